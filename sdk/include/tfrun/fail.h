@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tfrun/fail.h: fills a tfr_err in one line. A convenience for plugins (and for tfrun itself) that may use
+ * <stdio.h>; the contract does not need it.
+ *
+ *   if (n > limit)
+ *       return tfr_fail(err, TFR_ELIMIT, "n %lld is more than %lld", (long long)n, (long long)limit);
+ */
+#ifndef TFRUN_FAIL_H
+#define TFRUN_FAIL_H
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <tfrun/plugin.h>
+
+#if defined(__GNUC__)
+#define TFR__PRINTF(text, first) __attribute__((format(printf, text, first), unused))
+#else
+#define TFR__PRINTF(text, first)
+#endif
+
+/* Writes only as much of *err as its size says, returns code. err may be NULL. */
+TFR__PRINTF(3, 4)
+static inline tfr_status tfr_fail(tfr_err *err, tfr_status code, const char *format,
+                                                    ...)
+{
+    if (err && err->size > offsetof(tfr_err, text)) {
+        va_list args;
+        size_t room = err->size - offsetof(tfr_err, text);
+        va_start(args, format);
+        err->code = (int32_t)code;
+        err->native = 0;
+        vsnprintf(err->text, room, format, args);
+        va_end(args);
+    }
+    return code;
+}
+
+/* "No" to a call, with its reason and sentence; returns TFR_OK, for no is an answer. */
+TFR__PRINTF(3, 4)
+static inline tfr_status tfr_decline(tfr_answer *answer, tfr_reason reason,
+                                                       const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    answer->verdict = TFR_VERDICT_NO;
+    answer->reason = (int32_t)reason;
+    if (answer->size > offsetof(tfr_answer, text))
+        vsnprintf(answer->text, answer->size - offsetof(tfr_answer, text), format, args);
+    va_end(args);
+    return TFR_OK;
+}
+
+#endif
