@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tfrun/fail.h: fills a tfr_err in one line. A convenience for plugins (and for tfrun itself) that may use
- * <stdio.h>; the contract does not need it.
+ * tfrun/fail.h: fills a tfr_err in one line. A convenience for plugins (and for tfrun itself) that
+ * may use <stdio.h>; the contract does not need it.
  *
  *   if (n > limit)
- *       return tfr_fail(err, TFR_ELIMIT, "n %lld is more than %lld", (long long)n, (long long)limit);
+ *       return tfr_fail(err, TFR_ELIMIT, "n %lld is more than %lld", (long long)n, (long
+ * long)limit);
  */
 #ifndef TFRUN_FAIL_H
 #define TFRUN_FAIL_H
@@ -21,8 +22,7 @@
 
 /* Writes only as much of *err as its size says, returns code. err may be NULL. */
 TFR__PRINTF(3, 4)
-static inline tfr_status tfr_fail(tfr_err *err, tfr_status code, const char *format,
-                                                    ...)
+static inline tfr_status tfr_fail(tfr_err *err, tfr_status code, const char *format, ...)
 {
     if (err && err->size > offsetof(tfr_err, text)) {
         va_list args;
@@ -38,8 +38,7 @@ static inline tfr_status tfr_fail(tfr_err *err, tfr_status code, const char *for
 
 /* "No" to a call, with its reason and sentence; returns TFR_OK, for no is an answer. */
 TFR__PRINTF(3, 4)
-static inline tfr_status tfr_decline(tfr_answer *answer, tfr_reason reason,
-                                                       const char *format, ...)
+static inline tfr_status tfr_decline(tfr_answer *answer, tfr_reason reason, const char *format, ...)
 {
     va_list args;
     va_start(args, format);

@@ -3,9 +3,9 @@
  * tfrun/plugin.h: the contract between the tfrun core and a plugin, and its only definition.
  *
  * A plugin is a shared object that exports one function, tfrun_plugin_v1, and carries one ELF note,
- * written by TFR_PLUGIN_NOTE. It includes this header and nothing else of tfrun, and it links nothing
- * of tfrun: what the core does for it arrives in the tfr_host table. The header is C99 and C++11 and
- * needs only <stddef.h> and <stdint.h>.
+ * written by TFR_PLUGIN_NOTE. It includes this header and nothing else of tfrun, and it links
+ * nothing of tfrun: what the core does for it arrives in the tfr_host table. The header is C99 and
+ * C++11 and needs only <stddef.h> and <stdint.h>.
  *
  * Start by copying sdk/template, a whole plugin of one page. The life of a plugin:
  *
@@ -14,19 +14,19 @@
  *     -> close(device) -> shutdown() -> (never dlclose'd)
  *
  * Rules that hold everywhere:
- * - Every struct that crosses the border starts with its size, set by whoever fills it. Fields are only
- *   appended. The reader copies min(own size, given size) bytes and takes the rest as zero. Arrays of
- *   structs travel with a stride; step through them with it, never with sizeof.
- * - Zero, NULL and an absent field mean "default", "none" or "unknown". A NULL slot is legal unless its
- *   comment says "required".
- * - A function that can fail returns a tfr_status: 0 or a negative code, and fills the caller's tfr_err
- *   (which may be NULL). Outputs are written only on success.
- * - Whoever allocates frees. Strings returned by a plugin live until shutdown, strings and arrays passed
- *   to a plugin live until the call returns, unless a comment says otherwise.
+ * - Every struct that crosses the border starts with its size, set by whoever fills it. Fields are
+ * only appended. The reader copies min(own size, given size) bytes and takes the rest as zero.
+ * Arrays of structs travel with a stride; step through them with it, never with sizeof.
+ * - Zero, NULL and an absent field mean "default", "none" or "unknown". A NULL slot is legal unless
+ * its comment says "required".
+ * - A function that can fail returns a tfr_status: 0 or a negative code, and fills the caller's
+ * tfr_err (which may be NULL). Outputs are written only on success.
+ * - Whoever allocates frees. Strings returned by a plugin live until shutdown, strings and arrays
+ * passed to a plugin live until the call returns, unless a comment says otherwise.
  * - No C++ exception, longjmp, abort, exit, write to standard output, signal handler, or change of
  *   locale or floating-point mode crosses the border. No call enters a plugin after shutdown.
- * - Thread rules: [any] from any thread at any time; [device] one thread at a time per device, the core
- *   serializes; [queue] one thread at a time per queue.
+ * - Thread rules: [any] from any thread at any time; [device] one thread at a time per device, the
+ * core serializes; [queue] one thread at a time per queue.
  */
 #ifndef TFRUN_PLUGIN_H
 #define TFRUN_PLUGIN_H
@@ -38,11 +38,13 @@
 extern "C" {
 #endif
 
-/* The major version is part of the entry's name. The minor counts appended fields and new facets. */
+/* The major version is part of the entry's name. The minor counts appended fields and new facets.
+ */
 #define TFR_ABI_MAJOR 1
 #define TFR_ABI_MINOR 0
 
-/* ---- status and errors ------------------------------------------------------------------------- */
+/* ---- status and errors -------------------------------------------------------------------------
+ */
 
 /* X(NAME, number, sentence). Numbers never change; new ones are appended. */
 #define TFR_STATUS_LIST(X)                                                                         \
@@ -74,12 +76,18 @@ typedef enum tfr_status {
 /* Details of a failure. The caller owns it and sets size; TFR_ERR_INIT does. */
 typedef struct tfr_err {
     uint32_t size;
-    int32_t code;    /* the tfr_status that was returned */
-    int64_t native;  /* errno, or the vendor library's own code; 0 = none */
-    char text[512];  /* one sentence: object, cause with its numbers, next step */
+    int32_t code;   /* the tfr_status that was returned */
+    int64_t native; /* errno, or the vendor library's own code; 0 = none */
+    char text[512]; /* one sentence: object, cause with its numbers, next step */
 } tfr_err;
 
-#define TFR_ERR_INIT {(uint32_t)sizeof(tfr_err), 0, 0, {0}}
+#define TFR_ERR_INIT                                                                               \
+    {                                                                                              \
+        (uint32_t)sizeof(tfr_err), 0, 0,                                                           \
+        {                                                                                          \
+            0                                                                                      \
+        }                                                                                          \
+    }
 
 /* Why a plugin does not take a call, or a node did not get the kernel it asked for. */
 #define TFR_REASON_LIST(X)                                                                         \
@@ -107,12 +115,13 @@ typedef enum tfr_reason {
 #undef TFR_REASON_ENUM
 } tfr_reason;
 
-/* ---- element types ----------------------------------------------------------------------------- */
+/* ---- element types -----------------------------------------------------------------------------
+ */
 
 /*
- * X(NAME, number, bits, name). The numbers are ONNX's (TensorProto.DataType). Types under 8 bits are
- * packed, the first element in the low bits; the bytes of a tensor are (elements * bits + 7) / 8.
- * STRING elements are tfr_string.
+ * X(NAME, number, bits, name). The numbers are ONNX's (TensorProto.DataType). Types under 8 bits
+ * are packed, the first element in the low bits; the bytes of a tensor are (elements * bits + 7)
+ * / 8. STRING elements are tfr_string.
  */
 #define TFR_DTYPE_LIST(X)                                                                          \
     X(F32, 1, 32, "float32")                                                                       \
@@ -147,7 +156,7 @@ typedef enum tfr_dtype {
 #define TFR_DTYPE_ENUM(name, number, bits, text) TFR_DTYPE_##name = number,
     TFR_DTYPE_LIST(TFR_DTYPE_ENUM)
 #undef TFR_DTYPE_ENUM
-    TFR_DTYPE_END
+        TFR_DTYPE_END
 } tfr_dtype;
 
 /* One element of a string tensor. The bytes need not be UTF-8 and are not terminated by a zero. */
@@ -159,7 +168,8 @@ typedef struct tfr_string {
 /* No tensor has more dimensions; the core refuses them before any plugin sees them. */
 #define TFR_MAX_RANK 16
 
-/* ---- the host's services ----------------------------------------------------------------------- */
+/* ---- the host's services -----------------------------------------------------------------------
+ */
 
 typedef enum tfr_log_level {
     TFR_LOG_ERROR = 1,
@@ -175,18 +185,19 @@ typedef void (*tfr_range_fn)(void *user, int64_t begin, int64_t end);
 typedef struct tfr_host {
     uint32_t size;
     uint32_t abi_minor;
-    /* One line of talk, without a line end. Control bytes are stripped; a plugin never prints itself. */
+    /* One line of talk, without a line end. Control bytes are stripped; a plugin never prints
+     * itself. */
     void (*log)(int32_t level, const char *who, const char *text);
     /*
      * for (i = 0; i < n; i += grain) fn(user, i, min(i + grain, n)), in any order on the threads of
-     * the core's pool, the caller's among them; returns when all have run. grain 0 = the core chooses.
-     * A nested call runs on the calling thread.
+     * the core's pool, the caller's among them; returns when all have run. grain 0 = the core
+     * chooses. A nested call runs on the calling thread.
      */
     void (*parallel_for)(tfr_range_fn fn, void *user, int64_t n, int64_t grain);
     /*
-     * The value of a configuration key of this plugin ("math-mode", without the plugin's name), already
-     * filtered for privileged processes. Writes at most n bytes with a final zero. Returns the value's
-     * length, or -1 if the key is not set. Plugins do not read the environment.
+     * The value of a configuration key of this plugin ("math-mode", without the plugin's name),
+     * already filtered for privileged processes. Writes at most n bytes with a final zero. Returns
+     * the value's length, or -1 if the key is not set. Plugins do not read the environment.
      */
     int32_t (*option)(const char *plugin, const char *key, char *out, uint32_t n);
     /* A host extension by id, or NULL: TFR_HOST_CPU_V1, TFR_HOST_STRING_V1. */
@@ -197,9 +208,11 @@ typedef struct tfr_host {
 #define TFR_HOST_CPU_V1 "tfr.host.cpu/1"
 typedef struct tfr_host_cpu {
     uint32_t size;
-    uint32_t n_threads;   /* of the core's pool; a logical device may be given fewer (option "threads") */
-    const char *name;     /* model name as the system reports it */
-    const char *features; /* space-separated, Linux names, what the user allows: "avx2 avx512f amx_bf16" */
+    uint32_t
+        n_threads; /* of the core's pool; a logical device may be given fewer (option "threads") */
+    const char *name; /* model name as the system reports it */
+    const char
+        *features; /* space-separated, Linux names, what the user allows: "avx2 avx512f amx_bf16" */
 } tfr_host_cpu;
 
 /* Elements of string outputs are set through the host, which owns and later frees the bytes. */
@@ -211,7 +224,8 @@ typedef struct tfr_host_string {
     int32_t (*set)(tfr_string *element, const char *data, uint64_t bytes);
 } tfr_host_string;
 
-/* ---- the plugin -------------------------------------------------------------------------------- */
+/* ---- the plugin --------------------------------------------------------------------------------
+ */
 
 typedef struct tfr_option {
     const char *key;
@@ -221,18 +235,19 @@ typedef struct tfr_option {
 /* A device as a plugin finds it. The caller owns the struct; the plugin fills the arrays. */
 typedef struct tfr_device_info {
     uint32_t size;
-    uint32_t ordinal;       /* the plugin's own number of it */
-    char type[16];          /* "CPU", "GPU", "NPU": upper case, becomes the name CPU:0 */
-    char identity[64];      /* equal text = same physical device: "host", "pci:0000:3b:00.0", "uuid:..." */
-    char name[96];          /* "NVIDIA H100 PCIe"; empty for "host", which the core describes */
-    char driver[64];        /* "535.104", empty = none */
-    char properties[256];   /* "key=value" lines: "compute_capability=9.0\npci=0000:3b:00.0" */
-    uint64_t memory_total;  /* bytes, 0 = unknown */
-    uint64_t memory_free;   /* bytes, 0 = unknown */
-    uint32_t clock_khz;     /* 0 = unknown */
-    int32_t numa_node;      /* -1 = unknown */
-    int32_t unusable;       /* a tfr_reason when the device is there but cannot be opened, else 0 */
-    char why[256];          /* sentence for unusable, with the next step */
+    uint32_t ordinal;  /* the plugin's own number of it */
+    char type[16];     /* "CPU", "GPU", "NPU": upper case, becomes the name CPU:0 */
+    char identity[64]; /* equal text = same physical device: "host", "pci:0000:3b:00.0", "uuid:..."
+                        */
+    char name[96];     /* "NVIDIA H100 PCIe"; empty for "host", which the core describes */
+    char driver[64];   /* "535.104", empty = none */
+    char properties[256];  /* "key=value" lines: "compute_capability=9.0\npci=0000:3b:00.0" */
+    uint64_t memory_total; /* bytes, 0 = unknown */
+    uint64_t memory_free;  /* bytes, 0 = unknown */
+    uint32_t clock_khz;    /* 0 = unknown */
+    int32_t numa_node;     /* -1 = unknown */
+    int32_t unusable;      /* a tfr_reason when the device is there but cannot be opened, else 0 */
+    char why[256];         /* sentence for unusable, with the next step */
 } tfr_device_info;
 
 /* The plugin's own open device. */
@@ -246,15 +261,16 @@ typedef struct tfr_plugin {
     const char *vendor;     /* NULL = not said */
     const char *build_info; /* "key=value" lines: libraries it was built with and has loaded */
     /*
-     * required [any]. Fills up to *n infos, stride bytes apart (each with size set by the caller), and
-     * sets *n to the number of devices there are, which may be more than fitted. 0 devices is an answer,
-     * not an error; err then may hold a sentence that says why. Opens nothing, loads no vendor math library.
+     * required [any]. Fills up to *n infos, stride bytes apart (each with size set by the caller),
+     * and sets *n to the number of devices there are, which may be more than fitted. 0 devices is
+     * an answer, not an error; err then may hold a sentence that says why. Opens nothing, loads no
+     * vendor math library.
      */
     int32_t (*enumerate)(tfr_device_info *out, uint32_t stride, uint32_t *n, tfr_err *err);
     /*
-     * required [any]. Opens the device that info describes. The same device may be opened more than once
-     * (logical devices). Options known to the core: "threads" (CPU: how many it may use), "memory_limit"
-     * (bytes). Unknown options are ignored.
+     * required [any]. Opens the device that info describes. The same device may be opened more than
+     * once (logical devices). Options known to the core: "threads" (CPU: how many it may use),
+     * "memory_limit" (bytes). Unknown options are ignored.
      */
     int32_t (*open)(const tfr_device_info *info, const tfr_option *options, uint32_t n_options,
                     tfr_plugin_device **out, tfr_err *err);
@@ -274,9 +290,11 @@ typedef int32_t (*tfr_plugin_entry_fn)(const tfr_host *host, const tfr_plugin **
 #if defined(__GNUC__)
 __attribute__((visibility("default")))
 #endif
-int32_t tfrun_plugin_v1(const tfr_host *host, const tfr_plugin **out, tfr_err *err);
+int32_t
+tfrun_plugin_v1(const tfr_host *host, const tfr_plugin **out, tfr_err *err);
 
-/* ---- facet tfr.memory/1 (required) --------------------------------------------------------------- */
+/* ---- facet tfr.memory/1 (required)
+ * --------------------------------------------------------------- */
 
 #define TFR_MEMORY_V1 "tfr.memory/1"
 
@@ -284,7 +302,7 @@ int32_t tfrun_plugin_v1(const tfr_host *host, const tfr_plugin **out, tfr_err *e
 #define TFR_SPACE_HOST UINT32_MAX
 
 enum {
-    TFR_SPACE_HOST_ACCESS = 1u << 0, /* the host may read and write it like its own */
+    TFR_SPACE_HOST_ACCESS = 1u << 0,  /* the host may read and write it like its own */
     TFR_SPACE_DEVICE_ACCESS = 1u << 1 /* kernels of the device may use it */
 };
 
@@ -314,14 +332,15 @@ typedef struct tfr_queue tfr_queue;
 typedef struct tfr_fence tfr_fence;
 
 /*
- * Addresses: what alloc returns is a device address; adding a byte offset inside the allocation gives
- * another valid one. The core takes large slabs and does pooling, lifetimes and arenas itself. Space 0
- * is where kernels find their operands; it must have TFR_SPACE_DEVICE_ACCESS.
+ * Addresses: what alloc returns is a device address; adding a byte offset inside the allocation
+ * gives another valid one. The core takes large slabs and does pooling, lifetimes and arenas
+ * itself. Space 0 is where kernels find their operands; it must have TFR_SPACE_DEVICE_ACCESS.
  */
 typedef struct tfr_memory_facet {
     uint32_t size;
     uint32_t reserved;
-    /* required [any]. As enumerate: fills up to *n, sets *n to the number of spaces (at least 1). */
+    /* required [any]. As enumerate: fills up to *n, sets *n to the number of spaces (at least 1).
+     */
     int32_t (*spaces)(tfr_plugin_device *device, tfr_space_info *out, uint32_t stride, uint32_t *n,
                       tfr_err *err);
     /* required [device]. bytes > 0; align is a power of two. TFR_ENOMEM when there is no room. */
@@ -330,50 +349,57 @@ typedef struct tfr_memory_facet {
     /* required [device]. What alloc gave; NULL is fine. Work that uses it has been waited for. */
     void (*free)(tfr_plugin_device *device, uint32_t space, void *address);
     /*
-     * [queue], with queue NULL [device] and done on return. Copies in order. Required unless every space
-     * has TFR_SPACE_HOST_ACCESS (then NULL = the core copies). Host memory stays valid and unchanged
-     * until the queue has passed the copy.
+     * [queue], with queue NULL [device] and done on return. Copies in order. Required unless every
+     * space has TFR_SPACE_HOST_ACCESS (then NULL = the core copies). Host memory stays valid and
+     * unchanged until the queue has passed the copy.
      */
     int32_t (*copy)(tfr_plugin_device *device, tfr_queue *queue, const tfr_copy *copies, uint32_t n,
                     uint32_t stride, tfr_err *err);
-    /* optional [queue], with queue NULL [device]: repeats a byte. NULL = the core copies from the host. */
+    /* optional [queue], with queue NULL [device]: repeats a byte. NULL = the core copies from the
+     * host. */
     int32_t (*fill)(tfr_plugin_device *device, tfr_queue *queue, uint32_t space, void *address,
                     uint8_t byte, uint64_t bytes, tfr_err *err);
     /* optional [any]: counters for the tools. */
-    int32_t (*stats)(tfr_plugin_device *device, uint32_t space, tfr_memory_stats *out, tfr_err *err);
+    int32_t (*stats)(tfr_plugin_device *device, uint32_t space, tfr_memory_stats *out,
+                     tfr_err *err);
 } tfr_memory_facet;
 #define TFR_MEMORY_MIN_SIZE ((uint32_t)(offsetof(tfr_memory_facet, free) + sizeof(void *)))
 
-/* ---- facet tfr.queue/1 (absent = the device is synchronous) --------------------------------------- */
+/* ---- facet tfr.queue/1 (absent = the device is synchronous)
+ * --------------------------------------- */
 
-#define TFR_QUEUE_V1 "tfr.queue/1"
+#define TFR_QUEUE_V1     "tfr.queue/1"
 #define TFR_WAIT_FOREVER UINT64_MAX
 
 /*
- * A queue runs what is put on it in order. A fence is a 64-bit timeline that only grows: signal(v) on a
- * queue makes it v when all earlier work of that queue is done. Work that fails puts its error on the
- * fences signalled after it; every later wait on them returns that error.
+ * A queue runs what is put on it in order. A fence is a 64-bit timeline that only grows: signal(v)
+ * on a queue makes it v when all earlier work of that queue is done. Work that fails puts its error
+ * on the fences signalled after it; every later wait on them returns that error.
  */
 typedef struct tfr_queue_facet {
     uint32_t size;
     uint32_t reserved;
-    int32_t (*create)(tfr_plugin_device *device, tfr_queue **out, tfr_err *err);  /* required [device] */
-    void (*destroy)(tfr_plugin_device *device, tfr_queue *queue);                 /* required [device], idle */
-    int32_t (*fence_create)(tfr_plugin_device *device, tfr_fence **out, tfr_err *err); /* required [device], at 0 */
-    void (*fence_destroy)(tfr_plugin_device *device, tfr_fence *fence);           /* required [device] */
+    int32_t (*create)(tfr_plugin_device *device, tfr_queue **out,
+                      tfr_err *err);                              /* required [device] */
+    void (*destroy)(tfr_plugin_device *device, tfr_queue *queue); /* required [device], idle */
+    int32_t (*fence_create)(tfr_plugin_device *device, tfr_fence **out,
+                            tfr_err *err); /* required [device], at 0 */
+    void (*fence_destroy)(tfr_plugin_device *device, tfr_fence *fence); /* required [device] */
     /* required [queue]: enqueue; returns at once. */
     int32_t (*signal)(tfr_plugin_device *device, tfr_queue *queue, tfr_fence *fence, uint64_t value,
                       tfr_err *err);
     /* required [queue]: later work of this queue waits until fence >= value; returns at once. */
     int32_t (*wait)(tfr_plugin_device *device, tfr_queue *queue, tfr_fence *fence, uint64_t value,
                     tfr_err *err);
-    /* required [any]: blocks until fence >= value; TFR_ETIMEOUT, or the error that the fence carries. */
+    /* required [any]: blocks until fence >= value; TFR_ETIMEOUT, or the error that the fence
+     * carries. */
     int32_t (*host_wait)(tfr_plugin_device *device, tfr_fence *fence, uint64_t value,
                          uint64_t timeout_ns, tfr_err *err);
 } tfr_queue_facet;
 #define TFR_QUEUE_MIN_SIZE ((uint32_t)(offsetof(tfr_queue_facet, host_wait) + sizeof(void *)))
 
-/* ---- facet tfr.kernel/1 (required for a backend) -------------------------------------------------- */
+/* ---- facet tfr.kernel/1 (required for a backend)
+ * -------------------------------------------------- */
 
 #define TFR_KERNEL_V1 "tfr.kernel/1"
 
@@ -384,15 +410,17 @@ enum {
 /* One input or output of a call. */
 typedef struct tfr_operand {
     uint32_t size;
-    int32_t dtype;          /* tfr_dtype; TFR_DTYPE_NONE = optional and absent, nothing else is set */
-    uint32_t flags;         /* TFR_OPERAND_... */
-    int32_t rank;           /* 0...TFR_MAX_RANK */
-    const int64_t *dims;    /* rank of them, each >= 0; their product with the element size fits 63 bits */
+    int32_t dtype;  /* tfr_dtype; TFR_DTYPE_NONE = optional and absent, nothing else is set */
+    uint32_t flags; /* TFR_OPERAND_... */
+    int32_t rank;   /* 0...TFR_MAX_RANK */
+    const int64_t
+        *dims; /* rank of them, each >= 0; their product with the element size fits 63 bits */
     const int64_t *strides; /* in elements; NULL = plain: dense, row-major. May be 0 or negative */
     /*
-     * input: the value, plain and readable by the host, if it is known when the kernel is prepared (weights,
-     * and always the operands that the op table calls shape arguments: axes, shape, starts, pads...).
-     * NULL = known at launch only. It is valid during supports and prepare and, for prepare, until drop.
+     * input: the value, plain and readable by the host, if it is known when the kernel is prepared
+     * (weights, and always the operands that the op table calls shape arguments: axes, shape,
+     * starts, pads...). NULL = known at launch only. It is valid during supports and prepare and,
+     * for prepare, until drop.
      */
     const void *data;
 } tfr_operand;
@@ -421,10 +449,10 @@ typedef struct tfr_attr {
 } tfr_attr;
 
 /*
- * One op with everything fixed: types, shapes, strides, attributes. The core has checked it against the op
- * table before a plugin sees it: counts, types, ranks and dims fit, every attribute that has a default is
- * there, axes are not negative, padding is explicit (auto_pad is never seen), outputs have their inferred
- * shapes. Plugins do not check again.
+ * One op with everything fixed: types, shapes, strides, attributes. The core has checked it against
+ * the op table before a plugin sees it: counts, types, ranks and dims fit, every attribute that has
+ * a default is there, axes are not negative, padding is explicit (auto_pad is never seen), outputs
+ * have their inferred shapes. Plugins do not check again.
  */
 typedef struct tfr_call {
     uint32_t size;
@@ -456,10 +484,7 @@ typedef enum tfr_verdict {
     TFR_VERDICT_SLOW = 3     /* yes, but another backend is likely faster */
 } tfr_verdict;
 
-enum {
-    TFR_ANSWER_CAPTURABLE = 1u << 0,
-    TFR_ANSWER_NONDETERMINISTIC = 1u << 1
-};
+enum { TFR_ANSWER_CAPTURABLE = 1u << 0, TFR_ANSWER_NONDETERMINISTIC = 1u << 1 };
 
 /* The caller zeroes it and sets size. Every verdict but YES carries reason and text. */
 typedef struct tfr_answer {
@@ -469,9 +494,10 @@ typedef struct tfr_answer {
     uint32_t flags;           /* TFR_ANSWER_... */
     uint64_t time_ns;         /* estimate of one launch, 0 = unknown */
     uint64_t workspace_bytes; /* scratch memory of space 0 for each launch, aligned as the space */
-    uint64_t host_inputs;     /* bit i: input i is read by the host: the core keeps it in host memory */
+    uint64_t host_inputs; /* bit i: input i is read by the host: the core keeps it in host memory */
     struct {
-        int16_t input, output; /* this output may be given this input's memory, if nobody reads it later */
+        int16_t input,
+            output; /* this output may be given this input's memory, if nobody reads it later */
     } in_place[4];
     uint32_t n_in_place;
     char text[256]; /* the sentence, with the number that failed: "k 4096 is more than 1024" */
@@ -481,10 +507,12 @@ typedef struct tfr_kernel tfr_kernel;
 
 /* One operand at launch. Absent operands have address NULL; so may operands of 0 elements. */
 typedef struct tfr_arg {
-    void *address; /* in space 0, or host memory if host_inputs says so; aligned to its element at least */
+    void *address; /* in space 0, or host memory if host_inputs says so; aligned to its element at
+                      least */
     /*
-     * for an output with TFR_OPERAND_DYNAMIC: where the kernel writes the true dims (rank of them), in host
-     * memory, before the queue passes the launch. Data are dense for the true dims. Else NULL.
+     * for an output with TFR_OPERAND_DYNAMIC: where the kernel writes the true dims (rank of them),
+     * in host memory, before the queue passes the launch. Data are dense for the true dims. Else
+     * NULL.
      */
     int64_t *dims;
 } tfr_arg;
@@ -492,34 +520,39 @@ typedef struct tfr_arg {
 typedef struct tfr_launch {
     uint32_t size;
     uint32_t n_args;
-    const tfr_arg *args; /* inputs, then outputs, as in the call; this array is valid during launch only */
-    void *workspace;     /* workspace_bytes of space 0, or NULL */
-    uint64_t run;        /* number of the session's run, for ops that draw random numbers */
+    const tfr_arg
+        *args; /* inputs, then outputs, as in the call; this array is valid during launch only */
+    void *workspace; /* workspace_bytes of space 0, or NULL */
+    uint64_t run;    /* number of the session's run, for ops that draw random numbers */
 } tfr_launch;
 
 typedef struct tfr_kernel_facet {
     uint32_t size;
     uint32_t reserved;
     /*
-     * required [any]. The ops that the plugin has kernels for on this device, as enumerate: fills up to *n
-     * claims, stride bytes apart, and sets *n to their number. The core asks supports only about these. A
-     * claim meets the op table's row if its since_version is in the row's range of equal meaning and its
-     * digest is 0 or equal; else that op alone is off, with a message.
+     * required [any]. The ops that the plugin has kernels for on this device, as enumerate: fills
+     * up to *n claims, stride bytes apart, and sets *n to their number. The core asks supports only
+     * about these. A claim meets the op table's row if its since_version is in the row's range of
+     * equal meaning and its digest is 0 or equal; else that op alone is off, with a message.
      */
     int32_t (*ops)(tfr_plugin_device *device, tfr_op_claim *out, uint32_t stride, uint32_t *n,
                    tfr_err *err);
-    /* required [any]. Pure, fast, allocates nothing. A failing return is a defect; "no" is an answer. */
+    /* required [any]. Pure, fast, allocates nothing. A failing return is a defect; "no" is an
+     * answer. */
     int32_t (*supports)(tfr_plugin_device *device, const tfr_call *call, tfr_answer *answer,
                         tfr_err *err);
     /*
-     * required [device]. Builds what launches need: descriptors, packed weights, choices. Comes only after a
-     * yes for an equal call; failing then (but for TFR_ENOMEM) counts as a defect of the plugin. Copies what
-     * it needs of call, the data of its operands aside, which live until drop.
+     * required [device]. Builds what launches need: descriptors, packed weights, choices. Comes
+     * only after a yes for an equal call; failing then (but for TFR_ENOMEM) counts as a defect of
+     * the plugin. Copies what it needs of call, the data of its operands aside, which live until
+     * drop.
      */
-    int32_t (*prepare)(tfr_plugin_device *device, const tfr_call *call, tfr_kernel **out, tfr_err *err);
+    int32_t (*prepare)(tfr_plugin_device *device, const tfr_call *call, tfr_kernel **out,
+                       tfr_err *err);
     /*
-     * required [queue]; without the queue facet queue is NULL and the work is done on return, and different
-     * kernels, but never one kernel, may be launched by several threads at once. Enqueues; does not wait.
+     * required [queue]; without the queue facet queue is NULL and the work is done on return, and
+     * different kernels, but never one kernel, may be launched by several threads at once.
+     * Enqueues; does not wait.
      */
     int32_t (*launch)(tfr_plugin_device *device, tfr_queue *queue, tfr_kernel *kernel,
                       const tfr_launch *launch, tfr_err *err);
@@ -528,14 +561,16 @@ typedef struct tfr_kernel_facet {
 } tfr_kernel_facet;
 #define TFR_KERNEL_MIN_SIZE ((uint32_t)(offsetof(tfr_kernel_facet, drop) + sizeof(void *)))
 
-/* ---- reading a call ---------------------------------------------------------------------------- */
+/* ---- reading a call ----------------------------------------------------------------------------
+ */
 
 static inline const tfr_operand *tfr_call_input(const tfr_call *call, uint32_t i)
 {
     const tfr_operand *o;
     if (i >= call->n_inputs)
         return NULL;
-    o = (const tfr_operand *)(const void *)((const char *)call->inputs + (size_t)i * call->input_stride);
+    o = (const tfr_operand *)(const void *)((const char *)call->inputs +
+                                            (size_t)i * call->input_stride);
     return o->dtype == TFR_DTYPE_NONE ? NULL : o; /* NULL = absent */
 }
 
@@ -544,7 +579,8 @@ static inline const tfr_operand *tfr_call_output(const tfr_call *call, uint32_t 
     const tfr_operand *o;
     if (i >= call->n_outputs)
         return NULL;
-    o = (const tfr_operand *)(const void *)((const char *)call->outputs + (size_t)i * call->output_stride);
+    o = (const tfr_operand *)(const void *)((const char *)call->outputs +
+                                            (size_t)i * call->output_stride);
     return o->dtype == TFR_DTYPE_NONE ? NULL : o;
 }
 
@@ -576,7 +612,8 @@ static inline float tfr_call_float(const tfr_call *call, const char *name, float
 }
 
 /* The string, ended by a zero byte, or absent. */
-static inline const char *tfr_call_string(const tfr_call *call, const char *name, const char *absent)
+static inline const char *tfr_call_string(const tfr_call *call, const char *name,
+                                          const char *absent)
 {
     const tfr_attr *a = tfr_call_attr(call, name);
     return a && a->type == TFR_ATTR_STRING && a->n == 1 ? a->strings[0].data : absent;
@@ -605,12 +642,10 @@ static inline uint32_t tfr_dtype_bits(int32_t dtype)
     }
 }
 
-/* ---- facts before code ------------------------------------------------------------------------- */
+/* ---- facts before code -------------------------------------------------------------------------
+ */
 
-enum {
-    TFR_PLUGIN_BACKEND = 1,
-    TFR_PLUGIN_COMM = 2
-};
+enum { TFR_PLUGIN_BACKEND = 1, TFR_PLUGIN_COMM = 2 };
 
 enum {
     TFR_SANITIZER_ADDRESS = 1u << 0,
@@ -641,17 +676,20 @@ enum {
 #define TFR_SANITIZERS (TFR__SAN_A | TFR__SAN_T | TFR__SAN_M)
 
 #define TFR_NOTE_OWNER "tfrun"
-#define TFR_NOTE_TYPE 1u
+#define TFR_NOTE_TYPE  1u
 
-/* The descriptor of the ELF note; little or big endian as the file is. Read without running anything. */
+/* The descriptor of the ELF note; little or big endian as the file is. Read without running
+ * anything. */
 typedef struct tfr_note {
     uint32_t size;
     uint32_t abi_major, abi_minor;
-    uint32_t kind;      /* TFR_PLUGIN_... */
-    int32_t priority;   /* higher is asked first among the backends of a device; 0 the reference, 100 usual */
+    uint32_t kind;    /* TFR_PLUGIN_... */
+    int32_t priority; /* higher is asked first among the backends of a device; 0 the reference, 100
+                         usual */
     uint32_t sanitizer; /* TFR_SANITIZER_... that it was built with */
     char name[32];
-    char cpu_features[96]; /* space-separated Linux names that the file's code needs at load: "avx2 fma" */
+    char cpu_features[96]; /* space-separated Linux names that the file's code needs at load: "avx2
+                              fma" */
 } tfr_note;
 
 typedef struct tfr_note_record {
@@ -662,13 +700,14 @@ typedef struct tfr_note_record {
 
 /* Once per plugin, at file scope: TFR_PLUGIN_NOTE("acme", TFR_PLUGIN_BACKEND, 100, ""); */
 #define TFR_PLUGIN_NOTE(plugin_name, plugin_kind, default_priority, needed_cpu_features)           \
-    __attribute__((section(".note.tfrun"), used, aligned(4))) static const tfr_note_record         \
-        tfr_plugin_note = {(uint32_t)sizeof(TFR_NOTE_OWNER),                                       \
-                           (uint32_t)sizeof(tfr_note),                                             \
-                           TFR_NOTE_TYPE,                                                          \
-                           TFR_NOTE_OWNER,                                                         \
-                           {(uint32_t)sizeof(tfr_note), TFR_ABI_MAJOR, TFR_ABI_MINOR, plugin_kind, \
-                            default_priority, TFR_SANITIZERS, plugin_name, needed_cpu_features}}
+    __attribute__((section(".note.tfrun"), used,                                                   \
+                   aligned(4))) static const tfr_note_record tfr_plugin_note = {                   \
+        (uint32_t)sizeof(TFR_NOTE_OWNER),                                                          \
+        (uint32_t)sizeof(tfr_note),                                                                \
+        TFR_NOTE_TYPE,                                                                             \
+        TFR_NOTE_OWNER,                                                                            \
+        {(uint32_t)sizeof(tfr_note), TFR_ABI_MAJOR, TFR_ABI_MINOR, plugin_kind, default_priority,  \
+         TFR_SANITIZERS, plugin_name, needed_cpu_features}}
 
 #ifdef __cplusplus
 }
