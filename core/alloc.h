@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * alloc.h: the only way the core takes memory, so that tests can let the n-th request fail. NULL means
+ * out of memory; callers turn it into TFR_ENOMEM.
+ */
+#ifndef TFR_CORE_ALLOC_H
+#define TFR_CORE_ALLOC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Never NULL for 0 bytes unless memory is out. */
+void *tfr__alloc(size_t bytes);
+/* Zeroed; NULL too if n * size overflows. */
+void *tfr__calloc(size_t n, size_t size);
+void *tfr__realloc(void *p, size_t bytes);
+/* align is a power of two; freed with tfr__free. */
+void *tfr__alloc_aligned(size_t bytes, size_t align);
+void tfr__free(void *p);
+char *tfr__strdup(const char *text);
+
+/* For tests: the n-th request from now on fails (1 = the next), 0 = none. Counts all requests. */
+void tfr__alloc_fail_at(uint64_t n);
+uint64_t tfr__alloc_count(void);
+
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * runtime.h: what the rest of the core sees of plugins and devices: a runtime has devices, a device has
+ * backends in the order in which they are asked, a backend is one plugin driving one device. Loading,
+ * probing and configuration are behind it, in plugin_*.c.
+ */
+#ifndef TFR_CORE_RUNTIME_H
+#define TFR_CORE_RUNTIME_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <tfrun/device.h>
+
+typedef struct tfr__plugin tfr__plugin;
+
+/* Does a backend claim an op, by the op's number in the op table? */
+typedef enum tfr__claim {
+    TFR__CLAIM_NONE = 0,    /* it never mentioned it: reason unknown_op */
+    TFR__CLAIM_YES = 1,
+    TFR__CLAIM_VERSION = 2, /* claims another version of it: reason op_version */
+    TFR__CLAIM_DIGEST = 3   /* same version, other digest: reason digest */
+} tfr__claim;
+
+/* One plugin driving one device. Facets are copied and zero-filled to this core's size. */
+typedef struct tfr__backend {
+    tfr__plugin *plugin;
+    const char *plugin_name;
+    char name[48];          /* "onednn:0" */
+    int32_t priority;
+    tfr_device_info info;   /* as enumerated */
+    uint8_t *claims;        /* tfr__claim by op number; known before the plugin is loaded */
+    int32_t *claim_versions; /* since_version and digest of the claim, to be put into calls */
+    uint32_t n_ops;
+    /* Below: valid after tfr__backend_open only. */
+    atomic_bool is_open;
+    tfr_plugin_device *device;
+    tfr_memory_facet memory;
+    tfr_kernel_facet kernel;
+    tfr_queue_facet queue;  /* all NULL: synchronous */
+    bool has_queue;
+    tfr_space_info space;   /* space 0 */
+    pthread_mutex_t lock;   /* serializes [device] calls */
+    atomic_bool quarantined; /* a kernel failed after a yes, or a contract breach: not asked any more */
+    uint8_t *op_quarantined; /* by op number */
+} tfr__backend;
+
+typedef struct tfr__device {
+    char name[24];          /* "CPU:0" */
+    char type[16];
+    char description[160];
+    bool is_host;           /* identity "host": its space 0 is ordinary memory */
+    uint32_t n_threads;
+    tfr__backend *backends; /* by priority, highest first, then name */
+    uint32_t n_backends;
+} tfr__device;
+
+struct tfr_runtime {
+    atomic_uint refs;
+    tfr__device *devices;   /* CPU:0 first, then by type and number */
+    uint32_t n_devices;
+    struct tfr__loader *loader; /* plugins, configuration: private to plugin_*.c */
+    int32_t log_level;
+    tfr_log_fn log;
+    void *log_user;
+    pthread_mutex_t log_lock;
+    struct tfr__call_cache *calls; /* prepared immediate calls: private to call.c */
+    pthread_mutex_t calls_lock;
+};
+
+tfr_runtime *tfr__runtime_retain(tfr_runtime *runtime);
+
+/* Loads the plugin if need be and opens its device, once; later calls cost one atomic read. */
+tfr_status tfr__backend_open(tfr_runtime *runtime, tfr__backend *backend, tfr_err *err);
+
+/* printf-style talk; drops what is below the runtime's level; strips control bytes. */
+void tfr__log(tfr_runtime *runtime, tfr_log_level level, const char *who, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tensor.h: what a tfr_tensor is inside the core. Other folders use tfrun/tensor.h only. */
+#ifndef TFR_CORE_TENSOR_H
+#define TFR_CORE_TENSOR_H
+
+#include <stdatomic.h>
+#include <tfrun/tensor.h>
+
+struct tfr_tensor {
+    atomic_uint refs;
+    int32_t kind;  /* tfr_kind */
+    int32_t dtype; /* tfr_dtype */
+    bool plain;
+    tfr_shape shape;
+    int64_t strides[TFR_MAX_RANK];
+    int64_t n_elements;
+    size_t bytes; /* of the plain form */
+    void *data;
+    /* Who keeps data alive: own memory (own, freed), another tensor (base), or the caller (release). */
+    void *own;
+    tfr_tensor *base;
+    void (*release)(void *user);
+    void *release_user;
+    /* Sequences and optionals. */
+    tfr_tensor **values;
+    size_t n_values;
+};
+
+/* The host's string service for elements outside a tfr_tensor too (arena slots). */
+tfr_status tfr__string_set(tfr_string *element, const char *data, uint64_t bytes);
+/* Frees what tfr__string_set gave, for n elements, and zeroes them. */
+void tfr__strings_clear(tfr_string *elements, int64_t n);
+
+/* Copies n_elements from any strides to any strides, element by element; strings are copied deeply. */
+tfr_status tfr__strided_copy(tfr_dtype dtype, const tfr_shape *shape, void *dst,
+                             const int64_t *dst_strides, const void *src,
+                             const int64_t *src_strides, tfr_err *err);
+
+#endif

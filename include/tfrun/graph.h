@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tfrun/graph.h: builds a graph of ops. A graph has values (edges), nodes (ops), inputs, outputs,
+ * constants, and variables, whose state a session keeps between runs. Ops and attributes are
+ * ONNX's, in the newest form that the op table knows (tfrun/op.h); formats/onnx rewrites older
+ * models.
+ *
+ * A graph is built by one thread; once a session uses it, it is frozen and can be shared. Nodes
+ * must be added after the nodes whose values they use, so a graph cannot have a cycle. Shapes are
+ * checked when the shapes of the inputs are known, by the session.
+ */
+#ifndef TFRUN_GRAPH_H
+#define TFRUN_GRAPH_H
+
+#include <tfrun/tensor.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tfr_graph tfr_graph;
+
+/* A value of a graph, by number. */
+typedef int32_t tfr_value;
+#define TFR_VALUE_NONE (-1) /* an optional operand that is not given */
+
+/* What is known of a value before a run. Zero = anything. */
+typedef struct tfr_value_type {
+    uint32_t size;
+    int32_t kind;       /* tfr_kind; TFR_KIND_NONE = tensor */
+    int32_t dtype;      /* tfr_dtype; of a sequence or optional its elements' */
+    int32_t rank_known; /* 0 = the shape is not known at all, and rank and dims do not count */
+    int32_t rank;
+    int64_t dims[TFR_MAX_RANK]; /* -1 = not known before the run */
+} tfr_value_type;
+
+/* name may be NULL. The caller owns the graph. */
+TFR_API TFR_MUST_CHECK tfr_status tfr_graph_create(const char *name, tfr_graph **out, tfr_err *err);
+/* A subgraph for a node of parent (If, Loop, Scan). It must go into a node of parent or be
+ * released. */
+TFR_API TFR_MUST_CHECK tfr_status tfr_graph_create_child(tfr_graph *parent, const char *name,
+                                                         tfr_graph **out, tfr_err *err);
+/* Counted; sessions hold a reference. NULL is fine in release. */
+TFR_API tfr_graph *tfr_graph_retain(tfr_graph *graph);
+TFR_API void tfr_graph_release(tfr_graph *graph);
+
+/* Names of values are unique in a graph; NULL makes one up. TFR_EMODEL names a duplicate. */
+TFR_API TFR_MUST_CHECK tfr_status tfr_graph_add_input(tfr_graph *graph, const char *name,
+                                                      const tfr_value_type *type, tfr_value *out,
+                                                      tfr_err *err);
+/* The tensor is retained and must not change any more. */
+TFR_API TFR_MUST_CHECK tfr_status tfr_graph_add_constant(tfr_graph *graph, const char *name,
+                                                         tfr_tensor *tensor, tfr_value *out,
+                                                         tfr_err *err);
+/* State of a session, starting as a copy of initial (retained). */
+TFR_API TFR_MUST_CHECK tfr_status tfr_graph_add_variable(tfr_graph *graph, const char *name,
+                                                         tfr_tensor *initial, tfr_value *out,
+                                                         tfr_err *err);
+/* After each run the variable becomes `update`, a value of the same type and shape. */
+TFR_API TFR_MUST_CHECK tfr_status tfr_graph_set_update(tfr_graph *graph, tfr_value variable,
+                                                       tfr_value update, tfr_err *err);
+/* In a child graph: a value of its own that stands for a value of the parent. */
+TFR_API TFR_MUST_CHECK tfr_status tfr_graph_add_capture(tfr_graph *child, tfr_value of_parent,
+                                                        tfr_value *out, tfr_err *err);
+
+/* An attribute whose value is a subgraph. */
+typedef struct tfr_subgraph {
+    const char *name; /* "then_branch", "body" */
+    tfr_graph *graph; /* made by tfr_graph_create_child; the node takes it over on success */
+} tfr_subgraph;
+
+/* A node to add. Arrays are copied; the attributes' tensors too. Zero is the default everywhere. */
+typedef struct tfr_node_desc {
+    uint32_t size;
+    uint32_t n_inputs, n_outputs, n_attrs, n_subgraphs;
+    const char *domain; /* NULL or "" = ONNX */
+    const char *op;     /* "Conv" */
+    const char *name;   /* NULL = made up; only for messages */
+    const char *device; /* pins the node to a device or backend; NULL = the scope's, else free */
+    const tfr_value *inputs;         /* TFR_VALUE_NONE = absent */
+    const char *const *output_names; /* NULL = made up; an entry "" = this output is not wanted */
+    const tfr_attr *attrs;           /* TFR_SET_... below make them */
+    const tfr_subgraph *subgraphs;
+} tfr_node_desc;
+
+/*
+ * Adds a node; outputs gets n_outputs values. TFR_EMODEL for an op, count, attribute name or
+ * attribute type that the op table does not have, naming the node and what there is instead.
+ */
+TFR_API TFR_MUST_CHECK tfr_status tfr_graph_add_node(tfr_graph *graph, const tfr_node_desc *node,
+                                                     tfr_value *outputs, tfr_err *err);
+
+/* Nodes added between push and pop are pinned to this device. */
+TFR_API TFR_MUST_CHECK tfr_status tfr_graph_push_device(tfr_graph *graph, const char *device,
+                                                        tfr_err *err);
+TFR_API void tfr_graph_pop_device(tfr_graph *graph);
+
+/* Makes the value the graph's next output, under its own name or `name`. */
+TFR_API TFR_MUST_CHECK tfr_status tfr_graph_add_output(tfr_graph *graph, tfr_value value,
+                                                       const char *name, tfr_err *err);
+
+/* ---- looking ------------------------------------------------------------------------------------
+ */
+
+TFR_API uint32_t tfr_graph_n_inputs(const tfr_graph *graph);
+TFR_API uint32_t tfr_graph_n_outputs(const tfr_graph *graph);
+TFR_API uint32_t tfr_graph_n_nodes(const tfr_graph *graph);
+TFR_API tfr_value tfr_graph_input(const tfr_graph *graph, uint32_t i);
+TFR_API tfr_value tfr_graph_output(const tfr_graph *graph, uint32_t i);
+/* The name of output i, which may differ from its value's. */
+TFR_API const char *tfr_graph_output_name(const tfr_graph *graph, uint32_t i);
+/* Lives as long as the graph. */
+TFR_API const char *tfr_graph_value_name(const tfr_graph *graph, tfr_value value);
+/* As given for inputs; dtype 0 and rank_known 0 for what only a run knows. */
+TFR_API const tfr_value_type *tfr_graph_value_type(const tfr_graph *graph, tfr_value value);
+/* The value of this name, or TFR_VALUE_NONE. */
+TFR_API tfr_value tfr_graph_find_value(const tfr_graph *graph, const char *name);
+
+/* ---- attributes, as compound literals (C only) --------------------------------------------------
+ */
+
+#define TFR_SET_INT(name, value)                                                                   \
+    {                                                                                              \
+        (uint32_t)sizeof(tfr_attr), TFR_ATTR_INT, name, 1, (const int64_t[]){value}, NULL, NULL,   \
+            NULL                                                                                   \
+    }
+#define TFR_SET_FLOAT(name, value)                                                                 \
+    {                                                                                              \
+        (uint32_t)sizeof(tfr_attr), TFR_ATTR_FLOAT, name, 1, NULL, (const float[]){value}, NULL,   \
+            NULL                                                                                   \
+    }
+#define TFR_SET_STRING(name, value)                                                                \
+    {                                                                                              \
+        (uint32_t)sizeof(tfr_attr), TFR_ATTR_STRING, name, 1, NULL, NULL,                          \
+            (const tfr_string[]){{value, sizeof(value) - 1}}, NULL                                 \
+    }
+#define TFR_SET_INTS(name, ...)                                                                    \
+    {                                                                                              \
+        (uint32_t)sizeof(tfr_attr), TFR_ATTR_INTS, name,                                           \
+            sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t),                              \
+            (const int64_t[]){__VA_ARGS__}, NULL, NULL, NULL                                       \
+    }
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tfrun/npy.h (libtfrun-nn): NumPy's .npy files (format versions 1 to 3), little endian. bfloat16
+ * and the smaller types have no npy type and are refused when writing.
+ */
+#ifndef TFRUN_NPY_H
+#define TFRUN_NPY_H
+
+#include <tfrun/tensor.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Fortran order becomes a strided tensor. TFR_EMODEL for a bad file, TFR_EIO if it cannot be read.
+ */
+TFR_API TFR_MUST_CHECK tfr_status tfr_npy_load(const char *path, tfr_tensor **out, tfr_err *err);
+TFR_API TFR_MUST_CHECK tfr_status tfr_npy_parse(const void *bytes, size_t n, tfr_tensor **out,
+                                                tfr_err *err);
+/* To a temporary name first, then renamed, so never half a file. */
+TFR_API TFR_MUST_CHECK tfr_status tfr_npy_save(const char *path, const tfr_tensor *tensor,
+                                               tfr_err *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

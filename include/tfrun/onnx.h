@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tfrun/onnx.h (libtfrun-nn): reads ONNX models and TensorProto files. The file is mapped and read
+ * in place by a bounded reader; everything in it is hostile until checked. Errors are TFR_EMODEL
+ * with the file, the node, the field and the numbers (byte offset where it helps), or TFR_EIO.
+ *
+ * Older opset forms are rewritten into the newest form that the op table knows.
+ */
+#ifndef TFRUN_ONNX_H
+#define TFRUN_ONNX_H
+
+#include <tfrun/graph.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* External data is found in the model's folder only. Large constants stay mapped from the file. */
+TFR_API TFR_MUST_CHECK tfr_status tfr_onnx_load(const char *path, tfr_graph **out, tfr_err *err);
+
+/* A model in memory, which is not needed after the call. External data is refused. */
+TFR_API TFR_MUST_CHECK tfr_status tfr_onnx_parse(const void *bytes, size_t n, tfr_graph **out,
+                                                 tfr_err *err);
+
+/*
+ * A file with one TensorProto, or, guided by kind, one SequenceProto or OptionalProto, as ONNX's
+ * backend tests store them. kind TFR_KIND_NONE = TensorProto.
+ */
+TFR_API TFR_MUST_CHECK tfr_status tfr_onnx_load_tensor(const char *path, tfr_kind kind,
+                                                       tfr_tensor **out, tfr_err *err);
+TFR_API TFR_MUST_CHECK tfr_status tfr_onnx_parse_tensor(const void *bytes, size_t n, tfr_kind kind,
+                                                        tfr_tensor **out, tfr_err *err);
+/* Writes a TensorProto file: to a temporary name first, then renamed, so never half of one. */
+TFR_API TFR_MUST_CHECK tfr_status tfr_onnx_save_tensor(const char *path, const char *name,
+                                                       const tfr_tensor *tensor, tfr_err *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

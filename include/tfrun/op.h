@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tfrun/op.h: the op table (which operators there are) and the immediate call of one of them.
+ */
+#ifndef TFRUN_OP_H
+#define TFRUN_OP_H
+
+#include <tfrun/session.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A row of the op table. Texts are static. */
+typedef struct tfr_op_desc {
+    uint32_t size;
+    int32_t since_version;  /* of the form that tfrun knows, in its domain */
+    int32_t compat_version; /* oldest version that means the same for every call it admits */
+    uint32_t metadata;      /* 1 = the core does it on every device: Reshape, If, SequenceAt... */
+    const char *domain;     /* "" = ONNX */
+    const char *name;
+    const char *inputs;  /* "X:T W:T B?:T" */
+    const char *outputs; /* "Y:T" */
+    const char *attrs;   /* "group:i=1 strides:is" */
+    const char *types;   /* "T=f16|f32|f64" */
+    uint64_t digest;
+} tfr_op_desc;
+
+TFR_API uint32_t tfr_op_count(void);
+TFR_API TFR_MUST_CHECK tfr_status tfr_op_describe(uint32_t i, tfr_op_desc *out, tfr_err *err);
+/* The number of an op in the table, or -1. Domain NULL, "" and "ai.onnx" are the same. */
+TFR_API int32_t tfr_op_find(const char *domain, const char *name);
+
+/*
+ * Runs one op at once, on `device` (NULL = the best). Of node only domain, op, attrs and n_outputs
+ * count. inputs may hold NULL for absent operands; outputs gets new tensors. Prepared kernels are
+ * remembered in the runtime, so that a second call with equal types, shapes and attributes is
+ * quick.
+ */
+TFR_API TFR_MUST_CHECK tfr_status tfr_op_run(tfr_runtime *runtime, const char *device,
+                                             const tfr_node_desc *node, tfr_tensor *const *inputs,
+                                             uint32_t n_inputs, tfr_tensor **outputs,
+                                             uint32_t n_outputs, tfr_err *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

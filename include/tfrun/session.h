@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tfrun/session.h: runs a graph. A session holds the graph's variables and a cache of plans, one
+ * per set of input shapes: the first run with new shapes infers shapes, places every node and
+ * prepares its kernel; later runs only walk the plan.
+ *
+ * Threads: runs of one session happen one at a time (a second caller waits); different sessions run
+ * at the same time.
+ */
+#ifndef TFRUN_SESSION_H
+#define TFRUN_SESSION_H
+
+#include <tfrun/device.h>
+#include <tfrun/graph.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tfr_session tfr_session;
+
+/* What to do when a node cannot run where it was asked to. */
+typedef enum tfr_fallback {
+    TFR_FALLBACK_DEFAULT = 0, /* warn if a device was named, else allow */
+    TFR_FALLBACK_ALLOW = 1,
+    TFR_FALLBACK_WARN = 2, /* one line per session that sums up, and one per node at info level */
+    TFR_FALLBACK_ERROR = 3 /* TFR_EFALLBACK with node, device, reason and what is available */
+} tfr_fallback;
+
+typedef struct tfr_session_options {
+    uint32_t size;
+    int32_t fallback;   /* tfr_fallback */
+    const char *device; /* preferred device or backend for nodes without a pin; NULL = the best */
+    uint32_t log_placement; /* not 0: logs where each node runs, and why, at info level */
+    uint32_t max_plans;     /* plans kept, least recently used goes first; 0 = 16 */
+} tfr_session_options;
+#define TFR_SESSION_OPTIONS_INIT                                                                   \
+    {                                                                                              \
+        (uint32_t)sizeof(tfr_session_options)                                                      \
+    }
+
+/*
+ * Retains runtime and graph, and freezes the graph. TFR_ENOTFOUND or TFR_EDEVICE for a device name
+ * that is not there or not usable.
+ */
+TFR_API TFR_MUST_CHECK tfr_status tfr_session_create(tfr_runtime *runtime, tfr_graph *graph,
+                                                     const tfr_session_options *options,
+                                                     tfr_session **out, tfr_err *err);
+TFR_API void tfr_session_destroy(tfr_session *session);
+
+/*
+ * Runs once. inputs are in the graph's order; they may be strided views. outputs gets new tensors,
+ * which the caller releases; NULL entries cannot be skipped. Expected errors: TFR_ESHAPE,
+ * TFR_EDTYPE (an input does not fit), TFR_EMODEL (a node is wrong for these shapes), TFR_EFALLBACK,
+ * TFR_EUNSUPPORTED (no backend has a kernel), TFR_ENOMEM. After an error variables are as before
+ * the run.
+ */
+TFR_API TFR_MUST_CHECK tfr_status tfr_session_run(tfr_session *session, tfr_tensor *const *inputs,
+                                                  uint32_t n_inputs, tfr_tensor **outputs,
+                                                  uint32_t n_outputs, tfr_err *err);
+
+/* Plans for these inputs without running; values are looked at only where shapes depend on them. */
+TFR_API TFR_MUST_CHECK tfr_status tfr_session_prepare(tfr_session *session,
+                                                      tfr_tensor *const *inputs, uint32_t n_inputs,
+                                                      tfr_err *err);
+
+/* A copy of a variable's state, or its new state (same type and shape). TFR_ENOTFOUND. */
+TFR_API TFR_MUST_CHECK tfr_status tfr_session_get_variable(tfr_session *session, const char *name,
+                                                           tfr_tensor **out, tfr_err *err);
+TFR_API TFR_MUST_CHECK tfr_status tfr_session_set_variable(tfr_session *session, const char *name,
+                                                           const tfr_tensor *value, tfr_err *err);
+
+/* ---- what the last plan says
+ * ---------------------------------------------------------------------- */
+
+/* Where a node runs and why. The texts live until the next run or the session's end. */
+typedef struct tfr_placement {
+    uint32_t size;
+    int32_t reason;      /* tfr_reason why it is not the first choice; TFR_REASON_NONE = it is */
+    const char *node;    /* the node's name */
+    const char *op;      /* "Conv" */
+    const char *device;  /* "CPU:0" */
+    const char *backend; /* "onednn:0"; "core" for what needs no kernel */
+    const char *wanted;  /* the backend or device asked first */
+    const char *text;    /* every "no" on the way, as sentences; "" = none */
+    uint32_t fallback;   /* 1 = runs elsewhere than asked or preferred */
+    uint32_t n_copies;   /* between memories, per run, to bring its inputs here */
+    uint64_t copy_bytes;
+} tfr_placement;
+
+TFR_API uint32_t tfr_session_n_placements(const tfr_session *session);
+TFR_API TFR_MUST_CHECK tfr_status tfr_session_placement(const tfr_session *session, uint32_t i,
+                                                        tfr_placement *out, tfr_err *err);
+
+/* Counts of the last plan and of the session so far. */
+typedef struct tfr_session_stats {
+    uint32_t size;
+    uint32_t n_nodes, n_steps, n_launches, n_reorders; /* of the last run's plans, per run */
+    uint32_t n_copies, n_waits, n_fallbacks;
+    uint64_t copy_bytes;
+    uint64_t arena_bytes;       /* sum over memories */
+    uint64_t arena_lower_bound; /* bytes alive at once at the worst step, at least */
+    uint64_t n_runs, n_plans;   /* since the session began */
+    uint64_t plan_ns, run_ns;   /* of the last run */
+} tfr_session_stats;
+
+TFR_API TFR_MUST_CHECK tfr_status tfr_session_get_stats(const tfr_session *session,
+                                                        tfr_session_stats *out, tfr_err *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tfrun/tfrun.h: all of libtfrun. The readers of libtfrun-nn have their own: tfrun/onnx.h, npy.h.
+ */
+#ifndef TFRUN_TFRUN_H
+#define TFRUN_TFRUN_H
+
+#include <tfrun/device.h>
+#include <tfrun/dtype.h>
+#include <tfrun/graph.h>
+#include <tfrun/op.h>
+#include <tfrun/session.h>
+#include <tfrun/shape.h>
+#include <tfrun/status.h>
+#include <tfrun/tensor.h>
+
+#endif
