@@ -1,0 +1,577 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * graph.c: building and looking at graphs. What a builder can get wrong is refused here, so that
+ * the planner may trust every frozen graph: names, value numbers, ops, counts, attribute names and
+ * types. Shapes are not looked at: they depend on a run's inputs.
+ */
+#include "graph.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <tfrun/fail.h>
+
+#include "alloc.h"
+
+#define MAX_VALUES   (1u << 28)
+#define MAX_NESTING  64
+#define MAX_OPERANDS (1u << 20)
+
+/* Makes room for one more item in an array; *room counts items. */
+static tfr_status graph_room(void *array_pointer, uint32_t n, uint32_t *room, size_t size,
+                             tfr_err *err)
+{
+    void **array = array_pointer;
+    uint32_t more;
+    void *p;
+    if (n < *room)
+        return TFR_OK;
+    if (n >= MAX_VALUES)
+        return tfr_fail(err, TFR_ELIMIT, "a graph cannot hold more than %u items of a kind", n);
+    more = *room ? *room * 2 : 16;
+    p = tfr__realloc(*array, (size_t)more * size);
+    if (!p)
+        return tfr_fail(err, TFR_ENOMEM, "out of memory for %u graph items", more);
+    *array = p;
+    *room = more;
+    return TFR_OK;
+}
+
+static tfr_status graph_check(const tfr_graph *graph, tfr_err *err)
+{
+    if (!graph)
+        return tfr_fail(err, TFR_EINVAL, "the graph is NULL");
+    if (atomic_load(&graph->frozen))
+        return tfr_fail(err, TFR_EBUSY,
+                        "graph \"%s\" is used by a session and cannot be changed any more",
+                        graph->name);
+    return TFR_OK;
+}
+
+static tfr_status value_check(const tfr_graph *graph, tfr_value value, const char *what,
+                              tfr_err *err)
+{
+    if (value < 0 || (uint32_t)value >= graph->n_values)
+        return tfr_fail(err, TFR_EINVAL, "%s: there is no value %d, graph \"%s\" has %u", what,
+                        (int)value, graph->name, graph->n_values);
+    if (graph->values[value].role == TFR__ROLE_NODE && graph->values[value].node < 0)
+        return tfr_fail(err, TFR_EINVAL, "%s: the node of value \"%s\" could not be added", what,
+                        graph->values[value].name);
+    return TFR_OK;
+}
+
+static tfr_status type_check(const char *name, const tfr_value_type *type, tfr_err *err)
+{
+    if (type->kind < 0 || type->kind > TFR_KIND_OPTIONAL)
+        return tfr_fail(err, TFR_EINVAL, "value \"%s\": %d is no kind", name, (int)type->kind);
+    if (type->dtype < 0 || type->dtype >= TFR_DTYPE_END)
+        return tfr_fail(err, TFR_EDTYPE, "value \"%s\": %d is no element type", name,
+                        (int)type->dtype);
+    if (!type->rank_known)
+        return TFR_OK;
+    if (type->rank < 0 || type->rank > TFR_MAX_RANK)
+        return tfr_fail(err, TFR_ESHAPE, "value \"%s\": rank %d is not in 0...%d", name,
+                        (int)type->rank, TFR_MAX_RANK);
+    for (int32_t i = 0; i < type->rank; i++)
+        if (type->dims[i] < -1)
+            return tfr_fail(err, TFR_ESHAPE, "value \"%s\": dim %d is %lld", name, (int)i,
+                            (long long)type->dims[i]);
+    return TFR_OK;
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+static tfr_status graph_new(const char *name, tfr_graph *parent, tfr_graph **out, tfr_err *err)
+{
+    tfr_graph *graph = tfr__calloc(1, sizeof *graph);
+    if (graph)
+        graph->name = tfr__strdup(name ? name : "");
+    if (!graph || !graph->name) {
+        tfr__free(graph);
+        return tfr_fail(err, TFR_ENOMEM, "out of memory for a graph");
+    }
+    atomic_init(&graph->refs, 1);
+    atomic_init(&graph->frozen, false);
+    graph->parent = parent;
+    *out = graph;
+    return TFR_OK;
+}
+
+tfr_status tfr_graph_create(const char *name, tfr_graph **out, tfr_err *err)
+{
+    return graph_new(name, NULL, out, err);
+}
+
+tfr_status tfr_graph_create_child(tfr_graph *parent, const char *name, tfr_graph **out,
+                                  tfr_err *err)
+{
+    tfr_status status = graph_check(parent, err);
+    uint32_t depth = 0;
+    if (status)
+        return status;
+    for (const tfr_graph *g = parent; g; g = g->parent)
+        depth++;
+    if (depth > MAX_NESTING)
+        return tfr_fail(err, TFR_ELIMIT, "graph \"%s\": more than %d graphs inside each other",
+                        parent->name, MAX_NESTING);
+    return graph_new(name, parent, out, err);
+}
+
+tfr_graph *tfr_graph_retain(tfr_graph *graph)
+{
+    atomic_fetch_add(&graph->refs, 1);
+    return graph;
+}
+
+static void node_finish(tfr__node *node)
+{
+    tfr__free(node->name);
+    tfr__free(node->device);
+    tfr__free(node->inputs);
+    tfr__free(node->outputs);
+    tfr__free(node->captures);
+    tfr__attr_free(&node->attrs);
+    for (uint32_t i = 0; i < node->n_subgraphs; i++)
+        tfr_graph_release(node->subgraphs[i]);
+    tfr__free(node->subgraphs);
+}
+
+void tfr_graph_release(tfr_graph *graph)
+{
+    if (!graph || atomic_fetch_sub(&graph->refs, 1) != 1)
+        return;
+    for (uint32_t i = 0; i < graph->n_nodes; i++)
+        node_finish(&graph->nodes[i]);
+    for (uint32_t i = 0; i < graph->n_values; i++) {
+        tfr__free(graph->values[i].name);
+        tfr_tensor_release(graph->values[i].tensor);
+    }
+    for (uint32_t i = 0; i < graph->n_outputs; i++)
+        tfr__free(graph->output_names[i]);
+    for (uint32_t i = 0; i < graph->n_scopes; i++)
+        tfr__free(graph->scopes[i]);
+    tfr__names_finish(&graph->names);
+    tfr__free(graph->values);
+    tfr__free(graph->nodes);
+    tfr__free(graph->inputs);
+    tfr__free(graph->outputs);
+    tfr__free(graph->output_names);
+    tfr__free(graph->variables);
+    tfr__free(graph->scopes);
+    tfr__free(graph->name);
+    tfr__free(graph);
+}
+
+void tfr__graph_freeze(tfr_graph *graph)
+{
+    atomic_store(&graph->frozen, true);
+    for (uint32_t i = 0; i < graph->n_nodes; i++)
+        for (uint32_t k = 0; k < graph->nodes[i].n_subgraphs; k++)
+            tfr__graph_freeze(graph->nodes[i].subgraphs[k]);
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+/* Adds a value with a copy of name, or with a made-up one. */
+static tfr_status value_add(tfr_graph *graph, const char *name, tfr__role role, tfr_value *out,
+                            tfr_err *err)
+{
+    char made_up[32];
+    tfr__value value = {0};
+    tfr_status status =
+        graph_room(&graph->values, graph->n_values, &graph->room_values, sizeof value, err);
+    if (status)
+        return status;
+    for (uint32_t i = graph->n_values; !name || !*name; i++) {
+        snprintf(made_up, sizeof made_up, "%%%u", i);
+        if (tfr__names_find(&graph->names, made_up) < 0)
+            name = made_up;
+    }
+    if (tfr__names_find(&graph->names, name) >= 0)
+        return tfr_fail(err, TFR_EMODEL, "graph \"%s\" has two values of the name \"%s\"",
+                        graph->name, name);
+    value.name = tfr__strdup(name);
+    if (!value.name)
+        return tfr_fail(err, TFR_ENOMEM, "out of memory for value \"%s\"", name);
+    value.role = role;
+    value.node = -1;
+    value.outer = value.update = TFR_VALUE_NONE;
+    value.type.size = sizeof value.type;
+    status = tfr__names_add(&graph->names, value.name, (int32_t)graph->n_values, err);
+    if (status) {
+        tfr__free(value.name);
+        return status;
+    }
+    *out = (tfr_value)graph->n_values;
+    graph->values[graph->n_values++] = value;
+    return TFR_OK;
+}
+
+tfr_status tfr_graph_add_input(tfr_graph *graph, const char *name, const tfr_value_type *type,
+                               tfr_value *out, tfr_err *err)
+{
+    tfr_value_type known = {0};
+    tfr_value value;
+    tfr_status status = graph_check(graph, err);
+    if (status)
+        return status;
+    if (type)
+        memcpy(&known, type, type->size < sizeof known ? type->size : sizeof known);
+    known.size = sizeof known;
+    if (!known.kind)
+        known.kind = TFR_KIND_TENSOR;
+    status = type_check(name ? name : "", &known, err);
+    if (!status)
+        status =
+            graph_room(&graph->inputs, graph->n_inputs, &graph->room_inputs, sizeof value, err);
+    if (!status)
+        status = value_add(graph, name, TFR__ROLE_INPUT, &value, err);
+    if (status)
+        return status;
+    graph->values[value].type = known;
+    graph->inputs[graph->n_inputs++] = value;
+    *out = value;
+    return TFR_OK;
+}
+
+static void type_of_tensor(const tfr_tensor *tensor, tfr_value_type *out)
+{
+    const tfr_shape *shape = tfr_tensor_shape(tensor);
+    out->kind = tfr_tensor_kind(tensor);
+    out->dtype = tfr_tensor_dtype(tensor);
+    out->rank_known = out->kind == TFR_KIND_TENSOR;
+    out->rank = shape->rank;
+    memcpy(out->dims, shape->dims, sizeof out->dims);
+}
+
+static tfr_status tensor_value_add(tfr_graph *graph, const char *name, tfr__role role,
+                                   tfr_tensor *tensor, tfr_value *out, tfr_err *err)
+{
+    tfr_status status = graph_check(graph, err);
+    if (status)
+        return status;
+    if (!tensor)
+        return tfr_fail(err, TFR_EINVAL, "value \"%s\" has no tensor", name ? name : "");
+    status = value_add(graph, name, role, out, err);
+    if (status)
+        return status;
+    graph->values[*out].tensor = tfr_tensor_retain(tensor);
+    type_of_tensor(tensor, &graph->values[*out].type);
+    return TFR_OK;
+}
+
+tfr_status tfr_graph_add_constant(tfr_graph *graph, const char *name, tfr_tensor *tensor,
+                                  tfr_value *out, tfr_err *err)
+{
+    return tensor_value_add(graph, name, TFR__ROLE_CONSTANT, tensor, out, err);
+}
+
+tfr_status tfr_graph_add_variable(tfr_graph *graph, const char *name, tfr_tensor *initial,
+                                  tfr_value *out, tfr_err *err)
+{
+    tfr_status status = graph_check(graph, err);
+    if (!status && graph->parent)
+        status = tfr_fail(err, TFR_EINVAL, "variable \"%s\": only an outermost graph has variables",
+                          name ? name : "");
+    if (!status && initial && tfr_tensor_kind(initial) != TFR_KIND_TENSOR)
+        status =
+            tfr_fail(err, TFR_EINVAL, "variable \"%s\" must be a tensor, not a sequence", name);
+    if (!status)
+        status = graph_room(&graph->variables, graph->n_variables, &graph->room_variables,
+                            sizeof *graph->variables, err);
+    if (!status)
+        status = tensor_value_add(graph, name, TFR__ROLE_VARIABLE, initial, out, err);
+    if (!status)
+        graph->variables[graph->n_variables++] = *out;
+    return status;
+}
+
+tfr_status tfr_graph_set_update(tfr_graph *graph, tfr_value variable, tfr_value update,
+                                tfr_err *err)
+{
+    tfr_status status = graph_check(graph, err);
+    if (!status)
+        status = value_check(graph, variable, "update of a variable", err);
+    if (!status)
+        status = value_check(graph, update, "update of a variable", err);
+    if (status)
+        return status;
+    if (graph->values[variable].role != TFR__ROLE_VARIABLE)
+        return tfr_fail(err, TFR_EINVAL, "value \"%s\" is not a variable",
+                        graph->values[variable].name);
+    graph->values[variable].update = update;
+    return TFR_OK;
+}
+
+tfr_status tfr_graph_add_capture(tfr_graph *child, tfr_value of_parent, tfr_value *out,
+                                 tfr_err *err)
+{
+    tfr_status status = graph_check(child, err);
+    if (status)
+        return status;
+    if (!child->parent)
+        return tfr_fail(err, TFR_EINVAL, "graph \"%s\" has no parent to capture from", child->name);
+    status = value_check(child->parent, of_parent, "captured value", err);
+    for (uint32_t i = 0; !status && i < child->n_values; i++) {
+        if (child->values[i].role == TFR__ROLE_CAPTURE && child->values[i].outer == of_parent) {
+            *out = (tfr_value)i;
+            return TFR_OK;
+        }
+    }
+    /* Captures get made-up names: an inner value may have the name of an outer one. */
+    if (!status)
+        status = value_add(child, NULL, TFR__ROLE_CAPTURE, out, err);
+    if (status)
+        return status;
+    child->values[*out].outer = of_parent;
+    child->values[*out].type = child->parent->values[of_parent].type;
+    return TFR_OK;
+}
+
+tfr_status tfr_graph_add_output(tfr_graph *graph, tfr_value value, const char *name, tfr_err *err)
+{
+    char *own = NULL;
+    tfr_status status = graph_check(graph, err);
+    if (!status)
+        status = value_check(graph, value, "output", err);
+    if (!status)
+        status =
+            graph_room(&graph->outputs, graph->n_outputs, &graph->room_outputs, sizeof value, err);
+    if (!status)
+        status = graph_room(&graph->output_names, graph->n_outputs, &graph->room_names,
+                            sizeof *graph->output_names, err);
+    if (status)
+        return status;
+    if (name) {
+        own = tfr__strdup(name);
+        if (!own)
+            return tfr_fail(err, TFR_ENOMEM, "out of memory for output \"%s\"", name);
+    }
+    graph->output_names[graph->n_outputs] = own;
+    graph->outputs[graph->n_outputs++] = value;
+    return TFR_OK;
+}
+
+/* ---- device scopes --------------------------------------------------------------------------- */
+
+tfr_status tfr_graph_push_device(tfr_graph *graph, const char *device, tfr_err *err)
+{
+    tfr_status status = graph_check(graph, err);
+    char *own;
+    if (!status)
+        status = graph_room(&graph->scopes, graph->n_scopes, &graph->room_scopes,
+                            sizeof *graph->scopes, err);
+    if (status)
+        return status;
+    own = tfr__strdup(device ? device : "");
+    if (!own)
+        return tfr_fail(err, TFR_ENOMEM, "out of memory for a device scope");
+    graph->scopes[graph->n_scopes++] = own;
+    return TFR_OK;
+}
+
+void tfr_graph_pop_device(tfr_graph *graph)
+{
+    if (graph && graph->n_scopes)
+        tfr__free(graph->scopes[--graph->n_scopes]);
+}
+
+/* ---- nodes ----------------------------------------------------------------------------------- */
+
+static tfr_status node_count_check(const tfr__node *node, const char *what, const char *formals,
+                                   uint32_t n, tfr_err *err)
+{
+    uint32_t least, most;
+    tfr__op_arity(formals, &least, &most);
+    if (n >= least && n <= most)
+        return TFR_OK;
+    return tfr_fail(err, TFR_EMODEL, "node \"%s\" (%s) has %u %s, the op takes %s%u: %s",
+                    node->name, node->op->name, n, what, n < least ? "at least " : "at most ",
+                    n < least ? least : most, formals);
+}
+
+/* Attributes of names and types that the op has; the values are looked at by the inference. */
+static tfr_status node_attrs_check(const tfr__node *node, tfr_err *err)
+{
+    for (uint32_t i = 0; i < node->attrs.n; i++) {
+        const tfr_attr *attr = &node->attrs.items[i].pub;
+        const char *cursor = node->op->attrs;
+        tfr__attr_formal formal;
+        bool found = false;
+        while (!found && tfr__op_next_attr(&cursor, &formal))
+            found = strlen(attr->name) == formal.name_bytes &&
+                    memcmp(attr->name, formal.name, formal.name_bytes) == 0;
+        if (!found)
+            return tfr_fail(err, TFR_EMODEL,
+                            "node \"%s\" (%s) has no attribute \"%s\", there is: %s", node->name,
+                            node->op->name, attr->name, node->op->attrs);
+        if (formal.type != attr->type)
+            return tfr_fail(
+                err, TFR_EMODEL, "attribute \"%s\" of node \"%s\" (%s) has type %d, it must be %d",
+                attr->name, node->name, node->op->name, (int)attr->type, (int)formal.type);
+    }
+    return TFR_OK;
+}
+
+/* Takes inputs, attributes, subgraphs and what they capture into node; on failure node_finish. */
+static tfr_status node_fill(tfr_graph *graph, const tfr_node_desc *desc, tfr__node *node,
+                            tfr_err *err)
+{
+    tfr_status status = TFR_OK;
+    const char *device = desc->device;
+    uint32_t n_captures = 0;
+    char made_up[32];
+    if (desc->n_inputs > MAX_OPERANDS || desc->n_outputs > MAX_OPERANDS)
+        return tfr_fail(err, TFR_ELIMIT, "node \"%s\" has more than %u operands",
+                        desc->name ? desc->name : "", MAX_OPERANDS);
+    snprintf(made_up, sizeof made_up, "%s_%u", node->op->name, graph->n_nodes);
+    if (!device && graph->n_scopes && graph->scopes[graph->n_scopes - 1][0])
+        device = graph->scopes[graph->n_scopes - 1];
+    node->name = tfr__strdup(desc->name && *desc->name ? desc->name : made_up);
+    if (device)
+        node->device = tfr__strdup(device);
+    node->inputs = tfr__calloc((size_t)desc->n_inputs + 1, sizeof *node->inputs);
+    node->outputs = tfr__calloc((size_t)desc->n_outputs + 1, sizeof *node->outputs);
+    node->subgraphs = tfr__calloc((size_t)desc->n_subgraphs + 1, sizeof *node->subgraphs);
+    for (uint32_t i = 0; i < desc->n_subgraphs; i++)
+        n_captures += desc->subgraphs[i].graph ? desc->subgraphs[i].graph->n_values : 0;
+    node->captures = tfr__calloc((size_t)n_captures + 1, sizeof *node->captures);
+    if (!node->name || (device && !node->device) || !node->inputs || !node->outputs ||
+        !node->subgraphs || !node->captures)
+        return tfr_fail(err, TFR_ENOMEM, "out of memory for node \"%s\"", made_up);
+    for (uint32_t i = 0; i < desc->n_inputs; i++) {
+        if (desc->inputs[i] != TFR_VALUE_NONE)
+            status = value_check(graph, desc->inputs[i], node->name, err);
+        if (status)
+            return status;
+        node->inputs[i] = desc->inputs[i];
+    }
+    node->n_inputs = desc->n_inputs;
+    for (uint32_t i = 0; !status && i < desc->n_attrs; i++)
+        status = tfr__attr_set(&node->attrs, &desc->attrs[i], NULL, err);
+    for (uint32_t i = 0; !status && i < desc->n_subgraphs; i++) {
+        tfr_graph *child = desc->subgraphs[i].graph;
+        if (!child || child->parent != graph || child->adopted)
+            return tfr_fail(err, TFR_EINVAL,
+                            "subgraph \"%s\" of node \"%s\" is not a free child of graph \"%s\"",
+                            desc->subgraphs[i].name, node->name, graph->name);
+        status = tfr__attr_set_graph(&node->attrs, desc->subgraphs[i].name, child, err);
+        for (uint32_t v = 0; v < child->n_values; v++)
+            if (child->values[v].role == TFR__ROLE_CAPTURE)
+                node->captures[node->n_captures++] = child->values[v].outer;
+    }
+    return status;
+}
+
+/* Adds the values that the node makes. After a failure they stay, but no node can use them. */
+static tfr_status node_add_outputs(tfr_graph *graph, const tfr_node_desc *desc, tfr__node *node,
+                                   tfr_err *err)
+{
+    for (uint32_t i = 0; i < desc->n_outputs; i++) {
+        const char *name = desc->output_names ? desc->output_names[i] : NULL;
+        node->outputs[i] = TFR_VALUE_NONE;
+        node->n_outputs = i + 1;
+        if (name && !*name)
+            continue;
+        tfr_status status = value_add(graph, name, TFR__ROLE_NODE, &node->outputs[i], err);
+        if (status)
+            return status;
+        graph->values[node->outputs[i]].node = (int32_t)graph->n_nodes;
+    }
+    return TFR_OK;
+}
+
+tfr_status tfr_graph_add_node(tfr_graph *graph, const tfr_node_desc *given, tfr_value *outputs,
+                              tfr_err *err)
+{
+    tfr_node_desc desc = {0};
+    tfr__node node = {0};
+    tfr_status status = graph_check(graph, err);
+    if (status)
+        return status;
+    if (!given || given->size < offsetof(tfr_node_desc, attrs))
+        return tfr_fail(err, TFR_EINVAL, "the node's description has no size");
+    memcpy(&desc, given, given->size < sizeof desc ? given->size : sizeof desc);
+    node.op = desc.op ? tfr__op_find(desc.domain ? desc.domain : "", desc.op) : NULL;
+    if (!node.op)
+        return tfr_fail(err, TFR_EMODEL,
+                        "node \"%s\": there is no op \"%s\" in domain \"%s\"; `tfrun ops` lists "
+                        "them",
+                        desc.name ? desc.name : "", desc.op ? desc.op : "",
+                        desc.domain ? desc.domain : "");
+    status = graph_room(&graph->nodes, graph->n_nodes, &graph->room_nodes, sizeof node, err);
+    if (!status)
+        status = node_fill(graph, &desc, &node, err);
+    if (!status)
+        status = node_count_check(&node, "inputs", node.op->inputs, desc.n_inputs, err);
+    if (!status)
+        status = node_count_check(&node, "outputs", node.op->outputs, desc.n_outputs, err);
+    if (!status)
+        status = node_attrs_check(&node, err);
+    if (!status)
+        status = node_add_outputs(graph, &desc, &node, err);
+    if (status) {
+        for (uint32_t i = 0; i < node.n_outputs; i++)
+            if (node.outputs[i] != TFR_VALUE_NONE)
+                graph->values[node.outputs[i]].node = -1;
+        node_finish(&node);
+        return status;
+    }
+    for (uint32_t i = 0; i < desc.n_subgraphs; i++) {
+        node.subgraphs[i] = desc.subgraphs[i].graph;
+        node.subgraphs[i]->adopted = true;
+    }
+    node.n_subgraphs = desc.n_subgraphs;
+    graph->nodes[graph->n_nodes++] = node;
+    if (outputs)
+        memcpy(outputs, node.outputs, node.n_outputs * sizeof *outputs);
+    return TFR_OK;
+}
+
+/* ---- looking --------------------------------------------------------------------------------- */
+
+uint32_t tfr_graph_n_inputs(const tfr_graph *graph)
+{
+    return graph->n_inputs;
+}
+
+uint32_t tfr_graph_n_outputs(const tfr_graph *graph)
+{
+    return graph->n_outputs;
+}
+
+uint32_t tfr_graph_n_nodes(const tfr_graph *graph)
+{
+    return graph->n_nodes;
+}
+
+tfr_value tfr_graph_input(const tfr_graph *graph, uint32_t i)
+{
+    return i < graph->n_inputs ? graph->inputs[i] : TFR_VALUE_NONE;
+}
+
+tfr_value tfr_graph_output(const tfr_graph *graph, uint32_t i)
+{
+    return i < graph->n_outputs ? graph->outputs[i] : TFR_VALUE_NONE;
+}
+
+const char *tfr_graph_output_name(const tfr_graph *graph, uint32_t i)
+{
+    if (i >= graph->n_outputs)
+        return NULL;
+    return graph->output_names[i] ? graph->output_names[i] : graph->values[graph->outputs[i]].name;
+}
+
+const char *tfr_graph_value_name(const tfr_graph *graph, tfr_value value)
+{
+    return value >= 0 && (uint32_t)value < graph->n_values ? graph->values[value].name : NULL;
+}
+
+const tfr_value_type *tfr_graph_value_type(const tfr_graph *graph, tfr_value value)
+{
+    return value >= 0 && (uint32_t)value < graph->n_values ? &graph->values[value].type : NULL;
+}
+
+tfr_value tfr_graph_find_value(const tfr_graph *graph, const char *name)
+{
+    return tfr__names_find(&graph->names, name);
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * graph.h: a graph inside the core. Nodes stand in an order in which each comes after the ones
+ * whose values it uses. A frozen graph is never changed, so sessions read it without a lock.
+ */
+#ifndef TFR_CORE_GRAPH_H
+#define TFR_CORE_GRAPH_H
+
+#include <stdatomic.h>
+#include <tfrun/graph.h>
+
+#include "attr.h"
+#include "names.h"
+#include "op.h"
+
+typedef enum tfr__role {
+    TFR__ROLE_INPUT,
+    TFR__ROLE_CONSTANT, /* tensor */
+    TFR__ROLE_VARIABLE, /* tensor is the initial state */
+    TFR__ROLE_CAPTURE,  /* outer is the parent's value */
+    TFR__ROLE_NODE      /* output of node */
+} tfr__role;
+
+typedef struct tfr__value {
+    char *name;
+    int32_t role;        /* tfr__role */
+    int32_t node;        /* ROLE_NODE: its producer */
+    tfr_value outer;     /* ROLE_CAPTURE */
+    tfr_value update;    /* ROLE_VARIABLE: the value it becomes, or TFR_VALUE_NONE */
+    tfr_tensor *tensor;  /* ROLE_CONSTANT, ROLE_VARIABLE */
+    tfr_value_type type; /* what is known without running */
+} tfr__value;
+
+typedef struct tfr__node {
+    const tfr__op *op;
+    char *name;
+    char *device; /* pin, or NULL */
+    uint32_t n_inputs, n_outputs, n_subgraphs, n_captures;
+    tfr_value *inputs;  /* TFR_VALUE_NONE = absent */
+    tfr_value *outputs; /* TFR_VALUE_NONE = not wanted */
+    tfr__attr_list attrs;
+    tfr_graph **subgraphs; /* owned; attrs refer to them by name */
+    tfr_value *captures;   /* values of this graph that subgraphs use */
+} tfr__node;
+
+struct tfr_graph {
+    atomic_uint refs;
+    atomic_bool frozen;
+    char *name;
+    tfr_graph *parent; /* borrowed: a parent owns its children */
+    bool adopted;      /* a child that a node has taken over */
+    tfr__value *values;
+    tfr__node *nodes;
+    tfr_value *inputs, *outputs, *variables;
+    char **output_names; /* NULL entry = the value's own */
+    char **scopes;       /* device scopes, innermost last */
+    uint32_t n_values, n_nodes, n_inputs, n_outputs, n_variables, n_scopes;
+    uint32_t room_values, room_nodes, room_inputs, room_outputs, room_names, room_variables,
+        room_scopes;
+    tfr__names names; /* value name → number */
+};
+
+static inline uint32_t tfr__op_number(const tfr__op *op)
+{
+    return (uint32_t)(op - tfr__op_at(0));
+}
+
+/* No more changes. [any] */
+void tfr__graph_freeze(tfr_graph *graph);
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* names.c: the map of names.h. It never shrinks and forgets nothing: graphs only grow. */
+#include "names.h"
+
+#include <string.h>
+#include <tfrun/fail.h>
+
+#include "alloc.h"
+
+/* FNV-1a, 64 bits (http://www.isthe.com/chongo/tech/comp/fnv/), folded by the caller's mask. */
+static uint64_t name_hash(const char *name)
+{
+    uint64_t h = 14695981039346656037u;
+    for (; *name; name++)
+        h = (h ^ (unsigned char)*name) * 1099511628211u;
+    return h ^ (h >> 32);
+}
+
+/* The slot of name, or the free one where it belongs. */
+static uint32_t name_slot(const tfr__names *names, const char *name)
+{
+    uint32_t mask = names->room - 1;
+    uint32_t i = (uint32_t)name_hash(name) & mask;
+    while (names->keys[i] && strcmp(names->keys[i], name) != 0)
+        i = (i + 1) & mask;
+    return i;
+}
+
+void tfr__names_finish(tfr__names *names)
+{
+    tfr__free(names->keys);
+    tfr__free(names->numbers);
+    memset(names, 0, sizeof *names);
+}
+
+int32_t tfr__names_find(const tfr__names *names, const char *name)
+{
+    uint32_t i;
+    if (!names->room)
+        return -1;
+    i = name_slot(names, name);
+    return names->keys[i] ? names->numbers[i] : -1;
+}
+
+static tfr_status names_grow(tfr__names *names, tfr_err *err)
+{
+    tfr__names bigger = {NULL, NULL, names->n, names->room ? names->room * 2 : 64};
+    bigger.keys = tfr__calloc(bigger.room, sizeof *bigger.keys);
+    bigger.numbers = tfr__calloc(bigger.room, sizeof *bigger.numbers);
+    if (!bigger.keys || !bigger.numbers) {
+        tfr__free(bigger.keys);
+        tfr__free(bigger.numbers);
+        return tfr_fail(err, TFR_ENOMEM, "out of memory for %u value names", names->n + 1);
+    }
+    for (uint32_t i = 0; i < names->room; i++) {
+        if (names->keys[i]) {
+            uint32_t slot = name_slot(&bigger, names->keys[i]);
+            bigger.keys[slot] = names->keys[i];
+            bigger.numbers[slot] = names->numbers[i];
+        }
+    }
+    tfr__free(names->keys);
+    tfr__free(names->numbers);
+    *names = bigger;
+    return TFR_OK;
+}
+
+tfr_status tfr__names_add(tfr__names *names, const char *name, int32_t number, tfr_err *err)
+{
+    uint32_t slot;
+    if (names->n >= names->room / 2) {
+        tfr_status status = names_grow(names, err);
+        if (status)
+            return status;
+    }
+    slot = name_slot(names, name);
+    names->keys[slot] = name;
+    names->numbers[slot] = number;
+    names->n++;
+    return TFR_OK;
+}

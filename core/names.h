@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * names.h: a map from the names of a graph's values to their numbers. Names are borrowed and must
+ * outlive the map. Open addressing, FNV-1a; never more than half full.
+ */
+#ifndef TFR_CORE_NAMES_H
+#define TFR_CORE_NAMES_H
+
+#include <stdint.h>
+#include <tfrun/status.h>
+
+typedef struct tfr__names {
+    const char **keys; /* NULL = free */
+    int32_t *numbers;
+    uint32_t n, room; /* room is 0 or a power of two */
+} tfr__names;
+
+void tfr__names_finish(tfr__names *names);
+/* The number of name, or -1. */
+int32_t tfr__names_find(const tfr__names *names, const char *name);
+/* name must not be there yet. TFR_ENOMEM. */
+tfr_status tfr__names_add(tfr__names *names, const char *name, int32_t number, tfr_err *err);
+
+#endif
