@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
+# What a plugin author needs: the contract, and a template to copy.
+tfruninclude_HEADERS += \
+	sdk/include/tfrun/fail.h \
+	sdk/include/tfrun/plugin.h \
+	$(NULL)

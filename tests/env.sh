@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+# The environment of every test: the build tree's programs and plugins, and nothing of the user's.
+# Sourced with TFR_SRCDIR, TFR_BUILDDIR, TFR_CC and TFR_SANITIZE set.
+for tfr_var in $(env | sed -n 's/^\(TFRUN_[A-Z_]*\)=.*/\1/p'); do
+    unset "$tfr_var"
+done
+unset tfr_var CUDA_VISIBLE_DEVICES
+LC_ALL=C
+NO_COLOR=1
+TFRUN=$TFR_BUILDDIR/tfrun
+TFRUN_PLUGIN_PATH=$TFR_BUILDDIR/.libs
+TFRUN_PROBE=$TFR_BUILDDIR/tfrun-probe
+XDG_CACHE_HOME=$TFR_BUILDDIR/tests/xdg/cache
+XDG_CONFIG_HOME=$TFR_BUILDDIR/tests/xdg/config
+export TFR_SRCDIR TFR_BUILDDIR TFR_CC TFR_SANITIZE LC_ALL NO_COLOR
+export TFRUN TFRUN_PLUGIN_PATH TFRUN_PROBE XDG_CACHE_HOME XDG_CONFIG_HOME

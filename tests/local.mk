@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+# Tests. A unit test is one CUnit program per source file, a shell test one script; both run under
+# Automake's parallel harness with the environment of tests/env.sh. Exit 77 is a skip.
+#
+# A fake or misbehaving plugin is check_LTLIBRARIES += tests/fake/NAME.la with "-rpath /nowhere" in
+# its LDFLAGS, and keeps its folder in its name, so that it stays out of the .libs/ of the others.
+TFR_TEST_INCLUDES = $(TFR_CORE_INCLUDES) -I$(top_srcdir)/tests
+TFR_TEST_CORE = libtfrun-core.la $(CUNIT_LIBS)
+TFR_TEST_NN = libtfrun-nn-core.la libtfrun-core.la $(CUNIT_LIBS)
+
+unit_tests = \
+	tests/test_harness \
+	$(NULL)
+
+shell_tests = \
+	tests/build/harness.sh \
+	$(NULL)
+
+if TFR_HAVE_CUNIT
+check_PROGRAMS += $(unit_tests)
+run_unit_tests = $(unit_tests)
+endif
+EXTRA_PROGRAMS = $(unit_tests)
+CLEANFILES += $(EXTRA_PROGRAMS)
+
+tests_test_harness_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_harness_LDADD = $(TFR_TEST_CORE)
+tests_test_harness_SOURCES = tests/test_harness.c tests/tfr_test.h
+
+TESTS = $(run_unit_tests) $(shell_tests)
+TEST_EXTENSIONS = .sh
+SH_LOG_COMPILER = $(SHELL)
+AM_TESTS_ENVIRONMENT = \
+	TFR_SRCDIR='$(abs_top_srcdir)'; TFR_BUILDDIR='$(abs_top_builddir)'; \
+	TFR_CC='$(CC)'; TFR_SANITIZE='$(TFR_SANITIZE)'; \
+	. '$(abs_top_srcdir)/tests/env.sh';
+EXTRA_DIST += $(shell_tests) tests/env.sh tests/lib.sh
+
+# scripts/test-summary asks which logs there should be; a missing one is a failure.
+print-test-logs:
+	@echo $(TEST_LOGS)
+.PHONY: print-test-logs
