@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+# tfrun-naive.so, the specification in code. The module has no folder in its name, so that all
+# modules of the tree land in one .libs/ and one TFRUN_PLUGIN_PATH runs them uninstalled.
+plugin_LTLIBRARIES += tfrun-naive.la
+tfrun_naive_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PLUGIN_INCLUDES)
+tfrun_naive_la_LDFLAGS = $(AM_LDFLAGS) $(TFR_MODULE_FLAGS)
+tfrun_naive_la_SOURCES = \
+	plugins/naive/element.c \
+	plugins/naive/index.c \
+	plugins/naive/naive.c \
+	plugins/naive/naive.h \
+	plugins/naive/reorder.c \
+	$(NULL)
