@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * alloc.h: the only way the core takes memory, so that tests can let the n-th request fail. NULL means
- * out of memory; callers turn it into TFR_ENOMEM.
+ * alloc.h: the only way the core takes memory, so that tests can let the n-th request fail. NULL
+ * means out of memory; callers turn it into TFR_ENOMEM. Every function is safe from any thread.
  */
 #ifndef TFR_CORE_ALLOC_H
 #define TFR_CORE_ALLOC_H
@@ -22,5 +22,7 @@ char *tfr__strdup(const char *text);
 /* For tests: the n-th request from now on fails (1 = the next), 0 = none. Counts all requests. */
 void tfr__alloc_fail_at(uint64_t n);
 uint64_t tfr__alloc_count(void);
+/* For tests: blocks that are taken and not given back. */
+uint64_t tfr__alloc_live(void);
 
 #endif

@@ -6,9 +6,18 @@ libtfrun_core_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_CORE_INCLUDES) \
 	-DTFR_SYSCONFDIR='"$(sysconfdir)"' \
 	-DTFR_PROBE_PATH='"$(tfrunexecdir)/tfrun-probe"'
 libtfrun_core_la_SOURCES = \
+	core/alloc.c \
 	core/alloc.h \
-	core/placeholder.c \
+	core/convert.c \
+	core/dtype.c \
 	core/runtime.h \
+	core/sequence.c \
+	core/shape.c \
+	core/smallfloat.c \
+	core/smallfloat.h \
+	core/status.c \
+	core/strided.c \
+	core/tensor.c \
 	core/tensor.h \
 	$(NULL)
 

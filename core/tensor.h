@@ -16,7 +16,7 @@ struct tfr_tensor {
     int64_t n_elements;
     size_t bytes; /* of the plain form */
     void *data;
-    /* Who keeps data alive: own memory (own, freed), another tensor (base), or the caller (release). */
+    /* Who keeps data alive: own memory (freed), another tensor (base), or the caller (release). */
     void *own;
     tfr_tensor *base;
     void (*release)(void *user);
@@ -24,14 +24,21 @@ struct tfr_tensor {
     /* Sequences and optionals. */
     tfr_tensor **values;
     size_t n_values;
+    uint32_t depth; /* 0 = a tensor; else 1 + the greatest depth of the values */
 };
+
+/* Values inside values: more is TFR_ELIMIT, so that walking a value never runs out of stack. */
+#define TFR__MAX_VALUE_DEPTH 8
 
 /* The host's string service for elements outside a tfr_tensor too (arena slots). */
 tfr_status tfr__string_set(tfr_string *element, const char *data, uint64_t bytes);
 /* Frees what tfr__string_set gave, for n elements, and zeroes them. */
 void tfr__strings_clear(tfr_string *elements, int64_t n);
 
-/* Copies n_elements from any strides to any strides, element by element; strings are copied deeply. */
+/*
+ * Copies a tensor from any strides to any strides, in elements, NULL = plain. The memories do not
+ * overlap. Strings are copied deeply: dst's are freed or zero. Packed types have to be plain.
+ */
 tfr_status tfr__strided_copy(tfr_dtype dtype, const tfr_shape *shape, void *dst,
                              const int64_t *dst_strides, const void *src,
                              const int64_t *src_strides, tfr_err *err);

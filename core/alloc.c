@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * alloc.c: memory for the core, on top of the C library. The counters are relaxed atomics: they
+ * order nothing, and the tests that look at them do so from one thread.
+ */
+#include "alloc.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+static atomic_uint_fast64_t n_requests;
+static atomic_uint_fast64_t n_live;
+/* The number of the request that fails; 0 is none, for the first request is number 1. */
+static atomic_uint_fast64_t fail_number;
+
+/* Counts a request. False if it is the one that has to fail. */
+static bool request_may_pass(void)
+{
+    uint64_t number = atomic_fetch_add_explicit(&n_requests, 1, memory_order_relaxed) + 1;
+    return number != atomic_load_explicit(&fail_number, memory_order_relaxed);
+}
+
+static void *count_live(void *p)
+{
+    if (p)
+        atomic_fetch_add_explicit(&n_live, 1, memory_order_relaxed);
+    return p;
+}
+
+void *tfr__alloc(size_t bytes)
+{
+    if (!request_may_pass())
+        return NULL;
+    return count_live(malloc(bytes ? bytes : 1));
+}
+
+void *tfr__calloc(size_t n, size_t size)
+{
+    if (!request_may_pass())
+        return NULL;
+    return count_live(n && size ? calloc(n, size) : calloc(1, 1));
+}
+
+void *tfr__realloc(void *p, size_t bytes)
+{
+    if (!request_may_pass())
+        return NULL;
+    void *q = realloc(p, bytes ? bytes : 1);
+    return p ? q : count_live(q);
+}
+
+void *tfr__alloc_aligned(size_t bytes, size_t align)
+{
+    void *p;
+    if (!request_may_pass())
+        return NULL;
+    if (align < sizeof(void *))
+        align = sizeof(void *);
+    if (posix_memalign(&p, align, bytes ? bytes : 1) != 0)
+        return NULL;
+    return count_live(p);
+}
+
+void tfr__free(void *p)
+{
+    if (!p)
+        return;
+    atomic_fetch_sub_explicit(&n_live, 1, memory_order_relaxed);
+    free(p);
+}
+
+char *tfr__strdup(const char *text)
+{
+    size_t bytes = strlen(text) + 1;
+    char *copy = tfr__alloc(bytes);
+    return copy ? memcpy(copy, text, bytes) : NULL;
+}
+
+void tfr__alloc_fail_at(uint64_t n)
+{
+    uint64_t now = atomic_load_explicit(&n_requests, memory_order_relaxed);
+    atomic_store_explicit(&fail_number, n ? now + n : 0, memory_order_relaxed);
+}
+
+uint64_t tfr__alloc_count(void)
+{
+    return atomic_load_explicit(&n_requests, memory_order_relaxed);
+}
+
+uint64_t tfr__alloc_live(void)
+{
+    return atomic_load_explicit(&n_live, memory_order_relaxed);
+}

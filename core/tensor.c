@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tensor.c: tensors over their own, another tensor's or the caller's memory, and the life of every
+ * value, sequences and optionals too (sequence.c makes those). Strings in a tensor are allocations
+ * of their own, each ended by a zero byte.
+ */
+#include "tensor.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <tfrun/fail.h>
+
+#include "alloc.h"
+
+#define TENSOR_ALIGNMENT 64
+/* Room for the text of any shape. */
+#define SHAPE_TEXT (TFR_MAX_RANK * 21 + 3)
+
+/* ---- strings --------------------------------------------------------------------------------- */
+
+tfr_status tfr__string_set(tfr_string *element, const char *data, uint64_t bytes)
+{
+    if (bytes >= SIZE_MAX)
+        return TFR_ENOMEM;
+    /* The new one first: data may lie in the old one. */
+    char *copy = tfr__alloc((size_t)bytes + 1);
+    if (!copy)
+        return TFR_ENOMEM;
+    if (bytes > 0)
+        memcpy(copy, data, (size_t)bytes);
+    copy[bytes] = '\0';
+    tfr__free((void *)(uintptr_t)element->data);
+    element->data = copy;
+    element->bytes = bytes;
+    return TFR_OK;
+}
+
+void tfr__strings_clear(tfr_string *elements, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        tfr__free((void *)(uintptr_t)elements[i].data);
+        elements[i].data = NULL;
+        elements[i].bytes = 0;
+    }
+}
+
+/* ---- making ---------------------------------------------------------------------------------- */
+
+/* Natural alignment of an element. */
+static size_t dtype_alignment(tfr_dtype dtype)
+{
+    switch ((int)dtype) {
+    case TFR_DTYPE_STRING:
+        return _Alignof(tfr_string);
+    case TFR_DTYPE_C64:
+        return 4;
+    case TFR_DTYPE_C128:
+        return 8;
+    default:
+        return tfr_dtype_bits((int32_t)dtype) < 8 ? 1 : tfr_dtype_bits((int32_t)dtype) / 8;
+    }
+}
+
+/* Dims of 1 and empty tensors are plain with any strides. */
+static bool strides_are_plain(const tfr_shape *shape, const int64_t *strides, int64_t n_elements)
+{
+    int64_t plain[TFR_MAX_RANK];
+    if (n_elements == 0)
+        return true;
+    tfr_shape_strides(shape, plain);
+    for (int32_t i = 0; i < shape->rank; i++)
+        if (shape->dims[i] != 1 && strides[i] != plain[i])
+            return false;
+    return true;
+}
+
+/* Everything but the memory. strides NULL = plain. */
+static tfr_status tensor_new(tfr_dtype dtype, const tfr_shape *shape, const int64_t *strides,
+                             tfr_tensor **out, tfr_err *err)
+{
+    size_t bytes;
+    int64_t n_elements;
+    char text[SHAPE_TEXT];
+    tfr_status status = tfr_shape_bytes(shape, dtype, &bytes, err);
+    if (!status)
+        status = tfr_shape_elements(shape, &n_elements, err);
+    if (status)
+        return status;
+    bool plain = !strides || strides_are_plain(shape, strides, n_elements);
+    if (!plain && tfr_dtype_bits((int32_t)dtype) < 8)
+        return tfr_fail(err, TFR_EUNSUPPORTED, "%s is packed, a tensor %s of it has to be plain",
+                        tfr_dtype_name(dtype), tfr_shape_format(shape, text, sizeof text));
+    tfr_tensor *tensor = tfr__calloc(1, sizeof *tensor);
+    if (!tensor)
+        return tfr_fail(err, TFR_ENOMEM, "no memory for a tensor's header of %zu bytes",
+                        sizeof *tensor);
+    atomic_init(&tensor->refs, 1);
+    tensor->kind = TFR_KIND_TENSOR;
+    tensor->dtype = (int32_t)dtype;
+    tensor->plain = plain;
+    tensor->shape.rank = shape->rank;
+    memcpy(tensor->shape.dims, shape->dims, (size_t)shape->rank * sizeof shape->dims[0]);
+    tensor->n_elements = n_elements;
+    tensor->bytes = bytes;
+    if (strides)
+        memcpy(tensor->strides, strides, (size_t)shape->rank * sizeof strides[0]);
+    else
+        tfr_shape_strides(shape, tensor->strides);
+    *out = tensor;
+    return TFR_OK;
+}
+
+tfr_status tfr_tensor_create(tfr_dtype dtype, const tfr_shape *shape, tfr_tensor **out,
+                             tfr_err *err)
+{
+    tfr_tensor *tensor;
+    char text[SHAPE_TEXT];
+    if (!shape || !out)
+        return tfr_fail(err, TFR_EINVAL, "a tensor needs a shape and a place to go");
+    tfr_status status = tensor_new(dtype, shape, NULL, &tensor, err);
+    if (status)
+        return status;
+    if (tensor->bytes > 0) {
+        tensor->own = tfr__alloc_aligned(tensor->bytes, TENSOR_ALIGNMENT);
+        if (!tensor->own) {
+            size_t bytes = tensor->bytes;
+            tfr_tensor_release(tensor);
+            return tfr_fail(err, TFR_ENOMEM, "no memory for %zu bytes, a %s tensor of shape %s",
+                            bytes, tfr_dtype_name(dtype),
+                            tfr_shape_format(shape, text, sizeof text));
+        }
+        memset(tensor->own, 0, tensor->bytes);
+        tensor->data = tensor->own;
+    }
+    *out = tensor;
+    return TFR_OK;
+}
+
+/*
+ * The least and the greatest element offset that an index of the tensor reaches. False if bytes up
+ * to there, or the byte strides of whole dims, do not fit 63 bits. n_elements is not 0.
+ */
+static bool reach(const tfr_shape *shape, const int64_t *strides, int64_t element_bytes,
+                  int64_t *low, int64_t *high)
+{
+    int64_t room = INT64_MAX / element_bytes;
+    *low = *high = 0;
+    for (int32_t i = 0; i < shape->rank; i++) {
+        const int64_t dim = shape->dims[i];
+        if (strides[i] == INT64_MIN)
+            return false;
+        const int64_t step = strides[i] < 0 ? -strides[i] : strides[i];
+        if (step > room / dim)
+            return false;
+        room -= step * dim;
+        *(strides[i] < 0 ? low : high) += strides[i] * (dim - 1);
+    }
+    return true;
+}
+
+static int64_t element_bytes_at_least_one(tfr_dtype dtype)
+{
+    const int64_t bits = tfr_dtype_bits((int32_t)dtype);
+    return bits < 8 ? 1 : bits / 8;
+}
+
+tfr_status tfr_tensor_wrap(tfr_dtype dtype, const tfr_shape *shape, const int64_t *strides,
+                           void *data, void (*release)(void *user), void *user, tfr_tensor **out,
+                           tfr_err *err)
+{
+    tfr_tensor *tensor;
+    int64_t low;
+    int64_t high;
+    char text[SHAPE_TEXT];
+    if (!shape || !out)
+        return tfr_fail(err, TFR_EINVAL, "a tensor needs a shape and a place to go");
+    tfr_status status = tensor_new(dtype, shape, strides, &tensor, err);
+    if (status)
+        return status;
+    if (tensor->n_elements > 0 && !data)
+        status = tfr_fail(err, TFR_EINVAL, "no memory given for a tensor of shape %s",
+                          tfr_shape_format(shape, text, sizeof text));
+    else if ((uintptr_t)data % dtype_alignment(dtype) != 0)
+        status = tfr_fail(err, TFR_EINVAL, "memory at %p is not aligned to the %zu bytes of %s",
+                          data, dtype_alignment(dtype), tfr_dtype_name(dtype));
+    else if (tensor->n_elements > 0 &&
+             !reach(shape, tensor->strides, element_bytes_at_least_one(dtype), &low, &high))
+        status = tfr_fail(err, TFR_ESHAPE, "the strides of a tensor of shape %s reach 2^63 bytes",
+                          tfr_shape_format(shape, text, sizeof text));
+    if (status) {
+        tfr_tensor_release(tensor);
+        return status;
+    }
+    tensor->data = data;
+    tensor->release = release;
+    tensor->release_user = user;
+    *out = tensor;
+    return TFR_OK;
+}
+
+/* Is [offset + low, offset + high] of the view inside what base reaches? */
+static tfr_status check_view(const tfr_tensor *base, int64_t offset, const tfr_tensor *view,
+                             tfr_err *err)
+{
+    const tfr_dtype dtype = (tfr_dtype)base->dtype;
+    const int64_t bytes = element_bytes_at_least_one(dtype);
+    const int64_t bits = tfr_dtype_bits((int32_t)dtype);
+    int64_t base_low = 0;
+    int64_t base_high = -1;
+    int64_t low;
+    int64_t high;
+    char text[SHAPE_TEXT];
+    if (base->n_elements > 0 && !reach(&base->shape, base->strides, bytes, &base_low, &base_high))
+        return tfr_fail(err, TFR_EINTERNAL, "a tensor reaches 2^63 bytes");
+    if (offset < base_low || offset > base_high + 1)
+        return tfr_fail(err, TFR_ESHAPE,
+                        "a view at element %" PRId64 " is outside its base, which has %" PRId64
+                        "...%" PRId64,
+                        offset, base_low, base_high);
+    if (bits < 8 && offset % (8 / bits) != 0)
+        return tfr_fail(err, TFR_EUNSUPPORTED,
+                        "a view of %s cannot start inside a byte, at element %" PRId64,
+                        tfr_dtype_name(dtype), offset);
+    if (view->n_elements == 0)
+        return TFR_OK;
+    tfr_shape_format(&view->shape, text, sizeof text);
+    if (!reach(&view->shape, view->strides, bytes, &low, &high))
+        return tfr_fail(err, TFR_ESHAPE, "the strides of a view of shape %s reach 2^63 bytes",
+                        text);
+    if (low < base_low - offset || high > base_high - offset)
+        return tfr_fail(err, TFR_ESHAPE,
+                        "a view of shape %s reaches elements %" PRId64 "...%" PRId64
+                        " of its base, which has %" PRId64 "...%" PRId64,
+                        text, (int64_t)((uint64_t)offset + (uint64_t)low),
+                        (int64_t)((uint64_t)offset + (uint64_t)high), base_low, base_high);
+    return TFR_OK;
+}
+
+tfr_status tfr_tensor_view(tfr_tensor *base, int64_t offset, const tfr_shape *shape,
+                           const int64_t *strides, tfr_tensor **out, tfr_err *err)
+{
+    tfr_tensor *tensor;
+    if (!base || !shape || !out || base->kind != TFR_KIND_TENSOR)
+        return tfr_fail(err, TFR_EINVAL, "a view needs a tensor, a shape and a place to go");
+    tfr_status status = tensor_new((tfr_dtype)base->dtype, shape, strides, &tensor, err);
+    if (status)
+        return status;
+    status = check_view(base, offset, tensor, err);
+    if (status) {
+        tfr_tensor_release(tensor);
+        return status;
+    }
+    if (base->data) {
+        const int64_t bits = tfr_dtype_bits(base->dtype);
+        tensor->data = (char *)base->data + (bits < 8 ? offset / (8 / bits) : offset * (bits / 8));
+    }
+    /* The owner of the memory, so that views of views make no chain. */
+    tensor->base = tfr_tensor_retain(base->base ? base->base : base);
+    *out = tensor;
+    return TFR_OK;
+}
+
+static tfr_status copy_values(const tfr_tensor *from, tfr_tensor **out, tfr_err *err)
+{
+    tfr_tensor *copy = NULL;
+    tfr_status status = TFR_OK;
+    tfr_tensor **values = tfr__calloc(from->n_values ? from->n_values : 1, sizeof(tfr_tensor *));
+    size_t n = 0;
+    if (!values)
+        return tfr_fail(err, TFR_ENOMEM, "no memory for a list of %zu values", from->n_values);
+    for (; n < from->n_values && !status; n++)
+        status = tfr_tensor_copy(from->values[n], &values[n], err);
+    if (!status && from->kind == TFR_KIND_SEQUENCE)
+        status = tfr_sequence_create((tfr_dtype)from->dtype, values, n, &copy, err);
+    else if (!status)
+        status = tfr_optional_create((tfr_dtype)from->dtype, n ? values[0] : NULL, &copy, err);
+    /* The copy has its own references. A value that failed is NULL. */
+    for (size_t i = 0; i < n; i++)
+        tfr_tensor_release(values[i]);
+    tfr__free(values);
+    if (!status)
+        *out = copy;
+    return status;
+}
+
+tfr_status tfr_tensor_copy(const tfr_tensor *tensor, tfr_tensor **out, tfr_err *err)
+{
+    tfr_tensor *copy;
+    if (!tensor || !out)
+        return tfr_fail(err, TFR_EINVAL, "a copy needs a tensor and a place to go");
+    if (tensor->kind != TFR_KIND_TENSOR)
+        return copy_values(tensor, out, err);
+    tfr_status status = tfr_tensor_create((tfr_dtype)tensor->dtype, &tensor->shape, &copy, err);
+    if (status)
+        return status;
+    status = tfr__strided_copy((tfr_dtype)tensor->dtype, &tensor->shape, copy->data, copy->strides,
+                               tensor->data, tensor->strides, err);
+    if (status) {
+        tfr_tensor_release(copy);
+        return status;
+    }
+    *out = copy;
+    return TFR_OK;
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+tfr_tensor *tfr_tensor_retain(tfr_tensor *tensor)
+{
+    if (tensor)
+        atomic_fetch_add_explicit(&tensor->refs, 1, memory_order_relaxed);
+    return tensor;
+}
+
+/* Recursion ends: a view's base is no view, and sequences nest to a limit (sequence.c). */
+void tfr_tensor_release(tfr_tensor *tensor)
+{
+    if (!tensor || atomic_fetch_sub_explicit(&tensor->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    for (size_t i = 0; i < tensor->n_values; i++)
+        tfr_tensor_release(tensor->values[i]);
+    tfr__free(tensor->values);
+    if (tensor->own && tensor->dtype == TFR_DTYPE_STRING)
+        tfr__strings_clear(tensor->own, tensor->n_elements);
+    tfr__free(tensor->own);
+    tfr_tensor_release(tensor->base);
+    if (tensor->release)
+        tensor->release(tensor->release_user);
+    tfr__free(tensor);
+}
+
+/* ---- looking --------------------------------------------------------------------------------- */
+
+tfr_kind tfr_tensor_kind(const tfr_tensor *tensor)
+{
+    return tensor ? (tfr_kind)tensor->kind : TFR_KIND_NONE;
+}
+
+tfr_dtype tfr_tensor_dtype(const tfr_tensor *tensor)
+{
+    return (tfr_dtype)tensor->dtype;
+}
+
+const tfr_shape *tfr_tensor_shape(const tfr_tensor *tensor)
+{
+    return &tensor->shape;
+}
+
+const int64_t *tfr_tensor_strides(const tfr_tensor *tensor)
+{
+    return tensor->strides;
+}
+
+bool tfr_tensor_is_plain(const tfr_tensor *tensor)
+{
+    return tensor->plain;
+}
+
+void *tfr_tensor_data(const tfr_tensor *tensor)
+{
+    return tensor->data;
+}
+
+int64_t tfr_tensor_elements(const tfr_tensor *tensor)
+{
+    return tensor->n_elements;
+}
+
+size_t tfr_tensor_bytes(const tfr_tensor *tensor)
+{
+    return tensor->bytes;
+}
+
+/* Element i in plain order, or NULL. */
+static tfr_string *string_at(const tfr_tensor *tensor, int64_t i)
+{
+    int64_t offset = 0;
+    if (!tensor || tensor->kind != TFR_KIND_TENSOR || tensor->dtype != TFR_DTYPE_STRING || i < 0 ||
+        i >= tensor->n_elements)
+        return NULL;
+    for (int32_t d = tensor->shape.rank - 1; d >= 0; d--) {
+        offset += i % tensor->shape.dims[d] * tensor->strides[d];
+        i /= tensor->shape.dims[d];
+    }
+    return (tfr_string *)tensor->data + offset;
+}
+
+tfr_status tfr_tensor_set_string(tfr_tensor *tensor, int64_t i, const char *data, size_t bytes,
+                                 tfr_err *err)
+{
+    tfr_string *element = string_at(tensor, i);
+    if (!element)
+        return tfr_fail(err, TFR_EINVAL, "there is no string element %" PRId64, i);
+    if (!data && bytes > 0)
+        return tfr_fail(err, TFR_EINVAL, "no data for a string of %zu bytes", bytes);
+    /* The old string of wrapped memory is the caller's and cannot be freed here. */
+    if (!(tensor->base ? tensor->base : tensor)->own)
+        return tfr_fail(err, TFR_EPERM, "the strings are in the caller's memory, set them there");
+    if (tfr__string_set(element, data, bytes))
+        return tfr_fail(err, TFR_ENOMEM, "no memory for a string of %zu bytes", bytes);
+    return TFR_OK;
+}
+
+const char *tfr_tensor_get_string(const tfr_tensor *tensor, int64_t i, size_t *bytes)
+{
+    const tfr_string *element = string_at(tensor, i);
+    if (bytes)
+        *bytes = element ? (size_t)element->bytes : 0;
+    if (!element)
+        return NULL;
+    return element->data ? element->data : "";
+}
