@@ -8,8 +8,16 @@ libtfrun_core_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_CORE_INCLUDES) \
 libtfrun_core_la_SOURCES = \
 	core/alloc.c \
 	core/alloc.h \
+	core/compare.c \
 	core/convert.c \
 	core/dtype.c \
+	core/port/clock.h \
+	core/port/cpus.c \
+	core/port/cpus.h \
+	core/port/park.c \
+	core/port/park.h \
+	core/port/pool.c \
+	core/port/pool.h \
 	core/runtime.h \
 	core/sequence.c \
 	core/shape.c \

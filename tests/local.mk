@@ -10,6 +10,7 @@ TFR_TEST_NN = libtfrun-nn-core.la libtfrun-core.la $(CUNIT_LIBS)
 
 unit_tests = \
 	tests/test_harness \
+	tests/test_pool \
 	$(NULL)
 
 shell_tests = \
@@ -26,6 +27,10 @@ CLEANFILES += $(EXTRA_PROGRAMS)
 tests_test_harness_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_harness_LDADD = $(TFR_TEST_CORE)
 tests_test_harness_SOURCES = tests/test_harness.c tests/tfr_test.h
+
+tests_test_pool_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_pool_LDADD = $(TFR_TEST_CORE)
+tests_test_pool_SOURCES = tests/test_pool.c
 
 TESTS = $(run_unit_tests) $(shell_tests)
 TEST_EXTENSIONS = .sh

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cpus.h: how many processors this process may use, which is often fewer than there are. */
+#ifndef TFR_CORE_PORT_CPUS_H
+#define TFR_CORE_PORT_CPUS_H
+
+#include <stdint.h>
+
+/*
+ * The processors of the affinity mask, or the time quota of the control groups, rounded up, if that
+ * is less. At least 1. Asks the system at each call.
+ */
+uint32_t tfr__cpus_usable(void);
+
+/*
+ * The quota of this process's control groups alone, version 1 or 2, rounded up; 0 = there is none.
+ * root is put in front of every path that is read; "" but in tests.
+ */
+uint32_t tfr__cpus_quota(const char *root);
+
+#endif

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pool.c: the caller gives a loop to some workers, takes part itself, and at the end takes the loop
+ * back from those that have not begun, so that it never waits for a thread to wake up for nothing.
+ * Ranges are handed out by one counter.
+ *
+ * Each worker has one word that says what it does; every change of hands is a change of this word:
+ *
+ *   IDLE -> PARKED          worker: has looked at its word for long enough and goes to sleep
+ *   IDLE, PARKED -> GIVEN   caller: there is a loop; wakes a sleeper
+ *   GIVEN -> RUNNING        worker: begins; from now on it reads the pool's loop
+ *   GIVEN -> IDLE           caller: takes it back
+ *   RUNNING -> AWAITED      caller: has nothing left to do and goes to sleep
+ *   RUNNING, AWAITED -> IDLE worker: is done; wakes the caller
+ *   any -> STOP             tfr__pool_destroy, between loops
+ *
+ * The fields of the loop are written by a caller that holds the pool while all workers are IDLE or
+ * PARKED, and read by RUNNING workers only: GIVEN is stored with release and taken with acquire,
+ * IDLE the same in the other direction.
+ */
+#include "pool.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "../alloc.h"
+#include "cpus.h"
+#include "park.h"
+
+enum { IDLE, PARKED, GIVEN, RUNNING, AWAITED, STOP };
+
+/* Looks at a word before sleeping: some 20 us, about what a sleep and a wake-up cost together. */
+#define SPINS 500
+/* Ranges per thread when the caller leaves the choice: evens out threads of unequal speed. */
+#define RANGES_PER_THREAD 4
+#define MAX_THREADS       1024
+
+/* As far apart as the lines that processors fetch in pairs, so that spinning disturbs nobody. */
+typedef struct worker {
+    _Alignas(128) tfr__word state;
+    pthread_t thread;
+    tfr__pool *pool;
+    uint32_t number;
+} worker;
+
+struct tfr__pool {
+    uint32_t n_threads; /* the caller's among them */
+    /* Held by the caller whose loop is running: 2 * generation of the process, + 1 = held. */
+    tfr__word holder;
+    uint32_t n_workers; /* started ones; changed by the holder only */
+    worker *workers;    /* n_threads - 1 of them */
+    /* The loop. */
+    tfr_range_fn fn;
+    void *user;
+    int64_t n;
+    int64_t grain;
+    uint64_t n_ranges;
+    _Alignas(128) _Atomic uint64_t next_range;
+};
+
+/* Counts forks on the way to this process; a pool of an older generation has lost its threads. */
+static _Atomic uint32_t generation;
+static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
+/* Does this thread run a range just now? */
+static _Thread_local bool is_inside;
+
+static void after_fork_in_child(void)
+{
+    atomic_fetch_add(&generation, 1);
+}
+
+static void watch_forks(void)
+{
+    (void)pthread_atfork(NULL, NULL, after_fork_in_child);
+}
+
+/* ---- ranges ---------------------------------------------------------------------------------- */
+
+static void run_ranges(tfr__pool *pool)
+{
+    for (;;) {
+        const uint64_t i = atomic_fetch_add_explicit(&pool->next_range, 1, memory_order_relaxed);
+        if (i >= pool->n_ranges)
+            return;
+        const int64_t begin = (int64_t)i * pool->grain;
+        const int64_t left = pool->n - begin;
+        pool->fn(pool->user, begin, begin + (left < pool->grain ? left : pool->grain));
+    }
+}
+
+static void run_serially(tfr_range_fn fn, void *user, int64_t n, int64_t grain)
+{
+    const bool was_inside = is_inside;
+    is_inside = true;
+    for (int64_t begin = 0; begin < n;) {
+        const int64_t end = n - begin < grain ? n : begin + grain;
+        fn(user, begin, end);
+        begin = end;
+    }
+    is_inside = was_inside;
+}
+
+/* ---- workers --------------------------------------------------------------------------------- */
+
+/* Returns when the word is GIVEN or STOP. */
+static uint32_t await_loop(worker *self)
+{
+    for (;;) {
+        uint32_t state;
+        for (int i = 0; i < SPINS; i++) {
+            state = atomic_load_explicit(&self->state, memory_order_acquire);
+            if (state == GIVEN || state == STOP)
+                return state;
+            tfr__spin_pause();
+        }
+        state = IDLE;
+        if (!atomic_compare_exchange_strong(&self->state, &state, PARKED))
+            continue;
+        while (atomic_load_explicit(&self->state, memory_order_acquire) == PARKED)
+            tfr__park(&self->state, PARKED);
+    }
+}
+
+static void *worker_main(void *argument)
+{
+    worker *self = argument;
+    char name[16];
+    snprintf(name, sizeof name, "tfr-pool-%u", self->number % 100000);
+    pthread_setname_np(pthread_self(), name);
+    is_inside = true;
+    while (await_loop(self) != STOP) {
+        uint32_t state = GIVEN;
+        /* The caller may have taken it back. */
+        if (!atomic_compare_exchange_strong(&self->state, &state, RUNNING))
+            continue;
+        run_ranges(self->pool);
+        if (atomic_exchange(&self->state, IDLE) == AWAITED)
+            tfr__unpark(&self->state);
+    }
+    return NULL;
+}
+
+/* At least `wanted` workers, or as many as the system gives. The caller holds the pool. */
+static uint32_t start_workers(tfr__pool *pool, uint32_t wanted)
+{
+    sigset_t all;
+    sigset_t before;
+    if (pool->n_workers >= wanted)
+        return wanted;
+    /* The signals of the program are for its own threads. */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    while (pool->n_workers < wanted) {
+        worker *w = &pool->workers[pool->n_workers];
+        atomic_store(&w->state, IDLE);
+        w->pool = pool;
+        w->number = pool->n_workers + 1;
+        if (pthread_create(&w->thread, NULL, worker_main, w) != 0)
+            break;
+        pool->n_workers++;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return pool->n_workers;
+}
+
+/* ---- loops ----------------------------------------------------------------------------------- */
+
+/* False if another thread's loop is running. In a child of fork it forgets the parent's threads. */
+static bool pool_hold(tfr__pool *pool)
+{
+    const uint32_t now = atomic_load(&generation) * 2;
+    uint32_t seen = atomic_load_explicit(&pool->holder, memory_order_relaxed);
+    if (seen == now + 1)
+        return false;
+    if (!atomic_compare_exchange_strong(&pool->holder, &seen, now + 1))
+        return false;
+    if (seen != now)
+        pool->n_workers = 0;
+    return true;
+}
+
+static void pool_let_go(tfr__pool *pool)
+{
+    atomic_store(&pool->holder, atomic_load(&generation) * 2);
+}
+
+static void give(worker *w)
+{
+    if (atomic_exchange(&w->state, GIVEN) == PARKED)
+        tfr__unpark(&w->state);
+}
+
+/* Takes the loop back, or waits until the worker is done with its last range. */
+static void take_back(worker *w)
+{
+    uint32_t state = GIVEN;
+    if (atomic_compare_exchange_strong(&w->state, &state, IDLE))
+        return;
+    for (int i = 0; i < SPINS; i++) {
+        state = atomic_load_explicit(&w->state, memory_order_acquire);
+        if (state == IDLE || state == PARKED)
+            return;
+        tfr__spin_pause();
+    }
+    state = RUNNING;
+    if (!atomic_compare_exchange_strong(&w->state, &state, AWAITED))
+        return;
+    while (atomic_load_explicit(&w->state, memory_order_acquire) == AWAITED)
+        tfr__park(&w->state, AWAITED);
+}
+
+void tfr__pool_run(tfr__pool *pool, uint32_t max_threads, tfr_range_fn fn, void *user, int64_t n,
+                   int64_t grain)
+{
+    uint32_t n_threads = pool->n_threads;
+    if (n <= 0)
+        return;
+    if (max_threads > 0 && max_threads < n_threads)
+        n_threads = max_threads;
+    if (grain <= 0) {
+        const int64_t ranges = n_threads > 1 ? (int64_t)n_threads * RANGES_PER_THREAD : 1;
+        grain = n / ranges + (n % ranges != 0);
+    }
+    const uint64_t n_ranges = (uint64_t)(n / grain) + (n % grain != 0);
+    if (n_ranges < n_threads)
+        n_threads = (uint32_t)n_ranges;
+    if (n_threads == 1 || is_inside || !pool_hold(pool)) {
+        run_serially(fn, user, n, grain);
+        return;
+    }
+    const uint32_t n_workers = start_workers(pool, n_threads - 1);
+    pool->fn = fn;
+    pool->user = user;
+    pool->n = n;
+    pool->grain = grain;
+    pool->n_ranges = n_ranges;
+    atomic_store_explicit(&pool->next_range, 0, memory_order_relaxed);
+    for (uint32_t i = 0; i < n_workers; i++)
+        give(&pool->workers[i]);
+    is_inside = true;
+    run_ranges(pool);
+    is_inside = false;
+    for (uint32_t i = 0; i < n_workers; i++)
+        take_back(&pool->workers[i]);
+    pool_let_go(pool);
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+tfr__pool *tfr__pool_create(uint32_t n_threads)
+{
+    pthread_once(&fork_once, watch_forks);
+    n_threads = n_threads < 1 ? 1 : n_threads > MAX_THREADS ? MAX_THREADS : n_threads;
+    tfr__pool *pool = tfr__alloc_aligned(sizeof *pool, _Alignof(tfr__pool));
+    worker *workers = tfr__alloc_aligned(n_threads * sizeof *workers, _Alignof(worker));
+    if (!pool || !workers) {
+        tfr__free(pool);
+        tfr__free(workers);
+        return NULL;
+    }
+    *pool = (tfr__pool){.n_threads = n_threads, .workers = workers};
+    atomic_init(&pool->holder, atomic_load(&generation) * 2);
+    atomic_init(&pool->next_range, 0);
+    for (uint32_t i = 0; i < n_threads; i++)
+        atomic_init(&workers[i].state, IDLE);
+    return pool;
+}
+
+void tfr__pool_destroy(tfr__pool *pool)
+{
+    if (!pool)
+        return;
+    /* In a child of fork there are no threads to stop. */
+    if (atomic_load(&pool->holder) / 2 != atomic_load(&generation))
+        pool->n_workers = 0;
+    for (uint32_t i = 0; i < pool->n_workers; i++) {
+        if (atomic_exchange(&pool->workers[i].state, STOP) == PARKED)
+            tfr__unpark(&pool->workers[i].state);
+        pthread_join(pool->workers[i].thread, NULL);
+    }
+    tfr__free(pool->workers);
+    tfr__free(pool);
+}
+
+uint32_t tfr__pool_threads(const tfr__pool *pool)
+{
+    return pool->n_threads;
+}
+
+static tfr__pool *process_pool;
+static pthread_once_t process_once = PTHREAD_ONCE_INIT;
+/* Without memory for more, loops still run, on the caller's thread. */
+static tfr__pool serial_pool = {.n_threads = 1};
+
+static void make_process_pool(void)
+{
+    tfr__pool *pool = tfr__pool_create(tfr__cpus_usable());
+    process_pool = pool ? pool : &serial_pool;
+}
+
+tfr__pool *tfr__pool_get(void)
+{
+    pthread_once(&process_once, make_process_pool);
+    return process_pool;
+}

@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Tests of core/port/pool.c and cpus.c. The pools are wider than most test machines, so that
+ * threads are really stopped in the middle; run it under ThreadSanitizer, too.
+ */
+#include "tfr_test.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "alloc.h"
+#include "port/clock.h"
+#include "port/cpus.h"
+#include "port/pool.h"
+
+#define N 1000
+
+typedef struct loop {
+    tfr__pool *pool;
+    int counts[N];
+    _Atomic int n_calls;
+    _Atomic int n_at_once;
+    _Atomic int most_at_once;
+    _Atomic bool was_bad; /* a range that the contract does not allow */
+    int64_t grain;
+} loop;
+
+/* Plain writes: ThreadSanitizer sees if two threads get one element, or if the end is no barrier.
+ */
+static void count(void *user, int64_t begin, int64_t end)
+{
+    loop *l = user;
+    const int now = atomic_fetch_add(&l->n_at_once, 1) + 1;
+    int most = atomic_load(&l->most_at_once);
+    while (now > most && !atomic_compare_exchange_weak(&l->most_at_once, &most, now))
+        ;
+    atomic_fetch_add(&l->n_calls, 1);
+    if (l->grain && (begin % l->grain != 0 || (end - begin != l->grain && end != N)))
+        atomic_store(&l->was_bad, true);
+    for (int64_t i = begin; i < end; i++)
+        l->counts[i]++;
+    atomic_fetch_sub(&l->n_at_once, 1);
+}
+
+static bool all_are(const loop *l, int value)
+{
+    for (int i = 0; i < N; i++)
+        if (l->counts[i] != value)
+            return false;
+    return true;
+}
+
+TEST(every_index_runs_exactly_once_for_any_grain)
+{
+    static const int64_t grains[] = {0, 1, 3, 7, 100, 999, 1000, 1001, INT64_MAX};
+    tfr__pool *pool = tfr__pool_create(4);
+    REQUIRE(pool != NULL);
+    for (size_t i = 0; i < sizeof grains / sizeof grains[0]; i++) {
+        loop l = {.grain = grains[i]};
+        tfr__pool_run(pool, 0, count, &l, N, grains[i]);
+        CHECK(all_are(&l, 1));
+        CHECK(!l.was_bad);
+    }
+    tfr__pool_destroy(pool);
+}
+
+TEST(an_empty_loop_calls_nothing)
+{
+    loop l = {0};
+    tfr__pool_run(tfr__pool_get(), 0, count, &l, 0, 1);
+    tfr__pool_run(tfr__pool_get(), 0, count, &l, -5, 1);
+    CHECK_INT(0, l.n_calls);
+}
+
+TEST(many_short_loops_see_each_others_writes)
+{
+    tfr__pool *pool = tfr__pool_create(4);
+    loop l = {0};
+    REQUIRE(pool != NULL);
+    for (int i = 0; i < 500; i++)
+        tfr__pool_run(pool, 0, count, &l, N, 50);
+    CHECK(all_are(&l, 500));
+    tfr__pool_destroy(pool);
+}
+
+/* Long enough between loops that the workers go to sleep. */
+TEST(workers_wake_up_after_they_slept)
+{
+    tfr__pool *pool = tfr__pool_create(4);
+    loop l = {0};
+    REQUIRE(pool != NULL);
+    for (int i = 0; i < 20; i++) {
+        const uint64_t end = tfr__now_ns() + 1000000;
+        tfr__pool_run(pool, 0, count, &l, N, 10);
+        while (tfr__now_ns() < end)
+            sched_yield();
+    }
+    CHECK(all_are(&l, 20));
+    tfr__pool_destroy(pool);
+}
+
+typedef struct meeting {
+    _Atomic int n_here;
+    int wanted;
+    _Atomic bool all_came;
+} meeting;
+
+/* Returns when `wanted` threads are here, which takes as many threads, or after a time. */
+static void meet(void *user, int64_t begin, int64_t end)
+{
+    meeting *m = user;
+    const uint64_t deadline = tfr__now_ns() + UINT64_C(10000000000);
+    (void)begin;
+    (void)end;
+    atomic_fetch_add(&m->n_here, 1);
+    while (atomic_load(&m->n_here) < m->wanted && tfr__now_ns() < deadline)
+        sched_yield();
+    if (atomic_load(&m->n_here) >= m->wanted)
+        atomic_store(&m->all_came, true);
+}
+
+TEST(a_loop_runs_on_all_threads_at_once)
+{
+    tfr__pool *pool = tfr__pool_create(4);
+    meeting m = {.wanted = 4};
+    REQUIRE(pool != NULL);
+    CHECK_UINT(4, tfr__pool_threads(pool));
+    tfr__pool_run(pool, 0, meet, &m, 4, 1);
+    CHECK(m.all_came);
+    tfr__pool_destroy(pool);
+}
+
+TEST(max_threads_bounds_a_loop)
+{
+    tfr__pool *pool = tfr__pool_create(4);
+    REQUIRE(pool != NULL);
+    for (uint32_t max = 1; max <= 3; max++) {
+        loop l = {0};
+        tfr__pool_run(pool, max, count, &l, N, 5);
+        CHECK(all_are(&l, 1));
+        CHECK(l.most_at_once <= (int)max);
+    }
+    tfr__pool_destroy(pool);
+}
+
+typedef struct nesting {
+    tfr__pool *pool;
+    _Atomic int n_inner;
+    _Atomic int n_foreign; /* inner ranges that ran on another thread */
+} nesting;
+
+typedef struct inner_loop {
+    nesting *nest;
+    pthread_t thread;
+} inner_loop;
+
+static void inner(void *user, int64_t begin, int64_t end)
+{
+    inner_loop *l = user;
+    atomic_fetch_add(&l->nest->n_inner, (int)(end - begin));
+    if (!pthread_equal(pthread_self(), l->thread))
+        atomic_fetch_add(&l->nest->n_foreign, 1);
+}
+
+static void outer(void *user, int64_t begin, int64_t end)
+{
+    inner_loop l = {user, pthread_self()};
+    for (int64_t i = begin; i < end; i++)
+        tfr__pool_run(l.nest->pool, 0, inner, &l, 10, 1);
+}
+
+TEST(a_nested_loop_runs_on_the_calling_thread)
+{
+    nesting nest = {.pool = tfr__pool_create(4)};
+    REQUIRE(nest.pool != NULL);
+    tfr__pool_run(nest.pool, 0, outer, &nest, 40, 1);
+    CHECK_INT(400, nest.n_inner);
+    CHECK_INT(0, nest.n_foreign);
+    tfr__pool_destroy(nest.pool);
+}
+
+static void *call_often(void *user)
+{
+    loop *l = user;
+    for (int i = 0; i < 50; i++)
+        tfr__pool_run(l->pool, 0, count, l, N, 25);
+    return NULL;
+}
+
+TEST(callers_on_several_threads_all_get_their_loops_run)
+{
+    static loop loops[3];
+    pthread_t threads[3];
+    tfr__pool *pool = tfr__pool_create(3);
+    REQUIRE(pool != NULL);
+    for (int i = 0; i < 3; i++) {
+        loops[i].pool = pool;
+        REQUIRE_INT(0, pthread_create(&threads[i], NULL, call_often, &loops[i]));
+    }
+    for (int i = 0; i < 3; i++) {
+        pthread_join(threads[i], NULL);
+        CHECK(all_are(&loops[i], 50));
+    }
+    tfr__pool_destroy(pool);
+}
+
+TEST(a_child_of_fork_gets_threads_of_its_own)
+{
+    if (TFR_SANITIZERS & TFR_SANITIZER_THREAD)
+        SKIP("ThreadSanitizer does not allow new threads in a child of fork");
+    tfr__pool *pool = tfr__pool_create(3);
+    loop l = {0};
+    int status = -1;
+    REQUIRE(pool != NULL);
+    tfr__pool_run(pool, 0, count, &l, N, 10);
+    const pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+        meeting m = {.wanted = 3};
+        alarm(30);
+        tfr__pool_run(pool, 0, count, &l, N, 10);
+        tfr__pool_run(pool, 0, meet, &m, 3, 1);
+        const bool good = all_are(&l, 2) && m.all_came;
+        tfr__pool_destroy(pool);
+        _exit(good ? 0 : 1);
+    }
+    REQUIRE_INT(child, waitpid(child, &status, 0));
+    CHECK_INT(0, status);
+    /* The parent's threads are still there. */
+    tfr__pool_run(pool, 0, count, &l, N, 10);
+    CHECK(all_are(&l, 2));
+    tfr__pool_destroy(pool);
+}
+
+typedef struct naming {
+    meeting meeting;
+    char names[2][16];
+} naming;
+
+static void note_name(void *user, int64_t begin, int64_t end)
+{
+    naming *at = user;
+    pthread_getname_np(pthread_self(), at->names[begin], sizeof at->names[begin]);
+    meet(&at->meeting, begin, end);
+}
+
+TEST(workers_have_names)
+{
+    naming at = {.meeting = {.wanted = 2}};
+    tfr__pool *pool = tfr__pool_create(2);
+    REQUIRE(pool != NULL);
+    tfr__pool_run(pool, 0, note_name, &at, 2, 1);
+    CHECK(strcmp(at.names[0], "tfr-pool-1") == 0 || strcmp(at.names[1], "tfr-pool-1") == 0);
+    tfr__pool_destroy(pool);
+}
+
+TEST(the_pool_of_the_process_is_one_and_as_wide_as_the_machine_allows)
+{
+    tfr__pool *pool = tfr__pool_get();
+    CHECK(pool == tfr__pool_get());
+    CHECK_UINT(tfr__cpus_usable(), tfr__pool_threads(pool));
+}
+
+TEST(the_affinity_mask_bounds_the_processors)
+{
+    cpu_set_t before;
+    cpu_set_t one;
+    int cpu = 0;
+    REQUIRE_INT(0, sched_getaffinity(0, sizeof before, &before));
+    while (cpu < CPU_SETSIZE - 1 && !CPU_ISSET(cpu, &before))
+        cpu++;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    REQUIRE_INT(0, sched_setaffinity(0, sizeof one, &one));
+    CHECK_UINT(1, tfr__cpus_usable());
+    sched_setaffinity(0, sizeof before, &before);
+}
+
+TEST(no_memory_for_a_pool_is_null_and_leaks_nothing)
+{
+    const uint64_t live = tfr__alloc_live();
+    for (uint64_t n = 1; n <= 2; n++) {
+        tfr__alloc_fail_at(n);
+        CHECK(tfr__pool_create(4) == NULL);
+    }
+    tfr__alloc_fail_at(0);
+    CHECK_UINT(live, tfr__alloc_live());
+}
+
+/* ---- control groups, in a tree of our own ---------------------------------------------------- */
+
+static char root[] = "/tmp/tfrun-test-cpus.XXXXXX";
+
+static bool put(const char *path, const char *text)
+{
+    char full[256];
+    snprintf(full, sizeof full, "%s%s", root, path);
+    for (char *p = full + strlen(root) + 1; (p = strchr(p, '/')); p++) {
+        *p = '\0';
+        mkdir(full, 0700);
+        *p = '/';
+    }
+    FILE *file = fopen(full, "w");
+    if (!file)
+        return false;
+    const bool good = fputs(text, file) >= 0;
+    return fclose(file) == 0 && good;
+}
+
+static bool new_root(void)
+{
+    strcpy(root + strlen(root) - 6, "XXXXXX");
+    return mkdtemp(root) != NULL;
+}
+
+static void remove_root(void)
+{
+    char command[300];
+    snprintf(command, sizeof command, "rm -rf '%s'", root);
+    CHECK_INT(0, system(command));
+}
+
+TEST(the_least_quota_of_a_version_2_group_and_its_parents_counts)
+{
+    REQUIRE(new_root());
+    CHECK(put("/proc/self/cgroup", "0::/a/b\n"));
+    CHECK(put("/proc/self/mountinfo", "36 35 0:41 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"));
+    CHECK(put("/sys/fs/cgroup/a/b/cpu.max", "max 100000\n"));
+    CHECK_UINT(0, tfr__cpus_quota(root));
+    CHECK(put("/sys/fs/cgroup/a/cpu.max", "250000 100000\n"));
+    CHECK_UINT(3, tfr__cpus_quota(root));
+    CHECK(put("/sys/fs/cgroup/a/b/cpu.max", "400000 100000\n"));
+    CHECK_UINT(3, tfr__cpus_quota(root));
+    CHECK(put("/sys/fs/cgroup/a/b/cpu.max", "50000 100000\n"));
+    CHECK_UINT(1, tfr__cpus_quota(root));
+    remove_root();
+}
+
+TEST(a_version_1_group_is_found_below_what_the_container_shows)
+{
+    REQUIRE(new_root());
+    CHECK(put("/proc/self/cgroup", "5:memory:/x\n4:cpu,cpuacct:/box/7/job\n0::/\n"));
+    CHECK(put("/proc/self/mountinfo",
+              "29 25 0:26 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"
+              "30 25 0:27 /box/7 /sys/fs/cgroup/cpu rw shared:9 - cgroup cgroup rw,cpu,cpuacct\n"));
+    CHECK(put("/sys/fs/cgroup/cpu/job/cpu.cfs_quota_us", "200000\n"));
+    CHECK(put("/sys/fs/cgroup/cpu/job/cpu.cfs_period_us", "100000\n"));
+    CHECK_UINT(2, tfr__cpus_quota(root));
+    CHECK(put("/sys/fs/cgroup/cpu/job/cpu.cfs_quota_us", "-1\n"));
+    CHECK_UINT(0, tfr__cpus_quota(root));
+    remove_root();
+}
+
+TEST(a_damaged_proc_is_no_limit)
+{
+    REQUIRE(new_root());
+    CHECK_UINT(0, tfr__cpus_quota(root));
+    CHECK(put("/proc/self/mountinfo", "nonsense\n36 - cgroup2\n - cgroup2 a b\n"));
+    CHECK_UINT(0, tfr__cpus_quota(root));
+    CHECK(put("/proc/self/cgroup", "0\n:\n::\n"));
+    CHECK(put("/proc/self/mountinfo", "36 35 0:41 / /c rw - cgroup2 cgroup2 rw\n"));
+    CHECK_UINT(0, tfr__cpus_quota(root));
+    remove_root();
+}
+
+static const test_case cases[] = {
+    CASE(every_index_runs_exactly_once_for_any_grain),
+    CASE(an_empty_loop_calls_nothing),
+    CASE(many_short_loops_see_each_others_writes),
+    CASE(workers_wake_up_after_they_slept),
+    CASE(a_loop_runs_on_all_threads_at_once),
+    CASE(max_threads_bounds_a_loop),
+    CASE(a_nested_loop_runs_on_the_calling_thread),
+    CASE(callers_on_several_threads_all_get_their_loops_run),
+    CASE(a_child_of_fork_gets_threads_of_its_own),
+    CASE(workers_have_names),
+    CASE(the_pool_of_the_process_is_one_and_as_wide_as_the_machine_allows),
+    CASE(the_affinity_mask_bounds_the_processors),
+    CASE(no_memory_for_a_pool_is_null_and_leaks_nothing),
+    CASE(the_least_quota_of_a_version_2_group_and_its_parents_counts),
+    CASE(a_version_1_group_is_found_below_what_the_container_shows),
+    CASE(a_damaged_proc_is_no_limit),
+};
+TEST_MAIN(cases)
