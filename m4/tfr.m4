@@ -15,10 +15,10 @@ tfr_table="$tfr_table$tfr_row
 ])
 
 # TFR_PRINT_TABLE
+# Print the table, and keep it as config.table for whoever asks later.
 AC_DEFUN([TFR_PRINT_TABLE], [
-AS_ECHO(["
-tfrun $PACKAGE_VERSION will be built like this:
+AS_ECHO(["tfrun $PACKAGE_VERSION will be built like this:
 
   what               built why, or with what
-$tfr_table"])
+$tfr_table"]) | tee config.table
 ])

@@ -14,6 +14,7 @@ unit_tests = \
 	$(NULL)
 
 shell_tests = \
+	tests/build/borders.sh \
 	tests/build/harness.sh \
 	$(NULL)
 
@@ -41,7 +42,13 @@ AM_TESTS_ENVIRONMENT = \
 	. '$(abs_top_srcdir)/tests/env.sh';
 EXTRA_DIST += $(shell_tests) tests/env.sh tests/lib.sh
 
+# The unit tests alone, for a second pass in a sanitizer build.
+check-unit:
+	@$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(run_unit_tests)'
+
 # scripts/test-summary asks which logs there should be; a missing one is a failure.
 print-test-logs:
 	@echo $(TEST_LOGS)
-.PHONY: print-test-logs
+print-unit-test-logs:
+	@$(MAKE) -s --no-print-directory print-test-logs TESTS='$(run_unit_tests)'
+.PHONY: check-unit print-test-logs print-unit-test-logs
