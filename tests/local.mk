@@ -16,6 +16,7 @@ unit_tests = \
 shell_tests = \
 	tests/build/borders.sh \
 	tests/build/harness.sh \
+	tests/build/install.sh \
 	$(NULL)
 
 if TFR_HAVE_CUNIT
@@ -42,6 +43,9 @@ AM_TESTS_ENVIRONMENT = \
 	. '$(abs_top_srcdir)/tests/env.sh';
 EXTRA_DIST += $(shell_tests) tests/env.sh tests/lib.sh
 
+# "make install" relinks libtfrun-nn and moves the built one aside for a moment, so it goes last.
+tests/build/install.log: $(TEST_LOGS:tests/build/install.log=)
+
 # The unit tests alone, for a second pass in a sanitizer build.
 check-unit:
 	@$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(run_unit_tests)'
@@ -51,4 +55,9 @@ print-test-logs:
 	@echo $(TEST_LOGS)
 print-unit-test-logs:
 	@$(MAKE) -s --no-print-directory print-test-logs TESTS='$(run_unit_tests)'
+print-bindir print-libdir print-includedir print-plugindir print-tfrunexecdir:
+	@case $@ in \
+	*-bindir) echo '$(bindir)' ;; *-libdir) echo '$(libdir)' ;; \
+	*-includedir) echo '$(includedir)' ;; *-plugindir) echo '$(plugindir)' ;; \
+	*) echo '$(tfrunexecdir)' ;; esac
 .PHONY: check-unit print-test-logs print-unit-test-logs
