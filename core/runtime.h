@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * runtime.h: what the rest of the core sees of plugins and devices: a runtime has devices, a device has
- * backends in the order in which they are asked, a backend is one plugin driving one device. Loading,
- * probing and configuration are behind it, in plugin_*.c.
+ * runtime.h: what the rest of the core sees of plugins and devices: a runtime has devices, a device
+ * has backends in the order in which they are asked, a backend is one plugin driving one device.
+ * Loading, probing and configuration are behind it, in plugin_*.c.
  */
 #ifndef TFR_CORE_RUNTIME_H
 #define TFR_CORE_RUNTIME_H
@@ -26,7 +26,7 @@ typedef enum tfr__claim {
 typedef struct tfr__backend {
     tfr__plugin *plugin;
     const char *plugin_name;
-    char name[48];          /* "onednn:0" */
+    char name[48];          /* "naive:0" */
     int32_t priority;
     tfr_device_info info;   /* as enumerated */
     uint8_t *claims;        /* tfr__claim by op number; known before the plugin is loaded */
@@ -41,7 +41,7 @@ typedef struct tfr__backend {
     bool has_queue;
     tfr_space_info space;   /* space 0 */
     pthread_mutex_t lock;   /* serializes [device] calls */
-    atomic_bool quarantined; /* a kernel failed after a yes, or a contract breach: not asked any more */
+    atomic_bool quarantined; /* failed after a yes or broke the contract: not asked again */
     uint8_t *op_quarantined; /* by op number */
 } tfr__backend;
 
