@@ -29,8 +29,9 @@ typedef enum tfr__op_kind {
  *                    "v...0:V" any number >= 0; a variadic item is the last one. A type in capitals
  *                    names a set of types, all operands with it have one type; after "..." a "*"
  *                    frees them of that: "v...*:V". Else it is the name of one type: "K:i64".
- *   attrs            "axis:i=-1 perm:is mode:s! body:g!"   i f s t g is fs ss; =default, lists
- *                    with commas; ! = required; none of both = optional
+ *   attrs            "axis:i=-1 perm:is mode:s=a|b to:i!"   i f s t g is fs ss; =default, lists
+ *                    with commas; ! = required; none of both = optional; after = or ! the strings
+ *                    that are allowed, the default first
  *   types            "T=f16|f32 I=i64"   names as TFR_DTYPE_LIST in small letters, and seq, opt
  */
 typedef struct tfr__op {
@@ -84,6 +85,8 @@ typedef struct tfr__attr_formal {
     bool required;
     const char *value; /* text of the default, NULL = none */
     uint32_t value_bytes;
+    const char *choices; /* the strings that are allowed, "a|b|c"; NULL = any */
+    uint32_t choices_bytes;
 } tfr__attr_formal;
 
 /* Steps through attrs: start with *cursor = op->attrs; false at the end. */
@@ -93,6 +96,13 @@ bool tfr__op_next_attr(const char **cursor, tfr__attr_formal *out);
  * (3); the numbers are tfr__kind's. */
 bool tfr__op_admits(const tfr__op *op, const char *type, uint32_t type_bytes, int32_t kind,
                     int32_t dtype);
+
+/* The set of a formal type as text, for messages: "f16|f32"; not ended by a zero byte. */
+const char *tfr__op_types(const tfr__op *op, const char *type, uint32_t type_bytes,
+                          uint32_t *bytes);
+
+/* Whether word is an item of a list separated by bars. */
+bool tfr__op_in_list(const char *list, uint32_t list_bytes, const char *word, uint64_t word_bytes);
 
 /* The short name of an element type as messages and signatures have it: "f32"; "?" if unknown. */
 const char *tfr__dtype_short(int32_t dtype);
