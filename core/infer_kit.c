@@ -355,7 +355,7 @@ tfr_status tfr__axes(tfr__infer *in, tfr_err *err, const char *what, int64_t *ax
 {
     uint32_t seen = 0;
     for (uint32_t i = 0; i < n; i++) {
-        int32_t axis;
+        int32_t axis = 0;
         TFR__TRY(tfr__axis(in, err, what, axes[i], rank, &axis));
         if (seen >> axis & 1)
             return tfr__infer_fail(in, err, TFR_ESHAPE, "%s has axis %d twice", what, (int)axis);

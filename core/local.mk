@@ -8,9 +8,51 @@ libtfrun_core_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_CORE_INCLUDES) \
 libtfrun_core_la_SOURCES = \
 	core/alloc.c \
 	core/alloc.h \
+	core/arena.c \
+	core/attr.c \
+	core/attr.h \
+	core/body.c \
+	core/call.c \
+	core/call.h \
 	core/compare.c \
+	core/control.c \
 	core/convert.c \
 	core/dtype.c \
+	core/engine.c \
+	core/eval.c \
+	core/exec.c \
+	core/graph.c \
+	core/graph.h \
+	core/immediate.c \
+	core/infer.c \
+	core/infer.h \
+	core/infer_conv.c \
+	core/infer_einsum.c \
+	core/infer_elementwise.c \
+	core/infer_index.c \
+	core/infer_kit.c \
+	core/infer_kit.h \
+	core/infer_matmul.c \
+	core/infer_move.c \
+	core/infer_pool.c \
+	core/infer_reduce.c \
+	core/infer_rows.h \
+	core/infer_view.c \
+	core/infer_window.c \
+	core/infer_window.h \
+	core/join.c \
+	core/names.c \
+	core/names.h \
+	core/op.c \
+	core/op.h \
+	core/ops.def \
+	core/place.c \
+	core/plan.c \
+	core/plan.h \
+	core/plan_build.h \
+	core/plan_infer.c \
+	core/plan_place.c \
+	core/plan_steps.c \
 	core/port/clock.h \
 	core/port/cpus.c \
 	core/port/cpus.h \
@@ -20,6 +62,9 @@ libtfrun_core_la_SOURCES = \
 	core/port/pool.h \
 	core/runtime.h \
 	core/sequence.c \
+	core/sequence_ops.c \
+	core/session.c \
+	core/session.h \
 	core/shape.c \
 	core/smallfloat.c \
 	core/smallfloat.h \

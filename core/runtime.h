@@ -64,9 +64,12 @@ struct tfr_runtime {
     tfr_log_fn log;
     void *log_user;
     pthread_mutex_t log_lock;
-    struct tfr__call_cache *calls; /* prepared immediate calls: private to call.c */
+    struct tfr__call_cache *calls; /* prepared immediate calls: private to immediate.c */
     pthread_mutex_t calls_lock;
 };
+
+/* immediate.c; NULL is fine. The runtime calls it before its devices go. */
+void tfr__call_cache_destroy(struct tfr__call_cache *cache);
 
 tfr_runtime *tfr__runtime_retain(tfr_runtime *runtime);
 

@@ -38,10 +38,7 @@ typedef struct tfr_runtime_options {
     tfr_log_fn log;              /* NULL = standard error */
     void *log_user;
 } tfr_runtime_options;
-#define TFR_RUNTIME_OPTIONS_INIT                                                                   \
-    {                                                                                              \
-        (uint32_t)sizeof(tfr_runtime_options)                                                      \
-    }
+#define TFR_RUNTIME_OPTIONS_INIT {.size = (uint32_t)sizeof(tfr_runtime_options)}
 
 /* options may be NULL. Blocks for at most one probe deadline, and only for plugins never seen
  * before. */

@@ -34,10 +34,7 @@ typedef struct tfr_session_options {
     uint32_t log_placement; /* not 0: logs where each node runs, and why, at info level */
     uint32_t max_plans;     /* plans kept, least recently used goes first; 0 = 16 */
 } tfr_session_options;
-#define TFR_SESSION_OPTIONS_INIT                                                                   \
-    {                                                                                              \
-        (uint32_t)sizeof(tfr_session_options)                                                      \
-    }
+#define TFR_SESSION_OPTIONS_INIT {.size = (uint32_t)sizeof(tfr_session_options)}
 
 /*
  * Retains runtime and graph, and freezes the graph. TFR_ENOTFOUND or TFR_EDEVICE for a device name

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * body.c: a graph with its plans, and the walk over its sections (plan.h). Subgraphs are bodies of
+ * their own and are run by control.c through the same walk.
+ */
+#include <string.h>
+#include <tfrun/fail.h>
+
+#include "alloc.h"
+#include "plan.h"
+
+/* ---- making ---------------------------------------------------------------------------------- */
+
+static void use(tfr__body *body, tfr_value v, uint32_t at)
+{
+    if (v != TFR_VALUE_NONE && body->last_use[v] < (int32_t)at)
+        body->last_use[v] = (int32_t)at;
+}
+
+static void find_last_uses(tfr__body *body)
+{
+    const tfr_graph *g = body->graph;
+    for (uint32_t v = 0; v < g->n_values; v++)
+        body->last_use[v] = -1;
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        for (uint32_t k = 0; k < g->nodes[i].n_inputs; k++)
+            use(body, g->nodes[i].inputs[k], i);
+        for (uint32_t k = 0; k < g->nodes[i].n_captures; k++)
+            use(body, g->nodes[i].captures[k], i);
+    }
+    for (uint32_t i = 0; i < g->n_outputs; i++)
+        use(body, g->outputs[i], g->n_nodes);
+    for (uint32_t i = 0; i < g->n_variables; i++)
+        use(body, g->values[g->variables[i]].update, g->n_nodes);
+}
+
+static tfr_status find_pins(tfr_session *session, tfr__body *body, tfr_err *err)
+{
+    for (uint32_t i = 0; i < body->graph->n_nodes; i++) {
+        const tfr__node *node = &body->graph->nodes[i];
+        uint32_t device;
+        tfr_status status;
+        body->pins[i] = (tfr__pin){-1, -1};
+        if (!node->device)
+            continue;
+        status =
+            tfr_runtime_find(session->runtime, node->device, &device, &body->pins[i].backend, err);
+        if (status)
+            return status;
+        body->pins[i].device = (int32_t)device;
+    }
+    return TFR_OK;
+}
+
+tfr_status tfr__body_create(tfr_session *session, tfr_graph *graph, tfr__body **out, tfr_err *err)
+{
+    tfr__body *body = tfr__calloc(1, sizeof *body);
+    tfr_status status = TFR_OK;
+    if (body) {
+        body->graph = graph;
+        body->last_use = tfr__calloc((size_t)graph->n_values + 1, sizeof *body->last_use);
+        body->pins = tfr__calloc((size_t)graph->n_nodes + 1, sizeof *body->pins);
+        body->children = tfr__calloc((size_t)graph->n_nodes + 1, sizeof *body->children);
+    }
+    if (!body || !body->last_use || !body->pins || !body->children)
+        status = tfr_fail(err, TFR_ENOMEM, "out of memory for graph \"%s\"", graph->name);
+    if (!status) {
+        find_last_uses(body);
+        status = find_pins(session, body, err);
+    }
+    for (uint32_t i = 0; !status && i < graph->n_nodes; i++) {
+        const tfr__node *node = &graph->nodes[i];
+        if (!node->n_subgraphs)
+            continue;
+        body->children[i] = tfr__calloc(node->n_subgraphs, sizeof *body->children[i]);
+        if (!body->children[i])
+            status = tfr_fail(err, TFR_ENOMEM, "out of memory for subgraphs");
+        for (uint32_t k = 0; !status && k < node->n_subgraphs; k++)
+            status = tfr__body_create(session, node->subgraphs[k], &body->children[i][k], err);
+    }
+    if (status)
+        tfr__body_destroy(session, body);
+    else
+        *out = body;
+    return status;
+}
+
+void tfr__body_destroy(tfr_session *session, tfr__body *body)
+{
+    if (!body)
+        return;
+    while (body->plans) {
+        tfr__plan *next = body->plans->next;
+        tfr__plan_destroy(session, body->plans);
+        body->plans = next;
+    }
+    for (uint32_t i = 0; body->children && i < body->graph->n_nodes; i++) {
+        for (uint32_t k = 0; body->children[i] && k < body->graph->nodes[i].n_subgraphs; k++)
+            tfr__body_destroy(session, body->children[i][k]);
+        tfr__free(body->children[i]);
+    }
+    tfr__free(body->last_use);
+    tfr__free(body->pins);
+    tfr__free(body->children);
+    tfr__free(body);
+}
+
+/* ---- environments ---------------------------------------------------------------------------- */
+
+tfr_status tfr__env_init(tfr__body *body, tfr__env *env, tfr_err *err)
+{
+    env->body = body;
+    env->values = tfr__calloc((size_t)body->graph->n_values + 1, sizeof *env->values);
+    if (!env->values)
+        return tfr_fail(err, TFR_ENOMEM, "out of memory for a run of graph \"%s\"",
+                        body->graph->name);
+    return TFR_OK;
+}
+
+void tfr__env_finish(tfr__env *env)
+{
+    for (uint32_t v = 0; env->values && v < env->body->graph->n_values; v++)
+        tfr_tensor_release(env->values[v]);
+    tfr__free(env->values);
+    env->values = NULL;
+}
+
+/* A value that a section's own node reads: from the environment, or a constant. Borrowed. */
+static tfr_tensor *env_get(const tfr__env *env, tfr_value v)
+{
+    const tfr__value *value = &env->body->graph->values[v];
+    return value->role == TFR__ROLE_CONSTANT ? value->tensor : env->values[v];
+}
+
+/* ---- host sections --------------------------------------------------------------------------- */
+
+/* Does the core do this node itself, on whole values? */
+static bool is_host_node(const tfr__env *env, const tfr__node *node)
+{
+    if (node->op->kind == TFR__OP_CONTROL || node->op->kind == TFR__OP_SEQUENCE)
+        return true;
+    for (uint32_t k = 0; k < node->n_inputs; k++) {
+        tfr_tensor *t = node->inputs[k] == TFR_VALUE_NONE ? NULL : env_get(env, node->inputs[k]);
+        if (t && t->kind != TFR_KIND_TENSOR)
+            return true;
+    }
+    return false;
+}
+
+static tfr_status host_node_run(tfr_session *session, tfr__env *env, uint32_t i, tfr_err *err)
+{
+    const tfr__node *node = &env->body->graph->nodes[i];
+    tfr_tensor **inputs = tfr__calloc((size_t)node->n_inputs + 1, sizeof *inputs);
+    tfr_tensor **outputs = tfr__calloc((size_t)node->n_outputs + 1, sizeof *outputs);
+    tfr_status status = TFR_OK;
+    if (!inputs || !outputs)
+        status = tfr_fail(err, TFR_ENOMEM, "out of memory for node \"%s\"", node->name);
+    for (uint32_t k = 0; !status && k < node->n_inputs; k++) {
+        if (node->inputs[k] == TFR_VALUE_NONE)
+            continue;
+        inputs[k] = env_get(env, node->inputs[k]);
+        if (!inputs[k])
+            status = tfr_fail(err, TFR_EMODEL,
+                              "node \"%s\" (%s) reads value \"%s\", which has none", node->name,
+                              node->op->name, env->body->graph->values[node->inputs[k]].name);
+    }
+    if (!status && node->op->kind == TFR__OP_CONTROL)
+        status = tfr__control_run(session, env, i, inputs, outputs, err);
+    else if (!status)
+        status = tfr__sequence_run(node, inputs, outputs, err);
+    for (uint32_t k = 0; outputs && k < node->n_outputs; k++) {
+        if (!status && node->outputs[k] != TFR_VALUE_NONE) {
+            tfr_tensor_release(env->values[node->outputs[k]]);
+            env->values[node->outputs[k]] = outputs[k];
+        } else {
+            tfr_tensor_release(outputs[k]);
+        }
+    }
+    tfr__free(inputs);
+    tfr__free(outputs);
+    return status;
+}
+
+/* ---- the walk -------------------------------------------------------------------------------- */
+
+static void forget_oldest(tfr_session *session, tfr__body *body)
+{
+    tfr__plan **at = &body->plans;
+    while ((*at)->next)
+        at = &(*at)->next;
+    for (uint32_t i = 0; i < session->n_used; i++)
+        if (session->used[i] == *at)
+            return; /* the report of this run needs it */
+    tfr__plan_destroy(session, *at);
+    *at = NULL;
+    body->n_plans--;
+}
+
+/* The plan of the section at node `first`, moved to the front of the body's list. */
+static tfr_status find_plan(tfr_session *session, tfr__env *env, uint32_t first, tfr__plan **out,
+                            tfr_err *err)
+{
+    tfr__body *body = env->body;
+    tfr_status status;
+    for (tfr__plan **at = &body->plans; *at; at = &(*at)->next) {
+        tfr__plan *p = *at;
+        if (p->first != first || !tfr__plan_fits(p, env))
+            continue;
+        *at = p->next;
+        p->next = body->plans;
+        *out = body->plans = p;
+        return TFR_OK;
+    }
+    status = tfr__plan_create(session, env, first, out, err);
+    if (status)
+        return status;
+    if (body->n_plans >= session->max_plans)
+        forget_oldest(session, body);
+    (*out)->next = body->plans;
+    body->plans = *out;
+    body->n_plans++;
+    session->plan_ns += (*out)->plan_ns;
+    return TFR_OK;
+}
+
+static tfr_status note_used(tfr_session *session, tfr__plan *plan, tfr_err *err)
+{
+    for (uint32_t i = 0; i < session->n_used; i++)
+        if (session->used[i] == plan)
+            return TFR_OK;
+    if (session->n_used == session->room_used) {
+        uint32_t more = session->room_used ? session->room_used * 2 : 4;
+        tfr__plan **p = tfr__realloc(session->used, more * sizeof *p);
+        if (!p)
+            return tfr_fail(err, TFR_ENOMEM, "out of memory for %u plans", more);
+        session->used = p;
+        session->room_used = more;
+    }
+    session->used[session->n_used++] = plan;
+    return TFR_OK;
+}
+
+/* One section by a plan. A backend that fails after a yes has lost the op: plan and run it again.
+ */
+static tfr_status plan_section(tfr_session *session, tfr__env *env, uint32_t *at, bool run,
+                               tfr_err *err)
+{
+    tfr__plan *plan;
+    tfr_status status;
+    do {
+        status = find_plan(session, env, *at, &plan, err);
+        if (!status)
+            status = note_used(session, plan, err);
+        if (status || !run)
+            break;
+        status = tfr__plan_run(session, plan, env, err);
+    } while (status && plan->stale && status != TFR_ELOST);
+    if (!status)
+        *at = plan->end;
+    return status;
+}
+
+tfr_status tfr__body_run(tfr_session *session, tfr__env *env, tfr_tensor **outputs, bool run,
+                         tfr_err *err)
+{
+    const tfr_graph *g = env->body->graph;
+    tfr_status status = TFR_OK;
+    for (uint32_t i = 0; !status && i < g->n_nodes;) {
+        if (!is_host_node(env, &g->nodes[i])) {
+            status = plan_section(session, env, &i, run, err);
+            if (!run)
+                return status;
+        } else if (!run) {
+            return TFR_OK;
+        } else {
+            status = host_node_run(session, env, i++, err);
+        }
+    }
+    if (!run)
+        return status;
+    for (uint32_t i = 0; !status && i < g->n_outputs; i++) {
+        tfr_value v = g->outputs[i];
+        tfr_tensor *t = env_get(env, v);
+        if (!t)
+            status = tfr_fail(err, TFR_EMODEL, "output \"%s\" of graph \"%s\" has no value",
+                              g->values[v].name, g->name);
+        else
+            outputs[i] = tfr_tensor_retain(t);
+    }
+    for (uint32_t i = 0; status && i < g->n_outputs; i++) {
+        tfr_tensor_release(outputs[i]);
+        outputs[i] = NULL;
+    }
+    return status;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* call.c: puts a tfr_call together; see call.h. */
+#include "call.h"
+
+#include <string.h>
+#include <tfrun/fail.h>
+
+#include "alloc.h"
+
+void tfr__operand_set(tfr_operand *operand, const tfr__type *type, const int64_t *strides,
+                      const void *data)
+{
+    memset(operand, 0, sizeof *operand);
+    operand->size = sizeof *operand;
+    if (type->kind != TFR__KIND_TENSOR)
+        return;
+    operand->dtype = type->dtype;
+    operand->flags = type->dynamic ? TFR_OPERAND_DYNAMIC : 0;
+    operand->rank = type->rank;
+    operand->dims = type->dims;
+    operand->strides = strides;
+    operand->data = data;
+}
+
+tfr_status tfr__call_init(tfr__call *call, const tfr__node *node, const tfr__attr_list *attrs,
+                          tfr_err *err)
+{
+    tfr_call *c = &call->call;
+    uint32_t n = node->n_inputs + node->n_outputs;
+    memset(call, 0, sizeof *call);
+    call->operands = tfr__calloc((size_t)n + 1, sizeof *call->operands);
+    if (!call->operands)
+        return tfr_fail(err, TFR_ENOMEM, "out of memory for the operands of node \"%s\"",
+                        node->name);
+    for (uint32_t i = 0; i < n; i++)
+        call->operands[i].size = sizeof *call->operands;
+    c->size = sizeof *c;
+    c->since_version = node->op->since_version;
+    c->domain = node->op->domain;
+    c->name = node->op->name;
+    c->digest = tfr__op_digest(node->op);
+    c->attrs = attrs->n ? &attrs->items[0].pub : NULL;
+    c->n_attrs = attrs->n;
+    c->attr_stride = sizeof *attrs->items;
+    c->inputs = call->operands;
+    c->n_inputs = node->n_inputs;
+    c->outputs = call->operands + node->n_inputs;
+    c->n_outputs = node->n_outputs;
+    c->input_stride = c->output_stride = sizeof *call->operands;
+    return TFR_OK;
+}
+
+void tfr__call_finish(tfr__call *call)
+{
+    tfr__free(call->operands);
+    call->operands = NULL;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * call.h: a tfr_call made of inferred types, as the plan builder and the evaluator hand it to
+ * backends. It points into the types, attributes and strides that it was made from.
+ */
+#ifndef TFR_CORE_CALL_H
+#define TFR_CORE_CALL_H
+
+#include "graph.h"
+#include "infer.h"
+
+typedef struct tfr__call {
+    tfr_call call;
+    tfr_operand *operands; /* inputs, then outputs */
+} tfr__call;
+
+/* An operand of this type; kind ABSENT gives an absent one. strides NULL = plain. */
+void tfr__operand_set(tfr_operand *operand, const tfr__type *type, const int64_t *strides,
+                      const void *data);
+
+/* Room for the node's operands, all absent. */
+tfr_status tfr__call_init(tfr__call *call, const tfr__node *node, const tfr__attr_list *attrs,
+                          tfr_err *err);
+void tfr__call_finish(tfr__call *call);
+
+#endif

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * engine.c: a session's hold on the backends that it uses: one queue and one fence each where the
+ * backend has queues, and the number of the memory that its kernels work in. Host devices share
+ * memory 0.
+ */
+#include <string.h>
+#include <tfrun/fail.h>
+
+#include "alloc.h"
+#include "plan.h"
+
+static tfr_status engine_open(tfr__engine *engine, tfr_err *err)
+{
+    tfr__backend *b = engine->backend;
+    tfr_status status;
+    if (!b->has_queue)
+        return TFR_OK;
+    pthread_mutex_lock(&b->lock);
+    status = (tfr_status)b->queue.create(b->device, &engine->queue, err);
+    if (!status) {
+        status = (tfr_status)b->queue.fence_create(b->device, &engine->fence, err);
+        if (status)
+            b->queue.destroy(b->device, engine->queue);
+    }
+    pthread_mutex_unlock(&b->lock);
+    return status;
+}
+
+tfr_status tfr__engine_get(tfr_session *session, tfr__device *device, tfr__backend *backend,
+                           uint32_t *out, tfr_err *err)
+{
+    tfr__engine *more, engine = {0};
+    tfr_status status;
+    for (uint32_t i = 0; i < session->n_engines; i++) {
+        if (session->engines[i].backend == backend) {
+            *out = i;
+            return TFR_OK;
+        }
+    }
+    more = tfr__realloc(session->engines, (session->n_engines + 1) * sizeof engine);
+    if (!more)
+        return tfr_fail(err, TFR_ENOMEM, "out of memory for a queue of %s", backend->name);
+    session->engines = more;
+    engine.backend = backend;
+    engine.memory = device->is_host ? TFR__MEMORY_HOST : session->n_memories;
+    status = engine_open(&engine, err);
+    if (status)
+        return status;
+    if (!device->is_host)
+        session->n_memories++;
+    *out = session->n_engines;
+    session->engines[session->n_engines++] = engine;
+    return TFR_OK;
+}
+
+void tfr__engines_finish(tfr_session *session)
+{
+    for (uint32_t i = 0; i < session->n_engines; i++) {
+        tfr__engine *e = &session->engines[i];
+        tfr__backend *b = e->backend;
+        if (!e->queue)
+            continue;
+        tfr__engine_sync(e, NULL); /* the queue must be idle; its errors were reported by the run */
+        pthread_mutex_lock(&b->lock);
+        b->queue.fence_destroy(b->device, e->fence);
+        b->queue.destroy(b->device, e->queue);
+        pthread_mutex_unlock(&b->lock);
+    }
+    tfr__free(session->engines);
+    session->engines = NULL;
+    session->n_engines = 0;
+}
+
+static tfr__engine *memory_engine(const tfr_session *session, uint32_t memory)
+{
+    for (uint32_t i = 0; i < session->n_engines; i++)
+        if (session->engines[i].memory == memory)
+            return &session->engines[i];
+    return NULL;
+}
+
+tfr_status tfr__engine_alloc(tfr_session *session, uint32_t memory, uint64_t bytes, void **out,
+                             tfr_err *err)
+{
+    tfr__engine *e;
+    tfr_status status;
+    *out = NULL;
+    if (!bytes)
+        return TFR_OK;
+    if (memory == TFR__MEMORY_HOST) {
+        if (bytes <= SIZE_MAX / 2)
+            *out = tfr__alloc_aligned((size_t)bytes, 64);
+        if (!*out)
+            return tfr_fail(err, TFR_ENOMEM, "out of host memory for %llu bytes",
+                            (unsigned long long)bytes);
+        return TFR_OK;
+    }
+    e = memory_engine(session, memory);
+    pthread_mutex_lock(&e->backend->lock);
+    status = (tfr_status)e->backend->memory.alloc(e->backend->device, 0, bytes,
+                                                  e->backend->space.alignment, out, err);
+    pthread_mutex_unlock(&e->backend->lock);
+    return status;
+}
+
+void tfr__engine_free(tfr_session *session, uint32_t memory, void *address)
+{
+    tfr__engine *e;
+    if (!address)
+        return;
+    if (memory == TFR__MEMORY_HOST) {
+        tfr__free(address);
+        return;
+    }
+    e = memory_engine(session, memory);
+    pthread_mutex_lock(&e->backend->lock);
+    e->backend->memory.free(e->backend->device, 0, address);
+    pthread_mutex_unlock(&e->backend->lock);
+}
+
+tfr_status tfr__engine_copy(tfr__engine *e, bool to_device, void *dst, const void *src,
+                            uint64_t bytes, tfr_err *err)
+{
+    tfr__backend *b = e->backend;
+    tfr_copy copy = {0, TFR_SPACE_HOST, NULL, NULL, bytes};
+    tfr_status status;
+    if (!bytes)
+        return TFR_OK;
+    copy.dst = dst;
+    copy.src = src;
+    if (to_device) {
+        copy.dst_space = 0;
+        copy.src_space = TFR_SPACE_HOST;
+    } else {
+        copy.dst_space = TFR_SPACE_HOST;
+        copy.src_space = 0;
+    }
+    if (!b->memory.copy) { /* every space is the host's own */
+        status = tfr__engine_sync(e, err);
+        if (!status)
+            memcpy(dst, src, (size_t)bytes);
+        return status;
+    }
+    if (e->queue)
+        return (tfr_status)b->memory.copy(b->device, e->queue, &copy, 1, sizeof copy, err);
+    pthread_mutex_lock(&b->lock);
+    status = (tfr_status)b->memory.copy(b->device, NULL, &copy, 1, sizeof copy, err);
+    pthread_mutex_unlock(&b->lock);
+    return status;
+}
+
+tfr_status tfr__engine_sync(tfr__engine *e, tfr_err *err)
+{
+    tfr__backend *b = e->backend;
+    tfr_status status;
+    if (!e->queue)
+        return TFR_OK;
+    status = (tfr_status)b->queue.signal(b->device, e->queue, e->fence, e->fence_value + 1, err);
+    if (status)
+        return status;
+    e->fence_value++;
+    return (tfr_status)b->queue.host_wait(b->device, e->fence, e->fence_value, TFR_WAIT_FOREVER,
+                                          err);
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * eval.c: one kernel on known tensors, right now, on a host device. The planner uses it for shape
+ * arithmetic; what is computed here is small, so nothing is kept.
+ */
+#include <string.h>
+#include <tfrun/fail.h>
+
+#include "alloc.h"
+#include "call.h"
+#include "plan.h"
+
+static tfr__pin host_pin(const tfr_runtime *runtime)
+{
+    for (uint32_t i = 0; i < runtime->n_devices; i++)
+        if (runtime->devices[i].is_host)
+            return (tfr__pin){(int32_t)i, -1};
+    return (tfr__pin){-1, -1};
+}
+
+static tfr_status make_results(const tfr__node *node, const tfr__type *types, tfr_tensor **results,
+                               tfr_err *err)
+{
+    for (uint32_t k = 0; k < node->n_outputs; k++) {
+        tfr_shape shape;
+        tfr_status status;
+        if (types[k].kind != TFR__KIND_TENSOR)
+            continue;
+        status = tfr_shape_make(types[k].rank, types[k].dims, &shape, err);
+        if (!status)
+            status = tfr_tensor_create((tfr_dtype)types[k].dtype, &shape, &results[k], err);
+        if (status)
+            return status;
+    }
+    return TFR_OK;
+}
+
+static tfr_status launch_once(tfr_session *session, const tfr__node *node,
+                              const tfr__choice *choice, const tfr_call *call,
+                              tfr_tensor *const *inputs, tfr_tensor **results, tfr_err *err)
+{
+    tfr__backend *b = choice->backend;
+    tfr_launch launch = {sizeof launch, node->n_inputs + node->n_outputs, NULL, NULL,
+                         session->n_runs};
+    tfr_arg *args = tfr__calloc((size_t)launch.n_args + 1, sizeof *args);
+    tfr_kernel *kernel = NULL;
+    void *workspace = NULL;
+    uint32_t engine;
+    tfr_status status = tfr__engine_get(session, choice->device, b, &engine, err);
+    if (!args)
+        status = tfr_fail(err, TFR_ENOMEM, "out of memory for node \"%s\"", node->name);
+    for (uint32_t k = 0; !status && k < launch.n_args; k++) {
+        const tfr_tensor *t = k < node->n_inputs ? inputs[k] : results[k - node->n_inputs];
+        args[k].address = t ? t->data : NULL;
+    }
+    if (!status)
+        status = tfr__engine_alloc(session, TFR__MEMORY_HOST, choice->answer.workspace_bytes,
+                                   &workspace, err);
+    launch.args = args;
+    launch.workspace = workspace;
+    if (!status) {
+        pthread_mutex_lock(&b->lock);
+        status = (tfr_status)b->kernel.prepare(b->device, call, &kernel, err);
+        pthread_mutex_unlock(&b->lock);
+    }
+    if (!status)
+        status = (tfr_status)b->kernel.launch(b->device, session->engines[engine].queue, kernel,
+                                              &launch, err);
+    if (kernel) {
+        tfr_status synced = tfr__engine_sync(&session->engines[engine], status ? NULL : err);
+        if (!status)
+            status = synced;
+        pthread_mutex_lock(&b->lock);
+        b->kernel.drop(b->device, kernel);
+        pthread_mutex_unlock(&b->lock);
+    }
+    tfr__engine_free(session, TFR__MEMORY_HOST, workspace);
+    tfr__free(args);
+    return status;
+}
+
+tfr_status tfr__eval(tfr_session *session, const tfr__node *node, const tfr__attr_list *attrs,
+                     tfr_tensor *const *inputs, const tfr__type *outputs, tfr_tensor **results,
+                     tfr_err *err)
+{
+    tfr__type *in = tfr__calloc((size_t)node->n_inputs + 1, sizeof *in);
+    tfr__choice choice = {0};
+    tfr__call call = {0};
+    tfr_status status = tfr__call_init(&call, node, attrs, err);
+    if (!in)
+        status = tfr_fail(err, TFR_ENOMEM, "out of memory for node \"%s\"", node->name);
+    for (uint32_t k = 0; !status && k < node->n_inputs; k++) {
+        if (!inputs[k])
+            continue;
+        in[k].kind = TFR__KIND_TENSOR;
+        in[k].dtype = inputs[k]->dtype;
+        in[k].rank = inputs[k]->shape.rank;
+        memcpy(in[k].dims, inputs[k]->shape.dims, sizeof in[k].dims);
+        tfr__operand_set(&call.operands[k], &in[k], NULL, inputs[k]->data);
+    }
+    for (uint32_t k = 0; !status && k < node->n_outputs; k++)
+        tfr__operand_set(&call.operands[node->n_inputs + k], &outputs[k], NULL, NULL);
+    if (!status)
+        status =
+            tfr__place(session, node, host_pin(session->runtime), false, &call.call, &choice, err);
+    if (!status && !choice.device->is_host)
+        status = tfr_fail(err, TFR_EUNSUPPORTED, "no kernel on the host for %s", node->op->name);
+    if (!status)
+        status = make_results(node, outputs, results, err);
+    if (!status)
+        status = launch_once(session, node, &choice, &call.call, inputs, results, err);
+    for (uint32_t k = 0; status && k < node->n_outputs; k++) {
+        tfr_tensor_release(results[k]);
+        results[k] = NULL;
+    }
+    tfr__free(choice.text);
+    tfr__call_finish(&call);
+    tfr__free(in);
+    return status;
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * place.c: which backend gets a node. The candidates stand in the order: the pin, else the device
+ * that the session prefers, else the first device; of it the named backend, then its others by
+ * priority; then the backends of the host's devices, then all others. The first that says yes gets
+ * the node; every no on the way is kept as a sentence. The kernel itself is made by the caller.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <tfrun/fail.h>
+
+#include "alloc.h"
+#include "plan.h"
+
+#define TEXT_ROOM 1024
+
+/* Walks the candidates in order; device and backend are numbers in the runtime. */
+typedef struct candidates {
+    const tfr_runtime *runtime;
+    tfr__pin first; /* device never -1; backend -1 = none in particular */
+    uint32_t round; /* 0 the named backend, 1 its device, 2 host devices, 3 the others */
+    uint32_t device, backend;
+} candidates;
+
+static bool candidates_next(candidates *c, tfr__device **device, tfr__backend **backend)
+{
+    const tfr_runtime *rt = c->runtime;
+    for (; c->round < 4; c->round++, c->device = c->backend = 0) {
+        for (; c->device < rt->n_devices; c->device++, c->backend = 0) {
+            tfr__device *d = &rt->devices[c->device];
+            bool own = (int32_t)c->device == c->first.device;
+            if (own != (c->round < 2) || (c->round >= 2 && d->is_host != (c->round == 2)))
+                continue;
+            while (c->backend < d->n_backends) {
+                bool named = own && (int32_t)c->backend == c->first.backend;
+                *device = d;
+                *backend = &d->backends[c->backend++];
+                if (named == (c->round == 0))
+                    return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* A plugin's answer is a stranger's: cut it to what makes sense. */
+static void answer_clean(tfr_answer *answer, const tfr_call *call)
+{
+    uint32_t kept = 0;
+    answer->text[sizeof answer->text - 1] = '\0';
+    if (answer->n_in_place > 4)
+        answer->n_in_place = 4;
+    for (uint32_t i = 0; i < answer->n_in_place; i++) {
+        int16_t in = answer->in_place[i].input, out = answer->in_place[i].output;
+        if (in >= 0 && out >= 0 && (uint32_t)in < call->n_inputs && (uint32_t)out < call->n_outputs)
+            answer->in_place[kept++] = answer->in_place[i];
+    }
+    answer->n_in_place = kept;
+}
+
+/* Asks one backend. Fills answer; a yes leaves reason NONE. Only memory and the like fail. */
+static void ask(tfr_runtime *runtime, tfr__backend *backend, uint32_t op, tfr_call *call,
+                tfr_answer *answer)
+{
+    tfr_err err = TFR_ERR_INIT;
+    tfr_status status;
+    memset(answer, 0, sizeof *answer);
+    answer->size = sizeof *answer;
+    if (atomic_load(&backend->quarantined)) {
+        tfr_decline(answer, TFR_REASON_QUARANTINED, "the backend failed earlier in this process");
+        return;
+    }
+    if (backend->op_quarantined && backend->op_quarantined[op]) {
+        tfr_decline(answer, TFR_REASON_QUARANTINED,
+                    "its kernel of %s failed earlier in this process", call->name);
+        return;
+    }
+    switch (backend->claims ? backend->claims[op] : TFR__CLAIM_NONE) {
+    case TFR__CLAIM_YES:
+        break;
+    case TFR__CLAIM_VERSION:
+        tfr_decline(answer, TFR_REASON_OP_VERSION, "it has another version of %s, not %d",
+                    call->name, (int)call->since_version);
+        return;
+    case TFR__CLAIM_DIGEST:
+        tfr_decline(answer, TFR_REASON_DIGEST, "it was built for another definition of %s",
+                    call->name);
+        return;
+    default:
+        tfr_decline(answer, TFR_REASON_UNKNOWN_OP, "it has no kernel of %s", call->name);
+        return;
+    }
+    status = tfr__backend_open(runtime, backend, &err);
+    if (status) {
+        tfr_decline(answer, TFR_REASON_LIBRARY_MISSING, "%s", err.text);
+        return;
+    }
+    if (backend->claim_versions)
+        call->since_version = backend->claim_versions[op];
+    status = (tfr_status)backend->kernel.supports(backend->device, call, answer, &err);
+    answer->size = sizeof *answer;
+    if (status) {
+        tfr__log(runtime, TFR_LOG_WARNING, backend->plugin_name,
+                 "asking about %s failed, which it must not: %s", call->name, err.text);
+        tfr_decline(answer, TFR_REASON_QUARANTINED, "asking it failed: %s", err.text);
+        return;
+    }
+    answer_clean(answer, call);
+    if (answer->verdict == TFR_VERDICT_NO && !answer->reason)
+        tfr_decline(answer, TFR_REASON_NONE, "it says no without a reason, a defect of the plugin");
+}
+
+static void text_add(char *text, const char *backend, const tfr_answer *answer)
+{
+    size_t n = strlen(text);
+    if (n + 4 < TEXT_ROOM)
+        snprintf(text + n, TEXT_ROOM - n, "%s%s says %s: %s", n ? "; " : "", backend,
+                 tfr_reason_name((tfr_reason)answer->reason), answer->text);
+}
+
+static tfr_status place_refuse(const tfr__node *node, const tfr__choice *choice, const char *text,
+                               tfr_err *err)
+{
+    return tfr_fail(err, TFR_EFALLBACK,
+                    "node \"%s\" (%s) cannot run on %s: %s; available on %s, which fallback "
+                    "\"error\" forbids",
+                    node->name, node->op->name, choice->wanted, text, choice->backend->name);
+}
+
+tfr_status tfr__place(tfr_session *session, const tfr__node *node, tfr__pin pin, bool strict,
+                      tfr_call *call, tfr__choice *out, tfr_err *err)
+{
+    candidates c = {session->runtime, pin, 0, 0, 0};
+    uint32_t op = tfr__op_number(node->op);
+    char text[TEXT_ROOM] = "";
+    tfr__device *device;
+    tfr__backend *backend;
+    tfr_answer answer;
+    bool first = true;
+    memset(out, 0, sizeof *out);
+    if (pin.device < 0)
+        c.first = session->preferred;
+    if (c.first.device < 0)
+        c.first = (tfr__pin){0, -1};
+    if (!session->runtime->n_devices)
+        return tfr_fail(err, TFR_EDEVICE,
+                        "there is no usable device; `tfrun --list-devices` says why");
+    out->wanted = "?";
+    while (candidates_next(&c, &device, &backend)) {
+        if (first)
+            out->wanted = backend->name;
+        ask(session->runtime, backend, op, call, &answer);
+        if (answer.verdict == TFR_VERDICT_YES || answer.verdict == TFR_VERDICT_REORDER ||
+            (answer.verdict == TFR_VERDICT_SLOW && !out->backend)) {
+            out->device = device;
+            out->backend = backend;
+            out->answer = answer;
+            out->fallback = !first;
+            if (answer.verdict != TFR_VERDICT_SLOW)
+                break;
+        }
+        if (answer.verdict == TFR_VERDICT_NO || answer.verdict == TFR_VERDICT_SLOW) {
+            text_add(text, backend->name, &answer);
+            if (!out->reason)
+                out->reason = answer.reason;
+        }
+        first = false;
+    }
+    if (!out->backend)
+        return tfr_fail(err, TFR_EUNSUPPORTED,
+                        "node \"%s\" (%s): no backend has a kernel for it: %s", node->name,
+                        node->op->name, text[0] ? text : "no device is visible");
+    if (out->fallback && strict)
+        return place_refuse(node, out, text, err);
+    if (text[0])
+        out->text = tfr__strdup(text);
+    return TFR_OK;
+}

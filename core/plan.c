@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan.c: makes, compares and frees plans; the three passes that fill one are in plan_*.c. */
+#include "plan.h"
+
+#include <string.h>
+#include <tfrun/fail.h>
+
+#include "alloc.h"
+#include "plan_build.h"
+#include "port/clock.h"
+
+static tfr_status build_init(tfr__build *b, tfr_err *err)
+{
+    size_t n = (size_t)b->graph->n_values + 1;
+    b->n_node_states = b->graph->n_nodes - b->first;
+    b->nodes = tfr__calloc((size_t)b->n_node_states + 1, sizeof *b->nodes);
+    b->types = tfr__calloc(n, sizeof *b->types);
+    b->known = tfr__calloc(n, sizeof *b->known);
+    b->dynamic = tfr__calloc(n, sizeof *b->dynamic);
+    b->wanted = tfr__calloc(n, sizeof *b->wanted);
+    b->root = tfr__calloc(n, sizeof *b->root);
+    b->uses = tfr__calloc(n, sizeof *b->uses);
+    b->live_out = tfr__calloc(n, sizeof *b->live_out);
+    if (!b->nodes || !b->types || !b->known || !b->dynamic || !b->wanted || !b->root || !b->uses ||
+        !b->live_out)
+        return tfr_fail(err, TFR_ENOMEM, "out of memory for planning %u nodes", b->n_node_states);
+    return TFR_OK;
+}
+
+static void kernel_drop(tfr__backend *backend, tfr_kernel *kernel)
+{
+    pthread_mutex_lock(&backend->lock);
+    backend->kernel.drop(backend->device, kernel);
+    pthread_mutex_unlock(&backend->lock);
+}
+
+static void build_finish(tfr__build *b)
+{
+    for (uint32_t i = 0; b->nodes && i < b->n_node_states; i++) {
+        tfr__attr_free(&b->nodes[i].attrs);
+        tfr__free(b->nodes[i].choice.text);
+        if (b->nodes[i].kernel) /* no step took it over */
+            kernel_drop(b->nodes[i].choice.backend, b->nodes[i].kernel);
+    }
+    for (uint32_t v = 0; b->known && v < b->graph->n_values; v++)
+        tfr_tensor_release(b->known[v]);
+    tfr__free(b->nodes);
+    tfr__free(b->types);
+    tfr__free(b->known);
+    tfr__free(b->dynamic);
+    tfr__free(b->wanted);
+    tfr__free(b->root);
+    tfr__free(b->uses);
+    tfr__free(b->live_out);
+}
+
+static tfr_status live_in_add(tfr__build *b, tfr_value v, const tfr_tensor *t, tfr_err *err)
+{
+    tfr__plan *p = b->plan;
+    tfr__live_in *more;
+    for (uint32_t i = 0; i < p->n_live_ins; i++)
+        if (p->live_ins[i].value == v)
+            return TFR_OK;
+    more = tfr__realloc(p->live_ins, (p->n_live_ins + 1) * sizeof *more);
+    if (!more)
+        return tfr_fail(err, TFR_ENOMEM, "out of memory for a plan's inputs");
+    p->live_ins = more;
+    more += p->n_live_ins++;
+    memset(more, 0, sizeof *more);
+    more->value = v;
+    more->dtype = t->dtype;
+    more->plain = t->plain;
+    more->aligned = tfr__build_aligned(t);
+    more->shape = t->shape;
+    memcpy(more->strides, t->strides, sizeof more->strides);
+    return TFR_OK;
+}
+
+/* All that the section's nodes read from outside. */
+static tfr_status find_live_ins(tfr__build *b, tfr_err *err)
+{
+    for (uint32_t i = 0; i < b->end - b->first; i++) {
+        const tfr__node *node = tfr__build_node_at(b, i);
+        for (uint32_t k = 0; k < node->n_inputs; k++) {
+            tfr_value v = node->inputs[k];
+            tfr_tensor *t = v == TFR_VALUE_NONE ? NULL : tfr__build_live_in(b, v);
+            tfr_status status = t ? live_in_add(b, v, t, err) : TFR_OK;
+            if (status)
+                return status;
+        }
+    }
+    return TFR_OK;
+}
+
+tfr_status tfr__plan_create(tfr_session *session, tfr__env *env, uint32_t first, tfr__plan **out,
+                            tfr_err *err)
+{
+    tfr__build b = {.session = session,
+                    .env = env,
+                    .body = env->body,
+                    .graph = env->body->graph,
+                    .first = first,
+                    .end = first};
+    uint64_t began = tfr__now_ns();
+    tfr_status status = build_init(&b, err);
+    b.plan = tfr__calloc(1, sizeof *b.plan);
+    if (!b.plan)
+        status = tfr_fail(err, TFR_ENOMEM, "out of memory for a plan");
+    if (!status)
+        status = tfr__build_infer(&b, err);
+    if (!status && b.end == b.first)
+        status = tfr_fail(err, TFR_EUNSUPPORTED,
+                          "node \"%s\" (%s) cannot be planned: its inputs have no known shape",
+                          b.graph->nodes[first].name, b.graph->nodes[first].op->name);
+    if (!status)
+        status = find_live_ins(&b, err);
+    if (!status)
+        status = tfr__build_place(&b, err);
+    if (!status)
+        status = tfr__build_steps(&b, err);
+    build_finish(&b);
+    if (status) {
+        tfr__plan_destroy(session, b.plan);
+        return status;
+    }
+    b.plan->graph = b.graph;
+    b.plan->first = first;
+    b.plan->end = b.end;
+    b.plan->plan_ns = tfr__now_ns() - began;
+    session->n_plans++;
+    *out = b.plan;
+    return TFR_OK;
+}
+
+void tfr__plan_destroy(tfr_session *session, tfr__plan *p)
+{
+    if (!p)
+        return;
+    for (uint32_t i = 0; i < p->n_steps; i++)
+        if (p->steps[i].kind == TFR__STEP_LAUNCH && p->steps[i].kernel)
+            kernel_drop(p->steps[i].backend, p->steps[i].kernel);
+    for (uint32_t i = 0; i < p->n_buffers; i++)
+        if (p->buffers[i].kind == TFR__BUFFER_CONSTANT && !p->buffers[i].tensor)
+            tfr__engine_free(session, p->buffers[i].memory, p->buffers[i].address);
+    for (uint32_t i = 0; i < p->n_arenas; i++)
+        tfr__engine_free(session, p->arenas[i].memory, p->arenas[i].address);
+    for (uint32_t i = 0; i < p->n_known; i++)
+        tfr_tensor_release(p->known[i]);
+    for (uint32_t i = 0; i < p->n_live_outs; i++)
+        tfr_tensor_release(p->live_outs[i].known);
+    for (uint32_t i = 0; i < p->n_consulted; i++)
+        tfr__free(p->consulted[i].data);
+    for (uint32_t i = 0; i < p->n_placed; i++)
+        tfr__free(p->placed[i].text);
+    tfr__free(p->live_ins);
+    tfr__free(p->consulted);
+    tfr__free(p->live_outs);
+    tfr__free(p->buffers);
+    tfr__free(p->steps);
+    tfr__free(p->patches);
+    tfr__free(p->args);
+    tfr__free(p->dims);
+    tfr__free(p->placed);
+    tfr__free(p->known);
+    tfr__free(p->arenas);
+    tfr__free(p);
+}
+
+static bool live_in_fits(const tfr__live_in *want, const tfr_tensor *t)
+{
+    return t && t->kind == TFR_KIND_TENSOR && t->dtype == want->dtype && t->plain == want->plain &&
+           tfr__build_aligned(t) == want->aligned && tfr_shape_equal(&t->shape, &want->shape) &&
+           (t->plain ||
+            memcmp(t->strides, want->strides, (size_t)t->shape.rank * sizeof *t->strides) == 0);
+}
+
+bool tfr__plan_fits(const tfr__plan *p, const tfr__env *env)
+{
+    if (p->stale)
+        return false;
+    for (uint32_t i = 0; i < p->n_live_ins; i++)
+        if (!live_in_fits(&p->live_ins[i], env->values[p->live_ins[i].value]))
+            return false;
+    for (uint32_t i = 0; i < p->n_consulted; i++) {
+        tfr_tensor *t = env->values[p->consulted[i].value], *copy = NULL;
+        bool same;
+        if (!t->plain && tfr_tensor_copy(t, &copy, NULL))
+            return false;
+        same = !p->consulted[i].bytes || memcmp(copy ? copy->data : t->data, p->consulted[i].data,
+                                                (size_t)p->consulted[i].bytes) == 0;
+        tfr_tensor_release(copy);
+        if (!same)
+            return false;
+    }
+    return true;
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * plan.h: a graph compiled for fixed input types and shapes, and the session that keeps plans.
+ *
+ * A body is a graph (or subgraph) with its plans. A run walks the body's nodes in sections. A
+ * section is either one node that the core does itself on whole values (sequences, optionals,
+ * control flow), or a plan for the longest run of nodes whose shapes are known from the values that
+ * are there when it begins. It ends where a shape depends on a value that is computed inside it;
+ * the next section begins there, with that value known. A usual model is one section, so one plan.
+ *
+ * A plan is found again by what it was made for: type, shape and strides of each live-in, and the
+ * bytes of those values that decided a shape ("consulted" values).
+ */
+#ifndef TFR_CORE_PLAN_H
+#define TFR_CORE_PLAN_H
+
+#include <tfrun/op.h>
+
+#include "graph.h"
+#include "infer.h"
+#include "runtime.h"
+#include "tensor.h"
+
+/* Memory 0 is the host's; 1... belong to backends of devices with memory of their own. */
+#define TFR__MEMORY_HOST 0
+
+/* ---- what a plan consists of ----------------------------------------------------------------- */
+
+typedef enum tfr__buffer_kind {
+    TFR__BUFFER_LIVE_IN,  /* memory of a value of the run's environment, bound at each run */
+    TFR__BUFFER_CONSTANT, /* tensor (host), or address (device copy, owned by the plan) */
+    TFR__BUFFER_ARENA,    /* a slice of the plan's arena in its memory */
+    TFR__BUFFER_TENSOR    /* a new tensor for each run: outputs of the section, strings */
+} tfr__buffer_kind;
+
+typedef struct tfr__buffer {
+    int32_t kind; /* tfr__buffer_kind */
+    uint32_t memory;
+    uint64_t bytes;
+    tfr_value value;      /* LIVE_IN: whose; TENSOR: the value that it becomes */
+    int32_t dtype;        /* TENSOR */
+    tfr_shape shape;      /* TENSOR */
+    tfr_tensor *tensor;   /* CONSTANT on the host */
+    void *address;        /* CONSTANT, ARENA: fixed; LIVE_IN, TENSOR: of this run */
+    uint32_t first, last; /* ARENA: steps that use it */
+    uint64_t offset;      /* ARENA */
+} tfr__buffer;
+
+typedef enum tfr__step_kind {
+    TFR__STEP_LAUNCH,
+    TFR__STEP_COPY,
+    TFR__STEP_REORDER,
+    TFR__STEP_SYNC
+} tfr__step_kind;
+
+/* Where an argument's address comes from at each run: LIVE_IN and TENSOR buffers. */
+typedef struct tfr__patch {
+    uint32_t step, arg, buffer;
+} tfr__patch;
+
+typedef struct tfr__step {
+    int32_t kind;          /* tfr__step_kind */
+    int32_t node;          /* for messages, or -1 */
+    tfr__backend *backend; /* LAUNCH, COPY, SYNC */
+    uint32_t engine;       /* number of the backend's queue in the session */
+    /* LAUNCH */
+    tfr_kernel *kernel;
+    tfr_launch launch; /* args point into the plan's array */
+    tfr_arg *args;
+    uint32_t workspace; /* buffer, or UINT32_MAX */
+    /* COPY: into or out of the backend's memory. REORDER: on the host. */
+    uint32_t dst, src;
+    bool to_device;
+    uint64_t bytes;
+    tfr_value value; /* REORDER: the live-in whose strides count */
+} tfr__step;
+
+/* What a section takes from the environment, as it must be for the plan to fit. */
+typedef struct tfr__live_in {
+    tfr_value value;
+    int32_t dtype;
+    bool plain, aligned;
+    tfr_shape shape;
+    int64_t strides[TFR_MAX_RANK];
+} tfr__live_in;
+
+typedef struct tfr__consulted {
+    tfr_value value;
+    uint64_t bytes;
+    void *data; /* own copy */
+} tfr__consulted;
+
+/* What a section gives to the environment. */
+typedef struct tfr__live_out {
+    tfr_value value;
+    uint32_t buffer;   /* host; UINT32_MAX = known tensor */
+    tfr_tensor *known; /* the value was known when planned */
+    int64_t *dims;     /* dynamic output: where the kernel writes the true dims */
+    tfr__type type;
+    bool copy; /* the buffer belongs to something else: copy out of it */
+} tfr__live_out;
+
+/* One row of the placement report; texts are owned. */
+typedef struct tfr__placed {
+    int32_t node;
+    const char *device, *backend, *wanted; /* borrowed from the runtime */
+    int32_t reason;
+    bool fallback;
+    char *text; /* NULL = nothing to say */
+    uint32_t n_copies;
+    uint64_t copy_bytes;
+} tfr__placed;
+
+typedef struct tfr__plan {
+    struct tfr__plan *next; /* in the body's list, most recently used first */
+    const tfr_graph *graph; /* whose nodes */
+    uint32_t first, end;    /* nodes [first, end) */
+    bool host;              /* one node that the core does itself; nothing below is set */
+    bool stale;             /* uses a kernel that was quarantined since: make a new one */
+    tfr__live_in *live_ins;
+    tfr__consulted *consulted;
+    tfr__live_out *live_outs;
+    tfr__buffer *buffers;
+    tfr__step *steps;
+    tfr__patch *patches;
+    tfr_arg *args;
+    int64_t *dims; /* pool for true dims of dynamic outputs */
+    tfr__placed *placed;
+    tfr_tensor **known; /* tensors that kernels may read until they are dropped */
+    uint32_t n_live_ins, n_consulted, n_live_outs, n_buffers, n_steps, n_patches, n_placed, n_known;
+    /* Arena per memory: [n_memories]. */
+    struct tfr__arena *arenas;
+    uint32_t n_arenas;
+    uint32_t n_launches, n_copies, n_reorders, n_syncs, n_fallbacks;
+    uint64_t copy_bytes, arena_bytes, arena_lower_bound, plan_ns;
+} tfr__plan;
+
+typedef struct tfr__arena {
+    uint32_t memory;
+    void *address;
+    uint64_t bytes, lower_bound;
+} tfr__arena;
+
+/* ---- bodies and sessions --------------------------------------------------------------------- */
+
+/* A device, or one backend of it, that a node is pinned to; device -1 = free. */
+typedef struct tfr__pin {
+    int32_t device, backend;
+} tfr__pin;
+
+typedef struct tfr__body {
+    tfr_graph *graph;
+    tfr__plan *plans;
+    uint32_t n_plans;
+    int32_t *
+        last_use; /* by value: the last node that uses it, n_nodes if the graph's caller does, -1 */
+    tfr__pin *pins;               /* by node */
+    struct tfr__body ***children; /* by node: n_subgraphs of them, or NULL */
+} tfr__body;
+
+/* A queue of a backend with memory or queues of its own, opened when first needed. */
+typedef struct tfr__engine {
+    tfr__backend *backend;
+    uint32_t memory;  /* TFR__MEMORY_HOST for a host device */
+    tfr_queue *queue; /* NULL = synchronous */
+    tfr_fence *fence;
+    uint64_t fence_value;
+} tfr__engine;
+
+struct tfr_session {
+    tfr_runtime *runtime;
+    tfr_graph *graph;
+    tfr__body *body;
+    int32_t fallback;   /* tfr_fallback, never DEFAULT */
+    tfr__pin preferred; /* device -1 = none named */
+    bool log_placement, warned;
+    uint32_t max_plans;
+    pthread_mutex_t lock;   /* one run at a time */
+    tfr_tensor **variables; /* by number in graph->variables */
+    tfr__engine *engines;
+    uint32_t n_engines, n_memories;
+    tfr__plan **used; /* plans of the last run, in order */
+    uint32_t n_used, room_used;
+    uint64_t n_runs, n_plans, plan_ns, run_ns;
+};
+
+/* The environment of a run of a body: a tensor per value that is there, retained. */
+typedef struct tfr__env {
+    tfr__body *body;
+    tfr_tensor **values; /* by value number; NULL = not there (yet) */
+} tfr__env;
+
+/* ---- the parts ------------------------------------------------------------------------------- */
+
+/* body.c */
+tfr_status tfr__body_create(tfr_session *session, tfr_graph *graph, tfr__body **out, tfr_err *err);
+void tfr__body_destroy(tfr_session *session, tfr__body *body);
+/*
+ * Runs a body: env holds its inputs, variables and captures; outputs gets retained tensors. With
+ * run false only the first section is planned.
+ */
+tfr_status tfr__body_run(tfr_session *session, tfr__env *env, tfr_tensor **outputs, bool run,
+                         tfr_err *err);
+tfr_status tfr__env_init(tfr__body *body, tfr__env *env, tfr_err *err);
+void tfr__env_finish(tfr__env *env);
+
+/* plan.c: makes the plan of the section that begins at node first; never a host section. */
+tfr_status tfr__plan_create(tfr_session *session, tfr__env *env, uint32_t first, tfr__plan **out,
+                            tfr_err *err);
+void tfr__plan_destroy(tfr_session *session, tfr__plan *plan);
+bool tfr__plan_fits(const tfr__plan *plan, const tfr__env *env);
+
+/* exec.c */
+tfr_status tfr__plan_run(tfr_session *session, tfr__plan *plan, tfr__env *env, tfr_err *err);
+
+/* place.c: a kernel for a call, with the reasons of all that said no. */
+typedef struct tfr__choice {
+    tfr__backend *backend;
+    tfr__device *device;
+    tfr_answer answer;
+    bool fallback;
+    int32_t reason;     /* of the first no */
+    const char *wanted; /* name of what was asked first */
+    char *text;         /* owned; NULL = nobody said no */
+} tfr__choice;
+/* strict: a fallback is an error. */
+tfr_status tfr__place(tfr_session *session, const tfr__node *node, tfr__pin pin, bool strict,
+                      tfr_call *call, tfr__choice *out, tfr_err *err);
+
+/* arena.c: sets offset of every ARENA buffer of one memory; bytes needed and the lower bound. */
+tfr_status tfr__arena_plan(tfr__buffer *buffers, uint32_t n, uint32_t memory, uint64_t alignment,
+                           uint64_t *bytes, uint64_t *lower_bound, tfr_err *err);
+
+/* engine.c: queues and device memory. */
+tfr_status tfr__engine_get(tfr_session *session, tfr__device *device, tfr__backend *backend,
+                           uint32_t *out, tfr_err *err);
+void tfr__engines_finish(tfr_session *session);
+tfr_status tfr__engine_alloc(tfr_session *session, uint32_t memory, uint64_t bytes, void **out,
+                             tfr_err *err);
+void tfr__engine_free(tfr_session *session, uint32_t memory, void *address);
+tfr_status tfr__engine_copy(tfr__engine *engine, bool to_device, void *dst, const void *src,
+                            uint64_t bytes, tfr_err *err);
+/* The host waits for all that was put on the queue so far. */
+tfr_status tfr__engine_sync(tfr__engine *engine, tfr_err *err);
+
+/* sequence_ops.c, control.c: a node on whole values. inputs may hold NULL; outputs gets retained
+ * tensors. */
+tfr_status tfr__sequence_run(const tfr__node *node, tfr_tensor *const *inputs, tfr_tensor **outputs,
+                             tfr_err *err);
+tfr_status tfr__control_run(tfr_session *session, tfr__env *env, uint32_t node,
+                            tfr_tensor *const *inputs, tfr_tensor **outputs, tfr_err *err);
+
+/*
+ * join.c: a new tensor of the values one after the other along axis, or, with stack, along a new
+ * axis. n is at least 1; negative axes count from the end. TFR_EMODEL if they do not fit together.
+ */
+tfr_status tfr__tensors_join(tfr_tensor *const *values, size_t n, int64_t axis, bool stack,
+                             tfr_tensor **out, tfr_err *err);
+
+/* eval.c: one kernel on known tensors at once, on a host device: shape arithmetic, immediate calls.
+ */
+tfr_status tfr__eval(tfr_session *session, const tfr__node *node, const tfr__attr_list *attrs,
+                     tfr_tensor *const *inputs, const tfr__type *outputs, tfr_tensor **results,
+                     tfr_err *err);
+
+#endif

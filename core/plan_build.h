@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * plan_build.h: what the three passes that make a plan share: plan_infer.c (types, known values,
+ * where the section ends), plan_place.c (which nodes are needed, a backend and a kernel for each),
+ * plan_steps.c (buffers and steps). All of it is freed when the plan stands.
+ */
+#ifndef TFR_CORE_PLAN_BUILD_H
+#define TFR_CORE_PLAN_BUILD_H
+
+#include "plan.h"
+
+#define TFR__NO_BUFFER UINT32_MAX
+
+typedef struct tfr__build_node {
+    tfr__attr_list attrs; /* canonical */
+    bool needed;          /* makes a value that is wanted and not known */
+    tfr__choice choice;   /* kernels only */
+    tfr_kernel *kernel;
+    uint32_t engine;
+    uint64_t plain; /* bit i: input i must be made plain (inputs over 63 always are) */
+} tfr__build_node;
+
+typedef struct tfr__build {
+    tfr_session *session;
+    tfr__env *env;
+    tfr__body *body;
+    const tfr_graph *graph;
+    tfr__plan *plan;
+    uint32_t first, end;
+    tfr__build_node *nodes; /* by node - first */
+    uint32_t n_node_states;
+    tfr__type *types;   /* by value; kind ABSENT = not inferred (yet) */
+    tfr_tensor **known; /* by value: its value, plain, on the host */
+    bool *dynamic;      /* by value: shape known only after the launch */
+    bool *wanted;       /* by value: a node that is needed reads it */
+    tfr_value *root;    /* by value: the value whose bytes it has (views) */
+    uint32_t *uses; /* by root: reads still to come, of needed nodes and of the section's caller */
+    tfr_value
+        *live_out; /* by root: a value of the class that leaves the section, or TFR_VALUE_NONE */
+} tfr__build;
+
+/* The value's tensor in the environment if it comes from outside the section, else NULL. */
+static inline tfr_tensor *tfr__build_live_in(const tfr__build *b, tfr_value value)
+{
+    const tfr__value *v = &b->graph->values[value];
+    if (v->role == TFR__ROLE_CONSTANT ||
+        (v->role == TFR__ROLE_NODE && (uint32_t)v->node >= b->first))
+        return NULL;
+    return b->env->values[value];
+}
+
+static inline const tfr__node *tfr__build_node_at(const tfr__build *b, uint32_t i)
+{
+    return &b->graph->nodes[b->first + i];
+}
+
+tfr_status tfr__build_infer(tfr__build *b, tfr_err *err);
+tfr_status tfr__build_place(tfr__build *b, tfr_err *err);
+tfr_status tfr__build_steps(tfr__build *b, tfr_err *err);
+
+/* Can a kernel read this live-in's memory as it is, its strides aside? Elements must be aligned. */
+static inline bool tfr__build_aligned(const tfr_tensor *t)
+{
+    uint32_t bits = tfr_dtype_bits(t->dtype);
+    size_t size = bits >= 128 ? 8 : bits >= 8 ? bits / 8 : 1; /* 128 bits are pairs of 64 */
+    return (uintptr_t)t->data % size == 0;
+}
+
+/* The strides that the kernel of a node sees for its input i; NULL = plain. */
+const int64_t *tfr__build_strides(const tfr__build *b, const tfr__build_node *state, tfr_value v,
+                                  uint32_t i);
+
+/* Keeps a tensor alive as long as the plan. */
+tfr_status tfr__build_keep(tfr__build *b, tfr_tensor *tensor, tfr_err *err);
+
+#endif

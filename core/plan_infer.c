@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * plan_infer.c: the first pass over a section: types and shapes, node by node, until the first node
+ * whose shape depends on a value that only a launch can give. Shape arithmetic does not end a
+ * section: values made from constants, shapes and small inputs are computed right here when
+ * somebody asks for them.
+ */
+#include <string.h>
+#include <tfrun/fail.h>
+
+#include "alloc.h"
+#include "plan_build.h"
+
+/* Values up to this many elements are computed for shape inference; larger ones end the section. */
+#define SMALL_ELEMENTS 4096
+#define MAX_DEPTH      200
+
+static tfr_tensor *resolve(tfr__build *b, tfr_value value, uint32_t depth);
+
+static void type_of(const tfr_tensor *t, tfr__type *out)
+{
+    memset(out, 0, sizeof *out);
+    out->kind = (int32_t)tfr_tensor_kind(t);
+    out->dtype = (int32_t)tfr_tensor_dtype(t);
+    if (out->kind == TFR__KIND_TENSOR) {
+        const tfr_shape *shape = tfr_tensor_shape(t);
+        out->rank = shape->rank;
+        memcpy(out->dims, shape->dims, sizeof out->dims);
+        out->shape_known = true;
+        return;
+    }
+    out->elem_kind = TFR__KIND_TENSOR;
+    if (tfr_sequence_length(t))
+        out->elem_kind = (int32_t)tfr_tensor_kind(tfr_sequence_at(t, 0));
+}
+
+/* Remembers that the plan depends on the bytes of a live-in. Strings count by their text. */
+static tfr_status consult(tfr__build *b, tfr_value value, const tfr_tensor *t)
+{
+    tfr__plan *p = b->plan;
+    tfr__consulted *more;
+    for (uint32_t i = 0; i < p->n_consulted; i++)
+        if (p->consulted[i].value == value)
+            return TFR_OK;
+    more = tfr__realloc(p->consulted, (p->n_consulted + 1) * sizeof *more);
+    if (!more)
+        return TFR_ENOMEM;
+    p->consulted = more;
+    more += p->n_consulted;
+    more->value = value;
+    more->bytes = tfr_tensor_bytes(t);
+    more->data = tfr__alloc((size_t)more->bytes + 1);
+    if (!more->data)
+        return TFR_ENOMEM;
+    if (more->bytes)
+        memcpy(more->data, tfr_tensor_data(t), (size_t)more->bytes);
+    p->n_consulted++;
+    return TFR_OK;
+}
+
+/* The value of a live-in, plain; NULL if it cannot be had. */
+static tfr_tensor *resolve_live_in(tfr__build *b, tfr_value value, tfr_tensor *t)
+{
+    tfr_tensor *plain;
+    if (t->kind != TFR_KIND_TENSOR || t->dtype == TFR_DTYPE_STRING)
+        return NULL;
+    /* Always a copy: the caller may change its tensor later, and the plan lives on. */
+    if (tfr_tensor_copy(t, &plain, NULL))
+        return NULL;
+    if (consult(b, value, plain)) {
+        tfr_tensor_release(plain);
+        return NULL;
+    }
+    return plain;
+}
+
+/* Computes the outputs of a small node whose inputs can be resolved; sets known of all outputs. */
+static void resolve_node(tfr__build *b, uint32_t i, uint32_t depth)
+{
+    const tfr__node *node = tfr__build_node_at(b, i);
+    tfr_tensor **inputs = NULL, **results = NULL;
+    tfr__type *types = NULL;
+    bool ready = true;
+    for (uint32_t k = 0; k < node->n_outputs && ready; k++) {
+        tfr_value v = node->outputs[k];
+        ready = v == TFR_VALUE_NONE || (!b->dynamic[v] && b->types[v].dtype != TFR_DTYPE_STRING &&
+                                        tfr__type_elements(&b->types[v]) <= SMALL_ELEMENTS);
+    }
+    for (uint32_t k = 0; k < node->n_inputs && ready; k++) {
+        tfr_value v = node->inputs[k];
+        ready = v == TFR_VALUE_NONE || (b->types[v].dtype != TFR_DTYPE_STRING &&
+                                        tfr__type_elements(&b->types[v]) <= SMALL_ELEMENTS);
+    }
+    inputs = tfr__calloc((size_t)node->n_inputs + 1, sizeof *inputs);
+    results = tfr__calloc((size_t)node->n_outputs + 1, sizeof *results);
+    types = tfr__calloc((size_t)node->n_outputs + 1, sizeof *types);
+    ready = ready && inputs && results && types;
+    for (uint32_t k = 0; k < node->n_inputs && ready; k++) {
+        if (node->inputs[k] == TFR_VALUE_NONE)
+            continue;
+        inputs[k] = resolve(b, node->inputs[k], depth + 1);
+        ready = inputs[k] != NULL;
+    }
+    for (uint32_t k = 0; k < node->n_outputs && ready; k++)
+        if (node->outputs[k] != TFR_VALUE_NONE)
+            types[k] = b->types[node->outputs[k]];
+    if (ready && !tfr__eval(b->session, node, &b->nodes[i].attrs, inputs, types, results, NULL)) {
+        for (uint32_t k = 0; k < node->n_outputs; k++) {
+            tfr_value v = node->outputs[k];
+            if (v != TFR_VALUE_NONE && !b->known[v])
+                b->known[v] = results[k];
+            else
+                tfr_tensor_release(results[k]);
+        }
+    }
+    tfr__free(inputs);
+    tfr__free(results);
+    tfr__free(types);
+}
+
+/* A view of a known value under another shape. */
+static void resolve_view(tfr__build *b, const tfr__node *node, uint32_t depth)
+{
+    tfr_value v = node->outputs[0];
+    tfr_tensor *base = resolve(b, node->inputs[0], depth + 1);
+    tfr_shape shape;
+    if (!base || tfr_shape_make(b->types[v].rank, b->types[v].dims, &shape, NULL))
+        return;
+    if (tfr_tensor_view(base, 0, &shape, NULL, &b->known[v], NULL))
+        b->known[v] = NULL;
+}
+
+/* The value, borrowed from b->known, or NULL if it takes a launch (or memory) to know it. */
+static tfr_tensor *resolve(tfr__build *b, tfr_value value, uint32_t depth)
+{
+    const tfr__value *v = &b->graph->values[value];
+    tfr_tensor *live_in;
+    if (b->known[value] || depth > MAX_DEPTH)
+        return b->known[value];
+    live_in = tfr__build_live_in(b, value);
+    if (live_in) {
+        b->known[value] = resolve_live_in(b, value, live_in);
+    } else if (v->role == TFR__ROLE_NODE && b->types[value].kind == TFR__KIND_TENSOR) {
+        const tfr__node *node = &b->graph->nodes[v->node];
+        if (node->op->kind == TFR__OP_VIEW)
+            resolve_view(b, node, depth);
+        else if (node->op->kind == TFR__OP_KERNEL)
+            resolve_node(b, (uint32_t)v->node - b->first, depth);
+    }
+    return b->known[value];
+}
+
+typedef struct asking {
+    tfr__build *b;
+    const tfr__node *node;
+} asking;
+
+static const void *infer_value(tfr__infer *in, uint32_t input)
+{
+    static const char nothing[1];
+    asking *a = in->user;
+    tfr_tensor *t = resolve(a->b, a->node->inputs[input], 0);
+    if (!t)
+        return NULL;
+    return t->data ? t->data : nothing; /* no elements is a value too */
+}
+
+/* Values of ops that the planner itself knows: Constant, Shape, Size. */
+static tfr_status known_output(tfr__build *b, uint32_t i, tfr_err *err)
+{
+    const tfr__node *node = tfr__build_node_at(b, i);
+    tfr_value v = node->n_outputs ? node->outputs[0] : TFR_VALUE_NONE;
+    tfr__type *type;
+    const tfr__attr *attr;
+    tfr_shape shape;
+    tfr_status status;
+    tfr_tensor *t;
+    int64_t *data;
+    if (v == TFR_VALUE_NONE)
+        return TFR_OK;
+    type = &b->types[v];
+    status = tfr_shape_make(type->rank, type->dims, &shape, err);
+    if (!status)
+        status = tfr_tensor_create((tfr_dtype)type->dtype, &shape, &t, err);
+    if (status)
+        return status;
+    data = t->data;
+    attr = tfr__attr_find(&b->nodes[i].attrs, "value");
+    if (strcmp(node->op->name, "Shape") == 0) {
+        const tfr__type *in = &b->types[node->inputs[0]];
+        int64_t start = tfr__attr_int(&b->nodes[i].attrs, "start", 0);
+        for (int64_t k = 0; k < t->n_elements && start + k < in->rank; k++)
+            data[k] = in->dims[start + k];
+    } else if (strcmp(node->op->name, "Size") == 0) {
+        data[0] = tfr__type_elements(&b->types[node->inputs[0]]);
+    } else if (attr && attr->pub.type == TFR_ATTR_TENSOR && attr->pub.tensor) {
+        const tfr_string *strings = attr->pub.tensor->data;
+        if (type->dtype != TFR_DTYPE_STRING && t->bytes)
+            memcpy(t->data, attr->pub.tensor->data, t->bytes);
+        for (int64_t k = 0; !status && type->dtype == TFR_DTYPE_STRING && k < t->n_elements; k++)
+            status = tfr_tensor_set_string(t, k, strings[k].data, (size_t)strings[k].bytes, err);
+    } else {
+        tfr_tensor_release(t);
+        return tfr_fail(err, TFR_EUNSUPPORTED,
+                        "node \"%s\" (%s): its value is not given as a tensor", node->name,
+                        node->op->name);
+    }
+    if (status) {
+        tfr_tensor_release(t);
+        return status;
+    }
+    b->known[v] = t;
+    return TFR_OK;
+}
+
+/* Is everything that the node reads a tensor of known shape? */
+static bool inputs_ready(const tfr__build *b, const tfr__node *node)
+{
+    for (uint32_t k = 0; k < node->n_inputs; k++) {
+        tfr_value v = node->inputs[k];
+        if (v != TFR_VALUE_NONE &&
+            (b->dynamic[v] || b->types[v].kind != TFR__KIND_TENSOR || !b->types[v].shape_known))
+            return false;
+    }
+    return true;
+}
+
+/* Types of the values that a node reads from outside the section. */
+static tfr_status take_inputs(tfr__build *b, const tfr__node *node, tfr_err *err)
+{
+    for (uint32_t k = 0; k < node->n_inputs; k++) {
+        tfr_value v = node->inputs[k];
+        const tfr__value *value = v == TFR_VALUE_NONE ? NULL : &b->graph->values[v];
+        tfr_tensor *t;
+        if (!value || b->types[v].kind)
+            continue;
+        t = value->role == TFR__ROLE_CONSTANT ? value->tensor : tfr__build_live_in(b, v);
+        if (!t)
+            return tfr_fail(err, TFR_EMODEL, "node \"%s\" (%s) reads value \"%s\", which has none",
+                            node->name, node->op->name, value->name);
+        type_of(t, &b->types[v]);
+        if (value->role == TFR__ROLE_CONSTANT && t->kind == TFR_KIND_TENSOR) {
+            if (t->plain)
+                b->known[v] = tfr_tensor_retain(t);
+            else if (tfr_tensor_copy(t, &b->known[v], err))
+                return TFR_ENOMEM;
+        }
+    }
+    return TFR_OK;
+}
+
+/* Infers one node; *ends = the section ends before it. */
+static tfr_status infer_one(tfr__build *b, uint32_t i, bool *ends, tfr_err *err)
+{
+    const tfr__node *node = tfr__build_node_at(b, i);
+    asking ask = {b, node};
+    tfr__type *in = tfr__calloc((size_t)node->n_inputs + 1, sizeof *in);
+    tfr__type *out = tfr__calloc((size_t)node->n_outputs + 1, sizeof *out);
+    tfr__infer infer = {
+        node->op, node->name, node->n_inputs, node->n_outputs, in, out, NULL, infer_value, &ask, 0};
+    tfr_status status = TFR_OK;
+    *ends = false;
+    if (!in || !out)
+        status = tfr_fail(err, TFR_ENOMEM, "out of memory for node \"%s\"", node->name);
+    for (uint32_t k = 0; !status && k < node->n_inputs; k++) {
+        if (node->inputs[k] == TFR_VALUE_NONE)
+            continue;
+        in[k] = b->types[node->inputs[k]];
+        in[k].data = b->known[node->inputs[k]] ? b->known[node->inputs[k]]->data : NULL;
+    }
+    for (uint32_t k = 0; !status && k < node->n_outputs; k++)
+        out[k].kind = node->outputs[k] == TFR_VALUE_NONE ? TFR__KIND_ABSENT : TFR__KIND_TENSOR;
+    infer.attrs = &b->nodes[i].attrs;
+    if (!status)
+        status = tfr__attr_copy(&node->attrs, infer.attrs, err);
+    if (!status)
+        status = tfr__infer_node(&infer, err);
+    if (status == TFR__EPENDING) {
+        *ends = true;
+        status = TFR_OK;
+        if (i == 0)
+            status = tfr_fail(err, TFR_EUNSUPPORTED,
+                              "node \"%s\" (%s): its shape depends on input %u, whose value cannot "
+                              "be read before the run",
+                              node->name, node->op->name, infer.pending);
+    }
+    for (uint32_t k = 0; !status && !*ends && k < node->n_outputs; k++) {
+        if (node->outputs[k] == TFR_VALUE_NONE)
+            continue;
+        b->types[node->outputs[k]] = out[k];
+        b->types[node->outputs[k]].data = NULL;
+        b->dynamic[node->outputs[k]] = out[k].dynamic;
+    }
+    tfr__free(in);
+    tfr__free(out);
+    return status;
+}
+
+tfr_status tfr__build_infer(tfr__build *b, tfr_err *err)
+{
+    for (b->end = b->first; b->end < b->graph->n_nodes; b->end++) {
+        uint32_t i = b->end - b->first;
+        const tfr__node *node = tfr__build_node_at(b, i);
+        bool ends;
+        tfr_status status;
+        if (node->op->kind == TFR__OP_CONTROL || node->op->kind == TFR__OP_SEQUENCE)
+            break;
+        status = take_inputs(b, node, err);
+        if (status)
+            return status;
+        if (!inputs_ready(b, node))
+            break;
+        status = infer_one(b, i, &ends, err);
+        if (!status && !ends && node->op->kind == TFR__OP_CONST)
+            status = known_output(b, i, err);
+        if (status)
+            return status;
+        if (ends)
+            break;
+    }
+    return TFR_OK;
+}

@@ -1,0 +1,667 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * plan_steps.c: the third pass: a buffer for each value in each memory where somebody reads it, and
+ * the steps: launches, copies between memories, reorders of strided inputs, and syncs.
+ *
+ * Order between memories: what is put on one queue runs in order, and the host runs its own steps
+ * in order. Only where the host (or another queue, through the host) reads or overwrites host
+ * memory that a queue may still use, a sync step comes before. `pending` holds, per host buffer,
+ * the engine whose queue may still use it. Lifetimes of host buffers that a queue uses are
+ * stretched to that queue's next sync.
+ */
+#include <string.h>
+#include <tfrun/fail.h>
+
+#include "alloc.h"
+#include "plan_build.h"
+
+#define NO_ENGINE UINT32_MAX /* the host itself does the step */
+
+typedef struct steps {
+    tfr__build *b;
+    tfr__plan *p;
+    uint32_t n_memories;
+    uint32_t *where;       /* [memory][value]: buffer or TFR__NO_BUFFER */
+    uint32_t *plain;       /* [value]: plain form of a strided live-in */
+    uint32_t *arg_buffers; /* buffer of each launch argument; grows with p->args */
+    uint32_t n_args, room_args, room_steps, room_buffers;
+    uint32_t *pending; /* by buffer: engine + 1 that may still use this host memory, 0 = none */
+    uint32_t room_pending;
+    tfr__placed *placed; /* row of the node at hand */
+} steps;
+
+static tfr_status steps_room(void *array_pointer, uint32_t n, uint32_t *room, size_t size,
+                             tfr_err *err)
+{
+    void **array = array_pointer, *p;
+    uint32_t more = *room ? *room : 32;
+    if (n <= *room)
+        return TFR_OK;
+    while (more < n)
+        more *= 2;
+    p = tfr__realloc(*array, (size_t)more * size);
+    if (!p)
+        return tfr_fail(err, TFR_ENOMEM, "out of memory for a plan of %u items", more);
+    *array = p;
+    *room = more;
+    return TFR_OK;
+}
+
+static tfr_status buffer_add(steps *s, tfr__buffer_kind kind, uint32_t memory, uint64_t bytes,
+                             uint32_t *out, tfr_err *err)
+{
+    tfr__plan *p = s->p;
+    tfr_status status =
+        steps_room(&p->buffers, p->n_buffers + 1, &s->room_buffers, sizeof *p->buffers, err);
+    if (!status)
+        status =
+            steps_room(&s->pending, p->n_buffers + 1, &s->room_pending, sizeof *s->pending, err);
+    if (status)
+        return status;
+    memset(&p->buffers[p->n_buffers], 0, sizeof *p->buffers);
+    p->buffers[p->n_buffers].kind = kind;
+    p->buffers[p->n_buffers].memory = memory;
+    p->buffers[p->n_buffers].bytes = bytes;
+    p->buffers[p->n_buffers].value = TFR_VALUE_NONE;
+    p->buffers[p->n_buffers].first = UINT32_MAX;
+    s->pending[p->n_buffers] = 0;
+    *out = p->n_buffers++;
+    return TFR_OK;
+}
+
+static tfr_status step_add(steps *s, tfr__step_kind kind, uint32_t engine, tfr__step **out,
+                           tfr_err *err)
+{
+    tfr__plan *p = s->p;
+    tfr_status status =
+        steps_room(&p->steps, p->n_steps + 1, &s->room_steps, sizeof *p->steps, err);
+    if (status)
+        return status;
+    *out = &p->steps[p->n_steps++];
+    memset(*out, 0, sizeof **out);
+    (*out)->kind = kind;
+    (*out)->node = -1;
+    (*out)->engine = engine;
+    if (engine != NO_ENGINE)
+        (*out)->backend = s->b->session->engines[engine].backend;
+    (*out)->workspace = (*out)->dst = (*out)->src = TFR__NO_BUFFER;
+    (*out)->value = TFR_VALUE_NONE;
+    return TFR_OK;
+}
+
+static bool is_queued(const steps *s, uint32_t engine)
+{
+    return s->b->session->engines[engine].queue != NULL;
+}
+
+/* Before somebody other than `engine` touches host buffer: wait for the queue that may use it. */
+static tfr_status settle(steps *s, uint32_t buffer, uint32_t engine, bool by_host, tfr_err *err)
+{
+    uint32_t other = s->pending[buffer];
+    tfr__step *step;
+    tfr_status status;
+    if (!other || (!by_host && other == engine + 1))
+        return TFR_OK;
+    status = step_add(s, TFR__STEP_SYNC, other - 1, &step, err);
+    if (status)
+        return status;
+    s->p->n_syncs++;
+    for (uint32_t i = 0; i < s->p->n_buffers; i++)
+        if (s->pending[i] == other)
+            s->pending[i] = 0;
+    return TFR_OK;
+}
+
+static void touch(steps *s, uint32_t buffer, uint32_t engine)
+{
+    if (s->p->buffers[buffer].memory == TFR__MEMORY_HOST && is_queued(s, engine))
+        s->pending[buffer] = engine + 1;
+}
+
+static uint32_t *where_at(steps *s, uint32_t memory, tfr_value v)
+{
+    return &s->where[(size_t)memory * s->b->graph->n_values + (size_t)v];
+}
+
+static uint64_t value_bytes(const tfr__build *b, tfr_value v)
+{
+    return (uint64_t)tfr__type_bytes(&b->types[v]);
+}
+
+/* The engine that owns a device memory. */
+static uint32_t engine_of(const steps *s, uint32_t memory)
+{
+    uint32_t i = 0;
+    while (s->b->session->engines[i].memory != memory)
+        i++;
+    return i;
+}
+
+/* ---- buffers for values ---------------------------------------------------------------------- */
+
+/* Known values: the host's tensor itself, or a copy made now, kept in the device's memory. */
+static tfr_status known_buffer(steps *s, tfr_value v, uint32_t memory, uint32_t *out, tfr_err *err)
+{
+    tfr_tensor *t = s->b->known[v];
+    tfr_session *session = s->b->session;
+    tfr__buffer *buffer;
+    tfr_status status = buffer_add(s, TFR__BUFFER_CONSTANT, memory, t->bytes, out, err);
+    if (status)
+        return status;
+    buffer = &s->p->buffers[*out];
+    if (memory == TFR__MEMORY_HOST) {
+        buffer->tensor = t;
+        buffer->address = t->data;
+        return tfr__build_keep(s->b, t, err);
+    }
+    status = tfr__engine_alloc(session, memory, t->bytes, &buffer->address, err);
+    if (!status) {
+        tfr__engine *engine = &session->engines[engine_of(s, memory)];
+        status = tfr__engine_copy(engine, true, buffer->address, t->data, t->bytes, err);
+        if (!status)
+            status = tfr__engine_sync(engine, err);
+    }
+    return status;
+}
+
+static tfr_status live_in_buffer(steps *s, tfr_value v, uint32_t *out, tfr_err *err)
+{
+    tfr_status status =
+        buffer_add(s, TFR__BUFFER_LIVE_IN, TFR__MEMORY_HOST, value_bytes(s->b, v), out, err);
+    if (!status)
+        s->p->buffers[*out].value = v;
+    return status;
+}
+
+/* What a TENSOR buffer is at each run. */
+static tfr_status becomes_tensor(steps *s, uint32_t buffer, tfr_value v, tfr_err *err)
+{
+    const tfr__type *type = &s->b->types[v];
+    s->p->buffers[buffer].value = v;
+    s->p->buffers[buffer].dtype = type->dtype;
+    return tfr_shape_make(type->rank, type->dims, &s->p->buffers[buffer].shape, err);
+}
+
+/* The plain form of a live-in that is strided or not aligned to its elements. */
+static tfr_status plain_buffer(steps *s, tfr_value v, uint32_t *out, tfr_err *err)
+{
+    tfr__step *step;
+    tfr__buffer_kind kind =
+        s->b->types[v].dtype == TFR_DTYPE_STRING ? TFR__BUFFER_TENSOR : TFR__BUFFER_ARENA;
+    uint32_t src = *where_at(s, TFR__MEMORY_HOST, v);
+    tfr_status status = TFR_OK;
+    if (s->plain[v] != TFR__NO_BUFFER) {
+        *out = s->plain[v];
+        return TFR_OK;
+    }
+    if (src == TFR__NO_BUFFER) {
+        status = live_in_buffer(s, v, &src, err);
+        *where_at(s, TFR__MEMORY_HOST, v) = src;
+    }
+    if (!status)
+        status = buffer_add(s, kind, TFR__MEMORY_HOST, value_bytes(s->b, v), out, err);
+    if (status)
+        return status;
+    status = becomes_tensor(s, *out, v, err);
+    s->plain[v] = *out;
+    if (status)
+        return status;
+    status = step_add(s, TFR__STEP_REORDER, NO_ENGINE, &step, err);
+    if (status)
+        return status;
+    step->dst = *out;
+    step->src = src;
+    step->value = v;
+    s->p->n_reorders++;
+    return TFR_OK;
+}
+
+/* A buffer for what a node computes: a tensor of its own if it leaves the section from here. */
+static tfr_status result_buffer(steps *s, tfr_value v, uint32_t memory, uint32_t *out, tfr_err *err)
+{
+    tfr__build *b = s->b;
+    tfr_value leaves = b->live_out[b->root[v]];
+    bool strings = b->types[v].dtype == TFR_DTYPE_STRING;
+    bool tensor = memory == TFR__MEMORY_HOST && (leaves != TFR_VALUE_NONE || strings);
+    tfr_status status = buffer_add(s, tensor ? TFR__BUFFER_TENSOR : TFR__BUFFER_ARENA, memory,
+                                   value_bytes(b, v), out, err);
+    if (status)
+        return status;
+    if (leaves == TFR_VALUE_NONE)
+        leaves = v;
+    return tensor ? becomes_tensor(s, *out, leaves, err) : TFR_OK;
+}
+
+/* Makes the value of v (plain) present in a memory; *out is its buffer there. */
+static tfr_status bring(steps *s, tfr_value v, uint32_t memory, uint32_t *out, tfr_err *err)
+{
+    tfr__build *b = s->b;
+    uint32_t *at = where_at(s, memory, v), from = TFR__MEMORY_HOST, src, engine;
+    tfr_tensor *live_in = b->known[v] ? NULL : tfr__build_live_in(b, v);
+    tfr__step *step;
+    tfr_status status;
+    if (memory == TFR__MEMORY_HOST && live_in && !(live_in->plain && tfr__build_aligned(live_in)))
+        return plain_buffer(s, v, out, err);
+    if (*at != TFR__NO_BUFFER) {
+        *out = *at;
+        return TFR_OK;
+    }
+    if (b->known[v])
+        status = known_buffer(s, v, memory, out, err);
+    else if (memory == TFR__MEMORY_HOST && live_in)
+        status = live_in_buffer(s, v, out, err);
+    else {
+        for (uint32_t m = 1; m < s->n_memories; m++)
+            if (*where_at(s, m, v) != TFR__NO_BUFFER)
+                from = m;
+        if (memory == TFR__MEMORY_HOST && from == TFR__MEMORY_HOST)
+            return tfr_fail(err, TFR_EINTERNAL, "value \"%s\" is nowhere",
+                            b->graph->values[v].name);
+        if (memory != TFR__MEMORY_HOST) { /* through the host; then from the host to the device */
+            status = bring(s, v, TFR__MEMORY_HOST, &src, err);
+            engine = engine_of(s, memory);
+            if (!status)
+                status = settle(s, src, engine, false, err);
+            if (!status)
+                status = buffer_add(s, TFR__BUFFER_ARENA, memory, value_bytes(b, v), out, err);
+        } else {
+            src = *where_at(s, from, v);
+            engine = engine_of(s, from);
+            status = result_buffer(s, v, TFR__MEMORY_HOST, out, err);
+        }
+        if (!status)
+            status = step_add(s, TFR__STEP_COPY, engine, &step, err);
+        if (!status) {
+            step->dst = *out;
+            step->src = src;
+            step->to_device = memory != TFR__MEMORY_HOST;
+            step->bytes = value_bytes(b, v);
+            touch(s, step->to_device ? src : *out, engine);
+            s->p->n_copies++;
+            s->p->copy_bytes += step->bytes;
+            if (s->placed) {
+                s->placed->n_copies++;
+                s->placed->copy_bytes += step->bytes;
+            }
+        }
+    }
+    if (!status)
+        *where_at(s, memory, v) = *out;
+    return status;
+}
+
+/* ---- one node -------------------------------------------------------------------------------- */
+
+static tfr_status arg_add(steps *s, uint32_t buffer, tfr_err *err)
+{
+    uint32_t room = s->room_args;
+    tfr_status status =
+        steps_room(&s->p->args, s->n_args + 1, &s->room_args, sizeof *s->p->args, err);
+    if (!status)
+        status = steps_room(&s->arg_buffers, s->n_args + 1, &room, sizeof *s->arg_buffers, err);
+    if (status)
+        return status;
+    memset(&s->p->args[s->n_args], 0, sizeof *s->p->args);
+    s->arg_buffers[s->n_args++] = buffer;
+    return TFR_OK;
+}
+
+/* The buffer of an input that output k may take over, or TFR__NO_BUFFER. */
+static uint32_t in_place(steps *s, const tfr__node *node, const tfr__build_node *state,
+                         const uint32_t *inputs, uint32_t k)
+{
+    tfr__build *b = s->b;
+    tfr_value out = node->outputs[k];
+    if (b->live_out[b->root[out]] != TFR_VALUE_NONE || b->types[out].dtype == TFR_DTYPE_STRING)
+        return TFR__NO_BUFFER;
+    for (uint32_t j = 0; j < state->choice.answer.n_in_place; j++) {
+        uint32_t i = (uint32_t)state->choice.answer.in_place[j].input;
+        uint32_t buffer = inputs[i], times = 0;
+        for (uint32_t a = 0; a < k; a++) /* another output may have it already */
+            if (buffer == s->arg_buffers[s->n_args - 1 - a])
+                buffer = TFR__NO_BUFFER;
+        if ((uint32_t)state->choice.answer.in_place[j].output != k || buffer == TFR__NO_BUFFER)
+            continue;
+        for (uint32_t x = 0; x < node->n_inputs; x++)
+            times += inputs[x] == buffer;
+        if (times == 1 && s->p->buffers[buffer].kind == TFR__BUFFER_ARENA &&
+            s->p->buffers[buffer].memory == s->b->session->engines[state->engine].memory &&
+            s->plain[node->inputs[i]] == TFR__NO_BUFFER && b->uses[b->root[node->inputs[i]]] == 0 &&
+            s->p->buffers[buffer].bytes == value_bytes(b, out) &&
+            (!s->pending[buffer] || s->pending[buffer] == state->engine + 1))
+            return buffer;
+    }
+    return TFR__NO_BUFFER;
+}
+
+/* Buffers of the inputs where the kernel reads them, with copies and syncs before. */
+static tfr_status node_inputs(steps *s, const tfr__node *node, const tfr__build_node *state,
+                              uint32_t *inputs, tfr_err *err)
+{
+    uint32_t memory = s->b->session->engines[state->engine].memory;
+    tfr_status status = TFR_OK;
+    for (uint32_t i = 0; !status && i < node->n_inputs; i++) {
+        tfr_value v = node->inputs[i];
+        bool on_host = i < 64 && (state->choice.answer.host_inputs >> i & 1);
+        uint32_t m = on_host ? TFR__MEMORY_HOST : memory;
+        inputs[i] = TFR__NO_BUFFER;
+        if (v == TFR_VALUE_NONE)
+            continue;
+        if (tfr__build_strides(s->b, state, v, i)) {
+            /* The kernel took the strides as they are. */
+            inputs[i] = *where_at(s, TFR__MEMORY_HOST, v);
+            if (inputs[i] == TFR__NO_BUFFER) {
+                status = live_in_buffer(s, v, &inputs[i], err);
+                *where_at(s, TFR__MEMORY_HOST, v) = inputs[i];
+            }
+        } else {
+            status = bring(s, v, m, &inputs[i], err);
+        }
+        if (!status && m == TFR__MEMORY_HOST)
+            status = settle(s, inputs[i], state->engine, !is_queued(s, state->engine), err);
+    }
+    for (uint32_t i = 0; !status && i < node->n_inputs; i++)
+        if (node->inputs[i] != TFR_VALUE_NONE && s->b->uses[s->b->root[node->inputs[i]]])
+            s->b->uses[s->b->root[node->inputs[i]]]--;
+    return status;
+}
+
+static tfr_status node_launch(steps *s, uint32_t n, tfr_err *err)
+{
+    tfr__build *b = s->b;
+    const tfr__node *node = tfr__build_node_at(b, n);
+    tfr__build_node *state = &b->nodes[n];
+    uint32_t memory = b->session->engines[state->engine].memory, first_arg, workspace;
+    uint32_t *inputs = tfr__calloc((size_t)node->n_inputs + 1, sizeof *inputs);
+    tfr__step *step;
+    tfr_status status;
+    if (!inputs)
+        return tfr_fail(err, TFR_ENOMEM, "out of memory for node \"%s\"", node->name);
+    s->placed = &s->p->placed[n];
+    status = node_inputs(s, node, state, inputs, err);
+    s->placed = NULL;
+    first_arg = s->n_args;
+    for (uint32_t i = 0; !status && i < node->n_inputs; i++)
+        status = arg_add(s, inputs[i], err);
+    for (uint32_t k = 0; !status && k < node->n_outputs; k++) {
+        tfr_value v = node->outputs[k];
+        uint32_t buffer = TFR__NO_BUFFER;
+        if (v != TFR_VALUE_NONE) {
+            buffer = in_place(s, node, state, inputs, k);
+            if (buffer == TFR__NO_BUFFER)
+                status = result_buffer(s, v, memory, &buffer, err);
+            if (!status && !b->known[v])
+                *where_at(s, memory, v) = buffer;
+        }
+        if (!status)
+            status = arg_add(s, buffer, err);
+        if (!status && v != TFR_VALUE_NONE)
+            touch(s, buffer, state->engine);
+    }
+    workspace = TFR__NO_BUFFER;
+    if (!status && state->choice.answer.workspace_bytes)
+        status = buffer_add(s, TFR__BUFFER_ARENA, memory, state->choice.answer.workspace_bytes,
+                            &workspace, err);
+    if (!status)
+        status = step_add(s, TFR__STEP_LAUNCH, state->engine, &step, err);
+    if (!status) {
+        step->node = (int32_t)(b->first + n);
+        step->kernel = state->kernel;
+        state->kernel = NULL; /* the plan owns it now */
+        step->launch.size = sizeof step->launch;
+        step->launch.n_args = node->n_inputs + node->n_outputs;
+        step->dst = first_arg; /* until the arguments have their final place */
+        step->workspace = workspace;
+        s->p->n_launches++;
+        for (uint32_t i = 0; i < node->n_inputs; i++)
+            if (inputs[i] != TFR__NO_BUFFER)
+                touch(s, inputs[i], state->engine);
+    }
+    tfr__free(inputs);
+    return status;
+}
+
+/* A view has its input's buffers, wherever they are; what comes from outside is made present first.
+ */
+static tfr_status node_view(steps *s, const tfr__node *node, tfr_err *err)
+{
+    tfr_value in = node->inputs[0], out = node->outputs[0];
+    uint32_t buffer;
+    tfr_status status = TFR_OK;
+    if (out == TFR_VALUE_NONE || s->b->known[out])
+        return TFR_OK;
+    for (uint32_t m = 0; m < s->n_memories; m++)
+        *where_at(s, m, out) = *where_at(s, m, in);
+    if (s->b->known[in] || tfr__build_live_in(s->b, in)) {
+        status = bring(s, in, TFR__MEMORY_HOST, &buffer, err);
+        if (!status)
+            *where_at(s, TFR__MEMORY_HOST, out) = buffer;
+    }
+    return status;
+}
+
+/* ---- what leaves the section ----------------------------------------------------------------- */
+
+static tfr_status live_out_add(steps *s, tfr_value v, tfr_err *err)
+{
+    tfr__plan *p = s->p;
+    tfr__build *b = s->b;
+    tfr__live_out *more = tfr__realloc(p->live_outs, (p->n_live_outs + 1) * sizeof *more);
+    tfr_status status;
+    if (!more)
+        return tfr_fail(err, TFR_ENOMEM, "out of memory for the results of a plan");
+    p->live_outs = more;
+    more += p->n_live_outs++;
+    memset(more, 0, sizeof *more);
+    more->value = v;
+    more->type = b->types[v];
+    more->buffer = TFR__NO_BUFFER;
+    if (b->known[v]) {
+        more->known = tfr_tensor_retain(b->known[v]);
+        return TFR_OK;
+    }
+    status = bring(s, v, TFR__MEMORY_HOST, &more->buffer, err);
+    if (!status)
+        more->copy = p->buffers[more->buffer].kind != TFR__BUFFER_TENSOR ||
+                     p->buffers[more->buffer].value != v;
+    return status;
+}
+
+static tfr_status leave(steps *s, tfr_err *err)
+{
+    tfr__build *b = s->b;
+    tfr_status status = TFR_OK;
+    for (uint32_t i = 0; !status && i < b->end - b->first; i++) {
+        const tfr__node *node = tfr__build_node_at(b, i);
+        for (uint32_t k = 0; !status && k < node->n_outputs; k++) {
+            tfr_value v = node->outputs[k];
+            if (v != TFR_VALUE_NONE && b->body->last_use[v] >= (int32_t)b->end)
+                status = live_out_add(s, v, err);
+        }
+    }
+    for (uint32_t i = 0; !status && i < s->p->n_buffers; i++)
+        status = settle(s, i, 0, true, err);
+    for (uint32_t e = 0; !status && e < b->session->n_engines; e++) {
+        tfr__step *step; /* work on a device whose results nobody reads must end, too */
+        bool busy = false;
+        for (uint32_t i = 0; i < s->p->n_steps; i++) {
+            if (s->p->steps[i].engine == e && s->p->steps[i].kind != TFR__STEP_REORDER)
+                busy = s->p->steps[i].kind != TFR__STEP_SYNC;
+        }
+        if (busy && is_queued(s, e)) {
+            status = step_add(s, TFR__STEP_SYNC, e, &step, err);
+            s->p->n_syncs += !status;
+        }
+    }
+    return status;
+}
+
+/* ---- addresses ------------------------------------------------------------------------------- */
+
+static void live_at(tfr__plan *p, uint32_t buffer, uint32_t from, uint32_t to)
+{
+    tfr__buffer *b;
+    if (buffer == TFR__NO_BUFFER)
+        return;
+    b = &p->buffers[buffer];
+    if (from < b->first)
+        b->first = from;
+    if (to > b->last)
+        b->last = to;
+}
+
+/* Lifetimes, in steps. A queue may use host memory until its next sync. */
+static void find_lifetimes(steps *s)
+{
+    tfr__plan *p = s->p;
+    for (uint32_t i = 0; i < p->n_steps; i++) {
+        const tfr__step *step = &p->steps[i];
+        uint32_t until = i;
+        if (step->kind == TFR__STEP_SYNC)
+            continue;
+        if (step->kind != TFR__STEP_REORDER && is_queued(s, step->engine))
+            while (until + 1 < p->n_steps && !(p->steps[until].kind == TFR__STEP_SYNC &&
+                                               p->steps[until].engine == step->engine))
+                until++;
+        if (step->kind == TFR__STEP_LAUNCH) {
+            for (uint32_t a = 0; a < step->launch.n_args; a++) {
+                uint32_t buffer = s->arg_buffers[step->dst + a];
+                bool host = buffer != TFR__NO_BUFFER && p->buffers[buffer].memory == 0;
+                live_at(p, buffer, i, host ? until : i);
+            }
+            live_at(p, step->workspace, i,
+                    step->workspace != TFR__NO_BUFFER && p->buffers[step->workspace].memory == 0
+                        ? until
+                        : i);
+        } else {
+            live_at(p, step->src, i, p->buffers[step->src].memory == 0 ? until : i);
+            live_at(p, step->dst, i, p->buffers[step->dst].memory == 0 ? until : i);
+        }
+    }
+    for (uint32_t i = 0; i < p->n_live_outs; i++)
+        if (p->live_outs[i].buffer != TFR__NO_BUFFER)
+            live_at(p, p->live_outs[i].buffer, p->n_steps, p->n_steps);
+}
+
+static tfr_status make_arenas(steps *s, tfr_err *err)
+{
+    tfr__plan *p = s->p;
+    tfr_session *session = s->b->session;
+    p->arenas = tfr__calloc(s->n_memories, sizeof *p->arenas);
+    if (!p->arenas)
+        return tfr_fail(err, TFR_ENOMEM, "out of memory for %u arenas", s->n_memories);
+    for (uint32_t m = 0; m < s->n_memories; m++) {
+        tfr__arena *arena = &p->arenas[m];
+        uint64_t alignment = 64;
+        tfr_status status;
+        arena->memory = m;
+        p->n_arenas = m + 1;
+        if (m != TFR__MEMORY_HOST)
+            alignment = session->engines[engine_of(s, m)].backend->space.alignment;
+        status = tfr__arena_plan(p->buffers, p->n_buffers, m, alignment ? alignment : 64,
+                                 &arena->bytes, &arena->lower_bound, err);
+        if (!status)
+            status = tfr__engine_alloc(session, m, arena->bytes, &arena->address, err);
+        if (status)
+            return status;
+        p->arena_bytes += arena->bytes;
+        p->arena_lower_bound += arena->lower_bound;
+    }
+    for (uint32_t i = 0; i < p->n_buffers; i++) {
+        tfr__buffer *b = &p->buffers[i];
+        if (b->kind == TFR__BUFFER_ARENA && b->bytes)
+            b->address = (char *)p->arenas[b->memory].address + b->offset;
+    }
+    return TFR_OK;
+}
+
+/* Where kernels of dynamic outputs write the true dims. */
+static tfr_status bind_dims(steps *s, tfr_err *err)
+{
+    tfr__plan *p = s->p;
+    uint32_t n = 0;
+    p->dims = tfr__calloc((size_t)s->n_args * TFR_MAX_RANK + 1, sizeof *p->dims);
+    if (!p->dims)
+        return tfr_fail(err, TFR_ENOMEM, "out of memory for dynamic shapes");
+    for (uint32_t i = 0; i < p->n_steps; i++) {
+        tfr__step *step = &p->steps[i];
+        const tfr__node *node;
+        if (step->kind != TFR__STEP_LAUNCH)
+            continue;
+        node = &s->b->graph->nodes[step->node];
+        for (uint32_t k = 0; k < node->n_outputs; k++) {
+            tfr_value v = node->outputs[k];
+            if (v == TFR_VALUE_NONE || !s->b->dynamic[v])
+                continue;
+            step->args[node->n_inputs + k].dims = p->dims + (size_t)n++ * TFR_MAX_RANK;
+            for (uint32_t o = 0; o < p->n_live_outs; o++)
+                if (p->live_outs[o].value == v)
+                    p->live_outs[o].dims = step->args[node->n_inputs + k].dims;
+        }
+    }
+    return TFR_OK;
+}
+
+/* Fixed addresses now, the others as patches for each run. */
+static tfr_status bind_args(steps *s, tfr_err *err)
+{
+    tfr__plan *p = s->p;
+    p->patches = tfr__calloc((size_t)s->n_args + 1, sizeof *p->patches);
+    if (!p->patches)
+        return tfr_fail(err, TFR_ENOMEM, "out of memory for %u arguments", s->n_args);
+    for (uint32_t i = 0; i < p->n_steps; i++) {
+        tfr__step *step = &p->steps[i];
+        if (step->kind != TFR__STEP_LAUNCH)
+            continue;
+        step->args = p->args + step->dst;
+        step->launch.args = step->args;
+        for (uint32_t a = 0; a < step->launch.n_args; a++) {
+            uint32_t buffer = s->arg_buffers[step->dst + a];
+            if (buffer == TFR__NO_BUFFER)
+                continue;
+            step->args[a].address = p->buffers[buffer].address;
+            if (p->buffers[buffer].kind == TFR__BUFFER_LIVE_IN ||
+                p->buffers[buffer].kind == TFR__BUFFER_TENSOR)
+                p->patches[p->n_patches++] = (tfr__patch){i, a, buffer};
+        }
+        if (step->workspace != TFR__NO_BUFFER)
+            step->launch.workspace = p->buffers[step->workspace].address;
+        step->dst = TFR__NO_BUFFER;
+    }
+    return bind_dims(s, err);
+}
+
+tfr_status tfr__build_steps(tfr__build *b, tfr_err *err)
+{
+    steps s = {.b = b, .p = b->plan, .n_memories = b->session->n_memories};
+    size_t n_values = b->graph->n_values, n_where = n_values * s.n_memories;
+    tfr_status status = TFR_OK;
+    s.where = tfr__alloc((n_where + 1) * sizeof *s.where);
+    s.plain = tfr__alloc((n_values + 1) * sizeof *s.plain);
+    if (!s.where || !s.plain)
+        status = tfr_fail(err, TFR_ENOMEM, "out of memory for a plan over %zu values", n_values);
+    if (!status) {
+        memset(s.where, 0xff, n_where * sizeof *s.where); /* TFR__NO_BUFFER */
+        memset(s.plain, 0xff, n_values * sizeof *s.plain);
+    }
+    for (uint32_t i = 0; !status && i < b->end - b->first; i++) {
+        const tfr__node *node = tfr__build_node_at(b, i);
+        if (b->nodes[i].kernel)
+            status = node_launch(&s, i, err);
+        else if (node->op->kind == TFR__OP_VIEW && b->nodes[i].needed)
+            status = node_view(&s, node, err);
+    }
+    if (!status)
+        status = leave(&s, err);
+    if (!status) {
+        find_lifetimes(&s);
+        status = make_arenas(&s, err);
+    }
+    if (!status)
+        status = bind_args(&s, err);
+    tfr__free(s.where);
+    tfr__free(s.plain);
+    tfr__free(s.pending);
+    tfr__free(s.arg_buffers);
+    return status;
+}

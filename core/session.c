@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* session.c: the public face of runs: checks what comes in, keeps variables, and reports on the
+ * last run. */
+#include <stdio.h>
+#include <string.h>
+#include <tfrun/fail.h>
+
+#include "alloc.h"
+#include "plan.h"
+#include "port/clock.h"
+#include "session.h"
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+static tfr_status variables_init(tfr_session *session, tfr_err *err)
+{
+    const tfr_graph *g = session->graph;
+    session->variables = tfr__calloc((size_t)g->n_variables + 1, sizeof *session->variables);
+    if (!session->variables)
+        return tfr_fail(err, TFR_ENOMEM, "out of memory for %u variables", g->n_variables);
+    for (uint32_t i = 0; i < g->n_variables; i++) {
+        tfr_status status =
+            tfr_tensor_copy(g->values[g->variables[i]].tensor, &session->variables[i], err);
+        if (status)
+            return status;
+    }
+    return TFR_OK;
+}
+
+tfr_status tfr__session_create(tfr_runtime *runtime, tfr_graph *graph,
+                               const tfr_session_options *given, tfr_session **out, tfr_err *err)
+{
+    tfr_session_options options = TFR_SESSION_OPTIONS_INIT;
+    tfr_session *session;
+    tfr_status status = TFR_OK;
+    uint32_t device;
+    if (!runtime || !graph)
+        return tfr_fail(err, TFR_EINVAL, "a session needs a runtime and a graph");
+    if (graph->parent)
+        return tfr_fail(err, TFR_EINVAL, "graph \"%s\" is a subgraph; a session runs a whole one",
+                        graph->name);
+    if (given)
+        memcpy(&options, given, given->size < sizeof options ? given->size : sizeof options);
+    session = tfr__calloc(1, sizeof *session);
+    if (!session)
+        return tfr_fail(err, TFR_ENOMEM, "out of memory for a session");
+    pthread_mutex_init(&session->lock, NULL);
+    session->runtime = runtime;
+    session->graph = tfr_graph_retain(graph);
+    session->n_memories = 1;
+    session->max_plans = options.max_plans ? options.max_plans : 16;
+    session->log_placement = options.log_placement != 0;
+    session->preferred = (tfr__pin){-1, -1};
+    session->fallback = options.fallback;
+    if (session->fallback == TFR_FALLBACK_DEFAULT)
+        session->fallback = options.device ? TFR_FALLBACK_WARN : TFR_FALLBACK_ALLOW;
+    tfr__graph_freeze(graph);
+    if (options.device) {
+        status =
+            tfr_runtime_find(runtime, options.device, &device, &session->preferred.backend, err);
+        session->preferred.device = (int32_t)device;
+    }
+    if (!status)
+        status = variables_init(session, err);
+    if (!status)
+        status = tfr__body_create(session, graph, &session->body, err);
+    if (status)
+        tfr__session_destroy(session);
+    else
+        *out = session;
+    return status;
+}
+
+tfr_status tfr_session_create(tfr_runtime *runtime, tfr_graph *graph,
+                              const tfr_session_options *options, tfr_session **out, tfr_err *err)
+{
+    tfr_status status = tfr__session_create(runtime, graph, options, out, err);
+    if (!status)
+        tfr__runtime_retain(runtime);
+    return status;
+}
+
+void tfr__session_destroy(tfr_session *session)
+{
+    tfr__body_destroy(session, session->body);
+    tfr__engines_finish(session);
+    for (uint32_t i = 0; session->variables && i < session->graph->n_variables; i++)
+        tfr_tensor_release(session->variables[i]);
+    tfr__free(session->variables);
+    tfr__free(session->used);
+    tfr_graph_release(session->graph);
+    pthread_mutex_destroy(&session->lock);
+    tfr__free(session);
+}
+
+void tfr_session_destroy(tfr_session *session)
+{
+    tfr_runtime *runtime;
+    if (!session)
+        return;
+    runtime = session->runtime;
+    tfr__session_destroy(session);
+    tfr_runtime_release(runtime);
+}
+
+/* ---- checking inputs ------------------------------------------------------------------------- */
+
+static const char *kind_name(int32_t kind)
+{
+    return kind == TFR_KIND_SEQUENCE   ? "sequence"
+           : kind == TFR_KIND_OPTIONAL ? "optional"
+                                       : "tensor";
+}
+
+static void format_type(const tfr_value_type *type, char *text, size_t n)
+{
+    size_t used = (size_t)snprintf(text, n, "%s", tfr_dtype_name((tfr_dtype)type->dtype));
+    if (!type->rank_known)
+        return;
+    for (int32_t i = 0; i < type->rank && used + 24 < n; i++) {
+        used += (size_t)snprintf(text + used, n - used, i ? "," : "[");
+        if (type->dims[i] < 0)
+            used += (size_t)snprintf(text + used, n - used, "?");
+        else
+            used += (size_t)snprintf(text + used, n - used, "%lld", (long long)type->dims[i]);
+    }
+    snprintf(text + used, n - used, type->rank ? "]" : "[]");
+}
+
+static tfr_status check_input(const tfr__value *value, const tfr_tensor *t, tfr_err *err)
+{
+    const tfr_value_type *want = &value->type;
+    char wanted[160], given[160];
+    bool fits = true;
+    if (!t)
+        return tfr_fail(err, TFR_EINVAL, "input \"%s\" is missing", value->name);
+    if ((int32_t)tfr_tensor_kind(t) != want->kind)
+        return tfr_fail(err, TFR_EDTYPE, "input \"%s\" is a %s, the graph wants a %s", value->name,
+                        kind_name((int32_t)tfr_tensor_kind(t)), kind_name(want->kind));
+    if (want->dtype && want->dtype != (int32_t)tfr_tensor_dtype(t) &&
+        (want->kind == TFR_KIND_TENSOR || tfr_tensor_dtype(t) != TFR_DTYPE_NONE))
+        return tfr_fail(err, TFR_EDTYPE, "input \"%s\" has type %s, the graph wants %s",
+                        value->name, tfr_dtype_name(tfr_tensor_dtype(t)),
+                        tfr_dtype_name((tfr_dtype)want->dtype));
+    if (!want->rank_known || want->kind != TFR_KIND_TENSOR)
+        return TFR_OK;
+    fits = want->rank == t->shape.rank;
+    for (int32_t i = 0; fits && i < want->rank; i++)
+        fits = want->dims[i] < 0 || want->dims[i] == t->shape.dims[i];
+    if (fits)
+        return TFR_OK;
+    format_type(want, wanted, sizeof wanted);
+    return tfr_fail(err, TFR_ESHAPE, "input \"%s\" has shape %s, the graph wants %s", value->name,
+                    tfr_shape_format(&t->shape, given, sizeof given), wanted);
+}
+
+static tfr_status bind_inputs(tfr_session *session, tfr__env *env, tfr_tensor *const *inputs,
+                              uint32_t n_inputs, tfr_err *err)
+{
+    const tfr_graph *g = session->graph;
+    if (n_inputs != g->n_inputs)
+        return tfr_fail(err, TFR_EINVAL, "the graph has %u inputs, %u were given", g->n_inputs,
+                        n_inputs);
+    for (uint32_t i = 0; i < n_inputs; i++) {
+        tfr_status status = check_input(&g->values[g->inputs[i]], inputs[i], err);
+        if (status)
+            return status;
+        env->values[g->inputs[i]] = tfr_tensor_retain(inputs[i]);
+    }
+    for (uint32_t i = 0; i < g->n_variables; i++)
+        env->values[g->variables[i]] = tfr_tensor_retain(session->variables[i]);
+    return TFR_OK;
+}
+
+/* ---- runs ------------------------------------------------------------------------------------ */
+
+/* The new states of all variables, or none: they are swapped in only when all are there. */
+static tfr_status update_variables(tfr_session *session, const tfr__env *env, tfr_err *err)
+{
+    const tfr_graph *g = session->graph;
+    tfr_tensor **fresh = tfr__calloc((size_t)g->n_variables + 1, sizeof *fresh);
+    tfr_status status = TFR_OK;
+    if (!fresh)
+        return tfr_fail(err, TFR_ENOMEM, "out of memory for %u variables", g->n_variables);
+    for (uint32_t i = 0; !status && i < g->n_variables; i++) {
+        const tfr__value *variable = &g->values[g->variables[i]];
+        const tfr__value *update;
+        tfr_tensor *t;
+        if (variable->update == TFR_VALUE_NONE)
+            continue;
+        update = &g->values[variable->update];
+        t = update->role == TFR__ROLE_CONSTANT ? update->tensor : env->values[variable->update];
+        if (!t || t->kind != TFR_KIND_TENSOR || t->dtype != session->variables[i]->dtype ||
+            !tfr_shape_equal(&t->shape, &session->variables[i]->shape))
+            status = tfr_fail(err, TFR_ESHAPE,
+                              "variable \"%s\": its update \"%s\" has another type or shape",
+                              variable->name, update->name);
+        else
+            status = tfr_tensor_copy(t, &fresh[i], err);
+    }
+    for (uint32_t i = 0; i < g->n_variables; i++) {
+        if (!status && fresh[i]) {
+            tfr_tensor_release(session->variables[i]);
+            session->variables[i] = fresh[i];
+        } else {
+            tfr_tensor_release(fresh[i]);
+        }
+    }
+    tfr__free(fresh);
+    return status;
+}
+
+/* What the caller gets is its own: never an input, a constant or a variable, and nothing twice. */
+static tfr_status own_outputs(const tfr_session *session, tfr_tensor **outputs, tfr_err *err)
+{
+    const tfr_graph *g = session->graph;
+    for (uint32_t i = 0; i < g->n_outputs; i++) {
+        bool shared = g->values[g->outputs[i]].role != TFR__ROLE_NODE;
+        tfr_tensor *copy;
+        tfr_status status;
+        for (uint32_t k = 0; k < i; k++)
+            shared = shared || outputs[k] == outputs[i];
+        if (!shared)
+            continue;
+        status = tfr_tensor_copy(outputs[i], &copy, err);
+        if (status)
+            return status;
+        tfr_tensor_release(outputs[i]);
+        outputs[i] = copy;
+    }
+    return TFR_OK;
+}
+
+static void report_placement(tfr_session *session)
+{
+    uint32_t n = 0, n_copies = 0;
+    uint64_t bytes = 0;
+    const tfr__placed *example = NULL;
+    for (uint32_t i = 0; i < session->n_used; i++) {
+        const tfr__plan *p = session->used[i];
+        n_copies += p->n_copies;
+        bytes += p->copy_bytes;
+        for (uint32_t k = 0; k < p->n_placed; k++) {
+            const tfr__placed *row = &p->placed[k];
+            const tfr__node *node = &p->graph->nodes[row->node];
+            if (session->log_placement)
+                tfr__log(session->runtime, TFR_LOG_INFO, "placement", "%s (%s): %s%s%s%s%s",
+                         node->name, node->op->name, row->device, row->device[0] ? " " : "",
+                         row->backend, row->text ? ", because " : "", row->text ? row->text : "");
+            n += row->fallback;
+            if (row->fallback && !example)
+                example = row;
+        }
+    }
+    if (n && session->fallback == TFR_FALLBACK_WARN && !session->warned) {
+        session->warned = true;
+        tfr__log(session->runtime, TFR_LOG_WARNING, "placement",
+                 "%u nodes run elsewhere than on %s (%u copies, %llu bytes a run), for example: %s",
+                 n, example->wanted, n_copies, (unsigned long long)bytes,
+                 example->text ? example->text : "");
+    }
+}
+
+static tfr_status run_locked(tfr_session *session, tfr_tensor *const *inputs, uint32_t n_inputs,
+                             tfr_tensor **outputs, bool run, tfr_err *err)
+{
+    uint64_t began = tfr__now_ns(), n_plans = session->n_plans;
+    tfr__env env = {0};
+    tfr_status status = tfr__env_init(session->body, &env, err);
+    session->n_used = 0;
+    session->plan_ns = 0;
+    if (!status)
+        status = bind_inputs(session, &env, inputs, n_inputs, err);
+    if (!status)
+        status = tfr__body_run(session, &env, outputs, run, err);
+    if (!status && run) {
+        status = own_outputs(session, outputs, err);
+        if (!status)
+            status = update_variables(session, &env, err);
+        for (uint32_t i = 0; status && i < session->graph->n_outputs; i++) {
+            tfr_tensor_release(outputs[i]);
+            outputs[i] = NULL;
+        }
+        session->n_runs++;
+    }
+    tfr__env_finish(&env);
+    session->run_ns = tfr__now_ns() - began - session->plan_ns;
+    if (!status && session->n_plans != n_plans)
+        report_placement(session);
+    return status;
+}
+
+tfr_status tfr_session_run(tfr_session *session, tfr_tensor *const *inputs, uint32_t n_inputs,
+                           tfr_tensor **outputs, uint32_t n_outputs, tfr_err *err)
+{
+    tfr_status status;
+    if (n_outputs != session->graph->n_outputs)
+        return tfr_fail(err, TFR_EINVAL, "the graph has %u outputs, room was given for %u",
+                        session->graph->n_outputs, n_outputs);
+    memset(outputs, 0, n_outputs * sizeof *outputs);
+    pthread_mutex_lock(&session->lock);
+    status = run_locked(session, inputs, n_inputs, outputs, true, err);
+    pthread_mutex_unlock(&session->lock);
+    return status;
+}
+
+tfr_status tfr_session_prepare(tfr_session *session, tfr_tensor *const *inputs, uint32_t n_inputs,
+                               tfr_err *err)
+{
+    tfr_status status;
+    pthread_mutex_lock(&session->lock);
+    status = run_locked(session, inputs, n_inputs, NULL, false, err);
+    pthread_mutex_unlock(&session->lock);
+    return status;
+}
+
+/* ---- variables ------------------------------------------------------------------------------- */
+
+static tfr_status find_variable(const tfr_session *session, const char *name, uint32_t *out,
+                                tfr_err *err)
+{
+    const tfr_graph *g = session->graph;
+    for (*out = 0; *out < g->n_variables; ++*out)
+        if (strcmp(g->values[g->variables[*out]].name, name) == 0)
+            return TFR_OK;
+    return tfr_fail(err, TFR_ENOTFOUND, "graph \"%s\" has no variable \"%s\"", g->name, name);
+}
+
+tfr_status tfr_session_get_variable(tfr_session *session, const char *name, tfr_tensor **out,
+                                    tfr_err *err)
+{
+    uint32_t i;
+    tfr_status status = find_variable(session, name, &i, err);
+    if (status)
+        return status;
+    pthread_mutex_lock(&session->lock);
+    status = tfr_tensor_copy(session->variables[i], out, err);
+    pthread_mutex_unlock(&session->lock);
+    return status;
+}
+
+tfr_status tfr_session_set_variable(tfr_session *session, const char *name, const tfr_tensor *value,
+                                    tfr_err *err)
+{
+    tfr_tensor *copy;
+    uint32_t i;
+    tfr_status status = find_variable(session, name, &i, err);
+    if (!status)
+        status = check_input(&session->graph->values[session->graph->variables[i]], value, err);
+    if (!status)
+        status = tfr_tensor_copy(value, &copy, err);
+    if (status)
+        return status;
+    pthread_mutex_lock(&session->lock);
+    tfr_tensor_release(session->variables[i]);
+    session->variables[i] = copy;
+    pthread_mutex_unlock(&session->lock);
+    return TFR_OK;
+}
+
+/* ---- reports --------------------------------------------------------------------------------- */
+
+uint32_t tfr_session_n_placements(const tfr_session *session)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < session->n_used; i++)
+        n += session->used[i]->n_placed;
+    return n;
+}
+
+tfr_status tfr_session_placement(const tfr_session *session, uint32_t i, tfr_placement *out,
+                                 tfr_err *err)
+{
+    tfr_placement row = {0};
+    const tfr__plan *p = NULL;
+    uint32_t k = i;
+    for (uint32_t u = 0; u < session->n_used; u++) {
+        p = session->used[u];
+        if (k < p->n_placed)
+            break;
+        k -= p->n_placed;
+        p = NULL;
+    }
+    if (!p)
+        return tfr_fail(err, TFR_EINVAL, "there is no placement %u, the last run has %u", i,
+                        tfr_session_n_placements(session));
+    row.reason = p->placed[k].reason;
+    row.node = p->graph->nodes[p->placed[k].node].name;
+    row.op = p->graph->nodes[p->placed[k].node].op->name;
+    row.device = p->placed[k].device;
+    row.backend = p->placed[k].backend;
+    row.wanted = p->placed[k].wanted;
+    row.text = p->placed[k].text ? p->placed[k].text : "";
+    row.fallback = p->placed[k].fallback;
+    row.n_copies = p->placed[k].n_copies;
+    row.copy_bytes = p->placed[k].copy_bytes;
+    row.size = out->size < sizeof row ? out->size : (uint32_t)sizeof row;
+    memcpy(out, &row, row.size);
+    return TFR_OK;
+}
+
+tfr_status tfr_session_get_stats(const tfr_session *session, tfr_session_stats *out, tfr_err *err)
+{
+    tfr_session_stats stats = {0};
+    if (!out || out->size < sizeof out->size)
+        return tfr_fail(err, TFR_EINVAL, "the stats have no size");
+    for (uint32_t i = 0; i < session->n_used; i++) {
+        const tfr__plan *p = session->used[i];
+        stats.n_nodes += p->n_placed;
+        stats.n_steps += p->n_steps;
+        stats.n_launches += p->n_launches;
+        stats.n_reorders += p->n_reorders;
+        stats.n_copies += p->n_copies;
+        stats.n_waits += p->n_syncs;
+        stats.n_fallbacks += p->n_fallbacks;
+        stats.copy_bytes += p->copy_bytes;
+        stats.arena_bytes += p->arena_bytes;
+        stats.arena_lower_bound += p->arena_lower_bound;
+    }
+    stats.n_runs = session->n_runs;
+    stats.n_plans = session->n_plans;
+    stats.plan_ns = session->plan_ns;
+    stats.run_ns = session->run_ns;
+    stats.size = out->size < sizeof stats ? out->size : (uint32_t)sizeof stats;
+    memcpy(out, &stats, stats.size);
+    return TFR_OK;
+}
