@@ -5,9 +5,14 @@ plugin_LTLIBRARIES += tfrun-naive.la
 tfrun_naive_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PLUGIN_INCLUDES)
 tfrun_naive_la_LDFLAGS = $(AM_LDFLAGS) $(TFR_MODULE_FLAGS)
 tfrun_naive_la_SOURCES = \
+	plugins/naive/binary.c \
+	plugins/naive/clip.c \
 	plugins/naive/element.c \
 	plugins/naive/index.c \
 	plugins/naive/naive.c \
 	plugins/naive/naive.h \
 	plugins/naive/reorder.c \
+	plugins/naive/unary.c \
+	plugins/naive/variadic.c \
+	plugins/naive/where.c \
 	$(NULL)

@@ -12,7 +12,13 @@
 TFR_PLUGIN_NOTE("naive", TFR_PLUGIN_BACKEND, 0, "");
 
 /* The op tables, one per file, sorted. */
-#define NAIVE_TABLES(X) X(naive_reorder_ops)
+#define NAIVE_TABLES(X)                                                                            \
+    X(naive_binary_ops)                                                                            \
+    X(naive_clip_ops)                                                                              \
+    X(naive_reorder_ops)                                                                           \
+    X(naive_unary_ops)                                                                             \
+    X(naive_variadic_ops)                                                                          \
+    X(naive_where_ops)
 
 #define NAIVE_DECLARE(table) extern const naive_op table[];
 NAIVE_TABLES(NAIVE_DECLARE)
