@@ -104,22 +104,26 @@ static uint32_t encode(const narrow_format *f, double v, bool saturate)
     return (uint32_t)code | sign;
 }
 
-/* F8E8M0 holds 2^(code-127), no sign, no zero; 255 is NaN. Rounds to the nearest power, ties to the
- * larger; what is not positive becomes the smallest power. */
-static uint32_t encode_e8m0(double v)
+/*
+ * F8E8M0 holds 2^(code-127): no sign, no zero; 255 is NaN. What is not positive counts as below the
+ * smallest power. mode is 'u' (to the next power up), 'd' (down) or 'n' (nearest, ties up).
+ */
+static uint32_t encode_e8m0(double v, char mode, bool saturate)
 {
     double m;
     int e;
 
     if (isnan(v))
         return 255;
-    if (isinf(v))
-        return v > 0 ? 254 : 0;
-    if (v <= 0)
-        return 0;
+    if (isinf(v) || v <= 0)
+        return saturate ? (v > 0 ? 254 : 0) : 255;
     m = frexp(v, &e); /* v = m * 2^e, m in [0.5, 1) */
-    e += (m >= 0.75 ? 0 : -1) + 127;
-    return (uint32_t)(e < 0 ? 0 : e > 254 ? 254 : e);
+    e += 126;
+    if ((mode == 'u' && m > 0.5) || (mode == 'n' && m >= 0.75))
+        e++;
+    if (e >= 0 && e <= 254)
+        return (uint32_t)e;
+    return saturate ? (e < 0 ? 0 : 254) : 255;
 }
 
 /* Packed types: element i of bits each, the first in the low bits. */
@@ -261,7 +265,7 @@ static void set_number(int32_t dtype, void *p, int64_t i, double v, bool saturat
         ((uint8_t *)p)[i] = v != 0;
         break;
     case TFR_DTYPE_F8E8M0:
-        ((uint8_t *)p)[i] = (uint8_t)encode_e8m0(v);
+        ((uint8_t *)p)[i] = (uint8_t)encode_e8m0(v, 'u', saturate);
         break;
     case TFR_DTYPE_F16:
     case TFR_DTYPE_BF16:
@@ -274,6 +278,11 @@ static void set_number(int32_t dtype, void *p, int64_t i, double v, bool saturat
         else
             naive_set_int(dtype, p, i, saturate_int(dtype, v));
     }
+}
+
+void naive_set_e8m0(void *p, int64_t i, double v, char mode, bool saturate)
+{
+    ((uint8_t *)p)[i] = (uint8_t)encode_e8m0(v, mode, saturate);
 }
 
 void naive_set(int32_t dtype, void *p, int64_t i, double v)
@@ -356,7 +365,14 @@ void naive_set_int(int32_t dtype, void *p, int64_t i, int64_t v)
     case TFR_DTYPE_F32:
         ((float *)p)[i] = (float)v;
         break;
+    case TFR_DTYPE_F64:
+        ((double *)p)[i] = (double)v;
+        break;
     default:
+        /* Beyond 2^53 a low bit set for the ones dropped (round to odd) keeps double exact, so that
+         * the narrow type is rounded to once. */
+        if (v >= (int64_t)1 << 53 || v <= -((int64_t)1 << 53))
+            v = (v & ~(int64_t)0x7ff) | ((v & 0x7ff) ? 0x800 : 0);
         if (naive_is_float(dtype))
             naive_set(dtype, p, i, (double)v);
     }

@@ -51,6 +51,16 @@ int64_t naive_product(const int64_t *dims, int32_t begin, int32_t end)
     return n;
 }
 
+naive_lanes naive_lanes_of(const tfr_operand *operand, int64_t axis)
+{
+    naive_lanes lanes;
+
+    lanes.outer = naive_product(operand->dims, 0, (int32_t)axis);
+    lanes.n = operand->dims[axis];
+    lanes.inner = naive_product(operand->dims, (int32_t)axis + 1, operand->rank);
+    return lanes;
+}
+
 void naive_iter_init(naive_iter *it, int32_t rank, const int64_t *dims)
 {
     memset(it, 0, sizeof(*it));

@@ -5,13 +5,18 @@ plugin_LTLIBRARIES += tfrun-naive.la
 tfrun_naive_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PLUGIN_INCLUDES)
 tfrun_naive_la_LDFLAGS = $(AM_LDFLAGS) $(TFR_MODULE_FLAGS)
 tfrun_naive_la_SOURCES = \
+	plugins/naive/argmax.c \
 	plugins/naive/binary.c \
+	plugins/naive/cast.c \
 	plugins/naive/clip.c \
+	plugins/naive/cumsum.c \
 	plugins/naive/element.c \
 	plugins/naive/index.c \
 	plugins/naive/naive.c \
 	plugins/naive/naive.h \
+	plugins/naive/reduce.c \
 	plugins/naive/reorder.c \
+	plugins/naive/softmax.c \
 	plugins/naive/unary.c \
 	plugins/naive/variadic.c \
 	plugins/naive/where.c \

@@ -13,9 +13,14 @@ TFR_PLUGIN_NOTE("naive", TFR_PLUGIN_BACKEND, 0, "");
 
 /* The op tables, one per file, sorted. */
 #define NAIVE_TABLES(X)                                                                            \
+    X(naive_argmax_ops)                                                                            \
     X(naive_binary_ops)                                                                            \
+    X(naive_cast_ops)                                                                              \
     X(naive_clip_ops)                                                                              \
+    X(naive_cumsum_ops)                                                                            \
+    X(naive_reduce_ops)                                                                            \
     X(naive_reorder_ops)                                                                           \
+    X(naive_softmax_ops)                                                                           \
     X(naive_unary_ops)                                                                             \
     X(naive_variadic_ops)                                                                          \
     X(naive_where_ops)
@@ -328,7 +333,7 @@ static int32_t naive_supports(tfr_plugin_device *device, const tfr_call *call, t
         return TFR_OK;
     if (op->workspace)
         answer->workspace_bytes = op->workspace(call);
-    if (op->flags & NAIVE_RANDOM)
+    if ((op->flags & NAIVE_RANDOM) && !tfr_call_attr(call, "seed"))
         answer->flags |= TFR_ANSWER_NONDETERMINISTIC;
     if (!(op->flags & NAIVE_STRIDED) && (strided = first_strided(call)) >= 0) {
         tfr_decline(answer, TFR_REASON_LAYOUT, "operand %lld of %s is strided, naive takes plain",

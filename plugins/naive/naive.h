@@ -35,7 +35,7 @@ typedef struct naive_kernel {
 enum {
     NAIVE_STRIDED = 1u << 0, /* flags: takes operands with any strides; else the frame answers
                                 reorder for a call that has one */
-    NAIVE_RANDOM = 1u << 1   /* flags: two launches may differ (nondeterministic) */
+    NAIVE_RANDOM = 1u << 1   /* flags: without attribute seed two launches differ */
 };
 
 /* A row of an op file's table. The table ends with a row whose name is NULL. */
@@ -85,6 +85,8 @@ double naive_get(int32_t dtype, const void *p, int64_t i);
 void naive_set(int32_t dtype, void *p, int64_t i, double v);
 /* naive_set for float8 with saturate=0: overflow becomes infinite, or NaN where there is none. */
 void naive_set_overflow(int32_t dtype, void *p, int64_t i, double v);
+/* float8e8m0 with a rounding mode: 'u' up (naive_set's), 'd' down, 'n' nearest with ties up. */
+void naive_set_e8m0(void *p, int64_t i, double v, char mode, bool saturate);
 
 /*
  * Exact for all integers: uint64 travels as the same 64 bits in an int64. naive_set_int keeps the
@@ -132,6 +134,13 @@ void naive_strides(const tfr_operand *operand, int64_t *strides);
 bool naive_is_plain(const tfr_operand *operand);
 /* Product of dims[begin...end-1]. */
 int64_t naive_product(const int64_t *dims, int32_t begin, int32_t end);
+
+/* A plain tensor around one axis: element (o, j, i) lies at (o * n + j) * inner + i. */
+typedef struct naive_lanes {
+    int64_t outer, n, inner;
+} naive_lanes;
+
+naive_lanes naive_lanes_of(const tfr_operand *operand, int64_t axis);
 
 enum { NAIVE_ITER_OPERANDS = 8 };
 

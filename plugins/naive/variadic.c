@@ -24,21 +24,19 @@ static int64_t broadcast_offset(const tfr_operand *x, const naive_iter *it)
 
 static double float_element(const naive_kernel *k, const tfr_launch *launch, const naive_iter *it)
 {
-    char kind = k->op->name[1]; /* Sum, Mean, Max, Min */
+    bool max = strcmp(k->op->name, "Max") == 0, min = strcmp(k->op->name, "Min") == 0;
     double result = 0, v;
     uint32_t i;
 
     for (i = 0; i < k->call.n_inputs; i++) {
         const tfr_operand *x = tfr_call_input(&k->call, i);
         v = naive_get(x->dtype, naive_in(k, launch, i), broadcast_offset(x, it));
-        if (kind == 'u' || kind == 'e')
+        if (!max && !min)
             result += v;
-        else if (i == 0 || isnan(v) || (kind == 'a' ? v > result : v < result))
+        else if (i == 0 || isnan(v) || (!isnan(result) && (max ? v > result : v < result)))
             result = v;
-        if (isnan(result) && kind != 'u' && kind != 'e')
-            return result;
     }
-    return kind == 'e' ? result / k->call.n_inputs : result;
+    return strcmp(k->op->name, "Mean") == 0 ? result / k->call.n_inputs : result;
 }
 
 static int64_t int_element(const naive_kernel *k, const tfr_launch *launch, const naive_iter *it)
