@@ -7,17 +7,35 @@ tfrun_naive_la_LDFLAGS = $(AM_LDFLAGS) $(TFR_MODULE_FLAGS)
 tfrun_naive_la_SOURCES = \
 	plugins/naive/argmax.c \
 	plugins/naive/binary.c \
+	plugins/naive/bitcast.c \
 	plugins/naive/cast.c \
 	plugins/naive/clip.c \
+	plugins/naive/compress.c \
+	plugins/naive/constantofshape.c \
 	plugins/naive/cumsum.c \
+	plugins/naive/det.c \
+	plugins/naive/dropout.c \
 	plugins/naive/element.c \
+	plugins/naive/eyelike.c \
 	plugins/naive/index.c \
+	plugins/naive/loss.c \
+	plugins/naive/melweightmatrix.c \
 	plugins/naive/naive.c \
 	plugins/naive/naive.h \
+	plugins/naive/nonzero.c \
+	plugins/naive/onehot.c \
+	plugins/naive/philox.c \
+	plugins/naive/philox.h \
+	plugins/naive/quantize.c \
+	plugins/naive/random.c \
+	plugins/naive/range.c \
 	plugins/naive/reduce.c \
 	plugins/naive/reorder.c \
 	plugins/naive/softmax.c \
+	plugins/naive/trilu.c \
 	plugins/naive/unary.c \
+	plugins/naive/unique.c \
 	plugins/naive/variadic.c \
 	plugins/naive/where.c \
+	plugins/naive/window.c \
 	$(NULL)

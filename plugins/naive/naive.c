@@ -15,15 +15,31 @@ TFR_PLUGIN_NOTE("naive", TFR_PLUGIN_BACKEND, 0, "");
 #define NAIVE_TABLES(X)                                                                            \
     X(naive_argmax_ops)                                                                            \
     X(naive_binary_ops)                                                                            \
+    X(naive_bitcast_ops)                                                                           \
     X(naive_cast_ops)                                                                              \
     X(naive_clip_ops)                                                                              \
+    X(naive_compress_ops)                                                                          \
+    X(naive_constantofshape_ops)                                                                   \
     X(naive_cumsum_ops)                                                                            \
+    X(naive_det_ops)                                                                               \
+    X(naive_dropout_ops)                                                                           \
+    X(naive_eyelike_ops)                                                                           \
+    X(naive_loss_ops)                                                                              \
+    X(naive_melweightmatrix_ops)                                                                   \
+    X(naive_nonzero_ops)                                                                           \
+    X(naive_onehot_ops)                                                                            \
+    X(naive_quantize_ops)                                                                          \
+    X(naive_random_ops)                                                                            \
+    X(naive_range_ops)                                                                             \
     X(naive_reduce_ops)                                                                            \
     X(naive_reorder_ops)                                                                           \
     X(naive_softmax_ops)                                                                           \
+    X(naive_trilu_ops)                                                                             \
     X(naive_unary_ops)                                                                             \
+    X(naive_unique_ops)                                                                            \
     X(naive_variadic_ops)                                                                          \
-    X(naive_where_ops)
+    X(naive_where_ops)                                                                             \
+    X(naive_window_ops)
 
 #define NAIVE_DECLARE(table) extern const naive_op table[];
 NAIVE_TABLES(NAIVE_DECLARE)
