@@ -5,37 +5,42 @@ plugin_LTLIBRARIES += tfrun-naive.la
 tfrun_naive_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PLUGIN_INCLUDES)
 tfrun_naive_la_LDFLAGS = $(AM_LDFLAGS) $(TFR_MODULE_FLAGS)
 tfrun_naive_la_SOURCES = \
-	plugins/naive/argmax.c \
+	plugins/naive/arg_max.c \
 	plugins/naive/binary.c \
-	plugins/naive/bitcast.c \
+	plugins/naive/bit_cast.c \
 	plugins/naive/cast.c \
 	plugins/naive/clip.c \
 	plugins/naive/compress.c \
-	plugins/naive/constantofshape.c \
-	plugins/naive/cumsum.c \
+	plugins/naive/constant_of_shape.c \
+	plugins/naive/cum_sum.c \
 	plugins/naive/det.c \
 	plugins/naive/dropout.c \
 	plugins/naive/element.c \
-	plugins/naive/eyelike.c \
+	plugins/naive/eye_like.c \
 	plugins/naive/index.c \
 	plugins/naive/loss.c \
-	plugins/naive/melweightmatrix.c \
+	plugins/naive/mel_weight_matrix.c \
 	plugins/naive/naive.c \
 	plugins/naive/naive.h \
-	plugins/naive/nonzero.c \
-	plugins/naive/onehot.c \
+	plugins/naive/non_zero.c \
+	plugins/naive/one_hot.c \
 	plugins/naive/philox.c \
 	plugins/naive/philox.h \
 	plugins/naive/quantize.c \
 	plugins/naive/random.c \
 	plugins/naive/range.c \
 	plugins/naive/reduce.c \
+	plugins/naive/regex_full_match.c \
 	plugins/naive/reorder.c \
+	plugins/naive/signal_window.c \
 	plugins/naive/softmax.c \
+	plugins/naive/string_concat.c \
+	plugins/naive/string_normalizer.c \
+	plugins/naive/string_split.c \
+	plugins/naive/tfidf_vectorizer.c \
 	plugins/naive/trilu.c \
 	plugins/naive/unary.c \
 	plugins/naive/unique.c \
 	plugins/naive/variadic.c \
 	plugins/naive/where.c \
-	plugins/naive/window.c \
 	$(NULL)

@@ -13,33 +13,38 @@ TFR_PLUGIN_NOTE("naive", TFR_PLUGIN_BACKEND, 0, "");
 
 /* The op tables, one per file, sorted. */
 #define NAIVE_TABLES(X)                                                                            \
-    X(naive_argmax_ops)                                                                            \
+    X(naive_arg_max_ops)                                                                           \
     X(naive_binary_ops)                                                                            \
-    X(naive_bitcast_ops)                                                                           \
+    X(naive_bit_cast_ops)                                                                          \
     X(naive_cast_ops)                                                                              \
     X(naive_clip_ops)                                                                              \
     X(naive_compress_ops)                                                                          \
-    X(naive_constantofshape_ops)                                                                   \
-    X(naive_cumsum_ops)                                                                            \
+    X(naive_constant_of_shape_ops)                                                                 \
+    X(naive_cum_sum_ops)                                                                           \
     X(naive_det_ops)                                                                               \
     X(naive_dropout_ops)                                                                           \
-    X(naive_eyelike_ops)                                                                           \
+    X(naive_eye_like_ops)                                                                          \
     X(naive_loss_ops)                                                                              \
-    X(naive_melweightmatrix_ops)                                                                   \
-    X(naive_nonzero_ops)                                                                           \
-    X(naive_onehot_ops)                                                                            \
+    X(naive_mel_weight_matrix_ops)                                                                 \
+    X(naive_non_zero_ops)                                                                          \
+    X(naive_one_hot_ops)                                                                           \
     X(naive_quantize_ops)                                                                          \
     X(naive_random_ops)                                                                            \
     X(naive_range_ops)                                                                             \
     X(naive_reduce_ops)                                                                            \
+    X(naive_regex_full_match_ops)                                                                  \
     X(naive_reorder_ops)                                                                           \
+    X(naive_signal_window_ops)                                                                     \
     X(naive_softmax_ops)                                                                           \
+    X(naive_string_concat_ops)                                                                     \
+    X(naive_string_normalizer_ops)                                                                 \
+    X(naive_string_split_ops)                                                                      \
+    X(naive_tfidf_vectorizer_ops)                                                                  \
     X(naive_trilu_ops)                                                                             \
     X(naive_unary_ops)                                                                             \
     X(naive_unique_ops)                                                                            \
     X(naive_variadic_ops)                                                                          \
-    X(naive_where_ops)                                                                             \
-    X(naive_window_ops)
+    X(naive_where_ops)
 
 #define NAIVE_DECLARE(table) extern const naive_op table[];
 NAIVE_TABLES(NAIVE_DECLARE)

@@ -28,7 +28,7 @@ static int32_t run_onehot(const naive_kernel *k, const tfr_launch *launch, tfr_e
     return status;
 }
 
-const naive_op naive_onehot_ops[] = {
+const naive_op naive_one_hot_ops[] = {
     {"", "OneHot", 28, NULL, run_onehot, NULL, 0, NULL},
     {NULL, NULL, 0, NULL, NULL, NULL, 0, NULL},
 };

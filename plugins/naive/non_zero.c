@@ -48,7 +48,7 @@ static int32_t run_nonzero(const naive_kernel *k, const tfr_launch *launch, tfr_
     return TFR_OK;
 }
 
-const naive_op naive_nonzero_ops[] = {
+const naive_op naive_non_zero_ops[] = {
     {"", "NonZero", 13, NULL, run_nonzero, NULL, 0, NULL},
     {NULL, NULL, 0, NULL, NULL, NULL, 0, NULL},
 };

@@ -28,7 +28,7 @@ static int32_t supports_bitcast(const tfr_call *call, tfr_answer *answer)
     return TFR_OK;
 }
 
-const naive_op naive_bitcast_ops[] = {
+const naive_op naive_bit_cast_ops[] = {
     {"", "BitCast", 26, supports_bitcast, run_bitcast, NULL, NAIVE_STRIDED, NULL},
     {NULL, NULL, 0, NULL, NULL, NULL, 0, NULL},
 };

@@ -19,7 +19,7 @@ static int32_t run_constantofshape(const naive_kernel *k, const tfr_launch *laun
     return status;
 }
 
-const naive_op naive_constantofshape_ops[] = {
+const naive_op naive_constant_of_shape_ops[] = {
     {"", "ConstantOfShape", 25, NULL, run_constantofshape, NULL, 0, NULL},
     {NULL, NULL, 0, NULL, NULL, NULL, 0, NULL},
 };

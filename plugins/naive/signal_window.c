@@ -32,7 +32,7 @@ static int32_t run_window(const naive_kernel *k, const tfr_launch *launch, tfr_e
     return TFR_OK;
 }
 
-const naive_op naive_window_ops[] = {
+const naive_op naive_signal_window_ops[] = {
     {"", "BlackmanWindow", 17, NULL, run_window, NULL, 0, NULL},
     {"", "HammingWindow", 17, NULL, run_window, NULL, 0, NULL},
     {"", "HannWindow", 17, NULL, run_window, NULL, 0, NULL},

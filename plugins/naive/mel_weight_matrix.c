@@ -52,7 +52,7 @@ static int32_t run_melweightmatrix(const naive_kernel *k, const tfr_launch *laun
     return TFR_OK;
 }
 
-const naive_op naive_melweightmatrix_ops[] = {
+const naive_op naive_mel_weight_matrix_ops[] = {
     {"", "MelWeightMatrix", 17, NULL, run_melweightmatrix, NULL, 0, NULL},
     {NULL, NULL, 0, NULL, NULL, NULL, 0, NULL},
 };

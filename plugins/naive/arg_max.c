@@ -55,7 +55,7 @@ static int32_t run_argmax(const naive_kernel *k, const tfr_launch *launch, tfr_e
     return TFR_OK;
 }
 
-const naive_op naive_argmax_ops[] = {
+const naive_op naive_arg_max_ops[] = {
     {"", "ArgMax", 13, NULL, run_argmax, NULL, 0, NULL},
     {"", "ArgMin", 13, NULL, run_argmax, NULL, 0, NULL},
     {NULL, NULL, 0, NULL, NULL, NULL, 0, NULL},

@@ -15,7 +15,7 @@ static int32_t run_eyelike(const naive_kernel *k, const tfr_launch *launch, tfr_
     return TFR_OK;
 }
 
-const naive_op naive_eyelike_ops[] = {
+const naive_op naive_eye_like_ops[] = {
     {"", "EyeLike", 22, NULL, run_eyelike, NULL, 0, NULL},
     {NULL, NULL, 0, NULL, NULL, NULL, 0, NULL},
 };

@@ -55,7 +55,7 @@ static int32_t run_cumsum(const naive_kernel *k, const tfr_launch *launch, tfr_e
     return TFR_OK;
 }
 
-const naive_op naive_cumsum_ops[] = {
+const naive_op naive_cum_sum_ops[] = {
     {"", "CumProd", 26, NULL, run_cumsum, NULL, 0, NULL},
     {"", "CumSum", 14, NULL, run_cumsum, NULL, 0, NULL},
     {NULL, NULL, 0, NULL, NULL, NULL, 0, NULL},
