@@ -6,9 +6,9 @@
  * - float to integer drops the fraction; out of range (undefined in ONNX) saturates, NaN gives 0;
  *   integers of 4 and 2 bits keep the low bits instead, as ONNX's node tests want it;
  * - integer to integer keeps the low bits; to bool: x != 0 (NaN is true);
- * - to string: the shortest decimal that reads back as the same number, written as numpy does
- *   ("1.0", "1e-05", "nan", "inf", "True"); from string: C's strtod or strtoll, and text that is no
- *   number is an error.
+ * - to string: the shortest decimal that reads back as the same number, plain from 1e-4 to 1e16
+ *   ("1.0", "1e-05", "nan", "inf", "True");
+ * - from string: C's strtod or strtoll, and text that is no number is an error.
  */
 #include "naive.h"
 
@@ -20,30 +20,38 @@
 
 enum { NUMBER_TEXT = 400 };
 
+/*
+ * Above 2^53 the low bits are folded into one sticky bit (round to odd), which makes the double
+ * exact and the rounding to the type of y the only one.
+ */
+static void cast_uint64(uint64_t v, int32_t dtype, void *py, int64_t o, bool saturate)
+{
+    if (dtype == TFR_DTYPE_F32) {
+        ((float *)py)[o] = (float)v;
+        return;
+    }
+    if (v >> 53 && dtype != TFR_DTYPE_F64)
+        v = (v & ~(uint64_t)0xfff) | ((v & 0xfff) ? 0x1000 : 0);
+    if (saturate)
+        naive_set(dtype, py, o, (double)v);
+    else
+        naive_set_overflow(dtype, py, o, (double)v);
+}
+
 static void cast_number(const tfr_call *call, const tfr_operand *x, const void *px, int64_t i,
                         const tfr_operand *y, void *py, int64_t o)
 {
     bool saturate = tfr_call_int(call, "saturate", 1) != 0;
 
-    if (!naive_is_float(x->dtype) && y->dtype != TFR_DTYPE_F8E8M0) {
-        if (x->dtype == TFR_DTYPE_U64 && naive_is_float(y->dtype)) {
-            uint64_t v = ((const uint64_t *)px)[i];
-            /* Half of it fits an int64; the bit lost is kept as a sticky one. */
-            if (v >> 63 && y->dtype == TFR_DTYPE_F32)
-                ((float *)py)[o] = (float)v;
-            else if (v >> 63)
-                naive_set(y->dtype, py, o,
-                          2.0 * (double)((v >> 12 << 11) | ((v & 4095) != 0) << 11));
-            else
-                naive_set_int(y->dtype, py, o, (int64_t)v);
-            return;
-        }
+    if (y->dtype == TFR_DTYPE_F8E8M0) {
+        naive_set_e8m0(py, o, naive_get(x->dtype, px, i),
+                       tfr_call_string(call, "round_mode", "up")[0], saturate);
+    } else if (x->dtype == TFR_DTYPE_U64 && naive_is_float(y->dtype)) {
+        cast_uint64(((const uint64_t *)px)[i], y->dtype, py, o, saturate);
+    } else if (!naive_is_float(x->dtype) && (saturate || !naive_is_float(y->dtype))) {
         naive_set_int(y->dtype, py, o, naive_get_int(x->dtype, px, i));
     } else if (naive_is_integer(y->dtype) && tfr_dtype_bits(y->dtype) < 8) {
         naive_set_int(y->dtype, py, o, naive_get_int(x->dtype, px, i));
-    } else if (y->dtype == TFR_DTYPE_F8E8M0) {
-        naive_set_e8m0(py, o, naive_get(x->dtype, px, i),
-                       tfr_call_string(call, "round_mode", "up")[0], saturate);
     } else if (saturate) {
         naive_set(y->dtype, py, o, naive_get(x->dtype, px, i));
     } else {
@@ -51,24 +59,36 @@ static void cast_number(const tfr_call *call, const tfr_operand *x, const void *
     }
 }
 
-/* Shortest digits that read back, then numpy's choice between plain and scientific. */
+/* The shortest digits d that read back as v, then d.ddde+xx outside of [1e-4, 1e16), else plain. */
 static void float_text(int32_t dtype, double v, char text[NUMBER_TEXT])
 {
-    int digits, exponent = 0;
+    char digits[40];
+    int n, exponent, zeros;
 
     if (isnan(v) || isinf(v)) {
         strcpy(text, isnan(v) ? "nan" : v < 0 ? "-inf" : "inf");
         return;
     }
-    for (digits = 1; digits < 17; digits++) {
-        snprintf(text, NUMBER_TEXT, "%.*e", digits - 1, v);
+    for (n = 1; n < 17; n++) {
+        snprintf(text, NUMBER_TEXT, "%.*e", n - 1, v);
         if (naive_round_to(dtype, strtod(text, NULL)) == v)
             break;
     }
-    snprintf(text, NUMBER_TEXT, "%.*e", digits - 1, v);
+    snprintf(text, NUMBER_TEXT, "%.*e", n - 1, v);
     exponent = (int)strtol(strchr(text, 'e') + 1, NULL, 10);
-    if (exponent >= -4 && exponent < 16)
-        snprintf(text, NUMBER_TEXT, "%.*f", digits - 1 > exponent ? digits - 1 - exponent : 1, v);
+    if (exponent < -4 || exponent >= 16)
+        return;
+    if (n - 1 > exponent) {
+        snprintf(text, NUMBER_TEXT, "%.*f", n - 1 - exponent, v);
+        return;
+    }
+    /* A whole number with zeros behind its digits, where %f would print digits that nobody gave. */
+    snprintf(digits, sizeof(digits), "%.*e", n - 1, fabs(v));
+    if (n > 1)
+        memmove(digits + 1, digits + 2, (size_t)n - 1);
+    zeros = exponent - (n - 1);
+    snprintf(text, NUMBER_TEXT, "%s%.*s%.*s.0", signbit(v) ? "-" : "", n, digits, zeros,
+             "0000000000000000");
 }
 
 static int32_t cast_to_string(const tfr_operand *x, const void *px, int64_t i, tfr_string *out,

@@ -2,8 +2,8 @@
 /*
  * Unary elementwise ops: y[i] = f(x[i]), shapes equal. Source of every formula: the ONNX operator
  * of the same name at the version in the table. Floats are computed in double with libm and rounded
- * once to the type of y; NaN in gives NaN out unless the op asks about NaN. Integers are exact and
- * wrap (Abs and Neg of the smallest value give it back).
+ * once to the type of y; NaN in gives NaN out unless the op's formula says otherwise. Integers are
+ * exact and wrap (Abs and Neg of the smallest value give it back).
  */
 #include "naive.h"
 
@@ -97,7 +97,7 @@ static double f_gelu(double x, double a, double b)
     (void)b;
     if (a != 0)
         return 0.5 * x * (1 + tanh(sqrt(2 / PI) * (x + 0.044715 * x * x * x)));
-    return 0.5 * x * (1 + erf(x / sqrt(2)));
+    return 0.5 * x * erfc(-x / sqrt(2)); /* Phi(x) without cancellation for x < 0 */
 }
 
 /* max(0, min(1, a * x + b)) */
@@ -125,10 +125,10 @@ static double f_selu(double x, double a, double b)
     return b * (x > 0 ? x : a * expm1(x));
 }
 
-/* x < -a: x + b; x > a: x - b; else 0. NaN compares with nothing and is passed on. */
+/* x < -a: x + b; x > a: x - b; else 0, as the ONNX text has it, so NaN gives 0 */
 static double f_shrink(double x, double a, double b)
 {
-    return x < -a ? x + b : x > a ? x - b : isnan(x) ? x : 0;
+    return x < -a ? x + b : x > a ? x - b : 0;
 }
 
 /* x * sigmoid(a * x) */
@@ -138,11 +138,11 @@ static double f_swish(double x, double a, double b)
     return x * sigmoid(a * x);
 }
 
-/* x > a: x, else 0. NaN is passed on. */
+/* x > a: x, else 0, as the ONNX text has it, so NaN gives 0 */
 static double f_thresholdedrelu(double x, double a, double b)
 {
     (void)b;
-    return x > a || isnan(x) ? x : 0;
+    return x > a ? x : 0;
 }
 
 static int64_t i_abs(int64_t x, bool is_unsigned)
