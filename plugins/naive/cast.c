@@ -66,7 +66,7 @@ static void float_text(int32_t dtype, double v, char text[NUMBER_TEXT])
     int n, exponent, zeros;
 
     if (isnan(v) || isinf(v)) {
-        strcpy(text, isnan(v) ? "nan" : v < 0 ? "-inf" : "inf");
+        snprintf(text, NUMBER_TEXT, "%s", isnan(v) ? "nan" : v < 0 ? "-inf" : "inf");
         return;
     }
     for (n = 1; n < 17; n++) {
@@ -97,7 +97,7 @@ static int32_t cast_to_string(const tfr_operand *x, const void *px, int64_t i, t
     char text[NUMBER_TEXT];
 
     if (x->dtype == TFR_DTYPE_BOOL)
-        strcpy(text, naive_get_int(x->dtype, px, i) ? "True" : "False");
+        snprintf(text, sizeof(text), "%s", naive_get_int(x->dtype, px, i) ? "True" : "False");
     else if (naive_is_float(x->dtype))
         float_text(x->dtype, naive_get(x->dtype, px, i), text);
     else if (x->dtype == TFR_DTYPE_U64)

@@ -18,6 +18,7 @@ tfrun_naive_la_SOURCES = \
 	plugins/naive/element.c \
 	plugins/naive/eye_like.c \
 	plugins/naive/index.c \
+	plugins/naive/kernel.c \
 	plugins/naive/loss.c \
 	plugins/naive/mel_weight_matrix.c \
 	plugins/naive/naive.c \

@@ -50,6 +50,10 @@ typedef struct naive_op {
     int32_t (*prepare)(naive_kernel *kernel, tfr_err *err); /* NULL = nothing to do */
 } naive_op;
 
+/* The frame's: a kernel with its copy of the call, NULL without memory. destroy(NULL) is fine. */
+naive_kernel *naive_kernel_create(const naive_op *op, const tfr_call *call);
+void naive_kernel_destroy(naive_kernel *kernel);
+
 /* Zeroed memory that lives until the kernel is dropped; NULL when there is none. */
 void *naive_keep(naive_kernel *kernel, size_t bytes);
 
