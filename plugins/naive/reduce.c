@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reductions over the axes of input 1 (ONNX ReduceSum 13, ReduceMean, Prod, L1, L2, SumSquare 18,
- * ReduceMax, ReduceMin 20, ReduceLogSum, ReduceLogSumExp 28).
+ * Reductions over attribute axes, which the core makes from input 1 (ONNX ReduceSum 13, ReduceMean,
+ * Prod, L1, L2, SumSquare 18, ReduceMax, ReduceMin 20, ReduceLogSum, ReduceLogSumExp 28).
  *
  * Floats run in double in row-major order and are rounded once. Integers are exact and wrap; the
  * mean of integers truncates. Max and Min give NaN if an element is NaN. No axes left means that
@@ -41,17 +41,19 @@ static const char *const names[] = {
     [SUM_SQUARE] = "ReduceSumSquare",
 };
 
-/* Marks the axes to reduce. Without axes: all, or none if noop_with_empty_axes. */
+/* Marks the axes to reduce. Without the attribute input 1 tells; without that, all of them, or none
+ * with noop_with_empty_axes. */
 static void find_axes(const naive_kernel *k, const tfr_launch *launch, bool reduced[TFR_MAX_RANK])
 {
-    const tfr_operand *x = tfr_call_input(&k->call, 0), *axes = tfr_call_input(&k->call, 1);
-    int64_t n = axes ? tfr_operand_elements(axes) : 0, i, axis;
-    bool all = !axes && !tfr_call_int(&k->call, "noop_with_empty_axes", 0);
+    const tfr_operand *x = tfr_call_input(&k->call, 0), *input = tfr_call_input(&k->call, 1);
+    const tfr_attr *axes = tfr_call_attr(&k->call, "axes");
+    int64_t n = axes ? (int64_t)axes->n : input ? tfr_operand_elements(input) : 0, i, axis;
+    bool all = !axes && n == 0 && !tfr_call_int(&k->call, "noop_with_empty_axes", 0);
 
     for (i = 0; i < x->rank; i++)
         reduced[i] = all;
     for (i = 0; i < n; i++) {
-        axis = naive_get_int(axes->dtype, naive_in(k, launch, 1), i);
+        axis = axes ? axes->ints[i] : naive_get_int(input->dtype, naive_in(k, launch, 1), i);
         if (axis < 0)
             axis += x->rank;
         if (axis >= 0 && axis < x->rank)

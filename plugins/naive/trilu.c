@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Trilu (ONNX 14) of the last two dims: upper keeps x[i][j] with j >= i + k, lower those with
- * j <= i + k; all else is zero (an empty string). k is input 1, or 0.
+ * j <= i + k; all else is zero (an empty string). k is an attribute that the core
+ * makes from input 1 (without it input 1 is read), or 0.
  */
 #include "naive.h"
 
@@ -22,10 +23,12 @@ static int32_t run_trilu(const naive_kernel *k, const tfr_launch *launch, tfr_er
     const void *px = naive_in(k, launch, 0);
     void *py = naive_out(k, launch, 0);
     bool upper = tfr_call_int(&k->call, "upper", 1) != 0;
-    int64_t diagonal = shift ? naive_get_int(shift->dtype, naive_in(k, launch, 1), 0) : 0;
+    int64_t diagonal = tfr_call_int(&k->call, "k", 0);
     int64_t rows = x->dims[x->rank - 2], columns = x->dims[x->rank - 1], n, at;
     int32_t status = TFR_OK;
 
+    if (shift && !tfr_call_attr(&k->call, "k"))
+        diagonal = naive_get_int(shift->dtype, naive_in(k, launch, 1), 0);
     n = tfr_operand_elements(x);
     for (at = 0; at < n && status == TFR_OK; at++) {
         int64_t i = at / columns % rows, j = at % columns;
