@@ -9,6 +9,8 @@ TFR_TEST_CORE = libtfrun-core.la $(CUNIT_LIBS)
 TFR_TEST_NN = libtfrun-nn-core.la libtfrun-core.la $(CUNIT_LIBS)
 
 unit_tests = \
+	tests/test_graph \
+	tests/test_arena \
 	tests/test_harness \
 	tests/test_pool \
 	$(NULL)
@@ -25,6 +27,14 @@ run_unit_tests = $(unit_tests)
 endif
 EXTRA_PROGRAMS = $(unit_tests)
 CLEANFILES += $(EXTRA_PROGRAMS)
+
+tests_test_arena_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_arena_LDADD = $(TFR_TEST_CORE)
+tests_test_arena_SOURCES = tests/test_arena.c
+
+tests_test_graph_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_graph_LDADD = $(TFR_TEST_CORE)
+tests_test_graph_SOURCES = tests/test_graph.c
 
 tests_test_harness_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_harness_LDADD = $(TFR_TEST_CORE)

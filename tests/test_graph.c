@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a graph's builder may do wrong, and what it gets told. */
+#include <tfrun/graph.h>
+
+#include "graph.h"
+#include "tfr_test.h"
+
+static tfr_err err = TFR_ERR_INIT;
+
+static tfr_graph *new_graph(tfr_value *x)
+{
+    tfr_graph *graph = NULL;
+    tfr_value_type type = {.size = sizeof type, .dtype = TFR_DTYPE_F32};
+    REQUIRE_OK(tfr_graph_create("g", &graph, &err), &err);
+    REQUIRE_OK(tfr_graph_add_input(graph, "x", &type, x, &err), &err);
+    return graph;
+}
+
+static tfr_status add_relu(tfr_graph *graph, tfr_value in, const char *out_name, tfr_value *out)
+{
+    const char *names[] = {out_name};
+    tfr_node_desc node = {.size = sizeof node,
+                          .op = "Relu",
+                          .name = "r",
+                          .inputs = &in,
+                          .n_inputs = 1,
+                          .output_names = names,
+                          .n_outputs = 1};
+    return tfr_graph_add_node(graph, &node, out, &err);
+}
+
+TEST(a_node_gives_values_by_name)
+{
+    tfr_value x, y;
+    tfr_graph *graph = new_graph(&x);
+    REQUIRE_OK(add_relu(graph, x, "y", &y), &err);
+    CHECK_OK(tfr_graph_add_output(graph, y, "result", &err), &err);
+    CHECK_INT(y, tfr_graph_find_value(graph, "y"));
+    CHECK_STR("y", tfr_graph_value_name(graph, y));
+    CHECK_STR("result", tfr_graph_output_name(graph, 0));
+    CHECK_UINT(1, tfr_graph_n_nodes(graph));
+    CHECK_INT(TFR_VALUE_NONE, tfr_graph_find_value(graph, "z"));
+    tfr_graph_release(graph);
+}
+
+TEST(a_duplicate_value_name_is_refused_with_the_name)
+{
+    tfr_value x, y;
+    tfr_graph *graph = new_graph(&x);
+    CHECK_STATUS(TFR_EMODEL, add_relu(graph, x, "x", &y), &err);
+    CHECK_CONTAINS("\"x\"", err.text);
+    CHECK_UINT(0, tfr_graph_n_nodes(graph));
+    tfr_graph_release(graph);
+}
+
+TEST(a_value_of_a_failed_node_cannot_be_used)
+{
+    tfr_value x, y;
+    tfr_graph *graph = new_graph(&x);
+    tfr_value in[] = {x};
+    const char *names[] = {"a", "a"};
+    tfr_node_desc node = {.size = sizeof node,
+                          .op = "Split",
+                          .inputs = in,
+                          .n_inputs = 1,
+                          .output_names = names,
+                          .n_outputs = 2};
+    tfr_value out[2];
+    CHECK_STATUS(TFR_EMODEL, tfr_graph_add_node(graph, &node, out, &err), &err);
+    CHECK_STATUS(TFR_EINVAL, add_relu(graph, tfr_graph_find_value(graph, "a"), "b", &y), &err);
+    tfr_graph_release(graph);
+}
+
+TEST(an_unknown_op_is_refused_with_its_name)
+{
+    tfr_value x, y;
+    tfr_graph *graph = new_graph(&x);
+    tfr_node_desc node = {.size = sizeof node,
+                          .op = "Rellu",
+                          .name = "n1",
+                          .inputs = &x,
+                          .n_inputs = 1,
+                          .n_outputs = 1};
+    CHECK_STATUS(TFR_EMODEL, tfr_graph_add_node(graph, &node, &y, &err), &err);
+    CHECK_CONTAINS("Rellu", err.text);
+    CHECK_CONTAINS("n1", err.text);
+    tfr_graph_release(graph);
+}
+
+TEST(an_unknown_attribute_is_refused_with_the_known_ones)
+{
+    tfr_value x, y;
+    tfr_graph *graph = new_graph(&x);
+    const tfr_attr attrs[] = {TFR_SET_INT("alhpa", 1)};
+    tfr_node_desc node = {.size = sizeof node,
+                          .op = "Elu",
+                          .inputs = &x,
+                          .n_inputs = 1,
+                          .n_outputs = 1,
+                          .attrs = attrs,
+                          .n_attrs = 1};
+    CHECK_STATUS(TFR_EMODEL, tfr_graph_add_node(graph, &node, &y, &err), &err);
+    CHECK_CONTAINS("alhpa", err.text);
+    CHECK_CONTAINS("alpha", err.text);
+    tfr_graph_release(graph);
+}
+
+TEST(an_attribute_of_the_wrong_type_is_refused)
+{
+    tfr_value x, y;
+    tfr_graph *graph = new_graph(&x);
+    const tfr_attr attrs[] = {TFR_SET_INT("alpha", 1)};
+    tfr_node_desc node = {.size = sizeof node,
+                          .op = "Elu",
+                          .inputs = &x,
+                          .n_inputs = 1,
+                          .n_outputs = 1,
+                          .attrs = attrs,
+                          .n_attrs = 1};
+    CHECK_STATUS(TFR_EMODEL, tfr_graph_add_node(graph, &node, &y, &err), &err);
+    tfr_graph_release(graph);
+}
+
+TEST(too_many_inputs_are_refused_with_the_signature)
+{
+    tfr_value x, y;
+    tfr_graph *graph = new_graph(&x);
+    tfr_value in[] = {x, x};
+    tfr_node_desc node = {
+        .size = sizeof node, .op = "Relu", .inputs = in, .n_inputs = 2, .n_outputs = 1};
+    CHECK_STATUS(TFR_EMODEL, tfr_graph_add_node(graph, &node, &y, &err), &err);
+    CHECK_CONTAINS("2 inputs", err.text);
+    tfr_graph_release(graph);
+}
+
+TEST(a_value_number_out_of_range_is_refused)
+{
+    tfr_value x, y;
+    tfr_graph *graph = new_graph(&x);
+    CHECK_STATUS(TFR_EINVAL, add_relu(graph, 7, "y", &y), &err);
+    CHECK_STATUS(TFR_EINVAL, add_relu(graph, -2, "y", &y), &err);
+    CHECK_STATUS(TFR_EINVAL, tfr_graph_add_output(graph, 9, NULL, &err), &err);
+    tfr_graph_release(graph);
+}
+
+TEST(a_frozen_graph_cannot_be_changed)
+{
+    tfr_value x, y;
+    tfr_graph *graph = new_graph(&x);
+    tfr__graph_freeze(graph);
+    CHECK_STATUS(TFR_EBUSY, add_relu(graph, x, "y", &y), &err);
+    tfr_graph_release(graph);
+}
+
+TEST(a_dim_below_minus_one_is_refused)
+{
+    tfr_value x, y;
+    tfr_graph *graph = new_graph(&x);
+    tfr_value_type type = {
+        .size = sizeof type, .dtype = TFR_DTYPE_F32, .rank_known = 1, .rank = 2, .dims = {3, -2}};
+    CHECK_STATUS(TFR_ESHAPE, tfr_graph_add_input(graph, "y", &type, &y, &err), &err);
+    CHECK_CONTAINS("-2", err.text);
+    tfr_graph_release(graph);
+}
+
+TEST(nodes_inside_a_device_scope_are_pinned)
+{
+    tfr_value x, y, z;
+    tfr_graph *graph = new_graph(&x);
+    REQUIRE_OK(tfr_graph_push_device(graph, "naive:0", &err), &err);
+    REQUIRE_OK(add_relu(graph, x, "y", &y), &err);
+    tfr_graph_pop_device(graph);
+    REQUIRE_OK(add_relu(graph, y, "z", &z), &err);
+    CHECK_STR("naive:0", graph->nodes[0].device);
+    CHECK(graph->nodes[1].device == NULL);
+    tfr_graph_release(graph);
+}
+
+TEST(a_capture_of_the_same_value_is_made_once)
+{
+    tfr_value x, a, b;
+    tfr_graph *graph = new_graph(&x), *child = NULL;
+    REQUIRE_OK(tfr_graph_create_child(graph, "body", &child, &err), &err);
+    CHECK_OK(tfr_graph_add_capture(child, x, &a, &err), &err);
+    CHECK_OK(tfr_graph_add_capture(child, x, &b, &err), &err);
+    CHECK_INT(a, b);
+    CHECK_STATUS(TFR_EINVAL, tfr_graph_add_capture(graph, x, &a, &err), &err);
+    tfr_graph_release(child);
+    tfr_graph_release(graph);
+}
+
+TEST(ten_thousand_names_are_found_again)
+{
+    tfr_value x, last, v = 0;
+    tfr_graph *graph = new_graph(&x);
+    char name[24];
+    last = x;
+    for (int i = 0; i < 10000; i++) {
+        snprintf(name, sizeof name, "v%d", i);
+        REQUIRE_OK(add_relu(graph, last, name, &v), &err);
+        last = v;
+    }
+    CHECK_INT(last, tfr_graph_find_value(graph, "v9999"));
+    CHECK_INT(1, tfr_graph_find_value(graph, "v0"));
+    tfr_graph_release(graph);
+}
+
+static const test_case cases[] = {
+    CASE(a_node_gives_values_by_name),
+    CASE(a_duplicate_value_name_is_refused_with_the_name),
+    CASE(a_value_of_a_failed_node_cannot_be_used),
+    CASE(an_unknown_op_is_refused_with_its_name),
+    CASE(an_unknown_attribute_is_refused_with_the_known_ones),
+    CASE(an_attribute_of_the_wrong_type_is_refused),
+    CASE(too_many_inputs_are_refused_with_the_signature),
+    CASE(a_value_number_out_of_range_is_refused),
+    CASE(a_frozen_graph_cannot_be_changed),
+    CASE(a_dim_below_minus_one_is_refused),
+    CASE(nodes_inside_a_device_scope_are_pinned),
+    CASE(a_capture_of_the_same_value_is_made_once),
+    CASE(ten_thousand_names_are_found_again),
+};
+TEST_MAIN(cases)
