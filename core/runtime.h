@@ -49,6 +49,8 @@ typedef struct tfr__device {
     char name[24];          /* "CPU:0" */
     char type[16];
     char description[160];
+    tfr_device_info info;   /* what the backends know of it, put together */
+    bool is_visible;        /* while devices are made: the user named it */
     bool is_host;           /* identity "host": its space 0 is ordinary memory */
     uint32_t n_threads;
     tfr__backend *backends; /* by priority, highest first, then name */
@@ -66,6 +68,7 @@ struct tfr_runtime {
     pthread_mutex_t log_lock;
     struct tfr__call_cache *calls; /* prepared immediate calls: private to immediate.c */
     pthread_mutex_t calls_lock;
+    void (*calls_destroy)(tfr_runtime *); /* set with calls; runs before devices are closed */
 };
 
 /* immediate.c; NULL is fine. The runtime calls it before its devices go. */

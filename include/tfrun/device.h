@@ -155,6 +155,21 @@ TFR_API TFR_MUST_CHECK tfr_status tfr_runtime_find(const tfr_runtime *runtime, c
 TFR_API bool tfr_runtime_claims(const tfr_runtime *runtime, uint32_t device, uint32_t backend,
                                 uint32_t op);
 
+/* ---- the environment ------------------------------------------------------------------------- */
+
+/* A variable that tfrun reads. Privileged processes read none. Texts are static but value. */
+typedef struct tfr_env_desc {
+    uint32_t size;
+    uint32_t reserved;
+    const char *name;    /* "TFRUN_THREADS" */
+    const char *key;     /* of the configuration files: "threads"; "" = it has none */
+    const char *meaning; /* one phrase */
+    const char *value;   /* as the environment has it now; NULL = not set, or not read */
+} tfr_env_desc;
+
+TFR_API uint32_t tfr_env_count(void);
+TFR_API TFR_MUST_CHECK tfr_status tfr_env_describe(uint32_t i, tfr_env_desc *out, tfr_err *err);
+
 #ifdef __cplusplus
 }
 #endif

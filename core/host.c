@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * host.c: the table that every plugin gets, one for the process and for ever. A plugin does not
+ * know runtimes; where a service needs one (talk, options), it is the newest that lives.
+ */
+#include "loader.h"
+
+#include "port/cpu.h"
+#include "port/pool.h"
+#include "tensor.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static struct {
+    pthread_mutex_t lock;
+    tfr__loader *newest;
+} host = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static atomic_uint host_threads; /* 0 = all of the pool's */
+
+void tfr__host_attach(tfr__loader *loader)
+{
+    pthread_mutex_lock(&host.lock);
+    loader->next_older = host.newest;
+    host.newest = loader;
+    pthread_mutex_unlock(&host.lock);
+    atomic_store(&host_threads, loader->n_threads);
+}
+
+void tfr__host_detach(tfr__loader *loader)
+{
+    tfr__loader **at;
+    pthread_mutex_lock(&host.lock);
+    for (at = &host.newest; *at; at = &(*at)->next_older)
+        if (*at == loader) {
+            *at = loader->next_older;
+            break;
+        }
+    if (host.newest)
+        atomic_store(&host_threads, host.newest->n_threads);
+    pthread_mutex_unlock(&host.lock);
+}
+
+static void host_log(int32_t level, const char *who, const char *text)
+{
+    tfr_log_level known = level <= TFR_LOG_ERROR  ? TFR_LOG_ERROR
+                          : level > TFR_LOG_DEBUG ? TFR_LOG_DEBUG
+                                                  : (tfr_log_level)level;
+    pthread_mutex_lock(&host.lock);
+    if (host.newest && host.newest->runtime && text)
+        tfr__log(host.newest->runtime, known, who ? who : "plugin", "%s", text);
+    pthread_mutex_unlock(&host.lock);
+}
+
+static void host_parallel_for(tfr_range_fn fn, void *user, int64_t n, int64_t grain)
+{
+    tfr__pool_run(tfr__pool_get(), atomic_load_explicit(&host_threads, memory_order_relaxed), fn,
+                  user, n, grain);
+}
+
+static int32_t host_option(const char *plugin, const char *key, char *out, uint32_t n)
+{
+    const tfr__setting *setting = NULL;
+    int32_t bytes = -1;
+    if (!plugin || !key)
+        return -1;
+    pthread_mutex_lock(&host.lock);
+    if (host.newest)
+        setting = tfr__config_find(&host.newest->config, plugin, key);
+    if (setting) {
+        bytes = (int32_t)strlen(setting->value);
+        if (out && n)
+            snprintf(out, n, "%s", setting->value);
+    }
+    pthread_mutex_unlock(&host.lock);
+    return bytes;
+}
+
+/* ---- facets ---- */
+
+static int32_t host_string_set(tfr_string *element, const char *data, uint64_t bytes)
+{
+    return tfr__string_set(element, data, bytes);
+}
+
+static const tfr_host_string host_string = {
+    .size = sizeof host_string,
+    .set = host_string_set,
+};
+
+static char host_features[sizeof((tfr__cpu *)0)->features];
+static char host_hidden[1024];
+static tfr_host_cpu host_cpu;
+static pthread_once_t host_features_once = PTHREAD_ONCE_INIT, host_cpu_once = PTHREAD_ONCE_INIT;
+
+static void host_features_init(void)
+{
+    const char *word = tfr__cpu_get()->features;
+    size_t used = 0;
+    for (; *word; word += strspn(word, " ")) {
+        size_t n = strcspn(word, " ");
+        if (!tfr__words_have(host_hidden, word, n))
+            used += (size_t)snprintf(host_features + used, sizeof host_features - used, "%s%.*s",
+                                     used ? " " : "", (int)n, word);
+        word += n;
+    }
+}
+
+const char *tfr__host_features(void)
+{
+    pthread_once(&host_features_once, host_features_init);
+    return host_features;
+}
+
+void tfr__host_hide_features(const char *words)
+{
+    char *c;
+    pthread_mutex_lock(&host.lock);
+    if (!host_features[0])
+        snprintf(host_hidden, sizeof host_hidden, "%s", words);
+    for (c = host_hidden; *c; c++)
+        if (*c == ',')
+            *c = ' ';
+    pthread_mutex_unlock(&host.lock);
+    tfr__host_features();
+}
+
+static void host_cpu_init(void)
+{
+    host_cpu.size = sizeof host_cpu;
+    host_cpu.n_threads = tfr__pool_threads(tfr__pool_get());
+    host_cpu.name = tfr__cpu_get()->name;
+    host_cpu.features = tfr__host_features();
+}
+
+static const void *host_facet(const char *id)
+{
+    if (id && strcmp(id, TFR_HOST_CPU_V1) == 0) {
+        pthread_once(&host_cpu_once, host_cpu_init);
+        return &host_cpu;
+    }
+    if (id && strcmp(id, TFR_HOST_STRING_V1) == 0)
+        return &host_string;
+    return NULL;
+}
+
+static const tfr_host host_table = {
+    .size = sizeof host_table,
+    .abi_minor = TFR_ABI_MINOR,
+    .log = host_log,
+    .parallel_for = host_parallel_for,
+    .option = host_option,
+    .facet = host_facet,
+};
+
+const tfr_host *tfr__host(void)
+{
+    return &host_table;
+}

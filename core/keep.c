@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* keep.c: a chain of allocations with one end of life. Not a pool: each piece is a plain request.
+ */
+#include "keep.h"
+#include "alloc.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct tfr__kept {
+    struct tfr__kept *next;
+    void *piece; /* taken over, or NULL: the piece follows this head */
+    max_align_t bytes[];
+};
+
+static struct tfr__kept *keep_add(tfr__keep *keep, size_t bytes)
+{
+    struct tfr__kept *kept;
+    if (bytes > SIZE_MAX - sizeof *kept)
+        return NULL;
+    kept = tfr__calloc(1, sizeof *kept + bytes);
+    if (!kept)
+        return NULL;
+    kept->next = keep->first;
+    keep->first = kept;
+    return kept;
+}
+
+void *tfr__keep_alloc(tfr__keep *keep, size_t n, size_t size)
+{
+    struct tfr__kept *kept;
+    if (size && n > SIZE_MAX / size)
+        return NULL;
+    kept = keep_add(keep, n * size);
+    return kept ? kept->bytes : NULL;
+}
+
+char *tfr__keep_span(tfr__keep *keep, const char *text, size_t bytes)
+{
+    char *copy = bytes < SIZE_MAX ? tfr__keep_alloc(keep, bytes + 1, 1) : NULL;
+    if (copy)
+        memcpy(copy, text, bytes);
+    return copy;
+}
+
+char *tfr__keep_copy(tfr__keep *keep, const char *text)
+{
+    return tfr__keep_span(keep, text, strlen(text));
+}
+
+char *tfr__keep_vprint(tfr__keep *keep, const char *format, va_list args)
+{
+    va_list again;
+    char *text;
+    int n;
+    va_copy(again, args);
+    n = vsnprintf(NULL, 0, format, again);
+    va_end(again);
+    text = n < 0 ? NULL : tfr__keep_alloc(keep, (size_t)n + 1, 1);
+    if (text)
+        vsnprintf(text, (size_t)n + 1, format, args);
+    return text;
+}
+
+char *tfr__keep_print(tfr__keep *keep, const char *format, ...)
+{
+    va_list args;
+    char *text;
+    va_start(args, format);
+    text = tfr__keep_vprint(keep, format, args);
+    va_end(args);
+    return text;
+}
+
+void *tfr__keep_take(tfr__keep *keep, void *piece)
+{
+    struct tfr__kept *kept = keep_add(keep, 0);
+    if (!kept) {
+        tfr__free(piece);
+        return NULL;
+    }
+    kept->piece = piece;
+    return piece;
+}
+
+void tfr__keep_free(tfr__keep *keep)
+{
+    while (keep->first) {
+        struct tfr__kept *kept = keep->first;
+        keep->first = kept->next;
+        tfr__free(kept->piece);
+        tfr__free(kept);
+    }
+}

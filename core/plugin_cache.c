@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * plugin_cache.c: remembers what the probe child found out, in the user's cache folder, so that a
+ * second start asks nothing. An entry holds for one exact world: the file, its libraries, this
+ * core, this processor, this boot, the options and the vendors' visibility variables. Failures
+ * expire. What is read is hostile; a folder that cannot be written is no error; a privileged
+ * process neither reads nor writes.
+ *
+ *   file    magic "TFRCACH1", u64 world, i64 written at, i32 state, u64 stdout bytes,
+ *           u32 reason bytes, u32 reply bytes, reason, reply, u64 FNV-1a of all before
+ */
+#include "loader.h"
+
+#include "alloc.h"
+#include "env.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <tfrun/fail.h>
+#include <unistd.h>
+
+#define CACHE_FOLDER "tfrun/probe-1"
+#define CACHE_TTL_S  600
+#define CACHE_MAX    (TFR__REPLY_MAX_BYTES + 4096u)
+#define CACHE_REASON 2048u
+
+static const char cache_magic[8] = {'T', 'F', 'R', 'C', 'A', 'C', 'H', '1'};
+
+typedef struct cache_head {
+    char magic[8];
+    uint64_t world;
+    int64_t written_s;
+    uint64_t stdout_bytes;
+    int32_t state;
+    uint32_t reason_bytes, reply_bytes, reserved;
+} cache_head;
+
+extern char **environ;
+
+static uint64_t cache_text(uint64_t seed, const char *text)
+{
+    return tfr__hash(seed, text ? text : "", text ? strlen(text) + 1 : 1);
+}
+
+/* GPU vendors hide devices by variables of this kind; a plugin sees other devices then. */
+static uint64_t cache_visibility(uint64_t seed)
+{
+    char **at;
+    for (at = environ; at && *at; at++) {
+        static const char tail[] = "_VISIBLE_DEVICES";
+        const char *equal = strchr(*at, '=');
+        size_t n = equal ? (size_t)(equal - *at) : 0;
+        if (n > sizeof tail - 1 && strncmp(equal - (sizeof tail - 1), tail, sizeof tail - 1) == 0 &&
+            strncmp(*at, "TFRUN_", 6) != 0)
+            seed = cache_text(seed, *at);
+    }
+    return cache_text(seed, tfr__env_get("LD_LIBRARY_PATH"));
+}
+
+static uint64_t cache_options(uint64_t seed, const tfr__plugin *plugin)
+{
+    const tfr__config *config = &plugin->loader->config;
+    size_t n = strlen(plugin->name);
+    uint32_t i;
+    for (i = 0; i < config->n; i++)
+        if (strncmp(config->settings[i].key, plugin->name, n) == 0 &&
+            config->settings[i].key[n] == '.' &&
+            strcmp(config->settings[i].key + n, ".priority") != 0)
+            seed = cache_text(cache_text(seed, config->settings[i].key), config->settings[i].value);
+    return seed;
+}
+
+uint64_t tfr__cache_world(void)
+{
+    char text[64] = "";
+    struct utsname host;
+    uint64_t seed = TFR__HASH_SEED;
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        if (read(fd, text, sizeof text - 1) < 0)
+            text[0] = 0;
+        close(fd);
+    }
+    if (uname(&host) == 0)
+        seed = cache_text(seed, host.release);
+    seed = cache_text(cache_text(seed, text), tfr_version());
+    seed = cache_text(cache_text(seed, tfr__host_features()), tfr__env_get("TFRUN_PROBE"));
+    return seed ^ tfr__libs_world();
+}
+
+static uint64_t cache_world(const tfr__plugin *plugin)
+{
+    uint64_t seed = cache_text(plugin->loader->world, plugin->path);
+    seed = tfr__hash(seed, &plugin->file, sizeof plugin->file);
+    seed = tfr__hash(seed, &plugin->build_hash, sizeof plugin->build_hash);
+    seed = tfr__hash(seed, &plugin->libs_hash, sizeof plugin->libs_hash);
+    return cache_options(cache_visibility(seed), plugin);
+}
+
+/* The folder of the entries. False if there is none to use. */
+static bool cache_folder(char *out, size_t n)
+{
+    const char *folder = tfr__env_get("XDG_CACHE_HOME"), *home = tfr__env_get("HOME");
+    int bytes = 0;
+    if (folder && *folder == '/')
+        bytes = snprintf(out, n, "%s/" CACHE_FOLDER, folder);
+    else if (home && *home == '/')
+        bytes = snprintf(out, n, "%s/.cache/" CACHE_FOLDER, home);
+    return bytes > 0 && (size_t)bytes < n;
+}
+
+/* One entry for a file and what it sees, so that two settings of it do not evict each other. */
+static bool cache_path(const tfr__plugin *plugin, char *out, size_t n)
+{
+    char folder[PATH_MAX];
+    uint64_t key =
+        cache_visibility(cache_options(cache_text(TFR__HASH_SEED, plugin->path), plugin));
+    int bytes;
+    if (!cache_folder(folder, sizeof folder))
+        return false;
+    bytes = snprintf(out, n, "%s/%s-%016llx", folder, plugin->name, (unsigned long long)key);
+    return bytes > 0 && (size_t)bytes < n;
+}
+
+/* Makes the folder and those above it; what is there already stays as it is. */
+static void cache_make_folder(char *path)
+{
+    char *slash;
+    for (slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = 0;
+        mkdir(path, 0700);
+        *slash = '/';
+    }
+}
+
+static bool cache_write(int fd, const void *bytes, size_t n)
+{
+    const char *at = bytes;
+    while (n) {
+        ssize_t done = write(fd, at, n);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0)
+            return false;
+        at += done;
+        n -= (size_t)done;
+    }
+    return true;
+}
+
+void tfr__cache_store(tfr__plugin *plugin, const void *reply, size_t bytes)
+{
+    char path[PATH_MAX], temp[PATH_MAX + 32];
+    cache_head head = {0};
+    uint64_t sum;
+    int fd;
+    bool good;
+    if (tfr__privileged() || !cache_path(plugin, path, sizeof path))
+        return;
+    memcpy(head.magic, cache_magic, sizeof head.magic);
+    head.world = cache_world(plugin);
+    head.written_s = (int64_t)time(NULL);
+    head.stdout_bytes = plugin->stdout_bytes;
+    head.state = plugin->state;
+    head.reason_bytes = (uint32_t)strnlen(plugin->reason, CACHE_REASON);
+    head.reply_bytes = (uint32_t)bytes;
+    sum = tfr__hash(TFR__HASH_SEED, &head, sizeof head);
+    sum = tfr__hash(tfr__hash(sum, plugin->reason, head.reason_bytes), reply, bytes);
+    cache_make_folder(path);
+    snprintf(temp, sizeof temp, "%s.%ld", path, (long)getpid());
+    fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0) {
+        tfr__log(plugin->loader->runtime, TFR_LOG_DEBUG, "loader", "%s cannot be written: %s", temp,
+                 strerror(errno));
+        return;
+    }
+    good = cache_write(fd, &head, sizeof head) &&
+           cache_write(fd, plugin->reason, head.reason_bytes) && cache_write(fd, reply, bytes) &&
+           cache_write(fd, &sum, sizeof sum);
+    if (close(fd) != 0 || !good || rename(temp, path) != 0)
+        unlink(temp);
+}
+
+/* The whole file, to be freed; NULL if it is not there, not the user's own, or too long. */
+static char *cache_read(const char *path, size_t *n)
+{
+    struct stat st;
+    char *bytes = NULL;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0)
+        return NULL;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
+        !(st.st_mode & (S_IWGRP | S_IWOTH)) && st.st_size >= (off_t)sizeof(cache_head) &&
+        st.st_size <= (off_t)CACHE_MAX)
+        bytes = tfr__alloc((size_t)st.st_size);
+    if (bytes && read(fd, bytes, (size_t)st.st_size) != (ssize_t)st.st_size) {
+        tfr__free(bytes);
+        bytes = NULL;
+    }
+    close(fd);
+    *n = bytes ? (size_t)st.st_size : 0;
+    return bytes;
+}
+
+static bool cache_is_fresh(const tfr__plugin *plugin, const cache_head *head)
+{
+    const tfr__loader *loader = plugin->loader;
+    int64_t now = (int64_t)time(NULL), ttl;
+    if (head->state == TFR_PLUGIN_USABLE)
+        return true;
+    ttl = tfr__config_number(&loader->config, loader->runtime, NULL, "failure-ttl-s", CACHE_TTL_S,
+                             0, INT32_MAX);
+    return head->written_s <= now && now - head->written_s < ttl;
+}
+
+/* Only the states that a probe can end in. */
+static bool cache_state_is_possible(int32_t state)
+{
+    return state == TFR_PLUGIN_PROBE_CRASH || state == TFR_PLUGIN_PROBE_TIMEOUT ||
+           state == TFR_PLUGIN_PROBE_EXIT || state == TFR_PLUGIN_BAD_REPLY;
+}
+
+/* Takes over an entry's bytes. False if it is not valid or of another world. */
+static bool cache_take(tfr__plugin *plugin, const char *bytes, size_t n)
+{
+    cache_head head;
+    uint64_t sum;
+    size_t body;
+    memcpy(&head, bytes, sizeof head);
+    if (memcmp(head.magic, cache_magic, sizeof head.magic) != 0 ||
+        head.reason_bytes > CACHE_REASON || head.reply_bytes > TFR__REPLY_MAX_BYTES)
+        return false;
+    body = sizeof head + head.reason_bytes + head.reply_bytes;
+    if (n != body + sizeof sum)
+        return false;
+    memcpy(&sum, bytes + body, sizeof sum);
+    if (sum != tfr__hash(TFR__HASH_SEED, bytes, body) || head.world != cache_world(plugin) ||
+        !cache_is_fresh(plugin, &head))
+        return false;
+    if (head.reply_bytes) {
+        if (tfr__reply_read(bytes + sizeof head + head.reason_bytes, head.reply_bytes,
+                            &plugin->loader->keep, &plugin->reply, NULL))
+            return false;
+        plugin->has_reply = true;
+        plugin->stdout_bytes = head.stdout_bytes;
+        plugin->from_cache = true;
+        tfr__plugin_judge(plugin);
+        return true;
+    }
+    if (!cache_state_is_possible(head.state))
+        return false;
+    plugin->from_cache = true;
+    tfr__plugin_set(plugin, (tfr_plugin_state)head.state, "%.*s", (int)head.reason_bytes,
+                    bytes + sizeof head);
+    return true;
+}
+
+bool tfr__cache_load(tfr__plugin *plugin)
+{
+    char path[PATH_MAX], *bytes;
+    size_t n;
+    bool found;
+    if (tfr__privileged() || !cache_path(plugin, path, sizeof path))
+        return false;
+    bytes = cache_read(path, &n);
+    if (!bytes)
+        return false;
+    found = cache_take(plugin, bytes, n);
+    tfr__free(bytes);
+    return found;
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * plugin_import.c: a plugin's tables become ours: min(own, given) bytes are copied, the rest is
+ * zero, the given size is compared with the frozen minimum and never with today's, and the slots
+ * that are required, for ever, must be there. An older and a newer plugin both pass.
+ */
+#include "loader.h"
+
+#include <string.h>
+#include <tfrun/fail.h>
+
+/* Checks a struct's size, its first four bytes, and copies it. */
+static tfr_status import_copy(const void *given, const char *what, uint32_t least, void *out,
+                              uint32_t own, tfr_err *err)
+{
+    uint32_t size;
+    memcpy(&size, given, sizeof size);
+    if (size < least)
+        return tfr_fail(err, TFR_EPLUGIN, "%s has %u bytes, at least %u are required", what, size,
+                        least);
+    memset(out, 0, own);
+    memcpy(out, given, size < own ? size : own);
+    memcpy(out, &own, sizeof own);
+    return TFR_OK;
+}
+
+typedef struct import_slot {
+    size_t offset;
+    const char *name;
+} import_slot;
+
+/* A function pointer of all zero bytes is NULL on every system that has dlopen. */
+static tfr_status import_slots(const void *table, const char *what, const import_slot *slots,
+                               size_t n, tfr_err *err)
+{
+    static const char none[sizeof(void (*)(void))];
+    size_t i;
+    for (i = 0; i < n; i++)
+        if (memcmp((const char *)table + slots[i].offset, none, sizeof none) == 0)
+            return tfr_fail(err, TFR_EPLUGIN, "the required slot %s of %s is NULL", slots[i].name,
+                            what);
+    return TFR_OK;
+}
+
+#define SLOT(type, name)                                                                           \
+    {                                                                                              \
+        offsetof(type, name), #name                                                                \
+    }
+#define N_SLOTS(slots) (sizeof(slots) / sizeof(slots)[0])
+
+static const import_slot plugin_slots[] = {
+    SLOT(tfr_plugin, name), SLOT(tfr_plugin, version), SLOT(tfr_plugin, enumerate),
+    SLOT(tfr_plugin, open), SLOT(tfr_plugin, close),   SLOT(tfr_plugin, facet),
+};
+static const import_slot memory_slots[] = {
+    SLOT(tfr_memory_facet, spaces),
+    SLOT(tfr_memory_facet, alloc),
+    SLOT(tfr_memory_facet, free),
+};
+static const import_slot kernel_slots[] = {
+    SLOT(tfr_kernel_facet, ops),     SLOT(tfr_kernel_facet, supports),
+    SLOT(tfr_kernel_facet, prepare), SLOT(tfr_kernel_facet, launch),
+    SLOT(tfr_kernel_facet, drop),
+};
+static const import_slot queue_slots[] = {
+    SLOT(tfr_queue_facet, create),       SLOT(tfr_queue_facet, destroy),
+    SLOT(tfr_queue_facet, fence_create), SLOT(tfr_queue_facet, fence_destroy),
+    SLOT(tfr_queue_facet, signal),       SLOT(tfr_queue_facet, wait),
+    SLOT(tfr_queue_facet, host_wait),
+};
+
+/* One facet; a required one that is absent is a breach. *has tells whether it is there. */
+static tfr_status import_facet(const tfr_plugin *plugin, const char *id, bool required,
+                               uint32_t least, void *out, uint32_t own, const import_slot *slots,
+                               size_t n, bool *has, tfr_err *err)
+{
+    const void *given = plugin->facet(id);
+    tfr_status status;
+    *has = given != NULL;
+    if (!given)
+        return required ? tfr_fail(err, TFR_EPLUGIN, "the required facet %s is not there", id)
+                        : TFR_OK;
+    status = import_copy(given, id, least, out, own, err);
+    return status ? status : import_slots(out, id, slots, n, err);
+}
+
+tfr_status tfr__tables_import(const tfr_plugin *given, const char *name, uint32_t kind,
+                              tfr__tables *out, tfr_err *err)
+{
+    tfr_status status;
+    bool backend = kind == TFR_PLUGIN_BACKEND, has;
+    memset(out, 0, sizeof *out);
+    if (!given)
+        return tfr_fail(err, TFR_EPLUGIN, "the entry returned TFR_OK and no table");
+    status = import_copy(given, "tfr_plugin", TFR_PLUGIN_MIN_SIZE, &out->plugin, sizeof out->plugin,
+                         err);
+    if (!status)
+        status = import_slots(&out->plugin, "tfr_plugin", plugin_slots, N_SLOTS(plugin_slots), err);
+    if (!status && strcmp(out->plugin.name, name) != 0)
+        return tfr_fail(err, TFR_EPLUGIN, "calls itself \"%.32s\", its note says \"%s\"",
+                        out->plugin.name, name);
+    if (!status)
+        status =
+            import_facet(&out->plugin, TFR_MEMORY_V1, backend, TFR_MEMORY_MIN_SIZE, &out->memory,
+                         sizeof out->memory, memory_slots, N_SLOTS(memory_slots), &has, err);
+    if (!status)
+        status =
+            import_facet(&out->plugin, TFR_KERNEL_V1, backend, TFR_KERNEL_MIN_SIZE, &out->kernel,
+                         sizeof out->kernel, kernel_slots, N_SLOTS(kernel_slots), &has, err);
+    if (!status)
+        status = import_facet(&out->plugin, TFR_QUEUE_V1, false, TFR_QUEUE_MIN_SIZE, &out->queue,
+                              sizeof out->queue, queue_slots, N_SLOTS(queue_slots), &out->has_queue,
+                              err);
+    return status;
+}

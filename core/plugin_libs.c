@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * plugin_libs.c: which libraries a plugin needs and which of them are missing, all at once and with
+ * who needs them, where the dynamic linker stops at the first. Follows DT_NEEDED through every
+ * library that is found; loads nothing. The search is ld.so(8)'s: DT_RPATH of the file and of those
+ * that led to it, LD_LIBRARY_PATH, DT_RUNPATH, /etc/ld.so.cache, the standard folders.
+ */
+#include "loader.h"
+
+#include "alloc.h"
+#include "env.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <tfrun/fail.h>
+#include <unistd.h>
+
+#define LIBS_MAX         256 /* libraries in one walk */
+#define LIBS_MAX_DYNAMIC 512 /* entries of one dynamic section */
+#define LIBS_CACHE_FILE  "/etc/ld.so.cache"
+
+typedef struct libs_item {
+    const char *name;   /* as DT_NEEDED says; of item 0 the plugin's path */
+    const char *path;   /* NULL = missing */
+    const char *origin; /* folder of path */
+    const char *rpath, *runpath;
+    uint32_t parent;
+} libs_item;
+
+typedef struct libs_walk {
+    tfr__keep keep;
+    libs_item items[LIBS_MAX];
+    uint32_t n, n_missing;
+    const char *loaded[64]; /* names of what this very process runs on: surely there */
+    uint32_t n_loaded;
+    char libc_folder[256]; /* where this system keeps its libraries: "/lib/x86_64-linux-gnu" */
+    const char *cache;     /* mapped, or NULL */
+    size_t cache_bytes;
+    uint64_t hash;
+    bool no_memory;
+} libs_walk;
+
+/* ---- /etc/ld.so.cache, in the form that glibc has written since 2.2 ---- */
+
+typedef struct cache_head {
+    char magic[20];
+    uint32_t n_libs, strings_bytes;
+    uint32_t unused[5];
+} cache_head;
+
+typedef struct cache_entry {
+    int32_t flags;
+    uint32_t key, value, os_version;
+    uint64_t hwcap;
+} cache_entry;
+
+static void cache_open(libs_walk *walk)
+{
+    struct stat st;
+    int fd = open(LIBS_CACHE_FILE, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    if (fstat(fd, &st) == 0 && st.st_size > (off_t)sizeof(cache_head)) {
+        void *map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (map != MAP_FAILED) {
+            walk->cache = map;
+            walk->cache_bytes = (size_t)st.st_size;
+        }
+    }
+    close(fd);
+}
+
+/* The text at an offset, or NULL if it does not end inside the file. */
+static const char *cache_text(const libs_walk *walk, uint32_t offset)
+{
+    if (offset >= walk->cache_bytes || !memchr(walk->cache + offset, 0, walk->cache_bytes - offset))
+        return NULL;
+    return walk->cache + offset;
+}
+
+/* ---- one file ---- */
+
+/* Opens a library of our kind; -1 if it is not there or not ours. */
+static int libs_open(const char *path, tfr__elf *elf, struct stat *st)
+{
+    char why[256];
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return -1;
+    if (fstat(fd, st) == 0 && S_ISREG(st->st_mode) &&
+        tfr__elf_open(elf, fd, (uint64_t)st->st_size, why, sizeof why) == TFR__ELF_OK)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+static bool libs_is_loaded(const libs_walk *walk, const char *name)
+{
+    uint32_t i;
+    for (i = 0; i < walk->n_loaded; i++)
+        if (strcmp(walk->loaded[i], name) == 0)
+            return true;
+    return false;
+}
+
+static void libs_add(libs_walk *walk, const char *name, uint32_t parent)
+{
+    libs_item *item;
+    uint32_t i;
+    if (libs_is_loaded(walk, name))
+        return;
+    for (i = 1; i < walk->n; i++)
+        if (strcmp(walk->items[i].name, name) == 0)
+            return;
+    if (walk->n == LIBS_MAX)
+        return;
+    item = &walk->items[walk->n];
+    *item = (libs_item){.name = tfr__keep_copy(&walk->keep, name), .parent = parent};
+    if (item->name)
+        walk->n++;
+    else
+        walk->no_memory = true;
+}
+
+/* Reads what item needs, from its open file. */
+static void libs_read(libs_walk *walk, uint32_t index, const tfr__elf *elf)
+{
+    ElfW(Dyn) dynamic[LIBS_MAX_DYNAMIC];
+    libs_item *item = &walk->items[index];
+    uint32_t n = tfr__elf_dynamic(elf, dynamic, LIBS_MAX_DYNAMIC), i;
+    uint64_t table = 0;
+    char text[PATH_MAX];
+    for (i = 0; i < n; i++)
+        if (dynamic[i].d_tag == DT_STRTAB)
+            table = dynamic[i].d_un.d_ptr;
+    for (i = 0; i < n; i++) {
+        ElfW(Sxword) tag = dynamic[i].d_tag;
+        if ((tag != DT_NEEDED && tag != DT_RPATH && tag != DT_RUNPATH) ||
+            !tfr__elf_string(elf, table, dynamic[i].d_un.d_val, text, sizeof text))
+            continue;
+        if (tag == DT_NEEDED) {
+            libs_add(walk, text, index);
+            item = &walk->items[index];
+        } else {
+            const char *copy = tfr__keep_copy(&walk->keep, text);
+            walk->no_memory = walk->no_memory || !copy;
+            if (tag == DT_RPATH)
+                item->rpath = copy;
+            else
+                item->runpath = copy;
+        }
+    }
+    if (item->runpath)
+        item->rpath = NULL; /* as the dynamic linker has it */
+}
+
+static bool libs_try(libs_walk *walk, uint32_t index, const char *path)
+{
+    libs_item *item = &walk->items[index];
+    const char *slash = strrchr(path, '/');
+    struct stat st;
+    tfr__elf elf;
+    uint64_t id[4];
+    int fd = libs_open(path, &elf, &st);
+    if (fd < 0)
+        return false;
+    item->path = tfr__keep_copy(&walk->keep, path);
+    item->origin = tfr__keep_span(&walk->keep, path, slash ? (size_t)(slash - path) : 0);
+    if (!item->path || !item->origin)
+        walk->no_memory = true;
+    id[0] = (uint64_t)st.st_ino;
+    id[1] = (uint64_t)st.st_size;
+    id[2] = (uint64_t)st.st_mtim.tv_sec;
+    id[3] = (uint64_t)st.st_mtim.tv_nsec;
+    walk->hash = tfr__hash(tfr__hash(walk->hash, path, strlen(path)), id, sizeof id);
+    libs_read(walk, index, &elf);
+    close(fd);
+    return true;
+}
+
+/* ---- the search ---- */
+
+/* One folder of a list, with $ORIGIN replaced. False if it has another variable or is too long. */
+static bool libs_expand(char *out, size_t n, const char *folder, size_t bytes, const char *origin)
+{
+    size_t used = 0, i = 0;
+    while (i < bytes) {
+        size_t word = strncmp(folder + i, "$ORIGIN", 7) == 0     ? 7
+                      : strncmp(folder + i, "${ORIGIN}", 9) == 0 ? 9
+                                                                 : 0;
+        const char *from = word ? origin : folder + i;
+        size_t add = word ? strlen(origin) : 1;
+        if ((!word && folder[i] == '$') || add >= n - used)
+            return false;
+        memcpy(out + used, from, add);
+        used += add;
+        i += word ? word : 1;
+    }
+    out[used] = 0;
+    return used > 0;
+}
+
+static bool libs_in_list(libs_walk *walk, uint32_t index, const char *list, const char *separators,
+                         const char *origin)
+{
+    char folder[PATH_MAX], path[PATH_MAX];
+    while (list && *list) {
+        size_t n = strcspn(list, separators);
+        if (n && libs_expand(folder, sizeof folder, list, n, origin) &&
+            (size_t)snprintf(path, sizeof path, "%s/%s", folder, walk->items[index].name) <
+                sizeof path &&
+            libs_try(walk, index, path))
+            return true;
+        list += n;
+        list += *list != 0;
+    }
+    return false;
+}
+
+static bool libs_in_cache(libs_walk *walk, uint32_t index)
+{
+    static const char magic[] = "glibc-ld.so.cache1.1";
+    const cache_head *head = (const void *)walk->cache;
+    const cache_entry *entries;
+    uint32_t i;
+    if (!walk->cache || memcmp(head->magic, magic, sizeof head->magic) != 0 ||
+        head->n_libs > (walk->cache_bytes - sizeof *head) / sizeof *entries)
+        return false;
+    entries = (const void *)(walk->cache + sizeof *head);
+    for (i = 0; i < head->n_libs; i++) {
+        const char *key = cache_text(walk, entries[i].key), *value;
+        if (key && strcmp(key, walk->items[index].name) == 0 &&
+            (value = cache_text(walk, entries[i].value)) && libs_try(walk, index, value))
+            return true;
+    }
+    return false;
+}
+
+static void libs_find(libs_walk *walk, uint32_t index)
+{
+    static const char standard[] = "/lib:/usr/lib:/lib64:/usr/lib64:/usr/local/lib";
+    const char *name = walk->items[index].name;
+    const libs_item *parent = &walk->items[walk->items[index].parent];
+    uint32_t up = walk->items[index].parent;
+    if (strchr(name, '/')) {
+        char path[PATH_MAX];
+        if (libs_expand(path, sizeof path, name, strlen(name), parent->origin))
+            libs_try(walk, index, path);
+        return;
+    }
+    for (; !parent->runpath; up = walk->items[up].parent) {
+        const libs_item *above = &walk->items[up];
+        if (above->rpath && libs_in_list(walk, index, above->rpath, ":", above->origin))
+            return;
+        if (up == 0)
+            break;
+    }
+    if (libs_in_list(walk, index, tfr__env_get("LD_LIBRARY_PATH"), ":;", "") ||
+        libs_in_list(walk, index, parent->runpath, ":", parent->origin) ||
+        libs_in_cache(walk, index))
+        return;
+    if (!libs_in_list(walk, index, walk->libc_folder, ":", ""))
+        libs_in_list(walk, index, standard, ":", "");
+}
+
+static int libs_note_loaded(struct dl_phdr_info *info, size_t size, void *user)
+{
+    libs_walk *walk = user;
+    const char *slash = strrchr(info->dlpi_name, '/');
+    const char *name = slash ? slash + 1 : info->dlpi_name;
+    (void)size;
+    /* Only the C library's own: the child runs on them, too, not on all that this process has. */
+    if ((strncmp(name, "libc.so", 7) == 0 || strncmp(name, "libm.so", 7) == 0 ||
+         strncmp(name, "libdl.so", 8) == 0 || strncmp(name, "libpthread.so", 13) == 0 ||
+         strncmp(name, "ld-", 3) == 0) &&
+        walk->n_loaded < sizeof walk->loaded / sizeof walk->loaded[0]) {
+        walk->loaded[walk->n_loaded++] = name;
+        if (slash && strncmp(name, "libc.so", 7) == 0)
+            snprintf(walk->libc_folder, sizeof walk->libc_folder, "%.*s",
+                     (int)(slash - info->dlpi_name), info->dlpi_name);
+    }
+    return 0;
+}
+
+static const char *libs_base(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* "libx.so.1 (needed by libacme.so), liby.so (needed by tfrun-acme.so)" */
+static void libs_report(tfr__plugin *plugin, const libs_walk *walk)
+{
+    char text[2048];
+    size_t used = 0;
+    uint32_t i;
+    for (i = 1; i < walk->n && used < sizeof text; i++)
+        if (!walk->items[i].path)
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s%s (needed by %s)",
+                                     used ? ", " : "", walk->items[i].name,
+                                     libs_base(walk->items[walk->items[i].parent].name));
+    tfr__plugin_set(plugin, TFR_PLUGIN_MISSING_LIBRARY, "%u %s: %s", walk->n_missing,
+                    walk->n_missing == 1 ? "library is missing" : "libraries are missing", text);
+}
+
+tfr_status tfr__plugin_find_libs(tfr__plugin *plugin, tfr_err *err)
+{
+    libs_walk *walk = tfr__calloc(1, sizeof *walk);
+    bool no_memory = true;
+    uint32_t i;
+    if (walk) {
+        walk->hash = TFR__HASH_SEED;
+        dl_iterate_phdr(libs_note_loaded, walk);
+        cache_open(walk);
+        walk->items[0].name = plugin->path;
+        walk->n = 1;
+        libs_try(walk, 0, plugin->path);
+        for (i = 1; i < walk->n; i++) { /* grows while it is walked: breadth first */
+            libs_find(walk, i);
+            walk->n_missing += !walk->items[i].path;
+        }
+        plugin->libs_hash = walk->hash;
+        no_memory = walk->no_memory;
+        if (walk->n_missing && !no_memory)
+            libs_report(plugin, walk);
+        if (walk->cache)
+            munmap((void *)(uintptr_t)walk->cache, walk->cache_bytes);
+        tfr__keep_free(&walk->keep);
+        tfr__free(walk);
+    }
+    return no_memory ? tfr_fail(err, TFR_ENOMEM, "no memory to look for the libraries of %s",
+                                plugin->path)
+                     : TFR_OK;
+}
+
+uint64_t tfr__libs_world(void)
+{
+    struct stat st;
+    uint64_t id[3] = {0};
+    if (stat(LIBS_CACHE_FILE, &st) == 0) {
+        id[0] = (uint64_t)st.st_size;
+        id[1] = (uint64_t)st.st_mtim.tv_sec;
+        id[2] = (uint64_t)st.st_mtim.tv_nsec;
+    }
+    return tfr__hash(TFR__HASH_SEED, id, sizeof id);
+}

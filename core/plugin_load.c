@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * plugin_load.c: loads a plugin into this process when one of its devices is first used, and opens
+ * the device. Libraries belong to the process, not to a runtime: two runtimes share one, and it
+ * stays mapped and started for ever. Its shutdown runs when the process exits, if no runtime
+ * lives then: an earlier one would leave the next runtime with a plugin that may not be called.
+ */
+#include "loader.h"
+
+#include "alloc.h"
+#include "port/dl.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <tfrun/fail.h>
+
+typedef struct tfr__library {
+    struct tfr__library *next;
+    char *path;
+    tfr__file_id file;
+    char name[32];
+    tfr__tables tables;
+    uint32_t n_runtimes;
+    bool is_shut_down;
+} tfr__library;
+
+static struct {
+    pthread_mutex_t lock;
+    tfr__library *first;
+} libraries = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Newest first, as destructors run. exit() has not yet run the destructors of those loaded before
+ * this was registered, which is why it is registered anew with each library. */
+static void library_shutdown_newest(void)
+{
+    tfr__library *library;
+    if (pthread_mutex_trylock(&libraries.lock) != 0)
+        return;
+    for (library = libraries.first; library && library->is_shut_down; library = library->next)
+        ;
+    if (library) {
+        library->is_shut_down = true;
+        if (!library->n_runtimes && library->tables.plugin.shutdown)
+            library->tables.plugin.shutdown();
+    }
+    pthread_mutex_unlock(&libraries.lock);
+}
+
+/* Loads and starts; the caller has the lock. */
+static tfr_status library_load(tfr__plugin *plugin, tfr__library *library, tfr_err *err)
+{
+    char why[900] = "";
+    const tfr_plugin *given = NULL;
+    tfr_plugin_entry_fn entry;
+    tfr_err own = TFR_ERR_INIT;
+    tfr_status status;
+    void *handle = tfr__dl_open(plugin->path, why, sizeof why);
+    if (!handle)
+        return tfr_fail(err, TFR_EPLUGIN, "the dynamic linker says: %s", why);
+    entry = tfr__dl_entry(handle);
+    if (!entry)
+        return tfr_fail(err, TFR_EPLUGIN, "does not export tfrun_plugin_v%d", TFR_ABI_MAJOR);
+    status = (tfr_status)entry(tfr__host(), &given, &own);
+    if (status)
+        return tfr_fail(err, TFR_EPLUGIN, "its entry returned %s: %s", tfr_status_name(status),
+                        own.text);
+    return tfr__tables_import(given, plugin->note.name, plugin->note.kind, &library->tables, err);
+}
+
+/* The file under the path is no longer the one that was looked at: say so, load nothing. */
+static tfr_status library_check_file(const tfr__plugin *plugin, tfr_err *err)
+{
+    const tfr__file_id *was = &plugin->file;
+    char why[1024];
+    struct stat st;
+    if (stat(plugin->path, &st) != 0 || (uint64_t)st.st_ino != was->inode ||
+        (uint64_t)st.st_dev != was->device || (uint64_t)st.st_size != was->bytes ||
+        (int64_t)st.st_mtim.tv_sec != was->mtime_s || (int64_t)st.st_mtim.tv_nsec != was->mtime_ns)
+        return tfr_fail(err, TFR_EPLUGIN,
+                        "the file has changed since it was looked at; start again");
+    if (!tfr__path_is_safe(plugin->path, why, sizeof why))
+        return tfr_fail(err, TFR_EPLUGIN, "%s", why);
+    return TFR_OK;
+}
+
+static tfr__library *library_find(const char *path)
+{
+    tfr__library *library = libraries.first;
+    while (library && strcmp(library->path, path) != 0)
+        library = library->next;
+    return library;
+}
+
+/* Gives the plugin's runtime a hold on the library, loading it if it is the first. */
+static tfr_status library_get(tfr__plugin *plugin, tfr_err *err)
+{
+    tfr__library *library;
+    tfr_status status = TFR_OK;
+    pthread_mutex_lock(&libraries.lock);
+    library = library_find(plugin->path);
+    if (library && library->is_shut_down)
+        status = tfr_fail(err, TFR_EPLUGIN, "the process is exiting, and the plugin has ended");
+    if (!library && !status) {
+        status = library_check_file(plugin, err);
+        library = status ? NULL : tfr__calloc(1, sizeof *library);
+        if (library && !(library->path = tfr__strdup(plugin->path))) {
+            tfr__free(library);
+            library = NULL;
+        }
+        if (!library && !status)
+            status = tfr_fail(err, TFR_ENOMEM, "no memory to load %s", plugin->path);
+        if (!status)
+            status = library_load(plugin, library, err);
+        if (status && library) {
+            tfr__free(library->path);
+            tfr__free(library);
+        } else if (!status) {
+            library->next = libraries.first;
+            libraries.first = library;
+            atexit(library_shutdown_newest);
+        }
+    }
+    if (!status) {
+        library->n_runtimes++;
+        plugin->library = library;
+    }
+    pthread_mutex_unlock(&libraries.lock);
+    return status;
+}
+
+void tfr__plugin_unload(tfr__plugin *plugin)
+{
+    pthread_mutex_lock(&libraries.lock);
+    if (plugin->library)
+        plugin->library->n_runtimes--;
+    plugin->library = NULL;
+    pthread_mutex_unlock(&libraries.lock);
+}
+
+/* ---- devices ---- */
+
+/* Space 0 and the rules that the core relies on. */
+static tfr_status backend_check_spaces(tfr__backend *backend, tfr_err *err)
+{
+    tfr_space_info spaces[16];
+    uint32_t n = 16, i;
+    tfr_status status;
+    memset(spaces, 0, sizeof spaces);
+    for (i = 0; i < 16; i++)
+        spaces[i].size = sizeof spaces[i];
+    status = (tfr_status)backend->memory.spaces(backend->device, spaces, sizeof spaces[0], &n, err);
+    if (status)
+        return status;
+    if (n < 1)
+        return tfr_fail(err, TFR_EPLUGIN, "%s has no memory space", backend->name);
+    if (!(spaces[0].flags & TFR_SPACE_DEVICE_ACCESS))
+        return tfr_fail(err, TFR_EPLUGIN, "space 0 of %s is without TFR_SPACE_DEVICE_ACCESS",
+                        backend->name);
+    if (!spaces[0].alignment)
+        spaces[0].alignment = 1;
+    if (spaces[0].alignment & (spaces[0].alignment - 1))
+        return tfr_fail(err, TFR_EPLUGIN, "space 0 of %s has alignment %llu, no power of two",
+                        backend->name, (unsigned long long)spaces[0].alignment);
+    for (i = 0; i < n && i < 16; i++)
+        if (!(spaces[i].flags & TFR_SPACE_HOST_ACCESS) && !backend->memory.copy)
+            return tfr_fail(err, TFR_EPLUGIN,
+                            "the slot copy of %s is NULL, and the host cannot access space %u",
+                            backend->name, i);
+    backend->space = spaces[0];
+    backend->space.name[sizeof backend->space.name - 1] = 0;
+    return TFR_OK;
+}
+
+static tfr_status backend_open_device(tfr__backend *backend, uint32_t n_threads, tfr_err *err)
+{
+    const tfr__config *config = &backend->plugin->loader->config;
+    const tfr__setting *limit = tfr__config_find(config, backend->plugin_name, "memory_limit");
+    const tfr__tables *tables = &backend->plugin->library->tables;
+    char threads[16];
+    tfr_option options[2];
+    uint32_t n = 0;
+    tfr_plugin_device *device = NULL;
+    tfr_status status;
+    snprintf(threads, sizeof threads, "%u", (unsigned)n_threads);
+    if (n_threads)
+        options[n++] = (tfr_option){"threads", threads};
+    if (limit)
+        options[n++] = (tfr_option){"memory_limit", limit->value};
+    status = (tfr_status)tables->plugin.open(&backend->info, options, n, &device, err);
+    if (status)
+        return status;
+    if (!device)
+        return tfr_fail(err, TFR_EPLUGIN, "the slot open of %s returned TFR_OK and no device",
+                        backend->name);
+    backend->memory = tables->memory;
+    backend->kernel = tables->kernel;
+    backend->queue = tables->queue;
+    backend->has_queue = tables->has_queue;
+    backend->device = device;
+    status = backend_check_spaces(backend, err);
+    if (status) {
+        tables->plugin.close(device);
+        backend->device = NULL;
+    }
+    return status;
+}
+
+/* Nothing of the plugin is asked any more by this runtime, for the reason in text. */
+static void backend_quarantine_plugin(tfr_runtime *runtime, tfr__plugin *plugin, const char *text)
+{
+    uint32_t d, b;
+    tfr__plugin_set(plugin, TFR_PLUGIN_QUARANTINED, "%s", text);
+    for (d = 0; d < runtime->n_devices; d++)
+        for (b = 0; b < runtime->devices[d].n_backends; b++)
+            if (runtime->devices[d].backends[b].plugin == plugin)
+                atomic_store(&runtime->devices[d].backends[b].quarantined, true);
+    tfr__log(runtime, TFR_LOG_WARNING, "loader", "plugin %s is not used any more: %s", plugin->name,
+             text);
+}
+
+static uint32_t backend_threads(const tfr_runtime *runtime, const tfr__backend *backend)
+{
+    uint32_t d, b;
+    for (d = 0; d < runtime->n_devices; d++)
+        for (b = 0; b < runtime->devices[d].n_backends; b++)
+            if (&runtime->devices[d].backends[b] == backend)
+                return runtime->devices[d].is_host ? runtime->devices[d].n_threads : 0;
+    return 0;
+}
+
+static tfr_status backend_refused(const tfr__backend *backend, tfr_err *err)
+{
+    tfr__plugin *plugin = backend->plugin;
+    const char *reason;
+    pthread_mutex_lock(&plugin->loader->lock);
+    reason = plugin->reason;
+    pthread_mutex_unlock(&plugin->loader->lock);
+    return tfr_fail(err, TFR_EPLUGIN, "backend %s is quarantined: %s", backend->name,
+                    *reason ? reason : "it broke the contract before");
+}
+
+/* The caller has backend->lock. */
+static tfr_status backend_open_once(tfr_runtime *runtime, tfr__backend *backend, tfr_err *err)
+{
+    tfr__plugin *plugin = backend->plugin;
+    tfr_err why = TFR_ERR_INIT;
+    bool first;
+    tfr_status status = TFR_OK;
+    pthread_mutex_lock(&libraries.lock);
+    first = !plugin->library;
+    pthread_mutex_unlock(&libraries.lock);
+    if (first) {
+        status = library_get(plugin, &why);
+        if (status == TFR_EPLUGIN)
+            backend_quarantine_plugin(runtime, plugin, why.text);
+        if (status)
+            return tfr_fail(err, status, "plugin %s: %s", plugin->name, why.text);
+        tfr__plugin_set(plugin, TFR_PLUGIN_LOADED, "%s", "");
+        tfr__log(runtime, TFR_LOG_INFO, "loader", "loaded plugin %s %s from %s", plugin->name,
+                 plugin->reply.version, plugin->path);
+    }
+    status = backend_open_device(backend, backend_threads(runtime, backend), &why);
+    if (status == TFR_EPLUGIN)
+        backend_quarantine_plugin(runtime, plugin, why.text);
+    if (status)
+        return tfr_fail(err, status, "device %s cannot be opened: %s", backend->name, why.text);
+    tfr__log(runtime, TFR_LOG_INFO, "loader", "opened device %s (%s)", backend->name,
+             backend->info.identity);
+    return TFR_OK;
+}
+
+tfr_status tfr__backend_open(tfr_runtime *runtime, tfr__backend *backend, tfr_err *err)
+{
+    tfr_status status = TFR_OK;
+    if (atomic_load_explicit(&backend->is_open, memory_order_acquire))
+        return TFR_OK;
+    pthread_mutex_lock(&backend->lock);
+    if (!atomic_load_explicit(&backend->is_open, memory_order_relaxed)) {
+        if (atomic_load(&backend->quarantined))
+            status = backend_refused(backend, err);
+        else
+            status = backend_open_once(runtime, backend, err);
+        if (!status)
+            atomic_store_explicit(&backend->is_open, true, memory_order_release);
+    }
+    pthread_mutex_unlock(&backend->lock);
+    return status;
+}
+
+void tfr__backend_close(tfr__backend *backend)
+{
+    if (backend->device)
+        backend->plugin->library->tables.plugin.close(backend->device);
+    backend->device = NULL;
+    atomic_store(&backend->is_open, false);
+}

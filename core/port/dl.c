@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* dl.c: dlopen and dlsym, here only. */
+#include "dl.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+void *tfr__dl_open(const char *path, char *why, size_t n)
+{
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!library && n) {
+        const char *text = dlerror();
+        snprintf(why, n, "%s", text ? text : "the dynamic linker does not say why");
+    }
+    return library;
+}
+
+tfr_plugin_entry_fn tfr__dl_entry(void *library)
+{
+    void *address = dlsym(library, "tfrun_plugin_v1");
+    tfr_plugin_entry_fn entry = NULL;
+    /* ISO C has no cast from an object's address to a function's. */
+    if (address)
+        memcpy(&entry, &address, sizeof entry);
+    return entry;
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * probe_main.c: the program tfrun-probe, which loads one plugin, asks it what there is, answers on
+ * file descriptor 3 and ends. It is started by the loader only (plugin_probe.c). A plugin may do
+ * its worst here: this process has nothing to lose.
+ *
+ *     tfrun-probe FILE NAME KIND [NAME.KEY=VALUE...]
+ */
+#include "loader.h"
+
+#include "alloc.h"
+#include "port/dl.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <tfrun/fail.h>
+#include <unistd.h>
+
+#if defined(__SANITIZE_ADDRESS__) || TFR__HAS_FEATURE(address_sanitizer)
+/* A plugin's crash shall end this process by its signal, and what a plugin keeps is no leak. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+    return "handle_segv=0:handle_sigill=0:handle_sigbus=0:handle_sigfpe=0:handle_abort=0:"
+           "detect_leaks=0";
+}
+#endif
+
+typedef struct answer {
+    tfr__keep keep;
+    tfr__reply reply;
+    tfr__tables tables;
+    char text[1024];
+} answer;
+
+static void answer_fail(answer *a, tfr__outcome outcome, int32_t code, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+static void answer_fail(answer *a, tfr__outcome outcome, int32_t code, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(a->text, sizeof a->text, format, args);
+    va_end(args);
+    a->reply.text = a->text;
+    a->reply.outcome = (int32_t)outcome;
+    a->reply.code = code;
+    a->reply.n_devices = 0;
+}
+
+/* Fills the claims of one device that is open. False: the answer is a failure now. */
+static bool answer_claims(answer *a, tfr_plugin_device *device, tfr__reply_device *out)
+{
+    uint32_t room = 256, n = room, i;
+    tfr_op_claim *claims = NULL;
+    tfr_err err = TFR_ERR_INIT;
+    int32_t status = TFR_OK;
+    for (;;) {
+        claims = tfr__keep_alloc(&a->keep, room, sizeof *claims);
+        out->claims = tfr__keep_alloc(&a->keep, room, sizeof *out->claims);
+        if (!claims || !out->claims)
+            return false;
+        for (i = 0; i < room; i++)
+            claims[i].size = sizeof *claims;
+        n = room;
+        status = a->tables.kernel.ops(device, claims, sizeof *claims, &n, &err);
+        if (status || n <= room)
+            break;
+        if (n > TFR__REPLY_MAX_CLAIMS) {
+            answer_fail(a, TFR__OUTCOME_BREACH, TFR_EPLUGIN,
+                        "claims %u ops, at most %u are believed", n, TFR__REPLY_MAX_CLAIMS);
+            return false;
+        }
+        room = n;
+    }
+    if (status) {
+        answer_fail(a, TFR__OUTCOME_BREACH, status, "its slot ops returned %s: %s",
+                    tfr_status_name(status), err.text);
+        return false;
+    }
+    for (i = 0; i < n; i++) {
+        tfr__reply_claim *c = &out->claims[out->n_claims];
+        if (!claims[i].name)
+            continue;
+        c->domain = claims[i].domain ? claims[i].domain : "";
+        c->name = claims[i].name;
+        c->since_version = claims[i].since_version;
+        c->digest = claims[i].digest;
+        out->n_claims++;
+    }
+    return true;
+}
+
+/* Opens a device to see whether it can be, and asks for its ops. It is never closed. */
+static bool answer_device(answer *a, tfr__reply_device *out)
+{
+    tfr_plugin_device *device = NULL;
+    tfr_err err = TFR_ERR_INIT;
+    int32_t status;
+    if (out->info.unusable || !a->tables.kernel.ops)
+        return true;
+    status = a->tables.plugin.open(&out->info, NULL, 0, &device, &err);
+    if (status) {
+        out->info.unusable = status == TFR_ENOMEM         ? TFR_REASON_MEMORY
+                             : status == TFR_EUNSUPPORTED ? TFR_REASON_DEVICE_FEATURE
+                                                          : TFR_REASON_QUARANTINED;
+        snprintf(out->info.why, sizeof out->info.why, "opening it returned %s: %.200s",
+                 tfr_status_name(status), err.text);
+        return true;
+    }
+    if (!device) {
+        answer_fail(a, TFR__OUTCOME_BREACH, TFR_EPLUGIN,
+                    "its slot open returned TFR_OK and no device");
+        return false;
+    }
+    return answer_claims(a, device, out);
+}
+
+static bool answer_devices(answer *a)
+{
+    uint32_t room = 16, n, i;
+    tfr_device_info *infos;
+    tfr_err err = TFR_ERR_INIT;
+    int32_t status;
+    for (;;) {
+        infos = tfr__keep_alloc(&a->keep, room, sizeof *infos);
+        if (!infos)
+            return false;
+        for (i = 0; i < room; i++) {
+            infos[i].size = sizeof *infos;
+            infos[i].numa_node = -1;
+        }
+        n = room;
+        status = a->tables.plugin.enumerate(infos, sizeof *infos, &n, &err);
+        if (status || n <= room)
+            break;
+        if (n > TFR__REPLY_MAX_DEVICES) {
+            answer_fail(a, TFR__OUTCOME_BREACH, TFR_EPLUGIN,
+                        "says that there are %u devices, at most %u are believed", n,
+                        TFR__REPLY_MAX_DEVICES);
+            return false;
+        }
+        room = n;
+    }
+    if (status) {
+        answer_fail(a, TFR__OUTCOME_REFUSED, status, "looking for devices returned %s: %s",
+                    tfr_status_name(status), err.text);
+        return false;
+    }
+    if (!n && err.text[0]) {
+        snprintf(a->text, sizeof a->text, "%s", err.text);
+        a->reply.text = a->text;
+    }
+    a->reply.devices = tfr__keep_alloc(&a->keep, n ? n : 1, sizeof *a->reply.devices);
+    if (!a->reply.devices)
+        return false;
+    a->reply.n_devices = n;
+    for (i = 0; i < n; i++) {
+        a->reply.devices[i].info = infos[i];
+        if (!answer_device(a, &a->reply.devices[i]))
+            return false;
+    }
+    return true;
+}
+
+static void answer_ask(answer *a, const char *path, const char *name, uint32_t kind)
+{
+    char why[900] = "";
+    const tfr_plugin *given = NULL;
+    tfr_err err = TFR_ERR_INIT;
+    tfr_plugin_entry_fn entry;
+    int32_t status;
+    void *library = tfr__dl_open(path, why, sizeof why);
+    if (!library) {
+        answer_fail(a, TFR__OUTCOME_LINK, TFR_EPLUGIN, "%s", why);
+        return;
+    }
+    entry = tfr__dl_entry(library);
+    if (!entry) {
+        answer_fail(a, TFR__OUTCOME_ENTRY, TFR_EPLUGIN,
+                    "does not export tfrun_plugin_v%d, the entry of plugin ABI %d", TFR_ABI_MAJOR,
+                    TFR_ABI_MAJOR);
+        return;
+    }
+    status = entry(tfr__host(), &given, &err);
+    if (status) {
+        answer_fail(a, TFR__OUTCOME_REFUSED, status, "its entry returned %s: %s",
+                    tfr_status_name(status), err.text);
+        return;
+    }
+    if (tfr__tables_import(given, name, kind, &a->tables, &err)) {
+        answer_fail(a, TFR__OUTCOME_BREACH, TFR_EPLUGIN, "%s", err.text);
+        return;
+    }
+    a->reply.abi_minor = a->tables.plugin.abi_minor;
+    a->reply.name = a->tables.plugin.name;
+    a->reply.version = a->tables.plugin.version;
+    a->reply.vendor = a->tables.plugin.vendor;
+    a->reply.build_info = a->tables.plugin.build_info;
+    answer_devices(a);
+}
+
+static bool probe_write(const char *bytes, size_t n)
+{
+    while (n) {
+        ssize_t done = write(TFR__PROBE_FD, bytes, n);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0)
+            return false;
+        bytes += done;
+        n -= (size_t)done;
+    }
+    return true;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct rlimit no_core = {0, 0};
+    tfr__loader loader = {0};
+    answer a = {0};
+    struct stat st;
+    size_t bytes;
+    void *reply;
+    int i;
+    if (argc < 4 || fstat(TFR__PROBE_FD, &st) != 0) {
+        fprintf(stderr, "tfrun-probe: started by tfrun to meet a plugin; of no other use\n");
+        return 2;
+    }
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    setrlimit(RLIMIT_CORE, &no_core);
+    for (i = 4; i < argc; i++) {
+        char *equal = strchr(argv[i], '=');
+        if (!equal)
+            continue;
+        *equal = 0;
+        if (tfr__config_add(&loader.config, argv[i], equal + 1, "tfrun"))
+            return 1;
+    }
+    tfr__host_attach(&loader);
+    a.reply.text = a.reply.name = a.reply.version = a.reply.vendor = a.reply.build_info = "";
+    answer_ask(&a, argv[1], argv[2], (uint32_t)strtoul(argv[3], NULL, 10));
+    reply = tfr__reply_write(&a.reply, &bytes);
+    fflush(NULL); /* what the plugin printed is counted */
+    if (!reply || !probe_write(reply, bytes))
+        _exit(1);
+    _exit(0); /* not exit: a plugin's destructors have no say any more */
+}
