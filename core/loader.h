@@ -216,7 +216,7 @@ uint32_t tfr__claims_match(const tfr__reply_device *device, uint8_t *claims, int
 /* device_name.c: numbers of the device and of the backend, or -1; false = no such name. */
 bool tfr__device_parse(const tfr_runtime *runtime, const char *name, uint32_t *device,
                        int32_t *backend);
-/* "CPU:0 GPU:0 onednn:0 naive:0", cut to n bytes. */
+/* "CPU:0 GPU:0 acme:0 naive:0", cut to n bytes. */
 const char *tfr__device_names(const tfr_runtime *runtime, char *text, size_t n);
 
 #endif

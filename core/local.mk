@@ -17,12 +17,18 @@ libtfrun_core_la_SOURCES = \
 	core/compare.c \
 	core/control.c \
 	core/convert.c \
+	core/device.c \
+	core/device_name.c \
 	core/dtype.c \
 	core/engine.c \
+	core/env.c \
+	core/env.def \
+	core/env.h \
 	core/eval.c \
 	core/exec.c \
 	core/graph.c \
 	core/graph.h \
+	core/host.c \
 	core/immediate.c \
 	core/infer.c \
 	core/infer.h \
@@ -41,6 +47,10 @@ libtfrun_core_la_SOURCES = \
 	core/infer_window.c \
 	core/infer_window.h \
 	core/join.c \
+	core/keep.c \
+	core/keep.h \
+	core/loader.h \
+	core/log.c \
 	core/names.c \
 	core/names.h \
 	core/op.c \
@@ -53,13 +63,31 @@ libtfrun_core_la_SOURCES = \
 	core/plan_infer.c \
 	core/plan_place.c \
 	core/plan_steps.c \
+	core/plugin_cache.c \
+	core/plugin_config.c \
+	core/plugin_elf.c \
+	core/plugin_elf.h \
+	core/plugin_import.c \
+	core/plugin_libs.c \
+	core/plugin_load.c \
+	core/plugin_note.c \
+	core/plugin_path.c \
+	core/plugin_probe.c \
+	core/plugin_reply.c \
+	core/plugin_scan.c \
+	core/plugin_state.c \
 	core/port/clock.h \
+	core/port/cpu.c \
+	core/port/cpu.h \
 	core/port/cpus.c \
 	core/port/cpus.h \
+	core/port/dl.c \
+	core/port/dl.h \
 	core/port/park.c \
 	core/port/park.h \
 	core/port/pool.c \
 	core/port/pool.h \
+	core/runtime.c \
 	core/runtime.h \
 	core/sequence.c \
 	core/sequence_ops.c \
@@ -98,5 +126,5 @@ EXTRA_DIST += core/libtfrun.map
 # starts fast and always has the same version as the library that starts it.
 tfrunexec_PROGRAMS += tfrun-probe
 tfrun_probe_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_CORE_INCLUDES)
-tfrun_probe_SOURCES = core/placeholder_probe.c
+tfrun_probe_SOURCES = core/probe_main.c
 tfrun_probe_LDADD = libtfrun-core.la

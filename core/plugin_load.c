@@ -31,8 +31,10 @@ static struct {
     tfr__library *first;
 } libraries = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Newest first, as destructors run. exit() has not yet run the destructors of those loaded before
- * this was registered, which is why it is registered anew with each library. */
+/*
+ * Newest first, as destructors run. It is registered anew with each library: at the end of the
+ * process it then comes before the destructors of the library that it was registered after.
+ */
 static void library_shutdown_newest(void)
 {
     tfr__library *library;

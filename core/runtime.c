@@ -199,8 +199,7 @@ static tfr_status runtime_options(const tfr_runtime_options *given, tfr_runtime_
 
 static void runtime_destroy(tfr_runtime *runtime)
 {
-    if (runtime->calls_destroy)
-        runtime->calls_destroy(runtime);
+    tfr__call_cache_destroy(runtime->calls);
     tfr__devices_destroy(runtime);
     tfr__loader_destroy(runtime->loader);
     pthread_mutex_destroy(&runtime->log_lock);
