@@ -104,8 +104,7 @@ static tfr_status transposed_axis(tfr__infer *in, tfr_err *err, int64_t dim, int
     if (want < 0 && mode[0] == 'S')
         TFR__TRY(tfr__mul(in, err, "output dim", dim, w->stride[i], &want));
     if (want >= 0) {
-        int64_t surplus =
-            full + extra - want; /* full < 2^63 - 2^32: a product of bounded numbers */
+        int64_t surplus = full + extra - want; /* full < 2^63 - 2^32, extra < 2^31 */
         int64_t cut = surplus > 0 ? surplus : 0;
         w->begin[i] = strcmp(mode, "SAME_UPPER") == 0 ? cut / 2 : cut - cut / 2;
         w->end[i] = full - want - w->begin[i];
@@ -123,7 +122,7 @@ static tfr_status transposed_axis(tfr__infer *in, tfr_err *err, int64_t dim, int
     return TFR_OK;
 }
 
-/* A list of n numbers in [0, 2^40], or all fill. */
+/* A list of n numbers in [0, INT32_MAX], or all fill. */
 static tfr_status read_sizes(tfr__infer *in, tfr_err *err, const char *name, uint32_t n,
                              int64_t fill, int64_t *out)
 {
@@ -136,9 +135,9 @@ static tfr_status read_sizes(tfr__infer *in, tfr_err *err, const char *name, uin
     for (uint32_t i = 0; i < n; i++) {
         if (!given)
             out[i] = fill;
-        else if (out[i] < 0 || out[i] > INT64_C(1) << 40)
+        else if (out[i] < 0 || out[i] > INT32_MAX)
             return tfr__infer_fail(in, err, TFR_ESHAPE,
-                                   "attribute %s has %lld at %u, want 0...2^40", name,
+                                   "attribute %s has %lld at %u, want 0...2^31", name,
                                    (long long)out[i], i);
     }
     return TFR_OK;
