@@ -6,6 +6,29 @@ tfrun_onednn_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PLUGIN_INCLUDES) $(ONEDNN_CPPFLA
 tfrun_onednn_la_LDFLAGS = $(AM_LDFLAGS) $(TFR_MODULE_FLAGS)
 tfrun_onednn_la_LIBADD = $(ONEDNN_LIBS)
 tfrun_onednn_la_SOURCES = \
-	plugins/cpu-onednn/placeholder.c \
+	plugins/cpu-onednn/answer.c \
+	plugins/cpu-onednn/api.h \
+	plugins/cpu-onednn/api_v2.c \
+	plugins/cpu-onednn/api_v3.c \
+	plugins/cpu-onednn/binary.c \
+	plugins/cpu-onednn/concat.c \
+	plugins/cpu-onednn/convolution.c \
+	plugins/cpu-onednn/device.c \
+	plugins/cpu-onednn/eltwise.c \
+	plugins/cpu-onednn/error.c \
+	plugins/cpu-onednn/families.h \
+	plugins/cpu-onednn/kernel.c \
+	plugins/cpu-onednn/kernel.h \
+	plugins/cpu-onednn/lrn.c \
+	plugins/cpu-onednn/matmul.c \
+	plugins/cpu-onednn/normalization.c \
+	plugins/cpu-onednn/onednn.c \
+	plugins/cpu-onednn/onednn.h \
+	plugins/cpu-onednn/ops.c \
+	plugins/cpu-onednn/pooling.c \
+	plugins/cpu-onednn/reduction.c \
+	plugins/cpu-onednn/reorder.c \
+	plugins/cpu-onednn/resampling.c \
+	plugins/cpu-onednn/softmax.c \
 	$(NULL)
 endif

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * answer.c: the checks that supports is made of. All are pure and allocate nothing; no primitive
+ * is created to find out.
+ */
+#include "onednn.h"
+
+#include <limits.h>
+#include <string.h>
+
+dnnl_data_type_t tfr_dnn_type(int32_t dtype)
+{
+    switch (dtype) {
+    case TFR_DTYPE_F32:
+        return dnnl_f32;
+    case TFR_DTYPE_BF16:
+        return dnnl_bf16;
+    case TFR_DTYPE_I32:
+        return dnnl_s32;
+    case TFR_DTYPE_I8:
+        return dnnl_s8;
+    case TFR_DTYPE_U8:
+    case TFR_DTYPE_BOOL:
+        return dnnl_u8;
+    default:
+        return dnnl_data_type_undef;
+    }
+}
+
+static const char *dtype_name(int32_t dtype)
+{
+    switch (dtype) {
+#define NAME_CASE(name, number, bits, text)                                                        \
+    case number:                                                                                   \
+        return text;
+        TFR_DTYPE_LIST(NAME_CASE)
+#undef NAME_CASE
+    default:
+        return "an unknown type";
+    }
+}
+
+bool tfr_dnn_same_dims(const tfr_operand *a, const tfr_operand *b)
+{
+    return a->rank == b->rank &&
+           (a->rank == 0 || memcmp(a->dims, b->dims, (size_t)a->rank * sizeof *a->dims) == 0);
+}
+
+const int64_t *tfr_dnn_ints(const tfr_call *call, const char *name, uint64_t n)
+{
+    const tfr_attr *a = tfr_call_attr(call, name);
+    return a && a->type == TFR_ATTR_INTS && a->n == n ? a->ints : NULL;
+}
+
+int64_t tfr_dnn_product(const tfr_operand *o, int begin, int end)
+{
+    int64_t n = 1;
+    for (; begin < end; begin++)
+        n *= o->dims[begin];
+    return n;
+}
+
+float tfr_dnn_known(const tfr_operand *o, int64_t i)
+{
+    float value;
+    uint32_t bits;
+
+    if (o->dtype == TFR_DTYPE_F32)
+        return ((const float *)o->data)[i];
+    bits = (uint32_t)((const uint16_t *)o->data)[i] << 16;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* ---- checks of one thing ---- */
+
+static bool want_float(const tfr_plugin_device *device, const tfr_operand *o, tfr_answer *answer,
+                       bool bf16_ok, const char *which, uint32_t i)
+{
+    if (!o || o->dtype == TFR_DTYPE_F32)
+        return true;
+    if (o->dtype == TFR_DTYPE_BF16 && bf16_ok) {
+        if (device->bf16)
+            return true;
+        tfr_decline(answer, TFR_REASON_DEVICE_FEATURE,
+                    "%s %u is bfloat16, and this processor has no avx512_bf16", which, i);
+        return false;
+    }
+    tfr_decline(answer, TFR_REASON_DTYPE, "%s %u is %s, only float32%s is done here", which, i,
+                dtype_name(o->dtype), bf16_ok ? " or bfloat16" : "");
+    return false;
+}
+
+bool tfr_dnn_want_float(const tfr_plugin_device *device, const tfr_call *call, tfr_answer *answer,
+                        uint64_t other_inputs, bool bf16_ok)
+{
+    const tfr_operand *first = tfr_call_input(call, 0);
+    uint32_t i;
+
+    for (i = 0; i < call->n_inputs; i++) {
+        const tfr_operand *o = tfr_call_input(call, i);
+        if (i < 64 && (other_inputs >> i & 1))
+            continue;
+        if (!want_float(device, o, answer, bf16_ok, "input", i))
+            return false;
+        if (o && first && o->dtype != first->dtype) {
+            tfr_decline(answer, TFR_REASON_DTYPE, "input %u is %s and input 0 is %s", i,
+                        dtype_name(o->dtype), dtype_name(first->dtype));
+            return false;
+        }
+    }
+    return want_float(device, tfr_call_output(call, 0), answer, bf16_ok, "output", 0);
+}
+
+bool tfr_dnn_want_rank(const tfr_call *call, tfr_answer *answer, uint32_t i, int low, int high)
+{
+    const tfr_operand *o = tfr_call_input(call, i);
+
+    if (!o || (o->rank >= low && o->rank <= high))
+        return true;
+    tfr_decline(answer, TFR_REASON_RANK, "input %u has rank %d, only %d to %d are done here", i,
+                (int)o->rank, low, high);
+    return false;
+}
+
+bool tfr_dnn_want_one_output(const tfr_call *call, tfr_answer *answer)
+{
+    uint32_t i;
+
+    for (i = 1; i < call->n_outputs; i++) {
+        if (tfr_call_output(call, i)) {
+            tfr_decline(answer, TFR_REASON_ATTRIBUTE, "output %u is not done here, only output 0",
+                        i);
+            return false;
+        }
+    }
+    return true;
+}
+
+void tfr_dnn_in_place(tfr_answer *answer, int input)
+{
+    answer->in_place[0].input = (int16_t)input;
+    answer->in_place[0].output = 0;
+    answer->n_in_place = 1;
+}
+
+/* ---- supports ---- */
+
+static bool is_plain(const tfr_operand *o)
+{
+    int64_t n = 1;
+    int i;
+
+    if (!o->strides)
+        return true;
+    for (i = o->rank - 1; i >= 0; i--) {
+        if (o->dims[i] != 1 && o->strides[i] != n)
+            return false;
+        n *= o->dims[i];
+    }
+    return true;
+}
+
+/* The limits of the library as a whole. empty_ok: an operand that only describes the call. */
+static bool check_operand(const tfr_operand *o, bool empty_ok, const char *which, uint32_t i,
+                          tfr_answer *answer)
+{
+    int64_t n = tfr_operand_elements(o);
+
+    if (o->flags & TFR_OPERAND_DYNAMIC)
+        tfr_decline(answer, TFR_REASON_DYNAMIC_SHAPE, "the dims of %s %u are not known", which, i);
+    else if (o->rank > DNNL_MAX_NDIMS)
+        tfr_decline(answer, TFR_REASON_RANK, "%s %u has rank %d, the library's limit is %d", which,
+                    i, (int)o->rank, DNNL_MAX_NDIMS);
+    else if (n == 0 && !empty_ok)
+        tfr_decline(answer, TFR_REASON_SIZE_LIMIT, "%s %u has 0 elements", which, i);
+    else if (n > INT_MAX)
+        tfr_decline(answer, TFR_REASON_SIZE_LIMIT, "%s %u has %lld elements, the limit is %d",
+                    which, i, (long long)n, INT_MAX);
+    else
+        return true;
+    return false;
+}
+
+int32_t tfr_dnn_supports(tfr_plugin_device *device, const tfr_call *call, tfr_answer *answer,
+                         tfr_err *err)
+{
+    const tfr_dnn_op *op = tfr_dnn_find_op(call);
+    int strided = -1;
+    uint32_t i;
+
+    (void)err;
+    if (!op)
+        return tfr_decline(answer, TFR_REASON_UNKNOWN_OP, "%s is not an op of this backend",
+                           call->name);
+    for (i = 0; i < call->n_inputs; i++) {
+        const tfr_operand *o = tfr_call_input(call, i);
+        if (!o)
+            continue;
+        if (!check_operand(o, i > 0, "input", i, answer))
+            return TFR_OK;
+        if (!is_plain(o))
+            strided = (int)i;
+    }
+    for (i = 0; i < call->n_outputs; i++) {
+        const tfr_operand *o = tfr_call_output(call, i);
+        if (!o)
+            continue;
+        if (!check_operand(o, false, "output", i, answer))
+            return TFR_OK;
+        if (!is_plain(o))
+            strided = (int)(call->n_inputs + i);
+    }
+    answer->verdict = TFR_VERDICT_YES;
+    op->supports(device, call, answer);
+    if (answer->verdict == TFR_VERDICT_YES && strided >= 0) {
+        bool input = strided < (int)call->n_inputs;
+        tfr_decline(answer, TFR_REASON_LAYOUT, "%s %d is strided, and only plain ones are done",
+                    input ? "input" : "output", input ? strided : strided - (int)call->n_inputs);
+        answer->verdict = TFR_VERDICT_REORDER;
+    }
+    return TFR_OK;
+}

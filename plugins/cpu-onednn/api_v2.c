@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * api_v2.c: api.h over oneDNN 2.6 and later 2.x: fill an operation descriptor, then make the
+ * primitive descriptor from it. Empty when compiled against oneDNN 3.
+ */
+#include "api.h"
+
+#if DNNL_VERSION_MAJOR < 3
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Ends every maker: status of the descriptor's init, then the primitive descriptor. */
+static dnnl_status_t make_pd(tfr_dnn_make *make, dnnl_status_t status, const_dnnl_op_desc_t d)
+{
+    if (status != dnnl_success)
+        return status;
+    return dnnl_primitive_desc_create(&make->pd, d, make->attr, make->engine, NULL);
+}
+
+dnnl_status_t tfr_dnn_md_create(tfr_dnn_md *out, dnnl_data_type_t type, int rank,
+                                const int64_t *dims, const int64_t *strides)
+{
+    dnnl_memory_desc_t *md = calloc(1, sizeof *md);
+    dnnl_status_t status;
+
+    if (!md)
+        return dnnl_out_of_memory;
+    status = strides ? dnnl_memory_desc_init_by_strides(md, rank, dims, type, strides)
+                     : dnnl_memory_desc_init_by_tag(md, rank, dims, type, dnnl_format_tag_any);
+    if (status != dnnl_success)
+        free(md);
+    else
+        *out = md;
+    return status;
+}
+
+dnnl_status_t tfr_dnn_md_create_any(tfr_dnn_md *out, tfr_dnn_cmd like)
+{
+    return tfr_dnn_md_create(out, like->data_type, like->ndims, like->dims, NULL);
+}
+
+void tfr_dnn_md_destroy(tfr_dnn_md md)
+{
+    free(md);
+}
+
+dnnl_status_t tfr_dnn_post_eltwise(dnnl_post_ops_t ops, dnnl_alg_kind_t alg, float alpha,
+                                   float beta)
+{
+    return dnnl_post_ops_append_eltwise(ops, 1.0f, alg, alpha, beta);
+}
+
+dnnl_status_t tfr_dnn_strict(dnnl_primitive_attr_t attr)
+{
+    return dnnl_primitive_attr_set_fpmath_mode(attr, dnnl_fpmath_mode_strict);
+}
+
+dnnl_status_t tfr_dnn_convolution(tfr_dnn_make *make, tfr_dnn_cmd src, tfr_dnn_cmd weights,
+                                  tfr_dnn_cmd bias, tfr_dnn_cmd dst, const tfr_dnn_window *window)
+{
+    dnnl_convolution_desc_t d;
+    return make_pd(make,
+                   dnnl_dilated_convolution_forward_desc_init(
+                       &d, dnnl_forward_inference, dnnl_convolution_direct, src, weights, bias, dst,
+                       window->stride, window->dilation, window->pad_begin, window->pad_end),
+                   &d);
+}
+
+dnnl_status_t tfr_dnn_deconvolution(tfr_dnn_make *make, tfr_dnn_cmd src, tfr_dnn_cmd weights,
+                                    tfr_dnn_cmd bias, tfr_dnn_cmd dst, const tfr_dnn_window *window)
+{
+    dnnl_deconvolution_desc_t d;
+    return make_pd(make,
+                   dnnl_dilated_deconvolution_forward_desc_init(
+                       &d, dnnl_forward_inference, dnnl_deconvolution_direct, src, weights, bias,
+                       dst, window->stride, window->dilation, window->pad_begin, window->pad_end),
+                   &d);
+}
+
+dnnl_status_t tfr_dnn_pooling(tfr_dnn_make *make, dnnl_alg_kind_t alg, tfr_dnn_cmd src,
+                              tfr_dnn_cmd dst, const tfr_dnn_window *window)
+{
+    dnnl_pooling_v2_desc_t d;
+    return make_pd(make,
+                   dnnl_pooling_v2_forward_desc_init(
+                       &d, dnnl_forward_inference, alg, src, dst, window->stride, window->kernel,
+                       window->dilation, window->pad_begin, window->pad_end),
+                   &d);
+}
+
+dnnl_status_t tfr_dnn_matmul(tfr_dnn_make *make, tfr_dnn_cmd src, tfr_dnn_cmd weights,
+                             tfr_dnn_cmd bias, tfr_dnn_cmd dst)
+{
+    dnnl_matmul_desc_t d;
+    return make_pd(make, dnnl_matmul_desc_init(&d, src, weights, bias, dst), &d);
+}
+
+dnnl_status_t tfr_dnn_eltwise(tfr_dnn_make *make, dnnl_alg_kind_t alg, tfr_dnn_cmd data,
+                              float alpha, float beta)
+{
+    dnnl_eltwise_desc_t d;
+    return make_pd(
+        make, dnnl_eltwise_forward_desc_init(&d, dnnl_forward_inference, alg, data, alpha, beta),
+        &d);
+}
+
+dnnl_status_t tfr_dnn_binary(tfr_dnn_make *make, dnnl_alg_kind_t alg, tfr_dnn_cmd a, tfr_dnn_cmd b,
+                             tfr_dnn_cmd dst)
+{
+    dnnl_binary_desc_t d;
+    return make_pd(make, dnnl_binary_desc_init(&d, alg, a, b, dst), &d);
+}
+
+dnnl_status_t tfr_dnn_softmax(tfr_dnn_make *make, int log, tfr_dnn_cmd data, int axis)
+{
+    dnnl_softmax_v2_desc_t d;
+    dnnl_alg_kind_t alg = log ? dnnl_softmax_log : dnnl_softmax_accurate;
+    return make_pd(
+        make, dnnl_softmax_v2_forward_desc_init(&d, dnnl_forward_inference, alg, data, data, axis),
+        &d);
+}
+
+dnnl_status_t tfr_dnn_reduction(tfr_dnn_make *make, dnnl_alg_kind_t alg, tfr_dnn_cmd src,
+                                tfr_dnn_cmd dst)
+{
+    dnnl_reduction_desc_t d;
+    return make_pd(make, dnnl_reduction_desc_init(&d, alg, src, dst, 0.0f, 0.0f), &d);
+}
+
+dnnl_status_t tfr_dnn_batch_norm(tfr_dnn_make *make, tfr_dnn_cmd data, float epsilon)
+{
+    dnnl_batch_normalization_desc_t d;
+    return make_pd(make,
+                   dnnl_batch_normalization_forward_desc_init(
+                       &d, dnnl_forward_inference, data, epsilon,
+                       dnnl_use_global_stats | dnnl_use_scale | dnnl_use_shift),
+                   &d);
+}
+
+dnnl_status_t tfr_dnn_layer_norm(tfr_dnn_make *make, tfr_dnn_cmd data, float epsilon,
+                                 unsigned flags)
+{
+    dnnl_layer_normalization_desc_t d;
+    return make_pd(make,
+                   dnnl_layer_normalization_forward_desc_init(&d, dnnl_forward_inference, data,
+                                                              NULL, epsilon, flags),
+                   &d);
+}
+
+dnnl_status_t tfr_dnn_lrn(tfr_dnn_make *make, tfr_dnn_cmd data, int64_t size, float alpha,
+                          float beta, float k)
+{
+    dnnl_lrn_desc_t d;
+    return make_pd(make,
+                   dnnl_lrn_forward_desc_init(&d, dnnl_forward_inference, dnnl_lrn_across_channels,
+                                              data, size, alpha, beta, k),
+                   &d);
+}
+
+dnnl_status_t tfr_dnn_prelu(tfr_dnn_make *make, tfr_dnn_cmd data, tfr_dnn_cmd weights)
+{
+    dnnl_prelu_desc_t d;
+    return make_pd(make, dnnl_prelu_forward_desc_init(&d, dnnl_forward_inference, data, weights),
+                   &d);
+}
+
+dnnl_status_t tfr_dnn_resampling(tfr_dnn_make *make, dnnl_alg_kind_t alg, tfr_dnn_cmd src,
+                                 tfr_dnn_cmd dst)
+{
+    dnnl_resampling_desc_t d;
+    return make_pd(
+        make, dnnl_resampling_forward_desc_init(&d, dnnl_forward_inference, alg, NULL, src, dst),
+        &d);
+}
+
+/* The descriptors in one array, as oneDNN 2 wants them for concat and sum. */
+static dnnl_memory_desc_t *gather(int n, const tfr_dnn_md *mds)
+{
+    dnnl_memory_desc_t *all = calloc((size_t)n, sizeof *all);
+    int i;
+
+    for (i = 0; all && i < n; i++)
+        memcpy(&all[i], mds[i], sizeof all[i]);
+    return all;
+}
+
+dnnl_status_t tfr_dnn_concat(tfr_dnn_make *make, tfr_dnn_cmd dst, int n, int axis,
+                             const tfr_dnn_md *srcs)
+{
+    dnnl_memory_desc_t *all = gather(n, srcs);
+    dnnl_status_t status = dnnl_out_of_memory;
+
+    if (all)
+        status = dnnl_concat_primitive_desc_create(&make->pd, dst, n, axis, all, make->attr,
+                                                   make->engine);
+    free(all);
+    return status;
+}
+
+dnnl_status_t tfr_dnn_sum(tfr_dnn_make *make, tfr_dnn_cmd dst, int n, const float *scales,
+                          const tfr_dnn_md *srcs)
+{
+    dnnl_memory_desc_t *all = gather(n, srcs);
+    dnnl_status_t status = dnnl_out_of_memory;
+
+    if (all)
+        status = dnnl_sum_primitive_desc_create(&make->pd, dst, n, scales, all, make->attr,
+                                                make->engine);
+    free(all);
+    return status;
+}
+
+dnnl_status_t tfr_dnn_reorder(tfr_dnn_make *make, tfr_dnn_cmd src, tfr_dnn_cmd dst)
+{
+    return dnnl_reorder_primitive_desc_create(&make->pd, src, make->engine, dst, make->engine,
+                                              make->attr);
+}
+
+#else
+typedef int tfr_dnn_not_v2; /* C wants one declaration in a file */
+#endif

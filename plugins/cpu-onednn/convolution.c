@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * convolution.c: Conv and ConvTranspose in 1 to 3 dimensions, with groups, dilation and padding of
+ * any kind.
+ *
+ * N C H W are the input's dims, OC IC KH KW the weights', G the groups. Operands are plain outside;
+ * inside, the library may choose blocked layouts, which pays when the arithmetic outweighs the
+ * copies there and back. Constant weights are packed once.
+ */
+#include <string.h>
+
+#include "families.h"
+
+static bool is_transposed(const tfr_call *call)
+{
+    return strcmp(call->name, "ConvTranspose") == 0;
+}
+
+static void read_window(const tfr_call *call, tfr_dnn_window *w)
+{
+    const tfr_operand *x = tfr_call_input(call, 0), *y = tfr_call_output(call, 0);
+    const tfr_operand *k = tfr_call_input(call, 1);
+    int n = x->rank - 2, i;
+    const int64_t *strides = tfr_dnn_ints(call, "strides", (uint64_t)n);
+    const int64_t *dilations = tfr_dnn_ints(call, "dilations", (uint64_t)n);
+    const int64_t *pads = tfr_dnn_ints(call, "pads", (uint64_t)n * 2);
+
+    for (i = 0; i < n; i++) {
+        int64_t reach;
+        w->kernel[i] = k->dims[i + 2];
+        w->stride[i] = strides ? strides[i] : 1;
+        w->dilation[i] = dilations ? dilations[i] - 1 : 0;
+        w->pad_begin[i] = pads ? pads[i] : 0;
+        w->pad_end[i] = pads ? pads[n + i] : 0;
+        reach = (w->kernel[i] - 1) * (w->dilation[i] + 1) + 1;
+        /* output_padding is less padding at the end */
+        if (is_transposed(call))
+            w->pad_end[i] =
+                (x->dims[i + 2] - 1) * w->stride[i] + reach - w->pad_begin[i] - y->dims[i + 2];
+    }
+}
+
+void tfr_dnn_convolution_supports(const tfr_plugin_device *device, const tfr_call *call,
+                                  tfr_answer *answer)
+{
+    const tfr_operand *x = tfr_call_input(call, 0);
+    tfr_dnn_window w;
+    int i;
+
+    if (!tfr_dnn_want_float(device, call, answer, 0, !is_transposed(call)) ||
+        !tfr_dnn_want_rank(call, answer, 0, 3, 5))
+        return;
+    read_window(call, &w);
+    for (i = 0; i < x->rank - 2; i++) {
+        int64_t least = is_transposed(call) ? 1 - w.stride[i] : 0;
+        if (w.pad_begin[i] >= 0 && w.pad_end[i] >= least)
+            continue;
+        tfr_decline(answer, TFR_REASON_ATTRIBUTE, "padding of axis %d is %lld and %lld, not from 0",
+                    i + 2, (long long)w.pad_begin[i], (long long)w.pad_end[i]);
+        return;
+    }
+}
+
+/*
+ * Weights as oneDNN numbers them: [G,] OC/G, IC/G, K... For ConvTranspose memory holds
+ * [IC, OC/G, K...], so the two channel dims change places.
+ */
+typedef struct weights {
+    int rank;
+    int64_t dims[TFR_MAX_RANK], strides[TFR_MAX_RANK];
+} weights;
+
+static void read_weights(const tfr_call *call, weights *w)
+{
+    const tfr_operand *k = tfr_call_input(call, 1);
+    int64_t g = tfr_call_int(call, "group", 1), taps = tfr_dnn_product(k, 2, k->rank);
+    bool swap = is_transposed(call);
+    int at = g > 1, i;
+    int64_t first = k->dims[0] / g, second = k->dims[1];
+
+    w->rank = k->rank + at;
+    if (at) {
+        w->dims[0] = g;
+        w->strides[0] = first * second * taps;
+    }
+    w->dims[at] = swap ? second : first;
+    w->strides[at] = swap ? taps : second * taps;
+    w->dims[at + 1] = swap ? first : second;
+    w->strides[at + 1] = swap ? second * taps : taps;
+    for (i = k->rank - 1; i >= 2; i--) {
+        w->dims[at + i] = k->dims[i];
+        w->strides[at + i] = i == k->rank - 1 ? 1 : w->strides[at + i + 1] * k->dims[i + 1];
+    }
+}
+
+/* Whether blocked layouts inside are worth two copies. */
+static bool blocked_pays(const tfr_call *call)
+{
+    const tfr_operand *k = tfr_call_input(call, 1), *x = tfr_call_input(call, 0);
+    const tfr_operand *y = tfr_call_output(call, 0);
+    double macs = (double)tfr_operand_elements(y) * (double)tfr_dnn_product(k, 1, k->rank);
+    double moved = (double)tfr_operand_elements(x) + (double)tfr_operand_elements(y);
+
+    return macs > 16.0 * moved;
+}
+
+void tfr_dnn_convolution_prepare(tfr_dnn_build *b, const tfr_call *call)
+{
+    const tfr_operand *x = tfr_call_input(call, 0), *y = tfr_call_output(call, 0);
+    const tfr_operand *bias = tfr_call_input(call, 2);
+    dnnl_data_type_t type = tfr_dnn_type(x->dtype);
+    bool blocked = blocked_pays(call);
+    tfr_dnn_window window;
+    weights k;
+    int src, weight, dst, shift, to;
+    tfr_dnn_cmd src_md, weight_md, dst_md, shift_md;
+    tfr_dnn_use uses[4];
+    tfr_dnn_make make = tfr_dnn_maker(b);
+    dnnl_status_t status;
+
+    read_window(call, &window);
+    read_weights(call, &k);
+    src = tfr_dnn_input(b, 0, tfr_dnn_of(b, x));
+    weight = tfr_dnn_input(b, 1, tfr_dnn_strided(b, type, k.rank, k.dims, k.strides));
+    shift_md = bias ? tfr_dnn_of(b, bias) : NULL;
+    shift = bias ? tfr_dnn_input(b, 2, shift_md) : -1;
+    dst = tfr_dnn_output(b, 0, tfr_dnn_of(b, y));
+    src_md = blocked ? tfr_dnn_any_like(b, src) : tfr_dnn_md_of(b, src);
+    weight_md = tfr_dnn_any_like(b, weight);
+    dst_md = blocked ? tfr_dnn_any_like(b, dst) : tfr_dnn_md_of(b, dst);
+    if (b->status != TFR_OK)
+        return;
+    status = (is_transposed(call) ? tfr_dnn_deconvolution : tfr_dnn_convolution)(
+        &make, src_md, weight_md, shift_md, dst_md, &window);
+    to = dst;
+    if (status == dnnl_success) {
+        src = tfr_dnn_as(b, src, dnnl_primitive_desc_query_md(make.pd, dnnl_query_src_md, 0));
+        weight =
+            tfr_dnn_as(b, weight, dnnl_primitive_desc_query_md(make.pd, dnnl_query_weights_md, 0));
+        to = tfr_dnn_target(b, dst, dnnl_primitive_desc_query_md(make.pd, dnnl_query_dst_md, 0));
+    }
+    uses[0] = (tfr_dnn_use){DNNL_ARG_SRC, src};
+    uses[1] = (tfr_dnn_use){DNNL_ARG_WEIGHTS, weight};
+    uses[2] = (tfr_dnn_use){DNNL_ARG_BIAS, shift};
+    uses[3] = (tfr_dnn_use){DNNL_ARG_DST, to};
+    tfr_dnn_add(b, status, &make, call->name, uses, 4);
+    if (to != dst)
+        tfr_dnn_add_reorder(b, to, dst);
+}

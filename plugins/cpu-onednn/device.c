@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * device.c: the one device of this backend, the host's processor: what it may use of it
+ * (instruction sets, threads), and opening and closing it. Nothing of oneDNN runs before open.
+ */
+#include "onednn.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * oneDNN from a distribution runs on OpenMP. Weak, so that we take the very runtime that oneDNN
+ * brought, whatever compiler built this file, and live without one if it brought none.
+ */
+extern int omp_get_max_threads(void) __attribute__((weak));
+extern void omp_set_num_threads(int n) __attribute__((weak));
+
+int32_t tfr_dnn_enumerate(tfr_device_info *out, uint32_t stride, uint32_t *n, tfr_err *err)
+{
+    (void)stride;
+    (void)err;
+    if (*n >= 1 && out) {
+        memcpy(out->type, "CPU", sizeof "CPU");
+        memcpy(out->identity, "host", sizeof "host");
+        out->numa_node = -1;
+    }
+    *n = 1;
+    return TFR_OK;
+}
+
+/* ---- threads ---- */
+
+int tfr_dnn_threads_enter(const tfr_plugin_device *device)
+{
+    int before;
+
+    if (device->threads == 0 || !omp_get_max_threads || !omp_set_num_threads)
+        return 0;
+    /* Asked each time: the calling thread may use OpenMP for its own purposes in between. */
+    before = omp_get_max_threads();
+    if (before != device->threads)
+        omp_set_num_threads(device->threads);
+    return before;
+}
+
+void tfr_dnn_threads_leave(const tfr_plugin_device *device, int before)
+{
+    if (before != 0 && before != device->threads)
+        omp_set_num_threads(before);
+}
+
+static int count_threads(const tfr_host_cpu *cpu, const tfr_option *options, uint32_t n_options)
+{
+    uint32_t i;
+
+    for (i = 0; i < n_options; i++) {
+        if (strcmp(options[i].key, "threads") == 0) {
+            long n = strtol(options[i].value, NULL, 10);
+            if (n > 0 && n <= 4096)
+                return (int)n;
+        }
+    }
+    return cpu ? (int)cpu->n_threads : 0;
+}
+
+/* ---- instruction sets ---- */
+
+static bool has_feature(const char *features, const char *name)
+{
+    size_t n = strlen(name);
+    const char *p = features;
+
+    while ((p = strstr(p, name)) != NULL) {
+        if ((p == features || p[-1] == ' ') && (p[n] == ' ' || p[n] == 0))
+            return true;
+        p += n;
+    }
+    return false;
+}
+
+#if defined(__x86_64__) || defined(__i386__)
+/* Each level needs its features and those of the levels above it in the table. */
+static const struct {
+    const char *features[4];
+    dnnl_cpu_isa_t isa;
+} isa_levels[] = {
+    {{"sse4_1"}, dnnl_cpu_isa_sse41},
+    {{"avx"}, dnnl_cpu_isa_avx},
+    {{"avx2", "fma"}, dnnl_cpu_isa_avx2},
+    {{"avx512f", "avx512bw", "avx512vl", "avx512dq"}, dnnl_cpu_isa_avx512_core},
+    {{"avx512_vnni"}, dnnl_cpu_isa_avx512_core_vnni},
+    {{"avx512_bf16"}, dnnl_cpu_isa_avx512_core_bf16},
+    {{"amx_tile", "amx_int8", "amx_bf16"}, dnnl_cpu_isa_avx512_core_amx},
+};
+
+/*
+ * Holds oneDNN back to what the user allows. It does so for the whole process and only before its
+ * first primitive, so a later device cannot change it, and its refusal is no error.
+ */
+static void limit_isa(const char *features)
+{
+    const size_t n = sizeof isa_levels / sizeof isa_levels[0];
+    size_t level, i;
+
+    for (level = 0; level < n; level++) {
+        for (i = 0; i < 4 && isa_levels[level].features[i]; i++) {
+            if (!has_feature(features, isa_levels[level].features[i]))
+                break;
+        }
+        if (i < 4 && isa_levels[level].features[i])
+            break;
+    }
+    if (level > 0 && level < n)
+        (void)dnnl_set_max_cpu_isa(isa_levels[level - 1].isa);
+}
+
+static bool computes_bf16(void)
+{
+    const unsigned bf16 = dnnl_cpu_isa_avx512_core_bf16;
+    return ((unsigned)dnnl_get_effective_cpu_isa() & bf16) == bf16;
+}
+#else
+static void limit_isa(const char *features)
+{
+    (void)features;
+    (void)has_feature;
+}
+
+static bool computes_bf16(void)
+{
+    return false;
+}
+#endif
+
+/* ---- open and close ---- */
+
+int32_t tfr_dnn_open(const tfr_host *host, const tfr_device_info *info, const tfr_option *options,
+                     uint32_t n_options, tfr_plugin_device **out, tfr_err *err)
+{
+    const tfr_host_cpu *cpu = host->facet ? host->facet(TFR_HOST_CPU_V1) : NULL;
+    tfr_plugin_device *device = calloc(1, sizeof *device);
+    char verbose[8] = "0";
+    dnnl_status_t status;
+
+    (void)info;
+    if (!device)
+        return tfr_fail(err, TFR_ENOMEM, "no memory for a device");
+    /* The library writes to standard output when its environment says so; a plugin must not. */
+    if (host->option)
+        host->option("onednn", "verbose", verbose, sizeof verbose);
+    dnnl_set_verbose((int)strtol(verbose, NULL, 10));
+    if (cpu && cpu->features && cpu->features[0])
+        limit_isa(cpu->features);
+    device->threads = count_threads(cpu, options, n_options);
+    device->bf16 = computes_bf16();
+    status = dnnl_engine_create(&device->engine, dnnl_cpu, 0);
+    if (status != dnnl_success) {
+        free(device);
+        return tfr_dnn_fail(err, status, "the CPU engine");
+    }
+    *out = device;
+    return TFR_OK;
+}
+
+void tfr_dnn_close(tfr_plugin_device *device)
+{
+    if (!device)
+        return;
+    dnnl_engine_destroy(device->engine);
+    free(device);
+}

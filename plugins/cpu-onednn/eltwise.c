@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * eltwise.c: ops of one input, element by element: the activations, Exp, Sqrt, Clip and their like.
+ *
+ * A tensor is one dimension here, whatever its shape. Where oneDNN's JIT code loses a NaN, the op
+ * is put together from steps that keep it:
+ * - relu and clip answer a NaN with a bound, because maxps and minps give their second operand
+ * then. elu with alpha 0 keeps it, so that is our Relu; a Clip fills the output with the bound and
+ * takes the binary maximum or minimum with the input as second operand.
+ * - exp answers a NaN with infinity. exp(x) > x always, so max(exp(x), x) mends it.
+ * Not here: Softplus, whose log(1 + exp(x)) is off by 1 % at -10; Log on oneDNN 2, whose log(1) is
+ * -1.4e-6; Gelu with erf on oneDNN 3, which is NaN at infinity; Pow (binary.c).
+ */
+#include "families.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- one primitive ---- */
+
+/* name, algorithm, and where alpha and beta come from: an attribute, or a number. */
+static const struct simple {
+    const char *name;
+    dnnl_alg_kind_t alg;
+    const char *alpha_attr;
+    float alpha, beta;
+} simple_ops[] = {
+    {"Abs", dnnl_eltwise_abs, NULL, 0.0f, 0.0f},
+    {"Elu", dnnl_eltwise_elu, "alpha", 1.0f, 0.0f},
+    {"HardSwish", dnnl_eltwise_hardswish, NULL, 1.0f / 6.0f, 0.5f},
+    {"LeakyRelu", dnnl_eltwise_relu, "alpha", 0.01f, 0.0f},
+    {"Log", dnnl_eltwise_log, NULL, 0.0f, 0.0f},
+    {"Mish", dnnl_eltwise_mish, NULL, 0.0f, 0.0f},
+    {"Neg", dnnl_eltwise_linear, NULL, -1.0f, -0.0f},
+    {"Reciprocal", dnnl_eltwise_pow, NULL, 1.0f, -1.0f},
+    {"Relu", dnnl_eltwise_elu, NULL, 0.0f, 0.0f},
+    {"Round", dnnl_eltwise_round, NULL, 0.0f, 0.0f},
+    {"Sigmoid", dnnl_eltwise_logistic, NULL, 0.0f, 0.0f},
+    {"Sqrt", dnnl_eltwise_sqrt, NULL, 0.0f, 0.0f},
+    {"Swish", dnnl_eltwise_swish, "alpha", 1.0f, 0.0f},
+    {"Tanh", dnnl_eltwise_tanh, NULL, 0.0f, 0.0f},
+};
+
+static const struct simple *find_simple(const tfr_call *call)
+{
+    size_t i;
+    for (i = 0; i < sizeof simple_ops / sizeof simple_ops[0]; i++) {
+        if (strcmp(simple_ops[i].name, call->name) == 0)
+            return &simple_ops[i];
+    }
+    return NULL;
+}
+
+static float alpha_of(const struct simple *s, const tfr_call *call)
+{
+    return s->alpha_attr ? tfr_call_float(call, s->alpha_attr, s->alpha) : s->alpha;
+}
+
+void tfr_dnn_eltwise_supports(const tfr_plugin_device *device, const tfr_call *call,
+                              tfr_answer *answer)
+{
+    const struct simple *s = find_simple(call);
+
+    if (!tfr_dnn_want_float(device, call, answer, 0, true))
+        return;
+    if (s->alg == dnnl_eltwise_log && DNNL_VERSION_MAJOR < 3) {
+        tfr_decline(answer, TFR_REASON_LIBRARY_MISSING,
+                    "log of oneDNN %d is off by 1.4e-6 near 1; oneDNN 3 is needed",
+                    DNNL_VERSION_MAJOR);
+        return;
+    }
+    if (s->alg == dnnl_eltwise_relu && !(alpha_of(s, call) != 0.0f)) {
+        tfr_decline(answer, TFR_REASON_ATTRIBUTE, "alpha is 0, and a NaN would become 0");
+        return;
+    }
+    tfr_dnn_in_place(answer, 0);
+}
+
+void tfr_dnn_eltwise_prepare(tfr_dnn_build *b, const tfr_call *call)
+{
+    const struct simple *s = find_simple(call);
+    tfr_dnn_cmd flat = tfr_dnn_flat(b, tfr_call_input(call, 0));
+
+    tfr_dnn_add_eltwise(b, s->alg, alpha_of(s, call), s->beta, tfr_dnn_input(b, 0, flat),
+                        tfr_dnn_output(b, 0, flat));
+}
+
+/* ---- Exp ---- */
+
+void tfr_dnn_exp_supports(const tfr_plugin_device *device, const tfr_call *call, tfr_answer *answer)
+{
+    tfr_dnn_want_float(device, call, answer, 0, true);
+}
+
+void tfr_dnn_exp_prepare(tfr_dnn_build *b, const tfr_call *call)
+{
+    tfr_dnn_cmd flat = tfr_dnn_flat(b, tfr_call_input(call, 0));
+    int x = tfr_dnn_input(b, 0, flat), y = tfr_dnn_output(b, 0, flat);
+
+    tfr_dnn_add_eltwise(b, dnnl_eltwise_exp, 0.0f, 0.0f, x, y);
+    tfr_dnn_add_binary(b, dnnl_binary_max, y, x, y);
+}
+
+/* ---- Gelu ---- */
+
+static bool gelu_is_tanh(const tfr_call *call)
+{
+    return strcmp(tfr_call_string(call, "approximate", "none"), "tanh") == 0;
+}
+
+void tfr_dnn_gelu_supports(const tfr_plugin_device *device, const tfr_call *call,
+                           tfr_answer *answer)
+{
+    if (!tfr_dnn_want_float(device, call, answer, 0, true))
+        return;
+    if (!gelu_is_tanh(call) && DNNL_VERSION_MAJOR >= 3) {
+        tfr_decline(answer, TFR_REASON_ATTRIBUTE,
+                    "approximate is none, and gelu with erf of oneDNN %d is NaN at infinity",
+                    DNNL_VERSION_MAJOR);
+        return;
+    }
+    tfr_dnn_in_place(answer, 0);
+}
+
+void tfr_dnn_gelu_prepare(tfr_dnn_build *b, const tfr_call *call)
+{
+    tfr_dnn_cmd flat = tfr_dnn_flat(b, tfr_call_input(call, 0));
+
+    tfr_dnn_add_eltwise(b, gelu_is_tanh(call) ? dnnl_eltwise_gelu_tanh : dnnl_eltwise_gelu_erf,
+                        0.0f, 0.0f, tfr_dnn_input(b, 0, flat), tfr_dnn_output(b, 0, flat));
+}
+
+/* ---- Clip and what is made of it ---- */
+
+/* to = max(low, from) with every NaN of from kept; from and to differ unless low is 0. */
+static void add_at_least(tfr_dnn_build *b, float low, int from, int to)
+{
+    if (low == 0.0f) {
+        tfr_dnn_add_eltwise(b, dnnl_eltwise_elu, 0.0f, 0.0f, from, to);
+        return;
+    }
+    tfr_dnn_add_eltwise(b, dnnl_eltwise_clip, low, low, from, to);
+    tfr_dnn_add_binary(b, dnnl_binary_max, to, from, to);
+}
+
+/* to = min(high, from) with every NaN of from kept; from and to differ. */
+static void add_at_most(tfr_dnn_build *b, float high, int from, int to)
+{
+    tfr_dnn_add_eltwise(b, dnnl_eltwise_clip, high, high, from, to);
+    tfr_dnn_add_binary(b, dnnl_binary_min, to, from, to);
+}
+
+static void add_clip(tfr_dnn_build *b, float low, float high, int from, int to, tfr_dnn_cmd flat)
+{
+    if (high == INFINITY) {
+        add_at_least(b, low, from, to);
+    } else if (low == -INFINITY) {
+        add_at_most(b, high, from, to);
+    } else {
+        int t = tfr_dnn_temporary(b, flat);
+        add_at_least(b, low, from, t);
+        add_at_most(b, high, t, to);
+    }
+}
+
+void tfr_dnn_clip_supports(const tfr_plugin_device *device, const tfr_call *call,
+                           tfr_answer *answer)
+{
+    uint32_t i;
+
+    if (!tfr_dnn_want_float(device, call, answer, 0, false))
+        return;
+    for (i = 1; i <= 2; i++) {
+        const tfr_operand *o = tfr_call_input(call, i);
+        if (o && !o->data) {
+            tfr_decline(answer, TFR_REASON_ATTRIBUTE, "the bound of input %u is not a constant", i);
+            return;
+        }
+        if (o && isnan(tfr_dnn_known(o, 0))) {
+            tfr_decline(answer, TFR_REASON_ATTRIBUTE, "the bound of input %u is NaN", i);
+            return;
+        }
+    }
+    if (!tfr_call_input(call, 1) && !tfr_call_input(call, 2))
+        tfr_decline(answer, TFR_REASON_ATTRIBUTE, "there is no bound, and a copy is the core's");
+}
+
+void tfr_dnn_clip_prepare(tfr_dnn_build *b, const tfr_call *call)
+{
+    const tfr_operand *min = tfr_call_input(call, 1), *max = tfr_call_input(call, 2);
+    tfr_dnn_cmd flat = tfr_dnn_flat(b, tfr_call_input(call, 0));
+
+    add_clip(b, min ? tfr_dnn_known(min, 0) : -INFINITY, max ? tfr_dnn_known(max, 0) : INFINITY,
+             tfr_dnn_input(b, 0, flat), tfr_dnn_output(b, 0, flat), flat);
+}
+
+void tfr_dnn_hard_sigmoid_supports(const tfr_plugin_device *device, const tfr_call *call,
+                                   tfr_answer *answer)
+{
+    tfr_dnn_want_float(device, call, answer, 0, false);
+}
+
+void tfr_dnn_hard_sigmoid_prepare(tfr_dnn_build *b, const tfr_call *call)
+{
+    tfr_dnn_cmd flat = tfr_dnn_flat(b, tfr_call_input(call, 0));
+    int t = tfr_dnn_temporary(b, flat);
+
+    tfr_dnn_add_eltwise(b, dnnl_eltwise_linear, tfr_call_float(call, "alpha", 0.2f),
+                        tfr_call_float(call, "beta", 0.5f), tfr_dnn_input(b, 0, flat), t);
+    add_at_least(b, 0.0f, t, t);
+    add_at_most(b, 1.0f, t, tfr_dnn_output(b, 0, flat));
+}

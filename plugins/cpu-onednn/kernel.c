@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * kernel.c: builds, launches and drops kernels, whatever their op.
+ *
+ * Scratchpads belong to the kernel: oneDNN's own, library-managed scratchpad is shared by the
+ * primitives of the thread that made them, and kernels may be launched by several threads at once.
+ * So does each kernel have its own stream, which on a CPU is a small struct.
+ */
+#include "kernel.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ALIGNMENT = 64 };
+
+void tfr_dnn_build_fail(tfr_dnn_build *b, tfr_status status, const char *what)
+{
+    if (b->status == TFR_OK)
+        b->status = tfr_fail(b->err, status, "%s: %s", b->call->name, what);
+}
+
+/* Keeps the first failure of the library. */
+static bool succeeded(tfr_dnn_build *b, dnnl_status_t status, const char *what)
+{
+    if (b->status != TFR_OK)
+        return false;
+    if (status != dnnl_success)
+        b->status = tfr_dnn_fail(b->err, status, what);
+    return status == dnnl_success;
+}
+
+/* ---- descriptors ---- */
+
+/* Takes over the descriptor that the library made with status, until the build ends. */
+static tfr_dnn_cmd keep_md(tfr_dnn_build *b, dnnl_status_t status, tfr_dnn_md md)
+{
+    if (!succeeded(b, status, "memory descriptor"))
+        return NULL;
+    if (b->n_mds == TFR_DNN_MAX_TENSORS) {
+        tfr_dnn_md_destroy(md);
+        tfr_dnn_build_fail(b, TFR_EINTERNAL, "more descriptors than a kernel may have");
+        return NULL;
+    }
+    b->mds[b->n_mds++] = md;
+    return md;
+}
+
+static tfr_dnn_cmd make_md(tfr_dnn_build *b, dnnl_data_type_t type, int rank, const int64_t *dims,
+                           const int64_t *strides)
+{
+    tfr_dnn_md md = NULL;
+    dnnl_status_t status;
+
+    if (b->status != TFR_OK)
+        return NULL;
+    status = tfr_dnn_md_create(&md, type, rank, dims, strides);
+    return keep_md(b, status, md);
+}
+
+tfr_dnn_cmd tfr_dnn_strided(tfr_dnn_build *b, dnnl_data_type_t type, int rank, const int64_t *dims,
+                            const int64_t *strides)
+{
+    return make_md(b, type, rank, dims, strides);
+}
+
+tfr_dnn_cmd tfr_dnn_plain(tfr_dnn_build *b, dnnl_data_type_t type, int rank, const int64_t *dims)
+{
+    int64_t strides[TFR_MAX_RANK], n = 1, one = 1;
+    int i;
+
+    if (rank == 0)
+        return make_md(b, type, 1, &one, &one);
+    for (i = rank - 1; i >= 0; i--) {
+        strides[i] = n;
+        n *= dims[i];
+    }
+    return make_md(b, type, rank, dims, strides);
+}
+
+tfr_dnn_cmd tfr_dnn_any_like(tfr_dnn_build *b, int tensor)
+{
+    tfr_dnn_md md = NULL;
+    dnnl_status_t status;
+
+    if (b->status != TFR_OK)
+        return NULL;
+    status = tfr_dnn_md_create_any(&md, tfr_dnn_md_of(b, tensor));
+    return keep_md(b, status, md);
+}
+
+tfr_dnn_cmd tfr_dnn_of(tfr_dnn_build *b, const tfr_operand *o)
+{
+    return tfr_dnn_plain(b, tfr_dnn_type(o->dtype), o->rank, o->dims);
+}
+
+tfr_dnn_cmd tfr_dnn_flat(tfr_dnn_build *b, const tfr_operand *o)
+{
+    int64_t n = tfr_operand_elements(o);
+    return tfr_dnn_plain(b, tfr_dnn_type(o->dtype), 1, &n);
+}
+
+/* ---- tensors ---- */
+
+static int add_tensor(tfr_dnn_build *b, tfr_dnn_cmd md, int arg, const void *known, void *own)
+{
+    tfr_kernel *k = &b->kernel;
+    tfr_dnn_tensor *t = &k->tensors[k->n_tensors];
+    void *address = own ? own : DNNL_MEMORY_NONE;
+
+    if (b->status != TFR_OK)
+        return 0;
+    if (k->n_tensors == TFR_DNN_MAX_TENSORS) {
+        tfr_dnn_build_fail(b, TFR_EINTERNAL, "more tensors than a kernel may have");
+        return 0;
+    }
+    if (!succeeded(b, dnnl_memory_create(&t->memory, md, b->device->engine, address), "memory"))
+        return 0;
+    t->arg = arg;
+    t->known = known;
+    return k->n_tensors++;
+}
+
+int tfr_dnn_input(tfr_dnn_build *b, uint32_t i, tfr_dnn_cmd md)
+{
+    return add_tensor(b, md, (int)i, tfr_call_input(b->call, i)->data, NULL);
+}
+
+int tfr_dnn_output(tfr_dnn_build *b, uint32_t i, tfr_dnn_cmd md)
+{
+    return add_tensor(b, md, (int)(b->call->n_inputs + i), NULL, NULL);
+}
+
+static void *own_block(tfr_dnn_build *b, size_t bytes)
+{
+    tfr_kernel *k = &b->kernel;
+    void *p;
+
+    if (b->status != TFR_OK)
+        return NULL;
+    bytes = (bytes + ALIGNMENT) & ~(size_t)(ALIGNMENT - 1); /* never 0 */
+    p = aligned_alloc(ALIGNMENT, bytes);
+    if (!p || k->n_blocks == TFR_DNN_MAX_TENSORS) {
+        free(p);
+        b->status = tfr_fail(b->err, TFR_ENOMEM, "%s: no memory for %zu bytes of its kernel",
+                             b->call->name, bytes);
+        return NULL;
+    }
+    k->blocks[k->n_blocks++] = p;
+    return p;
+}
+
+int tfr_dnn_constant(tfr_dnn_build *b, tfr_dnn_cmd md, void **data)
+{
+    void *p = b->status == TFR_OK ? own_block(b, dnnl_memory_desc_get_size(md)) : NULL;
+
+    *data = p;
+    return add_tensor(b, md, -1, NULL, p);
+}
+
+int tfr_dnn_temporary(tfr_dnn_build *b, tfr_dnn_cmd md)
+{
+    void *p;
+    return tfr_dnn_constant(b, md, &p);
+}
+
+int tfr_dnn_view(tfr_dnn_build *b, int temporary, tfr_dnn_cmd md)
+{
+    void *address = NULL;
+
+    if (b->status == TFR_OK)
+        dnnl_memory_get_data_handle(b->tensors[temporary].memory, &address);
+    return add_tensor(b, md, -1, NULL, address);
+}
+
+/* ---- steps ---- */
+
+tfr_dnn_cmd tfr_dnn_md_of(const tfr_dnn_build *b, int tensor)
+{
+    tfr_dnn_cmd md = NULL;
+
+    if (b->status == TFR_OK)
+        dnnl_memory_get_memory_desc(b->tensors[tensor].memory, &md);
+    return md;
+}
+
+tfr_dnn_make tfr_dnn_maker(const tfr_dnn_build *b)
+{
+    tfr_dnn_make make = {b->device->engine, b->attr, NULL};
+    return make;
+}
+
+static void fill_step(tfr_dnn_build *b, tfr_dnn_step *s, dnnl_primitive_desc_t pd,
+                      const tfr_dnn_use *uses, int n_uses)
+{
+    tfr_kernel *k = &b->kernel;
+    tfr_dnn_cmd scratch = dnnl_primitive_desc_query_md(pd, dnnl_query_scratchpad_md, 0);
+    size_t bytes = scratch ? dnnl_memory_desc_get_size(scratch) : 0;
+    int i, t;
+
+    s->args = calloc((size_t)n_uses + 1, sizeof *s->args);
+    if (!s->args) {
+        tfr_dnn_build_fail(b, TFR_ENOMEM, "no memory for its arguments");
+        return;
+    }
+    for (i = 0; i < n_uses; i++) {
+        if (uses[i].tensor < 0)
+            continue;
+        s->args[s->n_args].arg = uses[i].arg;
+        s->args[s->n_args++].memory = k->tensors[uses[i].tensor].memory;
+    }
+    if (bytes > 0) {
+        t = tfr_dnn_temporary(b, scratch);
+        s->args[s->n_args].arg = DNNL_ARG_SCRATCHPAD;
+        s->args[s->n_args++].memory = k->tensors[t].memory;
+    }
+}
+
+void tfr_dnn_add(tfr_dnn_build *b, dnnl_status_t status, tfr_dnn_make *make, const char *what,
+                 const tfr_dnn_use *uses, int n_uses)
+{
+    tfr_kernel *k = &b->kernel;
+    tfr_dnn_step *s = &k->steps[k->n_steps];
+
+    if (b->status == TFR_OK && k->n_steps == TFR_DNN_MAX_STEPS)
+        tfr_dnn_build_fail(b, TFR_EINTERNAL, "more steps than a kernel may have");
+    if (succeeded(b, status, what) &&
+        succeeded(b, dnnl_primitive_create(&s->primitive, make->pd), what)) {
+        k->n_steps++;
+        fill_step(b, s, make->pd, uses, n_uses);
+    }
+    if (make->pd)
+        dnnl_primitive_desc_destroy(make->pd);
+}
+
+void tfr_dnn_add_reorder(tfr_dnn_build *b, int from, int to)
+{
+    const tfr_dnn_use uses[] = {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}};
+    tfr_dnn_make make = tfr_dnn_maker(b);
+
+    if (b->status == TFR_OK)
+        tfr_dnn_add(b, tfr_dnn_reorder(&make, tfr_dnn_md_of(b, from), tfr_dnn_md_of(b, to)), &make,
+                    "reorder", uses, 2);
+}
+
+/* Runs the newest step now and takes it away: how constants are packed. */
+static void run_last_step(tfr_dnn_build *b, const void *from)
+{
+    tfr_kernel *k = &b->kernel;
+    tfr_dnn_step *s = &k->steps[k->n_steps - 1];
+
+    if (b->status != TFR_OK)
+        return;
+    /* The library reads it only, whatever the type says. */
+    if (succeeded(b, dnnl_memory_set_data_handle(s->args[0].memory, (void *)(uintptr_t)from),
+                  "memory") &&
+        succeeded(b, dnnl_primitive_execute(s->primitive, k->stream, s->n_args, s->args),
+                  "packing of a constant"))
+        succeeded(b, dnnl_stream_wait(k->stream), "packing of a constant");
+    dnnl_primitive_destroy(s->primitive);
+    free(s->args);
+    memset(s, 0, sizeof *s);
+    k->n_steps--;
+}
+
+int tfr_dnn_as(tfr_dnn_build *b, int tensor, tfr_dnn_cmd md)
+{
+    const tfr_dnn_tensor *t = &b->tensors[tensor];
+    int to;
+
+    if (b->status != TFR_OK || !md || dnnl_memory_desc_equal(tfr_dnn_md_of(b, tensor), md))
+        return tensor;
+    to = tfr_dnn_temporary(b, md);
+    tfr_dnn_add_reorder(b, tensor, to);
+    if (t->known)
+        run_last_step(b, t->known);
+    return to;
+}
+
+int tfr_dnn_target(tfr_dnn_build *b, int tensor, tfr_dnn_cmd md)
+{
+    if (b->status != TFR_OK || !md || dnnl_memory_desc_equal(tfr_dnn_md_of(b, tensor), md))
+        return tensor;
+    return tfr_dnn_temporary(b, md);
+}
+
+void tfr_dnn_add_eltwise(tfr_dnn_build *b, dnnl_alg_kind_t alg, float alpha, float beta, int from,
+                         int to)
+{
+    const tfr_dnn_use uses[] = {{DNNL_ARG_SRC, from}, {DNNL_ARG_DST, to}};
+    tfr_dnn_make make = tfr_dnn_maker(b);
+
+    if (b->status == TFR_OK)
+        tfr_dnn_add(b, tfr_dnn_eltwise(&make, alg, tfr_dnn_md_of(b, from), alpha, beta), &make,
+                    "eltwise", uses, 2);
+}
+
+void tfr_dnn_add_binary(tfr_dnn_build *b, dnnl_alg_kind_t alg, int x, int y, int to)
+{
+    const tfr_dnn_use uses[] = {{DNNL_ARG_SRC_0, x}, {DNNL_ARG_SRC_1, y}, {DNNL_ARG_DST, to}};
+    tfr_dnn_make make = tfr_dnn_maker(b);
+
+    if (b->status == TFR_OK)
+        tfr_dnn_add(b,
+                    tfr_dnn_binary(&make, alg, tfr_dnn_md_of(b, x), tfr_dnn_md_of(b, y),
+                                   tfr_dnn_md_of(b, to)),
+                    &make, "binary", uses, 3);
+}
+
+void tfr_dnn_add_reduction(tfr_dnn_build *b, dnnl_alg_kind_t alg, int from, int to)
+{
+    const tfr_dnn_use uses[] = {{DNNL_ARG_SRC, from}, {DNNL_ARG_DST, to}};
+    tfr_dnn_make make = tfr_dnn_maker(b);
+
+    if (b->status == TFR_OK)
+        tfr_dnn_add(b, tfr_dnn_reduction(&make, alg, tfr_dnn_md_of(b, from), tfr_dnn_md_of(b, to)),
+                    &make, "reduction", uses, 2);
+}
+
+/* ---- the facet's slots ---- */
+
+static void begin_build(tfr_dnn_build *b)
+{
+    b->kernel.tensors = b->tensors;
+    b->kernel.steps = b->steps;
+    b->kernel.blocks = b->blocks;
+    if (succeeded(
+            b, dnnl_stream_create(&b->kernel.stream, b->device->engine, dnnl_stream_default_flags),
+            "stream") &&
+        succeeded(b, dnnl_primitive_attr_create(&b->attr), "attributes") &&
+        succeeded(b, dnnl_primitive_attr_set_scratchpad_mode(b->attr, dnnl_scratchpad_mode_user),
+                  "attributes"))
+        succeeded(b, tfr_dnn_strict(b->attr), "attributes");
+}
+
+static void release(tfr_kernel *k)
+{
+    int i;
+
+    for (i = 0; i < k->n_steps; i++) {
+        dnnl_primitive_destroy(k->steps[i].primitive);
+        free(k->steps[i].args);
+    }
+    for (i = 0; i < k->n_tensors; i++)
+        dnnl_memory_destroy(k->tensors[i].memory);
+    for (i = 0; i < k->n_blocks; i++)
+        free(k->blocks[i]);
+    if (k->stream)
+        dnnl_stream_destroy(k->stream);
+}
+
+/* The finished kernel in one block of the right size. */
+static tfr_kernel *end_build(tfr_dnn_build *b)
+{
+    const tfr_kernel *from = &b->kernel;
+    size_t tensors = (size_t)from->n_tensors * sizeof *from->tensors;
+    size_t steps = (size_t)from->n_steps * sizeof *from->steps;
+    size_t blocks = (size_t)from->n_blocks * sizeof *from->blocks;
+    tfr_kernel *k = b->status == TFR_OK ? malloc(sizeof *k + tensors + steps + blocks) : NULL;
+    int i;
+
+    for (i = 0; i < b->n_mds; i++)
+        tfr_dnn_md_destroy(b->mds[i]);
+    if (b->attr)
+        dnnl_primitive_attr_destroy(b->attr);
+    if (!k) {
+        tfr_dnn_build_fail(b, TFR_ENOMEM, "no memory for its kernel");
+        release(&b->kernel);
+        return NULL;
+    }
+    *k = *from;
+    k->tensors = memcpy(k + 1, from->tensors, tensors);
+    k->steps = memcpy((char *)k->tensors + tensors, from->steps, steps);
+    k->blocks = memcpy((char *)k->steps + steps, from->blocks, blocks);
+    return k;
+}
+
+int32_t tfr_dnn_prepare(tfr_plugin_device *device, const tfr_call *call, tfr_kernel **out,
+                        tfr_err *err)
+{
+    const tfr_dnn_op *op = tfr_dnn_find_op(call);
+    tfr_dnn_build b = {0};
+    tfr_kernel *kernel;
+    int threads;
+
+    if (!op)
+        return tfr_fail(err, TFR_EUNSUPPORTED, "%s is not an op of this backend", call->name);
+    b.device = device;
+    b.call = call;
+    b.err = err;
+    /* Primitives divide their work among the threads they see when they are made. */
+    threads = tfr_dnn_threads_enter(device);
+    begin_build(&b);
+    if (b.status == TFR_OK)
+        op->prepare(&b, call);
+    tfr_dnn_threads_leave(device, threads);
+    kernel = end_build(&b);
+    if (kernel)
+        *out = kernel;
+    return b.status;
+}
+
+int32_t tfr_dnn_launch(tfr_plugin_device *device, tfr_queue *queue, tfr_kernel *kernel,
+                       const tfr_launch *launch, tfr_err *err)
+{
+    dnnl_status_t status = dnnl_success;
+    int threads = tfr_dnn_threads_enter(device), i;
+
+    (void)queue;
+    for (i = 0; i < kernel->n_tensors; i++) {
+        const tfr_dnn_tensor *t = &kernel->tensors[i];
+        const void *address;
+        if (t->arg < 0)
+            continue;
+        address = launch->args[t->arg].address;
+        if (!address)
+            address = t->known;
+        dnnl_memory_set_data_handle(t->memory, (void *)(uintptr_t)address);
+    }
+    for (i = 0; i < kernel->n_steps && status == dnnl_success; i++) {
+        const tfr_dnn_step *s = &kernel->steps[i];
+        status = dnnl_primitive_execute(s->primitive, kernel->stream, s->n_args, s->args);
+    }
+    tfr_dnn_threads_leave(device, threads);
+    return status == dnnl_success ? TFR_OK : tfr_dnn_fail(err, status, "launch");
+}
+
+void tfr_dnn_drop(tfr_plugin_device *device, tfr_kernel *kernel)
+{
+    (void)device;
+    if (kernel)
+        release(kernel);
+    free(kernel);
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * onednn.c: the tables of the oneDNN backend: plugin, memory facet, kernel facet. The device is the
+ * host's CPU, synchronous, with the host's memory as its only space.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernel.h"
+
+TFR_PLUGIN_NOTE("onednn", TFR_PLUGIN_BACKEND, 100, "");
+
+enum { ALIGNMENT = 64 };
+
+static const tfr_host *the_host;
+static char build_info[128];
+
+/* ---- memory ---- */
+
+static int32_t onednn_spaces(tfr_plugin_device *device, tfr_space_info *out, uint32_t stride,
+                             uint32_t *n, tfr_err *err)
+{
+    (void)device;
+    (void)stride;
+    (void)err;
+    if (*n >= 1 && out) {
+        memcpy(out->name, "host", sizeof "host");
+        out->flags = TFR_SPACE_HOST_ACCESS | TFR_SPACE_DEVICE_ACCESS;
+        out->alignment = ALIGNMENT;
+    }
+    *n = 1;
+    return TFR_OK;
+}
+
+static int32_t onednn_alloc(tfr_plugin_device *device, uint32_t space, uint64_t bytes,
+                            uint64_t align, void **out, tfr_err *err)
+{
+    void *p = NULL;
+
+    (void)device;
+    (void)space;
+    if (align < ALIGNMENT)
+        align = ALIGNMENT;
+    if (bytes > SIZE_MAX - align || posix_memalign(&p, (size_t)align, (size_t)bytes) != 0)
+        return tfr_fail(err, TFR_ENOMEM, "no memory for %llu bytes", (unsigned long long)bytes);
+    *out = p;
+    return TFR_OK;
+}
+
+static void onednn_free(tfr_plugin_device *device, uint32_t space, void *address)
+{
+    (void)device;
+    (void)space;
+    free(address);
+}
+
+static const tfr_memory_facet memory_facet = {
+    .size = sizeof memory_facet,
+    .spaces = onednn_spaces,
+    .alloc = onednn_alloc,
+    .free = onednn_free,
+};
+
+/* ---- kernels ---- */
+
+static int32_t onednn_ops(tfr_plugin_device *device, tfr_op_claim *out, uint32_t stride,
+                          uint32_t *n, tfr_err *err)
+{
+    uint32_t i;
+
+    (void)device;
+    (void)err;
+    for (i = 0; i < tfr_dnn_n_ops && i < *n; i++) {
+        tfr_op_claim *claim = (tfr_op_claim *)(void *)((char *)out + (size_t)i * stride);
+        claim->since_version = tfr_dnn_ops[i].since_version;
+        claim->domain = "";
+        claim->name = tfr_dnn_ops[i].name;
+        claim->digest = 0;
+    }
+    *n = tfr_dnn_n_ops;
+    return TFR_OK;
+}
+
+static const tfr_kernel_facet kernel_facet = {
+    .size = sizeof kernel_facet,
+    .ops = onednn_ops,
+    .supports = tfr_dnn_supports,
+    .prepare = tfr_dnn_prepare,
+    .launch = tfr_dnn_launch,
+    .drop = tfr_dnn_drop,
+};
+
+/* ---- the plugin ---- */
+
+static int32_t onednn_open(const tfr_device_info *info, const tfr_option *options,
+                           uint32_t n_options, tfr_plugin_device **out, tfr_err *err)
+{
+    return tfr_dnn_open(the_host, info, options, n_options, out, err);
+}
+
+static const void *onednn_facet(const char *id)
+{
+    if (strcmp(id, TFR_MEMORY_V1) == 0)
+        return &memory_facet;
+    if (strcmp(id, TFR_KERNEL_V1) == 0)
+        return &kernel_facet;
+    return NULL;
+}
+
+static const tfr_plugin plugin = {
+    .size = sizeof plugin,
+    .abi_minor = TFR_ABI_MINOR,
+    .name = "onednn",
+    .version = "0.1.0",
+    .vendor = "oneDNN",
+    .build_info = build_info,
+    .enumerate = tfr_dnn_enumerate,
+    .open = onednn_open,
+    .close = tfr_dnn_close,
+    .facet = onednn_facet,
+};
+
+int32_t tfrun_plugin_v1(const tfr_host *host, const tfr_plugin **out, tfr_err *err)
+{
+    const dnnl_version_t *loaded = dnnl_version();
+
+    /* Descriptors are structs in oneDNN 2 and handles in 3: the majors must agree. */
+    if (loaded->major != DNNL_VERSION_MAJOR)
+        return tfr_fail(err, TFR_EUNSUPPORTED,
+                        "built for oneDNN %d, but oneDNN %d.%d is loaded; install the library it "
+                        "was built for",
+                        DNNL_VERSION_MAJOR, loaded->major, loaded->minor);
+    the_host = host;
+    snprintf(build_info, sizeof build_info,
+             "onednn_built=%d.%d.%d\nonednn_loaded=%d.%d.%d\nruntime=%s", DNNL_VERSION_MAJOR,
+             DNNL_VERSION_MINOR, DNNL_VERSION_PATCH, loaded->major, loaded->minor, loaded->patch,
+             loaded->cpu_runtime == DNNL_RUNTIME_OMP   ? "omp"
+             : loaded->cpu_runtime == DNNL_RUNTIME_SEQ ? "seq"
+             : loaded->cpu_runtime == DNNL_RUNTIME_TBB ? "tbb"
+                                                       : "other");
+    *out = &plugin;
+    return TFR_OK;
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * onednn.h: what the files of the oneDNN backend share: the open device, the table of ops, and the
+ * checks with which supports answers.
+ *
+ * An op family is one file with a supports and a prepare function for each op, named in ops.c. What
+ * prepare builds with is in kernel.h. The families hold no launch code: every kernel is a list of
+ * oneDNN primitives that kernel.c runs.
+ */
+#ifndef TFR_DNN_ONEDNN_H
+#define TFR_DNN_ONEDNN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <tfrun/fail.h>
+#include <tfrun/plugin.h>
+
+#include "api.h"
+
+struct tfr_plugin_device {
+    dnnl_engine_t engine;
+    int threads; /* for each launch; 0 = as OpenMP likes */
+    bool bf16;   /* the processor computes with it */
+};
+
+struct tfr_dnn_build;
+
+/*
+ * A row of ops.c. supports says no with tfr_decline and returns, or leaves the YES that it finds.
+ * It may rely on: every operand plain with 1...12 dims... see tfr_dnn_supports. prepare adds steps
+ * to the build; errors stick to it.
+ */
+typedef struct tfr_dnn_op {
+    const char *name;
+    int32_t since_version;
+    void (*supports)(const tfr_plugin_device *device, const tfr_call *call, tfr_answer *answer);
+    void (*prepare)(struct tfr_dnn_build *build, const tfr_call *call);
+} tfr_dnn_op;
+
+extern const tfr_dnn_op tfr_dnn_ops[];
+extern const uint32_t tfr_dnn_n_ops;
+/* NULL = no such row. */
+const tfr_dnn_op *tfr_dnn_find_op(const tfr_call *call);
+
+/* ---- device.c ---- */
+
+int32_t tfr_dnn_enumerate(tfr_device_info *out, uint32_t stride, uint32_t *n, tfr_err *err);
+int32_t tfr_dnn_open(const tfr_host *host, const tfr_device_info *info, const tfr_option *options,
+                     uint32_t n_options, tfr_plugin_device **out, tfr_err *err);
+void tfr_dnn_close(tfr_plugin_device *device);
+/*
+ * Makes the OpenMP threads of the calling thread those of the device; the answer goes to
+ * tfr_dnn_threads_leave. Both cost a few loads when nothing changes.
+ */
+int tfr_dnn_threads_enter(const tfr_plugin_device *device);
+void tfr_dnn_threads_leave(const tfr_plugin_device *device, int before);
+
+/* ---- error.c ---- */
+
+/* oneDNN's status as ours, with a sentence: "what: out of memory (oneDNN status 1)". */
+tfr_status tfr_dnn_fail(tfr_err *err, dnnl_status_t status, const char *what);
+
+/* ---- answer.c: checks that end in a decline; false = declined ---- */
+
+/* supports of the facet: the checks that hold for every op, then the op's own. */
+int32_t tfr_dnn_supports(tfr_plugin_device *device, const tfr_call *call, tfr_answer *answer,
+                         tfr_err *err);
+/* Every present operand but those of the mask `other_inputs` is float32, or bfloat16 if ok. */
+bool tfr_dnn_want_float(const tfr_plugin_device *device, const tfr_call *call, tfr_answer *answer,
+                        uint64_t other_inputs, bool bf16_ok);
+/* input i is present, or absent; its rank lies in [low, high]. */
+bool tfr_dnn_want_rank(const tfr_call *call, tfr_answer *answer, uint32_t i, int low, int high);
+/* Only output 0 is asked for. */
+bool tfr_dnn_want_one_output(const tfr_call *call, tfr_answer *answer);
+/* output 0 may take the memory of the input. */
+void tfr_dnn_in_place(tfr_answer *answer, int input);
+bool tfr_dnn_same_dims(const tfr_operand *a, const tfr_operand *b);
+/* The numbers of an INTS attribute, or NULL. */
+const int64_t *tfr_dnn_ints(const tfr_call *call, const char *name, uint64_t n);
+/* Product of dims [begin, end). */
+int64_t tfr_dnn_product(const tfr_operand *o, int begin, int end);
+/* oneDNN's type for tensors that are computed with; dnnl_data_type_undef = it has none. */
+dnnl_data_type_t tfr_dnn_type(int32_t dtype);
+/* Value i of a known float32 or bfloat16 operand. */
+float tfr_dnn_known(const tfr_operand *o, int64_t i);
+
+#endif

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * resampling.c: Resize of 1 to 3 spatial axes, nearest and linear.
+ *
+ * oneDNN knows one coordinate rule: (o + 0.5) * I / O - 0.5, the nearest one rounded half away from
+ * 0, the linear one clamped to the edge. ONNX has many rules, and several give the same numbers for
+ * the same sizes (nearest, asymmetric, floor, scale 2, for one). So supports compares, output index
+ * by output index, the source that ONNX asks for with the one that oneDNN takes.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "families.h"
+
+enum { MAX_AXIS = 65536 }; /* supports must stay fast */
+
+static bool is_linear(const tfr_call *call)
+{
+    return strcmp(tfr_call_string(call, "mode", "nearest"), "linear") == 0;
+}
+
+/* The scale that the call gives for an axis, or the ratio of the sizes. */
+static double axis_scale(const tfr_call *call, int axis)
+{
+    const tfr_operand *x = tfr_call_input(call, 0), *y = tfr_call_output(call, 0);
+    const tfr_operand *scales = tfr_call_input(call, 2);
+    const tfr_attr *axes = tfr_call_attr(call, "axes");
+    uint64_t i;
+
+    if (!scales || !scales->data || tfr_operand_elements(scales) == 0)
+        return (double)y->dims[axis] / (double)x->dims[axis];
+    if (!axes || axes->n == 0)
+        return ((const float *)scales->data)[axis];
+    for (i = 0; i < axes->n; i++) {
+        if (axes->ints[i] == axis || axes->ints[i] + x->rank == axis)
+            return ((const float *)scales->data)[i];
+    }
+    return 1.0;
+}
+
+/* The source coordinate by ONNX's rule; false = a rule that is not looked at here. */
+static bool onnx_coordinate(const char *rule, int64_t o, int64_t in, int64_t out, double scale,
+                            double *at)
+{
+    double length = scale * (double)in; /* of the output, before it was rounded down */
+
+    if (strcmp(rule, "half_pixel") == 0)
+        *at = ((double)o + 0.5) / scale - 0.5;
+    else if (strcmp(rule, "half_pixel_symmetric") == 0)
+        *at = (double)in / 2.0 * (1.0 - (double)out / length) + ((double)o + 0.5) / scale - 0.5;
+    else if (strcmp(rule, "pytorch_half_pixel") == 0)
+        *at = length > 1.0 ? ((double)o + 0.5) / scale - 0.5 : 0.0;
+    else if (strcmp(rule, "asymmetric") == 0)
+        *at = (double)o / scale;
+    else if (strcmp(rule, "align_corners") == 0)
+        *at = out > 1 ? (double)o * (double)(in - 1) / (double)(out - 1) : 0.0;
+    else
+        return false;
+    return true;
+}
+
+static double onnx_nearest(const char *rule, double at)
+{
+    if (strcmp(rule, "floor") == 0)
+        return floor(at);
+    if (strcmp(rule, "ceil") == 0)
+        return ceil(at);
+    if (strcmp(rule, "round_prefer_ceil") == 0)
+        return floor(at + 0.5);
+    return ceil(at - 0.5); /* round_prefer_floor */
+}
+
+static double clamp(double at, int64_t in)
+{
+    return at < 0.0 ? 0.0 : at > (double)(in - 1) ? (double)(in - 1) : at;
+}
+
+static bool axis_agrees(const tfr_call *call, int axis, tfr_answer *answer)
+{
+    const char *rule = tfr_call_string(call, "coordinate_transformation_mode", "half_pixel");
+    const char *nearest = tfr_call_string(call, "nearest_mode", "round_prefer_floor");
+    int64_t in = tfr_call_input(call, 0)->dims[axis], out = tfr_call_output(call, 0)->dims[axis], o;
+    double scale = axis_scale(call, axis), theirs, ours;
+
+    for (o = 0; o < out; o++) {
+        if (!onnx_coordinate(rule, o, in, out, scale, &theirs)) {
+            tfr_decline(answer, TFR_REASON_ATTRIBUTE,
+                        "coordinate_transformation_mode %s is not done here", rule);
+            return false;
+        }
+        ours = (double)(((float)o + 0.5f) * (float)in / (float)out - 0.5f);
+        if (!is_linear(call)) {
+            theirs = onnx_nearest(nearest, theirs);
+            ours = round(ours);
+        }
+        theirs = clamp(theirs, in);
+        ours = clamp(ours, in);
+        if (fabs(theirs - ours) > (is_linear(call) ? 1e-4 : 0.5)) {
+            tfr_decline(answer, TFR_REASON_ATTRIBUTE,
+                        "output %lld of axis %d comes from %g, and from %g in oneDNN", (long long)o,
+                        axis, theirs, ours);
+            return false;
+        }
+    }
+    return true;
+}
+
+void tfr_dnn_resize_supports(const tfr_plugin_device *device, const tfr_call *call,
+                             tfr_answer *answer)
+{
+    const tfr_operand *x = tfr_call_input(call, 0), *y = tfr_call_output(call, 0);
+    const char *mode = tfr_call_string(call, "mode", "nearest");
+    int i;
+
+    if (!tfr_dnn_want_float(device, call, answer, 14, false) ||
+        !tfr_dnn_want_rank(call, answer, 0, 3, 5))
+        return;
+    if (strcmp(mode, "nearest") != 0 && strcmp(mode, "linear") != 0) {
+        tfr_decline(answer, TFR_REASON_ATTRIBUTE, "mode %s, only nearest and linear are done here",
+                    mode);
+        return;
+    }
+    if (tfr_call_int(call, "antialias", 0) != 0) {
+        tfr_decline(answer, TFR_REASON_ATTRIBUTE, "antialias is not done here");
+        return;
+    }
+    for (i = 0; i < x->rank; i++) {
+        if (i < 2 && x->dims[i] != y->dims[i]) {
+            tfr_decline(answer, TFR_REASON_LAYOUT, "axis %d changes, only axes from 2 are done", i);
+            return;
+        }
+        if (y->dims[i] > MAX_AXIS) {
+            tfr_decline(answer, TFR_REASON_SIZE_LIMIT, "axis %d has %lld outputs, the limit is %d",
+                        i, (long long)y->dims[i], MAX_AXIS);
+            return;
+        }
+        if (i >= 2 && !axis_agrees(call, i, answer))
+            return;
+    }
+}
+
+void tfr_dnn_resize_prepare(tfr_dnn_build *b, const tfr_call *call)
+{
+    tfr_dnn_cmd src = tfr_dnn_of(b, tfr_call_input(call, 0));
+    tfr_dnn_cmd dst = tfr_dnn_of(b, tfr_call_output(call, 0));
+    const tfr_dnn_use uses[] = {{DNNL_ARG_SRC, tfr_dnn_input(b, 0, src)},
+                                {DNNL_ARG_DST, tfr_dnn_output(b, 0, dst)}};
+    dnnl_alg_kind_t alg = is_linear(call) ? dnnl_resampling_linear : dnnl_resampling_nearest;
+    tfr_dnn_make make = tfr_dnn_maker(b);
+
+    if (b->status == TFR_OK)
+        tfr_dnn_add(b, tfr_dnn_resampling(&make, alg, src, dst), &make, "resampling", uses, 2);
+}
