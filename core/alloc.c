@@ -15,11 +15,15 @@ static atomic_uint_fast64_t n_live;
 /* The number of the request that fails; 0 is none, for the first request is number 1. */
 static atomic_uint_fast64_t fail_number;
 
-/* Counts a request. False if it is the one that has to fail. */
-static bool request_may_pass(void)
+/*
+ * Counts a request. False if it is the one that has to fail, or larger than any object may be: the
+ * C library would refuse that, too, but a sanitizer's stops the program.
+ */
+static bool request_may_pass(size_t bytes)
 {
     uint64_t number = atomic_fetch_add_explicit(&n_requests, 1, memory_order_relaxed) + 1;
-    return number != atomic_load_explicit(&fail_number, memory_order_relaxed);
+    return bytes <= PTRDIFF_MAX &&
+           number != atomic_load_explicit(&fail_number, memory_order_relaxed);
 }
 
 static void *count_live(void *p)
@@ -31,21 +35,21 @@ static void *count_live(void *p)
 
 void *tfr__alloc(size_t bytes)
 {
-    if (!request_may_pass())
+    if (!request_may_pass(bytes))
         return NULL;
     return count_live(malloc(bytes ? bytes : 1));
 }
 
 void *tfr__calloc(size_t n, size_t size)
 {
-    if (!request_may_pass())
+    if (!request_may_pass(size && n > PTRDIFF_MAX / size ? SIZE_MAX : n * size))
         return NULL;
     return count_live(n && size ? calloc(n, size) : calloc(1, 1));
 }
 
 void *tfr__realloc(void *p, size_t bytes)
 {
-    if (!request_may_pass())
+    if (!request_may_pass(bytes))
         return NULL;
     void *q = realloc(p, bytes ? bytes : 1);
     return p ? q : count_live(q);
@@ -54,7 +58,7 @@ void *tfr__realloc(void *p, size_t bytes)
 void *tfr__alloc_aligned(size_t bytes, size_t align)
 {
     void *p;
-    if (!request_may_pass())
+    if (!request_may_pass(bytes))
         return NULL;
     if (align < sizeof(void *))
         align = sizeof(void *);

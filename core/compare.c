@@ -247,7 +247,7 @@ static bool compare_values(comparison *c, const tfr_tensor *expected, const tfr_
     tfr_compare_report *r = &c->report;
     char text_e[SHAPE_TEXT];
     char text_o[SHAPE_TEXT];
-    char why[224] = "";
+    char why[200] = "";
     if (tfr_tensor_kind(expected) != tfr_tensor_kind(obtained))
         snprintf(why, sizeof why, "expected %s, obtained %s", kind_name(expected),
                  kind_name(obtained));

@@ -198,9 +198,8 @@ double tfr__small_to_double(const tfr__small_float *f, uint32_t pattern)
 }
 
 /*
- * To the nearest power of two, a tie upwards (1.5 is as near to 1 as to 2; the pattern has no bit
- * that could be even). The format has no sign and no zero: a negative number and NaN are NaN, 0 and
- * what is below the smallest power are the smallest one.
+ * Up to the next power of two, which is Cast's default for this type. The format has no sign and no
+ * zero: a negative number and NaN are NaN, 0 and what is below the smallest power are the smallest.
  */
 uint8_t tfr__e8m0_from_double(double x)
 {
@@ -209,7 +208,7 @@ uint8_t tfr__e8m0_from_double(double x)
     if (x != x || x < 0)
         return 0xff;
     int e = (int)(bits >> DOUBLE_MAN_BITS & 0x7ff) - DOUBLE_BIAS + 127;
-    if ((bits & DOUBLE_MAN_MASK) >= DOUBLE_HIDDEN / 2)
+    if (bits & DOUBLE_MAN_MASK)
         e++;
     return (uint8_t)(e < 0 ? 0 : e > 0xfe ? 0xfe : e);
 }

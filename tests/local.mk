@@ -9,10 +9,17 @@ TFR_TEST_CORE = libtfrun-core.la $(CUNIT_LIBS)
 TFR_TEST_NN = libtfrun-nn-core.la libtfrun-core.la $(CUNIT_LIBS)
 
 unit_tests = \
-	tests/test_graph \
+	tests/test_alloc \
 	tests/test_arena \
+	tests/test_compare \
+	tests/test_dtype \
+	tests/test_graph \
 	tests/test_harness \
 	tests/test_pool \
+	tests/test_sequence \
+	tests/test_shape \
+	tests/test_status \
+	tests/test_tensor \
 	$(NULL)
 
 shell_tests = \
@@ -28,9 +35,21 @@ endif
 EXTRA_PROGRAMS = $(unit_tests)
 CLEANFILES += $(EXTRA_PROGRAMS)
 
+tests_test_alloc_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_alloc_LDADD = $(TFR_TEST_CORE)
+tests_test_alloc_SOURCES = tests/test_alloc.c
+
 tests_test_arena_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_arena_LDADD = $(TFR_TEST_CORE)
 tests_test_arena_SOURCES = tests/test_arena.c
+
+tests_test_compare_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_compare_LDADD = $(TFR_TEST_CORE)
+tests_test_compare_SOURCES = tests/test_compare.c
+
+tests_test_dtype_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_dtype_LDADD = $(TFR_TEST_CORE)
+tests_test_dtype_SOURCES = tests/test_dtype.c
 
 tests_test_graph_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_graph_LDADD = $(TFR_TEST_CORE)
@@ -43,6 +62,22 @@ tests_test_harness_SOURCES = tests/test_harness.c tests/tfr_test.h
 tests_test_pool_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_pool_LDADD = $(TFR_TEST_CORE)
 tests_test_pool_SOURCES = tests/test_pool.c
+
+tests_test_sequence_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_sequence_LDADD = $(TFR_TEST_CORE)
+tests_test_sequence_SOURCES = tests/test_sequence.c
+
+tests_test_shape_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_shape_LDADD = $(TFR_TEST_CORE)
+tests_test_shape_SOURCES = tests/test_shape.c
+
+tests_test_status_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_status_LDADD = $(TFR_TEST_CORE)
+tests_test_status_SOURCES = tests/test_status.c
+
+tests_test_tensor_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_tensor_LDADD = $(TFR_TEST_CORE)
+tests_test_tensor_SOURCES = tests/test_tensor.c
 
 TESTS = $(run_unit_tests) $(shell_tests)
 TEST_EXTENSIONS = .sh

@@ -27,10 +27,11 @@ TFR_API bool tfr_dtype_is_float(tfr_dtype dtype);
 TFR_API bool tfr_dtype_is_integer(tfr_dtype dtype);
 
 /*
- * Converts n elements by the rules of ONNX's Cast: floats round to nearest even, float to integer
- * truncates and saturates (NaN gives 0), the 8-bit floats saturate, anything but 0 is true.
- * Overlapping memory is not allowed. TFR_EUNSUPPORTED for strings, and for complex to anything
- * but complex.
+ * Converts n elements by the rules of ONNX's Cast: floats round to nearest even (to float8e8m0 up),
+ * float to integer truncates and saturates (NaN gives 0), the 8- and 4-bit floats saturate, integer
+ * to integer keeps the low bits, anything but 0 is true. Real to complex has an imaginary part of
+ * 0. Overlapping memory is not allowed; alignment does not matter. TFR_EUNSUPPORTED for strings,
+ * and for complex to anything but complex.
  */
 TFR_API TFR_MUST_CHECK tfr_status tfr_dtype_convert(tfr_dtype dst_dtype, void *dst,
                                                     tfr_dtype src_dtype, const void *src, int64_t n,
