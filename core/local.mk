@@ -14,6 +14,7 @@ libtfrun_core_la_SOURCES = \
 	core/body.c \
 	core/call.c \
 	core/call.h \
+	core/checked.h \
 	core/compare.c \
 	core/control.c \
 	core/convert.c \
@@ -32,17 +33,27 @@ libtfrun_core_la_SOURCES = \
 	core/immediate.c \
 	core/infer.c \
 	core/infer.h \
+	core/infer_attention.c \
 	core/infer_conv.c \
 	core/infer_einsum.c \
 	core/infer_elementwise.c \
+	core/infer_generate.c \
+	core/infer_image.c \
 	core/infer_index.c \
 	core/infer_kit.c \
 	core/infer_kit.h \
 	core/infer_matmul.c \
 	core/infer_move.c \
+	core/infer_norm.c \
 	core/infer_pool.c \
+	core/infer_quant.c \
 	core/infer_reduce.c \
+	core/infer_rnn.c \
 	core/infer_rows.h \
+	core/infer_sequence.c \
+	core/infer_signal.c \
+	core/infer_text.c \
+	core/infer_train.c \
 	core/infer_view.c \
 	core/infer_window.c \
 	core/infer_window.h \

@@ -16,6 +16,7 @@ unit_tests = \
 	tests/test_graph \
 	tests/test_harness \
 	tests/test_pool \
+	tests/test_session \
 	tests/test_sequence \
 	tests/test_shape \
 	tests/test_status \
@@ -78,6 +79,10 @@ tests_test_status_SOURCES = tests/test_status.c
 tests_test_tensor_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_tensor_LDADD = $(TFR_TEST_CORE)
 tests_test_tensor_SOURCES = tests/test_tensor.c
+
+tests_test_session_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_session_LDADD = $(TFR_TEST_CORE)
+tests_test_session_SOURCES = tests/test_session.c
 
 TESTS = $(run_unit_tests) $(shell_tests)
 TEST_EXTENSIONS = .sh

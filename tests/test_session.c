@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Graphs through sessions on the backends of the build tree. */
+#include <tfrun/tfrun.h>
+
+#include "tfr_test.h"
+
+static tfr_err err = TFR_ERR_INIT;
+
+static tfr_runtime *new_runtime(void)
+{
+    tfr_runtime *runtime = NULL;
+    REQUIRE_OK(tfr_runtime_create(NULL, &runtime, &err), &err);
+    return runtime;
+}
+
+static tfr_tensor *floats(int32_t rank, const int64_t *dims, const float *data)
+{
+    tfr_shape shape = {0};
+    tfr_tensor *t = NULL;
+    REQUIRE_OK(tfr_shape_make(rank, dims, &shape, &err), &err);
+    REQUIRE_OK(tfr_tensor_create(TFR_DTYPE_F32, &shape, &t, &err), &err);
+    if (data)
+        memcpy(tfr_tensor_data(t), data, tfr_tensor_bytes(t));
+    return t;
+}
+
+static tfr_tensor *ints(int32_t rank, int64_t n, const int64_t *data)
+{
+    tfr_shape shape = {rank, {n}};
+    tfr_tensor *t = NULL;
+    REQUIRE_OK(tfr_tensor_create(TFR_DTYPE_I64, &shape, &t, &err), &err);
+    memcpy(tfr_tensor_data(t), data, tfr_tensor_bytes(t));
+    return t;
+}
+
+static tfr_value add(tfr_graph *graph, const char *op, const tfr_value *in, uint32_t n)
+{
+    tfr_value out = TFR_VALUE_NONE;
+    tfr_node_desc node = {
+        .size = sizeof node, .op = op, .inputs = in, .n_inputs = n, .n_outputs = 1};
+    REQUIRE_OK(tfr_graph_add_node(graph, &node, &out, &err), &err);
+    return out;
+}
+
+static tfr_graph *new_graph(uint32_t n_inputs, tfr_value *inputs)
+{
+    tfr_graph *graph = NULL;
+    REQUIRE_OK(tfr_graph_create("test", &graph, &err), &err);
+    for (uint32_t i = 0; i < n_inputs; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "x%u", i);
+        REQUIRE_OK(tfr_graph_add_input(graph, name, NULL, &inputs[i], &err), &err);
+    }
+    return graph;
+}
+
+static tfr_session *new_session(tfr_runtime *runtime, tfr_graph *graph, const char *device)
+{
+    tfr_session_options options = TFR_SESSION_OPTIONS_INIT;
+    tfr_session *session = NULL;
+    options.device = device;
+    REQUIRE_OK(tfr_session_create(runtime, graph, &options, &session, &err), &err);
+    tfr_graph_release(graph);
+    tfr_runtime_release(runtime);
+    return session;
+}
+
+static const float six[] = {1, -2, 3, -4, 5, -6};
+static const int64_t two_by_three[] = {2, 3};
+
+TEST(a_chain_of_nodes_gives_its_result)
+{
+    tfr_value x[2], v;
+    tfr_graph *graph = new_graph(2, x);
+    tfr_tensor *in[2], *out[1] = {NULL};
+    v = add(graph, "Add", x, 2);
+    v = add(graph, "Relu", &v, 1);
+    REQUIRE_OK(tfr_graph_add_output(graph, v, NULL, &err), &err);
+    tfr_session *session = new_session(new_runtime(), graph, "naive:0");
+    in[0] = in[1] = floats(2, two_by_three, six);
+    for (int i = 0; i < 3; i++) {
+        REQUIRE_OK(tfr_session_run(session, in, 2, out, 1, &err), &err);
+        const float *data = tfr_tensor_data(out[0]);
+        CHECK_NEAR(2, data[0], 0);
+        CHECK_NEAR(0, data[1], 0);
+        CHECK_NEAR(10, data[4], 0);
+        tfr_tensor_release(out[0]);
+    }
+    tfr_session_stats stats = {.size = sizeof stats};
+    CHECK_OK(tfr_session_get_stats(session, &stats, &err), &err);
+    CHECK_UINT(1, stats.n_plans);
+    CHECK_UINT(3, stats.n_runs);
+    CHECK_UINT(0, stats.n_copies);
+    tfr_tensor_release(in[0]);
+    tfr_session_destroy(session);
+}
+
+TEST(new_shapes_get_a_plan_of_their_own_and_old_ones_are_found_again)
+{
+    tfr_value x, v;
+    tfr_graph *graph = new_graph(1, &x);
+    v = add(graph, "Relu", &x, 1);
+    REQUIRE_OK(tfr_graph_add_output(graph, v, NULL, &err), &err);
+    tfr_session *session = new_session(new_runtime(), graph, "naive:0");
+    for (int64_t i = 0; i < 6; i++) {
+        int64_t n = i % 3 + 1;
+        tfr_tensor *in = floats(1, &n, six), *out = NULL;
+        REQUIRE_OK(tfr_session_run(session, &in, 1, &out, 1, &err), &err);
+        CHECK_INT(n, tfr_tensor_elements(out));
+        tfr_tensor_release(in);
+        tfr_tensor_release(out);
+    }
+    tfr_session_stats stats = {.size = sizeof stats};
+    CHECK_OK(tfr_session_get_stats(session, &stats, &err), &err);
+    CHECK_UINT(3, stats.n_plans);
+    tfr_session_destroy(session);
+}
+
+TEST(a_strided_input_gives_what_its_plain_copy_gives)
+{
+    tfr_value x, v;
+    tfr_graph *graph = new_graph(1, &x);
+    const int64_t strides[] = {1, 3};
+    tfr_shape shape = {2, {3, 2}};
+    tfr_tensor *base = floats(2, two_by_three, six), *in = NULL, *out = NULL;
+    v = add(graph, "Softmax", &x, 1);
+    REQUIRE_OK(tfr_graph_add_output(graph, v, NULL, &err), &err);
+    tfr_session *session = new_session(new_runtime(), graph, "naive:0");
+    REQUIRE_OK(tfr_tensor_view(base, 0, &shape, strides, &in, &err), &err);
+    REQUIRE_OK(tfr_session_run(session, &in, 1, &out, 1, &err), &err);
+    const float *data = tfr_tensor_data(out);
+    for (int i = 0; i < 3; i++) { /* rows (1,-4), (-2,5), (3,-6) */
+        double a = exp(six[i]), b = exp(six[i + 3]);
+        CHECK_NEAR(a / (a + b), data[i * 2], 1e-6);
+    }
+    tfr_tensor_release(base);
+    tfr_tensor_release(in);
+    tfr_tensor_release(out);
+    tfr_session_destroy(session);
+}
+
+TEST(a_view_of_an_input_as_output_is_a_copy)
+{
+    tfr_value x[2], v;
+    tfr_graph *graph = new_graph(2, x);
+    const int64_t target[] = {3, 2};
+    tfr_tensor *in[2] = {floats(2, two_by_three, six), ints(1, 2, target)}, *out = NULL;
+    v = add(graph, "Reshape", x, 2);
+    REQUIRE_OK(tfr_graph_add_output(graph, v, NULL, &err), &err);
+    tfr_session *session = new_session(new_runtime(), graph, NULL);
+    REQUIRE_OK(tfr_session_run(session, in, 2, &out, 1, &err), &err);
+    CHECK(tfr_tensor_data(out) != tfr_tensor_data(in[0]));
+    CHECK_INT(3, tfr_tensor_shape(out)->dims[0]);
+    CHECK_MEM(six, tfr_tensor_data(out), sizeof six);
+    tfr_tensor_release(out);
+    tfr_tensor_release(in[0]);
+    tfr_tensor_release(in[1]);
+    tfr_session_destroy(session);
+}
+
+TEST(another_value_of_a_shape_argument_makes_another_plan)
+{
+    tfr_value x[2], v;
+    tfr_graph *graph = new_graph(2, x);
+    const int64_t targets[3][2] = {{3, 2}, {6, 1}, {3, 2}};
+    tfr_tensor *in[2] = {floats(2, two_by_three, six), ints(1, 2, targets[0])};
+    v = add(graph, "Reshape", x, 2);
+    REQUIRE_OK(tfr_graph_add_output(graph, v, NULL, &err), &err);
+    tfr_session *session = new_session(new_runtime(), graph, NULL);
+    for (int i = 0; i < 3; i++) {
+        tfr_tensor *out = NULL;
+        memcpy(tfr_tensor_data(in[1]), targets[i], sizeof targets[i]);
+        REQUIRE_OK(tfr_session_run(session, in, 2, &out, 1, &err), &err);
+        CHECK_INT(targets[i][0], tfr_tensor_shape(out)->dims[0]);
+        tfr_tensor_release(out);
+    }
+    tfr_session_stats stats = {.size = sizeof stats};
+    CHECK_OK(tfr_session_get_stats(session, &stats, &err), &err);
+    CHECK_UINT(2, stats.n_plans);
+    tfr_tensor_release(in[0]);
+    tfr_tensor_release(in[1]);
+    tfr_session_destroy(session);
+}
+
+TEST(shape_arithmetic_is_done_when_planning)
+{
+    tfr_value x, v[4];
+    tfr_graph *graph = new_graph(1, &x);
+    const int64_t one = 1;
+    tfr_tensor *t = ints(1, 1, &one);
+    tfr_tensor *in = floats(2, two_by_three, six), *out = NULL;
+    v[0] = add(graph, "Shape", &x, 1);
+    v[1] = add(graph, "ReduceProd", v, 1);
+    tfr_value c;
+    REQUIRE_OK(tfr_graph_add_constant(graph, "one", t, &c, &err), &err);
+    v[2] = add(graph, "Reshape", (tfr_value[]){v[1], c}, 2);
+    v[3] = add(graph, "Reshape", (tfr_value[]){x, v[2]}, 2);
+    tfr_value y = add(graph, "Relu", &v[3], 1);
+    REQUIRE_OK(tfr_graph_add_output(graph, y, NULL, &err), &err);
+    tfr_session *session = new_session(new_runtime(), graph, "naive:0");
+    REQUIRE_OK(tfr_session_run(session, &in, 1, &out, 1, &err), &err);
+    CHECK_INT(1, tfr_tensor_shape(out)->rank);
+    CHECK_INT(6, tfr_tensor_elements(out));
+    tfr_session_stats stats = {.size = sizeof stats};
+    CHECK_OK(tfr_session_get_stats(session, &stats, &err), &err);
+    CHECK_UINT(1, stats.n_launches); /* the Relu alone */
+    tfr_tensor_release(t);
+    tfr_tensor_release(in);
+    tfr_tensor_release(out);
+    tfr_session_destroy(session);
+}
+
+TEST(a_shape_that_only_a_run_can_tell_splits_the_graph)
+{
+    tfr_value x, v;
+    tfr_graph *graph = new_graph(1, &x);
+    const float data[] = {0, 7, 0, 9, 0, 1};
+    tfr_tensor *in = floats(2, two_by_three, data), *out = NULL;
+    v = add(graph, "NonZero", &x, 1);
+    v = add(graph, "Neg", &v, 1);
+    REQUIRE_OK(tfr_graph_add_output(graph, v, NULL, &err), &err);
+    tfr_session *session = new_session(new_runtime(), graph, NULL);
+    REQUIRE_OK(tfr_session_run(session, &in, 1, &out, 1, &err), &err);
+    const int64_t want[] = {0, -1, -1, -1, 0, -2};
+    CHECK_INT(2, tfr_tensor_shape(out)->dims[0]);
+    REQUIRE_INT(3, tfr_tensor_shape(out)->dims[1]);
+    CHECK_MEM(want, tfr_tensor_data(out), sizeof want);
+    tfr_tensor_release(in);
+    tfr_tensor_release(out);
+    tfr_session_destroy(session);
+}
+
+TEST(variables_keep_their_state_between_runs)
+{
+    tfr_value x, state, sum;
+    tfr_graph *graph = new_graph(1, &x);
+    tfr_tensor *zero = floats(0, NULL, NULL), *step = floats(0, NULL, (const float[]){2.5f});
+    REQUIRE_OK(tfr_graph_add_variable(graph, "state", zero, &state, &err), &err);
+    sum = add(graph, "Add", (tfr_value[]){state, x}, 2);
+    REQUIRE_OK(tfr_graph_set_update(graph, state, sum, &err), &err);
+    REQUIRE_OK(tfr_graph_add_output(graph, sum, NULL, &err), &err);
+    tfr_session *session = new_session(new_runtime(), graph, NULL);
+    tfr_tensor *out = NULL;
+    for (int i = 0; i < 4; i++) {
+        REQUIRE_OK(tfr_session_run(session, &step, 1, &out, 1, &err), &err);
+        tfr_tensor_release(out);
+    }
+    REQUIRE_OK(tfr_session_get_variable(session, "state", &out, &err), &err);
+    CHECK_NEAR(10, *(float *)tfr_tensor_data(out), 0);
+    CHECK_STATUS(TFR_ENOTFOUND, tfr_session_get_variable(session, "other", &out, &err), &err);
+    CHECK_OK(tfr_session_set_variable(session, "state", step, &err), &err);
+    tfr_tensor_release(out);
+    REQUIRE_OK(tfr_session_get_variable(session, "state", &out, &err), &err);
+    CHECK_NEAR(2.5, *(float *)tfr_tensor_data(out), 0);
+    CHECK_NEAR(0, *(float *)tfr_tensor_data(zero), 0);
+    tfr_tensor_release(out);
+    tfr_tensor_release(zero);
+    tfr_tensor_release(step);
+    tfr_session_destroy(session);
+}
+
+TEST(wrong_inputs_are_named_with_what_is_wanted)
+{
+    tfr_graph *graph = NULL;
+    tfr_value x, v;
+    tfr_value_type type = {
+        .size = sizeof type, .dtype = TFR_DTYPE_F32, .rank_known = 1, .rank = 2, .dims = {-1, 4}};
+    REQUIRE_OK(tfr_graph_create("g", &graph, &err), &err);
+    REQUIRE_OK(tfr_graph_add_input(graph, "image", &type, &x, &err), &err);
+    v = add(graph, "Relu", &x, 1);
+    REQUIRE_OK(tfr_graph_add_output(graph, v, NULL, &err), &err);
+    tfr_session *session = new_session(new_runtime(), graph, NULL);
+    tfr_tensor *in = floats(2, two_by_three, six), *out = NULL;
+    CHECK_STATUS(TFR_ESHAPE, tfr_session_run(session, &in, 1, &out, 1, &err), &err);
+    CHECK_CONTAINS("\"image\"", err.text);
+    CHECK_CONTAINS("[2,3]", err.text);
+    CHECK_CONTAINS("[?,4]", err.text);
+    tfr_tensor_release(in);
+    in = ints(1, 1, (const int64_t[]){3});
+    CHECK_STATUS(TFR_EDTYPE, tfr_session_run(session, &in, 1, &out, 1, &err), &err);
+    CHECK_CONTAINS("int64", err.text);
+    CHECK_STATUS(TFR_EINVAL, tfr_session_run(session, NULL, 0, &out, 1, &err), &err);
+    CHECK_STATUS(TFR_EINVAL, tfr_session_run(session, &in, 1, NULL, 0, &err), &err);
+    tfr_tensor_release(in);
+    tfr_session_destroy(session);
+}
+
+TEST(shapes_that_do_not_fit_name_the_node)
+{
+    tfr_value x[2], v;
+    tfr_graph *graph = new_graph(2, x);
+    v = add(graph, "MatMul", x, 2);
+    REQUIRE_OK(tfr_graph_add_output(graph, v, NULL, &err), &err);
+    tfr_session *session = new_session(new_runtime(), graph, NULL);
+    tfr_tensor *a = floats(2, two_by_three, six), *in[] = {a, a}, *out = NULL;
+    CHECK_STATUS(TFR_ESHAPE, tfr_session_run(session, in, 2, &out, 1, &err), &err);
+    CHECK_CONTAINS("MatMul", err.text);
+    tfr_tensor_release(a);
+    tfr_session_destroy(session);
+}
+
+TEST(an_immediate_call_runs_one_op)
+{
+    tfr_runtime *runtime = new_runtime();
+    const tfr_attr attrs[] = {TFR_SET_INTS("perm", 1, 0)};
+    tfr_node_desc node = {
+        .size = sizeof node, .op = "Transpose", .attrs = attrs, .n_attrs = 1, .n_outputs = 1};
+    tfr_tensor *in = floats(2, two_by_three, six), *out = NULL;
+    for (int i = 0; i < 2; i++) {
+        REQUIRE_OK(tfr_op_run(runtime, "naive:0", &node, &in, 1, &out, 1, &err), &err);
+        const float want[] = {1, -4, -2, 5, 3, -6};
+        CHECK_MEM(want, tfr_tensor_data(out), sizeof want);
+        tfr_tensor_release(out);
+    }
+    tfr_tensor_release(in);
+    tfr_runtime_release(runtime);
+}
+
+TEST(a_placement_says_where_each_node_runs)
+{
+    tfr_value x, v;
+    tfr_graph *graph = new_graph(1, &x);
+    v = add(graph, "Relu", &x, 1);
+    REQUIRE_OK(tfr_graph_add_output(graph, v, NULL, &err), &err);
+    tfr_session *session = new_session(new_runtime(), graph, "naive:0");
+    tfr_tensor *in = floats(2, two_by_three, six);
+    REQUIRE_OK(tfr_session_prepare(session, &in, 1, &err), &err);
+    REQUIRE_INT(1, tfr_session_n_placements(session));
+    tfr_placement row = {.size = sizeof row};
+    REQUIRE_OK(tfr_session_placement(session, 0, &row, &err), &err);
+    CHECK_STR("Relu", row.op);
+    CHECK_STR("CPU:0", row.device);
+    CHECK_STR("naive:0", row.backend);
+    CHECK_UINT(0, row.fallback);
+    tfr_tensor_release(in);
+    tfr_session_destroy(session);
+}
+
+static const test_case cases[] = {
+    CASE(a_chain_of_nodes_gives_its_result),
+    CASE(new_shapes_get_a_plan_of_their_own_and_old_ones_are_found_again),
+    CASE(a_strided_input_gives_what_its_plain_copy_gives),
+    CASE(a_view_of_an_input_as_output_is_a_copy),
+    CASE(another_value_of_a_shape_argument_makes_another_plan),
+    CASE(shape_arithmetic_is_done_when_planning),
+    CASE(a_shape_that_only_a_run_can_tell_splits_the_graph),
+    CASE(variables_keep_their_state_between_runs),
+    CASE(wrong_inputs_are_named_with_what_is_wanted),
+    CASE(shapes_that_do_not_fit_name_the_node),
+    CASE(an_immediate_call_runs_one_op),
+    CASE(a_placement_says_where_each_node_runs),
+};
+TEST_MAIN(cases)
