@@ -58,9 +58,9 @@ static void answer_clean(tfr_answer *answer, const tfr_call *call)
     answer->n_in_place = kept;
 }
 
-/* Asks one backend. Fills answer; a yes leaves reason NONE. Only memory and the like fail. */
-static void ask(tfr_runtime *runtime, tfr__backend *backend, uint32_t op, tfr_call *call,
-                tfr_answer *answer)
+/* Asks one backend and fills answer. Only TFR_ENOMEM fails: it says nothing about the backend. */
+static tfr_status ask(tfr_runtime *runtime, tfr__backend *backend, uint32_t op, tfr_call *call,
+                      tfr_answer *answer, tfr_err *out_err)
 {
     tfr_err err = TFR_ERR_INIT;
     tfr_status status;
@@ -68,12 +68,12 @@ static void ask(tfr_runtime *runtime, tfr__backend *backend, uint32_t op, tfr_ca
     answer->size = sizeof *answer;
     if (atomic_load(&backend->quarantined)) {
         tfr_decline(answer, TFR_REASON_QUARANTINED, "the backend failed earlier in this process");
-        return;
+        return TFR_OK;
     }
     if (backend->op_quarantined && backend->op_quarantined[op]) {
         tfr_decline(answer, TFR_REASON_QUARANTINED,
                     "its kernel of %s failed earlier in this process", call->name);
-        return;
+        return TFR_OK;
     }
     switch (backend->claims ? backend->claims[op] : TFR__CLAIM_NONE) {
     case TFR__CLAIM_YES:
@@ -81,19 +81,21 @@ static void ask(tfr_runtime *runtime, tfr__backend *backend, uint32_t op, tfr_ca
     case TFR__CLAIM_VERSION:
         tfr_decline(answer, TFR_REASON_OP_VERSION, "it has another version of %s, not %d",
                     call->name, (int)call->since_version);
-        return;
+        return TFR_OK;
     case TFR__CLAIM_DIGEST:
         tfr_decline(answer, TFR_REASON_DIGEST, "it was built for another definition of %s",
                     call->name);
-        return;
+        return TFR_OK;
     default:
         tfr_decline(answer, TFR_REASON_UNKNOWN_OP, "it has no kernel of %s", call->name);
-        return;
+        return TFR_OK;
     }
     status = tfr__backend_open(runtime, backend, &err);
+    if (status == TFR_ENOMEM)
+        return tfr_fail(out_err, status, "%s", err.text);
     if (status) {
         tfr_decline(answer, TFR_REASON_LIBRARY_MISSING, "%s", err.text);
-        return;
+        return TFR_OK;
     }
     if (backend->claim_versions)
         call->since_version = backend->claim_versions[op];
@@ -103,11 +105,12 @@ static void ask(tfr_runtime *runtime, tfr__backend *backend, uint32_t op, tfr_ca
         tfr__log(runtime, TFR_LOG_WARNING, backend->plugin_name,
                  "asking about %s failed, which it must not: %s", call->name, err.text);
         tfr_decline(answer, TFR_REASON_QUARANTINED, "asking it failed: %s", err.text);
-        return;
+        return TFR_OK;
     }
     answer_clean(answer, call);
     if (answer->verdict == TFR_VERDICT_NO && !answer->reason)
         tfr_decline(answer, TFR_REASON_NONE, "it says no without a reason, a defect of the plugin");
+    return TFR_OK;
 }
 
 static void text_add(char *text, const char *backend, const tfr_answer *answer)
@@ -136,6 +139,7 @@ tfr_status tfr__place(tfr_session *session, const tfr__node *node, tfr__pin pin,
     tfr__device *device;
     tfr__backend *backend;
     tfr_answer answer;
+    tfr_status status;
     bool first = true;
     memset(out, 0, sizeof *out);
     if (pin.device < 0)
@@ -149,7 +153,9 @@ tfr_status tfr__place(tfr_session *session, const tfr__node *node, tfr__pin pin,
     while (candidates_next(&c, &device, &backend)) {
         if (first)
             out->wanted = backend->name;
-        ask(session->runtime, backend, op, call, &answer);
+        status = ask(session->runtime, backend, op, call, &answer, err);
+        if (status)
+            return status;
         if (answer.verdict == TFR_VERDICT_YES || answer.verdict == TFR_VERDICT_REORDER ||
             (answer.verdict == TFR_VERDICT_SLOW && !out->backend)) {
             out->device = device;

@@ -16,6 +16,7 @@ unit_tests = \
 	tests/test_graph \
 	tests/test_harness \
 	tests/test_pool \
+	tests/test_memory_out \
 	tests/test_session \
 	tests/test_sequence \
 	tests/test_shape \
@@ -83,6 +84,10 @@ tests_test_tensor_SOURCES = tests/test_tensor.c
 tests_test_session_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_session_LDADD = $(TFR_TEST_CORE)
 tests_test_session_SOURCES = tests/test_session.c
+
+tests_test_memory_out_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_memory_out_LDADD = $(TFR_TEST_CORE)
+tests_test_memory_out_SOURCES = tests/test_memory_out.c
 
 TESTS = $(run_unit_tests) $(shell_tests)
 TEST_EXTENSIONS = .sh
