@@ -44,19 +44,20 @@ static int32_t run_concat(const naive_kernel *k, const tfr_launch *launch, tfr_e
 }
 
 /* The length of part i that nobody wants, and so has no dims: from split, else equal parts. */
-static int64_t part_length(const naive_kernel *k, const naive_tensor *split, int64_t whole,
+static int64_t part_length(const naive_kernel *k, const naive_list *split, int64_t whole,
                            uint32_t i)
 {
     int64_t parts = tfr_call_int(&k->call, "num_outputs", k->call.n_outputs);
 
     if (i < split->n)
-        return naive_read_int(split, i);
+        return naive_list_at(split, i);
     return parts > 0 ? (whole + parts - 1) / parts : 0;
 }
 
 static int32_t run_split(const naive_kernel *k, const tfr_launch *launch, tfr_err *err)
 {
-    naive_tensor x = naive_input(k, launch, 0), split = naive_input(k, launch, 1);
+    naive_tensor x = naive_input(k, launch, 0);
+    naive_list split = naive_list_of(k, launch, "split", 1);
     int32_t axis = naive_axis(tfr_call_int(&k->call, "axis", 0), x.rank), status = TFR_OK;
     int64_t begin = 0;
     uint32_t i;

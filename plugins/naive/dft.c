@@ -8,7 +8,9 @@
  *   STFT     Y[b,f,k] = sum over n < N of signal[b, f*step + n] * window[n] * e^(-2 pi i k n / N)
  *
  * N = dft_length: x is cut or taken as 0 behind. onesided keeps the N/2 + 1 first bins. The last
- * dim is 1 (real) or 2. Sums in double, rounded once. The angle is reduced by (k * n) mod N first.
+ * dim is 1 (real) or 2. The core puts axis, dft_length, frame_step and frame_length into
+ * attributes; without them the inputs are read. Sums in double, rounded once; the angle is reduced
+ * by (k * n) mod N first.
  */
 #include "tensor.h"
 
@@ -60,17 +62,18 @@ static double sum_real(const signal *s, int64_t n, int64_t N)
 
 static int32_t run_dft(const naive_kernel *k, const tfr_launch *launch, tfr_err *err)
 {
-    naive_tensor x = naive_input(k, launch, 0), length = naive_input(k, launch, 1),
-                 axes = naive_input(k, launch, 2), y = naive_output(k, launch, 0);
+    naive_tensor x = naive_input(k, launch, 0), y = naive_output(k, launch, 0);
+    naive_list length = naive_list_of(k, launch, "dft_length", 1),
+               axes = naive_list_of(k, launch, "axis", 2);
     bool inverse = tfr_call_int(&k->call, "inverse", 0) != 0,
          onesided = tfr_call_int(&k->call, "onesided", 0) != 0;
-    int32_t axis = naive_axis(axes.n ? naive_read_int(&axes, 0) : -2, x.rank), last = x.rank - 1, d;
+    int32_t axis = naive_axis(axes.n ? naive_list_at(&axes, 0) : -2, x.rank), last = x.rank - 1, d;
     int64_t strides[TFR_MAX_RANK], N = inverse && onesided ? 2 * (x.dims[axis] - 1) : x.dims[axis];
     naive_iter it;
     int64_t i;
 
     if (length.n)
-        N = naive_read_int(&length, 0);
+        N = naive_list_at(&length, 0);
     if (y.n > 0 && (N < 1 || N > INT32_MAX))
         return tfr_fail(err, TFR_EINVAL, "dft_length %lld is outside [1, %d]", (long long)N,
                         INT32_MAX);
@@ -94,11 +97,12 @@ static int32_t run_dft(const naive_kernel *k, const tfr_launch *launch, tfr_err 
 
 static int32_t run_stft(const naive_kernel *k, const tfr_launch *launch, tfr_err *err)
 {
-    naive_tensor x = naive_input(k, launch, 0), step = naive_input(k, launch, 1),
-                 window = naive_input(k, launch, 2), length = naive_input(k, launch, 3),
+    naive_tensor x = naive_input(k, launch, 0), window = naive_input(k, launch, 2),
                  y = naive_output(k, launch, 0);
-    int64_t N = length.n ? naive_read_int(&length, 0) : window.n ? window.n : x.dims[1], i = 0;
-    int64_t hop = naive_read_int(&step, 0), parts = x.dims[2];
+    naive_list step = naive_list_of(k, launch, "frame_step", 1),
+               length = naive_list_of(k, launch, "frame_length", 3);
+    int64_t N = length.n ? naive_list_at(&length, 0) : window.n ? window.n : x.dims[1], i = 0;
+    int64_t hop = step.n ? naive_list_at(&step, 0) : 0, parts = x.dims[2];
     naive_iter it;
 
     if (y.n > 0 && (N < 1 || N > INT32_MAX || (window.operand && window.n != N) || hop < 1))

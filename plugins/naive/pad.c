@@ -11,7 +11,8 @@
  * CenterCropPad (ONNX 18): crops or pads with zero both sides of each of axes to dims shape; of an
  * odd difference the larger half is behind.
  *
- * Both copy elements of any type.
+ * The core puts Pad's pads of all axes into an attribute; without it inputs 1 and 3 are read. Both
+ * copy elements of any type.
  */
 #include "tensor.h"
 
@@ -106,9 +107,9 @@ static int32_t write_framed(const naive_tensor *x, const naive_tensor *y, const 
 
 static int32_t run_pad(const naive_kernel *k, const tfr_launch *launch, tfr_err *err)
 {
-    naive_tensor x = naive_input(k, launch, 0), pads = naive_input(k, launch, 1),
-                 value = naive_input(k, launch, 2), axes = naive_input(k, launch, 3),
-                 y = naive_output(k, launch, 0);
+    naive_tensor x = naive_input(k, launch, 0), value = naive_input(k, launch, 2),
+                 axes = naive_input(k, launch, 3), y = naive_output(k, launch, 0);
+    naive_list pads = naive_list_of(k, launch, "pads", 1);
     int64_t i;
     int32_t d;
     frame f;
@@ -116,8 +117,9 @@ static int32_t run_pad(const naive_kernel *k, const tfr_launch *launch, tfr_err 
     for (d = 0; d < x.rank; d++)
         frame_axis(&f, x.dims, d, 0, 0);
     for (i = 0; i < pads.n / 2; i++)
-        frame_axis(&f, x.dims, naive_axis(axes.operand ? naive_read_int(&axes, i) : i, x.rank),
-                   naive_read_int(&pads, i), naive_read_int(&pads, pads.n / 2 + i));
+        frame_axis(&f, x.dims,
+                   naive_axis(axes.operand && !pads.ints ? naive_read_int(&axes, i) : i, x.rank),
+                   naive_list_at(&pads, i), naive_list_at(&pads, pads.n / 2 + i));
     return write_framed(&x, &y, &value, &f, read_mode(&k->call), err);
 }
 

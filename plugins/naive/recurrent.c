@@ -14,8 +14,9 @@
  * initial and last states [D B H] or [B D H]; Y [T D B H] or [B T D H]. Gates are in the order i;
  * z r h; i o f c. clip bounds every activation's argument. The reverse direction walks the T steps,
  * or the batch's sequence_lens, backwards; steps beyond a sequence give 0 and leave the state.
- * activation_alpha and _beta are handed out in order to the activations that have one.
- * State is double between the steps, outputs are rounded once; NaN spreads.
+ * activation_alpha and _beta: one per activation; if they are fewer, they are handed out in order
+ * to the activations that have one. State is double between the steps, outputs are rounded once;
+ * NaN spreads.
  */
 #include "tensor.h"
 
@@ -189,20 +190,20 @@ static int32_t supports_recurrent(const tfr_call *call, tfr_answer *answer)
 
 static int32_t read_activations(recurrent *r, const tfr_call *call, tfr_err *err)
 {
-    uint64_t n_alpha, n_beta, alpha = 0, beta = 0, i;
+    uint64_t all = r->n_activations * (uint64_t)r->D, n_alpha, n_beta, alpha = 0, beta = 0, i;
     const float *alphas = naive_attr_floats(call, "activation_alpha", &n_alpha),
                 *betas = naive_attr_floats(call, "activation_beta", &n_beta);
 
-    for (i = 0; i < r->n_activations * (uint64_t)r->D; i++) {
+    for (i = 0; i < all; i++) {
         const char *name = activation_name(call, i, r->n_activations);
         const activation *a = find_activation(name);
         if (!a)
             return tfr_fail(err, TFR_EINVAL, "activation \"%s\" is not known", name);
         r->f[i] = *a;
         if (a->has_alpha && alpha < n_alpha)
-            r->f[i].alpha = alphas[alpha++];
+            r->f[i].alpha = alphas[n_alpha == all ? i : alpha++];
         if (a->has_beta && beta < n_beta)
-            r->f[i].beta = betas[beta++];
+            r->f[i].beta = betas[n_beta == all ? i : beta++];
     }
     return TFR_OK;
 }

@@ -93,12 +93,16 @@ static void keep_aspect_ratio(const tfr_call *call, const tfr_operand *sizes, co
         axes[d].scale = scale;
 }
 
-/* Reads lengths and scales; scales or sizes are the values of inputs 2 and 3 or NULL if not known.
+/*
+ * Reads lengths and scales; scales and sizes are the values of inputs 2 and 3, NULL if not known.
+ * Without them the core's attribute scales counts, which has rounded what sizes say to a float.
  */
 static void read_axes(const tfr_call *call, const void *scales, const void *sizes, axis *axes)
 {
     const tfr_operand *x = tfr_call_input(call, 0), *y = tfr_call_output(call, 0);
     const tfr_operand *s = tfr_call_input(call, 2), *z = tfr_call_input(call, 3);
+    uint64_t n_given;
+    const float *given = naive_attr_floats(call, "scales", &n_given);
     int64_t i;
     int32_t d;
 
@@ -114,16 +118,25 @@ static void read_axes(const tfr_call *call, const void *scales, const void *size
             axes[d].scale = naive_get(s->dtype, scales, i);
     else if (z && z->dims[0] > 0 && sizes)
         keep_aspect_ratio(call, z, sizes, x->rank, axes);
+    else
+        for (d = 0; d < x->rank && (uint64_t)d < n_given; d++)
+            axes[d].scale = given[d];
 }
 
+/* The region of interest: input 1, or the core's attribute, which is about all axes. */
 static void read_roi(const tfr_call *call, const naive_tensor *roi, int32_t rank, axis *axes)
 {
-    int64_t i, n = roi->n / 2;
+    uint64_t n_given;
+    const float *given = naive_attr_floats(call, "roi", &n_given);
+    int64_t i, n = given ? (int64_t)n_given / 2 : roi->n / 2;
     int32_t d;
 
-    for (i = 0; i < n && (d = named_axis(call, i, rank)) >= 0; i++) {
-        axes[d].start = naive_read(roi, i);
-        axes[d].end = naive_read(roi, n + i);
+    for (i = 0; i < n; i++) {
+        d = given ? (int32_t)i : named_axis(call, i, rank);
+        if (d < 0 || d >= rank)
+            return;
+        axes[d].start = given ? given[i] : naive_read(roi, i);
+        axes[d].end = given ? given[n + i] : naive_read(roi, n + i);
     }
 }
 
@@ -261,8 +274,8 @@ static int32_t supports_resize(const tfr_call *call, tfr_answer *answer)
         (r.mode != RESIZE_NEAREST || strcmp(r.transform, "tf_crop_and_resize") == 0))
         return tfr_decline(answer, TFR_REASON_DTYPE, "element type %d has no weighted sum",
                            x->dtype);
-    if ((scales && scales->dims[0] > 0 && !scales->data) ||
-        (sizes && sizes->dims[0] > 0 && !sizes->data))
+    if (!tfr_call_attr(call, "scales") && ((scales && scales->dims[0] > 0 && !scales->data) ||
+                                           (sizes && sizes->dims[0] > 0 && !sizes->data)))
         return tfr_decline(answer, TFR_REASON_DYNAMIC_SHAPE, "scales or sizes are not known");
     read_axes(call, scales ? scales->data : NULL, sizes ? sizes->data : NULL, axes);
     for (d = 0; d < x->rank; d++)

@@ -3,7 +3,6 @@
  * y = data, then one after another, in row-major order of the updates:
  *
  * ScatterElements (ONNX 18):  y[.., indices[.., i, ..], ..] r= updates[.., i, ..] at axis
- * Scatter (ONNX 11):          the same without reduction; deprecated
  * ScatterND (ONNX 18):        y[indices[i.., :].., l..] r= updates[i.., l..]
  *
  * reduction r: none replaces (the last of equal indices wins), add, mul, min, max. Floats reduce in
@@ -160,7 +159,6 @@ static int32_t run_scatter_nd(const naive_kernel *k, const tfr_launch *launch, t
 }
 
 const naive_op naive_scatter_ops[] = {
-    {.domain = "", .name = "Scatter", .since_version = 11, .run = run_scatter_elements},
     {.domain = "",
      .name = "ScatterElements",
      .since_version = 18,

@@ -2,6 +2,7 @@
 /*
  * Slice (ONNX 13):  y[.., i, ..] = x[.., start + i * step, ..] along each of axes
  *
+ * The core puts starts and steps of all axes into attributes; without them the inputs are read.
  * start counts from the end if negative, and is then clamped to [0, dim], or to [0, dim - 1] for a
  * negative step; ends only decide the output's dims, which the core has inferred. Copies elements
  * of any type.
@@ -15,17 +16,18 @@ static int64_t clamp(int64_t v, int64_t low, int64_t high)
 
 static int32_t run_slice(const naive_kernel *k, const tfr_launch *launch, tfr_err *err)
 {
-    naive_tensor x = naive_input(k, launch, 0), starts = naive_input(k, launch, 1),
-                 axes = naive_input(k, launch, 3), steps = naive_input(k, launch, 4),
+    naive_tensor x = naive_input(k, launch, 0), axes = naive_input(k, launch, 3),
                  y = naive_output(k, launch, 0);
+    naive_list starts = naive_list_of(k, launch, "starts", 1),
+               steps = naive_list_of(k, launch, "steps", 4);
     int64_t strides[TFR_MAX_RANK], offset = 0, i;
     int32_t status = TFR_OK;
     naive_iter it;
 
     naive_dims_to_strides(x.rank, x.dims, strides);
     for (i = 0; i < starts.n && y.n > 0; i++) {
-        int32_t axis = naive_axis(axes.n ? naive_read_int(&axes, i) : i, x.rank);
-        int64_t step = steps.n ? naive_read_int(&steps, i) : 1, start = naive_read_int(&starts, i);
+        int32_t axis = naive_axis(axes.n && !starts.ints ? naive_read_int(&axes, i) : i, x.rank);
+        int64_t step = steps.n ? naive_list_at(&steps, i) : 1, start = naive_list_at(&starts, i);
         if (start < 0)
             start += x.dims[axis];
         start = clamp(start, 0, x.dims[axis] - (step < 0));

@@ -95,6 +95,37 @@ static inline int64_t naive_index(int64_t i, int64_t n)
     return i < 0 ? i + n : i;
 }
 
+/*
+ * Integers that the core has put into an attribute (core/ops.def, normal form); a call that lacks
+ * the attribute has them in an input.
+ */
+typedef struct naive_list {
+    const int64_t *ints; /* NULL = read t */
+    naive_tensor t;
+    int64_t n;
+} naive_list;
+
+static inline naive_list naive_list_of(const naive_kernel *k, const tfr_launch *l, const char *attr,
+                                       uint32_t input)
+{
+    const tfr_attr *a = tfr_call_attr(&k->call, attr);
+    naive_list list = {NULL, naive_tensor_of(NULL, NULL, NULL), 0};
+
+    if (a) {
+        list.ints = a->ints;
+        list.n = a->ints ? (int64_t)a->n : 0;
+    } else {
+        list.t = naive_input(k, l, input);
+        list.n = list.t.n;
+    }
+    return list;
+}
+
+static inline int64_t naive_list_at(const naive_list *list, int64_t i)
+{
+    return list->ints ? list->ints[i] : naive_read_int(&list->t, i);
+}
+
 /* An axis that an operand names; the core has checked its range. */
 static inline int32_t naive_axis(int64_t axis, int32_t rank)
 {
