@@ -8,8 +8,9 @@
  * then. elu with alpha 0 keeps it, so that is our Relu; a Clip fills the output with the bound and
  * takes the binary maximum or minimum with the input as second operand.
  * - exp answers a NaN with infinity. exp(x) > x always, so max(exp(x), x) mends it.
- * Not here: Softplus, whose log(1 + exp(x)) is off by 1 % at -10; Log on oneDNN 2, whose log(1) is
- * -1.4e-6; Gelu with erf on oneDNN 3, which is NaN at infinity; Pow (binary.c).
+ * Not here: Softplus, whose log(1 + exp(x)) is off by 1 % at -10; Log, which is -1.4e-6 at 1 in
+ * oneDNN 2 and wrong for subnormals in all; Gelu with erf on oneDNN 3, which is NaN at infinity;
+ * Pow (binary.c).
  */
 #include "families.h"
 
@@ -29,7 +30,6 @@ static const struct simple {
     {"Elu", dnnl_eltwise_elu, "alpha", 1.0f, 0.0f},
     {"HardSwish", dnnl_eltwise_hardswish, NULL, 1.0f / 6.0f, 0.5f},
     {"LeakyRelu", dnnl_eltwise_relu, "alpha", 0.01f, 0.0f},
-    {"Log", dnnl_eltwise_log, NULL, 0.0f, 0.0f},
     {"Mish", dnnl_eltwise_mish, NULL, 0.0f, 0.0f},
     {"Neg", dnnl_eltwise_linear, NULL, -1.0f, -0.0f},
     {"Reciprocal", dnnl_eltwise_pow, NULL, 1.0f, -1.0f},
@@ -63,12 +63,6 @@ void tfr_dnn_eltwise_supports(const tfr_plugin_device *device, const tfr_call *c
 
     if (!tfr_dnn_want_float(device, call, answer, 0, true))
         return;
-    if (s->alg == dnnl_eltwise_log && DNNL_VERSION_MAJOR < 3) {
-        tfr_decline(answer, TFR_REASON_LIBRARY_MISSING,
-                    "log of oneDNN %d is off by 1.4e-6 near 1; oneDNN 3 is needed",
-                    DNNL_VERSION_MAJOR);
-        return;
-    }
     if (s->alg == dnnl_eltwise_relu && !(alpha_of(s, call) != 0.0f)) {
         tfr_decline(answer, TFR_REASON_ATTRIBUTE, "alpha is 0, and a NaN would become 0");
         return;

@@ -37,7 +37,6 @@ const tfr_dnn_op tfr_dnn_ops[] = {
     OP("LRN", 13, lrn),
     OP("LayerNormalization", 17, layer_norm),
     OP("LeakyRelu", 16, eltwise),
-    OP("Log", 13, eltwise),
     OP("LogSoftmax", 13, softmax),
     OP("MatMul", 13, matmul),
     OP("MaxPool", 22, pooling),

@@ -47,26 +47,18 @@ static bool is_global_pool(const tfr_call *call)
     return call->name[0] == 'G';
 }
 
-/* Which axes go; false = not known. */
-static bool read_axes(const tfr_call *call, bool gone[TFR_MAX_RANK])
+/* Which axes go. */
+static void read_axes(const tfr_call *call, bool gone[TFR_MAX_RANK])
 {
-    const tfr_operand *x = tfr_call_input(call, 0), *axes = tfr_call_input(call, 1);
-    int64_t i, n;
+    const tfr_operand *x = tfr_call_input(call, 0);
+    const tfr_attr *axes = tfr_call_attr(call, "axes");
+    uint64_t i;
 
     memset(gone, 0, TFR_MAX_RANK * sizeof gone[0]);
-    if (is_global_pool(call)) {
-        for (i = 2; i < x->rank; i++)
-            gone[i] = true;
-        return true;
-    }
-    if (!axes || !axes->data || axes->dtype != TFR_DTYPE_I64)
-        return false;
-    n = tfr_operand_elements(axes);
-    for (i = 0; i < n; i++) {
-        int64_t axis = ((const int64_t *)axes->data)[i];
-        gone[axis < 0 ? axis + x->rank : axis] = true;
-    }
-    return true;
+    for (i = 2; is_global_pool(call) && i < (uint64_t)x->rank; i++)
+        gone[i] = true;
+    for (i = 0; axes && i < axes->n; i++)
+        gone[axes->ints[i]] = true;
 }
 
 static void gather(const tfr_operand *x, const bool *gone, gathered *g)
@@ -113,10 +105,7 @@ void tfr_dnn_reduction_supports(const tfr_plugin_device *device, const tfr_call 
 
     if (!tfr_dnn_want_float(device, call, answer, 2, false))
         return;
-    if (!read_axes(call, gone)) {
-        tfr_decline(answer, TFR_REASON_DYNAMIC_SHAPE, "the axes are not constant");
-        return;
-    }
+    read_axes(call, gone);
     gather(tfr_call_input(call, 0), gone, &g);
     if (g.reduced == 1)
         tfr_decline(answer, TFR_REASON_SIZE_LIMIT, "there is 1 element to reduce, 2 are needed");

@@ -19,23 +19,15 @@ static bool is_linear(const tfr_call *call)
     return strcmp(tfr_call_string(call, "mode", "nearest"), "linear") == 0;
 }
 
-/* The scale that the call gives for an axis, or the ratio of the sizes. */
+/* The scale of an axis. */
 static double axis_scale(const tfr_call *call, int axis)
 {
     const tfr_operand *x = tfr_call_input(call, 0), *y = tfr_call_output(call, 0);
-    const tfr_operand *scales = tfr_call_input(call, 2);
-    const tfr_attr *axes = tfr_call_attr(call, "axes");
-    uint64_t i;
+    const tfr_attr *scales = tfr_call_attr(call, "scales");
 
-    if (!scales || !scales->data || tfr_operand_elements(scales) == 0)
-        return (double)y->dims[axis] / (double)x->dims[axis];
-    if (!axes || axes->n == 0)
-        return ((const float *)scales->data)[axis];
-    for (i = 0; i < axes->n; i++) {
-        if (axes->ints[i] == axis || axes->ints[i] + x->rank == axis)
-            return ((const float *)scales->data)[i];
-    }
-    return 1.0;
+    if (scales && scales->n == (uint64_t)x->rank)
+        return (double)scales->floats[axis];
+    return (double)y->dims[axis] / (double)x->dims[axis];
 }
 
 /* The source coordinate by ONNX's rule; false = a rule that is not looked at here. */
@@ -49,11 +41,11 @@ static bool onnx_coordinate(const char *rule, int64_t o, int64_t in, int64_t out
     else if (strcmp(rule, "half_pixel_symmetric") == 0)
         *at = (double)in / 2.0 * (1.0 - (double)out / length) + ((double)o + 0.5) / scale - 0.5;
     else if (strcmp(rule, "pytorch_half_pixel") == 0)
-        *at = length > 1.0 ? ((double)o + 0.5) / scale - 0.5 : 0.0;
+        *at = out > 1 ? ((double)o + 0.5) / scale - 0.5 : 0.0;
     else if (strcmp(rule, "asymmetric") == 0)
         *at = (double)o / scale;
     else if (strcmp(rule, "align_corners") == 0)
-        *at = out > 1 ? (double)o * (double)(in - 1) / (double)(out - 1) : 0.0;
+        *at = length != 1.0 ? (double)o * (double)(in - 1) / (length - 1.0) : 0.0;
     else
         return false;
     return true;
