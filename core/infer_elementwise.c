@@ -43,13 +43,7 @@ static tfr_status broadcast_all(tfr__infer *in, tfr_err *err, int32_t dtype)
 
 tfr_status tfr__infer_binary(tfr__infer *in, tfr_err *err)
 {
-    int32_t dtype = tfr__in(in, 0)->dtype;
-    bool is_float = dtype == TFR_DTYPE_F16 || dtype == TFR_DTYPE_F32 || dtype == TFR_DTYPE_F64 ||
-                    dtype == TFR_DTYPE_BF16;
-    if (is_float && tfr__attr_int(in->attrs, "fmod", 1) == 0)
-        return tfr__infer_fail(in, err, TFR_EMODEL, "fmod is 0, %s wants 1",
-                               tfr__dtype_short(dtype));
-    return broadcast_all(in, err, dtype);
+    return broadcast_all(in, err, tfr__in(in, 0)->dtype);
 }
 
 tfr_status tfr__infer_compare(tfr__infer *in, tfr_err *err)

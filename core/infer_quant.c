@@ -34,11 +34,13 @@ static tfr_status check_scale(tfr__infer *in, tfr_err *err)
     tfr__dims same;
     int32_t axis;
     tfr__dims_of(scale, &same);
+    if (block == 0 && scale->rank <= 1 && tfr__type_elements(scale) == 1) {
+        TFR__TRY(tfr__want_one(in, err, 2)); /* [] and [1] go together in many models */
+        return tfr__attr_set_int(in->attrs, "axis", 0, err);
+    }
     TFR__TRY(tfr__want_shape(in, err, 2, &same));
     if (block != 0 || scale->rank > 1)
         return check_blocks(in, err, block);
-    if (tfr__type_elements(scale) == 1)
-        return tfr__attr_set_int(in->attrs, "axis", 0, err);
     TFR__TRY(tfr__axis_attr(in, err, "axis", x->rank, &axis));
     return tfr__want_vector(in, err, 1, x->dims[axis], "elements of x on axis");
 }
