@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * file.h: files as the formats need them: a whole file mapped into memory, counted so that tensors
+ * can keep it, and a file written under a temporary name and renamed at the end, so that nobody
+ * ever sees half of one. Text of errors starts with the file's name.
+ */
+#ifndef TFR_FORMATS_FILE_H
+#define TFR_FORMATS_FILE_H
+
+#include <stdatomic.h>
+#include <tfrun/status.h>
+
+/*
+ * The bytes of a regular file. Private and writable: a tensor over them may be changed in memory
+ * and the file stays as it is. A file that somebody truncates while it is mapped ends the process
+ * with SIGBUS, as everywhere; tfrun itself replaces files and never truncates them.
+ */
+typedef struct tfr__mapping {
+    atomic_uint refs;
+    char *data; /* never NULL */
+    size_t bytes;
+} tfr__mapping;
+
+/* TFR_EIO: not there, not readable, not a regular file. */
+TFR_MUST_CHECK tfr_status tfr__mapping_open(const char *path, tfr__mapping **out, tfr_err *err);
+/* Maps an open file, which stays open; name is for errors. */
+TFR_MUST_CHECK tfr_status tfr__mapping_of(int fd, const char *name, tfr__mapping **out,
+                                          tfr_err *err);
+tfr__mapping *tfr__mapping_retain(tfr__mapping *mapping);
+/* NULL is fine. The type suits tfr_tensor_wrap. */
+void tfr__mapping_release(void *mapping);
+/* The bytes are copied elsewhere: the pages that lie wholly inside need not stay in memory. */
+void tfr__mapping_forget(const tfr__mapping *mapping, const void *data, size_t bytes);
+
+/*
+ * Writes a file. Errors are kept until close. A path that exists and is not a regular file
+ * (/dev/stdout) is written directly; a link is followed and its target replaced.
+ */
+typedef struct tfr__writer {
+    char *path, *temporary; /* temporary NULL = written directly */
+    char *buffer;
+    size_t used;
+    int fd;
+    int error; /* errno of the first failure, 0 = none */
+} tfr__writer;
+
+TFR_MUST_CHECK tfr_status tfr__writer_open(const char *path, tfr__writer *out, tfr_err *err);
+void tfr__writer_put(tfr__writer *writer, const void *data, size_t bytes);
+/* Flushes, syncs and renames; after an error the path is as it was before. */
+TFR_MUST_CHECK tfr_status tfr__writer_close(tfr__writer *writer, tfr_err *err);
+/* Gives up: the path is as it was before. */
+void tfr__writer_abandon(tfr__writer *writer);
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* prefix.c: see prefix.h. */
+#include <string.h>
+
+#include "prefix.h"
+
+tfr_status tfr__prefix(tfr_err *err, tfr_status status, const char *format, ...)
+{
+    char front[192];
+    size_t room, n, kept;
+    va_list args;
+
+    if (!err || err->size <= offsetof(tfr_err, text))
+        return status;
+    va_start(args, format);
+    vsnprintf(front, sizeof front, format, args);
+    va_end(args);
+    room = err->size - offsetof(tfr_err, text) - 1;
+    n = strlen(front);
+    if (n > room)
+        n = room;
+    kept = strlen(err->text);
+    if (kept > room - n)
+        kept = room - n;
+    memmove(err->text + n, err->text, kept);
+    memcpy(err->text, front, n);
+    err->text[n + kept] = 0;
+    return status;
+}
+
+tfr_status tfr__model_status(tfr_err *err, tfr_status status)
+{
+    if (status == TFR_ESHAPE || status == TFR_EDTYPE || status == TFR_ELIMIT ||
+        status == TFR_EINVAL) {
+        status = TFR_EMODEL;
+        if (err && err->size >= offsetof(tfr_err, native))
+            err->code = status;
+    }
+    return status;
+}
