@@ -66,6 +66,7 @@ libtfrun_core_la_SOURCES = \
 	core/names.h \
 	core/op.c \
 	core/op.h \
+	core/op_list.c \
 	core/ops.def \
 	core/place.c \
 	core/plan.c \

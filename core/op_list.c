@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* op_list.c: the op table as users see it (tfrun/op.h). */
+#include <string.h>
+#include <tfrun/fail.h>
+#include <tfrun/op.h>
+
+#include "graph.h"
+
+uint32_t tfr_op_count(void)
+{
+    return tfr__op_count();
+}
+
+int32_t tfr_op_find(const char *domain, const char *name)
+{
+    const tfr__op *op = name ? tfr__op_find(domain ? domain : "", name) : NULL;
+    return op ? (int32_t)tfr__op_number(op) : -1;
+}
+
+tfr_status tfr_op_describe(uint32_t i, tfr_op_desc *out, tfr_err *err)
+{
+    const tfr__op *op;
+    tfr_op_desc row = {0};
+    if (i >= tfr__op_count())
+        return tfr_fail(err, TFR_EINVAL, "there is no op %u, the table has %u", i, tfr__op_count());
+    op = tfr__op_at(i);
+    row.size = out->size < sizeof row ? out->size : (uint32_t)sizeof row;
+    row.since_version = op->since_version;
+    row.compat_version = op->compat_version;
+    row.metadata = op->kind != TFR__OP_KERNEL;
+    row.domain = op->domain;
+    row.name = op->name;
+    row.inputs = op->inputs;
+    row.outputs = op->outputs;
+    row.attrs = op->attrs;
+    row.types = op->types;
+    row.digest = tfr__op_digest(op);
+    memcpy(out, &row, row.size);
+    return TFR_OK;
+}
