@@ -123,19 +123,12 @@ tfr_status tfr__engine_copy(tfr__engine *e, bool to_device, void *dst, const voi
                             uint64_t bytes, tfr_err *err)
 {
     tfr__backend *b = e->backend;
-    tfr_copy copy = {0, TFR_SPACE_HOST, NULL, NULL, bytes};
+    tfr_copy copy = {.dst = dst, .src = src, .bytes = bytes};
     tfr_status status;
     if (!bytes)
         return TFR_OK;
-    copy.dst = dst;
-    copy.src = src;
-    if (to_device) {
-        copy.dst_space = 0;
-        copy.src_space = TFR_SPACE_HOST;
-    } else {
-        copy.dst_space = TFR_SPACE_HOST;
-        copy.src_space = 0;
-    }
+    copy.dst_space = to_device ? 0 : TFR_SPACE_HOST;
+    copy.src_space = to_device ? TFR_SPACE_HOST : 0;
     if (!b->memory.copy) { /* every space is the host's own */
         status = tfr__engine_sync(e, err);
         if (!status)

@@ -43,8 +43,7 @@ extern "C" {
 #define TFR_ABI_MAJOR 1
 #define TFR_ABI_MINOR 0
 
-/* ---- status and errors -------------------------------------------------------------------------
- */
+/* ---- status and errors ---- */
 
 /* X(NAME, number, sentence). Numbers never change; new ones are appended. */
 #define TFR_STATUS_LIST(X)                                                                         \
@@ -115,8 +114,7 @@ typedef enum tfr_reason {
 #undef TFR_REASON_ENUM
 } tfr_reason;
 
-/* ---- element types -----------------------------------------------------------------------------
- */
+/* ---- element types ---- */
 
 /*
  * X(NAME, number, bits, name). The numbers are ONNX's (TensorProto.DataType). Types under 8 bits
@@ -168,8 +166,7 @@ typedef struct tfr_string {
 /* No tensor has more dimensions; the core refuses them before any plugin sees them. */
 #define TFR_MAX_RANK 16
 
-/* ---- the host's services -----------------------------------------------------------------------
- */
+/* ---- the host's services ---- */
 
 typedef enum tfr_log_level {
     TFR_LOG_ERROR = 1,
@@ -224,8 +221,7 @@ typedef struct tfr_host_string {
     int32_t (*set)(tfr_string *element, const char *data, uint64_t bytes);
 } tfr_host_string;
 
-/* ---- the plugin --------------------------------------------------------------------------------
- */
+/* ---- the plugin ---- */
 
 typedef struct tfr_option {
     const char *key;
@@ -293,8 +289,7 @@ __attribute__((visibility("default")))
 int32_t
 tfrun_plugin_v1(const tfr_host *host, const tfr_plugin **out, tfr_err *err);
 
-/* ---- facet tfr.memory/1 (required)
- * --------------------------------------------------------------- */
+/* ---- facet tfr.memory/1 (required) ---- */
 
 #define TFR_MEMORY_V1 "tfr.memory/1"
 
@@ -315,11 +310,16 @@ typedef struct tfr_space_info {
     uint64_t max_alloc; /* bytes in one alloc, 0 = no limit */
 } tfr_space_info;
 
+/* What to copy, rows of bytes each; pitches are from row to row. One row: pitches do not count. */
 typedef struct tfr_copy {
     uint32_t dst_space, src_space; /* a space of the device, or TFR_SPACE_HOST */
     void *dst;
     const void *src;
     uint64_t bytes;
+    uint64_t rows; /* 0 = 1 */
+    uint64_t dst_pitch, src_pitch;
+    /* The device that src_space belongs to: another one of the same plugin, or NULL = this one. */
+    tfr_plugin_device *src_device;
 } tfr_copy;
 
 typedef struct tfr_memory_stats {
@@ -327,6 +327,33 @@ typedef struct tfr_memory_stats {
     uint32_t reserved;
     uint64_t total, free, in_use, peak; /* bytes, 0 = unknown */
 } tfr_memory_stats;
+
+typedef enum tfr_import_kind {
+    TFR_IMPORT_HOST = 1,  /* handle is a pointer to host memory, registered for the device */
+    TFR_IMPORT_DLPACK = 2 /* handle is a DLManagedTensorVersioned *, kept until free */
+} tfr_import_kind;
+
+/* Memory that somebody else allocated. */
+typedef struct tfr_import {
+    uint32_t size;
+    int32_t kind; /* tfr_import_kind */
+    void *handle;
+    uint64_t bytes;
+} tfr_import;
+
+typedef enum tfr_link_kind {
+    TFR_LINK_NONE = 0,  /* only through the host, by two copies */
+    TFR_LINK_DMA = 1,   /* copy() does it at once */
+    TFR_LINK_MAPPED = 2 /* kernels may use the peer's addresses as they are */
+} tfr_link_kind;
+
+/* The way from one memory to another; zeros = unknown. */
+typedef struct tfr_link {
+    uint32_t size;
+    int32_t kind; /* tfr_link_kind */
+    uint64_t bytes_per_second;
+    uint64_t latency_ns;
+} tfr_link;
 
 typedef struct tfr_queue tfr_queue;
 typedef struct tfr_fence tfr_fence;
@@ -362,11 +389,22 @@ typedef struct tfr_memory_facet {
     /* optional [any]: counters for the tools. */
     int32_t (*stats)(tfr_plugin_device *device, uint32_t space, tfr_memory_stats *out,
                      tfr_err *err);
+    /*
+     * optional [device]: makes foreign memory usable in a space; free() ends that, the owner keeps
+     * the memory until then. NULL = the core copies. TFR_EUNSUPPORTED for a kind it does not know.
+     */
+    int32_t (*import_memory)(tfr_plugin_device *device, uint32_t space, const tfr_import *what,
+                             void **out, tfr_err *err);
+    /*
+     * optional [any]: how data get from a peer's space into a space of this device; peer is
+     * another device of the same plugin, or NULL for the host. NULL = not known.
+     */
+    int32_t (*link)(tfr_plugin_device *device, uint32_t space, tfr_plugin_device *peer,
+                    uint32_t peer_space, tfr_link *out, tfr_err *err);
 } tfr_memory_facet;
 #define TFR_MEMORY_MIN_SIZE ((uint32_t)(offsetof(tfr_memory_facet, free) + sizeof(void *)))
 
-/* ---- facet tfr.queue/1 (absent = the device is synchronous)
- * --------------------------------------- */
+/* ---- facet tfr.queue/1 (absent = the device is synchronous) ---- */
 
 #define TFR_QUEUE_V1     "tfr.queue/1"
 #define TFR_WAIT_FOREVER UINT64_MAX
@@ -398,8 +436,7 @@ typedef struct tfr_queue_facet {
 } tfr_queue_facet;
 #define TFR_QUEUE_MIN_SIZE ((uint32_t)(offsetof(tfr_queue_facet, host_wait) + sizeof(void *)))
 
-/* ---- facet tfr.kernel/1 (required for a backend)
- * -------------------------------------------------- */
+/* ---- facet tfr.kernel/1 (required for a backend) ---- */
 
 #define TFR_KERNEL_V1 "tfr.kernel/1"
 
@@ -413,8 +450,8 @@ typedef struct tfr_operand {
     int32_t dtype;  /* tfr_dtype; TFR_DTYPE_NONE = optional and absent, nothing else is set */
     uint32_t flags; /* TFR_OPERAND_... */
     int32_t rank;   /* 0...TFR_MAX_RANK */
-    const int64_t
-        *dims; /* rank of them, each >= 0; their product with the element size fits 63 bits */
+    /* rank of them, each >= 0; their product with the element's bits fits 63 bits */
+    const int64_t *dims;
     const int64_t *strides; /* in elements; NULL = plain: dense, row-major. May be 0 or negative */
     /*
      * input: the value, plain and readable by the host, if it is known when the kernel is prepared
@@ -494,10 +531,10 @@ typedef struct tfr_answer {
     uint32_t flags;           /* TFR_ANSWER_... */
     uint64_t time_ns;         /* estimate of one launch, 0 = unknown */
     uint64_t workspace_bytes; /* scratch memory of space 0 for each launch, aligned as the space */
-    uint64_t host_inputs; /* bit i: input i is read by the host: the core keeps it in host memory */
+    uint64_t host_inputs;     /* bit i: input i is read by the host, so it stays in host memory */
     struct {
-        int16_t input,
-            output; /* this output may be given this input's memory, if nobody reads it later */
+        /* this output may be given this input's memory, if nobody reads it later */
+        int16_t input, output;
     } in_place[4];
     uint32_t n_in_place;
     char text[256]; /* the sentence, with the number that failed: "k 4096 is more than 1024" */
@@ -505,10 +542,13 @@ typedef struct tfr_answer {
 
 typedef struct tfr_kernel tfr_kernel;
 
-/* One operand at launch. Absent operands have address NULL; so may operands of 0 elements. */
+/*
+ * One operand at launch. Absent operands have address NULL; so may operands of 0 elements. This
+ * struct never grows: what a later minor knows of an argument comes as another array in tfr_launch.
+ */
 typedef struct tfr_arg {
-    void *address; /* in space 0, or host memory if host_inputs says so; aligned to its element at
-                      least */
+    /* in space 0, or host memory if host_inputs says so; aligned to its element at least */
+    void *address;
     /*
      * for an output with TFR_OPERAND_DYNAMIC: where the kernel writes the true dims (rank of them),
      * in host memory, before the queue passes the launch. Data are dense for the true dims. Else
@@ -561,8 +601,7 @@ typedef struct tfr_kernel_facet {
 } tfr_kernel_facet;
 #define TFR_KERNEL_MIN_SIZE ((uint32_t)(offsetof(tfr_kernel_facet, drop) + sizeof(void *)))
 
-/* ---- reading a call ----------------------------------------------------------------------------
- */
+/* ---- reading a call ---- */
 
 static inline const tfr_operand *tfr_call_input(const tfr_call *call, uint32_t i)
 {
@@ -642,8 +681,7 @@ static inline uint32_t tfr_dtype_bits(int32_t dtype)
     }
 }
 
-/* ---- facts before code -------------------------------------------------------------------------
- */
+/* ---- facts before code ---- */
 
 enum { TFR_PLUGIN_BACKEND = 1, TFR_PLUGIN_COMM = 2 };
 
