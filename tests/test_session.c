@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Graphs through sessions on the backends of the build tree. */
+#include <pthread.h>
 #include <tfrun/tfrun.h>
 
 #include "tfr_test.h"
@@ -336,6 +337,58 @@ TEST(a_placement_says_where_each_node_runs)
     tfr_session_destroy(session);
 }
 
+typedef struct runner {
+    pthread_t thread;
+    tfr_session *session;
+    tfr_tensor *in;
+    int n_wrong;
+} runner;
+
+static void *run_often(void *user)
+{
+    runner *r = user;
+    tfr_err own = TFR_ERR_INIT;
+    for (int i = 0; i < 50; i++) {
+        tfr_tensor *out = NULL;
+        if (tfr_session_run(r->session, &r->in, 1, &out, 1, &own))
+            r->n_wrong++;
+        else
+            r->n_wrong += ((const float *)tfr_tensor_data(out))[4] != 25;
+        tfr_tensor_release(out);
+    }
+    return NULL;
+}
+
+TEST(threads_share_a_session_and_a_runtime)
+{
+    tfr_runtime *runtime = new_runtime();
+    tfr_tensor *in = floats(2, two_by_three, six);
+    tfr_session *sessions[2];
+    runner runners[4];
+    for (int i = 0; i < 2; i++) {
+        tfr_value x, v;
+        tfr_graph *graph = new_graph(1, &x);
+        tfr_session_options options = TFR_SESSION_OPTIONS_INIT;
+        options.device = "naive:0";
+        v = add(graph, "Mul", (tfr_value[]){x, x}, 2);
+        REQUIRE_OK(tfr_graph_add_output(graph, v, NULL, &err), &err);
+        REQUIRE_OK(tfr_session_create(runtime, graph, &options, &sessions[i], &err), &err);
+        tfr_graph_release(graph);
+    }
+    for (int i = 0; i < 4; i++) {
+        runners[i] = (runner){.session = sessions[i % 2], .in = in};
+        REQUIRE_INT(0, pthread_create(&runners[i].thread, NULL, run_often, &runners[i]));
+    }
+    for (int i = 0; i < 4; i++) {
+        pthread_join(runners[i].thread, NULL);
+        CHECK_INT(0, runners[i].n_wrong);
+    }
+    tfr_session_destroy(sessions[0]);
+    tfr_session_destroy(sessions[1]);
+    tfr_runtime_release(runtime);
+    tfr_tensor_release(in);
+}
+
 static const test_case cases[] = {
     CASE(a_chain_of_nodes_gives_its_result),
     CASE(new_shapes_get_a_plan_of_their_own_and_old_ones_are_found_again),
@@ -349,5 +402,6 @@ static const test_case cases[] = {
     CASE(shapes_that_do_not_fit_name_the_node),
     CASE(an_immediate_call_runs_one_op),
     CASE(a_placement_says_where_each_node_runs),
+    CASE(threads_share_a_session_and_a_runtime),
 };
 TEST_MAIN(cases)
