@@ -3,4 +3,7 @@ EXTRA_DIST += \
 	docs/decisions/0001-one-makefile.md \
 	docs/decisions/0002-tests-see-the-inside.md \
 	docs/decisions/0003-count-what-ran.md \
+	docs/decisions/0004-sections.md \
+	docs/decisions/0005-one-list-of-statuses.md \
+	docs/decisions/0006-listing-loads-nothing.md \
 	$(NULL)
