@@ -40,6 +40,7 @@ libtfrun_nn_core_la_SOURCES = \
 	formats/onnx_upgrade_inputs.c \
 	formats/onnx_upgrade_norm.c \
 	formats/onnx_upgrade_resize.c \
+	formats/onnx_upgrade_scan.c \
 	formats/onnx_values.c \
 	formats/prefix.c \
 	formats/prefix.h \

@@ -257,7 +257,9 @@ static tfr_status import_node(tfr__onnx_scope *scope, const tfr__onnx_node *node
     char title[TFR__TITLE_BYTES];
     tfr_status status = start_call(scope, node, &call, err);
 
-    if (!status)
+    if (!status && tfr__onnx_is_old_scan(scope, node))
+        status = tfr__onnx_import_old_scan(scope, node, &call, err);
+    else if (!status)
         status = tfr__onnx_import_attrs(scope, node, &call, err);
     if (!status)
         status = finish_call(scope, node, &call, err);

@@ -145,6 +145,16 @@ TFR_MUST_CHECK tfr_status tfr__onnx_conclude(const tfr__onnx_call *call, tfr_err
 /* The call becomes a node of the graph; fills results. */
 TFR_MUST_CHECK tfr_status tfr__onnx_emit(tfr__onnx_call *call, tfr_err *err);
 
+/* ---- onnx_upgrade_scan.c ----------------------------------------------------------------------
+ */
+
+/* Scan of opset 8, whose body is read into a graph between. */
+bool tfr__onnx_is_old_scan(const tfr__onnx_scope *scope, const tfr__onnx_node *node);
+/* Instead of tfr__onnx_import_attrs: the call becomes a Scan of today. */
+TFR_MUST_CHECK tfr_status tfr__onnx_import_old_scan(tfr__onnx_scope *scope,
+                                                    const tfr__onnx_node *node,
+                                                    tfr__onnx_call *call, tfr_err *err);
+
 /* ---- onnx_upgrade.c ---------------------------------------------------------------------------
  */
 

@@ -28,7 +28,7 @@ tfr__upgrade_fn tfr__upgrade_binary, tfr__upgrade_prelu, tfr__upgrade_softmax;
 tfr__upgrade_fn tfr__upgrade_batch_norm, tfr__upgrade_dropout, tfr__upgrade_group_norm;
 
 /* onnx_upgrade_resize.c */
-tfr__upgrade_fn tfr__upgrade_resize_10, tfr__upgrade_resize_empty, tfr__upgrade_upsample_1,
-    tfr__upgrade_upsample_7, tfr__upgrade_upsample_9;
+tfr__upgrade_fn tfr__upgrade_resize_10, tfr__upgrade_resize_12, tfr__upgrade_resize_empty,
+    tfr__upgrade_upsample_1, tfr__upgrade_upsample_7, tfr__upgrade_upsample_9;
 
 #endif

@@ -88,6 +88,30 @@ tfr_status tfr__upgrade_upsample_1(tfr__onnx_call *call, tfr_err *err)
 }
 
 /*
+ * Up to opset 12 there was "tf_half_pixel_for_nn": (x + 1/2) / scale, which is half_pixel + 1/2. So
+ * rounding it down is rounding half_pixel, and rounding it is rounding half_pixel up.
+ */
+tfr_status tfr__upgrade_resize_12(tfr__onnx_call *call, tfr_err *err)
+{
+    const tfr_attr *rule = tfr__call_attr(call, "coordinate_transformation_mode", TFR_ATTR_STRING);
+    const tfr_attr *mode = tfr__call_attr(call, "nearest_mode", TFR_ATTR_STRING);
+    const char *old = mode ? mode->strings[0].data : "round_prefer_floor", *today = NULL;
+    tfr_status status;
+
+    if (!rule || strcmp(rule->strings[0].data, "tf_half_pixel_for_nn") != 0)
+        return TFR_OK;
+    if (strcmp(old, "floor") == 0)
+        today = "round_prefer_ceil";
+    else if (strcmp(old, "round_prefer_floor") == 0)
+        today = "ceil";
+    else
+        return tfr_fail(err, TFR_EUNSUPPORTED,
+                        "Resize with tf_half_pixel_for_nn and nearest_mode \"%.32s\"", old);
+    status = tfr__call_set_string(call, "coordinate_transformation_mode", "half_pixel", err);
+    return status ? status : tfr__call_set_string(call, "nearest_mode", today, err);
+}
+
+/*
  * Since opset 11 roi, scales and sizes are there side by side. Exporters write an empty constant
  * for one that is not meant; today it is left out.
  */
