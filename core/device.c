@@ -176,6 +176,23 @@ static void device_finish(tfr__device *device)
     memset(device, 0, sizeof *device);
 }
 
+/* Claims that do not meet the op table turn off those ops alone; the plugin's row says so. */
+static void backend_tell_claims(const tfr__backend *backend)
+{
+    uint32_t n = 0, first = 0, op;
+    for (op = tfr__op_count(); op-- > 0;)
+        if (backend->claims[op] == TFR__CLAIM_VERSION || backend->claims[op] == TFR__CLAIM_DIGEST) {
+            first = op;
+            n++;
+        }
+    if (n && !*backend->plugin->reason)
+        tfr__plugin_set(backend->plugin, TFR_PLUGIN_USABLE,
+                        "%u of its ops are off: %s is of version %d%s, this core has version %d",
+                        (unsigned)n, tfr__op_at(first)->name, (int)backend->claim_versions[first],
+                        backend->claims[first] == TFR__CLAIM_DIGEST ? " with another schema" : "",
+                        (int)tfr__op_at(first)->since_version);
+}
+
 static tfr_status backend_init(tfr__backend *backend, const found *f, uint32_t number, tfr_err *err)
 {
     uint32_t n_ops = tfr__op_count();
@@ -194,6 +211,7 @@ static tfr_status backend_init(tfr__backend *backend, const found *f, uint32_t n
         return tfr_fail(err, TFR_ENOMEM, "no memory for backend %s", backend->name);
     }
     backend->n_ops = tfr__claims_match(f->device, backend->claims, backend->claim_versions);
+    backend_tell_claims(backend);
     if (backend->n_ops > f->plugin->n_ops)
         f->plugin->n_ops = backend->n_ops;
     pthread_mutex_init(&backend->lock, NULL);

@@ -58,8 +58,9 @@ typedef enum tfr__outcome {
     TFR__OUTCOME_OK = 0,
     TFR__OUTCOME_LINK = 1,    /* the dynamic linker refused it */
     TFR__OUTCOME_ENTRY = 2,   /* no entry */
-    TFR__OUTCOME_REFUSED = 3, /* the entry or enumerate returned an error */
-    TFR__OUTCOME_BREACH = 4   /* it broke the contract */
+    TFR__OUTCOME_REFUSED = 3, /* the entry returned an error */
+    TFR__OUTCOME_LOOKING = 4, /* enumerate returned an error */
+    TFR__OUTCOME_BREACH = 5   /* it broke the contract */
 } tfr__outcome;
 
 typedef struct tfr__reply_claim {

@@ -70,7 +70,15 @@ static tfr__elf_answer elf_check_kind(const unsigned char *head, char *why, size
 
 static tfr__elf_answer elf_check_segments(tfr__elf *elf, char *why, size_t n)
 {
+    uint64_t sections = (uint64_t)elf->head.e_shnum * elf->head.e_shentsize;
     uint32_t i;
+    /* Section headers are at the end and not needed, but a file that lost them lost a part. */
+    if (elf->head.e_shoff > elf->file_bytes ||
+        (elf->head.e_shoff && sections > elf->file_bytes - elf->head.e_shoff)) {
+        snprintf(why, n, "is cut short: section headers at %llu, the file has %llu bytes",
+                 (unsigned long long)elf->head.e_shoff, (unsigned long long)elf->file_bytes);
+        return TFR__ELF_BROKEN;
+    }
     for (i = 0; i < elf->n_segments; i++) {
         const ElfW(Phdr) *p = &elf->segments[i];
         if (p->p_type != PT_LOAD && p->p_type != PT_NOTE && p->p_type != PT_DYNAMIC)

@@ -160,9 +160,11 @@ void tfr__plugin_judge(tfr__plugin *plugin)
         tfr__plugin_set(plugin, TFR_PLUGIN_ABI, "%s", text);
         break;
     case TFR__OUTCOME_REFUSED:
+    case TFR__OUTCOME_LOOKING:
         tfr__plugin_set(plugin,
-                        reply->code == TFR_EDEVICE ? TFR_PLUGIN_INCOMPATIBLE_DRIVER
-                                                   : TFR_PLUGIN_NO_DEVICE,
+                        reply->code == TFR_EDEVICE               ? TFR_PLUGIN_INCOMPATIBLE_DRIVER
+                        : reply->outcome == TFR__OUTCOME_LOOKING ? TFR_PLUGIN_NO_DEVICE
+                                                                 : TFR_PLUGIN_PROBE_EXIT,
                         "%s", text);
         break;
     default:

@@ -148,7 +148,7 @@ static bool answer_devices(answer *a)
         room = n;
     }
     if (status) {
-        answer_fail(a, TFR__OUTCOME_REFUSED, status, "looking for devices returned %s: %s",
+        answer_fail(a, TFR__OUTCOME_LOOKING, status, "looking for devices returned %s: %s",
                     tfr_status_name(status), err.text);
         return false;
     }

@@ -216,9 +216,9 @@ static void runtime_log_rows(tfr_runtime *runtime)
             tfr__log(runtime, TFR_LOG_INFO, "loader", "plugin %s is not usable, %s: %s",
                      plugin->path, tfr_plugin_state_name((tfr_plugin_state)plugin->state),
                      plugin->reason);
-        else if (*plugin->reason)
-            tfr__log(runtime, TFR_LOG_WARNING, "loader", "plugin %s %s", plugin->name,
-                     plugin->reason);
+        else if (*plugin->reason) /* a row says it, too; so only when it is news */
+            tfr__log(runtime, plugin->from_cache ? TFR_LOG_INFO : TFR_LOG_WARNING, "loader",
+                     "plugin %s %s", plugin->name, plugin->reason);
     }
     for (i = 0; i < runtime->n_devices; i++) {
         const tfr__device *device = &runtime->devices[i];
