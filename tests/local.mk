@@ -2,8 +2,7 @@
 # Tests. A unit test is one CUnit program per source file, a shell test one script; both run under
 # Automake's parallel harness with the environment of tests/env.sh. Exit 77 is a skip.
 #
-# A fake or misbehaving plugin is check_LTLIBRARIES += tests/fake/NAME.la with "-rpath /nowhere" in
-# its LDFLAGS, and keeps its folder in its name, so that it stays out of the .libs/ of the others.
+# Misbehaving plugins are tests/fake/NAME.c and one line in tests/fake/local.mk.
 TFR_TEST_INCLUDES = $(TFR_CORE_INCLUDES) -I$(top_srcdir)/tests
 TFR_TEST_CORE = libtfrun-core.la $(CUNIT_LIBS)
 TFR_TEST_NN = libtfrun-nn-core.la libtfrun-core.la $(CUNIT_LIBS)
@@ -12,9 +11,13 @@ unit_tests = \
 	tests/test_alloc \
 	tests/test_arena \
 	tests/test_compare \
+	tests/test_device \
 	tests/test_dtype \
 	tests/test_graph \
 	tests/test_harness \
+	tests/test_loader \
+	tests/test_plugin_open \
+	tests/test_plugin_reply \
 	tests/test_pool \
 	tests/test_memory_out \
 	tests/test_session \
@@ -49,6 +52,10 @@ tests_test_compare_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS
 tests_test_compare_LDADD = $(TFR_TEST_CORE)
 tests_test_compare_SOURCES = tests/test_compare.c
 
+tests_test_device_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_device_LDADD = $(TFR_TEST_CORE)
+tests_test_device_SOURCES = tests/test_device.c tests/fake/kit.h
+
 tests_test_dtype_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_dtype_LDADD = $(TFR_TEST_CORE)
 tests_test_dtype_SOURCES = tests/test_dtype.c
@@ -60,6 +67,18 @@ tests_test_graph_SOURCES = tests/test_graph.c
 tests_test_harness_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_harness_LDADD = $(TFR_TEST_CORE)
 tests_test_harness_SOURCES = tests/test_harness.c tests/tfr_test.h
+
+tests_test_loader_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_loader_LDADD = $(TFR_TEST_CORE)
+tests_test_loader_SOURCES = tests/test_loader.c tests/fake/kit.h
+
+tests_test_plugin_open_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_plugin_open_LDADD = $(TFR_TEST_CORE)
+tests_test_plugin_open_SOURCES = tests/test_plugin_open.c tests/fake/kit.h
+
+tests_test_plugin_reply_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_plugin_reply_LDADD = $(TFR_TEST_CORE)
+tests_test_plugin_reply_SOURCES = tests/test_plugin_reply.c
 
 tests_test_pool_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_pool_LDADD = $(TFR_TEST_CORE)

@@ -1,0 +1,5 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Has a memory space that its own kernels cannot use, which shows on opening only. */
+#define FAKE_NAME        "no-access"
+#define FAKE_SPACE_FLAGS TFR_SPACE_HOST_ACCESS
+#include "fake.h"

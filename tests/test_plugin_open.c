@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Loading a plugin into this process, opening its device, and what follows when that goes wrong. */
+#include "tfr_test.h"
+
+#include "fake/kit.h"
+
+#include "loader.h"
+#include <pthread.h>
+#include <tfrun/op.h>
+#include <tfrun/tensor.h>
+
+/* Relu of {-1, 2}, on device. */
+static tfr_status run_relu(tfr_runtime *runtime, const char *device, float out[2], tfr_err *err)
+{
+    const tfr_shape shape = {.rank = 1, .dims = {2}};
+    tfr_node_desc node = {.size = sizeof node};
+    float in[2] = {-1, 2};
+    tfr_tensor *x = NULL, *y = NULL;
+    tfr_status status;
+    node.op = "Relu";
+    node.n_outputs = 1;
+    status = tfr_tensor_wrap(TFR_DTYPE_F32, &shape, NULL, in, NULL, NULL, &x, err);
+    if (!status)
+        status = tfr_op_run(runtime, device, &node, &x, 1, &y, 1, err);
+    if (!status)
+        memcpy(out, tfr_tensor_data(y), sizeof in);
+    tfr_tensor_release(x);
+    tfr_tensor_release(y);
+    return status;
+}
+
+static void check_relu(tfr_runtime *runtime, const char *device)
+{
+    float out[2] = {9, 9};
+    tfr_err err = TFR_ERR_INIT;
+    CHECK_OK(run_relu(runtime, device, out, &err), &err);
+    CHECK(out[0] == 0 && out[1] == 2);
+}
+
+/* The tests of this program share plugin files of one build, so each has a copy of its own: a
+ * library stays loaded by its path. */
+static tfr_runtime *open_with(const char *first, const char *second)
+{
+    kit_begin();
+    kit_add(first, first);
+    if (second)
+        kit_add(second, second);
+    return kit_open(NULL);
+}
+
+static void close_all(tfr_runtime *runtime)
+{
+    tfr_runtime_release(runtime);
+    kit_end();
+}
+
+TEST(a_plugin_is_loaded_when_it_is_used_and_not_before)
+{
+    tfr_runtime *runtime = open_with("good", NULL);
+    CHECK_STATE("usable", kit_row(runtime, "good"));
+    check_relu(runtime, NULL);
+    CHECK_STATE("loaded", kit_row(runtime, "good"));
+    close_all(runtime);
+}
+
+TEST(plugins_of_an_older_and_of_a_later_header_compute)
+{
+    tfr_runtime *runtime = open_with("min_structs", "future_structs");
+    check_relu(runtime, "min-structs");
+    check_relu(runtime, "future-structs");
+    CHECK_STATE("loaded", kit_row(runtime, "min_structs"));
+    CHECK_STATE("loaded", kit_row(runtime, "future_structs"));
+    CHECK(!runtime->devices[0].backends[0].has_queue);
+    close_all(runtime);
+}
+
+TEST(a_plugin_that_says_yes_and_fails_is_passed_over)
+{
+    tfr_runtime *runtime = open_with("prepare_fails", "good");
+    CHECK_STR("prepare-fails", runtime->devices[0].backends[0].plugin_name);
+    check_relu(runtime, NULL);
+    CHECK_CONTAINS("on second thoughts, no", kit_talk);
+    check_relu(runtime, NULL);
+    close_all(runtime);
+}
+
+TEST(a_plugin_whose_kernel_fails_is_passed_over)
+{
+    tfr_runtime *runtime = open_with("launch_fails", "good");
+    float out[2];
+    tfr_err err = TFR_ERR_INIT;
+    /* The first run may fail, with the reason; the next ones go to the other backend. */
+    if (run_relu(runtime, NULL, out, &err))
+        CHECK_CONTAINS("the kernel fell over", err.text);
+    check_relu(runtime, NULL);
+    close_all(runtime);
+}
+
+TEST(a_breach_found_on_opening_quarantines_the_plugin)
+{
+    tfr_runtime *runtime = open_with("no_access", "good");
+    tfr__backend *backend = NULL;
+    tfr_err err = TFR_ERR_INIT;
+    tfr_plugin_desc row;
+    for (uint32_t i = 0; i < runtime->devices[0].n_backends; i++)
+        if (strcmp(runtime->devices[0].backends[i].plugin_name, "no-access") == 0)
+            backend = &runtime->devices[0].backends[i];
+    REQUIRE(backend != NULL);
+    CHECK_STATUS(TFR_EPLUGIN, tfr__backend_open(runtime, backend, &err), &err);
+    CHECK_CONTAINS("TFR_SPACE_DEVICE_ACCESS", err.text);
+    row = kit_row(runtime, "no_access");
+    CHECK_STATE("quarantined", row);
+    CHECK_CONTAINS("space 0 of no-access:0", row.reason);
+    CHECK(*row.next_step);
+    CHECK(atomic_load(&backend->quarantined));
+    CHECK_STATUS(TFR_EPLUGIN, tfr__backend_open(runtime, backend, &err), &err);
+    CHECK_CONTAINS("is quarantined", err.text);
+    check_relu(runtime, NULL);
+    close_all(runtime);
+}
+
+TEST(a_file_that_was_swapped_since_it_was_looked_at_is_not_loaded)
+{
+    tfr_runtime *runtime = open_with("good", NULL);
+    tfr_err err = TFR_ERR_INIT;
+    kit_add("ctor_abort", "good");
+    CHECK_STATUS(TFR_EPLUGIN, tfr__backend_open(runtime, &runtime->devices[0].backends[0], &err),
+                 &err);
+    CHECK_CONTAINS("has changed since it was looked at", err.text);
+    CHECK_STATE("quarantined", kit_row(runtime, "good"));
+    close_all(runtime);
+}
+
+TEST(two_runtimes_share_a_plugin_and_outlive_each_other)
+{
+    tfr_runtime *one = open_with("good", NULL), *two = kit_open(NULL);
+    check_relu(one, NULL);
+    check_relu(two, NULL);
+    CHECK(one->devices[0].backends[0].device != two->devices[0].backends[0].device);
+    tfr_runtime_release(one);
+    check_relu(two, NULL);
+    tfr_runtime_release(two);
+    two = kit_open(NULL);
+    check_relu(two, NULL);
+    close_all(two);
+}
+
+static void *open_on_thread(void *user)
+{
+    tfr_runtime *runtime = user;
+    tfr_err err = TFR_ERR_INIT;
+    return tfr__backend_open(runtime, &runtime->devices[0].backends[0], &err) ? user : NULL;
+}
+
+TEST(threads_that_open_at_once_get_one_device)
+{
+    tfr_runtime *runtime = open_with("good", NULL);
+    pthread_t threads[8];
+    void *failed;
+    for (int i = 0; i < 8; i++)
+        REQUIRE_INT(0, pthread_create(&threads[i], NULL, open_on_thread, runtime));
+    for (int i = 0; i < 8; i++) {
+        pthread_join(threads[i], &failed);
+        CHECK(failed == NULL);
+    }
+    CHECK(runtime->devices[0].backends[0].device != NULL);
+    close_all(runtime);
+}
+
+TEST(the_host_table_gives_options_and_facets)
+{
+    tfr_runtime *runtime;
+    const tfr_host *host = tfr__host();
+    const tfr_host_cpu *cpu = host->facet(TFR_HOST_CPU_V1);
+    const tfr_host_string *strings = host->facet(TFR_HOST_STRING_V1);
+    tfr_string text = {0};
+    char value[4];
+    kit_begin();
+    kit_config("good.math-mode = fast\n");
+    runtime = kit_open(NULL);
+    CHECK_INT(4, host->option("good", "math-mode", value, sizeof value));
+    CHECK_STR("fas", value);
+    CHECK_INT(-1, host->option("good", "math", value, sizeof value));
+    CHECK_INT(-1, host->option("goo", "math-mode", value, sizeof value));
+    REQUIRE(cpu && strings);
+    CHECK(cpu->n_threads >= 1 && *cpu->name);
+    CHECK_INT(0, strings->set(&text, "abc", 3));
+    CHECK_UINT(3, text.bytes);
+    CHECK_INT(0, strings->set(&text, "", 0));
+    CHECK(host->facet("tfr.host.nonsense/1") == NULL);
+    host->log(TFR_LOG_WARNING, "good", "two\nlines\033[2J");
+    CHECK_CONTAINS("good: two lines [2J", kit_talk);
+    close_all(runtime);
+    CHECK_INT(-1, host->option("good", "math-mode", value, sizeof value));
+}
+
+static const test_case cases[] = {
+    CASE(a_plugin_is_loaded_when_it_is_used_and_not_before),
+    CASE(plugins_of_an_older_and_of_a_later_header_compute),
+    CASE(a_plugin_that_says_yes_and_fails_is_passed_over),
+    CASE(a_plugin_whose_kernel_fails_is_passed_over),
+    CASE(a_breach_found_on_opening_quarantines_the_plugin),
+    CASE(a_file_that_was_swapped_since_it_was_looked_at_is_not_loaded),
+    CASE(two_runtimes_share_a_plugin_and_outlive_each_other),
+    CASE(threads_that_open_at_once_get_one_device),
+    CASE(the_host_table_gives_options_and_facets),
+};
+TEST_MAIN(cases)
