@@ -8,6 +8,7 @@ TFR_TEST_CORE = libtfrun-core.la $(CUNIT_LIBS)
 TFR_TEST_NN = libtfrun-nn-core.la libtfrun-core.la $(CUNIT_LIBS)
 
 unit_tests = \
+	tests/test_accelerator \
 	tests/test_alloc \
 	tests/test_arena \
 	tests/test_compare \
@@ -39,6 +40,11 @@ run_unit_tests = $(unit_tests)
 endif
 EXTRA_PROGRAMS = $(unit_tests)
 CLEANFILES += $(EXTRA_PROGRAMS)
+
+tests_test_accelerator_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_accelerator_LDADD = $(TFR_TEST_CORE)
+tests_test_accelerator_DEPENDENCIES = libtfrun-core.la tests/fakeacc/fakeacc.la
+tests_test_accelerator_SOURCES = tests/test_accelerator.c
 
 tests_test_alloc_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_alloc_LDADD = $(TFR_TEST_CORE)
@@ -107,6 +113,19 @@ tests_test_session_SOURCES = tests/test_session.c
 tests_test_memory_out_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_memory_out_LDADD = $(TFR_TEST_CORE)
 tests_test_memory_out_SOURCES = tests/test_memory_out.c
+
+# The fake accelerator, in a folder of its own: who puts it on the plugin path gets only it.
+check_LTLIBRARIES += tests/fakeacc/fakeacc.la
+tests_fakeacc_fakeacc_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PLUGIN_INCLUDES)
+tests_fakeacc_fakeacc_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
+tests_fakeacc_fakeacc_la_LDFLAGS = $(AM_LDFLAGS) $(TFR_MODULE_FLAGS) -rpath /nowhere
+tests_fakeacc_fakeacc_la_SOURCES = \
+	tests/fake/accelerator.c \
+	tests/fake/accelerator.h \
+	tests/fake/accelerator_kernel.c \
+	tests/fake/accelerator_memory.c \
+	tests/fake/accelerator_queue.c \
+	$(NULL)
 
 TESTS = $(run_unit_tests) $(shell_tests)
 TEST_EXTENSIONS = .sh

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* accelerator.c: the fake accelerator's entry, its devices and the doors of its calls. */
+#include "accelerator.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+TFR_PLUGIN_NOTE(FAKE_NAME, TFR_PLUGIN_BACKEND, 100, "");
+
+const tfr_host *fake_host;
+
+static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
+static tfr_plugin_device *open_devices;
+
+/* ---- breaches -------------------------------------------------------------------------------- */
+
+static void tell_breach(char *text, size_t n, const char *format, va_list args)
+{
+    const int prefix = snprintf(text, n, "host broke the contract: ");
+    vsnprintf(text + prefix, n - (size_t)prefix, format, args);
+    if (fake_host && fake_host->log)
+        fake_host->log(TFR_LOG_ERROR, FAKE_NAME, text);
+}
+
+int32_t fake_breach(tfr_err *err, const char *format, ...)
+{
+    char text[256];
+    va_list args;
+    va_start(args, format);
+    tell_breach(text, sizeof text, format, args);
+    va_end(args);
+    return tfr_fail(err, TFR_EPLUGIN, "%s", text);
+}
+
+void fake_breach_later(tfr_plugin_device *device, const char *format, ...)
+{
+    char text[256];
+    va_list args;
+    va_start(args, format);
+    tell_breach(text, sizeof text, format, args);
+    va_end(args);
+    pthread_mutex_lock(&device->lock);
+    if (!device->breach[0])
+        memcpy(device->breach, text, sizeof text);
+    pthread_mutex_unlock(&device->lock);
+}
+
+/* ---- doors ----------------------------------------------------------------------------------- */
+
+int32_t fake_check_device(const tfr_plugin_device *device, tfr_err *err)
+{
+    const tfr_plugin_device *d;
+    pthread_mutex_lock(&open_lock);
+    for (d = open_devices; d && d != device; d = d->next)
+        ;
+    pthread_mutex_unlock(&open_lock);
+    return d ? TFR_OK : fake_breach(err, "device %p is not open", (const void *)device);
+}
+
+int32_t fake_lost(const tfr_plugin_device *device, tfr_err *err)
+{
+    return tfr_fail(err, TFR_ELOST, "device %u is lost after %lld launches", device->ordinal,
+                    (long long)device->lose_after);
+}
+
+/* What a call that has got in still may find: a breach to tell, a lost device. */
+static int32_t look_around(tfr_plugin_device *device, tfr_err *err)
+{
+    int32_t status = TFR_OK;
+    pthread_mutex_lock(&device->lock);
+    if (device->breach[0]) {
+        status = tfr_fail(err, TFR_EPLUGIN, "%s", device->breach);
+        device->breach[0] = '\0';
+    } else if (device->is_lost) {
+        status = fake_lost(device, err);
+    }
+    pthread_mutex_unlock(&device->lock);
+    return status;
+}
+
+int32_t fake_enter(tfr_plugin_device *device, tfr_err *err)
+{
+    int32_t status = fake_check_device(device, err);
+    if (status)
+        return status;
+    if (atomic_exchange(&device->is_inside, true))
+        return fake_breach(err, "two threads are in [device] calls of device %u", device->ordinal);
+    status = look_around(device, err);
+    if (status)
+        fake_leave(device);
+    return status;
+}
+
+void fake_leave(tfr_plugin_device *device)
+{
+    atomic_store(&device->is_inside, false);
+}
+
+bool fake_enter_void(tfr_plugin_device *device, const char *function)
+{
+    if (fake_check_device(device, NULL))
+        return false;
+    if (atomic_exchange(&device->is_inside, true)) {
+        fake_breach_later(device, "%s while another thread is in a [device] call", function);
+        return false;
+    }
+    return true;
+}
+
+int32_t fake_enter_queue(tfr_plugin_device *device, tfr_queue *queue, tfr_err *err)
+{
+    const tfr_queue *q;
+    if (!queue)
+        return fake_enter(device, err);
+    int32_t status = fake_check_device(device, err);
+    if (status)
+        return status;
+    pthread_mutex_lock(&device->lock);
+    for (q = device->queues; q && q != queue; q = q->next)
+        ;
+    pthread_mutex_unlock(&device->lock);
+    if (!q)
+        return fake_breach(err, "queue %p is not one of device %u", (void *)queue, device->ordinal);
+    if (atomic_exchange(&queue->is_inside, true))
+        return fake_breach(err, "two threads are in calls of one queue");
+    status = look_around(device, err);
+    if (status)
+        fake_leave_queue(device, queue);
+    return status;
+}
+
+void fake_leave_queue(tfr_plugin_device *device, tfr_queue *queue)
+{
+    atomic_store(queue ? &queue->is_inside : &device->is_inside, false);
+}
+
+/* ---- devices --------------------------------------------------------------------------------- */
+
+/* A number from the configuration, or absent. */
+static int64_t option_number(const char *key, int64_t absent)
+{
+    char text[32];
+    char *end;
+    const int32_t length = fake_host->option(FAKE_NAME, key, text, sizeof text);
+    if (length <= 0 || length >= (int32_t)sizeof text)
+        return absent;
+    const long long number = strtoll(text, &end, 10);
+    if (*end == '\0' && number >= 0)
+        return number;
+    char line[128];
+    snprintf(line, sizeof line, "option %s: \"%s\" is no number", key, text);
+    fake_host->log(TFR_LOG_WARNING, FAKE_NAME, line);
+    return absent;
+}
+
+static uint64_t memory_of(const tfr_option *options, uint32_t n_options)
+{
+    uint64_t bytes = (uint64_t)option_number("memory_limit", 1 << 20);
+    for (uint32_t i = 0; i < n_options; i++)
+        if (strcmp(options[i].key, "memory_limit") == 0)
+            bytes = strtoull(options[i].value, NULL, 10);
+    return bytes;
+}
+
+static int32_t fake_enumerate(tfr_device_info *out, uint32_t stride, uint32_t *n, tfr_err *err)
+{
+    const int64_t wanted = option_number("devices", 1);
+    const uint32_t n_devices = wanted > 4 ? 4 : (uint32_t)wanted;
+    const uint32_t room = *n;
+    if (room > 0 && (!out || stride < offsetof(tfr_device_info, ordinal)))
+        return fake_breach(err, "enumerate has room for %u devices and nowhere to put them", room);
+    for (uint32_t i = 0; i < n_devices && i < room; i++) {
+        tfr_device_info *to = (tfr_device_info *)(void *)((char *)out + (size_t)i * stride);
+        tfr_device_info info = {.size = to->size, .ordinal = i, .type = "NPU", .numa_node = -1};
+        if (to->size > stride)
+            return fake_breach(err, "a device info of %u bytes every %u bytes", to->size, stride);
+        snprintf(info.identity, sizeof info.identity, "fake:%u", i);
+        snprintf(info.name, sizeof info.name, "Fake Accelerator %u", i);
+        snprintf(info.driver, sizeof info.driver, "1.0");
+        snprintf(info.properties, sizeof info.properties, "fake=yes\nseries=one");
+        info.memory_total = info.memory_free = memory_of(NULL, 0);
+        memcpy(to, &info, to->size < sizeof info ? to->size : sizeof info);
+    }
+    *n = n_devices;
+    return TFR_OK;
+}
+
+static int32_t fake_open(const tfr_device_info *info, const tfr_option *options, uint32_t n_options,
+                         tfr_plugin_device **out, tfr_err *err)
+{
+    pthread_condattr_t attr;
+    if (strncmp(info->identity, "fake:", 5) != 0 ||
+        (int64_t)info->ordinal >= option_number("devices", 1))
+        return fake_breach(err, "open of device %u, \"%s\", which was not enumerated",
+                           info->ordinal, info->identity);
+    tfr_plugin_device *device = calloc(1, sizeof *device);
+    if (!device)
+        return tfr_fail(err, TFR_ENOMEM, "no host memory for a device");
+    device->ordinal = info->ordinal;
+    device->memory_limit = memory_of(options, n_options);
+    device->size_limit = (uint64_t)option_number("size_limit", 65536);
+    device->delay_ns = (uint64_t)option_number("delay_us", 100) * 1000;
+    device->lose_after = option_number("lose_after", -1);
+    device->fail_after = option_number("fail_after", -1);
+    if (!fake_memory_map(device)) {
+        tfr_fail(err, TFR_ENOMEM, "%llu bytes of device memory cannot be mapped",
+                 (unsigned long long)device->memory_limit);
+        free(device);
+        return TFR_ENOMEM;
+    }
+    pthread_mutex_init(&device->lock, NULL);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&device->changed, &attr);
+    pthread_condattr_destroy(&attr);
+    pthread_mutex_lock(&open_lock);
+    device->next = open_devices;
+    open_devices = device;
+    pthread_mutex_unlock(&open_lock);
+    *out = device;
+    return TFR_OK;
+}
+
+static void fake_close(tfr_plugin_device *device)
+{
+    tfr_plugin_device **at;
+    if (!fake_enter_void(device, "close"))
+        return;
+    /* What is still there may be in use: rather a leak than a crash far away from its cause. */
+    if (device->queues || device->fences || device->kernels || device->blocks) {
+        fake_breach(NULL, "close of device %u, which still has%s%s%s%s", device->ordinal,
+                    device->queues ? " queues" : "", device->fences ? " fences" : "",
+                    device->kernels ? " kernels" : "", device->blocks ? " allocations" : "");
+        fake_leave(device);
+        return;
+    }
+    pthread_mutex_lock(&open_lock);
+    for (at = &open_devices; *at != device; at = &(*at)->next)
+        ;
+    *at = device->next;
+    pthread_mutex_unlock(&open_lock);
+    fake_memory_unmap(device);
+    pthread_cond_destroy(&device->changed);
+    pthread_mutex_destroy(&device->lock);
+    free(device);
+}
+
+static const void *fake_facet(const char *id)
+{
+    if (strcmp(id, TFR_MEMORY_V1) == 0)
+        return &fake_memory_facet;
+    if (strcmp(id, TFR_QUEUE_V1) == 0)
+        return &fake_queue_facet;
+    if (strcmp(id, TFR_KERNEL_V1) == 0)
+        return &fake_kernel_facet;
+    return NULL;
+}
+
+static void fake_shutdown(void)
+{
+    pthread_mutex_lock(&open_lock);
+    const bool is_open = open_devices != NULL;
+    pthread_mutex_unlock(&open_lock);
+    if (is_open)
+        fake_breach(NULL, "shutdown with a device open");
+}
+
+static const tfr_plugin fake_plugin = {
+    .size = sizeof fake_plugin,
+    .abi_minor = TFR_ABI_MINOR,
+    .name = FAKE_NAME,
+    .version = "1.0",
+    .vendor = "tests",
+    .build_info = "",
+    .enumerate = fake_enumerate,
+    .open = fake_open,
+    .close = fake_close,
+    .facet = fake_facet,
+    .shutdown = fake_shutdown,
+};
+
+int32_t tfrun_plugin_v1(const tfr_host *host, const tfr_plugin **out, tfr_err *err)
+{
+    if (host->size < offsetof(tfr_host, facet))
+        return tfr_fail(err, TFR_EPLUGIN, "the host's table has only %u bytes", host->size);
+    fake_host = host;
+    *out = &fake_plugin;
+    return TFR_OK;
+}

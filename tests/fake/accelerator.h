@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * accelerator.h: the inside of the fake accelerator, a plugin for tests that behaves as a device of
+ * its own would: its memory is not the host's, its queues run late and on their own threads, its
+ * memory is small, it knows few ops, and it can fail and get lost. It also watches the host: what
+ * breaks the contract is logged as an error and fails the call with TFR_EPLUGIN.
+ *
+ * It includes only the contract, the C library and pthread, as any plugin could.
+ *
+ * Options (plugin "fakeacc"), read when a device is opened:
+ *   devices       how many there are (1, at most 4)
+ *   memory_limit  bytes of a device (1048576); the option of open goes first
+ *   size_limit    most elements of an operand (65536)
+ *   delay_us      what a queue waits before each piece of work (100)
+ *   lose_after    launches that work; the next one loses the device
+ *   fail_after    launches that work; the next one fails, on the queue
+ */
+#ifndef TFR_TESTS_FAKE_ACCELERATOR_H
+#define TFR_TESTS_FAKE_ACCELERATOR_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <tfrun/fail.h>
+
+#define FAKE_NAME         "fakeacc"
+#define FAKE_ALIGNMENT    256
+#define FAKE_MAX_RANK     4
+#define FAKE_MATMUL_MAX_K 1024
+/* A launch has at most two inputs, an output and a workspace. */
+#define FAKE_MAX_BLOCKS 4
+
+/* An allocation. Its user's work that is still queued is counted. */
+typedef struct fake_block {
+    struct fake_block *next; /* by address */
+    uint64_t offset;
+    uint64_t bytes; /* as asked for */
+    uint64_t room;  /* up to the next multiple of the alignment */
+    uint32_t n_pending;
+} fake_block;
+
+typedef struct fake_failure {
+    int32_t code; /* 0 = none */
+    char text[256];
+} fake_failure;
+
+typedef enum fake_kind { FAKE_COPY, FAKE_FILL, FAKE_LAUNCH, FAKE_SIGNAL, FAKE_WAIT } fake_kind;
+
+/* A piece of work. Addresses are the host's, or already in the shadow mapping. */
+typedef struct fake_item {
+    struct fake_item *next;
+    fake_kind kind;
+    fake_block *blocks[FAKE_MAX_BLOCKS];
+    void *dst;
+    const void *src;
+    uint64_t bytes;
+    uint64_t checksum; /* of src, if it is the host's: it has to stay unchanged */
+    bool has_checksum;
+    uint8_t byte;
+    tfr_kernel *kernel;
+    float *args[3];
+    float *workspace;
+    tfr_fence *fence;
+    uint64_t value;
+} fake_item;
+
+struct tfr_fence {
+    tfr_fence *next;
+    uint64_t value;
+    uint64_t promised;  /* the greatest value that a queue is to signal */
+    uint32_t n_pending; /* signals and waits in queues, threads in host_wait */
+    fake_failure failure;
+};
+
+struct tfr_queue {
+    tfr_queue *next;
+    tfr_plugin_device *device;
+    pthread_t thread;
+    fake_item *first;
+    fake_item **end;
+    bool stop;
+    fake_failure failure; /* stays: all later fences carry it */
+    atomic_bool is_inside;
+};
+
+typedef enum fake_op { FAKE_ADD, FAKE_MUL, FAKE_RELU, FAKE_MATMUL } fake_op;
+
+struct tfr_kernel {
+    tfr_kernel *next;
+    fake_op op;
+    uint32_t n_inputs;
+    int32_t rank; /* of the output */
+    int64_t dims[FAKE_MAX_RANK];
+    int64_t strides[2][FAKE_MAX_RANK]; /* of the inputs; 0 where an input is stretched */
+    uint64_t bytes[3];                 /* of inputs, then the output */
+    int64_t m, n, k;
+    uint64_t workspace_bytes;
+    uint64_t in_place; /* bit i: the output may have input i's memory */
+    uint32_t n_pending;
+};
+
+struct tfr_plugin_device {
+    tfr_plugin_device *next;
+    uint32_t ordinal;
+    uint64_t memory_limit;
+    uint64_t size_limit;
+    uint64_t delay_ns;
+    int64_t lose_after; /* -1 = never */
+    int64_t fail_after;
+    atomic_bool is_inside; /* a thread is in a [device] call */
+    /* The lock guards everything below; changed is broadcast when anything of it changes. */
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    unsigned char *front; /* what the host is given; a touch is a fault */
+    unsigned char *back;  /* the same memory for the device's own threads */
+    uint64_t mapped;
+    uint64_t in_use;
+    uint64_t peak;
+    fake_block *blocks;
+    tfr_queue *queues;
+    tfr_fence *fences;
+    tfr_kernel *kernels;
+    int64_t n_launches;
+    bool is_lost;
+    char breach[256]; /* found where no status could say it; the next call does */
+};
+
+extern const tfr_host *fake_host;
+extern const tfr_memory_facet fake_memory_facet;
+extern const tfr_queue_facet fake_queue_facet;
+extern const tfr_kernel_facet fake_kernel_facet;
+
+/* Logs "host broke the contract: ..." and returns TFR_EPLUGIN with it. */
+__attribute__((format(printf, 2, 3))) int32_t fake_breach(tfr_err *err, const char *format, ...);
+/* The same where the function has no status: the device's next call fails with it. */
+__attribute__((format(printf, 2, 3))) void fake_breach_later(tfr_plugin_device *device,
+                                                             const char *format, ...);
+
+/*
+ * Begins a [device] call: is the device open, is no other thread in such a call, is it not lost, is
+ * no breach waiting to be told? If it returns TFR_OK, fake_leave has to follow.
+ */
+int32_t fake_enter(tfr_plugin_device *device, tfr_err *err);
+void fake_leave(tfr_plugin_device *device);
+/* The same for calls of a queue, or of the device if queue is NULL. */
+int32_t fake_enter_queue(tfr_plugin_device *device, tfr_queue *queue, tfr_err *err);
+void fake_leave_queue(tfr_plugin_device *device, tfr_queue *queue);
+/* For functions without a status, which have to work on a lost device. False = do nothing. */
+bool fake_enter_void(tfr_plugin_device *device, const char *function);
+/* Is this an open device? For [any] calls. */
+int32_t fake_check_device(const tfr_plugin_device *device, tfr_err *err);
+int32_t fake_lost(const tfr_plugin_device *device, tfr_err *err);
+
+/* memory */
+bool fake_memory_map(tfr_plugin_device *device);
+void fake_memory_unmap(tfr_plugin_device *device);
+/* The live allocation that holds all the bytes, or NULL. With the lock held. */
+fake_block *fake_block_of(const tfr_plugin_device *device, const void *address, uint64_t bytes);
+/* A device address as the device's own threads use it. */
+void *fake_shadow(const tfr_plugin_device *device, const void *address);
+uint64_t fake_checksum(const void *data, uint64_t bytes);
+
+/* queues */
+/* Takes over items that were allocated by malloc, in order. With the lock held. */
+void fake_push(tfr_plugin_device *device, tfr_queue *queue, fake_item *item);
+/* What an item does, without a lock. */
+void fake_move(const fake_item *item, fake_failure *failure);
+void fake_compute(const fake_item *item);
+
+#endif

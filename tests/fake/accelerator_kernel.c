@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * accelerator_kernel.c: the four ops of the fake accelerator, on plain float32 of rank 0 to 4.
+ *   Add, Mul    y = a + b, a * b with NumPy's broadcasting; y may have the memory of an input of
+ *               its own shape
+ *   Relu        y = max(x, 0), NaN stays; y may have x's memory
+ *   MatMul      [m,k] x [k,n]; the sums run in doubles; takes a workspace of k floats, for a column
+ */
+#include "accelerator.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    const char *name;
+    int32_t since_version;
+    uint32_t n_inputs;
+} ops[] = {
+    [FAKE_ADD] = {"Add", 14, 2},
+    [FAKE_MUL] = {"Mul", 14, 2},
+    [FAKE_RELU] = {"Relu", 14, 1},
+    [FAKE_MATMUL] = {"MatMul", 13, 2},
+};
+#define N_OPS (sizeof ops / sizeof ops[0])
+
+static int32_t fake_ops(tfr_plugin_device *device, tfr_op_claim *out, uint32_t stride, uint32_t *n,
+                        tfr_err *err)
+{
+    int32_t status = fake_check_device(device, err);
+    if (status)
+        return status;
+    for (uint32_t i = 0; i < N_OPS && i < *n; i++) {
+        tfr_op_claim *to = (tfr_op_claim *)(void *)((char *)out + (size_t)i * stride);
+        tfr_op_claim claim = {.size = to->size,
+                              .since_version = ops[i].since_version,
+                              .domain = "",
+                              .name = ops[i].name};
+        memcpy(to, &claim, to->size < sizeof claim ? to->size : sizeof claim);
+    }
+    *n = N_OPS;
+    return TFR_OK;
+}
+
+/* ---- judging --------------------------------------------------------------------------------- */
+
+static int find_op(const tfr_call *call)
+{
+    for (uint32_t i = 0; i < N_OPS; i++)
+        if (!call->domain[0] && strcmp(call->name, ops[i].name) == 0)
+            return (int)i;
+    return -1;
+}
+
+static bool is_plain(const tfr_operand *o)
+{
+    int64_t stride = 1;
+    if (!o->strides || tfr_operand_elements(o) == 0)
+        return true;
+    for (int32_t i = o->rank - 1; i >= 0; i--) {
+        if (o->dims[i] != 1 && o->strides[i] != stride)
+            return false;
+        stride *= o->dims[i];
+    }
+    return true;
+}
+
+/* Dim d of the output, as an operand of perhaps a lower rank sees it. */
+static int64_t dim_of(const tfr_operand *o, int32_t rank, int32_t d)
+{
+    const int32_t own = d - (rank - o->rank);
+    return own < 0 ? 1 : o->dims[own];
+}
+
+/* What the core has promised to have checked. */
+static int32_t check_call(const tfr_call *call, int op, tfr_err *err)
+{
+    const tfr_operand *a = tfr_call_input(call, 0);
+    const tfr_operand *b = ops[op].n_inputs > 1 ? tfr_call_input(call, 1) : a;
+    const tfr_operand *y = tfr_call_output(call, 0);
+    if (call->n_inputs != ops[op].n_inputs || call->n_outputs != 1 || !a || !b || !y)
+        return fake_breach(err, "%s with %u inputs and %u outputs", call->name, call->n_inputs,
+                           call->n_outputs);
+    if (a->dtype != b->dtype || a->dtype != y->dtype)
+        return fake_breach(err, "%s of types %d and %d to %d", call->name, a->dtype, b->dtype,
+                           y->dtype);
+    if (op == FAKE_MATMUL) {
+        if (a->rank != 2 || b->rank != 2)
+            return TFR_OK;
+        if (a->dims[1] != b->dims[0] || y->rank != 2 || y->dims[0] != a->dims[0] ||
+            y->dims[1] != b->dims[1])
+            return fake_breach(err, "MatMul of dims that do not fit");
+        return TFR_OK;
+    }
+    if (y->rank != (a->rank > b->rank ? a->rank : b->rank))
+        return fake_breach(err, "%s of ranks %d and %d to %d", call->name, a->rank, b->rank,
+                           y->rank);
+    for (int32_t d = 0; d < y->rank; d++) {
+        const int64_t x = dim_of(a, y->rank, d);
+        const int64_t z = dim_of(b, y->rank, d);
+        if (y->dims[d] != (x == 1 ? z : x) || (x != z && x != 1 && z != 1))
+            return fake_breach(err, "%s of dim %d: %lld and %lld to %lld", call->name, d,
+                               (long long)x, (long long)z, (long long)y->dims[d]);
+    }
+    return TFR_OK;
+}
+
+static void say_no(tfr_answer *answer, tfr_reason reason, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static void say_no(tfr_answer *answer, tfr_reason reason, const char *format, ...)
+{
+    va_list args;
+    answer->verdict = reason == TFR_REASON_LAYOUT ? TFR_VERDICT_REORDER : TFR_VERDICT_NO;
+    answer->reason = (int32_t)reason;
+    va_start(args, format);
+    vsnprintf(answer->text, sizeof answer->text, format, args);
+    va_end(args);
+}
+
+/* One operand, number i of inputs, then outputs. True if there is nothing to say against it. */
+static bool judge_operand(const tfr_plugin_device *device, int op, const tfr_operand *o, uint32_t i,
+                          tfr_answer *answer)
+{
+    const int32_t max_rank = op == FAKE_MATMUL ? 2 : FAKE_MAX_RANK;
+    const int64_t n = tfr_operand_elements(o);
+    if (o->dtype != TFR_DTYPE_F32)
+        say_no(answer, TFR_REASON_DTYPE,
+               "operand %u has element type %d, only float32 (1) is known", i, o->dtype);
+    else if (o->rank > max_rank || (op == FAKE_MATMUL && o->rank < 2))
+        say_no(answer, TFR_REASON_RANK, "rank %d of operand %u is not %s%d", o->rank, i,
+               op == FAKE_MATMUL ? "" : "at most ", max_rank);
+    else if (o->flags & TFR_OPERAND_DYNAMIC)
+        say_no(answer, TFR_REASON_DYNAMIC_SHAPE, "operand %u has a shape that only a run tells", i);
+    else if ((uint64_t)n > device->size_limit)
+        say_no(answer, TFR_REASON_SIZE_LIMIT, "%lld elements of operand %u are more than %llu",
+               (long long)n, i, (unsigned long long)device->size_limit);
+    else
+        return true;
+    return false;
+}
+
+/* Fills answer for a call. A failing status is a breach. */
+static int32_t judge(const tfr_plugin_device *device, const tfr_call *call, tfr_answer *answer,
+                     int *out_op, tfr_err *err)
+{
+    const int op = find_op(call);
+    *out_op = op;
+    if (op < 0) {
+        say_no(answer, TFR_REASON_UNKNOWN_OP, "there is no %s here", call->name);
+        return TFR_OK;
+    }
+    int32_t status = check_call(call, op, err);
+    if (status)
+        return status;
+    bool plain = true;
+    for (uint32_t i = 0; i <= ops[op].n_inputs; i++) {
+        const tfr_operand *o =
+            i < ops[op].n_inputs ? tfr_call_input(call, i) : tfr_call_output(call, 0);
+        if (!judge_operand(device, op, o, i, answer))
+            return TFR_OK;
+        plain = plain && is_plain(o);
+    }
+    const tfr_operand *y = tfr_call_output(call, 0);
+    if (op == FAKE_MATMUL) {
+        const int64_t k = tfr_call_input(call, 0)->dims[1];
+        if (k > FAKE_MATMUL_MAX_K) {
+            say_no(answer, TFR_REASON_SIZE_LIMIT, "k %lld is more than %d", (long long)k,
+                   FAKE_MATMUL_MAX_K);
+            return TFR_OK;
+        }
+        answer->workspace_bytes = (uint64_t)k * sizeof(float);
+    }
+    if (!plain) {
+        say_no(answer, TFR_REASON_LAYOUT, "only plain operands are taken");
+        return TFR_OK;
+    }
+    answer->verdict = TFR_VERDICT_YES;
+    answer->time_ns = device->delay_ns + (uint64_t)tfr_operand_elements(y);
+    for (uint32_t i = 0; op != FAKE_MATMUL && i < ops[op].n_inputs; i++) {
+        if (tfr_operand_elements(tfr_call_input(call, i)) != tfr_operand_elements(y))
+            continue;
+        answer->in_place[answer->n_in_place].input = (int16_t)i;
+        answer->in_place[answer->n_in_place].output = 0;
+        answer->n_in_place++;
+    }
+    return TFR_OK;
+}
+
+static int32_t fake_supports(tfr_plugin_device *device, const tfr_call *call, tfr_answer *answer,
+                             tfr_err *err)
+{
+    tfr_answer own = {.size = answer->size};
+    int op;
+    int32_t status = fake_check_device(device, err);
+    if (!status)
+        status = judge(device, call, &own, &op, err);
+    if (!status)
+        memcpy(answer, &own, answer->size < sizeof own ? answer->size : sizeof own);
+    return status;
+}
+
+/* ---- preparing ------------------------------------------------------------------------------- */
+
+static void set_shapes(tfr_kernel *kernel, const tfr_call *call)
+{
+    const tfr_operand *y = tfr_call_output(call, 0);
+    kernel->n_inputs = call->n_inputs;
+    kernel->rank = y->rank;
+    memcpy(kernel->dims, y->dims, (size_t)y->rank * sizeof y->dims[0]);
+    kernel->bytes[kernel->n_inputs] = (uint64_t)tfr_operand_elements(y) * sizeof(float);
+    for (uint32_t i = 0; i < kernel->n_inputs; i++) {
+        const tfr_operand *x = tfr_call_input(call, i);
+        int64_t stride = 1;
+        kernel->bytes[i] = (uint64_t)tfr_operand_elements(x) * sizeof(float);
+        for (int32_t d = y->rank - 1; kernel->op != FAKE_MATMUL && d >= 0; d--) {
+            const int64_t dim = dim_of(x, y->rank, d);
+            kernel->strides[i][d] = dim == 1 ? 0 : stride;
+            stride *= dim;
+        }
+    }
+    if (kernel->op == FAKE_MATMUL) {
+        kernel->m = y->dims[0];
+        kernel->n = y->dims[1];
+        kernel->k = tfr_call_input(call, 0)->dims[1];
+    }
+}
+
+static int32_t fake_prepare(tfr_plugin_device *device, const tfr_call *call, tfr_kernel **out,
+                            tfr_err *err)
+{
+    tfr_answer answer = {.size = sizeof answer};
+    int op;
+    int32_t status = fake_enter(device, err);
+    if (status)
+        return status;
+    status = judge(device, call, &answer, &op, err);
+    if (!status && answer.verdict != TFR_VERDICT_YES)
+        status = fake_breach(err, "prepare of a %s that got no yes: %s", call->name, answer.text);
+    tfr_kernel *kernel = status ? NULL : calloc(1, sizeof *kernel);
+    if (kernel) {
+        kernel->op = (fake_op)op;
+        kernel->workspace_bytes = answer.workspace_bytes;
+        for (uint32_t i = 0; i < answer.n_in_place; i++)
+            kernel->in_place |= UINT64_C(1) << answer.in_place[i].input;
+        set_shapes(kernel, call);
+        pthread_mutex_lock(&device->lock);
+        kernel->next = device->kernels;
+        device->kernels = kernel;
+        pthread_mutex_unlock(&device->lock);
+        *out = kernel;
+    } else if (!status) {
+        status = tfr_fail(err, TFR_ENOMEM, "no host memory for a kernel");
+    }
+    fake_leave(device);
+    return status;
+}
+
+static void fake_drop(tfr_plugin_device *device, tfr_kernel *kernel)
+{
+    tfr_kernel **at;
+    const char *breach = NULL;
+    if (!kernel || !fake_enter_void(device, "drop"))
+        return;
+    pthread_mutex_lock(&device->lock);
+    for (at = &device->kernels; *at && *at != kernel; at = &(*at)->next)
+        ;
+    while (*at && kernel->n_pending > 0 && device->is_lost)
+        pthread_cond_wait(&device->changed, &device->lock);
+    if (!*at) {
+        breach = "which prepare did not give";
+    } else if (kernel->n_pending > 0) {
+        breach = "whose launch is under way";
+    } else {
+        *at = kernel->next;
+        free(kernel);
+    }
+    pthread_mutex_unlock(&device->lock);
+    if (breach)
+        fake_breach_later(device, "drop of kernel %p, %s", (void *)kernel, breach);
+    fake_leave(device);
+}
+
+/* ---- launching ------------------------------------------------------------------------------- */
+
+static bool overlap(const void *a, uint64_t a_bytes, const void *b, uint64_t b_bytes)
+{
+    return (uintptr_t)a < (uintptr_t)b + b_bytes && (uintptr_t)b < (uintptr_t)a + a_bytes;
+}
+
+/* With the lock held: args become addresses in the shadow mapping. */
+static int32_t resolve_args(const tfr_plugin_device *device, const tfr_kernel *kernel,
+                            const tfr_launch *launch, fake_item *item, tfr_err *err)
+{
+    const uint32_t n_args = kernel->n_inputs + 1;
+    const char *name = ops[kernel->op].name;
+    if (launch->n_args != n_args)
+        return fake_breach(err, "launch of %s with %u args, it has %u", name, launch->n_args,
+                           n_args);
+    for (uint32_t i = 0; i < n_args; i++) {
+        const tfr_arg *arg = &launch->args[i];
+        if (arg->dims)
+            return fake_breach(err, "launch of %s asks arg %u for its dims, which are fixed", name,
+                               i);
+        if (kernel->bytes[i] == 0)
+            continue;
+        item->blocks[i] = fake_block_of(device, arg->address, kernel->bytes[i]);
+        if (!item->blocks[i] || (uintptr_t)arg->address % sizeof(float) != 0)
+            return fake_breach(err,
+                               "launch of %s: arg %u of %llu bytes at %p is not inside one "
+                               "allocation, or not aligned",
+                               name, i, (unsigned long long)kernel->bytes[i], arg->address);
+        item->args[i] = fake_shadow(device, arg->address);
+    }
+    const tfr_arg *y = &launch->args[n_args - 1];
+    for (uint32_t i = 0; i + 1 < n_args; i++) {
+        const tfr_arg *x = &launch->args[i];
+        const bool allowed = (kernel->in_place >> i & 1) && x->address == y->address;
+        if (!allowed && kernel->bytes[i] && kernel->bytes[n_args - 1] &&
+            overlap(x->address, kernel->bytes[i], y->address, kernel->bytes[n_args - 1]))
+            return fake_breach(err, "launch of %s: the output overlaps input %u", name, i);
+    }
+    return TFR_OK;
+}
+
+static int32_t resolve_workspace(const tfr_plugin_device *device, const tfr_kernel *kernel,
+                                 const tfr_launch *launch, fake_item *item, tfr_err *err)
+{
+    if (kernel->workspace_bytes == 0)
+        return TFR_OK;
+    item->blocks[3] = fake_block_of(device, launch->workspace, kernel->workspace_bytes);
+    if (!item->blocks[3] || (uintptr_t)launch->workspace % FAKE_ALIGNMENT != 0)
+        return fake_breach(err,
+                           "launch of %s: the workspace of %llu bytes at %p is not inside one "
+                           "allocation, or not aligned to %d",
+                           ops[kernel->op].name, (unsigned long long)kernel->workspace_bytes,
+                           launch->workspace, FAKE_ALIGNMENT);
+    for (uint32_t i = 0; i <= kernel->n_inputs; i++)
+        if (kernel->bytes[i] && overlap(launch->args[i].address, kernel->bytes[i],
+                                        launch->workspace, kernel->workspace_bytes))
+            return fake_breach(err, "launch of %s: the workspace overlaps arg %u",
+                               ops[kernel->op].name, i);
+    item->workspace = fake_shadow(device, launch->workspace);
+    return TFR_OK;
+}
+
+static int32_t fake_launch(tfr_plugin_device *device, tfr_queue *queue, tfr_kernel *kernel,
+                           const tfr_launch *launch, tfr_err *err)
+{
+    const tfr_kernel *known;
+    if (!queue)
+        return fake_breach(err, "launch without a queue on a device that has queues");
+    int32_t status = fake_enter_queue(device, queue, err);
+    if (status)
+        return status;
+    fake_item *item = calloc(1, sizeof *item);
+    pthread_mutex_lock(&device->lock);
+    for (known = device->kernels; known && known != kernel; known = known->next)
+        ;
+    if (!item)
+        status = tfr_fail(err, TFR_ENOMEM, "no host memory for a piece of work");
+    else if (!known)
+        status =
+            fake_breach(err, "launch of kernel %p, which prepare did not give", (void *)kernel);
+    else
+        status = resolve_args(device, kernel, launch, item, err);
+    if (!status)
+        status = resolve_workspace(device, kernel, launch, item, err);
+    if (!status) {
+        item->kind = FAKE_LAUNCH;
+        item->kernel = kernel;
+        fake_push(device, queue, item);
+        item = NULL;
+    }
+    pthread_mutex_unlock(&device->lock);
+    free(item);
+    fake_leave_queue(device, queue);
+    return status;
+}
+
+/* ---- computing ------------------------------------------------------------------------------- */
+
+static float element(fake_op op, float a, float b)
+{
+    switch (op) {
+    case FAKE_ADD:
+        return a + b;
+    case FAKE_MUL:
+        return a * b;
+    default:
+        return a < 0 ? 0 : a;
+    }
+}
+
+static void compute_elements(const tfr_kernel *kernel, float *const *args)
+{
+    const uint64_t n = kernel->bytes[kernel->n_inputs] / sizeof(float);
+    const float *b = kernel->n_inputs > 1 ? args[1] : args[0];
+    float *y = args[kernel->n_inputs];
+    for (uint64_t i = 0; i < n; i++) {
+        int64_t at[2] = {0, 0};
+        uint64_t rest = i;
+        for (int32_t d = kernel->rank - 1; d >= 0; d--) {
+            const int64_t index = (int64_t)(rest % (uint64_t)kernel->dims[d]);
+            rest /= (uint64_t)kernel->dims[d];
+            at[0] += index * kernel->strides[0][d];
+            at[1] += index * kernel->strides[1][d];
+        }
+        y[i] = element(kernel->op, args[0][at[0]], b[at[1]]);
+    }
+}
+
+static void compute_matmul(const tfr_kernel *kernel, float *const *args, float *column)
+{
+    for (int64_t j = 0; j < kernel->n; j++) {
+        for (int64_t l = 0; l < kernel->k; l++)
+            column[l] = args[1][l * kernel->n + j];
+        for (int64_t i = 0; i < kernel->m; i++) {
+            double sum = 0;
+            for (int64_t l = 0; l < kernel->k; l++)
+                sum += (double)args[0][i * kernel->k + l] * (double)column[l];
+            args[2][i * kernel->n + j] = (float)sum;
+        }
+    }
+}
+
+void fake_compute(const fake_item *item)
+{
+    if (item->kernel->op == FAKE_MATMUL)
+        compute_matmul(item->kernel, item->args, item->workspace);
+    else
+        compute_elements(item->kernel, item->args);
+}
+
+const tfr_kernel_facet fake_kernel_facet = {
+    .size = sizeof fake_kernel_facet,
+    .ops = fake_ops,
+    .supports = fake_supports,
+    .prepare = fake_prepare,
+    .launch = fake_launch,
+    .drop = fake_drop,
+};

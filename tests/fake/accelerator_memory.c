@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * accelerator_memory.c: the fake accelerator's memory. One piece of anonymous memory is mapped
+ * twice: at `front`, whose addresses the host gets and where every touch is a fault, and at `back`,
+ * where the device's threads and copies work. New memory is full of 0xcd, freed memory of 0xdd, so
+ * that nothing relies on zeros or on what was there.
+ */
+#include "accelerator.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+bool fake_memory_map(tfr_plugin_device *device)
+{
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    if (device->memory_limit > UINT64_C(1) << 40)
+        return false;
+    device->mapped = (device->memory_limit / page + 1) * page;
+    const int fd = memfd_create("fakeacc", MFD_CLOEXEC);
+    if (fd < 0)
+        return false;
+    if (ftruncate(fd, (off_t)device->mapped) != 0) {
+        close(fd);
+        return false;
+    }
+    void *front = mmap(NULL, device->mapped, PROT_NONE, MAP_SHARED, fd, 0);
+    void *back = mmap(NULL, device->mapped, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    close(fd);
+    device->front = front;
+    device->back = back;
+    if (front != MAP_FAILED && back != MAP_FAILED)
+        return true;
+    if (front != MAP_FAILED)
+        munmap(front, device->mapped);
+    if (back != MAP_FAILED)
+        munmap(back, device->mapped);
+    return false;
+}
+
+void fake_memory_unmap(tfr_plugin_device *device)
+{
+    munmap(device->front, device->mapped);
+    munmap(device->back, device->mapped);
+}
+
+static bool is_device_address(const tfr_plugin_device *device, const void *address)
+{
+    return (uintptr_t)address - (uintptr_t)device->front < device->mapped;
+}
+
+fake_block *fake_block_of(const tfr_plugin_device *device, const void *address, uint64_t bytes)
+{
+    if (!is_device_address(device, address))
+        return NULL;
+    const uint64_t offset = (uintptr_t)address - (uintptr_t)device->front;
+    for (fake_block *b = device->blocks; b; b = b->next)
+        if (offset >= b->offset && offset - b->offset <= b->bytes &&
+            bytes <= b->bytes - (offset - b->offset))
+            return b;
+    return NULL;
+}
+
+void *fake_shadow(const tfr_plugin_device *device, const void *address)
+{
+    return device->back + ((uintptr_t)address - (uintptr_t)device->front);
+}
+
+/* FNV-1a */
+uint64_t fake_checksum(const void *data, uint64_t bytes)
+{
+    const unsigned char *p = data;
+    uint64_t sum = UINT64_C(14695981039346656037);
+    for (uint64_t i = 0; i < bytes; i++)
+        sum = (sum ^ p[i]) * UINT64_C(1099511628211);
+    return sum;
+}
+
+/* ---- allocations ----------------------------------------------------------------------------- */
+
+static int32_t fake_spaces(tfr_plugin_device *device, tfr_space_info *out, uint32_t stride,
+                           uint32_t *n, tfr_err *err)
+{
+    (void)stride; /* there is only one */
+    int32_t status = fake_check_device(device, err);
+    if (status)
+        return status;
+    if (*n > 0) {
+        tfr_space_info info = {.size = out->size,
+                               .flags = TFR_SPACE_DEVICE_ACCESS,
+                               .name = "device",
+                               .alignment = FAKE_ALIGNMENT,
+                               .total = device->memory_limit};
+        memcpy(out, &info, out->size < sizeof info ? out->size : sizeof info);
+    }
+    *n = 1;
+    return TFR_OK;
+}
+
+static uint64_t round_up(uint64_t x, uint64_t align)
+{
+    return (x + align - 1) / align * align;
+}
+
+/* First fit. Returns where the block goes into the list, and its offset; NULL if there is no gap.
+ */
+static fake_block **find_gap(tfr_plugin_device *device, uint64_t room, uint64_t align,
+                             uint64_t *offset)
+{
+    fake_block **at = &device->blocks;
+    const uint64_t base = (uintptr_t)device->front;
+    uint64_t start = round_up(base, align) - base;
+    for (; *at; at = &(*at)->next) {
+        if (start <= (*at)->offset && room <= (*at)->offset - start)
+            break;
+        start = round_up(base + (*at)->offset + (*at)->room, align) - base;
+    }
+    *offset = start;
+    return *at || (start <= device->mapped && room <= device->mapped - start) ? at : NULL;
+}
+
+static int32_t alloc_block(tfr_plugin_device *device, uint64_t bytes, uint64_t align, void **out,
+                           tfr_err *err)
+{
+    const uint64_t left = device->memory_limit - device->in_use;
+    uint64_t offset = 0;
+    fake_block **at = NULL;
+    if (bytes <= left)
+        at = find_gap(device, round_up(bytes, FAKE_ALIGNMENT), align, &offset);
+    if (!at)
+        return tfr_fail(err, TFR_ENOMEM,
+                        "no room for %llu bytes on device %u, which has %llu of %llu left",
+                        (unsigned long long)bytes, device->ordinal, (unsigned long long)left,
+                        (unsigned long long)device->memory_limit);
+    fake_block *block = calloc(1, sizeof *block);
+    if (!block)
+        return tfr_fail(err, TFR_ENOMEM, "no host memory for an allocation");
+    block->next = *at;
+    block->offset = offset;
+    block->bytes = bytes;
+    block->room = round_up(bytes, FAKE_ALIGNMENT);
+    *at = block;
+    device->in_use += bytes;
+    if (device->in_use > device->peak)
+        device->peak = device->in_use;
+    memset(device->back + offset, 0xcd, bytes);
+    *out = device->front + offset;
+    return TFR_OK;
+}
+
+static int32_t fake_alloc(tfr_plugin_device *device, uint32_t space, uint64_t bytes, uint64_t align,
+                          void **out, tfr_err *err)
+{
+    int32_t status = fake_enter(device, err);
+    if (status)
+        return status;
+    if (space != 0 || bytes == 0 || align == 0 || (align & (align - 1)) != 0) {
+        status = fake_breach(err, "alloc of %llu bytes aligned to %llu in space %u",
+                             (unsigned long long)bytes, (unsigned long long)align, space);
+    } else {
+        pthread_mutex_lock(&device->lock);
+        status =
+            alloc_block(device, bytes, align < FAKE_ALIGNMENT ? FAKE_ALIGNMENT : align, out, err);
+        pthread_mutex_unlock(&device->lock);
+    }
+    fake_leave(device);
+    return status;
+}
+
+static void fake_free(tfr_plugin_device *device, uint32_t space, void *address)
+{
+    fake_block **at;
+    const char *breach = NULL;
+    if (!address || !fake_enter_void(device, "free"))
+        return;
+    pthread_mutex_lock(&device->lock);
+    for (at = &device->blocks; *at && device->front + (*at)->offset != address; at = &(*at)->next)
+        ;
+    fake_block *block = *at;
+    if (!block || space != 0) {
+        breach = "which alloc did not give";
+    } else if (block->n_pending > 0) {
+        breach = "which queued work uses";
+    } else {
+        *at = block->next;
+        device->in_use -= block->bytes;
+        memset(device->back + block->offset, 0xdd, block->bytes);
+        free(block);
+    }
+    pthread_mutex_unlock(&device->lock);
+    if (breach)
+        fake_breach_later(device, "free of %p in space %u, %s", address, space, breach);
+    fake_leave(device);
+}
+
+static int32_t fake_stats(tfr_plugin_device *device, uint32_t space, tfr_memory_stats *out,
+                          tfr_err *err)
+{
+    int32_t status = fake_check_device(device, err);
+    if (status)
+        return status;
+    if (space != 0)
+        return fake_breach(err, "stats of space %u, there is only space 0", space);
+    pthread_mutex_lock(&device->lock);
+    tfr_memory_stats stats = {.size = out->size,
+                              .total = device->memory_limit,
+                              .free = device->memory_limit - device->in_use,
+                              .in_use = device->in_use,
+                              .peak = device->peak};
+    pthread_mutex_unlock(&device->lock);
+    memcpy(out, &stats, out->size < sizeof stats ? out->size : sizeof stats);
+    return TFR_OK;
+}
+
+/* ---- copies ---------------------------------------------------------------------------------- */
+
+/*
+ * One end of a copy as the device's threads see it. With the lock held. A host address in device
+ * memory would be a fault, and a device address outside all allocations somebody else's data.
+ */
+static int32_t resolve(tfr_plugin_device *device, uint32_t space, const void *address,
+                       uint64_t bytes, void **out, fake_block **block, tfr_err *err)
+{
+    *out = (void *)(uintptr_t)address;
+    if (space == TFR_SPACE_HOST) {
+        if (address && !is_device_address(device, address))
+            return TFR_OK;
+        return fake_breach(err, "a copy of %llu bytes calls %p host memory",
+                           (unsigned long long)bytes, address);
+    }
+    if (space != 0)
+        return fake_breach(err, "a copy in space %u, there is only space 0", space);
+    *block = fake_block_of(device, address, bytes);
+    if (!*block)
+        return fake_breach(err, "a copy of %llu bytes at %p is not inside one allocation",
+                           (unsigned long long)bytes, address);
+    *out = fake_shadow(device, address);
+    return TFR_OK;
+}
+
+void fake_move(const fake_item *item, fake_failure *failure)
+{
+    if (item->kind == FAKE_FILL) {
+        memset(item->dst, item->byte, item->bytes);
+        return;
+    }
+    if (item->has_checksum && fake_checksum(item->src, item->bytes) != item->checksum) {
+        tfr_err err = TFR_ERR_INIT;
+        failure->code = fake_breach(&err,
+                                    "the host changed %llu bytes at %p before the queue "
+                                    "had copied them",
+                                    (unsigned long long)item->bytes, item->src);
+        memcpy(failure->text, err.text, sizeof failure->text - 1);
+        return;
+    }
+    memmove(item->dst, item->src, item->bytes);
+}
+
+/* Queues the item, or does its work at once if there is no queue. */
+static int32_t dispatch(tfr_plugin_device *device, tfr_queue *queue, const fake_item *item,
+                        tfr_err *err)
+{
+    fake_failure failure = {0};
+    if (!queue) {
+        fake_move(item, &failure);
+        return TFR_OK;
+    }
+    fake_item *copy = malloc(sizeof *copy);
+    if (!copy)
+        return tfr_fail(err, TFR_ENOMEM, "no host memory for a piece of work");
+    *copy = *item;
+    fake_push(device, queue, copy);
+    return TFR_OK;
+}
+
+/* All copies are checked before the first one is queued. With the lock held. */
+static int32_t copy_all(tfr_plugin_device *device, tfr_queue *queue, const tfr_copy *copies,
+                        uint32_t n, uint32_t stride, tfr_err *err)
+{
+    for (uint32_t pass = 0; pass < 2; pass++)
+        for (uint32_t i = 0; i < n; i++) {
+            const tfr_copy *c =
+                (const tfr_copy *)(const void *)((const char *)copies + (size_t)i * stride);
+            fake_item item = {.kind = FAKE_COPY, .bytes = c->bytes};
+            void *src = NULL;
+            if (c->bytes == 0)
+                continue;
+            int32_t status =
+                resolve(device, c->dst_space, c->dst, c->bytes, &item.dst, &item.blocks[0], err);
+            if (!status)
+                status =
+                    resolve(device, c->src_space, c->src, c->bytes, &src, &item.blocks[1], err);
+            item.src = src;
+            if (!status && pass == 1 && queue && c->src_space == TFR_SPACE_HOST) {
+                item.has_checksum = true;
+                item.checksum = fake_checksum(src, c->bytes);
+            }
+            if (!status && pass == 1)
+                status = dispatch(device, queue, &item, err);
+            if (status)
+                return status;
+        }
+    return TFR_OK;
+}
+
+static int32_t fake_copy(tfr_plugin_device *device, tfr_queue *queue, const tfr_copy *copies,
+                         uint32_t n, uint32_t stride, tfr_err *err)
+{
+    int32_t status = fake_enter_queue(device, queue, err);
+    if (status)
+        return status;
+    if (n > 0 && (!copies || stride < sizeof(tfr_copy))) {
+        status = fake_breach(err, "%u copies every %u bytes", n, stride);
+    } else {
+        pthread_mutex_lock(&device->lock);
+        status = copy_all(device, queue, copies, n, stride, err);
+        pthread_mutex_unlock(&device->lock);
+    }
+    fake_leave_queue(device, queue);
+    return status;
+}
+
+static int32_t fake_fill(tfr_plugin_device *device, tfr_queue *queue, uint32_t space, void *address,
+                         uint8_t byte, uint64_t bytes, tfr_err *err)
+{
+    fake_item item = {.kind = FAKE_FILL, .bytes = bytes, .byte = byte};
+    int32_t status = fake_enter_queue(device, queue, err);
+    if (status)
+        return status;
+    pthread_mutex_lock(&device->lock);
+    if (space == TFR_SPACE_HOST)
+        status = fake_breach(err, "a fill of host memory");
+    else if (bytes > 0)
+        status = resolve(device, space, address, bytes, &item.dst, &item.blocks[0], err);
+    if (!status && bytes > 0)
+        status = dispatch(device, queue, &item, err);
+    pthread_mutex_unlock(&device->lock);
+    fake_leave_queue(device, queue);
+    return status;
+}
+
+const tfr_memory_facet fake_memory_facet = {
+    .size = sizeof fake_memory_facet,
+    .spaces = fake_spaces,
+    .alloc = fake_alloc,
+    .free = fake_free,
+    .copy = fake_copy,
+    .fill = fake_fill,
+    .stats = fake_stats,
+};

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * accelerator_queue.c: the fake accelerator's queues, a thread each, and its fences. A queue whose
+ * work failed skips what follows and puts the failure on every fence it signals; a lost device is
+ * the same for all queues at once. An item leaves its queue, and its fence gets its value, under
+ * one hold of the lock, so that whoever has seen the value may destroy the queue.
+ */
+#include "accelerator.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* ---- the thread ------------------------------------------------------------------------------ */
+
+static void nap(uint64_t ns)
+{
+    struct timespec left = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
+    while (ns > 0 && nanosleep(&left, &left) != 0 && errno == EINTR)
+        ;
+}
+
+static void fail_queue(tfr_queue *queue, const fake_failure *failure)
+{
+    if (!queue->failure.code && failure->code)
+        queue->failure = *failure;
+}
+
+/* With the lock held: a lost device fails the queue before the item is looked at. */
+static void notice_loss(tfr_queue *queue)
+{
+    tfr_err err = TFR_ERR_INIT;
+    fake_failure lost = {0};
+    if (!queue->device->is_lost)
+        return;
+    lost.code = fake_lost(queue->device, &err);
+    memcpy(lost.text, err.text, sizeof lost.text - 1);
+    fail_queue(queue, &lost);
+}
+
+/* With the lock held: this launch may be the one that goes wrong. */
+static void count_launch(tfr_queue *queue)
+{
+    tfr_plugin_device *device = queue->device;
+    const int64_t n = device->n_launches++;
+    if (device->lose_after >= 0 && n >= device->lose_after) {
+        device->is_lost = true;
+        notice_loss(queue);
+    } else if (device->fail_after >= 0 && n == device->fail_after) {
+        fake_failure failure = {.code = TFR_EDEVICE};
+        snprintf(failure.text, sizeof failure.text, "launch %lld failed, as the option asked",
+                 (long long)n);
+        fail_queue(queue, &failure);
+    }
+}
+
+/* Called and returns with the lock held; lets go of it while it works. */
+static void run_item(tfr_queue *queue, const fake_item *item)
+{
+    tfr_plugin_device *device = queue->device;
+    fake_failure failure = {0};
+    notice_loss(queue);
+    if (item->kind == FAKE_WAIT) {
+        while (item->fence->value < item->value && !device->is_lost)
+            pthread_cond_wait(&device->changed, &device->lock);
+        notice_loss(queue);
+        fail_queue(queue, &item->fence->failure);
+        return;
+    }
+    if (queue->failure.code)
+        return;
+    pthread_mutex_unlock(&device->lock);
+    nap(device->delay_ns);
+    pthread_mutex_lock(&device->lock);
+    notice_loss(queue);
+    if (item->kind == FAKE_LAUNCH && !queue->failure.code)
+        count_launch(queue);
+    if (item->kind == FAKE_SIGNAL || queue->failure.code)
+        return;
+    pthread_mutex_unlock(&device->lock);
+    if (item->kind == FAKE_LAUNCH)
+        fake_compute(item);
+    else
+        fake_move(item, &failure);
+    pthread_mutex_lock(&device->lock);
+    fail_queue(queue, &failure);
+}
+
+/* With the lock held. */
+static void finish_item(tfr_queue *queue)
+{
+    fake_item *item = queue->first;
+    for (int i = 0; i < FAKE_MAX_BLOCKS; i++)
+        if (item->blocks[i])
+            item->blocks[i]->n_pending--;
+    if (item->kernel)
+        item->kernel->n_pending--;
+    if (item->kind == FAKE_SIGNAL) {
+        if (item->fence->value < item->value)
+            item->fence->value = item->value;
+        if (!item->fence->failure.code)
+            item->fence->failure = queue->failure;
+    }
+    if (item->fence)
+        item->fence->n_pending--;
+    queue->first = item->next;
+    if (!queue->first)
+        queue->end = &queue->first;
+    free(item);
+    pthread_cond_broadcast(&queue->device->changed);
+}
+
+static void *queue_main(void *argument)
+{
+    tfr_queue *queue = argument;
+    tfr_plugin_device *device = queue->device;
+    pthread_mutex_lock(&device->lock);
+    for (;;) {
+        while (!queue->first && !queue->stop)
+            pthread_cond_wait(&device->changed, &device->lock);
+        if (!queue->first)
+            break;
+        run_item(queue, queue->first);
+        finish_item(queue);
+    }
+    pthread_mutex_unlock(&device->lock);
+    return NULL;
+}
+
+void fake_push(tfr_plugin_device *device, tfr_queue *queue, fake_item *item)
+{
+    item->next = NULL;
+    for (int i = 0; i < FAKE_MAX_BLOCKS; i++)
+        if (item->blocks[i])
+            item->blocks[i]->n_pending++;
+    if (item->kernel)
+        item->kernel->n_pending++;
+    if (item->fence)
+        item->fence->n_pending++;
+    *queue->end = item;
+    queue->end = &item->next;
+    pthread_cond_broadcast(&device->changed);
+}
+
+/* ---- queues ---------------------------------------------------------------------------------- */
+
+static int32_t fake_queue_create(tfr_plugin_device *device, tfr_queue **out, tfr_err *err)
+{
+    int32_t status = fake_enter(device, err);
+    if (status)
+        return status;
+    tfr_queue *queue = calloc(1, sizeof *queue);
+    if (queue) {
+        queue->device = device;
+        queue->end = &queue->first;
+        if (pthread_create(&queue->thread, NULL, queue_main, queue) != 0) {
+            free(queue);
+            queue = NULL;
+        }
+    }
+    if (queue) {
+        pthread_mutex_lock(&device->lock);
+        queue->next = device->queues;
+        device->queues = queue;
+        pthread_mutex_unlock(&device->lock);
+        *out = queue;
+    } else {
+        status = tfr_fail(err, TFR_ENOMEM, "no host memory or thread for a queue");
+    }
+    fake_leave(device);
+    return status;
+}
+
+static void fake_queue_destroy(tfr_plugin_device *device, tfr_queue *queue)
+{
+    tfr_queue **at;
+    bool is_busy = false;
+    if (!fake_enter_void(device, "queue destroy"))
+        return;
+    pthread_mutex_lock(&device->lock);
+    for (at = &device->queues; *at && *at != queue; at = &(*at)->next)
+        ;
+    const bool is_known = *at != NULL;
+    /* A lost device is through with its work at once, and nobody can wait for it. */
+    while (is_known && queue->first && device->is_lost)
+        pthread_cond_wait(&device->changed, &device->lock);
+    is_busy = is_known && queue->first;
+    if (is_known && !is_busy) {
+        *at = queue->next;
+        queue->stop = true;
+        pthread_cond_broadcast(&device->changed);
+    }
+    pthread_mutex_unlock(&device->lock);
+    if (!is_known) {
+        fake_breach_later(device, "destroy of queue %p, which create did not give", (void *)queue);
+    } else if (is_busy) {
+        fake_breach_later(device, "destroy of a queue that is not idle");
+    } else {
+        pthread_join(queue->thread, NULL);
+        free(queue);
+    }
+    fake_leave(device);
+}
+
+/* ---- fences ---------------------------------------------------------------------------------- */
+
+static bool is_known_fence(const tfr_plugin_device *device, const tfr_fence *fence)
+{
+    const tfr_fence *f;
+    for (f = device->fences; f && f != fence; f = f->next)
+        ;
+    return f != NULL;
+}
+
+static int32_t fake_fence_create(tfr_plugin_device *device, tfr_fence **out, tfr_err *err)
+{
+    int32_t status = fake_enter(device, err);
+    if (status)
+        return status;
+    tfr_fence *fence = calloc(1, sizeof *fence);
+    if (fence) {
+        pthread_mutex_lock(&device->lock);
+        fence->next = device->fences;
+        device->fences = fence;
+        pthread_mutex_unlock(&device->lock);
+        *out = fence;
+    } else {
+        status = tfr_fail(err, TFR_ENOMEM, "no host memory for a fence");
+    }
+    fake_leave(device);
+    return status;
+}
+
+static void fake_fence_destroy(tfr_plugin_device *device, tfr_fence *fence)
+{
+    tfr_fence **at;
+    const char *breach = NULL;
+    if (!fake_enter_void(device, "fence destroy"))
+        return;
+    pthread_mutex_lock(&device->lock);
+    for (at = &device->fences; *at && *at != fence; at = &(*at)->next)
+        ;
+    while (*at && fence->n_pending > 0 && device->is_lost)
+        pthread_cond_wait(&device->changed, &device->lock);
+    if (!*at) {
+        breach = "which create did not give";
+    } else if (fence->n_pending > 0) {
+        breach = "which a queue or a thread still uses";
+    } else {
+        *at = fence->next;
+        free(fence);
+    }
+    pthread_mutex_unlock(&device->lock);
+    if (breach)
+        fake_breach_later(device, "destroy of fence %p, %s", (void *)fence, breach);
+    fake_leave(device);
+}
+
+/* Signal and wait: both put a fence and a value on a queue. */
+static int32_t push_fence(fake_kind kind, tfr_plugin_device *device, tfr_queue *queue,
+                          tfr_fence *fence, uint64_t value, tfr_err *err)
+{
+    const char *name = kind == FAKE_SIGNAL ? "signal" : "wait";
+    if (!queue)
+        return fake_breach(err, "%s without a queue", name);
+    int32_t status = fake_enter_queue(device, queue, err);
+    if (status)
+        return status;
+    fake_item *item = calloc(1, sizeof *item);
+    pthread_mutex_lock(&device->lock);
+    if (!item) {
+        status = tfr_fail(err, TFR_ENOMEM, "no host memory for a piece of work");
+    } else if (!is_known_fence(device, fence)) {
+        status = fake_breach(err, "%s of fence %p, which create did not give", name, (void *)fence);
+    } else if (kind == FAKE_SIGNAL && value <= fence->promised) {
+        status = fake_breach(err, "signal %llu after %llu: a fence only grows",
+                             (unsigned long long)value, (unsigned long long)fence->promised);
+    } else {
+        if (kind == FAKE_SIGNAL)
+            fence->promised = value;
+        item->kind = kind;
+        item->fence = fence;
+        item->value = value;
+        fake_push(device, queue, item);
+        item = NULL;
+    }
+    pthread_mutex_unlock(&device->lock);
+    free(item);
+    fake_leave_queue(device, queue);
+    return status;
+}
+
+static int32_t fake_signal(tfr_plugin_device *device, tfr_queue *queue, tfr_fence *fence,
+                           uint64_t value, tfr_err *err)
+{
+    return push_fence(FAKE_SIGNAL, device, queue, fence, value, err);
+}
+
+static int32_t fake_wait(tfr_plugin_device *device, tfr_queue *queue, tfr_fence *fence,
+                         uint64_t value, tfr_err *err)
+{
+    return push_fence(FAKE_WAIT, device, queue, fence, value, err);
+}
+
+static struct timespec deadline_in(uint64_t ns)
+{
+    struct timespec at;
+    clock_gettime(CLOCK_MONOTONIC, &at);
+    /* More than a century would overflow and is as good as for ever. */
+    if (ns > UINT64_C(4000000000) * 1000000000)
+        ns = UINT64_C(4000000000) * 1000000000;
+    ns += (uint64_t)at.tv_nsec;
+    at.tv_sec += (time_t)(ns / 1000000000);
+    at.tv_nsec = (long)(ns % 1000000000);
+    return at;
+}
+
+/*
+ * Waits for the value even if the fence has failed already: the queue still uses the fence until
+ * then. On a lost device only values that a queue holds will come.
+ */
+static int32_t await_value(tfr_plugin_device *device, tfr_fence *fence, uint64_t value,
+                           uint64_t timeout_ns, tfr_err *err)
+{
+    const struct timespec deadline = deadline_in(timeout_ns);
+    int result = 0;
+    while (fence->value < value && result != ETIMEDOUT) {
+        if (device->is_lost && value > fence->promised)
+            return fake_lost(device, err);
+        if (timeout_ns == TFR_WAIT_FOREVER)
+            pthread_cond_wait(&device->changed, &device->lock);
+        else
+            result = pthread_cond_timedwait(&device->changed, &device->lock, &deadline);
+    }
+    if (fence->value < value)
+        return tfr_fail(err, TFR_ETIMEOUT, "fence is at %llu and not at %llu after %llu ns",
+                        (unsigned long long)fence->value, (unsigned long long)value,
+                        (unsigned long long)timeout_ns);
+    if (fence->failure.code)
+        return tfr_fail(err, (tfr_status)fence->failure.code, "%s", fence->failure.text);
+    return device->is_lost ? fake_lost(device, err) : TFR_OK;
+}
+
+static int32_t fake_host_wait(tfr_plugin_device *device, tfr_fence *fence, uint64_t value,
+                              uint64_t timeout_ns, tfr_err *err)
+{
+    int32_t status = fake_check_device(device, err);
+    if (status)
+        return status;
+    pthread_mutex_lock(&device->lock);
+    if (is_known_fence(device, fence)) {
+        fence->n_pending++;
+        status = await_value(device, fence, value, timeout_ns, err);
+        fence->n_pending--;
+        pthread_cond_broadcast(&device->changed);
+    } else {
+        status = fake_breach(err, "wait for fence %p, which create did not give", (void *)fence);
+    }
+    pthread_mutex_unlock(&device->lock);
+    return status;
+}
+
+const tfr_queue_facet fake_queue_facet = {
+    .size = sizeof fake_queue_facet,
+    .create = fake_queue_create,
+    .destroy = fake_queue_destroy,
+    .fence_create = fake_fence_create,
+    .fence_destroy = fake_fence_destroy,
+    .signal = fake_signal,
+    .wait = fake_wait,
+    .host_wait = fake_host_wait,
+};
