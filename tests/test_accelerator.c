@@ -183,13 +183,15 @@ static void *new_memory(const rig *r, uint64_t bytes)
 
 static int32_t copy_in(rig *r, void *dst, const void *src, uint64_t bytes)
 {
-    tfr_copy copy = {0, TFR_SPACE_HOST, dst, src, bytes};
+    tfr_copy copy = {
+        .dst_space = 0, .src_space = TFR_SPACE_HOST, .dst = dst, .src = src, .bytes = bytes};
     return memory->copy(r->device, r->queue, &copy, 1, sizeof copy, &err);
 }
 
 static int32_t copy_out(rig *r, void *dst, const void *src, uint64_t bytes)
 {
-    tfr_copy copy = {TFR_SPACE_HOST, 0, dst, src, bytes};
+    tfr_copy copy = {
+        .dst_space = TFR_SPACE_HOST, .src_space = 0, .dst = dst, .src = src, .bytes = bytes};
     return memory->copy(r->device, r->queue, &copy, 1, sizeof copy, &err);
 }
 
@@ -323,7 +325,7 @@ TEST(what_is_copied_in_comes_out)
     for (int i = 0; i < 1000; i++)
         in[i] = (char)(i * 7);
     CHECK_OK(copy_in(&r, a, in, 1000), &err);
-    tfr_copy inside = {0, 0, b + 500, a, 1000};
+    tfr_copy inside = {.dst_space = 0, .src_space = 0, .dst = b + 500, .src = a, .bytes = 1000};
     CHECK_OK(memory->copy(r.device, r.queue, &inside, 1, sizeof inside, &err), &err);
     CHECK_OK(memory->fill(r.device, r.queue, 0, b + 501, 'x', 2, &err), &err);
     CHECK_OK(copy_out(&r, out, b + 500, 1000), &err);
@@ -331,7 +333,7 @@ TEST(what_is_copied_in_comes_out)
     in[1] = in[2] = 'x';
     CHECK_MEM(in, out, 1000);
     /* Without a queue it is done on return. */
-    tfr_copy now = {TFR_SPACE_HOST, 0, out, b, 4};
+    tfr_copy now = {.dst_space = TFR_SPACE_HOST, .src_space = 0, .dst = out, .src = b, .bytes = 4};
     CHECK_OK(memory->copy(r.device, NULL, &now, 1, sizeof now, &err), &err);
     CHECK_MEM("\xcd\xcd\xcd\xcd", out, 4);
     memory->free(r.device, 0, a);
@@ -483,7 +485,7 @@ TEST(a_queue_waits_for_another)
     REQUIRE_OK(queues->create(r.device, &second, &err), &err);
     REQUIRE_OK(queues->fence_create(r.device, &done, &err), &err);
     /* The reader is told to wait before the writer has anything to do. */
-    tfr_copy read = {TFR_SPACE_HOST, 0, out, a, 4};
+    tfr_copy read = {.dst_space = TFR_SPACE_HOST, .src_space = 0, .dst = out, .src = a, .bytes = 4};
     CHECK_OK(queues->wait(r.device, second, r.fence, 1, &err), &err);
     CHECK_OK(memory->copy(r.device, second, &read, 1, sizeof read, &err), &err);
     CHECK_OK(queues->signal(r.device, second, done, 1, &err), &err);
@@ -641,7 +643,8 @@ TEST(copies_outside_of_allocations_are_breaches)
     char host_bytes[512] = {0};
     char *a = new_memory(&r, 100);
     char *b = new_memory(&r, 100);
-    tfr_copy copy = {1, TFR_SPACE_HOST, a, host_bytes, 4};
+    tfr_copy copy = {
+        .dst_space = 1, .src_space = TFR_SPACE_HOST, .dst = a, .src = host_bytes, .bytes = 4};
     CHECK_BREACH("101 bytes", copy_in(&r, a, host_bytes, 101));
     CHECK_BREACH("not inside one allocation", copy_in(&r, a - 1, host_bytes, 2));
     CHECK_BREACH("not inside one allocation", copy_in(&r, a, host_bytes, (uint64_t)(b - a) + 4));
