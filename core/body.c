@@ -196,6 +196,30 @@ static void forget_oldest(tfr_session *session, tfr__body *body)
     body->n_plans--;
 }
 
+/* Drops all plans but those of this run, to give their memory back. */
+static bool forget_unused(tfr_session *session, tfr__body *body)
+{
+    bool any = false;
+    for (tfr__plan **at = &body->plans; *at;) {
+        tfr__plan *p = *at;
+        bool used = false;
+        for (uint32_t i = 0; i < session->n_used; i++)
+            used = used || session->used[i] == p;
+        if (used) {
+            at = &p->next;
+            continue;
+        }
+        *at = p->next;
+        tfr__plan_destroy(session, p);
+        body->n_plans--;
+        any = true;
+    }
+    for (uint32_t i = 0; i < body->graph->n_nodes; i++)
+        for (uint32_t k = 0; body->children[i] && k < body->graph->nodes[i].n_subgraphs; k++)
+            any = forget_unused(session, body->children[i][k]) || any;
+    return any;
+}
+
 /* The plan of the section at node `first`, moved to the front of the body's list. */
 static tfr_status find_plan(tfr_session *session, tfr__env *env, uint32_t first, tfr__plan **out,
                             tfr_err *err)
@@ -212,6 +236,8 @@ static tfr_status find_plan(tfr_session *session, tfr__env *env, uint32_t first,
         return TFR_OK;
     }
     status = tfr__plan_create(session, env, first, out, err);
+    if (status == TFR_ENOMEM && forget_unused(session, session->body))
+        status = tfr__plan_create(session, env, first, out, err); /* once more, with more room */
     if (status)
         return status;
     if (body->n_plans >= session->max_plans)

@@ -72,6 +72,30 @@ void tfr__engines_finish(tfr_session *session)
     session->n_engines = 0;
 }
 
+/* A failure stays on a fence for ever, so a queue that saw one is replaced. */
+static void engine_replace(tfr__engine *e)
+{
+    tfr__backend *b = e->backend;
+    pthread_mutex_lock(&b->lock);
+    b->queue.fence_destroy(b->device, e->fence);
+    b->queue.destroy(b->device, e->queue);
+    pthread_mutex_unlock(&b->lock);
+    e->queue = NULL;
+    e->fence = NULL;
+    e->fence_value = 0;
+    if (engine_open(e, NULL)) { /* nothing can be put on it any more */
+        e->queue = NULL;
+        atomic_store(&b->quarantined, true);
+    }
+}
+
+void tfr__engines_settle(tfr_session *session)
+{
+    for (uint32_t i = 0; i < session->n_engines; i++)
+        if (session->engines[i].queue && tfr__engine_sync(&session->engines[i], NULL))
+            engine_replace(&session->engines[i]);
+}
+
 static tfr__engine *memory_engine(const tfr_session *session, uint32_t memory)
 {
     for (uint32_t i = 0; i < session->n_engines; i++)
@@ -135,6 +159,8 @@ tfr_status tfr__engine_copy(tfr__engine *e, bool to_device, void *dst, const voi
             memcpy(dst, src, (size_t)bytes);
         return status;
     }
+    if (b->has_queue && !e->queue)
+        return tfr_fail(err, TFR_EDEVICE, "%s has no queue any more: it failed earlier", b->name);
     if (e->queue)
         return (tfr_status)b->memory.copy(b->device, e->queue, &copy, 1, sizeof copy, err);
     pthread_mutex_lock(&b->lock);

@@ -58,6 +58,8 @@ static tfr_status step_run(tfr_session *session, tfr__plan *p, tfr__step *step, 
     engine = &session->engines[step->engine];
     switch (step->kind) {
     case TFR__STEP_LAUNCH:
+        if (step->backend->has_queue && !engine->queue)
+            return tfr_fail(err, TFR_EDEVICE, "it has no queue any more: it failed earlier");
         step->launch.run = session->n_runs;
         return (tfr_status)step->backend->kernel.launch(step->backend->device, engine->queue,
                                                         step->kernel, &step->launch, err);
@@ -127,6 +129,8 @@ static tfr_status step_failed(tfr_session *session, tfr__plan *p, const tfr__ste
                         node ? " at node \"" : "", node ? node->name : "", node ? "\"" : "",
                         copy.text);
     }
+    if (!node && step->backend) /* work that failed on a queue, without saying whose it was */
+        return tfr_fail(err, status, "%s: %.400s", step->backend->name, copy.text);
     if (!node)
         return status;
     /* EINVAL: the data are wrong (an index out of range), not the kernel. */
@@ -156,8 +160,7 @@ tfr_status tfr__plan_run(tfr_session *session, tfr__plan *p, tfr__env *env, tfr_
             status = step_failed(session, p, &p->steps[i], status, env, err);
     }
     if (status) /* nothing may still run when the memory of this run goes away */
-        for (uint32_t i = 0; i < session->n_engines; i++)
-            tfr__engine_sync(&session->engines[i], NULL);
+        tfr__engines_settle(session);
     for (uint32_t i = 0; !status && i < p->n_live_outs; i++)
         status = give_out(p, &p->live_outs[i], env, err);
     run_unbind(p);

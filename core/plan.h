@@ -240,6 +240,8 @@ tfr_status tfr__engine_alloc(tfr_session *session, uint32_t memory, uint64_t byt
 void tfr__engine_free(tfr_session *session, uint32_t memory, void *address);
 tfr_status tfr__engine_copy(tfr__engine *engine, bool to_device, void *dst, const void *src,
                             uint64_t bytes, tfr_err *err);
+/* After an error: waits until nothing runs, and replaces queues that carry a failure. */
+void tfr__engines_settle(tfr_session *session);
 /* The host waits for all that was put on the queue so far. */
 tfr_status tfr__engine_sync(tfr__engine *engine, tfr_err *err);
 

@@ -16,7 +16,7 @@ typedef struct tfr__plugin tfr__plugin;
 
 /* Does a backend claim an op, by the op's number in the op table? */
 typedef enum tfr__claim {
-    TFR__CLAIM_NONE = 0,    /* it never mentioned it: reason unknown_op */
+    TFR__CLAIM_NONE = 0, /* it never mentioned it: reason unknown_op */
     TFR__CLAIM_YES = 1,
     TFR__CLAIM_VERSION = 2, /* claims another version of it: reason op_version */
     TFR__CLAIM_DIGEST = 3   /* same version, other digest: reason digest */
@@ -26,10 +26,10 @@ typedef enum tfr__claim {
 typedef struct tfr__backend {
     tfr__plugin *plugin;
     const char *plugin_name;
-    char name[48];          /* "naive:0" */
+    char name[48]; /* "naive:0" */
     int32_t priority;
-    tfr_device_info info;   /* as enumerated */
-    uint8_t *claims;        /* tfr__claim by op number; known before the plugin is loaded */
+    tfr_device_info info;    /* as enumerated */
+    uint8_t *claims;         /* tfr__claim by op number; known before the plugin is loaded */
     int32_t *claim_versions; /* since_version and digest of the claim, to be put into calls */
     uint32_t n_ops;
     /* Below: valid after tfr__backend_open only. */
@@ -37,21 +37,21 @@ typedef struct tfr__backend {
     tfr_plugin_device *device;
     tfr_memory_facet memory;
     tfr_kernel_facet kernel;
-    tfr_queue_facet queue;  /* all NULL: synchronous */
+    tfr_queue_facet queue; /* all NULL: synchronous */
     bool has_queue;
-    tfr_space_info space;   /* space 0 */
-    pthread_mutex_t lock;   /* serializes [device] calls */
+    tfr_space_info space;    /* space 0 */
+    pthread_mutex_t lock;    /* serializes [device] calls */
     atomic_bool quarantined; /* failed after a yes or broke the contract: not asked again */
     uint8_t *op_quarantined; /* by op number */
 } tfr__backend;
 
 typedef struct tfr__device {
-    char name[24];          /* "CPU:0" */
+    char name[24]; /* "CPU:0" */
     char type[16];
     char description[160];
-    tfr_device_info info;   /* what the backends know of it, put together */
-    bool is_visible;        /* while devices are made: the user named it */
-    bool is_host;           /* identity "host": its space 0 is ordinary memory */
+    tfr_device_info info; /* what the backends know of it, put together */
+    bool is_visible;      /* while devices are made: the user named it */
+    bool is_host;         /* identity "host": its space 0 is ordinary memory */
     uint32_t n_threads;
     tfr__backend *backends; /* by priority, highest first, then name */
     uint32_t n_backends;
@@ -59,7 +59,7 @@ typedef struct tfr__device {
 
 struct tfr_runtime {
     atomic_uint refs;
-    tfr__device *devices;   /* CPU:0 first, then by type and number */
+    tfr__device *devices; /* CPU:0 first, then by type and number */
     uint32_t n_devices;
     struct tfr__loader *loader; /* plugins, configuration: private to plugin_*.c */
     int32_t log_level;

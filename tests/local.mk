@@ -20,6 +20,7 @@ unit_tests = \
 	tests/test_plugin_open \
 	tests/test_plugin_reply \
 	tests/test_pool \
+	tests/test_executor \
 	tests/test_memory_out \
 	tests/test_session \
 	tests/test_sequence \
@@ -126,6 +127,11 @@ tests_fakeacc_fakeacc_la_SOURCES = \
 	tests/fake/accelerator_memory.c \
 	tests/fake/accelerator_queue.c \
 	$(NULL)
+
+tests_test_executor_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_executor_LDADD = $(TFR_TEST_CORE)
+tests_test_executor_SOURCES = tests/test_executor.c
+tests_test_executor_DEPENDENCIES = libtfrun-core.la tests/fakeacc/fakeacc.la
 
 TESTS = $(run_unit_tests) $(shell_tests)
 TEST_EXTENSIONS = .sh

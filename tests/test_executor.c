@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Graphs that run on the fake accelerator and on the host together: copies, syncs, fallbacks,
+ * failures. The accelerator works late and on its own thread, faults when the host touches its
+ * memory, and fails a call when the host changes memory that a queue still reads.
+ */
+#include <stdlib.h>
+#include <tfrun/tfrun.h>
+
+#include "tfr_test.h"
+
+static tfr_err err = TFR_ERR_INIT;
+static char breaches[512];
+
+static void note_breach(void *user, tfr_log_level level, const char *who, const char *text)
+{
+    (void)user;
+    if (level == TFR_LOG_ERROR)
+        snprintf(breaches, sizeof breaches, "%s: %s", who, text);
+}
+
+static tfr_runtime *new_runtime(const char *key, const char *value)
+{
+    static char path[1024];
+    const char *files[] = {path};
+    tfr_option option = {key, value};
+    tfr_runtime_options options = TFR_RUNTIME_OPTIONS_INIT;
+    tfr_runtime *runtime = NULL;
+    const char *build = getenv("TFR_BUILDDIR");
+    snprintf(path, sizeof path, "%s/tests/fakeacc/.libs/fakeacc.so", build ? build : ".");
+    options.plugin_files = files;
+    options.n_plugin_files = 1;
+    options.options = &option;
+    options.n_options = key != NULL;
+    options.log = note_breach;
+    breaches[0] = '\0';
+    REQUIRE_OK(tfr_runtime_create(&options, &runtime, &err), &err);
+    return runtime;
+}
+
+static tfr_tensor *square(int64_t n, float first)
+{
+    tfr_shape shape = {2, {n, n}};
+    tfr_tensor *t = NULL;
+    REQUIRE_OK(tfr_tensor_create(TFR_DTYPE_F32, &shape, &t, &err), &err);
+    for (int64_t i = 0; i < n * n; i++)
+        ((float *)tfr_tensor_data(t))[i] = first + 0.125f * (float)(i % 7) - 0.25f;
+    return t;
+}
+
+static tfr_value add(tfr_graph *graph, const char *op, tfr_value a, tfr_value b)
+{
+    tfr_value in[] = {a, b}, out = TFR_VALUE_NONE;
+    tfr_node_desc node = {.size = sizeof node,
+                          .op = op,
+                          .inputs = in,
+                          .n_inputs = b == TFR_VALUE_NONE ? 1 : 2,
+                          .n_outputs = 1};
+    REQUIRE_OK(tfr_graph_add_node(graph, &node, &out, &err), &err);
+    return out;
+}
+
+static tfr_graph *new_graph(tfr_value *x)
+{
+    tfr_graph *graph = NULL;
+    REQUIRE_OK(tfr_graph_create("test", &graph, &err), &err);
+    REQUIRE_OK(tfr_graph_add_input(graph, "x", NULL, x, &err), &err);
+    return graph;
+}
+
+static tfr_session *new_session(tfr_runtime *runtime, tfr_graph *graph, const char *device,
+                                tfr_fallback fallback)
+{
+    tfr_session_options options = TFR_SESSION_OPTIONS_INIT;
+    tfr_session *session = NULL;
+    options.device = device;
+    options.fallback = fallback;
+    REQUIRE_OK(tfr_session_create(runtime, graph, &options, &session, &err), &err);
+    return session;
+}
+
+static tfr_session_stats stats_of(const tfr_session *session)
+{
+    tfr_session_stats stats = {.size = sizeof stats};
+    CHECK_OK(tfr_session_get_stats(session, &stats, &err), &err);
+    return stats;
+}
+
+/* x → Relu → Mul with a constant → Softmax (not on the accelerator) → Add x. */
+static tfr_graph *mixed_graph(void)
+{
+    tfr_value x, c, v;
+    tfr_graph *graph = new_graph(&x);
+    tfr_tensor *t = square(8, 1);
+    REQUIRE_OK(tfr_graph_add_constant(graph, "c", t, &c, &err), &err);
+    tfr_tensor_release(t);
+    v = add(graph, "Relu", x, TFR_VALUE_NONE);
+    v = add(graph, "Mul", v, c);
+    v = add(graph, "Softmax", v, TFR_VALUE_NONE);
+    v = add(graph, "Add", v, x);
+    REQUIRE_OK(tfr_graph_add_output(graph, v, NULL, &err), &err);
+    return graph;
+}
+
+TEST(a_supported_graph_copies_only_its_input_and_output)
+{
+    tfr_value x, v;
+    tfr_graph *graph = new_graph(&x);
+    tfr_runtime *runtime = new_runtime(NULL, NULL);
+    tfr_tensor *in = square(8, 0), *out = NULL;
+    v = add(graph, "MatMul", x, x);
+    v = add(graph, "Relu", v, TFR_VALUE_NONE);
+    v = add(graph, "Add", v, x);
+    REQUIRE_OK(tfr_graph_add_output(graph, v, NULL, &err), &err);
+    tfr_session *session = new_session(runtime, graph, "NPU:0", TFR_FALLBACK_ERROR);
+    for (int i = 0; i < 3; i++) {
+        REQUIRE_OK(tfr_session_run(session, &in, 1, &out, 1, &err), &err);
+        tfr_tensor_release(out);
+    }
+    tfr_session_stats stats = stats_of(session);
+    CHECK_UINT(2, stats.n_copies);
+    CHECK_UINT(2 * 8 * 8 * 4, stats.copy_bytes);
+    CHECK_UINT(3, stats.n_launches);
+    CHECK_UINT(1, stats.n_waits);
+    CHECK_STR("", breaches);
+    tfr_session_destroy(session);
+    tfr_graph_release(graph);
+    tfr_tensor_release(in);
+    tfr_runtime_release(runtime);
+}
+
+TEST(a_fallback_is_reported_with_reason_copies_and_bytes)
+{
+    tfr_runtime *runtime = new_runtime(NULL, NULL);
+    tfr_graph *graph = mixed_graph();
+    tfr_session *session = new_session(runtime, graph, "fakeacc:0", TFR_FALLBACK_ALLOW);
+    tfr_tensor *in = square(8, 0), *out = NULL;
+    tfr_placement row = {.size = sizeof row};
+    REQUIRE_OK(tfr_session_run(session, &in, 1, &out, 1, &err), &err);
+    REQUIRE_INT(4, tfr_session_n_placements(session));
+    REQUIRE_OK(tfr_session_placement(session, 2, &row, &err), &err);
+    CHECK_STR("Softmax", row.op);
+    CHECK_STR("CPU:0", row.device);
+    CHECK_STR("fakeacc:0", row.wanted);
+    CHECK_UINT(1, row.fallback);
+    CHECK_INT(TFR_REASON_UNKNOWN_OP, row.reason);
+    CHECK_CONTAINS("fakeacc:0 says unknown_op", row.text);
+    CHECK_UINT(1, row.n_copies);
+    CHECK_UINT(256, row.copy_bytes);
+    CHECK_UINT(1, stats_of(session).n_fallbacks);
+    CHECK_STR("", breaches);
+    tfr_tensor_release(out);
+    tfr_tensor_release(in);
+    tfr_session_destroy(session);
+    tfr_graph_release(graph);
+    tfr_runtime_release(runtime);
+}
+
+TEST(fallback_error_says_node_device_reason_and_what_is_available)
+{
+    tfr_runtime *runtime = new_runtime(NULL, NULL);
+    tfr_graph *graph = mixed_graph();
+    tfr_session *session = new_session(runtime, graph, "NPU:0", TFR_FALLBACK_ERROR);
+    tfr_tensor *in = square(8, 0), *out = NULL;
+    CHECK_STATUS(TFR_EFALLBACK, tfr_session_run(session, &in, 1, &out, 1, &err), &err);
+    CHECK_CONTAINS("Softmax", err.text);
+    CHECK_CONTAINS("fakeacc:0", err.text);
+    CHECK_CONTAINS("unknown_op", err.text);
+    CHECK_CONTAINS("available on", err.text);
+    tfr_tensor_release(in);
+    tfr_session_destroy(session);
+    tfr_graph_release(graph);
+    tfr_runtime_release(runtime);
+}
+
+TEST(a_refused_size_is_told_with_its_number)
+{
+    tfr_value x, v;
+    tfr_graph *graph = new_graph(&x);
+    tfr_runtime *runtime = new_runtime("fakeacc.size_limit", "50");
+    tfr_tensor *in = square(8, 0), *out = NULL;
+    tfr_placement row = {.size = sizeof row};
+    v = add(graph, "Relu", x, TFR_VALUE_NONE);
+    REQUIRE_OK(tfr_graph_add_output(graph, v, NULL, &err), &err);
+    tfr_session *session = new_session(runtime, graph, "NPU:0", TFR_FALLBACK_ALLOW);
+    REQUIRE_OK(tfr_session_run(session, &in, 1, &out, 1, &err), &err);
+    REQUIRE_OK(tfr_session_placement(session, 0, &row, &err), &err);
+    CHECK_INT(TFR_REASON_SIZE_LIMIT, row.reason);
+    CHECK_CONTAINS("64", row.text);
+    CHECK_CONTAINS("50", row.text);
+    tfr_tensor_release(out);
+    tfr_tensor_release(in);
+    tfr_session_destroy(session);
+    tfr_graph_release(graph);
+    tfr_runtime_release(runtime);
+}
+
+TEST(a_full_device_is_an_error_with_the_bytes)
+{
+    tfr_value x, v;
+    tfr_graph *graph = new_graph(&x);
+    tfr_runtime *runtime = new_runtime("fakeacc.memory_limit", "4096");
+    tfr_tensor *in = square(64, 0), *out = NULL;
+    v = add(graph, "Relu", x, TFR_VALUE_NONE);
+    REQUIRE_OK(tfr_graph_add_output(graph, v, NULL, &err), &err);
+    tfr_session *session = new_session(runtime, graph, "NPU:0", TFR_FALLBACK_ALLOW);
+    CHECK_STATUS(TFR_ENOMEM, tfr_session_run(session, &in, 1, &out, 1, &err), &err);
+    CHECK_CONTAINS("4096", err.text);
+    tfr_tensor_release(in);
+    tfr_session_destroy(session);
+    tfr_graph_release(graph);
+    tfr_runtime_release(runtime);
+}
+
+TEST(old_plans_make_room_when_the_device_is_full)
+{
+    tfr_value x, v;
+    tfr_graph *graph = new_graph(&x);
+    tfr_runtime *runtime = new_runtime("fakeacc.memory_limit", "60000");
+    v = add(graph, "Relu", x, TFR_VALUE_NONE);
+    v = add(graph, "Relu", v, TFR_VALUE_NONE);
+    REQUIRE_OK(tfr_graph_add_output(graph, v, NULL, &err), &err);
+    tfr_session *session = new_session(runtime, graph, "NPU:0", TFR_FALLBACK_ERROR);
+    for (int64_t n = 60; n < 66; n++) { /* each plan takes about 30 000 bytes */
+        tfr_tensor *in = square(n, 0), *out = NULL;
+        REQUIRE_OK(tfr_session_run(session, &in, 1, &out, 1, &err), &err);
+        tfr_tensor_release(in);
+        tfr_tensor_release(out);
+    }
+    tfr_session_destroy(session);
+    tfr_graph_release(graph);
+    tfr_runtime_release(runtime);
+}
+
+TEST(a_lost_device_fails_the_run_and_is_not_asked_again)
+{
+    tfr_runtime *runtime = new_runtime("fakeacc.lose_after", "4");
+    tfr_graph *graph = mixed_graph();
+    tfr_session *session = new_session(runtime, graph, "NPU:0", TFR_FALLBACK_ALLOW);
+    tfr_tensor *in = square(8, 0), *out = NULL;
+    REQUIRE_OK(tfr_session_run(session, &in, 1, &out, 1, &err), &err);
+    tfr_tensor_release(out);
+    out = NULL;
+    CHECK_STATUS(TFR_ELOST, tfr_session_run(session, &in, 1, &out, 1, &err), &err);
+    CHECK_CONTAINS("fakeacc:0 is lost", err.text);
+    CHECK(out == NULL);
+    REQUIRE_OK(tfr_session_run(session, &in, 1, &out, 1, &err), &err);
+    CHECK_UINT(0, stats_of(session).n_copies);
+    CHECK_UINT(4, stats_of(session).n_fallbacks);
+    tfr_tensor_release(out);
+    tfr_tensor_release(in);
+    tfr_session_destroy(session);
+    tfr_graph_release(graph);
+    tfr_runtime_release(runtime);
+}
+
+TEST(work_that_fails_on_a_queue_fails_its_run_alone)
+{
+    tfr_value x, v;
+    tfr_graph *graph = new_graph(&x);
+    tfr_runtime *runtime = new_runtime("fakeacc.fail_after", "1");
+    tfr_tensor *in = square(8, 0), *out = NULL;
+    v = add(graph, "Relu", x, TFR_VALUE_NONE);
+    REQUIRE_OK(tfr_graph_add_output(graph, v, NULL, &err), &err);
+    tfr_session *session = new_session(runtime, graph, "NPU:0", TFR_FALLBACK_ERROR);
+    REQUIRE_OK(tfr_session_run(session, &in, 1, &out, 1, &err), &err);
+    tfr_tensor_release(out);
+    CHECK(tfr_session_run(session, &in, 1, &out, 1, &err) != TFR_OK);
+    CHECK_CONTAINS("fakeacc:0", err.text);
+    REQUIRE_OK(tfr_session_run(session, &in, 1, &out, 1, &err), &err);
+    tfr_tensor_release(out);
+    CHECK_STR("", breaches);
+    tfr_tensor_release(in);
+    tfr_session_destroy(session);
+    tfr_graph_release(graph);
+    tfr_runtime_release(runtime);
+}
+
+/* A linear congruential generator (Knuth, MMIX), so that the graphs are the same everywhere. */
+static uint32_t random_below(uint64_t *state, uint32_t n)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(*state >> 33) % n;
+}
+
+/* A graph of 40 nodes, about half of which the accelerator knows; the last ones are outputs. */
+static tfr_graph *random_graph(uint64_t seed, uint32_t *n_outputs)
+{
+    static const char *const unary[] = {"Relu", "Softmax", "Tanh"};
+    static const char *const binary[] = {"Add", "Mul", "Max"};
+    tfr_value values[64];
+    tfr_graph *graph = new_graph(&values[0]);
+    uint32_t n = 1;
+    tfr_tensor *t = square(6, 0.5f);
+    REQUIRE_OK(tfr_graph_add_constant(graph, "c", t, &values[n++], &err), &err);
+    tfr_tensor_release(t);
+    for (int i = 0; i < 40; i++) {
+        uint32_t from = n > 6 ? n - 6 : 0;
+        tfr_value a = values[from + random_below(&seed, n - from)],
+                  b = values[random_below(&seed, n)];
+        if (random_below(&seed, 2))
+            values[n++] = add(graph, unary[random_below(&seed, 3)], a, TFR_VALUE_NONE);
+        else
+            values[n++] = add(graph, binary[random_below(&seed, 3)], a, b);
+    }
+    *n_outputs = 3;
+    for (uint32_t i = 0; i < *n_outputs; i++)
+        REQUIRE_OK(tfr_graph_add_output(graph, values[n - 1 - 4 * i], NULL, &err), &err);
+    return graph;
+}
+
+TEST(random_graphs_on_two_devices_give_what_the_host_gives)
+{
+    tfr_runtime *runtime = new_runtime("fakeacc.delay_us", "20");
+    tfr_tensor *in = square(6, 0);
+    for (uint64_t seed = 1; seed <= 30; seed++) {
+        uint32_t n;
+        tfr_graph *graph = random_graph(seed, &n);
+        tfr_session *here = new_session(runtime, graph, "naive:0", TFR_FALLBACK_ERROR);
+        tfr_session *there = new_session(runtime, graph, "NPU:0", TFR_FALLBACK_ALLOW);
+        tfr_tensor *want[3], *got[3];
+        REQUIRE_OK(tfr_session_run(here, &in, 1, want, n, &err), &err);
+        for (int round = 0; round < 2; round++) {
+            REQUIRE_OK(tfr_session_run(there, &in, 1, got, n, &err), &err);
+            for (uint32_t i = 0; i < n; i++) {
+                tfr_compare_report report = {.size = sizeof report};
+                CHECK(tfr_tensor_compare(want[i], got[i], 1e-5, 1e-6, &report));
+                CHECK_STR("", report.text);
+                tfr_tensor_release(got[i]);
+            }
+        }
+        CHECK(stats_of(there).n_copies > 0);
+        for (uint32_t i = 0; i < n; i++)
+            tfr_tensor_release(want[i]);
+        tfr_session_destroy(here);
+        tfr_session_destroy(there);
+        tfr_graph_release(graph);
+    }
+    CHECK_STR("", breaches);
+    tfr_tensor_release(in);
+    tfr_runtime_release(runtime);
+}
+
+static const test_case cases[] = {
+    CASE(a_supported_graph_copies_only_its_input_and_output),
+    CASE(a_fallback_is_reported_with_reason_copies_and_bytes),
+    CASE(fallback_error_says_node_device_reason_and_what_is_available),
+    CASE(a_refused_size_is_told_with_its_number),
+    CASE(a_full_device_is_an_error_with_the_bytes),
+    CASE(old_plans_make_room_when_the_device_is_full),
+    CASE(a_lost_device_fails_the_run_and_is_not_asked_again),
+    CASE(work_that_fails_on_a_queue_fails_its_run_alone),
+    CASE(random_graphs_on_two_devices_give_what_the_host_gives),
+};
+TEST_MAIN(cases)
