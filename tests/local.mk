@@ -19,6 +19,9 @@ unit_tests = \
 	tests/test_loader \
 	tests/test_plugin_open \
 	tests/test_plugin_reply \
+	tests/test_infer \
+	tests/test_infer_hostile \
+	tests/test_op \
 	tests/test_pool \
 	tests/test_executor \
 	tests/test_memory_out \
@@ -86,6 +89,18 @@ tests_test_plugin_open_SOURCES = tests/test_plugin_open.c tests/fake/kit.h
 tests_test_plugin_reply_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_plugin_reply_LDADD = $(TFR_TEST_CORE)
 tests_test_plugin_reply_SOURCES = tests/test_plugin_reply.c
+
+tests_test_infer_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_infer_LDADD = $(TFR_TEST_CORE)
+tests_test_infer_SOURCES = tests/test_infer.c tests/infer_case.h
+
+tests_test_infer_hostile_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_infer_hostile_LDADD = $(TFR_TEST_CORE)
+tests_test_infer_hostile_SOURCES = tests/test_infer_hostile.c tests/infer_case.h
+
+tests_test_op_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_op_LDADD = $(TFR_TEST_CORE)
+tests_test_op_SOURCES = tests/test_op.c
 
 tests_test_pool_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_pool_LDADD = $(TFR_TEST_CORE)
