@@ -3,6 +3,7 @@
  * Tests shape inference (core/infer*.c): what comes out, and the normal form of attributes, family
  * by family. What must be refused is in test_infer_hostile.c.
  */
+#include "alloc.h"
 #include "infer_case.h"
 
 TEST(elementwise_ops_broadcast_and_keep_types)
@@ -447,6 +448,32 @@ TEST(values_in_other_types_are_read)
     tfr__attr_free(&r.attrs);
 }
 
+TEST(memory_that_runs_out_anywhere_is_an_error_and_leaks_nothing)
+{
+    static const char *const nodes[][3] = {
+        {"Conv", "f32[1,3,5] f32[8,3,3]", "auto_pad=SAME_UPPER strides=2"},
+        {"LSTM", "f32[5,2,3] f32[1,16,3] f32[1,16,4]", "activations=elu,tanh,tanh"},
+        {"Constant", "", "value_strings=a,b"},
+    };
+    static infer_run r;
+    for (size_t k = 0; k < sizeof nodes / sizeof nodes[0]; k++) {
+        uint64_t live = tfr__alloc_live();
+        tfr_status s = TFR_ENOMEM;
+        for (uint64_t n = 1; s && n < 200; n++) {
+            case_begin(&r, nodes[k][0], nodes[k][1], nodes[k][2]);
+            r.in.n_outputs = 1;
+            r.outputs[0].kind = TFR__KIND_TENSOR;
+            tfr__alloc_fail_at(n);
+            s = tfr__infer_node(&r.in, &r.err);
+            tfr__alloc_fail_at(0);
+            CHECK(s == TFR_OK || s == TFR_ENOMEM);
+            tfr__attr_free(&r.attrs);
+        }
+        CHECK_INT(TFR_OK, s);
+        CHECK_UINT(live, tfr__alloc_live());
+    }
+}
+
 TEST(tensor_sizes_count_packed_types)
 {
     tfr__type t = {.kind = TFR__KIND_TENSOR, .dtype = TFR_DTYPE_U4, .rank = 1, .dims = {3}};
@@ -483,6 +510,7 @@ static const test_case cases[] = {
     CASE(losses_and_optimizers_pair_their_operands),
     CASE(an_unknown_value_is_asked_for_and_the_same_list_goes_on),
     CASE(values_in_other_types_are_read),
+    CASE(memory_that_runs_out_anywhere_is_an_error_and_leaks_nothing),
     CASE(tensor_sizes_count_packed_types),
 };
 TEST_MAIN(cases)
