@@ -62,31 +62,20 @@ tfr_status tfr_shape_bytes(const tfr_shape *shape, tfr_dtype dtype, size_t *out,
 {
     const int64_t bits = tfr_dtype_bits((int32_t)dtype);
     int64_t n;
-    int64_t bytes;
     char text[SHAPE_TEXT];
     if (bits == 0)
         return tfr_fail(err, TFR_EDTYPE, "number %d is no element type", (int)dtype);
     tfr_status status = tfr_shape_elements(shape, &n, err);
     if (status)
         return status;
-    if (bits < 8) {
-        const int64_t per_byte = 8 / bits;
-        bytes = n / per_byte + (n % per_byte != 0);
-    } else if (n > INT64_MAX / (bits / 8)) {
-        goto too_large;
-    } else {
-        bytes = n * (bits / 8);
-    }
-#if SIZE_MAX < INT64_MAX
-    if (bytes > (int64_t)SIZE_MAX)
-        goto too_large;
-#endif
+    /* Bits and not bytes: the contract promises plugins that they fit, too. */
+    const bool fits = n <= (INT64_MAX - 7) / bits;
+    const uint64_t bytes = fits ? (uint64_t)(n * bits + 7) / 8 : 0;
+    if (!fits || (size_t)bytes != bytes)
+        return tfr_fail(err, TFR_ESHAPE, "shape %s of %s needs more memory than can be addressed",
+                        tfr_shape_format(shape, text, sizeof text), tfr_dtype_name(dtype));
     *out = (size_t)bytes;
     return TFR_OK;
-
-too_large:
-    return tfr_fail(err, TFR_ESHAPE, "shape %s of %s needs more bytes than can be addressed",
-                    tfr_shape_format(shape, text, sizeof text), tfr_dtype_name(dtype));
 }
 
 bool tfr_shape_equal(const tfr_shape *a, const tfr_shape *b)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * tfrun/shape.h: shapes and their arithmetic. Every product is checked for overflow; a shape with a
- * negative dim, a rank over TFR_MAX_RANK or 2^63 bytes or more is an error, never a wrap-around.
+ * negative dim, a rank over TFR_MAX_RANK or 2^63 bits or more is an error, never a wrap-around.
  */
 #ifndef TFRUN_SHAPE_H
 #define TFRUN_SHAPE_H
@@ -26,7 +26,7 @@ TFR_API TFR_MUST_CHECK tfr_status tfr_shape_make(int32_t rank, const int64_t *di
 TFR_API TFR_MUST_CHECK tfr_status tfr_shape_elements(const tfr_shape *shape, int64_t *out,
                                                      tfr_err *err);
 
-/* Bytes of a plain tensor: (elements * bits + 7) / 8. TFR_ESHAPE if they do not fit 63 bits. */
+/* Bytes of a plain tensor: (elements * bits + 7) / 8. TFR_ESHAPE if its bits do not fit 63 bits. */
 TFR_API TFR_MUST_CHECK tfr_status tfr_shape_bytes(const tfr_shape *shape, tfr_dtype dtype,
                                                   size_t *out, tfr_err *err);
 
