@@ -325,7 +325,7 @@ TEST(what_is_copied_in_comes_out)
     for (int i = 0; i < 1000; i++)
         in[i] = (char)(i * 7);
     CHECK_OK(copy_in(&r, a, in, 1000), &err);
-    tfr_copy inside = {.dst_space = 0, .src_space = 0, .dst = b + 500, .src = a, .bytes = 1000};
+    tfr_copy inside = {.dst = b + 500, .src = a, .bytes = 1000};
     CHECK_OK(memory->copy(r.device, r.queue, &inside, 1, sizeof inside, &err), &err);
     CHECK_OK(memory->fill(r.device, r.queue, 0, b + 501, 'x', 2, &err), &err);
     CHECK_OK(copy_out(&r, out, b + 500, 1000), &err);
@@ -333,11 +333,75 @@ TEST(what_is_copied_in_comes_out)
     in[1] = in[2] = 'x';
     CHECK_MEM(in, out, 1000);
     /* Without a queue it is done on return. */
-    tfr_copy now = {.dst_space = TFR_SPACE_HOST, .src_space = 0, .dst = out, .src = b, .bytes = 4};
+    tfr_copy now = {.dst_space = TFR_SPACE_HOST, .dst = out, .src = b, .bytes = 4};
     CHECK_OK(memory->copy(r.device, NULL, &now, 1, sizeof now, &err), &err);
     CHECK_MEM("\xcd\xcd\xcd\xcd", out, 4);
     memory->free(r.device, 0, a);
     memory->free(r.device, 0, b);
+    end_rig(&r);
+}
+
+TEST(rows_are_copied_with_their_pitches)
+{
+    rig r = new_rig();
+    static const char in[] = "ab..cd..ef";
+    char out[9] = "12345678";
+    char *a = new_memory(&r, 16);
+    const tfr_copy in_rows = {.src_space = TFR_SPACE_HOST,
+                              .dst = a,
+                              .src = in,
+                              .bytes = 2,
+                              .rows = 3,
+                              .dst_pitch = 5,
+                              .src_pitch = 4};
+    const tfr_copy out_rows = {.dst_space = TFR_SPACE_HOST,
+                               .dst = out,
+                               .src = a,
+                               .bytes = 2,
+                               .rows = 3,
+                               .dst_pitch = 3,
+                               .src_pitch = 5};
+    CHECK_OK(memory->fill(r.device, r.queue, 0, a, '-', 16, &err), &err);
+    CHECK_OK(memory->copy(r.device, r.queue, &in_rows, 1, sizeof in_rows, &err), &err);
+    CHECK_OK(memory->copy(r.device, r.queue, &out_rows, 1, sizeof out_rows, &err), &err);
+    CHECK_OK(finish(&r), &err);
+    CHECK_STR("ab3cd6ef", out);
+    memory->free(r.device, 0, a);
+    end_rig(&r);
+}
+
+TEST(a_peer_is_copied_from_at_once)
+{
+    tfr_device_info infos[2] = {{.size = sizeof infos[0]}, {.size = sizeof infos[0]}};
+    const char in[4] = "abc";
+    char out[4] = "xyz";
+    uint32_t n = 2;
+    tfr_plugin_device *peer = NULL;
+    void *there = NULL;
+    tfr_link way = {.size = sizeof way};
+    load();
+    set_options("devices", "2", NULL, NULL);
+    REQUIRE_OK(plugin->enumerate(infos, sizeof infos[0], &n, &err), &err);
+    REQUIRE_OK(plugin->open(&infos[1], NULL, 0, &peer, &err), &err);
+    set_options(NULL, NULL, NULL, NULL);
+    rig r = new_rig();
+    void *here = new_memory(&r, 4);
+    REQUIRE_OK(memory->alloc(peer, 0, 4, 64, &there, &err), &err);
+    const tfr_copy fill = {.src_space = TFR_SPACE_HOST, .dst = there, .src = in, .bytes = 4};
+    CHECK_OK(memory->copy(peer, NULL, &fill, 1, sizeof fill, &err), &err);
+    tfr_copy over = {.dst = here, .src = there, .bytes = 4, .src_device = peer};
+    CHECK_OK(memory->copy(r.device, r.queue, &over, 1, sizeof over, &err), &err);
+    CHECK_OK(copy_out(&r, out, here, 4), &err);
+    CHECK_OK(finish(&r), &err);
+    CHECK_STR("abc", out);
+    CHECK_OK(memory->link(r.device, 0, peer, 0, &way, &err), &err);
+    CHECK_INT(TFR_LINK_DMA, way.kind);
+    over.src_device = NULL;
+    CHECK_STATUS(TFR_EPLUGIN, memory->copy(r.device, r.queue, &over, 1, sizeof over, &err), &err);
+    CHECK_INT(1, take_logged_errors());
+    memory->free(r.device, 0, here);
+    memory->free(peer, 0, there);
+    plugin->close(peer);
     end_rig(&r);
 }
 
@@ -485,7 +549,7 @@ TEST(a_queue_waits_for_another)
     REQUIRE_OK(queues->create(r.device, &second, &err), &err);
     REQUIRE_OK(queues->fence_create(r.device, &done, &err), &err);
     /* The reader is told to wait before the writer has anything to do. */
-    tfr_copy read = {.dst_space = TFR_SPACE_HOST, .src_space = 0, .dst = out, .src = a, .bytes = 4};
+    tfr_copy read = {.dst_space = TFR_SPACE_HOST, .dst = out, .src = a, .bytes = 4};
     CHECK_OK(queues->wait(r.device, second, r.fence, 1, &err), &err);
     CHECK_OK(memory->copy(r.device, second, &read, 1, sizeof read, &err), &err);
     CHECK_OK(queues->signal(r.device, second, done, 1, &err), &err);
@@ -645,12 +709,22 @@ TEST(copies_outside_of_allocations_are_breaches)
     char *b = new_memory(&r, 100);
     tfr_copy copy = {
         .dst_space = 1, .src_space = TFR_SPACE_HOST, .dst = a, .src = host_bytes, .bytes = 4};
+    tfr_copy rows = {.src_space = TFR_SPACE_HOST,
+                     .dst = a,
+                     .src = host_bytes,
+                     .bytes = 20,
+                     .rows = 5,
+                     .dst_pitch = 21,
+                     .src_pitch = 20};
     CHECK_BREACH("101 bytes", copy_in(&r, a, host_bytes, 101));
     CHECK_BREACH("not inside one allocation", copy_in(&r, a - 1, host_bytes, 2));
     CHECK_BREACH("not inside one allocation", copy_in(&r, a, host_bytes, (uint64_t)(b - a) + 4));
     CHECK_BREACH("not inside one allocation", copy_in(&r, host_bytes, host_bytes, 4));
     CHECK_BREACH("host memory", copy_out(&r, b, a, 4));
     CHECK_BREACH("space 1", memory->copy(r.device, r.queue, &copy, 1, sizeof copy, &err));
+    CHECK_BREACH("104 bytes", memory->copy(r.device, r.queue, &rows, 1, sizeof rows, &err));
+    rows.dst_pitch = 19;
+    CHECK_BREACH("pitches 19 and 20", memory->copy(r.device, r.queue, &rows, 1, sizeof rows, &err));
     CHECK_BREACH("0 bytes", memory->alloc(r.device, 0, 0, 64, (void **)&b, &err));
     memory->free(r.device, 0, a);
     CHECK_BREACH("not inside one allocation", copy_in(&r, a, host_bytes, 4));
@@ -766,6 +840,8 @@ static const test_case cases[] = {
     CASE(it_shows_one_small_device_that_the_host_cannot_touch),
     CASE(several_devices_have_memory_of_their_own),
     CASE(what_is_copied_in_comes_out),
+    CASE(rows_are_copied_with_their_pitches),
+    CASE(a_peer_is_copied_from_at_once),
     CASE(add_broadcasts_and_mul_works_in_place),
     CASE(matmul_takes_a_workspace),
     CASE(relu_keeps_nan_and_drops_negative_numbers),

@@ -9,7 +9,9 @@
 TFR_PLUGIN_NOTE(FAKE_NAME, TFR_PLUGIN_BACKEND, 100, "");
 
 const tfr_host *fake_host;
+pthread_mutex_t fake_lock = PTHREAD_MUTEX_INITIALIZER;
 
+/* Taken after fake_lock, if both are. */
 static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
 static tfr_plugin_device *open_devices;
 
@@ -40,10 +42,10 @@ void fake_breach_later(tfr_plugin_device *device, const char *format, ...)
     va_start(args, format);
     tell_breach(text, sizeof text, format, args);
     va_end(args);
-    pthread_mutex_lock(&device->lock);
+    pthread_mutex_lock(&fake_lock);
     if (!device->breach[0])
         memcpy(device->breach, text, sizeof text);
-    pthread_mutex_unlock(&device->lock);
+    pthread_mutex_unlock(&fake_lock);
 }
 
 /* ---- doors ----------------------------------------------------------------------------------- */
@@ -68,14 +70,14 @@ int32_t fake_lost(const tfr_plugin_device *device, tfr_err *err)
 static int32_t look_around(tfr_plugin_device *device, tfr_err *err)
 {
     int32_t status = TFR_OK;
-    pthread_mutex_lock(&device->lock);
+    pthread_mutex_lock(&fake_lock);
     if (device->breach[0]) {
         status = tfr_fail(err, TFR_EPLUGIN, "%s", device->breach);
         device->breach[0] = '\0';
     } else if (device->is_lost) {
         status = fake_lost(device, err);
     }
-    pthread_mutex_unlock(&device->lock);
+    pthread_mutex_unlock(&fake_lock);
     return status;
 }
 
@@ -116,10 +118,10 @@ int32_t fake_enter_queue(tfr_plugin_device *device, tfr_queue *queue, tfr_err *e
     int32_t status = fake_check_device(device, err);
     if (status)
         return status;
-    pthread_mutex_lock(&device->lock);
+    pthread_mutex_lock(&fake_lock);
     for (q = device->queues; q && q != queue; q = q->next)
         ;
-    pthread_mutex_unlock(&device->lock);
+    pthread_mutex_unlock(&fake_lock);
     if (!q)
         return fake_breach(err, "queue %p is not one of device %u", (void *)queue, device->ordinal);
     if (atomic_exchange(&queue->is_inside, true))
@@ -209,7 +211,6 @@ static int32_t fake_open(const tfr_device_info *info, const tfr_option *options,
         free(device);
         return TFR_ENOMEM;
     }
-    pthread_mutex_init(&device->lock, NULL);
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_cond_init(&device->changed, &attr);
@@ -242,7 +243,6 @@ static void fake_close(tfr_plugin_device *device)
     pthread_mutex_unlock(&open_lock);
     fake_memory_unmap(device);
     pthread_cond_destroy(&device->changed);
-    pthread_mutex_destroy(&device->lock);
     free(device);
 }
 

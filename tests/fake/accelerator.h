@@ -53,8 +53,11 @@ typedef struct fake_item {
     fake_block *blocks[FAKE_MAX_BLOCKS];
     void *dst;
     const void *src;
-    uint64_t bytes;
-    uint64_t checksum; /* of src, if it is the host's: it has to stay unchanged */
+    uint64_t bytes; /* of a row */
+    uint64_t rows;
+    uint64_t dst_pitch, src_pitch;
+    tfr_plugin_device *peer; /* src is in its memory; NULL = this device's or the host's */
+    uint64_t checksum;       /* of src, if it is the host's: it has to stay unchanged */
     bool has_checksum;
     uint8_t byte;
     tfr_kernel *kernel;
@@ -108,8 +111,7 @@ struct tfr_plugin_device {
     int64_t lose_after; /* -1 = never */
     int64_t fail_after;
     atomic_bool is_inside; /* a thread is in a [device] call */
-    /* The lock guards everything below; changed is broadcast when anything of it changes. */
-    pthread_mutex_t lock;
+    /* fake_lock guards everything below; changed is broadcast when anything of it changes. */
     pthread_cond_t changed;
     unsigned char *front; /* what the host is given; a touch is a fault */
     unsigned char *back;  /* the same memory for the device's own threads */
@@ -126,6 +128,8 @@ struct tfr_plugin_device {
 };
 
 extern const tfr_host *fake_host;
+/* One for all devices, because copies go from one to another. "With the lock held" means it. */
+extern pthread_mutex_t fake_lock;
 extern const tfr_memory_facet fake_memory_facet;
 extern const tfr_queue_facet fake_queue_facet;
 extern const tfr_kernel_facet fake_kernel_facet;
@@ -158,7 +162,6 @@ void fake_memory_unmap(tfr_plugin_device *device);
 fake_block *fake_block_of(const tfr_plugin_device *device, const void *address, uint64_t bytes);
 /* A device address as the device's own threads use it. */
 void *fake_shadow(const tfr_plugin_device *device, const void *address);
-uint64_t fake_checksum(const void *data, uint64_t bytes);
 
 /* queues */
 /* Takes over items that were allocated by malloc, in order. With the lock held. */

@@ -242,10 +242,10 @@ static int32_t fake_prepare(tfr_plugin_device *device, const tfr_call *call, tfr
         for (uint32_t i = 0; i < answer.n_in_place; i++)
             kernel->in_place |= UINT64_C(1) << answer.in_place[i].input;
         set_shapes(kernel, call);
-        pthread_mutex_lock(&device->lock);
+        pthread_mutex_lock(&fake_lock);
         kernel->next = device->kernels;
         device->kernels = kernel;
-        pthread_mutex_unlock(&device->lock);
+        pthread_mutex_unlock(&fake_lock);
         *out = kernel;
     } else if (!status) {
         status = tfr_fail(err, TFR_ENOMEM, "no host memory for a kernel");
@@ -260,11 +260,11 @@ static void fake_drop(tfr_plugin_device *device, tfr_kernel *kernel)
     const char *breach = NULL;
     if (!kernel || !fake_enter_void(device, "drop"))
         return;
-    pthread_mutex_lock(&device->lock);
+    pthread_mutex_lock(&fake_lock);
     for (at = &device->kernels; *at && *at != kernel; at = &(*at)->next)
         ;
     while (*at && kernel->n_pending > 0 && device->is_lost)
-        pthread_cond_wait(&device->changed, &device->lock);
+        pthread_cond_wait(&device->changed, &fake_lock);
     if (!*at) {
         breach = "which prepare did not give";
     } else if (kernel->n_pending > 0) {
@@ -273,7 +273,7 @@ static void fake_drop(tfr_plugin_device *device, tfr_kernel *kernel)
         *at = kernel->next;
         free(kernel);
     }
-    pthread_mutex_unlock(&device->lock);
+    pthread_mutex_unlock(&fake_lock);
     if (breach)
         fake_breach_later(device, "drop of kernel %p, %s", (void *)kernel, breach);
     fake_leave(device);
@@ -352,7 +352,7 @@ static int32_t fake_launch(tfr_plugin_device *device, tfr_queue *queue, tfr_kern
     if (status)
         return status;
     fake_item *item = calloc(1, sizeof *item);
-    pthread_mutex_lock(&device->lock);
+    pthread_mutex_lock(&fake_lock);
     for (known = device->kernels; known && known != kernel; known = known->next)
         ;
     if (!item)
@@ -370,7 +370,7 @@ static int32_t fake_launch(tfr_plugin_device *device, tfr_queue *queue, tfr_kern
         fake_push(device, queue, item);
         item = NULL;
     }
-    pthread_mutex_unlock(&device->lock);
+    pthread_mutex_unlock(&fake_lock);
     free(item);
     fake_leave_queue(device, queue);
     return status;

@@ -67,16 +67,6 @@ void *fake_shadow(const tfr_plugin_device *device, const void *address)
     return device->back + ((uintptr_t)address - (uintptr_t)device->front);
 }
 
-/* FNV-1a */
-uint64_t fake_checksum(const void *data, uint64_t bytes)
-{
-    const unsigned char *p = data;
-    uint64_t sum = UINT64_C(14695981039346656037);
-    for (uint64_t i = 0; i < bytes; i++)
-        sum = (sum ^ p[i]) * UINT64_C(1099511628211);
-    return sum;
-}
-
 /* ---- allocations ----------------------------------------------------------------------------- */
 
 static int32_t fake_spaces(tfr_plugin_device *device, tfr_space_info *out, uint32_t stride,
@@ -159,10 +149,10 @@ static int32_t fake_alloc(tfr_plugin_device *device, uint32_t space, uint64_t by
         status = fake_breach(err, "alloc of %llu bytes aligned to %llu in space %u",
                              (unsigned long long)bytes, (unsigned long long)align, space);
     } else {
-        pthread_mutex_lock(&device->lock);
+        pthread_mutex_lock(&fake_lock);
         status =
             alloc_block(device, bytes, align < FAKE_ALIGNMENT ? FAKE_ALIGNMENT : align, out, err);
-        pthread_mutex_unlock(&device->lock);
+        pthread_mutex_unlock(&fake_lock);
     }
     fake_leave(device);
     return status;
@@ -174,7 +164,7 @@ static void fake_free(tfr_plugin_device *device, uint32_t space, void *address)
     const char *breach = NULL;
     if (!address || !fake_enter_void(device, "free"))
         return;
-    pthread_mutex_lock(&device->lock);
+    pthread_mutex_lock(&fake_lock);
     for (at = &device->blocks; *at && device->front + (*at)->offset != address; at = &(*at)->next)
         ;
     fake_block *block = *at;
@@ -188,7 +178,7 @@ static void fake_free(tfr_plugin_device *device, uint32_t space, void *address)
         memset(device->back + block->offset, 0xdd, block->bytes);
         free(block);
     }
-    pthread_mutex_unlock(&device->lock);
+    pthread_mutex_unlock(&fake_lock);
     if (breach)
         fake_breach_later(device, "free of %p in space %u, %s", address, space, breach);
     fake_leave(device);
@@ -202,18 +192,30 @@ static int32_t fake_stats(tfr_plugin_device *device, uint32_t space, tfr_memory_
         return status;
     if (space != 0)
         return fake_breach(err, "stats of space %u, there is only space 0", space);
-    pthread_mutex_lock(&device->lock);
+    pthread_mutex_lock(&fake_lock);
     tfr_memory_stats stats = {.size = out->size,
                               .total = device->memory_limit,
                               .free = device->memory_limit - device->in_use,
                               .in_use = device->in_use,
                               .peak = device->peak};
-    pthread_mutex_unlock(&device->lock);
+    pthread_mutex_unlock(&fake_lock);
     memcpy(out, &stats, out->size < sizeof stats ? out->size : sizeof stats);
     return TFR_OK;
 }
 
 /* ---- copies ---------------------------------------------------------------------------------- */
+
+/* FNV-1a over the rows of the source. */
+static uint64_t checksum(const fake_item *item)
+{
+    uint64_t sum = UINT64_C(14695981039346656037);
+    for (uint64_t row = 0; row < item->rows; row++) {
+        const unsigned char *p = (const unsigned char *)item->src + row * item->src_pitch;
+        for (uint64_t i = 0; i < item->bytes; i++)
+            sum = (sum ^ p[i]) * UINT64_C(1099511628211);
+    }
+    return sum;
+}
 
 /*
  * One end of a copy as the device's threads see it. With the lock held. A host address in device
@@ -245,16 +247,18 @@ void fake_move(const fake_item *item, fake_failure *failure)
         memset(item->dst, item->byte, item->bytes);
         return;
     }
-    if (item->has_checksum && fake_checksum(item->src, item->bytes) != item->checksum) {
+    if (item->has_checksum && checksum(item) != item->checksum) {
         tfr_err err = TFR_ERR_INIT;
         failure->code = fake_breach(&err,
                                     "the host changed %llu bytes at %p before the queue "
                                     "had copied them",
-                                    (unsigned long long)item->bytes, item->src);
+                                    (unsigned long long)(item->rows * item->bytes), item->src);
         memcpy(failure->text, err.text, sizeof failure->text - 1);
         return;
     }
-    memmove(item->dst, item->src, item->bytes);
+    for (uint64_t row = 0; row < item->rows; row++)
+        memmove((char *)item->dst + row * item->dst_pitch,
+                (const char *)item->src + row * item->src_pitch, item->bytes);
 }
 
 /* Queues the item, or does its work at once if there is no queue. */
@@ -274,27 +278,62 @@ static int32_t dispatch(tfr_plugin_device *device, tfr_queue *queue, const fake_
     return TFR_OK;
 }
 
+/* Bytes from the first to the last of all rows, or 0 if the pitches cannot be. */
+static uint64_t span(uint64_t bytes, uint64_t rows, uint64_t pitch)
+{
+    if (rows == 1)
+        return bytes;
+    if (pitch < bytes || rows - 1 > (UINT64_MAX - bytes) / pitch)
+        return 0;
+    return (rows - 1) * pitch + bytes;
+}
+
+/* Checks a copy and makes an item of it. With the lock held. */
+static int32_t make_copy(tfr_plugin_device *device, const tfr_copy *c, fake_item *item,
+                         tfr_err *err)
+{
+    tfr_plugin_device *from = c->src_device ? c->src_device : device;
+    void *src = NULL;
+    item->kind = FAKE_COPY;
+    item->bytes = c->bytes;
+    item->rows = c->rows ? c->rows : 1;
+    item->dst_pitch = c->dst_pitch;
+    item->src_pitch = c->src_pitch;
+    item->peer = from == device ? NULL : from;
+    const uint64_t dst_span = span(c->bytes, item->rows, c->dst_pitch);
+    const uint64_t src_span = span(c->bytes, item->rows, c->src_pitch);
+    if (dst_span == 0 || src_span == 0)
+        return fake_breach(err, "a copy of %llu rows of %llu bytes with pitches %llu and %llu",
+                           (unsigned long long)item->rows, (unsigned long long)c->bytes,
+                           (unsigned long long)c->dst_pitch, (unsigned long long)c->src_pitch);
+    int32_t status = fake_check_device(from, err);
+    if (!status && from->is_lost)
+        status = fake_lost(from, err);
+    if (!status)
+        status = resolve(device, c->dst_space, c->dst, dst_span, &item->dst, &item->blocks[0], err);
+    if (!status)
+        status = resolve(from, c->src_space, c->src, src_span, &src, &item->blocks[1], err);
+    item->src = src;
+    return status;
+}
+
 /* All copies are checked before the first one is queued. With the lock held. */
 static int32_t copy_all(tfr_plugin_device *device, tfr_queue *queue, const tfr_copy *copies,
                         uint32_t n, uint32_t stride, tfr_err *err)
 {
     for (uint32_t pass = 0; pass < 2; pass++)
         for (uint32_t i = 0; i < n; i++) {
-            const tfr_copy *c =
-                (const tfr_copy *)(const void *)((const char *)copies + (size_t)i * stride);
-            fake_item item = {.kind = FAKE_COPY, .bytes = c->bytes};
-            void *src = NULL;
-            if (c->bytes == 0)
+            tfr_copy c = {0};
+            fake_item item = {0};
+            /* A host of an older minor has shorter copies. */
+            memcpy(&c, (const char *)copies + (size_t)i * stride,
+                   stride < sizeof c ? stride : sizeof c);
+            if (c.bytes == 0)
                 continue;
-            int32_t status =
-                resolve(device, c->dst_space, c->dst, c->bytes, &item.dst, &item.blocks[0], err);
-            if (!status)
-                status =
-                    resolve(device, c->src_space, c->src, c->bytes, &src, &item.blocks[1], err);
-            item.src = src;
-            if (!status && pass == 1 && queue && c->src_space == TFR_SPACE_HOST) {
+            int32_t status = make_copy(device, &c, &item, err);
+            if (!status && pass == 1 && queue && c.src_space == TFR_SPACE_HOST) {
                 item.has_checksum = true;
-                item.checksum = fake_checksum(src, c->bytes);
+                item.checksum = checksum(&item);
             }
             if (!status && pass == 1)
                 status = dispatch(device, queue, &item, err);
@@ -310,12 +349,12 @@ static int32_t fake_copy(tfr_plugin_device *device, tfr_queue *queue, const tfr_
     int32_t status = fake_enter_queue(device, queue, err);
     if (status)
         return status;
-    if (n > 0 && (!copies || stride < sizeof(tfr_copy))) {
+    if (n > 0 && (!copies || stride < offsetof(tfr_copy, rows))) {
         status = fake_breach(err, "%u copies every %u bytes", n, stride);
     } else {
-        pthread_mutex_lock(&device->lock);
+        pthread_mutex_lock(&fake_lock);
         status = copy_all(device, queue, copies, n, stride, err);
-        pthread_mutex_unlock(&device->lock);
+        pthread_mutex_unlock(&fake_lock);
     }
     fake_leave_queue(device, queue);
     return status;
@@ -328,18 +367,38 @@ static int32_t fake_fill(tfr_plugin_device *device, tfr_queue *queue, uint32_t s
     int32_t status = fake_enter_queue(device, queue, err);
     if (status)
         return status;
-    pthread_mutex_lock(&device->lock);
+    pthread_mutex_lock(&fake_lock);
     if (space == TFR_SPACE_HOST)
         status = fake_breach(err, "a fill of host memory");
     else if (bytes > 0)
         status = resolve(device, space, address, bytes, &item.dst, &item.blocks[0], err);
     if (!status && bytes > 0)
         status = dispatch(device, queue, &item, err);
-    pthread_mutex_unlock(&device->lock);
+    pthread_mutex_unlock(&fake_lock);
     fake_leave_queue(device, queue);
     return status;
 }
 
+/* Copies go straight from the host and from a peer. */
+static int32_t fake_link(tfr_plugin_device *device, uint32_t space, tfr_plugin_device *peer,
+                         uint32_t peer_space, tfr_link *out, tfr_err *err)
+{
+    int32_t status = fake_check_device(device, err);
+    if (!status && peer)
+        status = fake_check_device(peer, err);
+    if (status)
+        return status;
+    if (space != 0 || peer_space != (peer ? 0 : TFR_SPACE_HOST))
+        return fake_breach(err, "link of space %u with space %u", space, peer_space);
+    tfr_link way = {.size = out->size,
+                    .kind = TFR_LINK_DMA,
+                    .bytes_per_second = peer ? UINT64_C(2000000000) : UINT64_C(1000000000),
+                    .latency_ns = device->delay_ns};
+    memcpy(out, &way, out->size < sizeof way ? out->size : sizeof way);
+    return TFR_OK;
+}
+
+/* Without import_memory, for memory here is what the host cannot touch. */
 const tfr_memory_facet fake_memory_facet = {
     .size = sizeof fake_memory_facet,
     .spaces = fake_spaces,
@@ -348,4 +407,5 @@ const tfr_memory_facet fake_memory_facet = {
     .copy = fake_copy,
     .fill = fake_fill,
     .stats = fake_stats,
+    .link = fake_link,
 };

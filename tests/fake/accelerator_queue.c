@@ -27,26 +27,29 @@ static void fail_queue(tfr_queue *queue, const fake_failure *failure)
         queue->failure = *failure;
 }
 
-/* With the lock held: a lost device fails the queue before the item is looked at. */
-static void notice_loss(tfr_queue *queue)
+/* With the lock held: a lost device, or a lost peer of a copy, fails the queue. */
+static void notice_loss(tfr_queue *queue, const fake_item *item)
 {
     tfr_err err = TFR_ERR_INIT;
     fake_failure lost = {0};
-    if (!queue->device->is_lost)
+    const tfr_plugin_device *device = queue->device;
+    if (!device->is_lost && item->peer)
+        device = item->peer;
+    if (!device->is_lost)
         return;
-    lost.code = fake_lost(queue->device, &err);
+    lost.code = fake_lost(device, &err);
     memcpy(lost.text, err.text, sizeof lost.text - 1);
     fail_queue(queue, &lost);
 }
 
 /* With the lock held: this launch may be the one that goes wrong. */
-static void count_launch(tfr_queue *queue)
+static void count_launch(tfr_queue *queue, const fake_item *item)
 {
     tfr_plugin_device *device = queue->device;
     const int64_t n = device->n_launches++;
     if (device->lose_after >= 0 && n >= device->lose_after) {
         device->is_lost = true;
-        notice_loss(queue);
+        notice_loss(queue, item);
     } else if (device->fail_after >= 0 && n == device->fail_after) {
         fake_failure failure = {.code = TFR_EDEVICE};
         snprintf(failure.text, sizeof failure.text, "launch %lld failed, as the option asked",
@@ -60,30 +63,30 @@ static void run_item(tfr_queue *queue, const fake_item *item)
 {
     tfr_plugin_device *device = queue->device;
     fake_failure failure = {0};
-    notice_loss(queue);
+    notice_loss(queue, item);
     if (item->kind == FAKE_WAIT) {
         while (item->fence->value < item->value && !device->is_lost)
-            pthread_cond_wait(&device->changed, &device->lock);
-        notice_loss(queue);
+            pthread_cond_wait(&device->changed, &fake_lock);
+        notice_loss(queue, item);
         fail_queue(queue, &item->fence->failure);
         return;
     }
     if (queue->failure.code)
         return;
-    pthread_mutex_unlock(&device->lock);
+    pthread_mutex_unlock(&fake_lock);
     nap(device->delay_ns);
-    pthread_mutex_lock(&device->lock);
-    notice_loss(queue);
+    pthread_mutex_lock(&fake_lock);
+    notice_loss(queue, item);
     if (item->kind == FAKE_LAUNCH && !queue->failure.code)
-        count_launch(queue);
+        count_launch(queue, item);
     if (item->kind == FAKE_SIGNAL || queue->failure.code)
         return;
-    pthread_mutex_unlock(&device->lock);
+    pthread_mutex_unlock(&fake_lock);
     if (item->kind == FAKE_LAUNCH)
         fake_compute(item);
     else
         fake_move(item, &failure);
-    pthread_mutex_lock(&device->lock);
+    pthread_mutex_lock(&fake_lock);
     fail_queue(queue, &failure);
 }
 
@@ -115,16 +118,16 @@ static void *queue_main(void *argument)
 {
     tfr_queue *queue = argument;
     tfr_plugin_device *device = queue->device;
-    pthread_mutex_lock(&device->lock);
+    pthread_mutex_lock(&fake_lock);
     for (;;) {
         while (!queue->first && !queue->stop)
-            pthread_cond_wait(&device->changed, &device->lock);
+            pthread_cond_wait(&device->changed, &fake_lock);
         if (!queue->first)
             break;
         run_item(queue, queue->first);
         finish_item(queue);
     }
-    pthread_mutex_unlock(&device->lock);
+    pthread_mutex_unlock(&fake_lock);
     return NULL;
 }
 
@@ -160,10 +163,10 @@ static int32_t fake_queue_create(tfr_plugin_device *device, tfr_queue **out, tfr
         }
     }
     if (queue) {
-        pthread_mutex_lock(&device->lock);
+        pthread_mutex_lock(&fake_lock);
         queue->next = device->queues;
         device->queues = queue;
-        pthread_mutex_unlock(&device->lock);
+        pthread_mutex_unlock(&fake_lock);
         *out = queue;
     } else {
         status = tfr_fail(err, TFR_ENOMEM, "no host memory or thread for a queue");
@@ -178,20 +181,20 @@ static void fake_queue_destroy(tfr_plugin_device *device, tfr_queue *queue)
     bool is_busy = false;
     if (!fake_enter_void(device, "queue destroy"))
         return;
-    pthread_mutex_lock(&device->lock);
+    pthread_mutex_lock(&fake_lock);
     for (at = &device->queues; *at && *at != queue; at = &(*at)->next)
         ;
     const bool is_known = *at != NULL;
     /* A lost device is through with its work at once, and nobody can wait for it. */
     while (is_known && queue->first && device->is_lost)
-        pthread_cond_wait(&device->changed, &device->lock);
+        pthread_cond_wait(&device->changed, &fake_lock);
     is_busy = is_known && queue->first;
     if (is_known && !is_busy) {
         *at = queue->next;
         queue->stop = true;
         pthread_cond_broadcast(&device->changed);
     }
-    pthread_mutex_unlock(&device->lock);
+    pthread_mutex_unlock(&fake_lock);
     if (!is_known) {
         fake_breach_later(device, "destroy of queue %p, which create did not give", (void *)queue);
     } else if (is_busy) {
@@ -220,10 +223,10 @@ static int32_t fake_fence_create(tfr_plugin_device *device, tfr_fence **out, tfr
         return status;
     tfr_fence *fence = calloc(1, sizeof *fence);
     if (fence) {
-        pthread_mutex_lock(&device->lock);
+        pthread_mutex_lock(&fake_lock);
         fence->next = device->fences;
         device->fences = fence;
-        pthread_mutex_unlock(&device->lock);
+        pthread_mutex_unlock(&fake_lock);
         *out = fence;
     } else {
         status = tfr_fail(err, TFR_ENOMEM, "no host memory for a fence");
@@ -238,11 +241,11 @@ static void fake_fence_destroy(tfr_plugin_device *device, tfr_fence *fence)
     const char *breach = NULL;
     if (!fake_enter_void(device, "fence destroy"))
         return;
-    pthread_mutex_lock(&device->lock);
+    pthread_mutex_lock(&fake_lock);
     for (at = &device->fences; *at && *at != fence; at = &(*at)->next)
         ;
     while (*at && fence->n_pending > 0 && device->is_lost)
-        pthread_cond_wait(&device->changed, &device->lock);
+        pthread_cond_wait(&device->changed, &fake_lock);
     if (!*at) {
         breach = "which create did not give";
     } else if (fence->n_pending > 0) {
@@ -251,7 +254,7 @@ static void fake_fence_destroy(tfr_plugin_device *device, tfr_fence *fence)
         *at = fence->next;
         free(fence);
     }
-    pthread_mutex_unlock(&device->lock);
+    pthread_mutex_unlock(&fake_lock);
     if (breach)
         fake_breach_later(device, "destroy of fence %p, %s", (void *)fence, breach);
     fake_leave(device);
@@ -268,7 +271,7 @@ static int32_t push_fence(fake_kind kind, tfr_plugin_device *device, tfr_queue *
     if (status)
         return status;
     fake_item *item = calloc(1, sizeof *item);
-    pthread_mutex_lock(&device->lock);
+    pthread_mutex_lock(&fake_lock);
     if (!item) {
         status = tfr_fail(err, TFR_ENOMEM, "no host memory for a piece of work");
     } else if (!is_known_fence(device, fence)) {
@@ -285,7 +288,7 @@ static int32_t push_fence(fake_kind kind, tfr_plugin_device *device, tfr_queue *
         fake_push(device, queue, item);
         item = NULL;
     }
-    pthread_mutex_unlock(&device->lock);
+    pthread_mutex_unlock(&fake_lock);
     free(item);
     fake_leave_queue(device, queue);
     return status;
@@ -329,9 +332,9 @@ static int32_t await_value(tfr_plugin_device *device, tfr_fence *fence, uint64_t
         if (device->is_lost && value > fence->promised)
             return fake_lost(device, err);
         if (timeout_ns == TFR_WAIT_FOREVER)
-            pthread_cond_wait(&device->changed, &device->lock);
+            pthread_cond_wait(&device->changed, &fake_lock);
         else
-            result = pthread_cond_timedwait(&device->changed, &device->lock, &deadline);
+            result = pthread_cond_timedwait(&device->changed, &fake_lock, &deadline);
     }
     if (fence->value < value)
         return tfr_fail(err, TFR_ETIMEOUT, "fence is at %llu and not at %llu after %llu ns",
@@ -348,7 +351,7 @@ static int32_t fake_host_wait(tfr_plugin_device *device, tfr_fence *fence, uint6
     int32_t status = fake_check_device(device, err);
     if (status)
         return status;
-    pthread_mutex_lock(&device->lock);
+    pthread_mutex_lock(&fake_lock);
     if (is_known_fence(device, fence)) {
         fence->n_pending++;
         status = await_value(device, fence, value, timeout_ns, err);
@@ -357,7 +360,7 @@ static int32_t fake_host_wait(tfr_plugin_device *device, tfr_fence *fence, uint6
     } else {
         status = fake_breach(err, "wait for fence %p, which create did not give", (void *)fence);
     }
-    pthread_mutex_unlock(&device->lock);
+    pthread_mutex_unlock(&fake_lock);
     return status;
 }
 
