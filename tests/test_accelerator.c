@@ -826,7 +826,7 @@ TEST(host_memory_that_changes_under_a_queued_copy_is_a_breach)
     void *x = new_memory(&r, 16);
     const gate g = close_gate(&r);
     CHECK_OK(copy_in(&r, x, bytes, 16), &err);
-    strcpy(bytes, "after");
+    memcpy(bytes, "after", sizeof "after");
     open_gate(&r, &g);
     CHECK_STATUS(TFR_EPLUGIN, finish(&r), &err);
     CHECK_CONTAINS("changed 16 bytes", err.text);

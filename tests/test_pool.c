@@ -314,7 +314,7 @@ static bool put(const char *path, const char *text)
 
 static bool new_root(void)
 {
-    strcpy(root + strlen(root) - 6, "XXXXXX");
+    memcpy(root + strlen(root) - 6, "XXXXXX", 7);
     return mkdtemp(root) != NULL;
 }
 

@@ -25,7 +25,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "../alloc.h"
+#include "alloc.h"
 #include "cpus.h"
 #include "park.h"
 
