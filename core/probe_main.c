@@ -22,16 +22,6 @@
 #include <tfrun/fail.h>
 #include <unistd.h>
 
-#if defined(__SANITIZE_ADDRESS__) || TFR__HAS_FEATURE(address_sanitizer)
-/* A plugin's crash shall end this process by its signal, and what a plugin keeps is no leak. */
-const char *__asan_default_options(void);
-const char *__asan_default_options(void)
-{
-    return "handle_segv=0:handle_sigill=0:handle_sigbus=0:handle_sigfpe=0:handle_abort=0:"
-           "detect_leaks=0";
-}
-#endif
-
 typedef struct answer {
     tfr__keep keep;
     tfr__reply reply;
@@ -221,6 +211,8 @@ static bool probe_write(const char *bytes, size_t n)
 
 int main(int argc, char **argv)
 {
+    /* A sanitizer's runtime catches these, and would end the process by another way. */
+    static const int fatal[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP};
     static const struct rlimit no_core = {0, 0};
     tfr__loader loader = {0};
     answer a = {0};
@@ -234,6 +226,8 @@ int main(int argc, char **argv)
     }
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     setrlimit(RLIMIT_CORE, &no_core);
+    for (i = 0; i < (int)(sizeof fatal / sizeof fatal[0]); i++)
+        signal(fatal[i], SIG_DFL);
     for (i = 4; i < argc; i++) {
         char *equal = strchr(argv[i], '=');
         if (!equal)
