@@ -231,7 +231,10 @@ void tfr_dnn_prelu_supports(const tfr_plugin_device *device, const tfr_call *cal
     if (!tfr_dnn_want_float(device, call, answer, 0, false))
         return;
     merge(x, tfr_call_input(call, 1), x, &m);
-    if (m.rank > 3)
+    if (!m.full[1] && m.rank == 1)
+        tfr_decline(answer, TFR_REASON_LAYOUT,
+                    "the slope is one number, and the library has only a slow loop for that");
+    else if (m.rank > 3)
         tfr_decline(answer, TFR_REASON_LAYOUT,
                     "the slope is broadcast over %d alternating groups of dims, 3 are done here",
                     m.rank);

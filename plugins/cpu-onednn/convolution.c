@@ -29,7 +29,7 @@ static void read_window(const tfr_call *call, tfr_dnn_window *w)
         int64_t reach;
         w->kernel[i] = k->dims[i + 2];
         w->stride[i] = strides ? strides[i] : 1;
-        w->dilation[i] = dilations ? dilations[i] - 1 : 0;
+        w->dilation[i] = dilations && w->kernel[i] > 1 ? dilations[i] - 1 : 0;
         w->pad_begin[i] = pads ? pads[i] : 0;
         w->pad_end[i] = pads ? pads[n + i] : 0;
         reach = (w->kernel[i] - 1) * (w->dilation[i] + 1) + 1;
@@ -93,15 +93,20 @@ static void read_weights(const tfr_call *call, weights *w)
     }
 }
 
-/* Whether blocked layouts inside are worth two copies. */
+/*
+ * Whether blocked layouts inside are worth two copies. Measured on ResNet's, MobileNet's and small
+ * layers: a factor of 1.3 to 9 in favour, but for products without a window (1 x 1), which oneDNN
+ * does in place, and sums over few taps. Depthwise layers gain most.
+ */
 static bool blocked_pays(const tfr_call *call)
 {
-    const tfr_operand *k = tfr_call_input(call, 1), *x = tfr_call_input(call, 0);
-    const tfr_operand *y = tfr_call_output(call, 0);
-    double macs = (double)tfr_operand_elements(y) * (double)tfr_dnn_product(k, 1, k->rank);
-    double moved = (double)tfr_operand_elements(x) + (double)tfr_operand_elements(y);
+    const tfr_operand *x = tfr_call_input(call, 0), *k = tfr_call_input(call, 1);
+    int64_t groups = tfr_call_int(call, "group", 1), taps = tfr_dnn_product(k, 2, k->rank);
+    int64_t channels = x->dims[1] / groups;
 
-    return macs > 16.0 * moved;
+    if (taps == 1)
+        return channels == 1;
+    return groups > 1 || channels * taps >= 16;
 }
 
 void tfr_dnn_convolution_prepare(tfr_dnn_build *b, const tfr_call *call)

@@ -306,6 +306,18 @@ void tfr_dnn_add_binary(tfr_dnn_build *b, dnnl_alg_kind_t alg, int x, int y, int
                     &make, "binary", uses, 3);
 }
 
+void tfr_dnn_add_matmul(tfr_dnn_build *b, int x, int y, int to)
+{
+    const tfr_dnn_use uses[] = {{DNNL_ARG_SRC, x}, {DNNL_ARG_WEIGHTS, y}, {DNNL_ARG_DST, to}};
+    tfr_dnn_make make = tfr_dnn_maker(b);
+
+    if (b->status == TFR_OK)
+        tfr_dnn_add(b,
+                    tfr_dnn_matmul(&make, tfr_dnn_md_of(b, x), tfr_dnn_md_of(b, y), NULL,
+                                   tfr_dnn_md_of(b, to)),
+                    &make, "matmul", uses, 3);
+}
+
 void tfr_dnn_add_reduction(tfr_dnn_build *b, dnnl_alg_kind_t alg, int from, int to)
 {
     const tfr_dnn_use uses[] = {{DNNL_ARG_SRC, from}, {DNNL_ARG_DST, to}};

@@ -111,6 +111,8 @@ void tfr_dnn_add_reorder(tfr_dnn_build *b, int from, int to);
 void tfr_dnn_add_eltwise(tfr_dnn_build *b, dnnl_alg_kind_t alg, float alpha, float beta, int from,
                          int to);
 void tfr_dnn_add_binary(tfr_dnn_build *b, dnnl_alg_kind_t alg, int x, int y, int to);
+/* to = x * y, plain as they are. */
+void tfr_dnn_add_matmul(tfr_dnn_build *b, int x, int y, int to);
 void tfr_dnn_add_reduction(tfr_dnn_build *b, dnnl_alg_kind_t alg, int from, int to);
 
 /* A failure of the build itself. */

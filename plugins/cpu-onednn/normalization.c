@@ -27,7 +27,10 @@ void tfr_dnn_batch_norm_prepare(tfr_dnn_build *b, const tfr_call *call)
 {
     const tfr_operand *x = tfr_call_input(call, 0);
     const int64_t dims[4] = {x->dims[0], x->dims[1], 1, tfr_dnn_product(x, 2, x->rank)};
-    tfr_dnn_cmd data = tfr_dnn_plain(b, dnnl_f32, 4, dims);
+    const int64_t c = dims[1], channels_last[4] = {c * dims[3], 1, c, c};
+    /* Without a plane the channels are the last dim, and oneDNN is faster if it knows. */
+    tfr_dnn_cmd data = dims[3] == 1 ? tfr_dnn_strided(b, dnnl_f32, 4, dims, channels_last)
+                                    : tfr_dnn_plain(b, dnnl_f32, 4, dims);
     tfr_dnn_cmd channel = tfr_dnn_plain(b, dnnl_f32, 1, &x->dims[1]);
     const tfr_dnn_use uses[] = {
         {DNNL_ARG_SRC, tfr_dnn_input(b, 0, data)},

@@ -5,6 +5,9 @@
  * The output's dims are the core's, so ceil_mode only shows as more padding at the end: as much as
  * the last window needs. An average that counts padding divides by the whole window in oneDNN,
  * while ONNX leaves out what lies beyond the declared padding: declined where that happens.
+ *
+ * ONNX does not say what the maximum of a window with a NaN is; oneDNN takes the greatest number
+ * that is there. A window of nothing but -inf gives the lowest finite number.
  */
 #include <string.h>
 
@@ -34,7 +37,7 @@ static void read_window(const tfr_call *call, tfr_dnn_window *w, int64_t *declar
         int64_t in = x->dims[i + 2], reach;
         w->kernel[i] = is_global(call) || !kernel ? in : kernel[i];
         w->stride[i] = strides ? strides[i] : 1;
-        w->dilation[i] = dilations ? dilations[i] - 1 : 0;
+        w->dilation[i] = dilations && w->kernel[i] > 1 ? dilations[i] - 1 : 0;
         w->pad_begin[i] = pads ? pads[i] : 0;
         declared_end[i] = pads ? pads[n + i] : 0;
         reach = (w->kernel[i] - 1) * (w->dilation[i] + 1) + 1;
@@ -81,10 +84,28 @@ void tfr_dnn_pooling_supports(const tfr_plugin_device *device, const tfr_call *c
     }
 }
 
+/* [N, C, W] becomes [N, C, 1, W]: there is no fast code for one spatial dim. */
+static tfr_dnn_cmd plane_md(tfr_dnn_build *b, const tfr_operand *o)
+{
+    const int64_t dims[4] = {o->dims[0], o->dims[1], 1, o->dims[2]};
+    return o->rank == 3 ? tfr_dnn_plain(b, tfr_dnn_type(o->dtype), 4, dims) : tfr_dnn_of(b, o);
+}
+
+static void widen_window(tfr_dnn_window *w)
+{
+    w->kernel[1] = w->kernel[0];
+    w->stride[1] = w->stride[0];
+    w->dilation[1] = w->dilation[0];
+    w->pad_begin[1] = w->pad_begin[0];
+    w->pad_end[1] = w->pad_end[0];
+    w->kernel[0] = w->stride[0] = 1;
+    w->dilation[0] = w->pad_begin[0] = w->pad_end[0] = 0;
+}
+
 void tfr_dnn_pooling_prepare(tfr_dnn_build *b, const tfr_call *call)
 {
-    tfr_dnn_cmd src = tfr_dnn_of(b, tfr_call_input(call, 0));
-    tfr_dnn_cmd dst = tfr_dnn_of(b, tfr_call_output(call, 0));
+    tfr_dnn_cmd src = plane_md(b, tfr_call_input(call, 0));
+    tfr_dnn_cmd dst = plane_md(b, tfr_call_output(call, 0));
     const tfr_dnn_use uses[] = {{DNNL_ARG_SRC, tfr_dnn_input(b, 0, src)},
                                 {DNNL_ARG_DST, tfr_dnn_output(b, 0, dst)}};
     tfr_dnn_make make = tfr_dnn_maker(b);
@@ -96,6 +117,8 @@ void tfr_dnn_pooling_prepare(tfr_dnn_build *b, const tfr_call *call)
     int64_t end[TFR_MAX_RANK];
 
     read_window(call, &w, end);
+    if (tfr_call_input(call, 0)->rank == 3)
+        widen_window(&w);
     if (b->status == TFR_OK)
         tfr_dnn_add(b, tfr_dnn_pooling(&make, alg, src, dst, &w), &make, "pooling", uses, 2);
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reduction.c: ReduceSum, ReduceMean, ReduceProd and the norms made of a sum, and
- * GlobalAveragePool, which is a mean.
+ * reduction.c: ReduceSum, ReduceMean, ReduceProd, the norms made of a sum, and GlobalAveragePool,
+ * which is a mean.
  *
- * oneDNN's fast code reduces the last dimension of two. So the axes are gathered at the end, by a
- * transposing copy if they are not there, and merged. Not claimed: ReduceMax and ReduceMin, which
- * lose a NaN, and ReduceLogSumExp.
+ * Neighbouring dims that are kept or reduced alike are merged. A sum over what is left, [outer, R,
+ * inner], is a matrix product with a vector of ones (of 1/R for a mean), which oneDNN does several
+ * times faster than its own reduction. Other orders are first gathered as [kept, R] by a
+ * transposing copy; so is a product, whose fast code reduces the last dimension only. Not claimed:
+ * ReduceMax and ReduceMin, which lose a NaN, and those with a log.
  */
 #include <string.h>
 
@@ -24,12 +26,11 @@ static const struct op {
     {"ReduceSumSquare", dnnl_eltwise_square, dnnl_reduction_sum, dnnl_alg_kind_undef},
 };
 
-/* Kept dims first, then the reduced ones, each with its stride in x. */
+/* x as [outer, reduced, inner], in x itself or in a copy where the kept dims come first. */
 typedef struct gathered {
-    int rank;
-    int64_t dims[TFR_MAX_RANK], strides[TFR_MAX_RANK];
-    int64_t kept, reduced; /* elements */
-    bool moved;            /* a transposing copy is needed */
+    int64_t outer, reduced, inner;
+    int rank;                                          /* of the copy; 0 = none is needed */
+    int64_t dims[TFR_MAX_RANK], strides[TFR_MAX_RANK]; /* of x in the copy's order */
 } gathered;
 
 static const struct op *find_reduction(const tfr_call *call)
@@ -61,54 +62,111 @@ static void read_axes(const tfr_call *call, bool gone[TFR_MAX_RANK])
         gone[axes->ints[i]] = true;
 }
 
-static void gather(const tfr_operand *x, const bool *gone, gathered *g)
+/* Appends the dims whose axes are kept (or go), neighbours merged. */
+static void collect(const tfr_operand *x, const bool *gone, bool which, gathered *g)
 {
-    int64_t strides[TFR_MAX_RANK], n = 1;
-    int i, pass;
+    int64_t stride = tfr_operand_elements(x);
+    int first = g->rank, i;
 
-    for (i = x->rank - 1; i >= 0; i--) {
-        strides[i] = n;
-        n *= x->dims[i];
-    }
-    g->rank = 0;
-    g->kept = g->reduced = 1;
-    for (pass = 0; pass < 2; pass++) {
-        int first = g->rank;
-        for (i = 0; i < x->rank; i++) {
-            if (gone[i] != (pass == 1) || x->dims[i] == 1)
-                continue;
-            if (pass == 1)
-                g->reduced *= x->dims[i];
-            else
-                g->kept *= x->dims[i];
-            if (g->rank > first && g->strides[g->rank - 1] == strides[i] * x->dims[i]) {
-                g->dims[g->rank - 1] *= x->dims[i];
-                g->strides[g->rank - 1] = strides[i];
-                continue;
-            }
+    for (i = 0; i < x->rank; i++) {
+        stride /= x->dims[i];
+        if (gone[i] != which || x->dims[i] == 1)
+            continue;
+        if (g->rank > first && g->strides[g->rank - 1] == stride * x->dims[i]) {
+            g->dims[g->rank - 1] *= x->dims[i];
+            g->strides[g->rank - 1] = stride;
+        } else {
             g->dims[g->rank] = x->dims[i];
-            g->strides[g->rank++] = strides[i];
+            g->strides[g->rank++] = stride;
         }
     }
-    g->moved = false;
-    for (i = 0, n = 1; i < g->rank; i++) {
-        g->moved = g->moved || g->strides[g->rank - 1 - i] != n;
-        n *= g->dims[g->rank - 1 - i];
+}
+
+static void gather(const tfr_operand *x, const bool *gone, bool inner_ok, gathered *g)
+{
+    int kept;
+
+    g->rank = 0;
+    collect(x, gone, false, g);
+    kept = g->rank;
+    collect(x, gone, true, g);
+    g->outer = g->reduced = g->inner = 1;
+    if (g->rank - kept == 1 && kept <= 2) {
+        int64_t below = g->strides[kept]; /* elements of x behind one step of the reduced dim */
+        g->reduced = g->dims[kept];
+        g->inner = below;
+        g->outer = tfr_operand_elements(x) / (below * g->reduced);
+    } else if (g->rank == kept) {
+        g->outer = tfr_operand_elements(x);
+    } else {
+        int i;
+        for (i = 0; i < g->rank; i++)
+            *(i < kept ? &g->outer : &g->reduced) *= g->dims[i];
+        return;
     }
+    if (g->inner == 1 || inner_ok) {
+        g->rank = 0;
+    } else {
+        g->outer *= g->inner;
+        g->inner = 1;
+    }
+}
+
+static bool is_product(const struct op *op)
+{
+    return op->alg == dnnl_reduction_mul;
 }
 
 void tfr_dnn_reduction_supports(const tfr_plugin_device *device, const tfr_call *call,
                                 tfr_answer *answer)
 {
+    const struct op *op = find_reduction(call);
     bool gone[TFR_MAX_RANK];
     gathered g;
 
     if (!tfr_dnn_want_float(device, call, answer, 2, false))
         return;
     read_axes(call, gone);
-    gather(tfr_call_input(call, 0), gone, &g);
-    if (g.reduced == 1)
+    gather(tfr_call_input(call, 0), gone, !is_product(op), &g);
+    if (is_product(op) && g.reduced == 1)
         tfr_decline(answer, TFR_REASON_SIZE_LIMIT, "there is 1 element to reduce, 2 are needed");
+}
+
+/* The sum of [outer, reduced, inner] as a product with a constant vector. */
+static void add_sum(tfr_dnn_build *b, const gathered *g, int x, float factor, int y)
+{
+    const int64_t left[3] = {1, 1, g->reduced}, right[2] = {g->reduced, 1};
+    tfr_dnn_cmd md =
+        g->inner == 1 ? tfr_dnn_plain(b, dnnl_f32, 2, right) : tfr_dnn_plain(b, dnnl_f32, 3, left);
+    void *data;
+    int ones = tfr_dnn_constant(b, md, &data);
+    int64_t i;
+
+    for (i = 0; data && i < g->reduced; i++)
+        ((float *)data)[i] = factor;
+    if (g->inner == 1)
+        tfr_dnn_add_matmul(b, x, ones, y);
+    else
+        tfr_dnn_add_matmul(b, ones, x, y);
+}
+
+/* x as the primitives want it, with the function before the sum applied. */
+static int add_gathering(tfr_dnn_build *b, const struct op *op, const gathered *g, tfr_dnn_cmd view)
+{
+    int x, t;
+
+    if (g->rank > 0) {
+        t = tfr_dnn_temporary(b, tfr_dnn_plain(b, dnnl_f32, g->rank, g->dims));
+        x = tfr_dnn_input(b, 0, tfr_dnn_strided(b, dnnl_f32, g->rank, g->dims, g->strides));
+        tfr_dnn_add_reorder(b, x, t);
+        x = t = tfr_dnn_view(b, t, view);
+    } else {
+        x = tfr_dnn_input(b, 0, view);
+        t = op->before == dnnl_alg_kind_undef ? x : tfr_dnn_temporary(b, view);
+    }
+    if (op->before != dnnl_alg_kind_undef)
+        tfr_dnn_add_eltwise(b, op->before, 0.0f, 0.0f, x, t);
+    return t;
 }
 
 void tfr_dnn_reduction_prepare(tfr_dnn_build *b, const tfr_call *call)
@@ -116,33 +174,22 @@ void tfr_dnn_reduction_prepare(tfr_dnn_build *b, const tfr_call *call)
     const struct op *op = find_reduction(call);
     bool gone[TFR_MAX_RANK];
     gathered g;
-    int64_t rows[2], row[2];
-    tfr_dnn_cmd rows_md;
-    int x, y;
+    int64_t from[3], to[3];
+    int rank, x, y;
 
     read_axes(call, gone);
-    gather(tfr_call_input(call, 0), gone, &g);
-    row[0] = rows[0] = g.kept;
-    rows[1] = g.reduced;
-    row[1] = 1;
-    rows_md = tfr_dnn_plain(b, dnnl_f32, 2, rows);
-    if (g.moved) {
-        int t = tfr_dnn_temporary(b, tfr_dnn_plain(b, dnnl_f32, g.rank, g.dims));
-        int from = tfr_dnn_input(b, 0, tfr_dnn_strided(b, dnnl_f32, g.rank, g.dims, g.strides));
-        tfr_dnn_add_reorder(b, from, t);
-        x = tfr_dnn_view(b, t, rows_md);
-        if (op->before != dnnl_alg_kind_undef)
-            tfr_dnn_add_eltwise(b, op->before, 0.0f, 0.0f, x, x);
-    } else {
-        x = tfr_dnn_input(b, 0, rows_md);
-        if (op->before != dnnl_alg_kind_undef) {
-            int t = tfr_dnn_temporary(b, rows_md);
-            tfr_dnn_add_eltwise(b, op->before, 0.0f, 0.0f, x, t);
-            x = t;
-        }
-    }
-    y = tfr_dnn_output(b, 0, tfr_dnn_plain(b, dnnl_f32, 2, row));
-    tfr_dnn_add_reduction(b, op->alg, x, y);
+    gather(tfr_call_input(call, 0), gone, !is_product(op), &g);
+    rank = g.inner == 1 ? 2 : 3;
+    from[0] = to[0] = g.outer;
+    from[1] = g.reduced;
+    to[1] = 1;
+    from[2] = to[2] = g.inner;
+    x = add_gathering(b, op, &g, tfr_dnn_plain(b, dnnl_f32, rank, from));
+    y = tfr_dnn_output(b, 0, tfr_dnn_plain(b, dnnl_f32, rank, to));
+    if (is_product(op))
+        tfr_dnn_add_reduction(b, op->alg, x, y);
+    else
+        add_sum(b, &g, x, op->alg == dnnl_reduction_mean ? 1.0f / (float)g.reduced : 1.0f, y);
     if (op->after != dnnl_alg_kind_undef)
         tfr_dnn_add_eltwise(b, op->after, 0.0f, 0.0f, y, y);
 }

@@ -4,8 +4,8 @@
  *
  * The tensor is [outer, axis, inner]. oneDNN 2 has fast code for inner = 1 only, so other shapes
  * are transposed into the kernel's memory and back. In a row that holds a NaN (or an infinity) all
- * results are NaN, but oneDNN gives 0 for the others: the row's sum, turned into 0 or NaN, is added
- * to the row. LogSoftmax of oneDNN 2 is declined, because its log(1) is -1.4e-6.
+ * results are NaN, but oneDNN gives 0 for the others: 0 or NaN, computed from the row, is added to
+ * it. LogSoftmax of oneDNN 2 is declined, because its log(1) is -1.4e-6.
  */
 #include <string.h>
 
@@ -28,17 +28,23 @@ void tfr_dnn_softmax_supports(const tfr_plugin_device *device, const tfr_call *c
                     DNNL_VERSION_MAJOR);
 }
 
-/* Spreads a NaN of a row over the row. */
-static void add_nan_rule(tfr_dnn_build *b, int rows_tensor, int64_t rows)
+/* Spreads a NaN of a row over the row: adds the row's product with a column of zeros. */
+static void add_nan_rule(tfr_dnn_build *b, bool log, int y, int64_t rows, int64_t n)
 {
-    const int64_t dims[2] = {rows, 1};
-    int sum = tfr_dnn_temporary(b, tfr_dnn_plain(b, dnnl_f32, 2, dims));
+    const int64_t column[2] = {n, 1}, sums[2] = {rows, 1};
+    int sum = tfr_dnn_temporary(b, tfr_dnn_plain(b, dnnl_f32, 2, sums));
+    void *data;
+    int vector = tfr_dnn_constant(b, tfr_dnn_plain(b, dnnl_f32, 2, column), &data);
+    int64_t i;
 
-    tfr_dnn_add_reduction(b, dnnl_reduction_sum, rows_tensor, sum);
-    /* A log's sum may be -inf: elu with alpha 0 makes that 0 and keeps a NaN. */
-    tfr_dnn_add_eltwise(b, dnnl_eltwise_elu, 0.0f, 0.0f, sum, sum);
-    tfr_dnn_add_eltwise(b, dnnl_eltwise_linear, 0.0f, 0.0f, sum, sum);
-    tfr_dnn_add_binary(b, dnnl_binary_add, rows_tensor, sum, rows_tensor);
+    for (i = 0; data && i < n; i++)
+        ((float *)data)[i] = log ? 1.0f : 0.0f;
+    tfr_dnn_add_matmul(b, y, vector, sum);
+    if (log) { /* here -inf is a number: the sum is below 0, elu with alpha 0 makes it 0 */
+        tfr_dnn_add_eltwise(b, dnnl_eltwise_elu, 0.0f, 0.0f, sum, sum);
+        tfr_dnn_add_eltwise(b, dnnl_eltwise_linear, 0.0f, 0.0f, sum, sum);
+    }
+    tfr_dnn_add_binary(b, dnnl_binary_add, y, sum, y);
 }
 
 static void add_rows(tfr_dnn_build *b, bool log, int from, int to, int64_t rows, int64_t n)
@@ -50,7 +56,7 @@ static void add_rows(tfr_dnn_build *b, bool log, int from, int to, int64_t rows,
         tfr_dnn_add(b, tfr_dnn_softmax(&make, log, tfr_dnn_md_of(b, from), 1), &make, "softmax",
                     uses, 2);
     if (n > 1)
-        add_nan_rule(b, to, rows);
+        add_nan_rule(b, log, to, rows, n);
 }
 
 void tfr_dnn_softmax_prepare(tfr_dnn_build *b, const tfr_call *call)
