@@ -5,6 +5,7 @@
 #include "fake/kit.h"
 
 #include "loader.h"
+#include "tensor.h"
 #include <pthread.h>
 #include <tfrun/op.h>
 #include <tfrun/tensor.h>
@@ -187,6 +188,7 @@ TEST(the_host_table_gives_options_and_facets)
     CHECK_INT(0, strings->set(&text, "abc", 3));
     CHECK_UINT(3, text.bytes);
     CHECK_INT(0, strings->set(&text, "", 0));
+    tfr__strings_clear(&text, 1);
     CHECK(host->facet("tfr.host.nonsense/1") == NULL);
     host->log(TFR_LOG_WARNING, "good", "two\nlines\033[2J");
     CHECK_CONTAINS("good: two lines [2J", kit_talk);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads address 8 while it is loaded. */
+/* Reads memory that it may not read, while it is loaded. */
+#include <sys/mman.h>
 #define FAKE_NAME "ctor-segv"
 #define FAKE_ON_LOAD                                                                               \
-    char *volatile nowhere = (char *)8;                                                            \
-    (void)*(volatile char *)nowhere;
+    volatile char *closed = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);       \
+    (void)*closed;
 #include "fake.h"
