@@ -129,7 +129,8 @@ tfruninclude_HEADERS += \
 lib_LTLIBRARIES += libtfrun.la
 libtfrun_la_SOURCES =
 libtfrun_la_LIBADD = libtfrun-core.la
-libtfrun_la_LDFLAGS = $(AM_LDFLAGS) $(TFR_NO_UNDEFINED) -version-info 0:0:0 \
+# Its threads never end, so it is never unmapped.
+libtfrun_la_LDFLAGS = $(AM_LDFLAGS) $(TFR_NO_UNDEFINED) -Wl,-z,nodelete -version-info 0:0:0 \
 	-Wl,--version-script=$(top_srcdir)/core/libtfrun.map
 libtfrun_la_DEPENDENCIES = libtfrun-core.la core/libtfrun.map
 EXTRA_DIST += core/libtfrun.map
