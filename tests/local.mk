@@ -34,6 +34,7 @@ unit_tests = \
 
 shell_tests = \
 	tests/build/borders.sh \
+	tests/build/examples.sh \
 	tests/build/harness.sh \
 	tests/build/install.sh \
 	$(NULL)
