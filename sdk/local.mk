@@ -4,3 +4,9 @@ tfruninclude_HEADERS += \
 	sdk/include/tfrun/fail.h \
 	sdk/include/tfrun/plugin.h \
 	$(NULL)
+
+dist_template_DATA = \
+	sdk/template/Makefile \
+	sdk/template/README.md \
+	sdk/template/backend.c \
+	$(NULL)

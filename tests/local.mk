@@ -37,6 +37,7 @@ shell_tests = \
 	tests/build/examples.sh \
 	tests/build/harness.sh \
 	tests/build/install.sh \
+	tests/sdk/template.sh \
 	$(NULL)
 
 if TFR_HAVE_CUNIT
@@ -170,9 +171,10 @@ print-test-logs:
 	@echo $(TEST_LOGS)
 print-unit-test-logs:
 	@$(MAKE) -s --no-print-directory print-test-logs TESTS='$(run_unit_tests)'
-print-bindir print-libdir print-includedir print-plugindir print-tfrunexecdir:
+print-bindir print-libdir print-includedir print-plugindir print-templatedir \
+print-tfrunexecdir:
 	@case $@ in \
 	*-bindir) echo '$(bindir)' ;; *-libdir) echo '$(libdir)' ;; \
 	*-includedir) echo '$(includedir)' ;; *-plugindir) echo '$(plugindir)' ;; \
-	*) echo '$(tfrunexecdir)' ;; esac
+	*-templatedir) echo '$(templatedir)' ;; *) echo '$(tfrunexecdir)' ;; esac
 .PHONY: check-unit print-test-logs print-unit-test-logs

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* template: a backend with one device, an "NPU", and one op, Relu on float32. It plays on the host:
+ * where it calls malloc or loops, yours calls a driver. The tables at the end say what is what. */
+#define _POSIX_C_SOURCE 200112L /* posix_memalign */
+#include <stdlib.h>
+#include <string.h>
+#include <tfrun/fail.h>
+#pragma GCC diagnostic ignored "-Wunused-parameter" /* slots offer more than one op needs */
+
+/* Read without running the file: name, kind, priority (100 is usual), CPU features ("avx2 fma"). */
+TFR_PLUGIN_NOTE("template", TFR_PLUGIN_BACKEND, 100, "");
+
+static struct tfr_plugin_device {
+    int handle; /* yours, the core never looks inside: the driver's handle, its libraries */
+} template_device;
+struct tfr_kernel {
+    int64_t elements; /* yours as well: descriptors, packed weights */
+};
+
+/* An answer of one entry. The caller's struct may be older than ours: it gets what fits. */
+static int32_t template_list(const void *one, size_t bytes, void *out, uint32_t stride, uint32_t *n)
+{
+    if (*n > 0) /* in: the caller's room; out: how many there are */
+        memcpy(out, one, bytes < stride ? bytes : stride);
+    *n = 1;
+    return TFR_OK;
+}
+
+static int32_t template_spaces(tfr_plugin_device *device, tfr_space_info *out, uint32_t stride,
+                               uint32_t *n, tfr_err *err)
+{
+    static const tfr_space_info space = {
+        sizeof(space), TFR_SPACE_HOST_ACCESS | TFR_SPACE_DEVICE_ACCESS, "host", 64, 0, 0};
+    return template_list(&space, sizeof(space), out, stride, n);
+}
+
+static int32_t template_alloc(tfr_plugin_device *device, uint32_t space, uint64_t bytes,
+                              uint64_t align, void **out, tfr_err *err)
+{
+    int bad = (size_t)bytes != bytes || posix_memalign(out, align < 64 ? 64 : align, bytes) != 0;
+    return bad ? tfr_fail(err, TFR_ENOMEM, "no %llu bytes", (unsigned long long)bytes) : TFR_OK;
+}
+
+static void template_free(tfr_plugin_device *device, uint32_t space, void *address)
+{
+    free(address);
+}
+
+static int32_t template_ops(tfr_plugin_device *device, tfr_op_claim *out, uint32_t stride,
+                            uint32_t *n, tfr_err *err)
+{
+    static const tfr_op_claim relu = {sizeof(relu), 14, "", "Relu", 0}; /* ONNX's of opset 14 */
+    return template_list(&relu, sizeof(relu), out, stride, n);
+}
+
+static int32_t template_supports(tfr_plugin_device *device, const tfr_call *call,
+                                 tfr_answer *answer, tfr_err *err)
+{
+    const tfr_operand *x = tfr_call_input(call, 0); /* NULL: an optional input that is absent */
+    if (x->dtype != TFR_DTYPE_F32) /* no is not an error; name the number that does not fit */
+        return tfr_decline(answer, TFR_REASON_DTYPE, "type %d is not float32 (1)", (int)x->dtype);
+    if (x->strides) /* yes, once the core has made it dense */
+        tfr_decline(answer, TFR_REASON_LAYOUT, "input 0 of rank %d is strided", (int)x->rank);
+    answer->verdict = x->strides ? TFR_VERDICT_REORDER : TFR_VERDICT_YES;
+    return TFR_OK;
+}
+
+static int32_t template_prepare(tfr_plugin_device *device, const tfr_call *call, tfr_kernel **out,
+                                tfr_err *err)
+{
+    tfr_kernel *kernel = malloc(sizeof(*kernel));
+    if (!kernel)
+        return tfr_fail(err, TFR_ENOMEM, "no memory for a kernel of %zu bytes", sizeof(*kernel));
+    kernel->elements = tfr_operand_elements(tfr_call_input(call, 0));
+    *out = kernel;
+    return TFR_OK;
+}
+
+static int32_t template_launch(tfr_plugin_device *device, tfr_queue *queue, tfr_kernel *kernel,
+                               const tfr_launch *launch, tfr_err *err)
+{
+    const float *x = launch->args[0].address; /* inputs, then outputs */
+    float *y = launch->args[1].address;
+    for (int64_t i = 0; i < kernel->elements; i++)
+        y[i] = x[i] < 0 ? 0 : x[i]; /* NaN stays NaN */
+    return TFR_OK;
+}
+
+static void template_drop(tfr_plugin_device *device, tfr_kernel *kernel)
+{
+    free(kernel);
+}
+
+static int32_t template_enumerate(tfr_device_info *out, uint32_t stride, uint32_t *n, tfr_err *err)
+{
+    static const tfr_device_info npu = {
+        .size = sizeof(npu), .type = "NPU", .identity = "template:0", .numa_node = -1};
+    return template_list(&npu, sizeof(npu), out, stride, n);
+}
+
+static int32_t template_open(const tfr_device_info *info, const tfr_option *options,
+                             uint32_t n_options, tfr_plugin_device **out, tfr_err *err)
+{
+    *out = &template_device;
+    return TFR_OK;
+}
+
+static void template_close(tfr_plugin_device *device)
+{
+}
+
+static const tfr_memory_facet template_memory = {
+    .size = sizeof(tfr_memory_facet),
+    .spaces = template_spaces, /* which memories; a card lacks HOST_ACCESS and has the slot copy */
+    .alloc = template_alloc,   /* yours until free; few and large, pooling is the core's work */
+    .free = template_free,     /* all work that uses it has been waited for */
+};
+static const tfr_kernel_facet template_kernel = {
+    .size = sizeof(tfr_kernel_facet),
+    .ops = template_ops,           /* the ops that supports is asked about */
+    .supports = template_supports, /* this very call? fast, any thread; a yes must be kept */
+    .prepare = template_prepare,   /* once: all that is slow. Copy what you need, call goes away */
+    .launch = template_launch,     /* often, any thread; done on return, as there is no queue */
+    .drop = template_drop,         /* the kernel of prepare comes back */
+};
+
+static const void *template_facet(const char *id)
+{
+    if (strcmp(id, TFR_MEMORY_V1) == 0)
+        return &template_memory;
+    return strcmp(id, TFR_KERNEL_V1) == 0 ? &template_kernel : NULL;
+}
+
+static const tfr_plugin template_plugin = {
+    .size = sizeof(tfr_plugin),
+    .abi_minor = TFR_ABI_MINOR,
+    .name = "template", /* as in the note */
+    .version = "0.1.0",
+    .enumerate = template_enumerate, /* which devices; equal identity = same hardware. 0 is fine */
+    .open = template_open,           /* what it gives comes back in each call, then in close */
+    .close = template_close,
+    .facet = template_facet, /* the tables above by name; NULL: I have none */
+};
+
+int32_t tfrun_plugin_v1(const tfr_host *host, const tfr_plugin **out, tfr_err *err)
+{
+    *out = &template_plugin; /* keep host for its log, threads and options; touch no device */
+    return TFR_OK;
+}
