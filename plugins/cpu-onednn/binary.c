@@ -222,6 +222,13 @@ void tfr_dnn_sum_prepare(tfr_dnn_build *b, const tfr_call *call)
 
 /* ---- PRelu ---- */
 
+/* A single slope that is known, as leaky relu takes it; 0 = there is none. */
+static float one_slope(const tfr_call *call)
+{
+    const tfr_operand *slope = tfr_call_input(call, 1);
+    return is_known_scalar(slope) ? tfr_dnn_known(slope, 0) : 0.0f;
+}
+
 void tfr_dnn_prelu_supports(const tfr_plugin_device *device, const tfr_call *call,
                             tfr_answer *answer)
 {
@@ -231,9 +238,9 @@ void tfr_dnn_prelu_supports(const tfr_plugin_device *device, const tfr_call *cal
     if (!tfr_dnn_want_float(device, call, answer, 0, false))
         return;
     merge(x, tfr_call_input(call, 1), x, &m);
-    if (!m.full[1] && m.rank == 1)
+    if (!m.full[1] && m.rank == 1 && one_slope(call) == 0.0f)
         tfr_decline(answer, TFR_REASON_LAYOUT,
-                    "the slope is one number, and the library has only a slow loop for that");
+                    "the slope is one number, only a constant that is not 0 is done here");
     else if (m.rank > 3)
         tfr_decline(answer, TFR_REASON_LAYOUT,
                     "the slope is broadcast over %d alternating groups of dims, 3 are done here",
@@ -249,6 +256,12 @@ void tfr_dnn_prelu_prepare(tfr_dnn_build *b, const tfr_call *call)
     merged m;
 
     merge(x, tfr_call_input(call, 1), x, &m);
+    if (!m.full[1] && m.rank == 1) {
+        whole = tfr_dnn_flat(b, x);
+        tfr_dnn_add_eltwise(b, dnnl_eltwise_relu, one_slope(call), 0.0f, tfr_dnn_input(b, 0, whole),
+                            tfr_dnn_output(b, 0, whole));
+        return;
+    }
     whole = merged_md(b, &m, 2, dnnl_f32);
     slope = merged_md(b, &m, 1, dnnl_f32);
     uses[0] = (tfr_dnn_use){DNNL_ARG_SRC, tfr_dnn_input(b, 0, whole)};

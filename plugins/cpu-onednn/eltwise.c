@@ -9,8 +9,7 @@
  * takes the binary maximum or minimum with the input as second operand.
  * - exp answers a NaN with infinity. exp(x) > x always, so max(exp(x), x) mends it.
  * Not here: Softplus, whose log(1 + exp(x)) is off by 1 % at -10; Log, which is -1.4e-6 at 1 in
- * oneDNN 2 and wrong for subnormals in all; Gelu with erf on oneDNN 3, which is NaN at infinity;
- * Pow (binary.c).
+ * oneDNN 2 and wrong for subnormals in all; Pow (binary.c).
  */
 #include "families.h"
 
@@ -61,7 +60,7 @@ void tfr_dnn_eltwise_supports(const tfr_plugin_device *device, const tfr_call *c
 {
     const struct simple *s = find_simple(call);
 
-    if (!tfr_dnn_want_float(device, call, answer, 0, true))
+    if (!tfr_dnn_want_float(device, call, answer, 0, s->alg != dnnl_eltwise_round))
         return;
     if (s->alg == dnnl_eltwise_relu && !(alpha_of(s, call) != 0.0f)) {
         tfr_decline(answer, TFR_REASON_ATTRIBUTE, "alpha is 0, and a NaN would become 0");
@@ -102,26 +101,37 @@ static bool gelu_is_tanh(const tfr_call *call)
     return strcmp(tfr_call_string(call, "approximate", "none"), "tanh") == 0;
 }
 
+/* oneDNN 3 overflows inside its erf form: gelu(infinity) is NaN, gelu(3e38) infinite. */
+static bool gelu_overflows(const tfr_call *call)
+{
+    return DNNL_VERSION_MAJOR >= 3 && !gelu_is_tanh(call);
+}
+
 void tfr_dnn_gelu_supports(const tfr_plugin_device *device, const tfr_call *call,
                            tfr_answer *answer)
 {
-    if (!tfr_dnn_want_float(device, call, answer, 0, true))
-        return;
-    if (!gelu_is_tanh(call) && DNNL_VERSION_MAJOR >= 3) {
-        tfr_decline(answer, TFR_REASON_ATTRIBUTE,
-                    "approximate is none, and gelu with erf of oneDNN %d is NaN at infinity",
-                    DNNL_VERSION_MAJOR);
-        return;
-    }
-    tfr_dnn_in_place(answer, 0);
+    if (tfr_dnn_want_float(device, call, answer, 0, !gelu_overflows(call)) && !gelu_overflows(call))
+        tfr_dnn_in_place(answer, 0);
 }
 
 void tfr_dnn_gelu_prepare(tfr_dnn_build *b, const tfr_call *call)
 {
+    const float high = 16.0f; /* from here on gelu(x) = x in float32 */
     tfr_dnn_cmd flat = tfr_dnn_flat(b, tfr_call_input(call, 0));
+    int x = tfr_dnn_input(b, 0, flat), y = tfr_dnn_output(b, 0, flat), above;
 
-    tfr_dnn_add_eltwise(b, gelu_is_tanh(call) ? dnnl_eltwise_gelu_tanh : dnnl_eltwise_gelu_erf,
-                        0.0f, 0.0f, tfr_dnn_input(b, 0, flat), tfr_dnn_output(b, 0, flat));
+    if (!gelu_overflows(call)) {
+        tfr_dnn_add_eltwise(b, gelu_is_tanh(call) ? dnnl_eltwise_gelu_tanh : dnnl_eltwise_gelu_erf,
+                            0.0f, 0.0f, x, y);
+        return;
+    }
+    /* gelu(min(x, high)) + max(x - high, 0) */
+    above = tfr_dnn_temporary(b, flat);
+    tfr_dnn_add_eltwise(b, dnnl_eltwise_linear, 1.0f, -high, x, above);
+    tfr_dnn_add_eltwise(b, dnnl_eltwise_elu, 0.0f, 0.0f, above, above);
+    tfr_dnn_add_eltwise(b, dnnl_eltwise_clip, -INFINITY, high, x, y);
+    tfr_dnn_add_eltwise(b, dnnl_eltwise_gelu_erf, 0.0f, 0.0f, y, y);
+    tfr_dnn_add_binary(b, dnnl_binary_add, y, above, y);
 }
 
 /* ---- Clip and what is made of it ---- */
