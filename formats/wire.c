@@ -185,9 +185,9 @@ tfr_status tfr__wire_take(const tfr__wire *wire, tfr__wire_field *field, uint64_
                           bool *more, tfr_err *err)
 {
     unsigned width;
-    const char *after, *end = field->text.data + field->text.bytes;
+    const char *after, *end;
 
-    if (!field->run) {
+    if (!field->run) { /* one number, and no text to point into */
         *more = !field->taken;
         *value = field->value;
         field->taken = true;
@@ -196,6 +196,7 @@ tfr_status tfr__wire_take(const tfr__wire *wire, tfr__wire_field *field, uint64_
     *more = field->text.bytes > 0;
     if (!*more)
         return TFR_OK;
+    end = field->text.data + field->text.bytes;
     width = packed_width(wire, field);
     if (!width) {
         after = read_varint(field->text.data, end, value);
