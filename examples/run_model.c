@@ -20,8 +20,7 @@ int main(int argc, char **argv)
     if (tfr_runtime_create(NULL, &runtime, &err) || tfr_onnx_load(argv[1], &graph, &err) ||
         tfr_session_create(runtime, graph, NULL, &session, &err) ||
         tfr_onnx_load_tensor(argv[2], TFR_KIND_TENSOR, &x, &err) ||
-        tfr_session_run(session, &x, 1, &y, 1, &err) ||
-        tfr_onnx_save_tensor(argv[3], "y", y, &err))
+        tfr_session_run(session, &x, 1, &y, 1, &err) || tfr_onnx_save_tensor(argv[3], "y", y, &err))
         fprintf(stderr, "%s\n", err.text);
     tfr_tensor_release(y);
     tfr_tensor_release(x);

@@ -23,4 +23,21 @@ if [ -d "$model" ]; then
 else
     skip "no model to run: libonnx-testdata is not installed"
 fi
+
+exits 0 "list_devices lists" "$TFR_BUILDDIR/examples/list_devices"
+has "the processor" "$tmp/out" '^device CPU:0: '
+has "and its backends" "$tmp/out" '^  backend naive:0, priority 0$'
+exits 0 "list_devices takes a file that is no plugin" \
+    "$TFR_BUILDDIR/examples/list_devices" "$TFR_SRCDIR/README.md"
+has "and says what is wrong with it" "$tmp/out" '^plugin README.md: not_a_plugin, .*; '
+has "next to the others" "$tmp/out" '^device CPU:0: '
+
+run_op=$TFR_BUILDDIR/examples/run_op
+exits 0 "run_op runs an op" "$run_op" naive:0 Neg int32 -1 0 7
+claim "with the right result" test "$(echo $(cat "$tmp/out"))" = "1 0 -7"
+exits 2 "run_op wants a device, an op, a type and values" "$run_op" CPU:0 Neg int32
+exits 1 "a device that is not there is an error" "$run_op" GPU:9 Neg int32 1
+has "with the devices that are there" "$tmp/err" 'CPU:0'
+exits 1 "a type that is not there is an error" "$run_op" CPU:0 Neg float33 1
+claim "with a sentence" test -s "$tmp/err"
 finish
