@@ -6,4 +6,5 @@ EXTRA_DIST += \
 	docs/decisions/0004-sections.md \
 	docs/decisions/0005-one-list-of-statuses.md \
 	docs/decisions/0006-listing-loads-nothing.md \
+	docs/plugin-guide.md \
 	$(NULL)
