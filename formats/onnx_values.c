@@ -203,7 +203,8 @@ tfr_status tfr__onnx_read_sequence(tfr__onnx_source *source, tfr__wire wire, tfr
         }
         status = read_value(source, &wire, &field, &value, err);
         if (status) {
-            (void)tfr__prefix(err, status, "value %zu: ", n);
+            if (wire.depth == 1) /* deeper ones would only repeat it */
+                (void)tfr__prefix(err, status, "value %zu: ", n);
             break;
         }
         if (value)

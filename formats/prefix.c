@@ -7,7 +7,7 @@
 tfr_status tfr__prefix(tfr_err *err, tfr_status status, const char *format, ...)
 {
     char front[192];
-    size_t room, n, kept;
+    size_t room, n, kept, skipped;
     va_list args;
 
     if (!err || err->size <= offsetof(tfr_err, text))
@@ -17,12 +17,18 @@ tfr_status tfr__prefix(tfr_err *err, tfr_status status, const char *format, ...)
     va_end(args);
     room = err->size - offsetof(tfr_err, text) - 1;
     n = strlen(front);
-    if (n > room)
-        n = room;
     kept = strlen(err->text);
-    if (kept > room - n)
-        kept = room - n;
-    memmove(err->text + n, err->text, kept);
+    if (n > room / 2)
+        n = room / 2;
+    if (kept > room - n) {
+        /* The cause is at the end: what is cut stands in the middle. */
+        skipped = kept - (room - n);
+        kept -= skipped;
+        memmove(err->text + n, err->text + skipped, kept);
+        memcpy(err->text + n, "...", kept < 3 ? kept : 3);
+    } else {
+        memmove(err->text + n, err->text, kept);
+    }
     memcpy(err->text, front, n);
     err->text[n + kept] = 0;
     return status;

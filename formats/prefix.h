@@ -6,7 +6,8 @@
 #include <tfrun/fail.h>
 #include <tfrun/status.h>
 
-/* Puts the formatted text in front of err's; returns status. The end is cut if there is no room. */
+/* Puts the formatted text in front of err's; returns status. If there is no
+ * room for both, what is cut is in the middle. */
 TFR__PRINTF(3, 4)
 tfr_status tfr__prefix(tfr_err *err, tfr_status status, const char *format, ...);
 

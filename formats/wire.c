@@ -128,6 +128,7 @@ tfr_status tfr__wire_next(tfr__wire *wire, tfr__wire_field *field, tfr_err *err)
     const tfr__wire_rule *rule = NULL;
 
     memset(field, 0, sizeof *field);
+    field->text.data = ""; /* so that nobody computes with NULL */
     if (wire->at == wire->end)
         return TFR_OK;
     field->offset = tfr__wire_offset(wire, wire->at);

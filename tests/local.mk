@@ -5,6 +5,7 @@
 # Misbehaving plugins are tests/fake/NAME.c and one line in tests/fake/local.mk.
 TFR_TEST_INCLUDES = $(TFR_CORE_INCLUDES) -I$(top_srcdir)/tests
 TFR_TEST_CORE = libtfrun-core.la $(CUNIT_LIBS)
+TFR_TEST_NN_INCLUDES = $(TFR_TEST_INCLUDES) -I$(top_srcdir)/formats
 TFR_TEST_NN = libtfrun-nn-core.la libtfrun-core.la $(CUNIT_LIBS)
 
 unit_tests = \
@@ -21,6 +22,14 @@ unit_tests = \
 	tests/test_plugin_reply \
 	tests/test_infer \
 	tests/test_infer_hostile \
+	tests/test_npy \
+	tests/test_onnx \
+	tests/test_onnx_external \
+	tests/test_onnx_hostile \
+	tests/test_onnx_memory \
+	tests/test_onnx_models \
+	tests/test_onnx_tensor \
+	tests/test_onnx_upgrade \
 	tests/test_op \
 	tests/test_pool \
 	tests/test_executor \
@@ -30,6 +39,7 @@ unit_tests = \
 	tests/test_shape \
 	tests/test_status \
 	tests/test_tensor \
+	tests/test_wire \
 	$(NULL)
 
 shell_tests = \
@@ -100,6 +110,42 @@ tests_test_infer_hostile_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_
 tests_test_infer_hostile_LDADD = $(TFR_TEST_CORE)
 tests_test_infer_hostile_SOURCES = tests/test_infer_hostile.c tests/infer_case.h
 
+tests_test_npy_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_npy_LDADD = $(TFR_TEST_NN)
+tests_test_npy_SOURCES = tests/test_npy.c tests/temp_path.h
+
+tests_test_onnx_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_onnx_LDADD = $(TFR_TEST_NN)
+tests_test_onnx_SOURCES = tests/test_onnx.c tests/onnx_build.h tests/temp_path.h
+
+tests_test_onnx_external_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_onnx_external_LDADD = $(TFR_TEST_NN)
+tests_test_onnx_external_SOURCES = tests/test_onnx_external.c tests/onnx_build.h tests/temp_path.h
+
+tests_test_onnx_hostile_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_onnx_hostile_LDADD = $(TFR_TEST_NN)
+tests_test_onnx_hostile_SOURCES = tests/test_onnx_hostile.c tests/onnx_build.h tests/temp_path.h
+
+tests_test_onnx_memory_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_onnx_memory_LDADD = $(TFR_TEST_NN)
+# The n-th request for memory fails: in the libraries under test, not only in the program.
+tests_test_onnx_memory_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc -Wl,--wrap=calloc \
+	-Wl,--wrap=realloc -Wl,--wrap=posix_memalign -Wl,--wrap=aligned_alloc \
+	-Wl,--wrap=strdup -Wl,--wrap=strndup
+tests_test_onnx_memory_SOURCES = tests/test_onnx_memory.c tests/onnx_build.h tests/temp_path.h
+
+tests_test_onnx_models_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_onnx_models_LDADD = $(TFR_TEST_NN)
+tests_test_onnx_models_SOURCES = tests/test_onnx_models.c
+
+tests_test_onnx_tensor_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_onnx_tensor_LDADD = $(TFR_TEST_NN)
+tests_test_onnx_tensor_SOURCES = tests/test_onnx_tensor.c tests/onnx_build.h tests/temp_path.h
+
+tests_test_onnx_upgrade_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_onnx_upgrade_LDADD = $(TFR_TEST_NN)
+tests_test_onnx_upgrade_SOURCES = tests/test_onnx_upgrade.c tests/onnx_build.h
+
 tests_test_op_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_op_LDADD = $(TFR_TEST_CORE)
 tests_test_op_SOURCES = tests/test_op.c
@@ -123,6 +169,10 @@ tests_test_status_SOURCES = tests/test_status.c
 tests_test_tensor_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_tensor_LDADD = $(TFR_TEST_CORE)
 tests_test_tensor_SOURCES = tests/test_tensor.c
+
+tests_test_wire_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_wire_LDADD = $(TFR_TEST_NN)
+tests_test_wire_SOURCES = tests/test_wire.c tests/onnx_build.h
 
 tests_test_session_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_session_LDADD = $(TFR_TEST_CORE)
@@ -178,3 +228,6 @@ print-tfrunexecdir:
 	*-includedir) echo '$(includedir)' ;; *-plugindir) echo '$(plugindir)' ;; \
 	*-templatedir) echo '$(templatedir)' ;; *) echo '$(tfrunexecdir)' ;; esac
 .PHONY: check-unit print-test-logs print-unit-test-logs
+
+# libFuzzer's targets need clang and are built by hand; HACKING.md says how.
+EXTRA_DIST += tests/fuzz/fuzz_npy.c tests/fuzz/fuzz_onnx.c tests/fuzz/fuzz_tensor.c
