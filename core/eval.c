@@ -63,6 +63,8 @@ static tfr_status launch_once(tfr_session *session, const tfr__node *node,
         status = (tfr_status)b->kernel.prepare(b->device, call, &kernel, err);
         pthread_mutex_unlock(&b->lock);
     }
+    if (!status && !kernel)
+        status = tfr_fail(err, TFR_EPLUGIN, "%s gave no kernel", b->name);
     if (!status)
         status = (tfr_status)b->kernel.launch(b->device, session->engines[engine].queue, kernel,
                                               &launch, err);

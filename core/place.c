@@ -108,7 +108,11 @@ static tfr_status ask(tfr_runtime *runtime, tfr__backend *backend, uint32_t op, 
         return TFR_OK;
     }
     answer_clean(answer, call);
-    if (answer->verdict == TFR_VERDICT_NO && !answer->reason)
+    if (answer->verdict < TFR_VERDICT_NO || answer->verdict > TFR_VERDICT_SLOW)
+        tfr_decline(answer, TFR_REASON_NONE,
+                    "it answers %d, which is no verdict, a defect of the plugin",
+                    (int)answer->verdict);
+    if (answer->verdict == TFR_VERDICT_NO && !answer->reason && !answer->text[0])
         tfr_decline(answer, TFR_REASON_NONE, "it says no without a reason, a defect of the plugin");
     return TFR_OK;
 }

@@ -126,6 +126,8 @@ static tfr_status place_try(tfr__build *b, uint32_t i, bool *again, tfr_err *err
             status = (tfr_status)backend->kernel.prepare(backend->device, &call.call,
                                                          &state->kernel, &prepare_err);
             pthread_mutex_unlock(&backend->lock);
+            if (!status && !state->kernel)
+                status = tfr_fail(&prepare_err, TFR_EPLUGIN, "it gave no kernel");
             if (status == TFR_ENOMEM) {
                 tfr_fail(err, TFR_ENOMEM, "node \"%s\" (%s) on %s: %s", node->name, node->op->name,
                          backend->name, prepare_err.text);
