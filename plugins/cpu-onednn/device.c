@@ -93,24 +93,47 @@ static const struct {
     {{"amx_tile", "amx_int8", "amx_bf16"}, dnnl_cpu_isa_avx512_core_amx},
 };
 
+/* Whether the processor itself has the level; what compilers cannot ask counts as there. */
+static bool cpu_has(dnnl_cpu_isa_t isa)
+{
+    switch ((int)isa) {
+    case dnnl_cpu_isa_sse41:
+        return __builtin_cpu_supports("sse4.1");
+    case dnnl_cpu_isa_avx:
+        return __builtin_cpu_supports("avx");
+    case dnnl_cpu_isa_avx2:
+        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    case dnnl_cpu_isa_avx512_core:
+        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw");
+    default:
+        return __builtin_cpu_supports("avx512vnni");
+    }
+}
+
+static bool is_allowed(size_t level, const char *features)
+{
+    size_t i;
+
+    for (i = 0; i < 4 && isa_levels[level].features[i]; i++) {
+        if (!has_feature(features, isa_levels[level].features[i]))
+            return false;
+    }
+    return true;
+}
+
 /*
- * Holds oneDNN back to what the user allows. It does so for the whole process and only before its
- * first primitive, so a later device cannot change it, and its refusal is no error.
+ * Holds oneDNN back to what the user allows, where that is less than what the processor has. It
+ * does so for the whole process and only before its first primitive, so a later device cannot
+ * change it, and its refusal is no error.
  */
 static void limit_isa(const char *features)
 {
     const size_t n = sizeof isa_levels / sizeof isa_levels[0];
-    size_t level, i;
+    size_t level = 0;
 
-    for (level = 0; level < n; level++) {
-        for (i = 0; i < 4 && isa_levels[level].features[i]; i++) {
-            if (!has_feature(features, isa_levels[level].features[i]))
-                break;
-        }
-        if (i < 4 && isa_levels[level].features[i])
-            break;
-    }
-    if (level > 0 && level < n)
+    while (level < n && is_allowed(level, features))
+        level++;
+    if (level > 0 && level < n && cpu_has(isa_levels[level].isa))
         (void)dnnl_set_max_cpu_isa(isa_levels[level - 1].isa);
 }
 

@@ -28,8 +28,8 @@ struct tfr_dnn_build;
 
 /*
  * A row of ops.c. supports says no with tfr_decline and returns, or leaves the YES that it finds.
- * It may rely on: every operand plain with 1...12 dims... see tfr_dnn_supports. prepare adds steps
- * to the build; errors stick to it.
+ * It may take every operand as plain, of at most DNNL_MAX_NDIMS dims, input 0 and the outputs not
+ * empty: tfr_dnn_supports has looked. prepare adds steps to the build; errors stick to it.
  */
 typedef struct tfr_dnn_op {
     const char *name;
