@@ -231,3 +231,9 @@ print-tfrunexecdir:
 
 # libFuzzer's targets need clang and are built by hand; HACKING.md says how.
 EXTRA_DIST += tests/fuzz/fuzz_npy.c tests/fuzz/fuzz_onnx.c tests/fuzz/fuzz_tensor.c
+
+# What the runtimes of the tests remember.
+clean-tests:
+	rm -rf tests/xdg
+clean-local: clean-tests
+.PHONY: clean-tests
