@@ -123,7 +123,7 @@ static tfr_status step_failed(tfr_session *session, tfr__plan *p, const tfr__ste
     if (err)
         memcpy(copy.text, err->text, sizeof copy.text);
     if (status == TFR_ELOST && step->backend) {
-        atomic_store(&step->backend->quarantined, true);
+        tfr__backend_quarantine(step->backend, -1, copy.text);
         p->stale = true;
         return tfr_fail(err, TFR_ELOST, "%s is lost%s%s%s: %.400s", step->backend->name,
                         node ? " at node \"" : "", node ? node->name : "", node ? "\"" : "",
@@ -139,8 +139,7 @@ static tfr_status step_failed(tfr_session *session, tfr__plan *p, const tfr__ste
                  "node \"%s\" (%s) failed after a yes: %s; %s is not asked about %s again in this "
                  "process",
                  node->name, node->op->name, copy.text, step->backend->name, node->op->name);
-        if (step->backend->op_quarantined)
-            step->backend->op_quarantined[tfr__op_number(node->op)] = 1;
+        tfr__backend_quarantine(step->backend, (int32_t)tfr__op_number(node->op), copy.text);
         p->stale = true;
     }
     return tfr_fail(err, status, "node \"%s\" (%s) on %s: %.400s", node->name, node->op->name,

@@ -87,8 +87,7 @@ static void quarantine(tfr__build *b, const tfr__node *node, tfr__backend *backe
              "said yes to node \"%s\" (%s), then could not prepare it: %s; %s is not asked about "
              "%s again in this process",
              node->name, node->op->name, text, backend->name, node->op->name);
-    if (backend->op_quarantined)
-        backend->op_quarantined[tfr__op_number(node->op)] = 1;
+    tfr__backend_quarantine(backend, (int32_t)tfr__op_number(node->op), text);
 }
 
 /* One try: a yes, then prepare. *again = the backend broke its word, so ask anew. */

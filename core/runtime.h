@@ -79,6 +79,12 @@ tfr_runtime *tfr__runtime_retain(tfr_runtime *runtime);
 /* Loads the plugin if need be and opens its device, once; later calls cost one atomic read. */
 tfr_status tfr__backend_open(tfr_runtime *runtime, tfr__backend *backend, tfr_err *err);
 
+/*
+ * The backend broke a promise and is not asked any more: about one op, by its number, or at all for
+ * op -1. The plugin's row says so, with text as the reason. The log is the caller's.
+ */
+void tfr__backend_quarantine(tfr__backend *backend, int32_t op, const char *text);
+
 /* printf-style talk; drops what is below the runtime's level; strips control bytes. */
 void tfr__log(tfr_runtime *runtime, tfr_log_level level, const char *who, const char *format, ...)
     __attribute__((format(printf, 4, 5)));

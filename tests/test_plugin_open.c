@@ -82,6 +82,9 @@ TEST(a_plugin_that_says_yes_and_fails_is_passed_over)
     check_relu(runtime, NULL);
     CHECK_CONTAINS("on second thoughts, no", kit_talk);
     check_relu(runtime, NULL);
+    CHECK_STATE("quarantined", kit_row(runtime, "prepare_fails"));
+    CHECK_STR("prepare-fails:0, op Relu: on second thoughts, no",
+              kit_row(runtime, "prepare_fails").reason);
     close_all(runtime);
 }
 
@@ -94,6 +97,8 @@ TEST(a_plugin_whose_kernel_fails_is_passed_over)
     if (run_relu(runtime, NULL, out, &err))
         CHECK_CONTAINS("the kernel fell over", err.text);
     check_relu(runtime, NULL);
+    CHECK_STATE("quarantined", kit_row(runtime, "launch_fails"));
+    CHECK_CONTAINS("op Relu: the kernel fell over", kit_row(runtime, "launch_fails").reason);
     close_all(runtime);
 }
 

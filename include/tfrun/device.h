@@ -31,7 +31,12 @@ typedef struct tfr_runtime_options {
     const char *const *plugin_dirs; /* searched before TFRUN_PLUGIN_PATH and the installed folder */
     const char *const *plugin_files; /* added by file name, before all folders */
     const tfr_option *options;   /* configuration, key "onednn.priority" etc.; beats all others */
-    const char *visible_devices; /* "CPU:0,GPU:1"; NULL = TFRUN_VISIBLE_DEVICES, else all */
+    /*
+     * "CPU:0,GPU:1"; NULL = TFRUN_VISIBLE_DEVICES, else all. The others are hidden and the names
+     * stay as they are; the first CPU stays in any case, for the core works on it. A name that is
+     * none is a warning.
+     */
+    const char *visible_devices;
     uint32_t n_threads;          /* of the core's pool; 0 = the processors this process may use */
     uint32_t logical_cpus;       /* split the CPU's threads into so many devices; 0 = one */
     int32_t log_level;           /* 0 = TFR_LOG_WARNING */

@@ -94,14 +94,15 @@ static inline void kit_config(const char *text)
     kit_write("config/tfrun/tfrun.conf", text, strlen(text));
 }
 
-/* All talk of the runtimes that kit_open made since the last kit_begin_log. */
-static char kit_talk[32768];
+/* All talk of the runtime that kit_open made last. */
+#define KIT_TALK_BYTES 32768
+static char *kit_talk;
 
 static inline void kit_log(void *user, tfr_log_level level, const char *who, const char *text)
 {
     size_t used = strlen(kit_talk);
     (void)user, (void)level;
-    snprintf(kit_talk + used, sizeof kit_talk - used, "%s: %s\n", who, text);
+    snprintf(kit_talk + used, KIT_TALK_BYTES - used, "%s: %s\n", who, text);
 }
 
 static inline tfr_runtime *kit_open(const tfr_runtime_options *given)
@@ -113,7 +114,9 @@ static inline tfr_runtime *kit_open(const tfr_runtime_options *given)
         options = *given;
     if (!options.log)
         options.log = kit_log;
-    kit_talk[0] = 0;
+    free(kit_talk);
+    kit_talk = calloc(1, KIT_TALK_BYTES);
+    REQUIRE(kit_talk != NULL);
     REQUIRE_OK(tfr_runtime_create(&options, &runtime, &err), &err);
     return runtime;
 }
