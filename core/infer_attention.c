@@ -161,6 +161,9 @@ static tfr_status check_gates(tfr__infer *in, tfr_err *err, const int64_t K[4])
     if ((gated && !decay) || (delta && !beta))
         return tfr__infer_fail(in, err, TFR_EMODEL, "update_rule %s needs input %s", rule,
                                gated && !decay ? "decay" : "beta");
+    if ((!gated && decay) || (!delta && beta))
+        return tfr__infer_fail(in, err, TFR_EMODEL, "update_rule %s takes no input %s", rule,
+                               !gated && decay ? "decay" : "beta");
     tfr__dims shape = {.rank = 3, .d = {K[0], K[2], K[1]}};
     if (decay && decay->rank == 3 && decay->dims[2] != K[1])
         TFR__TRY(tfr__mul(in, err, "decay", K[1], K[3], &shape.d[2]));

@@ -11,6 +11,7 @@ tfrun_naive_la_SOURCES = \
 	plugins/naive/binary.c \
 	plugins/naive/bit_cast.c \
 	plugins/naive/cast.c \
+	plugins/naive/causal_conv.c \
 	plugins/naive/clip.c \
 	plugins/naive/col2im.c \
 	plugins/naive/compress.c \
@@ -34,6 +35,7 @@ tfrun_naive_la_SOURCES = \
 	plugins/naive/index.c \
 	plugins/naive/kernel.c \
 	plugins/naive/layer_norm.c \
+	plugins/naive/linear_attention.c \
 	plugins/naive/loss.c \
 	plugins/naive/matmul.c \
 	plugins/naive/max_unpool.c \
@@ -67,7 +69,9 @@ tfrun_naive_la_SOURCES = \
 	plugins/naive/string_concat.c \
 	plugins/naive/string_normalizer.c \
 	plugins/naive/string_split.c \
+	plugins/naive/swiglu.c \
 	plugins/naive/tensor.h \
+	plugins/naive/tensor_scatter.c \
 	plugins/naive/tfidf_vectorizer.c \
 	plugins/naive/top_k.c \
 	plugins/naive/transpose.c \

@@ -19,6 +19,7 @@ TFR_PLUGIN_NOTE("naive", TFR_PLUGIN_BACKEND, 0, "");
     X(naive_binary_ops)                                                                            \
     X(naive_bit_cast_ops)                                                                          \
     X(naive_cast_ops)                                                                              \
+    X(naive_causal_conv_ops)                                                                       \
     X(naive_clip_ops)                                                                              \
     X(naive_col2im_ops)                                                                            \
     X(naive_compress_ops)                                                                          \
@@ -39,6 +40,7 @@ TFR_PLUGIN_NOTE("naive", TFR_PLUGIN_BACKEND, 0, "");
     X(naive_grid_sample_ops)                                                                       \
     X(naive_group_norm_ops)                                                                        \
     X(naive_layer_norm_ops)                                                                        \
+    X(naive_linear_attention_ops)                                                                  \
     X(naive_loss_ops)                                                                              \
     X(naive_matmul_ops)                                                                            \
     X(naive_max_unpool_ops)                                                                        \
@@ -68,6 +70,8 @@ TFR_PLUGIN_NOTE("naive", TFR_PLUGIN_BACKEND, 0, "");
     X(naive_string_concat_ops)                                                                     \
     X(naive_string_normalizer_ops)                                                                 \
     X(naive_string_split_ops)                                                                      \
+    X(naive_swiglu_ops)                                                                            \
+    X(naive_tensor_scatter_ops)                                                                    \
     X(naive_tfidf_vectorizer_ops)                                                                  \
     X(naive_top_k_ops)                                                                             \
     X(naive_transpose_ops)                                                                         \
