@@ -42,6 +42,7 @@ libtfrun_core_la_SOURCES = \
 	core/infer_index.c \
 	core/infer_kit.c \
 	core/infer_kit.h \
+	core/infer_linalg.c \
 	core/infer_matmul.c \
 	core/infer_move.c \
 	core/infer_norm.c \

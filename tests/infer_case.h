@@ -164,8 +164,9 @@ static inline void case_begin(infer_run *r, const char *op, const char *inputs, 
     memset(r, 0, sizeof *r);
     r->err.size = sizeof r->err;
     r->in.op = tfr__op_find("", op);
-    if (!r->in.op)
-        r->in.op = tfr__op_find("ai.onnx.preview.training", op);
+    for (uint32_t i = 0; !r->in.op && i < tfr__op_count(); i++)
+        if (!strcmp(tfr__op_at(i)->name, op))
+            r->in.op = tfr__op_at(i);
     REQUIRE(r->in.op != NULL);
     r->in.node = "n1";
     r->in.inputs = r->inputs;

@@ -66,6 +66,7 @@ tfrun_naive_la_SOURCES = \
 	plugins/naive/signal_window.c \
 	plugins/naive/slice.c \
 	plugins/naive/softmax.c \
+	plugins/naive/solve.c \
 	plugins/naive/string_concat.c \
 	plugins/naive/string_normalizer.c \
 	plugins/naive/string_split.c \

@@ -67,6 +67,7 @@ TFR_PLUGIN_NOTE("naive", TFR_PLUGIN_BACKEND, 0, "");
     X(naive_signal_window_ops)                                                                     \
     X(naive_slice_ops)                                                                             \
     X(naive_softmax_ops)                                                                           \
+    X(naive_solve_ops)                                                                             \
     X(naive_string_concat_ops)                                                                     \
     X(naive_string_normalizer_ops)                                                                 \
     X(naive_string_split_ops)                                                                      \
