@@ -101,6 +101,10 @@ static tfr_status library_get(tfr__plugin *plugin, tfr_err *err)
     tfr__library *library;
     tfr_status status = TFR_OK;
     pthread_mutex_lock(&libraries.lock);
+    if (plugin->library) { /* another device of it was opened at the same time */
+        pthread_mutex_unlock(&libraries.lock);
+        return TFR_OK;
+    }
     library = library_find(plugin->path);
     if (library && library->is_shut_down)
         status = tfr_fail(err, TFR_EPLUGIN, "the process is exiting, and the plugin has ended");

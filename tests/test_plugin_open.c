@@ -151,25 +151,40 @@ TEST(two_runtimes_share_a_plugin_and_outlive_each_other)
     close_all(two);
 }
 
+struct opening {
+    tfr_runtime *runtime;
+    uint32_t device;
+};
+
 static void *open_on_thread(void *user)
 {
-    tfr_runtime *runtime = user;
+    struct opening *o = user;
     tfr_err err = TFR_ERR_INIT;
-    return tfr__backend_open(runtime, &runtime->devices[0].backends[0], &err) ? user : NULL;
+    return tfr__backend_open(o->runtime, &o->runtime->devices[o->device].backends[0], &err) ? user
+                                                                                            : NULL;
 }
 
-TEST(threads_that_open_at_once_get_one_device)
+TEST(threads_that_open_at_once_get_one_device_each_and_one_plugin)
 {
-    tfr_runtime *runtime = open_with("good", NULL);
+    tfr_runtime_options options = TFR_RUNTIME_OPTIONS_INIT;
+    struct opening openings[8];
     pthread_t threads[8];
+    tfr_runtime *runtime;
     void *failed;
-    for (int i = 0; i < 8; i++)
-        REQUIRE_INT(0, pthread_create(&threads[i], NULL, open_on_thread, runtime));
+    kit_begin();
+    kit_add("good", "good");
+    options.logical_cpus = 2;
+    runtime = kit_open(&options);
+    for (uint32_t i = 0; i < 8; i++) {
+        openings[i] = (struct opening){runtime, i % 2};
+        REQUIRE_INT(0, pthread_create(&threads[i], NULL, open_on_thread, &openings[i]));
+    }
     for (int i = 0; i < 8; i++) {
         pthread_join(threads[i], &failed);
         CHECK(failed == NULL);
     }
     CHECK(runtime->devices[0].backends[0].device != NULL);
+    CHECK(runtime->devices[0].backends[0].device != runtime->devices[1].backends[0].device);
     close_all(runtime);
 }
 
@@ -209,7 +224,7 @@ static const test_case cases[] = {
     CASE(a_breach_found_on_opening_quarantines_the_plugin),
     CASE(a_file_that_was_swapped_since_it_was_looked_at_is_not_loaded),
     CASE(two_runtimes_share_a_plugin_and_outlive_each_other),
-    CASE(threads_that_open_at_once_get_one_device),
+    CASE(threads_that_open_at_once_get_one_device_each_and_one_plugin),
     CASE(the_host_table_gives_options_and_facets),
 };
 TEST_MAIN(cases)
