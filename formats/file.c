@@ -12,7 +12,7 @@
 
 #include "file.h"
 
-enum { BUFFER_BYTES = 1 << 16 };
+enum { BUFFER_BYTES = 1 << 16, COPY_BYTES = 1 << 22 };
 
 static tfr_status fail_io(tfr_err *err, const char *path, const char *doing, int error)
 {
@@ -90,15 +90,30 @@ void tfr__mapping_release(void *mapping)
     free(m);
 }
 
-void tfr__mapping_forget(const tfr__mapping *mapping, const void *data, size_t bytes)
+/* Pages that lie wholly inside; advice is an optimisation, so a failure does not matter. */
+static void advise(const void *data, size_t bytes, int advice)
 {
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
     uintptr_t begin = ((uintptr_t)data + page - 1) / page * page;
     uintptr_t end = ((uintptr_t)data + bytes) / page * page;
-    size_t skip = begin - (uintptr_t)mapping->data;
-    /* Only an optimisation, so a failure does not matter. */
     if (begin < end)
-        (void)madvise(mapping->data + skip, end - begin, MADV_DONTNEED);
+        (void)madvise((char *)(uintptr_t)data + (begin - (uintptr_t)data), end - begin, advice);
+}
+
+void tfr__mapping_copy(const tfr__mapping *mapping, void *dst, const void *src, size_t bytes)
+{
+    size_t chunk;
+    for (size_t done = 0; done < bytes; done += chunk) {
+        const char *from = (const char *)src + done;
+        chunk = bytes - done < COPY_BYTES ? bytes - done : COPY_BYTES;
+#ifdef MADV_POPULATE_READ
+        if (mapping)
+            advise(from, chunk, MADV_POPULATE_READ); /* one call instead of a fault per page */
+#endif
+        memcpy((char *)dst + done, from, chunk);
+        if (mapping)
+            advise(from, chunk, MADV_DONTNEED);
+    }
 }
 
 /* ---- writing ----------------------------------------------------------------------------------

@@ -29,8 +29,11 @@ TFR_MUST_CHECK tfr_status tfr__mapping_of(int fd, const char *name, tfr__mapping
 tfr__mapping *tfr__mapping_retain(tfr__mapping *mapping);
 /* NULL is fine. The type suits tfr_tensor_wrap. */
 void tfr__mapping_release(void *mapping);
-/* The bytes are copied elsewhere: the pages that lie wholly inside need not stay in memory. */
-void tfr__mapping_forget(const tfr__mapping *mapping, const void *data, size_t bytes);
+/*
+ * memcpy out of a mapping, without keeping the pages in memory behind it, so that copying a large
+ * file does not take twice its size. mapping NULL = a plain memcpy.
+ */
+void tfr__mapping_copy(const tfr__mapping *mapping, void *dst, const void *src, size_t bytes);
 
 /*
  * Writes a file. Errors are kept until close. A path that exists and is not a regular file

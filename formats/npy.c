@@ -348,7 +348,7 @@ static tfr_status read_plain(const header *h, const tfr_shape *shape, tfr__mappi
         if (status)
             tfr_tensor_release(*out);
     } else if (n) {
-        memcpy(tfr_tensor_data(*out), data, n);
+        tfr__mapping_copy(mapping, tfr_tensor_data(*out), data, n);
     }
     return status;
 }

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/openat2.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -15,6 +14,13 @@
 #include <unistd.h>
 
 #include "onnx_external.h"
+
+#if defined(__has_include)
+#if __has_include(<linux/openat2.h>)
+#include <linux/openat2.h>
+#define HAVE_OPENAT2
+#endif
+#endif
 
 tfr_status tfr__external_open(const char *path, tfr__external *out, tfr_err *err)
 {
@@ -98,14 +104,16 @@ static int open_walking(int folder, char *path)
 
 static int open_beneath(int folder, char *path)
 {
+#ifdef HAVE_OPENAT2
     struct open_how how = {.flags = O_RDONLY | O_NONBLOCK | O_CLOEXEC,
                            .resolve =
                                RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS};
     long fd = syscall(SYS_openat2, folder, path, &how, sizeof how);
     /* EPERM is what some sandboxes say to system calls that they do not know. */
-    if (fd < 0 && (errno == ENOSYS || errno == EPERM))
-        return open_walking(folder, path);
-    return (int)fd;
+    if (fd >= 0 || (errno != ENOSYS && errno != EPERM))
+        return (int)fd;
+#endif
+    return open_walking(folder, path);
 }
 
 static tfr_status map_location(tfr__external *external, tfr__text location, tfr__mapping **out,

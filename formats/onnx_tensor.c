@@ -4,7 +4,7 @@
  * how many numbers each field has), then, when those agree, its elements. ONNX's numbers are little
  * endian, and so are the machines that this file is for.
  */
-#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "onnx_tensor.h"
@@ -15,7 +15,7 @@
 #endif
 
 /* Smaller tensors are copied: a mapping that stays for a scalar is a bad bargain. */
-enum { WRAP_BYTES_MIN = 4096 };
+enum { WRAP_BYTES_MIN = 4096, ALIGN = 64 };
 
 /* What a TensorProto says, before its elements are looked at. */
 typedef struct facts {
@@ -397,6 +397,22 @@ static tfr_status check_bools(const facts *f, tfr__text bytes, tfr_err *err)
     return TFR_OK;
 }
 
+/* A copy; tfr_tensor_create would write zeros first, which takes as long as copying. */
+static tfr_status copy_bytes(const facts *f, const tfr__mapping *mapping, tfr__text bytes,
+                             tfr_tensor **out, tfr_err *err)
+{
+    void *data = aligned_alloc(ALIGN, (bytes.bytes + ALIGN) / ALIGN * ALIGN);
+    tfr_status status;
+
+    if (!data)
+        return tfr_fail(err, TFR_ENOMEM, "out of memory for a tensor of %zu bytes", bytes.bytes);
+    tfr__mapping_copy(mapping, data, bytes.data, bytes.bytes);
+    status = tfr_tensor_wrap(f->dtype, &f->shape, NULL, data, free, data, out, err);
+    if (status)
+        free(data);
+    return status;
+}
+
 /* A tensor over bytes of a mapping, or a copy of them. */
 static tfr_status from_bytes(const facts *f, tfr__mapping *mapping, tfr__text bytes,
                              tfr_tensor **out, tfr_err *err)
@@ -408,22 +424,14 @@ static tfr_status from_bytes(const facts *f, tfr__mapping *mapping, tfr__text by
         return status;
     if (align > 8)
         align = 8;
-    if (mapping && bytes.bytes >= WRAP_BYTES_MIN && (uintptr_t)bytes.data % align == 0) {
-        /* The mapping is private, so that the cast lets nobody change the file. */
-        status = tfr_tensor_wrap(f->dtype, &f->shape, NULL, (void *)(uintptr_t)bytes.data,
-                                 tfr__mapping_release, tfr__mapping_retain(mapping), out, err);
-        if (status)
-            tfr__mapping_release(mapping);
-        return status;
-    }
-    status = tfr_tensor_create(f->dtype, &f->shape, out, err);
+    if (!mapping || bytes.bytes < WRAP_BYTES_MIN || (uintptr_t)bytes.data % align)
+        return copy_bytes(f, mapping, bytes, out, err);
+    /* The mapping is private, so that the cast lets nobody change the file. */
+    status = tfr_tensor_wrap(f->dtype, &f->shape, NULL, (void *)(uintptr_t)bytes.data,
+                             tfr__mapping_release, tfr__mapping_retain(mapping), out, err);
     if (status)
-        return status;
-    if (bytes.bytes)
-        memcpy(tfr_tensor_data(*out), bytes.data, bytes.bytes);
-    if (mapping)
-        tfr__mapping_forget(mapping, bytes.data, bytes.bytes);
-    return TFR_OK;
+        tfr__mapping_release(mapping);
+    return status;
 }
 
 static tfr_status from_external(tfr__onnx_source *source, const facts *f, tfr_tensor **out,

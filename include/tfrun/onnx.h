@@ -4,7 +4,9 @@
  * in place by a bounded reader; everything in it is hostile until checked. Errors are TFR_EMODEL
  * with the file, the node, the field and the numbers (byte offset where it helps), or TFR_EIO.
  *
- * Older opset forms are rewritten into the newest form that the op table knows.
+ * Older opset forms are rewritten into the newest form that the op table knows. Functions that the
+ * model defines are inlined, sparse tensors become dense. Initializers are constants; an input of
+ * the model that has an initializer, as all have in old files, is not an input of the graph.
  */
 #ifndef TFRUN_ONNX_H
 #define TFRUN_ONNX_H
