@@ -3,6 +3,26 @@
 bin_PROGRAMS += tfrun
 tfrun_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PUBLIC_INCLUDES) $(JANSSON_CFLAGS)
 tfrun_SOURCES = \
-	cli/placeholder.c \
+	cli/cli.h \
+	cli/cmd_devices.c \
+	cli/cmd_help.c \
+	cli/cmd_ops.c \
+	cli/cmd_plugins.c \
+	cli/cmd_version.c \
+	cli/commands.h \
+	cli/failure.c \
+	cli/help.h \
+	cli/json.c \
+	cli/json.h \
+	cli/main.c \
+	cli/open.c \
+	cli/options.c \
+	cli/options.h \
+	cli/suggest.c \
+	cli/suggest.h \
+	cli/table.c \
+	cli/table.h \
+	cli/text.c \
+	cli/text.h \
 	$(NULL)
 tfrun_LDADD = libtfrun-nn.la libtfrun.la $(JANSSON_LIBS)

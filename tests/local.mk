@@ -47,6 +47,7 @@ shell_tests = \
 	tests/build/examples.sh \
 	tests/build/harness.sh \
 	tests/build/install.sh \
+	tests/cli/devices.sh \
 	tests/sdk/template.sh \
 	$(NULL)
 
@@ -208,6 +209,10 @@ AM_TESTS_ENVIRONMENT = \
 	TFR_CC='$(CC)'; TFR_SANITIZE='$(TFR_SANITIZE)'; \
 	. '$(abs_top_srcdir)/tests/env.sh';
 EXTRA_DIST += $(shell_tests) tests/env.sh tests/lib.sh
+EXTRA_DIST += \
+	tests/cli/devices.expected \
+	tests/cli/devices_json.expected \
+	$(NULL)
 
 # "make install" relinks libtfrun-nn and moves the built one aside for a moment, so it goes last.
 tests/build/install.log: $(TEST_LOGS:tests/build/install.log=)
@@ -231,9 +236,3 @@ print-tfrunexecdir:
 
 # libFuzzer's targets need clang and are built by hand; HACKING.md says how.
 EXTRA_DIST += tests/fuzz/fuzz_npy.c tests/fuzz/fuzz_onnx.c tests/fuzz/fuzz_tensor.c
-
-# What the runtimes of the tests remember.
-clean-tests:
-	rm -rf tests/xdg
-clean-local: clean-tests
-.PHONY: clean-tests

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cli.h: what all commands of tfrun share: the arguments, a command's row, exit statuses, and how a
+ * failure is told. A command is cli/cmd_X.c with one cli_command, and a row in main.c.
+ */
+#ifndef TFR_CLI_H
+#define TFR_CLI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <tfrun/tfrun.h>
+
+#define CLI_EXIT_LIST(X)                                                                           \
+    X(DONE, 0, "done")                                                                             \
+    X(FAILED, 1, "the run failed")                                                                 \
+    X(USAGE, 2, "wrong usage")                                                                     \
+    X(DEVICE, 3, "the requested device or plugin is not usable")                                   \
+    X(FALLBACK, 4, "a fallback was needed under --fallback=error")                                 \
+    X(DATA, 5, "the model or the data is not valid")                                               \
+    X(MEMORY, 6, "out of memory")                                                                  \
+    X(IO, 7, "input or output went wrong")                                                         \
+    X(DIFFERS, 8, "verify: at least one model failed")                                             \
+    X(SKIPPED, 77, "verify: every model was skipped")
+
+enum cli_exit {
+#define CLI_EXIT_ENUM(name, number, text) CLI_EXIT_##name = number,
+    CLI_EXIT_LIST(CLI_EXIT_ENUM)
+#undef CLI_EXIT_ENUM
+};
+
+typedef struct cli_list {
+    const char **items; /* room for every word of the command line */
+    uint32_t n;
+} cli_list;
+
+/* The command line, taken apart. A field that a command has no option for keeps its default. */
+typedef struct cli_args {
+    const struct cli_command *command;
+    char **words; /* what is no option, after the command's name */
+    uint32_t n_words;
+
+    /* of every command */
+    bool help, json;
+    uint32_t verbose, quiet;
+    int32_t color;     /* 0 = auto, else the choice's number from 1: auto, always, never */
+    int32_t log_level; /* 0 = the command's, else tfr_log_level */
+    cli_list plugins, plugin_paths;
+    const char *visible_devices;
+    int64_t logical_cpus, threads; /* 0 = not given */
+
+    /* of some commands */
+    const char *device, *backend;
+    cli_list inputs, outputs, shapes; /* NAME=FILE, NAME=FILE, NAME=1,3,224,224 */
+    int64_t seed;                     /* of random inputs; -1 = none are wanted */
+    bool log_placement;
+    int32_t fallback;            /* tfr_fallback */
+    int64_t runs, jobs, timeout; /* 0 = the command's default; timeout in seconds */
+    double rtol, atol;
+} cli_args;
+
+typedef enum cli_option_kind {
+    CLI_FLAG,   /* bool */
+    CLI_COUNT,  /* uint32_t, how often it is given */
+    CLI_TEXT,   /* const char * */
+    CLI_LIST,   /* cli_list, may be given several times */
+    CLI_NUMBER, /* int64_t in [least, most] */
+    CLI_REAL,   /* double in [least, most] */
+    CLI_CHOICE  /* int32_t, 1 + the place of the word in `values` */
+} cli_option_kind;
+
+/* A row of an option table, which makes --help, the parser and the completion. */
+typedef struct cli_option {
+    char letter;       /* 0 = it has no short form */
+    const char *name;  /* without the dashes; NULL ends a table */
+    const char *value; /* "FILE"; NULL for a flag */
+    cli_option_kind kind;
+    size_t field;       /* offset in cli_args */
+    const char *values; /* "file", "dir", "device", "backend", "none", or for a choice "a|b|c" */
+    double least, most;
+    const char *help;
+} cli_option;
+
+#define CLI_FIELD(name) offsetof(cli_args, name)
+
+typedef struct cli_command {
+    const char *name;
+    const char *words; /* "MODEL", for the usage line */
+    uint32_t least_words, most_words;
+    const char *word_values;          /* as cli_option.values; also "command" and "op" */
+    const char *summary;              /* one line, for `tfrun help` */
+    const char *text;                 /* paragraphs for --help, at most 80 columns; NULL = none */
+    int32_t log_level;                /* how much is said when the user does not say */
+    bool hidden;                      /* not listed: a helper of other programs */
+    const cli_option *options;        /* beside the shared ones; NULL = none */
+    int (*run)(const cli_args *args); /* returns an exit status */
+} cli_command;
+
+/* Rows that several commands have. */
+#define CLI_OPTION_DEVICE                                                                          \
+    {                                                                                              \
+        'd', "device", "NAME", CLI_TEXT, CLI_FIELD(device), "device", 0, 0,                        \
+            "preferred device (CPU:0) or one backend of it (naive:0)"                              \
+    }
+#define CLI_OPTION_BACKEND                                                                         \
+    {                                                                                              \
+        'b', "backend", "NAME", CLI_TEXT, CLI_FIELD(backend), "backend", 0, 0,                     \
+            "use the plugin of this name and no other"                                             \
+    }
+#define CLI_OPTION_FALLBACK                                                                        \
+    {                                                                                              \
+        0, "fallback", "POLICY", CLI_CHOICE, CLI_FIELD(fallback), "allow|warn|error", 0, 0,        \
+            "allow, warn or error when a node cannot run where it was asked to; default is "       \
+            "warn with --device, else allow"                                                       \
+    }
+#define CLI_OPTION_INPUT                                                                           \
+    {                                                                                              \
+        'i', "input", "NAME=FILE", CLI_LIST, CLI_FIELD(inputs), "file", 0, 0,                      \
+            "value of an input from a .npy or .pb file; NAME= may go when there is one input"      \
+    }
+#define CLI_OPTION_RANDOM                                                                          \
+    {                                                                                              \
+        0, "random-inputs", "SEED", CLI_NUMBER, CLI_FIELD(seed), "none", 0, 9007199254740992.0,    \
+            "fill the other inputs: floats from [0,1), integers and bools 0 or 1; a dim that "     \
+            "the model leaves open is 1"                                                           \
+    }
+#define CLI_OPTION_SHAPE                                                                           \
+    {                                                                                              \
+        0, "shape", "NAME=DIMS", CLI_LIST, CLI_FIELD(shapes), "none", 0, 0,                        \
+            "shape of a random input, for example x=1,3,224,224"                                   \
+    }
+#define CLI_OPTION_END                                                                             \
+    {                                                                                              \
+        0, NULL, NULL, CLI_FLAG, 0, NULL, 0, 0, NULL                                               \
+    }
+
+/* All commands, ended by NULL (main.c). */
+extern const cli_command *const cli_commands[];
+/* The command of this name or NULL. */
+const cli_command *cli_find_command(const char *name);
+
+/* ---- failures (failure.c) ---------------------------------------------------------------------
+ */
+
+/* The exit status that tells of this code. */
+int cli_exit_of(int32_t code);
+
+/* Tells of the failure, once: a sentence on standard error, and with --json an object on standard
+ * output. Returns the exit status. */
+int cli_fail(const cli_args *args, const tfr_err *err);
+int cli_fail_as(const cli_args *args, const tfr_err *err, int exit_status);
+
+/* The same for a wrong command line: names the --help that explains it. Returns 2. */
+int cli_usage(const cli_args *args, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* ---- the runtime (open.c) ----------------------------------------------------------------------
+ */
+
+/*
+ * Makes the runtime that the shared options and --backend ask for. A --backend that is not usable
+ * is TFR_ENOTFOUND or TFR_EDEVICE with its reason and the names there are.
+ */
+tfr_status cli_open_runtime(const cli_args *args, tfr_runtime **out, tfr_err *err);
+
+/* Whether the state means that the plugin works. */
+bool cli_plugin_is_usable(int32_t state);
+
+#endif

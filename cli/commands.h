@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* commands.h: the rows that main.c lists, one for each cmd_X.c. */
+#ifndef TFR_CLI_COMMANDS_H
+#define TFR_CLI_COMMANDS_H
+
+#include "cli.h"
+
+extern const cli_command cli_devices;
+extern const cli_command cli_help;
+extern const cli_command cli_ops;
+extern const cli_command cli_plugins;
+extern const cli_command cli_version;
+
+#endif

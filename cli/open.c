@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* open.c: makes the runtime as the command line wants it, and prints the library's talk. */
+#include "cli.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tfrun/fail.h>
+
+#include "suggest.h"
+#include "text.h"
+
+static void talk(void *user, tfr_log_level level, const char *who, const char *text)
+{
+    (void)user;
+    cli_line(stderr, "tfrun: %s: %s%s", who,
+             level == TFR_LOG_ERROR     ? "error: "
+             : level == TFR_LOG_WARNING ? "warning: "
+                                        : "",
+             text);
+}
+
+/* 0 leaves it to TFRUN_LOG, when the user said nothing here. */
+static int32_t log_level_of(const cli_args *args)
+{
+    const char *variable = secure_getenv("TFRUN_LOG");
+    int32_t level = args->log_level;
+    if (!level && variable && *variable && !args->verbose && !args->quiet)
+        return 0;
+    if (!level)
+        level = args->command->log_level + (int32_t)args->verbose - (int32_t)args->quiet;
+    if (args->log_placement && level < TFR_LOG_INFO)
+        level = TFR_LOG_INFO;
+    return level < TFR_LOG_ERROR ? TFR_LOG_ERROR : level > TFR_LOG_DEBUG ? TFR_LOG_DEBUG : level;
+}
+
+bool cli_plugin_is_usable(int32_t state)
+{
+    return state == TFR_PLUGIN_USABLE || state == TFR_PLUGIN_LOADED;
+}
+
+static const char *usable_name(const void *user, uint32_t i)
+{
+    tfr_plugin_desc desc = {.size = sizeof desc};
+    for (uint32_t k = 0; !tfr_runtime_plugin(user, k, &desc, NULL); k++)
+        if ((cli_plugin_is_usable(desc.state) || desc.state == TFR_PLUGIN_DISABLED) && i-- == 0)
+            return desc.name;
+    return "";
+}
+
+/* Is there a usable plugin of this name? */
+static tfr_status check_backend(const tfr_runtime *runtime, const char *name, tfr_err *err)
+{
+    tfr_plugin_desc desc = {.size = sizeof desc}, found = {.size = 0};
+    uint32_t n = 0;
+    char list[200], hint[128];
+    for (uint32_t i = 0; !tfr_runtime_plugin(runtime, i, &desc, NULL); i++) {
+        n += cli_plugin_is_usable(desc.state) || desc.state == TFR_PLUGIN_DISABLED;
+        if (strcmp(desc.name, name) != 0)
+            continue;
+        if (cli_plugin_is_usable(desc.state))
+            return TFR_OK;
+        if (!found.size)
+            found = desc;
+    }
+    if (found.size)
+        return tfr_fail(err, TFR_EDEVICE, "backend \"%s\" is not usable, %s: %s; %s", name,
+                        tfr_plugin_state_name((tfr_plugin_state)found.state), found.reason,
+                        found.next_step);
+    return tfr_fail(err, TFR_ENOTFOUND, "there is no backend \"%s\"%s backends are %s", name,
+                    *cli_did_you_mean(name, usable_name, runtime, n, hint, sizeof hint) ? hint
+                                                                                        : ";",
+                    n ? cli_join(usable_name, runtime, n, list, sizeof list) : "none");
+}
+
+tfr_status cli_open_runtime(const cli_args *args, tfr_runtime **out, tfr_err *err)
+{
+    tfr_runtime_options options = TFR_RUNTIME_OPTIONS_INIT;
+    /* The later one wins for the plugin of that name. */
+    tfr_option only[] = {{"disable", "*"}, {"enable", args->backend}};
+    tfr_runtime *runtime;
+    tfr_status status;
+    options.plugin_dirs = args->plugin_paths.items;
+    options.n_plugin_dirs = args->plugin_paths.n;
+    options.plugin_files = args->plugins.items;
+    options.n_plugin_files = args->plugins.n;
+    options.visible_devices = args->visible_devices;
+    options.n_threads = (uint32_t)args->threads;
+    options.logical_cpus = (uint32_t)args->logical_cpus;
+    options.log_level = log_level_of(args);
+    options.log = talk;
+    if (args->backend) {
+        options.options = only;
+        options.n_options = 2;
+    }
+    status = tfr_runtime_create(&options, &runtime, err);
+    if (status)
+        return status;
+    if (args->backend)
+        status = check_backend(runtime, args->backend, err);
+    if (status)
+        tfr_runtime_release(runtime);
+    else
+        *out = runtime;
+    return status;
+}
