@@ -6,9 +6,12 @@
 #include "cli.h"
 
 extern const cli_command cli_devices;
+extern const cli_command cli_explain;
 extern const cli_command cli_help;
+extern const cli_command cli_matmul;
 extern const cli_command cli_ops;
 extern const cli_command cli_plugins;
+extern const cli_command cli_run;
 extern const cli_command cli_version;
 
 #endif

@@ -5,9 +5,12 @@ tfrun_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PUBLIC_INCLUDES) $(JANSSON_CFLAGS)
 tfrun_SOURCES = \
 	cli/cli.h \
 	cli/cmd_devices.c \
+	cli/cmd_explain.c \
 	cli/cmd_help.c \
+	cli/cmd_matmul.c \
 	cli/cmd_ops.c \
 	cli/cmd_plugins.c \
+	cli/cmd_run.c \
 	cli/cmd_version.c \
 	cli/commands.h \
 	cli/failure.c \
@@ -15,14 +18,26 @@ tfrun_SOURCES = \
 	cli/json.c \
 	cli/json.h \
 	cli/main.c \
+	cli/model.c \
+	cli/model.h \
 	cli/open.c \
 	cli/options.c \
 	cli/options.h \
+	cli/output_files.c \
+	cli/output_files.h \
+	cli/placement.c \
+	cli/placement.h \
 	cli/suggest.c \
 	cli/suggest.h \
 	cli/table.c \
 	cli/table.h \
+	cli/tensor_file.c \
+	cli/tensor_file.h \
 	cli/text.c \
 	cli/text.h \
+	cli/timing.c \
+	cli/timing.h \
+	cli/values.c \
+	cli/values.h \
 	$(NULL)
 tfrun_LDADD = libtfrun-nn.la libtfrun.la $(JANSSON_LIBS)

@@ -47,7 +47,9 @@ shell_tests = \
 	tests/build/examples.sh \
 	tests/build/harness.sh \
 	tests/build/install.sh \
+	tests/cli/bad_input.sh \
 	tests/cli/devices.sh \
+	tests/cli/run.sh \
 	tests/sdk/template.sh \
 	$(NULL)
 
@@ -212,6 +214,9 @@ EXTRA_DIST += $(shell_tests) tests/env.sh tests/lib.sh
 EXTRA_DIST += \
 	tests/cli/devices.expected \
 	tests/cli/devices_json.expected \
+	tests/cli/explain.expected \
+	tests/cli/model.sh \
+	tests/cli/run_json.expected \
 	$(NULL)
 
 # "make install" relinks libtfrun-nn and moves the built one aside for a moment, so it goes last.

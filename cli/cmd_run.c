@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_run.c: `tfrun run`: runs a model on tensors from files and puts its outputs into files. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <tfrun/fail.h>
+
+#include "commands.h"
+#include "model.h"
+#include "output_files.h"
+#include "placement.h"
+#include "table.h"
+#include "timing.h"
+#include "values.h"
+
+#define SHOWN_VALUES 6
+
+typedef struct job {
+    const cli_args *args;
+    tfr_runtime *runtime;
+    tfr_session *session;
+    cli_model model;
+    cli_output_files files;
+    tfr_tensor **outputs;
+    uint32_t n_outputs;
+    double *seconds; /* of each run */
+    int64_t n_runs;
+} job;
+
+/* ---- results --------------------------------------------------------------------------------- */
+
+static tfr_status print_outputs(const job *j, tfr_err *err)
+{
+    static const char *const titles[] = {"OUTPUT", "TYPE", "FIRST VALUES", "FILE"};
+    static const uint32_t flags[] = {0, 0, CLI_WRAP, 0};
+    cli_table *table = cli_table_create(j->files.n ? 4 : 3, titles, flags);
+    for (uint32_t i = 0; i < j->n_outputs; i++) {
+        char text[400];
+        const char *path = cli_output_files_path(&j->files, i);
+        cli_table_add(table, "%s", tfr_graph_output_name(j->model.graph, i));
+        cli_table_add(table, "%s", cli_format_tensor(j->outputs[i], text, sizeof text));
+        cli_table_add(table, "%s",
+                      cli_format_values(j->outputs[i], SHOWN_VALUES, text, sizeof text));
+        if (j->files.n)
+            cli_table_add(table, "%s", path ? path : "-");
+    }
+    return cli_table_print(table, err);
+}
+
+static void print_times(const job *j)
+{
+    char least[32], median[32], most[32];
+    cli_times t = cli_times_of(j->seconds, (uint64_t)j->n_runs);
+    printf("%lld runs: median %s, least %s, most %s\n", (long long)j->n_runs,
+           cli_format_seconds(t.median, median, sizeof median),
+           cli_format_seconds(t.least, least, sizeof least),
+           cli_format_seconds(t.most, most, sizeof most));
+}
+
+static tfr_status print_json(const job *j, tfr_err *err)
+{
+    cli_times t = cli_times_of(j->seconds, (uint64_t)j->n_runs);
+    json_t *object = cli_json_start("run"), *rows = json_array(), *times = json_object();
+    for (uint32_t i = 0; i < j->n_outputs; i++) {
+        json_t *row = json_object();
+        cli_json_set(row, "name", cli_json_text(tfr_graph_output_name(j->model.graph, i)));
+        cli_json_set_tensor(row, j->outputs[i]);
+        cli_json_set(row, "first_values", cli_json_values(j->outputs[i], SHOWN_VALUES));
+        cli_json_set(row, "file", cli_json_text(cli_output_files_path(&j->files, i)));
+        cli_json_append(rows, row);
+    }
+    cli_json_set(times, "runs", json_integer(j->n_runs));
+    cli_json_set(times, "median", cli_json_real(t.median));
+    cli_json_set(times, "least", cli_json_real(t.least));
+    cli_json_set(times, "most", cli_json_real(t.most));
+    cli_json_set(object, "model", cli_json_text(j->args->words[0]));
+    cli_json_set(object, "outputs", rows);
+    cli_json_set(object, "seconds", times);
+    cli_json_set(object, "nodes", cli_json_placements(j->session));
+    cli_json_set(object, "stats", cli_json_stats(j->session));
+    return cli_json_print(object, err);
+}
+
+/* ---- the run --------------------------------------------------------------------------------- */
+
+static tfr_status prepare(job *j, tfr_err *err)
+{
+    const cli_args *args = j->args;
+    tfr_session_options options = TFR_SESSION_OPTIONS_INIT;
+    tfr_status status = cli_model_load(args, args->words[0], false, &j->model, err);
+    if (!status)
+        status = cli_output_files_init(args, j->model.graph, &j->files, err);
+    if (!status)
+        status = cli_open_runtime(args, &j->runtime, err);
+    if (status)
+        return status;
+    options.device = args->device;
+    options.fallback = args->fallback;
+    options.log_placement = args->log_placement;
+    j->n_runs = args->runs ? args->runs : 1;
+    j->n_outputs = tfr_graph_n_outputs(j->model.graph);
+    j->outputs = calloc((size_t)j->n_outputs + 1, sizeof *j->outputs);
+    j->seconds = calloc((size_t)j->n_runs, sizeof *j->seconds);
+    if (!j->outputs || !j->seconds)
+        return tfr_fail(err, TFR_ENOMEM, "no memory for the results");
+    return tfr_session_create(j->runtime, j->model.graph, &options, &j->session, err);
+}
+
+static void release_outputs(job *j)
+{
+    for (uint32_t i = 0; j->outputs && i < j->n_outputs; i++) {
+        tfr_tensor_release(j->outputs[i]);
+        j->outputs[i] = NULL;
+    }
+}
+
+static tfr_status run(job *j, tfr_err *err)
+{
+    tfr_status status = TFR_OK;
+    /* Several runs are timed without the planning, which the first one would pay. */
+    if (j->n_runs > 1)
+        status = tfr_session_prepare(j->session, j->model.inputs, j->model.n_inputs, err);
+    for (int64_t i = 0; !status && i < j->n_runs; i++) {
+        double began = cli_now();
+        release_outputs(j);
+        status = tfr_session_run(j->session, j->model.inputs, j->model.n_inputs, j->outputs,
+                                 j->n_outputs, err);
+        j->seconds[i] = cli_now() - began;
+    }
+    if (!status)
+        status = cli_output_files_save(&j->files, j->model.graph, j->outputs, err);
+    return status;
+}
+
+static tfr_status show(const job *j, tfr_err *err)
+{
+    tfr_status status;
+    if (j->args->json)
+        return print_json(j, err);
+    status = print_outputs(j, err);
+    if (!status && j->n_runs > 1)
+        print_times(j);
+    return status;
+}
+
+static int run_run(const cli_args *args)
+{
+    tfr_err err = TFR_ERR_INIT;
+    job j = {.args = args};
+    tfr_status status = prepare(&j, &err);
+    if (!status)
+        status = run(&j, &err);
+    if (!status)
+        status = show(&j, &err);
+    release_outputs(&j);
+    free(j.outputs);
+    free(j.seconds);
+    tfr_session_destroy(j.session);
+    tfr_runtime_release(j.runtime);
+    cli_output_files_finish(&j.files);
+    cli_model_finish(&j.model);
+    return status ? cli_fail(args, &err) : CLI_EXIT_DONE;
+}
+
+static const cli_option run_options[] = {
+    CLI_OPTION_INPUT,
+    {'o', "output", "NAME=FILE", CLI_LIST, CLI_FIELD(outputs), "file", 0, 0,
+     "write this output to a .npy or .pb file; NAME= may go when there is one output"},
+    CLI_OPTION_DEVICE,
+    CLI_OPTION_BACKEND,
+    CLI_OPTION_FALLBACK,
+    {0, "log-device-placement", NULL, CLI_FLAG, CLI_FIELD(log_placement), "none", 0, 0,
+     "say where each node runs, and why there"},
+    CLI_OPTION_RANDOM,
+    CLI_OPTION_SHAPE,
+    {0, "runs", "N", CLI_NUMBER, CLI_FIELD(runs), "none", 1, 1e9,
+     "run N times, plan apart, and print the times"},
+    CLI_OPTION_END};
+
+const cli_command cli_run = {
+    .name = "run",
+    .words = "MODEL",
+    .least_words = 1,
+    .most_words = 1,
+    .word_values = "file",
+    .summary = "Run an ONNX model",
+    .text = "Prints the outputs' types and first values. Files of outputs are written all or\n"
+            "not at all. Example:\n"
+            "\n"
+            "  tfrun run model.onnx --input x=x.npy --output y=y.npy --log-device-placement",
+    .log_level = TFR_LOG_INFO,
+    .options = run_options,
+    .run = run_run,
+};

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* model.c: see model.h. */
+#include "model.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tfrun/fail.h>
+#include <tfrun/onnx.h>
+
+#include "suggest.h"
+#include "tensor_file.h"
+#include "text.h"
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+const char *cli_model_input_name(const tfr_graph *graph, uint32_t i)
+{
+    return tfr_graph_value_name(graph, tfr_graph_input(graph, i));
+}
+
+static const char *input_name(const void *user, uint32_t i)
+{
+    return cli_model_input_name(user, i);
+}
+
+static const char *output_name(const void *user, uint32_t i)
+{
+    return tfr_graph_output_name(user, i);
+}
+
+tfr_status cli_model_split(const tfr_graph *graph, bool output, const char *word, uint32_t *number,
+                           const char **rest, tfr_err *err)
+{
+    const char *what = output ? "output" : "input", *equal = strchr(word, '=');
+    cli_name_fn name = output ? output_name : input_name;
+    uint32_t n = output ? tfr_graph_n_outputs(graph) : tfr_graph_n_inputs(graph);
+    char list[300], hint[128], given[96];
+    if (!equal && n == 1) {
+        *number = 0;
+        *rest = word;
+        return TFR_OK;
+    }
+    /* Names of values may hold a '=' themselves. */
+    for (uint32_t i = 0; i < n; i++) {
+        size_t bytes = strlen(name(graph, i));
+        if (strncmp(word, name(graph, i), bytes) == 0 && word[bytes] == '=') {
+            *number = i;
+            *rest = word + bytes + 1;
+            return TFR_OK;
+        }
+    }
+    if (!equal)
+        return tfr_fail(err, TFR_EINVAL, "--%s %s names no %s, write NAME=%s; %ss are %s", what,
+                        word, what, word, what, cli_join(name, graph, n, list, sizeof list));
+    snprintf(given, sizeof given, "%.*s", (int)(equal - word), word);
+    return tfr_fail(err, TFR_EINVAL, "the model has no %s \"%s\"%s %ss are %s", what, given,
+                    *cli_did_you_mean(given, name, graph, n, hint, sizeof hint) ? hint : ";", what,
+                    n ? cli_join(name, graph, n, list, sizeof list) : "none");
+}
+
+/* ---- shapes ---------------------------------------------------------------------------------- */
+
+/* "1,3,224,224", also with x between; "" is a scalar. */
+static tfr_status parse_dims(const char *name, const char *text, tfr_shape *out, tfr_err *err)
+{
+    int64_t dims[TFR_MAX_RANK];
+    int32_t rank = 0;
+    const char *at = text;
+    while (*at) {
+        char *end;
+        long long value;
+        if (rank == TFR_MAX_RANK)
+            return tfr_fail(err, TFR_ESHAPE, "--shape %s=%s has more than %d dims", name, text,
+                            TFR_MAX_RANK);
+        errno = 0;
+        value = strtoll(at, &end, 10);
+        if (errno || end == at || value < 0 || (*end && *end != ',' && *end != 'x') ||
+            (*end && !end[1]))
+            return tfr_fail(err, TFR_ESHAPE,
+                            "--shape %s=%s is no list of dims, write it like 1,3,224,224", name,
+                            text);
+        dims[rank++] = value;
+        at = end + (*end != 0);
+    }
+    return tfr_shape_make(rank, dims, out, err);
+}
+
+/* The shape that --shape gives to input i; false if it gives none. */
+static tfr_status given_shape(const cli_args *args, const tfr_graph *graph, uint32_t i,
+                              tfr_shape *out, bool *given, tfr_err *err)
+{
+    *given = false;
+    for (uint32_t k = 0; k < args->shapes.n; k++) {
+        const char *rest;
+        uint32_t number;
+        tfr_status status =
+            cli_model_split(graph, false, args->shapes.items[k], &number, &rest, err);
+        if (!status && number == i) {
+            *given = true;
+            status = parse_dims(cli_model_input_name(graph, i), rest, out, err);
+        }
+        if (status)
+            return status;
+    }
+    return TFR_OK;
+}
+
+/* ---- inputs ---------------------------------------------------------------------------------- */
+
+static tfr_status make_up(const cli_args *args, cli_model *model, uint32_t i, tfr_err *err)
+{
+    const char *name = cli_model_input_name(model->graph, i);
+    const tfr_value_type *type =
+        tfr_graph_value_type(model->graph, tfr_graph_input(model->graph, i));
+    uint64_t seed = args->seed < 0 ? 0 : (uint64_t)args->seed;
+    int64_t dims[TFR_MAX_RANK];
+    tfr_shape shape;
+    bool given;
+    char text[200];
+    tfr_status status = given_shape(args, model->graph, i, &shape, &given, err);
+    if (status)
+        return status;
+    if (type->kind > TFR_KIND_TENSOR || !type->dtype)
+        return tfr_fail(err, TFR_EINVAL,
+                        "input \"%s\" is %s, which is not made up; give --input %s=FILE", name,
+                        cli_format_type(type, text, sizeof text), name);
+    if (!given && !type->rank_known)
+        return tfr_fail(err, TFR_ESHAPE,
+                        "the model leaves the shape of input \"%s\" open; give --shape %s=DIMS",
+                        name, name);
+    for (int32_t k = 0; !given && k < type->rank; k++)
+        dims[k] = type->dims[k] < 0 ? 1 : type->dims[k];
+    if (!given)
+        status = tfr_shape_make(type->rank, dims, &shape, err);
+    /* A stream of its own for each input, so that giving one does not change the others. */
+    if (!status)
+        status =
+            cli_tensor_random((tfr_dtype)type->dtype, &shape,
+                              (seed << 16) + 0x5851F42D4C957F2Du * (i + 1), &model->inputs[i], err);
+    model->is_random[i] = !status;
+    return status;
+}
+
+/* Tells which inputs lack a value, with their types. */
+static tfr_status fail_missing(const cli_model *model, const char *path, tfr_err *err)
+{
+    char list[360] = "";
+    size_t used = 0;
+    for (uint32_t i = 0; i < model->n_inputs; i++) {
+        const tfr_value_type *type =
+            tfr_graph_value_type(model->graph, tfr_graph_input(model->graph, i));
+        char text[160];
+        if (model->inputs[i])
+            continue;
+        if (used + 24 > sizeof list)
+            break;
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s\"%s\" (%s)", used ? ", " : "",
+                                 cli_model_input_name(model->graph, i),
+                                 cli_format_type(type, text, sizeof text));
+        if (used >= sizeof list) {
+            memcpy(list + sizeof list - 4, "...", 4);
+            break;
+        }
+    }
+    return tfr_fail(err, TFR_EINVAL,
+                    "%s: no value for %s; give --input NAME=FILE, or --random-inputs SEED", path,
+                    list);
+}
+
+static tfr_status load_inputs(const cli_args *args, cli_model *model, tfr_err *err)
+{
+    for (uint32_t k = 0; k < args->inputs.n; k++) {
+        const char *path;
+        uint32_t i;
+        const tfr_value_type *type;
+        tfr_status status =
+            cli_model_split(model->graph, false, args->inputs.items[k], &i, &path, err);
+        if (!status && model->inputs[i])
+            status = tfr_fail(err, TFR_EINVAL, "input \"%s\" is given twice",
+                              cli_model_input_name(model->graph, i));
+        if (status)
+            return status;
+        type = tfr_graph_value_type(model->graph, tfr_graph_input(model->graph, i));
+        status = cli_tensor_load(path, (tfr_kind)type->kind, &model->inputs[i], err);
+        if (status)
+            return status;
+    }
+    return TFR_OK;
+}
+
+/* A --shape for an input that is not made up is a mistake worth telling. */
+static tfr_status check_shapes(const cli_args *args, const cli_model *model, tfr_err *err)
+{
+    for (uint32_t k = 0; k < args->shapes.n; k++) {
+        const char *rest;
+        uint32_t i;
+        tfr_status status =
+            cli_model_split(model->graph, false, args->shapes.items[k], &i, &rest, err);
+        if (!status && !model->is_random[i])
+            status = tfr_fail(err, TFR_EINVAL,
+                              "--shape %s is for made-up inputs, and \"%s\" is given by --input",
+                              args->shapes.items[k], cli_model_input_name(model->graph, i));
+        if (status)
+            return status;
+    }
+    return TFR_OK;
+}
+
+tfr_status cli_model_load(const cli_args *args, const char *path, bool fill, cli_model *model,
+                          tfr_err *err)
+{
+    tfr_status status;
+    memset(model, 0, sizeof *model);
+    status = tfr_onnx_load(path, &model->graph, err);
+    if (status)
+        return status;
+    model->n_inputs = tfr_graph_n_inputs(model->graph);
+    model->inputs = calloc((size_t)model->n_inputs + 1, sizeof *model->inputs);
+    model->is_random = calloc((size_t)model->n_inputs + 1, sizeof *model->is_random);
+    if (!model->inputs || !model->is_random)
+        return tfr_fail(err, TFR_ENOMEM, "no memory for %u inputs", (unsigned)model->n_inputs);
+    status = load_inputs(args, model, err);
+    for (uint32_t i = 0; !status && i < model->n_inputs; i++) {
+        if (model->inputs[i])
+            continue;
+        if (!fill && args->seed < 0)
+            return fail_missing(model, path, err);
+        status = make_up(args, model, i, err);
+    }
+    return status ? status : check_shapes(args, model, err);
+}
+
+void cli_model_finish(cli_model *model)
+{
+    for (uint32_t i = 0; model->inputs && i < model->n_inputs; i++)
+        tfr_tensor_release(model->inputs[i]);
+    free(model->inputs);
+    free(model->is_random);
+    tfr_graph_release(model->graph);
+    memset(model, 0, sizeof *model);
+}

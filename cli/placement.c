@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* placement.c: see placement.h. */
+#include "placement.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "table.h"
+
+/* ---- for people ------------------------------------------------------------------------------ */
+
+static void add_row(cli_table *table, const tfr_placement *p)
+{
+    char bytes[32];
+    cli_table_add(table, "%s", p->node);
+    cli_table_add(table, "%s", p->op);
+    cli_table_add(table, "%s", *p->device ? p->device : "-");
+    cli_table_add(table, "%s", p->backend);
+    cli_table_color(table, p->fallback ? CLI_YELLOW : CLI_PLAIN);
+    if (p->n_copies)
+        cli_table_add(table, "%u (%s)", (unsigned)p->n_copies,
+                      cli_format_bytes(p->copy_bytes, bytes, sizeof bytes));
+    else
+        cli_table_add(table, "-");
+    /* The sentences name the reason, too. */
+    if (*p->text)
+        cli_table_add(table, "%s", p->text);
+    else
+        cli_table_add(table, "%s",
+                      p->reason == TFR_REASON_NONE ? "-" : tfr_reason_name((tfr_reason)p->reason));
+}
+
+tfr_status cli_print_placements(const tfr_session *session, tfr_err *err)
+{
+    static const char *const titles[] = {"NODE", "OP", "DEVICE", "BACKEND", "COPIES", "REASON"};
+    static const uint32_t flags[] = {CLI_WRAP, 0, 0, 0, CLI_RIGHT, CLI_WRAP};
+    cli_table *table = cli_table_create(6, titles, flags);
+    for (uint32_t i = 0; i < tfr_session_n_placements(session); i++) {
+        tfr_placement p = {.size = sizeof p};
+        tfr_status status = tfr_session_placement(session, i, &p, err);
+        if (status) {
+            cli_table_destroy(table);
+            return status;
+        }
+        add_row(table, &p);
+    }
+    return cli_table_print(table, err);
+}
+
+/* "2 of 9 nodes fell back: Gelu to naive:0 (dtype)"; each op and reason once, the first few. */
+static void print_fallbacks(const tfr_session *session, uint32_t n_fallbacks, uint32_t n_nodes)
+{
+    char seen[8][200];
+    uint32_t n_seen = 0;
+    tfr_placement p = {.size = sizeof p};
+    if (!n_fallbacks) {
+        printf("fallbacks        none of %u nodes\n", (unsigned)n_nodes);
+        return;
+    }
+    for (uint32_t i = 0; !tfr_session_placement(session, i, &p, NULL) && n_seen < 8; i++) {
+        bool known = !p.fallback;
+        char line[200];
+        snprintf(line, sizeof line, "%s on %s instead of %s (%s)", p.op, p.backend, p.wanted,
+                 tfr_reason_name((tfr_reason)p.reason));
+        for (uint32_t k = 0; k < n_seen; k++)
+            known = known || strcmp(seen[k], line) == 0;
+        if (!known)
+            memcpy(seen[n_seen++], line, sizeof line);
+    }
+    printf("fallbacks        %u of %u nodes\n", (unsigned)n_fallbacks, (unsigned)n_nodes);
+    for (uint32_t k = 0; k < n_seen; k++)
+        cli_line(stdout, "                 %s", seen[k]);
+}
+
+static double arena_ratio(const tfr_session_stats *s)
+{
+    return s->arena_lower_bound ? (double)s->arena_bytes / (double)s->arena_lower_bound : 1;
+}
+
+tfr_status cli_print_stats(const tfr_session *session, tfr_err *err)
+{
+    tfr_session_stats s = {.size = sizeof s};
+    char bytes[32], bound[32];
+    tfr_status status = tfr_session_get_stats(session, &s, err);
+    if (status)
+        return status;
+    printf("steps            %u: %u launches, %u reorders, %u copies, %u waits\n",
+           (unsigned)s.n_steps, (unsigned)s.n_launches, (unsigned)s.n_reorders,
+           (unsigned)s.n_copies, (unsigned)s.n_waits);
+    printf("copied per run   %s\n", cli_format_bytes(s.copy_bytes, bytes, sizeof bytes));
+    printf("arena            %s, lower bound %s, ratio %.2f\n",
+           cli_format_bytes(s.arena_bytes, bytes, sizeof bytes),
+           cli_format_bytes(s.arena_lower_bound, bound, sizeof bound), arena_ratio(&s));
+    print_fallbacks(session, s.n_fallbacks, s.n_nodes);
+    return TFR_OK;
+}
+
+/* ---- for programs ---------------------------------------------------------------------------- */
+
+json_t *cli_json_placements(const tfr_session *session)
+{
+    json_t *rows = json_array();
+    for (uint32_t i = 0; i < tfr_session_n_placements(session); i++) {
+        tfr_placement p = {.size = sizeof p};
+        json_t *row;
+        if (tfr_session_placement(session, i, &p, NULL))
+            break;
+        row = json_object();
+        cli_json_set(row, "node", cli_json_text(p.node));
+        cli_json_set(row, "op", cli_json_text(p.op));
+        cli_json_set(row, "device", cli_json_text(*p.device ? p.device : NULL));
+        cli_json_set(row, "backend", cli_json_text(p.backend));
+        cli_json_set(row, "wanted", cli_json_text(p.wanted));
+        cli_json_set(row, "fallback", json_boolean(p.fallback));
+        cli_json_set(row, "reason", cli_json_text(tfr_reason_name((tfr_reason)p.reason)));
+        cli_json_set(row, "text", cli_json_text(p.text));
+        cli_json_set(row, "copies", cli_json_int(p.n_copies));
+        cli_json_set(row, "copy_bytes", cli_json_int(p.copy_bytes));
+        cli_json_append(rows, row);
+    }
+    return rows;
+}
+
+json_t *cli_json_stats(const tfr_session *session)
+{
+    tfr_session_stats s = {.size = sizeof s};
+    json_t *object;
+    if (tfr_session_get_stats(session, &s, NULL))
+        return json_null();
+    object = json_object();
+    cli_json_set(object, "nodes", cli_json_int(s.n_nodes));
+    cli_json_set(object, "steps", cli_json_int(s.n_steps));
+    cli_json_set(object, "launches", cli_json_int(s.n_launches));
+    cli_json_set(object, "reorders", cli_json_int(s.n_reorders));
+    cli_json_set(object, "copies", cli_json_int(s.n_copies));
+    cli_json_set(object, "waits", cli_json_int(s.n_waits));
+    cli_json_set(object, "fallbacks", cli_json_int(s.n_fallbacks));
+    cli_json_set(object, "copy_bytes", cli_json_int(s.copy_bytes));
+    cli_json_set(object, "arena_bytes", cli_json_int(s.arena_bytes));
+    cli_json_set(object, "arena_lower_bound", cli_json_int(s.arena_lower_bound));
+    cli_json_set(object, "arena_ratio", cli_json_real(arena_ratio(&s)));
+    cli_json_set(object, "plan_seconds", cli_json_real((double)s.plan_ns / 1e9));
+    cli_json_set(object, "run_seconds", cli_json_real((double)s.run_ns / 1e9));
+    return object;
+}

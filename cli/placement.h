@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* placement.h: where the nodes of a session's last plan run and why, and what the plan costs. */
+#ifndef TFR_CLI_PLACEMENT_H
+#define TFR_CLI_PLACEMENT_H
+
+#include "cli.h"
+#include "json.h"
+
+/* A table with a row for each node. */
+TFR_MUST_CHECK tfr_status cli_print_placements(const tfr_session *session, tfr_err *err);
+/* Lines: steps, copies and bytes, arena, and one that sums up what fell back. */
+TFR_MUST_CHECK tfr_status cli_print_stats(const tfr_session *session, tfr_err *err);
+
+json_t *cli_json_placements(const tfr_session *session);
+json_t *cli_json_stats(const tfr_session *session);
+
+#endif

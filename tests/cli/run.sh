@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+# tfrun run, explain, matmul and ops, on models of a few bytes.
+. "$TFR_SRCDIR/tests/lib.sh"
+. "$TFR_SRCDIR/tests/cli/model.sh"
+# naive is everywhere and the same everywhere.
+mkdir "$tmp/plugins" "$tmp/out_dir"
+cp "$TFR_BUILDDIR/.libs/tfrun-naive.so" "$tmp/plugins"
+TFRUN_PLUGIN_PATH=$tmp/plugins
+cd "$tmp" || exit 99
+
+model_of Relu 3 >relu.onnx
+model_of Relu "n 3" >open.onnx
+float32_npy 3 "$floats" >x.npy
+float32_pb 3 "$floats" >x.pb
+float32_npy 3 "$floats_relu" >relu.npy
+
+exits 0 "a model runs from .npy to .npy" \
+    "$TFRUN" run relu.onnx --input x=x.npy --output y=out_dir/y.npy
+has "it prints type, values and file" out '^y  *float32\[3\]  *0, 0, 2  *out_dir/y.npy$'
+claim "the file has the values" cmp relu.npy out_dir/y.npy
+claim "nothing else is in the folder" test "$(ls -A out_dir)" = y.npy
+exits 0 "a model runs from .pb to .pb" "$TFRUN" run relu.onnx -i x.pb -o y.pb
+exits 0 "what was written can be read" "$TFRUN" run relu.onnx -i y.pb -o z.npy
+claim "and is the same" cmp relu.npy z.npy
+exits 0 "-q keeps standard error empty" "$TFRUN" -q run relu.onnx -i x.npy
+claim "it is empty" test ! -s err
+
+exits 0 "run prints JSON" "$TFRUN" run relu.onnx -i x.npy -q --json
+sed -e '/"seconds"/,/}/d' -e '/_seconds"/d' -e '/"text"/d' out >masked
+claim "with values, nodes and counts" diff "$TFR_SRCDIR/tests/cli/run_json.expected" masked
+
+exits 0 "--log-device-placement says where nodes run" \
+    "$TFRUN" run relu.onnx -i x.npy --log-device-placement
+has "each node" err '^tfrun: placement: n1 (Relu): CPU:0 naive:0'
+
+# Inputs made up.
+exits 5 "a missing input is an error" "$TFRUN" run relu.onnx
+has "with name, type and what to do" err \
+    '^tfrun: relu.onnx: no value for "x" (float32\[3\]); give --input NAME=FILE, or --random-inputs SEED$'
+exits 0 "random inputs are made up" "$TFRUN" run relu.onnx --random-inputs 7 -o a.npy
+"$TFRUN" -q run relu.onnx --random-inputs 7 -o b.npy >/dev/null
+claim "the same seed makes the same values" cmp a.npy b.npy
+"$TFRUN" -q run relu.onnx --random-inputs 8 -o b.npy >/dev/null
+claim "another seed makes others" sh -c '! cmp -s a.npy b.npy'
+exits 0 "an open dim is 1" "$TFRUN" run open.onnx --random-inputs 1
+has "unless it is given" out 'float32\[1,3\]'
+exits 0 "--shape gives it" "$TFRUN" run open.onnx --random-inputs 1 --shape x=5,3
+has "and it is taken" out 'float32\[5,3\]'
+exits 5 "a shape that the model forbids is an error" \
+    "$TFRUN" run open.onnx --random-inputs 1 --shape x=5,4
+has "with both shapes" err 'input "x" has shape \[5,4\], the graph wants float32\[?,3\]'
+exits 5 "a shape for a given input is an error" "$TFRUN" run relu.onnx -i x.npy --shape x=3
+exits 5 "a shape that is none is an error" "$TFRUN" run relu.onnx --random-inputs 1 --shape x=3,,4
+exits 0 "--runs prints times" "$TFRUN" run relu.onnx -i x.npy --runs 3
+has "the median" out '^3 runs: median '
+
+# Explain.
+exits 0 "explain plans without data" "$TFRUN" explain relu.onnx
+claim "placement, steps, copies and arena" diff "$TFR_SRCDIR/tests/cli/explain.expected" out
+exits 0 "explain prints JSON" "$TFRUN" explain relu.onnx --json
+has "with its schema" out '"schema": "tfrun.explain/1"'
+has "and the arena's ratio" out '"arena_ratio": '
+
+# A device that knows one op: the rest falls back, with copies.
+fakeacc=$TFR_BUILDDIR/tests/fakeacc/.libs/fakeacc.so
+if [ -e "$fakeacc" ]; then
+    keep field 1 node Relu n1 x a; nodes=$kept
+    keep field 1 node Celu n2 a b; nodes=$nodes$kept
+    keep field 1 node Relu n3 b y; nodes=$nodes$kept
+    keep field 11 value_info x 1 3; inputs=$kept
+    keep field 12 value_info y 1 3; outputs=$kept
+    model "$nodes" "$inputs" "$outputs" >mixed.onnx
+    exits 0 "a model runs on two devices" \
+        "$TFRUN" run mixed.onnx -i x.npy --plugin "$fakeacc" --device NPU:0 --log-device-placement
+    has "a node there" err 'placement: n1 (Relu): NPU:0 fakeacc:0'
+    has "a node that fell back, with the reason" err \
+        'placement: n2 (Celu): CPU:0 naive:0, because fakeacc:0 says unknown_op'
+    exits 0 "explain says what that costs" \
+        "$TFRUN" explain mixed.onnx -i x.npy --plugin "$fakeacc" --device NPU:0
+    has "copies" out '^steps .* [1-9][0-9]* copies'
+    has "and bytes" out '^copied per run  *[1-9][0-9]* B$'
+    has "and the fallback" out 'Celu on naive:0 instead of '
+    exits 4 "--fallback=error stops with the same reason" \
+        "$TFRUN" run mixed.onnx -i x.npy --plugin "$fakeacc" --device NPU:0 --fallback=error
+    has "node, op and reason" err 'node "n2" (Celu) cannot run on .*unknown_op'
+else
+    skip "the fake accelerator is not built"
+fi
+
+# Devices and backends.
+exits 0 "a device by TensorFlow's name" "$TFRUN" run relu.onnx -i x.npy --device /device:CPU:0
+exits 3 "an unknown device" "$TFRUN" run relu.onnx -i x.npy --device GPU:7
+has "is answered with those there are" err 'no device "GPU:7"; there are CPU:0 naive:0'
+exits 0 "one backend alone" "$TFRUN" run relu.onnx -i x.npy --backend naive
+exits 3 "an unknown backend" "$TFRUN" run relu.onnx -i x.npy --backend naiv
+has "is answered with the nearest" err 'no backend "naiv", did you mean "naive"? backends are naive'
+
+# matmul: the sum of X * transpose(X) for N = 1 is the square of the only element.
+exits 0 "matmul runs" "$TFRUN" matmul naive:0 16
+for line in sum shape device time; do has "it prints the $line" out "^$line  *[^ ]"; done
+has "where it ran" out '^device  CPU:0, backend naive:0$'
+exits 0 "matmul prints JSON" "$TFRUN" matmul CPU:0 1 --json
+has "with its schema" out '"schema": "tfrun.matmul/1"'
+exits 3 "matmul on no device" "$TFRUN" matmul none:0 16
+
+# ops
+exits 0 "ops lists the table" "$TFRUN" ops
+has "an op with its backend" out '^Relu  *ai.onnx  *14  *naive$'
+has "an op of the core" out '^Reshape  *ai.onnx  *[0-9]*  *core'
+exits 0 "ops of one backend" "$TFRUN" ops --backend naive
+claim "no op of the core is among them" sh -c '! grep -q " core$" out'
+exits 0 "ops explains one op" "$TFRUN" ops conv
+has "inputs and outputs" out '^Conv .*X:T W:T B?:T '
+exits 2 "an unknown op" "$TFRUN" ops Covn
+has "is answered with the nearest" err 'no op "Covn", did you mean "Conv"?'
+exits 0 "ops prints JSON" "$TFRUN" ops Relu --json
+has "with its schema" out '"schema": "tfrun.ops/1"'
+finish
