@@ -12,6 +12,7 @@ extern const cli_command cli_matmul;
 extern const cli_command cli_ops;
 extern const cli_command cli_plugins;
 extern const cli_command cli_run;
+extern const cli_command cli_verify;
 extern const cli_command cli_version;
 
 #endif

@@ -11,6 +11,7 @@ tfrun_SOURCES = \
 	cli/cmd_ops.c \
 	cli/cmd_plugins.c \
 	cli/cmd_run.c \
+	cli/cmd_verify.c \
 	cli/cmd_version.c \
 	cli/commands.h \
 	cli/failure.c \
@@ -39,5 +40,8 @@ tfrun_SOURCES = \
 	cli/timing.h \
 	cli/values.c \
 	cli/values.h \
+	cli/verify.h \
+	cli/verify_model.c \
+	cli/verify_workers.c \
 	$(NULL)
 tfrun_LDADD = libtfrun-nn.la libtfrun.la $(JANSSON_LIBS)

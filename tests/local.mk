@@ -50,6 +50,7 @@ shell_tests = \
 	tests/cli/bad_input.sh \
 	tests/cli/devices.sh \
 	tests/cli/run.sh \
+	tests/cli/verify.sh \
 	tests/sdk/template.sh \
 	$(NULL)
 
@@ -217,6 +218,7 @@ EXTRA_DIST += \
 	tests/cli/explain.expected \
 	tests/cli/model.sh \
 	tests/cli/run_json.expected \
+	tests/cli/verify.expected \
 	$(NULL)
 
 # "make install" relinks libtfrun-nn and moves the built one aside for a moment, so it goes last.

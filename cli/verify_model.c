@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * verify_model.c: tries one model on its test data. The layout is that of ONNX's backend tests:
+ * model.onnx and test_data_set_N/{input,output}_K.pb.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <tfrun/fail.h>
+#include <tfrun/onnx.h>
+
+#include "timing.h"
+#include "verify.h"
+
+#define PATH_BYTES 4096
+
+static bool is_there(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0;
+}
+
+/* Path of data set n of the folder, or of file k in it; false if it is too long. */
+static bool set_path(char *out, const char *dir, uint32_t n, const char *what, uint32_t k)
+{
+    int used = what ? snprintf(out, PATH_BYTES, "%s/test_data_set_%u/%s_%u.pb", dir, (unsigned)n,
+                               what, (unsigned)k)
+                    : snprintf(out, PATH_BYTES, "%s/test_data_set_%u", dir, (unsigned)n);
+    return used > 0 && used < PATH_BYTES;
+}
+
+/* ---- one data set ---------------------------------------------------------------------------- */
+
+typedef struct trial {
+    const cli_args *args;
+    const char *dir;
+    tfr_graph *graph;
+    tfr_session *session;
+    tfr_tensor **inputs, **outputs;
+    uint32_t n_inputs, n_outputs;
+} trial;
+
+static void release_all(tfr_tensor **tensors, uint32_t n)
+{
+    for (uint32_t i = 0; tensors && i < n; i++) {
+        tfr_tensor_release(tensors[i]);
+        tensors[i] = NULL;
+    }
+}
+
+static void release_base(void *base)
+{
+    tfr_tensor_release(base);
+}
+
+/*
+ * ONNX's own tests keep bfloat16 as uint16 in the data files, because NumPy has no bfloat16: if the
+ * other side is bfloat16, the same bits are taken as that.
+ */
+static tfr_status as_bfloat16(tfr_tensor **tensor, int32_t wanted, tfr_err *err)
+{
+    tfr_tensor *base = *tensor;
+    if (wanted != TFR_DTYPE_BF16 || tfr_tensor_dtype(base) != TFR_DTYPE_U16 ||
+        tfr_tensor_kind(base) != TFR_KIND_TENSOR)
+        return TFR_OK;
+    return tfr_tensor_wrap(TFR_DTYPE_BF16, tfr_tensor_shape(base), tfr_tensor_strides(base),
+                           tfr_tensor_data(base), release_base, base, tensor, err);
+}
+
+static tfr_status load_inputs(trial *t, uint32_t set, tfr_err *err)
+{
+    char path[PATH_BYTES];
+    for (uint32_t i = 0; i < t->n_inputs; i++) {
+        const tfr_value_type *type = tfr_graph_value_type(t->graph, tfr_graph_input(t->graph, i));
+        tfr_status status =
+            set_path(path, t->dir, set, "input", i)
+                ? tfr_onnx_load_tensor(path, (tfr_kind)type->kind, &t->inputs[i], err)
+                : tfr_fail(err, TFR_EIO, "a path is too long");
+        if (!status)
+            status = as_bfloat16(&t->inputs[i], type->dtype, err);
+        if (status)
+            return status;
+    }
+    if (set_path(path, t->dir, set, "input", t->n_inputs) && is_there(path))
+        return tfr_fail(err, TFR_EMODEL,
+                        "test_data_set_%u has more inputs than the %u of the model", (unsigned)set,
+                        (unsigned)t->n_inputs);
+    return TFR_OK;
+}
+
+/* The first op of the last plan that draws random numbers, or NULL. */
+static const char *random_op(const tfr_session *session, tfr_placement *p)
+{
+    static const char *const ops[] = {"Bernoulli",        "Multinomial",   "RandomNormal",
+                                      "RandomNormalLike", "RandomUniform", "RandomUniformLike"};
+    *p = (tfr_placement){.size = sizeof *p};
+    for (uint32_t i = 0; !tfr_session_placement(session, i, p, NULL); i++)
+        for (size_t k = 0; k < sizeof ops / sizeof ops[0]; k++)
+            if (strcmp(p->op, ops[k]) == 0)
+                return p->op;
+    return NULL;
+}
+
+/* Type and shape of random numbers can be compared, their values cannot. */
+static void set_different(const trial *t, uint32_t set, const char *output,
+                          const tfr_compare_report *report, cli_verdict *out)
+{
+    tfr_placement p;
+    const char *op = report->n_different >= 0 ? random_op(t->session, &p) : NULL;
+    out->result = op ? CLI_PASSED_OVER : CLI_DIFFERENT;
+    if (op)
+        snprintf(out->text, sizeof out->text,
+                 "op %s draws random numbers, so values are not compared; types and shapes are "
+                 "as expected",
+                 op);
+    else
+        snprintf(out->text, sizeof out->text, "output \"%s\" of test_data_set_%u: %s", output,
+                 (unsigned)set, report->text);
+}
+
+/* Sets out->result and out->text at the first output that differs. */
+static tfr_status compare_outputs(const trial *t, uint32_t set, cli_verdict *out, tfr_err *err)
+{
+    char path[PATH_BYTES];
+    for (uint32_t i = 0; i < t->n_outputs && out->result == CLI_PASSED; i++) {
+        tfr_compare_report report = {.size = sizeof report};
+        tfr_tensor *expected = NULL, *obtained = t->outputs[i];
+        tfr_status status =
+            set_path(path, t->dir, set, "output", i)
+                ? tfr_onnx_load_tensor(path, tfr_tensor_kind(obtained), &expected, err)
+                : tfr_fail(err, TFR_EIO, "a path is too long");
+        if (!status)
+            status = as_bfloat16(&expected, (int32_t)tfr_tensor_dtype(obtained), err);
+        if (!status &&
+            !tfr_tensor_compare(expected, obtained, t->args->rtol, t->args->atol, &report))
+            set_different(t, set, tfr_graph_output_name(t->graph, i), &report, out);
+        tfr_tensor_release(expected);
+        if (status)
+            return status;
+    }
+    return TFR_OK;
+}
+
+static tfr_status try_set(trial *t, uint32_t set, cli_verdict *out, tfr_err *err)
+{
+    tfr_session_stats stats = {.size = sizeof stats};
+    tfr_status status = load_inputs(t, set, err);
+    if (!status)
+        status = tfr_session_run(t->session, t->inputs, t->n_inputs, t->outputs, t->n_outputs, err);
+    if (!status)
+        status = compare_outputs(t, set, out, err);
+    if (!status && !tfr_session_get_stats(t->session, &stats, NULL))
+        out->n_fallbacks += stats.n_fallbacks;
+    release_all(t->inputs, t->n_inputs);
+    release_all(t->outputs, t->n_outputs);
+    out->n_sets += !status;
+    return status;
+}
+
+/* ---- one model ------------------------------------------------------------------------------- */
+
+static tfr_status try_model(trial *t, tfr_runtime *runtime, cli_verdict *out, tfr_err *err)
+{
+    tfr_session_options options = TFR_SESSION_OPTIONS_INIT;
+    char path[PATH_BYTES];
+    tfr_status status = snprintf(path, sizeof path, "%s/model.onnx", t->dir) < PATH_BYTES
+                            ? tfr_onnx_load(path, &t->graph, err)
+                            : tfr_fail(err, TFR_EIO, "a path is too long");
+    if (status)
+        return status;
+    options.device = t->args->device;
+    options.fallback = t->args->fallback;
+    status = tfr_session_create(runtime, t->graph, &options, &t->session, err);
+    if (status)
+        return status;
+    t->n_inputs = tfr_graph_n_inputs(t->graph);
+    t->n_outputs = tfr_graph_n_outputs(t->graph);
+    t->inputs = calloc((size_t)t->n_inputs + 1, sizeof *t->inputs);
+    t->outputs = calloc((size_t)t->n_outputs + 1, sizeof *t->outputs);
+    if (!t->inputs || !t->outputs)
+        return tfr_fail(err, TFR_ENOMEM, "no memory for inputs and outputs");
+    for (uint32_t set = 0; !status && out->result == CLI_PASSED; set++) {
+        if (!set_path(path, t->dir, set, NULL, 0) || !is_there(path))
+            break;
+        status = try_set(t, set, out, err);
+    }
+    if (!status && !out->n_sets && out->result == CLI_PASSED) {
+        out->result = CLI_PASSED_OVER;
+        snprintf(out->text, sizeof out->text, "there is no test_data_set_0 to compare with");
+    }
+    return status;
+}
+
+/*
+ * What tfrun says it cannot do, as against what it does wrong: no kernel, a type or a feature that
+ * is not supported, or an op that is not in the table at all, whose sentence sends to `tfrun ops`.
+ */
+static bool is_unsupported(const tfr_err *err)
+{
+    return err->code == TFR_EUNSUPPORTED ||
+           (err->code == TFR_EMODEL && strstr(err->text, "`tfrun ops` lists") != NULL);
+}
+
+void cli_verify_model(const cli_args *args, tfr_runtime *runtime, const char *dir, cli_verdict *out)
+{
+    tfr_err err = TFR_ERR_INIT;
+    trial t = {.args = args, .dir = dir};
+    double began = cli_now();
+    tfr_status status;
+    memset(out, 0, sizeof *out);
+    out->result = CLI_PASSED;
+    status = try_model(&t, runtime, out, &err);
+    if (status) {
+        out->code = err.code;
+        out->result = is_unsupported(&err) ? CLI_PASSED_OVER : CLI_DIFFERENT;
+        snprintf(out->text, sizeof out->text, "%s", err.text);
+    }
+    out->seconds = cli_now() - began;
+    free(t.inputs);
+    free(t.outputs);
+    tfr_session_destroy(t.session);
+    tfr_graph_release(t.graph);
+}

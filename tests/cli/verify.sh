@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+# tfrun verify: passed, failed, skipped, crashed, late; and ONNX's models where they are installed.
+. "$TFR_SRCDIR/tests/lib.sh"
+. "$TFR_SRCDIR/tests/cli/model.sh"
+cd "$tmp" || exit 99
+mkdir plugins
+cp "$TFR_BUILDDIR/.libs/tfrun-naive.so" plugins
+TFRUN_PLUGIN_PATH=$tmp/plugins
+
+# case NAME OP INPUT EXPECTED: a folder with a model and a data set.
+case_of() {
+    mkdir -p "$1/test_data_set_0"
+    model_of "$2" 3 >"$1/model.onnx"
+    float32_pb 3 "$3" >"$1/test_data_set_0/input_0.pb"
+    float32_pb 3 "$4" >"$1/test_data_set_0/output_0.pb"
+}
+case_of all/good Relu "$floats" "$floats_relu"
+case_of all/wrong Relu "$floats" "$floats"
+case_of all/unknown NoSuchOp "$floats" "$floats"
+case_of all/cut Relu "$floats" "$floats_relu"
+head -c 30 all/good/model.onnx >all/cut/model.onnx
+case_of all/few Relu "$floats" "$floats_relu"
+rm all/few/test_data_set_0/input_0.pb
+case_of all/none Relu "$floats" "$floats_relu"
+rm -r all/none/test_data_set_0
+mkdir all/no_model
+
+exits 8 "a folder of models is verified" "$TFRUN" verify all/ --jobs 2
+sed "s|: $tmp/|: |" out >masked
+claim "each with its result, in order" diff "$TFR_SRCDIR/tests/cli/verify.expected" masked
+claim "nothing is on standard error" test ! -s err
+exits 0 "one good model passes" "$TFRUN" verify all/good
+has "and is counted" out '^1 passed, 0 failed, 0 skipped$'
+exits 77 "only skips are no pass" "$TFRUN" verify all/unknown
+exits 0 "a wide tolerance passes" "$TFRUN" verify all/wrong --atol 1
+exits 8 "verify prints JSON" "$TFRUN" verify all --json
+has "with its schema" out '"schema": "tfrun.verify/1"'
+has "and the sums" out '"skipped": 2'
+exits 5 "a folder without models" "$TFRUN" verify all/no_model
+has "is told" err 'all/no_model holds no model.onnx, and no folder in it does'
+exits 7 "a folder that is not there" "$TFRUN" verify none
+exits 3 "a device that is not there" "$TFRUN" verify all/good --device GPU:3
+claim "is one mistake, told once" test "$(wc -l <err)" = 1
+
+# Crashes and endless loops are kept apart. The kernels of two plugins made here do that.
+fake_plugin() {
+    {
+        printf '#include <signal.h>\n#define FAKE_NAME "%s"\n#define FAKE_PRIORITY 900\n' "$1"
+        printf '#define FAKE_ON_LAUNCH %s\n#include "fake.h"\n' "$2"
+    } >"$1.c"
+    # shellcheck disable=SC2086 # lists of words
+    $TFR_CC $TFR_SANITIZE -D_GNU_SOURCE -I"$TFR_SRCDIR/sdk/include" -I"$TFR_SRCDIR/tests/fake" \
+        -fPIC -shared "$1.c" -o "$1.so" 2>cc.log
+}
+if fake_plugin dies 'raise(SIGKILL);' && fake_plugin sleeps 'for (;;) pause();'; then
+    exits 8 "a crash fails one model, the others go on" \
+        "$TFRUN" verify all/good all/unknown all/wrong --jobs 1 --plugin ./dies.so
+    has "the first that runs the kernel" out '^good: failed: crashed (signal 9, Killed)$'
+    has "the next one" out '^unknown: skipped: '
+    has "and the last" out '^0 passed, 2 failed, 1 skipped$'
+    exits 8 "a model that never ends is stopped" \
+        "$TFRUN" verify all/good all/unknown --plugin ./sleeps.so --timeout 1
+    has "and has failed" out '^good: failed: no result within 1 s$'
+else
+    cat cc.log
+    skip "the fake plugins could not be compiled"
+fi
+
+data=/usr/share/libonnx-testdata/data
+if [ -d "$data/simple" ]; then
+    exits 0 "ONNX's simple and converted models pass on naive" \
+        "$TFRUN" verify --backend naive "$data/simple" "$data/pytorch-converted"
+    has "all but the gradients" out '^[1-9][0-9]* passed, 0 failed, 2 skipped$'
+    # With all the backends of this build.
+    TFRUN_PLUGIN_PATH=$TFR_BUILDDIR/.libs exits 0 "ONNX's simple and operator models pass" \
+        "$TFRUN" verify "$data/simple" "$data/pytorch-operator"
+else
+    skip "libonnx-testdata is not installed, so ONNX's models are not tried"
+fi
+finish
