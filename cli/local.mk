@@ -4,6 +4,7 @@ bin_PROGRAMS += tfrun
 tfrun_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PUBLIC_INCLUDES) $(JANSSON_CFLAGS)
 tfrun_SOURCES = \
 	cli/cli.h \
+	cli/cmd_complete.c \
 	cli/cmd_devices.c \
 	cli/cmd_explain.c \
 	cli/cmd_help.c \
@@ -45,3 +46,7 @@ tfrun_SOURCES = \
 	cli/verify_workers.c \
 	$(NULL)
 tfrun_LDADD = libtfrun-nn.la libtfrun.la $(JANSSON_LIBS)
+
+# Made by `tfrun __complete`; tests/cli/completion.sh says when it is out of date.
+bashcompletiondir = $(datadir)/bash-completion/completions
+dist_bashcompletion_DATA = completion/tfrun.bash

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+dist_man_MANS += docs/tfrun.1
 EXTRA_DIST += \
 	docs/decisions/0001-one-makefile.md \
 	docs/decisions/0002-tests-see-the-inside.md \

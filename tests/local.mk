@@ -48,7 +48,9 @@ shell_tests = \
 	tests/build/harness.sh \
 	tests/build/install.sh \
 	tests/cli/bad_input.sh \
+	tests/cli/completion.sh \
 	tests/cli/devices.sh \
+	tests/cli/help.sh \
 	tests/cli/run.sh \
 	tests/cli/verify.sh \
 	tests/sdk/template.sh \

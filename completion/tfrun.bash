@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+# Completion of tfrun for bash. Made by `tfrun __complete`; do not edit.
+
+# Asks tfrun for a list: devices, backends, ops.
+_tfrun_ask() {
+    COMPREPLY=($(compgen -W "$("${COMP_WORDS[0]}" __complete "$1" 2>/dev/null)" -- "$cur"))
+    # Names hold a colon, at which bash splits words.
+    if declare -F __ltrim_colon_completions >/dev/null; then
+        __ltrim_colon_completions "$cur"
+    fi
+}
+
+_tfrun() {
+    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} command= i
+    if declare -F _get_comp_words_by_ref >/dev/null; then
+        _get_comp_words_by_ref -n := cur prev
+    fi
+    # --option=value
+    if [[ $cur == --*=* ]]; then
+        prev=${cur%%=*} cur=${cur#*=}
+    fi
+    COMPREPLY=()
+    case $prev in
+    --log-level)
+        COMPREPLY=($(compgen -W 'error warning info debug' -- "$cur"))
+        return
+        ;;
+    --color)
+        COMPREPLY=($(compgen -W 'auto always never' -- "$cur"))
+        return
+        ;;
+    --plugin)
+        COMPREPLY=($(compgen -f -- "${cur#*=}"))
+        return
+        ;;
+    --plugin-path)
+        COMPREPLY=($(compgen -d -- "$cur"))
+        return
+        ;;
+    --visible-devices)
+        _tfrun_ask devices
+        return
+        ;;
+    --logical-cpus)
+        COMPREPLY=()
+        return
+        ;;
+    --threads)
+        COMPREPLY=()
+        return
+        ;;
+    --backend | -b)
+        _tfrun_ask backends
+        return
+        ;;
+    --input | -i)
+        COMPREPLY=($(compgen -f -- "${cur#*=}"))
+        return
+        ;;
+    --output | -o)
+        COMPREPLY=($(compgen -f -- "${cur#*=}"))
+        return
+        ;;
+    --device | -d)
+        _tfrun_ask devices
+        return
+        ;;
+    --fallback)
+        COMPREPLY=($(compgen -W 'allow warn error' -- "$cur"))
+        return
+        ;;
+    --random-inputs)
+        COMPREPLY=()
+        return
+        ;;
+    --shape)
+        COMPREPLY=()
+        return
+        ;;
+    --runs)
+        COMPREPLY=()
+        return
+        ;;
+    --rtol)
+        COMPREPLY=()
+        return
+        ;;
+    --atol)
+        COMPREPLY=()
+        return
+        ;;
+    --jobs)
+        COMPREPLY=()
+        return
+        ;;
+    --timeout)
+        COMPREPLY=()
+        return
+        ;;
+    esac
+    for ((i = 1; i < COMP_CWORD; i++)); do
+        case ${COMP_WORDS[i]} in
+        devices | plugins | ops | run | explain | verify | matmul | help | version)
+            command=${COMP_WORDS[i]}
+            break
+            ;;
+        esac
+    done
+    if [[ $cur == -* ]]; then
+        local options=' --help --json --verbose --quiet --log-level --color --plugin --plugin-path --visible-devices --logical-cpus --threads'
+        case $command in
+        '') options+=' --list-devices --version' ;;
+        ops) options+=' --backend' ;;
+        run) options+=' --input --output --device --backend --fallback --log-device-placement --random-inputs --shape --runs' ;;
+        explain) options+=' --device --backend --fallback --input --random-inputs --shape' ;;
+        verify) options+=' --device --backend --fallback --rtol --atol --jobs --timeout' ;;
+        matmul) options+=' --fallback --random-inputs --runs' ;;
+        esac
+        COMPREPLY=($(compgen -W "$options" -- "$cur"))
+        return
+    fi
+    case $command in
+    '')
+        COMPREPLY=($(compgen -W 'devices plugins ops run explain verify matmul help version' -- "$cur"))
+        ;;
+    ops)
+        _tfrun_ask ops
+        ;;
+    run)
+        COMPREPLY=($(compgen -f -- "${cur#*=}"))
+        ;;
+    explain)
+        COMPREPLY=($(compgen -f -- "${cur#*=}"))
+        ;;
+    verify)
+        COMPREPLY=($(compgen -d -- "$cur"))
+        ;;
+    matmul)
+        _tfrun_ask devices
+        ;;
+    help)
+        COMPREPLY=($(compgen -W 'devices plugins ops run explain verify matmul help version env' -- "$cur"))
+        ;;
+    esac
+}
+complete -o filenames -o bashdefault -F _tfrun tfrun
