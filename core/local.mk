@@ -72,10 +72,12 @@ libtfrun_core_la_SOURCES = \
 	core/place.c \
 	core/plan.c \
 	core/plan.h \
+	core/plan_bind.c \
 	core/plan_build.h \
 	core/plan_infer.c \
 	core/plan_place.c \
 	core/plan_steps.c \
+	core/plan_steps.h \
 	core/plugin_cache.c \
 	core/plugin_config.c \
 	core/plugin_elf.c \

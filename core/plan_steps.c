@@ -13,22 +13,7 @@
 #include <tfrun/fail.h>
 
 #include "alloc.h"
-#include "plan_build.h"
-
-#define NO_ENGINE UINT32_MAX /* the host itself does the step */
-
-typedef struct steps {
-    tfr__build *b;
-    tfr__plan *p;
-    uint32_t n_memories;
-    uint32_t *where;       /* [memory][value]: buffer or TFR__NO_BUFFER */
-    uint32_t *plain;       /* [value]: plain form of a strided live-in */
-    uint32_t *arg_buffers; /* buffer of each launch argument; grows with p->args */
-    uint32_t n_args, room_args, room_steps, room_buffers;
-    uint32_t *pending; /* by buffer: engine + 1 that may still use this host memory, 0 = none */
-    uint32_t room_pending;
-    tfr__placed *placed; /* row of the node at hand */
-} steps;
+#include "plan_steps.h"
 
 static tfr_status steps_room(void *array_pointer, uint32_t n, uint32_t *room, size_t size,
                              tfr_err *err)
@@ -47,7 +32,7 @@ static tfr_status steps_room(void *array_pointer, uint32_t n, uint32_t *room, si
     return TFR_OK;
 }
 
-static tfr_status buffer_add(steps *s, tfr__buffer_kind kind, uint32_t memory, uint64_t bytes,
+static tfr_status buffer_add(tfr__steps *s, tfr__buffer_kind kind, uint32_t memory, uint64_t bytes,
                              uint32_t *out, tfr_err *err)
 {
     tfr__plan *p = s->p;
@@ -69,7 +54,7 @@ static tfr_status buffer_add(steps *s, tfr__buffer_kind kind, uint32_t memory, u
     return TFR_OK;
 }
 
-static tfr_status step_add(steps *s, tfr__step_kind kind, uint32_t engine, tfr__step **out,
+static tfr_status step_add(tfr__steps *s, tfr__step_kind kind, uint32_t engine, tfr__step **out,
                            tfr_err *err)
 {
     tfr__plan *p = s->p;
@@ -82,20 +67,16 @@ static tfr_status step_add(steps *s, tfr__step_kind kind, uint32_t engine, tfr__
     (*out)->kind = kind;
     (*out)->node = -1;
     (*out)->engine = engine;
-    if (engine != NO_ENGINE)
+    if (engine != TFR__NO_ENGINE)
         (*out)->backend = s->b->session->engines[engine].backend;
     (*out)->workspace = (*out)->dst = (*out)->src = TFR__NO_BUFFER;
     (*out)->value = TFR_VALUE_NONE;
     return TFR_OK;
 }
 
-static bool is_queued(const steps *s, uint32_t engine)
-{
-    return s->b->session->engines[engine].queue != NULL;
-}
-
 /* Before somebody other than `engine` touches host buffer: wait for the queue that may use it. */
-static tfr_status settle(steps *s, uint32_t buffer, uint32_t engine, bool by_host, tfr_err *err)
+static tfr_status settle(tfr__steps *s, uint32_t buffer, uint32_t engine, bool by_host,
+                         tfr_err *err)
 {
     uint32_t other = s->pending[buffer];
     tfr__step *step;
@@ -112,13 +93,13 @@ static tfr_status settle(steps *s, uint32_t buffer, uint32_t engine, bool by_hos
     return TFR_OK;
 }
 
-static void touch(steps *s, uint32_t buffer, uint32_t engine)
+static void touch(tfr__steps *s, uint32_t buffer, uint32_t engine)
 {
-    if (s->p->buffers[buffer].memory == TFR__MEMORY_HOST && is_queued(s, engine))
+    if (s->p->buffers[buffer].memory == TFR__MEMORY_HOST && tfr__steps_is_queued(s, engine))
         s->pending[buffer] = engine + 1;
 }
 
-static uint32_t *where_at(steps *s, uint32_t memory, tfr_value v)
+static uint32_t *where_at(tfr__steps *s, uint32_t memory, tfr_value v)
 {
     return &s->where[(size_t)memory * s->b->graph->n_values + (size_t)v];
 }
@@ -128,19 +109,11 @@ static uint64_t value_bytes(const tfr__build *b, tfr_value v)
     return (uint64_t)tfr__type_bytes(&b->types[v]);
 }
 
-/* The engine that owns a device memory. */
-static uint32_t engine_of(const steps *s, uint32_t memory)
-{
-    uint32_t i = 0;
-    while (s->b->session->engines[i].memory != memory)
-        i++;
-    return i;
-}
-
 /* ---- buffers for values ---------------------------------------------------------------------- */
 
 /* Known values: the host's tensor itself, or a copy made now, kept in the device's memory. */
-static tfr_status known_buffer(steps *s, tfr_value v, uint32_t memory, uint32_t *out, tfr_err *err)
+static tfr_status known_buffer(tfr__steps *s, tfr_value v, uint32_t memory, uint32_t *out,
+                               tfr_err *err)
 {
     tfr_tensor *t = s->b->known[v];
     tfr_session *session = s->b->session;
@@ -156,7 +129,7 @@ static tfr_status known_buffer(steps *s, tfr_value v, uint32_t memory, uint32_t 
     }
     status = tfr__engine_alloc(session, memory, t->bytes, &buffer->address, err);
     if (!status) {
-        tfr__engine *engine = &session->engines[engine_of(s, memory)];
+        tfr__engine *engine = &session->engines[tfr__steps_engine_of(s, memory)];
         status = tfr__engine_copy(engine, true, buffer->address, t->data, t->bytes, err);
         if (!status)
             status = tfr__engine_sync(engine, err);
@@ -164,7 +137,7 @@ static tfr_status known_buffer(steps *s, tfr_value v, uint32_t memory, uint32_t 
     return status;
 }
 
-static tfr_status live_in_buffer(steps *s, tfr_value v, uint32_t *out, tfr_err *err)
+static tfr_status live_in_buffer(tfr__steps *s, tfr_value v, uint32_t *out, tfr_err *err)
 {
     tfr_status status =
         buffer_add(s, TFR__BUFFER_LIVE_IN, TFR__MEMORY_HOST, value_bytes(s->b, v), out, err);
@@ -174,7 +147,7 @@ static tfr_status live_in_buffer(steps *s, tfr_value v, uint32_t *out, tfr_err *
 }
 
 /* What a TENSOR buffer is at each run. */
-static tfr_status becomes_tensor(steps *s, uint32_t buffer, tfr_value v, tfr_err *err)
+static tfr_status becomes_tensor(tfr__steps *s, uint32_t buffer, tfr_value v, tfr_err *err)
 {
     const tfr__type *type = &s->b->types[v];
     s->p->buffers[buffer].value = v;
@@ -183,7 +156,7 @@ static tfr_status becomes_tensor(steps *s, uint32_t buffer, tfr_value v, tfr_err
 }
 
 /* The plain form of a live-in that is strided or not aligned to its elements. */
-static tfr_status plain_buffer(steps *s, tfr_value v, uint32_t *out, tfr_err *err)
+static tfr_status plain_buffer(tfr__steps *s, tfr_value v, uint32_t *out, tfr_err *err)
 {
     tfr__step *step;
     tfr__buffer_kind kind =
@@ -206,7 +179,7 @@ static tfr_status plain_buffer(steps *s, tfr_value v, uint32_t *out, tfr_err *er
     s->plain[v] = *out;
     if (status)
         return status;
-    status = step_add(s, TFR__STEP_REORDER, NO_ENGINE, &step, err);
+    status = step_add(s, TFR__STEP_REORDER, TFR__NO_ENGINE, &step, err);
     if (status)
         return status;
     step->dst = *out;
@@ -217,7 +190,8 @@ static tfr_status plain_buffer(steps *s, tfr_value v, uint32_t *out, tfr_err *er
 }
 
 /* A buffer for what a node computes: a tensor of its own if it leaves the section from here. */
-static tfr_status result_buffer(steps *s, tfr_value v, uint32_t memory, uint32_t *out, tfr_err *err)
+static tfr_status result_buffer(tfr__steps *s, tfr_value v, uint32_t memory, uint32_t *out,
+                                tfr_err *err)
 {
     tfr__build *b = s->b;
     tfr_value leaves = b->live_out[b->root[v]];
@@ -233,7 +207,7 @@ static tfr_status result_buffer(steps *s, tfr_value v, uint32_t memory, uint32_t
 }
 
 /* Makes the value of v (plain) present in a memory; *out is its buffer there. */
-static tfr_status bring(steps *s, tfr_value v, uint32_t memory, uint32_t *out, tfr_err *err)
+static tfr_status bring(tfr__steps *s, tfr_value v, uint32_t memory, uint32_t *out, tfr_err *err)
 {
     tfr__build *b = s->b;
     uint32_t *at = where_at(s, memory, v), from = TFR__MEMORY_HOST, src, engine;
@@ -259,14 +233,14 @@ static tfr_status bring(steps *s, tfr_value v, uint32_t memory, uint32_t *out, t
                             b->graph->values[v].name);
         if (memory != TFR__MEMORY_HOST) { /* through the host; then from the host to the device */
             status = bring(s, v, TFR__MEMORY_HOST, &src, err);
-            engine = engine_of(s, memory);
+            engine = tfr__steps_engine_of(s, memory);
             if (!status)
                 status = settle(s, src, engine, false, err);
             if (!status)
                 status = buffer_add(s, TFR__BUFFER_ARENA, memory, value_bytes(b, v), out, err);
         } else {
             src = *where_at(s, from, v);
-            engine = engine_of(s, from);
+            engine = tfr__steps_engine_of(s, from);
             status = result_buffer(s, v, TFR__MEMORY_HOST, out, err);
         }
         if (!status)
@@ -292,7 +266,7 @@ static tfr_status bring(steps *s, tfr_value v, uint32_t memory, uint32_t *out, t
 
 /* ---- one node -------------------------------------------------------------------------------- */
 
-static tfr_status arg_add(steps *s, uint32_t buffer, tfr_err *err)
+static tfr_status arg_add(tfr__steps *s, uint32_t buffer, tfr_err *err)
 {
     uint32_t room = s->room_args;
     tfr_status status =
@@ -307,7 +281,7 @@ static tfr_status arg_add(steps *s, uint32_t buffer, tfr_err *err)
 }
 
 /* The buffer of an input that output k may take over, or TFR__NO_BUFFER. */
-static uint32_t in_place(steps *s, const tfr__node *node, const tfr__build_node *state,
+static uint32_t in_place(tfr__steps *s, const tfr__node *node, const tfr__build_node *state,
                          const uint32_t *inputs, uint32_t k)
 {
     tfr__build *b = s->b;
@@ -335,7 +309,7 @@ static uint32_t in_place(steps *s, const tfr__node *node, const tfr__build_node 
 }
 
 /* Buffers of the inputs where the kernel reads them, with copies and syncs before. */
-static tfr_status node_inputs(steps *s, const tfr__node *node, const tfr__build_node *state,
+static tfr_status node_inputs(tfr__steps *s, const tfr__node *node, const tfr__build_node *state,
                               uint32_t *inputs, tfr_err *err)
 {
     uint32_t memory = s->b->session->engines[state->engine].memory;
@@ -358,7 +332,8 @@ static tfr_status node_inputs(steps *s, const tfr__node *node, const tfr__build_
             status = bring(s, v, m, &inputs[i], err);
         }
         if (!status && m == TFR__MEMORY_HOST)
-            status = settle(s, inputs[i], state->engine, !is_queued(s, state->engine), err);
+            status =
+                settle(s, inputs[i], state->engine, !tfr__steps_is_queued(s, state->engine), err);
     }
     for (uint32_t i = 0; !status && i < node->n_inputs; i++)
         if (node->inputs[i] != TFR_VALUE_NONE && s->b->uses[s->b->root[node->inputs[i]]])
@@ -366,7 +341,7 @@ static tfr_status node_inputs(steps *s, const tfr__node *node, const tfr__build_
     return status;
 }
 
-static tfr_status node_launch(steps *s, uint32_t n, tfr_err *err)
+static tfr_status node_launch(tfr__steps *s, uint32_t n, tfr_err *err)
 {
     tfr__build *b = s->b;
     const tfr__node *node = tfr__build_node_at(b, n);
@@ -423,7 +398,7 @@ static tfr_status node_launch(steps *s, uint32_t n, tfr_err *err)
 
 /* A view has its input's buffers, wherever they are; what comes from outside is made present first.
  */
-static tfr_status node_view(steps *s, const tfr__node *node, tfr_err *err)
+static tfr_status node_view(tfr__steps *s, const tfr__node *node, tfr_err *err)
 {
     tfr_value in = node->inputs[0], out = node->outputs[0];
     uint32_t buffer;
@@ -442,7 +417,7 @@ static tfr_status node_view(steps *s, const tfr__node *node, tfr_err *err)
 
 /* ---- what leaves the section ----------------------------------------------------------------- */
 
-static tfr_status live_out_add(steps *s, tfr_value v, tfr_err *err)
+static tfr_status live_out_add(tfr__steps *s, tfr_value v, tfr_err *err)
 {
     tfr__plan *p = s->p;
     tfr__build *b = s->b;
@@ -467,7 +442,7 @@ static tfr_status live_out_add(steps *s, tfr_value v, tfr_err *err)
     return status;
 }
 
-static tfr_status leave(steps *s, tfr_err *err)
+static tfr_status leave(tfr__steps *s, tfr_err *err)
 {
     tfr__build *b = s->b;
     tfr_status status = TFR_OK;
@@ -488,7 +463,7 @@ static tfr_status leave(steps *s, tfr_err *err)
             if (s->p->steps[i].engine == e && s->p->steps[i].kind != TFR__STEP_REORDER)
                 busy = s->p->steps[i].kind != TFR__STEP_SYNC;
         }
-        if (busy && is_queued(s, e)) {
+        if (busy && tfr__steps_is_queued(s, e)) {
             status = step_add(s, TFR__STEP_SYNC, e, &step, err);
             s->p->n_syncs += !status;
         }
@@ -496,144 +471,9 @@ static tfr_status leave(steps *s, tfr_err *err)
     return status;
 }
 
-/* ---- addresses ------------------------------------------------------------------------------- */
-
-static void live_at(tfr__plan *p, uint32_t buffer, uint32_t from, uint32_t to)
-{
-    tfr__buffer *b;
-    if (buffer == TFR__NO_BUFFER)
-        return;
-    b = &p->buffers[buffer];
-    if (from < b->first)
-        b->first = from;
-    if (to > b->last)
-        b->last = to;
-}
-
-/* Lifetimes, in steps. A queue may use host memory until its next sync. */
-static void find_lifetimes(steps *s)
-{
-    tfr__plan *p = s->p;
-    for (uint32_t i = 0; i < p->n_steps; i++) {
-        const tfr__step *step = &p->steps[i];
-        uint32_t until = i;
-        if (step->kind == TFR__STEP_SYNC)
-            continue;
-        if (step->kind != TFR__STEP_REORDER && is_queued(s, step->engine))
-            while (until + 1 < p->n_steps && !(p->steps[until].kind == TFR__STEP_SYNC &&
-                                               p->steps[until].engine == step->engine))
-                until++;
-        if (step->kind == TFR__STEP_LAUNCH) {
-            for (uint32_t a = 0; a < step->launch.n_args; a++) {
-                uint32_t buffer = s->arg_buffers[step->dst + a];
-                bool host = buffer != TFR__NO_BUFFER && p->buffers[buffer].memory == 0;
-                live_at(p, buffer, i, host ? until : i);
-            }
-            live_at(p, step->workspace, i,
-                    step->workspace != TFR__NO_BUFFER && p->buffers[step->workspace].memory == 0
-                        ? until
-                        : i);
-        } else {
-            live_at(p, step->src, i, p->buffers[step->src].memory == 0 ? until : i);
-            live_at(p, step->dst, i, p->buffers[step->dst].memory == 0 ? until : i);
-        }
-    }
-    for (uint32_t i = 0; i < p->n_live_outs; i++)
-        if (p->live_outs[i].buffer != TFR__NO_BUFFER)
-            live_at(p, p->live_outs[i].buffer, p->n_steps, p->n_steps);
-}
-
-static tfr_status make_arenas(steps *s, tfr_err *err)
-{
-    tfr__plan *p = s->p;
-    tfr_session *session = s->b->session;
-    p->arenas = tfr__calloc(s->n_memories, sizeof *p->arenas);
-    if (!p->arenas)
-        return tfr_fail(err, TFR_ENOMEM, "out of memory for %u arenas", s->n_memories);
-    for (uint32_t m = 0; m < s->n_memories; m++) {
-        tfr__arena *arena = &p->arenas[m];
-        uint64_t alignment = 64;
-        tfr_status status;
-        arena->memory = m;
-        p->n_arenas = m + 1;
-        if (m != TFR__MEMORY_HOST)
-            alignment = session->engines[engine_of(s, m)].backend->space.alignment;
-        status = tfr__arena_plan(p->buffers, p->n_buffers, m, alignment ? alignment : 64,
-                                 &arena->bytes, &arena->lower_bound, err);
-        if (!status)
-            status = tfr__engine_alloc(session, m, arena->bytes, &arena->address, err);
-        if (status)
-            return status;
-        p->arena_bytes += arena->bytes;
-        p->arena_lower_bound += arena->lower_bound;
-    }
-    for (uint32_t i = 0; i < p->n_buffers; i++) {
-        tfr__buffer *b = &p->buffers[i];
-        if (b->kind == TFR__BUFFER_ARENA && b->bytes)
-            b->address = (char *)p->arenas[b->memory].address + b->offset;
-    }
-    return TFR_OK;
-}
-
-/* Where kernels of dynamic outputs write the true dims. */
-static tfr_status bind_dims(steps *s, tfr_err *err)
-{
-    tfr__plan *p = s->p;
-    uint32_t n = 0;
-    p->dims = tfr__calloc((size_t)s->n_args * TFR_MAX_RANK + 1, sizeof *p->dims);
-    if (!p->dims)
-        return tfr_fail(err, TFR_ENOMEM, "out of memory for dynamic shapes");
-    for (uint32_t i = 0; i < p->n_steps; i++) {
-        tfr__step *step = &p->steps[i];
-        const tfr__node *node;
-        if (step->kind != TFR__STEP_LAUNCH)
-            continue;
-        node = &s->b->graph->nodes[step->node];
-        for (uint32_t k = 0; k < node->n_outputs; k++) {
-            tfr_value v = node->outputs[k];
-            if (v == TFR_VALUE_NONE || !s->b->dynamic[v])
-                continue;
-            step->args[node->n_inputs + k].dims = p->dims + (size_t)n++ * TFR_MAX_RANK;
-            for (uint32_t o = 0; o < p->n_live_outs; o++)
-                if (p->live_outs[o].value == v)
-                    p->live_outs[o].dims = step->args[node->n_inputs + k].dims;
-        }
-    }
-    return TFR_OK;
-}
-
-/* Fixed addresses now, the others as patches for each run. */
-static tfr_status bind_args(steps *s, tfr_err *err)
-{
-    tfr__plan *p = s->p;
-    p->patches = tfr__calloc((size_t)s->n_args + 1, sizeof *p->patches);
-    if (!p->patches)
-        return tfr_fail(err, TFR_ENOMEM, "out of memory for %u arguments", s->n_args);
-    for (uint32_t i = 0; i < p->n_steps; i++) {
-        tfr__step *step = &p->steps[i];
-        if (step->kind != TFR__STEP_LAUNCH)
-            continue;
-        step->args = p->args + step->dst;
-        step->launch.args = step->args;
-        for (uint32_t a = 0; a < step->launch.n_args; a++) {
-            uint32_t buffer = s->arg_buffers[step->dst + a];
-            if (buffer == TFR__NO_BUFFER)
-                continue;
-            step->args[a].address = p->buffers[buffer].address;
-            if (p->buffers[buffer].kind == TFR__BUFFER_LIVE_IN ||
-                p->buffers[buffer].kind == TFR__BUFFER_TENSOR)
-                p->patches[p->n_patches++] = (tfr__patch){i, a, buffer};
-        }
-        if (step->workspace != TFR__NO_BUFFER)
-            step->launch.workspace = p->buffers[step->workspace].address;
-        step->dst = TFR__NO_BUFFER;
-    }
-    return bind_dims(s, err);
-}
-
 tfr_status tfr__build_steps(tfr__build *b, tfr_err *err)
 {
-    steps s = {.b = b, .p = b->plan, .n_memories = b->session->n_memories};
+    tfr__steps s = {.b = b, .p = b->plan, .n_memories = b->session->n_memories};
     size_t n_values = b->graph->n_values, n_where = n_values * s.n_memories;
     tfr_status status = TFR_OK;
     s.where = tfr__alloc((n_where + 1) * sizeof *s.where);
@@ -653,12 +493,8 @@ tfr_status tfr__build_steps(tfr__build *b, tfr_err *err)
     }
     if (!status)
         status = leave(&s, err);
-    if (!status) {
-        find_lifetimes(&s);
-        status = make_arenas(&s, err);
-    }
     if (!status)
-        status = bind_args(&s, err);
+        status = tfr__steps_bind(&s, err);
     tfr__free(s.where);
     tfr__free(s.plain);
     tfr__free(s.pending);

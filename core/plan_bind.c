@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * plan_bind.c: the end of the third pass: when each buffer lives, where it lies in its memory's
+ * arena, and the arguments of every launch. What changes from run to run (inputs, outputs) becomes
+ * a patch.
+ */
+#include <string.h>
+#include <tfrun/fail.h>
+
+#include "alloc.h"
+#include "plan_steps.h"
+
+static void live_at(tfr__plan *p, uint32_t buffer, uint32_t from, uint32_t to)
+{
+    tfr__buffer *b;
+    if (buffer == TFR__NO_BUFFER)
+        return;
+    b = &p->buffers[buffer];
+    if (from < b->first)
+        b->first = from;
+    if (to > b->last)
+        b->last = to;
+}
+
+/* Lifetimes, in steps. A queue may use host memory until its next sync. */
+static void find_lifetimes(tfr__steps *s)
+{
+    tfr__plan *p = s->p;
+    for (uint32_t i = 0; i < p->n_steps; i++) {
+        const tfr__step *step = &p->steps[i];
+        uint32_t until = i;
+        if (step->kind == TFR__STEP_SYNC)
+            continue;
+        if (step->kind != TFR__STEP_REORDER && tfr__steps_is_queued(s, step->engine))
+            while (until + 1 < p->n_steps && !(p->steps[until].kind == TFR__STEP_SYNC &&
+                                               p->steps[until].engine == step->engine))
+                until++;
+        if (step->kind == TFR__STEP_LAUNCH) {
+            for (uint32_t a = 0; a < step->launch.n_args; a++) {
+                uint32_t buffer = s->arg_buffers[step->dst + a];
+                bool host = buffer != TFR__NO_BUFFER && p->buffers[buffer].memory == 0;
+                live_at(p, buffer, i, host ? until : i);
+            }
+            live_at(p, step->workspace, i,
+                    step->workspace != TFR__NO_BUFFER && p->buffers[step->workspace].memory == 0
+                        ? until
+                        : i);
+        } else {
+            live_at(p, step->src, i, p->buffers[step->src].memory == 0 ? until : i);
+            live_at(p, step->dst, i, p->buffers[step->dst].memory == 0 ? until : i);
+        }
+    }
+    for (uint32_t i = 0; i < p->n_live_outs; i++)
+        if (p->live_outs[i].buffer != TFR__NO_BUFFER)
+            live_at(p, p->live_outs[i].buffer, p->n_steps, p->n_steps);
+}
+
+static tfr_status make_arenas(tfr__steps *s, tfr_err *err)
+{
+    tfr__plan *p = s->p;
+    tfr_session *session = s->b->session;
+    p->arenas = tfr__calloc(s->n_memories, sizeof *p->arenas);
+    if (!p->arenas)
+        return tfr_fail(err, TFR_ENOMEM, "out of memory for %u arenas", s->n_memories);
+    for (uint32_t m = 0; m < s->n_memories; m++) {
+        tfr__arena *arena = &p->arenas[m];
+        uint64_t alignment = 64;
+        tfr_status status;
+        arena->memory = m;
+        p->n_arenas = m + 1;
+        if (m != TFR__MEMORY_HOST)
+            alignment = session->engines[tfr__steps_engine_of(s, m)].backend->space.alignment;
+        status = tfr__arena_plan(p->buffers, p->n_buffers, m, alignment ? alignment : 64,
+                                 &arena->bytes, &arena->lower_bound, err);
+        if (!status)
+            status = tfr__engine_alloc(session, m, arena->bytes, &arena->address, err);
+        if (status)
+            return status;
+        p->arena_bytes += arena->bytes;
+        p->arena_lower_bound += arena->lower_bound;
+    }
+    for (uint32_t i = 0; i < p->n_buffers; i++) {
+        tfr__buffer *b = &p->buffers[i];
+        if (b->kind == TFR__BUFFER_ARENA && b->bytes)
+            b->address = (char *)p->arenas[b->memory].address + b->offset;
+    }
+    return TFR_OK;
+}
+
+/* Where kernels of dynamic outputs write the true dims. */
+static tfr_status bind_dims(tfr__steps *s, tfr_err *err)
+{
+    tfr__plan *p = s->p;
+    uint32_t n = 0;
+    p->dims = tfr__calloc((size_t)s->n_args * TFR_MAX_RANK + 1, sizeof *p->dims);
+    if (!p->dims)
+        return tfr_fail(err, TFR_ENOMEM, "out of memory for dynamic shapes");
+    for (uint32_t i = 0; i < p->n_steps; i++) {
+        tfr__step *step = &p->steps[i];
+        const tfr__node *node;
+        if (step->kind != TFR__STEP_LAUNCH)
+            continue;
+        node = &s->b->graph->nodes[step->node];
+        for (uint32_t k = 0; k < node->n_outputs; k++) {
+            tfr_value v = node->outputs[k];
+            if (v == TFR_VALUE_NONE || !s->b->dynamic[v])
+                continue;
+            step->args[node->n_inputs + k].dims = p->dims + (size_t)n++ * TFR_MAX_RANK;
+            for (uint32_t o = 0; o < p->n_live_outs; o++)
+                if (p->live_outs[o].value == v)
+                    p->live_outs[o].dims = step->args[node->n_inputs + k].dims;
+        }
+    }
+    return TFR_OK;
+}
+
+/* Fixed addresses now, the others as patches for each run. */
+static tfr_status bind_args(tfr__steps *s, tfr_err *err)
+{
+    tfr__plan *p = s->p;
+    p->patches = tfr__calloc((size_t)s->n_args + 1, sizeof *p->patches);
+    if (!p->patches)
+        return tfr_fail(err, TFR_ENOMEM, "out of memory for %u arguments", s->n_args);
+    for (uint32_t i = 0; i < p->n_steps; i++) {
+        tfr__step *step = &p->steps[i];
+        if (step->kind != TFR__STEP_LAUNCH)
+            continue;
+        step->args = p->args + step->dst;
+        step->launch.args = step->args;
+        for (uint32_t a = 0; a < step->launch.n_args; a++) {
+            uint32_t buffer = s->arg_buffers[step->dst + a];
+            if (buffer == TFR__NO_BUFFER)
+                continue;
+            step->args[a].address = p->buffers[buffer].address;
+            if (p->buffers[buffer].kind == TFR__BUFFER_LIVE_IN ||
+                p->buffers[buffer].kind == TFR__BUFFER_TENSOR)
+                p->patches[p->n_patches++] = (tfr__patch){i, a, buffer};
+        }
+        if (step->workspace != TFR__NO_BUFFER)
+            step->launch.workspace = p->buffers[step->workspace].address;
+        step->dst = TFR__NO_BUFFER;
+    }
+    return bind_dims(s, err);
+}
+
+tfr_status tfr__steps_bind(tfr__steps *s, tfr_err *err)
+{
+    tfr_status status;
+    find_lifetimes(s);
+    status = make_arenas(s, err);
+    return status ? status : bind_args(s, err);
+}
