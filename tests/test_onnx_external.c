@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* External data: what is read from beside a model, and every way out of its folder. */
+#include <fcntl.h>
+#include <stdio.h>
 #include <tfrun/onnx.h>
+#include <unistd.h>
 
 #include "onnx_build.h"
 #include "onnx_external.h"
@@ -137,6 +140,41 @@ TEST(a_missing_file_is_named)
     drop_all();
 }
 
+/* Pages of this process that are really in memory, in bytes (proc_pid_statm(5)). */
+static int64_t resident(void)
+{
+    long all = 0, pages = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+    if (!f || fscanf(f, "%ld %ld", &all, &pages) != 2)
+        pages = -1;
+    if (f)
+        fclose(f);
+    return (int64_t)pages * sysconf(_SC_PAGESIZE);
+}
+
+TEST(three_gigabytes_are_mapped_not_copied)
+{
+    const int64_t elements = INT64_C(3) << 28; /* of 4 bytes, in a file that is one hole */
+    const float last = 42;
+    int64_t before = resident();
+    tfr_tensor *tensor;
+    pb m = external(elements, "w.bin", NULL, NULL);
+    temp_write("w.bin", "", 0);
+    int fd = open(temp_path("w.bin"), O_WRONLY);
+    REQUIRE(fd >= 0);
+    if (pwrite(fd, &last, sizeof last, (off_t)((elements - 1) * 4)) != (ssize_t)sizeof last) {
+        close(fd);
+        drop_all();
+        SKIP("the file system holds no file of 3 GiB");
+    }
+    close(fd);
+    REQUIRE_OK(load(&m, &tensor), &err);
+    CHECK_NEAR(42, ((const float *)tfr_tensor_data(tensor))[elements - 1], 0);
+    CHECK(resident() - before < 64 << 20);
+    tfr_tensor_release(tensor);
+    drop_all();
+}
+
 TEST(bytes_in_memory_have_no_folder)
 {
     tfr_tensor *tensor;
@@ -153,6 +191,7 @@ static const test_case cases[] = {
     CASE(folders_and_devices_are_refused),
     CASE(ranges_beyond_the_file_are_refused_with_the_numbers),
     CASE(a_missing_file_is_named),
+    CASE(three_gigabytes_are_mapped_not_copied),
     CASE(bytes_in_memory_have_no_folder),
 };
 TEST_MAIN(cases)
