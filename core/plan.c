@@ -148,8 +148,10 @@ void tfr__plan_destroy(tfr_session *session, tfr__plan *p)
         tfr_tensor_release(p->known[i]);
     for (uint32_t i = 0; i < p->n_live_outs; i++)
         tfr_tensor_release(p->live_outs[i].known);
-    for (uint32_t i = 0; i < p->n_consulted; i++)
+    for (uint32_t i = 0; i < p->n_consulted; i++) {
         tfr__free(p->consulted[i].data);
+        tfr_tensor_release(p->consulted[i].strings);
+    }
     for (uint32_t i = 0; i < p->n_placed; i++)
         tfr__free(p->placed[i].text);
     tfr__free(p->live_ins);
@@ -184,6 +186,11 @@ bool tfr__plan_fits(const tfr__plan *p, const tfr__env *env)
     for (uint32_t i = 0; i < p->n_consulted; i++) {
         tfr_tensor *t = env->values[p->consulted[i].value], *copy = NULL;
         bool same;
+        if (p->consulted[i].strings) {
+            if (!tfr_tensor_compare(p->consulted[i].strings, t, 0, 0, NULL))
+                return false;
+            continue;
+        }
         if (!t->plain && tfr_tensor_copy(t, &copy, NULL))
             return false;
         same = !p->consulted[i].bytes || memcmp(copy ? copy->data : t->data, p->consulted[i].data,

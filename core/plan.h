@@ -87,7 +87,8 @@ typedef struct tfr__live_in {
 typedef struct tfr__consulted {
     tfr_value value;
     uint64_t bytes;
-    void *data; /* own copy */
+    void *data;          /* own copy */
+    tfr_tensor *strings; /* instead of data if they are strings */
 } tfr__consulted;
 
 /* What a section gives to the environment. */

@@ -34,8 +34,9 @@ static void type_of(const tfr_tensor *t, tfr__type *out)
         out->elem_kind = (int32_t)tfr_tensor_kind(tfr_sequence_at(t, 0));
 }
 
-/* Remembers that the plan depends on the bytes of a live-in. Strings count by their text. */
-static tfr_status consult(tfr__build *b, tfr_value value, const tfr_tensor *t)
+/* Remembers that the plan depends on the bytes of a live-in, or on the text of its strings, which
+ * is compared as a tensor. */
+static tfr_status consult(tfr__build *b, tfr_value value, tfr_tensor *t)
 {
     tfr__plan *p = b->plan;
     tfr__consulted *more;
@@ -47,7 +48,13 @@ static tfr_status consult(tfr__build *b, tfr_value value, const tfr_tensor *t)
         return TFR_ENOMEM;
     p->consulted = more;
     more += p->n_consulted;
+    memset(more, 0, sizeof *more);
     more->value = value;
+    if (t->dtype == TFR_DTYPE_STRING) {
+        more->strings = tfr_tensor_retain(t);
+        p->n_consulted++;
+        return TFR_OK;
+    }
     more->bytes = tfr_tensor_bytes(t);
     more->data = tfr__alloc((size_t)more->bytes + 1);
     if (!more->data)
@@ -62,7 +69,7 @@ static tfr_status consult(tfr__build *b, tfr_value value, const tfr_tensor *t)
 static tfr_tensor *resolve_live_in(tfr__build *b, tfr_value value, tfr_tensor *t)
 {
     tfr_tensor *plain;
-    if (t->kind != TFR_KIND_TENSOR || t->dtype == TFR_DTYPE_STRING)
+    if (t->kind != TFR_KIND_TENSOR)
         return NULL;
     /* Always a copy: the caller may change its tensor later, and the plan lives on. */
     if (tfr_tensor_copy(t, &plain, NULL))

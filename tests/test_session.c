@@ -183,6 +183,34 @@ TEST(another_value_of_a_shape_argument_makes_another_plan)
     tfr_session_destroy(session);
 }
 
+TEST(strings_that_decide_a_shape_are_read_when_planning)
+{
+    static const char *const texts[] = {"one two", "one two three", "one two"};
+    tfr_value x;
+    tfr_graph *graph = new_graph(1, &x);
+    tfr_value y[2];
+    tfr_node_desc node = {
+        .size = sizeof node, .op = "StringSplit", .inputs = &x, .n_inputs = 1, .n_outputs = 2};
+    REQUIRE_OK(tfr_graph_add_node(graph, &node, y, &err), &err);
+    REQUIRE_OK(tfr_graph_add_output(graph, y[0], NULL, &err), &err);
+    tfr_session *session = new_session(new_runtime(), graph, "naive:0");
+    for (int i = 0; i < 3; i++) {
+        tfr_shape shape = {1, {1}};
+        tfr_tensor *in = NULL, *out = NULL;
+        REQUIRE_OK(tfr_tensor_create(TFR_DTYPE_STRING, &shape, &in, &err), &err);
+        REQUIRE_OK(tfr_tensor_set_string(in, 0, texts[i], strlen(texts[i]), &err), &err);
+        REQUIRE_OK(tfr_session_run(session, &in, 1, &out, 1, &err), &err);
+        CHECK_INT(i == 1 ? 3 : 2, tfr_tensor_elements(out));
+        CHECK_STR("two", tfr_tensor_get_string(out, 1, NULL));
+        tfr_tensor_release(in);
+        tfr_tensor_release(out);
+    }
+    tfr_session_stats stats = {.size = sizeof stats};
+    CHECK_OK(tfr_session_get_stats(session, &stats, &err), &err);
+    CHECK_UINT(2, stats.n_plans);
+    tfr_session_destroy(session);
+}
+
 TEST(shape_arithmetic_is_done_when_planning)
 {
     tfr_value x, v[4];
@@ -395,6 +423,7 @@ static const test_case cases[] = {
     CASE(a_strided_input_gives_what_its_plain_copy_gives),
     CASE(a_view_of_an_input_as_output_is_a_copy),
     CASE(another_value_of_a_shape_argument_makes_another_plan),
+    CASE(strings_that_decide_a_shape_are_read_when_planning),
     CASE(shape_arithmetic_is_done_when_planning),
     CASE(a_shape_that_only_a_run_can_tell_splits_the_graph),
     CASE(variables_keep_their_state_between_runs),
