@@ -44,6 +44,8 @@ libtfrun_core_la_SOURCES = \
 	core/infer_kit.h \
 	core/infer_linalg.c \
 	core/infer_matmul.c \
+	core/infer_ml.c \
+	core/infer_ml.h \
 	core/infer_move.c \
 	core/infer_norm.c \
 	core/infer_pool.c \
@@ -55,6 +57,7 @@ libtfrun_core_la_SOURCES = \
 	core/infer_signal.c \
 	core/infer_text.c \
 	core/infer_train.c \
+	core/infer_trees.c \
 	core/infer_view.c \
 	core/infer_window.c \
 	core/infer_window.h \

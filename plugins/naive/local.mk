@@ -27,7 +27,9 @@ tfrun_naive_la_SOURCES = \
 	plugins/naive/dropout.c \
 	plugins/naive/einsum.c \
 	plugins/naive/element.c \
+	plugins/naive/encoders.c \
 	plugins/naive/eye_like.c \
+	plugins/naive/features.c \
 	plugins/naive/gather.c \
 	plugins/naive/gemm.c \
 	plugins/naive/grid_sample.c \
@@ -36,10 +38,13 @@ tfrun_naive_la_SOURCES = \
 	plugins/naive/kernel.c \
 	plugins/naive/layer_norm.c \
 	plugins/naive/linear_attention.c \
+	plugins/naive/linear_model.c \
 	plugins/naive/loss.c \
 	plugins/naive/matmul.c \
 	plugins/naive/max_unpool.c \
 	plugins/naive/mel_weight_matrix.c \
+	plugins/naive/ml.c \
+	plugins/naive/ml.h \
 	plugins/naive/naive.c \
 	plugins/naive/naive.h \
 	plugins/naive/non_max_suppression.c \
@@ -70,12 +75,16 @@ tfrun_naive_la_SOURCES = \
 	plugins/naive/string_concat.c \
 	plugins/naive/string_normalizer.c \
 	plugins/naive/string_split.c \
+	plugins/naive/svm.c \
 	plugins/naive/swiglu.c \
 	plugins/naive/tensor.h \
 	plugins/naive/tensor_scatter.c \
 	plugins/naive/tfidf_vectorizer.c \
 	plugins/naive/top_k.c \
 	plugins/naive/transpose.c \
+	plugins/naive/tree_ensemble.c \
+	plugins/naive/trees.c \
+	plugins/naive/trees.h \
 	plugins/naive/trilu.c \
 	plugins/naive/unary.c \
 	plugins/naive/unique.c \

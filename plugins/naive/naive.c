@@ -34,13 +34,16 @@ TFR_PLUGIN_NOTE("naive", TFR_PLUGIN_BACKEND, 0, "");
     X(naive_dft_ops)                                                                               \
     X(naive_dropout_ops)                                                                           \
     X(naive_einsum_ops)                                                                            \
+    X(naive_encoders_ops)                                                                          \
     X(naive_eye_like_ops)                                                                          \
+    X(naive_features_ops)                                                                          \
     X(naive_gather_ops)                                                                            \
     X(naive_gemm_ops)                                                                              \
     X(naive_grid_sample_ops)                                                                       \
     X(naive_group_norm_ops)                                                                        \
     X(naive_layer_norm_ops)                                                                        \
     X(naive_linear_attention_ops)                                                                  \
+    X(naive_linear_model_ops)                                                                      \
     X(naive_loss_ops)                                                                              \
     X(naive_matmul_ops)                                                                            \
     X(naive_max_unpool_ops)                                                                        \
@@ -71,11 +74,13 @@ TFR_PLUGIN_NOTE("naive", TFR_PLUGIN_BACKEND, 0, "");
     X(naive_string_concat_ops)                                                                     \
     X(naive_string_normalizer_ops)                                                                 \
     X(naive_string_split_ops)                                                                      \
+    X(naive_svm_ops)                                                                               \
     X(naive_swiglu_ops)                                                                            \
     X(naive_tensor_scatter_ops)                                                                    \
     X(naive_tfidf_vectorizer_ops)                                                                  \
     X(naive_top_k_ops)                                                                             \
     X(naive_transpose_ops)                                                                         \
+    X(naive_tree_ensemble_ops)                                                                     \
     X(naive_trilu_ops)                                                                             \
     X(naive_unary_ops)                                                                             \
     X(naive_unique_ops)                                                                            \
