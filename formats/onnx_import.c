@@ -145,10 +145,22 @@ static const char *node_name(const tfr__onnx_scope *scope, const tfr__onnx_node 
     return name;
 }
 
+/* The newest opset of a domain; those of others are not numbered against the op table. */
+static int64_t newest_opset(tfr__text domain)
+{
+    static const char ml[] = "ai.onnx.ml";
+
+    if (!domain.bytes)
+        return TFR__ONNX_NEWEST_OPSET;
+    if (domain.bytes == sizeof ml - 1 && memcmp(domain.data, ml, sizeof ml - 1) == 0)
+        return TFR__ONNX_NEWEST_ML;
+    return INT32_MAX;
+}
+
 static tfr_status find_version(const tfr__onnx_scope *scope, const tfr__onnx_node *node,
                                int32_t *out, tfr_err *err)
 {
-    int64_t version = tfr__onnx_opset_of(scope->opsets, node->domain);
+    int64_t version = tfr__onnx_opset_of(scope->opsets, node->domain), newest;
     char quoted[TFR__QUOTE_BYTES];
 
     /* Files of IR versions 1 and 2 may go without, and mean the first opset. */
@@ -157,11 +169,13 @@ static tfr_status find_version(const tfr__onnx_scope *scope, const tfr__onnx_nod
     if (!version)
         return tfr_fail(err, TFR_EMODEL, "its domain %s is not in opset_import",
                         tfr__text_quote(node->domain, quoted, sizeof quoted));
-    if (!node->domain.bytes && version > TFR__ONNX_NEWEST_OPSET)
+    newest = newest_opset(node->domain);
+    if (version > newest)
         return tfr_fail(err, TFR_EMODEL,
-                        "the model is of opset %lld, the newest that tfrun knows is %d; convert "
-                        "it to an older one",
-                        (long long)version, TFR__ONNX_NEWEST_OPSET);
+                        "the model is of opset %lld%s, the newest that tfrun knows is %lld; "
+                        "convert it to an older one",
+                        (long long)version, node->domain.bytes ? " of ai.onnx.ml" : "",
+                        (long long)newest);
     *out = (int32_t)version;
     return TFR_OK;
 }

@@ -18,6 +18,8 @@
 
 /* The newest opset of domain "" whose ops the op table holds. */
 #define TFR__ONNX_NEWEST_OPSET 28
+/* The same of domain "ai.onnx.ml". */
+#define TFR__ONNX_NEWEST_ML 5
 /* The newest ModelProto.ir_version that this reader was written for. */
 #define TFR__ONNX_NEWEST_IR 14
 

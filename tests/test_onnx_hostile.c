@@ -81,6 +81,20 @@ TEST(an_opset_newer_than_known_or_missing_is_refused)
     refuse(&own, 17, "its domain \"acme\" is not in opset_import");
 }
 
+TEST(each_domain_has_an_opset_of_its_own_that_is_newest)
+{
+    pb g = start(), n = node("Binarizer", "a", "c"), set = {.n = 0};
+    tfr_graph *out = NULL;
+    pb_text(&n, 7, "ai.onnx.ml");
+    add_node(&g, n);
+    pb m = model(&g, 17);
+    pb_text(&set, 1, "ai.onnx.ml");
+    pb_int(&set, 2, 6);
+    pb_msg(&m, 8, &set);
+    CHECK_STATUS(TFR_EMODEL, tfr_onnx_parse(m.data, m.n, &out, &err), &err);
+    CHECK_CONTAINS("opset 6 of ai.onnx.ml, the newest that tfrun knows is 5", err.text);
+}
+
 TEST(an_op_newer_than_the_models_opset_is_refused)
 {
     pb g = start();
@@ -310,6 +324,7 @@ static const test_case cases[] = {
     CASE(a_path_that_is_not_there_or_no_file_is_an_io_error),
     CASE(an_unknown_op_is_named_with_domain_and_version),
     CASE(an_opset_newer_than_known_or_missing_is_refused),
+    CASE(each_domain_has_an_opset_of_its_own_that_is_newest),
     CASE(an_op_newer_than_the_models_opset_is_refused),
     CASE(a_cycle_is_refused_with_its_nodes),
     CASE(a_node_that_uses_itself_is_a_cycle),
