@@ -47,6 +47,7 @@ static inline void case_store(case_value *v, int32_t dtype, uint32_t at, const c
     double d = strtod(text, NULL);
     int64_t i = strtoll(text, NULL, 10);
     int32_t small = (int32_t)i;
+    uint8_t byte = (uint8_t)i;
     char *base = (char *)v->ints;
     if (dtype == TFR_DTYPE_F32)
         memcpy(base + 4 * at, &f, 4);
@@ -54,6 +55,8 @@ static inline void case_store(case_value *v, int32_t dtype, uint32_t at, const c
         memcpy(base + 8 * at, &d, 8);
     else if (dtype == TFR_DTYPE_I32)
         memcpy(base + 4 * at, &small, 4);
+    else if (dtype == TFR_DTYPE_U8)
+        memcpy(base + at, &byte, 1);
     else
         v->ints[at] = i;
 }

@@ -296,6 +296,72 @@ TEST(attention_knows_its_heads)
     CHECK_GOOD(c);
 }
 
+TEST(linear_systems_broadcast_their_batches)
+{
+    static const good_case c[] = {
+        {"Inverse", "f32[2,3,3]", "", "f32[2,3,3]", ""},
+        {"Inverse", "f64[0,0]", "", "f64[0,0]", ""},
+        {"Solve", "f32[5,1,3,3] f32[2,3,4]", "", "f32[5,2,3,4]", ""},
+        {"Solve", "f32[5,3,3] f32[3]", "", "f32[5,3]", ""},
+        {"Solve", "f32[3,3] f32[7,3,1]", "", "f32[7,3,1]", ""},
+    };
+    CHECK_GOOD(c);
+}
+
+TEST(classic_models_are_sized_by_their_lists)
+{
+    static const good_case c[] = {
+        {"ArrayFeatureExtractor", "f32[5,4] i64[1,2]", "", "f32[5,2]", ""},
+        {"ArrayFeatureExtractor", "string[4] i64[3]", "", "string[1,3]", ""},
+        {"FeatureVectorizer", "f32[5,4] f32[5,2]", "inputdimensions=3,4", "f32[5,7]", ""},
+        {"FeatureVectorizer", "i64[4] i64[2]", "", "f32[1,6]", ""},
+        {"Imputer", "f32[5,2]", "imputed_value_floats=1,2", "f32[5,2]", "replaced_value_float=0"},
+        {"Scaler", "i64[5,2]", "offset=1 scale=2,3", "f32[5,2]", ""},
+        {"CategoryMapper", "string[2]", "cats_int64s=1,2 cats_strings=a,b", "i64[2]", ""},
+        {"OneHotEncoder", "i64[2,3]", "cats_int64s=1,2", "f32[2,3,2]", "zeros=1"},
+        {"LabelEncoder", "string[2]", "keys_strings=a,b values_floats=1,2", "f32[2]", ""},
+        {"LabelEncoder", "i16[2]", "keys_tensor=i16[1]{1} values_tensor=i32[1]{1}", "i32[2]", ""},
+        {"LabelEncoder", "string[2]", "classes_strings=a,b", "i64[2]",
+         "classes_strings=none keys_strings=a,b values_int64s=0,1"},
+        {"LabelEncoder", "i64[2]", "classes_strings=a,b", "string[2]",
+         "keys_int64s=0,1 values_strings=a,b"},
+        {"LinearRegressor", "f32[5,2]", "coefficients=1,2,3,4 targets=2", "f32[5,2]", ""},
+        {"LinearClassifier", "f32[2]", "coefficients=1,2 classlabels_ints=4,5", "i64[1] f32[1,2]",
+         "post_transform=NONE"},
+        {"SVMRegressor", "f32[5,2]", "n_supports=1 coefficients=1 support_vectors=1,2 rho=0",
+         "f32[5,1]", ""},
+        {"SVMClassifier", "f32[5,1]",
+         "vectors_per_class=1,1,1 coefficients=1,2,3,4,5,6 support_vectors=1,2,3 rho=0,0,0 "
+         "classlabels_strings=a,b,c",
+         "string[5] f32[5,3]", ""},
+        {"SVMClassifier", "f32[5,2]", "coefficients=1,2,3,4 rho=0 classlabels_ints=1,2",
+         "i64[5] f32[5,2]", ""},
+    };
+    CHECK_GOOD(c);
+}
+
+TEST(trees_have_a_column_for_each_target)
+{
+    static const good_case c[] = {
+        {"TreeEnsembleRegressor", "f32[5,2]",
+         "nodes_treeids=0 nodes_nodeids=0 nodes_modes=LEAF nodes_featureids=0 nodes_values=0 "
+         "nodes_truenodeids=0 nodes_falsenodeids=0 target_ids=2 target_nodeids=0 target_treeids=0 "
+         "target_weights=1 n_targets=3",
+         "f32[5,3]", "aggregate_function=SUM"},
+        {"TreeEnsembleClassifier", "f64[5,2]",
+         "nodes_treeids=0 nodes_nodeids=0 nodes_modes=LEAF nodes_featureids=0 nodes_values=0 "
+         "nodes_truenodeids=0 nodes_falsenodeids=0 class_ids=0 class_nodeids=0 class_treeids=0 "
+         "class_weights=1 classlabels_int64s=1",
+         "i64[5] f32[5,2]", ""},
+        {"TreeEnsemble", "f32[5,2]",
+         "nodes_featureids=1 nodes_modes=u8[1]{6} nodes_splits=f32[1]{0} nodes_truenodeids=0 "
+         "nodes_trueleafs=1 nodes_falsenodeids=1 nodes_falseleafs=1 leaf_targetids=0,1 "
+         "leaf_weights=f32[2]{1,2} tree_roots=0 membership_values=f32[3]{1,2,nan} n_targets=2",
+         "f32[5,2]", "post_transform=0"},
+    };
+    CHECK_GOOD(c);
+}
+
 TEST(images_are_resized_in_every_way)
 {
     static const good_case c[] = {
@@ -502,6 +568,9 @@ static const test_case cases[] = {
     CASE(normalisations_keep_shapes),
     CASE(recurrent_nets_name_all_their_functions),
     CASE(attention_knows_its_heads),
+    CASE(linear_systems_broadcast_their_batches),
+    CASE(classic_models_are_sized_by_their_lists),
+    CASE(trees_have_a_column_for_each_target),
     CASE(images_are_resized_in_every_way),
     CASE(makers_of_tensors_read_values_and_attributes),
     CASE(quantization_finds_its_granularity),

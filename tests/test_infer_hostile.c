@@ -6,6 +6,13 @@
 #include "infer_case.h"
 
 #define MAX64 "9223372036854775807"
+/* One inner node and two leaves; the test adds what is wrong. */
+#define TREE_IDS                                                                                   \
+    "nodes_treeids=0,0,0 nodes_nodeids=0,1,2 nodes_truenodeids=1,0,0 nodes_falsenodeids=2,0,0 "    \
+    "target_treeids=0,0 target_nodeids=1,2 target_weights=1,2 "
+#define TREE                                                                                       \
+    "nodes_modes=u8[1]{0} nodes_splits=f32[1]{0} nodes_trueleafs=1 nodes_falseleafs=1 "            \
+    "leaf_weights=f32[2]{1,2} "
 #define MIN64 "-9223372036854775808"
 
 TEST(counts_kinds_and_types_are_checked_against_the_row)
@@ -47,6 +54,85 @@ TEST(an_attribute_of_another_type_is_refused)
     CHECK_STATUS(TFR_EMODEL, tfr__infer_node(&r.in, &r.err), &r.err);
     CHECK_CONTAINS("attribute axis is a float, the op takes an int", r.err.text);
     tfr__attr_free(&r.attrs);
+}
+
+TEST(lists_of_classic_models_have_to_fit)
+{
+    static const bad_case c[] = {
+        {"Inverse", "f32[2,3]", "", 1, TFR_ESHAPE, "matrices of 2 x 3, want square ones"},
+        {"Inverse", "i32[2,2]", "", 1, TFR_EDTYPE, "input X is a tensor of i32"},
+        {"Solve", "f32[3,3] f32[2]", "", 1, TFR_ESHAPE, "A is 3 x 3 and B has 2 rows"},
+        {"Solve", "f32[2,3,3] f32[5,3,1]", "", 1, TFR_ESHAPE, "do not broadcast: 2 and 5"},
+        {"ArrayFeatureExtractor", "f32[] i64[1]", "", 1, TFR_ESHAPE, "rank 0"},
+        {"FeatureVectorizer", "f32[5,4] f32[4,2]", "", 1, TFR_ESHAPE, "4 rows"},
+        {"FeatureVectorizer", "f32[5,4]", "inputdimensions=-1", 1, TFR_ESHAPE, "rows of -1"},
+        {"FeatureVectorizer", "f32[1,1] f32[1,1]", "inputdimensions=" MAX64 "," MAX64, 1,
+         TFR_ELIMIT, "does not fit"},
+        {"Imputer", "f32[5,3]", "imputed_value_floats=1,2", 1, TFR_EMODEL, "2 values, want 3"},
+        {"Imputer", "i64[5,3]", "imputed_value_floats=1", 1, TFR_EMODEL, "imputed_value_int64s"},
+        {"CategoryMapper", "i64[1]", "cats_int64s=1 cats_strings=a,b", 1, TFR_EMODEL, "want 2"},
+        {"OneHotEncoder", "f32[1]", "cats_strings=a", 1, TFR_EMODEL, "cats_int64s and no others"},
+        {"LabelEncoder", "f32[1]", "values_floats=1", 1, TFR_EMODEL, "0 lists keys_"},
+        {"LabelEncoder", "f32[1]", "keys_floats=1 values_floats=1 values_int64s=1", 1, TFR_EMODEL,
+         "2 lists values_"},
+        {"LabelEncoder", "f32[1]", "keys_int64s=1 values_floats=1", 1, TFR_EDTYPE,
+         "X is f32, the keys are i64"},
+        {"LabelEncoder", "i64[1]", "keys_int64s=1,2 values_floats=1", 1, TFR_EMODEL, "want 2"},
+        {"LinearRegressor", "f32[5,2]", "coefficients=1,2,3", 1, TFR_EMODEL, "want 2"},
+        {"LinearRegressor", "f32[5,2]", "targets=" MAX64, 1, TFR_ELIMIT, "does not fit"},
+        {"LinearRegressor", "f32[5,0]", "", 1, TFR_ESHAPE, "want [N,F]"},
+        {"LinearClassifier", "f32[5,2]", "coefficients=1,2,3,4 classlabels_ints=1,2,3", 2,
+         TFR_EMODEL, "4 coefficients are no row of 2"},
+        {"LinearClassifier", "f32[5,2]", "coefficients=1,2", 2, TFR_EMODEL, "none of"},
+        {"SVMClassifier", "f32[5,2]", "classlabels_ints=1 vectors_per_class=-1", 2, TFR_EMODEL,
+         "vectors_per_class has -1"},
+        {"SVMClassifier", "f32[5,2]", "classlabels_ints=1,2 vectors_per_class=" MAX64 ",1", 2,
+         TFR_ELIMIT, "does not fit"},
+        {"SVMClassifier", "f32[5,1]",
+         "classlabels_ints=1 vectors_per_class=1 support_vectors=1 rho=", 2, TFR_EMODEL,
+         "one class has no pairs"},
+        {"SVMRegressor", "f32[5,2]", "n_supports=" MAX64, 1, TFR_ELIMIT, "does not fit"},
+        {"SVMRegressor", "f32[5,2]", "coefficients=1,2", 1, TFR_EMODEL, "rho is missing"},
+    };
+    CHECK_BAD(c);
+}
+
+TEST(trees_that_point_elsewhere_are_refused)
+{
+    static const bad_case c[] = {
+        {"TreeEnsembleRegressor", "f32[5,2]", "", 1, TFR_EMODEL, "nodes_treeids is missing"},
+        {"TreeEnsembleRegressor", "f32[5,2]", TREE_IDS "nodes_featureids=0,0", 1, TFR_EMODEL,
+         "nodes_featureids has 2 values, want 3"},
+        {"TreeEnsembleRegressor", "f32[5,2]",
+         TREE_IDS "nodes_featureids=2,0,0 nodes_values=0,0,0 target_ids=0,0 "
+                  "nodes_modes=BRANCH_LT,LEAF,LEAF",
+         1, TFR_EMODEL, "nodes_featureids has 2 at 0, X has 2 features"},
+        {"TreeEnsembleRegressor", "f32[5,2]",
+         TREE_IDS "nodes_featureids=1,0,0 nodes_values=0,0,0 target_ids=0,1 "
+                  "nodes_modes=BRANCH_LT,LEAF,LEAF",
+         1, TFR_EMODEL, "target_ids has 1 at 1, want 0 to 0"},
+        {"TreeEnsembleRegressor", "f32[5,2]",
+         TREE_IDS "nodes_featureids=1,0,0 nodes_values=0,0,0 target_ids=0,0 "
+                  "nodes_modes=BRANCH,LEAF,LEAF",
+         1, TFR_EMODEL, "nodes_modes has \"BRANCH\" at 0"},
+        {"TreeEnsemble", "f32[5,2]",
+         TREE "nodes_featureids=0 leaf_targetids=0,0 tree_roots=0 nodes_truenodeids=0 "
+              "nodes_falsenodeids=2",
+         1, TFR_EMODEL, "nodes_falsenodeids has leaf 2 at 0, there are 2"},
+        {"TreeEnsemble", "f32[5,2]",
+         TREE "nodes_featureids=0 leaf_targetids=0,0 tree_roots=1 nodes_truenodeids=0 "
+              "nodes_falsenodeids=1",
+         1, TFR_EMODEL, "tree_roots has 1 at 0"},
+        {"TreeEnsemble", "f32[5,2]",
+         TREE "nodes_featureids=0 leaf_targetids=0,0 tree_roots=0 nodes_truenodeids=0 "
+              "nodes_falsenodeids=1 membership_values=f32[1]{3}",
+         1, TFR_EMODEL, "membership_values has 1 sets, 0 nodes"},
+        {"TreeEnsemble", "f32[5,2]",
+         TREE "nodes_featureids=0 leaf_targetids=0,0 tree_roots=0 nodes_truenodeids=0 "
+              "nodes_falsenodeids=1 aggregate_function=4",
+         1, TFR_EMODEL, "aggregate_function is 4"},
+    };
+    CHECK_BAD(c);
 }
 
 TEST(shapes_of_no_tensor_are_refused)
@@ -426,6 +512,8 @@ TEST(odd_numbers_on_every_op_give_a_sound_answer)
 static const test_case cases[] = {
     CASE(counts_kinds_and_types_are_checked_against_the_row),
     CASE(an_attribute_of_another_type_is_refused),
+    CASE(lists_of_classic_models_have_to_fit),
+    CASE(trees_that_point_elsewhere_are_refused),
     CASE(shapes_of_no_tensor_are_refused),
     CASE(axes_out_of_range_or_twice_are_refused),
     CASE(shape_arguments_are_checked),
