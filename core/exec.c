@@ -9,6 +9,13 @@
 #include "alloc.h"
 #include "plan.h"
 
+void tfr__plan_patch(tfr__plan *p)
+{
+    for (uint32_t i = 0; i < p->n_patches; i++)
+        p->steps[p->patches[i].step].args[p->patches[i].arg].address =
+            p->buffers[p->patches[i].buffer].address;
+}
+
 /* Memory for what this run gives out, and the addresses of what it takes. */
 static tfr_status run_bind(tfr__plan *p, tfr__env *env, tfr_err *err)
 {
@@ -23,9 +30,7 @@ static tfr_status run_bind(tfr__plan *p, tfr__env *env, tfr_err *err)
             b->address = b->tensor->data;
         }
     }
-    for (uint32_t i = 0; i < p->n_patches; i++)
-        p->steps[p->patches[i].step].args[p->patches[i].arg].address =
-            p->buffers[p->patches[i].buffer].address;
+    tfr__plan_patch(p);
     return TFR_OK;
 }
 
@@ -146,6 +151,20 @@ static tfr_status step_failed(tfr_session *session, tfr__plan *p, const tfr__ste
                     step->backend->name, copy.text);
 }
 
+tfr_status tfr__plan_walk(tfr_session *session, tfr__plan *p, const tfr__env *env, tfr_err *err)
+{
+    for (uint32_t i = 0; i < p->n_steps; i++) {
+        tfr_status status = step_run(session, p, &p->steps[i], env, err);
+        if (status) {
+            status = step_failed(session, p, &p->steps[i], status, env, err);
+            tfr__engines_settle(
+                session); /* nothing may still run when the caller takes memory back */
+            return status;
+        }
+    }
+    return TFR_OK;
+}
+
 tfr_status tfr__plan_run(tfr_session *session, tfr__plan *p, tfr__env *env, tfr_err *err)
 {
     tfr_err own = TFR_ERR_INIT;
@@ -153,13 +172,8 @@ tfr_status tfr__plan_run(tfr_session *session, tfr__plan *p, tfr__env *env, tfr_
     if (!err)
         err = &own;
     status = run_bind(p, env, err);
-    for (uint32_t i = 0; !status && i < p->n_steps; i++) {
-        status = step_run(session, p, &p->steps[i], env, err);
-        if (status)
-            status = step_failed(session, p, &p->steps[i], status, env, err);
-    }
-    if (status) /* nothing may still run when the memory of this run goes away */
-        tfr__engines_settle(session);
+    if (!status)
+        status = tfr__plan_walk(session, p, env, err);
     for (uint32_t i = 0; !status && i < p->n_live_outs; i++)
         status = give_out(p, &p->live_outs[i], env, err);
     run_unbind(p);

@@ -11,6 +11,7 @@ libtfrun_core_la_SOURCES = \
 	core/arena.c \
 	core/attr.c \
 	core/attr.h \
+	core/binding.c \
 	core/body.c \
 	core/call.c \
 	core/call.h \

@@ -202,6 +202,9 @@ void tfr__body_destroy(tfr_session *session, tfr__body *body);
  */
 tfr_status tfr__body_run(tfr_session *session, tfr__env *env, tfr_tensor **outputs, bool run,
                          tfr_err *err);
+/* session.c: checks inputs against the graph and puts them, and the variables, into env. */
+tfr_status tfr__session_bind_inputs(tfr_session *session, tfr__env *env, tfr_tensor *const *inputs,
+                                    uint32_t n_inputs, tfr_err *err);
 tfr_status tfr__env_init(tfr__body *body, tfr__env *env, tfr_err *err);
 void tfr__env_finish(tfr__env *env);
 
@@ -213,6 +216,10 @@ bool tfr__plan_fits(const tfr__plan *plan, const tfr__env *env);
 
 /* exec.c */
 tfr_status tfr__plan_run(tfr_session *session, tfr__plan *plan, tfr__env *env, tfr_err *err);
+/* Puts the addresses of LIVE_IN and TENSOR buffers into the launches. */
+void tfr__plan_patch(tfr__plan *plan);
+/* The steps alone, with everything in place; an error names the node. */
+tfr_status tfr__plan_walk(tfr_session *session, tfr__plan *plan, const tfr__env *env, tfr_err *err);
 
 /* place.c: a kernel for a call, with the reasons of all that said no. */
 typedef struct tfr__choice {

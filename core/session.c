@@ -154,8 +154,8 @@ static tfr_status check_input(const tfr__value *value, const tfr_tensor *t, tfr_
                     tfr_shape_format(&t->shape, given, sizeof given), wanted);
 }
 
-static tfr_status bind_inputs(tfr_session *session, tfr__env *env, tfr_tensor *const *inputs,
-                              uint32_t n_inputs, tfr_err *err)
+tfr_status tfr__session_bind_inputs(tfr_session *session, tfr__env *env, tfr_tensor *const *inputs,
+                                    uint32_t n_inputs, tfr_err *err)
 {
     const tfr_graph *g = session->graph;
     if (n_inputs != g->n_inputs)
@@ -270,7 +270,7 @@ static tfr_status run_locked(tfr_session *session, tfr_tensor *const *inputs, ui
     session->n_used = 0;
     session->plan_ns = 0;
     if (!status)
-        status = bind_inputs(session, &env, inputs, n_inputs, err);
+        status = tfr__session_bind_inputs(session, &env, inputs, n_inputs, err);
     if (!status)
         status = tfr__body_run(session, &env, outputs, run, err);
     if (!status && run) {

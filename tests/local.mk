@@ -32,6 +32,7 @@ unit_tests = \
 	tests/test_onnx_upgrade \
 	tests/test_op \
 	tests/test_pool \
+	tests/test_binding \
 	tests/test_executor \
 	tests/test_memory_out \
 	tests/test_session \
@@ -205,6 +206,11 @@ tests_test_executor_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAG
 tests_test_executor_LDADD = $(TFR_TEST_CORE)
 tests_test_executor_SOURCES = tests/test_executor.c
 tests_test_executor_DEPENDENCIES = libtfrun-core.la tests/fakeacc/fakeacc.la
+
+tests_test_binding_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_binding_LDADD = $(TFR_TEST_CORE)
+tests_test_binding_SOURCES = tests/test_binding.c
+tests_test_binding_DEPENDENCIES = libtfrun-core.la tests/fakeacc/fakeacc.la
 
 TESTS = $(run_unit_tests) $(shell_tests)
 TEST_EXTENSIONS = .sh

@@ -34,7 +34,10 @@ typedef struct tfr_session_options {
     uint32_t log_placement; /* not 0: logs where each node runs, and why, at info level */
     uint32_t max_plans;     /* plans kept, least recently used goes first; 0 = 16 */
 } tfr_session_options;
-#define TFR_SESSION_OPTIONS_INIT {.size = (uint32_t)sizeof(tfr_session_options)}
+#define TFR_SESSION_OPTIONS_INIT                                                                   \
+    {                                                                                              \
+        .size = (uint32_t)sizeof(tfr_session_options)                                              \
+    }
 
 /*
  * Retains runtime and graph, and freezes the graph. TFR_ENOTFOUND or TFR_EDEVICE for a device name
@@ -60,6 +63,27 @@ TFR_API TFR_MUST_CHECK tfr_status tfr_session_run(tfr_session *session, tfr_tens
 TFR_API TFR_MUST_CHECK tfr_status tfr_session_prepare(tfr_session *session,
                                                       tfr_tensor *const *inputs, uint32_t n_inputs,
                                                       tfr_err *err);
+
+/*
+ * A run with everything fixed, for callers who count nanoseconds: the plan, and the tensors that it
+ * reads and writes. Running it takes no memory, no lock and no system call on devices without
+ * queues; it only walks the plan. Inputs are read, and outputs written, in place at each run;
+ * values that decide shapes are read once, when the binding is made. Both sets of tensors are
+ * retained.
+ *
+ * Outputs must be plain and have the types and shapes that the inputs give. TFR_EUNSUPPORTED, with
+ * the reason, for a graph with variables that are updated, strings, sequences, control flow, or
+ * shapes that only a run can tell.
+ */
+typedef struct tfr_binding tfr_binding;
+TFR_API TFR_MUST_CHECK tfr_status tfr_binding_create(tfr_session *session,
+                                                     tfr_tensor *const *inputs, uint32_t n_inputs,
+                                                     tfr_tensor *const *outputs, uint32_t n_outputs,
+                                                     tfr_binding **out, tfr_err *err);
+/* One thread at a time for each binding. After an error the outputs hold nothing of use. */
+TFR_API TFR_MUST_CHECK tfr_status tfr_binding_run(tfr_binding *binding, tfr_err *err);
+/* NULL is fine. Before the session is destroyed. */
+TFR_API void tfr_binding_destroy(tfr_binding *binding);
 
 /* A copy of a variable's state, or its new state (same type and shape). TFR_ENOTFOUND. */
 TFR_API TFR_MUST_CHECK tfr_status tfr_session_get_variable(tfr_session *session, const char *name,

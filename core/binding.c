@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * binding.c: a run with fixed tensors. A binding owns a plan of its own, so the session's cache
+ * neither finds nor drops it. What a plan writes into a new tensor at each run is written into the
+ * caller's here.
+ */
+#include <string.h>
+#include <tfrun/fail.h>
+
+#include "alloc.h"
+#include "plan.h"
+
+/* An output that is not where a kernel writes it: a known value, or bytes of something else. */
+typedef struct late_copy {
+    void *dst;
+    uint32_t buffer; /* UINT32_MAX: src */
+    const void *src;
+    size_t bytes;
+} late_copy;
+
+struct tfr_binding {
+    tfr_session *session;
+    tfr__env env;
+    tfr__plan *plan;
+    tfr_tensor **outputs; /* retained */
+    uint32_t n_outputs;
+    late_copy *copies;
+    uint32_t n_copies;
+    bool has_queue;
+};
+
+static tfr_status binding_refuse(const tfr_session *session, const char *why, tfr_err *err)
+{
+    return tfr_fail(err, TFR_EUNSUPPORTED,
+                    "graph \"%s\" cannot be bound: %s; run it by its session", session->graph->name,
+                    why);
+}
+
+/* The plan must be the whole graph, and all it gives must be of fixed size. */
+static tfr_status binding_check(const tfr_binding *b, tfr_err *err)
+{
+    const tfr_graph *g = b->session->graph;
+    if (b->plan->end != g->n_nodes)
+        return binding_refuse(b->session, "a shape depends on a value that only a run can tell",
+                              err);
+    for (uint32_t i = 0; i < g->n_variables; i++)
+        if (g->values[g->variables[i]].update != TFR_VALUE_NONE)
+            return binding_refuse(b->session, "it updates variables", err);
+    for (uint32_t i = 0; i < b->plan->n_live_outs; i++)
+        if (b->plan->live_outs[i].dims)
+            return binding_refuse(b->session, "the size of an output depends on its values", err);
+    for (uint32_t i = 0; i < b->plan->n_buffers; i++)
+        if (b->plan->buffers[i].kind == TFR__BUFFER_TENSOR &&
+            b->plan->buffers[i].dtype == TFR_DTYPE_STRING)
+            return binding_refuse(b->session, "it has strings", err);
+    return TFR_OK;
+}
+
+static const tfr__live_out *find_live_out(const tfr__plan *plan, tfr_value v)
+{
+    for (uint32_t i = 0; i < plan->n_live_outs; i++)
+        if (plan->live_outs[i].value == v)
+            return &plan->live_outs[i];
+    return NULL;
+}
+
+static tfr_status output_check(const tfr_binding *b, uint32_t i, int32_t dtype,
+                               const tfr_shape *shape, tfr_err *err)
+{
+    const tfr_tensor *t = b->outputs[i];
+    char want[160], got[160];
+    if (t && t->kind == TFR_KIND_TENSOR && t->plain && t->dtype == dtype &&
+        tfr_shape_equal(&t->shape, shape))
+        return TFR_OK;
+    return tfr_fail(err, TFR_ESHAPE, "output \"%s\" must be a plain tensor of %s%s, not %s%s",
+                    tfr_graph_output_name(b->session->graph, i), tfr_dtype_name((tfr_dtype)dtype),
+                    tfr_shape_format(shape, want, sizeof want),
+                    t ? tfr_dtype_name((tfr_dtype)t->dtype) : "nothing",
+                    t ? tfr_shape_format(&t->shape, got, sizeof got) : "");
+}
+
+static void copy_add(tfr_binding *b, uint32_t i, uint32_t buffer, const void *src)
+{
+    b->copies[b->n_copies++] = (late_copy){b->outputs[i]->data, buffer, src, b->outputs[i]->bytes};
+}
+
+/* Lets the kernel write into the caller's tensor where it can, and notes a copy where not. */
+static tfr_status output_bind(tfr_binding *b, uint32_t i, tfr_err *err)
+{
+    const tfr_graph *g = b->session->graph;
+    tfr_value v = g->outputs[i];
+    const tfr__live_out *out = find_live_out(b->plan, v);
+    const tfr_tensor *outside = b->env.values[v] ? b->env.values[v] : g->values[v].tensor;
+    tfr__buffer *buffer;
+    tfr_shape shape;
+    tfr_status status;
+    if (!out && (!outside || !outside->plain))
+        return binding_refuse(b->session, "an output is an input that is not plain", err);
+    if (!out) {
+        status = output_check(b, i, outside->dtype, &outside->shape, err);
+        if (!status)
+            copy_add(b, i, UINT32_MAX, outside->data);
+        return status;
+    }
+    status = tfr_shape_make(out->type.rank, out->type.dims, &shape, err);
+    if (!status)
+        status = output_check(b, i, out->type.dtype, &shape, err);
+    if (status)
+        return status;
+    buffer = out->known ? NULL : &b->plan->buffers[out->buffer];
+    if (out->known)
+        copy_add(b, i, UINT32_MAX, out->known->data);
+    else if (out->copy || buffer->address)
+        copy_add(b, i, out->buffer, NULL);
+    else
+        buffer->address = b->outputs[i]->data;
+    return TFR_OK;
+}
+
+static tfr_status binding_fill(tfr_binding *b, tfr_tensor *const *inputs, uint32_t n_inputs,
+                               tfr_tensor *const *outputs, tfr_err *err)
+{
+    const tfr_graph *g = b->session->graph;
+    tfr_status status = tfr__env_init(b->session->body, &b->env, err);
+    if (!status)
+        status = tfr__session_bind_inputs(b->session, &b->env, inputs, n_inputs, err);
+    if (!status && !g->n_nodes)
+        status = binding_refuse(b->session, "it has no nodes", err);
+    if (!status)
+        status = tfr__plan_create(b->session, &b->env, 0, &b->plan, err);
+    b->outputs = tfr__calloc((size_t)g->n_outputs + 1, sizeof *b->outputs);
+    b->copies = tfr__calloc((size_t)g->n_outputs + 1, sizeof *b->copies);
+    if (!status && (!b->outputs || !b->copies))
+        status = tfr_fail(err, TFR_ENOMEM, "out of memory for a binding");
+    if (!status)
+        status = binding_check(b, err);
+    for (uint32_t i = 0; !status && i < g->n_outputs; i++) {
+        b->outputs[i] = outputs[i] ? tfr_tensor_retain(outputs[i]) : NULL;
+        b->n_outputs = i + 1;
+        status = output_bind(b, i, err);
+    }
+    for (uint32_t i = 0; !status && i < b->plan->n_buffers; i++) {
+        tfr__buffer *buffer = &b->plan->buffers[i];
+        if (buffer->kind == TFR__BUFFER_LIVE_IN) {
+            buffer->address = b->env.values[buffer->value]->data;
+        } else if (buffer->kind == TFR__BUFFER_TENSOR && !buffer->address) {
+            status =
+                tfr_tensor_create((tfr_dtype)buffer->dtype, &buffer->shape, &buffer->tensor, err);
+            if (!status)
+                buffer->address = buffer->tensor->data;
+        }
+    }
+    for (uint32_t i = 0; i < b->session->n_engines; i++)
+        b->has_queue = b->has_queue || b->session->engines[i].queue;
+    if (!status)
+        tfr__plan_patch(b->plan);
+    return status;
+}
+
+tfr_status tfr_binding_create(tfr_session *session, tfr_tensor *const *inputs, uint32_t n_inputs,
+                              tfr_tensor *const *outputs, uint32_t n_outputs, tfr_binding **out,
+                              tfr_err *err)
+{
+    tfr_binding *b;
+    tfr_status status;
+    if (n_outputs != session->graph->n_outputs)
+        return tfr_fail(err, TFR_EINVAL, "the graph has %u outputs, %u were given",
+                        session->graph->n_outputs, n_outputs);
+    b = tfr__calloc(1, sizeof *b);
+    if (!b)
+        return tfr_fail(err, TFR_ENOMEM, "out of memory for a binding");
+    b->session = session;
+    pthread_mutex_lock(&session->lock);
+    status = binding_fill(b, inputs, n_inputs, outputs, err);
+    pthread_mutex_unlock(&session->lock);
+    if (status)
+        tfr_binding_destroy(b);
+    else
+        *out = b;
+    return status;
+}
+
+static tfr_status binding_run(tfr_binding *b, tfr_err *err)
+{
+    tfr_status status = tfr__plan_walk(b->session, b->plan, &b->env, err);
+    for (uint32_t i = 0; !status && i < b->n_copies; i++) {
+        const late_copy *c = &b->copies[i];
+        if (c->bytes)
+            memcpy(c->dst, c->buffer == UINT32_MAX ? c->src : b->plan->buffers[c->buffer].address,
+                   c->bytes);
+    }
+    return status;
+}
+
+tfr_status tfr_binding_run(tfr_binding *b, tfr_err *err)
+{
+    tfr_status status;
+    if (!b->has_queue)
+        return binding_run(b, err);
+    pthread_mutex_lock(&b->session->lock); /* the session's queues are shared */
+    status = binding_run(b, err);
+    pthread_mutex_unlock(&b->session->lock);
+    return status;
+}
+
+void tfr_binding_destroy(tfr_binding *b)
+{
+    if (!b)
+        return;
+    pthread_mutex_lock(&b->session->lock);
+    for (uint32_t i = 0; b->plan && i < b->plan->n_buffers; i++)
+        if (b->plan->buffers[i].kind == TFR__BUFFER_TENSOR)
+            tfr_tensor_release(b->plan->buffers[i].tensor);
+    tfr__plan_destroy(b->session, b->plan);
+    pthread_mutex_unlock(&b->session->lock);
+    for (uint32_t i = 0; i < b->n_outputs; i++)
+        tfr_tensor_release(b->outputs[i]);
+    tfr__env_finish(&b->env);
+    tfr__free(b->outputs);
+    tfr__free(b->copies);
+    tfr__free(b);
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs with fixed tensors: the same numbers as a session's, and nothing but the plan in between. */
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <linux/seccomp.h>
+#include <tfrun/tfrun.h>
+#include <unistd.h>
+
+#include "alloc.h"
+#include "tfr_test.h"
+
+static tfr_err err = TFR_ERR_INIT;
+
+static tfr_tensor *floats(int64_t n, float first)
+{
+    tfr_shape shape = {1, {n}};
+    tfr_tensor *t = NULL;
+    REQUIRE_OK(tfr_tensor_create(TFR_DTYPE_F32, &shape, &t, &err), &err);
+    for (int64_t i = 0; i < n; i++)
+        ((float *)tfr_tensor_data(t))[i] = first - (float)i;
+    return t;
+}
+
+static tfr_value add(tfr_graph *graph, const char *op, const tfr_value *in, uint32_t n)
+{
+    tfr_value out = TFR_VALUE_NONE;
+    tfr_node_desc node = {
+        .size = sizeof node, .op = op, .inputs = in, .n_inputs = n, .n_outputs = 1};
+    REQUIRE_OK(tfr_graph_add_node(graph, &node, &out, &err), &err);
+    return out;
+}
+
+/* y = Relu(x + x), and, as further outputs, y again, a constant and the input. */
+static tfr_session *new_session(const char *device, uint32_t n_nodes)
+{
+    static char path[1024];
+    const char *files[] = {path}, *build = getenv("TFR_BUILDDIR");
+    tfr_runtime_options options = TFR_RUNTIME_OPTIONS_INIT;
+    tfr_session_options session_options = TFR_SESSION_OPTIONS_INIT;
+    tfr_runtime *runtime = NULL;
+    tfr_graph *graph = NULL;
+    tfr_session *session = NULL;
+    tfr_value x, y, c;
+    tfr_tensor *t = floats(2, 7);
+    snprintf(path, sizeof path, "%s/tests/fakeacc/.libs/fakeacc.so", build ? build : ".");
+    options.plugin_files = files;
+    options.n_plugin_files = 1;
+    REQUIRE_OK(tfr_runtime_create(&options, &runtime, &err), &err);
+    REQUIRE_OK(tfr_graph_create("test", &graph, &err), &err);
+    REQUIRE_OK(tfr_graph_add_input(graph, "x", NULL, &x, &err), &err);
+    REQUIRE_OK(tfr_graph_add_constant(graph, "c", t, &c, &err), &err);
+    tfr_tensor_release(t);
+    y = add(graph, "Add", (tfr_value[]){x, x}, 2);
+    for (uint32_t i = 1; i < n_nodes; i++)
+        y = add(graph, "Relu", &y, 1);
+    REQUIRE_OK(tfr_graph_add_output(graph, y, NULL, &err), &err);
+    REQUIRE_OK(tfr_graph_add_output(graph, y, "again", &err), &err);
+    REQUIRE_OK(tfr_graph_add_output(graph, c, NULL, &err), &err);
+    REQUIRE_OK(tfr_graph_add_output(graph, x, NULL, &err), &err);
+    session_options.device = device;
+    REQUIRE_OK(tfr_session_create(runtime, graph, &session_options, &session, &err), &err);
+    tfr_graph_release(graph);
+    tfr_runtime_release(runtime);
+    return session;
+}
+
+typedef struct bound {
+    tfr_session *session;
+    tfr_binding *binding;
+    tfr_tensor *in, *out[4];
+} bound;
+
+static bound new_bound(const char *device, uint32_t n_nodes)
+{
+    bound b = {.session = new_session(device, n_nodes), .in = floats(4, 2)};
+    b.out[0] = floats(4, 0);
+    b.out[1] = floats(4, 0);
+    b.out[2] = floats(2, 0);
+    b.out[3] = floats(4, 0);
+    REQUIRE_OK(tfr_binding_create(b.session, &b.in, 1, b.out, 4, &b.binding, &err), &err);
+    return b;
+}
+
+static void drop_bound(bound *b)
+{
+    tfr_binding_destroy(b->binding);
+    tfr_session_destroy(b->session);
+    tfr_tensor_release(b->in);
+    for (int i = 0; i < 4; i++)
+        tfr_tensor_release(b->out[i]);
+}
+
+static float at(const tfr_tensor *t, int i)
+{
+    return ((const float *)tfr_tensor_data(t))[i];
+}
+
+static void check_runs(const char *device)
+{
+    bound b = new_bound(device, 2);
+    for (int round = 0; round < 3; round++) {
+        ((float *)tfr_tensor_data(b.in))[0] = (float)round;
+        REQUIRE_OK(tfr_binding_run(b.binding, &err), &err);
+        for (int i = 0; i < 2; i++) {
+            CHECK_NEAR(2 * round, at(b.out[i], 0), 0);
+            CHECK_NEAR(2, at(b.out[i], 1), 0);
+            CHECK_NEAR(0, at(b.out[i], 3), 0);
+        }
+        CHECK_NEAR(6, at(b.out[2], 1), 0);
+        CHECK_NEAR(round, at(b.out[3], 0), 0);
+    }
+    drop_bound(&b);
+}
+
+TEST(each_run_reads_the_inputs_and_writes_the_outputs_anew)
+{
+    check_runs("naive:0");
+}
+
+TEST(a_device_with_queues_can_be_bound)
+{
+    check_runs("NPU:0");
+}
+
+TEST(a_run_takes_no_memory)
+{
+    bound b = new_bound("naive:0", 20);
+    uint64_t before = tfr__alloc_count();
+    for (int i = 0; i < 100; i++)
+        CHECK_OK(tfr_binding_run(b.binding, &err), &err);
+    CHECK_UINT(before, tfr__alloc_count());
+    drop_bound(&b);
+}
+
+TEST(a_run_makes_no_system_call)
+{
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    SKIP("the sanitizers make system calls of their own");
+#else
+    bound b = new_bound("naive:0", 20);
+    int status = -1;
+    pid_t pid = fork();
+    if (pid == 0) { /* seccomp(2): from here on any call but read, write and exit kills */
+        int result = prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) == 0 ? 0 : 77;
+        for (int i = 0; result == 0 && i < 100; i++)
+            result = tfr_binding_run(b.binding, &err) != TFR_OK;
+        syscall(SYS_exit, result);
+    }
+    REQUIRE_INT(pid, waitpid(pid, &status, 0));
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
+        drop_bound(&b);
+        SKIP("seccomp is not to be had here");
+    }
+    CHECK_INT(0, status);
+    drop_bound(&b);
+#endif
+}
+
+TEST(an_output_of_the_wrong_shape_is_refused_with_both)
+{
+    bound b = {.session = new_session("naive:0", 2), .in = floats(4, 2)};
+    tfr_binding *binding = NULL;
+    for (int i = 0; i < 4; i++)
+        b.out[i] = floats(3, 0);
+    CHECK_STATUS(TFR_ESHAPE, tfr_binding_create(b.session, &b.in, 1, b.out, 4, &binding, &err),
+                 &err);
+    CHECK_CONTAINS("[4]", err.text);
+    CHECK_CONTAINS("[3]", err.text);
+    drop_bound(&b);
+}
+
+TEST(a_size_that_only_a_run_can_tell_is_refused)
+{
+    tfr_runtime *runtime = NULL;
+    tfr_graph *graph = NULL;
+    tfr_session *session = NULL;
+    tfr_binding *binding = NULL;
+    tfr_tensor *in = floats(4, 2);
+    tfr_value x, y;
+    REQUIRE_OK(tfr_runtime_create(NULL, &runtime, &err), &err);
+    REQUIRE_OK(tfr_graph_create("test", &graph, &err), &err);
+    REQUIRE_OK(tfr_graph_add_input(graph, "x", NULL, &x, &err), &err);
+    y = add(graph, "NonZero", &x, 1);
+    REQUIRE_OK(tfr_graph_add_output(graph, y, NULL, &err), &err);
+    REQUIRE_OK(tfr_session_create(runtime, graph, NULL, &session, &err), &err);
+    CHECK_STATUS(TFR_EUNSUPPORTED, tfr_binding_create(session, &in, 1, &in, 1, &binding, &err),
+                 &err);
+    tfr_session_destroy(session);
+    tfr_graph_release(graph);
+    tfr_runtime_release(runtime);
+    tfr_tensor_release(in);
+}
+
+static const test_case cases[] = {
+    CASE(each_run_reads_the_inputs_and_writes_the_outputs_anew),
+    CASE(a_device_with_queues_can_be_bound),
+    CASE(a_run_takes_no_memory),
+    CASE(a_run_makes_no_system_call),
+    CASE(an_output_of_the_wrong_shape_is_refused_with_both),
+    CASE(a_size_that_only_a_run_can_tell_is_refused),
+};
+TEST_MAIN(cases)
