@@ -212,7 +212,7 @@ tests_test_binding_LDADD = $(TFR_TEST_CORE)
 tests_test_binding_SOURCES = tests/test_binding.c
 tests_test_binding_DEPENDENCIES = libtfrun-core.la tests/fakeacc/fakeacc.la
 
-TESTS = $(run_unit_tests) $(shell_tests)
+TESTS = $(run_unit_tests) $(fuzz_tests) $(shell_tests)
 TEST_EXTENSIONS = .sh
 SH_LOG_COMPILER = $(SHELL)
 AM_TESTS_ENVIRONMENT = \
@@ -234,13 +234,13 @@ tests/build/install.log: $(TEST_LOGS:tests/build/install.log=)
 
 # The unit tests alone, for a second pass in a sanitizer build.
 check-unit:
-	@$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(run_unit_tests)'
+	@$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(run_unit_tests) $(fuzz_tests)'
 
 # scripts/test-summary asks which logs there should be; a missing one is a failure.
 print-test-logs:
 	@echo $(TEST_LOGS)
 print-unit-test-logs:
-	@$(MAKE) -s --no-print-directory print-test-logs TESTS='$(run_unit_tests)'
+	@$(MAKE) -s --no-print-directory print-test-logs TESTS='$(run_unit_tests) $(fuzz_tests)'
 print-bindir print-libdir print-includedir print-plugindir print-templatedir \
 print-tfrunexecdir:
 	@case $@ in \
@@ -250,4 +250,36 @@ print-tfrunexecdir:
 .PHONY: check-unit print-test-logs print-unit-test-logs
 
 # libFuzzer's targets need clang and are built by hand; HACKING.md says how.
-EXTRA_DIST += tests/fuzz/fuzz_npy.c tests/fuzz/fuzz_onnx.c tests/fuzz/fuzz_tensor.c
+# Here their corpora are replayed, which take no time.
+fuzz_tests = \
+	tests/fuzz/replay_external \
+	tests/fuzz/replay_npy \
+	tests/fuzz/replay_onnx \
+	tests/fuzz/replay_tensor \
+	$(NULL)
+check_PROGRAMS += $(fuzz_tests)
+EXTRA_DIST += \
+	tests/fuzz/external.corpus \
+	tests/fuzz/npy.corpus \
+	tests/fuzz/onnx.corpus \
+	tests/fuzz/tensor.corpus \
+	$(NULL)
+tests_fuzz_replay_external_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PUBLIC_INCLUDES)
+tests_fuzz_replay_external_LDADD = libtfrun-nn-core.la libtfrun-core.la
+tests_fuzz_replay_external_SOURCES = tests/fuzz/fuzz_external.c tests/fuzz/replay.c
+tests_fuzz_replay_npy_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PUBLIC_INCLUDES)
+tests_fuzz_replay_npy_LDADD = libtfrun-nn-core.la libtfrun-core.la
+tests_fuzz_replay_npy_SOURCES = tests/fuzz/fuzz_npy.c tests/fuzz/replay.c
+tests_fuzz_replay_onnx_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PUBLIC_INCLUDES)
+tests_fuzz_replay_onnx_LDADD = libtfrun-nn-core.la libtfrun-core.la
+tests_fuzz_replay_onnx_SOURCES = tests/fuzz/fuzz_onnx.c tests/fuzz/replay.c
+tests_fuzz_replay_tensor_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PUBLIC_INCLUDES)
+tests_fuzz_replay_tensor_LDADD = libtfrun-nn-core.la libtfrun-core.la
+tests_fuzz_replay_tensor_SOURCES = tests/fuzz/fuzz_tensor.c tests/fuzz/replay.c
+
+
+# What the runtimes of the tests remember.
+clean-tests:
+	rm -rf tests/xdg
+clean-local: clean-tests
+.PHONY: clean-tests
