@@ -48,12 +48,14 @@ shell_tests = \
 	tests/build/examples.sh \
 	tests/build/harness.sh \
 	tests/build/install.sh \
+	tests/build/ops_table.sh \
 	tests/cli/bad_input.sh \
 	tests/cli/completion.sh \
 	tests/cli/devices.sh \
 	tests/cli/help.sh \
 	tests/cli/run.sh \
 	tests/cli/verify.sh \
+	tests/onnx_newer.sh \
 	tests/sdk/template.sh \
 	$(NULL)
 
@@ -227,6 +229,12 @@ EXTRA_DIST += \
 	tests/cli/model.sh \
 	tests/cli/run_json.expected \
 	tests/cli/verify.expected \
+	tests/data/ops/README \
+	tests/data/ops/classic.tar.gz \
+	tests/data/ops/coarse.tar.gz \
+	tests/data/ops/make.py \
+	tests/data/ops/newer.tar.gz \
+	tests/data/ops/tfrun.tar.gz \
 	$(NULL)
 
 # "make install" relinks libtfrun-nn and moves the built one aside for a moment, so it goes last.
