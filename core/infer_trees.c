@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * infer_trees.c: tree ensembles of domain "ai.onnx.ml". Checks that lists have fitting lengths and
- * that features, targets and, for TreeEnsemble, children exist. What it leaves to kernels: whether
- * the node ids of the older form name nodes, and whether a tree has a cycle.
+ * that features, targets, children and leaves exist. What it leaves to kernels: whether a tree has
+ * a cycle.
  */
 #include <math.h>
+#include <stdlib.h>
 
+#include "alloc.h"
 #include "infer_kit.h"
 #include "infer_ml.h"
 
@@ -48,6 +50,60 @@ static bool is_mode(const tfr_string *mode)
     return tfr__op_in_list(modes, sizeof modes - 1, mode->data, mode->bytes);
 }
 
+/* A node of the older form by its two ids. */
+typedef struct node_key {
+    int64_t tree, node;
+} node_key;
+
+static int compare_keys(const void *a, const void *b)
+{
+    const node_key *x = a, *y = b;
+    if (x->tree != y->tree)
+        return x->tree < y->tree ? -1 : 1;
+    return x->node < y->node ? -1 : x->node > y->node;
+}
+
+/* Every pair of ids in these lists names a node; where modes are given, those of leaves may not. */
+static tfr_status check_ids(tfr__infer *in, tfr_err *err, const node_key *keys, uint64_t n_keys,
+                            const char *trees, const char *nodes, const tfr_string *modes)
+{
+    uint64_t n, n_trees;
+    const int64_t *node = tfr__attr_ints(in->attrs, nodes, &n);
+    const int64_t *tree = tfr__attr_ints(in->attrs, trees, &n_trees);
+    for (uint64_t i = 0; i < n; i++) {
+        node_key key = {tree[i], node[i]};
+        if (modes && *modes[i].data != 'B')
+            continue;
+        if (!bsearch(&key, keys, (size_t)n_keys, sizeof *keys, compare_keys))
+            return tfr__infer_fail(in, err, TFR_EMODEL, "%s has %lld at %llu, tree %lld has none",
+                                   nodes, (long long)key.node, (unsigned long long)i,
+                                   (long long)key.tree);
+    }
+    return TFR_OK;
+}
+
+/* Children and the nodes of weights exist; all lists have their lengths already. */
+static tfr_status check_links(tfr__infer *in, tfr_err *err, const char *const names[5])
+{
+    uint64_t n, n_ids;
+    const int64_t *trees = tfr__attr_ints(in->attrs, "nodes_treeids", &n);
+    const int64_t *ids = tfr__attr_ints(in->attrs, "nodes_nodeids", &n_ids);
+    const tfr_string *modes = tfr__attr_find(in->attrs, "nodes_modes")->pub.strings;
+    node_key *keys = tfr__calloc((size_t)n, sizeof *keys);
+    if (!keys)
+        return tfr_fail(err, TFR_ENOMEM, "no memory to sort %llu nodes", (unsigned long long)n);
+    for (uint64_t i = 0; i < n; i++)
+        keys[i] = (node_key){trees[i], ids[i]};
+    qsort(keys, (size_t)n, sizeof *keys, compare_keys);
+    tfr_status s = check_ids(in, err, keys, n, "nodes_treeids", "nodes_truenodeids", modes);
+    if (!s)
+        s = check_ids(in, err, keys, n, "nodes_treeids", "nodes_falsenodeids", modes);
+    if (!s)
+        s = check_ids(in, err, keys, n, names[2], names[1], NULL);
+    tfr__free(keys);
+    return s;
+}
+
 /* The nodes of TreeEnsembleClassifier and TreeEnsembleRegressor. */
 static tfr_status check_nodes(tfr__infer *in, tfr_err *err, int64_t features)
 {
@@ -85,6 +141,7 @@ static tfr_status check_weights(tfr__infer *in, tfr_err *err, const char *const 
     TFR__TRY(tfr__ml_want_length(in, err, names[2], n));
     TFR__TRY(check_floats(in, err, names[3], names[4], n, n > 0));
     TFR__TRY(check_range(in, err, names[0], targets));
+    TFR__TRY(check_links(in, err, names));
     if (tfr__ml_length(in, "base_values") == 1 || tfr__ml_length(in, "base_values_as_tensor") == 1)
         targets = 1;
     return check_floats(in, err, "base_values", "base_values_as_tensor", targets, false);

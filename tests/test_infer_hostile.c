@@ -115,6 +115,15 @@ TEST(trees_that_point_elsewhere_are_refused)
          TREE_IDS "nodes_featureids=1,0,0 nodes_values=0,0,0 target_ids=0,0 "
                   "nodes_modes=BRANCH,LEAF,LEAF",
          1, TFR_EMODEL, "nodes_modes has \"BRANCH\" at 0"},
+        {"TreeEnsembleRegressor", "f32[5,2]",
+         "nodes_treeids=0,0 nodes_nodeids=0,1 nodes_truenodeids=1,0 nodes_falsenodeids=2,0 "
+         "nodes_featureids=0,0 nodes_values=0,0 nodes_modes=BRANCH_LT,LEAF",
+         1, TFR_EMODEL, "nodes_falsenodeids has 2 at 0, tree 0 has none"},
+        {"TreeEnsembleRegressor", "f32[5,2]",
+         "nodes_treeids=0 nodes_nodeids=0 nodes_truenodeids=5 nodes_falsenodeids=5 "
+         "nodes_featureids=0 nodes_values=0 nodes_modes=LEAF target_ids=0 target_nodeids=0 "
+         "target_treeids=7 target_weights=1",
+         1, TFR_EMODEL, "target_nodeids has 0 at 0, tree 7 has none"},
         {"TreeEnsemble", "f32[5,2]",
          TREE "nodes_featureids=0 leaf_targetids=0,0 tree_roots=0 nodes_truenodeids=0 "
               "nodes_falsenodeids=2",

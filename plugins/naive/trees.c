@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * trees.c: reads the attributes of tree ensembles into one form and walks trees. The core has
- * checked lengths and ranges; here node ids are looked up and circles found.
+ * checked that what they name exists; here node ids are looked up and circles found.
  */
 #include "trees.h"
 
