@@ -225,6 +225,7 @@ static tfr_status report(tfr__build *b, uint32_t i, tfr__placed *out, tfr_err *e
     out->wanted = state->choice.wanted;
     out->reason = state->choice.reason;
     out->fallback = state->choice.fallback;
+    out->random = (state->choice.answer.flags & TFR_ANSWER_RANDOM) != 0;
     out->text = state->choice.text; /* moves */
     state->choice.text = NULL;
     b->plan->n_fallbacks += state->choice.fallback;

@@ -394,6 +394,7 @@ tfr_status tfr_session_placement(const tfr_session *session, uint32_t i, tfr_pla
     row.fallback = p->placed[k].fallback;
     row.n_copies = p->placed[k].n_copies;
     row.copy_bytes = p->placed[k].copy_bytes;
+    row.random = p->placed[k].random;
     row.size = out->size < sizeof row ? out->size : (uint32_t)sizeof row;
     memcpy(out, &row, row.size);
     return TFR_OK;

@@ -406,6 +406,60 @@ TEST(a_placement_says_where_each_node_runs)
     tfr_session_destroy(session);
 }
 
+/* One Dropout; mode is training_mode, TFR_VALUE_NONE = absent, or -2 = an input of the graph. */
+static void check_dropout(uint32_t random, int mode)
+{
+    tfr_value x[2], in[3];
+    tfr_graph *graph = new_graph(2, x);
+    in[0] = x[0];
+    in[1] = TFR_VALUE_NONE;
+    in[2] = mode < -1 ? x[1] : TFR_VALUE_NONE;
+    tfr_shape scalar = {0};
+    tfr_tensor *flag = NULL, *data[2];
+    REQUIRE_OK(tfr_tensor_create(TFR_DTYPE_BOOL, &scalar, &flag, &err), &err);
+    *(uint8_t *)tfr_tensor_data(flag) = mode == 1;
+    if (mode >= 0)
+        REQUIRE_OK(tfr_graph_add_constant(graph, "mode", flag, &in[2], &err), &err);
+    REQUIRE_OK(tfr_graph_add_output(graph, add(graph, "Dropout", in, 3), NULL, &err), &err);
+    tfr_session *session = new_session(new_runtime(), graph, "naive:0");
+    data[0] = floats(2, two_by_three, six);
+    data[1] = flag;
+    REQUIRE_OK(tfr_session_prepare(session, data, 2, &err), &err);
+    tfr_placement row = {.size = sizeof row};
+    REQUIRE_OK(tfr_session_placement(session, 0, &row, &err), &err);
+    CHECK_UINT(random, row.random);
+    tfr_tensor_release(data[0]);
+    tfr_tensor_release(flag);
+    tfr_session_destroy(session);
+}
+
+TEST(a_placement_says_that_a_node_draws_random_numbers)
+{
+    tfr_value x, v;
+    tfr_graph *graph = new_graph(1, &x);
+    v = add(graph, "Bernoulli", &x, 1);
+    v = add(graph, "Relu", &v, 1);
+    REQUIRE_OK(tfr_graph_add_output(graph, v, NULL, &err), &err);
+    tfr_session *session = new_session(new_runtime(), graph, "naive:0");
+    tfr_tensor *in = floats(2, two_by_three, six);
+    REQUIRE_OK(tfr_session_prepare(session, &in, 1, &err), &err);
+    tfr_placement row = {.size = sizeof row};
+    REQUIRE_OK(tfr_session_placement(session, 0, &row, &err), &err);
+    CHECK_UINT(1, row.random);
+    REQUIRE_OK(tfr_session_placement(session, 1, &row, &err), &err);
+    CHECK_UINT(0, row.random);
+    tfr_tensor_release(in);
+    tfr_session_destroy(session);
+}
+
+TEST(dropout_draws_only_where_it_may_be_training)
+{
+    check_dropout(0, TFR_VALUE_NONE);
+    check_dropout(0, 0);
+    check_dropout(1, 1);
+    check_dropout(1, -2);
+}
+
 typedef struct runner {
     pthread_t thread;
     tfr_session *session;
@@ -474,6 +528,8 @@ static const test_case cases[] = {
     CASE(a_singular_matrix_is_an_error_that_names_the_pivot),
     CASE(a_tree_with_a_circle_is_an_error_not_a_hang),
     CASE(a_placement_says_where_each_node_runs),
+    CASE(a_placement_says_that_a_node_draws_random_numbers),
+    CASE(dropout_draws_only_where_it_may_be_training),
     CASE(threads_share_a_session_and_a_runtime),
 };
 TEST_MAIN(cases)

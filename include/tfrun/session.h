@@ -107,6 +107,7 @@ typedef struct tfr_placement {
     uint32_t fallback;   /* 1 = runs elsewhere than asked or preferred */
     uint32_t n_copies;   /* between memories, per run, to bring its inputs here */
     uint64_t copy_bytes;
+    uint32_t random; /* 1 = draws random numbers: another backend gives other values */
 } tfr_placement;
 
 TFR_API uint32_t tfr_session_n_placements(const tfr_session *session);

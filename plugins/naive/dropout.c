@@ -7,6 +7,16 @@
  */
 #include "philox.h"
 
+/* Draws in training only; without a known mode it might. */
+static int32_t supports_dropout(const tfr_call *call, tfr_answer *answer)
+{
+    const tfr_operand *mode = tfr_call_input(call, 2);
+
+    if (mode && (!mode->data || naive_get_int(mode->dtype, mode->data, 0)))
+        answer->flags |= TFR_ANSWER_RANDOM | TFR_ANSWER_NONDETERMINISTIC;
+    return TFR_OK;
+}
+
 static int32_t run_dropout(const naive_kernel *k, const tfr_launch *launch, tfr_err *err)
 {
     const tfr_operand *x = tfr_call_input(&k->call, 0), *ratio_input = tfr_call_input(&k->call, 1);
@@ -33,6 +43,6 @@ static int32_t run_dropout(const naive_kernel *k, const tfr_launch *launch, tfr_
 }
 
 const naive_op naive_dropout_ops[] = {
-    {"", "Dropout", 22, NULL, run_dropout, NULL, NAIVE_RANDOM, naive_random_prepare},
+    {"", "Dropout", 22, supports_dropout, run_dropout, NULL, 0, naive_random_prepare},
     {NULL, NULL, 0, NULL, NULL, NULL, 0, NULL},
 };

@@ -183,6 +183,8 @@ static int32_t naive_supports(tfr_plugin_device *device, const tfr_call *call, t
         return TFR_OK;
     if (op->workspace)
         answer->workspace_bytes = op->workspace(call);
+    if (op->flags & NAIVE_RANDOM)
+        answer->flags |= TFR_ANSWER_RANDOM;
     if ((op->flags & NAIVE_RANDOM) && !tfr_call_attr(call, "seed"))
         answer->flags |= TFR_ANSWER_NONDETERMINISTIC;
     if (!(op->flags & NAIVE_STRIDED) && (strided = first_strided(call)) >= 0) {

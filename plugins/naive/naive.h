@@ -35,7 +35,8 @@ typedef struct naive_kernel {
 enum {
     NAIVE_STRIDED = 1u << 0, /* flags: takes operands with any strides; else the frame answers
                                 reorder for a call that has one */
-    NAIVE_RANDOM = 1u << 1   /* flags: without attribute seed two launches differ */
+    NAIVE_RANDOM = 1u << 1   /* flags: always draws random numbers, and without attribute seed two
+                                launches differ; an op that draws at times says so in answer */
 };
 
 /* A row of an op file's table. The table ends with a row whose name is NULL. */

@@ -39,6 +39,13 @@ has "and the sums" out '"skipped": 2'
 exits 5 "a folder without models" "$TFRUN" verify all/no_model
 has "is told" err 'all/no_model holds no model.onnx, and no folder in it does'
 exits 7 "a folder that is not there" "$TFRUN" verify none
+# Random numbers: the values may differ, the shape may not.
+case_of random/values Bernoulli "$floats" "$floats"
+case_of random/shape Bernoulli "$floats" "$floats"
+float32_pb 2 '\000\000\200\277\000\000\000\000' >random/shape/test_data_set_0/output_0.pb
+exits 77 "random values are not compared" "$TFRUN" verify random/values
+has "which is said" out '^values: skipped: op Bernoulli draws random numbers, so values are not'
+exits 8 "their shape is" "$TFRUN" verify random/shape
 exits 3 "a device that is not there" "$TFRUN" verify all/good --device GPU:3
 claim "is one mistake, told once" test "$(wc -l <err)" = 1
 

@@ -521,7 +521,12 @@ typedef enum tfr_verdict {
     TFR_VERDICT_SLOW = 3     /* yes, but another backend is likely faster */
 } tfr_verdict;
 
-enum { TFR_ANSWER_CAPTURABLE = 1u << 0, TFR_ANSWER_NONDETERMINISTIC = 1u << 1 };
+enum {
+    TFR_ANSWER_CAPTURABLE = 1u << 0,
+    TFR_ANSWER_NONDETERMINISTIC = 1u << 1, /* two launches give different values */
+    /* draws random numbers: another implementation gives other values, with the same seed too */
+    TFR_ANSWER_RANDOM = 1u << 2
+};
 
 /* The caller zeroes it and sets size. Every verdict but YES carries reason and text. */
 typedef struct tfr_answer {
