@@ -174,7 +174,7 @@ struct tfr_session {
     tfr__body *body;
     int32_t fallback;   /* tfr_fallback, never DEFAULT */
     tfr__pin preferred; /* device -1 = none named */
-    bool log_placement, warned;
+    bool log_placement, warned, loose_shapes;
     uint32_t max_plans;
     pthread_mutex_t lock;   /* one run at a time */
     tfr_tensor **variables; /* by number in graph->variables */

@@ -50,6 +50,7 @@ tfr_status tfr__session_create(tfr_runtime *runtime, tfr_graph *graph,
     session->n_memories = 1;
     session->max_plans = options.max_plans ? options.max_plans : 16;
     session->log_placement = options.log_placement != 0;
+    session->loose_shapes = options.loose_shapes != 0;
     session->preferred = (tfr__pin){-1, -1};
     session->fallback = options.fallback;
     if (session->fallback == TFR_FALLBACK_DEFAULT)
@@ -127,7 +128,9 @@ static void format_type(const tfr_value_type *type, char *text, size_t n)
     snprintf(text + used, n - used, type->rank ? "]" : "[]");
 }
 
-static tfr_status check_input(const tfr__value *value, const tfr_tensor *t, tfr_err *err)
+/* loose: any shape will do. */
+static tfr_status check_input(const tfr__value *value, const tfr_tensor *t, bool loose,
+                              tfr_err *err)
 {
     const tfr_value_type *want = &value->type;
     char wanted[160], given[160];
@@ -142,7 +145,7 @@ static tfr_status check_input(const tfr__value *value, const tfr_tensor *t, tfr_
         return tfr_fail(err, TFR_EDTYPE, "input \"%s\" has type %s, the graph wants %s",
                         value->name, tfr_dtype_name(tfr_tensor_dtype(t)),
                         tfr_dtype_name((tfr_dtype)want->dtype));
-    if (!want->rank_known || want->kind != TFR_KIND_TENSOR)
+    if (loose || !want->rank_known || want->kind != TFR_KIND_TENSOR)
         return TFR_OK;
     fits = want->rank == t->shape.rank;
     for (int32_t i = 0; fits && i < want->rank; i++)
@@ -162,7 +165,8 @@ tfr_status tfr__session_bind_inputs(tfr_session *session, tfr__env *env, tfr_ten
         return tfr_fail(err, TFR_EINVAL, "the graph has %u inputs, %u were given", g->n_inputs,
                         n_inputs);
     for (uint32_t i = 0; i < n_inputs; i++) {
-        tfr_status status = check_input(&g->values[g->inputs[i]], inputs[i], err);
+        tfr_status status =
+            check_input(&g->values[g->inputs[i]], inputs[i], session->loose_shapes, err);
         if (status)
             return status;
         env->values[g->inputs[i]] = tfr_tensor_retain(inputs[i]);
@@ -346,7 +350,8 @@ tfr_status tfr_session_set_variable(tfr_session *session, const char *name, cons
     uint32_t i;
     tfr_status status = find_variable(session, name, &i, err);
     if (!status)
-        status = check_input(&session->graph->values[session->graph->variables[i]], value, err);
+        status =
+            check_input(&session->graph->values[session->graph->variables[i]], value, false, err);
     if (!status)
         status = tfr_tensor_copy(value, &copy, err);
     if (status)

@@ -386,6 +386,33 @@ TEST(a_tree_with_a_circle_is_an_error_not_a_hang)
     tfr_runtime_release(runtime);
 }
 
+TEST(declared_dims_are_hints_if_the_session_is_told_so)
+{
+    tfr_value_type type = {.size = sizeof type, .dtype = TFR_DTYPE_F32, .rank_known = 1};
+    tfr_tensor *in = floats(2, two_by_three, six), *out = NULL;
+    tfr_runtime *runtime = new_runtime();
+    tfr_graph *graph = new_graph(0, NULL);
+    tfr_session *session = NULL;
+    tfr_value x;
+    type.rank = 1;
+    type.dims[0] = 4;
+    REQUIRE_OK(tfr_graph_add_input(graph, "x", &type, &x, &err), &err);
+    REQUIRE_OK(tfr_graph_add_output(graph, add(graph, "Relu", &x, 1), NULL, &err), &err);
+    for (uint32_t loose = 0; loose < 2; loose++) {
+        tfr_session_options options = TFR_SESSION_OPTIONS_INIT;
+        options.loose_shapes = loose;
+        REQUIRE_OK(tfr_session_create(runtime, graph, &options, &session, &err), &err);
+        CHECK_INT(loose ? TFR_OK : TFR_ESHAPE, tfr_session_run(session, &in, 1, &out, 1, &err));
+        tfr_session_destroy(session);
+    }
+    REQUIRE(out != NULL);
+    CHECK_INT(2, tfr_tensor_shape(out)->rank);
+    tfr_tensor_release(out);
+    tfr_tensor_release(in);
+    tfr_graph_release(graph);
+    tfr_runtime_release(runtime);
+}
+
 TEST(a_placement_says_where_each_node_runs)
 {
     tfr_value x, v;
@@ -527,6 +554,7 @@ static const test_case cases[] = {
     CASE(an_immediate_call_runs_one_op),
     CASE(a_singular_matrix_is_an_error_that_names_the_pivot),
     CASE(a_tree_with_a_circle_is_an_error_not_a_hang),
+    CASE(declared_dims_are_hints_if_the_session_is_told_so),
     CASE(a_placement_says_where_each_node_runs),
     CASE(a_placement_says_that_a_node_draws_random_numbers),
     CASE(dropout_draws_only_where_it_may_be_training),
