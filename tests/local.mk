@@ -56,6 +56,7 @@ shell_tests = \
 	tests/cli/run.sh \
 	tests/cli/verify.sh \
 	tests/onnx_newer.sh \
+	tests/onnx_backend.sh \
 	tests/sdk/template.sh \
 	$(NULL)
 
@@ -291,3 +292,4 @@ clean-tests:
 	rm -rf tests/xdg
 clean-local: clean-tests
 .PHONY: clean-tests
+EXTRA_DIST += tests/onnx_known.list

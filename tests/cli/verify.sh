@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# tfrun verify: passed, failed, skipped, crashed, late; and ONNX's models where they are installed.
+# tfrun verify: passed, failed, skipped, crashed, late.
 . "$TFR_SRCDIR/tests/lib.sh"
 . "$TFR_SRCDIR/tests/cli/model.sh"
 cd "$tmp" || exit 99
@@ -77,15 +77,4 @@ else
     skip "the fake plugins could not be compiled"
 fi
 
-data=/usr/share/libonnx-testdata/data
-if [ -d "$data/simple" ]; then
-    exits 0 "ONNX's simple and converted models pass on naive" \
-        "$TFRUN" verify --backend naive "$data/simple" "$data/pytorch-converted"
-    has "all but the gradients" out '^[1-9][0-9]* passed, 0 failed, 2 skipped$'
-    # With all the backends of this build.
-    TFRUN_PLUGIN_PATH=$TFR_BUILDDIR/.libs exits 0 "ONNX's simple and operator models pass" \
-        "$TFRUN" verify "$data/simple" "$data/pytorch-operator"
-else
-    skip "libonnx-testdata is not installed, so ONNX's models are not tried"
-fi
 finish
