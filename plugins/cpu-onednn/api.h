@@ -29,6 +29,9 @@ dnnl_status_t tfr_dnn_md_create(tfr_dnn_md *out, dnnl_data_type_t type, int rank
                                 const int64_t *dims, const int64_t *strides);
 /* The same dims and type, in a layout that the library chooses. */
 dnnl_status_t tfr_dnn_md_create_any(tfr_dnn_md *out, tfr_dnn_cmd like);
+/* A box of a parent with strides: its dims and where it begins. */
+dnnl_status_t tfr_dnn_md_create_part(tfr_dnn_md *out, tfr_dnn_cmd parent, const int64_t *dims,
+                                     const int64_t *offsets);
 void tfr_dnn_md_destroy(tfr_dnn_md md);
 
 dnnl_status_t tfr_dnn_post_eltwise(dnnl_post_ops_t ops, dnnl_alg_kind_t alg, float alpha,
@@ -36,6 +39,23 @@ dnnl_status_t tfr_dnn_post_eltwise(dnnl_post_ops_t ops, dnnl_alg_kind_t alg, flo
 
 /* Makes attr say: strict f32 arithmetic. */
 dnnl_status_t tfr_dnn_strict(dnnl_primitive_attr_t attr);
+
+/* Makes attr say: the argument DNNL_ARG_... has one zero point, given at execution as int32. */
+dnnl_status_t tfr_dnn_zero_point(dnnl_primitive_attr_t attr, int arg);
+/*
+ * Makes attr say: the sum is multiplied by n scales, by one (masks 0) or along a dim. oneDNN 2
+ * keeps them in attr as scales of the output, with dst_mask, and multiplies the bias too; oneDNN 3
+ * takes them at execution as scales of the weights, with weights_mask, and adds the bias later.
+ */
+#if DNNL_VERSION_MAJOR >= 3
+#define TFR_DNN_SCALES_ARG  (DNNL_ARG_ATTR_SCALES | DNNL_ARG_WEIGHTS)
+#define TFR_DNN_SCALES_BIAS 0
+#else
+#define TFR_DNN_SCALES_ARG  0 /* no argument */
+#define TFR_DNN_SCALES_BIAS 1
+#endif
+dnnl_status_t tfr_dnn_scales(dnnl_primitive_attr_t attr, int64_t n, int dst_mask, int weights_mask,
+                             const float *scales);
 
 /* What the makers below have in common. */
 typedef struct tfr_dnn_make {
@@ -71,6 +91,15 @@ dnnl_status_t tfr_dnn_batch_norm(tfr_dnn_make *make, tfr_dnn_cmd data, float eps
 /* Over the last dimension; flags from dnnl_normalization_flags_t. */
 dnnl_status_t tfr_dnn_layer_norm(tfr_dnn_make *make, tfr_dnn_cmd data, float epsilon,
                                  unsigned flags);
+/* The descriptors of a recurrent layer; c_in and c_out for LSTM only. */
+typedef struct tfr_dnn_recurrent {
+    dnnl_alg_kind_t cell;       /* dnnl_vanilla_rnn, _lstm, _gru, _lbr_gru */
+    dnnl_alg_kind_t activation; /* of dnnl_vanilla_rnn */
+    dnnl_rnn_direction_t direction;
+    tfr_dnn_cmd src, h_in, c_in, weights, recurrence, bias, dst, h_out, c_out;
+} tfr_dnn_recurrent;
+
+dnnl_status_t tfr_dnn_recurrent_layer(tfr_dnn_make *make, const tfr_dnn_recurrent *r);
 dnnl_status_t tfr_dnn_lrn(tfr_dnn_make *make, tfr_dnn_cmd data, int64_t size, float alpha,
                           float beta, float k);
 dnnl_status_t tfr_dnn_prelu(tfr_dnn_make *make, tfr_dnn_cmd data, tfr_dnn_cmd weights);

@@ -40,6 +40,22 @@ dnnl_status_t tfr_dnn_md_create_any(tfr_dnn_md *out, tfr_dnn_cmd like)
     return tfr_dnn_md_create(out, like->data_type, like->ndims, like->dims, NULL);
 }
 
+dnnl_status_t tfr_dnn_md_create_part(tfr_dnn_md *out, tfr_dnn_cmd parent, const int64_t *dims,
+                                     const int64_t *offsets)
+{
+    dnnl_memory_desc_t *md = calloc(1, sizeof *md);
+    dnnl_status_t status;
+
+    if (!md)
+        return dnnl_out_of_memory;
+    status = dnnl_memory_desc_init_submemory(md, parent, dims, offsets);
+    if (status != dnnl_success)
+        free(md);
+    else
+        *out = md;
+    return status;
+}
+
 void tfr_dnn_md_destroy(tfr_dnn_md md)
 {
     free(md);
@@ -54,6 +70,19 @@ dnnl_status_t tfr_dnn_post_eltwise(dnnl_post_ops_t ops, dnnl_alg_kind_t alg, flo
 dnnl_status_t tfr_dnn_strict(dnnl_primitive_attr_t attr)
 {
     return dnnl_primitive_attr_set_fpmath_mode(attr, dnnl_fpmath_mode_strict);
+}
+
+dnnl_status_t tfr_dnn_zero_point(dnnl_primitive_attr_t attr, int arg)
+{
+    const int32_t later = DNNL_RUNTIME_S32_VAL;
+    return dnnl_primitive_attr_set_zero_points(attr, arg, 1, 0, &later);
+}
+
+dnnl_status_t tfr_dnn_scales(dnnl_primitive_attr_t attr, int64_t n, int dst_mask, int weights_mask,
+                             const float *scales)
+{
+    (void)weights_mask;
+    return dnnl_primitive_attr_set_output_scales(attr, n, dst_mask, scales);
 }
 
 dnnl_status_t tfr_dnn_convolution(tfr_dnn_make *make, tfr_dnn_cmd src, tfr_dnn_cmd weights,
@@ -146,6 +175,34 @@ dnnl_status_t tfr_dnn_layer_norm(tfr_dnn_make *make, tfr_dnn_cmd data, float eps
                    dnnl_layer_normalization_forward_desc_init(&d, dnnl_forward_inference, data,
                                                               NULL, epsilon, flags),
                    &d);
+}
+
+static dnnl_status_t init_recurrent(dnnl_rnn_desc_t *d, const tfr_dnn_recurrent *r)
+{
+    const dnnl_prop_kind_t kind = dnnl_forward_inference;
+
+    switch (r->cell) {
+    case dnnl_vanilla_lstm:
+        return dnnl_lstm_forward_desc_init(d, kind, r->direction, r->src, r->h_in, r->c_in,
+                                           r->weights, r->recurrence, r->bias, r->dst, r->h_out,
+                                           r->c_out, 0);
+    case dnnl_vanilla_gru:
+        return dnnl_gru_forward_desc_init(d, kind, r->direction, r->src, r->h_in, r->weights,
+                                          r->recurrence, r->bias, r->dst, r->h_out, 0);
+    case dnnl_lbr_gru:
+        return dnnl_lbr_gru_forward_desc_init(d, kind, r->direction, r->src, r->h_in, r->weights,
+                                              r->recurrence, r->bias, r->dst, r->h_out, 0);
+    default:
+        return dnnl_vanilla_rnn_forward_desc_init(d, kind, r->activation, r->direction, r->src,
+                                                  r->h_in, r->weights, r->recurrence, r->bias,
+                                                  r->dst, r->h_out, 0, 0.0f, 0.0f);
+    }
+}
+
+dnnl_status_t tfr_dnn_recurrent_layer(tfr_dnn_make *make, const tfr_dnn_recurrent *r)
+{
+    dnnl_rnn_desc_t d;
+    return make_pd(make, init_recurrent(&d, r), &d);
 }
 
 dnnl_status_t tfr_dnn_lrn(tfr_dnn_make *make, tfr_dnn_cmd data, int64_t size, float alpha,

@@ -29,6 +29,12 @@ dnnl_status_t tfr_dnn_md_create_any(tfr_dnn_md *out, tfr_dnn_cmd like)
     return status == dnnl_success ? tfr_dnn_md_create(out, type, rank, *dims, NULL) : status;
 }
 
+dnnl_status_t tfr_dnn_md_create_part(tfr_dnn_md *out, tfr_dnn_cmd parent, const int64_t *dims,
+                                     const int64_t *offsets)
+{
+    return dnnl_memory_desc_create_submemory(out, parent, dims, offsets);
+}
+
 void tfr_dnn_md_destroy(tfr_dnn_md md)
 {
     if (md)
@@ -44,6 +50,20 @@ dnnl_status_t tfr_dnn_post_eltwise(dnnl_post_ops_t ops, dnnl_alg_kind_t alg, flo
 dnnl_status_t tfr_dnn_strict(dnnl_primitive_attr_t attr)
 {
     return dnnl_primitive_attr_set_fpmath_mode(attr, dnnl_fpmath_mode_strict);
+}
+
+dnnl_status_t tfr_dnn_zero_point(dnnl_primitive_attr_t attr, int arg)
+{
+    return dnnl_primitive_attr_set_zero_points_mask(attr, arg, 0);
+}
+
+dnnl_status_t tfr_dnn_scales(dnnl_primitive_attr_t attr, int64_t n, int dst_mask, int weights_mask,
+                             const float *scales)
+{
+    (void)n;
+    (void)dst_mask;
+    (void)scales;
+    return dnnl_primitive_attr_set_scales_mask(attr, DNNL_ARG_WEIGHTS, weights_mask);
 }
 
 dnnl_status_t tfr_dnn_convolution(tfr_dnn_make *make, tfr_dnn_cmd src, tfr_dnn_cmd weights,
@@ -119,6 +139,30 @@ dnnl_status_t tfr_dnn_layer_norm(tfr_dnn_make *make, tfr_dnn_cmd data, float eps
     return dnnl_layer_normalization_forward_primitive_desc_create(
         &make->pd, make->engine, dnnl_forward_inference, data, data, NULL, epsilon, flags,
         make->attr);
+}
+
+dnnl_status_t tfr_dnn_recurrent_layer(tfr_dnn_make *make, const tfr_dnn_recurrent *r)
+{
+    const dnnl_prop_kind_t kind = dnnl_forward_inference;
+
+    switch (r->cell) {
+    case dnnl_vanilla_lstm:
+        return dnnl_lstm_forward_primitive_desc_create(
+            &make->pd, make->engine, kind, r->direction, r->src, r->h_in, r->c_in, r->weights,
+            r->recurrence, NULL, NULL, r->bias, r->dst, r->h_out, r->c_out, 0, make->attr);
+    case dnnl_vanilla_gru:
+        return dnnl_gru_forward_primitive_desc_create(&make->pd, make->engine, kind, r->direction,
+                                                      r->src, r->h_in, r->weights, r->recurrence,
+                                                      r->bias, r->dst, r->h_out, 0, make->attr);
+    case dnnl_lbr_gru:
+        return dnnl_lbr_gru_forward_primitive_desc_create(
+            &make->pd, make->engine, kind, r->direction, r->src, r->h_in, r->weights, r->recurrence,
+            r->bias, r->dst, r->h_out, 0, make->attr);
+    default:
+        return dnnl_vanilla_rnn_forward_primitive_desc_create(
+            &make->pd, make->engine, kind, r->activation, r->direction, r->src, r->h_in, r->weights,
+            r->recurrence, r->bias, r->dst, r->h_out, 0, 0.0f, 0.0f, make->attr);
+    }
 }
 
 dnnl_status_t tfr_dnn_lrn(tfr_dnn_make *make, tfr_dnn_cmd data, int64_t size, float alpha,

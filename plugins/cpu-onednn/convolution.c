@@ -9,6 +9,7 @@
  */
 #include <string.h>
 
+#include "convolution.h"
 #include "families.h"
 
 static bool is_transposed(const tfr_call *call)
@@ -16,10 +17,9 @@ static bool is_transposed(const tfr_call *call)
     return strcmp(call->name, "ConvTranspose") == 0;
 }
 
-static void read_window(const tfr_call *call, tfr_dnn_window *w)
+void tfr_dnn_read_window(const tfr_call *call, const tfr_operand *k, tfr_dnn_window *w)
 {
     const tfr_operand *x = tfr_call_input(call, 0), *y = tfr_call_output(call, 0);
-    const tfr_operand *k = tfr_call_input(call, 1);
     int n = x->rank - 2, i;
     const int64_t *strides = tfr_dnn_ints(call, "strides", (uint64_t)n);
     const int64_t *dilations = tfr_dnn_ints(call, "dilations", (uint64_t)n);
@@ -40,57 +40,55 @@ static void read_window(const tfr_call *call, tfr_dnn_window *w)
     }
 }
 
-void tfr_dnn_convolution_supports(const tfr_plugin_device *device, const tfr_call *call,
-                                  tfr_answer *answer)
+bool tfr_dnn_want_window(const tfr_call *call, tfr_answer *answer, const tfr_operand *k)
 {
     const tfr_operand *x = tfr_call_input(call, 0);
     tfr_dnn_window w;
     int i;
 
-    if (!tfr_dnn_want_float(device, call, answer, 0, !is_transposed(call)) ||
-        !tfr_dnn_want_rank(call, answer, 0, 3, 5))
-        return;
-    read_window(call, &w);
+    if (!tfr_dnn_want_rank(call, answer, 0, 3, 5))
+        return false;
+    tfr_dnn_read_window(call, k, &w);
     for (i = 0; i < x->rank - 2; i++) {
         int64_t least = is_transposed(call) ? 1 - w.stride[i] : 0;
         if (w.pad_begin[i] >= 0 && w.pad_end[i] >= least)
             continue;
         tfr_decline(answer, TFR_REASON_ATTRIBUTE, "padding of axis %d is %lld and %lld, not from 0",
                     i + 2, (long long)w.pad_begin[i], (long long)w.pad_end[i]);
-        return;
+        return false;
     }
+    return true;
 }
 
-/*
- * Weights as oneDNN numbers them: [G,] OC/G, IC/G, K... For ConvTranspose memory holds
- * [IC, OC/G, K...], so the two channel dims change places.
- */
-typedef struct weights {
-    int rank;
-    int64_t dims[TFR_MAX_RANK], strides[TFR_MAX_RANK];
-} weights;
-
-static void read_weights(const tfr_call *call, weights *w)
+void tfr_dnn_convolution_supports(const tfr_plugin_device *device, const tfr_call *call,
+                                  tfr_answer *answer)
 {
-    const tfr_operand *k = tfr_call_input(call, 1);
+    if (tfr_dnn_want_float(device, call, answer, 0, !is_transposed(call)))
+        tfr_dnn_want_window(call, answer, tfr_call_input(call, 1));
+}
+
+tfr_dnn_cmd tfr_dnn_weights_md(tfr_dnn_build *b, const tfr_call *call, const tfr_operand *k,
+                               dnnl_data_type_t type)
+{
     int64_t g = tfr_call_int(call, "group", 1), taps = tfr_dnn_product(k, 2, k->rank);
     bool swap = is_transposed(call);
     int at = g > 1, i;
     int64_t first = k->dims[0] / g, second = k->dims[1];
+    int64_t dims[TFR_MAX_RANK], strides[TFR_MAX_RANK];
 
-    w->rank = k->rank + at;
     if (at) {
-        w->dims[0] = g;
-        w->strides[0] = first * second * taps;
+        dims[0] = g;
+        strides[0] = first * second * taps;
     }
-    w->dims[at] = swap ? second : first;
-    w->strides[at] = swap ? taps : second * taps;
-    w->dims[at + 1] = swap ? first : second;
-    w->strides[at + 1] = swap ? second * taps : taps;
+    dims[at] = swap ? second : first;
+    strides[at] = swap ? taps : second * taps;
+    dims[at + 1] = swap ? first : second;
+    strides[at + 1] = swap ? second * taps : taps;
     for (i = k->rank - 1; i >= 2; i--) {
-        w->dims[at + i] = k->dims[i];
-        w->strides[at + i] = i == k->rank - 1 ? 1 : w->strides[at + i + 1] * k->dims[i + 1];
+        dims[at + i] = k->dims[i];
+        strides[at + i] = i == k->rank - 1 ? 1 : strides[at + i + 1] * k->dims[i + 1];
     }
+    return tfr_dnn_strided(b, type, k->rank + at, dims, strides);
 }
 
 /*
@@ -109,46 +107,54 @@ static bool blocked_pays(const tfr_call *call)
     return groups > 1 || channels * taps >= 16;
 }
 
-void tfr_dnn_convolution_prepare(tfr_dnn_build *b, const tfr_call *call)
+void tfr_dnn_add_convolution(tfr_dnn_build *b, const tfr_dnn_conv *c, tfr_dnn_quant *q)
 {
-    const tfr_operand *x = tfr_call_input(call, 0), *y = tfr_call_output(call, 0);
-    const tfr_operand *bias = tfr_call_input(call, 2);
-    dnnl_data_type_t type = tfr_dnn_type(x->dtype);
-    bool blocked = blocked_pays(call);
-    tfr_dnn_window window;
-    weights k;
-    int src, weight, dst, shift, to;
-    tfr_dnn_cmd src_md, weight_md, dst_md, shift_md;
-    tfr_dnn_use uses[4];
     tfr_dnn_make make = tfr_dnn_maker(b);
+    tfr_dnn_cmd src, weight, dst, shift;
     dnnl_status_t status;
+    int to = c->dst;
 
-    read_window(call, &window);
-    read_weights(call, &k);
-    src = tfr_dnn_input(b, 0, tfr_dnn_of(b, x));
-    weight = tfr_dnn_input(b, 1, tfr_dnn_strided(b, type, k.rank, k.dims, k.strides));
-    shift_md = bias ? tfr_dnn_of(b, bias) : NULL;
-    shift = bias ? tfr_dnn_input(b, 2, shift_md) : -1;
-    dst = tfr_dnn_output(b, 0, tfr_dnn_of(b, y));
-    src_md = blocked ? tfr_dnn_any_like(b, src) : tfr_dnn_md_of(b, src);
-    weight_md = tfr_dnn_any_like(b, weight);
-    dst_md = blocked ? tfr_dnn_any_like(b, dst) : tfr_dnn_md_of(b, dst);
+    src = c->blocked ? tfr_dnn_any_like(b, c->src) : tfr_dnn_md_of(b, c->src);
+    weight = tfr_dnn_any_like(b, c->weight);
+    dst = c->blocked ? tfr_dnn_any_like(b, c->dst) : tfr_dnn_md_of(b, c->dst);
+    shift = c->shift < 0 ? NULL : tfr_dnn_md_of(b, c->shift);
     if (b->status != TFR_OK)
         return;
-    status = (is_transposed(call) ? tfr_dnn_deconvolution : tfr_dnn_convolution)(
-        &make, src_md, weight_md, shift_md, dst_md, &window);
-    to = dst;
+    make.attr = q->attr;
+    status = (is_transposed(b->call) ? tfr_dnn_deconvolution : tfr_dnn_convolution)(
+        &make, src, weight, shift, dst, &c->window);
     if (status == dnnl_success) {
-        src = tfr_dnn_as(b, src, dnnl_primitive_desc_query_md(make.pd, dnnl_query_src_md, 0));
-        weight =
-            tfr_dnn_as(b, weight, dnnl_primitive_desc_query_md(make.pd, dnnl_query_weights_md, 0));
-        to = tfr_dnn_target(b, dst, dnnl_primitive_desc_query_md(make.pd, dnnl_query_dst_md, 0));
+        const const_dnnl_primitive_desc_t pd = make.pd;
+        tfr_dnn_quant_use(
+            q, DNNL_ARG_SRC,
+            tfr_dnn_as(b, c->src, dnnl_primitive_desc_query_md(pd, dnnl_query_src_md, 0)));
+        tfr_dnn_quant_use(
+            q, DNNL_ARG_WEIGHTS,
+            tfr_dnn_as(b, c->weight, dnnl_primitive_desc_query_md(pd, dnnl_query_weights_md, 0)));
+        to = tfr_dnn_target(b, c->dst, dnnl_primitive_desc_query_md(pd, dnnl_query_dst_md, 0));
+        tfr_dnn_quant_use(q, DNNL_ARG_BIAS, c->shift);
+        tfr_dnn_quant_use(q, DNNL_ARG_DST, to);
     }
-    uses[0] = (tfr_dnn_use){DNNL_ARG_SRC, src};
-    uses[1] = (tfr_dnn_use){DNNL_ARG_WEIGHTS, weight};
-    uses[2] = (tfr_dnn_use){DNNL_ARG_BIAS, shift};
-    uses[3] = (tfr_dnn_use){DNNL_ARG_DST, to};
-    tfr_dnn_add(b, status, &make, call->name, uses, 4);
-    if (to != dst)
-        tfr_dnn_add_reorder(b, to, dst);
+    tfr_dnn_add(b, status, &make, b->call->name, q->uses, q->n_uses);
+    if (to != c->dst)
+        tfr_dnn_add_reorder(b, to, c->dst);
+}
+
+void tfr_dnn_convolution_prepare(tfr_dnn_build *b, const tfr_call *call)
+{
+    const tfr_operand *x = tfr_call_input(call, 0), *k = tfr_call_input(call, 1);
+    const tfr_operand *bias = tfr_call_input(call, 2);
+    dnnl_data_type_t type = tfr_dnn_type(x->dtype);
+    tfr_dnn_quant q;
+    tfr_dnn_conv c;
+
+    c.blocked = blocked_pays(call);
+    tfr_dnn_read_window(call, k, &c.window);
+    c.src = tfr_dnn_input(b, 0, tfr_dnn_of(b, x));
+    c.weight = tfr_dnn_input(b, 1, tfr_dnn_weights_md(b, call, k, type));
+    c.shift = bias ? tfr_dnn_input(b, 2, tfr_dnn_of(b, bias)) : -1;
+    c.dst = tfr_dnn_output(b, 0, tfr_dnn_of(b, tfr_call_output(call, 0)));
+    tfr_dnn_quant_begin(b, &q);
+    tfr_dnn_add_convolution(b, &c, &q);
+    tfr_dnn_quant_end(&q);
 }

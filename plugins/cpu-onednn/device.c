@@ -137,10 +137,18 @@ static void limit_isa(const char *features)
         (void)dnnl_set_max_cpu_isa(isa_levels[level - 1].isa);
 }
 
-static bool computes_bf16(void)
+static bool has_isa(unsigned isa)
 {
-    const unsigned bf16 = dnnl_cpu_isa_avx512_core_bf16;
-    return ((unsigned)dnnl_get_effective_cpu_isa() & bf16) == bf16;
+    return ((unsigned)dnnl_get_effective_cpu_isa() & isa) == isa;
+}
+
+static void find_types(tfr_plugin_device *device)
+{
+    device->bf16 = has_isa(dnnl_cpu_isa_avx512_core_bf16);
+    device->int8 = has_isa(dnnl_cpu_isa_avx512_core_vnni) || has_isa(dnnl_cpu_isa_avx2_vnni);
+#if DNNL_VERSION_MAJOR >= 3
+    device->f16 = has_isa(dnnl_cpu_isa_avx512_core_fp16);
+#endif
 }
 #else
 static void limit_isa(const char *features)
@@ -149,9 +157,9 @@ static void limit_isa(const char *features)
     (void)has_feature;
 }
 
-static bool computes_bf16(void)
+static void find_types(tfr_plugin_device *device)
 {
-    return false;
+    (void)device;
 }
 #endif
 
@@ -175,7 +183,7 @@ int32_t tfr_dnn_open(const tfr_host *host, const tfr_device_info *info, const tf
     if (cpu && cpu->features && cpu->features[0])
         limit_isa(cpu->features);
     device->threads = count_threads(cpu, options, n_options);
-    device->bf16 = computes_bf16();
+    find_types(device);
     status = dnnl_engine_create(&device->engine, dnnl_cpu, 0);
     if (status != dnnl_success) {
         free(device);

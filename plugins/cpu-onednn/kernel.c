@@ -154,13 +154,13 @@ int tfr_dnn_constant(tfr_dnn_build *b, tfr_dnn_cmd md, void **data)
     void *p = b->status == TFR_OK ? own_block(b, dnnl_memory_desc_get_size(md)) : NULL;
 
     *data = p;
-    return add_tensor(b, md, -1, NULL, p);
+    return add_tensor(b, md, -1, p, p);
 }
 
 int tfr_dnn_temporary(tfr_dnn_build *b, tfr_dnn_cmd md)
 {
-    void *p;
-    return tfr_dnn_constant(b, md, &p);
+    void *p = b->status == TFR_OK ? own_block(b, dnnl_memory_desc_get_size(md)) : NULL;
+    return add_tensor(b, md, -1, NULL, p);
 }
 
 int tfr_dnn_view(tfr_dnn_build *b, int temporary, tfr_dnn_cmd md)
@@ -181,6 +181,18 @@ tfr_dnn_cmd tfr_dnn_md_of(const tfr_dnn_build *b, int tensor)
     if (b->status == TFR_OK)
         dnnl_memory_get_memory_desc(b->tensors[tensor].memory, &md);
     return md;
+}
+
+tfr_dnn_cmd tfr_dnn_part(tfr_dnn_build *b, tfr_dnn_cmd parent, const int64_t *dims,
+                         const int64_t *offsets)
+{
+    tfr_dnn_md md = NULL;
+    dnnl_status_t status;
+
+    if (b->status != TFR_OK)
+        return NULL;
+    status = tfr_dnn_md_create_part(&md, parent, dims, offsets);
+    return keep_md(b, status, md);
 }
 
 tfr_dnn_make tfr_dnn_maker(const tfr_dnn_build *b)
@@ -242,6 +254,19 @@ void tfr_dnn_add_reorder(tfr_dnn_build *b, int from, int to)
                     "reorder", uses, 2);
 }
 
+/* The block of a constant that nobody reads any more. */
+static void drop_block(tfr_dnn_build *b, const void *data)
+{
+    int i;
+
+    for (i = 0; i < b->kernel.n_blocks; i++) {
+        if (b->blocks[i] == data) {
+            free(b->blocks[i]);
+            b->blocks[i] = NULL;
+        }
+    }
+}
+
 /* Runs the newest step now and takes it away: how constants are packed. */
 static void run_last_step(tfr_dnn_build *b, const void *from)
 {
@@ -273,6 +298,8 @@ int tfr_dnn_as(tfr_dnn_build *b, int tensor, tfr_dnn_cmd md)
     tfr_dnn_add_reorder(b, tensor, to);
     if (t->known)
         run_last_step(b, t->known);
+    if (t->known && t->arg < 0 && b->status == TFR_OK)
+        drop_block(b, t->known);
     return to;
 }
 

@@ -69,6 +69,9 @@ tfr_dnn_cmd tfr_dnn_strided(tfr_dnn_build *b, dnnl_data_type_t type, int rank, c
 tfr_dnn_cmd tfr_dnn_plain(tfr_dnn_build *b, dnnl_data_type_t type, int rank, const int64_t *dims);
 /* Dims and type of a tensor, in a layout that the library chooses. */
 tfr_dnn_cmd tfr_dnn_any_like(tfr_dnn_build *b, int tensor);
+/* A box of a parent with strides. */
+tfr_dnn_cmd tfr_dnn_part(tfr_dnn_build *b, tfr_dnn_cmd parent, const int64_t *dims,
+                         const int64_t *offsets);
 tfr_dnn_cmd tfr_dnn_of(tfr_dnn_build *b, const tfr_operand *o);   /* the operand as it is */
 tfr_dnn_cmd tfr_dnn_flat(tfr_dnn_build *b, const tfr_operand *o); /* as one dimension */
 
@@ -100,7 +103,8 @@ void tfr_dnn_add(tfr_dnn_build *b, dnnl_status_t status, tfr_dnn_make *make, con
                  const tfr_dnn_use *uses, int n_uses);
 /*
  * The same tensor in the layout md: itself if it has it; packed now if its value is known; else
- * reordered at every launch. A NULL md gives the tensor itself.
+ * reordered at every launch. A NULL md gives the tensor itself. The memory of a constant is freed
+ * when it is packed.
  */
 int tfr_dnn_as(tfr_dnn_build *b, int tensor, tfr_dnn_cmd md);
 /* Where to write a tensor in the layout md: itself if it has it, else a temporary to reorder from.

@@ -13,6 +13,8 @@ tfrun_onednn_la_SOURCES = \
 	plugins/cpu-onednn/binary.c \
 	plugins/cpu-onednn/concat.c \
 	plugins/cpu-onednn/convolution.c \
+	plugins/cpu-onednn/convolution.h \
+	plugins/cpu-onednn/convolution_integer.c \
 	plugins/cpu-onednn/device.c \
 	plugins/cpu-onednn/eltwise.c \
 	plugins/cpu-onednn/error.c \
@@ -21,11 +23,15 @@ tfrun_onednn_la_SOURCES = \
 	plugins/cpu-onednn/kernel.h \
 	plugins/cpu-onednn/lrn.c \
 	plugins/cpu-onednn/matmul.c \
+	plugins/cpu-onednn/matmul.h \
+	plugins/cpu-onednn/matmul_integer.c \
 	plugins/cpu-onednn/normalization.c \
 	plugins/cpu-onednn/onednn.c \
 	plugins/cpu-onednn/onednn.h \
 	plugins/cpu-onednn/ops.c \
 	plugins/cpu-onednn/pooling.c \
+	plugins/cpu-onednn/quantized.c \
+	plugins/cpu-onednn/quantized.h \
 	plugins/cpu-onednn/reduction.c \
 	plugins/cpu-onednn/reorder.c \
 	plugins/cpu-onednn/resampling.c \

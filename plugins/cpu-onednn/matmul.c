@@ -8,14 +8,9 @@
 #include <string.h>
 
 #include "families.h"
+#include "matmul.h"
 
 /* ---- MatMul ---- */
-
-/* Batch dims merged where both sides agree; then [batch..., M, K] x [batch..., K, N]. */
-typedef struct product {
-    int rank; /* batch dims + 2 */
-    int64_t a[TFR_MAX_RANK + 2], b[TFR_MAX_RANK + 2], c[TFR_MAX_RANK + 2];
-} product;
 
 static int64_t batch_dim(const tfr_operand *o, int batch_rank, int i)
 {
@@ -23,9 +18,8 @@ static int64_t batch_dim(const tfr_operand *o, int batch_rank, int i)
     return o->rank < 3 || at < 0 ? 1 : o->dims[at];
 }
 
-static void read_product(const tfr_call *call, product *p)
+void tfr_dnn_read_product(const tfr_operand *a, const tfr_operand *b, tfr_dnn_product_dims *p)
 {
-    const tfr_operand *a = tfr_call_input(call, 0), *b = tfr_call_input(call, 1);
     int64_t m = a->rank == 1 ? 1 : a->dims[a->rank - 2], k = a->dims[a->rank - 1];
     int64_t n = b->rank == 1 ? 1 : b->dims[b->rank - 1];
     int batch = (a->rank > b->rank ? a->rank : b->rank) - 2, last = -1, i;
@@ -63,13 +57,13 @@ static void read_product(const tfr_call *call, product *p)
 void tfr_dnn_matmul_supports(const tfr_plugin_device *device, const tfr_call *call,
                              tfr_answer *answer)
 {
-    product p;
+    tfr_dnn_product_dims p;
 
     if (!tfr_dnn_want_float(device, call, answer, 0, true) ||
         !tfr_dnn_want_rank(call, answer, 0, 1, DNNL_MAX_NDIMS) ||
         !tfr_dnn_want_rank(call, answer, 1, 1, DNNL_MAX_NDIMS))
         return;
-    read_product(call, &p);
+    tfr_dnn_read_product(tfr_call_input(call, 0), tfr_call_input(call, 1), &p);
     if (p.rank > 5)
         tfr_decline(answer, TFR_REASON_RANK, "%d batch dims do not merge, 3 are done here",
                     p.rank - 2);
@@ -107,9 +101,9 @@ static void add_product(tfr_dnn_build *b, int left, int right, int bias, int to,
 void tfr_dnn_matmul_prepare(tfr_dnn_build *b, const tfr_call *call)
 {
     dnnl_data_type_t type = tfr_dnn_type(tfr_call_input(call, 0)->dtype);
-    product p;
+    tfr_dnn_product_dims p;
 
-    read_product(call, &p);
+    tfr_dnn_read_product(tfr_call_input(call, 0), tfr_call_input(call, 1), &p);
     add_product(b, tfr_dnn_input(b, 0, tfr_dnn_plain(b, type, p.rank, p.a)),
                 tfr_dnn_input(b, 1, tfr_dnn_plain(b, type, p.rank, p.b)), -1,
                 tfr_dnn_output(b, 0, tfr_dnn_plain(b, type, p.rank, p.c)), NULL);

@@ -21,7 +21,9 @@
 struct tfr_plugin_device {
     dnnl_engine_t engine;
     int threads; /* for each launch; 0 = as OpenMP likes */
-    bool bf16;   /* the processor computes with it */
+    /* what the processor and this version of the library compute with */
+    bool bf16, f16;
+    bool int8; /* without saturation between the products */
 };
 
 struct tfr_dnn_build;

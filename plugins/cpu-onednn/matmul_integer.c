@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * matmul_integer.c: MatMulInteger and QLinearMatMul, products of int8 and uint8.
+ *
+ * oneDNN wants the right side b as int8. A uint8 b becomes b - 128, and so does its zero point.
+ * Zero points of columns are subtracted from a constant b before it is packed. Rounding is after
+ * the addition of the output's zero point in oneDNN, before it in ONNX: where that zero point is
+ * odd, ties differ by one.
+ */
+#include <stdlib.h>
+
+#include "families.h"
+#include "matmul.h"
+#include "quantized.h"
+
+/* Where the inputs are. */
+typedef struct places {
+    uint32_t a, a_zero, b, b_zero;
+    bool quantized;
+} places;
+
+enum { A_SCALE = 1, B_SCALE = 4, Y_SCALE = 6, Y_ZERO = 7 }; /* of QLinearMatMul */
+
+static places find_places(const tfr_call *call)
+{
+    const places integer = {0, 2, 1, 3, false}, quantized = {0, 2, 3, 5, true};
+    return call->name[0] == 'Q' ? quantized : integer;
+}
+
+static int64_t columns(const tfr_operand *b)
+{
+    return b->rank > 1 ? b->dims[b->rank - 1] : 1;
+}
+
+static bool zero_of_columns(const tfr_call *call, const places *at)
+{
+    const tfr_operand *zero = tfr_call_input(call, at->b_zero);
+    return zero && tfr_operand_elements(zero) > 1;
+}
+
+static bool want_scales(const tfr_call *call, tfr_answer *answer, int64_t n)
+{
+    const tfr_operand *y = tfr_call_output(call, 0);
+
+    if (y->dtype != TFR_DTYPE_I8 && y->dtype != TFR_DTYPE_U8) {
+        tfr_decline(answer, TFR_REASON_DTYPE,
+                    "output 0 is of type %d, only int8 and uint8 are done", (int)y->dtype);
+        return false;
+    }
+    return tfr_dnn_want_constant(call, answer, A_SCALE, 1, true) &&
+           tfr_dnn_want_constant(call, answer, B_SCALE, n, true) &&
+           tfr_dnn_want_constant(call, answer, Y_SCALE, 1, true) &&
+           tfr_dnn_want_one(call, answer, Y_ZERO);
+}
+
+void tfr_dnn_matmul_integer_supports(const tfr_plugin_device *device, const tfr_call *call,
+                                     tfr_answer *answer)
+{
+    const places at = find_places(call);
+    const tfr_operand *a = tfr_call_input(call, at.a), *b = tfr_call_input(call, at.b);
+    const tfr_operand *zero = tfr_call_input(call, at.b_zero);
+    tfr_dnn_product_dims p;
+
+    if (!tfr_dnn_want_int8(device, call, answer, at.a) ||
+        !tfr_dnn_want_int8(device, call, answer, at.b) ||
+        !tfr_dnn_want_rank(call, answer, at.a, 1, DNNL_MAX_NDIMS) ||
+        !tfr_dnn_want_rank(call, answer, at.b, 1, DNNL_MAX_NDIMS) ||
+        !tfr_dnn_want_one(call, answer, at.a_zero))
+        return;
+    tfr_dnn_read_product(a, b, &p);
+    if (p.rank > 5) {
+        tfr_decline(answer, TFR_REASON_RANK, "%d batch dims do not merge, 3 are done here",
+                    p.rank - 2);
+        return;
+    }
+    if (zero_of_columns(call, &at)) {
+        if (!tfr_dnn_want_weights(call, answer, at.b, at.b_zero, columns(b), 1))
+            return;
+    } else if (b->dtype == TFR_DTYPE_U8 && zero && !zero->data) {
+        tfr_decline(answer, TFR_REASON_ATTRIBUTE,
+                    "input %u is uint8 and its zero point %u is not a constant", at.b, at.b_zero);
+        return;
+    }
+    if (at.quantized)
+        want_scales(call, answer, columns(b));
+}
+
+/* b as int8: itself, or packed, or shifted by 128 at every launch. */
+static int add_right(tfr_dnn_build *b, const places *at, const tfr_dnn_product_dims *p)
+{
+    const tfr_operand *right = tfr_call_input(b->call, at->b);
+    const tfr_operand *zero = tfr_call_input(b->call, at->b_zero);
+    tfr_dnn_cmd md = tfr_dnn_plain(b, dnnl_s8, p->rank, p->b);
+    tfr_dnn_make make;
+    tfr_dnn_quant q;
+    void *data;
+    int8_t *bytes;
+    int64_t i, n = tfr_operand_elements(right);
+    int to, from;
+
+    if (right->dtype == TFR_DTYPE_I8 && !zero_of_columns(b->call, at))
+        return tfr_dnn_input(b, at->b, md);
+    if (right->data) {
+        to = tfr_dnn_constant(b, md, &data);
+        bytes = data;
+        if (data && zero_of_columns(b->call, at))
+            tfr_dnn_weights_data(bytes, right, zero, columns(right), 1);
+        else
+            for (i = 0; data && i < n; i++)
+                bytes[i] = (int8_t)(((const uint8_t *)right->data)[i] - 128);
+        return to;
+    }
+    to = tfr_dnn_temporary(b, md);
+    from = tfr_dnn_input(b, at->b, tfr_dnn_plain(b, dnnl_u8, p->rank, p->b));
+    tfr_dnn_quant_begin(b, &q);
+    tfr_dnn_quant_use(&q, DNNL_ARG_FROM, from);
+    tfr_dnn_quant_use(&q, DNNL_ARG_TO, to);
+    tfr_dnn_quant_number(b, &q, DNNL_ARG_TO, -128);
+    make = tfr_dnn_maker(b);
+    make.attr = q.attr;
+    if (b->status == TFR_OK)
+        tfr_dnn_add(b, tfr_dnn_reorder(&make, tfr_dnn_md_of(b, from), md), &make, "reorder", q.uses,
+                    q.n_uses);
+    tfr_dnn_quant_end(&q);
+    return to;
+}
+
+static void add_scales(tfr_dnn_build *b, tfr_dnn_quant *q, int rank)
+{
+    const tfr_operand *scale = tfr_call_input(b->call, B_SCALE);
+    int64_t n = tfr_operand_elements(scale), i;
+    double factor = (double)tfr_dnn_known(tfr_call_input(b->call, A_SCALE), 0) /
+                    (double)tfr_dnn_known(tfr_call_input(b->call, Y_SCALE), 0);
+    float *scales = malloc((size_t)n * sizeof *scales);
+
+    if (!scales) {
+        tfr_dnn_build_fail(b, TFR_ENOMEM, "no memory for its scales");
+        return;
+    }
+    for (i = 0; i < n; i++)
+        scales[i] = (float)((double)tfr_dnn_known(scale, i) * factor);
+    tfr_dnn_quant_scales(b, q, n, 1 << (rank - 1), 1 << (rank - 1), scales);
+    free(scales);
+    tfr_dnn_quant_zero(b, q, DNNL_ARG_DST, Y_ZERO, 0);
+}
+
+void tfr_dnn_matmul_integer_prepare(tfr_dnn_build *b, const tfr_call *call)
+{
+    const places at = find_places(call);
+    const tfr_operand *left = tfr_call_input(call, at.a), *right = tfr_call_input(call, at.b);
+    tfr_dnn_product_dims p;
+    tfr_dnn_make make;
+    tfr_dnn_quant q;
+    tfr_dnn_cmd any;
+    dnnl_status_t status;
+    int x, w, y;
+
+    tfr_dnn_read_product(left, right, &p);
+    x = tfr_dnn_input(b, at.a, tfr_dnn_plain(b, tfr_dnn_type(left->dtype), p.rank, p.a));
+    w = add_right(b, &at, &p);
+    y = tfr_dnn_output(
+        b, 0, tfr_dnn_plain(b, tfr_dnn_type(tfr_call_output(call, 0)->dtype), p.rank, p.c));
+    tfr_dnn_quant_begin(b, &q);
+    tfr_dnn_quant_use(&q, DNNL_ARG_SRC, x);
+    tfr_dnn_quant_use(&q, DNNL_ARG_WEIGHTS, w);
+    tfr_dnn_quant_use(&q, DNNL_ARG_DST, y);
+    tfr_dnn_quant_zero(b, &q, DNNL_ARG_SRC, at.a_zero, 0);
+    if (!zero_of_columns(call, &at))
+        tfr_dnn_quant_zero(b, &q, DNNL_ARG_WEIGHTS, at.b_zero,
+                           right->dtype == TFR_DTYPE_U8 ? 128 : 0);
+    if (at.quantized)
+        add_scales(b, &q, p.rank);
+    any = b->status == TFR_OK && b->tensors[w].known ? tfr_dnn_any_like(b, w) : tfr_dnn_md_of(b, w);
+    make = tfr_dnn_maker(b);
+    make.attr = q.attr;
+    if (b->status == TFR_OK) {
+        status = tfr_dnn_matmul(&make, tfr_dnn_md_of(b, x), any, NULL, tfr_dnn_md_of(b, y));
+        if (status == dnnl_success)
+            q.uses[1].tensor =
+                tfr_dnn_as(b, w, dnnl_primitive_desc_query_md(make.pd, dnnl_query_weights_md, 0));
+        tfr_dnn_add(b, status, &make, "matmul", q.uses, q.n_uses);
+    }
+    tfr_dnn_quant_end(&q);
+}
