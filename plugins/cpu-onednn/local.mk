@@ -32,6 +32,7 @@ tfrun_onednn_la_SOURCES = \
 	plugins/cpu-onednn/pooling.c \
 	plugins/cpu-onednn/quantized.c \
 	plugins/cpu-onednn/quantized.h \
+	plugins/cpu-onednn/recurrent.c \
 	plugins/cpu-onednn/reduction.c \
 	plugins/cpu-onednn/reorder.c \
 	plugins/cpu-onednn/resampling.c \
