@@ -33,6 +33,7 @@ TFR_DNN_FAMILY(matmul_integer); /* matmul_integer.c */
 TFR_DNN_FAMILY(pooling);        /* pooling.c */
 TFR_DNN_FAMILY(pow);            /* binary.c */
 TFR_DNN_FAMILY(prelu);          /* binary.c */
+TFR_DNN_FAMILY(quantize);       /* quantize.c */
 TFR_DNN_FAMILY(recurrent);      /* recurrent.c */
 TFR_DNN_FAMILY(reduction);      /* reduction.c */
 TFR_DNN_FAMILY(resize);         /* resampling.c */

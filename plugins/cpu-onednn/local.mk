@@ -30,6 +30,7 @@ tfrun_onednn_la_SOURCES = \
 	plugins/cpu-onednn/onednn.h \
 	plugins/cpu-onednn/ops.c \
 	plugins/cpu-onednn/pooling.c \
+	plugins/cpu-onednn/quantize.c \
 	plugins/cpu-onednn/quantized.c \
 	plugins/cpu-onednn/quantized.h \
 	plugins/cpu-onednn/recurrent.c \
