@@ -6,6 +6,7 @@
 #include "onednn.h"
 
 #include <limits.h>
+#include <math.h>
 #include <string.h>
 
 dnnl_data_type_t tfr_dnn_type(int32_t dtype)
@@ -15,6 +16,8 @@ dnnl_data_type_t tfr_dnn_type(int32_t dtype)
         return dnnl_f32;
     case TFR_DTYPE_BF16:
         return dnnl_bf16;
+    case TFR_DTYPE_F16:
+        return dnnl_f16;
     case TFR_DTYPE_I32:
         return dnnl_s32;
     case TFR_DTYPE_I8:
@@ -60,6 +63,17 @@ int64_t tfr_dnn_product(const tfr_operand *o, int begin, int end)
     return n;
 }
 
+/* Binary16 as float: by its fields, since not every compiler has the type. */
+static float half_value(uint16_t half)
+{
+    int exponent = half >> 10 & 31, fraction = half & 1023;
+    float value = exponent == 31 ? (fraction ? NAN : INFINITY)
+                  : exponent     ? ldexpf((float)(fraction + 1024), exponent - 25)
+                                 : ldexpf((float)fraction, -24);
+
+    return half & 0x8000 ? -value : value;
+}
+
 float tfr_dnn_known(const tfr_operand *o, int64_t i)
 {
     float value;
@@ -67,6 +81,8 @@ float tfr_dnn_known(const tfr_operand *o, int64_t i)
 
     if (o->dtype == TFR_DTYPE_F32)
         return ((const float *)o->data)[i];
+    if (o->dtype == TFR_DTYPE_F16)
+        return half_value(((const uint16_t *)o->data)[i]);
     bits = (uint32_t)((const uint16_t *)o->data)[i] << 16;
     memcpy(&value, &bits, sizeof value);
     return value;
@@ -75,24 +91,31 @@ float tfr_dnn_known(const tfr_operand *o, int64_t i)
 /* ---- checks of one thing ---- */
 
 static bool want_float(const tfr_plugin_device *device, const tfr_operand *o, tfr_answer *answer,
-                       bool bf16_ok, const char *which, uint32_t i)
+                       bool half_ok, const char *which, uint32_t i)
 {
     if (!o || o->dtype == TFR_DTYPE_F32)
         return true;
-    if (o->dtype == TFR_DTYPE_BF16 && bf16_ok) {
-        if (device->bf16)
+    if (half_ok && (o->dtype == TFR_DTYPE_BF16 || o->dtype == TFR_DTYPE_F16)) {
+        bool brain = o->dtype == TFR_DTYPE_BF16;
+        if (brain ? device->bf16 : device->f16)
             return true;
-        tfr_decline(answer, TFR_REASON_DEVICE_FEATURE,
-                    "%s %u is bfloat16, and this processor has no avx512_bf16", which, i);
+        if (!brain && DNNL_VERSION_MAJOR < 3)
+            tfr_decline(answer, TFR_REASON_LIBRARY_MISSING,
+                        "%s %u is float16, which oneDNN %d has not; oneDNN 3 is needed", which, i,
+                        DNNL_VERSION_MAJOR);
+        else
+            tfr_decline(answer, TFR_REASON_DEVICE_FEATURE,
+                        "%s %u is %s, and this processor has no %s", which, i, dtype_name(o->dtype),
+                        brain ? "avx512_bf16" : "avx512_fp16");
         return false;
     }
     tfr_decline(answer, TFR_REASON_DTYPE, "%s %u is %s, only float32%s is done here", which, i,
-                dtype_name(o->dtype), bf16_ok ? " or bfloat16" : "");
+                dtype_name(o->dtype), half_ok ? ", bfloat16 or float16" : "");
     return false;
 }
 
 bool tfr_dnn_want_float(const tfr_plugin_device *device, const tfr_call *call, tfr_answer *answer,
-                        uint64_t other_inputs, bool bf16_ok)
+                        uint64_t other_inputs, bool half_ok)
 {
     const tfr_operand *first = tfr_call_input(call, 0);
     uint32_t i;
@@ -101,7 +124,7 @@ bool tfr_dnn_want_float(const tfr_plugin_device *device, const tfr_call *call, t
         const tfr_operand *o = tfr_call_input(call, i);
         if (i < 64 && (other_inputs >> i & 1))
             continue;
-        if (!want_float(device, o, answer, bf16_ok, "input", i))
+        if (!want_float(device, o, answer, half_ok, "input", i))
             return false;
         if (o && first && o->dtype != first->dtype) {
             tfr_decline(answer, TFR_REASON_DTYPE, "input %u is %s and input 0 is %s", i,
@@ -109,7 +132,7 @@ bool tfr_dnn_want_float(const tfr_plugin_device *device, const tfr_call *call, t
             return false;
         }
     }
-    return want_float(device, tfr_call_output(call, 0), answer, bf16_ok, "output", 0);
+    return want_float(device, tfr_call_output(call, 0), answer, half_ok, "output", 0);
 }
 
 bool tfr_dnn_want_rank(const tfr_call *call, tfr_answer *answer, uint32_t i, int low, int high)

@@ -32,6 +32,9 @@ dnnl_status_t tfr_dnn_md_create_any(tfr_dnn_md *out, tfr_dnn_cmd like);
 /* A box of a parent with strides: its dims and where it begins. */
 dnnl_status_t tfr_dnn_md_create_part(tfr_dnn_md *out, tfr_dnn_cmd parent, const int64_t *dims,
                                      const int64_t *offsets);
+/* The same dims and strides in another type; like has strides. */
+dnnl_status_t tfr_dnn_md_create_as(tfr_dnn_md *out, tfr_dnn_cmd like, dnnl_data_type_t type);
+dnnl_data_type_t tfr_dnn_md_type(tfr_dnn_cmd md);
 void tfr_dnn_md_destroy(tfr_dnn_md md);
 
 dnnl_status_t tfr_dnn_post_eltwise(dnnl_post_ops_t ops, dnnl_alg_kind_t alg, float alpha,

@@ -56,6 +56,17 @@ dnnl_status_t tfr_dnn_md_create_part(tfr_dnn_md *out, tfr_dnn_cmd parent, const 
     return status;
 }
 
+dnnl_status_t tfr_dnn_md_create_as(tfr_dnn_md *out, tfr_dnn_cmd like, dnnl_data_type_t type)
+{
+    return tfr_dnn_md_create(out, type, like->ndims, like->dims,
+                             like->format_desc.blocking.strides);
+}
+
+dnnl_data_type_t tfr_dnn_md_type(tfr_dnn_cmd md)
+{
+    return md->data_type;
+}
+
 void tfr_dnn_md_destroy(tfr_dnn_md md)
 {
     free(md);

@@ -5,6 +5,8 @@
  */
 #include "api.h"
 
+#include <stdbool.h>
+
 #if DNNL_VERSION_MAJOR >= 3
 
 dnnl_status_t tfr_dnn_md_create(tfr_dnn_md *out, dnnl_data_type_t type, int rank,
@@ -15,18 +17,39 @@ dnnl_status_t tfr_dnn_md_create(tfr_dnn_md *out, dnnl_data_type_t type, int rank
     return dnnl_memory_desc_create_with_tag(out, rank, dims, type, dnnl_format_tag_any);
 }
 
-dnnl_status_t tfr_dnn_md_create_any(tfr_dnn_md *out, tfr_dnn_cmd like)
+/* strided: with the strides of like, else in a layout that the library chooses. */
+static dnnl_status_t create_like(tfr_dnn_md *out, tfr_dnn_cmd like, dnnl_data_type_t type,
+                                 bool strided)
 {
-    const dnnl_dims_t *dims;
-    dnnl_data_type_t type;
+    const dnnl_dims_t *dims, *strides = NULL;
     int32_t rank;
     dnnl_status_t status = dnnl_memory_desc_query(like, dnnl_query_dims, &dims);
 
     if (status == dnnl_success)
         status = dnnl_memory_desc_query(like, dnnl_query_ndims_s32, &rank);
-    if (status == dnnl_success)
-        status = dnnl_memory_desc_query(like, dnnl_query_data_type, &type);
-    return status == dnnl_success ? tfr_dnn_md_create(out, type, rank, *dims, NULL) : status;
+    if (status == dnnl_success && strided)
+        status = dnnl_memory_desc_query(like, dnnl_query_strides, &strides);
+    if (status != dnnl_success)
+        return status;
+    return tfr_dnn_md_create(out, type, rank, *dims, strides ? *strides : NULL);
+}
+
+dnnl_status_t tfr_dnn_md_create_any(tfr_dnn_md *out, tfr_dnn_cmd like)
+{
+    return create_like(out, like, tfr_dnn_md_type(like), false);
+}
+
+dnnl_status_t tfr_dnn_md_create_as(tfr_dnn_md *out, tfr_dnn_cmd like, dnnl_data_type_t type)
+{
+    return create_like(out, like, type, true);
+}
+
+dnnl_data_type_t tfr_dnn_md_type(tfr_dnn_cmd md)
+{
+    dnnl_data_type_t type = dnnl_data_type_undef;
+
+    dnnl_memory_desc_query(md, dnnl_query_data_type, &type);
+    return type;
 }
 
 dnnl_status_t tfr_dnn_md_create_part(tfr_dnn_md *out, tfr_dnn_cmd parent, const int64_t *dims,

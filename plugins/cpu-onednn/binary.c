@@ -111,8 +111,6 @@ void tfr_dnn_binary_supports(const tfr_plugin_device *device, const tfr_call *ca
     else if (!m.full[0] && op->alg == dnnl_binary_div && !is_known_scalar(a))
         tfr_decline(answer, TFR_REASON_LAYOUT,
                     "the dividend is broadcast, and the library has only a slow loop for that");
-    else if (!m.full[0] && op->alg == dnnl_binary_sub && a->dtype != TFR_DTYPE_F32)
-        tfr_decline(answer, TFR_REASON_DTYPE, "the minuend is broadcast, only float32 is done so");
     else
         tfr_dnn_in_place(answer, m.full[0] ? 0 : 1);
 }
@@ -127,6 +125,8 @@ void tfr_dnn_binary_prepare(tfr_dnn_build *b, const tfr_call *call)
     int x, y, z;
 
     merge(left, right, tfr_call_output(call, 0), &m);
+    if (!m.full[0] && op->alg == dnnl_binary_sub)
+        type = dnnl_f32; /* two steps, one rounding */
     if (!m.full[0] && op->alg == dnnl_binary_div) {
         tfr_dnn_cmd flat = tfr_dnn_flat(b, right);
         tfr_dnn_add_eltwise(b, dnnl_eltwise_pow, tfr_dnn_known(left, 0), -1.0f,
@@ -171,7 +171,7 @@ void tfr_dnn_sum_supports(const tfr_plugin_device *device, const tfr_call *call,
     uint32_t i;
     merged m;
 
-    if (!tfr_dnn_want_float(device, call, answer, 0, false))
+    if (!tfr_dnn_want_float(device, call, answer, 0, true))
         return;
     if (call->n_inputs < 2 || call->n_inputs > MAX_TERMS) {
         tfr_decline(answer, TFR_REASON_SIZE_LIMIT, "%u inputs, 2 to %d are done here",
@@ -215,7 +215,7 @@ void tfr_dnn_sum_prepare(tfr_dnn_build *b, const tfr_call *call)
         first = false;
     }
     if (strcmp(call->name, "Mean") == 0) {
-        int flat = tfr_dnn_output(b, 0, tfr_dnn_flat(b, y));
+        int flat = tfr_dnn_output(b, 0, tfr_dnn_wide_flat(b, y));
         tfr_dnn_add_eltwise(b, dnnl_eltwise_linear, 1.0f / (float)call->n_inputs, 0.0f, flat, flat);
     }
 }
@@ -235,7 +235,7 @@ void tfr_dnn_prelu_supports(const tfr_plugin_device *device, const tfr_call *cal
     const tfr_operand *x = tfr_call_input(call, 0);
     merged m;
 
-    if (!tfr_dnn_want_float(device, call, answer, 0, false))
+    if (!tfr_dnn_want_float(device, call, answer, 0, true))
         return;
     merge(x, tfr_call_input(call, 1), x, &m);
     if (!m.full[1] && m.rank == 1 && one_slope(call) == 0.0f)
@@ -257,7 +257,7 @@ void tfr_dnn_prelu_prepare(tfr_dnn_build *b, const tfr_call *call)
 
     merge(x, tfr_call_input(call, 1), x, &m);
     if (!m.full[1] && m.rank == 1) {
-        whole = tfr_dnn_flat(b, x);
+        whole = tfr_dnn_wide_flat(b, x);
         tfr_dnn_add_eltwise(b, dnnl_eltwise_relu, one_slope(call), 0.0f, tfr_dnn_input(b, 0, whole),
                             tfr_dnn_output(b, 0, whole));
         return;
@@ -279,7 +279,7 @@ void tfr_dnn_pow_supports(const tfr_plugin_device *device, const tfr_call *call,
     const tfr_operand *x = tfr_call_input(call, 0), *p = tfr_call_input(call, 1);
     float exponent;
 
-    if (!tfr_dnn_want_float(device, call, answer, 0, false))
+    if (!tfr_dnn_want_float(device, call, answer, 0, true))
         return;
     if (!is_known_scalar(p)) {
         tfr_decline(answer, TFR_REASON_ATTRIBUTE, "the exponent is not one constant number");
@@ -298,7 +298,7 @@ void tfr_dnn_pow_supports(const tfr_plugin_device *device, const tfr_call *call,
 
 void tfr_dnn_pow_prepare(tfr_dnn_build *b, const tfr_call *call)
 {
-    tfr_dnn_cmd flat = tfr_dnn_flat(b, tfr_call_input(call, 0));
+    tfr_dnn_cmd flat = tfr_dnn_wide_flat(b, tfr_call_input(call, 0));
 
     tfr_dnn_add_eltwise(b, dnnl_eltwise_pow, 1.0f, tfr_dnn_known(tfr_call_input(call, 1), 0),
                         tfr_dnn_input(b, 0, flat), tfr_dnn_output(b, 0, flat));

@@ -63,7 +63,7 @@ bool tfr_dnn_want_window(const tfr_call *call, tfr_answer *answer, const tfr_ope
 void tfr_dnn_convolution_supports(const tfr_plugin_device *device, const tfr_call *call,
                                   tfr_answer *answer)
 {
-    if (tfr_dnn_want_float(device, call, answer, 0, !is_transposed(call)))
+    if (tfr_dnn_want_float(device, call, answer, 0, true))
         tfr_dnn_want_window(call, answer, tfr_call_input(call, 1));
 }
 
@@ -143,17 +143,18 @@ void tfr_dnn_add_convolution(tfr_dnn_build *b, const tfr_dnn_conv *c, tfr_dnn_qu
 void tfr_dnn_convolution_prepare(tfr_dnn_build *b, const tfr_call *call)
 {
     const tfr_operand *x = tfr_call_input(call, 0), *k = tfr_call_input(call, 1);
-    const tfr_operand *bias = tfr_call_input(call, 2);
-    dnnl_data_type_t type = tfr_dnn_type(x->dtype);
+    const tfr_operand *bias = tfr_call_input(call, 2), *y = tfr_call_output(call, 0);
+    /* oneDNN 2 has no fast transposed code for 16 bits. */
+    dnnl_data_type_t type = is_transposed(call) ? dnnl_f32 : tfr_dnn_type(x->dtype);
     tfr_dnn_quant q;
     tfr_dnn_conv c;
 
     c.blocked = blocked_pays(call);
     tfr_dnn_read_window(call, k, &c.window);
-    c.src = tfr_dnn_input(b, 0, tfr_dnn_of(b, x));
+    c.src = tfr_dnn_input(b, 0, tfr_dnn_plain(b, type, x->rank, x->dims));
     c.weight = tfr_dnn_input(b, 1, tfr_dnn_weights_md(b, call, k, type));
-    c.shift = bias ? tfr_dnn_input(b, 2, tfr_dnn_of(b, bias)) : -1;
-    c.dst = tfr_dnn_output(b, 0, tfr_dnn_of(b, tfr_call_output(call, 0)));
+    c.shift = bias ? tfr_dnn_input(b, 2, tfr_dnn_plain(b, type, 1, bias->dims)) : -1;
+    c.dst = tfr_dnn_output(b, 0, tfr_dnn_plain(b, type, y->rank, y->dims));
     tfr_dnn_quant_begin(b, &q);
     tfr_dnn_add_convolution(b, &c, &q);
     tfr_dnn_quant_end(&q);

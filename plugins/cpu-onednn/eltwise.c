@@ -60,7 +60,7 @@ void tfr_dnn_eltwise_supports(const tfr_plugin_device *device, const tfr_call *c
 {
     const struct simple *s = find_simple(call);
 
-    if (!tfr_dnn_want_float(device, call, answer, 0, s->alg != dnnl_eltwise_round))
+    if (!tfr_dnn_want_float(device, call, answer, 0, true))
         return;
     if (s->alg == dnnl_eltwise_relu && !(alpha_of(s, call) != 0.0f)) {
         tfr_decline(answer, TFR_REASON_ATTRIBUTE, "alpha is 0, and a NaN would become 0");
@@ -72,7 +72,8 @@ void tfr_dnn_eltwise_supports(const tfr_plugin_device *device, const tfr_call *c
 void tfr_dnn_eltwise_prepare(tfr_dnn_build *b, const tfr_call *call)
 {
     const struct simple *s = find_simple(call);
-    tfr_dnn_cmd flat = tfr_dnn_flat(b, tfr_call_input(call, 0));
+    tfr_dnn_cmd flat = (s->alg == dnnl_eltwise_round ? tfr_dnn_wide_flat
+                                                     : tfr_dnn_flat)(b, tfr_call_input(call, 0));
 
     tfr_dnn_add_eltwise(b, s->alg, alpha_of(s, call), s->beta, tfr_dnn_input(b, 0, flat),
                         tfr_dnn_output(b, 0, flat));
@@ -172,7 +173,7 @@ void tfr_dnn_clip_supports(const tfr_plugin_device *device, const tfr_call *call
 {
     uint32_t i;
 
-    if (!tfr_dnn_want_float(device, call, answer, 0, false))
+    if (!tfr_dnn_want_float(device, call, answer, 0, true))
         return;
     for (i = 1; i <= 2; i++) {
         const tfr_operand *o = tfr_call_input(call, i);
@@ -192,7 +193,7 @@ void tfr_dnn_clip_supports(const tfr_plugin_device *device, const tfr_call *call
 void tfr_dnn_clip_prepare(tfr_dnn_build *b, const tfr_call *call)
 {
     const tfr_operand *min = tfr_call_input(call, 1), *max = tfr_call_input(call, 2);
-    tfr_dnn_cmd flat = tfr_dnn_flat(b, tfr_call_input(call, 0));
+    tfr_dnn_cmd flat = tfr_dnn_wide_flat(b, tfr_call_input(call, 0));
 
     add_clip(b, min ? tfr_dnn_known(min, 0) : -INFINITY, max ? tfr_dnn_known(max, 0) : INFINITY,
              tfr_dnn_input(b, 0, flat), tfr_dnn_output(b, 0, flat), flat);
@@ -201,12 +202,12 @@ void tfr_dnn_clip_prepare(tfr_dnn_build *b, const tfr_call *call)
 void tfr_dnn_hard_sigmoid_supports(const tfr_plugin_device *device, const tfr_call *call,
                                    tfr_answer *answer)
 {
-    tfr_dnn_want_float(device, call, answer, 0, false);
+    tfr_dnn_want_float(device, call, answer, 0, true);
 }
 
 void tfr_dnn_hard_sigmoid_prepare(tfr_dnn_build *b, const tfr_call *call)
 {
-    tfr_dnn_cmd flat = tfr_dnn_flat(b, tfr_call_input(call, 0));
+    tfr_dnn_cmd flat = tfr_dnn_wide_flat(b, tfr_call_input(call, 0));
     int t = tfr_dnn_temporary(b, flat);
 
     tfr_dnn_add_eltwise(b, dnnl_eltwise_linear, tfr_call_float(call, "alpha", 0.2f),

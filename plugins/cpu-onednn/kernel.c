@@ -99,6 +99,17 @@ tfr_dnn_cmd tfr_dnn_flat(tfr_dnn_build *b, const tfr_operand *o)
     return tfr_dnn_plain(b, tfr_dnn_type(o->dtype), 1, &n);
 }
 
+tfr_dnn_cmd tfr_dnn_wide(tfr_dnn_build *b, const tfr_operand *o)
+{
+    return tfr_dnn_plain(b, dnnl_f32, o->rank, o->dims);
+}
+
+tfr_dnn_cmd tfr_dnn_wide_flat(tfr_dnn_build *b, const tfr_operand *o)
+{
+    int64_t n = tfr_operand_elements(o);
+    return tfr_dnn_plain(b, dnnl_f32, 1, &n);
+}
+
 /* ---- tensors ---- */
 
 static int add_tensor(tfr_dnn_build *b, tfr_dnn_cmd md, int arg, const void *known, void *own)
@@ -120,14 +131,27 @@ static int add_tensor(tfr_dnn_build *b, tfr_dnn_cmd md, int arg, const void *kno
     return k->n_tensors++;
 }
 
-int tfr_dnn_input(tfr_dnn_build *b, uint32_t i, tfr_dnn_cmd md)
+static bool is_half(const tfr_operand *o)
 {
-    return add_tensor(b, md, (int)i, tfr_call_input(b->call, i)->data, NULL);
+    return o->dtype == TFR_DTYPE_BF16 || o->dtype == TFR_DTYPE_F16;
 }
 
-int tfr_dnn_output(tfr_dnn_build *b, uint32_t i, tfr_dnn_cmd md)
+/* md describes as float32 what has 16 bits. */
+static bool is_widened(const tfr_dnn_build *b, const tfr_operand *o, tfr_dnn_cmd md)
 {
-    return add_tensor(b, md, (int)(b->call->n_inputs + i), NULL, NULL);
+    return b->status == TFR_OK && is_half(o) && tfr_dnn_md_type(md) == dnnl_f32;
+}
+
+int tfr_dnn_input(tfr_dnn_build *b, uint32_t i, tfr_dnn_cmd md)
+{
+    const tfr_operand *o = tfr_call_input(b->call, i);
+    tfr_dnn_md half = NULL;
+    dnnl_status_t status;
+
+    if (!is_widened(b, o, md))
+        return add_tensor(b, md, (int)i, o->data, NULL);
+    status = tfr_dnn_md_create_as(&half, md, tfr_dnn_type(o->dtype));
+    return tfr_dnn_as(b, add_tensor(b, keep_md(b, status, half), (int)i, o->data, NULL), md);
 }
 
 static void *own_block(tfr_dnn_build *b, size_t bytes)
@@ -147,6 +171,36 @@ static void *own_block(tfr_dnn_build *b, size_t bytes)
     }
     k->blocks[k->n_blocks++] = p;
     return p;
+}
+
+int tfr_dnn_output(tfr_dnn_build *b, uint32_t i, tfr_dnn_cmd md)
+{
+    const tfr_operand *o = tfr_call_output(b->call, i);
+
+    if (!is_widened(b, o, md))
+        return add_tensor(b, md, (int)(b->call->n_inputs + i), NULL, NULL);
+    if (i >= TFR_DNN_MAX_OUTPUTS) {
+        tfr_dnn_build_fail(b, TFR_EINTERNAL, "more outputs than a kernel may have");
+        return 0;
+    }
+    if (!b->wide[i])
+        b->wide[i] = own_block(b, (size_t)tfr_operand_elements(o) * sizeof(float));
+    return add_tensor(b, md, -1, NULL, b->wide[i]);
+}
+
+/* The last steps: what was computed as float32 becomes the outputs. */
+static void narrow_outputs(tfr_dnn_build *b)
+{
+    uint32_t i;
+
+    for (i = 0; i < TFR_DNN_MAX_OUTPUTS; i++) {
+        const tfr_operand *o = tfr_call_output(b->call, i);
+        int64_t n = o ? tfr_operand_elements(o) : 0;
+        if (b->wide[i] && b->status == TFR_OK)
+            tfr_dnn_add_reorder(
+                b, add_tensor(b, tfr_dnn_plain(b, dnnl_f32, 1, &n), -1, NULL, b->wide[i]),
+                tfr_dnn_output(b, i, tfr_dnn_flat(b, o)));
+    }
 }
 
 int tfr_dnn_constant(tfr_dnn_build *b, tfr_dnn_cmd md, void **data)
@@ -431,6 +485,7 @@ int32_t tfr_dnn_prepare(tfr_plugin_device *device, const tfr_call *call, tfr_ker
     begin_build(&b);
     if (b.status == TFR_OK)
         op->prepare(&b, call);
+    narrow_outputs(&b);
     tfr_dnn_threads_leave(device, threads);
     kernel = end_build(&b);
     if (kernel)

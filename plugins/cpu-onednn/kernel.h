@@ -17,7 +17,7 @@
 enum {
     TFR_DNN_MAX_TENSORS = 96, /* of a kernel */
     TFR_DNN_MAX_STEPS = 40,
-    TFR_DNN_MAX_STEP_ARGS = 48
+    TFR_DNN_MAX_OUTPUTS = 4
 };
 
 typedef struct tfr_dnn_tensor {
@@ -51,7 +51,8 @@ typedef struct tfr_dnn_build {
     int32_t status; /* the first error; nothing is done after it */
     int n_mds;
     tfr_dnn_md mds[TFR_DNN_MAX_TENSORS];
-    dnnl_primitive_attr_t attr; /* of every primitive: user scratchpad, strict arithmetic */
+    void *wide[TFR_DNN_MAX_OUTPUTS]; /* outputs of 16 bits that are computed as float32 */
+    dnnl_primitive_attr_t attr;      /* of every primitive: user scratchpad, strict arithmetic */
 } tfr_dnn_build;
 
 /* The kernel facet's prepare, launch and drop. */
@@ -74,8 +75,17 @@ tfr_dnn_cmd tfr_dnn_part(tfr_dnn_build *b, tfr_dnn_cmd parent, const int64_t *di
                          const int64_t *offsets);
 tfr_dnn_cmd tfr_dnn_of(tfr_dnn_build *b, const tfr_operand *o);   /* the operand as it is */
 tfr_dnn_cmd tfr_dnn_flat(tfr_dnn_build *b, const tfr_operand *o); /* as one dimension */
+/* The same as float32. */
+tfr_dnn_cmd tfr_dnn_wide(tfr_dnn_build *b, const tfr_operand *o);
+tfr_dnn_cmd tfr_dnn_wide_flat(tfr_dnn_build *b, const tfr_operand *o);
 
-/* ---- tensors; the answer is their number, 0 after an error ---- */
+/*
+ * ---- tensors; the answer is their number, 0 after an error ----
+ *
+ * A descriptor of float32 for an operand of 16 bits gives a copy in float32: made before the first
+ * step that reads it, or, for an output, rounded into the output after the last step. So a family
+ * that knows float32 only does all floats, with one rounding.
+ */
 
 int tfr_dnn_input(tfr_dnn_build *b, uint32_t i, tfr_dnn_cmd md);
 int tfr_dnn_output(tfr_dnn_build *b, uint32_t i, tfr_dnn_cmd md);

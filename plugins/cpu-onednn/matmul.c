@@ -114,14 +114,14 @@ void tfr_dnn_matmul_prepare(tfr_dnn_build *b, const tfr_call *call)
 void tfr_dnn_gemm_supports(const tfr_plugin_device *device, const tfr_call *call,
                            tfr_answer *answer)
 {
-    if (tfr_dnn_want_float(device, call, answer, 0, false))
+    if (tfr_dnn_want_float(device, call, answer, 0, true))
         tfr_dnn_want_rank(call, answer, 0, 2, 2);
 }
 
 static tfr_dnn_cmd matrix_md(tfr_dnn_build *b, const tfr_operand *o, bool transposed)
 {
     const int64_t dims[2] = {o->dims[1], o->dims[0]}, strides[2] = {1, o->dims[1]};
-    return transposed ? tfr_dnn_strided(b, dnnl_f32, 2, dims, strides) : tfr_dnn_of(b, o);
+    return transposed ? tfr_dnn_strided(b, dnnl_f32, 2, dims, strides) : tfr_dnn_wide(b, o);
 }
 
 /* c as [rows, columns] of 1 or M, 1 or N. */
@@ -160,7 +160,7 @@ void tfr_dnn_gemm_prepare(tfr_dnn_build *b, const tfr_call *call)
         b, 0, matrix_md(b, tfr_call_input(call, 0), tfr_call_int(call, "transA", 0) != 0));
     int right = tfr_dnn_input(
         b, 1, matrix_md(b, tfr_call_input(call, 1), tfr_call_int(call, "transB", 0) != 0));
-    int to = tfr_dnn_output(b, 0, tfr_dnn_of(b, y));
+    int to = tfr_dnn_output(b, 0, tfr_dnn_wide(b, y));
     dnnl_post_ops_t ops = NULL;
 
     if (alpha != 1.0f && dnnl_post_ops_create(&ops) == dnnl_success)

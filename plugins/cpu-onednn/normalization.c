@@ -15,7 +15,7 @@
 void tfr_dnn_batch_norm_supports(const tfr_plugin_device *device, const tfr_call *call,
                                  tfr_answer *answer)
 {
-    if (!tfr_dnn_want_float(device, call, answer, 0, false) ||
+    if (!tfr_dnn_want_float(device, call, answer, 0, true) ||
         !tfr_dnn_want_rank(call, answer, 0, 2, DNNL_MAX_NDIMS) ||
         !tfr_dnn_want_one_output(call, answer))
         return;
@@ -70,7 +70,7 @@ void tfr_dnn_layer_norm_supports(const tfr_plugin_device *device, const tfr_call
     int64_t n;
     uint32_t i;
 
-    if (!tfr_dnn_want_float(device, call, answer, 0, false) ||
+    if (!tfr_dnn_want_float(device, call, answer, 0, true) ||
         !tfr_dnn_want_rank(call, answer, 0, 1, DNNL_MAX_NDIMS) ||
         !tfr_dnn_want_one_output(call, answer))
         return;
@@ -112,7 +112,7 @@ void tfr_dnn_group_norm_supports(const tfr_plugin_device *device, const tfr_call
     const tfr_operand *x = tfr_call_input(call, 0);
     int64_t groups;
 
-    if (!tfr_dnn_want_float(device, call, answer, 0, false) ||
+    if (!tfr_dnn_want_float(device, call, answer, 0, true) ||
         !tfr_dnn_want_rank(call, answer, 0, 2, DNNL_MAX_NDIMS))
         return;
     groups = count_groups(call);

@@ -68,9 +68,10 @@ tfr_status tfr_dnn_fail(tfr_err *err, dnnl_status_t status, const char *what);
 /* supports of the facet: the checks that hold for every op, then the op's own. */
 int32_t tfr_dnn_supports(tfr_plugin_device *device, const tfr_call *call, tfr_answer *answer,
                          tfr_err *err);
-/* Every present operand but those of the mask `other_inputs` is float32, or bfloat16 if ok. */
+/* Every present operand but those of the mask `other_inputs` is float32, or of 16 bits if half_ok.
+ */
 bool tfr_dnn_want_float(const tfr_plugin_device *device, const tfr_call *call, tfr_answer *answer,
-                        uint64_t other_inputs, bool bf16_ok);
+                        uint64_t other_inputs, bool half_ok);
 /* input i is present, or absent; its rank lies in [low, high]. */
 bool tfr_dnn_want_rank(const tfr_call *call, tfr_answer *answer, uint32_t i, int low, int high);
 /* Only output 0 is asked for. */
@@ -84,7 +85,7 @@ const int64_t *tfr_dnn_ints(const tfr_call *call, const char *name, uint64_t n);
 int64_t tfr_dnn_product(const tfr_operand *o, int begin, int end);
 /* oneDNN's type for tensors that are computed with; dnnl_data_type_undef = it has none. */
 dnnl_data_type_t tfr_dnn_type(int32_t dtype);
-/* Value i of a known float32 or bfloat16 operand. */
+/* Value i of a known operand of floats. */
 float tfr_dnn_known(const tfr_operand *o, int64_t i);
 
 #endif

@@ -124,7 +124,7 @@ void tfr_dnn_reduction_supports(const tfr_plugin_device *device, const tfr_call 
     bool gone[TFR_MAX_RANK];
     gathered g;
 
-    if (!tfr_dnn_want_float(device, call, answer, 2, false))
+    if (!tfr_dnn_want_float(device, call, answer, 2, true))
         return;
     read_axes(call, gone);
     gather(tfr_call_input(call, 0), gone, !is_product(op), &g);

@@ -104,7 +104,7 @@ void tfr_dnn_resize_supports(const tfr_plugin_device *device, const tfr_call *ca
     const char *mode = tfr_call_string(call, "mode", "nearest");
     int i;
 
-    if (!tfr_dnn_want_float(device, call, answer, 14, false) ||
+    if (!tfr_dnn_want_float(device, call, answer, 14, true) ||
         !tfr_dnn_want_rank(call, answer, 0, 3, 5))
         return;
     if (strcmp(mode, "nearest") != 0 && strcmp(mode, "linear") != 0) {
@@ -133,8 +133,8 @@ void tfr_dnn_resize_supports(const tfr_plugin_device *device, const tfr_call *ca
 
 void tfr_dnn_resize_prepare(tfr_dnn_build *b, const tfr_call *call)
 {
-    tfr_dnn_cmd src = tfr_dnn_of(b, tfr_call_input(call, 0));
-    tfr_dnn_cmd dst = tfr_dnn_of(b, tfr_call_output(call, 0));
+    tfr_dnn_cmd src = tfr_dnn_wide(b, tfr_call_input(call, 0));
+    tfr_dnn_cmd dst = tfr_dnn_wide(b, tfr_call_output(call, 0));
     const tfr_dnn_use uses[] = {{DNNL_ARG_SRC, tfr_dnn_input(b, 0, src)},
                                 {DNNL_ARG_DST, tfr_dnn_output(b, 0, dst)}};
     dnnl_alg_kind_t alg = is_linear(call) ? dnnl_resampling_linear : dnnl_resampling_nearest;

@@ -19,7 +19,7 @@ static bool is_log(const tfr_call *call)
 void tfr_dnn_softmax_supports(const tfr_plugin_device *device, const tfr_call *call,
                               tfr_answer *answer)
 {
-    if (!tfr_dnn_want_float(device, call, answer, 0, false) ||
+    if (!tfr_dnn_want_float(device, call, answer, 0, true) ||
         !tfr_dnn_want_rank(call, answer, 0, 1, DNNL_MAX_NDIMS))
         return;
     if (is_log(call) && DNNL_VERSION_MAJOR < 3)
