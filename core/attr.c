@@ -265,8 +265,35 @@ tfr_status tfr__attr_set_graph(tfr__attr_list *list, const char *name, void *gra
     return put(list, &item, name, err);
 }
 
+/* A tagged list without its list would be read later, far from who gave it. */
+static bool has_value(const tfr_attr *attr, const void *graph)
+{
+    switch (attr->type) {
+    case TFR_ATTR_INT:
+    case TFR_ATTR_INTS:
+        return !attr->n || attr->ints;
+    case TFR_ATTR_FLOAT:
+    case TFR_ATTR_FLOATS:
+        return !attr->n || attr->floats;
+    case TFR_ATTR_STRING:
+    case TFR_ATTR_STRINGS:
+        return !attr->n || attr->strings;
+    case TFR_ATTR_TENSOR:
+        return attr->tensor;
+    case TFR_ATTR_GRAPH:
+        return graph;
+    default:
+        return true;
+    }
+}
+
 tfr_status tfr__attr_set(tfr__attr_list *list, const tfr_attr *attr, void *graph, tfr_err *err)
 {
+    if (!attr->name)
+        return tfr_fail(err, TFR_EINVAL, "an attribute has no name");
+    if (!has_value(attr, graph))
+        return tfr_fail(err, TFR_EINVAL, "attribute %s of type %d has no value", attr->name,
+                        (int)attr->type);
     switch (attr->type) {
     case TFR_ATTR_INT:
     case TFR_ATTR_INTS:
