@@ -164,6 +164,8 @@ static tfr_status host_node_run(tfr_session *session, tfr__env *env, uint32_t i,
                               "node \"%s\" (%s) reads value \"%s\", which has none", node->name,
                               node->op->name, env->body->graph->values[node->inputs[k]].name);
     }
+    if (!status && (node->op->kind == TFR__OP_CONTROL || node->op->kind == TFR__OP_SEQUENCE))
+        status = tfr__infer_values(node, inputs, err);
     if (!status && node->op->kind == TFR__OP_CONTROL)
         status = tfr__control_run(session, env, i, inputs, outputs, err);
     else if (!status)

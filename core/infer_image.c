@@ -24,6 +24,9 @@ static tfr_status read_resize(tfr__infer *in, tfr_err *err, resize *r)
 {
     int32_t rank = tfr__in(in, 0)->rank;
     uint32_t n;
+    for (uint32_t i = 1; i < 4; i++)
+        if (is_given(in, i))
+            TFR__TRY(tfr__want_rank(in, err, i, 1));
     TFR__TRY(tfr__attr_list_ints(in, err, "axes", r->axes, TFR_MAX_RANK, &r->n));
     if (!tfr__attr_find(in->attrs, "axes"))
         for (; r->n < (uint32_t)rank; r->n++)

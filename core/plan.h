@@ -253,6 +253,10 @@ void tfr__engines_settle(tfr_session *session);
 /* The host waits for all that was put on the queue so far. */
 tfr_status tfr__engine_sync(tfr__engine *engine, tfr_err *err);
 
+/* plan_infer.c: checks a node on whole values against its row of the op table: which are there, of
+ * which kind and type, and the attributes. inputs may hold NULL. */
+tfr_status tfr__infer_values(const tfr__node *node, tfr_tensor *const *inputs, tfr_err *err);
+
 /* sequence_ops.c, control.c: a node on whole values. inputs may hold NULL; outputs gets retained
  * tensors. */
 tfr_status tfr__sequence_run(const tfr__node *node, tfr_tensor *const *inputs, tfr_tensor **outputs,

@@ -34,6 +34,50 @@ static void type_of(const tfr_tensor *t, tfr__type *out)
         out->elem_kind = (int32_t)tfr_tensor_kind(tfr_sequence_at(t, 0));
 }
 
+/* An empty sequence or optional may not know what it would hold: whatever the first tensor is. */
+static void guess_elements(tfr__type *in, uint32_t n)
+{
+    int32_t dtype = TFR_DTYPE_F32;
+    for (uint32_t i = n; i-- > 0;)
+        if (in[i].kind == TFR__KIND_TENSOR)
+            dtype = in[i].dtype;
+    for (uint32_t i = 0; i < n; i++)
+        if (in[i].kind > TFR__KIND_TENSOR && !in[i].dtype)
+            in[i].dtype = dtype;
+}
+
+tfr_status tfr__infer_values(const tfr__node *node, tfr_tensor *const *inputs, tfr_err *err)
+{
+    tfr__type *in = tfr__calloc((size_t)node->n_inputs + 1, sizeof *in);
+    tfr__type *out = tfr__calloc((size_t)node->n_outputs + 1, sizeof *out);
+    tfr__attr_list attrs = {0};
+    tfr__infer infer = {.op = node->op,
+                        .node = node->name,
+                        .n_inputs = node->n_inputs,
+                        .n_outputs = node->n_outputs,
+                        .inputs = in,
+                        .outputs = out,
+                        .attrs = &attrs};
+    tfr_status status = TFR_OK;
+    if (!in || !out)
+        status = tfr_fail(err, TFR_ENOMEM, "out of memory for node \"%s\"", node->name);
+    for (uint32_t k = 0; !status && k < node->n_inputs; k++)
+        if (inputs[k])
+            type_of(inputs[k], &in[k]);
+    if (!status)
+        guess_elements(in, node->n_inputs);
+    for (uint32_t k = 0; !status && k < node->n_outputs; k++)
+        out[k].kind = node->outputs[k] == TFR_VALUE_NONE ? TFR__KIND_ABSENT : TFR__KIND_TENSOR;
+    if (!status)
+        status = tfr__attr_copy(&node->attrs, &attrs, err);
+    if (!status)
+        status = tfr__infer_node(&infer, err);
+    tfr__attr_free(&attrs);
+    tfr__free(in);
+    tfr__free(out);
+    return status == TFR__EPENDING ? TFR_OK : status;
+}
+
 /* Remembers that the plan depends on the bytes of a live-in, or on the text of its strings, which
  * is compared as a tensor. */
 static tfr_status consult(tfr__build *b, tfr_value value, tfr_tensor *t)
