@@ -57,14 +57,11 @@ static int64_t find_max(const pool *p, const int64_t *at)
     int64_t begin = plane_begin(p, at), best = -1;
     double max = 0;
     naive_iter it;
+    int tap = naive_window_walk(&it, &p->window, p->x.dims + 2, at + 2);
 
-    for (naive_iter_init(&it, p->window.rank, p->window.kernel); it.left > 0;
-         naive_iter_next(&it)) {
-        int64_t i = naive_window_tap(&p->window, p->x.dims + 2, at + 2, it.index);
-        double v;
-        if (i < 0)
-            continue;
-        v = naive_read(&p->x, begin + i);
+    for (; it.left > 0; naive_iter_next(&it)) {
+        int64_t i = it.at[tap];
+        double v = naive_read(&p->x, begin + i);
         if (best < 0 || v > max || (isnan(v) && !isnan(max))) {
             best = begin + i;
             max = v;
@@ -105,16 +102,17 @@ static void write_max(const pool *p, const naive_tensor *indices, bool columns)
     }
 }
 
-/* The divisor of AveragePool with count_include_pad: taps within x and its pads. */
-static int64_t padded_taps(const naive_window *w, const int64_t *dims, const int64_t *out)
+/* The divisor of AveragePool with count_include_pad: taps within x and its pads. A double, because
+ * pads may be so wide that an integer overflows. */
+static double padded_taps(const naive_window *w, const int64_t *dims, const int64_t *out)
 {
-    int64_t count = 1;
+    double count = 1;
     int32_t d;
 
     for (d = 0; d < w->rank; d++) {
         int64_t room = dims[d] + w->pad[d] + w->pad_end[d] - out[d] * w->stride[d];
         int64_t fit = room <= 0 ? 0 : (room + w->dilation[d] - 1) / w->dilation[d];
-        count *= fit < w->kernel[d] ? fit : w->kernel[d];
+        count *= (double)(fit < w->kernel[d] ? fit : w->kernel[d]);
     }
     return count;
 }
@@ -125,19 +123,14 @@ static void write_average(const pool *p, bool include_pad)
     int64_t i = 0;
 
     for (naive_iter_init(&at, p->y.rank, p->y.dims); at.left > 0; naive_iter_next(&at), i++) {
-        int64_t begin = plane_begin(p, at.index), count = 0;
-        double sum = 0;
-        for (naive_iter_init(&it, p->window.rank, p->window.kernel); it.left > 0;
-             naive_iter_next(&it)) {
-            int64_t from = naive_window_tap(&p->window, p->x.dims + 2, at.index + 2, it.index);
-            if (from < 0)
-                continue;
-            sum += naive_read(&p->x, begin + from);
-            count++;
-        }
+        int64_t begin = plane_begin(p, at.index);
+        double sum = 0, count = 0;
+        int tap = naive_window_walk(&it, &p->window, p->x.dims + 2, at.index + 2);
+        for (; it.left > 0; naive_iter_next(&it), count++)
+            sum += naive_read(&p->x, begin + it.at[tap]);
         if (include_pad)
             count = padded_taps(&p->window, p->x.dims + 2, at.index + 2);
-        naive_write(&p->y, i, count ? sum / (double)count : 0);
+        naive_write(&p->y, i, count > 0 ? sum / count : 0);
     }
 }
 
@@ -149,12 +142,9 @@ static void write_lp(const pool *p, double order)
     for (naive_iter_init(&at, p->y.rank, p->y.dims); at.left > 0; naive_iter_next(&at), i++) {
         int64_t begin = plane_begin(p, at.index);
         double sum = 0;
-        for (naive_iter_init(&it, p->window.rank, p->window.kernel); it.left > 0;
-             naive_iter_next(&it)) {
-            int64_t from = naive_window_tap(&p->window, p->x.dims + 2, at.index + 2, it.index);
-            if (from >= 0)
-                sum += pow(fabs(naive_read(&p->x, begin + from)), order);
-        }
+        int tap = naive_window_walk(&it, &p->window, p->x.dims + 2, at.index + 2);
+        for (; it.left > 0; naive_iter_next(&it))
+            sum += pow(fabs(naive_read(&p->x, begin + it.at[tap])), order);
         naive_write(&p->y, i, pow(sum, 1 / order));
     }
 }

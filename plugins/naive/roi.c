@@ -35,6 +35,9 @@ static int32_t read_batch(const naive_tensor *t, int64_t i, int64_t r, int64_t N
     return TFR_OK;
 }
 
+/* Points of one bin; a region or a sampling_ratio beyond is nobody's, and would take for ever. */
+enum { MAX_POINTS = 1 << 24 };
+
 static int32_t fail_region(int64_t r, tfr_err *err)
 {
     return tfr_fail(err, TFR_EINVAL, "region %lld is not finite or too large", (long long)r);
@@ -108,8 +111,12 @@ static int32_t align_bins(const naive_kernel *k, const naive_tensor *rois, int64
     b->w = width / (double)y_dims[3];
     ph = ratio > 0 ? (double)ratio : ceil(b->h);
     pw = ratio > 0 ? (double)ratio : ceil(b->w);
-    if (!isfinite(b->x0 + b->y0) || !(fabs(ph) <= INT32_MAX) || !(fabs(pw) <= INT32_MAX))
+    if (!isfinite(b->x0 + b->y0) || !isfinite(ph) || !isfinite(pw))
         return fail_region(r, err);
+    if (fmax(ph, 1) * fmax(pw, 1) > MAX_POINTS)
+        return tfr_fail(err, TFR_EINVAL,
+                        "region %lld has %g by %g points in a bin, the limit is %d", (long long)r,
+                        ph, pw, MAX_POINTS);
     b->points_h = (int64_t)ph;
     b->points_w = (int64_t)pw;
     return TFR_OK;

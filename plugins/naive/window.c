@@ -47,3 +47,24 @@ int64_t naive_window_tap(const naive_window *w, const int64_t *dims, const int64
     }
     return at;
 }
+
+int naive_window_walk(naive_iter *it, const naive_window *w, const int64_t *dims,
+                      const int64_t *out)
+{
+    int64_t n[TFR_MAX_RANK], steps[TFR_MAX_RANK], begin = 0, inner = 1;
+    int32_t d;
+
+    for (d = w->rank - 1; d >= 0; d--) {
+        int64_t at = out[d] * w->stride[d] - w->pad[d], dilation = w->dilation[d];
+        int64_t first = at < 0 ? (dilation - 1 - at) / dilation : 0;
+        int64_t end = at < dims[d] ? (dims[d] - 1 - at) / dilation + 1 : 0;
+        if (end > w->kernel[d])
+            end = w->kernel[d];
+        n[d] = end > first ? end - first : 0;
+        steps[d] = dilation * inner;
+        begin += (at + first * dilation) * inner;
+        inner *= dims[d];
+    }
+    naive_iter_init(it, w->rank, n);
+    return naive_iter_add_strides(it, steps, begin);
+}

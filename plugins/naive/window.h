@@ -30,4 +30,12 @@ void naive_window_read(naive_window *w, const tfr_call *call, int32_t R, const i
 int64_t naive_window_tap(const naive_window *w, const int64_t *dims, const int64_t *out,
                          const int64_t *tap);
 
+/*
+ * Begins a walk over the taps that lie inside an input of spatial dims `dims`, for output position
+ * `out`; the slot of it->at that it returns holds the row-major number of the element under the
+ * tap. A huge window costs no more than the input has elements.
+ */
+int naive_window_walk(naive_iter *it, const naive_window *w, const int64_t *dims,
+                      const int64_t *out);
+
 #endif
