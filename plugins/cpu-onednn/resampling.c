@@ -19,13 +19,21 @@ static bool is_linear(const tfr_call *call)
     return strcmp(tfr_call_string(call, "mode", "nearest"), "linear") == 0;
 }
 
-/* The scale of an axis. */
+static bool has_sizes(const tfr_call *call)
+{
+    const tfr_operand *sizes = tfr_call_input(call, 3);
+
+    return sizes && tfr_operand_elements(sizes) > 0;
+}
+
+/* The scale of an axis. What sizes say is a quotient, which attribute scales has rounded to a
+ * float: that is enough to cross a tie. */
 static double axis_scale(const tfr_call *call, int axis)
 {
     const tfr_operand *x = tfr_call_input(call, 0), *y = tfr_call_output(call, 0);
     const tfr_attr *scales = tfr_call_attr(call, "scales");
 
-    if (scales && scales->n == (uint64_t)x->rank)
+    if (!has_sizes(call) && scales && scales->n == (uint64_t)x->rank)
         return (double)scales->floats[axis];
     return (double)y->dims[axis] / (double)x->dims[axis];
 }
@@ -114,6 +122,11 @@ void tfr_dnn_resize_supports(const tfr_plugin_device *device, const tfr_call *ca
     }
     if (tfr_call_int(call, "antialias", 0) != 0) {
         tfr_decline(answer, TFR_REASON_ATTRIBUTE, "antialias is not done here");
+        return;
+    }
+    if (has_sizes(call) &&
+        strcmp(tfr_call_string(call, "keep_aspect_ratio_policy", "stretch"), "stretch") != 0) {
+        tfr_decline(answer, TFR_REASON_ATTRIBUTE, "keep_aspect_ratio_policy is not done here");
         return;
     }
     for (i = 0; i < x->rank; i++) {
