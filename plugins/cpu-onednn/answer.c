@@ -160,6 +160,30 @@ bool tfr_dnn_want_one_output(const tfr_call *call, tfr_answer *answer)
     return true;
 }
 
+/* The library and its generated code count in 32 bits, bytes among other things. */
+#define MAX_WINDOW 1048576
+
+bool tfr_dnn_want_window_ints(const tfr_dnn_window *w, int n, tfr_answer *answer)
+{
+    int i, k;
+
+    for (i = 0; i < n; i++) {
+        int64_t reach = (w->kernel[i] - 1) * (w->dilation[i] + 1) + 1;
+        int64_t sizes[4] = {reach, w->stride[i], w->pad_begin[i], w->pad_end[i]};
+        for (k = 0; k < 4; k++) {
+            if (sizes[k] <= MAX_WINDOW)
+                continue;
+            tfr_decline(answer, TFR_REASON_SIZE_LIMIT, "the %s of axis %d is %lld, the limit is %d",
+                        k == 0   ? "window"
+                        : k == 1 ? "stride"
+                                 : "padding",
+                        i + 2, (long long)sizes[k], MAX_WINDOW);
+            return false;
+        }
+    }
+    return true;
+}
+
 void tfr_dnn_in_place(tfr_answer *answer, int input)
 {
     answer->in_place[0].input = (int16_t)input;

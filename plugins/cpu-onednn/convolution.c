@@ -49,6 +49,8 @@ bool tfr_dnn_want_window(const tfr_call *call, tfr_answer *answer, const tfr_ope
     if (!tfr_dnn_want_rank(call, answer, 0, 3, 5))
         return false;
     tfr_dnn_read_window(call, k, &w);
+    if (!tfr_dnn_want_window_ints(&w, x->rank - 2, answer))
+        return false;
     for (i = 0; i < x->rank - 2; i++) {
         int64_t least = is_transposed(call) ? 1 - w.stride[i] : 0;
         if (w.pad_begin[i] >= 0 && w.pad_end[i] >= least)

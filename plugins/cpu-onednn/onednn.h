@@ -76,6 +76,8 @@ bool tfr_dnn_want_float(const tfr_plugin_device *device, const tfr_call *call, t
 bool tfr_dnn_want_rank(const tfr_call *call, tfr_answer *answer, uint32_t i, int low, int high);
 /* Only output 0 is asked for. */
 bool tfr_dnn_want_one_output(const tfr_call *call, tfr_answer *answer);
+/* No number of the window over n axes is so large that the library refuses it. */
+bool tfr_dnn_want_window_ints(const tfr_dnn_window *w, int n, tfr_answer *answer);
 /* output 0 may take the memory of the input. */
 void tfr_dnn_in_place(tfr_answer *answer, int input);
 bool tfr_dnn_same_dims(const tfr_operand *a, const tfr_operand *b);

@@ -60,6 +60,8 @@ void tfr_dnn_pooling_supports(const tfr_plugin_device *device, const tfr_call *c
         !tfr_dnn_want_rank(call, answer, 0, 3, 5) || !tfr_dnn_want_one_output(call, answer))
         return;
     read_window(call, &w, end);
+    if (!tfr_dnn_want_window_ints(&w, x->rank - 2, answer))
+        return;
     for (i = 0; i < x->rank - 2; i++) {
         int64_t reach = (w.kernel[i] - 1) * (w.dilation[i] + 1) + 1;
         int64_t size = x->dims[i + 2] + w.pad_begin[i] + w.pad_end[i] - reach;
