@@ -215,6 +215,8 @@ tests_test_binding_LDADD = $(TFR_TEST_CORE)
 tests_test_binding_SOURCES = tests/test_binding.c
 tests_test_binding_DEPENDENCIES = libtfrun-core.la tests/fakeacc/fakeacc.la
 
+include tests/ops/local.mk
+
 TESTS = $(run_unit_tests) $(fuzz_tests) $(shell_tests)
 TEST_EXTENSIONS = .sh
 SH_LOG_COMPILER = $(SHELL)

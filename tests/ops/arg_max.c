@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ArgMax and ArgMin, with ties. */
+#include "case.h"
+
+#define TYPES "f32|f64|f16|bf16|i8|i16|i32|i64|u8|u16|u32|u64"
+#define ARG(op)                                                                                    \
+    {                                                                                              \
+        .name = op, .vars = "R=1..5 d=1..7 a=perm(R) b=0|1",                                       \
+        .attrs = "axis:i=a-R*b keepdims?:i=0|1 select_last_index?:i=0|1", .in = {                  \
+            {TYPES, "d^R", "-3..3|1|2", "iz", NULL}                                                \
+        }                                                                                          \
+    }
+
+const ops_case ops_arg_max_cases[] = {
+    ARG("ArgMax"),
+    ARG("ArgMin"),
+    {NULL},
+};

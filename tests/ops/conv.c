@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Convolutions. H spatial axes: x input, k kernel, e dilation, s stride, p and q pads; G groups. */
+#include "case.h"
+
+#define VARS                                                                                       \
+    "H=1..3 N=1|2 C=1..3 M=1..3 G=1|1|2 k=1..3 e=1|1|2 s=1|2 p=0..2 q=0..2 "                       \
+    "x=(k-1)*e+1..(k-1)*e+5"
+#define WINDOW "kernel_shape?:is=k^H dilations:is=e^H strides?:is=s^H group:i=G"
+#define WEIGHTS                                                                                    \
+    {"=0", "M*G,C,k^H", NULL, NULL, NULL},                                                         \
+    {                                                                                              \
+        "=0", "M*G", NULL, NULL, "0|1"                                                             \
+    }
+
+/* Integers with a scale: small zero points. */
+#define I8 "u8|i8"
+
+const ops_case ops_conv_cases[] = {
+    {"Conv", .vars = VARS, .attrs = WINDOW " pads?:is=p^H,q^H",
+     .in = {{OPS_FLOATS, "N,C*G,x^H", NULL, NULL, NULL}, WEIGHTS}, .tolerance = OPS_SUM},
+    {"Conv/same or valid", .vars = VARS, .attrs = WINDOW " auto_pad:s=SAME_UPPER|SAME_LOWER|VALID",
+     .in = {{OPS_FLOATS, "N,C*G,x^H", NULL, NULL, NULL}, WEIGHTS}, .tolerance = OPS_SUM},
+    {"Conv/many channels",
+     .vars = "H=2 N=1 C=3|16|33 M=8|16|32 G=1 k=1|3 e=1 s=1|2 p=0|1 q=0|1 x=5..9",
+     .attrs = WINDOW " pads?:is=p^H,q^H",
+     .in = {{"f32|bf16", "N,C*G,x^H", NULL, NULL, NULL}, WEIGHTS}, .tolerance = OPS_SUM,
+     .bench = "C=64 M=64 k=3 s=1 p=1 q=1 x=56"},
+    {"Conv/depthwise",
+     .vars = "H=1|2 N=1|2 C=1 M=1|2 G=2|7|16|32 k=1|3|5 e=1 s=1|2 p=0|1|2 q=0|1 "
+             "x=5..9",
+     .attrs = WINDOW " pads?:is=p^H,q^H",
+     .in = {{"f32|bf16", "N,C*G,x^H", NULL, NULL, NULL}, WEIGHTS}, .tolerance = OPS_SUM},
+    {"Conv/empty batch", .vars = "H=1..3 C=1..3 M=1..3 k=1..3 x=3..5", .attrs = "",
+     .in = {{OPS_FLOATS, "0,C,x^H", NULL, NULL, NULL}, {"=0", "M,C,k^H", NULL, NULL, NULL}},
+     .tolerance = OPS_SUM},
+    {"Conv/NaN and infinity", .vars = "N=1 C=1..3 M=1..3 k=1..3 x=3..7",
+     .in = {{OPS_FLOATS, "N,C,x^2", NULL, NULL, NULL}, {"=0", "M,C,k^2", "0.5..3", "ni", NULL}},
+     .tolerance = OPS_SUM},
+    {"ConvInteger", .vars = VARS, .attrs = WINDOW " pads?:is=p^H,q^H",
+     .in = {{I8, "N,C*G,x^H", NULL, "h", NULL},
+            {I8, "M*G,C,k^H", NULL, "h", NULL},
+            {"=0", "", NULL, NULL, "0|1"},
+            {"=1", "", NULL, NULL, "0|1"}}},
+    {"QLinearConv", .vars = VARS, .attrs = WINDOW " pads?:is=p^H,q^H",
+     .in = {{I8, "N,C*G,x^H", NULL, "h", NULL},
+            {"f32", "", "0.1..2", NULL, NULL},
+            {"=0", "", NULL, NULL, NULL},
+            {I8, "M*G,C,k^H", NULL, "h", NULL},
+            {"f32", "", "0.1..2", NULL, NULL},
+            {"=3", "", NULL, NULL, NULL},
+            {"f32", "", "1..9", NULL, NULL},
+            {I8, "", NULL, NULL, NULL},
+            {"i32", "M*G", NULL, NULL, "0|1"}}},
+    {NULL},
+};

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * engine.c: runs one call as a graph of one node, on one backend and nowhere else: the session may
+ * not fall back, and its plan is asked where the node ran. Also the value mode. Every description
+ * gives n_seeds calls; on each, a backend must agree with naive, and naive with itself: on plain
+ * inputs, views, constants, and a second time.
+ */
+#include "engine.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char *const ops_how_names[] = {"plain inputs", "views", "constants", "a second run"};
+
+/* ---- the descriptions ------------------------------------------------------------------------ */
+
+static const ops_case *const families[] = {
+#define OPS_ROW(stem) ops_##stem##_cases,
+    OPS_FAMILIES(OPS_ROW)
+#undef OPS_ROW
+};
+
+const ops_case *ops_next_case(uint32_t *cursor)
+{
+    uint32_t n = 0;
+    for (size_t f = 0; f < sizeof families / sizeof families[0]; f++)
+        for (const ops_case *c = families[f]; c->name; c++)
+            if (n++ == *cursor) {
+                (*cursor)++;
+                return c;
+            }
+    return NULL;
+}
+
+bool ops_wanted(const ops_run *run, const ops_case *description)
+{
+    if (!run->only || strcmp(run->only, description->name) == 0)
+        return true;
+    size_t op = strcspn(description->name, "/");
+    return strlen(run->only) == op && strncmp(run->only, description->name, op) == 0;
+}
+
+bool ops_claimed(const ops_run *run, const ops_case *description)
+{
+    char op[40];
+    snprintf(op, sizeof op, "%.*s", (int)strcspn(description->name, "/"), description->name);
+    int32_t number = tfr_op_find(description->domain, op);
+    if (number < 0) {
+        fprintf(stderr, "%s: there is no such op in the op table\n", description->name);
+        exit(99);
+    }
+    return tfr_runtime_claims(run->runtime, run->device, (uint32_t)run->backend_index,
+                              (uint32_t)number);
+}
+
+/* ---- one call -------------------------------------------------------------------------------- */
+
+/* A session over the call's node, and what goes into it. */
+typedef struct trial {
+    tfr_graph *graph;
+    tfr_session *session;
+    tfr_tensor *inputs[OPS_MAX_OPERANDS];
+    uint32_t n_inputs;
+} trial;
+
+static void trial_finish(trial *t)
+{
+    tfr_session_destroy(t->session);
+    tfr_graph_release(t->graph);
+}
+
+static tfr_status add_operands(const ops_call *call, ops_how how, trial *t, tfr_value *values,
+                               tfr_err *err)
+{
+    tfr_status status = TFR_OK;
+    for (uint32_t i = 0; i < call->n_inputs && !status; i++) {
+        tfr_tensor *tensor = how == OPS_VIEWS ? call->views[i] : call->plain[i];
+        char name[24];
+        values[i] = TFR_VALUE_NONE;
+        snprintf(name, sizeof name, "input %u", (unsigned)i);
+        if (!tensor)
+            continue;
+        if (how == OPS_CONSTANTS && i > 0) {
+            status = tfr_graph_add_constant(t->graph, name, tensor, &values[i], err);
+            continue;
+        }
+        status = tfr_graph_add_input(t->graph, name, NULL, &values[i], err);
+        t->inputs[t->n_inputs++] = tensor;
+    }
+    return status;
+}
+
+static tfr_status trial_init(ops_run *run, const char *backend, const ops_call *call, ops_how how,
+                             trial *t, tfr_err *err)
+{
+    tfr_value values[OPS_MAX_OPERANDS], outputs[OPS_MAX_OUTPUTS];
+    tfr_session_options options = TFR_SESSION_OPTIONS_INIT;
+    tfr_node_desc node = {.size = sizeof node,
+                          .domain = call->domain,
+                          .op = call->op,
+                          .inputs = values,
+                          .n_inputs = call->n_inputs,
+                          .n_outputs = call->n_outputs,
+                          .attrs = call->attrs,
+                          .n_attrs = call->n_attrs};
+    memset(t, 0, sizeof *t);
+    tfr_status status = tfr_graph_create("op", &t->graph, err);
+    if (!status)
+        status = add_operands(call, how, t, values, err);
+    if (!status)
+        status = tfr_graph_add_node(t->graph, &node, outputs, err);
+    for (uint32_t i = 0; i < call->n_outputs && !status; i++)
+        status = tfr_graph_add_output(t->graph, outputs[i], NULL, err);
+    options.device = backend;
+    options.fallback = TFR_FALLBACK_ERROR;
+    if (!status)
+        status = tfr_session_create(run->runtime, t->graph, &options, &t->session, err);
+    return status;
+}
+
+/* Did all nodes of the plan run on this backend, or need none? */
+static bool placed_on(tfr_session *session, const char *backend, const ops_call *call, tfr_err *err)
+{
+    for (uint32_t i = 0; i < tfr_session_n_placements(session); i++) {
+        tfr_placement p = {.size = sizeof p};
+        if (tfr_session_placement(session, i, &p, err))
+            return false;
+        if (strcmp(p.backend, backend) != 0 && strcmp(p.backend, "core") != 0) {
+            snprintf(err->text, sizeof err->text, "%s ran on %s, not on %s", p.op, p.backend,
+                     backend);
+            return false;
+        }
+    }
+    /* What the core does by itself has none; no description is of such an op. */
+    return tfr_session_n_placements(session) > 0 || !call->description;
+}
+
+static ops_verdict judge(tfr_status status)
+{
+    if (!status)
+        return OPS_RAN;
+    return status == TFR_EFALLBACK || status == TFR_EUNSUPPORTED ? OPS_DECLINED : OPS_REFUSED;
+}
+
+ops_verdict ops_run_call(ops_run *run, const char *backend, const ops_call *call, ops_how how,
+                         tfr_tensor **outputs, tfr_status *status, tfr_err *err)
+{
+    trial t;
+    ops_verdict verdict;
+    err->text[0] = 0;
+    run->talk[0] = 0;
+    *status = trial_init(run, backend, call, how, &t, err);
+    if (!*status)
+        *status = tfr_session_run(t.session, t.inputs, t.n_inputs, outputs, call->n_outputs, err);
+    if (!*status && how == OPS_AGAIN) {
+        ops_release_outputs(outputs, call->n_outputs);
+        *status = tfr_session_run(t.session, t.inputs, t.n_inputs, outputs, call->n_outputs, err);
+    }
+    verdict = judge(*status);
+    if (verdict == OPS_RAN && !placed_on(t.session, backend, call, err)) {
+        ops_release_outputs(outputs, call->n_outputs);
+        verdict = OPS_ELSEWHERE;
+    }
+    trial_finish(&t);
+    if (run->talk[0]) {
+        if (verdict == OPS_RAN)
+            ops_release_outputs(outputs, call->n_outputs);
+        snprintf(err->text, sizeof err->text, "%s", run->talk);
+        return OPS_BROKEN;
+    }
+    return verdict;
+}
+
+ops_verdict ops_prepare_call(ops_run *run, const char *backend, const ops_call *call,
+                             tfr_status *status, tfr_err *err)
+{
+    trial t;
+    err->text[0] = 0;
+    *status = trial_init(run, backend, call, OPS_PLAIN, &t, err);
+    if (!*status)
+        *status = tfr_session_prepare(t.session, t.inputs, t.n_inputs, err);
+    ops_verdict verdict = judge(*status);
+    trial_finish(&t);
+    return verdict;
+}
+
+bool ops_time_call(ops_run *run, const ops_call *call, int n_warm, int n_timed, ops_timing *timing,
+                   tfr_err *err)
+{
+    trial t;
+    err->text[0] = 0;
+    tfr_status status = trial_init(run, run->backend, call, OPS_CONSTANTS, &t, err);
+    for (int i = -n_warm; i < n_timed && !status; i++) {
+        ops_release_outputs(timing->outputs, call->n_outputs);
+        double begin = timing->now();
+        status =
+            tfr_session_run(t.session, t.inputs, t.n_inputs, timing->outputs, call->n_outputs, err);
+        if (i >= 0)
+            timing->times[i] = timing->now() - begin;
+    }
+    bool good = !status && placed_on(t.session, run->backend, call, err);
+    trial_finish(&t);
+    return good;
+}
+
+void ops_release_outputs(tfr_tensor **outputs, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        tfr_tensor_release(outputs[i]);
+        outputs[i] = NULL;
+    }
+}
+
+/* ---- the value mode -------------------------------------------------------------------------- */
+
+/* What became of a call in one way of giving its inputs. */
+typedef struct outcome {
+    ops_verdict verdict;
+    bool good;
+    char text[640];
+} outcome;
+
+static void try_way(ops_run *run, const ops_call *call, ops_how how, tfr_tensor **expected,
+                    outcome *out)
+{
+    tfr_tensor *obtained[OPS_MAX_OUTPUTS] = {NULL};
+    tfr_err err = TFR_ERR_INIT;
+    tfr_status status;
+    char why[512];
+    out->verdict = ops_run_call(run, run->backend, call, how, obtained, &status, &err);
+    out->good = out->verdict == OPS_RAN || out->verdict == OPS_DECLINED;
+    snprintf(out->text, sizeof out->text, "%s: %s", tfr_status_name(status), err.text);
+    if (out->verdict != OPS_RAN)
+        return;
+    for (uint32_t i = 0; i < call->n_outputs && out->good; i++) {
+        bool equal = run->is_reference ? ops_compare_bits(expected[i], obtained[i], why, sizeof why)
+                                       : ops_compare(call->description->tolerance, expected[i],
+                                                     obtained[i], why, sizeof why);
+        if (!equal) {
+            out->good = false;
+            snprintf(out->text, sizeof out->text, "output %u: %s", (unsigned)i, why);
+        }
+    }
+    ops_release_outputs(obtained, call->n_outputs);
+}
+
+static void complain(const ops_run *run, const ops_call *call, const char *how, const char *text,
+                     bool expected)
+{
+    printf("%s %s:%llu on %s, %s: %s\n", expected ? "expected failure" : "FAILED",
+           call->description->name, (unsigned long long)call->seed, run->backend, how, text);
+    if (!expected)
+        ops_print_call(call);
+}
+
+static bool has_constants(const ops_call *call)
+{
+    for (uint32_t i = 1; i < call->n_inputs; i++)
+        if (call->plain[i])
+            return true;
+    return false;
+}
+
+/* One call in all ways. Sets *ran if the backend took it in one of them; returns true if none went
+ * wrong. */
+static bool check_call(ops_run *run, const ops_call *call, bool quiet, bool *ran)
+{
+    tfr_tensor *expected[OPS_MAX_OUTPUTS] = {NULL};
+    tfr_err err = TFR_ERR_INIT;
+    tfr_status status;
+    outcome result = {0};
+    bool good = true, plain_ran = false;
+    ops_verdict verdict = ops_run_call(run, "naive:0", call, OPS_PLAIN, expected, &status, &err);
+    *ran = false;
+    if (verdict != OPS_RAN) {
+        snprintf(result.text, sizeof result.text, "%s: %s", tfr_status_name(status), err.text);
+        complain(run, call, "the reference on plain inputs", result.text, quiet);
+        return false;
+    }
+    for (ops_how how = OPS_PLAIN; how <= OPS_AGAIN && good; how++) {
+        if ((how == OPS_CONSTANTS && !has_constants(call)) ||
+            (how == OPS_AGAIN && call->description->varies))
+            continue;
+        try_way(run, call, how, expected, &result);
+        if (how == OPS_PLAIN)
+            plain_ran = result.verdict == OPS_RAN;
+        *ran = *ran || result.verdict == OPS_RAN;
+        /* The core makes inputs plain for a backend that wants that, so views are never a reason.
+         */
+        if (how == OPS_VIEWS && plain_ran && result.verdict == OPS_DECLINED)
+            result.good = false;
+        if (!result.good)
+            complain(run, call, ops_how_names[how], result.text, quiet);
+        good = result.good;
+    }
+    if (run->verbose)
+        printf("%s:%llu %s\n", call->description->name, (unsigned long long)call->seed,
+               !good  ? "failed"
+               : *ran ? "ok"
+                      : result.text);
+    ops_release_outputs(expected, call->n_outputs);
+    return good;
+}
+
+/* The list must say what the backend does not do, and no more than that. */
+static void check_list(ops_run *run, const ops_case *description, uint64_t n_ran, uint64_t n_wrong)
+{
+    const char *name = description->name;
+    ops_known *unsupported = ops_list_find(run, OPS_UNSUPPORTED, name, 0);
+    ops_known *xfail = ops_list_find(run, OPS_XFAIL, name, 0);
+    if (run->only)
+        return;
+    if (n_ran == 0 && !unsupported && !ops_list_find(run, OPS_DEPENDS, name, 0)) {
+        printf("FAILED %s: %s took none of its calls, and its list has no line about that\n", name,
+               run->backend);
+        run->n_failed++;
+    }
+    if (n_ran > 0 && unsupported) {
+        printf("FAILED %s: %s takes it, and its list calls it unsupported\n", name, run->backend);
+        run->n_failed++;
+    }
+    if (xfail && n_wrong == 0) {
+        printf("FAILED %s: it passes, and the list of %s expects it to fail\n", name, run->backend);
+        run->n_failed++;
+    }
+}
+
+static void check_description(ops_run *run, const ops_case *description)
+{
+    uint64_t n_ran = 0, n_wrong = 0;
+    bool whole = ops_list_find(run, OPS_XFAIL, description->name, 0) != NULL;
+    for (uint64_t s = 0; s < run->n_seeds; s++) {
+        uint64_t seed = run->first_seed + s;
+        ops_known *one = ops_list_find(run, OPS_XFAIL, description->name, seed);
+        ops_call call;
+        bool ran, good;
+        ops_make(description, seed, -1, NULL, &call);
+        good = check_call(run, &call, one || whole, &ran);
+        ops_call_finish(&call);
+        n_ran += ran;
+        n_wrong += !good;
+        if (good && one) {
+            printf("FAILED %s:%llu passes, and the list expects it to fail\n", description->name,
+                   (unsigned long long)seed);
+            good = false;
+        } else if (!good && (one || whole)) {
+            continue;
+        }
+        if (!good)
+            run->n_failed++;
+        else if (ran)
+            run->n_passed++;
+        else
+            run->n_declined++;
+    }
+    check_list(run, description, n_ran, n_wrong);
+}
+
+void ops_mode_value(ops_run *run)
+{
+    const ops_case *description;
+    uint64_t n_unclaimed = 0;
+    for (uint32_t cursor = 0; (description = ops_next_case(&cursor)) != NULL;) {
+        if (!ops_wanted(run, description))
+            continue;
+        if (ops_claimed(run, description))
+            check_description(run, description);
+        else
+            n_unclaimed++;
+    }
+    ops_list_check_names(run);
+    printf("%s: %llu calls agree with %s, %llu were declined, %llu descriptions are of ops that it "
+           "does not claim\n",
+           run->backend, (unsigned long long)run->n_passed,
+           run->is_reference ? "themselves" : "naive:0", (unsigned long long)run->n_declined,
+           (unsigned long long)n_unclaimed);
+}

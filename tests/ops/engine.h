@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * engine.h: what the modes share: running one call on one backend and nowhere else, comparing, the
+ * counts, and the lists of what a backend is known not to do.
+ */
+#ifndef OPS_ENGINE_H
+#define OPS_ENGINE_H
+
+#include <stdio.h>
+
+#include "make.h"
+
+/* ---- a run of the program -------------------------------------------------------------------- */
+
+typedef struct ops_known {
+    enum { OPS_UNSUPPORTED, OPS_DEPENDS, OPS_XFAIL } kind;
+    char name[64];
+    uint64_t seed; /* 0 = all of the description */
+    bool used;
+} ops_known;
+
+typedef struct ops_run {
+    tfr_runtime *runtime;
+    const char *backend; /* "onednn:0" */
+    uint32_t device;
+    int32_t backend_index;
+    bool is_reference; /* the backend is naive itself */
+    bool verbose;
+    uint64_t first_seed, n_seeds;
+    const char *only; /* a description's or an op's name, NULL = all */
+    uint64_t n_passed, n_failed, n_declined;
+    char talk[512]; /* the last warning of the library, "" = none since it was cleared */
+    ops_known known[200];
+    uint32_t n_known;
+} ops_run;
+
+/* Whether --case allows this description. */
+bool ops_wanted(const ops_run *run, const ops_case *description);
+/* Whether the backend claims the description's op. */
+bool ops_claimed(const ops_run *run, const ops_case *description);
+/* The next description of all families; start with *cursor = 0; NULL at the end. */
+const ops_case *ops_next_case(uint32_t *cursor);
+
+/* ---- lists (list.c) -------------------------------------------------------------------------- */
+
+/* False with a message if the file cannot be read. */
+bool ops_list_read(ops_run *run, const char *path);
+/* The line about a description, or about one seed of it; NULL = none. */
+ops_known *ops_list_find(ops_run *run, int kind, const char *name, uint64_t seed);
+/* Lines of descriptions that there are not, counted as failures. */
+void ops_list_check_names(ops_run *run);
+
+/* ---- one call -------------------------------------------------------------------------------- */
+
+typedef enum ops_verdict {
+    OPS_RAN,
+    OPS_DECLINED,  /* the backend said no; the text says why */
+    OPS_REFUSED,   /* a status before any backend was asked, or from the kernel */
+    OPS_ELSEWHERE, /* the plan says that another backend ran it: a defect */
+    OPS_BROKEN     /* the library warned: the backend said yes and could not, say */
+} ops_verdict;
+
+typedef enum ops_how {
+    OPS_PLAIN,     /* all inputs plain */
+    OPS_VIEWS,     /* all inputs as views */
+    OPS_CONSTANTS, /* inputs but the first as constants of the graph */
+    OPS_AGAIN      /* plain once more, in the same session */
+} ops_how;
+
+extern const char *const ops_how_names[];
+
+/* outputs holds call->n_outputs tensors if OPS_RAN. */
+ops_verdict ops_run_call(ops_run *run, const char *backend, const ops_call *call, ops_how how,
+                         tfr_tensor **outputs, tfr_status *status, tfr_err *err);
+/* Shapes, placement and kernels, but no run. */
+ops_verdict ops_prepare_call(ops_run *run, const char *backend, const ops_call *call,
+                             tfr_status *status, tfr_err *err);
+void ops_release_outputs(tfr_tensor **outputs, uint32_t n);
+
+/* Times of runs of a call with constants, and the outputs of the last one. */
+typedef struct ops_timing {
+    double (*now)(void);
+    double *times;
+    tfr_tensor *outputs[OPS_MAX_OUTPUTS];
+} ops_timing;
+bool ops_time_call(ops_run *run, const ops_call *call, int n_warm, int n_timed, ops_timing *timing,
+                   tfr_err *err);
+
+/* ---- comparing (compare.c) ------------------------------------------------------------------- */
+
+/* False with a sentence in text. */
+bool ops_compare(ops_tolerance tolerance, tfr_tensor *expected, tfr_tensor *obtained, char *text,
+                 size_t n);
+/* Bit by bit. */
+bool ops_compare_bits(tfr_tensor *expected, tfr_tensor *obtained, char *text, size_t n);
+
+/* ---- modes ----------------------------------------------------------------------------------- */
+
+void ops_mode_value(ops_run *run);
+void ops_mode_support(ops_run *run);
+void ops_mode_hostile(ops_run *run);
+void ops_mode_bench(ops_run *run);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hostile.h: what the two sources of hostile calls share: bad numbers and the judgement. */
+#ifndef OPS_HOSTILE_H
+#define OPS_HOSTILE_H
+
+#include "engine.h"
+
+/* A number that some shape or attribute should not be. */
+int64_t ops_bad_int(ops_random *random);
+float ops_bad_float(ops_random *random);
+/* Any element type. */
+tfr_dtype ops_any_dtype(ops_random *random);
+/* A tensor with small random elements, among them bad integers if hostile; ends the program when
+ * memory is out. */
+tfr_tensor *ops_any_tensor(tfr_dtype dtype, const tfr_shape *shape, bool hostile,
+                           ops_random *random);
+/* The bytes of one element; dim[0] of them, without the memory for it. */
+tfr_tensor *ops_huge_tensor(tfr_dtype dtype, int32_t rank, ops_random *random);
+
+/*
+ * Runs the call in a random way; only plans it if prepare_only. A status with a sentence is right,
+ * a result too; a defect, silence or a warning of the library is a failure. Counts.
+ */
+void ops_judge_hostile(ops_run *run, ops_call *call, const char *what, bool prepare_only,
+                       ops_random *random);
+
+/* Calls made from the op table's signatures alone: hostile_table.c. */
+void ops_hostile_table(ops_run *run);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ops on images and signals that sample: grids, regions, deformed windows, transforms. */
+#include "case.h"
+
+#define WINDOW "kernel_shape:is=k^H strides?:is=s^H pads?:is=p^H,q^H"
+
+const ops_case ops_image_cases[] = {
+    {"AffineGrid", .vars = "N=1..3 C=1..3 H=2|3 x=1..5", .attrs = "align_corners?:i=0|1",
+     .in = {{OPS_FLOATS, "N,H,H+1", NULL, NULL, NULL}, {"i64", "H+2", "=N,C,x^H", NULL, NULL}},
+     .tolerance = OPS_SUM},
+    {"Col2Im", .vars = "N=1|2 C=1..3 A=2..5 B=2..5 K=1|2 L=1|2",
+     .in = {{"f32|f64|i32", "N,C*K*L,(A-K+1)*(B-L+1)", NULL, NULL, NULL},
+            {"i64", "2", "=A,B", NULL, NULL},
+            {"i64", "2", "=K,L", NULL, NULL}},
+     .tolerance = OPS_SUM},
+    {"DFT", .vars = "N=1|2 T=1..9 C=1|2", .attrs = "inverse?:i=0|1",
+     .in = {{OPS_FLOATS, "N,T,C", NULL, NULL, NULL}}, .tolerance = OPS_SUM},
+    {"DeformConv", .vars = "H=2 N=1|2 C=1..3 M=1..3 k=1..3 p=0|1 q=0|1 x=3..6 z=x+p+q-k+1",
+     .attrs = "kernel_shape?:is=k^H pads:is=p^H,q^H",
+     .in = {{OPS_FLOATS, "N,C,x^H", NULL, NULL, NULL},
+            {"=0", "M,C,k^H", NULL, NULL, NULL},
+            {"=0", "N,2*k[0]*k[1],z^H", "-1..1", NULL, NULL},
+            {"=0", "M", NULL, NULL, "0|1"}},
+     .tolerance = OPS_SUM},
+    {"Det", .vars = "R=0..2 d=0..3 N=1..5", .in = {{OPS_FLOATS, "d^R,N,N", NULL, NULL, NULL}},
+     .tolerance = OPS_SUM},
+    {"GridSample", .vars = "N=1..3 C=1..3 H=2 x=1..5 z=1..5",
+     .attrs = "align_corners?:i=0|1 mode?:s=linear|nearest|cubic "
+              "padding_mode?:s=zeros|border|reflection",
+     .in = {{"f32|f64", "N,C,x^H", NULL, NULL, NULL}, {"=0", "N,z^H,H", "-1.5..1.5", NULL, NULL}},
+     .tolerance = OPS_SUM},
+    {"MaxRoiPool", .vars = "N=1|2 C=1..3 M=1..3", .attrs = "pooled_shape:is=2,2",
+     .in = {{"f32|f64", "N,C,6,6", NULL, NULL, NULL}, {"=0", "1,5", "=0,1,1,4,5", NULL, NULL}}},
+    {"MaxUnpool", .vars = "N=1 C=1|2 x=1..3", .attrs = "kernel_shape:is=2,2 strides:is=2,2",
+     .in = {{OPS_FLOATS, "N,C,x^2", NULL, NULL, NULL},
+            {"i64", "N,C,x^2", "0..4*x[0]*x[1]-1", NULL, NULL}}},
+    {"RoiAlign", .vars = "N=1..3 C=1..3 M=1..4",
+     .attrs = "mode?:s=avg|max output_height:i=2 output_width:i=3 sampling_ratio?:i=2 "
+              "coordinate_transformation_mode?:s=half_pixel|output_half_pixel",
+     .in = {{"f32|f64", "N,C,6,6", NULL, NULL, NULL},
+            {"=0", "M,4", "0..5", NULL, NULL},
+            {"i64", "M", "0..N-1", NULL, NULL}},
+     .tolerance = OPS_SUM},
+    {"STFT", .vars = "N=1|2 T=8..20 F=4|5", .attrs = "onesided?:i=0|1",
+     .in = {{"f32|f64", "N,T,1", NULL, NULL, NULL},
+            {"i64", "", "2", NULL, NULL},
+            {"=0", "F", NULL, NULL, NULL},
+            {"i64", "", "F", NULL, NULL}},
+     .tolerance = OPS_SUM},
+    {NULL},
+};

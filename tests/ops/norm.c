@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* LRN, LpNormalization, MeanVarianceNormalization. */
+#include "case.h"
+
+const ops_case ops_norm_cases[] = {
+    {"LRN", .vars = "N=0..2 C=1..20 H=1..3 x=1..5 S=1|3|5",
+     .attrs = "size:i=S alpha?:f=0.001|0.5 beta?:f=0.5|1 bias?:f=2",
+     .in = {{OPS_FLOATS, "N,C,x^H", NULL, NULL, NULL}}, .tolerance = OPS_SUM},
+    {"LpNormalization", .vars = "R=1..4 d=0..7 a=perm(R) b=0|1", .attrs = "axis?:i=a-R*b p?:i=1|2",
+     .in = {{OPS_FLOATS, "d^R", "0.1..3", NULL, NULL}}, .tolerance = OPS_SUM},
+    {"MeanVarianceNormalization", .vars = "R=1..4 d=1..7 M=1..R p=perm(R)", .attrs = "axes:is=p^M",
+     .in = {{OPS_FLOATS, "d^R", NULL, NULL, NULL}}, .tolerance = OPS_NORM},
+    {NULL},
+};

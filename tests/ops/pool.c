@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Poolings; letters as in conv.c. Pads are smaller than the window, as ONNX wants. */
+#include "case.h"
+
+#define VARS                                                                                       \
+    "H=1..3 N=0..2 C=1..20 k=1..3 e=1|1|2 s=1..3 p=0..k-1 q=0..k-1 "                               \
+    "x=(k-1)*e+1..(k-1)*e+5"
+#define WINDOW "kernel_shape:is=k^H dilations?:is=e^H strides?:is=s^H ceil_mode?:i=0|1"
+#define PADS   " pads?:is=p^H,q^H"
+#define SAME   " auto_pad:s=SAME_UPPER|SAME_LOWER|VALID"
+#define INPUT(types)                                                                               \
+    {                                                                                              \
+        {                                                                                          \
+            types, "N,C,x^H", NULL, NULL, NULL                                                     \
+        }                                                                                          \
+    }
+#define GLOBAL(op, attributes)                                                                     \
+    {                                                                                              \
+        .name = op, .vars = "H=1..3 N=0..2 C=1..20 x=1..7", .attrs = attributes,                   \
+        .in = INPUT(OPS_FLOATS), .tolerance = OPS_SUM, .bench = "N=1 H=2 C=512 x=7"                \
+    }
+
+const ops_case ops_pool_cases[] = {
+    {"AveragePool", .vars = VARS, .attrs = WINDOW PADS " count_include_pad?:i=0|1",
+     .in = INPUT(OPS_FLOATS), .tolerance = OPS_SUM,
+     .bench = "N=1 H=2 C=64 k=3 s=2 p=1 q=1 x=56 e=1"},
+    {"AveragePool/same or valid", .vars = VARS, .attrs = WINDOW SAME " count_include_pad?:i=0|1",
+     .in = INPUT(OPS_FLOATS), .tolerance = OPS_SUM},
+    GLOBAL("GlobalAveragePool", ""),
+    GLOBAL("GlobalLpPool", "p?:i=1|2|3"),
+    GLOBAL("GlobalMaxPool", ""),
+    {"LpPool", .vars = VARS, .attrs = WINDOW PADS " p?:i=1|2|3", .in = INPUT(OPS_FLOATS),
+     .tolerance = OPS_SUM},
+    {"LpPool/same or valid", .vars = VARS, .attrs = WINDOW SAME " p?:i=1|2|3",
+     .in = INPUT(OPS_FLOATS), .tolerance = OPS_SUM},
+    {"MaxPool", .vars = VARS, .attrs = WINDOW PADS, .in = INPUT(OPS_FLOATS "|u8|i8"),
+     .bench = "N=1 H=2 C=64 k=3 s=2 p=1 q=1 x=56 e=1"},
+    {"MaxPool/infinities", .vars = "N=1 C=1..3 k=1..3 x=3..6", .attrs = "kernel_shape:is=k^2",
+     .in = {{OPS_FLOATS, "N,C,x^2", "-inf|-inf|-inf|-inf|1", "i", NULL}}},
+    {"MaxPool/indices", .vars = VARS, .attrs = WINDOW PADS " storage_order?:i=0|1",
+     .in = INPUT(OPS_FLOATS "|u8|i8"), .outputs = "2"},
+    {"MaxPool/same or valid", .vars = VARS, .attrs = WINDOW SAME, .in = INPUT(OPS_FLOATS)},
+    {NULL},
+};

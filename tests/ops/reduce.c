@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reductions over some axes, all, or none. */
+#include "case.h"
+
+#define REDUCE(op, types, values, specials)                                                        \
+    {.name = op,                                                                                   \
+     .vars = "R=0..5 d=0..7 M=0..R p=perm(R) b=0|1",                                               \
+     .attrs = "keepdims?:i=0|1 noop_with_empty_axes?:i=0|1",                                       \
+     .in = {{types, "d^R", values, specials, NULL}, {"i64", "M", "=(p-R*b)^M", NULL, "0|1"}},      \
+     .tolerance = OPS_SUM},                                                                        \
+    {                                                                                              \
+        .name = op "/last axes", .vars = "R=2..4 d=1..7|17 M=1..R", .attrs = "keepdims?:i=0|1",    \
+        .in = {{"f32", "d^R", values, NULL, NULL}, {"i64", "M", "=(R-M+i)^M", NULL, NULL}},        \
+        .tolerance = OPS_SUM, .bench = "R=4 d=32 M=2"                                              \
+    }
+
+const ops_case ops_reduce_cases[] = {
+    REDUCE("ReduceL1", OPS_FLOATS "|i32|i64|u32|u64", NULL, "niz"),
+    REDUCE("ReduceL2", OPS_FLOATS "|i32|i64|u32|u64", NULL, "niz"),
+    REDUCE("ReduceLogSum", OPS_FLOATS, "0.1..3", "niz"),
+    REDUCE("ReduceLogSumExp", OPS_FLOATS, NULL, "niz"),
+    REDUCE("ReduceMax", OPS_FLOATS "|u8|u32|u64|i8|i32|i64|bool", NULL, "iz"),
+    REDUCE("ReduceMean", OPS_FLOATS "|i32|i64|u32|u64", NULL, "niz"),
+    REDUCE("ReduceMin", OPS_FLOATS "|u8|u32|u64|i8|i32|i64|bool", NULL, "iz"),
+    REDUCE("ReduceProd", OPS_FLOATS "|i32|i64|u32|u64", "0.9..1.1|-1", "ni"),
+    REDUCE("ReduceSum", OPS_FLOATS "|i32|i64|u32|u64", NULL, "niz"),
+    REDUCE("ReduceSumSquare", OPS_FLOATS "|i32|i64|u32|u64", NULL, "niz"),
+    {NULL},
+};

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Softmax and its kin along one axis. */
+#include "case.h"
+
+#define ALONG(op, kind)                                                                            \
+    {.name = op,                                                                                   \
+     .vars = "R=1..5 d=0..6 a=perm(R) b=0|1",                                                      \
+     .attrs = "axis?:i=a-R*b",                                                                     \
+     .in = {{OPS_FLOATS, "d^R", "-9..9", "iz", NULL}},                                             \
+     .tolerance = kind},                                                                           \
+    {                                                                                              \
+        .name = op "/long rows", .vars = "N=1..9 C=1..9|16|100|257", .attrs = "axis?:i=1",         \
+        .in = {{OPS_FLOATS, "N,C", "-9..9", "iz", NULL}}, .tolerance = kind,                       \
+        .bench = "N=512 C=512"                                                                     \
+    }
+
+const ops_case ops_softmax_cases[] = {
+    ALONG("Hardmax", OPS_EXACT),
+    ALONG("LogSoftmax", OPS_MATH),
+    ALONG("Softmax", OPS_MATH),
+    {NULL},
+};

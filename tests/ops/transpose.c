@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Transpose, Expand, Tile. */
+#include "case.h"
+
+const ops_case ops_transpose_cases[] = {
+    {"Expand", .vars = "R=0..5 d=0..5",
+     .in = {{OPS_ANY, "~d^R", NULL, "nizh", NULL}, {"i64", "R", "=d^R", NULL, NULL}}},
+    {"Expand/shape with ones", .vars = "R=1..4 d=1..5 b=0|1",
+     .in = {{OPS_ANY, "d^R", NULL, NULL, NULL}, {"i64", "R", "=(b?d:1)^R", NULL, NULL}}},
+    {"Tile", .vars = "R=0..4 d=0..4 t=0..3",
+     .in = {{OPS_ANY, "d^R", NULL, "nizh", NULL}, {"i64", "R", "=t^R", NULL, NULL}}},
+    {"Transpose", .vars = "R=1..5 d=0..7 p=perm(R)", .attrs = "perm?:is=p^R",
+     .in = {{OPS_ANY "|i4|u4|i2|u2|f4e2m1|f8e4m3fn|f8e5m2", "d^R", NULL, "nizh", NULL}}},
+    {"Transpose/images", .vars = "R=4 d=1..7|16", .attrs = "perm:is=0,2,3,1",
+     .in = {{"f32|bf16|i32|i8|u8", "d^R", NULL, "nizh", NULL}}, .bench = "d=1|64|56"},
+    {"Transpose/scalar", .in = {{OPS_ANY, "", NULL, NULL, NULL}}},
+    {NULL},
+};
