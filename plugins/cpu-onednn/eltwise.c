@@ -175,6 +175,11 @@ void tfr_dnn_clip_supports(const tfr_plugin_device *device, const tfr_call *call
 
     if (!tfr_dnn_want_float(device, call, answer, 0, true))
         return;
+    if (tfr_call_input(call, 0)->dtype == TFR_DTYPE_BF16) {
+        tfr_decline(answer, TFR_REASON_DTYPE,
+                    "the library turns bfloat16 numbers below 2^-126 into 0 on the way");
+        return;
+    }
     for (i = 1; i <= 2; i++) {
         const tfr_operand *o = tfr_call_input(call, i);
         if (o && !o->data) {
