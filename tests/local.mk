@@ -294,4 +294,4 @@ clean-tests:
 	rm -rf tests/xdg
 clean-local: clean-tests
 .PHONY: clean-tests
-EXTRA_DIST += tests/onnx_known.list
+EXTRA_DIST += tests/onnx_known.list tests/onnx_known_1.17.list
