@@ -24,8 +24,11 @@ void tfr_dnn_softmax_supports(const tfr_plugin_device *device, const tfr_call *c
         return;
     if (is_log(call) && DNNL_VERSION_MAJOR < 3)
         tfr_decline(answer, TFR_REASON_LIBRARY_MISSING,
-                    "log of oneDNN %d is off by 1.4e-6 near 1; oneDNN 3 is needed",
+                    "log of oneDNN %d is off by 1.4e-6 near 1; oneDNN 3 has it for 16-bit types",
                     DNNL_VERSION_MAJOR);
+    else if (is_log(call) && tfr_call_input(call, 0)->dtype == TFR_DTYPE_F32)
+        tfr_decline(answer, TFR_REASON_DTYPE,
+                    "the library's logarithm is off by up to 3.4e-6, too much for float32");
 }
 
 /* Spreads a NaN of a row over the row: adds the row's product with a column of zeros. */
