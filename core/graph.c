@@ -575,3 +575,41 @@ tfr_value tfr_graph_find_value(const tfr_graph *graph, const char *name)
 {
     return tfr__names_find(&graph->names, name);
 }
+
+tfr_status tfr_graph_node(const tfr_graph *graph, uint32_t i, tfr_node_view *out, tfr_err *err)
+{
+    tfr_node_view view = {0};
+    const tfr__node *node;
+    if (!out || out->size < sizeof out->size)
+        return tfr_fail(err, TFR_EINVAL, "the node's view has no size");
+    if (i >= graph->n_nodes)
+        return tfr_fail(err, TFR_EINVAL, "there is no node %u, graph \"%s\" has %u", i, graph->name,
+                        graph->n_nodes);
+    node = &graph->nodes[i];
+    view.n_inputs = node->n_inputs;
+    view.n_outputs = node->n_outputs;
+    view.n_attrs = node->attrs.n;
+    view.n_subgraphs = node->n_subgraphs;
+    view.attr_stride = sizeof(tfr__attr);
+    view.domain = node->op->domain;
+    view.op = node->op->name;
+    view.name = node->name;
+    view.device = node->device;
+    view.inputs = node->inputs;
+    view.outputs = node->outputs;
+    view.attrs = node->attrs.n ? &node->attrs.items[0].pub : NULL;
+    view.size = out->size < sizeof view ? out->size : (uint32_t)sizeof view;
+    memcpy(out, &view, view.size);
+    return TFR_OK;
+}
+
+const tfr_attr *tfr_node_attr(const tfr_node_view *node, const char *name)
+{
+    for (uint32_t i = 0; i < node->n_attrs; i++) {
+        const void *item = (const char *)node->attrs + (size_t)i * node->attr_stride;
+        const tfr_attr *attr = item;
+        if (strcmp(attr->name, name) == 0)
+            return attr;
+    }
+    return NULL;
+}

@@ -205,7 +205,40 @@ TEST(ten_thousand_names_are_found_again)
     tfr_graph_release(graph);
 }
 
+TEST(a_node_can_be_read)
+{
+    tfr_value x, y;
+    tfr_graph *graph = new_graph(&x);
+    tfr_node_view view = {.size = sizeof view};
+    const tfr_attr attrs[] = {TFR_SET_INT("axis", 1)};
+    tfr_node_desc node = {.size = sizeof node,
+                          .op = "Softmax",
+                          .name = "s",
+                          .device = "CPU:0",
+                          .inputs = &x,
+                          .n_inputs = 1,
+                          .n_outputs = 1,
+                          .attrs = attrs,
+                          .n_attrs = 1};
+    REQUIRE_OK(tfr_graph_add_node(graph, &node, &y, &err), &err);
+    REQUIRE_OK(tfr_graph_node(graph, 0, &view, &err), &err);
+    CHECK_STR("", view.domain);
+    CHECK_STR("Softmax", view.op);
+    CHECK_STR("s", view.name);
+    CHECK_STR("CPU:0", view.device);
+    REQUIRE_INT(1, view.n_inputs);
+    REQUIRE_INT(1, view.n_outputs);
+    CHECK_INT(x, view.inputs[0]);
+    CHECK_INT(y, view.outputs[0]);
+    REQUIRE(tfr_node_attr(&view, "axis") != NULL);
+    CHECK_INT(1, tfr_node_attr(&view, "axis")->ints[0]);
+    CHECK(tfr_node_attr(&view, "axes") == NULL);
+    CHECK_STATUS(TFR_EINVAL, tfr_graph_node(graph, 1, &view, &err), &err);
+    tfr_graph_release(graph);
+}
+
 static const test_case cases[] = {
+    CASE(a_node_can_be_read),
     CASE(a_node_gives_values_by_name),
     CASE(a_duplicate_value_name_is_refused_with_the_name),
     CASE(a_value_of_a_failed_node_cannot_be_used),

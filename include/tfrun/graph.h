@@ -116,6 +116,26 @@ TFR_API const tfr_value_type *tfr_graph_value_type(const tfr_graph *graph, tfr_v
 /* The value of this name, or TFR_VALUE_NONE. */
 TFR_API tfr_value tfr_graph_find_value(const tfr_graph *graph, const char *name);
 
+/* A node of a graph. Texts and arrays live as long as the graph. */
+typedef struct tfr_node_view {
+    uint32_t size;
+    uint32_t n_inputs, n_outputs, n_attrs, n_subgraphs;
+    uint32_t attr_stride;
+    const char *domain; /* "" = ONNX */
+    const char *op;
+    const char *name;
+    const char *device;       /* its pin, NULL = free */
+    const tfr_value *inputs;  /* TFR_VALUE_NONE = absent */
+    const tfr_value *outputs; /* TFR_VALUE_NONE = not wanted */
+    const tfr_attr *attrs;    /* as given, attr_stride bytes apart; tfr_node_attr finds one */
+} tfr_node_view;
+
+/* Node i, in an order in which each comes after those whose values it uses. TFR_EINVAL for no i. */
+TFR_API TFR_MUST_CHECK tfr_status tfr_graph_node(const tfr_graph *graph, uint32_t i,
+                                                 tfr_node_view *out, tfr_err *err);
+/* An attribute that the node was given, or NULL; defaults are not there. */
+TFR_API const tfr_attr *tfr_node_attr(const tfr_node_view *node, const char *name);
+
 /* ---- attributes, as compound literals (C only) --------------------------------------------------
  */
 
