@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* infer_reduce.c: reductions and what runs along an axis: Reduce*, ArgMax, CumSum, TopK. */
+/* infer_reduce.c: reductions and what runs along an axis: Reduce*, SumTo, ArgMax, CumSum, TopK. */
 #include "infer_kit.h"
 
 /* Shape after the axes in mask are reduced. */
@@ -30,6 +30,32 @@ tfr_status tfr__infer_reduce(tfr__infer *in, tfr_err *err)
     for (uint32_t i = 0; i < n; i++)
         mask |= UINT32_C(1) << axes[i];
     reduced(x, mask, tfr__attr_int(in->attrs, "keepdims", 1) != 0, &shape);
+    TFR__TRY(tfr__out_dims(in, err, 0, x->dtype, &shape));
+    return tfr__attr_set_ints(in->attrs, "axes", axes, n, err);
+}
+
+/* What Expand to the shape of data would repeat is summed: the gradient of broadcasting. */
+tfr_status tfr__infer_sum_to(tfr__infer *in, tfr_err *err)
+{
+    const tfr__type *x = tfr__in(in, 0);
+    int64_t axes[TFR_MAX_RANK];
+    uint32_t rank, n = 0;
+    tfr__dims shape;
+    TFR__TRY(tfr__value_ints(in, err, 1, shape.d, TFR_MAX_RANK, &rank));
+    shape.rank = (int32_t)rank;
+    if (shape.rank > x->rank)
+        return tfr__infer_fail(in, err, TFR_ESHAPE, "shape has %u dims, data only %d", rank,
+                               (int)x->rank);
+    for (int32_t i = 0, front = x->rank - shape.rank; i < x->rank; i++) {
+        int64_t want = i < front ? 1 : shape.d[i - front];
+        if (want != x->dims[i] && want != 1)
+            return tfr__infer_fail(in, err, TFR_ESHAPE,
+                                   "axis %d of data has %lld elements, shape wants %lld, which is "
+                                   "neither that nor 1",
+                                   (int)i, (long long)x->dims[i], (long long)want);
+        if (i < front || want != x->dims[i])
+            axes[n++] = i;
+    }
     TFR__TRY(tfr__out_dims(in, err, 0, x->dtype, &shape));
     return tfr__attr_set_ints(in->attrs, "axes", axes, n, err);
 }

@@ -26,8 +26,8 @@ struct tfr__infer;
     X(scaler) X(scatter_elements) X(scatter_nd) X(sequence_at) X(sequence_construct) \
     X(sequence_empty) X(sequence_erase) X(sequence_insert) X(sequence_length) X(shape) X(size) \
     X(slice) X(softmax_loss) X(solve) X(space_to_depth) X(split) X(split_to_sequence) X(squeeze) \
-    X(stft) X(string_normalizer) X(string_split) X(svm_classifier) X(svm_regressor) X(swiglu) \
-    X(tensor_scatter) X(test) X(tf_idf) X(tile) X(top_k) X(transpose) X(tree_ensemble) \
+    X(stft) X(string_normalizer) X(string_split) X(sum_to) X(svm_classifier) X(svm_regressor) \
+    X(swiglu) X(tensor_scatter) X(test) X(tf_idf) X(tile) X(top_k) X(transpose) X(tree_ensemble) \
     X(tree_ensemble_classifier) X(tree_ensemble_regressor) X(trilu) X(unique) X(unsqueeze) \
     X(variadic) X(where) X(window)
 /* clang-format on */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reductions over attribute axes, which the core makes from input 1 (ONNX ReduceSum 13, ReduceMean,
- * Prod, L1, L2, SumSquare 18, ReduceMax, ReduceMin 20, ReduceLogSum, ReduceLogSumExp 28).
+ * Prod, L1, L2, SumSquare 18, ReduceMax, ReduceMin 20, ReduceLogSum, ReduceLogSumExp 28), and SumTo
+ * (tfrun 1), which sums what broadcasting input 1 to the shape of the data would repeat.
  *
  * Floats run in double in row-major order and are rounded once. Integers are exact and wrap; the
  * mean of integers truncates. Max and Min give NaN if an element is NaN. No axes left means that
@@ -146,20 +147,16 @@ static void reduce_lane(reduction kind, const tfr_operand *x, const void *px, co
         naive_set_int(x->dtype, py, o, reduce_int(kind, x->dtype, px, *it));
 }
 
-static int32_t run_reduce(const naive_kernel *k, const tfr_launch *launch, tfr_err *err)
+static void reduce(const naive_kernel *k, const tfr_launch *launch, reduction kind)
 {
     const tfr_operand *x = tfr_call_input(&k->call, 0);
     const void *px = naive_in(k, launch, 0);
     void *py = naive_out(k, launch, 0);
     int64_t kept[TFR_MAX_RANK], lane[TFR_MAX_RANK], strides[TFR_MAX_RANK], o = 0;
     bool reduced[TFR_MAX_RANK];
-    int kind = 0;
     int32_t d;
     naive_iter outer, inner;
 
-    (void)err;
-    while (kind < N_REDUCTIONS - 1 && strcmp(names[kind], k->op->name) != 0)
-        kind++;
     find_axes(k, launch, reduced);
     naive_strides(x, strides);
     for (d = 0; d < x->rank; d++) {
@@ -172,8 +169,38 @@ static int32_t run_reduce(const naive_kernel *k, const tfr_launch *launch, tfr_e
     for (; outer.left > 0; naive_iter_next(&outer), o++) {
         naive_iter_init(&inner, x->rank, lane);
         naive_iter_add_strides(&inner, strides, outer.at[0]);
-        reduce_lane((reduction)kind, x, px, &inner, py, o);
+        reduce_lane(kind, x, px, &inner, py, o);
     }
+}
+
+static int32_t run_reduce(const naive_kernel *k, const tfr_launch *launch, tfr_err *err)
+{
+    int kind = 0;
+
+    (void)err;
+    while (kind < N_REDUCTIONS - 1 && strcmp(names[kind], k->op->name) != 0)
+        kind++;
+    reduce(k, launch, (reduction)kind);
+    return TFR_OK;
+}
+
+/* Most sums are over nothing, as most operands have the shape of the result: no copy then. */
+static int32_t supports_sum_to(const tfr_call *call, tfr_answer *answer)
+{
+    const tfr_attr *axes = tfr_call_attr(call, "axes");
+
+    if (axes && axes->n == 0) {
+        answer->in_place[0].input = answer->in_place[0].output = 0;
+        answer->n_in_place = 1;
+    }
+    return TFR_OK;
+}
+
+static int32_t run_sum_to(const naive_kernel *k, const tfr_launch *launch, tfr_err *err)
+{
+    (void)err;
+    if (naive_in(k, launch, 0) != naive_out(k, launch, 0))
+        reduce(k, launch, SUM);
     return TFR_OK;
 }
 
@@ -188,5 +215,6 @@ const naive_op naive_reduce_ops[] = {
     {"", "ReduceProd", 18, NULL, run_reduce, NULL, 0, NULL},
     {"", "ReduceSum", 13, NULL, run_reduce, NULL, 0, NULL},
     {"", "ReduceSumSquare", 18, NULL, run_reduce, NULL, 0, NULL},
+    {"tfrun", "SumTo", 1, supports_sum_to, run_sum_to, NULL, 0, NULL},
     {NULL, NULL, 0, NULL, NULL, NULL, 0, NULL},
 };
