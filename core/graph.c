@@ -598,6 +598,8 @@ tfr_status tfr_graph_node(const tfr_graph *graph, uint32_t i, tfr_node_view *out
     view.inputs = node->inputs;
     view.outputs = node->outputs;
     view.attrs = node->attrs.n ? &node->attrs.items[0].pub : NULL;
+    view.n_captures = node->n_captures;
+    view.captures = node->captures;
     view.size = out->size < sizeof view ? out->size : (uint32_t)sizeof view;
     memcpy(out, &view, view.size);
     return TFR_OK;

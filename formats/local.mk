@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# libtfrun-nn: file formats now, training later. It uses libtfrun like any other user does.
+# libtfrun-nn: file formats here, differentiation in nn/. It uses libtfrun like any other user does.
 noinst_LTLIBRARIES += libtfrun-nn-core.la
 libtfrun_nn_core_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PUBLIC_INCLUDES) -I$(top_srcdir)/formats
 libtfrun_nn_core_la_SOURCES = \

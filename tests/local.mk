@@ -12,6 +12,7 @@ unit_tests = \
 	tests/test_accelerator \
 	tests/test_alloc \
 	tests/test_arena \
+	tests/test_autodiff \
 	tests/test_compare \
 	tests/test_device \
 	tests/test_dtype \
@@ -79,6 +80,10 @@ tests_test_alloc_SOURCES = tests/test_alloc.c
 tests_test_arena_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_arena_LDADD = $(TFR_TEST_CORE)
 tests_test_arena_SOURCES = tests/test_arena.c
+
+tests_test_autodiff_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_autodiff_LDADD = $(TFR_TEST_NN)
+tests_test_autodiff_SOURCES = tests/test_autodiff.c
 
 tests_test_compare_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_compare_LDADD = $(TFR_TEST_CORE)

@@ -128,6 +128,8 @@ typedef struct tfr_node_view {
     const tfr_value *inputs;  /* TFR_VALUE_NONE = absent */
     const tfr_value *outputs; /* TFR_VALUE_NONE = not wanted */
     const tfr_attr *attrs;    /* as given, attr_stride bytes apart; tfr_node_attr finds one */
+    uint32_t n_captures;
+    const tfr_value *captures; /* values of this graph that the node's subgraphs use */
 } tfr_node_view;
 
 /* Node i, in an order in which each comes after those whose values it uses. TFR_EINVAL for no i. */

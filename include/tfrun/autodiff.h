@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tfrun/autodiff.h (libtfrun-nn): differentiates a graph in reverse mode. The gradients are nodes
+ * of the same graph, made of ordinary ops (and of tfrun's SumTo), so they run on every backend and
+ * can be differentiated again.
+ */
+#ifndef TFRUN_AUTODIFF_H
+#define TFRUN_AUTODIFF_H
+
+#include <tfrun/graph.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * Adds what computes the gradients of y, or of the sum of its elements, with respect to n_xs values
+ * of the graph; out_gradients gets one value for each, of its shape and type, 0 where y does not
+ * depend on it. A value of xs may be the result of a node, and y may depend on one of them through
+ * another. New nodes take the device of those that they differentiate.
+ *
+ * Expected errors: TFR_EUNSUPPORTED names a node between xs and y whose op has no rule; TFR_EBUSY,
+ * a session uses the graph already; TFR_ENOMEM. What was added before an error stays and is not
+ * used.
+ */
+TFR_API TFR_MUST_CHECK tfr_status tfr_graph_gradient(tfr_graph *graph, tfr_value y,
+                                                     const tfr_value *xs, uint32_t n_xs,
+                                                     tfr_value *out_gradients, tfr_err *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * autodiff.h: what the rules of differentiation share. A rule is called for a node once the
+ * gradient g of its first output is complete; it gives each input that wants one its share, built
+ * with the helpers below. After a failure, which the state remembers, helpers do nothing and return
+ * TFR_VALUE_NONE, so rules need not look.
+ */
+#ifndef TFR_NN_AUTODIFF_H
+#define TFR_NN_AUTODIFF_H
+
+#include <stdbool.h>
+#include <tfrun/autodiff.h>
+
+/* What is known of a value without running. */
+typedef struct tfr__diff_fact {
+    int32_t dtype; /* 0 = not known */
+    int32_t rank;  /* -1 = not known */
+} tfr__diff_fact;
+
+typedef struct tfr__diff {
+    tfr_graph *graph;
+    tfr_status status; /* the first failure */
+    tfr_err *err;
+    tfr_node_view node;    /* whose rule runs */
+    uint32_t n_values;     /* before anything was added; the arrays below are by value */
+    tfr_value *gradients;  /* so far, TFR_VALUE_NONE = none */
+    bool *flows;           /* depends on xs */
+    tfr__diff_fact *facts; /* read with tfr__diff_fact_of */
+} tfr__diff;
+
+typedef void tfr__diff_rule_fn(tfr__diff *d, tfr_value g);
+
+/* How the rank of the first output follows. */
+typedef enum tfr__diff_rank {
+    TFR__RANK_UNKNOWN,
+    TFR__RANK_SAME,   /* that of input 0 */
+    TFR__RANK_WIDEST, /* the greatest of all inputs, which broadcast */
+    TFR__RANK_MATMUL,
+    TFR__RANK_TWO,
+    TFR__RANK_SHAPE,   /* the length of input 1 */
+    TFR__RANK_SQUEEZE, /* input 0's less the length of input 1 */
+    TFR__RANK_UNSQUEEZE,
+    TFR__RANK_REDUCE, /* keepdims decides */
+    TFR__RANK_EXPAND
+} tfr__diff_rank;
+
+typedef struct tfr__diff_rule {
+    const char *op;
+    int32_t rank;           /* tfr__diff_rank */
+    tfr__diff_rule_fn *run; /* NULL = constant almost everywhere, so nothing flows through it */
+} tfr__diff_rule;
+
+/* autodiff_rules.c: the row of an op of domain "" or "tfrun", or NULL. */
+const tfr__diff_rule *tfr__diff_find(const char *op);
+
+/* autodiff_facts.c: fills d->facts. */
+void tfr__diff_learn(tfr__diff *d);
+tfr__diff_fact tfr__diff_fact_of(const tfr__diff *d, tfr_value v);
+
+/* ---- autodiff_kit.c: for rules ----------------------------------------------------------------
+ */
+
+/* Operands of the node at hand, TFR_VALUE_NONE if absent. */
+tfr_value tfr__diff_in(const tfr__diff *d, uint32_t i);
+tfr_value tfr__diff_out(const tfr__diff *d);
+/* Does input i depend on xs? Else its gradient need not be built. */
+bool tfr__diff_wants(const tfr__diff *d, uint32_t i);
+/* Adds a share to the gradient of input i. */
+void tfr__diff_give(tfr__diff *d, uint32_t i, tfr_value share);
+int64_t tfr__diff_int(const tfr__diff *d, const char *name, int64_t absent);
+float tfr__diff_float(const tfr__diff *d, const char *name, float absent);
+
+/* Nodes. op is of domain "", SumTo aside. n_outputs 1. */
+tfr_value tfr__diff_node(tfr__diff *d, const char *op, const tfr_value *inputs, uint32_t n_inputs,
+                         const tfr_attr *attrs, uint32_t n_attrs);
+/* The same with more outputs. */
+void tfr__diff_nodes(tfr__diff *d, const char *op, const tfr_value *inputs, uint32_t n_inputs,
+                     const tfr_attr *attrs, uint32_t n_attrs, tfr_value *outputs,
+                     uint32_t n_outputs);
+tfr_value tfr__diff_op1(tfr__diff *d, const char *op, tfr_value a);
+tfr_value tfr__diff_op2(tfr__diff *d, const char *op, tfr_value a, tfr_value b);
+tfr_value tfr__diff_op3(tfr__diff *d, const char *op, tfr_value a, tfr_value b, tfr_value c);
+
+/* Constants: a scalar of the type of a value, an integer, a list of integers. */
+tfr_value tfr__diff_scalar(tfr__diff *d, double value, tfr_value like);
+tfr_value tfr__diff_int_scalar(tfr__diff *d, int64_t value);
+tfr_value tfr__diff_ints(tfr__diff *d, const int64_t *ints, int64_t n);
+
+/* v with the shape of like: summed where like was broadcast, or the same elements reshaped. */
+tfr_value tfr__diff_sum_to(tfr__diff *d, tfr_value v, tfr_value like);
+tfr_value tfr__diff_reshape_like(tfr__diff *d, tfr_value v, tfr_value like);
+/* v repeated to the shape of like. */
+tfr_value tfr__diff_expand_like(tfr__diff *d, tfr_value v, tfr_value like);
+
+/* ---- rules, by file ---------------------------------------------------------------------------
+ */
+
+/* autodiff_elementwise.c */
+tfr__diff_rule_fn tfr__diff_abs, tfr__diff_add, tfr__diff_cast, tfr__diff_cos, tfr__diff_div,
+    tfr__diff_erf, tfr__diff_exp, tfr__diff_identity, tfr__diff_log, tfr__diff_mul, tfr__diff_neg,
+    tfr__diff_pow, tfr__diff_reciprocal, tfr__diff_relu, tfr__diff_sigmoid, tfr__diff_sin,
+    tfr__diff_softplus, tfr__diff_sqrt, tfr__diff_sub, tfr__diff_tanh, tfr__diff_where;
+/* autodiff_move.c */
+tfr__diff_rule_fn tfr__diff_concat, tfr__diff_expand, tfr__diff_reshape, tfr__diff_slice,
+    tfr__diff_transpose;
+/* autodiff_reduce.c */
+tfr__diff_rule_fn tfr__diff_gemm, tfr__diff_log_softmax, tfr__diff_matmul, tfr__diff_reduce_mean,
+    tfr__diff_reduce_sum, tfr__diff_softmax, tfr__diff_summed;
+
+#endif

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* autodiff_kit.c: the helpers that rules build gradients with. */
+#include <stdio.h>
+#include <string.h>
+#include <tfrun/dtype.h>
+#include <tfrun/fail.h>
+
+#include "autodiff.h"
+
+/* ---- the node at hand -------------------------------------------------------------------------
+ */
+
+tfr_value tfr__diff_in(const tfr__diff *d, uint32_t i)
+{
+    return i < d->node.n_inputs ? d->node.inputs[i] : TFR_VALUE_NONE;
+}
+
+tfr_value tfr__diff_out(const tfr__diff *d)
+{
+    return d->node.outputs[0];
+}
+
+bool tfr__diff_wants(const tfr__diff *d, uint32_t i)
+{
+    tfr_value v = tfr__diff_in(d, i);
+    return !d->status && v != TFR_VALUE_NONE && d->flows[v];
+}
+
+void tfr__diff_give(tfr__diff *d, uint32_t i, tfr_value share)
+{
+    tfr_value v = tfr__diff_in(d, i);
+    if (d->status)
+        return;
+    if (d->gradients[v] != TFR_VALUE_NONE)
+        share = tfr__diff_op2(d, "Add", d->gradients[v], share);
+    d->gradients[v] = share;
+}
+
+int64_t tfr__diff_int(const tfr__diff *d, const char *name, int64_t absent)
+{
+    const tfr_attr *attr = tfr_node_attr(&d->node, name);
+    return attr && attr->type == TFR_ATTR_INT ? attr->ints[0] : absent;
+}
+
+float tfr__diff_float(const tfr__diff *d, const char *name, float absent)
+{
+    const tfr_attr *attr = tfr_node_attr(&d->node, name);
+    return attr && attr->type == TFR_ATTR_FLOAT ? attr->floats[0] : absent;
+}
+
+/* ---- nodes ------------------------------------------------------------------------------------
+ */
+
+void tfr__diff_nodes(tfr__diff *d, const char *op, const tfr_value *inputs, uint32_t n_inputs,
+                     const tfr_attr *attrs, uint32_t n_attrs, tfr_value *outputs,
+                     uint32_t n_outputs)
+{
+    char name[128];
+    tfr_node_desc desc = {.size = sizeof desc,
+                          .domain = strcmp(op, "SumTo") == 0 ? "tfrun" : "",
+                          .op = op,
+                          .name = name,
+                          .device = d->node.device,
+                          .inputs = inputs,
+                          .n_inputs = n_inputs,
+                          .n_outputs = n_outputs,
+                          .attrs = attrs,
+                          .n_attrs = n_attrs};
+    for (uint32_t i = 0; i < n_outputs; i++)
+        outputs[i] = TFR_VALUE_NONE;
+    if (d->status)
+        return;
+    snprintf(name, sizeof name, "gradient%s%.100s/%s", d->node.name ? "/" : "",
+             d->node.name ? d->node.name : "", op);
+    d->status = tfr_graph_add_node(d->graph, &desc, outputs, d->err);
+}
+
+tfr_value tfr__diff_node(tfr__diff *d, const char *op, const tfr_value *inputs, uint32_t n_inputs,
+                         const tfr_attr *attrs, uint32_t n_attrs)
+{
+    tfr_value out;
+    tfr__diff_nodes(d, op, inputs, n_inputs, attrs, n_attrs, &out, 1);
+    return out;
+}
+
+tfr_value tfr__diff_op1(tfr__diff *d, const char *op, tfr_value a)
+{
+    return tfr__diff_node(d, op, &a, 1, NULL, 0);
+}
+
+tfr_value tfr__diff_op2(tfr__diff *d, const char *op, tfr_value a, tfr_value b)
+{
+    return tfr__diff_node(d, op, (const tfr_value[]){a, b}, 2, NULL, 0);
+}
+
+tfr_value tfr__diff_op3(tfr__diff *d, const char *op, tfr_value a, tfr_value b, tfr_value c)
+{
+    return tfr__diff_node(d, op, (const tfr_value[]){a, b, c}, 3, NULL, 0);
+}
+
+/* ---- constants --------------------------------------------------------------------------------
+ */
+
+/* n elements of type from, as a constant of another type. */
+static tfr_value constant(tfr__diff *d, tfr_dtype dtype, const tfr_shape *shape, tfr_dtype from,
+                          const void *data, size_t n)
+{
+    tfr_value out = TFR_VALUE_NONE;
+    tfr_tensor *tensor = NULL;
+    if (d->status)
+        return out;
+    d->status = tfr_tensor_create(dtype, shape, &tensor, d->err);
+    if (!d->status && n)
+        d->status =
+            tfr_dtype_convert(dtype, tfr_tensor_data(tensor), from, data, (int64_t)n, d->err);
+    if (!d->status)
+        d->status = tfr_graph_add_constant(d->graph, NULL, tensor, &out, d->err);
+    tfr_tensor_release(tensor);
+    return out;
+}
+
+tfr_value tfr__diff_scalar(tfr__diff *d, double value, tfr_value like)
+{
+    int32_t dtype = tfr__diff_fact_of(d, like).dtype;
+    tfr_shape scalar = {0};
+    if (dtype != TFR_DTYPE_NONE)
+        return constant(d, (tfr_dtype)dtype, &scalar, TFR_DTYPE_F64, &value, 1);
+    return tfr__diff_op2(d, "CastLike",
+                         constant(d, TFR_DTYPE_F64, &scalar, TFR_DTYPE_F64, &value, 1), like);
+}
+
+tfr_value tfr__diff_ints(tfr__diff *d, const int64_t *ints, int64_t n)
+{
+    tfr_shape shape = {1, {n}};
+    return constant(d, TFR_DTYPE_I64, &shape, TFR_DTYPE_I64, ints, (size_t)n);
+}
+
+tfr_value tfr__diff_int_scalar(tfr__diff *d, int64_t value)
+{
+    tfr_shape scalar = {0};
+    return constant(d, TFR_DTYPE_I64, &scalar, TFR_DTYPE_I64, &value, 1);
+}
+
+/* ---- shapes -----------------------------------------------------------------------------------
+ */
+
+tfr_value tfr__diff_sum_to(tfr__diff *d, tfr_value v, tfr_value like)
+{
+    return tfr__diff_op2(d, "SumTo", v, tfr__diff_op1(d, "Shape", like));
+}
+
+tfr_value tfr__diff_reshape_like(tfr__diff *d, tfr_value v, tfr_value like)
+{
+    const tfr_value in[] = {v, tfr__diff_op1(d, "Shape", like)};
+    const tfr_attr attrs[] = {TFR_SET_INT("allowzero", 1)};
+    return tfr__diff_node(d, "Reshape", in, 2, attrs, 1);
+}
+
+tfr_value tfr__diff_expand_like(tfr__diff *d, tfr_value v, tfr_value like)
+{
+    return tfr__diff_op2(d, "Expand", v, tfr__diff_op1(d, "Shape", like));
+}

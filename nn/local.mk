@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+# The other part of libtfrun-nn: differentiation now, training later.
+libtfrun_nn_core_la_SOURCES += \
+	nn/autodiff.c \
+	nn/autodiff.h \
+	nn/autodiff_elementwise.c \
+	nn/autodiff_facts.c \
+	nn/autodiff_kit.c \
+	nn/autodiff_move.c \
+	nn/autodiff_reduce.c \
+	nn/autodiff_rules.c \
+	$(NULL)
+
+tfruninclude_HEADERS += \
+	include/tfrun/autodiff.h \
+	$(NULL)
