@@ -22,6 +22,7 @@ libtfrun_nn_core_la_SOURCES = \
 	formats/onnx_fields.c \
 	formats/onnx_fields.h \
 	formats/onnx_function.c \
+	formats/onnx_gradient.c \
 	formats/onnx_import.c \
 	formats/onnx_import.h \
 	formats/onnx_model.c \

@@ -258,6 +258,8 @@ static tfr_status finish_call(tfr__onnx_scope *scope, const tfr__onnx_node *node
         return status;
     if (!*call->domain && strcmp(call->op, "Constant") == 0)
         return import_constant(call, err);
+    if (strcmp(call->op, "Gradient") == 0 && strcmp(call->domain, "ai.onnx.preview.training") == 0)
+        return tfr__onnx_import_gradient(scope, call, err);
     status = tfr__onnx_upgrade(call, err);
     return status || call->done ? status : tfr__onnx_emit(call, err);
 }

@@ -48,8 +48,9 @@ typedef struct tfr__onnx_import {
     tfr__scratch scratch; /* of the node at hand */
     tfr__onnx_held *held;
     uint32_t n_held, room_held;
-    uint32_t n_inlined; /* nodes that came out of functions */
-    uint32_t n_open;    /* functions inside each other */
+    uint32_t n_inlined;        /* nodes that came out of functions */
+    uint64_t n_differentiated; /* nodes that gradients may have made */
+    uint32_t n_open;           /* functions inside each other */
 } tfr__onnx_import;
 
 /* The attributes that a function was called with. */
@@ -156,6 +157,13 @@ bool tfr__onnx_is_old_scan(const tfr__onnx_scope *scope, const tfr__onnx_node *n
 TFR_MUST_CHECK tfr_status tfr__onnx_import_old_scan(tfr__onnx_scope *scope,
                                                     const tfr__onnx_node *node,
                                                     tfr__onnx_call *call, tfr_err *err);
+
+/* ---- onnx_gradient.c ---------------------------------------------------------------------------
+ */
+
+/* A call of Gradient becomes the nodes that compute it. */
+TFR_MUST_CHECK tfr_status tfr__onnx_import_gradient(tfr__onnx_scope *scope, tfr__onnx_call *call,
+                                                    tfr_err *err);
 
 /* ---- onnx_upgrade.c ---------------------------------------------------------------------------
  */

@@ -26,6 +26,7 @@ unit_tests = \
 	tests/test_npy \
 	tests/test_onnx \
 	tests/test_onnx_external \
+	tests/test_onnx_gradient \
 	tests/test_onnx_hostile \
 	tests/test_onnx_memory \
 	tests/test_onnx_models \
@@ -136,6 +137,10 @@ tests_test_onnx_SOURCES = tests/test_onnx.c tests/onnx_build.h tests/temp_path.h
 tests_test_onnx_external_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_onnx_external_LDADD = $(TFR_TEST_NN)
 tests_test_onnx_external_SOURCES = tests/test_onnx_external.c tests/onnx_build.h tests/temp_path.h
+
+tests_test_onnx_gradient_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_onnx_gradient_LDADD = $(TFR_TEST_NN)
+tests_test_onnx_gradient_SOURCES = tests/test_onnx_gradient.c tests/onnx_build.h
 
 tests_test_onnx_hostile_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_onnx_hostile_LDADD = $(TFR_TEST_NN)
