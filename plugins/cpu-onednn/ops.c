@@ -41,7 +41,6 @@ const tfr_dnn_op tfr_dnn_ops[] = {
     OP("LSTM", 22, recurrent),
     OP("LayerNormalization", 17, layer_norm),
     OP("LeakyRelu", 16, eltwise),
-    OP("LogSoftmax", 13, softmax),
     OP("MatMul", 13, matmul),
     OP("MatMulInteger", 10, matmul_integer),
     OP("MaxPool", 22, pooling),
