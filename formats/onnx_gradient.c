@@ -108,12 +108,12 @@ static uint32_t count_values(const gradient *g)
 }
 
 /* Which values y needs, back to those that are replaced. */
-static void mark_needed(const gradient *g, const tfr_value *now, bool *needed)
+static void mark_needed(const gradient *g, uint32_t n_nodes, const tfr_value *now, bool *needed)
 {
     const tfr_graph *graph = g->scope->builder->graph;
     tfr_node_view node = {.size = sizeof node};
     needed[g->y] = true;
-    for (uint32_t i = tfr_graph_n_nodes(graph); i-- > 0;) {
+    for (uint32_t i = n_nodes; i-- > 0;) {
         bool wanted = false;
         if (tfr_graph_node(graph, i, &node, NULL))
             return;
@@ -176,13 +176,14 @@ static bool any_moved(const tfr_value *values, uint32_t n, const tfr_value *now)
     return false;
 }
 
-static tfr_status copy_nodes(gradient *g, tfr_value *now, bool *needed, tfr_err *err)
+/* Of the first n_nodes: what comes after them is new and not in the arrays. */
+static tfr_status copy_nodes(gradient *g, uint32_t n_nodes, tfr_value *now, bool *needed,
+                             tfr_err *err)
 {
     tfr_graph *graph = g->scope->builder->graph;
-    uint32_t n_nodes = tfr_graph_n_nodes(graph);
     tfr_node_view node = {.size = sizeof node};
     tfr_status status = TFR_OK;
-    mark_needed(g, now, needed);
+    mark_needed(g, n_nodes, now, needed);
     for (uint32_t i = 0; !status && i < n_nodes; i++) {
         bool wanted = false;
         status = tfr_graph_node(graph, i, &node, err);
@@ -202,7 +203,7 @@ static tfr_status copy_nodes(gradient *g, tfr_value *now, bool *needed, tfr_err 
 static tfr_status move_to_points(gradient *g, tfr_err *err)
 {
     tfr_graph *graph = g->scope->builder->graph;
-    uint32_t n = count_values(g);
+    uint32_t n = count_values(g), n_nodes = tfr_graph_n_nodes(graph);
     tfr_value *now = malloc(n * sizeof *now);
     bool *needed = calloc(n, sizeof *needed);
     tfr_status status = TFR_OK;
@@ -216,7 +217,7 @@ static tfr_status move_to_points(gradient *g, tfr_err *err)
         status = tfr_graph_add_node(graph, &desc, &now[g->named[i]], err);
     }
     if (!status)
-        status = copy_nodes(g, now, needed, err);
+        status = copy_nodes(g, n_nodes, now, needed, err);
     if (!status) {
         g->y = now[g->y];
         for (uint32_t i = 0; i < g->n_all; i++)
