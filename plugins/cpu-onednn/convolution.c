@@ -17,7 +17,25 @@ static bool is_transposed(const tfr_call *call)
     return strcmp(call->name, "ConvTranspose") == 0;
 }
 
-void tfr_dnn_read_window(const tfr_call *call, const tfr_operand *k, tfr_dnn_window *w)
+/*
+ * A last axis with one output needs no stride, and oneDNN 3.7 computes such a one wrongly in its
+ * code for AMX if the stride is more than 1: it gets stride 1, and what its window does not reach
+ * is cut off.
+ */
+static void cut_single_output(tfr_dnn_window *w, int64_t *in, int i)
+{
+    int64_t reach = (w->kernel[i] - 1) * (w->dilation[i] + 1) + 1;
+
+    w->stride[i] = 1;
+    w->pad_end[i] = reach - *in - w->pad_begin[i];
+    if (w->pad_end[i] < 0) {
+        *in += w->pad_end[i];
+        w->pad_end[i] = 0;
+    }
+}
+
+void tfr_dnn_read_window(const tfr_call *call, const tfr_operand *k, tfr_dnn_window *w,
+                         int64_t *src_dims)
 {
     const tfr_operand *x = tfr_call_input(call, 0), *y = tfr_call_output(call, 0);
     int n = x->rank - 2, i;
@@ -25,6 +43,7 @@ void tfr_dnn_read_window(const tfr_call *call, const tfr_operand *k, tfr_dnn_win
     const int64_t *dilations = tfr_dnn_ints(call, "dilations", (uint64_t)n);
     const int64_t *pads = tfr_dnn_ints(call, "pads", (uint64_t)n * 2);
 
+    memcpy(src_dims, x->dims, (size_t)x->rank * sizeof *src_dims);
     for (i = 0; i < n; i++) {
         int64_t reach;
         w->kernel[i] = k->dims[i + 2];
@@ -37,26 +56,40 @@ void tfr_dnn_read_window(const tfr_call *call, const tfr_operand *k, tfr_dnn_win
         if (is_transposed(call))
             w->pad_end[i] =
                 (x->dims[i + 2] - 1) * w->stride[i] + reach - w->pad_begin[i] - y->dims[i + 2];
+        else if (i == n - 1 && y->dims[i + 2] == 1 && w->stride[i] > 1 && w->pad_begin[i] >= 0 &&
+                 w->pad_begin[i] < reach)
+            cut_single_output(w, &src_dims[i + 2], i);
     }
 }
 
 bool tfr_dnn_want_window(const tfr_call *call, tfr_answer *answer, const tfr_operand *k)
 {
     const tfr_operand *x = tfr_call_input(call, 0);
+    int64_t dims[TFR_MAX_RANK];
     tfr_dnn_window w;
     int i;
 
     if (!tfr_dnn_want_rank(call, answer, 0, 3, 5))
         return false;
-    tfr_dnn_read_window(call, k, &w);
+    tfr_dnn_read_window(call, k, &w, dims);
     if (!tfr_dnn_want_window_ints(&w, x->rank - 2, answer))
         return false;
     for (i = 0; i < x->rank - 2; i++) {
         int64_t least = is_transposed(call) ? 1 - w.stride[i] : 0;
-        if (w.pad_begin[i] >= 0 && w.pad_end[i] >= least)
+        int64_t reach = (w.kernel[i] - 1) * (w.dilation[i] + 1) + 1;
+        int64_t last = (tfr_call_output(call, 0)->dims[i + 2] - 1) * w.stride[i] - w.pad_begin[i];
+        if (w.pad_begin[i] < 0 || w.pad_end[i] < least)
+            tfr_decline(answer, TFR_REASON_ATTRIBUTE,
+                        "padding of axis %d is %lld and %lld, not from 0", i + 2,
+                        (long long)w.pad_begin[i], (long long)w.pad_end[i]);
+        else if (!is_transposed(call) && (w.pad_begin[i] >= reach || last >= dims[i + 2]))
+            /* oneDNN 2.6 crashes */
+            tfr_decline(answer, TFR_REASON_ATTRIBUTE,
+                        "a window of axis %d lies in the padding (%lld and %lld, it reaches %lld)",
+                        i + 2, (long long)w.pad_begin[i], (long long)w.pad_end[i],
+                        (long long)reach);
+        else
             continue;
-        tfr_decline(answer, TFR_REASON_ATTRIBUTE, "padding of axis %d is %lld and %lld, not from 0",
-                    i + 2, (long long)w.pad_begin[i], (long long)w.pad_end[i]);
         return false;
     }
     return true;
@@ -109,6 +142,19 @@ static bool blocked_pays(const tfr_call *call)
     return groups > 1 || channels * taps >= 16;
 }
 
+tfr_dnn_cmd tfr_dnn_cut(tfr_dnn_build *b, const tfr_operand *x, dnnl_data_type_t type,
+                        const int64_t *dims)
+{
+    int64_t strides[TFR_MAX_RANK], n = 1;
+    int i;
+
+    for (i = x->rank - 1; i >= 0; i--) {
+        strides[i] = n;
+        n *= x->dims[i];
+    }
+    return tfr_dnn_strided(b, type, x->rank, dims, strides);
+}
+
 void tfr_dnn_add_convolution(tfr_dnn_build *b, const tfr_dnn_conv *c, tfr_dnn_quant *q)
 {
     tfr_dnn_make make = tfr_dnn_maker(b);
@@ -149,11 +195,12 @@ void tfr_dnn_convolution_prepare(tfr_dnn_build *b, const tfr_call *call)
     /* oneDNN 2 has no fast transposed code for 16 bits. */
     dnnl_data_type_t type = is_transposed(call) ? dnnl_f32 : tfr_dnn_type(x->dtype);
     tfr_dnn_quant q;
+    int64_t dims[TFR_MAX_RANK];
     tfr_dnn_conv c;
 
-    c.blocked = blocked_pays(call);
-    tfr_dnn_read_window(call, k, &c.window);
-    c.src = tfr_dnn_input(b, 0, tfr_dnn_plain(b, type, x->rank, x->dims));
+    tfr_dnn_read_window(call, k, &c.window, dims);
+    c.blocked = blocked_pays(call) || memcmp(dims, x->dims, (size_t)x->rank * sizeof *dims) != 0;
+    c.src = tfr_dnn_input(b, 0, tfr_dnn_cut(b, x, type, dims));
     c.weight = tfr_dnn_input(b, 1, tfr_dnn_weights_md(b, call, k, type));
     c.shift = bias ? tfr_dnn_input(b, 2, tfr_dnn_plain(b, type, 1, bias->dims)) : -1;
     c.dst = tfr_dnn_output(b, 0, tfr_dnn_plain(b, type, y->rank, y->dims));

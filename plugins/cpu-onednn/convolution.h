@@ -8,7 +8,12 @@
 
 #include "quantized.h"
 
-void tfr_dnn_read_window(const tfr_call *call, const tfr_operand *k, tfr_dnn_window *w);
+/* src_dims: those of x, less what no window reaches. */
+void tfr_dnn_read_window(const tfr_call *call, const tfr_operand *k, tfr_dnn_window *w,
+                         int64_t *src_dims);
+/* x with the dims that read_window gave. */
+tfr_dnn_cmd tfr_dnn_cut(tfr_dnn_build *b, const tfr_operand *x, dnnl_data_type_t type,
+                        const int64_t *dims);
 /* false = declined */
 bool tfr_dnn_want_window(const tfr_call *call, tfr_answer *answer, const tfr_operand *k);
 /*

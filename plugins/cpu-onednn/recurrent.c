@@ -120,6 +120,9 @@ void tfr_dnn_recurrent_supports(const tfr_plugin_device *device, const tfr_call 
     read_layer(call, &l);
     if (tfr_operand_elements(tfr_call_input(call, W)) == 0 || l.h == 0)
         tfr_decline(answer, TFR_REASON_SIZE_LIMIT, "the weights have 0 elements");
+    else if (l.cell == dnnl_vanilla_gru && l.h == 1)
+        tfr_decline(answer, TFR_REASON_SIZE_LIMIT,
+                    "hidden_size is 1, for which oneDNN 3.7 is wrong; 2 or more are done here");
     else if (tfr_call_attr(call, "clip"))
         tfr_decline(answer, TFR_REASON_ATTRIBUTE, "clip %g is not done here",
                     (double)tfr_call_float(call, "clip", 0.0f));
