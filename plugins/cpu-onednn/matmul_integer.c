@@ -2,8 +2,9 @@
 /*
  * matmul_integer.c: MatMulInteger and QLinearMatMul, products of int8 and uint8.
  *
- * oneDNN wants the right side b as int8. A uint8 b becomes b - 128, and so does its zero point.
- * Zero points of columns are subtracted from a constant b before it is packed. Rounding is after
+ * oneDNN wants the right side b as int8. A constant b is packed less its zero points, if that fits;
+ * else a uint8 b becomes b - 128, and so does its zero point. Sums pass through float32, so
+ * MatMulInteger is done only where they stay below 2^24. Rounding is after
  * the addition of the output's zero point in oneDNN, before it in ONNX: where that zero point is
  * odd, ties differ by one.
  */
@@ -53,6 +54,49 @@ static bool want_scales(const tfr_call *call, tfr_answer *answer, int64_t n)
            tfr_dnn_want_one(call, answer, Y_ZERO);
 }
 
+/* Whether b less its zero points is a constant of int8. */
+static bool is_folded(const tfr_call *call, const places *at)
+{
+    const tfr_operand *b = tfr_call_input(call, at->b);
+    tfr_answer unused = {0};
+
+    return b->data && tfr_dnn_want_weights(call, &unused, at->b, at->b_zero, columns(b), 1);
+}
+
+/* The most that a sum can be. */
+static int64_t reach(const tfr_call *call, const places *at, int64_t k)
+{
+    const tfr_operand *b = tfr_call_input(call, at->b), *zero = tfr_call_input(call, at->b_zero);
+    int64_t n = columns(b), most = 0, column;
+    int64_t rows = tfr_operand_elements(b) / n, row;
+
+    if (!is_folded(call, at) || rows != k)
+        return k * 255 * 255;
+    for (column = 0; column < n; column++) {
+        int32_t z = tfr_dnn_known_int(zero, zero_of_columns(call, at) ? column : 0);
+        int64_t sum = 0;
+        for (row = 0; row < k; row++) {
+            int32_t value = tfr_dnn_known_int(b, row * n + column) - z;
+            sum += value < 0 ? -value : value;
+        }
+        most = sum > most ? sum : most;
+    }
+    return most * 255;
+}
+
+/* Sums must fit the library's 32 bits, and those of MatMulInteger a float32. */
+static bool want_exact(const tfr_call *call, tfr_answer *answer, const places *at, int64_t k)
+{
+    const int64_t limit = at->quantized ? INT32_MAX / 4 : 1 << 24, most = reach(call, at, k);
+
+    if (most <= limit)
+        return true;
+    tfr_decline(answer, TFR_REASON_SIZE_LIMIT,
+                "sums of %lld products may reach %lld, they are exact up to %lld here",
+                (long long)k, (long long)most, (long long)limit);
+    return false;
+}
+
 void tfr_dnn_matmul_integer_supports(const tfr_plugin_device *device, const tfr_call *call,
                                      tfr_answer *answer)
 {
@@ -81,7 +125,7 @@ void tfr_dnn_matmul_integer_supports(const tfr_plugin_device *device, const tfr_
                     "input %u is uint8 and its zero point %u is not a constant", at.b, at.b_zero);
         return;
     }
-    if (at.quantized)
+    if (want_exact(call, answer, &at, p.a[p.rank - 1]) && at.quantized)
         want_scales(call, answer, columns(b));
 }
 
@@ -98,16 +142,19 @@ static int add_right(tfr_dnn_build *b, const places *at, const tfr_dnn_product_d
     int64_t i, n = tfr_operand_elements(right);
     int to, from;
 
-    if (right->dtype == TFR_DTYPE_I8 && !zero_of_columns(b->call, at))
+    if (is_folded(b->call, at)) {
+        to = tfr_dnn_constant(b, md, &data);
+        if (data)
+            tfr_dnn_weights_data(data, right, zero, columns(right), 1);
+        return to;
+    }
+    if (right->dtype == TFR_DTYPE_I8)
         return tfr_dnn_input(b, at->b, md);
     if (right->data) {
         to = tfr_dnn_constant(b, md, &data);
         bytes = data;
-        if (data && zero_of_columns(b->call, at))
-            tfr_dnn_weights_data(bytes, right, zero, columns(right), 1);
-        else
-            for (i = 0; data && i < n; i++)
-                bytes[i] = (int8_t)(((const uint8_t *)right->data)[i] - 128);
+        for (i = 0; data && i < n; i++)
+            bytes[i] = (int8_t)(((const uint8_t *)right->data)[i] - 128);
         return to;
     }
     to = tfr_dnn_temporary(b, md);
@@ -165,7 +212,7 @@ void tfr_dnn_matmul_integer_prepare(tfr_dnn_build *b, const tfr_call *call)
     tfr_dnn_quant_use(&q, DNNL_ARG_WEIGHTS, w);
     tfr_dnn_quant_use(&q, DNNL_ARG_DST, y);
     tfr_dnn_quant_zero(b, &q, DNNL_ARG_SRC, at.a_zero, 0);
-    if (!zero_of_columns(call, &at))
+    if (!is_folded(call, &at))
         tfr_dnn_quant_zero(b, &q, DNNL_ARG_WEIGHTS, at.b_zero,
                            right->dtype == TFR_DTYPE_U8 ? 128 : 0);
     if (at.quantized)
