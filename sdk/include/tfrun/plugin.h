@@ -197,7 +197,7 @@ typedef struct tfr_host {
      * the value's length, or -1 if the key is not set. Plugins do not read the environment.
      */
     int32_t (*option)(const char *plugin, const char *key, char *out, uint32_t n);
-    /* A host extension by id, or NULL: TFR_HOST_CPU_V1, TFR_HOST_STRING_V1. */
+    /* A host extension by id, or NULL: TFR_HOST_..._V1 below. */
     const void *(*facet)(const char *id);
 } tfr_host;
 
@@ -220,6 +220,39 @@ typedef struct tfr_host_string {
     /* Copies bytes into element, which is zero or was set before. TFR_ENOMEM is the only error. */
     int32_t (*set)(tfr_string *element, const char *data, uint64_t bytes);
 } tfr_host_string;
+
+/* Which thread of a loop runs this range: for scratch memory of each thread. */
+#define TFR_HOST_POOL_V1 "tfr.host.pool/1"
+typedef struct tfr_host_pool {
+    uint32_t size;
+    uint32_t reserved;
+    /*
+     * [any]. Number of the calling thread in the loop of parallel_for that it runs a range of: less
+     * than tfr_host_cpu's n_threads, and no two threads of one loop have the same at a time. 0
+     * outside of loops. A nested loop keeps the number.
+     */
+    uint32_t (*lane)(void);
+} tfr_host_pool;
+
+/* The core's planner of arenas, for plugins that lay out memory of their own. */
+#define TFR_HOST_ARENA_V1 "tfr.host.arena/1"
+typedef struct tfr_arena_block {
+    uint64_t bytes;
+    uint32_t first, last; /* the steps at which it lives, both included */
+    uint64_t offset;      /* answer */
+} tfr_arena_block;
+
+typedef struct tfr_host_arena {
+    uint32_t size;
+    uint32_t reserved;
+    /*
+     * [any]. Gives each block an offset, a multiple of alignment (a power of two), so that blocks
+     * that live at the same step do not overlap. *bytes is the room that all need, *lower_bound the
+     * most bytes alive at one step. The same blocks get the same offsets. TFR_ENOMEM.
+     */
+    int32_t (*plan)(tfr_arena_block *blocks, uint32_t n, uint64_t alignment, uint64_t *bytes,
+                    uint64_t *lower_bound, tfr_err *err);
+} tfr_host_arena;
 
 /* ---- the plugin ---- */
 
@@ -486,6 +519,23 @@ typedef struct tfr_attr {
 } tfr_attr;
 
 /*
+ * How float32 products may be computed, named by the user. What is not strict gives up accuracy for
+ * speed: the error is relative to the sum of the absolute products. A backend may always be more
+ * exact than asked, so one that knows only strict ignores this.
+ */
+#define TFR_MATH_MODE_LIST(X)                                                                      \
+    X(STRICT, 0, "strict", "float32 arithmetic")                                                   \
+    X(F32X6, 1, "f32x6", "each float32 as three bfloat16, six products: as exact as float32")      \
+    X(F32X3, 2, "f32x3", "each float32 as two bfloat16, three products: about 2^-16")              \
+    X(BF16, 3, "bf16", "each float32 rounded to bfloat16, one product: about 2^-8")
+
+typedef enum tfr_math_mode {
+#define TFR_MATH_MODE_ENUM(name, number, text, sentence) TFR_MATH_##name = number,
+    TFR_MATH_MODE_LIST(TFR_MATH_MODE_ENUM)
+#undef TFR_MATH_MODE_ENUM
+} tfr_math_mode;
+
+/*
  * One op with everything fixed: types, shapes, strides, attributes. The core has checked it against
  * the op table before a plugin sees it: counts, types, ranks and dims fit, every attribute that has
  * a default is there, axes are not negative, padding is explicit (auto_pad is never seen), outputs
@@ -503,6 +553,7 @@ typedef struct tfr_call {
     uint32_t n_attrs, attr_stride;
     uint32_t n_inputs, input_stride;
     uint32_t n_outputs, output_stride;
+    int32_t math_mode; /* tfr_math_mode */
 } tfr_call;
 
 /* An op that the plugin has kernels for. digest 0 = not compared. */
@@ -569,6 +620,7 @@ typedef struct tfr_launch {
         *args; /* inputs, then outputs, as in the call; this array is valid during launch only */
     void *workspace; /* workspace_bytes of space 0, or NULL */
     uint64_t run;    /* number of the session's run, for ops that draw random numbers */
+    uint64_t id;     /* names this launch in the records of tfr.profile/1; 0 = nobody asks */
 } tfr_launch;
 
 typedef struct tfr_kernel_facet {
@@ -605,6 +657,207 @@ typedef struct tfr_kernel_facet {
     void (*drop)(tfr_plugin_device *device, tfr_kernel *kernel);
 } tfr_kernel_facet;
 #define TFR_KERNEL_MIN_SIZE ((uint32_t)(offsetof(tfr_kernel_facet, drop) + sizeof(void *)))
+
+/* ---- facet tfr.layout/1 (optional) ---- */
+
+#define TFR_LAYOUT_V1 "tfr.layout/1"
+
+/* Dense and row-major. Every other number is the plugin's own name of a layout on one device. */
+#define TFR_LAYOUT_PLAIN 0
+
+/*
+ * A tensor between two programs of one device may lie in a layout that only the plugin reads. The
+ * core moves it around as bytes, and turns it into the plain one where somebody else reads it.
+ * Layouts are equal if their numbers are; a number means the same until the device is closed.
+ */
+typedef struct tfr_layout_facet {
+    uint32_t size;
+    uint32_t reserved;
+    /* required [any]. Bytes of a tensor of this type and shape in a layout. */
+    int32_t (*bytes)(tfr_plugin_device *device, const tfr_operand *tensor, uint64_t layout,
+                     uint64_t *out, tfr_err *err);
+    /* required [queue], as launch. One of the two layouts is plain. src and dst lie in space 0. */
+    int32_t (*reorder)(tfr_plugin_device *device, tfr_queue *queue, const tfr_operand *tensor,
+                       uint64_t from, const void *src, uint64_t to, void *dst, tfr_err *err);
+    /* optional [any]. A short name for the tools, "nChw16c"; at most n bytes with the final zero.
+     */
+    void (*describe)(tfr_plugin_device *device, uint64_t layout, char *out, uint32_t n);
+} tfr_layout_facet;
+#define TFR_LAYOUT_MIN_SIZE ((uint32_t)(offsetof(tfr_layout_facet, reorder) + sizeof(void *)))
+
+/* ---- facet tfr.program/1 (optional): whole subgraphs ---- */
+
+#define TFR_PROGRAM_V1 "tfr.program/1"
+
+/*
+ * A backend with this facet sees the graph before its nodes become kernels, and compiles what it
+ * likes as a whole: with layouts, fusions, threads and memory of its own. What it leaves alone, or
+ * fails to compile, runs as kernels: every node that it takes has had a yes from supports.
+ *
+ *   propose(graph) -> groups -> compile(each group) -> launch(program) ... -> drop(program)
+ */
+
+enum {
+    TFR_VALUE_INPUT = 1u << 0,  /* made outside of the group; without data an argument of launch */
+    TFR_VALUE_OUTPUT = 1u << 1, /* read outside of the group: an argument of launch */
+    /*
+     * INPUT or OUTPUT: everybody else who makes or reads it is a program of the same device, or the
+     * core can reorder for the others; so an OUTPUT may get a layout of the plugin.
+     */
+    TFR_VALUE_ANY_LAYOUT = 1u << 2
+};
+
+typedef struct tfr_program_value {
+    uint32_t size;
+    uint32_t flags;             /* TFR_VALUE_... */
+    const tfr_operand *operand; /* type and dims; data of known ones, readable until drop */
+    uint64_t layout;            /* INPUT: how it will lie there; TFR_LAYOUT_PLAIN = 0 */
+    int32_t node;               /* its maker in this graph, or -1 */
+    uint32_t n_readers;         /* nodes of this graph that read it, each counted once */
+} tfr_program_value;
+
+enum {
+    TFR_NODE_MINE = 1u << 0, /* the core has placed it on this backend: a group may take it */
+    /*
+     * Reshape, Squeeze and their like: output 0 has the bytes of the plain input 0. The core does
+     * it for nothing between programs, and a group may take it.
+     */
+    TFR_NODE_VIEW = 1u << 1
+};
+
+typedef struct tfr_program_node {
+    uint32_t size;
+    uint32_t flags;        /* TFR_NODE_...; none = somebody else's, here only to be seen */
+    const char *name;      /* for messages */
+    const tfr_call *call;  /* as supports has seen it */
+    const int32_t *inputs; /* numbers of values, as many as the call has; -1 = absent */
+    const int32_t *outputs;
+} tfr_program_node;
+
+/*
+ * Nodes stand in an order in which each comes after those whose values it reads. It lives during
+ * the call; the data of known operands live until the program is dropped. A known value has one
+ * address for all programs of a session, so packed constants can be shared by it.
+ */
+typedef struct tfr_program_graph {
+    uint32_t size;
+    uint32_t n_nodes, node_stride;
+    uint32_t n_values, value_stride;
+    uint32_t n_inputs, n_outputs;
+    const tfr_program_node *nodes;
+    const tfr_program_value *values;
+    const int32_t *inputs;  /* compile: values that are the arguments of launch, in this order, */
+    const int32_t *outputs; /* inputs first */
+} tfr_program_graph;
+
+/* What a plugin wants with a node. The core sets size, and group to -1. */
+typedef struct tfr_proposal {
+    uint32_t size;
+    int32_t group;  /* nodes with one number >= 0 are compiled together; -1 = leave it alone */
+    int32_t reason; /* tfr_reason why it is left alone */
+    char text[128]; /* and the sentence */
+} tfr_proposal;
+
+typedef struct tfr_compile_options {
+    uint32_t size;
+    uint32_t blob_bytes;
+    const void *blob; /* what save gave for an equal group on an equal machine once, or NULL */
+} tfr_compile_options;
+
+/* How output i of a program lies in memory. */
+typedef struct tfr_program_output {
+    uint32_t size;
+    uint32_t reserved;
+    uint64_t layout; /* TFR_LAYOUT_PLAIN, or the plugin's own if the value may have any */
+} tfr_program_output;
+
+/* The core zeroes it and sets size. */
+typedef struct tfr_program_info {
+    uint32_t size;
+    uint32_t flags;           /* TFR_ANSWER_... */
+    uint64_t time_ns;         /* of one launch, estimated or measured; 0 = unknown */
+    uint64_t workspace_bytes; /* of space 0 for each launch, aligned as the space */
+    uint64_t lower_bound;     /* most bytes of the workspace that hold something at one time */
+    uint64_t constant_bytes;  /* packed constants that this program added */
+    uint32_t n_kernels;       /* that one launch runs, and */
+    uint32_t n_reorders;      /* copies between layouts, edges included */
+    char text[256];           /* for the tools: what was fused, how the work is shared out */
+} tfr_program_info;
+
+typedef struct tfr_program tfr_program;
+
+typedef struct tfr_program_facet {
+    uint32_t size;
+    uint32_t reserved;
+    /*
+     * required [any]. Pure. out has a row for each node, stride bytes apart. A group may be any set
+     * of nodes that are MINE or VIEW; where a path leaves it and comes back the core cuts it, so
+     * compile may see parts of it.
+     */
+    int32_t (*propose)(tfr_plugin_device *device, const tfr_program_graph *graph, tfr_proposal *out,
+                       uint32_t stride, tfr_err *err);
+    /*
+     * required [device]. graph holds the nodes of one group alone. outputs has a row for each
+     * output, stride bytes apart, plain at first. TFR_EUNSUPPORTED = not as a whole: the nodes
+     * become kernels, and that is no defect; any other failure but TFR_ENOMEM is one. May measure;
+     * then the same options and graph may give another program, but one of equal values for equal
+     * blobs.
+     */
+    int32_t (*compile)(tfr_plugin_device *device, const tfr_program_graph *graph,
+                       const tfr_compile_options *options, tfr_program **out,
+                       tfr_program_output *outputs, uint32_t stride, tfr_program_info *info,
+                       tfr_err *err);
+    /* required: as launch of a kernel. */
+    int32_t (*launch)(tfr_plugin_device *device, tfr_queue *queue, tfr_program *program,
+                      const tfr_launch *launch, tfr_err *err);
+    /* required [device]. No launch of it is under way. NULL is fine. */
+    void (*drop)(tfr_plugin_device *device, tfr_program *program);
+    /*
+     * optional [device]. What compile need not find out again, at most *n bytes; sets *n to the
+     * bytes there are. The core keeps it and gives it to later compiles of equal groups.
+     */
+    int32_t (*save)(tfr_plugin_device *device, tfr_program *program, void *out, uint32_t *n,
+                    tfr_err *err);
+} tfr_program_facet;
+#define TFR_PROGRAM_MIN_SIZE ((uint32_t)(offsetof(tfr_program_facet, drop) + sizeof(void *)))
+
+/* ---- facet tfr.profile/1 (optional) ---- */
+
+#define TFR_PROFILE_V1 "tfr.profile/1"
+
+typedef enum tfr_profile_kind {
+    TFR_PROFILE_KERNEL = 1,
+    TFR_PROFILE_COPY = 2,
+    TFR_PROFILE_REORDER = 3,
+    TFR_PROFILE_WAIT = 4
+} tfr_profile_kind;
+
+/* Something that took time inside a launch. Times are CLOCK_MONOTONIC, in ns. */
+typedef struct tfr_profile_record {
+    uint32_t size;
+    int32_t kind;  /* tfr_profile_kind */
+    uint64_t id;   /* of the launch */
+    uint32_t lane; /* thread or queue of the device, from 0 */
+    int32_t node;  /* number of the node in the program's graph, -1 = several or none */
+    uint64_t begin_ns, end_ns;
+    uint64_t bytes; /* moved at least; 0 = not said */
+    uint64_t flops; /* 0 = not said */
+    char name[64];  /* what ran: "jit:avx512_core conv+relu" */
+} tfr_profile_record;
+
+typedef struct tfr_profile_facet {
+    uint32_t size;
+    uint32_t reserved;
+    /* required [device]. on not 0: launches with an id are recorded from now on. */
+    int32_t (*start)(tfr_plugin_device *device, int32_t on, tfr_err *err);
+    /*
+     * required [device], with nothing under way. Takes up to *n records, oldest first, and sets *n
+     * to their number; 0 = no more. A plugin may drop the newest ones when its room is full.
+     */
+    int32_t (*drain)(tfr_plugin_device *device, tfr_profile_record *out, uint32_t stride,
+                     uint32_t *n, tfr_err *err);
+} tfr_profile_facet;
+#define TFR_PROFILE_MIN_SIZE ((uint32_t)(offsetof(tfr_profile_facet, drain) + sizeof(void *)))
 
 /* ---- reading a call ---- */
 
