@@ -1,24 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 # libtfrun. The objects live in a convenience library, so that unit tests reach internals, too.
-noinst_LTLIBRARIES += libtfrun-core.la
+noinst_LTLIBRARIES += libtfrun-core.la libtfrun-run.la
+libtfrun_core_la_CFLAGS = $(AM_CFLAGS) $(TFR_CORE_CFLAGS) $(TFR_SIZE_CFLAGS)
+libtfrun_core_la_LIBADD = libtfrun-run.la
 libtfrun_core_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_CORE_INCLUDES) \
 	-DTFR_PLUGIN_DIR='"$(plugindir)"' \
 	-DTFR_SYSCONFDIR='"$(sysconfdir)"' \
 	-DTFR_PROBE_PATH='"$(tfrunexecdir)/tfrun-probe"'
 libtfrun_core_la_SOURCES = \
-	core/alloc.c \
 	core/alloc.h \
 	core/arena.c \
 	core/attr.c \
 	core/attr.h \
-	core/binding.c \
-	core/body.c \
-	core/call.c \
 	core/call.h \
 	core/checked.h \
-	core/compare.c \
 	core/control.c \
-	core/convert.c \
 	core/device.c \
 	core/device_name.c \
 	core/dtype.c \
@@ -27,11 +23,9 @@ libtfrun_core_la_SOURCES = \
 	core/env.def \
 	core/env.h \
 	core/eval.c \
-	core/exec.c \
 	core/graph.c \
 	core/graph.h \
 	core/host.c \
-	core/immediate.c \
 	core/infer.c \
 	core/infer.h \
 	core/infer_attention.c \
@@ -74,7 +68,6 @@ libtfrun_core_la_SOURCES = \
 	core/op_list.c \
 	core/ops.def \
 	core/place.c \
-	core/plan.c \
 	core/plan.h \
 	core/plan_bind.c \
 	core/plan_build.h \
@@ -102,23 +95,38 @@ libtfrun_core_la_SOURCES = \
 	core/port/cpus.h \
 	core/port/dl.c \
 	core/port/dl.h \
-	core/port/park.c \
 	core/port/park.h \
-	core/port/pool.c \
 	core/port/pool.h \
 	core/runtime.c \
 	core/runtime.h \
 	core/sequence.c \
 	core/sequence_ops.c \
-	core/session.c \
 	core/session.h \
-	core/shape.c \
-	core/smallfloat.c \
 	core/smallfloat.h \
 	core/status.c \
+	core/tensor.h \
+	$(NULL)
+
+# What works at each run, or on each element of a tensor, is compiled for speed.
+libtfrun_run_la_CFLAGS = $(AM_CFLAGS) $(TFR_CORE_CFLAGS)
+libtfrun_run_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_CORE_INCLUDES)
+libtfrun_run_la_SOURCES = \
+	core/alloc.c \
+	core/binding.c \
+	core/body.c \
+	core/call.c \
+	core/compare.c \
+	core/convert.c \
+	core/exec.c \
+	core/immediate.c \
+	core/plan.c \
+	core/port/park.c \
+	core/port/pool.c \
+	core/session.c \
+	core/shape.c \
+	core/smallfloat.c \
 	core/strided.c \
 	core/tensor.c \
-	core/tensor.h \
 	$(NULL)
 
 tfruninclude_HEADERS += \

@@ -54,6 +54,7 @@ shell_tests = \
 	tests/build/harness.sh \
 	tests/build/install.sh \
 	tests/build/ops_table.sh \
+	tests/build/size.sh \
 	tests/cli/bad_input.sh \
 	tests/cli/completion.sh \
 	tests/cli/devices.sh \
