@@ -27,6 +27,7 @@ struct tfr_binding {
     late_copy *copies;
     uint32_t n_copies;
     bool has_queue;
+    uint64_t n_runs; /* goes on from the session's */
 };
 
 static tfr_status binding_refuse(const tfr_session *session, const char *why, tfr_err *err)
@@ -150,6 +151,7 @@ static tfr_status binding_fill(tfr_binding *b, tfr_tensor *const *inputs, uint32
                 buffer->address = buffer->tensor->data;
         }
     }
+    b->n_runs = b->session->n_runs;
     for (uint32_t i = 0; i < b->session->n_engines; i++)
         b->has_queue = b->has_queue || b->session->engines[i].queue;
     if (!status)
@@ -182,7 +184,7 @@ tfr_status tfr_binding_create(tfr_session *session, tfr_tensor *const *inputs, u
 
 static tfr_status binding_run(tfr_binding *b, tfr_err *err)
 {
-    tfr_status status = tfr__plan_walk(b->session, b->plan, &b->env, err);
+    tfr_status status = tfr__plan_walk(b->session, b->plan, b->n_runs++, err);
     for (uint32_t i = 0; !status && i < b->n_copies; i++) {
         const late_copy *c = &b->copies[i];
         if (c->bytes)

@@ -73,9 +73,10 @@ void tfr__engines_finish(tfr_session *session)
 }
 
 /* A failure stays on a fence for ever, so a queue that saw one is replaced. */
-static void engine_replace(tfr__engine *e)
+static void engine_replace(tfr_session *session, tfr__engine *e)
 {
     tfr__backend *b = e->backend;
+    session->queues++; /* plans have the old one in their steps */
     pthread_mutex_lock(&b->lock);
     b->queue.fence_destroy(b->device, e->fence);
     b->queue.destroy(b->device, e->queue);
@@ -93,7 +94,7 @@ void tfr__engines_settle(tfr_session *session)
 {
     for (uint32_t i = 0; i < session->n_engines; i++)
         if (session->engines[i].queue && tfr__engine_sync(&session->engines[i], NULL))
-            engine_replace(&session->engines[i]);
+            engine_replace(session, &session->engines[i]);
 }
 
 static tfr__engine *memory_engine(const tfr_session *session, uint32_t memory)

@@ -9,26 +9,131 @@
 #include "alloc.h"
 #include "plan.h"
 
+/* clang's -fsanitize=function does not know that objects of all types are passed alike. */
+#ifdef __clang__
+#define TFR__ANY_OBJECT __attribute__((no_sanitize("function")))
+#else
+#define TFR__ANY_OBJECT
+#endif
+
+/* ---- steps that are no launch: object is the tfr__step ----------------------------------------
+ */
+
+static int32_t call_copy(tfr_plugin_device *device, tfr_queue *queue, void *object,
+                         const tfr_launch *launch, tfr_err *err)
+{
+    const tfr__step *step = object;
+    const tfr__plan *p = step->plan;
+    (void)device;
+    (void)queue;
+    (void)launch;
+    return tfr__engine_copy(&p->session->engines[step->engine], step->to_device,
+                            p->buffers[step->dst].address, p->buffers[step->src].address,
+                            step->bytes, err);
+}
+
+static int32_t call_reorder(tfr_plugin_device *device, tfr_queue *queue, void *object,
+                            const tfr_launch *launch, tfr_err *err)
+{
+    const tfr__step *step = object;
+    const tfr__plan *p = step->plan;
+    const tfr__live_in *from = &p->live_ins[step->live_in];
+    (void)device;
+    (void)queue;
+    (void)launch;
+    return tfr__strided_copy((tfr_dtype)from->dtype, &from->shape, p->buffers[step->dst].address,
+                             NULL, p->buffers[step->src].address, from->strides, err);
+}
+
+static int32_t call_sync(tfr_plugin_device *device, tfr_queue *queue, void *object,
+                         const tfr_launch *launch, tfr_err *err)
+{
+    const tfr__step *step = object;
+    (void)device;
+    (void)queue;
+    (void)launch;
+    return tfr__engine_sync(&step->plan->session->engines[step->engine], err);
+}
+
+static int32_t call_without_queue(tfr_plugin_device *device, tfr_queue *queue, void *object,
+                                  const tfr_launch *launch, tfr_err *err)
+{
+    (void)device;
+    (void)queue;
+    (void)object;
+    (void)launch;
+    return tfr_fail(err, TFR_EDEVICE, "it has no queue any more: it failed earlier");
+}
+
+/* ---- binding --------------------------------------------------------------------------------- */
+
+static tfr__launch_fn *step_call(const tfr__step *step, const tfr_queue *queue)
+{
+    switch (step->kind) {
+    case TFR__STEP_COPY:
+        return call_copy;
+    case TFR__STEP_REORDER:
+        return call_reorder;
+    case TFR__STEP_SYNC:
+        return call_sync;
+    default:
+        return step->backend->has_queue && !queue ? call_without_queue : step->call;
+    }
+}
+
+/* The part that a replaced queue changes. */
+static void bind_calls(tfr_session *session, tfr__plan *p)
+{
+    for (uint32_t i = 0; i < p->n_steps; i++) {
+        tfr__step *step = &p->steps[i];
+        tfr__bound *bound = &p->bound[i];
+        bound->queue = step->backend ? session->engines[step->engine].queue : NULL;
+        bound->call = step_call(step, bound->queue);
+        p->has_queue = p->has_queue || bound->queue;
+    }
+    p->queues = session->queues;
+}
+
+tfr_status tfr__plan_bind(tfr_session *session, tfr__plan *p, tfr_err *err)
+{
+    p->bound = tfr__calloc((size_t)p->n_steps + 1, sizeof *p->bound);
+    if (!p->bound)
+        return tfr_fail(err, TFR_ENOMEM, "out of memory for %u steps", p->n_steps);
+    for (uint32_t i = 0; i < p->n_steps; i++) {
+        tfr__step *step = &p->steps[i];
+        tfr__bound *bound = &p->bound[i];
+        bound->object = step->kind == TFR__STEP_LAUNCH ? (void *)step->kernel : step;
+        bound->device = step->backend ? step->backend->device : NULL;
+        bound->launch.size = sizeof bound->launch;
+        bound->launch.n_args = step->n_args;
+        bound->launch.args = step->args;
+        if (step->workspace != UINT32_MAX)
+            bound->launch.workspace = p->buffers[step->workspace].address;
+    }
+    bind_calls(session, p);
+    return TFR_OK;
+}
+
 void tfr__plan_patch(tfr__plan *p)
 {
     for (uint32_t i = 0; i < p->n_patches; i++)
-        p->steps[p->patches[i].step].args[p->patches[i].arg].address =
-            p->buffers[p->patches[i].buffer].address;
+        p->patches[i].arg->address = p->buffers[p->patches[i].buffer].address;
 }
 
 /* Memory for what this run gives out, and the addresses of what it takes. */
 static tfr_status run_bind(tfr__plan *p, tfr__env *env, tfr_err *err)
 {
-    for (uint32_t i = 0; i < p->n_buffers; i++) {
-        tfr__buffer *b = &p->buffers[i];
+    for (uint32_t i = 0; i < p->n_moving; i++) {
+        tfr__buffer *b = &p->buffers[p->moving[i]];
+        tfr_status status;
         if (b->kind == TFR__BUFFER_LIVE_IN) {
             b->address = env->values[b->value]->data;
-        } else if (b->kind == TFR__BUFFER_TENSOR) {
-            tfr_status status = tfr_tensor_create((tfr_dtype)b->dtype, &b->shape, &b->tensor, err);
-            if (status)
-                return status;
-            b->address = b->tensor->data;
+            continue;
         }
+        status = tfr_tensor_create((tfr_dtype)b->dtype, &b->shape, &b->tensor, err);
+        if (status)
+            return status;
+        b->address = b->tensor->data;
     }
     tfr__plan_patch(p);
     return TFR_OK;
@@ -36,43 +141,10 @@ static tfr_status run_bind(tfr__plan *p, tfr__env *env, tfr_err *err)
 
 static void run_unbind(tfr__plan *p)
 {
-    for (uint32_t i = 0; i < p->n_buffers; i++) {
-        if (p->buffers[i].kind == TFR__BUFFER_TENSOR) {
-            tfr_tensor_release(p->buffers[i].tensor);
-            p->buffers[i].tensor = NULL;
-        }
-    }
-}
-
-static tfr_status step_reorder(const tfr__plan *p, const tfr__step *step, const tfr__env *env,
-                               tfr_err *err)
-{
-    const tfr_tensor *t = env->values[step->value];
-    int64_t plain[TFR_MAX_RANK];
-    tfr_shape_strides(&t->shape, plain);
-    return tfr__strided_copy((tfr_dtype)t->dtype, &t->shape, p->buffers[step->dst].address, plain,
-                             p->buffers[step->src].address, t->strides, err);
-}
-
-static tfr_status step_run(tfr_session *session, tfr__plan *p, tfr__step *step, const tfr__env *env,
-                           tfr_err *err)
-{
-    tfr__engine *engine;
-    if (step->kind == TFR__STEP_REORDER)
-        return step_reorder(p, step, env, err);
-    engine = &session->engines[step->engine];
-    switch (step->kind) {
-    case TFR__STEP_LAUNCH:
-        if (step->backend->has_queue && !engine->queue)
-            return tfr_fail(err, TFR_EDEVICE, "it has no queue any more: it failed earlier");
-        step->launch.run = session->n_runs;
-        return (tfr_status)step->backend->kernel.launch(step->backend->device, engine->queue,
-                                                        step->kernel, &step->launch, err);
-    case TFR__STEP_COPY:
-        return tfr__engine_copy(engine, step->to_device, p->buffers[step->dst].address,
-                                p->buffers[step->src].address, step->bytes, err);
-    default:
-        return tfr__engine_sync(engine, err);
+    for (uint32_t i = 0; i < p->n_moving; i++) {
+        tfr__buffer *b = &p->buffers[p->moving[i]];
+        tfr_tensor_release(b->tensor);
+        b->tensor = NULL;
     }
 }
 
@@ -98,8 +170,9 @@ static tfr_status give_out(tfr__plan *p, const tfr__live_out *out, tfr__env *env
         status = tfr_tensor_copy(out->known, &t, err);
     } else if (!(status = true_shape(out, &shape, env, err))) {
         tfr__buffer *b = &p->buffers[out->buffer];
-        if (!out->copy && !out->dims) {
-            t = tfr_tensor_retain(b->tensor);
+        if (!out->copy && !out->dims) { /* the one that the buffer is for */
+            t = b->tensor;
+            b->tensor = NULL;
         } else if (!out->copy) {
             status = tfr_tensor_view(b->tensor, 0, &shape, NULL, &t, err);
         } else {
@@ -121,9 +194,9 @@ static tfr_status give_out(tfr__plan *p, const tfr__live_out *out, tfr__env *env
 
 /* What failed in a launch: says where, and takes the op from a backend that broke its yes. */
 static tfr_status step_failed(tfr_session *session, tfr__plan *p, const tfr__step *step,
-                              tfr_status status, const tfr__env *env, tfr_err *err)
+                              tfr_status status, tfr_err *err)
 {
-    const tfr__node *node = step->node < 0 ? NULL : &env->body->graph->nodes[step->node];
+    const tfr__node *node = step->node < 0 ? NULL : &p->graph->nodes[step->node];
     tfr_err copy = TFR_ERR_INIT;
     if (err)
         memcpy(copy.text, err->text, sizeof copy.text);
@@ -151,16 +224,27 @@ static tfr_status step_failed(tfr_session *session, tfr__plan *p, const tfr__ste
                     step->backend->name, copy.text);
 }
 
-tfr_status tfr__plan_walk(tfr_session *session, tfr__plan *p, const tfr__env *env, tfr_err *err)
+tfr_status tfr__plan_failed(tfr_session *session, tfr__plan *p, uint32_t step, int32_t status,
+                            tfr_err *err)
 {
-    for (uint32_t i = 0; i < p->n_steps; i++) {
-        tfr_status status = step_run(session, p, &p->steps[i], env, err);
-        if (status) {
-            status = step_failed(session, p, &p->steps[i], status, env, err);
-            tfr__engines_settle(
-                session); /* nothing may still run when the caller takes memory back */
-            return status;
-        }
+    tfr_status named = step_failed(session, p, &p->steps[step], (tfr_status)status, err);
+    tfr__engines_settle(session); /* nothing may still run when the caller takes memory back */
+    return named;
+}
+
+/* Only what a run needs: all else is bound, and what failed is found out elsewhere. */
+TFR__ANY_OBJECT
+tfr_status tfr__plan_walk(tfr_session *session, tfr__plan *p, uint64_t run, tfr_err *err)
+{
+    tfr__bound *const first = p->bound, *const end = first + p->n_steps;
+    if (p->has_queue && p->queues != session->queues)
+        bind_calls(session, p);
+    for (tfr__bound *b = first; b < end; b++) {
+        int32_t status;
+        b->launch.run = run;
+        status = b->call(b->device, b->queue, b->object, &b->launch, err);
+        if (__builtin_expect(status, 0))
+            return tfr__plan_failed(session, p, (uint32_t)(b - first), status, err);
     }
     return TFR_OK;
 }
@@ -173,7 +257,7 @@ tfr_status tfr__plan_run(tfr_session *session, tfr__plan *p, tfr__env *env, tfr_
         err = &own;
     status = run_bind(p, env, err);
     if (!status)
-        status = tfr__plan_walk(session, p, env, err);
+        status = tfr__plan_walk(session, p, session->n_runs, err);
     for (uint32_t i = 0; !status && i < p->n_live_outs; i++)
         status = give_out(p, &p->live_outs[i], env, err);
     run_unbind(p);

@@ -106,6 +106,8 @@ tfr_status tfr__plan_create(tfr_session *session, tfr__env *env, uint32_t first,
     b.plan = tfr__calloc(1, sizeof *b.plan);
     if (!b.plan)
         status = tfr_fail(err, TFR_ENOMEM, "out of memory for a plan");
+    else
+        b.plan->session = session;
     if (!status)
         status = tfr__build_infer(&b, err);
     if (!status && b.end == b.first)
@@ -159,7 +161,9 @@ void tfr__plan_destroy(tfr_session *session, tfr__plan *p)
     tfr__free(p->live_outs);
     tfr__free(p->buffers);
     tfr__free(p->steps);
+    tfr__free(p->bound);
     tfr__free(p->patches);
+    tfr__free(p->moving);
     tfr__free(p->args);
     tfr__free(p->dims);
     tfr__free(p->placed);

@@ -55,24 +55,45 @@ typedef enum tfr__step_kind {
 
 /* Where an argument's address comes from at each run: LIVE_IN and TENSOR buffers. */
 typedef struct tfr__patch {
-    uint32_t step, arg, buffer;
+    tfr_arg *arg;
+    uint32_t buffer;
 } tfr__patch;
 
+/*
+ * What a step calls: the launch of a kernel or of a program, or one of exec.c's own. Its object is
+ * a tfr_kernel, a tfr_program, or the tfr__step. Pointers to objects are passed alike, so that one
+ * type of function does for all.
+ */
+typedef int32_t tfr__launch_fn(tfr_plugin_device *device, tfr_queue *queue, void *object,
+                               const tfr_launch *launch, tfr_err *err);
+
+/* A step as a run needs it, in one array that is walked from end to end. */
+typedef struct tfr__bound {
+    tfr__launch_fn *call;
+    tfr_plugin_device *device;
+    tfr_queue *queue;
+    void *object;
+    tfr_launch launch; /* args point into the plan's array */
+} tfr__bound;
+
+/* A step as it was planned: what made the bound one, and what messages say. */
 typedef struct tfr__step {
     int32_t kind;          /* tfr__step_kind */
     int32_t node;          /* for messages, or -1 */
     tfr__backend *backend; /* LAUNCH, COPY, SYNC */
     uint32_t engine;       /* number of the backend's queue in the session */
+    struct tfr__plan *plan;
     /* LAUNCH */
-    tfr_kernel *kernel;
-    tfr_launch launch; /* args point into the plan's array */
+    tfr__launch_fn *call;
+    tfr_kernel *kernel; /* object of the call, or NULL */
     tfr_arg *args;
+    uint32_t n_args;
     uint32_t workspace; /* buffer, or UINT32_MAX */
     /* COPY: into or out of the backend's memory. REORDER: on the host. */
     uint32_t dst, src;
     bool to_device;
     uint64_t bytes;
-    tfr_value value; /* REORDER: the live-in whose strides count */
+    uint32_t live_in; /* REORDER: whose strides count */
 } tfr__step;
 
 /* What a section takes from the environment, as it must be for the plan to fit. */
@@ -114,6 +135,7 @@ typedef struct tfr__placed {
 
 typedef struct tfr__plan {
     struct tfr__plan *next; /* in the body's list, most recently used first */
+    tfr_session *session;
     const tfr_graph *graph; /* whose nodes */
     uint32_t first, end;    /* nodes [first, end) */
     bool host;              /* one node that the core does itself; nothing below is set */
@@ -123,12 +145,17 @@ typedef struct tfr__plan {
     tfr__live_out *live_outs;
     tfr__buffer *buffers;
     tfr__step *steps;
+    tfr__bound *bound; /* the same steps */
+    uint64_t queues;   /* session's number of the queues in bound */
+    bool has_queue;    /* bound has any */
     tfr__patch *patches;
+    uint32_t *moving; /* LIVE_IN and TENSOR buffers: their addresses change from run to run */
     tfr_arg *args;
     int64_t *dims; /* pool for true dims of dynamic outputs */
     tfr__placed *placed;
     tfr_tensor **known; /* tensors that kernels may read until they are dropped */
-    uint32_t n_live_ins, n_consulted, n_live_outs, n_buffers, n_steps, n_patches, n_placed, n_known;
+    uint32_t n_live_ins, n_consulted, n_live_outs, n_buffers, n_steps, n_patches, n_placed, n_known,
+        n_moving;
     /* Arena per memory: [n_memories]. */
     struct tfr__arena *arenas;
     uint32_t n_arenas;
@@ -180,6 +207,7 @@ struct tfr_session {
     tfr_tensor **variables; /* by number in graph->variables */
     tfr__engine *engines;
     uint32_t n_engines, n_memories;
+    uint64_t queues;  /* changes when a queue is replaced */
     tfr__plan **used; /* plans of the last run, in order */
     uint32_t n_used, room_used;
     uint64_t n_runs, n_plans, plan_ns, run_ns;
@@ -216,10 +244,15 @@ bool tfr__plan_fits(const tfr__plan *plan, const tfr__env *env);
 
 /* exec.c */
 tfr_status tfr__plan_run(tfr_session *session, tfr__plan *plan, tfr__env *env, tfr_err *err);
+/* Fills in the bound steps of a plan that has arguments and addresses. */
+tfr_status tfr__plan_bind(tfr_session *session, tfr__plan *plan, tfr_err *err);
 /* Puts the addresses of LIVE_IN and TENSOR buffers into the launches. */
 void tfr__plan_patch(tfr__plan *plan);
-/* The steps alone, with everything in place; an error names the node. */
-tfr_status tfr__plan_walk(tfr_session *session, tfr__plan *plan, const tfr__env *env, tfr_err *err);
+/* The steps alone, with everything in place; run numbers the run. An error names the node. */
+tfr_status tfr__plan_walk(tfr_session *session, tfr__plan *plan, uint64_t run, tfr_err *err);
+/* What a walk does with a call that failed: settles the session, gives the error that names it. */
+tfr_status tfr__plan_failed(tfr_session *session, tfr__plan *plan, uint32_t step, int32_t status,
+                            tfr_err *err);
 
 /* place.c: a kernel for a call, with the reasons of all that said no. */
 typedef struct tfr__choice {

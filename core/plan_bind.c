@@ -36,7 +36,7 @@ static void find_lifetimes(tfr__steps *s)
                                                p->steps[until].engine == step->engine))
                 until++;
         if (step->kind == TFR__STEP_LAUNCH) {
-            for (uint32_t a = 0; a < step->launch.n_args; a++) {
+            for (uint32_t a = 0; a < step->n_args; a++) {
                 uint32_t buffer = s->arg_buffers[step->dst + a];
                 bool host = buffer != TFR__NO_BUFFER && p->buffers[buffer].memory == 0;
                 live_at(p, buffer, i, host ? until : i);
@@ -119,27 +119,28 @@ static tfr_status bind_args(tfr__steps *s, tfr_err *err)
 {
     tfr__plan *p = s->p;
     p->patches = tfr__calloc((size_t)s->n_args + 1, sizeof *p->patches);
-    if (!p->patches)
+    p->moving = tfr__calloc((size_t)p->n_buffers + 1, sizeof *p->moving);
+    if (!p->patches || !p->moving)
         return tfr_fail(err, TFR_ENOMEM, "out of memory for %u arguments", s->n_args);
     for (uint32_t i = 0; i < p->n_steps; i++) {
         tfr__step *step = &p->steps[i];
         if (step->kind != TFR__STEP_LAUNCH)
             continue;
         step->args = p->args + step->dst;
-        step->launch.args = step->args;
-        for (uint32_t a = 0; a < step->launch.n_args; a++) {
+        for (uint32_t a = 0; a < step->n_args; a++) {
             uint32_t buffer = s->arg_buffers[step->dst + a];
             if (buffer == TFR__NO_BUFFER)
                 continue;
             step->args[a].address = p->buffers[buffer].address;
             if (p->buffers[buffer].kind == TFR__BUFFER_LIVE_IN ||
                 p->buffers[buffer].kind == TFR__BUFFER_TENSOR)
-                p->patches[p->n_patches++] = (tfr__patch){i, a, buffer};
+                p->patches[p->n_patches++] = (tfr__patch){&step->args[a], buffer};
         }
-        if (step->workspace != TFR__NO_BUFFER)
-            step->launch.workspace = p->buffers[step->workspace].address;
         step->dst = TFR__NO_BUFFER;
     }
+    for (uint32_t i = 0; i < p->n_buffers; i++)
+        if (p->buffers[i].kind == TFR__BUFFER_LIVE_IN || p->buffers[i].kind == TFR__BUFFER_TENSOR)
+            p->moving[p->n_moving++] = i;
     return bind_dims(s, err);
 }
 
@@ -148,5 +149,7 @@ tfr_status tfr__steps_bind(tfr__steps *s, tfr_err *err)
     tfr_status status;
     find_lifetimes(s);
     status = make_arenas(s, err);
-    return status ? status : bind_args(s, err);
+    if (!status)
+        status = bind_args(s, err);
+    return status ? status : tfr__plan_bind(s->b->session, s->p, err);
 }

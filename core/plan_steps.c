@@ -67,10 +67,10 @@ static tfr_status step_add(tfr__steps *s, tfr__step_kind kind, uint32_t engine, 
     (*out)->kind = kind;
     (*out)->node = -1;
     (*out)->engine = engine;
+    (*out)->plan = p;
     if (engine != TFR__NO_ENGINE)
         (*out)->backend = s->b->session->engines[engine].backend;
     (*out)->workspace = (*out)->dst = (*out)->src = TFR__NO_BUFFER;
-    (*out)->value = TFR_VALUE_NONE;
     return TFR_OK;
 }
 
@@ -184,7 +184,8 @@ static tfr_status plain_buffer(tfr__steps *s, tfr_value v, uint32_t *out, tfr_er
         return status;
     step->dst = *out;
     step->src = src;
-    step->value = v;
+    while (s->p->live_ins[step->live_in].value != v)
+        step->live_in++;
     s->p->n_reorders++;
     return TFR_OK;
 }
@@ -381,10 +382,10 @@ static tfr_status node_launch(tfr__steps *s, uint32_t n, tfr_err *err)
         status = step_add(s, TFR__STEP_LAUNCH, state->engine, &step, err);
     if (!status) {
         step->node = (int32_t)(b->first + n);
+        step->call = (tfr__launch_fn *)step->backend->kernel.launch;
         step->kernel = state->kernel;
         state->kernel = NULL; /* the plan owns it now */
-        step->launch.size = sizeof step->launch;
-        step->launch.n_args = node->n_inputs + node->n_outputs;
+        step->n_args = node->n_inputs + node->n_outputs;
         step->dst = first_arg; /* until the arguments have their final place */
         step->workspace = workspace;
         s->p->n_launches++;

@@ -193,8 +193,37 @@ TEST(a_size_that_only_a_run_can_tell_is_refused)
     tfr_tensor_release(in);
 }
 
+TEST(each_run_draws_other_random_numbers)
+{
+    tfr_runtime *runtime = NULL;
+    tfr_graph *graph = NULL;
+    tfr_session *session = NULL;
+    tfr_binding *binding = NULL;
+    tfr_tensor *in = floats(4, 2), *out = floats(4, 0);
+    tfr_value x;
+    float first;
+    REQUIRE_OK(tfr_runtime_create(NULL, &runtime, &err), &err);
+    REQUIRE_OK(tfr_graph_create("test", &graph, &err), &err);
+    REQUIRE_OK(tfr_graph_add_input(graph, "x", NULL, &x, &err), &err);
+    REQUIRE_OK(tfr_graph_add_output(graph, add(graph, "RandomUniformLike", &x, 1), NULL, &err),
+               &err);
+    REQUIRE_OK(tfr_session_create(runtime, graph, NULL, &session, &err), &err);
+    REQUIRE_OK(tfr_binding_create(session, &in, 1, &out, 1, &binding, &err), &err);
+    REQUIRE_OK(tfr_binding_run(binding, &err), &err);
+    first = at(out, 0);
+    REQUIRE_OK(tfr_binding_run(binding, &err), &err);
+    CHECK(at(out, 0) != first);
+    tfr_binding_destroy(binding);
+    tfr_session_destroy(session);
+    tfr_graph_release(graph);
+    tfr_runtime_release(runtime);
+    tfr_tensor_release(in);
+    tfr_tensor_release(out);
+}
+
 static const test_case cases[] = {
     CASE(each_run_reads_the_inputs_and_writes_the_outputs_anew),
+    CASE(each_run_draws_other_random_numbers),
     CASE(a_device_with_queues_can_be_bound),
     CASE(a_run_takes_no_memory),
     CASE(a_run_makes_no_system_call),
