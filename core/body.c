@@ -109,20 +109,44 @@ void tfr__body_destroy(tfr_session *session, tfr__body *body)
 
 tfr_status tfr__env_init(tfr__body *body, tfr__env *env, tfr_err *err)
 {
+    size_t n = (size_t)body->graph->n_values + 1;
     env->body = body;
-    env->values = tfr__calloc((size_t)body->graph->n_values + 1, sizeof *env->values);
-    if (!env->values)
+    env->n_there = 0;
+    env->values = tfr__calloc(n, sizeof *env->values);
+    env->there = tfr__alloc(n * sizeof *env->there);
+    if (!env->values || !env->there)
         return tfr_fail(err, TFR_ENOMEM, "out of memory for a run of graph \"%s\"",
                         body->graph->name);
     return TFR_OK;
 }
 
+void tfr__env_put(tfr__env *env, tfr_value v, tfr_tensor *t)
+{
+    if (!t)
+        return;
+    if (env->values[v])
+        tfr_tensor_release(env->values[v]);
+    else
+        env->there[env->n_there++] = v;
+    env->values[v] = t;
+}
+
+void tfr__env_clear(tfr__env *env)
+{
+    for (uint32_t i = 0; i < env->n_there; i++) {
+        tfr_tensor_release(env->values[env->there[i]]);
+        env->values[env->there[i]] = NULL;
+    }
+    env->n_there = 0;
+}
+
 void tfr__env_finish(tfr__env *env)
 {
-    for (uint32_t v = 0; env->values && v < env->body->graph->n_values; v++)
-        tfr_tensor_release(env->values[v]);
+    tfr__env_clear(env);
     tfr__free(env->values);
+    tfr__free(env->there);
     env->values = NULL;
+    env->there = NULL;
 }
 
 /* A value that a section's own node reads: from the environment, or a constant. Borrowed. */
@@ -172,8 +196,7 @@ static tfr_status host_node_run(tfr_session *session, tfr__env *env, uint32_t i,
         status = tfr__sequence_run(node, inputs, outputs, err);
     for (uint32_t k = 0; outputs && k < node->n_outputs; k++) {
         if (!status && node->outputs[k] != TFR_VALUE_NONE) {
-            tfr_tensor_release(env->values[node->outputs[k]]);
-            env->values[node->outputs[k]] = outputs[k];
+            tfr__env_put(env, node->outputs[k], outputs[k]);
         } else {
             tfr_tensor_release(outputs[k]);
         }

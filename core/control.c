@@ -52,7 +52,7 @@ static tfr_status pass(control *c, tfr_tensor *const *inputs, uint32_t n_inputs,
                         c->node->name, c->node->op->name, g->n_inputs, n_inputs);
     status = tfr__env_init(c->body, &env, c->err);
     for (uint32_t i = 0; !status && i < n_inputs; i++)
-        env.values[g->inputs[i]] = tfr_tensor_retain(inputs[i]);
+        tfr__env_put(&env, g->inputs[i], tfr_tensor_retain(inputs[i]));
     for (uint32_t v = 0; !status && v < g->n_values; v++) {
         tfr_value from = g->values[v].outer;
         tfr_tensor *t;
@@ -61,7 +61,7 @@ static tfr_status pass(control *c, tfr_tensor *const *inputs, uint32_t n_inputs,
         t = outer->values[from].role == TFR__ROLE_CONSTANT ? outer->values[from].tensor
                                                            : c->env->values[from];
         if (t)
-            env.values[v] = tfr_tensor_retain(t);
+            tfr__env_put(&env, v, tfr_tensor_retain(t));
     }
     if (!status)
         status = tfr__body_run(c->session, &env, outputs, true, c->err);

@@ -130,7 +130,7 @@ static tfr_status run_bind(tfr__plan *p, tfr__env *env, tfr_err *err)
             b->address = env->values[b->value]->data;
             continue;
         }
-        status = tfr_tensor_create((tfr_dtype)b->dtype, &b->shape, &b->tensor, err);
+        status = tfr__tensor_create_unset((tfr_dtype)b->dtype, &b->shape, &b->tensor, err);
         if (status)
             return status;
         b->address = b->tensor->data;
@@ -161,35 +161,42 @@ static tfr_status true_shape(const tfr__live_out *out, tfr_shape *shape, const t
     return tfr_shape_make(out->type.rank, out->dims ? out->dims : out->type.dims, shape, err);
 }
 
+/* A copy or a view of what the buffer holds, with its true shape. */
+static tfr_status take_out(tfr__plan *p, const tfr__live_out *out, const tfr__env *env,
+                           tfr_tensor **t, tfr_err *err)
+{
+    tfr__buffer *b = &p->buffers[out->buffer];
+    tfr_tensor *alias;
+    tfr_shape shape;
+    tfr_status status = true_shape(out, &shape, env, err);
+    if (status)
+        return status;
+    if (!out->copy)
+        return tfr_tensor_view(b->tensor, 0, &shape, NULL, t, err);
+    status = tfr_tensor_wrap((tfr_dtype)out->type.dtype, &shape, NULL, b->address, NULL, NULL,
+                             &alias, err);
+    if (status)
+        return status;
+    status = tfr_tensor_copy(alias, t, err);
+    tfr_tensor_release(alias);
+    return status;
+}
+
 static tfr_status give_out(tfr__plan *p, const tfr__live_out *out, tfr__env *env, tfr_err *err)
 {
     tfr_tensor *t = NULL;
-    tfr_shape shape;
-    tfr_status status;
+    tfr_status status = TFR_OK;
     if (out->known) { /* the caller may write into what it gets */
         status = tfr_tensor_copy(out->known, &t, err);
-    } else if (!(status = true_shape(out, &shape, env, err))) {
-        tfr__buffer *b = &p->buffers[out->buffer];
-        if (!out->copy && !out->dims) { /* the one that the buffer is for */
-            t = b->tensor;
-            b->tensor = NULL;
-        } else if (!out->copy) {
-            status = tfr_tensor_view(b->tensor, 0, &shape, NULL, &t, err);
-        } else {
-            tfr_tensor *alias;
-            status = tfr_tensor_wrap((tfr_dtype)out->type.dtype, &shape, NULL, b->address, NULL,
-                                     NULL, &alias, err);
-            if (!status) {
-                status = tfr_tensor_copy(alias, &t, err);
-                tfr_tensor_release(alias);
-            }
-        }
+    } else if (out->copy || out->dims) {
+        status = take_out(p, out, env, &t, err);
+    } else { /* the one that the buffer is for */
+        t = p->buffers[out->buffer].tensor;
+        p->buffers[out->buffer].tensor = NULL;
     }
-    if (status)
-        return status;
-    tfr_tensor_release(env->values[out->value]);
-    env->values[out->value] = t;
-    return TFR_OK;
+    if (!status)
+        tfr__env_put(env, out->value, t);
+    return status;
 }
 
 /* What failed in a launch: says where, and takes the op from a backend that broke its yes. */

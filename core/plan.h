@@ -195,6 +195,14 @@ typedef struct tfr__engine {
     uint64_t fence_value;
 } tfr__engine;
 
+/* The environment of a run of a body: a tensor per value that is there, retained. */
+typedef struct tfr__env {
+    tfr__body *body;
+    tfr_tensor **values; /* by value number; NULL = not there (yet); set by tfr__env_put alone */
+    tfr_value *there;    /* those that are not NULL, so that a run costs nothing for the others */
+    uint32_t n_there;
+} tfr__env;
+
 struct tfr_session {
     tfr_runtime *runtime;
     tfr_graph *graph;
@@ -205,6 +213,8 @@ struct tfr_session {
     uint32_t max_plans;
     pthread_mutex_t lock;   /* one run at a time */
     tfr_tensor **variables; /* by number in graph->variables */
+    bool updates;           /* some variable is updated by a run */
+    tfr__env env;           /* of the run that holds the lock; empty between runs */
     tfr__engine *engines;
     uint32_t n_engines, n_memories;
     uint64_t queues;  /* changes when a queue is replaced */
@@ -212,12 +222,6 @@ struct tfr_session {
     uint32_t n_used, room_used;
     uint64_t n_runs, n_plans, plan_ns, run_ns;
 };
-
-/* The environment of a run of a body: a tensor per value that is there, retained. */
-typedef struct tfr__env {
-    tfr__body *body;
-    tfr_tensor **values; /* by value number; NULL = not there (yet) */
-} tfr__env;
 
 /* ---- the parts ------------------------------------------------------------------------------- */
 
@@ -234,6 +238,10 @@ tfr_status tfr__body_run(tfr_session *session, tfr__env *env, tfr_tensor **outpu
 tfr_status tfr__session_bind_inputs(tfr_session *session, tfr__env *env, tfr_tensor *const *inputs,
                                     uint32_t n_inputs, tfr_err *err);
 tfr_status tfr__env_init(tfr__body *body, tfr__env *env, tfr_err *err);
+/* The value becomes t, which env owns now, instead of what it was. */
+void tfr__env_put(tfr__env *env, tfr_value v, tfr_tensor *t);
+/* All values go; then the memory, too. */
+void tfr__env_clear(tfr__env *env);
 void tfr__env_finish(tfr__env *env);
 
 /* plan.c: makes the plan of the section that begins at node first; never a host section. */

@@ -23,6 +23,7 @@ static tfr_status variables_init(tfr_session *session, tfr_err *err)
             tfr_tensor_copy(g->values[g->variables[i]].tensor, &session->variables[i], err);
         if (status)
             return status;
+        session->updates = session->updates || g->values[g->variables[i]].update != TFR_VALUE_NONE;
     }
     return TFR_OK;
 }
@@ -65,6 +66,8 @@ tfr_status tfr__session_create(tfr_runtime *runtime, tfr_graph *graph,
         status = variables_init(session, err);
     if (!status)
         status = tfr__body_create(session, graph, &session->body, err);
+    if (!status)
+        status = tfr__env_init(session->body, &session->env, err);
     if (status)
         tfr__session_destroy(session);
     else
@@ -83,6 +86,7 @@ tfr_status tfr_session_create(tfr_runtime *runtime, tfr_graph *graph,
 
 void tfr__session_destroy(tfr_session *session)
 {
+    tfr__env_finish(&session->env);
     tfr__body_destroy(session, session->body);
     tfr__engines_finish(session);
     for (uint32_t i = 0; session->variables && i < session->graph->n_variables; i++)
@@ -169,10 +173,10 @@ tfr_status tfr__session_bind_inputs(tfr_session *session, tfr__env *env, tfr_ten
             check_input(&g->values[g->inputs[i]], inputs[i], session->loose_shapes, err);
         if (status)
             return status;
-        env->values[g->inputs[i]] = tfr_tensor_retain(inputs[i]);
+        tfr__env_put(env, g->inputs[i], tfr_tensor_retain(inputs[i]));
     }
     for (uint32_t i = 0; i < g->n_variables; i++)
-        env->values[g->variables[i]] = tfr_tensor_retain(session->variables[i]);
+        tfr__env_put(env, g->variables[i], tfr_tensor_retain(session->variables[i]));
     return TFR_OK;
 }
 
@@ -269,25 +273,24 @@ static tfr_status run_locked(tfr_session *session, tfr_tensor *const *inputs, ui
                              tfr_tensor **outputs, bool run, tfr_err *err)
 {
     uint64_t began = tfr__now_ns(), n_plans = session->n_plans;
-    tfr__env env = {0};
-    tfr_status status = tfr__env_init(session->body, &env, err);
+    tfr__env *env = &session->env;
+    tfr_status status;
     session->n_used = 0;
     session->plan_ns = 0;
+    status = tfr__session_bind_inputs(session, env, inputs, n_inputs, err);
     if (!status)
-        status = tfr__session_bind_inputs(session, &env, inputs, n_inputs, err);
-    if (!status)
-        status = tfr__body_run(session, &env, outputs, run, err);
+        status = tfr__body_run(session, env, outputs, run, err);
     if (!status && run) {
         status = own_outputs(session, outputs, err);
-        if (!status)
-            status = update_variables(session, &env, err);
+        if (!status && session->updates)
+            status = update_variables(session, env, err);
         for (uint32_t i = 0; status && i < session->graph->n_outputs; i++) {
             tfr_tensor_release(outputs[i]);
             outputs[i] = NULL;
         }
         session->n_runs++;
     }
-    tfr__env_finish(&env);
+    tfr__env_clear(env);
     session->run_ns = tfr__now_ns() - began - session->plan_ns;
     if (!status && session->n_plans != n_plans)
         report_placement(session);

@@ -74,9 +74,12 @@ static bool strides_are_plain(const tfr_shape *shape, const int64_t *strides, in
     return true;
 }
 
-/* Everything but the memory. strides NULL = plain. */
+/*
+ * strides NULL = plain. With memory the elements lie in one block behind the header, with any
+ * values.
+ */
 static tfr_status tensor_new(tfr_dtype dtype, const tfr_shape *shape, const int64_t *strides,
-                             tfr_tensor **out, tfr_err *err)
+                             bool memory, tfr_tensor **out, tfr_err *err)
 {
     size_t bytes;
     int64_t n_elements;
@@ -90,10 +93,12 @@ static tfr_status tensor_new(tfr_dtype dtype, const tfr_shape *shape, const int6
     if (!plain && tfr_dtype_bits((int32_t)dtype) < 8)
         return tfr_fail(err, TFR_EUNSUPPORTED, "%s is packed, a tensor %s of it has to be plain",
                         tfr_dtype_name(dtype), tfr_shape_format(shape, text, sizeof text));
-    tfr_tensor *tensor = tfr__calloc(1, sizeof *tensor);
+    const size_t room = memory && bytes > 0 ? bytes + TENSOR_ALIGNMENT - 1 : 0;
+    tfr_tensor *tensor = tfr__alloc(sizeof *tensor + room);
     if (!tensor)
-        return tfr_fail(err, TFR_ENOMEM, "no memory for a tensor's header of %zu bytes",
-                        sizeof *tensor);
+        return tfr_fail(err, TFR_ENOMEM, "no memory for a tensor's header%s of %zu bytes",
+                        room ? " and elements" : "", sizeof *tensor + room);
+    memset(tensor, 0, sizeof *tensor);
     atomic_init(&tensor->refs, 1);
     tensor->kind = TFR_KIND_TENSOR;
     tensor->dtype = (int32_t)dtype;
@@ -106,8 +111,24 @@ static tfr_status tensor_new(tfr_dtype dtype, const tfr_shape *shape, const int6
         memcpy(tensor->strides, strides, (size_t)shape->rank * sizeof strides[0]);
     else
         tfr_shape_strides(shape, tensor->strides);
+    if (room) {
+        uintptr_t behind = (uintptr_t)(tensor + 1);
+        char *data = (char *)(tensor + 1);
+        tensor->data = data + (-behind & (TENSOR_ALIGNMENT - 1));
+        tensor->owns = true;
+    }
     *out = tensor;
     return TFR_OK;
+}
+
+tfr_status tfr__tensor_create_unset(tfr_dtype dtype, const tfr_shape *shape, tfr_tensor **out,
+                                    tfr_err *err)
+{
+    tfr_status status = tensor_new(dtype, shape, NULL, true, out, err);
+    bool packed = tfr_dtype_bits((int32_t)dtype) < 8; /* the bits behind the last element are 0 */
+    if (!status && (packed || dtype == TFR_DTYPE_STRING) && (*out)->bytes)
+        memset((*out)->data, 0, (*out)->bytes);
+    return status;
 }
 
 tfr_status tfr_tensor_create(tfr_dtype dtype, const tfr_shape *shape, tfr_tensor **out,
@@ -117,20 +138,21 @@ tfr_status tfr_tensor_create(tfr_dtype dtype, const tfr_shape *shape, tfr_tensor
     char text[SHAPE_TEXT];
     if (!shape || !out)
         return tfr_fail(err, TFR_EINVAL, "a tensor needs a shape and a place to go");
-    tfr_status status = tensor_new(dtype, shape, NULL, &tensor, err);
+    tfr_status status = tensor_new(dtype, shape, NULL, false, &tensor, err);
     if (status)
         return status;
     if (tensor->bytes > 0) {
-        tensor->own = tfr__alloc_aligned(tensor->bytes, TENSOR_ALIGNMENT);
-        if (!tensor->own) {
+        tensor->apart = tfr__alloc_aligned(tensor->bytes, TENSOR_ALIGNMENT);
+        if (!tensor->apart) {
             size_t bytes = tensor->bytes;
             tfr_tensor_release(tensor);
             return tfr_fail(err, TFR_ENOMEM, "no memory for %zu bytes, a %s tensor of shape %s",
                             bytes, tfr_dtype_name(dtype),
                             tfr_shape_format(shape, text, sizeof text));
         }
-        memset(tensor->own, 0, tensor->bytes);
-        tensor->data = tensor->own;
+        memset(tensor->apart, 0, tensor->bytes);
+        tensor->data = tensor->apart;
+        tensor->owns = true;
     }
     *out = tensor;
     return TFR_OK;
@@ -174,7 +196,7 @@ tfr_status tfr_tensor_wrap(tfr_dtype dtype, const tfr_shape *shape, const int64_
     char text[SHAPE_TEXT];
     if (!shape || !out)
         return tfr_fail(err, TFR_EINVAL, "a tensor needs a shape and a place to go");
-    tfr_status status = tensor_new(dtype, shape, strides, &tensor, err);
+    tfr_status status = tensor_new(dtype, shape, strides, false, &tensor, err);
     if (status)
         return status;
     if (tensor->n_elements > 0 && !data)
@@ -242,7 +264,7 @@ tfr_status tfr_tensor_view(tfr_tensor *base, int64_t offset, const tfr_shape *sh
     tfr_tensor *tensor;
     if (!base || !shape || !out || base->kind != TFR_KIND_TENSOR)
         return tfr_fail(err, TFR_EINVAL, "a view needs a tensor, a shape and a place to go");
-    tfr_status status = tensor_new((tfr_dtype)base->dtype, shape, strides, &tensor, err);
+    tfr_status status = tensor_new((tfr_dtype)base->dtype, shape, strides, false, &tensor, err);
     if (status)
         return status;
     status = check_view(base, offset, tensor, err);
@@ -320,9 +342,9 @@ void tfr_tensor_release(tfr_tensor *tensor)
     for (size_t i = 0; i < tensor->n_values; i++)
         tfr_tensor_release(tensor->values[i]);
     tfr__free(tensor->values);
-    if (tensor->own && tensor->dtype == TFR_DTYPE_STRING)
-        tfr__strings_clear(tensor->own, tensor->n_elements);
-    tfr__free(tensor->own);
+    if (tensor->owns && tensor->dtype == TFR_DTYPE_STRING)
+        tfr__strings_clear(tensor->data, tensor->n_elements);
+    tfr__free(tensor->apart);
     tfr_tensor_release(tensor->base);
     if (tensor->release)
         tensor->release(tensor->release_user);
@@ -394,7 +416,7 @@ tfr_status tfr_tensor_set_string(tfr_tensor *tensor, int64_t i, const char *data
     if (!data && bytes > 0)
         return tfr_fail(err, TFR_EINVAL, "no data for a string of %zu bytes", bytes);
     /* The old string of wrapped memory is the caller's and cannot be freed here. */
-    if (!(tensor->base ? tensor->base : tensor)->own)
+    if (!(tensor->base ? tensor->base : tensor)->owns)
         return tfr_fail(err, TFR_EPERM, "the strings are in the caller's memory, set them there");
     if (tfr__string_set(element, data, bytes))
         return tfr_fail(err, TFR_ENOMEM, "no memory for a string of %zu bytes", bytes);

@@ -16,8 +16,9 @@ struct tfr_tensor {
     int64_t n_elements;
     size_t bytes; /* of the plain form */
     void *data;
-    /* Who keeps data alive: own memory (freed), another tensor (base), or the caller (release). */
-    void *own;
+    /* Who keeps data alive: this tensor, another one (base), or the caller (release). */
+    bool owns;
+    void *apart; /* data if it is a block of its own, not the end of this one */
     tfr_tensor *base;
     void (*release)(void *user);
     void *release_user;
@@ -29,6 +30,13 @@ struct tfr_tensor {
 
 /* Values inside values: more is TFR_ELIMIT, so that walking a value never runs out of stack. */
 #define TFR__MAX_VALUE_DEPTH 8
+
+/*
+ * As tfr_tensor_create, but in one block, and for somebody who sets every element; strings are
+ * empty and packed types 0 as ever.
+ */
+tfr_status tfr__tensor_create_unset(tfr_dtype dtype, const tfr_shape *shape, tfr_tensor **out,
+                                    tfr_err *err);
 
 /* The host's string service for elements outside a tfr_tensor too (arena slots). */
 tfr_status tfr__string_set(tfr_string *element, const char *data, uint64_t bytes);

@@ -134,6 +134,32 @@ TEST(a_run_takes_no_memory)
     drop_bound(&b);
 }
 
+TEST(a_run_of_a_session_takes_one_block_an_output)
+{
+    tfr_runtime *runtime = NULL;
+    tfr_graph *graph = NULL;
+    tfr_session *session = NULL;
+    tfr_tensor *in = floats(4, 2), *out = NULL;
+    tfr_value x;
+    uint64_t before;
+    REQUIRE_OK(tfr_runtime_create(NULL, &runtime, &err), &err);
+    REQUIRE_OK(tfr_graph_create("test", &graph, &err), &err);
+    REQUIRE_OK(tfr_graph_add_input(graph, "x", NULL, &x, &err), &err);
+    for (int i = 0; i < 20; i++)
+        x = add(graph, "Relu", &x, 1);
+    REQUIRE_OK(tfr_graph_add_output(graph, x, NULL, &err), &err);
+    REQUIRE_OK(tfr_session_create(runtime, graph, NULL, &session, &err), &err);
+    REQUIRE_OK(tfr_session_prepare(session, &in, 1, &err), &err);
+    before = tfr__alloc_count();
+    REQUIRE_OK(tfr_session_run(session, &in, 1, &out, 1, &err), &err);
+    CHECK_UINT(before + 1, tfr__alloc_count());
+    tfr_tensor_release(out);
+    tfr_session_destroy(session);
+    tfr_graph_release(graph);
+    tfr_runtime_release(runtime);
+    tfr_tensor_release(in);
+}
+
 TEST(a_run_makes_no_system_call)
 {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -226,6 +252,7 @@ static const test_case cases[] = {
     CASE(each_run_draws_other_random_numbers),
     CASE(a_device_with_queues_can_be_bound),
     CASE(a_run_takes_no_memory),
+    CASE(a_run_of_a_session_takes_one_block_an_output),
     CASE(a_run_makes_no_system_call),
     CASE(an_output_of_the_wrong_shape_is_refused_with_both),
     CASE(a_size_that_only_a_run_can_tell_is_refused),
