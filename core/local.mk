@@ -15,6 +15,8 @@ libtfrun_core_la_SOURCES = \
 	core/call.h \
 	core/checked.h \
 	core/control.c \
+	core/cost.c \
+	core/cost.h \
 	core/device.c \
 	core/device_name.c \
 	core/dtype.c \

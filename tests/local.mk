@@ -14,6 +14,7 @@ unit_tests = \
 	tests/test_arena \
 	tests/test_autodiff \
 	tests/test_compare \
+	tests/test_cost \
 	tests/test_device \
 	tests/test_dtype \
 	tests/test_graph \
@@ -93,6 +94,10 @@ tests_test_autodiff_SOURCES = tests/test_autodiff.c
 tests_test_compare_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_compare_LDADD = $(TFR_TEST_CORE)
 tests_test_compare_SOURCES = tests/test_compare.c
+
+tests_test_cost_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_cost_LDADD = $(TFR_TEST_CORE)
+tests_test_cost_SOURCES = tests/test_cost.c
 
 tests_test_device_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_device_LDADD = $(TFR_TEST_CORE)
