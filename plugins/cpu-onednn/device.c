@@ -3,7 +3,7 @@
  * device.c: the one device of this backend, the host's processor: what it may use of it
  * (instruction sets, threads), and opening and closing it. Nothing of oneDNN runs before open.
  */
-#include "onednn.h"
+#include "profile.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -197,6 +197,7 @@ void tfr_dnn_close(tfr_plugin_device *device)
 {
     if (!device)
         return;
+    tfr_dnn_profile_free(device);
     dnnl_engine_destroy(device->engine);
     free(device);
 }

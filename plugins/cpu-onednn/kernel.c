@@ -7,7 +7,10 @@
  * So does each kernel have its own stream, which on a CPU is a small struct.
  */
 #include "kernel.h"
+#include "profile.h"
 
+#include <dnnl_debug.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -493,6 +496,31 @@ int32_t tfr_dnn_prepare(tfr_plugin_device *device, const tfr_call *call, tfr_ker
     return b.status;
 }
 
+/* A step with the time that it takes. Its name is asked for after the clock has been read. */
+static dnnl_status_t run_recorded(tfr_plugin_device *device, const tfr_kernel *kernel,
+                                  const tfr_dnn_step *s, uint64_t id)
+{
+    uint64_t began = tfr_dnn_profile_begin(device, id);
+    dnnl_status_t status = dnnl_primitive_execute(s->primitive, kernel->stream, s->n_args, s->args);
+    dnnl_primitive_kind_t kind = dnnl_undefined_primitive;
+    tfr_dnn_stretch what = {.id = id, .kind = TFR_PROFILE_KERNEL, .node = -1};
+    const_dnnl_primitive_desc_t pd;
+    const char *method = "";
+    char name[64];
+    if (!began || status != dnnl_success)
+        return status;
+    if (dnnl_primitive_get_primitive_desc(s->primitive, &pd) == dnnl_success) {
+        dnnl_primitive_desc_query(pd, dnnl_query_impl_info_str, 0, &method);
+        dnnl_primitive_desc_query(pd, dnnl_query_primitive_kind, 0, &kind);
+    }
+    if (kind == dnnl_reorder)
+        what.kind = TFR_PROFILE_REORDER;
+    snprintf(name, sizeof name, "%s %s", dnnl_prim_kind2str(kind), method);
+    what.name = name;
+    tfr_dnn_profile_end(device, began, &what);
+    return status;
+}
+
 int32_t tfr_dnn_launch(tfr_plugin_device *device, tfr_queue *queue, tfr_kernel *kernel,
                        const tfr_launch *launch, tfr_err *err)
 {
@@ -512,7 +540,9 @@ int32_t tfr_dnn_launch(tfr_plugin_device *device, tfr_queue *queue, tfr_kernel *
     }
     for (i = 0; i < kernel->n_steps && status == dnnl_success; i++) {
         const tfr_dnn_step *s = &kernel->steps[i];
-        status = dnnl_primitive_execute(s->primitive, kernel->stream, s->n_args, s->args);
+        status = launch->id
+                     ? run_recorded(device, kernel, s, launch->id)
+                     : dnnl_primitive_execute(s->primitive, kernel->stream, s->n_args, s->args);
     }
     tfr_dnn_threads_leave(device, threads);
     return status == dnnl_success ? TFR_OK : tfr_dnn_fail(err, status, "launch");

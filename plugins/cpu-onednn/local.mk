@@ -53,6 +53,8 @@ tfrun_onednn_la_SOURCES = \
 	plugins/cpu-onednn/onednn.h \
 	plugins/cpu-onednn/ops.c \
 	plugins/cpu-onednn/pooling.c \
+	plugins/cpu-onednn/profile.c \
+	plugins/cpu-onednn/profile.h \
 	plugins/cpu-onednn/quantize.c \
 	plugins/cpu-onednn/quantized.c \
 	plugins/cpu-onednn/quantized.h \

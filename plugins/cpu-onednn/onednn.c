@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "kernel.h"
+#include "profile.h"
 
 TFR_PLUGIN_NOTE("onednn", TFR_PLUGIN_BACKEND, 100, "");
 
@@ -105,6 +106,8 @@ static const void *onednn_facet(const char *id)
         return &memory_facet;
     if (strcmp(id, TFR_KERNEL_V1) == 0)
         return &kernel_facet;
+    if (strcmp(id, TFR_PROFILE_V1) == 0)
+        return &tfr_dnn_profile_facet;
     return NULL;
 }
 

@@ -10,6 +10,7 @@
 #ifndef TFR_DNN_ONEDNN_H
 #define TFR_DNN_ONEDNN_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -23,7 +24,9 @@ struct tfr_plugin_device {
     int threads; /* for each launch; 0 = as OpenMP likes */
     /* what the processor and this version of the library compute with */
     bool bf16, f16;
-    bool int8; /* without saturation between the products */
+    bool int8;                       /* without saturation between the products */
+    atomic_bool profiling;           /* somebody wants records of launches */
+    struct tfr_dnn_profile *profile; /* profile.c; NULL = nobody ever wanted any */
 };
 
 struct tfr_dnn_build;
