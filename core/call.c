@@ -12,7 +12,7 @@ void tfr__operand_set(tfr_operand *operand, const tfr__type *type, const int64_t
 {
     memset(operand, 0, sizeof *operand);
     operand->size = sizeof *operand;
-    if (type->kind != TFR__KIND_TENSOR)
+    if (type->kind != TFR_KIND_TENSOR)
         return;
     operand->dtype = type->dtype;
     operand->flags = type->dynamic ? TFR_OPERAND_DYNAMIC : 0;

@@ -24,7 +24,7 @@ static tfr_status make_results(const tfr__node *node, const tfr__type *types, tf
     for (uint32_t k = 0; k < node->n_outputs; k++) {
         tfr_shape shape;
         tfr_status status;
-        if (types[k].kind != TFR__KIND_TENSOR)
+        if (types[k].kind != TFR_KIND_TENSOR)
             continue;
         status = tfr_shape_make(types[k].rank, types[k].dims, &shape, err);
         if (!status)
@@ -95,7 +95,7 @@ tfr_status tfr__eval(tfr_session *session, const tfr__node *node, const tfr__att
     for (uint32_t k = 0; !status && k < node->n_inputs; k++) {
         if (!inputs[k])
             continue;
-        in[k].kind = TFR__KIND_TENSOR;
+        in[k].kind = TFR_KIND_TENSOR;
         in[k].dtype = inputs[k]->dtype;
         in[k].rank = inputs[k]->shape.rank;
         memcpy(in[k].dims, inputs[k]->shape.dims, sizeof in[k].dims);

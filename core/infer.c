@@ -88,10 +88,10 @@ static tfr_status bind(const tfr__infer *in, tfr_err *err, const tfr__formal *fo
 
 static const char *kind_text(int32_t kind)
 {
-    return kind == TFR__KIND_TENSOR     ? "a tensor"
-           : kind == TFR__KIND_SEQUENCE ? "a sequence"
-           : kind == TFR__KIND_OPTIONAL ? "an optional"
-                                        : "nothing known";
+    return kind == TFR_KIND_TENSOR     ? "a tensor"
+           : kind == TFR_KIND_SEQUENCE ? "a sequence"
+           : kind == TFR_KIND_OPTIONAL ? "an optional"
+                                       : "nothing known";
 }
 
 static tfr_status check_input(const tfr__infer *in, tfr_err *err, const tfr__formal *formal,
@@ -101,7 +101,7 @@ static tfr_status check_input(const tfr__infer *in, tfr_err *err, const tfr__for
     tfr__text name, full;
     uint32_t bytes;
     tfr__in_name(in, i, &name);
-    if (t->kind < TFR__KIND_TENSOR || t->kind > TFR__KIND_OPTIONAL || !tfr_dtype_bits(t->dtype))
+    if (t->kind < TFR_KIND_TENSOR || t->kind > TFR_KIND_OPTIONAL || !tfr_dtype_bits(t->dtype))
         return tfr__infer_fail(in, err, TFR_EDTYPE, "input %s is %s of element type %d", name.text,
                                kind_text(t->kind), (int)t->dtype);
     if (!tfr__op_admits(in->op, formal->type, formal->type_bytes, t->kind, t->dtype)) {
@@ -110,7 +110,7 @@ static tfr_status check_input(const tfr__infer *in, tfr_err *err, const tfr__for
                                name.text, kind_text(t->kind), tfr__dtype_short(t->dtype),
                                (int)bytes, set);
     }
-    if (t->kind != TFR__KIND_TENSOR)
+    if (t->kind != TFR_KIND_TENSOR)
         return TFR_OK;
     if (!t->shape_known) {
         if (in->op->kind == TFR__OP_SEQUENCE || in->op->kind == TFR__OP_CONTROL)
@@ -134,7 +134,7 @@ static tfr_status check_inputs(const tfr__infer *in, tfr_err *err)
     for (uint32_t i = 0; i < in->n_inputs || i < least; i++) {
         if (!tfr__op_formal(in->op->inputs, i, &formal))
             break;
-        if (i >= in->n_inputs || in->inputs[i].kind == TFR__KIND_ABSENT) {
+        if (i >= in->n_inputs || in->inputs[i].kind == TFR_KIND_NONE) {
             if (formal.optional || (formal.variadic && !formal.min))
                 continue;
             return tfr__infer_fail(in, err, TFR_EMODEL, "input %.*s is missing (%u are given)",
@@ -287,7 +287,7 @@ static tfr_status check_outputs(const tfr__infer *in, tfr_err *err)
     for (uint32_t i = 0; i < in->n_outputs; i++) {
         const tfr__type *t = &in->outputs[i];
         char name[96];
-        if (t->kind == TFR__KIND_ABSENT || !tfr__op_formal(in->op->outputs, i, &formal))
+        if (t->kind == TFR_KIND_NONE || !tfr__op_formal(in->op->outputs, i, &formal))
             continue;
         snprintf(name, sizeof name, "output %.*s", (int)formal.name_bytes, formal.name);
         if (!tfr_dtype_bits(t->dtype))
@@ -295,7 +295,7 @@ static tfr_status check_outputs(const tfr__infer *in, tfr_err *err)
         if (!tfr__op_admits(in->op, formal.type, formal.type_bytes, t->kind, t->dtype))
             return tfr__infer_fail(in, err, TFR_EDTYPE, "%s would be %s of %s, the op has none",
                                    name, kind_text(t->kind), tfr__dtype_short(t->dtype));
-        if (t->kind == TFR__KIND_TENSOR && t->shape_known)
+        if (t->kind == TFR_KIND_TENSOR && t->shape_known)
             TFR__TRY(check_tensor(in, err, name, t));
     }
     return TFR_OK;

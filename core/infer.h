@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <tfrun/plugin.h>
+#include <tfrun/tensor.h>
 
 #include "attr.h"
 #include "op.h"
@@ -20,16 +21,9 @@
 /* Internal, positive: the value of an input (tfr__infer.pending) is needed and not known yet. */
 #define TFR__EPENDING ((tfr_status)1)
 
-typedef enum tfr__kind {
-    TFR__KIND_ABSENT = 0,
-    TFR__KIND_TENSOR = 1,
-    TFR__KIND_SEQUENCE = 2,
-    TFR__KIND_OPTIONAL = 3,
-} tfr__kind;
-
 /* The type of a value. Zero is an absent operand. */
 typedef struct tfr__type {
-    int32_t kind;      /* tfr__kind */
+    int32_t kind;      /* tfr_kind */
     int32_t dtype;     /* of the tensor, or of the tensors inside a sequence or optional */
     int32_t elem_kind; /* sequence, optional: what is inside, TENSOR or (optional) SEQUENCE */
     int32_t rank;      /* tensors: rank and dims, if shape_known */

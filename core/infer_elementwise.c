@@ -9,7 +9,7 @@
 tfr_status tfr__infer_same(tfr__infer *in, tfr_err *err)
 {
     const tfr__type *x = tfr__in(in, 0);
-    if (x->kind == TFR__KIND_TENSOR)
+    if (x->kind == TFR_KIND_TENSOR)
         return tfr__out_like(in, err, 0, x->dtype, x);
     if (tfr__wants(in, 0)) /* Identity of a sequence or an optional */
         in->outputs[0] = *x;

@@ -59,12 +59,12 @@ const char *tfr__in_name(const tfr__infer *in, uint32_t i, tfr__text *buffer)
 
 const tfr__type *tfr__in(const tfr__infer *in, uint32_t i)
 {
-    return i < in->n_inputs && in->inputs[i].kind != TFR__KIND_ABSENT ? &in->inputs[i] : NULL;
+    return i < in->n_inputs && in->inputs[i].kind != TFR_KIND_NONE ? &in->inputs[i] : NULL;
 }
 
 bool tfr__wants(const tfr__infer *in, uint32_t i)
 {
-    return i < in->n_outputs && in->outputs[i].kind != TFR__KIND_ABSENT;
+    return i < in->n_outputs && in->outputs[i].kind != TFR_KIND_NONE;
 }
 
 tfr_status tfr__out(tfr__infer *in, tfr_err *err, uint32_t i, int32_t dtype, int32_t rank,
@@ -77,7 +77,7 @@ tfr_status tfr__out(tfr__infer *in, tfr_err *err, uint32_t i, int32_t dtype, int
                                (int)rank, TFR_MAX_RANK);
     tfr__type *out = &in->outputs[i];
     memset(out, 0, sizeof(*out));
-    out->kind = TFR__KIND_TENSOR;
+    out->kind = TFR_KIND_TENSOR;
     out->dtype = dtype;
     out->rank = rank;
     out->shape_known = true;

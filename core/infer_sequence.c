@@ -14,7 +14,7 @@ static tfr_status put(tfr__infer *in, int32_t kind, int32_t elem_kind, int32_t d
 
 static tfr_status put_sequence(tfr__infer *in, int32_t dtype)
 {
-    return put(in, TFR__KIND_SEQUENCE, TFR__KIND_TENSOR, dtype);
+    return put(in, TFR_KIND_SEQUENCE, TFR_KIND_TENSOR, dtype);
 }
 
 tfr_status tfr__infer_sequence_construct(tfr__infer *in, tfr_err *err)
@@ -56,7 +56,7 @@ tfr_status tfr__infer_sequence_erase(tfr__infer *in, tfr_err *err)
 tfr_status tfr__infer_sequence_at(tfr__infer *in, tfr_err *err)
 {
     TFR__TRY(check_position(in, err, 1));
-    return put(in, TFR__KIND_TENSOR, 0, tfr__in(in, 0)->dtype);
+    return put(in, TFR_KIND_TENSOR, 0, tfr__in(in, 0)->dtype);
 }
 
 tfr_status tfr__infer_sequence_length(tfr__infer *in, tfr_err *err)
@@ -75,7 +75,7 @@ tfr_status tfr__infer_concat_from_sequence(tfr__infer *in, tfr_err *err)
     if (axis < -TFR_MAX_RANK || axis >= TFR_MAX_RANK)
         return tfr__infer_fail(in, err, TFR_ESHAPE, "axis is %lld, no tensor has it",
                                (long long)axis);
-    return put(in, TFR__KIND_TENSOR, 0, tfr__in(in, 0)->dtype);
+    return put(in, TFR_KIND_TENSOR, 0, tfr__in(in, 0)->dtype);
 }
 
 tfr_status tfr__infer_split_to_sequence(tfr__infer *in, tfr_err *err)
@@ -93,24 +93,23 @@ tfr_status tfr__infer_optional(tfr__infer *in, tfr_err *err)
     uint64_t n;
     const int64_t *type = tfr__attr_ints(in->attrs, "type", &n);
     if (x)
-        return put(in, TFR__KIND_OPTIONAL, x->kind, x->dtype);
-    if (n != 2 || (type[0] != TFR__KIND_TENSOR && type[0] != TFR__KIND_SEQUENCE) || type[1] < 1 ||
+        return put(in, TFR_KIND_OPTIONAL, x->kind, x->dtype);
+    if (n != 2 || (type[0] != TFR_KIND_TENSOR && type[0] != TFR_KIND_SEQUENCE) || type[1] < 1 ||
         type[1] >= TFR_DTYPE_END)
         return tfr__infer_fail(in, err, TFR_EMODEL,
                                "without an input, attribute type has to say "
                                "kind and element type");
-    return put(in, TFR__KIND_OPTIONAL, (int32_t)type[0], (int32_t)type[1]);
+    return put(in, TFR_KIND_OPTIONAL, (int32_t)type[0], (int32_t)type[1]);
 }
 
 tfr_status tfr__infer_optional_get_element(tfr__infer *in, tfr_err *err)
 {
     const tfr__type *x = tfr__in(in, 0);
-    if (x->kind == TFR__KIND_TENSOR && x->shape_known)
+    if (x->kind == TFR_KIND_TENSOR && x->shape_known)
         return tfr__out_like(in, err, 0, x->dtype, x);
-    if (x->kind != TFR__KIND_OPTIONAL)
+    if (x->kind != TFR_KIND_OPTIONAL)
         return put(in, x->kind, x->elem_kind, x->dtype);
-    return put(in, x->elem_kind, x->elem_kind == TFR__KIND_SEQUENCE ? TFR__KIND_TENSOR : 0,
-               x->dtype);
+    return put(in, x->elem_kind, x->elem_kind == TFR_KIND_SEQUENCE ? TFR_KIND_TENSOR : 0, x->dtype);
 }
 
 tfr_status tfr__infer_optional_has_element(tfr__infer *in, tfr_err *err)

@@ -93,7 +93,7 @@ typedef struct tfr__attr_formal {
 bool tfr__op_next_attr(const char **cursor, tfr__attr_formal *out);
 
 /* Whether operands of the formal type may be tensors of dtype (kind 1), sequences (2), optionals
- * (3); the numbers are tfr__kind's. */
+ * (3); the numbers are tfr_kind's. */
 bool tfr__op_admits(const tfr__op *op, const char *type, uint32_t type_bytes, int32_t kind,
                     int32_t dtype);
 

@@ -22,14 +22,14 @@ static void type_of(const tfr_tensor *t, tfr__type *out)
     memset(out, 0, sizeof *out);
     out->kind = (int32_t)tfr_tensor_kind(t);
     out->dtype = (int32_t)tfr_tensor_dtype(t);
-    if (out->kind == TFR__KIND_TENSOR) {
+    if (out->kind == TFR_KIND_TENSOR) {
         const tfr_shape *shape = tfr_tensor_shape(t);
         out->rank = shape->rank;
         memcpy(out->dims, shape->dims, sizeof out->dims);
         out->shape_known = true;
         return;
     }
-    out->elem_kind = TFR__KIND_TENSOR;
+    out->elem_kind = TFR_KIND_TENSOR;
     if (tfr_sequence_length(t))
         out->elem_kind = (int32_t)tfr_tensor_kind(tfr_sequence_at(t, 0));
 }
@@ -39,10 +39,10 @@ static void guess_elements(tfr__type *in, uint32_t n)
 {
     int32_t dtype = TFR_DTYPE_F32;
     for (uint32_t i = n; i-- > 0;)
-        if (in[i].kind == TFR__KIND_TENSOR)
+        if (in[i].kind == TFR_KIND_TENSOR)
             dtype = in[i].dtype;
     for (uint32_t i = 0; i < n; i++)
-        if (in[i].kind > TFR__KIND_TENSOR && !in[i].dtype)
+        if (in[i].kind > TFR_KIND_TENSOR && !in[i].dtype)
             in[i].dtype = dtype;
 }
 
@@ -67,7 +67,7 @@ tfr_status tfr__infer_values(const tfr__node *node, tfr_tensor *const *inputs, t
     if (!status)
         guess_elements(in, node->n_inputs);
     for (uint32_t k = 0; !status && k < node->n_outputs; k++)
-        out[k].kind = node->outputs[k] == TFR_VALUE_NONE ? TFR__KIND_ABSENT : TFR__KIND_TENSOR;
+        out[k].kind = node->outputs[k] == TFR_VALUE_NONE ? TFR_KIND_NONE : TFR_KIND_TENSOR;
     if (!status)
         status = tfr__attr_copy(&node->attrs, &attrs, err);
     if (!status)
@@ -191,7 +191,7 @@ static tfr_tensor *resolve(tfr__build *b, tfr_value value, uint32_t depth)
     live_in = tfr__build_live_in(b, value);
     if (live_in) {
         b->known[value] = resolve_live_in(b, value, live_in);
-    } else if (v->role == TFR__ROLE_NODE && b->types[value].kind == TFR__KIND_TENSOR) {
+    } else if (v->role == TFR__ROLE_NODE && b->types[value].kind == TFR_KIND_TENSOR) {
         const tfr__node *node = &b->graph->nodes[v->node];
         if (node->op->kind == TFR__OP_VIEW)
             resolve_view(b, node, depth);
@@ -270,7 +270,7 @@ static bool inputs_ready(const tfr__build *b, const tfr__node *node)
     for (uint32_t k = 0; k < node->n_inputs; k++) {
         tfr_value v = node->inputs[k];
         if (v != TFR_VALUE_NONE &&
-            (b->dynamic[v] || b->types[v].kind != TFR__KIND_TENSOR || !b->types[v].shape_known))
+            (b->dynamic[v] || b->types[v].kind != TFR_KIND_TENSOR || !b->types[v].shape_known))
             return false;
     }
     return true;
@@ -320,7 +320,7 @@ static tfr_status infer_one(tfr__build *b, uint32_t i, bool *ends, tfr_err *err)
         in[k].data = b->known[node->inputs[k]] ? b->known[node->inputs[k]]->data : NULL;
     }
     for (uint32_t k = 0; !status && k < node->n_outputs; k++)
-        out[k].kind = node->outputs[k] == TFR_VALUE_NONE ? TFR__KIND_ABSENT : TFR__KIND_TENSOR;
+        out[k].kind = node->outputs[k] == TFR_VALUE_NONE ? TFR_KIND_NONE : TFR_KIND_TENSOR;
     infer.attrs = &b->nodes[i].attrs;
     if (!status)
         status = tfr__attr_copy(&node->attrs, infer.attrs, err);

@@ -271,7 +271,7 @@ static inline void check_bad(const bad_case *c)
     case_begin(&r, c->op, c->inputs, c->attrs);
     r.in.n_outputs = c->n_outputs;
     for (uint32_t i = 0; i < c->n_outputs; i++)
-        r.outputs[i].kind = TFR__KIND_TENSOR;
+        r.outputs[i].kind = TFR_KIND_TENSOR;
     tfr_status s = tfr__infer_node(&r.in, &r.err);
     snprintf(label, sizeof label, "%s %s %s", c->op, c->inputs, c->attrs);
     test_status(c->status, s, s > 0 ? "a value is pending" : r.err.text, label, TEST_AT, false);

@@ -40,14 +40,14 @@ TEST(defaults_have_the_exact_value_of_the_standard)
     static infer_run r;
     case_begin(&r, "Selu", "f32[1]", "");
     r.in.n_outputs = 1;
-    r.outputs[0].kind = TFR__KIND_TENSOR;
+    r.outputs[0].kind = TFR_KIND_TENSOR;
     REQUIRE_OK(tfr__infer_node(&r.in, &r.err), &r.err);
     CHECK(tfr__attr_float(&r.attrs, "alpha", 0) == 1.67326319217681884765625f);
     CHECK(tfr__attr_float(&r.attrs, "gamma", 0) == 1.05070102214813232421875f);
     tfr__attr_free(&r.attrs);
     case_begin(&r, "BatchNormalization", "f32[1,1] f32[1] f32[1] f32[1] f32[1]", "");
     r.in.n_outputs = 1;
-    r.outputs[0].kind = TFR__KIND_TENSOR;
+    r.outputs[0].kind = TFR_KIND_TENSOR;
     REQUIRE_OK(tfr__infer_node(&r.in, &r.err), &r.err);
     CHECK(tfr__attr_float(&r.attrs, "epsilon", 0) == 1e-5f);
     CHECK(tfr__attr_float(&r.attrs, "momentum", 0) == 0.9f);
@@ -491,7 +491,7 @@ TEST(an_unknown_value_is_asked_for_and_the_same_list_goes_on)
     bool known = false;
     case_begin(&r, "Reshape", "f32[2,6] i64[2]", "");
     r.in.n_outputs = 1;
-    r.outputs[0].kind = TFR__KIND_TENSOR;
+    r.outputs[0].kind = TFR_KIND_TENSOR;
     r.in.value = late_value;
     r.in.user = &known;
     CHECK_INT(TFR__EPENDING, tfr__infer_node(&r.in, &r.err));
@@ -511,7 +511,7 @@ TEST(values_in_other_types_are_read)
     for (int i = 0; i < 3; i++)
         r.inputs[i].data = &half[i];
     r.in.n_outputs = 1;
-    r.outputs[0].kind = TFR__KIND_TENSOR;
+    r.outputs[0].kind = TFR_KIND_TENSOR;
     REQUIRE_OK(tfr__infer_node(&r.in, &r.err), &r.err);
     CHECK_INT(6, r.outputs[0].dims[0]);
     tfr__attr_free(&r.attrs);
@@ -531,7 +531,7 @@ TEST(memory_that_runs_out_anywhere_is_an_error_and_leaks_nothing)
         for (uint64_t n = 1; s && n < 200; n++) {
             case_begin(&r, nodes[k][0], nodes[k][1], nodes[k][2]);
             r.in.n_outputs = 1;
-            r.outputs[0].kind = TFR__KIND_TENSOR;
+            r.outputs[0].kind = TFR_KIND_TENSOR;
             tfr__alloc_fail_at(n);
             s = tfr__infer_node(&r.in, &r.err);
             tfr__alloc_fail_at(0);
@@ -545,7 +545,7 @@ TEST(memory_that_runs_out_anywhere_is_an_error_and_leaks_nothing)
 
 TEST(tensor_sizes_count_packed_types)
 {
-    tfr__type t = {.kind = TFR__KIND_TENSOR, .dtype = TFR_DTYPE_U4, .rank = 1, .dims = {3}};
+    tfr__type t = {.kind = TFR_KIND_TENSOR, .dtype = TFR_DTYPE_U4, .rank = 1, .dims = {3}};
     CHECK_INT(2, tfr__type_bytes(&t));
     t.dims[0] = 0;
     CHECK_INT(0, tfr__type_bytes(&t));

@@ -410,13 +410,13 @@ static void draw_input(infer_run *r, uint32_t i)
     tfr__formal f;
     if (!tfr__op_formal(r->in.op->inputs, i, &f) || (f.optional && draw(2)))
         return;
-    t->kind = draw(20) ? TFR__KIND_TENSOR : (int32_t)draw(5);
+    t->kind = draw(20) ? TFR_KIND_TENSOR : (int32_t)draw(5);
     t->elem_kind = (int32_t)draw(3);
     t->shape_known = draw(50) != 0;
     int32_t first = (int32_t)draw(TFR_DTYPE_END);
     t->dtype = draw(4) ? TFR_DTYPE_F32 : first;
     for (int32_t k = 0; k < TFR_DTYPE_END && draw(50); k++) {
-        if (tfr__op_admits(r->in.op, f.type, f.type_bytes, TFR__KIND_TENSOR, t->dtype))
+        if (tfr__op_admits(r->in.op, f.type, f.type_bytes, TFR_KIND_TENSOR, t->dtype))
             break;
         t->dtype = (first + k) % TFR_DTYPE_END;
     }
@@ -515,7 +515,7 @@ TEST(odd_numbers_on_every_op_give_a_sound_answer)
                 CHECK_CONTAINS(op->name, r.err.text);
             CHECK(s <= 1 && s != TFR_EINTERNAL && (s == 0) == !(s < 0 || s == TFR__EPENDING));
             for (uint32_t i = 0; op->infer && !s && i < r.in.n_outputs; i++)
-                if (r.outputs[i].kind == TFR__KIND_TENSOR && r.outputs[i].shape_known)
+                if (r.outputs[i].kind == TFR_KIND_TENSOR && r.outputs[i].shape_known)
                     CHECK(tfr__type_bytes(&r.outputs[i]) >= 0);
             tfr__attr_free(&r.attrs);
         }

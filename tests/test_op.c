@@ -47,9 +47,9 @@ static void check_operand_types(const tfr__op *op, const char *operands)
             words += set[k] == '|';
         words += bytes > 0;
         for (int32_t d = 1; d < TFR_DTYPE_END; d++)
-            admitted += tfr__op_admits(op, f.type, f.type_bytes, TFR__KIND_TENSOR, d);
-        admitted += tfr__op_admits(op, f.type, f.type_bytes, TFR__KIND_SEQUENCE, TFR_DTYPE_F32);
-        admitted += tfr__op_admits(op, f.type, f.type_bytes, TFR__KIND_OPTIONAL, TFR_DTYPE_F32);
+            admitted += tfr__op_admits(op, f.type, f.type_bytes, TFR_KIND_TENSOR, d);
+        admitted += tfr__op_admits(op, f.type, f.type_bytes, TFR_KIND_SEQUENCE, TFR_DTYPE_F32);
+        admitted += tfr__op_admits(op, f.type, f.type_bytes, TFR_KIND_OPTIONAL, TFR_DTYPE_F32);
         test_uint(words, admitted, op->name, TEST_AT, false);
         CHECK(f.name_bytes > 0);
         if (f.variadic)
