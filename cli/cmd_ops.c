@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_ops.c: `tfrun ops`: the op table, and which backends claim each op. */
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,17 +26,84 @@ static bool list_has(const char *list, const char *word)
     return false;
 }
 
-/* Plugins that claim op, each once, as "onednn, naive"; "core" for what the core does itself. */
+/* Steps through the plugins that claim an op; starts zeroed. */
+typedef struct claim {
+    char seen[256];
+    uint32_t device, backend;
+    const char *plugin;
+    uint32_t here, conditional; /* element types of operand 0, 0 = not said */
+} claim;
+
+/* False at the end. */
+static bool next_claim(const tfr_runtime *runtime, uint32_t op, claim *c)
+{
+    for (; c->device < tfr_runtime_n_devices(runtime); c->device++, c->backend = 0) {
+        tfr_backend_desc b = {.size = sizeof b};
+        while (!tfr_runtime_backend(runtime, c->device, c->backend, &b, NULL)) {
+            uint32_t i = c->backend++;
+            size_t used = strlen(c->seen);
+            /* Logical devices share their plugins. */
+            if (!tfr_runtime_claims(runtime, c->device, i, op) || list_has(c->seen, b.plugin) ||
+                used + strlen(b.plugin) + 2 > sizeof c->seen)
+                continue;
+            snprintf(c->seen + used, sizeof c->seen - used, "%s%s", used ? "," : "", b.plugin);
+            c->plugin = b.plugin;
+            c->here = c->conditional = 0;
+            tfr_runtime_claim_types(runtime, c->device, i, op, &c->here, &c->conditional);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The short names of element types, as the op table's signatures have them. */
+static const char *const type_names[TFR_DTYPE_END] = {
+#define TYPE_NAME(name, number, bits, text) [number] = #name,
+    TFR_DTYPE_LIST(TYPE_NAME)
+#undef TYPE_NAME
+};
+
+/* "f32 bf16"; whole families of types by one word. */
+static void types_text(uint32_t types, char *text, size_t n)
+{
+#define TYPE(name) (1u << TFR_DTYPE_##name)
+    static const struct {
+        const char *name;
+        uint32_t types;
+    } families[] = {
+        {"int", TYPE(U8) | TYPE(U16) | TYPE(U32) | TYPE(U64) | TYPE(I8) | TYPE(I16) | TYPE(I32) |
+                    TYPE(I64)},
+        {"float", TYPE(F16) | TYPE(F32) | TYPE(F64) | TYPE(BF16)},
+        {"f8", TYPE(F8E4M3FN) | TYPE(F8E4M3FNUZ) | TYPE(F8E5M2) | TYPE(F8E5M2FNUZ)},
+    };
+#undef TYPE
+    size_t used = 0;
+    *text = 0;
+    for (size_t f = 0; f < sizeof families / sizeof families[0]; f++)
+        if ((types & families[f].types) == families[f].types) {
+            used += (size_t)snprintf(text + used, n - used, " %s", families[f].name);
+            types &= ~families[f].types;
+        }
+    for (int t = 1; t < TFR_DTYPE_END; t++)
+        if (types >> t & 1 && used + 12 < n) {
+            text[used++] = ' ';
+            for (const char *at = type_names[t]; *at; at++)
+                text[used++] = (char)tolower((unsigned char)*at);
+            text[used] = 0;
+        }
+}
+
+/* "onednn: f32 bf16; naive: float"; "core" for what the core does itself. */
 static void claims_text(const tfr_runtime *runtime, uint32_t op, bool metadata, char *text,
                         size_t n)
 {
+    claim c = {0};
     size_t used = (size_t)snprintf(text, n, "%s", metadata ? "core" : "");
-    for (uint32_t d = 0; d < tfr_runtime_n_devices(runtime); d++) {
-        tfr_backend_desc b = {.size = sizeof b};
-        for (uint32_t i = 0; !tfr_runtime_backend(runtime, d, i, &b, NULL); i++)
-            /* Logical devices share their plugins. */
-            if (used < n && tfr_runtime_claims(runtime, d, i, op) && !list_has(text, b.plugin))
-                used += (size_t)snprintf(text + used, n - used, "%s%s", used ? ", " : "", b.plugin);
+    while (next_claim(runtime, op, &c) && used < n) {
+        char types[200];
+        types_text(c.here, types, sizeof types);
+        used += (size_t)snprintf(text + used, n - used, "%s%s%s%s", used ? "; " : "", c.plugin,
+                                 *types ? ":" : "", types);
     }
 }
 
@@ -91,14 +159,15 @@ static tfr_status print_ops(const cli_args *args, const tfr_runtime *runtime, tf
     static const char *const titles[] = {"OP", "DOMAIN", "SINCE", "BACKENDS"};
     static const char *const long_titles[] = {"OP",     "DOMAIN",  "SINCE",      "BACKENDS",
                                               "INPUTS", "OUTPUTS", "ATTRIBUTES", "TYPES"};
-    static const uint32_t flags[] = {0, 0, CLI_RIGHT, 0, CLI_WRAP, CLI_WRAP, CLI_WRAP, CLI_WRAP};
+    static const uint32_t flags[] = {0,        0,        CLI_RIGHT, CLI_WRAP,
+                                     CLI_WRAP, CLI_WRAP, CLI_WRAP,  CLI_WRAP};
     bool all = args->verbose || args->n_words;
     cli_table *table = cli_table_create(all ? 8 : 4, all ? long_titles : titles, flags);
     uint32_t n = 0, n_claimed = 0;
     tfr_status status;
     for (uint32_t i = 0; i < tfr_op_count(); i++) {
         tfr_op_desc op = {.size = sizeof op};
-        char claims[256];
+        char claims[600];
         status = tfr_op_describe(i, &op, err);
         if (status) {
             cli_table_destroy(table);
@@ -126,14 +195,30 @@ static tfr_status print_ops(const cli_args *args, const tfr_runtime *runtime, tf
     return status;
 }
 
+static json_t *types_json(uint32_t types)
+{
+    json_t *names = json_array();
+    for (int t = 1; t < TFR_DTYPE_END; t++)
+        if (types >> t & 1)
+            cli_json_append(names, cli_json_text(tfr_dtype_name((tfr_dtype)t)));
+    return names;
+}
+
 static json_t *op_json(const tfr_runtime *runtime, uint32_t i, const tfr_op_desc *op)
 {
-    json_t *row = json_object(), *names = json_array();
-    char claims[256], digest[24], *rest = claims, *name;
-    claims_text(runtime, i, op->metadata != 0, claims, sizeof claims);
-    while ((name = strsep(&rest, ", ")))
-        if (*name)
-            cli_json_append(names, cli_json_text(name));
+    json_t *row = json_object(), *names = json_array(), *here = json_object(),
+           *conditional = json_object();
+    char digest[24];
+    claim c = {0};
+    if (op->metadata)
+        cli_json_append(names, cli_json_text("core"));
+    while (next_claim(runtime, i, &c)) {
+        cli_json_append(names, cli_json_text(c.plugin));
+        if (c.here | c.conditional)
+            cli_json_set(here, c.plugin, types_json(c.here));
+        if (c.conditional)
+            cli_json_set(conditional, c.plugin, types_json(c.conditional));
+    }
     snprintf(digest, sizeof digest, "%016llx", (unsigned long long)op->digest);
     cli_json_set(row, "name", cli_json_text(op->name));
     cli_json_set(row, "domain", cli_json_text(op->domain));
@@ -141,6 +226,8 @@ static json_t *op_json(const tfr_runtime *runtime, uint32_t i, const tfr_op_desc
     cli_json_set(row, "compat_version", json_integer(op->compat_version));
     cli_json_set(row, "metadata", json_boolean(op->metadata));
     cli_json_set(row, "backends", names);
+    cli_json_set(row, "dtypes", here);
+    cli_json_set(row, "dtypes_conditional", conditional);
     cli_json_set(row, "inputs", cli_json_text(op->inputs));
     cli_json_set(row, "outputs", cli_json_text(op->outputs));
     cli_json_set(row, "attributes", cli_json_text(op->attrs));
@@ -187,7 +274,8 @@ const cli_command cli_ops = {
     .word_values = "op",
     .summary = "List the ops that tfrun knows and the backends that claim them",
     .text = "With names of ops, or with --verbose, the inputs, outputs, attributes and types\n"
-            "are listed, too. \"core\" is what the core does itself on every device.",
+            "are listed, too. The types behind a backend are those that the first operand may\n"
+            "have there. \"core\" is what the core does itself on every device.",
     .log_level = TFR_LOG_WARNING,
     .options = ops_options,
     .run = ops_run,

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <tfrun/fail.h>
+#include <tfrun/tensor.h>
 
 /* A device as one plugin found it, and those of other plugins that are the same one. */
 typedef struct found {
@@ -46,7 +47,21 @@ static int32_t claim_op(const tfr__reply_claim *claim)
     return -1;
 }
 
-uint32_t tfr__claims_match(const tfr__reply_device *device, uint8_t *claims, int32_t *versions)
+/* The element types that operand 0 of the op may have. */
+static uint32_t op_types(const tfr__op *op)
+{
+    tfr__formal formal;
+    uint32_t types = 0;
+    int32_t dtype;
+    if (tfr__op_formal(op->inputs, 0, &formal) || tfr__op_formal(op->outputs, 0, &formal))
+        for (dtype = 1; dtype < TFR_DTYPE_END; dtype++)
+            if (tfr__op_admits(op, formal.type, formal.type_bytes, TFR_KIND_TENSOR, dtype))
+                types |= 1u << dtype;
+    return types;
+}
+
+uint32_t tfr__claims_match(const tfr__reply_device *device, uint8_t *claims, int32_t *versions,
+                           tfr__claim_types *types)
 {
     uint32_t i, n = 0;
     for (i = 0; i < device->n_claims; i++) {
@@ -66,6 +81,11 @@ uint32_t tfr__claims_match(const tfr__reply_device *device, uint8_t *claims, int
         n += answer == TFR__CLAIM_YES;
         claims[number] = answer;
         versions[number] = claim->since_version;
+        if (claim->dtypes | claim->dtypes_if) {
+            uint32_t admitted = op_types(op);
+            types[number].here = claim->dtypes & admitted;
+            types[number].conditional = claim->dtypes_if & admitted;
+        }
     }
     return n;
 }
@@ -170,6 +190,7 @@ static void device_finish(tfr__device *device)
         pthread_mutex_destroy(&backend->lock);
         tfr__free(backend->claims);
         tfr__free(backend->claim_versions);
+        tfr__free(backend->claim_types);
         tfr__free(backend->op_quarantined);
     }
     tfr__free(device->backends);
@@ -214,14 +235,18 @@ static tfr_status backend_init(tfr__backend *backend, const found *f, uint32_t n
     backend->info = f->device->info;
     backend->claims = tfr__calloc(n_ops + 1, sizeof *backend->claims);
     backend->claim_versions = tfr__calloc(n_ops + 1, sizeof *backend->claim_versions);
+    backend->claim_types = tfr__calloc(n_ops + 1, sizeof *backend->claim_types);
     backend->op_quarantined = tfr__calloc(n_ops + 1, sizeof *backend->op_quarantined);
-    if (!backend->claims || !backend->claim_versions || !backend->op_quarantined) {
+    if (!backend->claims || !backend->claim_versions || !backend->claim_types ||
+        !backend->op_quarantined) {
         tfr__free(backend->claims);
         tfr__free(backend->claim_versions);
+        tfr__free(backend->claim_types);
         tfr__free(backend->op_quarantined);
         return tfr_fail(err, TFR_ENOMEM, "no memory for backend %s", backend->name);
     }
-    backend->n_ops = tfr__claims_match(f->device, backend->claims, backend->claim_versions);
+    backend->n_ops = tfr__claims_match(f->device, backend->claims, backend->claim_versions,
+                                       backend->claim_types);
     backend_tell_claims(backend);
     if (backend->n_ops > f->plugin->n_ops)
         f->plugin->n_ops = backend->n_ops;
@@ -457,4 +482,16 @@ bool tfr_runtime_claims(const tfr_runtime *runtime, uint32_t device, uint32_t ba
     return device < runtime->n_devices && backend < runtime->devices[device].n_backends &&
            op < tfr__op_count() &&
            runtime->devices[device].backends[backend].claims[op] == TFR__CLAIM_YES;
+}
+
+bool tfr_runtime_claim_types(const tfr_runtime *runtime, uint32_t device, uint32_t backend,
+                             uint32_t op, uint32_t *here, uint32_t *conditional)
+{
+    const tfr__claim_types *types;
+    if (!tfr_runtime_claims(runtime, device, backend, op))
+        return false;
+    types = &runtime->devices[device].backends[backend].claim_types[op];
+    *here = types->here;
+    *conditional = types->conditional;
+    return (types->here | types->conditional) != 0;
 }

@@ -66,6 +66,7 @@ typedef enum tfr__outcome {
 typedef struct tfr__reply_claim {
     const char *domain, *name;
     int32_t since_version;
+    uint32_t dtypes, dtypes_if;
     uint64_t digest;
 } tfr__reply_claim;
 
@@ -212,8 +213,9 @@ void tfr__host_hide_features(const char *words);
 
 tfr_status tfr__devices_create(tfr_runtime *runtime, tfr_err *err);
 void tfr__devices_destroy(tfr_runtime *runtime);
-/* The claims of a reply's device against the op table: states and versions by op number. */
-uint32_t tfr__claims_match(const tfr__reply_device *device, uint8_t *claims, int32_t *versions);
+/* The claims of a reply's device against the op table: states, versions, types by op number. */
+uint32_t tfr__claims_match(const tfr__reply_device *device, uint8_t *claims, int32_t *versions,
+                           tfr__claim_types *types);
 /* device_name.c: numbers of the device and of the backend, or -1; false = no such name. */
 bool tfr__device_parse(const tfr_runtime *runtime, const char *name, uint32_t *device,
                        int32_t *backend);

@@ -3,7 +3,7 @@
  * plugin_reply.c: the format in which the probe child answers, and in which the cache remembers.
  * Written by our own code, but in a process where a plugin's code ran: the reader believes nothing.
  *
- *   head    magic "TFRREPL1", u64 bytes of the body, u64 FNV-1a of the body
+ *   head    magic "TFRREPL2", u64 bytes of the body, u64 FNV-1a of the body
  *   body    i32 outcome, i32 code, u32 abi_minor, texts, u32 devices, devices
  *   device  u32 ordinal, texts, u64 memory x 2, u32 clock, i32 node, i32 unusable, text, claims
  *   text    u32 bytes, bytes (no zero among them)
@@ -17,7 +17,7 @@
 #include <string.h>
 #include <tfrun/fail.h>
 
-static const char reply_magic[8] = {'T', 'F', 'R', 'R', 'E', 'P', 'L', '1'};
+static const char reply_magic[8] = {'T', 'F', 'R', 'R', 'E', 'P', 'L', '2'};
 
 uint64_t tfr__hash(uint64_t seed, const void *bytes, size_t n)
 {
@@ -36,7 +36,7 @@ enum {
     REPLY_TEXT_BYTES = 2047,
     REPLY_INFO_BYTES = 8191,
     /* The least bytes that a claim and a device can have: their numbers and empty texts. */
-    REPLY_CLAIM_LEAST = 20,
+    REPLY_CLAIM_LEAST = 28,
     REPLY_DEVICE_LEAST = 60
 };
 
@@ -105,6 +105,8 @@ static void put_device(reply_out *out, const tfr__reply_device *d)
         put_text(out, c->name, REPLY_OP_BYTES);
         put(out, &c->since_version, sizeof c->since_version);
         put(out, &c->digest, sizeof c->digest);
+        put(out, &c->dtypes, sizeof c->dtypes);
+        put(out, &c->dtypes_if, sizeof c->dtypes_if);
     }
 }
 
@@ -255,6 +257,8 @@ static void get_device(reply_in *in, tfr__reply_device *d)
         c->name = get_text(in, REPLY_OP_BYTES);
         get(in, &c->since_version, sizeof c->since_version);
         get(in, &c->digest, sizeof c->digest);
+        get(in, &c->dtypes, sizeof c->dtypes);
+        get(in, &c->dtypes_if, sizeof c->dtypes_if);
     }
 }
 

@@ -81,6 +81,8 @@ static bool answer_claims(answer *a, tfr_plugin_device *device, tfr__reply_devic
         c->name = claims[i].name;
         c->since_version = claims[i].since_version;
         c->digest = claims[i].digest;
+        c->dtypes = claims[i].dtypes;
+        c->dtypes_if = claims[i].dtypes_if;
         out->n_claims++;
     }
     return true;

@@ -22,15 +22,21 @@ typedef enum tfr__claim {
     TFR__CLAIM_DIGEST = 3   /* same version, other digest: reason digest */
 } tfr__claim;
 
+/* tfr_op_claim's, less what the op's row does not admit. */
+typedef struct tfr__claim_types {
+    uint32_t here, conditional;
+} tfr__claim_types;
+
 /* One plugin driving one device. Facets are copied and zero-filled to this core's size. */
 typedef struct tfr__backend {
     tfr__plugin *plugin;
     const char *plugin_name;
     char name[48]; /* "naive:0" */
     int32_t priority;
-    tfr_device_info info;    /* as enumerated */
-    uint8_t *claims;         /* tfr__claim by op number; known before the plugin is loaded */
-    int32_t *claim_versions; /* since_version and digest of the claim, to be put into calls */
+    tfr_device_info info;          /* as enumerated */
+    uint8_t *claims;               /* tfr__claim by op number; known before the plugin is loaded */
+    int32_t *claim_versions;       /* since_version and digest of the claim, to be put into calls */
+    tfr__claim_types *claim_types; /* by op number; 0 = not said */
     uint32_t n_ops;
     /* Below: valid after tfr__backend_open only. */
     atomic_bool is_open;

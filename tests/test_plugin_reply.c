@@ -7,7 +7,7 @@
 
 static void *make_reply(size_t *bytes)
 {
-    tfr__reply_claim claims[] = {{"", "Relu", 14, 7}, {"tfrun", "Inverse", 1, 0}};
+    tfr__reply_claim claims[] = {{"", "Relu", 14, 2, 4, 7}, {"tfrun", "Inverse", 1, 0, 0, 0}};
     tfr__reply_device device = {
         .info = {.size = sizeof device.info,
                  .ordinal = 3,
@@ -58,6 +58,8 @@ TEST(what_is_written_is_read_back_without_control_bytes)
     REQUIRE_INT(2, (int)reply.devices[0].n_claims);
     CHECK_STR("Inverse", reply.devices[0].claims[1].name);
     CHECK_UINT(7, reply.devices[0].claims[0].digest);
+    CHECK_UINT(2, reply.devices[0].claims[0].dtypes);
+    CHECK_UINT(4, reply.devices[0].claims[0].dtypes_if);
     tfr__keep_free(&keep);
     tfr__free(bytes);
 }

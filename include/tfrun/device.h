@@ -160,6 +160,14 @@ TFR_API TFR_MUST_CHECK tfr_status tfr_runtime_find(const tfr_runtime *runtime, c
 TFR_API bool tfr_runtime_claims(const tfr_runtime *runtime, uint32_t device, uint32_t backend,
                                 uint32_t op);
 
+/*
+ * Element types that a call's operand 0 (input 0, or output 0 without inputs) may have to be taken
+ * by this backend, bit n for the tfr_dtype n: *here on this machine, *conditional those that depend
+ * on the processor or on a library's version, whether they are here or not. False: nothing is said.
+ */
+TFR_API bool tfr_runtime_claim_types(const tfr_runtime *runtime, uint32_t device, uint32_t backend,
+                                     uint32_t op, uint32_t *here, uint32_t *conditional);
+
 /* ---- the environment ------------------------------------------------------------------------- */
 
 /* A variable that tfrun reads. Privileged processes read none. Texts are static but value. */

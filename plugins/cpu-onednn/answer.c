@@ -30,6 +30,15 @@ dnnl_data_type_t tfr_dnn_type(int32_t dtype)
     }
 }
 
+uint32_t tfr_dnn_types_here(const tfr_plugin_device *device, uint32_t types)
+{
+    if (!device->bf16)
+        types &= ~(1u << TFR_DTYPE_BF16);
+    if (!device->int8)
+        types &= ~(1u << TFR_DTYPE_U8 | 1u << TFR_DTYPE_I8);
+    return device->f16 ? types : types & ~(1u << TFR_DTYPE_F16);
+}
+
 static const char *dtype_name(int32_t dtype)
 {
     switch (dtype) {

@@ -70,14 +70,19 @@ static int32_t onednn_ops(tfr_plugin_device *device, tfr_op_claim *out, uint32_t
 {
     uint32_t i;
 
-    (void)device;
     (void)err;
     for (i = 0; i < tfr_dnn_n_ops && i < *n; i++) {
-        tfr_op_claim *claim = (tfr_op_claim *)(void *)((char *)out + (size_t)i * stride);
-        claim->since_version = tfr_dnn_ops[i].since_version;
-        claim->domain = "";
-        claim->name = tfr_dnn_ops[i].name;
-        claim->digest = 0;
+        const tfr_dnn_op *op = &tfr_dnn_ops[i];
+        tfr_op_claim claim = {
+            .size = sizeof claim,
+            .since_version = op->since_version,
+            .domain = "",
+            .name = op->name,
+            .dtypes = op->types | tfr_dnn_types_here(device, op->types_if),
+            .dtypes_if = op->types_if,
+        };
+        memcpy((char *)out + (size_t)i * stride, &claim,
+               stride < sizeof claim ? stride : sizeof claim);
     }
     *n = tfr_dnn_n_ops;
     return TFR_OK;

@@ -41,7 +41,11 @@ typedef struct tfr_dnn_op {
     int32_t since_version;
     void (*supports)(const tfr_plugin_device *device, const tfr_call *call, tfr_answer *answer);
     void (*prepare)(struct tfr_dnn_build *build, const tfr_call *call);
+    uint32_t types, types_if; /* of operand 0: everywhere, and where the device has them */
 } tfr_dnn_op;
+
+/* Those of a set of types that the device has. */
+uint32_t tfr_dnn_types_here(const tfr_plugin_device *device, uint32_t types);
 
 extern const tfr_dnn_op tfr_dnn_ops[];
 extern const uint32_t tfr_dnn_n_ops;

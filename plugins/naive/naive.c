@@ -140,7 +140,12 @@ static int32_t naive_ops(tfr_plugin_device *device, tfr_op_claim *out, uint32_t 
     (void)err;
     for (t = 0; t < NAIVE_N_TABLES; t++) {
         for (op = naive_tables[t]; op->name; op++, count++) {
-            tfr_op_claim claim = {sizeof(claim), op->since_version, op->domain, op->name, 0};
+            /* Every type that the op admits. */
+            tfr_op_claim claim = {.size = sizeof(claim),
+                                  .since_version = op->since_version,
+                                  .domain = op->domain,
+                                  .name = op->name,
+                                  .dtypes = UINT32_MAX};
             if (count < room)
                 memcpy((char *)out + (size_t)count * stride, &claim,
                        stride < sizeof(claim) ? stride : sizeof(claim));

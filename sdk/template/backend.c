@@ -49,7 +49,7 @@ static void template_free(tfr_plugin_device *device, uint32_t space, void *addre
 static int32_t template_ops(tfr_plugin_device *device, tfr_op_claim *out, uint32_t stride,
                             uint32_t *n, tfr_err *err)
 {
-    static const tfr_op_claim relu = {sizeof(relu), 14, "", "Relu", 0}; /* ONNX's of opset 14 */
+    static const tfr_op_claim relu = {sizeof(relu), 14, "", "Relu", 0, 1u << TFR_DTYPE_F32, 0};
     return template_list(&relu, sizeof(relu), out, stride, n);
 }
 

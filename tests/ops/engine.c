@@ -171,12 +171,12 @@ ops_verdict ops_run_call(ops_run *run, const char *backend, const ops_call *call
     return verdict;
 }
 
-ops_verdict ops_prepare_call(ops_run *run, const char *backend, const ops_call *call,
+ops_verdict ops_prepare_call(ops_run *run, const char *backend, const ops_call *call, ops_how how,
                              tfr_status *status, tfr_err *err)
 {
     trial t;
     err->text[0] = 0;
-    *status = trial_init(run, backend, call, OPS_PLAIN, &t, err);
+    *status = trial_init(run, backend, call, how, &t, err);
     if (!*status)
         *status = tfr_session_prepare(t.session, t.inputs, t.n_inputs, err);
     ops_verdict verdict = judge(*status);

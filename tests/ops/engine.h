@@ -73,7 +73,7 @@ extern const char *const ops_how_names[];
 ops_verdict ops_run_call(ops_run *run, const char *backend, const ops_call *call, ops_how how,
                          tfr_tensor **outputs, tfr_status *status, tfr_err *err);
 /* Shapes, placement and kernels, but no run. */
-ops_verdict ops_prepare_call(ops_run *run, const char *backend, const ops_call *call,
+ops_verdict ops_prepare_call(ops_run *run, const char *backend, const ops_call *call, ops_how how,
                              tfr_status *status, tfr_err *err);
 void ops_release_outputs(tfr_tensor **outputs, uint32_t n);
 
@@ -98,6 +98,7 @@ bool ops_compare_bits(tfr_tensor *expected, tfr_tensor *obtained, char *text, si
 
 void ops_mode_value(ops_run *run);
 void ops_mode_support(ops_run *run);
+void ops_mode_claims(ops_run *run);
 void ops_mode_hostile(ops_run *run);
 void ops_mode_bench(ops_run *run);
 

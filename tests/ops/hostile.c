@@ -128,7 +128,7 @@ void ops_judge_hostile(ops_run *run, ops_call *call, const char *what, bool prep
     ops_how how = (ops_how)ops_random_below(random, 3);
     ops_guard_call(call->description ? call->description->name : call->op, call->seed, what);
     if (prepare_only)
-        verdict = ops_prepare_call(run, run->backend, call, &status, &err);
+        verdict = ops_prepare_call(run, run->backend, call, OPS_PLAIN, &status, &err);
     else
         verdict = ops_run_call(run, run->backend, call, how, outputs, &status, &err);
     for (uint32_t i = 0; !prepare_only && verdict == OPS_RAN && i < call->n_outputs; i++)

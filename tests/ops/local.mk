@@ -50,6 +50,7 @@ tests_ops_ops_SOURCES = \
 	$(op_families) \
 	tests/ops/bench.c \
 	tests/ops/case.h \
+	tests/ops/claims.c \
 	tests/ops/compare.c \
 	tests/ops/engine.c \
 	tests/ops/engine.h \

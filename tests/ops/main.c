@@ -2,8 +2,8 @@
 /*
  * main.c: the command line of the op tests:
  *   ops [--list FILE] [--case NAME[:SEED]] [--seeds N] [--seed FIRST] [-v] MODE[,MODE] BACKEND
- * Modes: value, hostile, support (a table), bench (CSV). Ends with "N passed, N failed, N skipped",
- * but for the tables; exits 77 when there is no such backend.
+ * Modes: value, hostile, claims, support (a table), bench (CSV). Ends with "N passed, N failed, N
+ * skipped", but for the tables; exits 77 when there is no such backend.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ typedef struct options {
 static int usage(void)
 {
     fprintf(stderr, "usage: ops [--list FILE] [--case NAME[:SEED]] [--seeds N] [--seed FIRST] [-v] "
-                    "MODE[,MODE] BACKEND\nmodes: value hostile support bench\n");
+                    "MODE[,MODE] BACKEND\nmodes: value hostile claims support bench\n");
     return 2;
 }
 
@@ -76,13 +76,15 @@ static bool run_modes(ops_run *run, const char *modes)
         void (*mode)(ops_run *);
     } all[] = {{"value", ops_mode_value},
                {"hostile", ops_mode_hostile},
+               {"claims", ops_mode_claims},
                {"support", ops_mode_support},
                {"bench", ops_mode_bench}};
+    const size_t n = sizeof all / sizeof all[0];
     while (*modes) {
         size_t length = strcspn(modes, ","), m = 0;
-        while (m < 4 && (strlen(all[m].name) != length || strncmp(all[m].name, modes, length) != 0))
+        while (m < n && (strlen(all[m].name) != length || strncmp(all[m].name, modes, length) != 0))
             m++;
-        if (m == 4)
+        if (m == n)
             return false;
         all[m].mode(run);
         modes += length;

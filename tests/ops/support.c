@@ -21,7 +21,7 @@ static void try_call(ops_run *run, const ops_case *description, int type, uint64
     tfr_status status;
     ops_call call;
     ops_make(description, seed, type, NULL, &call);
-    ops_verdict verdict = ops_prepare_call(run, run->backend, &call, &status, &err);
+    ops_verdict verdict = ops_prepare_call(run, run->backend, &call, OPS_PLAIN, &status, &err);
     ops_call_finish(&call);
     if (verdict == OPS_RAN) {
         out->n_yes++;

@@ -563,6 +563,15 @@ typedef struct tfr_op_claim {
     const char *domain;
     const char *name;
     uint64_t digest;
+    /*
+     * Element types that operand 0 (input 0, or output 0 without inputs) may have for a yes on this
+     * device: bit n for the type of number n; bits that the op does not admit mean nothing; 0 = not
+     * said. The tools tell it; supports decides.
+     */
+    uint32_t dtypes;
+    /* Types that depend on the processor or on a library's version, whether they are here or not.
+     */
+    uint32_t dtypes_if;
 } tfr_op_claim;
 
 typedef enum tfr_verdict {
