@@ -43,9 +43,10 @@ tfrun_SOURCES = \
 	cli/values.h \
 	cli/verify.h \
 	cli/verify_model.c \
+	cli/verify_random.c \
 	cli/verify_workers.c \
 	$(NULL)
-tfrun_LDADD = libtfrun-nn.la libtfrun.la $(JANSSON_LIBS)
+tfrun_LDADD = libtfrun-nn.la libtfrun.la $(JANSSON_LIBS) -lm
 
 # Made by `tfrun __complete`; tests/cli/completion.sh says when it is out of date.
 bashcompletiondir = $(datadir)/bash-completion/completions

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * verify.h: the parts of `tfrun verify`: finding models (cmd_verify.c), trying one
- * (verify_model.c), and the worker processes that keep a crash apart (verify_workers.c).
+ * (verify_model.c), judging random numbers (verify_random.c), and the worker processes that keep a
+ * crash apart (verify_workers.c).
  */
 #ifndef TFR_CLI_VERIFY_H
 #define TFR_CLI_VERIFY_H
@@ -34,5 +35,20 @@ typedef void (*cli_verdict_fn)(void *user, uint32_t model, const cli_verdict *ve
  */
 int cli_verify_all(const cli_args *args, char *const *dirs, uint32_t n_dirs, cli_verdict_fn report,
                    void *user);
+
+/* ---- random numbers (verify_random.c) ---------------------------------------------------------
+ */
+
+#define CLI_SIGNIFICANCE 1e-6 /* of what is less likely it is said that it is wrong */
+
+/* Expected values, and those of n_rows runs; the judge sorts both. */
+typedef struct cli_sample {
+    double *expected, *rows;
+    size_t n, n_rows; /* n values a row */
+    double rtol, atol;
+} cli_sample;
+
+/* Can the expected values be draws of what the runs draw from? False with a sentence in text. */
+bool cli_random_judge(cli_sample *sample, char *text, size_t room);
 
 #endif

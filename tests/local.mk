@@ -43,6 +43,7 @@ unit_tests = \
 	tests/test_shape \
 	tests/test_status \
 	tests/test_tensor \
+	tests/test_verify_random \
 	tests/test_wire \
 	$(NULL)
 if TFR_ONEDNN
@@ -203,6 +204,11 @@ tests_test_status_SOURCES = tests/test_status.c
 tests_test_tensor_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_tensor_LDADD = $(TFR_TEST_CORE)
 tests_test_tensor_SOURCES = tests/test_tensor.c
+
+tests_test_verify_random_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) -I$(top_srcdir)/cli \
+	$(JANSSON_CFLAGS) $(CUNIT_CFLAGS)
+tests_test_verify_random_LDADD = $(TFR_TEST_CORE) -lm
+tests_test_verify_random_SOURCES = tests/test_verify_random.c cli/verify_random.c cli/verify.h
 
 tests_test_wire_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_wire_LDADD = $(TFR_TEST_NN)

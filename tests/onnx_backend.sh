@@ -42,7 +42,7 @@ models() {
 for placement in "--backend naive" ""; do
     # shellcheck disable=SC2086 # two words or none
     {
-        models node 918 $placement
+        models node 928 $placement
         models simple 23 $placement
         models pytorch-converted 82 $placement
         models pytorch-operator 35 $placement

@@ -43,13 +43,19 @@ exits 7 "a folder that is not there" "$TFRUN" verify none
 case_of other/shape Relu "$floats" "$floats_relu"
 model_of Relu 4 >other/shape/model.onnx
 exits 0 "data of another shape than declared are tried" "$TFRUN" verify other/shape
-# Random numbers: the values may differ, the shape may not.
-case_of random/values Bernoulli "$floats" "$floats"
-case_of random/shape Bernoulli "$floats" "$floats"
+# Random numbers: their distribution is judged. A chance of 1 and of 0 leaves nothing to it.
+one_one_zero='\000\000\200\077\000\000\200\077\000\000\000\000'
+zero_one_zero='\000\000\000\000\000\000\200\077\000\000\000\000'
+halves='\000\000\000\077\000\000\000\077\000\000\000\000'
+case_of random/values Bernoulli "$halves" "$zero_one_zero"
+case_of random/impossible Bernoulli "$one_one_zero" "$halves"
+case_of random/shape Bernoulli "$halves" "$halves"
 float32_pb 2 '\000\000\200\277\000\000\000\000' >random/shape/test_data_set_0/output_0.pb
-exits 77 "random values are not compared" "$TFRUN" verify random/values
-has "which is said" out '^values: skipped: op Bernoulli draws random numbers, so values are not'
-exits 8 "their shape is" "$TFRUN" verify random/shape
+exits 0 "values that can be drawn pass" "$TFRUN" verify random/values
+has "which is said" out '^values: passed: random: distribution compared$'
+exits 8 "a value that cannot be drawn fails" "$TFRUN" verify random/impossible
+has "and is told" out 'element 0: expected 0.5, which no run gave there$'
+exits 8 "their shape is compared" "$TFRUN" verify random/shape
 exits 3 "a device that is not there" "$TFRUN" verify all/good --device GPU:3
 claim "is one mistake, told once" test "$(wc -l <err)" = 1
 
