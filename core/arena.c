@@ -4,7 +4,8 @@
  * only if they do not overlap in time (steps first...last). Offsets are given greedily, each buffer
  * at the lowest place that is free during its life, in several orders; the smallest result wins
  * (Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020, call the
- * first one greedy by size). The lower bound is the most bytes alive at any one step.
+ * first one greedy by size). The lower bound is the most bytes alive at any one step,
+ * where a buffer that is not full counts without its slack.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,7 @@
 #include "plan.h"
 
 typedef struct slot {
-    uint64_t bytes, offset, key;
+    uint64_t bytes, least, offset, key;
     uint32_t first, last, buffer;
 } slot;
 
@@ -76,7 +77,7 @@ static uint64_t most_alive(const slot *slots, uint32_t n)
         uint64_t alive = 0;
         for (uint32_t k = 0; k < n; k++)
             if (slots[k].first <= slots[i].first && slots[i].first <= slots[k].last)
-                alive += slots[k].bytes;
+                alive += slots[k].least;
         if (alive > most)
             most = alive;
     }
@@ -101,6 +102,7 @@ tfr_status tfr__arena_plan(tfr__buffer *buffers, uint32_t n, uint32_t memory, ui
         if (b->kind != TFR__BUFFER_ARENA || b->memory != memory || !b->bytes)
             continue;
         slots[n_slots].bytes = (b->bytes + alignment - 1) & ~(alignment - 1);
+        slots[n_slots].least = slots[n_slots].bytes - (b->slack & ~(alignment - 1));
         slots[n_slots].first = b->first;
         slots[n_slots].last = b->last;
         slots[n_slots].buffer = i;

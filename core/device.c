@@ -199,13 +199,18 @@ static void device_finish(tfr__device *device)
 
 void tfr__backend_quarantine(tfr__backend *backend, int32_t op, const char *text)
 {
-    if (op < 0)
+    if (op == TFR__PROGRAMS)
+        atomic_store(&backend->program_off, true);
+    else if (op < 0)
         atomic_store(&backend->quarantined, true);
     else if (backend->op_quarantined)
         backend->op_quarantined[op] = 1;
     if (backend->plugin) /* a backend that a test made by hand has none */
         tfr__plugin_set(backend->plugin, TFR_PLUGIN_QUARANTINED, "%s%s%s: %s", backend->name,
-                        op < 0 ? "" : ", op ", op < 0 ? "" : tfr__op_at((uint32_t)op)->name, text);
+                        op == TFR__PROGRAMS ? ", programs"
+                        : op < 0            ? ""
+                                            : ", op ",
+                        op < 0 ? "" : tfr__op_at((uint32_t)op)->name, text);
 }
 
 /* Claims that do not meet the op table turn off those ops alone; the plugin's row says so. */

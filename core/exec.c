@@ -45,6 +45,21 @@ static int32_t call_reorder(tfr_plugin_device *device, tfr_queue *queue, void *o
                              NULL, p->buffers[step->src].address, from->strides, err);
 }
 
+static int32_t call_layout(tfr_plugin_device *device, tfr_queue *queue, void *object,
+                           const tfr_launch *launch, tfr_err *err)
+{
+    const tfr__step *step = object;
+    const tfr__buffer *dst = &step->plan->buffers[step->dst];
+    const tfr_operand plain = {.size = sizeof plain,
+                               .dtype = dst->dtype,
+                               .rank = dst->shape.rank,
+                               .dims = dst->shape.dims};
+    (void)launch;
+    return step->backend->layout.reorder(device, queue, &plain, step->layout,
+                                         step->plan->buffers[step->src].address, TFR_LAYOUT_PLAIN,
+                                         dst->address, err);
+}
+
 static int32_t call_sync(tfr_plugin_device *device, tfr_queue *queue, void *object,
                          const tfr_launch *launch, tfr_err *err)
 {
@@ -76,8 +91,10 @@ static tfr__launch_fn *step_call(const tfr__step *step, const tfr_queue *queue)
         return call_reorder;
     case TFR__STEP_SYNC:
         return call_sync;
-    default:
-        return step->backend->has_queue && !queue ? call_without_queue : step->call;
+    default: {
+        tfr__launch_fn *call = step->kind == TFR__STEP_LAYOUT ? call_layout : step->call;
+        return step->backend->has_queue && !queue ? call_without_queue : call;
+    }
     }
 }
 
@@ -102,7 +119,11 @@ tfr_status tfr__plan_bind(tfr_session *session, tfr__plan *p, tfr_err *err)
     for (uint32_t i = 0; i < p->n_steps; i++) {
         tfr__step *step = &p->steps[i];
         tfr__bound *bound = &p->bound[i];
-        bound->object = step->kind == TFR__STEP_LAUNCH ? (void *)step->kernel : step;
+        if (step->kind != TFR__STEP_LAUNCH)
+            bound->object = step;
+        else
+            bound->object = step->program < 0 ? (void *)step->kernel
+                                              : (void *)p->programs[step->program].program;
         bound->device = step->backend ? step->backend->device : NULL;
         bound->launch.size = sizeof bound->launch;
         bound->launch.n_args = step->n_args;
@@ -199,6 +220,23 @@ static tfr_status give_out(tfr__plan *p, const tfr__live_out *out, tfr__env *env
     return status;
 }
 
+/* Says where; a backend whose program failed compiles none any more. */
+static tfr_status program_failed(tfr_session *session, tfr__plan *p, const tfr__program *program,
+                                 tfr_status status, const char *text, tfr_err *err)
+{
+    const char *first = p->graph->nodes[program->node].name, *backend = program->backend->name;
+    if (status != TFR_EINVAL && status != TFR_ENOMEM && status != TFR_EMODEL) {
+        tfr__log(session->runtime, TFR_LOG_WARNING, program->backend->plugin_name,
+                 "the program of %u nodes from \"%s\" failed: %s; %s compiles no programs any more "
+                 "in this process",
+                 program->n_nodes, first, text, backend);
+        tfr__backend_quarantine(program->backend, TFR__PROGRAMS, text);
+        p->stale = true;
+    }
+    return tfr_fail(err, status, "program of %u nodes from \"%s\" on %s: %.400s", program->n_nodes,
+                    first, backend, text);
+}
+
 /* What failed in a launch: says where, and takes the op from a backend that broke its yes. */
 static tfr_status step_failed(tfr_session *session, tfr__plan *p, const tfr__step *step,
                               tfr_status status, tfr_err *err)
@@ -214,6 +252,8 @@ static tfr_status step_failed(tfr_session *session, tfr__plan *p, const tfr__ste
                         node ? " at node \"" : "", node ? node->name : "", node ? "\"" : "",
                         copy.text);
     }
+    if (step->program >= 0)
+        return program_failed(session, p, &p->programs[step->program], status, copy.text, err);
     if (!node && step->backend) /* work that failed on a queue, without saying whose it was */
         return tfr_fail(err, status, "%s: %.400s", step->backend->name, copy.text);
     if (!node)

@@ -185,10 +185,14 @@ typedef struct tfr__tables {
     tfr_memory_facet memory;
     tfr_kernel_facet kernel;
     tfr_queue_facet queue;
-    bool has_queue;
+    tfr_program_facet program;
+    tfr_layout_facet layout;
+    bool has_queue, has_program, has_layout;
+    char off[160]; /* what is wrong with an optional facet, which is off therefore; "" = nothing */
 } tfr__tables;
 
-/* Copies what fits, zeroes the rest, checks required slots. name and kind are the note's. */
+/* Copies what fits, zeroes the rest, checks required slots. name and kind are the note's. A broken
+ * optional facet of a backend that can do without is taken as absent. */
 tfr_status tfr__tables_import(const tfr_plugin *given, const char *name, uint32_t kind,
                               tfr__tables *out, tfr_err *err);
 

@@ -73,8 +73,10 @@ libtfrun_core_la_SOURCES = \
 	core/plan.h \
 	core/plan_bind.c \
 	core/plan_build.h \
+	core/plan_compile.c \
 	core/plan_infer.c \
 	core/plan_place.c \
+	core/plan_program.c \
 	core/plan_steps.c \
 	core/plan_steps.h \
 	core/plugin_cache.c \

@@ -39,8 +39,13 @@ static void build_finish(tfr__build *b)
     for (uint32_t i = 0; b->nodes && i < b->n_node_states; i++) {
         tfr__attr_free(&b->nodes[i].attrs);
         tfr__free(b->nodes[i].choice.text);
+        tfr__free(b->nodes[i].alone);
         if (b->nodes[i].kernel) /* no step took it over */
             kernel_drop(b->nodes[i].choice.backend, b->nodes[i].kernel);
+    }
+    for (uint32_t g = 0; g < b->n_groups; g++) {
+        tfr__program_drop(&b->groups[g].program);
+        tfr__free(b->groups[g].args);
     }
     for (uint32_t v = 0; b->known && v < b->graph->n_values; v++)
         tfr_tensor_release(b->known[v]);
@@ -52,6 +57,10 @@ static void build_finish(tfr__build *b)
     tfr__free(b->root);
     tfr__free(b->uses);
     tfr__free(b->live_out);
+    tfr__free(b->groups);
+    tfr__free(b->order);
+    tfr__free(b->laid);
+    tfr__free(b->readers);
 }
 
 static tfr_status live_in_add(tfr__build *b, tfr_value v, const tfr_tensor *t, tfr_err *err)
@@ -141,6 +150,8 @@ void tfr__plan_destroy(tfr_session *session, tfr__plan *p)
     for (uint32_t i = 0; i < p->n_steps; i++)
         if (p->steps[i].kind == TFR__STEP_LAUNCH && p->steps[i].kernel)
             kernel_drop(p->steps[i].backend, p->steps[i].kernel);
+    for (uint32_t i = 0; i < p->n_programs; i++)
+        tfr__program_drop(&p->programs[i]);
     for (uint32_t i = 0; i < p->n_buffers; i++)
         if (p->buffers[i].kind == TFR__BUFFER_CONSTANT && !p->buffers[i].tensor)
             tfr__engine_free(session, p->buffers[i].memory, p->buffers[i].address);
@@ -154,8 +165,11 @@ void tfr__plan_destroy(tfr_session *session, tfr__plan *p)
         tfr__free(p->consulted[i].data);
         tfr_tensor_release(p->consulted[i].strings);
     }
-    for (uint32_t i = 0; i < p->n_placed; i++)
+    for (uint32_t i = 0; i < p->n_placed; i++) {
         tfr__free(p->placed[i].text);
+        tfr__free(p->placed[i].alone);
+    }
+    tfr__free(p->programs);
     tfr__free(p->live_ins);
     tfr__free(p->consulted);
     tfr__free(p->live_outs);

@@ -44,12 +44,14 @@ typedef struct tfr__buffer {
     void *address;        /* CONSTANT, ARENA: fixed; LIVE_IN, TENSOR: of this run */
     uint32_t first, last; /* ARENA: steps that use it */
     uint64_t offset;      /* ARENA */
+    uint64_t slack;       /* ARENA: bytes that the lower bound does not count */
 } tfr__buffer;
 
 typedef enum tfr__step_kind {
     TFR__STEP_LAUNCH,
     TFR__STEP_COPY,
     TFR__STEP_REORDER,
+    TFR__STEP_LAYOUT, /* from a layout of the backend to the plain one */
     TFR__STEP_SYNC
 } tfr__step_kind;
 
@@ -86,6 +88,7 @@ typedef struct tfr__step {
     /* LAUNCH */
     tfr__launch_fn *call;
     tfr_kernel *kernel; /* object of the call, or NULL */
+    int32_t program;    /* number of the program that it launches instead, or -1 */
     tfr_arg *args;
     uint32_t n_args;
     uint32_t workspace; /* buffer, or UINT32_MAX */
@@ -94,6 +97,7 @@ typedef struct tfr__step {
     bool to_device;
     uint64_t bytes;
     uint32_t live_in; /* REORDER: whose strides count */
+    uint64_t layout;  /* LAYOUT: of src */
 } tfr__step;
 
 /* What a section takes from the environment, as it must be for the plan to fit. */
@@ -131,7 +135,18 @@ typedef struct tfr__placed {
     char *text; /* NULL = nothing to say */
     uint32_t n_copies;
     uint64_t copy_bytes;
+    int32_t program; /* -1 = none */
+    char *alone;     /* why the node is in no program; NULL = nobody was asked */
 } tfr__placed;
+
+/* Nodes that one backend has compiled as a whole. */
+typedef struct tfr__program {
+    tfr__backend *backend;
+    tfr_program *program;
+    uint32_t n_nodes;
+    int32_t node; /* the first one */
+    tfr_program_info info;
+} tfr__program;
 
 typedef struct tfr__plan {
     struct tfr__plan *next; /* in the body's list, most recently used first */
@@ -154,8 +169,9 @@ typedef struct tfr__plan {
     int64_t *dims; /* pool for true dims of dynamic outputs */
     tfr__placed *placed;
     tfr_tensor **known; /* tensors that kernels may read until they are dropped */
+    tfr__program *programs;
     uint32_t n_live_ins, n_consulted, n_live_outs, n_buffers, n_steps, n_patches, n_placed, n_known,
-        n_moving;
+        n_moving, n_programs;
     /* Arena per memory: [n_memories]. */
     struct tfr__arena *arenas;
     uint32_t n_arenas;
@@ -209,7 +225,7 @@ struct tfr_session {
     tfr__body *body;
     int32_t fallback;   /* tfr_fallback, never DEFAULT */
     tfr__pin preferred; /* device -1 = none named */
-    bool log_placement, warned, loose_shapes;
+    bool log_placement, warned, loose_shapes, no_programs;
     uint32_t max_plans;
     pthread_mutex_t lock;   /* one run at a time */
     tfr_tensor **variables; /* by number in graph->variables */
@@ -261,6 +277,9 @@ tfr_status tfr__plan_walk(tfr_session *session, tfr__plan *plan, uint64_t run, t
 /* What a walk does with a call that failed: settles the session, gives the error that names it. */
 tfr_status tfr__plan_failed(tfr_session *session, tfr__plan *plan, uint32_t step, int32_t status,
                             tfr_err *err);
+
+/* plan_compile.c; the program may be gone already. */
+void tfr__program_drop(tfr__program *program);
 
 /* place.c: a kernel for a call, with the reasons of all that said no. */
 typedef struct tfr__choice {

@@ -98,7 +98,7 @@ static tfr_status bind_dims(tfr__steps *s, tfr_err *err)
     for (uint32_t i = 0; i < p->n_steps; i++) {
         tfr__step *step = &p->steps[i];
         const tfr__node *node;
-        if (step->kind != TFR__STEP_LAUNCH)
+        if (step->kind != TFR__STEP_LAUNCH || step->program >= 0)
             continue;
         node = &s->b->graph->nodes[step->node];
         for (uint32_t k = 0; k < node->n_outputs; k++) {

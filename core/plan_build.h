@@ -7,6 +7,7 @@
 #ifndef TFR_CORE_PLAN_BUILD_H
 #define TFR_CORE_PLAN_BUILD_H
 
+#include "call.h"
 #include "plan.h"
 
 #define TFR__NO_BUFFER UINT32_MAX
@@ -17,8 +18,28 @@ typedef struct tfr__build_node {
     tfr__choice choice;   /* kernels only */
     tfr_kernel *kernel;
     uint32_t engine;
-    uint64_t plain; /* bit i: input i must be made plain (inputs over 63 always are) */
+    uint64_t plain;      /* bit i: input i must be made plain (inputs over 63 always are) */
+    tfr__backend *claim; /* wants it in the group that it calls label */
+    int32_t label;
+    int32_t group; /* its number in the build's groups, or -1 */
+    char *alone;   /* why it is in no program */
 } tfr__build_node;
+
+/* Nodes that one backend wants to compile as a whole, and the program once it has. */
+typedef struct tfr__group {
+    tfr__backend *backend;
+    int32_t label;        /* the backend's own number of it */
+    uint32_t first, last; /* its members lie between, both included */
+    uint32_t engine;
+    tfr_value *args; /* inputs, then outputs, of launches */
+    uint32_t n_inputs, n_outputs;
+    tfr__program program; /* n_nodes 0: dissolved */
+} tfr__group;
+
+/* A value in a layout of the backend that makes it. */
+typedef struct tfr__laid {
+    uint64_t layout, bytes;
+} tfr__laid;
 
 typedef struct tfr__build {
     tfr_session *session;
@@ -37,6 +58,12 @@ typedef struct tfr__build {
     uint32_t *uses; /* by root: reads still to come, of needed nodes and of the section's caller */
     tfr_value
         *live_out; /* by root: a value of the class that leaves the section, or TFR_VALUE_NONE */
+    tfr__group *groups;
+    uint32_t n_groups;
+    uint32_t *order; /* needed nodes as they run; of each group there is one member */
+    uint32_t n_order;
+    tfr__laid *laid;   /* by value */
+    uint32_t *readers; /* by value: needed nodes that read it, each counted once */
 } tfr__build;
 
 /* The value's tensor in the environment if it comes from outside the section, else NULL. */
@@ -54,8 +81,32 @@ static inline const tfr__node *tfr__build_node_at(const tfr__build *b, uint32_t 
     return &b->graph->nodes[b->first + i];
 }
 
+/* The node of the section, counted from its first, that has to run before readers of v; or -1. */
+static inline int64_t tfr__build_maker(const tfr__build *b, tfr_value v)
+{
+    if (v == TFR_VALUE_NONE || b->known[v] || b->graph->values[v].role != TFR__ROLE_NODE)
+        return -1;
+    return (int64_t)b->graph->values[v].node - b->first;
+}
+
+static inline bool tfr__build_leaves(const tfr__build *b, tfr_value v)
+{
+    return b->body->last_use[v] >= (int32_t)b->end;
+}
+
 tfr_status tfr__build_infer(tfr__build *b, tfr_err *err);
 tfr_status tfr__build_place(tfr__build *b, tfr_err *err);
+/* plan_program.c: groups of nodes for programs, the programs, and the order of everything. */
+tfr_status tfr__build_programs(tfr__build *b, tfr_err *err);
+/* plan_compile.c */
+/* Asks a backend which nodes it wants to compile; sets claim, label and alone of free ones. */
+tfr_status tfr__group_propose(tfr__build *b, tfr__backend *backend, tfr_err *err);
+/* Its nodes become kernels; why is kept for those that have no reason yet. */
+void tfr__group_dissolve(tfr__build *b, uint32_t group, const char *why);
+/* Compiles, or dissolves the group: then its n_nodes is 0. */
+tfr_status tfr__group_compile(tfr__build *b, uint32_t group, tfr_err *err);
+/* The call of a node; plain: without the strides of its inputs. plan_place.c */
+tfr_status tfr__build_call(tfr__build *b, uint32_t i, bool plain, tfr__call *call, tfr_err *err);
 tfr_status tfr__build_steps(tfr__build *b, tfr_err *err);
 
 /* Can a kernel read this live-in's memory as it is, its strides aside? Elements must be aligned. */

@@ -26,17 +26,20 @@ const int64_t *tfr__build_strides(const tfr__build *b, const tfr__build_node *st
     return t->strides;
 }
 
-static tfr_status call_make(tfr__build *b, uint32_t i, tfr__call *call, tfr_err *err)
+tfr_status tfr__build_call(tfr__build *b, uint32_t i, bool plain, tfr__call *call, tfr_err *err)
 {
     const tfr__node *node = tfr__build_node_at(b, i);
     const tfr__build_node *state = &b->nodes[i];
     tfr_status status = tfr__call_init(call, node, &state->attrs, err);
     if (status)
         return status;
+    if (state->choice.backend && state->choice.backend->claim_versions)
+        call->call.since_version = state->choice.backend->claim_versions[tfr__op_number(node->op)];
     for (uint32_t k = 0; k < node->n_inputs; k++) {
         tfr_value v = node->inputs[k];
         if (v != TFR_VALUE_NONE)
-            tfr__operand_set(&call->operands[k], &b->types[v], tfr__build_strides(b, state, v, k),
+            tfr__operand_set(&call->operands[k], &b->types[v],
+                             plain ? NULL : tfr__build_strides(b, state, v, k),
                              b->known[v] ? b->known[v]->data : NULL);
     }
     for (uint32_t k = 0; k < node->n_outputs; k++)
@@ -90,15 +93,13 @@ static void quarantine(tfr__build *b, const tfr__node *node, tfr__backend *backe
     tfr__backend_quarantine(backend, (int32_t)tfr__op_number(node->op), text);
 }
 
-/* One try: a yes, then prepare. *again = the backend broke its word, so ask anew. */
-static tfr_status place_try(tfr__build *b, uint32_t i, bool *again, tfr_err *err)
+/* One question; *again = the operands have to be plain, so ask anew. */
+static tfr_status choose_try(tfr__build *b, uint32_t i, bool *again, tfr_err *err)
 {
     const tfr__node *node = tfr__build_node_at(b, i);
     tfr__build_node *state = &b->nodes[i];
-    tfr_err prepare_err = TFR_ERR_INIT;
-    tfr__backend *backend;
     tfr__call call;
-    tfr_status status = call_make(b, i, &call, err);
+    tfr_status status = tfr__build_call(b, i, false, &call, err);
     *again = false;
     if (status)
         return status;
@@ -107,10 +108,10 @@ static tfr_status place_try(tfr__build *b, uint32_t i, bool *again, tfr_err *err
     status =
         tfr__place(b->session, node, b->body->pins[b->first + i],
                    b->session->fallback == TFR_FALLBACK_ERROR, &call.call, &state->choice, err);
-    backend = state->choice.backend;
     if (!status && state->choice.answer.verdict == TFR_VERDICT_REORDER) {
         if (state->plain == UINT64_MAX) {
-            quarantine(b, node, backend, "it wants plain operands where all are plain");
+            quarantine(b, node, state->choice.backend,
+                       "it wants plain operands where all are plain");
         } else {
             state->plain = UINT64_MAX;
         }
@@ -118,65 +119,70 @@ static tfr_status place_try(tfr__build *b, uint32_t i, bool *again, tfr_err *err
     } else if (!status && !state->choice.device->is_host && any_strided(b, i)) {
         state->plain = UINT64_MAX; /* copies between memories are plain */
         *again = true;
-    } else if (!status) {
-        status = tfr__engine_get(b->session, state->choice.device, backend, &state->engine, err);
-        if (!status) {
-            pthread_mutex_lock(&backend->lock);
-            status = (tfr_status)backend->kernel.prepare(backend->device, &call.call,
-                                                         &state->kernel, &prepare_err);
-            pthread_mutex_unlock(&backend->lock);
-            if (!status && !state->kernel)
-                status = tfr_fail(&prepare_err, TFR_EPLUGIN, "it gave no kernel");
-            if (status == TFR_ENOMEM) {
-                tfr_fail(err, TFR_ENOMEM, "node \"%s\" (%s) on %s: %s", node->name, node->op->name,
-                         backend->name, prepare_err.text);
-            } else if (status) {
-                quarantine(b, node, backend, prepare_err.text);
-                *again = backend->op_quarantined != NULL;
-                state->kernel = NULL;
-                if (*again)
-                    status = TFR_OK;
-                else
-                    tfr_fail(err, TFR_EPLUGIN, "node \"%s\" (%s) on %s: %s", node->name,
-                             node->op->name, backend->name, prepare_err.text);
-            }
-        }
     }
     tfr__call_finish(&call);
     return status;
 }
 
-static tfr_status place_node(tfr__build *b, uint32_t i, tfr_err *err)
+static tfr_status choose(tfr__build *b, uint32_t i, tfr_err *err)
 {
-    const tfr__node *node = tfr__build_node_at(b, i);
-    tfr_status status = keep_inputs(b, node, err);
+    tfr_status status = TFR_OK;
     bool again = true;
     while (!status && again)
-        status = place_try(b, i, &again, err);
+        status = choose_try(b, i, &again, err);
+    return status;
+}
+
+/* The kernel of the backend that was chosen; *again = it broke its word, so choose anew. */
+static tfr_status prepare_try(tfr__build *b, uint32_t i, bool *again, tfr_err *err)
+{
+    const tfr__node *node = tfr__build_node_at(b, i);
+    tfr__build_node *state = &b->nodes[i];
+    tfr__backend *backend = state->choice.backend;
+    tfr_err own = TFR_ERR_INIT;
+    tfr__call call;
+    tfr_status status =
+        tfr__engine_get(b->session, state->choice.device, backend, &state->engine, err);
+    *again = false;
+    if (!status)
+        status = tfr__build_call(b, i, false, &call, err);
+    if (status)
+        return status;
+    pthread_mutex_lock(&backend->lock);
+    status = (tfr_status)backend->kernel.prepare(backend->device, &call.call, &state->kernel, &own);
+    pthread_mutex_unlock(&backend->lock);
+    tfr__call_finish(&call);
+    if (!status && !state->kernel)
+        status = tfr_fail(&own, TFR_EPLUGIN, "it gave no kernel");
+    if (!status)
+        return TFR_OK;
+    state->kernel = NULL;
+    if (status != TFR_ENOMEM) {
+        quarantine(b, node, backend, own.text);
+        *again = backend->op_quarantined != NULL;
+        status = *again ? TFR_OK : TFR_EPLUGIN;
+    }
+    return status ? tfr_fail(err, status, "node \"%s\" (%s) on %s: %s", node->name, node->op->name,
+                             backend->name, own.text)
+                  : TFR_OK;
+}
+
+static tfr_status prepare(tfr__build *b, uint32_t i, tfr_err *err)
+{
+    const tfr__backend *backend = b->nodes[i].choice.backend;
+    uint32_t op = tfr__op_number(tfr__build_node_at(b, i)->op);
+    tfr_status status = TFR_OK;
+    bool again = backend->op_quarantined && backend->op_quarantined[op]; /* since the choice */
+    do {
+        if (again)
+            status = choose(b, i, err);
+        if (!status)
+            status = prepare_try(b, i, &again, err);
+    } while (!status && again);
     return status;
 }
 
 /* ---- what is needed -------------------------------------------------------------------------- */
-
-static bool leaves_section(const tfr__build *b, tfr_value v)
-{
-    return b->body->last_use[v] >= (int32_t)b->end;
-}
-
-/* Follows views to the value that owns the bytes. A value that is known has its own. */
-static void find_roots(tfr__build *b)
-{
-    for (uint32_t v = 0; v < b->graph->n_values; v++) {
-        b->root[v] = (tfr_value)v;
-        b->live_out[v] = TFR_VALUE_NONE;
-    }
-    for (uint32_t i = 0; i < b->end - b->first; i++) {
-        const tfr__node *node = tfr__build_node_at(b, i);
-        tfr_value out = node->n_outputs ? node->outputs[0] : TFR_VALUE_NONE;
-        if (node->op->kind == TFR__OP_VIEW && out != TFR_VALUE_NONE && !b->known[out])
-            b->root[out] = b->root[node->inputs[0]];
-    }
-}
 
 /* Backwards from what leaves the section: nodes whose values somebody reads and nobody knows. */
 static void find_needed(tfr__build *b)
@@ -186,40 +192,75 @@ static void find_needed(tfr__build *b)
         tfr__build_node *state = &b->nodes[i];
         for (uint32_t k = 0; k < node->n_outputs; k++) {
             tfr_value v = node->outputs[k];
-            if (v == TFR_VALUE_NONE || b->known[v])
-                continue;
-            if (leaves_section(b, v)) {
-                b->uses[b->root[v]]++;
-                if (b->live_out[b->root[v]] == TFR_VALUE_NONE)
-                    b->live_out[b->root[v]] = v;
-                state->needed = true;
-            }
-            if (b->wanted[v])
+            if (v != TFR_VALUE_NONE && !b->known[v] && (b->wanted[v] || tfr__build_leaves(b, v)))
                 state->needed = true;
         }
-        if (!state->needed)
-            continue;
-        for (uint32_t k = 0; k < node->n_inputs; k++) {
-            tfr_value v = node->inputs[k];
-            if (v == TFR_VALUE_NONE || b->known[v])
-                continue;
-            b->wanted[v] = true;
-            if (node->op->kind == TFR__OP_KERNEL)
-                b->uses[b->root[v]]++;
-        }
+        for (uint32_t k = 0; state->needed && k < node->n_inputs; k++)
+            if (node->inputs[k] != TFR_VALUE_NONE)
+                b->wanted[node->inputs[k]] = true;
     }
 }
 
-static tfr_status report(tfr__build *b, uint32_t i, tfr__placed *out, tfr_err *err)
+/*
+ * Follows views to the value that owns the bytes. A value that is known has its own; views inside a
+ * program are the program's business.
+ */
+static void find_roots(tfr__build *b)
+{
+    for (uint32_t v = 0; v < b->graph->n_values; v++) {
+        b->root[v] = (tfr_value)v;
+        b->live_out[v] = TFR_VALUE_NONE;
+    }
+    for (uint32_t i = 0; i < b->end - b->first; i++) {
+        const tfr__node *node = tfr__build_node_at(b, i);
+        tfr_value out = node->n_outputs ? node->outputs[0] : TFR_VALUE_NONE;
+        if (node->op->kind == TFR__OP_VIEW && out != TFR_VALUE_NONE && !b->known[out] &&
+            b->nodes[i].group < 0)
+            b->root[out] = b->root[node->inputs[0]];
+    }
+}
+
+static void count_use(tfr__build *b, tfr_value v)
+{
+    if (v != TFR_VALUE_NONE && !b->known[v])
+        b->uses[b->root[v]]++;
+}
+
+/* Reads by launches and by the section's caller. */
+static void count_uses(tfr__build *b)
+{
+    for (uint32_t i = b->end - b->first; i-- > 0;) {
+        const tfr__node *node = tfr__build_node_at(b, i);
+        for (uint32_t k = 0; k < node->n_outputs; k++) {
+            tfr_value v = node->outputs[k];
+            if (v == TFR_VALUE_NONE || b->known[v] || !tfr__build_leaves(b, v))
+                continue;
+            count_use(b, v);
+            if (b->live_out[b->root[v]] == TFR_VALUE_NONE)
+                b->live_out[b->root[v]] = v;
+        }
+        for (uint32_t k = 0; b->nodes[i].kernel && k < node->n_inputs; k++)
+            count_use(b, node->inputs[k]);
+    }
+    for (uint32_t g = 0; g < b->n_groups; g++)
+        for (uint32_t k = 0; b->groups[g].program.program && k < b->groups[g].n_inputs; k++)
+            count_use(b, b->groups[g].args[k]);
+}
+
+static void report(tfr__build *b, uint32_t i, tfr__placed *out)
 {
     tfr__build_node *state = &b->nodes[i];
     out->node = (int32_t)(b->first + i);
     out->device = "";
     out->backend = "core";
     out->wanted = "";
-    (void)err;
-    if (!state->kernel)
-        return TFR_OK;
+    out->program = -1;
+    if (state->group >= 0) /* a view: its program's number follows with its step */
+        out->backend = b->groups[state->group].backend->name;
+    out->alone = state->alone; /* moves */
+    state->alone = NULL;
+    if (!state->choice.backend)
+        return;
     out->device = state->choice.device->name;
     out->backend = state->choice.backend->name;
     out->wanted = state->choice.wanted;
@@ -229,24 +270,38 @@ static tfr_status report(tfr__build *b, uint32_t i, tfr__placed *out, tfr_err *e
     out->text = state->choice.text; /* moves */
     state->choice.text = NULL;
     b->plan->n_fallbacks += state->choice.fallback;
-    return TFR_OK;
+}
+
+static bool is_launched(const tfr__build *b, uint32_t i)
+{
+    return b->nodes[i].needed && tfr__build_node_at(b, i)->op->kind == TFR__OP_KERNEL;
 }
 
 tfr_status tfr__build_place(tfr__build *b, tfr_err *err)
 {
     uint32_t n = b->end - b->first;
+    tfr_status status = TFR_OK;
     b->plan->placed = tfr__calloc((size_t)n + 1, sizeof *b->plan->placed);
     if (!b->plan->placed)
         return tfr_fail(err, TFR_ENOMEM, "out of memory for the placement of %u nodes", n);
-    find_roots(b);
     find_needed(b);
-    for (uint32_t i = 0; i < n; i++) {
-        tfr_status status = TFR_OK;
-        if (b->nodes[i].needed && tfr__build_node_at(b, i)->op->kind == TFR__OP_KERNEL)
-            status = place_node(b, i, err);
-        if (status)
-            return status;
-        report(b, i, &b->plan->placed[b->plan->n_placed++], err);
+    for (uint32_t i = 0; !status && i < n; i++) {
+        if (!is_launched(b, i))
+            continue;
+        status = keep_inputs(b, tfr__build_node_at(b, i), err);
+        if (!status)
+            status = choose(b, i, err);
     }
+    if (!status)
+        status = tfr__build_programs(b, err);
+    for (uint32_t i = 0; !status && i < n; i++)
+        if (is_launched(b, i) && b->nodes[i].group < 0)
+            status = prepare(b, i, err);
+    if (status)
+        return status;
+    find_roots(b);
+    count_uses(b);
+    for (uint32_t i = 0; i < n; i++)
+        report(b, i, &b->plan->placed[b->plan->n_placed++]);
     return TFR_OK;
 }

@@ -65,7 +65,7 @@ static tfr_status step_add(tfr__steps *s, tfr__step_kind kind, uint32_t engine, 
     *out = &p->steps[p->n_steps++];
     memset(*out, 0, sizeof **out);
     (*out)->kind = kind;
-    (*out)->node = -1;
+    (*out)->node = (*out)->program = -1;
     (*out)->engine = engine;
     (*out)->plan = p;
     if (engine != TFR__NO_ENGINE)
@@ -207,14 +207,50 @@ static tfr_status result_buffer(tfr__steps *s, tfr_value v, uint32_t memory, uin
     return tensor ? becomes_tensor(s, *out, leaves, err) : TFR_OK;
 }
 
+/* The group that makes a value which lies in a layout of the backend, or NULL. */
+static const tfr__group *laid_by(const tfr__steps *s, tfr_value v)
+{
+    const tfr__build *b = s->b;
+    return s->laid[v] == TFR__NO_BUFFER ? NULL : &b->groups[b->nodes[tfr__build_maker(b, v)].group];
+}
+
+/* The plain form of a value that only programs of one backend can read, in that one's memory. */
+static tfr_status unlay(tfr__steps *s, tfr_value v, const tfr__group *maker, tfr_err *err)
+{
+    uint32_t memory = s->b->session->engines[maker->engine].memory, dst;
+    tfr__step *step;
+    tfr_status status = result_buffer(s, v, memory, &dst, err);
+    if (!status)
+        status = becomes_tensor(s, dst, v, err);
+    if (!status)
+        status = step_add(s, TFR__STEP_LAYOUT, maker->engine, &step, err);
+    if (status)
+        return status;
+    step->dst = dst;
+    step->src = s->laid[v];
+    step->layout = s->b->laid[v].layout;
+    step->program = s->p->placed[maker->first].program;
+    touch(s, dst, maker->engine);
+    touch(s, step->src, maker->engine);
+    *where_at(s, memory, v) = dst;
+    s->p->n_reorders++;
+    return TFR_OK;
+}
+
 /* Makes the value of v (plain) present in a memory; *out is its buffer there. */
 static tfr_status bring(tfr__steps *s, tfr_value v, uint32_t memory, uint32_t *out, tfr_err *err)
 {
     tfr__build *b = s->b;
     uint32_t *at = where_at(s, memory, v), from = TFR__MEMORY_HOST, src, engine;
     tfr_tensor *live_in = b->known[v] ? NULL : tfr__build_live_in(b, v);
+    const tfr__group *maker = laid_by(s, v);
     tfr__step *step;
     tfr_status status;
+    if (maker && *where_at(s, b->session->engines[maker->engine].memory, v) == TFR__NO_BUFFER) {
+        status = unlay(s, v, maker, err);
+        if (status)
+            return status;
+    }
     if (memory == TFR__MEMORY_HOST && live_in && !(live_in->plain && tfr__build_aligned(live_in)))
         return plain_buffer(s, v, out, err);
     if (*at != TFR__NO_BUFFER) {
@@ -342,12 +378,34 @@ static tfr_status node_inputs(tfr__steps *s, const tfr__node *node, const tfr__b
     return status;
 }
 
+/* The step of a launch whose arguments stand at the end of the array; inputs come first. */
+static tfr_status launch_add(tfr__steps *s, uint32_t engine, uint32_t first_arg, uint32_t n_inputs,
+                             uint64_t workspace_bytes, tfr__step **step, tfr_err *err)
+{
+    uint32_t memory = s->b->session->engines[engine].memory, workspace = TFR__NO_BUFFER;
+    tfr_status status = TFR_OK;
+    if (workspace_bytes)
+        status = buffer_add(s, TFR__BUFFER_ARENA, memory, workspace_bytes, &workspace, err);
+    if (!status)
+        status = step_add(s, TFR__STEP_LAUNCH, engine, step, err);
+    if (status)
+        return status;
+    (*step)->n_args = s->n_args - first_arg;
+    (*step)->dst = first_arg; /* until the arguments have their final place */
+    (*step)->workspace = workspace;
+    s->p->n_launches++;
+    for (uint32_t i = 0; i < n_inputs; i++)
+        if (s->arg_buffers[first_arg + i] != TFR__NO_BUFFER)
+            touch(s, s->arg_buffers[first_arg + i], engine);
+    return TFR_OK;
+}
+
 static tfr_status node_launch(tfr__steps *s, uint32_t n, tfr_err *err)
 {
     tfr__build *b = s->b;
     const tfr__node *node = tfr__build_node_at(b, n);
     tfr__build_node *state = &b->nodes[n];
-    uint32_t memory = b->session->engines[state->engine].memory, first_arg, workspace;
+    uint32_t memory = b->session->engines[state->engine].memory, first_arg;
     uint32_t *inputs = tfr__calloc((size_t)node->n_inputs + 1, sizeof *inputs);
     tfr__step *step;
     tfr_status status;
@@ -374,25 +432,101 @@ static tfr_status node_launch(tfr__steps *s, uint32_t n, tfr_err *err)
         if (!status && v != TFR_VALUE_NONE)
             touch(s, buffer, state->engine);
     }
-    workspace = TFR__NO_BUFFER;
-    if (!status && state->choice.answer.workspace_bytes)
-        status = buffer_add(s, TFR__BUFFER_ARENA, memory, state->choice.answer.workspace_bytes,
-                            &workspace, err);
     if (!status)
-        status = step_add(s, TFR__STEP_LAUNCH, state->engine, &step, err);
+        status = launch_add(s, state->engine, first_arg, node->n_inputs,
+                            state->choice.answer.workspace_bytes, &step, err);
     if (!status) {
         step->node = (int32_t)(b->first + n);
         step->call = (tfr__launch_fn *)step->backend->kernel.launch;
         step->kernel = state->kernel;
         state->kernel = NULL; /* the plan owns it now */
-        step->n_args = node->n_inputs + node->n_outputs;
-        step->dst = first_arg; /* until the arguments have their final place */
-        step->workspace = workspace;
-        s->p->n_launches++;
-        for (uint32_t i = 0; i < node->n_inputs; i++)
-            if (inputs[i] != TFR__NO_BUFFER)
-                touch(s, inputs[i], state->engine);
     }
+    tfr__free(inputs);
+    return status;
+}
+
+/* Buffers of what goes into a program: as its compiler was told that it lies. */
+static tfr_status group_inputs(tfr__steps *s, const tfr__group *g, uint32_t *inputs, tfr_err *err)
+{
+    tfr__build *b = s->b;
+    tfr_status status = TFR_OK;
+    for (uint32_t i = 0; !status && i < g->n_inputs; i++) {
+        tfr_value v = g->args[i];
+        const tfr__group *maker = laid_by(s, v);
+        uint32_t memory = b->session->engines[g->engine].memory;
+        if (maker && maker->backend == g->backend)
+            inputs[i] = s->laid[v];
+        else
+            status = bring(s, v, memory, &inputs[i], err);
+        if (!status && memory == TFR__MEMORY_HOST)
+            status = settle(s, inputs[i], g->engine, !tfr__steps_is_queued(s, g->engine), err);
+    }
+    for (uint32_t i = 0; !status && i < g->n_inputs; i++)
+        if (b->uses[b->root[g->args[i]]])
+            b->uses[b->root[g->args[i]]]--;
+    return status;
+}
+
+static tfr_status group_output(tfr__steps *s, const tfr__group *g, tfr_value v, tfr_err *err)
+{
+    uint32_t memory = s->b->session->engines[g->engine].memory, buffer;
+    tfr_status status;
+    if (s->b->laid[v].layout) {
+        status = buffer_add(s, TFR__BUFFER_ARENA, memory, s->b->laid[v].bytes, &buffer, err);
+        s->laid[v] = buffer;
+    } else {
+        status = result_buffer(s, v, memory, &buffer, err);
+        *where_at(s, memory, v) = buffer;
+    }
+    if (!status)
+        status = arg_add(s, buffer, err);
+    if (!status)
+        touch(s, buffer, g->engine);
+    return status;
+}
+
+/* Gives the program to the plan, and to the rows of its nodes. */
+static tfr_status program_add(tfr__steps *s, tfr__group *g, tfr__step *step, tfr_err *err)
+{
+    tfr__plan *p = s->p;
+    tfr__program *more = tfr__realloc(p->programs, (p->n_programs + 1) * sizeof *more);
+    if (!more)
+        return tfr_fail(err, TFR_ENOMEM, "out of memory for %u programs", p->n_programs + 1);
+    p->programs = more;
+    p->programs[p->n_programs] = g->program;
+    step->program = (int32_t)p->n_programs++;
+    step->call = (tfr__launch_fn *)g->backend->program.launch;
+    g->program.program = NULL; /* the plan owns it now */
+    for (uint32_t i = g->first; i <= g->last; i++)
+        if (s->b->nodes[i].group == (int32_t)(g - s->b->groups))
+            p->placed[i].program = step->program;
+    return TFR_OK;
+}
+
+static tfr_status group_launch(tfr__steps *s, tfr__group *g, tfr_err *err)
+{
+    uint32_t *inputs = tfr__calloc((size_t)g->n_inputs + 1, sizeof *inputs);
+    const tfr_program_info *info = &g->program.info;
+    uint32_t first_arg;
+    tfr__step *step;
+    tfr_status status;
+    if (!inputs)
+        return tfr_fail(err, TFR_ENOMEM, "out of memory for a program");
+    s->placed = &s->p->placed[g->first];
+    status = group_inputs(s, g, inputs, err);
+    s->placed = NULL;
+    first_arg = s->n_args;
+    for (uint32_t i = 0; !status && i < g->n_inputs; i++)
+        status = arg_add(s, inputs[i], err);
+    for (uint32_t k = 0; !status && k < g->n_outputs; k++)
+        status = group_output(s, g, g->args[g->n_inputs + k], err);
+    if (!status)
+        status =
+            launch_add(s, g->engine, first_arg, g->n_inputs, info->workspace_bytes, &step, err);
+    if (!status && step->workspace != TFR__NO_BUFFER)
+        s->p->buffers[step->workspace].slack = info->workspace_bytes - info->lower_bound;
+    if (!status)
+        status = program_add(s, g, step, err);
     tfr__free(inputs);
     return status;
 }
@@ -404,11 +538,14 @@ static tfr_status node_view(tfr__steps *s, const tfr__node *node, tfr_err *err)
     tfr_value in = node->inputs[0], out = node->outputs[0];
     uint32_t buffer;
     tfr_status status = TFR_OK;
+    const tfr__group *maker = laid_by(s, in);
     if (out == TFR_VALUE_NONE || s->b->known[out])
         return TFR_OK;
+    if (maker)
+        status = bring(s, in, s->b->session->engines[maker->engine].memory, &buffer, err);
     for (uint32_t m = 0; m < s->n_memories; m++)
         *where_at(s, m, out) = *where_at(s, m, in);
-    if (s->b->known[in] || tfr__build_live_in(s->b, in)) {
+    if (!status && (s->b->known[in] || tfr__build_live_in(s->b, in))) {
         status = bring(s, in, TFR__MEMORY_HOST, &buffer, err);
         if (!status)
             *where_at(s, TFR__MEMORY_HOST, out) = buffer;
@@ -479,17 +616,22 @@ tfr_status tfr__build_steps(tfr__build *b, tfr_err *err)
     tfr_status status = TFR_OK;
     s.where = tfr__alloc((n_where + 1) * sizeof *s.where);
     s.plain = tfr__alloc((n_values + 1) * sizeof *s.plain);
-    if (!s.where || !s.plain)
+    s.laid = tfr__alloc((n_values + 1) * sizeof *s.laid);
+    if (!s.where || !s.plain || !s.laid)
         status = tfr_fail(err, TFR_ENOMEM, "out of memory for a plan over %zu values", n_values);
     if (!status) {
         memset(s.where, 0xff, n_where * sizeof *s.where); /* TFR__NO_BUFFER */
         memset(s.plain, 0xff, n_values * sizeof *s.plain);
+        memset(s.laid, 0xff, n_values * sizeof *s.laid);
     }
-    for (uint32_t i = 0; !status && i < b->end - b->first; i++) {
+    for (uint32_t at = 0; !status && at < b->n_order; at++) {
+        uint32_t i = b->order[at];
         const tfr__node *node = tfr__build_node_at(b, i);
-        if (b->nodes[i].kernel)
+        if (b->nodes[i].group >= 0)
+            status = group_launch(&s, &b->groups[b->nodes[i].group], err);
+        else if (b->nodes[i].kernel)
             status = node_launch(&s, i, err);
-        else if (node->op->kind == TFR__OP_VIEW && b->nodes[i].needed)
+        else if (node->op->kind == TFR__OP_VIEW)
             status = node_view(&s, node, err);
     }
     if (!status)
@@ -498,6 +640,7 @@ tfr_status tfr__build_steps(tfr__build *b, tfr_err *err)
         status = tfr__steps_bind(&s, err);
     tfr__free(s.where);
     tfr__free(s.plain);
+    tfr__free(s.laid);
     tfr__free(s.pending);
     tfr__free(s.arg_buffers);
     return status;

@@ -16,6 +16,7 @@ typedef struct tfr__steps {
     uint32_t n_memories;
     uint32_t *where;       /* [memory][value]: buffer or TFR__NO_BUFFER */
     uint32_t *plain;       /* [value]: plain form of a strided live-in */
+    uint32_t *laid;        /* [value]: in the layout that b->laid says; its maker's memory */
     uint32_t *arg_buffers; /* buffer of each launch argument; grows with p->args */
     uint32_t n_args, room_args, room_steps, room_buffers;
     uint32_t *pending; /* by buffer: engine + 1 that may still use this host memory, 0 = none */

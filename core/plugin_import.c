@@ -6,6 +6,7 @@
  */
 #include "loader.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <tfrun/fail.h>
 
@@ -68,6 +69,16 @@ static const import_slot queue_slots[] = {
     SLOT(tfr_queue_facet, signal),       SLOT(tfr_queue_facet, wait),
     SLOT(tfr_queue_facet, host_wait),
 };
+static const import_slot program_slots[] = {
+    SLOT(tfr_program_facet, propose),
+    SLOT(tfr_program_facet, compile),
+    SLOT(tfr_program_facet, launch),
+    SLOT(tfr_program_facet, drop),
+};
+static const import_slot layout_slots[] = {
+    SLOT(tfr_layout_facet, bytes),
+    SLOT(tfr_layout_facet, reorder),
+};
 
 /* One facet; a required one that is absent is a breach. *has tells whether it is there. */
 static tfr_status import_facet(const tfr_plugin *plugin, const char *id, bool required,
@@ -82,6 +93,19 @@ static tfr_status import_facet(const tfr_plugin *plugin, const char *id, bool re
                         : TFR_OK;
     status = import_copy(given, id, least, out, own, err);
     return status ? status : import_slots(out, id, slots, n, err);
+}
+
+/* A facet that the backend can do without: a broken one is off, and out->off says why. */
+static bool import_extra(tfr__tables *out, const char *id, uint32_t least, void *table,
+                         uint32_t own, const import_slot *slots, size_t n)
+{
+    tfr_err err = TFR_ERR_INIT;
+    bool has;
+    if (!import_facet(&out->plugin, id, false, least, table, own, slots, n, &has, &err))
+        return has;
+    memset(table, 0, own);
+    snprintf(out->off, sizeof out->off, "%.120s, so this facet is off", err.text);
+    return false;
 }
 
 tfr_status tfr__tables_import(const tfr_plugin *given, const char *name, uint32_t kind,
@@ -111,5 +135,11 @@ tfr_status tfr__tables_import(const tfr_plugin *given, const char *name, uint32_
         status = import_facet(&out->plugin, TFR_QUEUE_V1, false, TFR_QUEUE_MIN_SIZE, &out->queue,
                               sizeof out->queue, queue_slots, N_SLOTS(queue_slots), &out->has_queue,
                               err);
-    return status;
+    if (status || !backend)
+        return status;
+    out->has_program = import_extra(out, TFR_PROGRAM_V1, TFR_PROGRAM_MIN_SIZE, &out->program,
+                                    sizeof out->program, program_slots, N_SLOTS(program_slots));
+    out->has_layout = import_extra(out, TFR_LAYOUT_V1, TFR_LAYOUT_MIN_SIZE, &out->layout,
+                                   sizeof out->layout, layout_slots, N_SLOTS(layout_slots));
+    return TFR_OK;
 }

@@ -204,6 +204,10 @@ static tfr_status backend_open_device(tfr__backend *backend, uint32_t n_threads,
     backend->kernel = tables->kernel;
     backend->queue = tables->queue;
     backend->has_queue = tables->has_queue;
+    backend->program = tables->program;
+    backend->has_program = tables->has_program;
+    backend->layout = tables->layout;
+    backend->has_layout = tables->has_layout;
     backend->device = device;
     status = backend_check_spaces(backend, err);
     if (status) {
@@ -263,7 +267,9 @@ static tfr_status backend_open_once(tfr_runtime *runtime, tfr__backend *backend,
             backend_quarantine_plugin(runtime, plugin, why.text);
         if (status)
             return tfr_fail(err, status, "plugin %s: %s", plugin->name, why.text);
-        tfr__plugin_set(plugin, TFR_PLUGIN_LOADED, "%s", "");
+        tfr__plugin_set(plugin, TFR_PLUGIN_LOADED, "%s", plugin->library->tables.off);
+        if (plugin->library->tables.off[0])
+            tfr__log(runtime, TFR_LOG_WARNING, plugin->name, "%s", plugin->library->tables.off);
         tfr__log(runtime, TFR_LOG_INFO, "loader", "loaded plugin %s %s from %s", plugin->name,
                  plugin->reply.version, plugin->path);
     }

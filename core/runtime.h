@@ -44,7 +44,10 @@ typedef struct tfr__backend {
     tfr_memory_facet memory;
     tfr_kernel_facet kernel;
     tfr_queue_facet queue; /* all NULL: synchronous */
-    bool has_queue;
+    tfr_program_facet program;
+    tfr_layout_facet layout;
+    bool has_queue, has_program, has_layout;
+    atomic_bool program_off; /* a program of it failed: its nodes are kernels from then on */
     tfr_space_info space;    /* space 0 */
     pthread_mutex_t lock;    /* serializes [device] calls */
     atomic_bool quarantined; /* failed after a yes or broke the contract: not asked again */
@@ -86,9 +89,10 @@ tfr_runtime *tfr__runtime_retain(tfr_runtime *runtime);
 tfr_status tfr__backend_open(tfr_runtime *runtime, tfr__backend *backend, tfr_err *err);
 
 /*
- * The backend broke a promise and is not asked any more: about one op, by its number, or at all for
- * op -1. The plugin's row says so, with text as the reason. The log is the caller's.
+ * The backend broke a promise and is not asked any more: about one op, by its number, at all for op
+ * -1, or for programs. The plugin's row says so, with text as the reason. The log is the caller's.
  */
+#define TFR__PROGRAMS (-2)
 void tfr__backend_quarantine(tfr__backend *backend, int32_t op, const char *text);
 
 /* printf-style talk; drops what is below the runtime's level; strips control bytes. */

@@ -51,6 +51,7 @@ tfr_status tfr__session_create(tfr_runtime *runtime, tfr_graph *graph,
     session->n_memories = 1;
     session->max_plans = options.max_plans ? options.max_plans : 16;
     session->log_placement = options.log_placement != 0;
+    session->no_programs = options.no_programs != 0;
     session->loose_shapes = options.loose_shapes != 0;
     session->preferred = (tfr__pin){-1, -1};
     session->fallback = options.fallback;

@@ -34,6 +34,7 @@ typedef struct tfr_session_options {
     uint32_t log_placement; /* not 0: logs where each node runs, and why, at info level */
     uint32_t max_plans;     /* plans kept, least recently used goes first; 0 = 16 */
     uint32_t loose_shapes;  /* not 0: the graph's declared dims of inputs are hints, not checked */
+    uint32_t no_programs;   /* not 0: every node is a kernel of its own, nothing is compiled */
 } tfr_session_options;
 #define TFR_SESSION_OPTIONS_INIT                                                                   \
     {                                                                                              \

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * plan_program.c: which nodes become programs, and the order in which programs and the remaining
+ * nodes run. Backends name groups (plan_compile.c asks them); here the groups are cut so that the
+ * graph in which each is one node has no cycle, and views that only cost at the border are let go.
+ *
+ * Nodes join groups in topological order. A node may join a group if no path leads from the group
+ * through others to it, where a path that enters another group may leave it from any of its
+ * members. Nodes after it are in no group yet, so this alone keeps the condensed graph acyclic.
+ */
+#include <string.h>
+#include <tfrun/fail.h>
+
+#include "alloc.h"
+#include "plan_build.h"
+
+typedef struct walk {
+    tfr__build *b;
+    uint32_t *stack; /* nodes still to be left backwards */
+    uint32_t *mark;  /* by node: number of the last walk that met it */
+    uint32_t n, walk;
+} walk;
+
+static uint32_t n_nodes(const tfr__build *b)
+{
+    return b->end - b->first;
+}
+
+/* Puts the makers of a node's inputs on the stack; true if one of them, not first, is in group. */
+static bool walk_leave(walk *w, uint32_t i, int32_t group, bool first)
+{
+    const tfr__node *node = tfr__build_node_at(w->b, i);
+    for (uint32_t k = 0; k < node->n_inputs; k++) {
+        int64_t maker = tfr__build_maker(w->b, node->inputs[k]);
+        if (maker < 0 || w->mark[maker] == w->walk)
+            continue;
+        if (w->b->nodes[maker].group == group) {
+            if (!first)
+                return true;
+            continue;
+        }
+        w->mark[maker] = w->walk;
+        w->stack[w->n++] = (uint32_t)maker;
+    }
+    return false;
+}
+
+/* Does a path lead from the group through others to node i? */
+static bool leads_to(walk *w, int32_t group, uint32_t i)
+{
+    tfr__build *b = w->b;
+    w->n = 0;
+    w->walk++;
+    walk_leave(w, i, group, true);
+    while (w->n) {
+        uint32_t at = w->stack[--w->n];
+        int32_t other = b->nodes[at].group;
+        uint32_t from = other < 0 ? at : b->groups[other].first;
+        uint32_t to = other < 0 ? at : b->groups[other].last;
+        for (uint32_t m = from; m <= to; m++) {
+            if (m != at && (b->nodes[m].group != other || w->mark[m] == w->walk))
+                continue;
+            w->mark[m] = w->walk;
+            if (walk_leave(w, m, group, false))
+                return true;
+        }
+    }
+    return false;
+}
+
+static tfr_status group_add(tfr__build *b, uint32_t i, tfr_err *err)
+{
+    tfr__group *more = tfr__realloc(b->groups, (b->n_groups + 1) * sizeof *more);
+    if (!more)
+        return tfr_fail(err, TFR_ENOMEM, "out of memory for %u programs", b->n_groups + 1);
+    b->groups = more;
+    more += b->n_groups;
+    memset(more, 0, sizeof *more);
+    more->backend = b->nodes[i].claim;
+    more->label = b->nodes[i].label;
+    more->first = i;
+    b->n_groups++;
+    return TFR_OK;
+}
+
+/* Puts every claimed node into the oldest part of its group that stays without a cycle. */
+static tfr_status groups_cut(walk *w, tfr_err *err)
+{
+    tfr__build *b = w->b;
+    for (uint32_t i = 0; i < n_nodes(b); i++) {
+        tfr__build_node *state = &b->nodes[i];
+        uint32_t g = 0;
+        if (!state->claim)
+            continue;
+        while (g < b->n_groups &&
+               (b->groups[g].backend != state->claim || b->groups[g].label != state->label ||
+                leads_to(w, (int32_t)g, i)))
+            g++;
+        if (g == b->n_groups) {
+            tfr_status status = group_add(b, i, err);
+            if (status)
+                return status;
+        }
+        state->group = (int32_t)g;
+        b->groups[g].last = i;
+        b->groups[g].program.n_nodes++;
+    }
+    return TFR_OK;
+}
+
+/* How many members of the group read v. */
+static uint32_t readers_inside(const tfr__build *b, uint32_t group, tfr_value v)
+{
+    uint32_t n = 0;
+    for (uint32_t i = b->groups[group].first; i <= b->groups[group].last; i++) {
+        const tfr__node *node = tfr__build_node_at(b, i);
+        uint32_t k = 0;
+        while (k < node->n_inputs && node->inputs[k] != v)
+            k++;
+        n += b->nodes[i].group == (int32_t)group && k < node->n_inputs;
+    }
+    return n;
+}
+
+/*
+ * A view at the end of a group is let go if it is a view of what the group gives out anyway, or of
+ * what it takes in: outside it costs nothing. A group of views alone is no program.
+ */
+static void group_trim(tfr__build *b, uint32_t group)
+{
+    tfr__group *g = &b->groups[group];
+    bool kernels = false;
+    for (uint32_t i = g->last + 1; i-- > g->first;) {
+        const tfr__node *node = tfr__build_node_at(b, i);
+        tfr_value in = node->inputs[0];
+        int64_t maker = tfr__build_maker(b, in);
+        if (b->nodes[i].group != (int32_t)group)
+            continue;
+        if (node->op->kind == TFR__OP_KERNEL) {
+            kernels = true;
+        } else if (!readers_inside(b, group, node->outputs[0]) &&
+                   (maker < 0 || b->nodes[maker].group != (int32_t)group ||
+                    tfr__build_leaves(b, in) || b->readers[in] > readers_inside(b, group, in))) {
+            b->nodes[i].group = -1;
+            g->program.n_nodes--;
+        }
+    }
+    while (kernels && b->nodes[g->last].group != (int32_t)group)
+        g->last--;
+    while (kernels && b->nodes[g->first].group != (int32_t)group)
+        g->first++;
+    if (!kernels)
+        tfr__group_dissolve(b, group, NULL);
+}
+
+void tfr__group_dissolve(tfr__build *b, uint32_t group, const char *why)
+{
+    tfr__group *g = &b->groups[group];
+    for (uint32_t i = g->first; i <= g->last; i++) {
+        if (b->nodes[i].group != (int32_t)group)
+            continue;
+        b->nodes[i].group = -1;
+        if (why && !b->nodes[i].alone)
+            b->nodes[i].alone = tfr__strdup(why);
+    }
+    g->program.n_nodes = 0;
+}
+
+/* ---- order ----------------------------------------------------------------------------------- */
+
+/* Has everything run that node i reads from outside its group? mark = has run. */
+static bool is_ready(const walk *w, uint32_t i)
+{
+    const tfr__build *b = w->b;
+    const tfr__node *node = tfr__build_node_at(b, i);
+    for (uint32_t k = 0; k < node->n_inputs; k++) {
+        int64_t maker = tfr__build_maker(b, node->inputs[k]);
+        if (maker >= 0 && !w->mark[maker] &&
+            (b->nodes[i].group < 0 || b->nodes[maker].group != b->nodes[i].group))
+            return false;
+    }
+    return true;
+}
+
+static bool group_is_ready(const walk *w, int32_t group)
+{
+    const tfr__group *g = &w->b->groups[group];
+    for (uint32_t i = g->first; i <= g->last; i++)
+        if (w->b->nodes[i].group == group && !is_ready(w, i))
+            return false;
+    return true;
+}
+
+/* As the nodes stand, but each program as a whole once all that it reads is there. */
+static tfr_status find_order(walk *w, tfr_err *err)
+{
+    tfr__build *b = w->b;
+    uint32_t n_left = 0;
+    bool moved = true;
+    b->n_order = 0;
+    for (uint32_t i = 0; i < n_nodes(b); i++) {
+        w->mark[i] = 0;
+        n_left += b->nodes[i].needed;
+    }
+    while (n_left && moved) {
+        moved = false;
+        for (uint32_t i = 0; i < n_nodes(b); i++) {
+            int32_t group = b->nodes[i].group;
+            if (!b->nodes[i].needed || w->mark[i])
+                continue;
+            if (group < 0 ? !is_ready(w, i)
+                          : i != b->groups[group].last || !group_is_ready(w, group))
+                continue;
+            b->order[b->n_order++] = i;
+            moved = true;
+            if (group < 0) {
+                w->mark[i] = 1;
+                n_left--;
+                continue;
+            }
+            for (uint32_t m = b->groups[group].first; m <= b->groups[group].last; m++) {
+                n_left -= b->nodes[m].group == group;
+                w->mark[m] |= b->nodes[m].group == group;
+            }
+            i = b->groups[group].first; /* what waited for it comes next */
+        }
+    }
+    return n_left ? tfr_fail(err, TFR_EINTERNAL, "%u nodes wait for each other", n_left) : TFR_OK;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+static void count_readers(tfr__build *b)
+{
+    for (uint32_t i = 0; i < n_nodes(b); i++) {
+        const tfr__node *node = tfr__build_node_at(b, i);
+        for (uint32_t k = 0; b->nodes[i].needed && k < node->n_inputs; k++) {
+            uint32_t before = 0;
+            while (node->inputs[before] != node->inputs[k])
+                before++;
+            if (node->inputs[k] != TFR_VALUE_NONE && before == k)
+                b->readers[node->inputs[k]]++;
+        }
+    }
+}
+
+/* Producers before consumers, so that these know how their inputs lie. */
+static tfr_status compile_all(walk *w, tfr_err *err)
+{
+    tfr__build *b = w->b;
+    tfr_status status = find_order(w, err);
+    for (uint32_t at = 0; !status && at < b->n_order; at++) {
+        int32_t group = b->nodes[b->order[at]].group;
+        if (group < 0 || b->groups[group].program.program)
+            continue;
+        status = tfr__group_compile(b, (uint32_t)group, err);
+        if (!status && !b->groups[group].program.n_nodes) {
+            status = find_order(w, err); /* its nodes run one by one now */
+            at = UINT32_MAX;
+        }
+    }
+    return status;
+}
+
+tfr_status tfr__build_programs(tfr__build *b, tfr_err *err)
+{
+    tfr_runtime *rt = b->session->runtime;
+    size_t n = (size_t)n_nodes(b) + 1, n_values = (size_t)b->graph->n_values + 1;
+    walk w = {.b = b};
+    tfr_status status = TFR_OK;
+    b->order = tfr__calloc(n, sizeof *b->order);
+    b->laid = tfr__calloc(n_values, sizeof *b->laid);
+    b->readers = tfr__calloc(n_values, sizeof *b->readers);
+    w.stack = tfr__calloc(n, sizeof *w.stack);
+    w.mark = tfr__calloc(n, sizeof *w.mark);
+    if (!b->order || !b->laid || !b->readers || !w.stack || !w.mark)
+        status = tfr_fail(err, TFR_ENOMEM, "out of memory for an order of %zu nodes", n - 1);
+    for (uint32_t i = 0; i < n_nodes(b); i++)
+        b->nodes[i].group = -1;
+    if (!status)
+        count_readers(b);
+    for (uint32_t d = 0; !b->session->no_programs && d < rt->n_devices; d++) {
+        for (uint32_t k = 0; !status && k < rt->devices[d].n_backends; k++) {
+            tfr__backend *backend = &rt->devices[d].backends[k];
+            if (atomic_load(&backend->is_open) && backend->has_program &&
+                !atomic_load(&backend->program_off))
+                status = tfr__group_propose(b, backend, err);
+        }
+    }
+    if (!status)
+        status = groups_cut(&w, err);
+    if (!status) {
+        for (uint32_t g = 0; g < b->n_groups; g++)
+            group_trim(b, g);
+        status = compile_all(&w, err);
+    }
+    tfr__free(w.stack);
+    tfr__free(w.mark);
+    return status;
+}
