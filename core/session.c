@@ -382,12 +382,13 @@ tfr_status tfr_session_placement(const tfr_session *session, uint32_t i, tfr_pla
 {
     tfr_placement row = {0};
     const tfr__plan *p = NULL;
-    uint32_t k = i;
+    uint32_t k = i, n_programs = 0;
     for (uint32_t u = 0; u < session->n_used; u++) {
         p = session->used[u];
         if (k < p->n_placed)
             break;
         k -= p->n_placed;
+        n_programs += p->n_programs;
         p = NULL;
     }
     if (!p)
@@ -404,9 +405,48 @@ tfr_status tfr_session_placement(const tfr_session *session, uint32_t i, tfr_pla
     row.n_copies = p->placed[k].n_copies;
     row.copy_bytes = p->placed[k].copy_bytes;
     row.random = p->placed[k].random;
+    row.program = p->placed[k].program < 0 ? -1 : p->placed[k].program + (int32_t)n_programs;
+    row.alone = p->placed[k].alone ? p->placed[k].alone : "";
     row.size = out->size < sizeof row ? out->size : (uint32_t)sizeof row;
     memcpy(out, &row, row.size);
     return TFR_OK;
+}
+
+uint32_t tfr_session_n_programs(const tfr_session *session)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < session->n_used; i++)
+        n += session->used[i]->n_programs;
+    return n;
+}
+
+tfr_status tfr_session_program(const tfr_session *session, uint32_t i, tfr_program_desc *out,
+                               tfr_err *err)
+{
+    uint32_t k = i;
+    for (uint32_t u = 0; u < session->n_used; u++) {
+        const tfr__plan *p = session->used[u];
+        if (k < p->n_programs) {
+            const tfr__program *program = &p->programs[k];
+            const tfr_program_info *info = &program->info;
+            tfr_program_desc row = {.n_nodes = program->n_nodes,
+                                    .backend = program->backend->name,
+                                    .node = p->graph->nodes[program->node].name,
+                                    .text = info->text,
+                                    .n_kernels = info->n_kernels,
+                                    .n_reorders = info->n_reorders,
+                                    .workspace_bytes = info->workspace_bytes,
+                                    .lower_bound = info->lower_bound,
+                                    .constant_bytes = info->constant_bytes,
+                                    .time_ns = info->time_ns};
+            row.size = out->size < sizeof row ? out->size : (uint32_t)sizeof row;
+            memcpy(out, &row, row.size);
+            return TFR_OK;
+        }
+        k -= p->n_programs;
+    }
+    return tfr_fail(err, TFR_EINVAL, "there is no program %u, the last run has %u", i,
+                    tfr_session_n_programs(session));
 }
 
 tfr_status tfr_session_get_stats(const tfr_session *session, tfr_session_stats *out, tfr_err *err)
@@ -422,6 +462,7 @@ tfr_status tfr_session_get_stats(const tfr_session *session, tfr_session_stats *
         stats.n_reorders += p->n_reorders;
         stats.n_copies += p->n_copies;
         stats.n_waits += p->n_syncs;
+        stats.n_programs += p->n_programs;
         stats.n_fallbacks += p->n_fallbacks;
         stats.copy_bytes += p->copy_bytes;
         stats.arena_bytes += p->arena_bytes;

@@ -39,6 +39,7 @@ unit_tests = \
 	tests/test_executor \
 	tests/test_memory_out \
 	tests/test_session \
+	tests/test_program \
 	tests/test_sequence \
 	tests/test_shape \
 	tests/test_status \
@@ -234,6 +235,11 @@ tests_fakeacc_fakeacc_la_SOURCES = \
 	tests/fake/accelerator_memory.c \
 	tests/fake/accelerator_queue.c \
 	$(NULL)
+
+tests_test_program_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_program_LDADD = $(TFR_TEST_CORE)
+tests_test_program_SOURCES = tests/program_kit.h tests/test_program.c
+tests_test_program_DEPENDENCIES = libtfrun-core.la
 
 tests_test_executor_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_executor_LDADD = $(TFR_TEST_CORE)

@@ -109,12 +109,32 @@ typedef struct tfr_placement {
     uint32_t fallback;   /* 1 = runs elsewhere than asked or preferred */
     uint32_t n_copies;   /* between memories, per run, to bring its inputs here */
     uint64_t copy_bytes;
-    uint32_t random; /* 1 = draws random numbers: another backend gives other values */
+    uint32_t random;   /* 1 = draws random numbers: another backend gives other values */
+    int32_t program;   /* number of the program that it is a part of, or -1 */
+    const char *alone; /* why its backend wants it in no program; "" = not said, or not asked */
 } tfr_placement;
 
 TFR_API uint32_t tfr_session_n_placements(const tfr_session *session);
 TFR_API TFR_MUST_CHECK tfr_status tfr_session_placement(const tfr_session *session, uint32_t i,
                                                         tfr_placement *out, tfr_err *err);
+
+/* Nodes that a backend has compiled as a whole. The texts live as those of a placement. */
+typedef struct tfr_program_desc {
+    uint32_t size;
+    uint32_t n_nodes;
+    const char *backend;            /* "onednn:0" */
+    const char *node;               /* the name of its first node */
+    const char *text;               /* what was fused, as the backend says; "" = not said */
+    uint32_t n_kernels, n_reorders; /* that one launch runs; 0 = not said */
+    uint64_t workspace_bytes;       /* of the plan's arena, during a launch */
+    uint64_t lower_bound;           /* most of them that hold something at one time */
+    uint64_t constant_bytes;        /* packed weights that it added */
+    uint64_t time_ns;               /* of one launch, as the backend estimates; 0 = not said */
+} tfr_program_desc;
+
+TFR_API uint32_t tfr_session_n_programs(const tfr_session *session);
+TFR_API TFR_MUST_CHECK tfr_status tfr_session_program(const tfr_session *session, uint32_t i,
+                                                      tfr_program_desc *out, tfr_err *err);
 
 /* Counts of the last plan and of the session so far. */
 typedef struct tfr_session_stats {
@@ -126,6 +146,8 @@ typedef struct tfr_session_stats {
     uint64_t arena_lower_bound; /* bytes alive at once at the worst step, at least */
     uint64_t n_runs, n_plans;   /* since the session began */
     uint64_t plan_ns, run_ns;   /* of the last run */
+    uint32_t n_programs;        /* of the last run's plans */
+    uint32_t reserved;
 } tfr_session_stats;
 
 TFR_API TFR_MUST_CHECK tfr_status tfr_session_get_stats(const tfr_session *session,
