@@ -58,6 +58,14 @@ typedef struct cli_args {
     int32_t fallback;            /* tfr_fallback */
     int64_t runs, jobs, timeout; /* 0 = the command's default; timeout in seconds */
     double rtol, atol;
+
+    /* of bench */
+    const char *peers, *sizes, *batches; /* "onednn,numpy", "500,1024", "1,64" */
+    cli_list libraries;                  /* NAME=FILE */
+    const char *svg;
+    int64_t pairs; /* 0 = not given */
+    int64_t batch; /* what an open first dim of made-up inputs is; 0 = 1 */
+    bool csv, constant;
 } cli_args;
 
 typedef enum cli_option_kind {

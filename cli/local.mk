@@ -4,6 +4,7 @@ bin_PROGRAMS += tfrun
 tfrun_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PUBLIC_INCLUDES) $(JANSSON_CFLAGS)
 tfrun_SOURCES = \
 	cli/cli.h \
+	cli/cmd_bench.c \
 	cli/cmd_complete.c \
 	cli/cmd_devices.c \
 	cli/cmd_explain.c \

@@ -132,7 +132,9 @@ static tfr_status make_up(const cli_args *args, cli_model *model, uint32_t i, tf
                         "the model leaves the shape of input \"%s\" open; give --shape %s=DIMS",
                         name, name);
     for (int32_t k = 0; !given && k < type->rank; k++)
-        dims[k] = type->dims[k] < 0 ? 1 : type->dims[k];
+        dims[k] = type->dims[k] >= 0        ? type->dims[k]
+                  : k == 0 && args->batch > 0 ? args->batch
+                                              : 1;
     if (!given)
         status = tfr_shape_make(type->rank, dims, &shape, err);
     /* A stream of its own for each input, so that giving one does not change the others. */

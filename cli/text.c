@@ -132,7 +132,9 @@ const char *cli_format_bytes(uint64_t bytes, char *text, size_t n)
 
 const char *cli_format_seconds(double seconds, char *text, size_t n)
 {
-    if (seconds < 1e-3)
+    if (seconds < 1e-6)
+        snprintf(text, n, "%.3g ns", seconds * 1e9);
+    else if (seconds < 1e-3)
         snprintf(text, n, "%.3g us", seconds * 1e6);
     else if (seconds < 1)
         snprintf(text, n, "%.3g ms", seconds * 1e3);

@@ -97,10 +97,30 @@ _tfrun() {
         COMPREPLY=()
         return
         ;;
+    --peers)
+        COMPREPLY=()
+        return
+        ;;
+    --library)
+        COMPREPLY=($(compgen -f -- "${cur#*=}"))
+        return
+        ;;
+    --pairs)
+        COMPREPLY=()
+        return
+        ;;
+    --size)
+        COMPREPLY=()
+        return
+        ;;
+    --batch)
+        COMPREPLY=()
+        return
+        ;;
     esac
     for ((i = 1; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
-        devices | plugins | ops | run | explain | verify | matmul | help | version)
+        devices | plugins | ops | run | explain | verify | matmul | bench | help | version)
             command=${COMP_WORDS[i]}
             break
             ;;
@@ -115,13 +135,14 @@ _tfrun() {
         explain) options+=' --device --backend --fallback --input --random-inputs --shape' ;;
         verify) options+=' --device --backend --fallback --rtol --atol --jobs --timeout' ;;
         matmul) options+=' --fallback --random-inputs --runs' ;;
+        bench) options+=' --peers --library --pairs --size --batch --csv --device --backend --random-inputs --shape' ;;
         esac
         COMPREPLY=($(compgen -W "$options" -- "$cur"))
         return
     fi
     case $command in
     '')
-        COMPREPLY=($(compgen -W 'devices plugins ops run explain verify matmul help version' -- "$cur"))
+        COMPREPLY=($(compgen -W 'devices plugins ops run explain verify matmul bench help version' -- "$cur"))
         ;;
     ops)
         _tfrun_ask ops
@@ -138,8 +159,11 @@ _tfrun() {
     matmul)
         _tfrun_ask devices
         ;;
+    bench)
+        COMPREPLY=($(compgen -W 'dispatch model' -- "$cur"))
+        ;;
     help)
-        COMPREPLY=($(compgen -W 'devices plugins ops run explain verify matmul help version env' -- "$cur"))
+        COMPREPLY=($(compgen -W 'devices plugins ops run explain verify matmul bench help version env' -- "$cur"))
         ;;
     esac
 }

@@ -59,6 +59,7 @@ shell_tests = \
 	tests/build/ops_table.sh \
 	tests/build/size.sh \
 	tests/cli/bad_input.sh \
+	tests/cli/bench.sh \
 	tests/cli/completion.sh \
 	tests/cli/devices.sh \
 	tests/cli/help.sh \

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * bench/contest.h: contenders measured in turns, A B C C B A ..., in one process; and the roofs of
+ * the machine, which are contenders too. bench/README.md says why it is done so.
+ */
+#ifndef TFR_BENCH_CONTEST_H
+#define TFR_BENCH_CONTEST_H
+
+#include <time.h>
+
+#include "bench.h"
+
+#define BENCH_MAX_CONTENDERS 16
+
+typedef struct bench_contender {
+    char who[48], note[160];
+    /* One run; or, if that is NULL, n runs after one that does not count, altogether in *seconds.
+     */
+    tfr_status (*run)(void *user, tfr_err *err);
+    tfr_status (*burst)(void *user, uint64_t n, double *seconds, tfr_err *err);
+    void (*destroy)(void *user); /* optional */
+    void *user;
+    clockid_t cpu;    /* of the process that computes; 0 = ours (see settle in contest.c) */
+    double flops;     /* of one run; 0 = not counted */
+    double error;     /* NaN = not known */
+    bool is_roof;     /* what it reaches is the 100 percent of the others */
+    bool ours;        /* the one that ratios are against; the first in the list */
+    uint64_t n_inner; /* runs that one call of `run` makes; 0 = 1 */
+} bench_contender;
+
+/* A list of contenders, with what it takes to build one. */
+typedef struct bench_contest {
+    const bench_options *options;
+    bench_report *report;
+    bench_row *row;
+    bench_contender list[BENCH_MAX_CONTENDERS];
+    uint32_t n;
+} bench_contest;
+
+/* The next place, zeroed but for error, or NULL when all are taken. */
+bench_contender *bench_contest_add(bench_contest *contest, const char *who);
+
+/*
+ * Measures all and adds a side for each to the row, roofs aside. A peer that fails becomes a skip
+ * with its sentence; a failure of a contender that is ours is returned.
+ */
+TFR_MUST_CHECK tfr_status bench_contest_run(bench_contest *contest, tfr_err *err);
+/* Calls destroy of all. */
+void bench_contest_finish(bench_contest *contest);
+
+/* Whether the user wants this peer (--peers). */
+bool bench_wants(const bench_options *options, const char *peer);
+
+/* Seconds of a clock that never jumps. */
+double bench_now(void);
+
+/* ---- the roofs (roof.c) ---------------------------------------------------------------------- */
+
+/* Adds a contender that does nothing but multiply and add in registers on n_threads. */
+void bench_add_fma_roof(bench_contest *contest);
+/* Measures both roofs once and puts them into the report, for its head. */
+void bench_measure_roofs(bench_report *report);
+
+/* ---- data ------------------------------------------------------------------------------------ */
+
+/* Fills with values from [-1, 1), the same on every machine. */
+void bench_fill_random(float *values, int64_t n, uint64_t seed);
+
+#endif

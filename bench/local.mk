@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+# The benchmarks, a part of the tfrun command, and the backend that does nothing.
+tfrun_CPPFLAGS += -I$(top_srcdir) -DBENCH_EXEC_DIR='"$(tfrunexecdir)"'
+tfrun_SOURCES += \
+	bench/bench.h \
+	bench/bench_dispatch.c \
+	bench/bench_model.c \
+	bench/contest.c \
+	bench/contest.h \
+	bench/onnx_bytes.c \
+	bench/onnx_bytes.h \
+	bench/ort_api.h \
+	bench/peer.c \
+	bench/peer.h \
+	bench/peer_ort.c \
+	bench/report.c \
+	bench/roof.c \
+	$(NULL)
+
+# In a folder of its own: who puts the other modules on the plugin path does not get it.
+tfrunexec_LTLIBRARIES = bench/tfrun-null.la
+bench_tfrun_null_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PLUGIN_INCLUDES)
+bench_tfrun_null_la_LDFLAGS = $(AM_LDFLAGS) $(TFR_MODULE_FLAGS)
+bench_tfrun_null_la_SOURCES = bench/null_plugin.c
+
+EXTRA_DIST += \
+	bench/README.md \
+	bench/dispatch_instructions.sh \
+	bench/make_models.py \
+	bench/requirements.txt \
+	$(NULL)

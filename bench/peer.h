@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * bench/peer.h: the others. Each function adds a contender to the contest, or remembers why it
+ * cannot: a peer that the user did not ask for is not mentioned, one that is not there is a skip.
+ */
+#ifndef TFR_BENCH_PEER_H
+#define TFR_BENCH_PEER_H
+
+#include "contest.h"
+
+/* A product c = a * b of float32, m x k times k x n, that every peer is given. */
+typedef struct bench_product {
+    int64_t m, n, k;
+    const float *a, *b;
+    const double *samples; /* true values of some elements of c, for errors */
+    const int64_t *places; /* which */
+    uint32_t n_samples;
+    bool constant; /* b never changes and may be packed before the first run */
+} bench_product;
+
+double bench_product_error(const bench_product *product, const float *c);
+
+/* dlopen of a peer's library: the file that the user named, else the first of names, which end with
+ * NULL. NULL after remembering the skip. */
+void *bench_peer_open(bench_contest *contest, const char *peer, const char *const *names);
+/* The file that --library gives for this peer, or NULL. */
+const char *bench_peer_file(const bench_options *options, const char *peer);
+/* A skip with a sentence of its own. */
+void bench_peer_skip(bench_contest *contest, const char *peer, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Each takes one run for the error of its result, too. */
+void bench_add_onednn(bench_contest *contest, const bench_product *product);
+void bench_add_openblas(bench_contest *contest, const bench_product *product);
+void bench_add_ort_product(bench_contest *contest, const bench_product *product);
+void bench_add_python(bench_contest *contest, const bench_product *product);
+
+/* ONNX Runtime on a chain of n nodes that add one element, and on a file. */
+void bench_add_ort_chain(bench_contest *contest, int64_t n);
+/* What it computes for outputs is compared with these: the largest difference. */
+void bench_add_ort_model(bench_contest *contest, const char *path, const tfr_graph *graph,
+                         tfr_tensor *const *inputs, uint32_t n_inputs, tfr_tensor *const *outputs,
+                         uint32_t n_outputs);
+
+#endif

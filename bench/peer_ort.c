@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * peer_ort.c: ONNX Runtime, at its strongest setting for one caller: all graph optimisations, as
+ * many threads as we have, spinning allowed, outputs in memory of the caller, so that a run
+ * allocates none for them. float32 stays float32: it has no option for less on x86.
+ */
+#include <dlfcn.h>
+#include <glob.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tfrun/fail.h>
+
+#include "onnx_bytes.h"
+#include "ort_api.h"
+
+#define PEER "onnxruntime"
+
+/* The library, opened once; it stays. */
+static struct {
+    ort_api api;
+    const char *version;
+    ort_object *env, *memory;
+} ort;
+
+typedef struct ort_peer {
+    ort_object *session;
+    ort_object **values; /* inputs, then outputs */
+    const char **names;  /* of them; not owned */
+    float **owned;       /* memory of outputs, or NULL */
+    size_t n_inputs, n_outputs;
+} ort_peer;
+
+/* ---- the library ----------------------------------------------------------------------------- */
+
+/* The library inside of Python's package, or "". */
+static const char *in_python(char *path, size_t room)
+{
+    char folder[600] = "", pattern[700];
+    glob_t found;
+    FILE *pipe = popen("python3 -c 'import importlib.util as u; "
+                       "print(u.find_spec(\"onnxruntime\").submodule_search_locations[0])' "
+                       "2>/dev/null",
+                       "r");
+    *path = 0;
+    if (!pipe)
+        return path;
+    if (fgets(folder, sizeof folder, pipe))
+        folder[strcspn(folder, "\n")] = 0;
+    if (pclose(pipe) || !*folder)
+        return path;
+    snprintf(pattern, sizeof pattern, "%s/capi/libonnxruntime.so*", folder);
+    if (glob(pattern, 0, NULL, &found) == 0) {
+        snprintf(path, room, "%s", found.gl_pathv[0]);
+        globfree(&found);
+    }
+    return path;
+}
+
+static bool take(bench_contest *contest, ort_status *status)
+{
+    if (!status)
+        return true;
+    bench_peer_skip(contest, PEER, "%s", ort.api.message(status));
+    ort.api.release_status(status);
+    return false;
+}
+
+static bool open_library(bench_contest *contest)
+{
+    char python[800];
+    const char *names[] = {"libonnxruntime.so.1", "libonnxruntime.so", python, NULL};
+    const ort_api_base *(*get_base)(void);
+    const ort_fn *slots;
+    void *library, *symbol;
+    if (ort.memory)
+        return true;
+    if (!*in_python(python, sizeof python))
+        names[2] = NULL;
+    if (!(library = bench_peer_open(contest, PEER, names)))
+        return false;
+    symbol = dlsym(library, "OrtGetApiBase");
+    memcpy(&get_base, &symbol, sizeof get_base);
+    slots = symbol ? get_base()->get_api(ORT_API_VERSION_WANTED) : NULL;
+    if (!slots) {
+        bench_peer_skip(contest, PEER, "the library has no C interface of version %d",
+                        ORT_API_VERSION_WANTED);
+        return false;
+    }
+    ort.version = get_base()->version();
+#define ORT_TAKE(name, slot, result, arguments)                                                    \
+    memcpy(&ort.api.name, &slots[slot], sizeof ort.api.name);
+    ORT_SLOTS(ORT_TAKE)
+#undef ORT_TAKE
+    return take(contest, ort.api.create_env(ORT_LOG_ERROR, "tfrun bench", &ort.env)) &&
+           take(contest, ort.api.create_cpu_memory_info(ORT_ALLOCATOR_DEVICE, ORT_MEMORY_DEFAULT,
+                                                        &ort.memory));
+}
+
+/* ---- a session ------------------------------------------------------------------------------- */
+
+static void ort_destroy(void *user)
+{
+    ort_peer *p = user;
+    if (!p)
+        return;
+    for (size_t i = 0; p->values && i < p->n_inputs + p->n_outputs; i++) {
+        if (p->values[i])
+            ort.api.release_value(p->values[i]);
+        free(p->owned ? p->owned[i] : NULL);
+    }
+    if (p->session)
+        ort.api.release_session(p->session);
+    free(p->values);
+    free(p->names);
+    free(p->owned);
+    free(p);
+}
+
+static tfr_status ort_run(void *user, tfr_err *err)
+{
+    ort_peer *p = user;
+    ort_status *status =
+        ort.api.run(p->session, NULL, p->names, (const ort_object *const *)p->values, p->n_inputs,
+                    p->names + p->n_inputs, p->n_outputs, p->values + p->n_inputs);
+    tfr_status code;
+    if (!status)
+        return TFR_OK;
+    code = tfr_fail(err, TFR_EUNSUPPORTED, "%s", ort.api.message(status));
+    ort.api.release_status(status);
+    return code;
+}
+
+static bool set_options(bench_contest *contest, ort_object *options)
+{
+    int n = (int)contest->options->n_threads;
+    return take(contest, ort.api.set_optimization_level(options, ORT_OPTIMIZE_ALL)) &&
+           take(contest, ort.api.set_intra_op_threads(options, n)) &&
+           take(contest, ort.api.set_inter_op_threads(options, 1)) &&
+           take(contest,
+                ort.api.add_session_config(options, "session.intra_op.allow_spinning", "1"));
+}
+
+/* A session of the file, or of the bytes if path is NULL. NULL after remembering the skip. */
+static ort_peer *ort_create(bench_contest *contest, const char *path, const bench_bytes *bytes,
+                            size_t n_inputs, size_t n_outputs)
+{
+    ort_object *options = NULL;
+    ort_peer *p = calloc(1, sizeof *p);
+    bool good = p != NULL;
+    if (good) {
+        p->n_inputs = n_inputs;
+        p->n_outputs = n_outputs;
+        p->values = calloc(n_inputs + n_outputs, sizeof *p->values);
+        p->names = calloc(n_inputs + n_outputs, sizeof *p->names);
+        p->owned = calloc(n_inputs + n_outputs, sizeof *p->owned);
+        good = p->values && p->names && p->owned;
+    }
+    if (!good || (bytes && bytes->lost))
+        bench_peer_skip(contest, PEER, "no memory for its session");
+    good = good && !(bytes && bytes->lost) &&
+           take(contest, ort.api.create_session_options(&options)) &&
+           set_options(contest, options) &&
+           take(contest, path ? ort.api.create_session(ort.env, path, options, &p->session)
+                              : ort.api.create_session_from_array(ort.env, bytes->data, bytes->n,
+                                                                  options, &p->session));
+    if (options)
+        ort.api.release_session_options(options);
+    if (good)
+        return p;
+    ort_destroy(p);
+    return NULL;
+}
+
+/* Value i is this memory, which is not copied; NULL = memory of our own. */
+static bool ort_bind(bench_contest *contest, ort_peer *p, size_t i, const char *name, int dtype,
+                     void *data, size_t bytes, const int64_t *dims, size_t rank)
+{
+    p->names[i] = name;
+    if (!data && !(data = p->owned[i] = calloc(1, bytes + 64))) {
+        bench_peer_skip(contest, PEER, "no memory for %zu bytes of an output", bytes);
+        return false;
+    }
+    return take(contest, ort.api.create_tensor_with_data(ort.memory, data, bytes, dims, rank, dtype,
+                                                         &p->values[i]));
+}
+
+/* Runs it once and adds it. */
+static bench_contender *ort_add(bench_contest *contest, ort_peer *p, const char *note)
+{
+    tfr_err err = TFR_ERR_INIT;
+    bench_contender *c = NULL;
+    if (ort_run(p, &err))
+        bench_peer_skip(contest, PEER, "%s", err.text);
+    else
+        c = bench_contest_add(contest, PEER);
+    if (!c) {
+        ort_destroy(p);
+        return NULL;
+    }
+    snprintf(c->note, sizeof c->note, "%s, %u threads%s", ort.version, contest->options->n_threads,
+             note);
+    c->run = ort_run;
+    c->destroy = ort_destroy;
+    c->user = p;
+    return c;
+}
+
+/* ---- what it is given ------------------------------------------------------------------------ */
+
+void bench_add_ort_product(bench_contest *contest, const bench_product *product)
+{
+    bench_bytes bytes = {0};
+    int64_t a[] = {product->m, product->k}, b[] = {product->k, product->n},
+            c[] = {product->m, product->n};
+    size_t n_inputs = product->constant ? 1 : 2;
+    bench_contender *contender = NULL;
+    ort_peer *p;
+    bool good;
+    if (!bench_wants(contest->options, PEER) || !open_library(contest))
+        return;
+    bench_onnx_product(product, &bytes);
+    p = ort_create(contest, NULL, &bytes, n_inputs, 1);
+    free(bytes.data);
+    if (!p)
+        return;
+    good = ort_bind(contest, p, 0, "a", TFR_DTYPE_F32, (void *)(uintptr_t)product->a,
+                    (size_t)(a[0] * a[1]) * sizeof(float), a, 2);
+    if (good && !product->constant)
+        good = ort_bind(contest, p, 1, "b", TFR_DTYPE_F32, (void *)(uintptr_t)product->b,
+                        (size_t)(b[0] * b[1]) * sizeof(float), b, 2);
+    good = good && ort_bind(contest, p, n_inputs, "c", TFR_DTYPE_F32, NULL,
+                            (size_t)(c[0] * c[1]) * sizeof(float), c, 2);
+    if (!good)
+        ort_destroy(p);
+    else
+        contender = ort_add(contest, p, product->constant ? ", constant packed" : "");
+    if (contender) {
+        contender->flops = 2.0 * (double)c[0] * (double)c[1] * (double)a[1];
+        contender->error = bench_product_error(product, p->owned[n_inputs]);
+    }
+}
+
+void bench_add_ort_chain(bench_contest *contest, int64_t n)
+{
+    static float one = 1;
+    const int64_t dims[] = {1};
+    bench_bytes bytes = {0};
+    ort_peer *p;
+    if (!bench_wants(contest->options, PEER) || !open_library(contest))
+        return;
+    bench_onnx_chain(n, &bytes);
+    p = ort_create(contest, NULL, &bytes, 1, 1);
+    free(bytes.data);
+    if (!p)
+        return;
+    if (ort_bind(contest, p, 0, "x", TFR_DTYPE_F32, &one, sizeof one, dims, 1) &&
+        ort_bind(contest, p, 1, "y", TFR_DTYPE_F32, NULL, sizeof one, dims, 1))
+        ort_add(contest, p, ", each node adds one element");
+    else
+        ort_destroy(p);
+}
+
+/* Largest difference of float32 outputs, NaN differing from everything; *largest of |expected|. */
+static double difference(tfr_tensor *const *outputs, const ort_peer *p, double *largest)
+{
+    double most = 0;
+    *largest = 0;
+    for (size_t i = 0; i < p->n_outputs; i++) {
+        const float *ours = tfr_tensor_data(outputs[i]), *theirs = p->owned[p->n_inputs + i];
+        int64_t n = tfr_tensor_elements(outputs[i]);
+        for (int64_t k = 0; tfr_tensor_dtype(outputs[i]) == TFR_DTYPE_F32 && k < n; k++) {
+            double d = fabs((double)ours[k] - (double)theirs[k]);
+            most = d <= most ? most : d;
+            *largest = fmax(*largest, fabs((double)theirs[k]));
+        }
+    }
+    return most;
+}
+
+void bench_add_ort_model(bench_contest *contest, const char *path, const tfr_graph *graph,
+                         tfr_tensor *const *inputs, uint32_t n_inputs, tfr_tensor *const *outputs,
+                         uint32_t n_outputs)
+{
+    ort_peer *p;
+    bench_contender *c;
+    bool good = true;
+    double largest;
+    if (!bench_wants(contest->options, PEER) || !open_library(contest) ||
+        !(p = ort_create(contest, path, NULL, n_inputs, n_outputs)))
+        return;
+    for (uint32_t i = 0; good && i < n_inputs + n_outputs; i++) {
+        uint32_t o = i - n_inputs;
+        const tfr_tensor *t = i < n_inputs ? inputs[i] : outputs[o];
+        const tfr_shape *shape = tfr_tensor_shape(t);
+        const char *name = i < n_inputs ? tfr_graph_value_name(graph, tfr_graph_input(graph, i))
+                                        : tfr_graph_output_name(graph, o);
+        good = ort_bind(contest, p, i, name, (int)tfr_tensor_dtype(t),
+                        i < n_inputs ? tfr_tensor_data(t) : NULL, tfr_tensor_bytes(t), shape->dims,
+                        (size_t)shape->rank);
+    }
+    if (!good) {
+        ort_destroy(p);
+        return;
+    }
+    if (!(c = ort_add(contest, p, "")))
+        return;
+    c->error = difference(outputs, p, &largest);
+    if (!(c->error <= 0.01 * largest + 1e-6)) {
+        bench_peer_skip(contest, PEER,
+                        "its outputs differ from tfrun's by %.3g, and the largest value is %.3g",
+                        c->error, largest);
+        ort_destroy(p);
+        contest->n--;
+    }
+}

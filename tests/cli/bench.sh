@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+# tfrun bench: the reports have all fields, peers that are missing are said, usage is checked. No
+# time is compared with anything here: machines that test are not quiet.
+. "$TFR_SRCDIR/tests/lib.sh"
+. "$TFR_SRCDIR/tests/cli/model.sh"
+cd "$tmp" || exit 99
+model_of Relu "n 3" >open.onnx
+
+# json FILE: it is valid, if there is something to say so.
+json() { ! command -v python3 >/dev/null 2>&1 || python3 -m json.tool "$1" >/dev/null; }
+
+exits 0 "dispatch measures empty kernels" "$TFRUN" bench dispatch --size 1,20 --pairs 2 --peers none
+has "a bound run" out '^20 nodes  tfr_binding_run  '
+has "a session's run" out '^20 nodes  tfr_session_run  .*  [0-9.]*  *[0-9.]*-[0-9.]*  '
+has "the cost of a node" out '^tfr_binding_run, a node [0-9.e-]* ns$'
+exits 0 "dispatch prints JSON" "$TFRUN" bench dispatch --size 1,20 --pairs 2 --peers none --json
+claim "it is valid" json out
+for field in '"schema": "tfrun.bench/1"' '"bench": "dispatch"' '"cpu": ".' '"threads": 1' \
+    '"p10": ' '"p90": ' '"least": ' '"most": ' '"binding_ns_per_node": ' '"case": "20 nodes"'; do
+    has "with $field" out "$field"
+done
+
+exits 0 "model measures a model" "$TFRUN" bench model open.onnx --batch 1,4 --pairs 2 --peers none
+has "for each batch" out '^open.onnx, batch 4  tfrun  '
+has "with plan and arena" out '^open.onnx, batch 4: plan .* arena .* lower bound '
+exits 0 "a peer whose library is missing is no error" \
+    "$TFRUN" bench model open.onnx --pairs 1 --library onnxruntime=no_such_library.so
+has "but a line that says why" out '^skipped: onnxruntime: no_such_library.so: cannot open'
+exits 0 "in JSON, too" \
+    "$TFRUN" bench model open.onnx --pairs 1 --library onnxruntime=no_such_library.so --json
+has "as who and reason" out '"who": "onnxruntime"'
+exits 0 "model prints CSV" "$TFRUN" bench model open.onnx --pairs 1 --peers none --csv
+claim "each line has as many fields as the titles" \
+    awk -F '","|",|,"|,' 'NR == 1 { n = NF } NF != n { exit 1 } END { exit NR != 2 }' out
+exits 7 "a model that is not there is an error" "$TFRUN" bench model none.onnx
+
+exits 2 "no benchmark of this name" "$TFRUN" bench speed
+has "the names there are" err 'no benchmark "speed"; benchmarks are dispatch'
+exits 2 "a model is missing" "$TFRUN" bench model
+has "it says so" err 'bench: MODEL is missing'
+exits 2 "a file for a benchmark without one" "$TFRUN" bench dispatch open.onnx
+exits 2 "a size that is no number" "$TFRUN" bench dispatch --size 1,many
+has "the limits" err '--size takes at most 32 numbers from 1 to 100000 .*, not "1,many"'
+exits 2 "a batch of nothing" "$TFRUN" bench model open.onnx --batch 0
+exits 2 "JSON and CSV at once" "$TFRUN" bench dispatch --json --csv
+
+got=0
+"$TFR_SRCDIR/bench/dispatch_instructions.sh" >counted 2>&1 || got=$?
+cat counted
+case $got in
+77) skip "$(sed 's/^skipped: //' counted)" ;;
+*) claim "a node costs at most 60 instructions" test "$got" = 0 ;;
+esac
+finish
