@@ -738,15 +738,17 @@ typedef struct tfr_program_node {
     uint32_t size;
     uint32_t flags;        /* TFR_NODE_...; none = somebody else's, here only to be seen */
     const char *name;      /* for messages */
-    const tfr_call *call;  /* as supports has seen it */
+    const tfr_call *call;  /* as supports has seen it, but all operands are plain */
     const int32_t *inputs; /* numbers of values, as many as the call has; -1 = absent */
     const int32_t *outputs;
 } tfr_program_node;
 
 /*
  * Nodes stand in an order in which each comes after those whose values it reads. It lives during
- * the call; the data of known operands live until the program is dropped. A known value has one
- * address for all programs of a session, so packed constants can be shared by it.
+ * the call; the data of known operands live until the program is dropped. A constant of the model
+ * has one address for all programs of a session, so packed constants can be shared by it; what the
+ * core has computed while it planned has an address of its own in each plan. No address is used
+ * again for another value before all programs that were given it are dropped.
  */
 typedef struct tfr_program_graph {
     uint32_t size;
