@@ -305,6 +305,8 @@ static tfr_status plan_section(tfr_session *session, tfr__env *env, uint32_t *at
         if (status || !run)
             break;
         status = tfr__plan_run(session, plan, env, err);
+        if (status && plan->stale && session->used[session->n_used - 1] == plan)
+            session->n_used--; /* the report is of the one that replaces it */
     } while (status && plan->stale && status != TFR_ELOST);
     if (!status)
         *at = plan->end;

@@ -234,6 +234,7 @@ tests_fakeacc_fakeacc_la_SOURCES = \
 	tests/fake/accelerator.h \
 	tests/fake/accelerator_kernel.c \
 	tests/fake/accelerator_memory.c \
+	tests/fake/accelerator_program.c \
 	tests/fake/accelerator_queue.c \
 	$(NULL)
 

@@ -19,19 +19,22 @@ static void note_breach(void *user, tfr_log_level level, const char *who, const 
         snprintf(breaches, sizeof breaches, "%s: %s", who, text);
 }
 
+/* What the accelerator compiles, see its options. */
+static const char *programs = "0";
+
 static tfr_runtime *new_runtime(const char *key, const char *value)
 {
     static char path[1024];
     const char *files[] = {path};
-    tfr_option option = {key, value};
+    tfr_option given[] = {{"fakeacc.programs", programs}, {key, value}};
     tfr_runtime_options options = TFR_RUNTIME_OPTIONS_INIT;
     tfr_runtime *runtime = NULL;
     const char *build = getenv("TFR_BUILDDIR");
     snprintf(path, sizeof path, "%s/tests/fakeacc/.libs/fakeacc.so", build ? build : ".");
     options.plugin_files = files;
     options.n_plugin_files = 1;
-    options.options = &option;
-    options.n_options = key != NULL;
+    options.options = given;
+    options.n_options = key ? 2 : 1;
     options.log = note_breach;
     breaches[0] = '\0';
     REQUIRE_OK(tfr_runtime_create(&options, &runtime, &err), &err);
@@ -309,9 +312,13 @@ static tfr_graph *random_graph(uint64_t seed, uint32_t *n_outputs)
     return graph;
 }
 
-TEST(random_graphs_on_two_devices_give_what_the_host_gives)
+/* Programs and own layouts of the accelerator, as its option says, in all of them or not. */
+static void random_graphs(const char *compiles, bool any_programs, bool any_layouts)
 {
+    programs = compiles;
     tfr_runtime *runtime = new_runtime("fakeacc.delay_us", "20");
+    programs = "0";
+    uint32_t n_programs = 0, n_reorders = 0;
     tfr_tensor *in = square(6, 0);
     for (uint64_t seed = 1; seed <= 30; seed++) {
         uint32_t n;
@@ -332,13 +339,32 @@ TEST(random_graphs_on_two_devices_give_what_the_host_gives)
         CHECK(stats_of(there).n_copies > 0);
         for (uint32_t i = 0; i < n; i++)
             tfr_tensor_release(want[i]);
+        n_programs += stats_of(there).n_programs;
+        n_reorders += stats_of(there).n_reorders;
         tfr_session_destroy(here);
         tfr_session_destroy(there);
         tfr_graph_release(graph);
     }
     CHECK_STR("", breaches);
+    CHECK_INT(any_programs, n_programs > 60);
+    CHECK_INT(any_layouts, n_reorders > 30);
     tfr_tensor_release(in);
     tfr_runtime_release(runtime);
+}
+
+TEST(random_graphs_on_two_devices_give_what_the_host_gives)
+{
+    random_graphs("0", false, false);
+}
+
+TEST(programs_on_a_device_of_its_own_give_what_the_host_gives)
+{
+    random_graphs("1", true, false);
+}
+
+TEST(layouts_on_a_device_of_its_own_are_made_plain_for_others)
+{
+    random_graphs("2", true, true);
 }
 
 static const test_case cases[] = {
@@ -351,5 +377,7 @@ static const test_case cases[] = {
     CASE(a_lost_device_fails_the_run_and_is_not_asked_again),
     CASE(work_that_fails_on_a_queue_fails_its_run_alone),
     CASE(random_graphs_on_two_devices_give_what_the_host_gives),
+    CASE(programs_on_a_device_of_its_own_give_what_the_host_gives),
+    CASE(layouts_on_a_device_of_its_own_are_made_plain_for_others),
 };
 TEST_MAIN(cases)

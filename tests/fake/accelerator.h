@@ -14,6 +14,7 @@
  *   delay_us      what a queue waits before each piece of work (100)
  *   lose_after    launches that work; the next one loses the device
  *   fail_after    launches that work; the next one fails, on the queue
+ *   programs      0 none (default), 1 all nodes that it may have in one group, 2 each in its own
  */
 #ifndef TFR_TESTS_FAKE_ACCELERATOR_H
 #define TFR_TESTS_FAKE_ACCELERATOR_H
@@ -110,6 +111,7 @@ struct tfr_plugin_device {
     uint64_t delay_ns;
     int64_t lose_after; /* -1 = never */
     int64_t fail_after;
+    int64_t programs;
     atomic_bool is_inside; /* a thread is in a [device] call */
     /* fake_lock guards everything below; changed is broadcast when anything of it changes. */
     pthread_cond_t changed;
@@ -133,6 +135,8 @@ extern pthread_mutex_t fake_lock;
 extern const tfr_memory_facet fake_memory_facet;
 extern const tfr_queue_facet fake_queue_facet;
 extern const tfr_kernel_facet fake_kernel_facet;
+extern const tfr_program_facet fake_program_facet;
+extern const tfr_layout_facet fake_layout_facet;
 
 /* Logs "host broke the contract: ..." and returns TFR_EPLUGIN with it. */
 __attribute__((format(printf, 2, 3))) int32_t fake_breach(tfr_err *err, const char *format, ...);
