@@ -125,6 +125,31 @@ TEST(a_breach_found_on_opening_quarantines_the_plugin)
     close_all(runtime);
 }
 
+/* Kernels work, and the plugin's row says what is wrong with the facet that is off. */
+static void check_facet_off(const char *fake, const char *name, const char *why)
+{
+    tfr_runtime *runtime = open_with(fake, NULL);
+    char device[40];
+    tfr_plugin_desc row;
+    snprintf(device, sizeof device, "%s:0", name);
+    check_relu(runtime, device);
+    row = kit_row(runtime, fake);
+    CHECK_STATE("loaded", row);
+    CHECK_STR(why, row.reason);
+    CHECK_CONTAINS(why, kit_talk);
+    CHECK(!runtime->devices[0].backends[0].has_program);
+    CHECK(!runtime->devices[0].backends[0].has_layout);
+    close_all(runtime);
+}
+
+TEST(a_broken_optional_facet_is_off_alone)
+{
+    check_facet_off("null_program", "null-program",
+                    "the required slot launch of tfr.program/1 is NULL, so this facet is off");
+    check_facet_off("short_layout", "short-layout",
+                    "tfr.layout/1 has 16 bytes, at least 24 are required, so this facet is off");
+}
+
 TEST(a_file_that_was_swapped_since_it_was_looked_at_is_not_loaded)
 {
     tfr_runtime *runtime = open_with("good", NULL);
@@ -222,6 +247,7 @@ static const test_case cases[] = {
     CASE(a_plugin_that_says_yes_and_fails_is_passed_over),
     CASE(a_plugin_whose_kernel_fails_is_passed_over),
     CASE(a_breach_found_on_opening_quarantines_the_plugin),
+    CASE(a_broken_optional_facet_is_off_alone),
     CASE(a_file_that_was_swapped_since_it_was_looked_at_is_not_loaded),
     CASE(two_runtimes_share_a_plugin_and_outlive_each_other),
     CASE(threads_that_open_at_once_get_one_device_each_and_one_plugin),

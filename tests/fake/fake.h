@@ -25,6 +25,9 @@
 #ifndef FAKE_ON_LAUNCH
 #define FAKE_ON_LAUNCH
 #endif
+#ifndef FAKE_ON_FACET
+#define FAKE_ON_FACET
+#endif
 #ifdef FAKE_ON_LOAD
 __attribute__((constructor)) static void fake_load(void)
 {
@@ -243,6 +246,7 @@ static const void *fake_facet(const char *id)
         return &fake_memory;
     if (strcmp(id, TFR_KERNEL_V1) == 0)
         return &fake_kernel;
+    FAKE_ON_FACET
     return NULL;
 }
 

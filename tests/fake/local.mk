@@ -23,12 +23,14 @@ fake_plugins = \
 	tests/fake/no_device.so \
 	tests/fake/no_entry.so \
 	tests/fake/no_note.so \
+	tests/fake/null_program.so \
 	tests/fake/null_slot.so \
 	tests/fake/old_driver.so \
 	tests/fake/open_fails.so \
 	tests/fake/open_null.so \
 	tests/fake/prepare_fails.so \
 	tests/fake/prints.so \
+	tests/fake/short_layout.so \
 	tests/fake/short_struct.so \
 	tests/fake/undefined_symbol.so \
 	tests/fake/wrong_abi.so \
