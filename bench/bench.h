@@ -100,6 +100,9 @@ void bench_add_skip(bench_report *report, bench_row *row, const char *who, const
 /* Sorts values[0...n), n >= 1. */
 bench_spread bench_spread_of(double *values, uint64_t n);
 
+/* Call before a runtime is made: which cores this process has, see bench_all_cores. */
+void bench_remember_cores(void);
+
 /* ---- the benchmarks -------------------------------------------------------------------------- */
 
 /* report was initialised; on an error it holds what was measured before. */

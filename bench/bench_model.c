@@ -121,7 +121,9 @@ tfr_status bench_model(const bench_options *options, const char *path, tfr_graph
         c->run = s.binding ? run_bound : run_session;
         c->user = &s;
         c->ours = true;
+        bench_all_cores();
         bench_add_ort_model(&contest, path, graph, inputs, n_inputs, s.outputs, s.n_outputs);
+        bench_our_cores();
         status = bench_contest_run(&contest, err);
         add_figures(report, contest.row, &s, plan_seconds);
     }

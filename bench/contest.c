@@ -9,6 +9,7 @@
 #include "contest.h"
 
 #include <math.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,6 +61,14 @@ bench_contender *bench_contest_add(bench_contest *contest, const char *who)
     return c;
 }
 
+void bench_contest_remove(bench_contest *contest, uint32_t i)
+{
+    if (contest->list[i].destroy)
+        contest->list[i].destroy(contest->list[i].user);
+    contest->n--;
+    memmove(&contest->list[i], &contest->list[i + 1], (contest->n - i) * sizeof *contest->list);
+}
+
 void bench_contest_finish(bench_contest *contest)
 {
     for (uint32_t i = 0; i < contest->n; i++)
@@ -93,6 +102,29 @@ void bench_fill_random(float *values, int64_t n, uint64_t seed)
     }
 }
 
+/* ---- cores ----------------------------------------------------------------------------------- */
+
+static cpu_set_t all_cores, our_cores;
+static bool know_cores, lent;
+
+void bench_remember_cores(void)
+{
+    know_cores = sched_getaffinity(0, sizeof all_cores, &all_cores) == 0;
+}
+
+void bench_all_cores(void)
+{
+    lent = know_cores && sched_getaffinity(0, sizeof our_cores, &our_cores) == 0 &&
+           sched_setaffinity(0, sizeof all_cores, &all_cores) == 0;
+}
+
+void bench_our_cores(void)
+{
+    if (lent)
+        (void)sched_setaffinity(0, sizeof our_cores, &our_cores);
+    lent = false;
+}
+
 /* ---- rounds ---------------------------------------------------------------------------------- */
 
 typedef struct measured {
@@ -106,13 +138,19 @@ static tfr_status burst(const bench_contender *c, uint64_t n, double *seconds, t
 {
     tfr_status status;
     double began;
-    if (c->burst)
-        return c->burst(c->user, n, seconds, err);
-    status = c->run(c->user, err);
-    began = bench_now();
-    for (uint64_t i = 0; !status && i < n; i++)
+    if (!c->ours)
+        bench_all_cores();
+    if (c->burst) {
+        status = c->burst(c->user, n, seconds, err);
+    } else {
         status = c->run(c->user, err);
-    *seconds = bench_now() - began;
+        began = bench_now();
+        for (uint64_t i = 0; !status && i < n; i++)
+            status = c->run(c->user, err);
+        *seconds = bench_now() - began;
+    }
+    if (!c->ours)
+        bench_our_cores();
     return status;
 }
 

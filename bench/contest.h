@@ -45,8 +45,18 @@ bench_contender *bench_contest_add(bench_contest *contest, const char *who);
  * with its sentence; a failure of a contender that is ours is returned.
  */
 TFR_MUST_CHECK tfr_status bench_contest_run(bench_contest *contest, tfr_err *err);
+/* Takes contender i out again. */
+void bench_contest_remove(bench_contest *contest, uint32_t i);
 /* Calls destroy of all. */
 void bench_contest_finish(bench_contest *contest);
+
+/*
+ * Gives this thread the cores back that the process began with: a pool of ours may have pinned it,
+ * and threads that peers start would inherit that. bench_remember_cores comes first of all. A
+ * contest does it at each turn of a peer. bench_our_cores undoes it.
+ */
+void bench_all_cores(void);
+void bench_our_cores(void);
 
 /* Whether the user wants this peer (--peers). */
 bool bench_wants(const bench_options *options, const char *peer);

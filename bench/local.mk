@@ -4,7 +4,10 @@ tfrun_CPPFLAGS += -I$(top_srcdir) -DBENCH_EXEC_DIR='"$(tfrunexecdir)"'
 tfrun_SOURCES += \
 	bench/bench.h \
 	bench/bench_dispatch.c \
+	bench/bench_matmul.c \
 	bench/bench_model.c \
+	bench/child.c \
+	bench/child.h \
 	bench/contest.c \
 	bench/contest.h \
 	bench/onnx_bytes.c \
@@ -12,9 +15,15 @@ tfrun_SOURCES += \
 	bench/ort_api.h \
 	bench/peer.c \
 	bench/peer.h \
+	bench/peer_onednn.c \
+	bench/peer_openblas.c \
 	bench/peer_ort.c \
+	bench/peer_python.c \
+	bench/product.c \
+	bench/product.h \
 	bench/report.c \
 	bench/roof.c \
+	bench/svg.c \
 	$(NULL)
 
 # In a folder of its own: who puts the other modules on the plugin path does not get it.

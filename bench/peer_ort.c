@@ -312,7 +312,6 @@ void bench_add_ort_model(bench_contest *contest, const char *path, const tfr_gra
         bench_peer_skip(contest, PEER,
                         "its outputs differ from tfrun's by %.3g, and the largest value is %.3g",
                         c->error, largest);
-        ort_destroy(p);
-        contest->n--;
+        bench_contest_remove(contest, contest->n - 1);
     }
 }

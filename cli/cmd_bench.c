@@ -20,8 +20,8 @@
 
 #define MOST_SIZES 32
 
-static const char *const names[] = {"dispatch", "model"};
-enum { DISPATCH, MODEL, N_NAMES };
+static const char *const names[] = {"dispatch", "matmul", "model"};
+enum { DISPATCH, MATMUL, MODEL, N_NAMES };
 
 typedef struct job {
     const cli_args *args;
@@ -354,7 +354,18 @@ static tfr_status run(job *j, tfr_err *err)
     if (j->what == DISPATCH)
         j->options.n_threads = 1;
     bench_report_init(&j->report, names[j->what], &j->options);
-    status = j->what == DISPATCH ? bench_dispatch(&j->options, &j->report, err) : run_model(j, err);
+    switch (j->what) {
+    case DISPATCH:
+        status = bench_dispatch(&j->options, &j->report, err);
+        break;
+    case MATMUL:
+        status = bench_matmul(&j->options, &j->report, err);
+        if (!status && args->svg)
+            status = bench_svg_write(&j->report, args->svg, err);
+        break;
+    default:
+        status = run_model(j, err);
+    }
     if (!status && j->report.lost)
         status = tfr_fail(err, TFR_ENOMEM, "no memory for the report");
     if (!status && args->json)
@@ -371,12 +382,13 @@ static int bench_run(const cli_args *args)
     job j = {.args = args};
     tfr_err err = TFR_ERR_INIT;
     tfr_status status;
+    bench_remember_cores();
     while (j.what < N_NAMES && strcmp(names[j.what], args->words[0]) != 0)
         j.what++;
     if (j.what == N_NAMES)
         return cli_usage(args,
-                         "there is no benchmark \"%s\"; benchmarks are dispatch and "
-                         "model",
+                         "there is no benchmark \"%s\"; benchmarks are dispatch, matmul "
+                         "and model",
                          args->words[0]);
     if ((args->n_words == 2) != (j.what == MODEL))
         return j.what == MODEL ? cli_usage(args, "MODEL is missing")
@@ -415,6 +427,10 @@ static const cli_option bench_options_table[] = {
      "model: sizes of the first dimension where the model leaves it open; default is 1"},
     {0, "csv", NULL, CLI_FLAG, CLI_FIELD(csv), "none", 0, 0,
      "print lines of values with commas between"},
+    {0, "constant", NULL, CLI_FLAG, CLI_FIELD(constant), "none", 0, 0,
+     "matmul: the right matrix is a constant, which all may pack beforehand"},
+    {0, "svg", "FILE", CLI_TEXT, CLI_FIELD(svg), "file", 0, 0,
+     "matmul: draw the rates as a plot, too"},
     CLI_OPTION_DEVICE,
     CLI_OPTION_BACKEND,
     CLI_OPTION_RANDOM,
@@ -426,9 +442,10 @@ const cli_command cli_bench = {
     .words = "WHAT [MODEL]",
     .least_words = 1,
     .most_words = 2,
-    .word_values = "dispatch|model",
+    .word_values = "dispatch|matmul|model",
     .summary = "Measure tfrun beside its peers, in turns in one run",
     .text = "dispatch  what a node and a run cost when kernels do nothing\n"
+            "matmul    products of square matrices of float32, 500 to 2048\n"
             "model     MODEL against ONNX Runtime, with plan time and memory\n"
             "\n"
             "Peers whose library is not there are skipped with a line. bench/README.md\n"

@@ -117,6 +117,10 @@ _tfrun() {
         COMPREPLY=()
         return
         ;;
+    --svg)
+        COMPREPLY=($(compgen -f -- "${cur#*=}"))
+        return
+        ;;
     esac
     for ((i = 1; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
@@ -135,7 +139,7 @@ _tfrun() {
         explain) options+=' --device --backend --fallback --input --random-inputs --shape' ;;
         verify) options+=' --device --backend --fallback --rtol --atol --jobs --timeout' ;;
         matmul) options+=' --fallback --random-inputs --runs' ;;
-        bench) options+=' --peers --library --pairs --size --batch --csv --device --backend --random-inputs --shape' ;;
+        bench) options+=' --peers --library --pairs --size --batch --csv --constant --svg --device --backend --random-inputs --shape' ;;
         esac
         COMPREPLY=($(compgen -W "$options" -- "$cur"))
         return
@@ -160,7 +164,7 @@ _tfrun() {
         _tfrun_ask devices
         ;;
     bench)
-        COMPREPLY=($(compgen -W 'dispatch model' -- "$cur"))
+        COMPREPLY=($(compgen -W 'dispatch matmul model' -- "$cur"))
         ;;
     help)
         COMPREPLY=($(compgen -W 'devices plugins ops run explain verify matmul bench help version env' -- "$cur"))

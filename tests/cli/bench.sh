@@ -20,6 +20,34 @@ for field in '"schema": "tfrun.bench/1"' '"bench": "dispatch"' '"cpu": ".' '"thr
     has "with $field" out "$field"
 done
 
+exits 0 "matmul measures and draws" \
+    "$TFRUN" bench matmul --size 24,40 --pairs 2 --peers naive --svg plot.svg
+has "tfrun, with rate, share of the roof and error" out \
+    '^40 x 40  tfrun  .* [0-9]*%  *[0-9.]*e-0[5-9] '
+has "plain loops" out '^40 x 40  plain loops '
+has "the roof" out 'GFLOP/s of float32 multiply-adds'
+has "the plot is SVG" plot.svg '^<svg xmlns="http://www.w3.org/2000/svg"'
+has "with the sizes" plot.svg '>40</text>'
+has "with the names" plot.svg '>tfrun</text>'
+claim "and well formed" sh -c '! command -v python3 >/dev/null 2>&1 ||
+    python3 -c "import xml.dom.minidom as m; m.parse(\"plot.svg\")"'
+exits 0 "matmul measures constants" \
+    "$TFRUN" bench matmul --size 24 --pairs 1 --peers none --constant --json
+claim "as valid JSON" json out
+for field in '"flops_per_second": ' '"roof_share": ' '"error": ' '"kernel": "'; do
+    has "with $field" out "$field"
+done
+for peer in onednn openblas onnxruntime; do
+    exits 0 "matmul without $peer" "$TFRUN" bench matmul --size 24 --pairs 1 --peers $peer \
+        --library $peer=no_such_library.so
+    has "says so" out "^skipped: $peer: no_such_library.so: cannot open"
+done
+exits 0 "matmul without Python" env PATH=/no_such_folder "$TFRUN" bench matmul --size 24 \
+    --pairs 1 --peers numpy
+has "says so, too" out '^skipped: numpy: python3 does not start: No such file'
+exits 7 "a plot that cannot be written is an error" \
+    "$TFRUN" bench matmul --size 24 --pairs 1 --peers none --svg no_such_folder/plot.svg
+
 exits 0 "model measures a model" "$TFRUN" bench model open.onnx --batch 1,4 --pairs 2 --peers none
 has "for each batch" out '^open.onnx, batch 4  tfrun  '
 has "with plan and arena" out '^open.onnx, batch 4: plan .* arena .* lower bound '

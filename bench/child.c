@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* child.c: see child.h. */
+#include "child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <tfrun/fail.h>
+
+extern char **environ;
+
+/* The variables, then the environment without them. Free the array. */
+static char **environment(const char *const *variables)
+{
+    size_t n = 0, used = 0, n_new = 0;
+    char **all;
+    while (environ[n])
+        n++;
+    while (variables[n_new])
+        n_new++;
+    if (!(all = calloc(n + n_new + 1, sizeof *all)))
+        return NULL;
+    for (size_t i = 0; i < n_new; i++)
+        all[used++] = (char *)(uintptr_t)variables[i];
+    for (size_t i = 0; i < n; i++) {
+        bool known = false;
+        for (size_t k = 0; k < n_new; k++)
+            known = known || strncmp(environ[i], variables[k], strcspn(variables[k], "=") + 1) == 0;
+        if (!known)
+            all[used++] = environ[i];
+    }
+    return all;
+}
+
+tfr_status bench_process_start(bench_process *process, const char *const *argv,
+                               const char *const *variables, tfr_err *err)
+{
+    int in[2], out[2], bad = 0;
+    posix_spawn_file_actions_t actions;
+    char **env = environment(variables);
+    *process = (bench_process){.pid = -1, .to = -1, .from = -1};
+    if (!env)
+        return tfr_fail(err, TFR_ENOMEM, "no memory for the environment of %s", argv[0]);
+    if (pipe2(in, O_CLOEXEC) || pipe2(out, O_CLOEXEC)) {
+        free(env);
+        return tfr_fail(err, TFR_EIO, "no pipe to %s: %s", argv[0], strerror(errno));
+    }
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, in[0], 0);
+    posix_spawn_file_actions_adddup2(&actions, out[1], 1);
+    posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+    bad = posix_spawnp(&process->pid, argv[0], &actions, NULL, (char **)(uintptr_t)argv, env);
+    posix_spawn_file_actions_destroy(&actions);
+    free(env);
+    close(in[0]);
+    close(out[1]);
+    process->to = in[1];
+    process->from = out[0];
+    if (!bad)
+        return TFR_OK;
+    process->pid = -1;
+    bench_process_finish(process);
+    return tfr_fail(err, TFR_EIO, "%s does not start: %s", argv[0], strerror(bad));
+}
+
+tfr_status bench_process_write(bench_process *process, const char *text, tfr_err *err)
+{
+    /* A child that has died must not take us with it. */
+    void (*before)(int) = signal(SIGPIPE, SIG_IGN);
+    ssize_t n = write(process->to, text, strlen(text));
+    signal(SIGPIPE, before);
+    return n == (ssize_t)strlen(text)
+               ? TFR_OK
+               : tfr_fail(err, TFR_EIO, "the child takes no more words: %s", strerror(errno));
+}
+
+tfr_status bench_process_read(bench_process *process, char *line, size_t room, int seconds,
+                              tfr_err *err)
+{
+    size_t n = 0;
+    for (;;) {
+        struct pollfd wait = {.fd = process->from, .events = POLLIN};
+        int ready = poll(&wait, 1, seconds * 1000);
+        char c;
+        if (ready < 0 && errno == EINTR)
+            continue;
+        if (ready == 0)
+            return tfr_fail(err, TFR_ETIMEOUT, "the child says nothing for %d s", seconds);
+        if (ready < 0 || read(process->from, &c, 1) != 1)
+            return tfr_fail(err, TFR_EIO, "the child ended without an answer");
+        if (c == '\n')
+            break;
+        if (n + 1 < room)
+            line[n++] = c;
+    }
+    line[n] = 0;
+    return TFR_OK;
+}
+
+void bench_process_finish(bench_process *process)
+{
+    int status;
+    if (process->to >= 0)
+        close(process->to);
+    if (process->from >= 0)
+        close(process->from);
+    if (process->pid > 0) {
+        for (int i = 0; i < 2000; i++) {
+            const struct timespec nap = {0, 1000000};
+            if (waitpid(process->pid, &status, WNOHANG) == process->pid) {
+                process->pid = -1;
+                return;
+            }
+            nanosleep(&nap, NULL);
+        }
+        kill(process->pid, SIGKILL);
+        waitpid(process->pid, &status, 0);
+    }
+    process->pid = -1;
+}
