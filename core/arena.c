@@ -1,12 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * arena.c: where each buffer of a plan lies in its memory's arena. Two buffers may overlap in space
- * only if they do not overlap in time (steps first...last). Offsets are given greedily, each buffer
- * at the lowest place that is free during its life, in several orders; the smallest result wins
- * (Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020, call the
- * first one greedy by size). The lower bound is the most bytes alive at any one step,
- * where a buffer that is not full counts without its slack.
+ * arena.c: where each block of memory lies in its arena. Two blocks may overlap in space only if
+ * they do not overlap in time (steps first...last). The lower bound is the most bytes alive at any
+ * one step; the work ends as soon as it is reached.
+ *
+ *   orders  Each block goes to the lowest place that is free during its life, in several orders
+ *           (Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020,
+ *           call the first "greedy by size" and the third "greedy by breadth").
+ *   exact   A few blocks: every way to stack them, cut off where what is still to come cannot fit
+ *           below the best. Blocks are taken by ascending offset, so that each way comes once.
+ *   search  More blocks: a block that reaches the top, or one in its way, changes its place in the
+ *           order, and that stays if it is no worse. For each packing there is an order that gives
+ *           one as good (by offset), so nothing is out of reach.
+ *
+ * All is counted in steps, and ends when those are used up, so that the same blocks have the same
+ * offsets on every machine.
  */
+#include "arena.h"
+
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tfrun/fail.h>
@@ -14,72 +26,441 @@
 #include "alloc.h"
 #include "plan.h"
 
-typedef struct slot {
-    uint64_t bytes, least, offset, key;
-    uint32_t first, last, buffer;
-} slot;
+enum { ORDER_SIZE, ORDER_AREA, ORDER_BREADTH, ORDER_TIME, ORDER_LIFE, N_ORDERS };
+#define MAX_BYTES   (INT64_MAX / 2)
+#define MAX_EXACT   12
+#define EXACT_STEPS 300000
+/* A step takes 2 to 8 ns: under 1 ms for 100 blocks, under 50 ms for 2000 and more. */
+#define SEARCH_STEPS_PER_BLOCK 2500
+#define MAX_SEARCH_STEPS       5000000
 
-enum { ORDER_SIZE, ORDER_AREA, ORDER_TIME, N_ORDERS };
+typedef struct item {
+    uint64_t bytes, offset;
+    uint32_t first, last; /* numbers of points: steps at which some life begins */
+    uint32_t place;       /* in the order */
+    uint32_t block;
+} item;
 
-static uint64_t order_key(const slot *s, int order)
+typedef struct arena {
+    uint32_t n, n_points;
+    item *items;        /* by first */
+    uint64_t *alive;    /* by point: bytes alive */
+    uint32_t *order;    /* that is tried: numbers of items */
+    uint32_t *busy;     /* room for place_all */
+    uint32_t *pairs;    /* numbers of the items alive together with each, or NULL */
+    uint32_t *at_pairs; /* where those of each begin; they end where the next one's do */
+    uint64_t *best;     /* offsets of the best packing so far */
+    uint64_t best_size; /* its size */
+    uint64_t lower_bound, steps, random;
+} arena;
+
+/* ---- preparing ------------------------------------------------------------------------------- */
+
+static int by_first(const void *a, const void *b)
 {
-    uint64_t life = (uint64_t)(s->last - s->first) + 1;
-    switch (order) {
-    case ORDER_SIZE:
-        return s->bytes;
-    case ORDER_AREA: /* saturates: only an order */
-        return s->bytes > UINT64_MAX / life ? UINT64_MAX : s->bytes * life;
-    default:
-        return UINT64_MAX - s->first;
+    const item *x = a, *y = b;
+    if (x->first != y->first)
+        return x->first < y->first ? -1 : 1;
+    return x->block < y->block ? -1 : x->block > y->block;
+}
+
+/* Steps become points, and the lower bound is found: it is reached where some life begins. */
+static void find_points(arena *a)
+{
+    uint32_t *begins = a->order; /* by point: its step */
+    for (uint32_t i = 0; i < a->n; i++) {
+        uint32_t step = a->items[i].first;
+        if (!a->n_points || begins[a->n_points - 1] != step)
+            begins[a->n_points++] = step;
+        a->items[i].first = a->n_points - 1;
+    }
+    for (uint32_t i = 0; i < a->n; i++) {
+        uint32_t low = a->items[i].first, high = a->n_points;
+        while (high - low > 1) { /* the last point that is not behind last */
+            uint32_t middle = low + (high - low) / 2;
+            if (begins[middle] <= a->items[i].last)
+                low = middle;
+            else
+                high = middle;
+        }
+        a->items[i].last = low;
+        a->alive[a->items[i].first] += a->items[i].bytes;
+        a->alive[low + 1] -= a->items[i].bytes; /* wraps, and comes back in the sum */
+    }
+    for (uint32_t p = 0; p < a->n_points; p++) {
+        a->alive[p] += p ? a->alive[p - 1] : 0;
+        if (a->alive[p] > a->lower_bound)
+            a->lower_bound = a->alive[p];
     }
 }
 
-/* Largest key first; equal keys in the order of buffers, so that plans repeat exactly. */
-static int slot_by_key(const void *a, const void *b)
+/*
+ * The items that are alive when another one begins follow it in the array. A list of pairs pays
+ * only while it is short: sorting d neighbours takes d * d / 4 steps, looking at all items n / 2.
+ */
+static void find_pairs(arena *a)
 {
-    const slot *x = a, *y = b;
-    if (x->key != y->key)
-        return x->key < y->key ? 1 : -1;
-    return x->buffer < y->buffer ? -1 : x->buffer > y->buffer;
+    uint64_t n = 0, d = 1;
+    while (d * d < 2 * (uint64_t)a->n)
+        d++;
+    for (uint32_t i = 0; i < a->n && n <= d * a->n; i++)
+        for (uint32_t k = i + 1; k < a->n && a->items[k].first <= a->items[i].last; k++) {
+            a->at_pairs[i]++;
+            a->at_pairs[k]++;
+            n += 2;
+        }
+    a->pairs = n <= d * a->n ? tfr__alloc((size_t)(n + 1) * sizeof *a->pairs) : NULL;
+    if (!a->pairs)
+        return;
+    n = 0;
+    for (uint32_t i = 0; i <= a->n; i++) {
+        n += a->at_pairs[i];
+        a->at_pairs[i] = a->busy[i] = (uint32_t)n - a->at_pairs[i];
+    }
+    for (uint32_t i = 0; i < a->n; i++)
+        for (uint32_t k = i + 1; k < a->n && a->items[k].first <= a->items[i].last; k++) {
+            a->pairs[a->busy[i]++] = k;
+            a->pairs[a->busy[k]++] = i;
+        }
 }
 
-static int slot_by_offset(const void *a, const void *b)
+/* ---- placing in an order --------------------------------------------------------------------- */
+
+/* Puts the neighbours of x that are placed already into busy, by offset; returns their number. */
+static uint32_t find_busy(arena *a, const item *x)
 {
-    const slot *const *x = a, *const *y = b;
-    return (*x)->offset < (*y)->offset ? -1 : (*x)->offset > (*y)->offset;
+    const uint32_t i = a->order[x->place];
+    uint32_t n = 0;
+    for (uint32_t p = a->at_pairs[i]; p < a->at_pairs[i + 1]; p++) {
+        const item *y = &a->items[a->pairs[p]];
+        uint32_t at = n;
+        if (y->place >= x->place)
+            continue;
+        for (; at && a->items[a->busy[at - 1]].offset > y->offset; at--)
+            a->busy[at] = a->busy[at - 1];
+        a->busy[at] = a->pairs[p];
+        a->steps += 1 + n++ - at;
+    }
+    a->steps += 4 + a->at_pairs[i + 1] - a->at_pairs[i];
+    return n;
 }
 
-/* Gives every slot an offset in the order that they stand in; returns the arena's size. */
-static uint64_t place_all(slot *slots, uint32_t n, slot **busy)
+/* The same without pairs: busy holds all that are placed, whether they live at the same time or
+ * not, and x is added. */
+static void insert_busy(arena *a, const item *x)
+{
+    uint32_t n = x->place;
+    for (; n && a->items[a->busy[n - 1]].offset > x->offset; n--)
+        a->busy[n] = a->busy[n - 1];
+    a->busy[n] = a->order[x->place];
+    a->steps += 4 + x->place;
+}
+
+/*
+ * Gives the items offsets in the order; those before place `from` have theirs. Returns the arena's
+ * size, or UINT64_MAX once it is over limit.
+ */
+static uint64_t place_all(arena *a, uint32_t from, uint64_t limit)
 {
     uint64_t size = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t n_busy = 0;
-        uint64_t at = 0;
-        for (uint32_t k = 0; k < i; k++)
-            if (slots[k].first <= slots[i].last && slots[i].first <= slots[k].last)
-                busy[n_busy++] = &slots[k];
-        qsort(busy, n_busy, sizeof *busy, slot_by_offset);
-        for (uint32_t k = 0; k < n_busy && at + slots[i].bytes > busy[k]->offset; k++)
-            if (busy[k]->offset + busy[k]->bytes > at)
-                at = busy[k]->offset + busy[k]->bytes;
-        slots[i].offset = at;
-        if (at + slots[i].bytes > size)
-            size = at + slots[i].bytes;
+    for (uint32_t o = 0; o < a->n; o++) {
+        item *x = &a->items[a->order[o]];
+        uint32_t n = o;
+        uint64_t at = o < from ? x->offset : 0;
+        if (a->pairs && o >= from)
+            n = find_busy(a, x);
+        for (uint32_t k = 0; k < n && o >= from; k++) {
+            const item *y = &a->items[a->busy[k]];
+            if (!a->pairs && (y->first > x->last || x->first > y->last))
+                continue;
+            if (at + x->bytes <= y->offset)
+                break;
+            if (y->offset + y->bytes > at)
+                at = y->offset + y->bytes;
+        }
+        x->offset = at;
+        if (at + x->bytes > size)
+            size = at + x->bytes;
+        if (size > limit)
+            return UINT64_MAX;
+        if (!a->pairs)
+            insert_busy(a, x);
     }
+    a->steps += a->n / 2;
     return size;
 }
 
-static uint64_t most_alive(const slot *slots, uint32_t n)
+static void keep_best(arena *a, uint64_t size)
+{
+    a->best_size = size;
+    for (uint32_t i = 0; i < a->n; i++)
+        a->best[i] = a->items[i].offset;
+}
+
+static uint64_t order_key(const arena *a, const item *x, int order)
+{
+    uint64_t life = (uint64_t)(x->last - x->first) + 1, most = 0;
+    switch (order) {
+    case ORDER_SIZE:
+        return x->bytes;
+    case ORDER_AREA: /* saturates: only an order */
+        return x->bytes > UINT64_MAX / life ? UINT64_MAX : x->bytes * life;
+    case ORDER_BREADTH:
+        for (uint32_t p = x->first; p <= x->last; p++)
+            most = a->alive[p] > most ? a->alive[p] : most;
+        return most;
+    case ORDER_TIME:
+        return UINT64_MAX - x->first;
+    default:
+        return life;
+    }
+}
+
+/* An item's number and key, to be sorted. */
+typedef struct ranked {
+    uint64_t key, bytes;
+    uint32_t number;
+} ranked;
+
+/* Largest key first, then largest item; else as they began, so that plans repeat exactly. */
+static int by_rank(const void *a, const void *b)
+{
+    const ranked *x = a, *y = b;
+    if (x->key != y->key)
+        return x->key < y->key ? 1 : -1;
+    if (x->bytes != y->bytes)
+        return x->bytes < y->bytes ? 1 : -1;
+    return x->number < y->number ? -1 : x->number > y->number;
+}
+
+static void make_order(arena *a, ranked *ranks, int order)
+{
+    for (uint32_t i = 0; i < a->n; i++) {
+        ranks[i].key = order_key(a, &a->items[i], order);
+        ranks[i].bytes = a->items[i].bytes;
+        ranks[i].number = i;
+    }
+    qsort(ranks, a->n, sizeof *ranks, by_rank);
+    for (uint32_t i = 0; i < a->n; i++) {
+        a->order[i] = ranks[i].number;
+        a->items[ranks[i].number].place = i;
+    }
+}
+
+static void try_orders(arena *a, ranked *ranks)
+{
+    int best = 0;
+    for (int order = 0; order < N_ORDERS && a->best_size > a->lower_bound; order++) {
+        uint64_t size;
+        if (a->steps > MAX_SEARCH_STEPS)
+            break;
+        make_order(a, ranks, order);
+        size = place_all(a, 0, a->best_size - 1);
+        if (size >= a->best_size)
+            continue;
+        keep_best(a, size);
+        best = order;
+    }
+    make_order(a, ranks, best);
+}
+
+/* ---- exact ----------------------------------------------------------------------------------- */
+
+/* The next item to lie on `top`, bytes taken by point; bit i of done: item i lies already. */
+static void stack_rest(arena *a, const uint64_t *top, const uint64_t *rest, uint64_t low,
+                       uint32_t done)
+{
+    uint64_t own_top[MAX_EXACT + 1], own_rest[MAX_EXACT + 1];
+    if (done == (1u << a->n) - 1) {
+        uint64_t size = 0;
+        for (uint32_t p = 0; p < a->n_points; p++)
+            size = top[p] > size ? top[p] : size;
+        if (size < a->best_size)
+            keep_best(a, size);
+        return;
+    }
+    for (uint32_t i = 0; i < a->n; i++) {
+        item *x = &a->items[i];
+        uint64_t at = 0;
+        bool fits = true;
+        if (done >> i & 1)
+            continue;
+        a->steps += a->n_points;
+        for (uint32_t p = x->first; p <= x->last; p++)
+            at = top[p] > at ? top[p] : at;
+        if (at < low || a->steps > EXACT_STEPS || a->best_size == a->lower_bound)
+            continue; /* a lower one comes earlier in another order */
+        memcpy(own_top, top, a->n_points * sizeof *top);
+        memcpy(own_rest, rest, a->n_points * sizeof *rest);
+        for (uint32_t p = x->first; p <= x->last; p++) {
+            own_top[p] = at + x->bytes;
+            own_rest[p] -= x->bytes;
+        }
+        for (uint32_t p = 0; p < a->n_points; p++) /* those to come lie at `at` or above */
+            fits = fits &&
+                   (own_top[p] > at || !own_rest[p] ? own_top[p] : at) + own_rest[p] < a->best_size;
+        if (!fits)
+            continue;
+        x->offset = at;
+        stack_rest(a, own_top, own_rest, at, done | 1u << i);
+    }
+}
+
+/* ---- search ---------------------------------------------------------------------------------- */
+
+/* A linear congruential generator (Knuth, MMIX). */
+static uint32_t random_below(arena *a, uint32_t n)
+{
+    a->random = a->random * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)((a->random >> 32) * n >> 32);
+}
+
+static void move_in_order(arena *a, uint32_t from, uint32_t to)
+{
+    uint32_t moved = a->order[from], low = from < to ? from : to;
+    if (from < to)
+        memmove(a->order + from, a->order + from + 1, (to - from) * sizeof *a->order);
+    else
+        memmove(a->order + to + 1, a->order + to, (from - to) * sizeof *a->order);
+    a->order[to] = moved;
+    for (; low <= from || low <= to; low++)
+        a->items[a->order[low]].place = low;
+}
+
+/* An item that reaches the top of the best packing: the first one from a random place on. */
+static uint32_t find_highest(arena *a)
+{
+    uint32_t i = random_below(a, a->n);
+    while (a->best[i] + a->items[i].bytes != a->best_size)
+        i = i + 1 < a->n ? i + 1 : 0;
+    return i;
+}
+
+static void search(arena *a)
+{
+    uint64_t most = (uint64_t)a->n * SEARCH_STEPS_PER_BLOCK;
+    most = a->steps + (most < MAX_SEARCH_STEPS ? most : MAX_SEARCH_STEPS);
+    place_all(a, 0, UINT64_MAX);
+    while (a->best_size > a->lower_bound && a->steps < most) {
+        uint32_t i = find_highest(a), from = a->items[i].place, to, first;
+        uint64_t size;
+        if (random_below(a, 4) && from) { /* it goes before others */
+            to = random_below(a, from);
+        } else { /* one of those that it meets goes somewhere else */
+            uint32_t n = a->pairs ? a->at_pairs[i + 1] - a->at_pairs[i] : 0;
+            i = n ? a->pairs[a->at_pairs[i] + random_below(a, n)] : random_below(a, a->n);
+            from = a->items[i].place;
+            to = random_below(a, a->n);
+        }
+        first = from < to ? from : to;
+        move_in_order(a, from, to);
+        size = place_all(a, first, a->best_size);
+        a->steps += a->n / 2;
+        if (size <= a->best_size) {
+            keep_best(a, size);
+            continue;
+        }
+        move_in_order(a, to, from);
+        for (uint32_t o = first; o < a->n; o++)
+            a->items[a->order[o]].offset = a->best[a->order[o]];
+    }
+}
+
+/* ---- all together ---------------------------------------------------------------------------- */
+
+static tfr_status make_items(arena *a, const tfr_arena_block *blocks, uint32_t n,
+                             uint64_t alignment, tfr_err *err)
+{
+    uint64_t total = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        item *x = &a->items[a->n];
+        if (!blocks[i].bytes)
+            continue;
+        x->bytes = (blocks[i].bytes + alignment - 1) & ~(alignment - 1);
+        x->first = blocks[i].first;
+        x->last = blocks[i].last;
+        x->block = i;
+        if (blocks[i].bytes > MAX_BYTES || (total += x->bytes) > MAX_BYTES)
+            return tfr_fail(err, TFR_ENOMEM, "the plan needs more than %llu bytes of one memory",
+                            (unsigned long long)MAX_BYTES);
+        if (x->first > x->last)
+            return tfr_fail(err, TFR_EINVAL, "block %u lives from step %u to step %u", i, x->first,
+                            x->last);
+        a->n++;
+    }
+    return TFR_OK;
+}
+
+static void solve(arena *a, ranked *ranks)
+{
+    qsort(a->items, a->n, sizeof *a->items, by_first);
+    find_points(a);
+    find_pairs(a);
+    try_orders(a, ranks);
+    if (a->best_size > a->lower_bound && a->n <= MAX_EXACT) {
+        uint64_t top[MAX_EXACT + 1] = {0};
+        stack_rest(a, top, a->alive, 0, 0);
+    } else {
+        search(a);
+    }
+}
+
+tfr_status tfr__arena_solve(tfr_arena_block *blocks, uint32_t n, uint64_t alignment,
+                            uint64_t *bytes, uint64_t *lower_bound, uint64_t *steps, tfr_err *err)
+{
+    size_t room = (size_t)n + 2;
+    arena a = {.best_size = UINT64_MAX, .random = 1};
+    ranked *ranks = tfr__calloc(room, sizeof *ranks);
+    tfr_status status = TFR_OK;
+    *bytes = *lower_bound = 0;
+    a.items = tfr__calloc(room, sizeof *a.items);
+    a.alive = tfr__calloc(room, sizeof *a.alive);
+    a.at_pairs = tfr__calloc(room, sizeof *a.at_pairs);
+    a.best = tfr__calloc(room, sizeof *a.best);
+    a.order = tfr__calloc(room, sizeof *a.order);
+    a.busy = tfr__calloc(room, sizeof *a.busy);
+    if (!ranks || !a.items || !a.alive || !a.at_pairs || !a.best || !a.order || !a.busy)
+        status = tfr_fail(err, TFR_ENOMEM, "out of memory for planning %u buffers", n);
+    else if (!alignment || alignment & (alignment - 1))
+        status = tfr_fail(err, TFR_EINVAL, "an alignment of %llu is no power of two",
+                          (unsigned long long)alignment);
+    else
+        status = make_items(&a, blocks, n, alignment, err);
+    if (!status && a.n) {
+        solve(&a, ranks);
+        *bytes = a.best_size;
+        *lower_bound = a.lower_bound;
+    }
+    for (uint32_t i = 0; !status && i < n; i++)
+        blocks[i].offset = 0;
+    for (uint32_t i = 0; !status && i < a.n; i++)
+        blocks[a.items[i].block].offset = a.best[i];
+    if (steps)
+        *steps = a.steps;
+    tfr__free(ranks);
+    tfr__free(a.items);
+    tfr__free(a.alive);
+    tfr__free(a.at_pairs);
+    tfr__free(a.best);
+    tfr__free(a.order);
+    tfr__free(a.busy);
+    tfr__free(a.pairs);
+    return status;
+}
+
+/* Most bytes alive at one step, where a buffer that is not full counts without its slack. */
+static uint64_t most_filled(const tfr__buffer *buffers, const tfr_arena_block *blocks, uint32_t n,
+                            uint64_t alignment)
 {
     uint64_t most = 0;
     for (uint32_t i = 0; i < n; i++) { /* the maximum is reached where some life begins */
         uint64_t alive = 0;
-        for (uint32_t k = 0; k < n; k++)
-            if (slots[k].first <= slots[i].first && slots[i].first <= slots[k].last)
-                alive += slots[k].least;
-        if (alive > most)
-            most = alive;
+        for (uint32_t k = 0; blocks[i].bytes && k < n; k++)
+            if (blocks[k].bytes && blocks[k].first <= blocks[i].first &&
+                blocks[i].first <= blocks[k].last)
+                alive += ((blocks[k].bytes + alignment - 1) & ~(alignment - 1)) -
+                         (buffers[k].slack & ~(alignment - 1));
+        most = alive > most ? alive : most;
     }
     return most;
 }
@@ -87,49 +468,27 @@ static uint64_t most_alive(const slot *slots, uint32_t n)
 tfr_status tfr__arena_plan(tfr__buffer *buffers, uint32_t n, uint32_t memory, uint64_t alignment,
                            uint64_t *bytes, uint64_t *lower_bound, tfr_err *err)
 {
-    slot *slots = tfr__calloc((size_t)n + 1, sizeof *slots);
-    slot **busy = tfr__calloc((size_t)n + 1, sizeof *busy);
-    uint32_t n_slots = 0;
-    uint64_t total = 0, best = UINT64_MAX;
+    tfr_arena_block *blocks = tfr__calloc((size_t)n + 1, sizeof *blocks);
+    tfr_status status;
+    bool slack = false;
     *bytes = *lower_bound = 0;
-    if (!slots || !busy) {
-        tfr__free(slots);
-        tfr__free(busy);
+    if (!blocks)
         return tfr_fail(err, TFR_ENOMEM, "out of memory for planning %u buffers", n);
-    }
     for (uint32_t i = 0; i < n; i++) {
         const tfr__buffer *b = &buffers[i];
-        if (b->kind != TFR__BUFFER_ARENA || b->memory != memory || !b->bytes)
+        if (b->kind != TFR__BUFFER_ARENA || b->memory != memory)
             continue;
-        slots[n_slots].bytes = (b->bytes + alignment - 1) & ~(alignment - 1);
-        slots[n_slots].least = slots[n_slots].bytes - (b->slack & ~(alignment - 1));
-        slots[n_slots].first = b->first;
-        slots[n_slots].last = b->last;
-        slots[n_slots].buffer = i;
-        total += slots[n_slots].bytes;
-        if (b->bytes > INT64_MAX / 2 || total > INT64_MAX / 2) {
-            tfr__free(slots);
-            tfr__free(busy);
-            return tfr_fail(err, TFR_ENOMEM, "the plan needs more than %llu bytes of one memory",
-                            (unsigned long long)INT64_MAX / 2);
-        }
-        n_slots++;
+        blocks[i].bytes = b->bytes;
+        blocks[i].first = b->first > b->last ? b->last : b->first; /* no step uses it */
+        blocks[i].last = b->last;
+        slack = slack || b->slack;
     }
-    *lower_bound = most_alive(slots, n_slots);
-    for (int order = 0; order < N_ORDERS && best > *lower_bound; order++) {
-        uint64_t size;
-        for (uint32_t i = 0; i < n_slots; i++)
-            slots[i].key = order_key(&slots[i], order);
-        qsort(slots, n_slots, sizeof *slots, slot_by_key);
-        size = place_all(slots, n_slots, busy);
-        if (size >= best)
-            continue;
-        best = size;
-        for (uint32_t i = 0; i < n_slots; i++)
-            buffers[slots[i].buffer].offset = slots[i].offset;
-    }
-    *bytes = n_slots ? best : 0;
-    tfr__free(slots);
-    tfr__free(busy);
-    return TFR_OK;
+    status = tfr__arena_solve(blocks, n, alignment, bytes, lower_bound, NULL, err);
+    for (uint32_t i = 0; !status && i < n; i++)
+        if (blocks[i].bytes)
+            buffers[i].offset = blocks[i].offset;
+    if (!status && slack)
+        *lower_bound = most_filled(buffers, blocks, n, alignment);
+    tfr__free(blocks);
+    return status;
 }

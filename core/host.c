@@ -5,6 +5,7 @@
  */
 #include "loader.h"
 
+#include "arena.h"
 #include "port/cpu.h"
 #include "port/pool.h"
 #include "tensor.h"
@@ -89,6 +90,17 @@ static const tfr_host_string host_string = {
     .set = host_string_set,
 };
 
+static int32_t host_arena_plan(tfr_arena_block *blocks, uint32_t n, uint64_t alignment,
+                               uint64_t *bytes, uint64_t *lower_bound, tfr_err *err)
+{
+    return tfr__arena_solve(blocks, n, alignment, bytes, lower_bound, NULL, err);
+}
+
+static const tfr_host_arena host_arena = {
+    .size = sizeof host_arena,
+    .plan = host_arena_plan,
+};
+
 static char host_features[sizeof((tfr__cpu *)0)->features];
 static char host_hidden[1024];
 static tfr_host_cpu host_cpu;
@@ -142,6 +154,8 @@ static const void *host_facet(const char *id)
     }
     if (id && strcmp(id, TFR_HOST_STRING_V1) == 0)
         return &host_string;
+    if (id && strcmp(id, TFR_HOST_ARENA_V1) == 0)
+        return &host_arena;
     return NULL;
 }
 

@@ -9,7 +9,7 @@ libtfrun_core_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_CORE_INCLUDES) \
 	-DTFR_PROBE_PATH='"$(tfrunexecdir)/tfrun-probe"'
 libtfrun_core_la_SOURCES = \
 	core/alloc.h \
-	core/arena.c \
+	core/arena.h \
 	core/attr.c \
 	core/attr.h \
 	core/call.h \
@@ -116,6 +116,7 @@ libtfrun_run_la_CFLAGS = $(AM_CFLAGS) $(TFR_CORE_CFLAGS)
 libtfrun_run_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_CORE_INCLUDES)
 libtfrun_run_la_SOURCES = \
 	core/alloc.c \
+	core/arena.c \
 	core/binding.c \
 	core/body.c \
 	core/call.c \
