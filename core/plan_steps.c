@@ -323,7 +323,7 @@ static uint32_t in_place(tfr__steps *s, const tfr__node *node, const tfr__build_
 {
     tfr__build *b = s->b;
     tfr_value out = node->outputs[k];
-    if (b->live_out[b->root[out]] != TFR_VALUE_NONE || b->types[out].dtype == TFR_DTYPE_STRING)
+    if (b->types[out].dtype == TFR_DTYPE_STRING)
         return TFR__NO_BUFFER;
     for (uint32_t j = 0; j < state->choice.answer.n_in_place; j++) {
         uint32_t i = (uint32_t)state->choice.answer.in_place[j].input;
@@ -343,6 +343,19 @@ static uint32_t in_place(tfr__steps *s, const tfr__node *node, const tfr__build_
             return buffer;
     }
     return TFR__NO_BUFFER;
+}
+
+/*
+ * Buffer holds v from now on. If v leaves the section from here, it is the tensor that the caller
+ * gets, and so it is for what was in it before.
+ */
+static tfr_status leave_in(tfr__steps *s, uint32_t buffer, tfr_value v, tfr_err *err)
+{
+    tfr_value leaves = s->b->live_out[s->b->root[v]];
+    if (leaves == TFR_VALUE_NONE || s->p->buffers[buffer].memory != TFR__MEMORY_HOST)
+        return TFR_OK;
+    s->p->buffers[buffer].kind = TFR__BUFFER_TENSOR;
+    return becomes_tensor(s, buffer, leaves, err);
 }
 
 /* Buffers of the inputs where the kernel reads them, with copies and syncs before. */
@@ -424,6 +437,8 @@ static tfr_status node_launch(tfr__steps *s, uint32_t n, tfr_err *err)
             buffer = in_place(s, node, state, inputs, k);
             if (buffer == TFR__NO_BUFFER)
                 status = result_buffer(s, v, memory, &buffer, err);
+            else
+                status = leave_in(s, buffer, v, err);
             if (!status && !b->known[v])
                 *where_at(s, memory, v) = buffer;
         }

@@ -96,6 +96,57 @@ TEST(a_chain_of_nodes_gives_its_result)
     tfr_session_destroy(session);
 }
 
+/* y = Relu(x), z = y summed to its own shape, which naive does in place if y is not an output. */
+static uint64_t arena_of_two(bool both_are_outputs)
+{
+    tfr_value x, v[2];
+    tfr_graph *graph = new_graph(1, &x);
+    tfr_tensor *shape = ints(1, 2, two_by_three), *in, *out[2] = {NULL, NULL};
+    uint32_t n_outputs = both_are_outputs ? 2 : 1;
+    v[0] = add(graph, "Relu", &x, 1);
+    REQUIRE_OK(tfr_graph_add_constant(graph, "shape", shape, &v[1], &err), &err);
+    tfr_node_desc node = {.size = sizeof node,
+                          .domain = "tfrun",
+                          .op = "SumTo",
+                          .inputs = v,
+                          .n_inputs = 2,
+                          .n_outputs = 1};
+    tfr_value sum;
+    REQUIRE_OK(tfr_graph_add_node(graph, &node, &sum, &err), &err);
+    REQUIRE_OK(tfr_graph_add_output(graph, sum, "sum", &err), &err);
+    if (both_are_outputs)
+        REQUIRE_OK(tfr_graph_add_output(graph, v[0], "relu", &err), &err);
+    tfr_session *session = new_session(new_runtime(), graph, "naive:0");
+    in = floats(2, two_by_three, six);
+    for (int i = 0; i < 2; i++) {
+        REQUIRE_OK(tfr_session_run(session, &in, 1, out, n_outputs, &err), &err);
+        for (uint32_t k = 0; k < n_outputs; k++) {
+            CHECK_NEAR(3, ((const float *)tfr_tensor_data(out[k]))[2], 0);
+            CHECK_NEAR(0, ((const float *)tfr_tensor_data(out[k]))[5], 0);
+        }
+        CHECK(out[0] != out[1]);
+        CHECK(!out[1] || tfr_tensor_data(out[0]) != tfr_tensor_data(out[1]));
+        tfr_tensor_release(out[0]);
+        tfr_tensor_release(out[1]);
+    }
+    tfr_session_stats stats = {.size = sizeof stats};
+    CHECK_OK(tfr_session_get_stats(session, &stats, &err), &err);
+    tfr_tensor_release(in);
+    tfr_tensor_release(shape);
+    tfr_session_destroy(session);
+    return stats.arena_bytes;
+}
+
+TEST(a_chain_in_place_works_in_the_tensor_that_it_gives)
+{
+    CHECK_UINT(0, arena_of_two(false));
+}
+
+TEST(what_the_caller_gets_is_not_worked_on_in_place)
+{
+    CHECK_UINT(0, arena_of_two(true)); /* both have a tensor of their own */
+}
+
 TEST(new_shapes_get_a_plan_of_their_own_and_old_ones_are_found_again)
 {
     tfr_value x, v;
@@ -541,6 +592,8 @@ TEST(threads_share_a_session_and_a_runtime)
 
 static const test_case cases[] = {
     CASE(a_chain_of_nodes_gives_its_result),
+    CASE(a_chain_in_place_works_in_the_tensor_that_it_gives),
+    CASE(what_the_caller_gets_is_not_worked_on_in_place),
     CASE(new_shapes_get_a_plan_of_their_own_and_old_ones_are_found_again),
     CASE(a_strided_input_gives_what_its_plain_copy_gives),
     CASE(a_view_of_an_input_as_output_is_a_copy),
