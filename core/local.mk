@@ -12,6 +12,8 @@ libtfrun_core_la_SOURCES = \
 	core/arena.h \
 	core/attr.c \
 	core/attr.h \
+	core/cache_file.c \
+	core/cache_file.h \
 	core/call.h \
 	core/checked.h \
 	core/control.c \

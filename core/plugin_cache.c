@@ -12,6 +12,7 @@
 #include "loader.h"
 
 #include "alloc.h"
+#include "cache_file.h"
 #include "env.h"
 
 #include <errno.h>
@@ -19,13 +20,13 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <tfrun/fail.h>
 #include <unistd.h>
 
-#define CACHE_FOLDER "tfrun/probe-1"
+#define CACHE_FOLDER "probe-1"
 #define CACHE_TTL_S  600
+#define CACHE_FILES  64u /* the oldest go */
 #define CACHE_MAX    (TFR__REPLY_MAX_BYTES + 4096u)
 #define CACHE_REASON 2048u
 
@@ -102,64 +103,23 @@ static uint64_t cache_world(const tfr__plugin *plugin)
     return cache_options(cache_visibility(seed), plugin);
 }
 
-/* The folder of the entries. False if there is none to use. */
-static bool cache_folder(char *out, size_t n)
-{
-    const char *folder = tfr__env_get("XDG_CACHE_HOME"), *home = tfr__env_get("HOME");
-    int bytes = 0;
-    if (folder && *folder == '/')
-        bytes = snprintf(out, n, "%s/" CACHE_FOLDER, folder);
-    else if (home && *home == '/')
-        bytes = snprintf(out, n, "%s/.cache/" CACHE_FOLDER, home);
-    return bytes > 0 && (size_t)bytes < n;
-}
-
 /* One entry for a file and what it sees, so that two settings of it do not evict each other. */
 static bool cache_path(const tfr__plugin *plugin, char *out, size_t n)
 {
-    char folder[PATH_MAX];
+    char name[128];
     uint64_t key =
         cache_visibility(cache_options(cache_text(TFR__HASH_SEED, plugin->path), plugin));
-    int bytes;
-    if (!cache_folder(folder, sizeof folder))
-        return false;
-    bytes = snprintf(out, n, "%s/%s-%016llx", folder, plugin->name, (unsigned long long)key);
-    return bytes > 0 && (size_t)bytes < n;
-}
-
-/* Makes the folder and those above it; what is there already stays as it is. */
-static void cache_make_folder(char *path)
-{
-    char *slash;
-    for (slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = 0;
-        mkdir(path, 0700);
-        *slash = '/';
-    }
-}
-
-static bool cache_write(int fd, const void *bytes, size_t n)
-{
-    const char *at = bytes;
-    while (n) {
-        ssize_t done = write(fd, at, n);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done <= 0)
-            return false;
-        at += done;
-        n -= (size_t)done;
-    }
-    return true;
+    snprintf(name, sizeof name, CACHE_FOLDER "/%.64s-%016llx", plugin->name,
+             (unsigned long long)key);
+    return tfr__cache_path(name, out, n);
 }
 
 void tfr__cache_store(tfr__plugin *plugin, const void *reply, size_t bytes)
 {
-    char path[PATH_MAX], temp[PATH_MAX + 32];
+    char path[PATH_MAX], *whole;
     cache_head head = {0};
     uint64_t sum;
-    int fd;
-    bool good;
+    size_t n;
     if (tfr__privileged() || !cache_path(plugin, path, sizeof path))
         return;
     memcpy(head.magic, cache_magic, sizeof head.magic);
@@ -169,42 +129,22 @@ void tfr__cache_store(tfr__plugin *plugin, const void *reply, size_t bytes)
     head.state = plugin->state;
     head.reason_bytes = (uint32_t)strnlen(plugin->reason, CACHE_REASON);
     head.reply_bytes = (uint32_t)bytes;
-    sum = tfr__hash(TFR__HASH_SEED, &head, sizeof head);
-    sum = tfr__hash(tfr__hash(sum, plugin->reason, head.reason_bytes), reply, bytes);
-    cache_make_folder(path);
-    snprintf(temp, sizeof temp, "%s.%ld", path, (long)getpid());
-    fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0) {
-        tfr__log(plugin->loader->runtime, TFR_LOG_DEBUG, "loader", "%s cannot be written: %s", temp,
-                 strerror(errno));
+    n = sizeof head + head.reason_bytes + bytes;
+    whole = tfr__alloc(n + sizeof sum);
+    if (!whole)
         return;
-    }
-    good = cache_write(fd, &head, sizeof head) &&
-           cache_write(fd, plugin->reason, head.reason_bytes) && cache_write(fd, reply, bytes) &&
-           cache_write(fd, &sum, sizeof sum);
-    if (close(fd) != 0 || !good || rename(temp, path) != 0)
-        unlink(temp);
-}
-
-/* The whole file, to be freed; NULL if it is not there, not the user's own, or too long. */
-static char *cache_read(const char *path, size_t *n)
-{
-    struct stat st;
-    char *bytes = NULL;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (fd < 0)
-        return NULL;
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
-        !(st.st_mode & (S_IWGRP | S_IWOTH)) && st.st_size >= (off_t)sizeof(cache_head) &&
-        st.st_size <= (off_t)CACHE_MAX)
-        bytes = tfr__alloc((size_t)st.st_size);
-    if (bytes && read(fd, bytes, (size_t)st.st_size) != (ssize_t)st.st_size) {
-        tfr__free(bytes);
-        bytes = NULL;
-    }
-    close(fd);
-    *n = bytes ? (size_t)st.st_size : 0;
-    return bytes;
+    memcpy(whole, &head, sizeof head);
+    memcpy(whole + sizeof head, plugin->reason, head.reason_bytes);
+    if (bytes)
+        memcpy(whole + sizeof head + head.reason_bytes, reply, bytes);
+    sum = tfr__hash(TFR__HASH_SEED, whole, n);
+    memcpy(whole + n, &sum, sizeof sum);
+    if (tfr__cache_write(path, whole, n + sizeof sum))
+        tfr__cache_prune(path, CACHE_FILES);
+    else
+        tfr__log(plugin->loader->runtime, TFR_LOG_DEBUG, "loader", "%s cannot be written: %s", path,
+                 strerror(errno));
+    tfr__free(whole);
 }
 
 static bool cache_is_fresh(const tfr__plugin *plugin, const cache_head *head)
@@ -267,7 +207,7 @@ bool tfr__cache_load(tfr__plugin *plugin)
     bool found;
     if (tfr__privileged() || !cache_path(plugin, path, sizeof path))
         return false;
-    bytes = cache_read(path, &n);
+    bytes = tfr__cache_read(path, sizeof(cache_head), CACHE_MAX, &n);
     if (!bytes)
         return false;
     found = cache_take(plugin, bytes, n);

@@ -11,6 +11,9 @@
 #include "env.h"
 #include "loader.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 /* ---- one row each ---- */
 
 static const struct {
@@ -596,6 +599,31 @@ TEST(a_damaged_memory_is_not_believed)
     kit_end();
 }
 
+TEST(the_oldest_of_too_many_memories_go)
+{
+    char name[64];
+    unsigned n = 0;
+    kit_begin();
+    kit_add("good", "good");
+    tfr_runtime_release(kit_open(NULL));
+    for (unsigned i = 0; i < 80; i++) {
+        struct timespec old[2] = {{.tv_sec = 1000 + i}, {.tv_sec = 1000 + i}};
+        snprintf(name, sizeof name, "cache/tfrun/probe-1/old-%u", i);
+        kit_write(name, "old", 3);
+        CHECK_INT(0, utimensat(AT_FDCWD, kit_path(name), old, 0));
+    }
+    kit_add("ctor_abort", "ctor_abort");
+    tfr_runtime_release(kit_open(NULL));
+    for (unsigned i = 0; i < 80; i++) {
+        snprintf(name, sizeof name, "cache/tfrun/probe-1/old-%u", i);
+        bool there = access(kit_path(name), F_OK) == 0;
+        CHECK_INT(i >= 18, there);
+        n += there;
+    }
+    CHECK_UINT(62, n);
+    kit_end();
+}
+
 TEST(a_cache_folder_that_cannot_be_written_is_no_error)
 {
     tfr_runtime *runtime;
@@ -705,6 +733,7 @@ static const test_case cases[] = {
     CASE(a_remembered_failure_expires_and_a_success_does_not),
     CASE(other_visible_devices_are_asked_for_anew),
     CASE(a_damaged_memory_is_not_believed),
+    CASE(the_oldest_of_too_many_memories_go),
     CASE(a_cache_folder_that_cannot_be_written_is_no_error),
     CASE(a_privileged_process_ignores_the_environment_and_the_users_folders),
     CASE(every_variable_is_described),

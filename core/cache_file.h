@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cache_file.h: files in the user's cache folder: written whole, read as hostile, bounded in
+ * number. What they hold is their owners' business (plugin_cache.c, tuning.c). A privileged process
+ * has no such files.
+ */
+#ifndef TFR__CACHE_FILE_H
+#define TFR__CACHE_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Path of a file, "$XDG_CACHE_HOME/tfrun/NAME" or in ~/.cache; false: there is no folder to use. */
+bool tfr__cache_path(const char *name, char *out, size_t n);
+
+/*
+ * The whole file, to be freed with tfr__free; NULL: it is not there, not the user's own, writable
+ * by others, no regular file, shorter than least, longer than most, or there is no memory.
+ */
+char *tfr__cache_read(const char *path, size_t least, size_t most, size_t *n);
+
+/* Replaces the file at once and makes its folder. errno tells why it is false. */
+bool tfr__cache_write(const char *path, const void *bytes, size_t n);
+
+/* Removes the oldest files of the file's folder until there are most. */
+void tfr__cache_prune(const char *path, uint32_t most);
+
+#endif
