@@ -87,48 +87,74 @@ static int print_overview(void)
 
 /* ---- the environment ------------------------------------------------------------------------- */
 
-static int print_env_json(const cli_args *args)
+/* A variable, its value here and where that comes from; both NULL if nobody set it. */
+typedef struct env_row {
+    tfr_env_desc desc;
+    const char *value, *origin;
+} env_row;
+
+/* False at the end. Without a runtime, the files of the configuration are not known. */
+static bool env_row_at(const tfr_runtime *runtime, uint32_t i, env_row *out, tfr_err *err)
+{
+    out->desc = (tfr_env_desc){.size = sizeof out->desc};
+    if (i >= tfr_env_count() || tfr_env_describe(i, &out->desc, err))
+        return false;
+    out->value = out->desc.value;
+    out->origin = out->value ? "environment" : NULL;
+    if (!out->value && runtime && *out->desc.key)
+        (void)tfr_runtime_setting(runtime, out->desc.key, &out->value, &out->origin);
+    return true;
+}
+
+static void print_env_json(const tfr_runtime *runtime, tfr_err *err)
 {
     json_t *object = cli_json_start("env"), *rows = json_array();
-    tfr_env_desc desc = {.size = sizeof desc};
-    tfr_err err = TFR_ERR_INIT;
-    for (uint32_t i = 0; i < tfr_env_count(); i++) {
+    env_row r;
+    for (uint32_t i = 0; env_row_at(runtime, i, &r, err); i++) {
         json_t *row = json_object();
-        if (tfr_env_describe(i, &desc, &err)) {
-            json_decref(row);
-            break;
-        }
-        cli_json_set(row, "name", cli_json_text(desc.name));
-        cli_json_set(row, "meaning", cli_json_text(desc.meaning));
-        cli_json_set(row, "key", cli_json_text(*desc.key ? desc.key : NULL));
-        cli_json_set(row, "value", cli_json_text(desc.value));
-        cli_json_set(row, "origin", cli_json_text(desc.value ? "environment" : NULL));
+        cli_json_set(row, "name", cli_json_text(r.desc.name));
+        cli_json_set(row, "meaning", cli_json_text(r.desc.meaning));
+        cli_json_set(row, "key", cli_json_text(*r.desc.key ? r.desc.key : NULL));
+        cli_json_set(row, "value", cli_json_text(r.value));
+        cli_json_set(row, "origin", cli_json_text(r.origin));
         cli_json_append(rows, row);
     }
     cli_json_set(object, "variables", rows);
-    return cli_json_print(object, &err) || err.code ? cli_fail(args, &err) : CLI_EXIT_DONE;
+    (void)!cli_json_print(object, err);
+}
+
+static void print_env_table(const tfr_runtime *runtime, tfr_err *err)
+{
+    static const char *const titles[] = {"VARIABLE", "VALUE", "ORIGIN", "CONFIGURATION KEY",
+                                         "MEANING"};
+    static const uint32_t flags[] = {0, CLI_WRAP, CLI_WRAP, 0, CLI_WRAP};
+    cli_table *table = cli_table_create(5, titles, flags);
+    env_row r;
+    for (uint32_t i = 0; env_row_at(runtime, i, &r, err); i++) {
+        cli_table_add(table, "%s", r.desc.name);
+        cli_table_add(table, "%s", r.value ? r.value : "-");
+        cli_table_add(table, "%s", r.origin ? r.origin : "-");
+        cli_table_add(table, "%s", *r.desc.key ? r.desc.key : "-");
+        cli_table_add(table, "%s", r.desc.meaning);
+    }
+    if (!cli_table_print(table, err))
+        printf("\n- is not set, or not read because the process is privileged. The files\n"
+               "/etc/tfrun/tfrun.conf and tfrun/tfrun.conf in XDG_CONFIG_HOME set the same by\n"
+               "`key = value`; the environment beats them, and options beat it.\n");
 }
 
 static int print_env(const cli_args *args)
 {
-    static const char *const titles[] = {"VARIABLE", "VALUE", "CONFIGURATION KEY", "MEANING"};
-    static const uint32_t flags[] = {0, CLI_WRAP, 0, CLI_WRAP};
-    cli_table *table = cli_table_create(4, titles, flags);
-    tfr_env_desc desc = {.size = sizeof desc};
+    tfr_runtime *runtime = NULL;
     tfr_err err = TFR_ERR_INIT;
-    for (uint32_t i = 0; i < tfr_env_count() && !tfr_env_describe(i, &desc, &err); i++) {
-        cli_table_add(table, "%s", desc.name);
-        cli_table_add(table, "%s", desc.value ? desc.value : "-");
-        cli_table_add(table, "%s", *desc.key ? desc.key : "-");
-        cli_table_add(table, "%s", desc.meaning);
-    }
-    if (cli_table_print(table, &err) || err.code)
+    if (cli_open_runtime(args, &runtime, &err))
         return cli_fail(args, &err);
-    printf(
-        "\nA value is as the environment has it; - is not set, or not read because the process\n"
-        "is privileged. The files /etc/tfrun/tfrun.conf and tfrun/tfrun.conf in XDG_CONFIG_HOME\n"
-        "set the same by `key = value`; the environment beats them, and options beat it.\n");
-    return CLI_EXIT_DONE;
+    if (args->json)
+        print_env_json(runtime, &err);
+    else
+        print_env_table(runtime, &err);
+    tfr_runtime_release(runtime);
+    return err.code ? cli_fail(args, &err) : CLI_EXIT_DONE;
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
@@ -147,7 +173,7 @@ static int help_run(const cli_args *args)
     if (!args->n_words)
         return print_overview();
     if (strcmp(args->words[0], "env") == 0)
-        return args->json ? print_env_json(args) : print_env(args);
+        return print_env(args);
     command = cli_find_command(args->words[0]);
     if (command) {
         cli_print_help(command);

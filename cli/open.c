@@ -21,15 +21,14 @@ static void talk(void *user, tfr_log_level level, const char *who, const char *t
              text);
 }
 
-/* 0 leaves it to TFRUN_LOG, when the user said nothing here. */
+/* 0 leaves it to TFRUN_LOG and the configuration, when the user said nothing here. */
 static int32_t log_level_of(const cli_args *args)
 {
-    const char *variable = secure_getenv("TFRUN_LOG");
     int32_t level = args->log_level;
-    if (!level && variable && *variable && !args->verbose && !args->quiet)
-        return 0;
-    if (!level)
+    if (!level && (args->verbose || args->quiet || args->log_placement))
         level = args->command->log_level + (int32_t)args->verbose - (int32_t)args->quiet;
+    if (!level)
+        return 0;
     if (args->log_placement && level < TFR_LOG_INFO)
         level = TFR_LOG_INFO;
     return level < TFR_LOG_ERROR ? TFR_LOG_ERROR : level > TFR_LOG_DEBUG ? TFR_LOG_DEBUG : level;
@@ -89,6 +88,7 @@ tfr_status cli_open_runtime(const cli_args *args, tfr_runtime **out, tfr_err *er
     options.n_threads = (uint32_t)args->threads;
     options.logical_cpus = (uint32_t)args->logical_cpus;
     options.log_level = log_level_of(args);
+    options.log_default = args->command->log_level;
     options.log = talk;
     if (args->backend) {
         options.options = only;

@@ -233,6 +233,17 @@ static void runtime_log_rows(tfr_runtime *runtime)
     }
 }
 
+bool tfr_runtime_setting(const tfr_runtime *runtime, const char *key, const char **value,
+                         const char **origin)
+{
+    const tfr__setting *s = tfr__config_find(&runtime->loader->config, NULL, key);
+    if (!s)
+        return false;
+    *value = s->value;
+    *origin = s->origin;
+    return true;
+}
+
 tfr_status tfr_runtime_create(const tfr_runtime_options *given, tfr_runtime **out, tfr_err *err)
 {
     tfr_runtime_options options;
@@ -246,7 +257,9 @@ tfr_status tfr_runtime_create(const tfr_runtime_options *given, tfr_runtime **ou
     if (!runtime)
         return tfr_fail(err, TFR_ENOMEM, "no memory for a runtime");
     atomic_init(&runtime->refs, 1);
-    runtime->log_level = options.log_level ? options.log_level : TFR_LOG_WARNING;
+    runtime->log_level = options.log_level     ? options.log_level
+                         : options.log_default ? options.log_default
+                                               : TFR_LOG_WARNING;
     runtime->log = options.log;
     runtime->log_user = options.log_user;
     pthread_mutex_init(&runtime->log_lock, NULL);

@@ -39,9 +39,12 @@ typedef struct tfr_runtime_options {
     const char *visible_devices;
     uint32_t n_threads;          /* of the core's pool; 0 = the processors this process may use */
     uint32_t logical_cpus;       /* split the CPU's threads into so many devices; 0 = one */
-    int32_t log_level;           /* 0 = TFR_LOG_WARNING */
+    int32_t log_level;           /* 0 = TFRUN_LOG, key log of the configuration, log_default */
     tfr_log_fn log;              /* NULL = standard error */
     void *log_user;
+    /* the level where log_level is 0 and neither TFRUN_LOG nor a configuration file says one; 0 =
+     * TFR_LOG_WARNING */
+    int32_t log_default;
 } tfr_runtime_options;
 #define TFR_RUNTIME_OPTIONS_INIT {.size = (uint32_t)sizeof(tfr_runtime_options)}
 
@@ -179,6 +182,14 @@ typedef struct tfr_env_desc {
     const char *meaning; /* one phrase */
     const char *value;   /* as the environment has it now; NULL = not set, or not read */
 } tfr_env_desc;
+
+/*
+ * What a key of the configuration has come to, and who said so last: "/etc/tfrun/tfrun.conf:3", the
+ * name of a variable, "an option of the program". Texts live as long as the runtime. False: nobody
+ * set it.
+ */
+TFR_API bool tfr_runtime_setting(const tfr_runtime *runtime, const char *key, const char **value,
+                                 const char **origin);
 
 TFR_API uint32_t tfr_env_count(void);
 TFR_API TFR_MUST_CHECK tfr_status tfr_env_describe(uint32_t i, tfr_env_desc *out, tfr_err *err);

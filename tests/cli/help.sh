@@ -22,7 +22,17 @@ while read -r command; do
 done <"$tmp/commands"
 
 exits 0 "help env lists the variables" env TFRUN_THREADS=3 "$TFRUN" help env
-has "with their values" "$tmp/out" '^TFRUN_THREADS  *3  *threads  *threads for computing'
+has "with their values" "$tmp/out" '^TFRUN_THREADS  *3  *environment  *threads  *threads for computing'
+mkdir -p "$tmp/config/tfrun"
+printf '# mine\nlog = debug\n' >"$tmp/config/tfrun/tfrun.conf"
+exits 0 "help env lists settings" env XDG_CONFIG_HOME="$tmp/config" "$TFRUN" help env --json
+has "with their values" "$tmp/out" '"value": "debug"'
+has "and their lines" "$tmp/out" '"origin": ".*/config/tfrun/tfrun.conf:2"'
+exits 0 "the configuration says how much is said" \
+    env XDG_CONFIG_HOME="$tmp/config" "$TFRUN" devices
+has "to all commands" "$tmp/err" '^tfrun: '
+exits 0 "an option beats it" env XDG_CONFIG_HOME="$tmp/config" "$TFRUN" devices --log-level error
+claim "and is obeyed" test ! -s "$tmp/err"
 exits 0 "help env prints JSON" "$TFRUN" help env --json
 has "with its schema" "$tmp/out" '"schema": "tfrun.env/1"'
 
