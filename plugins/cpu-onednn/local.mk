@@ -1,5 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # tfrun-onednn.so
+# Its own matrix product needs nothing of oneDNN; a unit test compiles it, too.
+tfr_onednn_gemm = \
+	plugins/cpu-onednn/gemm.c \
+	plugins/cpu-onednn/gemm.h \
+	plugins/cpu-onednn/gemm_avx512.c \
+	plugins/cpu-onednn/gemm_epilogue.h \
+	plugins/cpu-onednn/gemm_isa.h \
+	plugins/cpu-onednn/gemm_portable.c \
+	plugins/cpu-onednn/gemm_tile.h \
+	$(NULL)
 if TFR_ONEDNN
 # Kernels of our own: a library for each instruction set, whose code runs only where it may.
 TFR_DNN_DIRECT_CFLAGS = $(AM_CFLAGS) -O3 -ffp-contract=fast -Wno-psabi
@@ -29,6 +39,7 @@ tfrun_onednn_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PLUGIN_INCLUDES) $(ONEDNN_CPPFLA
 tfrun_onednn_la_LDFLAGS = $(AM_LDFLAGS) $(TFR_MODULE_FLAGS)
 tfrun_onednn_la_LIBADD = $(TFR_DNN_DIRECT) $(ONEDNN_LIBS)
 tfrun_onednn_la_SOURCES = \
+	$(tfr_onednn_gemm) \
 	plugins/cpu-onednn/answer.c \
 	plugins/cpu-onednn/api.h \
 	plugins/cpu-onednn/api_v2.c \

@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gemm.c: plans products and runs their tiles, whatever the processor: the loops around the
+ * register tile. What a tile is and how operands are packed for it is in gemm_<isa>.c.
+ *
+ * A unit of work is a stripe of columns of C, as wide as a block of B [K block, columns] that stays
+ * in a core's second cache, over all rows; where that gives too few units, over a part of them:
+ *
+ *   for each block of K:
+ *       pack the block of B into the second cache            once for all rows
+ *       for each panel of rows:
+ *           pack the panel of A into the first cache         once for all columns of the stripe
+ *           for each panel of columns: tile                  the rest of the time
+ *
+ * This turns K. Goto and R. van de Geijn, "Anatomy of High-Performance Matrix Multiplication"
+ * (2008), around: there B's panel is in the first cache and A's block in the second. With 14 rows
+ * and 32 columns the tile reads less of a second cache's bandwidth than that has, K blocks become
+ * twice as long, so that C is read and written half as often, and A needs no memory but one panel.
+ *
+ * Tiles fetch what comes next on their way: the next tile of C, the next panel of A.
+ */
+#include "gemm.h"
+
+#include <stdatomic.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "gemm_isa.h"
+
+enum { ALIGNMENT = 64, K_UNIT = 16 };
+
+static size_t aligned(size_t bytes)
+{
+    return (bytes + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
+}
+
+static int64_t ceil_div(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* ---- the processor ---- */
+
+#if TFR_DNN_X86
+static bool has_feature(const char *features, const char *name)
+{
+    const size_t n = strlen(name);
+    const char *p = features;
+
+    for (; (p = strstr(p, name)) != NULL; p += n)
+        if ((p == features || p[-1] == ' ') && (p[n] == ' ' || p[n] == 0))
+            return true;
+    return false;
+}
+#endif
+
+static int64_t cache_bytes(int name, int64_t otherwise)
+{
+    const long bytes = name < 0 ? 0 : sysconf(name);
+    return bytes > 0 ? bytes : otherwise;
+}
+
+void tfr_dnn_gemm_find_cpu(tfr_dnn_gemm_cpu *cpu, const char *features)
+{
+#ifdef _SC_LEVEL1_DCACHE_SIZE
+    const int l1 = _SC_LEVEL1_DCACHE_SIZE, l2 = _SC_LEVEL2_CACHE_SIZE;
+#else
+    const int l1 = -1, l2 = -1;
+#endif
+
+    memset(cpu, 0, sizeof *cpu);
+    cpu->strict = &tfr_dnn_gemm_portable;
+    cpu->l1_bytes = cache_bytes(l1, 32 << 10);
+    cpu->l2_bytes = cache_bytes(l2, 512 << 10);
+#if TFR_DNN_X86
+    if (has_feature(features, "avx512f") && has_feature(features, "avx512bw") &&
+        has_feature(features, "avx512vl") && has_feature(features, "avx512dq") &&
+        __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw"))
+        cpu->strict = &tfr_dnn_gemm_avx512;
+#else
+    (void)features;
+#endif
+}
+
+const char *tfr_dnn_gemm_isa_name(const tfr_dnn_gemm_isa *isa)
+{
+    return isa->name;
+}
+
+/* ---- the plan ---- */
+
+/* K in equal blocks, none longer than what the first cache takes of a panel of A. */
+static void split_k(tfr_dnn_gemm *g, const tfr_dnn_gemm_cpu *cpu)
+{
+    const int64_t k = g->shape.k;
+    int64_t longest = g->isa->kc;
+
+    if (cpu->l1_bytes < 48 << 10)
+        longest = larger(longest * cpu->l1_bytes / (48 << 10) / K_UNIT * K_UNIT, 64);
+    g->k_block = K_UNIT;
+    if (k > 0)
+        g->k_block = ceil_div(ceil_div(k, ceil_div(k, longest)), K_UNIT) * K_UNIT;
+}
+
+/* Half of the second cache for a block of B. */
+static int64_t panels_in_l2(const tfr_dnn_gemm *g, const tfr_dnn_gemm_cpu *cpu)
+{
+    const int64_t panel = (int64_t)g->isa->b_bytes(g->k_block);
+    return larger(cpu->l2_bytes / 2 / panel, 1);
+}
+
+static void split_c(tfr_dnn_gemm *g, const tfr_dnn_gemm_cpu *cpu, int64_t threads)
+{
+    const int64_t most = panels_in_l2(g, cpu);
+    const int64_t row_panels = ceil_div(g->shape.m, g->isa->mr);
+    /* Units that the columns of one product should make. */
+    const int64_t wanted = ceil_div(threads, larger(g->n_batch, 1));
+    int64_t columns = larger(ceil_div(g->n_panels, most), 1);
+
+    if (g->n_batch % threads != 0 || columns > 1) {
+        columns = larger(columns, smaller(wanted, g->n_panels));
+        if (columns % wanted != 0 && ceil_div(columns, wanted) * wanted <= g->n_panels)
+            columns = ceil_div(columns, wanted) * wanted;
+    }
+    g->column_units = columns;
+    g->row_units = 1;
+    if (columns < wanted)
+        g->row_units = larger(smaller(ceil_div(wanted, columns), row_panels), 1);
+    g->n_tiles = g->shape.m > 0 ? g->n_batch * g->column_units * g->row_units : 0;
+    if (g->n_panels == 0)
+        g->n_tiles = 0;
+}
+
+/* Reading B where it lies saves its packing and costs tiles of it that the caches like less. */
+static bool reads_raw_b(const tfr_dnn_gemm *g)
+{
+    const tfr_dnn_gemm_shape *s = &g->shape;
+    return !s->b_packed && !s->trans_b && g->isa->can_read_b && s->m <= 2 * g->isa->mr;
+}
+
+void tfr_dnn_gemm_plan(tfr_dnn_gemm *g, const tfr_dnn_gemm_cpu *cpu,
+                       const tfr_dnn_gemm_shape *shape, int threads)
+{
+    int64_t b_panels;
+    int i;
+
+    memset(g, 0, sizeof *g);
+    g->shape = *shape;
+    g->strict = g->isa = cpu->strict;
+    g->n_batch = 1;
+    for (i = 0; i < TFR_DNN_GEMM_BATCH_RANK; i++) {
+        if (g->shape.batch[i] < 1)
+            g->shape.batch[i] = 1;
+        g->n_batch *= g->shape.batch[i];
+    }
+    split_k(g, cpu);
+    g->n_panels = ceil_div(shape->n, g->isa->nr);
+    split_c(g, cpu, threads < 1 ? 1 : threads);
+    g->raw_b = reads_raw_b(g);
+    b_panels = shape->b_packed ? 0 : g->raw_b ? 1 : ceil_div(g->n_panels, g->column_units);
+    g->scratch_bytes = aligned(g->isa->a_bytes(g->k_block)) +
+                       aligned((size_t)b_panels * g->isa->b_bytes(g->k_block));
+    g->packed_bytes =
+        (size_t)g->n_panels * (g->isa->b_bytes(g->k_block) * (size_t)(shape->k / g->k_block) +
+                               g->isa->b_bytes(shape->k % g->k_block));
+    g->packed_bytes = aligned(larger((int64_t)g->packed_bytes, 1));
+}
+
+/* ---- operands ---- */
+
+/* Rows from i of A, or columns from i of B, and k from k0 of n_k. */
+static tfr_dnn_source source_of(const float *at, int64_t ld, bool k_is_row, int64_t i, int64_t n,
+                                int64_t k0, int64_t n_k)
+{
+    tfr_dnn_source s;
+
+    s.major_step = k_is_row ? 1 : ld;
+    s.k_step = k_is_row ? ld : 1;
+    s.at = at + i * s.major_step + k0 * s.k_step;
+    s.n = n;
+    s.k = n_k;
+    return s;
+}
+
+static tfr_dnn_source source_of_a(const tfr_dnn_gemm *g, const float *a, int64_t row, int64_t rows,
+                                  int64_t k0, int64_t k)
+{
+    return source_of(a, g->shape.lda, g->shape.trans_a, row, rows, k0, k);
+}
+
+static tfr_dnn_source source_of_b(const tfr_dnn_gemm *g, const float *b, int64_t column,
+                                  int64_t columns, int64_t k0, int64_t k)
+{
+    return source_of(b, g->shape.ldb, !g->shape.trans_b, column, columns, k0, k);
+}
+
+/* Packed B is all panels of the first block of K, then those of the next. */
+static size_t packed_at(const tfr_dnn_gemm *g, int64_t k0, int64_t k, int64_t panel)
+{
+    return g->isa->b_bytes(g->k_block) * (size_t)(k0 / g->k_block * g->n_panels) +
+           g->isa->b_bytes(k) * (size_t)panel;
+}
+
+bool tfr_dnn_gemm_pack(const tfr_dnn_gemm *g, const float *b, void *packed)
+{
+    int64_t k0;
+
+    for (k0 = 0; k0 < g->shape.k; k0 += g->k_block) {
+        const int64_t k = smaller(g->k_block, g->shape.k - k0);
+        const tfr_dnn_source s = source_of_b(g, b, 0, g->shape.n, k0, k);
+        if (!g->isa->pack_b((char *)packed + packed_at(g, k0, k, 0), &s))
+            return false;
+    }
+    return true;
+}
+
+/* ---- one unit ---- */
+
+/* A stripe of one product of the batch. */
+typedef struct unit {
+    const tfr_dnn_gemm *g;
+    tfr_dnn_gemm_args own; /* args of this product of the batch */
+    void *a_panel, *b_block;
+    int64_t row_begin, row_end, panel_begin, panel_end;
+    int64_t k0, k; /* the block of K */
+    bool finishes; /* there is an epilogue */
+} unit;
+
+/* Panel p of the block of B that is worked on. */
+static const void *b_panel(const unit *u, int64_t p, int64_t *step)
+{
+    const tfr_dnn_gemm *g = u->g;
+    const int64_t nr = g->isa->nr;
+
+    *step = nr;
+    if (g->shape.b_packed)
+        return (const char *)u->own.b + packed_at(g, u->k0, u->k, p);
+    if (!g->raw_b)
+        return (const char *)u->b_block + g->isa->b_bytes(u->k) * (size_t)(p - u->panel_begin);
+    if ((p + 1) * nr <= g->shape.n) {
+        *step = g->shape.ldb;
+        return (const float *)u->own.b + u->k0 * g->shape.ldb + p * nr;
+    }
+    return u->b_block; /* the only panel that is packed: it has less than nr columns */
+}
+
+static void pack_block_of_b(const unit *u)
+{
+    const tfr_dnn_gemm *g = u->g;
+    int64_t begin = u->panel_begin * g->isa->nr;
+    int64_t end = smaller(u->panel_end * g->isa->nr, g->shape.n);
+    tfr_dnn_source s;
+
+    if (g->shape.b_packed)
+        return;
+    if (g->raw_b)
+        begin = end / g->isa->nr * g->isa->nr;
+    if (begin >= end)
+        return;
+    s = source_of_b(g, u->own.b, begin, end - begin, u->k0, u->k);
+    g->isa->pack_b(u->b_block, &s);
+}
+
+/* Lines of the panel of A after this one for panel p of B to fetch: rows p, p + n... of it. */
+static tfr_dnn_prefetch next_panel_of_a(const unit *u, int64_t next_row, int64_t p)
+{
+    const tfr_dnn_gemm *g = u->g;
+    const int64_t panels = u->panel_end - u->panel_begin;
+    const int64_t each = ceil_div(g->isa->mr, panels), row = (p - u->panel_begin) * each;
+    tfr_dnn_prefetch next = {0};
+
+    if (g->shape.trans_a || next_row + row >= u->row_end || row >= g->isa->mr)
+        return next;
+    next.at = (const char *)(u->own.a + (next_row + row) * g->shape.lda + u->k0);
+    next.step = g->shape.lda * (int64_t)sizeof(float);
+    next.n = (int)smaller(each, u->row_end - next_row - row);
+    return next;
+}
+
+static void run_panel(const unit *u, int64_t row, int64_t rows)
+{
+    const tfr_dnn_gemm *g = u->g;
+    const tfr_dnn_gemm_shape *s = &g->shape;
+    const int64_t nr = g->isa->nr;
+    const bool last = u->k0 + u->k >= s->k;
+    tfr_dnn_source a = source_of_a(g, u->own.a, row, rows, u->k0, u->k);
+    tfr_dnn_tile t = {.a = u->a_panel, .k = u->k, .ldc = s->ldc, .rows = (int)rows};
+    int64_t p;
+
+    t.accumulate = u->k0 > 0;
+    g->isa->pack_a(u->a_panel, &a);
+    for (p = u->panel_begin; p < u->panel_end; p++) {
+        t.b = b_panel(u, p, &t.b_step);
+        t.cols = (int)smaller(nr, s->n - p * nr);
+        t.c = u->own.c + row * s->ldc + p * nr;
+        t.next_c = NULL;
+        if (p + 1 < u->panel_end)
+            t.next_c = t.c + nr;
+        else if (row + rows + g->isa->mr <= u->row_end)
+            t.next_c = u->own.c + (row + rows) * s->ldc + u->panel_begin * nr;
+        t.next_a = next_panel_of_a(u, row + rows, p);
+        g->isa->tile(&t);
+        if (last && u->finishes)
+            g->isa->finish(&s->epilogue, &u->own, t.c, s->ldc, row, p * nr, (int)rows, t.cols);
+    }
+}
+
+static void run_unit(unit *u)
+{
+    const tfr_dnn_gemm *g = u->g;
+    const int64_t rows = u->row_end - u->row_begin, n = ceil_div(rows, g->isa->mr);
+    int64_t i;
+
+    for (u->k0 = 0; u->k0 == 0 || u->k0 < g->shape.k; u->k0 += g->k_block) {
+        u->k = smaller(g->k_block, g->shape.k - u->k0);
+        pack_block_of_b(u);
+        for (i = 0; i < n; i++) /* rows in panels of equal height */
+            run_panel(u, u->row_begin + rows * i / n, rows * (i + 1) / n - rows * i / n);
+    }
+}
+
+/* ---- all units ---- */
+
+static void step_batch(const tfr_dnn_gemm *g, int64_t i, tfr_dnn_gemm_args *args)
+{
+    const tfr_dnn_gemm_shape *s = &g->shape;
+    int64_t b = 0, c = 0;
+    int d;
+
+    for (d = TFR_DNN_GEMM_BATCH_RANK - 1; d >= 0; d--) {
+        const int64_t at = i % s->batch[d];
+        i /= s->batch[d];
+        args->a += at * s->batch_a[d];
+        b += at * s->batch_b[d];
+        c += at * s->batch_c[d];
+    }
+    if (b != 0)
+        args->b = (const float *)args->b + b;
+    args->c += c;
+    if (args->residual)
+        args->residual += c;
+}
+
+static bool has_epilogue(const tfr_dnn_epilogue *e, const tfr_dnn_gemm_args *args)
+{
+    return e->alpha != 1.0f || e->activation != TFR_DNN_ACT_NONE || args->addend ||
+           args->row_bias || args->column_bias || args->residual;
+}
+
+void tfr_dnn_gemm_run(const tfr_dnn_gemm *g, const tfr_dnn_gemm_args *args, void *scratch,
+                      int64_t begin, int64_t end)
+{
+    unit u = {.g = g, .a_panel = scratch};
+    int64_t i;
+
+    u.b_block = (char *)scratch + aligned(g->isa->a_bytes(g->k_block));
+    u.finishes = has_epilogue(&g->shape.epilogue, args);
+    for (i = begin; i < end; i++) {
+        const int64_t row = i % g->row_units, rest = i / g->row_units;
+        const int64_t column = rest % g->column_units;
+        u.own = *args;
+        step_batch(g, rest / g->column_units, &u.own);
+        u.row_begin = g->shape.m * row / g->row_units;
+        u.row_end = g->shape.m * (row + 1) / g->row_units;
+        u.panel_begin = g->n_panels * column / g->column_units;
+        u.panel_end = g->n_panels * (column + 1) / g->column_units;
+        run_unit(&u);
+    }
+}
+
+typedef struct whole_run {
+    const tfr_dnn_gemm *g;
+    const tfr_dnn_gemm_args *args;
+    char *scratch;
+    atomic_int_fast64_t next_tile;
+} whole_run;
+
+/* Thread's share: tiles as they come, with the scratch memory of this number. */
+static void run_share(void *user, int64_t begin, int64_t end)
+{
+    whole_run *run = user;
+    int64_t i, tile;
+
+    for (i = begin; i < end; i++)
+        while ((tile = atomic_fetch_add_explicit(&run->next_tile, 1, memory_order_relaxed)) <
+               run->g->n_tiles)
+            tfr_dnn_gemm_run(run->g, run->args, run->scratch + (size_t)i * run->g->scratch_bytes,
+                             tile, tile + 1);
+}
+
+void tfr_dnn_gemm_run_all(const tfr_dnn_gemm *g, const tfr_dnn_gemm_args *args, void *scratch,
+                          const tfr_host *host, int n_threads)
+{
+    whole_run run = {g, args, scratch, 0};
+    const int64_t n = smaller(n_threads, g->n_tiles);
+
+    if (n <= 1 || !host || !host->parallel_for)
+        tfr_dnn_gemm_run(g, args, scratch, 0, g->n_tiles);
+    else
+        host->parallel_for(run_share, &run, n, 1);
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gemm.h: this backend's own product of float32 matrices, for kernels and for compiled programs.
+ *
+ *   C[M,N] = act(alpha * A[M,K] x B[K,N] + beta * addend + row bias + column bias + residual)
+ *
+ *   tfr_dnn_gemm g;
+ *   tfr_dnn_gemm_plan(&g, cpu, &shape, n_threads);             once
+ *   bytes = n_threads * g.scratch_bytes; packed = g.packed_bytes if B is constant
+ *   tfr_dnn_gemm_run(&g, &args, scratch of one thread, begin, end);   any split of [0, g.n_tiles)
+ *
+ * A plan is plain data without pointers to memory of its own. Nothing here allocates, starts
+ * threads or calls oneDNN. Each element of C is one sum over k in an order that depends on K and on
+ * the processor only: not on the threads, not on the split into tiles, not on M and N.
+ */
+#ifndef TFR_DNN_GEMM_H
+#define TFR_DNN_GEMM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <tfrun/plugin.h>
+
+enum { TFR_DNN_GEMM_BATCH_RANK = 3 };
+
+typedef enum tfr_dnn_activation {
+    TFR_DNN_ACT_NONE,
+    TFR_DNN_ACT_RELU,
+    TFR_DNN_ACT_CLIP, /* to [low, high] */
+    TFR_DNN_ACT_SIGMOID,
+    TFR_DNN_ACT_TANH,
+    TFR_DNN_ACT_SILU,
+    TFR_DNN_ACT_GELU_ERF,
+    TFR_DNN_ACT_GELU_TANH
+} tfr_dnn_activation;
+
+/* What happens to a tile of C while it is in the cache. Zero, with alpha 1, is nothing. */
+typedef struct tfr_dnn_epilogue {
+    float alpha;
+    float beta; /* of the addend */
+    /* Steps of the addend in elements for one row and one column; 0 broadcasts. */
+    int64_t addend_row, addend_column;
+    int64_t ld_residual;
+    int32_t activation; /* tfr_dnn_activation */
+    float low, high;    /* of CLIP */
+} tfr_dnn_epilogue;
+
+typedef struct tfr_dnn_gemm_shape {
+    int64_t m, n, k;
+    /* Elements between the rows as they lie in memory: of A[M,K], or A[K,M] if trans_a... */
+    int64_t lda, ldb, ldc;
+    bool trans_a, trans_b;
+    bool b_packed; /* b will be what tfr_dnn_gemm_pack wrote; not with a batch over b */
+    /* Up to 3 batch dims, outermost first; unused ones are 1 (0 counts as 1). Steps in elements. */
+    int64_t batch[TFR_DNN_GEMM_BATCH_RANK];
+    int64_t batch_a[TFR_DNN_GEMM_BATCH_RANK], batch_b[TFR_DNN_GEMM_BATCH_RANK],
+        batch_c[TFR_DNN_GEMM_BATCH_RANK];
+    int32_t math_mode; /* tfr_math_mode; computed as strict where the processor has no AMX */
+    tfr_dnn_epilogue epilogue;
+} tfr_dnn_gemm_shape;
+
+/* How products are computed on a processor that has these features (tfr_host_cpu). */
+typedef struct tfr_dnn_gemm_isa tfr_dnn_gemm_isa;
+typedef struct tfr_dnn_gemm_cpu {
+    const tfr_dnn_gemm_isa *strict;
+    bool amx;
+    int64_t l1_bytes, l2_bytes; /* of one core */
+} tfr_dnn_gemm_cpu;
+/* Never more than this processor itself has. */
+void tfr_dnn_gemm_find_cpu(tfr_dnn_gemm_cpu *cpu, const char *features);
+/* "avx512", "avx2", "portable". */
+const char *tfr_dnn_gemm_isa_name(const tfr_dnn_gemm_isa *isa);
+
+typedef struct tfr_dnn_gemm {
+    tfr_dnn_gemm_shape shape;
+    const tfr_dnn_gemm_isa *isa;    /* that computes */
+    const tfr_dnn_gemm_isa *strict; /* that steps in for values that isa cannot hold */
+    int64_t n_tiles;
+    size_t scratch_bytes; /* of each thread, aligned to 64 */
+    size_t packed_bytes;  /* of B for tfr_dnn_gemm_pack, aligned to 64 */
+    /* The split: K in blocks, the columns in panels, both in units, the rows in units. */
+    int64_t k_block, n_panels, column_units, row_units, n_batch;
+    bool raw_b; /* B is read where it lies */
+} tfr_dnn_gemm;
+
+/* Beta, bias and residual are used where their pointer is there. None may overlap c. */
+typedef struct tfr_dnn_gemm_args {
+    const float *a;
+    const void *b; /* floats, or what tfr_dnn_gemm_pack wrote */
+    float *c;
+    const float *addend;
+    const float *row_bias, *column_bias; /* M and N of them; the same for the whole batch */
+    const float *residual;               /* as C, M x N, with ld_residual; batch steps as c's */
+} tfr_dnn_gemm_args;
+
+/*
+ * m, n, k may be 0: K = 0 gives the epilogue of zeros. threads is how many will share the tiles,
+ * for their number.
+ */
+void tfr_dnn_gemm_plan(tfr_dnn_gemm *gemm, const tfr_dnn_gemm_cpu *cpu,
+                       const tfr_dnn_gemm_shape *shape, int threads);
+/*
+ * Packs B, once. False: it has values that the math mode's format cannot hold (not finite, or
+ * extremely large or small); plan again with TFR_MATH_STRICT, which takes everything.
+ */
+bool tfr_dnn_gemm_pack(const tfr_dnn_gemm *gemm, const float *b, void *packed);
+/* Computes the tiles [begin, end). scratch is for this thread alone meanwhile. */
+void tfr_dnn_gemm_run(const tfr_dnn_gemm *gemm, const tfr_dnn_gemm_args *args, void *scratch,
+                      int64_t begin, int64_t end);
+/* All tiles on the host's threads. scratch is for n_threads of them, n_threads >= 1. */
+void tfr_dnn_gemm_run_all(const tfr_dnn_gemm *gemm, const tfr_dnn_gemm_args *args, void *scratch,
+                          const tfr_host *host, int n_threads);
+
+#endif

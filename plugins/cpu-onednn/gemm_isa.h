@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gemm_isa.h: what one way to compute gives to gemm.c: the formats of packed operands and the
+ * product of two panels. Only gemm*.c include it.
+ *
+ * A panel of A is up to mr rows, a panel of B nr columns, both of one block of K.
+ */
+#ifndef TFR_DNN_GEMM_ISA_H
+#define TFR_DNN_GEMM_ISA_H
+
+#include "gemm.h"
+
+#if (defined(__x86_64__) || defined(__i386__)) && defined(__GNUC__)
+#define TFR_DNN_X86 1
+#else
+#define TFR_DNN_X86 0
+#endif
+
+/* Lines that a tile fetches on its way for those who come after it: n lines for each 16 of k. */
+typedef struct tfr_dnn_prefetch {
+    const char *at;
+    int64_t step; /* bytes between the n lines */
+    int n;
+} tfr_dnn_prefetch;
+
+/* C[rows, cols] (+)= panel of A x panel of B */
+typedef struct tfr_dnn_tile {
+    const void *a;
+    const void *b;
+    int64_t b_step; /* floats from one k to the next: nr, or the step of B where it lies */
+    int64_t k;
+    float *c;
+    int64_t ldc;
+    int rows, cols;
+    bool accumulate;
+    const float *next_c; /* the tile that comes next, or NULL */
+    tfr_dnn_prefetch next_a, next_b;
+} tfr_dnn_tile;
+
+/* A matrix as it lies in memory, read as [major, k]: rows of A, columns of B. */
+typedef struct tfr_dnn_source {
+    const float *at;
+    int64_t major_step, k_step;
+    int64_t n; /* majors */
+    int64_t k;
+} tfr_dnn_source;
+
+struct tfr_dnn_gemm_isa {
+    const char *name;
+    int mr, nr;
+    int kc;          /* the longest block of K that it likes, for a first cache of 48 KiB */
+    bool can_read_b; /* b_step may be anything */
+    /* Bytes of a whole panel. */
+    size_t (*a_bytes)(int64_t k);
+    size_t (*b_bytes)(int64_t k);
+    /* One panel of A; all panels of a block of B. False: it has values that the format cannot hold,
+     * and what was written is of no use. */
+    bool (*pack_a)(void *to, const tfr_dnn_source *a);
+    bool (*pack_b)(void *to, const tfr_dnn_source *b);
+    /* NULL = packing of B loses nothing. A panel of B as the strict ISA packs nr columns. */
+    void (*unpack_b)(float *to, const void *panel, int64_t k);
+    void (*tile)(const tfr_dnn_tile *tile);
+    /* optional: of each call of run */
+    void (*begin)(void);
+    void (*end)(void);
+    /* The epilogue of C[rows, cols], whose first element is [row, column] of the whole. */
+    void (*finish)(const tfr_dnn_epilogue *e, const tfr_dnn_gemm_args *args, float *c, int64_t ldc,
+                   int64_t row, int64_t column, int rows, int cols);
+};
+
+extern const tfr_dnn_gemm_isa tfr_dnn_gemm_portable;
+#if TFR_DNN_X86
+extern const tfr_dnn_gemm_isa tfr_dnn_gemm_avx2, tfr_dnn_gemm_avx512;
+/* By math mode - 1. Not in this build if the compiler does not know AMX: then name is NULL. */
+extern const tfr_dnn_gemm_isa tfr_dnn_gemm_amx[3];
+/* Asks the system for the right to use the tiles, once. */
+bool tfr_dnn_gemm_amx_permit(void);
+#endif
+
+#endif

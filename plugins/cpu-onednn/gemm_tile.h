@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gemm_tile.h: the register tile of the strict products and the packing for it, written once for
+ * every vector length. An ISA's file defines, and then includes this:
+ *
+ *   vf                         the type of a vector of LANES floats
+ *   vf_load(p), vf_store(p,v), vf_splat(x), vf_fma(a, b, c) = a * b + c
+ *   MR, NV                     rows and vectors of the tile; NR = NV * LANES
+ *
+ * A packed panel of A is [K / 16][rows][16]: a row of 16 is one line of the cache, copied as it is,
+ * and an element is at a constant distance from a pointer that moves by one element for each k. A
+ * packed panel of B is [K][NR], padded with zeros.
+ *
+ * The tile keeps MR x NV accumulators in registers, takes NV vectors of B and one broadcast element
+ * of A after the other: NV + MR loads for MR * NV multiplications. It is bound by the latter while
+ * A lies in the first cache and B in the second.
+ */
+#ifndef TFR_DNN_GEMM_TILE_H
+#define TFR_DNN_GEMM_TILE_H
+
+#include <string.h>
+
+#include "gemm_isa.h"
+
+#define NR    (NV * LANES)
+#define K_ROW 16 /* k of a row of a packed panel of A */
+
+#if defined(__clang__)
+#define UNROLL_ALL _Pragma("clang loop unroll(full)")
+#define UNROLL_TWO _Pragma("clang loop unroll_count(2)")
+#else
+#define UNROLL_ALL _Pragma("GCC unroll 16")
+#define UNROLL_TWO _Pragma("GCC unroll 2")
+#endif
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+
+/* Far enough for the second cache: B comes 24 k ahead of its use. */
+#define B_AHEAD 24
+
+ALWAYS_INLINE void prefetch_next(const tfr_dnn_tile *t, tfr_dnn_prefetch *a, tfr_dnn_prefetch *b,
+                                 const float **c, const float *c_end)
+{
+    int i;
+
+    if (*c < c_end) {
+        __builtin_prefetch(*c, 1, 3);
+        __builtin_prefetch(*c + NR - 1, 1, 3);
+        *c += t->ldc;
+    }
+    for (i = 0; i < a->n; i++)
+        __builtin_prefetch(a->at + i * a->step, 0, 2);
+    a->at += 64;
+    for (i = 0; i < b->n; i++)
+        __builtin_prefetch(b->at + i * b->step, 0, 2);
+    b->at += 64;
+}
+
+/* rows and nv are constants where it is inlined. */
+ALWAYS_INLINE void tile_of(const int rows, const int nv, const tfr_dnn_tile *t)
+{
+    const float *a = t->a, *b = t->b, *next_c = t->next_c;
+    const float *c_end = next_c ? next_c + MR * t->ldc : NULL;
+    tfr_dnn_prefetch next_a = t->next_a, next_b = t->next_b;
+    float edge[MR * NR];
+    float *c = t->c;
+    int64_t ldc = t->ldc, left;
+    const int64_t ahead = B_AHEAD * t->b_step;
+    vf sum[MR][NV];
+    int i, j, kk;
+
+    UNROLL_ALL
+    for (i = 0; i < rows; i++) {
+        UNROLL_ALL
+        for (j = 0; j < nv; j++)
+            sum[i][j] = vf_splat(0.0f);
+    }
+    for (left = t->k; left > 0; left -= K_ROW, a += rows * K_ROW) {
+        const int n = left < K_ROW ? (int)left : K_ROW;
+        const float *x = a;
+        prefetch_next(t, &next_a, &next_b, &next_c, c_end);
+        UNROLL_TWO
+        for (kk = 0; kk < n; kk++, x++, b += t->b_step) {
+            vf y[NV];
+            UNROLL_ALL
+            for (j = 0; j < nv; j++) {
+                y[j] = vf_load(b + j * LANES);
+                __builtin_prefetch(b + ahead + j * LANES, 0, 3);
+            }
+            UNROLL_ALL
+            for (i = 0; i < rows; i++) {
+                const vf s = vf_splat(x[i * K_ROW]);
+                UNROLL_ALL
+                for (j = 0; j < nv; j++)
+                    sum[i][j] = vf_fma(s, y[j], sum[i][j]);
+            }
+        }
+    }
+    if (t->cols < nv * LANES) { /* computed in a tile of its own */
+        c = edge;
+        ldc = NR;
+        if (t->accumulate)
+            for (i = 0; i < rows; i++)
+                memcpy(edge + i * NR, t->c + i * t->ldc, (size_t)t->cols * sizeof(float));
+    }
+    if (t->accumulate) {
+        UNROLL_ALL
+        for (i = 0; i < rows; i++) {
+            UNROLL_ALL
+            for (j = 0; j < nv; j++)
+                sum[i][j] = sum[i][j] + vf_load(c + i * ldc + j * LANES);
+        }
+    }
+    UNROLL_ALL
+    for (i = 0; i < rows; i++) {
+        UNROLL_ALL
+        for (j = 0; j < nv; j++)
+            vf_store(c + i * ldc + j * LANES, sum[i][j]);
+    }
+    if (c == edge)
+        for (i = 0; i < rows; i++)
+            memcpy(t->c + i * t->ldc, edge + i * NR, (size_t)t->cols * sizeof(float));
+}
+
+typedef void (*tile_fn)(const tfr_dnn_tile *tile);
+
+#define TILE(rows)                                                                                 \
+    static void tile_##rows(const tfr_dnn_tile *t)                                                 \
+    {                                                                                              \
+        tile_of(rows, NV, t);                                                                      \
+    }                                                                                              \
+    static void narrow_##rows(const tfr_dnn_tile *t)                                               \
+    {                                                                                              \
+        tile_of(rows, 1, t);                                                                       \
+    }
+
+/* ---- packing ---- */
+
+static size_t panel_a_bytes(int64_t k)
+{
+    return (size_t)((k + K_ROW - 1) / K_ROW * K_ROW) * MR * sizeof(float);
+}
+
+static size_t panel_b_bytes(int64_t k)
+{
+    return (size_t)k * NR * sizeof(float);
+}
+
+/* A row that is dense is copied line by line. */
+static void pack_a_rows(float *to, const tfr_dnn_source *a)
+{
+    const int64_t whole = a->k / K_ROW;
+    int64_t i, line;
+
+    for (line = 0; line < whole; line++)
+        for (i = 0; i < a->n; i++)
+            memcpy(to + (line * a->n + i) * K_ROW, a->at + i * a->major_step + line * K_ROW,
+                   K_ROW * sizeof(float));
+    for (i = 0; i < a->n && a->k % K_ROW; i++) {
+        float *row = to + (whole * a->n + i) * K_ROW;
+        memset(row, 0, K_ROW * sizeof(float));
+        memcpy(row, a->at + i * a->major_step + whole * K_ROW,
+               (size_t)(a->k % K_ROW) * sizeof(float));
+    }
+}
+
+static void pack_a_any(float *to, const tfr_dnn_source *a)
+{
+    int64_t i, k;
+
+    for (k = 0; k < a->k; k++)
+        for (i = 0; i < a->n; i++)
+            to[(k / K_ROW * a->n + i) * K_ROW + k % K_ROW] =
+                a->at[i * a->major_step + k * a->k_step];
+}
+
+/* Dense rows of B, read one after the other. */
+static void pack_b_rows(float *to, const tfr_dnn_source *b)
+{
+    const int64_t panel = b->k * NR, whole = b->n / NR, rest = b->n % NR;
+    int64_t k, p;
+
+    for (k = 0; k < b->k; k++) {
+        const float *from = b->at + k * b->k_step;
+        for (p = 0; p < whole; p++) {
+            float *x = to + p * panel + k * NR;
+            int j;
+            UNROLL_ALL
+            for (j = 0; j < NV; j++)
+                vf_store(x + j * LANES, vf_load(from + p * NR + j * LANES));
+        }
+        if (rest) {
+            float *x = to + whole * panel + k * NR;
+            memcpy(x, from + whole * NR, (size_t)rest * sizeof(float));
+            memset(x + rest, 0, (size_t)(NR - rest) * sizeof(float));
+        }
+    }
+}
+
+static void pack_b_any(float *to, const tfr_dnn_source *b)
+{
+    int64_t j, k;
+
+    for (j = 0; j < b->n; j += NR, to += b->k * NR) {
+        const int64_t n = b->n - j < NR ? b->n - j : NR;
+        const float *from = b->at + j * b->major_step;
+        int64_t i;
+        for (k = 0; k < b->k; k++) {
+            for (i = 0; i < n; i++)
+                to[k * NR + i] = from[i * b->major_step + k * b->k_step];
+            for (; i < NR; i++)
+                to[k * NR + i] = 0.0f;
+        }
+    }
+}
+
+#endif

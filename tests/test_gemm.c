@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_gemm.c: the matrix products of plugins/cpu-onednn against float64, on every instruction set
+ * that this machine has. The plugin's files are compiled into this program.
+ */
+#include <stdlib.h>
+
+#include "gemm.h"
+#include "tfr_test.h"
+
+/* From the least to the most; what the machine lacks computes like the one before. */
+static const char *const all_features[] = {
+    "",
+    "avx2 fma",
+    "avx2 fma avx512f avx512bw avx512vl avx512dq",
+    "avx2 fma avx512f avx512bw avx512vl avx512dq avx512_bf16 amx_tile amx_bf16",
+};
+enum { N_FEATURES = sizeof all_features / sizeof all_features[0], GUARD = 8 };
+static const float guard = -12345.5f;
+
+static uint32_t seed = 1;
+
+static float next_value(void)
+{
+    seed = seed * 1664525u + 1013904223u;
+    return (float)(int32_t)seed / 2147483648.0f;
+}
+
+/* A matrix in a block of its own, so that a read beyond it is seen by a sanitizer. */
+static float *make_matrix(int64_t n)
+{
+    float *p = malloc((size_t)(n > 0 ? n : 1) * sizeof *p);
+    int64_t i;
+    for (i = 0; p && i < n; i++)
+        p[i] = next_value();
+    return p;
+}
+
+static void *make_aligned(size_t bytes)
+{
+    return aligned_alloc(64, (bytes + 64) & ~(size_t)63);
+}
+
+typedef struct product {
+    tfr_dnn_gemm_shape shape;
+    tfr_dnn_gemm_args args; /* but for c and, if packed, b */
+    double slack;           /* of the error bound: 1 for float32 */
+    double absolute;        /* error of the activation */
+} product;
+
+static product make_product(int64_t m, int64_t n, int64_t k)
+{
+    product p = {.slack = 1};
+    p.shape.m = m;
+    p.shape.n = n;
+    p.shape.k = k;
+    p.shape.lda = k;
+    p.shape.ldb = p.shape.ldc = n;
+    p.shape.epilogue.alpha = 1;
+    p.args.a = make_matrix(m * k);
+    p.args.b = make_matrix(k * n);
+    return p;
+}
+
+static void free_product(product *p)
+{
+    free((void *)(uintptr_t)p->args.a);
+    free((void *)(uintptr_t)p->args.b);
+}
+
+static double activated(const tfr_dnn_epilogue *e, double x)
+{
+    switch (e->activation) {
+    case TFR_DNN_ACT_RELU:
+        return x < 0 ? 0 : x;
+    case TFR_DNN_ACT_CLIP:
+        return x < e->low ? e->low : x > e->high ? e->high : x;
+    case TFR_DNN_ACT_SIGMOID:
+        return 1 / (1 + exp(-x));
+    case TFR_DNN_ACT_TANH:
+        return tanh(x);
+    case TFR_DNN_ACT_SILU:
+        return x / (1 + exp(-x));
+    case TFR_DNN_ACT_GELU_ERF:
+        return 0.5 * x * erfc(-x / sqrt(2.0));
+    case TFR_DNN_ACT_GELU_TANH:
+        return 0.5 * x * (1 + tanh(sqrt(2 / 3.14159265358979323846) * (x + 0.044715 * x * x * x)));
+    default:
+        return x;
+    }
+}
+
+/* Element [i, j] and how much a float32 computation of it may be off. */
+static double expected(const product *p, int64_t i, int64_t j, double *bound)
+{
+    const tfr_dnn_gemm_shape *s = &p->shape;
+    const tfr_dnn_epilogue *e = &s->epilogue;
+    const float *b = p->args.b;
+    double sum = 0, size = 0;
+    int64_t k;
+
+    for (k = 0; k < s->k; k++) {
+        double x = p->args.a[s->trans_a ? k * s->lda + i : i * s->lda + k];
+        double y = b[s->trans_b ? j * s->ldb + k : k * s->ldb + j];
+        sum += x * y;
+        size += fabs(x * y);
+    }
+    *bound = size * (double)(s->k + 8) * 0x1p-24 * p->slack * fabs(e->alpha);
+    sum *= e->alpha;
+    if (p->args.addend)
+        sum += (double)e->beta * p->args.addend[i * e->addend_row + j * e->addend_column];
+    if (p->args.row_bias)
+        sum += p->args.row_bias[i];
+    if (p->args.column_bias)
+        sum += p->args.column_bias[j];
+    if (p->args.residual)
+        sum += p->args.residual[i * e->ld_residual + j];
+    *bound += fabs(sum) * 0x1p-22 + p->absolute * (1 + fabs(sum));
+    return activated(e, sum);
+}
+
+/* Computes with the features and compares every element; true = all good. */
+static bool product_agrees(const product *p, const char *features, int threads, bool packed)
+{
+    tfr_dnn_gemm_cpu cpu;
+    tfr_dnn_gemm_shape shape = p->shape;
+    tfr_dnn_gemm_args args = p->args;
+    tfr_dnn_gemm g;
+    const int64_t n_c = shape.m * shape.ldc;
+    float *c = make_matrix(n_c + GUARD);
+    void *scratch, *b = NULL;
+    bool good = c != NULL;
+    int64_t i, j;
+
+    shape.b_packed = packed;
+    tfr_dnn_gemm_find_cpu(&cpu, features);
+    tfr_dnn_gemm_plan(&g, &cpu, &shape, threads);
+    scratch = make_aligned(g.scratch_bytes);
+    if (packed) {
+        b = make_aligned(g.packed_bytes);
+        good = good && b && tfr_dnn_gemm_pack(&g, args.b, b);
+        args.b = b;
+    }
+    if (good && scratch) {
+        for (i = 0; i < GUARD; i++)
+            c[n_c + i] = guard;
+        args.c = c;
+        for (i = g.n_tiles - 1; i >= 0; i--) /* any order, any split */
+            tfr_dnn_gemm_run(&g, &args, scratch, i, i + 1);
+        for (i = 0; i < GUARD; i++)
+            good = good && c[n_c + i] == guard;
+        for (i = 0; i < shape.m; i++)
+            for (j = 0; j < shape.n; j++) {
+                double bound, y = expected(p, i, j, &bound), x = c[i * shape.ldc + j];
+                bool same = isnan(y) ? isnan(x) : isinf(y) ? x == y : fabs(x - y) <= bound + 1e-37;
+                if (!same && good)
+                    printf("  \"%s\" %jd x %jd x %jd, packed %d: [%jd, %jd] is %.9g, not %.9g\n",
+                           features, (intmax_t)shape.m, (intmax_t)shape.n, (intmax_t)shape.k,
+                           packed, (intmax_t)i, (intmax_t)j, x, y);
+                good = good && same;
+            }
+    }
+    free(b);
+    free(scratch);
+    free(c);
+    return good;
+}
+
+static void check_everywhere(const product *p)
+{
+    int i;
+    for (i = 0; i < N_FEATURES; i++) {
+        CHECK(product_agrees(p, all_features[i], 1, false));
+        CHECK(product_agrees(p, all_features[i], 3, true));
+    }
+}
+
+TEST(every_small_size_agrees_with_float64)
+{
+    int64_t i;
+    for (i = 1; i <= 65; i++) {
+        product p = make_product(i, 1 + (i * 7) % 65, 1 + (i * 29) % 65);
+        product q = make_product(1 + (i * 31) % 65, i, 1 + (i * 3) % 33);
+        product r = make_product(1 + (i * 11) % 15, 1 + (i * 13) % 40, i);
+        check_everywhere(&p);
+        check_everywhere(&q);
+        check_everywhere(&r);
+        free_product(&p);
+        free_product(&q);
+        free_product(&r);
+    }
+}
+
+TEST(long_and_wide_products_agree_with_float64)
+{
+    static const int64_t sizes[][3] = {{1, 700, 1030}, {3, 33, 2049},  {70, 1100, 515},
+                                       {29, 31, 1537}, {200, 130, 64}, {513, 5, 17}};
+    size_t i;
+    for (i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        product p = make_product(sizes[i][0], sizes[i][1], sizes[i][2]);
+        check_everywhere(&p);
+        free_product(&p);
+    }
+}
+
+TEST(transposed_operands_agree_with_float64)
+{
+    int t;
+    int64_t i;
+    for (t = 1; t < 4; t++)
+        for (i = 1; i < 65; i += 5) {
+            product p = make_product(i + 3, 66 - i, 1 + (i * 17) % 50);
+            p.shape.trans_a = (t & 1) != 0;
+            p.shape.trans_b = (t & 2) != 0;
+            p.shape.lda = p.shape.trans_a ? p.shape.m : p.shape.k;
+            p.shape.ldb = p.shape.trans_b ? p.shape.k : p.shape.n;
+            check_everywhere(&p);
+            free_product(&p);
+        }
+}
+
+TEST(an_empty_k_gives_the_epilogue_of_zeros)
+{
+    product p = make_product(5, 40, 0);
+    float *bias = make_matrix(40);
+    REQUIRE(bias != NULL);
+    p.args.column_bias = bias;
+    check_everywhere(&p);
+    free(bias);
+    free_product(&p);
+}
+
+TEST(rows_may_lie_apart)
+{
+    product p = make_product(20, 37, 50);
+    float *a = make_matrix(20 * 61), *b = make_matrix(50 * 43);
+    free_product(&p);
+    p.shape.lda = 61;
+    p.shape.ldb = 43;
+    p.shape.ldc = 45;
+    p.args.a = a;
+    p.args.b = b;
+    check_everywhere(&p);
+    free_product(&p);
+}
+
+TEST(every_part_of_the_epilogue_agrees_with_float64)
+{
+    product p = make_product(33, 45, 40);
+    float *full = make_matrix(33 * 45), *row = make_matrix(33), *column = make_matrix(45);
+    int parts;
+    REQUIRE(full && row && column);
+    for (parts = 0; parts < 16; parts++) {
+        p.shape.epilogue.alpha = parts & 1 ? -1.75f : 1.0f;
+        p.args.row_bias = parts & 2 ? row : NULL;
+        p.args.column_bias = parts & 4 ? column : NULL;
+        p.args.residual = parts & 8 ? full : NULL;
+        p.shape.epilogue.ld_residual = 45;
+        check_everywhere(&p);
+    }
+    for (parts = 0; parts < 4; parts++) {
+        p.args.residual = NULL;
+        p.args.addend = full;
+        p.shape.epilogue.beta = 0.5f;
+        p.shape.epilogue.addend_row = parts & 1 ? 45 : 0;
+        p.shape.epilogue.addend_column = parts & 2 ? 1 : 0;
+        check_everywhere(&p);
+    }
+    free(full);
+    free(row);
+    free(column);
+    free_product(&p);
+}
+
+TEST(activations_agree_with_float64)
+{
+    int act, i;
+    for (act = TFR_DNN_ACT_NONE; act <= TFR_DNN_ACT_GELU_TANH; act++) {
+        product p = make_product(60, 70, 1);
+        for (i = 0; i < 60; i++)
+            ((float *)(uintptr_t)p.args.a)[i] = i < 40 ? (float)(i - 20) : 0.03f * (float)(i - 50);
+        p.shape.epilogue.activation = act;
+        p.shape.epilogue.low = -0.25f;
+        p.shape.epilogue.high = 6.0f;
+        p.absolute = act > TFR_DNN_ACT_CLIP ? 2e-6 : 0;
+        check_everywhere(&p);
+        free_product(&p);
+    }
+}
+
+TEST(activations_of_what_is_not_finite_are_their_limits)
+{
+    static const float special[] = {INFINITY, -INFINITY, NAN, 1e30f, -1e30f, 0.0f, -0.0f};
+    static const float one = 1.0f;
+    static const struct {
+        int act;
+        float of_inf, of_minus_inf;
+    } limits[] = {{TFR_DNN_ACT_RELU, INFINITY, 0},     {TFR_DNN_ACT_SIGMOID, 1, 0},
+                  {TFR_DNN_ACT_TANH, 1, -1},           {TFR_DNN_ACT_SILU, INFINITY, 0},
+                  {TFR_DNN_ACT_GELU_ERF, INFINITY, 0}, {TFR_DNN_ACT_GELU_TANH, INFINITY, 0}};
+    size_t i, f;
+    for (f = 0; f < N_FEATURES; f++)
+        for (i = 0; i < sizeof limits / sizeof limits[0]; i++) {
+            tfr_dnn_gemm_shape s = {.m = 7, .n = 1, .k = 1, .lda = 1, .ldb = 1, .ldc = 1};
+            tfr_dnn_gemm_cpu cpu;
+            tfr_dnn_gemm g;
+            float c[7];
+            tfr_dnn_gemm_args args = {.a = special, .b = &one, .c = c};
+            void *scratch;
+            s.epilogue.alpha = 1;
+            s.epilogue.activation = limits[i].act;
+            tfr_dnn_gemm_find_cpu(&cpu, all_features[f]);
+            tfr_dnn_gemm_plan(&g, &cpu, &s, 1);
+            scratch = make_aligned(g.scratch_bytes);
+            REQUIRE(scratch != NULL);
+            tfr_dnn_gemm_run(&g, &args, scratch, 0, g.n_tiles);
+            CHECK_NEAR(limits[i].of_inf, c[0], 1e-6);
+            CHECK_NEAR(limits[i].of_minus_inf, c[1], 1e-6);
+            CHECK(isnan(c[2]));
+            CHECK(!isnan(c[3]) && !isnan(c[4]) && fabsf(c[4]) <= 1.0f);
+            free(scratch);
+        }
+}
+
+TEST(what_is_not_finite_comes_out_as_in_float64)
+{
+    static const float hostile[] = {INFINITY, -INFINITY, NAN, 3.4e38f, -3.4e38f, 1e-41f, 2e-38f};
+    size_t i, where;
+    for (i = 0; i < sizeof hostile / sizeof hostile[0]; i++)
+        for (where = 0; where < 2; where++) {
+            product p = make_product(40, 70, 33);
+            float *x = (float *)(uintptr_t)(where ? p.args.b : p.args.a);
+            x[33 * 3 + 5] = hostile[i];
+            if (fabsf(hostile[i]) > 1) { /* sums stay finite if the product does */
+                int64_t k;
+                for (k = 0; k < 40 * 33; k++)
+                    if (where)
+                        ((float *)(uintptr_t)p.args.a)[k] *= 0.5f;
+            }
+            /* Packing may refuse in other modes; strict takes all. */
+            check_everywhere(&p);
+            free_product(&p);
+        }
+}
+
+TEST(a_batch_is_many_products)
+{
+    enum { M = 9, N = 35, K = 20, B0 = 3, B1 = 2 };
+    float *a = make_matrix(B0 * B1 * M * K), *b = make_matrix(B0 * K * N);
+    float *c = make_matrix(B0 * B1 * M * N);
+    size_t f;
+    REQUIRE(a && b && c);
+    for (f = 0; f < N_FEATURES; f++) {
+        tfr_dnn_gemm_shape s = {.m = M,
+                                .n = N,
+                                .k = K,
+                                .lda = K,
+                                .ldb = N,
+                                .ldc = N,
+                                .batch = {1, B0, B1},
+                                .batch_a = {0, B1 * M * K, M * K},
+                                .batch_b = {0, K * N, 0},
+                                .batch_c = {0, B1 * M * N, M * N}};
+        tfr_dnn_gemm_args args = {.a = a, .b = b, .c = c};
+        tfr_dnn_gemm_cpu cpu;
+        tfr_dnn_gemm g;
+        void *scratch;
+        int64_t i, j, k, at;
+        s.epilogue.alpha = 1;
+        tfr_dnn_gemm_find_cpu(&cpu, all_features[f]);
+        tfr_dnn_gemm_plan(&g, &cpu, &s, 2);
+        scratch = make_aligned(g.scratch_bytes);
+        REQUIRE(scratch != NULL);
+        memset(c, 0, sizeof(float) * B0 * B1 * M * N);
+        tfr_dnn_gemm_run(&g, &args, scratch, 0, g.n_tiles);
+        for (at = 0; at < B0 * B1; at++)
+            for (i = 0; i < M; i++)
+                for (j = 0; j < N; j++) {
+                    double sum = 0;
+                    for (k = 0; k < K; k++)
+                        sum += (double)a[(at * M + i) * K + k] * b[(at / B1 * K + k) * N + j];
+                    CHECK_NEAR(sum, c[(at * M + i) * N + j], 1e-5);
+                }
+        free(scratch);
+    }
+    free(a);
+    free(b);
+    free(c);
+}
+
+TEST(the_number_of_threads_changes_no_bit)
+{
+    product p = make_product(61, 333, 700);
+    size_t f;
+    for (f = 0; f < N_FEATURES; f++) {
+        float *c[2] = {make_matrix(61 * 333), make_matrix(61 * 333)};
+        int t;
+        REQUIRE(c[0] && c[1]);
+        for (t = 0; t < 2; t++) {
+            tfr_dnn_gemm_cpu cpu;
+            tfr_dnn_gemm g;
+            tfr_dnn_gemm_args args = p.args;
+            void *scratch;
+            tfr_dnn_gemm_find_cpu(&cpu, all_features[f]);
+            tfr_dnn_gemm_plan(&g, &cpu, &p.shape, t ? 7 : 1);
+            scratch = make_aligned(g.scratch_bytes);
+            REQUIRE(scratch != NULL);
+            args.c = c[t];
+            tfr_dnn_gemm_run(&g, &args, scratch, 0, g.n_tiles);
+            free(scratch);
+        }
+        CHECK(memcmp(c[0], c[1], sizeof(float) * 61 * 333) == 0);
+        free(c[0]);
+        free(c[1]);
+    }
+    free_product(&p);
+}
+
+TEST(a_hidden_feature_is_not_used)
+{
+    tfr_dnn_gemm_cpu cpu;
+    tfr_dnn_gemm_find_cpu(&cpu, "avx2_but_another avx512f");
+    CHECK_STR("portable", tfr_dnn_gemm_isa_name(cpu.strict));
+    CHECK(!cpu.amx);
+}
+
+static const test_case cases[] = {
+    CASE(every_small_size_agrees_with_float64),
+    CASE(long_and_wide_products_agree_with_float64),
+    CASE(transposed_operands_agree_with_float64),
+    CASE(an_empty_k_gives_the_epilogue_of_zeros),
+    CASE(rows_may_lie_apart),
+    CASE(every_part_of_the_epilogue_agrees_with_float64),
+    CASE(activations_agree_with_float64),
+    CASE(activations_of_what_is_not_finite_are_their_limits),
+    CASE(what_is_not_finite_comes_out_as_in_float64),
+    CASE(a_batch_is_many_products),
+    CASE(the_number_of_threads_changes_no_bit),
+    CASE(a_hidden_feature_is_not_used),
+};
+
+TEST_MAIN(cases)
