@@ -10,11 +10,13 @@
 #include "call.h"
 #include "plan.h"
 
-static tfr__pin host_pin(const tfr_runtime *runtime)
+/* The host, or of its backends the last one to be asked, which is the reference. */
+static tfr__pin host_pin(const tfr_runtime *runtime, bool reference)
 {
     for (uint32_t i = 0; i < runtime->n_devices; i++)
         if (runtime->devices[i].is_host)
-            return (tfr__pin){(int32_t)i, -1};
+            return (tfr__pin){(int32_t)i,
+                              reference ? (int32_t)runtime->devices[i].n_backends - 1 : -1};
     return (tfr__pin){-1, -1};
 }
 
@@ -83,9 +85,10 @@ static tfr_status launch_once(tfr_session *session, const tfr__node *node,
 }
 
 tfr_status tfr__eval(tfr_session *session, const tfr__node *node, const tfr__attr_list *attrs,
-                     tfr_tensor *const *inputs, const tfr__type *outputs, tfr_tensor **results,
-                     tfr_err *err)
+                     tfr_tensor *const *inputs, const tfr__type *outputs, bool reference,
+                     tfr_tensor **results, tfr_err *err)
 {
+    tfr__pin pin = host_pin(session->runtime, reference);
     tfr__type *in = tfr__calloc((size_t)node->n_inputs + 1, sizeof *in);
     tfr__choice choice = {0};
     tfr__call call = {0};
@@ -104,8 +107,7 @@ tfr_status tfr__eval(tfr_session *session, const tfr__node *node, const tfr__att
     for (uint32_t k = 0; !status && k < node->n_outputs; k++)
         tfr__operand_set(&call.operands[node->n_inputs + k], &outputs[k], NULL, NULL);
     if (!status)
-        status =
-            tfr__place(session, node, host_pin(session->runtime), false, &call.call, &choice, err);
+        status = tfr__place(session, node, pin, false, &call.call, &choice, err);
     if (!status && !choice.device->is_host)
         status = tfr_fail(err, TFR_EUNSUPPORTED, "no kernel on the host for %s", node->op->name);
     if (!status)

@@ -11,6 +11,7 @@
 #include <tfrun/fail.h>
 
 #include "alloc.h"
+#include "rewrite.h"
 
 #define MAX_VALUES   (1u << 28)
 #define MAX_NESTING  64
@@ -139,6 +140,10 @@ void tfr_graph_release(tfr_graph *graph)
 {
     if (!graph || atomic_fetch_sub(&graph->refs, 1) != 1)
         return;
+    if (graph->source) {
+        tfr__graph_copy_finish(graph);
+        return;
+    }
     for (uint32_t i = 0; i < graph->n_nodes; i++)
         node_finish(&graph->nodes[i]);
     for (uint32_t i = 0; i < graph->n_values; i++) {

@@ -10,6 +10,7 @@
 #include <tfrun/graph.h>
 
 #include "attr.h"
+#include "keep.h"
 #include "names.h"
 #include "op.h"
 
@@ -58,6 +59,9 @@ struct tfr_graph {
     uint32_t room_values, room_nodes, room_inputs, room_outputs, room_names, room_variables,
         room_scopes;
     tfr__names names; /* value name → number */
+    /* A copy that passes changed (rewrite.h): whose names it borrows, and what it adds to them. */
+    tfr_graph *source;
+    tfr__keep keep;
 };
 
 static inline uint32_t tfr__op_number(const tfr__op *op)

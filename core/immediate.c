@@ -147,6 +147,7 @@ static tfr_status entry_create(tfr_runtime *runtime, const tfr__op *op, const ch
     if (!status)
         status = entry_graph(node, n_inputs, present, &graph, err);
     options.device = device;
+    options.passes = "none"; /* for one node */
     if (!status)
         status = tfr__session_create(runtime, graph, &options, &e->session, err);
     tfr_graph_release(graph);

@@ -71,6 +71,17 @@ libtfrun_core_la_SOURCES = \
 	core/op.h \
 	core/op_list.c \
 	core/ops.def \
+	core/pass_activation.c \
+	core/pass_attention.c \
+	core/pass_conv_bn.c \
+	core/pass_cse.c \
+	core/pass_dead.c \
+	core/pass_fold.c \
+	core/pass_layer_norm.c \
+	core/pass_matmul_add.c \
+	core/pass_transpose.c \
+	core/passes.c \
+	core/passes.h \
 	core/place.c \
 	core/plan.h \
 	core/plan_bind.c \
@@ -103,6 +114,10 @@ libtfrun_core_la_SOURCES = \
 	core/port/dl.h \
 	core/port/park.h \
 	core/port/pool.h \
+	core/rewrite.c \
+	core/rewrite.h \
+	core/rewrite_match.c \
+	core/rewrite_types.c \
 	core/runtime.c \
 	core/runtime.h \
 	core/sequence.c \

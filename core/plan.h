@@ -219,6 +219,14 @@ typedef struct tfr__env {
     uint32_t n_there;
 } tfr__env;
 
+/* What a pass did (passes.c). */
+typedef struct tfr__pass_row {
+    uint32_t rounds, n_changes, nodes_before;
+    int32_t nodes_removed;
+    uint64_t ns;
+    char text[96];
+} tfr__pass_row;
+
 struct tfr_session {
     tfr_runtime *runtime;
     tfr_graph *graph;
@@ -237,6 +245,7 @@ struct tfr_session {
     tfr__plan **used; /* plans of the last run, in order */
     uint32_t n_used, room_used;
     uint64_t n_runs, n_plans, plan_ns, run_ns;
+    tfr__pass_row *passes; /* one per pass, or NULL: none ran */
 };
 
 /* ---- the parts ------------------------------------------------------------------------------- */
@@ -331,10 +340,10 @@ tfr_status tfr__control_run(tfr_session *session, tfr__env *env, uint32_t node,
 tfr_status tfr__tensors_join(tfr_tensor *const *values, size_t n, int64_t axis, bool stack,
                              tfr_tensor **out, tfr_err *err);
 
-/* eval.c: one kernel on known tensors at once, on a host device: shape arithmetic, immediate calls.
- */
+/* eval.c: one kernel on known tensors at once, on a host device: shape arithmetic, constants. With
+ * reference, the backend that all others are measured by is asked first. */
 tfr_status tfr__eval(tfr_session *session, const tfr__node *node, const tfr__attr_list *attrs,
-                     tfr_tensor *const *inputs, const tfr__type *outputs, tfr_tensor **results,
-                     tfr_err *err);
+                     tfr_tensor *const *inputs, const tfr__type *outputs, bool reference,
+                     tfr_tensor **results, tfr_err *err);
 
 #endif

@@ -6,6 +6,7 @@
 #include <tfrun/fail.h>
 
 #include "alloc.h"
+#include "passes.h"
 #include "plan.h"
 #include "port/clock.h"
 #include "session.h"
@@ -34,7 +35,7 @@ tfr_status tfr__session_create(tfr_runtime *runtime, tfr_graph *graph,
     tfr_session_options options = TFR_SESSION_OPTIONS_INIT;
     tfr_session *session;
     tfr_status status = TFR_OK;
-    uint32_t device;
+    uint32_t device, passes;
     if (!runtime || !graph)
         return tfr_fail(err, TFR_EINVAL, "a session needs a runtime and a graph");
     if (graph->parent)
@@ -42,6 +43,9 @@ tfr_status tfr__session_create(tfr_runtime *runtime, tfr_graph *graph,
                         graph->name);
     if (given)
         memcpy(&options, given, given->size < sizeof options ? given->size : sizeof options);
+    status = tfr__passes_parse(options.passes, &passes, err);
+    if (status)
+        return status;
     session = tfr__calloc(1, sizeof *session);
     if (!session)
         return tfr_fail(err, TFR_ENOMEM, "out of memory for a session");
@@ -66,7 +70,9 @@ tfr_status tfr__session_create(tfr_runtime *runtime, tfr_graph *graph,
     if (!status)
         status = variables_init(session, err);
     if (!status)
-        status = tfr__body_create(session, graph, &session->body, err);
+        status = tfr__passes_run(session, passes, err);
+    if (!status)
+        status = tfr__body_create(session, session->graph, &session->body, err);
     if (!status)
         status = tfr__env_init(session->body, &session->env, err);
     if (status)
@@ -94,6 +100,7 @@ void tfr__session_destroy(tfr_session *session)
         tfr_tensor_release(session->variables[i]);
     tfr__free(session->variables);
     tfr__free(session->used);
+    tfr__free(session->passes);
     tfr_graph_release(session->graph);
     pthread_mutex_destroy(&session->lock);
     tfr__free(session);

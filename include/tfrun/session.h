@@ -35,6 +35,12 @@ typedef struct tfr_session_options {
     uint32_t max_plans;     /* plans kept, least recently used goes first; 0 = 16 */
     uint32_t loose_shapes;  /* not 0: the graph's declared dims of inputs are hints, not checked */
     uint32_t no_programs;   /* not 0: every node is a kernel of its own, nothing is compiled */
+    /*
+     * Which passes may change the session's own copy of the graph: NULL or "all", "none",
+     * "fold,cse" for those alone, "-cse" for all but that. TFR_EINVAL lists their names. On the
+     * reference backend none changes a bit of a result; on others some change roundings.
+     */
+    const char *passes;
 } tfr_session_options;
 #define TFR_SESSION_OPTIONS_INIT                                                                   \
     {                                                                                              \
@@ -92,6 +98,25 @@ TFR_API TFR_MUST_CHECK tfr_status tfr_session_get_variable(tfr_session *session,
                                                            tfr_tensor **out, tfr_err *err);
 TFR_API TFR_MUST_CHECK tfr_status tfr_session_set_variable(tfr_session *session, const char *name,
                                                            const tfr_tensor *value, tfr_err *err);
+
+/* ---- what passes did ------------------------------------------------------------------------- */
+
+/* One pass over the graph, when the session was made. Texts live as long as the session. */
+typedef struct tfr_pass {
+    uint32_t size;
+    const char *name;      /* "fold" */
+    const char *text;      /* "3 nodes computed beforehand" */
+    uint32_t rounds;       /* how often it ran */
+    uint32_t n_changes;    /* what the text counts */
+    uint32_t nodes_before; /* of the graph and the graphs inside it, when it first ran */
+    int32_t nodes_removed; /* fewer than before, in all its rounds; negative = it added some */
+    uint64_t ns;           /* time that it took */
+} tfr_pass;
+
+/* Passes that ran, in their order. */
+TFR_API uint32_t tfr_session_n_passes(const tfr_session *session);
+TFR_API TFR_MUST_CHECK tfr_status tfr_session_pass(const tfr_session *session, uint32_t i,
+                                                   tfr_pass *out, tfr_err *err);
 
 /* ---- what the last plan says
  * ---------------------------------------------------------------------- */

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pass_activation.c: activations that exporters write out, in all spellings that are known to
+ * occur, as the one op that the standard has for each. */
+#include "passes.h"
+
+/* 1 + erf(x / sqrt 2), and 1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)), which comes factored, too. */
+#define ERF  "Add(Erf({Div(x,1.41421356237)|Mul(x,.70710678119)}),1)"
+#define CUBE "{Pow(x,3)|Mul(x,{Mul(x,x)|Pow(x,2)})|Mul({Mul(x,x)|Pow(x,2)},x)}"
+#define TANH                                                                                       \
+    "Add(Tanh({Mul(Add(x,Mul(" CUBE ",.044715)),.79788456080)|"                                    \
+    "Mul(Mul(x,.79788456080),Add({Mul(Mul(x,.044715),x)|Mul({Mul(x,x)|Pow(x,2)},.044715)},1))|"    \
+    "Mul(x,Mul(Add({Mul(Mul(x,.044715),x)|Mul({Mul(x,x)|Pow(x,2)},.044715)},1),.79788456080))}),"  \
+    "1)"
+/* x times half of that, multiplied in any order. */
+#define HALF(y) "{Mul(Mul(x," y "),.5)|Mul(Mul(x,.5)," y ")|Mul(x,Mul(" y ",.5))}"
+
+static const struct {
+    const char *op, *pattern, *attr, *value;
+} activations[] = {
+    {"Gelu", HALF(ERF), NULL, NULL},
+    {"Gelu", HALF(TANH), "approximate", "tanh"},
+    {"Swish", "Mul(x,Sigmoid(x))", NULL, NULL},
+    {"HardSwish", "{Mul(x,Div(Clip(Add(x,3),0,6),6))|Div(Mul(x,Clip(Add(x,3),0,6)),6)}", NULL,
+     NULL},
+    {"Mish", "Mul(x,Tanh(Softplus(x)))", NULL, NULL},
+};
+
+uint32_t tfr__pass_activation(tfr__rewrite *rw)
+{
+    uint32_t n = 0, n_nodes = rw->graph->n_nodes;
+    for (size_t a = 0; a < sizeof activations / sizeof activations[0]; a++) {
+        const char *attr = activations[a].attr, *value = activations[a].value;
+        if (!tfr__rewrite_claimed(rw, activations[a].op))
+            continue;
+        for (uint32_t i = 0; i < n_nodes && !rw->status; i++) {
+            const tfr__node *node = &rw->graph->nodes[i];
+            tfr__attr_list attrs = {0};
+            tfr__match m;
+            tfr_value x;
+            if (!node->op || !tfr__pattern(rw, node, activations[a].pattern, &m))
+                continue;
+            x = tfr__matched(&m, 'x');
+            /* Constants of rank 1 make a scalar x a vector. */
+            if (m.rank &&
+                (!tfr__rewrite_type(rw, x)->rank_known || tfr__rewrite_type(rw, x)->rank < m.rank))
+                continue;
+            if (attr && tfr__attr_set_string(&attrs, attr, value, 4, NULL))
+                rw->status = TFR_ENOMEM;
+            n += tfr__rewrite_compose(rw, activations[a].op, &x, 1, &attrs, node->outputs[0]);
+        }
+    }
+    return n;
+}

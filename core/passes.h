@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * passes.h: what is done to a graph before it is planned, once per session, on a copy of it. Each
+ * pass is one file and one row of the list; a row is switched by name in tfr_session_options.
+ */
+#ifndef TFR_CORE_PASSES_H
+#define TFR_CORE_PASSES_H
+
+#include "rewrite.h"
+
+/*
+ * In the order in which they run, again and again until nothing changes. The sentence takes the
+ * number of changes. None of them changes a rounding on the reference backend.
+ */
+#define TFR__PASSES(X)                                                                             \
+    X(fold, "%u nodes computed beforehand")                                                        \
+    X(dead, "%u nodes that do nothing or that nobody reads removed")                               \
+    X(cse, "%u nodes that compute what another one does removed")                                  \
+    X(transpose, "%u transposes cancelled, merged, moved or taken into products")                  \
+    X(conv_bn, "%u BatchNormalization folded into Conv or ConvTranspose")                          \
+    X(matmul_add, "%u MatMul and Add made one Gemm")                                               \
+    X(activation, "%u activations found: Gelu, Swish, HardSwish, Mish")                            \
+    X(layer_norm, "%u LayerNormalization or RMSNormalization found")                               \
+    X(attention, "%u Attention found")
+
+enum {
+#define TFR__PASS_NUMBER(name, text) TFR__PASS_##name,
+    TFR__PASSES(TFR__PASS_NUMBER)
+#undef TFR__PASS_NUMBER
+        TFR__N_PASSES
+};
+
+/* One pass over one graph; returns the number of changes. */
+#define TFR__PASS_FN(name, text) uint32_t tfr__pass_##name(tfr__rewrite *rw);
+TFR__PASSES(TFR__PASS_FN)
+#undef TFR__PASS_FN
+
+/* Draws random numbers, so that two calls give different values. */
+bool tfr__op_is_random(const tfr__op *op);
+/* A plain tensor of these axes of t, NULL = the other way round; NULL without memory. */
+tfr_tensor *tfr__tensor_permute(tfr_tensor *t, const int64_t *perm);
+
+/* Reads "all", "none" or a list: "fold,cse" are those alone, "-cse" all but that. NULL is all. */
+tfr_status tfr__passes_parse(const char *list, uint32_t *mask, tfr_err *err);
+/* Replaces session->graph by a copy that the passes changed, if they did change something. */
+tfr_status tfr__passes_run(tfr_session *session, uint32_t mask, tfr_err *err);
+
+#endif

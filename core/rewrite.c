@@ -1,0 +1,602 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * rewrite.c: the copy of a graph and the editing of it. Replacing is a forest with path halving
+ * (Tarjan and van Leeuwen), so that a pass is linear however much it replaces.
+ */
+#include "rewrite.h"
+
+#include <string.h>
+#include <tfrun/fail.h>
+
+#include "alloc.h"
+#include "call.h"
+
+#define TFR__MAX_COMPOSED 4 /* inputs of a composite op */
+#define GUESSED_DIM       64
+#define MAX_CASCADE       100 /* nodes that die one after the other; the rest is dead code's */
+
+/* ---- the copy -------------------------------------------------------------------------------- */
+
+/* Operands and subgraphs of one node; *block has room for the operands. */
+static tfr_status node_copy(tfr_graph *g, tfr__node *node, tfr_value **block, tfr_err *err)
+{
+    tfr_value **lists[] = {&node->inputs, &node->outputs, &node->captures};
+    const uint32_t n[] = {node->n_inputs, node->n_outputs, node->n_captures};
+    tfr_graph **children = node->subgraphs;
+    uint32_t n_children = node->n_subgraphs;
+    tfr__attr *items;
+    node->attrs.room = 0; /* borrowed */
+    node->n_subgraphs = 0;
+    for (int k = 0; k < 3; k++) {
+        if (n[k])
+            memcpy(*block, *lists[k], n[k] * sizeof **block);
+        *lists[k] = *block;
+        *block += n[k];
+    }
+    if (!n_children)
+        return TFR_OK;
+    items = tfr__keep_alloc(&g->keep, node->attrs.n, sizeof *items);
+    node->subgraphs = tfr__keep_alloc(&g->keep, n_children, sizeof *node->subgraphs);
+    if (!items || !node->subgraphs)
+        return TFR_ENOMEM;
+    memcpy(items, node->attrs.items, node->attrs.n * sizeof *items);
+    node->attrs.items = items;
+    for (uint32_t k = 0; k < n_children; k++) {
+        tfr_status status = tfr__graph_copy(children[k], g, &node->subgraphs[k], err);
+        if (status)
+            return status;
+        node->n_subgraphs = k + 1;
+        for (uint32_t a = 0; a < node->attrs.n; a++)
+            if (items[a].graph == children[k])
+                items[a].graph = node->subgraphs[k];
+    }
+    return TFR_OK;
+}
+
+tfr_status tfr__graph_copy(tfr_graph *graph, tfr_graph *parent, tfr_graph **out, tfr_err *err)
+{
+    tfr_graph *g = tfr__calloc(1, sizeof *g);
+    size_t n_operands = graph->n_outputs;
+    tfr_value *block;
+    tfr_status status = TFR_OK;
+    if (!g)
+        return tfr_fail(err, TFR_ENOMEM, "out of memory for a copy of a graph");
+    for (uint32_t i = 0; i < graph->n_nodes; i++) {
+        const tfr__node *node = &graph->nodes[i];
+        n_operands += (size_t)node->n_inputs + node->n_outputs + node->n_captures;
+    }
+    atomic_init(&g->refs, 1);
+    atomic_init(&g->frozen, true);
+    g->source = tfr_graph_retain(graph);
+    g->name = graph->name;
+    g->parent = parent;
+    g->inputs = graph->inputs;
+    g->variables = graph->variables;
+    g->n_inputs = graph->n_inputs;
+    g->n_variables = graph->n_variables;
+    g->room_values = graph->n_values + 1;
+    g->room_nodes = graph->n_nodes + 1;
+    g->values = tfr__calloc(g->room_values, sizeof *g->values);
+    g->nodes = tfr__calloc(g->room_nodes, sizeof *g->nodes);
+    block = tfr__keep_alloc(&g->keep, n_operands + 1, sizeof *block);
+    g->output_names = tfr__keep_alloc(&g->keep, (size_t)graph->n_outputs + 1, sizeof(char *));
+    if (!g->values || !g->nodes || !block || !g->output_names) {
+        status = TFR_ENOMEM;
+    } else {
+        g->n_values = graph->n_values;
+        memcpy(g->values, graph->values, g->n_values * sizeof *g->values);
+        for (uint32_t v = 0; v < g->n_values; v++)
+            if (g->values[v].tensor)
+                tfr_tensor_retain(g->values[v].tensor);
+        g->outputs = block;
+        g->n_outputs = graph->n_outputs;
+        for (uint32_t i = 0; i < g->n_outputs; i++) {
+            *block++ = graph->outputs[i];
+            g->output_names[i] = (char *)tfr_graph_output_name(graph, i);
+        }
+    }
+    for (uint32_t i = 0; !status && i < graph->n_nodes; i++) {
+        g->nodes[i] = graph->nodes[i];
+        g->n_nodes = i + 1;
+        status = node_copy(g, &g->nodes[i], &block, err);
+    }
+    if (!status) {
+        *out = g;
+        return TFR_OK;
+    }
+    tfr_graph_release(g);
+    return tfr_fail(err, TFR_ENOMEM, "out of memory for a copy of graph \"%s\"", graph->name);
+}
+
+static void node_finish(tfr__node *node)
+{
+    if (node->attrs.room)
+        tfr__attr_free(&node->attrs);
+    for (uint32_t i = 0; i < node->n_subgraphs; i++)
+        tfr_graph_release(node->subgraphs[i]);
+    node->n_subgraphs = 0;
+}
+
+void tfr__graph_copy_finish(tfr_graph *g)
+{
+    for (uint32_t i = 0; i < g->n_nodes; i++)
+        node_finish(&g->nodes[i]);
+    for (uint32_t v = 0; v < g->n_values; v++)
+        tfr_tensor_release(g->values[v].tensor);
+    tfr__free(g->values);
+    tfr__free(g->nodes);
+    tfr__keep_free(&g->keep);
+    tfr_graph_release(g->source);
+    tfr__free(g);
+}
+
+void tfr__rewrite_finish(tfr__rewrite *rw)
+{
+    tfr__free(rw->uses);
+    tfr__free(rw->alias);
+    tfr_graph_release(rw->graph);
+}
+
+/* ---- looking --------------------------------------------------------------------------------- */
+
+tfr_value tfr__rewrite_find(tfr__rewrite *rw, tfr_value v)
+{
+    while (v != TFR_VALUE_NONE && rw->alias[v] != v)
+        v = rw->alias[v] = rw->alias[rw->alias[v]];
+    return v;
+}
+
+tfr_value tfr__rewrite_input(tfr__rewrite *rw, const tfr__node *node, uint32_t k)
+{
+    return k < node->n_inputs ? tfr__rewrite_find(rw, node->inputs[k]) : TFR_VALUE_NONE;
+}
+
+/* Any node that makes it, as whatever output. */
+static tfr__node *maker(tfr__rewrite *rw, tfr_value v)
+{
+    const tfr__value *value = v == TFR_VALUE_NONE ? NULL : &rw->graph->values[v];
+    return value && value->role == TFR__ROLE_NODE && value->node >= 0
+               ? &rw->graph->nodes[value->node]
+               : NULL;
+}
+
+tfr__node *tfr__rewrite_producer(tfr__rewrite *rw, tfr_value v)
+{
+    tfr__node *node;
+    v = tfr__rewrite_find(rw, v);
+    node = maker(rw, v);
+    return node && node->op && !node->device && node->n_outputs && node->outputs[0] == v ? node
+                                                                                         : NULL;
+}
+
+tfr_tensor *tfr__rewrite_tensor(tfr__rewrite *rw, tfr_value v)
+{
+    const tfr__value *value;
+    v = tfr__rewrite_find(rw, v);
+    value = v == TFR_VALUE_NONE ? NULL : &rw->graph->values[v];
+    if (!value || value->role != TFR__ROLE_CONSTANT || value->tensor->kind != TFR_KIND_TENSOR ||
+        value->tensor->dtype == TFR_DTYPE_STRING || !value->tensor->plain)
+        return NULL;
+    return value->tensor;
+}
+
+bool tfr__rewrite_ints(tfr__rewrite *rw, tfr_value v, int64_t *out, uint32_t most, uint32_t *n)
+{
+    const tfr_tensor *t = tfr__rewrite_tensor(rw, v);
+    if (!t || t->dtype != TFR_DTYPE_I64 || t->n_elements > most)
+        return false;
+    *n = (uint32_t)t->n_elements;
+    if (*n)
+        memcpy(out, t->data, *n * sizeof *out);
+    return true;
+}
+
+bool tfr__rewrite_number(tfr__rewrite *rw, tfr_value v, double *out)
+{
+    const tfr_tensor *t = tfr__rewrite_tensor(rw, v);
+    return t && t->n_elements == 1 &&
+           !tfr_dtype_convert(TFR_DTYPE_F64, out, (tfr_dtype)t->dtype, t->data, 1, NULL);
+}
+
+bool tfr__rewrite_is(const tfr__node *node, const char *op)
+{
+    return node && node->op && !*node->op->domain && strcmp(node->op->name, op) == 0;
+}
+
+bool tfr__rewrite_claimed(const tfr__rewrite *rw, const char *op)
+{
+    const tfr_runtime *rt = rw->session->runtime;
+    tfr__pin want = rw->session->preferred;
+    uint32_t number = tfr__op_number(tfr__op_find("", op));
+    const tfr__device *d = rt->n_devices ? &rt->devices[want.device < 0 ? 0 : want.device] : NULL;
+    for (uint32_t i = 0; d && i < d->n_backends; i++) {
+        const tfr__backend *b = &d->backends[i];
+        if ((want.device < 0 || want.backend < 0 || want.backend == (int32_t)i) &&
+            b->priority > 0 && b->claims && b->claims[number] == TFR__CLAIM_YES)
+            return true;
+    }
+    return false;
+}
+
+/* ---- changing -------------------------------------------------------------------------------- */
+
+/* Makes room for one more item. */
+static bool grow(tfr__rewrite *rw, void *array_pointer, uint32_t n, uint32_t *room, size_t size)
+{
+    void **array = array_pointer, *p;
+    if (n < *room)
+        return true;
+    p = n < UINT32_MAX / 2 ? tfr__realloc(*array, ((size_t)n * 2 + 16) * size) : NULL;
+    if (!p) {
+        rw->status = TFR_ENOMEM;
+        return false;
+    }
+    *array = p;
+    *room = n * 2 + 16;
+    return true;
+}
+
+static void unuse(tfr__rewrite *rw, tfr_value v, int depth)
+{
+    tfr__node *node;
+    if (v == TFR_VALUE_NONE || !rw->uses[v] || --rw->uses[v])
+        return;
+    node = maker(rw, v);
+    if (!node || !node->op || node->n_subgraphs || depth > MAX_CASCADE)
+        return;
+    for (uint32_t k = 0; k < node->n_outputs; k++)
+        if (node->outputs[k] != TFR_VALUE_NONE && rw->uses[node->outputs[k]])
+            return;
+    node->op = NULL;
+    for (uint32_t k = 0; k < node->n_inputs; k++)
+        unuse(rw, tfr__rewrite_input(rw, node, k), depth + 1);
+}
+
+void tfr__rewrite_kill(tfr__rewrite *rw, tfr__node *node)
+{
+    node->op = NULL;
+    for (uint32_t k = 0; k < node->n_inputs; k++)
+        unuse(rw, tfr__rewrite_input(rw, node, k), 0);
+}
+
+void tfr__rewrite_replace(tfr__rewrite *rw, tfr_value old, tfr_value now)
+{
+    uint32_t n = rw->uses[old];
+    if (old == now)
+        return;
+    rw->alias[old] = now;
+    rw->uses[now] += n;
+    rw->uses[old] = n ? 1 : 0;
+    unuse(rw, old, 0);
+}
+
+/* The value's node does not make it any more. */
+static void take_away(tfr__rewrite *rw, tfr_value v)
+{
+    tfr__node *node = maker(rw, v);
+    bool more = false;
+    for (uint32_t k = 0; node && node->op && k < node->n_outputs; k++) {
+        if (node->outputs[k] == v)
+            node->outputs[k] = TFR_VALUE_NONE;
+        more = more || node->outputs[k] != TFR_VALUE_NONE;
+    }
+    if (node && node->op && !more)
+        tfr__rewrite_kill(rw, node);
+}
+
+static void type_of_tensor(const tfr_tensor *t, tfr_value_type *type)
+{
+    type->kind = t->kind;
+    type->dtype = t->dtype;
+    type->rank_known = t->kind == TFR_KIND_TENSOR;
+    type->rank = t->shape.rank;
+    memcpy(type->dims, t->shape.dims, sizeof type->dims);
+}
+
+void tfr__rewrite_set_constant(tfr__rewrite *rw, tfr_value v, tfr_tensor *tensor)
+{
+    tfr__value *value = &rw->graph->values[v];
+    take_away(rw, v);
+    value->role = TFR__ROLE_CONSTANT;
+    value->node = -1;
+    value->tensor = tensor;
+    type_of_tensor(tensor, &value->type);
+}
+
+tfr_value tfr__rewrite_value(tfr__rewrite *rw, tfr_value like)
+{
+    tfr_graph *g = rw->graph;
+    uint32_t room = rw->room, n = g->n_values;
+    tfr__value *value;
+    if (!grow(rw, &rw->uses, n, &room, sizeof *rw->uses) ||
+        !grow(rw, &rw->alias, n, &rw->room, sizeof *rw->alias) ||
+        !grow(rw, &g->values, n, &g->room_values, sizeof *g->values))
+        return TFR_VALUE_NONE;
+    value = &g->values[n];
+    *value = (tfr__value){.name = g->values[like].name,
+                          .role = TFR__ROLE_NODE,
+                          .node = -1,
+                          .outer = TFR_VALUE_NONE,
+                          .update = TFR_VALUE_NONE,
+                          .type = g->values[like].type};
+    rw->uses[n] = 0;
+    rw->alias[n] = (tfr_value)n;
+    g->n_values++;
+    return (tfr_value)n;
+}
+
+tfr_value tfr__rewrite_constant(tfr__rewrite *rw, tfr_value like, tfr_tensor *tensor)
+{
+    tfr_value v = tfr__rewrite_value(rw, like);
+    if (v == TFR_VALUE_NONE)
+        tfr_tensor_release(tensor);
+    else
+        tfr__rewrite_set_constant(rw, v, tensor);
+    return v;
+}
+
+tfr__node *tfr__rewrite_node(tfr__rewrite *rw, const char *op, const tfr_value *inputs, uint32_t n,
+                             tfr_value out)
+{
+    tfr_graph *g = rw->graph;
+    tfr_value *operands = tfr__keep_alloc(&g->keep, (size_t)n + 1, sizeof *operands);
+    tfr__node *node = maker(rw, out);
+    char *name = node ? node->name : g->values[out].name;
+    for (uint32_t k = 0; k < n; k++)
+        if (inputs[k] == TFR_VALUE_NONE)
+            rw->status = TFR_ENOMEM; /* a constant that could not be made */
+    if (!operands || rw->status || !grow(rw, &g->nodes, g->n_nodes, &g->room_nodes, sizeof *node)) {
+        rw->status = TFR_ENOMEM;
+        return NULL;
+    }
+    for (uint32_t k = 0; k < n; k++) {
+        operands[k] = tfr__rewrite_find(rw, inputs[k]);
+        rw->uses[operands[k]]++;
+    }
+    operands[n] = out;
+    take_away(rw, out);
+    node = &g->nodes[g->n_nodes];
+    *node = (tfr__node){.op = tfr__op_find("", op),
+                        .name = name,
+                        .n_inputs = n,
+                        .n_outputs = 1,
+                        .inputs = operands,
+                        .outputs = operands + n};
+    g->values[out].role = TFR__ROLE_NODE;
+    g->values[out].node = (int32_t)g->n_nodes++;
+    return node;
+}
+
+tfr__node *tfr__rewrite_become(tfr__rewrite *rw, tfr_value out, const tfr__node *like,
+                               const tfr_value *inputs, uint32_t n)
+{
+    const tfr__op *op = like->op;
+    char *name = like->name;
+    tfr__attr_list attrs = {0};
+    tfr__node *node;
+    if (tfr__attr_copy(&like->attrs, &attrs, NULL)) {
+        rw->status = TFR_ENOMEM;
+        return NULL;
+    }
+    node = tfr__rewrite_node(rw, op->name, inputs, n, out);
+    if (!node) {
+        tfr__attr_free(&attrs);
+        return NULL;
+    }
+    node->name = name;
+    node->attrs = attrs;
+    return node;
+}
+
+/* Who would get the node? Its types are as they are known, with guesses for the rest. */
+static bool runs_fast(tfr__rewrite *rw, const tfr__node *node)
+{
+    tfr__type types[TFR__MAX_COMPOSED + 1] = {0};
+    tfr__infer infer = {.op = node->op,
+                        .n_inputs = node->n_inputs,
+                        .n_outputs = 1,
+                        .inputs = types,
+                        .outputs = &types[node->n_inputs]};
+    tfr__attr_list attrs = {0};
+    tfr__choice choice = {0};
+    tfr__call call = {0};
+    bool fast = false;
+    infer.attrs = &attrs;
+    for (uint32_t k = 0; k < node->n_inputs; k++) {
+        const tfr_value_type *type = tfr__rewrite_type(rw, node->inputs[k]);
+        types[k].kind = TFR_KIND_TENSOR;
+        types[k].dtype = type->dtype ? type->dtype : (int32_t)TFR_DTYPE_F32;
+        types[k].shape_known = true;
+        types[k].rank = type->rank_known ? type->rank : 2;
+        for (int32_t i = 0; i < types[k].rank; i++)
+            types[k].dims[i] = type->rank_known && type->dims[i] > 0 ? type->dims[i] : GUESSED_DIM;
+    }
+    types[node->n_inputs].kind = TFR_KIND_TENSOR;
+    if (!tfr__attr_copy(&node->attrs, &attrs, NULL) && !tfr__infer_node(&infer, NULL) &&
+        !tfr__call_init(&call, node, &attrs, NULL)) {
+        for (uint32_t k = 0; k <= node->n_inputs; k++)
+            tfr__operand_set(&call.operands[k], &types[k], NULL, NULL);
+        fast =
+            !tfr__place(rw->session, node, (tfr__pin){-1, -1}, false, &call.call, &choice, NULL) &&
+            choice.backend->priority > 0;
+    }
+    tfr__free(choice.text);
+    tfr__call_finish(&call);
+    tfr__attr_free(&attrs);
+    return fast;
+}
+
+uint32_t tfr__rewrite_compose(tfr__rewrite *rw, const char *op, const tfr_value *inputs, uint32_t n,
+                              tfr__attr_list *attrs, tfr_value out)
+{
+    tfr_value operands[TFR__MAX_COMPOSED];
+    tfr__node trial = {.op = tfr__op_find("", op),
+                       .name = rw->graph->values[out].name,
+                       .n_inputs = n,
+                       .n_outputs = 1,
+                       .inputs = operands,
+                       .outputs = &out,
+                       .attrs = *attrs};
+    tfr__node *node = NULL;
+    for (uint32_t k = 0; k < n; k++)
+        operands[k] = tfr__rewrite_find(rw, inputs[k]);
+    if (!rw->status && runs_fast(rw, &trial))
+        node = tfr__rewrite_node(rw, op, operands, n, out);
+    if (node)
+        node->attrs = *attrs;
+    else
+        tfr__attr_free(attrs);
+    return node != NULL;
+}
+
+void tfr__rewrite_set_input(tfr__rewrite *rw, tfr__node *node, uint32_t k, tfr_value v)
+{
+    tfr_value old = tfr__rewrite_input(rw, node, k);
+    node->inputs[k] = tfr__rewrite_find(rw, v);
+    rw->uses[node->inputs[k]]++;
+    unuse(rw, old, 0);
+}
+
+tfr__attr_list *tfr__rewrite_attrs(tfr__rewrite *rw, tfr__node *node)
+{
+    tfr__attr_list own = {0};
+    if (!node->attrs.room && node->attrs.n) {
+        if (tfr__attr_copy(&node->attrs, &own, NULL))
+            rw->status = TFR_ENOMEM; /* and node->attrs becomes empty: nobody runs it */
+        node->attrs = own;
+    }
+    return &node->attrs;
+}
+
+/* ---- order ----------------------------------------------------------------------------------- */
+
+static void use(tfr__rewrite *rw, tfr_value *v)
+{
+    *v = tfr__rewrite_find(rw, *v);
+    if (*v != TFR_VALUE_NONE)
+        rw->uses[*v]++;
+}
+
+void tfr__rewrite_count(tfr__rewrite *rw)
+{
+    tfr_graph *g = rw->graph;
+    uint32_t room = g->n_values + g->n_nodes + 16;
+    if (!rw->alias) {
+        rw->uses = tfr__calloc(room, sizeof *rw->uses);
+        rw->alias = tfr__calloc(room, sizeof *rw->alias);
+        if (!rw->uses || !rw->alias) {
+            rw->status = TFR_ENOMEM;
+            return;
+        }
+        rw->room = room;
+        for (uint32_t v = 0; v < g->n_values; v++)
+            rw->alias[v] = (tfr_value)v;
+    }
+    memset(rw->uses, 0, g->n_values * sizeof *rw->uses);
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        tfr__node *node = &g->nodes[i];
+        if (!node->op)
+            continue;
+        for (uint32_t k = 0; k < node->n_inputs; k++)
+            use(rw, &node->inputs[k]);
+        for (uint32_t k = 0; k < node->n_captures; k++)
+            use(rw, &node->captures[k]);
+    }
+    for (uint32_t i = 0; i < g->n_outputs; i++)
+        use(rw, &g->outputs[i]);
+    for (uint32_t i = 0; i < g->n_variables; i++)
+        use(rw, &g->values[g->variables[i]].update);
+}
+
+void tfr__rewrite_captures(tfr__rewrite *rw)
+{
+    tfr_graph *g = rw->graph;
+    for (uint32_t v = 0; rw->parent && v < g->n_values; v++) {
+        tfr__value *value = &g->values[v];
+        const tfr__value *outer;
+        if (value->role != TFR__ROLE_CAPTURE)
+            continue;
+        value->outer = tfr__rewrite_find(rw->parent, value->outer);
+        outer = &rw->parent->graph->values[value->outer];
+        value->type = outer->type;
+        if (outer->role == TFR__ROLE_CONSTANT) {
+            value->role = TFR__ROLE_CONSTANT;
+            value->tensor = tfr_tensor_retain(outer->tensor);
+        }
+    }
+}
+
+/* The captures that a node's subgraphs still have; there are never more than at first. */
+static void node_captures(tfr__node *node)
+{
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < node->n_subgraphs; k++)
+        for (uint32_t v = 0; v < node->subgraphs[k]->n_values; v++)
+            if (node->subgraphs[k]->values[v].role == TFR__ROLE_CAPTURE)
+                node->captures[n++] = node->subgraphs[k]->values[v].outer;
+    node->n_captures = n;
+}
+
+/* A node that must stand before node and does not yet; UINT32_MAX = none. */
+static uint32_t unplaced(tfr__rewrite *rw, tfr__node *node, const bool *placed)
+{
+    uint32_t n = node->n_inputs + node->n_captures;
+    for (uint32_t k = 0; k < n; k++) {
+        tfr_value *v = k < node->n_inputs ? &node->inputs[k] : &node->captures[k - node->n_inputs];
+        const tfr__value *value;
+        *v = tfr__rewrite_find(rw, *v);
+        value = *v == TFR_VALUE_NONE ? NULL : &rw->graph->values[*v];
+        if (value && value->role == TFR__ROLE_NODE && value->node >= 0 && !placed[value->node])
+            return (uint32_t)value->node;
+    }
+    return UINT32_MAX;
+}
+
+void tfr__rewrite_tidy(tfr__rewrite *rw)
+{
+    tfr_graph *g = rw->graph;
+    tfr__node *nodes = tfr__calloc((size_t)g->n_nodes + 1, sizeof *nodes);
+    bool *placed = tfr__calloc((size_t)g->n_nodes + 1, sizeof *placed);
+    uint32_t *stack = tfr__calloc((size_t)g->n_nodes + 1, sizeof *stack);
+    uint32_t n = 0;
+    if (!nodes || !placed || !stack) {
+        rw->status = TFR_ENOMEM;
+        tfr__free(nodes);
+        nodes = NULL;
+    }
+    for (uint32_t i = 0; nodes && i < g->n_nodes; i++) {
+        uint32_t depth = 0;
+        if (g->nodes[i].n_subgraphs)
+            node_captures(&g->nodes[i]);
+        if (g->nodes[i].op && !placed[i])
+            stack[depth++] = i;
+        while (depth) {
+            tfr__node *node = &g->nodes[stack[depth - 1]];
+            uint32_t before = unplaced(rw, node, placed);
+            if (before != UINT32_MAX && depth < g->n_nodes) {
+                stack[depth++] = before;
+                continue;
+            }
+            placed[stack[--depth]] = true;
+            nodes[n++] = *node;
+        }
+    }
+    if (nodes) {
+        for (uint32_t i = 0; i < g->n_nodes; i++)
+            if (!g->nodes[i].op)
+                node_finish(&g->nodes[i]);
+        tfr__free(g->nodes);
+        g->room_nodes = g->n_nodes + 1;
+        g->nodes = nodes;
+        g->n_nodes = n;
+        for (uint32_t v = 0; v < g->n_values; v++)
+            g->values[v].node = -1;
+        for (uint32_t i = 0; i < n; i++)
+            for (uint32_t k = 0; k < nodes[i].n_outputs; k++)
+                if (nodes[i].outputs[k] != TFR_VALUE_NONE)
+                    g->values[nodes[i].outputs[k]].node = (int32_t)i;
+        tfr__rewrite_count(rw);
+    }
+    tfr__free(placed);
+    tfr__free(stack);
+}
