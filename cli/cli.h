@@ -51,7 +51,7 @@ typedef struct cli_args {
     int64_t logical_cpus, threads; /* 0 = not given */
 
     /* of some commands */
-    const char *device, *backend;
+    const char *device, *backend, *passes;
     cli_list inputs, outputs, shapes; /* NAME=FILE, NAME=FILE, NAME=1,3,224,224 */
     int64_t seed;                     /* of random inputs; -1 = none are wanted */
     bool log_placement;
@@ -121,6 +121,12 @@ typedef struct cli_command {
         0, "fallback", "POLICY", CLI_CHOICE, CLI_FIELD(fallback), "allow|warn|error", 0, 0,        \
             "allow, warn or error when a node cannot run where it was asked to; default is "       \
             "warn with --device, else allow"                                                       \
+    }
+#define CLI_OPTION_PASSES                                                                          \
+    {                                                                                              \
+        0, "passes", "LIST", CLI_TEXT, CLI_FIELD(passes), "all|none", 0, 0,                        \
+            "what may change the graph before it is planned: all, none, fold,cse for those, "      \
+            "-cse for all but that; explain tells their names"                                     \
     }
 #define CLI_OPTION_INPUT                                                                           \
     {                                                                                              \

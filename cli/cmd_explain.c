@@ -41,6 +41,7 @@ static tfr_status show(const cli_args *args, const cli_model *model, const tfr_s
         json_t *object = cli_json_start("explain");
         cli_json_set(object, "model", cli_json_text(args->words[0]));
         cli_json_set(object, "inputs", inputs_json(model));
+        cli_json_set(object, "passes", cli_json_passes(session));
         cli_json_set(object, "nodes", cli_json_placements(session));
         cli_json_set(object, "stats", cli_json_stats(session));
         return cli_json_print(object, err);
@@ -50,6 +51,7 @@ static tfr_status show(const cli_args *args, const cli_model *model, const tfr_s
         return status;
     printf("\n");
     print_inputs(model);
+    cli_print_passes(session);
     return cli_print_stats(session, err);
 }
 
@@ -60,6 +62,7 @@ static tfr_status explain(const cli_args *args, const cli_model *model, tfr_runt
     tfr_session *session;
     tfr_status status;
     options.device = args->device;
+    options.passes = args->passes;
     /* The table tells of fallbacks; warnings would tell it twice. */
     options.fallback = args->fallback ? args->fallback : TFR_FALLBACK_ALLOW;
     status = tfr_session_create(runtime, model->graph, &options, &session, err);
@@ -88,8 +91,8 @@ static int explain_run(const cli_args *args)
 }
 
 static const cli_option explain_options[] = {
-    CLI_OPTION_DEVICE, CLI_OPTION_BACKEND, CLI_OPTION_FALLBACK, CLI_OPTION_INPUT,
-    CLI_OPTION_RANDOM, CLI_OPTION_SHAPE,   CLI_OPTION_END};
+    CLI_OPTION_DEVICE, CLI_OPTION_BACKEND, CLI_OPTION_FALLBACK, CLI_OPTION_PASSES,
+    CLI_OPTION_INPUT,  CLI_OPTION_RANDOM,  CLI_OPTION_SHAPE,    CLI_OPTION_END};
 
 const cli_command cli_explain = {
     .name = "explain",
@@ -98,9 +101,10 @@ const cli_command cli_explain = {
     .most_words = 1,
     .word_values = "file",
     .summary = "Say where each node of a model runs and why, and what the plan costs",
-    .text = "Inputs that are not given are made up, as with run --random-inputs=0. The arena\n"
-            "is the memory for what nodes pass on; the lower bound is what lives at once at\n"
-            "the worst step.",
+    .text = "Inputs that are not given are made up, as with run --random-inputs=0. The table\n"
+            "has the nodes that passes left of the model; what each pass did stands below it.\n"
+            "The arena is the memory for what nodes pass on; the lower bound is what lives at\n"
+            "once at the worst step.",
     .log_level = TFR_LOG_WARNING,
     .options = explain_options,
     .run = explain_run,

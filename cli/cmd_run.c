@@ -95,6 +95,7 @@ static tfr_status prepare(job *j, tfr_err *err)
     if (status)
         return status;
     options.device = args->device;
+    options.passes = args->passes;
     options.fallback = args->fallback;
     options.log_placement = args->log_placement;
     j->n_runs = args->runs ? args->runs : 1;
@@ -169,6 +170,7 @@ static const cli_option run_options[] = {
     CLI_OPTION_DEVICE,
     CLI_OPTION_BACKEND,
     CLI_OPTION_FALLBACK,
+    CLI_OPTION_PASSES,
     {0, "log-device-placement", NULL, CLI_FLAG, CLI_FIELD(log_placement), "none", 0, 0,
      "say where each node runs, and why there"},
     CLI_OPTION_RANDOM,

@@ -96,6 +96,21 @@ tfr_status cli_print_stats(const tfr_session *session, tfr_err *err)
     return TFR_OK;
 }
 
+void cli_print_passes(const tfr_session *session)
+{
+    tfr_pass p = {.size = sizeof p};
+    const char *title = "passes";
+    for (uint32_t i = 0; !tfr_session_pass(session, i, &p, NULL); i++) {
+        if (!p.n_changes)
+            continue;
+        cli_line(stdout, "%-16s %s: %s; %d fewer, %.1f ms", title, p.name, p.text,
+                 (int)p.nodes_removed, (double)p.ns / 1e6);
+        title = "";
+    }
+    if (*title)
+        printf("passes           nothing changed\n");
+}
+
 /* ---- for programs ---------------------------------------------------------------------------- */
 
 json_t *cli_json_placements(const tfr_session *session)
@@ -117,6 +132,24 @@ json_t *cli_json_placements(const tfr_session *session)
         cli_json_set(row, "text", cli_json_text(p.text));
         cli_json_set(row, "copies", cli_json_int(p.n_copies));
         cli_json_set(row, "copy_bytes", cli_json_int(p.copy_bytes));
+        cli_json_append(rows, row);
+    }
+    return rows;
+}
+
+json_t *cli_json_passes(const tfr_session *session)
+{
+    json_t *rows = json_array();
+    tfr_pass p = {.size = sizeof p};
+    for (uint32_t i = 0; !tfr_session_pass(session, i, &p, NULL); i++) {
+        json_t *row = json_object();
+        cli_json_set(row, "pass", cli_json_text(p.name));
+        cli_json_set(row, "text", cli_json_text(p.text));
+        cli_json_set(row, "rounds", cli_json_int(p.rounds));
+        cli_json_set(row, "changes", cli_json_int(p.n_changes));
+        cli_json_set(row, "nodes_before", cli_json_int(p.nodes_before));
+        cli_json_set(row, "nodes_removed", json_integer(p.nodes_removed));
+        cli_json_set(row, "seconds", cli_json_real((double)p.ns / 1e9));
         cli_json_append(rows, row);
     }
     return rows;

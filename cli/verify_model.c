@@ -249,6 +249,7 @@ static tfr_status try_model(trial *t, tfr_runtime *runtime, cli_verdict *out, tf
     if (status)
         return status;
     options.device = t->args->device;
+    options.passes = t->args->passes;
     options.fallback = t->args->fallback;
     options.loose_shapes = 1; /* the data decide: some of ONNX's models declare other dims */
     status = tfr_session_create(runtime, t->graph, &options, &t->session, err);

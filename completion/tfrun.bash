@@ -69,6 +69,10 @@ _tfrun() {
         COMPREPLY=($(compgen -W 'allow warn error' -- "$cur"))
         return
         ;;
+    --passes)
+        COMPREPLY=($(compgen -W 'all none' -- "$cur"))
+        return
+        ;;
     --random-inputs)
         COMPREPLY=()
         return
@@ -135,9 +139,9 @@ _tfrun() {
         case $command in
         '') options+=' --list-devices --version' ;;
         ops) options+=' --backend' ;;
-        run) options+=' --input --output --device --backend --fallback --log-device-placement --random-inputs --shape --runs' ;;
-        explain) options+=' --device --backend --fallback --input --random-inputs --shape' ;;
-        verify) options+=' --device --backend --fallback --rtol --atol --jobs --timeout' ;;
+        run) options+=' --input --output --device --backend --fallback --passes --log-device-placement --random-inputs --shape --runs' ;;
+        explain) options+=' --device --backend --fallback --passes --input --random-inputs --shape' ;;
+        verify) options+=' --device --backend --fallback --passes --rtol --atol --jobs --timeout' ;;
         matmul) options+=' --fallback --random-inputs --runs' ;;
         bench) options+=' --peers --library --pairs --size --batch --csv --constant --svg --device --backend --random-inputs --shape' ;;
         esac

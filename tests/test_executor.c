@@ -77,6 +77,7 @@ static tfr_session *new_session(tfr_runtime *runtime, tfr_graph *graph, const ch
     tfr_session_options options = TFR_SESSION_OPTIONS_INIT;
     tfr_session *session = NULL;
     options.device = device;
+    options.passes = "none"; /* the graph is run as it is built here */
     options.fallback = fallback;
     REQUIRE_OK(tfr_session_create(runtime, graph, &options, &session, &err), &err);
     return session;

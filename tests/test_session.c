@@ -60,6 +60,7 @@ static tfr_session *new_session(tfr_runtime *runtime, tfr_graph *graph, const ch
     tfr_session_options options = TFR_SESSION_OPTIONS_INIT;
     tfr_session *session = NULL;
     options.device = device;
+    options.passes = "-dead"; /* the report tells of nodes that do nothing, too */
     REQUIRE_OK(tfr_session_create(runtime, graph, &options, &session, &err), &err);
     tfr_graph_release(graph);
     tfr_runtime_release(runtime);
