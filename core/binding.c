@@ -125,8 +125,6 @@ static tfr_status binding_fill(tfr_binding *b, tfr_tensor *const *inputs, uint32
     tfr_status status = tfr__env_init(b->session->body, &b->env, err);
     if (!status)
         status = tfr__session_bind_inputs(b->session, &b->env, inputs, n_inputs, err);
-    if (!status && !g->n_nodes)
-        status = binding_refuse(b->session, "it has no nodes", err);
     if (!status)
         status = tfr__plan_create(b->session, &b->env, 0, &b->plan, err);
     b->outputs = tfr__calloc((size_t)g->n_outputs + 1, sizeof *b->outputs);

@@ -119,7 +119,7 @@ tfr_status tfr__plan_create(tfr_session *session, tfr__env *env, uint32_t first,
         b.plan->session = session;
     if (!status)
         status = tfr__build_infer(&b, err);
-    if (!status && b.end == b.first)
+    if (!status && b.end == b.first && first < b.graph->n_nodes)
         status = tfr_fail(err, TFR_EUNSUPPORTED,
                           "node \"%s\" (%s) cannot be planned: its inputs have no known shape",
                           b.graph->nodes[first].name, b.graph->nodes[first].op->name);

@@ -139,9 +139,9 @@ bool tfr__pattern(tfr__rewrite *rw, const tfr__node *node, const char *pattern, 
     m->rank = 0;
     for (int i = 0; i < 26; i++)
         m->letters[i] = TFR_VALUE_NONE;
-    if (!match_op(m, node, pattern))
+    if (!match_expr(m, node->outputs[0], pattern))
         return false;
-    for (uint32_t i = 0; i < m->n_inner; i++)
+    for (uint32_t i = 1; i < m->n_inner; i++) /* the first is the root */
         if (m->inner[i].reads != rw->uses[m->inner[i].value])
             return false;
     return true;

@@ -40,6 +40,7 @@ unit_tests = \
 	tests/test_executor \
 	tests/test_memory_out \
 	tests/test_session \
+	tests/test_passes \
 	tests/test_program \
 	tests/test_sequence \
 	tests/test_shape \
@@ -225,6 +226,10 @@ tests_test_wire_SOURCES = tests/test_wire.c tests/onnx_build.h
 tests_test_session_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_session_LDADD = $(TFR_TEST_CORE)
 tests_test_session_SOURCES = tests/test_session.c
+
+tests_test_passes_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_passes_LDADD = $(TFR_TEST_CORE)
+tests_test_passes_SOURCES = tests/test_passes.c tests/graph_text.h
 
 tests_test_memory_out_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_memory_out_LDADD = $(TFR_TEST_CORE)

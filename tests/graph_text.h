@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * graph_text.h: graphs from short texts, for tests of what happens to graphs. Statements are
+ * separated by semicolons:
+ *   in x 2 ? 3      an input of float32; ? is a dim that is not known, * a shape that is not
+ *   const w 4 5     a constant of numbers in [0.5, 1.5), var v 4 a variable
+ *   a = Expr        a name for a value
+ *   out Expr        an output
+ * An expression is a name, a number (a scalar constant), a list [1,-1] (int64), or an op with
+ * attributes and a pin: Transpose{perm=1,0}(x), Relu@naive:0(x). A dash is an operand left out.
+ */
+#ifndef TFR_GRAPH_TEXT_H
+#define TFR_GRAPH_TEXT_H
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <tfrun/tfrun.h>
+
+#include "op.h"
+#include "tfr_test.h"
+
+typedef struct graph_text {
+    tfr_graph *graph;
+    struct {
+        char name[16];
+        tfr_value value;
+    } names[40];
+    uint32_t n_names;
+    const char *at;
+} graph_text;
+
+static tfr_err graph_text_err = TFR_ERR_INIT;
+
+static inline tfr_tensor *random_floats(const tfr_shape *shape, uint64_t seed, float low,
+                                        float high)
+{
+    tfr_tensor *t = NULL;
+    REQUIRE_OK(tfr_tensor_create(TFR_DTYPE_F32, shape, &t, &graph_text_err), &graph_text_err);
+    for (int64_t i = 0; i < tfr_tensor_elements(t); i++) {
+        seed = seed * 6364136223846793005u + 1442695040888963407u;
+        ((float *)tfr_tensor_data(t))[i] = low + (high - low) * (float)(seed >> 40) / 16777216.0f;
+    }
+    return t;
+}
+
+static inline void graph_text_blanks(graph_text *g)
+{
+    while (*g->at == ' ' || *g->at == ',')
+        g->at++;
+}
+
+static inline void graph_text_word(graph_text *g, char *out, size_t room)
+{
+    size_t n = 0;
+    graph_text_blanks(g);
+    while ((isalnum((unsigned char)*g->at) || *g->at == '_') && n + 1 < room)
+        out[n++] = *g->at++;
+    out[n] = 0;
+}
+
+static inline tfr_value graph_text_constant(graph_text *g, tfr_tensor *t)
+{
+    tfr_value v = TFR_VALUE_NONE;
+    REQUIRE_OK(tfr_graph_add_constant(g->graph, NULL, t, &v, &graph_text_err), &graph_text_err);
+    tfr_tensor_release(t);
+    return v;
+}
+
+static inline uint32_t graph_text_ints(graph_text *g, int64_t *out)
+{
+    uint32_t n = 0;
+    for (graph_text_blanks(g); *g->at == '-' || isdigit((unsigned char)*g->at);
+         graph_text_blanks(g)) {
+        char *end;
+        out[n++] = strtoll(g->at, &end, 10);
+        g->at = end;
+    }
+    return n;
+}
+
+/* {name=1,2;other=0.5}, typed as the op table says. */
+static inline uint32_t graph_text_attrs(graph_text *g, const char *op, tfr_attr *attrs,
+                                        int64_t (*ints)[8], float *floats, char (*names)[24])
+{
+    uint32_t n = 0;
+    while (*g->at == '{' || *g->at == ';') {
+        const char *cursor = tfr__op_find("", op)->attrs;
+        tfr__attr_formal formal;
+        g->at++;
+        graph_text_word(g, names[n], sizeof names[n]);
+        g->at++;
+        while (tfr__op_next_attr(&cursor, &formal))
+            if (formal.name_bytes == strlen(names[n]) &&
+                !memcmp(formal.name, names[n], formal.name_bytes))
+                break;
+        attrs[n] = (tfr_attr){
+            .size = sizeof *attrs, .type = formal.type, .name = names[n], .n = 1, .ints = ints[n]};
+        if (formal.type == TFR_ATTR_FLOAT) {
+            char *end;
+            floats[n] = strtof(g->at, &end);
+            g->at = end;
+            attrs[n].floats = &floats[n];
+        } else {
+            attrs[n].n = graph_text_ints(g, ints[n]);
+        }
+        n++;
+    }
+    g->at += n != 0;
+    return n;
+}
+
+static inline tfr_value graph_text_expr(graph_text *g)
+{
+    char word[32], pin[16] = "", names[4][24];
+    tfr_value in[8], out = TFR_VALUE_NONE;
+    tfr_attr attrs[4];
+    int64_t ints[4][8], list[8];
+    float floats[4];
+    tfr_node_desc node = {.size = sizeof node, .n_outputs = 1, .op = word, .inputs = in};
+    graph_text_blanks(g);
+    if (*g->at == '-' && !isdigit((unsigned char)g->at[1])) {
+        g->at++;
+        return TFR_VALUE_NONE;
+    }
+    if (isdigit((unsigned char)*g->at) || *g->at == '-' || *g->at == '.') {
+        char *end;
+        tfr_tensor *t = random_floats(&(tfr_shape){0, {0}}, 1, 0, 1);
+        *(float *)tfr_tensor_data(t) = strtof(g->at, &end);
+        g->at = end;
+        return graph_text_constant(g, t);
+    }
+    if (*g->at == '[') {
+        tfr_tensor *t = NULL;
+        g->at++;
+        tfr_shape shape = {1, {graph_text_ints(g, list)}};
+        g->at++;
+        REQUIRE_OK(tfr_tensor_create(TFR_DTYPE_I64, &shape, &t, &graph_text_err), &graph_text_err);
+        memcpy(tfr_tensor_data(t), list, tfr_tensor_bytes(t));
+        return graph_text_constant(g, t);
+    }
+    graph_text_word(g, word, sizeof word);
+    if (islower((unsigned char)*word)) {
+        for (uint32_t i = 0; i < g->n_names; i++)
+            if (strcmp(g->names[i].name, word) == 0)
+                return g->names[i].value;
+        printf("no value \"%s\"\n", word);
+        REQUIRE(false);
+    }
+    node.n_attrs = graph_text_attrs(g, word, attrs, ints, floats, names);
+    node.attrs = attrs;
+    if (*g->at == '@') {
+        size_t n = strcspn(++g->at, "(");
+        snprintf(pin, sizeof pin, "%.*s", (int)n, g->at);
+        g->at += n;
+        node.device = pin;
+    }
+    for (g->at++; *g->at != ')'; graph_text_blanks(g))
+        in[node.n_inputs++] = graph_text_expr(g);
+    g->at++;
+    REQUIRE_OK(tfr_graph_add_node(g->graph, &node, &out, &graph_text_err), &graph_text_err);
+    return out;
+}
+
+static inline void graph_text_name(graph_text *g, const char *name, tfr_value value)
+{
+    snprintf(g->names[g->n_names].name, sizeof g->names[0].name, "%s", name);
+    g->names[g->n_names++].value = value;
+}
+
+/* The rest of "in x 2 ?" and its like, behind the kind. */
+static inline void graph_text_leaf(graph_text *g, const char *kind)
+{
+    tfr_value_type type = {
+        .size = sizeof type, .kind = TFR_KIND_TENSOR, .dtype = TFR_DTYPE_F32, .rank_known = 1};
+    char name[16];
+    tfr_value value = TFR_VALUE_NONE;
+    tfr_shape shape;
+    tfr_tensor *t;
+    graph_text_word(g, name, sizeof name);
+    for (graph_text_blanks(g); *g->at && *g->at != ';'; graph_text_blanks(g)) {
+        int64_t dim = -1;
+        if (*g->at == '*')
+            type.rank_known = 0;
+        if (*g->at == '*' || *g->at == '?')
+            g->at++;
+        else
+            dim = strtoll(g->at, (char **)&g->at, 10);
+        type.dims[type.rank++] = dim;
+    }
+    if (strcmp(kind, "in") == 0) {
+        REQUIRE_OK(tfr_graph_add_input(g->graph, name, &type, &value, &graph_text_err),
+                   &graph_text_err);
+    } else {
+        REQUIRE_OK(tfr_shape_make(type.rank, type.dims, &shape, &graph_text_err), &graph_text_err);
+        t = random_floats(&shape, (uint64_t)*name * 77, 0.5f, 1.5f);
+        if (strcmp(kind, "var") == 0)
+            REQUIRE_OK(tfr_graph_add_variable(g->graph, name, t, &value, &graph_text_err),
+                       &graph_text_err);
+        else
+            REQUIRE_OK(tfr_graph_add_constant(g->graph, name, t, &value, &graph_text_err),
+                       &graph_text_err);
+        tfr_tensor_release(t);
+    }
+    graph_text_name(g, name, value);
+}
+
+/* Goes on with a graph that is there; names are those of g. */
+static inline void graph_text_more(graph_text *g, const char *text)
+{
+    for (g->at = text; *g->at; g->at += *g->at == ';') {
+        char word[16];
+        const char *first;
+        graph_text_blanks(g);
+        first = g->at;
+        graph_text_word(g, word, sizeof word);
+        graph_text_blanks(g);
+        if (!strcmp(word, "in") || !strcmp(word, "const") || !strcmp(word, "var")) {
+            graph_text_leaf(g, word);
+        } else if (strcmp(word, "out") == 0) {
+            REQUIRE_OK(tfr_graph_add_output(g->graph, graph_text_expr(g), NULL, &graph_text_err),
+                       &graph_text_err);
+        } else if (*g->at == '=') {
+            g->at++;
+            graph_text_name(g, word, graph_text_expr(g));
+        } else {
+            g->at = first; /* a node that nobody reads */
+            graph_text_expr(g);
+        }
+        graph_text_blanks(g);
+    }
+}
+
+static inline tfr_graph *graph_of_text(const char *text)
+{
+    graph_text g = {0};
+    REQUIRE_OK(tfr_graph_create("text", &g.graph, &graph_text_err), &graph_text_err);
+    graph_text_more(&g, text);
+    return g.graph;
+}
+
+#endif
