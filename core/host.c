@@ -27,6 +27,7 @@ void tfr__host_attach(tfr__loader *loader)
     host.newest = loader;
     pthread_mutex_unlock(&host.lock);
     atomic_store(&host_threads, loader->n_threads);
+    tfr__pool_may_pin(loader->pin_threads);
 }
 
 void tfr__host_detach(tfr__loader *loader)
@@ -101,6 +102,11 @@ static const tfr_host_arena host_arena = {
     .plan = host_arena_plan,
 };
 
+static const tfr_host_pool host_pool = {
+    .size = sizeof host_pool,
+    .lane = tfr__pool_lane,
+};
+
 static char host_features[sizeof((tfr__cpu *)0)->features];
 static char host_hidden[1024];
 static tfr_host_cpu host_cpu;
@@ -154,6 +160,8 @@ static const void *host_facet(const char *id)
     }
     if (id && strcmp(id, TFR_HOST_STRING_V1) == 0)
         return &host_string;
+    if (id && strcmp(id, TFR_HOST_POOL_V1) == 0)
+        return &host_pool;
     if (id && strcmp(id, TFR_HOST_ARENA_V1) == 0)
         return &host_arena;
     return NULL;

@@ -138,6 +138,7 @@ typedef struct tfr__loader {
     uint32_t n_plugins, room;
     uint64_t world;                 /* what answers depend on besides the plugin and its options */
     uint32_t n_threads;             /* for computing, of the core's pool */
+    bool pin_threads;               /* to processors of their own */
     struct tfr__loader *next_older; /* in the host's list */
 } tfr__loader;
 

@@ -25,12 +25,13 @@
 #define CONFIG_MAX_BYTES (1u << 20)
 
 static const char *const config_keys[] = {
-    "disable",          "enable",        "visible-devices",   "logical-cpus", "threads",
-    "probe-timeout-ms", "failure-ttl-s", "hide-cpu-features", "log",
+    "disable",     "enable",           "visible-devices", "logical-cpus",      "threads",
+    "pin-threads", "probe-timeout-ms", "failure-ttl-s",   "hide-cpu-features", "log",
 };
 
 #define CONFIG_KEYS                                                                                \
-    "disable, enable, visible-devices, logical-cpus, threads, probe-timeout-ms, failure-ttl-s, "   \
+    "disable, enable, visible-devices, logical-cpus, threads, pin-threads, probe-timeout-ms, "     \
+    "failure-ttl-s, "                                                                              \
     "hide-cpu-features, log, NAME.priority and NAME.OPTION"
 
 tfr_status tfr__config_add(tfr__config *config, const char *key, const char *value,

@@ -174,6 +174,115 @@ static void outer(void *user, int64_t begin, int64_t end)
         tfr__pool_run(l.nest->pool, 0, inner, &l, 10, 1);
 }
 
+#define WIDTH 4
+
+typedef struct lanes {
+    tfr__pool *pool;
+    _Atomic int n_inside;
+    _Atomic uint32_t taken; /* bit i: lane i is at work */
+    _Atomic bool was_bad;
+    bool meets; /* each range waits until all have begun */
+} lanes;
+
+static void check_nested_lane(void *user, int64_t begin, int64_t end)
+{
+    (void)begin;
+    (void)end;
+    if (tfr__pool_lane() != *(uint32_t *)user)
+        *(uint32_t *)user = UINT32_MAX;
+}
+
+static void take_lane(void *user, int64_t begin, int64_t end)
+{
+    lanes *l = user;
+    uint32_t lane = tfr__pool_lane(), nested = lane;
+    (void)begin;
+    (void)end;
+    if (lane >= WIDTH || atomic_fetch_or(&l->taken, 1u << lane) >> lane & 1)
+        atomic_store(&l->was_bad, true);
+    tfr__pool_run(l->pool, 0, check_nested_lane, &nested, 8, 1);
+    if (nested != lane)
+        atomic_store(&l->was_bad, true);
+    atomic_fetch_add(&l->n_inside, 1);
+    while (l->meets && atomic_load(&l->n_inside) < WIDTH)
+        sched_yield();
+    atomic_fetch_and(&l->taken, ~(1u << lane));
+}
+
+TEST(threads_of_a_loop_have_numbers_of_their_own)
+{
+    lanes l = {.pool = tfr__pool_create(WIDTH)};
+    REQUIRE(l.pool != NULL);
+    for (int i = 0; i < 200; i++)
+        tfr__pool_run(l.pool, 0, take_lane, &l, 40, 1);
+    CHECK(!l.was_bad);
+    l.meets = true;
+    atomic_store(&l.n_inside, 0);
+    tfr__pool_run(l.pool, 0, take_lane, &l, WIDTH, 1);
+    CHECK(!l.was_bad);
+    CHECK_UINT(0, tfr__pool_lane());
+    tfr__pool_destroy(l.pool);
+}
+
+typedef struct masks {
+    int64_t n;
+    _Atomic int n_inside, n_pinned;
+    int caller; /* processors that the caller's thread may use in its range */
+} masks;
+
+static void read_mask(void *user, int64_t begin, int64_t end)
+{
+    masks *m = user;
+    cpu_set_t set;
+    (void)begin;
+    (void)end;
+    atomic_fetch_add(&m->n_inside, 1);
+    while (atomic_load(&m->n_inside) < m->n)
+        sched_yield();
+    if (sched_getaffinity(0, sizeof set, &set) != 0)
+        return;
+    if (tfr__pool_lane() == 0)
+        m->caller = CPU_COUNT(&set);
+    else
+        atomic_fetch_add(&m->n_pinned, CPU_COUNT(&set) == 1);
+}
+
+/* In a child, since the threads of this process may have started already. */
+static int pinned_in_child(bool may_pin, uint32_t max_threads)
+{
+    int status = -1;
+    pid_t pid = fork();
+    if (pid == 0) {
+        masks m = {.n = max_threads ? max_threads : tfr__cpus_allowed()};
+        tfr__pool_may_pin(may_pin);
+        tfr__pool_run(tfr__pool_get(), max_threads, read_mask, &m, m.n, 1);
+        _exit(m.caller == (int)tfr__cpus_allowed() ? m.n_pinned : 255);
+    }
+    REQUIRE_INT(pid, waitpid(pid, &status, 0));
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST(workers_are_pinned_if_there_is_one_for_each_processor)
+{
+    uint32_t n = tfr__cpus_allowed();
+    if (n < 2 || n > 64 || tfr__cpus_usable() != n)
+        SKIP("this process may not use 2 to 64 processors wholly");
+    CHECK_INT((int)n - 1, pinned_in_child(true, 0));
+    CHECK_INT(0, pinned_in_child(false, 0));
+    if (n > 2)
+        CHECK_INT(0, pinned_in_child(true, 2));
+}
+
+TEST(processors_are_counted_without_the_one_that_is_left_out)
+{
+    uint32_t n = tfr__cpus_allowed();
+    int first = tfr__cpus_nth(0, -1);
+    CHECK(first >= 0);
+    CHECK_INT(-1, tfr__cpus_nth(n, -1));
+    CHECK_INT(-1, tfr__cpus_nth(n - 1, first));
+    CHECK(tfr__cpus_nth(0, first) != first);
+}
+
 TEST(a_nested_loop_runs_on_the_calling_thread)
 {
     nesting nest = {.pool = tfr__pool_create(4)};
@@ -375,6 +484,9 @@ static const test_case cases[] = {
     CASE(workers_wake_up_after_they_slept),
     CASE(a_loop_runs_on_all_threads_at_once),
     CASE(max_threads_bounds_a_loop),
+    CASE(threads_of_a_loop_have_numbers_of_their_own),
+    CASE(workers_are_pinned_if_there_is_one_for_each_processor),
+    CASE(processors_are_counted_without_the_one_that_is_left_out),
     CASE(a_nested_loop_runs_on_the_calling_thread),
     CASE(callers_on_several_threads_all_get_their_loops_run),
     CASE(a_child_of_fork_gets_threads_of_its_own),

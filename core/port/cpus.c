@@ -14,22 +14,56 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Machines with more processors than a cpu_set_t holds need a larger mask, so it grows. */
-static uint32_t cpus_of_affinity(void)
+/* Machines with more processors than a cpu_set_t holds need a larger mask, so it grows. NULL = the
+ * system does not say. */
+static cpu_set_t *read_mask(size_t *bytes)
 {
-    for (int n = 1024; n <= 1 << 20; n *= 4) {
-        cpu_set_t *set = CPU_ALLOC((size_t)n);
-        const size_t bytes = CPU_ALLOC_SIZE((size_t)n);
+    for (size_t n = 1024; n <= 1 << 20; n *= 4) {
+        cpu_set_t *set = CPU_ALLOC(n);
+        *bytes = CPU_ALLOC_SIZE(n);
         if (!set)
             break;
-        const bool known = sched_getaffinity(0, bytes, set) == 0;
-        const int count = known ? CPU_COUNT_S(bytes, set) : 0;
+        if (sched_getaffinity(0, *bytes, set) == 0)
+            return set;
         CPU_FREE(set);
-        if (known && count > 0)
-            return (uint32_t)count;
     }
+    return NULL;
+}
+
+uint32_t tfr__cpus_allowed(void)
+{
+    size_t bytes;
+    cpu_set_t *set = read_mask(&bytes);
+    const int count = set ? CPU_COUNT_S(bytes, set) : 0;
+    CPU_FREE(set);
+    if (count > 0)
+        return (uint32_t)count;
     const long online = sysconf(_SC_NPROCESSORS_ONLN);
     return online > 0 ? (uint32_t)online : 1;
+}
+
+int tfr__cpus_nth(uint32_t n, int except)
+{
+    size_t bytes;
+    cpu_set_t *set = read_mask(&bytes);
+    int found = -1;
+    for (size_t i = 0; set && found < 0 && i < bytes * 8; i++)
+        if ((int)i != except && CPU_ISSET_S(i, bytes, set) && n-- == 0)
+            found = (int)i;
+    CPU_FREE(set);
+    return found;
+}
+
+void tfr__cpus_pin(int cpu)
+{
+    const size_t bytes = CPU_ALLOC_SIZE(cpu + 1);
+    cpu_set_t *set = cpu < 0 ? NULL : CPU_ALLOC((size_t)cpu + 1);
+    if (!set)
+        return;
+    CPU_ZERO_S(bytes, set);
+    CPU_SET_S((size_t)cpu, bytes, set);
+    (void)sched_setaffinity(0, bytes, set);
+    CPU_FREE(set);
 }
 
 /* Reads the text of a small file. False if there is none. */
@@ -191,6 +225,6 @@ uint32_t tfr__cpus_quota(const char *root)
 
 uint32_t tfr__cpus_usable(void)
 {
-    const uint32_t n = least_limit(cpus_of_affinity(), tfr__cpus_quota(""));
+    const uint32_t n = least_limit(tfr__cpus_allowed(), tfr__cpus_quota(""));
     return n ? n : 1;
 }

@@ -11,6 +11,15 @@
  */
 uint32_t tfr__cpus_usable(void);
 
+/* The processors of the affinity mask alone. At least 1. */
+uint32_t tfr__cpus_allowed(void);
+
+/* The number of the nth processor (from 0) of the mask, `except` left out; -1 if there is none. */
+int tfr__cpus_nth(uint32_t n, int except);
+
+/* The calling thread stays on this processor, if the system agrees; -1 = where it is. */
+void tfr__cpus_pin(int cpu);
+
 /*
  * The quota of this process's control groups alone, version 1 or 2, rounded up; 0 = there is none.
  * root is put in front of every path that is read; "" but in tests.

@@ -2,7 +2,8 @@
 /*
  * pool.c: the caller gives a loop to some workers, takes part itself, and at the end takes the loop
  * back from those that have not begun, so that it never waits for a thread to wake up for nothing.
- * Ranges are handed out by one counter.
+ * Each thread has its first range by its number, so that it meets the same data in loop after loop;
+ * the others are handed out by one counter.
  *
  * Each worker has one word that says what it does; every change of hands is a change of this word:
  *
@@ -21,18 +22,27 @@
 #include "pool.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stdio.h>
 
 #include "alloc.h"
+#include "clock.h"
 #include "cpus.h"
 #include "park.h"
 
 enum { IDLE, PARKED, GIVEN, RUNNING, AWAITED, STOP };
 
-/* Looks at a word before sleeping: some 20 us, about what a sleep and a wake-up cost together. */
-#define SPINS 500
+/*
+ * How long a worker looks at its word before it sleeps, in ns. The gaps between the loops of one
+ * run take some tens of us, a sleep and a wake-up together about 20. It begins with FIRST, doubles
+ * when a sleep turned out to be shorter than MOST, and halves when it did not.
+ */
+#define SPIN_LEAST 20000
+#define SPIN_FIRST 50000
+#define SPIN_MOST  200000
+/* Looks between two looks at the clock. */
+#define LOOKS 16
 /* Ranges per thread when the caller leaves the choice: evens out threads of unequal speed. */
 #define RANGES_PER_THREAD 4
 #define MAX_THREADS       1024
@@ -42,11 +52,13 @@ typedef struct worker {
     _Alignas(128) tfr__word state;
     pthread_t thread;
     tfr__pool *pool;
-    uint32_t number;
+    uint32_t number; /* from 1; the caller is 0 */
+    int cpu;         /* that it is pinned to, or -1 */
 } worker;
 
 struct tfr__pool {
     uint32_t n_threads; /* the caller's among them */
+    bool pins;
     /* Held by the caller whose loop is running: 2 * generation of the process, + 1 = held. */
     tfr__word holder;
     uint32_t n_workers; /* started ones; changed by the holder only */
@@ -60,11 +72,15 @@ struct tfr__pool {
     _Alignas(128) _Atomic uint64_t next_range;
 };
 
+static atomic_bool may_pin = true;
+
 /* Counts forks on the way to this process; a pool of an older generation has lost its threads. */
 static _Atomic uint32_t generation;
 static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
 /* Does this thread run a range just now? */
 static _Thread_local bool is_inside;
+/* Its number in the loop: a worker's own, 0 for all other threads. */
+static _Thread_local uint32_t lane;
 
 static void after_fork_in_child(void)
 {
@@ -78,16 +94,19 @@ static void watch_forks(void)
 
 /* ---- ranges ---------------------------------------------------------------------------------- */
 
-static void run_ranges(tfr__pool *pool)
+static void run_range(const tfr__pool *pool, uint64_t i)
 {
-    for (;;) {
-        const uint64_t i = atomic_fetch_add_explicit(&pool->next_range, 1, memory_order_relaxed);
-        if (i >= pool->n_ranges)
-            return;
-        const int64_t begin = (int64_t)i * pool->grain;
-        const int64_t left = pool->n - begin;
-        pool->fn(pool->user, begin, begin + (left < pool->grain ? left : pool->grain));
-    }
+    const int64_t begin = (int64_t)i * pool->grain;
+    const int64_t left = pool->n - begin;
+    pool->fn(pool->user, begin, begin + (left < pool->grain ? left : pool->grain));
+}
+
+/* The thread's own first range, then what is left for all. */
+static void run_ranges(tfr__pool *pool, uint32_t number)
+{
+    for (uint64_t i = number; i < pool->n_ranges;
+         i = atomic_fetch_add_explicit(&pool->next_range, 1, memory_order_relaxed))
+        run_range(pool, i);
 }
 
 static void run_serially(tfr_range_fn fn, void *user, int64_t n, int64_t grain)
@@ -104,46 +123,82 @@ static void run_serially(tfr_range_fn fn, void *user, int64_t n, int64_t grain)
 
 /* ---- workers --------------------------------------------------------------------------------- */
 
-/* Returns when the word is GIVEN or STOP. */
-static uint32_t await_loop(worker *self)
+/* Looks at the word for a time while it is one of two states; returns what it is at the end. */
+static uint32_t spin(const tfr__word *word, uint32_t one, uint32_t other, uint64_t ns)
 {
+    uint64_t end = 0;
     for (;;) {
-        uint32_t state;
-        for (int i = 0; i < SPINS; i++) {
-            state = atomic_load_explicit(&self->state, memory_order_acquire);
-            if (state == GIVEN || state == STOP)
+        for (int i = 0; i < LOOKS; i++) {
+            const uint32_t state = atomic_load_explicit(word, memory_order_acquire);
+            if (state != one && state != other)
                 return state;
             tfr__spin_pause();
         }
-        state = IDLE;
+        const uint64_t now = tfr__now_ns();
+        if (end == 0)
+            end = now + ns;
+        else if (now >= end)
+            return one;
+    }
+}
+
+/* Returns when the word is GIVEN or STOP. */
+static uint32_t await_loop(worker *self, uint64_t *spin_ns)
+{
+    for (;;) {
+        uint32_t state = spin(&self->state, IDLE, IDLE, *spin_ns);
+        if (state != IDLE)
+            return state;
         if (!atomic_compare_exchange_strong(&self->state, &state, PARKED))
             continue;
+        const uint64_t began = tfr__now_ns();
         while (atomic_load_explicit(&self->state, memory_order_acquire) == PARKED)
             tfr__park(&self->state, PARKED);
+        if (tfr__now_ns() - began < SPIN_MOST)
+            *spin_ns = *spin_ns * 2 < SPIN_MOST ? *spin_ns * 2 : SPIN_MOST;
+        else
+            *spin_ns = *spin_ns / 2 > SPIN_LEAST ? *spin_ns / 2 : SPIN_LEAST;
     }
 }
 
 static void *worker_main(void *argument)
 {
     worker *self = argument;
+    uint64_t spin_ns = SPIN_FIRST;
     char name[16];
     snprintf(name, sizeof name, "tfr-pool-%u", self->number % 100000);
     pthread_setname_np(pthread_self(), name);
+    tfr__cpus_pin(self->cpu);
     is_inside = true;
-    while (await_loop(self) != STOP) {
+    lane = self->number;
+    while (await_loop(self, &spin_ns) != STOP) {
         uint32_t state = GIVEN;
         /* The caller may have taken it back. */
         if (!atomic_compare_exchange_strong(&self->state, &state, RUNNING))
             continue;
-        run_ranges(self->pool);
+        run_ranges(self->pool, self->number);
         if (atomic_exchange(&self->state, IDLE) == AWAITED)
             tfr__unpark(&self->state);
     }
     return NULL;
 }
 
+/*
+ * Workers have processors of their own if the pool of the process has a thread for each that there
+ * is and the loop may have all: then nobody has to choose. The caller's threads are never pinned,
+ * so a worker takes another processor than the one that starts it. A quota makes the pool narrower
+ * than the mask.
+ */
+static int choose_cpu(const tfr__pool *pool, uint32_t number, bool is_widest)
+{
+    if (!is_widest || !pool->pins || !atomic_load_explicit(&may_pin, memory_order_relaxed) ||
+        pool->n_threads != tfr__cpus_allowed())
+        return -1;
+    return tfr__cpus_nth(number - 1, sched_getcpu());
+}
+
 /* At least `wanted` workers, or as many as the system gives. The caller holds the pool. */
-static uint32_t start_workers(tfr__pool *pool, uint32_t wanted)
+static uint32_t start_workers(tfr__pool *pool, uint32_t wanted, bool is_widest)
 {
     sigset_t all;
     sigset_t before;
@@ -157,6 +212,7 @@ static uint32_t start_workers(tfr__pool *pool, uint32_t wanted)
         atomic_store(&w->state, IDLE);
         w->pool = pool;
         w->number = pool->n_workers + 1;
+        w->cpu = choose_cpu(pool, w->number, is_widest);
         if (pthread_create(&w->thread, NULL, worker_main, w) != 0)
             break;
         pool->n_workers++;
@@ -192,18 +248,17 @@ static void give(worker *w)
         tfr__unpark(&w->state);
 }
 
-/* Takes the loop back, or waits until the worker is done with its last range. */
+/* Takes the loop back and does the worker's share, or waits until it is done with its last range.
+ */
 static void take_back(worker *w)
 {
     uint32_t state = GIVEN;
-    if (atomic_compare_exchange_strong(&w->state, &state, IDLE))
+    if (atomic_compare_exchange_strong(&w->state, &state, IDLE)) {
+        run_range(w->pool, w->number);
         return;
-    for (int i = 0; i < SPINS; i++) {
-        state = atomic_load_explicit(&w->state, memory_order_acquire);
-        if (state == IDLE || state == PARKED)
-            return;
-        tfr__spin_pause();
     }
+    if (spin(&w->state, RUNNING, RUNNING, SPIN_FIRST) != RUNNING)
+        return;
     state = RUNNING;
     if (!atomic_compare_exchange_strong(&w->state, &state, AWAITED))
         return;
@@ -217,7 +272,8 @@ void tfr__pool_run(tfr__pool *pool, uint32_t max_threads, tfr_range_fn fn, void 
     uint32_t n_threads = pool->n_threads;
     if (n <= 0)
         return;
-    if (max_threads > 0 && max_threads < n_threads)
+    const bool is_widest = max_threads == 0 || max_threads >= n_threads;
+    if (!is_widest)
         n_threads = max_threads;
     if (grain <= 0) {
         const int64_t ranges = n_threads > 1 ? (int64_t)n_threads * RANGES_PER_THREAD : 1;
@@ -230,20 +286,20 @@ void tfr__pool_run(tfr__pool *pool, uint32_t max_threads, tfr_range_fn fn, void 
         run_serially(fn, user, n, grain);
         return;
     }
-    const uint32_t n_workers = start_workers(pool, n_threads - 1);
+    const uint32_t n_workers = start_workers(pool, n_threads - 1, is_widest);
     pool->fn = fn;
     pool->user = user;
     pool->n = n;
     pool->grain = grain;
     pool->n_ranges = n_ranges;
-    atomic_store_explicit(&pool->next_range, 0, memory_order_relaxed);
+    atomic_store_explicit(&pool->next_range, n_workers + 1, memory_order_relaxed);
     for (uint32_t i = 0; i < n_workers; i++)
         give(&pool->workers[i]);
     is_inside = true;
-    run_ranges(pool);
-    is_inside = false;
+    run_ranges(pool, 0);
     for (uint32_t i = 0; i < n_workers; i++)
         take_back(&pool->workers[i]);
+    is_inside = false;
     pool_let_go(pool);
 }
 
@@ -297,7 +353,19 @@ static tfr__pool serial_pool = {.n_threads = 1};
 static void make_process_pool(void)
 {
     tfr__pool *pool = tfr__pool_create(tfr__cpus_usable());
+    if (pool)
+        pool->pins = true;
     process_pool = pool ? pool : &serial_pool;
+}
+
+void tfr__pool_may_pin(bool may)
+{
+    atomic_store(&may_pin, may);
+}
+
+uint32_t tfr__pool_lane(void)
+{
+    return lane;
 }
 
 tfr__pool *tfr__pool_get(void)

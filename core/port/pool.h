@@ -6,6 +6,7 @@
 #ifndef TFR_CORE_PORT_POOL_H
 #define TFR_CORE_PORT_POOL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <tfrun/plugin.h>
 
@@ -16,6 +17,16 @@ typedef struct tfr__pool tfr__pool;
  * and starts its threads when a loop first needs them. In a child of fork it starts new ones.
  */
 tfr__pool *tfr__pool_get(void);
+
+/*
+ * Whether threads of that pool that start from now on may be pinned, each to a processor of its
+ * own; they are if the pool has a thread for each processor of the affinity mask. The default is
+ * yes.
+ */
+void tfr__pool_may_pin(bool may);
+
+/* The number of the calling thread in the loop that it runs a range of; 0 outside of loops. */
+uint32_t tfr__pool_lane(void);
 
 /* A pool of its own of n_threads, the caller's among them. NULL if memory is out. */
 tfr__pool *tfr__pool_create(uint32_t n_threads);
