@@ -3,6 +3,7 @@
  * device.c: the one device of this backend, the host's processor: what it may use of it
  * (instruction sets, threads), and opening and closing it. Nothing of oneDNN runs before open.
  */
+#include "isa.h"
 #include "profile.h"
 
 #include <stdlib.h>
@@ -182,13 +183,26 @@ int32_t tfr_dnn_open(const tfr_host *host, const tfr_device_info *info, const tf
     dnnl_set_verbose((int)strtol(verbose, NULL, 10));
     if (cpu && cpu->features && cpu->features[0])
         limit_isa(cpu->features);
+    device->host = host;
+    device->pool = host->facet ? host->facet(TFR_HOST_POOL_V1) : NULL;
+    device->arena = host->facet ? host->facet(TFR_HOST_ARENA_V1) : NULL;
+    device->isa = tfr_dnn_choose_isa(cpu ? cpu->features : NULL);
+    device->lanes = cpu && cpu->n_threads > 0 ? (int)cpu->n_threads : 1;
     device->threads = count_threads(cpu, options, n_options);
     find_types(device);
+    device->single = calloc(1, sizeof *device);
+    if (!device->single) {
+        free(device);
+        return tfr_fail(err, TFR_ENOMEM, "no memory for a device");
+    }
     status = dnnl_engine_create(&device->engine, dnnl_cpu, 0);
     if (status != dnnl_success) {
+        free(device->single);
         free(device);
         return tfr_dnn_fail(err, status, "the CPU engine");
     }
+    *device->single = *device;
+    device->single->threads = 1;
     *out = device;
     return TFR_OK;
 }
@@ -199,5 +213,6 @@ void tfr_dnn_close(tfr_plugin_device *device)
         return;
     tfr_dnn_profile_free(device);
     dnnl_engine_destroy(device->engine);
+    free(device->single);
     free(device);
 }

@@ -46,6 +46,8 @@ tfrun_onednn_la_SOURCES = \
 	plugins/cpu-onednn/api_v3.c \
 	plugins/cpu-onednn/binary.c \
 	plugins/cpu-onednn/concat.c \
+	plugins/cpu-onednn/constants.c \
+	plugins/cpu-onednn/constants.h \
 	plugins/cpu-onednn/convolution.c \
 	plugins/cpu-onednn/convolution.h \
 	plugins/cpu-onednn/convolution_integer.c \
@@ -53,6 +55,11 @@ tfrun_onednn_la_SOURCES = \
 	plugins/cpu-onednn/eltwise.c \
 	plugins/cpu-onednn/error.c \
 	plugins/cpu-onednn/families.h \
+	plugins/cpu-onednn/isa.c \
+	plugins/cpu-onednn/isa.h \
+	plugins/cpu-onednn/isa_avx2.c \
+	plugins/cpu-onednn/isa_avx512.c \
+	plugins/cpu-onednn/isa_kernels.h \
 	plugins/cpu-onednn/kernel.c \
 	plugins/cpu-onednn/kernel.h \
 	plugins/cpu-onednn/lrn.c \
@@ -66,6 +73,18 @@ tfrun_onednn_la_SOURCES = \
 	plugins/cpu-onednn/pooling.c \
 	plugins/cpu-onednn/profile.c \
 	plugins/cpu-onednn/profile.h \
+	plugins/cpu-onednn/program.c \
+	plugins/cpu-onednn/program.h \
+	plugins/cpu-onednn/program_conv.c \
+	plugins/cpu-onednn/program_flat.c \
+	plugins/cpu-onednn/program_fuse.c \
+	plugins/cpu-onednn/program_layout.c \
+	plugins/cpu-onednn/program_measure.c \
+	plugins/cpu-onednn/program_plan.c \
+	plugins/cpu-onednn/program_read.c \
+	plugins/cpu-onednn/program_rows.c \
+	plugins/cpu-onednn/program_run.c \
+	plugins/cpu-onednn/program_window.c \
 	plugins/cpu-onednn/quantize.c \
 	plugins/cpu-onednn/quantized.c \
 	plugins/cpu-onednn/quantized.h \

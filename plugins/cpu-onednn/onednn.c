@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernel.h"
 #include "profile.h"
+#include "program.h"
 
 TFR_PLUGIN_NOTE("onednn", TFR_PLUGIN_BACKEND, 100, "");
 
@@ -113,6 +113,8 @@ static const void *onednn_facet(const char *id)
         return &kernel_facet;
     if (strcmp(id, TFR_PROFILE_V1) == 0)
         return &tfr_dnn_profile_facet;
+    if (strcmp(id, TFR_PROGRAM_V1) == 0)
+        return &tfr_dnn_program_facet;
     return NULL;
 }
 

@@ -27,6 +27,15 @@ struct tfr_plugin_device {
     bool int8;                       /* without saturation between the products */
     atomic_bool profiling;           /* somebody wants records of launches */
     struct tfr_dnn_profile *profile; /* profile.c; NULL = nobody ever wanted any */
+    bool int8; /* without saturation between the products */
+    /* for programs */
+    const tfr_host *host;
+    const tfr_host_pool *pool;   /* NULL = the host has none */
+    const tfr_host_arena *arena; /* NULL = the host has none */
+    tfr_plugin_device *single;   /* the same with one thread, for kernels inside of programs */
+    int lanes;                   /* that the host's loops may have */
+    const struct tfr_dnn_isa *isa;      /* NULL = no programs on this processor */
+    struct tfr_dnn_constant *constants; /* that programs have packed */
 };
 
 struct tfr_dnn_build;

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * isa.h: the inner loops of compiled programs, as a table for each instruction set. isa_avx512.c
+ * and isa_avx2.c fill one each from the same text, isa_kernels.h; isa.c chooses by the processor.
+ *
+ * B is the number of lanes of a vector: 16 or 8. A blocked tensor of N images of C channels lies in
+ * memory as [N][C / B][H][W][B], channels filled up with whatever keeps products finite.
+ */
+#ifndef TFR_DNN_ISA_H
+#define TFR_DNN_ISA_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* y = f(x) for each element */
+typedef enum tfr_dnn_act_kind {
+    TFR_DNN_ACT_NONE,
+    TFR_DNN_ACT_CLIP,         /* min(b, max(a, x)), keeps NaN */
+    TFR_DNN_ACT_LEAKY,        /* x < 0 ? a x : x */
+    TFR_DNN_ACT_LINEAR,       /* a x + b */
+    TFR_DNN_ACT_HARD_SIGMOID, /* min(1, max(0, a x + b)) */
+    TFR_DNN_ACT_HARD_SWISH,   /* x times that */
+    TFR_DNN_ACT_SIGMOID,
+    TFR_DNN_ACT_SWISH, /* x sigmoid(a x) */
+    TFR_DNN_ACT_TANH,
+    TFR_DNN_ACT_EXP,
+    TFR_DNN_ACT_GELU, /* x (1 + erf(x / sqrt(2))) / 2 */
+    TFR_DNN_ACT_SQRT,
+    TFR_DNN_ACT_ABS,
+    TFR_DNN_ACT_SQUARE
+} tfr_dnn_act_kind;
+
+typedef struct tfr_dnn_act {
+    tfr_dnn_act_kind kind;
+    float a, b;
+} tfr_dnn_act;
+
+typedef enum tfr_dnn_binary_kind {
+    TFR_DNN_ADD,
+    TFR_DNN_SUB,
+    TFR_DNN_MUL,
+    TFR_DNN_DIV
+} tfr_dnn_binary_kind;
+
+enum { TFR_DNN_MAX_BLOCKS = 4, TFR_DNN_MAX_PIXELS = 14, TFR_DNN_MAX_LANES = 16 };
+
+/*
+ * One tile: `pixels` rows of a product times `blocks` vectors of its columns, for some of the
+ * terms. Rows are output pixels of a convolution or rows of a matrix; the table has a function for
+ * each size.
+ *
+ * Terms come in groups of B neighbours in memory (blocked) or one by one (plain). The source of
+ * pixel i for group g of tap t is source + g * plane + offsets[t * pixels + i]; a negative offset is
+ * padding. Plain: one group, and the source for tap t is source + offsets[i] + taps[t].
+ */
+typedef struct tfr_dnn_tile {
+    const float *source;
+    const int32_t *offsets;
+    const int32_t *taps;
+    int64_t plane;
+    int n_groups, n_taps;
+    const float *weights; /* blocks vectors, aligned, for each term */
+    int64_t weights_step; /* floats from term to term */
+    float *to;
+    int64_t to_pixel, to_block; /* floats from pixel to pixel, from block to block */
+    uint32_t last_lanes;        /* of the last block, that are there; 0 = all */
+    bool first, last;           /* terms: the sum starts, ends here, else it goes on from `to` */
+    bool pooled;                /* the maximum of each 4 pixels is one pixel of `to` */
+    const float *bias;          /* NULL = none; padded to whole vectors */
+    const float *residual;      /* lies as `to`, or is it; NULL = none */
+    float scale;                /* of the whole sum */
+    tfr_dnn_act act;            /* at last */
+} tfr_dnn_tile;
+
+typedef void (*tfr_dnn_tile_fn)(const tfr_dnn_tile *tile);
+
+/* A window over a plane of one channel block, one row of outputs. */
+typedef struct tfr_dnn_row {
+    const float *source; /* the plane */
+    float *to;           /* the row */
+    int64_t height, width, out_width;
+    int64_t top, left; /* of the first window; may be negative */
+    int64_t kernel[2], stride[2], dilation[2];
+    const float *weights; /* depthwise: a vector for each tap */
+    const float *bias;
+    const float *residual; /* row, or NULL */
+    bool average, count_padding;
+    float count; /* of a window with all its padding */
+    tfr_dnn_act act;
+} tfr_dnn_row;
+
+typedef struct tfr_dnn_isa tfr_dnn_isa;
+struct tfr_dnn_isa {
+    const char *name;
+    int lanes;
+    int max_pixels[TFR_DNN_MAX_BLOCKS + 1]; /* 0 = no such tiles */
+    tfr_dnn_tile_fn blocked[TFR_DNN_MAX_BLOCKS + 1][TFR_DNN_MAX_PIXELS + 1];
+    tfr_dnn_tile_fn plain[TFR_DNN_MAX_BLOCKS + 1][TFR_DNN_MAX_PIXELS + 1];
+    void (*depthwise_row)(const tfr_dnn_row *row);
+    void (*pool_row)(const tfr_dnn_row *row);
+    /* The mean over n vectors. */
+    void (*mean)(const float *from, int64_t n, float *to);
+    void (*act)(const tfr_dnn_act *act, const float *from, float *to, int64_t n);
+    /* steps are 0 (one number for all) or 1 */
+    void (*binary)(tfr_dnn_binary_kind kind, const float *x, int x_step, const float *y, int y_step,
+                   float *to, int64_t n);
+    /* to = x + period y, a whole number of periods; all of B-lane vectors if y is one */
+    void (*layer_norm)(const float *x, const float *scale, const float *shift, float epsilon,
+                       float *to, int64_t n);
+    /* softmax of scale x + mask; mask may be NULL; in place is fine */
+    void (*softmax)(const float *x, float scale, const float *mask, float *to, int64_t n);
+    /* to[j][i] = from[i][j] */
+    void (*transpose)(const float *from, int64_t from_step, float *to, int64_t to_step,
+                      int64_t rows, int64_t columns);
+};
+
+extern const tfr_dnn_isa tfr_dnn_avx512, tfr_dnn_avx2;
+/* The best that the processor has and the user allows; NULL = none, and no programs. */
+const tfr_dnn_isa *tfr_dnn_choose_isa(const char *features);
+
+#endif

@@ -1,0 +1,572 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * isa_kernels.h: the inner loops of programs, written once over the macros V_... and compiled by
+ * isa_avx512.c and isa_avx2.c, each of which includes this file once. Not a header for others.
+ *
+ * Tiles keep their sums in registers over all terms of a call, as BLAS libraries do: a vector of
+ * weights for each block, one number of the source for each pixel, blocks * pixels products.
+ */
+#include <math.h>
+#include <string.h>
+
+#define UNROLL _Pragma("GCC unroll 16")
+
+/* ---- functions of one vector ---- */
+
+/* exp(x): x = n ln 2 + r, a polynomial for e^r that was fitted in relative error, 1 ulp. */
+static inline vec v_exp(vec x)
+{
+    vec n, r, p;
+
+    x = V_MAX(V_ALL(-105.0f), V_MIN(V_ALL(89.0f), x));
+    n = V_ROUND(V_MUL(x, V_ALL(1.44269504f)));
+    r = V_FNMA(n, V_ALL(0.693145752f), x);
+    r = V_FNMA(n, V_ALL(1.42860677e-6f), r);
+    p = V_FMA(r, V_ALL(1.0f / 5040.0f), V_ALL(1.0f / 720.0f));
+    p = V_FMA(p, r, V_ALL(1.0f / 120.0f));
+    p = V_FMA(p, r, V_ALL(1.0f / 24.0f));
+    p = V_FMA(p, r, V_ALL(1.0f / 6.0f));
+    p = V_FMA(p, r, V_ALL(0.5f));
+    p = V_FMA(p, r, V_ALL(1.0f));
+    p = V_FMA(p, r, V_ALL(1.0f));
+    return V_SCALE(p, n);
+}
+
+static inline vec v_sigmoid(vec x)
+{
+    return V_DIV(V_ALL(1.0f), V_ADD(V_ALL(1.0f), v_exp(V_SUB(V_ZERO(), x))));
+}
+
+/* Near 0 the odd series to x^13, which is within 1 ulp below 0.55; else by exp. */
+static inline vec v_tanh(vec x)
+{
+    vec a = V_ABS(x), s = V_MUL(x, x), p, q;
+
+    p = V_FMA(s, V_ALL(21844.0f / 6081075.0f), V_ALL(-1382.0f / 155925.0f));
+    p = V_FMA(p, s, V_ALL(62.0f / 2835.0f));
+    p = V_FMA(p, s, V_ALL(-17.0f / 315.0f));
+    p = V_FMA(p, s, V_ALL(2.0f / 15.0f));
+    p = V_FMA(p, s, V_ALL(-1.0f / 3.0f));
+    p = V_FMA(V_MUL(p, s), x, x);
+    q = V_DIV(V_ALL(2.0f), V_ADD(V_ALL(1.0f), v_exp(V_ADD(a, a))));
+    q = V_SIGN(V_SUB(V_ALL(1.0f), q), x);
+    return V_LESS(a, V_ALL(0.55f), p, q);
+}
+
+/*
+ * erf(x): below 0.92 x + x p(x^2), above 1 - exp(x q(x)), which is 1 from 4 on. Both polynomials
+ * were fitted here to the smallest greatest error: 5e-10 relative, 2e-10 absolute.
+ */
+static inline vec v_erf(vec x)
+{
+    vec a = V_MIN(V_ALL(4.0f), V_ABS(x)), s = V_MUL(x, x), p, q;
+
+    p = V_FMA(s, V_ALL(8.3452236e-05f), V_ALL(-0.00081374374f));
+    p = V_FMA(p, s, V_ALL(0.0052006342f));
+    p = V_FMA(p, s, V_ALL(-0.02685927f));
+    p = V_FMA(p, s, V_ALL(0.11283694f));
+    p = V_FMA(p, s, V_ALL(-0.37612635f));
+    p = V_FMA(p, s, V_ALL(0.12837917f));
+    p = V_FMA(p, x, x);
+    q = V_FMA(a, V_ALL(-4.8064617e-06f), V_ALL(4.3999793e-05f));
+    q = V_FMA(q, a, V_ALL(5.7513946e-05f));
+    q = V_FMA(q, a, V_ALL(-0.0029516742f));
+    q = V_FMA(q, a, V_ALL(0.022708302f));
+    q = V_FMA(q, a, V_ALL(-0.10529445f));
+    q = V_FMA(q, a, V_ALL(-0.63560927f));
+    q = V_FMA(q, a, V_ALL(-1.1285552f));
+    q = V_SIGN(V_SUB(V_ALL(1.0f), v_exp(V_MUL(q, a))), x);
+    return V_LESS(a, V_ALL(0.92f), p, q);
+}
+
+static inline vec v_gelu(vec x)
+{
+    vec e = v_erf(V_MUL(x, V_ALL(0.70710678f)));
+    return V_MUL(x, V_FMA(e, V_ALL(0.5f), V_ALL(0.5f)));
+}
+
+static inline vec v_clip(vec x, float low, float high)
+{
+    return V_MIN(V_ALL(high), V_MAX(V_ALL(low), x));
+}
+
+static inline vec v_act(const tfr_dnn_act *act, vec x)
+{
+    switch (act->kind) {
+    case TFR_DNN_ACT_CLIP:
+        return v_clip(x, act->a, act->b);
+    case TFR_DNN_ACT_LEAKY:
+        return V_LESS(x, V_ZERO(), V_MUL(x, V_ALL(act->a)), x);
+    case TFR_DNN_ACT_LINEAR:
+        return V_FMA(x, V_ALL(act->a), V_ALL(act->b));
+    case TFR_DNN_ACT_HARD_SIGMOID:
+        return v_clip(V_FMA(x, V_ALL(act->a), V_ALL(act->b)), 0.0f, 1.0f);
+    case TFR_DNN_ACT_HARD_SWISH:
+        return V_MUL(x, v_clip(V_FMA(x, V_ALL(act->a), V_ALL(act->b)), 0.0f, 1.0f));
+    case TFR_DNN_ACT_SIGMOID:
+        return v_sigmoid(x);
+    case TFR_DNN_ACT_SWISH:
+        return V_MUL(x, v_sigmoid(V_MUL(x, V_ALL(act->a))));
+    case TFR_DNN_ACT_TANH:
+        return v_tanh(x);
+    case TFR_DNN_ACT_EXP:
+        return v_exp(x);
+    case TFR_DNN_ACT_GELU:
+        return v_gelu(x);
+    case TFR_DNN_ACT_SQRT:
+        return V_SQRT(x);
+    case TFR_DNN_ACT_ABS:
+        return V_ABS(x);
+    case TFR_DNN_ACT_SQUARE:
+        return V_MUL(x, x);
+    default:
+        return x;
+    }
+}
+
+#define ACT_LOOP(k)                                                                                \
+    case k: {                                                                                      \
+        const tfr_dnn_act fixed = {k, act->a, act->b};                                             \
+        for (i = 0; i + LANES <= n; i += LANES)                                                    \
+            V_STORE(to + i, v_act(&fixed, V_LOAD(from + i)));                                      \
+        if (i < n)                                                                                 \
+            V_STORE_SOME(to + i, n - i, v_act(&fixed, V_LOAD_SOME(from + i, n - i)));              \
+        return;                                                                                    \
+    }
+
+__attribute__((noinline)) static void act_loop(const tfr_dnn_act *act, const float *from, float *to, int64_t n)
+{
+    int64_t i;
+
+    switch (act->kind) {
+        ACT_LOOP(TFR_DNN_ACT_NONE)
+        ACT_LOOP(TFR_DNN_ACT_CLIP)
+        ACT_LOOP(TFR_DNN_ACT_LEAKY)
+        ACT_LOOP(TFR_DNN_ACT_LINEAR)
+        ACT_LOOP(TFR_DNN_ACT_HARD_SIGMOID)
+        ACT_LOOP(TFR_DNN_ACT_HARD_SWISH)
+        ACT_LOOP(TFR_DNN_ACT_SIGMOID)
+        ACT_LOOP(TFR_DNN_ACT_SWISH)
+        ACT_LOOP(TFR_DNN_ACT_TANH)
+        ACT_LOOP(TFR_DNN_ACT_EXP)
+        ACT_LOOP(TFR_DNN_ACT_GELU)
+        ACT_LOOP(TFR_DNN_ACT_SQRT)
+        ACT_LOOP(TFR_DNN_ACT_ABS)
+        ACT_LOOP(TFR_DNN_ACT_SQUARE)
+    }
+}
+
+static inline vec v_binary(tfr_dnn_binary_kind kind, vec x, vec y)
+{
+    switch (kind) {
+    case TFR_DNN_ADD:
+        return V_ADD(x, y);
+    case TFR_DNN_SUB:
+        return V_SUB(x, y);
+    case TFR_DNN_MUL:
+        return V_MUL(x, y);
+    default:
+        return V_DIV(x, y);
+    }
+}
+
+static inline vec v_some(const float *p, int step, int64_t i, int64_t n)
+{
+    return step == 0 ? V_ALL(*p) : n == LANES ? V_LOAD(p + i) : V_LOAD_SOME(p + i, n);
+}
+
+#define BINARY_LOOP(k)                                                                             \
+    case k:                                                                                        \
+        for (i = 0; i + LANES <= n; i += LANES)                                                    \
+            V_STORE(to + i, v_binary(k, v_some(x, x_step, i, LANES), v_some(y, y_step, i, LANES))); \
+        if (i < n)                                                                                 \
+            V_STORE_SOME(to + i, n - i,                                                            \
+                         v_binary(k, v_some(x, x_step, i, n - i), v_some(y, y_step, i, n - i)));   \
+        return;
+
+static void binary_loop(tfr_dnn_binary_kind kind, const float *x, int x_step, const float *y,
+                        int y_step, float *to, int64_t n)
+{
+    int64_t i;
+
+    switch (kind) {
+        BINARY_LOOP(TFR_DNN_ADD)
+        BINARY_LOOP(TFR_DNN_SUB)
+        BINARY_LOOP(TFR_DNN_MUL)
+        BINARY_LOOP(TFR_DNN_DIV)
+    }
+}
+
+/* ---- tiles ---- */
+
+static const float padding[LANES];
+
+/*
+ * Where the sum of one vector starts. The residual may lie in the tile's own memory, which holds
+ * sums from the first call on.
+ */
+static inline vec begin_at(const tfr_dnn_tile *a, int64_t at, int b, uint32_t some)
+{
+    const float *from = a->first ? a->residual : a->to;
+    vec v = !from ? V_ZERO() : some ? V_LOAD_SOME(from + at, some) : V_LOAD(from + at);
+
+    return a->first && a->bias ? V_ADD(v, V_LOAD(a->bias + b * LANES)) : v;
+}
+
+static inline vec finish(const tfr_dnn_tile *a, vec v)
+{
+    v = V_MUL(v, V_ALL(a->scale));
+    return a->act.kind == TFR_DNN_ACT_CLIP ? v_clip(v, a->act.a, a->act.b) : v;
+}
+
+/* Other functions than clip run over the stored tile, while it is in the first cache. */
+__attribute__((noinline)) static void finish_stored(const tfr_dnn_tile *a, int blocks, int pixels)
+{
+    int64_t n = (int64_t)blocks * LANES - (a->last_lanes ? LANES - a->last_lanes : 0);
+    int i, b;
+
+    if (a->act.kind <= TFR_DNN_ACT_CLIP || !a->last)
+        return;
+    for (i = 0; i < pixels; i++) {
+        float *p = a->to + i * a->to_pixel;
+        if (a->to_block == LANES) {
+            act_loop(&a->act, p, p, n);
+            continue;
+        }
+        for (b = 0; b < blocks; b++)
+            act_loop(&a->act, p + b * a->to_block, p + b * a->to_block, LANES);
+    }
+}
+
+#define TILE_BEGIN(B, P)                                                                           \
+    vec sum[B][P];                                                                                 \
+    const float *w = a->weights;                                                                   \
+    int g, t, c;                                                                                   \
+    UNROLL for (int b = 0; b < B; b++)                                                             \
+    {                                                                                              \
+        const uint32_t some = b == B - 1 ? a->last_lanes : 0;                                      \
+        UNROLL for (int i = 0; i < P; i++) sum[b][i] =                                             \
+            begin_at(a, i * a->to_pixel + b * a->to_block, b, some);                               \
+    }
+
+#define TILE_END(B, P)                                                                             \
+    UNROLL for (int b = 0; b < B; b++)                                                             \
+    {                                                                                              \
+        const uint32_t some = b == B - 1 ? a->last_lanes : 0;                                      \
+        if (a->pooled) {                                                                           \
+            UNROLL for (int i = 0; i + 3 < P; i += 4)                                              \
+            {                                                                                      \
+                vec v = V_MAX(V_MAX(sum[b][i], sum[b][i + 1]),                                     \
+                              V_MAX(sum[b][i + 2], sum[b][i + 3]));                                \
+                V_STORE(a->to + i / 4 * a->to_pixel + b * a->to_block, finish(a, v));              \
+            }                                                                                      \
+        } else {                                                                                   \
+            UNROLL for (int i = 0; i < P; i++)                                                     \
+            {                                                                                      \
+                float *p = a->to + i * a->to_pixel + b * a->to_block;                              \
+                vec v = a->last ? finish(a, sum[b][i]) : sum[b][i];                                \
+                if (some)                                                                          \
+                    V_STORE_SOME(p, some, v);                                                      \
+                else                                                                               \
+                    V_STORE(p, v);                                                                 \
+            }                                                                                      \
+        }                                                                                          \
+    }                                                                                              \
+    finish_stored(a, B, P);
+
+#define TILE_TERM(B, P, index)                                                                     \
+    {                                                                                              \
+        vec x[B];                                                                                  \
+        UNROLL for (int b = 0; b < B; b++) x[b] = V_LOAD(w + b * LANES);                           \
+        w += step;                                                                                 \
+        UNROLL for (int i = 0; i < P; i++)                                                         \
+        {                                                                                          \
+            vec s = V_ALL(from[i][index]);                                                         \
+            UNROLL for (int b = 0; b < B; b++) sum[b][i] = V_FMA(x[b], s, sum[b][i]);              \
+        }                                                                                          \
+    }
+
+#define TILE(B, P)                                                                                 \
+    static void blocked_##B##_##P(const tfr_dnn_tile *a)                                           \
+    {                                                                                              \
+        const float *plane = a->source;                                                            \
+        const int64_t step = a->weights_step;                                                      \
+        TILE_BEGIN(B, P)                                                                           \
+        for (g = 0; g < a->n_groups; g++, plane += a->plane) {                                     \
+            const int32_t *offset = a->offsets;                                                    \
+            for (t = 0; t < a->n_taps; t++, offset += P) {                                         \
+                const float *from[P];                                                              \
+                UNROLL for (int i = 0; i < P; i++) from[i] =                                       \
+                    offset[i] < 0 ? padding : plane + offset[i];                                   \
+                _Pragma("GCC unroll 2") for (c = 0; c < LANES; c++) TILE_TERM(B, P, c)             \
+            }                                                                                      \
+        }                                                                                          \
+        TILE_END(B, P)                                                                             \
+    }                                                                                              \
+    static void plain_##B##_##P(const tfr_dnn_tile *a)                                             \
+    {                                                                                              \
+        const float *from[P];                                                                      \
+        const int64_t step = a->weights_step;                                                      \
+        TILE_BEGIN(B, P)                                                                           \
+        (void)g;                                                                                   \
+        (void)c;                                                                                   \
+        UNROLL for (int i = 0; i < P; i++) from[i] = a->source + a->offsets[i];                    \
+        for (t = 0; t < a->n_taps; t++) {                                                          \
+            const int64_t tap = a->taps[t];                                                        \
+            TILE_TERM(B, P, tap)                                                                   \
+        }                                                                                          \
+        TILE_END(B, P)                                                                             \
+    }
+
+SIZES_1(TILE)
+SIZES_2(TILE)
+SIZES_3(TILE)
+#ifdef SIZES_4
+SIZES_4(TILE)
+#endif
+
+/* ---- windows ---- */
+
+/* Rows of the window that lie inside, [low, high) of the kernel. */
+static inline void inside(int64_t at, int64_t size, int64_t kernel, int64_t dilation, int64_t *low,
+                          int64_t *high)
+{
+    *low = at < 0 ? (-at + dilation - 1) / dilation : 0;
+    *high = kernel;
+    if (at + (kernel - 1) * dilation >= size)
+        *high = (size - at + dilation - 1) / dilation;
+}
+
+static inline vec end_row(const tfr_dnn_row *r, vec v, int64_t x)
+{
+    if (r->residual)
+        v = V_ADD(v, V_LOAD(r->residual + x * LANES));
+    return r->act.kind == TFR_DNN_ACT_CLIP ? v_clip(v, r->act.a, r->act.b) : v;
+}
+
+/* One output near a border. */
+static inline vec depthwise_at(const tfr_dnn_row *r, int64_t x, int64_t y0, int64_t y1, vec bias)
+{
+    int64_t left = r->left + x * r->stride[1], x0, x1, i, j;
+
+    inside(left, r->width, r->kernel[1], r->dilation[1], &x0, &x1);
+    for (i = y0; i < y1; i++) {
+        const float *line = r->source + (r->top + i * r->dilation[0]) * r->width * LANES;
+        for (j = x0; j < x1; j++)
+            bias = V_FMA(V_LOAD(line + (left + j * r->dilation[1]) * LANES),
+                         V_LOAD(r->weights + (i * r->kernel[1] + j) * LANES), bias);
+    }
+    return bias;
+}
+
+static void depthwise_row(const tfr_dnn_row *r)
+{
+    const int64_t step = r->stride[1] * LANES, reach = (r->kernel[1] - 1) * r->dilation[1];
+    vec bias = r->bias ? V_LOAD(r->bias) : V_ZERO();
+    int64_t y0, y1, x = 0, i, j, last;
+
+    inside(r->top, r->height, r->kernel[0], r->dilation[0], &y0, &y1);
+    for (; x < r->out_width && r->left + x * r->stride[1] < 0; x++)
+        V_STORE(r->to + x * LANES, end_row(r, depthwise_at(r, x, y0, y1, bias), x));
+    /* the first x whose window leaves at the right */
+    last = r->width - 1 - reach - r->left;
+    last = last < 0 ? 0 : last / r->stride[1] + 1;
+    if (last > r->out_width)
+        last = r->out_width;
+    for (; x + 6 <= last; x += 6) {
+        vec s0 = bias, s1 = bias, s2 = bias, s3 = bias, s4 = bias, s5 = bias;
+        for (i = y0; i < y1; i++) {
+            const float *p = r->source + ((r->top + i * r->dilation[0]) * r->width + r->left +
+                                          x * r->stride[1]) *
+                                             LANES;
+            const float *w = r->weights + i * r->kernel[1] * LANES;
+            for (j = 0; j < r->kernel[1]; j++, p += r->dilation[1] * LANES) {
+                vec k = V_LOAD(w + j * LANES);
+                s0 = V_FMA(V_LOAD(p), k, s0);
+                s1 = V_FMA(V_LOAD(p + step), k, s1);
+                s2 = V_FMA(V_LOAD(p + 2 * step), k, s2);
+                s3 = V_FMA(V_LOAD(p + 3 * step), k, s3);
+                s4 = V_FMA(V_LOAD(p + 4 * step), k, s4);
+                s5 = V_FMA(V_LOAD(p + 5 * step), k, s5);
+            }
+        }
+        V_STORE(r->to + x * LANES, end_row(r, s0, x));
+        V_STORE(r->to + (x + 1) * LANES, end_row(r, s1, x + 1));
+        V_STORE(r->to + (x + 2) * LANES, end_row(r, s2, x + 2));
+        V_STORE(r->to + (x + 3) * LANES, end_row(r, s3, x + 3));
+        V_STORE(r->to + (x + 4) * LANES, end_row(r, s4, x + 4));
+        V_STORE(r->to + (x + 5) * LANES, end_row(r, s5, x + 5));
+    }
+    for (; x < r->out_width; x++)
+        V_STORE(r->to + x * LANES, end_row(r, depthwise_at(r, x, y0, y1, bias), x));
+    if (r->act.kind > TFR_DNN_ACT_CLIP)
+        act_loop(&r->act, r->to, r->to, r->out_width * LANES);
+}
+
+static void pool_row(const tfr_dnn_row *r)
+{
+    int64_t y0, y1, x0, x1, x, i, j;
+
+    inside(r->top, r->height, r->kernel[0], r->dilation[0], &y0, &y1);
+    for (x = 0; x < r->out_width; x++) {
+        int64_t left = r->left + x * r->stride[1];
+        vec v = r->average ? V_ZERO() : V_ALL(-INFINITY);
+        inside(left, r->width, r->kernel[1], r->dilation[1], &x0, &x1);
+        for (i = y0; i < y1; i++) {
+            const float *p =
+                r->source + ((r->top + i * r->dilation[0]) * r->width + left) * LANES;
+            for (j = x0; j < x1; j++) {
+                vec s = V_LOAD(p + j * r->dilation[1] * LANES);
+                v = r->average ? V_ADD(v, s) : V_MAX(s, v);
+            }
+        }
+        if (r->average)
+            v = V_DIV(v, V_ALL(r->count_padding ? r->count : (float)((y1 - y0) * (x1 - x0))));
+        V_STORE(r->to + x * LANES, end_row(r, v, x));
+    }
+}
+
+static void mean_of(const float *from, int64_t n, float *to)
+{
+    vec a = V_ZERO(), b = V_ZERO(), c = V_ZERO(), d = V_ZERO();
+    int64_t i;
+
+    for (i = 0; i + 4 <= n; i += 4) {
+        a = V_ADD(a, V_LOAD(from + i * LANES));
+        b = V_ADD(b, V_LOAD(from + (i + 1) * LANES));
+        c = V_ADD(c, V_LOAD(from + (i + 2) * LANES));
+        d = V_ADD(d, V_LOAD(from + (i + 3) * LANES));
+    }
+    for (; i < n; i++)
+        a = V_ADD(a, V_LOAD(from + i * LANES));
+    V_STORE(to, V_DIV(V_ADD(V_ADD(a, b), V_ADD(c, d)), V_ALL((float)n)));
+}
+
+/* ---- rows of matrices ---- */
+
+static inline float sum_of(const float *x, int64_t n, float less, bool square)
+{
+    vec a = V_ZERO(), b = V_ZERO(), m = V_ALL(less);
+    int64_t i;
+
+    for (i = 0; i + 2 * LANES <= n; i += 2 * LANES) {
+        vec u = V_SUB(V_LOAD(x + i), m), v = V_SUB(V_LOAD(x + i + LANES), m);
+        a = square ? V_FMA(u, u, a) : V_ADD(a, u);
+        b = square ? V_FMA(v, v, b) : V_ADD(b, v);
+    }
+    for (; i < n; i += LANES) {
+        /* lanes that are not there are `less`, and count as 0 */
+        vec u = n - i < LANES ? V_LOAD_SOME(x + i, n - i) : V_LOAD(x + i);
+        u = V_SUB(u, n - i < LANES ? V_LOAD_SOME_OF(m, n - i) : m);
+        a = square ? V_FMA(u, u, a) : V_ADD(a, u);
+    }
+    return V_SUM(V_ADD(a, b));
+}
+
+static void layer_norm(const float *x, const float *scale, const float *shift, float epsilon,
+                       float *to, int64_t n)
+{
+    float mean = sum_of(x, n, 0.0f, false) / (float)n;
+    float variance = sum_of(x, n, mean, true) / (float)n;
+    vec k = V_ALL(1.0f / sqrtf(variance + epsilon)), m = V_ALL(mean);
+    int64_t i;
+
+    for (i = 0; i < n; i += LANES) {
+        int64_t some = n - i < LANES ? n - i : LANES;
+        vec v = V_MUL(V_SUB(v_some(x, 1, i, some), m), k);
+        if (scale)
+            v = V_MUL(v, v_some(scale, 1, i, some));
+        if (shift)
+            v = V_ADD(v, v_some(shift, 1, i, some));
+        if (some == LANES)
+            V_STORE(to + i, v);
+        else
+            V_STORE_SOME(to + i, some, v);
+    }
+}
+
+static void softmax(const float *x, float scale, const float *mask, float *to, int64_t n)
+{
+    vec greatest = V_ALL(-INFINITY), sum = V_ZERO(), k = V_ALL(scale), m;
+    float one;
+    int64_t i;
+
+    for (i = 0; i < n; i += LANES) {
+        int64_t some = n - i < LANES ? n - i : LANES;
+        vec v = V_MUL(v_some(x, 1, i, some), k);
+        if (mask)
+            v = V_ADD(v, v_some(mask, 1, i, some));
+        if (some == LANES) {
+            V_STORE(to + i, v);
+            greatest = V_MAX(greatest, v);
+        } else {
+            V_STORE_SOME(to + i, some, v);
+            greatest = V_MAX(greatest, V_SOME_OR(v, some, -INFINITY));
+        }
+    }
+    one = V_GREATEST(greatest);
+    m = V_ALL(one);
+    for (i = 0; i < n; i += LANES) {
+        int64_t some = n - i < LANES ? n - i : LANES;
+        vec v = v_exp(V_SUB(v_some(to, 1, i, some), m));
+        if (some == LANES) {
+            V_STORE(to + i, v);
+            sum = V_ADD(sum, v);
+        } else {
+            V_STORE_SOME(to + i, some, v);
+            sum = V_ADD(sum, V_SOME_OR(v, some, 0.0f));
+        }
+    }
+    m = V_ALL(1.0f / V_SUM(sum));
+    for (i = 0; i < n; i += LANES) {
+        int64_t some = n - i < LANES ? n - i : LANES;
+        vec v = V_MUL(v_some(to, 1, i, some), m);
+        if (some == LANES)
+            V_STORE(to + i, v);
+        else
+            V_STORE_SOME(to + i, some, v);
+    }
+}
+
+static void transpose(const float *from, int64_t from_step, float *to, int64_t to_step,
+                      int64_t rows, int64_t columns)
+{
+    int64_t i, j, k, m;
+
+    /* squares that fit the first cache */
+    for (i = 0; i < rows; i += 16) {
+        int64_t up = i + 16 < rows ? i + 16 : rows;
+        for (j = 0; j < columns; j += 16) {
+            int64_t right = j + 16 < columns ? j + 16 : columns;
+            for (m = j; m < right; m++) {
+                for (k = i; k < up; k++)
+                    to[m * to_step + k] = from[k * from_step + m];
+            }
+        }
+    }
+}
+
+/* ---- the table ---- */
+
+#define ROW_BLOCKED(B, P) [B][P] = blocked_##B##_##P,
+#define ROW_PLAIN(B, P)   [B][P] = plain_##B##_##P,
+#ifndef SIZES_4
+#define SIZES_4(X)
+#endif
+
+const tfr_dnn_isa ISA_TABLE = {
+    .name = ISA_NAME,
+    .lanes = LANES,
+    .max_pixels = MAX_PIXELS,
+    .blocked = {SIZES_1(ROW_BLOCKED) SIZES_2(ROW_BLOCKED) SIZES_3(ROW_BLOCKED)
+                    SIZES_4(ROW_BLOCKED)},
+    .plain = {SIZES_1(ROW_PLAIN) SIZES_2(ROW_PLAIN) SIZES_3(ROW_PLAIN) SIZES_4(ROW_PLAIN)},
+    .depthwise_row = depthwise_row,
+    .pool_row = pool_row,
+    .mean = mean_of,
+    .act = act_loop,
+    .binary = binary_loop,
+    .layer_norm = layer_norm,
+    .softmax = softmax,
+    .transpose = transpose,
+};

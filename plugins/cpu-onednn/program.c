@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * program.c: the program facet: which nodes form groups, and the life of a program. How a group is
+ * compiled is told in program.h.
+ */
+#include "program.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct tfr_program {
+    tfr_dnn_plan plan;
+    tfr_dnn_sharing launch;
+    int64_t unit_bytes[TFR_DNN_PROGRAM_ARGS];
+};
+
+/* ---- propose ---- */
+
+/* Ops that the library shares out among threads better than a program that calls it. */
+static bool is_heavy(const tfr_call *call)
+{
+    static const char *const names[] = {"Conv",   "ConvInteger", "ConvTranspose", "GRU",
+                                        "Gemm",   "LSTM",        "MatMul",        "MatMulInteger",
+                                        "QLinearConv", "QLinearMatMul", "RNN", "Resize"};
+    size_t i;
+
+    for (i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strcmp(names[i], call->name) == 0)
+            return true;
+    }
+    return false;
+}
+
+static tfr_proposal *row_of(tfr_proposal *out, uint32_t stride, int i)
+{
+    return (tfr_proposal *)(void *)((char *)out + (size_t)i * stride);
+}
+
+static void leave(tfr_proposal *row, tfr_reason reason, const char *text)
+{
+    row->group = -1;
+    row->reason = (int32_t)reason;
+    snprintf(row->text, sizeof row->text, "%s", text);
+}
+
+static void propose_node(tfr_plugin_device *device, const tfr_program_node *node, tfr_proposal *row,
+                         bool *native)
+{
+    const char *why = "";
+
+    row->group = 0;
+    if (node->flags & TFR_NODE_VIEW)
+        return;
+    if (!(node->flags & TFR_NODE_MINE))
+        leave(row, TFR_REASON_POLICY, "it was placed elsewhere");
+    else if (!tfr_dnn_can_hold(node->call, &why))
+        leave(row, TFR_REASON_DYNAMIC_SHAPE, why);
+    else if (tfr_dnn_is_native(device, node->call))
+        *native = true;
+    else if (is_heavy(node->call))
+        leave(row, TFR_REASON_NONE, "its kernel alone shares itself out among threads");
+}
+
+/* Views stay only between what is taken: elsewhere the core does them for nothing. */
+static void propose_views(const tfr_program_graph *graph, tfr_proposal *out, uint32_t stride)
+{
+    int n = (int)graph->n_nodes, i, j;
+    uint32_t k;
+
+    for (i = 0; i < n; i++) {
+        const tfr_program_node *node = tfr_dnn_graph_node(graph, i);
+        int maker = node->flags & TFR_NODE_VIEW
+                        ? tfr_dnn_graph_value(graph, node->inputs[0])->node
+                        : i;
+        if (maker < 0 || row_of(out, stride, maker)->group < 0)
+            leave(row_of(out, stride, i), TFR_REASON_NONE, "a view of what is made elsewhere");
+    }
+    for (i = n - 1; i >= 0; i--) {
+        bool read = false;
+        const tfr_program_node *node = tfr_dnn_graph_node(graph, i);
+        if (!(node->flags & TFR_NODE_VIEW) || row_of(out, stride, i)->group < 0)
+            continue;
+        for (j = i + 1; j < n && !read; j++) {
+            const tfr_program_node *reader = tfr_dnn_graph_node(graph, j);
+            for (k = 0; k < reader->call->n_inputs; k++)
+                read = read || (reader->inputs[k] == node->outputs[0] &&
+                                row_of(out, stride, j)->group >= 0);
+        }
+        if (!read)
+            leave(row_of(out, stride, i), TFR_REASON_NONE, "a view that is read elsewhere");
+    }
+}
+
+static int32_t propose(tfr_plugin_device *device, const tfr_program_graph *graph, tfr_proposal *out,
+                       uint32_t stride, tfr_err *err)
+{
+    bool native = false;
+    int i;
+
+    (void)err;
+    for (i = 0; i < (int)graph->n_nodes; i++)
+        propose_node(device, tfr_dnn_graph_node(graph, i), row_of(out, stride, i), &native);
+    for (i = 0; i < (int)graph->n_nodes && !native; i++)
+        leave(row_of(out, stride, i), TFR_REASON_NONE, "nothing here is faster in a program");
+    if (native)
+        propose_views(graph, out, stride);
+    return TFR_OK;
+}
+
+/* ---- compile ---- */
+
+static void end_program(tfr_plugin_device *device, tfr_program *program)
+{
+    if (program)
+        tfr_dnn_drop_plan(device, &program->plan);
+    free(program);
+}
+
+static void describe(const tfr_program *program, const tfr_dnn_ir *ir, uint64_t constant_bytes,
+                     tfr_program_info *info)
+{
+    const tfr_dnn_sharing *l = &program->launch;
+    uint64_t lanes = (uint64_t)ir->device->lanes;
+
+    info->workspace_bytes = l->workspace_bytes;
+    info->lower_bound = l->units > 1 ? lanes * program->plan.lower_bound : program->plan.lower_bound;
+    info->constant_bytes = constant_bytes;
+    info->n_kernels = (uint32_t)program->plan.n_runs;
+    info->n_reorders = (uint32_t)ir->n_reorders;
+    info->time_ns = l->time_ns;
+    if (l->units > 1)
+        snprintf(info->text, sizeof info->text,
+                 "%d kernels, %d fused, %s, units of %lld of %lld samples on %d threads",
+                 program->plan.n_runs, ir->n_fused, ir->device->isa->name,
+                 (long long)program->plan.samples, (long long)ir->samples, ir->device->threads);
+    else
+        snprintf(info->text, sizeof info->text, "%d kernels, %d fused, %s, each shared by %d threads",
+                 program->plan.n_runs, ir->n_fused, ir->device->isa->name, ir->device->threads);
+}
+
+static int32_t compile_ir(tfr_dnn_ir *ir, const tfr_compile_options *options, tfr_program *program,
+                          tfr_program_info *info, tfr_err *err)
+{
+    uint64_t constant_bytes = 0;
+    int32_t status = tfr_dnn_read(ir, err);
+
+    if (status != TFR_OK)
+        return status;
+    tfr_dnn_fuse(ir);
+    tfr_dnn_layout(ir);
+    if (ir->failed)
+        return tfr_fail(err, TFR_ENOMEM, "no memory for a program of %u nodes", ir->graph->n_nodes);
+    status = tfr_dnn_choose_plan(ir, options, &program->plan, &program->launch, program->unit_bytes,
+                                 &constant_bytes, err);
+    if (status == TFR_OK)
+        describe(program, ir, constant_bytes, info);
+    return status;
+}
+
+static int32_t compile(tfr_plugin_device *device, const tfr_program_graph *graph,
+                       const tfr_compile_options *options, tfr_program **out,
+                       tfr_program_output *outputs, uint32_t stride, tfr_program_info *info,
+                       tfr_err *err)
+{
+    tfr_dnn_ir ir = {0};
+    tfr_program *program;
+    int32_t status;
+
+    (void)outputs;
+    (void)stride;
+    if (!device->isa)
+        return tfr_fail(err, TFR_EUNSUPPORTED, "the processor has neither AVX2 nor AVX-512");
+    if (graph->n_inputs + graph->n_outputs > TFR_DNN_PROGRAM_ARGS)
+        return tfr_fail(err, TFR_EUNSUPPORTED, "a program of %u arguments, %d are done here",
+                        graph->n_inputs + graph->n_outputs, TFR_DNN_PROGRAM_ARGS);
+    program = calloc(1, sizeof *program);
+    if (!program)
+        return tfr_fail(err, TFR_ENOMEM, "no memory for a program");
+    ir.graph = graph;
+    ir.device = device;
+    status = compile_ir(&ir, options, program, info, err);
+    tfr_dnn_ir_end(&ir);
+    if (status != TFR_OK) {
+        end_program(device, program);
+        return status;
+    }
+    *out = program;
+    return TFR_OK;
+}
+
+/* ---- launch, drop, save ---- */
+
+static int32_t launch(tfr_plugin_device *device, tfr_queue *queue, tfr_program *program,
+                      const tfr_launch *l, tfr_err *err)
+{
+    char *args[TFR_DNN_PROGRAM_ARGS];
+    uint32_t i;
+
+    (void)device;
+    (void)queue;
+    (void)err;
+    for (i = 0; i < l->n_args; i++)
+        args[i] = l->args[i].address;
+    tfr_dnn_run_program(&program->launch, l->workspace, args);
+    return TFR_OK;
+}
+
+static void drop(tfr_plugin_device *device, tfr_program *program)
+{
+    end_program(device, program);
+}
+
+/* What compile has measured: samples of a unit. */
+static int32_t save(tfr_plugin_device *device, tfr_program *program, void *out, uint32_t *n,
+                    tfr_err *err)
+{
+    tfr_dnn_choice choice = tfr_dnn_choice_of(&program->launch);
+
+    (void)device;
+    (void)err;
+    if (out && *n >= sizeof choice)
+        memcpy(out, &choice, sizeof choice);
+    *n = sizeof choice;
+    return TFR_OK;
+}
+
+const tfr_program_facet tfr_dnn_program_facet = {
+    .size = sizeof tfr_dnn_program_facet,
+    .propose = propose,
+    .compile = compile,
+    .launch = launch,
+    .drop = drop,
+    .save = save,
+};

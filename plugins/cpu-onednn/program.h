@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * program.h: how this backend compiles a group of nodes.
+ *
+ *   program_read.c    the group becomes a list of items over numbered values
+ *   program_fuse.c    items take over activations, residual sums and pools that follow them
+ *   program_layout.c  which values are blocked; items that reorder are put in between
+ *   program_plan.c    items become steps with addresses in an arena, for a number of samples
+ *   program_conv.c, program_window.c, program_flat.c, program_rows.c  the steps of each kind of item
+ *   program_measure.c which of the ways to share out is fastest
+ *   program_run.c     shares the steps out among threads
+ *   program.c         the facet: propose, compile, launch, drop, save
+ *
+ * Threads take whole samples through all steps (units of some samples), or share each step.
+ */
+#ifndef TFR_DNN_PROGRAM_H
+#define TFR_DNN_PROGRAM_H
+
+#include "isa.h"
+#include "kernel.h"
+
+typedef struct tfr_dnn_value {
+    int rank;
+    int64_t dims[TFR_MAX_RANK];
+    int32_t dtype;
+    const void *known;
+    int root;    /* whose bytes it has: its own number, or that of what it is a view of */
+    int arg;     /* argument of launch, or -1 */
+    bool output; /* that argument is an output */
+    bool batched; /* dims[0] counts samples, one after the other in memory */
+    bool blocked;
+    int readers;
+} tfr_dnn_value;
+
+typedef enum tfr_dnn_item_kind {
+    TFR_DNN_ITEM_NONE, /* taken over by another */
+    TFR_DNN_ITEM_VIEW,
+    TFR_DNN_ITEM_COPY,
+    TFR_DNN_ITEM_REORDER, /* plain to blocked or back, as the values say */
+    TFR_DNN_ITEM_PAD,     /* zeros around planes; plain */
+    TFR_DNN_ITEM_CONV,
+    TFR_DNN_ITEM_DEPTHWISE,
+    TFR_DNN_ITEM_POOL,
+    TFR_DNN_ITEM_MEAN, /* over all pixels */
+    TFR_DNN_ITEM_ACT,
+    TFR_DNN_ITEM_BINARY,
+    TFR_DNN_ITEM_PRODUCT, /* rows times a constant matrix */
+    TFR_DNN_ITEM_BATCHED_PRODUCT, /* both sides are computed */
+    TFR_DNN_ITEM_SOFTMAX,         /* over the last dim */
+    TFR_DNN_ITEM_LAYER_NORM,      /* over the last dim */
+    TFR_DNN_ITEM_TRANSPOSE,
+    TFR_DNN_ITEM_CONCAT,
+    TFR_DNN_ITEM_ATTENTION,
+    TFR_DNN_ITEM_KERNEL /* what the kernel facet has for it */
+} tfr_dnn_item_kind;
+
+enum { TFR_DNN_ITEM_INPUTS = 8 };
+
+typedef struct tfr_dnn_item {
+    tfr_dnn_item_kind kind;
+    int node; /* of the graph, or -1 */
+    int n_inputs;
+    int inputs[TFR_DNN_ITEM_INPUTS]; /* -1 = absent */
+    int output;
+    int residual; /* a value that is added before act, or -1 */
+    tfr_dnn_act act;
+    /* CONV, DEPTHWISE, POOL */
+    int64_t kernel[2], stride[2], dilation[2], pad[2]; /* padding at the beginning */
+    bool average, count_padding;
+    float count;
+    bool plain_source; /* CONV: few channels, the source is plain and padded */
+    bool pooled;       /* CONV: with a maximum over 2 x 2 */
+    /* BATCH_NORM folded: constants of a scale and a shift for each output channel, or NULL */
+    const float *scale, *shift;
+    tfr_dnn_binary_kind binary;
+    /* PRODUCT */
+    bool transposed; /* weights are [N, K] */
+    float alpha;
+    float epsilon;            /* LAYER_NORM */
+    int perm[TFR_MAX_RANK];   /* TRANSPOSE */
+    int axis;                 /* CONCAT */
+    const tfr_call *call;     /* KERNEL */
+    const int32_t *call_inputs, *call_outputs;
+} tfr_dnn_item;
+
+typedef struct tfr_dnn_ir {
+    const tfr_program_graph *graph;
+    tfr_plugin_device *device;
+    tfr_dnn_value *values;
+    int n_values, room_values;
+    tfr_dnn_item *items;
+    int n_items, room_items;
+    int *twins;      /* of each value: the one in the other layout, or -1 */
+    int64_t samples; /* dims[0] of every batched value is a multiple */
+    bool separable;  /* samples do not meet */
+    bool failed;     /* no memory */
+    int n_fused, n_reorders;
+} tfr_dnn_ir;
+
+const tfr_program_node *tfr_dnn_graph_node(const tfr_program_graph *graph, int i);
+const tfr_program_value *tfr_dnn_graph_value(const tfr_program_graph *graph, int i);
+
+/* ---- program_read.c ---- */
+
+/* Whether an item of its own kind, not KERNEL, does the call. */
+bool tfr_dnn_is_native(const tfr_plugin_device *device, const tfr_call *call);
+/* Whether a program can hold the node at all; else the answer's text says why not. */
+bool tfr_dnn_can_hold(const tfr_call *call, const char **why);
+int32_t tfr_dnn_read(tfr_dnn_ir *ir, tfr_err *err);
+void tfr_dnn_ir_end(tfr_dnn_ir *ir);
+/* The number of a new value like another, or of a new item; 0 and ir->failed without memory. */
+int tfr_dnn_new_value(tfr_dnn_ir *ir, const tfr_dnn_value *like);
+tfr_dnn_item *tfr_dnn_new_item(tfr_dnn_ir *ir, tfr_dnn_item_kind kind);
+int64_t tfr_dnn_elements(const tfr_dnn_value *v);
+
+/* ---- program_fuse.c, program_layout.c ---- */
+
+void tfr_dnn_fuse(tfr_dnn_ir *ir);
+void tfr_dnn_layout(tfr_dnn_ir *ir);
+
+/* ---- steps ---- */
+
+/* Where something lies at launch: known, or in a base with an offset. */
+typedef struct tfr_dnn_ref {
+    const char *known;
+    int64_t offset;
+    int base;
+} tfr_dnn_ref;
+
+typedef struct tfr_dnn_bases {
+    char *const *base; /* 0 the arena, 1 + i argument i */
+    char *scratch;     /* of the thread */
+} tfr_dnn_bases;
+
+static inline float *tfr_dnn_at(const tfr_dnn_bases *bases, const tfr_dnn_ref *ref)
+{
+    const char *p = ref->known ? ref->known : bases->base[ref->base] + ref->offset;
+    return (float *)(uintptr_t)p;
+}
+
+/* Work that can be cut anywhere between 0 and n. */
+typedef struct tfr_dnn_run {
+    void (*run)(const void *params, const tfr_dnn_bases *bases, int64_t begin, int64_t end);
+    const void *params;
+    int64_t n;
+    double cost; /* ns on one thread, a guess */
+    bool alone;  /* too small to be shared out, or it cannot be cut */
+} tfr_dnn_run;
+
+/* A program for some number of samples. */
+typedef struct tfr_dnn_plan {
+    tfr_dnn_run *runs;
+    int n_runs;
+    int64_t samples;
+    uint64_t arena_bytes, lower_bound, scratch_bytes;
+    tfr_kernel **kernels;
+    int n_kernels;
+    void **blocks; /* memory of params */
+    int n_blocks;
+    struct tfr_dnn_constant **constants;
+    int n_constants;
+} tfr_dnn_plan;
+
+/* What the makers of steps share. Errors stick. */
+typedef struct tfr_dnn_planner {
+    tfr_dnn_ir *ir;
+    const tfr_dnn_isa *isa;
+    tfr_dnn_plan *plan;
+    int64_t samples; /* of this plan */
+    tfr_dnn_ref *refs; /* of each value */
+    tfr_err *err;
+    int32_t status;
+    uint64_t constant_bytes; /* that were added */
+} tfr_dnn_planner;
+
+int32_t tfr_dnn_make_plan(tfr_dnn_ir *ir, int64_t samples, tfr_dnn_plan *plan,
+                          uint64_t *constant_bytes, tfr_err *err);
+void tfr_dnn_drop_plan(tfr_plugin_device *device, tfr_dnn_plan *plan);
+
+/* Zeroed memory that lives as long as the plan; NULL after an error. */
+void *tfr_dnn_keep(tfr_dnn_planner *p, size_t bytes);
+/* dims[0] for the samples of this plan. */
+int64_t tfr_dnn_first_dim(const tfr_dnn_planner *p, const tfr_dnn_value *v);
+int64_t tfr_dnn_count(const tfr_dnn_planner *p, const tfr_dnn_value *v);
+tfr_dnn_ref tfr_dnn_ref_of(const tfr_dnn_planner *p, int value);
+tfr_dnn_run *tfr_dnn_add_run(tfr_dnn_planner *p,
+                             void (*run)(const void *, const tfr_dnn_bases *, int64_t, int64_t),
+                             const void *params, int64_t n, double cost);
+void tfr_dnn_need_scratch(tfr_dnn_planner *p, uint64_t bytes);
+/*
+ * A packed constant: the one that was made with an equal key before, or a new one, which fill
+ * writes. NULL after an error.
+ */
+typedef struct tfr_dnn_constant_key {
+    const void *data[4];
+    int64_t numbers[10];
+} tfr_dnn_constant_key;
+const float *tfr_dnn_pack(tfr_dnn_planner *p, const tfr_dnn_constant_key *key, uint64_t bytes,
+                          void (*fill)(float *to, const void *user), const void *user);
+
+/* program_conv.c */
+void tfr_dnn_plan_conv(tfr_dnn_planner *p, const tfr_dnn_item *item);
+void tfr_dnn_plan_product(tfr_dnn_planner *p, const tfr_dnn_item *item);
+/* program_window.c */
+void tfr_dnn_plan_depthwise(tfr_dnn_planner *p, const tfr_dnn_item *item);
+void tfr_dnn_plan_pool(tfr_dnn_planner *p, const tfr_dnn_item *item);
+void tfr_dnn_plan_mean(tfr_dnn_planner *p, const tfr_dnn_item *item);
+/* program_flat.c */
+void tfr_dnn_plan_act(tfr_dnn_planner *p, const tfr_dnn_item *item);
+void tfr_dnn_plan_binary(tfr_dnn_planner *p, const tfr_dnn_item *item);
+void tfr_dnn_plan_copy(tfr_dnn_planner *p, const tfr_dnn_item *item);
+void tfr_dnn_plan_reorder(tfr_dnn_planner *p, const tfr_dnn_item *item);
+void tfr_dnn_plan_pad(tfr_dnn_planner *p, const tfr_dnn_item *item);
+void tfr_dnn_plan_concat(tfr_dnn_planner *p, const tfr_dnn_item *item);
+/* program_rows.c */
+void tfr_dnn_plan_rows(tfr_dnn_planner *p, const tfr_dnn_item *item);
+void tfr_dnn_plan_transpose(tfr_dnn_planner *p, const tfr_dnn_item *item);
+void tfr_dnn_plan_batched_product(tfr_dnn_planner *p, const tfr_dnn_item *item);
+
+/* ---- program_run.c ---- */
+
+enum { TFR_DNN_PROGRAM_ARGS = 255 };
+
+typedef struct tfr_dnn_sharing {
+    const tfr_plugin_device *device;
+    const tfr_dnn_plan *plan;
+    int64_t units;     /* of samples, one after the other; 1 = threads share the steps */
+    int n_args;
+    const int64_t *unit_bytes; /* of each argument, from unit to unit */
+    uint64_t lane_bytes; /* arena and scratch of a thread */
+    uint64_t workspace_bytes;
+    uint64_t time_ns; /* that was measured, or 0 */
+    bool share;       /* several threads */
+} tfr_dnn_sharing;
+
+void tfr_dnn_run_program(const tfr_dnn_sharing *l, void *workspace, char *const *args);
+
+/* ---- program_measure.c ---- */
+
+/* What was chosen, as save gives it. */
+typedef struct tfr_dnn_choice {
+    uint32_t magic, threads;
+    int64_t samples; /* of a unit; 0 = threads share the steps */
+} tfr_dnn_choice;
+
+tfr_dnn_choice tfr_dnn_choice_of(const tfr_dnn_sharing *l);
+/* unit_bytes has room for all arguments and lives as long as the launch. */
+int32_t tfr_dnn_choose_plan(tfr_dnn_ir *ir, const tfr_compile_options *options, tfr_dnn_plan *plan,
+                            tfr_dnn_sharing *l, int64_t *unit_bytes, uint64_t *constant_bytes,
+                            tfr_err *err);
+
+/* ---- program.c ---- */
+
+extern const tfr_program_facet tfr_dnn_program_facet;
+
+#endif

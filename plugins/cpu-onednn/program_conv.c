@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * program_conv.c: convolutions and products with a constant matrix, as tiles of isa.h.
+ *
+ * Output channels come in groups of up to 4 vectors, output pixels in tiles of as many as fit the
+ * registers beside them, whatever rows they stand in: each tile has the offsets of its pixels for
+ * every tap of the window. The terms are cut to chunks, so that the weights of a chunk stay in the
+ * first cache while many tiles go over them; sums wait in the output between chunks.
+ *
+ * A product is a convolution of 1 x 1: its rows are the pixels.
+ */
+#include "program.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    FIRST_CACHE = 36 * 1024,  /* bytes of weights of a chunk */
+    SECOND_CACHE = 512 * 1024 /* bytes of the source that one group after the other reads */
+};
+
+typedef struct tiles {
+    const tfr_dnn_isa *isa;
+    tfr_dnn_ref source, residual, to;
+    bool has_residual, plain, pooled;
+    const float *weights, *bias;
+    const int32_t *offsets, *taps, *first_pixel; /* the last one of n_tiles + 1 */
+    int n_taps, n_in, chunk;                     /* chunk: of n_in, or of taps if plain */
+    int64_t plane, source_sample, to_sample, to_pixel, to_block;
+    int64_t samples, n_tiles, block_tiles;
+    int n_groups;
+    const int16_t *first_block; /* n_groups + 1 */
+    int64_t terms;
+    uint32_t last_lanes;
+    tfr_dnn_act act;
+} tiles;
+
+/* ---- running ---- */
+
+/* Tiles [begin, end) of all samples, for one group of channels and one chunk of terms. */
+static void run_chunk(const tiles *c, const tfr_dnn_bases *bases, int g, int64_t begin, int64_t end,
+                      int at, int n)
+{
+    const int lanes = c->isa->lanes, blocks = c->first_block[g + 1] - c->first_block[g];
+    const int in = c->plain ? c->n_taps : c->n_in;
+    const tfr_dnn_tile_fn *fns = (c->plain ? c->isa->plain : c->isa->blocked)[blocks];
+    const float *source = tfr_dnn_at(bases, &c->source);
+    const float *residual = c->has_residual ? tfr_dnn_at(bases, &c->residual) : NULL;
+    float *to = tfr_dnn_at(bases, &c->to) + c->first_block[g] * c->to_block;
+    int64_t s = begin / c->n_tiles, t = begin % c->n_tiles, i;
+    tfr_dnn_tile tile;
+
+    memset(&tile, 0, sizeof tile);
+    tile.plane = c->plane;
+    tile.n_groups = c->plain ? 1 : n;
+    tile.n_taps = c->plain ? n : c->n_taps;
+    tile.taps = c->plain ? c->taps + at : NULL;
+    tile.weights_step = (int64_t)blocks * lanes;
+    tile.weights = c->weights + c->first_block[g] * lanes * c->terms +
+                   (c->plain ? at : (int64_t)at * c->n_taps * lanes) * tile.weights_step;
+    tile.to_pixel = c->to_pixel;
+    tile.to_block = c->to_block;
+    tile.last_lanes = g == c->n_groups - 1 ? c->last_lanes : 0;
+    tile.first = at == 0;
+    tile.last = at + n == in;
+    tile.pooled = c->pooled;
+    tile.scale = 1.0f;
+    tile.bias = c->bias ? c->bias + c->first_block[g] * lanes : NULL;
+    tile.act = c->act;
+    source += c->plain ? 0 : at * c->plane;
+    for (i = begin; i < end; i++) {
+        int32_t first = c->first_pixel[t];
+        int64_t place = s * c->to_sample + (c->pooled ? first / 4 : first) * c->to_pixel;
+        tile.source = source + s * c->source_sample;
+        tile.offsets = c->offsets + (c->plain ? first : (int64_t)first * c->n_taps);
+        tile.to = to + place;
+        tile.residual =
+            residual ? residual + c->first_block[g] * c->to_block + place : NULL;
+        fns[c->first_pixel[t + 1] - first](&tile);
+        if (++t == c->n_tiles) {
+            t = 0;
+            s++;
+        }
+    }
+}
+
+/* Numbers count blocks of tiles, in them groups, in them tiles. */
+static void run_tiles(const void *params, const tfr_dnn_bases *bases, int64_t begin, int64_t end)
+{
+    const tiles *c = params;
+    const int64_t all = c->samples * c->n_tiles, in_block = c->block_tiles * c->n_groups;
+    const int in = c->plain ? c->n_taps : c->n_in;
+
+    while (begin < end) {
+        int64_t block = begin / in_block, first = block * c->block_tiles;
+        int64_t size = all - first < c->block_tiles ? all - first : c->block_tiles;
+        int64_t rest = begin - block * in_block, g = rest / size, t = rest % size;
+        int64_t n = size - t < end - begin ? size - t : end - begin;
+        int at;
+        for (at = 0; at < in; at += c->chunk)
+            run_chunk(c, bases, (int)g, first + t, first + t + n, at,
+                      in - at < c->chunk ? in - at : c->chunk);
+        begin += n;
+    }
+}
+
+/* ---- groups of channels, tiles of pixels ---- */
+
+/* Vectors in most groups: as many as divide all, 3 and 4 mixed otherwise. */
+static int group_size(const tfr_dnn_isa *isa, int blocks, bool pooled)
+{
+    int most = isa->max_pixels[4] ? 4 : 3, b;
+
+    if (pooled) /* tiles of 8 and more pixels */
+        most = isa->max_pixels[2] >= 8 ? 2 : 1;
+    for (b = most; b > 1; b--) {
+        if (blocks % b == 0)
+            return b;
+    }
+    return blocks < most ? blocks : pooled ? 1 : most;
+}
+
+static void make_groups(tfr_dnn_planner *p, tiles *c, int blocks)
+{
+    int size = group_size(p->isa, blocks, c->pooled), at = 0;
+    int16_t *first = tfr_dnn_keep(p, ((size_t)blocks + 1) * sizeof *first);
+
+    if (!first)
+        return;
+    while (at < blocks) {
+        int left = blocks - at;
+        first[c->n_groups++] = (int16_t)at;
+        /* the last two share what is left evenly */
+        at += left > size && left < 2 * size ? (left + 1) / 2 : left < size ? left : size;
+    }
+    first[c->n_groups] = (int16_t)blocks;
+    c->first_block = first;
+}
+
+static int largest_group(const tiles *c)
+{
+    int i, most = 0;
+
+    for (i = 0; i < c->n_groups; i++) {
+        int n = c->first_block[i + 1] - c->first_block[i];
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
+/* Tiles of nearly equal sizes, pooled ones of whole windows. */
+static void make_tiles(tfr_dnn_planner *p, tiles *c, int64_t pixels)
+{
+    int64_t unit = c->pooled ? 4 : 1, most = p->isa->max_pixels[largest_group(c)] / unit;
+    int64_t units = pixels / unit, i;
+    int32_t *first;
+
+    c->n_tiles = (units + most - 1) / most;
+    first = tfr_dnn_keep(p, ((size_t)c->n_tiles + 1) * sizeof *first);
+    for (i = 0; first && i <= c->n_tiles; i++)
+        first[i] = (int32_t)(i * units / c->n_tiles * unit);
+    c->first_pixel = first;
+}
+
+/* source_bytes: that one tile reads. */
+static void make_chunks(const tfr_dnn_planner *p, tiles *c, int64_t source_bytes)
+{
+    int64_t tap_bytes = (int64_t)largest_group(c) * p->isa->lanes * (int64_t)sizeof(float);
+    int64_t bytes = c->plain ? tap_bytes : tap_bytes * c->n_taps * p->isa->lanes;
+    int64_t all = c->samples * c->n_tiles;
+    int in = c->plain ? c->n_taps : c->n_in;
+
+    c->chunk = (int)(FIRST_CACHE / bytes);
+    if (c->chunk < 1)
+        c->chunk = 1;
+    if (c->pooled || all <= 2 || c->chunk > in)
+        c->chunk = in;
+    else /* equal ones */
+        c->chunk = (in + (in + c->chunk - 1) / c->chunk - 1) / ((in + c->chunk - 1) / c->chunk);
+    c->block_tiles = source_bytes > 0 ? SECOND_CACHE / source_bytes : all;
+    if (c->block_tiles < 16)
+        c->block_tiles = 16;
+    if (c->block_tiles > all)
+        c->block_tiles = all;
+}
+
+/* Output pixel i as row and column; pooled ones count window by window. */
+static void place_of(const tiles *c, int64_t i, int64_t width, int64_t *y, int64_t *x)
+{
+    if (c->pooled) {
+        *y = i / 4 / (width / 2) * 2 + i % 4 / 2;
+        *x = i / 4 % (width / 2) * 2 + i % 2;
+    } else {
+        *y = i / width;
+        *x = i % width;
+    }
+}
+
+/* Where each pixel of each tile finds each tap in a plane of the source; tiles hold tap by tap. */
+static void make_offsets(tfr_dnn_planner *p, tiles *c, const tfr_dnn_item *item,
+                         const tfr_dnn_value *x, int64_t width, int64_t pixels)
+{
+    const int64_t step = c->plain ? 1 : p->isa->lanes;
+    int32_t *to = tfr_dnn_keep(p, (size_t)pixels * (size_t)(c->plain ? 1 : c->n_taps) * sizeof *to);
+    int64_t tile, tap, i, row, column;
+
+    c->offsets = to;
+    if (!to || !c->first_pixel)
+        return;
+    for (tile = 0; tile < c->n_tiles; tile++) {
+        for (tap = 0; tap < (c->plain ? 1 : c->n_taps); tap++) {
+            for (i = c->first_pixel[tile]; i < c->first_pixel[tile + 1]; i++) {
+                place_of(c, i, width, &row, &column);
+                row = row * item->stride[0] - item->pad[0] +
+                      tap / item->kernel[1] * item->dilation[0];
+                column = column * item->stride[1] - item->pad[1] +
+                         tap % item->kernel[1] * item->dilation[1];
+                *to++ = row < 0 || column < 0 || row >= x->dims[2] || column >= x->dims[3]
+                            ? -1
+                            : (int32_t)((row * x->dims[3] + column) * step);
+            }
+        }
+    }
+}
+
+/* Plain: where the taps lie from a pixel on, channel by channel. */
+static void make_taps(tfr_dnn_planner *p, tiles *c, const tfr_dnn_item *item,
+                      const tfr_dnn_value *x)
+{
+    int32_t *to = tfr_dnn_keep(p, (size_t)c->n_taps * sizeof *to);
+    int64_t channel, i, j;
+
+    c->taps = to;
+    for (channel = 0; to && channel < x->dims[1]; channel++) {
+        for (i = 0; i < item->kernel[0]; i++) {
+            for (j = 0; j < item->kernel[1]; j++)
+                *to++ = (int32_t)((channel * x->dims[2] + i * item->dilation[0]) * x->dims[3] +
+                                  j * item->dilation[1]);
+        }
+    }
+}
+
+/* ---- weights ---- */
+
+typedef struct packing {
+    const tiles *tiles;
+    const float *from;
+    int64_t outs, ins, taps; /* from [outs, ins, taps], or [ins, outs] if transposed */
+    bool transposed;
+    float factor;
+} packing;
+
+static float weight_of(const packing *k, int64_t out, int64_t in, int64_t tap)
+{
+    if (out >= k->outs || in >= k->ins)
+        return 0.0f;
+    return k->factor *
+           k->from[k->transposed ? in * k->outs + out : (out * k->ins + in) * k->taps + tap];
+}
+
+/* [group][in / lanes][tap][in % lanes][block][lane], plain [group][in][tap][block][lane] */
+static void fill_weights(float *to, const void *user)
+{
+    const packing *k = user;
+    const tiles *c = k->tiles;
+    const int64_t lanes = c->isa->lanes, part = c->plain ? 1 : lanes;
+    int64_t g, in, tap, i, o;
+
+    for (g = 0; g < c->n_groups; g++) {
+        for (in = 0; in < k->ins; in += part) {
+            for (tap = 0; tap < k->taps; tap++) {
+                for (i = in; i < in + part; i++) {
+                    for (o = c->first_block[g] * lanes; o < c->first_block[g + 1] * lanes; o++)
+                        *to++ = weight_of(k, o, i, tap);
+                }
+            }
+        }
+    }
+}
+
+static void fill_bias(float *to, const void *user)
+{
+    const packing *k = user;
+    int64_t i;
+
+    for (i = 0; i < k->outs; i++)
+        to[i] = k->factor * k->from[i];
+}
+
+static int64_t float_bits(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+static void pack_weights(tfr_dnn_planner *p, tiles *c, packing *k, int64_t blocks)
+{
+    const tfr_dnn_constant_key key = {{k->from},
+                                      {1 + c->plain, k->outs, k->ins, k->taps, k->transposed,
+                                       float_bits(k->factor), c->first_block ? c->first_block[1] : 0,
+                                       c->n_groups, p->isa->lanes}};
+
+    k->tiles = c;
+    c->weights = tfr_dnn_pack(
+        p, &key, (uint64_t)(blocks * p->isa->lanes * c->terms) * sizeof(float), fill_weights, k);
+}
+
+/* Whole vectors of it. */
+static void pack_bias(tfr_dnn_planner *p, tiles *c, int value, float factor, int64_t n,
+                      int64_t blocks)
+{
+    packing k = {c, NULL, n, 1, 1, false, factor};
+    tfr_dnn_constant_key key = {{NULL}, {3, n, blocks, p->isa->lanes, float_bits(factor)}};
+
+    if (value < 0 || factor == 0.0f)
+        return;
+    key.data[0] = k.from = p->ir->values[value].known;
+    c->bias = tfr_dnn_pack(p, &key, (uint64_t)(blocks * p->isa->lanes) * sizeof(float), fill_bias,
+                           &k);
+}
+
+/* ---- the two items ---- */
+
+static tiles *begin_tiles(tfr_dnn_planner *p, const tfr_dnn_item *item)
+{
+    tiles *c = tfr_dnn_keep(p, sizeof *c);
+
+    if (!c)
+        return NULL;
+    c->isa = p->isa;
+    c->source = tfr_dnn_ref_of(p, item->inputs[0]);
+    c->to = tfr_dnn_ref_of(p, item->output);
+    c->has_residual = item->residual >= 0;
+    c->residual = tfr_dnn_ref_of(p, item->residual);
+    c->pooled = item->pooled;
+    c->act = item->act;
+    return c;
+}
+
+static void end_tiles(tfr_dnn_planner *p, tiles *c, int64_t outs, int64_t pixels)
+{
+    double flops = 2.0 * (double)(c->samples * pixels * outs) * (double)c->terms;
+
+    tfr_dnn_add_run(p, run_tiles, c, c->samples * c->n_tiles * c->n_groups, flops / 100.0);
+}
+
+static int input_or_none(const tfr_dnn_item *item, int i)
+{
+    return i < item->n_inputs ? item->inputs[i] : -1;
+}
+
+void tfr_dnn_plan_conv(tfr_dnn_planner *p, const tfr_dnn_item *item)
+{
+    const tfr_dnn_value *x = &p->ir->values[item->inputs[0]], *y = &p->ir->values[item->output];
+    const tfr_dnn_value *k = &p->ir->values[item->inputs[1]];
+    const int64_t lanes = p->isa->lanes, ins = x->dims[1], outs = y->dims[1];
+    const int64_t blocks = (outs + lanes - 1) / lanes, taps = item->kernel[0] * item->kernel[1];
+    const int64_t out_pixels = y->dims[2] * y->dims[3], area = x->dims[2] * x->dims[3];
+    int64_t pixels = out_pixels * (item->pooled ? 4 : 1);
+    tiles *c = begin_tiles(p, item);
+    packing pack = {c, k->known, outs, ins, taps, false, 1.0f};
+
+    if (!c)
+        return;
+    c->plain = item->plain_source;
+    c->samples = tfr_dnn_first_dim(p, y);
+    c->n_taps = (int)(c->plain ? ins * taps : taps);
+    c->n_in = (int)(c->plain ? 1 : (ins + lanes - 1) / lanes);
+    c->terms = c->plain ? c->n_taps : c->n_in * lanes * taps;
+    c->plane = area * lanes;
+    c->source_sample = c->plain ? ins * area : c->n_in * c->plane;
+    c->to_pixel = lanes;
+    c->to_block = out_pixels * lanes;
+    c->to_sample = blocks * c->to_block;
+    make_groups(p, c, (int)blocks);
+    if (c->first_block)
+        make_tiles(p, c, pixels);
+    if (!c->first_pixel)
+        return;
+    make_chunks(p, c, x->dims[1] * area * (int64_t)sizeof(float) / c->n_tiles);
+    make_offsets(p, c, item, x, y->dims[3] * (item->pooled ? 2 : 1), pixels);
+    if (c->plain)
+        make_taps(p, c, item, x);
+    pack_weights(p, c, &pack, blocks);
+    pack_bias(p, c, input_or_none(item, 2), 1.0f, outs, blocks);
+    end_tiles(p, c, outs, pixels);
+}
+
+/* Row i lies at i * depth. */
+static void make_rows(tfr_dnn_planner *p, tiles *c, int64_t rows, int64_t depth)
+{
+    int32_t *offsets = tfr_dnn_keep(p, (size_t)rows * sizeof *offsets);
+    int32_t *taps = c->plain ? tfr_dnn_keep(p, (size_t)depth * sizeof *taps) : NULL;
+    int64_t i;
+
+    for (i = 0; offsets && i < rows; i++)
+        offsets[i] = (int32_t)(i * depth);
+    for (i = 0; taps && i < depth; i++)
+        taps[i] = (int32_t)i;
+    c->offsets = offsets;
+    c->taps = taps;
+}
+
+void tfr_dnn_plan_product(tfr_dnn_planner *p, const tfr_dnn_item *item)
+{
+    const tfr_dnn_value *x = &p->ir->values[item->inputs[0]], *w = &p->ir->values[item->inputs[1]];
+    const int64_t lanes = p->isa->lanes, depth = x->dims[x->rank - 1];
+    const int64_t outs = w->dims[item->transposed ? 0 : 1], blocks = (outs + lanes - 1) / lanes;
+    const int64_t rows = tfr_dnn_count(p, x) / depth;
+    tiles *c = begin_tiles(p, item);
+    packing pack = {c, w->known, outs, depth, 1, !item->transposed, item->alpha};
+
+    if (!c)
+        return;
+    c->plain = depth % lanes != 0;
+    c->samples = 1;
+    c->n_taps = c->plain ? (int)depth : 1;
+    c->n_in = c->plain ? 1 : (int)(depth / lanes);
+    c->terms = depth;
+    c->plane = lanes;
+    c->to_pixel = outs;
+    c->to_block = lanes;
+    c->last_lanes = (uint32_t)(outs % lanes);
+    make_groups(p, c, (int)blocks);
+    if (c->first_block)
+        make_tiles(p, c, rows);
+    if (!c->first_pixel)
+        return;
+    make_chunks(p, c, rows * depth * (int64_t)sizeof(float) / c->n_tiles);
+    make_rows(p, c, rows, depth);
+    pack_weights(p, c, &pack, blocks);
+    pack_bias(p, c, input_or_none(item, 2), item->epsilon == 0.0f ? 1.0f : item->epsilon, outs,
+              blocks);
+    end_tiles(p, c, outs, rows);
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * program_fuse.c: items that take over what follows them: a convolution or product its activation,
+ * the sum with a residual, a maximum over 2 x 2. A follower that went is an item NONE, and the item
+ * writes the follower's output.
+ */
+#include "program.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Counts the readers of each value, a kernel's and outputs of the program too. */
+static void count_readers(tfr_dnn_ir *ir)
+{
+    int i, k;
+
+    for (i = 0; i < ir->n_values; i++)
+        ir->values[i].readers = ir->values[i].output;
+    for (i = 0; i < ir->n_items; i++) {
+        const tfr_dnn_item *item = &ir->items[i];
+        if (item->kind == TFR_DNN_ITEM_NONE)
+            continue;
+        if (item->kind == TFR_DNN_ITEM_KERNEL) {
+            for (k = 0; k < (int)item->call->n_inputs; k++) {
+                if (item->call_inputs[k] >= 0)
+                    ir->values[item->call_inputs[k]].readers++;
+            }
+        }
+        for (k = 0; k < item->n_inputs; k++) {
+            if (item->inputs[k] >= 0)
+                ir->values[item->inputs[k]].readers++;
+        }
+        if (item->residual >= 0)
+            ir->values[item->residual].readers++;
+    }
+}
+
+/* The only reader of an item's output, or NULL. */
+static tfr_dnn_item *follower(const tfr_dnn_ir *ir, int i)
+{
+    int value = ir->items[i].output, j, k;
+
+    if (ir->values[value].readers != 1 || ir->values[value].output)
+        return NULL;
+    for (j = i + 1; j < ir->n_items; j++) {
+        tfr_dnn_item *item = &ir->items[j];
+        if (item->kind == TFR_DNN_ITEM_NONE || item->kind == TFR_DNN_ITEM_KERNEL)
+            continue;
+        for (k = 0; k < item->n_inputs; k++) {
+            if (item->inputs[k] == value)
+                return item;
+        }
+    }
+    return NULL;
+}
+
+/* The number of the item that makes a value, or -1. */
+static int maker(const tfr_dnn_ir *ir, int value)
+{
+    int i, k;
+
+    for (i = 0; i < ir->n_items; i++) {
+        const tfr_dnn_item *item = &ir->items[i];
+        if (item->kind == TFR_DNN_ITEM_NONE)
+            continue;
+        if (item->output == value)
+            return i;
+        for (k = 0; item->kind == TFR_DNN_ITEM_KERNEL && k < (int)item->call->n_outputs; k++) {
+            if (item->call_outputs[k] == value)
+                return i;
+        }
+    }
+    return -1;
+}
+
+static bool same_dims(const tfr_dnn_value *a, const tfr_dnn_value *b)
+{
+    return a->rank == b->rank &&
+           memcmp(a->dims, b->dims, (size_t)a->rank * sizeof *a->dims) == 0;
+}
+
+static void take(tfr_dnn_ir *ir, int i, tfr_dnn_item *next)
+{
+    ir->items[i].output = next->output;
+    next->kind = TFR_DNN_ITEM_NONE;
+    ir->n_fused++;
+}
+
+/*
+ * An item runs where its follower stood once it needs what is made in between: it moves there.
+ * Items between do not read it, for the follower was the only one.
+ */
+static void move_to(tfr_dnn_ir *ir, int i, int j)
+{
+    tfr_dnn_item item = ir->items[i];
+
+    memmove(&ir->items[i], &ir->items[i + 1], (size_t)(j - i) * sizeof item);
+    ir->items[j] = item;
+}
+
+static bool sums(tfr_dnn_item_kind kind)
+{
+    return kind == TFR_DNN_ITEM_CONV || kind == TFR_DNN_ITEM_DEPTHWISE ||
+           kind == TFR_DNN_ITEM_PRODUCT;
+}
+
+static bool has_act(const tfr_dnn_item *item)
+{
+    return item->act.kind != TFR_DNN_ACT_NONE;
+}
+
+/* y = sum + residual of the same shape. */
+static bool take_residual(tfr_dnn_ir *ir, int i)
+{
+    tfr_dnn_item *item = &ir->items[i], *next = follower(ir, i);
+    int other;
+
+    if (!next || next->kind != TFR_DNN_ITEM_BINARY || next->binary != TFR_DNN_ADD ||
+        item->residual >= 0 || has_act(item) || item->pooled)
+        return false;
+    other = next->inputs[next->inputs[0] == item->output];
+    if (other == item->output || ir->values[other].known ||
+        !same_dims(&ir->values[other], &ir->values[next->output]))
+        return false;
+    item->residual = other;
+    take(ir, i, next);
+    if (maker(ir, other) > i)
+        move_to(ir, i, (int)(next - ir->items));
+    return true;
+}
+
+static bool take_act(tfr_dnn_ir *ir, int i)
+{
+    tfr_dnn_item *item = &ir->items[i], *next = follower(ir, i);
+
+    if (!next || next->kind != TFR_DNN_ITEM_ACT || has_act(item))
+        return false;
+    if (item->pooled && next->act.kind != TFR_DNN_ACT_CLIP)
+        return false;
+    item->act = next->act;
+    take(ir, i, next);
+    return true;
+}
+
+/*
+ * A maximum over windows of 2 x 2 that do not overlap, after a convolution: outputs that no window
+ * holds are not computed.
+ */
+static bool take_pool(tfr_dnn_ir *ir, int i)
+{
+    tfr_dnn_item *item = &ir->items[i], *next = follower(ir, i);
+    const tfr_dnn_value *y;
+
+    if (!next || item->kind != TFR_DNN_ITEM_CONV || next->kind != TFR_DNN_ITEM_POOL ||
+        next->average || item->residual >= 0 || item->pooled)
+        return false;
+    if (has_act(item) && item->act.kind != TFR_DNN_ACT_CLIP)
+        return false;
+    y = &ir->values[next->output];
+    if (next->kernel[0] != 2 || next->kernel[1] != 2 || next->stride[0] != 2 ||
+        next->stride[1] != 2 || next->pad[0] || next->pad[1] || next->dilation[0] != 1 ||
+        next->dilation[1] != 1 || y->dims[2] * 2 > ir->values[item->output].dims[2] ||
+        y->dims[3] * 2 > ir->values[item->output].dims[3])
+        return false;
+    item->pooled = true;
+    take(ir, i, next);
+    return true;
+}
+
+/* x * sigmoid(x) is Swish; x / 6 clip... is left as it is. */
+static bool take_swish(tfr_dnn_ir *ir, int i)
+{
+    tfr_dnn_item *item = &ir->items[i], *next = follower(ir, i);
+
+    if (item->kind != TFR_DNN_ITEM_ACT || !next || next->kind != TFR_DNN_ITEM_BINARY ||
+        next->binary != TFR_DNN_MUL)
+        return false;
+    if (item->act.kind != TFR_DNN_ACT_SIGMOID ||
+        next->inputs[next->inputs[0] == item->output] != item->inputs[0])
+        return false;
+    item->act.kind = TFR_DNN_ACT_SWISH;
+    item->act.a = 1.0f;
+    take(ir, i, next);
+    return true;
+}
+
+/* A constant vector added over the last dim of a product is its bias. */
+static bool take_bias(tfr_dnn_ir *ir, int i)
+{
+    tfr_dnn_item *item = &ir->items[i], *next = follower(ir, i);
+    const tfr_dnn_value *v, *y;
+    int other;
+
+    if (item->kind != TFR_DNN_ITEM_PRODUCT || !next || next->kind != TFR_DNN_ITEM_BINARY ||
+        next->binary != TFR_DNN_ADD || item->residual >= 0 || has_act(item) ||
+        (item->n_inputs > 2 && item->inputs[2] >= 0))
+        return false;
+    other = next->inputs[next->inputs[0] == item->output];
+    v = &ir->values[other];
+    y = &ir->values[next->output];
+    if (!v->known || v->rank < 1 || !same_dims(y, &ir->values[item->output]) ||
+        v->dims[v->rank - 1] != y->dims[y->rank - 1] ||
+        tfr_dnn_elements(v) != v->dims[v->rank - 1])
+        return false;
+    item->inputs[2] = other;
+    item->n_inputs = 3;
+    item->epsilon = 1.0f; /* beta */
+    take(ir, i, next);
+    return true;
+}
+
+void tfr_dnn_fuse(tfr_dnn_ir *ir)
+{
+    int i;
+
+    count_readers(ir);
+    for (i = 0; i < ir->n_items; i++) {
+        bool more = true;
+        while (more) {
+            if (ir->items[i].kind == TFR_DNN_ITEM_ACT)
+                more = take_swish(ir, i);
+            else if (sums(ir->items[i].kind))
+                more = take_bias(ir, i) || take_act(ir, i) || take_pool(ir, i) ||
+                       take_residual(ir, i);
+            else
+                more = false;
+            if (more)
+                count_readers(ir);
+        }
+    }
+}

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * program_layout.c: which values are blocked. Convolutions and pools are, what works element by
+ * element follows its inputs, all else is plain; a value that is wanted both ways gets a twin, made
+ * once by an item REORDER. Then: which values hold one sample after the other.
+ */
+#include "program.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Up to so many channels a convolution reads the plain image itself. */
+enum { PLAIN_CHANNELS = 4 };
+
+static int add_value(tfr_dnn_ir *ir, int like)
+{
+    const tfr_dnn_value copy = ir->values[like];
+    int v = tfr_dnn_new_value(ir, &copy);
+    int *more = ir->failed ? NULL : realloc(ir->twins, (size_t)ir->n_values * sizeof *more);
+
+    if (!more) {
+        ir->failed = true;
+        return 0;
+    }
+    ir->twins = more;
+    ir->twins[v] = -1;
+    return v;
+}
+
+/* The value in the layout that is wanted. */
+static int as(tfr_dnn_ir *ir, int value, bool blocked)
+{
+    tfr_dnn_item *item;
+    int twin;
+
+    if (value < 0 || ir->failed || ir->values[value].blocked == blocked)
+        return value;
+    if (ir->twins[value] >= 0)
+        return ir->twins[value];
+    twin = add_value(ir, value);
+    if (ir->failed)
+        return value;
+    ir->values[twin].blocked = blocked;
+    ir->twins[value] = twin;
+    ir->twins[twin] = value;
+    item = tfr_dnn_new_item(ir, TFR_DNN_ITEM_REORDER);
+    item->n_inputs = 1;
+    item->inputs[0] = value;
+    item->output = twin;
+    ir->n_reorders++;
+    return twin;
+}
+
+/* ---- items ---- */
+
+static int64_t max64(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* The image with zeros around it, as far as windows reach. */
+static int padded(tfr_dnn_ir *ir, const tfr_dnn_item *conv)
+{
+    const tfr_dnn_value *y = &ir->values[conv->output];
+    int64_t dims[2];
+    tfr_dnn_item *item;
+    int v, i;
+
+    for (i = 0; i < 2; i++) {
+        int64_t out = y->dims[2 + i] * (conv->pooled ? 2 : 1);
+        dims[i] = max64((out - 1) * conv->stride[i] + (conv->kernel[i] - 1) * conv->dilation[i] + 1,
+                        ir->values[conv->inputs[0]].dims[2 + i] + conv->pad[i]);
+    }
+    v = add_value(ir, conv->inputs[0]);
+    if (ir->failed)
+        return 0;
+    ir->values[v].dims[2] = dims[0];
+    ir->values[v].dims[3] = dims[1];
+    item = tfr_dnn_new_item(ir, TFR_DNN_ITEM_PAD);
+    item->n_inputs = 1;
+    item->inputs[0] = conv->inputs[0];
+    item->output = v;
+    item->pad[0] = conv->pad[0];
+    item->pad[1] = conv->pad[1];
+    return v;
+}
+
+static void lay_conv(tfr_dnn_ir *ir, tfr_dnn_item *item)
+{
+    const tfr_dnn_value *x = &ir->values[item->inputs[0]], *y = &ir->values[item->output];
+    bool pads = item->pad[0] || item->pad[1];
+    int i;
+
+    item->plain_source = item->kind == TFR_DNN_ITEM_CONV && x->dims[1] <= PLAIN_CHANNELS;
+    item->inputs[0] = as(ir, item->inputs[0], !item->plain_source);
+    for (i = 0; i < 2; i++) {
+        int64_t out = y->dims[2 + i] * (item->pooled ? 2 : 1);
+        pads = pads || (out - 1) * item->stride[i] + (item->kernel[i] - 1) * item->dilation[i] >=
+                           x->dims[2 + i];
+    }
+    if (item->plain_source && pads) {
+        item->inputs[0] = padded(ir, item);
+        item->pad[0] = item->pad[1] = 0;
+    }
+    item->residual = as(ir, item->residual, true);
+    if (!ir->failed)
+        ir->values[item->output].blocked = true;
+}
+
+/* A constant for each channel of y, or for all. */
+static bool is_by_channel(const tfr_dnn_value *v, const tfr_dnn_value *y)
+{
+    int64_t n = tfr_dnn_elements(v);
+
+    return v->known && (n == 1 || (n == y->dims[1] && v->rank >= 3 && v->dims[v->rank - 3] == n));
+}
+
+static bool is_full(const tfr_dnn_ir *ir, int value, const tfr_dnn_value *y)
+{
+    const tfr_dnn_value *v = &ir->values[value];
+    return v->rank == y->rank && memcmp(v->dims, y->dims, sizeof(int64_t) * (size_t)y->rank) == 0;
+}
+
+static void lay_flat(tfr_dnn_ir *ir, tfr_dnn_item *item)
+{
+    const tfr_dnn_value *y = &ir->values[item->output];
+    bool blocked = false, can = y->rank == 4;
+    int i;
+
+    for (i = 0; i < item->n_inputs; i++) {
+        blocked = blocked || ir->values[item->inputs[i]].blocked;
+        can = can && (is_full(ir, item->inputs[i], y) ||
+                      is_by_channel(&ir->values[item->inputs[i]], y));
+    }
+    /* 0 / 0 in the lanes of no channel would be NaN, which products with 0 keep. */
+    if (item->kind == TFR_DNN_ITEM_BINARY && item->binary == TFR_DNN_DIV)
+        can = false;
+    blocked = blocked && can;
+    for (i = 0; i < item->n_inputs; i++) {
+        if (!blocked || is_full(ir, item->inputs[i], y))
+            item->inputs[i] = as(ir, item->inputs[i], blocked);
+    }
+    ir->values[item->output].blocked = blocked;
+}
+
+/* An output that is a view takes the memory of the program's argument for its root, or a copy. */
+static void lay_view(tfr_dnn_ir *ir, tfr_dnn_item *item)
+{
+    int from = as(ir, item->inputs[0], false), root = ir->values[from].root;
+    tfr_dnn_value *y = &ir->values[item->output];
+
+    item->inputs[0] = from;
+    if (y->output && ir->values[root].arg < 0 && !ir->values[root].known) {
+        ir->values[root].arg = y->arg;
+        ir->values[root].output = true;
+    } else if (y->output) {
+        item->kind = TFR_DNN_ITEM_COPY;
+        return;
+    }
+    y->root = root;
+    if (ir->values[root].known)
+        y->known = ir->values[root].known;
+}
+
+static void lay_item(tfr_dnn_ir *ir, const tfr_dnn_item *old)
+{
+    tfr_dnn_item item = *old;
+    int i;
+
+    switch (item.kind) {
+    case TFR_DNN_ITEM_NONE:
+        return;
+    case TFR_DNN_ITEM_CONV:
+    case TFR_DNN_ITEM_DEPTHWISE:
+        lay_conv(ir, &item);
+        break;
+    case TFR_DNN_ITEM_POOL:
+        item.inputs[0] = as(ir, item.inputs[0], true);
+        ir->values[item.output].blocked = true;
+        break;
+    case TFR_DNN_ITEM_MEAN:
+        item.inputs[0] = as(ir, item.inputs[0], true);
+        break;
+    case TFR_DNN_ITEM_ACT:
+    case TFR_DNN_ITEM_BINARY:
+        lay_flat(ir, &item);
+        break;
+    case TFR_DNN_ITEM_VIEW:
+        lay_view(ir, &item);
+        break;
+    case TFR_DNN_ITEM_KERNEL:
+        for (i = 0; i < (int)item.call->n_inputs; i++)
+            as(ir, item.call_inputs[i], false);
+        break;
+    default:
+        for (i = 0; i < item.n_inputs; i++)
+            item.inputs[i] = as(ir, item.inputs[i], false);
+        item.residual = as(ir, item.residual, false);
+        break;
+    }
+    if (!ir->failed)
+        *tfr_dnn_new_item(ir, item.kind) = item;
+}
+
+/* Outputs leave plain. */
+static void lay_outputs(tfr_dnn_ir *ir)
+{
+    int i, n = ir->n_values;
+
+    for (i = 0; i < n && !ir->failed; i++) {
+        int plain;
+        if (!ir->values[i].output || !ir->values[i].blocked)
+            continue;
+        plain = as(ir, i, false);
+        ir->values[plain].arg = ir->values[i].arg;
+        ir->values[plain].output = true;
+        ir->values[i].arg = -1;
+        ir->values[i].output = false;
+    }
+}
+
+/* ---- samples ---- */
+
+static bool batched(const tfr_dnn_ir *ir, int value)
+{
+    return value >= 0 && ir->values[value].batched;
+}
+
+/* Whether the item does for each sample the same without the others. */
+static bool is_separable(const tfr_dnn_ir *ir, const tfr_dnn_item *item)
+{
+    const tfr_dnn_value *x = item->n_inputs > 0 ? &ir->values[item->inputs[0]] : NULL;
+    const tfr_dnn_value *y = &ir->values[item->output];
+    bool ok = y->rank > 0 && y->dims[0] % ir->samples == 0;
+    int i;
+
+    switch (item->kind) {
+    case TFR_DNN_ITEM_KERNEL:
+        return false;
+    case TFR_DNN_ITEM_SOFTMAX:
+    case TFR_DNN_ITEM_LAYER_NORM:
+        return ok && y->rank > 1;
+    case TFR_DNN_ITEM_PRODUCT:
+        return ok && batched(ir, item->inputs[0]);
+    case TFR_DNN_ITEM_TRANSPOSE:
+        return ok && item->perm[0] == 0;
+    case TFR_DNN_ITEM_CONCAT:
+        for (i = 0; i < item->n_inputs; i++)
+            ok = ok && batched(ir, item->inputs[i]);
+        return ok && item->axis > 0;
+    case TFR_DNN_ITEM_BATCHED_PRODUCT:
+    case TFR_DNN_ITEM_ATTENTION:
+        for (i = 0; i < item->n_inputs; i++)
+            ok = ok && (item->inputs[i] < 0 || batched(ir, item->inputs[i]));
+        return ok && y->rank > 2;
+    case TFR_DNN_ITEM_BINARY:
+        for (i = 0; i < 2; i++) {
+            const tfr_dnn_value *v = &ir->values[item->inputs[i]];
+            if (v->batched ? v->rank != y->rank : v->rank == y->rank && v->dims[0] != 1)
+                ok = false;
+        }
+        return ok;
+    default:
+        return ok && x && x->batched && (item->residual < 0 || batched(ir, item->residual));
+    }
+}
+
+static void find_samples(tfr_dnn_ir *ir)
+{
+    int i, k;
+
+    ir->samples = 0;
+    for (i = 0; i < ir->n_values; i++) {
+        tfr_dnn_value *v = &ir->values[i];
+        if (v->arg < 0 || v->output || v->known || v->rank == 0)
+            continue;
+        if (ir->samples == 0)
+            ir->samples = v->dims[0];
+        v->batched = v->dims[0] == ir->samples;
+    }
+    ir->separable = ir->samples > 1;
+    for (i = 0; i < ir->n_items && ir->separable; i++) {
+        const tfr_dnn_item *item = &ir->items[i];
+        bool any = batched(ir, item->residual);
+        for (k = 0; k < item->n_inputs; k++)
+            any = any || batched(ir, item->inputs[k]);
+        if (!any || !is_separable(ir, item))
+            ir->separable = false;
+        ir->values[item->output].batched = any;
+    }
+    if (!ir->separable)
+        ir->samples = 1;
+    for (i = 0; i < ir->n_values && !ir->separable; i++)
+        ir->values[i].batched = false;
+}
+
+void tfr_dnn_layout(tfr_dnn_ir *ir)
+{
+    tfr_dnn_item *old = ir->items;
+    int n = ir->n_items, i;
+
+    ir->items = NULL;
+    ir->n_items = ir->room_items = 0;
+    ir->twins = malloc((size_t)(ir->n_values + 1) * sizeof *ir->twins);
+    ir->failed = ir->failed || !ir->twins;
+    for (i = 0; i < ir->n_values && !ir->failed; i++)
+        ir->twins[i] = -1;
+    for (i = 0; i < n && !ir->failed; i++)
+        lay_item(ir, &old[i]);
+    free(old);
+    lay_outputs(ir);
+    if (!ir->failed)
+        find_samples(ir);
+}

@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * program_plan.c: items become steps over an arena. A block of the arena lives from the item that
+ * makes it to the last that reads it; an item that works in place gives its input's block to its
+ * output.
+ */
+#include "program.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "constants.h"
+
+enum { ALIGNMENT = 64 };
+
+/* ---- what makers of steps ask ---- */
+
+void *tfr_dnn_keep(tfr_dnn_planner *p, size_t bytes)
+{
+    tfr_dnn_plan *plan = p->plan;
+    void **more, *block;
+
+    if (p->status != TFR_OK)
+        return NULL;
+    more = realloc(plan->blocks, ((size_t)plan->n_blocks + 1) * sizeof *more);
+    if (more)
+        plan->blocks = more;
+    block = more ? calloc(1, bytes ? bytes : 1) : NULL;
+    if (!block) {
+        p->status = tfr_fail(p->err, TFR_ENOMEM, "no memory for %zu bytes of a program", bytes);
+        return NULL;
+    }
+    plan->blocks[plan->n_blocks++] = block;
+    return block;
+}
+
+int64_t tfr_dnn_first_dim(const tfr_dnn_planner *p, const tfr_dnn_value *v)
+{
+    if (v->rank == 0)
+        return 1;
+    return v->batched ? v->dims[0] / p->ir->samples * p->samples : v->dims[0];
+}
+
+int64_t tfr_dnn_count(const tfr_dnn_planner *p, const tfr_dnn_value *v)
+{
+    int64_t n = tfr_dnn_elements(v);
+    return v->batched ? n / p->ir->samples * p->samples : n;
+}
+
+tfr_dnn_ref tfr_dnn_ref_of(const tfr_dnn_planner *p, int value)
+{
+    const tfr_dnn_ref none = {0};
+    return value < 0 || p->status != TFR_OK ? none : p->refs[value];
+}
+
+tfr_dnn_run *tfr_dnn_add_run(tfr_dnn_planner *p,
+                             void (*run)(const void *, const tfr_dnn_bases *, int64_t, int64_t),
+                             const void *params, int64_t n, double cost)
+{
+    static tfr_dnn_run nowhere; /* for writes after a failure; never read */
+    tfr_dnn_plan *plan = p->plan;
+    tfr_dnn_run *more;
+
+    if (p->status != TFR_OK)
+        return &nowhere;
+    more = realloc(plan->runs, ((size_t)plan->n_runs + 1) * sizeof *more);
+    if (!more) {
+        p->status = tfr_fail(p->err, TFR_ENOMEM, "no memory for a step of a program");
+        return &nowhere;
+    }
+    plan->runs = more;
+    more = &plan->runs[plan->n_runs++];
+    more->run = run;
+    more->params = params;
+    more->n = n;
+    more->cost = cost;
+    more->alone = cost < 1500.0 || n < 2;
+    return more;
+}
+
+void tfr_dnn_need_scratch(tfr_dnn_planner *p, uint64_t bytes)
+{
+    if (p->plan->scratch_bytes < bytes)
+        p->plan->scratch_bytes = (bytes + ALIGNMENT - 1) & ~(uint64_t)(ALIGNMENT - 1);
+}
+
+const float *tfr_dnn_pack(tfr_dnn_planner *p, const tfr_dnn_constant_key *key, uint64_t bytes,
+                          void (*fill)(float *to, const void *user), const void *user)
+{
+    tfr_dnn_plan *plan = p->plan;
+    struct tfr_dnn_constant **more;
+    bool made = false;
+
+    if (p->status != TFR_OK)
+        return NULL;
+    more = realloc(plan->constants, ((size_t)plan->n_constants + 1) * sizeof *more);
+    if (more) {
+        plan->constants = more;
+        more[plan->n_constants] =
+            tfr_dnn_take_constant(p->ir->device, key, bytes, fill, user, &made);
+    }
+    if (!more || !more[plan->n_constants]) {
+        p->status = tfr_fail(p->err, TFR_ENOMEM, "no memory for %llu bytes of packed constants",
+                             (unsigned long long)bytes);
+        return NULL;
+    }
+    p->constant_bytes += made ? bytes : 0;
+    return tfr_dnn_constant_data(more[plan->n_constants++]);
+}
+
+/* ---- memory ---- */
+
+/* Bytes of a value in its layout. */
+static uint64_t bytes_of(const tfr_dnn_planner *p, const tfr_dnn_value *v)
+{
+    uint64_t n = (uint64_t)tfr_dnn_count(p, v);
+
+    if (v->blocked) {
+        uint64_t lanes = (uint64_t)p->isa->lanes, c = (uint64_t)v->dims[1];
+        n = n / c * ((c + lanes - 1) / lanes * lanes);
+    }
+    return (n * tfr_dtype_bits(v->dtype) + 7) / 8;
+}
+
+/* The input whose memory the output may take, or -1. */
+static int in_place(const tfr_dnn_item *item, int nth)
+{
+    switch (item->kind) {
+    case TFR_DNN_ITEM_ACT:
+    case TFR_DNN_ITEM_SOFTMAX:
+    case TFR_DNN_ITEM_LAYER_NORM:
+        return nth == 0 ? item->inputs[0] : -1;
+    case TFR_DNN_ITEM_BINARY:
+        return nth < 2 ? item->inputs[nth] : -1;
+    case TFR_DNN_ITEM_CONV:
+    case TFR_DNN_ITEM_DEPTHWISE:
+    case TFR_DNN_ITEM_PRODUCT:
+        return nth == 0 ? item->residual : -1;
+    default:
+        return -1;
+    }
+}
+
+typedef struct lives {
+    tfr_arena_block *blocks; /* of each root; bytes 0 = none */
+    int *shares;             /* whose block a root has, itself mostly */
+} lives;
+
+static void touch(const tfr_dnn_planner *p, lives *l, int value, int step)
+{
+    int root;
+
+    if (value < 0)
+        return;
+    root = l->shares[p->ir->values[value].root];
+    if (l->blocks[root].last < (uint32_t)step)
+        l->blocks[root].last = (uint32_t)step;
+}
+
+/* For every value that an item reads or writes. */
+static void touch_all(const tfr_dnn_planner *p, lives *l, const tfr_dnn_item *item, int step)
+{
+    const tfr_dnn_ir *ir = p->ir;
+    int k;
+
+    for (k = 0; k < item->n_inputs; k++)
+        touch(p, l, item->inputs[k], step);
+    touch(p, l, item->residual, step);
+    touch(p, l, item->output, step);
+    if (item->kind != TFR_DNN_ITEM_KERNEL)
+        return;
+    for (k = 0; k < (int)item->call->n_inputs; k++) {
+        int v = item->call_inputs[k];
+        touch(p, l, v >= 0 && ir->values[v].blocked ? ir->twins[v] : v, step);
+    }
+    for (k = 0; k < (int)item->call->n_outputs; k++)
+        touch(p, l, item->call_outputs[k], step);
+}
+
+static bool needs_block(const tfr_dnn_value *v, int number)
+{
+    return v->root == number && v->arg < 0 && !v->known;
+}
+
+static void begin_life(tfr_dnn_planner *p, lives *l, int value, int step)
+{
+    const tfr_dnn_value *v = &p->ir->values[value];
+
+    if (needs_block(v, value) && l->blocks[value].bytes == 0) {
+        l->blocks[value].bytes = bytes_of(p, v);
+        l->blocks[value].first = (uint32_t)step;
+    }
+}
+
+/* The output moves into the block of an input that dies here. */
+static void share_block(tfr_dnn_planner *p, lives *l, const tfr_dnn_item *item, int step,
+                        const uint32_t *last)
+{
+    const tfr_dnn_ir *ir = p->ir;
+    int nth, out = item->output;
+
+    for (nth = 0; nth < 2; nth++) {
+        int in = in_place(item, nth), root, owner;
+        if (in < 0 || !needs_block(&ir->values[out], out))
+            continue;
+        root = ir->values[in].root;
+        owner = l->shares[root];
+        if (l->blocks[owner].bytes == 0 || last[root] != (uint32_t)step ||
+            l->blocks[owner].bytes != bytes_of(p, &ir->values[out]))
+            continue;
+        if (item->residual == in && item->n_inputs > 0 &&
+            ir->values[item->inputs[0]].root == root)
+            continue;
+        l->shares[out] = owner;
+        return;
+    }
+}
+
+/* The last reader of each root, views and all. */
+static void find_last(tfr_dnn_planner *p, lives *l, uint32_t *last)
+{
+    int i;
+
+    for (i = 0; i < p->ir->n_values; i++)
+        l->shares[i] = i;
+    for (i = 0; i < p->ir->n_items; i++)
+        touch_all(p, l, &p->ir->items[i], i);
+    for (i = 0; i < p->ir->n_values; i++)
+        last[i] = l->blocks[i].last;
+    memset(l->blocks, 0, (size_t)p->ir->n_values * sizeof *l->blocks);
+}
+
+static void find_lives(tfr_dnn_planner *p, lives *l, uint32_t *last)
+{
+    int i, k;
+
+    find_last(p, l, last);
+    for (i = 0; i < p->ir->n_items; i++) {
+        const tfr_dnn_item *item = &p->ir->items[i];
+        share_block(p, l, item, i, last);
+        if (l->shares[item->output] == item->output)
+            begin_life(p, l, item->output, i);
+        for (k = 0; item->kind == TFR_DNN_ITEM_KERNEL && k < (int)item->call->n_outputs; k++) {
+            if (item->call_outputs[k] >= 0)
+                begin_life(p, l, item->call_outputs[k], i);
+        }
+        touch_all(p, l, item, i);
+    }
+}
+
+/* Without the core's planner: one block after the other. */
+static int32_t place(tfr_dnn_planner *p, tfr_arena_block *blocks, uint32_t n)
+{
+    const tfr_host_arena *arena = p->ir->device->arena;
+    uint64_t at = 0;
+    uint32_t i;
+
+    if (arena && arena->plan)
+        return arena->plan(blocks, n, ALIGNMENT, &p->plan->arena_bytes, &p->plan->lower_bound,
+                           p->err);
+    for (i = 0; i < n; i++) {
+        blocks[i].offset = at;
+        at += (blocks[i].bytes + ALIGNMENT - 1) & ~(uint64_t)(ALIGNMENT - 1);
+    }
+    p->plan->arena_bytes = p->plan->lower_bound = at;
+    return TFR_OK;
+}
+
+static void set_refs(tfr_dnn_planner *p, const lives *l, const tfr_arena_block *placed)
+{
+    int i;
+
+    for (i = 0; i < p->ir->n_values; i++) {
+        int root = p->ir->values[i].root;
+        const tfr_dnn_value *v = &p->ir->values[root];
+        tfr_dnn_ref *ref = &p->refs[i];
+        memset(ref, 0, sizeof *ref);
+        if (v->known)
+            ref->known = v->known;
+        else if (v->arg >= 0)
+            ref->base = 1 + v->arg;
+        else
+            ref->offset = (int64_t)placed[l->shares[root]].offset;
+    }
+}
+
+/* Blocks of 0 bytes are left out for the planner, then offsets go back to their roots. */
+static void plan_memory(tfr_dnn_planner *p)
+{
+    const size_t n = (size_t)p->ir->n_values;
+    lives l = {calloc(n, sizeof *l.blocks), calloc(n, sizeof *l.shares)};
+    tfr_arena_block *dense = calloc(n, sizeof *dense);
+    uint32_t *last = calloc(n, sizeof *last), count = 0;
+    size_t i;
+
+    if (!l.blocks || !l.shares || !dense || !last) {
+        p->status = tfr_fail(p->err, TFR_ENOMEM, "no memory to plan that of a program");
+    } else {
+        find_lives(p, &l, last);
+        for (i = 0; i < n; i++) {
+            if (l.blocks[i].bytes > 0)
+                dense[count++] = l.blocks[i];
+        }
+        p->status = place(p, dense, count);
+        for (i = 0, count = 0; i < n; i++) {
+            if (l.blocks[i].bytes > 0)
+                l.blocks[i].offset = dense[count++].offset;
+        }
+        if (p->status == TFR_OK)
+            set_refs(p, &l, l.blocks);
+    }
+    free(l.blocks);
+    free(l.shares);
+    free(dense);
+    free(last);
+}
+
+/* ---- kernels ---- */
+
+typedef struct kernel_params {
+    tfr_plugin_device *device;
+    tfr_kernel *kernel;
+    uint32_t n;
+    tfr_dnn_ref refs[]; /* of present arguments; base -1 = absent */
+} kernel_params;
+
+enum { MAX_KERNEL_ARGS = 64 };
+
+static void run_kernel(const void *params, const tfr_dnn_bases *bases, int64_t begin, int64_t end)
+{
+    const kernel_params *k = params;
+    tfr_arg args[MAX_KERNEL_ARGS];
+    tfr_launch launch = {0};
+    uint32_t i;
+
+    (void)begin;
+    (void)end;
+    launch.size = sizeof launch;
+    launch.n_args = k->n;
+    launch.args = args;
+    for (i = 0; i < k->n; i++) {
+        args[i].address = k->refs[i].base < 0 ? NULL : tfr_dnn_at(bases, &k->refs[i]);
+        args[i].dims = NULL;
+    }
+    /* A primitive that was made and has its memory does not fail. */
+    (void)tfr_dnn_launch(k->device, NULL, k->kernel, &launch, NULL);
+}
+
+static void plan_kernel(tfr_dnn_planner *p, const tfr_dnn_item *item)
+{
+    const tfr_call *call = item->call;
+    uint32_t n = call->n_inputs + call->n_outputs, i;
+    kernel_params *k = tfr_dnn_keep(p, sizeof *k + n * sizeof *k->refs);
+    tfr_kernel **more;
+
+    if (!k)
+        return;
+    if (n > MAX_KERNEL_ARGS) {
+        p->status = tfr_fail(p->err, TFR_EUNSUPPORTED, "%s has %u operands, %d fit a program",
+                             call->name, n, MAX_KERNEL_ARGS);
+        return;
+    }
+    more = realloc(p->plan->kernels, ((size_t)p->plan->n_kernels + 1) * sizeof *more);
+    if (!more) {
+        p->status = tfr_fail(p->err, TFR_ENOMEM, "no memory for a kernel of a program");
+        return;
+    }
+    p->plan->kernels = more;
+    p->status = tfr_dnn_prepare(p->ir->device->single, call, &k->kernel, p->err);
+    if (p->status != TFR_OK)
+        return;
+    more[p->plan->n_kernels++] = k->kernel;
+    k->device = p->ir->device->single;
+    k->n = n;
+    for (i = 0; i < n; i++) {
+        int v = i < call->n_inputs ? item->call_inputs[i] : item->call_outputs[i - call->n_inputs];
+        if (v >= 0 && p->ir->values[v].blocked)
+            v = p->ir->twins[v];
+        k->refs[i] = tfr_dnn_ref_of(p, v);
+        if (v < 0)
+            k->refs[i].base = -1;
+    }
+    tfr_dnn_add_run(p, run_kernel, k, 1, 0.0)->alone = true;
+}
+
+/* ---- the plan ---- */
+
+static void plan_item(tfr_dnn_planner *p, const tfr_dnn_item *item)
+{
+    static void (*const makers[])(tfr_dnn_planner *, const tfr_dnn_item *) = {
+        [TFR_DNN_ITEM_COPY] = tfr_dnn_plan_copy,
+        [TFR_DNN_ITEM_REORDER] = tfr_dnn_plan_reorder,
+        [TFR_DNN_ITEM_PAD] = tfr_dnn_plan_pad,
+        [TFR_DNN_ITEM_CONV] = tfr_dnn_plan_conv,
+        [TFR_DNN_ITEM_DEPTHWISE] = tfr_dnn_plan_depthwise,
+        [TFR_DNN_ITEM_POOL] = tfr_dnn_plan_pool,
+        [TFR_DNN_ITEM_MEAN] = tfr_dnn_plan_mean,
+        [TFR_DNN_ITEM_ACT] = tfr_dnn_plan_act,
+        [TFR_DNN_ITEM_BINARY] = tfr_dnn_plan_binary,
+        [TFR_DNN_ITEM_PRODUCT] = tfr_dnn_plan_product,
+        [TFR_DNN_ITEM_BATCHED_PRODUCT] = tfr_dnn_plan_batched_product,
+        [TFR_DNN_ITEM_SOFTMAX] = tfr_dnn_plan_rows,
+        [TFR_DNN_ITEM_LAYER_NORM] = tfr_dnn_plan_rows,
+        [TFR_DNN_ITEM_TRANSPOSE] = tfr_dnn_plan_transpose,
+        [TFR_DNN_ITEM_CONCAT] = tfr_dnn_plan_concat,
+        [TFR_DNN_ITEM_ATTENTION] = NULL,
+        [TFR_DNN_ITEM_KERNEL] = plan_kernel,
+    };
+
+    if (makers[item->kind] && p->status == TFR_OK)
+        makers[item->kind](p, item);
+}
+
+int32_t tfr_dnn_make_plan(tfr_dnn_ir *ir, int64_t samples, tfr_dnn_plan *plan,
+                          uint64_t *constant_bytes, tfr_err *err)
+{
+    tfr_dnn_planner p = {0};
+    int i;
+
+    memset(plan, 0, sizeof *plan);
+    p.ir = ir;
+    p.isa = ir->device->isa;
+    p.plan = plan;
+    p.samples = plan->samples = samples;
+    p.err = err;
+    p.refs = calloc((size_t)ir->n_values + 1, sizeof *p.refs);
+    if (!p.refs)
+        return tfr_fail(err, TFR_ENOMEM, "no memory for the values of a program");
+    plan_memory(&p);
+    for (i = 0; i < ir->n_items && p.status == TFR_OK; i++)
+        plan_item(&p, &ir->items[i]);
+    free(p.refs);
+    *constant_bytes += p.constant_bytes;
+    if (p.status != TFR_OK)
+        tfr_dnn_drop_plan(ir->device, plan);
+    return p.status;
+}
+
+void tfr_dnn_drop_plan(tfr_plugin_device *device, tfr_dnn_plan *plan)
+{
+    int i;
+
+    for (i = 0; i < plan->n_kernels; i++)
+        tfr_dnn_drop(device, plan->kernels[i]);
+    for (i = 0; i < plan->n_constants; i++)
+        tfr_dnn_leave_constant(device, plan->constants[i]);
+    for (i = 0; i < plan->n_blocks; i++)
+        free(plan->blocks[i]);
+    free(plan->kernels);
+    free(plan->constants);
+    free(plan->blocks);
+    free(plan->runs);
+    memset(plan, 0, sizeof *plan);
+}

@@ -1,0 +1,480 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * program_read.c: the nodes of a group as items over values. An op whose call has a form that no
+ * item does becomes an item KERNEL, which runs what the kernel facet prepares.
+ */
+#include "program.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const tfr_program_node *tfr_dnn_graph_node(const tfr_program_graph *graph, int i)
+{
+    return (const tfr_program_node *)(const void *)((const char *)graph->nodes +
+                                                    (size_t)i * graph->node_stride);
+}
+
+const tfr_program_value *tfr_dnn_graph_value(const tfr_program_graph *graph, int i)
+{
+    return (const tfr_program_value *)(const void *)((const char *)graph->values +
+                                                     (size_t)i * graph->value_stride);
+}
+
+/* ---- forms of calls ---- */
+
+static bool is_float(const tfr_operand *o)
+{
+    return o && o->dtype == TFR_DTYPE_F32;
+}
+
+static bool all_float(const tfr_call *call)
+{
+    uint32_t i;
+
+    for (i = 0; i < call->n_inputs; i++) {
+        const tfr_operand *o = tfr_call_input(call, i);
+        if (o && !is_float(o))
+            return false;
+    }
+    return is_float(tfr_call_output(call, 0)) && !tfr_call_output(call, 1);
+}
+
+/* Rows and their steps in memory are counted in 32 bits. */
+static bool fits(const tfr_operand *o)
+{
+    return tfr_operand_elements(o) < INT32_MAX / 2;
+}
+
+static bool conv_form(const tfr_call *call)
+{
+    const tfr_operand *x = tfr_call_input(call, 0), *k = tfr_call_input(call, 1);
+    const tfr_operand *bias = tfr_call_input(call, 2);
+    int64_t group = tfr_call_int(call, "group", 1);
+    const int64_t *pads = tfr_dnn_ints(call, "pads", 4);
+    int i;
+
+    for (i = 0; pads && i < 4; i++) {
+        if (pads[i] < 0)
+            return false;
+    }
+    return x->rank == 4 && k->data && (!bias || bias->data) && fits(x) &&
+           fits(tfr_call_output(call, 0)) &&
+           (group == 1 || (group == x->dims[1] && k->dims[0] == group && k->dims[1] == 1));
+}
+
+static bool pool_form(const tfr_call *call)
+{
+    const int64_t *pads = tfr_dnn_ints(call, "pads", 4);
+
+    return tfr_call_input(call, 0)->rank == 4 && fits(tfr_call_input(call, 0)) &&
+           (!pads || (pads[0] >= 0 && pads[1] >= 0)) &&
+           !(strcmp(call->name, "AveragePool") == 0 && tfr_call_int(call, "ceil_mode", 0) &&
+             tfr_call_int(call, "count_include_pad", 0));
+}
+
+static bool gemm_form(const tfr_call *call)
+{
+    const tfr_operand *b = tfr_call_input(call, 1), *c = tfr_call_input(call, 2);
+    const tfr_operand *y = tfr_call_output(call, 0);
+
+    return !tfr_call_int(call, "transA", 0) && b->data && b->rank == 2 && fits(b) && fits(y) &&
+           fits(tfr_call_input(call, 0)) &&
+           (!c || (c->data && c->rank > 0 && c->dims[c->rank - 1] == y->dims[1] &&
+                   tfr_operand_elements(c) == y->dims[1]));
+}
+
+static bool matmul_form(const tfr_call *call)
+{
+    const tfr_operand *a = tfr_call_input(call, 0), *b = tfr_call_input(call, 1);
+    int i;
+
+    if (!fits(a) || !fits(b) || !fits(tfr_call_output(call, 0)) || a->rank < 2)
+        return false;
+    if (b->data)
+        return b->rank == 2;
+    /* whole vectors: rows of b are read as they are */
+    if (a->rank != b->rank || a->rank > 4 || b->dims[b->rank - 1] % TFR_DNN_MAX_LANES != 0)
+        return false;
+    for (i = 0; i < a->rank - 2; i++) {
+        if (a->dims[i] != b->dims[i])
+            return false;
+    }
+    return true;
+}
+
+/* One of the inputs, or all, spread over the output in at most 4 groups of dims. */
+static bool binary_form(const tfr_call *call)
+{
+    const tfr_operand *a = tfr_call_input(call, 0), *b = tfr_call_input(call, 1);
+    const tfr_operand *y = tfr_call_output(call, 0);
+
+    return a->rank <= y->rank && b->rank <= y->rank && y->rank <= 6 &&
+           (tfr_dnn_same_dims(a, y) || tfr_dnn_same_dims(b, y));
+}
+
+static bool known_number(const tfr_operand *o)
+{
+    return !o || (o->data && tfr_operand_elements(o) == 1 && !isnan(tfr_dnn_known(o, 0)));
+}
+
+static bool clip_form(const tfr_call *call)
+{
+    return known_number(tfr_call_input(call, 1)) && known_number(tfr_call_input(call, 2));
+}
+
+static bool gelu_form(const tfr_call *call)
+{
+    return strcmp(tfr_call_string(call, "approximate", "none"), "none") == 0;
+}
+
+static bool last_axis_form(const tfr_call *call)
+{
+    int rank = tfr_call_input(call, 0)->rank;
+    int64_t axis = tfr_call_int(call, "axis", -1);
+
+    return rank > 0 && (axis == -1 || axis == rank - 1);
+}
+
+static bool layer_norm_form(const tfr_call *call)
+{
+    const tfr_operand *scale = tfr_call_input(call, 1), *shift = tfr_call_input(call, 2);
+
+    return last_axis_form(call) && scale->rank == 1 && (!shift || shift->rank == 1);
+}
+
+static bool transpose_form(const tfr_call *call)
+{
+    const tfr_operand *x = tfr_call_input(call, 0);
+    return x->rank <= 6 && fits(x);
+}
+
+static bool any_form(const tfr_call *call)
+{
+    (void)call;
+    return true;
+}
+
+static bool rank_4_form(const tfr_call *call)
+{
+    return tfr_call_input(call, 0)->rank == 4 && fits(tfr_call_input(call, 0));
+}
+
+static bool concat_form(const tfr_call *call)
+{
+    return call->n_inputs <= TFR_DNN_ITEM_INPUTS;
+}
+
+/* Sorted by name. */
+static const struct form {
+    const char *name;
+    bool (*ok)(const tfr_call *call);
+    tfr_dnn_item_kind kind;
+    int sub; /* of ACT and BINARY */
+} forms[] = {
+    {"Abs", any_form, TFR_DNN_ITEM_ACT, TFR_DNN_ACT_ABS},
+    {"Add", binary_form, TFR_DNN_ITEM_BINARY, TFR_DNN_ADD},
+    {"AveragePool", pool_form, TFR_DNN_ITEM_POOL, 0},
+    {"Clip", clip_form, TFR_DNN_ITEM_ACT, TFR_DNN_ACT_CLIP},
+    {"Concat", concat_form, TFR_DNN_ITEM_CONCAT, 0},
+    {"Conv", conv_form, TFR_DNN_ITEM_CONV, 0},
+    {"Div", binary_form, TFR_DNN_ITEM_BINARY, TFR_DNN_DIV},
+    {"Exp", any_form, TFR_DNN_ITEM_ACT, TFR_DNN_ACT_EXP},
+    {"Gelu", gelu_form, TFR_DNN_ITEM_ACT, TFR_DNN_ACT_GELU},
+    {"Gemm", gemm_form, TFR_DNN_ITEM_PRODUCT, 0},
+    {"GlobalAveragePool", rank_4_form, TFR_DNN_ITEM_MEAN, 0},
+    {"HardSigmoid", any_form, TFR_DNN_ITEM_ACT, TFR_DNN_ACT_HARD_SIGMOID},
+    {"HardSwish", any_form, TFR_DNN_ITEM_ACT, TFR_DNN_ACT_HARD_SWISH},
+    {"LayerNormalization", layer_norm_form, TFR_DNN_ITEM_LAYER_NORM, 0},
+    {"LeakyRelu", any_form, TFR_DNN_ITEM_ACT, TFR_DNN_ACT_LEAKY},
+    {"MatMul", matmul_form, TFR_DNN_ITEM_PRODUCT, 0},
+    {"MaxPool", pool_form, TFR_DNN_ITEM_POOL, 0},
+    {"Mul", binary_form, TFR_DNN_ITEM_BINARY, TFR_DNN_MUL},
+    {"Neg", any_form, TFR_DNN_ITEM_ACT, TFR_DNN_ACT_LINEAR},
+    {"Relu", any_form, TFR_DNN_ITEM_ACT, TFR_DNN_ACT_CLIP},
+    {"Sigmoid", any_form, TFR_DNN_ITEM_ACT, TFR_DNN_ACT_SIGMOID},
+    {"Softmax", last_axis_form, TFR_DNN_ITEM_SOFTMAX, 0},
+    {"Sqrt", any_form, TFR_DNN_ITEM_ACT, TFR_DNN_ACT_SQRT},
+    {"Sub", binary_form, TFR_DNN_ITEM_BINARY, TFR_DNN_SUB},
+    {"Swish", any_form, TFR_DNN_ITEM_ACT, TFR_DNN_ACT_SWISH},
+    {"Tanh", any_form, TFR_DNN_ITEM_ACT, TFR_DNN_ACT_TANH},
+    {"Transpose", transpose_form, TFR_DNN_ITEM_TRANSPOSE, 0},
+};
+
+static const struct form *find_form(const tfr_call *call)
+{
+    size_t i;
+
+    if (call->domain[0] != 0 || !all_float(call))
+        return NULL;
+    for (i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+        if (strcmp(forms[i].name, call->name) == 0)
+            return forms[i].ok(call) ? &forms[i] : NULL;
+    }
+    return NULL;
+}
+
+bool tfr_dnn_is_native(const tfr_plugin_device *device, const tfr_call *call)
+{
+    return device->isa && find_form(call);
+}
+
+bool tfr_dnn_can_hold(const tfr_call *call, const char **why)
+{
+    uint32_t i;
+
+    for (i = 0; i < call->n_outputs; i++) {
+        const tfr_operand *o = tfr_call_output(call, i);
+        if (o && (o->flags & TFR_OPERAND_DYNAMIC)) {
+            *why = "the dims of an output are not known";
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- the lists ---- */
+
+static bool grow(void **list, int n, int *room, size_t size)
+{
+    int more = *room ? *room * 2 : 64;
+    void *p;
+
+    if (n < *room)
+        return true;
+    p = realloc(*list, (size_t)more * size);
+    if (!p)
+        return false;
+    *list = p;
+    *room = more;
+    return true;
+}
+
+int tfr_dnn_new_value(tfr_dnn_ir *ir, const tfr_dnn_value *like)
+{
+    tfr_dnn_value copy = *like;
+
+    if (!grow((void **)(void *)&ir->values, ir->n_values, &ir->room_values, sizeof *ir->values)) {
+        ir->failed = true;
+        return 0;
+    }
+    copy.root = ir->n_values;
+    copy.arg = -1;
+    copy.output = false;
+    copy.readers = 0;
+    copy.known = NULL;
+    ir->values[ir->n_values] = copy;
+    return ir->n_values++;
+}
+
+tfr_dnn_item *tfr_dnn_new_item(tfr_dnn_ir *ir, tfr_dnn_item_kind kind)
+{
+    static tfr_dnn_item nowhere; /* for writes after a failure; never read */
+    tfr_dnn_item *item;
+
+    if (!grow((void **)(void *)&ir->items, ir->n_items, &ir->room_items, sizeof *ir->items)) {
+        ir->failed = true;
+        return &nowhere;
+    }
+    item = &ir->items[ir->n_items++];
+    memset(item, 0, sizeof *item);
+    item->kind = kind;
+    item->node = item->residual = -1;
+    item->alpha = 1.0f;
+    item->stride[0] = item->stride[1] = item->dilation[0] = item->dilation[1] = 1;
+    item->kernel[0] = item->kernel[1] = 1;
+    return item;
+}
+
+int64_t tfr_dnn_elements(const tfr_dnn_value *v)
+{
+    int64_t n = 1;
+    int i;
+
+    for (i = 0; i < v->rank; i++)
+        n *= v->dims[i];
+    return n;
+}
+
+/* ---- reading ---- */
+
+static void read_values(tfr_dnn_ir *ir)
+{
+    const tfr_program_graph *g = ir->graph;
+    uint32_t i;
+
+    for (i = 0; i < g->n_values && !ir->failed; i++) {
+        const tfr_operand *o = tfr_dnn_graph_value(g, (int)i)->operand;
+        tfr_dnn_value v;
+        int at;
+        memset(&v, 0, sizeof v);
+        v.rank = o->rank;
+        v.dtype = o->dtype;
+        memcpy(v.dims, o->dims, (size_t)o->rank * sizeof *v.dims);
+        at = tfr_dnn_new_value(ir, &v);
+        if (!ir->failed)
+            ir->values[at].known = o->data;
+    }
+    if (ir->failed)
+        return;
+    for (i = 0; i < g->n_inputs; i++)
+        ir->values[g->inputs[i]].arg = (int)i;
+    for (i = 0; i < g->n_outputs; i++) {
+        ir->values[g->outputs[i]].arg = (int)(g->n_inputs + i);
+        ir->values[g->outputs[i]].output = true;
+    }
+}
+
+static void read_act(tfr_dnn_item *item, const tfr_call *call, int kind)
+{
+    const tfr_operand *low = tfr_call_input(call, 1), *high = tfr_call_input(call, 2);
+    tfr_dnn_act *act = &item->act;
+
+    act->kind = (tfr_dnn_act_kind)kind;
+    item->n_inputs = 1;
+    if (strcmp(call->name, "Clip") == 0) {
+        act->a = low ? tfr_dnn_known(low, 0) : -INFINITY;
+        act->b = high ? tfr_dnn_known(high, 0) : INFINITY;
+    } else if (kind == TFR_DNN_ACT_CLIP) {
+        act->b = INFINITY;
+    } else if (kind == TFR_DNN_ACT_LEAKY) {
+        act->a = tfr_call_float(call, "alpha", 0.01f);
+    } else if (kind == TFR_DNN_ACT_LINEAR) {
+        act->a = -1.0f;
+        act->b = -0.0f;
+    } else if (kind == TFR_DNN_ACT_HARD_SIGMOID) {
+        act->a = tfr_call_float(call, "alpha", 0.2f);
+        act->b = tfr_call_float(call, "beta", 0.5f);
+    } else if (kind == TFR_DNN_ACT_HARD_SWISH) {
+        act->a = 1.0f / 6.0f;
+        act->b = 0.5f;
+    } else {
+        act->a = tfr_call_float(call, "alpha", 1.0f);
+    }
+}
+
+static void read_window(tfr_dnn_item *item, const tfr_call *call, const int64_t *kernel)
+{
+    const int64_t *strides = tfr_dnn_ints(call, "strides", 2);
+    const int64_t *dilations = tfr_dnn_ints(call, "dilations", 2);
+    const int64_t *pads = tfr_dnn_ints(call, "pads", 4);
+    int i;
+
+    for (i = 0; i < 2; i++) {
+        item->kernel[i] = kernel[i];
+        item->stride[i] = strides ? strides[i] : 1;
+        item->dilation[i] = dilations ? dilations[i] : 1;
+        item->pad[i] = pads ? pads[i] : 0;
+    }
+    item->count = (float)(kernel[0] * kernel[1]);
+}
+
+static void read_conv(tfr_dnn_item *item, const tfr_call *call)
+{
+    const tfr_operand *k = tfr_call_input(call, 1);
+
+    read_window(item, call, k->dims + 2);
+    if (tfr_call_int(call, "group", 1) > 1)
+        item->kind = TFR_DNN_ITEM_DEPTHWISE;
+}
+
+static void read_product(tfr_dnn_item *item, const tfr_call *call)
+{
+    if (strcmp(call->name, "Gemm") == 0) {
+        item->transposed = tfr_call_int(call, "transB", 0) != 0;
+        item->alpha = tfr_call_float(call, "alpha", 1.0f);
+        item->epsilon = tfr_call_float(call, "beta", 1.0f);
+    } else if (!tfr_call_input(call, 1)->data) {
+        item->kind = TFR_DNN_ITEM_BATCHED_PRODUCT;
+    }
+}
+
+static void read_transpose(tfr_dnn_item *item, const tfr_call *call)
+{
+    int rank = tfr_call_input(call, 0)->rank, i;
+    const int64_t *perm = tfr_dnn_ints(call, "perm", (uint64_t)rank);
+
+    for (i = 0; i < rank; i++)
+        item->perm[i] = perm ? (int)perm[i] : rank - 1 - i;
+}
+
+static void read_form(tfr_dnn_item *item, const tfr_call *call, const struct form *form)
+{
+    switch (form->kind) {
+    case TFR_DNN_ITEM_CONV:
+        read_conv(item, call);
+        break;
+    case TFR_DNN_ITEM_POOL:
+        item->average = call->name[0] == 'A';
+        item->count_padding = tfr_call_int(call, "count_include_pad", 0) != 0;
+        read_window(item, call, tfr_dnn_ints(call, "kernel_shape", 2));
+        break;
+    case TFR_DNN_ITEM_ACT:
+        read_act(item, call, form->sub);
+        break;
+    case TFR_DNN_ITEM_BINARY:
+        item->binary = (tfr_dnn_binary_kind)form->sub;
+        break;
+    case TFR_DNN_ITEM_PRODUCT:
+        read_product(item, call);
+        break;
+    case TFR_DNN_ITEM_LAYER_NORM:
+        item->epsilon = tfr_call_float(call, "epsilon", 1e-5f);
+        break;
+    case TFR_DNN_ITEM_TRANSPOSE:
+        read_transpose(item, call);
+        break;
+    case TFR_DNN_ITEM_CONCAT:
+        item->axis = (int)tfr_call_int(call, "axis", 0);
+        break;
+    default:
+        break;
+    }
+}
+
+static void read_node(tfr_dnn_ir *ir, int i)
+{
+    const tfr_program_node *node = tfr_dnn_graph_node(ir->graph, i);
+    const tfr_call *call = node->call;
+    const struct form *form = node->flags & TFR_NODE_VIEW ? NULL : find_form(call);
+    tfr_dnn_item *item = tfr_dnn_new_item(ir, TFR_DNN_ITEM_KERNEL);
+    int k;
+
+    item->node = i;
+    item->call = call;
+    item->output = node->outputs[0];
+    item->call_inputs = node->inputs;
+    item->call_outputs = node->outputs;
+    if (ir->failed)
+        return;
+    if (node->flags & TFR_NODE_VIEW) {
+        item->kind = TFR_DNN_ITEM_VIEW;
+        item->n_inputs = 1;
+        item->inputs[0] = node->inputs[0];
+    } else if (form) {
+        item->kind = form->kind;
+        item->n_inputs = (int)call->n_inputs;
+        for (k = 0; k < item->n_inputs; k++)
+            item->inputs[k] = node->inputs[k];
+        read_form(item, call, form);
+    }
+}
+
+int32_t tfr_dnn_read(tfr_dnn_ir *ir, tfr_err *err)
+{
+    uint32_t i;
+
+    read_values(ir);
+    for (i = 0; i < ir->graph->n_nodes && !ir->failed; i++)
+        read_node(ir, (int)i);
+    if (ir->failed)
+        return tfr_fail(err, TFR_ENOMEM, "no memory for a program of %u nodes", ir->graph->n_nodes);
+    return TFR_OK;
+}
+
+void tfr_dnn_ir_end(tfr_dnn_ir *ir)
+{
+    free(ir->values);
+    free(ir->twins);
+    free(ir->items);
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * program_rows.c: what works on rows of a plain tensor, and on the matrices in its last two dims:
+ * softmax, layer normalization, transposition, products of two computed sides.
+ */
+#include "program.h"
+
+#include <string.h>
+
+/* ---- rows ---- */
+
+typedef struct rows {
+    const tfr_dnn_isa *isa;
+    tfr_dnn_ref from, scale, shift, to;
+    bool has_shift, softmax;
+    int64_t n;
+    float epsilon;
+} rows;
+
+static void run_rows(const void *params, const tfr_dnn_bases *bases, int64_t begin, int64_t end)
+{
+    const rows *r = params;
+    const float *from = tfr_dnn_at(bases, &r->from);
+    float *to = tfr_dnn_at(bases, &r->to);
+    int64_t i;
+
+    for (i = begin; i < end; i++) {
+        if (r->softmax)
+            r->isa->softmax(from + i * r->n, 1.0f, NULL, to + i * r->n, r->n);
+        else
+            r->isa->layer_norm(from + i * r->n, tfr_dnn_at(bases, &r->scale),
+                               r->has_shift ? tfr_dnn_at(bases, &r->shift) : NULL, r->epsilon,
+                               to + i * r->n, r->n);
+    }
+}
+
+void tfr_dnn_plan_rows(tfr_dnn_planner *p, const tfr_dnn_item *item)
+{
+    const tfr_dnn_value *x = &p->ir->values[item->inputs[0]];
+    rows *r = tfr_dnn_keep(p, sizeof *r);
+    int64_t n = tfr_dnn_count(p, x);
+
+    if (!r)
+        return;
+    r->isa = p->isa;
+    r->from = tfr_dnn_ref_of(p, item->inputs[0]);
+    r->to = tfr_dnn_ref_of(p, item->output);
+    r->softmax = item->kind == TFR_DNN_ITEM_SOFTMAX;
+    r->n = x->dims[x->rank - 1];
+    r->epsilon = item->epsilon;
+    if (!r->softmax) {
+        r->scale = tfr_dnn_ref_of(p, item->inputs[1]);
+        r->has_shift = item->n_inputs > 2 && item->inputs[2] >= 0;
+        if (r->has_shift)
+            r->shift = tfr_dnn_ref_of(p, item->inputs[2]);
+    }
+    tfr_dnn_add_run(p, run_rows, r, n / r->n, (double)n * 0.5);
+}
+
+/* ---- transposition ---- */
+
+enum { AXES = 6 };
+
+/*
+ * Dims that stay together are one. Then the innermost is copied as a run, or, where it moves, the
+ * two innermost dims of source and result are matrices to turn.
+ */
+typedef struct turn {
+    const tfr_dnn_isa *isa;
+    tfr_dnn_ref from, to;
+    int rank;
+    int64_t dims[AXES], steps[AXES]; /* of the result, and its steps in the source */
+    int64_t to_steps[AXES];
+    int matrix; /* dim of the result that is innermost in the source */
+} turn;
+
+static void run_turn(const void *params, const tfr_dnn_bases *bases, int64_t begin, int64_t end)
+{
+    const turn *t = params;
+    const float *from = tfr_dnn_at(bases, &t->from);
+    float *to = tfr_dnn_at(bases, &t->to);
+    const int last = t->rank - 1;
+    int64_t i;
+
+    for (i = begin; i < end; i++) {
+        int64_t rest = i, at = 0, place = 0;
+        int d;
+        for (d = last - 1; d >= 0; d--) {
+            if (d == t->matrix)
+                continue;
+            at += rest % t->dims[d] * t->steps[d];
+            place += rest % t->dims[d] * t->to_steps[d];
+            rest /= t->dims[d];
+        }
+        if (t->matrix == last)
+            memcpy(to + place, from + at, (size_t)t->dims[last] * sizeof *to);
+        else
+            t->isa->transpose(from + at, t->steps[last], to + place, t->to_steps[t->matrix],
+                              t->dims[last], t->dims[t->matrix]);
+    }
+}
+
+void tfr_dnn_plan_transpose(tfr_dnn_planner *p, const tfr_dnn_item *item)
+{
+    const tfr_dnn_value *x = &p->ir->values[item->inputs[0]];
+    int64_t in_steps[TFR_MAX_RANK], step = 1, work;
+    turn *t = tfr_dnn_keep(p, sizeof *t);
+    int d, previous = -2;
+
+    if (!t)
+        return;
+    t->isa = p->isa;
+    t->from = tfr_dnn_ref_of(p, item->inputs[0]);
+    t->to = tfr_dnn_ref_of(p, item->output);
+    for (d = x->rank - 1; d >= 0; d--) {
+        in_steps[d] = step;
+        step *= d == 0 ? tfr_dnn_first_dim(p, x) : x->dims[d];
+    }
+    for (d = 0; d < x->rank; d++) {
+        int axis = item->perm[d];
+        int64_t n = axis == 0 ? tfr_dnn_first_dim(p, x) : x->dims[axis];
+        if (axis == previous + 1) {
+            t->dims[t->rank - 1] *= n;
+            t->steps[t->rank - 1] = in_steps[axis];
+        } else {
+            t->dims[t->rank] = n;
+            t->steps[t->rank++] = in_steps[axis];
+        }
+        previous = axis;
+    }
+    if (t->rank == 0)
+        t->rank = 1, t->dims[0] = t->steps[0] = 1;
+    for (d = t->rank - 1, step = 1; d >= 0; d--) {
+        t->to_steps[d] = step;
+        step *= t->dims[d];
+        if (t->steps[d] == 1)
+            t->matrix = d;
+    }
+    work = step / t->dims[t->rank - 1];
+    if (t->matrix != t->rank - 1)
+        work /= t->dims[t->matrix];
+    tfr_dnn_add_run(p, run_turn, t, work, (double)step * 0.4);
+}
+
+/* ---- products of two computed sides ---- */
+
+typedef struct products {
+    const tfr_dnn_isa *isa;
+    tfr_dnn_ref left, right, to;
+    int64_t rows, depth, columns;
+    tfr_dnn_act act;
+    int32_t *offsets, *taps;
+} products;
+
+/* One matrix; the right one is read as it is, row by row. */
+static void run_products(const void *params, const tfr_dnn_bases *bases, int64_t begin, int64_t end)
+{
+    const products *m = params;
+    const int64_t lanes = m->isa->lanes, wide = (m->columns + lanes - 1) / lanes;
+    const int most = m->isa->max_pixels[4] ? 4 : 3;
+    int64_t i, row, block;
+    tfr_dnn_tile tile;
+
+    memset(&tile, 0, sizeof tile);
+    tile.n_groups = 1;
+    tile.n_taps = (int)m->depth;
+    tile.taps = m->taps;
+    tile.offsets = m->offsets;
+    tile.weights_step = m->columns;
+    tile.to_pixel = m->columns;
+    tile.to_block = lanes;
+    tile.first = tile.last = true;
+    tile.scale = 1.0f;
+    for (i = begin; i < end; i++) {
+        const float *left = tfr_dnn_at(bases, &m->left) + i * m->rows * m->depth;
+        const float *right = tfr_dnn_at(bases, &m->right) + i * m->depth * m->columns;
+        float *to = tfr_dnn_at(bases, &m->to) + i * m->rows * m->columns;
+        for (block = 0; block < wide;) {
+            int blocks = (int)(wide - block < most ? wide - block : most);
+            tile.last_lanes = block + blocks == wide ? (uint32_t)(m->columns % lanes) : 0;
+            tile.weights = right + block * lanes;
+            for (row = 0; row < m->rows;) {
+                int64_t n = m->rows - row, pixels = m->isa->max_pixels[blocks];
+                pixels = n < pixels ? n : n < 2 * pixels ? (n + 1) / 2 : pixels;
+                tile.source = left + row * m->depth;
+                tile.to = to + row * m->columns + block * lanes;
+                m->isa->plain[blocks][pixels](&tile);
+                row += pixels;
+            }
+            block += blocks;
+        }
+    }
+}
+
+void tfr_dnn_plan_batched_product(tfr_dnn_planner *p, const tfr_dnn_item *item)
+{
+    const tfr_dnn_value *x = &p->ir->values[item->inputs[0]], *y = &p->ir->values[item->output];
+    products *m = tfr_dnn_keep(p, sizeof *m);
+    int64_t i, n;
+
+    if (!m)
+        return;
+    m->isa = p->isa;
+    m->left = tfr_dnn_ref_of(p, item->inputs[0]);
+    m->right = tfr_dnn_ref_of(p, item->inputs[1]);
+    m->to = tfr_dnn_ref_of(p, item->output);
+    m->rows = y->dims[y->rank - 2];
+    m->columns = y->dims[y->rank - 1];
+    m->depth = x->dims[x->rank - 1];
+    m->offsets = tfr_dnn_keep(p, TFR_DNN_MAX_PIXELS * sizeof *m->offsets);
+    m->taps = tfr_dnn_keep(p, (size_t)m->depth * sizeof *m->taps);
+    for (i = 0; m->offsets && i < TFR_DNN_MAX_PIXELS; i++)
+        m->offsets[i] = (int32_t)(i * m->depth);
+    for (i = 0; m->taps && i < m->depth; i++)
+        m->taps[i] = (int32_t)i;
+    n = tfr_dnn_count(p, y) / (m->rows * m->columns);
+    tfr_dnn_add_run(p, run_products, m, n,
+                    2.0 * (double)(n * m->rows * m->columns) * (double)m->depth / 60.0);
+}

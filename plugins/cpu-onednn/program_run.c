@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * program_run.c: the threads of a program. Units: each thread takes units of samples through all
+ * steps, in memory of its own; one fork and join for a run. Shared steps: one memory, and each step
+ * that is worth it is cut into as many parts as there are threads. What is computed does not depend
+ * on who computes it.
+ */
+#include "program.h"
+
+static char *scratch_of(const tfr_dnn_sharing *l, char *workspace, uint32_t lane)
+{
+    uint64_t arena = l->units > 1 ? 0 : l->plan->arena_bytes;
+    return workspace + arena + lane * l->lane_bytes;
+}
+
+/* ---- shared steps ---- */
+
+typedef struct shared {
+    const tfr_dnn_sharing *launch;
+    const tfr_dnn_run *step;
+    char *const *base;
+    char *workspace;
+    int64_t parts;
+} shared;
+
+static void run_part(void *user, int64_t begin, int64_t end)
+{
+    const shared *s = user;
+    const tfr_host_pool *pool = s->launch->device->pool;
+    const tfr_dnn_bases bases = {
+        s->base, scratch_of(s->launch, s->workspace, pool && pool->lane ? pool->lane() : 0)};
+    int64_t n = s->step->n;
+
+    s->step->run(s->step->params, &bases, begin * n / s->parts, end * n / s->parts);
+}
+
+static void run_shared(const tfr_dnn_sharing *l, char *workspace, char *const *base)
+{
+    const tfr_dnn_plan *plan = l->plan;
+    shared s = {l, NULL, base, workspace, l->device->threads};
+    const tfr_dnn_bases bases = {base, scratch_of(l, workspace, 0)};
+    int i;
+
+    for (i = 0; i < plan->n_runs; i++) {
+        const tfr_dnn_run *step = &plan->runs[i];
+        if (!l->share || step->alone) {
+            step->run(step->params, &bases, 0, step->n);
+            continue;
+        }
+        s.step = step;
+        s.parts = l->device->threads < step->n ? l->device->threads : step->n;
+        l->device->host->parallel_for(run_part, &s, s.parts, 1);
+    }
+}
+
+/* ---- units ---- */
+
+enum { MAX_BASES = TFR_DNN_PROGRAM_ARGS + 1 };
+
+typedef struct units {
+    const tfr_dnn_sharing *launch;
+    char *workspace;
+    char *const *args;
+} units;
+
+static void run_units(void *user, int64_t begin, int64_t end)
+{
+    const units *u = user;
+    const tfr_dnn_sharing *l = u->launch;
+    const tfr_dnn_plan *plan = l->plan;
+    char *lane = u->workspace + l->device->pool->lane() * l->lane_bytes, *base[MAX_BASES];
+    const tfr_dnn_bases bases = {base, lane + plan->arena_bytes};
+    int64_t unit;
+    int i;
+
+    base[0] = lane;
+    for (unit = begin; unit < end; unit++) {
+        for (i = 0; i < l->n_args; i++)
+            base[1 + i] = u->args[i] + unit * l->unit_bytes[i];
+        for (i = 0; i < plan->n_runs; i++)
+            plan->runs[i].run(plan->runs[i].params, &bases, 0, plan->runs[i].n);
+    }
+}
+
+void tfr_dnn_run_program(const tfr_dnn_sharing *l, void *workspace, char *const *args)
+{
+    char *base[MAX_BASES];
+    int i;
+
+    if (l->units > 1) {
+        units u = {l, workspace, args};
+        l->device->host->parallel_for(run_units, &u, l->units, 1);
+        return;
+    }
+    base[0] = workspace;
+    for (i = 0; i < l->n_args; i++)
+        base[1 + i] = args[i];
+    run_shared(l, workspace, base);
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* program_window.c: depthwise convolutions, pools and means over blocked planes, row by row. */
+#include "program.h"
+
+#include <string.h>
+
+typedef struct windows {
+    const tfr_dnn_isa *isa;
+    tfr_dnn_ref source, residual, to;
+    bool has_residual;
+    void (*row)(const tfr_dnn_row *row);
+    int64_t height, width, out_height, out_width, blocks, taps;
+    tfr_dnn_row form; /* what all rows have in common; weights and bias of block 0 */
+    int64_t pad[2];
+} windows;
+
+/* Numbers count rows of all planes. */
+static void run_windows(const void *params, const tfr_dnn_bases *bases, int64_t begin, int64_t end)
+{
+    const windows *w = params;
+    const int64_t lanes = w->isa->lanes;
+    const float *source = tfr_dnn_at(bases, &w->source);
+    const float *residual = w->has_residual ? tfr_dnn_at(bases, &w->residual) : NULL;
+    float *to = tfr_dnn_at(bases, &w->to);
+    tfr_dnn_row row = w->form;
+    int64_t i;
+
+    for (i = begin; i < end; i++) {
+        int64_t plane = i / w->out_height, y = i % w->out_height, block = plane % w->blocks;
+        row.source = source + plane * w->height * w->width * lanes;
+        row.to = to + i * w->out_width * lanes;
+        row.residual = residual ? residual + i * w->out_width * lanes : NULL;
+        row.top = y * w->form.stride[0] - w->pad[0];
+        row.weights = w->form.weights ? w->form.weights + block * w->taps * lanes : NULL;
+        row.bias = w->form.bias ? w->form.bias + block * lanes : NULL;
+        w->row(&row);
+    }
+}
+
+static windows *begin_windows(tfr_dnn_planner *p, const tfr_dnn_item *item)
+{
+    const tfr_dnn_value *x = &p->ir->values[item->inputs[0]], *y = &p->ir->values[item->output];
+    windows *w = tfr_dnn_keep(p, sizeof *w);
+    int i;
+
+    if (!w)
+        return NULL;
+    w->isa = p->isa;
+    w->source = tfr_dnn_ref_of(p, item->inputs[0]);
+    w->to = tfr_dnn_ref_of(p, item->output);
+    w->has_residual = item->residual >= 0;
+    w->residual = tfr_dnn_ref_of(p, item->residual);
+    w->form.height = w->height = x->dims[2];
+    w->form.width = w->width = x->dims[3];
+    w->out_height = y->dims[2];
+    w->form.out_width = w->out_width = y->dims[3];
+    w->blocks = (y->dims[1] + p->isa->lanes - 1) / p->isa->lanes;
+    w->taps = item->kernel[0] * item->kernel[1];
+    w->form.left = -item->pad[1];
+    for (i = 0; i < 2; i++) {
+        w->pad[i] = item->pad[i];
+        w->form.kernel[i] = item->kernel[i];
+        w->form.stride[i] = item->stride[i];
+        w->form.dilation[i] = item->dilation[i];
+    }
+    w->form.average = item->average;
+    w->form.count_padding = item->count_padding;
+    w->form.count = item->count;
+    w->form.act = item->act;
+    return w;
+}
+
+static void end_windows(tfr_dnn_planner *p, windows *w, const tfr_dnn_value *y)
+{
+    int64_t rows = tfr_dnn_first_dim(p, y) * w->blocks * w->out_height;
+    double work = (double)(rows * w->out_width * w->taps);
+
+    tfr_dnn_add_run(p, run_windows, w, rows, work / 2.0 + (double)(rows * w->out_width));
+}
+
+typedef struct packing {
+    const float *from;
+    int64_t channels, taps, lanes;
+} packing;
+
+/* [block][tap][lane] */
+static void fill_weights(float *to, const void *user)
+{
+    const packing *k = user;
+    int64_t c, t;
+
+    for (c = 0; c < k->channels; c++) {
+        for (t = 0; t < k->taps; t++)
+            to[(c / k->lanes * k->taps + t) * k->lanes + c % k->lanes] = k->from[c * k->taps + t];
+    }
+}
+
+static const float *pack(tfr_dnn_planner *p, const windows *w, const void *from, int64_t channels,
+                         int64_t taps)
+{
+    const packing k = {from, channels, taps, p->isa->lanes};
+    const tfr_dnn_constant_key key = {{from}, {4, channels, taps, p->isa->lanes}};
+
+    return tfr_dnn_pack(p, &key, (uint64_t)(w->blocks * p->isa->lanes * taps) * sizeof(float),
+                        fill_weights, &k);
+}
+
+void tfr_dnn_plan_depthwise(tfr_dnn_planner *p, const tfr_dnn_item *item)
+{
+    const tfr_dnn_value *y = &p->ir->values[item->output];
+    windows *w = begin_windows(p, item);
+
+    if (!w)
+        return;
+    w->row = p->isa->depthwise_row;
+    w->form.weights = pack(p, w, p->ir->values[item->inputs[1]].known, y->dims[1], w->taps);
+    if (item->n_inputs > 2 && item->inputs[2] >= 0)
+        w->form.bias = pack(p, w, p->ir->values[item->inputs[2]].known, y->dims[1], 1);
+    end_windows(p, w, y);
+}
+
+void tfr_dnn_plan_pool(tfr_dnn_planner *p, const tfr_dnn_item *item)
+{
+    windows *w = begin_windows(p, item);
+
+    if (!w)
+        return;
+    w->row = p->isa->pool_row;
+    end_windows(p, w, &p->ir->values[item->output]);
+}
+
+/* ---- the mean of a plane ---- */
+
+typedef struct means {
+    const tfr_dnn_isa *isa;
+    tfr_dnn_ref source, to;
+    int64_t channels, blocks, pixels;
+} means;
+
+static void run_means(const void *params, const tfr_dnn_bases *bases, int64_t begin, int64_t end)
+{
+    const means *m = params;
+    const int64_t lanes = m->isa->lanes;
+    const float *source = tfr_dnn_at(bases, &m->source);
+    float *to = tfr_dnn_at(bases, &m->to), mean[TFR_DNN_MAX_LANES];
+    int64_t i;
+
+    for (i = begin; i < end; i++) {
+        int64_t sample = i / m->blocks, c = i % m->blocks * lanes;
+        int64_t n = m->channels - c < lanes ? m->channels - c : lanes;
+        m->isa->mean(source + i * m->pixels * lanes, m->pixels, mean);
+        memcpy(to + sample * m->channels + c, mean, (size_t)n * sizeof *mean);
+    }
+}
+
+void tfr_dnn_plan_mean(tfr_dnn_planner *p, const tfr_dnn_item *item)
+{
+    const tfr_dnn_value *x = &p->ir->values[item->inputs[0]];
+    means *m = tfr_dnn_keep(p, sizeof *m);
+    int64_t rows;
+
+    if (!m)
+        return;
+    m->isa = p->isa;
+    m->source = tfr_dnn_ref_of(p, item->inputs[0]);
+    m->to = tfr_dnn_ref_of(p, item->output);
+    m->channels = x->dims[1];
+    m->blocks = (x->dims[1] + p->isa->lanes - 1) / p->isa->lanes;
+    m->pixels = x->dims[2] * x->dims[3];
+    rows = tfr_dnn_first_dim(p, x) * m->blocks;
+    tfr_dnn_add_run(p, run_means, m, rows, (double)(rows * m->pixels) * 2.0);
+}
