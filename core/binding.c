@@ -8,7 +8,7 @@
 #include <tfrun/fail.h>
 
 #include "alloc.h"
-#include "plan.h"
+#include "trace.h"
 
 /* An output that is not where a kernel writes it: a known value, or bytes of something else. */
 typedef struct late_copy {
@@ -182,12 +182,17 @@ tfr_status tfr_binding_create(tfr_session *session, tfr_tensor *const *inputs, u
 
 static tfr_status binding_run(tfr_binding *b, tfr_err *err)
 {
+    uint64_t traced = tfr__trace_begin(b->session);
     tfr_status status = tfr__plan_walk(b->session, b->plan, b->n_runs++, err);
     for (uint32_t i = 0; !status && i < b->n_copies; i++) {
         const late_copy *c = &b->copies[i];
         if (c->bytes)
             memcpy(c->dst, c->buffer == UINT32_MAX ? c->src : b->plan->buffers[c->buffer].address,
                    c->bytes);
+    }
+    if (traced) {
+        tfr__trace_add(b->session, TFR_TRACE_RUN, traced, b->n_runs - 1, b->session->graph, -1);
+        tfr__trace_drain(b->session);
     }
     return status;
 }

@@ -7,7 +7,7 @@
 #include <tfrun/fail.h>
 
 #include "alloc.h"
-#include "plan.h"
+#include "trace.h"
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
@@ -251,6 +251,7 @@ static tfr_status find_plan(tfr_session *session, tfr__env *env, uint32_t first,
 {
     tfr__body *body = env->body;
     tfr_status status;
+    uint64_t traced;
     for (tfr__plan **at = &body->plans; *at; at = &(*at)->next) {
         tfr__plan *p = *at;
         if (p->first != first || !tfr__plan_fits(p, env))
@@ -260,9 +261,11 @@ static tfr_status find_plan(tfr_session *session, tfr__env *env, uint32_t first,
         *out = body->plans = p;
         return TFR_OK;
     }
+    traced = tfr__trace_begin(session);
     status = tfr__plan_create(session, env, first, out, err);
     if (status == TFR_ENOMEM && forget_unused(session, session->body))
         status = tfr__plan_create(session, env, first, out, err); /* once more, with more room */
+    tfr__trace_add(session, TFR_TRACE_PLAN, traced, session->n_runs, body->graph, -1);
     if (status)
         return status;
     if (body->n_plans >= session->max_plans)
@@ -326,7 +329,9 @@ tfr_status tfr__body_run(tfr_session *session, tfr__env *env, tfr_tensor **outpu
         } else if (!run) {
             return TFR_OK;
         } else {
-            status = host_node_run(session, env, i++, err);
+            uint64_t traced = tfr__trace_begin(session);
+            status = host_node_run(session, env, i, err);
+            tfr__trace_add(session, TFR_TRACE_NODE, traced, session->n_runs, g, (int32_t)i++);
         }
     }
     if (!run)

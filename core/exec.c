@@ -7,14 +7,7 @@
 #include <tfrun/fail.h>
 
 #include "alloc.h"
-#include "plan.h"
-
-/* clang's -fsanitize=function does not know that objects of all types are passed alike. */
-#ifdef __clang__
-#define TFR__ANY_OBJECT __attribute__((no_sanitize("function")))
-#else
-#define TFR__ANY_OBJECT
-#endif
+#include "trace.h"
 
 /* ---- steps that are no launch: object is the tfr__step ----------------------------------------
  */
@@ -286,6 +279,8 @@ tfr_status tfr__plan_walk(tfr_session *session, tfr__plan *p, uint64_t run, tfr_
     tfr__bound *const first = p->bound, *const end = first + p->n_steps;
     if (p->has_queue && p->queues != session->queues)
         bind_calls(session, p);
+    if (tfr__is_traced(session))
+        return tfr__trace_walk(session, p, run, err);
     for (tfr__bound *b = first; b < end; b++) {
         int32_t status;
         b->launch.run = run;

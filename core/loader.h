@@ -188,7 +188,8 @@ typedef struct tfr__tables {
     tfr_queue_facet queue;
     tfr_program_facet program;
     tfr_layout_facet layout;
-    bool has_queue, has_program, has_layout;
+    tfr_profile_facet profile;
+    bool has_queue, has_program, has_layout, has_profile;
     char off[160]; /* what is wrong with an optional facet, which is off therefore; "" = nothing */
 } tfr__tables;
 

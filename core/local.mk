@@ -126,6 +126,8 @@ libtfrun_core_la_SOURCES = \
 	core/smallfloat.h \
 	core/status.c \
 	core/tensor.h \
+	core/trace.c \
+	core/trace.h \
 	$(NULL)
 
 # What works at each run, or on each element of a tensor, is compiled for speed.
@@ -161,6 +163,7 @@ tfruninclude_HEADERS += \
 	include/tfrun/status.h \
 	include/tfrun/tensor.h \
 	include/tfrun/tfrun.h \
+	include/tfrun/trace.h \
 	$(NULL)
 
 lib_LTLIBRARIES += libtfrun.la

@@ -16,6 +16,7 @@
 
 #include <tfrun/op.h>
 
+#include "cost.h"
 #include "graph.h"
 #include "infer.h"
 #include "runtime.h"
@@ -68,6 +69,13 @@ typedef struct tfr__patch {
  */
 typedef int32_t tfr__launch_fn(tfr_plugin_device *device, tfr_queue *queue, void *object,
                                const tfr_launch *launch, tfr_err *err);
+
+/* For who calls one: clang's -fsanitize=function does not know that. */
+#ifdef __clang__
+#define TFR__ANY_OBJECT __attribute__((no_sanitize("function")))
+#else
+#define TFR__ANY_OBJECT
+#endif
 
 /* A step as a run needs it, in one array that is walked from end to end. */
 typedef struct tfr__bound {
@@ -137,6 +145,7 @@ typedef struct tfr__placed {
     uint64_t copy_bytes;
     int32_t program; /* -1 = none */
     char *alone;     /* why the node is in no program; NULL = nobody was asked */
+    tfr__work work;  /* kernels only */
 } tfr__placed;
 
 /* Nodes that one backend has compiled as a whole. */
@@ -209,6 +218,7 @@ typedef struct tfr__engine {
     tfr_queue *queue; /* NULL = synchronous */
     tfr_fence *fence;
     uint64_t fence_value;
+    bool trace_asked, recorded; /* the backend was asked for records; it gives them to us */
 } tfr__engine;
 
 /* The environment of a run of a body: a tensor per value that is there, retained. */
@@ -246,6 +256,8 @@ struct tfr_session {
     uint32_t n_used, room_used;
     uint64_t n_runs, n_plans, plan_ns, run_ns;
     tfr__pass_row *passes; /* one per pass, or NULL: none ran */
+    atomic_bool is_traced;
+    struct tfr__trace *trace; /* trace.c; stays when is_traced ends */
 };
 
 /* ---- the parts ------------------------------------------------------------------------------- */

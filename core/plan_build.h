@@ -23,6 +23,7 @@ typedef struct tfr__build_node {
     int32_t label;
     int32_t group; /* its number in the build's groups, or -1 */
     char *alone;   /* why it is in no program */
+    tfr__work work;
 } tfr__build_node;
 
 /* Nodes that one backend wants to compile as a whole, and the program once it has. */

@@ -119,6 +119,8 @@ static tfr_status choose_try(tfr__build *b, uint32_t i, bool *again, tfr_err *er
     } else if (!status && !state->choice.device->is_host && any_strided(b, i)) {
         state->plain = UINT64_MAX; /* copies between memories are plain */
         *again = true;
+    } else {
+        state->work = tfr__cost(&call.call);
     }
     tfr__call_finish(&call);
     return status;
@@ -266,6 +268,7 @@ static void report(tfr__build *b, uint32_t i, tfr__placed *out)
     out->wanted = state->choice.wanted;
     out->reason = state->choice.reason;
     out->fallback = state->choice.fallback;
+    out->work = state->work;
     out->random = (state->choice.answer.flags & TFR_ANSWER_RANDOM) != 0;
     out->text = state->choice.text; /* moves */
     state->choice.text = NULL;

@@ -80,6 +80,11 @@ static const import_slot layout_slots[] = {
     SLOT(tfr_layout_facet, reorder),
 };
 
+static const import_slot profile_slots[] = {
+    SLOT(tfr_profile_facet, start),
+    SLOT(tfr_profile_facet, drain),
+};
+
 /* One facet; a required one that is absent is a breach. *has tells whether it is there. */
 static tfr_status import_facet(const tfr_plugin *plugin, const char *id, bool required,
                                uint32_t least, void *out, uint32_t own, const import_slot *slots,
@@ -141,5 +146,7 @@ tfr_status tfr__tables_import(const tfr_plugin *given, const char *name, uint32_
                                     sizeof out->program, program_slots, N_SLOTS(program_slots));
     out->has_layout = import_extra(out, TFR_LAYOUT_V1, TFR_LAYOUT_MIN_SIZE, &out->layout,
                                    sizeof out->layout, layout_slots, N_SLOTS(layout_slots));
+    out->has_profile = import_extra(out, TFR_PROFILE_V1, TFR_PROFILE_MIN_SIZE, &out->profile,
+                                    sizeof out->profile, profile_slots, N_SLOTS(profile_slots));
     return TFR_OK;
 }

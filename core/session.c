@@ -10,6 +10,7 @@
 #include "plan.h"
 #include "port/clock.h"
 #include "session.h"
+#include "trace.h"
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
@@ -95,6 +96,7 @@ void tfr__session_destroy(tfr_session *session)
 {
     tfr__env_finish(&session->env);
     tfr__body_destroy(session, session->body);
+    tfr__trace_free(session);
     tfr__engines_finish(session);
     for (uint32_t i = 0; session->variables && i < session->graph->n_variables; i++)
         tfr_tensor_release(session->variables[i]);
@@ -281,6 +283,7 @@ static tfr_status run_locked(tfr_session *session, tfr_tensor *const *inputs, ui
                              tfr_tensor **outputs, bool run, tfr_err *err)
 {
     uint64_t began = tfr__now_ns(), n_plans = session->n_plans;
+    uint64_t traced = run && tfr__is_traced(session) ? began : 0;
     tfr__env *env = &session->env;
     tfr_status status;
     session->n_used = 0;
@@ -296,10 +299,14 @@ static tfr_status run_locked(tfr_session *session, tfr_tensor *const *inputs, ui
             tfr_tensor_release(outputs[i]);
             outputs[i] = NULL;
         }
-        session->n_runs++;
     }
     tfr__env_clear(env);
     session->run_ns = tfr__now_ns() - began - session->plan_ns;
+    if (traced) {
+        tfr__trace_add(session, TFR_TRACE_RUN, traced, session->n_runs, session->graph, -1);
+        tfr__trace_drain(session);
+    }
+    session->n_runs += run && !status;
     if (!status && session->n_plans != n_plans)
         report_placement(session);
     return status;

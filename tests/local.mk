@@ -46,6 +46,7 @@ unit_tests = \
 	tests/test_shape \
 	tests/test_status \
 	tests/test_tensor \
+	tests/test_trace \
 	tests/test_verify_random \
 	tests/test_wire \
 	$(NULL)
@@ -245,6 +246,7 @@ tests_fakeacc_fakeacc_la_SOURCES = \
 	tests/fake/accelerator.h \
 	tests/fake/accelerator_kernel.c \
 	tests/fake/accelerator_memory.c \
+	tests/fake/accelerator_profile.c \
 	tests/fake/accelerator_program.c \
 	tests/fake/accelerator_queue.c \
 	$(NULL)
@@ -258,6 +260,11 @@ tests_test_executor_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAG
 tests_test_executor_LDADD = $(TFR_TEST_CORE)
 tests_test_executor_SOURCES = tests/test_executor.c
 tests_test_executor_DEPENDENCIES = libtfrun-core.la tests/fakeacc/fakeacc.la
+
+tests_test_trace_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_trace_LDADD = $(TFR_TEST_CORE)
+tests_test_trace_SOURCES = tests/test_trace.c
+tests_test_trace_DEPENDENCIES = libtfrun-core.la tests/fakeacc/fakeacc.la
 
 tests_test_binding_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_binding_LDADD = $(TFR_TEST_CORE)

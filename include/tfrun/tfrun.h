@@ -12,5 +12,6 @@
 #include <tfrun/shape.h>
 #include <tfrun/status.h>
 #include <tfrun/tensor.h>
+#include <tfrun/trace.h>
 
 #endif

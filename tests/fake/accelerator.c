@@ -205,6 +205,7 @@ static int32_t fake_open(const tfr_device_info *info, const tfr_option *options,
     device->delay_ns = (uint64_t)option_number("delay_us", 100) * 1000;
     device->lose_after = option_number("lose_after", -1);
     device->programs = option_number("programs", 0);
+    device->may_profile = option_number("profile", 1) != 0;
     device->fail_after = option_number("fail_after", -1);
     if (!fake_memory_map(device)) {
         tfr_fail(err, TFR_ENOMEM, "%llu bytes of device memory cannot be mapped",
@@ -259,6 +260,8 @@ static const void *fake_facet(const char *id)
         return &fake_program_facet;
     if (strcmp(id, TFR_LAYOUT_V1) == 0)
         return &fake_layout_facet;
+    if (strcmp(id, TFR_PROFILE_V1) == 0)
+        return &fake_profile_facet;
     return NULL;
 }
 

@@ -15,6 +15,7 @@
  *   lose_after    launches that work; the next one loses the device
  *   fail_after    launches that work; the next one fails, on the queue
  *   programs      0 none (default), 1 all nodes that it may have in one group, 2 each in its own
+ *   profile       0 = start of the facet tfr.profile/1 fails (1)
  */
 #ifndef TFR_TESTS_FAKE_ACCELERATOR_H
 #define TFR_TESTS_FAKE_ACCELERATOR_H
@@ -29,7 +30,8 @@
 #define FAKE_MAX_RANK     4
 #define FAKE_MATMUL_MAX_K 1024
 /* A launch has at most two inputs, an output and a workspace. */
-#define FAKE_MAX_BLOCKS 4
+#define FAKE_MAX_BLOCKS  4
+#define FAKE_MAX_RECORDS 4096
 
 /* An allocation. Its user's work that is still queued is counted. */
 typedef struct fake_block {
@@ -64,6 +66,7 @@ typedef struct fake_item {
     tfr_kernel *kernel;
     float *args[3];
     float *workspace;
+    uint64_t id; /* of the launch */
     tfr_fence *fence;
     uint64_t value;
 } fake_item;
@@ -112,6 +115,7 @@ struct tfr_plugin_device {
     int64_t lose_after; /* -1 = never */
     int64_t fail_after;
     int64_t programs;
+    bool may_profile;
     atomic_bool is_inside; /* a thread is in a [device] call */
     /* fake_lock guards everything below; changed is broadcast when anything of it changes. */
     pthread_cond_t changed;
@@ -125,7 +129,9 @@ struct tfr_plugin_device {
     tfr_fence *fences;
     tfr_kernel *kernels;
     int64_t n_launches;
-    bool is_lost;
+    bool is_lost, is_profiled;
+    tfr_profile_record records[FAKE_MAX_RECORDS];
+    uint32_t n_records;
     char breach[256]; /* found where no status could say it; the next call does */
 };
 
@@ -137,6 +143,7 @@ extern const tfr_queue_facet fake_queue_facet;
 extern const tfr_kernel_facet fake_kernel_facet;
 extern const tfr_program_facet fake_program_facet;
 extern const tfr_layout_facet fake_layout_facet;
+extern const tfr_profile_facet fake_profile_facet;
 
 /* Logs "host broke the contract: ..." and returns TFR_EPLUGIN with it. */
 __attribute__((format(printf, 2, 3))) int32_t fake_breach(tfr_err *err, const char *format, ...);
@@ -173,5 +180,10 @@ void fake_push(tfr_plugin_device *device, tfr_queue *queue, fake_item *item);
 /* What an item does, without a lock. */
 void fake_move(const fake_item *item, fake_failure *failure);
 void fake_compute(const fake_item *item);
+
+/* records */
+uint64_t fake_now_ns(void);
+/* An item has ended. With the lock held. */
+void fake_record(tfr_queue *queue, const fake_item *item, uint64_t began);
 
 #endif

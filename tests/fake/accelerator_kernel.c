@@ -367,6 +367,7 @@ static int32_t fake_launch(tfr_plugin_device *device, tfr_queue *queue, tfr_kern
     if (!status) {
         item->kind = FAKE_LAUNCH;
         item->kernel = kernel;
+        item->id = launch->id;
         fake_push(device, queue, item);
         item = NULL;
     }

@@ -73,6 +73,7 @@ static void run_item(tfr_queue *queue, const fake_item *item)
     }
     if (queue->failure.code)
         return;
+    const uint64_t began = fake_now_ns();
     pthread_mutex_unlock(&fake_lock);
     nap(device->delay_ns);
     pthread_mutex_lock(&fake_lock);
@@ -88,6 +89,7 @@ static void run_item(tfr_queue *queue, const fake_item *item)
         fake_move(item, &failure);
     pthread_mutex_lock(&fake_lock);
     fail_queue(queue, &failure);
+    fake_record(queue, item, began);
 }
 
 /* With the lock held. */

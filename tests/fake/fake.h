@@ -240,8 +240,22 @@ static void fake_close(tfr_plugin_device *device)
     free(device);
 }
 
+#ifdef FAKE_PROFILE
+static int32_t fake_start(tfr_plugin_device *device, int32_t on, tfr_err *err)
+{
+    (void)device, (void)on, (void)err;
+    return TFR_OK;
+}
+
+static const tfr_profile_facet fake_profile = {.size = sizeof fake_profile, .start = fake_start};
+#endif
+
 static const void *fake_facet(const char *id)
 {
+#ifdef FAKE_PROFILE
+    if (strcmp(id, TFR_PROFILE_V1) == 0)
+        return &fake_profile;
+#endif
     if (strcmp(id, TFR_MEMORY_V1) == 0)
         return &fake_memory;
     if (strcmp(id, TFR_KERNEL_V1) == 0)
