@@ -57,6 +57,8 @@ typedef struct cli_args {
     bool log_placement;
     int32_t fallback;            /* tfr_fallback */
     int64_t runs, jobs, timeout; /* 0 = the command's default; timeout in seconds */
+    const char *trace;           /* file for a trace of the runs */
+    int32_t by;                  /* profile: 1 + op, node, backend; 0 = op */
     double rtol, atol;
 
     /* of bench */
@@ -143,6 +145,11 @@ typedef struct cli_command {
     {                                                                                              \
         0, "shape", "NAME=DIMS", CLI_LIST, CLI_FIELD(shapes), "none", 0, 0,                        \
             "shape of a random input, for example x=1,3,224,224"                                   \
+    }
+#define CLI_OPTION_TRACE                                                                           \
+    {                                                                                              \
+        0, "trace", "FILE", CLI_TEXT, CLI_FIELD(trace), "file", 0, 0,                              \
+            "write what the runs spent their time on, for ui.perfetto.dev or chrome://tracing"     \
     }
 #define CLI_OPTION_END                                                                             \
     {                                                                                              \

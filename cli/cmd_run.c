@@ -11,6 +11,7 @@
 #include "placement.h"
 #include "table.h"
 #include "timing.h"
+#include "trace_json.h"
 #include "values.h"
 
 #define SHOWN_VALUES 6
@@ -118,8 +119,10 @@ static void release_outputs(job *j)
 static tfr_status run(job *j, tfr_err *err)
 {
     tfr_status status = TFR_OK;
+    if (j->args->trace)
+        status = tfr_trace_start(j->session, CLI_TRACE_EVENTS, err);
     /* Several runs are timed without the planning, which the first one would pay. */
-    if (j->n_runs > 1)
+    if (!status && j->n_runs > 1)
         status = tfr_session_prepare(j->session, j->model.inputs, j->model.n_inputs, err);
     for (int64_t i = 0; !status && i < j->n_runs; i++) {
         double began = cli_now();
@@ -128,6 +131,8 @@ static tfr_status run(job *j, tfr_err *err)
                                  j->n_outputs, err);
         j->seconds[i] = cli_now() - began;
     }
+    if (!status && j->args->trace)
+        status = cli_trace_end(j->args, j->session, err);
     if (!status)
         status = cli_output_files_save(&j->files, j->model.graph, j->outputs, err);
     return status;
@@ -177,6 +182,7 @@ static const cli_option run_options[] = {
     CLI_OPTION_SHAPE,
     {0, "runs", "N", CLI_NUMBER, CLI_FIELD(runs), "none", 1, 1e9,
      "run N times, plan apart, and print the times"},
+    CLI_OPTION_TRACE,
     CLI_OPTION_END};
 
 const cli_command cli_run = {

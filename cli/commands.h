@@ -13,6 +13,7 @@ extern const cli_command cli_help;
 extern const cli_command cli_matmul;
 extern const cli_command cli_ops;
 extern const cli_command cli_plugins;
+extern const cli_command cli_profile_command;
 extern const cli_command cli_run;
 extern const cli_command cli_verify;
 extern const cli_command cli_version;

@@ -12,6 +12,7 @@ tfrun_SOURCES = \
 	cli/cmd_matmul.c \
 	cli/cmd_ops.c \
 	cli/cmd_plugins.c \
+	cli/cmd_profile.c \
 	cli/cmd_run.c \
 	cli/cmd_verify.c \
 	cli/cmd_version.c \
@@ -30,6 +31,10 @@ tfrun_SOURCES = \
 	cli/output_files.h \
 	cli/placement.c \
 	cli/placement.h \
+	cli/profile.c \
+	cli/profile.h \
+	cli/roof.c \
+	cli/roof.h \
 	cli/suggest.c \
 	cli/suggest.h \
 	cli/table.c \
@@ -40,6 +45,8 @@ tfrun_SOURCES = \
 	cli/text.h \
 	cli/timing.c \
 	cli/timing.h \
+	cli/trace_json.c \
+	cli/trace_json.h \
 	cli/values.c \
 	cli/values.h \
 	cli/verify.h \
@@ -47,7 +54,7 @@ tfrun_SOURCES = \
 	cli/verify_random.c \
 	cli/verify_workers.c \
 	$(NULL)
-tfrun_LDADD = libtfrun-nn.la libtfrun.la $(JANSSON_LIBS) -lm
+tfrun_LDADD = libtfrun-nn.la libtfrun.la $(JANSSON_LIBS) -lpthread -lm
 
 # Made by `tfrun __complete`; tests/cli/completion.sh says when it is out of date.
 bashcompletiondir = $(datadir)/bash-completion/completions
