@@ -143,8 +143,11 @@ static void put_event(writer *w, const tfr_trace_event *e)
 {
     json_t *o = json_object(), *args = json_object();
     uint32_t r = row_of(w, e);
+    char category[32];
     cli_json_set(o, "name", cli_json_text(e->name[0] ? e->name : cli_trace_kind(e)));
-    cli_json_set(o, "cat", cli_json_text(cli_trace_kind(e)));
+    snprintf(category, sizeof category, "%s%s", e->kind == TFR_TRACE_RECORD ? "inner," : "",
+             cli_trace_kind(e));
+    cli_json_set(o, "cat", cli_json_text(category));
     cli_json_set(o, "ph", cli_json_text("X"));
     cli_json_set(o, "ts", json_real((double)(e->begin_ns - w->zero_ns) / 1000));
     cli_json_set(o, "dur", json_real((double)(e->end_ns - e->begin_ns) / 1000));

@@ -85,6 +85,14 @@ _tfrun() {
         COMPREPLY=()
         return
         ;;
+    --trace)
+        COMPREPLY=($(compgen -f -- "${cur#*=}"))
+        return
+        ;;
+    --by)
+        COMPREPLY=($(compgen -W 'op node backend' -- "$cur"))
+        return
+        ;;
     --rtol)
         COMPREPLY=()
         return
@@ -128,7 +136,7 @@ _tfrun() {
     esac
     for ((i = 1; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
-        devices | plugins | ops | run | explain | verify | matmul | bench | help | version)
+        devices | plugins | ops | run | profile | explain | verify | matmul | bench | help | version)
             command=${COMP_WORDS[i]}
             break
             ;;
@@ -139,9 +147,10 @@ _tfrun() {
         case $command in
         '') options+=' --list-devices --version' ;;
         ops) options+=' --backend' ;;
-        run) options+=' --input --output --device --backend --fallback --passes --log-device-placement --random-inputs --shape --runs' ;;
-        explain) options+=' --device --backend --fallback --passes --input --random-inputs --shape' ;;
-        verify) options+=' --device --backend --fallback --passes --rtol --atol --jobs --timeout' ;;
+        run) options+=' --input --output --device --backend --fallback --log-device-placement --random-inputs --shape --runs --trace' ;;
+        profile) options+=' --input --device --backend --fallback --random-inputs --shape --runs --by --trace' ;;
+        explain) options+=' --device --backend --fallback --input --random-inputs --shape' ;;
+        verify) options+=' --device --backend --fallback --rtol --atol --jobs --timeout' ;;
         matmul) options+=' --fallback --random-inputs --runs' ;;
         bench) options+=' --peers --library --pairs --size --batch --csv --constant --svg --device --backend --random-inputs --shape' ;;
         esac
@@ -150,12 +159,15 @@ _tfrun() {
     fi
     case $command in
     '')
-        COMPREPLY=($(compgen -W 'devices plugins ops run explain verify matmul bench help version' -- "$cur"))
+        COMPREPLY=($(compgen -W 'devices plugins ops run profile explain verify matmul bench help version' -- "$cur"))
         ;;
     ops)
         _tfrun_ask ops
         ;;
     run)
+        COMPREPLY=($(compgen -f -- "${cur#*=}"))
+        ;;
+    profile)
         COMPREPLY=($(compgen -f -- "${cur#*=}"))
         ;;
     explain)
@@ -171,7 +183,7 @@ _tfrun() {
         COMPREPLY=($(compgen -W 'dispatch matmul model' -- "$cur"))
         ;;
     help)
-        COMPREPLY=($(compgen -W 'devices plugins ops run explain verify matmul bench help version env' -- "$cur"))
+        COMPREPLY=($(compgen -W 'devices plugins ops run profile explain verify matmul bench help version env' -- "$cur"))
         ;;
     esac
 }

@@ -66,7 +66,9 @@ shell_tests = \
 	tests/cli/completion.sh \
 	tests/cli/devices.sh \
 	tests/cli/help.sh \
+	tests/cli/profile.sh \
 	tests/cli/run.sh \
+	tests/cli/trace.sh \
 	tests/cli/verify.sh \
 	tests/onnx_newer.sh \
 	tests/onnx_backend.sh \
@@ -235,6 +237,12 @@ tests_test_passes_SOURCES = tests/test_passes.c tests/graph_text.h
 tests_test_memory_out_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_memory_out_LDADD = $(TFR_TEST_CORE)
 tests_test_memory_out_SOURCES = tests/test_memory_out.c
+
+# Reads what tfrun run --trace writes.
+check_PROGRAMS += tests/cli/trace_check
+tests_cli_trace_check_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_cli_trace_check_LDADD = $(JANSSON_LIBS)
+tests_cli_trace_check_SOURCES = tests/cli/trace_check.c
 
 # The fake accelerator, in a folder of its own: who puts it on the plugin path gets only it.
 check_LTLIBRARIES += tests/fakeacc/fakeacc.la

@@ -27,7 +27,6 @@ struct tfr_plugin_device {
     bool int8;                       /* without saturation between the products */
     atomic_bool profiling;           /* somebody wants records of launches */
     struct tfr_dnn_profile *profile; /* profile.c; NULL = nobody ever wanted any */
-    bool int8; /* without saturation between the products */
     /* for programs */
     const tfr_host *host;
     const tfr_host_pool *pool;   /* NULL = the host has none */

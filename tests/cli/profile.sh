@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+# tfrun profile, on models of a few bytes.
+. "$TFR_SRCDIR/tests/lib.sh"
+. "$TFR_SRCDIR/tests/cli/model.sh"
+# naive is everywhere and the same everywhere.
+mkdir "$tmp/plugins"
+cp "$TFR_BUILDDIR/.libs/tfrun-naive.so" "$tmp/plugins"
+TFRUN_PLUGIN_PATH=$tmp/plugins
+cd "$tmp" || exit 99
+
+keep field 1 node MatMul product x\ x a; nodes=$kept
+keep field 1 node Relu n1 a b; nodes=$nodes$kept
+keep field 1 node Relu n2 b y; nodes=$nodes$kept
+keep field 11 value_info x 1 8 8; inputs=$kept
+keep field 12 value_info y 1 8 8; outputs=$kept
+model "$nodes" "$inputs" "$outputs" >small.onnx
+
+exits 0 "a model is profiled, with inputs made up" "$TFRUN" profile small.onnx --runs 4
+has "the table has its titles" out '^OP  *CALLS  *TOTAL  *MEAN  *SHARE  *GFLOP/S  *GB/S  *ROOF  *BACKEND$'
+has "a row adds up an op" out '^Relu  *8  .* % .* naive:0$'
+has "another one" out '^MatMul  *4  .* % .*[0-9] %  *naive:0$'
+has "then the sums" out '^4 runs: .*, mean .*; planned once in '
+has "the rest" out '^outside of kernels: .* %$'
+has "and the roofs" out '^roofs of [0-9]* thread.*: [0-9]* GFLOP/s (.*), L1 .* GB/s, L2 .*, L3 .*, memory '
+exits 0 "by node" "$TFRUN" profile small.onnx --runs 4 --by node
+has "each has a row" out '^n2 (Relu)  *4 '
+exits 0 "by backend" "$TFRUN" profile small.onnx --runs 4 --by backend
+has "there is one" out '^naive:0  *12 '
+exits 2 "by something else is wrong usage" "$TFRUN" profile small.onnx --by moon
+
+exits 0 "profile prints JSON" "$TFRUN" profile small.onnx --runs 4 --json
+has "with its schema" out '"schema": "tfrun.profile/1"'
+has "the rows' calls" out '"calls": 8'
+# 4 runs of 2 * 8 * 8 * 8.
+has "their flops" out '"flops": 4096.0'
+has "and the roofs" out '"flops_per_second": '
+
+exits 0 "profile leaves a trace" "$TFRUN" profile small.onnx --runs 3 --trace t.json
+if [ -x "$TFR_BUILDDIR/tests/cli/trace_check" ]; then
+    exits 0 "that is valid" "$TFR_BUILDDIR/tests/cli/trace_check" t.json
+    has "of the runs that count" out '^run 3$'
+fi
+
+exits 5 "a file that is no model is an error" "$TFRUN" profile t.json
+
+fakeacc=$TFR_BUILDDIR/tests/fakeacc/.libs/fakeacc.so
+if [ -e "$fakeacc" ]; then
+    exits 0 "a device with a queue is profiled" \
+        "$TFRUN" profile small.onnx --runs 2 --plugin "$fakeacc" --device NPU:0
+    has "its kernels" out '^Relu  *4 .* fakeacc:0$'
+    has "its copies" out '^copy  *4 '
+    has "without a roof" out '^MatMul .* -  *fakeacc:0$'
+    has "and the host's waiting" out '^waiting for queues: '
+else
+    skip "the fake accelerator is not built"
+fi
+finish
