@@ -147,10 +147,10 @@ _tfrun() {
         case $command in
         '') options+=' --list-devices --version' ;;
         ops) options+=' --backend' ;;
-        run) options+=' --input --output --device --backend --fallback --log-device-placement --random-inputs --shape --runs --trace' ;;
+        run) options+=' --input --output --device --backend --fallback --passes --log-device-placement --random-inputs --shape --runs --trace' ;;
         profile) options+=' --input --device --backend --fallback --random-inputs --shape --runs --by --trace' ;;
-        explain) options+=' --device --backend --fallback --input --random-inputs --shape' ;;
-        verify) options+=' --device --backend --fallback --rtol --atol --jobs --timeout' ;;
+        explain) options+=' --device --backend --fallback --passes --input --random-inputs --shape' ;;
+        verify) options+=' --device --backend --fallback --passes --rtol --atol --jobs --timeout' ;;
         matmul) options+=' --fallback --random-inputs --runs' ;;
         bench) options+=' --peers --library --pairs --size --batch --csv --constant --svg --device --backend --random-inputs --shape' ;;
         esac

@@ -78,6 +78,8 @@ static rig new_rig(const char *device, bool softmax, const char *key, const char
     rig r = {.runtime = new_runtime(key, value), .graph = new_graph(softmax)};
     options.device = device;
     options.fallback = TFR_FALLBACK_ALLOW;
+    options.passes = "none";
+    options.no_programs = 1; /* a launch for each node */
     REQUIRE_OK(tfr_session_create(r.runtime, r.graph, &options, &r.session, &err), &err);
     REQUIRE_OK(tfr_tensor_create(TFR_DTYPE_F32, &shape, &r.in, &err), &err);
     for (int i = 0; i < 64; i++)
@@ -232,6 +234,7 @@ TEST(two_sessions_on_one_backend_both_have_their_events)
     rig a = new_rig("NPU:0", false, NULL, NULL), b = a;
     tfr_session_options options = TFR_SESSION_OPTIONS_INIT;
     options.device = "NPU:0";
+    options.no_programs = 1;
     REQUIRE_OK(tfr_session_create(a.runtime, a.graph, &options, &b.session, &err), &err);
     REQUIRE_OK(tfr_trace_start(a.session, 0, &err), &err);
     REQUIRE_OK(tfr_trace_start(b.session, 0, &err), &err);

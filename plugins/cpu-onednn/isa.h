@@ -50,8 +50,8 @@ enum { TFR_DNN_MAX_BLOCKS = 4, TFR_DNN_MAX_PIXELS = 14, TFR_DNN_MAX_LANES = 16 }
  * each size.
  *
  * Terms come in groups of B neighbours in memory (blocked) or one by one (plain). The source of
- * pixel i for group g of tap t is source + g * plane + offsets[t * pixels + i]; a negative offset is
- * padding. Plain: one group, and the source for tap t is source + offsets[i] + taps[t].
+ * pixel i for group g of tap t is source + g * plane + offsets[t * pixels + i]; a negative offset
+ * is padding. Plain: one group, and the source for tap t is source + offsets[i] + taps[t].
  */
 typedef struct tfr_dnn_tile {
     const float *source;

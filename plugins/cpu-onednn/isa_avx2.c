@@ -26,15 +26,14 @@ typedef __m256 vec;
 #define V_DIV(x, y)     _mm256_div_ps(x, y)
 #define V_SQRT(x)       _mm256_sqrt_ps(x)
 /* a NaN in the second operand stays */
-#define V_MAX(x, y)     _mm256_max_ps(x, y)
-#define V_MIN(x, y)     _mm256_min_ps(x, y)
-#define V_ABS(x)        _mm256_andnot_ps(_mm256_set1_ps(-0.0f), x)
-#define V_ROUND(x)      _mm256_round_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)
+#define V_MAX(x, y) _mm256_max_ps(x, y)
+#define V_MIN(x, y) _mm256_min_ps(x, y)
+#define V_ABS(x)    _mm256_andnot_ps(_mm256_set1_ps(-0.0f), x)
+#define V_ROUND(x)  _mm256_round_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)
 /* x < y ? a : b */
 #define V_LESS(x, y, a, b) _mm256_blendv_ps(b, a, _mm256_cmp_ps(x, y, _CMP_LT_OQ))
 /* x with the sign of y */
-#define V_SIGN(x, y)                                                                               \
-    _mm256_or_ps(_mm256_and_ps(_mm256_set1_ps(-0.0f), y), V_ABS(x))
+#define V_SIGN(x, y) _mm256_or_ps(_mm256_and_ps(_mm256_set1_ps(-0.0f), y), V_ABS(x))
 
 static const int32_t some_lanes[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
 
@@ -75,16 +74,18 @@ static inline float v_greatest(vec v)
 #define V_LOAD_SOME(p, n)     _mm256_maskload_ps(p, some_mask(n))
 #define V_STORE_SOME(p, n, v) _mm256_maskstore_ps(p, some_mask(n), v)
 /* the first n lanes of v, and zeros or others */
-#define V_SOME_OR(v, n, x)                                                                         \
-    _mm256_blendv_ps(_mm256_set1_ps(x), v, _mm256_castsi256_ps(some_mask(n)))
+#define V_SOME_OR(v, n, x)   _mm256_blendv_ps(_mm256_set1_ps(x), v, _mm256_castsi256_ps(some_mask(n)))
 #define V_LOAD_SOME_OF(v, n) V_SOME_OR(v, n, 0.0f)
 
 #define SIZES_1(X) X(1, 1) X(1, 2) X(1, 3) X(1, 4) X(1, 5) X(1, 6) X(1, 7) X(1, 8) X(1, 9) X(1, 10)
 #define SIZES_2(X) X(2, 1) X(2, 2) X(2, 3) X(2, 4) X(2, 5) X(2, 6)
 #define SIZES_3(X) X(3, 1) X(3, 2) X(3, 3) X(3, 4)
-#define MAX_PIXELS {0, 10, 6, 4, 0}
-#define ISA_TABLE  tfr_dnn_avx2
-#define ISA_NAME   "avx2"
+#define MAX_PIXELS                                                                                 \
+    {                                                                                              \
+        0, 10, 6, 4, 0                                                                             \
+    }
+#define ISA_TABLE tfr_dnn_avx2
+#define ISA_NAME  "avx2"
 
 #include "isa_kernels.h"
 

@@ -15,25 +15,24 @@
 #define LANES 16
 typedef __m512 vec;
 
-#define V_ZERO()         _mm512_setzero_ps()
-#define V_ALL(x)         _mm512_set1_ps(x)
-#define V_LOAD(p)        _mm512_loadu_ps(p)
-#define V_STORE(p, v)    _mm512_storeu_ps(p, v)
-#define V_FMA(x, y, z)   _mm512_fmadd_ps(x, y, z)
-#define V_FNMA(x, y, z)  _mm512_fnmadd_ps(x, y, z)
-#define V_ADD(x, y)      _mm512_add_ps(x, y)
-#define V_SUB(x, y)      _mm512_sub_ps(x, y)
-#define V_MUL(x, y)      _mm512_mul_ps(x, y)
-#define V_DIV(x, y)      _mm512_div_ps(x, y)
-#define V_SQRT(x)        _mm512_sqrt_ps(x)
+#define V_ZERO()        _mm512_setzero_ps()
+#define V_ALL(x)        _mm512_set1_ps(x)
+#define V_LOAD(p)       _mm512_loadu_ps(p)
+#define V_STORE(p, v)   _mm512_storeu_ps(p, v)
+#define V_FMA(x, y, z)  _mm512_fmadd_ps(x, y, z)
+#define V_FNMA(x, y, z) _mm512_fnmadd_ps(x, y, z)
+#define V_ADD(x, y)     _mm512_add_ps(x, y)
+#define V_SUB(x, y)     _mm512_sub_ps(x, y)
+#define V_MUL(x, y)     _mm512_mul_ps(x, y)
+#define V_DIV(x, y)     _mm512_div_ps(x, y)
+#define V_SQRT(x)       _mm512_sqrt_ps(x)
 /* a NaN in the second operand stays */
-#define V_MAX(x, y)      _mm512_max_ps(x, y)
-#define V_MIN(x, y)      _mm512_min_ps(x, y)
-#define V_ABS(x)         _mm512_abs_ps(x)
-#define V_ROUND(x)       _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)
+#define V_MAX(x, y) _mm512_max_ps(x, y)
+#define V_MIN(x, y) _mm512_min_ps(x, y)
+#define V_ABS(x)    _mm512_abs_ps(x)
+#define V_ROUND(x)  _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)
 /* x < y ? a : b */
-#define V_LESS(x, y, a, b)                                                                         \
-    _mm512_mask_blend_ps(_mm512_cmp_ps_mask(x, y, _CMP_LT_OQ), b, a)
+#define V_LESS(x, y, a, b) _mm512_mask_blend_ps(_mm512_cmp_ps_mask(x, y, _CMP_LT_OQ), b, a)
 /* x with the sign of y */
 #define V_SIGN(x, y)                                                                               \
     _mm512_castsi512_ps(_mm512_ternarylogic_epi32(_mm512_set1_epi32((int)0x80000000u),             \
@@ -46,19 +45,26 @@ typedef __m512 vec;
 #define V_LOAD_SOME(p, n)     _mm512_maskz_loadu_ps((__mmask16)((1u << (n)) - 1), p)
 #define V_STORE_SOME(p, n, v) _mm512_mask_storeu_ps(p, (__mmask16)((1u << (n)) - 1), v)
 /* the first n lanes of v, and zeros or others */
-#define V_SOME_OR(v, n, x)    _mm512_mask_blend_ps((__mmask16)((1u << (n)) - 1), _mm512_set1_ps(x), v)
-#define V_LOAD_SOME_OF(v, n)  _mm512_maskz_mov_ps((__mmask16)((1u << (n)) - 1), v)
+#define V_SOME_OR(v, n, x)   _mm512_mask_blend_ps((__mmask16)((1u << (n)) - 1), _mm512_set1_ps(x), v)
+#define V_LOAD_SOME_OF(v, n) _mm512_maskz_mov_ps((__mmask16)((1u << (n)) - 1), v)
 
 /* pixels for each number of blocks: all accumulators, the weights and one more fit the registers */
-#define SIZES_1(X) X(1, 1) X(1, 2) X(1, 3) X(1, 4) X(1, 5) X(1, 6) X(1, 7) X(1, 8) X(1, 9) X(1, 10) \
-                   X(1, 11) X(1, 12) X(1, 13) X(1, 14)
-#define SIZES_2(X) X(2, 1) X(2, 2) X(2, 3) X(2, 4) X(2, 5) X(2, 6) X(2, 7) X(2, 8) X(2, 9) X(2, 10) \
-                   X(2, 11) X(2, 12) X(2, 13) X(2, 14)
+#define SIZES_1(X)                                                                                 \
+    X(1, 1)                                                                                        \
+    X(1, 2) X(1, 3) X(1, 4) X(1, 5) X(1, 6) X(1, 7) X(1, 8) X(1, 9) X(1, 10) X(1, 11) X(1, 12)     \
+        X(1, 13) X(1, 14)
+#define SIZES_2(X)                                                                                 \
+    X(2, 1)                                                                                        \
+    X(2, 2) X(2, 3) X(2, 4) X(2, 5) X(2, 6) X(2, 7) X(2, 8) X(2, 9) X(2, 10) X(2, 11) X(2, 12)     \
+        X(2, 13) X(2, 14)
 #define SIZES_3(X) X(3, 1) X(3, 2) X(3, 3) X(3, 4) X(3, 5) X(3, 6) X(3, 7) X(3, 8)
 #define SIZES_4(X) X(4, 1) X(4, 2) X(4, 3) X(4, 4) X(4, 5) X(4, 6)
-#define MAX_PIXELS {0, 14, 14, 8, 6}
-#define ISA_TABLE  tfr_dnn_avx512
-#define ISA_NAME   "avx512"
+#define MAX_PIXELS                                                                                 \
+    {                                                                                              \
+        0, 14, 14, 8, 6                                                                            \
+    }
+#define ISA_TABLE tfr_dnn_avx512
+#define ISA_NAME  "avx512"
 
 #include "isa_kernels.h"
 

@@ -134,7 +134,8 @@ static inline vec v_act(const tfr_dnn_act *act, vec x)
         return;                                                                                    \
     }
 
-__attribute__((noinline)) static void act_loop(const tfr_dnn_act *act, const float *from, float *to, int64_t n)
+__attribute__((noinline)) static void act_loop(const tfr_dnn_act *act, const float *from, float *to,
+                                               int64_t n)
 {
     int64_t i;
 
@@ -178,7 +179,8 @@ static inline vec v_some(const float *p, int step, int64_t i, int64_t n)
 #define BINARY_LOOP(k)                                                                             \
     case k:                                                                                        \
         for (i = 0; i + LANES <= n; i += LANES)                                                    \
-            V_STORE(to + i, v_binary(k, v_some(x, x_step, i, LANES), v_some(y, y_step, i, LANES))); \
+            V_STORE(to + i,                                                                        \
+                    v_binary(k, v_some(x, x_step, i, LANES), v_some(y, y_step, i, LANES)));        \
         if (i < n)                                                                                 \
             V_STORE_SOME(to + i, n - i,                                                            \
                          v_binary(k, v_some(x, x_step, i, n - i), v_some(y, y_step, i, n - i)));   \
@@ -256,8 +258,8 @@ __attribute__((noinline)) static void finish_stored(const tfr_dnn_tile *a, int b
         if (a->pooled) {                                                                           \
             UNROLL for (int i = 0; i + 3 < P; i += 4)                                              \
             {                                                                                      \
-                vec v = V_MAX(V_MAX(sum[b][i], sum[b][i + 1]),                                     \
-                              V_MAX(sum[b][i + 2], sum[b][i + 3]));                                \
+                vec v =                                                                            \
+                    V_MAX(V_MAX(sum[b][i], sum[b][i + 1]), V_MAX(sum[b][i + 2], sum[b][i + 3]));   \
                 V_STORE(a->to + i / 4 * a->to_pixel + b * a->to_block, finish(a, v));              \
             }                                                                                      \
         } else {                                                                                   \
@@ -376,9 +378,9 @@ static void depthwise_row(const tfr_dnn_row *r)
     for (; x + 6 <= last; x += 6) {
         vec s0 = bias, s1 = bias, s2 = bias, s3 = bias, s4 = bias, s5 = bias;
         for (i = y0; i < y1; i++) {
-            const float *p = r->source + ((r->top + i * r->dilation[0]) * r->width + r->left +
-                                          x * r->stride[1]) *
-                                             LANES;
+            const float *p =
+                r->source +
+                ((r->top + i * r->dilation[0]) * r->width + r->left + x * r->stride[1]) * LANES;
             const float *w = r->weights + i * r->kernel[1] * LANES;
             for (j = 0; j < r->kernel[1]; j++, p += r->dilation[1] * LANES) {
                 vec k = V_LOAD(w + j * LANES);
@@ -413,8 +415,7 @@ static void pool_row(const tfr_dnn_row *r)
         vec v = r->average ? V_ZERO() : V_ALL(-INFINITY);
         inside(left, r->width, r->kernel[1], r->dilation[1], &x0, &x1);
         for (i = y0; i < y1; i++) {
-            const float *p =
-                r->source + ((r->top + i * r->dilation[0]) * r->width + left) * LANES;
+            const float *p = r->source + ((r->top + i * r->dilation[0]) * r->width + left) * LANES;
             for (j = x0; j < x1; j++) {
                 vec s = V_LOAD(p + j * r->dilation[1] * LANES);
                 v = r->average ? V_ADD(v, s) : V_MAX(s, v);

@@ -20,9 +20,9 @@ struct tfr_program {
 /* Ops that the library shares out among threads better than a program that calls it. */
 static bool is_heavy(const tfr_call *call)
 {
-    static const char *const names[] = {"Conv",   "ConvInteger", "ConvTranspose", "GRU",
-                                        "Gemm",   "LSTM",        "MatMul",        "MatMulInteger",
-                                        "QLinearConv", "QLinearMatMul", "RNN", "Resize"};
+    static const char *const names[] = {
+        "Conv",   "ConvInteger",   "ConvTranspose", "GRU",           "Gemm", "LSTM",
+        "MatMul", "MatMulInteger", "QLinearConv",   "QLinearMatMul", "RNN",  "Resize"};
     size_t i;
 
     for (i = 0; i < sizeof names / sizeof names[0]; i++) {
@@ -70,9 +70,8 @@ static void propose_views(const tfr_program_graph *graph, tfr_proposal *out, uin
 
     for (i = 0; i < n; i++) {
         const tfr_program_node *node = tfr_dnn_graph_node(graph, i);
-        int maker = node->flags & TFR_NODE_VIEW
-                        ? tfr_dnn_graph_value(graph, node->inputs[0])->node
-                        : i;
+        int maker =
+            node->flags & TFR_NODE_VIEW ? tfr_dnn_graph_value(graph, node->inputs[0])->node : i;
         if (maker < 0 || row_of(out, stride, maker)->group < 0)
             leave(row_of(out, stride, i), TFR_REASON_NONE, "a view of what is made elsewhere");
     }
@@ -124,7 +123,8 @@ static void describe(const tfr_program *program, const tfr_dnn_ir *ir, uint64_t 
     uint64_t lanes = (uint64_t)ir->device->lanes;
 
     info->workspace_bytes = l->workspace_bytes;
-    info->lower_bound = l->units > 1 ? lanes * program->plan.lower_bound : program->plan.lower_bound;
+    info->lower_bound =
+        l->units > 1 ? lanes * program->plan.lower_bound : program->plan.lower_bound;
     info->constant_bytes = constant_bytes;
     info->n_kernels = (uint32_t)program->plan.n_runs;
     info->n_reorders = (uint32_t)ir->n_reorders;
@@ -135,8 +135,9 @@ static void describe(const tfr_program *program, const tfr_dnn_ir *ir, uint64_t 
                  program->plan.n_runs, ir->n_fused, ir->device->isa->name,
                  (long long)program->plan.samples, (long long)ir->samples, ir->device->threads);
     else
-        snprintf(info->text, sizeof info->text, "%d kernels, %d fused, %s, each shared by %d threads",
-                 program->plan.n_runs, ir->n_fused, ir->device->isa->name, ir->device->threads);
+        snprintf(info->text, sizeof info->text,
+                 "%d kernels, %d fused, %s, each shared by %d threads", program->plan.n_runs,
+                 ir->n_fused, ir->device->isa->name, ir->device->threads);
 }
 
 static int32_t compile_ir(tfr_dnn_ir *ir, const tfr_compile_options *options, tfr_program *program,

@@ -6,10 +6,9 @@
  *   program_fuse.c    items take over activations, residual sums and pools that follow them
  *   program_layout.c  which values are blocked; items that reorder are put in between
  *   program_plan.c    items become steps with addresses in an arena, for a number of samples
- *   program_conv.c, program_window.c, program_flat.c, program_rows.c  the steps of each kind of item
- *   program_measure.c which of the ways to share out is fastest
- *   program_run.c     shares the steps out among threads
- *   program.c         the facet: propose, compile, launch, drop, save
+ *   program_conv.c, program_window.c, program_flat.c, program_rows.c  the steps of each kind of
+ * item program_measure.c which of the ways to share out is fastest program_run.c     shares the
+ * steps out among threads program.c         the facet: propose, compile, launch, drop, save
  *
  * Threads take whole samples through all steps (units of some samples), or share each step.
  */
@@ -24,9 +23,9 @@ typedef struct tfr_dnn_value {
     int64_t dims[TFR_MAX_RANK];
     int32_t dtype;
     const void *known;
-    int root;    /* whose bytes it has: its own number, or that of what it is a view of */
-    int arg;     /* argument of launch, or -1 */
-    bool output; /* that argument is an output */
+    int root;     /* whose bytes it has: its own number, or that of what it is a view of */
+    int arg;      /* argument of launch, or -1 */
+    bool output;  /* that argument is an output */
     bool batched; /* dims[0] counts samples, one after the other in memory */
     bool blocked;
     int readers;
@@ -44,7 +43,7 @@ typedef enum tfr_dnn_item_kind {
     TFR_DNN_ITEM_MEAN, /* over all pixels */
     TFR_DNN_ITEM_ACT,
     TFR_DNN_ITEM_BINARY,
-    TFR_DNN_ITEM_PRODUCT, /* rows times a constant matrix */
+    TFR_DNN_ITEM_PRODUCT,         /* rows times a constant matrix */
     TFR_DNN_ITEM_BATCHED_PRODUCT, /* both sides are computed */
     TFR_DNN_ITEM_SOFTMAX,         /* over the last dim */
     TFR_DNN_ITEM_LAYER_NORM,      /* over the last dim */
@@ -76,10 +75,10 @@ typedef struct tfr_dnn_item {
     /* PRODUCT */
     bool transposed; /* weights are [N, K] */
     float alpha;
-    float epsilon;            /* LAYER_NORM */
-    int perm[TFR_MAX_RANK];   /* TRANSPOSE */
-    int axis;                 /* CONCAT */
-    const tfr_call *call;     /* KERNEL */
+    float epsilon;          /* LAYER_NORM */
+    int perm[TFR_MAX_RANK]; /* TRANSPOSE */
+    int axis;               /* CONCAT */
+    const tfr_call *call;   /* KERNEL */
     const int32_t *call_inputs, *call_outputs;
 } tfr_dnn_item;
 
@@ -166,7 +165,7 @@ typedef struct tfr_dnn_planner {
     tfr_dnn_ir *ir;
     const tfr_dnn_isa *isa;
     tfr_dnn_plan *plan;
-    int64_t samples; /* of this plan */
+    int64_t samples;   /* of this plan */
     tfr_dnn_ref *refs; /* of each value */
     tfr_err *err;
     int32_t status;
@@ -224,10 +223,10 @@ enum { TFR_DNN_PROGRAM_ARGS = 255 };
 typedef struct tfr_dnn_sharing {
     const tfr_plugin_device *device;
     const tfr_dnn_plan *plan;
-    int64_t units;     /* of samples, one after the other; 1 = threads share the steps */
+    int64_t units; /* of samples, one after the other; 1 = threads share the steps */
     int n_args;
     const int64_t *unit_bytes; /* of each argument, from unit to unit */
-    uint64_t lane_bytes; /* arena and scratch of a thread */
+    uint64_t lane_bytes;       /* arena and scratch of a thread */
     uint64_t workspace_bytes;
     uint64_t time_ns; /* that was measured, or 0 */
     bool share;       /* several threads */

@@ -74,8 +74,7 @@ static void run_chunk(const tiles *c, const tfr_dnn_bases *bases, int g, int64_t
         tile.source = source + s * c->source_sample;
         tile.offsets = c->offsets + (c->plain ? first : (int64_t)first * c->n_taps);
         tile.to = to + place;
-        tile.residual =
-            residual ? residual + c->first_block[g] * c->to_block + place : NULL;
+        tile.residual = residual ? residual + c->first_block[g] * c->to_block + place : NULL;
         fns[c->first_pixel[t + 1] - first](&tile);
         if (++t == c->n_tiles) {
             t = 0;
@@ -296,10 +295,10 @@ static int64_t float_bits(float x)
 
 static void pack_weights(tfr_dnn_planner *p, tiles *c, packing *k, int64_t blocks)
 {
-    const tfr_dnn_constant_key key = {{k->from},
-                                      {1 + c->plain, k->outs, k->ins, k->taps, k->transposed,
-                                       float_bits(k->factor), c->first_block ? c->first_block[1] : 0,
-                                       c->n_groups, p->isa->lanes}};
+    const tfr_dnn_constant_key key = {
+        {k->from},
+        {1 + c->plain, k->outs, k->ins, k->taps, k->transposed, float_bits(k->factor),
+         c->first_block ? c->first_block[1] : 0, c->n_groups, p->isa->lanes}};
 
     k->tiles = c;
     c->weights = tfr_dnn_pack(
@@ -316,8 +315,8 @@ static void pack_bias(tfr_dnn_planner *p, tiles *c, int value, float factor, int
     if (value < 0 || factor == 0.0f)
         return;
     key.data[0] = k.from = p->ir->values[value].known;
-    c->bias = tfr_dnn_pack(p, &key, (uint64_t)(blocks * p->isa->lanes) * sizeof(float), fill_bias,
-                           &k);
+    c->bias =
+        tfr_dnn_pack(p, &key, (uint64_t)(blocks * p->isa->lanes) * sizeof(float), fill_bias, &k);
 }
 
 /* ---- the two items ---- */

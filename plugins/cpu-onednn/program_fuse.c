@@ -75,8 +75,7 @@ static int maker(const tfr_dnn_ir *ir, int value)
 
 static bool same_dims(const tfr_dnn_value *a, const tfr_dnn_value *b)
 {
-    return a->rank == b->rank &&
-           memcmp(a->dims, b->dims, (size_t)a->rank * sizeof *a->dims) == 0;
+    return a->rank == b->rank && memcmp(a->dims, b->dims, (size_t)a->rank * sizeof *a->dims) == 0;
 }
 
 static void take(tfr_dnn_ir *ir, int i, tfr_dnn_item *next)
@@ -199,8 +198,7 @@ static bool take_bias(tfr_dnn_ir *ir, int i)
     v = &ir->values[other];
     y = &ir->values[next->output];
     if (!v->known || v->rank < 1 || !same_dims(y, &ir->values[item->output]) ||
-        v->dims[v->rank - 1] != y->dims[y->rank - 1] ||
-        tfr_dnn_elements(v) != v->dims[v->rank - 1])
+        v->dims[v->rank - 1] != y->dims[y->rank - 1] || tfr_dnn_elements(v) != v->dims[v->rank - 1])
         return false;
     item->inputs[2] = other;
     item->n_inputs = 3;
@@ -220,8 +218,8 @@ void tfr_dnn_fuse(tfr_dnn_ir *ir)
             if (ir->items[i].kind == TFR_DNN_ITEM_ACT)
                 more = take_swish(ir, i);
             else if (sums(ir->items[i].kind))
-                more = take_bias(ir, i) || take_act(ir, i) || take_pool(ir, i) ||
-                       take_residual(ir, i);
+                more =
+                    take_bias(ir, i) || take_act(ir, i) || take_pool(ir, i) || take_residual(ir, i);
             else
                 more = false;
             if (more)

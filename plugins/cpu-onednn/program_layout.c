@@ -130,8 +130,8 @@ static void lay_flat(tfr_dnn_ir *ir, tfr_dnn_item *item)
 
     for (i = 0; i < item->n_inputs; i++) {
         blocked = blocked || ir->values[item->inputs[i]].blocked;
-        can = can && (is_full(ir, item->inputs[i], y) ||
-                      is_by_channel(&ir->values[item->inputs[i]], y));
+        can = can &&
+              (is_full(ir, item->inputs[i], y) || is_by_channel(&ir->values[item->inputs[i]], y));
     }
     /* 0 / 0 in the lanes of no channel would be NaN, which products with 0 keep. */
     if (item->kind == TFR_DNN_ITEM_BINARY && item->binary == TFR_DNN_DIV)
@@ -227,10 +227,19 @@ static bool batched(const tfr_dnn_ir *ir, int value)
     return value >= 0 && ir->values[value].batched;
 }
 
+/* Only the first operand goes by samples: the others may have as many rows by chance. */
+static bool first_alone(const tfr_dnn_ir *ir, const tfr_dnn_item *item)
+{
+    int i;
+    for (i = 1; i < item->n_inputs; i++)
+        if (batched(ir, item->inputs[i]))
+            return false;
+    return item->n_inputs > 0 && batched(ir, item->inputs[0]);
+}
+
 /* Whether the item does for each sample the same without the others. */
 static bool is_separable(const tfr_dnn_ir *ir, const tfr_dnn_item *item)
 {
-    const tfr_dnn_value *x = item->n_inputs > 0 ? &ir->values[item->inputs[0]] : NULL;
     const tfr_dnn_value *y = &ir->values[item->output];
     bool ok = y->rank > 0 && y->dims[0] % ir->samples == 0;
     int i;
@@ -240,9 +249,9 @@ static bool is_separable(const tfr_dnn_ir *ir, const tfr_dnn_item *item)
         return false;
     case TFR_DNN_ITEM_SOFTMAX:
     case TFR_DNN_ITEM_LAYER_NORM:
-        return ok && y->rank > 1;
+        return ok && y->rank > 1 && first_alone(ir, item);
     case TFR_DNN_ITEM_PRODUCT:
-        return ok && batched(ir, item->inputs[0]);
+        return ok && first_alone(ir, item);
     case TFR_DNN_ITEM_TRANSPOSE:
         return ok && item->perm[0] == 0;
     case TFR_DNN_ITEM_CONCAT:
@@ -262,7 +271,7 @@ static bool is_separable(const tfr_dnn_ir *ir, const tfr_dnn_item *item)
         }
         return ok;
     default:
-        return ok && x && x->batched && (item->residual < 0 || batched(ir, item->residual));
+        return ok && first_alone(ir, item) && (item->residual < 0 || batched(ir, item->residual));
     }
 }
 

@@ -41,8 +41,8 @@ static int32_t make_way(tfr_dnn_ir *ir, int64_t samples, tfr_dnn_plan *plan, tfr
 {
     const tfr_program_graph *g = ir->graph;
     uint64_t lanes = (uint64_t)ir->device->lanes;
-    int32_t status = tfr_dnn_make_plan(ir, samples ? samples : ir->samples, plan, constant_bytes,
-                                       err);
+    int32_t status =
+        tfr_dnn_make_plan(ir, samples ? samples : ir->samples, plan, constant_bytes, err);
     int i;
 
     if (status != TFR_OK)

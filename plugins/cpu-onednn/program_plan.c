@@ -208,8 +208,7 @@ static void share_block(tfr_dnn_planner *p, lives *l, const tfr_dnn_item *item, 
         if (l->blocks[owner].bytes == 0 || last[root] != (uint32_t)step ||
             l->blocks[owner].bytes != bytes_of(p, &ir->values[out]))
             continue;
-        if (item->residual == in && item->n_inputs > 0 &&
-            ir->values[item->inputs[0]].root == root)
+        if (item->residual == in && item->n_inputs > 0 && ir->values[item->inputs[0]].root == root)
             continue;
         l->shares[out] = owner;
         return;

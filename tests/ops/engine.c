@@ -113,6 +113,7 @@ static tfr_status trial_init(ops_run *run, const char *backend, const ops_call *
         status = tfr_graph_add_output(t->graph, outputs[i], NULL, err);
     options.device = backend;
     options.fallback = TFR_FALLBACK_ERROR;
+    options.passes = "none"; /* the op itself is asked for */
     if (!status)
         status = tfr_session_create(run->runtime, t->graph, &options, &t->session, err);
     return status;
