@@ -75,9 +75,10 @@ static const char *key_of(const adder *a, const tfr_trace_event *e)
         return e->backend[0] ? e->backend : "core";
     if (a->by == CLI_BY_NODE && e->name[0])
         return e->name;
+    if (e->kind == TFR_TRACE_RECORD && (e->record != TFR_PROFILE_KERNEL || !e->op[0]))
+        return e->record == TFR_PROFILE_KERNEL && e->text[0] ? e->text : cli_trace_kind(e);
     if (e->kind == TFR_TRACE_COPY || e->kind == TFR_TRACE_REORDER || !e->op[0])
-        return e->kind == TFR_TRACE_RECORD && e->record == TFR_PROFILE_KERNEL ? e->name
-                                                                              : cli_trace_kind(e);
+        return cli_trace_kind(e);
     return e->op;
 }
 

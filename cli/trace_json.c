@@ -144,7 +144,10 @@ static void put_event(writer *w, const tfr_trace_event *e)
     json_t *o = json_object(), *args = json_object();
     uint32_t r = row_of(w, e);
     char category[32];
-    cli_json_set(o, "name", cli_json_text(e->name[0] ? e->name : cli_trace_kind(e)));
+    cli_json_set(o, "name",
+                 cli_json_text(e->text[0]   ? e->text
+                               : e->name[0] ? e->name
+                                            : cli_trace_kind(e)));
     snprintf(category, sizeof category, "%s%s", e->kind == TFR_TRACE_RECORD ? "inner," : "",
              cli_trace_kind(e));
     cli_json_set(o, "cat", cli_json_text(category));
@@ -158,6 +161,8 @@ static void put_event(writer *w, const tfr_trace_event *e)
         cli_json_set(args, "op", cli_json_text(e->op));
     if (e->backend[0])
         cli_json_set(args, "backend", cli_json_text(e->backend));
+    if (e->text[0])
+        cli_json_set(args, "name", cli_json_text(e->name));
     if (e->node >= 0)
         cli_json_set(args, "node", json_integer(e->node));
     if (e->flops)

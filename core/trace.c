@@ -107,12 +107,13 @@ static void engine_claim(tfr_session *session, tfr__engine *e)
     pthread_mutex_unlock(&b->lock);
 }
 
-/* The oldest copy of the engine that has no record yet, or NULL: copies have no ids. */
-static slot *next_copy(struct tfr__trace *t, uint32_t engine, uint32_t *cursor)
+/* The oldest copy or reorder of the queue that has no record yet, or NULL: they have no ids. */
+static slot *next_move(struct tfr__trace *t, uint32_t engine, uint32_t *cursor)
 {
     while (*cursor < t->n) {
         slot *s = &t->slots[(*cursor)++];
-        if (s->pub.kind == TFR_TRACE_COPY && s->pub.queue == engine + 1)
+        if ((s->pub.kind == TFR_TRACE_COPY || s->pub.kind == TFR_TRACE_REORDER) && s->pub.bytes &&
+            s->pub.queue == engine + 1)
             return s;
     }
     return NULL;
@@ -134,7 +135,8 @@ static void take_record(struct tfr__trace *t, uint32_t engine, const tfr_profile
     slot *launch = r->id > t->drained && r->id <= t->n ? &t->slots[r->id - 1] : NULL, *s;
     uint64_t end = r->end_ns < r->begin_ns ? r->begin_ns : r->end_ns;
     if (!launch) {
-        s = !r->id && r->kind == TFR_PROFILE_COPY ? next_copy(t, engine, cursor) : NULL;
+        bool moves = r->kind == TFR_PROFILE_COPY || r->kind == TFR_PROFILE_REORDER;
+        s = !r->id && moves ? next_move(t, engine, cursor) : NULL;
         if (s) {
             s->pub.begin_ns = r->begin_ns;
             s->pub.end_ns = end;

@@ -206,13 +206,38 @@ TEST(records_of_a_plugin_lie_in_their_launch)
     REQUIRE_OK(tfr_trace_start(r.session, 0, &err), &err);
     run(&r);
     tfr_trace_stop(r.session);
-    tfr_trace_event record = find(&r, TFR_TRACE_RECORD, "fake matmul", 0);
+    tfr_trace_event record = find(&r, TFR_TRACE_RECORD, "product", 0);
     REQUIRE_INT(TFR_TRACE_RECORD, record.kind);
     CHECK_INT(TFR_PROFILE_KERNEL, record.record);
+    CHECK_STR("fake matmul", record.text);
     REQUIRE(record.parent != UINT32_MAX);
     CHECK_STR("product", event_at(&r, record.parent).name);
     CHECK(inside(record, event_at(&r, record.parent)));
     CHECK_UINT(2, count(&r, TFR_TRACE_RECORD));
+    end_rig(&r);
+}
+
+TEST(a_program_is_one_launch_with_records_of_its_nodes)
+{
+    rig r = new_rig("NPU:0", true, "fakeacc.programs", "1");
+    REQUIRE_OK(tfr_trace_start(r.session, 0, &err), &err);
+    run(&r);
+    tfr_trace_stop(r.session);
+    tfr_trace_event program = find(&r, TFR_TRACE_PROGRAM, NULL, 0);
+    tfr_trace_event product = find(&r, TFR_TRACE_RECORD, "product", 0);
+    tfr_trace_event relu = find(&r, TFR_TRACE_RECORD, "rectify", 0);
+    CHECK_STR("2 nodes from product", program.name);
+    CHECK_STR("NPU:0", program.device);
+    CHECK_UINT(2 * 8 * 8 * 8 + 8 * 8, program.flops);
+    CHECK_STR("MatMul", product.op);
+    CHECK_STR("fake matmul", product.text);
+    CHECK_INT(0, product.node);
+    CHECK_INT(1, relu.node);
+    CHECK_STR("Relu", relu.op);
+    CHECK(inside(product, program) && inside(relu, program));
+    CHECK(product.end_ns <= relu.begin_ns);
+    CHECK_UINT(1, count(&r, TFR_TRACE_KERNEL)); /* Softmax on the host */
+    CHECK(find(&r, TFR_TRACE_COPY, "copy out", 0).begin_ns >= relu.end_ns);
     end_rig(&r);
 }
 
@@ -351,6 +376,7 @@ static const test_case cases[] = {
     CASE(runs_are_numbered),
     CASE(copies_kernels_and_waits_of_a_queue_have_its_own_times),
     CASE(records_of_a_plugin_lie_in_their_launch),
+    CASE(a_program_is_one_launch_with_records_of_its_nodes),
     CASE(a_queue_without_records_is_timed_by_its_waits),
     CASE(two_sessions_on_one_backend_both_have_their_events),
     CASE(a_full_trace_counts_what_it_drops),

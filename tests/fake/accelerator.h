@@ -66,7 +66,8 @@ typedef struct fake_item {
     tfr_kernel *kernel;
     float *args[3];
     float *workspace;
-    uint64_t id; /* of the launch */
+    uint64_t id;  /* of the launch */
+    int32_t node; /* of a program, or -1 */
     tfr_fence *fence;
     uint64_t value;
 } fake_item;
@@ -88,6 +89,8 @@ struct tfr_queue {
     bool stop;
     fake_failure failure; /* stays: all later fences carry it */
     atomic_bool is_inside;
+    uint64_t id; /* of the program's launch that is being put on it, or 0 */
+    int32_t node;
 };
 
 typedef enum fake_op { FAKE_ADD, FAKE_MUL, FAKE_RELU, FAKE_MATMUL } fake_op;

@@ -27,7 +27,7 @@ void fake_record(tfr_queue *queue, const fake_item *item, uint64_t began)
     *record = (tfr_profile_record){.size = sizeof *record,
                                    .kind = is_copy ? TFR_PROFILE_COPY : TFR_PROFILE_KERNEL,
                                    .id = item->id,
-                                   .node = -1,
+                                   .node = item->node,
                                    .begin_ns = began,
                                    .end_ns = fake_now_ns(),
                                    .bytes = is_copy ? item->bytes : 0};

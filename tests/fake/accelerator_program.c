@@ -160,6 +160,8 @@ static int32_t fake_program_launch(tfr_plugin_device *device, tfr_queue *queue,
     if (launch->n_args != program->n_args)
         return fake_breach(err, "launch of a program with %u args, it has %u", launch->n_args,
                            program->n_args);
+    queue->id = launch->id; /* of all that follows */
+    queue->node = -1;
     for (uint32_t v = 0; !status && v < program->n_values; v++) {
         const program_value *value = &program->values[v];
         tfr_copy copy = {.src_space = TFR_SPACE_HOST, .src = value->data, .bytes = value->bytes};
@@ -177,10 +179,12 @@ static int32_t fake_program_launch(tfr_plugin_device *device, tfr_queue *queue,
         tfr_launch one = {.size = sizeof one, .n_args = node->n_values, .args = args};
         for (uint32_t k = 0; k < node->n_values; k++)
             args[k].address = address_of(&program->values[node->values[k]], launch);
+        queue->node = (int32_t)i;
         if (node->scratch >= 0)
             one.workspace = (char *)launch->workspace + node->scratch;
         status = fake_kernel_facet.launch(device, queue, node->kernel, &one, err);
     }
+    queue->id = 0;
     return status;
 }
 

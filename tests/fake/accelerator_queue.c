@@ -136,6 +136,11 @@ static void *queue_main(void *argument)
 void fake_push(tfr_plugin_device *device, tfr_queue *queue, fake_item *item)
 {
     item->next = NULL;
+    item->node = -1;
+    if (queue->id) {
+        item->id = queue->id;
+        item->node = queue->node;
+    }
     for (int i = 0; i < FAKE_MAX_BLOCKS; i++)
         if (item->blocks[i])
             item->blocks[i]->n_pending++;
