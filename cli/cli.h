@@ -56,6 +56,7 @@ typedef struct cli_args {
     int64_t seed;                     /* of random inputs; -1 = none are wanted */
     bool log_placement;
     int32_t fallback;            /* tfr_fallback */
+    int32_t programs;            /* 0 = not given, 1 on, 2 off */
     int64_t runs, jobs, timeout; /* 0 = the command's default; timeout in seconds */
     const char *trace;           /* file for a trace of the runs */
     int32_t by;                  /* profile: 1 + op, node, backend; 0 = op */
@@ -129,6 +130,11 @@ typedef struct cli_command {
         0, "passes", "LIST", CLI_TEXT, CLI_FIELD(passes), "all|none", 0, 0,                        \
             "what may change the graph before it is planned: all, none, fold,cse for those, "      \
             "-cse for all but that; explain tells their names"                                     \
+    }
+#define CLI_OPTION_PROGRAMS                                                                        \
+    {                                                                                              \
+        0, "programs", "WHICH", CLI_CHOICE, CLI_FIELD(programs), "on|off", 0, 0,                   \
+            "off: run every node as a kernel of its own, compile nothing; default is on"           \
     }
 #define CLI_OPTION_INPUT                                                                           \
     {                                                                                              \

@@ -43,6 +43,7 @@ static tfr_status show(const cli_args *args, const cli_model *model, const tfr_s
         cli_json_set(object, "inputs", inputs_json(model));
         cli_json_set(object, "passes", cli_json_passes(session));
         cli_json_set(object, "nodes", cli_json_placements(session));
+        cli_json_set(object, "programs", cli_json_programs(session));
         cli_json_set(object, "stats", cli_json_stats(session));
         return cli_json_print(object, err);
     }
@@ -52,6 +53,7 @@ static tfr_status show(const cli_args *args, const cli_model *model, const tfr_s
     printf("\n");
     print_inputs(model);
     cli_print_passes(session);
+    cli_print_programs(session);
     return cli_print_stats(session, err);
 }
 
@@ -65,6 +67,7 @@ static tfr_status explain(const cli_args *args, const cli_model *model, tfr_runt
     options.passes = args->passes;
     /* The table tells of fallbacks; warnings would tell it twice. */
     options.fallback = args->fallback ? args->fallback : TFR_FALLBACK_ALLOW;
+    options.no_programs = args->programs == 2;
     status = tfr_session_create(runtime, model->graph, &options, &session, err);
     if (status)
         return status;
@@ -91,8 +94,9 @@ static int explain_run(const cli_args *args)
 }
 
 static const cli_option explain_options[] = {
-    CLI_OPTION_DEVICE, CLI_OPTION_BACKEND, CLI_OPTION_FALLBACK, CLI_OPTION_PASSES,
-    CLI_OPTION_INPUT,  CLI_OPTION_RANDOM,  CLI_OPTION_SHAPE,    CLI_OPTION_END};
+    CLI_OPTION_DEVICE,   CLI_OPTION_BACKEND, CLI_OPTION_FALLBACK,
+    CLI_OPTION_PROGRAMS, CLI_OPTION_PASSES,  CLI_OPTION_INPUT,
+    CLI_OPTION_RANDOM,   CLI_OPTION_SHAPE,   CLI_OPTION_END};
 
 const cli_command cli_explain = {
     .name = "explain",

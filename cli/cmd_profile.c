@@ -51,6 +51,7 @@ static tfr_status prepare(job *j, tfr_err *err)
         return status;
     options.device = args->device;
     options.fallback = args->fallback;
+    options.no_programs = args->programs == 2;
     j->n_runs = args->runs ? args->runs : DEFAULT_RUNS;
     j->by = args->by ? (cli_profile_by)args->by : CLI_BY_OP;
     j->n_outputs = tfr_graph_n_outputs(j->model.graph);
@@ -255,6 +256,7 @@ static const cli_option profile_options[] = {
     CLI_OPTION_DEVICE,
     CLI_OPTION_BACKEND,
     CLI_OPTION_FALLBACK,
+    CLI_OPTION_PROGRAMS,
     CLI_OPTION_RANDOM,
     CLI_OPTION_SHAPE,
     {0, "runs", "N", CLI_NUMBER, CLI_FIELD(runs), "none", 1, 1e9,

@@ -98,6 +98,7 @@ static tfr_status prepare(job *j, tfr_err *err)
     options.device = args->device;
     options.passes = args->passes;
     options.fallback = args->fallback;
+    options.no_programs = args->programs == 2;
     options.log_placement = args->log_placement;
     j->n_runs = args->runs ? args->runs : 1;
     j->n_outputs = tfr_graph_n_outputs(j->model.graph);
@@ -176,6 +177,7 @@ static const cli_option run_options[] = {
     CLI_OPTION_BACKEND,
     CLI_OPTION_FALLBACK,
     CLI_OPTION_PASSES,
+    CLI_OPTION_PROGRAMS,
     {0, "log-device-placement", NULL, CLI_FLAG, CLI_FIELD(log_placement), "none", 0, 0,
      "say where each node runs, and why there"},
     CLI_OPTION_RANDOM,

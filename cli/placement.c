@@ -10,7 +10,21 @@
 
 /* ---- for people ------------------------------------------------------------------------------ */
 
-static void add_row(cli_table *table, const tfr_placement *p)
+/* Why the node is where it is, and why it is in no program. */
+static void add_reason(cli_table *table, const tfr_placement *p)
+{
+    const char *alone = p->program < 0 ? p->alone : "";
+    /* The sentences name the reason, too. */
+    const char *reason = *p->text                       ? p->text
+                         : p->reason != TFR_REASON_NONE ? tfr_reason_name((tfr_reason)p->reason)
+                                                        : "";
+    if (*alone)
+        cli_table_add(table, "%s%sin no program: %s", reason, *reason ? "; " : "", alone);
+    else
+        cli_table_add(table, "%s", *reason ? reason : "-");
+}
+
+static void add_row(cli_table *table, const tfr_placement *p, bool programs)
 {
     char bytes[32];
     cli_table_add(table, "%s", p->node);
@@ -23,19 +37,23 @@ static void add_row(cli_table *table, const tfr_placement *p)
                       cli_format_bytes(p->copy_bytes, bytes, sizeof bytes));
     else
         cli_table_add(table, "-");
-    /* The sentences name the reason, too. */
-    if (*p->text)
-        cli_table_add(table, "%s", p->text);
-    else
-        cli_table_add(table, "%s",
-                      p->reason == TFR_REASON_NONE ? "-" : tfr_reason_name((tfr_reason)p->reason));
+    if (programs && p->program >= 0)
+        cli_table_add(table, "%d", (int)p->program);
+    else if (programs)
+        cli_table_add(table, "-");
+    add_reason(table, p);
 }
 
 tfr_status cli_print_placements(const tfr_session *session, tfr_err *err)
 {
     static const char *const titles[] = {"NODE", "OP", "DEVICE", "BACKEND", "COPIES", "REASON"};
     static const uint32_t flags[] = {CLI_WRAP, 0, 0, 0, CLI_RIGHT, CLI_WRAP};
-    cli_table *table = cli_table_create(6, titles, flags);
+    static const char *const more_titles[] = {"NODE",   "OP",      "DEVICE", "BACKEND",
+                                              "COPIES", "PROGRAM", "REASON"};
+    static const uint32_t more_flags[] = {CLI_WRAP, 0, 0, 0, CLI_RIGHT, CLI_RIGHT, CLI_WRAP};
+    const bool programs = tfr_session_n_programs(session) > 0;
+    cli_table *table = programs ? cli_table_create(7, more_titles, more_flags)
+                                : cli_table_create(6, titles, flags);
     for (uint32_t i = 0; i < tfr_session_n_placements(session); i++) {
         tfr_placement p = {.size = sizeof p};
         tfr_status status = tfr_session_placement(session, i, &p, err);
@@ -43,7 +61,7 @@ tfr_status cli_print_placements(const tfr_session *session, tfr_err *err)
             cli_table_destroy(table);
             return status;
         }
-        add_row(table, &p);
+        add_row(table, &p, programs);
     }
     return cli_table_print(table, err);
 }
@@ -71,6 +89,25 @@ static void print_fallbacks(const tfr_session *session, uint32_t n_fallbacks, ui
     printf("fallbacks        %u of %u nodes\n", (unsigned)n_fallbacks, (unsigned)n_nodes);
     for (uint32_t k = 0; k < n_seen; k++)
         cli_line(stdout, "                 %s", seen[k]);
+}
+
+void cli_print_programs(const tfr_session *session)
+{
+    tfr_program_desc p = {.size = sizeof p};
+    for (uint32_t i = 0; !tfr_session_program(session, i, &p, NULL); i++) {
+        char workspace[32], bound[32], constants[32], time[32] = "";
+        if (p.time_ns)
+            snprintf(time, sizeof time, ", %.3g ms", (double)p.time_ns / 1e6);
+        cli_line(stdout, "program %-8u %u nodes from \"%s\" on %s: %u kernels, %u reorders%s", i,
+                 (unsigned)p.n_nodes, p.node, p.backend, (unsigned)p.n_kernels,
+                 (unsigned)p.n_reorders, time);
+        cli_line(stdout, "                 workspace %s, lower bound %s, constants %s",
+                 cli_format_bytes(p.workspace_bytes, workspace, sizeof workspace),
+                 cli_format_bytes(p.lower_bound, bound, sizeof bound),
+                 cli_format_bytes(p.constant_bytes, constants, sizeof constants));
+        if (*p.text)
+            cli_line(stdout, "                 %s", p.text);
+    }
 }
 
 static double arena_ratio(const tfr_session_stats *s)
@@ -132,6 +169,29 @@ json_t *cli_json_placements(const tfr_session *session)
         cli_json_set(row, "text", cli_json_text(p.text));
         cli_json_set(row, "copies", cli_json_int(p.n_copies));
         cli_json_set(row, "copy_bytes", cli_json_int(p.copy_bytes));
+        cli_json_set(row, "program", p.program < 0 ? json_null() : json_integer(p.program));
+        cli_json_set(row, "alone", cli_json_text(p.alone));
+        cli_json_append(rows, row);
+    }
+    return rows;
+}
+
+json_t *cli_json_programs(const tfr_session *session)
+{
+    json_t *rows = json_array();
+    tfr_program_desc p = {.size = sizeof p};
+    for (uint32_t i = 0; !tfr_session_program(session, i, &p, NULL); i++) {
+        json_t *row = json_object();
+        cli_json_set(row, "backend", cli_json_text(p.backend));
+        cli_json_set(row, "node", cli_json_text(p.node));
+        cli_json_set(row, "nodes", cli_json_int(p.n_nodes));
+        cli_json_set(row, "kernels", cli_json_int(p.n_kernels));
+        cli_json_set(row, "reorders", cli_json_int(p.n_reorders));
+        cli_json_set(row, "workspace_bytes", cli_json_int(p.workspace_bytes));
+        cli_json_set(row, "lower_bound", cli_json_int(p.lower_bound));
+        cli_json_set(row, "constant_bytes", cli_json_int(p.constant_bytes));
+        cli_json_set(row, "seconds", cli_json_real((double)p.time_ns / 1e9));
+        cli_json_set(row, "text", cli_json_text(p.text));
         cli_json_append(rows, row);
     }
     return rows;
@@ -168,6 +228,7 @@ json_t *cli_json_stats(const tfr_session *session)
     cli_json_set(object, "reorders", cli_json_int(s.n_reorders));
     cli_json_set(object, "copies", cli_json_int(s.n_copies));
     cli_json_set(object, "waits", cli_json_int(s.n_waits));
+    cli_json_set(object, "programs", cli_json_int(s.n_programs));
     cli_json_set(object, "fallbacks", cli_json_int(s.n_fallbacks));
     cli_json_set(object, "copy_bytes", cli_json_int(s.copy_bytes));
     cli_json_set(object, "arena_bytes", cli_json_int(s.arena_bytes));

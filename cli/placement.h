@@ -15,6 +15,10 @@ TFR_MUST_CHECK tfr_status cli_print_stats(const tfr_session *session, tfr_err *e
 /* What each pass did that changed something. */
 void cli_print_passes(const tfr_session *session);
 
+/* A line for each program, and what its backend says of it. */
+void cli_print_programs(const tfr_session *session);
+
+json_t *cli_json_programs(const tfr_session *session);
 json_t *cli_json_placements(const tfr_session *session);
 json_t *cli_json_passes(const tfr_session *session);
 json_t *cli_json_stats(const tfr_session *session);

@@ -70,6 +70,14 @@ if [ -e "$fakeacc" ]; then
     keep field 11 value_info x 1 3; inputs=$kept
     keep field 12 value_info y 1 3; outputs=$kept
     model "$nodes" "$inputs" "$outputs" >mixed.onnx
+    mkdir -p config/tfrun && echo 'fakeacc.programs = 1' >config/tfrun/tfrun.conf
+    exits 0 "explain knows programs" env XDG_CONFIG_HOME="$PWD/config" \
+        "$TFRUN" explain mixed.onnx --plugin "$fakeacc" --device NPU:0
+    has "whose nodes have its number" out '^n1  *Relu  *NPU:0  *fakeacc:0  *1 (12 B)  *0  *-'
+    has "and which tell what they are" out '^program 1  *1 nodes from "n3" on fakeacc:0: 1 kernels'
+    exits 0 "--programs=off forbids them" env XDG_CONFIG_HOME="$PWD/config" \
+        "$TFRUN" explain mixed.onnx --plugin "$fakeacc" --device NPU:0 --programs=off --json
+    has "all of them" out '"programs": 0,'
     exits 0 "a model runs on two devices" \
         "$TFRUN" run mixed.onnx -i x.npy --plugin "$fakeacc" --device NPU:0 --log-device-placement
     has "a node there" err 'placement: n1 (Relu): NPU:0 fakeacc:0'
