@@ -189,6 +189,7 @@ int32_t tfr_dnn_open(const tfr_host *host, const tfr_device_info *info, const tf
     device->isa = tfr_dnn_choose_isa(cpu ? cpu->features : NULL);
     device->lanes = cpu && cpu->n_threads > 0 ? (int)cpu->n_threads : 1;
     device->threads = count_threads(cpu, options, n_options);
+    tfr_dnn_gemm_find_cpu(&device->gemm, cpu && cpu->features ? cpu->features : "");
     find_types(device);
     device->single = calloc(1, sizeof *device);
     if (!device->single) {

@@ -294,7 +294,7 @@ static void run_panel(const unit *u, int64_t row, int64_t rows)
     const int64_t nr = g->isa->nr;
     const bool last = u->k0 + u->k >= s->k;
     tfr_dnn_source a = source_of_a(g, u->own.a, row, rows, u->k0, u->k);
-    tfr_dnn_tile t = {.a = u->a_panel, .k = u->k, .ldc = s->ldc, .rows = (int)rows};
+    tfr_dnn_gemm_tile t = {.a = u->a_panel, .k = u->k, .ldc = s->ldc, .rows = (int)rows};
     int64_t p;
 
     t.accumulate = u->k0 > 0;

@@ -63,7 +63,7 @@ TILE(12)
 TILE(13)
 TILE(14)
 
-static void avx512_tile(const tfr_dnn_tile *t)
+static void avx512_tile(const tfr_dnn_gemm_tile *t)
 {
     static const tile_fn tiles[2][MR] = {
         {narrow_1, narrow_2, narrow_3, narrow_4, narrow_5, narrow_6, narrow_7, narrow_8, narrow_9,

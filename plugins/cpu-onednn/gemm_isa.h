@@ -24,7 +24,7 @@ typedef struct tfr_dnn_prefetch {
 } tfr_dnn_prefetch;
 
 /* C[rows, cols] (+)= panel of A x panel of B */
-typedef struct tfr_dnn_tile {
+typedef struct tfr_dnn_gemm_tile {
     const void *a;
     const void *b;
     int64_t b_step; /* floats from one k to the next: nr, or the step of B where it lies */
@@ -35,7 +35,7 @@ typedef struct tfr_dnn_tile {
     bool accumulate;
     const float *next_c; /* the tile that comes next, or NULL */
     tfr_dnn_prefetch next_a, next_b;
-} tfr_dnn_tile;
+} tfr_dnn_gemm_tile;
 
 /* A matrix as it lies in memory, read as [major, k]: rows of A, columns of B. */
 typedef struct tfr_dnn_source {
@@ -59,7 +59,7 @@ struct tfr_dnn_gemm_isa {
     bool (*pack_b)(void *to, const tfr_dnn_source *b);
     /* NULL = packing of B loses nothing. A panel of B as the strict ISA packs nr columns. */
     void (*unpack_b)(float *to, const void *panel, int64_t k);
-    void (*tile)(const tfr_dnn_tile *tile);
+    void (*tile)(const tfr_dnn_gemm_tile *tile);
     /* optional: of each call of run */
     void (*begin)(void);
     void (*end)(void);

@@ -43,7 +43,7 @@ TILE(2)
 TILE(3)
 TILE(4)
 
-static void portable_tile(const tfr_dnn_tile *t)
+static void portable_tile(const tfr_dnn_gemm_tile *t)
 {
     static const tile_fn tiles[2][MR] = {{narrow_1, narrow_2, narrow_3, narrow_4},
                                          {tile_1, tile_2, tile_3, tile_4}};

@@ -37,8 +37,8 @@
 /* Far enough for the second cache: B comes 24 k ahead of its use. */
 #define B_AHEAD 24
 
-ALWAYS_INLINE void prefetch_next(const tfr_dnn_tile *t, tfr_dnn_prefetch *a, tfr_dnn_prefetch *b,
-                                 const float **c, const float *c_end)
+ALWAYS_INLINE void prefetch_next(const tfr_dnn_gemm_tile *t, tfr_dnn_prefetch *a,
+                                 tfr_dnn_prefetch *b, const float **c, const float *c_end)
 {
     int i;
 
@@ -56,7 +56,7 @@ ALWAYS_INLINE void prefetch_next(const tfr_dnn_tile *t, tfr_dnn_prefetch *a, tfr
 }
 
 /* rows and nv are constants where it is inlined. */
-ALWAYS_INLINE void tile_of(const int rows, const int nv, const tfr_dnn_tile *t)
+ALWAYS_INLINE void tile_of(const int rows, const int nv, const tfr_dnn_gemm_tile *t)
 {
     const float *a = t->a, *b = t->b, *next_c = t->next_c;
     const float *c_end = next_c ? next_c + MR * t->ldc : NULL;
@@ -121,14 +121,14 @@ ALWAYS_INLINE void tile_of(const int rows, const int nv, const tfr_dnn_tile *t)
             memcpy(t->c + i * t->ldc, edge + i * NR, (size_t)t->cols * sizeof(float));
 }
 
-typedef void (*tile_fn)(const tfr_dnn_tile *tile);
+typedef void (*tile_fn)(const tfr_dnn_gemm_tile *tile);
 
 #define TILE(rows)                                                                                 \
-    static void tile_##rows(const tfr_dnn_tile *t)                                                 \
+    static void tile_##rows(const tfr_dnn_gemm_tile *t)                                            \
     {                                                                                              \
         tile_of(rows, NV, t);                                                                      \
     }                                                                                              \
-    static void narrow_##rows(const tfr_dnn_tile *t)                                               \
+    static void narrow_##rows(const tfr_dnn_gemm_tile *t)                                          \
     {                                                                                              \
         tile_of(rows, 1, t);                                                                       \
     }

@@ -157,7 +157,7 @@ int tfr_dnn_input(tfr_dnn_build *b, uint32_t i, tfr_dnn_cmd md)
     return tfr_dnn_as(b, add_tensor(b, keep_md(b, status, half), (int)i, o->data, NULL), md);
 }
 
-static void *own_block(tfr_dnn_build *b, size_t bytes)
+void *tfr_dnn_add_block(tfr_dnn_build *b, size_t bytes)
 {
     tfr_kernel *k = &b->kernel;
     void *p;
@@ -187,7 +187,7 @@ int tfr_dnn_output(tfr_dnn_build *b, uint32_t i, tfr_dnn_cmd md)
         return 0;
     }
     if (!b->wide[i])
-        b->wide[i] = own_block(b, (size_t)tfr_operand_elements(o) * sizeof(float));
+        b->wide[i] = tfr_dnn_add_block(b, (size_t)tfr_operand_elements(o) * sizeof(float));
     return add_tensor(b, md, -1, NULL, b->wide[i]);
 }
 
@@ -208,7 +208,7 @@ static void narrow_outputs(tfr_dnn_build *b)
 
 int tfr_dnn_constant(tfr_dnn_build *b, tfr_dnn_cmd md, void **data)
 {
-    void *p = b->status == TFR_OK ? own_block(b, dnnl_memory_desc_get_size(md)) : NULL;
+    void *p = b->status == TFR_OK ? tfr_dnn_add_block(b, dnnl_memory_desc_get_size(md)) : NULL;
 
     *data = p;
     return add_tensor(b, md, -1, p, p);
@@ -216,7 +216,7 @@ int tfr_dnn_constant(tfr_dnn_build *b, tfr_dnn_cmd md, void **data)
 
 int tfr_dnn_temporary(tfr_dnn_build *b, tfr_dnn_cmd md)
 {
-    void *p = b->status == TFR_OK ? own_block(b, dnnl_memory_desc_get_size(md)) : NULL;
+    void *p = b->status == TFR_OK ? tfr_dnn_add_block(b, dnnl_memory_desc_get_size(md)) : NULL;
     return add_tensor(b, md, -1, NULL, p);
 }
 
@@ -299,6 +299,26 @@ void tfr_dnn_add(tfr_dnn_build *b, dnnl_status_t status, tfr_dnn_make *make, con
     }
     if (make->pd)
         dnnl_primitive_desc_destroy(make->pd);
+}
+
+void *tfr_dnn_add_function(tfr_dnn_build *b, tfr_dnn_function function, size_t state_bytes,
+                           const char *name)
+{
+    tfr_kernel *k = &b->kernel;
+    tfr_dnn_step *s = &k->steps[k->n_steps];
+
+    if (b->status == TFR_OK && k->n_steps == TFR_DNN_MAX_STEPS)
+        tfr_dnn_build_fail(b, TFR_EINTERNAL, "more steps than a kernel may have");
+    if (b->status != TFR_OK)
+        return NULL;
+    s->state = tfr_dnn_add_block(b, state_bytes);
+    if (!s->state)
+        return NULL;
+    memset(s->state, 0, state_bytes);
+    s->function = function;
+    s->name = name;
+    k->n_steps++;
+    return s->state;
 }
 
 void tfr_dnn_add_reorder(tfr_dnn_build *b, int from, int to)
@@ -433,7 +453,8 @@ static void release(tfr_kernel *k)
     int i;
 
     for (i = 0; i < k->n_steps; i++) {
-        dnnl_primitive_destroy(k->steps[i].primitive);
+        if (k->steps[i].primitive)
+            dnnl_primitive_destroy(k->steps[i].primitive);
         free(k->steps[i].args);
     }
     for (i = 0; i < k->n_tensors; i++)
@@ -496,12 +517,22 @@ int32_t tfr_dnn_prepare(tfr_plugin_device *device, const tfr_call *call, tfr_ker
     return b.status;
 }
 
+static dnnl_status_t run_step(const tfr_plugin_device *device, const tfr_kernel *kernel,
+                              const tfr_dnn_step *s, const tfr_launch *launch)
+{
+    if (!s->function)
+        return dnnl_primitive_execute(s->primitive, kernel->stream, s->n_args, s->args);
+    s->function(device, s->state, launch);
+    return dnnl_success;
+}
+
 /* A step with the time that it takes. Its name is asked for after the clock has been read. */
 static dnnl_status_t run_recorded(tfr_plugin_device *device, const tfr_kernel *kernel,
-                                  const tfr_dnn_step *s, uint64_t id)
+                                  const tfr_dnn_step *s, const tfr_launch *launch)
 {
+    const uint64_t id = launch->id;
     uint64_t began = tfr_dnn_profile_begin(device, id);
-    dnnl_status_t status = dnnl_primitive_execute(s->primitive, kernel->stream, s->n_args, s->args);
+    dnnl_status_t status = run_step(device, kernel, s, launch);
     dnnl_primitive_kind_t kind = dnnl_undefined_primitive;
     tfr_dnn_stretch what = {.id = id, .kind = TFR_PROFILE_KERNEL, .node = -1};
     const_dnnl_primitive_desc_t pd;
@@ -509,6 +540,11 @@ static dnnl_status_t run_recorded(tfr_plugin_device *device, const tfr_kernel *k
     char name[64];
     if (!began || status != dnnl_success)
         return status;
+    if (s->function) {
+        what.name = s->name;
+        tfr_dnn_profile_end(device, began, &what);
+        return status;
+    }
     if (dnnl_primitive_get_primitive_desc(s->primitive, &pd) == dnnl_success) {
         dnnl_primitive_desc_query(pd, dnnl_query_impl_info_str, 0, &method);
         dnnl_primitive_desc_query(pd, dnnl_query_primitive_kind, 0, &kind);
@@ -540,9 +576,8 @@ int32_t tfr_dnn_launch(tfr_plugin_device *device, tfr_queue *queue, tfr_kernel *
     }
     for (i = 0; i < kernel->n_steps && status == dnnl_success; i++) {
         const tfr_dnn_step *s = &kernel->steps[i];
-        status = launch->id
-                     ? run_recorded(device, kernel, s, launch->id)
-                     : dnnl_primitive_execute(s->primitive, kernel->stream, s->n_args, s->args);
+        status = launch->id ? run_recorded(device, kernel, s, launch)
+                            : run_step(device, kernel, s, launch);
     }
     tfr_dnn_threads_leave(device, threads);
     return status == dnnl_success ? TFR_OK : tfr_dnn_fail(err, status, "launch");

@@ -21,15 +21,25 @@ enum {
 };
 
 typedef struct tfr_dnn_tensor {
-    dnnl_memory_t memory;
-    int arg;           /* whose address it takes at launch; -1 = none, it has its own */
-    const void *known; /* the address if the launch gives none */
+    dnnl_memory_t memory; /* NULL = only functions of ours read it */
+    int arg;              /* whose address it takes at launch; -1 = none, it has its own */
+    const void *known;    /* the address if the launch gives none */
 } tfr_dnn_tensor;
 
+/*
+ * A step that is not a primitive but a function of ours. It has its own state, and finds the
+ * operands in launch. It divides its work with host->parallel_for.
+ */
+typedef void (*tfr_dnn_function)(const tfr_plugin_device *device, void *state,
+                                 const tfr_launch *launch);
+
 typedef struct tfr_dnn_step {
-    dnnl_primitive_t primitive;
+    dnnl_primitive_t primitive; /* NULL = function */
     dnnl_exec_arg_t *args;
     int n_args;
+    tfr_dnn_function function;
+    void *state;
+    const char *name; /* of the function, for the records */
 } tfr_dnn_step;
 
 struct tfr_kernel {
@@ -128,6 +138,15 @@ void tfr_dnn_add_binary(tfr_dnn_build *b, dnnl_alg_kind_t alg, int x, int y, int
 /* to = x * y, plain as they are. */
 void tfr_dnn_add_matmul(tfr_dnn_build *b, int x, int y, int to);
 void tfr_dnn_add_reduction(tfr_dnn_build *b, dnnl_alg_kind_t alg, int from, int to);
+
+/*
+ * A function of ours as a step, and its zeroed state, which lives as long as the kernel; NULL after
+ * an error. name is a constant.
+ */
+void *tfr_dnn_add_function(tfr_dnn_build *b, tfr_dnn_function function, size_t state_bytes,
+                           const char *name);
+/* Memory for it, aligned to a line of the cache, freed with the kernel; NULL after an error. */
+void *tfr_dnn_add_block(tfr_dnn_build *b, size_t bytes);
 
 /* A failure of the build itself. */
 void tfr_dnn_build_fail(tfr_dnn_build *b, tfr_status status, const char *what);

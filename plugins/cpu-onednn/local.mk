@@ -71,6 +71,7 @@ tfrun_onednn_la_SOURCES = \
 	plugins/cpu-onednn/onednn.h \
 	plugins/cpu-onednn/ops.c \
 	plugins/cpu-onednn/pooling.c \
+	plugins/cpu-onednn/product.c \
 	plugins/cpu-onednn/profile.c \
 	plugins/cpu-onednn/profile.h \
 	plugins/cpu-onednn/program.c \

@@ -18,10 +18,12 @@
 #include <tfrun/plugin.h>
 
 #include "api.h"
+#include "gemm.h"
 
 struct tfr_plugin_device {
     dnnl_engine_t engine;
-    int threads; /* for each launch; 0 = as OpenMP likes */
+    int threads;           /* for each launch; 0 = as OpenMP likes */
+    tfr_dnn_gemm_cpu gemm; /* how our own products are computed here */
     /* what the processor and this version of the library compute with */
     bool bf16, f16;
     bool int8;                       /* without saturation between the products */
@@ -29,11 +31,11 @@ struct tfr_plugin_device {
     struct tfr_dnn_profile *profile; /* profile.c; NULL = nobody ever wanted any */
     /* for programs */
     const tfr_host *host;
-    const tfr_host_pool *pool;   /* NULL = the host has none */
-    const tfr_host_arena *arena; /* NULL = the host has none */
-    tfr_plugin_device *single;   /* the same with one thread, for kernels inside of programs */
-    int lanes;                   /* that the host's loops may have */
-    const struct tfr_dnn_isa *isa;      /* NULL = no programs on this processor */
+    const tfr_host_pool *pool;     /* NULL = the host has none */
+    const tfr_host_arena *arena;   /* NULL = the host has none */
+    tfr_plugin_device *single;     /* the same with one thread, for kernels inside of programs */
+    int lanes;                     /* that the host's loops may have */
+    const struct tfr_dnn_isa *isa; /* NULL = no programs on this processor */
     struct tfr_dnn_constant *constants; /* that programs have packed */
 };
 

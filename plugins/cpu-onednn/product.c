@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * product.c: MatMul and Gemm of float32 as kernels around gemm.h. A right side that is known is
+ * packed once; scratch memory is the launch's workspace.
+ */
+#include <string.h>
+
+#include "matmul.h"
+
+typedef struct own_product {
+    tfr_dnn_gemm gemm;
+    const void *packed; /* NULL = b comes with the launch */
+    const float *known_a, *known_addend;
+    int addend; /* argument of the launch, -1 = none */
+    int output;
+    int threads;
+    void *scratch; /* inside of programs, which give no workspace; else NULL */
+} own_product;
+
+bool tfr_dnn_is_own_product(const tfr_call *call)
+{
+    return tfr_call_input(call, 0)->dtype == TFR_DTYPE_F32;
+}
+
+/* Steps of what may be 1 long where the product is longer. */
+static void read_batch(const tfr_dnn_product_dims *p, tfr_dnn_gemm_shape *s)
+{
+    int64_t a = s->m * s->k, b = s->k * s->n, c = s->m * s->n;
+    int d, to = TFR_DNN_GEMM_BATCH_RANK - 1;
+
+    for (d = p->rank - 3; d >= 0; d--, to--) {
+        s->batch[to] = p->c[d];
+        s->batch_a[to] = p->a[d] > 1 ? a : 0;
+        s->batch_b[to] = p->b[d] > 1 ? b : 0;
+        s->batch_c[to] = c;
+        a *= p->a[d];
+        b *= p->b[d];
+        c *= p->c[d];
+    }
+}
+
+static void read_matmul(const tfr_call *call, tfr_dnn_gemm_shape *s)
+{
+    tfr_dnn_product_dims p;
+
+    memset(&p, 0, sizeof p);
+    tfr_dnn_read_product(tfr_call_input(call, 0), tfr_call_input(call, 1), &p);
+    s->m = p.c[p.rank - 2];
+    s->n = p.c[p.rank - 1];
+    s->k = p.a[p.rank - 1];
+    s->lda = s->k;
+    s->ldb = s->ldc = s->n;
+    read_batch(&p, s);
+}
+
+static void read_gemm(const tfr_call *call, tfr_dnn_gemm_shape *s)
+{
+    const tfr_operand *a = tfr_call_input(call, 0), *b = tfr_call_input(call, 1);
+    const tfr_operand *c = tfr_call_input(call, 2), *y = tfr_call_output(call, 0);
+
+    s->trans_a = tfr_call_int(call, "transA", 0) != 0;
+    s->trans_b = tfr_call_int(call, "transB", 0) != 0;
+    s->m = y->dims[0];
+    s->n = s->ldc = y->dims[1];
+    s->k = a->dims[s->trans_a ? 0 : 1];
+    s->lda = a->dims[1];
+    s->ldb = b->dims[1];
+    s->epilogue.alpha = tfr_call_float(call, "alpha", 1.0f);
+    s->epilogue.beta = tfr_call_float(call, "beta", 1.0f);
+    if (c) {
+        int64_t rows = c->rank > 1 ? c->dims[c->rank - 2] : 1;
+        int64_t columns = c->rank > 0 ? c->dims[c->rank - 1] : 1;
+        s->epilogue.addend_row = rows > 1 ? columns : 0;
+        s->epilogue.addend_column = columns > 1 ? 1 : 0;
+    }
+}
+
+static tfr_dnn_gemm_shape shape_of(const tfr_call *call)
+{
+    tfr_dnn_gemm_shape s;
+
+    memset(&s, 0, sizeof s);
+    s.epilogue.alpha = 1.0f;
+    s.math_mode = call->math_mode;
+    if (strcmp(call->name, "Gemm") == 0)
+        read_gemm(call, &s);
+    else
+        read_matmul(call, &s);
+    return s;
+}
+
+/* Only without a batch: else each product has a right side of its own. */
+static bool can_pack(const tfr_call *call, const tfr_dnn_gemm_shape *s)
+{
+    int d;
+
+    for (d = 0; d < TFR_DNN_GEMM_BATCH_RANK; d++)
+        if (s->batch_b[d] != 0)
+            return false;
+    return tfr_call_input(call, 1)->data != NULL;
+}
+
+static int threads_of(const tfr_plugin_device *device)
+{
+    return device->threads > 0 ? device->threads : 1;
+}
+
+static size_t workspace_of(const tfr_plugin_device *device, const tfr_dnn_gemm_shape *s)
+{
+    tfr_dnn_gemm g;
+
+    tfr_dnn_gemm_plan(&g, &device->gemm, s, threads_of(device));
+    return g.scratch_bytes *
+           (size_t)(g.n_tiles < threads_of(device) ? g.n_tiles : threads_of(device));
+}
+
+void tfr_dnn_own_product_supports(const tfr_plugin_device *device, const tfr_call *call,
+                                  tfr_answer *answer)
+{
+    tfr_dnn_gemm_shape s = shape_of(call);
+    size_t strict;
+
+    s.b_packed = can_pack(call, &s);
+    answer->workspace_bytes = workspace_of(device, &s);
+    /* A right side that the math mode's format cannot hold is computed strictly. */
+    s.math_mode = TFR_MATH_STRICT;
+    strict = workspace_of(device, &s);
+    if (strict > answer->workspace_bytes)
+        answer->workspace_bytes = strict;
+}
+
+static void run_product(const tfr_plugin_device *device, void *state, const tfr_launch *launch)
+{
+    const own_product *p = state;
+    const float *a = launch->args[0].address;
+    tfr_dnn_gemm_args args;
+
+    memset(&args, 0, sizeof args);
+    args.a = a ? a : p->known_a;
+    args.b = p->packed ? p->packed : launch->args[1].address;
+    args.c = launch->args[p->output].address;
+    if (p->addend >= 0) {
+        args.addend = launch->args[p->addend].address;
+        if (!args.addend)
+            args.addend = p->known_addend;
+    }
+    tfr_dnn_gemm_run_all(&p->gemm, &args, p->scratch ? p->scratch : launch->workspace, device->host,
+                         p->threads);
+}
+
+static void pack_right_side(tfr_dnn_build *b, own_product *p, tfr_dnn_gemm_shape *s,
+                            const float *data)
+{
+    void *packed = tfr_dnn_add_block(b, p->gemm.packed_bytes);
+
+    if (packed && !tfr_dnn_gemm_pack(&p->gemm, data, packed)) {
+        s->math_mode = TFR_MATH_STRICT;
+        tfr_dnn_gemm_plan(&p->gemm, &b->device->gemm, s, p->threads);
+        packed = tfr_dnn_add_block(b, p->gemm.packed_bytes);
+        if (packed)
+            tfr_dnn_gemm_pack(&p->gemm, data, packed);
+    }
+    p->packed = packed;
+}
+
+void tfr_dnn_own_product_prepare(tfr_dnn_build *b, const tfr_call *call)
+{
+    own_product *p = tfr_dnn_add_function(b, run_product, sizeof *p, "product");
+    const tfr_operand *c = strcmp(call->name, "Gemm") == 0 ? tfr_call_input(call, 2) : NULL;
+    tfr_dnn_gemm_shape s = shape_of(call);
+
+    if (!p)
+        return;
+    s.b_packed = can_pack(call, &s);
+    p->threads = threads_of(b->device);
+    p->output = (int)call->n_inputs;
+    p->addend = c && s.epilogue.beta != 0.0f ? 2 : -1;
+    p->known_a = tfr_call_input(call, 0)->data;
+    p->known_addend = c ? c->data : NULL;
+    tfr_dnn_gemm_plan(&p->gemm, &b->device->gemm, &s, p->threads);
+    if (s.b_packed)
+        pack_right_side(b, p, &s, tfr_call_input(call, 1)->data);
+    else if (tfr_call_input(call, 1)->data)
+        p->packed = tfr_call_input(call, 1)->data; /* known, but as it lies */
+    if (b->device->single == b->device)
+        p->scratch = tfr_dnn_add_block(b, p->gemm.scratch_bytes);
+}
