@@ -71,19 +71,19 @@ static void free_product(product *p)
 static double activated(const tfr_dnn_epilogue *e, double x)
 {
     switch (e->activation) {
-    case TFR_DNN_ACT_RELU:
+    case TFR_DNN_GEMM_RELU:
         return x < 0 ? 0 : x;
-    case TFR_DNN_ACT_CLIP:
+    case TFR_DNN_GEMM_CLIP:
         return x < e->low ? e->low : x > e->high ? e->high : x;
-    case TFR_DNN_ACT_SIGMOID:
+    case TFR_DNN_GEMM_SIGMOID:
         return 1 / (1 + exp(-x));
-    case TFR_DNN_ACT_TANH:
+    case TFR_DNN_GEMM_TANH:
         return tanh(x);
-    case TFR_DNN_ACT_SILU:
+    case TFR_DNN_GEMM_SILU:
         return x / (1 + exp(-x));
-    case TFR_DNN_ACT_GELU_ERF:
+    case TFR_DNN_GEMM_GELU_ERF:
         return 0.5 * x * erfc(-x / sqrt(2.0));
-    case TFR_DNN_ACT_GELU_TANH:
+    case TFR_DNN_GEMM_GELU_TANH:
         return 0.5 * x * (1 + tanh(sqrt(2 / 3.14159265358979323846) * (x + 0.044715 * x * x * x)));
     default:
         return x;
@@ -275,14 +275,14 @@ TEST(every_part_of_the_epilogue_agrees_with_float64)
 TEST(activations_agree_with_float64)
 {
     int act, i;
-    for (act = TFR_DNN_ACT_NONE; act <= TFR_DNN_ACT_GELU_TANH; act++) {
+    for (act = TFR_DNN_GEMM_NONE; act <= TFR_DNN_GEMM_GELU_TANH; act++) {
         product p = make_product(60, 70, 1);
         for (i = 0; i < 60; i++)
             ((float *)(uintptr_t)p.args.a)[i] = i < 40 ? (float)(i - 20) : 0.03f * (float)(i - 50);
         p.shape.epilogue.activation = act;
         p.shape.epilogue.low = -0.25f;
         p.shape.epilogue.high = 6.0f;
-        p.absolute = act > TFR_DNN_ACT_CLIP ? 2e-6 : 0;
+        p.absolute = act > TFR_DNN_GEMM_CLIP ? 2e-6 : 0;
         check_everywhere(&p);
         free_product(&p);
     }
@@ -295,9 +295,9 @@ TEST(activations_of_what_is_not_finite_are_their_limits)
     static const struct {
         int act;
         float of_inf, of_minus_inf;
-    } limits[] = {{TFR_DNN_ACT_RELU, INFINITY, 0},     {TFR_DNN_ACT_SIGMOID, 1, 0},
-                  {TFR_DNN_ACT_TANH, 1, -1},           {TFR_DNN_ACT_SILU, INFINITY, 0},
-                  {TFR_DNN_ACT_GELU_ERF, INFINITY, 0}, {TFR_DNN_ACT_GELU_TANH, INFINITY, 0}};
+    } limits[] = {{TFR_DNN_GEMM_RELU, INFINITY, 0},     {TFR_DNN_GEMM_SIGMOID, 1, 0},
+                  {TFR_DNN_GEMM_TANH, 1, -1},           {TFR_DNN_GEMM_SILU, INFINITY, 0},
+                  {TFR_DNN_GEMM_GELU_ERF, INFINITY, 0}, {TFR_DNN_GEMM_GELU_TANH, INFINITY, 0}};
     size_t i, f;
     for (f = 0; f < N_FEATURES; f++)
         for (i = 0; i < sizeof limits / sizeof limits[0]; i++) {

@@ -353,7 +353,7 @@ static void step_batch(const tfr_dnn_gemm *g, int64_t i, tfr_dnn_gemm_args *args
 
 static bool has_epilogue(const tfr_dnn_epilogue *e, const tfr_dnn_gemm_args *args)
 {
-    return e->alpha != 1.0f || e->activation != TFR_DNN_ACT_NONE || args->addend ||
+    return e->alpha != 1.0f || e->activation != TFR_DNN_GEMM_NONE || args->addend ||
            args->row_bias || args->column_bias || args->residual;
 }
 

@@ -23,16 +23,16 @@
 
 enum { TFR_DNN_GEMM_BATCH_RANK = 3 };
 
-typedef enum tfr_dnn_activation {
-    TFR_DNN_ACT_NONE,
-    TFR_DNN_ACT_RELU,
-    TFR_DNN_ACT_CLIP, /* to [low, high] */
-    TFR_DNN_ACT_SIGMOID,
-    TFR_DNN_ACT_TANH,
-    TFR_DNN_ACT_SILU,
-    TFR_DNN_ACT_GELU_ERF,
-    TFR_DNN_ACT_GELU_TANH
-} tfr_dnn_activation;
+typedef enum tfr_dnn_gemm_activation {
+    TFR_DNN_GEMM_NONE,
+    TFR_DNN_GEMM_RELU,
+    TFR_DNN_GEMM_CLIP, /* to [low, high] */
+    TFR_DNN_GEMM_SIGMOID,
+    TFR_DNN_GEMM_TANH,
+    TFR_DNN_GEMM_SILU,
+    TFR_DNN_GEMM_GELU_ERF,
+    TFR_DNN_GEMM_GELU_TANH
+} tfr_dnn_gemm_activation;
 
 /* What happens to a tile of C while it is in the cache. Zero, with alpha 1, is nothing. */
 typedef struct tfr_dnn_epilogue {
@@ -41,7 +41,7 @@ typedef struct tfr_dnn_epilogue {
     /* Steps of the addend in elements for one row and one column; 0 broadcasts. */
     int64_t addend_row, addend_column;
     int64_t ld_residual;
-    int32_t activation; /* tfr_dnn_activation */
+    int32_t activation; /* tfr_dnn_gemm_activation */
     float low, high;    /* of CLIP */
 } tfr_dnn_epilogue;
 

@@ -125,19 +125,19 @@ ALWAYS_INLINE vf vf_gelu_tanh(vf x)
 ALWAYS_INLINE vf vf_activate(const tfr_dnn_epilogue *e, vf x)
 {
     switch (e->activation) {
-    case TFR_DNN_ACT_RELU:
+    case TFR_DNN_GEMM_RELU:
         return vf_select((vi)(x < vf_splat(0.0f)), vf_splat(0.0f), x);
-    case TFR_DNN_ACT_CLIP:
+    case TFR_DNN_GEMM_CLIP:
         return vf_clamp(x, e->low, e->high);
-    case TFR_DNN_ACT_SIGMOID:
+    case TFR_DNN_GEMM_SIGMOID:
         return vf_sigmoid(x);
-    case TFR_DNN_ACT_TANH:
+    case TFR_DNN_GEMM_TANH:
         return vf_tanh(x);
-    case TFR_DNN_ACT_SILU:
+    case TFR_DNN_GEMM_SILU:
         return vf_clamp(x, -104.0f, __builtin_inff()) * vf_sigmoid(x);
-    case TFR_DNN_ACT_GELU_ERF:
+    case TFR_DNN_GEMM_GELU_ERF:
         return vf_gelu_erf(x);
-    case TFR_DNN_ACT_GELU_TANH:
+    case TFR_DNN_GEMM_GELU_TANH:
         return vf_gelu_tanh(x);
     default:
         return x;
