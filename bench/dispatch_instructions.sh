@@ -25,11 +25,11 @@ fi
 }
 awk -v most="$most" '
     /^(summary|totals):/ { total = $2 }
-    /^cfn=/ { launch = /null_launch/ }
-    /^calls=/ && launch { split($1, n, "="); nodes += n[2]; launch = 0 }
+    /^cfn=/ { entry = /tfr_binding_run$/ }
+    /^calls=/ && entry { split($1, n, "="); runs += n[2]; entry = 0 }
     END {
-        if (!nodes) { print "FAILED: no launch was counted"; exit 1 }
-        each = total / nodes
-        printf "%.1f instructions a node (%d nodes, at most %d)\n", each, nodes, most
+        if (!runs || !total) { print "FAILED: no run was counted"; exit 1 }
+        each = total / runs / 1000
+        printf "%.1f instructions a node (%d runs of 1000, at most %d)\n", each, runs, most
         exit each > most
     }' "$tmp/out"
