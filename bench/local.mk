@@ -6,6 +6,7 @@ tfrun_SOURCES += \
 	bench/bench_dispatch.c \
 	bench/bench_matmul.c \
 	bench/bench_model.c \
+	bench/bench_startup.c \
 	bench/child.c \
 	bench/child.h \
 	bench/contest.c \

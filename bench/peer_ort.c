@@ -59,6 +59,22 @@ static const char *in_python(char *path, size_t room)
     return path;
 }
 
+const char *bench_ort_file(const bench_options *options, char *path, size_t room)
+{
+    const char *given = bench_peer_file(options, PEER);
+    void *library;
+    if (given)
+        return given;
+    for (int i = 0; i < 2; i++) {
+        library = dlopen(i ? "libonnxruntime.so" : "libonnxruntime.so.1", RTLD_LAZY | RTLD_LOCAL);
+        if (library) {
+            dlclose(library);
+            return NULL;
+        }
+    }
+    return *in_python(path, room) ? path : NULL;
+}
+
 static bool take(bench_contest *contest, ort_status *status)
 {
     if (!status)
@@ -77,7 +93,7 @@ static bool open_library(bench_contest *contest)
     void *library, *symbol;
     if (ort.memory)
         return true;
-    if (!*in_python(python, sizeof python))
+    if (bench_peer_file(contest->options, PEER) || !*in_python(python, sizeof python))
         names[2] = NULL;
     if (!(library = bench_peer_open(contest, PEER, names)))
         return false;

@@ -20,8 +20,8 @@
 
 #define MOST_SIZES 32
 
-static const char *const names[] = {"dispatch", "matmul", "model"};
-enum { DISPATCH, MATMUL, MODEL, N_NAMES };
+static const char *const names[] = {"dispatch", "matmul", "model", "startup", "memory"};
+enum { DISPATCH, MATMUL, MODEL, STARTUP, MEMORY, N_NAMES };
 
 typedef struct job {
     const cli_args *args;
@@ -363,6 +363,12 @@ static tfr_status run(job *j, tfr_err *err)
         if (!status && args->svg)
             status = bench_svg_write(&j->report, args->svg, err);
         break;
+    case STARTUP:
+        status = bench_startup(&j->options, &j->report, err);
+        break;
+    case MEMORY:
+        status = bench_memory(&j->options, &j->report, err);
+        break;
     default:
         status = run_model(j, err);
     }
@@ -387,8 +393,8 @@ static int bench_run(const cli_args *args)
         j.what++;
     if (j.what == N_NAMES)
         return cli_usage(args,
-                         "there is no benchmark \"%s\"; benchmarks are dispatch, matmul "
-                         "and model",
+                         "there is no benchmark \"%s\"; benchmarks are dispatch, matmul, "
+                         "model, startup and memory",
                          args->words[0]);
     if ((args->n_words == 2) != (j.what == MODEL))
         return j.what == MODEL ? cli_usage(args, "MODEL is missing")
@@ -442,11 +448,13 @@ const cli_command cli_bench = {
     .words = "WHAT [MODEL]",
     .least_words = 1,
     .most_words = 2,
-    .word_values = "dispatch|matmul|model",
+    .word_values = "dispatch|matmul|model|startup|memory",
     .summary = "Measure tfrun beside its peers, in turns in one run",
     .text = "dispatch  what a node and a run cost when kernels do nothing\n"
             "matmul    products of square matrices of float32, 500 to 2048\n"
             "model     MODEL against ONNX Runtime, with plan time and memory\n"
+            "startup   from the start of a process to its first product, 500 x 500\n"
+            "memory    the peak resident memory of the same processes\n"
             "\n"
             "Peers whose library is not there are skipped with a line. bench/README.md\n"
             "says how it is measured. Example:\n"
@@ -455,4 +463,36 @@ const cli_command cli_bench = {
     .log_level = TFR_LOG_WARNING,
     .options = bench_options_table,
     .run = bench_run,
+};
+
+/* ---- the process that startup and memory start ----------------------------------------------- */
+
+static int child_run(const cli_args *args)
+{
+    bench_options options = {.n_threads = args->threads ? (uint32_t)args->threads : 1,
+                             .libraries = args->libraries.items,
+                             .n_libraries = args->libraries.n};
+    tfr_err err = TFR_ERR_INIT;
+    long long n = strtoll(args->words[1], NULL, 10);
+    if (n < 1 || n > 100000)
+        return cli_usage(args, "N is a number from 1 to 100000, not \"%s\"", args->words[1]);
+    return bench_child(&options, args->words[0], n, &err) ? cli_fail(args, &err) : CLI_EXIT_DONE;
+}
+
+static const cli_option child_options[] = {
+    {0, "library", "NAME=FILE", CLI_LIST, CLI_FIELD(libraries), "file", 0, 0,
+     "where the library of onednn, openblas or onnxruntime is"},
+    CLI_OPTION_END};
+
+const cli_command cli_bench_child = {
+    .name = "__bench_child",
+    .words = "WHO N",
+    .least_words = 2,
+    .most_words = 2,
+    .word_values = "none",
+    .summary = "Make one product with one library, for tfrun bench startup",
+    .hidden = true,
+    .log_level = TFR_LOG_WARNING,
+    .options = child_options,
+    .run = child_run,
 };

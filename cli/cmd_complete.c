@@ -41,7 +41,7 @@ static int print_ops(void)
 static int print_options(void)
 {
     const cli_option *o;
-    for (uint32_t i = 0; cli_commands[i]; i++)
+    for (uint32_t i = 0; cli_commands[i] && !cli_commands[i]->hidden; i++)
         for (o = cli_commands[i]->options; o && o->name; o++)
             printf("%s --%s%s%s\n", cli_commands[i]->name, o->name, o->value ? "=" : "",
                    o->value ? o->value : "");

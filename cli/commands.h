@@ -6,6 +6,7 @@
 #include "cli.h"
 
 extern const cli_command cli_bench;
+extern const cli_command cli_bench_child;
 extern const cli_command cli_complete;
 extern const cli_command cli_devices;
 extern const cli_command cli_explain;

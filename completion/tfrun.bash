@@ -73,10 +73,6 @@ _tfrun() {
         COMPREPLY=($(compgen -W 'all none' -- "$cur"))
         return
         ;;
-    --programs)
-        COMPREPLY=($(compgen -W 'on off' -- "$cur"))
-        return
-        ;;
     --random-inputs)
         COMPREPLY=()
         return
@@ -151,12 +147,13 @@ _tfrun() {
         case $command in
         '') options+=' --list-devices --version' ;;
         ops) options+=' --backend' ;;
-        run) options+=' --input --output --device --backend --fallback --passes --programs --log-device-placement --random-inputs --shape --runs --trace' ;;
-        profile) options+=' --input --device --backend --fallback --programs --random-inputs --shape --runs --by --trace' ;;
-        explain) options+=' --device --backend --fallback --programs --passes --input --random-inputs --shape' ;;
-        verify) options+=' --device --backend --fallback --passes --programs --rtol --atol --jobs --timeout' ;;
+        run) options+=' --input --output --device --backend --fallback --passes --log-device-placement --random-inputs --shape --runs --trace' ;;
+        profile) options+=' --input --device --backend --fallback --random-inputs --shape --runs --by --trace' ;;
+        explain) options+=' --device --backend --fallback --passes --input --random-inputs --shape' ;;
+        verify) options+=' --device --backend --fallback --passes --rtol --atol --jobs --timeout' ;;
         matmul) options+=' --fallback --random-inputs --runs' ;;
         bench) options+=' --peers --library --pairs --size --batch --csv --constant --svg --device --backend --random-inputs --shape' ;;
+        __bench_child) options+=' --library' ;;
         esac
         COMPREPLY=($(compgen -W "$options" -- "$cur"))
         return
@@ -184,7 +181,7 @@ _tfrun() {
         _tfrun_ask devices
         ;;
     bench)
-        COMPREPLY=($(compgen -W 'dispatch matmul model' -- "$cur"))
+        COMPREPLY=($(compgen -W 'dispatch matmul model startup memory' -- "$cur"))
         ;;
     help)
         COMPREPLY=($(compgen -W 'devices plugins ops run profile explain verify matmul bench help version env' -- "$cur"))

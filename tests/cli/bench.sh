@@ -48,6 +48,15 @@ has "says so, too" out '^skipped: numpy: python3 does not start: No such file'
 exits 7 "a plot that cannot be written is an error" \
     "$TFRUN" bench matmul --size 24 --pairs 1 --peers none --svg no_such_folder/plot.svg
 
+exits 0 "startup starts processes" "$TFRUN" bench startup --size 16 --pairs 1 --peers none
+has "ours" out '^start to 16 x 16  tfrun  *[0-9.]* m\{0,1\}s '
+has "and one that does nothing" out '^start to 16 x 16  nothing '
+exits 0 "memory asks them for their peak" \
+    "$TFRUN" bench memory --size 16 --pairs 1 --peers onednn --library onednn=no_such_library.so --json
+claim "as valid JSON" json out
+has "in bytes" out '"peak_rss_bytes": [1-9][0-9]*'
+has "a child's reason arrives" out '"reason": "no_such_library.so: cannot open'
+
 exits 0 "model measures a model" "$TFRUN" bench model open.onnx --batch 1,4 --pairs 2 --peers none
 has "for each batch" out '^open.onnx, batch 4  tfrun  '
 has "with plan and arena" out '^open.onnx, batch 4: plan .* arena .* lower bound '
