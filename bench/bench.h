@@ -74,6 +74,7 @@ typedef struct bench_report {
     const char *error_is; /* "largest error against float64"; NULL = there is none */
     char cpu[112];
     uint32_t n_threads;
+    double load;      /* average of the minute before: what others do here; NaN = not known */
     double fma_roof;  /* operations per second on n_threads; NaN = not measured */
     double read_roof; /* bytes per second from memory */
     const char *fma_kernel;

@@ -16,6 +16,8 @@ void bench_report_init(bench_report *report, const char *name, const bench_optio
                              .fma_roof = NAN,
                              .read_roof = NAN,
                              .fma_kernel = ""};
+    if (getloadavg(&report->load, 1) != 1)
+        report->load = NAN;
     for (uint32_t i = 0; options->runtime; i++) {
         if (tfr_runtime_device(options->runtime, i, &device, NULL))
             break;

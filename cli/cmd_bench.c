@@ -19,6 +19,7 @@
 #include "text.h"
 
 #define MOST_SIZES 32
+#define BUSY_LOAD  0.5 /* above it a line says that the machine is not quiet */
 
 static const char *const names[] = {"dispatch", "matmul", "model", "startup", "memory"};
 enum { DISPATCH, MATMUL, MODEL, STARTUP, MEMORY, N_NAMES };
@@ -139,6 +140,9 @@ static tfr_status print_table(const job *j, tfr_err *err)
     if (!isnan(report->fma_roof))
         printf("  %.1f GFLOP/s of float32 multiply-adds (%s), %.1f GB/s read from memory\n",
                report->fma_roof / 1e9, report->fma_kernel, report->read_roof / 1e9);
+    if (report->load > BUSY_LOAD)
+        printf("  not quiet: the load was %.1f before the start, so times are of little worth\n",
+               report->load);
     status = print_sides(report, err);
     for (uint32_t r = 0; r < report->n_rows; r++)
         print_figures(report->rows[r].what, report->rows[r].figures, report->rows[r].n_figures);
@@ -237,6 +241,7 @@ static tfr_status print_json(const job *j, tfr_err *err)
     cli_json_set(object, "version", cli_json_text(tfr_version()));
     cli_json_set(object, "cpu", cli_json_text(report->cpu));
     cli_json_set(object, "threads", cli_json_int(report->n_threads));
+    cli_json_set(object, "load_before", real(report->load));
     cli_json_set(object, "roof", roof);
     cli_json_set(object, "error_is", cli_json_text(report->error_is));
     cli_json_set(object, "rows", rows);
