@@ -73,6 +73,10 @@ _tfrun() {
         COMPREPLY=($(compgen -W 'all none' -- "$cur"))
         return
         ;;
+    --programs)
+        COMPREPLY=($(compgen -W 'on off' -- "$cur"))
+        return
+        ;;
     --random-inputs)
         COMPREPLY=()
         return
@@ -147,10 +151,10 @@ _tfrun() {
         case $command in
         '') options+=' --list-devices --version' ;;
         ops) options+=' --backend' ;;
-        run) options+=' --input --output --device --backend --fallback --passes --log-device-placement --random-inputs --shape --runs --trace' ;;
-        profile) options+=' --input --device --backend --fallback --random-inputs --shape --runs --by --trace' ;;
-        explain) options+=' --device --backend --fallback --passes --input --random-inputs --shape' ;;
-        verify) options+=' --device --backend --fallback --passes --rtol --atol --jobs --timeout' ;;
+        run) options+=' --input --output --device --backend --fallback --passes --programs --log-device-placement --random-inputs --shape --runs --trace' ;;
+        profile) options+=' --input --device --backend --fallback --programs --random-inputs --shape --runs --by --trace' ;;
+        explain) options+=' --device --backend --fallback --programs --passes --input --random-inputs --shape' ;;
+        verify) options+=' --device --backend --fallback --passes --programs --rtol --atol --jobs --timeout' ;;
         matmul) options+=' --fallback --random-inputs --runs' ;;
         bench) options+=' --peers --library --pairs --size --batch --csv --constant --svg --device --backend --random-inputs --shape' ;;
         __bench_child) options+=' --library' ;;
