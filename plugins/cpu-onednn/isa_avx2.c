@@ -74,7 +74,8 @@ static inline float v_greatest(vec v)
 #define V_LOAD_SOME(p, n)     _mm256_maskload_ps(p, some_mask(n))
 #define V_STORE_SOME(p, n, v) _mm256_maskstore_ps(p, some_mask(n), v)
 /* the first n lanes of v, and zeros or others */
-#define V_SOME_OR(v, n, x)   _mm256_blendv_ps(_mm256_set1_ps(x), v, _mm256_castsi256_ps(some_mask(n)))
+#define V_SOME_OR(v, n, x) \
+    _mm256_blendv_ps(_mm256_set1_ps(x), v, _mm256_castsi256_ps(some_mask(n)))
 #define V_LOAD_SOME_OF(v, n) V_SOME_OR(v, n, 0.0f)
 
 #define SIZES_1(X) X(1, 1) X(1, 2) X(1, 3) X(1, 4) X(1, 5) X(1, 6) X(1, 7) X(1, 8) X(1, 9) X(1, 10)
