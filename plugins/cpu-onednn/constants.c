@@ -4,8 +4,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
-enum { ALIGNMENT = 64 };
+enum { ALIGNMENT = 64, HUGE_PAGE = 2 * 1024 * 1024 };
 
 struct tfr_dnn_constant {
     struct tfr_dnn_constant *next;
@@ -21,12 +22,30 @@ static bool same_key(const tfr_dnn_constant_key *a, const tfr_dnn_constant_key *
            memcmp(a->numbers, b->numbers, sizeof a->numbers) == 0;
 }
 
+/* Large ones in huge pages where the system has them: weights are read once and far apart. */
+static float *take_memory(size_t bytes)
+{
+    size_t alignment = bytes >= HUGE_PAGE / 2 ? HUGE_PAGE : ALIGNMENT;
+    void *p = NULL;
+
+    bytes = (bytes + ALIGNMENT) & ~(size_t)(ALIGNMENT - 1);
+    if (alignment == HUGE_PAGE)
+        bytes = (bytes + HUGE_PAGE - 1) & ~(size_t)(HUGE_PAGE - 1);
+    p = aligned_alloc(alignment, bytes);
+#ifdef MADV_HUGEPAGE
+    if (p && alignment == HUGE_PAGE)
+        (void)madvise(p, bytes, MADV_HUGEPAGE);
+#endif
+    if (p)
+        memset(p, 0, bytes);
+    return p;
+}
+
 struct tfr_dnn_constant *tfr_dnn_take_constant(tfr_plugin_device *device,
                                                const tfr_dnn_constant_key *key, uint64_t bytes,
                                                void (*fill)(float *to, const void *user),
                                                const void *user, bool *made)
 {
-    size_t room = ((size_t)bytes + ALIGNMENT) & ~(size_t)(ALIGNMENT - 1);
     struct tfr_dnn_constant *c;
 
     for (c = device->constants; c; c = c->next) {
@@ -37,12 +56,11 @@ struct tfr_dnn_constant *tfr_dnn_take_constant(tfr_plugin_device *device,
     }
     c = calloc(1, sizeof *c);
     if (c)
-        c->data = aligned_alloc(ALIGNMENT, room);
+        c->data = take_memory((size_t)bytes);
     if (!c || !c->data) {
         free(c);
         return NULL;
     }
-    memset(c->data, 0, room);
     fill(c->data, user);
     c->key = *key;
     c->bytes = bytes;

@@ -70,6 +70,9 @@ typedef struct tfr_dnn_tile {
     const float *residual;      /* lies as `to`, or is it; NULL = none */
     float scale;                /* of the whole sum */
     tfr_dnn_act act;            /* at last */
+    /* what later tiles want: bytes to fetch at each tap of each group */
+    const char *ahead;
+    int ahead_bytes;
 } tfr_dnn_tile;
 
 typedef void (*tfr_dnn_tile_fn)(const tfr_dnn_tile *tile);

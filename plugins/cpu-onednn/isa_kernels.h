@@ -204,21 +204,54 @@ static void binary_loop(tfr_dnn_binary_kind kind, const float *x, int x_step, co
 static const float padding[LANES];
 
 /*
- * Where the sum of one vector starts. The residual may lie in the tile's own memory, which holds
- * sums from the first call on.
+ * A tile that is not whole, or pooled, or scaled, begins and ends here, with its sums in memory:
+ * sums[b * pixels + i].
  */
-static inline vec begin_at(const tfr_dnn_tile *a, int64_t at, int b, uint32_t some)
+__attribute__((noinline)) static void begin_slowly(const tfr_dnn_tile *a, int blocks, int pixels,
+                                                   vec *sums)
 {
+    /* The residual may lie in the tile's own memory, which holds sums from the first call on. */
     const float *from = a->first ? a->residual : a->to;
-    vec v = !from ? V_ZERO() : some ? V_LOAD_SOME(from + at, some) : V_LOAD(from + at);
+    int b, i;
 
-    return a->first && a->bias ? V_ADD(v, V_LOAD(a->bias + b * LANES)) : v;
+    for (b = 0; b < blocks; b++) {
+        const uint32_t some = b == blocks - 1 && a->last_lanes ? a->last_lanes : LANES;
+        const vec bias = a->first && a->bias ? V_LOAD(a->bias + b * LANES) : V_ZERO();
+        for (i = 0; i < pixels; i++) {
+            const float *p = from ? from + i * a->to_pixel + b * a->to_block : NULL;
+            vec v = !p ? V_ZERO() : some < LANES ? V_LOAD_SOME(p, some) : V_LOAD(p);
+            sums[b * pixels + i] = V_ADD(v, bias);
+        }
+    }
 }
 
-static inline vec finish(const tfr_dnn_tile *a, vec v)
+static inline vec end_one(const tfr_dnn_tile *a, vec v)
 {
+    if (!a->last)
+        return v;
     v = V_MUL(v, V_ALL(a->scale));
     return a->act.kind == TFR_DNN_ACT_CLIP ? v_clip(v, a->act.a, a->act.b) : v;
+}
+
+__attribute__((noinline)) static void end_slowly(const tfr_dnn_tile *a, int blocks, int pixels,
+                                                 const vec *sums)
+{
+    int b, i;
+
+    for (b = 0; b < blocks; b++, sums += pixels) {
+        const uint32_t some = b == blocks - 1 && a->last_lanes ? a->last_lanes : LANES;
+        float *p = a->to + b * a->to_block;
+        for (i = 0; a->pooled && i + 3 < pixels; i += 4) {
+            vec v = V_MAX(V_MAX(sums[i], sums[i + 1]), V_MAX(sums[i + 2], sums[i + 3]));
+            V_STORE(p + i / 4 * a->to_pixel, end_one(a, v));
+        }
+        for (i = 0; !a->pooled && i < pixels; i++) {
+            if (some < LANES)
+                V_STORE_SOME(p + i * a->to_pixel, some, end_one(a, sums[i]));
+            else
+                V_STORE(p + i * a->to_pixel, end_one(a, sums[i]));
+        }
+    }
 }
 
 /* Other functions than clip run over the stored tile, while it is in the first cache. */
@@ -240,41 +273,39 @@ __attribute__((noinline)) static void finish_stored(const tfr_dnn_tile *a, int b
     }
 }
 
+#define EACH(B, P)                                                                                 \
+    UNROLL for (int b = 0; b < B; b++) UNROLL for (int i = 0; i < P; i++)
+
+/* The memory form has a copy of the sums, or they would not stay in registers. */
 #define TILE_BEGIN(B, P)                                                                           \
-    vec sum[B][P];                                                                                 \
+    const bool slow = a->last_lanes || a->pooled || a->scale != 1.0f;                              \
     const float *w = a->weights;                                                                   \
+    vec sum[B][P];                                                                                 \
     int g, t, c;                                                                                   \
-    UNROLL for (int b = 0; b < B; b++)                                                             \
-    {                                                                                              \
-        const uint32_t some = b == B - 1 ? a->last_lanes : 0;                                      \
-        UNROLL for (int i = 0; i < P; i++) sum[b][i] =                                             \
-            begin_at(a, i * a->to_pixel + b * a->to_block, b, some);                               \
+    if (slow || (a->first && a->residual)) {                                                       \
+        vec copy[B * P];                                                                           \
+        begin_slowly(a, B, P, copy);                                                               \
+        EACH(B, P) sum[b][i] = copy[b * P + i];                                                    \
+    } else if (!a->first) {                                                                        \
+        EACH(B, P) sum[b][i] = V_LOAD(a->to + i * a->to_pixel + b * a->to_block);                  \
+    } else {                                                                                       \
+        EACH(B, P) sum[b][i] = a->bias ? V_LOAD(a->bias + b * LANES) : V_ZERO();                   \
     }
 
 #define TILE_END(B, P)                                                                             \
-    UNROLL for (int b = 0; b < B; b++)                                                             \
-    {                                                                                              \
-        const uint32_t some = b == B - 1 ? a->last_lanes : 0;                                      \
-        if (a->pooled) {                                                                           \
-            UNROLL for (int i = 0; i + 3 < P; i += 4)                                              \
-            {                                                                                      \
-                vec v =                                                                            \
-                    V_MAX(V_MAX(sum[b][i], sum[b][i + 1]), V_MAX(sum[b][i + 2], sum[b][i + 3]));   \
-                V_STORE(a->to + i / 4 * a->to_pixel + b * a->to_block, finish(a, v));              \
-            }                                                                                      \
-        } else {                                                                                   \
-            UNROLL for (int i = 0; i < P; i++)                                                     \
-            {                                                                                      \
-                float *p = a->to + i * a->to_pixel + b * a->to_block;                              \
-                vec v = a->last ? finish(a, sum[b][i]) : sum[b][i];                                \
-                if (some)                                                                          \
-                    V_STORE_SOME(p, some, v);                                                      \
-                else                                                                               \
-                    V_STORE(p, v);                                                                 \
-            }                                                                                      \
-        }                                                                                          \
+    if (slow) {                                                                                    \
+        vec copy[B * P];                                                                           \
+        EACH(B, P) copy[b * P + i] = sum[b][i];                                                    \
+        end_slowly(a, B, P, copy);                                                                 \
+    } else if (a->last && a->act.kind == TFR_DNN_ACT_CLIP) {                                       \
+        const vec low = V_ALL(a->act.a), high = V_ALL(a->act.b);                                   \
+        EACH(B, P)                                                                                 \
+        V_STORE(a->to + i * a->to_pixel + b * a->to_block, V_MIN(high, V_MAX(low, sum[b][i])));    \
+    } else {                                                                                       \
+        EACH(B, P) V_STORE(a->to + i * a->to_pixel + b * a->to_block, sum[b][i]);                  \
     }                                                                                              \
-    finish_stored(a, B, P);
+    if (a->act.kind > TFR_DNN_ACT_CLIP)                                                            \
+        finish_stored(a, B, P);
 
 #define TILE_TERM(B, P, index)                                                                     \
     {                                                                                              \
@@ -292,6 +323,7 @@ __attribute__((noinline)) static void finish_stored(const tfr_dnn_tile *a, int b
     static void blocked_##B##_##P(const tfr_dnn_tile *a)                                           \
     {                                                                                              \
         const float *plane = a->source;                                                            \
+        const char *ahead = a->ahead;                                                              \
         const int64_t step = a->weights_step;                                                      \
         TILE_BEGIN(B, P)                                                                           \
         for (g = 0; g < a->n_groups; g++, plane += a->plane) {                                     \
@@ -300,6 +332,8 @@ __attribute__((noinline)) static void finish_stored(const tfr_dnn_tile *a, int b
                 const float *from[P];                                                              \
                 UNROLL for (int i = 0; i < P; i++) from[i] =                                       \
                     offset[i] < 0 ? padding : plane + offset[i];                                   \
+                for (c = 0; c < a->ahead_bytes; c += 64) __builtin_prefetch(ahead + c, 0, 2);      \
+                ahead += a->ahead_bytes;                                                           \
                 _Pragma("GCC unroll 2") for (c = 0; c < LANES; c++) TILE_TERM(B, P, c)             \
             }                                                                                      \
         }                                                                                          \

@@ -203,7 +203,7 @@ static int32_t launch(tfr_plugin_device *device, tfr_queue *queue, tfr_program *
     (void)err;
     for (i = 0; i < l->n_args; i++)
         args[i] = l->args[i].address;
-    tfr_dnn_run_program(&program->launch, l->workspace, args);
+    tfr_dnn_run_program(&program->launch, l->workspace, args, l->id);
     return TFR_OK;
 }
 

@@ -143,6 +143,9 @@ typedef struct tfr_dnn_run {
     const void *params;
     int64_t n;
     double cost; /* ns on one thread, a guess */
+    double flops, bytes;
+    int node;         /* of the graph, or -1 */
+    const char *name; /* of the kind */
     bool alone;  /* too small to be shared out, or it cannot be cut */
 } tfr_dnn_run;
 
@@ -170,6 +173,7 @@ typedef struct tfr_dnn_planner {
     tfr_err *err;
     int32_t status;
     uint64_t constant_bytes; /* that were added */
+    const tfr_dnn_item *item; /* whose steps are made */
 } tfr_dnn_planner;
 
 int32_t tfr_dnn_make_plan(tfr_dnn_ir *ir, int64_t samples, tfr_dnn_plan *plan,
@@ -221,7 +225,7 @@ void tfr_dnn_plan_batched_product(tfr_dnn_planner *p, const tfr_dnn_item *item);
 enum { TFR_DNN_PROGRAM_ARGS = 255 };
 
 typedef struct tfr_dnn_sharing {
-    const tfr_plugin_device *device;
+    tfr_plugin_device *device;
     const tfr_dnn_plan *plan;
     int64_t units; /* of samples, one after the other; 1 = threads share the steps */
     int n_args;
@@ -232,7 +236,8 @@ typedef struct tfr_dnn_sharing {
     bool share;       /* several threads */
 } tfr_dnn_sharing;
 
-void tfr_dnn_run_program(const tfr_dnn_sharing *l, void *workspace, char *const *args);
+/* id: of the launch, for records of what took time; 0 = none are wanted */
+void tfr_dnn_run_program(const tfr_dnn_sharing *l, void *workspace, char *const *args, uint64_t id);
 
 /* ---- program_measure.c ---- */
 

@@ -16,6 +16,7 @@
 
 enum {
     FIRST_CACHE = 36 * 1024,  /* bytes of weights of a chunk */
+    FEW_TILES = 48,
     SECOND_CACHE = 512 * 1024 /* bytes of the source that one group after the other reads */
 };
 
@@ -36,6 +37,22 @@ typedef struct tiles {
 } tiles;
 
 /* ---- running ---- */
+
+/*
+ * Where few tiles share weights, these come from far away: the tiles of a chunk fetch the next one,
+ * which follows it in memory (or is a group's first), each a part.
+ */
+static void fetch_ahead(const tiles *c, tfr_dnn_tile *tile, int64_t n)
+{
+    int64_t times = n * tile->n_taps * tile->n_groups;
+    int64_t bytes = tile->weights_step * (int64_t)sizeof(float) * c->isa->lanes * tile->n_taps *
+                    tile->n_groups;
+
+    if (c->plain || n > FEW_TILES)
+        return;
+    tile->ahead = (const char *)tile->weights + bytes;
+    tile->ahead_bytes = (int)((bytes + times - 1) / times + 63) / 64 * 64;
+}
 
 /* Tiles [begin, end) of all samples, for one group of channels and one chunk of terms. */
 static void run_chunk(const tiles *c, const tfr_dnn_bases *bases, int g, int64_t begin, int64_t end,
@@ -68,6 +85,7 @@ static void run_chunk(const tiles *c, const tfr_dnn_bases *bases, int g, int64_t
     tile.bias = c->bias ? c->bias + c->first_block[g] * lanes : NULL;
     tile.act = c->act;
     source += c->plain ? 0 : at * c->plane;
+    fetch_ahead(c, &tile, end - begin);
     for (i = begin; i < end; i++) {
         int32_t first = c->first_pixel[t];
         int64_t place = s * c->to_sample + (c->pooled ? first / 4 : first) * c->to_pixel;
@@ -76,6 +94,7 @@ static void run_chunk(const tiles *c, const tfr_dnn_bases *bases, int g, int64_t
         tile.to = to + place;
         tile.residual = residual ? residual + c->first_block[g] * c->to_block + place : NULL;
         fns[c->first_pixel[t + 1] - first](&tile);
+        tile.ahead += (int64_t)tile.ahead_bytes * tile.n_taps * tile.n_groups;
         if (++t == c->n_tiles) {
             t = 0;
             s++;
@@ -341,7 +360,8 @@ static void end_tiles(tfr_dnn_planner *p, tiles *c, int64_t outs, int64_t pixels
 {
     double flops = 2.0 * (double)(c->samples * pixels * outs) * (double)c->terms;
 
-    tfr_dnn_add_run(p, run_tiles, c, c->samples * c->n_tiles * c->n_groups, flops / 100.0);
+    tfr_dnn_add_run(p, run_tiles, c, c->samples * c->n_tiles * c->n_groups, flops / 100.0)->flops =
+        flops;
 }
 
 static int input_or_none(const tfr_dnn_item *item, int i)

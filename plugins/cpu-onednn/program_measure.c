@@ -124,7 +124,7 @@ static uint64_t measure(const tfr_dnn_sharing *l, const trial *t, uint64_t most)
     memset(workspace, 0, (size_t)l->workspace_bytes);
     for (i = 0; i < 200; i++) {
         uint64_t start = now(), stop;
-        tfr_dnn_run_program(l, workspace, t->args);
+        tfr_dnn_run_program(l, workspace, t->args, 0);
         stop = now();
         if (stop - start < best && (i > 0 || stop - begin > most))
             best = stop - start;

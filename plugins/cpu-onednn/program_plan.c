@@ -13,6 +13,8 @@
 
 enum { ALIGNMENT = 64 };
 
+static const char *item_name(tfr_dnn_item_kind kind);
+
 /* ---- what makers of steps ask ---- */
 
 void *tfr_dnn_keep(tfr_dnn_planner *p, size_t bytes)
@@ -74,6 +76,9 @@ tfr_dnn_run *tfr_dnn_add_run(tfr_dnn_planner *p,
     more->params = params;
     more->n = n;
     more->cost = cost;
+    more->flops = more->bytes = 0.0;
+    more->node = p->item->node;
+    more->name = item_name(p->item->kind);
     more->alone = cost < 1500.0 || n < 2;
     return more;
 }
@@ -384,30 +389,38 @@ static void plan_kernel(tfr_dnn_planner *p, const tfr_dnn_item *item)
 
 /* ---- the plan ---- */
 
+static const struct maker {
+    const char *name; /* in records of what took time */
+    void (*plan)(tfr_dnn_planner *p, const tfr_dnn_item *item);
+} makers[] = {
+    [TFR_DNN_ITEM_COPY] = {"copy", tfr_dnn_plan_copy},
+    [TFR_DNN_ITEM_REORDER] = {"reorder", tfr_dnn_plan_reorder},
+    [TFR_DNN_ITEM_PAD] = {"pad", tfr_dnn_plan_pad},
+    [TFR_DNN_ITEM_CONV] = {"conv", tfr_dnn_plan_conv},
+    [TFR_DNN_ITEM_DEPTHWISE] = {"depthwise conv", tfr_dnn_plan_depthwise},
+    [TFR_DNN_ITEM_POOL] = {"pool", tfr_dnn_plan_pool},
+    [TFR_DNN_ITEM_MEAN] = {"mean", tfr_dnn_plan_mean},
+    [TFR_DNN_ITEM_ACT] = {"activation", tfr_dnn_plan_act},
+    [TFR_DNN_ITEM_BINARY] = {"binary", tfr_dnn_plan_binary},
+    [TFR_DNN_ITEM_PRODUCT] = {"product", tfr_dnn_plan_product},
+    [TFR_DNN_ITEM_BATCHED_PRODUCT] = {"batched product", tfr_dnn_plan_batched_product},
+    [TFR_DNN_ITEM_SOFTMAX] = {"softmax", tfr_dnn_plan_rows},
+    [TFR_DNN_ITEM_LAYER_NORM] = {"layer norm", tfr_dnn_plan_rows},
+    [TFR_DNN_ITEM_TRANSPOSE] = {"transpose", tfr_dnn_plan_transpose},
+    [TFR_DNN_ITEM_CONCAT] = {"concat", tfr_dnn_plan_concat},
+    [TFR_DNN_ITEM_KERNEL] = {"kernel", plan_kernel},
+};
+
+static const char *item_name(tfr_dnn_item_kind kind)
+{
+    return makers[kind].name;
+}
+
 static void plan_item(tfr_dnn_planner *p, const tfr_dnn_item *item)
 {
-    static void (*const makers[])(tfr_dnn_planner *, const tfr_dnn_item *) = {
-        [TFR_DNN_ITEM_COPY] = tfr_dnn_plan_copy,
-        [TFR_DNN_ITEM_REORDER] = tfr_dnn_plan_reorder,
-        [TFR_DNN_ITEM_PAD] = tfr_dnn_plan_pad,
-        [TFR_DNN_ITEM_CONV] = tfr_dnn_plan_conv,
-        [TFR_DNN_ITEM_DEPTHWISE] = tfr_dnn_plan_depthwise,
-        [TFR_DNN_ITEM_POOL] = tfr_dnn_plan_pool,
-        [TFR_DNN_ITEM_MEAN] = tfr_dnn_plan_mean,
-        [TFR_DNN_ITEM_ACT] = tfr_dnn_plan_act,
-        [TFR_DNN_ITEM_BINARY] = tfr_dnn_plan_binary,
-        [TFR_DNN_ITEM_PRODUCT] = tfr_dnn_plan_product,
-        [TFR_DNN_ITEM_BATCHED_PRODUCT] = tfr_dnn_plan_batched_product,
-        [TFR_DNN_ITEM_SOFTMAX] = tfr_dnn_plan_rows,
-        [TFR_DNN_ITEM_LAYER_NORM] = tfr_dnn_plan_rows,
-        [TFR_DNN_ITEM_TRANSPOSE] = tfr_dnn_plan_transpose,
-        [TFR_DNN_ITEM_CONCAT] = tfr_dnn_plan_concat,
-        [TFR_DNN_ITEM_ATTENTION] = NULL,
-        [TFR_DNN_ITEM_KERNEL] = plan_kernel,
-    };
-
-    if (makers[item->kind] && p->status == TFR_OK)
-        makers[item->kind](p, item);
+    p->item = item;
+    if (makers[item->kind].plan)
+        makers[item->kind].plan(p, item);
 }
 
 int32_t tfr_dnn_make_plan(tfr_dnn_ir *ir, int64_t samples, tfr_dnn_plan *plan,
@@ -422,6 +435,7 @@ int32_t tfr_dnn_make_plan(tfr_dnn_ir *ir, int64_t samples, tfr_dnn_plan *plan,
     p.plan = plan;
     p.samples = plan->samples = samples;
     p.err = err;
+    p.item = ir->items;
     p.refs = calloc((size_t)ir->n_values + 1, sizeof *p.refs);
     if (!p.refs)
         return tfr_fail(err, TFR_ENOMEM, "no memory for the values of a program");

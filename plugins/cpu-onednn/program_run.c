@@ -5,12 +5,31 @@
  * that is worth it is cut into as many parts as there are threads. What is computed does not depend
  * on who computes it.
  */
+#include "profile.h"
 #include "program.h"
 
 static char *scratch_of(const tfr_dnn_sharing *l, char *workspace, uint32_t lane)
 {
     uint64_t arena = l->units > 1 ? 0 : l->plan->arena_bytes;
     return workspace + arena + lane * l->lane_bytes;
+}
+
+static uint32_t lane_of(const tfr_plugin_device *device)
+{
+    return device->pool && device->pool->lane ? device->pool->lane() : 0;
+}
+
+static void record(tfr_plugin_device *device, uint64_t began, uint64_t id, const tfr_dnn_run *step)
+{
+    if (began)
+        tfr_dnn_profile_end(device, began,
+                            &(tfr_dnn_stretch){.id = id,
+                                               .kind = TFR_PROFILE_KERNEL,
+                                               .node = step->node,
+                                               .lane = lane_of(device),
+                                               .name = step->name,
+                                               .flops = (uint64_t)step->flops,
+                                               .bytes = (uint64_t)step->bytes});
 }
 
 /* ---- shared steps ---- */
@@ -26,15 +45,14 @@ typedef struct shared {
 static void run_part(void *user, int64_t begin, int64_t end)
 {
     const shared *s = user;
-    const tfr_host_pool *pool = s->launch->device->pool;
     const tfr_dnn_bases bases = {
-        s->base, scratch_of(s->launch, s->workspace, pool && pool->lane ? pool->lane() : 0)};
+        s->base, scratch_of(s->launch, s->workspace, lane_of(s->launch->device))};
     int64_t n = s->step->n;
 
     s->step->run(s->step->params, &bases, begin * n / s->parts, end * n / s->parts);
 }
 
-static void run_shared(const tfr_dnn_sharing *l, char *workspace, char *const *base)
+static void run_shared(const tfr_dnn_sharing *l, char *workspace, char *const *base, uint64_t id)
 {
     const tfr_dnn_plan *plan = l->plan;
     shared s = {l, NULL, base, workspace, l->device->threads};
@@ -43,13 +61,15 @@ static void run_shared(const tfr_dnn_sharing *l, char *workspace, char *const *b
 
     for (i = 0; i < plan->n_runs; i++) {
         const tfr_dnn_run *step = &plan->runs[i];
+        uint64_t began = tfr_dnn_profile_begin(l->device, id);
         if (!l->share || step->alone) {
             step->run(step->params, &bases, 0, step->n);
-            continue;
+        } else {
+            s.step = step;
+            s.parts = l->device->threads < step->n ? l->device->threads : step->n;
+            l->device->host->parallel_for(run_part, &s, s.parts, 1);
         }
-        s.step = step;
-        s.parts = l->device->threads < step->n ? l->device->threads : step->n;
-        l->device->host->parallel_for(run_part, &s, s.parts, 1);
+        record(l->device, began, id, step);
     }
 }
 
@@ -61,6 +81,7 @@ typedef struct units {
     const tfr_dnn_sharing *launch;
     char *workspace;
     char *const *args;
+    uint64_t id;
 } units;
 
 static void run_units(void *user, int64_t begin, int64_t end)
@@ -68,7 +89,7 @@ static void run_units(void *user, int64_t begin, int64_t end)
     const units *u = user;
     const tfr_dnn_sharing *l = u->launch;
     const tfr_dnn_plan *plan = l->plan;
-    char *lane = u->workspace + l->device->pool->lane() * l->lane_bytes, *base[MAX_BASES];
+    char *lane = u->workspace + lane_of(l->device) * l->lane_bytes, *base[MAX_BASES];
     const tfr_dnn_bases bases = {base, lane + plan->arena_bytes};
     int64_t unit;
     int i;
@@ -77,23 +98,26 @@ static void run_units(void *user, int64_t begin, int64_t end)
     for (unit = begin; unit < end; unit++) {
         for (i = 0; i < l->n_args; i++)
             base[1 + i] = u->args[i] + unit * l->unit_bytes[i];
-        for (i = 0; i < plan->n_runs; i++)
+        for (i = 0; i < plan->n_runs; i++) {
+            uint64_t began = tfr_dnn_profile_begin(l->device, u->id);
             plan->runs[i].run(plan->runs[i].params, &bases, 0, plan->runs[i].n);
+            record(l->device, began, u->id, &plan->runs[i]);
+        }
     }
 }
 
-void tfr_dnn_run_program(const tfr_dnn_sharing *l, void *workspace, char *const *args)
+void tfr_dnn_run_program(const tfr_dnn_sharing *l, void *workspace, char *const *args, uint64_t id)
 {
     char *base[MAX_BASES];
     int i;
 
     if (l->units > 1) {
-        units u = {l, workspace, args};
+        units u = {l, workspace, args, id};
         l->device->host->parallel_for(run_units, &u, l->units, 1);
         return;
     }
     base[0] = workspace;
     for (i = 0; i < l->n_args; i++)
         base[1 + i] = args[i];
-    run_shared(l, workspace, base);
+    run_shared(l, workspace, base, id);
 }
