@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include <tfrun/fail.h>
+#include <tfrun/trace.h>
 
 #include "contest.h"
 #include "peer.h"
@@ -83,12 +84,33 @@ static tfr_status prepare(subject *s, const bench_options *options, tfr_graph *g
     return status ? status : bind(s, note, room, err);
 }
 
-static void add_figures(bench_report *report, bench_row *row, const subject *s, double plan_seconds)
+/* Operations of one run, as tfrun estimates them for the shapes; 0 = not known. All contenders are
+ * given the same number, whatever they leave out. */
+static double count_flops(subject *s)
+{
+    tfr_trace_event event = {.size = sizeof event};
+    double flops = 0;
+    if (tfr_trace_start(s->session, 0, NULL))
+        return 0;
+    if (run_session(s, NULL))
+        flops = NAN;
+    tfr_trace_stop(s->session);
+    for (uint32_t i = 0; i < tfr_trace_count(s->session, NULL); i++)
+        if (!tfr_trace_get(s->session, i, &event, NULL) &&
+            (event.kind == TFR_TRACE_KERNEL || event.kind == TFR_TRACE_PROGRAM ||
+             event.kind == TFR_TRACE_ENQUEUE))
+            flops += (double)event.flops;
+    return flops > 0 ? flops : 0;
+}
+
+static void add_figures(bench_report *report, bench_row *row, const subject *s, double plan_seconds,
+                        double flops)
 {
     tfr_session_stats stats = {.size = sizeof stats};
     tfr_err err = TFR_ERR_INIT;
     if (!row || tfr_session_get_stats(s->session, &stats, &err))
         return;
+    bench_add_figure(report, row, "flops", "operations", "", flops);
     bench_add_figure(report, row, "plan_seconds", "plan", "s", plan_seconds);
     bench_add_figure(report, row, "arena_bytes", "arena", "B", (double)stats.arena_bytes);
     bench_add_figure(report, row, "arena_lower_bound", "lower bound", "B",
@@ -109,11 +131,12 @@ tfr_status bench_model(const bench_options *options, const char *path, tfr_graph
     bench_contest contest = {.options = options, .report = report};
     const char *name = strrchr(path, '/');
     bench_contender *c;
-    double plan_seconds = NAN;
+    double plan_seconds = NAN, flops = 0;
     char note[160] = "everything bound";
     tfr_status status = prepare(&s, options, graph, &plan_seconds, note, sizeof note, err);
     report->error_is = "largest difference between its outputs and ours";
     if (!status) {
+        flops = count_flops(&s);
         contest.row = bench_add_row(report, batch, "%s, batch %lld", name ? name + 1 : path,
                                     (long long)batch);
         c = bench_contest_add(&contest, "tfrun");
@@ -124,8 +147,12 @@ tfr_status bench_model(const bench_options *options, const char *path, tfr_graph
         bench_all_cores();
         bench_add_ort_model(&contest, path, graph, inputs, n_inputs, s.outputs, s.n_outputs);
         bench_our_cores();
+        for (uint32_t i = 0; i < contest.n; i++)
+            contest.list[i].flops = flops;
+        if (flops > 0)
+            bench_add_fma_roof(&contest);
         status = bench_contest_run(&contest, err);
-        add_figures(report, contest.row, &s, plan_seconds);
+        add_figures(report, contest.row, &s, plan_seconds, flops);
     }
     bench_contest_finish(&contest);
     tfr_binding_destroy(s.binding);
