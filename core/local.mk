@@ -73,7 +73,6 @@ libtfrun_core_la_SOURCES = \
 	core/ops.def \
 	core/pass_activation.c \
 	core/pass_attention.c \
-	core/pass_conv_bn.c \
 	core/pass_cse.c \
 	core/pass_dead.c \
 	core/pass_fold.c \
@@ -143,6 +142,7 @@ libtfrun_run_la_SOURCES = \
 	core/convert.c \
 	core/exec.c \
 	core/immediate.c \
+	core/pass_conv_bn.c \
 	core/plan.c \
 	core/port/park.c \
 	core/port/pool.c \

@@ -10,6 +10,8 @@
 
 #include "passes.h"
 
+#define BLOCK 16 /* a fixed length, which compilers take several at a time */
+
 /* Weights as [groups][rows][channels][rest]; output channel g * channels + c. */
 typedef struct layout {
     int64_t groups, rows, channels, rest;
@@ -36,14 +38,20 @@ static const float *floats(tfr__rewrite *rw, const tfr__node *node, uint32_t k, 
                                                                                       : NULL;
 }
 
-static void scale_weights(const layout *l, const float *w, const float *scale, const float *var,
-                          double epsilon, float *out)
+static void scale_weights(const layout *l, const float *restrict w, const float *scale,
+                          const float *var, double epsilon, float *restrict out)
 {
     for (int64_t i = 0; i < l->groups * l->rows * l->channels; i++) {
         int64_t c = i % l->channels + i / (l->rows * l->channels) * l->channels;
         double s = scale[c] / sqrt(var[c] + epsilon);
-        for (int64_t k = 0; k < l->rest; k++)
-            out[i * l->rest + k] = (float)(w[i * l->rest + k] * s);
+        const float *from = w + i * l->rest;
+        float *to = out + i * l->rest;
+        int64_t k = 0;
+        for (; k + BLOCK <= l->rest; k += BLOCK)
+            for (int j = 0; j < BLOCK; j++)
+                to[k + j] = (float)(from[k + j] * s);
+        for (; k < l->rest; k++)
+            to[k] = (float)(from[k] * s);
     }
 }
 
@@ -58,7 +66,7 @@ static uint32_t take_in(tfr__rewrite *rw, tfr__node *bn)
     tfr_shape shape;
     layout l;
     int64_t n;
-    if (!conv || rw->uses[x] != 1 ||
+    if (!conv || rw->uses[x] != 1 || tfr__rewrite_input(rw, conv, 0) == TFR_VALUE_NONE ||
         (!tfr__rewrite_is(conv, "Conv") && !tfr__rewrite_is(conv, "ConvTranspose")) ||
         !tfr__rewrite_claimed(rw, conv->op->name))
         return 0;

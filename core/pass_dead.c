@@ -17,7 +17,8 @@ static bool does_nothing(tfr__rewrite *rw, const tfr__node *node)
 {
     const tfr_tensor *training;
     const tfr_value_type *type;
-    if (node->device || !node->n_inputs || !node->n_outputs || node->outputs[0] == TFR_VALUE_NONE)
+    if (node->device || tfr__rewrite_input(rw, node, 0) == TFR_VALUE_NONE || !node->n_outputs ||
+        node->outputs[0] == TFR_VALUE_NONE)
         return false;
     if (tfr__rewrite_is(node, "Identity"))
         return true;

@@ -38,7 +38,8 @@ static bool read_perm(tfr__rewrite *rw, const tfr__node *node, perm *out)
     const int64_t *axes;
     const tfr_value_type *type;
     uint32_t seen = 0;
-    if (!tfr__rewrite_is(node, "Transpose") || node->device)
+    if (!tfr__rewrite_is(node, "Transpose") || node->device ||
+        tfr__rewrite_input(rw, node, 0) == TFR_VALUE_NONE)
         return false;
     axes = tfr__attr_ints(&node->attrs, "perm", &n);
     type = tfr__rewrite_type(rw, tfr__rewrite_input(rw, node, 0));

@@ -53,9 +53,11 @@ bool tfr__rewrite_is(const tfr__node *node, const char *op);
  * where one does. */
 bool tfr__rewrite_claimed(const tfr__rewrite *rw, const char *op);
 
+/* Nothing is known of NONE. */
 static inline const tfr_value_type *tfr__rewrite_type(const tfr__rewrite *rw, tfr_value v)
 {
-    return &rw->graph->values[v].type;
+    static const tfr_value_type unknown;
+    return v == TFR_VALUE_NONE ? &unknown : &rw->graph->values[v].type;
 }
 
 /* ---- changing -------------------------------------------------------------------------------- */

@@ -39,9 +39,7 @@ static bool is_exact(const tfr_value_type *type)
 /* Type of input k, or one of which nothing is known. */
 static const tfr_value_type *type_in(scene *s, uint32_t k)
 {
-    static const tfr_value_type nothing;
-    tfr_value v = tfr__rewrite_input(s->rw, s->node, k);
-    return v == TFR_VALUE_NONE ? &nothing : tfr__rewrite_type(s->rw, v);
+    return tfr__rewrite_type(s->rw, tfr__rewrite_input(s->rw, s->node, k));
 }
 
 /* Dims from a vector of them, with -1 where only a run knows; false if even their number is not

@@ -502,6 +502,35 @@ TEST(the_reference_keeps_its_roundings)
     tfr_runtime_release(runtime);
 }
 
+TEST(an_operand_that_is_not_there_is_told_by_the_run)
+{
+    static const char *const texts[] = {
+        "in x 2; out Transpose{perm=1,0}(-)",
+        "in x 2; out Identity(-)",
+        "in x 2; out Relu(Transpose{perm=1,0}(-))",
+        "in x 2; out Dropout(-)",
+        "in x 2; out Add(MatMul(x,-),-)",
+        "in x 2; out Gemm(Transpose(-),x)",
+        "in x 2; const s 4; out " BN "(-,s,s,s,s)",
+        "in x 2; out Reshape(-,-)",
+        "in x 2; const w 4 3 3 3; const s 4; out " BN "(Conv(-,w),s,s,s,s)",
+        "in x 2; out Mul(-,Sigmoid(-))",
+        "in x 2; out Cast{to=1}(-)",
+    };
+    tfr_runtime *runtime = new_runtime(true);
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        tfr_graph *graph = graph_of_text(texts[i]);
+        tfr_session *session = new_session(runtime, graph, "all");
+        tfr_tensor *in = random_floats(&(tfr_shape){1, {2}}, 1, 0, 1), *out = NULL;
+        CHECK(tfr_session_run(session, &in, 1, &out, 1, &err) < 0);
+        CHECK_CONTAINS("node \"", err.text);
+        tfr_tensor_release(in);
+        tfr_session_destroy(session);
+        tfr_graph_release(graph);
+    }
+    tfr_runtime_release(runtime);
+}
+
 TEST(an_unknown_pass_is_refused_with_the_names)
 {
     tfr_session_options options = TFR_SESSION_OPTIONS_INIT;
@@ -667,6 +696,7 @@ static const test_case cases[] = {
     CASE(subgraphs_are_simplified_with_what_they_capture),
     CASE(an_if_that_nobody_reads_goes_with_its_subgraphs),
     CASE(the_reference_keeps_its_roundings),
+    CASE(an_operand_that_is_not_there_is_told_by_the_run),
     CASE(an_unknown_pass_is_refused_with_the_names),
     CASE(the_report_tells_what_each_pass_did),
     CASE(a_graph_without_nodes_left_can_be_bound),

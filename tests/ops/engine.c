@@ -112,6 +112,7 @@ static tfr_status trial_init(ops_run *run, const char *backend, const ops_call *
     for (uint32_t i = 0; i < call->n_outputs && !status; i++)
         status = tfr_graph_add_output(t->graph, outputs[i], NULL, err);
     options.device = backend;
+    options.passes = "none"; /* the op itself is tried */
     options.fallback = TFR_FALLBACK_ERROR;
     options.passes = "none"; /* the op itself is asked for */
     if (!status)
