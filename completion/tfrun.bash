@@ -152,7 +152,7 @@ _tfrun() {
         '') options+=' --list-devices --version' ;;
         ops) options+=' --backend' ;;
         run) options+=' --input --output --device --backend --fallback --passes --programs --log-device-placement --random-inputs --shape --runs --trace' ;;
-        profile) options+=' --input --device --backend --fallback --programs --random-inputs --shape --runs --by --trace' ;;
+        profile) options+=' --input --device --backend --fallback --programs --passes --random-inputs --shape --runs --by --trace' ;;
         explain) options+=' --device --backend --fallback --programs --passes --input --random-inputs --shape' ;;
         verify) options+=' --device --backend --fallback --passes --programs --rtol --atol --jobs --timeout' ;;
         matmul) options+=' --fallback --random-inputs --runs' ;;
