@@ -173,21 +173,22 @@ static void take_record(struct tfr__trace *t, uint32_t engine, const tfr_profile
     s->pub.bytes = r->bytes;
 }
 
+/* The backend's lock is not held while records are taken: a claim takes it inside the trace's. */
 static void engine_drain(tfr_session *session, uint32_t engine)
 {
     tfr__backend *b = session->engines[engine].backend;
     tfr_profile_record records[16];
     uint32_t room = sizeof records / sizeof records[0], n = room, cursor = session->trace->drained;
-    pthread_mutex_lock(&b->lock);
     for (uint32_t taken = 0; n && taken < MOST_RECORDS; taken += n) {
         memset(records, 0, sizeof records);
         n = room;
+        pthread_mutex_lock(&b->lock);
         if (b->profile.drain(b->device, records, sizeof records[0], &n, NULL) || n > room)
             n = 0;
+        pthread_mutex_unlock(&b->lock);
         for (uint32_t i = 0; i < n; i++)
             take_record(session->trace, engine, &records[i], &cursor);
     }
-    pthread_mutex_unlock(&b->lock);
 }
 
 void tfr__trace_drain(tfr_session *session)
