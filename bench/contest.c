@@ -37,8 +37,8 @@ static double cpu_seconds(clockid_t clock)
 }
 
 /*
- * Waits until the threads of the process of this clock sleep, or for SETTLE_SECONDS. The kernel adds
- * the time of a thread that runs elsewhere to this clock at its ticks only, each 1 to 10 ms.
+ * Waits until the threads of the process of this clock sleep, or for SETTLE_SECONDS. The kernel
+ * adds the time of a thread that runs elsewhere to this clock at its ticks only, each 1 to 10 ms.
  */
 static void settle(clockid_t clock)
 {
