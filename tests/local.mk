@@ -26,6 +26,7 @@ unit_tests = \
 	tests/test_infer \
 	tests/test_infer_hostile \
 	tests/test_npy \
+	tests/test_onednn_programs \
 	tests/test_onnx \
 	tests/test_onnx_external \
 	tests/test_onnx_gradient \
@@ -70,6 +71,7 @@ shell_tests = \
 	tests/cli/run.sh \
 	tests/cli/trace.sh \
 	tests/cli/verify.sh \
+	tests/onednn_programs.sh \
 	tests/onnx_newer.sh \
 	tests/onnx_backend.sh \
 	tests/sdk/template.sh \
@@ -156,6 +158,10 @@ tests_test_infer_hostile_SOURCES = tests/test_infer_hostile.c tests/infer_case.h
 tests_test_npy_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_npy_LDADD = $(TFR_TEST_NN)
 tests_test_npy_SOURCES = tests/test_npy.c tests/temp_path.h
+
+tests_test_onednn_programs_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_onednn_programs_LDADD = $(TFR_TEST_CORE)
+tests_test_onednn_programs_SOURCES = tests/test_onednn_programs.c tests/graph_text.h
 
 tests_test_onnx_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_onnx_LDADD = $(TFR_TEST_NN)

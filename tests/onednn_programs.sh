@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0
+# What oneDNN's programs compute on processors with less than this one has.
+. "$TFR_SRCDIR/tests/lib.sh"
+TFRUN_PLUGIN_PATH=$TFR_BUILDDIR/.libs
+test=$TFR_BUILDDIR/tests/test_onednn_programs
+[ -x "$test" ] || skip_all "the unit tests are not built"
+for hidden in avx512f "avx512f avx2"; do
+    TFRUN_HIDE_CPU_FEATURES=$hidden "$test" >"$tmp/out" 2>&1
+    code=$?
+    [ $code != 77 ] || skip_all "there is no oneDNN backend"
+    if [ $code = 0 ]; then
+        pass "programs are right without $hidden"
+    else
+        fail "programs without $hidden: $(cat "$tmp/out")"
+    fi
+done
+finish

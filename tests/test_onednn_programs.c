@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Graphs that the oneDNN backend compiles into programs, against the reference backend node by
+ * node. tests/onednn_programs.sh runs them once more for each instruction set that this machine
+ * has, by hiding features of the processor.
+ */
+#include <math.h>
+
+#include "graph_text.h"
+
+static tfr_err err = TFR_ERR_INIT;
+
+static tfr_session *new_session(tfr_runtime *runtime, tfr_graph *graph, const char *device)
+{
+    tfr_session_options options = TFR_SESSION_OPTIONS_INIT;
+    tfr_session *session = NULL;
+    options.device = device;
+    if (strcmp(device, "naive:0") == 0) {
+        options.passes = "none";
+        options.no_programs = 1;
+    }
+    REQUIRE_OK(tfr_session_create(runtime, graph, &options, &session, &err), &err);
+    return session;
+}
+
+static tfr_tensor *run(tfr_session *session, tfr_graph *graph, int64_t batch)
+{
+    tfr_value_type type = *tfr_graph_value_type(graph, tfr_graph_input(graph, 0));
+    tfr_shape shape = {type.rank, {0}};
+    tfr_tensor *in, *out = NULL;
+    for (int32_t k = 0; k < type.rank; k++)
+        shape.dims[k] = type.dims[k] < 0 ? batch : type.dims[k];
+    in = random_floats(&shape, 11, -1, 1);
+    CHECK_OK(tfr_session_run(session, &in, 1, &out, 1, &err), &err);
+    tfr_tensor_release(in);
+    REQUIRE(out != NULL);
+    return out;
+}
+
+/* Largest difference, in parts of the largest number expected. */
+static double difference(const tfr_tensor *expected, const tfr_tensor *obtained)
+{
+    const float *x = tfr_tensor_data((tfr_tensor *)expected);
+    const float *y = tfr_tensor_data((tfr_tensor *)obtained);
+    double most = 0, largest = 1e-30;
+    for (int64_t i = 0; i < tfr_tensor_elements(expected); i++) {
+        double d = fabs((double)x[i] - (double)y[i]);
+        if (!(d <= most))
+            most = d;
+        if (fabs((double)x[i]) > largest)
+            largest = fabs((double)x[i]);
+    }
+    return most / largest;
+}
+
+static tfr_runtime *new_runtime(void)
+{
+    tfr_runtime *runtime = NULL;
+    REQUIRE_OK(tfr_runtime_create(NULL, &runtime, &err), &err);
+    return runtime;
+}
+
+static void check_batch(tfr_session *naive, tfr_session *session, tfr_graph *graph, int64_t batch)
+{
+    tfr_tensor *expected = run(naive, graph, batch), *obtained = run(session, graph, batch);
+    tfr_tensor *again = run(session, graph, batch);
+    REQUIRE(tfr_shape_equal(tfr_tensor_shape(expected), tfr_tensor_shape(obtained)));
+    CHECK(difference(expected, obtained) <= 1e-5);
+    CHECK(memcmp(tfr_tensor_data(again), tfr_tensor_data(obtained), tfr_tensor_bytes(again)) == 0);
+    tfr_tensor_release(expected);
+    tfr_tensor_release(obtained);
+    tfr_tensor_release(again);
+}
+
+/* The graph makes what the reference makes, twice the same bits. *n_launches may be 0 = no program.
+ */
+static void compare(const char *text, uint32_t *n_launches)
+{
+    static const int64_t batches[] = {1, 3, 8};
+    tfr_runtime *runtime = new_runtime();
+    tfr_graph *graph = graph_of_text(text);
+    tfr_session *naive = new_session(runtime, graph, "naive:0");
+    tfr_session_options options = TFR_SESSION_OPTIONS_INIT;
+    tfr_session *session = NULL;
+    tfr_session_stats stats = {.size = sizeof stats};
+    options.device = "onednn:0";
+    if (tfr_session_create(runtime, graph, &options, &session, &err) != TFR_OK) {
+        tfr_session_destroy(naive);
+        tfr_graph_release(graph);
+        tfr_runtime_release(runtime);
+        SKIP("there is no oneDNN backend");
+    }
+    for (size_t i = 0; i < sizeof batches / sizeof batches[0]; i++)
+        check_batch(naive, session, graph, batches[i]);
+    CHECK_OK(tfr_session_get_stats(session, &stats, &err), &err);
+    tfr_session_destroy(session);
+    tfr_session_destroy(naive);
+    tfr_graph_release(graph);
+    tfr_runtime_release(runtime);
+    if (stats.n_programs == 0)
+        printf("  no programs on this processor\n");
+    *n_launches = stats.n_programs == 0 ? 0 : stats.n_launches;
+}
+
+/* And one program is all of it. */
+static void check(const char *text)
+{
+    uint32_t n_launches = 0;
+    compare(text, &n_launches);
+    CHECK(n_launches <= 1);
+}
+
+/* ---- convolutions ---------------------------------------------------------------------------- */
+
+TEST(a_convolution_of_few_channels_begins_a_chain)
+{
+    check("in x ? 3 19 17; const w 20 3 7 7; const b 20; const v 33 20 3 3;"
+          "y = Relu(Conv{pads=3,3,3,3;strides=2,2}(x,w,b)); out Relu(Conv{pads=1,1,1,1}(y,v))");
+    check("in x ? 1 28 28; const w 16 1 3 3; const b 16;"
+          "out MaxPool{kernel_shape=2,2;strides=2,2}(Relu(Conv(x,w,b)))");
+}
+
+TEST(square_kernels_keep_size_and_channels)
+{
+    check("in x ? 32 14 14; const w 32 32 3 3; const b 32; y = Relu(x);"
+          "out Conv{pads=1,1,1,1}(y,w,b)");
+    check("in x ? 48 7 9; const w 40 48 3 3; y = Relu(x); out Conv{pads=1,1,1,1}(y,w)");
+    check("in x ? 16 5 4; const w 64 16 3 3; y = Relu(x); out Relu(Conv(y,w))");
+    check("in x ? 64 28 27; const w 16 64 3 3; y = Relu(x); out Conv{pads=0,2,1,0}(y,w)");
+}
+
+TEST(strides_and_dilations_are_kept)
+{
+    check("in x ? 32 15 13; const w 48 32 3 3; y = Relu(x);"
+          "out Conv{pads=1,1,1,1;strides=2,2}(y,w)");
+    check("in x ? 32 15 13; const w 48 32 1 1; y = Relu(x); out Conv{strides=2,2}(y,w)");
+    check("in x ? 16 15 13; const w 16 16 3 3; y = Relu(x);"
+          "out Conv{pads=2,2,2,2;dilations=2,2}(y,w)");
+    check("in x ? 24 9 9; const w 16 24 5 3; y = Relu(x); out Conv{pads=2,1,2,1;strides=1,2}(y,w)");
+}
+
+TEST(a_residual_sum_joins_its_convolution)
+{
+    check("in x ? 32 10 10; const w 32 32 3 3; const b 32; const v 32 32 1 1; y = Relu(x);"
+          "z = Relu(Conv{pads=1,1,1,1}(y,w,b)); out Relu(Add(Conv(z,v),y))");
+    check("in x ? 24 8 8; const w 24 24 3 3; y = Relu(x);"
+          "out Add(y,Conv{pads=1,1,1,1}(y,w))");
+}
+
+TEST(batch_normalization_is_folded)
+{
+    check("in x ? 16 9 9; const w 32 16 3 3; const s 32; const b 32; const m 32; const v 32;"
+          "out Relu(BatchNormalization(Conv{pads=1,1,1,1}(x,w),s,b,m,v))");
+}
+
+TEST(depthwise_convolutions_stay_between_dense_ones)
+{
+    check("in x ? 16 12 11; const w 40 16 1 1; const d 40 1 3 3; const e 40; const v 24 40 1 1;"
+          "a = Clip(Conv(x,w),0,6); b = Clip(Conv{group=40;pads=1,1,1,1}(a,d,e),0,6);"
+          "out Conv(b,v)");
+    check("in x ? 32 12 11; const d 32 1 3 3; const v 16 32 1 1; a = Relu(x);"
+          "b = Conv{group=32;pads=1,1,1,1;strides=2,2}(a,d); out Conv(b,v)");
+}
+
+TEST(pools_and_a_mean_end_in_a_product)
+{
+    check("in x ? 16 13 13; const w 32 16 3 3; const g 32 10; const b 10;"
+          "y = MaxPool{kernel_shape=3,3;strides=2,2;pads=1,1,1,1}(Relu(Conv(x,w)));"
+          "out Gemm(Flatten(GlobalAveragePool(y)),g,b)");
+    check("in x ? 16 12 12; const w 16 16 1 1; y = Relu(Conv(x,w));"
+          "out AveragePool{kernel_shape=2,2;strides=2,2}(y)");
+}
+
+TEST(a_flattened_picture_is_in_the_order_of_the_standard)
+{
+    check("in x ? 8 6 5; const w 20 8 3 3; const g 240 12; const b 12;"
+          "y = Relu(Conv(x,w)); out Relu(Gemm(Flatten(y),g,b))");
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+TEST(products_take_their_activations)
+{
+    check("in x ? 7 48; const w 48 65; const b 65; const v 65 33;"
+          "h = Add(MatMul(x,w),b); g = Mul(Mul(h,Add(Erf(Div(h,1.4142135)),1)),0.5);"
+          "out MatMul(g,v)");
+    check(
+        "in x ? 30; const w 30 17; const b 17; const v 17 5; out Tanh(Gemm(Relu(Gemm(x,w,b)),v))");
+}
+
+TEST(softmax_and_normalization_of_rows)
+{
+    check("in x ? 9 40; const w 40 40; const s 40; const b 40; y = MatMul(x,w);"
+          "out Softmax{axis=-1}(LayerNormalization{axis=-1}(Add(y,x),s,b))");
+}
+
+TEST(attention_of_several_heads)
+{
+    uint32_t n_launches;
+    compare("in x ? 10 32; const q 32 32; const k 32 32; const v 32 32; const o 32 32;"
+            "a = Transpose{perm=0,2,1,3}(Reshape(MatMul(x,q),[0,10,4,8]));"
+            "b = Transpose{perm=0,2,3,1}(Reshape(MatMul(x,k),[0,10,4,8]));"
+            "c = Transpose{perm=0,2,1,3}(Reshape(MatMul(x,v),[0,10,4,8]));"
+            "s = Softmax{axis=-1}(Mul(MatMul(a,b),0.01));"
+            "y = Reshape(Transpose{perm=0,2,1,3}(MatMul(s,c)),[0,10,32]); out Add(x,MatMul(y,o))",
+            &n_launches);
+}
+
+static const test_case cases[] = {
+    CASE(a_convolution_of_few_channels_begins_a_chain),
+    CASE(square_kernels_keep_size_and_channels),
+    CASE(strides_and_dilations_are_kept),
+    CASE(a_residual_sum_joins_its_convolution),
+    CASE(batch_normalization_is_folded),
+    CASE(depthwise_convolutions_stay_between_dense_ones),
+    CASE(pools_and_a_mean_end_in_a_product),
+    CASE(a_flattened_picture_is_in_the_order_of_the_standard),
+    CASE(products_take_their_activations),
+    CASE(softmax_and_normalization_of_rows),
+    CASE(attention_of_several_heads),
+};
+TEST_MAIN(cases)
