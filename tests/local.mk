@@ -51,9 +51,6 @@ unit_tests = \
 	tests/test_verify_random \
 	tests/test_wire \
 	$(NULL)
-if TFR_ONEDNN
-unit_tests += tests/test_direct
-endif
 
 shell_tests = \
 	tests/build/borders.sh \
@@ -112,11 +109,6 @@ tests_test_cost_SOURCES = tests/test_cost.c
 tests_test_device_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_device_LDADD = $(TFR_TEST_CORE)
 tests_test_device_SOURCES = tests/test_device.c tests/fake/kit.h
-
-tests_test_direct_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS) \
-	-I$(top_srcdir)/plugins/cpu-onednn
-tests_test_direct_LDADD = $(TFR_DNN_DIRECT) $(TFR_TEST_CORE)
-tests_test_direct_SOURCES = tests/test_direct.c
 
 tests_test_dtype_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_dtype_LDADD = $(TFR_TEST_CORE)

@@ -11,33 +11,10 @@ tfr_onednn_gemm = \
 	plugins/cpu-onednn/gemm_tile.h \
 	$(NULL)
 if TFR_ONEDNN
-# Kernels of our own: a library for each instruction set, whose code runs only where it may.
-TFR_DNN_DIRECT_CFLAGS = $(AM_CFLAGS) -O3 -ffp-contract=fast -Wno-psabi
-TFR_DNN_DIRECT = libtfr-dnn-direct.la
-noinst_LTLIBRARIES += libtfr-dnn-direct.la
-libtfr_dnn_direct_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PLUGIN_INCLUDES)
-libtfr_dnn_direct_la_CFLAGS = $(TFR_DNN_DIRECT_CFLAGS)
-libtfr_dnn_direct_la_SOURCES = \
-	plugins/cpu-onednn/direct.c \
-	plugins/cpu-onednn/direct.h \
-	plugins/cpu-onednn/direct_isa.h \
-	plugins/cpu-onednn/direct_portable.c \
-	plugins/cpu-onednn/direct_tiles.h \
-	$(NULL)
-if TFR_X86_64
-TFR_DNN_DIRECT += libtfr-dnn-avx2.la libtfr-dnn-avx512.la
-noinst_LTLIBRARIES += libtfr-dnn-avx2.la libtfr-dnn-avx512.la
-libtfr_dnn_avx2_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PLUGIN_INCLUDES)
-libtfr_dnn_avx2_la_CFLAGS = $(TFR_DNN_DIRECT_CFLAGS) -mavx2 -mfma
-libtfr_dnn_avx2_la_SOURCES = plugins/cpu-onednn/direct_avx2.c
-libtfr_dnn_avx512_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PLUGIN_INCLUDES)
-libtfr_dnn_avx512_la_CFLAGS = $(TFR_DNN_DIRECT_CFLAGS) -mavx512f -mfma -mprefer-vector-width=512
-libtfr_dnn_avx512_la_SOURCES = plugins/cpu-onednn/direct_avx512.c
-endif
 plugin_LTLIBRARIES += tfrun-onednn.la
 tfrun_onednn_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PLUGIN_INCLUDES) $(ONEDNN_CPPFLAGS)
 tfrun_onednn_la_LDFLAGS = $(AM_LDFLAGS) $(TFR_MODULE_FLAGS)
-tfrun_onednn_la_LIBADD = $(TFR_DNN_DIRECT) $(ONEDNN_LIBS)
+tfrun_onednn_la_LIBADD = $(ONEDNN_LIBS)
 tfrun_onednn_la_SOURCES = \
 	$(tfr_onednn_gemm) \
 	plugins/cpu-onednn/answer.c \
