@@ -14,5 +14,5 @@
 const ops_case ops_arg_max_cases[] = {
     ARG("ArgMax"),
     ARG("ArgMin"),
-    {NULL},
+    {0},
 };

@@ -16,5 +16,5 @@ const ops_case ops_attention_cases[] = {
             {"=0", "8,E", NULL, NULL, NULL},
             {"i64", "N,S", "0..7", NULL, NULL}},
      .tolerance = OPS_SUM},
-    {NULL},
+    {0},
 };

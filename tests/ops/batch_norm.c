@@ -23,5 +23,5 @@ const ops_case ops_batch_norm_cases[] = {
             CHANNEL(NULL),
             CHANNEL("0.1..3")},
      .outputs = "3", .tolerance = OPS_NORM},
-    {NULL},
+    {0},
 };

@@ -72,5 +72,5 @@ const ops_case ops_binary_cases[] = {
     BINARY("Sub", OPS_FLOATS "|" OPS_INTEGERS, NULL, OPS_ROUND),
     SIMPLE("Sub", NULL),
     BINARY("Xor", "bool", NULL, OPS_EXACT),
-    {NULL},
+    {0},
 };

@@ -19,5 +19,5 @@ const ops_case ops_cast_cases[] = {
      .in = {{SOME, "d^R", NULL, "nizh", NULL}}},
     {"CastLike", .vars = "R=0..4 d=0..7",
      .in = {{SOME, "d^R", NULL, "z", NULL}, {SOME, "1", NULL, NULL, NULL}}, .tolerance = OPS_ROUND},
-    {NULL},
+    {0},
 };

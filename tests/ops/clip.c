@@ -16,5 +16,5 @@ const ops_case ops_clip_cases[] = {
             {"=0", "", "0", NULL, NULL},
             {"=0", "", "6", NULL, NULL}},
      .bench = "R=4 d=40"},
-    {NULL},
+    {0},
 };

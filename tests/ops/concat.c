@@ -17,5 +17,5 @@ const ops_case ops_concat_cases[] = {
     {"Split/by number", .vars = "R=1..5 d=0..7 A=0..R-1 M=1..4",
      .attrs = "axis:i=A num_outputs:i=M",
      .in = {{OPS_ANY, "(i==A?max(d,2*M):d)^R", NULL, NULL, NULL}}, .outputs = "M"},
-    {NULL},
+    {0},
 };

@@ -51,5 +51,5 @@ const ops_case ops_conv_cases[] = {
             {"f32", "", "1..9", NULL, NULL},
             {I8, "", NULL, NULL, NULL},
             {"i32", "M*G", NULL, NULL, "0|1"}}},
-    {NULL},
+    {0},
 };

@@ -27,5 +27,5 @@ const ops_case ops_conv_transpose_cases[] = {
      .vars = "H=2 N=1 C=16|33 M=8|16 G=1 k=2|3 e=1 s=2 p=0|1 q=0|1 x=5..8",
      .attrs = WINDOW " pads?:is=p^H,q^H", .in = OPERANDS, .tolerance = OPS_SUM,
      .bench = "C=32 M=32 k=3 s=2 p=1 q=1 x=28"},
-    {NULL},
+    {0},
 };

@@ -14,5 +14,5 @@
 const ops_case ops_cum_sum_cases[] = {
     CUMULATE("CumProd", "0.5..2|-1"),
     CUMULATE("CumSum", NULL),
-    {NULL},
+    {0},
 };

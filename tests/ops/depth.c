@@ -7,5 +7,5 @@ const ops_case ops_depth_cases[] = {
      .attrs = "blocksize:i=S mode?:s=DCR|CRD", .in = {{OPS_ANY, "N,C*S*S,x^2", NULL, NULL, NULL}}},
     {"SpaceToDepth", .vars = "N=0..2 C=1..3 S=1..3 x=0..4", .attrs = "blocksize:i=S",
      .in = {{OPS_ANY, "N,C,(x*S)^2", NULL, NULL, NULL}}},
-    {NULL},
+    {0},
 };

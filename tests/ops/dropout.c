@@ -11,5 +11,5 @@ const ops_case ops_dropout_cases[] = {
             {"f32", "", "0|0.5", NULL, NULL},
             {"bool", "", "1", NULL, NULL}},
      .outputs = "1|2", .tolerance = OPS_ROUND, .varies = true},
-    {NULL},
+    {0},
 };

@@ -19,5 +19,5 @@ const ops_case ops_einsum_cases[] = {
      .in = {{OPS_FLOATS "|i32|i64", "M,N", NULL, NULL, NULL}}, .tolerance = OPS_SUM},
     {"Einsum/diagonal", .vars = "N=1..5", .attrs = "equation:s=ii->i|ii->|ii",
      .in = {{OPS_FLOATS "|i32|i64", "N,N", NULL, NULL, NULL}}, .tolerance = OPS_SUM},
-    {NULL},
+    {0},
 };

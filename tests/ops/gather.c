@@ -17,5 +17,5 @@ const ops_case ops_gather_cases[] = {
      .in = {{OPS_ANY, "3^M,d^(R-M)", NULL, NULL, NULL}, {"i64", "q^Q,M", "-3..2", NULL, NULL}}},
     {"GatherND/batch", .vars = "N=1..3 R=1..3 d=1..5 q=1..4 M=1..R", .attrs = "batch_dims:i=1",
      .in = {{OPS_ANY, "N,3^M,d^(R-M)", NULL, NULL, NULL}, {"i64", "N,q,M", "-3..2", NULL, NULL}}},
-    {NULL},
+    {0},
 };

@@ -14,5 +14,5 @@ const ops_case ops_gemm_cases[] = {
             {"=0", "N,K", NULL, NULL, NULL},
             {"=0", "N", NULL, NULL, "0|1"}},
      .tolerance = OPS_SUM},
-    {NULL},
+    {0},
 };

@@ -15,5 +15,5 @@ const ops_case ops_group_norm_cases[] = {
             {"=0", "C", NULL, NULL, NULL},
             {"=0", "C", NULL, NULL, NULL}},
      .tolerance = OPS_NORM, .bench = "N=1 H=2 C=64 x=56"},
-    {NULL},
+    {0},
 };

@@ -121,7 +121,7 @@ void ops_judge_hostile(ops_run *run, ops_call *call, const char *what, bool prep
                        ops_random *random)
 {
     tfr_tensor *outputs[OPS_MAX_OUTPUTS] = {NULL};
-    static volatile unsigned sink;
+    volatile unsigned sink = 0;
     tfr_err err = TFR_ERR_INIT;
     tfr_status status = TFR_OK;
     ops_verdict verdict;
@@ -133,7 +133,7 @@ void ops_judge_hostile(ops_run *run, ops_call *call, const char *what, bool prep
         verdict = ops_run_call(run, run->backend, call, how, outputs, &status, &err);
     for (uint32_t i = 0; !prepare_only && verdict == OPS_RAN && i < call->n_outputs; i++)
         if (outputs[i] && tfr_tensor_kind(outputs[i]) == TFR_KIND_TENSOR)
-            sink += read_all(outputs[i]);
+            sink = sink + read_all(outputs[i]);
     ops_guard_call(NULL, 0, NULL);
     ops_release_outputs(outputs, call->n_outputs);
     const char *wrong = what_is_wrong(verdict, status, &err);

@@ -47,5 +47,5 @@ const ops_case ops_image_cases[] = {
             {"=0", "F", NULL, NULL, NULL},
             {"i64", "", "F", NULL, NULL}},
      .tolerance = OPS_SUM},
-    {NULL},
+    {0},
 };

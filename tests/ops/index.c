@@ -22,5 +22,5 @@ const ops_case ops_index_cases[] = {
     {"Unique/flat", .vars = "R=0..3 d=1..6", .attrs = "sorted?:i=0|1",
      .in = {{OPS_FLOATS "|" OPS_INTEGERS "|bool|string", "d^R", "0|1|2", "nz", NULL}},
      .outputs = "1|4"},
-    {NULL},
+    {0},
 };

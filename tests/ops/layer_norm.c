@@ -19,5 +19,5 @@ const ops_case ops_layer_norm_cases[] = {
     {"RMSNormalization", .vars = VARS, .attrs = "axis:i=A-R*B epsilon:f=0.001|0.1",
      .in = {{OPS_FLOATS, "d^R", NULL, NULL, NULL}, {"=0", INNER, NULL, NULL, NULL}},
      .tolerance = OPS_NORM},
-    {NULL},
+    {0},
 };

@@ -15,5 +15,5 @@ const ops_case ops_loss_cases[] = {
             {"i64|i32", "N,x^H", "0..C-1", NULL, NULL},
             {"=0", "C", "0.1..3", NULL, "0|1"}},
      .outputs = "1|2", .tolerance = OPS_SUM},
-    {NULL},
+    {0},
 };

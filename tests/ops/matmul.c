@@ -38,5 +38,5 @@ const ops_case ops_matmul_cases[] = {
             {"=3", "", NULL, NULL, NULL},
             {"=1", "", "1..9", NULL, NULL},
             {"u8|i8", "", NULL, NULL, NULL}}},
-    {NULL},
+    {0},
 };

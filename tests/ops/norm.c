@@ -10,5 +10,5 @@ const ops_case ops_norm_cases[] = {
      .in = {{OPS_FLOATS, "d^R", "0.1..3", NULL, NULL}}, .tolerance = OPS_SUM},
     {"MeanVarianceNormalization", .vars = "R=1..4 d=1..7 M=1..R p=perm(R)", .attrs = "axes:is=p^M",
      .in = {{OPS_FLOATS, "d^R", NULL, NULL, NULL}}, .tolerance = OPS_NORM},
-    {NULL},
+    {0},
 };

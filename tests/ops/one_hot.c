@@ -7,5 +7,5 @@ const ops_case ops_one_hot_cases[] = {
      .in = {{"i64|i32|u8|f32", "d^R", "-D..D-1|9", NULL, NULL},
             {"i64|i32|f32", "", "D", NULL, NULL},
             {OPS_ANY, "2", NULL, NULL, NULL}}},
-    {NULL},
+    {0},
 };

@@ -24,5 +24,5 @@ const ops_case ops_pad_cases[] = {
      .in = {{OPS_ANY, "d^R", NULL, NULL, NULL}, {"i64", "2*R", BY, NULL, NULL}}},
     {"CenterCropPad", .vars = "R=1..4 d=1..5 z=1..8",
      .in = {{OPS_ANY, "d^R", NULL, NULL, NULL}, {"i64|i32", "R", "=z^R", NULL, NULL}}},
-    {NULL},
+    {0},
 };

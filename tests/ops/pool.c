@@ -40,5 +40,5 @@ const ops_case ops_pool_cases[] = {
     {"MaxPool/indices", .vars = VARS, .attrs = WINDOW PADS " storage_order?:i=0|1",
      .in = INPUT(OPS_FLOATS "|u8|i8"), .outputs = "2"},
     {"MaxPool/same or valid", .vars = VARS, .attrs = WINDOW SAME, .in = INPUT(OPS_FLOATS)},
-    {NULL},
+    {0},
 };

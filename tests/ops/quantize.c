@@ -39,5 +39,5 @@ const ops_case ops_quantize_cases[] = {
      .in = {{"f32|f16|bf16", "(i==A?d*S:d)^R", NULL, NULL, NULL},
             {"=0", "d^R", "0.5|1|2", NULL, NULL},
             {Q8, "d^R", "0|1", NULL, NULL}}},
-    {NULL},
+    {0},
 };

@@ -26,5 +26,5 @@ const ops_case ops_random_cases[] = {
      .in = {{"f32|f64|i16|i32|i64|f16|bf16", "", "A", NULL, NULL},
             {"=0", "", "B", NULL, NULL},
             {"=0", "", "S", NULL, NULL}}},
-    {NULL},
+    {0},
 };

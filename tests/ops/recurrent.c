@@ -38,5 +38,5 @@ const ops_case ops_recurrent_cases[] = {
     CELL("RNN", "1", "", "1|2"),
     {"RNN/activations", .vars = VARS, .attrs = ATTRS "activations:ss=Relu", .in = {OPERANDS("1")},
      .outputs = "2", .tolerance = OPS_SUM},
-    {NULL},
+    {0},
 };

@@ -25,5 +25,5 @@ const ops_case ops_reduce_cases[] = {
     REDUCE("ReduceProd", OPS_FLOATS "|i32|i64|u32|u64", "0.9..1.1|-1", "ni"),
     REDUCE("ReduceSum", OPS_FLOATS "|i32|i64|u32|u64", NULL, "niz"),
     REDUCE("ReduceSumSquare", OPS_FLOATS "|i32|i64|u32|u64", NULL, "niz"),
-    {NULL},
+    {0},
 };

@@ -62,5 +62,5 @@ const ops_case ops_resize_cases[] = {
             ROI,
             {"f32", "0", NULL, NULL, "0"},
             {"i64", "2", "=z^2", NULL, NULL}}},
-    {NULL},
+    {0},
 };

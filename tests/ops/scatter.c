@@ -25,5 +25,5 @@ const ops_case ops_scatter_cases[] = {
             {"i64", "q^Q,M", "-3..2", NULL, NULL},
             {"=0", "q^Q,d^R", NULL, NULL, NULL}},
      .tolerance = OPS_SUM},
-    {NULL},
+    {0},
 };

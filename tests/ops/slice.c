@@ -14,5 +14,5 @@ const ops_case ops_slice_cases[] = {
      .in = {{OPS_ANY, "d^R", NULL, NULL, NULL},
             {"i64|i32", "R", "=s^R", NULL, NULL},
             {"=1", "R", "=e^R", NULL, NULL}}},
-    {NULL},
+    {0},
 };

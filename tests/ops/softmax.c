@@ -18,5 +18,5 @@ const ops_case ops_softmax_cases[] = {
     ALONG("Hardmax", OPS_EXACT),
     ALONG("LogSoftmax", OPS_MATH),
     ALONG("Softmax", OPS_MATH),
-    {NULL},
+    {0},
 };

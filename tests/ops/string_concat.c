@@ -11,5 +11,5 @@ const ops_case ops_string_concat_cases[] = {
      .in = {{"string", "N", NULL, NULL, NULL}}},
     {"StringSplit", .vars = "R=0..3 d=1..4", .attrs = "delimiter?:s=e maxsplit?:i=1|2",
      .in = {{"string", "d^R", NULL, NULL, NULL}}, .outputs = "2"},
-    {NULL},
+    {0},
 };

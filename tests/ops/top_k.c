@@ -8,5 +8,5 @@ const ops_case ops_top_k_cases[] = {
      .in = {{OPS_FLOATS "|" OPS_INTEGERS, "d^R", "-3..3|1|2", "iz", NULL},
             {"i64", "1", "K", NULL, NULL}},
      .outputs = "2"},
-    {NULL},
+    {0},
 };

@@ -15,5 +15,5 @@ const ops_case ops_transpose_cases[] = {
     {"Transpose/images", .vars = "R=4 d=1..7|16", .attrs = "perm:is=0,2,3,1",
      .in = {{"f32|bf16|i32|i8|u8", "d^R", NULL, "nizh", NULL}}, .bench = "d=1|64|56"},
     {"Transpose/scalar", .in = {{OPS_ANY, "", NULL, NULL, NULL}}},
-    {NULL},
+    {0},
 };

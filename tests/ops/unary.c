@@ -72,5 +72,5 @@ const ops_case ops_unary_cases[] = {
     {"Tanh", .vars = VARS, .in = {{OPS_FLOATS, "d^R", "-9..9|-0.01..0.01", "nizh", NULL}},
      .tolerance = OPS_MATH, .bench = "R=4 d=56"},
     WITH("ThresholdedRelu", "alpha?:f=0.5|1|2", NULL),
-    {NULL},
+    {0},
 };

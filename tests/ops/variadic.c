@@ -19,5 +19,5 @@ const ops_case ops_variadic_cases[] = {
     VARIADIC("Mean", OPS_FLOATS, "niz", OPS_SUM),
     VARIADIC("Min", OPS_FLOATS "|" OPS_INTEGERS, "nizh", OPS_EXACT),
     VARIADIC("Sum", OPS_FLOATS, "niz", OPS_SUM),
-    {NULL},
+    {0},
 };

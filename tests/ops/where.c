@@ -7,5 +7,5 @@ const ops_case ops_where_cases[] = {
      .in = {{"bool", "~d^R", NULL, NULL, NULL},
             {OPS_ANY, "~d^R", NULL, "nizh", NULL},
             {"=1", "~d^R", NULL, "nizh", NULL}}},
-    {NULL},
+    {0},
 };
