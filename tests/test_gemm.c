@@ -416,6 +416,32 @@ TEST(the_number_of_threads_changes_no_bit)
     free_product(&p);
 }
 
+/* What this processor has of all_features[i]. */
+static bool machine_has(size_t i)
+{
+#if (defined(__x86_64__) || defined(__i386__)) && defined(__GNUC__)
+    if (i >= 2)
+        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw");
+    return i == 0 || (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"));
+#else
+    return i == 0;
+#endif
+}
+
+TEST(each_set_of_features_has_its_own_code)
+{
+    static const char *const names[] = {"portable", "avx2", "avx512", "avx512"};
+    size_t i;
+    for (i = 0; i < N_FEATURES; i++) {
+        tfr_dnn_gemm_cpu cpu;
+        tfr_dnn_gemm_find_cpu(&cpu, all_features[i]);
+        if (machine_has(i))
+            CHECK_STR(names[i], tfr_dnn_gemm_isa_name(cpu.strict));
+        else
+            printf("  this machine has no %s\n", names[i]);
+    }
+}
+
 TEST(a_hidden_feature_is_not_used)
 {
     tfr_dnn_gemm_cpu cpu;
@@ -436,6 +462,7 @@ static const test_case cases[] = {
     CASE(what_is_not_finite_comes_out_as_in_float64),
     CASE(a_batch_is_many_products),
     CASE(the_number_of_threads_changes_no_bit),
+    CASE(each_set_of_features_has_its_own_code),
     CASE(a_hidden_feature_is_not_used),
 };
 

@@ -83,6 +83,9 @@ void tfr_dnn_gemm_find_cpu(tfr_dnn_gemm_cpu *cpu, const char *features)
     cpu->l1_bytes = cache_bytes(l1, 32 << 10);
     cpu->l2_bytes = cache_bytes(l2, 512 << 10);
 #if TFR_DNN_X86
+    if (has_feature(features, "avx2") && has_feature(features, "fma") &&
+        __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        cpu->strict = &tfr_dnn_gemm_avx2;
     if (has_feature(features, "avx512f") && has_feature(features, "avx512bw") &&
         has_feature(features, "avx512vl") && has_feature(features, "avx512dq") &&
         __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw"))

@@ -4,6 +4,7 @@
 tfr_onednn_gemm = \
 	plugins/cpu-onednn/gemm.c \
 	plugins/cpu-onednn/gemm.h \
+	plugins/cpu-onednn/gemm_avx2.c \
 	plugins/cpu-onednn/gemm_avx512.c \
 	plugins/cpu-onednn/gemm_epilogue.h \
 	plugins/cpu-onednn/gemm_isa.h \
