@@ -272,6 +272,46 @@ TEST(every_part_of_the_epilogue_agrees_with_float64)
     free_product(&p);
 }
 
+TEST(the_residual_may_be_the_result_itself)
+{
+    product p = make_product(33, 45, 1100);
+    int i;
+    for (i = 0; i < N_FEATURES; i++) {
+        float *c[2] = {make_matrix(33 * 45), make_matrix(33 * 45)};
+        int t;
+        REQUIRE(c[0] && c[1]);
+        for (t = 0; t < 33 * 45; t++)
+            c[1][t] = c[0][t];
+        for (t = 0; t < 2; t++) {
+            float *to = t ? c[1] : make_matrix(33 * 45);
+            tfr_dnn_gemm_cpu cpu;
+            tfr_dnn_gemm g;
+            tfr_dnn_gemm_args args = p.args;
+            void *scratch;
+            REQUIRE(to != NULL);
+            p.shape.epilogue.ld_residual = 45;
+            p.shape.epilogue.activation = TFR_DNN_GEMM_RELU;
+            tfr_dnn_gemm_find_cpu(&cpu, all_features[i]);
+            tfr_dnn_gemm_plan(&g, &cpu, &p.shape, 1);
+            scratch = make_aligned(g.scratch_bytes);
+            REQUIRE(scratch != NULL);
+            args.c = to;
+            args.residual = c[t];
+            tfr_dnn_gemm_run(&g, &args, scratch, 0, g.n_tiles);
+            free(scratch);
+            if (t == 0) {
+                memcpy(c[0], to, 33 * 45 * sizeof *to);
+                free(to);
+            }
+        }
+        for (t = 0; t < 33 * 45; t++)
+            CHECK_NEAR(c[0][t], c[1][t], 1e-4);
+        free(c[0]);
+        free(c[1]);
+    }
+    free_product(&p);
+}
+
 TEST(activations_agree_with_float64)
 {
     int act, i;
@@ -457,6 +497,7 @@ static const test_case cases[] = {
     CASE(an_empty_k_gives_the_epilogue_of_zeros),
     CASE(rows_may_lie_apart),
     CASE(every_part_of_the_epilogue_agrees_with_float64),
+    CASE(the_residual_may_be_the_result_itself),
     CASE(activations_agree_with_float64),
     CASE(activations_of_what_is_not_finite_are_their_limits),
     CASE(what_is_not_finite_comes_out_as_in_float64),

@@ -188,6 +188,23 @@ TEST(products_take_their_activations)
         "in x ? 30; const w 30 17; const b 17; const v 17 5; out Tanh(Gemm(Relu(Gemm(x,w,b)),v))");
 }
 
+TEST(large_products_keep_what_is_fused_into_them)
+{
+    check("in x ? 40 300; const w 300 128; const b 128; const v 128 300; const c 300;"
+          "h = Clip(Add(MatMul(x,w),b),-0.5,2); out Add(Add(MatMul(h,v),c),x)");
+    check("in x ? 40 272; const w 272 144; const b 144; const v 144 272;"
+          "y = Relu(x); h = Add(MatMul(y,w),b);"
+          "g = Mul(Mul(h,Add(Erf(Div(h,1.4142135)),1)),0.5); out Add(MatMul(g,v),y)");
+    check("in x 64 300; const w 300 130; const b 130;"
+          "out Tanh(Gemm{alpha=0.5;beta=0.25}(x,w,b))");
+}
+
+TEST(large_products_of_computed_sides)
+{
+    check("in x ? 48 272; y = Transpose{perm=0,2,1}(Relu(x));"
+          "z = MatMul(y,Sigmoid(x)); out MatMul(Relu(x),z)");
+}
+
 TEST(softmax_and_normalization_of_rows)
 {
     check("in x ? 9 40; const w 40 40; const s 40; const b 40; y = MatMul(x,w);"
@@ -216,6 +233,8 @@ static const test_case cases[] = {
     CASE(pools_and_a_mean_end_in_a_product),
     CASE(a_flattened_picture_is_in_the_order_of_the_standard),
     CASE(products_take_their_activations),
+    CASE(large_products_keep_what_is_fused_into_them),
+    CASE(large_products_of_computed_sides),
     CASE(softmax_and_normalization_of_rows),
     CASE(attention_of_several_heads),
 };

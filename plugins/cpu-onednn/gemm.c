@@ -237,6 +237,7 @@ typedef struct unit {
     int64_t row_begin, row_end, panel_begin, panel_end;
     int64_t k0, k; /* the block of K */
     bool finishes; /* there is an epilogue */
+    bool keeps_c;  /* the residual is what C holds */
 } unit;
 
 /* Panel p of the block of B that is worked on. */
@@ -300,7 +301,7 @@ static void run_panel(const unit *u, int64_t row, int64_t rows)
     tfr_dnn_gemm_tile t = {.a = u->a_panel, .k = u->k, .ldc = s->ldc, .rows = (int)rows};
     int64_t p;
 
-    t.accumulate = u->k0 > 0;
+    t.accumulate = u->k0 > 0 || u->keeps_c;
     g->isa->pack_a(u->a_panel, &a);
     for (p = u->panel_begin; p < u->panel_end; p++) {
         t.b = b_panel(u, p, &t.b_step);
@@ -364,14 +365,18 @@ void tfr_dnn_gemm_run(const tfr_dnn_gemm *g, const tfr_dnn_gemm_args *args, void
                       int64_t begin, int64_t end)
 {
     unit u = {.g = g, .a_panel = scratch};
+    tfr_dnn_gemm_args whole = *args;
     int64_t i;
 
     u.b_block = (char *)scratch + aligned(g->isa->a_bytes(g->k_block));
-    u.finishes = has_epilogue(&g->shape.epilogue, args);
+    u.keeps_c = args->residual == args->c;
+    if (u.keeps_c)
+        whole.residual = NULL;
+    u.finishes = has_epilogue(&g->shape.epilogue, &whole);
     for (i = begin; i < end; i++) {
         const int64_t row = i % g->row_units, rest = i / g->row_units;
         const int64_t column = rest % g->column_units;
-        u.own = *args;
+        u.own = whole;
         step_batch(g, rest / g->column_units, &u.own);
         u.row_begin = g->shape.m * row / g->row_units;
         u.row_end = g->shape.m * (row + 1) / g->row_units;

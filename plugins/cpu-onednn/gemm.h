@@ -83,7 +83,10 @@ typedef struct tfr_dnn_gemm {
     bool raw_b; /* B is read where it lies */
 } tfr_dnn_gemm;
 
-/* Beta, bias and residual are used where their pointer is there. None may overlap c. */
+/*
+ * Beta, bias and residual are used where their pointer is there. None may overlap c, but with alpha
+ * 1 and the same step of rows the residual may be c.
+ */
 typedef struct tfr_dnn_gemm_args {
     const float *a;
     const void *b; /* floats, or what tfr_dnn_gemm_pack wrote */

@@ -60,6 +60,7 @@ tfrun_onednn_la_SOURCES = \
 	plugins/cpu-onednn/program_layout.c \
 	plugins/cpu-onednn/program_measure.c \
 	plugins/cpu-onednn/program_plan.c \
+	plugins/cpu-onednn/program_product.c \
 	plugins/cpu-onednn/program_read.c \
 	plugins/cpu-onednn/program_rows.c \
 	plugins/cpu-onednn/program_run.c \

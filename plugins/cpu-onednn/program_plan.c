@@ -389,6 +389,16 @@ static void plan_kernel(tfr_dnn_planner *p, const tfr_dnn_item *item)
 
 /* ---- the plan ---- */
 
+static void plan_product(tfr_dnn_planner *p, const tfr_dnn_item *item)
+{
+    if (tfr_dnn_is_big_product(p, item))
+        tfr_dnn_plan_big_product(p, item);
+    else if (item->kind == TFR_DNN_ITEM_PRODUCT)
+        tfr_dnn_plan_product(p, item);
+    else
+        tfr_dnn_plan_batched_product(p, item);
+}
+
 static const struct maker {
     const char *name; /* in records of what took time */
     void (*plan)(tfr_dnn_planner *p, const tfr_dnn_item *item);
@@ -402,8 +412,8 @@ static const struct maker {
     [TFR_DNN_ITEM_MEAN] = {"mean", tfr_dnn_plan_mean},
     [TFR_DNN_ITEM_ACT] = {"activation", tfr_dnn_plan_act},
     [TFR_DNN_ITEM_BINARY] = {"binary", tfr_dnn_plan_binary},
-    [TFR_DNN_ITEM_PRODUCT] = {"product", tfr_dnn_plan_product},
-    [TFR_DNN_ITEM_BATCHED_PRODUCT] = {"batched product", tfr_dnn_plan_batched_product},
+    [TFR_DNN_ITEM_PRODUCT] = {"product", plan_product},
+    [TFR_DNN_ITEM_BATCHED_PRODUCT] = {"batched product", plan_product},
     [TFR_DNN_ITEM_SOFTMAX] = {"softmax", tfr_dnn_plan_rows},
     [TFR_DNN_ITEM_LAYER_NORM] = {"layer norm", tfr_dnn_plan_rows},
     [TFR_DNN_ITEM_TRANSPOSE] = {"transpose", tfr_dnn_plan_transpose},

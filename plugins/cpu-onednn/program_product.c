@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * program_product.c: large products in programs, by gemm.h. The small ones are in program_conv.c
+ * (a constant right side) and program_rows.c (two computed sides), which read operands where they
+ * lie; blocks for the caches pay once the right side no longer fits the first ones.
+ */
+#include "program.h"
+
+#include <string.h>
+
+enum {
+    FEW_ROWS = 32,           /* of the left side: no use of a packed panel of the right one */
+    SMALL_RIGHT = 128 * 1024 /* bytes that the second cache keeps beside everything else */
+};
+
+typedef struct big_product {
+    tfr_dnn_gemm gemm;
+    tfr_dnn_ref left, right, residual, to;
+    const void *packed; /* NULL = right */
+    const float *bias, *addend;
+    bool has_residual;
+} big_product;
+
+static void run_big_product(const void *params, const tfr_dnn_bases *bases, int64_t begin,
+                            int64_t end)
+{
+    const big_product *b = params;
+    tfr_dnn_gemm_args args = {.a = tfr_dnn_at(bases, &b->left),
+                              .c = tfr_dnn_at(bases, &b->to),
+                              .column_bias = b->bias,
+                              .addend = b->addend};
+
+    args.b = b->packed ? b->packed : tfr_dnn_at(bases, &b->right);
+    if (b->has_residual)
+        args.residual = tfr_dnn_at(bases, &b->residual);
+    tfr_dnn_gemm_run(&b->gemm, &args, bases->scratch, begin, end);
+}
+
+/* False: the epilogue of gemm.h does not have it. */
+static bool read_epilogue(const tfr_dnn_item *item, tfr_dnn_epilogue *e)
+{
+    memset(e, 0, sizeof *e);
+    e->alpha = item->kind == TFR_DNN_ITEM_PRODUCT ? item->alpha : 1.0f;
+    switch (item->act.kind) {
+    case TFR_DNN_ACT_NONE:
+        break;
+    case TFR_DNN_ACT_CLIP:
+        e->activation = TFR_DNN_GEMM_CLIP;
+        e->low = item->act.a;
+        e->high = item->act.b;
+        break;
+    case TFR_DNN_ACT_SIGMOID:
+        e->activation = TFR_DNN_GEMM_SIGMOID;
+        break;
+    case TFR_DNN_ACT_TANH:
+        e->activation = TFR_DNN_GEMM_TANH;
+        break;
+    case TFR_DNN_ACT_GELU:
+        e->activation = TFR_DNN_GEMM_GELU_ERF;
+        break;
+    case TFR_DNN_ACT_SWISH:
+        e->activation = TFR_DNN_GEMM_SILU;
+        return item->act.a == 1.0f;
+    default:
+        return false;
+    }
+    return true;
+}
+
+/* For all samples, so that the bits of a result do not depend on how they are shared out. */
+bool tfr_dnn_is_big_product(const tfr_dnn_planner *p, const tfr_dnn_item *item)
+{
+    const tfr_dnn_value *x = &p->ir->values[item->inputs[0]], *y = &p->ir->values[item->output];
+    const int64_t depth = x->dims[x->rank - 1], columns = y->dims[y->rank - 1];
+    int64_t rows = y->dims[y->rank - 2];
+    tfr_dnn_epilogue e;
+
+    if (item->kind == TFR_DNN_ITEM_PRODUCT)
+        rows = tfr_dnn_elements(x) / depth;
+    return read_epilogue(item, &e) && (e.alpha == 1.0f || item->residual < 0) && rows > FEW_ROWS &&
+           depth * columns * (int64_t)sizeof(float) > SMALL_RIGHT;
+}
+
+/* ---- the right side ---- */
+
+typedef struct filling {
+    const tfr_dnn_gemm *gemm;
+    const float *from;
+} filling;
+
+static void fill_packed(float *to, const void *user)
+{
+    const filling *f = user;
+    tfr_dnn_gemm_pack(f->gemm, f->from, to);
+}
+
+static void pack_right_side(tfr_dnn_planner *p, big_product *b, const float *from)
+{
+    const tfr_dnn_gemm_shape *s = &b->gemm.shape;
+    const tfr_dnn_constant_key key = {
+        {from}, {6, s->n, s->k, s->trans_b, s->math_mode, b->gemm.k_block, b->gemm.n_panels}};
+    const filling fill = {&b->gemm, from};
+
+    b->packed = tfr_dnn_pack(p, &key, b->gemm.packed_bytes, fill_packed, &fill);
+}
+
+/* ---- the item ---- */
+
+static void set_bias(const tfr_dnn_planner *p, const tfr_dnn_item *item, big_product *b,
+                     tfr_dnn_epilogue *e)
+{
+    const float *known;
+
+    if (item->n_inputs < 3 || item->inputs[2] < 0)
+        return;
+    known = p->ir->values[item->inputs[2]].known;
+    if (item->epsilon == 1.0f) {
+        b->bias = known;
+    } else {
+        b->addend = known;
+        e->beta = item->epsilon;
+        e->addend_column = 1;
+    }
+}
+
+static tfr_dnn_gemm_shape shape_of(const tfr_dnn_planner *p, const tfr_dnn_item *item)
+{
+    const tfr_dnn_value *x = &p->ir->values[item->inputs[0]], *y = &p->ir->values[item->output];
+    tfr_dnn_gemm_shape s;
+
+    memset(&s, 0, sizeof s);
+    s.k = s.lda = x->dims[x->rank - 1];
+    s.n = s.ldc = y->dims[y->rank - 1];
+    s.b_packed = item->kind == TFR_DNN_ITEM_PRODUCT;
+    s.trans_b = s.b_packed && item->transposed;
+    s.ldb = s.trans_b ? s.k : s.n;
+    s.m = tfr_dnn_count(p, y) / s.n;
+    if (!s.b_packed) {
+        const int last = TFR_DNN_GEMM_BATCH_RANK - 1;
+        int64_t rows = y->rank > 2 ? y->dims[y->rank - 2] : s.m;
+        s.batch[last] = s.m / rows;
+        s.m = rows;
+        s.batch_a[last] = s.m * s.k;
+        s.batch_b[last] = s.k * s.n;
+        s.batch_c[last] = s.m * s.n;
+    }
+    return s;
+}
+
+void tfr_dnn_plan_big_product(tfr_dnn_planner *p, const tfr_dnn_item *item)
+{
+    big_product *b = tfr_dnn_keep(p, sizeof *b);
+    tfr_dnn_gemm_shape s = shape_of(p, item);
+    double flops = 2.0 * (double)tfr_dnn_count(p, &p->ir->values[item->output]) * (double)s.k;
+
+    if (!b)
+        return;
+    read_epilogue(item, &s.epilogue);
+    s.epilogue.ld_residual = s.n;
+    if (s.b_packed)
+        set_bias(p, item, b, &s.epilogue);
+    b->left = tfr_dnn_ref_of(p, item->inputs[0]);
+    b->right = tfr_dnn_ref_of(p, item->inputs[1]);
+    b->to = tfr_dnn_ref_of(p, item->output);
+    b->has_residual = item->residual >= 0;
+    b->residual = tfr_dnn_ref_of(p, item->residual);
+    tfr_dnn_gemm_plan(&b->gemm, &p->ir->device->gemm, &s, p->ir->device->threads);
+    tfr_dnn_need_scratch(p, b->gemm.scratch_bytes);
+    if (s.b_packed)
+        pack_right_side(p, b, p->ir->values[item->inputs[1]].known);
+    tfr_dnn_add_run(p, run_big_product, b, b->gemm.n_tiles, flops / 100.0)->flops = flops;
+}
