@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -73,11 +74,12 @@ static bool write_all(int fd, const char *at, size_t n)
 
 bool tfr__cache_write(const char *path, const void *bytes, size_t n)
 {
-    char temp[PATH_MAX + 32];
+    static atomic_uint number; /* threads may write one file at a time, each beside it */
+    char temp[PATH_MAX + 40];
     bool good;
     int fd;
     cache_make_folder(path);
-    snprintf(temp, sizeof temp, "%s.%ld", path, (long)getpid());
+    snprintf(temp, sizeof temp, "%s.%ld.%u", path, (long)getpid(), atomic_fetch_add(&number, 1));
     fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return false;

@@ -127,6 +127,8 @@ libtfrun_core_la_SOURCES = \
 	core/tensor.h \
 	core/trace.c \
 	core/trace.h \
+	core/tuning.c \
+	core/tuning.h \
 	$(NULL)
 
 # What works at each run, or on each element of a tensor, is compiled for speed.

@@ -25,14 +25,15 @@
 #define CONFIG_MAX_BYTES (1u << 20)
 
 static const char *const config_keys[] = {
-    "disable",     "enable",           "visible-devices", "logical-cpus",      "threads",
-    "pin-threads", "probe-timeout-ms", "failure-ttl-s",   "hide-cpu-features", "log",
+    "disable",           "enable",      "visible-devices",  "logical-cpus",
+    "threads",           "pin-threads", "probe-timeout-ms", "failure-ttl-s",
+    "hide-cpu-features", "log",         "tuning",
 };
 
 #define CONFIG_KEYS                                                                                \
     "disable, enable, visible-devices, logical-cpus, threads, pin-threads, probe-timeout-ms, "     \
-    "failure-ttl-s, "                                                                              \
-    "hide-cpu-features, log, NAME.priority and NAME.OPTION"
+    "failure-ttl-s, hide-cpu-features, log, tuning, "                                              \
+    "NAME.priority and NAME.OPTION"
 
 tfr_status tfr__config_add(tfr__config *config, const char *key, const char *value,
                            const char *origin)

@@ -204,9 +204,36 @@ static void runtime_destroy(tfr_runtime *runtime)
     tfr__call_cache_destroy(runtime->calls);
     tfr__devices_destroy(runtime);
     tfr__loader_destroy(runtime->loader);
+    tfr__tuning_finish(&runtime->tuning);
     pthread_mutex_destroy(&runtime->log_lock);
     pthread_mutex_destroy(&runtime->calls_lock);
     tfr__free(runtime);
+}
+
+/* Without a loader it is off. */
+static void runtime_tuning(tfr_runtime *runtime, const tfr__loader *loader)
+{
+    const tfr__setting *s = loader ? tfr__config_find(&loader->config, NULL, "tuning") : NULL;
+    if (s && strcmp(s->value, "off") != 0 && *s->value != '/')
+        tfr__log(runtime, TFR_LOG_WARNING, "config",
+                 "%s: tuning \"%.300s\" is neither off nor an absolute path; nothing is kept",
+                 s->origin, s->value);
+    tfr__tuning_init(&runtime->tuning, runtime, s ? s->value : loader ? NULL : "off");
+}
+
+tfr__tuning_key tfr__backend_key(const tfr_runtime *runtime, const tfr__backend *backend)
+{
+    tfr__tuning_key key = TFR__TUNING_KEY;
+    tfr__tuning_add_text(&key, tfr_version());
+    tfr__tuning_add_text(&key, backend->plugin_name);
+    tfr__tuning_add_text(&key, backend->plugin->reply.version);
+    tfr__tuning_add(&key, &backend->plugin->build_hash, sizeof backend->plugin->build_hash);
+    tfr__tuning_add_text(&key, backend->plugin->reply.build_info);
+    tfr__tuning_add_text(&key, backend->info.name);
+    tfr__tuning_add_text(&key, backend->info.driver);
+    tfr__tuning_add_text(&key, tfr__host_features());
+    tfr__tuning_add(&key, &runtime->loader->n_threads, sizeof runtime->loader->n_threads);
+    return key;
 }
 
 static void runtime_log_rows(tfr_runtime *runtime)
@@ -267,6 +294,7 @@ tfr_status tfr_runtime_create(const tfr_runtime_options *given, tfr_runtime **ou
     pthread_mutex_init(&runtime->log_lock, NULL);
     pthread_mutex_init(&runtime->calls_lock, NULL);
     status = tfr__loader_create(runtime, &options, &runtime->loader, err);
+    runtime_tuning(runtime, status ? NULL : runtime->loader);
     if (!status)
         status = tfr__devices_create(runtime, err);
     if (status) {

@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <tfrun/device.h>
 
+#include "tuning.h"
+
 typedef struct tfr__plugin tfr__plugin;
 
 /* Does a backend claim an op, by the op's number in the op table? */
@@ -80,7 +82,11 @@ struct tfr_runtime {
     struct tfr__call_cache *calls; /* prepared immediate calls: private to immediate.c */
     pthread_mutex_t calls_lock;
     void (*calls_destroy)(tfr_runtime *); /* set with calls; runs before devices are closed */
+    tfr__tuning tuning;
 };
+
+/* The part of a key that says which kernels on which device, as far as their speed goes. */
+tfr__tuning_key tfr__backend_key(const tfr_runtime *runtime, const tfr__backend *backend);
 
 /* immediate.c; NULL is fine. The runtime calls it before its devices go. */
 void tfr__call_cache_destroy(struct tfr__call_cache *cache);

@@ -8,6 +8,9 @@ unset tfr_var CUDA_VISIBLE_DEVICES
 LC_ALL=C
 NO_COLOR=1
 TFRUN=$TFR_BUILDDIR/tfrun
+# What an earlier run has measured must not decide where nodes of a test run.
+TFRUN_TUNING=off
+export TFRUN_TUNING
 TFRUN_PLUGIN_PATH=$TFR_BUILDDIR/.libs
 TFRUN_PROBE=$TFR_BUILDDIR/tfrun-probe
 XDG_CACHE_HOME=$TFR_BUILDDIR/tests/xdg/cache

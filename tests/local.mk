@@ -48,6 +48,7 @@ unit_tests = \
 	tests/test_status \
 	tests/test_tensor \
 	tests/test_trace \
+	tests/test_tuning \
 	tests/test_verify_random \
 	tests/test_wire \
 	$(NULL)
@@ -214,6 +215,10 @@ tests_test_status_SOURCES = tests/test_status.c
 tests_test_tensor_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_tensor_LDADD = $(TFR_TEST_CORE)
 tests_test_tensor_SOURCES = tests/test_tensor.c
+
+tests_test_tuning_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_tuning_LDADD = $(TFR_TEST_CORE)
+tests_test_tuning_SOURCES = tests/test_tuning.c tests/temp_path.h
 
 tests_test_verify_random_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) -I$(top_srcdir)/cli \
 	$(JANSSON_CFLAGS) $(CUNIT_CFLAGS)
