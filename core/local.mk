@@ -65,6 +65,8 @@ libtfrun_core_la_SOURCES = \
 	core/keep.h \
 	core/loader.h \
 	core/log.c \
+	core/mincut.c \
+	core/mincut.h \
 	core/names.c \
 	core/names.h \
 	core/op.c \

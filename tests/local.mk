@@ -25,6 +25,7 @@ unit_tests = \
 	tests/test_plugin_reply \
 	tests/test_infer \
 	tests/test_infer_hostile \
+	tests/test_mincut \
 	tests/test_npy \
 	tests/test_onednn_programs \
 	tests/test_onnx \
@@ -147,6 +148,10 @@ tests_test_infer_SOURCES = tests/test_infer.c tests/infer_case.h
 tests_test_infer_hostile_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_infer_hostile_LDADD = $(TFR_TEST_CORE)
 tests_test_infer_hostile_SOURCES = tests/test_infer_hostile.c tests/infer_case.h
+
+tests_test_mincut_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_mincut_LDADD = $(TFR_TEST_CORE)
+tests_test_mincut_SOURCES = tests/test_mincut.c
 
 tests_test_npy_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_npy_LDADD = $(TFR_TEST_NN)
