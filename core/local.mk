@@ -86,9 +86,11 @@ libtfrun_core_la_SOURCES = \
 	core/place.c \
 	core/plan.h \
 	core/plan_bind.c \
+	core/plan_blob.c \
 	core/plan_build.h \
 	core/plan_compile.c \
 	core/plan_infer.c \
+	core/plan_key.c \
 	core/plan_place.c \
 	core/plan_program.c \
 	core/plan_steps.c \

@@ -106,6 +106,21 @@ tfr_status tfr__group_propose(tfr__build *b, tfr__backend *backend, tfr_err *err
 void tfr__group_dissolve(tfr__build *b, uint32_t group, const char *why);
 /* Compiles, or dissolves the group: then its n_nodes is 0. */
 tfr_status tfr__group_compile(tfr__build *b, uint32_t group, tfr_err *err);
+/* plan_key.c: all that the work of a call depends on; an operand alone, NULL = absent. */
+void tfr__key_add_call(tfr__tuning_key *key, const tfr_call *call);
+void tfr__key_add_operand(tfr__tuning_key *key, const tfr_operand *operand);
+/* plan_blob.c: what save gave for an equal group once, if the backend has save; then put. */
+typedef struct tfr__blob {
+    tfr__tuning_key key;
+    char *data; /* NULL = nothing is kept */
+    uint32_t bytes;
+} tfr__blob;
+void tfr__blob_get(tfr_runtime *runtime, const tfr__backend *backend, const tfr_program_graph *g,
+                   tfr__blob *blob);
+/* Keeps what save gives now, if it is new; without a program only frees. The lock is the caller's.
+ */
+void tfr__blob_put(tfr_runtime *runtime, const tfr__backend *backend, tfr_program *program,
+                   tfr__blob *blob);
 /* The call of a node; plain: without the strides of its inputs. plan_place.c */
 tfr_status tfr__build_call(tfr__build *b, uint32_t i, bool plain, tfr__call *call, tfr_err *err);
 tfr_status tfr__build_steps(tfr__build *b, tfr_err *err);

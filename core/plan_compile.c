@@ -346,6 +346,7 @@ static tfr_status compile(tfr__build *b, const view *w, tfr__group *g, tfr_err *
 {
     tfr_compile_options options = {.size = sizeof options};
     tfr__backend *backend = g->backend;
+    tfr__blob blob;
     tfr_status status;
     tfr_program_output *outputs = tfr__calloc((size_t)w->pub.n_outputs + 1, sizeof *outputs);
     if (!outputs)
@@ -354,10 +355,14 @@ static tfr_status compile(tfr__build *b, const view *w, tfr__group *g, tfr_err *
         outputs[k].size = sizeof outputs[k];
     g->program.backend = backend;
     g->program.info.size = sizeof g->program.info;
+    tfr__blob_get(b->session->runtime, backend, &w->pub, &blob);
+    options.blob = blob.bytes ? blob.data : NULL;
+    options.blob_bytes = blob.bytes;
     pthread_mutex_lock(&backend->lock);
     status = (tfr_status)backend->program.compile(backend->device, &w->pub, &options,
                                                   &g->program.program, outputs, sizeof *outputs,
                                                   &g->program.info, err);
+    tfr__blob_put(b->session->runtime, backend, status ? NULL : g->program.program, &blob);
     pthread_mutex_unlock(&backend->lock);
     if (status) {
         g->program.program = NULL; /* outputs are written only on success */

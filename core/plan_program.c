@@ -294,6 +294,8 @@ tfr_status tfr__build_programs(tfr__build *b, tfr_err *err)
             group_trim(b, g);
         status = compile_all(&w, err);
     }
+    if (b->n_groups)
+        tfr__tuning_save(&rt->tuning);
     tfr__free(w.stack);
     tfr__free(w.mark);
     return status;

@@ -159,7 +159,7 @@ tests_test_npy_SOURCES = tests/test_npy.c tests/temp_path.h
 
 tests_test_onednn_programs_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_onednn_programs_LDADD = $(TFR_TEST_CORE)
-tests_test_onednn_programs_SOURCES = tests/test_onednn_programs.c tests/graph_text.h
+tests_test_onednn_programs_SOURCES = tests/test_onednn_programs.c tests/graph_text.h tests/temp_path.h
 
 tests_test_onnx_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_onnx_LDADD = $(TFR_TEST_NN)
@@ -269,7 +269,7 @@ tests_fakeacc_fakeacc_la_SOURCES = \
 
 tests_test_program_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_program_LDADD = $(TFR_TEST_CORE)
-tests_test_program_SOURCES = tests/program_kit.h tests/test_program.c
+tests_test_program_SOURCES = tests/program_kit.h tests/temp_path.h tests/test_program.c
 tests_test_program_DEPENDENCIES = libtfrun-core.la
 
 tests_test_executor_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)

@@ -35,6 +35,7 @@ static struct {
     /* What was seen. */
     bool convex; /* the nodes of group 0 are, and one of them is a kernel */
     uint32_t n_proposes, n_compiles, n_launches, n_live, n_reorders, n_laid, n_nodes, n_mine;
+    char blob[16];        /* that the last compile was given; "" = none */
     const void *constant; /* address of the last known input of 4 elements or more */
     uint64_t last_run;
 } kit;
@@ -254,6 +255,10 @@ static int32_t kit_compile(tfr_plugin_device *device, const tfr_program_graph *g
     uint64_t offset = 0;
     CHECK(options->size >= sizeof *options && info->size >= sizeof *info);
     kit.n_compiles++;
+    CHECK(options->blob_bytes < sizeof kit.blob && (!options->blob_bytes == !options->blob));
+    memset(kit.blob, 0, sizeof kit.blob);
+    if (options->blob)
+        memcpy(kit.blob, options->blob, options->blob_bytes);
     kit_check_graph(graph);
     kit_check_border(graph);
     if (kit.compile_status && kit_fails(graph))
@@ -402,11 +407,23 @@ static int32_t kit_reorder(tfr_plugin_device *device, tfr_queue *queue, const tf
     return TFR_OK;
 }
 
+static int32_t kit_save(tfr_plugin_device *device, tfr_program *program, void *out, uint32_t *n,
+                        tfr_err *err)
+{
+    char text[16];
+    const uint32_t bytes = (uint32_t)snprintf(text, sizeof text, "of %u nodes", program->n_nodes);
+    (void)device, (void)err;
+    CHECK(*n >= bytes);
+    memcpy(out, text, bytes);
+    *n = bytes;
+    return TFR_OK;
+}
+
 /* Gives the runtime's reference backend the facets. */
 static inline void kit_attach(tfr_runtime *runtime)
 {
     static const tfr_program_facet program = {sizeof program, 0,        kit_propose, kit_compile,
-                                              kit_launch,     kit_drop, NULL};
+                                              kit_launch,     kit_drop, kit_save};
     static const tfr_layout_facet layout = {sizeof layout, 0, kit_layout_bytes, kit_reorder, NULL};
     tfr_err err = TFR_ERR_INIT;
     uint32_t device;

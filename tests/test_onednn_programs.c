@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "graph_text.h"
+#include "temp_path.h"
 
 static tfr_err err = TFR_ERR_INIT;
 
@@ -223,6 +224,48 @@ TEST(attention_of_several_heads)
             &n_launches);
 }
 
+/* ---- what is kept from process to process ---------------------------------------------------- */
+
+/* Plans in a runtime of its own; *ns is what measuring found, 0 = it did not measure. */
+static void plan_once(tfr_graph *graph, const char *store, uint64_t *ns)
+{
+    const tfr_option option = {"tuning", store};
+    tfr_runtime_options options = TFR_RUNTIME_OPTIONS_INIT;
+    tfr_session_options how = TFR_SESSION_OPTIONS_INIT;
+    tfr_program_desc row = {.size = sizeof row};
+    tfr_runtime *runtime = NULL;
+    tfr_session *session = NULL;
+    options.options = &option;
+    options.n_options = 1;
+    how.device = "onednn:0";
+    REQUIRE_OK(tfr_runtime_create(&options, &runtime, &err), &err);
+    if (tfr_session_create(runtime, graph, &how, &session, &err) != TFR_OK) {
+        tfr_runtime_release(runtime);
+        SKIP("there is no oneDNN backend");
+    }
+    tfr_tensor_release(run(session, graph, 8));
+    if (tfr_session_n_programs(session))
+        CHECK_OK(tfr_session_program(session, 0, &row, &err), &err);
+    tfr_session_destroy(session);
+    tfr_runtime_release(runtime);
+    *ns = row.time_ns;
+}
+
+TEST(what_was_measured_once_is_not_measured_again)
+{
+    tfr_graph *graph =
+        graph_of_text("in x ? 8 12 12; const w 16 8 3 3; const v 8 16 3 3;"
+                      "out Relu(Conv{pads=1,1,1,1}(Relu(Conv{pads=1,1,1,1}(x,w)),v))");
+    uint64_t first = 0, second = 0;
+    plan_once(graph, temp_path("store"), &first);
+    plan_once(graph, temp_path("store"), &second);
+    CHECK_UINT(0, second);
+    if (!first)
+        printf("  nothing to measure on this processor\n");
+    tfr_graph_release(graph);
+    temp_drop("store");
+}
+
 static const test_case cases[] = {
     CASE(a_convolution_of_few_channels_begins_a_chain),
     CASE(square_kernels_keep_size_and_channels),
@@ -237,5 +280,6 @@ static const test_case cases[] = {
     CASE(large_products_of_computed_sides),
     CASE(softmax_and_normalization_of_rows),
     CASE(attention_of_several_heads),
+    CASE(what_was_measured_once_is_not_measured_again),
 };
 TEST_MAIN(cases)

@@ -4,6 +4,7 @@
 
 #include "alloc.h"
 #include "program_kit.h"
+#include "temp_path.h"
 
 static tfr_err err = TFR_ERR_INIT;
 static char talk[4096];
@@ -642,6 +643,39 @@ TEST(plans_with_programs_survive_each_failed_request)
     end(runtime, graph, NULL, in);
 }
 
+/* An op, then a product with a constant; compiled, not run. */
+static void compile_once(tfr_runtime *runtime, const char *op, uint32_t seed)
+{
+    tfr_value x, v;
+    tfr_graph *graph = new_graph(&x);
+    tfr_tensor *in = floats(4, 12, 1);
+    v = add(graph, op, x, TFR_VALUE_NONE);
+    output(graph, add(graph, "MatMul", v, constant(graph, floats(12, 12, seed))));
+    tfr_session *session = new_session(runtime, graph, true);
+    REQUIRE_OK(tfr_session_prepare(session, &in, 1, &err), &err);
+    tfr_session_destroy(session);
+    tfr_graph_release(graph);
+    tfr_tensor_release(in);
+}
+
+TEST(a_blob_comes_back_for_an_equal_group_alone)
+{
+    for (int round = 0; round < 2; round++) { /* the second one finds the file of the first */
+        tfr_runtime *runtime = new_runtime();
+        tfr__tuning_finish(&runtime->tuning);
+        tfr__tuning_init(&runtime->tuning, runtime, temp_path("blobs"));
+        compile_once(runtime, "Relu", 1);
+        CHECK_STR(round ? "of 2 nodes" : "", kit.blob);
+        compile_once(runtime, "Relu", 2); /* other weights, same work */
+        CHECK_STR("of 2 nodes", kit.blob);
+        compile_once(runtime, "Abs", 1);
+        CHECK_STR(round ? "of 2 nodes" : "", kit.blob);
+        CHECK_UINT(3, kit.n_compiles);
+        tfr_runtime_release(runtime);
+    }
+    temp_drop("blobs");
+}
+
 TEST(a_binding_launches_programs_and_takes_no_memory)
 {
     tfr_runtime *runtime = new_runtime();
@@ -698,6 +732,7 @@ static const test_case cases[] = {
     CASE(wrong_data_in_a_program_are_not_its_fault),
     CASE(a_compiler_out_of_memory_fails_the_plan_and_keeps_its_name),
     CASE(plans_with_programs_survive_each_failed_request),
+    CASE(a_blob_comes_back_for_an_equal_group_alone),
     CASE(a_binding_launches_programs_and_takes_no_memory),
 };
 TEST_MAIN(cases)

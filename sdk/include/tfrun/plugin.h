@@ -772,7 +772,11 @@ typedef struct tfr_proposal {
 typedef struct tfr_compile_options {
     uint32_t size;
     uint32_t blob_bytes;
-    const void *blob; /* what save gave for an equal group on an equal machine once, or NULL */
+    /*
+     * what save gave for an equal group on an equal machine once, or NULL. It was in a file of the
+     * user's: believe nothing that you do not check.
+     */
+    const void *blob;
 } tfr_compile_options;
 
 /* How output i of a program lies in memory. */
