@@ -77,6 +77,7 @@ libtfrun_core_la_SOURCES = \
 	core/pass_attention.c \
 	core/pass_cse.c \
 	core/pass_dead.c \
+	core/pass_decompose.c \
 	core/pass_fold.c \
 	core/pass_layer_norm.c \
 	core/pass_matmul_add.c \

@@ -21,7 +21,8 @@
     X(matmul_add, "%u MatMul and Add made one Gemm")                                               \
     X(activation, "%u activations found: Gelu, Swish, HardSwish, Mish")                            \
     X(layer_norm, "%u LayerNormalization or RMSNormalization found")                               \
-    X(attention, "%u Attention found")
+    X(attention, "%u Attention found")                                                             \
+    X(decompose, "%u composite ops that only the reference has written out")
 
 enum {
 #define TFR__PASS_NUMBER(name, text) TFR__PASS_##name,

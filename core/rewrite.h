@@ -122,6 +122,9 @@ typedef struct tfr__match {
 
 bool tfr__pattern(tfr__rewrite *rw, const tfr__node *node, const char *pattern, tfr__match *out);
 
+/* Reads a decimal of a pattern and goes behind it; the C library's reader follows the locale. */
+double tfr__pattern_number(const char **p);
+
 static inline tfr_value tfr__matched(const tfr__match *m, char letter)
 {
     return m->letters[letter - 'a'];

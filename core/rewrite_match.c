@@ -48,21 +48,24 @@ static bool bind(tfr__match *m, char letter, tfr_value v)
     return *bound == v;
 }
 
-/* Decimals as patterns have them; the C library's reader follows the locale. */
-static const char *match_number(tfr__match *m, tfr_value v, const char *p)
+double tfr__pattern_number(const char **p)
 {
-    double want = 0, unit = 0, is, slack = 1e-6;
-    const tfr_tensor *t = tfr__rewrite_tensor(m->rw, v);
-    for (; (*p >= '0' && *p <= '9') || *p == '.'; p++) {
-        if (*p == '.') {
+    double value = 0, unit = 0;
+    for (; (**p >= '0' && **p <= '9') || **p == '.'; ++*p) {
+        if (**p == '.') {
             unit = 1;
         } else {
-            want = want * 10 + (*p - '0');
+            value = value * 10 + (**p - '0');
             unit *= 10;
         }
     }
-    if (unit > 0)
-        want /= unit;
+    return unit > 0 ? value / unit : value;
+}
+
+static const char *match_number(tfr__match *m, tfr_value v, const char *p)
+{
+    double want = tfr__pattern_number(&p), is, slack = 1e-6;
+    const tfr_tensor *t = tfr__rewrite_tensor(m->rw, v);
     if (!tfr__rewrite_number(m->rw, v, &is))
         return NULL;
     if (t->dtype == TFR_DTYPE_F16 || t->dtype == TFR_DTYPE_BF16)

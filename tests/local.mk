@@ -15,6 +15,7 @@ unit_tests = \
 	tests/test_autodiff \
 	tests/test_compare \
 	tests/test_cost \
+	tests/test_decompose \
 	tests/test_device \
 	tests/test_dtype \
 	tests/test_gemm \
@@ -107,6 +108,10 @@ tests_test_compare_SOURCES = tests/test_compare.c
 tests_test_cost_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_cost_LDADD = $(TFR_TEST_CORE)
 tests_test_cost_SOURCES = tests/test_cost.c
+
+tests_test_decompose_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_decompose_LDADD = $(TFR_TEST_CORE)
+tests_test_decompose_SOURCES = tests/test_decompose.c tests/graph_text.h
 
 tests_test_device_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_device_LDADD = $(TFR_TEST_CORE)
