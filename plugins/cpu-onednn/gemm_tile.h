@@ -43,8 +43,10 @@ ALWAYS_INLINE void prefetch_next(const tfr_dnn_gemm_tile *t, tfr_dnn_prefetch *a
     int i;
 
     if (*c < c_end) {
-        __builtin_prefetch(*c, 1, 3);
-        __builtin_prefetch(*c + NR - 1, 1, 3);
+        UNROLL_ALL
+        for (i = 0; i < NR; i += 16)
+            __builtin_prefetch(*c + i, 1, 3);
+        __builtin_prefetch(*c + NR - 1, 1, 3); /* rows may begin inside of a line */
         *c += t->ldc;
     }
     for (i = 0; i < a->n; i++)
