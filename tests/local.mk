@@ -29,6 +29,7 @@ unit_tests = \
 	tests/test_mincut \
 	tests/test_npy \
 	tests/test_onednn_programs \
+	tests/test_onednn_ways \
 	tests/test_onnx \
 	tests/test_onnx_external \
 	tests/test_onnx_gradient \
@@ -165,6 +166,10 @@ tests_test_npy_SOURCES = tests/test_npy.c tests/temp_path.h
 tests_test_onednn_programs_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_onednn_programs_LDADD = $(TFR_TEST_CORE)
 tests_test_onednn_programs_SOURCES = tests/test_onednn_programs.c tests/graph_text.h tests/temp_path.h
+
+tests_test_onednn_ways_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_onednn_ways_LDADD = $(TFR_TEST_CORE)
+tests_test_onednn_ways_SOURCES = tests/test_onednn_ways.c tests/graph_text.h
 
 tests_test_onnx_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_onnx_LDADD = $(TFR_TEST_NN)

@@ -13,6 +13,8 @@ struct tfr_dnn_constant {
     tfr_dnn_constant_key key;
     uint64_t bytes;
     int users;
+    void *memory;
+    size_t mapped; /* 0 = memory is of malloc */
     float *data;
 };
 
@@ -22,23 +24,47 @@ static bool same_key(const tfr_dnn_constant_key *a, const tfr_dnn_constant_key *
            memcmp(a->numbers, b->numbers, sizeof a->numbers) == 0;
 }
 
-/* Large ones in huge pages where the system has them: weights are read once and far apart. */
-static float *take_memory(size_t bytes)
+/*
+ * Large ones in huge pages where the system has them: weights are read once and far apart. The
+ * system clears these page by page, as the threads that fill them come by.
+ */
+static bool take_pages(struct tfr_dnn_constant *c)
 {
-    size_t alignment = bytes >= HUGE_PAGE / 2 ? HUGE_PAGE : ALIGNMENT;
-    void *p = NULL;
+    char *p;
 
-    bytes = (bytes + ALIGNMENT) & ~(size_t)(ALIGNMENT - 1);
-    if (alignment == HUGE_PAGE)
-        bytes = (bytes + HUGE_PAGE - 1) & ~(size_t)(HUGE_PAGE - 1);
-    p = aligned_alloc(alignment, bytes);
+    c->mapped = (c->bytes + 2 * HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+    p = mmap(NULL, c->mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED)
+        return false;
+    c->memory = p;
+    p += (HUGE_PAGE - (uintptr_t)p % HUGE_PAGE) % HUGE_PAGE;
 #ifdef MADV_HUGEPAGE
-    if (p && alignment == HUGE_PAGE)
-        (void)madvise(p, bytes, MADV_HUGEPAGE);
+    (void)madvise(p, c->mapped - HUGE_PAGE, MADV_HUGEPAGE);
 #endif
-    if (p)
-        memset(p, 0, bytes);
-    return p;
+    c->data = (float *)(void *)p;
+    return true;
+}
+
+/* All of it is 0. */
+static bool take_memory(struct tfr_dnn_constant *c)
+{
+    size_t bytes = ((size_t)c->bytes + ALIGNMENT) & ~(size_t)(ALIGNMENT - 1);
+
+    if (c->bytes >= HUGE_PAGE / 2)
+        return take_pages(c);
+    c->data = c->memory = aligned_alloc(ALIGNMENT, bytes);
+    if (c->data)
+        memset(c->data, 0, bytes);
+    return c->data;
+}
+
+static void free_constant(struct tfr_dnn_constant *c)
+{
+    if (c && c->mapped)
+        (void)munmap(c->memory, c->mapped);
+    else if (c)
+        free(c->memory);
+    free(c);
 }
 
 struct tfr_dnn_constant *tfr_dnn_take_constant(tfr_plugin_device *device,
@@ -55,15 +81,16 @@ struct tfr_dnn_constant *tfr_dnn_take_constant(tfr_plugin_device *device,
         }
     }
     c = calloc(1, sizeof *c);
-    if (c)
-        c->data = take_memory((size_t)bytes);
-    if (!c || !c->data) {
-        free(c);
+    if (!c)
+        return NULL;
+    c->bytes = bytes;
+    if (!take_memory(c)) {
+        c->mapped = 0;
+        free_constant(c);
         return NULL;
     }
     fill(c->data, user);
     c->key = *key;
-    c->bytes = bytes;
     c->users = 1;
     c->next = device->constants;
     device->constants = c;
@@ -85,6 +112,5 @@ void tfr_dnn_leave_constant(tfr_plugin_device *device, struct tfr_dnn_constant *
     while (*at != constant)
         at = &(*at)->next;
     *at = constant->next;
-    free(constant->data);
-    free(constant);
+    free_constant(constant);
 }

@@ -192,7 +192,7 @@ tfr_dnn_run *tfr_dnn_add_run(tfr_dnn_planner *p,
 void tfr_dnn_need_scratch(tfr_dnn_planner *p, uint64_t bytes);
 /*
  * A packed constant: the one that was made with an equal key before, or a new one, which fill
- * writes. NULL after an error.
+ * writes over zeros. NULL after an error.
  */
 typedef struct tfr_dnn_constant_key {
     const void *data[4];

@@ -15,7 +15,7 @@
 #include <string.h>
 
 enum {
-    FIRST_CACHE = 36 * 1024,  /* bytes of weights of a chunk */
+    FIRST_CACHE = 36 * 1024, /* bytes of weights of a chunk */
     FEW_TILES = 48,
     SECOND_CACHE = 512 * 1024 /* bytes of the source that one group after the other reads */
 };
@@ -45,8 +45,8 @@ typedef struct tiles {
 static void fetch_ahead(const tiles *c, tfr_dnn_tile *tile, int64_t n)
 {
     int64_t times = n * tile->n_taps * tile->n_groups;
-    int64_t bytes = tile->weights_step * (int64_t)sizeof(float) * c->isa->lanes * tile->n_taps *
-                    tile->n_groups;
+    int64_t bytes =
+        tile->weights_step * (int64_t)sizeof(float) * c->isa->lanes * tile->n_taps * tile->n_groups;
 
     if (c->plain || n > FEW_TILES)
         return;
@@ -262,38 +262,64 @@ static void make_taps(tfr_dnn_planner *p, tiles *c, const tfr_dnn_item *item,
 
 typedef struct packing {
     const tiles *tiles;
+    const tfr_host *host;
     const float *from;
     int64_t outs, ins, taps; /* from [outs, ins, taps], or [ins, outs] if transposed */
     bool transposed;
     float factor;
+    float *to;
 } packing;
 
-static float weight_of(const packing *k, int64_t out, int64_t in, int64_t tap)
+/* [tap][in % part][block][lane] of a group, for the inputs from in on. */
+static void fill_part(const packing *k, int64_t g, int64_t in, int64_t part, float *to)
 {
-    if (out >= k->outs || in >= k->ins)
-        return 0.0f;
-    return k->factor *
-           k->from[k->transposed ? in * k->outs + out : (out * k->ins + in) * k->taps + tap];
+    const int64_t lanes = k->tiles->isa->lanes, first = k->tiles->first_block[g] * lanes;
+    const int64_t width = k->tiles->first_block[g + 1] * lanes - first;
+    const int64_t outs = k->outs - first < width ? k->outs - first : width;
+    const int64_t ins = k->ins - in < part ? k->ins - in : part;
+    int64_t o, i, tap;
+
+    if (k->transposed) {
+        for (i = 0; i < ins; i++) {
+            for (o = 0; o < outs; o++)
+                to[i * width + o] = k->factor * k->from[(in + i) * k->outs + first + o];
+        }
+        return;
+    }
+    for (o = 0; o < outs; o++) {
+        const float *from = k->from + ((first + o) * k->ins + in) * k->taps;
+        for (i = 0; i < ins; i++) {
+            for (tap = 0; tap < k->taps; tap++)
+                to[(tap * part + i) * width + o] = k->factor * *from++;
+        }
+    }
+}
+
+/* Numbers count the groups, in them the parts of inputs. */
+static void fill_parts(void *user, int64_t begin, int64_t end)
+{
+    const packing *k = user;
+    const tiles *c = k->tiles;
+    const int64_t lanes = c->isa->lanes, part = c->plain ? 1 : lanes;
+    const int64_t parts = c->terms / (part * k->taps);
+    int64_t i;
+
+    for (i = begin; i < end; i++) {
+        int64_t g = i / parts, in = i % parts * part;
+        int64_t width = (c->first_block[g + 1] - c->first_block[g]) * lanes;
+        fill_part(k, g, in, part,
+                  k->to + c->first_block[g] * lanes * c->terms + in * k->taps * width);
+    }
 }
 
 /* [group][in / lanes][tap][in % lanes][block][lane], plain [group][in][tap][block][lane] */
 static void fill_weights(float *to, const void *user)
 {
-    const packing *k = user;
-    const tiles *c = k->tiles;
-    const int64_t lanes = c->isa->lanes, part = c->plain ? 1 : lanes;
-    int64_t g, in, tap, i, o;
+    packing k = *(const packing *)user;
+    const int64_t part = k.tiles->plain ? 1 : k.tiles->isa->lanes;
 
-    for (g = 0; g < c->n_groups; g++) {
-        for (in = 0; in < k->ins; in += part) {
-            for (tap = 0; tap < k->taps; tap++) {
-                for (i = in; i < in + part; i++) {
-                    for (o = c->first_block[g] * lanes; o < c->first_block[g + 1] * lanes; o++)
-                        *to++ = weight_of(k, o, i, tap);
-                }
-            }
-        }
-    }
+    k.to = to;
+    k.host->parallel_for(fill_parts, &k, k.tiles->n_groups * (k.tiles->terms / (part * k.taps)), 0);
 }
 
 static void fill_bias(float *to, const void *user)
@@ -320,6 +346,7 @@ static void pack_weights(tfr_dnn_planner *p, tiles *c, packing *k, int64_t block
          c->first_block ? c->first_block[1] : 0, c->n_groups, p->isa->lanes}};
 
     k->tiles = c;
+    k->host = p->ir->device->host;
     c->weights = tfr_dnn_pack(
         p, &key, (uint64_t)(blocks * p->isa->lanes * c->terms) * sizeof(float), fill_weights, k);
 }
@@ -328,7 +355,7 @@ static void pack_weights(tfr_dnn_planner *p, tiles *c, packing *k, int64_t block
 static void pack_bias(tfr_dnn_planner *p, tiles *c, int value, float factor, int64_t n,
                       int64_t blocks)
 {
-    packing k = {c, NULL, n, 1, 1, false, factor};
+    packing k = {.outs = n, .factor = factor};
     tfr_dnn_constant_key key = {{NULL}, {3, n, blocks, p->isa->lanes, float_bits(factor)}};
 
     if (value < 0 || factor == 0.0f)
@@ -378,7 +405,7 @@ void tfr_dnn_plan_conv(tfr_dnn_planner *p, const tfr_dnn_item *item)
     const int64_t out_pixels = y->dims[2] * y->dims[3], area = x->dims[2] * x->dims[3];
     int64_t pixels = out_pixels * (item->pooled ? 4 : 1);
     tiles *c = begin_tiles(p, item);
-    packing pack = {c, k->known, outs, ins, taps, false, 1.0f};
+    packing pack = {.from = k->known, .outs = outs, .ins = ins, .taps = taps, .factor = 1.0f};
 
     if (!c)
         return;
@@ -428,7 +455,12 @@ void tfr_dnn_plan_product(tfr_dnn_planner *p, const tfr_dnn_item *item)
     const int64_t outs = w->dims[item->transposed ? 0 : 1], blocks = (outs + lanes - 1) / lanes;
     const int64_t rows = tfr_dnn_count(p, x) / depth;
     tiles *c = begin_tiles(p, item);
-    packing pack = {c, w->known, outs, depth, 1, !item->transposed, item->alpha};
+    packing pack = {.from = w->known,
+                    .outs = outs,
+                    .ins = depth,
+                    .taps = 1,
+                    .transposed = !item->transposed,
+                    .factor = item->alpha};
 
     if (!c)
         return;

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * program_measure.c: how a program is shared out: steps by all threads, or units of samples by
- * each. Every way is run a few times on made-up data, and the fastest one stays. The choice can be
- * saved and given to a later compilation.
+ * each. Ways are tried on made-up data, and the fastest one stays. The choice can be saved and
+ * given to a later compilation; results do not depend on it.
+ *
+ * Nobody waits for whole runs: all units take the same time, so one for each thread tells that of
+ * all, and steps that are shared are tried on more and more samples until a sample's time falls no
+ * further.
  */
 #include "program.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -13,10 +18,19 @@
 enum {
     MAGIC = 0x756e6974,
     MAX_WAYS = 6,
-    LEAST_NS = 2000000,      /* of measuring a way */
-    MOST_NS = 400 * 1000000, /* of measuring all */
+    LEAST_NS = 1000000,      /* of measuring a way */
+    MOST_NS = 400 * 1000000, /* of measuring all, or so many times the first trial: */
+    MOST_TRIALS = 4,
+    MAX_RUNS = 200,
     ALIGNMENT = 64
 };
+
+/* A way that takes so much longer than the best is the last of its kind to be tried. */
+#define CLEARLY_SLOWER 1.1
+/* So much the time of a sample falls where shared steps are worth a trial with more samples. */
+#define CLEARLY_FASTER 0.97
+/* Shared steps that were tried on a part only look better than they are: all overflows caches. */
+#define FOR_A_PART 1.05
 
 tfr_dnn_choice tfr_dnn_choice_of(const tfr_dnn_sharing *l)
 {
@@ -35,14 +49,14 @@ static uint64_t arg_bytes(const tfr_dnn_value *v)
     return ((uint64_t)tfr_dnn_elements(v) * tfr_dtype_bits(v->dtype) + 7) / 8;
 }
 
-/* samples 0 = all together, threads share the steps */
-static int32_t make_way(tfr_dnn_ir *ir, int64_t samples, tfr_dnn_plan *plan, tfr_dnn_sharing *l,
-                        int64_t *unit_bytes, uint64_t *constant_bytes, tfr_err *err)
+/* Units of some samples; a single one is shared by the threads. */
+static int32_t make_way(tfr_dnn_ir *ir, int64_t samples, int64_t units, tfr_dnn_plan *plan,
+                        tfr_dnn_sharing *l, int64_t *unit_bytes, uint64_t *constant_bytes,
+                        tfr_err *err)
 {
     const tfr_program_graph *g = ir->graph;
     uint64_t lanes = (uint64_t)ir->device->lanes;
-    int32_t status =
-        tfr_dnn_make_plan(ir, samples ? samples : ir->samples, plan, constant_bytes, err);
+    int32_t status = tfr_dnn_make_plan(ir, samples, plan, constant_bytes, err);
     int i;
 
     if (status != TFR_OK)
@@ -50,7 +64,7 @@ static int32_t make_way(tfr_dnn_ir *ir, int64_t samples, tfr_dnn_plan *plan, tfr
     memset(l, 0, sizeof *l);
     l->device = ir->device;
     l->plan = plan;
-    l->units = samples ? ir->samples / samples : 1;
+    l->units = units;
     l->n_args = (int)(g->n_inputs + g->n_outputs);
     l->unit_bytes = unit_bytes;
     l->share = ir->device->threads > 1;
@@ -71,7 +85,14 @@ static int32_t make_way(tfr_dnn_ir *ir, int64_t samples, tfr_dnn_plan *plan, tfr
     return status;
 }
 
-/* ---- measuring ---- */
+/* ---- trials ---- */
+
+typedef struct search {
+    tfr_dnn_ir *ir;
+    uint64_t constant_bytes, began, most_ns;
+    double best; /* ns of a run */
+    int64_t way;
+} search;
 
 static uint64_t now(void)
 {
@@ -81,58 +102,145 @@ static uint64_t now(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-typedef struct trial {
-    char *memory, *args[TFR_DNN_PROGRAM_ARGS];
-    uint64_t bytes;
-} trial;
-
-/* Arguments of small numbers that are not all equal; zeros of other types. */
-static bool begin_trial(trial *t, const tfr_dnn_ir *ir)
+static bool has_time(const search *s, double ns)
 {
-    uint64_t at = 0, k;
+    return s->most_ns == 0 || (double)(now() - s->began) + ns <= (double)s->most_ns;
+}
+
+/* Bytes of an argument for some samples. */
+static uint64_t part_bytes(const tfr_dnn_ir *ir, const tfr_dnn_value *v, int64_t samples)
+{
+    uint64_t bytes = arg_bytes(v);
+    return v->batched ? bytes / (uint64_t)ir->samples * (uint64_t)samples : bytes;
+}
+
+/*
+ * Arguments for some samples: small numbers that are not all equal, zeros of other types. The
+ * caller frees what is returned.
+ */
+static char *make_args(const tfr_dnn_ir *ir, int64_t samples, char **args)
+{
+    uint64_t bytes = 0, at = 0, k;
+    char *memory;
     int i;
 
     for (i = 0; i < ir->n_values; i++) {
         if (ir->values[i].arg >= 0)
-            t->bytes += aligned(arg_bytes(&ir->values[i]));
+            bytes += aligned(part_bytes(ir, &ir->values[i], samples));
     }
-    t->memory = aligned_alloc(ALIGNMENT, (size_t)t->bytes + ALIGNMENT);
-    if (!t->memory)
-        return false;
-    memset(t->memory, 0, (size_t)t->bytes);
+    memory = aligned_alloc(ALIGNMENT, (size_t)bytes + ALIGNMENT);
+    if (!memory)
+        return NULL;
+    memset(memory, 0, (size_t)bytes);
     for (i = 0; i < ir->n_values; i++) {
         const tfr_dnn_value *v = &ir->values[i];
+        uint64_t n = part_bytes(ir, v, samples);
         if (v->arg < 0)
             continue;
-        t->args[v->arg] = t->memory + at;
-        for (k = 0; v->dtype == TFR_DTYPE_F32 && k < arg_bytes(v) / sizeof(float); k++)
-            ((float *)(void *)(t->memory + at))[k] = (float)(int)(k * 7 % 33) / 16.0f - 1.0f;
-        at += aligned(arg_bytes(v));
+        args[v->arg] = memory + at;
+        for (k = 0; v->dtype == TFR_DTYPE_F32 && !v->output && k < n / sizeof(float); k++)
+            ((float *)(void *)(memory + at))[k] = (float)(int)(k * 7 % 33) / 16.0f - 1.0f;
+        at += aligned(n);
     }
-    return true;
+    return memory;
 }
 
-/* ns of one run, the least of some; UINT64_MAX without memory. */
-static uint64_t measure(const tfr_dnn_sharing *l, const trial *t, uint64_t most)
+static uint64_t most_of(uint64_t first_ns)
 {
-    char *workspace = aligned_alloc(ALIGNMENT, (size_t)aligned(l->workspace_bytes + 1));
-    uint64_t best = UINT64_MAX, begin = now();
+    return MOST_TRIALS * first_ns < MOST_NS ? MOST_NS : MOST_TRIALS * first_ns;
+}
+
+/* ns of one run, the least of some. */
+static double measure(search *s, const tfr_dnn_sharing *l, char *workspace, char *const *args)
+{
+    uint64_t begin = now();
+    double best = INFINITY;
     int i;
 
-    if (!workspace)
-        return best;
-    memset(workspace, 0, (size_t)l->workspace_bytes);
-    for (i = 0; i < 200; i++) {
+    for (i = 0; i < MAX_RUNS; i++) {
         uint64_t start = now(), stop;
-        tfr_dnn_run_program(l, workspace, t->args, 0);
+        double ns;
+        tfr_dnn_run_program(l, workspace, args, 0);
         stop = now();
-        if (stop - start < best && (i > 0 || stop - begin > most))
-            best = stop - start;
-        if (stop - begin > most || (i > 2 && stop - begin > LEAST_NS))
+        ns = (double)(stop - start);
+        best = ns < best ? ns : best;
+        if (s->most_ns == 0) /* by the very first run */
+            s->most_ns = most_of(stop - start);
+        if (!has_time(s, ns) || (i > 1 && stop - begin > LEAST_NS))
             break;
     }
-    free(workspace);
     return best;
+}
+
+/*
+ * ns that a plan for some samples takes, in a unit for each thread or shared by all; INFINITY
+ * without memory.
+ */
+static double try_plan(search *s, int64_t samples, bool shared)
+{
+    const int64_t units = shared ? 1 : s->ir->device->threads;
+    int64_t unit_bytes[TFR_DNN_PROGRAM_ARGS];
+    char *args[TFR_DNN_PROGRAM_ARGS], *memory, *workspace;
+    double ns = INFINITY;
+    tfr_dnn_plan plan;
+    tfr_dnn_sharing l;
+
+    if (make_way(s->ir, samples, units, &plan, &l, unit_bytes, &s->constant_bytes, NULL) != TFR_OK)
+        return ns;
+    memory = make_args(s->ir, units * samples, args);
+    workspace = aligned_alloc(ALIGNMENT, (size_t)aligned(l.workspace_bytes + 1));
+    if (memory && workspace) {
+        memset(workspace, 0, (size_t)l.workspace_bytes);
+        ns = measure(s, &l, workspace, args);
+    }
+    free(memory);
+    free(workspace);
+    tfr_dnn_drop_plan(s->ir->device, &plan);
+    return ns;
+}
+
+static void compare(search *s, double ns, int64_t way)
+{
+    if (ns < s->best) {
+        s->best = ns;
+        s->way = way;
+    }
+}
+
+static void try_units(search *s, const int64_t *ways, int n)
+{
+    const int64_t threads = s->ir->device->threads;
+    double ns = 0.0, all = 0.0;
+    int i;
+
+    for (i = 0; i < n && all <= CLEARLY_SLOWER * s->best && has_time(s, 2.0 * ns); i++) {
+        int64_t units = s->ir->samples / ways[i];
+        ns = try_plan(s, ways[i], false);
+        all = ns * (double)((units + threads - 1) / threads);
+        compare(s, all, ways[i]);
+    }
+}
+
+static void try_shared(search *s)
+{
+    const int64_t all = s->ir->samples;
+    double ns = 0.0, before = INFINITY, sample;
+    int64_t n;
+
+    for (n = 1; n == 1 || has_time(s, 2.0 * ns); n = 2 * n < all ? 2 * n : all) {
+        ns = try_plan(s, n, true);
+        sample = ns / (double)n;
+        if (n == all) {
+            compare(s, ns, 0);
+            return;
+        }
+        if (!(sample <= CLEARLY_FASTER * before)) {
+            before = sample < before ? sample : before;
+            break;
+        }
+        before = sample;
+    }
+    compare(s, before * FOR_A_PART * (double)all, 0);
 }
 
 /* ---- the choice ---- */
@@ -172,31 +280,23 @@ static int64_t saved_way(const tfr_dnn_ir *ir, const tfr_compile_options *option
     return -1;
 }
 
+/* Units are tried first, for they win mostly. ways[0] is the shared one. */
 static int64_t fastest_way(tfr_dnn_ir *ir, const int64_t *ways, int n, uint64_t *time_ns)
 {
-    uint64_t best = UINT64_MAX, bytes = 0;
-    int64_t way = ways[0], unit_bytes[TFR_DNN_PROGRAM_ARGS];
-    trial t = {0};
-    int i;
+    search s = {.ir = ir, .began = now(), .best = INFINITY, .way = ways[0]};
 
-    if (n < 2 || !begin_trial(&t, ir))
-        return way;
-    for (i = 0; i < n; i++) {
-        tfr_dnn_plan plan;
-        tfr_dnn_sharing l;
-        uint64_t time;
-        if (make_way(ir, ways[i], &plan, &l, unit_bytes, &bytes, NULL) != TFR_OK)
-            continue;
-        time = measure(&l, &t, MOST_NS / MAX_WAYS);
-        tfr_dnn_drop_plan(ir->device, &plan);
-        if (time < best) {
-            best = time;
-            way = ways[i];
-        }
-    }
-    free(t.memory);
-    *time_ns = best == UINT64_MAX ? 0 : best;
-    return way;
+    try_units(&s, ways + 1, n - 1);
+    try_shared(&s);
+    *time_ns = s.best < INFINITY ? (uint64_t)s.best : 0;
+    return s.way;
+}
+
+/* way 0 = all together, threads share the steps */
+static int32_t make_chosen(tfr_dnn_ir *ir, int64_t way, tfr_dnn_plan *plan, tfr_dnn_sharing *l,
+                           int64_t *unit_bytes, uint64_t *constant_bytes, tfr_err *err)
+{
+    return make_way(ir, way ? way : ir->samples, way ? ir->samples / way : 1, plan, l, unit_bytes,
+                    constant_bytes, err);
 }
 
 int32_t tfr_dnn_choose_plan(tfr_dnn_ir *ir, const tfr_compile_options *options, tfr_dnn_plan *plan,
@@ -212,14 +312,14 @@ int32_t tfr_dnn_choose_plan(tfr_dnn_ir *ir, const tfr_compile_options *options, 
     if (way < 0) {
         /* It keeps the packed constants while the ways come and go. */
         tfr_dnn_plan keep;
-        if (n > 1 && tfr_dnn_make_plan(ir, ir->samples, &keep, constant_bytes, err) == TFR_OK) {
+        if (n > 1 && tfr_dnn_make_plan(ir, 1, &keep, constant_bytes, err) == TFR_OK) {
             way = fastest_way(ir, ways, n, &time_ns);
-            status = make_way(ir, way, plan, l, unit_bytes, constant_bytes, err);
+            status = make_chosen(ir, way, plan, l, unit_bytes, constant_bytes, err);
             tfr_dnn_drop_plan(ir->device, &keep);
             l->time_ns = time_ns;
             return status;
         }
         way = 0;
     }
-    return make_way(ir, way, plan, l, unit_bytes, constant_bytes, err);
+    return make_chosen(ir, way, plan, l, unit_bytes, constant_bytes, err);
 }
