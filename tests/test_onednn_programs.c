@@ -210,6 +210,8 @@ TEST(softmax_and_normalization_of_rows)
 {
     check("in x ? 9 40; const w 40 40; const s 40; const b 40; y = MatMul(x,w);"
           "out Softmax{axis=-1}(LayerNormalization{axis=-1}(Add(y,x),s,b))");
+    check("in x ? 9 40; const w 40 40; const m 40; y = MatMul(x,w);"
+          "out Softmax{axis=-1}(Add(y,Mul(m,-200)))");
 }
 
 TEST(attention_of_several_heads)
