@@ -268,6 +268,38 @@ TEST(what_was_measured_once_is_not_measured_again)
     temp_drop("store");
 }
 
+TEST(attention_is_one_step_with_its_scale_mask_and_heads)
+{
+    static const char heads[] =
+        "in x ? 48 64; const q 64 64; const k 64 64; const m 1 1 48 48;"
+        "const n 48; a = Transpose{perm=0,2,1,3}(Reshape(MatMul(x,q),[0,48,4,16]));"
+        "r = Reshape(MatMul(x,k),[0,48,4,16]); b = Transpose{perm=0,2,3,1}(r);";
+    static const char *const scores[] = {
+        "s = Softmax{axis=-1}(Add(Div(MatMul(a,b),300),Mul(m,-5)));",
+        "s = Softmax(Mul(0.01,MatMul(a,b)));", "s = Softmax{axis=3}(Add(Mul(n,-3),MatMul(a,b)));",
+        "t = Transpose{perm=0,1,3,2}(Transpose{perm=0,2,1,3}(r));"
+        "s = Softmax(Add(Mul(MatMul(Mul(a,0.01),t),0.5),Relu(n)));",
+        "s = Softmax(Mul(MatMul(a,Relu(b)),0.003));"};
+    char text[2000];
+    for (size_t i = 0; i < sizeof scores / sizeof scores[0]; i++) {
+        snprintf(text, sizeof text,
+                 "%s%s z = Transpose{perm=0,2,1,3}(MatMul(s,a)); out Reshape(z,[0,48,64])", heads,
+                 scores[i]);
+        check(text);
+        snprintf(text, sizeof text, "%s%s out MatMul(s,a)", heads, scores[i]);
+        check(text);
+    }
+}
+
+TEST(attention_reads_a_mask_of_each_sample)
+{
+    check("in x ? 16 32; const q 32 32; const w 32 16;"
+          "a = Transpose{perm=0,2,1,3}(Reshape(MatMul(x,q),[0,16,2,16]));"
+          "m = Reshape(MatMul(x,w),[0,1,16,16]);"
+          "s = Softmax(Add(MatMul(a,Transpose{perm=0,1,3,2}(a)),m));"
+          "out Transpose{perm=0,2,1,3}(MatMul(s,a))");
+}
+
 static const test_case cases[] = {
     CASE(a_convolution_of_few_channels_begins_a_chain),
     CASE(square_kernels_keep_size_and_channels),
@@ -282,6 +314,8 @@ static const test_case cases[] = {
     CASE(large_products_of_computed_sides),
     CASE(softmax_and_normalization_of_rows),
     CASE(attention_of_several_heads),
+    CASE(attention_is_one_step_with_its_scale_mask_and_heads),
+    CASE(attention_reads_a_mask_of_each_sample),
     CASE(what_was_measured_once_is_not_measured_again),
 };
 TEST_MAIN(cases)

@@ -141,6 +141,11 @@ TEST(rows_and_attention_have_the_same_bits)
     check("in x ? 7 48; const w 48 65; const b 65; const v 65 48; const s 48; const t 48;"
           "h = Add(MatMul(x,w),b); g = Mul(Mul(h,Add(Erf(Div(h,1.4142135)),1)),0.5);"
           "out LayerNormalization{axis=-1}(Add(MatMul(g,v),x),s,t)");
+    check("in x ? 48 64; const q 64 64; const k 64 64; const m 1 1 48 48;"
+          "a = Transpose{perm=0,2,1,3}(Reshape(MatMul(x,q),[0,48,4,16]));"
+          "b = Transpose{perm=0,2,3,1}(Reshape(MatMul(x,k),[0,48,4,16]));"
+          "s = Softmax(Add(Mul(MatMul(a,b),0.01),m)); z = Transpose{perm=0,2,1,3}(MatMul(s,a));"
+          "out Reshape(z,[0,48,64])");
     check("in x ? 16 64; const q 64 64; const k 64 64; const v 64 64; const o 64 64;"
           "a = Transpose{perm=0,2,1,3}(Reshape(MatMul(x,q),[0,16,4,16]));"
           "b = Transpose{perm=0,2,3,1}(Reshape(MatMul(x,k),[0,16,4,16]));"

@@ -54,6 +54,7 @@ tfrun_onednn_la_SOURCES = \
 	plugins/cpu-onednn/profile.h \
 	plugins/cpu-onednn/program.c \
 	plugins/cpu-onednn/program.h \
+	plugins/cpu-onednn/program_attention.c \
 	plugins/cpu-onednn/program_conv.c \
 	plugins/cpu-onednn/program_flat.c \
 	plugins/cpu-onednn/program_fuse.c \

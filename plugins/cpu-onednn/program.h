@@ -6,9 +6,12 @@
  *   program_fuse.c    items take over activations, residual sums and pools that follow them
  *   program_layout.c  which values are blocked; items that reorder are put in between
  *   program_plan.c    items become steps with addresses in an arena, for a number of samples
- *   program_conv.c, program_window.c, program_flat.c, program_rows.c  the steps of each kind of
- * item program_measure.c which of the ways to share out is fastest program_run.c     shares the
- * steps out among threads program.c         the facet: propose, compile, launch, drop, save
+ *   program_conv.c, program_window.c, program_flat.c, program_rows.c
+ *                     the steps of each kind of item
+ *   program_attention.c the items of an attention become one, and its step
+ *   program_measure.c which of the ways to share out is fastest
+ *   program_run.c     shares the steps out among threads
+ *   program.c         the facet: propose, compile, launch, drop, save
  *
  * Threads take whole samples through all steps (units of some samples), or share each step.
  */
@@ -55,6 +58,13 @@ typedef enum tfr_dnn_item_kind {
 
 enum { TFR_DNN_ITEM_INPUTS = 8 };
 
+/* softmax(scale Q K' + mask) V, by heads. Steps in floats from sample, head, row to the next. */
+typedef struct tfr_dnn_heads {
+    int64_t heads, rows, keys, depth, width; /* width: of V and the result */
+    int64_t q[3], k[3], v[3], to[3], mask[3];
+    int64_t k_term; /* from number to number of a key: 1, or k[2] is */
+} tfr_dnn_heads;
+
 typedef struct tfr_dnn_item {
     tfr_dnn_item_kind kind;
     int node; /* of the graph, or -1 */
@@ -78,6 +88,7 @@ typedef struct tfr_dnn_item {
     float epsilon;          /* LAYER_NORM */
     int perm[TFR_MAX_RANK]; /* TRANSPOSE */
     int axis;               /* CONCAT */
+    tfr_dnn_heads heads;    /* ATTENTION: inputs Q, K, V, mask; alpha is the scale */
     const tfr_call *call;   /* KERNEL */
     const int32_t *call_inputs, *call_outputs;
 } tfr_dnn_item;
@@ -114,8 +125,14 @@ int64_t tfr_dnn_elements(const tfr_dnn_value *v);
 
 /* ---- program_fuse.c, program_layout.c ---- */
 
+/* Sets readers of values, for those who fuse. */
+void tfr_dnn_count_readers(tfr_dnn_ir *ir);
 void tfr_dnn_fuse(tfr_dnn_ir *ir);
 void tfr_dnn_layout(tfr_dnn_ir *ir);
+
+/* ---- program_attention.c ---- */
+
+void tfr_dnn_fuse_attention(tfr_dnn_ir *ir);
 
 /* ---- steps ---- */
 
@@ -222,6 +239,9 @@ void tfr_dnn_plan_concat(tfr_dnn_planner *p, const tfr_dnn_item *item);
 void tfr_dnn_plan_rows(tfr_dnn_planner *p, const tfr_dnn_item *item);
 void tfr_dnn_plan_transpose(tfr_dnn_planner *p, const tfr_dnn_item *item);
 void tfr_dnn_plan_batched_product(tfr_dnn_planner *p, const tfr_dnn_item *item);
+
+/* program_attention.c */
+void tfr_dnn_plan_attention(tfr_dnn_planner *p, const tfr_dnn_item *item);
 
 /* ---- program_run.c ---- */
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* Counts the readers of each value, a kernel's and outputs of the program too. */
-static void count_readers(tfr_dnn_ir *ir)
+void tfr_dnn_count_readers(tfr_dnn_ir *ir)
 {
     int i, k;
 
@@ -211,7 +211,7 @@ void tfr_dnn_fuse(tfr_dnn_ir *ir)
 {
     int i;
 
-    count_readers(ir);
+    tfr_dnn_count_readers(ir);
     for (i = 0; i < ir->n_items; i++) {
         bool more = true;
         while (more) {
@@ -223,7 +223,8 @@ void tfr_dnn_fuse(tfr_dnn_ir *ir)
             else
                 more = false;
             if (more)
-                count_readers(ir);
+                tfr_dnn_count_readers(ir);
         }
     }
+    tfr_dnn_fuse_attention(ir);
 }

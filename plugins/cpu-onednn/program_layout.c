@@ -259,10 +259,14 @@ static bool is_separable(const tfr_dnn_ir *ir, const tfr_dnn_item *item)
             ok = ok && batched(ir, item->inputs[i]);
         return ok && item->axis > 0;
     case TFR_DNN_ITEM_BATCHED_PRODUCT:
-    case TFR_DNN_ITEM_ATTENTION:
         for (i = 0; i < item->n_inputs; i++)
-            ok = ok && (item->inputs[i] < 0 || batched(ir, item->inputs[i]));
+            ok = ok && batched(ir, item->inputs[i]);
         return ok && y->rank > 2;
+    case TFR_DNN_ITEM_ATTENTION:
+        for (i = 0; i < 3; i++)
+            ok = ok && batched(ir, item->inputs[i]);
+        return ok && (item->inputs[3] < 0 ||
+                      batched(ir, item->inputs[3]) == (item->heads.mask[0] != 0));
     case TFR_DNN_ITEM_BINARY:
         for (i = 0; i < 2; i++) {
             const tfr_dnn_value *v = &ir->values[item->inputs[i]];

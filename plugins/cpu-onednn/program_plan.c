@@ -418,6 +418,7 @@ static const struct maker {
     [TFR_DNN_ITEM_LAYER_NORM] = {"layer norm", tfr_dnn_plan_rows},
     [TFR_DNN_ITEM_TRANSPOSE] = {"transpose", tfr_dnn_plan_transpose},
     [TFR_DNN_ITEM_CONCAT] = {"concat", tfr_dnn_plan_concat},
+    [TFR_DNN_ITEM_ATTENTION] = {"attention", tfr_dnn_plan_attention},
     [TFR_DNN_ITEM_KERNEL] = {"kernel", plan_kernel},
 };
 

@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * program_attention.c: softmax(scale Q K' + mask) V as one item, with the transpositions that cut
+ * heads out of rows and put them back. A thread takes some rows of a head at a time: their scores
+ * never leave its cache. Scores are kept whole, not summed up as they come, for rows are short
+ * where inference is on a CPU.
+ */
+#include "program.h"
+
+#include <string.h>
+
+/* ---- finding it ---- */
+
+typedef struct parts {
+    tfr_dnn_item *softmax, *scores, *product;
+    int mask; /* value, or -1 */
+    float scale;
+    int q, k, v; /* values */
+    int n_taken; /* other items that went */
+} parts;
+
+/* The item that makes a value of which nobody else knows; NULL = none, or it is of another kind. */
+static tfr_dnn_item *only_maker(const tfr_dnn_ir *ir, int value, tfr_dnn_item_kind kind)
+{
+    int i;
+
+    if (value < 0 || ir->values[value].readers != 1 || ir->values[value].output)
+        return NULL;
+    for (i = 0; i < ir->n_items; i++) {
+        if (ir->items[i].kind == kind && ir->items[i].output == value)
+            return &ir->items[i];
+    }
+    return NULL;
+}
+
+static tfr_dnn_item *only_reader(const tfr_dnn_ir *ir, int value, tfr_dnn_item_kind kind)
+{
+    int i;
+
+    if (ir->values[value].readers != 1 || ir->values[value].output)
+        return NULL;
+    for (i = 0; i < ir->n_items; i++) {
+        if (ir->items[i].kind == kind && ir->items[i].inputs[0] == value)
+            return &ir->items[i];
+    }
+    return NULL;
+}
+
+static bool is_number(const tfr_dnn_value *v)
+{
+    return v->known && v->dtype == TFR_DTYPE_F32 && tfr_dnn_elements(v) == 1;
+}
+
+/* Whether a mask may be added to scores: rows of all keys, the same ones for some dims or all. */
+static bool is_mask(const tfr_dnn_value *v, const tfr_dnn_value *scores)
+{
+    int i;
+
+    if (v->dtype != TFR_DTYPE_F32 || v->rank < 1 || v->rank > 4 ||
+        v->dims[v->rank - 1] != scores->dims[3])
+        return false;
+    for (i = 2; i <= v->rank; i++) {
+        if (v->dims[v->rank - i] != 1 && v->dims[v->rank - i] != scores->dims[4 - i])
+            return false;
+    }
+    return true;
+}
+
+/* From the softmax back: a mask, a scale, the product. */
+static bool find_scores(const tfr_dnn_ir *ir, parts *p, int value)
+{
+    tfr_dnn_item *item = only_maker(ir, value, TFR_DNN_ITEM_BINARY);
+    int k;
+
+    p->scores = only_maker(ir, value, TFR_DNN_ITEM_BATCHED_PRODUCT);
+    if (p->scores)
+        return ir->values[value].rank == 4;
+    if (!item)
+        return false;
+    p->n_taken++;
+    if (item->binary == TFR_DNN_MUL || item->binary == TFR_DNN_DIV) {
+        for (k = 0; k < (item->binary == TFR_DNN_MUL ? 2 : 1); k++) {
+            const tfr_dnn_value *other = &ir->values[item->inputs[1 - k]];
+            if (p->scale == 1.0f && is_number(other)) {
+                const float x = *(const float *)other->known;
+                p->scale = item->binary == TFR_DNN_MUL ? x : 1.0f / x;
+                return find_scores(ir, p, item->inputs[k]);
+            }
+        }
+        return false;
+    }
+    for (k = 0; k < 2 && item->binary == TFR_DNN_ADD; k++) {
+        parts with = *p;
+        with.mask = item->inputs[1 - k];
+        if (p->mask < 0 && p->scale == 1.0f && ir->values[item->inputs[k]].rank == 4 &&
+            is_mask(&ir->values[with.mask], &ir->values[item->inputs[k]]) &&
+            find_scores(ir, &with, item->inputs[k])) {
+            *p = with;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool has_perm(const tfr_dnn_item *item, int a, int b, int c, int d)
+{
+    return item->perm[0] == a && item->perm[1] == b && item->perm[2] == c && item->perm[3] == d;
+}
+
+/* Steps of [B, H, S, D]. */
+static void set_steps(int64_t *steps, int64_t heads, int64_t rows, int64_t depth)
+{
+    steps[2] = depth;
+    steps[1] = rows * depth;
+    steps[0] = heads * rows * depth;
+}
+
+/* Steps of the same out of [B, S, H, D]. */
+static void set_turned_steps(int64_t *steps, int64_t heads, int64_t rows, int64_t depth)
+{
+    steps[1] = depth;
+    steps[2] = heads * depth;
+    steps[0] = rows * heads * depth;
+}
+
+/* A transposition whose result nobody else reads goes; its source is read instead. */
+static int through(const tfr_dnn_ir *ir, parts *p, int value, int64_t *steps, int64_t heads,
+                   int64_t rows, int64_t depth)
+{
+    tfr_dnn_item *turn = only_maker(ir, value, TFR_DNN_ITEM_TRANSPOSE);
+
+    set_steps(steps, heads, rows, depth);
+    if (!turn || !has_perm(turn, 0, 2, 1, 3))
+        return value;
+    set_turned_steps(steps, heads, rows, depth);
+    turn->kind = TFR_DNN_ITEM_NONE;
+    p->n_taken++;
+    return turn->inputs[0];
+}
+
+/* K' is [B, H, D, S]. */
+static int keys(const tfr_dnn_ir *ir, parts *p, tfr_dnn_heads *h)
+{
+    int value = p->scores->inputs[1];
+    tfr_dnn_item *turn = only_maker(ir, value, TFR_DNN_ITEM_TRANSPOSE);
+
+    h->k_term = 1;
+    if (turn && has_perm(turn, 0, 2, 3, 1)) {
+        set_turned_steps(h->k, h->heads, h->keys, h->depth);
+    } else if (turn && has_perm(turn, 0, 1, 3, 2)) {
+        set_steps(h->k, h->heads, h->keys, h->depth);
+    } else {
+        set_steps(h->k, h->heads, h->keys, h->depth);
+        h->k[2] = 1;
+        h->k_term = h->keys;
+        return value;
+    }
+    turn->kind = TFR_DNN_ITEM_NONE;
+    p->n_taken++;
+    return turn->inputs[0];
+}
+
+static void set_mask_steps(int64_t *steps, const tfr_dnn_value *mask)
+{
+    int64_t step = mask->dims[mask->rank - 1];
+    int i;
+
+    for (i = 2; i <= mask->rank; i++) {
+        int64_t n = mask->dims[mask->rank - i];
+        steps[4 - i] = n > 1 ? step : 0;
+        step *= n;
+    }
+}
+
+static void join(tfr_dnn_ir *ir, parts *p)
+{
+    const tfr_dnn_value *q = &ir->values[p->scores->inputs[0]];
+    const tfr_dnn_value *v = &ir->values[p->product->inputs[1]];
+    tfr_dnn_item *item = p->product, *turn = only_reader(ir, item->output, TFR_DNN_ITEM_TRANSPOSE);
+    tfr_dnn_heads *h = &item->heads;
+
+    h->heads = q->dims[1];
+    h->rows = q->dims[2];
+    h->depth = q->dims[3];
+    h->keys = v->dims[2];
+    h->width = v->dims[3];
+    p->q = through(ir, p, p->scores->inputs[0], h->q, h->heads, h->rows, h->depth);
+    p->k = keys(ir, p, h);
+    p->v = through(ir, p, p->product->inputs[1], h->v, h->heads, h->keys, h->width);
+    set_steps(h->to, h->heads, h->rows, h->width);
+    if (turn && has_perm(turn, 0, 2, 1, 3)) {
+        set_turned_steps(h->to, h->heads, h->rows, h->width);
+        item->output = turn->output;
+        turn->kind = TFR_DNN_ITEM_NONE;
+        p->n_taken++;
+    }
+    if (p->mask >= 0)
+        set_mask_steps(h->mask, &ir->values[p->mask]);
+    item->kind = TFR_DNN_ITEM_ATTENTION;
+    item->alpha = p->scale;
+    item->n_inputs = 4;
+    item->inputs[0] = p->q;
+    item->inputs[1] = p->k;
+    item->inputs[2] = p->v;
+    item->inputs[3] = p->mask;
+    p->softmax->kind = p->scores->kind = TFR_DNN_ITEM_NONE;
+    ir->n_fused += 2 + p->n_taken;
+}
+
+/* Scales and masks between the scores and their softmax. */
+static void drop_between(tfr_dnn_ir *ir, const parts *p)
+{
+    int value = p->softmax->inputs[0];
+    tfr_dnn_item *item;
+
+    while ((item = only_maker(ir, value, TFR_DNN_ITEM_BINARY)) != NULL) {
+        int k = 0;
+        while (k < 1 && (item->inputs[k] == p->mask || is_number(&ir->values[item->inputs[k]])))
+            k++;
+        item->kind = TFR_DNN_ITEM_NONE;
+        value = item->inputs[k];
+    }
+}
+
+void tfr_dnn_fuse_attention(tfr_dnn_ir *ir)
+{
+    int i;
+
+    for (i = 0; i < ir->n_items; i++) {
+        parts p = {.softmax = &ir->items[i], .mask = -1, .scale = 1.0f};
+        if (p.softmax->kind != TFR_DNN_ITEM_SOFTMAX)
+            continue;
+        p.product = only_reader(ir, p.softmax->output, TFR_DNN_ITEM_BATCHED_PRODUCT);
+        if (!p.product || ir->values[p.softmax->output].rank != 4 ||
+            tfr_dnn_elements(&ir->values[p.product->output]) == 0 ||
+            !find_scores(ir, &p, p.softmax->inputs[0]))
+            continue;
+        drop_between(ir, &p);
+        join(ir, &p);
+        tfr_dnn_count_readers(ir);
+    }
+}
+
+/* ---- running it ---- */
+
+enum { BLOCK_ROWS = 48, GROUP = TFR_DNN_MAX_BLOCKS };
+
+typedef struct attention {
+    const tfr_dnn_isa *isa;
+    tfr_dnn_ref q, k, v, mask, to;
+    tfr_dnn_heads h;
+    bool has_mask;
+    float scale;
+    int64_t blocks;           /* of rows of a head */
+    int64_t wide, group;      /* vectors of a row of scores; of one tile */
+    int32_t *q_rows, *p_rows; /* offsets of rows of Q and of scores */
+    int32_t *terms;           /* 0, 1, 2... */
+} attention;
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t vectors(const attention *a, int64_t n)
+{
+    return (n + a->isa->lanes - 1) / a->isa->lanes;
+}
+
+/* [group of vectors][term][vector][lane] of K', filled up with zeros. */
+static void pack_keys(const attention *a, const float *k, float *to)
+{
+    const int64_t lanes = a->isa->lanes, depth = a->h.depth;
+    int64_t at, term;
+
+    for (at = 0; at < a->h.keys; at += a->group * lanes) {
+        const int64_t width = smaller(a->group, a->wide - at / lanes) * lanes;
+        const int64_t n = smaller(width, a->h.keys - at);
+        if (n < width)
+            memset(to, 0, (size_t)(depth * width) * sizeof *to);
+        if (a->h.k_term == 1)
+            a->isa->transpose(k + at * a->h.k[2], a->h.k[2], to, width, n, depth);
+        for (term = 0; term < depth && a->h.k_term != 1; term++)
+            memcpy(to + term * width, k + term * a->h.k_term + at, (size_t)n * sizeof *to);
+        to += depth * width;
+    }
+}
+
+/* The same of V. */
+static void pack_values(const attention *a, const float *v, float *to)
+{
+    const int64_t lanes = a->isa->lanes;
+    int64_t at, i;
+
+    for (at = 0; at < a->h.width; at += a->group * lanes) {
+        const int64_t width = smaller(a->group, vectors(a, a->h.width - at)) * lanes;
+        const int64_t n = smaller(width, a->h.width - at);
+        for (i = 0; i < a->h.keys; i++) {
+            memcpy(to + i * width, v + i * a->h.v[2] + at, (size_t)n * sizeof *to);
+            if (n < width)
+                memset(to + i * width + n, 0, (size_t)(width - n) * sizeof *to);
+        }
+        to += a->h.keys * width;
+    }
+}
+
+/* to[n rows, columns] = from[n rows, terms] x packed, whose vectors are `wide` a row. */
+static void multiply(const attention *a, tfr_dnn_tile *tile, const float *from, int64_t from_row,
+                     const float *packed, int64_t n, int64_t terms, int64_t columns)
+{
+    const int64_t lanes = a->isa->lanes, wide = vectors(a, columns);
+    float *to = tile->to;
+    int64_t at, i;
+
+    tile->n_taps = (int)terms;
+    tile->to_block = lanes;
+    for (at = 0; at < wide; at += a->group) {
+        const int64_t blocks = smaller(a->group, wide - at), most = a->isa->max_pixels[blocks];
+        const int64_t tiles = (n + most - 1) / most;
+        tile->last_lanes = at + blocks == wide ? (uint32_t)(columns % lanes) : 0;
+        tile->weights = packed;
+        tile->weights_step = blocks * lanes;
+        for (i = 0; i < tiles; i++) {
+            const int64_t row = i * n / tiles;
+            tile->source = from + row * from_row;
+            tile->to = to + row * tile->to_pixel + at * lanes;
+            a->isa->plain[blocks][(i + 1) * n / tiles - row](tile);
+        }
+        packed += terms * blocks * lanes;
+    }
+}
+
+/* Rows [row, row + n) of a head whose K' and V are packed. */
+static void run_rows(const attention *a, const float *q, const float *mask, float *to,
+                     const float *keys, const float *values, float *scores, int64_t row, int64_t n)
+{
+    const int64_t pitch = a->wide * a->isa->lanes;
+    tfr_dnn_tile tile;
+    int64_t i;
+
+    memset(&tile, 0, sizeof tile);
+    tile.taps = a->terms;
+    tile.n_groups = 1;
+    tile.first = tile.last = true;
+    tile.scale = 1.0f;
+    tile.offsets = a->q_rows;
+    tile.to = scores;
+    tile.to_pixel = pitch;
+    multiply(a, &tile, q + row * a->h.q[2], a->h.q[2], keys, n, a->h.depth, pitch);
+    for (i = 0; i < n; i++)
+        a->isa->softmax(scores + i * pitch, a->scale, mask ? mask + (row + i) * a->h.mask[2] : NULL,
+                        scores + i * pitch, a->h.keys);
+    tile.offsets = a->p_rows;
+    tile.to = to + row * a->h.to[2];
+    tile.to_pixel = a->h.to[2];
+    multiply(a, &tile, scores, pitch, values, n, a->h.keys, a->h.width);
+}
+
+/* Numbers count samples, in them heads, in them blocks of rows. */
+static void run_attention(const void *params, const tfr_dnn_bases *bases, int64_t begin,
+                          int64_t end)
+{
+    const attention *a = params;
+    const tfr_dnn_heads *h = &a->h;
+    const int64_t lanes = a->isa->lanes;
+    float *keys = (float *)(void *)bases->scratch;
+    float *values = keys + h->depth * a->wide * lanes;
+    float *scores = values + h->keys * vectors(a, h->width) * lanes;
+    int64_t i, packed = -1;
+
+    for (i = begin; i < end; i++) {
+        const int64_t head = i / a->blocks, b = head / h->heads, at = head % h->heads;
+        const int64_t row = i % a->blocks * h->rows / a->blocks;
+        const int64_t next = (i % a->blocks + 1) * h->rows / a->blocks;
+        const float *mask = NULL;
+        if (packed != head) {
+            pack_keys(a, tfr_dnn_at(bases, &a->k) + b * h->k[0] + at * h->k[1], keys);
+            pack_values(a, tfr_dnn_at(bases, &a->v) + b * h->v[0] + at * h->v[1], values);
+            packed = head;
+        }
+        if (a->has_mask)
+            mask = tfr_dnn_at(bases, &a->mask) + b * h->mask[0] + at * h->mask[1];
+        run_rows(a, tfr_dnn_at(bases, &a->q) + b * h->q[0] + at * h->q[1], mask,
+                 tfr_dnn_at(bases, &a->to) + b * h->to[0] + at * h->to[1], keys, values, scores,
+                 row, next - row);
+    }
+}
+
+static int32_t *make_numbers(tfr_dnn_planner *p, int64_t n, int64_t step)
+{
+    int32_t *to = tfr_dnn_keep(p, (size_t)n * sizeof *to);
+    int64_t i;
+
+    for (i = 0; to && i < n; i++)
+        to[i] = (int32_t)(i * step);
+    return to;
+}
+
+void tfr_dnn_plan_attention(tfr_dnn_planner *p, const tfr_dnn_item *item)
+{
+    const tfr_dnn_heads *h = &item->heads;
+    const int64_t lanes = p->isa->lanes;
+    attention *a = tfr_dnn_keep(p, sizeof *a);
+    int64_t n, floats;
+    double flops;
+    tfr_dnn_run *run;
+
+    if (!a)
+        return;
+    a->isa = p->isa;
+    a->h = *h;
+    a->q = tfr_dnn_ref_of(p, item->inputs[0]);
+    a->k = tfr_dnn_ref_of(p, item->inputs[1]);
+    a->v = tfr_dnn_ref_of(p, item->inputs[2]);
+    a->mask = tfr_dnn_ref_of(p, item->inputs[3]);
+    a->has_mask = item->inputs[3] >= 0;
+    a->to = tfr_dnn_ref_of(p, item->output);
+    a->scale = item->alpha;
+    a->wide = vectors(a, h->keys);
+    a->group = p->isa->max_pixels[GROUP] ? GROUP : GROUP - 1;
+    a->blocks = (h->rows + BLOCK_ROWS - 1) / BLOCK_ROWS;
+    a->q_rows = make_numbers(p, TFR_DNN_MAX_PIXELS, h->q[2]);
+    a->p_rows = make_numbers(p, TFR_DNN_MAX_PIXELS, a->wide * lanes);
+    a->terms = make_numbers(p, h->depth > h->keys ? h->depth : h->keys, 1);
+    floats = h->depth * a->wide * lanes + h->keys * vectors(a, h->width) * lanes +
+             BLOCK_ROWS * a->wide * lanes;
+    tfr_dnn_need_scratch(p, (uint64_t)floats * sizeof(float));
+    n = tfr_dnn_count(p, &p->ir->values[item->output]) / (h->rows * h->width);
+    flops = 2.0 * (double)(n * h->rows * h->keys) * (double)(h->depth + h->width);
+    run = tfr_dnn_add_run(p, run_attention, a, n * a->blocks, flops / 60.0);
+    run->flops = flops;
+}
