@@ -6,6 +6,7 @@
 #include "loader.h"
 
 #include "alloc.h"
+#include "port/cpu.h"
 #include "port/cpus.h"
 
 #include <stdio.h>
@@ -231,6 +232,7 @@ tfr__tuning_key tfr__backend_key(const tfr_runtime *runtime, const tfr__backend 
     tfr__tuning_add_text(&key, backend->plugin->reply.build_info);
     tfr__tuning_add_text(&key, backend->info.name);
     tfr__tuning_add_text(&key, backend->info.driver);
+    tfr__tuning_add_text(&key, tfr__cpu_get()->name);
     tfr__tuning_add_text(&key, tfr__host_features());
     tfr__tuning_add(&key, &runtime->loader->n_threads, sizeof runtime->loader->n_threads);
     return key;
