@@ -18,6 +18,7 @@
 #include "loader.h"
 
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char tuning_magic[8] = {'T', 'F', 'R', 'T', 'U', 'N', 'E', '1'};
@@ -65,6 +66,7 @@ void tfr__tuning_add_text(tfr__tuning_key *key, const char *text)
 void tfr__tuning_init(tfr__tuning *t, tfr_runtime *runtime, const char *setting)
 {
     char path[TFR__TUNING_PATH_BYTES];
+    struct stat st;
     memset(t, 0, sizeof *t);
     t->runtime = runtime;
     pthread_mutex_init(&t->lock, NULL);
@@ -74,6 +76,13 @@ void tfr__tuning_init(tfr__tuning *t, tfr_runtime *runtime, const char *setting)
         t->path = tfr__strdup(setting);
     else if (!setting && tfr__cache_path("tuning-1", path, sizeof path))
         t->path = tfr__strdup(path);
+    if (t->path && lstat(t->path, &st) == 0 && !S_ISREG(st.st_mode)) {
+        /* It would be replaced, and there must be a /dev/null tomorrow. */
+        tfr__log(runtime, TFR_LOG_WARNING, "tuning",
+                 "%s is no regular file; nothing is kept, which \"off\" says, too", t->path);
+        tfr__free(t->path);
+        t->path = NULL;
+    }
 }
 
 static void drop_at(tfr__tuning *t, uint32_t i)

@@ -302,6 +302,27 @@ TEST(off_keeps_nothing_and_a_privileged_process_has_no_file)
     rmdir(temp_folder());
 }
 
+TEST(what_is_no_regular_file_is_left_alone)
+{
+    tfr_err err = TFR_ERR_INIT;
+    const tfr_option option = {"tuning", temp_path("t")};
+    tfr_runtime_options options = TFR_RUNTIME_OPTIONS_INIT;
+    tfr_runtime *runtime = NULL;
+    struct stat st;
+    REQUIRE_INT(0, symlink("/dev/null", temp_path("t")));
+    options.options = &option;
+    options.n_options = 1;
+    options.log = listen;
+    said[0] = '\0';
+    REQUIRE_OK(tfr_runtime_create(&options, &runtime, &err), &err);
+    CHECK(strstr(said, "t is no regular file; nothing is kept") != NULL);
+    put(&runtime->tuning, "a", "one");
+    tfr__tuning_save(&runtime->tuning);
+    tfr_runtime_release(runtime);
+    CHECK(lstat(temp_path("t"), &st) == 0 && S_ISLNK(st.st_mode));
+    temp_drop("t");
+}
+
 TEST(a_file_of_others_is_not_read)
 {
     char bytes[4096];
@@ -345,6 +366,7 @@ static const test_case cases[] = {
     CASE(two_processes_lose_nothing_of_each_other),
     CASE(many_writers_leave_a_whole_file),
     CASE(off_keeps_nothing_and_a_privileged_process_has_no_file),
+    CASE(what_is_no_regular_file_is_left_alone),
     CASE(a_file_of_others_is_not_read),
     CASE(without_memory_less_is_kept),
 };
