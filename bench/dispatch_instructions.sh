@@ -13,6 +13,9 @@ tmp=$(mktemp -d "${TMPDIR:-/tmp}/tfrun-dispatch.XXXXXX") || exit 99
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 99' HUP INT TERM
 
+TFRUN_TUNING=off # the first runs of a plan are timed, and none of those is meant
+export TFRUN_TUNING
+
 # libtool's tfrun in the build folder is a script that finds the real one.
 set -- valgrind --tool=callgrind --callgrind-out-file="$tmp/out" --compress-strings=no \
     --toggle-collect=tfr_binding_run -q

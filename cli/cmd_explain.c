@@ -107,6 +107,7 @@ const cli_command cli_explain = {
     .summary = "Say where each node of a model runs and why, and what the plan costs",
     .text = "Inputs that are not given are made up, as with run --random-inputs=0. The table\n"
             "has the nodes that passes left of the model; what each pass did stands below it.\n"
+            "A time is what was measured in earlier runs, or an estimate if it has a tilde.\n"
             "The arena is the memory for what nodes pass on; the lower bound is what lives at\n"
             "once at the worst step.",
     .log_level = TFR_LOG_WARNING,

@@ -24,6 +24,17 @@ static void add_reason(cli_table *table, const tfr_placement *p)
         cli_table_add(table, "%s", *reason ? reason : "-");
 }
 
+/* "12 us"; with a tilde if nobody has measured it. */
+static void add_time(cli_table *table, const tfr_placement *p)
+{
+    char time[32];
+    if (p->time_ns)
+        cli_table_add(table, "%s%s", p->time_measured ? "" : "~",
+                      cli_format_seconds((double)p->time_ns / 1e9, time, sizeof time));
+    else
+        cli_table_add(table, "-");
+}
+
 static void add_row(cli_table *table, const tfr_placement *p, bool programs)
 {
     char bytes[32];
@@ -32,6 +43,7 @@ static void add_row(cli_table *table, const tfr_placement *p, bool programs)
     cli_table_add(table, "%s", *p->device ? p->device : "-");
     cli_table_add(table, "%s", p->backend);
     cli_table_color(table, p->fallback ? CLI_YELLOW : CLI_PLAIN);
+    add_time(table, p);
     if (p->n_copies)
         cli_table_add(table, "%u (%s)", (unsigned)p->n_copies,
                       cli_format_bytes(p->copy_bytes, bytes, sizeof bytes));
@@ -46,14 +58,16 @@ static void add_row(cli_table *table, const tfr_placement *p, bool programs)
 
 tfr_status cli_print_placements(const tfr_session *session, tfr_err *err)
 {
-    static const char *const titles[] = {"NODE", "OP", "DEVICE", "BACKEND", "COPIES", "REASON"};
-    static const uint32_t flags[] = {CLI_WRAP, 0, 0, 0, CLI_RIGHT, CLI_WRAP};
-    static const char *const more_titles[] = {"NODE",   "OP",      "DEVICE", "BACKEND",
-                                              "COPIES", "PROGRAM", "REASON"};
-    static const uint32_t more_flags[] = {CLI_WRAP, 0, 0, 0, CLI_RIGHT, CLI_RIGHT, CLI_WRAP};
+    static const char *const titles[] = {"NODE", "OP",     "DEVICE", "BACKEND",
+                                         "TIME", "COPIES", "REASON"};
+    static const uint32_t flags[] = {CLI_WRAP, 0, 0, 0, CLI_RIGHT, CLI_RIGHT, CLI_WRAP};
+    static const char *const more_titles[] = {"NODE", "OP",     "DEVICE",  "BACKEND",
+                                              "TIME", "COPIES", "PROGRAM", "REASON"};
+    static const uint32_t more_flags[] = {CLI_WRAP,  0,         0,         0,
+                                          CLI_RIGHT, CLI_RIGHT, CLI_RIGHT, CLI_WRAP};
     const bool programs = tfr_session_n_programs(session) > 0;
-    cli_table *table = programs ? cli_table_create(7, more_titles, more_flags)
-                                : cli_table_create(6, titles, flags);
+    cli_table *table = programs ? cli_table_create(8, more_titles, more_flags)
+                                : cli_table_create(7, titles, flags);
     for (uint32_t i = 0; i < tfr_session_n_placements(session); i++) {
         tfr_placement p = {.size = sizeof p};
         tfr_status status = tfr_session_placement(session, i, &p, err);
@@ -115,6 +129,23 @@ static double arena_ratio(const tfr_session_stats *s)
     return s->arena_lower_bound ? (double)s->arena_bytes / (double)s->arena_lower_bound : 1;
 }
 
+/* "2.1 ms, 3 of 4 measured, the others (~) estimated" */
+static void print_times(const tfr_session *session)
+{
+    tfr_placement p = {.size = sizeof p};
+    unsigned n = 0, n_measured = 0;
+    uint64_t ns = 0;
+    char time[32];
+    for (uint32_t i = 0; !tfr_session_placement(session, i, &p, NULL); i++) {
+        n += p.time_ns > 0;
+        n_measured += p.time_ns && p.time_measured;
+        ns += p.time_ns;
+    }
+    printf("times            %s, of %u nodes %u measured%s\n",
+           cli_format_seconds((double)ns / 1e9, time, sizeof time), n, n_measured,
+           n_measured < n ? ", the others (~) estimated" : "");
+}
+
 tfr_status cli_print_stats(const tfr_session *session, tfr_err *err)
 {
     tfr_session_stats s = {.size = sizeof s};
@@ -129,6 +160,7 @@ tfr_status cli_print_stats(const tfr_session *session, tfr_err *err)
     printf("arena            %s, lower bound %s, ratio %.2f\n",
            cli_format_bytes(s.arena_bytes, bytes, sizeof bytes),
            cli_format_bytes(s.arena_lower_bound, bound, sizeof bound), arena_ratio(&s));
+    print_times(session);
     print_fallbacks(session, s.n_fallbacks, s.n_nodes);
     return TFR_OK;
 }
@@ -167,6 +199,9 @@ json_t *cli_json_placements(const tfr_session *session)
         cli_json_set(row, "fallback", json_boolean(p.fallback));
         cli_json_set(row, "reason", cli_json_text(tfr_reason_name((tfr_reason)p.reason)));
         cli_json_set(row, "text", cli_json_text(p.text));
+        cli_json_set(row, "time_seconds",
+                     p.time_ns ? cli_json_real((double)p.time_ns / 1e9) : json_null());
+        cli_json_set(row, "time_measured", json_boolean(p.time_measured));
         cli_json_set(row, "copies", cli_json_int(p.n_copies));
         cli_json_set(row, "copy_bytes", cli_json_int(p.copy_bytes));
         cli_json_set(row, "program", p.program < 0 ? json_null() : json_integer(p.program));

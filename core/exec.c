@@ -7,6 +7,7 @@
 #include <tfrun/fail.h>
 
 #include "alloc.h"
+#include "plan_cost.h"
 #include "trace.h"
 
 /* ---- steps that are no launch: object is the tfr__step ----------------------------------------
@@ -99,7 +100,8 @@ static void bind_calls(tfr_session *session, tfr__plan *p)
         tfr__bound *bound = &p->bound[i];
         bound->queue = step->backend ? session->engines[step->engine].queue : NULL;
         bound->call = step_call(step, bound->queue);
-        p->has_queue = p->has_queue || bound->queue;
+        if (bound->queue)
+            p->watch |= TFR__WATCH_QUEUES;
     }
     p->queues = session->queues;
 }
@@ -277,8 +279,12 @@ TFR__ANY_OBJECT
 tfr_status tfr__plan_walk(tfr_session *session, tfr__plan *p, uint64_t run, tfr_err *err)
 {
     tfr__bound *const first = p->bound, *const end = first + p->n_steps;
-    if (p->has_queue && p->queues != session->queues)
-        bind_calls(session, p);
+    if (p->watch) {
+        if (p->queues != session->queues)
+            bind_calls(session, p);
+        if (p->watch & TFR__WATCH_SAMPLES && !tfr__is_traced(session))
+            return tfr__sample_walk(session, p, run, err);
+    }
     if (tfr__is_traced(session))
         return tfr__trace_walk(session, p, run, err);
     for (tfr__bound *b = first; b < end; b++) {

@@ -90,10 +90,13 @@ libtfrun_core_la_SOURCES = \
 	core/plan_blob.c \
 	core/plan_build.h \
 	core/plan_compile.c \
+	core/plan_cost.c \
+	core/plan_cost.h \
 	core/plan_infer.c \
 	core/plan_key.c \
 	core/plan_place.c \
 	core/plan_program.c \
+	core/plan_sample.c \
 	core/plan_steps.c \
 	core/plan_steps.h \
 	core/plugin_cache.c \

@@ -58,9 +58,9 @@ static void answer_clean(tfr_answer *answer, const tfr_call *call)
     answer->n_in_place = kept;
 }
 
-/* Asks one backend and fills answer. Only TFR_ENOMEM fails: it says nothing about the backend. */
-static tfr_status ask(tfr_runtime *runtime, tfr__backend *backend, uint32_t op, tfr_call *call,
-                      tfr_answer *answer, tfr_err *out_err)
+/* TFR_ENOMEM says nothing about the backend. */
+tfr_status tfr__ask(tfr_runtime *runtime, tfr__backend *backend, uint32_t op, tfr_call *call,
+                    tfr_answer *answer, tfr_err *out_err)
 {
     tfr_err err = TFR_ERR_INIT;
     tfr_status status;
@@ -157,7 +157,7 @@ tfr_status tfr__place(tfr_session *session, const tfr__node *node, tfr__pin pin,
     while (candidates_next(&c, &device, &backend)) {
         if (first)
             out->wanted = backend->name;
-        status = ask(session->runtime, backend, op, call, &answer, err);
+        status = tfr__ask(session->runtime, backend, op, call, &answer, err);
         if (status)
             return status;
         if (answer.verdict == TFR_VERDICT_YES || answer.verdict == TFR_VERDICT_REORDER ||

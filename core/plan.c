@@ -7,6 +7,7 @@
 
 #include "alloc.h"
 #include "plan_build.h"
+#include "plan_cost.h"
 #include "port/clock.h"
 
 static tfr_status build_init(tfr__build *b, tfr_err *err)
@@ -138,6 +139,7 @@ tfr_status tfr__plan_create(tfr_session *session, tfr__env *env, uint32_t first,
     b.plan->first = first;
     b.plan->end = b.end;
     b.plan->plan_ns = tfr__now_ns() - began;
+    tfr__sample_begin(session, b.plan);
     session->n_plans++;
     *out = b.plan;
     return TFR_OK;
@@ -170,6 +172,7 @@ void tfr__plan_destroy(tfr_session *session, tfr__plan *p)
         tfr__free(p->placed[i].alone);
     }
     tfr__free(p->programs);
+    tfr__free(p->sample_ns);
     tfr__free(p->live_ins);
     tfr__free(p->consulted);
     tfr__free(p->live_outs);

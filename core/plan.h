@@ -143,9 +143,12 @@ typedef struct tfr__placed {
     char *text; /* NULL = nothing to say */
     uint32_t n_copies;
     uint64_t copy_bytes;
-    int32_t program; /* -1 = none */
-    char *alone;     /* why the node is in no program; NULL = nobody was asked */
-    tfr__work work;  /* kernels only */
+    int32_t program;     /* -1 = none */
+    char *alone;         /* why the node is in no program; NULL = nobody was asked */
+    tfr__work work;      /* kernels only */
+    uint64_t time_ns;    /* of one run, 0 = no kernel */
+    bool measured;       /* else it is an estimate */
+    tfr__tuning_key key; /* of its time */
 } tfr__placed;
 
 /* Nodes that one backend has compiled as a whole. */
@@ -156,6 +159,11 @@ typedef struct tfr__program {
     int32_t node; /* the first one */
     tfr_program_info info;
 } tfr__program;
+
+enum {
+    TFR__WATCH_QUEUES = 1, /* bound has queues, which may be replaced */
+    TFR__WATCH_SAMPLES = 2 /* runs are timed: plan_sample.c */
+};
 
 typedef struct tfr__plan {
     struct tfr__plan *next; /* in the body's list, most recently used first */
@@ -169,9 +177,11 @@ typedef struct tfr__plan {
     tfr__live_out *live_outs;
     tfr__buffer *buffers;
     tfr__step *steps;
-    tfr__bound *bound; /* the same steps */
-    uint64_t queues;   /* session's number of the queues in bound */
-    bool has_queue;    /* bound has any */
+    tfr__bound *bound;   /* the same steps */
+    uint64_t queues;     /* session's number of the queues in bound */
+    uint8_t watch;       /* TFR__WATCH_...: what a walk has to look after, mostly nothing */
+    uint32_t sampling;   /* runs that are still timed, step by step */
+    uint64_t *sample_ns; /* by step, the least */
     tfr__patch *patches;
     uint32_t *moving; /* LIVE_IN and TENSOR buffers: their addresses change from run to run */
     tfr_arg *args;
@@ -312,6 +322,9 @@ typedef struct tfr__choice {
     const char *wanted; /* name of what was asked first */
     char *text;         /* owned; NULL = nobody said no */
 } tfr__choice;
+/* Asks one backend whether it takes a call of op, by number. Only TFR_ENOMEM fails. */
+tfr_status tfr__ask(tfr_runtime *runtime, tfr__backend *backend, uint32_t op, tfr_call *call,
+                    tfr_answer *answer, tfr_err *err);
 /* strict: a fallback is an error. */
 tfr_status tfr__place(tfr_session *session, const tfr__node *node, tfr__pin pin, bool strict,
                       tfr_call *call, tfr__choice *out, tfr_err *err);

@@ -18,8 +18,12 @@ typedef struct tfr__build_node {
     tfr__choice choice;   /* kernels only */
     tfr_kernel *kernel;
     uint32_t engine;
-    uint64_t plain;      /* bit i: input i must be made plain (inputs over 63 always are) */
-    tfr__backend *claim; /* wants it in the group that it calls label */
+    uint64_t plain;         /* bit i: input i must be made plain (inputs over 63 always are) */
+    tfr__backend *claim;    /* wants it in the group that it calls label */
+    tfr__tuning_key key;    /* of its call, the backend aside */
+    tfr__tuning_key priced; /* and with the chosen one, whose are */
+    uint64_t time_ns;
+    bool measured; /* else it is an estimate */
     int32_t label;
     int32_t group; /* its number in the build's groups, or -1 */
     char *alone;   /* why it is in no program */
@@ -123,6 +127,8 @@ void tfr__blob_put(tfr_runtime *runtime, const tfr__backend *backend, tfr_progra
                    tfr__blob *blob);
 /* The call of a node; plain: without the strides of its inputs. plan_place.c */
 tfr_status tfr__build_call(tfr__build *b, uint32_t i, bool plain, tfr__call *call, tfr_err *err);
+/* Has the node an input that its kernel would see with strides? plan_place.c */
+bool tfr__build_any_strided(const tfr__build *b, uint32_t i);
 tfr_status tfr__build_steps(tfr__build *b, tfr_err *err);
 
 /* Can a kernel read this live-in's memory as it is, its strides aside? Elements must be aligned. */

@@ -10,6 +10,7 @@
 #include "alloc.h"
 #include "call.h"
 #include "plan_build.h"
+#include "plan_cost.h"
 
 /* Inputs beyond the bits of a mask are always made plain. */
 static bool input_plain(const tfr__build_node *state, uint32_t i)
@@ -49,7 +50,7 @@ tfr_status tfr__build_call(tfr__build *b, uint32_t i, bool plain, tfr__call *cal
     return TFR_OK;
 }
 
-static bool any_strided(const tfr__build *b, uint32_t i)
+bool tfr__build_any_strided(const tfr__build *b, uint32_t i)
 {
     const tfr__node *node = tfr__build_node_at(b, i);
     for (uint32_t k = 0; k < node->n_inputs; k++)
@@ -116,11 +117,13 @@ static tfr_status choose_try(tfr__build *b, uint32_t i, bool *again, tfr_err *er
             state->plain = UINT64_MAX;
         }
         *again = true;
-    } else if (!status && !state->choice.device->is_host && any_strided(b, i)) {
+    } else if (!status && !state->choice.device->is_host && tfr__build_any_strided(b, i)) {
         state->plain = UINT64_MAX; /* copies between memories are plain */
         *again = true;
     } else {
         state->work = tfr__cost(&call.call);
+        state->key = TFR__TUNING_KEY;
+        tfr__key_add_call(&state->key, &call.call);
     }
     tfr__call_finish(&call);
     return status;
@@ -176,8 +179,11 @@ static tfr_status prepare(tfr__build *b, uint32_t i, tfr_err *err)
     tfr_status status = TFR_OK;
     bool again = backend->op_quarantined && backend->op_quarantined[op]; /* since the choice */
     do {
-        if (again)
+        if (again) {
             status = choose(b, i, err);
+            if (!status)
+                tfr__build_time(b, i);
+        }
         if (!status)
             status = prepare_try(b, i, &again, err);
     } while (!status && again);
@@ -269,6 +275,9 @@ static void report(tfr__build *b, uint32_t i, tfr__placed *out)
     out->reason = state->choice.reason;
     out->fallback = state->choice.fallback;
     out->work = state->work;
+    out->time_ns = state->time_ns;
+    out->measured = state->measured;
+    out->key = state->priced;
     out->random = (state->choice.answer.flags & TFR_ANSWER_RANDOM) != 0;
     out->text = state->choice.text; /* moves */
     state->choice.text = NULL;
@@ -295,6 +304,8 @@ tfr_status tfr__build_place(tfr__build *b, tfr_err *err)
         if (!status)
             status = choose(b, i, err);
     }
+    if (!status)
+        status = tfr__build_cheapest(b, err);
     if (!status)
         status = tfr__build_programs(b, err);
     for (uint32_t i = 0; !status && i < n; i++)

@@ -98,6 +98,7 @@ void tfr__session_destroy(tfr_session *session)
     tfr__body_destroy(session, session->body);
     tfr__trace_free(session);
     tfr__engines_finish(session);
+    tfr__tuning_save(&session->runtime->tuning);
     for (uint32_t i = 0; session->variables && i < session->graph->n_variables; i++)
         tfr_tensor_release(session->variables[i]);
     tfr__free(session->variables);
@@ -419,6 +420,8 @@ tfr_status tfr_session_placement(const tfr_session *session, uint32_t i, tfr_pla
     row.n_copies = p->placed[k].n_copies;
     row.copy_bytes = p->placed[k].copy_bytes;
     row.random = p->placed[k].random;
+    row.time_ns = p->placed[k].time_ns;
+    row.time_measured = p->placed[k].measured;
     row.program = p->placed[k].program < 0 ? -1 : p->placed[k].program + (int32_t)n_programs;
     row.alone = p->placed[k].alone ? p->placed[k].alone : "";
     row.size = out->size < sizeof row ? out->size : (uint32_t)sizeof row;

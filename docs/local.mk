@@ -8,6 +8,7 @@ EXTRA_DIST += \
 	docs/decisions/0005-one-list-of-statuses.md \
 	docs/decisions/0006-listing-loads-nothing.md \
 	docs/decisions/0007-programs-are-steps.md \
+	docs/decisions/0008-prices-and-plans.md \
 	docs/differences.md \
 	docs/ops.md \
 	docs/plugin-guide.md \

@@ -40,6 +40,7 @@ unit_tests = \
 	tests/test_onnx_upgrade \
 	tests/test_op \
 	tests/test_pool \
+	tests/test_prices \
 	tests/test_binding \
 	tests/test_executor \
 	tests/test_memory_out \
@@ -281,6 +282,11 @@ tests_test_program_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS
 tests_test_program_LDADD = $(TFR_TEST_CORE)
 tests_test_program_SOURCES = tests/program_kit.h tests/temp_path.h tests/test_program.c
 tests_test_program_DEPENDENCIES = libtfrun-core.la
+
+tests_test_prices_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_prices_LDADD = $(TFR_TEST_CORE)
+tests_test_prices_SOURCES = tests/graph_text.h tests/temp_path.h tests/test_prices.c
+tests_test_prices_DEPENDENCIES = libtfrun-core.la tests/fakeacc/fakeacc.la
 
 tests_test_executor_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_executor_LDADD = $(TFR_TEST_CORE)

@@ -137,6 +137,8 @@ typedef struct tfr_placement {
     uint32_t random;   /* 1 = draws random numbers: another backend gives other values */
     int32_t program;   /* number of the program that it is a part of, or -1 */
     const char *alone; /* why its backend wants it in no program; "" = not said, or not asked */
+    uint64_t time_ns;  /* that it takes in a run; 0 = no kernel */
+    uint32_t time_measured; /* 1 = in earlier runs; 0 = it is an estimate */
 } tfr_placement;
 
 TFR_API uint32_t tfr_session_n_placements(const tfr_session *session);

@@ -73,7 +73,7 @@ if [ -e "$fakeacc" ]; then
     mkdir -p config/tfrun && echo 'fakeacc.programs = 1' >config/tfrun/tfrun.conf
     exits 0 "explain knows programs" env XDG_CONFIG_HOME="$PWD/config" \
         "$TFRUN" explain mixed.onnx --plugin "$fakeacc" --device NPU:0
-    has "whose nodes have its number" out '^n1  *Relu  *NPU:0  *fakeacc:0  *1 (12 B)  *0  *-'
+    has "whose nodes have its number" out '^n1  *Relu  *NPU:0  *fakeacc:0  *~100 us  *1 (12 B)  *0  *-'
     has "and which tell what they are" out '^program 1  *1 nodes from "n3" on fakeacc:0: 1 kernels'
     exits 0 "--programs=off forbids them" env XDG_CONFIG_HOME="$PWD/config" \
         "$TFRUN" explain mixed.onnx --plugin "$fakeacc" --device NPU:0 --programs=off --json

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * plan_cost.h: what nodes cost, by estimate and by measurement, and the cheapest placement.
+ * plan_cost.c reads prices, plan_sample.c makes them.
+ */
+#ifndef TFR_CORE_PLAN_COST_H
+#define TFR_CORE_PLAN_COST_H
+
+#include "plan_build.h"
+
+/* How often a new plan is timed: the first run warms up, the least of the others counts. */
+enum { TFR__SAMPLED_RUNS = 4 };
+
+/* What somebody of whom nothing is known would take. Never 0. */
+uint64_t tfr__neutral_ns(const tfr__work *work);
+
+/* Every launched node has a first choice: gives all a time, and moves those that pay elsewhere. */
+tfr_status tfr__build_cheapest(tfr__build *b, tfr_err *err);
+
+/* The node's time, after its choice has changed. */
+void tfr__build_time(tfr__build *b, uint32_t i);
+
+/* The plan's first runs will be timed, if it has unknown times and they may be kept. */
+void tfr__sample_begin(tfr_session *session, tfr__plan *plan);
+/* As tfr__plan_walk, with a clock; the last one keeps what it found. */
+tfr_status tfr__sample_walk(tfr_session *session, tfr__plan *plan, uint64_t run, tfr_err *err);
+
+#endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * plan_sample.c: what nodes take. A plan with nodes of unknown time is timed step by step in its
+ * first runs; afterwards its walk is the usual one, without a clock. The time of a program is
+ * shared out among its nodes by the neutral guess. A time that is known is not taken again, so that
+ * placements come to rest.
+ */
+#include "alloc.h"
+#include "plan_cost.h"
+#include "port/clock.h"
+
+void tfr__sample_begin(tfr_session *session, tfr__plan *p)
+{
+    bool wanted = false;
+    for (uint32_t i = 0; i < p->n_placed; i++)
+        wanted = wanted || (p->placed[i].time_ns && !p->placed[i].measured);
+    if (!wanted || !session->runtime->tuning.path)
+        return;
+    p->sample_ns = tfr__calloc((size_t)p->n_steps + 1, sizeof *p->sample_ns);
+    if (!p->sample_ns)
+        return; /* then it is not timed */
+    p->sampling = TFR__SAMPLED_RUNS;
+    p->watch |= TFR__WATCH_SAMPLES;
+}
+
+static void keep_time(tfr_session *session, tfr__placed *placed, uint64_t ns)
+{
+    if (placed->measured)
+        return;
+    placed->time_ns = ns ? ns : 1;
+    placed->measured = true;
+    tfr__tuning_put(&session->runtime->tuning, placed->key, &placed->time_ns,
+                    sizeof placed->time_ns);
+}
+
+static void keep_program(tfr_session *session, tfr__plan *p, int32_t program, uint64_t ns)
+{
+    double all = 0;
+    for (uint32_t i = 0; i < p->n_placed; i++)
+        if (p->placed[i].program == program && p->placed[i].time_ns)
+            all += (double)tfr__neutral_ns(&p->placed[i].work);
+    for (uint32_t i = 0; i < p->n_placed; i++)
+        if (p->placed[i].program == program && p->placed[i].time_ns)
+            keep_time(session, &p->placed[i],
+                      (uint64_t)((double)ns * (double)tfr__neutral_ns(&p->placed[i].work) / all));
+}
+
+static void sample_end(tfr_session *session, tfr__plan *p)
+{
+    for (uint32_t i = 0; i < p->n_steps; i++) {
+        const tfr__step *step = &p->steps[i];
+        if (step->kind != TFR__STEP_LAUNCH)
+            continue;
+        if (step->program >= 0)
+            keep_program(session, p, step->program, p->sample_ns[i]);
+        else
+            keep_time(session, &p->placed[(uint32_t)step->node - p->first], p->sample_ns[i]);
+    }
+    tfr__free(p->sample_ns);
+    p->sample_ns = NULL;
+    p->watch &= (uint8_t)~TFR__WATCH_SAMPLES;
+}
+
+TFR__ANY_OBJECT
+static int32_t timed_step(tfr_session *session, tfr__plan *p, uint32_t i, uint64_t run,
+                          tfr_err *err)
+{
+    tfr__bound *b = &p->bound[i];
+    uint64_t began = tfr__now_ns(), ns;
+    int32_t status;
+    b->launch.run = run;
+    status = b->call(b->device, b->queue, b->object, &b->launch, err);
+    if (!status && b->queue && p->steps[i].kind == TFR__STEP_LAUNCH)
+        status = (int32_t)tfr__engine_sync(&session->engines[p->steps[i].engine], err);
+    ns = tfr__now_ns() - began;
+    if (p->sampling < TFR__SAMPLED_RUNS && (!p->sample_ns[i] || ns < p->sample_ns[i]))
+        p->sample_ns[i] = ns;
+    return status;
+}
+
+tfr_status tfr__sample_walk(tfr_session *session, tfr__plan *p, uint64_t run, tfr_err *err)
+{
+    for (uint32_t i = 0; i < p->n_steps; i++) {
+        int32_t status = timed_step(session, p, i, run, err);
+        if (status)
+            return tfr__plan_failed(session, p, i, status, err);
+    }
+    if (!--p->sampling)
+        sample_end(session, p);
+    return TFR_OK;
+}
