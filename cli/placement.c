@@ -270,6 +270,5 @@ json_t *cli_json_stats(const tfr_session *session)
     cli_json_set(object, "arena_lower_bound", cli_json_int(s.arena_lower_bound));
     cli_json_set(object, "arena_ratio", cli_json_real(arena_ratio(&s)));
     cli_json_set(object, "plan_seconds", cli_json_real((double)s.plan_ns / 1e9));
-    cli_json_set(object, "run_seconds", cli_json_real((double)s.run_ns / 1e9));
     return object;
 }

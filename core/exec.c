@@ -299,10 +299,12 @@ tfr_status tfr__plan_walk(tfr_session *session, tfr__plan *p, uint64_t run, tfr_
 
 tfr_status tfr__plan_run(tfr_session *session, tfr__plan *p, tfr__env *env, tfr_err *err)
 {
-    tfr_err own = TFR_ERR_INIT;
+    tfr_err own;
     tfr_status status;
-    if (!err)
+    if (!err) {
+        own = (tfr_err)TFR_ERR_INIT; /* 0.5 KB, for nothing where the caller has one */
         err = &own;
+    }
     status = run_bind(p, env, err);
     if (!status)
         status = tfr__plan_walk(session, p, session->n_runs, err);

@@ -264,7 +264,7 @@ struct tfr_session {
     uint64_t queues;  /* changes when a queue is replaced */
     tfr__plan **used; /* plans of the last run, in order */
     uint32_t n_used, room_used;
-    uint64_t n_runs, n_plans, plan_ns, run_ns;
+    uint64_t n_runs, n_plans, plan_ns;
     tfr__pass_row *passes; /* one per pass, or NULL: none ran */
     atomic_bool is_traced;
     struct tfr__trace *trace; /* trace.c; stays when is_traced ends */

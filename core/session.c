@@ -283,8 +283,8 @@ static void report_placement(tfr_session *session)
 static tfr_status run_locked(tfr_session *session, tfr_tensor *const *inputs, uint32_t n_inputs,
                              tfr_tensor **outputs, bool run, tfr_err *err)
 {
-    uint64_t began = tfr__now_ns(), n_plans = session->n_plans;
-    uint64_t traced = run && tfr__is_traced(session) ? began : 0;
+    uint64_t n_plans = session->n_plans;
+    uint64_t traced = run ? tfr__trace_begin(session) : 0;
     tfr__env *env = &session->env;
     tfr_status status;
     session->n_used = 0;
@@ -302,7 +302,6 @@ static tfr_status run_locked(tfr_session *session, tfr_tensor *const *inputs, ui
         }
     }
     tfr__env_clear(env);
-    session->run_ns = tfr__now_ns() - began - session->plan_ns;
     if (traced) {
         tfr__trace_add(session, TFR_TRACE_RUN, traced, session->n_runs, session->graph, -1);
         tfr__trace_drain(session);
@@ -488,7 +487,6 @@ tfr_status tfr_session_get_stats(const tfr_session *session, tfr_session_stats *
     stats.n_runs = session->n_runs;
     stats.n_plans = session->n_plans;
     stats.plan_ns = session->plan_ns;
-    stats.run_ns = session->run_ns;
     stats.size = out->size < sizeof stats ? out->size : (uint32_t)sizeof stats;
     memcpy(out, &stats, stats.size);
     return TFR_OK;

@@ -172,7 +172,7 @@ typedef struct tfr_session_stats {
     uint64_t arena_bytes;       /* sum over memories */
     uint64_t arena_lower_bound; /* bytes alive at once at the worst step, at least */
     uint64_t n_runs, n_plans;   /* since the session began */
-    uint64_t plan_ns, run_ns;   /* of the last run */
+    uint64_t plan_ns;           /* of the last run; runs are not timed, see trace.h */
     uint32_t n_programs;        /* of the last run's plans */
     uint32_t reserved;
 } tfr_session_stats;
