@@ -16,6 +16,15 @@
 extern int omp_get_max_threads(void) __attribute__((weak));
 extern void omp_set_num_threads(int n) __attribute__((weak));
 
+/*
+ * What one thread does with data in its cache, and the time from which a second one pays: entering
+ * and leaving an OpenMP region takes 1 us, and some ms when other programs hold the processors. See
+ * docs/decisions/0010-one-pool.md.
+ */
+#define BYTES_PER_NS 30
+#define FLOPS_PER_NS 150
+#define SMALL_NS     8000
+
 int32_t tfr_dnn_enumerate(tfr_device_info *out, uint32_t stride, uint32_t *n, tfr_err *err)
 {
     (void)stride;
@@ -46,8 +55,57 @@ int tfr_dnn_threads_enter(const tfr_plugin_device *device)
 
 void tfr_dnn_threads_leave(const tfr_plugin_device *device, int before)
 {
-    if (before != 0 && before != device->threads)
+    /* The threads of the host's pool belong to nobody who wants another number. */
+    if (before != 0 && before != device->threads && !(device->pool && device->pool->lane() != 0))
         omp_set_num_threads(before);
+}
+
+static double bytes_of(const tfr_operand *o)
+{
+    return o ? (double)tfr_operand_elements(o) * tfr_dtype_bits(o->dtype) / 8 : 0;
+}
+
+/* Products and sums of a call, none where memory takes the time; at least as many as there are. */
+static double flops_of(const tfr_call *call)
+{
+    const bool quantized = strncmp(call->name, "QLinear", 7) == 0;
+    const tfr_operand *x = tfr_call_input(call, 0), *y = tfr_call_output(call, 0);
+    const tfr_operand *w = tfr_call_input(call, quantized ? 3 : 1);
+    const tfr_attr *kernel = tfr_call_attr(call, "kernel_shape");
+    double flops;
+    uint64_t i;
+
+    if (!x || !y)
+        return 0;
+    flops = 2 * (double)tfr_operand_elements(y);
+    if (strstr(call->name, "Conv") && w && w->rank > 0 && w->dims[0] > 0) {
+        if (strcmp(call->name, "ConvTranspose") == 0)
+            flops = 2 * (double)tfr_operand_elements(x);
+        return flops * (double)tfr_operand_elements(w) / (double)w->dims[0];
+    }
+    if ((strstr(call->name, "MatMul") || strcmp(call->name, "Gemm") == 0) && x->rank > 0) {
+        int64_t last = x->dims[x->rank - 1], other = x->rank > 1 ? x->dims[x->rank - 2] : 1;
+        return flops * (double)(last > other ? last : other);
+    }
+    if (strstr(call->name, "Pool") && kernel)
+        for (i = 0; i < kernel->n; i++)
+            flops *= (double)kernel->ints[i];
+    return flops;
+}
+
+bool tfr_dnn_is_small(const tfr_call *call)
+{
+    double bytes = 0;
+    uint32_t i;
+
+    /* Recurrent ones take a product for each of their steps. */
+    if (tfr_call_attr(call, "hidden_size"))
+        return false;
+    for (i = 0; i < call->n_inputs; i++)
+        bytes += bytes_of(tfr_call_input(call, i));
+    for (i = 0; i < call->n_outputs; i++)
+        bytes += bytes_of(tfr_call_output(call, i));
+    return bytes / BYTES_PER_NS + flops_of(call) / FLOPS_PER_NS < SMALL_NS;
 }
 
 static int count_threads(const tfr_host_cpu *cpu, const tfr_option *options, uint32_t n_options)

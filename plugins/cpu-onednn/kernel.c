@@ -501,16 +501,17 @@ int32_t tfr_dnn_prepare(tfr_plugin_device *device, const tfr_call *call, tfr_ker
 
     if (!op)
         return tfr_fail(err, TFR_EUNSUPPORTED, "%s is not an op of this backend", call->name);
-    b.device = device;
+    b.device = tfr_dnn_is_small(call) ? device->single : device;
+    b.kernel.device = b.device;
     b.call = call;
     b.err = err;
     /* Primitives divide their work among the threads they see when they are made. */
-    threads = tfr_dnn_threads_enter(device);
+    threads = tfr_dnn_threads_enter(b.device);
     begin_build(&b);
     if (b.status == TFR_OK)
         op->prepare(&b, call);
     narrow_outputs(&b);
-    tfr_dnn_threads_leave(device, threads);
+    tfr_dnn_threads_leave(b.device, threads);
     kernel = end_build(&b);
     if (kernel)
         *out = kernel;
@@ -561,7 +562,7 @@ int32_t tfr_dnn_launch(tfr_plugin_device *device, tfr_queue *queue, tfr_kernel *
                        const tfr_launch *launch, tfr_err *err)
 {
     dnnl_status_t status = dnnl_success;
-    int threads = tfr_dnn_threads_enter(device), i;
+    int threads = tfr_dnn_threads_enter(kernel->device), i;
 
     (void)queue;
     for (i = 0; i < kernel->n_tensors; i++) {
@@ -579,7 +580,7 @@ int32_t tfr_dnn_launch(tfr_plugin_device *device, tfr_queue *queue, tfr_kernel *
         status = launch->id ? run_recorded(device, kernel, s, launch)
                             : run_step(device, kernel, s, launch);
     }
-    tfr_dnn_threads_leave(device, threads);
+    tfr_dnn_threads_leave(kernel->device, threads);
     return status == dnnl_success ? TFR_OK : tfr_dnn_fail(err, status, "launch");
 }
 

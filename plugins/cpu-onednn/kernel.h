@@ -44,6 +44,8 @@ typedef struct tfr_dnn_step {
 
 struct tfr_kernel {
     dnnl_stream_t stream;
+    const tfr_plugin_device
+        *device; /* whose threads it runs on: the one that opened it or single */
     int n_tensors, n_steps, n_blocks;
     tfr_dnn_tensor *tensors; /* these arrays follow the struct in its own block */
     tfr_dnn_step *steps;

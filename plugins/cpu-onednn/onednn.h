@@ -31,11 +31,12 @@ struct tfr_plugin_device {
     struct tfr_dnn_profile *profile; /* profile.c; NULL = nobody ever wanted any */
     /* for programs */
     const tfr_host *host;
-    const tfr_host_pool *pool;     /* NULL = the host has none */
-    const tfr_host_arena *arena;   /* NULL = the host has none */
-    tfr_plugin_device *single;     /* the same with one thread, for kernels inside of programs */
-    int lanes;                     /* that the host's loops may have */
-    const struct tfr_dnn_isa *isa; /* NULL = no programs on this processor */
+    const tfr_host_pool *pool;   /* NULL = the host has none */
+    const tfr_host_arena *arena; /* NULL = the host has none */
+    /* the same with one thread, for kernels inside of programs and for small ones */
+    tfr_plugin_device *single;
+    int lanes;                          /* that the host's loops may have */
+    const struct tfr_dnn_isa *isa;      /* NULL = no programs on this processor */
     struct tfr_dnn_constant *constants; /* that programs have packed */
 };
 
@@ -74,6 +75,9 @@ void tfr_dnn_close(tfr_plugin_device *device);
  */
 int tfr_dnn_threads_enter(const tfr_plugin_device *device);
 void tfr_dnn_threads_leave(const tfr_plugin_device *device, int before);
+
+/* Whether a call is done sooner by one thread than threads are woken for it. */
+bool tfr_dnn_is_small(const tfr_call *call);
 
 /* ---- error.c ---- */
 
