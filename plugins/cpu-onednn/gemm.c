@@ -27,7 +27,7 @@
 
 #include "gemm_isa.h"
 
-enum { ALIGNMENT = 64, K_UNIT = 16 };
+enum { ALIGNMENT = 64, K_UNIT = 32 };
 
 static size_t aligned(size_t bytes)
 {
@@ -95,6 +95,28 @@ void tfr_dnn_gemm_find_cpu(tfr_dnn_gemm_cpu *cpu, const char *features)
 #endif
 }
 
+void tfr_dnn_gemm_find_modes(tfr_dnn_gemm_cpu *cpu, const char *features)
+{
+    cpu->modes = NULL;
+    cpu->no_modes = "this processor has no amx_bf16";
+#if TFR_DNN_AMX
+    if (cpu->strict != &tfr_dnn_gemm_avx512 || !has_feature(features, "avx512_bf16") ||
+        !has_feature(features, "amx_tile") || !has_feature(features, "amx_bf16") ||
+        !tfr_dnn_gemm_amx_exists())
+        return;
+    cpu->no_modes = "the system refuses the use of AMX";
+    if (tfr_dnn_gemm_amx_permit())
+        cpu->modes = tfr_dnn_gemm_amx;
+#else
+    (void)features;
+#endif
+}
+
+void tfr_dnn_gemm_emulate_modes(tfr_dnn_gemm_cpu *cpu)
+{
+    cpu->modes = tfr_dnn_gemm_emulated;
+}
+
 const char *tfr_dnn_gemm_isa_name(const tfr_dnn_gemm_isa *isa)
 {
     return isa->name;
@@ -115,11 +137,12 @@ static void split_k(tfr_dnn_gemm *g, const tfr_dnn_gemm_cpu *cpu)
         g->k_block = ceil_div(ceil_div(k, ceil_div(k, longest)), K_UNIT) * K_UNIT;
 }
 
-/* Half of the second cache for a block of B. */
+/* The part of the second cache that a block of B takes, in panels. */
 static int64_t panels_in_l2(const tfr_dnn_gemm *g, const tfr_dnn_gemm_cpu *cpu)
 {
     const int64_t panel = (int64_t)g->isa->b_bytes(g->k_block);
-    return larger(cpu->l2_bytes / 2 / panel, 1);
+    const int quarters = g->isa->l2_quarters ? g->isa->l2_quarters : 2;
+    return larger(cpu->l2_bytes * quarters / 4 / panel, 1);
 }
 
 static void split_c(tfr_dnn_gemm *g, const tfr_dnn_gemm_cpu *cpu, int64_t threads)
@@ -151,6 +174,13 @@ static bool reads_raw_b(const tfr_dnn_gemm *g)
     return !s->b_packed && !s->trans_b && g->isa->can_read_b && s->m <= 2 * g->isa->mr;
 }
 
+/* Of a panel of A and of one of B as floats, for values that the math mode's format lacks. */
+static size_t strict_bytes(const tfr_dnn_gemm *g)
+{
+    return aligned(g->strict->a_bytes(g->k_block)) +
+           aligned((size_t)(g->k_block * g->isa->nr) * sizeof(float));
+}
+
 void tfr_dnn_gemm_plan(tfr_dnn_gemm *g, const tfr_dnn_gemm_cpu *cpu,
                        const tfr_dnn_gemm_shape *shape, int threads)
 {
@@ -160,6 +190,8 @@ void tfr_dnn_gemm_plan(tfr_dnn_gemm *g, const tfr_dnn_gemm_cpu *cpu,
     memset(g, 0, sizeof *g);
     g->shape = *shape;
     g->strict = g->isa = cpu->strict;
+    if (cpu->modes && shape->math_mode > TFR_MATH_STRICT && shape->math_mode <= TFR_MATH_BF16)
+        g->isa = &cpu->modes[shape->math_mode - 1];
     g->n_batch = 1;
     for (i = 0; i < TFR_DNN_GEMM_BATCH_RANK; i++) {
         if (g->shape.batch[i] < 1)
@@ -173,6 +205,8 @@ void tfr_dnn_gemm_plan(tfr_dnn_gemm *g, const tfr_dnn_gemm_cpu *cpu,
     b_panels = shape->b_packed ? 0 : g->raw_b ? 1 : ceil_div(g->n_panels, g->column_units);
     g->scratch_bytes = aligned(g->isa->a_bytes(g->k_block)) +
                        aligned((size_t)b_panels * g->isa->b_bytes(g->k_block));
+    if (g->isa != g->strict)
+        g->scratch_bytes += strict_bytes(g);
     g->packed_bytes =
         (size_t)g->n_panels * (g->isa->b_bytes(g->k_block) * (size_t)(shape->k / g->k_block) +
                                g->isa->b_bytes(shape->k % g->k_block));
@@ -234,10 +268,12 @@ typedef struct unit {
     const tfr_dnn_gemm *g;
     tfr_dnn_gemm_args own; /* args of this product of the batch */
     void *a_panel, *b_block;
+    void *strict_a, *strict_b; /* where isa is not the strict one */
     int64_t row_begin, row_end, panel_begin, panel_end;
     int64_t k0, k; /* the block of K */
     bool finishes; /* there is an epilogue */
     bool keeps_c;  /* the residual is what C holds */
+    bool b_failed; /* the block of B could not be packed */
 } unit;
 
 /* Panel p of the block of B that is worked on. */
@@ -258,13 +294,14 @@ static const void *b_panel(const unit *u, int64_t p, int64_t *step)
     return u->b_block; /* the only panel that is packed: it has less than nr columns */
 }
 
-static void pack_block_of_b(const unit *u)
+static void pack_block_of_b(unit *u)
 {
     const tfr_dnn_gemm *g = u->g;
     int64_t begin = u->panel_begin * g->isa->nr;
     int64_t end = smaller(u->panel_end * g->isa->nr, g->shape.n);
     tfr_dnn_source s;
 
+    u->b_failed = false;
     if (g->shape.b_packed)
         return;
     if (g->raw_b)
@@ -272,7 +309,48 @@ static void pack_block_of_b(const unit *u)
     if (begin >= end)
         return;
     s = source_of_b(g, u->own.b, begin, end - begin, u->k0, u->k);
-    g->isa->pack_b(u->b_block, &s);
+    u->b_failed = !g->isa->pack_b(u->b_block, &s);
+}
+
+/* Panel p as [k][nr] floats. */
+static void floats_of_b(const unit *u, int64_t p)
+{
+    const tfr_dnn_gemm *g = u->g;
+    const int64_t nr = g->isa->nr, begin = p * nr, n = smaller(nr, g->shape.n - begin);
+    tfr_dnn_source s = source_of_b(g, u->own.b, begin, n, u->k0, u->k);
+    float *to = u->strict_b;
+    int64_t step, i, k;
+
+    if (!u->b_failed) {
+        g->isa->unpack_b(to, b_panel(u, p, &step), u->k);
+        return;
+    }
+    for (k = 0; k < u->k; k++, to += nr)
+        for (i = 0; i < nr; i++)
+            to[i] = i < n ? s.at[i * s.major_step + k * s.k_step] : 0.0f;
+}
+
+/* A tile of isa's size by the strict tiles. */
+static void run_strictly(const unit *u, const tfr_dnn_gemm_tile *whole, int64_t row, int64_t p)
+{
+    const tfr_dnn_gemm *g = u->g;
+    int64_t i, j;
+
+    floats_of_b(u, p);
+    for (i = 0; i < whole->rows; i += g->strict->mr) {
+        const int64_t rows = smaller(g->strict->mr, whole->rows - i);
+        const tfr_dnn_source a = source_of_a(g, u->own.a, row + i, rows, u->k0, u->k);
+        tfr_dnn_gemm_tile t = {.a = u->strict_a, .k = u->k, .ldc = whole->ldc, .rows = (int)rows};
+        t.b_step = g->isa->nr;
+        t.accumulate = whole->accumulate;
+        g->strict->pack_a(u->strict_a, &a);
+        for (j = 0; j < whole->cols; j += g->strict->nr) {
+            t.b = (const float *)u->strict_b + j;
+            t.c = whole->c + i * whole->ldc + j;
+            t.cols = (int)smaller(g->strict->nr, whole->cols - j);
+            g->strict->tile(&t);
+        }
+    }
 }
 
 /* Lines of the panel of A after this one for panel p of B to fetch: rows p, p + n... of it. */
@@ -299,10 +377,11 @@ static void run_panel(const unit *u, int64_t row, int64_t rows)
     const bool last = u->k0 + u->k >= s->k;
     tfr_dnn_source a = source_of_a(g, u->own.a, row, rows, u->k0, u->k);
     tfr_dnn_gemm_tile t = {.a = u->a_panel, .k = u->k, .ldc = s->ldc, .rows = (int)rows};
+    bool strictly;
     int64_t p;
 
     t.accumulate = u->k0 > 0 || u->keeps_c;
-    g->isa->pack_a(u->a_panel, &a);
+    strictly = !g->isa->pack_a(u->a_panel, &a) || u->b_failed;
     for (p = u->panel_begin; p < u->panel_end; p++) {
         t.b = b_panel(u, p, &t.b_step);
         t.cols = (int)smaller(nr, s->n - p * nr);
@@ -313,9 +392,12 @@ static void run_panel(const unit *u, int64_t row, int64_t rows)
         else if (row + rows + g->isa->mr <= u->row_end)
             t.next_c = u->own.c + (row + rows) * s->ldc + u->panel_begin * nr;
         t.next_a = next_panel_of_a(u, row + rows, p);
-        g->isa->tile(&t);
+        if (strictly)
+            run_strictly(u, &t, row, p);
+        else
+            g->isa->tile(&t);
         if (last && u->finishes)
-            g->isa->finish(&s->epilogue, &u->own, t.c, s->ldc, row, p * nr, (int)rows, t.cols);
+            g->strict->finish(&s->epilogue, &u->own, t.c, s->ldc, row, p * nr, (int)rows, t.cols);
     }
 }
 
@@ -328,8 +410,14 @@ static void run_unit(unit *u)
     for (u->k0 = 0; u->k0 == 0 || u->k0 < g->shape.k; u->k0 += g->k_block) {
         u->k = smaller(g->k_block, g->shape.k - u->k0);
         pack_block_of_b(u);
-        for (i = 0; i < n; i++) /* rows in panels of equal height */
-            run_panel(u, u->row_begin + rows * i / n, rows * (i + 1) / n - rows * i / n);
+        for (i = 0; i < n; i++) {
+            int64_t begin = rows * i / n, end = rows * (i + 1) / n; /* panels of equal height */
+            if (g->isa->whole_panels) {
+                begin = i * g->isa->mr;
+                end = smaller(begin + g->isa->mr, rows);
+            }
+            run_panel(u, u->row_begin + begin, end - begin);
+        }
     }
 }
 
@@ -369,6 +457,12 @@ void tfr_dnn_gemm_run(const tfr_dnn_gemm *g, const tfr_dnn_gemm_args *args, void
     int64_t i;
 
     u.b_block = (char *)scratch + aligned(g->isa->a_bytes(g->k_block));
+    if (g->isa != g->strict) {
+        u.strict_a = (char *)scratch + g->scratch_bytes - strict_bytes(g);
+        u.strict_b = (char *)u.strict_a + aligned(g->strict->a_bytes(g->k_block));
+    }
+    if (g->isa->begin)
+        g->isa->begin();
     u.keeps_c = args->residual == args->c;
     if (u.keeps_c)
         whole.residual = NULL;
@@ -384,6 +478,8 @@ void tfr_dnn_gemm_run(const tfr_dnn_gemm *g, const tfr_dnn_gemm_args *args, void
         u.panel_end = g->n_panels * (column + 1) / g->column_units;
         run_unit(&u);
     }
+    if (g->isa->end)
+        g->isa->end();
 }
 
 typedef struct whole_run {

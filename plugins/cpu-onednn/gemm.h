@@ -11,7 +11,8 @@
  *
  * A plan is plain data without pointers to memory of its own. Nothing here allocates, starts
  * threads or calls oneDNN. Each element of C is one sum over k in an order that depends on K and on
- * the processor only: not on the threads, not on the split into tiles, not on M and N.
+ * the processor only: not on the threads, not on the split into tiles, not on M and N. (In a math
+ * mode, rows whose panel has numbers that the format lacks are computed strictly.)
  */
 #ifndef TFR_DNN_GEMM_H
 #define TFR_DNN_GEMM_H
@@ -55,7 +56,7 @@ typedef struct tfr_dnn_gemm_shape {
     int64_t batch[TFR_DNN_GEMM_BATCH_RANK];
     int64_t batch_a[TFR_DNN_GEMM_BATCH_RANK], batch_b[TFR_DNN_GEMM_BATCH_RANK],
         batch_c[TFR_DNN_GEMM_BATCH_RANK];
-    int32_t math_mode; /* tfr_math_mode; computed as strict where the processor has no AMX */
+    int32_t math_mode; /* tfr_math_mode; computed as strict without cpu->modes */
     tfr_dnn_epilogue epilogue;
 } tfr_dnn_gemm_shape;
 
@@ -63,12 +64,19 @@ typedef struct tfr_dnn_gemm_shape {
 typedef struct tfr_dnn_gemm_isa tfr_dnn_gemm_isa;
 typedef struct tfr_dnn_gemm_cpu {
     const tfr_dnn_gemm_isa *strict;
-    bool amx;
-    int64_t l1_bytes, l2_bytes; /* of one core */
+    const tfr_dnn_gemm_isa *modes; /* by math mode - 1; NULL = they are computed strictly */
+    const char *no_modes;          /* why not, as a part of a sentence */
+    int64_t l1_bytes, l2_bytes;    /* of one core */
 } tfr_dnn_gemm_cpu;
-/* Never more than this processor itself has. */
+/*
+ * Never more than this processor itself has. Math modes are not there yet: tfr_dnn_gemm_find_modes
+ * looks for them, and asks the system, when somebody wants one.
+ */
 void tfr_dnn_gemm_find_cpu(tfr_dnn_gemm_cpu *cpu, const char *features);
-/* "avx512", "avx2", "portable". */
+void tfr_dnn_gemm_find_modes(tfr_dnn_gemm_cpu *cpu, const char *features);
+/* The modes' own arithmetic without instructions for it; for tests. */
+void tfr_dnn_gemm_emulate_modes(tfr_dnn_gemm_cpu *cpu);
+/* "avx512", "avx2", "portable", "amx f32x6"... */
 const char *tfr_dnn_gemm_isa_name(const tfr_dnn_gemm_isa *isa);
 
 typedef struct tfr_dnn_gemm {

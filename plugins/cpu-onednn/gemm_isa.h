@@ -16,6 +16,14 @@
 #define TFR_DNN_X86 0
 #endif
 
+/* AMX: what the compilers know, and a system that gives it. */
+#if defined(__x86_64__) && defined(__linux__) &&                                                   \
+    ((defined(__clang__) && __clang_major__ >= 12) || (!defined(__clang__) && __GNUC__ >= 11))
+#define TFR_DNN_AMX 1
+#else
+#define TFR_DNN_AMX 0
+#endif
+
 /* Lines that a tile fetches on its way for those who come after it: n lines for each 16 of k. */
 typedef struct tfr_dnn_prefetch {
     const char *at;
@@ -48,8 +56,10 @@ typedef struct tfr_dnn_source {
 struct tfr_dnn_gemm_isa {
     const char *name;
     int mr, nr;
-    int kc;          /* the longest block of K that it likes, for a first cache of 48 KiB */
-    bool can_read_b; /* b_step may be anything */
+    int kc;            /* the longest block of K that it likes, for a first cache of 48 KiB */
+    int l2_quarters;   /* of the second cache for a block of B, 0 = 2 */
+    bool can_read_b;   /* b_step may be anything */
+    bool whole_panels; /* rows are cut at multiples of mr; else in panels of equal height */
     /* Bytes of a whole panel. */
     size_t (*a_bytes)(int64_t k);
     size_t (*b_bytes)(int64_t k);
@@ -57,13 +67,14 @@ struct tfr_dnn_gemm_isa {
      * and what was written is of no use. */
     bool (*pack_a)(void *to, const tfr_dnn_source *a);
     bool (*pack_b)(void *to, const tfr_dnn_source *b);
-    /* NULL = packing of B loses nothing. A panel of B as the strict ISA packs nr columns. */
+    /* What a panel holds as [k][nr] floats, for a strict step; NULL if pack never fails. */
     void (*unpack_b)(float *to, const void *panel, int64_t k);
     void (*tile)(const tfr_dnn_gemm_tile *tile);
     /* optional: of each call of run */
     void (*begin)(void);
     void (*end)(void);
-    /* The epilogue of C[rows, cols], whose first element is [row, column] of the whole. */
+    /* Of a strict one: the epilogue of C[rows, cols], whose first element is [row, column] of the
+     * whole. */
     void (*finish)(const tfr_dnn_epilogue *e, const tfr_dnn_gemm_args *args, float *c, int64_t ldc,
                    int64_t row, int64_t column, int rows, int cols);
 };
@@ -71,10 +82,12 @@ struct tfr_dnn_gemm_isa {
 extern const tfr_dnn_gemm_isa tfr_dnn_gemm_portable;
 #if TFR_DNN_X86
 extern const tfr_dnn_gemm_isa tfr_dnn_gemm_avx2, tfr_dnn_gemm_avx512;
-/* By math mode - 1. Not in this build if the compiler does not know AMX: then name is NULL. */
-extern const tfr_dnn_gemm_isa tfr_dnn_gemm_amx[3];
+#endif
+/* By math mode - 1. */
+extern const tfr_dnn_gemm_isa tfr_dnn_gemm_emulated[3], tfr_dnn_gemm_amx[3];
+/* Whether this build and this processor have AMX for bfloat16. */
+bool tfr_dnn_gemm_amx_exists(void);
 /* Asks the system for the right to use the tiles, once. */
 bool tfr_dnn_gemm_amx_permit(void);
-#endif
 
 #endif

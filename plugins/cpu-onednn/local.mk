@@ -4,11 +4,14 @@
 tfr_onednn_gemm = \
 	plugins/cpu-onednn/gemm.c \
 	plugins/cpu-onednn/gemm.h \
+	plugins/cpu-onednn/gemm_amx.c \
 	plugins/cpu-onednn/gemm_avx2.c \
 	plugins/cpu-onednn/gemm_avx512.c \
 	plugins/cpu-onednn/gemm_epilogue.h \
 	plugins/cpu-onednn/gemm_isa.h \
 	plugins/cpu-onednn/gemm_portable.c \
+	plugins/cpu-onednn/gemm_split.c \
+	plugins/cpu-onednn/gemm_split.h \
 	plugins/cpu-onednn/gemm_tile.h \
 	$(NULL)
 if TFR_ONEDNN
