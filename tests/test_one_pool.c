@@ -19,13 +19,15 @@ static int count_threads(bool pool)
 {
     DIR *tasks = opendir("/proc/self/task");
     struct dirent *entry;
+    char self[24];
     int n = 0;
+    snprintf(self, sizeof self, "%ld", (long)getpid());
     if (!tasks)
         return -1;
     while ((entry = readdir(tasks)) != NULL) {
         char path[300], name[32] = "";
         FILE *file;
-        if (entry->d_name[0] == '.' || atol(entry->d_name) == (long)getpid())
+        if (entry->d_name[0] == '.' || strcmp(entry->d_name, self) == 0)
             continue;
         snprintf(path, sizeof path, "/proc/self/task/%s/comm", entry->d_name);
         file = fopen(path, "r");
