@@ -170,6 +170,7 @@ void tfr__plan_destroy(tfr_session *session, tfr__plan *p)
     for (uint32_t i = 0; i < p->n_placed; i++) {
         tfr__free(p->placed[i].text);
         tfr__free(p->placed[i].alone);
+        tfr__free(p->placed[i].note);
     }
     tfr__free(p->programs);
     tfr__free(p->sample_ns);

@@ -139,12 +139,13 @@ typedef struct tfr__placed {
     int32_t node;
     const char *device, *backend, *wanted; /* borrowed from the runtime */
     int32_t reason;
-    bool fallback, random;
+    bool fallback, random, math_mode;
     char *text; /* NULL = nothing to say */
     uint32_t n_copies;
     uint64_t copy_bytes;
     int32_t program;     /* -1 = none */
     char *alone;         /* why the node is in no program; NULL = nobody was asked */
+    char *note;          /* of its backend; NULL = none */
     tfr__work work;      /* kernels only */
     uint64_t time_ns;    /* of one run, 0 = no kernel */
     bool measured;       /* else it is an estimate */
@@ -253,7 +254,8 @@ struct tfr_session {
     tfr__body *body;
     int32_t fallback;   /* tfr_fallback, never DEFAULT */
     tfr__pin preferred; /* device -1 = none named */
-    bool log_placement, warned, loose_shapes, no_programs;
+    bool log_placement, warned, loose_shapes, no_programs, mode_warned;
+    int32_t math_mode; /* tfr_math_mode */
     uint32_t max_plans;
     pthread_mutex_t lock;   /* one run at a time */
     tfr_tensor **variables; /* by number in graph->variables */

@@ -34,6 +34,7 @@ tfr_status tfr__build_call(tfr__build *b, uint32_t i, bool plain, tfr__call *cal
     tfr_status status = tfr__call_init(call, node, &state->attrs, err);
     if (status)
         return status;
+    call->call.math_mode = b->session->math_mode;
     if (state->choice.backend && state->choice.backend->claim_versions)
         call->call.since_version = state->choice.backend->claim_versions[tfr__op_number(node->op)];
     for (uint32_t k = 0; k < node->n_inputs; k++) {
@@ -278,6 +279,9 @@ static void report(tfr__build *b, uint32_t i, tfr__placed *out)
     out->time_ns = state->time_ns;
     out->measured = state->measured;
     out->key = state->priced;
+    out->math_mode = (state->choice.answer.flags & TFR_ANSWER_MATH_MODE) && b->session->math_mode;
+    if (state->choice.answer.verdict == TFR_VERDICT_YES && state->choice.answer.text[0])
+        out->note = tfr__strdup(state->choice.answer.text); /* without memory there is none */
     out->random = (state->choice.answer.flags & TFR_ANSWER_RANDOM) != 0;
     out->text = state->choice.text; /* moves */
     state->choice.text = NULL;

@@ -30,6 +30,28 @@ static tfr_status variables_init(tfr_session *session, tfr_err *err)
     return TFR_OK;
 }
 
+static tfr_status parse_math_mode(const char *name, int32_t *mode, tfr_err *err)
+{
+#define MODE_ROW(id, number, text, sentence)  {number, text},
+#define MODE_NAME(id, number, text, sentence) " " text
+    static const struct {
+        int32_t mode;
+        const char *name;
+    } modes[] = {TFR_MATH_MODE_LIST(MODE_ROW)};
+    *mode = TFR_MATH_STRICT;
+    for (size_t i = 0; name && i < sizeof modes / sizeof *modes; i++)
+        if (strcmp(name, modes[i].name) == 0) {
+            *mode = modes[i].mode;
+            return TFR_OK;
+        }
+    return !name ? TFR_OK
+                 : tfr_fail(err, TFR_EINVAL,
+                            "there is no math mode \"%s\"; there is:" TFR_MATH_MODE_LIST(MODE_NAME),
+                            name);
+#undef MODE_ROW
+#undef MODE_NAME
+}
+
 tfr_status tfr__session_create(tfr_runtime *runtime, tfr_graph *graph,
                                const tfr_session_options *given, tfr_session **out, tfr_err *err)
 {
@@ -37,6 +59,7 @@ tfr_status tfr__session_create(tfr_runtime *runtime, tfr_graph *graph,
     tfr_session *session;
     tfr_status status = TFR_OK;
     uint32_t device, passes;
+    int32_t math_mode;
     if (!runtime || !graph)
         return tfr_fail(err, TFR_EINVAL, "a session needs a runtime and a graph");
     if (graph->parent)
@@ -45,6 +68,8 @@ tfr_status tfr__session_create(tfr_runtime *runtime, tfr_graph *graph,
     if (given)
         memcpy(&options, given, given->size < sizeof options ? given->size : sizeof options);
     status = tfr__passes_parse(options.passes, &passes, err);
+    if (!status)
+        status = parse_math_mode(options.math_mode, &math_mode, err);
     if (status)
         return status;
     session = tfr__calloc(1, sizeof *session);
@@ -57,6 +82,7 @@ tfr_status tfr__session_create(tfr_runtime *runtime, tfr_graph *graph,
     session->max_plans = options.max_plans ? options.max_plans : 16;
     session->log_placement = options.log_placement != 0;
     session->no_programs = options.no_programs != 0;
+    session->math_mode = math_mode;
     session->loose_shapes = options.loose_shapes != 0;
     session->preferred = (tfr__pin){-1, -1};
     session->fallback = options.fallback;
@@ -250,6 +276,26 @@ static tfr_status own_outputs(const tfr_session *session, tfr_tensor **outputs, 
     return TFR_OK;
 }
 
+/* A mode that nobody has is not left out in silence. */
+static void report_math_mode(tfr_session *session)
+{
+    const tfr__placed *note = NULL;
+    if (!session->math_mode || session->mode_warned)
+        return;
+    for (uint32_t i = 0; i < session->n_used; i++)
+        for (uint32_t k = 0; k < session->used[i]->n_placed; k++) {
+            const tfr__placed *row = &session->used[i]->placed[k];
+            if (row->math_mode)
+                return;
+            if (row->note && !note)
+                note = row;
+        }
+    session->mode_warned = true;
+    tfr__log(session->runtime, TFR_LOG_WARNING, "math-mode",
+             "no node is computed in the math mode that was asked for, all are strict%s%s%s%s",
+             note ? "; " : "", note ? note->backend : "", note ? ": " : "", note ? note->note : "");
+}
+
 static void report_placement(tfr_session *session)
 {
     uint32_t n = 0, n_copies = 0;
@@ -307,8 +353,10 @@ static tfr_status run_locked(tfr_session *session, tfr_tensor *const *inputs, ui
         tfr__trace_drain(session);
     }
     session->n_runs += run && !status;
-    if (!status && session->n_plans != n_plans)
+    if (!status && session->n_plans != n_plans) {
         report_placement(session);
+        report_math_mode(session);
+    }
     return status;
 }
 
@@ -423,6 +471,8 @@ tfr_status tfr_session_placement(const tfr_session *session, uint32_t i, tfr_pla
     row.time_measured = p->placed[k].measured;
     row.program = p->placed[k].program < 0 ? -1 : p->placed[k].program + (int32_t)n_programs;
     row.alone = p->placed[k].alone ? p->placed[k].alone : "";
+    row.note = p->placed[k].note ? p->placed[k].note : "";
+    row.math_mode = p->placed[k].math_mode;
     row.size = out->size < sizeof row ? out->size : (uint32_t)sizeof row;
     memcpy(out, &row, row.size);
     return TFR_OK;
@@ -480,6 +530,8 @@ tfr_status tfr_session_get_stats(const tfr_session *session, tfr_session_stats *
         stats.n_waits += p->n_syncs;
         stats.n_programs += p->n_programs;
         stats.n_fallbacks += p->n_fallbacks;
+        for (uint32_t k = 0; k < p->n_placed; k++)
+            stats.n_math_mode += p->placed[k].math_mode;
         stats.copy_bytes += p->copy_bytes;
         stats.arena_bytes += p->arena_bytes;
         stats.arena_lower_bound += p->arena_lower_bound;

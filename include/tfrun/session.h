@@ -41,6 +41,12 @@ typedef struct tfr_session_options {
      * reference backend none changes a bit of a result; on others some change roundings.
      */
     const char *passes;
+    /*
+     * How float32 products may be computed: NULL or "strict", "f32x6", "f32x3", "bf16"
+     * (tfr_math_mode in plugin.h). TFR_EINVAL lists their names. A backend that cannot do it
+     * computes strictly, which placements and a warning say.
+     */
+    const char *math_mode;
 } tfr_session_options;
 #define TFR_SESSION_OPTIONS_INIT                                                                   \
     {                                                                                              \
@@ -139,6 +145,8 @@ typedef struct tfr_placement {
     const char *alone; /* why its backend wants it in no program; "" = not said, or not asked */
     uint64_t time_ns;  /* that it takes in a run; 0 = no kernel */
     uint32_t time_measured; /* 1 = in earlier runs; 0 = it is an estimate */
+    uint32_t math_mode;     /* 1 = in the session's math mode, which is not strict */
+    const char *note;       /* what its backend says of how it computes it; "" = nothing */
 } tfr_placement;
 
 TFR_API uint32_t tfr_session_n_placements(const tfr_session *session);
@@ -174,7 +182,7 @@ typedef struct tfr_session_stats {
     uint64_t n_runs, n_plans;   /* since the session began */
     uint64_t plan_ns;           /* of the last run; runs are not timed, see trace.h */
     uint32_t n_programs;        /* of the last run's plans */
-    uint32_t reserved;
+    uint32_t n_math_mode;       /* nodes that compute in the session's math mode, if not strict */
 } tfr_session_stats;
 
 TFR_API TFR_MUST_CHECK tfr_status tfr_session_get_stats(const tfr_session *session,

@@ -585,10 +585,14 @@ enum {
     TFR_ANSWER_CAPTURABLE = 1u << 0,
     TFR_ANSWER_NONDETERMINISTIC = 1u << 1, /* two launches give different values */
     /* draws random numbers: another implementation gives other values, with the same seed too */
-    TFR_ANSWER_RANDOM = 1u << 2
+    TFR_ANSWER_RANDOM = 1u << 2,
+    TFR_ANSWER_MATH_MODE = 1u << 3 /* computes in the call's math mode; else it does so strictly */
 };
 
-/* The caller zeroes it and sets size. Every verdict but YES carries reason and text. */
+/*
+ * The caller zeroes it and sets size. Every verdict but YES carries reason and text; the text of a
+ * YES is a note for the user, such as why a math mode is not used.
+ */
 typedef struct tfr_answer {
     uint32_t size;
     int32_t verdict;          /* tfr_verdict */
