@@ -14,4 +14,14 @@ for hidden in avx512f "avx512f avx2"; do
         fail "programs without $hidden: $(cat "$tmp/out")"
     fi
 done
+mkdir -p "$tmp/emulated/tfrun"
+echo 'onednn.emulate-math-modes = 1' >"$tmp/emulated/tfrun/tfrun.conf"
+for math in math_modes_compute_products_of_rows_and_constants \
+    math_modes_compute_products_of_computed_sides; do
+    if env XDG_CONFIG_HOME="$tmp/emulated" TFR_TEST_EMULATES=1 "$test" $math >"$tmp/out" 2>&1; then
+        pass "emulated $math"
+    else
+        fail "emulated $math: $(cat "$tmp/out")"
+    fi
+done
 finish

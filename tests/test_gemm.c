@@ -127,8 +127,6 @@ static void find_cpu(tfr_dnn_gemm_cpu *cpu, const char *features)
     tfr_dnn_gemm_find_cpu(cpu, emulated ? "" : features);
     if (emulated)
         tfr_dnn_gemm_emulate_modes(cpu);
-    else
-        tfr_dnn_gemm_find_modes(cpu, features);
 }
 
 /* Computes with the features and compares every element; true = all good. */
@@ -672,10 +670,14 @@ TEST(modes_compute_strictly_what_their_format_lacks)
 TEST(without_amx_the_modes_are_strict_and_say_why)
 {
     tfr_dnn_gemm_cpu cpu;
+    const tfr_dnn_gemm_shape s = {.m = 64, .n = 64, .k = 64, .math_mode = TFR_MATH_F32X6};
+    const char *why;
+    tfr_dnn_gemm g;
     tfr_dnn_gemm_find_cpu(&cpu, all_features[2]);
-    tfr_dnn_gemm_find_modes(&cpu, all_features[2]);
-    CHECK(cpu.modes == NULL);
-    CHECK_STR("this processor has no amx_bf16", cpu.no_modes);
+    why = tfr_dnn_gemm_no_mode(&cpu, &s);
+    CHECK(why && strstr(why, "no amx_bf16") != NULL);
+    tfr_dnn_gemm_plan(&g, &cpu, &s, 1);
+    CHECK(g.isa == g.strict);
 }
 
 TEST(a_hidden_feature_is_not_used)

@@ -214,6 +214,69 @@ TEST(softmax_and_normalization_of_rows)
           "out Softmax{axis=-1}(Add(y,Mul(m,-200)))");
 }
 
+/* ---- math modes ------------------------------------------------------------------------------ */
+
+/*
+ * tests/onednn_programs.sh runs this where the modes are emulated, and says so: then there are
+ * some. Else they are there if the processor has them.
+ */
+static void check_mode(const char *text, const char *mode, double tolerance)
+{
+    tfr_runtime *runtime = new_runtime();
+    tfr_graph *graph = graph_of_text(text);
+    tfr_session *naive = new_session(runtime, graph, "naive:0"), *session = NULL;
+    tfr_session_options options = TFR_SESSION_OPTIONS_INIT;
+    tfr_session_stats stats = {.size = sizeof stats};
+    options.device = "onednn:0";
+    options.math_mode = mode;
+    for (uint32_t off = 0; off < 2; off++) {
+        tfr_tensor *expected, *obtained;
+        options.no_programs = off;
+        if (tfr_session_create(runtime, graph, &options, &session, &err) != TFR_OK) {
+            tfr_session_destroy(naive);
+            tfr_graph_release(graph);
+            tfr_runtime_release(runtime);
+            SKIP("there is no oneDNN backend");
+        }
+        expected = run(naive, graph, 3);
+        obtained = run(session, graph, 3);
+        CHECK(difference(expected, obtained) <= tolerance);
+        CHECK_OK(tfr_session_get_stats(session, &stats, &err), &err);
+        if (getenv("TFR_TEST_EMULATES")) {
+            CHECK(stats.n_math_mode > 0);
+            if (tolerance > 1e-4) /* it is the mode, and not strict */
+                CHECK(difference(expected, obtained) >= 1e-5);
+        } else if (!stats.n_math_mode) {
+            printf("  no %s here\n", mode);
+        }
+        tfr_tensor_release(expected);
+        tfr_tensor_release(obtained);
+        tfr_session_destroy(session);
+    }
+    tfr_session_destroy(naive);
+    tfr_graph_release(graph);
+    tfr_runtime_release(runtime);
+}
+
+static void check_modes(const char *text)
+{
+    check_mode(text, "f32x6", 1e-5);
+    check_mode(text, "f32x3", 5e-5);
+    check_mode(text, "bf16", 3e-2);
+}
+
+TEST(math_modes_compute_products_of_rows_and_constants)
+{
+    check_modes("in x ? 20 40; const w 40 48; const b 48; const v 48 40;"
+                "h = LeakyRelu(Add(MatMul(x,w),b)); out Add(MatMul(h,v),x)");
+    check_modes("in x 40 64; const w 64 70; const b 70; out Relu(Gemm{beta=0.5}(x,w,b))");
+}
+
+TEST(math_modes_compute_products_of_computed_sides)
+{
+    check_modes("in x ? 32 48; y = Transpose{perm=0,2,1}(Relu(x)); out MatMul(y,Sigmoid(x))");
+}
+
 TEST(attention_of_several_heads)
 {
     uint32_t n_launches;
@@ -314,6 +377,8 @@ static const test_case cases[] = {
     CASE(large_products_of_computed_sides),
     CASE(softmax_and_normalization_of_rows),
     CASE(attention_of_several_heads),
+    CASE(math_modes_compute_products_of_rows_and_constants),
+    CASE(math_modes_compute_products_of_computed_sides),
     CASE(attention_is_one_step_with_its_scale_mask_and_heads),
     CASE(attention_reads_a_mask_of_each_sample),
     CASE(what_was_measured_once_is_not_measured_again),

@@ -229,7 +229,7 @@ int32_t tfr_dnn_open(const tfr_host *host, const tfr_device_info *info, const tf
 {
     const tfr_host_cpu *cpu = host->facet ? host->facet(TFR_HOST_CPU_V1) : NULL;
     tfr_plugin_device *device = calloc(1, sizeof *device);
-    char verbose[8] = "0";
+    char verbose[8] = "0", emulate[8] = "0";
     dnnl_status_t status;
 
     (void)info;
@@ -248,6 +248,9 @@ int32_t tfr_dnn_open(const tfr_host *host, const tfr_device_info *info, const tf
     device->lanes = cpu && cpu->n_threads > 0 ? (int)cpu->n_threads : 1;
     device->threads = count_threads(cpu, options, n_options);
     tfr_dnn_gemm_find_cpu(&device->gemm, cpu && cpu->features ? cpu->features : "");
+    if (host->option && host->option("onednn", "emulate-math-modes", emulate, sizeof emulate) > 0 &&
+        strcmp(emulate, "1") == 0)
+        tfr_dnn_gemm_emulate_modes(&device->gemm);
     find_types(device);
     device->single = calloc(1, sizeof *device);
     if (!device->single) {

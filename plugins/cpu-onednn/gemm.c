@@ -27,7 +27,7 @@
 
 #include "gemm_isa.h"
 
-enum { ALIGNMENT = 64, K_UNIT = 32 };
+enum { ALIGNMENT = 64, K_UNIT = 32, FEW = 16 };
 
 static size_t aligned(size_t bytes)
 {
@@ -90,26 +90,36 @@ void tfr_dnn_gemm_find_cpu(tfr_dnn_gemm_cpu *cpu, const char *features)
         has_feature(features, "avx512vl") && has_feature(features, "avx512dq") &&
         __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw"))
         cpu->strict = &tfr_dnn_gemm_avx512;
+    if (cpu->strict == &tfr_dnn_gemm_avx512 && has_feature(features, "avx512_bf16") &&
+        has_feature(features, "amx_tile") && has_feature(features, "amx_bf16") &&
+        tfr_dnn_gemm_amx_exists())
+        cpu->modes = tfr_dnn_gemm_amx;
 #else
     (void)features;
 #endif
 }
 
-void tfr_dnn_gemm_find_modes(tfr_dnn_gemm_cpu *cpu, const char *features)
+/* NULL = there is one for the mode. */
+static const char *no_isa(const tfr_dnn_gemm_cpu *cpu, int32_t mode)
 {
-    cpu->modes = NULL;
-    cpu->no_modes = "this processor has no amx_bf16";
-#if TFR_DNN_AMX
-    if (cpu->strict != &tfr_dnn_gemm_avx512 || !has_feature(features, "avx512_bf16") ||
-        !has_feature(features, "amx_tile") || !has_feature(features, "amx_bf16") ||
-        !tfr_dnn_gemm_amx_exists())
-        return;
-    cpu->no_modes = "the system refuses the use of AMX";
-    if (tfr_dnn_gemm_amx_permit())
-        cpu->modes = tfr_dnn_gemm_amx;
-#else
-    (void)features;
-#endif
+    if (mode <= TFR_MATH_STRICT || mode > TFR_MATH_BF16)
+        return "strict products are asked for";
+    if (!cpu->modes)
+        return "this processor has no amx_bf16, so that products are strict";
+    if (cpu->modes == tfr_dnn_gemm_amx && !tfr_dnn_gemm_amx_permit())
+        return "the system refuses the use of AMX, so that products are strict";
+    return NULL;
+}
+
+const char *tfr_dnn_gemm_no_mode(const tfr_dnn_gemm_cpu *cpu, const tfr_dnn_gemm_shape *shape)
+{
+    const char *why = no_isa(cpu, shape->math_mode);
+
+    if (why)
+        return why;
+    if (shape->m < FEW || shape->n < FEW || shape->k < FEW)
+        return "fewer than 16 rows, columns or terms are multiplied strictly";
+    return NULL;
 }
 
 void tfr_dnn_gemm_emulate_modes(tfr_dnn_gemm_cpu *cpu)
@@ -190,7 +200,7 @@ void tfr_dnn_gemm_plan(tfr_dnn_gemm *g, const tfr_dnn_gemm_cpu *cpu,
     memset(g, 0, sizeof *g);
     g->shape = *shape;
     g->strict = g->isa = cpu->strict;
-    if (cpu->modes && shape->math_mode > TFR_MATH_STRICT && shape->math_mode <= TFR_MATH_BF16)
+    if (!no_isa(cpu, shape->math_mode))
         g->isa = &cpu->modes[shape->math_mode - 1];
     g->n_batch = 1;
     for (i = 0; i < TFR_DNN_GEMM_BATCH_RANK; i++) {
@@ -259,6 +269,24 @@ bool tfr_dnn_gemm_pack(const tfr_dnn_gemm *g, const float *b, void *packed)
             return false;
     }
     return true;
+}
+
+bool tfr_dnn_gemm_holds(const tfr_dnn_gemm *g, const float *b)
+{
+    const tfr_dnn_gemm_isa *isa = g->isa;
+    const int64_t rows = g->shape.trans_b ? g->shape.n : g->shape.k;
+    const int64_t columns = g->shape.trans_b ? g->shape.k : g->shape.n;
+    bool bad = false;
+    int64_t i, j;
+
+    for (i = 0; isa->high && i < rows && !bad; i++)
+        for (j = 0; j < columns; j++) {
+            uint32_t bits;
+            memcpy(&bits, b + i * g->shape.ldb + j, sizeof bits);
+            bits &= 0x7fffffffu;
+            bad |= bits != 0 && (bits < isa->low || bits >= isa->high);
+        }
+    return !bad;
 }
 
 /* ---- one unit ---- */

@@ -56,7 +56,7 @@ typedef struct tfr_dnn_gemm_shape {
     int64_t batch[TFR_DNN_GEMM_BATCH_RANK];
     int64_t batch_a[TFR_DNN_GEMM_BATCH_RANK], batch_b[TFR_DNN_GEMM_BATCH_RANK],
         batch_c[TFR_DNN_GEMM_BATCH_RANK];
-    int32_t math_mode; /* tfr_math_mode; computed as strict without cpu->modes */
+    int32_t math_mode; /* tfr_math_mode; strict where the processor cannot do it */
     tfr_dnn_epilogue epilogue;
 } tfr_dnn_gemm_shape;
 
@@ -64,16 +64,16 @@ typedef struct tfr_dnn_gemm_shape {
 typedef struct tfr_dnn_gemm_isa tfr_dnn_gemm_isa;
 typedef struct tfr_dnn_gemm_cpu {
     const tfr_dnn_gemm_isa *strict;
-    const tfr_dnn_gemm_isa *modes; /* by math mode - 1; NULL = they are computed strictly */
-    const char *no_modes;          /* why not, as a part of a sentence */
+    const tfr_dnn_gemm_isa *modes; /* by math mode - 1; NULL = the processor has none */
     int64_t l1_bytes, l2_bytes;    /* of one core */
 } tfr_dnn_gemm_cpu;
-/*
- * Never more than this processor itself has. Math modes are not there yet: tfr_dnn_gemm_find_modes
- * looks for them, and asks the system, when somebody wants one.
- */
+/* Never more than this processor itself has. */
 void tfr_dnn_gemm_find_cpu(tfr_dnn_gemm_cpu *cpu, const char *features);
-void tfr_dnn_gemm_find_modes(tfr_dnn_gemm_cpu *cpu, const char *features);
+/*
+ * NULL = a product in its shape's math mode is worth it here; else why it is not, as a sentence:
+ * then plan it strictly. The first call for a mode asks the system for the right to use AMX.
+ */
+const char *tfr_dnn_gemm_no_mode(const tfr_dnn_gemm_cpu *cpu, const tfr_dnn_gemm_shape *shape);
 /* The modes' own arithmetic without instructions for it; for tests. */
 void tfr_dnn_gemm_emulate_modes(tfr_dnn_gemm_cpu *cpu);
 /* "avx512", "avx2", "portable", "amx f32x6"... */
@@ -115,6 +115,8 @@ void tfr_dnn_gemm_plan(tfr_dnn_gemm *gemm, const tfr_dnn_gemm_cpu *cpu,
  * extremely large or small); plan again with TFR_MATH_STRICT, which takes everything.
  */
 bool tfr_dnn_gemm_pack(const tfr_dnn_gemm *gemm, const float *b, void *packed);
+/* Whether it will: the same check without packing. */
+bool tfr_dnn_gemm_holds(const tfr_dnn_gemm *gemm, const float *b);
 /* Computes the tiles [begin, end). scratch is for this thread alone meanwhile. */
 void tfr_dnn_gemm_run(const tfr_dnn_gemm *gemm, const tfr_dnn_gemm_args *args, void *scratch,
                       int64_t begin, int64_t end);

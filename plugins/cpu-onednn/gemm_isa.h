@@ -60,6 +60,9 @@ struct tfr_dnn_gemm_isa {
     int l2_quarters;   /* of the second cache for a block of B, 0 = 2 */
     bool can_read_b;   /* b_step may be anything */
     bool whole_panels; /* rows are cut at multiples of mr; else in panels of equal height */
+    /* What packing takes: bits of the least absolute value but 0, and of the first that is too
+     * large. high 0 = everything. */
+    uint32_t low, high;
     /* Bytes of a whole panel. */
     size_t (*a_bytes)(int64_t k);
     size_t (*b_bytes)(int64_t k);

@@ -35,13 +35,17 @@ enum {
  * another; of smaller ones the last part could be below the normal numbers, which the instruction
  * takes for zero. A single part behaves as float32 does.
  */
+#define SPLIT_LOW_1  0x00800000u /* 2^-126 */
+#define SPLIT_HIGH_1 0x7f7f8000u /* is rounded to infinity */
+#define SPLIT_LOW_2  0x09000000u /* 2^-109 */
+#define SPLIT_HIGH_2 0x5b800000u /* 2^56 */
+#define SPLIT_LOW_3  0x0d800000u /* 2^-100 */
+#define SPLIT_HIGH_3 SPLIT_HIGH_2
+
 static const struct split_range {
-    uint32_t low, high; /* bits of the least and of the first too large absolute value */
+    uint32_t low, high; /* as in tfr_dnn_gemm_isa */
 } split_ranges[] = {
-    {0x00800000u, 0x7f7f8000u}, /* 2^-126, rounded to infinity */
-    {0x09000000u, 0x5b800000u}, /* 2^-109, 2^56 */
-    {0x0d800000u, 0x5b800000u}, /* 2^-100, 2^56 */
-};
+    {SPLIT_LOW_1, SPLIT_HIGH_1}, {SPLIT_LOW_2, SPLIT_HIGH_2}, {SPLIT_LOW_3, SPLIT_HIGH_3}};
 
 #define SPLIT_INLINE static inline __attribute__((always_inline))
 
@@ -202,9 +206,10 @@ SPLIT_PACKING(3)
 #define SPLIT_ISA(isa_name, parts, longest, tile_fn)                                               \
     {                                                                                              \
         .name = isa_name, .mr = BLOCK, .nr = BLOCK, .kc = longest, .l2_quarters = 3,               \
-        .whole_panels = true, .a_bytes = bytes_##parts, .b_bytes = bytes_##parts,                  \
-        .pack_a = pack_a_##parts, .pack_b = pack_b_##parts, .unpack_b = unpack_b_##parts,          \
-        .tile = tile_fn, .begin = SPLIT_BEGIN, .end = SPLIT_END                                    \
+        .whole_panels = true, .low = SPLIT_LOW_##parts, .high = SPLIT_HIGH_##parts,                \
+        .a_bytes = bytes_##parts, .b_bytes = bytes_##parts, .pack_a = pack_a_##parts,              \
+        .pack_b = pack_b_##parts, .unpack_b = unpack_b_##parts, .tile = tile_fn,                   \
+        .begin = SPLIT_BEGIN, .end = SPLIT_END                                                     \
     }
 
 #endif

@@ -3,6 +3,7 @@
  * product.c: MatMul and Gemm of float32 as kernels around gemm.h. A right side that is known is
  * packed once; scratch memory is the launch's workspace.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "matmul.h"
@@ -121,6 +122,14 @@ void tfr_dnn_own_product_supports(const tfr_plugin_device *device, const tfr_cal
     size_t strict;
 
     s.b_packed = can_pack(call, &s);
+    if (s.math_mode != TFR_MATH_STRICT) {
+        const char *why = tfr_dnn_gemm_no_mode(&device->gemm, &s);
+        if (why)
+            snprintf(answer->text, sizeof answer->text, "%s", why);
+        else
+            answer->flags |= TFR_ANSWER_MATH_MODE;
+        s.math_mode = why ? TFR_MATH_STRICT : s.math_mode;
+    }
     answer->workspace_bytes = workspace_of(device, &s);
     /* A right side that the math mode's format cannot hold is computed strictly. */
     s.math_mode = TFR_MATH_STRICT;
@@ -172,6 +181,8 @@ void tfr_dnn_own_product_prepare(tfr_dnn_build *b, const tfr_call *call)
     if (!p)
         return;
     s.b_packed = can_pack(call, &s);
+    if (tfr_dnn_gemm_no_mode(&b->device->gemm, &s))
+        s.math_mode = TFR_MATH_STRICT;
     p->threads = threads_of(b->device);
     p->output = (int)call->n_inputs;
     p->addend = c && s.epilogue.beta != 0.0f ? 2 : -1;

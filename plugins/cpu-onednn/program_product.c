@@ -36,6 +36,40 @@ static void run_big_product(const void *params, const tfr_dnn_bases *bases, int6
     tfr_dnn_gemm_run(&b->gemm, &args, bases->scratch, begin, end);
 }
 
+/* ---- activations that gemm.h does not have ---- */
+
+typedef struct after {
+    const tfr_dnn_isa *isa;
+    tfr_dnn_ref to;
+    int64_t row, n;
+    tfr_dnn_act act;
+} after;
+
+/* Numbers count rows. */
+static void run_after(const void *params, const tfr_dnn_bases *bases, int64_t begin, int64_t end)
+{
+    const after *r = params;
+    float *to = tfr_dnn_at(bases, &r->to) + begin * r->row;
+
+    r->isa->act(&r->act, to, to, (end - begin) * r->row);
+}
+
+static void plan_after(tfr_dnn_planner *p, const tfr_dnn_item *item, const tfr_dnn_gemm_shape *s)
+{
+    const int64_t n = tfr_dnn_count(p, &p->ir->values[item->output]);
+    after *r = tfr_dnn_keep(p, sizeof *r);
+
+    if (!r)
+        return;
+    r->isa = p->isa;
+    r->to = tfr_dnn_ref_of(p, item->output);
+    r->row = s->n;
+    r->act = item->act;
+    tfr_dnn_add_run(p, run_after, r, n / s->n, (double)n * 0.2);
+}
+
+/* ---- the item ---- */
+
 /* False: the epilogue of gemm.h does not have it. */
 static bool read_epilogue(const tfr_dnn_item *item, tfr_dnn_epilogue *e)
 {
@@ -59,26 +93,59 @@ static bool read_epilogue(const tfr_dnn_item *item, tfr_dnn_epilogue *e)
         e->activation = TFR_DNN_GEMM_GELU_ERF;
         break;
     case TFR_DNN_ACT_SWISH:
+        if (item->act.a != 1.0f)
+            return false;
         e->activation = TFR_DNN_GEMM_SILU;
-        return item->act.a == 1.0f;
+        break;
     default:
         return false;
     }
     return true;
 }
 
-/* For all samples, so that the bits of a result do not depend on how they are shared out. */
-bool tfr_dnn_is_big_product(const tfr_dnn_planner *p, const tfr_dnn_item *item)
+/* Its m is for so many samples, its math mode for all. */
+static tfr_dnn_gemm_shape shape_of(const tfr_dnn_planner *p, const tfr_dnn_item *item,
+                                   int64_t samples)
 {
     const tfr_dnn_value *x = &p->ir->values[item->inputs[0]], *y = &p->ir->values[item->output];
-    const int64_t depth = x->dims[x->rank - 1], columns = y->dims[y->rank - 1];
-    int64_t rows = y->dims[y->rank - 2];
+    const int last = TFR_DNN_GEMM_BATCH_RANK - 1;
+    const int64_t all = tfr_dnn_elements(y);
+    tfr_dnn_gemm_shape s;
+
+    memset(&s, 0, sizeof s);
+    s.k = s.lda = x->dims[x->rank - 1];
+    s.n = s.ldc = y->dims[y->rank - 1];
+    s.b_packed = item->kind == TFR_DNN_ITEM_PRODUCT;
+    s.trans_b = s.b_packed && item->transposed;
+    s.ldb = s.trans_b ? s.k : s.n;
+    s.math_mode = item->call->math_mode;
+    s.m = s.b_packed ? all / s.n : y->dims[y->rank - 2];
+    if (tfr_dnn_gemm_no_mode(&p->ir->device->gemm, &s))
+        s.math_mode = TFR_MATH_STRICT;
+    if (s.b_packed) {
+        s.m = y->batched ? s.m / p->ir->samples * samples : s.m;
+        return s;
+    }
+    if (y->rank == 2)
+        s.m = tfr_dnn_first_dim(p, y);
+    s.batch[last] =
+        (y->batched && y->rank > 2 ? all / p->ir->samples * samples : all) / (s.m * s.n);
+    s.batch_a[last] = s.m * s.k;
+    s.batch_b[last] = s.k * s.n;
+    s.batch_c[last] = s.m * s.n;
+    return s;
+}
+
+/* The shape for all samples: what is decided by it does not depend on how they are shared out. */
+bool tfr_dnn_is_big_product(const tfr_dnn_planner *p, const tfr_dnn_item *item)
+{
+    const tfr_dnn_gemm_shape s = shape_of(p, item, p->ir->samples);
     tfr_dnn_epilogue e;
 
-    if (item->kind == TFR_DNN_ITEM_PRODUCT)
-        rows = tfr_dnn_elements(x) / depth;
-    return read_epilogue(item, &e) && (e.alpha == 1.0f || item->residual < 0) && rows > FEW_ROWS &&
-           depth * columns * (int64_t)sizeof(float) > SMALL_RIGHT;
+    read_epilogue(item, &e);
+    return (e.alpha == 1.0f || item->residual < 0) &&
+           (s.math_mode != TFR_MATH_STRICT ||
+            (s.m > FEW_ROWS && s.k * s.n * (int64_t)sizeof(float) > SMALL_RIGHT));
 }
 
 /* ---- the right side ---- */
@@ -104,8 +171,6 @@ static void pack_right_side(tfr_dnn_planner *p, big_product *b, const float *fro
     b->packed = tfr_dnn_pack(p, &key, b->gemm.packed_bytes, fill_packed, &fill);
 }
 
-/* ---- the item ---- */
-
 static void set_bias(const tfr_dnn_planner *p, const tfr_dnn_item *item, big_product *b,
                      tfr_dnn_epilogue *e)
 {
@@ -123,39 +188,17 @@ static void set_bias(const tfr_dnn_planner *p, const tfr_dnn_item *item, big_pro
     }
 }
 
-static tfr_dnn_gemm_shape shape_of(const tfr_dnn_planner *p, const tfr_dnn_item *item)
-{
-    const tfr_dnn_value *x = &p->ir->values[item->inputs[0]], *y = &p->ir->values[item->output];
-    tfr_dnn_gemm_shape s;
-
-    memset(&s, 0, sizeof s);
-    s.k = s.lda = x->dims[x->rank - 1];
-    s.n = s.ldc = y->dims[y->rank - 1];
-    s.b_packed = item->kind == TFR_DNN_ITEM_PRODUCT;
-    s.trans_b = s.b_packed && item->transposed;
-    s.ldb = s.trans_b ? s.k : s.n;
-    s.m = tfr_dnn_count(p, y) / s.n;
-    if (!s.b_packed) {
-        const int last = TFR_DNN_GEMM_BATCH_RANK - 1;
-        int64_t rows = y->rank > 2 ? y->dims[y->rank - 2] : s.m;
-        s.batch[last] = s.m / rows;
-        s.m = rows;
-        s.batch_a[last] = s.m * s.k;
-        s.batch_b[last] = s.k * s.n;
-        s.batch_c[last] = s.m * s.n;
-    }
-    return s;
-}
-
 void tfr_dnn_plan_big_product(tfr_dnn_planner *p, const tfr_dnn_item *item)
 {
     big_product *b = tfr_dnn_keep(p, sizeof *b);
-    tfr_dnn_gemm_shape s = shape_of(p, item);
+    tfr_dnn_gemm_shape s = shape_of(p, item, p->samples);
+    const float *known = p->ir->values[item->inputs[1]].known;
     double flops = 2.0 * (double)tfr_dnn_count(p, &p->ir->values[item->output]) * (double)s.k;
+    bool has_act;
 
     if (!b)
         return;
-    read_epilogue(item, &s.epilogue);
+    has_act = read_epilogue(item, &s.epilogue);
     s.epilogue.ld_residual = s.n;
     if (s.b_packed)
         set_bias(p, item, b, &s.epilogue);
@@ -165,8 +208,14 @@ void tfr_dnn_plan_big_product(tfr_dnn_planner *p, const tfr_dnn_item *item)
     b->has_residual = item->residual >= 0;
     b->residual = tfr_dnn_ref_of(p, item->residual);
     tfr_dnn_gemm_plan(&b->gemm, &p->ir->device->gemm, &s, p->ir->device->threads);
+    if (s.b_packed && !tfr_dnn_gemm_holds(&b->gemm, known)) {
+        s.math_mode = TFR_MATH_STRICT;
+        tfr_dnn_gemm_plan(&b->gemm, &p->ir->device->gemm, &s, p->ir->device->threads);
+    }
     tfr_dnn_need_scratch(p, b->gemm.scratch_bytes);
     if (s.b_packed)
-        pack_right_side(p, b, p->ir->values[item->inputs[1]].known);
+        pack_right_side(p, b, known);
     tfr_dnn_add_run(p, run_big_product, b, b->gemm.n_tiles, flops / 100.0)->flops = flops;
+    if (!has_act)
+        plan_after(p, item, &s);
 }
