@@ -25,7 +25,8 @@ typedef struct bench_options {
     const int64_t *sizes; /* of matrices, or numbers of nodes; n_sizes 0 = the benchmark's own */
     uint32_t n_sizes;
     uint64_t seed;
-    bool constant; /* matmul: the right operand is a constant, which may be packed */
+    const char *math_mode; /* of our products (session.h); NULL = strict */
+    bool constant;         /* matmul: the right operand is a constant, which may be packed */
 } bench_options;
 
 /* ---- what is found --------------------------------------------------------------------------- */

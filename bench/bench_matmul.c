@@ -59,12 +59,13 @@ static tfr_status run_ours(void *user, tfr_err *err)
     return tfr_binding_run(o->binding, err);
 }
 
-/* Adds tfrun on a device as a contender. */
+/* Adds tfrun on a device, in a math mode or NULL, as a contender. */
 static tfr_status add_ours(bench_contest *contest, bench_ours *o, const data *d, const char *device,
-                           const char *who, tfr_err *err)
+                           const char *math_mode, const char *who, tfr_err *err)
 {
     bench_contender *c;
-    tfr_status status = bench_ours_init(o, contest->options->runtime, device, &d->product, err);
+    tfr_status status =
+        bench_ours_init(o, contest->options->runtime, device, math_mode, &d->product, err);
     if (!status)
         status = tfr_binding_run(o->binding, err);
     if (status)
@@ -92,7 +93,8 @@ static void add_naive(bench_report *report, bench_row *row, const bench_options 
     if (!bench_wants(options, "naive"))
         return;
     if (run) {
-        tfr_status status = bench_ours_init(&o, options->runtime, "naive:0", &d->product, &err);
+        tfr_status status =
+            bench_ours_init(&o, options->runtime, "naive:0", NULL, &d->product, &err);
         double began = bench_now();
         if (!status)
             status = tfr_binding_run(o.binding, &err);
@@ -128,10 +130,20 @@ static tfr_status add_gpus(bench_contest *contest, bench_ours *gpus, uint32_t ro
     for (uint32_t i = 0; !tfr_runtime_device(contest->options->runtime, i, &device, NULL); i++) {
         if (strcmp(device.type, "GPU") != 0 || *n == room)
             continue;
-        if (add_ours(contest, &gpus[(*n)++], d, device.name, device.name, err))
+        if (add_ours(contest, &gpus[(*n)++], d, device.name, NULL, device.name, err))
             bench_add_skip(contest->report, contest->row, device.name, err->text);
     }
     return TFR_OK;
+}
+
+/* What the mode itself may add: errors of n products, which have either sign. */
+static double mode_error(const char *mode, int64_t n)
+{
+    const double one = !mode                        ? 0
+                       : strcmp(mode, "f32x3") == 0 ? 3 * 0x1p-16
+                       : strcmp(mode, "bf16") == 0  ? 0x1p-7
+                                                    : 0;
+    return one * 4 * sqrt((double)n);
 }
 
 /* A wrong product is not timed: ours ends the benchmark, a peer's is a skip. */
@@ -139,9 +151,10 @@ static tfr_status check(bench_contest *contest, int64_t n, tfr_err *err)
 {
     /* Each of n products and sums of values up to 1 may be wrong by half an ulp of the sum, which
      * stays far below sqrt(n) * 4. */
-    double most = 1.2e-7 * sqrt((double)n) * 4 * sqrt((double)n);
+    const double exact = 1.2e-7 * sqrt((double)n) * 4 * sqrt((double)n);
     for (uint32_t i = 0; i < contest->n;) {
         bench_contender *c = &contest->list[i];
+        double most = i == 0 ? exact + mode_error(contest->options->math_mode, n) : exact;
         if (isnan(c->error) || c->error <= most) {
             i++;
             continue;
@@ -160,14 +173,18 @@ static tfr_status measure(const bench_options *options, int64_t n, bench_report 
                           tfr_err *err)
 {
     bench_contest contest = {.options = options, .report = report};
-    bench_ours ours = {0}, gpus[4] = {{0}};
+    bench_ours ours = {0}, strict = {0}, gpus[4] = {{0}};
     uint32_t n_gpus = 0;
+    char who[48];
     data d = {.a = NULL};
     tfr_status status = data_init(&d, n, options, err);
     contest.row = bench_add_row(report, n, "%lld x %lld%s", (long long)n, (long long)n,
                                 options->constant ? " times a constant" : "");
     if (!status)
-        status = add_ours(&contest, &ours, &d, options->device, "tfrun", err);
+        status = add_ours(&contest, &ours, &d, options->device, options->math_mode,
+                          bench_ours_name(options->math_mode, who, sizeof who), err);
+    if (!status && options->math_mode)
+        status = add_ours(&contest, &strict, &d, options->device, NULL, "tfrun strict", err);
     if (!status) {
         contest.list[0].ours = true;
         status = add_gpus(&contest, gpus, 4, &n_gpus, &d, err);
@@ -190,6 +207,7 @@ static tfr_status measure(const bench_options *options, int64_t n, bench_report 
         add_naive(report, contest.row, options, &d);
     bench_contest_finish(&contest);
     bench_ours_finish(&ours);
+    bench_ours_finish(&strict);
     for (uint32_t i = 0; i < n_gpus; i++)
         bench_ours_finish(&gpus[i]);
     free(d.a);

@@ -12,6 +12,7 @@
 
 #include "contest.h"
 #include "peer.h"
+#include "product.h"
 
 typedef struct subject {
     tfr_session *session;
@@ -74,6 +75,7 @@ static tfr_status prepare(subject *s, const bench_options *options, tfr_graph *g
     if (!s->outputs)
         return tfr_fail(err, TFR_ENOMEM, "no memory for %u outputs", s->n_outputs);
     session_options.device = options->device;
+    session_options.math_mode = options->math_mode;
     status = tfr_session_create(options->runtime, graph, &session_options, &s->session, err);
     began = bench_now();
     if (!status)
@@ -131,6 +133,7 @@ tfr_status bench_model(const bench_options *options, const char *path, tfr_graph
     bench_contest contest = {.options = options, .report = report};
     const char *name = strrchr(path, '/');
     bench_contender *c;
+    char who[48];
     double plan_seconds = NAN, flops = 0;
     char note[160] = "everything bound";
     tfr_status status = prepare(&s, options, graph, &plan_seconds, note, sizeof note, err);
@@ -139,7 +142,7 @@ tfr_status bench_model(const bench_options *options, const char *path, tfr_graph
         flops = count_flops(&s);
         contest.row = bench_add_row(report, batch, "%s, batch %lld", name ? name + 1 : path,
                                     (long long)batch);
-        c = bench_contest_add(&contest, "tfrun");
+        c = bench_contest_add(&contest, bench_ours_name(options->math_mode, who, sizeof who));
         snprintf(c->note, sizeof c->note, "%s", note);
         c->run = s.binding ? run_bound : run_session;
         c->user = &s;

@@ -46,7 +46,7 @@ static tfr_status child_ours(const bench_options *options, const bench_product *
     runtime_options.n_threads = options->n_threads;
     status = tfr_runtime_create(&runtime_options, &runtime, err);
     if (!status)
-        status = bench_ours_init(&ours, runtime, options->device, product, err);
+        status = bench_ours_init(&ours, runtime, options->device, options->math_mode, product, err);
     if (!status)
         status = tfr_binding_run(ours.binding, err);
     if (!status)

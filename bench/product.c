@@ -29,7 +29,7 @@ static tfr_status build(bench_ours *o, bool constant, tfr_err *err)
 }
 
 tfr_status bench_ours_init(bench_ours *o, tfr_runtime *runtime, const char *device,
-                           const bench_product *product, tfr_err *err)
+                           const char *math_mode, const bench_product *product, tfr_err *err)
 {
     tfr_session_options options = TFR_SESSION_OPTIONS_INIT;
     tfr_shape a = {2, {product->m, product->k}}, b = {2, {product->k, product->n}},
@@ -37,6 +37,7 @@ tfr_status bench_ours_init(bench_ours *o, tfr_runtime *runtime, const char *devi
     tfr_status status;
     *o = (bench_ours){0};
     options.device = device;
+    options.math_mode = math_mode;
     status = tfr_tensor_wrap(TFR_DTYPE_F32, &a, NULL, (void *)(uintptr_t)product->a, NULL, NULL,
                              &o->a, err);
     if (!status)
@@ -70,11 +71,17 @@ void bench_ours_finish(bench_ours *o)
     *o = (bench_ours){0};
 }
 
+const char *bench_ours_name(const char *math_mode, char *text, size_t room)
+{
+    snprintf(text, room, "tfrun%s%s", math_mode ? " " : "", math_mode ? math_mode : "");
+    return text;
+}
+
 void bench_ours_note(const bench_ours *o, char *text, size_t room)
 {
     tfr_placement p = {.size = sizeof p};
     *text = 0;
     for (uint32_t i = 0; i < tfr_session_n_placements(o->session); i++)
         if (!tfr_session_placement(o->session, i, &p, NULL) && p.backend)
-            snprintf(text, room, "%s on %s", p.backend, p.device);
+            snprintf(text, room, "%s on %s%s%s", p.backend, p.device, *p.note ? ", " : "", p.note);
 }

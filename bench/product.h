@@ -14,9 +14,11 @@ typedef struct bench_ours {
 
 /* The product's memory stays the caller's. bench_ours_finish in any case. */
 TFR_MUST_CHECK tfr_status bench_ours_init(bench_ours *ours, tfr_runtime *runtime,
-                                          const char *device, const bench_product *product,
-                                          tfr_err *err);
+                                          const char *device, const char *math_mode,
+                                          const bench_product *product, tfr_err *err);
 void bench_ours_finish(bench_ours *ours);
+/* "tfrun", or "tfrun f32x6" */
+const char *bench_ours_name(const char *math_mode, char *text, size_t room);
 /* "onednn:0 on CPU:0": where the MatMul runs. */
 void bench_ours_note(const bench_ours *ours, char *text, size_t room);
 

@@ -51,7 +51,7 @@ typedef struct cli_args {
     int64_t logical_cpus, threads; /* 0 = not given */
 
     /* of some commands */
-    const char *device, *backend, *passes;
+    const char *device, *backend, *passes, *math_mode;
     cli_list inputs, outputs, shapes; /* NAME=FILE, NAME=FILE, NAME=1,3,224,224 */
     int64_t seed;                     /* of random inputs; -1 = none are wanted */
     bool log_placement;
@@ -130,6 +130,12 @@ typedef struct cli_command {
         0, "passes", "LIST", CLI_TEXT, CLI_FIELD(passes), "all|none", 0, 0,                        \
             "what may change the graph before it is planned: all, none, fold,cse for those, "      \
             "-cse for all but that; explain tells their names"                                     \
+    }
+#define CLI_OPTION_MATH_MODE                                                                       \
+    {                                                                                              \
+        0, "math-mode", "MODE", CLI_TEXT, CLI_FIELD(math_mode), "strict|f32x6|f32x3|bf16", 0, 0,   \
+            "how products of floats are computed: strict, the default, f32x6 (as exact, by "       \
+            "parts), f32x3 (2^-16) or bf16 (2^-8)"                                                 \
     }
 #define CLI_OPTION_PROGRAMS                                                                        \
     {                                                                                              \

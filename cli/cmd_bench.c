@@ -419,6 +419,7 @@ static int bench_run(const cli_args *args)
     j.options.sizes = j.sizes;
     j.options.seed = args->seed < 0 ? 0 : (uint64_t)args->seed;
     j.options.constant = args->constant;
+    j.options.math_mode = args->math_mode;
     status = run(&j, &err);
     bench_report_finish(&j.report);
     tfr_runtime_release(j.options.runtime);
@@ -444,6 +445,7 @@ static const cli_option bench_options_table[] = {
      "matmul: draw the rates as a plot, too"},
     CLI_OPTION_DEVICE,
     CLI_OPTION_BACKEND,
+    CLI_OPTION_MATH_MODE,
     CLI_OPTION_RANDOM,
     CLI_OPTION_SHAPE,
     CLI_OPTION_END};

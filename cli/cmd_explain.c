@@ -33,6 +33,16 @@ static json_t *inputs_json(const cli_model *model)
     return rows;
 }
 
+static tfr_status print_math_mode(const cli_args *args, const tfr_session *session, tfr_err *err)
+{
+    tfr_session_stats s = {.size = sizeof s};
+    tfr_status status = tfr_session_get_stats(session, &s, err);
+    if (!status)
+        printf("math mode        %s: %u of %u nodes are computed in it, the others strictly\n",
+               args->math_mode, (unsigned)s.n_math_mode, (unsigned)s.n_nodes);
+    return status;
+}
+
 static tfr_status show(const cli_args *args, const cli_model *model, const tfr_session *session,
                        tfr_err *err)
 {
@@ -54,7 +64,10 @@ static tfr_status show(const cli_args *args, const cli_model *model, const tfr_s
     print_inputs(model);
     cli_print_passes(session);
     cli_print_programs(session);
-    return cli_print_stats(session, err);
+    status = cli_print_stats(session, err);
+    if (!status && args->math_mode)
+        status = print_math_mode(args, session, err);
+    return status;
 }
 
 static tfr_status explain(const cli_args *args, const cli_model *model, tfr_runtime *runtime,
@@ -65,6 +78,7 @@ static tfr_status explain(const cli_args *args, const cli_model *model, tfr_runt
     tfr_status status;
     options.device = args->device;
     options.passes = args->passes;
+    options.math_mode = args->math_mode;
     /* The table tells of fallbacks; warnings would tell it twice. */
     options.fallback = args->fallback ? args->fallback : TFR_FALLBACK_ALLOW;
     options.no_programs = args->programs == 2;
@@ -94,9 +108,9 @@ static int explain_run(const cli_args *args)
 }
 
 static const cli_option explain_options[] = {
-    CLI_OPTION_DEVICE,   CLI_OPTION_BACKEND, CLI_OPTION_FALLBACK,
-    CLI_OPTION_PROGRAMS, CLI_OPTION_PASSES,  CLI_OPTION_INPUT,
-    CLI_OPTION_RANDOM,   CLI_OPTION_SHAPE,   CLI_OPTION_END};
+    CLI_OPTION_DEVICE, CLI_OPTION_BACKEND,   CLI_OPTION_FALLBACK, CLI_OPTION_PROGRAMS,
+    CLI_OPTION_PASSES, CLI_OPTION_MATH_MODE, CLI_OPTION_INPUT,    CLI_OPTION_RANDOM,
+    CLI_OPTION_SHAPE,  CLI_OPTION_END};
 
 const cli_command cli_explain = {
     .name = "explain",

@@ -216,6 +216,7 @@ static const cli_option verify_options[] = {
     CLI_OPTION_BACKEND,
     CLI_OPTION_FALLBACK,
     CLI_OPTION_PASSES,
+    CLI_OPTION_MATH_MODE,
     CLI_OPTION_PROGRAMS,
     {0, "rtol", "R", CLI_REAL, CLI_FIELD(rtol), "none", 0, 1e30,
      "relative tolerance; default is 1e-3"},

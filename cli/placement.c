@@ -10,18 +10,20 @@
 
 /* ---- for people ------------------------------------------------------------------------------ */
 
-/* Why the node is where it is, and why it is in no program. */
+/* Why the node is where it is, how it is computed, and why it is in no program. */
 static void add_reason(cli_table *table, const tfr_placement *p)
 {
-    const char *alone = p->program < 0 ? p->alone : "";
+    const char *alone = p->program < 0 ? p->alone : "", *joint;
     /* The sentences name the reason, too. */
     const char *reason = *p->text                       ? p->text
                          : p->reason != TFR_REASON_NONE ? tfr_reason_name((tfr_reason)p->reason)
                                                         : "";
+    joint = *reason && *p->note ? "; " : "";
     if (*alone)
-        cli_table_add(table, "%s%sin no program: %s", reason, *reason ? "; " : "", alone);
+        cli_table_add(table, "%s%s%s%sin no program: %s", reason, joint, p->note,
+                      *reason || *p->note ? "; " : "", alone);
     else
-        cli_table_add(table, "%s", *reason ? reason : "-");
+        cli_table_add(table, "%s%s%s", *reason || *p->note ? reason : "-", joint, p->note);
 }
 
 /* "12 us"; with a tilde if nobody has measured it. */
@@ -206,6 +208,8 @@ json_t *cli_json_placements(const tfr_session *session)
         cli_json_set(row, "copy_bytes", cli_json_int(p.copy_bytes));
         cli_json_set(row, "program", p.program < 0 ? json_null() : json_integer(p.program));
         cli_json_set(row, "alone", cli_json_text(p.alone));
+        cli_json_set(row, "note", cli_json_text(p.note));
+        cli_json_set(row, "math_mode", json_boolean(p.math_mode));
         cli_json_append(rows, row);
     }
     return rows;
@@ -265,6 +269,7 @@ json_t *cli_json_stats(const tfr_session *session)
     cli_json_set(object, "waits", cli_json_int(s.n_waits));
     cli_json_set(object, "programs", cli_json_int(s.n_programs));
     cli_json_set(object, "fallbacks", cli_json_int(s.n_fallbacks));
+    cli_json_set(object, "math_mode_nodes", cli_json_int(s.n_math_mode));
     cli_json_set(object, "copy_bytes", cli_json_int(s.copy_bytes));
     cli_json_set(object, "arena_bytes", cli_json_int(s.arena_bytes));
     cli_json_set(object, "arena_lower_bound", cli_json_int(s.arena_lower_bound));

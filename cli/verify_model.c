@@ -250,6 +250,7 @@ static tfr_status try_model(trial *t, tfr_runtime *runtime, cli_verdict *out, tf
         return status;
     options.device = t->args->device;
     options.passes = t->args->passes;
+    options.math_mode = t->args->math_mode;
     options.fallback = t->args->fallback;
     options.no_programs = t->args->programs == 2;
     options.loose_shapes = 1; /* the data decide: some of ONNX's models declare other dims */

@@ -73,6 +73,10 @@ _tfrun() {
         COMPREPLY=($(compgen -W 'all none' -- "$cur"))
         return
         ;;
+    --math-mode)
+        COMPREPLY=($(compgen -W 'strict f32x6 f32x3 bf16' -- "$cur"))
+        return
+        ;;
     --programs)
         COMPREPLY=($(compgen -W 'on off' -- "$cur"))
         return
@@ -151,12 +155,12 @@ _tfrun() {
         case $command in
         '') options+=' --list-devices --version' ;;
         ops) options+=' --backend' ;;
-        run) options+=' --input --output --device --backend --fallback --passes --programs --log-device-placement --random-inputs --shape --runs --trace' ;;
-        profile) options+=' --input --device --backend --fallback --programs --passes --random-inputs --shape --runs --by --trace' ;;
-        explain) options+=' --device --backend --fallback --programs --passes --input --random-inputs --shape' ;;
-        verify) options+=' --device --backend --fallback --passes --programs --rtol --atol --jobs --timeout' ;;
+        run) options+=' --input --output --device --backend --fallback --passes --math-mode --programs --log-device-placement --random-inputs --shape --runs --trace' ;;
+        profile) options+=' --input --device --backend --fallback --programs --passes --math-mode --random-inputs --shape --runs --by --trace' ;;
+        explain) options+=' --device --backend --fallback --programs --passes --math-mode --input --random-inputs --shape' ;;
+        verify) options+=' --device --backend --fallback --passes --math-mode --programs --rtol --atol --jobs --timeout' ;;
         matmul) options+=' --fallback --random-inputs --runs' ;;
-        bench) options+=' --peers --library --pairs --size --batch --csv --constant --svg --device --backend --random-inputs --shape' ;;
+        bench) options+=' --peers --library --pairs --size --batch --csv --constant --svg --device --backend --math-mode --random-inputs --shape' ;;
         __bench_child) options+=' --library' ;;
         esac
         COMPREPLY=($(compgen -W "$options" -- "$cur"))

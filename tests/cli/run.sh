@@ -95,6 +95,16 @@ else
     skip "the fake accelerator is not built"
 fi
 
+# Math modes: a backend without them is strict, and that is said.
+exits 5 "an unknown math mode" "$TFRUN" run relu.onnx -i x.npy --math-mode=fast
+has "with those there are" err 'no math mode "fast"; there is: strict f32x6 f32x3 bf16$'
+exits 0 "strict is a math mode" "$TFRUN" -q run relu.onnx -i x.npy --math-mode=strict
+claim "of which nothing is said" test ! -s err
+exits 0 "a math mode that nobody has" "$TFRUN" run relu.onnx -i x.npy --math-mode=f32x6
+has "is told" err 'math-mode: warning: no node is computed in the math mode that was asked for'
+exits 0 "explain tells it, too" "$TFRUN" explain relu.onnx -q --math-mode=bf16
+has "in a line" out '^math mode  *bf16: 0 of 1 nodes are computed in it, the others strictly$'
+
 # Devices and backends.
 exits 0 "a device by TensorFlow's name" "$TFRUN" run relu.onnx -i x.npy --device /device:CPU:0
 exits 3 "an unknown device" "$TFRUN" run relu.onnx -i x.npy --device GPU:7
