@@ -9,6 +9,7 @@ EXTRA_DIST += \
 	docs/decisions/0006-listing-loads-nothing.md \
 	docs/decisions/0007-programs-are-steps.md \
 	docs/decisions/0008-prices-and-plans.md \
+	docs/decisions/0009-winograd.md \
 	docs/decisions/0010-one-pool.md \
 	docs/differences.md \
 	docs/ops.md \

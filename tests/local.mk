@@ -57,6 +57,9 @@ unit_tests = \
 	tests/test_verify_random \
 	tests/test_wire \
 	$(NULL)
+if TFR_ONEDNN
+unit_tests += tests/test_winograd
+endif
 
 shell_tests = \
 	tests/build/borders.sh \
@@ -245,6 +248,18 @@ tests_test_verify_random_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) -I$(top_
 	$(JANSSON_CFLAGS) $(CUNIT_CFLAGS)
 tests_test_verify_random_LDADD = $(TFR_TEST_CORE) -lm
 tests_test_verify_random_SOURCES = tests/test_verify_random.c cli/verify_random.c cli/verify.h
+
+tests_test_winograd_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS) \
+	-I$(top_srcdir)/plugins/cpu-onednn $(ONEDNN_CPPFLAGS)
+tests_test_winograd_LDADD = $(TFR_TEST_CORE)
+tests_test_winograd_SOURCES = \
+	tests/test_winograd.c \
+	plugins/cpu-onednn/isa.c \
+	plugins/cpu-onednn/isa_avx2.c \
+	plugins/cpu-onednn/isa_avx512.c \
+	plugins/cpu-onednn/program_conv.c \
+	plugins/cpu-onednn/program_winograd.c \
+	$(NULL)
 
 tests_test_wire_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_wire_LDADD = $(TFR_TEST_NN)

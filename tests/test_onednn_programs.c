@@ -178,6 +178,46 @@ TEST(a_flattened_picture_is_in_the_order_of_the_standard)
           "y = Relu(Conv(x,w)); out Relu(Gemm(Flatten(y),g,b))");
 }
 
+/* With onednn.winograd as given, NULL = not at all. NULL = there is no such backend. */
+static tfr_tensor *run_winograd(tfr_graph *graph, const char *value)
+{
+    const tfr_option option = {"onednn.winograd", value};
+    tfr_runtime_options options = TFR_RUNTIME_OPTIONS_INIT;
+    tfr_session_options how = TFR_SESSION_OPTIONS_INIT;
+    tfr_runtime *runtime = NULL;
+    tfr_session *session = NULL;
+    tfr_tensor *out = NULL;
+    options.options = &option;
+    options.n_options = value ? 1 : 0;
+    how.device = "onednn:0";
+    REQUIRE_OK(tfr_runtime_create(&options, &runtime, &err), &err);
+    if (tfr_session_create(runtime, graph, &how, &session, &err) == TFR_OK)
+        out = run(session, graph, 2);
+    tfr_session_destroy(session);
+    tfr_runtime_release(runtime);
+    return out;
+}
+
+TEST(fast_convolutions_can_be_turned_off)
+{
+    tfr_graph *graph = graph_of_text("in x ? 64 24 24; const w 64 64 3 3; y = Relu(x);"
+                                     "out Conv{pads=1,1,1,1}(y,w)");
+    tfr_tensor *fast = run_winograd(graph, NULL), *on = run_winograd(graph, "on");
+    tfr_tensor *off = run_winograd(graph, "off");
+    double apart;
+    tfr_graph_release(graph);
+    if (!fast || !on || !off)
+        SKIP("there is no oneDNN backend");
+    apart = difference(off, fast);
+    CHECK(memcmp(tfr_tensor_data(on), tfr_tensor_data(fast), tfr_tensor_bytes(on)) == 0);
+    CHECK(apart <= 1e-5);
+    if (apart == 0)
+        printf("  no fast convolutions on this processor\n");
+    tfr_tensor_release(fast);
+    tfr_tensor_release(on);
+    tfr_tensor_release(off);
+}
+
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 TEST(products_take_their_activations)
@@ -372,6 +412,7 @@ static const test_case cases[] = {
     CASE(depthwise_convolutions_stay_between_dense_ones),
     CASE(pools_and_a_mean_end_in_a_product),
     CASE(a_flattened_picture_is_in_the_order_of_the_standard),
+    CASE(fast_convolutions_can_be_turned_off),
     CASE(products_take_their_activations),
     CASE(large_products_keep_what_is_fused_into_them),
     CASE(large_products_of_computed_sides),

@@ -108,6 +108,14 @@ bool tfr_dnn_is_small(const tfr_call *call)
     return bytes / BYTES_PER_NS + flops_of(call) / FLOPS_PER_NS < SMALL_NS;
 }
 
+static bool is_off(const tfr_host *host, const char *key)
+{
+    char value[8] = "";
+
+    return host->option && host->option("onednn", key, value, sizeof value) > 0 &&
+           (strcmp(value, "off") == 0 || strcmp(value, "0") == 0);
+}
+
 static int count_threads(const tfr_host_cpu *cpu, const tfr_option *options, uint32_t n_options)
 {
     uint32_t i;
@@ -246,6 +254,7 @@ int32_t tfr_dnn_open(const tfr_host *host, const tfr_device_info *info, const tf
     device->arena = host->facet ? host->facet(TFR_HOST_ARENA_V1) : NULL;
     device->isa = tfr_dnn_choose_isa(cpu ? cpu->features : NULL);
     device->lanes = cpu && cpu->n_threads > 0 ? (int)cpu->n_threads : 1;
+    device->winograd = !is_off(host, "winograd");
     device->threads = count_threads(cpu, options, n_options);
     tfr_dnn_gemm_find_cpu(&device->gemm, cpu && cpu->features ? cpu->features : "");
     if (host->option && host->option("onednn", "emulate-math-modes", emulate, sizeof emulate) > 0 &&

@@ -52,6 +52,7 @@ enum { TFR_DNN_MAX_BLOCKS = 4, TFR_DNN_MAX_PIXELS = 14, TFR_DNN_MAX_LANES = 16 }
  * Terms come in groups of B neighbours in memory (blocked) or one by one (plain). The source of
  * pixel i for group g of tap t is source + g * plane + offsets[t * pixels + i]; a negative offset
  * is padding. Plain: one group, and the source for tap t is source + offsets[i] + taps[t].
+ * Straight: blocked, one tap, no offsets; pixel i follows pixel i - 1 in memory.
  */
 typedef struct tfr_dnn_tile {
     const float *source;
@@ -92,6 +93,27 @@ typedef struct tfr_dnn_row {
     tfr_dnn_act act;
 } tfr_dnn_row;
 
+/* One channel block of an image. */
+typedef struct tfr_dnn_plane {
+    const float *at;
+    int64_t height, width;
+} tfr_dnn_plane;
+
+/*
+ * Winograd's convolution: tiles of 4 x 4 outputs come from 6 x 6 pixels, by a product at each of 36
+ * places. Where a tile of outputs goes, and what is done on the way.
+ */
+enum { TFR_DNN_WINOGRAD_OUT = 4, TFR_DNN_WINOGRAD_IN = 6, TFR_DNN_WINOGRAD_PLACES = 36 };
+typedef struct tfr_dnn_winograd_end {
+    float *to;
+    const float *residual; /* lies as `to`, or is it; NULL = none */
+    int64_t row;           /* floats from row to row of both */
+    int rows, columns;     /* of outputs that there are */
+    bool pooled;           /* the maximum of each 2 x 2 is one pixel of `to` */
+    const float *bias;     /* of the block, or NULL */
+    tfr_dnn_act act;
+} tfr_dnn_winograd_end;
+
 typedef struct tfr_dnn_isa tfr_dnn_isa;
 struct tfr_dnn_isa {
     const char *name;
@@ -99,6 +121,7 @@ struct tfr_dnn_isa {
     int max_pixels[TFR_DNN_MAX_BLOCKS + 1]; /* 0 = no such tiles */
     tfr_dnn_tile_fn blocked[TFR_DNN_MAX_BLOCKS + 1][TFR_DNN_MAX_PIXELS + 1];
     tfr_dnn_tile_fn plain[TFR_DNN_MAX_BLOCKS + 1][TFR_DNN_MAX_PIXELS + 1];
+    tfr_dnn_tile_fn straight[TFR_DNN_MAX_BLOCKS + 1][TFR_DNN_MAX_PIXELS + 1];
     void (*depthwise_row)(const tfr_dnn_row *row);
     void (*pool_row)(const tfr_dnn_row *row);
     /* The mean over n vectors. */
@@ -115,6 +138,11 @@ struct tfr_dnn_isa {
     /* to[j][i] = from[i][j] */
     void (*transpose)(const float *from, int64_t from_step, float *to, int64_t to_step,
                       int64_t rows, int64_t columns);
+    /* 6 x 6 pixels from (y, x) on, zeros outside; place k goes to to + k step. */
+    void (*winograd_source)(const tfr_dnn_plane *plane, int64_t y, int64_t x, float *to,
+                            int64_t step);
+    /* Sums of place k lie at from + k step. False where one is not finite: nothing is written. */
+    bool (*winograd_result)(const float *from, int64_t step, const tfr_dnn_winograd_end *end);
 };
 
 extern const tfr_dnn_isa tfr_dnn_avx512, tfr_dnn_avx2;

@@ -71,6 +71,7 @@ static inline float v_greatest(vec v)
 }
 #define V_SUM(v)              v_sum(v)
 #define V_GREATEST(v)         v_greatest(v)
+#define V_HAS_NAN(v)          (_mm256_movemask_ps(_mm256_cmp_ps(v, v, _CMP_UNORD_Q)) != 0)
 #define V_LOAD_SOME(p, n)     _mm256_maskload_ps(p, some_mask(n))
 #define V_STORE_SOME(p, n, v) _mm256_maskstore_ps(p, some_mask(n), v)
 /* the first n lanes of v, and zeros or others */

@@ -42,6 +42,7 @@ typedef __m512 vec;
 #define V_SCALE(x, n)         _mm512_scalef_ps(x, n)
 #define V_SUM(v)              _mm512_reduce_add_ps(v)
 #define V_GREATEST(v)         _mm512_reduce_max_ps(v)
+#define V_HAS_NAN(v)         (_mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q) != 0)
 #define V_LOAD_SOME(p, n)     _mm512_maskz_loadu_ps((__mmask16)((1u << (n)) - 1), p)
 #define V_STORE_SOME(p, n, v) _mm512_mask_storeu_ps(p, (__mmask16)((1u << (n)) - 1), v)
 /* the first n lanes of v, and zeros or others */

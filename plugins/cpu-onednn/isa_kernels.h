@@ -591,10 +591,13 @@ static void transpose(const float *from, int64_t from_step, float *to, int64_t t
     }
 }
 
+#include "isa_winograd.h"
+
 /* ---- the table ---- */
 
 #define ROW_BLOCKED(B, P) [B][P] = blocked_##B##_##P,
 #define ROW_PLAIN(B, P)   [B][P] = plain_##B##_##P,
+#define ROW_STRAIGHT(B, P) [B][P] = straight_##B##_##P,
 #ifndef SIZES_4
 #define SIZES_4(X)
 #endif
@@ -606,6 +609,8 @@ const tfr_dnn_isa ISA_TABLE = {
     .blocked = {SIZES_1(ROW_BLOCKED) SIZES_2(ROW_BLOCKED) SIZES_3(ROW_BLOCKED)
                     SIZES_4(ROW_BLOCKED)},
     .plain = {SIZES_1(ROW_PLAIN) SIZES_2(ROW_PLAIN) SIZES_3(ROW_PLAIN) SIZES_4(ROW_PLAIN)},
+    .straight = {SIZES_1(ROW_STRAIGHT) SIZES_2(ROW_STRAIGHT) SIZES_3(ROW_STRAIGHT)
+                     SIZES_4(ROW_STRAIGHT)},
     .depthwise_row = depthwise_row,
     .pool_row = pool_row,
     .mean = mean_of,
@@ -614,4 +619,6 @@ const tfr_dnn_isa ISA_TABLE = {
     .layer_norm = layer_norm,
     .softmax = softmax,
     .transpose = transpose,
+    .winograd_source = winograd_source,
+    .winograd_result = winograd_result,
 };

@@ -41,6 +41,7 @@ tfrun_onednn_la_SOURCES = \
 	plugins/cpu-onednn/isa_avx2.c \
 	plugins/cpu-onednn/isa_avx512.c \
 	plugins/cpu-onednn/isa_kernels.h \
+	plugins/cpu-onednn/isa_winograd.h \
 	plugins/cpu-onednn/kernel.c \
 	plugins/cpu-onednn/kernel.h \
 	plugins/cpu-onednn/lrn.c \
@@ -69,6 +70,7 @@ tfrun_onednn_la_SOURCES = \
 	plugins/cpu-onednn/program_rows.c \
 	plugins/cpu-onednn/program_run.c \
 	plugins/cpu-onednn/program_window.c \
+	plugins/cpu-onednn/program_winograd.c \
 	plugins/cpu-onednn/quantize.c \
 	plugins/cpu-onednn/quantized.c \
 	plugins/cpu-onednn/quantized.h \

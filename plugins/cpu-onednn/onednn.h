@@ -37,6 +37,7 @@ struct tfr_plugin_device {
     tfr_plugin_device *single;
     int lanes;                          /* that the host's loops may have */
     const struct tfr_dnn_isa *isa;      /* NULL = no programs on this processor */
+    bool winograd;                      /* programs may compute convolutions so */
     struct tfr_dnn_constant *constants; /* that programs have packed */
 };
 

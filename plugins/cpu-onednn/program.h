@@ -224,6 +224,9 @@ void tfr_dnn_plan_product(tfr_dnn_planner *p, const tfr_dnn_item *item);
 /* program_product.c */
 bool tfr_dnn_is_big_product(const tfr_dnn_planner *p, const tfr_dnn_item *item);
 void tfr_dnn_plan_big_product(tfr_dnn_planner *p, const tfr_dnn_item *item);
+/* program_winograd.c */
+bool tfr_dnn_is_winograd(const tfr_dnn_planner *p, const tfr_dnn_item *item);
+void tfr_dnn_plan_winograd(tfr_dnn_planner *p, const tfr_dnn_item *item);
 /* program_window.c */
 void tfr_dnn_plan_depthwise(tfr_dnn_planner *p, const tfr_dnn_item *item);
 void tfr_dnn_plan_pool(tfr_dnn_planner *p, const tfr_dnn_item *item);

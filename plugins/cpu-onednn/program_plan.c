@@ -399,6 +399,14 @@ static void plan_product(tfr_dnn_planner *p, const tfr_dnn_item *item)
         tfr_dnn_plan_batched_product(p, item);
 }
 
+static void plan_conv(tfr_dnn_planner *p, const tfr_dnn_item *item)
+{
+    if (p->ir->device->winograd && tfr_dnn_is_winograd(p, item))
+        tfr_dnn_plan_winograd(p, item);
+    else
+        tfr_dnn_plan_conv(p, item);
+}
+
 static const struct maker {
     const char *name; /* in records of what took time */
     void (*plan)(tfr_dnn_planner *p, const tfr_dnn_item *item);
@@ -406,7 +414,7 @@ static const struct maker {
     [TFR_DNN_ITEM_COPY] = {"copy", tfr_dnn_plan_copy},
     [TFR_DNN_ITEM_REORDER] = {"reorder", tfr_dnn_plan_reorder},
     [TFR_DNN_ITEM_PAD] = {"pad", tfr_dnn_plan_pad},
-    [TFR_DNN_ITEM_CONV] = {"conv", tfr_dnn_plan_conv},
+    [TFR_DNN_ITEM_CONV] = {"conv", plan_conv},
     [TFR_DNN_ITEM_DEPTHWISE] = {"depthwise conv", tfr_dnn_plan_depthwise},
     [TFR_DNN_ITEM_POOL] = {"pool", tfr_dnn_plan_pool},
     [TFR_DNN_ITEM_MEAN] = {"mean", tfr_dnn_plan_mean},

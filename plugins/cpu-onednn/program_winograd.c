@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * program_winograd.c: convolutions of 3 x 3 and stride 1 by Winograd's F(4 x 4, 3 x 3): a quarter
+ * of the products. docs/decisions/0009-winograd.md tells what it costs in precision.
+ *
+ * A band of tiles goes through three stages that stay in the second cache: its source is
+ * transformed for all input channels, then for one group of output channels after the other come
+ * the products, one for each of 36 places, and the transform back. What a tile gives depends on
+ * nothing but its own pixels, so neither cuts nor the sizes of bands change a bit of it.
+ *
+ * The transforms mix pixels: where sums are not finite, the tile is computed anew tap by tap, as
+ * program_conv.c does, so that NaN and infinity stay where they belong.
+ */
+#include "program.h"
+
+#include <string.h>
+
+enum {
+    OUT = TFR_DNN_WINOGRAD_OUT,
+    IN = TFR_DNN_WINOGRAD_IN,
+    PLACES = TFR_DNN_WINOGRAD_PLACES,
+    TAPS = 9,
+    GROUP = 2,                /* vectors of output channels that are computed together */
+    MOST_TILES = 56,          /* of a band, bits of a word */
+    LEAST_TILES = 14,         /* of bands that are made for threads */
+    BAND_BYTES = 1100 * 1024, /* of the transformed source */
+    NEAR_BYTES = 512 * 1024,  /* of weights, that stay in the second cache anyway */
+    APART = 16                /* floats, so that places do not share the sets of a cache */
+};
+
+typedef struct winograd {
+    const tfr_dnn_isa *isa;
+    tfr_dnn_ref source, residual, to;
+    bool has_residual;
+    const float *weights, *bias;
+    const float *taps; /* weights as the model has them */
+    int64_t ins, outs, in_blocks, out_blocks;
+    int64_t height, width, pad[2];
+    int64_t rows, columns; /* of outputs, before they are pooled */
+    int64_t tiles_y, tiles_x, all, band, n_bands;
+    int64_t n_groups;
+    int64_t source_step, sums_step; /* from place to place */
+    bool pooled;
+    tfr_dnn_act act;
+} winograd;
+
+/* A tile's sample and its first output. */
+typedef struct corner {
+    int64_t sample, y, x;
+} corner;
+
+static corner corner_of(const winograd *w, int64_t tile)
+{
+    int64_t sample = tile / (w->tiles_y * w->tiles_x), rest = tile % (w->tiles_y * w->tiles_x);
+    const corner c = {sample, rest / w->tiles_x * OUT, rest % w->tiles_x * OUT};
+    return c;
+}
+
+/* ---- the three stages ---- */
+
+/* [place][block][tile][lane] */
+static void transform_source(const winograd *w, const tfr_dnn_bases *bases, int64_t first,
+                             int64_t n, float *to)
+{
+    const int64_t lanes = w->isa->lanes, area = w->height * w->width * lanes;
+    const float *source = tfr_dnn_at(bases, &w->source);
+    int64_t i, block;
+
+    for (block = 0; block < w->in_blocks; block++) {
+        for (i = 0; i < n; i++) {
+            corner c = corner_of(w, first + i);
+            const tfr_dnn_plane plane = {source + (c.sample * w->in_blocks + block) * area,
+                                         w->height, w->width};
+            w->isa->winograd_source(&plane, c.y - w->pad[0], c.x - w->pad[1],
+                                    to + (block * w->band + i) * lanes, w->source_step);
+        }
+    }
+}
+
+static int64_t group_floats(const winograd *w, int64_t blocks)
+{
+    return w->in_blocks * blocks * w->isa->lanes * w->isa->lanes;
+}
+
+/* One group: [place][block][tile][lane] */
+static void multiply(const winograd *w, int64_t g, int64_t n, const float *source, float *to)
+{
+    const int64_t lanes = w->isa->lanes, left = w->out_blocks - g * GROUP;
+    const int64_t blocks = left < GROUP ? left : GROUP, most = w->isa->max_pixels[blocks];
+    const int64_t parts = (n + most - 1) / most, floats = group_floats(w, blocks);
+    const float *weights = w->weights + g * PLACES * group_floats(w, GROUP);
+    tfr_dnn_tile tile;
+    int64_t place, i;
+
+    memset(&tile, 0, sizeof tile);
+    tile.plane = w->band * lanes;
+    tile.n_groups = (int)w->in_blocks;
+    tile.n_taps = 1;
+    tile.weights_step = blocks * lanes;
+    tile.to_pixel = lanes;
+    tile.to_block = w->band * lanes;
+    tile.first = tile.last = true;
+    tile.scale = 1.0f;
+    if (PLACES * w->n_groups * floats * (int64_t)sizeof(float) > NEAR_BYTES)
+        tile.ahead_bytes =
+            (int)((floats * (int64_t)sizeof(float) / (parts * w->in_blocks) + 63) / 64 * 64);
+    for (place = 0; place < PLACES; place++) {
+        tile.weights = weights + place * floats;
+        tile.ahead = (const char *)(tile.weights + floats);
+        for (i = 0; i < parts; i++) {
+            int64_t begin = i * n / parts;
+            tile.source = source + place * w->source_step + begin * lanes;
+            tile.to = to + place * w->sums_step + begin * lanes;
+            w->isa->straight[blocks][(i + 1) * n / parts - begin](&tile);
+            tile.ahead += tile.ahead_bytes * w->in_blocks;
+        }
+    }
+}
+
+static tfr_dnn_winograd_end end_of(const winograd *w, const tfr_dnn_bases *bases, int64_t block,
+                                   int64_t tile)
+{
+    const int64_t lanes = w->isa->lanes, part = w->pooled ? 2 : 1;
+    const int64_t width = w->columns / part, area = w->rows / part * width;
+    const corner c = corner_of(w, tile);
+    int64_t at = ((c.sample * w->out_blocks + block) * area + c.y / part * width + c.x / part);
+    tfr_dnn_winograd_end end;
+
+    end.to = tfr_dnn_at(bases, &w->to) + at * lanes;
+    end.residual = w->has_residual ? tfr_dnn_at(bases, &w->residual) + at * lanes : NULL;
+    end.row = width * lanes;
+    end.rows = (int)(w->rows - c.y < OUT ? w->rows - c.y : OUT);
+    end.columns = (int)(w->columns - c.x < OUT ? w->columns - c.x : OUT);
+    end.pooled = w->pooled;
+    end.bias = w->bias ? w->bias + block * lanes : NULL;
+    end.act = w->act;
+    return end;
+}
+
+/* A bit for each tile that is not finite. */
+static uint64_t transform_back(const winograd *w, const tfr_dnn_bases *bases, int64_t block,
+                               int64_t first, int64_t n, const float *sums)
+{
+    uint64_t bad = 0;
+    int64_t i;
+
+    for (i = 0; i < n; i++) {
+        const tfr_dnn_winograd_end end = end_of(w, bases, block, first + i);
+        if (!w->isa->winograd_result(sums + i * w->isa->lanes, w->sums_step, &end))
+            bad |= (uint64_t)1 << i;
+    }
+    return bad;
+}
+
+/* ---- tiles that are not finite ---- */
+
+/* The weights of one block as tiles of program_conv.c want them: [in / lanes][tap][lane][lane] */
+static void pack_taps(const winograd *w, int64_t block, float *to)
+{
+    const int64_t lanes = w->isa->lanes;
+    int64_t in, tap, i, o;
+
+    for (in = 0; in < w->in_blocks * lanes; in += lanes) {
+        for (tap = 0; tap < TAPS; tap++) {
+            for (i = in; i < in + lanes; i++) {
+                for (o = block * lanes; o < (block + 1) * lanes; o++)
+                    *to++ =
+                        i < w->ins && o < w->outs ? w->taps[(o * w->ins + i) * TAPS + tap] : 0.0f;
+            }
+        }
+    }
+}
+
+/* Where outputs [y, y + rows) x [x, x + columns) find their taps; at most 4 of them. */
+static void find_taps(const winograd *w, int64_t y, int64_t x, int rows, int columns, int32_t *to)
+{
+    int tap, i, n = rows * columns;
+
+    for (tap = 0; tap < TAPS; tap++) {
+        for (i = 0; i < n; i++) {
+            int64_t row = y + i / columns + tap / 3 - w->pad[0];
+            int64_t column = x + i % columns + tap % 3 - w->pad[1];
+            *to++ = row < 0 || column < 0 || row >= w->height || column >= w->width
+                        ? -1
+                        : (int32_t)((row * w->width + column) * w->isa->lanes);
+        }
+    }
+}
+
+static void compute_plainly(const winograd *w, const tfr_dnn_bases *bases, int64_t block,
+                            int64_t tile_number, const float *weights)
+{
+    const int64_t lanes = w->isa->lanes, area = w->height * w->width * lanes;
+    const tfr_dnn_winograd_end end = end_of(w, bases, block, tile_number);
+    const corner c = corner_of(w, tile_number);
+    const int part = w->pooled ? 2 : 1;
+    int32_t offsets[TAPS * OUT];
+    tfr_dnn_tile tile;
+    int i, j;
+
+    memset(&tile, 0, sizeof tile);
+    tile.source = tfr_dnn_at(bases, &w->source) + c.sample * w->in_blocks * area;
+    tile.offsets = offsets;
+    tile.plane = area;
+    tile.n_groups = (int)w->in_blocks;
+    tile.n_taps = TAPS;
+    tile.weights = weights;
+    tile.weights_step = tile.to_pixel = lanes;
+    tile.first = tile.last = true;
+    tile.pooled = w->pooled;
+    tile.bias = end.bias;
+    tile.scale = 1.0f;
+    tile.act = w->act;
+    for (i = 0; i + part <= end.rows; i += part) {
+        for (j = 0; j + part <= end.columns; j += w->pooled ? 2 : end.columns) {
+            const int columns = w->pooled ? 2 : end.columns;
+            const int64_t at = i / part * end.row + j / part * lanes;
+            find_taps(w, c.y + i, c.x + j, part, columns, offsets);
+            tile.to = end.to + at;
+            tile.residual = end.residual ? end.residual + at : NULL;
+            w->isa->blocked[1][part * columns](&tile);
+        }
+    }
+}
+
+/* ---- running ---- */
+
+static void run_group(const winograd *w, const tfr_dnn_bases *bases, int64_t g, int64_t first,
+                      int64_t n, const float *source, float *sums)
+{
+    uint64_t bad[GROUP] = {0};
+    int64_t block = g * GROUP, i, k;
+
+    multiply(w, g, n, source, sums);
+    for (k = 0; k < GROUP && block + k < w->out_blocks; k++)
+        bad[k] = transform_back(w, bases, block + k, first, n, sums + k * w->band * w->isa->lanes);
+    for (k = 0; k < GROUP; k++) {
+        if (bad[k])
+            pack_taps(w, block + k, sums);
+        for (i = 0; i < n; i++) {
+            if (bad[k] >> i & 1)
+                compute_plainly(w, bases, block + k, first + i, sums);
+        }
+    }
+}
+
+/* Numbers count bands, in them groups of output channels. */
+static void run_winograd(const void *params, const tfr_dnn_bases *bases, int64_t begin, int64_t end)
+{
+    const winograd *w = params;
+    float *source = (float *)(void *)bases->scratch, *sums = source + PLACES * w->source_step;
+    int64_t here = -1;
+
+    for (; begin < end; begin++) {
+        int64_t band = begin / w->n_groups;
+        int64_t first = band * w->all / w->n_bands, n = (band + 1) * w->all / w->n_bands - first;
+        if (band != here)
+            transform_source(w, bases, first, n, source);
+        here = band;
+        run_group(w, bases, begin % w->n_groups, first, n, source, sums);
+    }
+}
+
+/* ---- weights ---- */
+
+/* U = G g G', in double, rounded once. */
+static void transform_weights(const double g[TAPS][GROUP * TFR_DNN_MAX_LANES], int64_t width,
+                              float *to, int64_t step)
+{
+    const double a = 0.625, b = 1.5, a2 = a * a, b2 = b * b;
+    const double fa = 1.0 / (2.0 * a2 * (a2 - b2)), fb = 1.0 / (2.0 * b2 * (b2 - a2));
+    const double forms[IN][3] = {{1.0 / (a2 * b2), 0.0, 0.0}, {fa, a * fa, a2 * fa},
+                                 {fa, -a * fa, a2 * fa},      {fb, b * fb, b2 * fb},
+                                 {fb, -b * fb, b2 * fb},      {0.0, 0.0, 1.0}};
+    int i, j;
+    int64_t o;
+
+    for (i = 0; i < IN; i++) {
+        const double *f = forms[i];
+        double half[3][GROUP * TFR_DNN_MAX_LANES];
+        for (j = 0; j < 3; j++) {
+            for (o = 0; o < width; o++)
+                half[j][o] = f[0] * g[j][o] + f[1] * g[3 + j][o] + f[2] * g[6 + j][o];
+        }
+        for (j = 0; j < IN; j++, to += step) {
+            const double *h = forms[j];
+            for (o = 0; o < width; o++)
+                to[o] = (float)(h[0] * half[0][o] + h[1] * half[1][o] + h[2] * half[2][o]);
+        }
+    }
+}
+
+typedef struct filling {
+    const winograd *winograd;
+    const tfr_host *host;
+    float *to;
+} filling;
+
+/* Numbers count the groups, in them the input channels. */
+static void fill_parts(void *user, int64_t begin, int64_t end)
+{
+    const filling *f = user;
+    const winograd *w = f->winograd;
+    const int64_t lanes = w->isa->lanes;
+    int64_t o;
+    int tap;
+
+    for (; begin < end; begin++) {
+        const int64_t block = begin / w->ins * GROUP, in = begin % w->ins;
+        int64_t blocks = w->out_blocks - block < GROUP ? w->out_blocks - block : GROUP;
+        int64_t width = blocks * lanes;
+        double g[TAPS][GROUP * TFR_DNN_MAX_LANES] = {{0}};
+        for (o = 0; o < width && block * lanes + o < w->outs; o++) {
+            for (tap = 0; tap < TAPS; tap++)
+                g[tap][o] = w->taps[((block * lanes + o) * w->ins + in) * TAPS + tap];
+        }
+        transform_weights((const double(*)[GROUP * TFR_DNN_MAX_LANES]) g, width,
+                          f->to + PLACES * group_floats(w, block) + in * width,
+                          group_floats(w, blocks));
+    }
+}
+
+/* [group][place][in][block][lane] */
+static void fill_weights(float *to, const void *user)
+{
+    filling f = *(const filling *)user;
+
+    f.to = to;
+    f.host->parallel_for(fill_parts, &f, f.winograd->n_groups * f.winograd->ins, 0);
+}
+
+static void fill_bias(float *to, const void *user)
+{
+    const filling *f = user;
+    memcpy(to, f->winograd->bias, (size_t)f->winograd->outs * sizeof *to);
+}
+
+static void pack(tfr_dnn_planner *p, winograd *w, const float *bias)
+{
+    const int64_t lanes = w->isa->lanes;
+    const tfr_dnn_constant_key key = {{w->taps}, {5, w->outs, w->ins, lanes}};
+    const tfr_dnn_constant_key bias_key = {{bias}, {6, w->outs, lanes}};
+    const filling f = {w, p->ir->device->host, NULL};
+    uint64_t floats = (uint64_t)(PLACES * w->in_blocks * w->out_blocks * lanes * lanes);
+
+    w->weights = tfr_dnn_pack(p, &key, floats * sizeof(float), fill_weights, &f);
+    w->bias = bias;
+    if (bias)
+        w->bias = tfr_dnn_pack(p, &bias_key, (uint64_t)(w->out_blocks * lanes) * sizeof(float),
+                               fill_bias, &f);
+}
+
+/* ---- planning ---- */
+
+/*
+ * Whether it pays, counted in products of numbers; those that the transforms of a tile cost for
+ * each channel, and tiles in whose time their weights come from far away, were measured. By the
+ * shapes of the layer alone, so that the same model gives the same numbers in every process,
+ * however its samples are shared out.
+ */
+bool tfr_dnn_is_winograd(const tfr_dnn_planner *p, const tfr_dnn_item *item)
+{
+    const double of_source = 200.0, of_result = 160.0, of_weights = 18.0, worth = 0.75;
+    const tfr_dnn_value *x = &p->ir->values[item->inputs[0]], *y = &p->ir->values[item->output];
+    const double ins = (double)x->dims[1], outs = (double)y->dims[1];
+    double tiles = (double)y->dims[0], pixels = tiles, products;
+    int i;
+
+    if (item->plain_source || x->dims[1] < TFR_DNN_MAX_LANES || y->dims[1] < TFR_DNN_MAX_LANES)
+        return false;
+    for (i = 0; i < 2; i++) {
+        int64_t n = y->dims[2 + i] * (item->pooled ? 2 : 1);
+        if (item->kernel[i] != 3 || item->stride[i] != 1 || item->dilation[i] != 1)
+            return false;
+        tiles *= (double)((n + OUT - 1) / OUT);
+        pixels *= (double)n;
+    }
+    products = PLACES * ins * outs * (tiles > of_weights ? tiles : of_weights);
+    return products + tiles * (of_source * ins + of_result * outs) <=
+           worth * pixels * TAPS * ins * outs;
+}
+
+static void make_bands(const tfr_dnn_planner *p, winograd *w)
+{
+    const int64_t threads = p->ir->device->threads, lanes = w->isa->lanes;
+    const int64_t unit = w->isa->max_pixels[GROUP];
+    int64_t most = BAND_BYTES / (PLACES * w->in_blocks * lanes * (int64_t)sizeof(float));
+    int64_t even;
+
+    most = most < MOST_TILES ? most : MOST_TILES;
+    most = most < unit ? unit : most / unit * unit;
+    w->n_bands = (w->all + most - 1) / most;
+    even = threads > 1 ? (w->n_bands + threads - 1) / threads * threads : w->n_bands;
+    if (w->all >= even * LEAST_TILES)
+        w->n_bands = even;
+    w->band = (w->all + w->n_bands - 1) / w->n_bands;
+    w->source_step = w->in_blocks * w->band * lanes + APART;
+    w->sums_step = GROUP * w->band * lanes + APART;
+}
+
+static void set_shape(const tfr_dnn_planner *p, winograd *w, const tfr_dnn_item *item)
+{
+    const tfr_dnn_value *x = &p->ir->values[item->inputs[0]], *y = &p->ir->values[item->output];
+    const int64_t lanes = p->isa->lanes, part = item->pooled ? 2 : 1;
+
+    w->ins = x->dims[1];
+    w->outs = y->dims[1];
+    w->in_blocks = (w->ins + lanes - 1) / lanes;
+    w->out_blocks = (w->outs + lanes - 1) / lanes;
+    w->n_groups = (w->out_blocks + GROUP - 1) / GROUP;
+    w->height = x->dims[2];
+    w->width = x->dims[3];
+    w->pad[0] = item->pad[0];
+    w->pad[1] = item->pad[1];
+    w->rows = y->dims[2] * part;
+    w->columns = y->dims[3] * part;
+    w->tiles_y = (w->rows + OUT - 1) / OUT;
+    w->tiles_x = (w->columns + OUT - 1) / OUT;
+    w->all = tfr_dnn_first_dim(p, y) * w->tiles_y * w->tiles_x;
+}
+
+void tfr_dnn_plan_winograd(tfr_dnn_planner *p, const tfr_dnn_item *item)
+{
+    winograd *w = tfr_dnn_keep(p, sizeof *w);
+    int bias = item->n_inputs > 2 ? item->inputs[2] : -1;
+    int64_t again; /* floats of the weights of a block, for tiles that are not finite */
+    double flops;
+    tfr_dnn_run *run;
+
+    if (!w)
+        return;
+    w->isa = p->isa;
+    w->source = tfr_dnn_ref_of(p, item->inputs[0]);
+    w->to = tfr_dnn_ref_of(p, item->output);
+    w->has_residual = item->residual >= 0;
+    w->residual = tfr_dnn_ref_of(p, item->residual);
+    w->pooled = item->pooled;
+    w->act = item->act;
+    w->taps = p->ir->values[item->inputs[1]].known;
+    set_shape(p, w, item);
+    make_bands(p, w);
+    pack(p, w, bias < 0 ? NULL : p->ir->values[bias].known);
+    again = w->in_blocks * TAPS * p->isa->lanes * p->isa->lanes;
+    if (again < PLACES * w->sums_step)
+        again = PLACES * w->sums_step;
+    tfr_dnn_need_scratch(p, (uint64_t)(PLACES * w->source_step + again) * sizeof(float));
+    flops = 2.0 * PLACES * (double)w->all * (double)(w->ins * w->outs);
+    run = tfr_dnn_add_run(p, run_winograd, w, w->n_bands * w->n_groups, flops / 80.0);
+    run->flops = flops;
+    run->name = "winograd conv";
+}

@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Winograd's convolution of compiled programs against the sum over the window in double, on every
+ * instruction set that this processor has. The planner is a small one of this file's own.
+ */
+#include "program.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "tfr_test.h"
+
+enum { X, W, BIAS, RESIDUAL, Y, VALUES, BLOCKS = 64 };
+
+/* ---- what program_plan.c does otherwise ---- */
+
+static void *blocks[BLOCKS];
+static int n_blocks;
+static tfr_dnn_run the_run;
+static uint64_t scratch_bytes;
+
+static void *take(size_t bytes)
+{
+    void *p = aligned_alloc(64, (bytes + 127) / 64 * 64);
+    REQUIRE(p && n_blocks < BLOCKS);
+    memset(p, 0, bytes);
+    return blocks[n_blocks++] = p;
+}
+
+static void free_all(void)
+{
+    while (n_blocks > 0)
+        free(blocks[--n_blocks]);
+}
+
+void *tfr_dnn_keep(tfr_dnn_planner *p, size_t bytes)
+{
+    (void)p;
+    return take(bytes);
+}
+
+int64_t tfr_dnn_first_dim(const tfr_dnn_planner *p, const tfr_dnn_value *v)
+{
+    (void)p;
+    return v->dims[0];
+}
+
+int64_t tfr_dnn_count(const tfr_dnn_planner *p, const tfr_dnn_value *v)
+{
+    (void)p;
+    return v->dims[0] * v->dims[1] * v->dims[2] * v->dims[3];
+}
+
+tfr_dnn_ref tfr_dnn_ref_of(const tfr_dnn_planner *p, int value)
+{
+    const tfr_dnn_ref none = {0};
+    return value < 0 ? none : p->refs[value];
+}
+
+tfr_dnn_run *tfr_dnn_add_run(tfr_dnn_planner *p,
+                             void (*run)(const void *, const tfr_dnn_bases *, int64_t, int64_t),
+                             const void *params, int64_t n, double cost)
+{
+    (void)p;
+    the_run = (tfr_dnn_run){.run = run, .params = params, .n = n, .cost = cost};
+    return &the_run;
+}
+
+void tfr_dnn_need_scratch(tfr_dnn_planner *p, uint64_t bytes)
+{
+    (void)p;
+    scratch_bytes = bytes;
+}
+
+const float *tfr_dnn_pack(tfr_dnn_planner *p, const tfr_dnn_constant_key *key, uint64_t bytes,
+                          void (*fill)(float *to, const void *user), const void *user)
+{
+    float *to = take(bytes);
+    (void)p, (void)key;
+    fill(to, user);
+    return to;
+}
+
+static void in_one_part(tfr_range_fn fn, void *user, int64_t n, int64_t grain)
+{
+    (void)grain;
+    fn(user, 0, n);
+}
+
+static const tfr_host host = {.size = sizeof host, .parallel_for = in_one_part};
+
+/* ---- layers ---- */
+
+typedef struct layer {
+    int64_t samples, ins, outs, height, width, rows, columns, top, left;
+    bool bias, residual, pooled;
+    tfr_dnn_act act;
+} layer;
+
+typedef struct problem {
+    const layer *l;
+    const tfr_dnn_isa *isa;
+    tfr_plugin_device device;
+    tfr_dnn_ir ir;
+    tfr_dnn_value values[VALUES];
+    tfr_dnn_ref refs[VALUES];
+    tfr_dnn_planner planner;
+    tfr_dnn_item item;
+    float *plain[VALUES];  /* of the model's layout, y is what is wanted */
+    float *memory[VALUES]; /* as programs have it */
+    double *sums, size;    /* what each output is, and the largest of their sums without signs */
+    int64_t count[VALUES];
+} problem;
+
+static uint32_t seed;
+
+static float next(void)
+{
+    seed = seed * 1664525u + 1013904223u;
+    return (float)(seed >> 8) / (float)(1u << 23) - 1;
+}
+
+static void set_value(problem *p, int i, int64_t n, int64_t c, int64_t h, int64_t w, bool blocked)
+{
+    tfr_dnn_value *v = &p->values[i];
+    const int64_t lanes = p->isa->lanes;
+    int64_t padded = blocked ? (c + lanes - 1) / lanes * lanes : c, k;
+
+    v->rank = 4;
+    v->dims[0] = n;
+    v->dims[1] = c;
+    v->dims[2] = h;
+    v->dims[3] = w;
+    v->blocked = blocked;
+    p->count[i] = n * c * h * w;
+    p->plain[i] = take((size_t)p->count[i] * sizeof(float));
+    for (k = 0; k < p->count[i]; k++)
+        p->plain[i][k] = next();
+    p->memory[i] = blocked ? take((size_t)(n * padded * h * w) * sizeof(float)) : p->plain[i];
+    p->refs[i].base = i;
+    if (!blocked)
+        v->known = p->plain[i];
+}
+
+/* Where number k of a plain value lies in the blocked one. */
+static int64_t place_of(const problem *p, int i, int64_t k)
+{
+    const int64_t *d = p->values[i].dims, lanes = p->isa->lanes, area = d[2] * d[3];
+    int64_t n = k / (d[1] * area), c = k / area % d[1], at = k % area;
+    return ((n * ((d[1] + lanes - 1) / lanes) + c / lanes) * area + at) * lanes + c % lanes;
+}
+
+static void to_blocked(problem *p, int i)
+{
+    for (int64_t k = 0; k < p->count[i]; k++)
+        p->memory[i][place_of(p, i, k)] = p->plain[i][k];
+}
+
+static double output_at(const problem *p, int64_t n, int64_t o, int64_t y, int64_t x, double *size)
+{
+    const layer *l = p->l;
+    double sum = l->bias ? p->plain[BIAS][o] : 0.0;
+
+    *size = fabs(sum);
+    for (int64_t c = 0; c < l->ins; c++) {
+        for (int64_t t = 0; t < 9; t++) {
+            int64_t i = y + t / 3 - l->top, j = x + t % 3 - l->left;
+            double term;
+            if (i < 0 || j < 0 || i >= l->height || j >= l->width)
+                continue;
+            term = (double)p->plain[X][((n * l->ins + c) * l->height + i) * l->width + j] *
+                   (double)p->plain[W][(o * l->ins + c) * 9 + t];
+            sum += term;
+            *size += fabs(term);
+        }
+    }
+    return sum;
+}
+
+static double activated(const tfr_dnn_act *act, double x)
+{
+    if (act->kind == TFR_DNN_ACT_CLIP)
+        return x < act->a ? act->a : x > act->b ? act->b : x;
+    return act->kind == TFR_DNN_ACT_LEAKY && x < 0 ? act->a * x : x;
+}
+
+static void reference(problem *p)
+{
+    const layer *l = p->l;
+    const int part = l->pooled ? 2 : 1;
+    int64_t width = l->columns / part, area = l->rows / part * width;
+
+    p->sums = take((size_t)p->count[Y] * sizeof *p->sums);
+    for (int64_t k = 0; k < p->count[Y]; k++) {
+        double most = 0.0;
+        for (int i = 0; i < part * part; i++) {
+            double one, sum = output_at(p, k / area / l->outs, k / area % l->outs,
+                                        k % area / width * part + i / part,
+                                        k % width * part + i % part, &one);
+            most = i == 0 || sum > most || isnan(sum) ? sum : most;
+            p->size = one > p->size && isfinite(one) ? one : p->size;
+        }
+        if (l->residual)
+            most += p->plain[RESIDUAL][k];
+        p->sums[k] = activated(&l->act, most);
+    }
+}
+
+static void begin_problem(problem *p, const layer *l, const tfr_dnn_isa *isa, int threads)
+{
+    const int part = l->pooled ? 2 : 1;
+
+    memset(p, 0, sizeof *p);
+    p->l = l;
+    p->isa = isa;
+    set_value(p, X, l->samples, l->ins, l->height, l->width, true);
+    set_value(p, W, l->outs, l->ins, 3, 3, false);
+    set_value(p, BIAS, 1, l->outs, 1, 1, false);
+    set_value(p, RESIDUAL, l->samples, l->outs, l->rows / part, l->columns / part, true);
+    set_value(p, Y, l->samples, l->outs, l->rows / part, l->columns / part, true);
+    p->device.threads = threads;
+    p->device.host = &host;
+    p->ir.device = &p->device;
+    p->ir.values = p->values;
+    p->ir.n_values = VALUES;
+    p->planner.ir = &p->ir;
+    p->planner.isa = isa;
+    p->planner.refs = p->refs;
+    p->item = (tfr_dnn_item){.kind = TFR_DNN_ITEM_CONV,
+                             .n_inputs = 3,
+                             .inputs = {X, W, l->bias ? BIAS : -1},
+                             .output = Y,
+                             .residual = l->residual ? RESIDUAL : -1,
+                             .act = l->act,
+                             .kernel = {3, 3},
+                             .stride = {1, 1},
+                             .dilation = {1, 1},
+                             .pad = {l->top, l->left},
+                             .pooled = l->pooled};
+}
+
+/* Parts in any order, with scratch that holds what others left there. */
+static void run(problem *p, void (*plan)(tfr_dnn_planner *, const tfr_dnn_item *), int64_t parts)
+{
+    char *base[VALUES];
+    tfr_dnn_bases bases = {base, NULL};
+
+    to_blocked(p, X);
+    to_blocked(p, RESIDUAL);
+    scratch_bytes = 0;
+    plan(&p->planner, &p->item);
+    for (int i = 0; i < VALUES; i++)
+        base[i] = (char *)p->memory[i];
+    bases.scratch = take(scratch_bytes);
+    memset(bases.scratch, 0xff, scratch_bytes);
+    parts = parts < the_run.n ? parts : the_run.n;
+    for (int64_t i = parts; i-- > 0;)
+        the_run.run(the_run.params, &bases, i * the_run.n / parts, (i + 1) * the_run.n / parts);
+}
+
+/* The transforms mix pixels of a tile, so errors go with its largest sums. */
+static void check(const problem *p, double tolerance)
+{
+    for (int64_t k = 0; k < p->count[Y]; k++) {
+        double got = p->memory[Y][place_of(p, Y, k)], want = p->sums[k];
+        bool same = isnan(want)   ? isnan(got)
+                    : isinf(want) ? want == got
+                                  : fabs(got - want) <= tolerance * p->size;
+        if (!same) {
+            CHECK_NEAR(want, got, tolerance * p->size);
+            return;
+        }
+    }
+    CHECK(true);
+}
+
+static const tfr_dnn_isa *isa_at(int i)
+{
+    static const char *const allowed[] = {"avx512f avx512bw avx512vl avx512dq", "avx2 fma"};
+    return tfr_dnn_choose_isa(allowed[i]);
+}
+
+#define EACH_ISA(isa)                                                                              \
+    for (int n_isa = 0; n_isa < 2; n_isa++)                                                        \
+        for (const tfr_dnn_isa *isa = isa_at(n_isa); isa; isa = NULL)
+
+/* ---- the claims ---- */
+
+static const tfr_dnn_act relu = {TFR_DNN_ACT_CLIP, 0.0f, INFINITY},
+                         leaky = {TFR_DNN_ACT_LEAKY, 0.25f, 0.0f};
+
+static void check_layer(const layer *l)
+{
+    EACH_ISA(isa)
+    {
+        problem p;
+        seed = 1;
+        begin_problem(&p, l, isa, 2);
+        run(&p, tfr_dnn_plan_winograd, 1);
+        reference(&p);
+        check(&p, 1e-6);
+        free_all();
+    }
+}
+
+TEST(odd_sizes_and_paddings_give_the_sum_over_the_window)
+{
+    static const layer layers[] = {
+        {1, 16, 16, 4, 4, 4, 4, 1, 1, false, false, false, {0}},
+        {1, 16, 16, 6, 6, 4, 4, 0, 0, true, false, false, {0}},
+        {2, 32, 48, 7, 9, 7, 9, 1, 1, true, false, false, {0}},
+        {1, 17, 33, 13, 5, 13, 5, 1, 1, true, false, false, {0}},
+        {1, 40, 21, 11, 10, 12, 9, 2, 0, true, false, false, {0}},
+        {1, 16, 80, 5, 1, 7, 3, 2, 2, true, false, false, {0}},
+        {3, 24, 16, 10, 12, 8, 10, 0, 0, false, false, false, {0}},
+    };
+    for (size_t i = 0; i < sizeof layers / sizeof layers[0]; i++)
+        check_layer(&layers[i]);
+}
+
+TEST(residuals_and_activations_are_fused)
+{
+    layer l = {2, 32, 48, 9, 7, 9, 7, 1, 1, true, true, false, {0}};
+    check_layer(&l);
+    l.act = relu;
+    check_layer(&l);
+    l.act = leaky;
+    check_layer(&l);
+    l.residual = false;
+    check_layer(&l);
+}
+
+TEST(pooled_windows_give_their_maximum)
+{
+    layer l = {2, 32, 24, 10, 14, 10, 14, 1, 1, true, false, true, {0}};
+    check_layer(&l);
+    l.rows = 6;
+    l.act = relu;
+    check_layer(&l);
+}
+
+TEST(neither_cuts_nor_bands_change_a_bit)
+{
+    const layer l = {3, 32, 80, 30, 29, 30, 29, 1, 1, true, true, false, relu};
+    EACH_ISA(isa)
+    {
+        problem p, q;
+        seed = 1;
+        begin_problem(&p, &l, isa, 1);
+        seed = 1;
+        begin_problem(&q, &l, isa, 1);
+        run(&p, tfr_dnn_plan_winograd, 1);
+        for (int64_t parts = 2; parts < 12; parts += 3) {
+            q.device.threads = (int)parts;
+            run(&q, tfr_dnn_plan_winograd, parts);
+            for (int64_t k = 0; k < p.count[Y]; k++) {
+                int64_t at = place_of(&p, Y, k);
+                if (memcmp(&p.memory[Y][at], &q.memory[Y][at], sizeof(float)) != 0) {
+                    CHECK_NEAR(p.memory[Y][at], q.memory[Y][at], 0.0);
+                    break;
+                }
+            }
+        }
+        free_all();
+    }
+}
+
+TEST(a_residual_may_be_where_the_result_goes)
+{
+    const layer l = {1, 32, 32, 9, 9, 9, 9, 1, 1, true, true, false, relu};
+    EACH_ISA(isa)
+    {
+        problem p;
+        seed = 1;
+        begin_problem(&p, &l, isa, 1);
+        p.plain[X][7] = INFINITY;
+        p.memory[Y] = p.memory[RESIDUAL];
+        run(&p, tfr_dnn_plan_winograd, 3);
+        reference(&p);
+        check(&p, 1e-6);
+        free_all();
+    }
+}
+
+TEST(nan_and_infinity_reach_their_windows_only)
+{
+    static const layer layers[] = {
+        {2, 17, 33, 11, 9, 11, 9, 1, 1, true, true, false, {0}},
+        {1, 16, 40, 12, 9, 10, 8, 0, 1, true, false, true, {0}},
+        {1, 16, 40, 12, 9, 12, 9, 1, 1, true, true, false, {TFR_DNN_ACT_LEAKY, 0.25f, 0.0f}},
+    };
+    for (size_t i = 0; i < sizeof layers / sizeof layers[0]; i++) {
+        EACH_ISA(isa)
+        {
+            problem p;
+            seed = 1;
+            begin_problem(&p, &layers[i], isa, 2);
+            p.plain[X][0] = INFINITY;
+            p.plain[X][57] = -INFINITY;
+            p.plain[X][p.count[X] - 3] = NAN;
+            p.plain[X][p.count[X] / 2] = 3e38f; /* finite, but not its transform */
+            run(&p, tfr_dnn_plan_winograd, 2);
+            reference(&p);
+            check(&p, 1e-6);
+            free_all();
+        }
+    }
+}
+
+static double error_of(const problem *p)
+{
+    double sum = 0.0;
+    for (int64_t k = 0; k < p->count[Y]; k++) {
+        double e = p->memory[Y][place_of(p, Y, k)] - p->sums[k];
+        sum += e * e;
+    }
+    return sqrt(sum / (double)p->count[Y]);
+}
+
+TEST(errors_are_below_four_times_those_of_the_plain_sum)
+{
+    static const int64_t channels[] = {16, 64, 256};
+    for (int i = 0; i < 3; i++) {
+        const layer l = {1, channels[i], 32, 16, 16, 16, 16, 1, 1, false, false, false, {0}};
+        EACH_ISA(isa)
+        {
+            problem p;
+            double direct, winograd;
+            seed = 1;
+            begin_problem(&p, &l, isa, 1);
+            reference(&p);
+            run(&p, tfr_dnn_plan_conv, 1);
+            direct = error_of(&p);
+            run(&p, tfr_dnn_plan_winograd, 1);
+            winograd = error_of(&p);
+            CHECK(winograd < 4.0 * direct);
+            free_all();
+        }
+    }
+}
+
+TEST(only_windows_of_3_x_3_and_stride_1_are_taken)
+{
+    const layer l = {1, 64, 64, 14, 14, 14, 14, 1, 1, false, false, false, {0}};
+    EACH_ISA(isa)
+    {
+        problem p;
+        begin_problem(&p, &l, isa, 1);
+        CHECK(tfr_dnn_is_winograd(&p.planner, &p.item));
+        p.item.stride[0] = 2;
+        CHECK(!tfr_dnn_is_winograd(&p.planner, &p.item));
+        p.item.stride[0] = 1;
+        p.item.dilation[1] = 2;
+        CHECK(!tfr_dnn_is_winograd(&p.planner, &p.item));
+        p.item.dilation[1] = 1;
+        p.item.kernel[1] = 1;
+        CHECK(!tfr_dnn_is_winograd(&p.planner, &p.item));
+        p.item.kernel[1] = 3;
+        p.values[Y].dims[2] = 1; /* three of four rows of a tile for nothing */
+        CHECK(!tfr_dnn_is_winograd(&p.planner, &p.item));
+        free_all();
+    }
+}
+
+static const test_case cases[] = {
+    CASE(odd_sizes_and_paddings_give_the_sum_over_the_window),
+    CASE(residuals_and_activations_are_fused),
+    CASE(pooled_windows_give_their_maximum),
+    CASE(neither_cuts_nor_bands_change_a_bit),
+    CASE(a_residual_may_be_where_the_result_goes),
+    CASE(nan_and_infinity_reach_their_windows_only),
+    CASE(errors_are_below_four_times_those_of_the_plain_sum),
+    CASE(only_windows_of_3_x_3_and_stride_1_are_taken),
+};
+TEST_MAIN(cases)
