@@ -115,6 +115,21 @@ static size_t workspace_of(const tfr_plugin_device *device, const tfr_dnn_gemm_s
            (size_t)(g.n_tiles < threads_of(device) ? g.n_tiles : threads_of(device));
 }
 
+/* NULL = the call is computed in its math mode; else why not. */
+static const char *no_mode(const tfr_plugin_device *device, const tfr_call *call,
+                           const tfr_dnn_gemm_shape *s)
+{
+    const char *why = tfr_dnn_gemm_no_mode(&device->gemm, s);
+    tfr_dnn_gemm g;
+
+    if (why || !s->b_packed)
+        return why;
+    tfr_dnn_gemm_plan(&g, &device->gemm, s, threads_of(device));
+    return tfr_dnn_gemm_holds(&g, tfr_call_input(call, 1)->data)
+               ? NULL
+               : "the right side has numbers that are too large or too small for bfloat16 parts";
+}
+
 void tfr_dnn_own_product_supports(const tfr_plugin_device *device, const tfr_call *call,
                                   tfr_answer *answer)
 {
@@ -123,7 +138,7 @@ void tfr_dnn_own_product_supports(const tfr_plugin_device *device, const tfr_cal
 
     s.b_packed = can_pack(call, &s);
     if (s.math_mode != TFR_MATH_STRICT) {
-        const char *why = tfr_dnn_gemm_no_mode(&device->gemm, &s);
+        const char *why = no_mode(device, call, &s);
         if (why)
             snprintf(answer->text, sizeof answer->text, "%s", why);
         else
