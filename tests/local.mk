@@ -19,6 +19,7 @@ unit_tests = \
 	tests/test_device \
 	tests/test_dtype \
 	tests/test_gemm \
+	tests/test_gemm_modes \
 	tests/test_graph \
 	tests/test_harness \
 	tests/test_loader \
@@ -130,7 +131,11 @@ tests_test_dtype_SOURCES = tests/test_dtype.c
 tests_test_gemm_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS) \
 	-I$(top_srcdir)/plugins/cpu-onednn
 tests_test_gemm_LDADD = $(CUNIT_LIBS) -lm
-tests_test_gemm_SOURCES = tests/test_gemm.c $(tfr_onednn_gemm)
+tests_test_gemm_SOURCES = tests/test_gemm.c tests/gemm_kit.h $(tfr_onednn_gemm)
+
+tests_test_gemm_modes_CPPFLAGS = $(tests_test_gemm_CPPFLAGS)
+tests_test_gemm_modes_LDADD = $(tests_test_gemm_LDADD)
+tests_test_gemm_modes_SOURCES = tests/test_gemm_modes.c tests/gemm_kit.h $(tfr_onednn_gemm)
 
 tests_test_graph_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_graph_LDADD = $(TFR_TEST_CORE)

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_gemm_modes.c: products in the math modes against float64, by the processor, if it can, and
+ * by the emulation of its arithmetic.
+ */
+#include "gemm_kit.h"
+
+static const char *const mode_features[] = {
+    "emulated", "avx2 fma avx512f avx512bw avx512vl avx512dq avx512_bf16 amx_tile amx_bf16"};
+/*
+ * Of a product of two factors: a bfloat16 is off by 2^-8 at most, the sum of two by 2^-16, and
+ * f32x3 leaves out another 2^-16. What f32x6 leaves out, 2^-23, is in the bound of float32.
+ */
+static const double mode_errors[] = {0, 0, 3 * 0x1.01p-16, 0x1.01p-7};
+
+static void check_modes(product *p)
+{
+    int mode, i;
+    for (mode = TFR_MATH_F32X6; mode <= TFR_MATH_BF16; mode++)
+        for (i = 0; i < 2; i++) {
+            p->shape.math_mode = mode;
+            p->relative = mode_errors[mode];
+            CHECK(product_agrees(p, mode_features[i], 1, false));
+            CHECK(product_agrees(p, mode_features[i], 3, true));
+        }
+}
+
+TEST(modes_have_their_error_for_every_small_size)
+{
+    int64_t i;
+    for (i = 1; i <= 65; i += 2) {
+        product p = make_product(i, 1 + (i * 7) % 65, 1 + (i * 29) % 67);
+        product q = make_product(1 + (i * 31) % 67, i, 1 + (i * 3) % 33);
+        check_modes(&p);
+        check_modes(&q);
+        free_product(&p);
+        free_product(&q);
+    }
+}
+
+TEST(modes_have_their_error_in_long_products)
+{
+    static const int64_t sizes[][3] = {{1, 70, 1030}, {70, 110, 515}, {33, 31, 2049}, {64, 64, 64}};
+    size_t i;
+    for (i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        product p = make_product(sizes[i][0], sizes[i][1], sizes[i][2]);
+        check_modes(&p);
+        free_product(&p);
+    }
+}
+
+TEST(modes_take_transposed_operands_batches_and_epilogues)
+{
+    float *residual = make_matrix(2 * 40 * 50), *bias = make_matrix(50);
+    int t;
+    REQUIRE(residual && bias);
+    for (t = 0; t < 4; t++) {
+        product p = make_product(40, 50, 70);
+        p.shape.trans_a = (t & 1) != 0;
+        p.shape.trans_b = (t & 2) != 0;
+        p.shape.lda = p.shape.trans_a ? 40 : 70;
+        p.shape.ldb = p.shape.trans_b ? 70 : 50;
+        p.shape.epilogue.alpha = 0.5f;
+        p.shape.epilogue.activation = TFR_DNN_GEMM_CLIP;
+        p.shape.epilogue.low = -0.5f;
+        p.shape.epilogue.high = 1.5f;
+        p.shape.epilogue.ld_residual = 50;
+        p.args.residual = residual;
+        p.args.column_bias = bias;
+        check_modes(&p);
+        free_product(&p);
+    }
+    free(residual);
+    free(bias);
+}
+
+/* Largest error in parts of the sum of the absolute products. */
+static double worst_error(const product *p, const char *features)
+{
+    tfr_dnn_gemm_cpu cpu;
+    tfr_dnn_gemm g;
+    tfr_dnn_gemm_args args = p->args;
+    const tfr_dnn_gemm_shape *s = &p->shape;
+    float *c = make_matrix(s->m * s->n);
+    double worst = 0;
+    void *scratch;
+    int64_t i, j, k;
+
+    find_cpu(&cpu, features);
+    tfr_dnn_gemm_plan(&g, &cpu, s, 1);
+    scratch = make_aligned(g.scratch_bytes);
+    REQUIRE(c && scratch);
+    args.c = c;
+    tfr_dnn_gemm_run(&g, &args, scratch, 0, g.n_tiles);
+    for (i = 0; i < s->m; i++)
+        for (j = 0; j < s->n; j++) {
+            const float *b = args.b;
+            double sum = 0, size = 0;
+            for (k = 0; k < s->k; k++) {
+                sum += (double)args.a[i * s->k + k] * b[k * s->n + j];
+                size += fabs((double)args.a[i * s->k + k] * b[k * s->n + j]);
+            }
+            worst = fmax(worst, fabs(c[i * s->n + j] - sum) / size);
+        }
+    free(scratch);
+    free(c);
+    return worst;
+}
+
+TEST(f32x6_is_no_less_exact_than_a_strict_product)
+{
+    static const int64_t depths[] = {64, 512, 2048};
+    size_t i, f;
+    for (i = 0; i < sizeof depths / sizeof depths[0]; i++) {
+        product p = make_product(64, 64, depths[i]);
+        double strict = worst_error(&p, mode_features[1]);
+        for (f = 0; f < 2; f++) {
+            p.shape.math_mode = TFR_MATH_F32X6;
+            CHECK(worst_error(&p, mode_features[f]) <= strict);
+        }
+        free_product(&p);
+    }
+}
+
+TEST(the_processor_computes_what_the_emulation_does)
+{
+    product p = make_product(45, 70, 600);
+    int mode, t;
+    for (mode = TFR_MATH_F32X6; mode <= TFR_MATH_BF16; mode++) {
+        float *c[2] = {make_matrix(45 * 70), make_matrix(45 * 70)};
+        bool has_modes = true;
+        REQUIRE(c[0] && c[1]);
+        for (t = 0; t < 2; t++) {
+            tfr_dnn_gemm_cpu cpu;
+            tfr_dnn_gemm g;
+            tfr_dnn_gemm_args args = p.args;
+            void *scratch;
+            find_cpu(&cpu, mode_features[t]);
+            has_modes = cpu.modes != NULL;
+            p.shape.math_mode = mode;
+            tfr_dnn_gemm_plan(&g, &cpu, &p.shape, 1);
+            scratch = make_aligned(g.scratch_bytes);
+            REQUIRE(scratch != NULL);
+            args.c = c[t];
+            tfr_dnn_gemm_run(&g, &args, scratch, 0, g.n_tiles);
+            free(scratch);
+        }
+        if (has_modes)
+            CHECK(memcmp(c[0], c[1], sizeof(float) * 45 * 70) == 0);
+        else
+            printf("  this machine has no AMX\n");
+        free(c[0]);
+        free(c[1]);
+    }
+    free_product(&p);
+}
+
+TEST(modes_compute_strictly_what_their_format_lacks)
+{
+    static const float hostile[] = {INFINITY, -INFINITY, NAN, 3.4e38f, 1e20f, 1e-41f, 1e-36f};
+    size_t i, where;
+    for (i = 0; i < sizeof hostile / sizeof hostile[0]; i++)
+        for (where = 0; where < 2; where++) {
+            product p = make_product(40, 70, 100);
+            float *m = where ? (float *)(uintptr_t)p.args.b : (float *)(uintptr_t)p.args.a;
+            m[5 * (where ? 70 : 100) + 7] = hostile[i];
+            check_modes(&p);
+            free_product(&p);
+        }
+}
+
+TEST(without_amx_the_modes_are_strict_and_say_why)
+{
+    tfr_dnn_gemm_cpu cpu;
+    const tfr_dnn_gemm_shape s = {.m = 64, .n = 64, .k = 64, .math_mode = TFR_MATH_F32X6};
+    const char *why;
+    tfr_dnn_gemm g;
+    tfr_dnn_gemm_find_cpu(&cpu, all_features[2]);
+    why = tfr_dnn_gemm_no_mode(&cpu, &s);
+    CHECK(why && strstr(why, "no amx_bf16") != NULL);
+    tfr_dnn_gemm_plan(&g, &cpu, &s, 1);
+    CHECK(g.isa == g.strict);
+}
+
+static const test_case cases[] = {
+    CASE(modes_have_their_error_for_every_small_size),
+    CASE(modes_have_their_error_in_long_products),
+    CASE(modes_take_transposed_operands_batches_and_epilogues),
+    CASE(f32x6_is_no_less_exact_than_a_strict_product),
+    CASE(the_processor_computes_what_the_emulation_does),
+    CASE(modes_compute_strictly_what_their_format_lacks),
+    CASE(without_amx_the_modes_are_strict_and_say_why),
+};
+TEST_MAIN(cases)
