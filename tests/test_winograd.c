@@ -239,6 +239,18 @@ static void begin_problem(problem *p, const layer *l, const tfr_dnn_isa *isa, in
                              .pooled = l->pooled};
 }
 
+static void plan_2(tfr_dnn_planner *p, const tfr_dnn_item *item)
+{
+    tfr_dnn_plan_winograd(p, item, 0);
+}
+
+static void plan_4(tfr_dnn_planner *p, const tfr_dnn_item *item)
+{
+    tfr_dnn_plan_winograd(p, item, 1);
+}
+
+static void (*const plans[])(tfr_dnn_planner *, const tfr_dnn_item *) = {plan_2, plan_4};
+
 /* Parts in any order, with scratch that holds what others left there. */
 static void run(problem *p, void (*plan)(tfr_dnn_planner *, const tfr_dnn_item *), int64_t parts)
 {
@@ -280,6 +292,11 @@ static const tfr_dnn_isa *isa_at(int i)
     return tfr_dnn_choose_isa(allowed[i]);
 }
 
+#define EACH_FORM(plan)                                                                            \
+    for (int n_form = 0; n_form < TFR_DNN_WINOGRAD_FORMS; n_form++)                                \
+        for (void (*plan)(tfr_dnn_planner *, const tfr_dnn_item *) = plans[n_form]; plan;          \
+             plan = NULL)
+
 #define EACH_ISA(isa)                                                                              \
     for (int n_isa = 0; n_isa < 2; n_isa++)                                                        \
         for (const tfr_dnn_isa *isa = isa_at(n_isa); isa; isa = NULL)
@@ -291,12 +308,12 @@ static const tfr_dnn_act relu = {TFR_DNN_ACT_CLIP, 0.0f, INFINITY},
 
 static void check_layer(const layer *l)
 {
-    EACH_ISA(isa)
+    EACH_FORM(plan) EACH_ISA(isa)
     {
         problem p;
         seed = 1;
         begin_problem(&p, l, isa, 2);
-        run(&p, tfr_dnn_plan_winograd, 1);
+        run(&p, plan, 1);
         reference(&p);
         check(&p, 1e-6);
         free_all();
@@ -342,17 +359,17 @@ TEST(pooled_windows_give_their_maximum)
 TEST(neither_cuts_nor_bands_change_a_bit)
 {
     const layer l = {3, 32, 80, 30, 29, 30, 29, 1, 1, true, true, false, relu};
-    EACH_ISA(isa)
+    EACH_FORM(plan) EACH_ISA(isa)
     {
         problem p, q;
         seed = 1;
         begin_problem(&p, &l, isa, 1);
         seed = 1;
         begin_problem(&q, &l, isa, 1);
-        run(&p, tfr_dnn_plan_winograd, 1);
+        run(&p, plan, 1);
         for (int64_t parts = 2; parts < 12; parts += 3) {
             q.device.threads = (int)parts;
-            run(&q, tfr_dnn_plan_winograd, parts);
+            run(&q, plan, parts);
             for (int64_t k = 0; k < p.count[Y]; k++) {
                 int64_t at = place_of(&p, Y, k);
                 if (memcmp(&p.memory[Y][at], &q.memory[Y][at], sizeof(float)) != 0) {
@@ -368,14 +385,14 @@ TEST(neither_cuts_nor_bands_change_a_bit)
 TEST(a_residual_may_be_where_the_result_goes)
 {
     const layer l = {1, 32, 32, 9, 9, 9, 9, 1, 1, true, true, false, relu};
-    EACH_ISA(isa)
+    EACH_FORM(plan) EACH_ISA(isa)
     {
         problem p;
         seed = 1;
         begin_problem(&p, &l, isa, 1);
         p.plain[X][7] = INFINITY;
         p.memory[Y] = p.memory[RESIDUAL];
-        run(&p, tfr_dnn_plan_winograd, 3);
+        run(&p, plan, 3);
         reference(&p);
         check(&p, 1e-6);
         free_all();
@@ -390,7 +407,7 @@ TEST(nan_and_infinity_reach_their_windows_only)
         {1, 16, 40, 12, 9, 12, 9, 1, 1, true, true, false, {TFR_DNN_ACT_LEAKY, 0.25f, 0.0f}},
     };
     for (size_t i = 0; i < sizeof layers / sizeof layers[0]; i++) {
-        EACH_ISA(isa)
+        EACH_FORM(plan) EACH_ISA(isa)
         {
             problem p;
             seed = 1;
@@ -399,7 +416,7 @@ TEST(nan_and_infinity_reach_their_windows_only)
             p.plain[X][57] = -INFINITY;
             p.plain[X][p.count[X] - 3] = NAN;
             p.plain[X][p.count[X] / 2] = 3e38f; /* finite, but not its transform */
-            run(&p, tfr_dnn_plan_winograd, 2);
+            run(&p, plan, 2);
             reference(&p);
             check(&p, 1e-6);
             free_all();
@@ -422,7 +439,7 @@ TEST(errors_are_below_four_times_those_of_the_plain_sum)
     static const int64_t channels[] = {16, 64, 256};
     for (int i = 0; i < 3; i++) {
         const layer l = {1, channels[i], 32, 16, 16, 16, 16, 1, 1, false, false, false, {0}};
-        EACH_ISA(isa)
+        EACH_FORM(plan) EACH_ISA(isa)
         {
             problem p;
             double direct, winograd;
@@ -431,7 +448,7 @@ TEST(errors_are_below_four_times_those_of_the_plain_sum)
             reference(&p);
             run(&p, tfr_dnn_plan_conv, 1);
             direct = error_of(&p);
-            run(&p, tfr_dnn_plan_winograd, 1);
+            run(&p, plan, 1);
             winograd = error_of(&p);
             CHECK(winograd < 4.0 * direct);
             free_all();
@@ -441,23 +458,25 @@ TEST(errors_are_below_four_times_those_of_the_plain_sum)
 
 TEST(only_windows_of_3_x_3_and_stride_1_are_taken)
 {
-    const layer l = {1, 64, 64, 14, 14, 14, 14, 1, 1, false, false, false, {0}};
-    EACH_ISA(isa)
+    const layer l = {1, 64, 64, 28, 28, 28, 28, 1, 1, false, false, false, {0}};
+    EACH_FORM(plan) EACH_ISA(isa)
     {
         problem p;
         begin_problem(&p, &l, isa, 1);
-        CHECK(tfr_dnn_is_winograd(&p.planner, &p.item));
+        CHECK_INT(1, tfr_dnn_winograd_form(&p.planner, &p.item));
         p.item.stride[0] = 2;
-        CHECK(!tfr_dnn_is_winograd(&p.planner, &p.item));
+        CHECK_INT(-1, tfr_dnn_winograd_form(&p.planner, &p.item));
         p.item.stride[0] = 1;
         p.item.dilation[1] = 2;
-        CHECK(!tfr_dnn_is_winograd(&p.planner, &p.item));
+        CHECK_INT(-1, tfr_dnn_winograd_form(&p.planner, &p.item));
         p.item.dilation[1] = 1;
         p.item.kernel[1] = 1;
-        CHECK(!tfr_dnn_is_winograd(&p.planner, &p.item));
+        CHECK_INT(-1, tfr_dnn_winograd_form(&p.planner, &p.item));
         p.item.kernel[1] = 3;
+        p.values[Y].dims[2] = p.values[Y].dims[3] = 14; /* weights from far away decide */
+        CHECK_INT(0, tfr_dnn_winograd_form(&p.planner, &p.item));
         p.values[Y].dims[2] = 1; /* three of four rows of a tile for nothing */
-        CHECK(!tfr_dnn_is_winograd(&p.planner, &p.item));
+        CHECK_INT(-1, tfr_dnn_winograd_form(&p.planner, &p.item));
         free_all();
     }
 }

@@ -100,10 +100,11 @@ typedef struct tfr_dnn_plane {
 } tfr_dnn_plane;
 
 /*
- * Winograd's convolution: tiles of 4 x 4 outputs come from 6 x 6 pixels, by a product at each of 36
- * places. Where a tile of outputs goes, and what is done on the way.
+ * Winograd's convolutions: tiles of 2 x 2 (form 0) or 4 x 4 outputs (form 1) come from 4 x 4 or
+ * 6 x 6 pixels, by a product at each of 16 or 36 places. Where a tile of outputs goes, and what is
+ * done on the way.
  */
-enum { TFR_DNN_WINOGRAD_OUT = 4, TFR_DNN_WINOGRAD_IN = 6, TFR_DNN_WINOGRAD_PLACES = 36 };
+enum { TFR_DNN_WINOGRAD_FORMS = 2 };
 typedef struct tfr_dnn_winograd_end {
     float *to;
     const float *residual; /* lies as `to`, or is it; NULL = none */
@@ -138,11 +139,12 @@ struct tfr_dnn_isa {
     /* to[j][i] = from[i][j] */
     void (*transpose)(const float *from, int64_t from_step, float *to, int64_t to_step,
                       int64_t rows, int64_t columns);
-    /* 6 x 6 pixels from (y, x) on, zeros outside; place k goes to to + k step. */
-    void (*winograd_source)(const tfr_dnn_plane *plane, int64_t y, int64_t x, float *to,
-                            int64_t step);
+    /* Pixels from (y, x) on, zeros outside; place k goes to to + k step. */
+    void (*winograd_source[TFR_DNN_WINOGRAD_FORMS])(const tfr_dnn_plane *plane, int64_t y,
+                                                    int64_t x, float *to, int64_t step);
     /* Sums of place k lie at from + k step. False where one is not finite: nothing is written. */
-    bool (*winograd_result)(const float *from, int64_t step, const tfr_dnn_winograd_end *end);
+    bool (*winograd_result[TFR_DNN_WINOGRAD_FORMS])(const float *from, int64_t step,
+                                                    const tfr_dnn_winograd_end *end);
 };
 
 extern const tfr_dnn_isa tfr_dnn_avx512, tfr_dnn_avx2;

@@ -619,6 +619,6 @@ const tfr_dnn_isa ISA_TABLE = {
     .layer_norm = layer_norm,
     .softmax = softmax,
     .transpose = transpose,
-    .winograd_source = winograd_source,
-    .winograd_result = winograd_result,
+    .winograd_source = {winograd_source_2, winograd_source_4},
+    .winograd_result = {winograd_result_2, winograd_result_4},
 };

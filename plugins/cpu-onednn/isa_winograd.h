@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * isa_winograd.h: the transforms of Winograd's convolution F(4 x 4, 3 x 3) over vectors of
- * channels, and the products between them; a part of isa_kernels.h.
+ * isa_winograd.h: the transforms of Winograd's convolutions F(2 x 2, 3 x 3) and F(4 x 4, 3 x 3)
+ * over vectors of channels, and the products between them; a part of isa_kernels.h.
  *
  * After A. Lavin and S. Gray, Fast Algorithms for Convolutional Neural Networks, 2016. The points
- * are 0, A, -A, B, -B and infinity for A = 5/8 and B = 3/2: all numbers of the transforms of the
- * source are exact, and errors are less than half of those of the points 1 and 2.
+ * of F(2 x 2) are 0, 1, -1 and infinity, those of F(4 x 4) 0, A, -A, B, -B and infinity for A = 5/8
+ * and B = 3/2: all numbers of the transforms of the source are exact, and errors are less than half
+ * of those of the points 1 and 2.
  */
 
 /* ---- straight tiles ---- */
@@ -47,15 +48,15 @@ SIZES_3(STRAIGHT_TILE)
 SIZES_4(STRAIGHT_TILE)
 #endif
 
-/* ---- the transform of the source ---- */
+/* ---- lines: columns or rows of a tile ---- */
 
 #define POINT_A 0.625f
 #define POINT_B 1.5f
 #define A_2     (POINT_A * POINT_A)
 #define B_2     (POINT_B * POINT_B)
 
-/* One column or row: d becomes the transposed B times d. */
-#define SOURCE_LINE(d, t)                                                                          \
+/* t = the transposed B times d */
+#define SOURCE_LINE_4(d, t)                                                                        \
     {                                                                                              \
         vec even_a = V_FNMA(V_ALL(B_2), d[2], d[4]), odd_a = V_FNMA(V_ALL(B_2), d[1], d[3]);       \
         vec even_b = V_FNMA(V_ALL(A_2), d[2], d[4]), odd_b = V_FNMA(V_ALL(A_2), d[1], d[3]);       \
@@ -67,8 +68,8 @@ SIZES_4(STRAIGHT_TILE)
         t[5] = V_FMA(V_ALL(A_2 * B_2), d[1], V_FNMA(V_ALL(A_2 + B_2), d[3], d[5]));                \
     }
 
-/* One column or row: m becomes the transposed A times m. */
-#define RESULT_LINE(m, y)                                                                          \
+/* y = the transposed A times m */
+#define RESULT_LINE_4(m, y)                                                                        \
     {                                                                                              \
         vec sum_a = V_ADD(m[1], m[2]), less_a = V_SUB(m[1], m[2]);                                 \
         vec sum_b = V_ADD(m[3], m[4]), less_b = V_SUB(m[3], m[4]);                                 \
@@ -78,45 +79,21 @@ SIZES_4(STRAIGHT_TILE)
         y[3] = V_FMA(V_ALL(A_2 * POINT_A), less_a, V_FMA(V_ALL(B_2 * POINT_B), less_b, m[5]));     \
     }
 
-#define SOURCE_TILE(pixel)                                                                         \
+#define SOURCE_LINE_2(d, t)                                                                        \
     {                                                                                              \
-        vec half[6][6];                                                                            \
-        UNROLL for (int j = 0; j < 6; j++)                                                         \
-        {                                                                                          \
-            vec d[6], t[6];                                                                        \
-            UNROLL for (int i = 0; i < 6; i++) d[i] = pixel;                                       \
-            SOURCE_LINE(d, t)                                                                      \
-            UNROLL for (int i = 0; i < 6; i++) half[i][j] = t[i];                                  \
-        }                                                                                          \
-        UNROLL for (int i = 0; i < 6; i++)                                                         \
-        {                                                                                          \
-            vec t[6];                                                                              \
-            SOURCE_LINE(half[i], t)                                                                \
-            UNROLL for (int j = 0; j < 6; j++) V_STORE(to + (i * 6 + j) * step, t[j]);             \
-        }                                                                                          \
+        t[0] = V_SUB(d[0], d[2]);                                                                  \
+        t[1] = V_ADD(d[1], d[2]);                                                                  \
+        t[2] = V_SUB(d[2], d[1]);                                                                  \
+        t[3] = V_SUB(d[3], d[1]);                                                                  \
     }
 
-/* Pixels outside of the plane are 0. */
-static inline vec pixel_or_0(const tfr_dnn_plane *plane, int64_t y, int64_t x)
-{
-    return y < 0 || x < 0 || y >= plane->height || x >= plane->width
-               ? V_ZERO()
-               : V_LOAD(plane->at + (y * plane->width + x) * LANES);
-}
+#define RESULT_LINE_2(m, y)                                                                        \
+    {                                                                                              \
+        y[0] = V_ADD(V_ADD(m[0], m[1]), m[2]);                                                     \
+        y[1] = V_ADD(V_SUB(m[1], m[2]), m[3]);                                                     \
+    }
 
-static void winograd_source(const tfr_dnn_plane *plane, int64_t y, int64_t x, float *to,
-                            int64_t step)
-{
-    const int64_t width = plane->width;
-    const float *from = plane->at + (y * width + x) * LANES;
-
-    if (y >= 0 && x >= 0 && y + 6 <= plane->height && x + 6 <= width)
-        SOURCE_TILE(V_LOAD(from + (i * width + j) * LANES))
-    else
-        SOURCE_TILE(pixel_or_0(plane, y + i, x + j))
-}
-
-/* ---- the transform back ---- */
+/* ---- the end of the transform back ---- */
 
 static void store_pooled(const tfr_dnn_winograd_end *e, vec y[4][4])
 {
@@ -154,33 +131,72 @@ static void store_tile(const tfr_dnn_winograd_end *e, vec y[4][4])
     }
 }
 
-/* Writes nothing and says no where a sum is not finite. */
-static bool winograd_result(const float *from, int64_t step, const tfr_dnn_winograd_end *e)
-{
-    vec half[4][6], result[4][4], check = V_ZERO();
+/* ---- tiles of N x N outputs from M x M pixels ---- */
 
-    UNROLL for (int j = 0; j < 6; j++)
-    {
-        vec m[6], y[4];
-        UNROLL for (int i = 0; i < 6; i++) m[i] = V_LOAD(from + (i * 6 + j) * step);
-        RESULT_LINE(m, y)
-        UNROLL for (int i = 0; i < 4; i++) half[i][j] = y[i];
-    }
-    UNROLL for (int i = 0; i < 4; i++)
-    {
-        vec y[4];
-        RESULT_LINE(half[i], y)
-        UNROLL for (int j = 0; j < 4; j++)
-        {
-            check = V_FMA(y[j], V_ZERO(), check);
-            result[i][j] = y[j];
-        }
-    }
-    if (V_HAS_NAN(check))
-        return false;
-    if (e->pooled)
-        store_pooled(e, result);
-    else
-        store_tile(e, result);
-    return true;
+/* Pixels outside of the plane are 0. */
+static inline vec pixel_or_0(const tfr_dnn_plane *plane, int64_t y, int64_t x)
+{
+    return y < 0 || x < 0 || y >= plane->height || x >= plane->width
+               ? V_ZERO()
+               : V_LOAD(plane->at + (y * plane->width + x) * LANES);
 }
+
+#define SOURCE_TILE(N, M, pixel)                                                                   \
+    {                                                                                              \
+        vec half[M][M];                                                                            \
+        UNROLL for (int j = 0; j < M; j++)                                                         \
+        {                                                                                          \
+            vec d[M], t[M];                                                                        \
+            UNROLL for (int i = 0; i < M; i++) d[i] = pixel;                                       \
+            SOURCE_LINE_##N(d, t) UNROLL for (int i = 0; i < M; i++) half[i][j] = t[i];            \
+        }                                                                                          \
+        UNROLL for (int i = 0; i < M; i++)                                                         \
+        {                                                                                          \
+            vec t[M];                                                                              \
+            SOURCE_LINE_##N(half[i], t) UNROLL for (int j = 0; j < M; j++)                         \
+                V_STORE(to + (i * M + j) * step, t[j]);                                            \
+        }                                                                                          \
+    }
+
+/* The way back writes nothing and says no where a sum is not finite. */
+#define WINOGRAD(N, M)                                                                             \
+    static void winograd_source_##N(const tfr_dnn_plane *plane, int64_t y, int64_t x, float *to,   \
+                                    int64_t step)                                                  \
+    {                                                                                              \
+        const int64_t width = plane->width;                                                        \
+        const float *from = plane->at + (y * width + x) * LANES;                                   \
+        if (y >= 0 && x >= 0 && y + M <= plane->height && x + M <= width)                          \
+            SOURCE_TILE(N, M, V_LOAD(from + (i * width + j) * LANES))                              \
+        else                                                                                       \
+            SOURCE_TILE(N, M, pixel_or_0(plane, y + i, x + j))                                     \
+    }                                                                                              \
+    static bool winograd_result_##N(const float *from, int64_t step,                               \
+                                    const tfr_dnn_winograd_end *e)                                 \
+    {                                                                                              \
+        vec half[N][M], result[4][4], check = V_ZERO();                                            \
+        UNROLL for (int j = 0; j < M; j++)                                                         \
+        {                                                                                          \
+            vec m[M], y[N];                                                                        \
+            UNROLL for (int i = 0; i < M; i++) m[i] = V_LOAD(from + (i * M + j) * step);           \
+            RESULT_LINE_##N(m, y) UNROLL for (int i = 0; i < N; i++) half[i][j] = y[i];            \
+        }                                                                                          \
+        UNROLL for (int i = 0; i < N; i++)                                                         \
+        {                                                                                          \
+            vec y[N];                                                                              \
+            RESULT_LINE_##N(half[i], y) UNROLL for (int j = 0; j < N; j++)                         \
+            {                                                                                      \
+                check = V_FMA(y[j], V_ZERO(), check);                                              \
+                result[i][j] = y[j];                                                               \
+            }                                                                                      \
+        }                                                                                          \
+        if (V_HAS_NAN(check))                                                                      \
+            return false;                                                                          \
+        if (e->pooled)                                                                             \
+            store_pooled(e, result);                                                               \
+        else                                                                                       \
+            store_tile(e, result);                                                                 \
+        return true;                                                                               \
+    }
+
+WINOGRAD(2, 4)
+WINOGRAD(4, 6)

@@ -225,8 +225,8 @@ void tfr_dnn_plan_product(tfr_dnn_planner *p, const tfr_dnn_item *item);
 bool tfr_dnn_is_big_product(const tfr_dnn_planner *p, const tfr_dnn_item *item);
 void tfr_dnn_plan_big_product(tfr_dnn_planner *p, const tfr_dnn_item *item);
 /* program_winograd.c */
-bool tfr_dnn_is_winograd(const tfr_dnn_planner *p, const tfr_dnn_item *item);
-void tfr_dnn_plan_winograd(tfr_dnn_planner *p, const tfr_dnn_item *item);
+int tfr_dnn_winograd_form(const tfr_dnn_planner *p, const tfr_dnn_item *item);
+void tfr_dnn_plan_winograd(tfr_dnn_planner *p, const tfr_dnn_item *item, int form);
 /* program_window.c */
 void tfr_dnn_plan_depthwise(tfr_dnn_planner *p, const tfr_dnn_item *item);
 void tfr_dnn_plan_pool(tfr_dnn_planner *p, const tfr_dnn_item *item);

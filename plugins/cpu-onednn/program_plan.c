@@ -401,8 +401,10 @@ static void plan_product(tfr_dnn_planner *p, const tfr_dnn_item *item)
 
 static void plan_conv(tfr_dnn_planner *p, const tfr_dnn_item *item)
 {
-    if (p->ir->device->winograd && tfr_dnn_is_winograd(p, item))
-        tfr_dnn_plan_winograd(p, item);
+    int form = p->ir->device->winograd ? tfr_dnn_winograd_form(p, item) : -1;
+
+    if (form >= 0)
+        tfr_dnn_plan_winograd(p, item, form);
     else
         tfr_dnn_plan_conv(p, item);
 }

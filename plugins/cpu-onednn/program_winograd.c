@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * program_winograd.c: convolutions of 3 x 3 and stride 1 by Winograd's F(4 x 4, 3 x 3): a quarter
- * of the products. docs/decisions/0009-winograd.md tells what it costs in precision.
+ * program_winograd.c: convolutions of 3 x 3 and stride 1 by Winograd's F(4 x 4, 3 x 3) or F(2 x 2,
+ * 3 x 3): a quarter of the products, or four ninths. docs/decisions/0009-winograd.md tells what it
+ * costs in precision.
  *
  * A band of tiles goes through three stages that stay in the second cache: its source is
  * transformed for all input channels, then for one group of output channels after the other come
@@ -16,9 +17,8 @@
 #include <string.h>
 
 enum {
-    OUT = TFR_DNN_WINOGRAD_OUT,
-    IN = TFR_DNN_WINOGRAD_IN,
-    PLACES = TFR_DNN_WINOGRAD_PLACES,
+    MOST_OUT = 4,
+    MOST_IN = 6,
     TAPS = 9,
     GROUP = 2,                /* vectors of output channels that are computed together */
     MOST_TILES = 56,          /* of a band, bits of a word */
@@ -28,8 +28,35 @@ enum {
     APART = 16                /* floats, so that places do not share the sets of a cache */
 };
 
+/* 1 / (2 a^2 (a^2 - b^2)) for the points a = 5/8 and b = 3/2, and with a and b exchanged */
+#define FACTOR_A (1.0 / (2.0 * 0.390625 * (0.390625 - 2.25)))
+#define FACTOR_B (1.0 / (2.0 * 2.25 * (2.25 - 0.390625)))
+
+/* The forms of isa.h; the weights of a tap become those of places by `weights`, G of the paper. */
+typedef struct winograd_form {
+    int out, in, places;
+    double weights[MOST_IN][3];
+    double of_source, of_result; /* products in whose time a tile of a channel is transformed */
+} winograd_form;
+
+static const winograd_form forms[TFR_DNN_WINOGRAD_FORMS] = {
+    {2, 4, 16, {{1.0, 0.0, 0.0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0.5}, {0.0, 0.0, 1.0}}, 90.0, 70.0},
+    {4,
+     6,
+     36,
+     {{1.0 / (0.390625 * 2.25), 0.0, 0.0},
+      {FACTOR_A, 0.625 * FACTOR_A, 0.390625 * FACTOR_A},
+      {FACTOR_A, -0.625 * FACTOR_A, 0.390625 * FACTOR_A},
+      {FACTOR_B, 1.5 * FACTOR_B, 2.25 * FACTOR_B},
+      {FACTOR_B, -1.5 * FACTOR_B, 2.25 * FACTOR_B},
+      {0.0, 0.0, 1.0}},
+     200.0,
+     160.0},
+};
+
 typedef struct winograd {
     const tfr_dnn_isa *isa;
+    const winograd_form *form;
     tfr_dnn_ref source, residual, to;
     bool has_residual;
     const float *weights, *bias;
@@ -52,7 +79,7 @@ typedef struct corner {
 static corner corner_of(const winograd *w, int64_t tile)
 {
     int64_t sample = tile / (w->tiles_y * w->tiles_x), rest = tile % (w->tiles_y * w->tiles_x);
-    const corner c = {sample, rest / w->tiles_x * OUT, rest % w->tiles_x * OUT};
+    const corner c = {sample, rest / w->tiles_x * w->form->out, rest % w->tiles_x * w->form->out};
     return c;
 }
 
@@ -71,8 +98,9 @@ static void transform_source(const winograd *w, const tfr_dnn_bases *bases, int6
             corner c = corner_of(w, first + i);
             const tfr_dnn_plane plane = {source + (c.sample * w->in_blocks + block) * area,
                                          w->height, w->width};
-            w->isa->winograd_source(&plane, c.y - w->pad[0], c.x - w->pad[1],
-                                    to + (block * w->band + i) * lanes, w->source_step);
+            w->isa->winograd_source[w->form - forms](&plane, c.y - w->pad[0], c.x - w->pad[1],
+                                                     to + (block * w->band + i) * lanes,
+                                                     w->source_step);
         }
     }
 }
@@ -88,7 +116,7 @@ static void multiply(const winograd *w, int64_t g, int64_t n, const float *sourc
     const int64_t lanes = w->isa->lanes, left = w->out_blocks - g * GROUP;
     const int64_t blocks = left < GROUP ? left : GROUP, most = w->isa->max_pixels[blocks];
     const int64_t parts = (n + most - 1) / most, floats = group_floats(w, blocks);
-    const float *weights = w->weights + g * PLACES * group_floats(w, GROUP);
+    const float *weights = w->weights + g * w->form->places * group_floats(w, GROUP);
     tfr_dnn_tile tile;
     int64_t place, i;
 
@@ -101,10 +129,10 @@ static void multiply(const winograd *w, int64_t g, int64_t n, const float *sourc
     tile.to_block = w->band * lanes;
     tile.first = tile.last = true;
     tile.scale = 1.0f;
-    if (PLACES * w->n_groups * floats * (int64_t)sizeof(float) > NEAR_BYTES)
+    if (w->form->places * w->n_groups * floats * (int64_t)sizeof(float) > NEAR_BYTES)
         tile.ahead_bytes =
             (int)((floats * (int64_t)sizeof(float) / (parts * w->in_blocks) + 63) / 64 * 64);
-    for (place = 0; place < PLACES; place++) {
+    for (place = 0; place < w->form->places; place++) {
         tile.weights = weights + place * floats;
         tile.ahead = (const char *)(tile.weights + floats);
         for (i = 0; i < parts; i++) {
@@ -129,8 +157,8 @@ static tfr_dnn_winograd_end end_of(const winograd *w, const tfr_dnn_bases *bases
     end.to = tfr_dnn_at(bases, &w->to) + at * lanes;
     end.residual = w->has_residual ? tfr_dnn_at(bases, &w->residual) + at * lanes : NULL;
     end.row = width * lanes;
-    end.rows = (int)(w->rows - c.y < OUT ? w->rows - c.y : OUT);
-    end.columns = (int)(w->columns - c.x < OUT ? w->columns - c.x : OUT);
+    end.rows = (int)(w->rows - c.y < w->form->out ? w->rows - c.y : w->form->out);
+    end.columns = (int)(w->columns - c.x < w->form->out ? w->columns - c.x : w->form->out);
     end.pooled = w->pooled;
     end.bias = w->bias ? w->bias + block * lanes : NULL;
     end.act = w->act;
@@ -146,7 +174,7 @@ static uint64_t transform_back(const winograd *w, const tfr_dnn_bases *bases, in
 
     for (i = 0; i < n; i++) {
         const tfr_dnn_winograd_end end = end_of(w, bases, block, first + i);
-        if (!w->isa->winograd_result(sums + i * w->isa->lanes, w->sums_step, &end))
+        if (!w->isa->winograd_result[w->form - forms](sums + i * w->isa->lanes, w->sums_step, &end))
             bad |= (uint64_t)1 << i;
     }
     return bad;
@@ -194,7 +222,7 @@ static void compute_plainly(const winograd *w, const tfr_dnn_bases *bases, int64
     const tfr_dnn_winograd_end end = end_of(w, bases, block, tile_number);
     const corner c = corner_of(w, tile_number);
     const int part = w->pooled ? 2 : 1;
-    int32_t offsets[TAPS * OUT];
+    int32_t offsets[TAPS * MOST_OUT];
     tfr_dnn_tile tile;
     int i, j;
 
@@ -248,7 +276,8 @@ static void run_group(const winograd *w, const tfr_dnn_bases *bases, int64_t g, 
 static void run_winograd(const void *params, const tfr_dnn_bases *bases, int64_t begin, int64_t end)
 {
     const winograd *w = params;
-    float *source = (float *)(void *)bases->scratch, *sums = source + PLACES * w->source_step;
+    float *source = (float *)(void *)bases->scratch,
+          *sums = source + w->form->places * w->source_step;
     int64_t here = -1;
 
     for (; begin < end; begin++) {
@@ -264,26 +293,22 @@ static void run_winograd(const void *params, const tfr_dnn_bases *bases, int64_t
 /* ---- weights ---- */
 
 /* U = G g G', in double, rounded once. */
-static void transform_weights(const double g[TAPS][GROUP * TFR_DNN_MAX_LANES], int64_t width,
+static void transform_weights(const winograd_form *form,
+                              const double g[TAPS][GROUP * TFR_DNN_MAX_LANES], int64_t width,
                               float *to, int64_t step)
 {
-    const double a = 0.625, b = 1.5, a2 = a * a, b2 = b * b;
-    const double fa = 1.0 / (2.0 * a2 * (a2 - b2)), fb = 1.0 / (2.0 * b2 * (b2 - a2));
-    const double forms[IN][3] = {{1.0 / (a2 * b2), 0.0, 0.0}, {fa, a * fa, a2 * fa},
-                                 {fa, -a * fa, a2 * fa},      {fb, b * fb, b2 * fb},
-                                 {fb, -b * fb, b2 * fb},      {0.0, 0.0, 1.0}};
     int i, j;
     int64_t o;
 
-    for (i = 0; i < IN; i++) {
-        const double *f = forms[i];
+    for (i = 0; i < form->in; i++) {
+        const double *f = form->weights[i];
         double half[3][GROUP * TFR_DNN_MAX_LANES];
         for (j = 0; j < 3; j++) {
             for (o = 0; o < width; o++)
                 half[j][o] = f[0] * g[j][o] + f[1] * g[3 + j][o] + f[2] * g[6 + j][o];
         }
-        for (j = 0; j < IN; j++, to += step) {
-            const double *h = forms[j];
+        for (j = 0; j < form->in; j++, to += step) {
+            const double *h = form->weights[j];
             for (o = 0; o < width; o++)
                 to[o] = (float)(h[0] * half[0][o] + h[1] * half[1][o] + h[2] * half[2][o]);
         }
@@ -314,8 +339,8 @@ static void fill_parts(void *user, int64_t begin, int64_t end)
             for (tap = 0; tap < TAPS; tap++)
                 g[tap][o] = w->taps[((block * lanes + o) * w->ins + in) * TAPS + tap];
         }
-        transform_weights((const double(*)[GROUP * TFR_DNN_MAX_LANES]) g, width,
-                          f->to + PLACES * group_floats(w, block) + in * width,
+        transform_weights(w->form, (const double(*)[GROUP * TFR_DNN_MAX_LANES]) g, width,
+                          f->to + w->form->places * group_floats(w, block) + in * width,
                           group_floats(w, blocks));
     }
 }
@@ -338,10 +363,10 @@ static void fill_bias(float *to, const void *user)
 static void pack(tfr_dnn_planner *p, winograd *w, const float *bias)
 {
     const int64_t lanes = w->isa->lanes;
-    const tfr_dnn_constant_key key = {{w->taps}, {5, w->outs, w->ins, lanes}};
+    const tfr_dnn_constant_key key = {{w->taps}, {5, w->outs, w->ins, lanes, w->form->out}};
     const tfr_dnn_constant_key bias_key = {{bias}, {6, w->outs, lanes}};
     const filling f = {w, p->ir->device->host, NULL};
-    uint64_t floats = (uint64_t)(PLACES * w->in_blocks * w->out_blocks * lanes * lanes);
+    uint64_t floats = (uint64_t)(w->form->places * w->in_blocks * w->out_blocks * lanes * lanes);
 
     w->weights = tfr_dnn_pack(p, &key, floats * sizeof(float), fill_weights, &f);
     w->bias = bias;
@@ -353,38 +378,44 @@ static void pack(tfr_dnn_planner *p, winograd *w, const float *bias)
 /* ---- planning ---- */
 
 /*
- * Whether it pays, counted in products of numbers; those that the transforms of a tile cost for
- * each channel, and tiles in whose time their weights come from far away, were measured. By the
- * shapes of the layer alone, so that the same model gives the same numbers in every process,
- * however its samples are shared out.
+ * The form that pays, or -1, counted in products of numbers; those in whose time a weight comes
+ * from far away were measured. By the shape of a sample alone, so that the same model gives the
+ * same numbers in every process and batch, however samples are shared out.
  */
-bool tfr_dnn_is_winograd(const tfr_dnn_planner *p, const tfr_dnn_item *item)
+int tfr_dnn_winograd_form(const tfr_dnn_planner *p, const tfr_dnn_item *item)
 {
-    const double of_source = 200.0, of_result = 160.0, of_weights = 18.0, worth = 0.75;
+    const double of_weight = 43.0, worth = 0.75;
     const tfr_dnn_value *x = &p->ir->values[item->inputs[0]], *y = &p->ir->values[item->output];
     const double ins = (double)x->dims[1], outs = (double)y->dims[1];
-    double tiles = (double)y->dims[0], pixels = tiles, products;
-    int i;
+    const int64_t part = item->pooled ? 2 : 1, rows = y->dims[2] * part,
+                  columns = y->dims[3] * part;
+    double least = worth * (double)(rows * columns) * TAPS * ins * outs;
+    int best = -1, i;
 
-    if (item->plain_source || x->dims[1] < TFR_DNN_MAX_LANES || y->dims[1] < TFR_DNN_MAX_LANES)
-        return false;
     for (i = 0; i < 2; i++) {
-        int64_t n = y->dims[2 + i] * (item->pooled ? 2 : 1);
         if (item->kernel[i] != 3 || item->stride[i] != 1 || item->dilation[i] != 1)
-            return false;
-        tiles *= (double)((n + OUT - 1) / OUT);
-        pixels *= (double)n;
+            return -1;
     }
-    products = PLACES * ins * outs * (tiles > of_weights ? tiles : of_weights);
-    return products + tiles * (of_source * ins + of_result * outs) <=
-           worth * pixels * TAPS * ins * outs;
+    if (item->plain_source || x->dims[1] < TFR_DNN_MAX_LANES || y->dims[1] < TFR_DNN_MAX_LANES)
+        return -1;
+    for (i = 0; i < TFR_DNN_WINOGRAD_FORMS; i++) {
+        const winograd_form *f = &forms[i];
+        double tiles = (double)((rows + f->out - 1) / f->out * ((columns + f->out - 1) / f->out));
+        double cost = f->places * ins * outs * (tiles > of_weight ? tiles : of_weight) +
+                      tiles * (f->of_source * ins + f->of_result * outs);
+        if (cost <= least) {
+            least = cost;
+            best = i;
+        }
+    }
+    return best;
 }
 
 static void make_bands(const tfr_dnn_planner *p, winograd *w)
 {
     const int64_t threads = p->ir->device->threads, lanes = w->isa->lanes;
     const int64_t unit = w->isa->max_pixels[GROUP];
-    int64_t most = BAND_BYTES / (PLACES * w->in_blocks * lanes * (int64_t)sizeof(float));
+    int64_t most = BAND_BYTES / (w->form->places * w->in_blocks * lanes * (int64_t)sizeof(float));
     int64_t even;
 
     most = most < MOST_TILES ? most : MOST_TILES;
@@ -414,12 +445,12 @@ static void set_shape(const tfr_dnn_planner *p, winograd *w, const tfr_dnn_item 
     w->pad[1] = item->pad[1];
     w->rows = y->dims[2] * part;
     w->columns = y->dims[3] * part;
-    w->tiles_y = (w->rows + OUT - 1) / OUT;
-    w->tiles_x = (w->columns + OUT - 1) / OUT;
+    w->tiles_y = (w->rows + w->form->out - 1) / w->form->out;
+    w->tiles_x = (w->columns + w->form->out - 1) / w->form->out;
     w->all = tfr_dnn_first_dim(p, y) * w->tiles_y * w->tiles_x;
 }
 
-void tfr_dnn_plan_winograd(tfr_dnn_planner *p, const tfr_dnn_item *item)
+void tfr_dnn_plan_winograd(tfr_dnn_planner *p, const tfr_dnn_item *item, int number)
 {
     winograd *w = tfr_dnn_keep(p, sizeof *w);
     int bias = item->n_inputs > 2 ? item->inputs[2] : -1;
@@ -430,6 +461,7 @@ void tfr_dnn_plan_winograd(tfr_dnn_planner *p, const tfr_dnn_item *item)
     if (!w)
         return;
     w->isa = p->isa;
+    w->form = &forms[number];
     w->source = tfr_dnn_ref_of(p, item->inputs[0]);
     w->to = tfr_dnn_ref_of(p, item->output);
     w->has_residual = item->residual >= 0;
@@ -441,10 +473,10 @@ void tfr_dnn_plan_winograd(tfr_dnn_planner *p, const tfr_dnn_item *item)
     make_bands(p, w);
     pack(p, w, bias < 0 ? NULL : p->ir->values[bias].known);
     again = w->in_blocks * TAPS * p->isa->lanes * p->isa->lanes;
-    if (again < PLACES * w->sums_step)
-        again = PLACES * w->sums_step;
-    tfr_dnn_need_scratch(p, (uint64_t)(PLACES * w->source_step + again) * sizeof(float));
-    flops = 2.0 * PLACES * (double)w->all * (double)(w->ins * w->outs);
+    if (again < w->form->places * w->sums_step)
+        again = w->form->places * w->sums_step;
+    tfr_dnn_need_scratch(p, (uint64_t)(w->form->places * w->source_step + again) * sizeof(float));
+    flops = 2.0 * w->form->places * (double)w->all * (double)(w->ins * w->outs);
     run = tfr_dnn_add_run(p, run_winograd, w, w->n_bands * w->n_groups, flops / 80.0);
     run->flops = flops;
     run->name = "winograd conv";
