@@ -27,7 +27,8 @@
 
 #include "gemm_isa.h"
 
-enum { ALIGNMENT = 64, K_UNIT = 32, FEW = 16 };
+enum { ALIGNMENT = 64, LINE = 64, K_UNIT = 32, FEW = 16 };
+enum { PREFETCH_K = 16 }; /* k between the lines that a tile fetches */
 
 static size_t aligned(size_t bytes)
 {
@@ -297,11 +298,14 @@ typedef struct unit {
     tfr_dnn_gemm_args own; /* args of this product of the batch */
     void *a_panel, *b_block;
     void *strict_a, *strict_b; /* where isa is not the strict one */
-    int64_t row_begin, row_end, panel_begin, panel_end;
+    int64_t row_begin, row_end, panel_begin, panel_end, column;
     int64_t k0, k; /* the block of K */
     bool finishes; /* there is an epilogue */
     bool keeps_c;  /* the residual is what C holds */
     bool b_failed; /* the block of B could not be packed */
+    /* Packed B that is wanted after this block, its lines, and the tiles that still fetch some. */
+    const char *next_b;
+    int64_t next_lines, next_tiles;
 } unit;
 
 /* Panel p of the block of B that is worked on. */
@@ -397,7 +401,35 @@ static tfr_dnn_prefetch next_panel_of_a(const unit *u, int64_t next_row, int64_t
     return next;
 }
 
-static void run_panel(const unit *u, int64_t row, int64_t rows)
+/*
+ * Packed B is read once and comes from far away: the first panel of rows would wait for it. So the
+ * tiles of a block fetch the next one into the second cache, each a part.
+ */
+static tfr_dnn_prefetch next_part_of_b(unit *u)
+{
+    const int64_t steps = ceil_div(u->k, PREFETCH_K);
+    tfr_dnn_prefetch next = {0};
+
+    if (u->next_lines <= 0 || u->next_tiles <= 0 || steps == 0)
+        return next;
+    next.n = (int)ceil_div(ceil_div(u->next_lines, u->next_tiles), steps);
+    next.at = u->next_b;
+    next.step = steps * LINE;
+    u->next_b += next.n * next.step;
+    u->next_lines -= next.n * steps;
+    u->next_tiles--;
+    return next;
+}
+
+static void set_next_b(unit *u, const void *b, size_t bytes)
+{
+    u->next_b = b;
+    u->next_lines = b ? (int64_t)(bytes / LINE) : 0;
+    u->next_tiles =
+        ceil_div(u->row_end - u->row_begin, u->g->isa->mr) * (u->panel_end - u->panel_begin);
+}
+
+static void run_panel(unit *u, int64_t row, int64_t rows)
 {
     const tfr_dnn_gemm *g = u->g;
     const tfr_dnn_gemm_shape *s = &g->shape;
@@ -420,6 +452,7 @@ static void run_panel(const unit *u, int64_t row, int64_t rows)
         else if (row + rows + g->isa->mr <= u->row_end)
             t.next_c = u->own.c + (row + rows) * s->ldc + u->panel_begin * nr;
         t.next_a = next_panel_of_a(u, row + rows, p);
+        t.next_b = next_part_of_b(u);
         if (strictly)
             run_strictly(u, &t, row, p);
         else
@@ -429,7 +462,26 @@ static void run_panel(const unit *u, int64_t row, int64_t rows)
     }
 }
 
-static void run_unit(unit *u)
+/* The columns of a stripe in one block of K. */
+static const void *stripe_of_b(const tfr_dnn_gemm *g, const void *packed, int64_t k0,
+                               int64_t column, size_t *bytes)
+{
+    const int64_t k = smaller(g->k_block, g->shape.k - k0);
+    const int64_t begin = g->n_panels * column / g->column_units;
+    const int64_t end = g->n_panels * (column + 1) / g->column_units;
+
+    *bytes = g->isa->b_bytes(k) * (size_t)(end - begin);
+    return (const char *)packed + packed_at(g, k0, k, begin);
+}
+
+const void *tfr_dnn_gemm_first_b(const tfr_dnn_gemm *g, const void *packed, int64_t tile,
+                                 size_t *bytes)
+{
+    return stripe_of_b(g, packed, 0, tile / g->row_units % g->column_units, bytes);
+}
+
+/* ahead: what is wanted after the unit. */
+static void run_unit(unit *u, const void *ahead, size_t ahead_bytes)
 {
     const tfr_dnn_gemm *g = u->g;
     const int64_t rows = u->row_end - u->row_begin, n = ceil_div(rows, g->isa->mr);
@@ -437,6 +489,12 @@ static void run_unit(unit *u)
 
     for (u->k0 = 0; u->k0 == 0 || u->k0 < g->shape.k; u->k0 += g->k_block) {
         u->k = smaller(g->k_block, g->shape.k - u->k0);
+        set_next_b(u, ahead, ahead_bytes);
+        if (g->shape.b_packed && u->k0 + g->k_block < g->shape.k) {
+            size_t bytes;
+            const void *next = stripe_of_b(g, u->own.b, u->k0 + g->k_block, u->column, &bytes);
+            set_next_b(u, next, bytes);
+        }
         pack_block_of_b(u);
         for (i = 0; i < n; i++) {
             int64_t begin = rows * i / n, end = rows * (i + 1) / n; /* panels of equal height */
@@ -482,6 +540,8 @@ void tfr_dnn_gemm_run(const tfr_dnn_gemm *g, const tfr_dnn_gemm_args *args, void
 {
     unit u = {.g = g, .a_panel = scratch};
     tfr_dnn_gemm_args whole = *args;
+    const void *ahead;
+    size_t bytes;
     int64_t i;
 
     u.b_block = (char *)scratch + aligned(g->isa->a_bytes(g->k_block));
@@ -504,7 +564,12 @@ void tfr_dnn_gemm_run(const tfr_dnn_gemm *g, const tfr_dnn_gemm_args *args, void
         u.row_end = g->shape.m * (row + 1) / g->row_units;
         u.panel_begin = g->n_panels * column / g->column_units;
         u.panel_end = g->n_panels * (column + 1) / g->column_units;
-        run_unit(&u);
+        u.column = column;
+        ahead = i + 1 < end ? NULL : args->ahead;
+        bytes = args->ahead_bytes;
+        if (g->shape.b_packed && i + 1 < end)
+            ahead = tfr_dnn_gemm_first_b(g, args->b, i + 1, &bytes);
+        run_unit(&u, ahead, bytes);
     }
     if (g->isa->end)
         g->isa->end();

@@ -102,6 +102,8 @@ typedef struct tfr_dnn_gemm_args {
     const float *addend;
     const float *row_bias, *column_bias; /* M and N of them; the same for the whole batch */
     const float *residual;               /* as C, M x N, with ld_residual; batch steps as c's */
+    const void *ahead;                   /* read soon after these tiles: they fetch it; or NULL */
+    size_t ahead_bytes;
 } tfr_dnn_gemm_args;
 
 /*
@@ -120,6 +122,9 @@ bool tfr_dnn_gemm_holds(const tfr_dnn_gemm *gemm, const float *b);
 /* Computes the tiles [begin, end). scratch is for this thread alone meanwhile. */
 void tfr_dnn_gemm_run(const tfr_dnn_gemm *gemm, const tfr_dnn_gemm_args *args, void *scratch,
                       int64_t begin, int64_t end);
+/* What a tile reads first of packed B. */
+const void *tfr_dnn_gemm_first_b(const tfr_dnn_gemm *gemm, const void *packed, int64_t tile,
+                                 size_t *bytes);
 /* All tiles on the host's threads. scratch is for n_threads of them, n_threads >= 1. */
 void tfr_dnn_gemm_run_all(const tfr_dnn_gemm *gemm, const tfr_dnn_gemm_args *args, void *scratch,
                           const tfr_host *host, int n_threads);

@@ -191,6 +191,7 @@ typedef struct tfr_dnn_planner {
     int32_t status;
     uint64_t constant_bytes; /* that were added */
     const tfr_dnn_item *item; /* whose steps are made */
+    struct big_product *last_product; /* of program_product.c */
 } tfr_dnn_planner;
 
 int32_t tfr_dnn_make_plan(tfr_dnn_ir *ir, int64_t samples, tfr_dnn_plan *plan,

@@ -19,7 +19,17 @@ typedef struct big_product {
     const void *packed; /* NULL = right */
     const float *bias, *addend;
     bool has_residual;
+    const struct big_product *next; /* with a packed right side; NULL = none */
 } big_product;
+
+/* The weights of the next product are fetched while this one computes, those of the same share. */
+static void set_ahead(const big_product *b, tfr_dnn_gemm_args *args, int64_t begin)
+{
+    if (b->next)
+        args->ahead = tfr_dnn_gemm_first_b(&b->next->gemm, b->next->packed,
+                                           begin * b->next->gemm.n_tiles / b->gemm.n_tiles,
+                                           &args->ahead_bytes);
+}
 
 static void run_big_product(const void *params, const tfr_dnn_bases *bases, int64_t begin,
                             int64_t end)
@@ -33,6 +43,7 @@ static void run_big_product(const void *params, const tfr_dnn_bases *bases, int6
     args.b = b->packed ? b->packed : tfr_dnn_at(bases, &b->right);
     if (b->has_residual)
         args.residual = tfr_dnn_at(bases, &b->residual);
+    set_ahead(b, &args, begin);
     tfr_dnn_gemm_run(&b->gemm, &args, bases->scratch, begin, end);
 }
 
@@ -215,6 +226,10 @@ void tfr_dnn_plan_big_product(tfr_dnn_planner *p, const tfr_dnn_item *item)
     tfr_dnn_need_scratch(p, b->gemm.scratch_bytes);
     if (s.b_packed)
         pack_right_side(p, b, known);
+    if (b->packed && p->last_product)
+        p->last_product->next = b;
+    if (b->packed)
+        p->last_product = b;
     tfr_dnn_add_run(p, run_big_product, b, b->gemm.n_tiles, flops / 100.0)->flops = flops;
     if (!has_act)
         plan_after(p, item, &s);
