@@ -145,7 +145,7 @@ typedef struct tfr_dnn_ref {
 
 typedef struct tfr_dnn_bases {
     char *const *base; /* 0 the arena, 1 + i argument i */
-    char *scratch;     /* of the thread */
+    char *scratch;     /* of the thread, for this step */
 } tfr_dnn_bases;
 
 static inline float *tfr_dnn_at(const tfr_dnn_bases *bases, const tfr_dnn_ref *ref)
@@ -161,9 +161,10 @@ typedef struct tfr_dnn_run {
     int64_t n;
     double cost; /* ns on one thread, a guess */
     double flops, bytes;
-    int node;         /* of the graph, or -1 */
-    const char *name; /* of the kind */
-    bool alone;  /* too small to be shared out, or it cannot be cut */
+    int node;                        /* of the graph, or -1 */
+    const char *name;                /* of the kind */
+    uint64_t scratch, scratch_bytes; /* of the first thread in the arena, and of each */
+    bool alone;                      /* too small to be shared out, or it cannot be cut */
 } tfr_dnn_run;
 
 /* A program for some number of samples. */
@@ -171,7 +172,7 @@ typedef struct tfr_dnn_plan {
     tfr_dnn_run *runs;
     int n_runs;
     int64_t samples;
-    uint64_t arena_bytes, lower_bound, scratch_bytes;
+    uint64_t arena_bytes, lower_bound;
     tfr_kernel **kernels;
     int n_kernels;
     void **blocks; /* memory of params */
@@ -185,16 +186,21 @@ typedef struct tfr_dnn_planner {
     tfr_dnn_ir *ir;
     const tfr_dnn_isa *isa;
     tfr_dnn_plan *plan;
-    int64_t samples;   /* of this plan */
+    int64_t samples;         /* of this plan */
+    int lanes;               /* threads that share a step, each with scratch memory */
+    tfr_arena_block *blocks; /* of values, placed */
+    uint32_t n_blocks;
+    uint64_t scratch;  /* bytes that the item needs for a thread */
     tfr_dnn_ref *refs; /* of each value */
     tfr_err *err;
     int32_t status;
-    uint64_t constant_bytes; /* that were added */
-    const tfr_dnn_item *item; /* whose steps are made */
+    uint64_t constant_bytes;          /* that were added */
+    const tfr_dnn_item *item;         /* whose steps are made */
     struct big_product *last_product; /* of program_product.c */
 } tfr_dnn_planner;
 
-int32_t tfr_dnn_make_plan(tfr_dnn_ir *ir, int64_t samples, tfr_dnn_plan *plan,
+/* lanes: how many threads may share a step. */
+int32_t tfr_dnn_make_plan(tfr_dnn_ir *ir, int64_t samples, int lanes, tfr_dnn_plan *plan,
                           uint64_t *constant_bytes, tfr_err *err);
 void tfr_dnn_drop_plan(tfr_plugin_device *device, tfr_dnn_plan *plan);
 
@@ -257,7 +263,7 @@ typedef struct tfr_dnn_sharing {
     int64_t units; /* of samples, one after the other; 1 = threads share the steps */
     int n_args;
     const int64_t *unit_bytes; /* of each argument, from unit to unit */
-    uint64_t lane_bytes;       /* arena and scratch of a thread */
+    uint64_t lane_bytes;       /* of the arena of a thread that takes units */
     uint64_t workspace_bytes;
     uint64_t time_ns; /* that was measured, or 0 */
     bool share;       /* several threads */

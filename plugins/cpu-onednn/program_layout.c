@@ -265,8 +265,8 @@ static bool is_separable(const tfr_dnn_ir *ir, const tfr_dnn_item *item)
     case TFR_DNN_ITEM_ATTENTION:
         for (i = 0; i < 3; i++)
             ok = ok && batched(ir, item->inputs[i]);
-        return ok && (item->inputs[3] < 0 ||
-                      batched(ir, item->inputs[3]) == (item->heads.mask[0] != 0));
+        return ok &&
+               (item->inputs[3] < 0 || batched(ir, item->inputs[3]) == (item->heads.mask[0] != 0));
     case TFR_DNN_ITEM_BINARY:
         for (i = 0; i < 2; i++) {
             const tfr_dnn_value *v = &ir->values[item->inputs[i]];

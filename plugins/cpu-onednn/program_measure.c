@@ -60,7 +60,8 @@ static int32_t make_way(tfr_dnn_ir *ir, int64_t samples, int64_t units, tfr_dnn_
 {
     const tfr_program_graph *g = ir->graph;
     uint64_t lanes = (uint64_t)ir->device->lanes;
-    int32_t status = tfr_dnn_make_plan(ir, samples, plan, constant_bytes, err);
+    int32_t status = tfr_dnn_make_plan(ir, samples, units > 1 ? 1 : ir->device->lanes, plan,
+                                       constant_bytes, err);
     int i;
 
     if (status != TFR_OK)
@@ -80,11 +81,10 @@ static int32_t make_way(tfr_dnn_ir *ir, int64_t samples, int64_t units, tfr_dnn_
                            : 0;
     }
     if (l->units > 1) {
-        l->lane_bytes = aligned(plan->arena_bytes) + plan->scratch_bytes;
+        l->lane_bytes = aligned(plan->arena_bytes);
         l->workspace_bytes = lanes * l->lane_bytes;
     } else {
-        l->lane_bytes = plan->scratch_bytes;
-        l->workspace_bytes = plan->arena_bytes + lanes * l->lane_bytes;
+        l->workspace_bytes = plan->arena_bytes;
     }
     return status;
 }
@@ -316,7 +316,7 @@ int32_t tfr_dnn_choose_plan(tfr_dnn_ir *ir, const tfr_compile_options *options, 
     if (way < 0) {
         /* It keeps the packed constants while the ways come and go. */
         tfr_dnn_plan keep;
-        if (n > 1 && tfr_dnn_make_plan(ir, 1, &keep, constant_bytes, err) == TFR_OK) {
+        if (n > 1 && tfr_dnn_make_plan(ir, 1, 1, &keep, constant_bytes, err) == TFR_OK) {
             way = fastest_way(ir, ways, n, &time_ns);
             status = make_chosen(ir, way, plan, l, unit_bytes, constant_bytes, err);
             tfr_dnn_drop_plan(ir->device, &keep);

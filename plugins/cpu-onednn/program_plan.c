@@ -80,13 +80,19 @@ tfr_dnn_run *tfr_dnn_add_run(tfr_dnn_planner *p,
     more->node = p->item->node;
     more->name = item_name(p->item->kind);
     more->alone = cost < 1500.0 || n < 2;
+    more->scratch = more->scratch_bytes = 0;
     return more;
+}
+
+static uint64_t aligned(uint64_t bytes)
+{
+    return (bytes + ALIGNMENT - 1) & ~(uint64_t)(ALIGNMENT - 1);
 }
 
 void tfr_dnn_need_scratch(tfr_dnn_planner *p, uint64_t bytes)
 {
-    if (p->plan->scratch_bytes < bytes)
-        p->plan->scratch_bytes = (bytes + ALIGNMENT - 1) & ~(uint64_t)(ALIGNMENT - 1);
+    if (p->scratch < aligned(bytes))
+        p->scratch = aligned(bytes);
 }
 
 const float *tfr_dnn_pack(tfr_dnn_planner *p, const tfr_dnn_constant_key *key, uint64_t bytes,
@@ -264,7 +270,7 @@ static int32_t place(tfr_dnn_planner *p, tfr_arena_block *blocks, uint32_t n)
                            p->err);
     for (i = 0; i < n; i++) {
         blocks[i].offset = at;
-        at += (blocks[i].bytes + ALIGNMENT - 1) & ~(uint64_t)(ALIGNMENT - 1);
+        at += aligned(blocks[i].bytes);
     }
     p->plan->arena_bytes = p->plan->lower_bound = at;
     return TFR_OK;
@@ -313,10 +319,53 @@ static void plan_memory(tfr_dnn_planner *p)
         if (p->status == TFR_OK)
             set_refs(p, &l, l.blocks);
     }
+    p->blocks = dense;
+    p->n_blocks = count;
     free(l.blocks);
     free(l.shares);
-    free(dense);
     free(last);
+}
+
+/* Where `bytes` from `at` on meet a block that lives at the step: behind it; else at. */
+static uint64_t behind_block(const tfr_dnn_planner *p, uint32_t step, uint64_t at, uint64_t bytes)
+{
+    uint32_t i;
+
+    for (i = 0; i < p->n_blocks; i++) {
+        const tfr_arena_block *b = &p->blocks[i];
+        if (b->first <= step && step <= b->last && b->offset < at + bytes &&
+            at < b->offset + b->bytes)
+            return aligned(b->offset + b->bytes);
+    }
+    return at;
+}
+
+/*
+ * Scratch memory of the threads for the steps of an item: the first hole of the arena among what
+ * lives then, for it is written and read by this item alone.
+ */
+static void place_scratch(tfr_dnn_planner *p, int item, int first_run)
+{
+    const uint64_t bytes = p->scratch * (uint64_t)p->lanes;
+    uint64_t at = 0, before, live = bytes;
+    uint32_t i;
+
+    do {
+        before = at;
+        at = behind_block(p, (uint32_t)item, at, bytes);
+    } while (at != before);
+    for (i = 0; i < p->n_blocks; i++) {
+        if (p->blocks[i].first <= (uint32_t)item && (uint32_t)item <= p->blocks[i].last)
+            live += aligned(p->blocks[i].bytes);
+    }
+    if (p->plan->arena_bytes < at + bytes)
+        p->plan->arena_bytes = at + bytes;
+    if (p->plan->lower_bound < live)
+        p->plan->lower_bound = live;
+    for (; first_run < p->plan->n_runs; first_run++) {
+        p->plan->runs[first_run].scratch = at;
+        p->plan->runs[first_run].scratch_bytes = p->scratch;
+    }
 }
 
 /* ---- kernels ---- */
@@ -437,14 +486,19 @@ static const char *item_name(tfr_dnn_item_kind kind)
     return makers[kind].name;
 }
 
-static void plan_item(tfr_dnn_planner *p, const tfr_dnn_item *item)
+static void plan_item(tfr_dnn_planner *p, int i)
 {
-    p->item = item;
-    if (makers[item->kind].plan)
-        makers[item->kind].plan(p, item);
+    const int first_run = p->plan->n_runs;
+
+    p->item = &p->ir->items[i];
+    p->scratch = 0;
+    if (makers[p->item->kind].plan)
+        makers[p->item->kind].plan(p, p->item);
+    if (p->scratch > 0 && p->status == TFR_OK)
+        place_scratch(p, i, first_run);
 }
 
-int32_t tfr_dnn_make_plan(tfr_dnn_ir *ir, int64_t samples, tfr_dnn_plan *plan,
+int32_t tfr_dnn_make_plan(tfr_dnn_ir *ir, int64_t samples, int lanes, tfr_dnn_plan *plan,
                           uint64_t *constant_bytes, tfr_err *err)
 {
     tfr_dnn_planner p = {0};
@@ -455,6 +509,7 @@ int32_t tfr_dnn_make_plan(tfr_dnn_ir *ir, int64_t samples, tfr_dnn_plan *plan,
     p.isa = ir->device->isa;
     p.plan = plan;
     p.samples = plan->samples = samples;
+    p.lanes = lanes;
     p.err = err;
     p.item = ir->items;
     p.refs = calloc((size_t)ir->n_values + 1, sizeof *p.refs);
@@ -462,7 +517,8 @@ int32_t tfr_dnn_make_plan(tfr_dnn_ir *ir, int64_t samples, tfr_dnn_plan *plan,
         return tfr_fail(err, TFR_ENOMEM, "no memory for the values of a program");
     plan_memory(&p);
     for (i = 0; i < ir->n_items && p.status == TFR_OK; i++)
-        plan_item(&p, &ir->items[i]);
+        plan_item(&p, i);
+    free(p.blocks);
     free(p.refs);
     *constant_bytes += p.constant_bytes;
     if (p.status != TFR_OK)

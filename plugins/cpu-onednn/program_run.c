@@ -8,12 +8,6 @@
 #include "profile.h"
 #include "program.h"
 
-static char *scratch_of(const tfr_dnn_sharing *l, char *workspace, uint32_t lane)
-{
-    uint64_t arena = l->units > 1 ? 0 : l->plan->arena_bytes;
-    return workspace + arena + lane * l->lane_bytes;
-}
-
 static uint32_t lane_of(const tfr_plugin_device *device)
 {
     return device->pool && device->pool->lane ? device->pool->lane() : 0;
@@ -45,8 +39,8 @@ typedef struct shared {
 static void run_part(void *user, int64_t begin, int64_t end)
 {
     const shared *s = user;
-    const tfr_dnn_bases bases = {
-        s->base, scratch_of(s->launch, s->workspace, lane_of(s->launch->device))};
+    const tfr_dnn_bases bases = {s->base, s->workspace + s->step->scratch +
+                                              lane_of(s->launch->device) * s->step->scratch_bytes};
     int64_t n = s->step->n;
 
     s->step->run(s->step->params, &bases, begin * n / s->parts, end * n / s->parts);
@@ -56,13 +50,13 @@ static void run_shared(const tfr_dnn_sharing *l, char *workspace, char *const *b
 {
     const tfr_dnn_plan *plan = l->plan;
     shared s = {l, NULL, base, workspace, l->device->threads};
-    const tfr_dnn_bases bases = {base, scratch_of(l, workspace, 0)};
     int i;
 
     for (i = 0; i < plan->n_runs; i++) {
         const tfr_dnn_run *step = &plan->runs[i];
         uint64_t began = tfr_dnn_profile_begin(l->device, id);
         if (!l->share || step->alone) {
+            const tfr_dnn_bases bases = {base, workspace + step->scratch};
             step->run(step->params, &bases, 0, step->n);
         } else {
             s.step = step;
@@ -90,7 +84,6 @@ static void run_units(void *user, int64_t begin, int64_t end)
     const tfr_dnn_sharing *l = u->launch;
     const tfr_dnn_plan *plan = l->plan;
     char *lane = u->workspace + lane_of(l->device) * l->lane_bytes, *base[MAX_BASES];
-    const tfr_dnn_bases bases = {base, lane + plan->arena_bytes};
     int64_t unit;
     int i;
 
@@ -99,9 +92,11 @@ static void run_units(void *user, int64_t begin, int64_t end)
         for (i = 0; i < l->n_args; i++)
             base[1 + i] = u->args[i] + unit * l->unit_bytes[i];
         for (i = 0; i < plan->n_runs; i++) {
+            const tfr_dnn_run *step = &plan->runs[i];
+            const tfr_dnn_bases bases = {base, lane + step->scratch};
             uint64_t began = tfr_dnn_profile_begin(l->device, u->id);
-            plan->runs[i].run(plan->runs[i].params, &bases, 0, plan->runs[i].n);
-            record(l->device, began, u->id, &plan->runs[i]);
+            step->run(step->params, &bases, 0, step->n);
+            record(l->device, began, u->id, step);
         }
     }
 }
