@@ -68,7 +68,7 @@ const ops_case ops_binary_cases[] = {
      .tolerance = OPS_MATH},
     {"Pow/by a number", .vars = "R=1..5 d=1..7",
      .in = {{"f32|bf16|f16", "d^R", NULL, "niz", NULL},
-            {"f32|bf16", "", "2|1|-1|0.5|3", NULL, NULL}},
+            {"f32|bf16|f16", "", "2|1|-1|0.5|3", NULL, NULL}},
      .tolerance = OPS_MATH},
     BINARY("Sub", OPS_FLOATS "|" OPS_INTEGERS, NULL, OPS_ROUND),
     SIMPLE("Sub", NULL),
