@@ -24,6 +24,7 @@ tfrun_SOURCES += \
 	bench/product.h \
 	bench/report.c \
 	bench/roof.c \
+	bench/roof.h \
 	bench/svg.c \
 	$(NULL)
 

@@ -1,136 +1,174 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * roof.c: what this machine can do at most on n threads: multiply-adds of float32 in registers, and
- * reading of memory. The kernels are chosen by the processor found at run time.
- */
+/* roof.c: kernels that do nothing but compute or read, on a team of threads; see roof.h. */
+#include "roof.h"
+
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "contest.h"
 
 #if defined(__x86_64__) || defined(__i386__)
-#define BENCH_X86 1
+#define ROOF_X86 1
 #include <immintrin.h>
 #endif
 
 #define MOST_THREADS 256
-#define READ_BYTES   (64u << 20) /* a thread reads so much: more than its share of the caches */
+#define FMA_ROUNDS   200000u            /* about 0.4 ms */
+#define FAR_BYTES    ((size_t)64 << 20) /* a thread reads so much of memory */
 
 /* ---- multiply and add ------------------------------------------------------------------------ */
 
-/* Does n rounds over independent sums, enough of them to hide the latency of an FMA (4 cycles, two
- * a cycle); returns something that depends on all. */
+/*
+ * n rounds over independent sums, enough of them to hide the latency of an FMA (4 cycles, two a
+ * cycle). The empty asm keeps the compiler from swapping the loops. The answer depends on all.
+ */
 typedef float (*fma_fn)(uint64_t n);
+/* Sums up what it reads; bytes is a multiple of 512. */
+typedef float (*read_fn)(const char *at, size_t bytes);
 
-#ifdef BENCH_X86
-#define SUMS_512 12
+#define SUMS 12
+
+#ifdef ROOF_X86
 __attribute__((target("avx512f"))) static float fma_avx512(uint64_t n)
 {
-    __m512 s[SUMS_512], x = _mm512_set1_ps(0.999f), y = _mm512_set1_ps(0.001f), sum;
-    for (int i = 0; i < SUMS_512; i++)
+    __m512 s[SUMS], x = _mm512_set1_ps(0.999f), y = _mm512_set1_ps(0.001f), sum;
+    for (int i = 0; i < SUMS; i++)
         s[i] = _mm512_set1_ps((float)i);
     for (uint64_t k = 0; k < n; k++) {
 #pragma GCC unroll 12
-        for (int i = 0; i < SUMS_512; i++)
+        for (int i = 0; i < SUMS; i++)
             s[i] = _mm512_fmadd_ps(s[i], x, y);
-        /* Or the compiler would find that the loops may be swapped. */
         __asm__ volatile("" : "+v"(x));
     }
     sum = s[0];
-    for (int i = 1; i < SUMS_512; i++)
+    for (int i = 1; i < SUMS; i++)
         sum = _mm512_add_ps(sum, s[i]);
     return _mm512_reduce_add_ps(sum);
 }
 
-#define SUMS_256 12
+__attribute__((target("avx512f"))) static float read_avx512(const char *at, size_t bytes)
+{
+    __m512i s[8];
+    for (int i = 0; i < 8; i++)
+        s[i] = _mm512_setzero_si512();
+    for (const char *end = at + bytes; at < end; at += 512) {
+#pragma GCC unroll 8
+        for (int i = 0; i < 8; i++)
+            s[i] = _mm512_add_epi64(s[i], _mm512_loadu_si512(at + 64 * i));
+    }
+    for (int i = 1; i < 8; i++)
+        s[0] = _mm512_add_epi64(s[0], s[i]);
+    return (float)_mm512_reduce_add_epi64(s[0]);
+}
+
 __attribute__((target("avx2,fma"))) static float fma_avx2(uint64_t n)
 {
-    __m256 s[SUMS_256], x = _mm256_set1_ps(0.999f), y = _mm256_set1_ps(0.001f), sum;
+    __m256 s[SUMS], x = _mm256_set1_ps(0.999f), y = _mm256_set1_ps(0.001f), sum;
     float parts[8];
-    for (int i = 0; i < SUMS_256; i++)
+    for (int i = 0; i < SUMS; i++)
         s[i] = _mm256_set1_ps((float)i);
     for (uint64_t k = 0; k < n; k++) {
 #pragma GCC unroll 12
-        for (int i = 0; i < SUMS_256; i++)
+        for (int i = 0; i < SUMS; i++)
             s[i] = _mm256_fmadd_ps(s[i], x, y);
         __asm__ volatile("" : "+x"(x));
     }
     sum = s[0];
-    for (int i = 1; i < SUMS_256; i++)
+    for (int i = 1; i < SUMS; i++)
         sum = _mm256_add_ps(sum, s[i]);
     _mm256_storeu_ps(parts, sum);
     return parts[0] + parts[3] + parts[7];
 }
+
+__attribute__((target("avx2"))) static float read_avx2(const char *at, size_t bytes)
+{
+    __m256i s[8];
+    int64_t parts[4];
+    for (int i = 0; i < 8; i++)
+        s[i] = _mm256_setzero_si256();
+    for (const char *end = at + bytes; at < end; at += 256) {
+#pragma GCC unroll 8
+        for (int i = 0; i < 8; i++)
+            s[i] =
+                _mm256_add_epi64(s[i], _mm256_loadu_si256((const __m256i *)(const void *)at + i));
+    }
+    for (int i = 1; i < 8; i++)
+        s[0] = _mm256_add_epi64(s[0], s[i]);
+    _mm256_storeu_si256((__m256i *)(void *)parts, s[0]);
+    return (float)(parts[0] + parts[1] + parts[2] + parts[3]);
+}
 #endif
 
-/* For the vector unit that the compiler was told of: 16 sums of 4. */
-#define SUMS 64
+/* For the vector unit that the compiler was told of. */
+#define PORTABLE_SUMS 64
 static float fma_portable(uint64_t n)
 {
-    float s[SUMS], x = 0.999f, sum = 0;
-    for (int i = 0; i < SUMS; i++)
+    float s[PORTABLE_SUMS], x = 0.999f, sum = 0;
+    for (int i = 0; i < PORTABLE_SUMS; i++)
         s[i] = (float)i;
     for (uint64_t k = 0; k < n; k++) {
-        for (int i = 0; i < SUMS; i++)
+        for (int i = 0; i < PORTABLE_SUMS; i++)
             s[i] = s[i] * x + 0.001f;
         __asm__ volatile("" : "+m"(x));
     }
-    for (int i = 0; i < SUMS; i++)
+    for (int i = 0; i < PORTABLE_SUMS; i++)
         sum += s[i];
     return sum;
 }
 
-/* The best kernel, its name, and the operations of one of its rounds. */
-static fma_fn choose(const char **name, double *flops)
+static float read_portable(const char *at, size_t bytes)
 {
-#ifdef BENCH_X86
-    if (__builtin_cpu_supports("avx512f")) {
-        *name = "avx512";
-        *flops = 2.0 * 16 * SUMS_512;
-        return fma_avx512;
-    }
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-        *name = "avx2";
-        *flops = 2.0 * 8 * SUMS_256;
-        return fma_avx2;
-    }
+    const uint64_t *words = (const void *)at;
+    uint64_t sums[8] = {0}, sum = 0;
+    for (size_t i = 0; i < bytes / sizeof *words; i += 8)
+        for (size_t k = 0; k < 8; k++)
+            sums[k] += words[i + k];
+    for (int k = 0; k < 8; k++)
+        sum += sums[k];
+    return (float)sum;
+}
+
+typedef struct kernels {
+    const char *name;
+    double flops; /* of a round */
+    fma_fn fma;
+    read_fn read;
+} kernels;
+
+static kernels choose(void)
+{
+#ifdef ROOF_X86
+    if (__builtin_cpu_supports("avx512f"))
+        return (kernels){"avx512", 2.0 * 16 * SUMS, fma_avx512, read_avx512};
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        return (kernels){"avx2", 2.0 * 8 * SUMS, fma_avx2, read_avx2};
 #endif
-    *name = "portable";
-    *flops = 2.0 * SUMS;
-    return fma_portable;
+    return (kernels){"portable", 2.0 * PORTABLE_SUMS, fma_portable, read_portable};
 }
 
 /* ---- on several threads ---------------------------------------------------------------------- */
 
 typedef struct team {
     atomic_uint n_waiting;
-    atomic_uint n_threads;
-    fma_fn fma; /* NULL = read */
+    kernels kernels;
+    size_t bytes; /* 0 = multiply and add */
     uint64_t n;
 } team;
 
 typedef struct member {
     team *team;
+    char *bytes;
     double seconds;
-    char *bytes; /* to read */
     float result;
     pthread_t thread;
 } member;
 
-static uint64_t read_all(const char *bytes)
-{
-    uint64_t sums[8] = {0}, sum = 0;
-    const uint64_t *words = (const void *)bytes;
-    for (size_t i = 0; i < READ_BYTES / sizeof *words; i += 8)
-        for (int k = 0; k < 8; k++)
-            sums[k] += words[i + (size_t)k];
-    for (int k = 0; k < 8; k++)
-        sum += sums[k];
-    return sum;
-}
+static volatile float sink;
 
 static void *member_main(void *user)
 {
@@ -138,102 +176,172 @@ static void *member_main(void *user)
     team *t = m->team;
     double began;
     if (m->bytes)
-        memset(m->bytes, 1, READ_BYTES); /* pages of this thread's own */
+        memset(m->bytes, 1, t->bytes); /* pages of this thread's own */
     atomic_fetch_sub(&t->n_waiting, 1);
     while (atomic_load(&t->n_waiting))
         ;
     began = bench_now();
-    if (t->fma) {
-        m->result = t->fma(t->n);
+    if (t->bytes) {
+        for (uint64_t i = 0; i < t->n; i++) {
+            m->result += t->kernels.read(m->bytes, t->bytes);
+            __asm__ volatile("" ::: "memory");
+        }
     } else {
-        for (uint64_t i = 0; i < t->n; i++)
-            m->result += (float)read_all(m->bytes);
+        m->result = t->kernels.fma(t->n);
     }
     m->seconds = bench_now() - began;
     return NULL;
 }
 
-/* Runs the team; returns the longest time, or NaN. */
-static double run_team(team *t, uint32_t n_threads, volatile float *sink)
+static double run_team(team *t, uint32_t n_threads)
 {
-    static member members[MOST_THREADS];
     uint32_t n = n_threads > MOST_THREADS ? MOST_THREADS : n_threads, started = 1;
+    member *members = calloc(n, sizeof *members);
     double longest = 0;
-    bool bad = false;
+    bool bad = !members;
     atomic_store(&t->n_waiting, n);
-    for (uint32_t i = 0; i < n; i++)
-        members[i] = (member){.team = t, .bytes = t->fma ? NULL : malloc(READ_BYTES)};
-    for (uint32_t i = 0; i < n; i++)
-        bad = bad || (!t->fma && !members[i].bytes);
+    for (uint32_t i = 0; !bad && i < n; i++) {
+        members[i].team = t;
+        members[i].bytes = t->bytes ? aligned_alloc(64, t->bytes) : NULL;
+        bad = t->bytes && !members[i].bytes;
+    }
     for (; !bad && started < n; started++)
         if (pthread_create(&members[started].thread, NULL, member_main, &members[started]))
             break;
-    /* Those who could not be started are not waited for. */
     if (!bad) {
-        atomic_fetch_sub(&t->n_waiting, n - started);
+        atomic_fetch_sub(&t->n_waiting, n - started); /* who did not start is not waited for */
         member_main(&members[0]);
         for (uint32_t i = 1; i < started; i++)
             pthread_join(members[i].thread, NULL);
     }
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; members && i < n; i++) {
         longest = members[i].seconds > longest ? members[i].seconds : longest;
-        *sink += members[i].result;
+        sink += members[i].result;
         free(members[i].bytes);
     }
+    free(members);
     return bad || started < n ? NAN : longest;
 }
 
-/* ---- as a contender -------------------------------------------------------------------------- */
+double bench_roof_fma(uint32_t n_threads, uint64_t rounds, double *flops, const char **kernel)
+{
+    team t = {.kernels = choose(), .n = rounds};
+    *flops = t.kernels.flops * (double)rounds * n_threads;
+    *kernel = t.kernels.name;
+    return run_team(&t, n_threads);
+}
 
-#define FMA_ROUNDS 200000u /* of one run: about 0.4 ms */
+double bench_roof_read(uint32_t n_threads, size_t bytes, uint64_t times)
+{
+    team t = {.kernels = choose(), .n = times};
+    t.bytes = (bytes + 511) & ~(size_t)511;
+    return run_team(&t, n_threads);
+}
 
-typedef struct roof {
-    uint32_t n_threads;
-    fma_fn fma;
-    volatile float sink;
-} roof;
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+static double best_fma(uint32_t n_threads, const char **kernel)
+{
+    double best = NAN, flops = 0;
+    for (int i = 0; i < 3; i++)
+        best = fmin(best, bench_roof_fma(n_threads, 20 * FMA_ROUNDS, &flops, kernel));
+    return flops / best;
+}
+
+static double best_read(uint32_t n_threads, size_t bytes)
+{
+    const double wanted = 200e6; /* bytes of a thread and a try: some ms */
+    uint64_t times = (uint64_t)(wanted / (double)bytes) + 1;
+    double best = NAN;
+    for (int i = 0; i < 3; i++)
+        best = fmin(best, bench_roof_read(n_threads, bytes, times));
+    return (double)bytes * (double)times * n_threads / best;
+}
+
+static size_t cache_bytes(int name, size_t otherwise)
+{
+    long bytes = name ? sysconf(name) : 0;
+    return bytes > 0 ? (size_t)bytes : otherwise;
+}
+
+void bench_roofs_measure(uint32_t n_threads, bench_roofs *out)
+{
+#ifdef _SC_LEVEL1_DCACHE_SIZE
+    const int names[] = {_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE};
+#else
+    const int names[] = {0, 0, 0};
+#endif
+    size_t l1 = cache_bytes(names[0], (size_t)32 << 10);
+    size_t l2 = cache_bytes(names[1], (size_t)1 << 20);
+    size_t l3 = cache_bytes(names[2], (size_t)16 << 20);
+    size_t share = l3 / n_threads / 2;
+    memset(out, 0, sizeof *out);
+    out->n_threads = n_threads;
+    out->flops_one = best_fma(1, &out->kernel);
+    out->flops = n_threads > 1 ? best_fma(n_threads, &out->kernel) : out->flops_one;
+    /* Sizes well inside of one level and well outside of the one before. */
+    share = share < 4 * l2 ? share : 4 * l2;
+    out->levels[0].name = "L1";
+    out->levels[0].bytes = (uint64_t)l1 * n_threads;
+    out->levels[0].read = best_read(n_threads, l1 / 2);
+    out->levels[1].name = "L2";
+    out->levels[1].bytes = (uint64_t)l2 * n_threads;
+    out->levels[1].read = best_read(n_threads, l2 / 2);
+    out->levels[2].name = "L3";
+    out->levels[2].bytes = l3;
+    out->levels[2].read = best_read(n_threads, share > l2 ? share : 2 * l2);
+    out->levels[3].name = "memory";
+    out->levels[3].bytes = UINT64_MAX;
+    out->levels[3].read = best_read(n_threads, FAR_BYTES);
+}
+
+uint32_t bench_roofs_level(const bench_roofs *roofs, uint64_t bytes)
+{
+    uint32_t level = 0;
+    while (level + 1 < BENCH_ROOF_LEVELS && bytes > roofs->levels[level].bytes)
+        level++;
+    return level;
+}
+
+/* ---- in a contest ---------------------------------------------------------------------------- */
 
 static tfr_status fma_burst(void *user, uint64_t n, double *seconds, tfr_err *err)
 {
-    roof *r = user;
-    team t = {.fma = r->fma, .n = n * FMA_ROUNDS};
+    const uint32_t *n_threads = user;
+    const char *kernel;
+    double flops;
     (void)err;
-    *seconds = run_team(&t, r->n_threads, &r->sink);
+    *seconds = bench_roof_fma(*n_threads, n * FMA_ROUNDS, &flops, &kernel);
     return TFR_OK;
 }
 
 void bench_add_fma_roof(bench_contest *contest)
 {
-    const char *name;
-    double flops;
-    roof *r = calloc(1, sizeof *r);
-    bench_contender *c = r ? bench_contest_add(contest, "roof") : NULL;
+    uint32_t *n_threads = malloc(sizeof *n_threads);
+    bench_contender *c = n_threads ? bench_contest_add(contest, "roof") : NULL;
+    const char *kernel;
     if (!c) {
-        free(r);
+        free(n_threads);
         return;
     }
-    r->n_threads = contest->options->n_threads;
-    r->fma = choose(&name, &flops);
-    c->flops = flops * FMA_ROUNDS * r->n_threads;
+    *n_threads = contest->options->n_threads;
+    (void)bench_roof_fma(*n_threads, FMA_ROUNDS, &c->flops, &kernel);
     c->burst = fma_burst;
     c->destroy = free;
-    c->user = r;
+    c->user = n_threads;
     c->is_roof = true;
 }
 
 void bench_measure_roofs(bench_report *report)
 {
-    double flops, best = NAN;
-    volatile float sink = 0;
-    team t = {.n = 20 * FMA_ROUNDS};
-    t.fma = choose(&report->fma_kernel, &flops);
+    const uint64_t n_reads = 2;
+    double flops = 0, best = NAN;
     for (int i = 0; i < 3; i++)
-        best = fmin(best, run_team(&t, report->n_threads, &sink));
-    report->fma_roof = flops * (double)t.n * report->n_threads / best;
-    t.fma = NULL;
-    t.n = 2;
+        best = fmin(
+            best, bench_roof_fma(report->n_threads, 20 * FMA_ROUNDS, &flops, &report->fma_kernel));
+    report->fma_roof = flops / best;
     best = NAN;
     for (int i = 0; i < 2; i++)
-        best = fmin(best, run_team(&t, report->n_threads, &sink));
-    report->read_roof = (double)READ_BYTES * (double)t.n * report->n_threads / best;
+        best = fmin(best, bench_roof_read(report->n_threads, FAR_BYTES, n_reads));
+    report->read_roof = (double)FAR_BYTES * (double)n_reads * report->n_threads / best;
 }

@@ -25,7 +25,7 @@ typedef struct job {
     uint32_t n_outputs;
     int64_t n_runs;
     cli_profile_by by;
-    cli_roofs roofs;
+    bench_roofs roofs;
     cli_profile profile;
 } job;
 
@@ -87,7 +87,7 @@ static tfr_status measure(job *j, tfr_err *err)
     plan_seconds = (double)stats.plan_ns * 1e-9;
     if (!status)
         status = run_times(j, WARM_UP_RUNS, err);
-    cli_roofs_measure(count_threads(j->runtime), &j->roofs);
+    bench_roofs_measure(count_threads(j->runtime), &j->roofs);
     if (!status)
         status = tfr_trace_start(j->session, CLI_TRACE_EVENTS, err);
     if (!status)
@@ -154,7 +154,7 @@ static void print_part(const char *name, double seconds, double whole)
 static void print_sums(const job *j)
 {
     const cli_profile *p = &j->profile;
-    const cli_roofs *r = &j->roofs;
+    const bench_roofs *r = &j->roofs;
     char total[32], mean[32], plan[32];
     printf("\n%llu runs: %s, mean %s; planned once in %s\n", (unsigned long long)p->n_runs,
            cli_format_seconds(p->run_seconds, total, sizeof total),
@@ -165,7 +165,7 @@ static void print_sums(const job *j)
         print_part("waiting for queues", p->wait_seconds, p->run_seconds);
     printf("roofs of %u thread%s: %.0f GFLOP/s (%s, float32)", r->n_threads,
            r->n_threads == 1 ? "" : "s", 1e-9 * r->flops, r->kernel);
-    for (uint32_t i = 0; i < CLI_ROOF_LEVELS; i++)
+    for (uint32_t i = 0; i < BENCH_ROOF_LEVELS; i++)
         printf(", %s %.0f GB/s", r->levels[i].name, 1e-9 * r->levels[i].read);
     printf("\n");
 }
@@ -193,14 +193,14 @@ static json_t *rows_json(const job *j)
     return rows;
 }
 
-static json_t *roofs_json(const cli_roofs *r)
+static json_t *roofs_json(const bench_roofs *r)
 {
     json_t *o = json_object(), *levels = json_object();
     cli_json_set(o, "threads", cli_json_int(r->n_threads));
     cli_json_set(o, "kernel", cli_json_text(r->kernel));
     cli_json_set(o, "flops_per_second", cli_json_real(r->flops));
     cli_json_set(o, "flops_per_second_of_one", cli_json_real(r->flops_one));
-    for (uint32_t i = 0; i < CLI_ROOF_LEVELS; i++)
+    for (uint32_t i = 0; i < BENCH_ROOF_LEVELS; i++)
         cli_json_set(levels, r->levels[i].name, cli_json_real(r->levels[i].read));
     cli_json_set(o, "bytes_per_second", levels);
     return o;

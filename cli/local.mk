@@ -33,8 +33,6 @@ tfrun_SOURCES = \
 	cli/placement.h \
 	cli/profile.c \
 	cli/profile.h \
-	cli/roof.c \
-	cli/roof.h \
 	cli/suggest.c \
 	cli/suggest.h \
 	cli/table.c \

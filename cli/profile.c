@@ -17,7 +17,7 @@ typedef struct adder {
     double *self; /* seconds of each event without what lies in it */
     uint32_t n;
     cli_profile_by by;
-    const cli_roofs *roofs;
+    const bench_roofs *roofs;
     cli_profile *out;
     uint32_t room;
 } adder;
@@ -128,7 +128,7 @@ static tfr_status add(adder *a, const tfr_trace_event *e, double seconds, tfr_er
         return TFR_OK;
     row->flops_seconds += (double)e->flops / a->roofs->flops;
     row->bytes_seconds +=
-        (double)e->bytes / a->roofs->levels[cli_roofs_level(a->roofs, e->bytes)].read;
+        (double)e->bytes / a->roofs->levels[bench_roofs_level(a->roofs, e->bytes)].read;
     return TFR_OK;
 }
 
@@ -207,7 +207,7 @@ static int longest_first(const void *x, const void *y)
 
 /* ---- the public face ------------------------------------------------------------------------- */
 
-tfr_status cli_profile_make(const tfr_session *session, cli_profile_by by, const cli_roofs *roofs,
+tfr_status cli_profile_make(const tfr_session *session, cli_profile_by by, const bench_roofs *roofs,
                             cli_profile *out, tfr_err *err)
 {
     tfr_trace_event *events = NULL;

@@ -9,8 +9,9 @@
 #ifndef TFR_CLI_PROFILE_H
 #define TFR_CLI_PROFILE_H
 
+#include <bench/roof.h>
+
 #include "cli.h"
-#include "roof.h"
 
 typedef enum cli_profile_by { CLI_BY_OP = 1, CLI_BY_NODE = 2, CLI_BY_BACKEND = 3 } cli_profile_by;
 
@@ -37,7 +38,8 @@ typedef struct cli_profile {
 
 /* roofs NULL = not measured. cli_profile_finish in any case. */
 TFR_MUST_CHECK tfr_status cli_profile_make(const tfr_session *session, cli_profile_by by,
-                                           const cli_roofs *roofs, cli_profile *out, tfr_err *err);
+                                           const bench_roofs *roofs, cli_profile *out,
+                                           tfr_err *err);
 void cli_profile_finish(cli_profile *profile);
 
 /* The higher of both shares of the roofs, 0...; NaN = not known. */
