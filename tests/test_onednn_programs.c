@@ -380,8 +380,8 @@ TEST(attention_is_one_step_with_its_scale_mask_and_heads)
     static const char *const scores[] = {
         "s = Softmax{axis=-1}(Add(Div(MatMul(a,b),300),Mul(m,-5)));",
         "s = Softmax(Mul(0.01,MatMul(a,b)));", "s = Softmax{axis=3}(Add(Mul(n,-3),MatMul(a,b)));",
-        "t = Transpose{perm=0,1,3,2}(Transpose{perm=0,2,1,3}(r));"
-        "s = Softmax(Add(Mul(MatMul(Mul(a,0.01),t),0.5),Relu(n)));",
+        ("t = Transpose{perm=0,1,3,2}(Transpose{perm=0,2,1,3}(r));"
+         "s = Softmax(Add(Mul(MatMul(Mul(a,0.01),t),0.5),Relu(n)));"),
         "s = Softmax(Mul(MatMul(a,Relu(b)),0.003));"};
     char text[2000];
     for (size_t i = 0; i < sizeof scores / sizeof scores[0]; i++) {
