@@ -8,6 +8,8 @@
  *   program_plan.c    items become steps with addresses in an arena, for a number of samples
  *   program_conv.c, program_window.c, program_flat.c, program_rows.c
  *                     the steps of each kind of item
+ *   program_winograd.c, program_product.c
+ *                     those of 3 x 3 convolutions with fewer products, and of large products
  *   program_attention.c the items of an attention become one, and its step
  *   program_measure.c which of the ways to share out is fastest
  *   program_run.c     shares the steps out among threads
