@@ -107,6 +107,14 @@ static const tfr_host_pool host_pool = {
     .lane = tfr__pool_lane,
 };
 
+static const tfr_host_probe host_probe = {.size = sizeof host_probe};
+static bool host_is_probe; /* written before any plugin is loaded */
+
+void tfr__host_begin_probe(void)
+{
+    host_is_probe = true;
+}
+
 static char host_features[sizeof((tfr__cpu *)0)->features];
 static char host_hidden[1024];
 static tfr_host_cpu host_cpu;
@@ -164,6 +172,8 @@ static const void *host_facet(const char *id)
         return &host_pool;
     if (id && strcmp(id, TFR_HOST_ARENA_V1) == 0)
         return &host_arena;
+    if (host_is_probe && id && strcmp(id, TFR_HOST_PROBE_V1) == 0)
+        return &host_probe;
     return NULL;
 }
 

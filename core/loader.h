@@ -207,6 +207,8 @@ void tfr__backend_close(tfr__backend *backend);
 /* ---- the host table (host.c) ---- */
 
 const tfr_host *tfr__host(void);
+/* From now on plugins are told that this process only asks (TFR_HOST_PROBE_V1). */
+void tfr__host_begin_probe(void);
 /* The newest attached runtime hears plugins' talk, and its configuration answers their options. */
 void tfr__host_attach(tfr__loader *loader);
 void tfr__host_detach(tfr__loader *loader);

@@ -2,7 +2,8 @@
 /*
  * plugin_libs.c: which libraries a plugin needs and which of them are missing, all at once and with
  * who needs them, where the dynamic linker stops at the first. Follows DT_NEEDED through every
- * library that is found; loads nothing. The search is ld.so(8)'s: DT_RPATH of the file and of those
+ * library that is found, and what the plugin's notes say that it opens later (TFR_PLUGIN_OPENS);
+ * loads nothing. The search is ld.so(8)'s: DT_RPATH of the file and of those
  * that led to it, LD_LIBRARY_PATH, DT_RUNPATH, /etc/ld.so.cache, the standard folders.
  */
 #include "loader.h"
@@ -24,10 +25,13 @@
 #define LIBS_MAX_DYNAMIC 512 /* entries of one dynamic section */
 #define LIBS_CACHE_FILE  "/etc/ld.so.cache"
 
+#define LIBS_MAX_CHOICES 4 /* sonames of which one is enough */
+
 typedef struct libs_item {
-    const char *name;   /* as DT_NEEDED says; of item 0 the plugin's path */
-    const char *path;   /* NULL = missing */
-    const char *origin; /* folder of path */
+    const char *name;                          /* as DT_NEEDED says; of item 0 the plugin's path */
+    const char *instead[LIBS_MAX_CHOICES - 1]; /* else one of these; NULL = no more */
+    const char *path;                          /* NULL = missing */
+    const char *origin;                        /* folder of path */
     const char *rpath, *runpath;
     uint32_t parent;
 } libs_item;
@@ -108,24 +112,87 @@ static bool libs_is_loaded(const libs_walk *walk, const char *name)
     return false;
 }
 
-static void libs_add(libs_walk *walk, const char *name, uint32_t parent)
+/* The new item, or NULL if there is one already or no room. */
+static libs_item *libs_add(libs_walk *walk, const char *name, uint32_t parent)
 {
     libs_item *item;
     uint32_t i;
     if (libs_is_loaded(walk, name))
-        return;
+        return NULL;
     for (i = 1; i < walk->n; i++)
         if (strcmp(walk->items[i].name, name) == 0)
-            return;
+            return NULL;
     if (walk->n == LIBS_MAX)
-        return;
+        return NULL;
     item = &walk->items[walk->n];
     *item = (libs_item){.name = tfr__keep_copy(&walk->keep, name), .parent = parent};
     if (item->name)
         walk->n++;
     else
         walk->no_memory = true;
+    return item->name ? item : NULL;
 }
+
+/* ---- notes of what is opened later: a JSON array of objects ---- */
+
+/* The string that begins at the quote *at; *at moves behind it. Cut to n bytes. */
+static void libs_json_string(const char **at, char *out, size_t n)
+{
+    size_t used = 0;
+    const char *p = *at + 1;
+    for (; *p && *p != '"'; p++) {
+        if (*p == '\\' && p[1])
+            p++;
+        if (used + 1 < n)
+            out[used++] = *p;
+    }
+    out[used] = 0;
+    *at = *p ? p + 1 : p;
+}
+
+/* Adds the libraries of each object whose priority is "required". */
+static void libs_add_opened(libs_walk *walk, const char *json)
+{
+    char names[LIBS_MAX_CHOICES][128], text[128], key[16] = "";
+    uint32_t n = 0, i;
+    bool required = false;
+    while (*json) {
+        if (*json == '"') {
+            libs_json_string(&json, text, sizeof text);
+            json += strspn(json, " \t\r\n");
+            if (*json == ':')
+                snprintf(key, sizeof key, "%.15s", text);
+            else if (strcmp(key, "soname") == 0 && n < LIBS_MAX_CHOICES)
+                snprintf(names[n++], sizeof names[0], "%s", text);
+            else if (strcmp(key, "priority") == 0)
+                required = strcmp(text, "required") == 0;
+            continue;
+        }
+        if (*json == '}') {
+            libs_item *item = required && n ? libs_add(walk, names[0], 0) : NULL;
+            for (i = 1; item && i < n; i++) {
+                item->instead[i - 1] = tfr__keep_copy(&walk->keep, names[i]);
+                walk->no_memory = walk->no_memory || !item->instead[i - 1];
+            }
+            n = 0;
+            required = false;
+            key[0] = 0;
+        }
+        json++;
+    }
+}
+
+static void libs_read_notes(libs_walk *walk, const tfr__elf *elf)
+{
+    tfr__elf_note note = {0};
+    while (tfr__elf_next_note(elf, &note))
+        if (note.type == TFR_DLOPEN_NOTE_TYPE && note.owner_bytes == sizeof TFR_DLOPEN_NOTE_OWNER &&
+            memcmp(note.owner, TFR_DLOPEN_NOTE_OWNER, sizeof TFR_DLOPEN_NOTE_OWNER) == 0 &&
+            memchr(note.desc, 0, sizeof note.desc))
+            libs_add_opened(walk, (const char *)note.desc);
+}
+
+/* ---- what a file needs ---- */
 
 /* Reads what item needs, from its open file. */
 static void libs_read(libs_walk *walk, uint32_t index, const tfr__elf *elf)
@@ -179,6 +246,8 @@ static bool libs_try(libs_walk *walk, uint32_t index, const char *path)
     id[3] = (uint64_t)st.st_mtim.tv_nsec;
     walk->hash = tfr__hash(tfr__hash(walk->hash, path, strlen(path)), id, sizeof id);
     libs_read(walk, index, &elf);
+    if (index == 0)
+        libs_read_notes(walk, &elf);
     close(fd);
     return true;
 }
@@ -268,6 +337,21 @@ static void libs_find(libs_walk *walk, uint32_t index)
         libs_in_list(walk, index, standard, ":", "");
 }
 
+/* As libs_find, for any of the names that will do. */
+static void libs_find_any(libs_walk *walk, uint32_t index)
+{
+    libs_item *item = &walk->items[index];
+    const char *first = item->name;
+    uint32_t i;
+    libs_find(walk, index);
+    for (i = 0; !item->path && i < LIBS_MAX_CHOICES - 1 && item->instead[i]; i++) {
+        item->name = item->instead[i];
+        libs_find(walk, index);
+    }
+    if (!item->path)
+        item->name = first;
+}
+
 static int libs_note_loaded(struct dl_phdr_info *info, size_t size, void *user)
 {
     libs_walk *walk = user;
@@ -321,7 +405,7 @@ tfr_status tfr__plugin_find_libs(tfr__plugin *plugin, tfr_err *err)
         walk->n = 1;
         libs_try(walk, 0, plugin->path);
         for (i = 1; i < walk->n; i++) { /* grows while it is walked: breadth first */
-            libs_find(walk, i);
+            libs_find_any(walk, i);
             walk->n_missing += !walk->items[i].path;
         }
         plugin->libs_hash = walk->hash;

@@ -239,6 +239,7 @@ int main(int argc, char **argv)
             return 1;
     }
     tfr__host_attach(&loader);
+    tfr__host_begin_probe();
     a.reply.text = a.reply.name = a.reply.version = a.reply.vendor = a.reply.build_info = "";
     answer_ask(&a, argv[1], argv[2], (uint32_t)strtoul(argv[3], NULL, 10));
     reply = tfr__reply_write(&a.reply, &bytes);

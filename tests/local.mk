@@ -24,6 +24,7 @@ unit_tests = \
 	tests/test_harness \
 	tests/test_loader \
 	tests/test_plugin_open \
+	tests/test_plugin_libs \
 	tests/test_plugin_reply \
 	tests/test_infer \
 	tests/test_infer_hostile \
@@ -152,6 +153,10 @@ tests_test_loader_SOURCES = tests/test_loader.c tests/fake/kit.h
 tests_test_plugin_open_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_plugin_open_LDADD = $(TFR_TEST_CORE)
 tests_test_plugin_open_SOURCES = tests/test_plugin_open.c tests/fake/kit.h
+
+tests_test_plugin_libs_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_plugin_libs_LDADD = $(TFR_TEST_CORE)
+tests_test_plugin_libs_SOURCES = tests/test_plugin_libs.c tests/fake/kit.h
 
 tests_test_plugin_reply_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_plugin_reply_LDADD = $(TFR_TEST_CORE)

@@ -29,6 +29,9 @@ fake_plugins = \
 	tests/fake/old_driver.so \
 	tests/fake/open_fails.so \
 	tests/fake/open_null.so \
+	tests/fake/opens_broken.so \
+	tests/fake/opens_missing.so \
+	tests/fake/opens_others.so \
 	tests/fake/prepare_fails.so \
 	tests/fake/prints.so \
 	tests/fake/short_layout.so \

@@ -254,6 +254,17 @@ typedef struct tfr_host_arena {
                     uint64_t *lower_bound, tfr_err *err);
 } tfr_host_arena;
 
+/*
+ * There (not NULL) in a process that only asks whether the plugin can be used. Load now what you
+ * would otherwise load when it is first needed: a library that is broken or too old is then found
+ * here, once, and its version can be told in build_info, which is read here only.
+ */
+#define TFR_HOST_PROBE_V1 "tfr.host.probe/1"
+typedef struct tfr_host_probe {
+    uint32_t size;
+    uint32_t reserved;
+} tfr_host_probe;
+
 /* ---- the plugin ---- */
 
 typedef struct tfr_option {
@@ -1023,6 +1034,30 @@ typedef struct tfr_note_record {
         TFR_NOTE_OWNER,                                                                            \
         {(uint32_t)sizeof(tfr_note), TFR_ABI_MAJOR, TFR_ABI_MINOR, plugin_kind, default_priority,  \
          TFR_SANITIZERS, plugin_name, needed_cpu_features}}
+
+/*
+ * A library that the plugin does not link but opens with dlopen when it first needs it: loading a
+ * large one takes milliseconds of every process, also of those that never use it. At file scope,
+ * once for each: TFR_PLUGIN_OPENS("libacme-blas.so.2"); the argument is a literal. The core looks
+ * for the library, and for what it needs itself, as for those that are linked, and says which are
+ * missing; packagers' tools make dependencies of the same note. It is the note .note.dlopen of
+ * https://uapi-group.org/specifications/specs/elf_dlopen_metadata/ with the priority "required";
+ * notes of that form which were made by other means count as well. See TFR_HOST_PROBE_V1, too.
+ */
+#define TFR_DLOPEN_NOTE_OWNER "FDO"
+#define TFR_DLOPEN_NOTE_TYPE  0x407c0c0au
+#define TFR__OPENS_TEXT(soname)                                                                    \
+    "[{\"feature\":\"" soname "\",\"priority\":\"required\",\"soname\":[\"" soname "\"]}]"
+#define TFR__OPENS_NAME2(line) tfr_plugin_opens_##line
+#define TFR__OPENS_NAME(line)  TFR__OPENS_NAME2(line)
+#define TFR_PLUGIN_OPENS(soname)                                                                   \
+    __attribute__((section(".note.dlopen"), used, aligned(4))) static const struct {               \
+        uint32_t namesz, descsz, type;                                                             \
+        char owner[4];                                                                             \
+        char text[(sizeof(TFR__OPENS_TEXT(soname)) + 3) / 4 * 4];                                  \
+    } TFR__OPENS_NAME(__LINE__) = {                                                                \
+        (uint32_t)sizeof(TFR_DLOPEN_NOTE_OWNER), (uint32_t)sizeof(TFR__OPENS_TEXT(soname)),        \
+        TFR_DLOPEN_NOTE_TYPE, TFR_DLOPEN_NOTE_OWNER, TFR__OPENS_TEXT(soname)}
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Libraries that a plugin does not link but opens later: TFR_PLUGIN_OPENS and TFR_HOST_PROBE_V1. */
+#include "tfr_test.h"
+
+#include "fake/kit.h"
+
+#include "loader.h"
+
+#include <tfrun/plugin.h>
+
+TEST(a_library_that_is_opened_later_is_missed_before_the_plugin_runs)
+{
+    uint64_t before = tfr__probe_count();
+    tfr_runtime *runtime;
+    tfr_plugin_desc row;
+    kit_begin();
+    kit_add("opens_missing", "opens_missing");
+    runtime = kit_open(NULL);
+    row = kit_row(runtime, "opens_missing");
+    CHECK_STATE("missing_library", row);
+    CHECK_CONTAINS("libtfr-absent.so.7 (needed by opens_missing.so)", row.reason);
+    CHECK_CONTAINS("packages", row.next_step);
+    CHECK_UINT(0, tfr__probe_count() - before);
+    tfr_runtime_release(runtime);
+    kit_end();
+}
+
+TEST(one_of_the_names_is_enough_and_what_is_only_recommended_may_lack)
+{
+    tfr_runtime *runtime;
+    kit_begin();
+    kit_add("opens_others", "opens_others");
+    runtime = kit_open(NULL);
+    CHECK_STATE("usable", kit_row(runtime, "opens_others"));
+    tfr_runtime_release(runtime);
+    kit_end();
+}
+
+TEST(a_probe_finds_the_broken_library_that_would_be_opened_later)
+{
+    tfr_runtime *runtime;
+    tfr_plugin_desc row;
+    kit_begin();
+    kit_add("opens_broken", "opens_broken");
+    runtime = kit_open(NULL);
+    row = kit_row(runtime, "opens_broken");
+    CHECK_CONTAINS("libtfr-old.so is of 1987", row.reason);
+    CHECK(!kit_has(runtime, "opens-broken"));
+    tfr_runtime_release(runtime);
+    kit_end();
+}
+
+TEST(a_users_process_is_no_probe)
+{
+    CHECK(tfr__host()->facet(TFR_HOST_PROBE_V1) == NULL);
+}
+
+static const test_case cases[] = {
+    CASE(a_library_that_is_opened_later_is_missed_before_the_plugin_runs),
+    CASE(one_of_the_names_is_enough_and_what_is_only_recommended_may_lack),
+    CASE(a_probe_finds_the_broken_library_that_would_be_opened_later),
+    CASE(a_users_process_is_no_probe),
+};
+TEST_MAIN(cases)
