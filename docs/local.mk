@@ -11,6 +11,7 @@ EXTRA_DIST += \
 	docs/decisions/0008-prices-and-plans.md \
 	docs/decisions/0009-winograd.md \
 	docs/decisions/0010-one-pool.md \
+	docs/decisions/0011-libraries-on-demand.md \
 	docs/differences.md \
 	docs/ops.md \
 	docs/plugin-guide.md \

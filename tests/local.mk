@@ -31,6 +31,7 @@ unit_tests = \
 	tests/test_mincut \
 	tests/test_npy \
 	tests/test_one_pool \
+	tests/test_onednn_library \
 	tests/test_onednn_programs \
 	tests/test_onednn_ways \
 	tests/test_onnx \
@@ -181,6 +182,10 @@ tests_test_npy_SOURCES = tests/test_npy.c tests/temp_path.h
 tests_test_one_pool_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_one_pool_LDADD = $(TFR_TEST_CORE)
 tests_test_one_pool_SOURCES = tests/test_one_pool.c tests/graph_text.h
+
+tests_test_onednn_library_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_onednn_library_LDADD = $(TFR_TEST_CORE)
+tests_test_onednn_library_SOURCES = tests/test_onednn_library.c tests/graph_text.h
 
 tests_test_onednn_programs_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_onednn_programs_LDADD = $(TFR_TEST_CORE)

@@ -12,8 +12,9 @@
 #ifndef TFR_DNN_API_H
 #define TFR_DNN_API_H
 
-#include <oneapi/dnnl/dnnl.h>
 #include <stdint.h>
+
+#include "library.h"
 
 /* A memory descriptor that we own, and one that we only read. */
 #if DNNL_VERSION_MAJOR >= 3
@@ -62,7 +63,7 @@ dnnl_status_t tfr_dnn_scales(dnnl_primitive_attr_t attr, int64_t n, int dst_mask
 
 /* What the makers below have in common. */
 typedef struct tfr_dnn_make {
-    dnnl_engine_t engine;
+    dnnl_engine_t engine; /* the library's */
     dnnl_primitive_attr_t attr;
     dnnl_primitive_desc_t pd; /* what the maker made; tfr_dnn_add takes it over */
 } tfr_dnn_make;

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The oneDNN backend. oneDNN has no pkg-config file everywhere, so header and library are asked.
+# The module does not link the library but opens it when it needs it: ONEDNN_LIBS says where it is.
 AC_ARG_WITH([onednn],
     [AS_HELP_STRING([--with-onednn=auto|yes|no|PREFIX],
         [oneDNN backend for the CPU (auto: if oneDNN 2.6 or newer is found)])],
@@ -23,7 +24,12 @@ AS_IF([test "x$with_onednn" != xno], [
 #if DNNL_VERSION_MAJOR < 2 || (DNNL_VERSION_MAJOR == 2 && DNNL_VERSION_MINOR < 6)
 #error too old
 #endif
-]], [[return dnnl_version() == 0;]])], [tfr_onednn=yes])
+]], [[return dnnl_version() == 0;]])], [
+        tfr_onednn=yes
+        # oneDNN 2 numbers its file by the major version, Debian's oneDNN 3 by the minor one, too.
+        tfr_onednn_soname=`${OBJDUMP-objdump} -p conftest$ac_exeext 2>/dev/null |
+            sed -n 's/^ *NEEDED *\(libdnnl@<:@^ @:>@*\)$/\1/p'`
+    ])
     AC_MSG_RESULT([$tfr_onednn])
     AS_IF([test "x$tfr_onednn" = xyes], [
         AC_COMPUTE_INT([tfr_onednn_major], [DNNL_VERSION_MAJOR],
@@ -31,7 +37,8 @@ AS_IF([test "x$with_onednn" != xno], [
         AC_COMPUTE_INT([tfr_onednn_minor], [DNNL_VERSION_MINOR],
             [#include <oneapi/dnnl/dnnl_version.h>], [tfr_onednn_minor=0])
         tfr_onednn_why="oneDNN $tfr_onednn_major.$tfr_onednn_minor"
-        ONEDNN_LIBS="$ONEDNN_LIBS -ldnnl"
+        AS_IF([test "x$tfr_onednn_soname" = x], [tfr_onednn_soname=libdnnl.so.$tfr_onednn_major])
+        ONEDNN_CPPFLAGS="$ONEDNN_CPPFLAGS -DTFR_DNN_SONAME='\"$tfr_onednn_soname\"'"
     ], [
         tfr_onednn_why="oneDNN 2.6 or newer is missing; on Debian: apt install libdnnl-dev"
         AS_IF([test "x$with_onednn" != xauto],

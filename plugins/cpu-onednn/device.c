@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * device.c: the one device of this backend, the host's processor: what it may use of it
- * (instruction sets, threads), and opening and closing it. Nothing of oneDNN runs before open.
+ * (instruction sets, threads), and opening and closing it. Nothing of oneDNN is loaded here.
  */
 #include "isa.h"
+#include "library.h"
 #include "profile.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/*
- * oneDNN from a distribution runs on OpenMP. Weak, so that we take the very runtime that oneDNN
- * brought, whatever compiler built this file, and live without one if it brought none.
- */
-extern int omp_get_max_threads(void) __attribute__((weak));
-extern void omp_set_num_threads(int n) __attribute__((weak));
+#if defined(__x86_64__) || defined(__i386__)
+#include <cpuid.h>
+#endif
 
 /*
  * What one thread does with data in its cache, and the time from which a second one pays: entering
@@ -44,12 +42,13 @@ int tfr_dnn_threads_enter(const tfr_plugin_device *device)
 {
     int before;
 
-    if (device->threads == 0 || !omp_get_max_threads || !omp_set_num_threads)
+    if (device->threads == 0 || !tfr_dnn_library.omp_get_max_threads ||
+        !tfr_dnn_library.omp_set_num_threads)
         return 0;
     /* Asked each time: the calling thread may use OpenMP for its own purposes in between. */
-    before = omp_get_max_threads();
+    before = tfr_dnn_library.omp_get_max_threads();
     if (before != device->threads)
-        omp_set_num_threads(device->threads);
+        tfr_dnn_library.omp_set_num_threads(device->threads);
     return before;
 }
 
@@ -57,7 +56,7 @@ void tfr_dnn_threads_leave(const tfr_plugin_device *device, int before)
 {
     /* The threads of the host's pool belong to nobody who wants another number. */
     if (before != 0 && before != device->threads && !(device->pool && device->pool->lane() != 0))
-        omp_set_num_threads(before);
+        tfr_dnn_library.omp_set_num_threads(before);
 }
 
 static double bytes_of(const tfr_operand *o)
@@ -159,74 +158,83 @@ static const struct {
     {{"avx512_bf16"}, dnnl_cpu_isa_avx512_core_bf16},
     {{"amx_tile", "amx_int8", "amx_bf16"}, dnnl_cpu_isa_avx512_core_amx},
 };
+#define N_LEVELS (sizeof isa_levels / sizeof isa_levels[0])
 
-/* Whether the processor itself has the level; what compilers cannot ask counts as there. */
+/*
+ * Whether the processor itself has the level; which of the last ones does not matter. Asked here
+ * and not of __builtin_cpu_supports, which asks at every start: virtual machines take 10 us to
+ * answer each of its ten questions.
+ */
 static bool cpu_has(dnnl_cpu_isa_t isa)
 {
+    unsigned a, b, c = 0, d, b7 = 0, c7 = 0;
+
+    __get_cpuid(1, &a, &b, &c, &d);
+    __get_cpuid_count(7, 0, &a, &b7, &c7, &d);
     switch ((int)isa) {
     case dnnl_cpu_isa_sse41:
-        return __builtin_cpu_supports("sse4.1");
+        return (c & bit_SSE4_1) != 0;
     case dnnl_cpu_isa_avx:
-        return __builtin_cpu_supports("avx");
+        return (c & bit_AVX) != 0;
     case dnnl_cpu_isa_avx2:
-        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+        return (b7 & bit_AVX2) && (c & bit_FMA);
     case dnnl_cpu_isa_avx512_core:
-        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw");
+        return (b7 & bit_AVX512F) && (b7 & bit_AVX512BW);
     default:
-        return __builtin_cpu_supports("avx512vnni");
+        return (c7 & bit_AVX512VNNI) != 0;
     }
 }
 
-static bool is_allowed(size_t level, const char *features)
+/* How many levels of the table the user allows. */
+static size_t count_levels(const char *features)
 {
-    size_t i;
+    size_t level, i;
 
-    for (i = 0; i < 4 && isa_levels[level].features[i]; i++) {
-        if (!has_feature(features, isa_levels[level].features[i]))
-            return false;
-    }
+    for (level = 0; level < N_LEVELS; level++)
+        for (i = 0; i < 4 && isa_levels[level].features[i]; i++)
+            if (!has_feature(features, isa_levels[level].features[i]))
+                return level;
+    return level;
+}
+
+bool tfr_dnn_isa_limit(const char *features, dnnl_cpu_isa_t *limit)
+{
+    size_t level = features && features[0] ? count_levels(features) : 0;
+
+    if (level == 0 || level == N_LEVELS || !cpu_has(isa_levels[level].isa))
+        return false;
+    *limit = isa_levels[level - 1].isa;
     return true;
 }
 
-/*
- * Holds oneDNN back to what the user allows, where that is less than what the processor has. It
- * does so for the whole process and only before its first primitive, so a later device cannot
- * change it, and its refusal is no error.
- */
-static void limit_isa(const char *features)
+static bool has_isa(const char *features, dnnl_cpu_isa_t isa)
 {
-    const size_t n = sizeof isa_levels / sizeof isa_levels[0];
-    size_t level = 0;
+    size_t level = count_levels(features);
 
-    while (level < n && is_allowed(level, features))
-        level++;
-    if (level > 0 && level < n && cpu_has(isa_levels[level].isa))
-        (void)dnnl_set_max_cpu_isa(isa_levels[level - 1].isa);
+    return level > 0 && isa_levels[level - 1].isa >= isa;
 }
 
-static bool has_isa(unsigned isa)
+static void find_types(tfr_plugin_device *device, const char *features)
 {
-    return ((unsigned)dnnl_get_effective_cpu_isa() & isa) == isa;
-}
-
-static void find_types(tfr_plugin_device *device)
-{
-    device->bf16 = has_isa(dnnl_cpu_isa_avx512_core_bf16);
-    device->int8 = has_isa(dnnl_cpu_isa_avx512_core_vnni) || has_isa(dnnl_cpu_isa_avx2_vnni);
+    device->bf16 = has_isa(features, dnnl_cpu_isa_avx512_core_bf16);
+    device->int8 = has_isa(features, dnnl_cpu_isa_avx512_core_vnni) ||
+                   (has_isa(features, dnnl_cpu_isa_avx2) && has_feature(features, "avx_vnni"));
 #if DNNL_VERSION_MAJOR >= 3
-    device->f16 = has_isa(dnnl_cpu_isa_avx512_core_fp16);
+    device->f16 = device->bf16 && has_feature(features, "avx512_fp16");
 #endif
 }
 #else
-static void limit_isa(const char *features)
+bool tfr_dnn_isa_limit(const char *features, dnnl_cpu_isa_t *limit)
 {
     (void)features;
-    (void)has_feature;
+    (void)limit;
+    return false;
 }
 
-static void find_types(tfr_plugin_device *device)
+static void find_types(tfr_plugin_device *device, const char *features)
 {
     (void)device;
+    (void)has_feature(features, "");
 }
 #endif
 
@@ -237,40 +245,28 @@ int32_t tfr_dnn_open(const tfr_host *host, const tfr_device_info *info, const tf
 {
     const tfr_host_cpu *cpu = host->facet ? host->facet(TFR_HOST_CPU_V1) : NULL;
     tfr_plugin_device *device = calloc(1, sizeof *device);
-    char verbose[8] = "0", emulate[8] = "0";
-    dnnl_status_t status;
+    const char *features = cpu && cpu->features ? cpu->features : "";
+    char emulate[8] = "0";
 
     (void)info;
     if (!device)
         return tfr_fail(err, TFR_ENOMEM, "no memory for a device");
-    /* The library writes to standard output when its environment says so; a plugin must not. */
-    if (host->option)
-        host->option("onednn", "verbose", verbose, sizeof verbose);
-    dnnl_set_verbose((int)strtol(verbose, NULL, 10));
-    if (cpu && cpu->features && cpu->features[0])
-        limit_isa(cpu->features);
     device->host = host;
     device->pool = host->facet ? host->facet(TFR_HOST_POOL_V1) : NULL;
     device->arena = host->facet ? host->facet(TFR_HOST_ARENA_V1) : NULL;
-    device->isa = tfr_dnn_choose_isa(cpu ? cpu->features : NULL);
+    device->isa = tfr_dnn_choose_isa(features);
     device->lanes = cpu && cpu->n_threads > 0 ? (int)cpu->n_threads : 1;
     device->winograd = !is_off(host, "winograd");
     device->threads = count_threads(cpu, options, n_options);
-    tfr_dnn_gemm_find_cpu(&device->gemm, cpu && cpu->features ? cpu->features : "");
+    tfr_dnn_gemm_find_cpu(&device->gemm, features);
     if (host->option && host->option("onednn", "emulate-math-modes", emulate, sizeof emulate) > 0 &&
         strcmp(emulate, "1") == 0)
         tfr_dnn_gemm_emulate_modes(&device->gemm);
-    find_types(device);
+    find_types(device, features);
     device->single = calloc(1, sizeof *device);
     if (!device->single) {
         free(device);
         return tfr_fail(err, TFR_ENOMEM, "no memory for a device");
-    }
-    status = dnnl_engine_create(&device->engine, dnnl_cpu, 0);
-    if (status != dnnl_success) {
-        free(device->single);
-        free(device);
-        return tfr_dnn_fail(err, status, "the CPU engine");
     }
     *device->single = *device;
     device->single->threads = 1;
@@ -283,7 +279,6 @@ void tfr_dnn_close(tfr_plugin_device *device)
     if (!device)
         return;
     tfr_dnn_profile_free(device);
-    dnnl_engine_destroy(device->engine);
     free(device->single);
     free(device);
 }

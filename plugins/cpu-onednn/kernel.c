@@ -9,7 +9,6 @@
 #include "kernel.h"
 #include "profile.h"
 
-#include <dnnl_debug.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,7 +126,8 @@ static int add_tensor(tfr_dnn_build *b, tfr_dnn_cmd md, int arg, const void *kno
         tfr_dnn_build_fail(b, TFR_EINTERNAL, "more tensors than a kernel may have");
         return 0;
     }
-    if (!succeeded(b, dnnl_memory_create(&t->memory, md, b->device->engine, address), "memory"))
+    if (!succeeded(b, dnnl_memory_create(&t->memory, md, tfr_dnn_library.engine, address),
+                   "memory"))
         return 0;
     t->arg = arg;
     t->known = known;
@@ -254,7 +254,7 @@ tfr_dnn_cmd tfr_dnn_part(tfr_dnn_build *b, tfr_dnn_cmd parent, const int64_t *di
 
 tfr_dnn_make tfr_dnn_maker(const tfr_dnn_build *b)
 {
-    tfr_dnn_make make = {b->device->engine, b->attr, NULL};
+    tfr_dnn_make make = {tfr_dnn_library.engine, b->attr, NULL};
     return make;
 }
 
@@ -434,14 +434,13 @@ void tfr_dnn_add_reduction(tfr_dnn_build *b, dnnl_alg_kind_t alg, int from, int 
 
 /* ---- the facet's slots ---- */
 
-static void begin_build(tfr_dnn_build *b)
+/* What every kernel of primitives starts with. */
+static void begin_primitives(tfr_dnn_build *b)
 {
-    b->kernel.tensors = b->tensors;
-    b->kernel.steps = b->steps;
-    b->kernel.blocks = b->blocks;
-    if (succeeded(
-            b, dnnl_stream_create(&b->kernel.stream, b->device->engine, dnnl_stream_default_flags),
-            "stream") &&
+    if (succeeded(b,
+                  dnnl_stream_create(&b->kernel.stream, tfr_dnn_library.engine,
+                                     dnnl_stream_default_flags),
+                  "stream") &&
         succeeded(b, dnnl_primitive_attr_create(&b->attr), "attributes") &&
         succeeded(b, dnnl_primitive_attr_set_scratchpad_mode(b->attr, dnnl_scratchpad_mode_user),
                   "attributes"))
@@ -491,13 +490,28 @@ static tfr_kernel *end_build(tfr_dnn_build *b)
     return k;
 }
 
+static void prepare_primitives(tfr_dnn_build *b, const tfr_dnn_op *op, const tfr_call *call)
+{
+    int threads;
+
+    b->status = tfr_dnn_library_open(b->device->host, b->err);
+    if (b->status != TFR_OK)
+        return;
+    /* Primitives divide their work among the threads they see when they are made. */
+    threads = tfr_dnn_threads_enter(b->device);
+    begin_primitives(b);
+    if (b->status == TFR_OK)
+        op->prepare(b, call);
+    narrow_outputs(b);
+    tfr_dnn_threads_leave(b->device, threads);
+}
+
 int32_t tfr_dnn_prepare(tfr_plugin_device *device, const tfr_call *call, tfr_kernel **out,
                         tfr_err *err)
 {
     const tfr_dnn_op *op = tfr_dnn_find_op(call);
     tfr_dnn_build b = {0};
     tfr_kernel *kernel;
-    int threads;
 
     if (!op)
         return tfr_fail(err, TFR_EUNSUPPORTED, "%s is not an op of this backend", call->name);
@@ -505,13 +519,13 @@ int32_t tfr_dnn_prepare(tfr_plugin_device *device, const tfr_call *call, tfr_ker
     b.kernel.device = b.device;
     b.call = call;
     b.err = err;
-    /* Primitives divide their work among the threads they see when they are made. */
-    threads = tfr_dnn_threads_enter(b.device);
-    begin_build(&b);
-    if (b.status == TFR_OK)
+    b.kernel.tensors = b.tensors;
+    b.kernel.steps = b.steps;
+    b.kernel.blocks = b.blocks;
+    if (op->is_own && op->is_own(call))
         op->prepare(&b, call);
-    narrow_outputs(&b);
-    tfr_dnn_threads_leave(b.device, threads);
+    else
+        prepare_primitives(&b, op, call);
     kernel = end_build(&b);
     if (kernel)
         *out = kernel;
@@ -562,7 +576,7 @@ int32_t tfr_dnn_launch(tfr_plugin_device *device, tfr_queue *queue, tfr_kernel *
                        const tfr_launch *launch, tfr_err *err)
 {
     dnnl_status_t status = dnnl_success;
-    int threads = tfr_dnn_threads_enter(kernel->device), i;
+    int threads = kernel->stream ? tfr_dnn_threads_enter(kernel->device) : 0, i;
 
     (void)queue;
     for (i = 0; i < kernel->n_tensors; i++) {

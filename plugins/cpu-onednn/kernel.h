@@ -43,7 +43,7 @@ typedef struct tfr_dnn_step {
 } tfr_dnn_step;
 
 struct tfr_kernel {
-    dnnl_stream_t stream;
+    dnnl_stream_t stream; /* NULL = it has no primitives */
     const tfr_plugin_device
         *device; /* whose threads it runs on: the one that opened it or single */
     int n_tensors, n_steps, n_blocks;

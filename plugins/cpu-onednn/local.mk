@@ -44,6 +44,9 @@ tfrun_onednn_la_SOURCES = \
 	plugins/cpu-onednn/isa_winograd.h \
 	plugins/cpu-onednn/kernel.c \
 	plugins/cpu-onednn/kernel.h \
+	plugins/cpu-onednn/library.c \
+	plugins/cpu-onednn/library.def \
+	plugins/cpu-onednn/library.h \
 	plugins/cpu-onednn/lrn.c \
 	plugins/cpu-onednn/matmul.c \
 	plugins/cpu-onednn/matmul.h \

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "library.h"
 #include "profile.h"
 #include "program.h"
 
@@ -133,22 +134,23 @@ static const tfr_plugin plugin = {
 
 int32_t tfrun_plugin_v1(const tfr_host *host, const tfr_plugin **out, tfr_err *err)
 {
-    const dnnl_version_t *loaded = dnnl_version();
-
-    /* Descriptors are structs in oneDNN 2 and handles in 3: the majors must agree. */
-    if (loaded->major != DNNL_VERSION_MAJOR)
-        return tfr_fail(err, TFR_EUNSUPPORTED,
-                        "built for oneDNN %d, but oneDNN %d.%d is loaded; install the library it "
-                        "was built for",
-                        DNNL_VERSION_MAJOR, loaded->major, loaded->minor);
     the_host = host;
-    snprintf(build_info, sizeof build_info,
-             "onednn_built=%d.%d.%d\nonednn_loaded=%d.%d.%d\nruntime=%s", DNNL_VERSION_MAJOR,
-             DNNL_VERSION_MINOR, DNNL_VERSION_PATCH, loaded->major, loaded->minor, loaded->patch,
-             loaded->cpu_runtime == DNNL_RUNTIME_OMP   ? "omp"
-             : loaded->cpu_runtime == DNNL_RUNTIME_SEQ ? "seq"
-             : loaded->cpu_runtime == DNNL_RUNTIME_TBB ? "tbb"
-                                                       : "other");
+    /* Where the library would be opened later, a broken one must show, and its version is told. */
+    if (host->facet && host->facet(TFR_HOST_PROBE_V1)) {
+        const dnnl_version_t *loaded;
+        int32_t status = tfr_dnn_library_open(host, err);
+        if (status != TFR_OK)
+            return status;
+        loaded = dnnl_version();
+        snprintf(build_info, sizeof build_info,
+                 "onednn_built=%d.%d.%d\nonednn_loaded=%d.%d.%d\nruntime=%s", DNNL_VERSION_MAJOR,
+                 DNNL_VERSION_MINOR, DNNL_VERSION_PATCH, loaded->major, loaded->minor,
+                 loaded->patch,
+                 loaded->cpu_runtime == DNNL_RUNTIME_OMP   ? "omp"
+                 : loaded->cpu_runtime == DNNL_RUNTIME_SEQ ? "seq"
+                 : loaded->cpu_runtime == DNNL_RUNTIME_TBB ? "tbb"
+                                                           : "other");
+    }
     *out = &plugin;
     return TFR_OK;
 }

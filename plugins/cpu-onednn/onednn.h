@@ -21,7 +21,6 @@
 #include "gemm.h"
 
 struct tfr_plugin_device {
-    dnnl_engine_t engine;
     int threads;           /* for each launch; 0 = as OpenMP likes */
     tfr_dnn_gemm_cpu gemm; /* how our own products are computed here */
     /* what the processor and this version of the library compute with */
@@ -54,6 +53,7 @@ typedef struct tfr_dnn_op {
     void (*supports)(const tfr_plugin_device *device, const tfr_call *call, tfr_answer *answer);
     void (*prepare)(struct tfr_dnn_build *build, const tfr_call *call);
     uint32_t types, types_if; /* of operand 0: everywhere, and where the device has them */
+    bool (*is_own)(const tfr_call *call); /* computed without oneDNN; NULL = never */
 } tfr_dnn_op;
 
 /* Those of a set of types that the device has. */
@@ -70,9 +70,11 @@ int32_t tfr_dnn_enumerate(tfr_device_info *out, uint32_t stride, uint32_t *n, tf
 int32_t tfr_dnn_open(const tfr_host *host, const tfr_device_info *info, const tfr_option *options,
                      uint32_t n_options, tfr_plugin_device **out, tfr_err *err);
 void tfr_dnn_close(tfr_plugin_device *device);
+/* Whether the user allows less than the processor has; then *limit is the most that is allowed. */
+bool tfr_dnn_isa_limit(const char *features, dnnl_cpu_isa_t *limit);
 /*
  * Makes the OpenMP threads of the calling thread those of the device; the answer goes to
- * tfr_dnn_threads_leave. Both cost a few loads when nothing changes.
+ * tfr_dnn_threads_leave. Both cost a few loads when nothing changes. Only with an open library.
  */
 int tfr_dnn_threads_enter(const tfr_plugin_device *device);
 void tfr_dnn_threads_leave(const tfr_plugin_device *device, int before);

@@ -6,10 +6,14 @@
 #include <string.h>
 
 #include "families.h"
+#include "matmul.h"
 
-#define OP(name, version, family, ...)                                                             \
+/* OWN: calls of which the given function says so are computed without oneDNN. */
+#define OP(name, version, family, ...) OWN(name, version, family, NULL, __VA_ARGS__)
+#define OWN(name, version, family, is_own, ...)                                                    \
     {                                                                                              \
-        name, version, tfr_dnn_##family##_supports, tfr_dnn_##family##_prepare, __VA_ARGS__        \
+        name, version, tfr_dnn_##family##_supports, tfr_dnn_##family##_prepare, __VA_ARGS__,       \
+            is_own                                                                                 \
     }
 
 /* Sets of types of operand 0: those of every processor, and those of some. */
@@ -40,7 +44,7 @@ const tfr_dnn_op tfr_dnn_ops[] = {
     OP("Exp", 13, exp, FLOATS),
     OP("GRU", 22, recurrent, F32),
     OP("Gelu", 20, gelu, FLOATS),
-    OP("Gemm", 13, gemm, FLOATS),
+    OWN("Gemm", 13, gemm, tfr_dnn_is_own_product, FLOATS),
     OP("GlobalAveragePool", 22, reduction, FLOATS),
     OP("GlobalMaxPool", 22, pooling, FLOATS),
     OP("GroupNormalization", 21, group_norm, FLOATS),
@@ -51,7 +55,7 @@ const tfr_dnn_op tfr_dnn_ops[] = {
     OP("LSTM", 22, recurrent, F32),
     OP("LayerNormalization", 17, layer_norm, FLOATS),
     OP("LeakyRelu", 16, eltwise, FLOATS),
-    OP("MatMul", 13, matmul, FLOATS),
+    OWN("MatMul", 13, matmul, tfr_dnn_is_own_product, FLOATS),
     OP("MatMulInteger", 10, matmul_integer, 0, INT8),
     OP("MaxPool", 22, pooling, FLOATS),
     OP("Mean", 13, sum, FLOATS),
