@@ -47,19 +47,6 @@ static int32_t claim_op(const tfr__reply_claim *claim)
     return -1;
 }
 
-/* The element types that operand 0 of the op may have. */
-static uint32_t op_types(const tfr__op *op)
-{
-    tfr__formal formal;
-    uint32_t types = 0;
-    int32_t dtype;
-    if (tfr__op_formal(op->inputs, 0, &formal) || tfr__op_formal(op->outputs, 0, &formal))
-        for (dtype = 1; dtype < TFR_DTYPE_END; dtype++)
-            if (tfr__op_admits(op, formal.type, formal.type_bytes, TFR_KIND_TENSOR, dtype))
-                types |= 1u << dtype;
-    return types;
-}
-
 uint32_t tfr__claims_match(const tfr__reply_device *device, uint8_t *claims, int32_t *versions,
                            tfr__claim_types *types)
 {
@@ -81,11 +68,8 @@ uint32_t tfr__claims_match(const tfr__reply_device *device, uint8_t *claims, int
         n += answer == TFR__CLAIM_YES;
         claims[number] = answer;
         versions[number] = claim->since_version;
-        if (claim->dtypes | claim->dtypes_if) {
-            uint32_t admitted = op_types(op);
-            types[number].here = claim->dtypes & admitted;
-            types[number].conditional = claim->dtypes_if & admitted;
-        }
+        types[number].here = claim->dtypes;
+        types[number].conditional = claim->dtypes_if;
     }
     return n;
 }
@@ -489,14 +473,29 @@ bool tfr_runtime_claims(const tfr_runtime *runtime, uint32_t device, uint32_t ba
            runtime->devices[device].backends[backend].claims[op] == TFR__CLAIM_YES;
 }
 
+/* The element types that operand 0 of the op may have. */
+static uint32_t op_types(const tfr__op *op)
+{
+    tfr__formal formal;
+    uint32_t types = 0;
+    int32_t dtype;
+    if (tfr__op_formal(op->inputs, 0, &formal) || tfr__op_formal(op->outputs, 0, &formal))
+        for (dtype = 1; dtype < TFR_DTYPE_END; dtype++)
+            if (tfr__op_admits(op, formal.type, formal.type_bytes, TFR_KIND_TENSOR, dtype))
+                types |= 1u << dtype;
+    return types;
+}
+
 bool tfr_runtime_claim_types(const tfr_runtime *runtime, uint32_t device, uint32_t backend,
                              uint32_t op, uint32_t *here, uint32_t *conditional)
 {
     const tfr__claim_types *types;
+    uint32_t admitted;
     if (!tfr_runtime_claims(runtime, device, backend, op))
         return false;
     types = &runtime->devices[device].backends[backend].claim_types[op];
-    *here = types->here;
-    *conditional = types->conditional;
-    return (types->here | types->conditional) != 0;
+    admitted = op_types(tfr__op_at(op));
+    *here = types->here & admitted;
+    *conditional = types->conditional & admitted;
+    return (*here | *conditional) != 0;
 }

@@ -24,7 +24,7 @@ typedef enum tfr__claim {
     TFR__CLAIM_DIGEST = 3   /* same version, other digest: reason digest */
 } tfr__claim;
 
-/* tfr_op_claim's, less what the op's row does not admit. */
+/* tfr_op_claim's, as it says them; what the op's row does not admit goes when somebody asks. */
 typedef struct tfr__claim_types {
     uint32_t here, conditional;
 } tfr__claim_types;
