@@ -5,6 +5,17 @@
  */
 #include "gemm_kit.h"
 
+#if defined(__x86_64__)
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#endif
+
 static const char *const mode_features[] = {
     "emulated", "avx2 fma avx512f avx512bw avx512vl avx512dq avx512_bf16 amx_tile amx_bf16"};
 /*
@@ -182,7 +193,62 @@ TEST(without_amx_the_modes_are_strict_and_say_why)
     CHECK(g.isa == g.strict);
 }
 
+#if defined(__x86_64__)
+/* From now on this process is refused every arch_prctl, with which AMX is asked for. */
+static bool refuse_arch_prctl(void)
+{
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_arch_prctl, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const struct sock_fprog program = {sizeof filter / sizeof filter[0], filter};
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+/* In a child, before anything has asked for AMX: 0 = the mode is strict and says why. */
+static int ask_in_vain(void)
+{
+    const tfr_dnn_gemm_shape s = {.m = 64, .n = 64, .k = 64, .math_mode = TFR_MATH_F32X6};
+    tfr_dnn_gemm_cpu cpu;
+    const char *why;
+    tfr_dnn_gemm g;
+    find_cpu(&cpu, mode_features[1]);
+    if (!cpu.modes)
+        return 2;
+    if (!refuse_arch_prctl())
+        return 3;
+    why = tfr_dnn_gemm_no_mode(&cpu, &s);
+    tfr_dnn_gemm_plan(&g, &cpu, &s, 1);
+    return why && strstr(why, "the system refuses") && g.isa == g.strict ? 0 : 1;
+}
+#endif
+
+TEST(where_the_system_refuses_amx_the_modes_are_strict_and_say_why)
+{
+#if defined(__x86_64__)
+    int status = 0;
+    pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0)
+        _exit(ask_in_vain());
+    REQUIRE_INT(child, waitpid(child, &status, 0));
+    REQUIRE(WIFEXITED(status));
+    if (WEXITSTATUS(status) == 2)
+        SKIP("this machine has no AMX");
+    if (WEXITSTATUS(status) == 3)
+        SKIP("this system has no filters of system calls");
+    CHECK_INT(0, WEXITSTATUS(status));
+#else
+    SKIP("AMX is of x86-64");
+#endif
+}
+
 static const test_case cases[] = {
+    /* first: a process that has once been granted AMX keeps it */
+    CASE(where_the_system_refuses_amx_the_modes_are_strict_and_say_why),
     CASE(modes_have_their_error_for_every_small_size),
     CASE(modes_have_their_error_in_long_products),
     CASE(modes_take_transposed_operands_batches_and_epilogues),
