@@ -9,20 +9,19 @@
 /* False, and *out untouched, if the result does not fit. */
 static inline bool tfr__add64(int64_t a, int64_t b, int64_t *out)
 {
-    if (b > 0 ? a > INT64_MAX - b : a < INT64_MIN - b)
+    int64_t sum;
+    if (__builtin_add_overflow(a, b, &sum))
         return false;
-    *out = a + b;
+    *out = sum;
     return true;
 }
 
 static inline bool tfr__mul64(int64_t a, int64_t b, int64_t *out)
 {
-    if (a && b) {
-        if (a > 0 ? (b > 0 ? a > INT64_MAX / b : b < INT64_MIN / a)
-                  : (b > 0 ? a < INT64_MIN / b : b < INT64_MAX / a))
-            return false;
-    }
-    *out = a * b;
+    int64_t product;
+    if (__builtin_mul_overflow(a, b, &product))
+        return false;
+    *out = product;
     return true;
 }
 

@@ -7,6 +7,8 @@
 #include <tfrun/fail.h>
 #include <inttypes.h>
 
+#include "checked.h"
+
 /* Room for the text of any shape: 16 numbers of 20 characters, commas, brackets, the zero. */
 #define SHAPE_TEXT (TFR_MAX_RANK * 21 + 3)
 
@@ -48,11 +50,9 @@ tfr_status tfr_shape_elements(const tfr_shape *shape, int64_t *out, tfr_err *err
                             tfr_shape_format(shape, text, sizeof text));
         if (dim == 0)
             is_empty = true;
-        else if (n > INT64_MAX / dim)
+        else if (!tfr__mul64(n, dim, &n))
             return tfr_fail(err, TFR_ESHAPE, "shape %s has more than 2^63 - 1 elements",
                             tfr_shape_format(shape, text, sizeof text));
-        else
-            n *= dim;
     }
     *out = is_empty ? 0 : n;
     return TFR_OK;
@@ -61,7 +61,7 @@ tfr_status tfr_shape_elements(const tfr_shape *shape, int64_t *out, tfr_err *err
 tfr_status tfr_shape_bytes(const tfr_shape *shape, tfr_dtype dtype, size_t *out, tfr_err *err)
 {
     const int64_t bits = tfr_dtype_bits((int32_t)dtype);
-    int64_t n;
+    int64_t n, n_bits = 0;
     char text[SHAPE_TEXT];
     if (bits == 0)
         return tfr_fail(err, TFR_EDTYPE, "number %d is no element type", (int)dtype);
@@ -69,8 +69,8 @@ tfr_status tfr_shape_bytes(const tfr_shape *shape, tfr_dtype dtype, size_t *out,
     if (status)
         return status;
     /* Bits and not bytes: the contract promises plugins that they fit, too. */
-    const bool fits = n <= (INT64_MAX - 7) / bits;
-    const uint64_t bytes = fits ? (uint64_t)(n * bits + 7) / 8 : 0;
+    const bool fits = tfr__mul64(n, bits, &n_bits) && tfr__add64(n_bits, 7, &n_bits);
+    const uint64_t bytes = fits ? (uint64_t)n_bits / 8 : 0;
     if (!fits || (size_t)bytes != bytes)
         return tfr_fail(err, TFR_ESHAPE, "shape %s of %s needs more memory than can be addressed",
                         tfr_shape_format(shape, text, sizeof text), tfr_dtype_name(dtype));
