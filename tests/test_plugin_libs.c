@@ -4,6 +4,7 @@
 
 #include "fake/kit.h"
 
+#include "alloc.h"
 #include "loader.h"
 
 #include <tfrun/plugin.h>
@@ -50,6 +51,32 @@ TEST(a_probe_finds_the_broken_library_that_would_be_opened_later)
     kit_end();
 }
 
+TEST(a_note_with_any_byte_changed_is_read_without_harm)
+{
+    static const char marks[] = {'"', '}', '{', '\\', ':', ']', 0, 'x', (char)0xff};
+    static char bytes[1 << 20];
+    tfr__loader loader = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    size_t n, text;
+    char *found;
+    kit_begin();
+    n = kit_read(kit_built("opens_others"), bytes, sizeof bytes);
+    found = memmem(bytes, n, "[ {\"soname\"", 11);
+    REQUIRE(found != NULL);
+    text = (size_t)(found - bytes);
+    for (size_t at = text - 16; at < text + 260; at++)
+        for (size_t k = 0; k < sizeof marks; k++) {
+            tfr__plugin plugin = {.loader = &loader, .path = kit_path("plugins/x.so"), .name = "x"};
+            tfr_err err = TFR_ERR_INIT;
+            char was = bytes[at];
+            bytes[at] = marks[k];
+            kit_write("plugins/x.so", bytes, n);
+            CHECK_OK(tfr__plugin_find_libs(&plugin, &err), &err);
+            bytes[at] = was;
+        }
+    tfr__keep_free(&loader.keep);
+    kit_end();
+}
+
 TEST(a_users_process_is_no_probe)
 {
     CHECK(tfr__host()->facet(TFR_HOST_PROBE_V1) == NULL);
@@ -59,6 +86,7 @@ static const test_case cases[] = {
     CASE(a_library_that_is_opened_later_is_missed_before_the_plugin_runs),
     CASE(one_of_the_names_is_enough_and_what_is_only_recommended_may_lack),
     CASE(a_probe_finds_the_broken_library_that_would_be_opened_later),
+    CASE(a_note_with_any_byte_changed_is_read_without_harm),
     CASE(a_users_process_is_no_probe),
 };
 TEST_MAIN(cases)
