@@ -282,7 +282,7 @@ tests_test_wire_SOURCES = tests/test_wire.c tests/onnx_build.h
 
 tests_test_session_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_session_LDADD = $(TFR_TEST_CORE)
-tests_test_session_SOURCES = tests/test_session.c
+tests_test_session_SOURCES = tests/session_kit.h tests/test_session.c
 
 tests_test_passes_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_passes_LDADD = $(TFR_TEST_CORE)
@@ -320,22 +320,23 @@ tests_test_program_DEPENDENCIES = libtfrun-core.la
 
 tests_test_prices_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_prices_LDADD = $(TFR_TEST_CORE)
-tests_test_prices_SOURCES = tests/graph_text.h tests/temp_path.h tests/test_prices.c
+tests_test_prices_SOURCES = tests/graph_text.h tests/session_kit.h tests/temp_path.h \
+	tests/test_prices.c
 tests_test_prices_DEPENDENCIES = libtfrun-core.la tests/fakeacc/fakeacc.la
 
 tests_test_executor_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_executor_LDADD = $(TFR_TEST_CORE)
-tests_test_executor_SOURCES = tests/test_executor.c
+tests_test_executor_SOURCES = tests/session_kit.h tests/test_executor.c
 tests_test_executor_DEPENDENCIES = libtfrun-core.la tests/fakeacc/fakeacc.la
 
 tests_test_trace_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_trace_LDADD = $(TFR_TEST_CORE)
-tests_test_trace_SOURCES = tests/test_trace.c
+tests_test_trace_SOURCES = tests/session_kit.h tests/test_trace.c
 tests_test_trace_DEPENDENCIES = libtfrun-core.la tests/fakeacc/fakeacc.la
 
 tests_test_binding_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_binding_LDADD = $(TFR_TEST_CORE)
-tests_test_binding_SOURCES = tests/test_binding.c
+tests_test_binding_SOURCES = tests/session_kit.h tests/test_binding.c
 tests_test_binding_DEPENDENCIES = libtfrun-core.la tests/fakeacc/fakeacc.la
 
 include tests/ops/local.mk

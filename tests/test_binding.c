@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs with fixed tensors: the same numbers as a session's, and nothing but the plan in between. */
-#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <linux/seccomp.h>
-#include <tfrun/tfrun.h>
 #include <unistd.h>
 
 #include "alloc.h"
-#include "tfr_test.h"
+#include "session_kit.h"
 
-static tfr_err err = TFR_ERR_INIT;
-
-static tfr_tensor *floats(int64_t n, float first)
+static tfr_tensor *ramp(int64_t n, float first)
 {
     tfr_shape shape = {1, {n}};
     tfr_tensor *t = NULL;
@@ -23,44 +19,26 @@ static tfr_tensor *floats(int64_t n, float first)
     return t;
 }
 
-static tfr_value add(tfr_graph *graph, const char *op, const tfr_value *in, uint32_t n)
-{
-    tfr_value out = TFR_VALUE_NONE;
-    tfr_node_desc node = {
-        .size = sizeof node, .op = op, .inputs = in, .n_inputs = n, .n_outputs = 1};
-    REQUIRE_OK(tfr_graph_add_node(graph, &node, &out, &err), &err);
-    return out;
-}
-
 /* y = Relu(x + x), and, as further outputs, y again, a constant and the input. */
 static tfr_session *new_session(const char *device, uint32_t n_nodes)
 {
-    static char path[1024];
-    const char *files[] = {path}, *build = getenv("TFR_BUILDDIR");
-    tfr_runtime_options options = TFR_RUNTIME_OPTIONS_INIT;
-    tfr_session_options session_options = TFR_SESSION_OPTIONS_INIT;
-    tfr_runtime *runtime = NULL;
-    tfr_graph *graph = NULL;
+    tfr_session_options options = TFR_SESSION_OPTIONS_INIT;
     tfr_session *session = NULL;
     tfr_value x, y, c;
-    tfr_tensor *t = floats(2, 7);
-    snprintf(path, sizeof path, "%s/tests/fakeacc/.libs/fakeacc.so", build ? build : ".");
-    options.plugin_files = files;
-    options.n_plugin_files = 1;
-    REQUIRE_OK(tfr_runtime_create(&options, &runtime, &err), &err);
-    REQUIRE_OK(tfr_graph_create("test", &graph, &err), &err);
-    REQUIRE_OK(tfr_graph_add_input(graph, "x", NULL, &x, &err), &err);
+    tfr_runtime *runtime = accelerator_runtime(NULL, 0);
+    tfr_graph *graph = new_graph(1, &x);
+    tfr_tensor *t = ramp(2, 7);
     REQUIRE_OK(tfr_graph_add_constant(graph, "c", t, &c, &err), &err);
     tfr_tensor_release(t);
-    y = add(graph, "Add", (tfr_value[]){x, x}, 2);
+    y = binary(graph, "Add", x, x);
     for (uint32_t i = 1; i < n_nodes; i++)
-        y = add(graph, "Relu", &y, 1);
-    REQUIRE_OK(tfr_graph_add_output(graph, y, NULL, &err), &err);
+        y = unary(graph, "Relu", y);
+    output(graph, y);
     REQUIRE_OK(tfr_graph_add_output(graph, y, "again", &err), &err);
-    REQUIRE_OK(tfr_graph_add_output(graph, c, NULL, &err), &err);
-    REQUIRE_OK(tfr_graph_add_output(graph, x, NULL, &err), &err);
-    session_options.device = device;
-    REQUIRE_OK(tfr_session_create(runtime, graph, &session_options, &session, &err), &err);
+    output(graph, c);
+    output(graph, x);
+    options.device = device;
+    REQUIRE_OK(tfr_session_create(runtime, graph, &options, &session, &err), &err);
     tfr_graph_release(graph);
     tfr_runtime_release(runtime);
     return session;
@@ -74,11 +52,11 @@ typedef struct bound {
 
 static bound new_bound(const char *device, uint32_t n_nodes)
 {
-    bound b = {.session = new_session(device, n_nodes), .in = floats(4, 2)};
-    b.out[0] = floats(4, 0);
-    b.out[1] = floats(4, 0);
-    b.out[2] = floats(2, 0);
-    b.out[3] = floats(4, 0);
+    bound b = {.session = new_session(device, n_nodes), .in = ramp(4, 2)};
+    b.out[0] = ramp(4, 0);
+    b.out[1] = ramp(4, 0);
+    b.out[2] = ramp(2, 0);
+    b.out[3] = ramp(4, 0);
     REQUIRE_OK(tfr_binding_create(b.session, &b.in, 1, b.out, 4, &b.binding, &err), &err);
     return b;
 }
@@ -139,15 +117,15 @@ TEST(a_run_of_a_session_takes_one_block_an_output)
     tfr_runtime *runtime = NULL;
     tfr_graph *graph = NULL;
     tfr_session *session = NULL;
-    tfr_tensor *in = floats(4, 2), *out = NULL;
+    tfr_tensor *in = ramp(4, 2), *out = NULL;
     tfr_value x;
     uint64_t before;
     REQUIRE_OK(tfr_runtime_create(NULL, &runtime, &err), &err);
     REQUIRE_OK(tfr_graph_create("test", &graph, &err), &err);
     REQUIRE_OK(tfr_graph_add_input(graph, "x", NULL, &x, &err), &err);
     for (int i = 0; i < 20; i++)
-        x = add(graph, "Relu", &x, 1);
-    REQUIRE_OK(tfr_graph_add_output(graph, x, NULL, &err), &err);
+        x = unary(graph, "Relu", x);
+    output(graph, x);
     REQUIRE_OK(tfr_session_create(runtime, graph, NULL, &session, &err), &err);
     REQUIRE_OK(tfr_session_prepare(session, &in, 1, &err), &err);
     before = tfr__alloc_count();
@@ -186,10 +164,10 @@ TEST(a_run_makes_no_system_call)
 
 TEST(an_output_of_the_wrong_shape_is_refused_with_both)
 {
-    bound b = {.session = new_session("naive:0", 2), .in = floats(4, 2)};
+    bound b = {.session = new_session("naive:0", 2), .in = ramp(4, 2)};
     tfr_binding *binding = NULL;
     for (int i = 0; i < 4; i++)
-        b.out[i] = floats(3, 0);
+        b.out[i] = ramp(3, 0);
     CHECK_STATUS(TFR_ESHAPE, tfr_binding_create(b.session, &b.in, 1, b.out, 4, &binding, &err),
                  &err);
     CHECK_CONTAINS("[4]", err.text);
@@ -203,13 +181,13 @@ TEST(a_size_that_only_a_run_can_tell_is_refused)
     tfr_graph *graph = NULL;
     tfr_session *session = NULL;
     tfr_binding *binding = NULL;
-    tfr_tensor *in = floats(4, 2);
+    tfr_tensor *in = ramp(4, 2);
     tfr_value x, y;
     REQUIRE_OK(tfr_runtime_create(NULL, &runtime, &err), &err);
     REQUIRE_OK(tfr_graph_create("test", &graph, &err), &err);
     REQUIRE_OK(tfr_graph_add_input(graph, "x", NULL, &x, &err), &err);
-    y = add(graph, "NonZero", &x, 1);
-    REQUIRE_OK(tfr_graph_add_output(graph, y, NULL, &err), &err);
+    y = unary(graph, "NonZero", x);
+    output(graph, y);
     REQUIRE_OK(tfr_session_create(runtime, graph, NULL, &session, &err), &err);
     CHECK_STATUS(TFR_EUNSUPPORTED, tfr_binding_create(session, &in, 1, &in, 1, &binding, &err),
                  &err);
@@ -225,14 +203,13 @@ TEST(each_run_draws_other_random_numbers)
     tfr_graph *graph = NULL;
     tfr_session *session = NULL;
     tfr_binding *binding = NULL;
-    tfr_tensor *in = floats(4, 2), *out = floats(4, 0);
+    tfr_tensor *in = ramp(4, 2), *out = ramp(4, 0);
     tfr_value x;
     float first;
     REQUIRE_OK(tfr_runtime_create(NULL, &runtime, &err), &err);
     REQUIRE_OK(tfr_graph_create("test", &graph, &err), &err);
     REQUIRE_OK(tfr_graph_add_input(graph, "x", NULL, &x, &err), &err);
-    REQUIRE_OK(tfr_graph_add_output(graph, add(graph, "RandomUniformLike", &x, 1), NULL, &err),
-               &err);
+    REQUIRE_OK(tfr_graph_add_output(graph, unary(graph, "RandomUniformLike", x), NULL, &err), &err);
     REQUIRE_OK(tfr_session_create(runtime, graph, NULL, &session, &err), &err);
     REQUIRE_OK(tfr_binding_create(session, &in, 1, &out, 1, &binding, &err), &err);
     REQUIRE_OK(tfr_binding_run(binding, &err), &err);

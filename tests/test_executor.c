@@ -4,41 +4,15 @@
  * failures. The accelerator works late and on its own thread, faults when the host touches its
  * memory, and fails a call when the host changes memory that a queue still reads.
  */
-#include <stdlib.h>
-#include <tfrun/tfrun.h>
-
-#include "tfr_test.h"
-
-static tfr_err err = TFR_ERR_INIT;
-static char breaches[512];
-
-static void note_breach(void *user, tfr_log_level level, const char *who, const char *text)
-{
-    (void)user;
-    if (level == TFR_LOG_ERROR)
-        snprintf(breaches, sizeof breaches, "%s: %s", who, text);
-}
+#include "session_kit.h"
 
 /* What the accelerator compiles, see its options. */
 static const char *programs = "0";
 
-static tfr_runtime *new_runtime(const char *key, const char *value)
+static tfr_runtime *runtime_with(const char *key, const char *value)
 {
-    static char path[1024];
-    const char *files[] = {path};
-    tfr_option given[] = {{"fakeacc.programs", programs}, {key, value}};
-    tfr_runtime_options options = TFR_RUNTIME_OPTIONS_INIT;
-    tfr_runtime *runtime = NULL;
-    const char *build = getenv("TFR_BUILDDIR");
-    snprintf(path, sizeof path, "%s/tests/fakeacc/.libs/fakeacc.so", build ? build : ".");
-    options.plugin_files = files;
-    options.n_plugin_files = 1;
-    options.options = given;
-    options.n_options = key ? 2 : 1;
-    options.log = note_breach;
-    breaches[0] = '\0';
-    REQUIRE_OK(tfr_runtime_create(&options, &runtime, &err), &err);
-    return runtime;
+    const tfr_option given[] = {{"fakeacc.programs", programs}, {key, value}};
+    return accelerator_runtime(given, key ? 2 : 1);
 }
 
 static tfr_tensor *square(int64_t n, float first)
@@ -49,26 +23,6 @@ static tfr_tensor *square(int64_t n, float first)
     for (int64_t i = 0; i < n * n; i++)
         ((float *)tfr_tensor_data(t))[i] = first + 0.125f * (float)(i % 7) - 0.25f;
     return t;
-}
-
-static tfr_value add(tfr_graph *graph, const char *op, tfr_value a, tfr_value b)
-{
-    tfr_value in[] = {a, b}, out = TFR_VALUE_NONE;
-    tfr_node_desc node = {.size = sizeof node,
-                          .op = op,
-                          .inputs = in,
-                          .n_inputs = b == TFR_VALUE_NONE ? 1 : 2,
-                          .n_outputs = 1};
-    REQUIRE_OK(tfr_graph_add_node(graph, &node, &out, &err), &err);
-    return out;
-}
-
-static tfr_graph *new_graph(tfr_value *x)
-{
-    tfr_graph *graph = NULL;
-    REQUIRE_OK(tfr_graph_create("test", &graph, &err), &err);
-    REQUIRE_OK(tfr_graph_add_input(graph, "x", NULL, x, &err), &err);
-    return graph;
 }
 
 /* No backend compiles programs, the host's neither. */
@@ -87,39 +41,32 @@ static tfr_session *new_session(tfr_runtime *runtime, tfr_graph *graph, const ch
     return session;
 }
 
-static tfr_session_stats stats_of(const tfr_session *session)
-{
-    tfr_session_stats stats = {.size = sizeof stats};
-    CHECK_OK(tfr_session_get_stats(session, &stats, &err), &err);
-    return stats;
-}
-
 /* x → Relu → Mul with a constant → Softmax (not on the accelerator) → Add x. */
 static tfr_graph *mixed_graph(void)
 {
     tfr_value x, c, v;
-    tfr_graph *graph = new_graph(&x);
+    tfr_graph *graph = new_graph(1, &x);
     tfr_tensor *t = square(8, 1);
     REQUIRE_OK(tfr_graph_add_constant(graph, "c", t, &c, &err), &err);
     tfr_tensor_release(t);
-    v = add(graph, "Relu", x, TFR_VALUE_NONE);
-    v = add(graph, "Mul", v, c);
-    v = add(graph, "Softmax", v, TFR_VALUE_NONE);
-    v = add(graph, "Add", v, x);
-    REQUIRE_OK(tfr_graph_add_output(graph, v, NULL, &err), &err);
+    v = unary(graph, "Relu", x);
+    v = binary(graph, "Mul", v, c);
+    v = unary(graph, "Softmax", v);
+    v = binary(graph, "Add", v, x);
+    output(graph, v);
     return graph;
 }
 
 TEST(a_supported_graph_copies_only_its_input_and_output)
 {
     tfr_value x, v;
-    tfr_graph *graph = new_graph(&x);
-    tfr_runtime *runtime = new_runtime(NULL, NULL);
+    tfr_graph *graph = new_graph(1, &x);
+    tfr_runtime *runtime = runtime_with(NULL, NULL);
     tfr_tensor *in = square(8, 0), *out = NULL;
-    v = add(graph, "MatMul", x, x);
-    v = add(graph, "Relu", v, TFR_VALUE_NONE);
-    v = add(graph, "Add", v, x);
-    REQUIRE_OK(tfr_graph_add_output(graph, v, NULL, &err), &err);
+    v = binary(graph, "MatMul", x, x);
+    v = unary(graph, "Relu", v);
+    v = binary(graph, "Add", v, x);
+    output(graph, v);
     tfr_session *session = new_session(runtime, graph, "NPU:0", TFR_FALLBACK_ERROR);
     for (int i = 0; i < 3; i++) {
         REQUIRE_OK(tfr_session_run(session, &in, 1, &out, 1, &err), &err);
@@ -139,7 +86,7 @@ TEST(a_supported_graph_copies_only_its_input_and_output)
 
 TEST(a_fallback_is_reported_with_reason_copies_and_bytes)
 {
-    tfr_runtime *runtime = new_runtime(NULL, NULL);
+    tfr_runtime *runtime = runtime_with(NULL, NULL);
     tfr_graph *graph = mixed_graph();
     tfr_session *session = new_session(runtime, graph, "fakeacc:0", TFR_FALLBACK_ALLOW);
     tfr_tensor *in = square(8, 0), *out = NULL;
@@ -166,7 +113,7 @@ TEST(a_fallback_is_reported_with_reason_copies_and_bytes)
 
 TEST(fallback_error_says_node_device_reason_and_what_is_available)
 {
-    tfr_runtime *runtime = new_runtime(NULL, NULL);
+    tfr_runtime *runtime = runtime_with(NULL, NULL);
     tfr_graph *graph = mixed_graph();
     tfr_session *session = new_session(runtime, graph, "NPU:0", TFR_FALLBACK_ERROR);
     tfr_tensor *in = square(8, 0), *out = NULL;
@@ -184,12 +131,12 @@ TEST(fallback_error_says_node_device_reason_and_what_is_available)
 TEST(a_refused_size_is_told_with_its_number)
 {
     tfr_value x, v;
-    tfr_graph *graph = new_graph(&x);
-    tfr_runtime *runtime = new_runtime("fakeacc.size_limit", "50");
+    tfr_graph *graph = new_graph(1, &x);
+    tfr_runtime *runtime = runtime_with("fakeacc.size_limit", "50");
     tfr_tensor *in = square(8, 0), *out = NULL;
     tfr_placement row = {.size = sizeof row};
-    v = add(graph, "Relu", x, TFR_VALUE_NONE);
-    REQUIRE_OK(tfr_graph_add_output(graph, v, NULL, &err), &err);
+    v = unary(graph, "Relu", x);
+    output(graph, v);
     tfr_session *session = new_session(runtime, graph, "NPU:0", TFR_FALLBACK_ALLOW);
     REQUIRE_OK(tfr_session_run(session, &in, 1, &out, 1, &err), &err);
     REQUIRE_OK(tfr_session_placement(session, 0, &row, &err), &err);
@@ -206,11 +153,11 @@ TEST(a_refused_size_is_told_with_its_number)
 TEST(a_full_device_is_an_error_with_the_bytes)
 {
     tfr_value x, v;
-    tfr_graph *graph = new_graph(&x);
-    tfr_runtime *runtime = new_runtime("fakeacc.memory_limit", "4096");
+    tfr_graph *graph = new_graph(1, &x);
+    tfr_runtime *runtime = runtime_with("fakeacc.memory_limit", "4096");
     tfr_tensor *in = square(64, 0), *out = NULL;
-    v = add(graph, "Relu", x, TFR_VALUE_NONE);
-    REQUIRE_OK(tfr_graph_add_output(graph, v, NULL, &err), &err);
+    v = unary(graph, "Relu", x);
+    output(graph, v);
     tfr_session *session = new_session(runtime, graph, "NPU:0", TFR_FALLBACK_ALLOW);
     CHECK_STATUS(TFR_ENOMEM, tfr_session_run(session, &in, 1, &out, 1, &err), &err);
     CHECK_CONTAINS("4096", err.text);
@@ -223,11 +170,11 @@ TEST(a_full_device_is_an_error_with_the_bytes)
 TEST(old_plans_make_room_when_the_device_is_full)
 {
     tfr_value x, v;
-    tfr_graph *graph = new_graph(&x);
-    tfr_runtime *runtime = new_runtime("fakeacc.memory_limit", "60000");
-    v = add(graph, "Relu", x, TFR_VALUE_NONE);
-    v = add(graph, "Relu", v, TFR_VALUE_NONE);
-    REQUIRE_OK(tfr_graph_add_output(graph, v, NULL, &err), &err);
+    tfr_graph *graph = new_graph(1, &x);
+    tfr_runtime *runtime = runtime_with("fakeacc.memory_limit", "60000");
+    v = unary(graph, "Relu", x);
+    v = unary(graph, "Relu", v);
+    output(graph, v);
     tfr_session *session = new_session(runtime, graph, "NPU:0", TFR_FALLBACK_ERROR);
     for (int64_t n = 60; n < 66; n++) { /* each plan takes about 30 000 bytes */
         tfr_tensor *in = square(n, 0), *out = NULL;
@@ -242,7 +189,7 @@ TEST(old_plans_make_room_when_the_device_is_full)
 
 TEST(a_lost_device_fails_the_run_and_is_not_asked_again)
 {
-    tfr_runtime *runtime = new_runtime("fakeacc.lose_after", "4");
+    tfr_runtime *runtime = runtime_with("fakeacc.lose_after", "4");
     tfr_graph *graph = mixed_graph();
     tfr_session *session = new_session(runtime, graph, "NPU:0", TFR_FALLBACK_ALLOW);
     tfr_tensor *in = square(8, 0), *out = NULL;
@@ -265,11 +212,11 @@ TEST(a_lost_device_fails_the_run_and_is_not_asked_again)
 TEST(work_that_fails_on_a_queue_fails_its_run_alone)
 {
     tfr_value x, v;
-    tfr_graph *graph = new_graph(&x);
-    tfr_runtime *runtime = new_runtime("fakeacc.fail_after", "1");
+    tfr_graph *graph = new_graph(1, &x);
+    tfr_runtime *runtime = runtime_with("fakeacc.fail_after", "1");
     tfr_tensor *in = square(8, 0), *out = NULL;
-    v = add(graph, "Relu", x, TFR_VALUE_NONE);
-    REQUIRE_OK(tfr_graph_add_output(graph, v, NULL, &err), &err);
+    v = unary(graph, "Relu", x);
+    output(graph, v);
     tfr_session *session = new_session(runtime, graph, "NPU:0", TFR_FALLBACK_ERROR);
     REQUIRE_OK(tfr_session_run(session, &in, 1, &out, 1, &err), &err);
     tfr_tensor_release(out);
@@ -294,10 +241,10 @@ static uint32_t random_below(uint64_t *state, uint32_t n)
 /* A graph of 40 nodes, about half of which the accelerator knows; the last ones are outputs. */
 static tfr_graph *random_graph(uint64_t seed, uint32_t *n_outputs)
 {
-    static const char *const unary[] = {"Relu", "Softmax", "Tanh"};
-    static const char *const binary[] = {"Add", "Mul", "Max"};
+    static const char *const of_one[] = {"Relu", "Softmax", "Tanh"};
+    static const char *const of_two[] = {"Add", "Mul", "Max"};
     tfr_value values[64];
-    tfr_graph *graph = new_graph(&values[0]);
+    tfr_graph *graph = new_graph(1, values);
     uint32_t n = 1;
     tfr_tensor *t = square(6, 0.5f);
     REQUIRE_OK(tfr_graph_add_constant(graph, "c", t, &values[n++], &err), &err);
@@ -307,13 +254,13 @@ static tfr_graph *random_graph(uint64_t seed, uint32_t *n_outputs)
         tfr_value a = values[from + random_below(&seed, n - from)],
                   b = values[random_below(&seed, n)];
         if (random_below(&seed, 2))
-            values[n++] = add(graph, unary[random_below(&seed, 3)], a, TFR_VALUE_NONE);
+            values[n++] = unary(graph, of_one[random_below(&seed, 3)], a);
         else
-            values[n++] = add(graph, binary[random_below(&seed, 3)], a, b);
+            values[n++] = binary(graph, of_two[random_below(&seed, 3)], a, b);
     }
     *n_outputs = 3;
     for (uint32_t i = 0; i < *n_outputs; i++)
-        REQUIRE_OK(tfr_graph_add_output(graph, values[n - 1 - 4 * i], NULL, &err), &err);
+        output(graph, values[n - 1 - 4 * i]);
     return graph;
 }
 
@@ -321,7 +268,7 @@ static tfr_graph *random_graph(uint64_t seed, uint32_t *n_outputs)
 static void random_graphs(const char *compiles, bool any_programs, bool any_layouts)
 {
     programs = compiles;
-    tfr_runtime *runtime = new_runtime("fakeacc.delay_us", "20");
+    tfr_runtime *runtime = runtime_with("fakeacc.delay_us", "20");
     programs = "0";
     uint32_t n_programs = 0, n_reorders = 0;
     only_kernels = !any_programs;

@@ -11,30 +11,20 @@
 #include "loader.h"
 #include "plan.h"
 #include "plan_cost.h"
+#include "session_kit.h"
 #include "temp_path.h"
 
 enum { MOST_NODES = 8 };
 
-static tfr_err err = TFR_ERR_INIT;
-
 /* The accelerator's latency is 1 us. Without another setting the host's fast backend is off. */
-static tfr_runtime *new_runtime(const char *key, const char *value)
+static tfr_runtime *runtime_with(const char *key, const char *value)
 {
-    static char plugin[1024], store[256];
-    const char *files[] = {plugin}, *build = getenv("TFR_BUILDDIR");
+    static char store[256];
     const tfr_option given[] = {{"fakeacc.delay_us", "1"},
                                 {"tuning", store},
                                 {key ? key : "disable", key ? value : "onednn"}};
-    tfr_runtime_options options = TFR_RUNTIME_OPTIONS_INIT;
-    tfr_runtime *runtime = NULL;
-    snprintf(plugin, sizeof plugin, "%s/tests/fakeacc/.libs/fakeacc.so", build ? build : ".");
     snprintf(store, sizeof store, "%s", temp_path("store"));
-    options.plugin_files = files;
-    options.n_plugin_files = 1;
-    options.options = given;
-    options.n_options = 3;
-    REQUIRE_OK(tfr_runtime_create(&options, &runtime, &err), &err);
-    return runtime;
+    return accelerator_runtime(given, 3);
 }
 
 static void end(tfr_runtime *runtime, tfr_graph *graph)
@@ -76,13 +66,6 @@ static void run(tfr_session *session, uint32_t times)
     tfr_tensor_release(in);
 }
 
-static tfr_placement row_of(const tfr_session *session, uint32_t i)
-{
-    tfr_placement row = {.size = sizeof row};
-    REQUIRE_OK(tfr_session_placement(session, i, &row, &err), &err);
-    return row;
-}
-
 /* As if the nodes had been measured on this device; 0 = not. */
 static void put_prices(tfr_runtime *runtime, tfr_graph *graph, const char *device,
                        const uint64_t *ns)
@@ -111,7 +94,7 @@ static const char *places(tfr_runtime *runtime, tfr_graph *graph, const char *de
 
 TEST(times_of_the_first_runs_are_kept_and_the_next_session_has_them)
 {
-    tfr_runtime *runtime = new_runtime(NULL, NULL);
+    tfr_runtime *runtime = runtime_with(NULL, NULL);
     tfr_graph *graph = graph_of_text("in x 16 16; y = Relu(x); out Add(y,x)");
     tfr_session *session = planned(runtime, graph, "CPU:0");
     uint64_t ns;
@@ -128,7 +111,7 @@ TEST(times_of_the_first_runs_are_kept_and_the_next_session_has_them)
     CHECK(ns > 0);
     tfr_session_destroy(session); /* saves */
     tfr_runtime_release(runtime);
-    runtime = new_runtime(NULL, NULL);
+    runtime = runtime_with(NULL, NULL);
     session = planned(runtime, graph, "CPU:0");
     CHECK_UINT(1, row_of(session, 1).time_measured);
     CHECK_UINT(ns, row_of(session, 1).time_ns);
@@ -156,7 +139,7 @@ TEST(without_a_store_no_run_is_timed)
 
 TEST(a_binding_and_an_accelerator_are_timed_too)
 {
-    tfr_runtime *runtime = new_runtime(NULL, NULL);
+    tfr_runtime *runtime = runtime_with(NULL, NULL);
     tfr_graph *graph = graph_of_text("in x 16 16; out Relu(x)");
     tfr_session *session = planned(runtime, graph, "NPU:0");
     tfr_shape shape = {2, {16, 16}};
@@ -179,7 +162,7 @@ TEST(a_binding_and_an_accelerator_are_timed_too)
 TEST(nodes_go_where_they_were_measured_to_be_cheapest_and_say_so)
 {
     static const uint64_t here[] = {900000, 900000}, there[] = {2000, 2000};
-    tfr_runtime *runtime = new_runtime(NULL, NULL);
+    tfr_runtime *runtime = runtime_with(NULL, NULL);
     tfr_graph *graph = graph_of_text("in x 16 16; y = Relu(x); out Add(y,x)");
     put_prices(runtime, graph, "CPU:0", here);
     put_prices(runtime, graph, "NPU:0", there);
@@ -200,7 +183,7 @@ TEST(nodes_go_where_they_were_measured_to_be_cheapest_and_say_so)
 TEST(a_node_between_dear_copies_stays)
 {
     static const uint64_t here[] = {100, 3000, 100}, there[] = {90000, 100, 90000};
-    tfr_runtime *runtime = new_runtime(NULL, NULL);
+    tfr_runtime *runtime = runtime_with(NULL, NULL);
     tfr_graph *graph = graph_of_text("in x 16 16; out Relu(Relu(Relu(x)))");
     put_prices(runtime, graph, "CPU:0", here);
     put_prices(runtime, graph, "NPU:0", there);
@@ -211,7 +194,7 @@ TEST(a_node_between_dear_copies_stays)
 TEST(a_saving_below_a_twentieth_moves_nothing)
 {
     static const uint64_t here[] = {100000}, there[] = {93000};
-    tfr_runtime *runtime = new_runtime(NULL, NULL);
+    tfr_runtime *runtime = runtime_with(NULL, NULL);
     tfr_graph *graph = graph_of_text("in x 16 16; out Relu(x)");
     put_prices(runtime, graph, "CPU:0", here);
     put_prices(runtime, graph, "NPU:0", there);
@@ -222,7 +205,7 @@ TEST(a_saving_below_a_twentieth_moves_nothing)
 TEST(a_first_choice_that_nobody_measured_is_not_left_for_what_is_measured)
 {
     static const uint64_t there[] = {1};
-    tfr_runtime *runtime = new_runtime(NULL, NULL);
+    tfr_runtime *runtime = runtime_with(NULL, NULL);
     tfr_graph *graph = graph_of_text("in x 16 16; out Relu(x)");
     put_prices(runtime, graph, "NPU:0", there);
     CHECK_STR("C", places(runtime, graph, NULL));
@@ -232,7 +215,7 @@ TEST(a_first_choice_that_nobody_measured_is_not_left_for_what_is_measured)
 TEST(what_the_user_names_or_pins_stays)
 {
     static const uint64_t dear[] = {900000, 900000}, cheap[] = {2000, 2000};
-    tfr_runtime *runtime = new_runtime(NULL, NULL);
+    tfr_runtime *runtime = runtime_with(NULL, NULL);
     tfr_graph *graph = graph_of_text("in x 16 16; y = Relu@naive:0(x); out Relu(y)");
     tfr_graph *free_graph = graph_of_text("in x 16 16; y = Relu(x); out Relu(y)");
     put_prices(runtime, free_graph, "CPU:0", dear);
@@ -265,7 +248,7 @@ static int32_t refuse(tfr_plugin_device *device, const tfr_call *call, tfr_kerne
 TEST(a_move_that_fails_is_taken_back_with_its_price)
 {
     static const uint64_t here[] = {900000}, there[] = {2000};
-    tfr_runtime *runtime = new_runtime("log", "error");
+    tfr_runtime *runtime = runtime_with("log", "error");
     tfr_graph *graph = graph_of_text("in x 16 16; out Relu(x)");
     put_prices(runtime, graph, "CPU:0", here);
     put_prices(runtime, graph, "NPU:0", there);
@@ -283,7 +266,7 @@ TEST(a_move_that_fails_is_taken_back_with_its_price)
 TEST(prices_and_samples_survive_each_failed_request)
 {
     static const uint64_t here[] = {0, 900000}, there[] = {2000, 2000};
-    tfr_runtime *runtime = new_runtime(NULL, NULL);
+    tfr_runtime *runtime = runtime_with(NULL, NULL);
     tfr_graph *graph = graph_of_text("in x 16 16; y = Relu(x); out Add(y,x)");
     tfr_shape shape = {2, {16, 16}};
     tfr_tensor *in = random_floats(&shape, 3, -1, 1);
@@ -320,7 +303,7 @@ static const char *backend_of(tfr_runtime *runtime, tfr_graph *graph)
 TEST(prices_choose_among_backends_of_a_device_unless_the_user_ordered_them)
 {
     static const uint64_t dear[] = {9000}, cheap[] = {200};
-    tfr_runtime *runtime = new_runtime("log", "error");
+    tfr_runtime *runtime = runtime_with("log", "error");
     tfr_graph *graph = graph_of_text("in x 16 16; out Relu(x)");
     if (strcmp(backend_of(runtime, graph), "onednn:0") != 0) {
         end(runtime, graph);
@@ -331,7 +314,7 @@ TEST(prices_choose_among_backends_of_a_device_unless_the_user_ordered_them)
     CHECK_STR("naive:0", backend_of(runtime, graph));
     tfr__tuning_save(&runtime->tuning);
     tfr_runtime_release(runtime);
-    runtime = new_runtime("onednn.priority", "1000");
+    runtime = runtime_with("onednn.priority", "1000");
     CHECK_STR("onednn:0", backend_of(runtime, graph));
     end(runtime, graph);
 }
@@ -339,7 +322,7 @@ TEST(prices_choose_among_backends_of_a_device_unless_the_user_ordered_them)
 TEST(absurd_prices_and_lengths_in_the_store_do_no_harm)
 {
     static const uint64_t most[] = {UINT64_MAX, UINT64_MAX}, cheap[] = {1, 1};
-    tfr_runtime *runtime = new_runtime(NULL, NULL);
+    tfr_runtime *runtime = runtime_with(NULL, NULL);
     tfr_graph *graph = graph_of_text("in x 16 16; y = Relu(x); out Relu(y)");
     put_prices(runtime, graph, "CPU:0", most);
     put_prices(runtime, graph, "NPU:0", most);
@@ -433,7 +416,7 @@ static uint64_t price_of(const random_graph *g, uint32_t there)
 TEST(small_graphs_are_placed_as_cheaply_as_any_way_there_is)
 {
     uint32_t n_moved = 0, n_mixed = 0;
-    tfr_runtime *runtime = new_runtime(NULL, NULL);
+    tfr_runtime *runtime = runtime_with(NULL, NULL);
     for (uint64_t seed = 0; seed < 120; seed++) {
         random_graph g;
         tfr_graph *graph;

@@ -1,59 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Graphs through sessions on the backends of the build tree. */
 #include <pthread.h>
-#include <tfrun/tfrun.h>
 
-#include "tfr_test.h"
-
-static tfr_err err = TFR_ERR_INIT;
-
-static tfr_runtime *new_runtime(void)
-{
-    tfr_runtime *runtime = NULL;
-    REQUIRE_OK(tfr_runtime_create(NULL, &runtime, &err), &err);
-    return runtime;
-}
-
-static tfr_tensor *floats(int32_t rank, const int64_t *dims, const float *data)
-{
-    tfr_shape shape = {0};
-    tfr_tensor *t = NULL;
-    REQUIRE_OK(tfr_shape_make(rank, dims, &shape, &err), &err);
-    REQUIRE_OK(tfr_tensor_create(TFR_DTYPE_F32, &shape, &t, &err), &err);
-    if (data)
-        memcpy(tfr_tensor_data(t), data, tfr_tensor_bytes(t));
-    return t;
-}
-
-static tfr_tensor *ints(int32_t rank, int64_t n, const int64_t *data)
-{
-    tfr_shape shape = {rank, {n}};
-    tfr_tensor *t = NULL;
-    REQUIRE_OK(tfr_tensor_create(TFR_DTYPE_I64, &shape, &t, &err), &err);
-    memcpy(tfr_tensor_data(t), data, tfr_tensor_bytes(t));
-    return t;
-}
-
-static tfr_value add(tfr_graph *graph, const char *op, const tfr_value *in, uint32_t n)
-{
-    tfr_value out = TFR_VALUE_NONE;
-    tfr_node_desc node = {
-        .size = sizeof node, .op = op, .inputs = in, .n_inputs = n, .n_outputs = 1};
-    REQUIRE_OK(tfr_graph_add_node(graph, &node, &out, &err), &err);
-    return out;
-}
-
-static tfr_graph *new_graph(uint32_t n_inputs, tfr_value *inputs)
-{
-    tfr_graph *graph = NULL;
-    REQUIRE_OK(tfr_graph_create("test", &graph, &err), &err);
-    for (uint32_t i = 0; i < n_inputs; i++) {
-        char name[16];
-        snprintf(name, sizeof name, "x%u", i);
-        REQUIRE_OK(tfr_graph_add_input(graph, name, NULL, &inputs[i], &err), &err);
-    }
-    return graph;
-}
+#include "session_kit.h"
 
 static tfr_session *new_session(tfr_runtime *runtime, tfr_graph *graph, const char *device)
 {
@@ -75,9 +24,9 @@ TEST(a_chain_of_nodes_gives_its_result)
     tfr_value x[2], v;
     tfr_graph *graph = new_graph(2, x);
     tfr_tensor *in[2], *out[1] = {NULL};
-    v = add(graph, "Add", x, 2);
-    v = add(graph, "Relu", &v, 1);
-    REQUIRE_OK(tfr_graph_add_output(graph, v, NULL, &err), &err);
+    v = binary(graph, "Add", x[0], x[1]);
+    v = unary(graph, "Relu", v);
+    output(graph, v);
     tfr_session *session = new_session(new_runtime(), graph, "naive:0");
     in[0] = in[1] = floats(2, two_by_three, six);
     for (int i = 0; i < 3; i++) {
@@ -88,8 +37,7 @@ TEST(a_chain_of_nodes_gives_its_result)
         CHECK_NEAR(10, data[4], 0);
         tfr_tensor_release(out[0]);
     }
-    tfr_session_stats stats = {.size = sizeof stats};
-    CHECK_OK(tfr_session_get_stats(session, &stats, &err), &err);
+    tfr_session_stats stats = stats_of(session);
     CHECK_UINT(1, stats.n_plans);
     CHECK_UINT(3, stats.n_runs);
     CHECK_UINT(0, stats.n_copies);
@@ -102,9 +50,9 @@ static uint64_t arena_of_two(bool both_are_outputs)
 {
     tfr_value x, v[2];
     tfr_graph *graph = new_graph(1, &x);
-    tfr_tensor *shape = ints(1, 2, two_by_three), *in, *out[2] = {NULL, NULL};
+    tfr_tensor *shape = ints(2, two_by_three), *in, *out[2] = {NULL, NULL};
     uint32_t n_outputs = both_are_outputs ? 2 : 1;
-    v[0] = add(graph, "Relu", &x, 1);
+    v[0] = unary(graph, "Relu", x);
     REQUIRE_OK(tfr_graph_add_constant(graph, "shape", shape, &v[1], &err), &err);
     tfr_node_desc node = {.size = sizeof node,
                           .domain = "tfrun",
@@ -130,8 +78,7 @@ static uint64_t arena_of_two(bool both_are_outputs)
         tfr_tensor_release(out[0]);
         tfr_tensor_release(out[1]);
     }
-    tfr_session_stats stats = {.size = sizeof stats};
-    CHECK_OK(tfr_session_get_stats(session, &stats, &err), &err);
+    tfr_session_stats stats = stats_of(session);
     tfr_tensor_release(in);
     tfr_tensor_release(shape);
     tfr_session_destroy(session);
@@ -152,8 +99,8 @@ TEST(new_shapes_get_a_plan_of_their_own_and_old_ones_are_found_again)
 {
     tfr_value x, v;
     tfr_graph *graph = new_graph(1, &x);
-    v = add(graph, "Relu", &x, 1);
-    REQUIRE_OK(tfr_graph_add_output(graph, v, NULL, &err), &err);
+    v = unary(graph, "Relu", x);
+    output(graph, v);
     tfr_session *session = new_session(new_runtime(), graph, "naive:0");
     for (int64_t i = 0; i < 6; i++) {
         int64_t n = i % 3 + 1;
@@ -163,8 +110,7 @@ TEST(new_shapes_get_a_plan_of_their_own_and_old_ones_are_found_again)
         tfr_tensor_release(in);
         tfr_tensor_release(out);
     }
-    tfr_session_stats stats = {.size = sizeof stats};
-    CHECK_OK(tfr_session_get_stats(session, &stats, &err), &err);
+    tfr_session_stats stats = stats_of(session);
     CHECK_UINT(3, stats.n_plans);
     tfr_session_destroy(session);
 }
@@ -176,8 +122,8 @@ TEST(a_strided_input_gives_what_its_plain_copy_gives)
     const int64_t strides[] = {1, 3};
     tfr_shape shape = {2, {3, 2}};
     tfr_tensor *base = floats(2, two_by_three, six), *in = NULL, *out = NULL;
-    v = add(graph, "Softmax", &x, 1);
-    REQUIRE_OK(tfr_graph_add_output(graph, v, NULL, &err), &err);
+    v = unary(graph, "Softmax", x);
+    output(graph, v);
     tfr_session *session = new_session(new_runtime(), graph, "naive:0");
     REQUIRE_OK(tfr_tensor_view(base, 0, &shape, strides, &in, &err), &err);
     REQUIRE_OK(tfr_session_run(session, &in, 1, &out, 1, &err), &err);
@@ -197,9 +143,9 @@ TEST(a_view_of_an_input_as_output_is_a_copy)
     tfr_value x[2], v;
     tfr_graph *graph = new_graph(2, x);
     const int64_t target[] = {3, 2};
-    tfr_tensor *in[2] = {floats(2, two_by_three, six), ints(1, 2, target)}, *out = NULL;
-    v = add(graph, "Reshape", x, 2);
-    REQUIRE_OK(tfr_graph_add_output(graph, v, NULL, &err), &err);
+    tfr_tensor *in[2] = {floats(2, two_by_three, six), ints(2, target)}, *out = NULL;
+    v = binary(graph, "Reshape", x[0], x[1]);
+    output(graph, v);
     tfr_session *session = new_session(new_runtime(), graph, NULL);
     REQUIRE_OK(tfr_session_run(session, in, 2, &out, 1, &err), &err);
     CHECK(tfr_tensor_data(out) != tfr_tensor_data(in[0]));
@@ -216,9 +162,9 @@ TEST(another_value_of_a_shape_argument_makes_another_plan)
     tfr_value x[2], v;
     tfr_graph *graph = new_graph(2, x);
     const int64_t targets[3][2] = {{3, 2}, {6, 1}, {3, 2}};
-    tfr_tensor *in[2] = {floats(2, two_by_three, six), ints(1, 2, targets[0])};
-    v = add(graph, "Reshape", x, 2);
-    REQUIRE_OK(tfr_graph_add_output(graph, v, NULL, &err), &err);
+    tfr_tensor *in[2] = {floats(2, two_by_three, six), ints(2, targets[0])};
+    v = binary(graph, "Reshape", x[0], x[1]);
+    output(graph, v);
     tfr_session *session = new_session(new_runtime(), graph, NULL);
     for (int i = 0; i < 3; i++) {
         tfr_tensor *out = NULL;
@@ -227,8 +173,7 @@ TEST(another_value_of_a_shape_argument_makes_another_plan)
         CHECK_INT(targets[i][0], tfr_tensor_shape(out)->dims[0]);
         tfr_tensor_release(out);
     }
-    tfr_session_stats stats = {.size = sizeof stats};
-    CHECK_OK(tfr_session_get_stats(session, &stats, &err), &err);
+    tfr_session_stats stats = stats_of(session);
     CHECK_UINT(2, stats.n_plans);
     tfr_tensor_release(in[0]);
     tfr_tensor_release(in[1]);
@@ -257,8 +202,7 @@ TEST(strings_that_decide_a_shape_are_read_when_planning)
         tfr_tensor_release(in);
         tfr_tensor_release(out);
     }
-    tfr_session_stats stats = {.size = sizeof stats};
-    CHECK_OK(tfr_session_get_stats(session, &stats, &err), &err);
+    tfr_session_stats stats = stats_of(session);
     CHECK_UINT(2, stats.n_plans);
     tfr_session_destroy(session);
 }
@@ -268,22 +212,21 @@ TEST(shape_arithmetic_is_done_when_planning)
     tfr_value x, v[4];
     tfr_graph *graph = new_graph(1, &x);
     const int64_t one = 1;
-    tfr_tensor *t = ints(1, 1, &one);
+    tfr_tensor *t = ints(1, &one);
     tfr_tensor *in = floats(2, two_by_three, six), *out = NULL;
-    v[0] = add(graph, "Shape", &x, 1);
+    v[0] = unary(graph, "Shape", x);
     v[1] = add(graph, "ReduceProd", v, 1);
     tfr_value c;
     REQUIRE_OK(tfr_graph_add_constant(graph, "one", t, &c, &err), &err);
-    v[2] = add(graph, "Reshape", (tfr_value[]){v[1], c}, 2);
-    v[3] = add(graph, "Reshape", (tfr_value[]){x, v[2]}, 2);
-    tfr_value y = add(graph, "Relu", &v[3], 1);
-    REQUIRE_OK(tfr_graph_add_output(graph, y, NULL, &err), &err);
+    v[2] = binary(graph, "Reshape", v[1], c);
+    v[3] = binary(graph, "Reshape", x, v[2]);
+    tfr_value y = unary(graph, "Relu", v[3]);
+    output(graph, y);
     tfr_session *session = new_session(new_runtime(), graph, "naive:0");
     REQUIRE_OK(tfr_session_run(session, &in, 1, &out, 1, &err), &err);
     CHECK_INT(1, tfr_tensor_shape(out)->rank);
     CHECK_INT(6, tfr_tensor_elements(out));
-    tfr_session_stats stats = {.size = sizeof stats};
-    CHECK_OK(tfr_session_get_stats(session, &stats, &err), &err);
+    tfr_session_stats stats = stats_of(session);
     CHECK_UINT(1, stats.n_launches); /* the Relu alone */
     tfr_tensor_release(t);
     tfr_tensor_release(in);
@@ -297,9 +240,9 @@ TEST(a_shape_that_only_a_run_can_tell_splits_the_graph)
     tfr_graph *graph = new_graph(1, &x);
     const float data[] = {0, 7, 0, 9, 0, 1};
     tfr_tensor *in = floats(2, two_by_three, data), *out = NULL;
-    v = add(graph, "NonZero", &x, 1);
-    v = add(graph, "Neg", &v, 1);
-    REQUIRE_OK(tfr_graph_add_output(graph, v, NULL, &err), &err);
+    v = unary(graph, "NonZero", x);
+    v = unary(graph, "Neg", v);
+    output(graph, v);
     tfr_session *session = new_session(new_runtime(), graph, NULL);
     REQUIRE_OK(tfr_session_run(session, &in, 1, &out, 1, &err), &err);
     const int64_t want[] = {0, -1, -1, -1, 0, -2};
@@ -317,9 +260,9 @@ TEST(variables_keep_their_state_between_runs)
     tfr_graph *graph = new_graph(1, &x);
     tfr_tensor *zero = floats(0, NULL, NULL), *step = floats(0, NULL, (const float[]){2.5f});
     REQUIRE_OK(tfr_graph_add_variable(graph, "state", zero, &state, &err), &err);
-    sum = add(graph, "Add", (tfr_value[]){state, x}, 2);
+    sum = binary(graph, "Add", state, x);
     REQUIRE_OK(tfr_graph_set_update(graph, state, sum, &err), &err);
-    REQUIRE_OK(tfr_graph_add_output(graph, sum, NULL, &err), &err);
+    output(graph, sum);
     tfr_session *session = new_session(new_runtime(), graph, NULL);
     tfr_tensor *out = NULL;
     for (int i = 0; i < 4; i++) {
@@ -348,8 +291,8 @@ TEST(wrong_inputs_are_named_with_what_is_wanted)
         .size = sizeof type, .dtype = TFR_DTYPE_F32, .rank_known = 1, .rank = 2, .dims = {-1, 4}};
     REQUIRE_OK(tfr_graph_create("g", &graph, &err), &err);
     REQUIRE_OK(tfr_graph_add_input(graph, "image", &type, &x, &err), &err);
-    v = add(graph, "Relu", &x, 1);
-    REQUIRE_OK(tfr_graph_add_output(graph, v, NULL, &err), &err);
+    v = unary(graph, "Relu", x);
+    output(graph, v);
     tfr_session *session = new_session(new_runtime(), graph, NULL);
     tfr_tensor *in = floats(2, two_by_three, six), *out = NULL;
     CHECK_STATUS(TFR_ESHAPE, tfr_session_run(session, &in, 1, &out, 1, &err), &err);
@@ -357,7 +300,7 @@ TEST(wrong_inputs_are_named_with_what_is_wanted)
     CHECK_CONTAINS("[2,3]", err.text);
     CHECK_CONTAINS("[?,4]", err.text);
     tfr_tensor_release(in);
-    in = ints(1, 1, (const int64_t[]){3});
+    in = ints(1, (const int64_t[]){3});
     CHECK_STATUS(TFR_EDTYPE, tfr_session_run(session, &in, 1, &out, 1, &err), &err);
     CHECK_CONTAINS("int64", err.text);
     CHECK_STATUS(TFR_EINVAL, tfr_session_run(session, NULL, 0, &out, 1, &err), &err);
@@ -370,8 +313,8 @@ TEST(shapes_that_do_not_fit_name_the_node)
 {
     tfr_value x[2], v;
     tfr_graph *graph = new_graph(2, x);
-    v = add(graph, "MatMul", x, 2);
-    REQUIRE_OK(tfr_graph_add_output(graph, v, NULL, &err), &err);
+    v = binary(graph, "MatMul", x[0], x[1]);
+    output(graph, v);
     tfr_session *session = new_session(new_runtime(), graph, NULL);
     tfr_tensor *a = floats(2, two_by_three, six), *in[] = {a, a}, *out = NULL;
     CHECK_STATUS(TFR_ESHAPE, tfr_session_run(session, in, 2, &out, 1, &err), &err);
@@ -449,7 +392,7 @@ TEST(declared_dims_are_hints_if_the_session_is_told_so)
     type.rank = 1;
     type.dims[0] = 4;
     REQUIRE_OK(tfr_graph_add_input(graph, "x", &type, &x, &err), &err);
-    REQUIRE_OK(tfr_graph_add_output(graph, add(graph, "Relu", &x, 1), NULL, &err), &err);
+    output(graph, unary(graph, "Relu", x));
     for (uint32_t loose = 0; loose < 2; loose++) {
         tfr_session_options options = TFR_SESSION_OPTIONS_INIT;
         options.loose_shapes = loose;
@@ -469,14 +412,13 @@ TEST(a_placement_says_where_each_node_runs)
 {
     tfr_value x, v;
     tfr_graph *graph = new_graph(1, &x);
-    v = add(graph, "Relu", &x, 1);
-    REQUIRE_OK(tfr_graph_add_output(graph, v, NULL, &err), &err);
+    v = unary(graph, "Relu", x);
+    output(graph, v);
     tfr_session *session = new_session(new_runtime(), graph, "naive:0");
     tfr_tensor *in = floats(2, two_by_three, six);
     REQUIRE_OK(tfr_session_prepare(session, &in, 1, &err), &err);
     REQUIRE_INT(1, tfr_session_n_placements(session));
-    tfr_placement row = {.size = sizeof row};
-    REQUIRE_OK(tfr_session_placement(session, 0, &row, &err), &err);
+    tfr_placement row = row_of(session, 0);
     CHECK_STR("Relu", row.op);
     CHECK_STR("CPU:0", row.device);
     CHECK_STR("naive:0", row.backend);
@@ -499,13 +441,12 @@ static void check_dropout(uint32_t random, int mode)
     *(uint8_t *)tfr_tensor_data(flag) = mode == 1;
     if (mode >= 0)
         REQUIRE_OK(tfr_graph_add_constant(graph, "mode", flag, &in[2], &err), &err);
-    REQUIRE_OK(tfr_graph_add_output(graph, add(graph, "Dropout", in, 3), NULL, &err), &err);
+    output(graph, add(graph, "Dropout", in, 3));
     tfr_session *session = new_session(new_runtime(), graph, "naive:0");
     data[0] = floats(2, two_by_three, six);
     data[1] = flag;
     REQUIRE_OK(tfr_session_prepare(session, data, 2, &err), &err);
-    tfr_placement row = {.size = sizeof row};
-    REQUIRE_OK(tfr_session_placement(session, 0, &row, &err), &err);
+    tfr_placement row = row_of(session, 0);
     CHECK_UINT(random, row.random);
     tfr_tensor_release(data[0]);
     tfr_tensor_release(flag);
@@ -516,14 +457,13 @@ TEST(a_placement_says_that_a_node_draws_random_numbers)
 {
     tfr_value x, v;
     tfr_graph *graph = new_graph(1, &x);
-    v = add(graph, "Bernoulli", &x, 1);
-    v = add(graph, "Relu", &v, 1);
-    REQUIRE_OK(tfr_graph_add_output(graph, v, NULL, &err), &err);
+    v = unary(graph, "Bernoulli", x);
+    v = unary(graph, "Relu", v);
+    output(graph, v);
     tfr_session *session = new_session(new_runtime(), graph, "naive:0");
     tfr_tensor *in = floats(2, two_by_three, six);
     REQUIRE_OK(tfr_session_prepare(session, &in, 1, &err), &err);
-    tfr_placement row = {.size = sizeof row};
-    REQUIRE_OK(tfr_session_placement(session, 0, &row, &err), &err);
+    tfr_placement row = row_of(session, 0);
     CHECK_UINT(1, row.random);
     REQUIRE_OK(tfr_session_placement(session, 1, &row, &err), &err);
     CHECK_UINT(0, row.random);
@@ -572,8 +512,8 @@ TEST(threads_share_a_session_and_a_runtime)
         tfr_graph *graph = new_graph(1, &x);
         tfr_session_options options = TFR_SESSION_OPTIONS_INIT;
         options.device = "naive:0";
-        v = add(graph, "Mul", (tfr_value[]){x, x}, 2);
-        REQUIRE_OK(tfr_graph_add_output(graph, v, NULL, &err), &err);
+        v = binary(graph, "Mul", x, x);
+        output(graph, v);
         REQUIRE_OK(tfr_session_create(runtime, graph, &options, &sessions[i], &err), &err);
         tfr_graph_release(graph);
     }

@@ -1,43 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a traced session tells of its runs, on the host and on the fake accelerator. */
-#include <stdlib.h>
-#include <tfrun/tfrun.h>
-
 #include "alloc.h"
 #include "plan.h"
-#include "tfr_test.h"
+#include "session_kit.h"
 
-static tfr_err err = TFR_ERR_INIT;
-static char breaches[512];
-
-static void note_breach(void *user, tfr_log_level level, const char *who, const char *text)
+static tfr_runtime *runtime_with(const char *key, const char *value)
 {
-    (void)user;
-    if (level == TFR_LOG_ERROR)
-        snprintf(breaches, sizeof breaches, "%s: %s", who, text);
-}
-
-static tfr_runtime *new_runtime(const char *key, const char *value)
-{
-    static char path[1024];
-    const char *files[] = {path};
-    tfr_option option = {key, value};
-    tfr_runtime_options options = TFR_RUNTIME_OPTIONS_INIT;
-    tfr_runtime *runtime = NULL;
-    const char *build = getenv("TFR_BUILDDIR");
-    snprintf(path, sizeof path, "%s/tests/fakeacc/.libs/fakeacc.so", build ? build : ".");
-    options.plugin_files = files;
-    options.n_plugin_files = 1;
-    options.options = &option;
-    options.n_options = key != NULL;
-    options.log = note_breach;
-    breaches[0] = '\0';
+    const tfr_option option = {key, value};
     setenv("TFRUN_DISABLE", "onednn", 1); /* naive compiles nothing */
-    REQUIRE_OK(tfr_runtime_create(&options, &runtime, &err), &err);
-    return runtime;
+    return accelerator_runtime(&option, key != NULL);
 }
 
-static tfr_value add(tfr_graph *graph, const char *op, tfr_value a, tfr_value b, const char *name)
+static tfr_value named(tfr_graph *graph, const char *op, tfr_value a, tfr_value b, const char *name)
 {
     tfr_value in[] = {a, b}, out = TFR_VALUE_NONE;
     tfr_node_desc node = {.size = sizeof node,
@@ -51,17 +25,17 @@ static tfr_value add(tfr_graph *graph, const char *op, tfr_value a, tfr_value b,
 }
 
 /* x → MatMul x → Relu, and Softmax, which the accelerator does not have, if asked for. */
-static tfr_graph *new_graph(bool softmax)
+static tfr_graph *small_graph(bool softmax)
 {
     tfr_graph *graph = NULL;
     tfr_value x, v;
     REQUIRE_OK(tfr_graph_create("small", &graph, &err), &err);
     REQUIRE_OK(tfr_graph_add_input(graph, "x", NULL, &x, &err), &err);
-    v = add(graph, "MatMul", x, x, "product");
-    v = add(graph, "Relu", v, TFR_VALUE_NONE, "rectify");
+    v = named(graph, "MatMul", x, x, "product");
+    v = named(graph, "Relu", v, TFR_VALUE_NONE, "rectify");
     if (softmax)
-        v = add(graph, "Softmax", v, TFR_VALUE_NONE, "normalize");
-    REQUIRE_OK(tfr_graph_add_output(graph, v, NULL, &err), &err);
+        v = named(graph, "Softmax", v, TFR_VALUE_NONE, "normalize");
+    output(graph, v);
     return graph;
 }
 
@@ -76,7 +50,7 @@ static rig new_rig(const char *device, bool softmax, const char *key, const char
 {
     tfr_session_options options = TFR_SESSION_OPTIONS_INIT;
     tfr_shape shape = {2, {8, 8}};
-    rig r = {.runtime = new_runtime(key, value), .graph = new_graph(softmax)};
+    rig r = {.runtime = runtime_with(key, value), .graph = small_graph(softmax)};
     options.device = device;
     options.fallback = TFR_FALLBACK_ALLOW;
     options.passes = "none";
