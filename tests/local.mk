@@ -22,7 +22,9 @@ unit_tests = \
 	tests/test_gemm_modes \
 	tests/test_graph \
 	tests/test_harness \
+	tests/test_immediate \
 	tests/test_loader \
+	tests/test_placement \
 	tests/test_plugin_open \
 	tests/test_plugin_libs \
 	tests/test_plugin_reply \
@@ -147,9 +149,17 @@ tests_test_harness_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS
 tests_test_harness_LDADD = $(TFR_TEST_CORE)
 tests_test_harness_SOURCES = tests/test_harness.c tests/tfr_test.h
 
+tests_test_immediate_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_immediate_LDADD = $(TFR_TEST_CORE)
+tests_test_immediate_SOURCES = tests/session_kit.h tests/test_immediate.c
+
 tests_test_loader_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_loader_LDADD = $(TFR_TEST_CORE)
 tests_test_loader_SOURCES = tests/test_loader.c tests/fake/kit.h
+
+tests_test_placement_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_placement_LDADD = $(TFR_TEST_CORE)
+tests_test_placement_SOURCES = tests/session_kit.h tests/test_placement.c
 
 tests_test_plugin_open_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_plugin_open_LDADD = $(TFR_TEST_CORE)

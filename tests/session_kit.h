@@ -118,7 +118,24 @@ static inline tfr_tensor *ints(int64_t n, const int64_t *data)
     return new_tensor(TFR_DTYPE_I64, 1, &n, data);
 }
 
+/* The numbers of most tests. */
+static const float six[] = {1, -2, 3, -4, 5, -6};
+static const int64_t two_by_three[] = {2, 3};
+
 /* ---- sessions -------------------------------------------------------------------------------- */
+
+/* A session that has taken over the runtime and the graph. */
+static inline tfr_session *session_over(tfr_runtime *runtime, tfr_graph *graph, const char *device)
+{
+    tfr_session_options options = TFR_SESSION_OPTIONS_INIT;
+    tfr_session *session = NULL;
+    options.device = device;
+    options.passes = "-dead"; /* the report tells of nodes that do nothing, too */
+    REQUIRE_OK(tfr_session_create(runtime, graph, &options, &session, &err), &err);
+    tfr_graph_release(graph);
+    tfr_runtime_release(runtime);
+    return session;
+}
 
 static inline tfr_session_stats stats_of(const tfr_session *session)
 {

@@ -4,21 +4,6 @@
 
 #include "session_kit.h"
 
-static tfr_session *new_session(tfr_runtime *runtime, tfr_graph *graph, const char *device)
-{
-    tfr_session_options options = TFR_SESSION_OPTIONS_INIT;
-    tfr_session *session = NULL;
-    options.device = device;
-    options.passes = "-dead"; /* the report tells of nodes that do nothing, too */
-    REQUIRE_OK(tfr_session_create(runtime, graph, &options, &session, &err), &err);
-    tfr_graph_release(graph);
-    tfr_runtime_release(runtime);
-    return session;
-}
-
-static const float six[] = {1, -2, 3, -4, 5, -6};
-static const int64_t two_by_three[] = {2, 3};
-
 TEST(a_chain_of_nodes_gives_its_result)
 {
     tfr_value x[2], v;
@@ -27,7 +12,7 @@ TEST(a_chain_of_nodes_gives_its_result)
     v = binary(graph, "Add", x[0], x[1]);
     v = unary(graph, "Relu", v);
     output(graph, v);
-    tfr_session *session = new_session(new_runtime(), graph, "naive:0");
+    tfr_session *session = session_over(new_runtime(), graph, "naive:0");
     in[0] = in[1] = floats(2, two_by_three, six);
     for (int i = 0; i < 3; i++) {
         REQUIRE_OK(tfr_session_run(session, in, 2, out, 1, &err), &err);
@@ -65,7 +50,7 @@ static uint64_t arena_of_two(bool both_are_outputs)
     REQUIRE_OK(tfr_graph_add_output(graph, sum, "sum", &err), &err);
     if (both_are_outputs)
         REQUIRE_OK(tfr_graph_add_output(graph, v[0], "relu", &err), &err);
-    tfr_session *session = new_session(new_runtime(), graph, "naive:0");
+    tfr_session *session = session_over(new_runtime(), graph, "naive:0");
     in = floats(2, two_by_three, six);
     for (int i = 0; i < 2; i++) {
         REQUIRE_OK(tfr_session_run(session, &in, 1, out, n_outputs, &err), &err);
@@ -101,7 +86,7 @@ TEST(new_shapes_get_a_plan_of_their_own_and_old_ones_are_found_again)
     tfr_graph *graph = new_graph(1, &x);
     v = unary(graph, "Relu", x);
     output(graph, v);
-    tfr_session *session = new_session(new_runtime(), graph, "naive:0");
+    tfr_session *session = session_over(new_runtime(), graph, "naive:0");
     for (int64_t i = 0; i < 6; i++) {
         int64_t n = i % 3 + 1;
         tfr_tensor *in = floats(1, &n, six), *out = NULL;
@@ -124,7 +109,7 @@ TEST(a_strided_input_gives_what_its_plain_copy_gives)
     tfr_tensor *base = floats(2, two_by_three, six), *in = NULL, *out = NULL;
     v = unary(graph, "Softmax", x);
     output(graph, v);
-    tfr_session *session = new_session(new_runtime(), graph, "naive:0");
+    tfr_session *session = session_over(new_runtime(), graph, "naive:0");
     REQUIRE_OK(tfr_tensor_view(base, 0, &shape, strides, &in, &err), &err);
     REQUIRE_OK(tfr_session_run(session, &in, 1, &out, 1, &err), &err);
     const float *data = tfr_tensor_data(out);
@@ -146,7 +131,7 @@ TEST(a_view_of_an_input_as_output_is_a_copy)
     tfr_tensor *in[2] = {floats(2, two_by_three, six), ints(2, target)}, *out = NULL;
     v = binary(graph, "Reshape", x[0], x[1]);
     output(graph, v);
-    tfr_session *session = new_session(new_runtime(), graph, NULL);
+    tfr_session *session = session_over(new_runtime(), graph, NULL);
     REQUIRE_OK(tfr_session_run(session, in, 2, &out, 1, &err), &err);
     CHECK(tfr_tensor_data(out) != tfr_tensor_data(in[0]));
     CHECK_INT(3, tfr_tensor_shape(out)->dims[0]);
@@ -165,7 +150,7 @@ TEST(another_value_of_a_shape_argument_makes_another_plan)
     tfr_tensor *in[2] = {floats(2, two_by_three, six), ints(2, targets[0])};
     v = binary(graph, "Reshape", x[0], x[1]);
     output(graph, v);
-    tfr_session *session = new_session(new_runtime(), graph, NULL);
+    tfr_session *session = session_over(new_runtime(), graph, NULL);
     for (int i = 0; i < 3; i++) {
         tfr_tensor *out = NULL;
         memcpy(tfr_tensor_data(in[1]), targets[i], sizeof targets[i]);
@@ -190,7 +175,7 @@ TEST(strings_that_decide_a_shape_are_read_when_planning)
         .size = sizeof node, .op = "StringSplit", .inputs = &x, .n_inputs = 1, .n_outputs = 2};
     REQUIRE_OK(tfr_graph_add_node(graph, &node, y, &err), &err);
     REQUIRE_OK(tfr_graph_add_output(graph, y[0], NULL, &err), &err);
-    tfr_session *session = new_session(new_runtime(), graph, "naive:0");
+    tfr_session *session = session_over(new_runtime(), graph, "naive:0");
     for (int i = 0; i < 3; i++) {
         tfr_shape shape = {1, {1}};
         tfr_tensor *in = NULL, *out = NULL;
@@ -222,7 +207,7 @@ TEST(shape_arithmetic_is_done_when_planning)
     v[3] = binary(graph, "Reshape", x, v[2]);
     tfr_value y = unary(graph, "Relu", v[3]);
     output(graph, y);
-    tfr_session *session = new_session(new_runtime(), graph, "naive:0");
+    tfr_session *session = session_over(new_runtime(), graph, "naive:0");
     REQUIRE_OK(tfr_session_run(session, &in, 1, &out, 1, &err), &err);
     CHECK_INT(1, tfr_tensor_shape(out)->rank);
     CHECK_INT(6, tfr_tensor_elements(out));
@@ -243,7 +228,7 @@ TEST(a_shape_that_only_a_run_can_tell_splits_the_graph)
     v = unary(graph, "NonZero", x);
     v = unary(graph, "Neg", v);
     output(graph, v);
-    tfr_session *session = new_session(new_runtime(), graph, NULL);
+    tfr_session *session = session_over(new_runtime(), graph, NULL);
     REQUIRE_OK(tfr_session_run(session, &in, 1, &out, 1, &err), &err);
     const int64_t want[] = {0, -1, -1, -1, 0, -2};
     CHECK_INT(2, tfr_tensor_shape(out)->dims[0]);
@@ -263,7 +248,7 @@ TEST(variables_keep_their_state_between_runs)
     sum = binary(graph, "Add", state, x);
     REQUIRE_OK(tfr_graph_set_update(graph, state, sum, &err), &err);
     output(graph, sum);
-    tfr_session *session = new_session(new_runtime(), graph, NULL);
+    tfr_session *session = session_over(new_runtime(), graph, NULL);
     tfr_tensor *out = NULL;
     for (int i = 0; i < 4; i++) {
         REQUIRE_OK(tfr_session_run(session, &step, 1, &out, 1, &err), &err);
@@ -293,7 +278,7 @@ TEST(wrong_inputs_are_named_with_what_is_wanted)
     REQUIRE_OK(tfr_graph_add_input(graph, "image", &type, &x, &err), &err);
     v = unary(graph, "Relu", x);
     output(graph, v);
-    tfr_session *session = new_session(new_runtime(), graph, NULL);
+    tfr_session *session = session_over(new_runtime(), graph, NULL);
     tfr_tensor *in = floats(2, two_by_three, six), *out = NULL;
     CHECK_STATUS(TFR_ESHAPE, tfr_session_run(session, &in, 1, &out, 1, &err), &err);
     CHECK_CONTAINS("\"image\"", err.text);
@@ -315,70 +300,12 @@ TEST(shapes_that_do_not_fit_name_the_node)
     tfr_graph *graph = new_graph(2, x);
     v = binary(graph, "MatMul", x[0], x[1]);
     output(graph, v);
-    tfr_session *session = new_session(new_runtime(), graph, NULL);
+    tfr_session *session = session_over(new_runtime(), graph, NULL);
     tfr_tensor *a = floats(2, two_by_three, six), *in[] = {a, a}, *out = NULL;
     CHECK_STATUS(TFR_ESHAPE, tfr_session_run(session, in, 2, &out, 1, &err), &err);
     CHECK_CONTAINS("MatMul", err.text);
     tfr_tensor_release(a);
     tfr_session_destroy(session);
-}
-
-TEST(an_immediate_call_runs_one_op)
-{
-    tfr_runtime *runtime = new_runtime();
-    const tfr_attr attrs[] = {TFR_SET_INTS("perm", 1, 0)};
-    tfr_node_desc node = {
-        .size = sizeof node, .op = "Transpose", .attrs = attrs, .n_attrs = 1, .n_outputs = 1};
-    tfr_tensor *in = floats(2, two_by_three, six), *out = NULL;
-    for (int i = 0; i < 2; i++) {
-        REQUIRE_OK(tfr_op_run(runtime, "naive:0", &node, &in, 1, &out, 1, &err), &err);
-        const float want[] = {1, -4, -2, 5, 3, -6};
-        CHECK_MEM(want, tfr_tensor_data(out), sizeof want);
-        tfr_tensor_release(out);
-    }
-    tfr_tensor_release(in);
-    tfr_runtime_release(runtime);
-}
-
-TEST(a_singular_matrix_is_an_error_that_names_the_pivot)
-{
-    tfr_runtime *runtime = new_runtime();
-    const int64_t dims[] = {2, 2, 2};
-    const float matrices[] = {1, 2, 3, 4, 1, 2, 2, 4};
-    tfr_node_desc node = {.size = sizeof node, .domain = "tfrun", .op = "Inverse", .n_outputs = 1};
-    tfr_tensor *in = floats(3, dims, matrices), *out = NULL;
-    CHECK_STATUS(TFR_EINVAL, tfr_op_run(runtime, "naive:0", &node, &in, 1, &out, 1, &err), &err);
-    CHECK_CONTAINS("matrix 1 is singular: pivot 1 of 2 is 0", err.text);
-    CHECK(out == NULL);
-    tfr_tensor_release(in);
-    tfr_runtime_release(runtime);
-}
-
-TEST(a_tree_with_a_circle_is_an_error_not_a_hang)
-{
-    tfr_runtime *runtime = new_runtime();
-    const tfr_string modes[] = {{"BRANCH_LT", 9}};
-    const float value = 1;
-    const tfr_attr attrs[] = {
-        TFR_SET_INTS("nodes_treeids", 0),
-        TFR_SET_INTS("nodes_nodeids", 0),
-        TFR_SET_INTS("nodes_truenodeids", 0),
-        TFR_SET_INTS("nodes_falsenodeids", 0),
-        TFR_SET_INTS("nodes_featureids", 0),
-        {sizeof(tfr_attr), TFR_ATTR_STRINGS, "nodes_modes", 1, NULL, NULL, modes, NULL},
-        {sizeof(tfr_attr), TFR_ATTR_FLOATS, "nodes_values", 1, NULL, &value, NULL, NULL},
-    };
-    tfr_node_desc node = {.size = sizeof node,
-                          .domain = "ai.onnx.ml",
-                          .op = "TreeEnsembleRegressor",
-                          .attrs = attrs,
-                          .n_attrs = 7,
-                          .n_outputs = 1};
-    tfr_tensor *in = floats(2, two_by_three, six), *out = NULL;
-    CHECK_STATUS(TFR_EINVAL, tfr_op_run(runtime, "naive:0", &node, &in, 1, &out, 1, &err), &err);
-    CHECK_CONTAINS("the tree from node 0 has a circle", err.text);
-    tfr_tensor_release(in);
-    tfr_runtime_release(runtime);
 }
 
 TEST(declared_dims_are_hints_if_the_session_is_told_so)
@@ -406,77 +333,6 @@ TEST(declared_dims_are_hints_if_the_session_is_told_so)
     tfr_tensor_release(in);
     tfr_graph_release(graph);
     tfr_runtime_release(runtime);
-}
-
-TEST(a_placement_says_where_each_node_runs)
-{
-    tfr_value x, v;
-    tfr_graph *graph = new_graph(1, &x);
-    v = unary(graph, "Relu", x);
-    output(graph, v);
-    tfr_session *session = new_session(new_runtime(), graph, "naive:0");
-    tfr_tensor *in = floats(2, two_by_three, six);
-    REQUIRE_OK(tfr_session_prepare(session, &in, 1, &err), &err);
-    REQUIRE_INT(1, tfr_session_n_placements(session));
-    tfr_placement row = row_of(session, 0);
-    CHECK_STR("Relu", row.op);
-    CHECK_STR("CPU:0", row.device);
-    CHECK_STR("naive:0", row.backend);
-    CHECK_UINT(0, row.fallback);
-    tfr_tensor_release(in);
-    tfr_session_destroy(session);
-}
-
-/* One Dropout; mode is training_mode, TFR_VALUE_NONE = absent, or -2 = an input of the graph. */
-static void check_dropout(uint32_t random, int mode)
-{
-    tfr_value x[2], in[3];
-    tfr_graph *graph = new_graph(2, x);
-    in[0] = x[0];
-    in[1] = TFR_VALUE_NONE;
-    in[2] = mode < -1 ? x[1] : TFR_VALUE_NONE;
-    tfr_shape scalar = {0};
-    tfr_tensor *flag = NULL, *data[2];
-    REQUIRE_OK(tfr_tensor_create(TFR_DTYPE_BOOL, &scalar, &flag, &err), &err);
-    *(uint8_t *)tfr_tensor_data(flag) = mode == 1;
-    if (mode >= 0)
-        REQUIRE_OK(tfr_graph_add_constant(graph, "mode", flag, &in[2], &err), &err);
-    output(graph, add(graph, "Dropout", in, 3));
-    tfr_session *session = new_session(new_runtime(), graph, "naive:0");
-    data[0] = floats(2, two_by_three, six);
-    data[1] = flag;
-    REQUIRE_OK(tfr_session_prepare(session, data, 2, &err), &err);
-    tfr_placement row = row_of(session, 0);
-    CHECK_UINT(random, row.random);
-    tfr_tensor_release(data[0]);
-    tfr_tensor_release(flag);
-    tfr_session_destroy(session);
-}
-
-TEST(a_placement_says_that_a_node_draws_random_numbers)
-{
-    tfr_value x, v;
-    tfr_graph *graph = new_graph(1, &x);
-    v = unary(graph, "Bernoulli", x);
-    v = unary(graph, "Relu", v);
-    output(graph, v);
-    tfr_session *session = new_session(new_runtime(), graph, "naive:0");
-    tfr_tensor *in = floats(2, two_by_three, six);
-    REQUIRE_OK(tfr_session_prepare(session, &in, 1, &err), &err);
-    tfr_placement row = row_of(session, 0);
-    CHECK_UINT(1, row.random);
-    REQUIRE_OK(tfr_session_placement(session, 1, &row, &err), &err);
-    CHECK_UINT(0, row.random);
-    tfr_tensor_release(in);
-    tfr_session_destroy(session);
-}
-
-TEST(dropout_draws_only_where_it_may_be_training)
-{
-    check_dropout(0, TFR_VALUE_NONE);
-    check_dropout(0, 0);
-    check_dropout(1, 1);
-    check_dropout(1, -2);
 }
 
 typedef struct runner {
@@ -545,13 +401,7 @@ static const test_case cases[] = {
     CASE(variables_keep_their_state_between_runs),
     CASE(wrong_inputs_are_named_with_what_is_wanted),
     CASE(shapes_that_do_not_fit_name_the_node),
-    CASE(an_immediate_call_runs_one_op),
-    CASE(a_singular_matrix_is_an_error_that_names_the_pivot),
-    CASE(a_tree_with_a_circle_is_an_error_not_a_hang),
     CASE(declared_dims_are_hints_if_the_session_is_told_so),
-    CASE(a_placement_says_where_each_node_runs),
-    CASE(a_placement_says_that_a_node_draws_random_numbers),
-    CASE(dropout_draws_only_where_it_may_be_training),
     CASE(threads_share_a_session_and_a_runtime),
 };
 TEST_MAIN(cases)
