@@ -10,6 +10,9 @@ TFR_TEST_NN = libtfrun-nn-core.la libtfrun-core.la $(CUNIT_LIBS)
 
 unit_tests = \
 	tests/test_accelerator \
+	tests/test_accelerator_kernel \
+	tests/test_accelerator_memory \
+	tests/test_accelerator_queue \
 	tests/test_alloc \
 	tests/test_arena \
 	tests/test_autodiff \
@@ -97,8 +100,23 @@ CLEANFILES += $(EXTRA_PROGRAMS)
 
 tests_test_accelerator_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_accelerator_LDADD = $(TFR_TEST_CORE)
+tests_test_accelerator_SOURCES = tests/accelerator_kit.h tests/test_accelerator.c
 tests_test_accelerator_DEPENDENCIES = libtfrun-core.la tests/fakeacc/fakeacc.la
-tests_test_accelerator_SOURCES = tests/test_accelerator.c
+
+tests_test_accelerator_kernel_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_accelerator_kernel_LDADD = $(TFR_TEST_CORE)
+tests_test_accelerator_kernel_SOURCES = tests/accelerator_kit.h tests/test_accelerator_kernel.c
+tests_test_accelerator_kernel_DEPENDENCIES = libtfrun-core.la tests/fakeacc/fakeacc.la
+
+tests_test_accelerator_memory_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_accelerator_memory_LDADD = $(TFR_TEST_CORE)
+tests_test_accelerator_memory_SOURCES = tests/accelerator_kit.h tests/test_accelerator_memory.c
+tests_test_accelerator_memory_DEPENDENCIES = libtfrun-core.la tests/fakeacc/fakeacc.la
+
+tests_test_accelerator_queue_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_accelerator_queue_LDADD = $(TFR_TEST_CORE)
+tests_test_accelerator_queue_SOURCES = tests/accelerator_kit.h tests/test_accelerator_queue.c
+tests_test_accelerator_queue_DEPENDENCIES = libtfrun-core.la tests/fakeacc/fakeacc.la
 
 tests_test_alloc_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_alloc_LDADD = $(TFR_TEST_CORE)

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Queues of the fake accelerator, and how work on them fails (tests/fake/accelerator_queue.c). */
+#include "accelerator_kit.h"
+
+TEST(a_queue_runs_later_and_in_order)
+{
+    rig r = new_rig();
+    const char in[4] = "abc";
+    char out[4] = "xyz";
+    void *a = new_memory(&r, 4);
+    const gate g = close_gate(&r);
+    CHECK_OK(copy_in(&r, a, in, 4), &err);
+    CHECK_OK(copy_out(&r, out, a, 4), &err);
+    CHECK_OK(queues->signal(r.device, r.queue, r.fence, 5, &err), &err);
+    CHECK_STATUS(TFR_ETIMEOUT, queues->host_wait(r.device, r.fence, 5, 0, &err), &err);
+    CHECK_STATUS(TFR_ETIMEOUT, queues->host_wait(r.device, r.fence, 5, 1000000, &err), &err);
+    CHECK_CONTAINS("1000000 ns", err.text);
+    open_gate(&r, &g);
+    CHECK_OK(queues->host_wait(r.device, r.fence, 5, UINT64_C(60000000000), &err), &err);
+    remove_gate(&r, &g);
+    CHECK_STR("abc", out);
+    CHECK_OK(queues->host_wait(r.device, r.fence, 3, 0, &err), &err);
+    memory->free(r.device, 0, a);
+    end_rig(&r);
+}
+
+TEST(a_queue_waits_for_another)
+{
+    rig r = new_rig();
+    const char in[4] = "abc";
+    char out[4] = "xyz";
+    tfr_queue *second = NULL;
+    tfr_fence *done = NULL;
+    void *a = new_memory(&r, 4);
+    REQUIRE_OK(queues->create(r.device, &second, &err), &err);
+    REQUIRE_OK(queues->fence_create(r.device, &done, &err), &err);
+    /* The reader is told to wait before the writer has anything to do. */
+    tfr_copy read = {.dst_space = TFR_SPACE_HOST, .dst = out, .src = a, .bytes = 4};
+    CHECK_OK(queues->wait(r.device, second, r.fence, 1, &err), &err);
+    CHECK_OK(memory->copy(r.device, second, &read, 1, sizeof read, &err), &err);
+    CHECK_OK(queues->signal(r.device, second, done, 1, &err), &err);
+    CHECK_OK(copy_in(&r, a, in, 4), &err);
+    CHECK_OK(queues->signal(r.device, r.queue, r.fence, 1, &err), &err);
+    CHECK_OK(queues->host_wait(r.device, done, 1, TFR_WAIT_FOREVER, &err), &err);
+    CHECK_STR("abc", out);
+    queues->destroy(r.device, second);
+    queues->fence_destroy(r.device, done);
+    memory->free(r.device, 0, a);
+    end_rig(&r);
+}
+
+TEST(a_failed_launch_is_on_every_later_fence_of_its_queue)
+{
+    set_options("fail_after", "1", NULL, NULL);
+    rig r = new_rig();
+    tfr_queue *other = NULL;
+    tfr_kernel *relu = new_relu(&r, 1);
+    tfr_fence *late = NULL;
+    void *x = new_memory(&r, 4);
+    REQUIRE_OK(queues->create(r.device, &other, &err), &err);
+    REQUIRE_OK(queues->fence_create(r.device, &late, &err), &err);
+    CHECK_OK(launch(&r, relu, 2, x, x, NULL, NULL), &err);
+    CHECK_OK(finish(&r), &err);
+    CHECK_OK(launch(&r, relu, 2, x, x, NULL, NULL), &err);
+    CHECK_STATUS(TFR_EDEVICE, finish(&r), &err);
+    CHECK_CONTAINS("launch 1 failed", err.text);
+    CHECK_STATUS(TFR_EDEVICE, finish(&r), &err);
+    /* It spreads to a queue that waits for this one, and to no other. */
+    CHECK_OK(queues->signal(r.device, other, late, 1, &err), &err);
+    CHECK_OK(queues->host_wait(r.device, late, 1, TFR_WAIT_FOREVER, &err), &err);
+    CHECK_OK(queues->wait(r.device, other, r.fence, 1, &err), &err);
+    CHECK_OK(queues->signal(r.device, other, late, 2, &err), &err);
+    CHECK_STATUS(TFR_EDEVICE, queues->host_wait(r.device, late, 2, TFR_WAIT_FOREVER, &err), &err);
+    queues->destroy(r.device, other);
+    queues->fence_destroy(r.device, late);
+    kernels->drop(r.device, relu);
+    memory->free(r.device, 0, x);
+    end_rig(&r);
+}
+
+TEST(a_lost_device_fails_every_later_call_and_can_be_closed)
+{
+    set_options("lose_after", "2", NULL, NULL);
+    rig r = new_rig();
+    tfr_kernel *relu = new_relu(&r, 1);
+    tfr_kernel *never = NULL;
+    void *x = new_memory(&r, 4);
+    void *p = NULL;
+    float out = 0;
+    const tfr_operand o[2] = {operand(1, DIMS(1)), operand(1, DIMS(1))};
+    const tfr_call call = call_of("Relu", o, 1);
+    for (int i = 0; i < 2; i++)
+        CHECK_OK(launch(&r, relu, 2, x, x, NULL, NULL), &err);
+    CHECK_OK(finish(&r), &err);
+    CHECK_OK(launch(&r, relu, 2, x, x, NULL, NULL), &err);
+    CHECK_STATUS(TFR_ELOST, finish(&r), &err);
+    CHECK_CONTAINS("lost after 2 launches", err.text);
+    CHECK_STATUS(TFR_ELOST, launch(&r, relu, 2, x, x, NULL, NULL), &err);
+    CHECK_STATUS(TFR_ELOST, copy_out(&r, &out, x, 4), &err);
+    CHECK_STATUS(TFR_ELOST, finish(&r), &err);
+    CHECK_STATUS(TFR_ELOST, queues->host_wait(r.device, r.fence, 1, 0, &err), &err);
+    CHECK_STATUS(TFR_ELOST, queues->host_wait(r.device, r.fence, 99, TFR_WAIT_FOREVER, &err), &err);
+    CHECK_STATUS(TFR_ELOST, memory->alloc(r.device, 0, 4, 64, &p, &err), &err);
+    CHECK_STATUS(TFR_ELOST, kernels->prepare(r.device, &call, &never, &err), &err);
+    CHECK(p == NULL && never == NULL);
+    kernels->drop(r.device, relu);
+    memory->free(r.device, 0, x);
+    end_rig(&r);
+}
+
+/* Work that is queued when the device is lost does not keep its things for ever. */
+TEST(a_device_lost_with_work_queued_can_be_closed_at_once)
+{
+    set_options("lose_after", "0", "delay_us", "1000");
+    rig r = new_rig();
+    tfr_kernel *relu = new_relu(&r, 1);
+    void *x = new_memory(&r, 4);
+    int32_t status = TFR_OK;
+    for (int i = 0; i < 20 && !status; i++)
+        status = launch(&r, relu, 2, x, x, NULL, NULL);
+    CHECK(status == TFR_OK || status == TFR_ELOST);
+    CHECK_STATUS(TFR_ELOST, finish(&r), &err);
+    queues->destroy(r.device, r.queue);
+    queues->fence_destroy(r.device, r.fence);
+    kernels->drop(r.device, relu);
+    memory->free(r.device, 0, x);
+    plugin->close(r.device);
+    CHECK_INT(0, take_logged_errors());
+    set_options(NULL, NULL, NULL, NULL);
+}
+
+static const test_case cases[] = {
+    CASE(a_queue_runs_later_and_in_order),
+    CASE(a_queue_waits_for_another),
+    CASE(a_failed_launch_is_on_every_later_fence_of_its_queue),
+    CASE(a_lost_device_fails_every_later_call_and_can_be_closed),
+    CASE(a_device_lost_with_work_queued_can_be_closed_at_once),
+};
+TEST_MAIN(cases)
