@@ -28,8 +28,12 @@ unit_tests = \
 	tests/test_immediate \
 	tests/test_loader \
 	tests/test_placement \
-	tests/test_plugin_open \
+	tests/test_plugin_cache \
+	tests/test_plugin_elf \
 	tests/test_plugin_libs \
+	tests/test_plugin_open \
+	tests/test_plugin_path \
+	tests/test_plugin_probe \
 	tests/test_plugin_reply \
 	tests/test_infer \
 	tests/test_infer_hostile \
@@ -179,13 +183,29 @@ tests_test_placement_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLA
 tests_test_placement_LDADD = $(TFR_TEST_CORE)
 tests_test_placement_SOURCES = tests/session_kit.h tests/test_placement.c
 
+tests_test_plugin_cache_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_plugin_cache_LDADD = $(TFR_TEST_CORE)
+tests_test_plugin_cache_SOURCES = tests/fake/kit.h tests/test_plugin_cache.c
+
+tests_test_plugin_elf_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_plugin_elf_LDADD = $(TFR_TEST_CORE)
+tests_test_plugin_elf_SOURCES = tests/fake/kit.h tests/test_plugin_elf.c
+
+tests_test_plugin_libs_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_plugin_libs_LDADD = $(TFR_TEST_CORE)
+tests_test_plugin_libs_SOURCES = tests/fake/kit.h tests/test_plugin_libs.c
+
 tests_test_plugin_open_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_plugin_open_LDADD = $(TFR_TEST_CORE)
 tests_test_plugin_open_SOURCES = tests/test_plugin_open.c tests/fake/kit.h
 
-tests_test_plugin_libs_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
-tests_test_plugin_libs_LDADD = $(TFR_TEST_CORE)
-tests_test_plugin_libs_SOURCES = tests/test_plugin_libs.c tests/fake/kit.h
+tests_test_plugin_path_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_plugin_path_LDADD = $(TFR_TEST_CORE)
+tests_test_plugin_path_SOURCES = tests/fake/kit.h tests/test_plugin_path.c
+
+tests_test_plugin_probe_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_plugin_probe_LDADD = $(TFR_TEST_CORE)
+tests_test_plugin_probe_SOURCES = tests/fake/kit.h tests/test_plugin_probe.c
 
 tests_test_plugin_reply_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_plugin_reply_LDADD = $(TFR_TEST_CORE)

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is remembered of plugins: how long, for which surroundings, and not if it is damaged. */
+#include "tfr_test.h"
+
+#include "fake/kit.h"
+
+#include "loader.h"
+
+TEST(a_repaired_plugin_is_well_again)
+{
+    tfr_runtime *runtime;
+    kit_begin();
+    kit_add("ctor_abort", "x");
+    runtime = kit_open(NULL);
+    CHECK_STATE("probe_crash", kit_row(runtime, "x"));
+    tfr_runtime_release(runtime);
+    kit_add("good", "x");
+    runtime = kit_open(NULL);
+    CHECK_STATE("usable", kit_row(runtime, "x"));
+    tfr_runtime_release(runtime);
+    kit_end();
+}
+
+TEST(a_remembered_failure_expires_and_a_success_does_not)
+{
+    uint64_t before;
+    tfr_runtime *runtime;
+    kit_begin();
+    kit_add("ctor_exit3", "bad");
+    kit_add("good", "good");
+    tfr_runtime_release(kit_open(NULL));
+    setenv("TFRUN_FAILURE_TTL_S", "0", 1);
+    before = tfr__probe_count();
+    runtime = kit_open(NULL);
+    CHECK_UINT(1, tfr__probe_count() - before);
+    CHECK_STATE("probe_exit", kit_row(runtime, "bad"));
+    tfr_runtime_release(runtime);
+    unsetenv("TFRUN_FAILURE_TTL_S");
+    kit_end();
+}
+
+TEST(other_visible_devices_are_asked_for_anew)
+{
+    uint64_t before;
+    kit_begin();
+    kit_add("good", "good");
+    tfr_runtime_release(kit_open(NULL));
+    before = tfr__probe_count();
+    setenv("ACME_VISIBLE_DEVICES", "1", 1);
+    tfr_runtime_release(kit_open(NULL));
+    CHECK_UINT(1, tfr__probe_count() - before);
+    tfr_runtime_release(kit_open(NULL));
+    unsetenv("ACME_VISIBLE_DEVICES");
+    tfr_runtime_release(kit_open(NULL));
+    CHECK_UINT(1, tfr__probe_count() - before); /* both are remembered */
+    kit_end();
+}
+
+TEST(a_damaged_memory_is_not_believed)
+{
+    static char bytes[65536];
+    char folder[PATH_MAX], name[256] = "";
+    size_t n, at;
+    FILE *list;
+    kit_begin();
+    kit_add("good", "good");
+    tfr_runtime_release(kit_open(NULL));
+    snprintf(folder, sizeof folder, "ls '%s'", kit_path("cache/tfrun/probe-1"));
+    list = popen(folder, "r");
+    REQUIRE(list != NULL);
+    REQUIRE(fgets(name, sizeof name - 1, list) != NULL);
+    pclose(list);
+    name[strcspn(name, "\n")] = 0;
+    snprintf(folder, sizeof folder, "cache/tfrun/probe-1/%s", name);
+    n = kit_read(kit_path(folder), bytes, sizeof bytes);
+    for (at = 0; at < n; at += 37) {
+        uint64_t before = tfr__probe_count();
+        tfr_runtime *runtime;
+        bytes[at] = (char)(bytes[at] ^ 1);
+        kit_write(folder, bytes, n);
+        bytes[at] = (char)(bytes[at] ^ 1);
+        runtime = kit_open(NULL);
+        CHECK_STATE("usable", kit_row(runtime, "good"));
+        CHECK_UINT(1, tfr__probe_count() - before);
+        tfr_runtime_release(runtime);
+    }
+    kit_write(folder, bytes, n / 2);
+    tfr_runtime_release(kit_open(NULL));
+    kit_end();
+}
+
+TEST(the_oldest_of_too_many_memories_go)
+{
+    char name[64];
+    unsigned n = 0;
+    kit_begin();
+    kit_add("good", "good");
+    tfr_runtime_release(kit_open(NULL));
+    for (unsigned i = 0; i < 80; i++) {
+        struct timespec old[2] = {{.tv_sec = 1000 + i}, {.tv_sec = 1000 + i}};
+        snprintf(name, sizeof name, "cache/tfrun/probe-1/old-%u", i);
+        kit_write(name, "old", 3);
+        CHECK_INT(0, utimensat(AT_FDCWD, kit_path(name), old, 0));
+    }
+    kit_add("ctor_abort", "ctor_abort");
+    tfr_runtime_release(kit_open(NULL));
+    for (unsigned i = 0; i < 80; i++) {
+        snprintf(name, sizeof name, "cache/tfrun/probe-1/old-%u", i);
+        bool there = access(kit_path(name), F_OK) == 0;
+        CHECK_INT(i >= 18, there);
+        n += there;
+    }
+    CHECK_UINT(62, n);
+    kit_end();
+}
+
+TEST(a_cache_folder_that_cannot_be_written_is_no_error)
+{
+    tfr_runtime *runtime;
+    kit_begin();
+    kit_add("good", "good");
+    kit_write("cache", "a file, no folder", 17);
+    runtime = kit_open(NULL);
+    CHECK_STATE("usable", kit_row(runtime, "good"));
+    CHECK_STR("", kit_talk);
+    tfr_runtime_release(runtime);
+    kit_end();
+}
+
+static const test_case cases[] = {
+    CASE(a_repaired_plugin_is_well_again),
+    CASE(a_remembered_failure_expires_and_a_success_does_not),
+    CASE(other_visible_devices_are_asked_for_anew),
+    CASE(a_damaged_memory_is_not_believed),
+    CASE(the_oldest_of_too_many_memories_go),
+    CASE(a_cache_folder_that_cannot_be_written_is_no_error),
+};
+TEST_MAIN(cases)
