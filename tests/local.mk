@@ -57,6 +57,8 @@ unit_tests = \
 	tests/test_binding \
 	tests/test_executor \
 	tests/test_memory_out \
+	tests/test_program_failure \
+	tests/test_program_memory \
 	tests/test_session \
 	tests/test_passes \
 	tests/test_program \
@@ -287,6 +289,20 @@ tests_test_pool_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_pool_LDADD = $(TFR_TEST_CORE)
 tests_test_pool_SOURCES = tests/test_pool.c
 
+tests_program_case = tests/graph_text.h tests/program_case.h tests/program_kit.h \
+	tests/session_kit.h
+tests_test_program_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_program_LDADD = $(TFR_TEST_CORE)
+tests_test_program_SOURCES = $(tests_program_case) tests/test_program.c
+
+tests_test_program_failure_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_program_failure_LDADD = $(TFR_TEST_CORE)
+tests_test_program_failure_SOURCES = $(tests_program_case) tests/test_program_failure.c
+
+tests_test_program_memory_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_program_memory_LDADD = $(TFR_TEST_CORE)
+tests_test_program_memory_SOURCES = $(tests_program_case) tests/temp_path.h tests/test_program_memory.c
+
 tests_test_sequence_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_sequence_LDADD = $(TFR_TEST_CORE)
 tests_test_sequence_SOURCES = tests/test_sequence.c
@@ -360,11 +376,6 @@ tests_fakeacc_fakeacc_la_SOURCES = \
 	tests/fake/accelerator_program.c \
 	tests/fake/accelerator_queue.c \
 	$(NULL)
-
-tests_test_program_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
-tests_test_program_LDADD = $(TFR_TEST_CORE)
-tests_test_program_SOURCES = tests/program_kit.h tests/temp_path.h tests/test_program.c
-tests_test_program_DEPENDENCIES = libtfrun-core.la
 
 tests_test_prices_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_prices_LDADD = $(TFR_TEST_CORE)
