@@ -18,7 +18,6 @@ unit_tests = \
 	tests/test_autodiff \
 	tests/test_compare \
 	tests/test_cost \
-	tests/test_decompose \
 	tests/test_device \
 	tests/test_dtype \
 	tests/test_gemm \
@@ -27,6 +26,16 @@ unit_tests = \
 	tests/test_harness \
 	tests/test_immediate \
 	tests/test_loader \
+	tests/test_pass_activation \
+	tests/test_pass_attention \
+	tests/test_pass_conv_bn \
+	tests/test_pass_cse \
+	tests/test_pass_dead \
+	tests/test_pass_decompose \
+	tests/test_pass_fold \
+	tests/test_pass_layer_norm \
+	tests/test_pass_matmul_add \
+	tests/test_pass_transpose \
 	tests/test_placement \
 	tests/test_plugin_cache \
 	tests/test_plugin_elf \
@@ -144,10 +153,6 @@ tests_test_cost_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_cost_LDADD = $(TFR_TEST_CORE)
 tests_test_cost_SOURCES = tests/test_cost.c
 
-tests_test_decompose_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
-tests_test_decompose_LDADD = $(TFR_TEST_CORE)
-tests_test_decompose_SOURCES = tests/test_decompose.c tests/graph_text.h
-
 tests_test_device_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_device_LDADD = $(TFR_TEST_CORE)
 tests_test_device_SOURCES = tests/test_device.c tests/fake/kit.h
@@ -180,6 +185,46 @@ tests_test_immediate_SOURCES = tests/session_kit.h tests/test_immediate.c
 tests_test_loader_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_loader_LDADD = $(TFR_TEST_CORE)
 tests_test_loader_SOURCES = tests/test_loader.c tests/fake/kit.h
+
+tests_test_pass_activation_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_pass_activation_LDADD = $(TFR_TEST_CORE)
+tests_test_pass_activation_SOURCES = tests/graph_text.h tests/pass_kit.h tests/test_pass_activation.c
+
+tests_test_pass_attention_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_pass_attention_LDADD = $(TFR_TEST_CORE)
+tests_test_pass_attention_SOURCES = tests/graph_text.h tests/pass_kit.h tests/test_pass_attention.c
+
+tests_test_pass_conv_bn_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_pass_conv_bn_LDADD = $(TFR_TEST_CORE)
+tests_test_pass_conv_bn_SOURCES = tests/graph_text.h tests/pass_kit.h tests/test_pass_conv_bn.c
+
+tests_test_pass_cse_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_pass_cse_LDADD = $(TFR_TEST_CORE)
+tests_test_pass_cse_SOURCES = tests/graph_text.h tests/pass_kit.h tests/test_pass_cse.c
+
+tests_test_pass_dead_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_pass_dead_LDADD = $(TFR_TEST_CORE)
+tests_test_pass_dead_SOURCES = tests/graph_text.h tests/pass_kit.h tests/test_pass_dead.c
+
+tests_test_pass_decompose_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_pass_decompose_LDADD = $(TFR_TEST_CORE)
+tests_test_pass_decompose_SOURCES = tests/graph_text.h tests/pass_kit.h tests/test_pass_decompose.c
+
+tests_test_pass_fold_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_pass_fold_LDADD = $(TFR_TEST_CORE)
+tests_test_pass_fold_SOURCES = tests/graph_text.h tests/pass_kit.h tests/test_pass_fold.c
+
+tests_test_pass_layer_norm_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_pass_layer_norm_LDADD = $(TFR_TEST_CORE)
+tests_test_pass_layer_norm_SOURCES = tests/graph_text.h tests/pass_kit.h tests/test_pass_layer_norm.c
+
+tests_test_pass_matmul_add_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_pass_matmul_add_LDADD = $(TFR_TEST_CORE)
+tests_test_pass_matmul_add_SOURCES = tests/graph_text.h tests/pass_kit.h tests/test_pass_matmul_add.c
+
+tests_test_pass_transpose_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_pass_transpose_LDADD = $(TFR_TEST_CORE)
+tests_test_pass_transpose_SOURCES = tests/graph_text.h tests/pass_kit.h tests/test_pass_transpose.c
 
 tests_test_placement_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_placement_LDADD = $(TFR_TEST_CORE)
@@ -350,7 +395,7 @@ tests_test_session_SOURCES = tests/session_kit.h tests/test_session.c
 
 tests_test_passes_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_passes_LDADD = $(TFR_TEST_CORE)
-tests_test_passes_SOURCES = tests/test_passes.c tests/graph_text.h
+tests_test_passes_SOURCES = tests/graph_text.h tests/pass_kit.h tests/test_passes.c
 
 tests_test_memory_out_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_memory_out_LDADD = $(TFR_TEST_CORE)

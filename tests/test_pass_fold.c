@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Constant folding: what is computed beforehand, and what a run decides. */
+#include "pass_kit.h"
+
+TEST(nodes_of_constants_are_computed_beforehand)
+{
+    check("in x 4; const w 4; out Add(x,Mul(Exp(w),w))", "fold", "Add");
+    check("in x 2 3; const w 3 2; out MatMul(x,Reshape(w,[3,2]))", "fold", "MatMul");
+    check("in x 2 3; const w 2 3; out MatMul(x,Transpose{perm=1,0}(w))", "fold", "MatMul");
+    check("const w 3; out Add(w,w)", "fold", "");
+}
+
+TEST(shapes_that_the_graph_declares_are_constants)
+{
+    check("in x 2 3 4; out Reshape(x,Concat{axis=0}(Slice(Shape(x),[0],[1]),[-1]))", "fold",
+          "Reshape");
+    check("in x ? 3 4; out Reshape(x,Concat{axis=0}(Slice(Shape(x),[0],[1]),[-1]))", "fold",
+          "Shape Slice Concat Reshape");
+}
+
+TEST(what_a_run_decides_is_not_folded)
+{
+    check("in x 4; var v 4; out Add(x,Exp(v))", "fold", "Exp Add");
+    check("in x 4; const w 4; out Add(x,Relu@naive:0(w))", "fold", "Relu Add");
+    check("in x 1; const w 1; out Mul(x,Expand(w,[5000000]))", "fold", "Expand Mul");
+    tfr_runtime *runtime = new_runtime(false);
+    tfr_graph *graph = graph_of_text("const w 4; out RandomNormalLike(w)");
+    tfr_session *session = new_session(runtime, graph, "all");
+    CHECK_UINT(1, session->graph->n_nodes);
+    tfr_session_destroy(session);
+    tfr_graph_release(graph);
+    tfr_runtime_release(runtime);
+}
+
+TEST(a_wrong_node_of_constants_is_told_by_the_run)
+{
+    tfr_runtime *runtime = new_runtime(false);
+    tfr_graph *graph = graph_of_text("const w 4; out Reshape(Exp(w),[3])");
+    tfr_session *session = new_session(runtime, graph, "all");
+    tfr_tensor *out;
+    CHECK_STATUS(TFR_ESHAPE, tfr_session_run(session, NULL, 0, &out, 1, &err), &err);
+    CHECK_CONTAINS("node \"Reshape_1\" (Reshape)", err.text);
+    tfr_session_destroy(session);
+    tfr_graph_release(graph);
+    tfr_runtime_release(runtime);
+}
+
+static const test_case cases[] = {
+    CASE(nodes_of_constants_are_computed_beforehand),
+    CASE(shapes_that_the_graph_declares_are_constants),
+    CASE(what_a_run_decides_is_not_folded),
+    CASE(a_wrong_node_of_constants_is_told_by_the_run),
+};
+TEST_MAIN(cases)
