@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * graph.c: building and looking at graphs. What a builder can get wrong is refused here, so that
- * the planner may trust every frozen graph: names, value numbers, ops, counts, attribute names and
- * types. Shapes are not looked at: they depend on a run's inputs.
+ * graph.c: building graphs; looking at them is graph_view.c. What a builder can get wrong is
+ * refused here, so that the planner may trust every frozen graph: names, value numbers, ops,
+ * counts, attribute names and types. Shapes are not looked at: they depend on a run's inputs.
  */
 #include "graph.h"
 
@@ -530,93 +530,4 @@ tfr_status tfr_graph_add_node(tfr_graph *graph, const tfr_node_desc *given, tfr_
     if (outputs)
         memcpy(outputs, node.outputs, node.n_outputs * sizeof *outputs);
     return TFR_OK;
-}
-
-/* ---- looking --------------------------------------------------------------------------------- */
-
-uint32_t tfr_graph_n_inputs(const tfr_graph *graph)
-{
-    return graph->n_inputs;
-}
-
-uint32_t tfr_graph_n_outputs(const tfr_graph *graph)
-{
-    return graph->n_outputs;
-}
-
-uint32_t tfr_graph_n_nodes(const tfr_graph *graph)
-{
-    return graph->n_nodes;
-}
-
-tfr_value tfr_graph_input(const tfr_graph *graph, uint32_t i)
-{
-    return i < graph->n_inputs ? graph->inputs[i] : TFR_VALUE_NONE;
-}
-
-tfr_value tfr_graph_output(const tfr_graph *graph, uint32_t i)
-{
-    return i < graph->n_outputs ? graph->outputs[i] : TFR_VALUE_NONE;
-}
-
-const char *tfr_graph_output_name(const tfr_graph *graph, uint32_t i)
-{
-    if (i >= graph->n_outputs)
-        return NULL;
-    return graph->output_names[i] ? graph->output_names[i] : graph->values[graph->outputs[i]].name;
-}
-
-const char *tfr_graph_value_name(const tfr_graph *graph, tfr_value value)
-{
-    return value >= 0 && (uint32_t)value < graph->n_values ? graph->values[value].name : NULL;
-}
-
-const tfr_value_type *tfr_graph_value_type(const tfr_graph *graph, tfr_value value)
-{
-    return value >= 0 && (uint32_t)value < graph->n_values ? &graph->values[value].type : NULL;
-}
-
-tfr_value tfr_graph_find_value(const tfr_graph *graph, const char *name)
-{
-    return tfr__names_find(&graph->names, name);
-}
-
-tfr_status tfr_graph_node(const tfr_graph *graph, uint32_t i, tfr_node_view *out, tfr_err *err)
-{
-    tfr_node_view view = {0};
-    const tfr__node *node;
-    if (!out || out->size < sizeof out->size)
-        return tfr_fail(err, TFR_EINVAL, "the node's view has no size");
-    if (i >= graph->n_nodes)
-        return tfr_fail(err, TFR_EINVAL, "there is no node %u, graph \"%s\" has %u", i, graph->name,
-                        graph->n_nodes);
-    node = &graph->nodes[i];
-    view.n_inputs = node->n_inputs;
-    view.n_outputs = node->n_outputs;
-    view.n_attrs = node->attrs.n;
-    view.n_subgraphs = node->n_subgraphs;
-    view.attr_stride = sizeof(tfr__attr);
-    view.domain = node->op->domain;
-    view.op = node->op->name;
-    view.name = node->name;
-    view.device = node->device;
-    view.inputs = node->inputs;
-    view.outputs = node->outputs;
-    view.attrs = node->attrs.n ? &node->attrs.items[0].pub : NULL;
-    view.n_captures = node->n_captures;
-    view.captures = node->captures;
-    view.size = out->size < sizeof view ? out->size : (uint32_t)sizeof view;
-    memcpy(out, &view, view.size);
-    return TFR_OK;
-}
-
-const tfr_attr *tfr_node_attr(const tfr_node_view *node, const char *name)
-{
-    for (uint32_t i = 0; i < node->n_attrs; i++) {
-        const void *item = (const char *)node->attrs + (size_t)i * node->attr_stride;
-        const tfr_attr *attr = item;
-        if (strcmp(attr->name, name) == 0)
-            return attr;
-    }
-    return NULL;
 }

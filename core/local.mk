@@ -29,6 +29,7 @@ libtfrun_core_la_SOURCES = \
 	core/eval.c \
 	core/graph.c \
 	core/graph.h \
+	core/graph_view.c \
 	core/host.c \
 	core/infer.c \
 	core/infer.h \
