@@ -125,6 +125,7 @@ libtfrun_core_la_SOURCES = \
 	core/rewrite.c \
 	core/rewrite.h \
 	core/rewrite_match.c \
+	core/rewrite_copy.c \
 	core/rewrite_types.c \
 	core/runtime.c \
 	core/runtime.h \

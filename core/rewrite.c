@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rewrite.c: the copy of a graph and the editing of it. Replacing is a forest with path halving
+ * rewrite.c: the editing of a graph's copy. Replacing is a forest with path halving
  * (Tarjan and van Leeuwen), so that a pass is linear however much it replaces.
  */
 #include "rewrite.h"
@@ -14,121 +14,6 @@
 #define TFR__MAX_COMPOSED 4 /* inputs of a composite op */
 #define GUESSED_DIM       64
 #define MAX_CASCADE       100 /* nodes that die one after the other; the rest is dead code's */
-
-/* ---- the copy -------------------------------------------------------------------------------- */
-
-/* Operands and subgraphs of one node; *block has room for the operands. */
-static tfr_status node_copy(tfr_graph *g, tfr__node *node, tfr_value **block, tfr_err *err)
-{
-    tfr_value **lists[] = {&node->inputs, &node->outputs, &node->captures};
-    const uint32_t n[] = {node->n_inputs, node->n_outputs, node->n_captures};
-    tfr_graph **children = node->subgraphs;
-    uint32_t n_children = node->n_subgraphs;
-    tfr__attr *items;
-    node->attrs.room = 0; /* borrowed */
-    node->n_subgraphs = 0;
-    for (int k = 0; k < 3; k++) {
-        if (n[k])
-            memcpy(*block, *lists[k], n[k] * sizeof **block);
-        *lists[k] = *block;
-        *block += n[k];
-    }
-    if (!n_children)
-        return TFR_OK;
-    items = tfr__keep_alloc(&g->keep, node->attrs.n, sizeof *items);
-    node->subgraphs = tfr__keep_alloc(&g->keep, n_children, sizeof *node->subgraphs);
-    if (!items || !node->subgraphs)
-        return TFR_ENOMEM;
-    memcpy(items, node->attrs.items, node->attrs.n * sizeof *items);
-    node->attrs.items = items;
-    for (uint32_t k = 0; k < n_children; k++) {
-        tfr_status status = tfr__graph_copy(children[k], g, &node->subgraphs[k], err);
-        if (status)
-            return status;
-        node->n_subgraphs = k + 1;
-        for (uint32_t a = 0; a < node->attrs.n; a++)
-            if (items[a].graph == children[k])
-                items[a].graph = node->subgraphs[k];
-    }
-    return TFR_OK;
-}
-
-tfr_status tfr__graph_copy(tfr_graph *graph, tfr_graph *parent, tfr_graph **out, tfr_err *err)
-{
-    tfr_graph *g = tfr__calloc(1, sizeof *g);
-    size_t n_operands = graph->n_outputs;
-    tfr_value *block;
-    tfr_status status = TFR_OK;
-    if (!g)
-        return tfr_fail(err, TFR_ENOMEM, "out of memory for a copy of a graph");
-    for (uint32_t i = 0; i < graph->n_nodes; i++) {
-        const tfr__node *node = &graph->nodes[i];
-        n_operands += (size_t)node->n_inputs + node->n_outputs + node->n_captures;
-    }
-    atomic_init(&g->refs, 1);
-    atomic_init(&g->frozen, true);
-    g->source = tfr_graph_retain(graph);
-    g->name = graph->name;
-    g->parent = parent;
-    g->inputs = graph->inputs;
-    g->variables = graph->variables;
-    g->n_inputs = graph->n_inputs;
-    g->n_variables = graph->n_variables;
-    g->room_values = graph->n_values + 1;
-    g->room_nodes = graph->n_nodes + 1;
-    g->values = tfr__calloc(g->room_values, sizeof *g->values);
-    g->nodes = tfr__calloc(g->room_nodes, sizeof *g->nodes);
-    block = tfr__keep_alloc(&g->keep, n_operands + 1, sizeof *block);
-    g->output_names = tfr__keep_alloc(&g->keep, (size_t)graph->n_outputs + 1, sizeof(char *));
-    if (!g->values || !g->nodes || !block || !g->output_names) {
-        status = TFR_ENOMEM;
-    } else {
-        g->n_values = graph->n_values;
-        memcpy(g->values, graph->values, g->n_values * sizeof *g->values);
-        for (uint32_t v = 0; v < g->n_values; v++)
-            if (g->values[v].tensor)
-                tfr_tensor_retain(g->values[v].tensor);
-        g->outputs = block;
-        g->n_outputs = graph->n_outputs;
-        for (uint32_t i = 0; i < g->n_outputs; i++) {
-            *block++ = graph->outputs[i];
-            g->output_names[i] = (char *)tfr_graph_output_name(graph, i);
-        }
-    }
-    for (uint32_t i = 0; !status && i < graph->n_nodes; i++) {
-        g->nodes[i] = graph->nodes[i];
-        g->n_nodes = i + 1;
-        status = node_copy(g, &g->nodes[i], &block, err);
-    }
-    if (!status) {
-        *out = g;
-        return TFR_OK;
-    }
-    tfr_graph_release(g);
-    return tfr_fail(err, TFR_ENOMEM, "out of memory for a copy of graph \"%s\"", graph->name);
-}
-
-static void node_finish(tfr__node *node)
-{
-    if (node->attrs.room)
-        tfr__attr_free(&node->attrs);
-    for (uint32_t i = 0; i < node->n_subgraphs; i++)
-        tfr_graph_release(node->subgraphs[i]);
-    node->n_subgraphs = 0;
-}
-
-void tfr__graph_copy_finish(tfr_graph *g)
-{
-    for (uint32_t i = 0; i < g->n_nodes; i++)
-        node_finish(&g->nodes[i]);
-    for (uint32_t v = 0; v < g->n_values; v++)
-        tfr_tensor_release(g->values[v].tensor);
-    tfr__free(g->values);
-    tfr__free(g->nodes);
-    tfr__keep_free(&g->keep);
-    tfr_graph_release(g->source);
-    tfr__free(g);
-}
 
 void tfr__rewrite_finish(tfr__rewrite *rw)
 {
@@ -584,7 +469,7 @@ void tfr__rewrite_tidy(tfr__rewrite *rw)
     if (nodes) {
         for (uint32_t i = 0; i < g->n_nodes; i++)
             if (!g->nodes[i].op)
-                node_finish(&g->nodes[i]);
+                tfr__node_copy_finish(&g->nodes[i]);
         tfr__free(g->nodes);
         g->room_nodes = g->n_nodes + 1;
         g->nodes = nodes;
