@@ -89,6 +89,7 @@ libtfrun_core_la_SOURCES = \
 	core/plan.h \
 	core/plan_bind.c \
 	core/plan_blob.c \
+	core/plan_buffers.c \
 	core/plan_build.h \
 	core/plan_compile.c \
 	core/plan_cost.c \
@@ -124,8 +125,8 @@ libtfrun_core_la_SOURCES = \
 	core/port/pool.h \
 	core/rewrite.c \
 	core/rewrite.h \
-	core/rewrite_match.c \
 	core/rewrite_copy.c \
+	core/rewrite_match.c \
 	core/rewrite_types.c \
 	core/runtime.c \
 	core/runtime.h \

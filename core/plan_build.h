@@ -2,7 +2,7 @@
 /*
  * plan_build.h: what the three passes that make a plan share: plan_infer.c (types, known values,
  * where the section ends), plan_place.c (which nodes are needed, a backend and a kernel for each),
- * plan_steps.c (buffers and steps). All of it is freed when the plan stands.
+ * plan_buffers.c and plan_steps.c (buffers and steps). All of it is freed when the plan stands.
  */
 #ifndef TFR_CORE_PLAN_BUILD_H
 #define TFR_CORE_PLAN_BUILD_H

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * plan_steps.c: the third pass: a buffer for each value in each memory where somebody reads it, and
- * the steps: launches, copies between memories, reorders of strided inputs, and syncs.
- *
- * Order between memories: what is put on one queue runs in order, and the host runs its own steps
- * in order. Only where the host (or another queue, through the host) reads or overwrites host
- * memory that a queue may still use, a sync step comes before. `pending` holds, per host buffer,
- * the engine whose queue may still use it. Lifetimes of host buffers that a queue uses are
- * stretched to that queue's next sync.
+ * plan_steps.c: the third pass: steps that launch kernels and programs, the buffers of their
+ * arguments, and what leaves the section.
  */
 #include <string.h>
 #include <tfrun/fail.h>
@@ -15,301 +9,16 @@
 #include "alloc.h"
 #include "plan_steps.h"
 
-static tfr_status steps_room(void *array_pointer, uint32_t n, uint32_t *room, size_t size,
-                             tfr_err *err)
-{
-    void **array = array_pointer, *p;
-    uint32_t more = *room ? *room : 32;
-    if (n <= *room)
-        return TFR_OK;
-    while (more < n)
-        more *= 2;
-    p = tfr__realloc(*array, (size_t)more * size);
-    if (!p)
-        return tfr_fail(err, TFR_ENOMEM, "out of memory for a plan of %u items", more);
-    *array = p;
-    *room = more;
-    return TFR_OK;
-}
-
-static tfr_status buffer_add(tfr__steps *s, tfr__buffer_kind kind, uint32_t memory, uint64_t bytes,
-                             uint32_t *out, tfr_err *err)
-{
-    tfr__plan *p = s->p;
-    tfr_status status =
-        steps_room(&p->buffers, p->n_buffers + 1, &s->room_buffers, sizeof *p->buffers, err);
-    if (!status)
-        status =
-            steps_room(&s->pending, p->n_buffers + 1, &s->room_pending, sizeof *s->pending, err);
-    if (status)
-        return status;
-    memset(&p->buffers[p->n_buffers], 0, sizeof *p->buffers);
-    p->buffers[p->n_buffers].kind = kind;
-    p->buffers[p->n_buffers].memory = memory;
-    p->buffers[p->n_buffers].bytes = bytes;
-    p->buffers[p->n_buffers].value = TFR_VALUE_NONE;
-    p->buffers[p->n_buffers].first = UINT32_MAX;
-    s->pending[p->n_buffers] = 0;
-    *out = p->n_buffers++;
-    return TFR_OK;
-}
-
-static tfr_status step_add(tfr__steps *s, tfr__step_kind kind, uint32_t engine, tfr__step **out,
-                           tfr_err *err)
-{
-    tfr__plan *p = s->p;
-    tfr_status status =
-        steps_room(&p->steps, p->n_steps + 1, &s->room_steps, sizeof *p->steps, err);
-    if (status)
-        return status;
-    *out = &p->steps[p->n_steps++];
-    memset(*out, 0, sizeof **out);
-    (*out)->kind = kind;
-    (*out)->node = (*out)->program = -1;
-    (*out)->engine = engine;
-    (*out)->plan = p;
-    if (engine != TFR__NO_ENGINE)
-        (*out)->backend = s->b->session->engines[engine].backend;
-    (*out)->workspace = (*out)->dst = (*out)->src = TFR__NO_BUFFER;
-    return TFR_OK;
-}
-
-/* Before somebody other than `engine` touches host buffer: wait for the queue that may use it. */
-static tfr_status settle(tfr__steps *s, uint32_t buffer, uint32_t engine, bool by_host,
-                         tfr_err *err)
-{
-    uint32_t other = s->pending[buffer];
-    tfr__step *step;
-    tfr_status status;
-    if (!other || (!by_host && other == engine + 1))
-        return TFR_OK;
-    status = step_add(s, TFR__STEP_SYNC, other - 1, &step, err);
-    if (status)
-        return status;
-    s->p->n_syncs++;
-    for (uint32_t i = 0; i < s->p->n_buffers; i++)
-        if (s->pending[i] == other)
-            s->pending[i] = 0;
-    return TFR_OK;
-}
-
-static void touch(tfr__steps *s, uint32_t buffer, uint32_t engine)
-{
-    if (s->p->buffers[buffer].memory == TFR__MEMORY_HOST && tfr__steps_is_queued(s, engine))
-        s->pending[buffer] = engine + 1;
-}
-
-static uint32_t *where_at(tfr__steps *s, uint32_t memory, tfr_value v)
-{
-    return &s->where[(size_t)memory * s->b->graph->n_values + (size_t)v];
-}
-
-static uint64_t value_bytes(const tfr__build *b, tfr_value v)
-{
-    return (uint64_t)tfr__type_bytes(&b->types[v]);
-}
-
-/* ---- buffers for values ---------------------------------------------------------------------- */
-
-/* Known values: the host's tensor itself, or a copy made now, kept in the device's memory. */
-static tfr_status known_buffer(tfr__steps *s, tfr_value v, uint32_t memory, uint32_t *out,
-                               tfr_err *err)
-{
-    tfr_tensor *t = s->b->known[v];
-    tfr_session *session = s->b->session;
-    tfr__buffer *buffer;
-    tfr_status status = buffer_add(s, TFR__BUFFER_CONSTANT, memory, t->bytes, out, err);
-    if (status)
-        return status;
-    buffer = &s->p->buffers[*out];
-    if (memory == TFR__MEMORY_HOST) {
-        buffer->tensor = t;
-        buffer->address = t->data;
-        return tfr__build_keep(s->b, t, err);
-    }
-    status = tfr__engine_alloc(session, memory, t->bytes, &buffer->address, err);
-    if (!status) {
-        tfr__engine *engine = &session->engines[tfr__steps_engine_of(s, memory)];
-        status = tfr__engine_copy(engine, true, buffer->address, t->data, t->bytes, err);
-        if (!status)
-            status = tfr__engine_sync(engine, err);
-    }
-    return status;
-}
-
-static tfr_status live_in_buffer(tfr__steps *s, tfr_value v, uint32_t *out, tfr_err *err)
-{
-    tfr_status status =
-        buffer_add(s, TFR__BUFFER_LIVE_IN, TFR__MEMORY_HOST, value_bytes(s->b, v), out, err);
-    if (!status)
-        s->p->buffers[*out].value = v;
-    return status;
-}
-
-/* What a TENSOR buffer is at each run. */
-static tfr_status becomes_tensor(tfr__steps *s, uint32_t buffer, tfr_value v, tfr_err *err)
-{
-    const tfr__type *type = &s->b->types[v];
-    s->p->buffers[buffer].value = v;
-    s->p->buffers[buffer].dtype = type->dtype;
-    return tfr_shape_make(type->rank, type->dims, &s->p->buffers[buffer].shape, err);
-}
-
-/* The plain form of a live-in that is strided or not aligned to its elements. */
-static tfr_status plain_buffer(tfr__steps *s, tfr_value v, uint32_t *out, tfr_err *err)
-{
-    tfr__step *step;
-    tfr__buffer_kind kind =
-        s->b->types[v].dtype == TFR_DTYPE_STRING ? TFR__BUFFER_TENSOR : TFR__BUFFER_ARENA;
-    uint32_t src = *where_at(s, TFR__MEMORY_HOST, v);
-    tfr_status status = TFR_OK;
-    if (s->plain[v] != TFR__NO_BUFFER) {
-        *out = s->plain[v];
-        return TFR_OK;
-    }
-    if (src == TFR__NO_BUFFER) {
-        status = live_in_buffer(s, v, &src, err);
-        *where_at(s, TFR__MEMORY_HOST, v) = src;
-    }
-    if (!status)
-        status = buffer_add(s, kind, TFR__MEMORY_HOST, value_bytes(s->b, v), out, err);
-    if (status)
-        return status;
-    status = becomes_tensor(s, *out, v, err);
-    s->plain[v] = *out;
-    if (status)
-        return status;
-    status = step_add(s, TFR__STEP_REORDER, TFR__NO_ENGINE, &step, err);
-    if (status)
-        return status;
-    step->dst = *out;
-    step->src = src;
-    while (s->p->live_ins[step->live_in].value != v)
-        step->live_in++;
-    s->p->n_reorders++;
-    return TFR_OK;
-}
-
-/* A buffer for what a node computes: a tensor of its own if it leaves the section from here. */
-static tfr_status result_buffer(tfr__steps *s, tfr_value v, uint32_t memory, uint32_t *out,
-                                tfr_err *err)
-{
-    tfr__build *b = s->b;
-    tfr_value leaves = b->live_out[b->root[v]];
-    bool strings = b->types[v].dtype == TFR_DTYPE_STRING;
-    bool tensor = memory == TFR__MEMORY_HOST && (leaves != TFR_VALUE_NONE || strings);
-    tfr_status status = buffer_add(s, tensor ? TFR__BUFFER_TENSOR : TFR__BUFFER_ARENA, memory,
-                                   value_bytes(b, v), out, err);
-    if (status)
-        return status;
-    if (leaves == TFR_VALUE_NONE)
-        leaves = v;
-    return tensor ? becomes_tensor(s, *out, leaves, err) : TFR_OK;
-}
-
-/* The group that makes a value which lies in a layout of the backend, or NULL. */
-static const tfr__group *laid_by(const tfr__steps *s, tfr_value v)
-{
-    const tfr__build *b = s->b;
-    return s->laid[v] == TFR__NO_BUFFER ? NULL : &b->groups[b->nodes[tfr__build_maker(b, v)].group];
-}
-
-/* The plain form of a value that only programs of one backend can read, in that one's memory. */
-static tfr_status unlay(tfr__steps *s, tfr_value v, const tfr__group *maker, tfr_err *err)
-{
-    uint32_t memory = s->b->session->engines[maker->engine].memory, dst;
-    tfr__step *step;
-    tfr_status status = result_buffer(s, v, memory, &dst, err);
-    if (!status)
-        status = becomes_tensor(s, dst, v, err);
-    if (!status)
-        status = step_add(s, TFR__STEP_LAYOUT, maker->engine, &step, err);
-    if (status)
-        return status;
-    step->dst = dst;
-    step->src = s->laid[v];
-    step->layout = s->b->laid[v].layout;
-    step->program = s->p->placed[maker->first].program;
-    touch(s, dst, maker->engine);
-    touch(s, step->src, maker->engine);
-    *where_at(s, memory, v) = dst;
-    s->p->n_reorders++;
-    return TFR_OK;
-}
-
-/* Makes the value of v (plain) present in a memory; *out is its buffer there. */
-static tfr_status bring(tfr__steps *s, tfr_value v, uint32_t memory, uint32_t *out, tfr_err *err)
-{
-    tfr__build *b = s->b;
-    uint32_t *at = where_at(s, memory, v), from = TFR__MEMORY_HOST, src, engine;
-    tfr_tensor *live_in = b->known[v] ? NULL : tfr__build_live_in(b, v);
-    const tfr__group *maker = laid_by(s, v);
-    tfr__step *step;
-    tfr_status status;
-    if (maker && *where_at(s, b->session->engines[maker->engine].memory, v) == TFR__NO_BUFFER) {
-        status = unlay(s, v, maker, err);
-        if (status)
-            return status;
-    }
-    if (memory == TFR__MEMORY_HOST && live_in && !(live_in->plain && tfr__build_aligned(live_in)))
-        return plain_buffer(s, v, out, err);
-    if (*at != TFR__NO_BUFFER) {
-        *out = *at;
-        return TFR_OK;
-    }
-    if (b->known[v])
-        status = known_buffer(s, v, memory, out, err);
-    else if (memory == TFR__MEMORY_HOST && live_in)
-        status = live_in_buffer(s, v, out, err);
-    else {
-        for (uint32_t m = 1; m < s->n_memories; m++)
-            if (*where_at(s, m, v) != TFR__NO_BUFFER)
-                from = m;
-        if (memory == TFR__MEMORY_HOST && from == TFR__MEMORY_HOST)
-            return tfr_fail(err, TFR_EINTERNAL, "value \"%s\" is nowhere",
-                            b->graph->values[v].name);
-        if (memory != TFR__MEMORY_HOST) { /* through the host; then from the host to the device */
-            status = bring(s, v, TFR__MEMORY_HOST, &src, err);
-            engine = tfr__steps_engine_of(s, memory);
-            if (!status)
-                status = settle(s, src, engine, false, err);
-            if (!status)
-                status = buffer_add(s, TFR__BUFFER_ARENA, memory, value_bytes(b, v), out, err);
-        } else {
-            src = *where_at(s, from, v);
-            engine = tfr__steps_engine_of(s, from);
-            status = result_buffer(s, v, TFR__MEMORY_HOST, out, err);
-        }
-        if (!status)
-            status = step_add(s, TFR__STEP_COPY, engine, &step, err);
-        if (!status) {
-            step->dst = *out;
-            step->src = src;
-            step->to_device = memory != TFR__MEMORY_HOST;
-            step->bytes = value_bytes(b, v);
-            touch(s, step->to_device ? src : *out, engine);
-            s->p->n_copies++;
-            s->p->copy_bytes += step->bytes;
-            if (s->placed) {
-                s->placed->n_copies++;
-                s->placed->copy_bytes += step->bytes;
-            }
-        }
-    }
-    if (!status)
-        *where_at(s, memory, v) = *out;
-    return status;
-}
-
 /* ---- one node -------------------------------------------------------------------------------- */
 
 static tfr_status arg_add(tfr__steps *s, uint32_t buffer, tfr_err *err)
 {
     uint32_t room = s->room_args;
     tfr_status status =
-        steps_room(&s->p->args, s->n_args + 1, &s->room_args, sizeof *s->p->args, err);
+        tfr__steps_room(&s->p->args, s->n_args + 1, &s->room_args, sizeof *s->p->args, err);
     if (!status)
-        status = steps_room(&s->arg_buffers, s->n_args + 1, &room, sizeof *s->arg_buffers, err);
+        status =
+            tfr__steps_room(&s->arg_buffers, s->n_args + 1, &room, sizeof *s->arg_buffers, err);
     if (status)
         return status;
     memset(&s->p->args[s->n_args], 0, sizeof *s->p->args);
@@ -338,7 +47,7 @@ static uint32_t in_place(tfr__steps *s, const tfr__node *node, const tfr__build_
         if (times == 1 && s->p->buffers[buffer].kind == TFR__BUFFER_ARENA &&
             s->p->buffers[buffer].memory == s->b->session->engines[state->engine].memory &&
             s->plain[node->inputs[i]] == TFR__NO_BUFFER && b->uses[b->root[node->inputs[i]]] == 0 &&
-            s->p->buffers[buffer].bytes == value_bytes(b, out) &&
+            s->p->buffers[buffer].bytes == tfr__steps_value_bytes(b, out) &&
             (!s->pending[buffer] || s->pending[buffer] == state->engine + 1))
             return buffer;
     }
@@ -355,7 +64,7 @@ static tfr_status leave_in(tfr__steps *s, uint32_t buffer, tfr_value v, tfr_err 
     if (leaves == TFR_VALUE_NONE || s->p->buffers[buffer].memory != TFR__MEMORY_HOST)
         return TFR_OK;
     s->p->buffers[buffer].kind = TFR__BUFFER_TENSOR;
-    return becomes_tensor(s, buffer, leaves, err);
+    return tfr__steps_becomes_tensor(s, buffer, leaves, err);
 }
 
 /* Buffers of the inputs where the kernel reads them, with copies and syncs before. */
@@ -373,17 +82,17 @@ static tfr_status node_inputs(tfr__steps *s, const tfr__node *node, const tfr__b
             continue;
         if (tfr__build_strides(s->b, state, v, i)) {
             /* The kernel took the strides as they are. */
-            inputs[i] = *where_at(s, TFR__MEMORY_HOST, v);
+            inputs[i] = *tfr__steps_where(s, TFR__MEMORY_HOST, v);
             if (inputs[i] == TFR__NO_BUFFER) {
-                status = live_in_buffer(s, v, &inputs[i], err);
-                *where_at(s, TFR__MEMORY_HOST, v) = inputs[i];
+                status = tfr__steps_live_in(s, v, &inputs[i], err);
+                *tfr__steps_where(s, TFR__MEMORY_HOST, v) = inputs[i];
             }
         } else {
-            status = bring(s, v, m, &inputs[i], err);
+            status = tfr__steps_bring(s, v, m, &inputs[i], err);
         }
         if (!status && m == TFR__MEMORY_HOST)
-            status =
-                settle(s, inputs[i], state->engine, !tfr__steps_is_queued(s, state->engine), err);
+            status = tfr__steps_settle(s, inputs[i], state->engine,
+                                       !tfr__steps_is_queued(s, state->engine), err);
     }
     for (uint32_t i = 0; !status && i < node->n_inputs; i++)
         if (node->inputs[i] != TFR_VALUE_NONE && s->b->uses[s->b->root[node->inputs[i]]])
@@ -398,9 +107,9 @@ static tfr_status launch_add(tfr__steps *s, uint32_t engine, uint32_t first_arg,
     uint32_t memory = s->b->session->engines[engine].memory, workspace = TFR__NO_BUFFER;
     tfr_status status = TFR_OK;
     if (workspace_bytes)
-        status = buffer_add(s, TFR__BUFFER_ARENA, memory, workspace_bytes, &workspace, err);
+        status = tfr__steps_buffer(s, TFR__BUFFER_ARENA, memory, workspace_bytes, &workspace, err);
     if (!status)
-        status = step_add(s, TFR__STEP_LAUNCH, engine, step, err);
+        status = tfr__steps_add(s, TFR__STEP_LAUNCH, engine, step, err);
     if (status)
         return status;
     (*step)->n_args = s->n_args - first_arg;
@@ -409,7 +118,7 @@ static tfr_status launch_add(tfr__steps *s, uint32_t engine, uint32_t first_arg,
     s->p->n_launches++;
     for (uint32_t i = 0; i < n_inputs; i++)
         if (s->arg_buffers[first_arg + i] != TFR__NO_BUFFER)
-            touch(s, s->arg_buffers[first_arg + i], engine);
+            tfr__steps_touch(s, s->arg_buffers[first_arg + i], engine);
     return TFR_OK;
 }
 
@@ -436,16 +145,16 @@ static tfr_status node_launch(tfr__steps *s, uint32_t n, tfr_err *err)
         if (v != TFR_VALUE_NONE) {
             buffer = in_place(s, node, state, inputs, k);
             if (buffer == TFR__NO_BUFFER)
-                status = result_buffer(s, v, memory, &buffer, err);
+                status = tfr__steps_result(s, v, memory, &buffer, err);
             else
                 status = leave_in(s, buffer, v, err);
             if (!status && !b->known[v])
-                *where_at(s, memory, v) = buffer;
+                *tfr__steps_where(s, memory, v) = buffer;
         }
         if (!status)
             status = arg_add(s, buffer, err);
         if (!status && v != TFR_VALUE_NONE)
-            touch(s, buffer, state->engine);
+            tfr__steps_touch(s, buffer, state->engine);
     }
     if (!status)
         status = launch_add(s, state->engine, first_arg, node->n_inputs,
@@ -467,14 +176,15 @@ static tfr_status group_inputs(tfr__steps *s, const tfr__group *g, uint32_t *inp
     tfr_status status = TFR_OK;
     for (uint32_t i = 0; !status && i < g->n_inputs; i++) {
         tfr_value v = g->args[i];
-        const tfr__group *maker = laid_by(s, v);
+        const tfr__group *maker = tfr__steps_laid_by(s, v);
         uint32_t memory = b->session->engines[g->engine].memory;
         if (maker && maker->backend == g->backend)
             inputs[i] = s->laid[v];
         else
-            status = bring(s, v, memory, &inputs[i], err);
+            status = tfr__steps_bring(s, v, memory, &inputs[i], err);
         if (!status && memory == TFR__MEMORY_HOST)
-            status = settle(s, inputs[i], g->engine, !tfr__steps_is_queued(s, g->engine), err);
+            status = tfr__steps_settle(s, inputs[i], g->engine, !tfr__steps_is_queued(s, g->engine),
+                                       err);
     }
     for (uint32_t i = 0; !status && i < g->n_inputs; i++)
         if (b->uses[b->root[g->args[i]]])
@@ -487,16 +197,16 @@ static tfr_status group_output(tfr__steps *s, const tfr__group *g, tfr_value v, 
     uint32_t memory = s->b->session->engines[g->engine].memory, buffer;
     tfr_status status;
     if (s->b->laid[v].layout) {
-        status = buffer_add(s, TFR__BUFFER_ARENA, memory, s->b->laid[v].bytes, &buffer, err);
+        status = tfr__steps_buffer(s, TFR__BUFFER_ARENA, memory, s->b->laid[v].bytes, &buffer, err);
         s->laid[v] = buffer;
     } else {
-        status = result_buffer(s, v, memory, &buffer, err);
-        *where_at(s, memory, v) = buffer;
+        status = tfr__steps_result(s, v, memory, &buffer, err);
+        *tfr__steps_where(s, memory, v) = buffer;
     }
     if (!status)
         status = arg_add(s, buffer, err);
     if (!status)
-        touch(s, buffer, g->engine);
+        tfr__steps_touch(s, buffer, g->engine);
     return status;
 }
 
@@ -553,17 +263,18 @@ static tfr_status node_view(tfr__steps *s, const tfr__node *node, tfr_err *err)
     tfr_value in = node->inputs[0], out = node->outputs[0];
     uint32_t buffer;
     tfr_status status = TFR_OK;
-    const tfr__group *maker = laid_by(s, in);
+    const tfr__group *maker = tfr__steps_laid_by(s, in);
     if (out == TFR_VALUE_NONE || s->b->known[out])
         return TFR_OK;
     if (maker)
-        status = bring(s, in, s->b->session->engines[maker->engine].memory, &buffer, err);
+        status =
+            tfr__steps_bring(s, in, s->b->session->engines[maker->engine].memory, &buffer, err);
     for (uint32_t m = 0; m < s->n_memories; m++)
-        *where_at(s, m, out) = *where_at(s, m, in);
+        *tfr__steps_where(s, m, out) = *tfr__steps_where(s, m, in);
     if (!status && (s->b->known[in] || tfr__build_live_in(s->b, in))) {
-        status = bring(s, in, TFR__MEMORY_HOST, &buffer, err);
+        status = tfr__steps_bring(s, in, TFR__MEMORY_HOST, &buffer, err);
         if (!status)
-            *where_at(s, TFR__MEMORY_HOST, out) = buffer;
+            *tfr__steps_where(s, TFR__MEMORY_HOST, out) = buffer;
     }
     return status;
 }
@@ -588,7 +299,7 @@ static tfr_status live_out_add(tfr__steps *s, tfr_value v, tfr_err *err)
         more->known = tfr_tensor_retain(b->known[v]);
         return TFR_OK;
     }
-    status = bring(s, v, TFR__MEMORY_HOST, &more->buffer, err);
+    status = tfr__steps_bring(s, v, TFR__MEMORY_HOST, &more->buffer, err);
     if (!status)
         more->copy = p->buffers[more->buffer].kind != TFR__BUFFER_TENSOR ||
                      p->buffers[more->buffer].value != v;
@@ -608,7 +319,7 @@ static tfr_status leave(tfr__steps *s, tfr_err *err)
         }
     }
     for (uint32_t i = 0; !status && i < s->p->n_buffers; i++)
-        status = settle(s, i, 0, true, err);
+        status = tfr__steps_settle(s, i, 0, true, err);
     for (uint32_t e = 0; !status && e < b->session->n_engines; e++) {
         tfr__step *step; /* work on a device whose results nobody reads must end, too */
         bool busy = false;
@@ -617,7 +328,7 @@ static tfr_status leave(tfr__steps *s, tfr_err *err)
                 busy = s->p->steps[i].kind != TFR__STEP_SYNC;
         }
         if (busy && tfr__steps_is_queued(s, e)) {
-            status = step_add(s, TFR__STEP_SYNC, e, &step, err);
+            status = tfr__steps_add(s, TFR__STEP_SYNC, e, &step, err);
             s->p->n_syncs += !status;
         }
     }

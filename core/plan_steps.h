@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * plan_steps.h: what the two halves of the third pass share: plan_steps.c makes buffers and steps,
- * plan_bind.c gives them lifetimes and addresses.
+ * plan_steps.h: what the parts of the third pass share: plan_buffers.c says where values lie,
+ * plan_steps.c who reads and makes them, plan_bind.c gives buffers lifetimes and addresses.
  */
 #ifndef TFR_CORE_PLAN_STEPS_H
 #define TFR_CORE_PLAN_STEPS_H
@@ -37,6 +37,42 @@ static inline uint32_t tfr__steps_engine_of(const tfr__steps *s, uint32_t memory
         i++;
     return i;
 }
+
+static inline uint32_t *tfr__steps_where(tfr__steps *s, uint32_t memory, tfr_value v)
+{
+    return &s->where[(size_t)memory * s->b->graph->n_values + (size_t)v];
+}
+
+static inline uint64_t tfr__steps_value_bytes(const tfr__build *b, tfr_value v)
+{
+    return (uint64_t)tfr__type_bytes(&b->types[v]);
+}
+
+/* Makes room for n items in an array; *room counts items. plan_buffers.c, like all below. */
+tfr_status tfr__steps_room(void *array_pointer, uint32_t n, uint32_t *room, size_t size,
+                           tfr_err *err);
+/* A new buffer. Pointers to buffers do not survive, as those to steps below. */
+tfr_status tfr__steps_buffer(tfr__steps *s, tfr__buffer_kind kind, uint32_t memory, uint64_t bytes,
+                             uint32_t *out, tfr_err *err);
+tfr_status tfr__steps_add(tfr__steps *s, tfr__step_kind kind, uint32_t engine, tfr__step **out,
+                          tfr_err *err);
+/* Before somebody other than `engine` touches host buffer: wait for the queue that may use it. */
+tfr_status tfr__steps_settle(tfr__steps *s, uint32_t buffer, uint32_t engine, bool by_host,
+                             tfr_err *err);
+/* The engine's queue uses the buffer from now on. */
+void tfr__steps_touch(tfr__steps *s, uint32_t buffer, uint32_t engine);
+/* Makes the value of v (plain) present in a memory; *out is its buffer there. */
+tfr_status tfr__steps_bring(tfr__steps *s, tfr_value v, uint32_t memory, uint32_t *out,
+                            tfr_err *err);
+/* A buffer for what comes into the section, as the caller of the run has it. */
+tfr_status tfr__steps_live_in(tfr__steps *s, tfr_value v, uint32_t *out, tfr_err *err);
+/* A buffer for what a node computes: a tensor of its own if it leaves the section from here. */
+tfr_status tfr__steps_result(tfr__steps *s, tfr_value v, uint32_t memory, uint32_t *out,
+                             tfr_err *err);
+/* What a TENSOR buffer is at each run. */
+tfr_status tfr__steps_becomes_tensor(tfr__steps *s, uint32_t buffer, tfr_value v, tfr_err *err);
+/* The group that makes a value which lies in a layout of the backend, or NULL. */
+const tfr__group *tfr__steps_laid_by(const tfr__steps *s, tfr_value v);
 
 /* Lifetimes, arenas, and the arguments of all launches. plan_bind.c */
 tfr_status tfr__steps_bind(tfr__steps *s, tfr_err *err);

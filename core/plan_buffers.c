@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * plan_buffers.c: the third pass, its data: a buffer for each value in each memory where somebody
+ * reads it, and the steps that fill it: copies between memories, reorders of strided inputs and of
+ * layouts. Who reads is plan_steps.c.
+ *
+ * Order between memories: what is put on one queue runs in order, and the host runs its own steps
+ * in order. Only where the host (or another queue, through the host) reads or overwrites host
+ * memory that a queue may still use, a sync step comes before. `pending` holds, per host buffer,
+ * the engine whose queue may still use it. Lifetimes of host buffers that a queue uses are
+ * stretched to that queue's next sync.
+ */
+#include <string.h>
+#include <tfrun/fail.h>
+
+#include "alloc.h"
+#include "plan_steps.h"
+
+tfr_status tfr__steps_room(void *array_pointer, uint32_t n, uint32_t *room, size_t size,
+                           tfr_err *err)
+{
+    void **array = array_pointer, *p;
+    uint32_t more = *room ? *room : 32;
+    if (n <= *room)
+        return TFR_OK;
+    while (more < n)
+        more *= 2;
+    p = tfr__realloc(*array, (size_t)more * size);
+    if (!p)
+        return tfr_fail(err, TFR_ENOMEM, "out of memory for a plan of %u items", more);
+    *array = p;
+    *room = more;
+    return TFR_OK;
+}
+
+tfr_status tfr__steps_buffer(tfr__steps *s, tfr__buffer_kind kind, uint32_t memory, uint64_t bytes,
+                             uint32_t *out, tfr_err *err)
+{
+    tfr__plan *p = s->p;
+    tfr_status status =
+        tfr__steps_room(&p->buffers, p->n_buffers + 1, &s->room_buffers, sizeof *p->buffers, err);
+    if (!status)
+        status = tfr__steps_room(&s->pending, p->n_buffers + 1, &s->room_pending,
+                                 sizeof *s->pending, err);
+    if (status)
+        return status;
+    memset(&p->buffers[p->n_buffers], 0, sizeof *p->buffers);
+    p->buffers[p->n_buffers].kind = kind;
+    p->buffers[p->n_buffers].memory = memory;
+    p->buffers[p->n_buffers].bytes = bytes;
+    p->buffers[p->n_buffers].value = TFR_VALUE_NONE;
+    p->buffers[p->n_buffers].first = UINT32_MAX;
+    s->pending[p->n_buffers] = 0;
+    *out = p->n_buffers++;
+    return TFR_OK;
+}
+
+tfr_status tfr__steps_add(tfr__steps *s, tfr__step_kind kind, uint32_t engine, tfr__step **out,
+                          tfr_err *err)
+{
+    tfr__plan *p = s->p;
+    tfr_status status =
+        tfr__steps_room(&p->steps, p->n_steps + 1, &s->room_steps, sizeof *p->steps, err);
+    if (status)
+        return status;
+    *out = &p->steps[p->n_steps++];
+    memset(*out, 0, sizeof **out);
+    (*out)->kind = kind;
+    (*out)->node = (*out)->program = -1;
+    (*out)->engine = engine;
+    (*out)->plan = p;
+    if (engine != TFR__NO_ENGINE)
+        (*out)->backend = s->b->session->engines[engine].backend;
+    (*out)->workspace = (*out)->dst = (*out)->src = TFR__NO_BUFFER;
+    return TFR_OK;
+}
+
+tfr_status tfr__steps_settle(tfr__steps *s, uint32_t buffer, uint32_t engine, bool by_host,
+                             tfr_err *err)
+{
+    uint32_t other = s->pending[buffer];
+    tfr__step *step;
+    tfr_status status;
+    if (!other || (!by_host && other == engine + 1))
+        return TFR_OK;
+    status = tfr__steps_add(s, TFR__STEP_SYNC, other - 1, &step, err);
+    if (status)
+        return status;
+    s->p->n_syncs++;
+    for (uint32_t i = 0; i < s->p->n_buffers; i++)
+        if (s->pending[i] == other)
+            s->pending[i] = 0;
+    return TFR_OK;
+}
+
+void tfr__steps_touch(tfr__steps *s, uint32_t buffer, uint32_t engine)
+{
+    if (s->p->buffers[buffer].memory == TFR__MEMORY_HOST && tfr__steps_is_queued(s, engine))
+        s->pending[buffer] = engine + 1;
+}
+
+/* ---- buffers for values ---------------------------------------------------------------------- */
+
+/* Known values: the host's tensor itself, or a copy made now, kept in the device's memory. */
+static tfr_status known_buffer(tfr__steps *s, tfr_value v, uint32_t memory, uint32_t *out,
+                               tfr_err *err)
+{
+    tfr_tensor *t = s->b->known[v];
+    tfr_session *session = s->b->session;
+    tfr__buffer *buffer;
+    tfr_status status = tfr__steps_buffer(s, TFR__BUFFER_CONSTANT, memory, t->bytes, out, err);
+    if (status)
+        return status;
+    buffer = &s->p->buffers[*out];
+    if (memory == TFR__MEMORY_HOST) {
+        buffer->tensor = t;
+        buffer->address = t->data;
+        return tfr__build_keep(s->b, t, err);
+    }
+    status = tfr__engine_alloc(session, memory, t->bytes, &buffer->address, err);
+    if (!status) {
+        tfr__engine *engine = &session->engines[tfr__steps_engine_of(s, memory)];
+        status = tfr__engine_copy(engine, true, buffer->address, t->data, t->bytes, err);
+        if (!status)
+            status = tfr__engine_sync(engine, err);
+    }
+    return status;
+}
+
+tfr_status tfr__steps_live_in(tfr__steps *s, tfr_value v, uint32_t *out, tfr_err *err)
+{
+    tfr_status status = tfr__steps_buffer(s, TFR__BUFFER_LIVE_IN, TFR__MEMORY_HOST,
+                                          tfr__steps_value_bytes(s->b, v), out, err);
+    if (!status)
+        s->p->buffers[*out].value = v;
+    return status;
+}
+
+tfr_status tfr__steps_becomes_tensor(tfr__steps *s, uint32_t buffer, tfr_value v, tfr_err *err)
+{
+    const tfr__type *type = &s->b->types[v];
+    s->p->buffers[buffer].value = v;
+    s->p->buffers[buffer].dtype = type->dtype;
+    return tfr_shape_make(type->rank, type->dims, &s->p->buffers[buffer].shape, err);
+}
+
+/* The plain form of a live-in that is strided or not aligned to its elements. */
+static tfr_status plain_buffer(tfr__steps *s, tfr_value v, uint32_t *out, tfr_err *err)
+{
+    tfr__step *step;
+    tfr__buffer_kind kind =
+        s->b->types[v].dtype == TFR_DTYPE_STRING ? TFR__BUFFER_TENSOR : TFR__BUFFER_ARENA;
+    uint32_t src = *tfr__steps_where(s, TFR__MEMORY_HOST, v);
+    tfr_status status = TFR_OK;
+    if (s->plain[v] != TFR__NO_BUFFER) {
+        *out = s->plain[v];
+        return TFR_OK;
+    }
+    if (src == TFR__NO_BUFFER) {
+        status = tfr__steps_live_in(s, v, &src, err);
+        *tfr__steps_where(s, TFR__MEMORY_HOST, v) = src;
+    }
+    if (!status)
+        status =
+            tfr__steps_buffer(s, kind, TFR__MEMORY_HOST, tfr__steps_value_bytes(s->b, v), out, err);
+    if (status)
+        return status;
+    status = tfr__steps_becomes_tensor(s, *out, v, err);
+    s->plain[v] = *out;
+    if (status)
+        return status;
+    status = tfr__steps_add(s, TFR__STEP_REORDER, TFR__NO_ENGINE, &step, err);
+    if (status)
+        return status;
+    step->dst = *out;
+    step->src = src;
+    while (s->p->live_ins[step->live_in].value != v)
+        step->live_in++;
+    s->p->n_reorders++;
+    return TFR_OK;
+}
+
+tfr_status tfr__steps_result(tfr__steps *s, tfr_value v, uint32_t memory, uint32_t *out,
+                             tfr_err *err)
+{
+    tfr__build *b = s->b;
+    tfr_value leaves = b->live_out[b->root[v]];
+    bool strings = b->types[v].dtype == TFR_DTYPE_STRING;
+    bool tensor = memory == TFR__MEMORY_HOST && (leaves != TFR_VALUE_NONE || strings);
+    tfr_status status = tfr__steps_buffer(s, tensor ? TFR__BUFFER_TENSOR : TFR__BUFFER_ARENA,
+                                          memory, tfr__steps_value_bytes(b, v), out, err);
+    if (status)
+        return status;
+    if (leaves == TFR_VALUE_NONE)
+        leaves = v;
+    return tensor ? tfr__steps_becomes_tensor(s, *out, leaves, err) : TFR_OK;
+}
+
+const tfr__group *tfr__steps_laid_by(const tfr__steps *s, tfr_value v)
+{
+    const tfr__build *b = s->b;
+    return s->laid[v] == TFR__NO_BUFFER ? NULL : &b->groups[b->nodes[tfr__build_maker(b, v)].group];
+}
+
+/* The plain form of a value that only programs of one backend can read, in that one's memory. */
+static tfr_status unlay(tfr__steps *s, tfr_value v, const tfr__group *maker, tfr_err *err)
+{
+    uint32_t memory = s->b->session->engines[maker->engine].memory, dst;
+    tfr__step *step;
+    tfr_status status = tfr__steps_result(s, v, memory, &dst, err);
+    if (!status)
+        status = tfr__steps_becomes_tensor(s, dst, v, err);
+    if (!status)
+        status = tfr__steps_add(s, TFR__STEP_LAYOUT, maker->engine, &step, err);
+    if (status)
+        return status;
+    step->dst = dst;
+    step->src = s->laid[v];
+    step->layout = s->b->laid[v].layout;
+    step->program = s->p->placed[maker->first].program;
+    tfr__steps_touch(s, dst, maker->engine);
+    tfr__steps_touch(s, step->src, maker->engine);
+    *tfr__steps_where(s, memory, v) = dst;
+    s->p->n_reorders++;
+    return TFR_OK;
+}
+
+tfr_status tfr__steps_bring(tfr__steps *s, tfr_value v, uint32_t memory, uint32_t *out,
+                            tfr_err *err)
+{
+    tfr__build *b = s->b;
+    uint32_t *at = tfr__steps_where(s, memory, v), from = TFR__MEMORY_HOST, src, engine;
+    tfr_tensor *live_in = b->known[v] ? NULL : tfr__build_live_in(b, v);
+    const tfr__group *maker = tfr__steps_laid_by(s, v);
+    tfr__step *step;
+    tfr_status status;
+    if (maker &&
+        *tfr__steps_where(s, b->session->engines[maker->engine].memory, v) == TFR__NO_BUFFER) {
+        status = unlay(s, v, maker, err);
+        if (status)
+            return status;
+    }
+    if (memory == TFR__MEMORY_HOST && live_in && !(live_in->plain && tfr__build_aligned(live_in)))
+        return plain_buffer(s, v, out, err);
+    if (*at != TFR__NO_BUFFER) {
+        *out = *at;
+        return TFR_OK;
+    }
+    if (b->known[v])
+        status = known_buffer(s, v, memory, out, err);
+    else if (memory == TFR__MEMORY_HOST && live_in)
+        status = tfr__steps_live_in(s, v, out, err);
+    else {
+        for (uint32_t m = 1; m < s->n_memories; m++)
+            if (*tfr__steps_where(s, m, v) != TFR__NO_BUFFER)
+                from = m;
+        if (memory == TFR__MEMORY_HOST && from == TFR__MEMORY_HOST)
+            return tfr_fail(err, TFR_EINTERNAL, "value \"%s\" is nowhere",
+                            b->graph->values[v].name);
+        if (memory != TFR__MEMORY_HOST) { /* through the host; then from the host to the device */
+            status = tfr__steps_bring(s, v, TFR__MEMORY_HOST, &src, err);
+            engine = tfr__steps_engine_of(s, memory);
+            if (!status)
+                status = tfr__steps_settle(s, src, engine, false, err);
+            if (!status)
+                status = tfr__steps_buffer(s, TFR__BUFFER_ARENA, memory,
+                                           tfr__steps_value_bytes(b, v), out, err);
+        } else {
+            src = *tfr__steps_where(s, from, v);
+            engine = tfr__steps_engine_of(s, from);
+            status = tfr__steps_result(s, v, TFR__MEMORY_HOST, out, err);
+        }
+        if (!status)
+            status = tfr__steps_add(s, TFR__STEP_COPY, engine, &step, err);
+        if (!status) {
+            step->dst = *out;
+            step->src = src;
+            step->to_device = memory != TFR__MEMORY_HOST;
+            step->bytes = tfr__steps_value_bytes(b, v);
+            tfr__steps_touch(s, step->to_device ? src : *out, engine);
+            s->p->n_copies++;
+            s->p->copy_bytes += step->bytes;
+            if (s->placed) {
+                s->placed->n_copies++;
+                s->placed->copy_bytes += step->bytes;
+            }
+        }
+    }
+    if (!status)
+        *tfr__steps_where(s, memory, v) = *out;
+    return status;
+}
