@@ -278,8 +278,8 @@ tfr_status tfr_graph_add_variable(tfr_graph *graph, const char *name, tfr_tensor
         status = tfr_fail(err, TFR_EINVAL, "variable \"%s\": only an outermost graph has variables",
                           name ? name : "");
     if (!status && initial && tfr_tensor_kind(initial) != TFR_KIND_TENSOR)
-        status =
-            tfr_fail(err, TFR_EINVAL, "variable \"%s\" must be a tensor, not a sequence", name);
+        status = tfr_fail(err, TFR_EINVAL, "variable \"%s\" must be a tensor, not a sequence",
+                          name ? name : "");
     if (!status)
         status = graph_room(&graph->variables, graph->n_variables, &graph->room_variables,
                             sizeof *graph->variables, err);
@@ -455,7 +455,10 @@ static tfr_status node_fill(tfr_graph *graph, const tfr_node_desc *desc, tfr__no
         status = tfr__attr_set(&node->attrs, &desc->attrs[i], NULL, err);
     for (uint32_t i = 0; !status && i < desc->n_subgraphs; i++) {
         tfr_graph *child = desc->subgraphs[i].graph;
-        if (!child || child->parent != graph || child->adopted)
+        uint32_t before = 0;
+        while (desc->subgraphs[before].graph != child)
+            before++;
+        if (!child || child->parent != graph || child->adopted || before < i)
             return tfr_fail(err, TFR_EINVAL,
                             "subgraph \"%s\" of node \"%s\" is not a free child of graph \"%s\"",
                             desc->subgraphs[i].name, node->name, graph->name);

@@ -189,6 +189,26 @@ TEST(a_capture_of_the_same_value_is_made_once)
     tfr_graph_release(graph);
 }
 
+TEST(a_subgraph_is_taken_over_once)
+{
+    tfr_value x, y;
+    tfr_graph *graph = new_graph(&x);
+    tfr_subgraph branches[] = {{.name = "then_branch"}, {.name = "else_branch"}};
+    tfr_node_desc node = {.size = sizeof node,
+                          .op = "If",
+                          .inputs = &x,
+                          .n_inputs = 1,
+                          .n_outputs = 1,
+                          .n_subgraphs = 2,
+                          .subgraphs = branches};
+    REQUIRE_OK(tfr_graph_create_child(graph, "branch", &branches[0].graph, &err), &err);
+    branches[1].graph = branches[0].graph;
+    CHECK_STATUS(TFR_EINVAL, tfr_graph_add_node(graph, &node, &y, &err), &err);
+    CHECK_CONTAINS("subgraph \"else_branch\"", err.text);
+    tfr_graph_release(branches[0].graph); /* nobody has taken it */
+    tfr_graph_release(graph);
+}
+
 TEST(ten_thousand_names_are_found_again)
 {
     tfr_value x, last, v = 0;
@@ -251,6 +271,7 @@ static const test_case cases[] = {
     CASE(a_dim_below_minus_one_is_refused),
     CASE(nodes_inside_a_device_scope_are_pinned),
     CASE(a_capture_of_the_same_value_is_made_once),
+    CASE(a_subgraph_is_taken_over_once),
     CASE(ten_thousand_names_are_found_again),
 };
 TEST_MAIN(cases)
