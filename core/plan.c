@@ -208,12 +208,16 @@ bool tfr__plan_fits(const tfr__plan *p, const tfr__env *env)
     for (uint32_t i = 0; i < p->n_consulted; i++) {
         tfr_tensor *t = env->values[p->consulted[i].value], *copy = NULL;
         bool same;
+        /* It need not be a live-in: it may have ended the section before its reader. */
+        if (!t || t->kind != TFR_KIND_TENSOR)
+            return false;
         if (p->consulted[i].strings) {
             if (!tfr_tensor_compare(p->consulted[i].strings, t, 0, 0, NULL))
                 return false;
             continue;
         }
-        if (!t->plain && tfr_tensor_copy(t, &copy, NULL))
+        if (t->dtype == TFR_DTYPE_STRING || t->bytes != p->consulted[i].bytes ||
+            (!t->plain && tfr_tensor_copy(t, &copy, NULL)))
             return false;
         same = !p->consulted[i].bytes || memcmp(copy ? copy->data : t->data, p->consulted[i].data,
                                                 (size_t)p->consulted[i].bytes) == 0;

@@ -239,6 +239,41 @@ TEST(a_shape_that_only_a_run_can_tell_splits_the_graph)
     tfr_session_destroy(session);
 }
 
+/* The ends of a Slice take a launch, so it begins a section; the one before has seen its starts. */
+TEST(a_plan_that_saw_a_value_of_the_next_section_survives_a_shorter_one)
+{
+    tfr_value x[3], v;
+    tfr_graph *graph = new_graph(3, x);
+    const tfr_attr to[] = {TFR_SET_INT("to", TFR_DTYPE_I64)};
+    const int64_t many = 5000, one = 1, start = 1; /* many are not computed when planning */
+    const int32_t short_start = 1;
+    tfr_tensor *in[3] = {floats(2, two_by_three, six), ints(1, &start), floats(1, &many, NULL)};
+    tfr_tensor *out = NULL;
+    v = unary(graph, "ReduceMax", x[2]);
+    tfr_node_desc cast = {.size = sizeof cast,
+                          .op = "Cast",
+                          .inputs = &v,
+                          .n_inputs = 1,
+                          .n_outputs = 1,
+                          .attrs = to,
+                          .n_attrs = 1};
+    REQUIRE_OK(tfr_graph_add_node(graph, &cast, &v, &err), &err);
+    output(graph, add(graph, "Slice", (tfr_value[]){x[0], x[1], v}, 3));
+    tfr_session *session = session_over(new_runtime(), graph, "naive:0");
+    memset(tfr_tensor_data(in[2]), 0, tfr_tensor_bytes(in[2]));
+    ((float *)tfr_tensor_data(in[2]))[7] = 2;
+    REQUIRE_OK(tfr_session_run(session, in, 3, &out, 1, &err), &err);
+    CHECK_INT(3, tfr_tensor_elements(out));
+    tfr_tensor_release(out);
+    tfr_tensor_release(in[1]);
+    in[1] = new_tensor(TFR_DTYPE_I32, 1, &one, &short_start);
+    CHECK_STATUS(TFR_EDTYPE, tfr_session_run(session, in, 3, &out, 1, &err), &err);
+    CHECK_CONTAINS("starts", err.text);
+    for (int i = 0; i < 3; i++)
+        tfr_tensor_release(in[i]);
+    tfr_session_destroy(session);
+}
+
 TEST(variables_keep_their_state_between_runs)
 {
     tfr_value x, state, sum;
@@ -398,6 +433,7 @@ static const test_case cases[] = {
     CASE(strings_that_decide_a_shape_are_read_when_planning),
     CASE(shape_arithmetic_is_done_when_planning),
     CASE(a_shape_that_only_a_run_can_tell_splits_the_graph),
+    CASE(a_plan_that_saw_a_value_of_the_next_section_survives_a_shorter_one),
     CASE(variables_keep_their_state_between_runs),
     CASE(wrong_inputs_are_named_with_what_is_wanted),
     CASE(shapes_that_do_not_fit_name_the_node),
