@@ -255,17 +255,23 @@ static tfr_status update_variables(tfr_session *session, const tfr__env *env, tf
     return status;
 }
 
+/*
+ * Does anybody hold this value, or the memory that it looks into, besides the run's environment and
+ * its outputs? Control flow passes on what it is given, be it an input, a constant or a variable.
+ */
+static bool is_shared(const tfr_tensor *t)
+{
+    return atomic_load(&t->refs) > 2 || (t->base && atomic_load(&t->base->refs) > 1);
+}
+
 /* What the caller gets is its own: never an input, a constant or a variable, and nothing twice. */
 static tfr_status own_outputs(const tfr_session *session, tfr_tensor **outputs, tfr_err *err)
 {
     const tfr_graph *g = session->graph;
     for (uint32_t i = 0; i < g->n_outputs; i++) {
-        bool shared = g->values[g->outputs[i]].role != TFR__ROLE_NODE;
         tfr_tensor *copy;
         tfr_status status;
-        for (uint32_t k = 0; k < i; k++)
-            shared = shared || outputs[k] == outputs[i];
-        if (!shared)
+        if (g->values[g->outputs[i]].role == TFR__ROLE_NODE && !is_shared(outputs[i]))
             continue;
         status = tfr_tensor_copy(outputs[i], &copy, err);
         if (status)

@@ -391,7 +391,7 @@ tests_test_wire_SOURCES = tests/test_wire.c tests/onnx_build.h
 
 tests_test_session_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_session_LDADD = $(TFR_TEST_CORE)
-tests_test_session_SOURCES = tests/session_kit.h tests/test_session.c
+tests_test_session_SOURCES = tests/graph_text.h tests/session_kit.h tests/test_session.c
 
 tests_test_passes_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_passes_LDADD = $(TFR_TEST_CORE)

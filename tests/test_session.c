@@ -2,6 +2,7 @@
 /* Graphs through sessions on the backends of the build tree. */
 #include <pthread.h>
 
+#include "graph_text.h"
 #include "session_kit.h"
 
 TEST(a_chain_of_nodes_gives_its_result)
@@ -274,6 +275,60 @@ TEST(a_plan_that_saw_a_value_of_the_next_section_survives_a_shorter_one)
     tfr_session_destroy(session);
 }
 
+/* An If whose branches give out what they capture: value 1 of the leaves, if value 2 is true. */
+static tfr_graph *graph_that_passes_on(const char *leaves)
+{
+    graph_text g = {0};
+    tfr_subgraph branches[2] = {{.name = "then_branch"}, {.name = "else_branch"}};
+    tfr_node_desc node = {.size = sizeof node,
+                          .op = "If",
+                          .n_inputs = 1,
+                          .n_outputs = 1,
+                          .n_subgraphs = 2,
+                          .subgraphs = branches};
+    tfr_value v;
+    REQUIRE_OK(tfr_graph_create("test", &g.graph, &err), &err);
+    graph_text_more(&g, leaves);
+    for (int i = 0; i < 2; i++) {
+        tfr_graph **child = &branches[i].graph;
+        REQUIRE_OK(tfr_graph_create_child(g.graph, "branch", child, &err), &err);
+        REQUIRE_OK(tfr_graph_add_capture(*child, g.names[1].value, &v, &err), &err);
+        output(*child, v);
+    }
+    node.inputs = &g.names[2].value;
+    REQUIRE_OK(tfr_graph_add_node(g.graph, &node, &v, &err), &err);
+    output(g.graph, v);
+    return g.graph;
+}
+
+TEST(what_control_flow_passes_on_is_the_callers_own)
+{
+    static const char *const leaves[] = {
+        "in x 1; in y 1; c = Greater(x,0)",
+        "in x 1; var y 1; c = Greater(x,0)",
+        "in x 1; const y 1; c = Greater(x,0)",
+    };
+    for (int i = 0; i < 3; i++) {
+        const int64_t one = 1;
+        const float number = 3;
+        tfr_graph *graph = graph_that_passes_on(leaves[i]);
+        const uint32_t n_inputs = tfr_graph_n_inputs(graph);
+        tfr_session *session = session_over(new_runtime(), graph, "naive:0");
+        tfr_tensor *in[2] = {floats(1, &one, &number), floats(1, &one, &number)}, *out[2] = {NULL};
+        REQUIRE_OK(tfr_session_run(session, in, n_inputs, &out[0], 1, &err), &err);
+        const float before = *(float *)tfr_tensor_data(out[0]);
+        *(float *)tfr_tensor_data(out[0]) = 77;
+        REQUIRE_OK(tfr_session_run(session, in, n_inputs, &out[1], 1, &err), &err);
+        CHECK_NEAR(before, *(float *)tfr_tensor_data(out[1]), 0);
+        CHECK_NEAR(3, *(float *)tfr_tensor_data(in[1]), 0);
+        for (int k = 0; k < 2; k++) {
+            tfr_tensor_release(in[k]);
+            tfr_tensor_release(out[k]);
+        }
+        tfr_session_destroy(session);
+    }
+}
+
 TEST(variables_keep_their_state_between_runs)
 {
     tfr_value x, state, sum;
@@ -434,6 +489,7 @@ static const test_case cases[] = {
     CASE(shape_arithmetic_is_done_when_planning),
     CASE(a_shape_that_only_a_run_can_tell_splits_the_graph),
     CASE(a_plan_that_saw_a_value_of_the_next_section_survives_a_shorter_one),
+    CASE(what_control_flow_passes_on_is_the_callers_own),
     CASE(variables_keep_their_state_between_runs),
     CASE(wrong_inputs_are_named_with_what_is_wanted),
     CASE(shapes_that_do_not_fit_name_the_node),
