@@ -17,9 +17,15 @@ static tfr_status engine_open(tfr__engine *engine, tfr_err *err)
     if (!b->has_queue)
         return TFR_OK;
     pthread_mutex_lock(&b->lock);
-    status = (tfr_status)b->queue.create(b->device, &engine->queue, err);
+    status = tfr__plugin_status(b->queue.create(b->device, &engine->queue, err), err);
+    if (!status && !engine->queue)
+        status = tfr_fail(err, TFR_EPLUGIN, "the slot create of %s returned TFR_OK and no queue",
+                          b->name);
     if (!status) {
-        status = (tfr_status)b->queue.fence_create(b->device, &engine->fence, err);
+        status = tfr__plugin_status(b->queue.fence_create(b->device, &engine->fence, err), err);
+        if (!status && !engine->fence)
+            status = tfr_fail(err, TFR_EPLUGIN,
+                              "the slot fence_create of %s returned TFR_OK and no fence", b->name);
         if (status)
             b->queue.destroy(b->device, engine->queue);
     }
@@ -123,9 +129,15 @@ tfr_status tfr__engine_alloc(tfr_session *session, uint32_t memory, uint64_t byt
     }
     e = memory_engine(session, memory);
     pthread_mutex_lock(&e->backend->lock);
-    status = (tfr_status)e->backend->memory.alloc(e->backend->device, 0, bytes,
-                                                  e->backend->space.alignment, out, err);
+    status = tfr__plugin_status(e->backend->memory.alloc(e->backend->device, 0, bytes,
+                                                         e->backend->space.alignment, out, err),
+                                err);
     pthread_mutex_unlock(&e->backend->lock);
+    if (status)
+        *out = NULL;
+    else if (!*out)
+        status = tfr_fail(err, TFR_EPLUGIN, "the slot alloc of %s returned TFR_OK and no memory",
+                          e->backend->name);
     return status;
 }
 

@@ -42,9 +42,8 @@ static tfr_status launch_once(tfr_session *session, const tfr__node *node,
                               tfr_tensor *const *inputs, tfr_tensor **results, tfr_err *err)
 {
     tfr__backend *b = choice->backend;
-    tfr_launch launch = {.size = sizeof launch,
-                         .n_args = node->n_inputs + node->n_outputs,
-                         .run = session->n_runs};
+    tfr_launch launch = {
+        .size = sizeof launch, .n_args = node->n_inputs + node->n_outputs, .run = session->n_runs};
     tfr_arg *args = tfr__calloc((size_t)launch.n_args + 1, sizeof *args);
     tfr_kernel *kernel = NULL;
     void *workspace = NULL;
@@ -65,6 +64,8 @@ static tfr_status launch_once(tfr_session *session, const tfr__node *node,
         pthread_mutex_lock(&b->lock);
         status = (tfr_status)b->kernel.prepare(b->device, call, &kernel, err);
         pthread_mutex_unlock(&b->lock);
+        if (status)
+            kernel = NULL;
     }
     if (!status && !kernel)
         status = tfr_fail(err, TFR_EPLUGIN, "%s gave no kernel", b->name);

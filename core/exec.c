@@ -3,7 +3,7 @@
  * exec.c: walks a plan. The caller holds the session's lock. Nothing is looked up here; addresses
  * that change from run to run are patched into the prepared arguments first.
  */
-#include <string.h>
+#include <stdio.h>
 #include <tfrun/fail.h>
 
 #include "alloc.h"
@@ -239,7 +239,7 @@ static tfr_status step_failed(tfr_session *session, tfr__plan *p, const tfr__ste
     const tfr__node *node = step->node < 0 ? NULL : &p->graph->nodes[step->node];
     tfr_err copy = TFR_ERR_INIT;
     if (err)
-        memcpy(copy.text, err->text, sizeof copy.text);
+        snprintf(copy.text, sizeof copy.text, "%s", tfr__said(err));
     if (status == TFR_ELOST && step->backend) {
         tfr__backend_quarantine(step->backend, -1, copy.text);
         p->stale = true;
@@ -269,7 +269,8 @@ static tfr_status step_failed(tfr_session *session, tfr__plan *p, const tfr__ste
 tfr_status tfr__plan_failed(tfr_session *session, tfr__plan *p, uint32_t step, int32_t status,
                             tfr_err *err)
 {
-    tfr_status named = step_failed(session, p, &p->steps[step], (tfr_status)status, err);
+    tfr_status known = tfr__plugin_status(status, err);
+    tfr_status named = step_failed(session, p, &p->steps[step], known, err);
     tfr__engines_settle(session); /* nothing may still run when the caller takes memory back */
     return named;
 }
@@ -279,6 +280,8 @@ TFR__ANY_OBJECT
 tfr_status tfr__plan_walk(tfr_session *session, tfr__plan *p, uint64_t run, tfr_err *err)
 {
     tfr__bound *const first = p->bound, *const end = first + p->n_steps;
+    if (err && err->size > offsetof(tfr_err, text))
+        err->text[0] = '\0'; /* what is said of a failure is said by who failed */
     if (p->watch) {
         if (p->queues != session->queues)
             bind_calls(session, p);

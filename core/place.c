@@ -92,9 +92,9 @@ tfr_status tfr__ask(tfr_runtime *runtime, tfr__backend *backend, uint32_t op, tf
     }
     status = tfr__backend_open(runtime, backend, &err);
     if (status == TFR_ENOMEM)
-        return tfr_fail(out_err, status, "%s", err.text);
+        return tfr_fail(out_err, status, "%s", tfr__said(&err));
     if (status) {
-        tfr_decline(answer, TFR_REASON_LIBRARY_MISSING, "%s", err.text);
+        tfr_decline(answer, TFR_REASON_LIBRARY_MISSING, "%s", tfr__said(&err));
         return TFR_OK;
     }
     if (backend->claim_versions)
@@ -103,8 +103,8 @@ tfr_status tfr__ask(tfr_runtime *runtime, tfr__backend *backend, uint32_t op, tf
     answer->size = sizeof *answer;
     if (status) {
         tfr__log(runtime, TFR_LOG_WARNING, backend->plugin_name,
-                 "asking about %s failed, which it must not: %s", call->name, err.text);
-        tfr_decline(answer, TFR_REASON_QUARANTINED, "asking it failed: %s", err.text);
+                 "asking about %s failed, which it must not: %s", call->name, tfr__said(&err));
+        tfr_decline(answer, TFR_REASON_QUARANTINED, "asking it failed: %s", tfr__said(&err));
         return TFR_OK;
     }
     answer_clean(answer, call);
@@ -112,6 +112,10 @@ tfr_status tfr__ask(tfr_runtime *runtime, tfr__backend *backend, uint32_t op, tf
         tfr_decline(answer, TFR_REASON_NONE,
                     "it answers %d, which is no verdict, a defect of the plugin",
                     (int)answer->verdict);
+    if (answer->workspace_bytes > INT64_MAX / 4)
+        tfr_decline(answer, TFR_REASON_NONE,
+                    "it wants a workspace of %llu bytes, a defect of the plugin",
+                    (unsigned long long)answer->workspace_bytes);
     if (answer->verdict == TFR_VERDICT_NO && !answer->reason && !answer->text[0])
         tfr_decline(answer, TFR_REASON_NONE, "it says no without a reason, a defect of the plugin");
     return TFR_OK;

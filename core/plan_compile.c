@@ -241,9 +241,9 @@ tfr_status tfr__group_propose(tfr__build *b, tfr__backend *backend, tfr_err *err
             status = (tfr_status)backend->program.propose(backend->device, &w.pub, rows,
                                                           sizeof *rows, &own);
             if (status == TFR_ENOMEM) {
-                tfr_fail(err, status, "%s: %.400s", backend->name, own.text);
+                tfr_fail(err, status, "%s: %.400s", backend->name, tfr__said(&own));
             } else if (status) {
-                breach(b, backend, own.text);
+                breach(b, backend, tfr__said(&own));
                 status = TFR_OK;
             } else {
                 status = proposals_read(b, &w, backend, rows, err);
@@ -412,11 +412,11 @@ tfr_status tfr__group_compile(tfr__build *b, uint32_t group, tfr_err *err)
             status = compile(b, &w, g, &own);
             if (status == TFR_ENOMEM) {
                 tfr_fail(err, status, "a program of %u nodes on %s: %.400s", g->program.n_nodes,
-                         g->backend->name, own.text);
+                         g->backend->name, tfr__said(&own));
             } else if (status) {
                 if (status != TFR_EUNSUPPORTED)
-                    breach(b, g->backend, own.text);
-                tfr__group_dissolve(b, group, own.text);
+                    breach(b, g->backend, tfr__said(&own));
+                tfr__group_dissolve(b, group, tfr__said(&own));
                 status = TFR_OK;
             }
         }

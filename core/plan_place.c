@@ -164,12 +164,12 @@ static tfr_status prepare_try(tfr__build *b, uint32_t i, bool *again, tfr_err *e
         return TFR_OK;
     state->kernel = NULL;
     if (status != TFR_ENOMEM) {
-        quarantine(b, node, backend, own.text);
+        quarantine(b, node, backend, tfr__said(&own));
         *again = backend->op_quarantined != NULL;
         status = *again ? TFR_OK : TFR_EPLUGIN;
     }
     return status ? tfr_fail(err, status, "node \"%s\" (%s) on %s: %s", node->name, node->op->name,
-                             backend->name, own.text)
+                             backend->name, tfr__said(&own))
                   : TFR_OK;
 }
 

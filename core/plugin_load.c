@@ -67,7 +67,7 @@ static tfr_status library_load(tfr__plugin *plugin, tfr__library *library, tfr_e
     status = (tfr_status)entry(tfr__host(), &given, &own);
     if (status)
         return tfr_fail(err, TFR_EPLUGIN, "its entry returned %s: %s", tfr_status_name(status),
-                        own.text);
+                        tfr__said(&own));
     return tfr__tables_import(given, plugin->note.name, plugin->note.kind, &library->tables, err);
 }
 
@@ -266,9 +266,9 @@ static tfr_status backend_open_once(tfr_runtime *runtime, tfr__backend *backend,
     if (first) {
         status = library_get(plugin, &why);
         if (status == TFR_EPLUGIN)
-            backend_quarantine_plugin(runtime, plugin, why.text);
+            backend_quarantine_plugin(runtime, plugin, tfr__said(&why));
         if (status)
-            return tfr_fail(err, status, "plugin %s: %s", plugin->name, why.text);
+            return tfr_fail(err, status, "plugin %s: %s", plugin->name, tfr__said(&why));
         tfr__plugin_set(plugin, TFR_PLUGIN_LOADED, "%s", plugin->library->tables.off);
         if (plugin->library->tables.off[0])
             tfr__log(runtime, TFR_LOG_WARNING, plugin->name, "%s", plugin->library->tables.off);
@@ -277,9 +277,10 @@ static tfr_status backend_open_once(tfr_runtime *runtime, tfr__backend *backend,
     }
     status = backend_open_device(backend, backend_threads(runtime, backend), &why);
     if (status == TFR_EPLUGIN)
-        backend_quarantine_plugin(runtime, plugin, why.text);
+        backend_quarantine_plugin(runtime, plugin, tfr__said(&why));
     if (status)
-        return tfr_fail(err, status, "device %s cannot be opened: %s", backend->name, why.text);
+        return tfr_fail(err, status, "device %s cannot be opened: %s", backend->name,
+                        tfr__said(&why));
     tfr__log(runtime, TFR_LOG_INFO, "loader", "opened device %s (%s)", backend->name,
              backend->info.identity);
     return TFR_OK;

@@ -103,6 +103,11 @@ tfr_status tfr__backend_open(tfr_runtime *runtime, tfr__backend *backend, tfr_er
 #define TFR__PROGRAMS (-2)
 void tfr__backend_quarantine(tfr__backend *backend, int32_t op, const char *text);
 
+/* What a plugin says of a failure: its text may have no end, or no beginning. */
+const char *tfr__said(tfr_err *err);
+/* A status of a plugin, or, for a number that is none, TFR_EPLUGIN, which err says. */
+tfr_status tfr__plugin_status(int32_t status, tfr_err *err);
+
 /* printf-style talk; drops what is below the runtime's level; strips control bytes. */
 void tfr__log(tfr_runtime *runtime, tfr_log_level level, const char *who, const char *format, ...)
     __attribute__((format(printf, 4, 5)));

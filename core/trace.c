@@ -101,7 +101,7 @@ static void engine_claim(tfr_session *session, tfr__engine *e)
             b->tracer = session;
         else
             tfr__log(session->runtime, TFR_LOG_WARNING, b->plugin_name, "no records of %s: %s",
-                     b->name, err.text);
+                     b->name, tfr__said(&err));
     }
     e->recorded = b->tracer == session;
     pthread_mutex_unlock(&b->lock);

@@ -74,6 +74,7 @@ unit_tests = \
 	tests/test_sequence \
 	tests/test_shape \
 	tests/test_status \
+	tests/test_stranger \
 	tests/test_tensor \
 	tests/test_trace \
 	tests/test_tuning \
@@ -359,6 +360,11 @@ tests_test_shape_SOURCES = tests/test_shape.c
 tests_test_status_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_status_LDADD = $(TFR_TEST_CORE)
 tests_test_status_SOURCES = tests/test_status.c
+
+tests_test_stranger_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_stranger_LDADD = $(TFR_TEST_CORE)
+tests_test_stranger_SOURCES = tests/graph_text.h tests/session_kit.h tests/test_stranger.c
+tests_test_stranger_DEPENDENCIES = libtfrun-core.la tests/fakeacc/fakeacc.la
 
 tests_test_tensor_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_tensor_LDADD = $(TFR_TEST_CORE)
