@@ -188,7 +188,7 @@ void tfr__backend_quarantine(tfr__backend *backend, int32_t op, const char *text
     else if (op < 0)
         atomic_store(&backend->quarantined, true);
     else if (backend->op_quarantined)
-        backend->op_quarantined[op] = 1;
+        atomic_store(&backend->op_quarantined[op], true);
     if (backend->plugin) /* a backend that a test made by hand has none */
         tfr__plugin_set(backend->plugin, TFR_PLUGIN_QUARANTINED, "%s%s%s: %s", backend->name,
                         op == TFR__PROGRAMS ? ", programs"

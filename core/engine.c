@@ -33,10 +33,18 @@ static tfr_status engine_open(tfr__engine *engine, tfr_err *err)
     return status;
 }
 
+static uint32_t count_backends(const tfr_runtime *runtime)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < runtime->n_devices; i++)
+        n += runtime->devices[i].n_backends;
+    return n;
+}
+
 tfr_status tfr__engine_get(tfr_session *session, tfr__device *device, tfr__backend *backend,
                            uint32_t *out, tfr_err *err)
 {
-    tfr__engine *more, engine = {0};
+    tfr__engine engine = {0};
     tfr_status status;
     for (uint32_t i = 0; i < session->n_engines; i++) {
         if (session->engines[i].backend == backend) {
@@ -44,10 +52,10 @@ tfr_status tfr__engine_get(tfr_session *session, tfr__device *device, tfr__backe
             return TFR_OK;
         }
     }
-    more = tfr__realloc(session->engines, (session->n_engines + 1) * sizeof engine);
-    if (!more)
+    if (!session->engines)
+        session->engines = tfr__calloc(count_backends(session->runtime), sizeof engine);
+    if (!session->engines)
         return tfr_fail(err, TFR_ENOMEM, "out of memory for a queue of %s", backend->name);
-    session->engines = more;
     engine.backend = backend;
     engine.memory = device->is_host ? TFR__MEMORY_HOST : session->n_memories;
     status = engine_open(&engine, err);

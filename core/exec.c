@@ -271,7 +271,8 @@ tfr_status tfr__plan_failed(tfr_session *session, tfr__plan *p, uint32_t step, i
 {
     tfr_status known = tfr__plugin_status(status, err);
     tfr_status named = step_failed(session, p, &p->steps[step], known, err);
-    tfr__engines_settle(session); /* nothing may still run when the caller takes memory back */
+    if (p->watch & TFR__WATCH_QUEUES) /* nothing may still run when memory is taken back */
+        tfr__engines_settle(session);
     return named;
 }
 

@@ -70,7 +70,7 @@ tfr_status tfr__ask(tfr_runtime *runtime, tfr__backend *backend, uint32_t op, tf
         tfr_decline(answer, TFR_REASON_QUARANTINED, "the backend failed earlier in this process");
         return TFR_OK;
     }
-    if (backend->op_quarantined && backend->op_quarantined[op]) {
+    if (backend->op_quarantined && atomic_load(&backend->op_quarantined[op])) {
         tfr_decline(answer, TFR_REASON_QUARANTINED,
                     "its kernel of %s failed earlier in this process", call->name);
         return TFR_OK;

@@ -261,7 +261,7 @@ struct tfr_session {
     tfr_tensor **variables; /* by number in graph->variables */
     bool updates;           /* some variable is updated by a run */
     tfr__env env;           /* of the run that holds the lock; empty between runs */
-    tfr__engine *engines;
+    tfr__engine *engines; /* with room for all backends: a binding without the lock uses its own */
     uint32_t n_engines, n_memories;
     uint64_t queues;  /* changes when a queue is replaced */
     tfr__plan **used; /* plans of the last run, in order */

@@ -178,7 +178,8 @@ static tfr_status prepare(tfr__build *b, uint32_t i, tfr_err *err)
     const tfr__backend *backend = b->nodes[i].choice.backend;
     uint32_t op = tfr__op_number(tfr__build_node_at(b, i)->op);
     tfr_status status = TFR_OK;
-    bool again = backend->op_quarantined && backend->op_quarantined[op]; /* since the choice */
+    /* Since the choice. */
+    bool again = backend->op_quarantined && atomic_load(&backend->op_quarantined[op]);
     do {
         if (again) {
             status = choose(b, i, err);

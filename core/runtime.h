@@ -50,12 +50,12 @@ typedef struct tfr__backend {
     tfr_layout_facet layout;
     tfr_profile_facet profile;
     bool has_queue, has_program, has_layout, has_profile;
-    atomic_bool program_off; /* a program of it failed: its nodes are kernels from then on */
-    const void *tracer;      /* the session that takes its records, or NULL; under lock */
-    tfr_space_info space;    /* space 0 */
-    pthread_mutex_t lock;    /* serializes [device] calls */
-    atomic_bool quarantined; /* failed after a yes or broke the contract: not asked again */
-    uint8_t *op_quarantined; /* by op number */
+    atomic_bool program_off;     /* a program of it failed: its nodes are kernels from then on */
+    const void *tracer;          /* the session that takes its records, or NULL; under lock */
+    tfr_space_info space;        /* space 0 */
+    pthread_mutex_t lock;        /* serializes [device] calls */
+    atomic_bool quarantined;     /* failed after a yes or broke the contract: not asked again */
+    atomic_bool *op_quarantined; /* by op number */
 } tfr__backend;
 
 typedef struct tfr__device {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs with fixed tensors: the same numbers as a session's, and nothing but the plan in between. */
+#include <pthread.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -224,6 +225,62 @@ TEST(each_run_draws_other_random_numbers)
     tfr_tensor_release(out);
 }
 
+/* Rows of x by i, then Relu, on the accelerator where it is small enough. */
+static tfr_session *session_of_rows(void)
+{
+    const tfr_option options[] = {{"fakeacc.size_limit", "50"}, {"disable", "onednn"}};
+    tfr_value x[2];
+    tfr_graph *graph = new_graph(2, x);
+    output(graph, unary(graph, "Relu", binary(graph, "Gather", x[0], x[1])));
+    return session_over(accelerator_runtime(options, 2), graph, "NPU:0");
+}
+
+static tfr_tensor *zeros(tfr_dtype dtype, int32_t rank, int64_t n)
+{
+    const int64_t dims[] = {n, n};
+    tfr_tensor *t = new_tensor(dtype, rank, dims, NULL);
+    memset(tfr_tensor_data(t), 0, tfr_tensor_bytes(t));
+    return t;
+}
+
+typedef struct failing {
+    tfr_binding *binding;
+    int n_failed;
+} failing;
+
+static void *fail_often(void *user)
+{
+    failing *f = user;
+    for (int i = 0; i < 200; i++)
+        f->n_failed += tfr_binding_run(f->binding, NULL) == TFR_EINVAL;
+    return NULL;
+}
+
+TEST(a_binding_on_the_host_may_fail_while_its_session_opens_a_device)
+{
+    tfr_session *session = session_of_rows();
+    tfr_tensor *large[] = {zeros(TFR_DTYPE_F32, 2, 8), zeros(TFR_DTYPE_I64, 1, 8)};
+    tfr_tensor *small[] = {zeros(TFR_DTYPE_F32, 2, 4), zeros(TFR_DTYPE_I64, 1, 2)};
+    tfr_tensor *bound_out = zeros(TFR_DTYPE_F32, 2, 8), *out = NULL;
+    failing f = {0};
+    pthread_t thread;
+    REQUIRE_OK(tfr_binding_create(session, large, 2, &bound_out, 1, &f.binding, &err), &err);
+    ((int64_t *)tfr_tensor_data(large[1]))[7] = 99; /* there is no such row */
+    REQUIRE_INT(0, pthread_create(&thread, NULL, fail_often, &f));
+    CHECK_OK(tfr_session_run(session, small, 2, &out, 1, &err), &err);
+    CHECK(stats_of(session).n_copies > 0); /* it was on the accelerator */
+    pthread_join(thread, NULL);
+    CHECK_INT(200, f.n_failed);
+    tfr_binding_destroy(f.binding);
+    for (int i = 0; i < 2; i++) {
+        tfr_tensor_release(large[i]);
+        tfr_tensor_release(small[i]);
+    }
+    tfr_tensor_release(bound_out);
+    tfr_tensor_release(out);
+    tfr_session_destroy(session);
+}
+
 static const test_case cases[] = {
     CASE(each_run_reads_the_inputs_and_writes_the_outputs_anew),
     CASE(each_run_draws_other_random_numbers),
@@ -233,5 +290,6 @@ static const test_case cases[] = {
     CASE(a_run_makes_no_system_call),
     CASE(an_output_of_the_wrong_shape_is_refused_with_both),
     CASE(a_size_that_only_a_run_can_tell_is_refused),
+    CASE(a_binding_on_the_host_may_fail_while_its_session_opens_a_device),
 };
 TEST_MAIN(cases)

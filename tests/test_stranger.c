@@ -3,6 +3,7 @@
  * Backends that answer nonsense while a plan is made and run: each answer is survived, blamed on
  * the backend by name, and never believed. The slots of a backend are replaced in this process.
  */
+#include <pthread.h>
 #include <tfrun/fail.h>
 
 #include "graph_text.h"
@@ -189,6 +190,47 @@ TEST(a_status_that_is_none_is_a_defect)
     check_refused(&s, TFR_EPLUGIN, "fakeacc:0", "returned 17, which is no status");
 }
 
+typedef struct runner {
+    pthread_t thread;
+    tfr_session *session;
+    tfr_tensor *in;
+    tfr_status status;
+} runner;
+
+static void *run_once(void *user)
+{
+    runner *r = user;
+    tfr_tensor *out = NULL;
+    r->status = tfr_session_run(r->session, &r->in, 1, &out, 1, NULL);
+    tfr_tensor_release(out);
+    return NULL;
+}
+
+TEST(threads_may_find_a_defect_at_the_same_time)
+{
+    for (int round = 0; round < 20; round++) {
+        scene s = new_scene("naive:0");
+        tfr_session_options options = TFR_SESSION_OPTIONS_INIT;
+        runner runners[3];
+        options.device = "naive:0";
+        options.fallback = TFR_FALLBACK_ERROR;
+        s.backend->kernel.launch = launch_endless;
+        for (int i = 0; i < 3; i++) {
+            runner *r = &runners[i];
+            *r = (runner){.in = s.in};
+            REQUIRE_OK(tfr_session_create(s.runtime, s.graph, &options, &r->session, &err), &err);
+        }
+        for (int i = 0; i < 3; i++)
+            REQUIRE_INT(0, pthread_create(&runners[i].thread, NULL, run_once, &runners[i]));
+        for (int i = 0; i < 3; i++) {
+            pthread_join(runners[i].thread, NULL);
+            CHECK_INT(TFR_EFALLBACK, runners[i].status);
+            tfr_session_destroy(runners[i].session);
+        }
+        end(&s);
+    }
+}
+
 /* ---- objects that are not there -------------------------------------------------------------- */
 
 static int32_t no_queue(tfr_plugin_device *device, tfr_queue **out, tfr_err *e)
@@ -234,6 +276,7 @@ static const test_case cases[] = {
     CASE(an_error_text_without_an_end_is_cut),
     CASE(an_error_of_an_older_caller_is_read_by_its_size),
     CASE(a_status_that_is_none_is_a_defect),
+    CASE(threads_may_find_a_defect_at_the_same_time),
     CASE(a_queue_a_fence_and_memory_that_are_not_given_are_defects),
 };
 TEST_MAIN(cases)
