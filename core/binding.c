@@ -37,6 +37,20 @@ static tfr_status binding_refuse(const tfr_session *session, const char *why, tf
                     why);
 }
 
+/* Nodes on whole values are the core's own, which no plan holds. */
+static tfr_status nodes_check(const tfr_session *session, tfr_err *err)
+{
+    for (uint32_t i = 0; i < session->graph->n_nodes; i++) {
+        const tfr__node *node = &session->graph->nodes[i];
+        if (node->op->kind == TFR__OP_CONTROL || node->op->kind == TFR__OP_SEQUENCE)
+            return tfr_fail(err, TFR_EUNSUPPORTED,
+                            "graph \"%s\" cannot be bound: node \"%s\" (%s) is control flow, or "
+                            "works on sequences; run it by its session",
+                            session->graph->name, node->name, node->op->name);
+    }
+    return TFR_OK;
+}
+
 /* The plan must be the whole graph, and all it gives must be of fixed size. */
 static tfr_status binding_check(const tfr_binding *b, tfr_err *err)
 {
@@ -122,7 +136,9 @@ static tfr_status binding_fill(tfr_binding *b, tfr_tensor *const *inputs, uint32
                                tfr_tensor *const *outputs, tfr_err *err)
 {
     const tfr_graph *g = b->session->graph;
-    tfr_status status = tfr__env_init(b->session->body, &b->env, err);
+    tfr_status status = nodes_check(b->session, err);
+    if (!status)
+        status = tfr__env_init(b->session->body, &b->env, err);
     if (!status)
         status = tfr__session_bind_inputs(b->session, &b->env, inputs, n_inputs, err);
     if (!status)

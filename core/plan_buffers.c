@@ -23,6 +23,8 @@ tfr_status tfr__steps_room(void *array_pointer, uint32_t n, uint32_t *room, size
     uint32_t more = *room ? *room : 32;
     if (n <= *room)
         return TFR_OK;
+    if (n > UINT32_MAX / 2)
+        return tfr_fail(err, TFR_ELIMIT, "a plan cannot hold more than %u items of a kind", n - 1);
     while (more < n)
         more *= 2;
     p = tfr__realloc(*array, (size_t)more * size);

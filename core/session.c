@@ -67,6 +67,9 @@ tfr_status tfr__session_create(tfr_runtime *runtime, tfr_graph *graph,
                         graph->name);
     if (given)
         memcpy(&options, given, given->size < sizeof options ? given->size : sizeof options);
+    if (options.fallback < TFR_FALLBACK_DEFAULT || options.fallback > TFR_FALLBACK_ERROR)
+        return tfr_fail(err, TFR_EINVAL, "fallback %d is no policy; they are %d to %d",
+                        (int)options.fallback, TFR_FALLBACK_DEFAULT, TFR_FALLBACK_ERROR);
     status = tfr__passes_parse(options.passes, &passes, err);
     if (!status)
         status = parse_math_mode(options.math_mode, &math_mode, err);
@@ -451,6 +454,8 @@ tfr_status tfr_session_placement(const tfr_session *session, uint32_t i, tfr_pla
     tfr_placement row = {0};
     const tfr__plan *p = NULL;
     uint32_t k = i, n_programs = 0;
+    if (!out || out->size < sizeof out->size)
+        return tfr_fail(err, TFR_EINVAL, "the placement has no size");
     for (uint32_t u = 0; u < session->n_used; u++) {
         p = session->used[u];
         if (k < p->n_placed)
@@ -496,6 +501,8 @@ tfr_status tfr_session_program(const tfr_session *session, uint32_t i, tfr_progr
                                tfr_err *err)
 {
     uint32_t k = i;
+    if (!out || out->size < sizeof out->size)
+        return tfr_fail(err, TFR_EINVAL, "the program's description has no size");
     for (uint32_t u = 0; u < session->n_used; u++) {
         const tfr__plan *p = session->used[u];
         if (k < p->n_programs) {

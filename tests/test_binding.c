@@ -198,6 +198,39 @@ TEST(a_size_that_only_a_run_can_tell_is_refused)
     tfr_tensor_release(in);
 }
 
+TEST(control_flow_is_refused_by_its_name)
+{
+    tfr_value x;
+    tfr_graph *graph = new_graph(1, &x), *child = NULL;
+    tfr_subgraph branches[] = {{.name = "then_branch"}, {.name = "else_branch"}};
+    tfr_node_desc node = {.size = sizeof node,
+                          .op = "If",
+                          .name = "fork",
+                          .inputs = &x,
+                          .n_inputs = 1,
+                          .n_outputs = 1,
+                          .n_subgraphs = 2,
+                          .subgraphs = branches};
+    tfr_tensor *in = new_tensor(TFR_DTYPE_BOOL, 0, NULL, "\1"), *out = ramp(1, 0);
+    tfr_binding *binding = NULL;
+    tfr_value v;
+    for (int i = 0; i < 2; i++) {
+        REQUIRE_OK(tfr_graph_create_child(graph, "branch", &child, &err), &err);
+        REQUIRE_OK(tfr_graph_add_constant(child, "c", out, &v, &err), &err);
+        output(child, v);
+        branches[i].graph = child;
+    }
+    REQUIRE_OK(tfr_graph_add_node(graph, &node, &v, &err), &err);
+    output(graph, v);
+    tfr_session *session = session_over(new_runtime(), graph, "naive:0");
+    CHECK_STATUS(TFR_EUNSUPPORTED, tfr_binding_create(session, &in, 1, &out, 1, &binding, &err),
+                 &err);
+    CHECK_CONTAINS("node \"fork\" (If) is control flow", err.text);
+    tfr_session_destroy(session);
+    tfr_tensor_release(in);
+    tfr_tensor_release(out);
+}
+
 TEST(each_run_draws_other_random_numbers)
 {
     tfr_runtime *runtime = NULL;
@@ -290,6 +323,7 @@ static const test_case cases[] = {
     CASE(a_run_makes_no_system_call),
     CASE(an_output_of_the_wrong_shape_is_refused_with_both),
     CASE(a_size_that_only_a_run_can_tell_is_refused),
+    CASE(control_flow_is_refused_by_its_name),
     CASE(a_binding_on_the_host_may_fail_while_its_session_opens_a_device),
 };
 TEST_MAIN(cases)

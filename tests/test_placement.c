@@ -65,6 +65,21 @@ TEST(a_placement_says_that_a_node_draws_random_numbers)
     tfr_session_destroy(session);
 }
 
+TEST(a_row_without_a_size_is_refused)
+{
+    tfr_value x;
+    tfr_graph *graph = new_graph(1, &x);
+    tfr_placement row = {0};
+    tfr_program_desc program = {0};
+    output(graph, unary(graph, "Relu", x));
+    tfr_session *session = session_over(new_runtime(), graph, "naive:0");
+    CHECK_STATUS(TFR_EINVAL, tfr_session_placement(session, 0, &row, &err), &err);
+    CHECK_CONTAINS("no size", err.text);
+    CHECK_STATUS(TFR_EINVAL, tfr_session_program(session, 0, &program, &err), &err);
+    CHECK_CONTAINS("no size", err.text);
+    tfr_session_destroy(session);
+}
+
 TEST(dropout_draws_only_where_it_may_be_training)
 {
     check_dropout(0, TFR_VALUE_NONE);
@@ -76,6 +91,7 @@ TEST(dropout_draws_only_where_it_may_be_training)
 static const test_case cases[] = {
     CASE(a_placement_says_where_each_node_runs),
     CASE(a_placement_says_that_a_node_draws_random_numbers),
+    CASE(a_row_without_a_size_is_refused),
     CASE(dropout_draws_only_where_it_may_be_training),
 };
 TEST_MAIN(cases)

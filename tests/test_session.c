@@ -384,6 +384,19 @@ TEST(wrong_inputs_are_named_with_what_is_wanted)
     tfr_session_destroy(session);
 }
 
+TEST(a_policy_that_is_none_is_refused)
+{
+    tfr_session_options options = TFR_SESSION_OPTIONS_INIT;
+    tfr_runtime *runtime = new_runtime();
+    tfr_graph *graph = graph_of_text("in x 4; out Relu(x)");
+    tfr_session *session;
+    options.fallback = 99;
+    CHECK_STATUS(TFR_EINVAL, tfr_session_create(runtime, graph, &options, &session, &err), &err);
+    CHECK_CONTAINS("fallback 99", err.text);
+    tfr_graph_release(graph);
+    tfr_runtime_release(runtime);
+}
+
 TEST(shapes_that_do_not_fit_name_the_node)
 {
     tfr_value x[2], v;
@@ -492,6 +505,7 @@ static const test_case cases[] = {
     CASE(what_control_flow_passes_on_is_the_callers_own),
     CASE(variables_keep_their_state_between_runs),
     CASE(wrong_inputs_are_named_with_what_is_wanted),
+    CASE(a_policy_that_is_none_is_refused),
     CASE(shapes_that_do_not_fit_name_the_node),
     CASE(declared_dims_are_hints_if_the_session_is_told_so),
     CASE(threads_share_a_session_and_a_runtime),

@@ -5,7 +5,7 @@
  * prepares its kernel; later runs only walk the plan.
  *
  * Threads: runs of one session happen one at a time (a second caller waits); different sessions run
- * at the same time.
+ * at the same time. What a session tells of its last run is asked while none is under way.
  */
 #ifndef TFRUN_SESSION_H
 #define TFRUN_SESSION_H
@@ -82,8 +82,8 @@ TFR_API TFR_MUST_CHECK tfr_status tfr_session_prepare(tfr_session *session,
  * A run with everything fixed, for callers who count nanoseconds: the plan, and the tensors that it
  * reads and writes. Running it takes no memory, no lock and no system call on devices without
  * queues; it only walks the plan. Inputs are read, and outputs written, in place at each run;
- * values that decide shapes are read once, when the binding is made. Both sets of tensors are
- * retained.
+ * values that decide shapes, and variables, are read once, when the binding is made. Both sets of
+ * tensors are retained.
  *
  * Outputs must be plain and have the types and shapes that the inputs give. TFR_EUNSUPPORTED, with
  * the reason, for a graph with variables that are updated, strings, sequences, control flow, or
