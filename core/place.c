@@ -56,6 +56,46 @@ static void answer_clean(tfr_answer *answer, const tfr_call *call)
             answer->in_place[kept++] = answer->in_place[i];
     }
     answer->n_in_place = kept;
+    if (answer->verdict < TFR_VERDICT_NO || answer->verdict > TFR_VERDICT_SLOW)
+        tfr_decline(answer, TFR_REASON_NONE,
+                    "it answers %d, which is no verdict, a defect of the plugin",
+                    (int)answer->verdict);
+    if (answer->workspace_bytes > INT64_MAX / 4)
+        tfr_decline(answer, TFR_REASON_NONE,
+                    "it wants a workspace of %llu bytes, a defect of the plugin",
+                    (unsigned long long)answer->workspace_bytes);
+    if (answer->verdict == TFR_VERDICT_NO && !answer->reason && !answer->text[0])
+        tfr_decline(answer, TFR_REASON_NONE, "it says no without a reason, a defect of the plugin");
+}
+
+/* Has the backend a kernel of the op in good order? Else it has declined. */
+static bool is_claimed(const tfr__backend *backend, uint32_t op, const tfr_call *call,
+                       tfr_answer *answer)
+{
+    if (atomic_load(&backend->quarantined)) {
+        tfr_decline(answer, TFR_REASON_QUARANTINED, "the backend failed earlier in this process");
+        return false;
+    }
+    if (backend->op_quarantined && atomic_load(&backend->op_quarantined[op])) {
+        tfr_decline(answer, TFR_REASON_QUARANTINED,
+                    "its kernel of %s failed earlier in this process", call->name);
+        return false;
+    }
+    switch (backend->claims ? backend->claims[op] : TFR__CLAIM_NONE) {
+    case TFR__CLAIM_YES:
+        return true;
+    case TFR__CLAIM_VERSION:
+        tfr_decline(answer, TFR_REASON_OP_VERSION, "it has another version of %s, not %d",
+                    call->name, (int)call->since_version);
+        return false;
+    case TFR__CLAIM_DIGEST:
+        tfr_decline(answer, TFR_REASON_DIGEST, "it was built for another definition of %s",
+                    call->name);
+        return false;
+    default:
+        tfr_decline(answer, TFR_REASON_UNKNOWN_OP, "it has no kernel of %s", call->name);
+        return false;
+    }
 }
 
 /* TFR_ENOMEM says nothing about the backend. */
@@ -66,30 +106,8 @@ tfr_status tfr__ask(tfr_runtime *runtime, tfr__backend *backend, uint32_t op, tf
     tfr_status status;
     memset(answer, 0, sizeof *answer);
     answer->size = sizeof *answer;
-    if (atomic_load(&backend->quarantined)) {
-        tfr_decline(answer, TFR_REASON_QUARANTINED, "the backend failed earlier in this process");
+    if (!is_claimed(backend, op, call, answer))
         return TFR_OK;
-    }
-    if (backend->op_quarantined && atomic_load(&backend->op_quarantined[op])) {
-        tfr_decline(answer, TFR_REASON_QUARANTINED,
-                    "its kernel of %s failed earlier in this process", call->name);
-        return TFR_OK;
-    }
-    switch (backend->claims ? backend->claims[op] : TFR__CLAIM_NONE) {
-    case TFR__CLAIM_YES:
-        break;
-    case TFR__CLAIM_VERSION:
-        tfr_decline(answer, TFR_REASON_OP_VERSION, "it has another version of %s, not %d",
-                    call->name, (int)call->since_version);
-        return TFR_OK;
-    case TFR__CLAIM_DIGEST:
-        tfr_decline(answer, TFR_REASON_DIGEST, "it was built for another definition of %s",
-                    call->name);
-        return TFR_OK;
-    default:
-        tfr_decline(answer, TFR_REASON_UNKNOWN_OP, "it has no kernel of %s", call->name);
-        return TFR_OK;
-    }
     status = tfr__backend_open(runtime, backend, &err);
     if (status == TFR_ENOMEM)
         return tfr_fail(out_err, status, "%s", tfr__said(&err));
@@ -108,16 +126,6 @@ tfr_status tfr__ask(tfr_runtime *runtime, tfr__backend *backend, uint32_t op, tf
         return TFR_OK;
     }
     answer_clean(answer, call);
-    if (answer->verdict < TFR_VERDICT_NO || answer->verdict > TFR_VERDICT_SLOW)
-        tfr_decline(answer, TFR_REASON_NONE,
-                    "it answers %d, which is no verdict, a defect of the plugin",
-                    (int)answer->verdict);
-    if (answer->workspace_bytes > INT64_MAX / 4)
-        tfr_decline(answer, TFR_REASON_NONE,
-                    "it wants a workspace of %llu bytes, a defect of the plugin",
-                    (unsigned long long)answer->workspace_bytes);
-    if (answer->verdict == TFR_VERDICT_NO && !answer->reason && !answer->text[0])
-        tfr_decline(answer, TFR_REASON_NONE, "it says no without a reason, a defect of the plugin");
     return TFR_OK;
 }
 

@@ -227,14 +227,57 @@ static tfr_status unlay(tfr__steps *s, tfr_value v, const tfr__group *maker, tfr
     return TFR_OK;
 }
 
+/* A copy of a value that is in another memory; from device to device it goes through the host. */
+static tfr_status copied_buffer(tfr__steps *s, tfr_value v, uint32_t memory, uint32_t *out,
+                                tfr_err *err)
+{
+    uint32_t from = TFR__MEMORY_HOST, src, engine;
+    bool to_device = memory != TFR__MEMORY_HOST;
+    tfr__step *step;
+    tfr_status status;
+    for (uint32_t m = 1; m < s->n_memories; m++)
+        if (*tfr__steps_where(s, m, v) != TFR__NO_BUFFER)
+            from = m;
+    if (!to_device && from == TFR__MEMORY_HOST)
+        return tfr_fail(err, TFR_EINTERNAL, "value \"%s\" is nowhere", s->b->graph->values[v].name);
+    if (to_device) {
+        status = tfr__steps_bring(s, v, TFR__MEMORY_HOST, &src, err);
+        engine = tfr__steps_engine_of(s, memory);
+        if (!status)
+            status = tfr__steps_settle(s, src, engine, false, err);
+        if (!status)
+            status = tfr__steps_buffer(s, TFR__BUFFER_ARENA, memory,
+                                       tfr__steps_value_bytes(s->b, v), out, err);
+    } else {
+        src = *tfr__steps_where(s, from, v);
+        engine = tfr__steps_engine_of(s, from);
+        status = tfr__steps_result(s, v, TFR__MEMORY_HOST, out, err);
+    }
+    if (!status)
+        status = tfr__steps_add(s, TFR__STEP_COPY, engine, &step, err);
+    if (status)
+        return status;
+    step->dst = *out;
+    step->src = src;
+    step->to_device = to_device;
+    step->bytes = tfr__steps_value_bytes(s->b, v);
+    tfr__steps_touch(s, to_device ? src : *out, engine);
+    s->p->n_copies++;
+    s->p->copy_bytes += step->bytes;
+    if (s->placed) {
+        s->placed->n_copies++;
+        s->placed->copy_bytes += step->bytes;
+    }
+    return TFR_OK;
+}
+
 tfr_status tfr__steps_bring(tfr__steps *s, tfr_value v, uint32_t memory, uint32_t *out,
                             tfr_err *err)
 {
     tfr__build *b = s->b;
-    uint32_t *at = tfr__steps_where(s, memory, v), from = TFR__MEMORY_HOST, src, engine;
+    uint32_t *at = tfr__steps_where(s, memory, v);
     tfr_tensor *live_in = b->known[v] ? NULL : tfr__build_live_in(b, v);
     const tfr__group *maker = tfr__steps_laid_by(s, v);
-    tfr__step *step;
     tfr_status status;
     if (maker &&
         *tfr__steps_where(s, b->session->engines[maker->engine].memory, v) == TFR__NO_BUFFER) {
@@ -252,43 +295,9 @@ tfr_status tfr__steps_bring(tfr__steps *s, tfr_value v, uint32_t memory, uint32_
         status = known_buffer(s, v, memory, out, err);
     else if (memory == TFR__MEMORY_HOST && live_in)
         status = tfr__steps_live_in(s, v, out, err);
-    else {
-        for (uint32_t m = 1; m < s->n_memories; m++)
-            if (*tfr__steps_where(s, m, v) != TFR__NO_BUFFER)
-                from = m;
-        if (memory == TFR__MEMORY_HOST && from == TFR__MEMORY_HOST)
-            return tfr_fail(err, TFR_EINTERNAL, "value \"%s\" is nowhere",
-                            b->graph->values[v].name);
-        if (memory != TFR__MEMORY_HOST) { /* through the host; then from the host to the device */
-            status = tfr__steps_bring(s, v, TFR__MEMORY_HOST, &src, err);
-            engine = tfr__steps_engine_of(s, memory);
-            if (!status)
-                status = tfr__steps_settle(s, src, engine, false, err);
-            if (!status)
-                status = tfr__steps_buffer(s, TFR__BUFFER_ARENA, memory,
-                                           tfr__steps_value_bytes(b, v), out, err);
-        } else {
-            src = *tfr__steps_where(s, from, v);
-            engine = tfr__steps_engine_of(s, from);
-            status = tfr__steps_result(s, v, TFR__MEMORY_HOST, out, err);
-        }
-        if (!status)
-            status = tfr__steps_add(s, TFR__STEP_COPY, engine, &step, err);
-        if (!status) {
-            step->dst = *out;
-            step->src = src;
-            step->to_device = memory != TFR__MEMORY_HOST;
-            step->bytes = tfr__steps_value_bytes(b, v);
-            tfr__steps_touch(s, step->to_device ? src : *out, engine);
-            s->p->n_copies++;
-            s->p->copy_bytes += step->bytes;
-            if (s->placed) {
-                s->placed->n_copies++;
-                s->placed->copy_bytes += step->bytes;
-            }
-        }
-    }
+    else
+        status = copied_buffer(s, v, memory, out, err);
     if (!status)
-        *tfr__steps_where(s, memory, v) = *out;
+        *at = *out;
     return status;
 }
