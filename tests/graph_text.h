@@ -43,6 +43,17 @@ static inline tfr_tensor *random_floats(const tfr_shape *shape, uint64_t seed, f
     return t;
 }
 
+/* For input i of a graph, as it declares it; dims that it does not know are `unknown`. */
+static inline tfr_tensor *random_input(const tfr_graph *graph, uint32_t i, int64_t unknown,
+                                       uint64_t seed, float low, float high)
+{
+    const tfr_value_type *type = tfr_graph_value_type(graph, tfr_graph_input(graph, i));
+    tfr_shape shape = {type->rank, {0}};
+    for (int32_t k = 0; k < type->rank; k++)
+        shape.dims[k] = type->dims[k] < 0 ? unknown : type->dims[k];
+    return random_floats(&shape, seed, low, high);
+}
+
 static inline void graph_text_blanks(graph_text *g)
 {
     while (*g->at == ' ' || *g->at == ',')
@@ -228,6 +239,24 @@ static inline void graph_text_more(graph_text *g, const char *text)
         }
         graph_text_blanks(g);
     }
+}
+
+/* An If of one output, with the graphs of its branches, which it takes over. */
+static inline tfr_value graph_text_if(tfr_graph *graph, tfr_value condition, tfr_graph *then,
+                                      tfr_graph *otherwise)
+{
+    const tfr_subgraph branches[] = {{.name = "then_branch", .graph = then},
+                                     {.name = "else_branch", .graph = otherwise}};
+    const tfr_node_desc node = {.size = sizeof node,
+                                .op = "If",
+                                .inputs = &condition,
+                                .n_inputs = 1,
+                                .n_outputs = 1,
+                                .n_subgraphs = 2,
+                                .subgraphs = branches};
+    tfr_value out = TFR_VALUE_NONE;
+    REQUIRE_OK(tfr_graph_add_node(graph, &node, &out, &graph_text_err), &graph_text_err);
+    return out;
 }
 
 static inline tfr_graph *graph_of_text(const char *text)

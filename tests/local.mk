@@ -446,7 +446,7 @@ tests_test_trace_DEPENDENCIES = libtfrun-core.la tests/fakeacc/fakeacc.la
 
 tests_test_binding_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_binding_LDADD = $(TFR_TEST_CORE)
-tests_test_binding_SOURCES = tests/session_kit.h tests/test_binding.c
+tests_test_binding_SOURCES = tests/graph_text.h tests/session_kit.h tests/test_binding.c
 tests_test_binding_DEPENDENCIES = libtfrun-core.la tests/fakeacc/fakeacc.la
 
 include tests/ops/local.mk

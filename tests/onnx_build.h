@@ -211,4 +211,22 @@ static inline pb model(const pb *graph, int opset)
     return m;
 }
 
+/* A subgraph, and old forms of ops: an If of c that reads a and w, and nodes of x. */
+static inline void add_variety(pb *graph)
+{
+    static const int64_t two_dims[1] = {2}, axes[1] = {0};
+    pb body = {.n = 0}, n = node("If", "c", "y");
+    add_node(&body, node("Add", "a w", "s"));
+    add_value(&body, 12, "s", TFR_DTYPE_F32, 1, two_dims);
+    add_attr(&n, attr_msg("then_branch", 6, 5, &body));
+    add_attr(&n, attr_msg("else_branch", 6, 5, &body));
+    add_node(graph, n);
+    n = node("Squeeze", "x", "q");
+    add_attr(&n, attr_ints("axes", axes, 1));
+    add_node(graph, n);
+    n = node("Softmax", "x", "p");
+    add_attr(&n, attr_int("axis", 0));
+    add_node(graph, n);
+}
+
 #endif

@@ -71,13 +71,8 @@ static inline uint32_t run(tfr_session *session, tfr_tensor **outputs)
 {
     const tfr_graph *g = session->graph;
     tfr_tensor *in[4];
-    for (uint32_t i = 0; i < g->n_inputs; i++) {
-        tfr_value_type type = *tfr_graph_value_type(g->source ? g->source : g, g->inputs[i]);
-        tfr_shape shape = {type.rank, {0}};
-        for (int32_t k = 0; k < type.rank; k++)
-            shape.dims[k] = type.dims[k] < 0 ? 5 : type.dims[k];
-        in[i] = random_floats(&shape, i + 1, -3, 3);
-    }
+    for (uint32_t i = 0; i < g->n_inputs; i++)
+        in[i] = random_input(g->source ? g->source : g, i, 5, i + 1, -3, 3);
     CHECK_OK(tfr_session_run(session, in, g->n_inputs, outputs, g->n_outputs, &err), &err);
     for (uint32_t i = 0; i < g->n_inputs; i++)
         tfr_tensor_release(in[i]);

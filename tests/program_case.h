@@ -90,10 +90,8 @@ static inline tfr_session *compare(tfr_runtime *runtime, tfr_graph *graph, tfr_t
 /* Ends what a test began with program_runtime, new_graph and compare; all programs must be gone. */
 static inline void end(tfr_runtime *runtime, tfr_graph *graph, tfr_session *session, tfr_tensor *in)
 {
-    tfr_session_destroy(session);
+    end_session(NULL, graph, session, in);
     CHECK_UINT(0, kit.n_live);
-    tfr_graph_release(graph);
-    tfr_tensor_release(in);
     tfr_runtime_release(runtime);
 }
 

@@ -137,6 +137,16 @@ static inline tfr_session *session_over(tfr_runtime *runtime, tfr_graph *graph, 
     return session;
 }
 
+/* All that a test without session_over has made. */
+static inline void end_session(tfr_runtime *runtime, tfr_graph *graph, tfr_session *session,
+                               tfr_tensor *in)
+{
+    tfr_session_destroy(session);
+    tfr_graph_release(graph);
+    tfr_tensor_release(in);
+    tfr_runtime_release(runtime);
+}
+
 static inline tfr_session_stats stats_of(const tfr_session *session)
 {
     tfr_session_stats stats = {.size = sizeof stats};

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "alloc.h"
+#include "graph_text.h"
 #include "session_kit.h"
 
 static tfr_tensor *ramp(int64_t n, float first)
@@ -115,27 +116,20 @@ TEST(a_run_takes_no_memory)
 
 TEST(a_run_of_a_session_takes_one_block_an_output)
 {
-    tfr_runtime *runtime = NULL;
-    tfr_graph *graph = NULL;
-    tfr_session *session = NULL;
-    tfr_tensor *in = ramp(4, 2), *out = NULL;
     tfr_value x;
+    tfr_graph *graph = new_graph(1, &x);
+    tfr_tensor *in = ramp(4, 2), *out = NULL;
     uint64_t before;
-    REQUIRE_OK(tfr_runtime_create(NULL, &runtime, &err), &err);
-    REQUIRE_OK(tfr_graph_create("test", &graph, &err), &err);
-    REQUIRE_OK(tfr_graph_add_input(graph, "x", NULL, &x, &err), &err);
     for (int i = 0; i < 20; i++)
         x = unary(graph, "Relu", x);
     output(graph, x);
-    REQUIRE_OK(tfr_session_create(runtime, graph, NULL, &session, &err), &err);
+    tfr_session *session = session_over(new_runtime(), graph, NULL);
     REQUIRE_OK(tfr_session_prepare(session, &in, 1, &err), &err);
     before = tfr__alloc_count();
     REQUIRE_OK(tfr_session_run(session, &in, 1, &out, 1, &err), &err);
     CHECK_UINT(before + 1, tfr__alloc_count());
     tfr_tensor_release(out);
     tfr_session_destroy(session);
-    tfr_graph_release(graph);
-    tfr_runtime_release(runtime);
     tfr_tensor_release(in);
 }
 
@@ -178,54 +172,34 @@ TEST(an_output_of_the_wrong_shape_is_refused_with_both)
 
 TEST(a_size_that_only_a_run_can_tell_is_refused)
 {
-    tfr_runtime *runtime = NULL;
-    tfr_graph *graph = NULL;
-    tfr_session *session = NULL;
+    tfr_value x;
+    tfr_graph *graph = new_graph(1, &x);
     tfr_binding *binding = NULL;
     tfr_tensor *in = ramp(4, 2);
-    tfr_value x, y;
-    REQUIRE_OK(tfr_runtime_create(NULL, &runtime, &err), &err);
-    REQUIRE_OK(tfr_graph_create("test", &graph, &err), &err);
-    REQUIRE_OK(tfr_graph_add_input(graph, "x", NULL, &x, &err), &err);
-    y = unary(graph, "NonZero", x);
-    output(graph, y);
-    REQUIRE_OK(tfr_session_create(runtime, graph, NULL, &session, &err), &err);
+    output(graph, unary(graph, "NonZero", x));
+    tfr_session *session = session_over(new_runtime(), graph, NULL);
     CHECK_STATUS(TFR_EUNSUPPORTED, tfr_binding_create(session, &in, 1, &in, 1, &binding, &err),
                  &err);
     tfr_session_destroy(session);
-    tfr_graph_release(graph);
-    tfr_runtime_release(runtime);
     tfr_tensor_release(in);
 }
 
 TEST(control_flow_is_refused_by_its_name)
 {
-    tfr_value x;
-    tfr_graph *graph = new_graph(1, &x), *child = NULL;
-    tfr_subgraph branches[] = {{.name = "then_branch"}, {.name = "else_branch"}};
-    tfr_node_desc node = {.size = sizeof node,
-                          .op = "If",
-                          .name = "fork",
-                          .inputs = &x,
-                          .n_inputs = 1,
-                          .n_outputs = 1,
-                          .n_subgraphs = 2,
-                          .subgraphs = branches};
+    tfr_value x, v;
+    tfr_graph *graph = new_graph(1, &x), *branches[2];
     tfr_tensor *in = new_tensor(TFR_DTYPE_BOOL, 0, NULL, "\1"), *out = ramp(1, 0);
     tfr_binding *binding = NULL;
-    tfr_value v;
     for (int i = 0; i < 2; i++) {
-        REQUIRE_OK(tfr_graph_create_child(graph, "branch", &child, &err), &err);
-        REQUIRE_OK(tfr_graph_add_constant(child, "c", out, &v, &err), &err);
-        output(child, v);
-        branches[i].graph = child;
+        REQUIRE_OK(tfr_graph_create_child(graph, "branch", &branches[i], &err), &err);
+        REQUIRE_OK(tfr_graph_add_constant(branches[i], "c", out, &v, &err), &err);
+        output(branches[i], v);
     }
-    REQUIRE_OK(tfr_graph_add_node(graph, &node, &v, &err), &err);
-    output(graph, v);
+    output(graph, graph_text_if(graph, x, branches[0], branches[1]));
     tfr_session *session = session_over(new_runtime(), graph, "naive:0");
     CHECK_STATUS(TFR_EUNSUPPORTED, tfr_binding_create(session, &in, 1, &out, 1, &binding, &err),
                  &err);
-    CHECK_CONTAINS("node \"fork\" (If) is control flow", err.text);
+    CHECK_CONTAINS("node \"If_0\" (If) is control flow", err.text);
     tfr_session_destroy(session);
     tfr_tensor_release(in);
     tfr_tensor_release(out);
@@ -233,18 +207,13 @@ TEST(control_flow_is_refused_by_its_name)
 
 TEST(each_run_draws_other_random_numbers)
 {
-    tfr_runtime *runtime = NULL;
-    tfr_graph *graph = NULL;
-    tfr_session *session = NULL;
+    tfr_value x;
+    tfr_graph *graph = new_graph(1, &x);
     tfr_binding *binding = NULL;
     tfr_tensor *in = ramp(4, 2), *out = ramp(4, 0);
-    tfr_value x;
     float first;
-    REQUIRE_OK(tfr_runtime_create(NULL, &runtime, &err), &err);
-    REQUIRE_OK(tfr_graph_create("test", &graph, &err), &err);
-    REQUIRE_OK(tfr_graph_add_input(graph, "x", NULL, &x, &err), &err);
-    REQUIRE_OK(tfr_graph_add_output(graph, unary(graph, "RandomUniformLike", x), NULL, &err), &err);
-    REQUIRE_OK(tfr_session_create(runtime, graph, NULL, &session, &err), &err);
+    output(graph, unary(graph, "RandomUniformLike", x));
+    tfr_session *session = session_over(new_runtime(), graph, NULL);
     REQUIRE_OK(tfr_binding_create(session, &in, 1, &out, 1, &binding, &err), &err);
     REQUIRE_OK(tfr_binding_run(binding, &err), &err);
     first = at(out, 0);
@@ -252,8 +221,6 @@ TEST(each_run_draws_other_random_numbers)
     CHECK(at(out, 0) != first);
     tfr_binding_destroy(binding);
     tfr_session_destroy(session);
-    tfr_graph_release(graph);
-    tfr_runtime_release(runtime);
     tfr_tensor_release(in);
     tfr_tensor_release(out);
 }

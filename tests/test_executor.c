@@ -105,10 +105,7 @@ TEST(a_fallback_is_reported_with_reason_copies_and_bytes)
     CHECK_UINT(1, stats_of(session).n_fallbacks);
     CHECK_STR("", breaches);
     tfr_tensor_release(out);
-    tfr_tensor_release(in);
-    tfr_session_destroy(session);
-    tfr_graph_release(graph);
-    tfr_runtime_release(runtime);
+    end_session(runtime, graph, session, in);
 }
 
 TEST(fallback_error_says_node_device_reason_and_what_is_available)
@@ -122,21 +119,17 @@ TEST(fallback_error_says_node_device_reason_and_what_is_available)
     CHECK_CONTAINS("fakeacc:0", err.text);
     CHECK_CONTAINS("unknown_op", err.text);
     CHECK_CONTAINS("available on", err.text);
-    tfr_tensor_release(in);
-    tfr_session_destroy(session);
-    tfr_graph_release(graph);
-    tfr_runtime_release(runtime);
+    end_session(runtime, graph, session, in);
 }
 
 TEST(a_refused_size_is_told_with_its_number)
 {
-    tfr_value x, v;
+    tfr_value x;
     tfr_graph *graph = new_graph(1, &x);
     tfr_runtime *runtime = runtime_with("fakeacc.size_limit", "50");
     tfr_tensor *in = square(8, 0), *out = NULL;
     tfr_placement row = {.size = sizeof row};
-    v = unary(graph, "Relu", x);
-    output(graph, v);
+    output(graph, unary(graph, "Relu", x));
     tfr_session *session = new_session(runtime, graph, "NPU:0", TFR_FALLBACK_ALLOW);
     REQUIRE_OK(tfr_session_run(session, &in, 1, &out, 1, &err), &err);
     REQUIRE_OK(tfr_session_placement(session, 0, &row, &err), &err);
@@ -144,27 +137,20 @@ TEST(a_refused_size_is_told_with_its_number)
     CHECK_CONTAINS("64", row.text);
     CHECK_CONTAINS("50", row.text);
     tfr_tensor_release(out);
-    tfr_tensor_release(in);
-    tfr_session_destroy(session);
-    tfr_graph_release(graph);
-    tfr_runtime_release(runtime);
+    end_session(runtime, graph, session, in);
 }
 
 TEST(a_full_device_is_an_error_with_the_bytes)
 {
-    tfr_value x, v;
+    tfr_value x;
     tfr_graph *graph = new_graph(1, &x);
     tfr_runtime *runtime = runtime_with("fakeacc.memory_limit", "4096");
     tfr_tensor *in = square(64, 0), *out = NULL;
-    v = unary(graph, "Relu", x);
-    output(graph, v);
+    output(graph, unary(graph, "Relu", x));
     tfr_session *session = new_session(runtime, graph, "NPU:0", TFR_FALLBACK_ALLOW);
     CHECK_STATUS(TFR_ENOMEM, tfr_session_run(session, &in, 1, &out, 1, &err), &err);
     CHECK_CONTAINS("4096", err.text);
-    tfr_tensor_release(in);
-    tfr_session_destroy(session);
-    tfr_graph_release(graph);
-    tfr_runtime_release(runtime);
+    end_session(runtime, graph, session, in);
 }
 
 TEST(old_plans_make_room_when_the_device_is_full)
@@ -203,20 +189,16 @@ TEST(a_lost_device_fails_the_run_and_is_not_asked_again)
     CHECK_UINT(0, stats_of(session).n_copies);
     CHECK_UINT(4, stats_of(session).n_fallbacks);
     tfr_tensor_release(out);
-    tfr_tensor_release(in);
-    tfr_session_destroy(session);
-    tfr_graph_release(graph);
-    tfr_runtime_release(runtime);
+    end_session(runtime, graph, session, in);
 }
 
 TEST(work_that_fails_on_a_queue_fails_its_run_alone)
 {
-    tfr_value x, v;
+    tfr_value x;
     tfr_graph *graph = new_graph(1, &x);
     tfr_runtime *runtime = runtime_with("fakeacc.fail_after", "1");
     tfr_tensor *in = square(8, 0), *out = NULL;
-    v = unary(graph, "Relu", x);
-    output(graph, v);
+    output(graph, unary(graph, "Relu", x));
     tfr_session *session = new_session(runtime, graph, "NPU:0", TFR_FALLBACK_ERROR);
     REQUIRE_OK(tfr_session_run(session, &in, 1, &out, 1, &err), &err);
     tfr_tensor_release(out);
@@ -225,10 +207,7 @@ TEST(work_that_fails_on_a_queue_fails_its_run_alone)
     REQUIRE_OK(tfr_session_run(session, &in, 1, &out, 1, &err), &err);
     tfr_tensor_release(out);
     CHECK_STR("", breaches);
-    tfr_tensor_release(in);
-    tfr_session_destroy(session);
-    tfr_graph_release(graph);
-    tfr_runtime_release(runtime);
+    end_session(runtime, graph, session, in);
 }
 
 /* A linear congruential generator (Knuth, MMIX), so that the graphs are the same everywhere. */

@@ -29,6 +29,21 @@ static tfr_status add_relu(tfr_graph *graph, tfr_value in, const char *out_name,
     return tfr_graph_add_node(graph, &node, out, &err);
 }
 
+/* A node n1 of one input and one output, with an attribute or none. */
+static tfr_status add_node(tfr_graph *graph, const char *op, tfr_value in, const tfr_attr *attr)
+{
+    tfr_value out;
+    tfr_node_desc node = {.size = sizeof node,
+                          .op = op,
+                          .name = "n1",
+                          .inputs = &in,
+                          .n_inputs = 1,
+                          .n_outputs = 1,
+                          .attrs = attr,
+                          .n_attrs = attr != NULL};
+    return tfr_graph_add_node(graph, &node, &out, &err);
+}
+
 TEST(a_node_gives_values_by_name)
 {
     tfr_value x, y;
@@ -73,15 +88,9 @@ TEST(a_value_of_a_failed_node_cannot_be_used)
 
 TEST(an_unknown_op_is_refused_with_its_name)
 {
-    tfr_value x, y;
+    tfr_value x;
     tfr_graph *graph = new_graph(&x);
-    tfr_node_desc node = {.size = sizeof node,
-                          .op = "Rellu",
-                          .name = "n1",
-                          .inputs = &x,
-                          .n_inputs = 1,
-                          .n_outputs = 1};
-    CHECK_STATUS(TFR_EMODEL, tfr_graph_add_node(graph, &node, &y, &err), &err);
+    CHECK_STATUS(TFR_EMODEL, add_node(graph, "Rellu", x, NULL), &err);
     CHECK_CONTAINS("Rellu", err.text);
     CHECK_CONTAINS("n1", err.text);
     tfr_graph_release(graph);
@@ -89,17 +98,10 @@ TEST(an_unknown_op_is_refused_with_its_name)
 
 TEST(an_unknown_attribute_is_refused_with_the_known_ones)
 {
-    tfr_value x, y;
+    tfr_value x;
     tfr_graph *graph = new_graph(&x);
-    const tfr_attr attrs[] = {TFR_SET_INT("alhpa", 1)};
-    tfr_node_desc node = {.size = sizeof node,
-                          .op = "Elu",
-                          .inputs = &x,
-                          .n_inputs = 1,
-                          .n_outputs = 1,
-                          .attrs = attrs,
-                          .n_attrs = 1};
-    CHECK_STATUS(TFR_EMODEL, tfr_graph_add_node(graph, &node, &y, &err), &err);
+    const tfr_attr attr = TFR_SET_FLOAT("alhpa", 1);
+    CHECK_STATUS(TFR_EMODEL, add_node(graph, "Elu", x, &attr), &err);
     CHECK_CONTAINS("alhpa", err.text);
     CHECK_CONTAINS("alpha", err.text);
     tfr_graph_release(graph);
@@ -107,17 +109,10 @@ TEST(an_unknown_attribute_is_refused_with_the_known_ones)
 
 TEST(an_attribute_of_the_wrong_type_is_refused)
 {
-    tfr_value x, y;
+    tfr_value x;
     tfr_graph *graph = new_graph(&x);
-    const tfr_attr attrs[] = {TFR_SET_INT("alpha", 1)};
-    tfr_node_desc node = {.size = sizeof node,
-                          .op = "Elu",
-                          .inputs = &x,
-                          .n_inputs = 1,
-                          .n_outputs = 1,
-                          .attrs = attrs,
-                          .n_attrs = 1};
-    CHECK_STATUS(TFR_EMODEL, tfr_graph_add_node(graph, &node, &y, &err), &err);
+    const tfr_attr attr = TFR_SET_INT("alpha", 1);
+    CHECK_STATUS(TFR_EMODEL, add_node(graph, "Elu", x, &attr), &err);
     tfr_graph_release(graph);
 }
 

@@ -52,12 +52,7 @@ static tfr_session *new_session(tfr_runtime *runtime, tfr_graph *graph, bool pro
 
 static void run(tfr_session *session, tfr_graph *graph)
 {
-    tfr_value_type type = *tfr_graph_value_type(graph, tfr_graph_input(graph, 0));
-    tfr_shape shape = {type.rank, {0}};
-    tfr_tensor *in, *out = NULL;
-    for (int32_t k = 0; k < type.rank; k++)
-        shape.dims[k] = type.dims[k] < 0 ? BATCH : type.dims[k];
-    in = random_floats(&shape, 3, -1, 1);
+    tfr_tensor *in = random_input(graph, 0, BATCH, 3, -1, 1), *out = NULL;
     for (int i = 0; i < 2; i++) {
         CHECK_OK(tfr_session_run(session, &in, 1, &out, 1, &err), &err);
         tfr_tensor_release(out);

@@ -241,24 +241,13 @@ TEST(a_newer_ir_version_is_refused)
 /* A model with a bit of everything: subgraph, initializers, attributes, old forms. */
 static pb rich(void)
 {
-    static const int64_t dims[2] = {1, 2}, axes[1] = {0};
-    pb g = start(), body = {.n = 0}, n, w = tensor_raw("w", TFR_DTYPE_F32, 1, two, "12345678", 8);
+    static const int64_t dims[2] = {1, 2};
+    pb g = start(), n, w = tensor_raw("w", TFR_DTYPE_F32, 1, two, "12345678", 8);
     pb c = tensor_raw("c", TFR_DTYPE_BOOL, 0, NULL, "\1", 1);
     add_value(&g, 11, "x", TFR_DTYPE_F32, 2, dims);
     pb_msg(&g, 5, &w);
     pb_msg(&g, 5, &c);
-    add_node(&body, node("Add", "a w", "s"));
-    add_value(&body, 12, "s", TFR_DTYPE_F32, 1, two);
-    n = node("If", "c", "y");
-    add_attr(&n, attr_msg("then_branch", 6, 5, &body));
-    add_attr(&n, attr_msg("else_branch", 6, 5, &body));
-    add_node(&g, n);
-    n = node("Squeeze", "x", "q");
-    add_attr(&n, attr_ints("axes", axes, 1));
-    add_node(&g, n);
-    n = node("Softmax", "x", "p");
-    add_attr(&n, attr_int("axis", 0));
-    add_node(&g, n);
+    add_variety(&g);
     n = node("Clip", "q", "k");
     add_attr(&n, attr_float("min", 0));
     add_node(&g, n);

@@ -98,8 +98,8 @@ static tfr_status load_model(void)
 
 static pb rich_model(void)
 {
-    static const int64_t two[1] = {2}, dims[2] = {1, 2}, axes[1] = {0};
-    pb g = {.n = 0}, body = {.n = 0}, f = {.n = 0}, set = {.n = 0}, own = {.n = 0}, n, m;
+    static const int64_t two[1] = {2}, dims[2] = {1, 2};
+    pb g = {.n = 0}, f = {.n = 0}, set = {.n = 0}, own = {.n = 0}, n, m;
     pb w = tensor_raw("w", TFR_DTYPE_F32, 1, two, "12345678", 8);
     pb c = tensor_raw("c", TFR_DTYPE_BOOL, 0, NULL, "\1", 1);
     pb s = tensor_raw("s", TFR_DTYPE_STRING, 1, two, NULL, 0);
@@ -110,21 +110,10 @@ static pb rich_model(void)
     pb_msg(&g, 5, &w);
     pb_msg(&g, 5, &c);
     pb_msg(&g, 5, &s);
-    add_node(&body, node("Add", "a w", "s"));
-    add_value(&body, 12, "s", TFR_DTYPE_F32, 1, two);
     n = node("Clip", "q", "k"); /* not in order */
     add_attr(&n, attr_float("min", 0));
     add_node(&g, n);
-    n = node("If", "c", "y");
-    add_attr(&n, attr_msg("then_branch", 6, 5, &body));
-    add_attr(&n, attr_msg("else_branch", 6, 5, &body));
-    add_node(&g, n);
-    n = node("Squeeze", "x", "q");
-    add_attr(&n, attr_ints("axes", axes, 1));
-    add_node(&g, n);
-    n = node("Softmax", "x", "p");
-    add_attr(&n, attr_int("axis", 0));
-    add_node(&g, n);
+    add_variety(&g);
     n = node("Constant", "", "t");
     add_attr(&n, attr_msg("value", 5, 4, &w));
     add_node(&g, n);

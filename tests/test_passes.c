@@ -12,14 +12,7 @@
 static tfr_graph *graph_with_branch(const char *branch)
 {
     graph_text g = {0};
-    tfr_subgraph sub[2] = {{.name = "then_branch"}, {.name = "else_branch"}};
-    tfr_node_desc node = {.size = sizeof node,
-                          .op = "If",
-                          .n_inputs = 1,
-                          .n_outputs = 1,
-                          .n_subgraphs = 2,
-                          .subgraphs = sub};
-    tfr_value condition, out;
+    tfr_graph *children[2];
     REQUIRE_OK(tfr_graph_create("outer", &g.graph, &err), &err);
     graph_text_more(&g, "in x 1; const w 1; y = Identity(Exp(x)); z = Greater(x,0)");
     for (int i = 0; i < 2; i++) {
@@ -31,12 +24,10 @@ static tfr_graph *graph_with_branch(const char *branch)
         REQUIRE_OK(tfr_graph_add_capture(child.graph, g.names[1].value, &captured, &err), &err);
         graph_text_name(&child, "w", captured);
         graph_text_more(&child, i ? "out Neg(c)" : branch);
-        sub[i].graph = child.graph;
+        children[i] = child.graph;
     }
-    condition = g.names[3].value;
-    node.inputs = &condition;
-    REQUIRE_OK(tfr_graph_add_node(g.graph, &node, &out, &err), &err);
-    REQUIRE_OK(tfr_graph_add_output(g.graph, out, NULL, &err), &err);
+    graph_text_name(&g, "y", graph_text_if(g.graph, g.names[3].value, children[0], children[1]));
+    REQUIRE_OK(tfr_graph_add_output(g.graph, g.names[4].value, NULL, &err), &err);
     return g.graph;
 }
 

@@ -38,12 +38,8 @@ static void end(tfr_runtime *runtime, tfr_graph *graph)
 static tfr_session *planned(tfr_runtime *runtime, tfr_graph *graph, const char *device)
 {
     tfr_session_options options = TFR_SESSION_OPTIONS_INIT;
-    tfr_value_type type = *tfr_graph_value_type(graph, tfr_graph_input(graph, 0));
-    tfr_shape shape = {type.rank, {0}};
     tfr_session *session = NULL;
-    tfr_tensor *in;
-    memcpy(shape.dims, type.dims, sizeof shape.dims);
-    in = random_floats(&shape, 3, -1, 1);
+    tfr_tensor *in = random_input(graph, 0, 0, 3, -1, 1);
     options.device = device;
     options.passes = "none";
     options.no_programs = 1;

@@ -279,25 +279,16 @@ TEST(a_plan_that_saw_a_value_of_the_next_section_survives_a_shorter_one)
 static tfr_graph *graph_that_passes_on(const char *leaves)
 {
     graph_text g = {0};
-    tfr_subgraph branches[2] = {{.name = "then_branch"}, {.name = "else_branch"}};
-    tfr_node_desc node = {.size = sizeof node,
-                          .op = "If",
-                          .n_inputs = 1,
-                          .n_outputs = 1,
-                          .n_subgraphs = 2,
-                          .subgraphs = branches};
+    tfr_graph *branches[2];
     tfr_value v;
     REQUIRE_OK(tfr_graph_create("test", &g.graph, &err), &err);
     graph_text_more(&g, leaves);
     for (int i = 0; i < 2; i++) {
-        tfr_graph **child = &branches[i].graph;
-        REQUIRE_OK(tfr_graph_create_child(g.graph, "branch", child, &err), &err);
-        REQUIRE_OK(tfr_graph_add_capture(*child, g.names[1].value, &v, &err), &err);
-        output(*child, v);
+        REQUIRE_OK(tfr_graph_create_child(g.graph, "branch", &branches[i], &err), &err);
+        REQUIRE_OK(tfr_graph_add_capture(branches[i], g.names[1].value, &v, &err), &err);
+        output(branches[i], v);
     }
-    node.inputs = &g.names[2].value;
-    REQUIRE_OK(tfr_graph_add_node(g.graph, &node, &v, &err), &err);
-    output(g.graph, v);
+    output(g.graph, graph_text_if(g.graph, g.names[2].value, branches[0], branches[1]));
     return g.graph;
 }
 
