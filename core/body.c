@@ -208,14 +208,22 @@ static tfr_status host_node_run(tfr_session *session, tfr__env *env, uint32_t i,
 
 /* ---- the walk -------------------------------------------------------------------------------- */
 
+/*
+ * No plan is under way when one is made. If the oldest is of this run, as in a loop whose shapes
+ * grow, the run's report does without it.
+ */
 static void forget_oldest(tfr_session *session, tfr__body *body)
 {
     tfr__plan **at = &body->plans;
+    uint32_t n = 0;
     while ((*at)->next)
         at = &(*at)->next;
     for (uint32_t i = 0; i < session->n_used; i++)
-        if (session->used[i] == *at)
-            return; /* the report of this run needs it */
+        if (session->used[i] != *at)
+            session->used[n++] = session->used[i];
+    if (n < session->n_used)
+        tfr__trace_drain(session); /* records name nodes by their plan */
+    session->n_used = n;
     tfr__plan_destroy(session, *at);
     *at = NULL;
     body->n_plans--;
@@ -265,6 +273,12 @@ static tfr_status find_plan(tfr_session *session, tfr__env *env, uint32_t first,
     status = tfr__plan_create(session, env, first, out, err);
     if (status == TFR_ENOMEM && forget_unused(session, session->body))
         status = tfr__plan_create(session, env, first, out, err); /* once more, with more room */
+    if (status == TFR_ENOMEM && session->n_used) { /* those of this run have done their work, too */
+        tfr__trace_drain(session);
+        session->n_used = 0;
+        if (forget_unused(session, session->body))
+            status = tfr__plan_create(session, env, first, out, err);
+    }
     tfr__trace_add(session, TFR_TRACE_PLAN, traced, session->n_runs, body->graph, -1);
     if (status)
         return status;

@@ -259,6 +259,48 @@ static inline tfr_value graph_text_if(tfr_graph *graph, tfr_value condition, tfr
     return out;
 }
 
+/*
+ * A graph with an input x of one dim and a Loop: each of its trips puts a number behind what it
+ * has, which begins as x, and gives it to op.
+ */
+static inline tfr_graph *growing_loop(int64_t trips, const char *op)
+{
+    graph_text g = {0}, body = {0};
+    char text[80];
+    tfr_value counter, go, out;
+    tfr_value_type type = {.size = sizeof type, .kind = TFR_KIND_TENSOR};
+    tfr_tensor *yes = NULL;
+    const tfr_shape scalar = {0};
+    REQUIRE_OK(tfr_graph_create("loop", &g.graph, &graph_text_err), &graph_text_err);
+    snprintf(text, sizeof text, "in x ?; n = [%lld]", (long long)trips);
+    graph_text_more(&g, text);
+    REQUIRE_OK(tfr_tensor_create(TFR_DTYPE_BOOL, &scalar, &yes, &graph_text_err), &graph_text_err);
+    *(uint8_t *)tfr_tensor_data(yes) = 1;
+    graph_text_name(&g, "c", graph_text_constant(&g, yes));
+    REQUIRE_OK(tfr_graph_create_child(g.graph, "body", &body.graph, &graph_text_err),
+               &graph_text_err);
+    type.dtype = TFR_DTYPE_I64;
+    REQUIRE_OK(tfr_graph_add_input(body.graph, "i", &type, &counter, &graph_text_err),
+               &graph_text_err);
+    type.dtype = TFR_DTYPE_BOOL;
+    REQUIRE_OK(tfr_graph_add_input(body.graph, "go", &type, &go, &graph_text_err), &graph_text_err);
+    graph_text_name(&body, "go", go);
+    snprintf(text, sizeof text, "in a ?; const one 1; out go; out %s(Concat{axis=0}(a,one))", op);
+    graph_text_more(&body, text);
+    const tfr_subgraph sub = {.name = "body", .graph = body.graph};
+    const tfr_value in[] = {g.names[1].value, g.names[2].value, g.names[0].value};
+    const tfr_node_desc node = {.size = sizeof node,
+                                .op = "Loop",
+                                .inputs = in,
+                                .n_inputs = 3,
+                                .n_outputs = 1,
+                                .n_subgraphs = 1,
+                                .subgraphs = &sub};
+    REQUIRE_OK(tfr_graph_add_node(g.graph, &node, &out, &graph_text_err), &graph_text_err);
+    REQUIRE_OK(tfr_graph_add_output(g.graph, out, NULL, &graph_text_err), &graph_text_err);
+    return g.graph;
+}
+
 static inline tfr_graph *graph_of_text(const char *text)
 {
     graph_text g = {0};

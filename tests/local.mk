@@ -436,12 +436,12 @@ tests_test_prices_DEPENDENCIES = libtfrun-core.la tests/fakeacc/fakeacc.la
 
 tests_test_executor_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_executor_LDADD = $(TFR_TEST_CORE)
-tests_test_executor_SOURCES = tests/session_kit.h tests/test_executor.c
+tests_test_executor_SOURCES = tests/graph_text.h tests/session_kit.h tests/test_executor.c
 tests_test_executor_DEPENDENCIES = libtfrun-core.la tests/fakeacc/fakeacc.la
 
 tests_test_trace_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_trace_LDADD = $(TFR_TEST_CORE)
-tests_test_trace_SOURCES = tests/session_kit.h tests/test_trace.c
+tests_test_trace_SOURCES = tests/graph_text.h tests/session_kit.h tests/test_trace.c
 tests_test_trace_DEPENDENCIES = libtfrun-core.la tests/fakeacc/fakeacc.la
 
 tests_test_binding_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)

@@ -4,6 +4,7 @@
  * failures. The accelerator works late and on its own thread, faults when the host touches its
  * memory, and fails a call when the host changes memory that a queue still reads.
  */
+#include "graph_text.h"
 #include "session_kit.h"
 
 /* What the accelerator compiles, see its options. */
@@ -173,6 +174,21 @@ TEST(old_plans_make_room_when_the_device_is_full)
     tfr_runtime_release(runtime);
 }
 
+TEST(plans_of_a_loop_make_room_for_each_other_when_the_device_is_full)
+{
+    tfr_runtime *runtime = runtime_with("fakeacc.memory_limit", "6000"); /* a page for each plan */
+    tfr_graph *graph = growing_loop(10, "Relu");
+    const int64_t n = 500;
+    tfr_tensor *in = new_tensor(TFR_DTYPE_F32, 1, &n, NULL), *out = NULL;
+    memset(tfr_tensor_data(in), 0, tfr_tensor_bytes(in));
+    tfr_session *session = new_session(runtime, graph, "NPU:0", TFR_FALLBACK_ALLOW);
+    REQUIRE_OK(tfr_session_run(session, &in, 1, &out, 1, &err), &err);
+    CHECK_INT(n + 10, tfr_tensor_elements(out));
+    CHECK(stats_of(session).n_copies > 0); /* it was on the accelerator */
+    tfr_tensor_release(out);
+    end_session(runtime, graph, session, in);
+}
+
 TEST(a_lost_device_fails_the_run_and_is_not_asked_again)
 {
     tfr_runtime *runtime = runtime_with("fakeacc.lose_after", "4");
@@ -311,6 +327,7 @@ static const test_case cases[] = {
     CASE(a_refused_size_is_told_with_its_number),
     CASE(a_full_device_is_an_error_with_the_bytes),
     CASE(old_plans_make_room_when_the_device_is_full),
+    CASE(plans_of_a_loop_make_room_for_each_other_when_the_device_is_full),
     CASE(a_lost_device_fails_the_run_and_is_not_asked_again),
     CASE(work_that_fails_on_a_queue_fails_its_run_alone),
     CASE(random_graphs_on_two_devices_give_what_the_host_gives),

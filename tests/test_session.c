@@ -320,6 +320,22 @@ TEST(what_control_flow_passes_on_is_the_callers_own)
     }
 }
 
+TEST(a_loop_keeps_no_more_plans_than_the_session_may)
+{
+    const int64_t one = 1, trips = 50;
+    tfr_session *session = session_over(new_runtime(), growing_loop(trips, "Abs"), "naive:0");
+    tfr_tensor *in = floats(1, &one, six), *out = NULL;
+    for (int i = 0; i < 2; i++) {
+        REQUIRE_OK(tfr_session_run(session, &in, 1, &out, 1, &err), &err);
+        CHECK_INT(trips + 1, tfr_tensor_elements(out));
+        tfr_tensor_release(out);
+        CHECK(tfr_session_n_placements(session) <= 40); /* 16 plans of 2 nodes, and the graph's */
+    }
+    CHECK(stats_of(session).n_plans >= 2 * (uint64_t)trips);
+    tfr_tensor_release(in);
+    tfr_session_destroy(session);
+}
+
 TEST(variables_keep_their_state_between_runs)
 {
     tfr_value x, state, sum;
@@ -494,6 +510,7 @@ static const test_case cases[] = {
     CASE(a_shape_that_only_a_run_can_tell_splits_the_graph),
     CASE(a_plan_that_saw_a_value_of_the_next_section_survives_a_shorter_one),
     CASE(what_control_flow_passes_on_is_the_callers_own),
+    CASE(a_loop_keeps_no_more_plans_than_the_session_may),
     CASE(variables_keep_their_state_between_runs),
     CASE(wrong_inputs_are_named_with_what_is_wanted),
     CASE(a_policy_that_is_none_is_refused),

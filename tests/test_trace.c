@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a traced session tells of its runs, on the host and on the fake accelerator. */
 #include "alloc.h"
+#include "graph_text.h"
 #include "plan.h"
 #include "session_kit.h"
 
@@ -217,6 +218,30 @@ TEST(a_program_is_one_launch_with_records_of_its_nodes)
     end_rig(&r);
 }
 
+/* Each trip has a plan of its own, and few are kept. */
+TEST(records_of_a_program_forgotten_in_its_run_have_their_nodes)
+{
+    const int64_t n = 3;
+    const uint32_t trips = 40;
+    rig r = {.runtime = runtime_with("fakeacc.programs", "1"),
+             .graph = growing_loop(trips, "Relu")};
+    tfr_session_options options = TFR_SESSION_OPTIONS_INIT;
+    options.device = "NPU:0";
+    options.fallback = TFR_FALLBACK_ALLOW;
+    REQUIRE_OK(tfr_session_create(r.runtime, r.graph, &options, &r.session, &err), &err);
+    r.in = floats(1, &n, six);
+    REQUIRE_OK(tfr_trace_start(r.session, 0, &err), &err);
+    run(&r);
+    tfr_trace_stop(r.session);
+    CHECK_UINT(trips, count(&r, TFR_TRACE_PROGRAM));
+    for (uint32_t i = 0; i < trips; i++) {
+        tfr_trace_event e = find(&r, TFR_TRACE_RECORD, "Relu_1", i);
+        CHECK_INT(1, e.node);
+        CHECK_STR("Relu", e.op);
+    }
+    end_rig(&r);
+}
+
 TEST(a_queue_without_records_is_timed_by_its_waits)
 {
     rig r = new_rig("NPU:0", false, "fakeacc.profile", "0");
@@ -353,6 +378,7 @@ static const test_case cases[] = {
     CASE(copies_kernels_and_waits_of_a_queue_have_its_own_times),
     CASE(records_of_a_plugin_lie_in_their_launch),
     CASE(a_program_is_one_launch_with_records_of_its_nodes),
+    CASE(records_of_a_program_forgotten_in_its_run_have_their_nodes),
     CASE(a_queue_without_records_is_timed_by_its_waits),
     CASE(two_sessions_on_one_backend_both_have_their_events),
     CASE(a_full_trace_counts_what_it_drops),

@@ -32,7 +32,7 @@ typedef struct tfr_session_options {
     int32_t fallback;   /* tfr_fallback */
     const char *device; /* preferred device or backend for nodes without a pin; NULL = the best */
     uint32_t log_placement; /* not 0: logs where each node runs, and why, at info level */
-    uint32_t max_plans;     /* plans kept, least recently used goes first; 0 = 16 */
+    uint32_t max_plans;     /* plans kept of each graph, least recently used goes first; 0 = 16 */
     uint32_t loose_shapes;  /* not 0: the graph's declared dims of inputs are hints, not checked */
     uint32_t no_programs;   /* not 0: every node is a kernel of its own, nothing is compiled */
     /*
@@ -127,7 +127,10 @@ TFR_API TFR_MUST_CHECK tfr_status tfr_session_pass(const tfr_session *session, u
 /* ---- what the last plan says
  * ---------------------------------------------------------------------- */
 
-/* Where a node runs and why. The texts live until the next run or the session's end. */
+/*
+ * Where a node runs and why. The texts live until the next run or the session's end. Of a loop that
+ * needed more plans than are kept the last ones are told.
+ */
 typedef struct tfr_placement {
     uint32_t size;
     int32_t reason;      /* tfr_reason why it is not the first choice; TFR_REASON_NONE = it is */
