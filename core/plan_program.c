@@ -16,8 +16,10 @@
 
 typedef struct walk {
     tfr__build *b;
-    uint32_t *stack; /* nodes still to be left backwards */
-    uint32_t *mark;  /* by node: number of the last walk that met it */
+    uint32_t *stack; /* nodes and groups still to be left backwards, groups by their first node */
+    uint32_t *mark;  /* by node as in the stack: number of the last walk that put it there */
+    uint32_t *met;   /* by group: number of the last walk that found a path through others to it */
+    uint32_t *next;  /* by node: the next one of its group */
     uint32_t n, walk;
 } walk;
 
@@ -26,46 +28,58 @@ static uint32_t n_nodes(const tfr__build *b)
     return b->end - b->first;
 }
 
-/* Puts the makers of a node's inputs on the stack; true if one of them, not first, is in group. */
-static bool walk_leave(walk *w, uint32_t i, int32_t group, bool first)
+/* What stands for a node: the first one of its group, or itself. */
+static uint32_t unit_of(const tfr__build *b, int64_t node)
 {
-    const tfr__node *node = tfr__build_node_at(w->b, i);
-    for (uint32_t k = 0; k < node->n_inputs; k++) {
-        int64_t maker = tfr__build_maker(w->b, node->inputs[k]);
-        if (maker < 0 || w->mark[maker] == w->walk)
-            continue;
-        if (w->b->nodes[maker].group == group) {
-            if (!first)
-                return true;
-            continue;
-        }
-        w->mark[maker] = w->walk;
-        w->stack[w->n++] = (uint32_t)maker;
-    }
-    return false;
+    int32_t group = b->nodes[node].group;
+    return group < 0 ? (uint32_t)node : b->groups[group].first;
 }
 
-/* Does a path lead from the group through others to node i? */
-static bool leads_to(walk *w, int32_t group, uint32_t i)
+static void walk_to(walk *w, uint32_t unit)
 {
-    tfr__build *b = w->b;
+    if (w->mark[unit] == w->walk)
+        return;
+    w->mark[unit] = w->walk;
+    w->stack[w->n++] = unit;
+}
+
+/* Goes on to what the node reads from outside of its unit. */
+static void walk_leave(walk *w, uint32_t node, uint32_t unit)
+{
+    const tfr__build *b = w->b;
+    const tfr__node *graph_node = tfr__build_node_at(b, node);
+    for (uint32_t k = 0; k < graph_node->n_inputs; k++) {
+        int64_t maker = tfr__build_maker(b, graph_node->inputs[k]);
+        if (maker < 0 || unit_of(b, maker) == unit)
+            continue;
+        if (b->nodes[maker].group >= 0)
+            w->met[b->nodes[maker].group] = w->walk;
+        walk_to(w, unit_of(b, maker));
+    }
+}
+
+/* Meets all groups from which a path leads through others to node i, which is in none. */
+static void walk_back(walk *w, uint32_t i)
+{
+    const tfr__build *b = w->b;
+    const tfr__node *node = tfr__build_node_at(b, i);
     w->n = 0;
     w->walk++;
-    walk_leave(w, i, group, true);
+    for (uint32_t k = 0; k < node->n_inputs; k++) {
+        int64_t maker = tfr__build_maker(b, node->inputs[k]);
+        if (maker >= 0)
+            walk_to(w, unit_of(b, maker));
+    }
     while (w->n) {
-        uint32_t at = w->stack[--w->n];
-        int32_t other = b->nodes[at].group;
-        uint32_t from = other < 0 ? at : b->groups[other].first;
-        uint32_t to = other < 0 ? at : b->groups[other].last;
-        for (uint32_t m = from; m <= to; m++) {
-            if (m != at && (b->nodes[m].group != other || w->mark[m] == w->walk))
-                continue;
-            w->mark[m] = w->walk;
-            if (walk_leave(w, m, group, false))
-                return true;
+        uint32_t unit = w->stack[--w->n];
+        int32_t group = b->nodes[unit].group;
+        uint32_t last = group < 0 ? unit : b->groups[group].last;
+        for (uint32_t m = unit;; m = w->next[m]) {
+            walk_leave(w, m, unit);
+            if (m == last)
+                break;
         }
     }
-    return false;
 }
 
 static tfr_status group_add(tfr__build *b, uint32_t i, tfr_err *err)
@@ -92,14 +106,16 @@ static tfr_status groups_cut(walk *w, tfr_err *err)
         uint32_t g = 0;
         if (!state->claim)
             continue;
-        while (g < b->n_groups &&
-               (b->groups[g].backend != state->claim || b->groups[g].label != state->label ||
-                leads_to(w, (int32_t)g, i)))
+        walk_back(w, i);
+        while (g < b->n_groups && (b->groups[g].backend != state->claim ||
+                                   b->groups[g].label != state->label || w->met[g] == w->walk))
             g++;
         if (g == b->n_groups) {
             tfr_status status = group_add(b, i, err);
             if (status)
                 return status;
+        } else {
+            w->next[b->groups[g].last] = i;
         }
         state->group = (int32_t)g;
         b->groups[g].last = i;
@@ -273,7 +289,9 @@ tfr_status tfr__build_programs(tfr__build *b, tfr_err *err)
     b->readers = tfr__calloc(n_values, sizeof *b->readers);
     w.stack = tfr__calloc(n, sizeof *w.stack);
     w.mark = tfr__calloc(n, sizeof *w.mark);
-    if (!b->order || !b->laid || !b->readers || !w.stack || !w.mark)
+    w.met = tfr__calloc(n, sizeof *w.met);
+    w.next = tfr__calloc(n, sizeof *w.next);
+    if (!b->order || !b->laid || !b->readers || !w.stack || !w.mark || !w.met || !w.next)
         status = tfr_fail(err, TFR_ENOMEM, "out of memory for an order of %zu nodes", n - 1);
     for (uint32_t i = 0; i < n_nodes(b); i++)
         b->nodes[i].group = -1;
@@ -298,5 +316,7 @@ tfr_status tfr__build_programs(tfr__build *b, tfr_err *err)
         tfr__tuning_save(&rt->tuning);
     tfr__free(w.stack);
     tfr__free(w.mark);
+    tfr__free(w.met);
+    tfr__free(w.next);
     return status;
 }
