@@ -57,7 +57,7 @@ static void walk_on(walk *w)
 static const void *walk_fetch(walk *w, int64_t first, int64_t n, unsigned char *room)
 {
     const int64_t bits = tfr_dtype_bits(w->tensor->dtype);
-    const char *data = w->tensor->data;
+    const char *data = tfr__tensor_data(w->tensor);
     if (w->tensor->plain)
         return data + first / 8 * bits + first % 8 * bits / 8;
     for (int64_t i = 0; i < n; i++) {

@@ -60,8 +60,12 @@ static tfr_status pass(control *c, tfr_tensor *const *inputs, uint32_t n_inputs,
             continue;
         t = outer->values[from].role == TFR__ROLE_CONSTANT ? outer->values[from].tensor
                                                            : c->env->values[from];
-        if (t)
-            tfr__env_put(&env, v, tfr_tensor_retain(t));
+        if (t && t->loose) /* else each run of the body would align it */
+            status = tfr_tensor_view(t, 0, &t->shape, NULL, &t, c->err);
+        else
+            tfr_tensor_retain(t);
+        if (t && !status)
+            tfr__env_put(&env, v, t);
     }
     if (!status)
         status = tfr__body_run(c->session, &env, outputs, true, c->err);

@@ -53,7 +53,7 @@ static tfr_status launch_once(tfr_session *session, const tfr__node *node,
         status = tfr_fail(err, TFR_ENOMEM, "out of memory for node \"%s\"", node->name);
     for (uint32_t k = 0; !status && k < launch.n_args; k++) {
         const tfr_tensor *t = k < node->n_inputs ? inputs[k] : results[k - node->n_inputs];
-        args[k].address = t ? t->data : NULL;
+        args[k].address = t ? tfr__tensor_data(t) : NULL;
     }
     if (!status)
         status = tfr__engine_alloc(session, TFR__MEMORY_HOST, choice->answer.workspace_bytes,
@@ -103,7 +103,10 @@ tfr_status tfr__eval(tfr_session *session, const tfr__node *node, const tfr__att
         in[k].dtype = inputs[k]->dtype;
         in[k].rank = inputs[k]->shape.rank;
         memcpy(in[k].dims, inputs[k]->shape.dims, sizeof in[k].dims);
-        tfr__operand_set(&call.operands[k], &in[k], NULL, inputs[k]->data);
+        tfr__operand_set(&call.operands[k], &in[k], NULL, tfr__tensor_data(inputs[k]));
+        if (inputs[k]->bytes && !call.operands[k].data)
+            status =
+                tfr_fail(err, TFR_ENOMEM, "no memory for the inputs of node \"%s\"", node->name);
     }
     for (uint32_t k = 0; !status && k < node->n_outputs; k++)
         tfr__operand_set(&call.operands[node->n_inputs + k], &outputs[k], NULL, NULL);

@@ -34,24 +34,31 @@ static bool layout_of(const tfr__node *conv, const tfr_tensor *w, layout *out)
 static const float *floats(tfr__rewrite *rw, const tfr__node *node, uint32_t k, int64_t n)
 {
     const tfr_tensor *t = tfr__rewrite_tensor(rw, tfr__rewrite_input(rw, node, k));
-    return t && t->dtype == TFR_DTYPE_F32 && t->shape.rank == 1 && t->n_elements == n ? t->data
-                                                                                      : NULL;
+    return t && t->dtype == TFR_DTYPE_F32 && t->shape.rank == 1 && t->n_elements == n
+               ? tfr__tensor_data(t)
+               : NULL;
 }
 
-static void scale_weights(const layout *l, const float *restrict w, const float *scale,
+/* w: floats at any address. */
+static void scale_weights(const layout *l, const char *restrict w, const float *scale,
                           const float *var, double epsilon, float *restrict out)
 {
+    float block[BLOCK];
     for (int64_t i = 0; i < l->groups * l->rows * l->channels; i++) {
         int64_t c = i % l->channels + i / (l->rows * l->channels) * l->channels;
         double s = scale[c] / sqrt(var[c] + epsilon);
-        const float *from = w + i * l->rest;
+        const char *from = w + i * l->rest * (int64_t)sizeof *out;
         float *to = out + i * l->rest;
         int64_t k = 0;
-        for (; k + BLOCK <= l->rest; k += BLOCK)
+        for (; k + BLOCK <= l->rest; k += BLOCK) {
+            memcpy(block, from + k * (int64_t)sizeof *out, sizeof block);
             for (int j = 0; j < BLOCK; j++)
-                to[k + j] = (float)(from[k + j] * s);
-        for (; k < l->rest; k++)
-            to[k] = (float)(from[k] * s);
+                to[k + j] = (float)(block[j] * s);
+        }
+        for (; k < l->rest; k++) {
+            memcpy(block, from + k * (int64_t)sizeof *out, sizeof *block);
+            to[k] = (float)(block[0] * s);
+        }
     }
 }
 
@@ -80,13 +87,14 @@ static uint32_t take_in(tfr__rewrite *rw, tfr__node *bn)
     if (tfr__rewrite_input(rw, conv, 2) != TFR_VALUE_NONE && !(bias = floats(rw, conv, 2, n)))
         return 0;
     shape = (tfr_shape){1, {n}};
-    if (tfr_tensor_create(TFR_DTYPE_F32, &w->shape, &weights, NULL) ||
+    if (tfr__tensor_create_apart(TFR_DTYPE_F32, &w->shape, &weights, NULL) ||
         tfr_tensor_create(TFR_DTYPE_F32, &shape, &shift, NULL)) {
         tfr_tensor_release(weights);
         rw->status = TFR_ENOMEM;
         return 0;
     }
     scale_weights(&l, w->data, p[0], p[3], epsilon, weights->data);
+    tfr__tensor_rest(w);
     for (int64_t c = 0; c < n; c++)
         ((float *)shift->data)[c] =
             (float)(((bias ? bias[c] : 0.0) - p[2][c]) * (p[0][c] / sqrt(p[3][c] + epsilon)) +

@@ -16,7 +16,7 @@ typedef struct perm {
 
 tfr_tensor *tfr__tensor_permute(tfr_tensor *t, const int64_t *axes)
 {
-    tfr_tensor *view = NULL, *plain = NULL;
+    tfr_tensor *plain;
     tfr_shape shape = t->shape;
     int64_t strides[TFR_MAX_RANK];
     for (int32_t i = 0; i < shape.rank; i++) {
@@ -24,11 +24,13 @@ tfr_tensor *tfr__tensor_permute(tfr_tensor *t, const int64_t *axes)
         shape.dims[i] = t->shape.dims[from];
         strides[i] = t->strides[from];
     }
-    if (tfr_tensor_view(t, 0, &shape, strides, &view, NULL))
+    if (tfr_tensor_create((tfr_dtype)t->dtype, &shape, &plain, NULL))
         return NULL;
-    if (tfr_tensor_copy(view, &plain, NULL))
-        plain = NULL;
-    tfr_tensor_release(view);
+    if (tfr__strided_copy((tfr_dtype)t->dtype, &shape, plain->data, NULL, t->data, strides, NULL)) {
+        tfr_tensor_release(plain);
+        return NULL;
+    }
+    tfr__tensor_rest(t);
     return plain;
 }
 

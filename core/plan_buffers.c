@@ -116,7 +116,9 @@ static tfr_status known_buffer(tfr__steps *s, tfr_value v, uint32_t memory, uint
     buffer = &s->p->buffers[*out];
     if (memory == TFR__MEMORY_HOST) {
         buffer->tensor = t;
-        buffer->address = t->data;
+        buffer->address = tfr__tensor_data(t);
+        if (t->bytes && !buffer->address)
+            return tfr_fail(err, TFR_ENOMEM, "no memory for %zu bytes of a constant", t->bytes);
         return tfr__build_keep(s->b, t, err);
     }
     status = tfr__engine_alloc(session, memory, t->bytes, &buffer->address, err);

@@ -54,6 +54,8 @@ static void view_value(view *w, const tfr__build *b, const tfr__backend *backend
                      !known        ? NULL
                      : known->data ? known->data
                                    : nothing);
+    if (known && !tfr__build_aligned(known))
+        w->types[n].flags |= TFR_OPERAND_UNALIGNED;
     w->number[v] = (int32_t)n;
     w->value_of[n] = v;
     value->size = sizeof *value;
@@ -341,10 +343,28 @@ void tfr__program_drop(tfr__program *p)
     p->program = NULL;
 }
 
+typedef struct rest {
+    const tfr__build *b;
+    const view *w;
+} rest;
+
+static void leave_operand(void *user, const void *data)
+{
+    const rest *r = user;
+    for (uint32_t v = 0; data && v < r->w->pub.n_values; v++) {
+        const tfr_tensor *known = r->b->known[r->w->value_of[v]];
+        if (known && known->data == data) {
+            tfr__tensor_rest(known);
+            return;
+        }
+    }
+}
+
 /* Calls compile and checks what it gives. */
 static tfr_status compile(tfr__build *b, const view *w, tfr__group *g, tfr_err *err)
 {
-    tfr_compile_options options = {.size = sizeof options};
+    rest r = {b, w};
+    tfr_compile_options options = {.size = sizeof options, .leave = leave_operand, .user = &r};
     tfr__backend *backend = g->backend;
     tfr__blob blob;
     tfr_status status;

@@ -214,7 +214,7 @@ static const void *infer_value(tfr__infer *in, uint32_t input)
     tfr_tensor *t = resolve(a->b, a->node->inputs[input], 0);
     if (!t)
         return NULL;
-    return t->data ? t->data : nothing; /* no elements is a value too */
+    return t->bytes ? tfr__tensor_data(t) : nothing; /* no elements is a value too */
 }
 
 /* Values of ops that the planner itself knows: Constant, Shape, Size. */
@@ -318,7 +318,8 @@ static tfr_status infer_one(tfr__build *b, uint32_t i, bool *ends, tfr_err *err)
         if (node->inputs[k] == TFR_VALUE_NONE)
             continue;
         in[k] = b->types[node->inputs[k]];
-        in[k].data = b->known[node->inputs[k]] ? b->known[node->inputs[k]]->data : NULL;
+        if (b->known[node->inputs[k]] && tfr__build_aligned(b->known[node->inputs[k]]))
+            in[k].data = b->known[node->inputs[k]]->data; /* else infer_value aligns it */
     }
     for (uint32_t k = 0; !status && k < node->n_outputs; k++)
         out[k].kind = node->outputs[k] == TFR_VALUE_NONE ? TFR_KIND_NONE : TFR_KIND_TENSOR;

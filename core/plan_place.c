@@ -39,10 +39,13 @@ tfr_status tfr__build_call(tfr__build *b, uint32_t i, bool plain, tfr__call *cal
         call->call.since_version = state->choice.backend->claim_versions[tfr__op_number(node->op)];
     for (uint32_t k = 0; k < node->n_inputs; k++) {
         tfr_value v = node->inputs[k];
-        if (v != TFR_VALUE_NONE)
-            tfr__operand_set(&call->operands[k], &b->types[v],
-                             plain ? NULL : tfr__build_strides(b, state, v, k),
-                             b->known[v] ? b->known[v]->data : NULL);
+        if (v == TFR_VALUE_NONE)
+            continue;
+        tfr__operand_set(&call->operands[k], &b->types[v],
+                         plain ? NULL : tfr__build_strides(b, state, v, k),
+                         b->known[v] ? b->known[v]->data : NULL);
+        if (b->known[v] && !tfr__build_aligned(b->known[v]))
+            call->operands[k].flags |= TFR_OPERAND_UNALIGNED;
     }
     for (uint32_t k = 0; k < node->n_outputs; k++)
         if (node->outputs[k] != TFR_VALUE_NONE)
@@ -82,6 +85,22 @@ tfr_status tfr__build_keep(tfr__build *b, tfr_tensor *tensor, tfr_err *err)
         return tfr_fail(err, TFR_ENOMEM, "out of memory for a plan's constants");
     p->known = more;
     p->known[p->n_known++] = tfr_tensor_retain(tensor);
+    return TFR_OK;
+}
+
+/* Kernels read known inputs where they lie. */
+static tfr_status align_inputs(tfr__build *b, const tfr__node *node, tfr__call *call, tfr_err *err)
+{
+    for (uint32_t k = 0; k < node->n_inputs; k++) {
+        tfr_operand *o = &call->operands[k];
+        if (!(o->flags & TFR_OPERAND_UNALIGNED))
+            continue;
+        o->flags &= ~TFR_OPERAND_UNALIGNED;
+        o->data = tfr__tensor_data(b->known[node->inputs[k]]);
+        if (!o->data)
+            return tfr_fail(err, TFR_ENOMEM, "node \"%s\" (%s): no memory to align input %u",
+                            node->name, node->op->name, k);
+    }
     return TFR_OK;
 }
 
@@ -154,6 +173,11 @@ static tfr_status prepare_try(tfr__build *b, uint32_t i, bool *again, tfr_err *e
         status = tfr__build_call(b, i, false, &call, err);
     if (status)
         return status;
+    status = align_inputs(b, node, &call, err);
+    if (status) {
+        tfr__call_finish(&call);
+        return status;
+    }
     pthread_mutex_lock(&backend->lock);
     status = (tfr_status)backend->kernel.prepare(backend->device, &call.call, &state->kernel, &own);
     pthread_mutex_unlock(&backend->lock);

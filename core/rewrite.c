@@ -79,8 +79,8 @@ bool tfr__rewrite_ints(tfr__rewrite *rw, tfr_value v, int64_t *out, uint32_t mos
 bool tfr__rewrite_number(tfr__rewrite *rw, tfr_value v, double *out)
 {
     const tfr_tensor *t = tfr__rewrite_tensor(rw, v);
-    return t && t->n_elements == 1 &&
-           !tfr_dtype_convert(TFR_DTYPE_F64, out, (tfr_dtype)t->dtype, t->data, 1, NULL);
+    const void *data = t && t->n_elements == 1 ? tfr__tensor_data(t) : NULL;
+    return data && !tfr_dtype_convert(TFR_DTYPE_F64, out, (tfr_dtype)t->dtype, data, 1, NULL);
 }
 
 bool tfr__rewrite_is(const tfr__node *node, const char *op)

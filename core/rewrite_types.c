@@ -21,7 +21,7 @@ static const void *constant_value(tfr__infer *in, uint32_t input)
     static const char nothing[1];
     scene *s = in->user;
     const tfr_tensor *t = tfr__rewrite_tensor(s->rw, s->node->inputs[input]);
-    return !t ? NULL : t->data ? t->data : nothing;
+    return !t ? NULL : t->bytes ? tfr__tensor_data(t) : nothing;
 }
 
 static bool is_exact(const tfr_value_type *type)

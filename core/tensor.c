@@ -13,6 +13,7 @@
 #include "alloc.h"
 
 #define TENSOR_ALIGNMENT 64
+#define COPY_BYTES       ((size_t)4 << 20)
 /* Room for the text of any shape. */
 #define SHAPE_TEXT (TFR_MAX_RANK * 21 + 3)
 
@@ -131,8 +132,8 @@ tfr_status tfr__tensor_create_unset(tfr_dtype dtype, const tfr_shape *shape, tfr
     return status;
 }
 
-tfr_status tfr_tensor_create(tfr_dtype dtype, const tfr_shape *shape, tfr_tensor **out,
-                             tfr_err *err)
+tfr_status tfr__tensor_create_apart(tfr_dtype dtype, const tfr_shape *shape, tfr_tensor **out,
+                                    tfr_err *err)
 {
     tfr_tensor *tensor;
     char text[SHAPE_TEXT];
@@ -150,12 +151,20 @@ tfr_status tfr_tensor_create(tfr_dtype dtype, const tfr_shape *shape, tfr_tensor
                             bytes, tfr_dtype_name(dtype),
                             tfr_shape_format(shape, text, sizeof text));
         }
-        memset(tensor->apart, 0, tensor->bytes);
         tensor->data = tensor->apart;
         tensor->owns = true;
     }
     *out = tensor;
     return TFR_OK;
+}
+
+tfr_status tfr_tensor_create(tfr_dtype dtype, const tfr_shape *shape, tfr_tensor **out,
+                             tfr_err *err)
+{
+    tfr_status status = tfr__tensor_create_apart(dtype, shape, out, err);
+    if (!status && (*out)->bytes)
+        memset((*out)->data, 0, (*out)->bytes);
+    return status;
 }
 
 /*
@@ -220,6 +229,33 @@ tfr_status tfr_tensor_wrap(tfr_dtype dtype, const tfr_shape *shape, const int64_
     return TFR_OK;
 }
 
+tfr_status tfr_tensor_wrap_bytes(tfr_dtype dtype, const tfr_shape *shape, const void *bytes,
+                                 void (*idle)(void *user, const void *at, size_t n),
+                                 void (*release)(void *user), void *user, tfr_tensor **out,
+                                 tfr_err *err)
+{
+    tfr_tensor *tensor;
+    if (!shape || !out || dtype == TFR_DTYPE_STRING)
+        return tfr_fail(err, TFR_EINVAL,
+                        "a tensor over bytes needs a shape, a place to go and no strings");
+    tfr_status status = tensor_new(dtype, shape, NULL, false, &tensor, err);
+    if (status)
+        return status;
+    if (tensor->n_elements > 0 && !bytes) {
+        status =
+            tfr_fail(err, TFR_EINVAL, "no bytes given for a tensor of %zu bytes", tensor->bytes);
+        tfr_tensor_release(tensor);
+        return status;
+    }
+    tensor->data = (void *)(uintptr_t)bytes;
+    tensor->loose = true;
+    tensor->idle = idle;
+    tensor->release = release;
+    tensor->release_user = user;
+    *out = tensor;
+    return TFR_OK;
+}
+
 /* Is [offset + low, offset + high] of the view inside what base reaches? */
 static tfr_status check_view(const tfr_tensor *base, int64_t offset, const tfr_tensor *view,
                              tfr_err *err)
@@ -274,7 +310,13 @@ tfr_status tfr_tensor_view(tfr_tensor *base, int64_t offset, const tfr_shape *sh
     }
     if (base->data) {
         const int64_t bits = tfr_dtype_bits(base->dtype);
-        tensor->data = (char *)base->data + (bits < 8 ? offset / (8 / bits) : offset * (bits / 8));
+        char *data = tfr__tensor_data(base);
+        if (!data) {
+            tfr_tensor_release(tensor);
+            return tfr_fail(err, TFR_ENOMEM, "no memory for %zu bytes, the base of a view",
+                            base->bytes);
+        }
+        tensor->data = data + (bits < 8 ? offset / (8 / bits) : offset * (bits / 8));
     }
     /* The owner of the memory, so that views of views make no chain. */
     tensor->base = tfr_tensor_retain(base->base ? base->base : base);
@@ -345,6 +387,7 @@ void tfr_tensor_release(tfr_tensor *tensor)
     if (tensor->owns && tensor->dtype == TFR_DTYPE_STRING)
         tfr__strings_clear(tensor->data, tensor->n_elements);
     tfr__free(tensor->apart);
+    tfr__free((void *)atomic_load_explicit(&tensor->own, memory_order_relaxed));
     tfr_tensor_release(tensor->base);
     if (tensor->release)
         tensor->release(tensor->release_user);
@@ -378,9 +421,53 @@ bool tfr_tensor_is_plain(const tfr_tensor *tensor)
     return tensor->plain;
 }
 
+static void rest(const tfr_tensor *tensor, size_t at, size_t n)
+{
+    if (tensor->idle && n && !atomic_load(&tensor->seen))
+        tensor->idle(tensor->release_user, (const char *)tensor->data + at, n);
+}
+
+/* In pieces, so that not all of it is in memory twice. */
+static void copy_resting(const tfr_tensor *tensor, char *to)
+{
+    size_t n;
+    for (size_t at = 0; at < tensor->bytes; at += n) {
+        n = tensor->bytes - at < COPY_BYTES ? tensor->bytes - at : COPY_BYTES;
+        memcpy(to + at, (const char *)tensor->data + at, n);
+        rest(tensor, at, n);
+    }
+}
+
+void *tfr__tensor_data(const tfr_tensor *tensor)
+{
+    tfr_tensor *t = (tfr_tensor *)(uintptr_t)tensor; /* what it holds stays the same */
+    uintptr_t own = 0, fresh;
+    if (!t->loose || (uintptr_t)t->data % dtype_alignment((tfr_dtype)t->dtype) == 0)
+        return t->data;
+    own = atomic_load_explicit(&t->own, memory_order_acquire);
+    if (own)
+        return (void *)own;
+    fresh = (uintptr_t)tfr__alloc_aligned(t->bytes, TENSOR_ALIGNMENT);
+    if (!fresh)
+        return NULL;
+    copy_resting(t, (char *)fresh);
+    if (atomic_compare_exchange_strong(&t->own, &own, fresh))
+        return (void *)fresh;
+    tfr__free((void *)fresh); /* another thread was faster */
+    return (void *)own;
+}
+
 void *tfr_tensor_data(const tfr_tensor *tensor)
 {
-    return tensor->data;
+    void *data = tfr__tensor_data(tensor);
+    if (tensor->loose && data == tensor->data)
+        atomic_store(&((tfr_tensor *)(uintptr_t)tensor)->seen, true);
+    return data;
+}
+
+void tfr__tensor_rest(const tfr_tensor *tensor)
+{
+    rest(tensor, 0, tensor->bytes);
 }
 
 int64_t tfr_tensor_elements(const tfr_tensor *tensor)

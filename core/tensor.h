@@ -16,6 +16,10 @@ struct tfr_tensor {
     int64_t n_elements;
     size_t bytes; /* of the plain form */
     void *data;
+    bool loose;           /* data may lie at any address: kernels and passes ask tfr__tensor_data */
+    atomic_uintptr_t own; /* the aligned copy of loose data, once somebody has asked; or 0 */
+    atomic_bool seen;     /* somebody outside may hold data */
+    void (*idle)(void *user, const void *at, size_t bytes); /* of release_user; or NULL */
     /* Who keeps data alive: this tensor, another one (base), or the caller (release). */
     bool owns;
     void *apart; /* data if it is a block of its own, not the end of this one */
@@ -37,6 +41,15 @@ struct tfr_tensor {
  */
 tfr_status tfr__tensor_create_unset(tfr_dtype dtype, const tfr_shape *shape, tfr_tensor **out,
                                     tfr_err *err);
+
+/* As tfr_tensor_create, for somebody who sets every element; not for strings and packed types. */
+tfr_status tfr__tensor_create_apart(tfr_dtype dtype, const tfr_shape *shape, tfr_tensor **out,
+                                    tfr_err *err);
+
+/* The elements, aligned; of a loose tensor a copy that is made now. NULL = no memory for it. */
+void *tfr__tensor_data(const tfr_tensor *tensor);
+/* Nobody will read the elements of a loose tensor soon. Any thread. */
+void tfr__tensor_rest(const tfr_tensor *tensor);
 
 /* The host's string service for elements outside a tfr_tensor too (arena slots). */
 tfr_status tfr__string_set(tfr_string *element, const char *data, uint64_t bytes);

@@ -112,6 +112,69 @@ TEST(wrap_uses_the_callers_memory_and_gives_it_back_once)
     tfr_tensor_release(NULL);
 }
 
+static void count_idle(void *user, const void *at, size_t n)
+{
+    (void)at;
+    *(int *)user += n > 0 ? 10 : 0;
+}
+
+TEST(bytes_at_any_address_are_aligned_once_somebody_asks)
+{
+    const float numbers[3] = {1, 2, 3};
+    _Alignas(64) char bytes[sizeof numbers + 1];
+    int n = 0; /* 10 for each call of idle, 1 for one of release */
+    tfr_tensor *t = NULL, *view = NULL, *copy = NULL;
+    tfr_err err = TFR_ERR_INIT;
+    memcpy(bytes + 1, numbers, sizeof numbers);
+    REQUIRE_OK(tfr_tensor_wrap_bytes(TFR_DTYPE_F32, SHAPE(1, 3), bytes + 1, count_idle,
+                                     count_release, &n, &t, &err),
+               &err);
+    REQUIRE_OK(tfr_tensor_copy(t, &copy, &err), &err);
+    CHECK(memcmp(tfr_tensor_data(copy), numbers, sizeof numbers) == 0);
+    CHECK_INT(0, n);
+    CHECK_INT(0, (uintptr_t)tfr_tensor_data(t) % 64);
+    CHECK_INT(10, n);
+    CHECK(memcmp(tfr_tensor_data(t), numbers, sizeof numbers) == 0);
+    CHECK(tfr_tensor_data(t) == tfr_tensor_data(t));
+    REQUIRE_OK(tfr_tensor_view(t, 1, SHAPE(1, 2), NULL, &view, &err), &err);
+    CHECK(tfr_tensor_data(view) == (float *)tfr_tensor_data(t) + 1);
+    tfr_tensor_release(view);
+    tfr_tensor_release(copy);
+    tfr_tensor_release(t);
+    CHECK_INT(11, n);
+}
+
+TEST(bytes_stay_in_memory_once_somebody_outside_has_them)
+{
+    float numbers[3] = {1, 2, 3};
+    int n = 0;
+    tfr_tensor *t = NULL;
+    tfr_err err = TFR_ERR_INIT;
+    REQUIRE_OK(
+        tfr_tensor_wrap_bytes(TFR_DTYPE_F32, SHAPE(1, 3), numbers, count_idle, NULL, &n, &t, &err),
+        &err);
+    tfr__tensor_rest(t);
+    CHECK_INT(10, n);
+    CHECK(tfr_tensor_data(t) == numbers);
+    tfr__tensor_rest(t);
+    CHECK_INT(10, n);
+    tfr_tensor_release(t);
+}
+
+TEST(wrap_bytes_refuses_strings_and_no_bytes)
+{
+    tfr_tensor *t = NULL;
+    tfr_err err = TFR_ERR_INIT;
+    CHECK_STATUS(
+        TFR_EINVAL,
+        tfr_tensor_wrap_bytes(TFR_DTYPE_STRING, SHAPE(1, 1), &err, NULL, NULL, NULL, &t, &err),
+        &err);
+    CHECK_STATUS(
+        TFR_EINVAL,
+        tfr_tensor_wrap_bytes(TFR_DTYPE_F32, SHAPE(1, 3), NULL, NULL, NULL, NULL, &t, &err), &err);
+    CHECK_STR("no bytes given for a tensor of 12 bytes", err.text);
+}
+
 TEST(wrap_takes_zero_and_negative_strides)
 {
     int32_t data[4] = {10, 11, 12, 13};
@@ -377,6 +440,9 @@ static const test_case cases[] = {
     CASE(create_refuses_bad_types_and_shapes),
     CASE(more_memory_than_there_is_is_an_error_with_the_number),
     CASE(wrap_uses_the_callers_memory_and_gives_it_back_once),
+    CASE(bytes_at_any_address_are_aligned_once_somebody_asks),
+    CASE(bytes_stay_in_memory_once_somebody_outside_has_them),
+    CASE(wrap_bytes_refuses_strings_and_no_bytes),
     CASE(wrap_takes_zero_and_negative_strides),
     CASE(strides_of_dims_of_one_do_not_matter),
     CASE(wrap_refuses_what_cannot_be_memory),

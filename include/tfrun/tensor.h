@@ -42,6 +42,18 @@ TFR_API TFR_MUST_CHECK tfr_status tfr_tensor_wrap(tfr_dtype dtype, const tfr_sha
                                                   tfr_tensor **out, tfr_err *err);
 
 /*
+ * A plain tensor over bytes at any address, such as those of a file, that nobody changes. Not for
+ * strings. tfr_tensor_data gives the bytes if they are aligned, else a copy which the first call
+ * makes; backends that only pack or copy them do without. idle(user, at, n) tells, on any thread,
+ * that nobody will read these bytes soon, so that they may leave memory until somebody does; it is
+ * not called once tfr_tensor_data was. NULL = nothing to do; release as above.
+ */
+TFR_API TFR_MUST_CHECK tfr_status tfr_tensor_wrap_bytes(
+    tfr_dtype dtype, const tfr_shape *shape, const void *bytes,
+    void (*idle)(void *user, const void *at, size_t n), void (*release)(void *user), void *user,
+    tfr_tensor **out, tfr_err *err);
+
+/*
  * Another tensor over base's memory, which it keeps alive: starting `offset` elements after base's
  * first one. TFR_ESHAPE if an index would reach outside base's memory.
  */
@@ -67,7 +79,10 @@ TFR_API const tfr_shape *tfr_tensor_shape(const tfr_tensor *tensor);
 TFR_API const int64_t *tfr_tensor_strides(const tfr_tensor *tensor);
 /* Dense and row-major. */
 TFR_API bool tfr_tensor_is_plain(const tfr_tensor *tensor);
-/* The element at index 0; may be NULL if there are no elements or the value is not a tensor. */
+/*
+ * The element at index 0; NULL if there are no elements, the value is not a tensor, or there is no
+ * memory for an aligned copy of what tfr_tensor_wrap_bytes took.
+ */
 TFR_API void *tfr_tensor_data(const tfr_tensor *tensor);
 TFR_API int64_t tfr_tensor_elements(const tfr_tensor *tensor);
 /* Bytes of the plain form. */

@@ -485,7 +485,12 @@ typedef struct tfr_queue_facet {
 #define TFR_KERNEL_V1 "tfr.kernel/1"
 
 enum {
-    TFR_OPERAND_DYNAMIC = 1u << 0 /* output: dims are upper bounds, launch writes the true ones */
+    TFR_OPERAND_DYNAMIC = 1u << 0, /* output: dims are upper bounds, launch writes the true ones */
+    /*
+     * input of supports, propose and compile, never of prepare: data is not at a multiple of its
+     * element's size, as in a model's file. Whoever reads it copies it bytewise first.
+     */
+    TFR_OPERAND_UNALIGNED = 1u << 1
 };
 
 /* One input or output of a call. */
@@ -792,6 +797,12 @@ typedef struct tfr_compile_options {
      * user's: believe nothing that you do not check.
      */
     const void *blob;
+    /*
+     * [any], during compile alone: the backend has its own form of an operand's data and will
+     * hardly read them again, though it may. They can leave memory meanwhile.
+     */
+    void (*leave)(void *user, const void *data);
+    void *user; /* for leave */
 } tfr_compile_options;
 
 /* How output i of a program lies in memory. */
