@@ -54,6 +54,33 @@ static inline tfr_tensor *random_input(const tfr_graph *graph, uint32_t i, int64
     return random_floats(&shape, seed, low, high);
 }
 
+static bool graph_text_loose; /* constants lie at odd addresses */
+static int graph_text_rests;  /* how often one was told to be idle */
+
+static inline void graph_text_idle(void *user, const void *at, size_t n)
+{
+    (void)user;
+    (void)at;
+    graph_text_rests += n > 0;
+}
+
+/* The same elements, at an odd address if that is wanted. */
+static inline tfr_tensor *graph_text_place(tfr_tensor *t)
+{
+    tfr_tensor *odd = NULL;
+    char *bytes;
+    if (!graph_text_loose || tfr_tensor_bytes(t) == 0)
+        return t;
+    bytes = malloc(tfr_tensor_bytes(t) + 1);
+    REQUIRE(bytes != NULL);
+    memcpy(bytes + 1, tfr_tensor_data(t), tfr_tensor_bytes(t));
+    REQUIRE_OK(tfr_tensor_wrap_bytes(tfr_tensor_dtype(t), tfr_tensor_shape(t), bytes + 1,
+                                     graph_text_idle, free, bytes, &odd, &graph_text_err),
+               &graph_text_err);
+    tfr_tensor_release(t);
+    return odd;
+}
+
 static inline void graph_text_blanks(graph_text *g)
 {
     while (*g->at == ' ' || *g->at == ',')
@@ -72,6 +99,7 @@ static inline void graph_text_word(graph_text *g, char *out, size_t room)
 static inline tfr_value graph_text_constant(graph_text *g, tfr_tensor *t)
 {
     tfr_value v = TFR_VALUE_NONE;
+    t = graph_text_place(t);
     REQUIRE_OK(tfr_graph_add_constant(g->graph, NULL, t, &v, &graph_text_err), &graph_text_err);
     tfr_tensor_release(t);
     return v;
@@ -203,7 +231,7 @@ static inline void graph_text_leaf(graph_text *g, const char *kind)
                    &graph_text_err);
     } else {
         REQUIRE_OK(tfr_shape_make(type.rank, type.dims, &shape, &graph_text_err), &graph_text_err);
-        t = random_floats(&shape, (uint64_t)*name * 77, 0.5f, 1.5f);
+        t = graph_text_place(random_floats(&shape, (uint64_t)*name * 77, 0.5f, 1.5f));
         if (strcmp(kind, "var") == 0)
             REQUIRE_OK(tfr_graph_add_variable(g->graph, name, t, &value, &graph_text_err),
                        &graph_text_err);

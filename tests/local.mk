@@ -78,6 +78,7 @@ unit_tests = \
 	tests/test_tensor \
 	tests/test_trace \
 	tests/test_tuning \
+	tests/test_unaligned \
 	tests/test_verify_random \
 	tests/test_wire \
 	$(NULL)
@@ -373,6 +374,10 @@ tests_test_tensor_SOURCES = tests/test_tensor.c
 tests_test_tuning_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_tuning_LDADD = $(TFR_TEST_CORE)
 tests_test_tuning_SOURCES = tests/test_tuning.c tests/temp_path.h
+
+tests_test_unaligned_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_unaligned_LDADD = $(TFR_TEST_CORE)
+tests_test_unaligned_SOURCES = tests/test_unaligned.c tests/graph_text.h
 
 tests_test_verify_random_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) -I$(top_srcdir)/cli \
 	$(JANSSON_CFLAGS) $(CUNIT_CFLAGS)

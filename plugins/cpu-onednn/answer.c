@@ -85,14 +85,19 @@ static float half_value(uint16_t half)
 
 float tfr_dnn_known(const tfr_operand *o, int64_t i)
 {
+    const char *at = o->data; /* that may lie anywhere */
     float value;
     uint32_t bits;
+    uint16_t half;
 
-    if (o->dtype == TFR_DTYPE_F32)
-        return ((const float *)o->data)[i];
+    if (o->dtype == TFR_DTYPE_F32) {
+        memcpy(&value, at + i * (int64_t)sizeof value, sizeof value);
+        return value;
+    }
+    memcpy(&half, at + i * (int64_t)sizeof half, sizeof half);
     if (o->dtype == TFR_DTYPE_F16)
-        return half_value(((const uint16_t *)o->data)[i]);
-    bits = (uint32_t)((const uint16_t *)o->data)[i] << 16;
+        return half_value(half);
+    bits = (uint32_t)half << 16;
     memcpy(&value, &bits, sizeof value);
     return value;
 }

@@ -69,8 +69,7 @@ static void free_constant(struct tfr_dnn_constant *c)
 
 struct tfr_dnn_constant *tfr_dnn_take_constant(tfr_plugin_device *device,
                                                const tfr_dnn_constant_key *key, uint64_t bytes,
-                                               void (*fill)(float *to, const void *user),
-                                               const void *user, bool *made)
+                                               bool *made)
 {
     struct tfr_dnn_constant *c;
 
@@ -89,7 +88,6 @@ struct tfr_dnn_constant *tfr_dnn_take_constant(tfr_plugin_device *device,
         free_constant(c);
         return NULL;
     }
-    fill(c->data, user);
     c->key = *key;
     c->users = 1;
     c->next = device->constants;
@@ -98,7 +96,7 @@ struct tfr_dnn_constant *tfr_dnn_take_constant(tfr_plugin_device *device,
     return c;
 }
 
-const float *tfr_dnn_constant_data(const struct tfr_dnn_constant *constant)
+float *tfr_dnn_constant_data(const struct tfr_dnn_constant *constant)
 {
     return constant->data;
 }

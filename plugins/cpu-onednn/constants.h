@@ -8,12 +8,11 @@
 
 #include "program.h"
 
-/* [device]. NULL = no memory; *made = it was not there before. */
+/* [device]. NULL = no memory; *made = it was not there before: the caller fills its zeros. */
 struct tfr_dnn_constant *tfr_dnn_take_constant(tfr_plugin_device *device,
                                                const tfr_dnn_constant_key *key, uint64_t bytes,
-                                               void (*fill)(float *to, const void *user),
-                                               const void *user, bool *made);
-const float *tfr_dnn_constant_data(const struct tfr_dnn_constant *constant);
+                                               bool *made);
+float *tfr_dnn_constant_data(const struct tfr_dnn_constant *constant);
 /* [device] */
 void tfr_dnn_leave_constant(tfr_plugin_device *device, struct tfr_dnn_constant *constant);
 

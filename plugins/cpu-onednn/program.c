@@ -32,6 +32,18 @@ static bool is_heavy(const tfr_call *call)
     return false;
 }
 
+static bool reads_unaligned(const tfr_call *call)
+{
+    uint32_t i;
+
+    for (i = 0; i < call->n_inputs; i++) {
+        const tfr_operand *o = tfr_call_input(call, i);
+        if (o && (o->flags & TFR_OPERAND_UNALIGNED))
+            return true;
+    }
+    return false;
+}
+
 static tfr_proposal *row_of(tfr_proposal *out, uint32_t stride, int i)
 {
     return (tfr_proposal *)(void *)((char *)out + (size_t)i * stride);
@@ -58,6 +70,8 @@ static void propose_node(tfr_plugin_device *device, const tfr_program_node *node
         leave(row, TFR_REASON_DYNAMIC_SHAPE, why);
     else if (tfr_dnn_is_native(device, node->call))
         *native = true;
+    else if (reads_unaligned(node->call))
+        leave(row, TFR_REASON_ALIGNMENT, "its kernel alone reads constants that are not aligned");
     else if (is_heavy(node->call))
         leave(row, TFR_REASON_NONE, "its kernel alone shares itself out among threads");
 }
@@ -180,6 +194,7 @@ static int32_t compile(tfr_plugin_device *device, const tfr_program_graph *graph
         return tfr_fail(err, TFR_ENOMEM, "no memory for a program");
     ir.graph = graph;
     ir.device = device;
+    ir.options = options;
     status = compile_ir(&ir, options, program, info, err);
     tfr_dnn_ir_end(&ir);
     if (status != TFR_OK) {

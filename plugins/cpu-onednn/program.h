@@ -8,6 +8,7 @@
  *   program_plan.c    items become steps with addresses in an arena, for a number of samples
  *   program_conv.c, program_window.c, program_flat.c, program_rows.c
  *                     the steps of each kind of item
+ *   program_pack.c    packed constants of steps
  *   program_winograd.c, program_product.c
  *                     those of 3 x 3 convolutions with fewer products, and of large products
  *   program_attention.c the items of an attention become one, and its step
@@ -28,6 +29,7 @@ typedef struct tfr_dnn_value {
     int64_t dims[TFR_MAX_RANK];
     int32_t dtype;
     const void *known;
+    const void *unaligned; /* known as the core gave it, if it lies so; NULL = known is aligned */
     int root;     /* whose bytes it has: its own number, or that of what it is a view of */
     int arg;      /* argument of launch, or -1 */
     bool output;  /* that argument is an output */
@@ -97,6 +99,7 @@ typedef struct tfr_dnn_item {
 
 typedef struct tfr_dnn_ir {
     const tfr_program_graph *graph;
+    const tfr_compile_options *options; /* NULL in tests */
     tfr_plugin_device *device;
     tfr_dnn_value *values;
     int n_values, room_values;
@@ -199,6 +202,8 @@ typedef struct tfr_dnn_planner {
     uint64_t constant_bytes;          /* that were added */
     const tfr_dnn_item *item;         /* whose steps are made */
     struct big_product *last_product; /* of program_product.c */
+    struct tfr_dnn_filling *fillings; /* of program_pack.c */
+    int n_fillings;
 } tfr_dnn_planner;
 
 /* lanes: how many threads may share a step. */
@@ -216,6 +221,9 @@ tfr_dnn_run *tfr_dnn_add_run(tfr_dnn_planner *p,
                              void (*run)(const void *, const tfr_dnn_bases *, int64_t, int64_t),
                              const void *params, int64_t n, double cost);
 void tfr_dnn_need_scratch(tfr_dnn_planner *p, uint64_t bytes);
+
+/* program_pack.c */
+
 /*
  * A packed constant: the one that was made with an equal key before, or a new one, which fill
  * writes over zeros. NULL after an error.
@@ -226,6 +234,17 @@ typedef struct tfr_dnn_constant_key {
 } tfr_dnn_constant_key;
 const float *tfr_dnn_pack(tfr_dnn_planner *p, const tfr_dnn_constant_key *key, uint64_t bytes,
                           void (*fill)(float *to, const void *user), const void *user);
+/*
+ * The same, but fill runs at the end of planning, on any thread, with a copy of user. from: the
+ * floats of value, aligned.
+ */
+const float *tfr_dnn_pack_later(tfr_dnn_planner *p, const tfr_dnn_constant_key *key, uint64_t bytes,
+                                void (*fill)(float *to, const float *from, const void *user),
+                                const void *user, size_t user_bytes, int value);
+/* Fills what waits, or after an error forgets it. */
+void tfr_dnn_fill_packed(tfr_dnn_planner *p);
+/* Aligned copies of the values whose readers want them so. */
+void tfr_dnn_align_known(tfr_dnn_planner *p);
 
 /* program_conv.c */
 void tfr_dnn_plan_conv(tfr_dnn_planner *p, const tfr_dnn_item *item);

@@ -82,7 +82,8 @@ static bool find_scores(const tfr_dnn_ir *ir, parts *p, int value)
         for (k = 0; k < (item->binary == TFR_DNN_MUL ? 2 : 1); k++) {
             const tfr_dnn_value *other = &ir->values[item->inputs[1 - k]];
             if (p->scale == 1.0f && is_number(other)) {
-                const float x = *(const float *)other->known;
+                float x;
+                memcpy(&x, other->known, sizeof x); /* not aligned yet */
                 p->scale = item->binary == TFR_DNN_MUL ? x : 1.0f / x;
                 return find_scores(ir, p, item->inputs[k]);
             }

@@ -95,30 +95,6 @@ void tfr_dnn_need_scratch(tfr_dnn_planner *p, uint64_t bytes)
         p->scratch = aligned(bytes);
 }
 
-const float *tfr_dnn_pack(tfr_dnn_planner *p, const tfr_dnn_constant_key *key, uint64_t bytes,
-                          void (*fill)(float *to, const void *user), const void *user)
-{
-    tfr_dnn_plan *plan = p->plan;
-    struct tfr_dnn_constant **more;
-    bool made = false;
-
-    if (p->status != TFR_OK)
-        return NULL;
-    more = realloc(plan->constants, ((size_t)plan->n_constants + 1) * sizeof *more);
-    if (more) {
-        plan->constants = more;
-        more[plan->n_constants] =
-            tfr_dnn_take_constant(p->ir->device, key, bytes, fill, user, &made);
-    }
-    if (!more || !more[plan->n_constants]) {
-        p->status = tfr_fail(p->err, TFR_ENOMEM, "no memory for %llu bytes of packed constants",
-                             (unsigned long long)bytes);
-        return NULL;
-    }
-    p->constant_bytes += made ? bytes : 0;
-    return tfr_dnn_constant_data(more[plan->n_constants++]);
-}
-
 /* ---- memory ---- */
 
 /* Bytes of a value in its layout. */
@@ -515,9 +491,12 @@ int32_t tfr_dnn_make_plan(tfr_dnn_ir *ir, int64_t samples, int lanes, tfr_dnn_pl
     p.refs = calloc((size_t)ir->n_values + 1, sizeof *p.refs);
     if (!p.refs)
         return tfr_fail(err, TFR_ENOMEM, "no memory for the values of a program");
-    plan_memory(&p);
+    tfr_dnn_align_known(&p);
+    if (p.status == TFR_OK)
+        plan_memory(&p);
     for (i = 0; i < ir->n_items && p.status == TFR_OK; i++)
         plan_item(&p, i);
+    tfr_dnn_fill_packed(&p);
     free(p.blocks);
     free(p.refs);
     *constant_bytes += p.constant_bytes;

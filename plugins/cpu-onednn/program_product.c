@@ -161,25 +161,20 @@ bool tfr_dnn_is_big_product(const tfr_dnn_planner *p, const tfr_dnn_item *item)
 
 /* ---- the right side ---- */
 
-typedef struct filling {
-    const tfr_dnn_gemm *gemm;
-    const float *from;
-} filling;
-
-static void fill_packed(float *to, const void *user)
+static void fill_packed(float *to, const float *from, const void *user)
 {
-    const filling *f = user;
-    tfr_dnn_gemm_pack(f->gemm, f->from, to);
+    tfr_dnn_gemm_pack(user, from, to);
 }
 
-static void pack_right_side(tfr_dnn_planner *p, big_product *b, const float *from)
+static void pack_right_side(tfr_dnn_planner *p, big_product *b, int value)
 {
     const tfr_dnn_gemm_shape *s = &b->gemm.shape;
     const tfr_dnn_constant_key key = {
-        {from}, {6, s->n, s->k, s->trans_b, s->math_mode, b->gemm.k_block, b->gemm.n_panels}};
-    const filling fill = {&b->gemm, from};
+        {p->ir->values[value].known},
+        {6, s->n, s->k, s->trans_b, s->math_mode, b->gemm.k_block, b->gemm.n_panels}};
 
-    b->packed = tfr_dnn_pack(p, &key, b->gemm.packed_bytes, fill_packed, &fill);
+    b->packed = tfr_dnn_pack_later(p, &key, b->gemm.packed_bytes, fill_packed, &b->gemm,
+                                   sizeof b->gemm, value);
 }
 
 static void set_bias(const tfr_dnn_planner *p, const tfr_dnn_item *item, big_product *b,
@@ -225,7 +220,7 @@ void tfr_dnn_plan_big_product(tfr_dnn_planner *p, const tfr_dnn_item *item)
     }
     tfr_dnn_need_scratch(p, b->gemm.scratch_bytes);
     if (s.b_packed)
-        pack_right_side(p, b, known);
+        pack_right_side(p, b, item->inputs[1]);
     if (b->packed && p->last_product)
         p->last_product->next = b;
     if (b->packed)

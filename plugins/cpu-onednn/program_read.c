@@ -262,7 +262,7 @@ int tfr_dnn_new_value(tfr_dnn_ir *ir, const tfr_dnn_value *like)
     copy.arg = -1;
     copy.output = false;
     copy.readers = 0;
-    copy.known = NULL;
+    copy.known = copy.unaligned = NULL;
     ir->values[ir->n_values] = copy;
     return ir->n_values++;
 }
@@ -312,8 +312,11 @@ static void read_values(tfr_dnn_ir *ir)
         v.dtype = o->dtype;
         memcpy(v.dims, o->dims, (size_t)o->rank * sizeof *v.dims);
         at = tfr_dnn_new_value(ir, &v);
-        if (!ir->failed)
-            ir->values[at].known = o->data;
+        if (ir->failed)
+            return;
+        ir->values[at].known = o->data;
+        if (o->flags & TFR_OPERAND_UNALIGNED)
+            ir->values[at].unaligned = o->data;
     }
     if (ir->failed)
         return;

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Constants that lie at odd addresses, as in most models' files: each backend computes the same
+ * bits with them as with aligned ones, with and without programs and passes.
+ */
+#include "graph_text.h"
+
+static tfr_err err = TFR_ERR_INIT;
+
+static tfr_tensor *run(tfr_runtime *runtime, const char *text, const tfr_session_options *options)
+{
+    tfr_graph *graph = graph_of_text(text);
+    tfr_value_type type = *tfr_graph_value_type(graph, tfr_graph_input(graph, 0));
+    tfr_shape shape = {type.rank, {0}};
+    tfr_session *session = NULL;
+    tfr_tensor *in, *out = NULL;
+    memcpy(shape.dims, type.dims, sizeof shape.dims);
+    in = random_floats(&shape, 5, -1, 1);
+    REQUIRE_OK(tfr_session_create(runtime, graph, options, &session, &err), &err);
+    CHECK_OK(tfr_session_run(session, &in, 1, &out, 1, &err), &err);
+    tfr_session_destroy(session);
+    tfr_tensor_release(in);
+    tfr_graph_release(graph);
+    REQUIRE(out != NULL);
+    return out;
+}
+
+/* False: there is no such device. */
+static bool check_on(const char *device, const char *text)
+{
+    tfr_session_options options = TFR_SESSION_OPTIONS_INIT;
+    tfr_runtime *runtime = NULL;
+    uint32_t found;
+    int32_t backend;
+    bool there;
+    REQUIRE_OK(tfr_runtime_create(NULL, &runtime, &err), &err);
+    there = !tfr_runtime_find(runtime, device, &found, &backend, &err);
+    options.device = device;
+    for (int way = 0; there && way < 3; way++) {
+        tfr_tensor *expected, *obtained;
+        options.no_programs = way == 1;
+        options.passes = way == 2 ? "none" : NULL;
+        graph_text_loose = false;
+        expected = run(runtime, text, &options);
+        graph_text_loose = true;
+        obtained = run(runtime, text, &options);
+        CHECK_UINT(tfr_tensor_bytes(expected), tfr_tensor_bytes(obtained));
+        CHECK(memcmp(tfr_tensor_data(expected), tfr_tensor_data(obtained),
+                     tfr_tensor_bytes(expected)) == 0);
+        tfr_tensor_release(expected);
+        tfr_tensor_release(obtained);
+    }
+    tfr_runtime_release(runtime);
+    return there;
+}
+
+static void check(const char *text)
+{
+    check_on("naive:0", text);
+    if (!check_on("onednn:0", text))
+        printf("  there is no oneDNN backend\n");
+}
+
+TEST(products_read_weights_at_any_address)
+{
+    check("in x 64 300; const w 300 200; const b 200; const v 200 170; const u 90 170; const c 90;"
+          "out Gemm{transB=1}(MatMul(Relu(Gemm(x,w,b)),v),u,c)");
+    check("in x 3 300; const w 300 20; const v 20 17; out MatMul(Gemm{alpha=0.5}(x,w),v)");
+}
+
+TEST(convolutions_read_weights_at_any_address)
+{
+    check("in x 1 3 19 17; const w 20 3 7 7; const b 20; const v 33 20 3 3; const u 33 1 3 3;"
+          "y = Relu(Conv{pads=3,3,3,3;strides=2,2}(x,w,b));"
+          "out Conv{group=33;pads=1,1,1,1}(Relu(Conv{pads=1,1,1,1}(y,v)),u)");
+    check("in x 2 16 8 8; const w 48 16 3 3; const s 48; const t 48; const m 48; const z 48;"
+          "out BatchNormalization(Conv{pads=1,1,1,1}(x,w),s,t,m,z)");
+}
+
+TEST(rows_read_constants_at_any_address)
+{
+    check("in x 2 7 48; const p 7 48; const s 48; const t 48; const q 48 7;"
+          "a = Add(x,Transpose{perm=1,0}(q)); b = Mul(a,Reshape(p,[1,7,48]));"
+          "out LayerNormalization{axis=-1}(b,s,t)");
+}
+
+TEST(other_kernels_read_constants_at_any_address)
+{
+    check("in x 2 3; const w 5 3; const p 1; out PRelu(Concat{axis=0}(x,w,Neg(w)),p)");
+    check("in x 2 3; const w 5 3; out Add(Mul(ReduceSum(x),0),Softmax{axis=-1}(w))");
+}
+
+TEST(a_constant_at_any_address_can_be_an_output)
+{
+    check("in x 2 3; const w 5 3; y = Relu(x); out w");
+}
+
+TEST(packed_constants_are_told_to_rest)
+{
+    graph_text_rests = 0;
+    if (!check_on("onednn:0", "in x 64 300; const w 300 400; out MatMul(Relu(x),w)"))
+        SKIP("there is no oneDNN backend");
+    CHECK(graph_text_rests > 0);
+}
+
+static const test_case cases[] = {
+    CASE(products_read_weights_at_any_address),
+    CASE(convolutions_read_weights_at_any_address),
+    CASE(rows_read_constants_at_any_address),
+    CASE(other_kernels_read_constants_at_any_address),
+    CASE(a_constant_at_any_address_can_be_an_output),
+    CASE(packed_constants_are_told_to_rest),
+};
+TEST_MAIN(cases)
