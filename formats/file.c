@@ -100,6 +100,12 @@ static void advise(const void *data, size_t bytes, int advice)
         (void)madvise((char *)(uintptr_t)data + (begin - (uintptr_t)data), end - begin, advice);
 }
 
+void tfr__mapping_rest(void *mapping, const void *at, size_t bytes)
+{
+    (void)mapping;
+    advise(at, bytes, MADV_DONTNEED);
+}
+
 void tfr__mapping_copy(const tfr__mapping *mapping, void *dst, const void *src, size_t bytes)
 {
     size_t chunk;

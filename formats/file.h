@@ -30,6 +30,11 @@ tfr__mapping *tfr__mapping_retain(tfr__mapping *mapping);
 /* NULL is fine. The type suits tfr_tensor_wrap. */
 void tfr__mapping_release(void *mapping);
 /*
+ * Lets pages that nobody has written leave memory until they are read again. The type suits
+ * tfr_tensor_wrap_bytes.
+ */
+void tfr__mapping_rest(void *mapping, const void *at, size_t bytes);
+/*
  * memcpy out of a mapping, without keeping the pages in memory behind it, so that copying a large
  * file does not take twice its size. mapping NULL = a plain memcpy.
  */

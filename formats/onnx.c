@@ -77,7 +77,7 @@ tfr_status tfr_onnx_parse(const void *bytes, size_t n, tfr_graph **out, tfr_err 
 
 tfr_status tfr_onnx_load(const char *path, tfr_graph **out, tfr_err *err)
 {
-    tfr__onnx_source source = {.dense_bytes = TFR__DENSE_BYTES_MAX};
+    tfr__onnx_source source = {.dense_bytes = TFR__DENSE_BYTES_MAX, .loose = true};
     tfr__external external = {.fd = -1};
     tfr_status status = tfr__mapping_open(path, &source.mapping, err);
 

@@ -15,7 +15,7 @@
 #endif
 
 /* Smaller tensors are copied: a mapping that stays for a scalar is a bad bargain. */
-enum { WRAP_BYTES_MIN = 4096, ALIGN = 64 };
+enum { WRAP_BYTES_MIN = 4096, LOOSE_BYTES_MIN = 256 * 1024, ALIGN = 64 };
 
 /* What a TensorProto says, before its elements are looked at. */
 typedef struct facts {
@@ -413,9 +413,16 @@ static tfr_status copy_bytes(const facts *f, const tfr__mapping *mapping, tfr__t
     return status;
 }
 
+/* Most weights of a model: backends pack them from where they lie. */
+static bool is_weight(const facts *f)
+{
+    return f->bytes >= LOOSE_BYTES_MIN && (f->dtype == TFR_DTYPE_F32 || f->dtype == TFR_DTYPE_F16 ||
+                                           f->dtype == TFR_DTYPE_BF16 || f->dtype == TFR_DTYPE_F64);
+}
+
 /* A tensor over bytes of a mapping, or a copy of them. */
-static tfr_status from_bytes(const facts *f, tfr__mapping *mapping, tfr__text bytes,
-                             tfr_tensor **out, tfr_err *err)
+static tfr_status from_bytes(const tfr__onnx_source *source, const facts *f, tfr__mapping *mapping,
+                             tfr__text bytes, tfr_tensor **out, tfr_err *err)
 {
     size_t align = tfr_dtype_bits(f->dtype) < 16 ? 1 : tfr_dtype_bits(f->dtype) / 8;
     tfr_status status = check_bools(f, bytes, err);
@@ -424,6 +431,14 @@ static tfr_status from_bytes(const facts *f, tfr__mapping *mapping, tfr__text by
         return status;
     if (align > 8)
         align = 8;
+    if (mapping && source->loose && is_weight(f)) {
+        status =
+            tfr_tensor_wrap_bytes(f->dtype, &f->shape, bytes.data, tfr__mapping_rest,
+                                  tfr__mapping_release, tfr__mapping_retain(mapping), out, err);
+        if (status)
+            tfr__mapping_release(mapping);
+        return status;
+    }
     if (!mapping || bytes.bytes < WRAP_BYTES_MIN || (uintptr_t)bytes.data % align)
         return copy_bytes(f, mapping, bytes, out, err);
     /* The mapping is private, so that the cast lets nobody change the file. */
@@ -449,7 +464,7 @@ static tfr_status from_external(tfr__onnx_source *source, const facts *f, tfr_te
     status = tfr__external_bytes(source->external ? source->external : &none, f->location,
                                  f->external_offset, f->has_length, f->external_length, f->bytes,
                                  &mapping, &bytes, err);
-    return status ? status : from_bytes(f, mapping, bytes, out, err);
+    return status ? status : from_bytes(source, f, mapping, bytes, out, err);
 }
 
 tfr_status tfr__onnx_read_tensor(tfr__onnx_source *source, tfr__wire wire, tfr__text *name,
@@ -469,7 +484,7 @@ tfr_status tfr__onnx_read_tensor(tfr__onnx_source *source, tfr__wire wire, tfr__
     if (status)
         return status;
     if (f.has_raw && !f.counts[typed_field(f.dtype)])
-        return tfr__model_status(err, from_bytes(&f, source->mapping, f.raw, out, err));
+        return tfr__model_status(err, from_bytes(source, &f, source->mapping, f.raw, out, err));
     status = tfr_tensor_create(f.dtype, &f.shape, &tensor, err);
     if (!status)
         status = read_elements(wire, &f, tensor, err);
