@@ -301,8 +301,8 @@ void tfr_dnn_add(tfr_dnn_build *b, dnnl_status_t status, tfr_dnn_make *make, con
         dnnl_primitive_desc_destroy(make->pd);
 }
 
-void *tfr_dnn_add_function(tfr_dnn_build *b, tfr_dnn_function function, size_t state_bytes,
-                           const char *name)
+/* A step without its function; NULL after an error. */
+static tfr_dnn_step *add_own(tfr_dnn_build *b, size_t state_bytes, const char *name)
 {
     tfr_kernel *k = &b->kernel;
     tfr_dnn_step *s = &k->steps[k->n_steps];
@@ -315,9 +315,30 @@ void *tfr_dnn_add_function(tfr_dnn_build *b, tfr_dnn_function function, size_t s
     if (!s->state)
         return NULL;
     memset(s->state, 0, state_bytes);
-    s->function = function;
     s->name = name;
     k->n_steps++;
+    return s;
+}
+
+void *tfr_dnn_add_function(tfr_dnn_build *b, tfr_dnn_function function, size_t state_bytes,
+                           const char *name)
+{
+    tfr_dnn_step *s = add_own(b, state_bytes, name);
+
+    if (!s)
+        return NULL;
+    s->function = function;
+    return s->state;
+}
+
+void *tfr_dnn_add_checked(tfr_dnn_build *b, tfr_dnn_checked function, size_t state_bytes,
+                          const char *name)
+{
+    tfr_dnn_step *s = add_own(b, state_bytes, name);
+
+    if (!s)
+        return NULL;
+    s->checked = function;
     return s->state;
 }
 
@@ -532,30 +553,36 @@ int32_t tfr_dnn_prepare(tfr_plugin_device *device, const tfr_call *call, tfr_ker
     return b.status;
 }
 
-static dnnl_status_t run_step(const tfr_plugin_device *device, const tfr_kernel *kernel,
-                              const tfr_dnn_step *s, const tfr_launch *launch)
+static int32_t run_step(const tfr_plugin_device *device, const tfr_kernel *kernel,
+                        const tfr_dnn_step *s, const tfr_launch *launch, tfr_err *err)
 {
-    if (!s->function)
-        return dnnl_primitive_execute(s->primitive, kernel->stream, s->n_args, s->args);
-    s->function(device, s->state, launch);
-    return dnnl_success;
+    dnnl_status_t status;
+
+    if (s->checked)
+        return s->checked(device, s->state, launch, err);
+    if (s->function) {
+        s->function(device, s->state, launch);
+        return TFR_OK;
+    }
+    status = dnnl_primitive_execute(s->primitive, kernel->stream, s->n_args, s->args);
+    return status == dnnl_success ? TFR_OK : tfr_dnn_fail(err, status, "launch");
 }
 
 /* A step with the time that it takes. Its name is asked for after the clock has been read. */
-static dnnl_status_t run_recorded(tfr_plugin_device *device, const tfr_kernel *kernel,
-                                  const tfr_dnn_step *s, const tfr_launch *launch)
+static int32_t run_recorded(tfr_plugin_device *device, const tfr_kernel *kernel,
+                            const tfr_dnn_step *s, const tfr_launch *launch, tfr_err *err)
 {
     const uint64_t id = launch->id;
     uint64_t began = tfr_dnn_profile_begin(device, id);
-    dnnl_status_t status = run_step(device, kernel, s, launch);
+    int32_t status = run_step(device, kernel, s, launch, err);
     dnnl_primitive_kind_t kind = dnnl_undefined_primitive;
     tfr_dnn_stretch what = {.id = id, .kind = TFR_PROFILE_KERNEL, .node = -1};
     const_dnnl_primitive_desc_t pd;
     const char *method = "";
     char name[64];
-    if (!began || status != dnnl_success)
+    if (!began || status != TFR_OK)
         return status;
-    if (s->function) {
+    if (s->function || s->checked) {
         what.name = s->name;
         tfr_dnn_profile_end(device, began, &what);
         return status;
@@ -575,7 +602,7 @@ static dnnl_status_t run_recorded(tfr_plugin_device *device, const tfr_kernel *k
 int32_t tfr_dnn_launch(tfr_plugin_device *device, tfr_queue *queue, tfr_kernel *kernel,
                        const tfr_launch *launch, tfr_err *err)
 {
-    dnnl_status_t status = dnnl_success;
+    int32_t status = TFR_OK;
     int threads = kernel->stream ? tfr_dnn_threads_enter(kernel->device) : 0, i;
 
     (void)queue;
@@ -589,13 +616,13 @@ int32_t tfr_dnn_launch(tfr_plugin_device *device, tfr_queue *queue, tfr_kernel *
             address = t->known;
         dnnl_memory_set_data_handle(t->memory, (void *)(uintptr_t)address);
     }
-    for (i = 0; i < kernel->n_steps && status == dnnl_success; i++) {
+    for (i = 0; i < kernel->n_steps && status == TFR_OK; i++) {
         const tfr_dnn_step *s = &kernel->steps[i];
-        status = launch->id ? run_recorded(device, kernel, s, launch)
-                            : run_step(device, kernel, s, launch);
+        status = launch->id ? run_recorded(device, kernel, s, launch, err)
+                            : run_step(device, kernel, s, launch, err);
     }
     tfr_dnn_threads_leave(kernel->device, threads);
-    return status == dnnl_success ? TFR_OK : tfr_dnn_fail(err, status, "launch");
+    return status;
 }
 
 void tfr_dnn_drop(tfr_plugin_device *device, tfr_kernel *kernel)

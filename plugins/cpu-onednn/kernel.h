@@ -33,11 +33,16 @@ typedef struct tfr_dnn_tensor {
 typedef void (*tfr_dnn_function)(const tfr_plugin_device *device, void *state,
                                  const tfr_launch *launch);
 
+/* One whose operands can be wrong, too. */
+typedef int32_t (*tfr_dnn_checked)(const tfr_plugin_device *device, void *state,
+                                   const tfr_launch *launch, tfr_err *err);
+
 typedef struct tfr_dnn_step {
-    dnnl_primitive_t primitive; /* NULL = function */
+    dnnl_primitive_t primitive; /* NULL = function or checked */
     dnnl_exec_arg_t *args;
     int n_args;
     tfr_dnn_function function;
+    tfr_dnn_checked checked;
     void *state;
     const char *name; /* of the function, for the records */
 } tfr_dnn_step;
@@ -147,6 +152,8 @@ void tfr_dnn_add_reduction(tfr_dnn_build *b, dnnl_alg_kind_t alg, int from, int 
  */
 void *tfr_dnn_add_function(tfr_dnn_build *b, tfr_dnn_function function, size_t state_bytes,
                            const char *name);
+void *tfr_dnn_add_checked(tfr_dnn_build *b, tfr_dnn_checked function, size_t state_bytes,
+                          const char *name);
 /* Memory for it, aligned to a line of the cache, freed with the kernel; NULL after an error. */
 void *tfr_dnn_add_block(tfr_dnn_build *b, size_t bytes);
 

@@ -26,6 +26,8 @@ tfrun_onednn_la_SOURCES = \
 	plugins/cpu-onednn/api_v2.c \
 	plugins/cpu-onednn/api_v3.c \
 	plugins/cpu-onednn/binary.c \
+	plugins/cpu-onednn/cast.c \
+	plugins/cpu-onednn/cast.h \
 	plugins/cpu-onednn/concat.c \
 	plugins/cpu-onednn/constants.c \
 	plugins/cpu-onednn/constants.h \
@@ -36,6 +38,8 @@ tfrun_onednn_la_SOURCES = \
 	plugins/cpu-onednn/eltwise.c \
 	plugins/cpu-onednn/error.c \
 	plugins/cpu-onednn/families.h \
+	plugins/cpu-onednn/gather.c \
+	plugins/cpu-onednn/gather.h \
 	plugins/cpu-onednn/isa.c \
 	plugins/cpu-onednn/isa.h \
 	plugins/cpu-onednn/isa_avx2.c \

@@ -5,7 +5,9 @@
  */
 #include <string.h>
 
+#include "cast.h"
 #include "families.h"
+#include "gather.h"
 #include "matmul.h"
 
 /* OWN: calls of which the given function says so are computed without oneDNN. */
@@ -22,7 +24,7 @@
 #define FLOATS    BIT(F32), HALF
 #define F32       BIT(F32), 0
 #define INT8      BIT(U8) | BIT(I8)
-#define CASTS     BIT(F32) | BIT(I32) | BIT(U8) | BIT(I8), HALF
+#define CASTS     BIT(F32) | BIT(I32) | BIT(I64) | BIT(U8) | BIT(I8) | BIT(BOOL), HALF
 /* Whole bytes, moved as they are. */
 #define MOVED ~(BIT(STRING) | BIT(U4) | BIT(I4) | BIT(F4E2M1) | BIT(U2) | BIT(I2) | BIT(NONE)), 0
 
@@ -32,7 +34,7 @@ const tfr_dnn_op tfr_dnn_ops[] = {
     OP("Add", 14, binary, FLOATS),
     OP("AveragePool", 22, pooling, FLOATS),
     OP("BatchNormalization", 15, batch_norm, FLOATS),
-    OP("Cast", 28, cast, CASTS),
+    OWN("Cast", 28, cast, tfr_dnn_is_own_cast, CASTS),
     OP("Clip", 13, clip, BIT(F32), BIT(F16)),
     OP("Concat", 13, concat, MOVED),
     OP("Conv", 22, convolution, FLOATS),
@@ -43,6 +45,7 @@ const tfr_dnn_op tfr_dnn_ops[] = {
     OP("Elu", 22, eltwise, FLOATS),
     OP("Exp", 13, exp, FLOATS),
     OP("GRU", 22, recurrent, F32),
+    OWN("Gather", 13, gather, tfr_dnn_is_own_gather, MOVED),
     OP("Gelu", 20, gelu, FLOATS),
     OWN("Gemm", 13, gemm, tfr_dnn_is_own_product, FLOATS),
     OP("GlobalAveragePool", 22, reduction, FLOATS),

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cast.c: Cast. Between float32, bool and the usual integers by our own code: from float32 to an
+ * integer the fraction is dropped, what is out of range saturates and NaN is 0; between integers
+ * the low bits stay; bool is "not 0". Types of 16 bits are one reorder of oneDNN, where both sides
+ * mean the same: what fits exactly, and float32 to 16 bits.
+ */
+#include "cast.h"
+
+#include <tfrun/fail.h>
+
+#include "families.h"
+
+/* ---- our own ---- */
+
+#define CAST(from_name, from_type, to_name, to_type, value)                                        \
+    static void from_name##_to_##to_name(const void *from, void *to, int64_t n)                    \
+    {                                                                                              \
+        const from_type *x = from;                                                                 \
+        to_type *y = to;                                                                           \
+        int64_t i;                                                                                 \
+                                                                                                   \
+        for (i = 0; i < n; i++) {                                                                  \
+            const from_type v = x[i];                                                              \
+            y[i] = (to_type)(value);                                                               \
+        }                                                                                          \
+    }
+
+#define FROM_INTEGER(name, type)                                                                   \
+    CAST(name, type, f32, float, v)                                                                \
+    CAST(name, type, i32, int32_t, (uint32_t)v)                                                    \
+    CAST(name, type, i64, int64_t, v)                                                              \
+    CAST(name, type, u8, uint8_t, v)                                                               \
+    CAST(name, type, i8, int8_t, (uint8_t)v)                                                       \
+    CAST(name, type, bool, uint8_t, v != 0)
+
+/* past: the first number beyond the greatest, a power of two. NaN fails every comparison. */
+#define FROM_FLOAT(name, type, least, most, past)                                                  \
+    static void f32_to_##name(const void *from, void *to, int64_t n)                               \
+    {                                                                                              \
+        const float *x = from;                                                                     \
+        type *y = to;                                                                              \
+        int64_t i;                                                                                 \
+                                                                                                   \
+        for (i = 0; i < n; i++) {                                                                  \
+            if (x[i] >= (past))                                                                    \
+                y[i] = (most);                                                                     \
+            else if (x[i] >= (float)(least))                                                       \
+                y[i] = (type)x[i];                                                                 \
+            else                                                                                   \
+                y[i] = x[i] < (float)(least) ? (least) : 0;                                        \
+        }                                                                                          \
+    }
+
+FROM_INTEGER(i32, int32_t)
+FROM_INTEGER(i64, int64_t)
+FROM_INTEGER(u8, uint8_t)
+FROM_INTEGER(i8, int8_t)
+CAST(bool, uint8_t, f32, float, v != 0)
+CAST(bool, uint8_t, i32, int32_t, v != 0)
+CAST(bool, uint8_t, i64, int64_t, v != 0)
+CAST(bool, uint8_t, u8, uint8_t, v != 0)
+CAST(bool, uint8_t, i8, int8_t, v != 0)
+CAST(bool, uint8_t, bool, uint8_t, v != 0)
+CAST(f32, float, f32, float, v)
+CAST(f32, float, bool, uint8_t, v != 0.0f)
+FROM_FLOAT(i32, int32_t, INT32_MIN, INT32_MAX, 0x1p31f)
+FROM_FLOAT(i64, int64_t, INT64_MIN, INT64_MAX, 0x1p63f)
+FROM_FLOAT(u8, uint8_t, 0, UINT8_MAX, 0x1p8f)
+FROM_FLOAT(i8, int8_t, INT8_MIN, INT8_MAX, 0x1p7f)
+
+enum { N_TYPES = 6 };
+
+static int number_of(int32_t dtype)
+{
+    static const int32_t types[N_TYPES] = {TFR_DTYPE_F32, TFR_DTYPE_I32, TFR_DTYPE_I64,
+                                           TFR_DTYPE_U8,  TFR_DTYPE_I8,  TFR_DTYPE_BOOL};
+    int i = 0;
+
+    while (i < N_TYPES && types[i] != dtype)
+        i++;
+    return i;
+}
+
+tfr_dnn_cast_fn tfr_dnn_find_cast(int32_t from, int32_t to)
+{
+#define ROW(from)                                                                                  \
+    {                                                                                              \
+        from##_to_f32, from##_to_i32, from##_to_i64, from##_to_u8, from##_to_i8, from##_to_bool    \
+    }
+    static const tfr_dnn_cast_fn casts[N_TYPES][N_TYPES] = {ROW(f32), ROW(i32), ROW(i64),
+                                                            ROW(u8),  ROW(i8),  ROW(bool)};
+#undef ROW
+    const int i = number_of(from), k = number_of(to);
+
+    return i < N_TYPES && k < N_TYPES ? casts[i][k] : NULL;
+}
+
+bool tfr_dnn_is_own_cast(const tfr_call *call)
+{
+    return tfr_dnn_find_cast(tfr_call_input(call, 0)->dtype, tfr_call_output(call, 0)->dtype);
+}
+
+enum { PART = 4096 /* elements that a thread takes at once */ };
+
+typedef struct own_cast {
+    tfr_dnn_cast_fn cast;
+    const void *known;
+    int64_t n, from_bytes, to_bytes;
+} own_cast;
+
+typedef struct work {
+    const own_cast *cast;
+    const char *from;
+    char *to;
+} work;
+
+static void run_parts(void *user, int64_t begin, int64_t end)
+{
+    const work *w = user;
+    const int64_t first = begin * PART, last = end * PART < w->cast->n ? end * PART : w->cast->n;
+
+    w->cast->cast(w->from + first * w->cast->from_bytes, w->to + first * w->cast->to_bytes,
+                  last - first);
+}
+
+static void run_cast(const tfr_plugin_device *device, void *state, const tfr_launch *launch)
+{
+    const own_cast *c = state;
+    work w = {c, launch->args[0].address, launch->args[1].address};
+
+    if (!w.from)
+        w.from = c->known;
+    if (c->n <= PART)
+        run_parts(&w, 0, 1);
+    else
+        device->host->parallel_for(run_parts, &w, (c->n + PART - 1) / PART, 1);
+}
+
+static void prepare_own(tfr_dnn_build *b, const tfr_call *call, tfr_dnn_cast_fn cast)
+{
+    const tfr_operand *x = tfr_call_input(call, 0);
+    own_cast *c = tfr_dnn_add_function(b, run_cast, sizeof *c, "cast");
+
+    if (!c)
+        return;
+    c->cast = cast;
+    c->known = x->data;
+    c->n = (int64_t)tfr_operand_elements(x);
+    c->from_bytes = tfr_dtype_bits(x->dtype) / 8;
+    c->to_bytes = tfr_dtype_bits(tfr_call_output(call, 0)->dtype) / 8;
+}
+
+/* ---- reorders ---- */
+
+static bool cast_is_exact(int32_t from, int32_t to)
+{
+    switch (from) {
+    case TFR_DTYPE_U8:
+    case TFR_DTYPE_I8:
+        return to == TFR_DTYPE_BF16 || to == TFR_DTYPE_F16;
+    case TFR_DTYPE_BF16:
+    case TFR_DTYPE_F16:
+        return to == TFR_DTYPE_F32;
+    case TFR_DTYPE_F32:
+        return to == TFR_DTYPE_BF16 || to == TFR_DTYPE_F16;
+    default:
+        return false;
+    }
+}
+
+void tfr_dnn_cast_supports(const tfr_plugin_device *device, const tfr_call *call,
+                           tfr_answer *answer)
+{
+    int32_t from = tfr_call_input(call, 0)->dtype, to = tfr_call_output(call, 0)->dtype;
+
+    if (tfr_dnn_find_cast(from, to))
+        return;
+    if (!cast_is_exact(from, to))
+        tfr_decline(answer, TFR_REASON_DTYPE,
+                    "a cast of type %d to type %d is not done here or rounds differently",
+                    (int)from, (int)to);
+    else if ((from == TFR_DTYPE_BF16 || to == TFR_DTYPE_BF16) && !device->bf16)
+        tfr_decline(answer, TFR_REASON_DEVICE_FEATURE,
+                    "bfloat16 needs a processor with avx512_bf16");
+    else if ((from == TFR_DTYPE_F16 || to == TFR_DTYPE_F16) && !device->f16)
+        tfr_decline(answer, TFR_REASON_DEVICE_FEATURE,
+                    "float16 needs oneDNN 3 (this is %d) and a processor with avx512_fp16",
+                    DNNL_VERSION_MAJOR);
+}
+
+void tfr_dnn_cast_prepare(tfr_dnn_build *b, const tfr_call *call)
+{
+    tfr_dnn_cast_fn own =
+        tfr_dnn_find_cast(tfr_call_input(call, 0)->dtype, tfr_call_output(call, 0)->dtype);
+    int from, to;
+
+    if (own) {
+        prepare_own(b, call, own);
+        return;
+    }
+    from = tfr_dnn_input(b, 0, tfr_dnn_flat(b, tfr_call_input(call, 0)));
+    to = tfr_dnn_output(b, 0, tfr_dnn_flat(b, tfr_call_output(call, 0)));
+    tfr_dnn_add_reorder(b, from, to);
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gather.c: Gather of any type of whole bytes, along any axis. oneDNN has nothing like it: rows are
+ * copied by our own code, and the first index outside of [-dim, dim) is the error.
+ */
+#include "gather.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <tfrun/fail.h>
+
+#include "families.h"
+
+enum { PART_BYTES = 16 * 1024 /* that a thread copies at once, at least */ };
+
+bool tfr_dnn_gather_fits(const tfr_call *call)
+{
+    const tfr_operand *x = tfr_call_input(call, 0), *i = tfr_call_input(call, 1);
+
+    return x->rank > 0 && x->dtype != TFR_DTYPE_STRING && tfr_dtype_bits(x->dtype) % 8 == 0 &&
+           (i->dtype == TFR_DTYPE_I32 || i->dtype == TFR_DTYPE_I64);
+}
+
+int tfr_dnn_gather_axis(const tfr_call *call)
+{
+    int64_t axis = tfr_call_int(call, "axis", 0);
+
+    return (int)(axis < 0 ? axis + tfr_call_input(call, 0)->rank : axis);
+}
+
+static int64_t index_at(const tfr_dnn_gather *g, const void *indices, int64_t i)
+{
+    return g->wide ? ((const int64_t *)indices)[i] : ((const int32_t *)indices)[i];
+}
+
+bool tfr_dnn_gather_rows(const tfr_dnn_gather *g, const void *x, const void *indices, void *y,
+                         int64_t begin, int64_t end, tfr_dnn_bad_index *bad)
+{
+    for (; begin < end; begin++) {
+        int64_t i = begin % g->n_indices, given = index_at(g, indices, i);
+        int64_t row = given < 0 ? given + g->dim : given;
+        if (row < 0 || row >= g->dim) {
+            *bad = (tfr_dnn_bad_index){given, i, g->dim};
+            return false;
+        }
+        memcpy((char *)y + begin * g->inner,
+               (const char *)x + (begin / g->n_indices * g->dim + row) * g->inner,
+               (size_t)g->inner);
+    }
+    return true;
+}
+
+int32_t tfr_dnn_gather_fail(const tfr_dnn_bad_index *bad, tfr_err *err)
+{
+    return tfr_fail(err, TFR_EINVAL, "gather index %lld at position %lld is outside [-%lld, %lld)",
+                    (long long)bad->index, (long long)bad->position, (long long)bad->dim,
+                    (long long)bad->dim);
+}
+
+/* ---- the kernel ---- */
+
+typedef struct state {
+    tfr_dnn_gather gather;
+    const void *known_x, *known_indices;
+    int64_t rows;
+} state;
+
+typedef struct work {
+    const state *state;
+    const void *x, *indices;
+    void *y;
+    pthread_mutex_t lock; /* of what follows */
+    tfr_dnn_bad_index bad;
+    bool failed;
+} work;
+
+static void run_rows(void *user, int64_t begin, int64_t end)
+{
+    work *w = user;
+    tfr_dnn_bad_index bad;
+
+    if (tfr_dnn_gather_rows(&w->state->gather, w->x, w->indices, w->y, begin, end, &bad))
+        return;
+    pthread_mutex_lock(&w->lock);
+    if (!w->failed || bad.position < w->bad.position)
+        w->bad = bad;
+    w->failed = true;
+    pthread_mutex_unlock(&w->lock);
+}
+
+static int32_t run_gather(const tfr_plugin_device *device, void *user, const tfr_launch *launch,
+                          tfr_err *err)
+{
+    const state *s = user;
+    work w = {.state = s,
+              .x = launch->args[0].address,
+              .indices = launch->args[1].address,
+              .y = launch->args[2].address,
+              .lock = PTHREAD_MUTEX_INITIALIZER};
+
+    if (!w.x)
+        w.x = s->known_x;
+    if (!w.indices)
+        w.indices = s->known_indices;
+    if (s->rows * s->gather.inner <= PART_BYTES)
+        run_rows(&w, 0, s->rows);
+    else
+        device->host->parallel_for(run_rows, &w, s->rows,
+                                   PART_BYTES / s->gather.inner + (PART_BYTES < s->gather.inner));
+    return w.failed ? tfr_dnn_gather_fail(&w.bad, err) : TFR_OK;
+}
+
+bool tfr_dnn_is_own_gather(const tfr_call *call)
+{
+    (void)call;
+    return true;
+}
+
+void tfr_dnn_gather_supports(const tfr_plugin_device *device, const tfr_call *call,
+                             tfr_answer *answer)
+{
+    (void)device;
+    if (!tfr_dnn_gather_fits(call))
+        tfr_decline(answer, TFR_REASON_DTYPE,
+                    "only int32 and int64 indices of elements of whole bytes are done here");
+}
+
+void tfr_dnn_gather_prepare(tfr_dnn_build *b, const tfr_call *call)
+{
+    const tfr_operand *x = tfr_call_input(call, 0), *indices = tfr_call_input(call, 1);
+    int axis = tfr_dnn_gather_axis(call);
+    state *s = tfr_dnn_add_checked(b, run_gather, sizeof *s, "gather");
+
+    if (!s)
+        return;
+    s->gather.dim = x->dims[axis];
+    s->gather.n_indices = (int64_t)tfr_operand_elements(indices);
+    s->gather.inner = tfr_dnn_product(x, axis + 1, x->rank) * (tfr_dtype_bits(x->dtype) / 8);
+    s->gather.wide = indices->dtype == TFR_DTYPE_I64;
+    s->known_x = x->data;
+    s->known_indices = indices->data;
+    s->rows = tfr_dnn_product(x, 0, axis) * s->gather.n_indices;
+}
