@@ -246,6 +246,60 @@ TEST(large_products_of_computed_sides)
           "z = MatMul(y,Sigmoid(x)); out MatMul(Relu(x),z)");
 }
 
+/* ---- elements that move ---------------------------------------------------------------------- */
+
+TEST(rows_are_gathered_by_computed_indices)
+{
+    check("in x ? 7; const w 9 5; i = Cast{to=7}(Mul(x,8)); out Relu(Gather(w,i))");
+    check("in x ? 7; const w 9 5 3; i = Cast{to=6}(Mul(x,8)); out Relu(Gather{axis=0}(w,i))");
+    check("in x ? 7; const w 3 9; i = Cast{to=7}(Mul(x,8)); out Relu(Gather{axis=1}(w,i))");
+}
+
+TEST(rows_are_gathered_inside_of_samples)
+{
+    check("in x ? 6 5; const w 5 3; out Relu(MatMul(Gather{axis=1}(x,[0]),w))");
+    check("in x ? 6 5; out Relu(Gather{axis=2}(Relu(x),[4,-5,0]))");
+    check("in x 4 6; out Relu(Gather(Relu(x),[3,-4,0,0]))");
+}
+
+TEST(numbers_are_cast_on_the_way)
+{
+    check("in x ? 40; out Relu(Cast{to=1}(Cast{to=9}(Cast{to=6}(Mul(x,3)))))");
+    check("in x ? 40; out Relu(Cast{to=1}(Cast{to=3}(Mul(x,300))))");
+    check("in x ? 40; out Relu(Cast{to=1}(Cast{to=2}(Cast{to=7}(Mul(x,1000)))))");
+}
+
+/* The text of the failure is the reference's, whoever computes and however samples are shared out.
+ */
+TEST(a_row_that_is_not_there_is_told_as_elsewhere)
+{
+    static const char *const devices[] = {"naive:0", "onednn:0"};
+    tfr_runtime *runtime = new_runtime();
+    tfr_graph *graph = graph_of_text("in x ? 3; const w 9 5; out Relu(Gather(w,Cast{to=7}(x)))");
+    float numbers[8][3] = {{0}};
+    tfr_tensor *in = NULL, *out = NULL;
+    numbers[5][1] = -10;
+    numbers[7][2] = 9;
+    REQUIRE_OK(tfr_tensor_wrap(TFR_DTYPE_F32, &(tfr_shape){2, {8, 3}}, NULL, numbers, NULL, NULL,
+                               &in, &err),
+               &err);
+    for (size_t i = 0; i < sizeof devices / sizeof devices[0]; i++) {
+        tfr_session_options options = TFR_SESSION_OPTIONS_INIT;
+        tfr_session *session = NULL;
+        options.device = devices[i];
+        if (tfr_session_create(runtime, graph, &options, &session, &err)) {
+            printf("  there is no oneDNN backend\n");
+            continue;
+        }
+        CHECK_STATUS(TFR_EINVAL, tfr_session_run(session, &in, 1, &out, 1, &err), &err);
+        CHECK_CONTAINS("gather index -10 at position 16 is outside [-9, 9)", err.text);
+        tfr_session_destroy(session);
+    }
+    tfr_tensor_release(in);
+    tfr_graph_release(graph);
+    tfr_runtime_release(runtime);
+}
+
 TEST(softmax_and_normalization_of_rows)
 {
     check("in x ? 9 40; const w 40 40; const s 40; const b 40; y = MatMul(x,w);"
@@ -416,6 +470,10 @@ static const test_case cases[] = {
     CASE(products_take_their_activations),
     CASE(large_products_keep_what_is_fused_into_them),
     CASE(large_products_of_computed_sides),
+    CASE(rows_are_gathered_by_computed_indices),
+    CASE(rows_are_gathered_inside_of_samples),
+    CASE(numbers_are_cast_on_the_way),
+    CASE(a_row_that_is_not_there_is_told_as_elsewhere),
     CASE(softmax_and_normalization_of_rows),
     CASE(attention_of_several_heads),
     CASE(math_modes_compute_products_of_rows_and_constants),

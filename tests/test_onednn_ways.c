@@ -138,6 +138,8 @@ TEST(windows_and_products_have_the_same_bits)
 
 TEST(rows_and_attention_have_the_same_bits)
 {
+    check("in x ? 7; const w 9 16; i = Cast{to=7}(Mul(x,8)); y = Relu(Gather(w,i));"
+          "out Gelu(Gather{axis=1}(y,[3,0]))");
     check("in x ? 7 48; const w 48 65; const b 65; const v 65 48; const s 48; const t 48;"
           "h = Add(MatMul(x,w),b); g = Mul(Mul(h,Add(Erf(Div(h,1.4142135)),1)),0.5);"
           "out LayerNormalization{axis=-1}(Add(MatMul(g,v),x),s,t)");

@@ -88,6 +88,7 @@ TEST(other_kernels_read_constants_at_any_address)
 {
     check("in x 2 3; const w 5 3; const p 1; out PRelu(Concat{axis=0}(x,w,Neg(w)),p)");
     check("in x 2 3; const w 5 3; out Add(Mul(ReduceSum(x),0),Softmax{axis=-1}(w))");
+    check("in x 2 3; const w 5 3; out Relu(Gather(w,Cast{to=7}(Mul(x,4))))");
 }
 
 TEST(a_constant_at_any_address_can_be_an_output)

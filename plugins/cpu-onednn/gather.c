@@ -36,7 +36,7 @@ static int64_t index_at(const tfr_dnn_gather *g, const void *indices, int64_t i)
 bool tfr_dnn_gather_rows(const tfr_dnn_gather *g, const void *x, const void *indices, void *y,
                          int64_t begin, int64_t end, tfr_dnn_bad_index *bad)
 {
-    for (; begin < end; begin++) {
+    for (; begin < end && g->inner > 0; begin++) {
         int64_t i = begin % g->n_indices, given = index_at(g, indices, i);
         int64_t row = given < 0 ? given + g->dim : given;
         if (row < 0 || row >= g->dim) {

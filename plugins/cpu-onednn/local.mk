@@ -71,6 +71,7 @@ tfrun_onednn_la_SOURCES = \
 	plugins/cpu-onednn/program_fuse.c \
 	plugins/cpu-onednn/program_layout.c \
 	plugins/cpu-onednn/program_measure.c \
+	plugins/cpu-onednn/program_move.c \
 	plugins/cpu-onednn/program_pack.c \
 	plugins/cpu-onednn/program_plan.c \
 	plugins/cpu-onednn/program_product.c \

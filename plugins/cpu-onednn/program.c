@@ -215,11 +215,9 @@ static int32_t launch(tfr_plugin_device *device, tfr_queue *queue, tfr_program *
 
     (void)device;
     (void)queue;
-    (void)err;
     for (i = 0; i < l->n_args; i++)
         args[i] = l->args[i].address;
-    tfr_dnn_run_program(&program->launch, l->workspace, args, l->id);
-    return TFR_OK;
+    return tfr_dnn_run_program(&program->launch, l->workspace, args, l->id, err);
 }
 
 static void drop(tfr_plugin_device *device, tfr_program *program)

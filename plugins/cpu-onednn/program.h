@@ -6,7 +6,7 @@
  *   program_fuse.c    items take over activations, residual sums and pools that follow them
  *   program_layout.c  which values are blocked; items that reorder are put in between
  *   program_plan.c    items become steps with addresses in an arena, for a number of samples
- *   program_conv.c, program_window.c, program_flat.c, program_rows.c
+ *   program_conv.c, program_window.c, program_flat.c, program_move.c, program_rows.c
  *                     the steps of each kind of item
  *   program_pack.c    packed constants of steps
  *   program_winograd.c, program_product.c
@@ -21,6 +21,9 @@
 #ifndef TFR_DNN_PROGRAM_H
 #define TFR_DNN_PROGRAM_H
 
+#include <pthread.h>
+
+#include "gather.h"
 #include "isa.h"
 #include "kernel.h"
 
@@ -30,10 +33,10 @@ typedef struct tfr_dnn_value {
     int32_t dtype;
     const void *known;
     const void *unaligned; /* known as the core gave it, if it lies so; NULL = known is aligned */
-    int root;     /* whose bytes it has: its own number, or that of what it is a view of */
-    int arg;      /* argument of launch, or -1 */
-    bool output;  /* that argument is an output */
-    bool batched; /* dims[0] counts samples, one after the other in memory */
+    int root;              /* whose bytes it has: its own number, or that of what it is a view of */
+    int arg;               /* argument of launch, or -1 */
+    bool output;           /* that argument is an output */
+    bool batched;          /* dims[0] counts samples, one after the other in memory */
     bool blocked;
     int readers;
 } tfr_dnn_value;
@@ -56,6 +59,8 @@ typedef enum tfr_dnn_item_kind {
     TFR_DNN_ITEM_LAYER_NORM,      /* over the last dim */
     TFR_DNN_ITEM_TRANSPOSE,
     TFR_DNN_ITEM_CONCAT,
+    TFR_DNN_ITEM_GATHER,
+    TFR_DNN_ITEM_CAST,
     TFR_DNN_ITEM_ATTENTION,
     TFR_DNN_ITEM_KERNEL /* what the kernel facet has for it */
 } tfr_dnn_item_kind;
@@ -91,7 +96,7 @@ typedef struct tfr_dnn_item {
     float alpha;
     float epsilon;          /* LAYER_NORM */
     int perm[TFR_MAX_RANK]; /* TRANSPOSE */
-    int axis;               /* CONCAT */
+    int axis;               /* CONCAT, GATHER */
     tfr_dnn_heads heads;    /* ATTENTION: inputs Q, K, V, mask; alpha is the scale */
     const tfr_call *call;   /* KERNEL */
     const int32_t *call_inputs, *call_outputs;
@@ -148,9 +153,22 @@ typedef struct tfr_dnn_ref {
     int base;
 } tfr_dnn_ref;
 
+/*
+ * What operands hold can be wrong, too: the first bad index of the earliest step. The other steps
+ * go on, for nothing that they read makes them fail.
+ */
+typedef struct tfr_dnn_fault {
+    pthread_mutex_t lock;
+    bool there;
+    int step;
+    tfr_dnn_bad_index bad;
+} tfr_dnn_fault;
+
 typedef struct tfr_dnn_bases {
     char *const *base; /* 0 the arena, 1 + i argument i */
     char *scratch;     /* of the thread, for this step */
+    tfr_dnn_fault *fault;
+    int64_t unit; /* of samples */
 } tfr_dnn_bases;
 
 static inline float *tfr_dnn_at(const tfr_dnn_bases *bases, const tfr_dnn_ref *ref)
@@ -266,6 +284,9 @@ void tfr_dnn_plan_copy(tfr_dnn_planner *p, const tfr_dnn_item *item);
 void tfr_dnn_plan_reorder(tfr_dnn_planner *p, const tfr_dnn_item *item);
 void tfr_dnn_plan_pad(tfr_dnn_planner *p, const tfr_dnn_item *item);
 void tfr_dnn_plan_concat(tfr_dnn_planner *p, const tfr_dnn_item *item);
+/* program_move.c */
+void tfr_dnn_plan_gather(tfr_dnn_planner *p, const tfr_dnn_item *item);
+void tfr_dnn_plan_cast(tfr_dnn_planner *p, const tfr_dnn_item *item);
 /* program_rows.c */
 void tfr_dnn_plan_rows(tfr_dnn_planner *p, const tfr_dnn_item *item);
 void tfr_dnn_plan_transpose(tfr_dnn_planner *p, const tfr_dnn_item *item);
@@ -291,7 +312,8 @@ typedef struct tfr_dnn_sharing {
 } tfr_dnn_sharing;
 
 /* id: of the launch, for records of what took time; 0 = none are wanted */
-void tfr_dnn_run_program(const tfr_dnn_sharing *l, void *workspace, char *const *args, uint64_t id);
+int32_t tfr_dnn_run_program(const tfr_dnn_sharing *l, void *workspace, char *const *args,
+                            uint64_t id, tfr_err *err);
 
 /* ---- program_measure.c ---- */
 

@@ -254,6 +254,10 @@ static bool is_separable(const tfr_dnn_ir *ir, const tfr_dnn_item *item)
         return ok && first_alone(ir, item);
     case TFR_DNN_ITEM_TRANSPOSE:
         return ok && item->perm[0] == 0;
+    case TFR_DNN_ITEM_GATHER: /* rows of a constant by indices of samples, or inside of samples */
+        return ok &&
+               (batched(ir, item->inputs[1]) ? item->axis == 0 && !batched(ir, item->inputs[0])
+                                             : item->axis > 0);
     case TFR_DNN_ITEM_CONCAT:
         for (i = 0; i < item->n_inputs; i++)
             ok = ok && batched(ir, item->inputs[i]);

@@ -164,7 +164,7 @@ static double measure(search *s, const tfr_dnn_sharing *l, char *workspace, char
     for (i = 0; i < MAX_RUNS; i++) {
         uint64_t start = now(), stop;
         double ns;
-        tfr_dnn_run_program(l, workspace, args, 0);
+        (void)tfr_dnn_run_program(l, workspace, args, 0, NULL);
         stop = now();
         ns = (double)(stop - start);
         best = ns < best ? ns : best;

@@ -208,7 +208,8 @@ static void fill_copy(float *to, const void *user)
 /* Whether the item takes its input from any address. */
 static bool takes_unaligned(const tfr_dnn_planner *p, const tfr_dnn_item *item, int input)
 {
-    return item->kind == TFR_DNN_ITEM_PRODUCT && input == 1 && tfr_dnn_is_big_product(p, item);
+    return (item->kind == TFR_DNN_ITEM_PRODUCT && input == 1 && tfr_dnn_is_big_product(p, item)) ||
+           (item->kind == TFR_DNN_ITEM_GATHER && input == 0);
 }
 
 /* Whether an item wants the value, or a view of it, aligned. */

@@ -453,6 +453,8 @@ static const struct maker {
     [TFR_DNN_ITEM_LAYER_NORM] = {"layer norm", tfr_dnn_plan_rows},
     [TFR_DNN_ITEM_TRANSPOSE] = {"transpose", tfr_dnn_plan_transpose},
     [TFR_DNN_ITEM_CONCAT] = {"concat", tfr_dnn_plan_concat},
+    [TFR_DNN_ITEM_GATHER] = {"gather", tfr_dnn_plan_gather},
+    [TFR_DNN_ITEM_CAST] = {"cast", tfr_dnn_plan_cast},
     [TFR_DNN_ITEM_ATTENTION] = {"attention", tfr_dnn_plan_attention},
     [TFR_DNN_ITEM_KERNEL] = {"kernel", plan_kernel},
 };

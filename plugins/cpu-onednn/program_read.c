@@ -5,6 +5,8 @@
  */
 #include "program.h"
 
+#include "cast.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -160,12 +162,17 @@ static bool rank_4_form(const tfr_call *call)
     return tfr_call_input(call, 0)->rank == 4 && fits(tfr_call_input(call, 0));
 }
 
+static bool cast_form(const tfr_call *call)
+{
+    return tfr_dnn_find_cast(tfr_call_input(call, 0)->dtype, tfr_call_output(call, 0)->dtype);
+}
+
 static bool concat_form(const tfr_call *call)
 {
     return call->n_inputs <= TFR_DNN_ITEM_INPUTS;
 }
 
-/* Sorted by name. */
+/* Sorted by name. All but the movers are of float32. */
 static const struct form {
     const char *name;
     bool (*ok)(const tfr_call *call);
@@ -175,11 +182,13 @@ static const struct form {
     {"Abs", any_form, TFR_DNN_ITEM_ACT, TFR_DNN_ACT_ABS},
     {"Add", binary_form, TFR_DNN_ITEM_BINARY, TFR_DNN_ADD},
     {"AveragePool", pool_form, TFR_DNN_ITEM_POOL, 0},
+    {"Cast", cast_form, TFR_DNN_ITEM_CAST, 0},
     {"Clip", clip_form, TFR_DNN_ITEM_ACT, TFR_DNN_ACT_CLIP},
     {"Concat", concat_form, TFR_DNN_ITEM_CONCAT, 0},
     {"Conv", conv_form, TFR_DNN_ITEM_CONV, 0},
     {"Div", binary_form, TFR_DNN_ITEM_BINARY, TFR_DNN_DIV},
     {"Exp", any_form, TFR_DNN_ITEM_ACT, TFR_DNN_ACT_EXP},
+    {"Gather", tfr_dnn_gather_fits, TFR_DNN_ITEM_GATHER, 0},
     {"Gelu", gelu_form, TFR_DNN_ITEM_ACT, TFR_DNN_ACT_GELU},
     {"Gemm", gemm_form, TFR_DNN_ITEM_PRODUCT, 0},
     {"GlobalAveragePool", rank_4_form, TFR_DNN_ITEM_MEAN, 0},
@@ -205,11 +214,13 @@ static const struct form *find_form(const tfr_call *call)
 {
     size_t i;
 
-    if (call->domain[0] != 0 || !all_float(call))
+    if (call->domain[0] != 0)
         return NULL;
     for (i = 0; i < sizeof forms / sizeof forms[0]; i++) {
-        if (strcmp(forms[i].name, call->name) == 0)
-            return forms[i].ok(call) ? &forms[i] : NULL;
+        const struct form *f = &forms[i];
+        bool mover = f->kind == TFR_DNN_ITEM_GATHER || f->kind == TFR_DNN_ITEM_CAST;
+        if (strcmp(f->name, call->name) == 0)
+            return (mover || all_float(call)) && f->ok(call) ? f : NULL;
     }
     return NULL;
 }
@@ -426,6 +437,9 @@ static void read_form(tfr_dnn_item *item, const tfr_call *call, const struct for
         break;
     case TFR_DNN_ITEM_TRANSPOSE:
         read_transpose(item, call);
+        break;
+    case TFR_DNN_ITEM_GATHER:
+        item->axis = tfr_dnn_gather_axis(call);
         break;
     case TFR_DNN_ITEM_CONCAT:
         item->axis = (int)tfr_call_int(call, "axis", 0);

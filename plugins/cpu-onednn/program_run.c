@@ -33,30 +33,34 @@ typedef struct shared {
     const tfr_dnn_run *step;
     char *const *base;
     char *workspace;
+    tfr_dnn_fault *fault;
     int64_t parts;
 } shared;
 
 static void run_part(void *user, int64_t begin, int64_t end)
 {
     const shared *s = user;
-    const tfr_dnn_bases bases = {s->base, s->workspace + s->step->scratch +
-                                              lane_of(s->launch->device) * s->step->scratch_bytes};
+    const tfr_dnn_bases bases = {s->base,
+                                 s->workspace + s->step->scratch +
+                                     lane_of(s->launch->device) * s->step->scratch_bytes,
+                                 s->fault, 0};
     int64_t n = s->step->n;
 
     s->step->run(s->step->params, &bases, begin * n / s->parts, end * n / s->parts);
 }
 
-static void run_shared(const tfr_dnn_sharing *l, char *workspace, char *const *base, uint64_t id)
+static void run_shared(const tfr_dnn_sharing *l, char *workspace, char *const *base, uint64_t id,
+                       tfr_dnn_fault *fault)
 {
     const tfr_dnn_plan *plan = l->plan;
-    shared s = {l, NULL, base, workspace, l->device->threads};
+    shared s = {l, NULL, base, workspace, fault, l->device->threads};
     int i;
 
     for (i = 0; i < plan->n_runs; i++) {
         const tfr_dnn_run *step = &plan->runs[i];
         uint64_t began = tfr_dnn_profile_begin(l->device, id);
         if (!l->share || step->alone) {
-            const tfr_dnn_bases bases = {base, workspace + step->scratch};
+            const tfr_dnn_bases bases = {base, workspace + step->scratch, fault, 0};
             step->run(step->params, &bases, 0, step->n);
         } else {
             s.step = step;
@@ -76,6 +80,7 @@ typedef struct units {
     char *workspace;
     char *const *args;
     uint64_t id;
+    tfr_dnn_fault *fault;
 } units;
 
 static void run_units(void *user, int64_t begin, int64_t end)
@@ -93,7 +98,7 @@ static void run_units(void *user, int64_t begin, int64_t end)
             base[1 + i] = u->args[i] + unit * l->unit_bytes[i];
         for (i = 0; i < plan->n_runs; i++) {
             const tfr_dnn_run *step = &plan->runs[i];
-            const tfr_dnn_bases bases = {base, lane + step->scratch};
+            const tfr_dnn_bases bases = {base, lane + step->scratch, u->fault, unit};
             uint64_t began = tfr_dnn_profile_begin(l->device, u->id);
             step->run(step->params, &bases, 0, step->n);
             record(l->device, began, u->id, step);
@@ -101,18 +106,21 @@ static void run_units(void *user, int64_t begin, int64_t end)
     }
 }
 
-void tfr_dnn_run_program(const tfr_dnn_sharing *l, void *workspace, char *const *args, uint64_t id)
+int32_t tfr_dnn_run_program(const tfr_dnn_sharing *l, void *workspace, char *const *args,
+                            uint64_t id, tfr_err *err)
 {
+    tfr_dnn_fault fault = {.lock = PTHREAD_MUTEX_INITIALIZER};
     char *base[MAX_BASES];
     int i;
 
     if (l->units > 1) {
-        units u = {l, workspace, args, id};
+        units u = {l, workspace, args, id, &fault};
         l->device->host->parallel_for(run_units, &u, l->units, 1);
-        return;
+    } else {
+        base[0] = workspace;
+        for (i = 0; i < l->n_args; i++)
+            base[1 + i] = args[i];
+        run_shared(l, workspace, base, id, &fault);
     }
-    base[0] = workspace;
-    for (i = 0; i < l->n_args; i++)
-        base[1 + i] = args[i];
-    run_shared(l, workspace, base, id);
+    return fault.there ? tfr_dnn_gather_fail(&fault.bad, err) : TFR_OK;
 }

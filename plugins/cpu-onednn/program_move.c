@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * program_move.c: the steps that move elements of any type: rows by indices (gather.c), numbers to
+ * another type (cast.c).
+ */
+#include "cast.h"
+#include "program.h"
+
+typedef struct gather {
+    tfr_dnn_gather gather;
+    tfr_dnn_ref from, indices, to;
+    int64_t unit_indices; /* of one unit of samples; 0 = they are the same for all */
+    int step;
+} gather;
+
+/* Of the earliest step, the first index. */
+static void note_fault(const gather *g, const tfr_dnn_bases *bases, const tfr_dnn_bad_index *bad)
+{
+    tfr_dnn_fault *fault = bases->fault;
+    const int64_t position = bad->position + bases->unit * g->unit_indices;
+
+    pthread_mutex_lock(&fault->lock);
+    if (!fault->there || g->step < fault->step ||
+        (g->step == fault->step && position < fault->bad.position)) {
+        fault->there = true;
+        fault->step = g->step;
+        fault->bad = *bad;
+        fault->bad.position = position;
+    }
+    pthread_mutex_unlock(&fault->lock);
+}
+
+/* Numbers count rows of the output. */
+static void run_gather(const void *params, const tfr_dnn_bases *bases, int64_t begin, int64_t end)
+{
+    const gather *g = params;
+    tfr_dnn_bad_index bad;
+
+    if (!tfr_dnn_gather_rows(&g->gather, tfr_dnn_at(bases, &g->from),
+                             tfr_dnn_at(bases, &g->indices), tfr_dnn_at(bases, &g->to), begin, end,
+                             &bad))
+        note_fault(g, bases, &bad);
+}
+
+void tfr_dnn_plan_gather(tfr_dnn_planner *p, const tfr_dnn_item *item)
+{
+    const tfr_dnn_value *x = &p->ir->values[item->inputs[0]];
+    const tfr_dnn_value *indices = &p->ir->values[item->inputs[1]];
+    gather *g = tfr_dnn_keep(p, sizeof *g);
+    int64_t outer = 1;
+    int d;
+
+    if (!g)
+        return;
+    g->from = tfr_dnn_ref_of(p, item->inputs[0]);
+    g->indices = tfr_dnn_ref_of(p, item->inputs[1]);
+    g->to = tfr_dnn_ref_of(p, item->output);
+    g->gather.n_indices = tfr_dnn_count(p, indices);
+    g->gather.wide = indices->dtype == TFR_DTYPE_I64;
+    g->gather.dim = x->dims[item->axis];
+    g->gather.inner = tfr_dtype_bits(x->dtype) / 8;
+    for (d = 0; d < x->rank; d++) {
+        if (d < item->axis)
+            outer *= d == 0 ? tfr_dnn_first_dim(p, x) : x->dims[d];
+        else if (d > item->axis)
+            g->gather.inner *= x->dims[d];
+    }
+    g->step = p->plan->n_runs;
+    g->unit_indices = indices->batched ? g->gather.n_indices : 0;
+    tfr_dnn_add_run(p, run_gather, g, outer * g->gather.n_indices,
+                    (double)(outer * g->gather.n_indices * g->gather.inner) * 0.05);
+}
+
+typedef struct cast {
+    tfr_dnn_cast_fn cast;
+    tfr_dnn_ref from, to;
+    int64_t from_bytes, to_bytes;
+} cast;
+
+static void run_cast(const void *params, const tfr_dnn_bases *bases, int64_t begin, int64_t end)
+{
+    const cast *c = params;
+
+    c->cast((const char *)tfr_dnn_at(bases, &c->from) + begin * c->from_bytes,
+            (char *)tfr_dnn_at(bases, &c->to) + begin * c->to_bytes, end - begin);
+}
+
+void tfr_dnn_plan_cast(tfr_dnn_planner *p, const tfr_dnn_item *item)
+{
+    const tfr_dnn_value *x = &p->ir->values[item->inputs[0]], *y = &p->ir->values[item->output];
+    cast *c = tfr_dnn_keep(p, sizeof *c);
+
+    if (!c)
+        return;
+    c->cast = tfr_dnn_find_cast(x->dtype, y->dtype);
+    c->from = tfr_dnn_ref_of(p, item->inputs[0]);
+    c->to = tfr_dnn_ref_of(p, item->output);
+    c->from_bytes = tfr_dtype_bits(x->dtype) / 8;
+    c->to_bytes = tfr_dtype_bits(y->dtype) / 8;
+    tfr_dnn_add_run(p, run_cast, c, tfr_dnn_count(p, x), (double)tfr_dnn_count(p, x) * 0.3);
+}
