@@ -9,8 +9,11 @@
 #include <string.h>
 
 #include "passes.h"
+#include "port/pool.h"
+#include "runtime.h"
 
-#define BLOCK 16 /* a fixed length, which compilers take several at a time */
+#define BLOCK 16     /* a fixed length, which compilers take several at a time */
+#define PART  131072 /* numbers that a thread takes at once */
 
 /* Weights as [groups][rows][channels][rest]; output channel g * channels + c. */
 typedef struct layout {
@@ -39,27 +42,44 @@ static const float *floats(tfr__rewrite *rw, const tfr__node *node, uint32_t k, 
                : NULL;
 }
 
-/* w: floats at any address. */
-static void scale_weights(const layout *l, const char *restrict w, const float *scale,
-                          const float *var, double epsilon, float *restrict out)
+typedef struct scaling {
+    const layout *l;
+    const char *w; /* floats at any address */
+    const float *scale, *var;
+    double epsilon;
+    float *out;
+} scaling;
+
+/* Numbers count what an output channel has of a row. */
+static void scale_rows(void *user, int64_t begin, int64_t end)
 {
+    const scaling *a = user;
+    const layout *l = a->l;
     float block[BLOCK];
-    for (int64_t i = 0; i < l->groups * l->rows * l->channels; i++) {
+    for (int64_t i = begin; i < end; i++) {
         int64_t c = i % l->channels + i / (l->rows * l->channels) * l->channels;
-        double s = scale[c] / sqrt(var[c] + epsilon);
-        const char *from = w + i * l->rest * (int64_t)sizeof *out;
-        float *to = out + i * l->rest;
+        double s = a->scale[c] / sqrt(a->var[c] + a->epsilon);
+        const char *from = a->w + i * l->rest * (int64_t)sizeof *block;
+        float *to = a->out + i * l->rest;
         int64_t k = 0;
         for (; k + BLOCK <= l->rest; k += BLOCK) {
-            memcpy(block, from + k * (int64_t)sizeof *out, sizeof block);
+            memcpy(block, from + k * (int64_t)sizeof *block, sizeof block);
             for (int j = 0; j < BLOCK; j++)
                 to[k + j] = (float)(block[j] * s);
         }
         for (; k < l->rest; k++) {
-            memcpy(block, from + k * (int64_t)sizeof *out, sizeof *block);
+            memcpy(block, from + k * (int64_t)sizeof *block, sizeof *block);
             to[k] = (float)(block[0] * s);
         }
     }
+}
+
+/* By all threads: most of the time goes into the first touch of memory. */
+static void scale_weights(const tfr__rewrite *rw, scaling *a)
+{
+    const layout *l = a->l;
+    tfr__pool_run(tfr__pool_get(), rw->session->runtime->devices[0].n_threads, scale_rows, a,
+                  l->groups * l->rows * l->channels, PART / l->rest + 1);
 }
 
 static uint32_t take_in(tfr__rewrite *rw, tfr__node *bn)
@@ -93,7 +113,7 @@ static uint32_t take_in(tfr__rewrite *rw, tfr__node *bn)
         rw->status = TFR_ENOMEM;
         return 0;
     }
-    scale_weights(&l, w->data, p[0], p[3], epsilon, weights->data);
+    scale_weights(rw, &(scaling){&l, w->data, p[0], p[3], epsilon, weights->data});
     tfr__tensor_rest(w);
     for (int64_t c = 0; c < n; c++)
         ((float *)shift->data)[c] =
