@@ -111,7 +111,7 @@ tfr_status tfr__eval(tfr_session *session, const tfr__node *node, const tfr__att
     for (uint32_t k = 0; !status && k < node->n_outputs; k++)
         tfr__operand_set(&call.operands[node->n_inputs + k], &outputs[k], NULL, NULL);
     if (!status)
-        status = tfr__place(session, node, pin, false, &call.call, &choice, err);
+        status = tfr__place(session, node, pin, false, &call, &choice, err);
     if (!status && !choice.device->is_host)
         status = tfr_fail(err, TFR_EUNSUPPORTED, "no kernel on the host for %s", node->op->name);
     if (!status)

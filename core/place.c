@@ -99,9 +99,10 @@ static bool is_claimed(const tfr__backend *backend, uint32_t op, const tfr_call 
 }
 
 /* TFR_ENOMEM says nothing about the backend. */
-tfr_status tfr__ask(tfr_runtime *runtime, tfr__backend *backend, uint32_t op, tfr_call *call,
+tfr_status tfr__ask(tfr_runtime *runtime, tfr__backend *backend, uint32_t op, tfr__call *given,
                     tfr_answer *answer, tfr_err *out_err)
 {
+    tfr_call *call = &given->call;
     tfr_err err = TFR_ERR_INIT;
     tfr_status status;
     memset(answer, 0, sizeof *answer);
@@ -114,6 +115,11 @@ tfr_status tfr__ask(tfr_runtime *runtime, tfr__backend *backend, uint32_t op, tf
     if (status) {
         tfr_decline(answer, TFR_REASON_LIBRARY_MISSING, "%s", tfr__said(&err));
         return TFR_OK;
+    }
+    if (!(backend->kernel.flags & TFR_KERNEL_TAKES_UNALIGNED)) {
+        status = tfr__call_align(given, out_err);
+        if (status)
+            return status;
     }
     if (backend->claim_versions)
         call->since_version = backend->claim_versions[op];
@@ -147,7 +153,7 @@ static tfr_status place_refuse(const tfr__node *node, const tfr__choice *choice,
 }
 
 tfr_status tfr__place(tfr_session *session, const tfr__node *node, tfr__pin pin, bool strict,
-                      tfr_call *call, tfr__choice *out, tfr_err *err)
+                      tfr__call *call, tfr__choice *out, tfr_err *err)
 {
     candidates c = {session->runtime, pin, 0, 0, 0};
     uint32_t op = tfr__op_number(node->op);

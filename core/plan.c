@@ -80,7 +80,7 @@ static tfr_status live_in_add(tfr__build *b, tfr_value v, const tfr_tensor *t, t
     more->value = v;
     more->dtype = t->dtype;
     more->plain = t->plain;
-    more->aligned = tfr__build_aligned(t);
+    more->aligned = tfr__tensor_is_aligned(t);
     more->shape = t->shape;
     memcpy(more->strides, t->strides, sizeof more->strides);
     return TFR_OK;
@@ -193,7 +193,7 @@ void tfr__plan_destroy(tfr_session *session, tfr__plan *p)
 static bool live_in_fits(const tfr__live_in *want, const tfr_tensor *t)
 {
     return t && t->kind == TFR_KIND_TENSOR && t->dtype == want->dtype && t->plain == want->plain &&
-           tfr__build_aligned(t) == want->aligned && tfr_shape_equal(&t->shape, &want->shape) &&
+           tfr__tensor_is_aligned(t) == want->aligned && tfr_shape_equal(&t->shape, &want->shape) &&
            (t->plain ||
             memcmp(t->strides, want->strides, (size_t)t->shape.rank * sizeof *t->strides) == 0);
 }

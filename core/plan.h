@@ -16,6 +16,7 @@
 
 #include <tfrun/op.h>
 
+#include "call.h"
 #include "cost.h"
 #include "graph.h"
 #include "infer.h"
@@ -325,11 +326,11 @@ typedef struct tfr__choice {
     char *text;         /* owned; NULL = nobody said no */
 } tfr__choice;
 /* Asks one backend whether it takes a call of op, by number. Only TFR_ENOMEM fails. */
-tfr_status tfr__ask(tfr_runtime *runtime, tfr__backend *backend, uint32_t op, tfr_call *call,
+tfr_status tfr__ask(tfr_runtime *runtime, tfr__backend *backend, uint32_t op, tfr__call *call,
                     tfr_answer *answer, tfr_err *err);
 /* strict: a fallback is an error. */
 tfr_status tfr__place(tfr_session *session, const tfr__node *node, tfr__pin pin, bool strict,
-                      tfr_call *call, tfr__choice *out, tfr_err *err);
+                      tfr__call *call, tfr__choice *out, tfr_err *err);
 
 /* arena.c: sets offset of every ARENA buffer of one memory; bytes needed and the lower bound. */
 tfr_status tfr__arena_plan(tfr__buffer *buffers, uint32_t n, uint32_t memory, uint64_t alignment,

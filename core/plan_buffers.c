@@ -287,7 +287,8 @@ tfr_status tfr__steps_bring(tfr__steps *s, tfr_value v, uint32_t memory, uint32_
         if (status)
             return status;
     }
-    if (memory == TFR__MEMORY_HOST && live_in && !(live_in->plain && tfr__build_aligned(live_in)))
+    if (memory == TFR__MEMORY_HOST && live_in &&
+        !(live_in->plain && tfr__tensor_is_aligned(live_in)))
         return plain_buffer(s, v, out, err);
     if (*at != TFR__NO_BUFFER) {
         *out = *at;

@@ -131,14 +131,6 @@ tfr_status tfr__build_call(tfr__build *b, uint32_t i, bool plain, tfr__call *cal
 bool tfr__build_any_strided(const tfr__build *b, uint32_t i);
 tfr_status tfr__build_steps(tfr__build *b, tfr_err *err);
 
-/* Can a kernel read this live-in's memory as it is, its strides aside? Elements must be aligned. */
-static inline bool tfr__build_aligned(const tfr_tensor *t)
-{
-    uint32_t bits = tfr_dtype_bits(t->dtype);
-    size_t size = bits >= 128 ? 8 : bits >= 8 ? bits / 8 : 1; /* 128 bits are pairs of 64 */
-    return (uintptr_t)t->data % size == 0;
-}
-
 /* The strides that the kernel of a node sees for its input i; NULL = plain. */
 const int64_t *tfr__build_strides(const tfr__build *b, const tfr__build_node *state, tfr_value v,
                                   uint32_t i);

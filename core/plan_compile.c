@@ -50,11 +50,11 @@ static void view_value(view *w, const tfr__build *b, const tfr__backend *backend
     tfr_program_value *value = &w->values[n];
     int64_t maker = tfr__build_maker(b, v);
     const tfr_tensor *known = b->known[v];
-    tfr__operand_set(&w->types[n], &b->types[v], NULL,
-                     !known        ? NULL
-                     : known->data ? known->data
-                                   : nothing);
-    if (known && !tfr__build_aligned(known))
+    bool loose = known && !tfr__tensor_is_aligned(known) &&
+                 (backend->kernel.flags & TFR_KERNEL_TAKES_UNALIGNED);
+    const void *data = loose ? known->data : known ? tfr__tensor_data(known) : NULL;
+    tfr__operand_set(&w->types[n], &b->types[v], NULL, known && !data ? nothing : data);
+    if (loose)
         w->types[n].flags |= TFR_OPERAND_UNALIGNED;
     w->number[v] = (int32_t)n;
     w->value_of[n] = v;
@@ -133,6 +133,10 @@ static tfr_status view_init(view *w, tfr__build *b, int32_t group, const tfr__ba
         if (status)
             return status;
         w->pub.n_nodes = i + 1;
+        if (!(backend->kernel.flags & TFR_KERNEL_TAKES_UNALIGNED))
+            status = tfr__call_align(&w->calls[i], err);
+        if (status)
+            return status;
         view_operands(w, b, backend, i, &next);
     }
     w->pub.size = sizeof w->pub;

@@ -318,7 +318,7 @@ static tfr_status infer_one(tfr__build *b, uint32_t i, bool *ends, tfr_err *err)
         if (node->inputs[k] == TFR_VALUE_NONE)
             continue;
         in[k] = b->types[node->inputs[k]];
-        if (b->known[node->inputs[k]] && tfr__build_aligned(b->known[node->inputs[k]]))
+        if (b->known[node->inputs[k]] && tfr__tensor_is_aligned(b->known[node->inputs[k]]))
             in[k].data = b->known[node->inputs[k]]->data; /* else infer_value aligns it */
     }
     for (uint32_t k = 0; !status && k < node->n_outputs; k++)

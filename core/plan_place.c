@@ -22,7 +22,7 @@ const int64_t *tfr__build_strides(const tfr__build *b, const tfr__build_node *st
                                   uint32_t i)
 {
     tfr_tensor *t = tfr__build_live_in(b, v);
-    if (!t || t->plain || b->known[v] || input_plain(state, i) || !tfr__build_aligned(t))
+    if (!t || t->plain || b->known[v] || input_plain(state, i) || !tfr__tensor_is_aligned(t))
         return NULL;
     return t->strides;
 }
@@ -42,10 +42,13 @@ tfr_status tfr__build_call(tfr__build *b, uint32_t i, bool plain, tfr__call *cal
         if (v == TFR_VALUE_NONE)
             continue;
         tfr__operand_set(&call->operands[k], &b->types[v],
-                         plain ? NULL : tfr__build_strides(b, state, v, k),
-                         b->known[v] ? b->known[v]->data : NULL);
-        if (b->known[v] && !tfr__build_aligned(b->known[v]))
-            call->operands[k].flags |= TFR_OPERAND_UNALIGNED;
+                         plain ? NULL : tfr__build_strides(b, state, v, k), NULL);
+        if (b->known[v])
+            status = tfr__call_loosen(call, k, b->known[v], err);
+        if (status) {
+            tfr__call_finish(call);
+            return status;
+        }
     }
     for (uint32_t k = 0; k < node->n_outputs; k++)
         if (node->outputs[k] != TFR_VALUE_NONE)
@@ -88,22 +91,6 @@ tfr_status tfr__build_keep(tfr__build *b, tfr_tensor *tensor, tfr_err *err)
     return TFR_OK;
 }
 
-/* Kernels read known inputs where they lie. */
-static tfr_status align_inputs(tfr__build *b, const tfr__node *node, tfr__call *call, tfr_err *err)
-{
-    for (uint32_t k = 0; k < node->n_inputs; k++) {
-        tfr_operand *o = &call->operands[k];
-        if (!(o->flags & TFR_OPERAND_UNALIGNED))
-            continue;
-        o->flags &= ~TFR_OPERAND_UNALIGNED;
-        o->data = tfr__tensor_data(b->known[node->inputs[k]]);
-        if (!o->data)
-            return tfr_fail(err, TFR_ENOMEM, "node \"%s\" (%s): no memory to align input %u",
-                            node->name, node->op->name, k);
-    }
-    return TFR_OK;
-}
-
 static void quarantine(tfr__build *b, const tfr__node *node, tfr__backend *backend,
                        const char *text)
 {
@@ -126,9 +113,8 @@ static tfr_status choose_try(tfr__build *b, uint32_t i, bool *again, tfr_err *er
         return status;
     tfr__free(state->choice.text);
     memset(&state->choice, 0, sizeof state->choice);
-    status =
-        tfr__place(b->session, node, b->body->pins[b->first + i],
-                   b->session->fallback == TFR_FALLBACK_ERROR, &call.call, &state->choice, err);
+    status = tfr__place(b->session, node, b->body->pins[b->first + i],
+                        b->session->fallback == TFR_FALLBACK_ERROR, &call, &state->choice, err);
     if (!status && state->choice.answer.verdict == TFR_VERDICT_REORDER) {
         if (state->plain == UINT64_MAX) {
             quarantine(b, node, state->choice.backend,
@@ -173,7 +159,7 @@ static tfr_status prepare_try(tfr__build *b, uint32_t i, bool *again, tfr_err *e
         status = tfr__build_call(b, i, false, &call, err);
     if (status)
         return status;
-    status = align_inputs(b, node, &call, err);
+    status = tfr__call_align(&call, err); /* kernels read known inputs where they lie */
     if (status) {
         tfr__call_finish(&call);
         return status;

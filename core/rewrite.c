@@ -302,7 +302,7 @@ static bool runs_fast(tfr__rewrite *rw, const tfr__node *node)
         for (uint32_t k = 0; k <= node->n_inputs; k++)
             tfr__operand_set(&call.operands[k], &types[k], NULL, NULL);
         fast =
-            !tfr__place(rw->session, node, (tfr__pin){-1, -1}, false, &call.call, &choice, NULL) &&
+            !tfr__place(rw->session, node, (tfr__pin){-1, -1}, false, &call, &choice, NULL) &&
             choice.backend->priority > 0;
     }
     tfr__free(choice.text);

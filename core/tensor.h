@@ -48,6 +48,13 @@ tfr_status tfr__tensor_create_apart(tfr_dtype dtype, const tfr_shape *shape, tfr
 
 /* The elements, aligned; of a loose tensor a copy that is made now. NULL = no memory for it. */
 void *tfr__tensor_data(const tfr_tensor *tensor);
+/* Do the elements lie at multiples of their size, so that a kernel can read them? */
+static inline bool tfr__tensor_is_aligned(const tfr_tensor *t)
+{
+    uint32_t bits = tfr_dtype_bits(t->dtype);
+    size_t size = bits >= 128 ? 8 : bits >= 8 ? bits / 8 : 1; /* 128 bits are pairs of 64 */
+    return (uintptr_t)t->data % size == 0;
+}
 /* Nobody will read the elements of a loose tensor soon. Any thread. */
 void tfr__tensor_rest(const tfr_tensor *tensor);
 

@@ -4,6 +4,7 @@
  * bits with them as with aligned ones, with and without programs and passes.
  */
 #include "graph_text.h"
+#include "runtime.h"
 
 static tfr_err err = TFR_ERR_INIT;
 
@@ -104,6 +105,76 @@ TEST(packed_constants_are_told_to_rest)
     CHECK(graph_text_rests > 0);
 }
 
+/* ---- a backend that does not take them ---- */
+
+static tfr_kernel_facet real_kernel;
+static tfr_program_facet real_program;
+static int n_seen, n_unaligned;
+
+static void see(const tfr_operand *o)
+{
+    if (!o || !o->data)
+        return;
+    n_seen++;
+    n_unaligned += (o->flags & TFR_OPERAND_UNALIGNED) || (uintptr_t)o->data % sizeof(float) != 0;
+}
+
+static int32_t supports(tfr_plugin_device *device, const tfr_call *call, tfr_answer *answer,
+                        tfr_err *e)
+{
+    for (uint32_t i = 0; i < call->n_inputs; i++)
+        see(tfr_call_input(call, i));
+    return real_kernel.supports(device, call, answer, e);
+}
+
+static int32_t compile(tfr_plugin_device *device, const tfr_program_graph *graph,
+                       const tfr_compile_options *options, tfr_program **out,
+                       tfr_program_output *outputs, uint32_t stride, tfr_program_info *info,
+                       tfr_err *e)
+{
+    const char *values = (const char *)graph->values, *nodes = (const char *)graph->nodes;
+    for (uint32_t i = 0; i < graph->n_values; i++)
+        see(((const tfr_program_value *)(const void *)(values + (size_t)i * graph->value_stride))
+                ->operand);
+    for (uint32_t i = 0; i < graph->n_nodes; i++) {
+        const tfr_program_node *node =
+            (const tfr_program_node *)(const void *)(nodes + (size_t)i * graph->node_stride);
+        for (uint32_t k = 0; k < node->call->n_inputs; k++)
+            see(tfr_call_input(node->call, k));
+    }
+    return real_program.compile(device, graph, options, out, outputs, stride, info, e);
+}
+
+TEST(a_backend_that_does_not_say_so_sees_aligned_data_only)
+{
+    tfr_session_options options = TFR_SESSION_OPTIONS_INIT;
+    tfr_runtime *runtime = NULL;
+    tfr__backend *backend;
+    uint32_t device;
+    int32_t k;
+    REQUIRE_OK(tfr_runtime_create(NULL, &runtime, &err), &err);
+    if (tfr_runtime_find(runtime, "onednn:0", &device, &k, &err)) {
+        tfr_runtime_release(runtime);
+        SKIP("there is no oneDNN backend");
+    }
+    backend = &runtime->devices[device].backends[k];
+    REQUIRE_OK(tfr__backend_open(runtime, backend, &err), &err);
+    real_kernel = backend->kernel;
+    real_program = backend->program;
+    backend->kernel.flags = 0;
+    backend->kernel.supports = supports;
+    backend->program.compile = compile;
+    options.device = "onednn:0";
+    graph_text_loose = true;
+    tfr_tensor_release(run(runtime,
+                           "in x 64 300; const w 300 200; const b 200; const v 200 170;"
+                           "out MatMul(Relu(Gemm(x,w,b)),v)",
+                           &options));
+    CHECK(n_seen > 0);
+    CHECK_INT(0, n_unaligned);
+    tfr_runtime_release(runtime);
+}
+
 static const test_case cases[] = {
     CASE(products_read_weights_at_any_address),
     CASE(convolutions_read_weights_at_any_address),
@@ -111,5 +182,6 @@ static const test_case cases[] = {
     CASE(other_kernels_read_constants_at_any_address),
     CASE(a_constant_at_any_address_can_be_an_output),
     CASE(packed_constants_are_told_to_rest),
+    CASE(a_backend_that_does_not_say_so_sees_aligned_data_only),
 };
 TEST_MAIN(cases)

@@ -91,6 +91,7 @@ static int32_t onednn_ops(tfr_plugin_device *device, tfr_op_claim *out, uint32_t
 
 static const tfr_kernel_facet kernel_facet = {
     .size = sizeof kernel_facet,
+    .flags = TFR_KERNEL_TAKES_UNALIGNED,
     .ops = onednn_ops,
     .supports = tfr_dnn_supports,
     .prepare = tfr_dnn_prepare,

@@ -487,8 +487,9 @@ typedef struct tfr_queue_facet {
 enum {
     TFR_OPERAND_DYNAMIC = 1u << 0, /* output: dims are upper bounds, launch writes the true ones */
     /*
-     * input of supports, propose and compile, never of prepare: data is not at a multiple of its
-     * element's size, as in a model's file. Whoever reads it copies it bytewise first.
+     * input of supports, propose and compile of backends with TFR_KERNEL_TAKES_UNALIGNED: data is
+     * not at a multiple of its element's size, as in a model's file. Whoever reads it copies it
+     * bytewise first.
      */
     TFR_OPERAND_UNALIGNED = 1u << 1
 };
@@ -652,9 +653,17 @@ typedef struct tfr_launch {
     uint64_t id;     /* names this launch in the records of tfr.profile/1; 0 = nobody asks */
 } tfr_launch;
 
+enum {
+    /*
+     * Known operands may have TFR_OPERAND_UNALIGNED, but in prepare. Without this the core makes
+     * aligned copies of such data, which takes time and memory if they are large.
+     */
+    TFR_KERNEL_TAKES_UNALIGNED = 1u << 0
+};
+
 typedef struct tfr_kernel_facet {
     uint32_t size;
-    uint32_t reserved;
+    uint32_t flags; /* TFR_KERNEL_..., those that the core does not know have no effect */
     /*
      * required [any]. The ops that the plugin has kernels for on this device, as enumerate: fills
      * up to *n claims, stride bytes apart, and sets *n to their number. The core asks supports only
