@@ -14,13 +14,23 @@
 #include "alloc.h"
 #include "plan_build.h"
 
+#define NO_READ UINT32_MAX
+
+/* Something that a group reads from outside: a node or a group, by its first node. */
+typedef struct outside {
+    uint32_t unit, next; /* next: number of the group's next one, or NO_READ */
+} outside;
+
 typedef struct walk {
     tfr__build *b;
-    uint32_t *stack; /* nodes and groups still to be left backwards, groups by their first node */
-    uint32_t *mark;  /* by node as in the stack: number of the last walk that put it there */
+    uint32_t *stack; /* units still to be left backwards */
+    uint32_t *mark;  /* by unit: number of the last walk that put it on the stack */
     uint32_t *met;   /* by group: number of the last walk that found a path through others to it */
-    uint32_t *next;  /* by node: the next one of its group */
     uint32_t n, walk;
+    outside *reads;
+    uint32_t n_reads;
+    uint32_t *first_read; /* by group: a number in reads, or NO_READ */
+    uint32_t *noted;      /* by unit: the last group, plus one, that has it in its reads */
 } walk;
 
 static uint32_t n_nodes(const tfr__build *b)
@@ -43,19 +53,12 @@ static void walk_to(walk *w, uint32_t unit)
     w->stack[w->n++] = unit;
 }
 
-/* Goes on to what the node reads from outside of its unit. */
-static void walk_leave(walk *w, uint32_t node, uint32_t unit)
+/* The walk has come from a unit to what that one reads. */
+static void walk_meet(walk *w, uint32_t unit)
 {
-    const tfr__build *b = w->b;
-    const tfr__node *graph_node = tfr__build_node_at(b, node);
-    for (uint32_t k = 0; k < graph_node->n_inputs; k++) {
-        int64_t maker = tfr__build_maker(b, graph_node->inputs[k]);
-        if (maker < 0 || unit_of(b, maker) == unit)
-            continue;
-        if (b->nodes[maker].group >= 0)
-            w->met[b->nodes[maker].group] = w->walk;
-        walk_to(w, unit_of(b, maker));
-    }
+    if (w->b->nodes[unit].group >= 0)
+        w->met[w->b->nodes[unit].group] = w->walk;
+    walk_to(w, unit);
 }
 
 /* Meets all groups from which a path leads through others to node i, which is in none. */
@@ -73,12 +76,39 @@ static void walk_back(walk *w, uint32_t i)
     while (w->n) {
         uint32_t unit = w->stack[--w->n];
         int32_t group = b->nodes[unit].group;
-        uint32_t last = group < 0 ? unit : b->groups[group].last;
-        for (uint32_t m = unit;; m = w->next[m]) {
-            walk_leave(w, m, unit);
-            if (m == last)
-                break;
+        if (group >= 0) {
+            for (uint32_t r = w->first_read[group]; r != NO_READ; r = w->reads[r].next)
+                walk_meet(w, w->reads[r].unit);
+            continue;
         }
+        node = tfr__build_node_at(b, unit);
+        for (uint32_t k = 0; k < node->n_inputs; k++) {
+            int64_t maker = tfr__build_maker(b, node->inputs[k]);
+            if (maker >= 0)
+                walk_meet(w, unit_of(b, maker));
+        }
+    }
+}
+
+/* Node i joins the group, and with it what it reads. */
+static void group_join(walk *w, uint32_t group, uint32_t i)
+{
+    tfr__build *b = w->b;
+    const tfr__node *node = tfr__build_node_at(b, i);
+    b->nodes[i].group = (int32_t)group;
+    b->groups[group].last = i;
+    b->groups[group].program.n_nodes++;
+    for (uint32_t k = 0; k < node->n_inputs; k++) {
+        int64_t maker = tfr__build_maker(b, node->inputs[k]);
+        uint32_t unit;
+        if (maker < 0 || b->nodes[maker].group == (int32_t)group)
+            continue;
+        unit = unit_of(b, maker);
+        if (w->noted[unit] == group + 1)
+            continue;
+        w->noted[unit] = group + 1;
+        w->reads[w->n_reads] = (outside){unit, w->first_read[group]};
+        w->first_read[group] = w->n_reads++;
     }
 }
 
@@ -97,55 +127,84 @@ static tfr_status group_add(tfr__build *b, uint32_t i, tfr_err *err)
     return TFR_OK;
 }
 
-/* Puts every claimed node into the oldest part of its group that stays without a cycle. */
-static tfr_status groups_cut(walk *w, tfr_err *err)
+/* Puts a claimed node into the oldest part of its group that stays without a cycle. */
+static tfr_status node_cut(walk *w, uint32_t i, tfr_err *err)
 {
     tfr__build *b = w->b;
-    for (uint32_t i = 0; i < n_nodes(b); i++) {
-        tfr__build_node *state = &b->nodes[i];
-        uint32_t g = 0;
-        if (!state->claim)
-            continue;
-        walk_back(w, i);
-        while (g < b->n_groups && (b->groups[g].backend != state->claim ||
-                                   b->groups[g].label != state->label || w->met[g] == w->walk))
-            g++;
-        if (g == b->n_groups) {
-            tfr_status status = group_add(b, i, err);
-            if (status)
-                return status;
-        } else {
-            w->next[b->groups[g].last] = i;
-        }
-        state->group = (int32_t)g;
-        b->groups[g].last = i;
-        b->groups[g].program.n_nodes++;
+    const tfr__build_node *state = &b->nodes[i];
+    uint32_t g = 0;
+    walk_back(w, i);
+    while (g < b->n_groups && (b->groups[g].backend != state->claim ||
+                               b->groups[g].label != state->label || w->met[g] == w->walk))
+        g++;
+    if (g == b->n_groups) {
+        tfr_status status = group_add(b, i, err);
+        if (status)
+            return status;
+        w->first_read[g] = NO_READ;
     }
+    group_join(w, g, i);
     return TFR_OK;
 }
 
-/* How many members of the group read v. */
-static uint32_t readers_inside(const tfr__build *b, uint32_t group, tfr_value v)
+static tfr_status groups_cut(walk *w, tfr_err *err)
 {
-    uint32_t n = 0;
-    for (uint32_t i = b->groups[group].first; i <= b->groups[group].last; i++) {
-        const tfr__node *node = tfr__build_node_at(b, i);
-        uint32_t k = 0;
-        while (k < node->n_inputs && node->inputs[k] != v)
-            k++;
-        n += b->nodes[i].group == (int32_t)group && k < node->n_inputs;
+    const tfr__build *b = w->b;
+    size_t n = 0, n_inputs = 0;
+    tfr_status status = TFR_OK;
+    for (uint32_t i = 0; i < n_nodes(b); i++) {
+        n += b->nodes[i].claim != NULL;
+        n_inputs += b->nodes[i].claim ? tfr__build_node_at(b, i)->n_inputs : 0;
     }
-    return n;
+    if (!n)
+        return TFR_OK;
+    w->met = tfr__calloc(n, sizeof *w->met);
+    w->first_read = tfr__calloc(n, sizeof *w->first_read);
+    w->reads = tfr__calloc(n_inputs + 1, sizeof *w->reads);
+    w->noted = tfr__calloc(n_nodes(b), sizeof *w->noted);
+    if (!w->met || !w->first_read || !w->reads || !w->noted)
+        status = tfr_fail(err, TFR_ENOMEM, "out of memory for groups of %zu nodes", n);
+    for (uint32_t i = 0; !status && i < n_nodes(b); i++)
+        if (b->nodes[i].claim)
+            status = node_cut(w, i, err);
+    tfr__free(w->met);
+    tfr__free(w->first_read);
+    tfr__free(w->reads);
+    tfr__free(w->noted);
+    return status;
+}
+
+/* Adds to the count of each value that node i reads, once for each. */
+static void count_reads(const tfr__build *b, uint32_t i, uint32_t *counts, int32_t add)
+{
+    const tfr__node *node = tfr__build_node_at(b, i);
+    for (uint32_t k = 0; k < node->n_inputs; k++) {
+        uint32_t before = 0;
+        while (node->inputs[before] != node->inputs[k])
+            before++;
+        if (node->inputs[k] != TFR_VALUE_NONE && before == k)
+            counts[node->inputs[k]] += (uint32_t)add;
+    }
+}
+
+/* The same for all members of a group. */
+static void count_group(const tfr__build *b, uint32_t group, uint32_t *counts, int32_t add)
+{
+    for (uint32_t i = b->groups[group].first; i <= b->groups[group].last; i++)
+        if (b->nodes[i].group == (int32_t)group)
+            count_reads(b, i, counts, add);
 }
 
 /*
  * A view at the end of a group is let go if it is a view of what the group gives out anyway, or of
- * what it takes in: outside it costs nothing. A group of views alone is no program.
+ * what it takes in: outside it costs nothing. A group of views alone is no program. inside: by
+ * value, all 0 before and after; in between its readers in the group.
  */
-static void group_trim(tfr__build *b, uint32_t group)
+static void group_trim(tfr__build *b, uint32_t group, uint32_t *inside)
 {
     tfr__group *g = &b->groups[group];
     bool kernels = false;
+    count_group(b, group, inside, 1);
     for (uint32_t i = g->last + 1; i-- > g->first;) {
         const tfr__node *node = tfr__build_node_at(b, i);
         tfr_value in = node->inputs[0];
@@ -154,13 +213,15 @@ static void group_trim(tfr__build *b, uint32_t group)
             continue;
         if (node->op->kind == TFR__OP_KERNEL) {
             kernels = true;
-        } else if (!readers_inside(b, group, node->outputs[0]) &&
+        } else if (!inside[node->outputs[0]] &&
                    (maker < 0 || b->nodes[maker].group != (int32_t)group ||
-                    tfr__build_leaves(b, in) || b->readers[in] > readers_inside(b, group, in))) {
+                    tfr__build_leaves(b, in) || b->readers[in] > inside[in])) {
             b->nodes[i].group = -1;
+            count_reads(b, i, inside, -1);
             g->program.n_nodes--;
         }
     }
+    count_group(b, group, inside, -1);
     while (kernels && b->nodes[g->last].group != (int32_t)group)
         g->last--;
     while (kernels && b->nodes[g->first].group != (int32_t)group)
@@ -246,18 +307,19 @@ static tfr_status find_order(walk *w, tfr_err *err)
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-static void count_readers(tfr__build *b)
+static tfr_status groups_trim(tfr__build *b, tfr_err *err)
 {
-    for (uint32_t i = 0; i < n_nodes(b); i++) {
-        const tfr__node *node = tfr__build_node_at(b, i);
-        for (uint32_t k = 0; b->nodes[i].needed && k < node->n_inputs; k++) {
-            uint32_t before = 0;
-            while (node->inputs[before] != node->inputs[k])
-                before++;
-            if (node->inputs[k] != TFR_VALUE_NONE && before == k)
-                b->readers[node->inputs[k]]++;
-        }
-    }
+    uint32_t *inside;
+    if (!b->n_groups)
+        return TFR_OK;
+    inside = tfr__calloc(b->graph->n_values, sizeof *inside);
+    if (!inside)
+        return tfr_fail(err, TFR_ENOMEM, "out of memory for the borders of %u programs",
+                        b->n_groups);
+    for (uint32_t g = 0; g < b->n_groups; g++)
+        group_trim(b, g, inside);
+    tfr__free(inside);
+    return TFR_OK;
 }
 
 /* Producers before consumers, so that these know how their inputs lie. */
@@ -289,14 +351,13 @@ tfr_status tfr__build_programs(tfr__build *b, tfr_err *err)
     b->readers = tfr__calloc(n_values, sizeof *b->readers);
     w.stack = tfr__calloc(n, sizeof *w.stack);
     w.mark = tfr__calloc(n, sizeof *w.mark);
-    w.met = tfr__calloc(n, sizeof *w.met);
-    w.next = tfr__calloc(n, sizeof *w.next);
-    if (!b->order || !b->laid || !b->readers || !w.stack || !w.mark || !w.met || !w.next)
+    if (!b->order || !b->laid || !b->readers || !w.stack || !w.mark)
         status = tfr_fail(err, TFR_ENOMEM, "out of memory for an order of %zu nodes", n - 1);
     for (uint32_t i = 0; i < n_nodes(b); i++)
         b->nodes[i].group = -1;
-    if (!status)
-        count_readers(b);
+    for (uint32_t i = 0; !status && i < n_nodes(b); i++)
+        if (b->nodes[i].needed)
+            count_reads(b, i, b->readers, 1);
     for (uint32_t d = 0; !b->session->no_programs && d < rt->n_devices; d++) {
         for (uint32_t k = 0; !status && k < rt->devices[d].n_backends; k++) {
             tfr__backend *backend = &rt->devices[d].backends[k];
@@ -307,16 +368,13 @@ tfr_status tfr__build_programs(tfr__build *b, tfr_err *err)
     }
     if (!status)
         status = groups_cut(&w, err);
-    if (!status) {
-        for (uint32_t g = 0; g < b->n_groups; g++)
-            group_trim(b, g);
+    if (!status)
+        status = groups_trim(b, err);
+    if (!status)
         status = compile_all(&w, err);
-    }
     if (b->n_groups)
         tfr__tuning_save(&rt->tuning);
     tfr__free(w.stack);
     tfr__free(w.mark);
-    tfr__free(w.met);
-    tfr__free(w.next);
     return status;
 }
