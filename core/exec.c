@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * exec.c: walks a plan. The caller holds the session's lock. Nothing is looked up here; addresses
- * that change from run to run are patched into the prepared arguments first.
+ * exec.c: walks a plan. The caller holds the session's lock, or the plan is a binding's that has
+ * no queue (binding.c). Nothing is looked up here; addresses that change from run to run are
+ * patched into the prepared arguments first.
  */
 #include <stdio.h>
 #include <tfrun/fail.h>

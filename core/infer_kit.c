@@ -164,14 +164,6 @@ tfr_status tfr__want_one(tfr__infer *in, tfr_err *err, uint32_t i)
                            tfr__in_name(in, i, &name), tfr__type_text(t, &dims));
 }
 
-bool tfr__same_shape(const tfr__type *a, const tfr__type *b)
-{
-    bool same = a->rank == b->rank;
-    for (int32_t i = 0; same && i < a->rank; i++)
-        same = a->dims[i] == b->dims[i];
-    return same;
-}
-
 /* ---- values ---- */
 
 tfr_status tfr__value_raw(tfr__infer *in, tfr_err *err, uint32_t i, const void **out)

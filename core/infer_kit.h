@@ -65,7 +65,6 @@ tfr_status tfr__want_vector(tfr__infer *in, tfr_err *err, uint32_t i, int64_t le
                             const char *what);
 tfr_status tfr__want_shape(tfr__infer *in, tfr_err *err, uint32_t i, const tfr__dims *shape);
 tfr_status tfr__want_one(tfr__infer *in, tfr_err *err, uint32_t i);
-bool tfr__same_shape(const tfr__type *a, const tfr__type *b);
 
 /*
  * The value of input i: integers of i32 or i64, numbers of any float or index type; rank 0 or 1, at

@@ -9,30 +9,20 @@
 
 struct tfr__kept {
     struct tfr__kept *next;
-    void *piece; /* taken over, or NULL: the piece follows this head */
-    max_align_t bytes[];
+    max_align_t bytes[]; /* the piece */
 };
-
-static struct tfr__kept *keep_add(tfr__keep *keep, size_t bytes)
-{
-    struct tfr__kept *kept;
-    if (bytes > SIZE_MAX - sizeof *kept)
-        return NULL;
-    kept = tfr__calloc(1, sizeof *kept + bytes);
-    if (!kept)
-        return NULL;
-    kept->next = keep->first;
-    keep->first = kept;
-    return kept;
-}
 
 void *tfr__keep_alloc(tfr__keep *keep, size_t n, size_t size)
 {
     struct tfr__kept *kept;
-    if (size && n > SIZE_MAX / size)
+    if (size && n > (SIZE_MAX - sizeof *kept) / size)
         return NULL;
-    kept = keep_add(keep, n * size);
-    return kept ? kept->bytes : NULL;
+    kept = tfr__calloc(1, sizeof *kept + n * size);
+    if (!kept)
+        return NULL;
+    kept->next = keep->first;
+    keep->first = kept;
+    return kept->bytes;
 }
 
 char *tfr__keep_span(tfr__keep *keep, const char *text, size_t bytes)
@@ -72,23 +62,11 @@ char *tfr__keep_print(tfr__keep *keep, const char *format, ...)
     return text;
 }
 
-void *tfr__keep_take(tfr__keep *keep, void *piece)
-{
-    struct tfr__kept *kept = keep_add(keep, 0);
-    if (!kept) {
-        tfr__free(piece);
-        return NULL;
-    }
-    kept->piece = piece;
-    return piece;
-}
-
 void tfr__keep_free(tfr__keep *keep)
 {
     while (keep->first) {
         struct tfr__kept *kept = keep->first;
         keep->first = kept->next;
-        tfr__free(kept->piece);
         tfr__free(kept);
     }
 }

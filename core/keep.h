@@ -21,9 +21,6 @@ char *tfr__keep_print(tfr__keep *keep, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 char *tfr__keep_vprint(tfr__keep *keep, const char *format, va_list args)
     __attribute__((format(printf, 2, 0)));
-/* Takes over a piece that tfr__alloc gave, and frees it at once if there is no memory to note it.
- */
-void *tfr__keep_take(tfr__keep *keep, void *piece);
 void tfr__keep_free(tfr__keep *keep);
 
 #endif
