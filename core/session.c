@@ -91,7 +91,6 @@ tfr_status tfr__session_create(tfr_runtime *runtime, tfr_graph *graph,
     session->fallback = options.fallback;
     if (session->fallback == TFR_FALLBACK_DEFAULT)
         session->fallback = options.device ? TFR_FALLBACK_WARN : TFR_FALLBACK_ALLOW;
-    tfr__graph_freeze(graph);
     if (options.device) {
         status =
             tfr_runtime_find(runtime, options.device, &device, &session->preferred.backend, err);
@@ -105,11 +104,13 @@ tfr_status tfr__session_create(tfr_runtime *runtime, tfr_graph *graph,
         status = tfr__body_create(session, session->graph, &session->body, err);
     if (!status)
         status = tfr__env_init(session->body, &session->env, err);
-    if (status)
+    if (status) {
         tfr__session_destroy(session);
-    else
-        *out = session;
-    return status;
+        return status;
+    }
+    tfr__graph_freeze(graph);
+    *out = session;
+    return TFR_OK;
 }
 
 tfr_status tfr_session_create(tfr_runtime *runtime, tfr_graph *graph,

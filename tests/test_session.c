@@ -391,6 +391,22 @@ TEST(wrong_inputs_are_named_with_what_is_wanted)
     tfr_session_destroy(session);
 }
 
+TEST(a_session_that_cannot_be_made_leaves_the_graph_free)
+{
+    tfr_session_options options = TFR_SESSION_OPTIONS_INIT;
+    tfr_runtime *runtime = new_runtime();
+    tfr_graph *graph = graph_of_text("in x 4; out Relu(x)");
+    tfr_session *session;
+    tfr_value v = tfr_graph_input(graph, 0);
+    options.device = "nobody:0";
+    CHECK_STATUS(TFR_ENOTFOUND, tfr_session_create(runtime, graph, &options, &session, &err), &err);
+    CHECK_OK(tfr_graph_add_output(graph, v, NULL, &err), &err);
+    options.device = NULL;
+    REQUIRE_OK(tfr_session_create(runtime, graph, &options, &session, &err), &err);
+    CHECK_STATUS(TFR_EBUSY, tfr_graph_add_output(graph, v, NULL, &err), &err);
+    end_session(runtime, graph, session, NULL);
+}
+
 TEST(a_policy_that_is_none_is_refused)
 {
     tfr_session_options options = TFR_SESSION_OPTIONS_INIT;
@@ -513,6 +529,7 @@ static const test_case cases[] = {
     CASE(a_loop_keeps_no_more_plans_than_the_session_may),
     CASE(variables_keep_their_state_between_runs),
     CASE(wrong_inputs_are_named_with_what_is_wanted),
+    CASE(a_session_that_cannot_be_made_leaves_the_graph_free),
     CASE(a_policy_that_is_none_is_refused),
     CASE(shapes_that_do_not_fit_name_the_node),
     CASE(declared_dims_are_hints_if_the_session_is_told_so),
