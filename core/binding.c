@@ -94,6 +94,29 @@ static tfr_status output_check(const tfr_binding *b, uint32_t i, int32_t dtype,
                     t ? tfr_shape_format(&t->shape, got, sizeof got) : "");
 }
 
+/* Kernels write outputs while others still read inputs. */
+static tfr_status sharing_check(const tfr_binding *b, uint32_t i, tfr_tensor *const *inputs,
+                                uint32_t n_inputs, tfr_err *err)
+{
+    const tfr_graph *g = b->session->graph;
+    const char *kind = NULL, *name = "";
+    for (uint32_t k = 0; !kind && k < n_inputs; k++)
+        if (tfr__tensors_share(b->outputs[i], inputs[k])) {
+            kind = "input";
+            name = g->values[g->inputs[k]].name;
+        }
+    for (uint32_t k = 0; !kind && k < i; k++)
+        if (tfr__tensors_share(b->outputs[i], b->outputs[k])) {
+            kind = "output";
+            name = tfr_graph_output_name(g, k);
+        }
+    if (!kind)
+        return TFR_OK;
+    return tfr_fail(err, TFR_EINVAL,
+                    "output \"%s\" shares memory with %s \"%s\"; give it a tensor of its own",
+                    tfr_graph_output_name(g, i), kind, name);
+}
+
 static void copy_add(tfr_binding *b, uint32_t i, uint32_t buffer, const void *src)
 {
     b->copies[b->n_copies++] = (late_copy){b->outputs[i]->data, buffer, src, b->outputs[i]->bytes};
@@ -153,6 +176,8 @@ static tfr_status binding_fill(tfr_binding *b, tfr_tensor *const *inputs, uint32
         b->outputs[i] = outputs[i] ? tfr_tensor_retain(outputs[i]) : NULL;
         b->n_outputs = i + 1;
         status = output_bind(b, i, err);
+        if (!status)
+            status = sharing_check(b, i, inputs, n_inputs, err);
     }
     for (uint32_t i = 0; !status && i < b->plan->n_buffers; i++) {
         tfr__buffer *buffer = &b->plan->buffers[i];

@@ -195,6 +195,22 @@ static int64_t element_bytes_at_least_one(tfr_dtype dtype)
     return bits < 8 ? 1 : bits / 8;
 }
 
+bool tfr__tensors_share(const tfr_tensor *a, const tfr_tensor *b)
+{
+    const tfr_tensor *const t[2] = {a, b};
+    uintptr_t begin[2], end[2];
+    for (int i = 0; i < 2; i++) {
+        int64_t low, high, bytes = element_bytes_at_least_one((tfr_dtype)t[i]->dtype);
+        if (t[i]->kind != TFR_KIND_TENSOR || t[i]->n_elements == 0 ||
+            !reach(&t[i]->shape, t[i]->strides, bytes, &low, &high))
+            return false;
+        begin[i] = (uintptr_t)t[i]->data + (uintptr_t)(low * bytes);
+        end[i] = t[i]->plain ? begin[i] + t[i]->bytes
+                             : (uintptr_t)t[i]->data + (uintptr_t)((high + 1) * bytes);
+    }
+    return begin[0] < end[1] && begin[1] < end[0];
+}
+
 tfr_status tfr_tensor_wrap(tfr_dtype dtype, const tfr_shape *shape, const int64_t *strides,
                            void *data, void (*release)(void *user), void *user, tfr_tensor **out,
                            tfr_err *err)

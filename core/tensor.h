@@ -46,6 +46,8 @@ tfr_status tfr__tensor_create_unset(tfr_dtype dtype, const tfr_shape *shape, tfr
 tfr_status tfr__tensor_create_apart(tfr_dtype dtype, const tfr_shape *shape, tfr_tensor **out,
                                     tfr_err *err);
 
+/* Do the ranges overlap in which their elements lie? */
+bool tfr__tensors_share(const tfr_tensor *a, const tfr_tensor *b);
 /* The elements, aligned; of a loose tensor a copy that is made now. NULL = no memory for it. */
 void *tfr__tensor_data(const tfr_tensor *tensor);
 /* Do the elements lie at multiples of their size, so that a kernel can read them? */

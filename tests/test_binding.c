@@ -170,6 +170,36 @@ TEST(an_output_of_the_wrong_shape_is_refused_with_both)
     drop_bound(&b);
 }
 
+TEST(an_output_over_an_input_or_another_output_is_refused_by_their_names)
+{
+    bound b = {.session = new_session("naive:0", 2), .in = ramp(4, 2)};
+    const tfr_shape four = {1, {4}};
+    const int64_t back[] = {-1};
+    tfr_tensor *whole = ramp(7, 0), *outs[4] = {NULL}, *reversed = NULL;
+    tfr_binding *binding = NULL;
+    for (int i = 0; i < 4; i++)
+        b.out[i] = outs[i] = ramp(4, 0);
+    outs[1] = b.in;
+    CHECK_STATUS(TFR_EINVAL, tfr_binding_create(b.session, &b.in, 1, outs, 4, &binding, &err),
+                 &err);
+    CHECK_CONTAINS("shares memory with input", err.text);
+    outs[1] = outs[0];
+    CHECK_STATUS(TFR_EINVAL, tfr_binding_create(b.session, &b.in, 1, outs, 4, &binding, &err),
+                 &err);
+    CHECK_CONTAINS("shares memory with output", err.text);
+    /* Elements 6 5 4 3 as the input, 0 1 2 3 as an output: one of them is the same. */
+    REQUIRE_OK(tfr_tensor_view(whole, 6, &four, back, &reversed, &err), &err);
+    REQUIRE_OK(tfr_tensor_view(whole, 0, &four, NULL, &outs[1], &err), &err);
+    CHECK_STATUS(TFR_EINVAL, tfr_binding_create(b.session, &reversed, 1, outs, 4, &binding, &err),
+                 &err);
+    CHECK_CONTAINS("shares memory with input", err.text);
+    CHECK(binding == NULL);
+    tfr_tensor_release(outs[1]);
+    tfr_tensor_release(reversed);
+    tfr_tensor_release(whole);
+    drop_bound(&b);
+}
+
 TEST(a_size_that_only_a_run_can_tell_is_refused)
 {
     tfr_value x;
@@ -289,6 +319,7 @@ static const test_case cases[] = {
     CASE(a_run_of_a_session_takes_one_block_an_output),
     CASE(a_run_makes_no_system_call),
     CASE(an_output_of_the_wrong_shape_is_refused_with_both),
+    CASE(an_output_over_an_input_or_another_output_is_refused_by_their_names),
     CASE(a_size_that_only_a_run_can_tell_is_refused),
     CASE(control_flow_is_refused_by_its_name),
     CASE(a_binding_on_the_host_may_fail_while_its_session_opens_a_device),

@@ -85,8 +85,8 @@ TFR_API TFR_MUST_CHECK tfr_status tfr_session_prepare(tfr_session *session,
  * values that decide shapes, and variables, are read once, when the binding is made. Both sets of
  * tensors are retained.
  *
- * Outputs must be plain and have the types and shapes that the inputs give. TFR_EUNSUPPORTED, with
- * the reason, for a graph with variables that are updated, strings, sequences, control flow, or
+ * Outputs must be plain and have the types and shapes that the inputs give, and share no memory
+ * with inputs or each other (TFR_EINVAL). TFR_EUNSUPPORTED, with the reason, for a graph with variables that are updated, strings, sequences, control flow, or
  * shapes that only a run can tell.
  */
 typedef struct tfr_binding tfr_binding;
