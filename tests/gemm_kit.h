@@ -188,4 +188,46 @@ static bool product_agrees(const product *p, const char *features, int threads, 
     return good;
 }
 
+/* A host that runs the last range first. */
+static void run_backwards(tfr_range_fn fn, void *user, int64_t n, int64_t grain)
+{
+    int64_t i;
+
+    grain = grain > 0 ? grain : 3;
+    for (i = (n - 1) / grain * grain; i >= 0; i -= grain)
+        fn(user, i, i + grain < n ? i + grain : n);
+}
+
+/*
+ * The product with A packed ahead of all stripes, in one or several rounds, against the one whose
+ * stripes pack it themselves; so small a second cache makes several.
+ */
+static void check_shared_a(const product *p, const char *features, int64_t blocks)
+{
+    const tfr_host host = {.size = sizeof host, .parallel_for = run_backwards};
+    const int64_t size = p->shape.m * p->shape.ldc;
+    float *own = make_matrix(size), *shared = make_matrix(size);
+    tfr_dnn_gemm_args args = p->args;
+    tfr_dnn_gemm_cpu cpu;
+    tfr_dnn_gemm g;
+    void *memory;
+
+    REQUIRE(own && shared);
+    find_cpu(&cpu, features);
+    cpu.l2_bytes = 128 << 10;
+    tfr_dnn_gemm_plan(&g, &cpu, &p->shape, 2);
+    CHECK(g.shared_blocks >= blocks);
+    g.shared_blocks = blocks;
+    memory = make_aligned(tfr_dnn_gemm_workspace(&g, 2));
+    REQUIRE(memory != NULL);
+    args.c = own;
+    tfr_dnn_gemm_run(&g, &args, memory, 0, g.n_tiles);
+    args.c = shared;
+    tfr_dnn_gemm_run_all(&g, &args, memory, &host, 2);
+    CHECK(memcmp(own, shared, (size_t)size * sizeof *own) == 0);
+    free(memory);
+    free(own);
+    free(shared);
+}
+
 #endif

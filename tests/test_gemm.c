@@ -295,6 +295,22 @@ TEST(the_number_of_threads_changes_no_bit)
     free_product(&p);
 }
 
+TEST(packing_the_left_side_ahead_changes_no_bit)
+{
+    int f, trans;
+    for (trans = 0; trans < 2; trans++) {
+        product p = make_product(150, 333, 1100);
+        p.shape.trans_a = trans;
+        p.shape.lda = trans ? 150 : 1100;
+        p.shape.epilogue.activation = TFR_DNN_GEMM_RELU;
+        for (f = 0; f < N_FEATURES; f++) {
+            check_shared_a(&p, all_features[f], 3);
+            check_shared_a(&p, all_features[f], 2);
+        }
+        free_product(&p);
+    }
+}
+
 /* What this processor has of all_features[i]. */
 static bool machine_has(size_t i)
 {
@@ -342,6 +358,7 @@ static const test_case cases[] = {
     CASE(what_is_not_finite_comes_out_as_in_float64),
     CASE(a_batch_is_many_products),
     CASE(the_number_of_threads_changes_no_bit),
+    CASE(packing_the_left_side_ahead_changes_no_bit),
     CASE(each_set_of_features_has_its_own_code),
     CASE(a_hidden_feature_is_not_used),
 };

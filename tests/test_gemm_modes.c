@@ -180,6 +180,19 @@ TEST(modes_compute_strictly_what_their_format_lacks)
         }
 }
 
+TEST(packing_the_left_side_ahead_keeps_what_the_format_lacks)
+{
+    product p = make_product(150, 333, 1100);
+    int mode, f;
+    ((float *)(uintptr_t)p.args.a)[77 * 1100 + 700] = 1e36f;
+    for (mode = TFR_MATH_F32X6; mode <= TFR_MATH_BF16; mode++)
+        for (f = 0; f < 2; f++) {
+            p.shape.math_mode = mode;
+            check_shared_a(&p, mode_features[f], 1);
+        }
+    free_product(&p);
+}
+
 TEST(without_amx_the_modes_are_strict_and_say_why)
 {
     tfr_dnn_gemm_cpu cpu;
@@ -255,6 +268,7 @@ static const test_case cases[] = {
     CASE(f32x6_is_no_less_exact_than_a_strict_product),
     CASE(the_processor_computes_what_the_emulation_does),
     CASE(modes_compute_strictly_what_their_format_lacks),
+    CASE(packing_the_left_side_ahead_keeps_what_the_format_lacks),
     CASE(without_amx_the_modes_are_strict_and_say_why),
 };
 TEST_MAIN(cases)

@@ -255,7 +255,7 @@ static void (*const plans[])(tfr_dnn_planner *, const tfr_dnn_item *) = {plan_2,
 static void run(problem *p, void (*plan)(tfr_dnn_planner *, const tfr_dnn_item *), int64_t parts)
 {
     char *base[VALUES];
-    tfr_dnn_bases bases = {base, NULL, NULL, 0};
+    tfr_dnn_bases bases = {base, NULL, NULL, 0, NULL};
 
     to_blocked(p, X);
     to_blocked(p, RESIDUAL);

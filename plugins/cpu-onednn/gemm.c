@@ -17,6 +17,10 @@
  * and 32 columns the tile reads less of a second cache's bandwidth than that has, K blocks become
  * twice as long, so that C is read and written half as often, and A needs no memory but one panel.
  *
+ * A row of a panel of A is a short piece of a row of A, so each is on a page of its own, and if
+ * pages are small, it waits for the page's address. So threads that have several stripes can share
+ * panels that were packed for all of them, some blocks of K at a time.
+ *
  * Tiles fetch what comes next on their way: the next tile of C, the next panel of A.
  */
 #include "gemm.h"
@@ -29,6 +33,7 @@
 
 enum { ALIGNMENT = 64, LINE = 64, K_UNIT = 32, FEW = 16 };
 enum { PREFETCH_K = 16 }; /* k between the lines that a tile fetches */
+enum { SHARED_MOST = 32 << 20, SHARED_LEAST = 256 << 10 }; /* bytes of A that are packed ahead */
 
 static size_t aligned(size_t bytes)
 {
@@ -159,7 +164,6 @@ static int64_t panels_in_l2(const tfr_dnn_gemm *g, const tfr_dnn_gemm_cpu *cpu)
 static void split_c(tfr_dnn_gemm *g, const tfr_dnn_gemm_cpu *cpu, int64_t threads)
 {
     const int64_t most = panels_in_l2(g, cpu);
-    const int64_t row_panels = ceil_div(g->shape.m, g->isa->mr);
     /* Units that the columns of one product should make. */
     const int64_t wanted = ceil_div(threads, larger(g->n_batch, 1));
     int64_t columns = larger(ceil_div(g->n_panels, most), 1);
@@ -172,7 +176,7 @@ static void split_c(tfr_dnn_gemm *g, const tfr_dnn_gemm_cpu *cpu, int64_t thread
     g->column_units = columns;
     g->row_units = 1;
     if (columns < wanted)
-        g->row_units = larger(smaller(ceil_div(wanted, columns), row_panels), 1);
+        g->row_units = larger(smaller(ceil_div(wanted, columns), g->row_panels), 1);
     g->n_tiles = g->shape.m > 0 ? g->n_batch * g->column_units * g->row_units : 0;
     if (g->n_panels == 0)
         g->n_tiles = 0;
@@ -183,6 +187,28 @@ static bool reads_raw_b(const tfr_dnn_gemm *g)
 {
     const tfr_dnn_gemm_shape *s = &g->shape;
     return !s->b_packed && !s->trans_b && g->isa->can_read_b && s->m <= 2 * g->isa->mr;
+}
+
+/* A packed block of K of A, and behind it a byte of each panel: that it could not be packed. */
+static size_t shared_block_bytes(const tfr_dnn_gemm *g)
+{
+    return aligned((size_t)g->row_panels * g->isa->a_bytes(g->k_block)) +
+           aligned((size_t)g->row_panels);
+}
+
+/* What of A is packed for all stripes: nothing where each thread would pack it only once, anyway.
+ */
+static void share_a(tfr_dnn_gemm *g, int64_t threads)
+{
+    const int64_t blocks = ceil_div(g->shape.k, g->k_block);
+    int64_t most, rounds;
+
+    if (g->n_batch > 1 || g->column_units <= threads || g->raw_b ||
+        g->shape.m * g->shape.k * (int64_t)sizeof(float) < SHARED_LEAST)
+        return;
+    most = larger(SHARED_MOST / (int64_t)shared_block_bytes(g), 1);
+    rounds = ceil_div(blocks, most);
+    g->shared_blocks = ceil_div(blocks, rounds);
 }
 
 /* Of a panel of A and of one of B as floats, for values that the math mode's format lacks. */
@@ -211,8 +237,10 @@ void tfr_dnn_gemm_plan(tfr_dnn_gemm *g, const tfr_dnn_gemm_cpu *cpu,
     }
     split_k(g, cpu);
     g->n_panels = ceil_div(shape->n, g->isa->nr);
-    split_c(g, cpu, threads < 1 ? 1 : threads);
+    g->row_panels = ceil_div(shape->m, g->isa->mr);
+    split_c(g, cpu, larger(threads, 1));
     g->raw_b = reads_raw_b(g);
+    share_a(g, larger(threads, 1));
     b_panels = shape->b_packed ? 0 : g->raw_b ? 1 : ceil_div(g->n_panels, g->column_units);
     g->scratch_bytes = aligned(g->isa->a_bytes(g->k_block)) +
                        aligned((size_t)b_panels * g->isa->b_bytes(g->k_block));
@@ -259,6 +287,14 @@ static size_t packed_at(const tfr_dnn_gemm *g, int64_t k0, int64_t k, int64_t pa
            g->isa->b_bytes(k) * (size_t)panel;
 }
 
+/* The rows of panel i; panels are of equal height where the tile can be. */
+static int64_t panel_row(const tfr_dnn_gemm *g, int64_t i)
+{
+    if (g->isa->whole_panels)
+        return smaller(i * g->isa->mr, g->shape.m);
+    return g->shape.m * i / g->row_panels;
+}
+
 bool tfr_dnn_gemm_pack(const tfr_dnn_gemm *g, const float *b, void *packed)
 {
     int64_t k0;
@@ -290,18 +326,70 @@ bool tfr_dnn_gemm_holds(const tfr_dnn_gemm *g, const float *b)
     return !bad;
 }
 
+/* ---- panels of A for all stripes ---- */
+
+/* What is computed of K: all of it, or the round whose panels of A are there. */
+typedef struct range_of_k {
+    int64_t begin, end;
+} range_of_k;
+
+static range_of_k range_of(const tfr_dnn_gemm *g, const tfr_dnn_gemm_args *args)
+{
+    const int64_t each = g->shared_blocks * g->k_block;
+    range_of_k range = {0, g->shape.k};
+
+    if (args->shared_a) {
+        range.begin = args->round * each;
+        range.end = smaller(range.begin + each, g->shape.k);
+    }
+    return range;
+}
+
+/* Panel i of the packed block of K at k0. */
+static char *shared_panel(const tfr_dnn_gemm *g, const tfr_dnn_gemm_args *args, int64_t k0,
+                          int64_t i)
+{
+    const int64_t block = k0 / g->k_block - args->round * g->shared_blocks;
+    return (char *)args->shared_a + shared_block_bytes(g) * (size_t)block +
+           g->isa->a_bytes(g->k_block) * (size_t)i;
+}
+
+/* Its byte that says that it could not be packed. */
+static char *shared_failure(const tfr_dnn_gemm *g, const tfr_dnn_gemm_args *args, int64_t k0,
+                            int64_t i)
+{
+    return shared_panel(g, args, k0, g->row_panels) + i;
+}
+
+void tfr_dnn_gemm_pack_a(const tfr_dnn_gemm *g, const tfr_dnn_gemm_args *args, int64_t begin,
+                         int64_t end)
+{
+    const range_of_k range = range_of(g, args);
+    int64_t i, k0;
+
+    for (i = begin; i < end; i++) {
+        const int64_t row = panel_row(g, i), rows = panel_row(g, i + 1) - row;
+        for (k0 = range.begin; k0 < range.end; k0 += g->k_block) {
+            const int64_t k = smaller(g->k_block, g->shape.k - k0);
+            const tfr_dnn_source a = source_of_a(g, args->a, row, rows, k0, k);
+            *shared_failure(g, args, k0, i) = !g->isa->pack_a(shared_panel(g, args, k0, i), &a);
+        }
+    }
+}
+
 /* ---- one unit ---- */
 
 /* A stripe of one product of the batch. */
 typedef struct unit {
     const tfr_dnn_gemm *g;
+    range_of_k range;
     tfr_dnn_gemm_args own; /* args of this product of the batch */
     void *a_panel, *b_block;
     void *strict_a, *strict_b; /* where isa is not the strict one */
-    int64_t row_begin, row_end, panel_begin, panel_end, column;
-    int64_t k0, k; /* the block of K */
-    bool finishes; /* there is an epilogue */
-    bool keeps_c;  /* the residual is what C holds */
+    int64_t row_begin, row_end, panel_begin, panel_end, column; /* rows count in panels, too */
+    int64_t k0, k;                                              /* the block of K */
+    bool finishes;                                              /* there is an epilogue */
+    bool keeps_c;                                               /* the residual is what C holds */
     bool b_failed; /* the block of B could not be packed */
     /* Packed B that is wanted after this block, its lines, and the tiles that still fetch some. */
     const char *next_b;
@@ -385,19 +473,30 @@ static void run_strictly(const unit *u, const tfr_dnn_gemm_tile *whole, int64_t 
     }
 }
 
-/* Lines of the panel of A after this one for panel p of B to fetch: rows p, p + n... of it. */
-static tfr_dnn_prefetch next_panel_of_a(const unit *u, int64_t next_row, int64_t p)
+/*
+ * Lines of panel i of A for panel p of B to fetch, all panels of the stripe the whole of it: rows
+ * p, p + n... of it where it lies.
+ */
+static tfr_dnn_prefetch part_of_a(const unit *u, int64_t i, int64_t p)
 {
     const tfr_dnn_gemm *g = u->g;
-    const int64_t panels = u->panel_end - u->panel_begin;
-    const int64_t each = ceil_div(g->isa->mr, panels), row = (p - u->panel_begin) * each;
+    const int64_t panels = u->panel_end - u->panel_begin, part = p - u->panel_begin;
     tfr_dnn_prefetch next = {0};
 
-    if (g->shape.trans_a || next_row + row >= u->row_end || row >= g->isa->mr)
+    if (i >= u->row_end)
         return next;
-    next.at = (const char *)(u->own.a + (next_row + row) * g->shape.lda + u->k0);
-    next.step = g->shape.lda * (int64_t)sizeof(float);
-    next.n = (int)smaller(each, u->row_end - next_row - row);
+    if (u->own.shared_a) {
+        const int64_t lines = (int64_t)g->isa->a_bytes(u->k) / LINE;
+        const int64_t steps = ceil_div(u->k, PREFETCH_K);
+        next.n = (int)ceil_div(ceil_div(lines, panels), larger(steps, 1));
+        next.step = steps * LINE;
+        next.at = shared_panel(g, &u->own, u->k0, i) + part * next.n * next.step;
+    } else if (!g->shape.trans_a) {
+        const int64_t row = panel_row(g, i), each = ceil_div(g->isa->mr, panels);
+        next.n = (int)larger(smaller(each, panel_row(g, i + 1) - row - part * each), 0);
+        next.step = g->shape.lda * (int64_t)sizeof(float);
+        next.at = (const char *)(u->own.a + (row + part * each) * g->shape.lda + u->k0);
+    }
     return next;
 }
 
@@ -425,23 +524,35 @@ static void set_next_b(unit *u, const void *b, size_t bytes)
 {
     u->next_b = b;
     u->next_lines = b ? (int64_t)(bytes / LINE) : 0;
-    u->next_tiles =
-        ceil_div(u->row_end - u->row_begin, u->g->isa->mr) * (u->panel_end - u->panel_begin);
+    u->next_tiles = (u->row_end - u->row_begin) * (u->panel_end - u->panel_begin);
 }
 
-static void run_panel(unit *u, int64_t row, int64_t rows)
+/* Panel i of A for the tile. False: the format cannot hold it. */
+static bool take_a(const unit *u, int64_t i, int64_t row, tfr_dnn_gemm_tile *t)
+{
+    tfr_dnn_source a;
+
+    if (u->own.shared_a) {
+        t->a = shared_panel(u->g, &u->own, u->k0, i);
+        return !*shared_failure(u->g, &u->own, u->k0, i);
+    }
+    a = source_of_a(u->g, u->own.a, row, t->rows, u->k0, u->k);
+    t->a = u->a_panel;
+    return u->g->isa->pack_a(u->a_panel, &a);
+}
+
+static void run_panel(unit *u, int64_t i)
 {
     const tfr_dnn_gemm *g = u->g;
     const tfr_dnn_gemm_shape *s = &g->shape;
-    const int64_t nr = g->isa->nr;
+    const int64_t nr = g->isa->nr, row = panel_row(g, i), rows = panel_row(g, i + 1) - row;
     const bool last = u->k0 + u->k >= s->k;
-    tfr_dnn_source a = source_of_a(g, u->own.a, row, rows, u->k0, u->k);
-    tfr_dnn_gemm_tile t = {.a = u->a_panel, .k = u->k, .ldc = s->ldc, .rows = (int)rows};
+    tfr_dnn_gemm_tile t = {.k = u->k, .ldc = s->ldc, .rows = (int)rows};
     bool strictly;
     int64_t p;
 
     t.accumulate = u->k0 > 0 || u->keeps_c;
-    strictly = !g->isa->pack_a(u->a_panel, &a) || u->b_failed;
+    strictly = !take_a(u, i, row, &t) || u->b_failed;
     for (p = u->panel_begin; p < u->panel_end; p++) {
         t.b = b_panel(u, p, &t.b_step);
         t.cols = (int)smaller(nr, s->n - p * nr);
@@ -449,9 +560,9 @@ static void run_panel(unit *u, int64_t row, int64_t rows)
         t.next_c = NULL;
         if (p + 1 < u->panel_end)
             t.next_c = t.c + nr;
-        else if (row + rows + g->isa->mr <= u->row_end)
+        else if (i + 1 < u->row_end && row + rows + g->isa->mr <= s->m)
             t.next_c = u->own.c + (row + rows) * s->ldc + u->panel_begin * nr;
-        t.next_a = next_panel_of_a(u, row + rows, p);
+        t.next_a = part_of_a(u, i + 1, p);
         t.next_b = next_part_of_b(u);
         if (strictly)
             run_strictly(u, &t, row, p);
@@ -474,36 +585,35 @@ static const void *stripe_of_b(const tfr_dnn_gemm *g, const void *packed, int64_
     return (const char *)packed + packed_at(g, k0, k, begin);
 }
 
+static int64_t column_of(const tfr_dnn_gemm *g, int64_t tile)
+{
+    return tile / g->row_units % g->column_units;
+}
+
 const void *tfr_dnn_gemm_first_b(const tfr_dnn_gemm *g, const void *packed, int64_t tile,
                                  size_t *bytes)
 {
-    return stripe_of_b(g, packed, 0, tile / g->row_units % g->column_units, bytes);
+    return stripe_of_b(g, packed, 0, column_of(g, tile), bytes);
 }
 
 /* ahead: what is wanted after the unit. */
 static void run_unit(unit *u, const void *ahead, size_t ahead_bytes)
 {
     const tfr_dnn_gemm *g = u->g;
-    const int64_t rows = u->row_end - u->row_begin, n = ceil_div(rows, g->isa->mr);
+    const range_of_k *range = &u->range;
     int64_t i;
 
-    for (u->k0 = 0; u->k0 == 0 || u->k0 < g->shape.k; u->k0 += g->k_block) {
+    for (u->k0 = range->begin; u->k0 == 0 || u->k0 < range->end; u->k0 += g->k_block) {
         u->k = smaller(g->k_block, g->shape.k - u->k0);
         set_next_b(u, ahead, ahead_bytes);
-        if (g->shape.b_packed && u->k0 + g->k_block < g->shape.k) {
+        if (g->shape.b_packed && u->k0 + g->k_block < range->end) {
             size_t bytes;
             const void *next = stripe_of_b(g, u->own.b, u->k0 + g->k_block, u->column, &bytes);
             set_next_b(u, next, bytes);
         }
         pack_block_of_b(u);
-        for (i = 0; i < n; i++) {
-            int64_t begin = rows * i / n, end = rows * (i + 1) / n; /* panels of equal height */
-            if (g->isa->whole_panels) {
-                begin = i * g->isa->mr;
-                end = smaller(begin + g->isa->mr, rows);
-            }
-            run_panel(u, u->row_begin + begin, end - begin);
-        }
+        for (i = u->row_begin; i < u->row_end; i++)
+            run_panel(u, i);
     }
 }
 
@@ -538,7 +648,7 @@ static bool has_epilogue(const tfr_dnn_epilogue *e, const tfr_dnn_gemm_args *arg
 void tfr_dnn_gemm_run(const tfr_dnn_gemm *g, const tfr_dnn_gemm_args *args, void *scratch,
                       int64_t begin, int64_t end)
 {
-    unit u = {.g = g, .a_panel = scratch};
+    unit u = {.g = g, .range = range_of(g, args), .a_panel = scratch};
     tfr_dnn_gemm_args whole = *args;
     const void *ahead;
     size_t bytes;
@@ -560,27 +670,35 @@ void tfr_dnn_gemm_run(const tfr_dnn_gemm *g, const tfr_dnn_gemm_args *args, void
         const int64_t column = rest % g->column_units;
         u.own = whole;
         step_batch(g, rest / g->column_units, &u.own);
-        u.row_begin = g->shape.m * row / g->row_units;
-        u.row_end = g->shape.m * (row + 1) / g->row_units;
+        u.row_begin = g->row_panels * row / g->row_units;
+        u.row_end = g->row_panels * (row + 1) / g->row_units;
         u.panel_begin = g->n_panels * column / g->column_units;
         u.panel_end = g->n_panels * (column + 1) / g->column_units;
         u.column = column;
         ahead = i + 1 < end ? NULL : args->ahead;
         bytes = args->ahead_bytes;
         if (g->shape.b_packed && i + 1 < end)
-            ahead = tfr_dnn_gemm_first_b(g, args->b, i + 1, &bytes);
+            ahead = stripe_of_b(g, args->b, u.range.begin, column_of(g, i + 1), &bytes);
         run_unit(&u, ahead, bytes);
     }
     if (g->isa->end)
         g->isa->end();
 }
 
+/* ---- all of it ---- */
+
 typedef struct whole_run {
     const tfr_dnn_gemm *g;
-    const tfr_dnn_gemm_args *args;
+    tfr_dnn_gemm_args args;
     char *scratch;
     atomic_int_fast64_t next_tile;
 } whole_run;
+
+static void pack_share(void *user, int64_t begin, int64_t end)
+{
+    const whole_run *run = user;
+    tfr_dnn_gemm_pack_a(run->g, &run->args, begin, end);
+}
 
 /* Thread's share: tiles as they come, with the scratch memory of this number. */
 static void run_share(void *user, int64_t begin, int64_t end)
@@ -591,18 +709,42 @@ static void run_share(void *user, int64_t begin, int64_t end)
     for (i = begin; i < end; i++)
         while ((tile = atomic_fetch_add_explicit(&run->next_tile, 1, memory_order_relaxed)) <
                run->g->n_tiles)
-            tfr_dnn_gemm_run(run->g, run->args, run->scratch + (size_t)i * run->g->scratch_bytes,
+            tfr_dnn_gemm_run(run->g, &run->args, run->scratch + (size_t)i * run->g->scratch_bytes,
                              tile, tile + 1);
 }
 
-void tfr_dnn_gemm_run_all(const tfr_dnn_gemm *g, const tfr_dnn_gemm_args *args, void *scratch,
+int64_t tfr_dnn_gemm_rounds(const tfr_dnn_gemm *g)
+{
+    return g->shared_blocks > 0 ? ceil_div(g->shape.k, g->shared_blocks * g->k_block) : 0;
+}
+
+size_t tfr_dnn_gemm_shared_bytes(const tfr_dnn_gemm *g)
+{
+    return g->shared_blocks > 0 ? shared_block_bytes(g) * (size_t)g->shared_blocks : 0;
+}
+
+size_t tfr_dnn_gemm_workspace(const tfr_dnn_gemm *g, int n_threads)
+{
+    return tfr_dnn_gemm_shared_bytes(g) + g->scratch_bytes * (size_t)smaller(n_threads, g->n_tiles);
+}
+
+void tfr_dnn_gemm_run_all(const tfr_dnn_gemm *g, const tfr_dnn_gemm_args *args, void *workspace,
                           const tfr_host *host, int n_threads)
 {
-    whole_run run = {g, args, scratch, 0};
-    const int64_t n = smaller(n_threads, g->n_tiles);
+    const int64_t n = smaller(n_threads, g->n_tiles), rounds = tfr_dnn_gemm_rounds(g);
+    const bool alone = n <= 1 || !host || !host->parallel_for;
+    whole_run run = {g, *args, (char *)workspace + tfr_dnn_gemm_shared_bytes(g), 0};
 
-    if (n <= 1 || !host || !host->parallel_for)
-        tfr_dnn_gemm_run(g, args, scratch, 0, g->n_tiles);
-    else
-        host->parallel_for(run_share, &run, n, 1);
+    run.args.shared_a = rounds > 0 ? workspace : NULL;
+    for (run.args.round = 0; run.args.round < larger(rounds, 1); run.args.round++) {
+        run.next_tile = 0;
+        if (rounds > 0 && alone)
+            pack_share(&run, 0, g->row_panels);
+        else if (rounds > 0)
+            host->parallel_for(pack_share, &run, g->row_panels, 0);
+        if (alone)
+            tfr_dnn_gemm_run(g, &run.args, run.scratch, 0, g->n_tiles);
+        else
+            host->parallel_for(run_share, &run, n, 1);
+    }
 }

@@ -86,9 +86,10 @@ typedef struct tfr_dnn_gemm {
     int64_t n_tiles;
     size_t scratch_bytes; /* of each thread, aligned to 64 */
     size_t packed_bytes;  /* of B for tfr_dnn_gemm_pack, aligned to 64 */
-    /* The split: K in blocks, the columns in panels, both in units, the rows in units. */
-    int64_t k_block, n_panels, column_units, row_units, n_batch;
-    bool raw_b; /* B is read where it lies */
+    /* The split: K in blocks, columns and rows in panels, both in units. */
+    int64_t k_block, n_panels, row_panels, column_units, row_units, n_batch;
+    bool raw_b;            /* B is read where it lies */
+    int64_t shared_blocks; /* of K in a round of packed A; 0 = each tile packs its own */
 } tfr_dnn_gemm;
 
 /*
@@ -104,6 +105,8 @@ typedef struct tfr_dnn_gemm_args {
     const float *residual;               /* as C, M x N, with ld_residual; batch steps as c's */
     const void *ahead;                   /* read soon after these tiles: they fetch it; or NULL */
     size_t ahead_bytes;
+    void *shared_a; /* panels of A of this round; or NULL: tiles pack theirs, for all of K */
+    int64_t round;
 } tfr_dnn_gemm_args;
 
 /*
@@ -125,8 +128,17 @@ void tfr_dnn_gemm_run(const tfr_dnn_gemm *gemm, const tfr_dnn_gemm_args *args, v
 /* What a tile reads first of packed B. */
 const void *tfr_dnn_gemm_first_b(const tfr_dnn_gemm *gemm, const void *packed, int64_t tile,
                                  size_t *bytes);
-/* All tiles on the host's threads. scratch is for n_threads of them, n_threads >= 1. */
-void tfr_dnn_gemm_run_all(const tfr_dnn_gemm *gemm, const tfr_dnn_gemm_args *args, void *scratch,
+/*
+ * Several stripes may share panels of A that are packed before, in rounds of some blocks of K: for
+ * each round pack all g.row_panels, then run all tiles, with the round and the memory in args.
+ */
+int64_t tfr_dnn_gemm_rounds(const tfr_dnn_gemm *gemm); /* 0 = not worth it here */
+size_t tfr_dnn_gemm_shared_bytes(const tfr_dnn_gemm *gemm);
+void tfr_dnn_gemm_pack_a(const tfr_dnn_gemm *gemm, const tfr_dnn_gemm_args *args, int64_t begin,
+                         int64_t end);
+/* All of it on the host's threads, n_threads >= 1; workspace is so many bytes, aligned to 64. */
+size_t tfr_dnn_gemm_workspace(const tfr_dnn_gemm *gemm, int n_threads);
+void tfr_dnn_gemm_run_all(const tfr_dnn_gemm *gemm, const tfr_dnn_gemm_args *args, void *workspace,
                           const tfr_host *host, int n_threads);
 
 #endif

@@ -111,8 +111,7 @@ static size_t workspace_of(const tfr_plugin_device *device, const tfr_dnn_gemm_s
     tfr_dnn_gemm g;
 
     tfr_dnn_gemm_plan(&g, &device->gemm, s, threads_of(device));
-    return g.scratch_bytes *
-           (size_t)(g.n_tiles < threads_of(device) ? g.n_tiles : threads_of(device));
+    return tfr_dnn_gemm_workspace(&g, threads_of(device));
 }
 
 /* NULL = the call is computed in its math mode; else why not. */
@@ -209,5 +208,5 @@ void tfr_dnn_own_product_prepare(tfr_dnn_build *b, const tfr_call *call)
     else if (tfr_call_input(call, 1)->data)
         p->packed = tfr_call_input(call, 1)->data; /* known, but as it lies */
     if (b->device->single == b->device)
-        p->scratch = tfr_dnn_add_block(b, p->gemm.scratch_bytes);
+        p->scratch = tfr_dnn_add_block(b, tfr_dnn_gemm_workspace(&p->gemm, p->threads));
 }

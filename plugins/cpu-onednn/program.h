@@ -169,6 +169,7 @@ typedef struct tfr_dnn_bases {
     char *scratch;     /* of the thread, for this step */
     tfr_dnn_fault *fault;
     int64_t unit; /* of samples */
+    char *shared; /* memory of all threads, for the steps of an item */
 } tfr_dnn_bases;
 
 static inline float *tfr_dnn_at(const tfr_dnn_bases *bases, const tfr_dnn_ref *ref)
@@ -187,6 +188,7 @@ typedef struct tfr_dnn_run {
     int node;                        /* of the graph, or -1 */
     const char *name;                /* of the kind */
     uint64_t scratch, scratch_bytes; /* of the first thread in the arena, and of each */
+    uint64_t shared;                 /* in the arena */
     bool alone;                      /* too small to be shared out, or it cannot be cut */
 } tfr_dnn_run;
 
@@ -214,6 +216,7 @@ typedef struct tfr_dnn_planner {
     tfr_arena_block *blocks; /* of values, placed */
     uint32_t n_blocks;
     uint64_t scratch;  /* bytes that the item needs for a thread */
+    uint64_t shared;   /* and for all of them */
     tfr_dnn_ref *refs; /* of each value */
     tfr_err *err;
     int32_t status;
@@ -239,6 +242,7 @@ tfr_dnn_run *tfr_dnn_add_run(tfr_dnn_planner *p,
                              void (*run)(const void *, const tfr_dnn_bases *, int64_t, int64_t),
                              const void *params, int64_t n, double cost);
 void tfr_dnn_need_scratch(tfr_dnn_planner *p, uint64_t bytes);
+void tfr_dnn_need_shared(tfr_dnn_planner *p, uint64_t bytes);
 
 /* program_pack.c */
 

@@ -80,7 +80,7 @@ tfr_dnn_run *tfr_dnn_add_run(tfr_dnn_planner *p,
     more->node = p->item->node;
     more->name = item_name(p->item->kind);
     more->alone = cost < 1500.0 || n < 2;
-    more->scratch = more->scratch_bytes = 0;
+    more->scratch = more->scratch_bytes = more->shared = 0;
     return more;
 }
 
@@ -93,6 +93,12 @@ void tfr_dnn_need_scratch(tfr_dnn_planner *p, uint64_t bytes)
 {
     if (p->scratch < aligned(bytes))
         p->scratch = aligned(bytes);
+}
+
+void tfr_dnn_need_shared(tfr_dnn_planner *p, uint64_t bytes)
+{
+    if (p->shared < aligned(bytes))
+        p->shared = aligned(bytes);
 }
 
 /* ---- memory ---- */
@@ -317,12 +323,12 @@ static uint64_t behind_block(const tfr_dnn_planner *p, uint32_t step, uint64_t a
 }
 
 /*
- * Scratch memory of the threads for the steps of an item: the first hole of the arena among what
- * lives then, for it is written and read by this item alone.
+ * Scratch memory of the threads and what they share for the steps of an item: the first hole of the
+ * arena among what lives then, for it is written and read by this item alone.
  */
 static void place_scratch(tfr_dnn_planner *p, int item, int first_run)
 {
-    const uint64_t bytes = p->scratch * (uint64_t)p->lanes;
+    const uint64_t bytes = p->shared + p->scratch * (uint64_t)p->lanes;
     uint64_t at = 0, before, live = bytes;
     uint32_t i;
 
@@ -339,7 +345,8 @@ static void place_scratch(tfr_dnn_planner *p, int item, int first_run)
     if (p->plan->lower_bound < live)
         p->plan->lower_bound = live;
     for (; first_run < p->plan->n_runs; first_run++) {
-        p->plan->runs[first_run].scratch = at;
+        p->plan->runs[first_run].shared = at;
+        p->plan->runs[first_run].scratch = at + p->shared;
         p->plan->runs[first_run].scratch_bytes = p->scratch;
     }
 }
@@ -469,7 +476,7 @@ static void plan_item(tfr_dnn_planner *p, int i)
     const int first_run = p->plan->n_runs;
 
     p->item = &p->ir->items[i];
-    p->scratch = 0;
+    p->scratch = p->shared = 0;
     if (makers[p->item->kind].plan)
         makers[p->item->kind].plan(p, p->item);
     if (p->scratch > 0 && p->status == TFR_OK)

@@ -22,6 +22,12 @@ typedef struct big_product {
     const struct big_product *next; /* with a packed right side; NULL = none */
 } big_product;
 
+/* One round of those that gemm.h shares packed panels of the left side in. */
+typedef struct product_round {
+    const big_product *product;
+    int64_t number, rounds; /* 0 rounds = nothing is shared, all of it */
+} product_round;
+
 /* The weights of the next product are fetched while this one computes, those of the same share. */
 static void set_ahead(const big_product *b, tfr_dnn_gemm_args *args, int64_t begin)
 {
@@ -34,17 +40,56 @@ static void set_ahead(const big_product *b, tfr_dnn_gemm_args *args, int64_t beg
 static void run_big_product(const void *params, const tfr_dnn_bases *bases, int64_t begin,
                             int64_t end)
 {
-    const big_product *b = params;
+    const product_round *r = params;
+    const big_product *b = r->product;
     tfr_dnn_gemm_args args = {.a = tfr_dnn_at(bases, &b->left),
                               .c = tfr_dnn_at(bases, &b->to),
                               .column_bias = b->bias,
-                              .addend = b->addend};
+                              .addend = b->addend,
+                              .shared_a = r->rounds > 0 ? bases->shared : NULL,
+                              .round = r->number};
 
     args.b = b->packed ? b->packed : tfr_dnn_at(bases, &b->right);
     if (b->has_residual)
         args.residual = tfr_dnn_at(bases, &b->residual);
-    set_ahead(b, &args, begin);
+    if (r->number + 1 >= r->rounds)
+        set_ahead(b, &args, begin);
     tfr_dnn_gemm_run(&b->gemm, &args, bases->scratch, begin, end);
+}
+
+/* Numbers count panels of rows. */
+static void run_pack(const void *params, const tfr_dnn_bases *bases, int64_t begin, int64_t end)
+{
+    const product_round *r = params;
+    const tfr_dnn_gemm_args args = {
+        .a = tfr_dnn_at(bases, &r->product->left), .shared_a = bases->shared, .round = r->number};
+
+    tfr_dnn_gemm_pack_a(&r->product->gemm, &args, begin, end);
+}
+
+/* The steps of the product, in rounds of equal size. */
+static void add_rounds(tfr_dnn_planner *p, const big_product *b, double flops)
+{
+    const tfr_dnn_gemm *g = &b->gemm;
+    const int64_t rounds = tfr_dnn_gemm_rounds(g);
+    const double steps = rounds > 0 ? (double)rounds : 1.0;
+    int64_t i;
+
+    tfr_dnn_need_scratch(p, g->scratch_bytes);
+    tfr_dnn_need_shared(p, tfr_dnn_gemm_shared_bytes(g));
+    for (i = 0; i < rounds || i == 0; i++) {
+        product_round *r = tfr_dnn_keep(p, sizeof *r);
+        if (!r)
+            return;
+        r->product = b;
+        r->number = i;
+        r->rounds = rounds;
+        if (rounds > 0)
+            tfr_dnn_add_run(p, run_pack, r, g->row_panels,
+                            (double)(g->shape.m * g->shape.k) / steps);
+        tfr_dnn_add_run(p, run_big_product, r, g->n_tiles, flops / 100.0 / steps)->flops =
+            flops / steps;
+    }
 }
 
 /* ---- activations that gemm.h does not have ---- */
@@ -218,14 +263,13 @@ void tfr_dnn_plan_big_product(tfr_dnn_planner *p, const tfr_dnn_item *item)
         s.math_mode = TFR_MATH_STRICT;
         tfr_dnn_gemm_plan(&b->gemm, &p->ir->device->gemm, &s, p->ir->device->threads);
     }
-    tfr_dnn_need_scratch(p, b->gemm.scratch_bytes);
     if (s.b_packed)
         pack_right_side(p, b, item->inputs[1]);
     if (b->packed && p->last_product)
         p->last_product->next = b;
     if (b->packed)
         p->last_product = b;
-    tfr_dnn_add_run(p, run_big_product, b, b->gemm.n_tiles, flops / 100.0)->flops = flops;
+    add_rounds(p, b, flops);
     if (!has_act)
         plan_after(p, item, &s);
 }

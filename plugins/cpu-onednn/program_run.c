@@ -43,7 +43,7 @@ static void run_part(void *user, int64_t begin, int64_t end)
     const tfr_dnn_bases bases = {s->base,
                                  s->workspace + s->step->scratch +
                                      lane_of(s->launch->device) * s->step->scratch_bytes,
-                                 s->fault, 0};
+                                 s->fault, 0, s->workspace + s->step->shared};
     int64_t n = s->step->n;
 
     s->step->run(s->step->params, &bases, begin * n / s->parts, end * n / s->parts);
@@ -60,7 +60,8 @@ static void run_shared(const tfr_dnn_sharing *l, char *workspace, char *const *b
         const tfr_dnn_run *step = &plan->runs[i];
         uint64_t began = tfr_dnn_profile_begin(l->device, id);
         if (!l->share || step->alone) {
-            const tfr_dnn_bases bases = {base, workspace + step->scratch, fault, 0};
+            const tfr_dnn_bases bases = {base, workspace + step->scratch, fault, 0,
+                                         workspace + step->shared};
             step->run(step->params, &bases, 0, step->n);
         } else {
             s.step = step;
@@ -98,7 +99,8 @@ static void run_units(void *user, int64_t begin, int64_t end)
             base[1 + i] = u->args[i] + unit * l->unit_bytes[i];
         for (i = 0; i < plan->n_runs; i++) {
             const tfr_dnn_run *step = &plan->runs[i];
-            const tfr_dnn_bases bases = {base, lane + step->scratch, u->fault, unit};
+            const tfr_dnn_bases bases = {base, lane + step->scratch, u->fault, unit,
+                                         lane + step->shared};
             uint64_t began = tfr_dnn_profile_begin(l->device, u->id);
             step->run(step->params, &bases, 0, step->n);
             record(l->device, began, u->id, step);
