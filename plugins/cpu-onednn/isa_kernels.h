@@ -390,64 +390,7 @@ static inline vec end_row(const tfr_dnn_row *r, vec v, int64_t x)
     return r->act.kind == TFR_DNN_ACT_CLIP ? v_clip(v, r->act.a, r->act.b) : v;
 }
 
-/* One output near a border. */
-static inline vec depthwise_at(const tfr_dnn_row *r, int64_t x, int64_t y0, int64_t y1, vec bias)
-{
-    int64_t left = r->left + x * r->stride[1], x0, x1, i, j;
-
-    inside(left, r->width, r->kernel[1], r->dilation[1], &x0, &x1);
-    for (i = y0; i < y1; i++) {
-        const float *line = r->source + (r->top + i * r->dilation[0]) * r->width * LANES;
-        for (j = x0; j < x1; j++)
-            bias = V_FMA(V_LOAD(line + (left + j * r->dilation[1]) * LANES),
-                         V_LOAD(r->weights + (i * r->kernel[1] + j) * LANES), bias);
-    }
-    return bias;
-}
-
-static void depthwise_row(const tfr_dnn_row *r)
-{
-    const int64_t step = r->stride[1] * LANES, reach = (r->kernel[1] - 1) * r->dilation[1];
-    vec bias = r->bias ? V_LOAD(r->bias) : V_ZERO();
-    int64_t y0, y1, x = 0, i, j, last;
-
-    inside(r->top, r->height, r->kernel[0], r->dilation[0], &y0, &y1);
-    for (; x < r->out_width && r->left + x * r->stride[1] < 0; x++)
-        V_STORE(r->to + x * LANES, end_row(r, depthwise_at(r, x, y0, y1, bias), x));
-    /* the first x whose window leaves at the right */
-    last = r->width - 1 - reach - r->left;
-    last = last < 0 ? 0 : last / r->stride[1] + 1;
-    if (last > r->out_width)
-        last = r->out_width;
-    for (; x + 6 <= last; x += 6) {
-        vec s0 = bias, s1 = bias, s2 = bias, s3 = bias, s4 = bias, s5 = bias;
-        for (i = y0; i < y1; i++) {
-            const float *p =
-                r->source +
-                ((r->top + i * r->dilation[0]) * r->width + r->left + x * r->stride[1]) * LANES;
-            const float *w = r->weights + i * r->kernel[1] * LANES;
-            for (j = 0; j < r->kernel[1]; j++, p += r->dilation[1] * LANES) {
-                vec k = V_LOAD(w + j * LANES);
-                s0 = V_FMA(V_LOAD(p), k, s0);
-                s1 = V_FMA(V_LOAD(p + step), k, s1);
-                s2 = V_FMA(V_LOAD(p + 2 * step), k, s2);
-                s3 = V_FMA(V_LOAD(p + 3 * step), k, s3);
-                s4 = V_FMA(V_LOAD(p + 4 * step), k, s4);
-                s5 = V_FMA(V_LOAD(p + 5 * step), k, s5);
-            }
-        }
-        V_STORE(r->to + x * LANES, end_row(r, s0, x));
-        V_STORE(r->to + (x + 1) * LANES, end_row(r, s1, x + 1));
-        V_STORE(r->to + (x + 2) * LANES, end_row(r, s2, x + 2));
-        V_STORE(r->to + (x + 3) * LANES, end_row(r, s3, x + 3));
-        V_STORE(r->to + (x + 4) * LANES, end_row(r, s4, x + 4));
-        V_STORE(r->to + (x + 5) * LANES, end_row(r, s5, x + 5));
-    }
-    for (; x < r->out_width; x++)
-        V_STORE(r->to + x * LANES, end_row(r, depthwise_at(r, x, y0, y1, bias), x));
-    if (r->act.kind > TFR_DNN_ACT_CLIP)
-        act_loop(&r->act, r->to, r->to, r->out_width * LANES);
-}
+#include "isa_depthwise.h"
 
 static void pool_row(const tfr_dnn_row *r)
 {

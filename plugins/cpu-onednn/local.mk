@@ -44,6 +44,7 @@ tfrun_onednn_la_SOURCES = \
 	plugins/cpu-onednn/isa.h \
 	plugins/cpu-onednn/isa_avx2.c \
 	plugins/cpu-onednn/isa_avx512.c \
+	plugins/cpu-onednn/isa_depthwise.h \
 	plugins/cpu-onednn/isa_kernels.h \
 	plugins/cpu-onednn/isa_winograd.h \
 	plugins/cpu-onednn/kernel.c \
