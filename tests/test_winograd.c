@@ -66,6 +66,12 @@ tfr_dnn_run *tfr_dnn_add_run(tfr_dnn_planner *p,
     return &the_run;
 }
 
+int tfr_dnn_parts(const tfr_dnn_planner *p, int64_t pixels)
+{
+    (void)p;
+    return pixels > 8 ? 2 : 1;
+}
+
 void tfr_dnn_need_scratch(tfr_dnn_planner *p, uint64_t bytes)
 {
     (void)p;

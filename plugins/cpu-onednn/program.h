@@ -192,6 +192,29 @@ typedef struct tfr_dnn_run {
     bool alone;                      /* too small to be shared out, or it cannot be cut */
 } tfr_dnn_run;
 
+/*
+ * Where a step that is shared by threads is cut: into parts of places (rows, tiles of pixels), in
+ * which all else is counted. Each thread takes about a part. If the steps around it are cut alike,
+ * it finds most of what it reads in its own cache.
+ */
+typedef struct tfr_dnn_cut {
+    int64_t first, n; /* places */
+    int64_t rest;     /* of the number, inside of the part */
+} tfr_dnn_cut;
+
+/* Of a number, in parts of `all` places with each of `each` numbers. */
+static inline tfr_dnn_cut tfr_dnn_cut_at(int64_t number, int64_t all, int64_t each, int parts)
+{
+    tfr_dnn_cut part = {0, all, number};
+    int64_t k = 0;
+
+    while (parts > 1 && (k + 1) * all / parts * each <= number)
+        k++;
+    part.first = k * all / parts;
+    part.n = (k + 1) * all / parts - part.first;
+    part.rest = number - part.first * each;
+    return part;
+}
 /* A program for some number of samples. */
 typedef struct tfr_dnn_plan {
     tfr_dnn_run *runs;
@@ -243,6 +266,8 @@ tfr_dnn_run *tfr_dnn_add_run(tfr_dnn_planner *p,
                              const void *params, int64_t n, double cost);
 void tfr_dnn_need_scratch(tfr_dnn_planner *p, uint64_t bytes);
 void tfr_dnn_need_shared(tfr_dnn_planner *p, uint64_t bytes);
+/* How many parts a step over so many pixels is cut into; 1 = as its numbers lie. */
+int tfr_dnn_parts(const tfr_dnn_planner *p, int64_t pixels);
 
 /* program_pack.c */
 

@@ -29,7 +29,7 @@ typedef struct tiles {
     int n_taps, n_in, chunk;                     /* chunk: of n_in, or of taps if plain */
     int64_t plane, source_sample, to_sample, to_pixel, to_block;
     int64_t samples, n_tiles, block_tiles;
-    int n_groups;
+    int n_groups, parts;
     const int16_t *first_block; /* n_groups + 1 */
     int64_t terms;
     uint32_t last_lanes;
@@ -102,7 +102,7 @@ static void run_chunk(const tiles *c, const tfr_dnn_bases *bases, int g, int64_t
     }
 }
 
-/* Numbers count blocks of tiles, in them groups, in them tiles. */
+/* Numbers count parts of tiles, in them blocks of tiles, in them groups, in them tiles. */
 static void run_tiles(const void *params, const tfr_dnn_bases *bases, int64_t begin, int64_t end)
 {
     const tiles *c = params;
@@ -110,13 +110,15 @@ static void run_tiles(const void *params, const tfr_dnn_bases *bases, int64_t be
     const int in = c->plain ? c->n_taps : c->n_in;
 
     while (begin < end) {
-        int64_t block = begin / in_block, first = block * c->block_tiles;
-        int64_t size = all - first < c->block_tiles ? all - first : c->block_tiles;
-        int64_t rest = begin - block * in_block, g = rest / size, t = rest % size;
+        const tfr_dnn_cut part = tfr_dnn_cut_at(begin, all, c->n_groups, c->parts);
+        int64_t block = part.rest / in_block, skipped = block * c->block_tiles;
+        int64_t size = part.n - skipped < c->block_tiles ? part.n - skipped : c->block_tiles;
+        int64_t rest = part.rest - block * in_block, g = rest / size, t = rest % size;
         int64_t n = size - t < end - begin ? size - t : end - begin;
+        int64_t first = part.first + skipped + t;
         int at;
         for (at = 0; at < in; at += c->chunk)
-            run_chunk(c, bases, (int)g, first + t, first + t + n, at,
+            run_chunk(c, bases, (int)g, first, first + n, at,
                       in - at < c->chunk ? in - at : c->chunk);
         begin += n;
     }
@@ -383,9 +385,14 @@ static tiles *begin_tiles(tfr_dnn_planner *p, const tfr_dnn_item *item)
     return c;
 }
 
+/* Weights that are more than what is computed from and with them are better read by one thread. */
 static void end_tiles(tfr_dnn_planner *p, tiles *c, int64_t outs, int64_t pixels)
 {
+    const int64_t source = c->samples * c->source_sample, to = c->samples * pixels * outs;
     double flops = 2.0 * (double)(c->samples * pixels * outs) * (double)c->terms;
+
+    c->parts =
+        outs * c->terms <= (source > to ? source : to) ? tfr_dnn_parts(p, c->samples * pixels) : 1;
 
     tfr_dnn_add_run(p, run_tiles, c, c->samples * c->n_tiles * c->n_groups, flops / 100.0)->flops =
         flops;

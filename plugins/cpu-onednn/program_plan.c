@@ -101,6 +101,16 @@ void tfr_dnn_need_shared(tfr_dnn_planner *p, uint64_t bytes)
         p->shared = aligned(bytes);
 }
 
+/* Of a thread, where parts pay: smaller images cost less to fetch than what their edges cost. */
+enum { LEAST_PIXELS = 384 };
+
+int tfr_dnn_parts(const tfr_dnn_planner *p, int64_t pixels)
+{
+    const int threads = p->ir->device->threads;
+
+    return p->lanes > 1 && threads > 1 && pixels >= (int64_t)LEAST_PIXELS * threads ? threads : 1;
+}
+
 /* ---- memory ---- */
 
 /* Bytes of a value in its layout. */

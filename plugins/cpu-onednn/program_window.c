@@ -4,36 +4,65 @@
 
 #include <string.h>
 
+enum { MOST_CHANNELS = 6 /* for each pixel, where threads share the pixels */ };
+
 typedef struct windows {
     const tfr_dnn_isa *isa;
     tfr_dnn_ref source, residual, to;
     bool has_residual;
     void (*row)(const tfr_dnn_row *row);
-    int64_t height, width, out_height, out_width, blocks, taps;
+    int64_t height, width, out_height, out_width, blocks, taps, rows;
+    int parts;
     tfr_dnn_row form; /* what all rows have in common; weights and bias of block 0 */
     int64_t pad[2];
 } windows;
 
-/* Numbers count rows of all planes. */
+/* Rows [y, end) of one channel block of a sample. */
+static void run_rows(const windows *w, const tfr_dnn_bases *bases, int64_t plane, int64_t y,
+                     int64_t end)
+{
+    const int64_t lanes = w->isa->lanes, block = plane % w->blocks, line = w->out_width * lanes;
+    const int64_t place = (plane * w->out_height + y) * line;
+    const float *residual = w->has_residual ? tfr_dnn_at(bases, &w->residual) : NULL;
+    tfr_dnn_row row = w->form;
+
+    row.source = tfr_dnn_at(bases, &w->source) + plane * w->height * w->width * lanes;
+    row.to = tfr_dnn_at(bases, &w->to) + place;
+    row.residual = residual ? residual + place : NULL;
+    row.weights = w->form.weights ? w->form.weights + block * w->taps * lanes : NULL;
+    row.bias = w->form.bias ? w->form.bias + block * lanes : NULL;
+    for (; y < end; y++) {
+        row.top = y * w->form.stride[0] - w->pad[0];
+        w->row(&row);
+        row.to += line;
+        row.residual = residual ? row.residual + line : NULL;
+    }
+}
+
+/*
+ * Numbers count parts of the rows of all samples, in them what each sample has of them, in it
+ * blocks of channels, in them rows.
+ */
 static void run_windows(const void *params, const tfr_dnn_bases *bases, int64_t begin, int64_t end)
 {
     const windows *w = params;
-    const int64_t lanes = w->isa->lanes;
-    const float *source = tfr_dnn_at(bases, &w->source);
-    const float *residual = w->has_residual ? tfr_dnn_at(bases, &w->residual) : NULL;
-    float *to = tfr_dnn_at(bases, &w->to);
-    tfr_dnn_row row = w->form;
-    int64_t i;
 
-    for (i = begin; i < end; i++) {
-        int64_t plane = i / w->out_height, y = i % w->out_height, block = plane % w->blocks;
-        row.source = source + plane * w->height * w->width * lanes;
-        row.to = to + i * w->out_width * lanes;
-        row.residual = residual ? residual + i * w->out_width * lanes : NULL;
-        row.top = y * w->form.stride[0] - w->pad[0];
-        row.weights = w->form.weights ? w->form.weights + block * w->taps * lanes : NULL;
-        row.bias = w->form.bias ? w->form.bias + block * lanes : NULL;
-        w->row(&row);
+    while (begin < end) {
+        tfr_dnn_cut part = tfr_dnn_cut_at(begin, w->rows, w->blocks, w->parts);
+        while (part.n > 0 && begin < end) {
+            const int64_t y = part.first % w->out_height, left = w->out_height - y;
+            const int64_t n = part.n < left ? part.n : left;
+            const int64_t sample = part.first / w->out_height;
+            for (; part.rest < n * w->blocks && begin < end;) {
+                int64_t at = part.rest % n, some = n - at < end - begin ? n - at : end - begin;
+                run_rows(w, bases, sample * w->blocks + part.rest / n, y + at, y + at + some);
+                part.rest += some;
+                begin += some;
+            }
+            part.rest -= n * w->blocks;
+            part.first += n;
+            part.n -= n;
+        }
     }
 }
 
@@ -72,9 +101,13 @@ static windows *begin_windows(tfr_dnn_planner *p, const tfr_dnn_item *item)
 
 static void end_windows(tfr_dnn_planner *p, windows *w, const tfr_dnn_value *y)
 {
-    int64_t rows = tfr_dnn_first_dim(p, y) * w->blocks * w->out_height;
+    const int64_t samples = tfr_dnn_first_dim(p, y), pixels = w->out_height * w->out_width;
+    const int64_t rows = samples * w->blocks * w->out_height;
     double work = (double)(rows * w->out_width * w->taps);
 
+    /* Convolutions around it have weights of all pairs of channels. */
+    w->rows = samples * w->out_height;
+    w->parts = y->dims[1] <= MOST_CHANNELS * pixels ? tfr_dnn_parts(p, samples * pixels) : 1;
     tfr_dnn_add_run(p, run_windows, w, rows, work / 2.0 + (double)(rows * w->out_width));
 }
 
