@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include <tfrun/fail.h>
+#include <tfrun/onnx.h>
 #include <tfrun/trace.h>
 
 #include "contest.h"
@@ -86,6 +87,24 @@ static tfr_status prepare(subject *s, const bench_options *options, tfr_graph *g
     return status ? status : bind(s, note, room, err);
 }
 
+/* From the file to a session with a plan, as a process that runs the model does it. */
+static double time_ready(const bench_options *options, const char *path, const subject *s)
+{
+    tfr_session_options session_options = TFR_SESSION_OPTIONS_INIT;
+    tfr_session *session = NULL;
+    tfr_graph *graph = NULL;
+    double began = bench_now(), seconds = NAN;
+    session_options.device = options->device;
+    session_options.math_mode = options->math_mode;
+    if (!tfr_onnx_load(path, &graph, NULL) &&
+        !tfr_session_create(options->runtime, graph, &session_options, &session, NULL) &&
+        !tfr_session_prepare(session, s->inputs, s->n_inputs, NULL))
+        seconds = bench_now() - began;
+    tfr_session_destroy(session);
+    tfr_graph_release(graph);
+    return seconds;
+}
+
 /* Operations of one run, as tfrun estimates them for the shapes; 0 = not known. All contenders are
  * given the same number, whatever they leave out. */
 static double count_flops(subject *s)
@@ -106,7 +125,7 @@ static double count_flops(subject *s)
 }
 
 static void add_figures(bench_report *report, bench_row *row, const subject *s, double plan_seconds,
-                        double flops)
+                        double flops, double ready_seconds)
 {
     tfr_session_stats stats = {.size = sizeof stats};
     tfr_err err = TFR_ERR_INIT;
@@ -114,6 +133,8 @@ static void add_figures(bench_report *report, bench_row *row, const subject *s, 
         return;
     bench_add_figure(report, row, "flops", "operations", "", flops);
     bench_add_figure(report, row, "plan_seconds", "plan", "s", plan_seconds);
+    if (!isnan(ready_seconds))
+        bench_add_figure(report, row, "ready_seconds", "ready", "s", ready_seconds);
     bench_add_figure(report, row, "arena_bytes", "arena", "B", (double)stats.arena_bytes);
     bench_add_figure(report, row, "arena_lower_bound", "lower bound", "B",
                      (double)stats.arena_lower_bound);
@@ -134,7 +155,7 @@ tfr_status bench_model(const bench_options *options, const char *path, tfr_graph
     const char *name = strrchr(path, '/');
     bench_contender *c;
     char who[48];
-    double plan_seconds = NAN, flops = 0;
+    double plan_seconds = NAN, ready_seconds = NAN, flops = 0;
     char note[160] = "everything bound";
     tfr_status status = prepare(&s, options, graph, &plan_seconds, note, sizeof note, err);
     report->error_is = "largest difference between its outputs and ours";
@@ -147,6 +168,7 @@ tfr_status bench_model(const bench_options *options, const char *path, tfr_graph
         c->run = s.binding ? run_bound : run_session;
         c->user = &s;
         c->ours = true;
+        ready_seconds = time_ready(options, path, &s);
         bench_all_cores();
         bench_add_ort_model(&contest, path, graph, inputs, n_inputs, s.outputs, s.n_outputs);
         bench_our_cores();
@@ -155,7 +177,7 @@ tfr_status bench_model(const bench_options *options, const char *path, tfr_graph
         if (flops > 0)
             bench_add_fma_roof(&contest);
         status = bench_contest_run(&contest, err);
-        add_figures(report, contest.row, &s, plan_seconds, flops);
+        add_figures(report, contest.row, &s, plan_seconds, flops, ready_seconds);
     }
     bench_contest_finish(&contest);
     tfr_binding_destroy(s.binding);

@@ -27,9 +27,10 @@ static struct {
 
 typedef struct ort_peer {
     ort_object *session;
-    ort_object **values; /* inputs, then outputs */
-    const char **names;  /* of them; not owned */
-    float **owned;       /* memory of outputs, or NULL */
+    double ready_seconds; /* that making it took, reading the file included */
+    ort_object **values;  /* inputs, then outputs */
+    const char **names;   /* of them; not owned */
+    float **owned;        /* memory of outputs, or NULL */
     size_t n_inputs, n_outputs;
 } ort_peer;
 
@@ -166,6 +167,7 @@ static ort_peer *ort_create(bench_contest *contest, const char *path, const benc
     ort_object *options = NULL;
     ort_peer *p = calloc(1, sizeof *p);
     bool good = p != NULL;
+    double began;
     if (good) {
         p->n_inputs = n_inputs;
         p->n_outputs = n_outputs;
@@ -176,6 +178,7 @@ static ort_peer *ort_create(bench_contest *contest, const char *path, const benc
     }
     if (!good || (bytes && bytes->lost))
         bench_peer_skip(contest, PEER, "no memory for its session");
+    began = bench_now();
     good = good && !(bytes && bytes->lost) &&
            take(contest, ort.api.create_session_options(&options)) &&
            set_options(contest, options) &&
@@ -184,8 +187,10 @@ static ort_peer *ort_create(bench_contest *contest, const char *path, const benc
                                                                   options, &p->session));
     if (options)
         ort.api.release_session_options(options);
-    if (good)
+    if (good) {
+        p->ready_seconds = bench_now() - began;
         return p;
+    }
     ort_destroy(p);
     return NULL;
 }
@@ -303,7 +308,7 @@ void bench_add_ort_model(bench_contest *contest, const char *path, const tfr_gra
     ort_peer *p;
     bench_contender *c;
     bool good = true;
-    double largest;
+    double largest, ready_seconds;
     if (!bench_wants(contest->options, PEER) || !open_library(contest) ||
         !(p = ort_create(contest, path, NULL, n_inputs, n_outputs)))
         return;
@@ -321,6 +326,7 @@ void bench_add_ort_model(bench_contest *contest, const char *path, const tfr_gra
         ort_destroy(p);
         return;
     }
+    ready_seconds = p->ready_seconds;
     if (!(c = ort_add(contest, p, "")))
         return;
     c->error = difference(outputs, p, &largest);
@@ -329,5 +335,8 @@ void bench_add_ort_model(bench_contest *contest, const char *path, const tfr_gra
                         "its outputs differ from tfrun's by %.3g, and the largest value is %.3g",
                         c->error, largest);
         bench_contest_remove(contest, contest->n - 1);
+        return;
     }
+    bench_add_figure(contest->report, contest->row, "onnxruntime_ready_seconds",
+                     "onnxruntime ready", "s", ready_seconds);
 }
