@@ -38,6 +38,7 @@ struct tfr_plugin_device {
     const struct tfr_dnn_isa *isa;      /* NULL = no programs on this processor */
     bool winograd;                      /* programs may compute convolutions so */
     struct tfr_dnn_constant *constants; /* that programs have packed */
+    struct tfr_dnn_chunk *chunks;       /* their memory, the newest first */
 };
 
 struct tfr_dnn_build;
