@@ -12,6 +12,7 @@ EXTRA_DIST += \
 	docs/decisions/0009-winograd.md \
 	docs/decisions/0010-one-pool.md \
 	docs/decisions/0011-libraries-on-demand.md \
+	docs/decisions/0012-weights-where-they-lie.md \
 	docs/differences.md \
 	docs/ops.md \
 	docs/plugin-guide.md \
