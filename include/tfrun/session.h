@@ -86,8 +86,8 @@ TFR_API TFR_MUST_CHECK tfr_status tfr_session_prepare(tfr_session *session,
  * tensors are retained.
  *
  * Outputs must be plain and have the types and shapes that the inputs give, and share no memory
- * with inputs or each other (TFR_EINVAL). TFR_EUNSUPPORTED, with the reason, for a graph with variables that are updated, strings, sequences, control flow, or
- * shapes that only a run can tell.
+ * with inputs or each other (TFR_EINVAL). TFR_EUNSUPPORTED, with the reason, for a graph with
+ * variables that are updated, strings, sequences, control flow, or shapes that only a run can tell.
  */
 typedef struct tfr_binding tfr_binding;
 TFR_API TFR_MUST_CHECK tfr_status tfr_binding_create(tfr_session *session,
