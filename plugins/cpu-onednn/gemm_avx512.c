@@ -23,7 +23,9 @@
 
 #include <immintrin.h>
 
-enum { LANES = 16, NV = 2, MR = 14 };
+#define LANES 16
+#define NV    2
+#define MR    14
 typedef float vf __attribute__((vector_size(64)));
 
 static inline __attribute__((always_inline)) vf vf_load(const float *p)
@@ -47,32 +49,6 @@ static inline __attribute__((always_inline)) vf vf_fma(vf a, vf b, vf c)
 }
 
 #include "gemm_epilogue.h"
-
-TILE(1)
-TILE(2)
-TILE(3)
-TILE(4)
-TILE(5)
-TILE(6)
-TILE(7)
-TILE(8)
-TILE(9)
-TILE(10)
-TILE(11)
-TILE(12)
-TILE(13)
-TILE(14)
-
-static void avx512_tile(const tfr_dnn_gemm_tile *t)
-{
-    static const tile_fn tiles[2][MR] = {
-        {narrow_1, narrow_2, narrow_3, narrow_4, narrow_5, narrow_6, narrow_7, narrow_8, narrow_9,
-         narrow_10, narrow_11, narrow_12, narrow_13, narrow_14},
-        {tile_1, tile_2, tile_3, tile_4, tile_5, tile_6, tile_7, tile_8, tile_9, tile_10, tile_11,
-         tile_12, tile_13, tile_14}};
-
-    tiles[t->cols > LANES][t->rows - 1](t);
-}
 
 /* ---- packing of what lies the other way round ---- */
 
@@ -158,41 +134,9 @@ static void pack_b_columns(float *to, const tfr_dnn_source *b)
     }
 }
 
-static bool avx512_pack_a(void *to, const tfr_dnn_source *a)
-{
-    if (a->k_step == 1)
-        pack_a_rows(to, a);
-    else if (a->major_step == 1)
-        pack_a_columns(to, a);
-    else
-        pack_a_any(to, a);
-    return true;
-}
-
-static bool avx512_pack_b(void *to, const tfr_dnn_source *b)
-{
-    if (b->major_step == 1)
-        pack_b_rows(to, b);
-    else if (b->k_step == 1)
-        pack_b_columns(to, b);
-    else
-        pack_b_any(to, b);
-    return true;
-}
-
-const tfr_dnn_gemm_isa tfr_dnn_gemm_avx512 = {
-    .name = "avx512",
-    .mr = MR,
-    .nr = NR,
-    .kc = 512,
-    .can_read_b = true,
-    .a_bytes = panel_a_bytes,
-    .b_bytes = panel_b_bytes,
-    .pack_a = avx512_pack_a,
-    .pack_b = avx512_pack_b,
-    .tile = avx512_tile,
-    .finish = finish_tile,
-};
+#define HAS_PACK_COLUMNS
+#define ISA avx512
+#include "gemm_strict.h"
 
 #if defined(__clang__)
 #pragma clang attribute pop

@@ -123,18 +123,6 @@ ALWAYS_INLINE void tile_of(const int rows, const int nv, const tfr_dnn_gemm_tile
             memcpy(t->c + i * t->ldc, edge + i * NR, (size_t)t->cols * sizeof(float));
 }
 
-typedef void (*tile_fn)(const tfr_dnn_gemm_tile *tile);
-
-#define TILE(rows)                                                                                 \
-    static void tile_##rows(const tfr_dnn_gemm_tile *t)                                            \
-    {                                                                                              \
-        tile_of(rows, NV, t);                                                                      \
-    }                                                                                              \
-    static void narrow_##rows(const tfr_dnn_gemm_tile *t)                                          \
-    {                                                                                              \
-        tile_of(rows, 1, t);                                                                       \
-    }
-
 /* ---- packing ---- */
 
 static size_t panel_a_bytes(int64_t k)

@@ -9,9 +9,12 @@ tfr_onednn_gemm = \
 	plugins/cpu-onednn/gemm_avx512.c \
 	plugins/cpu-onednn/gemm_epilogue.h \
 	plugins/cpu-onednn/gemm_isa.h \
+	plugins/cpu-onednn/gemm_layout.h \
+	plugins/cpu-onednn/gemm_plan.c \
 	plugins/cpu-onednn/gemm_portable.c \
 	plugins/cpu-onednn/gemm_split.c \
 	plugins/cpu-onednn/gemm_split.h \
+	plugins/cpu-onednn/gemm_strict.h \
 	plugins/cpu-onednn/gemm_tile.h \
 	$(NULL)
 if TFR_ONEDNN
