@@ -57,7 +57,27 @@ ALWAYS_INLINE void prefetch_next(const tfr_dnn_gemm_tile *t, tfr_dnn_prefetch *a
     b->at += 64;
 }
 
-/* rows and nv are constants where it is inlined. */
+/* One k. rows and nv are constants where it is inlined. */
+ALWAYS_INLINE void step_of(const int rows, const int nv, const float *a, const float *b,
+                           int64_t ahead, vf sum[MR][NV])
+{
+    vf y[NV];
+    int i, j;
+
+    UNROLL_ALL
+    for (j = 0; j < nv; j++) {
+        y[j] = vf_load(b + j * LANES);
+        __builtin_prefetch(b + ahead + j * LANES, 0, 3);
+    }
+    UNROLL_ALL
+    for (i = 0; i < rows; i++) {
+        const vf x = vf_splat(a[i * K_ROW]);
+        UNROLL_ALL
+        for (j = 0; j < nv; j++)
+            sum[i][j] = vf_fma(x, y[j], sum[i][j]);
+    }
+}
+
 ALWAYS_INLINE void tile_of(const int rows, const int nv, const tfr_dnn_gemm_tile *t)
 {
     const float *a = t->a, *b = t->b, *next_c = t->next_c;
@@ -76,27 +96,14 @@ ALWAYS_INLINE void tile_of(const int rows, const int nv, const tfr_dnn_gemm_tile
         for (j = 0; j < nv; j++)
             sum[i][j] = vf_splat(0.0f);
     }
-    for (left = t->k; left > 0; left -= K_ROW, a += rows * K_ROW) {
-        const int n = left < K_ROW ? (int)left : K_ROW;
-        const float *x = a;
+    for (left = t->k; left >= K_ROW; left -= K_ROW, a += rows * K_ROW) {
         prefetch_next(t, &next_a, &next_b, &next_c, c_end);
         UNROLL_TWO
-        for (kk = 0; kk < n; kk++, x++, b += t->b_step) {
-            vf y[NV];
-            UNROLL_ALL
-            for (j = 0; j < nv; j++) {
-                y[j] = vf_load(b + j * LANES);
-                __builtin_prefetch(b + ahead + j * LANES, 0, 3);
-            }
-            UNROLL_ALL
-            for (i = 0; i < rows; i++) {
-                const vf s = vf_splat(x[i * K_ROW]);
-                UNROLL_ALL
-                for (j = 0; j < nv; j++)
-                    sum[i][j] = vf_fma(s, y[j], sum[i][j]);
-            }
-        }
+        for (kk = 0; kk < K_ROW; kk++, b += t->b_step)
+            step_of(rows, nv, a + kk, b, ahead, sum);
     }
+    for (kk = 0; kk < left; kk++, b += t->b_step)
+        step_of(rows, nv, a + kk, b, ahead, sum);
     if (t->cols < nv * LANES) { /* computed in a tile of its own */
         c = edge;
         ldc = NR;
