@@ -10,10 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#if defined(__x86_64__) || defined(__i386__)
-#include <cpuid.h>
-#endif
-
 /*
  * What one thread does with data in its cache, and the time from which a second one pays: entering
  * and leaving an OpenMP region takes 1 us, and some ms when other programs hold the processors. See
@@ -160,28 +156,20 @@ static const struct {
 };
 #define N_LEVELS (sizeof isa_levels / sizeof isa_levels[0])
 
-/*
- * Whether the processor itself has the level; which of the last ones does not matter. Asked here
- * and not of __builtin_cpu_supports, which asks at every start: virtual machines take 10 us to
- * answer each of its ten questions.
- */
+/* Whether the processor itself has the level; which of the last ones does not matter. */
 static bool cpu_has(dnnl_cpu_isa_t isa)
 {
-    unsigned a, b, c = 0, d, b7 = 0, c7 = 0;
-
-    __get_cpuid(1, &a, &b, &c, &d);
-    __get_cpuid_count(7, 0, &a, &b7, &c7, &d);
     switch ((int)isa) {
     case dnnl_cpu_isa_sse41:
-        return (c & bit_SSE4_1) != 0;
+        return __builtin_cpu_supports("sse4.1");
     case dnnl_cpu_isa_avx:
-        return (c & bit_AVX) != 0;
+        return __builtin_cpu_supports("avx");
     case dnnl_cpu_isa_avx2:
-        return (b7 & bit_AVX2) && (c & bit_FMA);
+        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
     case dnnl_cpu_isa_avx512_core:
-        return (b7 & bit_AVX512F) && (b7 & bit_AVX512BW);
+        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw");
     default:
-        return (c7 & bit_AVX512VNNI) != 0;
+        return __builtin_cpu_supports("avx512vnni");
     }
 }
 
