@@ -46,7 +46,9 @@ TFR_API TFR_MUST_CHECK tfr_status tfr_tensor_wrap(tfr_dtype dtype, const tfr_sha
  * strings. tfr_tensor_data gives the bytes if they are aligned, else a copy which the first call
  * makes; backends that only pack or copy them do without. idle(user, at, n) tells, on any thread,
  * that nobody will read these bytes soon, so that they may leave memory until somebody does; it is
- * not called once tfr_tensor_data was. NULL = nothing to do; release as above.
+ * not called once tfr_tensor_data was. NULL = nothing to do; release as above. bytes has the size
+ * of the plain form. TFR_EINVAL without bytes or for strings, TFR_ENOMEM, and what a shape can be
+ * refused for; after an error release is not called.
  */
 TFR_API TFR_MUST_CHECK tfr_status tfr_tensor_wrap_bytes(
     tfr_dtype dtype, const tfr_shape *shape, const void *bytes,
