@@ -224,8 +224,8 @@ static tfr_status ask_elsewhere(pricing *p, uint32_t i, uint32_t label, tfr_answ
     status = tfr__build_call(p->b, i, !p->devices[label]->is_host, &call, err);
     if (status)
         return status;
-    status = tfr__ask(p->b->session->runtime, backend, tfr__op_number(node->op), &call, answer,
-                      err);
+    status =
+        tfr__ask(p->b->session->runtime, backend, tfr__op_number(node->op), &call, answer, err);
     tfr__call_finish(&call);
     if (status || answer->verdict != TFR_VERDICT_YES ||
         (!p->devices[label]->is_host && state->plain != UINT64_MAX &&

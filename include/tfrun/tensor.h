@@ -50,10 +50,10 @@ TFR_API TFR_MUST_CHECK tfr_status tfr_tensor_wrap(tfr_dtype dtype, const tfr_sha
  * of the plain form. TFR_EINVAL without bytes or for strings, TFR_ENOMEM, and what a shape can be
  * refused for; after an error release is not called.
  */
-TFR_API TFR_MUST_CHECK tfr_status tfr_tensor_wrap_bytes(
-    tfr_dtype dtype, const tfr_shape *shape, const void *bytes,
-    void (*idle)(void *user, const void *at, size_t n), void (*release)(void *user), void *user,
-    tfr_tensor **out, tfr_err *err);
+TFR_API TFR_MUST_CHECK tfr_status
+tfr_tensor_wrap_bytes(tfr_dtype dtype, const tfr_shape *shape, const void *bytes,
+                      void (*idle)(void *user, const void *at, size_t n),
+                      void (*release)(void *user), void *user, tfr_tensor **out, tfr_err *err);
 
 /*
  * Another tensor over base's memory, which it keeps alive: starting `offset` elements after base's
