@@ -10,12 +10,11 @@
 #include "alloc.h"
 #include "trace.h"
 
-/* An output that is not where a kernel writes it: a known value, or bytes of something else. */
+/* An output that is not where a kernel writes it: a known value, or what something else holds. */
 typedef struct late_copy {
-    void *dst;
-    uint32_t buffer; /* UINT32_MAX: src */
-    const void *src;
-    size_t bytes;
+    const tfr_tensor *dst;
+    const tfr_tensor *src; /* with its own strides; or NULL: */
+    uint32_t buffer;
 } late_copy;
 
 struct tfr_binding {
@@ -64,10 +63,6 @@ static tfr_status binding_check(const tfr_binding *b, tfr_err *err)
     for (uint32_t i = 0; i < b->plan->n_live_outs; i++)
         if (b->plan->live_outs[i].dims)
             return binding_refuse(b->session, "the size of an output depends on its values", err);
-    for (uint32_t i = 0; i < b->plan->n_buffers; i++)
-        if (b->plan->buffers[i].kind == TFR__BUFFER_TENSOR &&
-            b->plan->buffers[i].dtype == TFR_DTYPE_STRING)
-            return binding_refuse(b->session, "it has strings", err);
     return TFR_OK;
 }
 
@@ -85,8 +80,14 @@ static tfr_status output_check(const tfr_binding *b, uint32_t i, int32_t dtype,
     const tfr_tensor *t = b->outputs[i];
     char want[160], got[160];
     if (t && t->kind == TFR_KIND_TENSOR && t->plain && t->dtype == dtype &&
-        tfr_shape_equal(&t->shape, shape))
-        return TFR_OK;
+        tfr_shape_equal(&t->shape, shape)) {
+        if (dtype != TFR_DTYPE_STRING || t->n_elements == 0 || (t->base ? t->base : t)->owns)
+            return TFR_OK;
+        return tfr_fail(err, TFR_EPERM,
+                        "output \"%s\" has its strings in the caller's memory, where no run can "
+                        "replace them; give it a tensor that owns its strings",
+                        tfr_graph_output_name(b->session->graph, i));
+    }
     return tfr_fail(err, TFR_ESHAPE, "output \"%s\" must be a plain tensor of %s%s, not %s%s",
                     tfr_graph_output_name(b->session->graph, i), tfr_dtype_name((tfr_dtype)dtype),
                     tfr_shape_format(shape, want, sizeof want),
@@ -117,9 +118,17 @@ static tfr_status sharing_check(const tfr_binding *b, uint32_t i, tfr_tensor *co
                     tfr_graph_output_name(g, i), kind, name);
 }
 
-static void copy_add(tfr_binding *b, uint32_t i, uint32_t buffer, const void *src)
+static void copy_add(tfr_binding *b, uint32_t i, const tfr_tensor *src, uint32_t buffer)
 {
-    b->copies[b->n_copies++] = (late_copy){b->outputs[i]->data, buffer, src, b->outputs[i]->bytes};
+    b->copies[b->n_copies++] = (late_copy){b->outputs[i], src, buffer};
+}
+
+/* Strings deeply: each tensor frees its own. */
+static tfr_status copy_run(const tfr_binding *b, const late_copy *c, tfr_err *err)
+{
+    const void *from = c->src ? c->src->data : b->plan->buffers[c->buffer].address;
+    return tfr__strided_copy((tfr_dtype)c->dst->dtype, &c->dst->shape, c->dst->data, NULL, from,
+                             c->src ? c->src->strides : NULL, err);
 }
 
 /* Lets the kernel write into the caller's tensor where it can, and notes a copy where not. */
@@ -132,12 +141,12 @@ static tfr_status output_bind(tfr_binding *b, uint32_t i, tfr_err *err)
     tfr__buffer *buffer;
     tfr_shape shape;
     tfr_status status;
-    if (!out && (!outside || !outside->plain))
-        return binding_refuse(b->session, "an output is an input that is not plain", err);
+    if (!out && (!outside || outside->kind != TFR_KIND_TENSOR))
+        return binding_refuse(b->session, "an output is a sequence or an optional", err);
     if (!out) {
         status = output_check(b, i, outside->dtype, &outside->shape, err);
         if (!status)
-            copy_add(b, i, UINT32_MAX, outside->data);
+            copy_add(b, i, outside, 0);
         return status;
     }
     status = tfr_shape_make(out->type.rank, out->type.dims, &shape, err);
@@ -147,9 +156,9 @@ static tfr_status output_bind(tfr_binding *b, uint32_t i, tfr_err *err)
         return status;
     buffer = out->known ? NULL : &b->plan->buffers[out->buffer];
     if (out->known)
-        copy_add(b, i, UINT32_MAX, out->known->data);
+        copy_add(b, i, out->known, 0);
     else if (out->copy || buffer->address)
-        copy_add(b, i, out->buffer, NULL);
+        copy_add(b, i, NULL, out->buffer);
     else
         buffer->address = b->outputs[i]->data;
     return TFR_OK;
@@ -225,12 +234,8 @@ static tfr_status binding_run(tfr_binding *b, tfr_err *err)
 {
     uint64_t traced = tfr__trace_begin(b->session);
     tfr_status status = tfr__plan_walk(b->session, b->plan, b->n_runs++, err);
-    for (uint32_t i = 0; !status && i < b->n_copies; i++) {
-        const late_copy *c = &b->copies[i];
-        if (c->bytes)
-            memcpy(c->dst, c->buffer == UINT32_MAX ? c->src : b->plan->buffers[c->buffer].address,
-                   c->bytes);
-    }
+    for (uint32_t i = 0; !status && i < b->n_copies; i++)
+        status = copy_run(b, &b->copies[i], err);
     if (traced) {
         tfr__trace_add(b->session, TFR_TRACE_RUN, traced, b->n_runs - 1, b->session->graph, -1);
         tfr__trace_drain(b->session);

@@ -98,6 +98,15 @@ static bool is_claimed(const tfr__backend *backend, uint32_t op, const tfr_call 
     }
 }
 
+/* Elements of a string tensor are pointers into the host's memory: no device can copy them. */
+static bool has_strings(const tfr__call *call)
+{
+    for (uint32_t i = 0; i < call->call.n_inputs + call->call.n_outputs; i++)
+        if (call->operands[i].dtype == TFR_DTYPE_STRING)
+            return true;
+    return false;
+}
+
 /* TFR_ENOMEM says nothing about the backend. */
 tfr_status tfr__ask(tfr_runtime *runtime, tfr__backend *backend, uint32_t op, tfr__call *given,
                     tfr_answer *answer, tfr_err *out_err)
@@ -107,6 +116,10 @@ tfr_status tfr__ask(tfr_runtime *runtime, tfr__backend *backend, uint32_t op, tf
     tfr_status status;
     memset(answer, 0, sizeof *answer);
     answer->size = sizeof *answer;
+    if (strcmp(backend->info.identity, "host") != 0 && has_strings(given)) {
+        tfr_decline(answer, TFR_REASON_DTYPE, "strings stay in the host's memory");
+        return TFR_OK;
+    }
     if (!is_claimed(backend, op, call, answer))
         return TFR_OK;
     status = tfr__backend_open(runtime, backend, &err);

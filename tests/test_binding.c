@@ -235,6 +235,96 @@ TEST(control_flow_is_refused_by_its_name)
     tfr_tensor_release(out);
 }
 
+static tfr_tensor *strings(const char *first, const char *second)
+{
+    const tfr_shape two = {1, {2}};
+    tfr_tensor *t = NULL;
+    REQUIRE_OK(tfr_tensor_create(TFR_DTYPE_STRING, &two, &t, &err), &err);
+    REQUIRE_OK(tfr_tensor_set_string(t, 0, first, strlen(first), &err), &err);
+    REQUIRE_OK(tfr_tensor_set_string(t, 1, second, strlen(second), &err), &err);
+    return t;
+}
+
+/* x as it is, x + x, and a constant. */
+static tfr_session *session_of_strings(void)
+{
+    tfr_value x, c;
+    tfr_graph *graph = new_graph(1, &x);
+    tfr_tensor *t = strings("a constant of several words", "");
+    REQUIRE_OK(tfr_graph_add_constant(graph, "c", t, &c, &err), &err);
+    tfr_tensor_release(t);
+    output(graph, x);
+    output(graph, binary(graph, "StringConcat", x, x));
+    output(graph, c);
+    return session_over(new_runtime(), graph, "naive:0");
+}
+
+TEST(strings_that_a_run_gives_out_are_copies)
+{
+    const uint64_t live = tfr__alloc_live();
+    tfr_session *session = session_of_strings();
+    tfr_tensor *in = strings("one", "two"), *out[3];
+    tfr_binding *binding = NULL;
+    for (int i = 0; i < 3; i++)
+        out[i] = strings("before", "the first run");
+    REQUIRE_OK(tfr_binding_create(session, &in, 1, out, 3, &binding, &err), &err);
+    REQUIRE_OK(tfr_binding_run(binding, &err), &err);
+    REQUIRE_OK(tfr_tensor_set_string(in, 1, "three", 5, &err), &err);
+    CHECK_STR("two", tfr_tensor_get_string(out[0], 1, NULL));
+    REQUIRE_OK(tfr_binding_run(binding, &err), &err);
+    tfr_binding_destroy(binding);
+    tfr_session_destroy(session);
+    tfr_tensor_release(in);
+    CHECK_STR("three", tfr_tensor_get_string(out[0], 1, NULL));
+    CHECK_STR("oneone", tfr_tensor_get_string(out[1], 0, NULL));
+    CHECK_STR("threethree", tfr_tensor_get_string(out[1], 1, NULL));
+    CHECK_STR("a constant of several words", tfr_tensor_get_string(out[2], 0, NULL));
+    for (int i = 0; i < 3; i++)
+        tfr_tensor_release(out[i]);
+    CHECK_UINT(live, tfr__alloc_live());
+}
+
+TEST(an_output_whose_strings_are_the_callers_is_refused)
+{
+    const tfr_shape two = {1, {2}};
+    tfr_string callers[] = {{"his", 3}, {"own", 3}};
+    tfr_session *session = session_of_strings();
+    tfr_tensor *in = strings("one", "two"), *out[3];
+    tfr_binding *binding = NULL;
+    for (int i = 0; i < 3; i++)
+        REQUIRE_OK(
+            tfr_tensor_wrap(TFR_DTYPE_STRING, &two, NULL, callers, NULL, NULL, &out[i], &err),
+            &err);
+    CHECK_STATUS(TFR_EPERM, tfr_binding_create(session, &in, 1, out, 3, &binding, &err), &err);
+    CHECK_CONTAINS("strings in the caller's memory", err.text);
+    tfr_session_destroy(session);
+    tfr_tensor_release(in);
+    for (int i = 0; i < 3; i++)
+        tfr_tensor_release(out[i]);
+}
+
+TEST(an_input_that_is_given_out_may_have_strides)
+{
+    const tfr_shape four = {1, {4}};
+    const int64_t back[] = {-1};
+    tfr_value x;
+    tfr_graph *graph = new_graph(1, &x);
+    tfr_tensor *in = ramp(4, 3), *reversed = NULL, *out = ramp(4, 0);
+    tfr_binding *binding = NULL;
+    output(graph, x);
+    tfr_session *session = session_over(new_runtime(), graph, NULL);
+    REQUIRE_OK(tfr_tensor_view(in, 3, &four, back, &reversed, &err), &err);
+    REQUIRE_OK(tfr_binding_create(session, &reversed, 1, &out, 1, &binding, &err), &err);
+    REQUIRE_OK(tfr_binding_run(binding, &err), &err);
+    for (int i = 0; i < 4; i++)
+        CHECK_NEAR(i, at(out, i), 0);
+    tfr_binding_destroy(binding);
+    tfr_session_destroy(session);
+    tfr_tensor_release(reversed);
+    tfr_tensor_release(in);
+    tfr_tensor_release(out);
+}
+
 TEST(each_run_draws_other_random_numbers)
 {
     tfr_value x;
@@ -322,6 +412,9 @@ static const test_case cases[] = {
     CASE(an_output_over_an_input_or_another_output_is_refused_by_their_names),
     CASE(a_size_that_only_a_run_can_tell_is_refused),
     CASE(control_flow_is_refused_by_its_name),
+    CASE(strings_that_a_run_gives_out_are_copies),
+    CASE(an_output_whose_strings_are_the_callers_is_refused),
+    CASE(an_input_that_is_given_out_may_have_strides),
     CASE(a_binding_on_the_host_may_fail_while_its_session_opens_a_device),
 };
 TEST_MAIN(cases)

@@ -88,10 +88,29 @@ TEST(dropout_draws_only_where_it_may_be_training)
     check_dropout(1, -2);
 }
 
+TEST(strings_are_not_sent_to_a_device)
+{
+    const tfr_shape one = {1, {1}};
+    tfr_value x;
+    tfr_graph *graph = new_graph(1, &x);
+    tfr_tensor *in = NULL;
+    REQUIRE_OK(tfr_tensor_create(TFR_DTYPE_STRING, &one, &in, &err), &err);
+    output(graph, binary(graph, "StringConcat", x, x));
+    tfr_session *session = session_over(accelerator_runtime(NULL, 0), graph, "NPU:0");
+    REQUIRE_OK(tfr_session_prepare(session, &in, 1, &err), &err);
+    tfr_placement row = row_of(session, 0);
+    CHECK_STR("naive:0", row.backend);
+    CHECK_INT(TFR_REASON_DTYPE, row.reason);
+    CHECK_CONTAINS("fakeacc:0 says dtype: strings stay in the host's memory", row.text);
+    tfr_tensor_release(in);
+    tfr_session_destroy(session);
+}
+
 static const test_case cases[] = {
     CASE(a_placement_says_where_each_node_runs),
     CASE(a_placement_says_that_a_node_draws_random_numbers),
     CASE(a_row_without_a_size_is_refused),
     CASE(dropout_draws_only_where_it_may_be_training),
+    CASE(strings_are_not_sent_to_a_device),
 };
 TEST_MAIN(cases)

@@ -80,14 +80,15 @@ TFR_API TFR_MUST_CHECK tfr_status tfr_session_prepare(tfr_session *session,
 
 /*
  * A run with everything fixed, for callers who count nanoseconds: the plan, and the tensors that it
- * reads and writes. Running it takes no memory, no lock and no system call on devices without
- * queues; it only walks the plan. Inputs are read, and outputs written, in place at each run;
- * values that decide shapes, and variables, are read once, when the binding is made. Both sets of
- * tensors are retained.
+ * reads and writes. Running it takes no memory but for strings, no lock and no system call on
+ * devices without queues; it only walks the plan. Inputs are read, and outputs written, in place at
+ * each run; values that decide shapes, and variables, are read once, when the binding is made. Both
+ * sets of tensors are retained.
  *
  * Outputs must be plain and have the types and shapes that the inputs give, and share no memory
- * with inputs or each other (TFR_EINVAL). TFR_EUNSUPPORTED, with the reason, for a graph with
- * variables that are updated, strings, sequences, control flow, or shapes that only a run can tell.
+ * with inputs or each other (TFR_EINVAL); one of strings must own them (TFR_EPERM).
+ * TFR_EUNSUPPORTED, with the reason, for a graph with variables that are updated, sequences,
+ * control flow, or shapes that only a run can tell.
  */
 typedef struct tfr_binding tfr_binding;
 TFR_API TFR_MUST_CHECK tfr_status tfr_binding_create(tfr_session *session,
