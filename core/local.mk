@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # libtfrun. The objects live in a convenience library, so that unit tests reach internals, too.
-noinst_LTLIBRARIES += libtfrun-core.la libtfrun-run.la
+noinst_LTLIBRARIES += libtfrun-base.la libtfrun-core.la libtfrun-run.la
 libtfrun_core_la_CFLAGS = $(AM_CFLAGS) $(TFR_CORE_CFLAGS) $(TFR_SIZE_CFLAGS)
-libtfrun_core_la_LIBADD = libtfrun-run.la
+libtfrun_core_la_LIBADD = libtfrun-base.la libtfrun-run.la
 libtfrun_core_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_CORE_INCLUDES) \
 	-DTFR_PLUGIN_DIR='"$(plugindir)"' \
 	-DTFR_SYSCONFDIR='"$(sysconfdir)"' \
@@ -140,6 +140,16 @@ libtfrun_core_la_SOURCES = \
 	core/trace.h \
 	core/tuning.c \
 	core/tuning.h \
+	$(NULL)
+
+# What libtfrun, libtfrun-nn and the command each have inside.
+libtfrun_base_la_CFLAGS = $(AM_CFLAGS) $(TFR_CORE_CFLAGS) $(TFR_SIZE_CFLAGS)
+libtfrun_base_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PUBLIC_INCLUDES)
+libtfrun_base_la_SOURCES = \
+	core/base/place.c \
+	core/base/place.h \
+	core/base/writer.c \
+	core/base/writer.h \
 	$(NULL)
 
 # What works at each run, or on each element of a tensor, is compiled for speed.

@@ -81,6 +81,7 @@ unit_tests = \
 	tests/test_unaligned \
 	tests/test_verify_random \
 	tests/test_wire \
+	tests/test_writer \
 	$(NULL)
 if TFR_ONEDNN
 unit_tests += tests/test_winograd
@@ -399,6 +400,10 @@ tests_test_winograd_SOURCES = \
 tests_test_wire_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_wire_LDADD = $(TFR_TEST_NN)
 tests_test_wire_SOURCES = tests/test_wire.c tests/onnx_build.h
+
+tests_test_writer_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_writer_LDADD = $(TFR_TEST_CORE)
+tests_test_writer_SOURCES = tests/test_writer.c tests/temp_path.h
 
 tests_test_session_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_session_LDADD = $(TFR_TEST_CORE)
