@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* file.c: mapping files and replacing files, see file.h. */
+/* file.c: see file.h. */
+#include <core/base/writer.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -11,8 +12,9 @@
 #include <unistd.h>
 
 #include "file.h"
+#include "prefix.h"
 
-enum { BUFFER_BYTES = 1 << 16, COPY_BYTES = 1 << 22 };
+enum { COPY_BYTES = 1 << 22 };
 
 static tfr_status fail_io(tfr_err *err, const char *path, const char *doing, int error)
 {
@@ -125,126 +127,32 @@ void tfr__mapping_copy(const tfr__mapping *mapping, void *dst, const void *src, 
 /* ---- writing ----------------------------------------------------------------------------------
  */
 
-static void writer_free(tfr__writer *writer)
+void tfr__sink_put(tfr__sink *sink, const void *data, size_t bytes)
 {
-    if (writer->fd >= 0)
-        close(writer->fd);
-    if (writer->temporary)
-        unlink(writer->temporary);
-    free(writer->temporary);
-    free(writer->path);
-    free(writer->buffer);
-    memset(writer, 0, sizeof *writer);
-    writer->fd = -1;
+    if (!sink->status && bytes)
+        sink->status = sink->write(sink->user, data, bytes, sink->err);
 }
 
-/* The temporary file lies beside the target, for a rename cannot leave a file system. */
-static int open_temporary(tfr__writer *writer)
+/* The writer keeps its errors itself. */
+static tfr_status put(void *writer, const void *data, size_t bytes, tfr_err *err)
 {
-    static atomic_uint counter;
-    size_t n = strlen(writer->path) + 48;
-    char *name = malloc(n);
-    int fd = -1;
-
-    if (!name) {
-        errno = ENOMEM;
-        return -1;
-    }
-    for (int tries = 0; tries < 100 && fd < 0; tries++) {
-        snprintf(name, n, "%s.%ld.%u.tmp", writer->path, (long)getpid(),
-                 atomic_fetch_add(&counter, 1));
-        fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
-        if (fd < 0 && errno != EEXIST)
-            break;
-    }
-    if (fd >= 0)
-        writer->temporary = name;
-    else
-        free(name);
-    return fd;
-}
-
-tfr_status tfr__writer_open(const char *path, tfr__writer *out, tfr_err *err)
-{
-    tfr__writer writer = {.fd = -1};
-    struct stat info;
-    bool exists = stat(path, &info) == 0;
-    int error;
-
-    if (exists && S_ISDIR(info.st_mode))
-        return tfr_fail(err, TFR_EIO, "%s: it is a folder, a file is needed", path);
-    writer.path = exists && S_ISREG(info.st_mode) ? realpath(path, NULL) : strdup(path);
-    writer.buffer = malloc(BUFFER_BYTES);
-    if (!writer.path || !writer.buffer) {
-        writer_free(&writer);
-        return tfr_fail(err, TFR_ENOMEM, "%s: out of memory", path);
-    }
-    if (exists && !S_ISREG(info.st_mode))
-        writer.fd = open(path, O_WRONLY | O_CLOEXEC);
-    else
-        writer.fd = open_temporary(&writer);
-    if (writer.fd < 0) {
-        error = errno;
-        writer_free(&writer);
-        return fail_io(err, path, "create", error);
-    }
-    *out = writer;
+    (void)err;
+    tfr__writer_put(writer, data, bytes);
     return TFR_OK;
 }
 
-static void write_all(tfr__writer *writer, const char *data, size_t bytes)
+tfr_status tfr__file_save(const char *path,
+                          tfr_status (*produce)(tfr__sink *sink, const void *what),
+                          const void *what, tfr_err *err)
 {
-    while (bytes && !writer->error) {
-        ssize_t n = write(writer->fd, data, bytes);
-        if (n < 0 && errno != EINTR)
-            writer->error = errno;
-        if (n > 0) {
-            data += n;
-            bytes -= (size_t)n;
-        }
-    }
-}
-
-void tfr__writer_put(tfr__writer *writer, const void *data, size_t bytes)
-{
-    if (bytes > BUFFER_BYTES - writer->used) {
-        write_all(writer, writer->buffer, writer->used);
-        writer->used = 0;
-    }
-    if (bytes > BUFFER_BYTES) {
-        write_all(writer, data, bytes);
-    } else if (bytes) {
-        memcpy(writer->buffer + writer->used, data, bytes);
-        writer->used += bytes;
-    }
-}
-
-tfr_status tfr__writer_close(tfr__writer *writer, tfr_err *err)
-{
-    tfr_status status = TFR_OK;
-
-    write_all(writer, writer->buffer, writer->used);
-    /* A pipe or terminal cannot be synced, and has no half-written state to fear. */
-    if (!writer->error && writer->temporary && fsync(writer->fd))
-        writer->error = errno;
-    if (close(writer->fd) && !writer->error)
-        writer->error = errno;
-    writer->fd = -1;
-    if (!writer->error && writer->temporary) {
-        if (rename(writer->temporary, writer->path)) {
-            writer->error = errno;
-        } else {
-            free(writer->temporary);
-            writer->temporary = NULL;
-        }
-    }
-    if (writer->error)
-        status = fail_io(err, writer->path, "write", writer->error);
-    writer_free(writer);
-    return status;
-}
-
-void tfr__writer_abandon(tfr__writer *writer)
-{
-    writer_free(writer);
+    tfr__writer writer;
+    tfr__sink sink = {.write = put, .user = &writer, .err = err};
+    tfr_status status = tfr__writer_open(path, &writer, err);
+    if (status)
+        return status;
+    status = produce(&sink, what);
+    if (!status)
+        return tfr__writer_close(&writer, err);
+    tfr__writer_abandon(&writer);
+    return tfr__prefix(err, status, "%s: ", path);
 }

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * file.h: files as the formats need them: a whole file mapped into memory, counted so that tensors
- * can keep it, and a file written under a temporary name and renamed at the end, so that nobody
- * ever sees half of one. Text of errors starts with the file's name.
+ * can keep it, and bytes that go into a file. Text of errors starts with the file's name.
  */
 #ifndef TFR_FORMATS_FILE_H
 #define TFR_FORMATS_FILE_H
 
 #include <stdatomic.h>
-#include <tfrun/status.h>
+#include <tfrun/tensor.h>
 
 /*
  * The bytes of a regular file. Private and writable: a tensor over them may be changed in memory
@@ -40,23 +39,19 @@ void tfr__mapping_rest(void *mapping, const void *at, size_t bytes);
  */
 void tfr__mapping_copy(const tfr__mapping *mapping, void *dst, const void *src, size_t bytes);
 
-/*
- * Writes a file. Errors are kept until close. A path that exists and is not a regular file
- * (/dev/stdout) is written directly; a link is followed and its target replaced.
- */
-typedef struct tfr__writer {
-    char *path, *temporary; /* temporary NULL = written directly */
-    char *buffer;
-    size_t used;
-    int fd;
-    int error; /* errno of the first failure, 0 = none */
-} tfr__writer;
+/* Where the bytes of a file that is written go; after the first error nowhere. */
+typedef struct tfr__sink {
+    tfr_write_fn write;
+    void *user;
+    tfr_status status;
+    tfr_err *err;
+} tfr__sink;
 
-TFR_MUST_CHECK tfr_status tfr__writer_open(const char *path, tfr__writer *out, tfr_err *err);
-void tfr__writer_put(tfr__writer *writer, const void *data, size_t bytes);
-/* Flushes, syncs and renames; after an error the path is as it was before. */
-TFR_MUST_CHECK tfr_status tfr__writer_close(tfr__writer *writer, tfr_err *err);
-/* Gives up: the path is as it was before. */
-void tfr__writer_abandon(tfr__writer *writer);
+void tfr__sink_put(tfr__sink *sink, const void *data, size_t bytes);
+
+/* Writes a file by core/base/writer.h; produce gets what. Its errors start with the path. */
+TFR_MUST_CHECK tfr_status tfr__file_save(const char *path,
+                                         tfr_status (*produce)(tfr__sink *sink, const void *what),
+                                         const void *what, tfr_err *err);
 
 #endif

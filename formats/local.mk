@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # libtfrun-nn: file formats here, differentiation in nn/. It uses libtfrun like any other user does.
 noinst_LTLIBRARIES += libtfrun-nn-core.la
-libtfrun_nn_core_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PUBLIC_INCLUDES) -I$(top_srcdir)/formats
+libtfrun_nn_core_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PUBLIC_INCLUDES) -I$(top_srcdir)/formats -I$(top_srcdir)
+libtfrun_nn_core_la_LIBADD = libtfrun-base.la
 libtfrun_nn_core_la_SOURCES = \
 	formats/file.c \
 	formats/file.h \

@@ -68,7 +68,7 @@ static void measure_strings(const tfr_tensor *tensor, facts *f)
         f->width = 1; /* NumPy has no strings of no bytes */
 }
 
-static tfr_status put_strings(tfr__writer *writer, const tfr_tensor *tensor, const facts *f,
+static tfr_status put_strings(tfr__sink *sink, const tfr_tensor *tensor, const facts *f,
                               tfr_err *err)
 {
     size_t width = f->unicode ? 4 * f->width : f->width, n, codes;
@@ -82,7 +82,7 @@ static tfr_status put_strings(tfr__writer *writer, const tfr_tensor *tensor, con
             (void)decode_utf8(text, n, (uint32_t *)(void *)cell, &codes);
         else
             memcpy(cell, text, n);
-        tfr__writer_put(writer, cell, width);
+        tfr__sink_put(sink, cell, width);
     }
     free(cell);
     return TFR_OK;
@@ -109,7 +109,7 @@ static tfr_status find_descr(const tfr_tensor *tensor, facts *f, char *descr, si
                     tfr_dtype_name(tfr_tensor_dtype(tensor)));
 }
 
-static void put_header(tfr__writer *writer, const tfr_shape *shape, const char *descr)
+static void put_header(tfr__sink *sink, const tfr_shape *shape, const char *descr)
 {
     char text[1024];
     int n = snprintf(text, sizeof text,
@@ -130,43 +130,46 @@ static void put_header(tfr__writer *writer, const tfr_shape *shape, const char *
     text[total - 1] = '\n';
     text[8] = (char)((total - 10) & 0xff);
     text[9] = (char)((total - 10) >> 8);
-    tfr__writer_put(writer, text, total);
+    tfr__sink_put(sink, text, total);
 }
 
-static tfr_status put_elements(tfr__writer *writer, const tfr_tensor *tensor, const facts *f,
+static tfr_status put_elements(tfr__sink *sink, const tfr_tensor *tensor, const facts *f,
                                tfr_err *err)
 {
     tfr_tensor *plain = NULL;
     if (tfr_tensor_dtype(tensor) == TFR_DTYPE_STRING)
-        return put_strings(writer, tensor, f, err);
+        return put_strings(sink, tensor, f, err);
     if (!tfr_tensor_is_plain(tensor)) {
         tfr_status status = tfr_tensor_copy(tensor, &plain, err);
         if (status)
             return status;
         tensor = plain;
     }
-    tfr__writer_put(writer, tfr_tensor_data(tensor), tfr_tensor_bytes(tensor));
+    tfr__sink_put(sink, tfr_tensor_data(tensor), tfr_tensor_bytes(tensor));
     tfr_tensor_release(plain);
     return TFR_OK;
 }
 
-tfr_status tfr_npy_save(const char *path, const tfr_tensor *tensor, tfr_err *err)
+static tfr_status put_tensor(tfr__sink *sink, const void *what)
 {
+    const tfr_tensor *tensor = what;
     facts f = {0, false};
     char descr[32];
-    tfr__writer writer;
-    tfr_status status = find_descr(tensor, &f, descr, sizeof descr, err);
-
-    if (status)
-        return tfr__prefix(err, status, "%s: ", path);
-    status = tfr__writer_open(path, &writer, err);
+    tfr_status status = find_descr(tensor, &f, descr, sizeof descr, sink->err);
     if (status)
         return status;
-    put_header(&writer, tfr_tensor_shape(tensor), descr);
-    status = put_elements(&writer, tensor, &f, err);
-    if (status) {
-        tfr__writer_abandon(&writer);
-        return tfr__prefix(err, status, "%s: ", path);
-    }
-    return tfr__writer_close(&writer, err);
+    put_header(sink, tfr_tensor_shape(tensor), descr);
+    status = put_elements(sink, tensor, &f, sink->err);
+    return status ? status : sink->status;
+}
+
+tfr_status tfr_npy_write(const tfr_tensor *tensor, tfr_write_fn write, void *user, tfr_err *err)
+{
+    tfr__sink sink = {.write = write, .user = user, .err = err};
+    return put_tensor(&sink, tensor);
+}
+
+tfr_status tfr_npy_save(const char *path, const tfr_tensor *tensor, tfr_err *err)
+{
+    return tfr__file_save(path, put_tensor, tensor, err);
 }

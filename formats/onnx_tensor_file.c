@@ -77,7 +77,7 @@ static size_t run_bytes(size_t n)
     return 1 + varint_bytes(n) + n;
 }
 
-static void put_varint(tfr__writer *writer, uint64_t value)
+static void put_varint(tfr__sink *sink, uint64_t value)
 {
     char bytes[10];
     size_t n = 0;
@@ -86,26 +86,26 @@ static void put_varint(tfr__writer *writer, uint64_t value)
         value >>= 7;
     }
     bytes[n++] = (char)value;
-    tfr__writer_put(writer, bytes, n);
+    tfr__sink_put(sink, bytes, n);
 }
 
 /* Fields up to 15 only: their tag is one byte. */
-static void put_number(tfr__writer *writer, unsigned field, uint64_t value)
+static void put_number(tfr__sink *sink, unsigned field, uint64_t value)
 {
-    put_varint(writer, field << 3);
-    put_varint(writer, value);
+    put_varint(sink, field << 3);
+    put_varint(sink, value);
 }
 
-static void put_run(tfr__writer *writer, unsigned field, size_t n)
+static void put_run(tfr__sink *sink, unsigned field, size_t n)
 {
-    put_varint(writer, field << 3 | 2);
-    put_varint(writer, n);
+    put_varint(sink, field << 3 | 2);
+    put_varint(sink, n);
 }
 
-static void put_text(tfr__writer *writer, unsigned field, const char *data, size_t n)
+static void put_text(tfr__sink *sink, unsigned field, const char *data, size_t n)
 {
-    put_run(writer, field, n);
-    tfr__writer_put(writer, data, n);
+    put_run(sink, field, n);
+    tfr__sink_put(sink, data, n);
 }
 
 static size_t tensor_bytes(const tfr_tensor *tensor, const char *name)
@@ -138,34 +138,34 @@ static size_t value_bytes(const tfr_tensor *value, const char *name)
     return total;
 }
 
-static tfr_status put_tensor(tfr__writer *writer, const tfr_tensor *tensor, const char *name,
+static tfr_status put_tensor(tfr__sink *sink, const tfr_tensor *tensor, const char *name,
                              tfr_err *err)
 {
     const tfr_shape *shape = tfr_tensor_shape(tensor);
     tfr_tensor *plain = NULL;
 
     for (int32_t i = 0; i < shape->rank; i++)
-        put_number(writer, TFR__TENSOR_DIMS, (uint64_t)shape->dims[i]);
-    put_number(writer, TFR__TENSOR_DATA_TYPE, (uint64_t)tfr_tensor_dtype(tensor));
+        put_number(sink, TFR__TENSOR_DIMS, (uint64_t)shape->dims[i]);
+    put_number(sink, TFR__TENSOR_DATA_TYPE, (uint64_t)tfr_tensor_dtype(tensor));
     if (tfr_tensor_dtype(tensor) == TFR_DTYPE_STRING) {
         for (int64_t i = 0; i < tfr_tensor_elements(tensor); i++) {
             size_t n;
             const char *text = tfr_tensor_get_string(tensor, i, &n);
-            put_text(writer, TFR__TENSOR_STRING_DATA, text, n);
+            put_text(sink, TFR__TENSOR_STRING_DATA, text, n);
         }
         if (name)
-            put_text(writer, TFR__TENSOR_NAME, name, strlen(name));
+            put_text(sink, TFR__TENSOR_NAME, name, strlen(name));
         return TFR_OK;
     }
     if (name)
-        put_text(writer, TFR__TENSOR_NAME, name, strlen(name));
+        put_text(sink, TFR__TENSOR_NAME, name, strlen(name));
     if (!tfr_tensor_is_plain(tensor)) {
         tfr_status status = tfr_tensor_copy(tensor, &plain, err);
         if (status)
             return status;
         tensor = plain;
     }
-    put_text(writer, TFR__TENSOR_RAW_DATA, tfr_tensor_data(tensor), tfr_tensor_bytes(tensor));
+    put_text(sink, TFR__TENSOR_RAW_DATA, tfr_tensor_data(tensor), tfr_tensor_bytes(tensor));
     tfr_tensor_release(plain);
     return TFR_OK;
 }
@@ -183,34 +183,44 @@ static unsigned elem_type(const tfr_tensor *value)
     }
 }
 
-static tfr_status put_value(tfr__writer *writer, const tfr_tensor *value, const char *name,
+static tfr_status put_value(tfr__sink *sink, const tfr_tensor *value, const char *name,
                             tfr_err *err)
 {
     tfr_status status = TFR_OK;
     if (tfr_tensor_kind(value) == TFR_KIND_TENSOR)
-        return put_tensor(writer, value, name, err);
+        return put_tensor(sink, value, name, err);
     if (name)
-        put_text(writer, TFR__SEQUENCE_NAME, name, strlen(name));
-    put_number(writer, TFR__SEQUENCE_ELEM_TYPE, elem_type(tfr_sequence_at(value, 0)));
+        put_text(sink, TFR__SEQUENCE_NAME, name, strlen(name));
+    put_number(sink, TFR__SEQUENCE_ELEM_TYPE, elem_type(tfr_sequence_at(value, 0)));
     for (size_t i = 0; !status && i < tfr_sequence_length(value); i++) {
         const tfr_tensor *inner = tfr_sequence_at(value, i);
-        put_run(writer, elem_type(inner) + 2, value_bytes(inner, NULL));
-        status = put_value(writer, inner, NULL, err);
+        put_run(sink, elem_type(inner) + 2, value_bytes(inner, NULL));
+        status = put_value(sink, inner, NULL, err);
     }
     return status;
+}
+
+typedef struct named {
+    const char *name;
+    const tfr_tensor *tensor;
+} named;
+
+static tfr_status put_named(tfr__sink *sink, const void *what)
+{
+    const named *n = what;
+    tfr_status status = put_value(sink, n->tensor, n->name, sink->err);
+    return status ? status : sink->status;
+}
+
+tfr_status tfr_onnx_write_tensor(const char *name, const tfr_tensor *tensor, tfr_write_fn write,
+                                 void *user, tfr_err *err)
+{
+    tfr__sink sink = {.write = write, .user = user, .err = err};
+    return put_named(&sink, &(named){name, tensor});
 }
 
 tfr_status tfr_onnx_save_tensor(const char *path, const char *name, const tfr_tensor *tensor,
                                 tfr_err *err)
 {
-    tfr__writer writer;
-    tfr_status status = tfr__writer_open(path, &writer, err);
-    if (status)
-        return status;
-    status = put_value(&writer, tensor, name, err);
-    if (status) {
-        tfr__writer_abandon(&writer);
-        return tfr__prefix(err, status, "%s: ", path);
-    }
-    return tfr__writer_close(&writer, err);
+    return tfr__file_save(path, put_named, &(named){name, tensor}, err);
 }

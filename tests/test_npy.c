@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* npy files: round trips, NumPy's own bytes, and hostile headers. */
 #include <stdlib.h>
+#include <tfrun/fail.h>
 #include <tfrun/npy.h>
 
 #include "temp_path.h"
@@ -169,6 +170,48 @@ TEST(a_loaded_tensor_may_be_changed_and_the_file_stays)
     temp_drop("w.npy");
 }
 
+/* What tfr_npy_write hands over, and when it says no. */
+typedef struct taken {
+    char bytes[4096];
+    size_t n, most;
+} taken;
+
+static tfr_status take(void *user, const void *bytes, size_t n, tfr_err *e)
+{
+    taken *t = user;
+    if (n > t->most - t->n)
+        return tfr_fail(e, TFR_ELIMIT, "full after %zu bytes", t->n);
+    memcpy(t->bytes + t->n, bytes, n);
+    t->n += n;
+    return TFR_OK;
+}
+
+TEST(a_tensor_is_written_to_anywhere_as_to_a_file)
+{
+    static const tfr_shape shape = {2, {2, 3}};
+    static char bytes[4096];
+    static taken t;
+    tfr_tensor *tensor;
+    FILE *file;
+    REQUIRE_OK(tfr_tensor_create(TFR_DTYPE_F32, &shape, &tensor, &err), &err);
+    REQUIRE_OK(tfr_npy_save(temp_path("a.npy"), tensor, &err), &err);
+    file = fopen(temp_path("a.npy"), "rb");
+    REQUIRE(file != NULL);
+    t.most = fread(bytes, 1, sizeof bytes, file);
+    fclose(file);
+    REQUIRE_OK(tfr_npy_write(tensor, take, &t, &err), &err);
+    CHECK_UINT(t.most, t.n);
+    CHECK_MEM(bytes, t.bytes, t.n);
+    for (size_t most = 0; most < t.n; most += 13) {
+        static taken less;
+        less = (taken){.most = most};
+        CHECK_INT(TFR_ELIMIT, tfr_npy_write(tensor, take, &less, &err));
+        CHECK_CONTAINS("full after", err.text);
+    }
+    tfr_tensor_release(tensor);
+    temp_drop("a.npy");
+}
+
 TEST(types_that_npy_lacks_are_refused)
 {
     tfr_shape shape = {1, {2}};
@@ -281,7 +324,7 @@ TEST(a_path_that_cannot_be_read_or_written_is_named_with_the_reason)
     CHECK_CONTAINS("not a regular file", err.text);
     REQUIRE_OK(tfr_tensor_create(TFR_DTYPE_F32, &shape, &tensor, &err), &err);
     CHECK_STATUS(TFR_EIO, tfr_npy_save("/nonexistent/x.npy", tensor, &err), &err);
-    CHECK_CONTAINS("cannot create it", err.text);
+    CHECK_CONTAINS("cannot be written", err.text);
     CHECK_OK(tfr_npy_save("/dev/null", tensor, &err), &err);
     CHECK(access("/dev/null", F_OK) == 0);
     tfr_tensor_release(tensor);
@@ -296,6 +339,7 @@ static const test_case cases[] = {
     CASE(strings_survive_saving_and_loading),
     CASE(a_strided_tensor_is_written_in_plain_order),
     CASE(a_loaded_tensor_may_be_changed_and_the_file_stays),
+    CASE(a_tensor_is_written_to_anywhere_as_to_a_file),
     CASE(types_that_npy_lacks_are_refused),
     CASE(bad_headers_are_refused_with_their_place),
     CASE(a_claim_of_four_gib_in_a_small_file_is_refused),

@@ -17,9 +17,15 @@ extern "C" {
 TFR_API TFR_MUST_CHECK tfr_status tfr_npy_load(const char *path, tfr_tensor **out, tfr_err *err);
 TFR_API TFR_MUST_CHECK tfr_status tfr_npy_parse(const void *bytes, size_t n, tfr_tensor **out,
                                                 tfr_err *err);
-/* To a temporary name first, then renamed, so never half a file. */
+/*
+ * Replaces the file when the new one is whole, so that after an error the old one is there; links
+ * are followed, and what is no regular file, such as a pipe, is written as it is.
+ */
 TFR_API TFR_MUST_CHECK tfr_status tfr_npy_save(const char *path, const tfr_tensor *tensor,
                                                tfr_err *err);
+/* The same bytes to anywhere, in order. */
+TFR_API TFR_MUST_CHECK tfr_status tfr_npy_write(const tfr_tensor *tensor, tfr_write_fn write,
+                                                void *user, tfr_err *err);
 
 #ifdef __cplusplus
 }

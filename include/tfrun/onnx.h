@@ -32,9 +32,17 @@ TFR_API TFR_MUST_CHECK tfr_status tfr_onnx_load_tensor(const char *path, tfr_kin
                                                        tfr_tensor **out, tfr_err *err);
 TFR_API TFR_MUST_CHECK tfr_status tfr_onnx_parse_tensor(const void *bytes, size_t n, tfr_kind kind,
                                                         tfr_tensor **out, tfr_err *err);
-/* Writes a TensorProto file: to a temporary name first, then renamed, so never half of one. */
+/*
+ * Writes a TensorProto file, or a SequenceProto or OptionalProto for such a value. The file is
+ * replaced when the new one is whole, so that after an error the old one is there; links are
+ * followed, and what is no regular file, such as a pipe, is written as it is.
+ */
 TFR_API TFR_MUST_CHECK tfr_status tfr_onnx_save_tensor(const char *path, const char *name,
                                                        const tfr_tensor *tensor, tfr_err *err);
+/* The same bytes to anywhere, in order. */
+TFR_API TFR_MUST_CHECK tfr_status tfr_onnx_write_tensor(const char *name, const tfr_tensor *tensor,
+                                                        tfr_write_fn write, void *user,
+                                                        tfr_err *err);
 
 #ifdef __cplusplus
 }

@@ -26,6 +26,9 @@ typedef enum tfr_kind {
     TFR_KIND_OPTIONAL = 3
 } tfr_kind;
 
+/* Takes the next bytes of a file, for what writes one anywhere; not TFR_OK ends the writing. */
+typedef tfr_status (*tfr_write_fn)(void *user, const void *bytes, size_t n, tfr_err *err);
+
 /* A plain tensor with zeroed elements, aligned to 64 bytes. Strings start empty. */
 TFR_API TFR_MUST_CHECK tfr_status tfr_tensor_create(tfr_dtype dtype, const tfr_shape *shape,
                                                     tfr_tensor **out, tfr_err *err);
