@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cache_file.c: the user's cache folder. A file is written beside its place and renamed. */
+/* cache_file.c: the user's cache folder, see cache_file.h. */
 #include "cache_file.h"
 
 #include "alloc.h"
+#include "base/writer.h"
 #include "env.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -58,40 +57,31 @@ static void cache_make_folder(const char *file)
     }
 }
 
-static bool write_all(int fd, const char *at, size_t n)
+tfr_status tfr__cache_write(const char *path, const void *bytes, size_t n, tfr_err *err)
 {
-    while (n) {
-        ssize_t done = write(fd, at, n);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done <= 0)
-            return false;
-        at += done;
-        n -= (size_t)done;
-    }
-    return true;
-}
-
-bool tfr__cache_write(const char *path, const void *bytes, size_t n)
-{
-    static atomic_uint number; /* threads may write one file at a time, each beside it */
-    char temp[PATH_MAX + 40];
-    bool good;
-    int fd;
+    tfr__writer writer;
+    tfr_status status;
     cache_make_folder(path);
-    snprintf(temp, sizeof temp, "%s.%ld.%u", path, (long)getpid(), atomic_fetch_add(&number, 1));
-    fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0)
-        return false;
-    good = write_all(fd, bytes, n);
-    if (close(fd) == 0 && good && rename(temp, path) == 0)
-        return true;
-    unlink(temp);
-    return false;
+    status = tfr__writer_open_cache(path, bytes, &writer, err);
+    if (status)
+        return status;
+    tfr__writer_put(&writer, bytes, n);
+    return tfr__writer_close(&writer, err);
 }
 
-/* One look at the folder: how many files there are, and the name of the oldest. */
-static uint32_t cache_oldest(DIR *folder, char *name, size_t n)
+static bool begins_with(int folder, const char *name, const char *magic)
+{
+    char first[TFR__MAGIC_BYTES];
+    int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    bool same = fd >= 0 && read(fd, first, sizeof first) == (ssize_t)sizeof first &&
+                memcmp(first, magic, sizeof first) == 0;
+    if (fd >= 0)
+        close(fd);
+    return same;
+}
+
+/* One look at the folder: how many files with the magic there are, and the name of the oldest. */
+static uint32_t cache_oldest(DIR *folder, const char *magic, char *name, size_t n)
 {
     struct timespec oldest = {0};
     struct dirent *entry;
@@ -100,7 +90,7 @@ static uint32_t cache_oldest(DIR *folder, char *name, size_t n)
     while ((entry = readdir(folder)) != NULL) {
         struct stat st;
         if (fstatat(dirfd(folder), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
-            !S_ISREG(st.st_mode))
+            !S_ISREG(st.st_mode) || !begins_with(dirfd(folder), entry->d_name, magic))
             continue;
         if (count++ &&
             (st.st_mtim.tv_sec > oldest.tv_sec ||
@@ -112,7 +102,7 @@ static uint32_t cache_oldest(DIR *folder, char *name, size_t n)
     return count;
 }
 
-void tfr__cache_prune(const char *path, uint32_t most)
+void tfr__cache_prune(const char *path, const char *magic, uint32_t most)
 {
     char name[NAME_MAX + 1], folder_path[PATH_MAX];
     DIR *folder;
@@ -125,7 +115,7 @@ void tfr__cache_prune(const char *path, uint32_t most)
     folder = opendir(folder_path);
     if (!folder)
         return;
-    while (cache_oldest(folder, name, sizeof name) > most)
+    while (cache_oldest(folder, magic, name, sizeof name) > most)
         if (unlinkat(dirfd(folder), name, 0) != 0)
             break;
     closedir(folder);

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <tfrun/status.h>
 
 /* Path of a file, "$XDG_CACHE_HOME/tfrun/NAME" or in ~/.cache; false: there is no folder to use. */
 bool tfr__cache_path(const char *name, char *out, size_t n);
@@ -20,10 +21,14 @@ bool tfr__cache_path(const char *name, char *out, size_t n);
  */
 char *tfr__cache_read(const char *path, size_t least, size_t most, size_t *n);
 
-/* Replaces the file at once and makes its folder. errno tells why it is false. */
-bool tfr__cache_write(const char *path, const void *bytes, size_t n);
+/*
+ * Replaces the file at once and makes its folder. The bytes begin with a magic of TFR__MAGIC_BYTES;
+ * TFR_EPERM: what is there does not, or is no regular file of the user's own, and stays.
+ */
+TFR_MUST_CHECK tfr_status tfr__cache_write(const char *path, const void *bytes, size_t n,
+                                           tfr_err *err);
 
-/* Removes the oldest files of the file's folder until there are most. */
-void tfr__cache_prune(const char *path, uint32_t most);
+/* Removes the oldest files of the file's folder that begin with magic until there are most. */
+void tfr__cache_prune(const char *path, const char *magic, uint32_t most);
 
 #endif

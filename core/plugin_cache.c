@@ -15,7 +15,6 @@
 #include "cache_file.h"
 #include "env.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -118,6 +117,8 @@ void tfr__cache_store(tfr__plugin *plugin, const void *reply, size_t bytes)
 {
     char path[PATH_MAX], *whole;
     cache_head head = {0};
+    tfr_err err = TFR_ERR_INIT;
+    tfr_status status;
     uint64_t sum;
     size_t n;
     if (tfr__privileged() || !cache_path(plugin, path, sizeof path))
@@ -139,11 +140,12 @@ void tfr__cache_store(tfr__plugin *plugin, const void *reply, size_t bytes)
         memcpy(whole + sizeof head + head.reason_bytes, reply, bytes);
     sum = tfr__hash(TFR__HASH_SEED, whole, n);
     memcpy(whole + n, &sum, sizeof sum);
-    if (tfr__cache_write(path, whole, n + sizeof sum))
-        tfr__cache_prune(path, CACHE_FILES);
-    else
-        tfr__log(plugin->loader->runtime, TFR_LOG_DEBUG, "loader", "%s cannot be written: %s", path,
-                 strerror(errno));
+    status = tfr__cache_write(path, whole, n + sizeof sum, &err);
+    if (!status)
+        tfr__cache_prune(path, cache_magic, CACHE_FILES);
+    else /* a home that cannot be written is nothing unusual, a stranger's file in it is */
+        tfr__log(plugin->loader->runtime, status == TFR_EPERM ? TFR_LOG_WARNING : TFR_LOG_DEBUG,
+                 "loader", "%s", err.text);
     tfr__free(whole);
 }
 

@@ -13,12 +13,13 @@
 #include "tuning.h"
 
 #include "alloc.h"
+#include "base/writer.h"
 #include "cache_file.h"
 #include "env.h"
 #include "loader.h"
 
 #include <string.h>
-#include <sys/stat.h>
+#include <tfrun/fail.h>
 #include <unistd.h>
 
 static const char tuning_magic[8] = {'T', 'F', 'R', 'T', 'U', 'N', 'E', '1'};
@@ -66,9 +67,9 @@ void tfr__tuning_add_text(tfr__tuning_key *key, const char *text)
 void tfr__tuning_init(tfr__tuning *t, tfr_runtime *runtime, const char *setting)
 {
     char path[TFR__TUNING_PATH_BYTES];
-    struct stat st;
     memset(t, 0, sizeof *t);
     t->runtime = runtime;
+    t->trouble = (tfr_err)TFR_ERR_INIT;
     pthread_mutex_init(&t->lock, NULL);
     if (tfr__privileged())
         return;
@@ -76,13 +77,6 @@ void tfr__tuning_init(tfr__tuning *t, tfr_runtime *runtime, const char *setting)
         t->path = tfr__strdup(setting);
     else if (!setting && tfr__cache_path("tuning-1", path, sizeof path))
         t->path = tfr__strdup(path);
-    if (t->path && lstat(t->path, &st) == 0 && !S_ISREG(st.st_mode)) {
-        /* It would be replaced, and there must be a /dev/null tomorrow. */
-        tfr__log(runtime, TFR_LOG_WARNING, "tuning",
-                 "%s is no regular file; nothing is kept, which \"off\" says, too", t->path);
-        tfr__free(t->path);
-        t->path = NULL;
-    }
 }
 
 static void drop_at(tfr__tuning *t, uint32_t i)
@@ -221,7 +215,8 @@ static void take(tfr__tuning *t, const char *bytes, size_t n)
     }
 }
 
-/* Takes over the file's entries; those that this process has used stay as they are. */
+/* Takes over the file's entries; those that this process has used stay as they are. What is no
+ * store is never replaced by one, and then the store is off. */
 static void load(tfr__tuning *t)
 {
     size_t n;
@@ -232,8 +227,12 @@ static void load(tfr__tuning *t)
             if (!t->entries[i].mine)
                 drop_at(t, i);
         take(t, bytes, n);
+    } else if (tfr__writer_check_cache(t->path, tuning_magic, &t->trouble) == TFR_EPERM) {
+        tfr__free(t->path);
+        t->path = NULL;
     } else if (bytes || access(t->path, F_OK) == 0) {
-        t->is_bad = t->is_changed = true;
+        (void)tfr_fail(&t->trouble, TFR_EMODEL, "%s is damaged, or not the user's own", t->path);
+        t->is_changed = true;
     }
     tfr__free(bytes);
 }
@@ -250,12 +249,13 @@ static bool is_on(tfr__tuning *t)
 /* The log is a stranger's function, so it is called without the lock. */
 static void leave(tfr__tuning *t)
 {
-    bool is_bad = t->is_bad;
-    t->is_bad = false;
+    tfr_err trouble = t->trouble;
+    t->trouble.code = TFR_OK;
     pthread_mutex_unlock(&t->lock);
-    if (is_bad && t->runtime)
-        tfr__log(t->runtime, TFR_LOG_WARNING, "tuning",
-                 "%s is damaged, or not the user's own; it is not used, and replaced", t->path);
+    if (trouble.code && t->runtime)
+        tfr__log(t->runtime, TFR_LOG_WARNING, "tuning", "%s; %s", trouble.text,
+                 trouble.code == TFR_EPERM ? "nothing is kept, which \"off\" says, too"
+                                           : "it is not used, and replaced");
 }
 
 uint32_t tfr__tuning_get(tfr__tuning *t, tfr__tuning_key key, void *out, uint32_t room)
@@ -293,8 +293,9 @@ void tfr__tuning_put(tfr__tuning *t, tfr__tuning_key key, const void *value, uin
     leave(t);
 }
 
-static void write_file(const tfr__tuning *t)
+static void write_file(tfr__tuning *t)
 {
+    tfr_err err = TFR_ERR_INIT;
     file_head head = {.n = t->n};
     size_t n = sizeof head;
     uint64_t sum;
@@ -313,7 +314,9 @@ static void write_file(const tfr__tuning *t)
     }
     sum = tfr__hash(TFR__HASH_SEED, bytes, n);
     memcpy(bytes + n, &sum, sizeof sum);
-    (void)tfr__cache_write(t->path, bytes, n + sizeof sum);
+    /* A folder that cannot be written is nothing unusual. */
+    if (tfr__cache_write(t->path, bytes, n + sizeof sum, &err) == TFR_EPERM)
+        t->trouble = err;
     tfr__free(bytes);
 }
 
@@ -321,10 +324,13 @@ void tfr__tuning_save(tfr__tuning *t)
 {
     pthread_mutex_lock(&t->lock);
     if (t->path && t->is_changed) {
-        load(t); /* what others have saved since; of a bad file was told already */
-        t->is_bad = t->is_bad && !t->is_loaded;
+        bool was_loaded = t->is_loaded;
+        load(t); /* what others have saved since; of a damaged file was told already */
+        if (was_loaded && t->trouble.code == TFR_EMODEL)
+            t->trouble.code = TFR_OK;
         t->is_loaded = true;
-        write_file(t);
+        if (t->path)
+            write_file(t);
         t->is_changed = false;
     }
     leave(t);

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <tfrun/status.h>
 
 enum {
     TFR__TUNING_VALUE_BYTES = 16384, /* longer ones are not kept */
@@ -49,7 +50,8 @@ typedef struct tfr__tuning {
     tfr__tuning_entry *entries;  /* by key, ascending */
     uint32_t n, room;
     uint64_t bytes, clock;
-    bool is_loaded, is_changed, is_bad; /* bad: the file is not valid, which was not said yet */
+    bool is_loaded, is_changed;
+    tfr_err trouble; /* with the file, and not said yet; code 0 = none */
 } tfr__tuning;
 
 /* setting: value of the key "tuning": "off", an absolute path, or NULL for the usual place. */

@@ -92,12 +92,13 @@ TEST(a_damaged_file_is_empty_and_written_anew)
     static char bytes[4096], bad[4096];
     size_t n = write_two("t", bytes, sizeof bytes);
     REQUIRE(n > 60 && n < 400);
-    for (size_t at = 0; at < 2 * n; at++) {
+    /* Without its first 8 bytes nobody can say that it is ours. */
+    for (size_t at = 8; at < 2 * n - 8; at++) {
         tfr__tuning t;
         memcpy(bad, bytes, n);
         if (at < n)
             bad[at] = (char)(bad[at] ^ 1);
-        temp_write("t", bad, at < n ? n : at - n); /* a bit, or cut short */
+        temp_write("t", bad, at < n ? n : at - n + 8); /* a bit, or cut short */
         t = open_at("t");
         CHECK_STR("", get(&t, "a"));
         CHECK_STR("", get(&t, "b"));
@@ -157,7 +158,7 @@ TEST(a_damaged_file_is_told_once_and_fails_nothing)
     options.options = &option;
     options.n_options = 1;
     options.log = listen;
-    temp_write("t", "no store", 8);
+    temp_write("t", "TFRTUNE1 cut", 12);
     REQUIRE_OK(tfr_runtime_create(&options, &runtime, &err), &err);
     CHECK_STR("", said);
     CHECK_STR("", get(&runtime->tuning, "a"));
@@ -302,24 +303,50 @@ TEST(off_keeps_nothing_and_a_privileged_process_has_no_file)
     rmdir(temp_folder());
 }
 
-TEST(what_is_no_regular_file_is_left_alone)
+/* Uses and saves a store at the place, and returns what was said. */
+static const char *say_of(const char *name)
 {
     tfr_err err = TFR_ERR_INIT;
-    const tfr_option option = {"tuning", temp_path("t")};
+    const tfr_option option = {"tuning", temp_path(name)};
     tfr_runtime_options options = TFR_RUNTIME_OPTIONS_INIT;
     tfr_runtime *runtime = NULL;
-    struct stat st;
-    REQUIRE_INT(0, symlink("/dev/null", temp_path("t")));
     options.options = &option;
     options.n_options = 1;
     options.log = listen;
     said[0] = '\0';
-    REQUIRE_OK(tfr_runtime_create(&options, &runtime, &err), &err);
-    CHECK(strstr(said, "t is no regular file; nothing is kept") != NULL);
+    if (tfr_runtime_create(&options, &runtime, &err))
+        return "no runtime";
     put(&runtime->tuning, "a", "one");
     tfr__tuning_save(&runtime->tuning);
+    put(&runtime->tuning, "a", "two");
+    tfr__tuning_save(&runtime->tuning);
     tfr_runtime_release(runtime);
+    return said;
+}
+
+TEST(what_is_no_regular_file_is_left_alone)
+{
+    struct stat st;
+    REQUIRE_INT(0, symlink("/dev/null", temp_path("t")));
+    CHECK_CONTAINS("t is not replaced: it is a link; nothing is kept", say_of("t"));
     CHECK(lstat(temp_path("t"), &st) == 0 && S_ISLNK(st.st_mode));
+    temp_drop("t");
+}
+
+TEST(a_file_that_tfrun_did_not_write_is_left_alone)
+{
+    char bytes[32] = "";
+    const char *first;
+    FILE *file;
+    temp_write("t", "a letter home", 13);
+    first = strstr(say_of("t"), "t is not replaced: it was not written by tfrun; nothing is kept");
+    CHECK(first != NULL);
+    CHECK(first && strstr(first + 20, "is not replaced") == NULL); /* said once */
+    file = fopen(temp_path("t"), "rb");
+    REQUIRE(file != NULL);
+    CHECK_UINT(13, fread(bytes, 1, sizeof bytes, file));
+    fclose(file);
+    CHECK_STR("a letter home", bytes);
     temp_drop("t");
 }
 
@@ -367,6 +394,7 @@ static const test_case cases[] = {
     CASE(many_writers_leave_a_whole_file),
     CASE(off_keeps_nothing_and_a_privileged_process_has_no_file),
     CASE(what_is_no_regular_file_is_left_alone),
+    CASE(a_file_that_tfrun_did_not_write_is_left_alone),
     CASE(a_file_of_others_is_not_read),
     CASE(without_memory_less_is_kept),
 };
