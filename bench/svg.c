@@ -3,11 +3,11 @@
  * svg.c: rate against size as lines with logarithmic axes: who is how fast at which size. Plain
  * SVG 1.1 without scripts, which browsers and README pages show.
  */
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include <core/base/writer.h>
 #include <tfrun/fail.h>
 
 #include "bench.h"
@@ -187,16 +187,21 @@ static void put_all(FILE *f, const bench_report *report, const axes *a)
 
 tfr_status bench_svg_write(const bench_report *report, const char *path, tfr_err *err)
 {
+    tfr__writer writer;
+    tfr_status status;
     axes a;
     FILE *f;
-    bool bad;
     if (!find_axes(report, &a))
         return tfr_fail(err, TFR_EINVAL, "%s: there is nothing to draw", path);
-    if (!(f = fopen(path, "w")))
-        return tfr_fail(err, TFR_EIO, "%s cannot be written: %s", path, strerror(errno));
-    put_all(f, report, &a);
-    bad = ferror(f);
-    if (fclose(f) || bad)
-        return tfr_fail(err, TFR_EIO, "%s cannot be written: %s", path, strerror(errno));
-    return TFR_OK;
+    status = tfr__writer_open(path, &writer, err);
+    if (status)
+        return status;
+    f = tfr__writer_stream(&writer);
+    if (f) {
+        put_all(f, report, &a);
+        if (fclose(f) == 0)
+            return tfr__writer_close(&writer, err);
+    }
+    tfr__writer_abandon(&writer);
+    return tfr_fail(err, TFR_ENOMEM, "no memory for writing a plot");
 }

@@ -52,7 +52,7 @@ tfrun_SOURCES = \
 	cli/verify_random.c \
 	cli/verify_workers.c \
 	$(NULL)
-tfrun_LDADD = libtfrun-nn.la libtfrun.la $(JANSSON_LIBS) -lpthread -lm
+tfrun_LDADD = libtfrun-base.la libtfrun-nn.la libtfrun.la $(JANSSON_LIBS) -lpthread -lm
 
 # Made by `tfrun __complete`; tests/cli/completion.sh says when it is out of date.
 bashcompletiondir = $(datadir)/bash-completion/completions

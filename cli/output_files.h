@@ -11,7 +11,7 @@
 typedef struct cli_output_file {
     uint32_t output;  /* of the graph */
     const char *path; /* as the user wrote it */
-    char *temporary;  /* beside it */
+    bool is_direct;   /* a device or a pipe, which is not replaced */
 } cli_output_file;
 
 typedef struct cli_output_files {
@@ -23,7 +23,8 @@ typedef struct cli_output_files {
  * case. */
 TFR_MUST_CHECK tfr_status cli_output_files_init(const cli_args *args, const tfr_graph *graph,
                                                 cli_output_files *files, tfr_err *err);
-/* Writes all to temporary names, then renames all. outputs are in the graph's order. */
+/* Writes all beside their places, then puts all there; devices and pipes are written last. outputs
+ * are in the graph's order. */
 TFR_MUST_CHECK tfr_status cli_output_files_save(const cli_output_files *files,
                                                 const tfr_graph *graph, tfr_tensor *const *outputs,
                                                 tfr_err *err);

@@ -33,11 +33,11 @@ tfr_status cli_tensor_load(const char *path, tfr_kind kind, tfr_tensor **out, tf
                                  : tfr_onnx_load_tensor(path, kind, out, err);
 }
 
-tfr_status cli_tensor_save(const char *path, const char *format_name, const char *name,
-                           const tfr_tensor *tensor, tfr_err *err)
+tfr_status cli_tensor_write(const char *path, const char *name, const tfr_tensor *tensor,
+                            tfr_write_fn write, void *user, tfr_err *err)
 {
-    return ends_in(format_name, ".npy") ? tfr_npy_save(path, tensor, err)
-                                        : tfr_onnx_save_tensor(path, name, tensor, err);
+    return ends_in(path, ".pb") ? tfr_onnx_write_tensor(name, tensor, write, user, err)
+                                : tfr_npy_write(tensor, write, user, err);
 }
 
 /* ---- random values --------------------------------------------------------------------------- */

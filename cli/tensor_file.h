@@ -15,9 +15,10 @@ TFR_MUST_CHECK tfr_status cli_tensor_check_name(const char *path, tfr_err *err);
 TFR_MUST_CHECK tfr_status cli_tensor_load(const char *path, tfr_kind kind, tfr_tensor **out,
                                           tfr_err *err);
 
-/* Writes the format that format_name ends in to path; name is the tensor's in a .pb file. */
-TFR_MUST_CHECK tfr_status cli_tensor_save(const char *path, const char *format_name,
-                                          const char *name, const tfr_tensor *tensor, tfr_err *err);
+/* Writes the format that path ends in; name is the tensor's in a .pb file. */
+TFR_MUST_CHECK tfr_status cli_tensor_write(const char *path, const char *name,
+                                           const tfr_tensor *tensor, tfr_write_fn write, void *user,
+                                           tfr_err *err);
 
 /*
  * Floats uniform in [0,1), integers and bools 0 or 1, strings "a" or "b": values that are valid

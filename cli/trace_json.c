@@ -7,11 +7,11 @@
  */
 #include "trace_json.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <core/base/writer.h>
 #include <tfrun/fail.h>
 
 #include "json.h"
@@ -215,6 +215,25 @@ static void write_all(writer *w, const tfr_trace_event *events, uint32_t n, uint
             (unsigned long long)n_dropped);
 }
 
+static tfr_status save(writer *w, const tfr_trace_event *events, uint32_t n, uint64_t n_dropped,
+                       const char *title, const char *path, tfr_err *err)
+{
+    tfr__writer file;
+    tfr_status status = tfr__writer_open(path, &file, err);
+    if (status)
+        return status;
+    w->file = tfr__writer_stream(&file);
+    w->lost = !w->file;
+    if (w->file) {
+        write_all(w, events, n, n_dropped, title);
+        w->lost = fclose(w->file) != 0 || w->lost;
+    }
+    if (!w->lost)
+        return tfr__writer_close(&file, err);
+    tfr__writer_abandon(&file);
+    return tfr_fail(err, TFR_ENOMEM, "no memory for writing a trace of %u events", n);
+}
+
 tfr_status cli_trace_save(const tfr_session *session, const char *title, const char *path,
                           tfr_err *err)
 {
@@ -224,20 +243,8 @@ tfr_status cli_trace_save(const tfr_session *session, const char *title, const c
     uint64_t n_dropped = 0;
     tfr_status status = w ? cli_trace_events(session, &events, &n, &n_dropped, err)
                           : tfr_fail(err, TFR_ENOMEM, "no memory for writing a trace");
-    if (!status && !(w->file = fopen(path, "w")))
-        status = tfr_fail(err, TFR_EIO, "%s cannot be written: %s", path, strerror(errno));
-    if (!status) {
-        bool bad;
-        write_all(w, events, n, n_dropped, title);
-        bad = ferror(w->file) != 0;
-        bad = fclose(w->file) != 0 || bad;
-        if (bad)
-            status = tfr_fail(err, TFR_EIO, "%s cannot be written: %s", path, strerror(errno));
-        else if (w->lost)
-            status = tfr_fail(err, TFR_ENOMEM, "no memory for writing a trace of %u events", n);
-        if (status)
-            remove(path);
-    }
+    if (!status)
+        status = save(w, events, n, n_dropped, title, path, err);
     free(events);
     free(w);
     return status;

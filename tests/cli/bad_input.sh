@@ -89,7 +89,7 @@ refuses 5 "an output of no known format" 'y.txt: tensors are kept in' $run -o y.
 refuses 7 "an output in no folder" '^tfrun: none/y.npy cannot be written: No such file' \
     $run -o none/y.npy
 mkdir folder.npy
-refuses 7 "an output that is a folder" 'folder.npy cannot be written: it is no regular file' \
+refuses 7 "an output that is a folder" 'folder.npy cannot be written: it is a folder' \
     $run -o folder.npy
 refuses 5 "two outputs in one file" 'two outputs go to y.npy' $run -o y=y.npy -o y=y.npy
 refuses 7 "one of two outputs cannot be written" 'none/y.npy cannot be written' \

@@ -19,6 +19,32 @@ exits 0 "a model runs from .npy to .npy" \
 has "it prints type, values and file" out '^y  *float32\[3\]  *0, 0, 2  *out_dir/y.npy$'
 claim "the file has the values" cmp relu.npy out_dir/y.npy
 claim "nothing else is in the folder" test "$(ls -A out_dir)" = y.npy
+ln -s out_dir/linked.npy link.npy
+exits 0 "an output goes through a link" "$TFRUN" run relu.onnx -i x.npy -o y=link.npy
+claim "to what it leads to" cmp relu.npy out_dir/linked.npy
+claim "and the link stays" test -L link.npy
+exits 0 "an output goes into a device" "$TFRUN" -q run relu.onnx -i x.npy -o y=/dev/stderr
+claim "as npy" cmp relu.npy err
+if [ -c /dev/full ]; then
+    ln -s /dev/full full.npy
+    echo old >z.npy
+    keep field 1 node Relu n1 x y; nodes=$kept
+    keep field 1 node Relu n2 x z; nodes=$nodes$kept
+    keep field 11 value_info x 1 3; inputs=$kept
+    keep field 12 value_info y 1 3; outputs=$kept
+    keep field 12 value_info z 1 3; outputs=$outputs$kept
+    model "$nodes" "$inputs" "$outputs" >two.onnx
+    exits 7 "an output that finds no room is an error" \
+        "$TFRUN" run two.onnx -i x.npy -o y=full.npy -o z=z.npy
+    has "with its name" err 'full.npy cannot be written: No space left on device'
+    claim "the device stays" test -c /dev/full
+    claim "the link, too" test -L full.npy
+    claim "and the other output is as it was" test "$(cat z.npy)" = old
+    claim "nothing else is in the folder" test -z "$(ls -A | grep '^\.tfrun')"
+    rm z.npy
+else
+    skip "there is no /dev/full"
+fi
 exits 0 "a model runs from .pb to .pb" "$TFRUN" run relu.onnx -i x.pb -o y.pb
 exits 0 "what was written can be read" "$TFRUN" run relu.onnx -i y.pb -o z.npy
 claim "and is the same" cmp relu.npy z.npy

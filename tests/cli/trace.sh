@@ -39,6 +39,22 @@ exits 7 "a file that cannot be written is an error" \
     "$TFRUN" -q run relu.onnx -i x.npy --trace "$tmp/none/t.json"
 has "with its name" err 'none/t.json cannot be written'
 
+if [ -c /dev/full ]; then
+    exits 7 "a full device is an error" "$TFRUN" -q run relu.onnx -i x.npy --trace /dev/full
+    has "with its reason" err '/dev/full cannot be written: No space left on device'
+    claim "and stays" test -c /dev/full
+else
+    skip "there is no /dev/full"
+fi
+echo old >kept.json
+exits 7 "a trace that finds no room is an error" sh -c 'trap "" XFSZ; ulimit -f 0; exec "$@"' - \
+    "$TFRUN" -q run relu.onnx -i x.npy --trace kept.json
+claim "which leaves the old file" test "$(cat kept.json)" = old
+claim "and no other" test -z "$(ls -A | grep '^\.tfrun')"
+mkfifo pipe.json
+claim "a trace goes into a pipe" sh -c '"$1" -q run relu.onnx -i x.npy --trace pipe.json >/dev/null &
+    cat pipe.json >piped.json && wait && "$2" piped.json >/dev/null' - "$TFRUN" "$check"
+
 # A device with a queue and memory of its own, and an input that lies strided.
 fakeacc=$TFR_BUILDDIR/tests/fakeacc/.libs/fakeacc.so
 if [ -e "$fakeacc" ]; then
