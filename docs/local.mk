@@ -13,6 +13,7 @@ EXTRA_DIST += \
 	docs/decisions/0010-one-pool.md \
 	docs/decisions/0011-libraries-on-demand.md \
 	docs/decisions/0012-weights-where-they-lie.md \
+	docs/decisions/0013-regex.md \
 	docs/differences.md \
 	docs/ops.md \
 	docs/plugin-guide.md \

@@ -71,6 +71,7 @@ unit_tests = \
 	tests/test_session \
 	tests/test_passes \
 	tests/test_program \
+	tests/test_regex \
 	tests/test_sequence \
 	tests/test_shape \
 	tests/test_status \
@@ -404,6 +405,10 @@ tests_test_wire_SOURCES = tests/test_wire.c tests/onnx_build.h
 tests_test_writer_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_writer_LDADD = $(TFR_TEST_CORE)
 tests_test_writer_SOURCES = tests/test_writer.c tests/temp_path.h
+
+tests_test_regex_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_regex_LDADD = $(TFR_TEST_CORE)
+tests_test_regex_SOURCES = tests/session_kit.h tests/test_regex.c
 
 tests_test_session_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_session_LDADD = $(TFR_TEST_CORE)

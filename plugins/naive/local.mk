@@ -2,7 +2,7 @@
 # tfrun-naive.so, the specification in code. The module has no folder in its name, so that all
 # modules of the tree land in one .libs/ and one TFRUN_PLUGIN_PATH runs them uninstalled.
 plugin_LTLIBRARIES += tfrun-naive.la
-tfrun_naive_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PLUGIN_INCLUDES)
+tfrun_naive_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PLUGIN_INCLUDES) $(NAIVE_PCRE2_CPPFLAGS)
 tfrun_naive_la_LDFLAGS = $(AM_LDFLAGS) $(TFR_MODULE_FLAGS)
 tfrun_naive_la_SOURCES = \
 	plugins/naive/arg_max.c \
@@ -62,6 +62,8 @@ tfrun_naive_la_SOURCES = \
 	plugins/naive/recurrent.c \
 	plugins/naive/reduce.c \
 	plugins/naive/regex_full_match.c \
+	plugins/naive/regex_syntax.c \
+	plugins/naive/regex_syntax.h \
 	plugins/naive/reorder.c \
 	plugins/naive/resize.c \
 	plugins/naive/reverse_sequence.c \

@@ -1,200 +1,245 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * RegexFullMatch (ONNX 20): y = whether the pattern matches the whole of x. ONNX asks for RE2's
- * syntax; the C library has POSIX extended expressions. The pattern is rewritten: \d, \s, \w also
- * inside brackets, escapes inside brackets, (?:...) as a plain group, and ^(...)$ around all. What
- * has no POSIX form (lazy quantifiers, flags, \pN, \Q...) is declined. Bytes, not code points; a
- * string with a zero byte matches nothing.
+ * RegexFullMatch (ONNX 20): y = whether the pattern, in RE2's syntax, matches the whole of x. Texts
+ * are UTF-8; one that is not matches nothing. regex_syntax.h turns the pattern into one of PCRE2,
+ * whose pcre2_dfa_match follows all ways through the pattern at once and never goes back, so that
+ * time is bounded by the length of the texts and the square of the ways, and those are bounded here
+ * by MOST_WORK. The library is opened when the first such op comes; without it the op is declined.
  */
 #include "naive.h"
 
-#include <regex.h>
+#include "regex_syntax.h"
+
+#include <dlfcn.h>
+#include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { PATTERN_BYTES = 4096 };
-
-typedef struct pattern {
-    char text[PATTERN_BYTES];
-    size_t n;
-    bool full; /* did not fit */
-} pattern;
-
-static void append(pattern *p, const char *text, size_t n)
-{
-    if (n >= sizeof(p->text) - p->n) {
-        p->full = true;
-        return;
-    }
-    memcpy(p->text + p->n, text, n);
-    p->n += n;
-    p->text[p->n] = 0;
-}
-
-/* The inside of a bracket expression for an escape, or NULL for one without. */
-static const char *class_of(char c)
-{
-    return c == 'd' ? "0-9" : c == 's' ? "[:space:]" : c == 'w' ? "[:alnum:]_" : NULL;
-}
-
-/*
- * Rewrites the bracket expression at s. POSIX has no escapes inside: ] must come first, ^ not
- * first,
- * - last. Returns the bytes read, 0 if it has no POSIX form.
- */
-static size_t rewrite_bracket(const char *s, pattern *out)
-{
-    bool close = false, dash = false, caret = false, any = false;
-    size_t i = 1, start;
-
-    append(out, "[", 1);
-    if (s[i] == '^')
-        append(out, &s[i++], 1);
-    start = out->n;
-    for (; s[i] && (s[i] != ']'); i++) {
-        bool escaped = s[i] == '\\' && s[i + 1];
-        char c = escaped ? s[++i] : s[i];
-        if (escaped && class_of(c)) {
-            append(out, class_of(c), strlen(class_of(c)));
-            any = true;
-        } else if (escaped &&
-                   ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'))) {
-            return 0;
-        } else if (c == ']') {
-            close = true;
-        } else if (c == '^') {
-            caret = true;
-        } else if (c == '-' && (escaped || out->n == start || s[i + 1] == ']')) {
-            dash = true;
-        } else {
-            append(out, &c, 1);
-            any = any || c != '-';
-        }
-    }
-    if (!s[i] || out->full || (caret && !any && !close))
-        return 0;
-    if (close) {
-        append(out, " ", 1);
-        if (out->full)
-            return 0;
-        memmove(out->text + start + 1, out->text + start, out->n - start - 1);
-        out->text[start] = ']';
-    }
-    append(out, "^", caret);
-    append(out, "-", dash);
-    append(out, "]", 1);
-    return i + 1;
-}
-
-/* An escape outside of brackets, 2 bytes. False if POSIX has none such. */
-static bool rewrite_escape(char c, pattern *out)
-{
-    char pair[2] = {'\\', c};
-
-    if (c == 'd' || c == 'D') {
-        append(out, c == 'd' ? "[0-9]" : "[^0-9]", c == 'd' ? 5 : 6);
-        return true;
-    }
-    if (c == 't' || c == 'n' || c == 'r') {
-        append(out, c == 't' ? "\t" : c == 'n' ? "\n" : "\r", 1);
-        return true;
-    }
-    append(out, pair, 2);
-    return strchr("wWsSbB", c) ||
-           !((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'));
-}
-
-static bool rewrite(const char *s, pattern *out)
-{
-    size_t read;
-
-    out->n = 0;
-    out->full = false;
-    append(out, "^(", 2);
-    for (; *s && !out->full; s += read) {
-        read = 1;
-        if (*s == '\\') {
-            if (!s[1] || !rewrite_escape(s[1], out))
-                return false;
-            read = 2;
-        } else if (*s == '[') {
-            read = rewrite_bracket(s, out);
-            if (!read)
-                return false;
-        } else if (*s == '(' && s[1] == '?') {
-            if (s[2] != ':')
-                return false;
-            append(out, "(", 1);
-            read = 3;
-        } else if (strchr("*+?}", *s) && (s[1] == '?' || s[1] == '+')) {
-            return false; /* lazy and possessive quantifiers */
-        } else {
-            append(out, s, 1);
-        }
-    }
-    append(out, ")$", 2);
-    return !out->full;
-}
-
+#ifndef NAIVE_PCRE2
 static int32_t supports_regex(const tfr_call *call, tfr_answer *answer)
 {
-    pattern p;
-    const char *text = tfr_call_string(call, "pattern", "");
-
-    if (!rewrite(text, &p))
-        return tfr_decline(answer, TFR_REASON_ATTRIBUTE,
-                           "pattern \"%.80s\" of %zu bytes has no POSIX form of at most %d bytes",
-                           text, strlen(text), PATTERN_BYTES);
-    return TFR_OK;
-}
-
-/* 1 or 0, -1 without memory. regexec wants a zero at the end. */
-static int match(const regex_t *regex, const tfr_string *x)
-{
-    char *text = malloc((size_t)x->bytes + 1);
-    int found;
-
-    if (!text)
-        return -1;
-    if (x->bytes)
-        memcpy(text, x->data, (size_t)x->bytes);
-    text[x->bytes] = 0;
-    found = strlen(text) == x->bytes && regexec(regex, text, 0, NULL, 0) == 0;
-    free(text);
-    return found;
+    (void)call;
+    return tfr_decline(answer, TFR_REASON_LIBRARY_MISSING,
+                       "this build has no PCRE2; install libpcre2-dev and configure again");
 }
 
 static int32_t run_regex(const naive_kernel *k, const tfr_launch *launch, tfr_err *err)
 {
-    const tfr_operand *x = tfr_call_input(&k->call, 0);
+    (void)k;
+    (void)launch;
+    return tfr_fail(err, TFR_EUNSUPPORTED, "this build has no PCRE2");
+}
+#else
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+
+#define PCRE2_SONAME "libpcre2-8.so.0"
+TFR_PLUGIN_MAY_OPEN(PCRE2_SONAME);
+
+enum { HEAP_KIB = 65536, WAYS_MIN = 16, WAYS_MAX = 4096 };
+static const double MOST_WORK = 1e10; /* texts' bytes times ways squared; some seconds */
+
+#define FUNCTIONS(X)                                                                               \
+    X(pcre2_code_free_8)                                                                           \
+    X(pcre2_compile_8)                                                                             \
+    X(pcre2_compile_context_create_8)                                                              \
+    X(pcre2_compile_context_free_8)                                                                \
+    X(pcre2_dfa_match_8)                                                                           \
+    X(pcre2_get_error_message_8)                                                                   \
+    X(pcre2_get_ovector_pointer_8)                                                                 \
+    X(pcre2_match_context_create_8)                                                                \
+    X(pcre2_match_context_free_8)                                                                  \
+    X(pcre2_match_data_create_8)                                                                   \
+    X(pcre2_match_data_free_8)                                                                     \
+    X(pcre2_set_heap_limit_8)                                                                      \
+    X(pcre2_set_newline_8)                                                                         \
+    X(pcre2_set_parens_nest_limit_8)
+
+static struct {
+#define SLOT(name) __typeof__(name) *name;
+    FUNCTIONS(SLOT)
+#undef SLOT
+    char why[256]; /* it cannot be used; "" = it can */
+} library;
+
+/* dlsym's answer as a function; POSIX says that this way works, ISO C knows none. */
+static void find(void *handle, const char *name, void *slot, size_t bytes)
+{
+    void *address = dlsym(handle, name);
+    memcpy(slot, &address, bytes);
+    if (!address)
+        snprintf(library.why, sizeof library.why, PCRE2_SONAME " has no %s", name);
+}
+
+static void open_library(void)
+{
+    void *handle = dlopen(PCRE2_SONAME, RTLD_NOW | RTLD_LOCAL);
+    if (!handle) {
+        const char *why = dlerror();
+        snprintf(library.why, sizeof library.why, "%s", why ? why : PCRE2_SONAME);
+        return;
+    }
+#define FIND(name) find(handle, #name, &library.name, sizeof library.name);
+    FUNCTIONS(FIND)
+#undef FIND
+}
+
+static bool have_library(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, open_library);
+    return !library.why[0];
+}
+
+static tfr_string pattern_of(const tfr_call *call)
+{
+    const tfr_attr *a = tfr_call_attr(call, "pattern");
+    return a && a->type == TFR_ATTR_STRING && a->n == 1 ? a->strings[0] : (tfr_string){"", 0};
+}
+
+static int32_t supports_regex(const tfr_call *call, tfr_answer *answer)
+{
+    tfr_string p = pattern_of(call);
+    const char *why = NULL;
+    char *text;
+    size_t n;
+
+    if (!have_library())
+        return tfr_decline(answer, TFR_REASON_LIBRARY_MISSING,
+                           "PCRE2 does not load: %s; install its package", library.why);
+    if (p.bytes > NAIVE_REGEX_BYTES)
+        return tfr_decline(answer, TFR_REASON_SIZE_LIMIT,
+                           "the pattern has %llu bytes, at most %d can be taken",
+                           (unsigned long long)p.bytes, NAIVE_REGEX_BYTES);
+    text = malloc((size_t)p.bytes * NAIVE_REGEX_ROOM + 1);
+    if (!text)
+        return TFR_ENOMEM;
+    why = naive_regex_translate(p.data, (size_t)p.bytes, text, &n);
+    free(text);
+    if (why)
+        return tfr_decline(answer, TFR_REASON_ATTRIBUTE, "pattern \"%.80s\" of %llu bytes: %s",
+                           p.data, (unsigned long long)p.bytes, why);
+    return TFR_OK;
+}
+
+/* What a launch matches with; freed by finish in any case. */
+typedef struct matcher {
+    pcre2_code_8 *code;
+    pcre2_match_data_8 *data;
+    pcre2_match_context_8 *limits;
+    int *ways; /* PCRE2's workspace */
+    size_t n_ways;
+} matcher;
+
+static void finish(matcher *m)
+{
+    if (m->code)
+        library.pcre2_code_free_8(m->code);
+    if (m->data)
+        library.pcre2_match_data_free_8(m->data);
+    if (m->limits)
+        library.pcre2_match_context_free_8(m->limits);
+    free(m->ways);
+}
+
+static int32_t compile(tfr_string p, matcher *m, tfr_err *err)
+{
+    /* The newline below and PCRE2_ALT_CIRCUMFLEX are what RE2 does with ^, $ and dot. */
+    static const uint32_t options = PCRE2_UTF | PCRE2_ANCHORED | PCRE2_ALT_CIRCUMFLEX |
+                                    PCRE2_NO_AUTO_CAPTURE | PCRE2_NEVER_BACKSLASH_C;
+    pcre2_compile_context_8 *context = library.pcre2_compile_context_create_8(NULL);
+    char *text = malloc((size_t)p.bytes * NAIVE_REGEX_ROOM + 1);
+    const char *why = NULL;
+    unsigned char said[200] = "";
+    PCRE2_SIZE at = 0;
+    int code = PCRE2_ERROR_NOMEMORY;
+    size_t n;
+
+    if (context && text) {
+        why = naive_regex_translate(p.data, (size_t)p.bytes, text, &n);
+        library.pcre2_set_newline_8(context, PCRE2_NEWLINE_LF);
+        library.pcre2_set_parens_nest_limit_8(context, NAIVE_REGEX_DEPTH);
+        if (!why)
+            m->code = library.pcre2_compile_8((PCRE2_SPTR8)text, n, options, &code, &at, context);
+    }
+    library.pcre2_compile_context_free_8(context);
+    free(text);
+    if (m->code)
+        return TFR_OK;
+    if (!why && (code == PCRE2_ERROR_NOMEMORY || code == PCRE2_ERROR_HEAP_FAILED))
+        return tfr_fail(err, TFR_ENOMEM, "no memory for a pattern of %llu bytes",
+                        (unsigned long long)p.bytes);
+    if (!why)
+        library.pcre2_get_error_message_8(code, said, sizeof said);
+    return tfr_fail(err, TFR_EINVAL, "pattern \"%.80s\" of %llu bytes is not valid: %s", p.data,
+                    (unsigned long long)p.bytes, why ? why : (const char *)said);
+}
+
+static int32_t prepare_matcher(tfr_string p, uint64_t bytes, matcher *m, tfr_err *err)
+{
+    double ways = sqrt(MOST_WORK / (double)(bytes + 1));
+    int32_t status = compile(p, m, err);
+
+    if (status != TFR_OK)
+        return status;
+    m->n_ways = ways > WAYS_MAX ? WAYS_MAX : ways < WAYS_MIN ? WAYS_MIN : (size_t)ways;
+    /* Two lists of three numbers each, and two more: how pcre2_dfa_match divides it. */
+    m->ways = malloc((6 * m->n_ways + 2) * sizeof *m->ways);
+    m->data = library.pcre2_match_data_create_8(1, NULL);
+    m->limits = library.pcre2_match_context_create_8(NULL);
+    if (!m->ways || !m->data || !m->limits)
+        return tfr_fail(err, TFR_ENOMEM, "no memory for %zu ways through a pattern", m->n_ways);
+    library.pcre2_set_heap_limit_8(m->limits, HEAP_KIB);
+    return TFR_OK;
+}
+
+static int32_t match(const matcher *m, const tfr_string *x, int64_t i, uint8_t *y, tfr_err *err)
+{
+    const char *text = x->bytes ? x->data : "";
+    int code = library.pcre2_dfa_match_8(m->code, (PCRE2_SPTR8)text, (size_t)x->bytes, 0, 0,
+                                         m->data, m->limits, m->ways, 6 * m->n_ways + 2);
+    unsigned char said[200] = "";
+
+    /* The longest match comes first, also with 0, which says that there are more. PCRE2 10.42 is
+     * not right with PCRE2_ENDANCHORED here, and then only this tells. */
+    *y = code >= 0 && library.pcre2_get_ovector_pointer_8(m->data)[1] == x->bytes;
+    if (code >= PCRE2_ERROR_NOMATCH ||
+        (code <= PCRE2_ERROR_UTF8_ERR1 && code >= PCRE2_ERROR_UTF8_ERR21))
+        return TFR_OK;
+    /* What the data caused; a limit of the kernel would send the op to another backend. */
+    if (code == PCRE2_ERROR_NOMEMORY)
+        return tfr_fail(err, TFR_ENOMEM, "no memory for matching string %lld", (long long)i);
+    if (code == PCRE2_ERROR_DFA_WSSIZE)
+        return tfr_fail(err, TFR_EINVAL,
+                        "string %lld of %llu bytes has more than %zu ways through the pattern at "
+                        "once, the limit for texts of this length",
+                        (long long)i, (unsigned long long)x->bytes, m->n_ways);
+    library.pcre2_get_error_message_8(code, said, sizeof said);
+    return tfr_fail(err, TFR_EINVAL, "string %lld of %llu bytes cannot be matched: %s",
+                    (long long)i, (unsigned long long)x->bytes, (const char *)said);
+}
+
+static int32_t run_regex(const naive_kernel *k, const tfr_launch *launch, tfr_err *err)
+{
     const tfr_string *px = naive_in(k, launch, 0);
     uint8_t *py = naive_out(k, launch, 0);
-    int64_t n = tfr_operand_elements(x), i;
-    int32_t status = TFR_OK;
-    char why[128];
-    regex_t regex;
-    pattern p;
-    int code;
+    int64_t n = tfr_operand_elements(tfr_call_input(&k->call, 0)), i;
+    matcher m = {0};
+    uint64_t bytes = 0;
+    int32_t status = TFR_EUNSUPPORTED;
 
-    if (!rewrite(tfr_call_string(&k->call, "pattern", ""), &p))
-        return tfr_fail(err, TFR_EUNSUPPORTED, "the pattern has no POSIX form");
-    code = regcomp(&regex, p.text, REG_EXTENDED | REG_NOSUB);
-    if (code) {
-        regerror(code, &regex, why, sizeof(why));
-        return tfr_fail(err, TFR_EINVAL, "pattern \"%.80s\" is not valid: %s",
-                        tfr_call_string(&k->call, "pattern", ""), why);
-    }
-    for (i = 0; i < n && status == TFR_OK; i++) {
-        int found = match(&regex, px + i);
-        if (found < 0)
-            status = tfr_fail(err, TFR_ENOMEM, "no memory for a string of %llu bytes",
-                              (unsigned long long)px[i].bytes);
-        else
-            py[i] = (uint8_t)found;
-    }
-    regfree(&regex);
+    for (i = 0; i < n; i++)
+        bytes += px[i].bytes;
+    if (have_library())
+        status = prepare_matcher(pattern_of(&k->call), bytes, &m, err);
+    for (i = 0; i < n && status == TFR_OK; i++)
+        status = match(&m, px + i, i, py + i, err);
+    finish(&m);
     return status;
 }
+#endif
 
 const naive_op naive_regex_full_match_ops[] = {
     {"", "RegexFullMatch", 20, supports_regex, run_regex, NULL, 0, NULL},

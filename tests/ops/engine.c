@@ -274,6 +274,9 @@ static bool check_call(ops_run *run, const ops_call *call, bool quiet, bool *ran
     bool good = true, plain_ran = false;
     ops_verdict verdict = ops_run_call(run, "naive:0", call, OPS_PLAIN, expected, &status, &err);
     *ran = false;
+    /* What even the reference has only with a library. */
+    if (verdict == OPS_DECLINED && ops_list_find(run, OPS_DEPENDS, call->description->name, 0))
+        return true;
     if (verdict != OPS_RAN) {
         snprintf(result.text, sizeof result.text, "%s: %s", tfr_status_name(status), err.text);
         complain(run, call, "the reference on plain inputs", result.text, quiet);

@@ -1063,21 +1063,25 @@ typedef struct tfr_note_record {
  * missing; packagers' tools make dependencies of the same note. It is the note .note.dlopen of
  * https://uapi-group.org/specifications/specs/elf_dlopen_metadata/ with the priority "required";
  * notes of that form which were made by other means count as well. See TFR_HOST_PROBE_V1, too.
+ * TFR_PLUGIN_MAY_OPEN is for a library that only some calls need, and that supports declines them
+ * without: priority "recommended", which packagers' tools read and the core does not.
  */
 #define TFR_DLOPEN_NOTE_OWNER "FDO"
 #define TFR_DLOPEN_NOTE_TYPE  0x407c0c0au
-#define TFR__OPENS_TEXT(soname)                                                                    \
-    "[{\"feature\":\"" soname "\",\"priority\":\"required\",\"soname\":[\"" soname "\"]}]"
-#define TFR__OPENS_NAME2(line) tfr_plugin_opens_##line
-#define TFR__OPENS_NAME(line)  TFR__OPENS_NAME2(line)
-#define TFR_PLUGIN_OPENS(soname)                                                                   \
+#define TFR__OPENS_TEXT(soname, priority)                                                          \
+    "[{\"feature\":\"" soname "\",\"priority\":\"" priority "\",\"soname\":[\"" soname "\"]}]"
+#define TFR__OPENS_NAME2(line)      tfr_plugin_opens_##line
+#define TFR__OPENS_NAME(line)       TFR__OPENS_NAME2(line)
+#define TFR_PLUGIN_OPENS(soname)    TFR__OPENS_NOTE(TFR__OPENS_TEXT(soname, "required"))
+#define TFR_PLUGIN_MAY_OPEN(soname) TFR__OPENS_NOTE(TFR__OPENS_TEXT(soname, "recommended"))
+#define TFR__OPENS_NOTE(json)                                                                      \
     __attribute__((section(".note.dlopen"), used, aligned(4))) static const struct {               \
         uint32_t namesz, descsz, type;                                                             \
         char owner[4];                                                                             \
-        char text[(sizeof(TFR__OPENS_TEXT(soname)) + 3) / 4 * 4];                                  \
-    } TFR__OPENS_NAME(__LINE__) = {                                                                \
-        (uint32_t)sizeof(TFR_DLOPEN_NOTE_OWNER), (uint32_t)sizeof(TFR__OPENS_TEXT(soname)),        \
-        TFR_DLOPEN_NOTE_TYPE, TFR_DLOPEN_NOTE_OWNER, TFR__OPENS_TEXT(soname)}
+        char text[(sizeof(json) + 3) / 4 * 4];                                                     \
+    } TFR__OPENS_NAME(__LINE__) = {(uint32_t)sizeof(TFR_DLOPEN_NOTE_OWNER),                        \
+                                   (uint32_t)sizeof(json), TFR_DLOPEN_NOTE_TYPE,                   \
+                                   TFR_DLOPEN_NOTE_OWNER, json}
 
 #ifdef __cplusplus
 }
