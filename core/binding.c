@@ -245,7 +245,9 @@ static tfr_status binding_run(tfr_binding *b, tfr_err *err)
 
 tfr_status tfr_binding_run(tfr_binding *b, tfr_err *err)
 {
-    tfr_status status;
+    tfr_status status = tfr__graph_check(b->session->graph, err);
+    if (status)
+        return status;
     if (!b->has_queue && !tfr__is_traced(b->session))
         return binding_run(b, err);
     pthread_mutex_lock(&b->session->lock); /* the session's queues and its trace are shared */

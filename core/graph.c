@@ -136,6 +136,16 @@ static void node_finish(tfr__node *node)
     tfr__free(node->subgraphs);
 }
 
+void tfr_graph_set_check(tfr_graph *graph, tfr_status (*check)(void *user, tfr_err *err),
+                         void (*release)(void *user), void *user)
+{
+    if (graph->release_check)
+        graph->release_check(graph->check_user);
+    graph->check = check;
+    graph->release_check = release;
+    graph->check_user = user;
+}
+
 void tfr_graph_release(tfr_graph *graph)
 {
     if (!graph || atomic_fetch_sub(&graph->refs, 1) != 1)
@@ -154,6 +164,8 @@ void tfr_graph_release(tfr_graph *graph)
         tfr__free(graph->output_names[i]);
     for (uint32_t i = 0; i < graph->n_scopes; i++)
         tfr__free(graph->scopes[i]);
+    if (graph->release_check) /* after the tensors that it speaks of */
+        graph->release_check(graph->check_user);
     tfr__names_finish(&graph->names);
     tfr__free(graph->values);
     tfr__free(graph->nodes);

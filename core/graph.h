@@ -59,6 +59,10 @@ struct tfr_graph {
     uint32_t room_values, room_nodes, room_inputs, room_outputs, room_names, room_variables,
         room_scopes;
     tfr__names names; /* value name → number */
+    /* tfr_graph_set_check; NULL = none */
+    tfr_status (*check)(void *user, tfr_err *err);
+    void (*release_check)(void *user);
+    void *check_user;
     /* A copy that passes changed (rewrite.h): whose names it borrows, and what it adds to them. */
     tfr_graph *source;
     tfr__keep keep;
@@ -67,6 +71,12 @@ struct tfr_graph {
 static inline uint32_t tfr__op_number(const tfr__op *op)
 {
     return (uint32_t)(op - tfr__op_at(0));
+}
+
+/* Whether the constants are still what they were, as far as somebody can tell. */
+static inline tfr_status tfr__graph_check(const tfr_graph *graph, tfr_err *err)
+{
+    return graph->check ? graph->check(graph->check_user, err) : TFR_OK;
 }
 
 /* No more changes. [any] */

@@ -345,9 +345,13 @@ static tfr_status run_locked(tfr_session *session, tfr_tensor *const *inputs, ui
     tfr_status status;
     session->n_used = 0;
     session->plan_ns = 0;
-    status = tfr__session_bind_inputs(session, env, inputs, n_inputs, err);
+    status = tfr__graph_check(session->graph, err);
+    if (!status)
+        status = tfr__session_bind_inputs(session, env, inputs, n_inputs, err);
     if (!status)
         status = tfr__body_run(session, env, outputs, run, err);
+    if (!status)
+        status = tfr__graph_check(session->graph, err);
     if (!status && run) {
         status = own_outputs(session, outputs, err);
         if (!status && session->updates)

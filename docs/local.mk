@@ -14,6 +14,7 @@ EXTRA_DIST += \
 	docs/decisions/0011-libraries-on-demand.md \
 	docs/decisions/0012-weights-where-they-lie.md \
 	docs/decisions/0013-regex.md \
+	docs/decisions/0014-files-that-change.md \
 	docs/differences.md \
 	docs/ops.md \
 	docs/plugin-guide.md \

@@ -7,17 +7,26 @@
 #define TFR_FORMATS_FILE_H
 
 #include <stdatomic.h>
+#include <stdint.h>
 #include <tfrun/tensor.h>
+#include <time.h>
 
 /*
  * The bytes of a regular file. Private and writable: a tensor over them may be changed in memory
- * and the file stays as it is. A file that somebody truncates while it is mapped ends the process
- * with SIGBUS, as everywhere; tfrun itself replaces files and never truncates them.
+ * and the file stays as it is. Files up to TFR__COPIED_BYTES are copied, so that nothing that
+ * happens to them matters. Larger ones are mapped, and if somebody truncates one, reading ends the
+ * process with SIGBUS: tfr__mapping_check tells beforehand where it can be told.
  */
+enum { TFR__COPIED_BYTES = 1 << 20 };
+
 typedef struct tfr__mapping {
     atomic_uint refs;
     char *data; /* never NULL */
     size_t bytes;
+    int fd; /* -1 = copied */
+    struct timespec changed;
+    uint32_t slot; /* where tfr_onnx_file_at finds it, TFR__MAPPING_SLOTS = nowhere */
+    char name[];
 } tfr__mapping;
 
 /* TFR_EIO: not there, not readable, not a regular file. */
@@ -26,6 +35,8 @@ TFR_MUST_CHECK tfr_status tfr__mapping_open(const char *path, tfr__mapping **out
 TFR_MUST_CHECK tfr_status tfr__mapping_of(int fd, const char *name, tfr__mapping **out,
                                           tfr_err *err);
 tfr__mapping *tfr__mapping_retain(tfr__mapping *mapping);
+/* TFR_EIO: the file has another size, or was written, since it was mapped. */
+TFR_MUST_CHECK tfr_status tfr__mapping_check(const tfr__mapping *mapping, tfr_err *err);
 /* NULL is fine. The type suits tfr_tensor_wrap. */
 void tfr__mapping_release(void *mapping);
 /*

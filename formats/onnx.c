@@ -75,10 +75,63 @@ tfr_status tfr_onnx_parse(const void *bytes, size_t n, tfr_graph **out, tfr_err 
     return read_model(&source, n ? bytes : "", n, out, err);
 }
 
+/* The mapped files that a graph's constants lie in. */
+typedef struct watch {
+    uint32_t n;
+    tfr__mapping *mappings[];
+} watch;
+
+static tfr_status check_files(void *user, tfr_err *err)
+{
+    const watch *w = user;
+    tfr_status status = TFR_OK;
+    for (uint32_t i = 0; !status && i < w->n; i++)
+        status = tfr__mapping_check(w->mappings[i], err);
+    return status;
+}
+
+static void release_files(void *user)
+{
+    watch *w = user;
+    for (uint32_t i = 0; i < w->n; i++)
+        tfr__mapping_release(w->mappings[i]);
+    free(w);
+}
+
+static void add_file(watch *w, tfr__mapping *mapping)
+{
+    /* The reader has one reference, tensors have others. */
+    if (mapping->fd >= 0 && atomic_load(&mapping->refs) > 1)
+        w->mappings[w->n++] = tfr__mapping_retain(mapping);
+}
+
+/* Has the graph's runs look after its files, and looks whether they changed while they were read.
+ */
+static tfr_status watch_files(const tfr__onnx_source *source, tfr_graph *graph, tfr_err *err)
+{
+    const tfr__external *e = source->external;
+    watch *w = calloc(1, sizeof *w + (e->n_files + 1) * sizeof w->mappings[0]);
+    tfr_status status = TFR_OK;
+    if (!w)
+        return tfr_fail(err, TFR_ENOMEM, "out of memory for %u external files", e->n_files);
+    status = tfr__mapping_check(source->mapping, err);
+    for (uint32_t i = 0; !status && i < e->n_files; i++)
+        status = tfr__mapping_check(e->files[i].mapping, err);
+    add_file(w, source->mapping);
+    for (uint32_t i = 0; i < e->n_files; i++)
+        add_file(w, e->files[i].mapping);
+    if (w->n && !status)
+        tfr_graph_set_check(graph, check_files, release_files, w);
+    else
+        release_files(w);
+    return status;
+}
+
 tfr_status tfr_onnx_load(const char *path, tfr_graph **out, tfr_err *err)
 {
     tfr__onnx_source source = {.dense_bytes = TFR__DENSE_BYTES_MAX, .loose = true};
     tfr__external external = {.fd = -1};
+    tfr_graph *graph = NULL;
     tfr_status status = tfr__mapping_open(path, &source.mapping, err);
 
     if (status)
@@ -86,9 +139,15 @@ tfr_status tfr_onnx_load(const char *path, tfr_graph **out, tfr_err *err)
     status = tfr__external_open(path, &external, err);
     source.external = &external;
     if (!status)
-        status = read_model(&source, source.mapping->data, source.mapping->bytes, out, err);
+        status = read_model(&source, source.mapping->data, source.mapping->bytes, &graph, err);
     if (status)
         (void)tfr__prefix(err, status, "%s: ", path);
+    if (!status)
+        status = watch_files(&source, graph, err);
+    if (status)
+        tfr_graph_release(graph);
+    else
+        *out = graph;
     tfr__external_close(&external);
     tfr__mapping_release(source.mapping);
     return status;

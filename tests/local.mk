@@ -26,6 +26,7 @@ unit_tests = \
 	tests/test_harness \
 	tests/test_immediate \
 	tests/test_loader \
+	tests/test_mapped \
 	tests/test_pass_activation \
 	tests/test_pass_attention \
 	tests/test_pass_conv_bn \
@@ -405,6 +406,11 @@ tests_test_wire_SOURCES = tests/test_wire.c tests/onnx_build.h
 tests_test_writer_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_writer_LDADD = $(TFR_TEST_CORE)
 tests_test_writer_SOURCES = tests/test_writer.c tests/temp_path.h
+
+tests_test_mapped_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_mapped_LDADD = $(TFR_TEST_NN)
+tests_test_mapped_SOURCES = tests/onnx_build.h tests/session_kit.h tests/temp_path.h \
+	tests/test_mapped.c
 
 tests_test_regex_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_regex_LDADD = $(TFR_TEST_CORE)

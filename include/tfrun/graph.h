@@ -99,6 +99,15 @@ TFR_API void tfr_graph_pop_device(tfr_graph *graph);
 TFR_API TFR_MUST_CHECK tfr_status tfr_graph_add_output(tfr_graph *graph, tfr_value value,
                                                        const char *name, tfr_err *err);
 
+/*
+ * For constants in memory that others may change, such as a mapped file: sessions of the graph ask
+ * check(user, err) before and after each run, and what is not TFR_OK fails it with that error. It
+ * may be called from several threads at a time, and costs each run what it takes. release(user) is
+ * called with the graph's end or at the next call, NULL = nothing to do. Before any session.
+ */
+TFR_API void tfr_graph_set_check(tfr_graph *graph, tfr_status (*check)(void *user, tfr_err *err),
+                                 void (*release)(void *user), void *user);
+
 /* ---- looking ------------------------------------------------------------------------------------
  */
 

@@ -44,6 +44,13 @@ TFR_API TFR_MUST_CHECK tfr_status tfr_onnx_write_tensor(const char *name, const 
                                                         tfr_write_fn write, void *user,
                                                         tfr_err *err);
 
+/*
+ * The name of the file, of those that are mapped by this library, where the address lies, or NULL.
+ * For a program's handler of SIGBUS, which the system sends when somebody has made a mapped file
+ * shorter: may be called there. Names are cut after 255 bytes, and beyond 64 files there are none.
+ */
+TFR_API const char *tfr_onnx_file_at(const void *address);
+
 #ifdef __cplusplus
 }
 #endif
