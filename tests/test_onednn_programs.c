@@ -240,6 +240,15 @@ TEST(large_products_keep_what_is_fused_into_them)
           "out Tanh(Gemm{alpha=0.5;beta=0.25}(x,w,b))");
 }
 
+TEST(an_addend_with_beta_0_does_not_count)
+{
+    check("in x ? 30; const w 30 17; const b 17; out Relu(Gemm{alpha=0.5;beta=0}(x,w,b))");
+    check("in x ? 30; const w 30 17; const b 1 17; out Relu(Gemm{beta=0}(x,w,b))");
+    check("in x ? 30; const w 30 17; const b 17; const c 17;"
+          "out Relu(Add(Gemm{beta=0}(x,w,b),c))");
+    check("in x 64 300; const w 300 130; const b 130; out Relu(Gemm{beta=0}(x,w,b))");
+}
+
 TEST(large_products_of_computed_sides)
 {
     check("in x ? 48 272; y = Transpose{perm=0,2,1}(Relu(x));"
@@ -469,6 +478,7 @@ static const test_case cases[] = {
     CASE(fast_convolutions_can_be_turned_off),
     CASE(products_take_their_activations),
     CASE(large_products_keep_what_is_fused_into_them),
+    CASE(an_addend_with_beta_0_does_not_count),
     CASE(large_products_of_computed_sides),
     CASE(rows_are_gathered_by_computed_indices),
     CASE(rows_are_gathered_inside_of_samples),

@@ -94,6 +94,7 @@ typedef struct tfr_dnn_item {
     /* PRODUCT */
     bool transposed; /* weights are [N, K] */
     float alpha;
+    float beta;             /* of input 2, which is absent where beta is 0 */
     float epsilon;          /* LAYER_NORM */
     int perm[TFR_MAX_RANK]; /* TRANSPOSE */
     int axis;               /* CONCAT, GATHER */

@@ -360,7 +360,7 @@ static void pack_bias(tfr_dnn_planner *p, tiles *c, int value, float factor, int
     packing k = {.outs = n, .factor = factor};
     tfr_dnn_constant_key key = {{NULL}, {3, n, blocks, p->isa->lanes, float_bits(factor)}};
 
-    if (value < 0 || factor == 0.0f)
+    if (value < 0)
         return;
     key.data[0] = k.from = p->ir->values[value].known;
     c->bias =
@@ -488,7 +488,6 @@ void tfr_dnn_plan_product(tfr_dnn_planner *p, const tfr_dnn_item *item)
     make_chunks(p, c, rows * depth * (int64_t)sizeof(float) / c->n_tiles);
     make_rows(p, c, rows, depth);
     pack_weights(p, c, &pack, blocks);
-    pack_bias(p, c, input_or_none(item, 2), item->epsilon == 0.0f ? 1.0f : item->epsilon, outs,
-              blocks);
+    pack_bias(p, c, input_or_none(item, 2), item->beta, outs, blocks);
     end_tiles(p, c, outs, rows);
 }

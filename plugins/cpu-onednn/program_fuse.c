@@ -202,7 +202,7 @@ static bool take_bias(tfr_dnn_ir *ir, int i)
         return false;
     item->inputs[2] = other;
     item->n_inputs = 3;
-    item->epsilon = 1.0f; /* beta */
+    item->beta = 1.0f;
     take(ir, i, next);
     return true;
 }

@@ -230,11 +230,11 @@ static void set_bias(const tfr_dnn_planner *p, const tfr_dnn_item *item, big_pro
     if (item->n_inputs < 3 || item->inputs[2] < 0)
         return;
     known = p->ir->values[item->inputs[2]].known;
-    if (item->epsilon == 1.0f) {
+    if (item->beta == 1.0f) {
         b->bias = known;
     } else {
         b->addend = known;
-        e->beta = item->epsilon;
+        e->beta = item->beta;
         e->addend_column = 1;
     }
 }

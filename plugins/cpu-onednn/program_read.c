@@ -291,7 +291,7 @@ tfr_dnn_item *tfr_dnn_new_item(tfr_dnn_ir *ir, tfr_dnn_item_kind kind)
     memset(item, 0, sizeof *item);
     item->kind = kind;
     item->node = item->residual = -1;
-    item->alpha = 1.0f;
+    item->alpha = item->beta = 1.0f;
     item->stride[0] = item->stride[1] = item->dilation[0] = item->dilation[1] = 1;
     item->kernel[0] = item->kernel[1] = 1;
     return item;
@@ -397,7 +397,9 @@ static void read_product(tfr_dnn_item *item, const tfr_call *call)
     if (strcmp(call->name, "Gemm") == 0) {
         item->transposed = tfr_call_int(call, "transB", 0) != 0;
         item->alpha = tfr_call_float(call, "alpha", 1.0f);
-        item->epsilon = tfr_call_float(call, "beta", 1.0f);
+        item->beta = tfr_call_float(call, "beta", 1.0f);
+        if (item->beta == 0.0f && item->n_inputs > 2)
+            item->inputs[2] = -1;
     } else if (!tfr_call_input(call, 1)->data) {
         item->kind = TFR_DNN_ITEM_BATCHED_PRODUCT;
     }

@@ -2,7 +2,8 @@
 /*
  * Gemm (ONNX 13):  Y = alpha * A' * B' + beta * C
  *
- * A' [M K] is A or, with transA, its transpose; B' [K N] likewise; C broadcasts to Y [M N].
+ * A' [M K] is A or, with transA, its transpose; B' [K N] likewise; C broadcasts to Y [M N]. With
+ * beta 0 C is not read, as in ONNX's reference and in BLAS: its infinities and NaN leave no trace.
  * Floats: in double, rounded once. Integers: the sum has 64 wrapping bits; if alpha and beta are 1,
  * so has all of it, else alpha and beta apply in double and the fraction is dropped. NaN spreads.
  */
@@ -53,6 +54,8 @@ static int32_t run_gemm(const naive_kernel *k, const tfr_launch *launch, tfr_err
     g.a_k = transA ? y.dims[0] : 1;
     g.b_k = transB ? 1 : y.dims[1];
     g.b_column = transB ? g.K : 1;
+    if (beta == 0)
+        c.operand = NULL;
     naive_iter_init(&it, y.rank, y.dims);
     if (c.operand)
         naive_iter_add(&it, c.operand);

@@ -14,5 +14,11 @@ const ops_case ops_gemm_cases[] = {
             {"=0", "N,K", NULL, NULL, NULL},
             {"=0", "N", NULL, NULL, "0|1"}},
      .tolerance = OPS_SUM},
+    {"Gemm/an addend that does not count", .vars = "M=1..4 N=1..40 K=1..70 B=0|1",
+     .attrs = "beta:f=0",
+     .in = {{"f32|f64|f16|bf16", "M,K", NULL, NULL, NULL},
+            {"=0", "K,N", NULL, NULL, NULL},
+            {"=0", "B?M:1,N", "inf|-inf|1", "n", NULL}},
+     .tolerance = OPS_SUM},
     {0},
 };
