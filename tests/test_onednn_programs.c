@@ -240,6 +240,19 @@ TEST(large_products_keep_what_is_fused_into_them)
           "out Tanh(Gemm{alpha=0.5;beta=0.25}(x,w,b))");
 }
 
+TEST(windows_of_nothing_but_padding_agree)
+{
+    uint32_t n_launches;
+    compare("in x ? 16 1 1; y = Relu(x); out AveragePool{kernel_shape=2,3;pads=1,2,1,0;strides=3,1;"
+            "dilations=2,1}(y)",
+            &n_launches);
+    compare("in x ? 16 2 2; y = Relu(x); "
+            "out Sigmoid(MaxPool{kernel_shape=2,2;pads=1,1,1,1;dilations=3,3}(y))",
+            &n_launches);
+    compare("in x ? 16 3 3; y = Relu(x); out AveragePool{kernel_shape=2,2;pads=3,3,3,3}(y)",
+            &n_launches);
+}
+
 TEST(an_addend_with_beta_0_does_not_count)
 {
     check("in x ? 30; const w 30 17; const b 17; out Relu(Gemm{alpha=0.5;beta=0}(x,w,b))");
@@ -478,6 +491,7 @@ static const test_case cases[] = {
     CASE(fast_convolutions_can_be_turned_off),
     CASE(products_take_their_activations),
     CASE(large_products_keep_what_is_fused_into_them),
+    CASE(windows_of_nothing_but_padding_agree),
     CASE(an_addend_with_beta_0_does_not_count),
     CASE(large_products_of_computed_sides),
     CASE(rows_are_gathered_by_computed_indices),

@@ -6,6 +6,8 @@
  * the last window needs. An average that counts padding divides by the whole window in oneDNN,
  * while ONNX leaves out what lies beyond the declared padding: declined where that happens.
  *
+ * What a window without elements gives is up to the library, and differs from naive's: declined.
+ *
  * ONNX does not say what the maximum of a window with a NaN is; oneDNN takes the greatest number
  * that is there. A window of nothing but -inf gives the lowest finite number.
  */
@@ -72,6 +74,11 @@ void tfr_dnn_pooling_supports(const tfr_plugin_device *device, const tfr_call *c
                         "a window of axis %d lies in the padding (%lld and %lld, it reaches %lld)",
                         i + 2, (long long)w.pad_begin[i], (long long)w.pad_end[i],
                         (long long)reach);
+        else if (w.kernel[i] > 1 && w.dilation[i] >= x->dims[i + 2])
+            tfr_decline(answer, TFR_REASON_ATTRIBUTE,
+                        "the %lld elements of axis %d may lie between those of a window of "
+                        "dilation %lld",
+                        (long long)x->dims[i + 2], i + 2, (long long)w.dilation[i] + 1);
         else if (size < 0 || size / w.stride[i] + 1 != y->dims[i + 2])
             tfr_decline(answer, TFR_REASON_ATTRIBUTE, "axis %d has %lld outputs, %lld are done",
                         i + 2, (long long)y->dims[i + 2],

@@ -10,8 +10,9 @@
  *
  * X [N C i...], Y [N C o...]; a global pool's one window is the whole plane. In double, rounded
  * once. A NaN in the window is its maximum, as in PyTorch; elsewhere it spreads. A window without
- * taps gives the smallest value and index -1 (max) or 0. Indices count all of X; with storage_order
- * 1 the spatial axes count with the first fastest.
+ * taps gives the smallest value and index -1 (max) or 0, as ONNX Runtime's plain kernels do; ONNX's
+ * reference divides 0 by 0 there. Indices count all of X; with storage_order 1 the spatial axes
+ * count with the first fastest.
  */
 #include "tensor.h"
 #include "window.h"

@@ -5,9 +5,13 @@
 #define VARS                                                                                       \
     "H=1..3 N=0..2 C=1..20 k=1..3 e=1|1|2 s=1..3 p=0..k-1 q=0..k-1 "                               \
     "x=(k-1)*e+1..(k-1)*e+5"
-#define WINDOW "kernel_shape:is=k^H dilations?:is=e^H strides?:is=s^H ceil_mode?:i=0|1"
-#define PADS   " pads?:is=p^H,q^H"
-#define SAME   " auto_pad:s=SAME_UPPER|SAME_LOWER|VALID"
+/* Pads over a window's reach, and elements that fall between a window's taps. */
+#define WIDE                                                                                       \
+    "H=1|1|2|3 N=1..2 C=1..20 k=2..3 e=1..4 s=1..3 p=0..(k-1)*e+1 q=(k-1)*e..(k-1)*e+1 x=1..4"
+#define WIDE_PADS " pads:is=p^H,q^H"
+#define WINDOW    "kernel_shape:is=k^H dilations?:is=e^H strides?:is=s^H ceil_mode?:i=0|1"
+#define PADS      " pads?:is=p^H,q^H"
+#define SAME      " auto_pad:s=SAME_UPPER|SAME_LOWER|VALID"
 #define INPUT(types)                                                                               \
     {                                                                                              \
         {                                                                                          \
@@ -24,6 +28,9 @@ const ops_case ops_pool_cases[] = {
     {"AveragePool", .vars = VARS, .attrs = WINDOW PADS " count_include_pad?:i=0|1",
      .in = INPUT(OPS_FLOATS), .tolerance = OPS_SUM,
      .bench = "N=1 H=2 C=64 k=3 s=2 p=1 q=1 x=56 e=1"},
+    {"AveragePool/windows in the padding", .vars = WIDE,
+     .attrs = WINDOW WIDE_PADS " count_include_pad?:i=0|1", .in = INPUT(OPS_FLOATS),
+     .tolerance = OPS_SUM},
     {"AveragePool/same or valid", .vars = VARS, .attrs = WINDOW SAME " count_include_pad?:i=0|1",
      .in = INPUT(OPS_FLOATS), .tolerance = OPS_SUM},
     GLOBAL("GlobalAveragePool", ""),
@@ -31,6 +38,8 @@ const ops_case ops_pool_cases[] = {
     GLOBAL("GlobalMaxPool", ""),
     {"LpPool", .vars = VARS, .attrs = WINDOW PADS " p?:i=1|2|3", .in = INPUT(OPS_FLOATS),
      .tolerance = OPS_SUM},
+    {"LpPool/windows in the padding", .vars = WIDE, .attrs = WINDOW WIDE_PADS " p?:i=1|2|3",
+     .in = INPUT(OPS_FLOATS), .tolerance = OPS_SUM},
     {"LpPool/same or valid", .vars = VARS, .attrs = WINDOW SAME " p?:i=1|2|3",
      .in = INPUT(OPS_FLOATS), .tolerance = OPS_SUM},
     {"MaxPool", .vars = VARS, .attrs = WINDOW PADS, .in = INPUT(OPS_FLOATS "|u8|i8"),
@@ -39,6 +48,8 @@ const ops_case ops_pool_cases[] = {
      .in = {{OPS_FLOATS, "N,C,x^2", "-inf|-inf|-inf|-inf|1", "i", NULL}}},
     {"MaxPool/indices", .vars = VARS, .attrs = WINDOW PADS " storage_order?:i=0|1",
      .in = INPUT(OPS_FLOATS "|u8|i8"), .outputs = "2"},
+    {"MaxPool/windows in the padding", .vars = WIDE, .attrs = WINDOW WIDE_PADS,
+     .in = INPUT(OPS_FLOATS "|f32|f32|u8|i8"), .outputs = "1|1|2"},
     {"MaxPool/same or valid", .vars = VARS, .attrs = WINDOW SAME, .in = INPUT(OPS_FLOATS)},
     {0},
 };
