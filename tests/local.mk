@@ -283,7 +283,7 @@ tests_test_one_pool_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAG
 tests_test_one_pool_LDADD = $(TFR_TEST_CORE)
 tests_test_one_pool_SOURCES = tests/test_one_pool.c tests/graph_text.h
 
-tests_test_onednn_library_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_onednn_library_CPPFLAGS = $(AM_CPPFLAGS) $(ONEDNN_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_onednn_library_LDADD = $(TFR_TEST_CORE)
 tests_test_onednn_library_SOURCES = tests/test_onednn_library.c tests/graph_text.h
 

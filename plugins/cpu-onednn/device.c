@@ -192,6 +192,8 @@ bool tfr_dnn_isa_limit(const char *features, dnnl_cpu_isa_t *limit)
     if (level == 0 || level == N_LEVELS || !cpu_has(isa_levels[level].isa))
         return false;
     *limit = isa_levels[level - 1].isa;
+    if (*limit == dnnl_cpu_isa_avx2 && has_feature(features, "avx_vnni"))
+        *limit = dnnl_cpu_isa_avx2_vnni; /* beside the levels, not between them */
     return true;
 }
 

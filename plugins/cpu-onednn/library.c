@@ -111,3 +111,18 @@ int32_t tfr_dnn_library_open(const tfr_host *host, tfr_err *err)
     pthread_mutex_unlock(&lock);
     return status;
 }
+
+bool tfr_dnn_library_adds_int8(const tfr_host *host)
+{
+    const unsigned with_vnni[] = {dnnl_cpu_isa_avx2_vnni, dnnl_cpu_isa_avx512_core_vnni};
+    unsigned isa, i;
+
+    if (tfr_dnn_library_open(host, NULL) != TFR_OK)
+        return false;
+    /* a level has the bits of all levels below it */
+    isa = (unsigned)dnnl_get_effective_cpu_isa();
+    for (i = 0; i < sizeof with_vnni / sizeof with_vnni[0]; i++)
+        if ((isa & with_vnni[i]) == with_vnni[i])
+            return true;
+    return false;
+}

@@ -11,6 +11,7 @@
 
 #include <dnnl_debug.h>
 #include <oneapi/dnnl/dnnl.h>
+#include <stdbool.h>
 #include <tfrun/plugin.h>
 
 /* TFR_DNN_SONAME, the file that this backend was built for, is given by configure. */
@@ -34,10 +35,19 @@ extern tfr_dnn_library_table tfr_dnn_library;
  */
 int32_t tfr_dnn_library_open(const tfr_host *host, tfr_err *err);
 
+/*
+ * [any]. Whether the library adds products of 8 bits in 32 bits at the level it really runs at: its
+ * own environment, or whoever opened it before, may hold it below what the processor has. Without
+ * a dot product of four bytes (VNNI) it adds pairs of products in 16 bits, which saturates. Opens
+ * the library; false if that fails.
+ */
+bool tfr_dnn_library_adds_int8(const tfr_host *host);
+
 #define TFR_DNN(name) tfr_dnn_library.fn_##name
 
 #define dnnl_concat_primitive_desc_create       TFR_DNN(dnnl_concat_primitive_desc_create)
 #define dnnl_engine_create                      TFR_DNN(dnnl_engine_create)
+#define dnnl_get_effective_cpu_isa              TFR_DNN(dnnl_get_effective_cpu_isa)
 #define dnnl_memory_create                      TFR_DNN(dnnl_memory_create)
 #define dnnl_memory_desc_equal                  TFR_DNN(dnnl_memory_desc_equal)
 #define dnnl_memory_desc_get_size               TFR_DNN(dnnl_memory_desc_get_size)

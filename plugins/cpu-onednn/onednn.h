@@ -25,7 +25,7 @@ struct tfr_plugin_device {
     tfr_dnn_gemm_cpu gemm; /* how our own products are computed here */
     /* what the processor and this version of the library compute with */
     bool bf16, f16;
-    bool int8;                       /* without saturation between the products */
+    bool int8;                       /* there is VNNI; whether the library uses it, it says */
     atomic_bool profiling;           /* somebody wants records of launches */
     struct tfr_dnn_profile *profile; /* profile.c; NULL = nobody ever wanted any */
     /* for programs */

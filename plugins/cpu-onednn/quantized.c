@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * quantized.c: what quantized.h says. Without a dot product of four bytes (VNNI) oneDNN adds pairs
- * of products in 16 bits, which saturates: there all ops of this kind are declined.
+ * quantized.c: what quantized.h says. Where the library saturates between products of 8 bits, all
+ * ops of this kind are declined.
  */
 #include "quantized.h"
 
@@ -21,6 +21,10 @@ bool tfr_dnn_want_int8(const tfr_plugin_device *device, const tfr_call *call, tf
         tfr_decline(answer, TFR_REASON_DEVICE_FEATURE,
                     "sums of 8-bit products saturate at 16 bits on a processor without avx512_vnni "
                     "or avx_vnni");
+    else if (!tfr_dnn_library_adds_int8(device->host))
+        tfr_decline(answer, TFR_REASON_DEVICE_FEATURE,
+                    "oneDNN is held to instructions without VNNI, with which sums of 8-bit "
+                    "products saturate at 16 bits");
     else if (!is_int8(o))
         tfr_decline(answer, TFR_REASON_DTYPE,
                     "input %u is of type %d, only int8 and uint8 are done here", i, (int)o->dtype);
