@@ -24,6 +24,7 @@ unit_tests = \
 	tests/test_gemm_modes \
 	tests/test_graph \
 	tests/test_harness \
+	tests/test_hostile_values \
 	tests/test_immediate \
 	tests/test_loader \
 	tests/test_mapped \
@@ -182,6 +183,10 @@ tests_test_graph_SOURCES = tests/test_graph.c
 tests_test_harness_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_harness_LDADD = $(TFR_TEST_CORE)
 tests_test_harness_SOURCES = tests/test_harness.c tests/tfr_test.h
+
+tests_test_hostile_values_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_hostile_values_LDADD = $(TFR_TEST_CORE)
+tests_test_hostile_values_SOURCES = tests/graph_text.h tests/test_hostile_values.c
 
 tests_test_immediate_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_immediate_LDADD = $(TFR_TEST_CORE)

@@ -9,8 +9,9 @@
  *   p    = softmax(s + a), all 0 if every a is -inf;   Y[b,h,i,:] = sum over j of p[j] * V[b,g,j,:]
  *
  * K and V are past_key and past_value, then K and V (present_key and present_value). offset is the
- * past's length, or nonpad_kv_seqlen[b] - TQ without a past, or 0. Q [B HQ TQ S] or [B TQ HQ*S],
- * K [B HK TK S], V [B HK TK SV] likewise; Y as Q with SV. A mask that is too short is -inf behind.
+ * past's length, or nonpad_kv_seqlen[b] - TQ without a past, or 0; a nonpad_kv_seqlen[b] outside
+ * [0, TK] is an error. Q [B HQ TQ S] or [B TQ HQ*S], K [B HK TK S], V [B HK TK SV] likewise; Y as
+ * Q with SV. A mask that is too short is -inf behind.
  * qk_matmul_output is s before softcap, s, s + a, or p (qk_matmul_output_mode 0 to 3).
  * All in double, whatever softmax_precision says; outputs are rounded once. NaN spreads.
  */
@@ -167,6 +168,19 @@ static void read_attention(attention *a, const naive_kernel *k, const tfr_launch
         tfr_call_attr(call, "scale") ? tfr_call_float(call, "scale", 1) : 1 / sqrt((double)a->S);
 }
 
+static int32_t check_lengths(const attention *a, tfr_err *err)
+{
+    int64_t b;
+
+    for (b = 0; b < a->lens.n; b++) {
+        int64_t length = naive_read_int(&a->lens, b);
+        if (length < 0 || length > a->T)
+            return tfr_fail(err, TFR_EINVAL, "key length %lld of batch %lld is outside [0, %lld]",
+                            (long long)length, (long long)b, (long long)a->T);
+    }
+    return TFR_OK;
+}
+
 static uint64_t workspace_attention(const tfr_call *call)
 {
     const tfr_operand *k = tfr_call_input(call, 1), *past = tfr_call_input(call, 4);
@@ -179,6 +193,7 @@ static int32_t run_attention(const naive_kernel *k, const tfr_launch *launch, tf
 {
     int64_t dims[3], d, j;
     double *p = launch->workspace;
+    int32_t status;
     attention a;
     naive_iter it;
 
@@ -186,6 +201,8 @@ static int32_t run_attention(const naive_kernel *k, const tfr_launch *launch, tf
     if (a.HK < 1 || a.HQ % a.HK != 0)
         return tfr_fail(err, TFR_ESHAPE, "%lld heads of queries do not share %lld heads of keys",
                         (long long)a.HQ, (long long)a.HK);
+    if ((status = check_lengths(&a, err)) != TFR_OK)
+        return status;
     write_present(&a, &a.present_k, &a.past_k, &a.k, a.S);
     write_present(&a, &a.present_v, &a.past_v, &a.v, a.SV);
     dims[0] = a.q.dims[0];

@@ -11,7 +11,8 @@
  *   single weighted neighbour, as ONNX's reference and its test data have it.
  *
  * X [N C H W], rois [R 5] (batch first) or [R 4] with batch_indices [R], Y [R C PH PW]. In double,
- * rounded once. A region that is not finite, or has over 2^31 points a bin, is an error.
+ * rounded once. A region that is not finite, or has over 2^24 points a bin, is an error; ONNX does
+ * not say what it is.
  */
 #include "tensor.h"
 
@@ -46,11 +47,7 @@ static int32_t fail_region(int64_t r, tfr_err *err)
 /* Limits a bin's edge, relative to the region's start, to [0, n]. */
 static int64_t edge(double v, double start, int64_t n)
 {
-    double p = v + start;
-
-    if (p <= 0)
-        return 0;
-    return p >= (double)n ? n : (int64_t)p;
+    return naive_to_index(v + start, 0, n);
 }
 
 static int32_t run_max_roi_pool(const naive_kernel *k, const tfr_launch *launch, tfr_err *err)
@@ -76,7 +73,7 @@ static int32_t run_max_roi_pool(const naive_kernel *k, const tfr_launch *launch,
         int32_t status = read_batch(&rois, r * 5, r, x.dims[0], &n, err);
         if (status)
             return status;
-        if (!isfinite(x1 + y1 + x2 + y2))
+        if (!isfinite(x1) || !isfinite(y1) || !isfinite(x2) || !isfinite(y2))
             return fail_region(r, err);
         plane = (n * x.dims[1] + it.index[1]) * H * W;
         for (h = h0; h < h1; h++)
@@ -111,14 +108,14 @@ static int32_t align_bins(const naive_kernel *k, const naive_tensor *rois, int64
     b->w = width / (double)y_dims[3];
     ph = ratio > 0 ? (double)ratio : ceil(b->h);
     pw = ratio > 0 ? (double)ratio : ceil(b->w);
-    if (!isfinite(b->x0 + b->y0) || !isfinite(ph) || !isfinite(pw))
+    if (!isfinite(b->x0) || !isfinite(b->y0) || !isfinite(b->w) || !isfinite(b->h))
         return fail_region(r, err);
     if (fmax(ph, 1) * fmax(pw, 1) > MAX_POINTS)
         return tfr_fail(err, TFR_EINVAL,
                         "region %lld has %g by %g points in a bin, the limit is %d", (long long)r,
                         ph, pw, MAX_POINTS);
-    b->points_h = (int64_t)ph;
-    b->points_w = (int64_t)pw;
+    b->points_h = naive_to_index(ph, 0, MAX_POINTS);
+    b->points_w = naive_to_index(pw, 0, MAX_POINTS);
     return TFR_OK;
 }
 
@@ -127,7 +124,7 @@ static double neighbours(double v, int64_t n, int64_t *low, int64_t *high)
 {
     if (v < 0)
         v = 0;
-    *low = (int64_t)v;
+    *low = naive_to_index(v, 0, n - 1);
     *high = *low + 1;
     if (*low >= n - 1) {
         *low = *high = n - 1;

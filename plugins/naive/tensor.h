@@ -96,6 +96,17 @@ static inline int64_t naive_index(int64_t i, int64_t n)
 }
 
 /*
+ * A computed place as an index in [low, high], its fraction dropped: what is beyond a limit, and
+ * the infinities, become that limit, NaN becomes low. C leaves such a conversion undefined.
+ */
+static inline int64_t naive_to_index(double v, int64_t low, int64_t high)
+{
+    if (!(v > (double)low))
+        return low;
+    return v < (double)high ? (int64_t)v : high;
+}
+
+/*
  * Integers that the core has put into an attribute (core/ops.def, normal form); a call that lacks
  * the attribute has them in an input.
  */

@@ -78,10 +78,13 @@ static void count_row(const tfr_call *call, const pool *p, const tfr_operand *x,
     int64_t most = tfr_call_int(call, "max_gram_length", 1);
     int64_t skips = tfr_call_int(call, "max_skip_count", 0), n, step, i;
 
-    for (n = least < 1 ? 1 : least; n <= most && n <= length; n++)
-        for (step = 1; step <= (n == 1 ? 1 : skips + 1) && (n - 1) * step < length; step++)
+    for (n = least < 1 ? 1 : least; n <= most && n <= length; n++) {
+        /* as far apart as the row is long: a larger max_skip_count finds no more */
+        int64_t widest = n == 1 ? 1 : (length - 1) / (n - 1);
+        for (step = 1; step <= widest && step - 1 <= (n == 1 ? 0 : skips); step++)
             for (i = 0; i + (n - 1) * step < length; i++)
                 count_gram(p, (uint64_t)n, x, px, begin + i, step, row, columns);
+    }
 }
 
 /* The weight of a column is that of its gram. */
