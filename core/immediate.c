@@ -45,7 +45,8 @@ static bool attr_equal(const tfr_attr *a, const tfr_attr *b)
     case TFR_ATTR_STRINGS:
         for (uint64_t i = 0; i < a->n; i++)
             if (a->strings[i].bytes != b->strings[i].bytes ||
-                memcmp(a->strings[i].data, b->strings[i].data, a->strings[i].bytes) != 0)
+                (a->strings[i].bytes &&
+                 memcmp(a->strings[i].data, b->strings[i].data, a->strings[i].bytes) != 0))
                 return false;
         return true;
     default:

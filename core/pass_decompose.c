@@ -120,7 +120,8 @@ static tfr_value new_constant(building *b, tfr_dtype dtype, int32_t rank, const 
         b->rw->status = TFR_ENOMEM;
         return TFR_VALUE_NONE;
     }
-    memcpy(t->data, data, t->bytes);
+    if (t->bytes)
+        memcpy(t->data, data, t->bytes);
     return tfr__rewrite_constant(b->rw, b->rw->graph->nodes[b->node].outputs[0], t);
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "checked.h"
 #include "infer_rows.h"
 #include "rewrite.h"
 
@@ -289,8 +290,10 @@ static bool rule_concat(scene *s, tfr_value_type *out)
         for (int32_t i = 0; i < out->rank; i++) {
             if (i != axis)
                 out->dims[i] = out->dims[i] < 0 ? b->dims[i] : out->dims[i];
-            else
-                out->dims[i] = out->dims[i] < 0 || b->dims[i] < 0 ? -1 : out->dims[i] + b->dims[i];
+            else if (out->dims[i] < 0 || b->dims[i] < 0)
+                out->dims[i] = -1;
+            else if (!tfr__add64(out->dims[i], b->dims[i], &out->dims[i]))
+                return false;
         }
     }
     return true;

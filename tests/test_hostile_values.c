@@ -106,10 +106,35 @@ TEST(grams_skip_no_more_than_a_row_has)
     tfr_graph_release(graph);
 }
 
+TEST(axes_beyond_the_rank_are_refused_in_ops_that_are_taken_apart)
+{
+    tfr_tensor *out;
+    CHECK(run_text("in x 2 3; const w 5; out RMSNormalization{axis=3}(x,w)", &out) != TFR_OK);
+    tfr_tensor_release(out);
+}
+
+TEST(dims_that_add_up_to_more_than_64_bits_are_refused_or_unknown)
+{
+    tfr_session_options options = TFR_SESSION_OPTIONS_INIT;
+    tfr_runtime *runtime = NULL;
+    tfr_session *session = NULL;
+    tfr_graph *graph = graph_of_text(
+        "in a 4611686018427387904; in b 4611686018427387904; out Relu(Concat{axis=0}(a,b))");
+    tfr_status status;
+    REQUIRE_OK(tfr_runtime_create(NULL, &runtime, &err), &err);
+    status = tfr_session_create(runtime, graph, &options, &session, &err);
+    CHECK(status == TFR_OK || err.text[0]);
+    tfr_session_destroy(session);
+    tfr_runtime_release(runtime);
+    tfr_graph_release(graph);
+}
+
 static const test_case cases[] = {
     CASE(regions_of_no_finite_size_are_refused),
     CASE(a_region_that_runs_backwards_far_away_has_no_points),
     CASE(key_lengths_outside_of_the_keys_are_refused),
     CASE(grams_skip_no_more_than_a_row_has),
+    CASE(dims_that_add_up_to_more_than_64_bits_are_refused_or_unknown),
+    CASE(axes_beyond_the_rank_are_refused_in_ops_that_are_taken_apart),
 };
 TEST_MAIN(cases)

@@ -240,6 +240,12 @@ TEST(large_products_keep_what_is_fused_into_them)
           "out Tanh(Gemm{alpha=0.5;beta=0.25}(x,w,b))");
 }
 
+TEST(nothing_joins_something)
+{
+    uint32_t n_launches;
+    compare("in x ? 4; y = Relu(x); out Relu(Concat{axis=1}(Slice(y,[0],[0],[1]),y))", &n_launches);
+}
+
 TEST(windows_of_nothing_but_padding_agree)
 {
     uint32_t n_launches;
@@ -491,6 +497,7 @@ static const test_case cases[] = {
     CASE(fast_convolutions_can_be_turned_off),
     CASE(products_take_their_activations),
     CASE(large_products_keep_what_is_fused_into_them),
+    CASE(nothing_joins_something),
     CASE(windows_of_nothing_but_padding_agree),
     CASE(an_addend_with_beta_0_does_not_count),
     CASE(large_products_of_computed_sides),

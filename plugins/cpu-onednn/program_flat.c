@@ -75,7 +75,7 @@ void tfr_dnn_plan_copy(tfr_dnn_planner *p, const tfr_dnn_item *item)
     if (!f)
         return;
     f->n = (tfr_dnn_count(p, y) * tfr_dtype_bits(y->dtype) + 7) / 8;
-    tfr_dnn_add_run(p, run_copy, f, 1, (double)f->n * 0.1)->alone = true;
+    tfr_dnn_add_run(p, run_copy, f, f->n > 0, (double)f->n * 0.1)->alone = true;
 }
 
 /* ---- two operands ---- */
@@ -351,6 +351,8 @@ static void run_concat(const void *params, const tfr_dnn_bases *bases, int64_t b
     for (i = begin; i < end; i++) {
         float *at = to + i * c->all;
         for (k = 0; k < c->n; k++) {
+            if (c->inner[k] == 0) /* which may have no address */
+                continue;
             memcpy(at, tfr_dnn_at(bases, &c->from[k]) + i * c->inner[k],
                    (size_t)c->inner[k] * sizeof *at);
             at += c->inner[k];
