@@ -40,6 +40,7 @@ unit_tests = \
 	tests/test_pass_transpose \
 	tests/test_placement \
 	tests/test_plugin_cache \
+	tests/test_plugin_config \
 	tests/test_plugin_elf \
 	tests/test_plugin_libs \
 	tests/test_plugin_open \
@@ -243,6 +244,10 @@ tests_test_placement_SOURCES = tests/session_kit.h tests/test_placement.c
 tests_test_plugin_cache_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_plugin_cache_LDADD = $(TFR_TEST_CORE)
 tests_test_plugin_cache_SOURCES = tests/fake/kit.h tests/test_plugin_cache.c
+
+tests_test_plugin_config_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_plugin_config_LDADD = $(TFR_TEST_CORE)
+tests_test_plugin_config_SOURCES = tests/fake/kit.h tests/test_plugin_config.c
 
 tests_test_plugin_elf_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_plugin_elf_LDADD = $(TFR_TEST_CORE)
