@@ -43,6 +43,7 @@ unit_tests = \
 	tests/test_plugin_config \
 	tests/test_plugin_elf \
 	tests/test_plugin_libs \
+	tests/test_plugin_limits \
 	tests/test_plugin_open \
 	tests/test_plugin_path \
 	tests/test_plugin_probe \
@@ -256,6 +257,10 @@ tests_test_plugin_elf_SOURCES = tests/fake/kit.h tests/test_plugin_elf.c
 tests_test_plugin_libs_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_plugin_libs_LDADD = $(TFR_TEST_CORE)
 tests_test_plugin_libs_SOURCES = tests/fake/kit.h tests/test_plugin_libs.c
+
+tests_test_plugin_limits_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_plugin_limits_LDADD = $(TFR_TEST_CORE)
+tests_test_plugin_limits_SOURCES = tests/fake/kit.h tests/test_plugin_limits.c
 
 tests_test_plugin_open_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_plugin_open_LDADD = $(TFR_TEST_CORE)

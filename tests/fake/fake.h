@@ -16,8 +16,22 @@
 #ifndef FAKE_ON_ENUMERATE
 #define FAKE_ON_ENUMERATE
 #endif
+#ifndef FAKE_ON_DEVICE
+#define FAKE_ON_DEVICE
+#endif
 #ifndef FAKE_ON_OPEN
 #define FAKE_ON_OPEN
+#endif
+#ifndef FAKE_ON_OPS
+#define FAKE_ON_OPS                                                                                \
+    if (*n) {                                                                                      \
+        out->since_version = FAKE_SINCE_VERSION;                                                   \
+        out->domain = "";                                                                          \
+        out->name = "Relu";                                                                        \
+        out->digest = FAKE_DIGEST;                                                                 \
+    }                                                                                              \
+    *n = 1;                                                                                        \
+    return TFR_OK;
 #endif
 #ifndef FAKE_ON_PREPARE
 #define FAKE_ON_PREPARE
@@ -133,14 +147,7 @@ static int32_t fake_ops(tfr_plugin_device *device, tfr_op_claim *out, uint32_t s
                         tfr_err *err)
 {
     (void)device, (void)stride, (void)err;
-    if (*n) {
-        out->since_version = FAKE_SINCE_VERSION;
-        out->domain = "";
-        out->name = "Relu";
-        out->digest = FAKE_DIGEST;
-    }
-    *n = 1;
-    return TFR_OK;
+    FAKE_ON_OPS
 }
 
 static int32_t fake_supports(tfr_plugin_device *device, const tfr_call *call, tfr_answer *answer,
@@ -216,6 +223,7 @@ static int32_t fake_enumerate(tfr_device_info *out, uint32_t stride, uint32_t *n
         info->ordinal = i;
         snprintf(info->type, sizeof info->type, FAKE_TYPE);
         snprintf(info->identity, sizeof info->identity, FAKE_IDENTITY);
+        FAKE_ON_DEVICE
     }
     *n = FAKE_N_DEVICES;
     return TFR_OK;

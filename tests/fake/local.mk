@@ -2,6 +2,7 @@
 # Plugins that misbehave, each in one way, as real shared objects. Built by one rule: they are
 # loaded by tests only, never linked, and there are many of them.
 fake_plugins = \
+	tests/fake/as_told.so \
 	tests/fake/bad_profile.so \
 	tests/fake/control_bytes.so \
 	tests/fake/cpu_feature.so \
