@@ -16,6 +16,7 @@ unit_tests = \
 	tests/test_alloc \
 	tests/test_arena \
 	tests/test_autodiff \
+	tests/test_cache_file \
 	tests/test_compare \
 	tests/test_cost \
 	tests/test_device \
@@ -152,6 +153,10 @@ tests_test_arena_SOURCES = tests/test_arena.c
 tests_test_autodiff_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_autodiff_LDADD = $(TFR_TEST_NN)
 tests_test_autodiff_SOURCES = tests/test_autodiff.c
+
+tests_test_cache_file_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_cache_file_LDADD = $(TFR_TEST_CORE)
+tests_test_cache_file_SOURCES = tests/fake/kit.h tests/test_cache_file.c
 
 tests_test_compare_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_compare_LDADD = $(TFR_TEST_CORE)
