@@ -17,6 +17,7 @@ unit_tests = \
 	tests/test_arena \
 	tests/test_autodiff \
 	tests/test_cache_file \
+	tests/test_cli_text \
 	tests/test_compare \
 	tests/test_cost \
 	tests/test_device \
@@ -105,6 +106,7 @@ shell_tests = \
 	tests/cli/completion.sh \
 	tests/cli/devices.sh \
 	tests/cli/help.sh \
+	tests/cli/options.sh \
 	tests/cli/profile.sh \
 	tests/cli/run.sh \
 	tests/cli/trace.sh \
@@ -157,6 +159,12 @@ tests_test_autodiff_SOURCES = tests/test_autodiff.c
 tests_test_cache_file_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_cache_file_LDADD = $(TFR_TEST_CORE)
 tests_test_cache_file_SOURCES = tests/fake/kit.h tests/test_cache_file.c
+
+tests_test_cli_text_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) -I$(top_srcdir)/cli \
+	$(CUNIT_CFLAGS)
+tests_test_cli_text_LDADD = $(TFR_TEST_CORE) -lutil
+tests_test_cli_text_SOURCES = tests/test_cli_text.c cli/suggest.c cli/suggest.h cli/table.c \
+	cli/table.h cli/text.c cli/text.h
 
 tests_test_compare_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_compare_LDADD = $(TFR_TEST_CORE)
