@@ -2,7 +2,8 @@
 /*
  * list.c: the list of a backend: one line a description that it does not take or does wrong,
  *   unsupported NAME: reason     it takes no call of this description
- *   depends NAME: reason         it may or may not, with the processor or the library's version
+ *   depends NAME: reason         it may or may not, with the processor or the library's version;
+ *                                beside an xfail, it may get it right
  *   xfail NAME[:SEED]: reason    it takes and gets wrong; a pass is a failure of the list
  */
 #include "engine.h"
