@@ -3,19 +3,15 @@
  * Einsum (ONNX 28):  Y[output term] = sum over the labels that are not in the output term of
  *                                     X0[term 0] * X1[term 1] * ...
  *
- * A label is a letter; "..." stands for labels of its own, counted from the right, that broadcast.
- * A label that an input has twice walks its diagonal. Without "->" the output has the dims of
- * "...", then the letters that occur once, in ASCII order. Floats multiply and add in double and
- * round once, integers in 64 wrapping bits. NaN spreads.
+ * A label is a letter; the core has written "..." as letters, too, and the output term that ONNX
+ * lets one leave out. A label that an input has twice walks its diagonal, a dim of 1 broadcasts.
+ * Floats multiply and add in double and round once, integers in 64 wrapping bits. NaN spreads.
  */
 #include "tensor.h"
 
 #include <string.h>
 
-enum {
-    EINSUM_LETTERS = 52, /* A-Z, then a-z: the ASCII order */
-    EINSUM_LABELS = EINSUM_LETTERS + TFR_MAX_RANK
-};
+enum { EINSUM_LABELS = 52 /* A-Z, then a-z */ };
 
 /* The labels of a term, one for each dim. */
 typedef struct term {
@@ -39,59 +35,15 @@ static int letter(char c)
     return -1;
 }
 
-static bool ends_term(const char *s)
+/* Reads a term up to its end. False if it has other than rank labels. */
+static bool read_term(const char **text, int32_t rank, term *out)
 {
-    return *s == 0 || *s == ',' || (s[0] == '-' && s[1] == '>');
-}
+    const char *s = *text;
 
-/*
- * Reads a term up to its end. "..." has as many labels as dims if that is not negative, else as
- * many as are missing to rank. False if the text is wrong or does not fit the rank.
- */
-static bool read_term(const char **text, int32_t rank, int32_t dims, term *out)
-{
-    int32_t letters = 0, d;
-    bool dots = false;
-    const char *s;
-
-    for (s = *text; !ends_term(s); s++)
-        letters += letter(*s) >= 0;
-    if (dims < 0)
-        dims = rank - letters;
-    out->rank = 0;
-    for (s = *text; !ends_term(s); s++) {
-        if (*s == ' ')
-            continue;
-        if (letter(*s) >= 0) {
-            if (out->rank == TFR_MAX_RANK)
-                return false;
-            out->label[out->rank++] = (int8_t)letter(*s);
-        } else if (strncmp(s, "...", 3) == 0 && !dots && dims >= 0) {
-            dots = true;
-            s += 2;
-            if (out->rank + dims > TFR_MAX_RANK)
-                return false;
-            for (d = dims; d > 0; d--)
-                out->label[out->rank++] = (int8_t)(EINSUM_LETTERS + d - 1);
-        } else {
-            return false;
-        }
-    }
+    for (out->rank = 0; letter(*s) >= 0 && out->rank < rank; s++)
+        out->label[out->rank++] = (int8_t)letter(*s);
     *text = s;
-    return out->rank == rank;
-}
-
-/* The output term that the equation means if it has no "->". */
-static void implicit_output(const int32_t *count, int32_t dots, term *out)
-{
-    int32_t l;
-
-    out->rank = 0;
-    for (l = dots; l > 0; l--)
-        out->label[out->rank++] = (int8_t)(EINSUM_LETTERS + l - 1);
-    for (l = 0; l < EINSUM_LETTERS && out->rank < TFR_MAX_RANK; l++)
-        if (count[l] == 1)
-            out->label[out->rank++] = (int8_t)l;
+    return out->rank == rank && letter(*s) < 0;
 }
 
 /*
@@ -102,7 +54,7 @@ static bool read_equation(const tfr_call *call, einsum *e)
 {
     const char *s = tfr_call_string(call, "equation", "");
     const tfr_operand *y = tfr_call_output(call, 0);
-    int32_t count[EINSUM_LABELS] = {0}, dots = 0, d, l;
+    int32_t count[EINSUM_LABELS] = {0}, d, l;
     uint32_t i;
     term t;
 
@@ -112,13 +64,11 @@ static bool read_equation(const tfr_call *call, einsum *e)
     for (i = 0; i < call->n_inputs; i++) {
         const tfr_operand *x = tfr_call_input(call, i);
         int64_t step = 1;
-        if (!x || !read_term(&s, x->rank, -1, &t))
+        if (!x || !read_term(&s, x->rank, &t))
             return false;
         for (d = t.rank - 1; d >= 0; d--) {
             l = t.label[d];
             count[l]++;
-            if (l >= EINSUM_LETTERS && dots < l - EINSUM_LETTERS + 1)
-                dots = l - EINSUM_LETTERS + 1;
             if (x->dims[d] != 1)
                 e->dims[l] = x->dims[d];
             if (e->strides && x->dims[d] != 1)
@@ -128,9 +78,7 @@ static bool read_equation(const tfr_call *call, einsum *e)
         if (i + 1 < call->n_inputs && *s++ != ',')
             return false;
     }
-    if (*s == 0)
-        implicit_output(count, dots, &t);
-    else if (strncmp(s, "->", 2) != 0 || (s += 2, !read_term(&s, y->rank, dots, &t)) || *s != 0)
+    if (strncmp(s, "->", 2) != 0 || (s += 2, !read_term(&s, y->rank, &t)) || *s != 0)
         return false;
     for (d = 0; d < t.rank; d++) {
         e->used[e->n_used++] = t.label[d];
@@ -142,7 +90,7 @@ static bool read_equation(const tfr_call *call, einsum *e)
     for (l = 0; l < EINSUM_LABELS; l++)
         if (count[l] > 0)
             e->used[e->n_used++] = (int8_t)l;
-    return t.rank == y->rank;
+    return true;
 }
 
 static int32_t supports_einsum(const tfr_call *call, tfr_answer *answer)

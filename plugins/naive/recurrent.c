@@ -14,13 +14,11 @@
  * initial and last states [D B H] or [B D H]; Y [T D B H] or [B T D H]. Gates are in the order i;
  * z r h; i o f c. clip bounds every activation's argument. The reverse direction walks the T steps,
  * or the batch's sequence_lens, backwards; steps beyond a sequence give 0 and leave the state.
- * activation_alpha and _beta: one per activation; if they are fewer, they are handed out in order
- * to the activations that have one. State is double between the steps, outputs are rounded once;
- * NaN spreads.
+ * The core gives the activations of all directions in ONNX's spelling, with an alpha and a beta for
+ * each. State is double between the steps, outputs are rounded once; NaN spreads.
  */
 #include "tensor.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
@@ -31,8 +29,6 @@ enum { MAX_GATES = 4, MAX_ACTIVATIONS = 3, MAX_DIRECTIONS = 2 };
 typedef struct activation {
     const char *name;
     double (*f)(double x, double alpha, double beta);
-    bool has_alpha, has_beta;
-    double alpha, beta; /* what they are by default */
 } activation;
 
 static double f_affine(double x, double alpha, double beta)
@@ -106,46 +102,29 @@ static double f_thresholded_relu(double x, double alpha, double beta)
 }
 
 static const activation activations[] = {
-    {"Affine", f_affine, true, true, 1, 0},
-    {"Elu", f_elu, true, false, 1, 0},
-    {"HardSigmoid", f_hard_sigmoid, true, true, 0.2, 0.5},
-    {"LeakyRelu", f_leaky_relu, true, false, 0.01, 0},
-    {"Relu", f_relu, false, false, 0, 0},
-    {"ScaledTanh", f_scaled_tanh, true, true, 1, 1},
-    {"Sigmoid", f_sigmoid, false, false, 0, 0},
-    {"Softplus", f_softplus, false, false, 0, 0},
-    {"Softsign", f_softsign, false, false, 0, 0},
-    {"Tanh", f_tanh, false, false, 0, 0},
-    {"ThresholdedRelu", f_thresholded_relu, true, false, 1, 0},
+    {"Affine", f_affine},
+    {"Elu", f_elu},
+    {"HardSigmoid", f_hard_sigmoid},
+    {"LeakyRelu", f_leaky_relu},
+    {"Relu", f_relu},
+    {"ScaledTanh", f_scaled_tanh},
+    {"Sigmoid", f_sigmoid},
+    {"Softplus", f_softplus},
+    {"Softsign", f_softsign},
+    {"Tanh", f_tanh},
+    {"ThresholdedRelu", f_thresholded_relu},
 };
 
-static bool same_name(const char *a, const char *b)
+/* Activation i of the call; NULL if it has no name that is known. */
+static const activation *find_activation(const tfr_call *call, uint64_t i)
 {
-    while (*a && tolower((unsigned char)*a) == tolower((unsigned char)*b))
-        a++, b++;
-    return *a == *b;
-}
+    const tfr_attr *names = tfr_call_attr(call, "activations");
+    size_t k;
 
-static const activation *find_activation(const char *name)
-{
-    size_t i;
-
-    for (i = 0; i < sizeof(activations) / sizeof(activations[0]); i++)
-        if (same_name(activations[i].name, name))
-            return &activations[i];
+    for (k = 0; names && i < names->n && k < sizeof(activations) / sizeof(activations[0]); k++)
+        if (strcmp(activations[k].name, names->strings[i].data) == 0)
+            return &activations[k];
     return NULL;
-}
-
-/* Name of activation i of n, or the usual one. */
-static const char *activation_name(const tfr_call *call, uint64_t i, uint64_t n)
-{
-    static const char *const rnn[] = {"Tanh"}, *const gru[] = {"Sigmoid", "Tanh"},
-                             *const lstm[] = {"Sigmoid", "Tanh", "Tanh"};
-    const tfr_attr *a = tfr_call_attr(call, "activations");
-
-    if (a && i < a->n)
-        return a->strings[i].data;
-    return (n == 1 ? rnn : n == 2 ? gru : lstm)[i % n];
 }
 
 /* ---- what the three ops share ---- */
@@ -156,7 +135,8 @@ typedef struct recurrent {
     bool batch_first, backwards, has_clip, flag; /* flag: the op's own int attribute */
     double clip;
     uint32_t n_activations; /* of a direction */
-    activation f[MAX_DIRECTIONS * MAX_ACTIVATIONS];
+    const activation *f[MAX_DIRECTIONS * MAX_ACTIVATIONS];
+    const float *alpha, *beta; /* one for each of f */
 } recurrent;
 
 /* The state of one direction and one entry of the batch: arrays of H. */
@@ -178,32 +158,26 @@ static uint32_t count_activations(const char *name)
 
 static int32_t supports_recurrent(const tfr_call *call, tfr_answer *answer)
 {
-    uint64_t n = count_activations(call->name),
-             all = n * (uint64_t)tfr_call_input(call, 1)->dims[0], i;
+    uint64_t n = count_activations(call->name) * (uint64_t)tfr_call_input(call, 1)->dims[0], i;
 
-    for (i = 0; i < all; i++)
-        if (!find_activation(activation_name(call, i, n)))
-            return tfr_decline(answer, TFR_REASON_ATTRIBUTE, "activation \"%s\" is not known",
-                               activation_name(call, i, n));
+    for (i = 0; i < n; i++)
+        if (!find_activation(call, i))
+            return tfr_decline(answer, TFR_REASON_ATTRIBUTE, "activation %llu is not known",
+                               (unsigned long long)i);
     return TFR_OK;
 }
 
 static int32_t read_activations(recurrent *r, const tfr_call *call, tfr_err *err)
 {
-    uint64_t all = r->n_activations * (uint64_t)r->D, n_alpha, n_beta, alpha = 0, beta = 0, i;
-    const float *alphas = naive_attr_floats(call, "activation_alpha", &n_alpha),
-                *betas = naive_attr_floats(call, "activation_beta", &n_beta);
+    uint64_t n = r->n_activations * (uint64_t)r->D, n_alpha, n_beta, i;
 
-    for (i = 0; i < all; i++) {
-        const char *name = activation_name(call, i, r->n_activations);
-        const activation *a = find_activation(name);
-        if (!a)
-            return tfr_fail(err, TFR_EINVAL, "activation \"%s\" is not known", name);
-        r->f[i] = *a;
-        if (a->has_alpha && alpha < n_alpha)
-            r->f[i].alpha = alphas[n_alpha == all ? i : alpha++];
-        if (a->has_beta && beta < n_beta)
-            r->f[i].beta = betas[n_beta == all ? i : beta++];
+    r->alpha = naive_attr_floats(call, "activation_alpha", &n_alpha);
+    r->beta = naive_attr_floats(call, "activation_beta", &n_beta);
+    for (i = 0; i < n; i++) {
+        r->f[i] = find_activation(call, i);
+        if (!r->f[i] || n_alpha != n || n_beta != n)
+            return tfr_fail(err, TFR_EINVAL, "activation %llu of %llu is not known",
+                            (unsigned long long)i, (unsigned long long)n);
     }
     return TFR_OK;
 }
@@ -293,13 +267,13 @@ static double gate_sum(const recurrent *r, int64_t d, int64_t b, int64_t t, cons
 
 static double activate(const recurrent *r, int64_t d, uint32_t which, double v)
 {
-    const activation *a = &r->f[(uint64_t)d * r->n_activations + which];
+    uint64_t i = (uint64_t)d * r->n_activations + which;
 
     if (r->has_clip && v > r->clip)
         v = r->clip;
     if (r->has_clip && v < -r->clip)
         v = -r->clip;
-    return a->f(v, a->alpha, a->beta);
+    return r->f[i]->f(v, (double)r->alpha[i], (double)r->beta[i]);
 }
 
 /* ---- one step of each op ---- */
