@@ -53,6 +53,7 @@ unit_tests = \
 	tests/test_infer \
 	tests/test_infer_hostile \
 	tests/test_mincut \
+	tests/test_naive_values \
 	tests/test_npy \
 	tests/test_one_pool \
 	tests/test_onednn_library \
@@ -302,6 +303,10 @@ tests_test_infer_hostile_SOURCES = tests/test_infer_hostile.c tests/infer_case.h
 tests_test_mincut_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_mincut_LDADD = $(TFR_TEST_CORE)
 tests_test_mincut_SOURCES = tests/test_mincut.c
+
+tests_test_naive_values_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_naive_values_LDADD = $(TFR_TEST_CORE)
+tests_test_naive_values_SOURCES = tests/test_naive_values.c tests/values_kit.h
 
 tests_test_npy_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_npy_LDADD = $(TFR_TEST_NN)
