@@ -59,8 +59,8 @@ static void print_notes(const tfr_runtime *runtime, bool verbose)
             cli_line(stdout, "%s: %s%s%s", *p.name ? p.name : p.path, p.reason,
                      *p.next_step ? "; " : "", p.next_step);
         if (verbose && (*p.vendor || *p.build_info))
-            cli_line(stdout, "%s: made by %s; %s", p.name, *p.vendor ? p.vendor : "unknown",
-                     p.build_info);
+            cli_line(stdout, "%s: made by %s%s%s", p.name, *p.vendor ? p.vendor : "unknown",
+                     *p.build_info ? "; " : "", p.build_info);
     }
 }
 
