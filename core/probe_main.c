@@ -144,10 +144,8 @@ static bool answer_devices(answer *a)
                     tfr_status_name(status), err.text);
         return false;
     }
-    if (!n && err.text[0]) {
-        snprintf(a->text, sizeof a->text, "%s", err.text);
-        a->reply.text = a->text;
-    }
+    snprintf(a->text, sizeof a->text, "%s", err.text); /* why there are none */
+    a->reply.text = a->text;
     a->reply.devices = tfr__keep_alloc(&a->keep, n ? n : 1, sizeof *a->reply.devices);
     if (!a->reply.devices)
         return false;
