@@ -144,10 +144,158 @@ TEST(bernoulli_is_true_for_the_numbers_below_p)
     tfr_runtime_release(runtime);
 }
 
+TEST(texts_of_numbers_are_the_shortest_that_read_back)
+{
+    static const values_case calls[] = {
+        {"Cast to:i=8", "f32[5] 0.1 1 -2.5 100 1e20", "s[5] 0.1 1.0 -2.5 100.0 1e+20"},
+        {"Cast to:i=8", "f64[4] 0.0001 0.00001 1e15 1e16",
+         "s[4] 0.0001 1e-05 1000000000000000.0 1e+16"},
+        {"Cast to:i=8", "f64[4] 1200 -1230000 0.1 123.5", "s[4] 1200.0 -1230000.0 0.1 123.5"},
+        {"Cast to:i=8", "f64[3] nan inf -inf", "s[3] nan inf -inf"},
+        {"Cast to:i=8", "f64[1] 0.30000000000000004", "s[1] 0.30000000000000004"},
+        {"Cast to:i=8", "u64[2] 18446744073709551615 0", "s[2] 18446744073709551615 0"},
+        {"Cast to:i=8", "i64[2] -9223372036854775808 7", "s[2] -9223372036854775808 7"},
+        {"Cast to:i=8", "bool[2] 1 0", "s[2] True False"},
+        {"Cast to:i=13", "s[2] 18446744073709551615 1e3", "u64[2] 18446744073709551615 1000"},
+        {"Cast to:i=7", "s[3] -9223372036854775808 12 2.9", "i64[3] -9223372036854775808 12 2"},
+        {"Cast to:i=1", "s[4] 1.5 -inf NaN 1e3", "f32[4] 1.5 -inf nan 1000"},
+        {"Cast to:i=1", "s[1] 1.5x", "!which is no number"},
+        {"Cast to:i=7", "s[1] five", "!which is no number"},
+    };
+    CHECK_VALUES(calls);
+}
+
+TEST(of_equal_values_the_one_that_onnx_names_is_taken)
+{
+    static const values_case calls[] = {
+        {"ArgMax axis:i=-1", "f32[1,4] 1 3 3 2", "i64[1,1] 1"},
+        {"ArgMax axis:i=-1 select_last_index:i=1", "f32[1,4] 1 3 3 2", "i64[1,1] 2"},
+        {"ArgMin axis:i=0 keepdims:i=0", "f32[4] 1 0 0 2", "i64[] 1"},
+        {"ArgMin axis:i=0 keepdims:i=0 select_last_index:i=1", "f32[4] 1 0 0 2", "i64[] 2"},
+        {"Hardmax", "f32[1,3] 2 5 5", "f32[1,3] 0 1 0"},
+        {"TopK", "f32[5] 1 3 3 2 3; i64[1] 3", "f32[3] 3 3 3; i64[3] 1 2 4"},
+        {"TopK largest:i=0", "f32[5] 2 1 3 1 1; i64[1] 4", "f32[4] 1 1 1 2; i64[4] 1 3 4 0"},
+        {"TopK", "f32[2] 1 2; i64[1] 0", "f32[0]; i64[0]"},
+        {"Unique", "f32[5] 2 1 1 3 2",
+         "f32[3] 1 2 3; i64[3] 1 0 3; i64[5] 1 0 0 2 1; i64[3] 2 2 1"},
+        {"Unique sorted:i=0", "f32[5] 2 1 1 3 2",
+         "f32[3] 2 1 3; i64[3] 0 1 3; i64[5] 0 1 1 2 0; i64[3] 2 2 1"},
+        {"Unique axis:i=-1", "f32[2,3] 1 0 1 2 9 2",
+         "f32[2,2] 0 1 9 2; i64[2] 1 0; i64[3] 1 0 1; i64[2] 1 2"},
+        {"MaxPool kernel_shape:is=2 strides:is=1", "f32[1,1,3] 5 5 1",
+         "f32[1,1,2] 5 5; i64[1,1,2] 0 1"},
+        {"NonMaxSuppression",
+         "f32[1,3,4] 0 0 1 1 0 0 1 1 0 2 1 3; f32[1,1,3] 0.5 0.5 0.4; i64[1] 3; f32[1] 0.5",
+         "i64[2,3] 0 0 0 0 0 2"},
+        {"NonMaxSuppression", /* an overlap of just the threshold stays, a score of it goes */
+         "f32[1,2,4] 0 0 1 2 0 0 1 1; f32[1,1,2] 0.9 0.8; i64[1] 3; f32[1] 0.5; f32[1] 0.8",
+         "i64[1,3] 0 0 0"},
+        {"NonMaxSuppression",
+         "f32[1,2,4] 0 0 1 2 0 0 1 1; f32[1,1,2] 0.9 0.8; i64[1] 3; f32[1] 0.5",
+         "i64[2,3] 0 0 0 0 0 1"},
+        {"NonMaxSuppression",
+         "f32[1,2,4] 0 0 1 2 0 0 1 1; f32[1,1,2] 0.9 0.8; i64[1] 1; f32[1] 0.5", "i64[1,3] 0 0 0"},
+        {"NonMaxSuppression center_point_box:i=1",
+         "f32[1,2,4] 0.5 0.5 1 1 0.5 0.5 1 1; f32[1,1,2] 0.8 0.9; i64[1] 3; f32[1] 0.9",
+         "i64[1,3] 0 0 1"},
+    };
+    CHECK_VALUES(calls);
+}
+
+TEST(a_value_at_a_bound_is_on_the_side_that_onnx_says)
+{
+    static const values_case calls[] = {
+        {"Shrink lambd:f=0.5 bias:f=1", "f32[5] -0.6 -0.5 0 0.5 0.75", "f32[5] 0.4 0 0 0 -0.25"},
+        {"ThresholdedRelu alpha:f=2", "f32[3] 1 2 2.5", "f32[3] 0 0 2.5"},
+        {"Round", "f32[6] -2.5 -1.5 -0.5 0.5 1.5 2.5", "f32[6] -2 -2 0 0 2 2"},
+        {"Sign", "f32[3] -2 0 3", "f32[3] -1 0 1"},
+        {"Clip", "f32[4] 1 2 3 4; f32[] 2; f32[] 3", "f32[4] 2 2 3 3"},
+        {"Clip", "f32[2] 1 9; f32[] 5; f32[] 3", "f32[2] 3 3"},
+        {"Clip", "i32[3] 1 5 9; -; i32[] 5", "i32[3] 1 5 5"},
+        {"Greater", "f32[3] 1 2 3; f32[] 2", "bool[3] 0 0 1"},
+        {"GreaterOrEqual", "f32[3] 1 2 3; f32[] 2", "bool[3] 0 1 1"},
+        {"Less", "i64[3] 1 2 3; i64[] 2", "bool[3] 1 0 0"},
+        {"LessOrEqual", "u64[3] 1 18446744073709551615 3; u64[] 3", "bool[3] 1 0 1"},
+        {"Mod", "i32[4] 5 -5 5 -5; i32[4] 3 3 -3 -3", "i32[4] 2 1 -1 -2"},
+        {"Mod fmod:i=1", "i32[4] 5 -5 5 -5; i32[4] 3 3 -3 -3", "i32[4] 2 -2 2 -2"},
+        {"Mod", "i32[2] 6 -6; i32[] 3", "i32[2] 0 0"},
+        {"Pow", "i32[5] 2 -1 -1 1 3; i32[5] 3 3 2 -5 0", "i32[5] 8 -1 1 1 1"},
+        {"Pow", "i32[4] -1 -1 1 2; i32[4] -3 -2 -7 -1", "i32[4] -1 1 1 0"},
+        {"EyeLike k:i=1", "f32[2,3] 0 0 0 0 0 0", "f32[2,3] 0 1 0 0 0 1"},
+        {"EyeLike k:i=-1", "f32[2,2] 0 0 0 0", "f32[2,2] 0 0 1 0"},
+        {"EyeLike k:i=3", "f32[2,2] 0 0 0 0", "f32[2,2] 0 0 0 0"},
+        {"Trilu", "f32[2,2] 1 2 3 4; i64[] 1", "f32[2,2] 0 2 0 0"},
+        {"Trilu upper:i=0", "f32[2,2] 1 2 3 4; i64[] -1", "f32[2,2] 0 0 3 0"},
+        {"Trilu upper:i=0", "f32[2,2] 1 2 3 4", "f32[2,2] 1 0 3 4"},
+        {"Range", "f32[] 0; f32[] 3; f32[] 1", "f32[3] 0 1 2"},
+        {"Range", "i64[] 5; i64[] 0; i64[] -2", "i64[3] 5 3 1"},
+        {"Range", "i64[] 5; i64[] 5; i64[] 1", "i64[0]"},
+        {"OneHot", "i64[4] 0 2 -1 3; i64[] 3; f32[2] 0 1", "f32[4,3] 1 0 0 0 0 1 0 0 1 0 0 0"},
+        {"OneHot axis:i=0", "i64[2] 1 -4; i64[] 3; f32[2] 0 1", "f32[3,2] 0 0 1 0 0 0"},
+        {"BitShift direction:s=LEFT", "u64[2] 1 3; u64[2] 63 64", "u64[2] 9223372036854775808 0"},
+    };
+    CHECK_VALUES(calls);
+}
+
+TEST(reductions_of_nothing_and_of_everything)
+{
+    static const values_case calls[] = {
+        {"ReduceSum", "f32[2,0]; i64[1] 1", "f32[2,1] 0 0"},
+        {"ReduceProd", "f32[2,0]; i64[1] 1", "f32[2,1] 1 1"},
+        {"ReduceMin", "f32[0]; i64[1] 0", "f32[1] inf"},
+        {"ReduceMax", "f32[0]; i64[1] 0", "f32[1] -inf"},
+        {"ReduceMax", "i32[0]; i64[1] 0", "i32[1] -2147483648"},
+        {"ReduceMin", "i32[0]; i64[1] 0", "i32[1] 2147483647"},
+        {"ReduceMax", "bool[3] 0 1 0; i64[1] 0", "bool[1] 1"},
+        {"ReduceMin", "bool[3] 0 1 0; i64[1] 0", "bool[1] 0"},
+        {"ReduceL1", "f32[3] -1 2 -3", "f32[1] 6"},
+        {"ReduceL2 keepdims:i=0", "f32[2] 3 -4", "f32[] 5"},
+        {"ReduceSumSquare", "i32[3] 1 -2 3", "i32[1] 14"},
+        {"ReduceLogSum", "f32[2] 1 1.7182818", "f32[1] 1"},
+        {"ReduceLogSumExp", "f32[2] 1000 1000", "f32[1] 1000.6931"},
+        {"ReduceMean", "i32[2] 3 4", "i32[1] 3"},
+        {"CumProd", "f32[3] 2 3 4; i64[] 0", "f32[3] 2 6 24"},
+        {"CumProd exclusive:i=1", "f32[3] 2 3 4; i64[] 0", "f32[3] 1 2 6"},
+        {"CumSum reverse:i=1", "i32[3] 1 2 4; i32[] 0", "i32[3] 7 6 4"},
+        {"LpNormalization p:i=1", "f32[3] 1 -1 2", "f32[3] 0.25 -0.25 0.5"},
+        {"LpNormalization axis:i=0", "f32[2,2] 3 0 4 0", "f32[2,2] 0.6 0 0.8 0"},
+        {"Max", "f32[2] 1 nan; f32[2] nan 1", "f32[2] nan nan"},
+        {"Min", "i64[2] -5 5; i64[] 0; i64[] -1", "i64[2] -5 -1"},
+        {"Max", "u64[2] 18446744073709551615 1; u64[] 2", "u64[2] 18446744073709551615 2"},
+        {"Mean", "f32[2] 1 2; f32[] 5; f32[] 3", "f32[2] 3 3.3333333"},
+    };
+    CHECK_VALUES(calls);
+}
+
+TEST(rounding_to_few_bits_saturates_and_takes_the_even_one)
+{
+    static const values_case calls[] = {
+        {"QuantizeLinear", "f32[6] 0.5 1.5 2.5 -1 127.5 300; f32[] 1; u8[] 0",
+         "u8[6] 0 2 2 0 128 255"},
+        {"QuantizeLinear", "f32[4] -200 -128.5 126.5 200; f32[] 1; i8[] 0",
+         "i8[4] -128 -128 126 127"},
+        {"QuantizeLinear axis:i=-1", "f32[1,2] 4 9; f32[2] 2 3; u8[2] 1 2", "u8[1,2] 3 5"},
+        {"QuantizeLinear axis:i=0", "f32[2,1] 4 9; f32[2] 2 3; u8[2] 1 2", "u8[2,1] 3 5"},
+        {"QuantizeLinear axis:i=1 block_size:i=2", "f32[1,3] 4 6 9; f32[1,2] 2 3; u8[1,2] 0 1",
+         "u8[1,3] 2 3 4"},
+        {"DequantizeLinear axis:i=-2", "u8[2,1] 3 5; f32[2] 2 3; u8[2] 1 2", "f32[2,1] 4 9"},
+        {"DequantizeLinear", "i8[2] -128 127; f32[] 0.5", "f32[2] -64 63.5"},
+        {"DynamicQuantizeLinear", "f32[3] 0 1 2.55", "u8[3] 0 100 255; f32[] 0.01; u8[] 0"},
+        {"DynamicQuantizeLinear", "f32[2] -1 1.55", "u8[2] 0 255; f32[] 0.01; u8[] 100"},
+        {"DynamicQuantizeLinear", "f32[2] 1 2.55", "u8[2] 100 255; f32[] 0.01; u8[] 0"},
+    };
+    CHECK_VALUES(calls);
+}
+
 static const test_case cases[] = {
     CASE(einsum_knows_dots_blanks_and_outputs_that_are_not_written),
     CASE(axes_count_from_the_end_and_may_be_empty),
     CASE(activations_of_recurrent_ops_have_their_formulas_and_take_their_constants_in_order),
     CASE(bernoulli_is_true_for_the_numbers_below_p),
+    CASE(texts_of_numbers_are_the_shortest_that_read_back),
+    CASE(of_equal_values_the_one_that_onnx_names_is_taken),
+    CASE(a_value_at_a_bound_is_on_the_side_that_onnx_says),
+    CASE(reductions_of_nothing_and_of_everything),
+    CASE(rounding_to_few_bits_saturates_and_takes_the_even_one),
 };
 TEST_MAIN(cases)

@@ -48,6 +48,9 @@ static inline void values_store(tfr_tensor *t, int64_t i, const char *word)
     case TFR_DTYPE_I64:
         ((int64_t *)data)[i] = strtoll(word, NULL, 10);
         break;
+    case TFR_DTYPE_U64:
+        ((uint64_t *)data)[i] = strtoull(word, NULL, 10);
+        break;
     case TFR_DTYPE_I32:
         ((int32_t *)data)[i] = (int32_t)strtol(word, NULL, 10);
         break;
@@ -63,8 +66,9 @@ static inline void values_store(tfr_tensor *t, int64_t i, const char *word)
 static inline const char *values_tensor(const char *at, tfr_tensor **out)
 {
     static const char *const shorts[][2] = {
-        {"f32", "float32"}, {"f64", "float64"}, {"i64", "int64"}, {"i32", "int32"},
-        {"u8", "uint8"},    {"i8", "int8"},     {"bool", "bool"}, {"s", "string"}};
+        {"f32", "float32"}, {"f64", "float64"}, {"i64", "int64"},
+        {"i32", "int32"},   {"u64", "uint64"},  {"u8", "uint8"},
+        {"i8", "int8"},     {"bool", "bool"},   {"s", "string"}};
     tfr_shape shape = {0};
     char word[64];
     const char *name = "";
@@ -164,6 +168,12 @@ static inline void values_print(const tfr_tensor *t, int64_t i, char *text, size
         break;
     case TFR_DTYPE_I64:
         snprintf(text, room, "%" PRId64, ((const int64_t *)data)[i]);
+        break;
+    case TFR_DTYPE_U64:
+        snprintf(text, room, "%" PRIu64, ((const uint64_t *)data)[i]);
+        break;
+    case TFR_DTYPE_U8:
+        snprintf(text, room, "%d", ((const unsigned char *)data)[i]);
         break;
     case TFR_DTYPE_I32:
         snprintf(text, room, "%" PRId32, ((const int32_t *)data)[i]);
