@@ -120,6 +120,19 @@ TEST(a_gradient_at_another_point)
     CHECK(out[1][0] == -2 && out[1][1] == -3);
 }
 
+TEST(another_point_reaches_through_all_nodes_between)
+{
+    pb g = start();
+    float out[2][2];
+    add_node(&g, node("Neg", "a", "p"));
+    add_node(&g, node("Mul", "c a", "d")); /* a a b, at (-a, a) */
+    add_gradient(&g, "p a", "da db", "a b", NULL, "d");
+    add_outputs(&g);
+    run(&g, out, 2);
+    CHECK(out[0][0] == -8 && out[0][1] == -18);
+    CHECK(out[1][0] == 4 && out[1][1] == 9);
+}
+
 TEST(a_point_of_twice_the_same_value_keeps_its_parts_apart)
 {
     pb g = start();
@@ -196,6 +209,7 @@ static const test_case cases[] = {
     CASE(a_gradient_at_the_inputs),
     CASE(zs_are_only_what_y_depends_on_besides),
     CASE(a_gradient_at_another_point),
+    CASE(another_point_reaches_through_all_nodes_between),
     CASE(a_point_of_twice_the_same_value_keeps_its_parts_apart),
     CASE(a_gradient_of_a_gradient),
     CASE(names_that_are_not_there_are_refused),
