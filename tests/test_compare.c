@@ -99,6 +99,30 @@ TEST(integers_are_exact_unless_a_tolerance_reaches_one)
     CHECK_INT(0, compared(TFR_DTYPE_I32, 2, e, o, 0, 1).n_different);
 }
 
+TEST(a_tolerance_is_inclusive_and_of_the_expected_number)
+{
+    static const float e[2] = {1, 2}, o[2] = {1.5f, 3};
+    static const int32_t one[1] = {1}, two[1] = {2};
+    CHECK_INT(0, compared(TFR_DTYPE_F32, 2, e, o, 0.5, 0).n_different);
+    CHECK_INT(1, compared(TFR_DTYPE_F32, 2, e, o, 0, 0.5).n_different);
+    CHECK_INT(0, compared(TFR_DTYPE_F32, 2, e, o, 0.25, 0.5).n_different);
+    CHECK_INT(2, compared(TFR_DTYPE_F32, 2, e, o, 0.375, 0).n_different);
+    CHECK_INT(0, compared(TFR_DTYPE_I32, 1, one, two, 1, 0).n_different);
+    CHECK_INT(1, compared(TFR_DTYPE_I32, 1, one, two, 0.9999, 0.9999).n_different);
+    CHECK_INT(1, compared(TFR_DTYPE_I32, 1, two, one, 0.25, 0).n_different);
+}
+
+TEST(the_last_element_counts_whatever_the_length)
+{
+    static double e[600], o[600];
+    for (int64_t n = 1; n <= 600; n = n < 250 ? n + 83 : n + 1) {
+        o[n - 1] = 1;
+        CHECK_INT(1, compared(TFR_DTYPE_F64, n, e, o, 0, 0).n_different);
+        CHECK_INT(n - 1, compared(TFR_DTYPE_F64, n, e, o, 0, 0).first_index);
+        o[n - 1] = 0;
+    }
+}
+
 TEST(integers_beyond_the_doubles_are_told_apart)
 {
     static const int64_t e[3] = {INT64_MAX, INT64_MIN, -1};
@@ -251,6 +275,8 @@ static const test_case cases[] = {
     CASE(no_tolerance_lets_an_infinity_or_nan_pass_for_a_number),
     CASE(a_tolerance_that_is_nan_or_negative_allows_only_equality),
     CASE(integers_are_exact_unless_a_tolerance_reaches_one),
+    CASE(a_tolerance_is_inclusive_and_of_the_expected_number),
+    CASE(the_last_element_counts_whatever_the_length),
     CASE(integers_beyond_the_doubles_are_told_apart),
     CASE(packed_and_small_types_compare_by_value),
     CASE(complex_numbers_compare_by_distance),

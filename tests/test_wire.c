@@ -2,6 +2,7 @@
 /* The bounded protobuf reader: what it gives, and where it stops. */
 #include <stdlib.h>
 
+#include "foreign.h"
 #include "labels.h"
 #include "onnx_build.h"
 #include "onnx_fields.h"
@@ -274,6 +275,33 @@ TEST(a_prefix_goes_in_front_and_never_beyond_the_room)
     CHECK_INT(TFR_EIO, tfr__prefix(NULL, TFR_EIO, "x"));
 }
 
+TEST(a_foreign_file_is_named_by_its_first_bytes)
+{
+    static const struct {
+        const char *bytes;
+        size_t n;
+        const char *name;
+    } rows[] = {
+        {"", 0, ""},
+        {"\xff\xd8\xff", 3, "a JPEG image"},
+        {"\xff\xd8", 2, ""},
+        {"....TFL3", 8, "a TensorFlow Lite model"},
+        {"....TFL", 7, "text"},
+        {"....TFL4", 8, "text"},
+        {" ~\n\t\r", 5, "text"},
+        {"a\x1f", 2, ""},
+        {"a\x7f", 2, ""},
+        {"a\x80", 2, ""},
+        {"a\v", 2, ""},
+        {"0123456789012345678901234567890123456789012345678901234567890123\xff", 65, "text"},
+        {"012345678901234567890123456789012345678901234567890123456789012\xff", 64, ""},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const char *name = tfr__foreign_name(rows[i].bytes, rows[i].n);
+        CHECK_STR(rows[i].name, name ? name : "");
+    }
+}
+
 static const test_case cases[] = {
     CASE(fields_come_in_order_with_number_value_and_name),
     CASE(unknown_fields_of_every_wire_type_are_stepped_over),
@@ -289,6 +317,7 @@ static const test_case cases[] = {
     CASE(quoting_shortens_and_hides_control_bytes),
     CASE(labels_number_names_in_order_and_find_them_again),
     CASE(scratch_goes_back_to_a_mark),
+    CASE(a_foreign_file_is_named_by_its_first_bytes),
     CASE(a_prefix_goes_in_front_and_never_beyond_the_room),
 };
 TEST_MAIN(cases)
