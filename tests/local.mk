@@ -79,6 +79,7 @@ unit_tests = \
 	tests/test_passes \
 	tests/test_program \
 	tests/test_regex \
+	tests/test_scan \
 	tests/test_sequence \
 	tests/test_shape \
 	tests/test_status \
@@ -385,6 +386,10 @@ tests_test_program_failure_SOURCES = $(tests_program_case) tests/test_program_fa
 tests_test_program_memory_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_program_memory_LDADD = $(TFR_TEST_CORE)
 tests_test_program_memory_SOURCES = $(tests_program_case) tests/temp_path.h tests/test_program_memory.c
+
+tests_test_scan_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_scan_LDADD = $(TFR_TEST_CORE)
+tests_test_scan_SOURCES = tests/graph_text.h tests/session_kit.h tests/test_scan.c
 
 tests_test_sequence_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_sequence_LDADD = $(TFR_TEST_CORE)
