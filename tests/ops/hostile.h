@@ -24,7 +24,9 @@ tfr_tensor *ops_huge_tensor(tfr_dtype dtype, int32_t rank, ops_random *random);
 void ops_judge_hostile(ops_run *run, ops_call *call, const char *what, bool prepare_only,
                        ops_random *random);
 
-/* Calls made from the op table's signatures alone: hostile_table.c. */
+/* A call made from a row of the op table alone: signature.c. Its description is NULL. */
+void ops_call_of_signature(const tfr_op_desc *desc, uint64_t seed, ops_call *out);
+/* Such calls of every op: hostile_table.c. */
 void ops_hostile_table(ops_run *run);
 
 #endif

@@ -67,6 +67,7 @@ tests_ops_ops_SOURCES = \
 	tests/ops/make.h \
 	tests/ops/pattern.c \
 	tests/ops/pattern.h \
+	tests/ops/signature.c \
 	tests/ops/support.c \
 	$(NULL)
 
