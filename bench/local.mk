@@ -14,6 +14,8 @@ tfrun_SOURCES += \
 	bench/onnx_bytes.c \
 	bench/onnx_bytes.h \
 	bench/ort_api.h \
+	bench/ort_library.c \
+	bench/ort_library.h \
 	bench/peer.c \
 	bench/peer.h \
 	bench/peer_onednn.c \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * bench/ort_api.h: the part of ONNX Runtime's C interface that we call, declared anew. Its table of
- * functions only grows, so a slot's number never changes; peer_ort.c asks for version 8 of it,
+ * functions only grows, so a slot's number never changes; ort_library.c asks for version 8 of it,
  * which has all of these (ONNX Runtime 1.8, 2021, and everything newer).
  */
 #ifndef TFR_BENCH_ORT_API_H
@@ -23,6 +23,7 @@ typedef struct ort_api_base {
 
 /* X(our name, slot, result, arguments) */
 #define ORT_SLOTS(X)                                                                               \
+    X(error_code, 1, int, (const ort_status *status))                                              \
     X(message, 2, const char *, (const ort_status *status))                                        \
     X(create_env, 3, ort_status *, (int level, const char *name, ort_object **out))                \
     X(create_session, 7, ort_status *,                                                             \
@@ -41,12 +42,19 @@ typedef struct ort_api_base {
     X(create_tensor_with_data, 49, ort_status *,                                                   \
       (const ort_object *memory, void *data, size_t bytes, const int64_t *dims, size_t rank,       \
        int dtype, ort_object **out))                                                               \
+    X(is_tensor, 50, ort_status *, (const ort_object *value, int *out))                            \
+    X(tensor_data, 51, ort_status *, (ort_object * value, void **out))                             \
+    X(element_type, 60, ort_status *, (const ort_object *info, int *out))                          \
+    X(n_dims, 61, ort_status *, (const ort_object *info, size_t *out))                             \
+    X(dims, 62, ort_status *, (const ort_object *info, int64_t *out, size_t n))                    \
+    X(type_and_shape, 65, ort_status *, (const ort_object *value, ort_object **out))               \
     X(create_cpu_memory_info, 69, ort_status *, (int allocator, int memory, ort_object **out))     \
     X(release_env, 92, void, (ort_object * env))                                                   \
     X(release_status, 93, void, (ort_status * status))                                             \
     X(release_memory_info, 94, void, (ort_object * info))                                          \
     X(release_session, 95, void, (ort_object * session))                                           \
     X(release_value, 96, void, (ort_object * value))                                               \
+    X(release_type_and_shape, 99, void, (ort_object * info))                                       \
     X(release_session_options, 100, void, (ort_object * options))                                  \
     X(add_session_config, 130, ort_status *,                                                       \
       (ort_object * options, const char *key, const char *value))
@@ -57,6 +65,14 @@ typedef struct ort_api {
 #undef ORT_FIELD
 } ort_api;
 
-enum { ORT_LOG_ERROR = 3, ORT_OPTIMIZE_ALL = 99, ORT_ALLOCATOR_DEVICE = 0, ORT_MEMORY_DEFAULT = 0 };
+/* ORT_LOG_FATAL says nothing of what a status says. */
+enum {
+    ORT_LOG_FATAL = 4,
+    ORT_LOG_ERROR = 3,
+    ORT_OPTIMIZE_NONE = 0,
+    ORT_OPTIMIZE_ALL = 99,
+    ORT_ALLOCATOR_DEVICE = 0,
+    ORT_MEMORY_DEFAULT = 0
+};
 
 #endif

@@ -5,7 +5,6 @@
  * allocates none for them. float32 stays float32: it has no option for less on x86.
  */
 #include <dlfcn.h>
-#include <glob.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +13,7 @@
 #include <tfrun/fail.h>
 
 #include "onnx_bytes.h"
-#include "ort_api.h"
+#include "ort_library.h"
 
 #define PEER "onnxruntime"
 
@@ -36,44 +35,20 @@ typedef struct ort_peer {
 
 /* ---- the library ----------------------------------------------------------------------------- */
 
-/* The library inside of Python's package, or "". */
-static const char *in_python(char *path, size_t room)
-{
-    char folder[600] = "", pattern[700];
-    glob_t found;
-    FILE *pipe = popen("python3 -c 'import importlib.util as u; "
-                       "print(u.find_spec(\"onnxruntime\").submodule_search_locations[0])' "
-                       "2>/dev/null",
-                       "r");
-    *path = 0;
-    if (!pipe)
-        return path;
-    if (fgets(folder, sizeof folder, pipe))
-        folder[strcspn(folder, "\n")] = 0;
-    if (pclose(pipe) || !*folder)
-        return path;
-    snprintf(pattern, sizeof pattern, "%s/capi/libonnxruntime.so*", folder);
-    if (glob(pattern, 0, NULL, &found) == 0) {
-        snprintf(path, room, "%s", found.gl_pathv[0]);
-        globfree(&found);
-    }
-    return path;
-}
-
 const char *bench_ort_file(const bench_options *options, char *path, size_t room)
 {
     const char *given = bench_peer_file(options, PEER);
     void *library;
     if (given)
         return given;
-    for (int i = 0; i < 2; i++) {
-        library = dlopen(i ? "libonnxruntime.so" : "libonnxruntime.so.1", RTLD_LAZY | RTLD_LOCAL);
+    for (int i = 0; bench_ort_names[i]; i++) {
+        library = dlopen(bench_ort_names[i], RTLD_LAZY | RTLD_LOCAL);
         if (library) {
             dlclose(library);
             return NULL;
         }
     }
-    return *in_python(path, room) ? path : NULL;
+    return *bench_ort_in_python(path, room) ? path : NULL;
 }
 
 static bool take(bench_contest *contest, ort_status *status)
@@ -88,29 +63,19 @@ static bool take(bench_contest *contest, ort_status *status)
 static bool open_library(bench_contest *contest)
 {
     char python[800];
-    const char *names[] = {"libonnxruntime.so.1", "libonnxruntime.so", python, NULL};
-    const ort_api_base *(*get_base)(void);
-    const ort_fn *slots;
-    void *library, *symbol;
+    const char *names[] = {bench_ort_names[0], bench_ort_names[1], python, NULL};
+    void *library;
     if (ort.memory)
         return true;
-    if (bench_peer_file(contest->options, PEER) || !*in_python(python, sizeof python))
+    if (bench_peer_file(contest->options, PEER) || !*bench_ort_in_python(python, sizeof python))
         names[2] = NULL;
     if (!(library = bench_peer_open(contest, PEER, names)))
         return false;
-    symbol = dlsym(library, "OrtGetApiBase");
-    memcpy(&get_base, &symbol, sizeof get_base);
-    slots = symbol ? get_base()->get_api(ORT_API_VERSION_WANTED) : NULL;
-    if (!slots) {
+    if (!bench_ort_take(library, &ort.api, &ort.version)) {
         bench_peer_skip(contest, PEER, "the library has no C interface of version %d",
                         ORT_API_VERSION_WANTED);
         return false;
     }
-    ort.version = get_base()->version();
-#define ORT_TAKE(name, slot, result, arguments)                                                    \
-    memcpy(&ort.api.name, &slots[slot], sizeof ort.api.name);
-    ORT_SLOTS(ORT_TAKE)
-#undef ORT_TAKE
     return take(contest, ort.api.create_env(ORT_LOG_ERROR, "tfrun bench", &ort.env)) &&
            take(contest, ort.api.create_cpu_memory_info(ORT_ALLOCATOR_DEVICE, ORT_MEMORY_DEFAULT,
                                                         &ort.memory));
