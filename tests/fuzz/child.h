@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * child.h: work that may crash, hang or take all memory, in a process of its own. What it printed
+ * on standard error is kept, because sanitizers say there what they found.
+ */
+#ifndef TFR_FUZZ_CHILD_H
+#define TFR_FUZZ_CHILD_H
+
+#include "way.h"
+
+/* How a child ended: with FUZZ_WELL, or with a finding in the report. */
+enum { FUZZ_WELL = 0, FUZZ_FOUND = 3, FUZZ_CANNOT = 77 };
+
+/* Runs work(user) and ends with its result; a crash becomes a finding in the report. */
+int fuzz_child_run(fuzz_report *report, int (*work)(void *user), void *user);
+/* Shared with children. Ends the program without memory. */
+fuzz_report *fuzz_report_create(void);
+
+/* In the child, before each case: time begins anew. */
+void fuzz_child_begin_case(void);
+/* After each case: false with a finding if the process has become too large. */
+bool fuzz_child_end_case(fuzz_context *context);
+
+#endif
