@@ -588,3 +588,5 @@ clean-tests:
 clean-local: clean-tests
 .PHONY: clean-tests
 EXTRA_DIST += tests/onnx_known.list tests/onnx_known_1.17.list
+
+include tests/fuzz/local.mk
