@@ -28,7 +28,8 @@ static int add_value(tfr_dnn_ir *ir, int like)
     return v;
 }
 
-/* The value in the layout that is wanted. */
+/* The value in the layout that is wanted. Outputs leave plain: a plain twin takes the argument over
+ * at once, before a view of it may want to write its own there. */
 static int as(tfr_dnn_ir *ir, int value, bool blocked)
 {
     tfr_dnn_item *item;
@@ -44,6 +45,12 @@ static int as(tfr_dnn_ir *ir, int value, bool blocked)
     ir->values[twin].blocked = blocked;
     ir->twins[value] = twin;
     ir->twins[twin] = value;
+    if (!blocked && ir->values[value].output) {
+        ir->values[twin].arg = ir->values[value].arg;
+        ir->values[twin].output = true;
+        ir->values[value].arg = -1;
+        ir->values[value].output = false;
+    }
     item = tfr_dnn_new_item(ir, TFR_DNN_ITEM_REORDER);
     item->n_inputs = 1;
     item->inputs[0] = value;
@@ -203,21 +210,13 @@ static void lay_item(tfr_dnn_ir *ir, const tfr_dnn_item *old)
         *tfr_dnn_new_item(ir, item.kind) = item;
 }
 
-/* Outputs leave plain. */
 static void lay_outputs(tfr_dnn_ir *ir)
 {
     int i, n = ir->n_values;
 
-    for (i = 0; i < n && !ir->failed; i++) {
-        int plain;
-        if (!ir->values[i].output || !ir->values[i].blocked)
-            continue;
-        plain = as(ir, i, false);
-        ir->values[plain].arg = ir->values[i].arg;
-        ir->values[plain].output = true;
-        ir->values[i].arg = -1;
-        ir->values[i].output = false;
-    }
+    for (i = 0; i < n && !ir->failed; i++)
+        if (ir->values[i].output)
+            as(ir, i, false);
 }
 
 /* ---- samples ---- */
