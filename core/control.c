@@ -131,11 +131,21 @@ static void collected_finish(collected *lists, size_t n)
     tfr__free(lists);
 }
 
-/* All passes stacked; after no pass at all an empty tensor of what the graph says of its output. */
-static tfr_status stack(control *c, const collected *list, tfr_value value, int64_t axis,
+/* What the model says of an output of the body, which a copy that passes changed may have
+ * forgotten; else what the passes found. */
+static const tfr_value_type *declared(const control *c, uint32_t output)
+{
+    const tfr_graph *graph = c->body->graph, *source = graph->source;
+    if (source && source->values[source->outputs[output]].type.dtype)
+        graph = source;
+    return &graph->values[graph->outputs[output]].type;
+}
+
+/* All passes stacked; after no pass at all an empty tensor of what is declared of the output. */
+static tfr_status stack(control *c, const collected *list, uint32_t output, int64_t axis,
                         tfr_tensor **out)
 {
-    const tfr_value_type *type = &c->body->graph->values[value].type;
+    const tfr_value_type *type = declared(c, output);
     tfr_shape empty = {1, {0}};
     if (list->n)
         return tfr__tensors_join(list->values, list->n, axis, true, out, c->err);
@@ -246,8 +256,7 @@ static tfr_status run_loop(control *c, uint32_t node)
     for (uint32_t i = 0; !status && i < l.n_carried; i++)
         c->out[i] = tfr_tensor_retain(l.state[2 + i]);
     for (uint32_t i = 0; !status && i < l.n_scanned; i++)
-        status = stack(c, &l.scanned[i], c->body->graph->outputs[1 + l.n_carried + i], 0,
-                       &c->out[l.n_carried + i]);
+        status = stack(c, &l.scanned[i], 1 + l.n_carried + i, 0, &c->out[l.n_carried + i]);
     release_all(l.state, l.state ? (size_t)l.n_carried + 2 : 0);
     tfr__free(l.state);
     tfr__free(l.results);
@@ -362,8 +371,8 @@ static tfr_status run_scan(control *c, uint32_t node)
     for (uint32_t i = n_state; !status && i < n_out; i++) {
         if (entry(c, "scan_output_directions", i - n_state))
             reverse(&lists[i - n_state]);
-        status = stack(c, &lists[i - n_state], c->body->graph->outputs[i],
-                       entry(c, "scan_output_axes", i - n_state), &c->out[i]);
+        status =
+            stack(c, &lists[i - n_state], i, entry(c, "scan_output_axes", i - n_state), &c->out[i]);
     }
     release_all(state, n_state);
     tfr__free(state);
