@@ -88,6 +88,44 @@ static tfr_status open_worker(const crew *c, tfr_runtime **runtime, tfr_err *err
     return status;
 }
 
+/* The plugins that broke the contract, one bit each; of the first 64. */
+static uint64_t find_quarantined(const tfr_runtime *runtime)
+{
+    uint32_t n = tfr_runtime_n_plugins(runtime);
+    uint64_t found = 0;
+    for (uint32_t i = 0; i < n && i < 64; i++) {
+        tfr_plugin_desc plugin = {.size = sizeof plugin};
+        if (!tfr_runtime_plugin(runtime, i, &plugin, NULL) &&
+            plugin.state == TFR_PLUGIN_QUARANTINED)
+            found |= UINT64_C(1) << i;
+    }
+    return found;
+}
+
+/*
+ * Tries one model. Where a backend said yes and then failed, the model has failed although its
+ * node ran elsewhere and gave what is expected: who verifies wants to know of it. True: one did,
+ * and the runtime, which does not ask it again, is of no use for the next model.
+ */
+static bool try_model(const crew *c, tfr_runtime *runtime, uint32_t model, cli_verdict *verdict)
+{
+    uint64_t before = find_quarantined(runtime), broke;
+    tfr_plugin_desc plugin = {.size = sizeof plugin};
+    uint32_t i = 0;
+    cli_verify_model(c->args, runtime, c->dirs[model], verdict);
+    broke = find_quarantined(runtime) & ~before;
+    while (broke && !(broke >> i & 1))
+        i++;
+    if (broke && verdict->result != CLI_DIFFERENT &&
+        !tfr_runtime_plugin(runtime, i, &plugin, NULL)) {
+        verdict->result = CLI_DIFFERENT;
+        verdict->code = TFR_EPLUGIN;
+        snprintf(verdict->text, sizeof verdict->text, "plugin %s did not keep its word: %s",
+                 plugin.name, plugin.reason);
+    }
+    return broke != 0;
+}
+
 static void work(const crew *c, int fd)
 {
     tfr_runtime *runtime = NULL;
@@ -100,8 +138,9 @@ static void work(const crew *c, int fd)
             verdict.code = err.code;
             verdict.fatal_exit = cli_exit_of(err.code);
             snprintf(verdict.text, sizeof verdict.text, "%s", err.text);
-        } else {
-            cli_verify_model(c->args, runtime, c->dirs[model], &verdict);
+        } else if (try_model(c, runtime, model, &verdict)) {
+            tfr_runtime_release(runtime);
+            runtime = NULL;
         }
         if (!write_all(fd, &verdict, sizeof verdict) || verdict.fatal_exit)
             break;

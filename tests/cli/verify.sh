@@ -56,6 +56,22 @@ has "which is said" out '^values: passed: random: distribution compared$'
 exits 8 "a value that cannot be drawn fails" "$TFRUN" verify random/impossible
 has "and is told" out 'element 0: expected 0.5, which no run gave there$'
 exits 8 "their shape is compared" "$TFRUN" verify random/shape
+# A backend that says yes and then fails: naive gives the right numbers, and yet it is no pass.
+fake=$TFR_BUILDDIR/tests/fake/prepare_fails.so
+if [ -e "$fake" ]; then
+    exits 8 "a backend that does not keep its word fails the model" \
+        "$TFRUN" verify all/good other/shape --plugin "$fake" --jobs 1
+    has "and is named with its op" out \
+        '^good: failed: plugin prepare-fails did not keep its word: .*op Relu: on second thoughts, no$'
+    has "each model anew" out '^shape: failed: plugin prepare-fails did not keep its word: '
+    exits 8 "in JSON, too" "$TFRUN" verify all/good --plugin "$fake" --json
+    has "with a code" out '"code": "TFR_EPLUGIN"'
+    exits 0 "run goes on without it" "$TFRUN" run all/good/model.onnx --random-inputs=1 \
+        --plugin "$fake"
+    has "and warns" err 'prepare-fails.*on second thoughts, no'
+else
+    skip "the fake plugins are not built"
+fi
 exits 3 "a device that is not there" "$TFRUN" verify all/good --device GPU:3
 claim "is one mistake, told once" test "$(wc -l <err)" = 1
 
