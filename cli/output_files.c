@@ -5,12 +5,38 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <core/base/place.h>
 #include <core/base/writer.h>
 #include <tfrun/fail.h>
 
 #include "model.h"
 #include "tensor_file.h"
+
+/*
+ * Do two paths lead to one file, whatever their spelling: ./y.npy, links, or /dev/stdout and what
+ * it was redirected to? Of a file that is not there yet its folder and its name tell.
+ */
+static bool is_same_file(const char *a, const char *b)
+{
+    char names[2][NAME_MAX + 1];
+    struct stat st[2], folders[2];
+    bool exists = stat(a, &st[0]) == 0, good;
+    int fds[2] = {-1, -1};
+    if (exists != (stat(b, &st[1]) == 0))
+        return false;
+    if (exists)
+        return st[0].st_dev == st[1].st_dev && st[0].st_ino == st[1].st_ino;
+    good = tfr__place_find(a, &fds[0], names[0]) == 0 &&
+           tfr__place_find(b, &fds[1], names[1]) == 0 && fstat(fds[0], &folders[0]) == 0 &&
+           fstat(fds[1], &folders[1]) == 0;
+    for (int i = 0; i < 2; i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
+    return good && folders[0].st_dev == folders[1].st_dev &&
+           folders[0].st_ino == folders[1].st_ino && strcmp(names[0], names[1]) == 0;
+}
 
 static tfr_status add_file(const cli_args *args, const tfr_graph *graph, cli_output_files *files,
                            uint32_t i, tfr_err *err)
@@ -24,9 +50,15 @@ static tfr_status add_file(const cli_args *args, const tfr_graph *graph, cli_out
         status = cli_tensor_check_name(file->path, err);
     if (status)
         return status;
+    if (args->n_words && is_same_file(args->words[0], file->path))
+        return tfr_fail(err, TFR_EINVAL, "output \"%s\" would replace the model, %s",
+                        tfr_graph_output_name(graph, file->output), file->path);
     for (uint32_t k = 0; k < i; k++)
-        if (strcmp(files->items[k].path, file->path) == 0)
-            return tfr_fail(err, TFR_EINVAL, "two outputs go to %s", file->path);
+        if (is_same_file(files->items[k].path, file->path))
+            return tfr_fail(err, TFR_EINVAL,
+                            "outputs \"%s\" and \"%s\" go to one file, %s; give each its own",
+                            tfr_graph_output_name(graph, files->items[k].output),
+                            tfr_graph_output_name(graph, file->output), file->path);
     file->is_direct = stat(file->path, &st) == 0 && !S_ISREG(st.st_mode);
     files->n = i + 1;
     return tfr__writer_try(file->path, err);

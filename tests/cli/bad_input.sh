@@ -91,7 +91,17 @@ refuses 7 "an output in no folder" '^tfrun: none/y.npy cannot be written: No suc
 mkdir folder.npy
 refuses 7 "an output that is a folder" 'folder.npy cannot be written: it is a folder' \
     $run -o folder.npy
-refuses 5 "two outputs in one file" 'two outputs go to y.npy' $run -o y=y.npy -o y=y.npy
+refuses 5 "two outputs in one file" 'outputs "y" and "y" go to one file, y.npy' \
+    $run -o y=y.npy -o y=y.npy
+refuses 5 "two spellings of one file" 'go to one file, ./y.npy; give each its own' \
+    $run -o y=y.npy -o y=./y.npy
+ln -s y.npy link.npy
+refuses 5 "a link to where another output goes" 'go to one file, link.npy' \
+    $run -o y=y.npy -o y=link.npy
+rm link.npy
+cp good/relu.onnx model.npy
+refuses 5 "an output over its model" 'output "y" would replace the model, ./model.npy' \
+    model.npy -i good/x.npy -o y=./model.npy
 refuses 7 "one of two outputs cannot be written" 'none/y.npy cannot be written' \
     $run -o y=y.npy -o y=none/y.npy
 claim "then the other is not written" test ! -e y.npy
