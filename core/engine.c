@@ -10,6 +10,16 @@
 #include "alloc.h"
 #include "plan.h"
 
+static void queue_destroy(tfr__backend *b, tfr_queue *queue)
+{
+    TFR__SLOT(b, "queue destroy", NULL, NULL, b->queue.destroy(b->device, queue));
+}
+
+static void fence_destroy(tfr__backend *b, tfr_fence *fence)
+{
+    TFR__SLOT(b, "fence_destroy", NULL, NULL, b->queue.fence_destroy(b->device, fence));
+}
+
 static tfr_status engine_open(tfr__engine *engine, tfr_err *err)
 {
     tfr__backend *b = engine->backend;
@@ -17,17 +27,20 @@ static tfr_status engine_open(tfr__engine *engine, tfr_err *err)
     if (!b->has_queue)
         return TFR_OK;
     pthread_mutex_lock(&b->lock);
-    status = tfr__plugin_status(b->queue.create(b->device, &engine->queue, err), err);
+    TFR__SLOT(b, "queue create", NULL, NULL,
+              status = tfr__plugin_status(b->queue.create(b->device, &engine->queue, err), err));
     if (!status && !engine->queue)
         status = tfr_fail(err, TFR_EPLUGIN, "the slot create of %s returned TFR_OK and no queue",
                           b->name);
     if (!status) {
-        status = tfr__plugin_status(b->queue.fence_create(b->device, &engine->fence, err), err);
+        TFR__SLOT(b, "fence_create", NULL, NULL,
+                  status = tfr__plugin_status(b->queue.fence_create(b->device, &engine->fence, err),
+                                              err));
         if (!status && !engine->fence)
             status = tfr_fail(err, TFR_EPLUGIN,
                               "the slot fence_create of %s returned TFR_OK and no fence", b->name);
         if (status)
-            b->queue.destroy(b->device, engine->queue);
+            queue_destroy(b, engine->queue);
     }
     pthread_mutex_unlock(&b->lock);
     return status;
@@ -77,8 +90,8 @@ void tfr__engines_finish(tfr_session *session)
             continue;
         tfr__engine_sync(e, NULL); /* the queue must be idle; its errors were reported by the run */
         pthread_mutex_lock(&b->lock);
-        b->queue.fence_destroy(b->device, e->fence);
-        b->queue.destroy(b->device, e->queue);
+        fence_destroy(b, e->fence);
+        queue_destroy(b, e->queue);
         pthread_mutex_unlock(&b->lock);
     }
     tfr__free(session->engines);
@@ -92,8 +105,8 @@ static void engine_replace(tfr_session *session, tfr__engine *e)
     tfr__backend *b = e->backend;
     session->queues++; /* plans have the old one in their steps */
     pthread_mutex_lock(&b->lock);
-    b->queue.fence_destroy(b->device, e->fence);
-    b->queue.destroy(b->device, e->queue);
+    fence_destroy(b, e->fence);
+    queue_destroy(b, e->queue);
     pthread_mutex_unlock(&b->lock);
     e->queue = NULL;
     e->fence = NULL;
@@ -137,9 +150,11 @@ tfr_status tfr__engine_alloc(tfr_session *session, uint32_t memory, uint64_t byt
     }
     e = memory_engine(session, memory);
     pthread_mutex_lock(&e->backend->lock);
-    status = tfr__plugin_status(e->backend->memory.alloc(e->backend->device, 0, bytes,
-                                                         e->backend->space.alignment, out, err),
-                                err);
+    TFR__SLOT(
+        e->backend, "alloc", NULL, NULL,
+        status = tfr__plugin_status(e->backend->memory.alloc(e->backend->device, 0, bytes,
+                                                             e->backend->space.alignment, out, err),
+                                    err));
     pthread_mutex_unlock(&e->backend->lock);
     if (status)
         *out = NULL;
@@ -160,7 +175,8 @@ void tfr__engine_free(tfr_session *session, uint32_t memory, void *address)
     }
     e = memory_engine(session, memory);
     pthread_mutex_lock(&e->backend->lock);
-    e->backend->memory.free(e->backend->device, 0, address);
+    TFR__SLOT(e->backend, "free", NULL, NULL,
+              e->backend->memory.free(e->backend->device, 0, address));
     pthread_mutex_unlock(&e->backend->lock);
 }
 
@@ -182,11 +198,12 @@ tfr_status tfr__engine_copy(tfr__engine *e, bool to_device, void *dst, const voi
     }
     if (b->has_queue && !e->queue)
         return tfr_fail(err, TFR_EDEVICE, "%s has no queue any more: it failed earlier", b->name);
-    if (e->queue)
-        return (tfr_status)b->memory.copy(b->device, e->queue, &copy, 1, sizeof copy, err);
-    pthread_mutex_lock(&b->lock);
-    status = (tfr_status)b->memory.copy(b->device, NULL, &copy, 1, sizeof copy, err);
-    pthread_mutex_unlock(&b->lock);
+    if (!e->queue)
+        pthread_mutex_lock(&b->lock);
+    TFR__SLOT(b, "copy", NULL, NULL,
+              status = (tfr_status)b->memory.copy(b->device, e->queue, &copy, 1, sizeof copy, err));
+    if (!e->queue)
+        pthread_mutex_unlock(&b->lock);
     return status;
 }
 
@@ -196,10 +213,14 @@ tfr_status tfr__engine_sync(tfr__engine *e, tfr_err *err)
     tfr_status status;
     if (!e->queue)
         return TFR_OK;
-    status = (tfr_status)b->queue.signal(b->device, e->queue, e->fence, e->fence_value + 1, err);
+    TFR__SLOT(b, "signal", NULL, NULL,
+              status = (tfr_status)b->queue.signal(b->device, e->queue, e->fence,
+                                                   e->fence_value + 1, err));
     if (status)
         return status;
     e->fence_value++;
-    return (tfr_status)b->queue.host_wait(b->device, e->fence, e->fence_value, TFR_WAIT_FOREVER,
-                                          err);
+    TFR__SLOT(b, "host_wait", NULL, NULL,
+              status = (tfr_status)b->queue.host_wait(b->device, e->fence, e->fence_value,
+                                                      TFR_WAIT_FOREVER, err));
+    return status;
 }

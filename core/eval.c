@@ -62,7 +62,8 @@ static tfr_status launch_once(tfr_session *session, const tfr__node *node,
     launch.workspace = workspace;
     if (!status) {
         pthread_mutex_lock(&b->lock);
-        status = (tfr_status)b->kernel.prepare(b->device, call, &kernel, err);
+        TFR__SLOT(b, "prepare", node->name, node->op->name,
+                  status = (tfr_status)b->kernel.prepare(b->device, call, &kernel, err));
         pthread_mutex_unlock(&b->lock);
         if (status)
             kernel = NULL;
@@ -70,14 +71,15 @@ static tfr_status launch_once(tfr_session *session, const tfr__node *node,
     if (!status && !kernel)
         status = tfr_fail(err, TFR_EPLUGIN, "%s gave no kernel", b->name);
     if (!status)
-        status = (tfr_status)b->kernel.launch(b->device, session->engines[engine].queue, kernel,
-                                              &launch, err);
+        TFR__SLOT(b, "launch", node->name, node->op->name,
+                  status = (tfr_status)b->kernel.launch(b->device, session->engines[engine].queue,
+                                                        kernel, &launch, err));
     if (kernel) {
         tfr_status synced = tfr__engine_sync(&session->engines[engine], status ? NULL : err);
         if (!status)
             status = synced;
         pthread_mutex_lock(&b->lock);
-        b->kernel.drop(b->device, kernel);
+        TFR__SLOT(b, "drop", node->name, node->op->name, b->kernel.drop(b->device, kernel));
         pthread_mutex_unlock(&b->lock);
     }
     tfr__engine_free(session, TFR__MEMORY_HOST, workspace);

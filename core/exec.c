@@ -93,6 +93,22 @@ static tfr__launch_fn *step_call(const tfr__step *step, const tfr_queue *queue)
     }
 }
 
+/* What is said of a step while it runs. */
+static void announce_step(const tfr__plan *p, const tfr__step *step, tfr__where *out)
+{
+    static const char *const slots[] = {
+        [TFR__STEP_LAUNCH] = "launch",  [TFR__STEP_COPY] = "copy",      [TFR__STEP_REORDER] = NULL,
+        [TFR__STEP_SYNC] = "host_wait", [TFR__STEP_LAYOUT] = "reorder",
+    };
+    const bool is_program = step->kind == TFR__STEP_LAUNCH && step->program >= 0;
+    const int32_t number = is_program ? p->programs[step->program].node : step->node;
+    const tfr__node *node = number < 0 ? NULL : &p->graph->nodes[number];
+    atomic_init(&out->plugin, slots[step->kind] ? step->backend->plugin_name : NULL);
+    atomic_init(&out->slot, slots[step->kind]);
+    atomic_init(&out->node, node ? node->name : NULL);
+    atomic_init(&out->op, node && !is_program ? node->op->name : NULL);
+}
+
 /* The part that a replaced queue changes. */
 static void bind_calls(tfr_session *session, tfr__plan *p)
 {
@@ -110,7 +126,8 @@ static void bind_calls(tfr_session *session, tfr__plan *p)
 tfr_status tfr__plan_bind(tfr_session *session, tfr__plan *p, tfr_err *err)
 {
     p->bound = tfr__calloc((size_t)p->n_steps + 1, sizeof *p->bound);
-    if (!p->bound)
+    p->where = tfr__calloc((size_t)p->n_steps + 1, sizeof *p->where);
+    if (!p->bound || !p->where)
         return tfr_fail(err, TFR_ENOMEM, "out of memory for %u steps", p->n_steps);
     for (uint32_t i = 0; i < p->n_steps; i++) {
         tfr__step *step = &p->steps[i];
@@ -120,6 +137,7 @@ tfr_status tfr__plan_bind(tfr_session *session, tfr__plan *p, tfr_err *err)
         else
             bound->object = step->program < 0 ? (void *)step->kernel
                                               : (void *)p->programs[step->program].program;
+        announce_step(p, step, &p->where[i]);
         bound->device = step->backend ? step->backend->device : NULL;
         bound->launch.size = sizeof bound->launch;
         bound->launch.n_args = step->n_args;
@@ -277,11 +295,28 @@ tfr_status tfr__plan_failed(tfr_session *session, tfr__plan *p, uint32_t step, i
     return named;
 }
 
+TFR__ANY_OBJECT
+int32_t tfr__plan_step(tfr__plan *p, uint32_t i, tfr_err *err)
+{
+    tfr__thread *thread = tfr__thread_self();
+    const tfr__where *was = tfr__slot_where(thread);
+    tfr__bound *b = &p->bound[i];
+    int32_t status;
+    tfr__slot_announce(thread, &p->where[i]);
+    status = b->call(b->device, b->queue, b->object, &b->launch, err);
+    tfr__slot_over(thread, was);
+    return status;
+}
+
 /* Only what a run needs: all else is bound, and what failed is found out elsewhere. */
 TFR__ANY_OBJECT
 tfr_status tfr__plan_walk(tfr_session *session, tfr__plan *p, uint64_t run, tfr_err *err)
 {
-    tfr__bound *const first = p->bound, *const end = first + p->n_steps;
+    tfr__bound *b = p->bound, *const end = b + p->n_steps;
+    const tfr__where *where = p->where;
+    tfr__thread *const thread = tfr__thread_self();
+    const tfr__where *const was = tfr__slot_where(thread);
+    int32_t status = TFR_OK;
     if (err && err->size > offsetof(tfr_err, text))
         err->text[0] = '\0'; /* what is said of a failure is said by who failed */
     if (p->watch) {
@@ -292,14 +327,15 @@ tfr_status tfr__plan_walk(tfr_session *session, tfr__plan *p, uint64_t run, tfr_
     }
     if (tfr__is_traced(session))
         return tfr__trace_walk(session, p, run, err);
-    for (tfr__bound *b = first; b < end; b++) {
-        int32_t status;
+    for (; b < end; b++, where++) {
         b->launch.run = run;
+        tfr__slot_announce(thread, where);
         status = b->call(b->device, b->queue, b->object, &b->launch, err);
         if (__builtin_expect(status, 0))
-            return tfr__plan_failed(session, p, (uint32_t)(b - first), status, err);
+            break;
     }
-    return TFR_OK;
+    tfr__slot_over(thread, was);
+    return status ? tfr__plan_failed(session, p, (uint32_t)(b - p->bound), status, err) : TFR_OK;
 }
 
 tfr_status tfr__plan_run(tfr_session *session, tfr__plan *p, tfr__env *env, tfr_err *err)

@@ -133,6 +133,8 @@ libtfrun_core_la_SOURCES = \
 	core/sequence.c \
 	core/sequence_ops.c \
 	core/session.h \
+	core/slot.c \
+	core/slot.h \
 	core/smallfloat.h \
 	core/status.c \
 	core/tensor.h \
@@ -183,6 +185,7 @@ tfruninclude_HEADERS += \
 	include/tfrun/op.h \
 	include/tfrun/session.h \
 	include/tfrun/shape.h \
+	include/tfrun/slot.h \
 	include/tfrun/status.h \
 	include/tfrun/tensor.h \
 	include/tfrun/tfrun.h \

@@ -136,7 +136,8 @@ tfr_status tfr__ask(tfr_runtime *runtime, tfr__backend *backend, uint32_t op, tf
     }
     if (backend->claim_versions)
         call->since_version = backend->claim_versions[op];
-    status = (tfr_status)backend->kernel.supports(backend->device, call, answer, &err);
+    TFR__SLOT(backend, "supports", NULL, call->name,
+              status = (tfr_status)backend->kernel.supports(backend->device, call, answer, &err));
     answer->size = sizeof *answer;
     if (status) {
         tfr__log(runtime, TFR_LOG_WARNING, backend->plugin_name,

@@ -31,7 +31,7 @@ static tfr_status build_init(tfr__build *b, tfr_err *err)
 static void kernel_drop(tfr__backend *backend, tfr_kernel *kernel)
 {
     pthread_mutex_lock(&backend->lock);
-    backend->kernel.drop(backend->device, kernel);
+    TFR__SLOT(backend, "drop", NULL, NULL, backend->kernel.drop(backend->device, kernel));
     pthread_mutex_unlock(&backend->lock);
 }
 
@@ -117,7 +117,7 @@ tfr_status tfr__plan_create(tfr_session *session, tfr__env *env, uint32_t first,
     if (!b.plan)
         status = tfr_fail(err, TFR_ENOMEM, "out of memory for a plan");
     else
-        b.plan->session = session;
+        *b.plan = (tfr__plan){.session = session, .graph = b.graph, .first = first};
     if (!status)
         status = tfr__build_infer(&b, err);
     if (!status && b.end == b.first && first < b.graph->n_nodes)
@@ -135,8 +135,6 @@ tfr_status tfr__plan_create(tfr_session *session, tfr__env *env, uint32_t first,
         tfr__plan_destroy(session, b.plan);
         return status;
     }
-    b.plan->graph = b.graph;
-    b.plan->first = first;
     b.plan->end = b.end;
     b.plan->plan_ns = tfr__now_ns() - began;
     tfr__sample_begin(session, b.plan);
@@ -180,6 +178,8 @@ void tfr__plan_destroy(tfr_session *session, tfr__plan *p)
     tfr__free(p->buffers);
     tfr__free(p->steps);
     tfr__free(p->bound);
+    tfr__slots_settle();
+    tfr__free(p->where);
     tfr__free(p->patches);
     tfr__free(p->moving);
     tfr__free(p->args);

@@ -180,6 +180,7 @@ typedef struct tfr__plan {
     tfr__buffer *buffers;
     tfr__step *steps;
     tfr__bound *bound;   /* the same steps */
+    tfr__where *where;   /* and what is said of them */
     uint64_t queues;     /* session's number of the queues in bound */
     uint8_t watch;       /* TFR__WATCH_...: what a walk has to look after, mostly nothing */
     uint32_t sampling;   /* runs that are still timed, step by step */
@@ -308,6 +309,8 @@ tfr_status tfr__plan_bind(tfr_session *session, tfr__plan *plan, tfr_err *err);
 void tfr__plan_patch(tfr__plan *plan);
 /* The steps alone, with everything in place; run numbers the run. An error names the node. */
 tfr_status tfr__plan_walk(tfr_session *session, tfr__plan *plan, uint64_t run, tfr_err *err);
+/* One step of a walk that is slow anyway: announced. */
+int32_t tfr__plan_step(tfr__plan *plan, uint32_t step, tfr_err *err);
 /* What a walk does with a call that failed: settles the session, gives the error that names it. */
 tfr_status tfr__plan_failed(tfr_session *session, tfr__plan *plan, uint32_t step, int32_t status,
                             tfr_err *err);

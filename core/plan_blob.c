@@ -50,8 +50,11 @@ void tfr__blob_put(tfr_runtime *runtime, const tfr__backend *backend, tfr_progra
 {
     uint32_t n = TFR__TUNING_VALUE_BYTES;
     char *fresh = blob->data ? blob->data + n : NULL;
-    if (program && fresh && !backend->program.save(backend->device, program, fresh, &n, NULL) &&
-        n && n <= TFR__TUNING_VALUE_BYTES &&
+    int32_t status = TFR_EUNSUPPORTED;
+    if (program && fresh)
+        TFR__SLOT(backend, "save", NULL, NULL,
+                  status = backend->program.save(backend->device, program, fresh, &n, NULL));
+    if (!status && n && n <= TFR__TUNING_VALUE_BYTES &&
         (n != blob->bytes || memcmp(fresh, blob->data, n) != 0))
         tfr__tuning_put(&runtime->tuning, blob->key, fresh, n);
     tfr__free(blob->data);

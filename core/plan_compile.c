@@ -244,8 +244,9 @@ tfr_status tfr__group_propose(tfr__build *b, tfr__backend *backend, tfr_err *err
             rows[i].group = -1;
         }
         if (rows) {
-            status = (tfr_status)backend->program.propose(backend->device, &w.pub, rows,
-                                                          sizeof *rows, &own);
+            TFR__SLOT(backend, "propose", NULL, NULL,
+                      status = (tfr_status)backend->program.propose(backend->device, &w.pub, rows,
+                                                                    sizeof *rows, &own));
             if (status == TFR_ENOMEM) {
                 tfr_fail(err, status, "%s: %.400s", backend->name, tfr__said(&own));
             } else if (status) {
@@ -323,8 +324,9 @@ static tfr_status answer_check(tfr__build *b, const view *w, tfr__group *g,
             continue;
         if (!(w->values[v].flags & TFR_VALUE_ANY_LAYOUT))
             return tfr_fail(err, TFR_EPLUGIN, "it gave output %u a layout, which must be plain", k);
-        status = (tfr_status)g->backend->layout.bytes(g->backend->device, &w->types[v],
-                                                      outputs[k].layout, &laid->bytes, err);
+        TFR__SLOT(g->backend, "bytes", NULL, NULL,
+                  status = (tfr_status)g->backend->layout.bytes(
+                      g->backend->device, &w->types[v], outputs[k].layout, &laid->bytes, err));
         if (status)
             return status;
         if (laid->bytes > INT64_MAX / 4)
@@ -342,7 +344,8 @@ void tfr__program_drop(tfr__program *p)
     if (!p->program)
         return;
     pthread_mutex_lock(&p->backend->lock);
-    p->backend->program.drop(p->backend->device, p->program);
+    TFR__SLOT(p->backend, "drop", NULL, NULL,
+              p->backend->program.drop(p->backend->device, p->program));
     pthread_mutex_unlock(&p->backend->lock);
     p->program = NULL;
 }
@@ -383,9 +386,10 @@ static tfr_status compile(tfr__build *b, const view *w, tfr__group *g, tfr_err *
     options.blob = blob.bytes ? blob.data : NULL;
     options.blob_bytes = blob.bytes;
     pthread_mutex_lock(&backend->lock);
-    status = (tfr_status)backend->program.compile(backend->device, &w->pub, &options,
-                                                  &g->program.program, outputs, sizeof *outputs,
-                                                  &g->program.info, err);
+    TFR__SLOT(backend, "compile", b->graph->nodes[g->program.node].name, NULL,
+              status = (tfr_status)backend->program.compile(
+                  backend->device, &w->pub, &options, &g->program.program, outputs, sizeof *outputs,
+                  &g->program.info, err));
     tfr__blob_put(b->session->runtime, backend, status ? NULL : g->program.program, &blob);
     pthread_mutex_unlock(&backend->lock);
     if (status) {

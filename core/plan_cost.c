@@ -120,10 +120,14 @@ static void find_link(pricing *p, uint32_t k)
     tfr__backend *backend = p->backends[k];
     tfr_link link = {.size = sizeof link};
     tfr_err err = TFR_ERR_INIT;
+    int32_t status = TFR_EUNSUPPORTED;
     if (p->devices[k]->is_host)
         return;
-    if (!atomic_load(&backend->is_open) || !backend->memory.link ||
-        backend->memory.link(backend->device, 0, NULL, TFR_SPACE_HOST, &link, &err))
+    if (atomic_load(&backend->is_open) && backend->memory.link)
+        TFR__SLOT(backend, "link", NULL, NULL,
+                  status =
+                      backend->memory.link(backend->device, 0, NULL, TFR_SPACE_HOST, &link, &err));
+    if (status)
         link = (tfr_link){.size = sizeof link};
     if (!link.bytes_per_second)
         link.bytes_per_second = LINK_SPEED;

@@ -165,7 +165,9 @@ static tfr_status prepare_try(tfr__build *b, uint32_t i, bool *again, tfr_err *e
         return status;
     }
     pthread_mutex_lock(&backend->lock);
-    status = (tfr_status)backend->kernel.prepare(backend->device, &call.call, &state->kernel, &own);
+    TFR__SLOT(backend, "prepare", node->name, node->op->name,
+              status = (tfr_status)backend->kernel.prepare(backend->device, &call.call,
+                                                           &state->kernel, &own));
     pthread_mutex_unlock(&backend->lock);
     tfr__call_finish(&call);
     if (!status && !state->kernel)

@@ -69,7 +69,7 @@ static int32_t timed_step(tfr_session *session, tfr__plan *p, uint32_t i, uint64
     uint64_t began = tfr__now_ns(), ns;
     int32_t status;
     b->launch.run = run;
-    status = b->call(b->device, b->queue, b->object, &b->launch, err);
+    status = tfr__plan_step(p, i, err);
     if (!status && b->queue && p->steps[i].kind == TFR__STEP_LAUNCH)
         status = (int32_t)tfr__engine_sync(&session->engines[p->steps[i].engine], err);
     ns = tfr__now_ns() - began;

@@ -31,6 +31,14 @@ static struct {
     tfr__library *first;
 } libraries = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+/* No runtime lives any more, and the plugin's own texts stay. */
+static void library_end(tfr__library *library)
+{
+    const tfr__visit visit = tfr__slot_enter(library->tables.plugin.name, "shutdown", NULL, NULL);
+    library->tables.plugin.shutdown();
+    tfr__slot_leave(&visit);
+}
+
 /*
  * Newest first, as destructors run. It is registered anew with each library: at the end of the
  * process it then comes before the destructors of the library that it was registered after.
@@ -45,7 +53,7 @@ static void library_shutdown_newest(void)
     if (library) {
         library->is_shut_down = true;
         if (!library->n_runtimes && library->tables.plugin.shutdown)
-            library->tables.plugin.shutdown();
+            library_end(library);
     }
     pthread_mutex_unlock(&libraries.lock);
 }
@@ -58,17 +66,24 @@ static tfr_status library_load(tfr__plugin *plugin, tfr__library *library, tfr_e
     tfr_plugin_entry_fn entry;
     tfr_err own = TFR_ERR_INIT;
     tfr_status status;
+    tfr__visit visit = tfr__slot_enter(plugin->name, "dlopen", NULL, NULL);
     void *handle = tfr__dl_open(plugin->path, why, sizeof why);
+    tfr__slot_leave(&visit);
     if (!handle)
         return tfr_fail(err, TFR_EPLUGIN, "the dynamic linker says: %s", why);
     entry = tfr__dl_entry(handle);
     if (!entry)
         return tfr_fail(err, TFR_EPLUGIN, "does not export tfrun_plugin_v%d", TFR_ABI_MAJOR);
+    visit = tfr__slot_enter(plugin->name, "tfrun_plugin_v1", NULL, NULL);
     status = (tfr_status)entry(tfr__host(), &given, &own);
+    tfr__slot_leave(&visit);
     if (status)
         return tfr_fail(err, TFR_EPLUGIN, "its entry returned %s: %s", tfr_status_name(status),
                         tfr__said(&own));
-    return tfr__tables_import(given, plugin->note.name, plugin->note.kind, &library->tables, err);
+    visit = tfr__slot_enter(plugin->name, "facet", NULL, NULL);
+    status = tfr__tables_import(given, plugin->note.name, plugin->note.kind, &library->tables, err);
+    tfr__slot_leave(&visit);
+    return status;
 }
 
 /* The file under the path is no longer the one that was looked at: say so, load nothing. */
@@ -156,7 +171,9 @@ static tfr_status backend_check_spaces(tfr__backend *backend, tfr_err *err)
     memset(spaces, 0, sizeof spaces);
     for (i = 0; i < 16; i++)
         spaces[i].size = sizeof spaces[i];
-    status = (tfr_status)backend->memory.spaces(backend->device, spaces, sizeof spaces[0], &n, err);
+    TFR__SLOT(backend, "spaces", NULL, NULL,
+              status = (tfr_status)backend->memory.spaces(backend->device, spaces, sizeof spaces[0],
+                                                          &n, err));
     if (status)
         return status;
     if (n < 1)
@@ -194,7 +211,8 @@ static tfr_status backend_open_device(tfr__backend *backend, uint32_t n_threads,
         options[n++] = (tfr_option){"threads", threads};
     if (limit)
         options[n++] = (tfr_option){"memory_limit", limit->value};
-    status = (tfr_status)tables->plugin.open(&backend->info, options, n, &device, err);
+    TFR__SLOT(backend, "open", NULL, NULL,
+              status = (tfr_status)tables->plugin.open(&backend->info, options, n, &device, err));
     if (status)
         return status;
     if (!device)
@@ -213,7 +231,7 @@ static tfr_status backend_open_device(tfr__backend *backend, uint32_t n_threads,
     backend->device = device;
     status = backend_check_spaces(backend, err);
     if (status) {
-        tables->plugin.close(device);
+        TFR__SLOT(backend, "close", NULL, NULL, tables->plugin.close(device));
         backend->device = NULL;
     }
     return status;
@@ -307,7 +325,8 @@ tfr_status tfr__backend_open(tfr_runtime *runtime, tfr__backend *backend, tfr_er
 void tfr__backend_close(tfr__backend *backend)
 {
     if (backend->device)
-        backend->plugin->library->tables.plugin.close(backend->device);
+        TFR__SLOT(backend, "close", NULL, NULL,
+                  backend->plugin->library->tables.plugin.close(backend->device));
     backend->device = NULL;
     atomic_store(&backend->is_open, false);
 }

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <tfrun/device.h>
 
+#include "slot.h"
 #include "tuning.h"
 
 typedef struct tfr__plugin tfr__plugin;

@@ -92,12 +92,14 @@ static void engine_claim(tfr_session *session, tfr__engine *e)
 {
     tfr__backend *b = e->backend;
     tfr_err err = TFR_ERR_INIT;
+    int32_t status;
     if (e->trace_asked || !b->has_profile)
         return;
     e->trace_asked = true;
     pthread_mutex_lock(&b->lock);
     if (!b->tracer) {
-        if (!b->profile.start(b->device, 1, &err))
+        TFR__SLOT(b, "profile start", NULL, NULL, status = b->profile.start(b->device, 1, &err));
+        if (!status)
             b->tracer = session;
         else
             tfr__log(session->runtime, TFR_LOG_WARNING, b->plugin_name, "no records of %s: %s",
@@ -179,11 +181,14 @@ static void engine_drain(tfr_session *session, uint32_t engine)
     tfr__backend *b = session->engines[engine].backend;
     tfr_profile_record records[16];
     uint32_t room = sizeof records / sizeof records[0], n = room, cursor = session->trace->drained;
+    int32_t status;
     for (uint32_t taken = 0; n && taken < MOST_RECORDS; taken += n) {
         memset(records, 0, sizeof records);
         n = room;
         pthread_mutex_lock(&b->lock);
-        if (b->profile.drain(b->device, records, sizeof records[0], &n, NULL) || n > room)
+        TFR__SLOT(b, "profile drain", NULL, NULL,
+                  status = b->profile.drain(b->device, records, sizeof records[0], &n, NULL));
+        if (status || n > room)
             n = 0;
         pthread_mutex_unlock(&b->lock);
         for (uint32_t i = 0; i < n; i++)
@@ -291,7 +296,7 @@ static int32_t walk_step(tfr_session *session, tfr__plan *p, uint32_t i, uint64_
                        ? (uint64_t)(s - t->slots) + 1
                        : 0;
     began = tfr__now_ns();
-    status = b->call(b->device, b->queue, b->object, &b->launch, err);
+    status = tfr__plan_step(p, i, err);
     ended = tfr__now_ns();
     b->launch.id = 0;
     if (s) {
@@ -360,7 +365,7 @@ static void trace_stop(tfr_session *session)
         tfr__backend *b = e->backend;
         pthread_mutex_lock(&b->lock);
         if (e->recorded) {
-            b->profile.start(b->device, 0, NULL);
+            TFR__SLOT(b, "profile start", NULL, NULL, b->profile.start(b->device, 0, NULL));
             b->tracer = NULL;
         }
         pthread_mutex_unlock(&b->lock);

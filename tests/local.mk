@@ -82,6 +82,7 @@ unit_tests = \
 	tests/test_scan \
 	tests/test_sequence \
 	tests/test_shape \
+	tests/test_slot \
 	tests/test_status \
 	tests/test_stranger \
 	tests/test_tensor \
@@ -398,6 +399,10 @@ tests_test_sequence_SOURCES = tests/test_sequence.c
 tests_test_shape_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_shape_LDADD = $(TFR_TEST_CORE)
 tests_test_shape_SOURCES = tests/test_shape.c
+
+tests_test_slot_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_slot_LDADD = $(TFR_TEST_CORE)
+tests_test_slot_SOURCES = tests/graph_text.h tests/session_kit.h tests/test_slot.c
 
 tests_test_status_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_status_LDADD = $(TFR_TEST_CORE)

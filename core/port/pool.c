@@ -30,6 +30,7 @@
 #include "clock.h"
 #include "cpus.h"
 #include "park.h"
+#include "slot.h"
 
 enum { IDLE, PARKED, GIVEN, RUNNING, AWAITED, STOP };
 
@@ -66,6 +67,7 @@ struct tfr__pool {
     /* The loop. */
     tfr_range_fn fn;
     void *user;
+    const tfr__where *where; /* the call that the loop belongs to */
     int64_t n;
     int64_t grain;
     uint64_t n_ranges;
@@ -161,6 +163,15 @@ static uint32_t await_loop(worker *self, uint64_t *spin_ns)
     }
 }
 
+/* The worker's share of a loop, which is announced as the caller's call. */
+static void help(const worker *self, tfr__thread *thread)
+{
+    tfr__pool *pool = self->pool;
+    tfr__slot_announce(thread, pool->where);
+    run_ranges(pool, self->number);
+    tfr__slot_over(thread, NULL);
+}
+
 static void *worker_main(void *argument)
 {
     worker *self = argument;
@@ -171,12 +182,14 @@ static void *worker_main(void *argument)
     tfr__cpus_pin(self->cpu);
     is_inside = true;
     lane = self->number;
+    tfr__thread *thread = tfr__thread_self();
+    atomic_store(&thread->helps, true);
     while (await_loop(self, &spin_ns) != STOP) {
         uint32_t state = GIVEN;
         /* The caller may have taken it back. */
         if (!atomic_compare_exchange_strong(&self->state, &state, RUNNING))
             continue;
-        run_ranges(self->pool, self->number);
+        help(self, thread);
         if (atomic_exchange(&self->state, IDLE) == AWAITED)
             tfr__unpark(&self->state);
     }
@@ -200,12 +213,16 @@ static int choose_cpu(const tfr__pool *pool, uint32_t number, bool is_widest)
 /* At least `wanted` workers, or as many as the system gives. The caller holds the pool. */
 static uint32_t start_workers(tfr__pool *pool, uint32_t wanted, bool is_widest)
 {
+    static const int faults[] = {SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP, SIGSYS, SIGABRT};
     sigset_t all;
     sigset_t before;
     if (pool->n_workers >= wanted)
         return wanted;
-    /* The signals of the program are for its own threads. */
+    /* The signals of the program are for its own threads, but those of faults belong to whoever
+     * makes them: a program that handles them is to hear of them. */
     sigfillset(&all);
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+        sigdelset(&all, faults[i]);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     while (pool->n_workers < wanted) {
         worker *w = &pool->workers[pool->n_workers];
@@ -289,6 +306,7 @@ void tfr__pool_run(tfr__pool *pool, uint32_t max_threads, tfr_range_fn fn, void 
     const uint32_t n_workers = start_workers(pool, n_threads - 1, is_widest);
     pool->fn = fn;
     pool->user = user;
+    pool->where = tfr__thread_known ? tfr__slot_where(tfr__thread_known) : NULL;
     pool->n = n;
     pool->grain = grain;
     pool->n_ranges = n_ranges;

@@ -10,6 +10,7 @@
 #include <tfrun/op.h>
 #include <tfrun/session.h>
 #include <tfrun/shape.h>
+#include <tfrun/slot.h>
 #include <tfrun/status.h>
 #include <tfrun/tensor.h>
 #include <tfrun/trace.h>
