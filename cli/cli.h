@@ -104,6 +104,7 @@ typedef struct cli_command {
     const char *text;                 /* paragraphs for --help, at most 80 columns; NULL = none */
     int32_t log_level;                /* how much is said when the user does not say */
     bool hidden;                      /* not listed: a helper of other programs */
+    bool checks;                      /* each launch is checked, as with log debug */
     const cli_option *options;        /* beside the shared ones; NULL = none */
     int (*run)(const cli_args *args); /* returns an exit status */
 } cli_command;

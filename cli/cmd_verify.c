@@ -241,6 +241,7 @@ const cli_command cli_verify = {
             "own, so that a crash fails one model only. A model with an op or a feature that\n"
             "tfrun does not support is skipped, and the reason names it.",
     .log_level = TFR_LOG_ERROR,
+    .checks = true,
     .options = verify_options,
     .run = verify_run,
 };

@@ -76,8 +76,7 @@ static tfr_status check_backend(const tfr_runtime *runtime, const char *name, tf
 tfr_status cli_open_runtime(const cli_args *args, tfr_runtime **out, tfr_err *err)
 {
     tfr_runtime_options options = TFR_RUNTIME_OPTIONS_INIT;
-    /* The later one wins for the plugin of that name. */
-    tfr_option only[] = {{"disable", "*"}, {"enable", args->backend}};
+    tfr_option more[3];
     tfr_runtime *runtime;
     tfr_status status;
     options.plugin_dirs = args->plugin_paths.items;
@@ -90,10 +89,13 @@ tfr_status cli_open_runtime(const cli_args *args, tfr_runtime **out, tfr_err *er
     options.log_level = log_level_of(args);
     options.log_default = args->command->log_level;
     options.log = talk;
-    if (args->backend) {
-        options.options = only;
-        options.n_options = 2;
+    options.options = more;
+    if (args->backend) { /* the later one wins for the plugin of that name */
+        more[options.n_options++] = (tfr_option){"disable", "*"};
+        more[options.n_options++] = (tfr_option){"enable", args->backend};
     }
+    if (args->command->checks)
+        more[options.n_options++] = (tfr_option){"check-launches", "1"};
     status = tfr_runtime_create(&options, &runtime, err);
     if (status)
         return status;

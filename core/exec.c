@@ -146,6 +146,8 @@ tfr_status tfr__plan_bind(tfr_session *session, tfr__plan *p, tfr_err *err)
             bound->launch.workspace = p->buffers[step->workspace].address;
     }
     bind_calls(session, p);
+    if (session->runtime->checks_launches)
+        p->watch |= TFR__WATCH_MODES;
     return TFR_OK;
 }
 
@@ -300,12 +302,43 @@ int32_t tfr__plan_step(tfr__plan *p, uint32_t i, tfr_err *err)
 {
     tfr__thread *thread = tfr__thread_self();
     const tfr__where *was = tfr__slot_where(thread);
+    const uint64_t mode = tfr__fp_mode();
     tfr__bound *b = &p->bound[i];
     int32_t status;
     tfr__slot_announce(thread, &p->where[i]);
     status = b->call(b->device, b->queue, b->object, &b->launch, err);
     tfr__slot_over(thread, was);
+    if (!tfr__mode_is(thread, mode)) {
+        const char *what = tfr__mode_restore(thread, mode);
+        if (p->steps[i].backend)
+            tfr__mode_tell(p->steps[i].backend->plugin, &p->where[i], what);
+    }
     return status;
+}
+
+/* The walk that says after each launch whether it left the floating-point mode as it was. */
+static tfr_status watched_walk(tfr_session *session, tfr__plan *p, uint64_t run, tfr_err *err)
+{
+    for (uint32_t i = 0; i < p->n_steps; i++) {
+        int32_t status;
+        p->bound[i].launch.run = run;
+        status = tfr__plan_step(p, i, err);
+        if (status)
+            return tfr__plan_failed(session, p, i, status, err);
+    }
+    return TFR_OK;
+}
+
+/* Some launch of the walk did it. Whose it was is found out by the next walk, if it does it again.
+ */
+static void modes_changed(tfr_session *session, tfr__plan *p, tfr__thread *thread, uint64_t mode)
+{
+    const char *what = tfr__mode_restore(thread, mode);
+    p->watch |= TFR__WATCH_MODES;
+    tfr__log(session->runtime, TFR_LOG_WARNING, "floating-point",
+             "a kernel changed %s, which it must not; it was set back, but results of this run may "
+             "be wrong; the next run looks for the plugin, and so does TFRUN_CHECK_LAUNCHES=1",
+             what);
 }
 
 /* Only what a run needs: all else is bound, and what failed is found out elsewhere. */
@@ -316,6 +349,7 @@ tfr_status tfr__plan_walk(tfr_session *session, tfr__plan *p, uint64_t run, tfr_
     const tfr__where *where = p->where;
     tfr__thread *const thread = tfr__thread_self();
     const tfr__where *const was = tfr__slot_where(thread);
+    const uint64_t mode = tfr__fp_mode();
     int32_t status = TFR_OK;
     if (err && err->size > offsetof(tfr_err, text))
         err->text[0] = '\0'; /* what is said of a failure is said by who failed */
@@ -324,6 +358,8 @@ tfr_status tfr__plan_walk(tfr_session *session, tfr__plan *p, uint64_t run, tfr_
             bind_calls(session, p);
         if (p->watch & TFR__WATCH_SAMPLES && !tfr__is_traced(session))
             return tfr__sample_walk(session, p, run, err);
+        if (p->watch & TFR__WATCH_MODES && !tfr__is_traced(session))
+            return watched_walk(session, p, run, err);
     }
     if (tfr__is_traced(session))
         return tfr__trace_walk(session, p, run, err);
@@ -335,6 +371,8 @@ tfr_status tfr__plan_walk(tfr_session *session, tfr__plan *p, uint64_t run, tfr_
             break;
     }
     tfr__slot_over(thread, was);
+    if (__builtin_expect(!tfr__mode_is(thread, mode), 0))
+        modes_changed(session, p, thread, mode);
     return status ? tfr__plan_failed(session, p, (uint32_t)(b - p->bound), status, err) : TFR_OK;
 }
 

@@ -127,6 +127,7 @@ struct tfr__plugin {
     uint64_t stdout_bytes; /* that it wrote to standard output in the child */
     uint32_t n_ops;
     struct tfr__library *library; /* loaded by this runtime, or NULL */
+    atomic_bool mode_told;        /* that it changes the floating-point mode */
 };
 
 typedef struct tfr__loader {
@@ -149,6 +150,9 @@ void tfr__loader_destroy(tfr__loader *loader);
 /* plugin_state.c. Sets the state with its sentence; adds the next step. Cannot fail. */
 void tfr__plugin_set(tfr__plugin *plugin, tfr_plugin_state state, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* A plugin that works did something it must not: its row says so, the state stays. */
+void tfr__plugin_note(tfr__plugin *plugin, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 /* Turns a reply, or what came instead, into a state. */
 void tfr__plugin_judge(tfr__plugin *plugin);
 

@@ -121,6 +121,7 @@ libtfrun_core_la_SOURCES = \
 	core/port/cpus.h \
 	core/port/dl.c \
 	core/port/dl.h \
+	core/port/fpmode.h \
 	core/port/park.h \
 	core/port/pool.h \
 	core/rewrite.c \

@@ -164,7 +164,8 @@ typedef struct tfr__program {
 
 enum {
     TFR__WATCH_QUEUES = 1, /* bound has queues, which may be replaced */
-    TFR__WATCH_SAMPLES = 2 /* runs are timed: plan_sample.c */
+    TFR__WATCH_SAMPLES = 2, /* runs are timed: plan_sample.c */
+    TFR__WATCH_MODES = 4    /* the floating-point mode is looked at after each launch */
 };
 
 typedef struct tfr__plan {
@@ -309,7 +310,7 @@ tfr_status tfr__plan_bind(tfr_session *session, tfr__plan *plan, tfr_err *err);
 void tfr__plan_patch(tfr__plan *plan);
 /* The steps alone, with everything in place; run numbers the run. An error names the node. */
 tfr_status tfr__plan_walk(tfr_session *session, tfr__plan *plan, uint64_t run, tfr_err *err);
-/* One step of a walk that is slow anyway: announced. */
+/* One step of a walk that is slow anyway: announced, and checked afterwards. */
 int32_t tfr__plan_step(tfr__plan *plan, uint32_t step, tfr_err *err);
 /* What a walk does with a call that failed: settles the session, gives the error that names it. */
 tfr_status tfr__plan_failed(tfr_session *session, tfr__plan *plan, uint32_t step, int32_t status,

@@ -27,12 +27,12 @@
 static const char *const config_keys[] = {
     "disable",           "enable",      "visible-devices",  "logical-cpus",
     "threads",           "pin-threads", "probe-timeout-ms", "failure-ttl-s",
-    "hide-cpu-features", "log",         "tuning",
+    "hide-cpu-features", "log",         "tuning",           "check-launches",
 };
 
 #define CONFIG_KEYS                                                                                \
     "disable, enable, visible-devices, logical-cpus, threads, pin-threads, probe-timeout-ms, "     \
-    "failure-ttl-s, hide-cpu-features, log, tuning, "                                              \
+    "failure-ttl-s, hide-cpu-features, log, tuning, check-launches, "                              \
     "NAME.priority and NAME.OPTION"
 
 tfr_status tfr__config_add(tfr__config *config, const char *key, const char *value,

@@ -36,7 +36,7 @@ static void library_end(tfr__library *library)
 {
     const tfr__visit visit = tfr__slot_enter(library->tables.plugin.name, "shutdown", NULL, NULL);
     library->tables.plugin.shutdown();
-    tfr__slot_leave(&visit);
+    tfr__slot_leave(&visit, NULL);
 }
 
 /*
@@ -68,7 +68,7 @@ static tfr_status library_load(tfr__plugin *plugin, tfr__library *library, tfr_e
     tfr_status status;
     tfr__visit visit = tfr__slot_enter(plugin->name, "dlopen", NULL, NULL);
     void *handle = tfr__dl_open(plugin->path, why, sizeof why);
-    tfr__slot_leave(&visit);
+    tfr__slot_leave(&visit, plugin);
     if (!handle)
         return tfr_fail(err, TFR_EPLUGIN, "the dynamic linker says: %s", why);
     entry = tfr__dl_entry(handle);
@@ -76,13 +76,13 @@ static tfr_status library_load(tfr__plugin *plugin, tfr__library *library, tfr_e
         return tfr_fail(err, TFR_EPLUGIN, "does not export tfrun_plugin_v%d", TFR_ABI_MAJOR);
     visit = tfr__slot_enter(plugin->name, "tfrun_plugin_v1", NULL, NULL);
     status = (tfr_status)entry(tfr__host(), &given, &own);
-    tfr__slot_leave(&visit);
+    tfr__slot_leave(&visit, plugin);
     if (status)
         return tfr_fail(err, TFR_EPLUGIN, "its entry returned %s: %s", tfr_status_name(status),
                         tfr__said(&own));
     visit = tfr__slot_enter(plugin->name, "facet", NULL, NULL);
     status = tfr__tables_import(given, plugin->note.name, plugin->note.kind, &library->tables, err);
-    tfr__slot_leave(&visit);
+    tfr__slot_leave(&visit, plugin);
     return status;
 }
 

@@ -93,6 +93,21 @@ void tfr__plugin_set(tfr__plugin *plugin, tfr_plugin_state state, const char *fo
     pthread_mutex_unlock(&loader->lock);
 }
 
+void tfr__plugin_note(tfr__plugin *plugin, const char *format, ...)
+{
+    tfr__loader *loader = plugin->loader;
+    va_list args;
+    char *text;
+    pthread_mutex_lock(&loader->lock);
+    va_start(args, format);
+    text = tfr__keep_vprint(&loader->keep, format, args);
+    va_end(args);
+    state_clean(text);
+    if (text && plugin->state == TFR_PLUGIN_LOADED)
+        plugin->reason = text;
+    pthread_mutex_unlock(&loader->lock);
+}
+
 /* What is wrong with a usable plugin all the same, or "". */
 static void judge_usable(tfr__plugin *plugin, uint32_t n_usable)
 {

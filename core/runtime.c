@@ -130,6 +130,9 @@ static tfr_status loader_look(tfr__loader *loader, const tfr_runtime_options *op
     loader->n_threads = loader_threads(loader);
     loader->pin_threads =
         tfr__config_number(&loader->config, loader->runtime, NULL, "pin-threads", 1, 0, 1) != 0;
+    loader->runtime->checks_launches =
+        loader->runtime->log_level >= TFR_LOG_DEBUG ||
+        tfr__config_number(&loader->config, loader->runtime, NULL, "check-launches", 0, 0, 1) != 0;
     loader->world = tfr__cache_world();
     status = tfr__plugins_scan(loader, options, err);
     if (!status)

@@ -80,6 +80,7 @@ struct tfr_runtime {
     tfr_log_fn log;
     void *log_user;
     pthread_mutex_t log_lock;
+    bool checks_launches; /* what tfr__slot_leave checks, after each launch, too */
     struct tfr__call_cache *calls; /* prepared immediate calls: private to immediate.c */
     pthread_mutex_t calls_lock;
     void (*calls_destroy)(tfr_runtime *); /* set with calls; runs before devices are closed */

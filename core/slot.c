@@ -11,6 +11,8 @@
 #include <sched.h>
 #include <string.h>
 
+#include "loader.h"
+
 /* Threads that have called a plugin and live; of more it is not known what they do. */
 enum { MOST_THREADS = 1024 };
 
@@ -31,6 +33,7 @@ static void row_clear(tfr__thread *thread)
 {
     tfr__slot_over(thread, NULL);
     atomic_store(&thread->helps, false);
+    atomic_store(&thread->mode_changed, false);
     atomic_store(&thread->is_taken, false);
 }
 
@@ -80,7 +83,7 @@ tfr__thread *tfr__thread_enlist(void)
 tfr__visit tfr__slot_enter(const char *plugin, const char *slot, const char *node, const char *op)
 {
     tfr__thread *thread = tfr__thread_self();
-    tfr__visit visit = {thread, tfr__slot_where(thread)};
+    tfr__visit visit = {thread, tfr__slot_where(thread), tfr__fp_mode()};
     if (visit.was)
         return visit;
     atomic_store_explicit(&thread->own.plugin, plugin, memory_order_relaxed);
@@ -91,11 +94,15 @@ tfr__visit tfr__slot_enter(const char *plugin, const char *slot, const char *nod
     return visit;
 }
 
-void tfr__slot_leave(const tfr__visit *visit)
+void tfr__slot_leave(const tfr__visit *visit, tfr__plugin *plugin)
 {
-    tfr__slot_over(visit->thread, visit->was);
+    tfr__thread *thread = visit->thread;
+    const tfr__where *where = tfr__slot_where(thread);
+    tfr__slot_over(thread, visit->was);
     if (!visit->was)
         tfr__slots_settle();
+    if (!tfr__mode_is(thread, visit->mode))
+        tfr__mode_tell(plugin, where, tfr__mode_restore(thread, visit->mode));
 }
 
 void tfr__slots_settle(void)
@@ -103,6 +110,35 @@ void tfr__slots_settle(void)
     while (atomic_flag_test_and_set_explicit(&is_read, memory_order_acquire))
         sched_yield();
     atomic_flag_clear_explicit(&is_read, memory_order_release);
+}
+
+/* ---- the floating-point mode ----------------------------------------------------------------- */
+
+const char *tfr__mode_restore(tfr__thread *thread, uint64_t mode)
+{
+    const uint64_t now = tfr__fp_mode();
+    tfr__fp_set(mode);
+    /* The pool set back what its threads had; they do not say what it was. */
+    return atomic_exchange(&thread->mode_changed, false) && now == mode
+               ? "the floating-point mode of threads of the pool"
+               : tfr__fp_difference(mode, now);
+}
+
+static void where_copy(const tfr__where *where, tfr_slot_call *out);
+
+void tfr__mode_tell(tfr__plugin *plugin, const tfr__where *where, const char *what)
+{
+    tfr_slot_call call = TFR_SLOT_CALL_INIT;
+    char text[256];
+    if (!plugin || atomic_exchange(&plugin->mode_told, true))
+        return;
+    where_copy(where, &call);
+    tfr_slot_format(&call, text, sizeof text);
+    tfr__log(plugin->loader->runtime, TFR_LOG_WARNING, plugin->name,
+             "changed %s in %s, which a plugin must not; it was set back, but what was computed "
+             "meanwhile may be wrong",
+             what, text);
+    tfr__plugin_note(plugin, "changed %s in %s", what, text);
 }
 
 /* ---- the public face ------------------------------------------------------------------------- */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * slot.h: every call of a plugin's slot is announced here, so that tfrun/slot.h can tell which
- * plugin a thread is in. TFR__SLOT does so around one call. The walk of a plan, which may make
- * millions of calls a second, does it by hand: two stores a call.
+ * plugin a thread is in, and checked here when it returns: it must leave the floating-point mode as
+ * it was. TFR__SLOT does both around one call. The walk of a plan, which may make millions of calls
+ * a second, does the same by hand: two stores a call.
  *
  * The texts of an announced call belong to graphs and runtimes, and somebody may be reading them
  * when the call ends: tfr__slots_settle waits for that. TFR__SLOT does so after each call, a plan
@@ -13,6 +14,10 @@
 
 #include <stdatomic.h>
 #include <tfrun/slot.h>
+
+#include "port/fpmode.h"
+
+struct tfr__plugin;
 
 typedef _Atomic(const char *) tfr__text;
 
@@ -27,6 +32,8 @@ typedef struct tfr__thread {
     _Atomic uint64_t calls;                          /* begun so far */
     tfr__where own;                                  /* the call, if it is in no plan */
     atomic_bool is_taken, helps;
+    /* A thread of the pool found the mode changed after a loop that this thread had asked for. */
+    atomic_bool mode_changed;
 } tfr__thread;
 
 /*
@@ -61,23 +68,36 @@ static inline const tfr__where *tfr__slot_where(const tfr__thread *thread)
     return atomic_load_explicit(&thread->where, memory_order_relaxed);
 }
 
+/* Is the floating-point mode of this thread, and of those that helped it, still this one? */
+static inline bool tfr__mode_is(const tfr__thread *thread, uint64_t mode)
+{
+    return tfr__fp_mode() == mode &&
+           !atomic_load_explicit(&thread->mode_changed, memory_order_relaxed);
+}
+
+/* Sets the mode back. Returns what was changed, in words. */
+const char *tfr__mode_restore(tfr__thread *thread, uint64_t mode);
+/* Tells, once for each plugin, that it changed the mode in a call. plugin may be NULL. */
+void tfr__mode_tell(struct tfr__plugin *plugin, const tfr__where *where, const char *what);
+
 void tfr__slots_settle(void);
 
 typedef struct tfr__visit {
     tfr__thread *thread;
     const tfr__where *was;
+    uint64_t mode;
 } tfr__visit;
 
 /* node and op may be NULL. In a call that is announced already, that one stays. */
 tfr__visit tfr__slot_enter(const char *plugin, const char *slot, const char *node, const char *op);
-void tfr__slot_leave(const tfr__visit *visit);
+void tfr__slot_leave(const tfr__visit *visit, struct tfr__plugin *plugin);
 
 /* The statement calls this slot of the backend. */
 #define TFR__SLOT(backend, slot, node, op, statement)                                              \
     do {                                                                                           \
         const tfr__visit visit_ = tfr__slot_enter((backend)->plugin_name, slot, node, op);         \
         statement;                                                                                 \
-        tfr__slot_leave(&visit_);                                                                  \
+        tfr__slot_leave(&visit_, (backend)->plugin);                                               \
     } while (0)
 
 #endif

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which plugin a thread is in (tfrun/slot.h). The slots of naive are replaced in this process.
+ * Which plugin a thread is in (tfrun/slot.h), and that a plugin's call leaves the floating-point
+ * mode as it was. The slots of naive are replaced in this process.
  */
+#include <fenv.h>
 #include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,6 +24,7 @@ typedef struct scene {
 
 static tfr_kernel_facet real;
 static void (*in_prepare)(void), (*in_launch)(void); /* NULL = nothing */
+static char talk[4096];
 
 static int32_t prepare(tfr_plugin_device *device, const tfr_call *call, tfr_kernel **out,
                        tfr_err *e)
@@ -39,15 +42,28 @@ static int32_t launch(tfr_plugin_device *device, tfr_queue *queue, tfr_kernel *k
     return real.launch(device, queue, kernel, how, e);
 }
 
-static scene begin(void (*at_prepare)(void), void (*at_launch)(void))
+static void hear(void *user, tfr_log_level level, const char *who, const char *text)
 {
+    size_t used = strlen(talk);
+    (void)user, (void)level;
+    snprintf(talk + used, sizeof talk - used, "%s: %s\n", who, text);
+}
+
+static scene begin(void (*at_prepare)(void), void (*at_launch)(void), bool checks)
+{
+    const tfr_option option = {"check-launches", "1"};
+    tfr_runtime_options options = TFR_RUNTIME_OPTIONS_INIT;
     tfr_session_options how = TFR_SESSION_OPTIONS_INIT;
     tfr_graph *graph = graph_of_text("in x 2 3; out Relu(x)");
     scene s = {.in = floats(2, two_by_three, six)};
     tfr__backend *backend;
     uint32_t device;
     int32_t k;
-    s.runtime = new_runtime();
+    talk[0] = 0;
+    options.options = &option;
+    options.n_options = checks;
+    options.log = hear;
+    REQUIRE_OK(tfr_runtime_create(&options, &s.runtime, &err), &err);
     REQUIRE_OK(tfr_runtime_find(s.runtime, "naive:0", &device, &k, &err), &err);
     backend = &s.runtime->devices[device].backends[k];
     REQUIRE_OK(tfr__backend_open(s.runtime, backend, &err), &err);
@@ -96,7 +112,7 @@ static void look_at_launch(void)
 
 TEST(a_call_is_known_while_it_lasts_and_no_longer)
 {
-    scene s = begin(look_at_prepare, look_at_launch);
+    scene s = begin(look_at_prepare, look_at_launch, false);
     tfr_slot_call call = TFR_SLOT_CALL_INIT;
     char text[64];
     uint32_t at = 0;
@@ -114,7 +130,7 @@ TEST(a_call_is_known_while_it_lasts_and_no_longer)
 
 TEST(each_call_has_a_number_of_its_own)
 {
-    scene s = begin(look_at_prepare, look_at_launch);
+    scene s = begin(look_at_prepare, look_at_launch, false);
     uint64_t first;
     run(&s);
     first = seen_launch.call;
@@ -152,7 +168,7 @@ static void *run_scene(void *user)
 
 TEST(another_thread_sees_what_is_waited_for)
 {
-    scene s = begin(NULL, meet_twice);
+    scene s = begin(NULL, meet_twice, false);
     tfr_slot_call call = TFR_SLOT_CALL_INIT;
     pthread_t thread;
     uint32_t at = 0;
@@ -191,7 +207,7 @@ static void loop_and_look(void)
 
 TEST(a_thread_of_the_pool_is_in_the_call_that_it_helps)
 {
-    scene s = begin(NULL, loop_and_look);
+    scene s = begin(NULL, loop_and_look, false);
     helped = (tfr_slot_call)TFR_SLOT_CALL_INIT;
     pool = tfr__pool_create(2);
     REQUIRE(pool != NULL);
@@ -210,7 +226,7 @@ static void *call_once(void *user)
     tfr__visit visit = tfr__slot_enter("acme", "open", NULL, NULL);
     tfr_slot_call call = TFR_SLOT_CALL_INIT;
     *(bool *)user = tfr_slot_current(&call);
-    tfr__slot_leave(&visit);
+    tfr__slot_leave(&visit, NULL);
     return NULL;
 }
 
@@ -239,7 +255,7 @@ static void fork_and_look(void)
 
 TEST(a_child_of_fork_does_not_know_the_other_threads_calls)
 {
-    scene s = begin(NULL, meet_twice);
+    scene s = begin(NULL, meet_twice, false);
     pthread_t thread;
     pthread_barrier_init(&both, NULL, 2);
     REQUIRE_INT(0, pthread_create(&thread, NULL, run_scene, &s));
@@ -252,6 +268,115 @@ TEST(a_child_of_fork_does_not_know_the_other_threads_calls)
     end(&s);
 }
 
+/* ---- the floating-point mode ------------------------------------------------------------------
+ */
+
+static void round_up(void)
+{
+    fesetround(FE_UPWARD);
+}
+
+static void round_up_in_range(void *user, int64_t from, int64_t to)
+{
+    (void)user, (void)from, (void)to;
+    fesetround(FE_UPWARD);
+    pthread_barrier_wait(&both);
+}
+
+static void loop_rounding_up(void)
+{
+    tfr__pool_run(pool, 0, round_up_in_range, NULL, 2, 1);
+}
+
+static int modes[2];
+
+static void note_mode(void *user, int64_t from, int64_t to)
+{
+    (void)user, (void)to;
+    modes[from] = fegetround();
+    pthread_barrier_wait(&both);
+}
+
+static int count(const char *text, const char *word)
+{
+    int n = 0;
+    for (; (text = strstr(text, word)); text += strlen(word))
+        n++;
+    return n;
+}
+
+TEST(a_mode_changed_by_prepare_is_set_back_and_told_of_once)
+{
+    scene s = begin(round_up, NULL, false);
+    tfr_plugin_desc row = {.size = sizeof row};
+    run(&s);
+    CHECK_INT(FE_TONEAREST, fegetround());
+    CHECK_CONTAINS("naive: changed the rounding mode in prepare of node \"Relu_0\" (Relu)", talk);
+    end(&s);
+    CHECK_INT(1, count(talk, "changed the rounding mode"));
+}
+
+TEST(a_mode_changed_by_a_launch_is_set_back_and_the_next_run_finds_out_whose_it_was)
+{
+    scene s = begin(NULL, round_up, false);
+    run(&s);
+    CHECK_INT(FE_TONEAREST, fegetround());
+    CHECK_CONTAINS("floating-point: a kernel changed the rounding mode", talk);
+    CHECK_INT(0, count(talk, "naive: "));
+    run(&s);
+    CHECK_INT(FE_TONEAREST, fegetround());
+    CHECK_CONTAINS("naive: changed the rounding mode in launch of node \"Relu_0\" (Relu)", talk);
+    run(&s);
+    CHECK_INT(1, count(talk, "naive: changed"));
+    CHECK_INT(1, count(talk, "floating-point: "));
+    end(&s);
+}
+
+TEST(a_checked_launch_names_the_plugin_at_once)
+{
+    scene s = begin(NULL, round_up, true);
+    uint32_t n = tfr_runtime_n_plugins(s.runtime), i;
+    tfr_plugin_desc row = {.size = sizeof row};
+    run(&s);
+    CHECK_CONTAINS("naive: changed the rounding mode in launch of node \"Relu_0\"", talk);
+    CHECK_INT(0, count(talk, "floating-point: "));
+    for (i = 0; i < n; i++) {
+        REQUIRE_OK(tfr_runtime_plugin(s.runtime, i, &row, &err), &err);
+        if (strcmp(row.name, "naive") == 0)
+            break;
+    }
+    CHECK_CONTAINS("changed the rounding mode in launch", row.reason);
+    end(&s);
+}
+
+TEST(a_mode_changed_on_threads_of_the_pool_is_set_back_there)
+{
+    scene s = begin(NULL, loop_rounding_up, true);
+    pool = tfr__pool_create(2);
+    REQUIRE(pool != NULL);
+    pthread_barrier_init(&both, NULL, 2);
+    run(&s);
+    CHECK_CONTAINS("naive: changed the rounding mode in launch", talk);
+    modes[0] = modes[1] = -1;
+    tfr__pool_run(pool, 0, note_mode, NULL, 2, 1);
+    CHECK_INT(FE_TONEAREST, modes[0]);
+    CHECK_INT(FE_TONEAREST, modes[1]);
+    pthread_barrier_destroy(&both);
+    tfr__pool_destroy(pool);
+    end(&s);
+}
+
+TEST(the_mode_of_the_program_itself_stays)
+{
+    scene s = begin(NULL, NULL, true);
+    fesetround(FE_DOWNWARD);
+    run(&s);
+    CHECK_INT(FE_DOWNWARD, fegetround());
+    fesetround(FE_TONEAREST);
+    CHECK_STR("", talk);
+    end(&s);
+}
+
 static const test_case cases[] = {
     CASE(a_call_is_known_while_it_lasts_and_no_longer),
     CASE(each_call_has_a_number_of_its_own),
@@ -260,5 +385,10 @@ static const test_case cases[] = {
     CASE(a_thread_of_the_pool_is_in_the_call_that_it_helps),
     CASE(threads_that_end_leave_room_for_others),
     CASE(a_child_of_fork_does_not_know_the_other_threads_calls),
+    CASE(a_mode_changed_by_prepare_is_set_back_and_told_of_once),
+    CASE(a_mode_changed_by_a_launch_is_set_back_and_the_next_run_finds_out_whose_it_was),
+    CASE(a_checked_launch_names_the_plugin_at_once),
+    CASE(a_mode_changed_on_threads_of_the_pool_is_set_back_there),
+    CASE(the_mode_of_the_program_itself_stays),
 };
 TEST_MAIN(cases)

@@ -67,7 +67,8 @@ struct tfr__pool {
     /* The loop. */
     tfr_range_fn fn;
     void *user;
-    const tfr__where *where; /* the call that the loop belongs to */
+    const tfr__where *where;  /* the call that the loop belongs to */
+    atomic_bool mode_changed; /* by a range, on a worker */
     int64_t n;
     int64_t grain;
     uint64_t n_ranges;
@@ -164,12 +165,16 @@ static uint32_t await_loop(worker *self, uint64_t *spin_ns)
 }
 
 /* The worker's share of a loop, which is announced as the caller's call. */
-static void help(const worker *self, tfr__thread *thread)
+static void help(const worker *self, tfr__thread *thread, uint64_t mode)
 {
     tfr__pool *pool = self->pool;
     tfr__slot_announce(thread, pool->where);
     run_ranges(pool, self->number);
     tfr__slot_over(thread, NULL);
+    if (__builtin_expect(tfr__fp_mode() != mode, 0)) {
+        tfr__fp_set(mode);
+        atomic_store_explicit(&pool->mode_changed, true, memory_order_relaxed);
+    }
 }
 
 static void *worker_main(void *argument)
@@ -184,12 +189,13 @@ static void *worker_main(void *argument)
     lane = self->number;
     tfr__thread *thread = tfr__thread_self();
     atomic_store(&thread->helps, true);
+    const uint64_t mode = tfr__fp_mode();
     while (await_loop(self, &spin_ns) != STOP) {
         uint32_t state = GIVEN;
         /* The caller may have taken it back. */
         if (!atomic_compare_exchange_strong(&self->state, &state, RUNNING))
             continue;
-        help(self, thread);
+        help(self, thread, mode);
         if (atomic_exchange(&self->state, IDLE) == AWAITED)
             tfr__unpark(&self->state);
     }
@@ -318,6 +324,10 @@ void tfr__pool_run(tfr__pool *pool, uint32_t max_threads, tfr_range_fn fn, void 
     for (uint32_t i = 0; i < n_workers; i++)
         take_back(&pool->workers[i]);
     is_inside = false;
+    if (atomic_load_explicit(&pool->mode_changed, memory_order_relaxed)) {
+        atomic_store_explicit(&pool->mode_changed, false, memory_order_relaxed);
+        atomic_store_explicit(&tfr__thread_self()->mode_changed, true, memory_order_relaxed);
+    }
     pool_let_go(pool);
 }
 

@@ -25,6 +25,9 @@
  * passed to a plugin live until the call returns, unless a comment says otherwise.
  * - No C++ exception, longjmp, abort, exit, write to standard output, signal handler, or change of
  *   locale or floating-point mode crosses the border. No call enters a plugin after shutdown.
+ * - The floating-point mode (rounding, flushing to zero, trapping) may be changed inside of a slot
+ *   or of a range of parallel_for and is set back before it returns. The core compares it, sets it
+ *   back otherwise, and says which plugin it was.
  * - Thread rules: [any] from any thread at any time; [device] one thread at a time per device, the
  * core serializes; [queue] one thread at a time per queue.
  */
