@@ -17,13 +17,17 @@ tfrun_SOURCES = \
 	cli/cmd_verify.c \
 	cli/cmd_version.c \
 	cli/commands.h \
+	cli/crash.c \
+	cli/exit_guard.c \
 	cli/failure.c \
+	cli/guard.h \
 	cli/help.h \
 	cli/json.c \
 	cli/json.h \
 	cli/main.c \
 	cli/model.c \
 	cli/model.h \
+	cli/note.c \
 	cli/open.c \
 	cli/options.c \
 	cli/options.h \

@@ -10,6 +10,7 @@
 #include <tfrun/fail.h>
 
 #include "commands.h"
+#include "guard.h"
 #include "help.h"
 #include "options.h"
 #include "text.h"
@@ -42,7 +43,9 @@ static int finish_output(const cli_args *args, int status)
 int main(int argc, char **argv)
 {
     cli_args args;
-    int status = cli_args_parse(argc, argv, &args);
+    int status;
+    cli_crash_install();
+    status = cli_args_parse(argc, argv, &args);
     cli_color_init(args.color);
     if (!status) {
         if (args.help)

@@ -8,6 +8,7 @@
 
 #include <tfrun/fail.h>
 
+#include "guard.h"
 #include "suggest.h"
 #include "text.h"
 
@@ -96,6 +97,7 @@ tfr_status cli_open_runtime(const cli_args *args, tfr_runtime **out, tfr_err *er
     }
     if (args->command->checks)
         more[options.n_options++] = (tfr_option){"check-launches", "1"};
+    cli_exit_guard_install();
     status = tfr_runtime_create(&options, &runtime, err);
     if (status)
         return status;

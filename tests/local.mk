@@ -112,6 +112,7 @@ shell_tests = \
 	tests/cli/options.sh \
 	tests/cli/profile.sh \
 	tests/cli/run.sh \
+	tests/cli/strangers.sh \
 	tests/cli/trace.sh \
 	tests/cli/verify.sh \
 	tests/onednn_programs.sh \

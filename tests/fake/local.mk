@@ -18,7 +18,11 @@ fake_plugins = \
 	tests/fake/garbage_note.so \
 	tests/fake/good.so \
 	tests/fake/hang_enumerate.so \
+	tests/fake/launch_exit.so \
 	tests/fake/launch_fails.so \
+	tests/fake/launch_rounds.so \
+	tests/fake/launch_segv.so \
+	tests/fake/loop_segv.so \
 	tests/fake/many_devices.so \
 	tests/fake/min_structs.so \
 	tests/fake/no_access.so \
@@ -33,10 +37,15 @@ fake_plugins = \
 	tests/fake/opens_broken.so \
 	tests/fake/opens_missing.so \
 	tests/fake/opens_others.so \
+	tests/fake/prepare_abort.so \
+	tests/fake/prepare_exit.so \
 	tests/fake/prepare_fails.so \
+	tests/fake/prepare_forks.so \
+	tests/fake/prepare_quick_exit.so \
 	tests/fake/prints.so \
 	tests/fake/short_layout.so \
 	tests/fake/short_struct.so \
+	tests/fake/thread_segv.so \
 	tests/fake/undefined_symbol.so \
 	tests/fake/wrong_abi.so \
 	tests/fake/wrong_digest.so \
@@ -54,7 +63,7 @@ tests/fake/stamp: $(fake_sources) tests/fake/fake.h sdk/include/tfrun/plugin.h \
 	    c=$$(echo "$$so" | sed 's/\.so$$/.c/'); \
 	    test -f "$$c" || c='$(srcdir)'/$$c; \
 	    $(CC) $(AM_CPPFLAGS) $(TFR_PLUGIN_INCLUDES) $(CPPFLAGS) $(TFR_CFLAGS) $(CFLAGS) \
-	        $(TFR_SANITIZE) -fPIC -shared $(LDFLAGS) -o "$$so" "$$c" || exit 1; \
+	        $(TFR_SANITIZE) -fPIC -shared $(LDFLAGS) -o "$$so" "$$c" -lm || exit 1; \
 	done
 	$(AM_V_at)echo built >$@
 check_DATA += tests/fake/stamp

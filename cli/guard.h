@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * guard.h: plugins run in the command's own process. What the command does when one crashes
+ * (crash.c) or ends the process (exit_guard.c): it says which it was, and in what. All of it stands
+ * on tfrun/slot.h.
+ */
+#ifndef TFR_CLI_GUARD_H
+#define TFR_CLI_GUARD_H
+
+#include "cli.h"
+
+/* ---- one line of talk, made and written in a signal handler (note.c) ---- */
+
+typedef struct cli_note {
+    size_t n;
+    char text[1200]; /* what has no room is cut */
+} cli_note;
+
+void cli_note_add(cli_note *note, const char *text);
+void cli_note_add_hex(cli_note *note, uint64_t number);
+/* Ends the line and writes it to standard error at once. */
+void cli_note_write(cli_note *note);
+
+/* ---- installing ---- */
+
+/* For the whole process, before anything else. Leaves alone what somebody else has installed, as
+ * sanitizers do. */
+void cli_crash_install(void);
+
+/*
+ * From now on, an end of this process inside of a plugin is told of, with CLI_EXIT_DEVICE. To be
+ * called again after a fork, for children that a plugin makes may end as they like.
+ */
+void cli_exit_guard_install(void);
+
+#endif

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+# Plugins that crash or end the command, or change its floating-point mode: it says which one, and in what.
+. "$TFR_SRCDIR/tests/lib.sh"
+. "$TFR_SRCDIR/tests/cli/model.sh"
+cd "$tmp" || exit 99
+ulimit -c 0
+model_of Relu 3 >relu.onnx
+float32_npy 3 "$floats" >x.npy
+
+# The model on one of tests/fake; the name in the plugin has dashes.
+run_on() {
+    fake=$1
+    shift
+    "$TFRUN" --plugin "$TFR_BUILDDIR/tests/fake/$fake.so" run relu.onnx -i x.npy \
+        -b "$(echo "$fake" | tr _ -)" "$@"
+}
+
+# Crashes. 128 + SIGSEGV is 139, + SIGABRT 134.
+if [ -n "$TFR_SANITIZE" ]; then
+    skip "a sanitizer tells of crashes in its own way"
+else
+    exits 139 "a crash in launch is the end" run_on launch_segv
+    has "with plugin, signal, address, slot and node" err \
+        '^tfrun: plugin launch-segv crashed with SIGSEGV at address 0x[0-9a-f]* in launch of node "n1" (Relu); '
+    has "and what to do" err '; go on without it by TFRUN_DISABLE=launch-segv, '
+    exits 139 "a crash on a thread of the pool is the end" run_on loop_segv
+    has "with the call that the loop is of" err \
+        '^tfrun: plugin loop-segv crashed with SIGSEGV at address 0x[0-9a-f]* in launch of node "n1" (Relu); '
+    exits 139 "a crash on a plugin's own thread is the end" run_on thread_segv
+    has "with what the plugin was asked for" err \
+        '^tfrun: crashed with SIGSEGV at address 0x[0-9a-f]* on a thread .* plugin thread-segv was in launch of node "n1"'
+    exits 134 "abort in prepare is the end" run_on prepare_abort
+    has "with plugin, slot and node" err \
+        '^tfrun: plugin prepare-abort crashed with SIGABRT in prepare of node "n1" (Relu); '
+    claim "which is said once" test "$(grep -c crashed err)" = 1
+    # It comes while the command waits for a probe, which is a script that says when.
+    printf '#!/bin/sh\n: >%s/asked\nwhile kill -0 $PPID; do sleep 0.1; done\n' "$tmp" >probe
+    chmod +x probe
+    TFRUN_PROBE=$tmp/probe TFRUN_PROBE_TIMEOUT_MS=60000 "$TFRUN" --list-devices >out 2>err &
+    while [ ! -e asked ] && kill -0 $! 2>/dev/null; do sleep 0.1; done
+    kill -SEGV $!
+    wait $!
+    claim "a signal from outside keeps its status" test $? = 139
+    has "and no plugin is blamed" err '^tfrun: crashed with SIGSEGV while it was in no plugin; '
+fi
+
+# Ends.
+exits 3 "exit(0) in launch is a failure" run_on launch_exit
+has "with plugin, slot and node" err \
+    '^tfrun: plugin launch-exit ended the process with exit in launch of node "n1" (Relu), '
+claim "and no result" test ! -s out
+exits 3 "quick_exit(0) in prepare is a failure" run_on prepare_quick_exit
+has "with the plugin" err '^tfrun: plugin prepare-quick-exit ended the process with quick_exit in '
+exits 3 "_exit(0) in prepare is a failure" run_on prepare_exit
+has "with the plugin" err '^tfrun: plugin prepare-exit ended the process with _exit in prepare of '
+exits 0 "a child of a plugin may end as it likes" run_on prepare_forks
+claim "nothing is said of it" sh -c '! grep ended err'
+
+# The floating-point mode.
+exits 0 "a plugin that changes the rounding mode" run_on launch_rounds --log-level debug
+has "is named" err '^tfrun: launch-rounds: warning: changed the rounding mode in launch of node "n1"'
+finish
