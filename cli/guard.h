@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * guard.h: plugins run in the command's own process. What the command does when one crashes
- * (crash.c) or ends the process (exit_guard.c): it says which it was, and in what. All of it stands
- * on tfrun/slot.h.
+ * (crash.c), ends the process (exit_guard.c) or takes long (watch.c): it says which it was, and in
+ * what. All of it stands on tfrun/slot.h.
  */
 #ifndef TFR_CLI_GUARD_H
 #define TFR_CLI_GUARD_H
@@ -32,5 +32,12 @@ void cli_crash_install(void);
  * called again after a fork, for children that a plugin makes may end as they like.
  */
 void cli_exit_guard_install(void);
+
+/*
+ * A thread that says what is waited for, if a plugin's slot takes after_ms or more; 0 = none is
+ * started. Without memory for a thread nothing is said. There is one at a time.
+ */
+void cli_watch_start(int64_t after_ms);
+void cli_watch_stop(void);
 
 #endif

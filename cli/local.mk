@@ -55,6 +55,7 @@ tfrun_SOURCES = \
 	cli/verify_model.c \
 	cli/verify_random.c \
 	cli/verify_workers.c \
+	cli/watch.c \
 	$(NULL)
 tfrun_LDADD = libtfrun-base.la libtfrun-nn.la libtfrun.la $(JANSSON_LIBS) -lpthread -lm
 

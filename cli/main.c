@@ -53,6 +53,7 @@ int main(int argc, char **argv)
         else
             status = args.command->run(&args);
     }
+    cli_watch_stop();
     status = finish_output(&args, status);
     cli_args_finish(&args);
     return status;

@@ -12,6 +12,8 @@
 #include "suggest.h"
 #include "text.h"
 
+#define NOTICE_AFTER_MS 5000
+
 static void talk(void *user, tfr_log_level level, const char *who, const char *text)
 {
     (void)user;
@@ -74,6 +76,33 @@ static tfr_status check_backend(const tfr_runtime *runtime, const char *name, tf
                     n ? cli_join(usable_name, runtime, n, list, sizeof list) : "none");
 }
 
+/* Are warnings said, as far as the command line and the configuration decide it? */
+static bool talks(const cli_args *args, const tfr_runtime *runtime)
+{
+    int32_t level = log_level_of(args);
+    const char *value, *origin;
+    if (!level && tfr_runtime_setting(runtime, "log", &value, &origin))
+        return strcmp(value, "error") != 0;
+    return (level ? level : args->command->log_level) >= TFR_LOG_WARNING;
+}
+
+/* How long a plugin's slot may take until something is said; 0 = as long as it likes. */
+static int64_t notice_after_ms(const tfr_runtime *runtime)
+{
+    const char *value, *origin;
+    char *end;
+    long ms;
+    if (!tfr_runtime_setting(runtime, "notice-after-ms", &value, &origin))
+        return NOTICE_AFTER_MS;
+    ms = strtol(value, &end, 10);
+    if (end == value || *end || ms < 0) {
+        cli_line(stderr, "tfrun: config: %s: notice-after-ms \"%s\" is no number of milliseconds",
+                 origin, value);
+        return NOTICE_AFTER_MS;
+    }
+    return ms;
+}
+
 tfr_status cli_open_runtime(const cli_args *args, tfr_runtime **out, tfr_err *err)
 {
     tfr_runtime_options options = TFR_RUNTIME_OPTIONS_INIT;
@@ -103,9 +132,12 @@ tfr_status cli_open_runtime(const cli_args *args, tfr_runtime **out, tfr_err *er
         return status;
     if (args->backend)
         status = check_backend(runtime, args->backend, err);
-    if (status)
+    if (status) {
         tfr_runtime_release(runtime);
-    else
-        *out = runtime;
-    return status;
+        return status;
+    }
+    if (talks(args, runtime))
+        cli_watch_start(notice_after_ms(runtime));
+    *out = runtime;
+    return TFR_OK;
 }

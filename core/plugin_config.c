@@ -28,11 +28,12 @@ static const char *const config_keys[] = {
     "disable",           "enable",      "visible-devices",  "logical-cpus",
     "threads",           "pin-threads", "probe-timeout-ms", "failure-ttl-s",
     "hide-cpu-features", "log",         "tuning",           "check-launches",
+    "notice-after-ms",
 };
 
 #define CONFIG_KEYS                                                                                \
     "disable, enable, visible-devices, logical-cpus, threads, pin-threads, probe-timeout-ms, "     \
-    "failure-ttl-s, hide-cpu-features, log, tuning, check-launches, "                              \
+    "failure-ttl-s, hide-cpu-features, log, tuning, check-launches, notice-after-ms, "             \
     "NAME.priority and NAME.OPTION"
 
 tfr_status tfr__config_add(tfr__config *config, const char *key, const char *value,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Plugins that crash or end the command, or change its floating-point mode: it says which one, and in what.
+# Plugins that crash, end or hold up the command: it says which one, and in what.
 . "$TFR_SRCDIR/tests/lib.sh"
 . "$TFR_SRCDIR/tests/cli/model.sh"
 cd "$tmp" || exit 99
@@ -55,6 +55,20 @@ exits 3 "_exit(0) in prepare is a failure" run_on prepare_exit
 has "with the plugin" err '^tfrun: plugin prepare-exit ended the process with _exit in prepare of '
 exits 0 "a child of a plugin may end as it likes" run_on prepare_forks
 claim "nothing is said of it" sh -c '! grep ended err'
+
+# Waits.
+exits 0 "a slow plugin is waited for" env TFRUN_NOTICE_AFTER_MS=100 \
+    "$TFRUN" --plugin "$TFR_BUILDDIR/tests/fake/prepare_slow.so" run relu.onnx -i x.npy \
+    -b prepare-slow
+has "which is said" err \
+    '^tfrun: waiting for plugin prepare-slow: prepare of node "n1" (Relu), 0\.[0-9]* s so far$'
+claim "less and less often" test "$(grep -c waiting err)" -le 4
+exits 0 "with --log error" env TFRUN_NOTICE_AFTER_MS=100 "$TFRUN" --plugin \
+    "$TFR_BUILDDIR/tests/fake/prepare_slow.so" run relu.onnx -i x.npy -b prepare-slow \
+    --log-level error
+claim "nothing is said" test ! -s err
+exits 0 "a usual run" run_on prepare_slow
+claim "is not worth a line" sh -c '! grep waiting err'
 
 # The floating-point mode.
 exits 0 "a plugin that changes the rounding mode" run_on launch_rounds --log-level debug

@@ -42,6 +42,7 @@ fake_plugins = \
 	tests/fake/prepare_fails.so \
 	tests/fake/prepare_forks.so \
 	tests/fake/prepare_quick_exit.so \
+	tests/fake/prepare_slow.so \
 	tests/fake/prints.so \
 	tests/fake/short_layout.so \
 	tests/fake/short_struct.so \
