@@ -60,7 +60,8 @@ typedef enum tfr__outcome {
     TFR__OUTCOME_ENTRY = 2,   /* no entry */
     TFR__OUTCOME_REFUSED = 3, /* the entry returned an error */
     TFR__OUTCOME_LOOKING = 4, /* enumerate returned an error */
-    TFR__OUTCOME_BREACH = 5   /* it broke the contract */
+    TFR__OUTCOME_BREACH = 5,  /* it broke the contract */
+    TFR__OUTCOME_MEMORY = 6   /* it took all memory that a probe may have */
 } tfr__outcome;
 
 typedef struct tfr__reply_claim {
@@ -173,8 +174,8 @@ uint64_t tfr__libs_world(void);
 
 /* plugin_cache.c: true if an answer was remembered; it is judged then. */
 bool tfr__cache_load(tfr__plugin *plugin);
-/* A hash of this core, processor, boot and set of libraries. */
-uint64_t tfr__cache_world(void);
+/* A hash of this core, processor, boot, set of libraries and limits of probes. */
+uint64_t tfr__cache_world(const tfr__config *config);
 void tfr__cache_store(tfr__plugin *plugin, const void *reply, size_t bytes);
 
 /* plugin_probe.c: asks all plugins that are still FOUND, side by side. */

@@ -206,5 +206,5 @@ EXTRA_DIST += core/libtfrun.map
 # starts fast and always has the same version as the library that starts it.
 tfrunexec_PROGRAMS += tfrun-probe
 tfrun_probe_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_CORE_INCLUDES)
-tfrun_probe_SOURCES = core/probe_main.c
+tfrun_probe_SOURCES = core/probe_limits.c core/probe_limits.h core/probe_main.c
 tfrun_probe_LDADD = libtfrun-core.la

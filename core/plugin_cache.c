@@ -75,8 +75,10 @@ static uint64_t cache_options(uint64_t seed, const tfr__plugin *plugin)
     return seed;
 }
 
-uint64_t tfr__cache_world(void)
+uint64_t tfr__cache_world(const tfr__config *config)
 {
+    /* Who follows the advice to raise a limit need not wait until a failure is forgotten. */
+    static const char *const limits[] = {"probe-timeout-ms", "probe-memory-mb"};
     char text[64] = "";
     struct utsname host;
     uint64_t seed = TFR__HASH_SEED;
@@ -90,6 +92,10 @@ uint64_t tfr__cache_world(void)
         seed = cache_text(seed, host.release);
     seed = cache_text(cache_text(seed, text), tfr_version());
     seed = cache_text(cache_text(seed, tfr__host_features()), tfr__env_get("TFRUN_PROBE"));
+    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
+        const tfr__setting *limit = tfr__config_find(config, NULL, limits[i]);
+        seed = cache_text(seed, limit ? limit->value : NULL);
+    }
     return seed ^ tfr__libs_world();
 }
 

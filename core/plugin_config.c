@@ -28,12 +28,13 @@ static const char *const config_keys[] = {
     "disable",           "enable",      "visible-devices",  "logical-cpus",
     "threads",           "pin-threads", "probe-timeout-ms", "failure-ttl-s",
     "hide-cpu-features", "log",         "tuning",           "check-launches",
-    "notice-after-ms",
+    "notice-after-ms",   "probe-memory-mb",
 };
 
 #define CONFIG_KEYS                                                                                \
     "disable, enable, visible-devices, logical-cpus, threads, pin-threads, probe-timeout-ms, "     \
     "failure-ttl-s, hide-cpu-features, log, tuning, check-launches, notice-after-ms, "             \
+    "probe-memory-mb, "                                                                            \
     "NAME.priority and NAME.OPTION"
 
 tfr_status tfr__config_add(tfr__config *config, const char *key, const char *value,

@@ -12,6 +12,8 @@
 #include "alloc.h"
 #include "env.h"
 #include "port/clock.h"
+#include "port/cpu.h"
+#include "port/cpus.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,6 +33,7 @@
 
 #define PROBE_SIDE_BY_SIDE 32
 #define PROBE_TIMEOUT_MS   5000
+#define PROBE_MEMORY_MB    4096 /* enough for the largest libraries of devices that there are */
 #define PROBE_MAX_OPTIONS  64
 #define NS_PER_MS          UINT64_C(1000000)
 
@@ -40,6 +43,10 @@ typedef enum probe_phase {
     PROBE_GARBAGE, /* it does not start as an answer, or does not end */
     PROBE_CLOSED   /* no more will come */
 } probe_phase;
+
+typedef struct probe_limits {
+    uint64_t timeout_ns, cpu_s, memory_mb; /* memory 0 = no limit */
+} probe_limits;
 
 typedef struct probe {
     tfr__plugin *plugin;
@@ -88,14 +95,15 @@ static bool probe_pipe(int ends[2])
     return false;
 }
 
-/* argv: the program, the file, its name and kind, "key=value" of its options. */
-static int probe_spawn(const tfr__plugin *plugin, int reply_fd, int stdout_fd, pid_t *pid)
+/* argv: the program, the file, its name and kind, the limits, "key=value" of its options. */
+static int probe_spawn(const tfr__plugin *plugin, const probe_limits *limits, int reply_fd,
+                       int stdout_fd, pid_t *pid)
 {
     static char *const bare_environment[] = {(char *)"PATH=/usr/bin:/bin", (char *)"LC_ALL=C",
                                              NULL};
     const tfr__config *config = &plugin->loader->config;
     const char *program = probe_program();
-    char *argv[PROBE_MAX_OPTIONS + 8], kind[16];
+    char *argv[PROBE_MAX_OPTIONS + 8], kind[16], memory[24], cpu[24];
     tfr__keep keep = {0};
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attr;
@@ -104,11 +112,15 @@ static int probe_spawn(const tfr__plugin *plugin, int reply_fd, int stdout_fd, p
     uint32_t n = 0, i;
     int error;
     snprintf(kind, sizeof kind, "%u", (unsigned)plugin->note.kind);
+    snprintf(memory, sizeof memory, "%llu", (unsigned long long)limits->memory_mb);
+    snprintf(cpu, sizeof cpu, "%llu", (unsigned long long)limits->cpu_s);
     argv[n++] = (char *)(uintptr_t)program;
     argv[n++] = (char *)(uintptr_t)plugin->path;
     argv[n++] = (char *)(uintptr_t)plugin->name;
     argv[n++] = kind;
-    for (i = 0; i < config->n && n < PROBE_MAX_OPTIONS + 4; i++)
+    argv[n++] = memory;
+    argv[n++] = cpu;
+    for (i = 0; i < config->n && n < PROBE_MAX_OPTIONS + 6; i++)
         if (strncmp(config->settings[i].key, plugin->name, name) == 0 &&
             config->settings[i].key[name] == '.' &&
             (argv[n] = tfr__keep_print(&keep, "%s=%s", config->settings[i].key,
@@ -137,7 +149,7 @@ static int probe_spawn(const tfr__plugin *plugin, int reply_fd, int stdout_fd, p
     return error;
 }
 
-static void probe_start(probe *p, tfr__plugin *plugin, uint64_t timeout_ns)
+static void probe_start(probe *p, tfr__plugin *plugin, const probe_limits *limits)
 {
     int reply[2], out[2], error;
     memset(p, 0, sizeof *p);
@@ -153,7 +165,7 @@ static void probe_start(probe *p, tfr__plugin *plugin, uint64_t timeout_ns)
         close(reply[1]);
         return;
     }
-    error = probe_spawn(plugin, reply[1], out[1], &p->pid);
+    error = probe_spawn(plugin, limits, reply[1], out[1], &p->pid);
     close(reply[1]);
     close(out[1]);
     if (error) {
@@ -170,7 +182,7 @@ static void probe_start(probe *p, tfr__plugin *plugin, uint64_t timeout_ns)
     tfr__log(plugin->loader->runtime, TFR_LOG_DEBUG, "loader", "asking %s in process %ld",
              plugin->path, (long)p->pid);
     p->plugin = plugin;
-    p->deadline_ns = tfr__now_ns() + timeout_ns;
+    p->deadline_ns = tfr__now_ns() + limits->timeout_ns;
     p->reply_fd = reply[0];
     p->stdout_fd = out[0];
 }
@@ -372,11 +384,25 @@ static void probe_listen(probe *slots)
     }
 }
 
+static probe_limits probe_limits_of(const tfr__loader *loader)
+{
+    const int64_t timeout_ms = tfr__config_number(&loader->config, loader->runtime, NULL,
+                                                  "probe-timeout-ms", PROBE_TIMEOUT_MS, 1, 600000);
+    uint64_t total, available, most = PROBE_MEMORY_MB;
+    tfr__memory_size(&total, &available);
+    if (total && total >> 21 < most)
+        most = total >> 21; /* half of it */
+    return (probe_limits){
+        .timeout_ns = NS_PER_MS * (uint64_t)timeout_ms,
+        .cpu_s = ((uint64_t)timeout_ms / 1000 + 1) * tfr__cpus_usable(),
+        .memory_mb = (uint64_t)tfr__config_number(&loader->config, loader->runtime, NULL,
+                                                  "probe-memory-mb", (int64_t)most, 0, INT32_MAX),
+    };
+}
+
 tfr_status tfr__plugins_probe(tfr__loader *loader, tfr_err *err)
 {
-    uint64_t timeout_ns =
-        NS_PER_MS * (uint64_t)tfr__config_number(&loader->config, loader->runtime, NULL,
-                                                 "probe-timeout-ms", PROBE_TIMEOUT_MS, 1, 600000);
+    const probe_limits limits = probe_limits_of(loader);
     probe slots[PROBE_SIDE_BY_SIDE] = {{0}};
     tfr_status status = TFR_OK;
     uint32_t next = 0, n_live = 0, i;
@@ -385,14 +411,14 @@ tfr_status tfr__plugins_probe(tfr__loader *loader, tfr_err *err)
             while (!slots[i].pid && next < loader->n_plugins && !status) {
                 tfr__plugin *plugin = loader->plugins[next++];
                 if (plugin->state == TFR_PLUGIN_FOUND)
-                    probe_start(&slots[i], plugin, timeout_ns);
+                    probe_start(&slots[i], plugin, &limits);
             }
         n_live = 0;
         for (i = 0; i < PROBE_SIDE_BY_SIDE; i++) {
             probe *p = &slots[i];
             if (p->pid &&
                 (p->phase != PROBE_LISTENING || tfr__now_ns() >= p->deadline_ns || status)) {
-                tfr_status ended = probe_end(p, timeout_ns, err);
+                tfr_status ended = probe_end(p, limits.timeout_ns, err);
                 status = status ? status : ended;
             }
             n_live += p->pid != 0;

@@ -284,7 +284,7 @@ static void get_body(reply_in *in, tfr__reply *out)
     out->version = get_text(in, REPLY_VERSION_BYTES);
     out->vendor = get_text(in, REPLY_VERSION_BYTES);
     out->build_info = get_text(in, REPLY_INFO_BYTES);
-    if (!in->wrong && (out->outcome < TFR__OUTCOME_OK || out->outcome > TFR__OUTCOME_BREACH))
+    if (!in->wrong && (out->outcome < TFR__OUTCOME_OK || out->outcome > TFR__OUTCOME_MEMORY))
         in->wrong = "its outcome is not known";
     out->n_devices = get_count(in, TFR__REPLY_MAX_DEVICES, REPLY_DEVICE_LEAST);
     if (!out->n_devices)

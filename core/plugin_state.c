@@ -32,6 +32,8 @@ static const char *const state_steps[TFR_PLUGIN_N_STATES] = {
                                  "TFRUN_PROBE_TIMEOUT_MS",
     [TFR_PLUGIN_PROBE_EXIT] = "update %1$s, or set TFRUN_DISABLE=%1$s; a changed file is tried "
                               "again at once",
+    [TFR_PLUGIN_PROBE_MEMORY] = "update %1$s, set TFRUN_DISABLE=%1$s, or let it have more with "
+                                "TFRUN_PROBE_MEMORY_MB",
     [TFR_PLUGIN_BAD_REPLY] = "report it to the author of %1$s, and set TFRUN_DISABLE=%1$s",
     [TFR_PLUGIN_NO_DEVICE] = "connect the device or load its driver, if there should be one",
     [TFR_PLUGIN_INCOMPATIBLE_DRIVER] = "install a driver that fits %1$s",
@@ -181,6 +183,9 @@ void tfr__plugin_judge(tfr__plugin *plugin)
                         : reply->outcome == TFR__OUTCOME_LOOKING ? TFR_PLUGIN_NO_DEVICE
                                                                  : TFR_PLUGIN_PROBE_EXIT,
                         "%s", text);
+        break;
+    case TFR__OUTCOME_MEMORY:
+        tfr__plugin_set(plugin, TFR_PLUGIN_PROBE_MEMORY, "%s", text);
         break;
     default:
         tfr__plugin_set(plugin, TFR_PLUGIN_BAD_REPLY, "%s", text);

@@ -4,12 +4,15 @@
  * file descriptor 3 and ends. It is started by the loader only (plugin_probe.c). A plugin may do
  * its worst here: this process has nothing to lose.
  *
- *     tfrun-probe FILE NAME KIND [NAME.KEY=VALUE...]
+ *     tfrun-probe FILE NAME KIND MEGABYTES SECONDS [NAME.KEY=VALUE...]
+ *
+ * MEGABYTES of memory and SECONDS of processor time are the most that it may take; 0 = no limit.
  */
 #include "loader.h"
 
 #include "alloc.h"
 #include "port/dl.h"
+#include "probe_limits.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -17,7 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <tfrun/fail.h>
 #include <unistd.h>
@@ -209,26 +211,39 @@ static bool probe_write(const char *bytes, size_t n)
     return true;
 }
 
+/* The answer for a plugin that takes more memory than there is, made while there is some. */
+static bool set_limits(const char *megabytes, const char *seconds)
+{
+    static char text[128];
+    tfr__reply end = {.outcome = TFR__OUTCOME_MEMORY, .code = TFR_ENOMEM, .text = text};
+    uint64_t memory = strtoull(megabytes, NULL, 10);
+    size_t bytes;
+    static void *written; /* kept for ever */
+    snprintf(text, sizeof text, "took all of the %llu MB that a new plugin gets when it was loaded",
+             (unsigned long long)memory);
+    end.name = end.version = end.vendor = end.build_info = "";
+    written = tfr__reply_write(&end, &bytes);
+    if (written)
+        probe_limits_set(memory, strtoull(seconds, NULL, 10), written, bytes);
+    return written != NULL;
+}
+
 int main(int argc, char **argv)
 {
-    /* A sanitizer's runtime catches these, and would end the process by another way. */
-    static const int fatal[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP};
-    static const struct rlimit no_core = {0, 0};
     tfr__loader loader = {0};
     answer a = {0};
     struct stat st;
     size_t bytes;
     void *reply;
     int i;
-    if (argc < 4 || fstat(TFR__PROBE_FD, &st) != 0) {
+    if (argc < 6 || fstat(TFR__PROBE_FD, &st) != 0) {
         fprintf(stderr, "tfrun-probe: started by tfrun to meet a plugin; of no other use\n");
         return 2;
     }
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    setrlimit(RLIMIT_CORE, &no_core);
-    for (i = 0; i < (int)(sizeof fatal / sizeof fatal[0]); i++)
-        signal(fatal[i], SIG_DFL);
-    for (i = 4; i < argc; i++) {
+    if (!set_limits(argv[4], argv[5]))
+        return 1;
+    for (i = 6; i < argc; i++) {
         char *equal = strchr(argv[i], '=');
         if (!equal)
             continue;

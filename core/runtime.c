@@ -133,7 +133,7 @@ static tfr_status loader_look(tfr__loader *loader, const tfr_runtime_options *op
     loader->runtime->checks_launches =
         loader->runtime->log_level >= TFR_LOG_DEBUG ||
         tfr__config_number(&loader->config, loader->runtime, NULL, "check-launches", 0, 0, 1) != 0;
-    loader->world = tfr__cache_world();
+    loader->world = tfr__cache_world(&loader->config);
     status = tfr__plugins_scan(loader, options, err);
     if (!status)
         status = loader_facts(loader, err);

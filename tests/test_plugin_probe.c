@@ -127,10 +127,53 @@ TEST(a_cxx_exception_ends_the_child_only)
     kit_end();
 }
 
+TEST(a_plugin_that_takes_all_memory_gets_no_more_than_its_share)
+{
+    static const char *const fakes[] = {"ctor_eats", "ctor_eats_exits"};
+    tfr_runtime *runtime;
+    if (TFR_SANITIZERS)
+        SKIP("under a sanitizer, whose memory counts too, a probe has no limit");
+    kit_begin();
+    kit_add("good", "good");
+    setenv("TFRUN_PROBE_MEMORY_MB", "100", 1);
+    for (size_t i = 0; i < 2; i++)
+        kit_add(fakes[i], fakes[i]);
+    runtime = kit_open(NULL);
+    for (size_t i = 0; i < 2; i++) {
+        tfr_plugin_desc row = kit_row(runtime, fakes[i]);
+        CHECK_STATE("probe_memory", row);
+        CHECK_CONTAINS("took all of the 100 MB", row.reason);
+        CHECK_CONTAINS("TFRUN_PROBE_MEMORY_MB", row.next_step);
+    }
+    CHECK_STATE("usable", kit_row(runtime, "good"));
+    tfr_runtime_release(runtime);
+    unsetenv("TFRUN_PROBE_MEMORY_MB");
+    kit_end();
+}
+
+TEST(whoever_raises_the_limit_is_not_told_the_remembered_answer)
+{
+    tfr_runtime *runtime;
+    if (TFR_SANITIZERS)
+        SKIP("under a sanitizer, whose memory counts too, a probe has no limit");
+    kit_begin();
+    kit_add("ctor_eats_exits", "eats");
+    setenv("TFRUN_PROBE_MEMORY_MB", "100", 1);
+    tfr_runtime_release(kit_open(NULL));
+    setenv("TFRUN_PROBE_MEMORY_MB", "120", 1);
+    runtime = kit_open(NULL);
+    CHECK_CONTAINS("120 MB", kit_row(runtime, "eats").reason);
+    tfr_runtime_release(runtime);
+    unsetenv("TFRUN_PROBE_MEMORY_MB");
+    kit_end();
+}
+
 static const test_case cases[] = {
     CASE(many_hanging_plugins_cost_one_deadline),
     CASE(a_lying_probe_is_not_believed),
     CASE(without_a_probe_program_nothing_is_loaded_and_it_says_so),
     CASE(a_cxx_exception_ends_the_child_only),
+    CASE(a_plugin_that_takes_all_memory_gets_no_more_than_its_share),
+    CASE(whoever_raises_the_limit_is_not_told_the_remembered_answer),
 };
 TEST_MAIN(cases)

@@ -243,10 +243,10 @@ TEST(outcomes_devices_and_claims_have_their_limits)
     static tfr__reply_device devices[TFR__REPLY_MAX_DEVICES + 1];
     static tfr__reply_claim claims[TFR__REPLY_MAX_CLAIMS + 1];
     tfr__reply reply = {.devices = devices};
-    for (int outcome = -1; outcome <= TFR__OUTCOME_BREACH + 1; outcome++) {
+    for (int outcome = -1; outcome <= TFR__OUTCOME_MEMORY + 1; outcome++) {
         reply.outcome = outcome;
         check_back(&reply,
-                   outcome < 0 || outcome > TFR__OUTCOME_BREACH ? "its outcome is not known" : "");
+                   outcome < 0 || outcome > TFR__OUTCOME_MEMORY ? "its outcome is not known" : "");
     }
     reply.outcome = TFR__OUTCOME_OK;
     for (size_t i = 0; i <= TFR__REPLY_MAX_DEVICES; i++)

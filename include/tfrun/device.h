@@ -73,6 +73,7 @@ TFR_API void tfr_runtime_release(tfr_runtime *runtime);
     X(PROBE_CRASH, "probe_crash")                                                                  \
     X(PROBE_TIMEOUT, "probe_timeout")                                                              \
     X(PROBE_EXIT, "probe_exit")                                                                    \
+    X(PROBE_MEMORY, "probe_memory")                                                                \
     X(BAD_REPLY, "bad_reply")                                                                      \
     X(NO_DEVICE, "no_device")                                                                      \
     X(INCOMPATIBLE_DRIVER, "incompatible_driver")                                                  \

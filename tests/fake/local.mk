@@ -7,6 +7,8 @@ fake_plugins = \
 	tests/fake/control_bytes.so \
 	tests/fake/cpu_feature.so \
 	tests/fake/ctor_abort.so \
+	tests/fake/ctor_eats.so \
+	tests/fake/ctor_eats_exits.so \
 	tests/fake/ctor_exit0.so \
 	tests/fake/ctor_exit3.so \
 	tests/fake/ctor_hang.so \
