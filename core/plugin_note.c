@@ -19,6 +19,19 @@
 #define NOTE_MIN_BYTES    ((uint32_t)(offsetof(tfr_note, cpu_features) + 96))
 #define NOTE_GNU_BUILD_ID 3u
 
+/*
+ * Names that a plugin cannot have. Talk begins with the name of who says it, settings of a plugin
+ * with its name, and devices and backends are named alike; nobody is to be taken for another.
+ */
+static const char reserved_names[] =
+    /* parts of tfrun, which talk */
+    "config core floating-point host loader math-mode placement plan plugin pool probe program "
+    "runtime session tfrun tfrun-probe trace tuning "
+    /* how urgent talk is */
+    "debug error info warning "
+    /* in names of devices, and in lists of names */
+    "all cpu device gpu job none npu replica task tpu";
+
 static bool note_text_is_good(const char *text, size_t n, bool is_name)
 {
     size_t i;
@@ -66,6 +79,13 @@ static bool note_take(tfr__plugin *plugin, const tfr__elf_note *found)
         !note_text_is_good(note->cpu_features, sizeof note->cpu_features, false)) {
         tfr__plugin_set(plugin, TFR_PLUGIN_NOT_A_PLUGIN,
                         "the name or the processor features of its note are not plain text");
+        return false;
+    }
+    if (tfr__words_have(reserved_names, note->name, strlen(note->name))) {
+        tfr__plugin_set(plugin, TFR_PLUGIN_NOT_A_PLUGIN,
+                        "calls itself \"%s\", a name that tfrun keeps for itself; its author has "
+                        "to give it another one",
+                        note->name);
         return false;
     }
     plugin->has_note = true;

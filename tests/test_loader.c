@@ -35,6 +35,7 @@ static const struct {
     {"wrong_sanitizer", "sanitizer", "memory sanitizer", false},
     {"cpu_feature", "cpu_features", "amx_nonexistent", false},
     {"undefined_symbol", "missing_library", "tfr_test_no_such_function", true},
+    {"core_name", "not_a_plugin", "calls itself \"loader\", a name that tfrun keeps", false},
     {"wrong_name", "bad_reply", "\"other-name\", its note says \"wrong-name\"", true},
     {"null_slot", "bad_reply", "launch of tfr.kernel/1", true},
     {"short_struct", "bad_reply", "has 40 bytes", true},

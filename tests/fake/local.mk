@@ -5,6 +5,7 @@ fake_plugins = \
 	tests/fake/as_told.so \
 	tests/fake/bad_profile.so \
 	tests/fake/control_bytes.so \
+	tests/fake/core_name.so \
 	tests/fake/cpu_feature.so \
 	tests/fake/ctor_abort.so \
 	tests/fake/ctor_eats.so \
