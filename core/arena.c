@@ -13,6 +13,9 @@
  *           order, and that stays if it is no worse. For each packing there is an order that gives
  *           one as good (by offset), so nothing is out of reach.
  *
+ *   stream  Thousands of blocks that live together, for which even one order takes too long:
+ *           arena_stream.c.
+ *
  * All is counted in steps, and ends when those are used up, so that the same blocks have the same
  * offsets on every machine.
  */
@@ -33,13 +36,10 @@ enum { ORDER_SIZE, ORDER_AREA, ORDER_BREADTH, ORDER_TIME, ORDER_LIFE, N_ORDERS }
 /* A step takes 2 to 8 ns: under 1 ms for 100 blocks, under 50 ms for 2000 and more. */
 #define SEARCH_STEPS_PER_BLOCK 2500
 #define MAX_SEARCH_STEPS       5000000
+#define MAX_ORDER_STEPS        20000000
+#define MAX_NEIGHBOURS         100 /* on average, in the list of pairs */
 
-typedef struct item {
-    uint64_t bytes, offset;
-    uint32_t first, last; /* numbers of points: steps at which some life begins */
-    uint32_t place;       /* in the order */
-    uint32_t block;
-} item;
+typedef tfr__arena_item item;
 
 typedef struct arena {
     uint32_t n, n_points;
@@ -94,24 +94,39 @@ static void find_points(arena *a)
     }
 }
 
+/* The steps that one order would take with the pairs, or without them. */
+static uint64_t order_steps(const arena *a, bool pairs)
+{
+    uint64_t steps = 0;
+    for (uint32_t i = 0; pairs && i < a->n; i++)
+        steps += (uint64_t)a->at_pairs[i] * a->at_pairs[i] / 4 + a->at_pairs[i];
+    return pairs ? steps : (uint64_t)a->n * a->n;
+}
+
 /*
  * The items that are alive when another one begins follow it in the array. A list of pairs pays
  * only while it is short: sorting d neighbours takes d * d / 4 steps, looking at all items n / 2.
+ * False if an order takes too long with or without it.
  */
-static void find_pairs(arena *a)
+static bool find_pairs(arena *a)
 {
-    uint64_t n = 0, d = 1;
-    while (d * d < 2 * (uint64_t)a->n)
+    uint64_t n = 0, d = 1, most;
+    while (d < MAX_NEIGHBOURS && d * d < 2 * (uint64_t)a->n)
         d++;
-    for (uint32_t i = 0; i < a->n && n <= d * a->n; i++)
-        for (uint32_t k = i + 1; k < a->n && a->items[k].first <= a->items[i].last; k++) {
+    most = d * a->n < MAX_SEARCH_STEPS ? d * a->n : MAX_SEARCH_STEPS;
+    for (uint32_t i = 0; i < a->n && n <= most; i++)
+        for (uint32_t k = i + 1; k < a->n && n <= most && a->items[k].first <= a->items[i].last;
+             k++) {
             a->at_pairs[i]++;
             a->at_pairs[k]++;
             n += 2;
         }
-    a->pairs = n <= d * a->n ? tfr__alloc((size_t)(n + 1) * sizeof *a->pairs) : NULL;
+    if (order_steps(a, false) > MAX_ORDER_STEPS &&
+        (n > most || order_steps(a, true) > MAX_ORDER_STEPS))
+        return false;
+    a->pairs = n <= most ? tfr__alloc((size_t)(n + 1) * sizeof *a->pairs) : NULL;
     if (!a->pairs)
-        return;
+        return order_steps(a, false) <= MAX_ORDER_STEPS;
     n = 0;
     for (uint32_t i = 0; i <= a->n; i++) {
         n += a->at_pairs[i];
@@ -122,6 +137,7 @@ static void find_pairs(arena *a)
             a->pairs[a->busy[i]++] = k;
             a->pairs[a->busy[k]++] = i;
         }
+    return true;
 }
 
 /* ---- placing in an order --------------------------------------------------------------------- */
@@ -391,11 +407,27 @@ static tfr_status make_items(arena *a, const tfr_arena_block *blocks, uint32_t n
     return TFR_OK;
 }
 
-static void solve(arena *a, ranked *ranks)
+static tfr_status stream(arena *a, ranked *ranks, tfr_err *err)
+{
+    uint64_t size;
+    tfr_status status;
+    for (uint32_t i = 0; i < a->n; i++)
+        ranks[i] = (ranked){UINT32_MAX - a->items[i].last, 0, i};
+    qsort(ranks, a->n, sizeof *ranks, by_rank); /* the first to end has the largest key */
+    for (uint32_t i = 0; i < a->n; i++)
+        a->order[i] = ranks[i].number;
+    status = tfr__arena_stream(a->items, a->n, a->order, &size, err);
+    if (!status)
+        keep_best(a, size);
+    return status;
+}
+
+static tfr_status solve(arena *a, ranked *ranks, tfr_err *err)
 {
     qsort(a->items, a->n, sizeof *a->items, by_first);
     find_points(a);
-    find_pairs(a);
+    if (!find_pairs(a))
+        return stream(a, ranks, err);
     try_orders(a, ranks);
     if (a->best_size > a->lower_bound && a->n <= MAX_EXACT) {
         uint64_t top[MAX_EXACT + 1] = {0};
@@ -403,6 +435,7 @@ static void solve(arena *a, ranked *ranks)
     } else {
         search(a);
     }
+    return TFR_OK;
 }
 
 tfr_status tfr__arena_solve(tfr_arena_block *blocks, uint32_t n, uint64_t alignment,
@@ -426,8 +459,9 @@ tfr_status tfr__arena_solve(tfr_arena_block *blocks, uint32_t n, uint64_t alignm
                           (unsigned long long)alignment);
     else
         status = make_items(&a, blocks, n, alignment, err);
+    if (!status && a.n)
+        status = solve(&a, ranks, err);
     if (!status && a.n) {
-        solve(&a, ranks);
         *bytes = a.best_size;
         *lower_bound = a.lower_bound;
     }
@@ -448,19 +482,25 @@ tfr_status tfr__arena_solve(tfr_arena_block *blocks, uint32_t n, uint64_t alignm
     return status;
 }
 
-/* Most bytes alive at one step, where a buffer that is not full counts without its slack. */
+/*
+ * Most bytes alive at one step, where a buffer that is not full counts without its slack. alive
+ * has a place for each step, and is 0: what begins there less what has ended before.
+ */
 static uint64_t most_filled(const tfr__buffer *buffers, const tfr_arena_block *blocks, uint32_t n,
-                            uint64_t alignment)
+                            uint64_t alignment, uint64_t *alive, uint32_t n_steps)
 {
-    uint64_t most = 0;
-    for (uint32_t i = 0; i < n; i++) { /* the maximum is reached where some life begins */
-        uint64_t alive = 0;
-        for (uint32_t k = 0; blocks[i].bytes && k < n; k++)
-            if (blocks[k].bytes && blocks[k].first <= blocks[i].first &&
-                blocks[i].first <= blocks[k].last)
-                alive += ((blocks[k].bytes + alignment - 1) & ~(alignment - 1)) -
-                         (buffers[k].slack & ~(alignment - 1));
-        most = alive > most ? alive : most;
+    uint64_t most = 0, now = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t filled = ((blocks[i].bytes + alignment - 1) & ~(alignment - 1)) -
+                          (buffers[i].slack & ~(alignment - 1));
+        if (!blocks[i].bytes)
+            continue;
+        alive[blocks[i].first] += filled;
+        alive[blocks[i].last + 1] -= filled; /* wraps, and comes back in the sum */
+    }
+    for (uint32_t step = 0; step < n_steps; step++) {
+        now += alive[step];
+        most = now > most ? now : most;
     }
     return most;
 }
@@ -469,6 +509,8 @@ tfr_status tfr__arena_plan(tfr__buffer *buffers, uint32_t n, uint32_t memory, ui
                            uint64_t *bytes, uint64_t *lower_bound, tfr_err *err)
 {
     tfr_arena_block *blocks = tfr__calloc((size_t)n + 1, sizeof *blocks);
+    uint64_t *alive = NULL;
+    uint32_t n_steps = 0;
     tfr_status status;
     bool slack = false;
     *bytes = *lower_bound = 0;
@@ -481,14 +523,21 @@ tfr_status tfr__arena_plan(tfr__buffer *buffers, uint32_t n, uint32_t memory, ui
         blocks[i].bytes = b->bytes;
         blocks[i].first = b->first > b->last ? b->last : b->first; /* no step uses it */
         blocks[i].last = b->last;
+        n_steps = b->last >= n_steps ? b->last + 1 : n_steps;
         slack = slack || b->slack;
     }
     status = tfr__arena_solve(blocks, n, alignment, bytes, lower_bound, NULL, err);
     for (uint32_t i = 0; !status && i < n; i++)
         if (blocks[i].bytes)
             buffers[i].offset = blocks[i].offset;
-    if (!status && slack)
-        *lower_bound = most_filled(buffers, blocks, n, alignment);
+    if (!status && slack) {
+        alive = tfr__calloc((size_t)n_steps + 1, sizeof *alive);
+        if (!alive)
+            status = tfr_fail(err, TFR_ENOMEM, "out of memory for planning %u buffers", n);
+        else
+            *lower_bound = most_filled(buffers, blocks, n, alignment, alive, n_steps);
+    }
+    tfr__free(alive);
     tfr__free(blocks);
     return status;
 }

@@ -161,6 +161,7 @@ libtfrun_run_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_CORE_INCLUDES)
 libtfrun_run_la_SOURCES = \
 	core/alloc.c \
 	core/arena.c \
+	core/arena_stream.c \
 	core/binding.c \
 	core/body.c \
 	core/call.c \

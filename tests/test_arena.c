@@ -216,6 +216,22 @@ TEST(planning_takes_few_steps)
     }
 }
 
+/* As a heap would grow: with gaps, but not many. */
+TEST(thousands_of_blocks_at_once_stay_within_a_fifth_of_the_bound)
+{
+    enum { MANY = 6000 };
+    static tfr_arena_block blocks[MANY];
+    static const uint32_t lives[] = {1000, MANY};
+    for (size_t k = 0; k < sizeof lives / sizeof *lives; k++) {
+        uint64_t seed = 3, bytes, bound;
+        for (uint32_t i = 0; i < MANY; i++)
+            blocks[i] = random_block(&seed, MANY, lives[k]);
+        REQUIRE_OK(tfr__arena_solve(blocks, MANY, 64, &bytes, &bound, NULL, &err), &err);
+        check_blocks(blocks, MANY, bytes);
+        CHECK(bytes * 5 <= bound * 6);
+    }
+}
+
 TEST(what_cannot_be_planned_is_an_error)
 {
     tfr_arena_block block = {.bytes = 1, .first = 2, .last = 1};
@@ -252,6 +268,7 @@ static const test_case cases[] = {
     CASE(networks_stay_within_a_twentieth_of_the_bound),
     CASE(the_same_blocks_get_the_same_offsets),
     CASE(planning_takes_few_steps),
+    CASE(thousands_of_blocks_at_once_stay_within_a_fifth_of_the_bound),
     CASE(what_cannot_be_planned_is_an_error),
     CASE(plugins_get_the_planner),
 };
