@@ -167,6 +167,7 @@ void tfr_graph_release(tfr_graph *graph)
     if (graph->release_check) /* after the tensors that it speaks of */
         graph->release_check(graph->check_user);
     tfr__names_finish(&graph->names);
+    tfr__captures_finish(&graph->captures);
     tfr__free(graph->values);
     tfr__free(graph->nodes);
     tfr__free(graph->inputs);
@@ -328,17 +329,18 @@ tfr_status tfr_graph_add_capture(tfr_graph *child, tfr_value of_parent, tfr_valu
     if (!child->parent)
         return tfr_fail(err, TFR_EINVAL, "graph \"%s\" has no parent to capture from", child->name);
     status = value_check(child->parent, of_parent, "captured value", err);
-    for (uint32_t i = 0; !status && i < child->n_values; i++) {
-        if (child->values[i].role == TFR__ROLE_CAPTURE && child->values[i].outer == of_parent) {
-            *out = (tfr_value)i;
-            return TFR_OK;
-        }
-    }
+    if (status)
+        return status;
+    *out = tfr__captures_find(&child->captures, of_parent);
+    if (*out != TFR_VALUE_NONE)
+        return TFR_OK;
+    status = tfr__captures_reserve(&child->captures, err);
     /* Captures get made-up names: an inner value may have the name of an outer one. */
     if (!status)
         status = value_add(child, NULL, TFR__ROLE_CAPTURE, out, err);
     if (status)
         return status;
+    tfr__captures_add(&child->captures, of_parent, *out);
     child->values[*out].outer = of_parent;
     child->values[*out].type = child->parent->values[of_parent].type;
     return TFR_OK;

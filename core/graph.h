@@ -10,6 +10,7 @@
 #include <tfrun/graph.h>
 
 #include "attr.h"
+#include "captures.h"
 #include "keep.h"
 #include "names.h"
 #include "op.h"
@@ -58,7 +59,8 @@ struct tfr_graph {
     uint32_t n_values, n_nodes, n_inputs, n_outputs, n_variables, n_scopes;
     uint32_t room_values, room_nodes, room_inputs, room_outputs, room_names, room_variables,
         room_scopes;
-    tfr__names names; /* value name → number */
+    tfr__names names;       /* value name → number */
+    tfr__captures captures; /* the parent's value → the one here that captures it */
     /* tfr_graph_set_check; NULL = none */
     tfr_status (*check)(void *user, tfr_err *err);
     void (*release_check)(void *user);

@@ -15,6 +15,8 @@ libtfrun_core_la_SOURCES = \
 	core/cache_file.c \
 	core/cache_file.h \
 	core/call.h \
+	core/captures.c \
+	core/captures.h \
 	core/checked.h \
 	core/control.c \
 	core/cost.c \
