@@ -61,6 +61,15 @@ void *tfr__realloc(void *p, size_t bytes)
     return p ? q : count_live(q);
 }
 
+void *tfr__grow(void *p, size_t n, size_t size)
+{
+    if (p && n & (n - 1))
+        return p;
+    if (n > PTRDIFF_MAX / 2 / size)
+        return NULL;
+    return tfr__realloc(p, (n ? 2 * n : 1) * size);
+}
+
 void *tfr__alloc_aligned(size_t bytes, size_t align)
 {
     void *p;

@@ -14,6 +14,9 @@ void *tfr__alloc(size_t bytes);
 /* Zeroed; NULL too if n * size overflows. */
 void *tfr__calloc(size_t n, size_t size);
 void *tfr__realloc(void *p, size_t bytes);
+/* Room for one more than n items of a list that only grows: p, or, if n is 0 or a power of two, a
+ * block twice as large. NULL = out of memory; p stays. */
+void *tfr__grow(void *p, size_t n, size_t size);
 /* align is a power of two; freed with tfr__free. */
 void *tfr__alloc_aligned(size_t bytes, size_t align);
 void tfr__free(void *p);

@@ -218,15 +218,23 @@ static void forget_oldest(tfr_session *session, tfr__body *body)
     uint32_t n = 0;
     while ((*at)->next)
         at = &(*at)->next;
-    for (uint32_t i = 0; i < session->n_used; i++)
-        if (session->used[i] != *at)
-            session->used[n++] = session->used[i];
-    if (n < session->n_used)
+    if ((*at)->used) {
+        for (uint32_t i = 0; i < session->n_used; i++)
+            if (session->used[i] != *at)
+                session->used[n++] = session->used[i];
+        session->n_used = n;
         tfr__trace_drain(session); /* records name nodes by their plan */
-    session->n_used = n;
+    }
     tfr__plan_destroy(session, *at);
     *at = NULL;
     body->n_plans--;
+}
+
+void tfr__body_forget_used(tfr_session *session)
+{
+    for (uint32_t i = 0; i < session->n_used; i++)
+        session->used[i]->used = false;
+    session->n_used = 0;
 }
 
 /* Drops all plans but those of this run, to give their memory back. */
@@ -235,10 +243,7 @@ static bool forget_unused(tfr_session *session, tfr__body *body)
     bool any = false;
     for (tfr__plan **at = &body->plans; *at;) {
         tfr__plan *p = *at;
-        bool used = false;
-        for (uint32_t i = 0; i < session->n_used; i++)
-            used = used || session->used[i] == p;
-        if (used) {
+        if (p->used) {
             at = &p->next;
             continue;
         }
@@ -275,7 +280,7 @@ static tfr_status find_plan(tfr_session *session, tfr__env *env, uint32_t first,
         status = tfr__plan_create(session, env, first, out, err); /* once more, with more room */
     if (status == TFR_ENOMEM && session->n_used) { /* those of this run have done their work, too */
         tfr__trace_drain(session);
-        session->n_used = 0;
+        tfr__body_forget_used(session);
         if (forget_unused(session, session->body))
             status = tfr__plan_create(session, env, first, out, err);
     }
@@ -293,9 +298,8 @@ static tfr_status find_plan(tfr_session *session, tfr__env *env, uint32_t first,
 
 static tfr_status note_used(tfr_session *session, tfr__plan *plan, tfr_err *err)
 {
-    for (uint32_t i = 0; i < session->n_used; i++)
-        if (session->used[i] == plan)
-            return TFR_OK;
+    if (plan->used)
+        return TFR_OK;
     if (session->n_used == session->room_used) {
         uint32_t more = session->room_used ? session->room_used * 2 : 4;
         tfr__plan **p = tfr__realloc(session->used, more * sizeof *p);
@@ -305,6 +309,7 @@ static tfr_status note_used(tfr_session *session, tfr__plan *plan, tfr_err *err)
         session->room_used = more;
     }
     session->used[session->n_used++] = plan;
+    plan->used = true;
     return TFR_OK;
 }
 
@@ -323,7 +328,7 @@ static tfr_status plan_section(tfr_session *session, tfr__env *env, uint32_t *at
             break;
         status = tfr__plan_run(session, plan, env, err);
         if (status && plan->stale && session->used[session->n_used - 1] == plan)
-            session->n_used--; /* the report is of the one that replaces it */
+            session->used[--session->n_used]->used = false; /* the one that replaces it is told */
     } while (status && plan->stale && status != TFR_ELOST);
     if (!status)
         *at = plan->end;

@@ -40,15 +40,12 @@ const char *tfr__type_text(const tfr__type *type, tfr__text *buffer)
 
 const char *tfr__in_name(const tfr__infer *in, uint32_t i, tfr__text *buffer)
 {
-    tfr__formal formal, before;
+    tfr__formal formal;
     if (!tfr__op_formal(in->op->inputs, i, &formal)) {
         snprintf(buffer->text, sizeof buffer->text, "%u", i);
     } else if (formal.variadic) {
-        uint32_t first = i;
-        while (first && tfr__op_formal(in->op->inputs, first - 1, &before) && before.variadic)
-            first--;
         snprintf(buffer->text, sizeof buffer->text, "%.*s[%u]", (int)formal.name_bytes, formal.name,
-                 i - first);
+                 i - formal.at);
     } else {
         snprintf(buffer->text, sizeof buffer->text, "%.*s", (int)formal.name_bytes, formal.name);
     }

@@ -110,6 +110,7 @@ bool tfr__op_formal(const char *operands, uint32_t i, tfr__formal *out)
     uint32_t bytes, at = 0;
     for (; next_item(&operands, &item, &bytes); at++) {
         read_formal(item, bytes, out);
+        out->at = at;
         if (at == i || out->variadic)
             return true;
     }

@@ -66,6 +66,7 @@ typedef struct tfr__formal {
     uint32_t type_bytes;
     bool optional, variadic, mixed; /* mixed: variadic and of different types */
     uint32_t min;                   /* variadic: how many at least */
+    uint32_t at; /* its number among the items; variadic: where the tail begins */
 } tfr__formal;
 
 /*

@@ -22,8 +22,10 @@ static tfr_status build_init(tfr__build *b, tfr_err *err)
     b->root = tfr__calloc(n, sizeof *b->root);
     b->uses = tfr__calloc(n, sizeof *b->uses);
     b->live_out = tfr__calloc(n, sizeof *b->live_out);
+    b->live_in = tfr__calloc(n, sizeof *b->live_in);
+    b->seen = tfr__calloc(n, sizeof *b->seen);
     if (!b->nodes || !b->types || !b->known || !b->dynamic || !b->wanted || !b->root || !b->uses ||
-        !b->live_out)
+        !b->live_out || !b->live_in || !b->seen)
         return tfr_fail(err, TFR_ENOMEM, "out of memory for planning %u nodes", b->n_node_states);
     return TFR_OK;
 }
@@ -58,24 +60,27 @@ static void build_finish(tfr__build *b)
     tfr__free(b->root);
     tfr__free(b->uses);
     tfr__free(b->live_out);
+    tfr__free(b->live_in);
+    tfr__free(b->seen);
     tfr__free(b->groups);
     tfr__free(b->order);
     tfr__free(b->laid);
     tfr__free(b->readers);
+    tfr__free(b->number);
 }
 
 static tfr_status live_in_add(tfr__build *b, tfr_value v, const tfr_tensor *t, tfr_err *err)
 {
     tfr__plan *p = b->plan;
     tfr__live_in *more;
-    for (uint32_t i = 0; i < p->n_live_ins; i++)
-        if (p->live_ins[i].value == v)
-            return TFR_OK;
-    more = tfr__realloc(p->live_ins, (p->n_live_ins + 1) * sizeof *more);
+    if (b->live_in[v])
+        return TFR_OK;
+    more = tfr__grow(p->live_ins, p->n_live_ins, sizeof *more);
     if (!more)
         return tfr_fail(err, TFR_ENOMEM, "out of memory for a plan's inputs");
     p->live_ins = more;
     more += p->n_live_ins++;
+    b->live_in[v] = p->n_live_ins;
     memset(more, 0, sizeof *more);
     more->value = v;
     more->dtype = t->dtype;

@@ -158,7 +158,8 @@ typedef struct tfr__program {
     tfr__backend *backend;
     tfr_program *program;
     uint32_t n_nodes;
-    int32_t node; /* the first one */
+    int32_t node;                 /* the first one */
+    uint32_t first_row, last_row; /* of the plan's placed: its nodes lie between */
     tfr_program_info info;
 } tfr__program;
 
@@ -175,6 +176,7 @@ typedef struct tfr__plan {
     uint32_t first, end;    /* nodes [first, end) */
     bool host;              /* one node that the core does itself; nothing below is set */
     bool stale;             /* uses a kernel that was quarantined since: make a new one */
+    bool used;              /* is in the session's list of those of the last run */
     tfr__live_in *live_ins;
     tfr__consulted *consulted;
     tfr__live_out *live_outs;
@@ -199,6 +201,8 @@ typedef struct tfr__plan {
     struct tfr__arena *arenas;
     uint32_t n_arenas;
     uint32_t n_launches, n_copies, n_reorders, n_syncs, n_fallbacks;
+    uint32_t first_row,
+        first_program; /* of the report on the last run: those of the plans before */
     uint64_t copy_bytes, arena_bytes, arena_lower_bound, plan_ns;
 } tfr__plan;
 
@@ -269,6 +273,7 @@ struct tfr_session {
     uint64_t queues;  /* changes when a queue is replaced */
     tfr__plan **used; /* plans of the last run, in order */
     uint32_t n_used, room_used;
+    uint32_t n_rows, n_program_rows; /* of the report on the last run */
     uint64_t n_runs, n_plans, plan_ns;
     tfr__pass_row *passes; /* one per pass, or NULL: none ran */
     atomic_bool is_traced;
@@ -286,6 +291,8 @@ void tfr__body_destroy(tfr_session *session, tfr__body *body);
  */
 tfr_status tfr__body_run(tfr_session *session, tfr__env *env, tfr_tensor **outputs, bool run,
                          tfr_err *err);
+/* Nothing has run: the list of used plans is empty. */
+void tfr__body_forget_used(tfr_session *session);
 /* session.c: checks inputs against the graph and puts them, and the variables, into env. */
 tfr_status tfr__session_bind_inputs(tfr_session *session, tfr__env *env, tfr_tensor *const *inputs,
                                     uint32_t n_inputs, tfr_err *err);

@@ -22,37 +22,51 @@ static void live_at(tfr__plan *p, uint32_t buffer, uint32_t from, uint32_t to)
         b->last = to;
 }
 
-/* Lifetimes, in steps. A queue may use host memory until its next sync. */
-static void find_lifetimes(tfr__steps *s)
+/* What step i uses lives at i; on the host, until what the step was put on has been waited for. */
+static void step_lives(tfr__steps *s, uint32_t i, uint32_t until)
 {
     tfr__plan *p = s->p;
-    for (uint32_t i = 0; i < p->n_steps; i++) {
-        const tfr__step *step = &p->steps[i];
-        uint32_t until = i;
-        if (step->kind == TFR__STEP_SYNC)
-            continue;
-        if (step->kind != TFR__STEP_REORDER && tfr__steps_is_queued(s, step->engine))
-            while (until + 1 < p->n_steps && !(p->steps[until].kind == TFR__STEP_SYNC &&
-                                               p->steps[until].engine == step->engine))
-                until++;
-        if (step->kind == TFR__STEP_LAUNCH) {
-            for (uint32_t a = 0; a < step->n_args; a++) {
-                uint32_t buffer = s->arg_buffers[step->dst + a];
-                bool host = buffer != TFR__NO_BUFFER && p->buffers[buffer].memory == 0;
-                live_at(p, buffer, i, host ? until : i);
-            }
-            live_at(p, step->workspace, i,
-                    step->workspace != TFR__NO_BUFFER && p->buffers[step->workspace].memory == 0
-                        ? until
-                        : i);
-        } else {
-            live_at(p, step->src, i, p->buffers[step->src].memory == 0 ? until : i);
-            live_at(p, step->dst, i, p->buffers[step->dst].memory == 0 ? until : i);
+    const tfr__step *step = &p->steps[i];
+    uint32_t own[] = {step->src, step->dst, step->workspace};
+    if (step->kind == TFR__STEP_LAUNCH) {
+        own[0] = own[1] = TFR__NO_BUFFER; /* dst counts arguments */
+        for (uint32_t a = 0; a < step->n_args; a++) {
+            uint32_t buffer = s->arg_buffers[step->dst + a];
+            bool host = buffer != TFR__NO_BUFFER && p->buffers[buffer].memory == TFR__MEMORY_HOST;
+            live_at(p, buffer, i, host ? until : i);
         }
+    }
+    for (uint32_t k = 0; k < sizeof own / sizeof *own; k++)
+        if (own[k] != TFR__NO_BUFFER)
+            live_at(p, own[k], i, p->buffers[own[k]].memory == TFR__MEMORY_HOST ? until : i);
+}
+
+/* Lifetimes, in steps. A queue may use host memory until its next sync. */
+static tfr_status find_lifetimes(tfr__steps *s, tfr_err *err)
+{
+    tfr__plan *p = s->p;
+    const uint32_t n_engines = s->b->session->n_engines;
+    uint32_t *next_sync = tfr__calloc((size_t)n_engines + 1, sizeof *next_sync);
+    if (!next_sync)
+        return tfr_fail(err, TFR_ENOMEM, "out of memory for the lifetimes of %u buffers",
+                        p->n_buffers);
+    for (uint32_t e = 0; e < n_engines; e++)
+        next_sync[e] = p->n_steps ? p->n_steps - 1 : 0;
+    for (uint32_t i = p->n_steps; i-- > 0;) {
+        const tfr__step *step = &p->steps[i];
+        if (step->kind == TFR__STEP_SYNC)
+            next_sync[step->engine] = i;
+        else
+            step_lives(s, i,
+                       step->kind != TFR__STEP_REORDER && tfr__steps_is_queued(s, step->engine)
+                           ? next_sync[step->engine]
+                           : i);
     }
     for (uint32_t i = 0; i < p->n_live_outs; i++)
         if (p->live_outs[i].buffer != TFR__NO_BUFFER)
             live_at(p, p->live_outs[i].buffer, p->n_steps, p->n_steps);
+    tfr__free(next_sync);
+    return TFR_OK;
 }
 
 static tfr_status make_arenas(tfr__steps *s, tfr_err *err)
@@ -105,12 +119,13 @@ static tfr_status bind_dims(tfr__steps *s, tfr_err *err)
             tfr_value v = node->outputs[k];
             if (v == TFR_VALUE_NONE || !s->b->dynamic[v])
                 continue;
-            step->args[node->n_inputs + k].dims = p->dims + (size_t)n++ * TFR_MAX_RANK;
-            for (uint32_t o = 0; o < p->n_live_outs; o++)
-                if (p->live_outs[o].value == v)
-                    p->live_outs[o].dims = step->args[node->n_inputs + k].dims;
+            step->args[node->n_inputs + k].dims = p->dims + (size_t)n * TFR_MAX_RANK;
+            s->dims[v] = n++;
         }
     }
+    for (uint32_t o = 0; o < p->n_live_outs; o++)
+        if (s->dims[p->live_outs[o].value] != UINT32_MAX)
+            p->live_outs[o].dims = p->dims + (size_t)s->dims[p->live_outs[o].value] * TFR_MAX_RANK;
     return TFR_OK;
 }
 
@@ -147,8 +162,9 @@ static tfr_status bind_args(tfr__steps *s, tfr_err *err)
 tfr_status tfr__steps_bind(tfr__steps *s, tfr_err *err)
 {
     tfr_status status;
-    find_lifetimes(s);
-    status = make_arenas(s, err);
+    status = find_lifetimes(s, err);
+    if (!status)
+        status = make_arenas(s, err);
     if (!status)
         status = bind_args(s, err);
     return status ? status : tfr__plan_bind(s->b->session, s->p, err);

@@ -52,7 +52,7 @@ tfr_status tfr__steps_buffer(tfr__steps *s, tfr__buffer_kind kind, uint32_t memo
     p->buffers[p->n_buffers].bytes = bytes;
     p->buffers[p->n_buffers].value = TFR_VALUE_NONE;
     p->buffers[p->n_buffers].first = UINT32_MAX;
-    s->pending[p->n_buffers] = 0;
+    s->pending[p->n_buffers] = (tfr__pending){0, 0};
     *out = p->n_buffers++;
     return TFR_OK;
 }
@@ -77,10 +77,16 @@ tfr_status tfr__steps_add(tfr__steps *s, tfr__step_kind kind, uint32_t engine, t
     return TFR_OK;
 }
 
+uint32_t tfr__steps_pending(const tfr__steps *s, uint32_t buffer)
+{
+    const tfr__pending *p = &s->pending[buffer];
+    return p->engine && p->n_syncs == s->n_syncs[p->engine - 1] ? p->engine : 0;
+}
+
 tfr_status tfr__steps_settle(tfr__steps *s, uint32_t buffer, uint32_t engine, bool by_host,
                              tfr_err *err)
 {
-    uint32_t other = s->pending[buffer];
+    uint32_t other = tfr__steps_pending(s, buffer);
     tfr__step *step;
     tfr_status status;
     if (!other || (!by_host && other == engine + 1))
@@ -89,16 +95,14 @@ tfr_status tfr__steps_settle(tfr__steps *s, uint32_t buffer, uint32_t engine, bo
     if (status)
         return status;
     s->p->n_syncs++;
-    for (uint32_t i = 0; i < s->p->n_buffers; i++)
-        if (s->pending[i] == other)
-            s->pending[i] = 0;
+    s->n_syncs[other - 1]++;
     return TFR_OK;
 }
 
 void tfr__steps_touch(tfr__steps *s, uint32_t buffer, uint32_t engine)
 {
     if (s->p->buffers[buffer].memory == TFR__MEMORY_HOST && tfr__steps_is_queued(s, engine))
-        s->pending[buffer] = engine + 1;
+        s->pending[buffer] = (tfr__pending){engine + 1, s->n_syncs[engine]};
 }
 
 /* ---- buffers for values ---------------------------------------------------------------------- */
@@ -178,8 +182,7 @@ static tfr_status plain_buffer(tfr__steps *s, tfr_value v, uint32_t *out, tfr_er
         return status;
     step->dst = *out;
     step->src = src;
-    while (s->p->live_ins[step->live_in].value != v)
-        step->live_in++;
+    step->live_in = s->b->live_in[v] - 1;
     s->p->n_reorders++;
     return TFR_OK;
 }

@@ -69,6 +69,10 @@ typedef struct tfr__build {
     uint32_t n_order;
     tfr__laid *laid;   /* by value */
     uint32_t *readers; /* by value: needed nodes that read it, each counted once */
+    uint32_t *live_in; /* by value: its number in the plan's live-ins plus one, 0 = none */
+    int32_t *number;   /* by value: -1, but while plan_compile.c numbers those of a group */
+    uint32_t *seen;    /* by value: the last look (tfr__build_look) that has met it */
+    uint32_t n_looks;
 } tfr__build;
 
 /* The value's tensor in the environment if it comes from outside the section, else NULL. */
@@ -79,6 +83,19 @@ static inline tfr_tensor *tfr__build_live_in(const tfr__build *b, tfr_value valu
         (v->role == TFR__ROLE_NODE && (uint32_t)v->node >= b->first))
         return NULL;
     return b->env->values[value];
+}
+
+/* A look at the operands of a node; then, for each: is it the first time in this look? */
+static inline void tfr__build_look(tfr__build *b)
+{
+    b->n_looks++;
+}
+
+static inline bool tfr__build_meet(const tfr__build *b, tfr_value v)
+{
+    const bool first = b->seen[v] != b->n_looks;
+    b->seen[v] = b->n_looks;
+    return first;
 }
 
 static inline const tfr__node *tfr__build_node_at(const tfr__build *b, uint32_t i)

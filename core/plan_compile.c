@@ -23,7 +23,7 @@ typedef struct view {
     tfr_program_value *values;
     tfr_operand *types;  /* by value here */
     tfr_value *value_of; /* by value here */
-    int32_t *number;     /* by value of the graph: its number here, or -1 */
+    int32_t *number;     /* by value of the graph: its number here, or -1; the build's */
     int32_t *args;       /* inputs, then outputs of launches */
 } view;
 
@@ -37,8 +37,9 @@ static void view_finish(view *w)
     tfr__free(w->operands);
     tfr__free(w->values);
     tfr__free(w->types);
+    for (uint32_t v = 0; v < w->pub.n_values; v++)
+        w->number[w->value_of[v]] = -1;
     tfr__free(w->value_of);
-    tfr__free(w->number);
     tfr__free(w->args);
 }
 
@@ -70,7 +71,7 @@ static void view_value(view *w, const tfr__build *b, const tfr__backend *backend
 }
 
 /* Numbers the values of a node; inputs counts each reader once. */
-static void view_operands(view *w, const tfr__build *b, const tfr__backend *backend, uint32_t i,
+static void view_operands(view *w, tfr__build *b, const tfr__backend *backend, uint32_t i,
                           int32_t **next)
 {
     const tfr__node *node = tfr__build_node_at(b, w->which[i]);
@@ -80,18 +81,16 @@ static void view_operands(view *w, const tfr__build *b, const tfr__backend *back
     out->call = &w->calls[i].call;
     out->inputs = *next;
     out->outputs = *next + node->n_inputs;
+    tfr__build_look(b);
     for (uint32_t k = 0; k < node->n_inputs + node->n_outputs; k++) {
         bool made = k >= node->n_inputs;
         tfr_value v = made ? node->outputs[k - node->n_inputs] : node->inputs[k];
-        uint32_t before = 0;
         *(*next) = -1;
         if (v != TFR_VALUE_NONE) {
             if (w->number[v] < 0)
                 view_value(w, b, backend, v);
             *(*next) = w->number[v];
-            while (out->inputs[before] != w->number[v])
-                before++;
-            w->values[w->number[v]].n_readers += !made && before == k;
+            w->values[w->number[v]].n_readers += !made && tfr__build_meet(b, v);
             if (made && !b->known[v]) {
                 w->values[w->number[v]].node = (int32_t)i;
                 w->values[w->number[v]].flags = 0;
@@ -105,12 +104,13 @@ static void view_operands(view *w, const tfr__build *b, const tfr__backend *back
 static tfr_status view_init(view *w, tfr__build *b, int32_t group, const tfr__backend *backend,
                             tfr_err *err)
 {
-    uint32_t n = 0;
+    uint32_t first = group < 0 ? 0 : b->groups[group].first, n = 0;
+    uint32_t last = group < 0 ? b->end - b->first - 1 : b->groups[group].last;
     size_t n_operands = 1;
     int32_t *next;
     memset(w, 0, sizeof *w);
-    w->which = tfr__calloc((size_t)(b->end - b->first) + 1, sizeof *w->which);
-    for (uint32_t i = 0; w->which && i < b->end - b->first; i++) {
+    w->which = tfr__calloc((size_t)(last - first) + 2, sizeof *w->which);
+    for (uint32_t i = first; w->which && i <= last; i++) {
         if (!b->nodes[i].needed || (group >= 0 && b->nodes[i].group != group))
             continue;
         w->which[n++] = i;
@@ -123,11 +123,10 @@ static tfr_status view_init(view *w, tfr__build *b, int32_t group, const tfr__ba
     w->types = tfr__calloc(n_operands, sizeof *w->types);
     w->value_of = tfr__calloc(n_operands, sizeof *w->value_of);
     w->args = tfr__calloc(n_operands, sizeof *w->args);
-    w->number = tfr__alloc(((size_t)b->graph->n_values + 1) * sizeof *w->number);
+    w->number = b->number;
     if (!w->which || !w->nodes || !w->calls || !w->operands || !w->values || !w->types ||
-        !w->value_of || !w->args || !w->number)
+        !w->value_of || !w->args)
         return tfr_fail(err, TFR_ENOMEM, "out of memory to show %u nodes to a compiler", n);
-    memset(w->number, 0xff, (size_t)b->graph->n_values * sizeof *w->number);
     for (uint32_t i = 0; i < n; i++) {
         tfr_status status = tfr__build_call(b, w->which[i], true, &w->calls[i], err);
         if (status)

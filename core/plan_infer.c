@@ -79,15 +79,12 @@ tfr_status tfr__infer_values(const tfr__node *node, tfr_tensor *const *inputs, t
 }
 
 /* Remembers that the plan depends on the bytes of a live-in, or on the text of its strings, which
- * is compared as a tensor. */
+ * is compared as a tensor. Asked once: from then on the value is known. */
 static tfr_status consult(tfr__build *b, tfr_value value, tfr_tensor *t)
 {
     tfr__plan *p = b->plan;
     tfr__consulted *more;
-    for (uint32_t i = 0; i < p->n_consulted; i++)
-        if (p->consulted[i].value == value)
-            return TFR_OK;
-    more = tfr__realloc(p->consulted, (p->n_consulted + 1) * sizeof *more);
+    more = tfr__grow(p->consulted, p->n_consulted, sizeof *more);
     if (!more)
         return TFR_ENOMEM;
     p->consulted = more;

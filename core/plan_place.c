@@ -83,7 +83,7 @@ static tfr_status keep_inputs(tfr__build *b, const tfr__node *node, tfr_err *err
 tfr_status tfr__build_keep(tfr__build *b, tfr_tensor *tensor, tfr_err *err)
 {
     tfr__plan *p = b->plan;
-    tfr_tensor **more = tfr__realloc(p->known, (p->n_known + 1) * sizeof *more);
+    tfr_tensor **more = tfr__grow(p->known, p->n_known, sizeof *more);
     if (!more)
         return tfr_fail(err, TFR_ENOMEM, "out of memory for a plan's constants");
     p->known = more;

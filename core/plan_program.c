@@ -7,6 +7,10 @@
  * Nodes join groups in topological order. A node may join a group if no path leads from the group
  * through others to it, where a path that enters another group may leave it from any of its
  * members. Nodes after it are in no group yet, so this alone keeps the condensed graph acyclic.
+ *
+ * To know that takes a walk back from each node. In a graph where these grow long, the nodes are
+ * cut in windows: once the walks of one have taken WINDOW_STEPS, no group of it takes nodes any
+ * more, and walks end where the next window begins. So the time stays linear in the nodes.
  */
 #include <string.h>
 #include <tfrun/fail.h>
@@ -14,7 +18,8 @@
 #include "alloc.h"
 #include "plan_build.h"
 
-#define NO_READ UINT32_MAX
+#define NO_READ      UINT32_MAX
+#define WINDOW_STEPS (1u << 20)
 
 /* Something that a group reads from outside: a node or a group, by its first node. */
 typedef struct outside {
@@ -27,6 +32,7 @@ typedef struct walk {
     uint32_t *mark;  /* by unit: number of the last walk that put it on the stack */
     uint32_t *met;   /* by group: number of the last walk that found a path through others to it */
     uint32_t n, walk;
+    uint32_t window, window_group, steps; /* first node and group of the window, what it took */
     outside *reads;
     uint32_t n_reads;
     uint32_t *first_read; /* by group: a number in reads, or NO_READ */
@@ -47,7 +53,8 @@ static uint32_t unit_of(const tfr__build *b, int64_t node)
 
 static void walk_to(walk *w, uint32_t unit)
 {
-    if (w->mark[unit] == w->walk)
+    w->steps++;
+    if (w->mark[unit] == w->walk || unit < w->window)
         return;
     w->mark[unit] = w->walk;
     w->stack[w->n++] = unit;
@@ -114,7 +121,7 @@ static void group_join(walk *w, uint32_t group, uint32_t i)
 
 static tfr_status group_add(tfr__build *b, uint32_t i, tfr_err *err)
 {
-    tfr__group *more = tfr__realloc(b->groups, (b->n_groups + 1) * sizeof *more);
+    tfr__group *more = tfr__grow(b->groups, b->n_groups, sizeof *more);
     if (!more)
         return tfr_fail(err, TFR_ENOMEM, "out of memory for %u programs", b->n_groups + 1);
     b->groups = more;
@@ -132,11 +139,18 @@ static tfr_status node_cut(walk *w, uint32_t i, tfr_err *err)
 {
     tfr__build *b = w->b;
     const tfr__build_node *state = &b->nodes[i];
-    uint32_t g = 0;
+    uint32_t g;
+    if (w->steps >= WINDOW_STEPS) {
+        w->steps = 0;
+        w->window = i;
+        w->window_group = b->n_groups;
+    }
     walk_back(w, i);
+    g = w->window_group;
     while (g < b->n_groups && (b->groups[g].backend != state->claim ||
                                b->groups[g].label != state->label || w->met[g] == w->walk))
         g++;
+    w->steps += g - w->window_group;
     if (g == b->n_groups) {
         tfr_status status = group_add(b, i, err);
         if (status)
@@ -175,20 +189,17 @@ static tfr_status groups_cut(walk *w, tfr_err *err)
 }
 
 /* Adds to the count of each value that node i reads, once for each. */
-static void count_reads(const tfr__build *b, uint32_t i, uint32_t *counts, int32_t add)
+static void count_reads(tfr__build *b, uint32_t i, uint32_t *counts, int32_t add)
 {
     const tfr__node *node = tfr__build_node_at(b, i);
-    for (uint32_t k = 0; k < node->n_inputs; k++) {
-        uint32_t before = 0;
-        while (node->inputs[before] != node->inputs[k])
-            before++;
-        if (node->inputs[k] != TFR_VALUE_NONE && before == k)
+    tfr__build_look(b);
+    for (uint32_t k = 0; k < node->n_inputs; k++)
+        if (node->inputs[k] != TFR_VALUE_NONE && tfr__build_meet(b, node->inputs[k]))
             counts[node->inputs[k]] += (uint32_t)add;
-    }
 }
 
 /* The same for all members of a group. */
-static void count_group(const tfr__build *b, uint32_t group, uint32_t *counts, int32_t add)
+static void count_group(tfr__build *b, uint32_t group, uint32_t *counts, int32_t add)
 {
     for (uint32_t i = b->groups[group].first; i <= b->groups[group].last; i++)
         if (b->nodes[i].group == (int32_t)group)
@@ -349,10 +360,13 @@ tfr_status tfr__build_programs(tfr__build *b, tfr_err *err)
     b->order = tfr__calloc(n, sizeof *b->order);
     b->laid = tfr__calloc(n_values, sizeof *b->laid);
     b->readers = tfr__calloc(n_values, sizeof *b->readers);
+    b->number = tfr__alloc(n_values * sizeof *b->number);
     w.stack = tfr__calloc(n, sizeof *w.stack);
     w.mark = tfr__calloc(n, sizeof *w.mark);
-    if (!b->order || !b->laid || !b->readers || !w.stack || !w.mark)
+    if (!b->order || !b->laid || !b->readers || !b->number || !w.stack || !w.mark)
         status = tfr_fail(err, TFR_ENOMEM, "out of memory for an order of %zu nodes", n - 1);
+    if (!status)
+        memset(b->number, 0xff, n_values * sizeof *b->number);
     for (uint32_t i = 0; i < n_nodes(b); i++)
         b->nodes[i].group = -1;
     for (uint32_t i = 0; !status && i < n_nodes(b); i++)

@@ -37,10 +37,12 @@ static uint32_t in_place(tfr__steps *s, const tfr__node *node, const tfr__build_
     for (uint32_t j = 0; j < state->choice.answer.n_in_place; j++) {
         uint32_t i = (uint32_t)state->choice.answer.in_place[j].input;
         uint32_t buffer = inputs[i], times = 0;
+        if ((uint32_t)state->choice.answer.in_place[j].output != k)
+            continue;
         for (uint32_t a = 0; a < k; a++) /* another output may have it already */
             if (buffer == s->arg_buffers[s->n_args - 1 - a])
                 buffer = TFR__NO_BUFFER;
-        if ((uint32_t)state->choice.answer.in_place[j].output != k || buffer == TFR__NO_BUFFER)
+        if (buffer == TFR__NO_BUFFER)
             continue;
         for (uint32_t x = 0; x < node->n_inputs; x++)
             times += inputs[x] == buffer;
@@ -48,7 +50,7 @@ static uint32_t in_place(tfr__steps *s, const tfr__node *node, const tfr__build_
             s->p->buffers[buffer].memory == s->b->session->engines[state->engine].memory &&
             s->plain[node->inputs[i]] == TFR__NO_BUFFER && b->uses[b->root[node->inputs[i]]] == 0 &&
             s->p->buffers[buffer].bytes == tfr__steps_value_bytes(b, out) &&
-            (!s->pending[buffer] || s->pending[buffer] == state->engine + 1))
+            (!tfr__steps_pending(s, buffer) || tfr__steps_pending(s, buffer) == state->engine + 1))
             return buffer;
     }
     return TFR__NO_BUFFER;
@@ -214,7 +216,7 @@ static tfr_status group_output(tfr__steps *s, const tfr__group *g, tfr_value v, 
 static tfr_status program_add(tfr__steps *s, tfr__group *g, tfr__step *step, tfr_err *err)
 {
     tfr__plan *p = s->p;
-    tfr__program *more = tfr__realloc(p->programs, (p->n_programs + 1) * sizeof *more);
+    tfr__program *more = tfr__grow(p->programs, p->n_programs, sizeof *more);
     if (!more)
         return tfr_fail(err, TFR_ENOMEM, "out of memory for %u programs", p->n_programs + 1);
     p->programs = more;
@@ -222,6 +224,8 @@ static tfr_status program_add(tfr__steps *s, tfr__group *g, tfr__step *step, tfr
     step->program = (int32_t)p->n_programs++;
     step->call = (tfr__launch_fn *)g->backend->program.launch;
     g->program.program = NULL; /* the plan owns it now */
+    p->programs[step->program].first_row = g->first;
+    p->programs[step->program].last_row = g->last;
     for (uint32_t i = g->first; i <= g->last; i++)
         if (s->b->nodes[i].group == (int32_t)(g - s->b->groups))
             p->placed[i].program = step->program;
@@ -285,7 +289,7 @@ static tfr_status live_out_add(tfr__steps *s, tfr_value v, tfr_err *err)
 {
     tfr__plan *p = s->p;
     tfr__build *b = s->b;
-    tfr__live_out *more = tfr__realloc(p->live_outs, (p->n_live_outs + 1) * sizeof *more);
+    tfr__live_out *more = tfr__grow(p->live_outs, p->n_live_outs, sizeof *more);
     tfr_status status;
     if (!more)
         return tfr_fail(err, TFR_ENOMEM, "out of memory for the results of a plan");
@@ -343,12 +347,15 @@ tfr_status tfr__build_steps(tfr__build *b, tfr_err *err)
     s.where = tfr__alloc((n_where + 1) * sizeof *s.where);
     s.plain = tfr__alloc((n_values + 1) * sizeof *s.plain);
     s.laid = tfr__alloc((n_values + 1) * sizeof *s.laid);
-    if (!s.where || !s.plain || !s.laid)
+    s.dims = tfr__alloc((n_values + 1) * sizeof *s.dims);
+    s.n_syncs = tfr__calloc((size_t)b->session->n_engines + 1, sizeof *s.n_syncs);
+    if (!s.where || !s.plain || !s.laid || !s.dims || !s.n_syncs)
         status = tfr_fail(err, TFR_ENOMEM, "out of memory for a plan over %zu values", n_values);
     if (!status) {
         memset(s.where, 0xff, n_where * sizeof *s.where); /* TFR__NO_BUFFER */
         memset(s.plain, 0xff, n_values * sizeof *s.plain);
         memset(s.laid, 0xff, n_values * sizeof *s.laid);
+        memset(s.dims, 0xff, n_values * sizeof *s.dims);
     }
     for (uint32_t at = 0; !status && at < b->n_order; at++) {
         uint32_t i = b->order[at];
@@ -367,6 +374,8 @@ tfr_status tfr__build_steps(tfr__build *b, tfr_err *err)
     tfr__free(s.where);
     tfr__free(s.plain);
     tfr__free(s.laid);
+    tfr__free(s.dims);
+    tfr__free(s.n_syncs);
     tfr__free(s.pending);
     tfr__free(s.arg_buffers);
     return status;

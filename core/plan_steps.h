@@ -10,6 +10,12 @@
 
 #define TFR__NO_ENGINE UINT32_MAX /* the host itself does the step */
 
+/* The engine, plus one, whose queue may still use a buffer: until that has one sync more. 0 = none.
+ */
+typedef struct tfr__pending {
+    uint32_t engine, n_syncs;
+} tfr__pending;
+
 typedef struct tfr__steps {
     tfr__build *b;
     tfr__plan *p;
@@ -17,10 +23,12 @@ typedef struct tfr__steps {
     uint32_t *where;       /* [memory][value]: buffer or TFR__NO_BUFFER */
     uint32_t *plain;       /* [value]: plain form of a strided live-in */
     uint32_t *laid;        /* [value]: in the layout that b->laid says; its maker's memory */
+    uint32_t *dims;        /* [value]: its place in the plan's dims, or UINT32_MAX */
     uint32_t *arg_buffers; /* buffer of each launch argument; grows with p->args */
     uint32_t n_args, room_args, room_steps, room_buffers;
-    uint32_t *pending; /* by buffer: engine + 1 that may still use this host memory, 0 = none */
+    tfr__pending *pending; /* by buffer, of host memory */
     uint32_t room_pending;
+    uint32_t *n_syncs;   /* by engine: sync steps so far */
     tfr__placed *placed; /* row of the node at hand */
 } tfr__steps;
 
@@ -59,6 +67,8 @@ tfr_status tfr__steps_add(tfr__steps *s, tfr__step_kind kind, uint32_t engine, t
 /* Before somebody other than `engine` touches host buffer: wait for the queue that may use it. */
 tfr_status tfr__steps_settle(tfr__steps *s, uint32_t buffer, uint32_t engine, bool by_host,
                              tfr_err *err);
+/* Engine + 1 whose queue may still use the buffer, or 0. */
+uint32_t tfr__steps_pending(const tfr__steps *s, uint32_t buffer);
 /* The engine's queue uses the buffer from now on. */
 void tfr__steps_touch(tfr__steps *s, uint32_t buffer, uint32_t engine);
 /* Makes the value of v (plain) present in a memory; *out is its buffer there. */

@@ -421,11 +421,18 @@ static void node_captures(tfr__node *node)
     node->n_captures = n;
 }
 
-/* A node that must stand before node and does not yet; UINT32_MAX = none. */
-static uint32_t unplaced(tfr__rewrite *rw, tfr__node *node, const bool *placed)
+/* A node on the stack, and the operand that is looked at next. */
+typedef struct visit {
+    uint32_t node, operand;
+} visit;
+
+/* A node that must stand before the visited one and does not yet; UINT32_MAX = none. */
+static uint32_t unplaced(tfr__rewrite *rw, visit *at, const bool *placed)
 {
+    tfr__node *node = &rw->graph->nodes[at->node];
     uint32_t n = node->n_inputs + node->n_captures;
-    for (uint32_t k = 0; k < n; k++) {
+    while (at->operand < n) {
+        const uint32_t k = at->operand++;
         tfr_value *v = k < node->n_inputs ? &node->inputs[k] : &node->captures[k - node->n_inputs];
         const tfr__value *value;
         *v = tfr__rewrite_find(rw, *v);
@@ -441,7 +448,7 @@ void tfr__rewrite_tidy(tfr__rewrite *rw)
     tfr_graph *g = rw->graph;
     tfr__node *nodes = tfr__calloc((size_t)g->n_nodes + 1, sizeof *nodes);
     bool *placed = tfr__calloc((size_t)g->n_nodes + 1, sizeof *placed);
-    uint32_t *stack = tfr__calloc((size_t)g->n_nodes + 1, sizeof *stack);
+    visit *stack = tfr__calloc((size_t)g->n_nodes + 1, sizeof *stack);
     uint32_t n = 0;
     if (!nodes || !placed || !stack) {
         rw->status = TFR_ENOMEM;
@@ -453,16 +460,15 @@ void tfr__rewrite_tidy(tfr__rewrite *rw)
         if (g->nodes[i].n_subgraphs)
             node_captures(&g->nodes[i]);
         if (g->nodes[i].op && !placed[i])
-            stack[depth++] = i;
+            stack[depth++] = (visit){i, 0};
         while (depth) {
-            tfr__node *node = &g->nodes[stack[depth - 1]];
-            uint32_t before = unplaced(rw, node, placed);
+            uint32_t before = unplaced(rw, &stack[depth - 1], placed);
             if (before != UINT32_MAX && depth < g->n_nodes) {
-                stack[depth++] = before;
+                stack[depth++] = (visit){before, 0};
                 continue;
             }
-            placed[stack[--depth]] = true;
-            nodes[n++] = *node;
+            placed[stack[--depth].node] = true;
+            nodes[n++] = g->nodes[stack[depth].node];
         }
     }
     if (nodes) {

@@ -336,6 +336,18 @@ static void report_placement(tfr_session *session)
     }
 }
 
+/* For who asks for the rows one by one. */
+static void number_rows(tfr_session *session)
+{
+    session->n_rows = session->n_program_rows = 0;
+    for (uint32_t i = 0; i < session->n_used; i++) {
+        session->used[i]->first_row = session->n_rows;
+        session->used[i]->first_program = session->n_program_rows;
+        session->n_rows += session->used[i]->n_placed;
+        session->n_program_rows += session->used[i]->n_programs;
+    }
+}
+
 static tfr_status run_locked(tfr_session *session, tfr_tensor *const *inputs, uint32_t n_inputs,
                              tfr_tensor **outputs, bool run, tfr_err *err)
 {
@@ -343,7 +355,7 @@ static tfr_status run_locked(tfr_session *session, tfr_tensor *const *inputs, ui
     uint64_t traced = run ? tfr__trace_begin(session) : 0;
     tfr__env *env = &session->env;
     tfr_status status;
-    session->n_used = 0;
+    tfr__body_forget_used(session);
     session->plan_ns = 0;
     status = tfr__graph_check(session->graph, err);
     if (!status)
@@ -362,6 +374,7 @@ static tfr_status run_locked(tfr_session *session, tfr_tensor *const *inputs, ui
         }
     }
     tfr__env_clear(env);
+    number_rows(session);
     if (traced) {
         tfr__trace_add(session, TFR_TRACE_RUN, traced, session->n_runs, session->graph, -1);
         tfr__trace_drain(session);
@@ -447,31 +460,37 @@ tfr_status tfr_session_set_variable(tfr_session *session, const char *name, cons
 
 uint32_t tfr_session_n_placements(const tfr_session *session)
 {
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < session->n_used; i++)
-        n += session->used[i]->n_placed;
-    return n;
+    return session->n_rows;
+}
+
+/* The plan of row i, which is there; or of program i. */
+static const tfr__plan *plan_of(const tfr_session *session, bool program, uint32_t i)
+{
+    uint32_t low = 0, high = session->n_used;
+    while (high - low > 1) {
+        const uint32_t middle = low + (high - low) / 2;
+        const tfr__plan *p = session->used[middle];
+        if ((program ? p->first_program : p->first_row) <= i)
+            low = middle;
+        else
+            high = middle;
+    }
+    return session->used[low];
 }
 
 tfr_status tfr_session_placement(const tfr_session *session, uint32_t i, tfr_placement *out,
                                  tfr_err *err)
 {
     tfr_placement row = {0};
-    const tfr__plan *p = NULL;
-    uint32_t k = i, n_programs = 0;
+    const tfr__plan *p;
+    uint32_t k;
     if (!out || out->size < sizeof out->size)
         return tfr_fail(err, TFR_EINVAL, "the placement has no size");
-    for (uint32_t u = 0; u < session->n_used; u++) {
-        p = session->used[u];
-        if (k < p->n_placed)
-            break;
-        k -= p->n_placed;
-        n_programs += p->n_programs;
-        p = NULL;
-    }
-    if (!p)
+    if (i >= session->n_rows)
         return tfr_fail(err, TFR_EINVAL, "there is no placement %u, the last run has %u", i,
                         tfr_session_n_placements(session));
+    p = plan_of(session, false, i);
+    k = i - p->first_row;
     row.reason = p->placed[k].reason;
     row.node = p->graph->nodes[p->placed[k].node].name;
     row.op = p->graph->nodes[p->placed[k].node].op->name;
@@ -485,7 +504,7 @@ tfr_status tfr_session_placement(const tfr_session *session, uint32_t i, tfr_pla
     row.random = p->placed[k].random;
     row.time_ns = p->placed[k].time_ns;
     row.time_measured = p->placed[k].measured;
-    row.program = p->placed[k].program < 0 ? -1 : p->placed[k].program + (int32_t)n_programs;
+    row.program = p->placed[k].program < 0 ? -1 : p->placed[k].program + (int32_t)p->first_program;
     row.alone = p->placed[k].alone ? p->placed[k].alone : "";
     row.note = p->placed[k].note ? p->placed[k].note : "";
     row.math_mode = p->placed[k].math_mode;
@@ -496,41 +515,35 @@ tfr_status tfr_session_placement(const tfr_session *session, uint32_t i, tfr_pla
 
 uint32_t tfr_session_n_programs(const tfr_session *session)
 {
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < session->n_used; i++)
-        n += session->used[i]->n_programs;
-    return n;
+    return session->n_program_rows;
 }
 
 tfr_status tfr_session_program(const tfr_session *session, uint32_t i, tfr_program_desc *out,
                                tfr_err *err)
 {
-    uint32_t k = i;
+    tfr_program_desc row = {0};
+    const tfr__plan *p;
+    const tfr__program *program;
     if (!out || out->size < sizeof out->size)
         return tfr_fail(err, TFR_EINVAL, "the program's description has no size");
-    for (uint32_t u = 0; u < session->n_used; u++) {
-        const tfr__plan *p = session->used[u];
-        if (k < p->n_programs) {
-            const tfr__program *program = &p->programs[k];
-            const tfr_program_info *info = &program->info;
-            tfr_program_desc row = {.n_nodes = program->n_nodes,
-                                    .backend = program->backend->name,
-                                    .node = p->graph->nodes[program->node].name,
-                                    .text = info->text,
-                                    .n_kernels = info->n_kernels,
-                                    .n_reorders = info->n_reorders,
-                                    .workspace_bytes = info->workspace_bytes,
-                                    .lower_bound = info->lower_bound,
-                                    .constant_bytes = info->constant_bytes,
-                                    .time_ns = info->time_ns};
-            row.size = out->size < sizeof row ? out->size : (uint32_t)sizeof row;
-            memcpy(out, &row, row.size);
-            return TFR_OK;
-        }
-        k -= p->n_programs;
-    }
-    return tfr_fail(err, TFR_EINVAL, "there is no program %u, the last run has %u", i,
-                    tfr_session_n_programs(session));
+    if (i >= session->n_program_rows)
+        return tfr_fail(err, TFR_EINVAL, "there is no program %u, the last run has %u", i,
+                        session->n_program_rows);
+    p = plan_of(session, true, i);
+    program = &p->programs[i - p->first_program];
+    row.n_nodes = program->n_nodes;
+    row.backend = program->backend->name;
+    row.node = p->graph->nodes[program->node].name;
+    row.text = program->info.text;
+    row.n_kernels = program->info.n_kernels;
+    row.n_reorders = program->info.n_reorders;
+    row.workspace_bytes = program->info.workspace_bytes;
+    row.lower_bound = program->info.lower_bound;
+    row.constant_bytes = program->info.constant_bytes;
+    row.time_ns = program->info.time_ns;
+    row.size = out->size < sizeof row ? out->size : (uint32_t)sizeof row;
+    memcpy(out, &row, row.size);
+    return TFR_OK;
 }
 
 tfr_status tfr_session_get_stats(const tfr_session *session, tfr_session_stats *out, tfr_err *err)

@@ -125,7 +125,8 @@ static slot *next_move(struct tfr__trace *t, uint32_t engine, uint32_t *cursor)
 static void set_program_node(slot *s, const slot *launch, int32_t number)
 {
     const tfr__plan *p = launch->plan;
-    for (uint32_t i = 0; number >= 0 && i < p->n_placed; i++)
+    const tfr__program *program = &p->programs[launch->program];
+    for (uint32_t i = program->first_row; number >= 0 && i <= program->last_row; i++)
         if (p->placed[i].program == launch->program && number-- == 0)
             set_node(s, p->graph, p->placed[i].node);
 }
@@ -217,7 +218,7 @@ static void describe_program(slot *s, const tfr__plan *p, const tfr__step *step)
     snprintf(s->text, sizeof s->text, "%u nodes from %s", program->n_nodes,
              p->graph->nodes[program->node].name);
     s->pub.name = s->text;
-    for (uint32_t i = 0; i < p->n_placed; i++) {
+    for (uint32_t i = program->first_row; i <= program->last_row; i++) {
         if (p->placed[i].program != step->program)
             continue;
         s->pub.flops += p->placed[i].work.flops;
