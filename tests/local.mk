@@ -25,6 +25,7 @@ unit_tests = \
 	tests/test_gemm \
 	tests/test_gemm_modes \
 	tests/test_graph \
+	tests/test_growth \
 	tests/test_harness \
 	tests/test_hostile_values \
 	tests/test_immediate \
@@ -366,6 +367,25 @@ tests_test_onnx_tensor_SOURCES = tests/test_onnx_tensor.c tests/onnx_build.h tes
 tests_test_onnx_upgrade_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_onnx_upgrade_LDADD = $(TFR_TEST_NN)
 tests_test_onnx_upgrade_SOURCES = tests/test_onnx_upgrade.c tests/onnx_build.h
+
+# The libraries once more, for a program that counts the basic blocks that run.
+tests_test_growth_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_growth_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc -Wl,--wrap=calloc \
+	-Wl,--wrap=realloc -Wl,--wrap=posix_memalign
+tests_test_growth_SOURCES = tests/growth_models.h tests/session_kit.h tests/test_growth.c
+if TFR_COUNTS
+tests_test_growth_CPPFLAGS += -DTFR_COUNTS
+tests_test_growth_LDADD = tests/libcounted.la $(CUNIT_LIBS)
+tests_test_growth_DEPENDENCIES = tests/libcounted.la tests/fakeacc/fakeacc.la
+EXTRA_LTLIBRARIES += tests/libcounted.la
+tests_libcounted_la_CFLAGS = $(AM_CFLAGS) $(TFR_CORE_CFLAGS) -O1 -fsanitize-coverage=trace-pc
+tests_libcounted_la_CPPFLAGS = $(libtfrun_core_la_CPPFLAGS) -I$(top_srcdir)/formats \
+	-I$(top_srcdir)
+tests_libcounted_la_SOURCES = $(libtfrun_base_la_SOURCES) $(libtfrun_core_la_SOURCES) \
+	$(libtfrun_run_la_SOURCES) $(libtfrun_nn_core_la_SOURCES)
+else
+tests_test_growth_LDADD = $(TFR_TEST_NN)
+endif
 
 tests_test_op_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_op_LDADD = $(TFR_TEST_CORE)
