@@ -7,6 +7,7 @@
 #ifndef TFR_PASS_KIT_H
 #define TFR_PASS_KIT_H
 
+#include "alloc.h"
 #include "graph_text.h"
 #include "plan.h"
 
@@ -94,6 +95,30 @@ static inline void check_results(tfr_session *before, tfr_session *after)
     }
 }
 
+/* When any request for memory fails there is no session, or one with the same results. */
+static inline void check_without_memory(tfr_runtime *runtime, tfr_graph *graph, const char *passes,
+                                        tfr_session *before)
+{
+    tfr_session_options options = TFR_SESSION_OPTIONS_INIT;
+    bool failed = true;
+    options.device = "naive:0";
+    options.passes = passes;
+    for (uint64_t n = 1; failed; n++) {
+        const uint64_t requests = tfr__alloc_count();
+        tfr_session *session = NULL;
+        tfr_status status;
+        tfr__alloc_fail_at(n);
+        status = tfr_session_create(runtime, graph, &options, &session, &err);
+        tfr__alloc_fail_at(0);
+        failed = tfr__alloc_count() - requests >= n;
+        CHECK_INT(status == TFR_OK, session != NULL);
+        CHECK_STATUS(status ? TFR_ENOMEM : TFR_OK, status, &err);
+        if (failed && session)
+            check_results(before, session);
+        tfr_session_destroy(session);
+    }
+}
+
 /* The ops after these passes, and the same results as without any. */
 static inline void check_graph(tfr_runtime *runtime, tfr_graph *graph, const char *passes,
                                const char *want)
@@ -104,6 +129,7 @@ static inline void check_graph(tfr_runtime *runtime, tfr_graph *graph, const cha
     list_ops(after->graph, text, sizeof text);
     CHECK_STR(want, text);
     check_results(before, after);
+    check_without_memory(runtime, graph, passes, before);
     tfr_session_destroy(before);
     tfr_session_destroy(after);
 }
