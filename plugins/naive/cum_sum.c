@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * CumSum and CumProd (ONNX 14, 26): running sum or product along attribute axis, which the core
- * makes from input 1 (without it input 1 is read).
- * exclusive leaves the element itself out, reverse starts at the end. Floats accumulate in double
- * and each output is rounded once; integers wrap.
+ * makes from input 1. exclusive leaves the element itself out, reverse starts at the end. Floats
+ * accumulate in double and each output is rounded once; integers wrap.
  */
 #include "naive.h"
 
@@ -31,19 +30,13 @@ static void run_lane(int32_t dtype, const void *x, void *y, int64_t at, int64_t 
 
 static int32_t run_cumsum(const naive_kernel *k, const tfr_launch *launch, tfr_err *err)
 {
-    const tfr_operand *x = tfr_call_input(&k->call, 0), *a = tfr_call_input(&k->call, 1);
-    int64_t axis = 0, o, i, first, step;
+    const tfr_operand *x = tfr_call_input(&k->call, 0);
+    int64_t axis = tfr_call_int(&k->call, "axis", 0), o, i, first, step;
     bool reverse = tfr_call_int(&k->call, "reverse", 0) != 0;
     bool exclusive = tfr_call_int(&k->call, "exclusive", 0) != 0;
     bool product = strcmp(k->op->name, "CumProd") == 0;
     naive_lanes l = {1, 1, 1};
 
-    if (tfr_call_attr(&k->call, "axis"))
-        axis = tfr_call_int(&k->call, "axis", 0);
-    else if (a)
-        axis = naive_get_int(a->dtype, naive_in(k, launch, 1), 0);
-    if (axis < 0)
-        axis += x->rank;
     if (x->rank > 0 && (axis < 0 || axis >= x->rank))
         return tfr_fail(err, TFR_EINVAL, "%s along axis %lld of a tensor of rank %d", k->op->name,
                         (long long)axis, x->rank);

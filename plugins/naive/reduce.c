@@ -42,24 +42,18 @@ static const char *const names[] = {
     [SUM_SQUARE] = "ReduceSumSquare",
 };
 
-/* Marks the axes to reduce. Without the attribute input 1 tells; without that, all of them, or none
- * with noop_with_empty_axes. */
-static void find_axes(const naive_kernel *k, const tfr_launch *launch, bool reduced[TFR_MAX_RANK])
+/* Marks the axes to reduce, which the core has put into an attribute. */
+static void find_axes(const naive_kernel *k, bool reduced[TFR_MAX_RANK])
 {
-    const tfr_operand *x = tfr_call_input(&k->call, 0), *input = tfr_call_input(&k->call, 1);
+    const tfr_operand *x = tfr_call_input(&k->call, 0);
     const tfr_attr *axes = tfr_call_attr(&k->call, "axes");
-    int64_t n = axes ? (int64_t)axes->n : input ? tfr_operand_elements(input) : 0, i, axis;
-    bool all = !axes && n == 0 && !tfr_call_int(&k->call, "noop_with_empty_axes", 0);
+    int64_t n = axes ? (int64_t)axes->n : 0, i;
 
     for (i = 0; i < x->rank; i++)
-        reduced[i] = all;
-    for (i = 0; i < n; i++) {
-        axis = axes ? axes->ints[i] : naive_get_int(input->dtype, naive_in(k, launch, 1), i);
-        if (axis < 0)
-            axis += x->rank;
-        if (axis >= 0 && axis < x->rank)
-            reduced[axis] = true;
-    }
+        reduced[i] = false;
+    for (i = 0; i < n; i++)
+        if (axes->ints[i] >= 0 && axes->ints[i] < x->rank)
+            reduced[axes->ints[i]] = true;
 }
 
 static double extreme(reduction kind, int32_t dtype, const void *px, naive_iter it)
@@ -157,7 +151,7 @@ static void reduce(const naive_kernel *k, const tfr_launch *launch, reduction ki
     int32_t d;
     naive_iter outer, inner;
 
-    find_axes(k, launch, reduced);
+    find_axes(k, reduced);
     naive_strides(x, strides);
     for (d = 0; d < x->rank; d++) {
         kept[d] = reduced[d] ? 1 : x->dims[d];
