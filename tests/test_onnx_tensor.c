@@ -168,10 +168,17 @@ TEST(dims_that_are_negative_overflow_or_are_too_many_are_refused)
 
 TEST(types_that_do_not_exist_are_refused)
 {
+    static const int types[] = {0, TFR_DTYPE_END, 99};
     tfr_tensor *tensor;
-    pb m = typed(99, 0), none = {.n = 0};
-    CHECK_STATUS(TFR_EMODEL, parse(&m, TFR_KIND_TENSOR, &tensor), &err);
-    CHECK_CONTAINS("data_type 99", err.text);
+    pb none = {.n = 0};
+    for (int i = 0; i < 3; i++) {
+        pb m = {.n = 0};
+        char text[32];
+        pb_int(&m, 2, types[i]);
+        snprintf(text, sizeof text, "data_type %d is not", types[i]);
+        CHECK_STATUS(TFR_EMODEL, parse(&m, TFR_KIND_TENSOR, &tensor), &err);
+        CHECK_CONTAINS(text, err.text);
+    }
     CHECK_STATUS(TFR_EMODEL, parse(&none, TFR_KIND_TENSOR, &tensor), &err);
     CHECK_CONTAINS("data_type is missing", err.text);
 }

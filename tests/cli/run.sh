@@ -68,6 +68,7 @@ exits 0 "random inputs are made up" "$TFRUN" run relu.onnx --random-inputs 7 -o 
 claim "the same seed makes the same values" cmp a.npy b.npy
 "$TFRUN" -q run relu.onnx --random-inputs 8 -o b.npy >/dev/null
 claim "another seed makes others" sh -c '! cmp -s a.npy b.npy'
+exits 0 "0 is a seed, too" "$TFRUN" run relu.onnx --random-inputs 0
 exits 0 "an open dim is 1" "$TFRUN" run open.onnx --random-inputs 1
 has "unless it is given" out 'float32\[1,3\]'
 exits 0 "--shape gives it" "$TFRUN" run open.onnx --random-inputs 1 --shape x=5,3
