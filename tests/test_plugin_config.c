@@ -4,6 +4,7 @@
 
 #include "fake/kit.h"
 
+#include "alloc.h"
 #include "loader.h"
 
 #include <errno.h>
@@ -308,6 +309,33 @@ TEST(the_users_file_is_under_xdg_config_home_or_else_under_home)
     kit_end();
 }
 
+TEST(without_memory_there_is_an_error_and_not_half_a_configuration)
+{
+    const tfr_option own[] = {{"b.key", "2"}};
+    tfr_runtime_options options = TFR_RUNTIME_OPTIONS_INIT;
+    bool failed = true;
+    kit_begin();
+    kit_config("a.key = 1");
+    setenv("TFRUN_PRIORITY", "c=3", 1);
+    options.options = own;
+    options.n_options = 1;
+    for (uint64_t n = 1; failed; n++) {
+        const uint64_t before = tfr__alloc_count();
+        tfr__config config = {0};
+        tfr_err err = TFR_ERR_INIT;
+        tfr_status status;
+        tfr__alloc_fail_at(n);
+        status = tfr__config_load(&config, &talker, &options, &err);
+        tfr__alloc_fail_at(0);
+        failed = tfr__alloc_count() - before >= n;
+        CHECK_STATUS(failed ? TFR_ENOMEM : TFR_OK, status, &err);
+        CHECK_CONTAINS(failed ? "no memory for the configuration" : "", err.text);
+        tfr__config_finish(&config);
+    }
+    unsetenv("TFRUN_PRIORITY");
+    kit_end();
+}
+
 static const test_case cases[] = {
     CASE(a_line_becomes_a_setting_with_its_origin_or_a_warning),
     CASE(a_key_of_95_bytes_and_a_value_of_1023_are_the_longest),
@@ -318,5 +346,6 @@ static const test_case cases[] = {
     CASE(a_list_of_priorities_keeps_what_is_name_and_number),
     CASE(a_file_over_a_mebibyte_and_a_folder_are_warnings),
     CASE(the_users_file_is_under_xdg_config_home_or_else_under_home),
+    CASE(without_memory_there_is_an_error_and_not_half_a_configuration),
 };
 TEST_MAIN(cases)
