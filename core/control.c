@@ -131,11 +131,13 @@ static void collected_finish(collected *lists, size_t n)
     tfr__free(lists);
 }
 
-/* What the model says of an output of the body, which a copy that passes changed may have
- * forgotten; else what the passes found. */
+/* What the model declares of an output of the body; else what is known of the value, of which a
+ * copy that passes changed may have forgotten what nobody checks. */
 static const tfr_value_type *declared(const control *c, uint32_t output)
 {
     const tfr_graph *graph = c->body->graph, *source = graph->source;
+    if (output < graph->n_declared && graph->output_types[output].dtype)
+        return &graph->output_types[output];
     if (source && source->values[source->outputs[output]].type.dtype)
         graph = source;
     return &graph->values[graph->outputs[output]].type;

@@ -173,6 +173,7 @@ void tfr_graph_release(tfr_graph *graph)
     tfr__free(graph->inputs);
     tfr__free(graph->outputs);
     tfr__free(graph->output_names);
+    tfr__free(graph->output_types);
     tfr__free(graph->variables);
     tfr__free(graph->scopes);
     tfr__free(graph->name);
@@ -368,6 +369,29 @@ tfr_status tfr_graph_add_output(tfr_graph *graph, tfr_value value, const char *n
     graph->output_names[graph->n_outputs] = own;
     graph->outputs[graph->n_outputs++] = value;
     return TFR_OK;
+}
+
+tfr_status tfr_graph_declare_output(tfr_graph *graph, uint32_t i, const tfr_value_type *type,
+                                    tfr_err *err)
+{
+    tfr_value_type known = {0};
+    tfr_status status = graph_check(graph, err);
+    if (!status && i >= graph->n_outputs)
+        status = tfr_fail(err, TFR_EINVAL, "graph \"%s\" has no output %u, it has %u", graph->name,
+                          i, graph->n_outputs);
+    memcpy(&known, type, type->size < sizeof known ? type->size : sizeof known);
+    known.size = sizeof known;
+    if (!status)
+        status = type_check("an output", &known, err);
+    while (!status && graph->n_declared <= i) {
+        status = graph_room(&graph->output_types, graph->n_declared, &graph->room_declared,
+                            sizeof *graph->output_types, err);
+        if (!status)
+            graph->output_types[graph->n_declared++] = (tfr_value_type){.size = sizeof known};
+    }
+    if (!status)
+        graph->output_types[i] = known;
+    return status;
 }
 
 /* ---- device scopes --------------------------------------------------------------------------- */

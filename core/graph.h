@@ -54,11 +54,12 @@ struct tfr_graph {
     tfr__value *values;
     tfr__node *nodes;
     tfr_value *inputs, *outputs, *variables;
-    char **output_names; /* NULL entry = the value's own */
-    char **scopes;       /* device scopes, innermost last */
-    uint32_t n_values, n_nodes, n_inputs, n_outputs, n_variables, n_scopes;
+    char **output_names;          /* NULL entry = the value's own */
+    tfr_value_type *output_types; /* n_declared, as declared; dtype 0 = not */
+    char **scopes;                /* device scopes, innermost last */
+    uint32_t n_values, n_nodes, n_inputs, n_outputs, n_variables, n_scopes, n_declared;
     uint32_t room_values, room_nodes, room_inputs, room_outputs, room_names, room_variables,
-        room_scopes;
+        room_scopes, room_declared;
     tfr__names names;       /* value name → number */
     tfr__captures captures; /* the parent's value → the one here that captures it */
     /* tfr_graph_set_check; NULL = none */

@@ -64,6 +64,8 @@ tfr_status tfr__graph_copy(tfr_graph *graph, tfr_graph *parent, tfr_graph **out,
     g->parent = parent;
     g->inputs = graph->inputs;
     g->variables = graph->variables;
+    g->output_types = graph->output_types;
+    g->n_declared = graph->n_declared;
     g->n_inputs = graph->n_inputs;
     g->n_variables = graph->n_variables;
     g->room_values = graph->n_values + 1;

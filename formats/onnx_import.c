@@ -373,6 +373,7 @@ static tfr_status import_output(tfr__onnx_scope *scope, const tfr__onnx_value *o
 {
     tfr__scratch_mark mark = tfr__scratch_now(&scope->import->scratch);
     char *name = tfr__scratch_text(&scope->import->scratch, output->name);
+    tfr_value_type type = {.size = sizeof type};
     char quoted[TFR__QUOTE_BYTES];
     tfr_value value;
     tfr_status status = tfr__onnx_resolve(scope, output->name, &value, err);
@@ -381,6 +382,10 @@ static tfr_status import_output(tfr__onnx_scope *scope, const tfr__onnx_value *o
         status = tfr_fail(err, TFR_ENOMEM, "out of memory");
     if (!status)
         status = tfr_graph_add_output(scope->builder->graph, value, name, err);
+    /* Advice, too: a run finds the types by itself, but for loops that make no pass. */
+    if (!status && output->has_type && !tfr__onnx_read_type(output->type, &type, NULL))
+        status = tfr_graph_declare_output(
+            scope->builder->graph, tfr_graph_n_outputs(scope->builder->graph) - 1, &type, err);
     if (status)
         (void)tfr__prefix(err, status,
                           "output %s: ", tfr__text_quote(output->name, quoted, sizeof quoted));

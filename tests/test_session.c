@@ -336,6 +336,74 @@ TEST(a_loop_keeps_no_more_plans_than_the_session_may)
     tfr_session_destroy(session);
 }
 
+/* A Loop without a trip, whose body gives the trip's number as float64. */
+static tfr_graph *loop_without_a_trip(const tfr_value_type *declared)
+{
+    graph_text g = {0};
+    tfr_graph *body;
+    tfr_value formals[2], number, out;
+    const tfr_attr to[] = {TFR_SET_INT("to", TFR_DTYPE_F64)};
+    REQUIRE_OK(tfr_graph_create("test", &g.graph, &err), &err);
+    graph_text_more(&g, "in x 1; n = [0]; c = Greater(x,-1000)");
+    REQUIRE_OK(tfr_graph_create_child(g.graph, "body", &body, &err), &err);
+    for (int i = 0; i < 2; i++)
+        REQUIRE_OK(tfr_graph_add_input(body, NULL, NULL, &formals[i], &err), &err);
+    const tfr_node_desc cast = {.size = sizeof cast,
+                                .op = "Cast",
+                                .inputs = formals,
+                                .n_inputs = 1,
+                                .n_outputs = 1,
+                                .attrs = to,
+                                .n_attrs = 1};
+    REQUIRE_OK(tfr_graph_add_node(body, &cast, &number, &err), &err);
+    output(body, formals[1]);
+    output(body, number);
+    REQUIRE_OK(tfr_graph_declare_output(body, 1, declared, &err), &err);
+    CHECK_STATUS(TFR_EINVAL, tfr_graph_declare_output(body, 2, declared, &err), &err);
+    CHECK_CONTAINS("has no output 2, it has 2", err.text);
+    const tfr_value in[] = {g.names[1].value, g.names[2].value};
+    const tfr_subgraph sub = {.name = "body", .graph = body};
+    const tfr_node_desc loop = {.size = sizeof loop,
+                                .op = "Loop",
+                                .inputs = in,
+                                .n_inputs = 2,
+                                .n_outputs = 1,
+                                .n_subgraphs = 1,
+                                .subgraphs = &sub};
+    REQUIRE_OK(tfr_graph_add_node(g.graph, &loop, &out, &err), &err);
+    output(g.graph, out);
+    return g.graph;
+}
+
+TEST(a_loop_without_a_trip_gives_the_types_that_its_body_declares)
+{
+    const tfr_value_type declared = {.size = sizeof declared,
+                                     .dtype = TFR_DTYPE_F64,
+                                     .rank_known = 1,
+                                     .rank = 2,
+                                     .dims = {3, -1}};
+    static const char *const passes[] = {"all", "none"};
+    const int64_t one = 1;
+    tfr_runtime *runtime = new_runtime();
+    tfr_tensor *in = floats(1, &one, six), *out = NULL;
+    for (int i = 0; i < 2; i++) {
+        tfr_graph *graph = loop_without_a_trip(&declared);
+        tfr_session_options options = TFR_SESSION_OPTIONS_INIT;
+        tfr_session *session = NULL;
+        char text[64];
+        options.passes = passes[i];
+        REQUIRE_OK(tfr_session_create(runtime, graph, &options, &session, &err), &err);
+        REQUIRE_OK(tfr_session_run(session, &in, 1, &out, 1, &err), &err);
+        CHECK_INT(TFR_DTYPE_F64, tfr_tensor_dtype(out));
+        CHECK_STR("[0,3,0]", tfr_shape_format(tfr_tensor_shape(out), text, sizeof text));
+        tfr_tensor_release(out);
+        tfr_session_destroy(session);
+        tfr_graph_release(graph);
+    }
+    tfr_tensor_release(in);
+    tfr_runtime_release(runtime);
+}
+
 TEST(variables_keep_their_state_between_runs)
 {
     tfr_value x, state, sum;
@@ -527,6 +595,7 @@ static const test_case cases[] = {
     CASE(a_plan_that_saw_a_value_of_the_next_section_survives_a_shorter_one),
     CASE(what_control_flow_passes_on_is_the_callers_own),
     CASE(a_loop_keeps_no_more_plans_than_the_session_may),
+    CASE(a_loop_without_a_trip_gives_the_types_that_its_body_declares),
     CASE(variables_keep_their_state_between_runs),
     CASE(wrong_inputs_are_named_with_what_is_wanted),
     CASE(a_session_that_cannot_be_made_leaves_the_graph_free),

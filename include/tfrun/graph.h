@@ -98,6 +98,13 @@ TFR_API void tfr_graph_pop_device(tfr_graph *graph);
 /* Makes the value the graph's next output, under its own name or `name`. */
 TFR_API TFR_MUST_CHECK tfr_status tfr_graph_add_output(tfr_graph *graph, tfr_value value,
                                                        const char *name, tfr_err *err);
+/*
+ * Says of what type output i will be. Only one thing is taken from that: a Loop or Scan that makes
+ * no pass gives, for what it would stack, an empty tensor of the type that its body declares.
+ */
+TFR_API TFR_MUST_CHECK tfr_status tfr_graph_declare_output(tfr_graph *graph, uint32_t i,
+                                                           const tfr_value_type *type,
+                                                           tfr_err *err);
 
 /*
  * For constants in memory that others may change, such as a mapped file: sessions of the graph ask
