@@ -17,7 +17,7 @@
 #define SANITIZED 0
 #endif
 
-/* Processor time of a case, of all its threads; waiting for nothing is bounded, too. */
+/* Processor time of a stage, of all its threads; waiting for nothing is bounded, too. */
 enum { SECONDS = SANITIZED ? 60 : 20, WAIT_SECONDS = 300, MOST_MB = 1024, ROOM_MB = 4096 };
 
 static long begin_kb;

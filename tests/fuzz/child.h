@@ -16,7 +16,7 @@ int fuzz_child_run(fuzz_report *report, int (*work)(void *user), void *user);
 /* Shared with children. Ends the program without memory. */
 fuzz_report *fuzz_report_create(void);
 
-/* In the child, before each case: time begins anew. */
+/* In the child, before each case and each stage of it: time begins anew. */
 void fuzz_child_begin_case(void);
 /* After each case: false with a finding if the process has become too large. */
 bool fuzz_child_end_case(fuzz_context *context);

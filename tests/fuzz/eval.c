@@ -225,8 +225,12 @@ static tfr_tensor *made_up(const tfr_value_type *type, tfr_err *err)
         shape = (tfr_shape){.rank = 1, .dims = {2}};
     if (tfr_tensor_create(dtype, &shape, &t, err))
         return NULL;
-    for (int64_t i = 0; dtype != TFR_DTYPE_STRING && i < (int64_t)tfr_tensor_bytes(t); i++)
-        ((unsigned char *)tfr_tensor_data(t))[i] = (unsigned char)(i % 5 == 0);
+    for (int64_t i = 0; i < tfr_tensor_elements(t) && tfr_dtype_bits(dtype) % 8 == 0; i++) {
+        const double x = (double)(i % 3);
+        char *at = (char *)tfr_tensor_data(t) + i * (tfr_dtype_bits(dtype) / 8);
+        if (dtype == TFR_DTYPE_STRING || tfr_dtype_convert(dtype, at, TFR_DTYPE_F64, &x, 1, NULL))
+            break;
+    }
     return t;
 }
 

@@ -3,7 +3,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "way.h"
+#include "child.h"
 
 bool fuzz_fail(fuzz_context *context, const char *kind, const char *format, ...)
 {
@@ -18,6 +18,7 @@ bool fuzz_fail(fuzz_context *context, const char *kind, const char *format, ...)
 void fuzz_stage(fuzz_context *context, const char *stage)
 {
     snprintf(context->report->stage, sizeof context->report->stage, "%s", stage);
+    fuzz_child_begin_case();
 }
 
 tfr_status fuzz_run(fuzz_context *context, const fuzz_case *c, const fuzz_setting *setting,

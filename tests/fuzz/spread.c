@@ -87,6 +87,28 @@ static bool reads_tainted(const taint *t, const fuzz_msg *msg)
     return false;
 }
 
+/*
+ * How much more than one rounding a node's results are off, if they are sums: by a part of the
+ * number of terms. That is how many elements of the first input make one of the output, and for
+ * products the length of their rows.
+ */
+static double sum_scale(const fuzz_msg *node, const fuzz_env *env, tfr_tensor *const *outputs)
+{
+    const fuzz_field *in = fuzz_find(node, FUZZ_NODE_INPUT, 0);
+    const tfr_tensor *x = in && in->data ? fuzz_env_get(env, (const char *)in->data) : NULL;
+    double terms = 1;
+    if (!x || tfr_tensor_kind(x) != TFR_KIND_TENSOR || !outputs[0] ||
+        tfr_tensor_kind(outputs[0]) != TFR_KIND_TENSOR)
+        return 1;
+    const tfr_shape *shape = tfr_tensor_shape(x);
+    for (int32_t d = 1; d < shape->rank; d++) /* rows, or windows with all channels */
+        terms *= (double)shape->dims[d];
+    if (tfr_tensor_elements(outputs[0]) > 0)
+        terms =
+            fmax(terms, (double)tfr_tensor_elements(x) / (double)tfr_tensor_elements(outputs[0]));
+    return 1 + terms / 64;
+}
+
 /* QLinear ops may differ by one (docs/differences.md). */
 static bool is_quantized_op(const fuzz_msg *node)
 {
@@ -101,6 +123,7 @@ static bool run_node(fuzz_context *context, const fuzz_msg *model, const fuzz_ms
     if (fuzz_eval_node(context->runtime, model, node, env, outputs, &err))
         return false;
     bool bad = reads_tainted(tainted, node) || fuzz_known_node(peer, node, env, outputs);
+    const double scale = sum_scale(node, env, outputs);
     size_t k = 0;
     for (size_t i = 0; i < node->n && k < FUZZ_MAX_OUTPUTS; i++) {
         const fuzz_field *f = &node->fields[i];
@@ -110,7 +133,7 @@ static bool run_node(fuzz_context *context, const fuzz_msg *model, const fuzz_ms
         if (!t)
             continue;
         tfr_tensor *off =
-            random ? with_errors(t, 1, is_quantized_op(node), random) : tfr_tensor_retain(t);
+            random ? with_errors(t, scale, is_quantized_op(node), random) : tfr_tensor_retain(t);
         fuzz_env_set(env, (const char *)f->data, off);
         if (bad)
             fuzz_env_set(&tainted->names, (const char *)f->data, off);
