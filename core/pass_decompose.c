@@ -279,14 +279,20 @@ static bool begin(building *b)
     return true;
 }
 
+static bool fits_type(const tfr__rewrite *rw, const composite *row, tfr_value v)
+{
+    return row->fits == has_type || tfr__rewrite_type(rw, v)->dtype == TFR_DTYPE_F32;
+}
+
 static bool is_composite(tfr__rewrite *rw, const tfr__node *node, const composite *row)
 {
     if (!tfr__rewrite_is(node, row->op) || node->device || node->n_inputs < row->n_inputs ||
         node->outputs[0] == TFR_VALUE_NONE ||
         tfr__rewrite_type(rw, node->inputs[0])->dtype != TFR_DTYPE_F32)
         return false;
+    /* Scales and shifts of norms may be of another type; the parts take one type only. */
     for (uint32_t k = 0; k < row->n_inputs; k++)
-        if (node->inputs[k] == TFR_VALUE_NONE)
+        if (node->inputs[k] == TFR_VALUE_NONE || !fits_type(rw, row, node->inputs[k]))
             return false;
     for (uint32_t k = 1; k < node->n_outputs; k++)
         if (node->outputs[k] != TFR_VALUE_NONE && rw->uses[node->outputs[k]])

@@ -98,6 +98,14 @@ TEST(normalizations_are_written_out)
                                       "out GroupNormalization{num_groups=3}(x,s,b)");
 }
 
+TEST(a_norm_whose_scale_has_another_type_stays)
+{
+    check_stays("RMSNormalization", "RMSNormalization",
+                "in x 2 3 8; const s 8; out RMSNormalization(x,Cast{to=16}(s))");
+    check_stays("LayerNormalization", "LayerNormalization",
+                "in x 2 3 8; const s 8; out LayerNormalization(x,Cast{to=10}(s))");
+}
+
 TEST(comparisons_and_casts_are_written_out)
 {
     check_parts("GreaterOrEqual", "in x 4; in y 4; out Cast{to=1}(GreaterOrEqual(x,y))");
@@ -147,6 +155,7 @@ static const test_case cases[] = {
     CASE(softmaxes_are_written_out_without_overflow),
     CASE(reductions_keep_their_axes_and_attributes),
     CASE(normalizations_are_written_out),
+    CASE(a_norm_whose_scale_has_another_type_stays),
     CASE(comparisons_and_casts_are_written_out),
     CASE(plain_attention_is_written_out),
     CASE(an_op_that_a_backend_claims_stays),
