@@ -15,6 +15,8 @@
 #define BLOCK 16     /* a fixed length, which compilers take several at a time */
 #define PART  131072 /* numbers that a thread takes at once */
 
+#define LARGEST_SCALE 1e30 /* weights have some range left above it */
+
 /* Weights as [groups][rows][channels][rest]; output channel g * channels + c. */
 typedef struct layout {
     int64_t groups, rows, channels, rest;
@@ -82,6 +84,18 @@ static void scale_weights(const tfr__rewrite *rw, scaling *a)
                   l->groups * l->rows * l->channels, PART / l->rest + 1);
 }
 
+/* A scale that takes float's range away would make infinities, and with zeros NaN, of weights. */
+static bool are_usual(const float *const *p, int64_t n, double epsilon)
+{
+    for (int64_t c = 0; c < n; c++) {
+        double scale = p[0][c] / sqrt(p[3][c] + epsilon);
+        if (!(fabs(scale) < LARGEST_SCALE && fabs(p[1][c]) < LARGEST_SCALE &&
+              fabs(p[2][c]) < LARGEST_SCALE))
+            return false;
+    }
+    return true;
+}
+
 static uint32_t take_in(tfr__rewrite *rw, tfr__node *bn)
 {
     tfr_value x = tfr__rewrite_input(rw, bn, 0), in[3];
@@ -104,6 +118,8 @@ static uint32_t take_in(tfr__rewrite *rw, tfr__node *bn)
     for (uint32_t k = 0; k < 4; k++)
         if (!(p[k] = floats(rw, bn, k + 1, n)))
             return 0;
+    if (!are_usual(p, n, epsilon))
+        return 0;
     if (tfr__rewrite_input(rw, conv, 2) != TFR_VALUE_NONE && !(bias = floats(rw, conv, 2, n)))
         return 0;
     shape = (tfr_shape){1, {n}};

@@ -42,8 +42,16 @@ TEST(batch_normalization_stays_where_it_cannot_be_folded)
           "Conv Relu BatchNormalization");
 }
 
+TEST(batch_normalization_stays_if_its_scale_is_no_usual_number)
+{
+    check("in x 1 3 8 8; const w 4 3 3 3; const b 4; const m 4; const v 4; "
+          "out " BN "(Conv(x,w),Mul(m,1e36),b,m,v)",
+          "all", "Conv BatchNormalization");
+}
+
 static const test_case cases[] = {
     CASE(batch_normalization_goes_into_the_convolution),
     CASE(batch_normalization_stays_where_it_cannot_be_folded),
+    CASE(batch_normalization_stays_if_its_scale_is_no_usual_number),
 };
 TEST_MAIN(cases)
