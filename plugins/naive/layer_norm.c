@@ -37,6 +37,13 @@ static void normalize_rows(const naive_kernel *k, const tfr_launch *launch, bool
     int64_t L = naive_product(x.dims, axis, x.rank), i = 0;
     naive_iter it;
 
+    /* Of no elements the mean is 0 / 0. */
+    for (i = 0; L == 0 && means.operand && i < naive_product(means.dims, 0, means.rank); i++)
+        naive_write(&means, i, NAN);
+    for (i = 0; L == 0 && inverses.operand && i < naive_product(inverses.dims, 0, inverses.rank);
+         i++)
+        naive_write(&inverses, i, NAN);
+    i = 0;
     naive_iter_init(&it, x.rank, x.dims);
     naive_iter_add(&it, scale.operand);
     if (bias.operand)
