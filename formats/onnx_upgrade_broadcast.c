@@ -75,7 +75,7 @@ static tfr_status align(tfr__onnx_call *call, int64_t axis, tfr_err *err)
         status = append_ones_like(call, b, a, axis + rank_b, &aligned, err);
     } else {
         n = rank_a - (axis < 0 ? axis + rank_a : axis) - rank_b;
-        if (n < 0 || n > rank_a)
+        if (n < 0 || n > rank_a - rank_b) /* beyond the last axis, or before the first */
             return tfr_fail(err, TFR_EMODEL,
                             "an input of %d dims does not fit into one of %d dims from axis %lld "
                             "on",

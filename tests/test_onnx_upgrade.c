@@ -4,11 +4,27 @@
 #include <stdarg.h>
 #include <tfrun/onnx.h>
 
+#include "alloc.h"
 #include "graph.h"
 #include "onnx_build.h"
 #include "tfr_test.h"
 
 static tfr_err err = TFR_ERR_INIT;
+
+/* What becomes of a model when the n-th request for memory fails: no graph with a part missing. */
+static void check_without_memory(const pb *m)
+{
+    tfr_status status = TFR_ENOMEM;
+    for (uint64_t n = 1; status == TFR_ENOMEM; n++) {
+        const uint64_t before = tfr__alloc_count();
+        tfr_graph *graph = NULL;
+        tfr__alloc_fail_at(n);
+        status = tfr_onnx_parse(m->data, m->n, &graph, &err);
+        tfr__alloc_fail_at(0);
+        tfr_graph_release(graph);
+        CHECK_STATUS(tfr__alloc_count() - before < n ? TFR_OK : TFR_ENOMEM, status, &err);
+    }
+}
 
 /* One node whose inputs are x of the given rank (-1 = unknown), w float32[3], and s, a constant. */
 static tfr_graph *load(pb n, int opset, int rank)
@@ -23,8 +39,25 @@ static tfr_graph *load(pb n, int opset, int rank)
     add_value(&g, 12, "y", 0, -1, NULL);
     m = model(&g, opset);
     REQUIRE(!m.full);
+    check_without_memory(&m);
     REQUIRE_OK(tfr_onnx_parse(m.data, m.n, &graph, &err), &err);
     return graph;
+}
+
+/* The same model is refused with a sentence that has this part. */
+static void check_refused(pb n, int opset, int rank, const char *part)
+{
+    static const int64_t dims[4] = {2, 3, 4, 5};
+    static const float w[3] = {1, 2, 3};
+    pb g = {.n = 0}, m, c = tensor_raw("w", TFR_DTYPE_F32, 1, dims + 1, w, sizeof w);
+    tfr_graph *graph = NULL;
+    add_value(&g, 11, "x", TFR_DTYPE_F32, rank, dims);
+    pb_msg(&g, 5, &c);
+    add_node(&g, n);
+    m = model(&g, opset);
+    CHECK(tfr_onnx_parse(m.data, m.n, &graph, &err) != TFR_OK);
+    CHECK_CONTAINS(part, err.text);
+    tfr_graph_release(graph);
 }
 
 /* The ops of a graph: "Flatten Softmax Shape Reshape". */
@@ -281,6 +314,76 @@ TEST(broadcasting_from_an_axis_adds_dims_of_one)
     tfr_graph_release(graph);
 }
 
+TEST(an_axis_of_broadcasting_that_does_not_fit_is_refused)
+{
+    static const struct {
+        int64_t axis;
+        const char *part;
+    } rows[] = {
+        {TFR_MAX_RANK + 1, "is beyond the limit"},
+        {-TFR_MAX_RANK - 1, "is beyond the limit"},
+        {TFR_MAX_RANK, "does not fit"},
+        {-TFR_MAX_RANK, "does not fit"},
+        {4, "does not fit"},
+        {-5, "does not fit"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        pb n = node("Add", "x w", "y");
+        add_attr(&n, attr_int("broadcast", 1));
+        add_attr(&n, attr_int("axis", rows[i].axis));
+        check_refused(n, 6, 4, rows[i].part);
+    }
+}
+
+TEST(tile_along_one_axis_repeats_once_along_the_others)
+{
+    static const float at[5] = {7, 1, 0, 4, -1};
+    for (int i = 1; i < 5; i++) {
+        pb g = {.n = 0}, m, tiles = tensor_raw("t", TFR_DTYPE_F32, 0, NULL, at, 4),
+           axis = tensor_raw("a", TFR_DTYPE_F32, 0, NULL, at + i, 4);
+        tfr_graph *graph = NULL;
+        add_value(&g, 11, "x", TFR_DTYPE_F32, 4, (const int64_t[]){2, 3, 4, 5});
+        pb_msg(&g, 5, &tiles);
+        pb_msg(&g, 5, &axis);
+        add_node(&g, node("Tile", "x t a", "y"));
+        add_value(&g, 12, "y", 0, -1, NULL);
+        m = model(&g, 5);
+        if (i > 2) {
+            CHECK_STATUS(TFR_EMODEL, tfr_onnx_parse(m.data, m.n, &graph, &err), &err);
+            CHECK_CONTAINS("is not in 0...3", err.text);
+            continue;
+        }
+        check_without_memory(&m);
+        REQUIRE_OK(tfr_onnx_parse(m.data, m.n, &graph, &err), &err);
+        CHECK_STR("Tile", ops_of(graph));
+        check_ints(graph, 1, 4, i == 2 ? 7 : 1, i == 1 ? 7 : 1, 1, 1);
+        tfr_graph_release(graph);
+    }
+    check_refused(node("Tile", "x w w", "y"), 5, 4, "needs constant tiles and axis");
+    check_refused(node("Tile", "x w w", "y"), 5, -1, "needs constant tiles and axis");
+}
+
+TEST(a_p_that_was_a_float_has_to_be_a_whole_number)
+{
+    static const struct {
+        float p;
+        bool good;
+    } rows[] = {{1, true},     {2, true},  {1e6f, true},     {1.5f, false},
+                {0.5f, false}, {0, false}, {1000001, false}, {NAN, false}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        pb n = node("GlobalLpPool", "x", "y");
+        tfr_graph *graph;
+        add_attr(&n, attr_float("p", rows[i].p));
+        if (!rows[i].good) {
+            check_refused(n, 1, 4, "is not a whole number from 1 to 1e6");
+            continue;
+        }
+        graph = load(n, 1, 4);
+        CHECK_INT((int64_t)rows[i].p, int_of(graph, "p"));
+        tfr_graph_release(graph);
+    }
+}
+
 TEST(broadcasting_without_an_axis_is_numpys)
 {
     pb n = node("Mul", "x w", "y");
@@ -435,6 +538,9 @@ static const test_case cases[] = {
     CASE(pads_become_an_input_under_both_old_names),
     CASE(dropout_infers_with_its_ratio_as_an_input),
     CASE(broadcasting_from_an_axis_adds_dims_of_one),
+    CASE(an_axis_of_broadcasting_that_does_not_fit_is_refused),
+    CASE(tile_along_one_axis_repeats_once_along_the_others),
+    CASE(a_p_that_was_a_float_has_to_be_a_whole_number),
     CASE(broadcasting_without_an_axis_is_numpys),
     CASE(a_slope_per_channel_is_aligned_with_axis_one),
     CASE(softmax_over_a_matrix_is_flattened_and_shaped_back),
