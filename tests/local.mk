@@ -54,6 +54,7 @@ unit_tests = \
 	tests/test_infer \
 	tests/test_infer_hostile \
 	tests/test_mincut \
+	tests/test_naive_text \
 	tests/test_naive_values \
 	tests/test_npy \
 	tests/test_one_pool \
@@ -307,6 +308,15 @@ tests_test_infer_hostile_SOURCES = tests/test_infer_hostile.c tests/infer_case.h
 tests_test_mincut_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_mincut_LDADD = $(TFR_TEST_CORE)
 tests_test_mincut_SOURCES = tests/test_mincut.c
+
+tests_test_naive_text_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS) \
+	-I$(top_srcdir)/plugins/naive
+tests_test_naive_text_LDADD = $(TFR_TEST_CORE)
+tests_test_naive_text_SOURCES = \
+	tests/test_naive_text.c \
+	tests/values_kit.h \
+	plugins/naive/sort.c \
+	$(NULL)
 
 tests_test_naive_values_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_naive_values_LDADD = $(TFR_TEST_CORE)

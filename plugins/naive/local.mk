@@ -74,6 +74,8 @@ tfrun_naive_la_SOURCES = \
 	plugins/naive/slice.c \
 	plugins/naive/softmax.c \
 	plugins/naive/solve.c \
+	plugins/naive/sort.c \
+	plugins/naive/sort.h \
 	plugins/naive/string_concat.c \
 	plugins/naive/string_normalizer.c \
 	plugins/naive/string_split.c \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ml.h: what the ops of domain ai.onnx.ml share: samples [N F] or [F], scores and what is done to
- * them, labels of classes, strings as keys.
+ * them, labels of classes.
  */
 #ifndef NAIVE_ML_H
 #define NAIVE_ML_H
@@ -44,11 +44,6 @@ static inline int64_t naive_samples(const naive_tensor *x)
 static inline int64_t naive_features(const naive_tensor *x)
 {
     return x->dims[x->rank - 1];
-}
-
-static inline bool naive_same_string(const tfr_string *a, const tfr_string *b)
-{
-    return a->bytes == b->bytes && (!a->bytes || memcmp(a->data, b->data, (size_t)a->bytes) == 0);
 }
 
 #endif

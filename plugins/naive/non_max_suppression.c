@@ -9,6 +9,7 @@
  * scores [N C S]; output [number 3] of (n, c, box), whose number is known only at the end. Boxes of
  * no area overlap nothing. A NaN score is never taken when there is a threshold, and last without.
  */
+#include "sort.h"
 #include "tensor.h"
 
 #include <math.h>
@@ -21,7 +22,9 @@ typedef struct nms {
     naive_tensor boxes, scores, y;
     bool center, has_threshold;
     double threshold, iou;
-    int64_t S, max;
+    int64_t S, max, at; /* at: where the scores of the class begin */
+    box *taken;         /* workspace: the boxes that the class has so far, */
+    int64_t *scratch;   /* and room to sort */
 } nms;
 
 static box read_box(const nms *s, int64_t n, int64_t i)
@@ -35,9 +38,8 @@ static box read_box(const nms *s, int64_t n, int64_t i)
     return (box){fmin(v1, v3), fmax(v1, v3), fmin(v0, v2), fmax(v0, v2)};
 }
 
-static bool overlap(const nms *s, int64_t n, int64_t i, int64_t j)
+static bool overlap(const nms *s, box a, box b)
 {
-    box a = read_box(s, n, i), b = read_box(s, n, j);
     double w = fmin(a.x1, b.x1) - fmax(a.x0, b.x0), h = fmin(a.y1, b.y1) - fmax(a.y0, b.y0);
     double area_a = (a.x1 - a.x0) * (a.y1 - a.y0), area_b = (b.x1 - b.x0) * (b.y1 - b.y0);
 
@@ -46,46 +48,44 @@ static bool overlap(const nms *s, int64_t n, int64_t i, int64_t j)
     return w * h / (area_a + area_b - w * h) > s->iou;
 }
 
-/* Whether box a of the scores that begin at element at comes before box b. */
-static bool comes_before(const nms *s, int64_t at, int64_t a, int64_t b)
+/* Falling scores, NaN last. */
+static int compare_scores(const void *context, int64_t a, int64_t b)
 {
-    double u = naive_read(&s->scores, at + a), v = naive_read(&s->scores, at + b);
+    const nms *s = context;
 
-    if (isnan(u) || isnan(v))
-        return isnan(u) && isnan(v) ? a < b : isnan(v);
-    return u == v ? a < b : u > v;
-}
-
-/* The best box that comes after `last` (-1 = none yet), or -1. */
-static int64_t next_box(const nms *s, int64_t at, int64_t last)
-{
-    int64_t best = -1, i;
-
-    for (i = 0; i < s->S; i++)
-        if ((!s->has_threshold || naive_read(&s->scores, at + i) > s->threshold) &&
-            (last < 0 || comes_before(s, at, last, i)) &&
-            (best < 0 || comes_before(s, at, i, best)))
-            best = i;
-    return best;
+    return naive_compare_floats(-naive_read(&s->scores, s->at + a),
+                                -naive_read(&s->scores, s->at + b));
 }
 
 /* Takes the boxes of one class, from row `row` of the output on; the row after. */
-static int64_t take_boxes(const nms *s, int64_t n, int64_t c, int64_t row)
+static int64_t take_boxes(nms *s, int64_t n, int64_t c, int64_t row)
 {
-    int64_t at = (n * s->scores.dims[1] + c) * s->S, first = row, last = -1, r;
+    const int64_t *order;
+    int64_t count = 0, i, t;
 
-    while (row - first < s->max && row < s->y.dims[0] && (last = next_box(s, at, last)) >= 0) {
+    s->at = (n * s->scores.dims[1] + c) * s->S;
+    order = naive_sort(s->S, s->scratch, compare_scores, s);
+    for (i = 0; i < s->S && count < s->max && row < s->y.dims[0]; i++) {
+        box candidate = read_box(s, n, order[i]);
         bool suppressed = false;
-        for (r = first; r < row && !suppressed; r++)
-            suppressed = overlap(s, n, last, naive_read_int(&s->y, r * 3 + 2));
+        if (s->has_threshold && !(naive_read(&s->scores, s->at + order[i]) > s->threshold))
+            break;
+        for (t = 0; t < count && !suppressed; t++)
+            suppressed = overlap(s, candidate, s->taken[t]);
         if (suppressed)
             continue;
+        s->taken[count++] = candidate;
         naive_write_int(&s->y, row * 3, n);
         naive_write_int(&s->y, row * 3 + 1, c);
-        naive_write_int(&s->y, row * 3 + 2, last);
+        naive_write_int(&s->y, row * 3 + 2, order[i]);
         row++;
     }
     return row;
+}
+
+static uint64_t nms_workspace(const tfr_call *call)
+{
+    return (uint64_t)tfr_call_input(call, 0)->dims[1] * (sizeof(box) + 2 * sizeof(int64_t));
 }
 
 static int32_t run_nms(const naive_kernel *k, const tfr_launch *launch, tfr_err *err)
@@ -105,6 +105,8 @@ static int32_t run_nms(const naive_kernel *k, const tfr_launch *launch, tfr_err 
     s.iou = iou.n ? naive_read(&iou, 0) : 0;
     s.max = max.n ? naive_read_int(&max, 0) : 0;
     s.S = s.boxes.dims[1];
+    s.taken = launch->workspace;
+    s.scratch = s.S ? (int64_t *)(void *)(s.taken + s.S) : NULL;
     for (n = 0; n < s.scores.dims[0]; n++)
         for (c = 0; c < s.scores.dims[1]; c++)
             row = take_boxes(&s, n, c, row);
@@ -116,6 +118,10 @@ static int32_t run_nms(const naive_kernel *k, const tfr_launch *launch, tfr_err 
 }
 
 const naive_op naive_non_max_suppression_ops[] = {
-    {.domain = "", .name = "NonMaxSuppression", .since_version = 11, .run = run_nms},
+    {.domain = "",
+     .name = "NonMaxSuppression",
+     .since_version = 11,
+     .run = run_nms,
+     .workspace = nms_workspace},
     {.name = NULL},
 };

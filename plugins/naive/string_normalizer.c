@@ -7,6 +7,7 @@
  * without a UTF-8 locale only ASCII letters change. Bytes that are not UTF-8 stay.
  */
 #include "naive.h"
+#include "sort.h"
 
 #include <locale.h>
 #include <stdlib.h>
@@ -80,23 +81,100 @@ static char *change_case(const tfr_string *text, char action, locale_t utf8, uin
     return out;
 }
 
-/* 1 if text is a stop word, 0 if not, -1 without memory. */
-static int is_stop_word(const tfr_call *call, const tfr_string *text, locale_t utf8)
-{
-    const tfr_attr *words = tfr_call_attr(call, "stopwords");
-    char fold = tfr_call_int(call, "is_case_sensitive", 0) ? 'N' : 'L';
-    uint64_t n, m, i;
-    char *a = change_case(text, fold, utf8, &n), *b;
-    int found = a ? 0 : -1;
+/* ---- stop words ---- */
 
-    for (i = 0; words && found == 0 && i < words->n; i++) {
-        b = change_case(&words->strings[i], fold, utf8, &m);
-        found = !b ? -1 : m == n && memcmp(a, b, (size_t)n) == 0;
-        free(b);
+typedef struct stop_words {
+    tfr_string *words; /* folded */
+    int64_t *order;    /* sorted */
+    int64_t n;
+} stop_words;
+
+/* Where a folded text is among the stop words. */
+typedef struct stop_search {
+    const stop_words *stop;
+    tfr_string text;
+} stop_search;
+
+static int compare_words(const void *context, int64_t a, int64_t b)
+{
+    const stop_words *stop = context;
+
+    return naive_compare_strings(&stop->words[a], &stop->words[b]);
+}
+
+static int match_word(const void *context, int64_t item)
+{
+    const stop_search *s = context;
+
+    return naive_compare_strings(&s->text, &s->stop->words[item]);
+}
+
+/* How texts and stop words are folded before they are compared. */
+static char fold_of(const tfr_call *call)
+{
+    return tfr_call_int(call, "is_case_sensitive", 0) ? 'N' : 'L';
+}
+
+/* Folds the stop words into memory of the kernel; false without memory. */
+static bool fold_words(naive_kernel *k, stop_words *stop, const tfr_attr *words, locale_t utf8)
+{
+    int64_t i;
+
+    for (i = 0; i < stop->n; i++) {
+        uint64_t bytes;
+        char *text = change_case(&words->strings[i], fold_of(&k->call), utf8, &bytes);
+        char *copy = text ? naive_keep(k, (size_t)bytes + 1) : NULL;
+        if (copy)
+            memcpy(copy, text, (size_t)bytes);
+        free(text);
+        if (!copy)
+            return false;
+        stop->words[i] = (tfr_string){copy, bytes};
     }
-    free(a);
+    return true;
+}
+
+static int32_t prepare_stringnormalizer(naive_kernel *k, tfr_err *err)
+{
+    const tfr_attr *words = tfr_call_attr(&k->call, "stopwords");
+    size_t n = words ? (size_t)words->n : 0;
+    stop_words *stop = naive_keep(k, sizeof(*stop));
+    int64_t *scratch = naive_keep(k, 2 * n * sizeof(*scratch));
+    locale_t utf8;
+    bool folded;
+
+    if (stop)
+        *stop = (stop_words){naive_keep(k, n * sizeof(*stop->words)), NULL, (int64_t)n};
+    if (!stop || !stop->words || !scratch)
+        return tfr_fail(err, TFR_ENOMEM, "no memory for %zu stop words", n);
+    utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+    folded = fold_words(k, stop, words, utf8);
+    if (utf8)
+        freelocale(utf8);
+    if (!folded)
+        return tfr_fail(err, TFR_ENOMEM, "no memory for %zu stop words", n);
+    stop->order = naive_sort(stop->n, scratch, compare_words, stop);
+    k->state = stop;
+    return TFR_OK;
+}
+
+/* 1 if text is a stop word, 0 if not, -1 without memory. */
+static int is_stop_word(const naive_kernel *k, const tfr_string *text, locale_t utf8)
+{
+    stop_search s = {k->state, {NULL, 0}};
+    char *folded;
+    int found;
+
+    if (s.stop->n == 0)
+        return 0;
+    folded = change_case(text, fold_of(&k->call), utf8, &s.text.bytes);
+    s.text.data = folded;
+    found = folded ? naive_search(s.stop->order, s.stop->n, match_word, &s) >= 0 : -1;
+    free(folded);
     return found;
 }
+
+/* ---- the op ---- */
 
 static int32_t normalize(const naive_kernel *k, const tfr_launch *launch, locale_t utf8,
                          tfr_err *err)
@@ -109,7 +187,7 @@ static int32_t normalize(const naive_kernel *k, const tfr_launch *launch, locale
     int32_t status = TFR_OK;
 
     for (i = 0; i < n && status == TFR_OK; i++) {
-        int stop = is_stop_word(&k->call, px + i, utf8);
+        int stop = is_stop_word(k, px + i, utf8);
         uint64_t bytes = 0;
         char *text = stop == 0 ? change_case(px + i, action, utf8, &bytes) : NULL;
         if (stop > 0)
@@ -139,6 +217,6 @@ static int32_t run_stringnormalizer(const naive_kernel *k, const tfr_launch *lau
 }
 
 const naive_op naive_string_normalizer_ops[] = {
-    {"", "StringNormalizer", 10, NULL, run_stringnormalizer, NULL, 0, NULL},
+    {"", "StringNormalizer", 10, NULL, run_stringnormalizer, NULL, 0, prepare_stringnormalizer},
     {NULL, NULL, 0, NULL, NULL, NULL, 0, NULL},
 };

@@ -7,26 +7,10 @@
  * Order: numbers ascending, NaN last and equal to NaN; false before true; complex by real part,
  * then by imaginary part; strings by bytes; slices by their first difference in row-major order.
  */
-#include "naive.h"
+#include "sort.h"
+#include "tensor.h"
 
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
-
-static int order_float(double a, double b)
-{
-    if (isnan(a) || isnan(b))
-        return !!isnan(a) - !!isnan(b);
-    return (a > b) - (a < b);
-}
-
-static int order_string(const tfr_string *a, const tfr_string *b)
-{
-    uint64_t n = a->bytes < b->bytes ? a->bytes : b->bytes;
-    int order = n ? memcmp(a->data, b->data, (size_t)n) : 0;
-
-    return order ? order : (a->bytes > b->bytes) - (a->bytes < b->bytes);
-}
 
 static int order_elements(int32_t dtype, const void *p, int64_t i, int64_t j)
 {
@@ -35,14 +19,15 @@ static int order_elements(int32_t dtype, const void *p, int64_t i, int64_t j)
     int order;
 
     if (dtype == TFR_DTYPE_STRING)
-        return order_string((const tfr_string *)p + i, (const tfr_string *)p + j);
+        return naive_compare_strings((const tfr_string *)p + i, (const tfr_string *)p + j);
     if (dtype == TFR_DTYPE_C64 || dtype == TFR_DTYPE_C128) {
-        order = order_float(naive_get(part, p, 2 * i), naive_get(part, p, 2 * j));
+        order = naive_compare_floats(naive_get(part, p, 2 * i), naive_get(part, p, 2 * j));
         return order ? order
-                     : order_float(naive_get(part, p, 2 * i + 1), naive_get(part, p, 2 * j + 1));
+                     : naive_compare_floats(naive_get(part, p, 2 * i + 1),
+                                            naive_get(part, p, 2 * j + 1));
     }
     if (naive_is_float(dtype))
-        return order_float(naive_get(dtype, p, i), naive_get(dtype, p, j));
+        return naive_compare_floats(naive_get(dtype, p, i), naive_get(dtype, p, j));
     a = naive_get_int(dtype, p, i);
     b = naive_get_int(dtype, p, j);
     if (dtype == TFR_DTYPE_U64)
@@ -56,8 +41,9 @@ typedef struct slices {
     naive_lanes l;
 } slices;
 
-static int order_slices(const slices *s, int64_t a, int64_t b)
+static int order_slices(const void *context, int64_t a, int64_t b)
 {
+    const slices *s = context;
     int64_t o, i;
     int order;
 
@@ -70,32 +56,6 @@ static int order_slices(const slices *s, int64_t a, int64_t b)
         }
     }
     return 0;
-}
-
-/* Merge sort from the bottom up: stable, so that equal slices keep the order of their indices.
- * Returns which of the two arrays holds the result. */
-static int64_t *sort_slices(const slices *s, int64_t *from, int64_t *to)
-{
-    int64_t n = s->l.n, width, left, i, j, at, *swap;
-
-    for (i = 0; i < n; i++)
-        from[i] = i;
-    for (width = 1; width < n; width *= 2) {
-        for (left = 0; left < n; left += 2 * width) {
-            int64_t middle = left + width < n ? left + width : n;
-            int64_t right = middle + width < n ? middle + width : n;
-            for (i = left, j = middle, at = left; at < right; at++) {
-                if (i < middle && (j == right || order_slices(s, from[i], from[j]) <= 0))
-                    to[at] = from[i++];
-                else
-                    to[at] = from[j++];
-            }
-        }
-        swap = from;
-        from = to;
-        to = swap;
-    }
-    return from;
 }
 
 /*
@@ -180,7 +140,7 @@ static int32_t run_unique(const naive_kernel *k, const tfr_launch *launch, tfr_e
         write_dims(k, launch, axis, 0, 0);
         return TFR_OK;
     }
-    order = sort_slices(&s, scratch, scratch + s.l.n);
+    order = naive_sort(s.l.n, scratch, order_slices, &s);
     first = scratch + 2 * s.l.n;
     place = scratch + 3 * s.l.n;
     count = number_slices(&s, order, tfr_call_int(&k->call, "sorted", 1) != 0, first, place);
