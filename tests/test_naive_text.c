@@ -102,9 +102,65 @@ TEST(stop_words_are_folded_as_texts_are)
     values_check_all("naive:0", calls, sizeof calls / sizeof calls[0]);
 }
 
+#define GRAMS(mode, counts, indexes, pool)                                                         \
+    "TfIdfVectorizer mode:s=" mode " min_gram_length:i=1 max_gram_length:i=2 max_skip_count:i=1 "  \
+    "ngram_counts:is=" counts " ngram_indexes:is=" indexes " pool_" pool
+
+TEST(grams_are_counted_however_often_the_pool_repeats_them)
+{
+    static const values_case calls[] = {
+        {GRAMS("TF", "0,2", "0,1,2", "int64s:is=5,6,5,6"), "i64[2,3] 5 6 6 6 5 7",
+         "f32[2,3] 1 2 2 1 1 0"},
+        /* two grams of one column, and one gram of two columns */
+        {GRAMS("TF", "0,2", "0,0,1", "int64s:is=5,6,5,6"), "i64[3] 5 6 6", "f32[2] 3 2"},
+        {GRAMS("TF", "0,3", "0,2,0,1", "int64s:is=5,5,5,5,6"), "i64[3] 5 6 5", "f32[3] 4 1 2"},
+        {GRAMS("TF", "0,1", "3,0", "strings:ss=b,b,a"), "s[4] a b a b", "f32[4] 1 0 0 2"},
+        /* the weight of a column is that of its first gram */
+        {GRAMS("TFIDF", "0,2", "0,0,1", "int64s:is=5,6,5,6 weights:fs=3,5,0.5"), "i64[3] 5 6 6",
+         "f32[2] 9 1"},
+        {GRAMS("IDF", "0,2", "1,0,1", "int64s:is=5,6,5,6 weights:fs=3,5,0.5"), "i64[2] 5 7",
+         "f32[2] 0 3"},
+    };
+    values_check_all("naive:0", calls, sizeof calls / sizeof calls[0]);
+}
+
+static tfr_status run_op(const char *op, const tfr_attr *attrs, uint32_t n_attrs, tfr_tensor *in,
+                         uint32_t n_outputs)
+{
+    const tfr_node_desc node = {
+        .size = sizeof node, .op = op, .attrs = attrs, .n_attrs = n_attrs, .n_outputs = n_outputs};
+    tfr_runtime *runtime = NULL;
+    tfr_tensor *out[2] = {NULL, NULL};
+    tfr_status status;
+    REQUIRE_OK(tfr_runtime_create(NULL, &runtime, &values_err), &values_err);
+    status = tfr_op_run(runtime, "naive:0", &node, &in, 1, out, n_outputs, &values_err);
+    tfr_tensor_release(out[0]);
+    tfr_tensor_release(out[1]);
+    tfr_tensor_release(in);
+    tfr_runtime_release(runtime);
+    return status;
+}
+
+TEST(more_grams_than_a_launch_may_look_at_are_refused)
+{
+    const tfr_attr attrs[] = {
+        TFR_SET_STRING("mode", "TF"),       TFR_SET_INT("min_gram_length", 2),
+        TFR_SET_INT("max_gram_length", 2),  TFR_SET_INT("max_skip_count", INT64_MAX),
+        TFR_SET_INTS("ngram_counts", 0, 0), TFR_SET_INTS("ngram_indexes", 0),
+        TFR_SET_INTS("pool_int64s", 0, 0)};
+    const tfr_shape shape = {1, {100000}};
+    tfr_tensor *x = NULL;
+    REQUIRE_OK(tfr_tensor_create(TFR_DTYPE_I64, &shape, &x, &values_err), &values_err);
+    CHECK(run_op("TfIdfVectorizer", attrs, sizeof attrs / sizeof attrs[0], x, 1) != TFR_OK);
+    CHECK_CONTAINS("n-grams of 9999900000 items altogether, the limit is 67108864",
+                   values_err.text);
+}
+
 static const test_case cases[] = {
     CASE(a_list_costs_its_length_times_a_logarithm_whatever_it_holds),
     CASE(of_equal_keys_the_last_one_counts),
     CASE(stop_words_are_folded_as_texts_are),
+    CASE(grams_are_counted_however_often_the_pool_repeats_them),
+    CASE(more_grams_than_a_launch_may_look_at_are_refused),
 };
 TEST_MAIN(cases)
