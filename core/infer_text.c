@@ -51,11 +51,30 @@ static int64_t count_pieces(const tfr_string *s, const tfr_string *delimiter, in
     return n;
 }
 
+/*
+ * Y has as many columns as the longest row has pieces. One long row among many short ones would
+ * make gigabytes of empty strings from a small file, so padding has a limit.
+ */
+static tfr_status check_padding(const tfr__infer *in, tfr_err *err, int64_t rows, int64_t longest,
+                                int64_t pieces)
+{
+    enum { PADDED = 1 << 24, PADDED_PER_PIECE = 32 };
+    int64_t most = pieces > PADDED / PADDED_PER_PIECE ? pieces * PADDED_PER_PIECE : PADDED;
+    if (!tfr__wants(in, 0) || !longest || rows <= most / longest)
+        return TFR_OK;
+    return tfr__infer_fail(
+        in, err, TFR_ELIMIT,
+        "%lld strings of %lld pieces in all, up to %lld in one, make %lld x %lld "
+        "elements, the limit is %lld; a smaller maxsplit helps",
+        (long long)rows, (long long)pieces, (long long)longest, (long long)rows, (long long)longest,
+        (long long)most);
+}
+
 tfr_status tfr__infer_string_split(tfr__infer *in, tfr_err *err)
 {
     const tfr__type *x = tfr__in(in, 0);
     const tfr__attr *delimiter = tfr__attr_find(in->attrs, "delimiter");
-    int64_t limit = tfr__attr_int(in->attrs, "maxsplit", INT64_MAX), longest = 0;
+    int64_t limit = tfr__attr_int(in->attrs, "maxsplit", INT64_MAX), longest = 0, sum = 0;
     const void *data;
     tfr__dims shape;
     if (limit < 0)
@@ -69,7 +88,9 @@ tfr_status tfr__infer_string_split(tfr__infer *in, tfr_err *err)
         int64_t pieces =
             words ? count_words(s, limit) : count_pieces(s, &delimiter->pub.strings[0], limit);
         longest = pieces > longest ? pieces : longest;
+        sum += pieces;
     }
+    TFR__TRY(check_padding(in, err, n, longest, sum));
     TFR__TRY(tfr__out_like(in, err, 1, TFR_DTYPE_I64, x));
     tfr__dims_of(x, &shape);
     if (shape.rank == TFR_MAX_RANK)

@@ -156,11 +156,30 @@ TEST(more_grams_than_a_launch_may_look_at_are_refused)
                    values_err.text);
 }
 
+TEST(one_long_string_among_many_is_not_padded_to_gigabytes)
+{
+    enum { N = 5000 };
+    static char text[2 * N];
+    const tfr_shape shape = {1, {N}};
+    tfr_tensor *x = NULL;
+    REQUIRE_OK(tfr_tensor_create(TFR_DTYPE_STRING, &shape, &x, &values_err), &values_err);
+    for (int i = 0; i < N; i++)
+        memcpy(text + 2 * i, "a ", 2);
+    for (int64_t i = 0; i < N; i++)
+        REQUIRE_OK(tfr_tensor_set_string(x, i, text, i ? 1 : sizeof text, &values_err),
+                   &values_err);
+    CHECK_STATUS(TFR_ELIMIT, run_op("StringSplit", NULL, 0, x, 2), &values_err);
+    CHECK_CONTAINS("5000 strings of 9999 pieces in all, up to 5000 in one, make 5000 x 5000 "
+                   "elements, the limit is 16777216",
+                   values_err.text);
+}
+
 static const test_case cases[] = {
     CASE(a_list_costs_its_length_times_a_logarithm_whatever_it_holds),
     CASE(of_equal_keys_the_last_one_counts),
     CASE(stop_words_are_folded_as_texts_are),
     CASE(grams_are_counted_however_often_the_pool_repeats_them),
     CASE(more_grams_than_a_launch_may_look_at_are_refused),
+    CASE(one_long_string_among_many_is_not_padded_to_gigabytes),
 };
 TEST_MAIN(cases)
