@@ -61,16 +61,15 @@ static void library_shutdown_newest(void)
 /* Loads and starts; the caller has the lock. */
 static tfr_status library_load(tfr__plugin *plugin, tfr__library *library, tfr_err *err)
 {
-    char why[900] = "";
     const tfr_plugin *given = NULL;
     tfr_plugin_entry_fn entry;
     tfr_err own = TFR_ERR_INIT;
     tfr_status status;
     tfr__visit visit = tfr__slot_enter(plugin->name, "dlopen", NULL, NULL);
-    void *handle = tfr__dl_open(plugin->path, why, sizeof why);
+    void *handle = tfr__dl_open(plugin->path, &own);
     tfr__slot_leave(&visit, plugin);
     if (!handle)
-        return tfr_fail(err, TFR_EPLUGIN, "the dynamic linker says: %s", why);
+        return tfr_fail(err, (tfr_status)own.code, "the dynamic linker says: %s", own.text);
     entry = tfr__dl_entry(handle);
     if (!entry)
         return tfr_fail(err, TFR_EPLUGIN, "does not export tfrun_plugin_v%d", TFR_ABI_MAJOR);
@@ -78,8 +77,8 @@ static tfr_status library_load(tfr__plugin *plugin, tfr__library *library, tfr_e
     status = (tfr_status)entry(tfr__host(), &given, &own);
     tfr__slot_leave(&visit, plugin);
     if (status)
-        return tfr_fail(err, TFR_EPLUGIN, "its entry returned %s: %s", tfr_status_name(status),
-                        tfr__said(&own));
+        return tfr_fail(err, status == TFR_ENOMEM ? TFR_ENOMEM : TFR_EPLUGIN,
+                        "its entry returned %s: %s", tfr_status_name(status), tfr__said(&own));
     visit = tfr__slot_enter(plugin->name, "facet", NULL, NULL);
     status = tfr__tables_import(given, plugin->note.name, plugin->note.kind, &library->tables, err);
     tfr__slot_leave(&visit, plugin);

@@ -162,14 +162,13 @@ static bool answer_devices(answer *a)
 
 static void answer_ask(answer *a, const char *path, const char *name, uint32_t kind)
 {
-    char why[900] = "";
     const tfr_plugin *given = NULL;
     tfr_err err = TFR_ERR_INIT;
     tfr_plugin_entry_fn entry;
     int32_t status;
-    void *library = tfr__dl_open(path, why, sizeof why);
+    void *library = tfr__dl_open(path, &err);
     if (!library) {
-        answer_fail(a, TFR__OUTCOME_LINK, TFR_EPLUGIN, "%s", why);
+        answer_fail(a, TFR__OUTCOME_LINK, err.code, "%s", err.text);
         return;
     }
     entry = tfr__dl_entry(library);

@@ -3,15 +3,20 @@
 #include "dl.h"
 
 #include <dlfcn.h>
-#include <stdio.h>
+#include <errno.h>
 #include <string.h>
+#include <tfrun/fail.h>
 
-void *tfr__dl_open(const char *path, char *why, size_t n)
+void *tfr__dl_open(const char *path, tfr_err *err)
 {
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!library && n) {
+    void *library;
+    errno = 0;
+    library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        const int error = errno;
         const char *text = dlerror();
-        snprintf(why, n, "%s", text ? text : "the dynamic linker does not say why");
+        (void)tfr_fail(err, tfr_dlopen_code(error, text, TFR_EPLUGIN), "%s",
+                       text ? text : "the dynamic linker does not say why");
     }
     return library;
 }

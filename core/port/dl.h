@@ -6,10 +6,10 @@
 #include <tfrun/plugin.h>
 
 /*
- * All symbols bound now, none given to others. On failure NULL, and *why (n bytes) has the
- * linker's sentence.
+ * All symbols bound now, none given to others. On failure NULL, and *err has the linker's sentence
+ * with TFR_ENOMEM, which says nothing about the file, or TFR_EPLUGIN.
  */
-void *tfr__dl_open(const char *path, char *why, size_t n);
+void *tfr__dl_open(const char *path, tfr_err *err);
 
 /* The entry of a plugin, or NULL. */
 tfr_plugin_entry_fn tfr__dl_entry(void *library);

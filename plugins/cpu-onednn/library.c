@@ -8,6 +8,7 @@
 #include "onednn.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -83,12 +84,18 @@ static int32_t set_up(const tfr_host *host, tfr_dnn_library_table *table, tfr_er
 static int32_t open_locked(const tfr_host *host, tfr_err *err)
 {
     tfr_dnn_library_table table;
-    void *library = dlopen(TFR_DNN_SONAME, RTLD_NOW | RTLD_LOCAL);
+    void *library;
     int32_t status;
 
     memset(&table, 0, sizeof table);
+    errno = 0;
+    library = dlopen(TFR_DNN_SONAME, RTLD_NOW | RTLD_LOCAL);
     if (!library) {
+        const int error = errno;
         const char *why = dlerror();
+        if (tfr_dlopen_code(error, why, TFR_EUNSUPPORTED) == TFR_ENOMEM)
+            return tfr_fail(err, TFR_ENOMEM, "no memory to load oneDNN: %s",
+                            why ? why : TFR_DNN_SONAME);
         return tfr_fail(err, TFR_EUNSUPPORTED, "oneDNN does not load: %s; install its package",
                         why ? why : TFR_DNN_SONAME);
     }

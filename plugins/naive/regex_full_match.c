@@ -11,6 +11,7 @@
 #include "regex_syntax.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -61,7 +62,8 @@ static struct {
 #define SLOT(name) __typeof__(name) *name;
     FUNCTIONS(SLOT)
 #undef SLOT
-    char why[256]; /* it cannot be used; "" = it can */
+    bool is_open;
+    char why[256]; /* it cannot be used; "" = it can, or nobody has tried yet */
 } library;
 
 /* dlsym's answer as a function; POSIX says that this way works, ISO C knows none. */
@@ -73,24 +75,35 @@ static void find(void *handle, const char *name, void *slot, size_t bytes)
         snprintf(library.why, sizeof library.why, PCRE2_SONAME " has no %s", name);
 }
 
-static void open_library(void)
+static tfr_status open_library(void)
 {
-    void *handle = dlopen(PCRE2_SONAME, RTLD_NOW | RTLD_LOCAL);
+    void *handle;
+    errno = 0;
+    handle = dlopen(PCRE2_SONAME, RTLD_NOW | RTLD_LOCAL);
     if (!handle) {
+        const int error = errno;
         const char *why = dlerror();
+        if (tfr_dlopen_code(error, why, TFR_EUNSUPPORTED) == TFR_ENOMEM)
+            return TFR_ENOMEM;
         snprintf(library.why, sizeof library.why, "%s", why ? why : PCRE2_SONAME);
-        return;
+        return TFR_EUNSUPPORTED;
     }
 #define FIND(name) find(handle, #name, &library.name, sizeof library.name);
     FUNCTIONS(FIND)
 #undef FIND
+    library.is_open = !library.why[0];
+    return library.is_open ? TFR_OK : TFR_EUNSUPPORTED;
 }
 
-static bool have_library(void)
+/* A library that is not there stays so, but without memory the next call tries again. */
+static tfr_status have_library(void)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, open_library);
-    return !library.why[0];
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    tfr_status status;
+    pthread_mutex_lock(&lock);
+    status = library.is_open ? TFR_OK : library.why[0] ? TFR_EUNSUPPORTED : open_library();
+    pthread_mutex_unlock(&lock);
+    return status;
 }
 
 static tfr_string pattern_of(const tfr_call *call)
@@ -105,8 +118,11 @@ static int32_t supports_regex(const tfr_call *call, tfr_answer *answer)
     const char *why = NULL;
     char *text;
     size_t n;
+    tfr_status status = have_library();
 
-    if (!have_library())
+    if (status == TFR_ENOMEM)
+        return status;
+    if (status)
         return tfr_decline(answer, TFR_REASON_LIBRARY_MISSING,
                            "PCRE2 does not load: %s; install its package", library.why);
     if (p.bytes > NAIVE_REGEX_BYTES)
@@ -228,11 +244,11 @@ static int32_t run_regex(const naive_kernel *k, const tfr_launch *launch, tfr_er
     int64_t n = tfr_operand_elements(tfr_call_input(&k->call, 0)), i;
     matcher m = {0};
     uint64_t bytes = 0;
-    int32_t status = TFR_EUNSUPPORTED;
+    int32_t status = have_library();
 
     for (i = 0; i < n; i++)
         bytes += px[i].bytes;
-    if (have_library())
+    if (status == TFR_OK)
         status = prepare_matcher(pattern_of(&k->call), bytes, &m, err);
     for (i = 0; i < n && status == TFR_OK; i++)
         status = match(&m, px + i, i, py + i, err);

@@ -10,8 +10,10 @@
 #ifndef TFRUN_FAIL_H
 #define TFRUN_FAIL_H
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <tfrun/plugin.h>
 
 #if defined(__GNUC__)
@@ -48,6 +50,21 @@ static inline tfr_status tfr_decline(tfr_answer *answer, tfr_reason reason, cons
         vsnprintf(answer->text, answer->size - offsetof(tfr_answer, text), format, args);
     va_end(args);
     return TFR_OK;
+}
+
+/*
+ * The code for a dlopen that failed: TFR_ENOMEM when memory ran out, or else other. error is errno
+ * after it, 0 before; why is the sentence of dlerror. The dynamic linker has an errno of its own,
+ * so that malloc in it sets ours and mmap only its sentence, and without memory for the name of a
+ * file it may say that the file is not there.
+ */
+static inline tfr_status tfr_dlopen_code(int error, const char *why, tfr_status other)
+{
+    const char *no_memory = strerror(ENOMEM);
+    size_t n = why ? strlen(why) : 0, end = strlen(no_memory);
+    if (error == ENOMEM || (why && n >= end && strcmp(why + n - end, no_memory) == 0))
+        return TFR_ENOMEM;
+    return other;
 }
 
 #endif
