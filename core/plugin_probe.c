@@ -41,6 +41,7 @@ typedef enum probe_phase {
     PROBE_LISTENING,
     PROBE_WHOLE,   /* the answer is there, by its own count */
     PROBE_GARBAGE, /* it does not start as an answer, or does not end */
+    PROBE_NO_ROOM, /* there is no memory for it */
     PROBE_CLOSED   /* no more will come */
 } probe_phase;
 
@@ -95,6 +96,25 @@ static bool probe_pipe(int ends[2])
     return false;
 }
 
+/* What the child has as descriptors 0 to 3. Each of these may need memory. */
+static int probe_files(const tfr__plugin *plugin, int reply_fd, int stdout_fd,
+                       posix_spawn_file_actions_t *files)
+{
+    int error = posix_spawn_file_actions_init(files);
+    if (error)
+        return error;
+    error = posix_spawn_file_actions_addopen(files, 0, "/dev/null", O_RDONLY, 0);
+    if (!error)
+        error = posix_spawn_file_actions_adddup2(files, stdout_fd, 1);
+    if (!error && (!plugin->loader->runtime || plugin->loader->runtime->log_level < TFR_LOG_DEBUG))
+        error = posix_spawn_file_actions_addopen(files, 2, "/dev/null", O_WRONLY, 0);
+    if (!error)
+        error = posix_spawn_file_actions_adddup2(files, reply_fd, TFR__PROBE_FD);
+    if (error)
+        posix_spawn_file_actions_destroy(files);
+    return error;
+}
+
 /* argv: the program, the file, its name and kind, the limits, "key=value" of its options. */
 static int probe_spawn(const tfr__plugin *plugin, const probe_limits *limits, int reply_fd,
                        int stdout_fd, pid_t *pid)
@@ -120,19 +140,23 @@ static int probe_spawn(const tfr__plugin *plugin, const probe_limits *limits, in
     argv[n++] = kind;
     argv[n++] = memory;
     argv[n++] = cpu;
-    for (i = 0; i < config->n && n < PROBE_MAX_OPTIONS + 6; i++)
-        if (strncmp(config->settings[i].key, plugin->name, name) == 0 &&
-            config->settings[i].key[name] == '.' &&
-            (argv[n] = tfr__keep_print(&keep, "%s=%s", config->settings[i].key,
-                                       config->settings[i].value)))
-            n++;
+    for (i = 0; i < config->n && n < PROBE_MAX_OPTIONS + 6; i++) {
+        if (strncmp(config->settings[i].key, plugin->name, name) != 0 ||
+            config->settings[i].key[name] != '.')
+            continue;
+        argv[n] =
+            tfr__keep_print(&keep, "%s=%s", config->settings[i].key, config->settings[i].value);
+        if (!argv[n++]) {
+            tfr__keep_free(&keep);
+            return ENOMEM;
+        }
+    }
     argv[n] = NULL;
-    posix_spawn_file_actions_init(&files);
-    posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&files, stdout_fd, 1);
-    if (!plugin->loader->runtime || plugin->loader->runtime->log_level < TFR_LOG_DEBUG)
-        posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_adddup2(&files, reply_fd, TFR__PROBE_FD);
+    error = probe_files(plugin, reply_fd, stdout_fd, &files);
+    if (error) {
+        tfr__keep_free(&keep);
+        return error;
+    }
     posix_spawnattr_init(&attr);
     posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
                                         POSIX_SPAWN_SETSIGDEF);
@@ -149,21 +173,23 @@ static int probe_spawn(const tfr__plugin *plugin, const probe_limits *limits, in
     return error;
 }
 
-static void probe_start(probe *p, tfr__plugin *plugin, const probe_limits *limits)
+/* Only the lack of memory is an error: all else is the plugin's state. */
+static tfr_status probe_start(probe *p, tfr__plugin *plugin, const probe_limits *limits,
+                              tfr_err *err)
 {
     int reply[2], out[2], error;
     memset(p, 0, sizeof *p);
     if (!probe_pipe(reply)) {
         tfr__plugin_set(plugin, TFR_PLUGIN_PROBE_EXIT, "cannot be asked, no pipe: %s",
                         strerror(errno));
-        return;
+        return TFR_OK;
     }
     if (!probe_pipe(out)) {
         tfr__plugin_set(plugin, TFR_PLUGIN_PROBE_EXIT, "cannot be asked, no pipe: %s",
                         strerror(errno));
         close(reply[0]);
         close(reply[1]);
-        return;
+        return TFR_OK;
     }
     error = probe_spawn(plugin, limits, reply[1], out[1], &p->pid);
     close(reply[1]);
@@ -172,11 +198,13 @@ static void probe_start(probe *p, tfr__plugin *plugin, const probe_limits *limit
         close(reply[0]);
         close(out[0]);
         p->pid = 0;
+        if (error == ENOMEM)
+            return tfr_fail(err, TFR_ENOMEM, "no memory to start %s", probe_program());
         tfr__plugin_set(plugin, TFR_PLUGIN_PROBE_EXIT,
                         "cannot be asked: %s does not start (%s); install tfrun-probe or set "
                         "TFRUN_PROBE",
                         probe_program(), strerror(error));
-        return;
+        return TFR_OK;
     }
     atomic_fetch_add(&probe_n_started, 1);
     tfr__log(plugin->loader->runtime, TFR_LOG_DEBUG, "loader", "asking %s in process %ld",
@@ -185,6 +213,7 @@ static void probe_start(probe *p, tfr__plugin *plugin, const probe_limits *limit
     p->deadline_ns = tfr__now_ns() + limits->timeout_ns;
     p->reply_fd = reply[0];
     p->stdout_fd = out[0];
+    return TFR_OK;
 }
 
 /* ---- listening ---- */
@@ -199,17 +228,22 @@ static bool probe_drop(probe *p)
     return n < 0 && (errno == EAGAIN || errno == EINTR);
 }
 
+/* False, and the phase says why, if there is no more room. */
 static bool probe_grow(probe *p)
 {
     size_t room = p->room ? 2 * p->room : 16384;
     char *more;
     if (p->n < p->room)
         return true;
-    if (p->room > TFR__REPLY_MAX_BYTES)
+    if (p->room > TFR__REPLY_MAX_BYTES) {
+        p->phase = PROBE_GARBAGE;
         return false;
+    }
     more = tfr__realloc(p->bytes, room);
-    if (!more)
+    if (!more) {
+        p->phase = PROBE_NO_ROOM;
         return false;
+    }
     p->bytes = more;
     p->room = room;
     return true;
@@ -220,10 +254,8 @@ static void probe_read(probe *p)
 {
     ssize_t n;
     while (p->phase == PROBE_LISTENING) {
-        if (!probe_grow(p)) {
-            p->phase = PROBE_GARBAGE;
+        if (!probe_grow(p))
             return;
-        }
         n = read(p->reply_fd, p->bytes + p->n, p->room - p->n);
         if (n < 0 && errno == EINTR)
             continue;
@@ -347,10 +379,13 @@ static tfr_status probe_end(probe *p, uint64_t timeout_ns, tfr_err *err)
     plugin->stdout_bytes = p->stdout_bytes;
     if (p->phase == PROBE_WHOLE)
         status = probe_take(p, err);
+    else if (p->phase == PROBE_NO_ROOM)
+        status = tfr_fail(err, TFR_ENOMEM, "no memory for the answer of plugin %s", plugin->name);
     else if (p->phase == PROBE_GARBAGE)
         tfr__plugin_set(plugin, TFR_PLUGIN_BAD_REPLY, "answered with %zu bytes that are no answer",
                         p->n);
-    if (!status)
+    /* No memory for it now says nothing about the next time. */
+    if (!status && !(plugin->has_reply && plugin->reply.code == TFR_ENOMEM))
         tfr__cache_store(plugin, p->bytes, plugin->has_reply ? p->n : 0);
     probe_close(&p->reply_fd);
     probe_close(&p->stdout_fd);
@@ -411,7 +446,7 @@ tfr_status tfr__plugins_probe(tfr__loader *loader, tfr_err *err)
             while (!slots[i].pid && next < loader->n_plugins && !status) {
                 tfr__plugin *plugin = loader->plugins[next++];
                 if (plugin->state == TFR_PLUGIN_FOUND)
-                    probe_start(&slots[i], plugin, &limits);
+                    status = probe_start(&slots[i], plugin, &limits, err);
             }
         n_live = 0;
         for (i = 0; i < PROBE_SIDE_BY_SIDE; i++) {

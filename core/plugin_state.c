@@ -171,7 +171,9 @@ void tfr__plugin_judge(tfr__plugin *plugin)
             judge_devices(plugin);
         break;
     case TFR__OUTCOME_LINK:
-        tfr__plugin_set(plugin, TFR_PLUGIN_MISSING_LIBRARY, "the dynamic linker says: %s", text);
+        tfr__plugin_set(
+            plugin, reply->code == TFR_ENOMEM ? TFR_PLUGIN_PROBE_EXIT : TFR_PLUGIN_MISSING_LIBRARY,
+            "the dynamic linker says: %s", text);
         break;
     case TFR__OUTCOME_ENTRY:
         tfr__plugin_set(plugin, TFR_PLUGIN_ABI, "%s", text);
