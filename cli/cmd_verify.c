@@ -43,13 +43,15 @@ static tfr_status add_folder(folders *f, const char *path, tfr_err *err)
     return TFR_OK;
 }
 
-static bool has_model(const char *dir)
+static tfr_status has_model(const char *dir, bool *has, tfr_err *err)
 {
     char *path = NULL;
     struct stat st;
-    bool has = asprintf(&path, "%s/model.onnx", dir) >= 0 && stat(path, &st) == 0;
+    if (asprintf(&path, "%s/model.onnx", dir) < 0)
+        return tfr_fail(err, TFR_ENOMEM, "no memory for a path");
+    *has = stat(path, &st) == 0;
     free(path);
-    return has;
+    return TFR_OK;
 }
 
 static int keep_visible(const struct dirent *entry)
@@ -76,15 +78,19 @@ static tfr_status find_in(folders *f, const char *dir, const char *name, int dep
 static tfr_status find_models(folders *f, const char *dir, int depth, tfr_err *err)
 {
     struct dirent **entries = NULL;
-    tfr_status status = TFR_OK;
+    bool has = false;
+    tfr_status status = has_model(dir, &has, err);
     int n;
-    if (has_model(dir))
+    if (status)
+        return status;
+    if (has)
         return add_folder(f, dir, err);
     if (depth > MOST_DEPTH)
         return TFR_OK;
     n = scandir(dir, &entries, keep_visible, alphasort);
     if (n < 0)
-        return tfr_fail(err, TFR_EIO, "%s cannot be read: %s", dir, strerror(errno));
+        return tfr_fail(err, errno == ENOMEM ? TFR_ENOMEM : TFR_EIO, "%s cannot be read: %s", dir,
+                        strerror(errno));
     for (int i = 0; i < n; i++) {
         if (!status)
             status = find_in(f, dir, entries[i]->d_name, depth, err);
@@ -122,6 +128,7 @@ typedef struct sums {
     const folders *models;
     json_t *rows; /* with --json */
     uint32_t n[3];
+    uint32_t n_no_memory; /* of those that were skipped */
 } sums;
 
 static const struct {
@@ -139,7 +146,9 @@ static void report(void *user, uint32_t model, const cli_verdict *v)
 {
     sums *s = user;
     const char *dir = s->models->items[model], *word = results[v->result].word;
+    char text[sizeof v->text];
     s->n[v->result]++;
+    s->n_no_memory += v->result == CLI_PASSED_OVER && v->code == TFR_ENOMEM;
     if (s->rows) {
         json_t *row = json_object();
         cli_json_set(row, "name", cli_json_text(model_name(dir)));
@@ -155,14 +164,11 @@ static void report(void *user, uint32_t model, const cli_verdict *v)
         return;
     }
     /* Cleaned apart, for the colour's bytes must stay. */
-    char *line = NULL;
-    if (asprintf(&line, "%s%s", *v->text ? ": " : "", v->text) < 0)
-        return;
-    cli_clean(line);
-    printf("%s: %s%s%s%s\n", model_name(dir), cli_color_on(results[v->result].color), word,
-           cli_color_off(results[v->result].color), line);
+    snprintf(text, sizeof text, "%s", v->text);
+    cli_clean(text);
+    printf("%s: %s%s%s%s%s\n", model_name(dir), cli_color_on(results[v->result].color), word,
+           cli_color_off(results[v->result].color), *text ? ": " : "", text);
     fflush(stdout);
-    free(line);
 }
 
 static int finish(sums *s)
@@ -185,6 +191,11 @@ static int finish(sums *s)
     }
     if (s->n[CLI_DIFFERENT])
         return CLI_EXIT_DIFFERS;
+    if (s->n_no_memory) {
+        cli_line(stderr, "tfrun: %u of %u models could not be tried for lack of memory",
+                 (unsigned)s->n_no_memory, (unsigned)s->models->n);
+        return CLI_EXIT_MEMORY;
+    }
     return s->n[CLI_PASSED] ? CLI_EXIT_DONE : CLI_EXIT_SKIPPED;
 }
 

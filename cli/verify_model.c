@@ -276,12 +276,13 @@ static tfr_status try_model(trial *t, tfr_runtime *runtime, cli_verdict *out, tf
 }
 
 /*
- * What tfrun says it cannot do, as against what it does wrong: no kernel, a type or a feature that
- * is not supported, or an op that is not in the table at all, whose sentence sends to `tfrun ops`.
+ * What tfrun says it cannot do, as against what it does wrong: no memory, no kernel, a type or a
+ * feature that is not supported, or an op that is not in the table at all, whose sentence sends to
+ * `tfrun ops`.
  */
-static bool is_unsupported(const tfr_err *err)
+static bool is_not_tried(const tfr_err *err)
 {
-    return err->code == TFR_EUNSUPPORTED ||
+    return err->code == TFR_ENOMEM || err->code == TFR_EUNSUPPORTED ||
            (err->code == TFR_EMODEL && strstr(err->text, "`tfrun ops` lists") != NULL);
 }
 
@@ -296,7 +297,7 @@ void cli_verify_model(const cli_args *args, tfr_runtime *runtime, const char *di
     status = try_model(&t, runtime, out, &err);
     if (status) {
         out->code = err.code;
-        out->result = is_unsupported(&err) ? CLI_PASSED_OVER : CLI_DIFFERENT;
+        out->result = is_not_tried(&err) ? CLI_PASSED_OVER : CLI_DIFFERENT;
         snprintf(out->text, sizeof out->text, "%s", err.text);
     }
     out->seconds = cli_now() - began;
