@@ -6,6 +6,7 @@
  */
 #include "cpus.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <sched.h>
@@ -73,12 +74,13 @@ static bool read_file(const char *folder, const char *name, char *text, size_t n
     const int length = snprintf(path, sizeof path, "%s/%s", folder, name);
     if (length < 0 || (size_t)length >= sizeof path)
         return false;
-    FILE *file = fopen(path, "re");
-    if (!file)
+    /* Not fopen, which needs memory: without it the limit would be taken for none. */
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
         return false;
-    const size_t got = fread(text, 1, n - 1, file);
-    fclose(file);
-    text[got] = '\0';
+    const ssize_t got = read(fd, text, n - 1);
+    close(fd);
+    text[got > 0 ? got : 0] = '\0';
     return got > 0;
 }
 
