@@ -30,12 +30,12 @@ const cli_command *cli_find_command(const char *name)
     return NULL;
 }
 
-/* A full disk or a closed pipe shows only now. */
+/* A full disk or a closed pipe shows only now; a lost line has been told of. */
 static int finish_output(const cli_args *args, int status)
 {
     tfr_err err = TFR_ERR_INIT;
     if (!fflush(stdout) && !ferror(stdout))
-        return status;
+        return !status && cli_line_was_lost() ? CLI_EXIT_MEMORY : status;
     (void)tfr_fail(&err, TFR_EIO, "standard output cannot be written: %s", strerror(errno));
     return status ? status : cli_fail(args, &err);
 }

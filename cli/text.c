@@ -66,6 +66,13 @@ size_t cli_width(const char *text)
     return n;
 }
 
+static bool line_lost; /* one of the result */
+
+bool cli_line_was_lost(void)
+{
+    return line_lost;
+}
+
 void cli_line(FILE *file, const char *format, ...)
 {
     va_list args;
@@ -75,6 +82,7 @@ void cli_line(FILE *file, const char *format, ...)
     n = vasprintf(&text, format, args);
     va_end(args);
     if (n < 0) {
+        line_lost = line_lost || file == stdout;
         fputs("tfrun: out of memory for a line of text\n", stderr);
         return;
     }

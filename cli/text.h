@@ -22,6 +22,8 @@ size_t cli_width(const char *text);
 
 /* Prints one line, cleaned. Long lines are printed whole. */
 void cli_line(FILE *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Has there been no memory for a line of standard output? */
+bool cli_line_was_lost(void);
 
 typedef enum cli_color { CLI_PLAIN, CLI_BOLD, CLI_RED, CLI_GREEN, CLI_YELLOW } cli_color;
 
