@@ -112,6 +112,7 @@ shell_tests = \
 	tests/cli/devices.sh \
 	tests/cli/help.sh \
 	tests/cli/options.sh \
+	tests/cli/out_of_memory.sh \
 	tests/cli/profile.sh \
 	tests/cli/run.sh \
 	tests/cli/strangers.sh \
@@ -507,6 +508,17 @@ check_PROGRAMS += tests/cli/trace_check
 tests_cli_trace_check_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_cli_trace_check_LDADD = $(JANSSON_LIBS)
 tests_cli_trace_check_SOURCES = tests/cli/trace_check.c
+
+# For LD_PRELOAD: requests for memory of tfrun that fail. Built like the plugins of tests/fake, but
+# without sanitizers, which have a malloc of their own.
+tests/malloc_fails.so: tests/malloc_fails.c
+	$(AM_V_at)$(MKDIR_P) tests && c=tests/malloc_fails.c && \
+	    { test -f "$$c" || c='$(srcdir)'/$$c; } && \
+	    $(CC) $(AM_CPPFLAGS) $(CPPFLAGS) $(TFR_CFLAGS) $(CFLAGS) -fPIC -shared $(LDFLAGS) \
+	        -o $@ "$$c"
+check_DATA += tests/malloc_fails.so
+CLEANFILES += tests/malloc_fails.so
+EXTRA_DIST += tests/malloc_fails.c
 
 # The fake accelerator, in a folder of its own: who puts it on the plugin path gets only it.
 check_LTLIBRARIES += tests/fakeacc/fakeacc.la
