@@ -81,15 +81,18 @@ void tfr__plugin_set(tfr__plugin *plugin, tfr_plugin_state state, const char *fo
     tfr__loader *loader = plugin->loader;
     const char *step;
     va_list args;
-    char *text;
+    char *text, first[2] = "";
     pthread_mutex_lock(&loader->lock);
     va_start(args, format);
     text = tfr__keep_vprint(&loader->keep, format, args);
     va_end(args);
+    va_start(args, format);
+    vsnprintf(first, sizeof first, format, args);
+    va_end(args);
     state_clean(text);
     step = state_step(plugin, (int32_t)state);
-    /* Without memory for the sentence the state alone has to do. */
-    plugin->reason = text ? text : "there is no memory to say more";
+    /* Without memory for the sentence the state alone has to do; where there is none, it is all. */
+    plugin->reason = text ? text : *first ? "there is no memory to say more" : "";
     plugin->next_step = step;
     plugin->state = (int32_t)state;
     pthread_mutex_unlock(&loader->lock);
