@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
+#include <tfrun/onnx.h>
 #include <tfrun/slot.h>
 
 #include "guard.h"
@@ -26,7 +27,7 @@ enum { N_SIGNALS = sizeof signals / sizeof *signals };
 static char other_stack[64 << 10];
 static atomic_flag is_told = ATOMIC_FLAG_INIT;
 
-/* "SIGSEGV at address 0x10". What is known of an address belongs here, too. */
+/* "SIGSEGV at address 0x10". */
 static void add_cause(cli_note *note, int number, const siginfo_t *info)
 {
     for (size_t i = 0; i < N_SIGNALS; i++)
@@ -51,11 +52,27 @@ static void add_next_step(cli_note *note, const tfr_slot_call *call)
     cli_note_add(note, ", and report it to its author");
 }
 
+/* Reading beyond the end of a mapped file is nobody's fault in this process. */
+static bool tell_of_file(cli_note *note, int number, const siginfo_t *info)
+{
+    const char *file = number == SIGBUS ? tfr_onnx_file_at(info->si_addr) : NULL;
+    if (!file)
+        return false;
+    cli_note_add(note, "tfrun: ");
+    cli_note_add(note, file);
+    cli_note_add(note, " became shorter while it was in use (SIGBUS); start again, and replace "
+                       "files by renaming");
+    cli_note_write(note);
+    return true;
+}
+
 static void tell(int number, const siginfo_t *info)
 {
     cli_note note = {0};
     tfr_slot_call call = TFR_SLOT_CALL_INIT;
     uint32_t at = 0;
+    if (tell_of_file(&note, number, info))
+        return;
     if (tfr_slot_current(&call)) {
         cli_note_add(&note, "tfrun: plugin ");
         cli_note_add(&note, call.plugin);

@@ -33,6 +33,22 @@ else
     has "with plugin, slot and node" err \
         '^tfrun: plugin prepare-abort crashed with SIGABRT in prepare of node "n1" (Relu); '
     claim "which is said once" test "$(grep -c crashed err)" = 1
+    # Weights in a file that is cut while they are read: 128 + SIGBUS is 135. Small files are copied.
+    keep field 13 sh -c '. "$0"; text 1 location; text 2 w.bin' "$TFR_SRCDIR/tests/cli/model.sh"
+    keep sh -c '. "$0"; number 1 524288; number 2 1; text 8 w; printf %s "$1"; number 14 1' \
+        "$TFR_SRCDIR/tests/cli/model.sh" "$kept"
+    keep text 5 "$kept"
+    weights=$kept
+    keep field 1 node Relu n1 w y
+    nodes=$kept
+    keep field 12 value_info y 1 524288
+    model "$nodes" "$weights" "$kept" >cut.onnx
+    head -c 2097152 /dev/zero >w.bin
+    exits 135 "a file of weights that becomes shorter in a run is the end" \
+        "$TFRUN" --plugin "$TFR_BUILDDIR/tests/fake/launch_truncates.so" run cut.onnx \
+        -b launch-truncates
+    has "with its name, and no plugin is blamed" err \
+        'w.bin became shorter while it was in use (SIGBUS); start again'
     # It comes while the command waits for a probe, which is a script that says when.
     printf '#!/bin/sh\n: >%s/asked\nwhile kill -0 $PPID; do sleep 0.1; done\n' "$tmp" >probe
     chmod +x probe

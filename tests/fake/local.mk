@@ -25,6 +25,7 @@ fake_plugins = \
 	tests/fake/launch_fails.so \
 	tests/fake/launch_rounds.so \
 	tests/fake/launch_segv.so \
+	tests/fake/launch_truncates.so \
 	tests/fake/loop_segv.so \
 	tests/fake/many_devices.so \
 	tests/fake/min_structs.so \
