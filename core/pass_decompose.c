@@ -32,6 +32,13 @@ static bool sums_all(tfr__rewrite *rw, const tfr__node *node)
     return !tfr__attr_int(&node->attrs, "noop_with_empty_axes", 0);
 }
 
+/* Dividing by 0 and multiplying by it gives NaN; the op itself gives 0. */
+static bool has_usual_alpha(tfr__rewrite *rw, const tfr__node *node)
+{
+    (void)rw;
+    return isnormal(tfr__attr_float(&node->attrs, "alpha", 1));
+}
+
 static bool has_type(tfr__rewrite *rw, const tfr__node *node)
 {
     return tfr__rewrite_type(rw, tfr__rewrite_input(rw, node, 1))->dtype != TFR_DTYPE_NONE;
@@ -66,7 +73,7 @@ static const composite composites[] = {
     {"Attention", "MatMul(Softmax(MatMul(Mul(x,q),Transpose(y))),z)", 3,
      .fits = is_plain_attention},
     {"CastLike", "Cast&(x)", .n_inputs = 2, .fits = has_type},
-    {"Celu", "Mul(Elu(Div(x,a)),a)", .n_inputs = 1, .alpha = 1},
+    {"Celu", "Mul(Elu(Div(x,a)),a)", .n_inputs = 1, .alpha = 1, .fits = has_usual_alpha},
     {"Clip", "Min(Max(x,y),z)", .n_inputs = 3},
     {"Elu", "Where(Less(x,0),Mul(Sub(Exp(x),1),a),x)", .n_inputs = 1, .alpha = 1},
     {"Gelu", "Mul(Mul(x,.5),Add(Erf(Mul(x,.70710678118)),1))", .n_inputs = 1, .attr = "approximate",

@@ -81,6 +81,7 @@ TEST(reductions_keep_their_axes_and_attributes)
     check_parts("ReduceL2", "in x 3 4 5; out ReduceL2(x,[0,2])");
     check_parts("ReduceSumSquare", "in x 3 4 5; out ReduceSumSquare{keepdims=0}(x)");
     check_parts("ReduceLogSum", "in x 3 4 5; out ReduceLogSum(Exp(x),[1])");
+    check_stays("Celu", "Celu", "in x 4; out Celu{alpha=0.0}(x)");
     check_stays("ReduceL2", "ReduceL2", "in x 3 4; out ReduceL2{noop_with_empty_axes=1}(x)");
 }
 
