@@ -18,7 +18,13 @@
 #endif
 
 /* Processor time of a stage, of all its threads; waiting for nothing is bounded, too. */
-enum { SECONDS = SANITIZED ? 60 : 20, WAIT_SECONDS = 300, MOST_MB = 1024, ROOM_MB = 4096 };
+enum {
+    LARGE_KB = 200 << 10,
+    SECONDS = SANITIZED ? 60 : 12,
+    WAIT_SECONDS = 300,
+    MOST_MB = 1024,
+    ROOM_MB = 4096
+};
 
 static long begin_kb;
 
@@ -118,6 +124,30 @@ static void describe(fuzz_report *report, int status, int talk_file)
     snprintf(report->text, sizeof report->text, "%.900s", talk);
 }
 
+static bool has_loop(const fuzz_msg *msg)
+{
+    for (size_t i = 0; msg && i < msg->n; i++) {
+        const fuzz_field *f = &msg->fields[i];
+        if (msg->type == FUZZ_NODE && f->number == FUZZ_NODE_OP && f->data &&
+            strcmp((const char *)f->data, "Loop") == 0)
+            return true;
+        if (f->msg && has_loop(f->msg))
+            return true;
+    }
+    return false;
+}
+
+static bool is_long(const fuzz_report *report, int status, const struct rusage *usage)
+{
+    if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGPROF ||
+        (strncmp(report->stage, "run", 3) != 0 && !strstr(report->stage, "passes")))
+        return false;
+    fuzz_msg *model = fuzz_msg_read(report->bytes, report->n_bytes, FUZZ_MODEL);
+    bool looping = has_loop(model);
+    fuzz_msg_destroy(model);
+    return looping || usage->ru_maxrss > LARGE_KB;
+}
+
 /* The stack that a sanitizer printed says more than its summary. */
 static void show(int talk_file)
 {
@@ -131,6 +161,7 @@ int fuzz_child_run(fuzz_report *report, int (*work)(void *user), void *user)
 {
     FILE *talk = tmpfile();
     int status = 0;
+    struct rusage usage = {0};
     report->kind[0] = report->text[0] = 0;
     report->crashed = false;
     fflush(stdout);
@@ -143,12 +174,14 @@ int fuzz_child_run(fuzz_report *report, int (*work)(void *user), void *user)
         fflush(stdout);
         _exit(result);
     }
-    if (pid < 0 || waitpid(pid, &status, 0) != pid) {
+    if (pid < 0 || wait4(pid, &status, 0, &usage) != pid) {
         fprintf(stderr, "a child cannot be started\n");
         exit(99);
     }
     int result = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    if (result != FUZZ_WELL && result != FUZZ_CANNOT &&
+    if (is_long(report, status, &usage))
+        result = FUZZ_LONG;
+    if (result != FUZZ_WELL && result != FUZZ_CANNOT && result != FUZZ_LONG &&
         (result != FUZZ_FOUND || !report->kind[0])) {
         report->kind[0] = 0;
         report->crashed = true;

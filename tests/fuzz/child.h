@@ -8,8 +8,9 @@
 
 #include "way.h"
 
-/* How a child ended: with FUZZ_WELL, or with a finding in the report. */
-enum { FUZZ_WELL = 0, FUZZ_FOUND = 3, FUZZ_CANNOT = 77 };
+/* How a child ended: with FUZZ_WELL, or with a finding in the report. FUZZ_LONG: a run took its
+ * time, and the model asks for much work, by its sizes or by a loop. */
+enum { FUZZ_WELL = 0, FUZZ_FOUND = 3, FUZZ_LONG = 4, FUZZ_CANNOT = 77 };
 
 /* Runs work(user) and ends with its result; a crash becomes a finding in the report. */
 int fuzz_child_run(fuzz_report *report, int (*work)(void *user), void *user);

@@ -61,6 +61,13 @@ static void grow_some(fuzz_gen *g)
         fuzz_grow(g);
 }
 
+/* Not a formal input, unless nobody minds that ONNX Runtime changes the iteration's number in place
+ * after a body gave it out. */
+static bool is_result(const fuzz_gen *g, int v)
+{
+    return g->values[v].name[0] != 'f' || !g->limits.standard_only;
+}
+
 /* A value of the subgraph with the type and shape of like; -1 if none can be had. */
 static int same_as(fuzz_gen *g, int like)
 {
@@ -69,7 +76,7 @@ static int same_as(fuzz_gen *g, int like)
     int found[FUZZ_MAX_VALUES], n = 0;
     for (int i = g->scope; i < g->n_values; i++)
         if (tfr_tensor_kind(g->values[i].tensor) == TFR_KIND_TENSOR && fuzz_dtype(g, i) == dtype &&
-            tfr_shape_equal(fuzz_shape(g, i), &shape) && i != like)
+            tfr_shape_equal(fuzz_shape(g, i), &shape) && is_result(g, i))
             found[n++] = i;
     if (n > 0)
         return found[n - 1 - (int)fuzz_below(g, (uint64_t)(n < 3 ? n : 3))];

@@ -214,6 +214,8 @@ static void slice(fuzz_gen *g)
     int64_t end =
         fuzz_chance(g, 30) ? far[fuzz_below(g, 5)] : (int64_t)fuzz_below(g, (uint64_t)dim + 1);
     int64_t step = fuzz_chance(g, 70) ? 1 : (int64_t)fuzz_below(g, 5) - 2;
+    if (step < 0 && end > dim) /* which is the other end */
+        end = INT64_MIN;
     in[1] = fuzz_new_ints(g, &begin, 1);
     in[2] = fuzz_new_ints(g, &end, 1);
     in[3] = fuzz_new_ints(g, &axis, 1);

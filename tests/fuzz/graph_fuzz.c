@@ -149,9 +149,9 @@ static void print_counts(const fuzz_run_state *state, double seconds)
            (unsigned long long)r->n_cases, seconds, n_ops, (unsigned)tfr_op_count());
     for (int i = 0; i < FUZZ_N_COUNTS && state->options->way->counts[i]; i++)
         printf(", %llu %s", (unsigned long long)r->counts[i], state->options->way->counts[i]);
-    printf("; %llu findings, %llu more of the same, %llu not confirmed\n",
+    printf("; %llu findings, %llu more of the same, %llu not confirmed, %llu that are much work\n",
            (unsigned long long)state->n_findings, (unsigned long long)state->n_repeated,
-           (unsigned long long)state->n_unsure);
+           (unsigned long long)state->n_unsure, (unsigned long long)state->n_long);
 }
 
 static int run(fuzz_run_state *state)
@@ -168,11 +168,12 @@ static int run(fuzz_run_state *state)
             printf("skipped: %s\n0 passed, 0 failed, 1 skipped\n", state->report->text);
             return 77;
         }
-        if (result == FUZZ_FOUND) {
-            uint64_t seed = state->report->seed;
+        uint64_t seed = state->report->seed;
+        if (result == FUZZ_FOUND)
             fuzz_finding(state);
+        state->n_long += result == FUZZ_LONG;
+        if (result == FUZZ_FOUND || result == FUZZ_LONG)
             state->report->seed = seed + 1;
-        }
     }
     print_counts(state, fuzz_now() - begin);
     free(state->seen);

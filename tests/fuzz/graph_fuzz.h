@@ -24,7 +24,7 @@ typedef struct fuzz_options {
 typedef struct fuzz_run_state {
     const fuzz_options *options;
     fuzz_report *report;
-    uint64_t n_findings, n_repeated, n_unsure;
+    uint64_t n_findings, n_repeated, n_unsure, n_long;
     char (*seen)[640]; /* signatures of findings */
     double end;        /* of the monotonic clock */
     char level[64];

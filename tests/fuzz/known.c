@@ -6,94 +6,143 @@
 
 #include "way.h"
 
-typedef enum when { ALWAYS, NAN_INPUT, BAD_INPUT, NAN_OUTPUT } when;
+typedef enum when {
+    ALWAYS,
+    NAN_INPUT,
+    BAD_INPUT,
+    BAD_SECOND,
+    ZERO_SECOND,
+    LARGE,
+    EMPTY,
+    INTEGERS,
+    FLOAT8,
+    TEXT
+} when;
 
 enum { ONEDNN = FUZZ_PEER_ONEDNN, ORT = FUZZ_PEER_ORT };
 
-static const struct node_row {
-    unsigned peers;
-    const char *op;
+static const struct row {
+    unsigned peer;
+    const char *op, *attribute;
     when condition;
-} nodes[] = {
-#define NODE(peers, op, when, reason) {peers, op, when},
-#define REFUSAL(peers, op, message, reason)
+} rows[] = {
+#define KNOWN(peer, op, attribute, when, reason) {peer, op, attribute, when},
 #include "known.def"
-#undef NODE
-#undef REFUSAL
-    {0, NULL, ALWAYS},
-};
-
-static const struct refusal_row {
-    unsigned peers;
-    const char *op, *message;
-} refusals[] = {
-#define NODE(peers, op, when, reason)
-#define REFUSAL(peers, op, message, reason) {peers, op, message},
-#include "known.def"
-#undef NODE
-#undef REFUSAL
-    {0, NULL, NULL},
+#undef KNOWN
 };
 
 static bool has_bad(const tfr_tensor *t, bool infinite_too)
 {
     bool found = false;
-    if (!t || tfr_tensor_kind(t) != TFR_KIND_TENSOR || !tfr_dtype_is_float(tfr_tensor_dtype(t)))
+    int64_t n;
+    if (!tfr_dtype_is_float(tfr_tensor_dtype(t)))
         return false;
-    const int64_t n = tfr_tensor_elements(t);
-    double *x = calloc((size_t)n + 1, sizeof *x);
-    if (x && !tfr_dtype_convert(TFR_DTYPE_F64, x, tfr_tensor_dtype(t), tfr_tensor_data(t), n, NULL))
-        for (int64_t i = 0; i < n && !found; i++)
-            found = isnan(x[i]) || (infinite_too && isinf(x[i]));
+    double *x = fuzz_numbers(t, &n);
+    for (int64_t i = 0; x && i < n && !found; i++)
+        found = isnan(x[i]) || (infinite_too && isinf(x[i]));
     free(x);
     return found;
 }
 
-static bool holds(when condition, const fuzz_msg *node, const fuzz_env *env,
+static bool has_zero(const tfr_tensor *t)
+{
+    bool found = false;
+    int64_t n;
+    double *x = fuzz_numbers(t, &n);
+    for (int64_t i = 0; x && i < n && !found; i++)
+        found = x[i] == 0;
+    free(x);
+    return found;
+}
+
+static bool is_large(const tfr_tensor *t)
+{
+    bool found = false;
+    int64_t n;
+    double *x = tfr_dtype_is_float(tfr_tensor_dtype(t)) ? fuzz_numbers(t, &n) : NULL;
+    for (int64_t i = 0; x && i < n && !found; i++)
+        found = isfinite(x[i]) && fabs(x[i]) > 1e15;
+    free(x);
+    return found;
+}
+
+static bool is_empty(const tfr_tensor *t)
+{
+    return tfr_tensor_kind(t) == TFR_KIND_TENSOR && tfr_tensor_elements(t) == 0;
+}
+
+static bool input_holds(when condition, const tfr_tensor *t, size_t k)
+{
+    switch (condition) {
+    case NAN_INPUT:
+        return has_bad(t, false);
+    case BAD_INPUT:
+        return has_bad(t, true);
+    case BAD_SECOND:
+        return k == 1 && has_bad(t, true);
+    case ZERO_SECOND:
+        return k == 1 && has_zero(t);
+    case LARGE:
+        return k == 0 && is_large(t);
+    case EMPTY:
+        return is_empty(t);
+    case INTEGERS:
+        return k == 0 && tfr_dtype_is_integer(tfr_tensor_dtype(t));
+    case FLOAT8:
+        return k > 0 && tfr_tensor_dtype(t) >= TFR_DTYPE_F8E4M3FN &&
+               tfr_tensor_dtype(t) <= TFR_DTYPE_F8E5M2FNUZ;
+    default:
+        return true;
+    }
+}
+
+static bool holds(const struct row *row, const fuzz_msg *node, const fuzz_env *env,
                   tfr_tensor *const *outputs)
 {
-    if (condition == ALWAYS)
-        return true;
-    if (condition == NAN_OUTPUT)
-        return has_bad(outputs[0], false);
+    size_t k = 0;
+    if (*row->attribute && !fuzz_attr(node, row->attribute))
+        return false;
+    if (!outputs)
+        return *row->op != 0;
+    if (row->condition == TEXT)
+        return outputs[0] && tfr_tensor_dtype(outputs[0]) == TFR_DTYPE_STRING;
+    for (size_t i = 0; i < FUZZ_MAX_OUTPUTS && row->condition == EMPTY; i++)
+        if (outputs[i] && is_empty(outputs[i]))
+            return true;
     for (size_t i = 0; i < node->n; i++) {
         const fuzz_field *f = &node->fields[i];
-        if (f->number == FUZZ_NODE_INPUT && f->data && f->n &&
-            has_bad(fuzz_env_get(env, (const char *)f->data), condition == BAD_INPUT))
+        if (f->number != FUZZ_NODE_INPUT || !f->data)
+            continue;
+        const tfr_tensor *t = f->n ? fuzz_env_get(env, (const char *)f->data) : NULL;
+        if (t && input_holds(row->condition, t, k))
             return true;
+        k++;
     }
     return false;
 }
+
+static bool known_inside(unsigned peer, const fuzz_msg *graph);
 
 bool fuzz_known_node(unsigned peer, const fuzz_msg *node, const fuzz_env *env,
                      tfr_tensor *const *outputs)
 {
     const char *op = fuzz_text(node, FUZZ_NODE_OP);
-    for (const struct node_row *row = nodes; row->op; row++)
-        if (row->peers & peer && (!*row->op || strcmp(row->op, op) == 0) &&
-            holds(row->condition, node, env, outputs))
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (rows[i].peer == peer && (!*rows[i].op || strcmp(rows[i].op, op) == 0) &&
+            holds(&rows[i], node, env, outputs))
+            return true;
+    for (size_t i = 0; i < node->n; i++)
+        if (node->fields[i].msg && node->fields[i].number == FUZZ_NODE_ATTR &&
+            known_inside(peer, fuzz_child(node->fields[i].msg, FUZZ_ATTR_GRAPH)))
             return true;
     return false;
 }
 
-static bool has_op(const fuzz_msg *msg, const char *op)
+static bool known_inside(unsigned peer, const fuzz_msg *graph)
 {
-    for (size_t i = 0; i < msg->n; i++) {
-        const fuzz_field *f = &msg->fields[i];
-        if (msg->type == FUZZ_NODE && f->number == FUZZ_NODE_OP && f->data &&
-            strcmp((const char *)f->data, op) == 0)
-            return true;
-        if (f->msg && has_op(f->msg, op))
-            return true;
-    }
-    return false;
-}
-
-bool fuzz_known_refusal(unsigned peer, const fuzz_msg *model, const char *text)
-{
-    for (const struct refusal_row *row = refusals; row->op; row++)
-        if (row->peers & peer && strstr(text, row->message) &&
-            (!*row->op || has_op(model, row->op)))
+    for (size_t i = 0; graph && i < graph->n; i++)
+        if (graph->fields[i].msg && graph->fields[i].number == FUZZ_GRAPH_NODE &&
+            fuzz_known_node(peer, graph->fields[i].msg, NULL, NULL))
             return true;
     return false;
 }

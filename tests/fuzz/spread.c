@@ -39,8 +39,18 @@ static double largest(const double *x, int64_t n)
     return most;
 }
 
-/* A copy with errors; small elements beside large ones get the error of a sum that cancels. */
-static tfr_tensor *with_errors(tfr_tensor *t, double scale, bool integer_too, ops_random *random)
+/* ONNX Runtime approximates functions, and computes much of float64 in float32. */
+static double peer_scale(unsigned peer, const tfr_tensor *t)
+{
+    return peer != FUZZ_PEER_ORT                  ? 1
+           : tfr_tensor_dtype(t) == TFR_DTYPE_F64 ? FLT_EPSILON / DBL_EPSILON
+                                                  : 16;
+}
+
+/* A copy with errors. Small elements beside large ones, or of inputs as large as `inner`, get the
+ * error of a sum that cancels. */
+static tfr_tensor *with_errors(tfr_tensor *t, double scale, double inner, bool integer_too,
+                               ops_random *random)
 {
     const tfr_dtype dtype = tfr_tensor_dtype(t);
     const int64_t n = tfr_tensor_elements(t);
@@ -52,7 +62,7 @@ static tfr_tensor *with_errors(tfr_tensor *t, double scale, bool integer_too, op
     double *x = calloc((size_t)n, sizeof *x);
     uint64_t way = ops_random_below(random, 4);
     if (x && !tfr_dtype_convert(TFR_DTYPE_F64, x, dtype, tfr_tensor_data(t), n, NULL)) {
-        double floor = largest(x, n) * error / 16;
+        double floor = fmax(largest(x, n), inner) * error / 16;
         for (int64_t i = 0; i < n; i++) {
             double u = way == 0 ? 1 : way == 1 ? -1 : 2 * ops_random_unit(random) - 1;
             if (integer_too)
@@ -109,6 +119,17 @@ static double sum_scale(const fuzz_msg *node, const fuzz_env *env, tfr_tensor *c
     return 1 + terms / 64;
 }
 
+/* What a function of input 0 goes through may be as large as that, up to 1: 1 + erf(x), say. */
+static double inner_size(const fuzz_msg *node, const fuzz_env *env)
+{
+    const fuzz_field *in = fuzz_find(node, FUZZ_NODE_INPUT, 0);
+    const tfr_tensor *t = in && in->data ? fuzz_env_get(env, (const char *)in->data) : NULL;
+    int64_t n;
+    double *x = t ? fuzz_numbers(t, &n) : NULL, size = x ? fmin(1, largest(x, n)) : 0;
+    free(x);
+    return size;
+}
+
 /* QLinear ops may differ by one (docs/differences.md). */
 static bool is_quantized_op(const fuzz_msg *node)
 {
@@ -123,7 +144,7 @@ static bool run_node(fuzz_context *context, const fuzz_msg *model, const fuzz_ms
     if (fuzz_eval_node(context->runtime, model, node, env, outputs, &err))
         return false;
     bool bad = reads_tainted(tainted, node) || fuzz_known_node(peer, node, env, outputs);
-    const double scale = sum_scale(node, env, outputs);
+    const double scale = sum_scale(node, env, outputs), inner = inner_size(node, env);
     size_t k = 0;
     for (size_t i = 0; i < node->n && k < FUZZ_MAX_OUTPUTS; i++) {
         const fuzz_field *f = &node->fields[i];
@@ -132,8 +153,9 @@ static bool run_node(fuzz_context *context, const fuzz_msg *model, const fuzz_ms
         tfr_tensor *t = outputs[k++];
         if (!t)
             continue;
-        tfr_tensor *off =
-            random ? with_errors(t, scale, is_quantized_op(node), random) : tfr_tensor_retain(t);
+        tfr_tensor *off = random ? with_errors(t, scale * peer_scale(peer, t), inner,
+                                               is_quantized_op(node), random)
+                                 : tfr_tensor_retain(t);
         fuzz_env_set(env, (const char *)f->data, off);
         if (bad)
             fuzz_env_set(&tainted->names, (const char *)f->data, off);
@@ -145,7 +167,7 @@ static bool run_node(fuzz_context *context, const fuzz_msg *model, const fuzz_ms
 
 static void begin_with(fuzz_env *env, const char *name, tfr_tensor *t, ops_random *random)
 {
-    tfr_tensor *off = random ? with_errors(t, 0.25, false, random) : tfr_tensor_retain(t);
+    tfr_tensor *off = random ? with_errors(t, 0.25, 0, false, random) : tfr_tensor_retain(t);
     fuzz_env_set(env, name, off);
     tfr_tensor_release(off);
 }

@@ -91,7 +91,7 @@ typedef struct fuzz_spread {
     int64_t *n_elements;
 } fuzz_spread;
 
-/* `peer` is the bit of known.def's rows that count. False if it cannot be computed. */
+/* `peer` is whose rows of known.def count. False if it cannot be computed. */
 bool fuzz_spread_init(fuzz_context *context, const fuzz_case *c, unsigned peer, int n,
                       fuzz_spread *out);
 void fuzz_spread_finish(fuzz_spread *spread);
@@ -102,10 +102,8 @@ bool fuzz_spread_covers(const fuzz_spread *spread, uint32_t i, const tfr_tensor 
 
 enum { FUZZ_PEER_ONEDNN = 1, FUZZ_PEER_ORT = 2 };
 
-/* Does a row speak of this node with these inputs and outputs? */
+/* Does a row speak of this node with these inputs and outputs? env and outputs NULL = not known. */
 bool fuzz_known_node(unsigned peer, const fuzz_msg *node, const fuzz_env *env,
                      tfr_tensor *const *outputs);
-/* Of a message by which one refuses what the other takes? */
-bool fuzz_known_refusal(unsigned peer, const fuzz_msg *model, const char *text);
 
 #endif
