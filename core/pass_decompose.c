@@ -32,11 +32,12 @@ static bool sums_all(tfr__rewrite *rw, const tfr__node *node)
     return !tfr__attr_int(&node->attrs, "noop_with_empty_axes", 0);
 }
 
-/* Dividing by 0 and multiplying by it gives NaN; the op itself gives 0. */
+/* Dividing by 0 and multiplying by it gives NaN, and by large numbers nothing; the op is exact. */
 static bool has_usual_alpha(tfr__rewrite *rw, const tfr__node *node)
 {
     (void)rw;
-    return isnormal(tfr__attr_float(&node->attrs, "alpha", 1));
+    double alpha = fabs((double)tfr__attr_float(&node->attrs, "alpha", 1));
+    return alpha > 1e-3 && alpha < 1e3;
 }
 
 static bool has_type(tfr__rewrite *rw, const tfr__node *node)
