@@ -184,6 +184,8 @@ static void grow_scan(fuzz_gen *g)
     tfr_tensor_release(one);
     grow_some(g);
     int v = state < 0 ? -1 : same_as(g, state), w = item < 0 ? -1 : same_as(g, item);
+    if (v == w && v >= 0) /* ONNX Runtime loses one of two results that are the same value */
+        w = fuzz_add1(g, "Identity", NULL, v);
     if (v >= 0 && w >= 0) {
         result(g, v);
         result(g, w);

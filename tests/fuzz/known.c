@@ -15,8 +15,10 @@ typedef enum when {
     LARGE,
     EMPTY,
     INTEGERS,
+    FLOATS,
     FLOAT8,
-    TEXT
+    TEXT,
+    INSIDE
 } when;
 
 enum { ONEDNN = FUZZ_PEER_ONEDNN, ORT = FUZZ_PEER_ORT };
@@ -88,6 +90,8 @@ static bool input_holds(when condition, const tfr_tensor *t, size_t k)
         return is_empty(t);
     case INTEGERS:
         return k == 0 && tfr_dtype_is_integer(tfr_tensor_dtype(t));
+    case FLOATS:
+        return k == 0 && tfr_dtype_is_float(tfr_tensor_dtype(t));
     case FLOAT8:
         return k > 0 && tfr_tensor_dtype(t) >= TFR_DTYPE_F8E4M3FN &&
                tfr_tensor_dtype(t) <= TFR_DTYPE_F8E5M2FNUZ;
@@ -104,6 +108,8 @@ static bool holds(const struct row *row, const fuzz_msg *node, const fuzz_env *e
         return false;
     if (!outputs)
         return *row->op != 0;
+    if (row->condition == INSIDE)
+        return false;
     if (row->condition == TEXT)
         return outputs[0] && tfr_tensor_dtype(outputs[0]) == TFR_DTYPE_STRING;
     for (size_t i = 0; i < FUZZ_MAX_OUTPUTS && row->condition == EMPTY; i++)
@@ -128,7 +134,7 @@ bool fuzz_known_node(unsigned peer, const fuzz_msg *node, const fuzz_env *env,
 {
     const char *op = fuzz_text(node, FUZZ_NODE_OP);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        if (rows[i].peer == peer && (!*rows[i].op || strcmp(rows[i].op, op) == 0) &&
+        if (rows[i].peer & peer && (!*rows[i].op || strcmp(rows[i].op, op) == 0) &&
             holds(&rows[i], node, env, outputs))
             return true;
     for (size_t i = 0; i < node->n; i++)
