@@ -34,6 +34,20 @@ static bool does_nothing(tfr__rewrite *rw, const tfr__node *node)
     return training && training->n_elements == 1 && !*(const uint8_t *)training->data;
 }
 
+uint32_t tfr__rewrite_drop_unread(tfr__rewrite *rw)
+{
+    tfr_graph *g = rw->graph;
+    uint32_t n = 0;
+    for (uint32_t i = g->n_nodes; i-- > 0;) {
+        tfr__node *node = &g->nodes[i];
+        if (node->op && !is_read(rw, node, 0)) {
+            tfr__rewrite_kill(rw, node);
+            n++;
+        }
+    }
+    return n;
+}
+
 uint32_t tfr__pass_dead(tfr__rewrite *rw)
 {
     tfr_graph *g = rw->graph;
@@ -45,12 +59,5 @@ uint32_t tfr__pass_dead(tfr__rewrite *rw)
             n++;
         }
     }
-    for (uint32_t i = g->n_nodes; i-- > 0;) {
-        tfr__node *node = &g->nodes[i];
-        if (node->op && !is_read(rw, node, 0)) {
-            tfr__rewrite_kill(rw, node);
-            n++;
-        }
-    }
-    return n;
+    return n + tfr__rewrite_drop_unread(rw);
 }

@@ -143,6 +143,23 @@ static tfr_status run_pass(graphs *list, uint32_t p, bool on, tfr__pass_row *row
     return TFR_OK;
 }
 
+/* Inner graphs first: what they captured may be unread then. */
+static tfr_status drop_unread(graphs *list, uint32_t *changes)
+{
+    for (uint32_t i = list->n; i-- > 0;) {
+        tfr__rewrite *rw = list->items[i];
+        uint32_t n;
+        tfr__rewrite_captures(rw);
+        n = tfr__rewrite_drop_unread(rw);
+        if (n && !rw->status)
+            tfr__rewrite_tidy(rw);
+        if (rw->status)
+            return rw->status;
+        *changes += n;
+    }
+    return TFR_OK;
+}
+
 static tfr_status run_rounds(graphs *list, tfr_session *session, uint32_t mask)
 {
     tfr_status status = TFR_OK;
@@ -175,7 +192,7 @@ tfr_status tfr__passes_run(tfr_session *session, uint32_t mask, tfr_err *err)
     tfr_graph *copy;
     uint32_t changes = 0;
     tfr_status status;
-    if (!mask || !session->graph->n_nodes)
+    if (!session->graph->n_nodes)
         return TFR_OK;
     session->passes = tfr__calloc(TFR__N_PASSES, sizeof *session->passes);
     if (!session->passes)
@@ -184,6 +201,8 @@ tfr_status tfr__passes_run(tfr_session *session, uint32_t mask, tfr_err *err)
     if (status)
         return status;
     status = add_graph(&list, session, copy, NULL);
+    if (!status)
+        status = drop_unread(&list, &changes);
     if (!status)
         status = run_rounds(&list, session, mask);
     for (uint32_t p = 0; p < TFR__N_PASSES; p++) {

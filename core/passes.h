@@ -41,9 +41,18 @@ bool tfr__op_is_random(const tfr__op *op);
 /* A plain tensor of these axes of t, NULL = the other way round; NULL without memory. */
 tfr_tensor *tfr__tensor_permute(tfr_tensor *t, const int64_t *perm);
 
+/*
+ * Removes the nodes that nobody reads and returns how many there were. No pass that can be switched
+ * off: whether a model is valid must not depend on the passes, and what is not read takes no part.
+ */
+uint32_t tfr__rewrite_drop_unread(tfr__rewrite *rw);
+
 /* Reads "all", "none" or a list: "fold,cse" are those alone, "-cse" all but that. NULL is all. */
 tfr_status tfr__passes_parse(const char *list, uint32_t *mask, tfr_err *err);
-/* Replaces session->graph by a copy that the passes changed, if they did change something. */
+/*
+ * Replaces session->graph by a copy without unread nodes that the passes of mask changed, if
+ * anything was to be done.
+ */
 tfr_status tfr__passes_run(tfr_session *session, uint32_t mask, tfr_err *err);
 
 #endif

@@ -11,6 +11,24 @@ TEST(what_does_nothing_or_is_not_read_goes)
     check("in x 4; out Identity@naive:0(x)", "dead", "Identity");
 }
 
+/* Of [4] and [3] there is no sum; that nobody reads it must not depend on the passes. */
+TEST(an_invalid_node_that_nobody_reads_does_no_harm)
+{
+    static const char *const passes[] = {"all", "none", "-dead", "fold"};
+    for (int i = 0; i < 4; i++) {
+        tfr_runtime *runtime = new_runtime(false);
+        tfr_graph *graph = graph_of_text("in x 4; in y 3; Exp(Add(x,y)); out Relu(x)");
+        tfr_session *session = new_session(runtime, graph, passes[i]);
+        tfr_tensor *out = NULL;
+        CHECK_UINT(1, session->graph->n_nodes);
+        CHECK_UINT(1, run(session, &out));
+        tfr_tensor_release(out);
+        tfr_session_destroy(session);
+        tfr_graph_release(graph);
+        tfr_runtime_release(runtime);
+    }
+}
+
 TEST(an_output_keeps_its_name_when_its_node_goes)
 {
     tfr_runtime *runtime = new_runtime(false);
@@ -50,6 +68,7 @@ TEST(a_variable_is_updated_by_what_replaces_its_update)
 
 static const test_case cases[] = {
     CASE(what_does_nothing_or_is_not_read_goes),
+    CASE(an_invalid_node_that_nobody_reads_does_no_harm),
     CASE(an_output_keeps_its_name_when_its_node_goes),
     CASE(a_variable_is_updated_by_what_replaces_its_update),
 };

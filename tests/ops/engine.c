@@ -133,8 +133,9 @@ static bool placed_on(tfr_session *session, const char *backend, const ops_call 
             return false;
         }
     }
-    /* What the core does by itself has none; no description is of such an op. */
-    return tfr_session_n_placements(session) > 0 || !call->description;
+    /* What the core does by itself has none; no description is of such an op. Nor has a node that
+     * nobody reads, as one without outputs. */
+    return tfr_session_n_placements(session) > 0 || !call->description || !call->n_outputs;
 }
 
 static ops_verdict judge(tfr_status status)
