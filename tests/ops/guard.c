@@ -41,8 +41,8 @@ static void on_signal(int number)
     _exit(1);
 }
 
-/* Found by name by the sanitizers' runtimes. */
-const char *__asan_default_options(void);
+/* Found by name by the sanitizers' runtimes, which are libraries of their own: not hidden. */
+__attribute__((visibility("default"))) const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
     return "allocator_may_return_null=1:max_allocation_size_mb=1024";
