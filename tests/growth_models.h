@@ -289,6 +289,24 @@ static void chain_of_transposes(model *m, uint32_t n)
     chain_of(m, n, "Transpose", "Relu", "");
 }
 
+/* Each second Transpose undoes the one before, with work between and a way around all of it. */
+static void chain_of_undone_transposes(model *m, uint32_t n)
+{
+    static const char *const ops[] = {"Transpose", "Relu", "Transpose", "Add"};
+    for (uint32_t i = 0; i < n; i++)
+        add_node(&m->graph, ops[i % 4], i % 4 == 3 ? text("v%u v%u", i, i - 3) : text("v%u", i),
+                 text("v%u", i + 1));
+    in_out(m, text("v%u", n));
+}
+
+/* Nine nodes for a device's program, then one that it does not have. */
+static void chain_with_gaps(model *m, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        add_node(&m->graph, i % 10 < 9 ? "Relu" : "Neg", text("v%u", i), text("v%u", i + 1));
+    in_out(m, text("v%u", n));
+}
+
 static void chain_of_composites(model *m, uint32_t n)
 {
     chain_of(m, n, "Gelu", "Softmax", "");

@@ -172,33 +172,6 @@ TEST(a_graph_without_nodes_left_can_be_bound)
     tfr_runtime_release(runtime);
 }
 
-/* A chain of pairs of Transposes with work between them: near-linear, or this takes minutes. */
-TEST(long_graphs_take_little_time)
-{
-    tfr_runtime *runtime = new_runtime(true);
-    graph_text g = {0};
-    tfr_session *session;
-    tfr_pass pass = {.size = sizeof pass};
-    uint64_t ns = 0;
-    REQUIRE_OK(tfr_graph_create("long", &g.graph, &err), &err);
-    graph_text_more(&g, "in x 2 3 4; const w 3");
-    for (int i = 0; i < 4000; i++) {
-        graph_text_more(&g, "y = " TT "(Mul(Relu(" TT "(x)),w)); z = Add(y,Add(x,x))");
-        g.names[0].value = g.names[3].value;
-        g.n_names = 2;
-    }
-    graph_text_more(&g, "out x");
-    session = new_session(runtime, g.graph, "all");
-    CHECK_UINT(16000, session->graph->n_nodes);
-    for (uint32_t i = 0; !tfr_session_pass(session, i, &pass, NULL); i++)
-        ns += pass.ns;
-    printf("%u nodes, %.0f ms... ", tfr_graph_n_nodes(g.graph), (double)ns / 1e6);
-    CHECK(ns < 5000000000u);
-    tfr_session_destroy(session);
-    tfr_graph_release(g.graph);
-    tfr_runtime_release(runtime);
-}
-
 /* A graph with work for every pass; the n-th request for memory fails in the n-th round. */
 TEST(passes_survive_each_failed_request)
 {
@@ -255,7 +228,6 @@ static const test_case cases[] = {
     CASE(an_unknown_pass_is_refused_with_the_names),
     CASE(the_report_tells_what_each_pass_did),
     CASE(a_graph_without_nodes_left_can_be_bound),
-    CASE(long_graphs_take_little_time),
     CASE(passes_survive_each_failed_request),
 };
 TEST_MAIN(cases)

@@ -95,7 +95,7 @@ TEST(random_groups_of_random_graphs_give_what_kernels_give)
     CHECK_STR("", talk);
 }
 
-TEST(long_graphs_are_cut_in_little_time)
+TEST(a_group_is_cut_at_each_node_that_is_not_in_it)
 {
     tfr_value x;
     tfr_runtime *runtime = program_runtime();
@@ -111,8 +111,6 @@ TEST(long_graphs_are_cut_in_little_time)
     tfr_session *session = new_session(runtime, graph, true);
     REQUIRE_OK(tfr_session_prepare(session, &in, 1, &err), &err);
     CHECK_UINT(KIT_ONE_SET / 10, stats_of(session).n_programs);
-    printf("%.0f ms... ", (double)stats_of(session).plan_ns / 1e6);
-    CHECK(stats_of(session).plan_ns < 4000000000u); /* a walk for each group takes 9 s */
     end(runtime, graph, session, in);
 }
 
@@ -240,7 +238,7 @@ static const test_case cases[] = {
     CASE(a_group_is_cut_where_a_path_leaves_it_and_comes_back),
     CASE(groups_that_wait_for_each_other_are_cut),
     CASE(random_groups_of_random_graphs_give_what_kernels_give),
-    CASE(long_graphs_are_cut_in_little_time),
+    CASE(a_group_is_cut_at_each_node_that_is_not_in_it),
     CASE(a_view_of_what_a_program_gives_out_anyway_stays_outside),
     CASE(a_view_whose_input_nobody_else_reads_is_part_of_the_program),
     CASE(views_alone_are_no_program),
