@@ -10,13 +10,12 @@
 #include "call.h"
 #include "plan.h"
 
-/* The host, or of its backends the last one to be asked, which is the reference. */
-static tfr__pin host_pin(const tfr_runtime *runtime, bool reference)
+/* Of the host's backends the last one to be asked, which is the reference. */
+static tfr__pin reference_pin(const tfr_runtime *runtime)
 {
     for (uint32_t i = 0; i < runtime->n_devices; i++)
         if (runtime->devices[i].is_host)
-            return (tfr__pin){(int32_t)i,
-                              reference ? (int32_t)runtime->devices[i].n_backends - 1 : -1};
+            return (tfr__pin){(int32_t)i, (int32_t)runtime->devices[i].n_backends - 1};
     return (tfr__pin){-1, -1};
 }
 
@@ -88,10 +87,10 @@ static tfr_status launch_once(tfr_session *session, const tfr__node *node,
 }
 
 tfr_status tfr__eval(tfr_session *session, const tfr__node *node, const tfr__attr_list *attrs,
-                     tfr_tensor *const *inputs, const tfr__type *outputs, bool reference,
-                     tfr_tensor **results, tfr_err *err)
+                     tfr_tensor *const *inputs, const tfr__type *outputs, tfr_tensor **results,
+                     tfr_err *err)
 {
-    tfr__pin pin = host_pin(session->runtime, reference);
+    tfr__pin pin = reference_pin(session->runtime);
     tfr__type *in = tfr__calloc((size_t)node->n_inputs + 1, sizeof *in);
     tfr__choice choice = {0};
     tfr__call call = {0};

@@ -164,7 +164,7 @@ typedef struct tfr__program {
 } tfr__program;
 
 enum {
-    TFR__WATCH_QUEUES = 1, /* bound has queues, which may be replaced */
+    TFR__WATCH_QUEUES = 1,  /* bound has queues, which may be replaced */
     TFR__WATCH_SAMPLES = 2, /* runs are timed: plan_sample.c */
     TFR__WATCH_MODES = 4    /* the floating-point mode is looked at after each launch */
 };
@@ -379,10 +379,10 @@ tfr_status tfr__control_run(tfr_session *session, tfr__env *env, uint32_t node,
 tfr_status tfr__tensors_join(tfr_tensor *const *values, size_t n, int64_t axis, bool stack,
                              tfr_tensor **out, tfr_err *err);
 
-/* eval.c: one kernel on known tensors at once, on a host device: shape arithmetic, constants. With
- * reference, the backend that all others are measured by is asked first. */
+/* eval.c: one kernel on known tensors at once: shape arithmetic, constants. The host's reference
+ * backend is asked first, so that no value depends on when, or for which device, it is computed. */
 tfr_status tfr__eval(tfr_session *session, const tfr__node *node, const tfr__attr_list *attrs,
-                     tfr_tensor *const *inputs, const tfr__type *outputs, bool reference,
-                     tfr_tensor **results, tfr_err *err);
+                     tfr_tensor *const *inputs, const tfr__type *outputs, tfr_tensor **results,
+                     tfr_err *err);
 
 #endif
