@@ -112,9 +112,7 @@ static bool rule_broadcast(scene *s, tfr_value_type *out)
 {
     for (uint32_t k = 1; k < s->node->n_inputs && out->rank_known; k++)
         broadcast(out, type_in(s, k));
-    if (s->node->op->infer == tfr__infer_where)
-        out->dtype = type_in(s, 1)->dtype;
-    else if (s->node->op->infer == tfr__infer_compare)
+    if (s->node->op->infer == tfr__infer_compare)
         out->dtype = TFR_DTYPE_BOOL;
     return out->rank_known;
 }
@@ -379,6 +377,30 @@ static const struct rule {
     {tfr__infer_shape, rule_shape, true},
 };
 
+/* The element type of the first output: that of the inputs of the same type by the signature, or if
+ * there are none, what the rule says and the op admits. */
+static int32_t output_dtype(scene *s, int32_t dtype)
+{
+    const tfr__op *op = s->node->op;
+    tfr__formal out, in;
+    bool found = false;
+    if (!tfr__op_formal(op->outputs, 0, &out))
+        return TFR_DTYPE_NONE;
+    for (uint32_t k = 0; k < s->node->n_inputs; k++) {
+        if (s->node->inputs[k] == TFR_VALUE_NONE || !tfr__op_formal(op->inputs, k, &in) ||
+            in.mixed || in.type_bytes != out.type_bytes ||
+            memcmp(in.type, out.type, out.type_bytes) != 0)
+            continue;
+        found = true;
+        if (type_in(s, k)->dtype)
+            return type_in(s, k)->dtype;
+    }
+    if (found)
+        return TFR_DTYPE_NONE;
+    return tfr__op_admits(op, out.type, out.type_bytes, TFR_KIND_TENSOR, dtype) ? dtype
+                                                                                : TFR_DTYPE_NONE;
+}
+
 static void pass_on(scene *s)
 {
     const struct rule *rule = NULL;
@@ -389,6 +411,7 @@ static void pass_on(scene *s)
     if (!rule || (!type.rank_known && !rule->any_rank) || !rule->rule(s, &type))
         return;
     type.kind = TFR_KIND_TENSOR;
+    type.dtype = output_dtype(s, type.dtype);
     /* Only Split has several outputs of one rank; of others the first is the one that counts. */
     for (uint32_t k = 0; k < s->node->n_outputs; k++)
         if (s->node->outputs[k] != TFR_VALUE_NONE &&

@@ -11,6 +11,16 @@ TEST(what_does_nothing_or_is_not_read_goes)
     check("in x 4; out Identity@naive:0(x)", "dead", "Identity");
 }
 
+/* Where dims are not known, types follow from the signature, not from the first input. */
+TEST(a_cast_to_the_type_of_another_operand_stays)
+{
+    check("in x ? 4; const s 4; out Cast{to=1}(RMSNormalization(x,Cast{to=10}(s)))", "dead",
+          "Cast RMSNormalization Cast");
+    check("in x ? 1 4 4; const w 1 1 3 3;"
+          "out Cast{to=2}(ConvInteger(Cast{to=2}(x),Cast{to=2}(w)))",
+          "dead", "Cast Cast ConvInteger Cast");
+}
+
 /* Of [4] and [3] there is no sum; that nobody reads it must not depend on the passes. */
 TEST(an_invalid_node_that_nobody_reads_does_no_harm)
 {
@@ -68,6 +78,7 @@ TEST(a_variable_is_updated_by_what_replaces_its_update)
 
 static const test_case cases[] = {
     CASE(what_does_nothing_or_is_not_read_goes),
+    CASE(a_cast_to_the_type_of_another_operand_stays),
     CASE(an_invalid_node_that_nobody_reads_does_no_harm),
     CASE(an_output_keeps_its_name_when_its_node_goes),
     CASE(a_variable_is_updated_by_what_replaces_its_update),
