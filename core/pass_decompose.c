@@ -32,12 +32,23 @@ static bool sums_all(tfr__rewrite *rw, const tfr__node *node)
     return !tfr__attr_int(&node->attrs, "noop_with_empty_axes", 0);
 }
 
-/* Dividing by 0 and multiplying by it gives NaN, and by large numbers nothing; the op is exact. */
+/*
+ * Dividing by 0 and multiplying by it gives NaN, and by large numbers nothing; the op is exact. A
+ * negative alpha would swap the two halves of Elu.
+ */
 static bool has_usual_alpha(tfr__rewrite *rw, const tfr__node *node)
 {
     (void)rw;
-    double alpha = fabs((double)tfr__attr_float(&node->attrs, "alpha", 1));
-    return alpha > 1e-3 && alpha < 1e3;
+    float alpha = tfr__attr_float(&node->attrs, "alpha", 1);
+    return alpha > 1e-3f && alpha < 1e3f;
+}
+
+/* An empty list is no axes here, and all axes to ReduceMean. */
+static bool has_axes(tfr__rewrite *rw, const tfr__node *node)
+{
+    uint64_t n = 0;
+    (void)rw;
+    return !tfr__attr_ints(&node->attrs, "axes", &n) || n > 0;
 }
 
 static bool has_type(tfr__rewrite *rw, const tfr__node *node)
@@ -93,7 +104,8 @@ static const composite composites[] = {
     {"LessOrEqual", "Or(Less(x,y),Equal(x,y))", .n_inputs = 2},
     {"LogSoftmax", "Sub(d=Sub(x,ReduceMax(x,i)),Log(ReduceSum(Exp(d),i)))", .n_inputs = 1},
     {"MeanVarianceNormalization",
-     "Div(d=Sub(x,ReduceMean(x,m)),Add(Sqrt(ReduceMean(Mul(d,d),m)),.000000001))", .n_inputs = 1},
+     "Div(d=Sub(x,ReduceMean(x,m)),Add(Sqrt(ReduceMean(Mul(d,d),m)),.000000001))", .n_inputs = 1,
+     .fits = has_axes},
     {"Mish", "Mul(x,Tanh(Softplus(x)))", .n_inputs = 1},
     {"PRelu", "Where(Less(x,0),Mul(x,y),x)", .n_inputs = 2},
     {"RMSNormalization", "Mul(Div(x,Sqrt(Add(ReduceMean(Mul(x,x),l),e))),y)", .n_inputs = 2},
