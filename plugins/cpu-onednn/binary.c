@@ -12,6 +12,7 @@
  */
 #include "families.h"
 
+#include <math.h>
 #include <string.h>
 
 /* The output's dims merged, and which of them each input has. */
@@ -222,11 +223,13 @@ void tfr_dnn_sum_prepare(tfr_dnn_build *b, const tfr_call *call)
 
 /* ---- PRelu ---- */
 
-/* A single slope that is known, as leaky relu takes it; 0 = there is none. */
+/* A single slope that is known, as leaky relu takes it; 0 = there is none, or none that is finite.
+ */
 static float one_slope(const tfr_call *call)
 {
     const tfr_operand *slope = tfr_call_input(call, 1);
-    return is_known_scalar(slope) ? tfr_dnn_known(slope, 0) : 0.0f;
+    float value = is_known_scalar(slope) ? tfr_dnn_known(slope, 0) : 0.0f;
+    return isfinite(value) ? value : 0.0f;
 }
 
 void tfr_dnn_prelu_supports(const tfr_plugin_device *device, const tfr_call *call,
@@ -240,7 +243,7 @@ void tfr_dnn_prelu_supports(const tfr_plugin_device *device, const tfr_call *cal
     merge(x, tfr_call_input(call, 1), x, &m);
     if (!m.full[1] && m.rank == 1 && one_slope(call) == 0.0f)
         tfr_decline(answer, TFR_REASON_LAYOUT,
-                    "the slope is one number, only a constant that is not 0 is done here");
+                    "the slope is one number, only a finite constant that is not 0 is done here");
     else if (m.rank > 3)
         tfr_decline(answer, TFR_REASON_LAYOUT,
                     "the slope is broadcast over %d alternating groups of dims, 3 are done here",

@@ -5,8 +5,9 @@
  * A tensor is one dimension here, whatever its shape. Where oneDNN's JIT code loses a NaN, the op
  * is put together from steps that keep it:
  * - relu and clip answer a NaN with a bound, because maxps and minps give their second operand
- * then. elu with alpha 0 keeps it, so that is our Relu; a Clip fills the output with the bound and
- * takes the binary maximum or minimum with the input as second operand.
+ * then. elu with alpha 0 keeps it, so that is our Relu: alpha is -0, since alpha * (exp(x) - 1) is
+ * to be +0 where x is negative. A Clip fills the output with the bound and takes the binary maximum
+ * or minimum with the input as second operand.
  * - exp answers a NaN with infinity. exp(x) > x always, so max(exp(x), x) mends it.
  * Not here: Softplus, whose log(1 + exp(x)) is off by 1 % at -10; Log, which is -1.4e-6 at 1 in
  * oneDNN 2 and wrong for subnormals in all; Pow (binary.c).
@@ -33,7 +34,7 @@ static const struct simple {
     {"Mish", dnnl_eltwise_mish, NULL, 0.0f, 0.0f},
     {"Neg", dnnl_eltwise_linear, NULL, -1.0f, -0.0f},
     {"Reciprocal", dnnl_eltwise_pow, NULL, 1.0f, -1.0f},
-    {"Relu", dnnl_eltwise_elu, NULL, 0.0f, 0.0f},
+    {"Relu", dnnl_eltwise_elu, NULL, -0.0f, 0.0f},
     {"Round", dnnl_eltwise_round, NULL, 0.0f, 0.0f},
     {"Sigmoid", dnnl_eltwise_logistic, NULL, 0.0f, 0.0f},
     {"Sqrt", dnnl_eltwise_sqrt, NULL, 0.0f, 0.0f},
@@ -63,8 +64,13 @@ void tfr_dnn_eltwise_supports(const tfr_plugin_device *device, const tfr_call *c
 
     if (!tfr_dnn_want_float(device, call, answer, 0, true))
         return;
-    if (s->alg == dnnl_eltwise_relu && !(alpha_of(s, call) != 0.0f)) {
+    if (s->alg == dnnl_eltwise_relu && alpha_of(s, call) == 0.0f) {
         tfr_decline(answer, TFR_REASON_ATTRIBUTE, "alpha is 0, and a NaN would become 0");
+        return;
+    }
+    if (!isfinite(alpha_of(s, call))) {
+        tfr_decline(answer, TFR_REASON_ATTRIBUTE,
+                    "alpha is not finite, and what it does not apply to would become NaN");
         return;
     }
     tfr_dnn_in_place(answer, 0);
@@ -197,7 +203,7 @@ void tfr_dnn_gelu_prepare(tfr_dnn_build *b, const tfr_call *call)
     /* gelu(min(x, high)) + max(x - high, 0) */
     above = tfr_dnn_temporary(b, flat);
     tfr_dnn_add_eltwise(b, dnnl_eltwise_linear, 1.0f, -high, x, above);
-    tfr_dnn_add_eltwise(b, dnnl_eltwise_elu, 0.0f, 0.0f, above, above);
+    tfr_dnn_add_eltwise(b, dnnl_eltwise_elu, -0.0f, 0.0f, above, above);
     tfr_dnn_add_eltwise(b, dnnl_eltwise_clip, -INFINITY, high, x, y);
     tfr_dnn_add_eltwise(b, dnnl_eltwise_gelu_erf, 0.0f, 0.0f, y, y);
     tfr_dnn_add_binary(b, dnnl_binary_add, y, above, y);
@@ -209,7 +215,7 @@ void tfr_dnn_gelu_prepare(tfr_dnn_build *b, const tfr_call *call)
 static void add_at_least(tfr_dnn_build *b, float low, int from, int to)
 {
     if (low == 0.0f) {
-        tfr_dnn_add_eltwise(b, dnnl_eltwise_elu, 0.0f, 0.0f, from, to);
+        tfr_dnn_add_eltwise(b, dnnl_eltwise_elu, -0.0f, 0.0f, from, to);
         return;
     }
     tfr_dnn_add_eltwise(b, dnnl_eltwise_clip, low, low, from, to);
