@@ -69,6 +69,37 @@ static tfr_status find_lifetimes(tfr__steps *s, tfr_err *err)
     return TFR_OK;
 }
 
+/*
+ * A model may make gigabytes out of a few bytes: by a wrong size, or by malice. It is not refused,
+ * since it is right by the standard, but the machine's owner is to know who wants that much.
+ */
+static void announce_memory(const tfr__steps *s)
+{
+    enum { RATIO = 1000 };
+    const uint64_t most = UINT64_C(512) << 20;
+    const tfr__plan *p = s->p;
+    const tfr__buffer *largest = NULL;
+    uint64_t bytes = p->arena_bytes, given = 0;
+    for (uint32_t i = 0; i < p->n_buffers; i++) {
+        const tfr__buffer *b = &p->buffers[i];
+        if (b->kind == TFR__BUFFER_LIVE_IN || b->kind == TFR__BUFFER_CONSTANT) {
+            given += b->bytes;
+            continue;
+        }
+        bytes += b->kind == TFR__BUFFER_TENSOR ? b->bytes : 0;
+        if (!largest || b->bytes > largest->bytes)
+            largest = b;
+    }
+    if (!largest || bytes < most || bytes / RATIO < given)
+        return;
+    tfr__log(
+        s->b->session->runtime, TFR_LOG_WARNING, "session",
+        "a run of graph \"%s\" takes %llu MiB of memory, %llu MiB of it at once for one value, "
+        "with %llu KiB of weights and inputs",
+        s->b->graph->name, (unsigned long long)(bytes >> 20),
+        (unsigned long long)(largest->bytes >> 20), (unsigned long long)(given >> 10));
+}
+
 static tfr_status make_arenas(tfr__steps *s, tfr_err *err)
 {
     tfr__plan *p = s->p;
@@ -86,12 +117,17 @@ static tfr_status make_arenas(tfr__steps *s, tfr_err *err)
             alignment = session->engines[tfr__steps_engine_of(s, m)].backend->space.alignment;
         status = tfr__arena_plan(p->buffers, p->n_buffers, m, alignment ? alignment : 64,
                                  &arena->bytes, &arena->lower_bound, err);
-        if (!status)
-            status = tfr__engine_alloc(session, m, arena->bytes, &arena->address, err);
         if (status)
             return status;
         p->arena_bytes += arena->bytes;
         p->arena_lower_bound += arena->lower_bound;
+    }
+    announce_memory(s);
+    for (uint32_t m = 0; m < p->n_arenas; m++) {
+        tfr_status status =
+            tfr__engine_alloc(session, m, p->arenas[m].bytes, &p->arenas[m].address, err);
+        if (status)
+            return status;
     }
     for (uint32_t i = 0; i < p->n_buffers; i++) {
         tfr__buffer *b = &p->buffers[i];

@@ -581,6 +581,34 @@ TEST(threads_share_a_session_and_a_runtime)
     tfr_tensor_release(in);
 }
 
+static char told[512]; /* the last line of the log */
+
+static void hear(void *user, tfr_log_level level, const char *who, const char *text)
+{
+    (void)user, (void)level;
+    snprintf(told, sizeof told, "%s: %s", who, text);
+}
+
+/* Gigabytes out of nothing: not refused, but told before they are taken. */
+TEST(a_run_that_takes_far_more_memory_than_it_is_given_is_announced)
+{
+    tfr_runtime_options options = TFR_RUNTIME_OPTIONS_INIT;
+    tfr_runtime *runtime = NULL;
+    tfr_session *session = NULL;
+    tfr_graph *graph = graph_of_text("in x 1; out Expand(x,[1024,1024,200])");
+    const int64_t one = 1;
+    tfr_tensor *in = floats(1, &one, six);
+    options.log = hear;
+    REQUIRE_OK(tfr_runtime_create(&options, &runtime, &err), &err);
+    REQUIRE_OK(tfr_session_create(runtime, graph, NULL, &session, &err), &err);
+    REQUIRE_OK(tfr_session_prepare(session, &in, 1, &err), &err);
+    CHECK_CONTAINS("takes 800 MiB of memory", told);
+    tfr_tensor_release(in);
+    tfr_session_destroy(session);
+    tfr_graph_release(graph);
+    tfr_runtime_release(runtime);
+}
+
 static const test_case cases[] = {
     CASE(a_chain_of_nodes_gives_its_result),
     CASE(a_chain_in_place_works_in_the_tensor_that_it_gives),
@@ -603,5 +631,6 @@ static const test_case cases[] = {
     CASE(shapes_that_do_not_fit_name_the_node),
     CASE(declared_dims_are_hints_if_the_session_is_told_so),
     CASE(threads_share_a_session_and_a_runtime),
+    CASE(a_run_that_takes_far_more_memory_than_it_is_given_is_announced),
 };
 TEST_MAIN(cases)

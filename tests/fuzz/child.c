@@ -27,6 +27,7 @@ enum {
 };
 
 static long begin_kb;
+static bool warned;
 
 fuzz_report *fuzz_report_create(void)
 {
@@ -74,13 +75,22 @@ void fuzz_child_begin_case(void)
     alarm(WAIT_SECONDS);
 }
 
-bool fuzz_child_end_case(fuzz_context *context)
+void fuzz_child_warned(void)
 {
-    long mb = (peak_kb() - begin_kb) / 1024;
+    warned = true;
+}
+
+int fuzz_child_end_case(fuzz_context *context)
+{
+    const long mb = (peak_kb() - begin_kb) / 1024;
+    const bool announced = warned;
+    warned = false;
     if (SANITIZED || mb <= MOST_MB)
-        return true;
-    return fuzz_fail(context, "memory", "the process grew by %ld MiB, the limit is %d", mb,
-                     MOST_MB);
+        return FUZZ_WELL;
+    if (announced)
+        return FUZZ_LONG;
+    fuzz_fail(context, "memory", "the process grew by %ld MiB, the limit is %d", mb, MOST_MB);
+    return FUZZ_FOUND;
 }
 
 /* ---- in the parent --------------------------------------------------------------------------- */

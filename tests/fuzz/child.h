@@ -19,7 +19,10 @@ fuzz_report *fuzz_report_create(void);
 
 /* In the child, before each case and each stage of it: time begins anew. */
 void fuzz_child_begin_case(void);
-/* After each case: false with a finding if the process has become too large. */
-bool fuzz_child_end_case(fuzz_context *context);
+/* The library has warned of the memory that this case takes. */
+void fuzz_child_warned(void);
+/* After each case: FUZZ_FOUND with a finding if the process has become too large, FUZZ_LONG if that
+ * had been announced, else FUZZ_WELL. */
+int fuzz_child_end_case(fuzz_context *context);
 
 #endif

@@ -34,9 +34,9 @@ static int look_at(void *user)
     if (!begin_look(l))
         return FUZZ_CANNOT;
     fuzz_child_begin_case();
-    bool good = l->state->options->way->check(&l->context, l->bytes->data, l->bytes->n) &&
-                fuzz_child_end_case(&l->context);
-    return good ? FUZZ_WELL : FUZZ_FOUND;
+    return l->state->options->way->check(&l->context, l->bytes->data, l->bytes->n)
+               ? fuzz_child_end_case(&l->context)
+               : FUZZ_FOUND;
 }
 
 bool fuzz_look(fuzz_run_state *state, const fuzz_bytes *bytes)

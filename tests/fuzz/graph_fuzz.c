@@ -35,11 +35,13 @@ double fuzz_now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static void no_talk(void *user, tfr_log_level level, const char *who, const char *text)
+static void listen(void *user, tfr_log_level level, const char *who, const char *text)
 {
     (void)user;
     if (level == TFR_LOG_ERROR)
         fprintf(stderr, "%s: %s\n", who, text);
+    if (level == TFR_LOG_WARNING && strcmp(who, "session") == 0 && strstr(text, " of memory"))
+        fuzz_child_warned();
 }
 
 tfr_runtime *fuzz_runtime(const char *hidden)
@@ -50,7 +52,7 @@ tfr_runtime *fuzz_runtime(const char *hidden)
     tfr_err err = TFR_ERR_INIT;
     options.options = given;
     options.n_options = *hidden ? 2 : 1;
-    options.log = no_talk;
+    options.log = listen;
     options.n_threads = 2;
     uint32_t device;
     int32_t backend;
@@ -117,9 +119,11 @@ static int batch(void *user)
             memcpy(report->bytes, bytes.data, bytes.n);
             report->n_bytes = bytes.n;
             report->n_cases++;
-            if (!options->way->check(&context, bytes.data, bytes.n) ||
-                !fuzz_child_end_case(&context))
-                return FUZZ_FOUND;
+            int end = options->way->check(&context, bytes.data, bytes.n)
+                          ? fuzz_child_end_case(&context)
+                          : FUZZ_FOUND;
+            if (end != FUZZ_WELL)
+                return end;
         }
         report->seed++;
         if (options->count && report->seed >= options->seed + options->count)

@@ -65,7 +65,9 @@ static bool parse(int argc, char **argv, ops_run *run, options *o)
 static void hear(void *user, tfr_log_level level, const char *who, const char *text)
 {
     ops_run *run = user;
-    if (level <= TFR_LOG_WARNING)
+    /* A bad size that makes gigabytes is announced, and refused by who cannot have them. */
+    const bool announced = strcmp(who, "session") == 0 && strstr(text, " of memory");
+    if (level <= TFR_LOG_WARNING && !announced)
         snprintf(run->talk, sizeof run->talk, "%s: %s", who, text);
 }
 
