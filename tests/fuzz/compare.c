@@ -169,7 +169,8 @@ bool fuzz_spread_covers(const fuzz_spread *s, uint32_t i, const tfr_tensor *expe
     for (int64_t k = 0; k < count && good; k++) {
         double low = s->low[i][k], high = s->high[i][k], x = numbers[k];
         double room = margin + 16 * step * fmax(fabs(low), fabs(high)) + (step > 0 ? FLT_MIN : 0);
-        good = isnan(x) ? isnan(low) || isnan(high)
+        bool all = isinf(low) && isinf(high) && low < high; /* with 0, and infinity by 0 is NaN */
+        good = isnan(x) ? isnan(low) || isnan(high) || all
                : isinf(low) || isinf(high)
                    ? x >= fmin(low, DBL_MAX) - room && x <= fmax(high, -DBL_MAX) + room
                    : within(low, high, room, x);

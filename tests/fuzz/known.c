@@ -11,8 +11,9 @@ typedef enum when {
     NAN_INPUT,
     BAD_INPUT,
     BAD_SECOND,
-    ZERO_SECOND,
+    ZERO_SCALE,
     LARGE,
+    WIDE,
     EMPTY,
     INTEGERS,
     FLOATS,
@@ -68,6 +69,21 @@ static bool is_large(const tfr_tensor *t)
     return found;
 }
 
+/* Does a product of some of the elements leave float32's range? */
+static bool is_wide(const tfr_tensor *t)
+{
+    double up = 0, down = 0;
+    int64_t n;
+    double *x = tfr_dtype_is_float(tfr_tensor_dtype(t)) ? fuzz_numbers(t, &n) : NULL;
+    for (int64_t i = 0; x && i < n; i++) {
+        double bits = x[i] == 0 || !isfinite(x[i]) ? 0 : log2(fabs(x[i]));
+        up += fmax(bits, 0);
+        down += fmin(bits, 0);
+    }
+    free(x);
+    return up > 127 || down < -126;
+}
+
 static bool is_empty(const tfr_tensor *t)
 {
     return tfr_tensor_kind(t) == TFR_KIND_TENSOR && tfr_tensor_elements(t) == 0;
@@ -82,10 +98,12 @@ static bool input_holds(when condition, const tfr_tensor *t, size_t k)
         return has_bad(t, true);
     case BAD_SECOND:
         return k == 1 && has_bad(t, true);
-    case ZERO_SECOND:
-        return k == 1 && has_zero(t);
+    case ZERO_SCALE:
+        return k > 0 && tfr_dtype_is_float(tfr_tensor_dtype(t)) && has_zero(t);
     case LARGE:
         return k == 0 && is_large(t);
+    case WIDE:
+        return k == 0 && is_wide(t);
     case EMPTY:
         return is_empty(t);
     case INTEGERS:

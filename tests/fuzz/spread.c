@@ -67,6 +67,9 @@ static tfr_tensor *with_errors(tfr_tensor *t, double scale, double inner, bool i
             double u = way == 0 ? 1 : way == 1 ? -1 : 2 * ops_random_unit(random) - 1;
             if (integer_too)
                 x[i] += (double)ops_random_below(random, 3) - 1;
+            else if (fabs(x[i]) <= fmax(floor, dtype == TFR_DTYPE_F32 ? FLT_MIN : 0) &&
+                     (way == 1 || ops_random_below(random, 4) == 0))
+                x[i] = copysign(0, x[i]); /* subnormal, or all of it cancels */
             else if (isfinite(x[i]) && x[i] != 0)
                 x[i] += u * (error * fabs(x[i]) + (way > 1 ? floor : 0));
         }
