@@ -5,6 +5,8 @@
  * which does nothing but open one library and use it: "nothing" among them is what the program
  * alone takes, and is in all of theirs. Python's children import one package and multiply.
  */
+#include <errno.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -36,6 +38,22 @@ static unsigned long long peak_bytes(void)
     return kib * 1024;
 }
 
+/* The line that the parent waits for. */
+static tfr_status __attribute__((format(printf, 2, 3)))
+answer(tfr_err *err, const char *format, ...)
+{
+    va_list args;
+    int n;
+    errno = 0;
+    va_start(args, format);
+    n = vprintf(format, args);
+    va_end(args);
+    if (n >= 0 && fflush(stdout) == 0)
+        return TFR_OK;
+    return tfr_fail(err, errno == ENOMEM ? TFR_ENOMEM : TFR_EIO,
+                    "standard output cannot be written: %s", strerror(errno));
+}
+
 static tfr_status child_ours(const bench_options *options, const bench_product *product,
                              tfr_err *err)
 {
@@ -50,9 +68,8 @@ static tfr_status child_ours(const bench_options *options, const bench_product *
     if (!status)
         status = tfr_binding_run(ours.binding, err);
     if (!status)
-        printf("done %.9g %llu\n", (double)((float *)tfr_tensor_data(ours.c))[0], peak_bytes());
-    if (!status && fflush(stdout))
-        status = tfr_fail(err, TFR_EIO, "standard output cannot be written");
+        status = answer(err, "done %.9g %llu\n", (double)((float *)tfr_tensor_data(ours.c))[0],
+                        peak_bytes());
     bench_ours_finish(&ours);
     tfr_runtime_release(runtime);
     return status;
@@ -63,6 +80,7 @@ tfr_status bench_child(const bench_options *options, const char *who, int64_t n,
     bench_report report;
     bench_contest contest = {.options = options, .report = &report};
     bench_product product = {.m = n, .n = n, .k = n};
+    tfr_status status = TFR_OK;
     float *data = malloc(2 * (size_t)(n * n) * sizeof *data);
     if (!data)
         return tfr_fail(err, TFR_ENOMEM, "no memory for two matrices of %lld elements",
@@ -71,7 +89,7 @@ tfr_status bench_child(const bench_options *options, const char *who, int64_t n,
     product.a = data;
     product.b = data + n * n;
     if (strcmp(who, "tfrun") == 0) {
-        tfr_status status = child_ours(options, &product, err);
+        status = child_ours(options, &product, err);
         free(data);
         return status;
     }
@@ -85,14 +103,13 @@ tfr_status bench_child(const bench_options *options, const char *who, int64_t n,
     else if (strcmp(who, "onnxruntime") == 0)
         bench_add_ort_product(&contest, &product);
     if (report.n_rows && report.rows[0].n_skips)
-        printf("no %s\n", report.rows[0].skips[0].why);
+        status = answer(err, "no %s\n", report.rows[0].skips[0].why);
     else
-        printf("done 0 %llu\n", peak_bytes());
-    fflush(stdout);
+        status = answer(err, "done 0 %llu\n", peak_bytes());
     bench_contest_finish(&contest);
     bench_report_finish(&report);
     free(data);
-    return TFR_OK;
+    return status;
 }
 
 /* ---- the parent ------------------------------------------------------------------------------ */

@@ -51,14 +51,21 @@ tfr_status bench_process_start(bench_process *process, const char *const *argv,
         return tfr_fail(err, TFR_ENOMEM, "no memory for the environment of %s", argv[0]);
     if (pipe2(in, O_CLOEXEC) || pipe2(out, O_CLOEXEC)) {
         free(env);
-        return tfr_fail(err, TFR_EIO, "no pipe to %s: %s", argv[0], strerror(errno));
+        return tfr_fail(err, errno == ENOMEM ? TFR_ENOMEM : TFR_EIO, "no pipe to %s: %s", argv[0],
+                        strerror(errno));
     }
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, in[0], 0);
-    posix_spawn_file_actions_adddup2(&actions, out[1], 1);
-    posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-    bad = posix_spawnp(&process->pid, argv[0], &actions, NULL, (char **)(uintptr_t)argv, env);
-    posix_spawn_file_actions_destroy(&actions);
+    bad = posix_spawn_file_actions_init(&actions);
+    if (!bad) {
+        bad = posix_spawn_file_actions_adddup2(&actions, in[0], 0);
+        if (!bad)
+            bad = posix_spawn_file_actions_adddup2(&actions, out[1], 1);
+        if (!bad)
+            bad = posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+        if (!bad)
+            bad = posix_spawnp(&process->pid, argv[0], &actions, NULL, (char **)(uintptr_t)argv,
+                               env);
+        posix_spawn_file_actions_destroy(&actions);
+    }
     free(env);
     close(in[0]);
     close(out[1]);
@@ -68,7 +75,8 @@ tfr_status bench_process_start(bench_process *process, const char *const *argv,
         return TFR_OK;
     process->pid = -1;
     bench_process_finish(process);
-    return tfr_fail(err, TFR_EIO, "%s does not start: %s", argv[0], strerror(bad));
+    return tfr_fail(err, bad == ENOMEM ? TFR_ENOMEM : TFR_EIO, "%s does not start: %s", argv[0],
+                    strerror(bad));
 }
 
 tfr_status bench_process_write(bench_process *process, const char *text, tfr_err *err)
@@ -80,6 +88,19 @@ tfr_status bench_process_write(bench_process *process, const char *text, tfr_err
     return n == (ssize_t)strlen(text)
                ? TFR_OK
                : tfr_fail(err, TFR_EIO, "the child takes no more words: %s", strerror(errno));
+}
+
+/* What became of a child that has closed its output. Status 6 is out of memory (tfrun(1)). */
+static tfr_status ended(bench_process *process, tfr_err *err)
+{
+    int status = 0;
+    if (process->pid <= 0 || waitpid(process->pid, &status, 0) != process->pid)
+        return tfr_fail(err, TFR_EIO, "the child ended without an answer");
+    process->pid = -1;
+    if (WIFSIGNALED(status))
+        return tfr_fail(err, TFR_EIO, "the child was ended by %s", strsignal(WTERMSIG(status)));
+    return tfr_fail(err, WEXITSTATUS(status) == 6 ? TFR_ENOMEM : TFR_EIO,
+                    "the child ended without an answer, with status %d", WEXITSTATUS(status));
 }
 
 tfr_status bench_process_read(bench_process *process, char *line, size_t room, int seconds,
@@ -95,7 +116,7 @@ tfr_status bench_process_read(bench_process *process, char *line, size_t room, i
         if (ready == 0)
             return tfr_fail(err, TFR_ETIMEOUT, "the child says nothing for %d s", seconds);
         if (ready < 0 || read(process->from, &c, 1) != 1)
-            return tfr_fail(err, TFR_EIO, "the child ended without an answer");
+            return ended(process, err);
         if (c == '\n')
             break;
         if (n + 1 < room)

@@ -70,9 +70,16 @@ survives() {
 
 all=$TFR_TEST_ALL
 survives 5000 text run good/model.onnx --random-inputs 1
+survives 5000 lines run good/model.onnx --random-inputs 1 --json
+survives 5000 lines profile good/model.onnx
 survives 5000 lines explain good/model.onnx
 survives 5000 text verify good --jobs 1
+survives 5000 text verify good --jobs 2
 survives 1000 lines bench dispatch --size 1 --pairs 1 --peers none
+survives 1000 lines bench matmul --size 8 --pairs 1 --peers none
+survives 1000 lines bench model good/model.onnx --pairs 1 --peers none
+survives 1000 lines bench startup --pairs 1 --peers none
+survives 1000 lines bench memory --pairs 1 --peers none
 survives 1000 lines __bench_child tfrun 8
 survives 1000 lines matmul naive:0 8
 survives 5000 text devices
