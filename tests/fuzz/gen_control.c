@@ -133,12 +133,15 @@ static void grow_loop(fuzz_gen *g)
     fuzz_msg *node = fuzz_new_node(g, "", "Loop", in, 2 + carried);
     outer o = enter(g, graph_attr(node, "body"));
     int state[2] = {-1, -1};
-    tfr_tensor *yes = NULL;
+    tfr_tensor *number = NULL, *yes = NULL;
     tfr_err err = TFR_ERR_INIT;
+    ops_must(tfr_tensor_create(TFR_DTYPE_I64, &scalar, &number, &err), &err, "a number");
     ops_must(tfr_tensor_create(TFR_DTYPE_BOOL, &scalar, &yes, &err), &err, "a condition");
+    *(int64_t *)tfr_tensor_data(number) = 1;
     *(bool *)tfr_tensor_data(yes) = true;
-    formal(g, g->values[in[0]].tensor, true);
+    formal(g, number, true);
     int cond = formal(g, yes, true);
+    tfr_tensor_release(number);
     tfr_tensor_release(yes);
     for (int i = 0; i < carried; i++)
         state[i] = formal(g, g->values[in[2 + i]].tensor, fuzz_chance(g, 80));

@@ -69,10 +69,15 @@ static tfr_tensor *new_tensor(fuzz_gen *g, tfr_dtype dtype, const tfr_shape *sha
                               const char *values)
 {
     static const char *const specials[] = {"n", "i", "z", "h", "nizh"};
+    const tfr_shape scalar = {0};
     ops_letters letters;
     tfr_err err = TFR_ERR_INIT;
     tfr_tensor *t = NULL;
+    int64_t n;
     ops_letters_init(&letters, "a value", "", "", &g->random);
+    /* Beside a value without elements a dim may have any size. */
+    if (tfr_shape_elements(shape, &n, NULL) || n > 1 << 20)
+        shape = &scalar;
     ops_must(tfr_tensor_create(dtype, shape, &t, &err), &err, "a value");
     ops_fill(&letters, t, values, 0, fuzz_chance(g, 6) ? specials[fuzz_below(g, 5)] : "");
     return t;

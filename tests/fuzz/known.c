@@ -14,6 +14,7 @@ typedef enum when {
     ZERO_SCALE,
     LARGE,
     WIDE,
+    OVERFLOW,
     EMPTY,
     INTEGERS,
     FLOATS,
@@ -84,6 +85,18 @@ static bool is_wide(const tfr_tensor *t)
     return up > 127 || down < -126;
 }
 
+/* A half float that is infinite. */
+static bool is_overflow(const tfr_tensor *t)
+{
+    bool found = false;
+    int64_t n;
+    double *x = tfr_tensor_dtype(t) == TFR_DTYPE_F16 ? fuzz_numbers(t, &n) : NULL;
+    for (int64_t i = 0; x && i < n && !found; i++)
+        found = isinf(x[i]);
+    free(x);
+    return found;
+}
+
 static bool is_empty(const tfr_tensor *t)
 {
     return tfr_tensor_kind(t) == TFR_KIND_TENSOR && tfr_tensor_elements(t) == 0;
@@ -130,9 +143,12 @@ static bool holds(const struct row *row, const fuzz_msg *node, const fuzz_env *e
         return false;
     if (row->condition == TEXT)
         return outputs[0] && tfr_tensor_dtype(outputs[0]) == TFR_DTYPE_STRING;
-    for (size_t i = 0; i < FUZZ_MAX_OUTPUTS && row->condition == EMPTY; i++)
-        if (outputs[i] && is_empty(outputs[i]))
+    for (size_t i = 0; i < FUZZ_MAX_OUTPUTS; i++)
+        if (outputs[i] && ((row->condition == EMPTY && is_empty(outputs[i])) ||
+                           (row->condition == OVERFLOW && is_overflow(outputs[i]))))
             return true;
+    if (row->condition == OVERFLOW)
+        return false;
     for (size_t i = 0; i < node->n; i++) {
         const fuzz_field *f = &node->fields[i];
         if (f->number != FUZZ_NODE_INPUT || !f->data)
