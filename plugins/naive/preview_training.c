@@ -59,7 +59,10 @@ static void momentum(const step *s, element *e)
     e->x -= s->R * (s->nesterov ? g + s->alpha * e->v : e->v);
 }
 
-/* Runs f over all tensors, which have `states` tensors of state each. */
+/*
+ * Runs f over all tensors, which have `states` tensors of state each. With one, h and new_h lie
+ * behind the last operand, where there is nothing.
+ */
 static int32_t run_steps(const naive_kernel *k, const tfr_launch *launch, uint32_t states,
                          void (*f)(const step *, element *), tfr_err *err)
 {
@@ -80,9 +83,9 @@ static int32_t run_steps(const naive_kernel *k, const tfr_launch *launch, uint32
     for (t = 0; t < n; t++) {
         naive_tensor x = naive_input(k, launch, 2 + t), g = naive_input(k, launch, 2 + n + t),
                      v = naive_input(k, launch, 2 + 2 * n + t),
-                     h = naive_input(k, launch, states > 1 ? 2 + 3 * n + t : UINT32_MAX),
-                     new_x = naive_output(k, launch, t), new_v = naive_output(k, launch, n + t),
-                     new_h = naive_output(k, launch, states > 1 ? 2 * n + t : UINT32_MAX);
+                     h = naive_input(k, launch, 2 + 3 * n + t), new_x = naive_output(k, launch, t),
+                     new_v = naive_output(k, launch, n + t),
+                     new_h = naive_output(k, launch, 2 * n + t);
         for (i = 0; i < x.n; i++) {
             element e = {naive_read(&x, i), naive_read(&g, i), naive_read(&v, i),
                          h.operand ? naive_read(&h, i) : 0};
