@@ -232,6 +232,11 @@ TEST(a_value_at_a_bound_is_on_the_side_that_onnx_says)
         {"Range", "i64[] 5; i64[] 5; i64[] 1", "i64[0]"},
         {"OneHot", "i64[4] 0 2 -1 3; i64[] 3; f32[2] 0 1", "f32[4,3] 1 0 0 0 0 1 0 0 1 0 0 0"},
         {"OneHot axis:i=0", "i64[2] 1 -4; i64[] 3; f32[2] 0 1", "f32[3,2] 0 0 1 0 0 0"},
+        {"ai.onnx.ml.LinearClassifier coefficients:fs=1 classlabels_ints:is=7", "f32[3,1] -1 0 2",
+         "i64[3] 0 7 7; f32[3,1] -1 0 2"},
+        {"ai.onnx.ml.LinearClassifier coefficients:fs=1 classlabels_ints:is=7 "
+         "post_transform:s=LOGISTIC",
+         "f32[3,1] -1 0 1", "i64[3] 0 7 7; f32[3,1] 0.26894142 0.5 0.73105858"},
         {"BitShift direction:s=LEFT", "u64[2] 1 3; u64[2] 63 64", "u64[2] 9223372036854775808 0"},
     };
     CHECK_VALUES(calls);

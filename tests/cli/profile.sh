@@ -41,6 +41,22 @@ if [ -x "$TFR_BUILDDIR/tests/cli/trace_check" ]; then
     has "of the runs that count" out '^run 3$'
 fi
 
+# Programs run on the threads of the host, and each record is a part of its lane's time.
+if [ -e "$TFR_BUILDDIR/.libs/tfrun-onednn.so" ]; then
+    cp "$TFR_BUILDDIR/.libs/tfrun-onednn.so" "$tmp/plugins"
+    exits 0 "a program is profiled" "$TFRUN" profile small.onnx --runs 4 --json
+    has "with its nodes" out '"calls": 8,'
+    claim "rows add up to what is neither outside of kernels nor waiting" awk '
+        /"seconds": "/ { bad = 1 } # infinite, or no number
+        /"seconds": [0-9]/ { rows += $2 }
+        /"outside":|"wait":/ { rest += $2 }
+        /"runs": .*\./ { whole = $2 }
+        END { exit bad || !(rows > 0 && rows + rest > whole - rows / 1000 &&
+                            rows + rest < whole + rows / 1000) }' out
+else
+    skip "there is no oneDNN backend"
+fi
+
 exits 5 "a file that is no model is an error" "$TFRUN" profile t.json
 
 fakeacc=$TFR_BUILDDIR/tests/fakeacc/.libs/fakeacc.so

@@ -21,6 +21,13 @@ case_of all/cut Relu "$floats" "$floats_relu"
 head -c 30 all/good/model.onnx >all/cut/model.onnx
 case_of all/few Relu "$floats" "$floats_relu"
 rm all/few/test_data_set_0/input_0.pb
+# Sets are tried in order up to the first that fails: what follows it changes nothing.
+case_of all/second_wrong Relu "$floats" "$floats_relu"
+mkdir all/second_wrong/test_data_set_1 all/second_wrong/test_data_set_2
+cp all/wrong/test_data_set_0/* all/second_wrong/test_data_set_1
+case_of all/first_few Relu "$floats" "$floats_relu"
+cp -r all/first_few/test_data_set_0 all/first_few/test_data_set_1
+rm all/first_few/test_data_set_0/input_0.pb
 case_of all/none Relu "$floats" "$floats_relu"
 rm -r all/none/test_data_set_0
 mkdir all/no_model
