@@ -90,26 +90,44 @@ static tfr_status graph_scene(void *user)
     return status;
 }
 
-static tfr_status session_scene(void *user)
+/* The outputs have the shape of the input: a copy of it serves as one. */
+static tfr_status run_scene(tfr_runtime *runtime, bool bound)
 {
     tfr_session_options options = TFR_SESSION_OPTIONS_INIT;
     tfr_shape shape = {2, {3, 4}};
     tfr_session *session = NULL;
+    tfr_binding *binding = NULL;
     tfr_graph *graph = NULL;
     tfr_tensor *in = NULL, *out = NULL;
     tfr_status status = build_graph(&graph);
     options.device = "naive:0";
     if (!status)
-        status = tfr_session_create(user, graph, &options, &session, &err);
+        status = tfr_session_create(runtime, graph, &options, &session, &err);
     if (!status)
         status = tfr_tensor_create(TFR_DTYPE_F32, &shape, &in, &err);
+    if (!status && bound)
+        status = tfr_tensor_copy(in, &out, &err);
+    if (!status && bound)
+        status = tfr_binding_create(session, &in, 1, &out, 1, &binding, &err);
     if (!status)
-        status = tfr_session_run(session, &in, 1, &out, 1, &err);
+        status = bound ? tfr_binding_run(binding, &err)
+                       : tfr_session_run(session, &in, 1, &out, 1, &err);
+    tfr_binding_destroy(binding);
     tfr_tensor_release(out);
     tfr_tensor_release(in);
     tfr_session_destroy(session);
     tfr_graph_release(graph);
     return status;
+}
+
+static tfr_status session_scene(void *user)
+{
+    return run_scene(user, false);
+}
+
+static tfr_status binding_scene(void *user)
+{
+    return run_scene(user, true);
 }
 
 static tfr_status runtime_scene(void *user)
@@ -154,18 +172,27 @@ TEST(runtimes_survive_each_failed_request)
     every_request_fails_once(runtime_scene, NULL);
 }
 
-TEST(sessions_survive_each_failed_request)
+static void every_request_of_a_run_fails_once(tfr_status (*scene)(void *))
 {
     tfr_runtime *runtime = NULL;
     REQUIRE_OK(tfr_runtime_create(NULL, &runtime, &err), &err);
-    every_request_fails_once(session_scene, runtime);
+    every_request_fails_once(scene, runtime);
     tfr_runtime_release(runtime);
 }
 
+TEST(sessions_survive_each_failed_request)
+{
+    every_request_of_a_run_fails_once(session_scene);
+}
+
+TEST(bindings_survive_each_failed_request)
+{
+    every_request_of_a_run_fails_once(binding_scene);
+}
+
 static const test_case cases[] = {
-    CASE(tensors_survive_each_failed_request),
-    CASE(graphs_survive_each_failed_request),
-    CASE(runtimes_survive_each_failed_request),
-    CASE(sessions_survive_each_failed_request),
+    CASE(tensors_survive_each_failed_request),  CASE(graphs_survive_each_failed_request),
+    CASE(runtimes_survive_each_failed_request), CASE(sessions_survive_each_failed_request),
+    CASE(bindings_survive_each_failed_request),
 };
 TEST_MAIN(cases)

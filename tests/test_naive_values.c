@@ -237,6 +237,7 @@ TEST(a_value_at_a_bound_is_on_the_side_that_onnx_says)
         {"ai.onnx.ml.LinearClassifier coefficients:fs=1 classlabels_ints:is=7 "
          "post_transform:s=LOGISTIC",
          "f32[3,1] -1 0 1", "i64[3] 0 7 7; f32[3,1] 0.26894142 0.5 0.73105858"},
+        {"Multinomial seed:f=3 sample_size:i=3", "f32[1,3] nan 0 -inf", "i32[1,3] 1 1 1"},
         {"BitShift direction:s=LEFT", "u64[2] 1 3; u64[2] 63 64", "u64[2] 9223372036854775808 0"},
     };
     CHECK_VALUES(calls);

@@ -64,6 +64,19 @@ TEST(data_beside_the_file_are_read_from_their_offset)
     tfr_tensor_release(tensor);
 }
 
+TEST(an_empty_tensor_may_lie_at_the_end_of_the_file)
+{
+    tfr_tensor *tensor;
+    pb m = external(0, "w.bin", "12", "0");
+    temp_write("w.bin", "123456789012", 12);
+    REQUIRE_OK(load(&m, &tensor), &err);
+    CHECK_UINT(0, tfr_tensor_bytes(tensor));
+    tfr_tensor_release(tensor);
+    m = external(0, "w.bin", "13", "0");
+    CHECK_STATUS(TFR_EMODEL, load(&m, &tensor), &err);
+    drop_all();
+}
+
 TEST(locations_that_leave_the_folder_are_refused)
 {
     static const char *const bad[] = {"../w.bin", "a/../../w.bin", "/etc/passwd", "..", "", "a/.."};
@@ -186,6 +199,7 @@ TEST(bytes_in_memory_have_no_folder)
 
 static const test_case cases[] = {
     CASE(data_beside_the_file_are_read_from_their_offset),
+    CASE(an_empty_tensor_may_lie_at_the_end_of_the_file),
     CASE(locations_that_leave_the_folder_are_refused),
     CASE(links_are_refused_as_files_and_as_folders),
     CASE(folders_and_devices_are_refused),

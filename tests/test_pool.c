@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "alloc.h"
@@ -132,6 +133,34 @@ TEST(a_loop_runs_on_all_threads_at_once)
     CHECK_UINT(4, tfr__pool_threads(pool));
     tfr__pool_run(pool, 0, meet, &m, 4, 1);
     CHECK(m.all_came);
+    tfr__pool_destroy(pool);
+}
+
+typedef struct lateness {
+    meeting m;
+    pthread_t caller;
+    _Atomic int n_done;
+} lateness;
+
+/* The caller is done first, and long before the others. */
+static void be_late(void *user, int64_t begin, int64_t end)
+{
+    lateness *late = user;
+    meet(&late->m, begin, end);
+    if (!pthread_equal(late->caller, pthread_self()))
+        nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+    atomic_fetch_add(&late->n_done, 1);
+}
+
+TEST(a_loop_ends_after_the_last_of_its_threads)
+{
+    tfr__pool *pool = tfr__pool_create(4);
+    REQUIRE(pool != NULL);
+    for (int i = 0; i < 4; i++) {
+        lateness late = {.m = {.wanted = 4}, .caller = pthread_self()};
+        tfr__pool_run(pool, 0, be_late, &late, 4, 1);
+        CHECK_INT(4, late.n_done);
+    }
     tfr__pool_destroy(pool);
 }
 
@@ -465,6 +494,17 @@ TEST(a_version_1_group_is_found_below_what_the_container_shows)
     remove_root();
 }
 
+TEST(lines_that_name_no_group_are_passed_over)
+{
+    REQUIRE(new_root());
+    CHECK(put("/proc/self/cgroup", "nonsense\n1:name\n0::/a\n"));
+    CHECK(put("/proc/self/mountinfo",
+              "nonsense\n36 35 0:41 / /c rw - cgroup2 cgroup2 rw\n37 - tmpfs\n"));
+    CHECK(put("/c/a/cpu.max", "200000 100000\n"));
+    CHECK_UINT(2, tfr__cpus_quota(root));
+    remove_root();
+}
+
 TEST(a_damaged_proc_is_no_limit)
 {
     REQUIRE(new_root());
@@ -483,6 +523,7 @@ static const test_case cases[] = {
     CASE(many_short_loops_see_each_others_writes),
     CASE(workers_wake_up_after_they_slept),
     CASE(a_loop_runs_on_all_threads_at_once),
+    CASE(a_loop_ends_after_the_last_of_its_threads),
     CASE(max_threads_bounds_a_loop),
     CASE(threads_of_a_loop_have_numbers_of_their_own),
     CASE(workers_are_pinned_if_there_is_one_for_each_processor),
@@ -496,6 +537,7 @@ static const test_case cases[] = {
     CASE(no_memory_for_a_pool_is_null_and_leaks_nothing),
     CASE(the_least_quota_of_a_version_2_group_and_its_parents_counts),
     CASE(a_version_1_group_is_found_below_what_the_container_shows),
+    CASE(lines_that_name_no_group_are_passed_over),
     CASE(a_damaged_proc_is_no_limit),
 };
 TEST_MAIN(cases)

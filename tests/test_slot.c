@@ -12,6 +12,7 @@
 #include "port/pool.h"
 #include "runtime.h"
 #include "session_kit.h"
+#include "slot.h"
 
 /* ---- a session whose kernels do what a test wants ---------------------------------------------
  */
@@ -148,6 +149,26 @@ TEST(a_text_is_cut_to_its_room)
     CHECK_STR("", tfr_slot_format(&call, text, 1));
     call.op[0] = 0;
     CHECK_CONTAINS("the program from node \"conv1\"", tfr_slot_format(&call, (char[64]){0}, 64));
+}
+
+TEST(names_of_a_call_fill_their_room_and_hold_no_control_character)
+{
+    char name[300];
+    tfr__where where = {.plugin = "acme", .slot = "launch", .node = name, .op = "a\nb\177c\x80"};
+    tfr__thread *thread = tfr__thread_self();
+    const tfr__where *was = tfr__slot_where(thread);
+    tfr_slot_call call = TFR_SLOT_CALL_INIT;
+    memset(name, 'n', sizeof name);
+    name[sizeof name - 1] = 0;
+    tfr__slot_announce(thread, &where);
+    CHECK(tfr_slot_current(&call));
+    CHECK_UINT(sizeof call.node - 1, strlen(call.node));
+    CHECK_STR("a?b?c\x80", call.op);
+    name[sizeof call.node - 1] = 0;
+    CHECK(tfr_slot_current(&call));
+    CHECK_STR(name, call.node);
+    tfr__slot_over(thread, was);
+    tfr__slots_settle();
 }
 
 /* ---- threads --------------------------------------------------------------------------------- */
@@ -381,6 +402,7 @@ static const test_case cases[] = {
     CASE(a_call_is_known_while_it_lasts_and_no_longer),
     CASE(each_call_has_a_number_of_its_own),
     CASE(a_text_is_cut_to_its_room),
+    CASE(names_of_a_call_fill_their_room_and_hold_no_control_character),
     CASE(another_thread_sees_what_is_waited_for),
     CASE(a_thread_of_the_pool_is_in_the_call_that_it_helps),
     CASE(threads_that_end_leave_room_for_others),
