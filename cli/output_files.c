@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <core/base/place.h>
+#include <core/base/path.h>
 #include <core/base/writer.h>
 #include <tfrun/fail.h>
 
@@ -28,8 +28,8 @@ static bool is_same_file(const char *a, const char *b)
         return false;
     if (exists)
         return st[0].st_dev == st[1].st_dev && st[0].st_ino == st[1].st_ino;
-    good = tfr__place_find(a, &fds[0], names[0]) == 0 &&
-           tfr__place_find(b, &fds[1], names[1]) == 0 && fstat(fds[0], &folders[0]) == 0 &&
+    good = tfr__path_find(a, &fds[0], names[0]) == 0 &&
+           tfr__path_find(b, &fds[1], names[1]) == 0 && fstat(fds[0], &folders[0]) == 0 &&
            fstat(fds[1], &folders[1]) == 0;
     for (int i = 0; i < 2; i++)
         if (fds[i] >= 0)

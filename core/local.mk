@@ -151,8 +151,8 @@ libtfrun_core_la_SOURCES = \
 libtfrun_base_la_CFLAGS = $(AM_CFLAGS) $(TFR_CORE_CFLAGS) $(TFR_SIZE_CFLAGS)
 libtfrun_base_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PUBLIC_INCLUDES)
 libtfrun_base_la_SOURCES = \
-	core/base/place.c \
-	core/base/place.h \
+	core/base/path.c \
+	core/base/path.h \
 	core/base/writer.c \
 	core/base/writer.h \
 	$(NULL)

@@ -3,7 +3,7 @@
  * whatever becomes of its path. */
 #include "writer.h"
 
-#include "place.h"
+#include "path.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -121,7 +121,7 @@ static void prepare(tfr__writer *w, const char *path, const char *magic)
 tfr_status tfr__writer_open(const char *path, tfr__writer *out, tfr_err *err)
 {
     struct stat st;
-    int own = tfr__place_descriptor(path), error;
+    int own = tfr__path_descriptor(path), error;
     bool exists = own >= 0 || stat(path, &st) == 0;
     prepare(out, path, NULL);
     if (own < 0 && exists && S_ISDIR(st.st_mode))
@@ -129,7 +129,7 @@ tfr_status tfr__writer_open(const char *path, tfr__writer *out, tfr_err *err)
     if (own >= 0 || (exists && !S_ISREG(st.st_mode))) {
         error = open_directly(out, own);
     } else {
-        error = tfr__place_find(path, &out->folder, out->name);
+        error = tfr__path_find(path, &out->folder, out->name);
         if (!error)
             error = open_beside(out);
     }
@@ -144,7 +144,7 @@ tfr_status tfr__writer_try(const char *path, tfr_err *err)
     tfr__writer writer;
     struct stat st;
     tfr_status status;
-    if (tfr__place_descriptor(path) < 0 && stat(path, &st) == 0 && !S_ISREG(st.st_mode) &&
+    if (tfr__path_descriptor(path) < 0 && stat(path, &st) == 0 && !S_ISREG(st.st_mode) &&
         !S_ISDIR(st.st_mode))
         return faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) ? fail_io(err, path, errno) : TFR_OK;
     status = tfr__writer_open(path, &writer, err);
@@ -196,7 +196,7 @@ static tfr_status enter_cache(const char *path, const char *magic, tfr__writer *
     tfr_status status;
     int error;
     prepare(out, path, magic);
-    error = tfr__place_enter(AT_FDCWD, path, &out->folder, out->name);
+    error = tfr__path_enter(AT_FDCWD, path, &out->folder, out->name);
     status = error ? fail_io(err, path, error) : check_cache(out, err);
     if (status)
         tfr__writer_abandon(out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* place.c: see place.h. */
-#include "place.h"
+/* path.c: see path.h. */
+#include "path.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 
 enum { MOST_LINKS = 40 }; /* as many as Linux follows */
 
-int tfr__place_enter(int base, const char *path, int *folder, char name[NAME_MAX + 1])
+int tfr__path_enter(int base, const char *path, int *folder, char name[NAME_MAX + 1])
 {
     char text[PATH_MAX];
     const char *slash = strrchr(path, '/'), *last = slash ? slash + 1 : path;
@@ -53,14 +53,14 @@ static int follow_link(int *folder, char name[NAME_MAX + 1])
     if ((size_t)n == sizeof target)
         return ENAMETOOLONG;
     target[n] = 0;
-    error = tfr__place_enter(from, target, folder, name);
+    error = tfr__path_enter(from, target, folder, name);
     close(from);
     return error;
 }
 
-int tfr__place_find(const char *path, int *folder, char name[NAME_MAX + 1])
+int tfr__path_find(const char *path, int *folder, char name[NAME_MAX + 1])
 {
-    int error = tfr__place_enter(AT_FDCWD, path, folder, name);
+    int error = tfr__path_enter(AT_FDCWD, path, folder, name);
     for (int links = 0; !error; links++) {
         struct stat st;
         if (fstatat(*folder, name, &st, AT_SYMLINK_NOFOLLOW)) {
@@ -81,7 +81,7 @@ int tfr__place_find(const char *path, int *folder, char name[NAME_MAX + 1])
     return error;
 }
 
-int tfr__place_descriptor(const char *path)
+int tfr__path_descriptor(const char *path)
 {
     static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
     if (strcmp(path, "/dev/stdout") == 0)
