@@ -109,8 +109,9 @@ TEST(usual_names_are_understood)
 
 TEST(a_wrong_name_is_answered_with_the_right_ones)
 {
-    static const char *const bad[] = {
-        "GPU:0", "CPU:1", "", "cpu:", "cpu:x", "/job:x/cpu:0/", ":0", "cpu:99999999999999999999"};
+    static const char *const bad[] = {"GPU:0",         "CPU:1", "",
+                                      "cpu:",          "cpu:x", "cpu:0x",
+                                      "/job:x/cpu:0/", ":0",    "cpu:99999999999999999999"};
     tfr_runtime *runtime = open_three(NULL);
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         uint32_t device;

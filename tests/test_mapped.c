@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files that change while models use them: what is copied, what is noticed, whose address it is. */
+#include <errno.h>
 #include <fcntl.h>
+#include <sys/uio.h>
 #include <tfrun/onnx.h>
 
 #include "file.h"
@@ -83,6 +85,40 @@ static void drop_all(void)
     temp_drop("w.bin");
 }
 
+/* Some file systems give less than is asked for, and signals interrupt them. */
+static size_t most_at_once = SIZE_MAX;
+static unsigned n_reads;
+
+ssize_t pread(int fd, void *to, size_t n, off_t offset)
+{
+    struct iovec piece = {to, n < most_at_once ? n : most_at_once};
+    if (most_at_once < SIZE_MAX && n_reads++ % 3 == 1) {
+        errno = EINTR;
+        return -1;
+    }
+    return preadv(fd, &piece, 1, offset);
+}
+
+TEST(a_file_that_comes_in_pieces_is_whole)
+{
+    tfr__mapping *mapping = NULL;
+    unsigned char bytes[1000];
+    int fd;
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (unsigned char)(i * 7 + i / 256);
+    temp_write("w.bin", bytes, sizeof bytes);
+    fd = open(temp_path("w.bin"), O_RDONLY);
+    REQUIRE(fd >= 0);
+    most_at_once = 300;
+    REQUIRE_OK(tfr__mapping_of(fd, "w.bin", &mapping, &err), &err);
+    most_at_once = SIZE_MAX;
+    CHECK(n_reads > 4);
+    CHECK_MEM(bytes, mapping->data, sizeof bytes);
+    tfr__mapping_release(mapping);
+    close(fd);
+    temp_drop("w.bin");
+}
+
 TEST(a_small_file_may_change_after_it_was_loaded)
 {
     tfr_session *session = session_over(new_runtime(), load_sum(SMALL), "naive:0");
@@ -148,6 +184,7 @@ TEST(an_address_in_a_mapped_file_has_its_name)
 }
 
 static const test_case cases[] = {
+    CASE(a_file_that_comes_in_pieces_is_whole),
     CASE(a_small_file_may_change_after_it_was_loaded),
     CASE(a_large_file_that_becomes_shorter_fails_the_next_run),
     CASE(a_large_file_that_is_written_fails_the_next_run),

@@ -32,6 +32,9 @@ TEST(axes_count_from_the_end_and_may_be_empty)
     static const values_case calls[] = {
         {"CumSum", "f32[2,2] 1 2 3 4; i64[] -1", "f32[2,2] 1 3 3 7"},
         {"CumSum", "f32[2,2] 1 2 3 4; i64[] -2", "f32[2,2] 1 2 4 6"},
+        {"TopK axis:i=0", "f32[3,2] 1 6 5 2 3 4; i64[1] 2", "f32[2,2] 5 6 3 4; i64[2,2] 1 0 2 2"},
+        {"TopK axis:i=-2 largest:i=0", "f32[1,3,2] 1 6 5 2 3 4; i64[1] 2",
+         "f32[1,2,2] 1 2 3 4; i64[1,2,2] 0 1 2 2"},
         {"CumSum exclusive:i=1 reverse:i=1", "f32[3] 1 2 4; i64[] 0", "f32[3] 6 4 0"},
         {"ReduceSum keepdims:i=0", "f32[2,2] 1 2 3 4; i64[1] -1", "f32[2] 3 7"},
         {"ReduceSum keepdims:i=0", "f32[2,2] 1 2 3 4; i64[2] -1 -2", "f32[] 10"},
@@ -237,6 +240,11 @@ TEST(a_value_at_a_bound_is_on_the_side_that_onnx_says)
         {"ai.onnx.ml.LinearClassifier coefficients:fs=1 classlabels_ints:is=7 "
          "post_transform:s=LOGISTIC",
          "f32[3,1] -1 0 1", "i64[3] 0 7 7; f32[3,1] 0.26894142 0.5 0.73105858"},
+        {"MaxRoiPool pooled_shape:is=2,2",
+         "f32[1,1,4,4] 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; f32[1,5] 0 0 0 3 3",
+         "f32[1,1,2,2] 6 8 14 16"},
+        {"ai.onnx.ml.ArrayFeatureExtractor", "f32[2,3] 1 2 3 4 5 6; i64[2] 0 -1",
+         "f32[2,2] 1 3 4 6"},
         {"Multinomial seed:f=3 sample_size:i=3", "f32[1,3] nan 0 -inf", "i32[1,3] 1 1 1"},
         {"BitShift direction:s=LEFT", "u64[2] 1 3; u64[2] 63 64", "u64[2] 9223372036854775808 0"},
     };
