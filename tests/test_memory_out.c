@@ -31,6 +31,25 @@ static void every_request_fails_once(tfr_status (*scene)(void *), void *user)
     printf("%llu requests failed once... ", (unsigned long long)n - 1);
 }
 
+/* v plus a constant at an odd address, as those of files may have. */
+static tfr_status add_odd_constant(tfr_graph *graph, tfr_value *v)
+{
+    static const char bytes[1 + 4 * sizeof(float)];
+    const tfr_shape four = {1, {4}};
+    tfr_value in[] = {*v, TFR_VALUE_NONE};
+    const tfr_node_desc node = {
+        .size = sizeof node, .op = "Add", .inputs = in, .n_inputs = 2, .n_outputs = 1};
+    tfr_tensor *t = NULL;
+    tfr_status status = tfr_tensor_wrap_bytes(TFR_DTYPE_F32, &four, bytes + !((uintptr_t)bytes % 2),
+                                              NULL, NULL, NULL, &t, &err);
+    if (!status)
+        status = tfr_graph_add_constant(graph, "odd", t, &in[1], &err);
+    if (!status)
+        status = tfr_graph_add_node(graph, &node, v, &err);
+    tfr_tensor_release(t);
+    return status;
+}
+
 static tfr_status build_graph(tfr_graph **out)
 {
     const int64_t shape_data[] = {3, -1};
@@ -71,6 +90,8 @@ static tfr_status build_graph(tfr_graph **out)
         node.n_attrs = 0;
         status = tfr_graph_add_node(graph, &node, &v, &err);
     }
+    if (!status)
+        status = add_odd_constant(graph, &v);
     if (!status)
         status = tfr_graph_add_output(graph, v, "y", &err);
     tfr_tensor_release(t);
