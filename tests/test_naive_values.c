@@ -240,6 +240,12 @@ TEST(a_value_at_a_bound_is_on_the_side_that_onnx_says)
         {"ai.onnx.ml.LinearClassifier coefficients:fs=1 classlabels_ints:is=7 "
          "post_transform:s=LOGISTIC",
          "f32[3,1] -1 0 1", "i64[3] 0 7 7; f32[3,1] 0.26894142 0.5 0.73105858"},
+        {"ai.onnx.ml.SVMClassifier coefficients:fs=1,2,3 rho:fs=0.5 classlabels_ints:is=4,5,6",
+         "f32[1,1] 2", "i64[1] 1; f32[1,3] 2.5 4.5 6.5"},
+        {"Resize", "f32[1,1,2,2] 1 2 3 4; -; f32[4] 1 1 2 2",
+         "f32[1,1,4,4] 1 1 2 2 1 1 2 2 3 3 4 4 3 3 4 4"},
+        {"GridSample align_corners:i=1", "f32[1,1,2,2] 1 2 3 4; f32[1,1,3,2] -1 -1 1 -1 0 0",
+         "f32[1,1,1,3] 1 2 2.5"},
         {"MaxRoiPool pooled_shape:is=2,2",
          "f32[1,1,4,4] 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; f32[1,5] 0 0 0 3 3",
          "f32[1,1,2,2] 6 8 14 16"},
