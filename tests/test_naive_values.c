@@ -246,6 +246,9 @@ TEST(a_value_at_a_bound_is_on_the_side_that_onnx_says)
          "f32[1,1,4,4] 1 1 2 2 1 1 2 2 3 3 4 4 3 3 4 4"},
         {"GridSample align_corners:i=1", "f32[1,1,2,2] 1 2 3 4; f32[1,1,3,2] -1 -1 1 -1 0 0",
          "f32[1,1,1,3] 1 2 2.5"},
+        /* As many points as a bin has pixels. */
+        {"RoiAlign", "f32[1,1,4,4] 16 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0; f32[1,4] 0 0 4 4; i64[1] 0",
+         "f32[1,1,1,1] 1"},
         {"MaxRoiPool pooled_shape:is=2,2",
          "f32[1,1,4,4] 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; f32[1,5] 0 0 0 3 3",
          "f32[1,1,2,2] 6 8 14 16"},
