@@ -310,6 +310,38 @@ TEST(rounding_to_few_bits_saturates_and_takes_the_even_one)
     CHECK_VALUES(calls);
 }
 
+TEST(strings_without_memory_are_an_error_of_every_op_that_moves_them)
+{
+    static const values_case calls[] = {
+        {"Identity", "s[2] a b", "s[2] a b"},
+        {"Reshape", "s[2] a b; i64[2] 2 1", "s[2,1] a b"},
+        {"Slice", "s[3] a b c; i64[1] 1; i64[1] 3", "s[2] b c"},
+        {"Concat axis:i=0", "s[1] a; s[2] b c", "s[3] a b c"},
+        {"Split axis:i=0 num_outputs:i=2", "s[2] a b", "s[1] a; s[1] b"},
+        {"Transpose", "s[1,2] a b", "s[2,1] a b"},
+        {"Expand", "s[1] a; i64[1] 2", "s[2] a a"},
+        {"Tile", "s[1] a; i64[1] 2", "s[2] a a"},
+        {"Where", "bool[2] 1 0; s[2] a b; s[2] c d", "s[2] a d"},
+        {"Pad", "s[1] a; i64[2] 1 0; s[] p", "s[2] p a"},
+        {"Compress", "s[2] a b; bool[2] 0 1", "s[1] b"},
+        {"Gather", "s[2] a b; i64[2] 1 0", "s[2] b a"},
+        {"GatherElements", "s[2] a b; i64[2] 1 0", "s[2] b a"},
+        {"GatherND", "s[2] a b; i64[2,1] 1 0", "s[2] b a"},
+        {"ScatterElements", "s[2] a b; i64[1] 1; s[1] c", "s[2] a c"},
+        {"ScatterND", "s[2] a b; i64[1,1] 1; s[1] c", "s[2] a c"},
+        {"OneHot", "i64[1] 1; i64[] 2; s[2] a b", "s[1,2] a b"},
+        {"Trilu", "s[1,2] a b", "s[1,2] a b"},
+        {"ReverseSequence batch_axis:i=1 time_axis:i=0", "s[2,1] a b; i64[1] 2", "s[2,1] b a"},
+        {"DepthToSpace blocksize:i=1", "s[1,1,1,1] a", "s[1,1,1,1] a"},
+        {"SpaceToDepth blocksize:i=1", "s[1,1,1,1] a", "s[1,1,1,1] a"},
+        {"Unique", "s[2] b a", "s[2] a b"},
+        {"StringConcat", "s[1] a; s[1] b", "s[1] ab"},
+        {"StringNormalizer case_change_action:s=UPPER", "s[1] a", "s[1] A"},
+        {"Cast to:i=8", "i64[1] 5", "s[1] 5"},
+    };
+    values_check_without_memory("naive:0", calls, sizeof calls / sizeof calls[0]);
+}
+
 static const test_case cases[] = {
     CASE(einsum_knows_dots_blanks_and_outputs_that_are_not_written),
     CASE(axes_count_from_the_end_and_may_be_empty),
@@ -320,5 +352,6 @@ static const test_case cases[] = {
     CASE(a_value_at_a_bound_is_on_the_side_that_onnx_says),
     CASE(reductions_of_nothing_and_of_everything),
     CASE(rounding_to_few_bits_saturates_and_takes_the_even_one),
+    CASE(strings_without_memory_are_an_error_of_every_op_that_moves_them),
 };
 TEST_MAIN(cases)

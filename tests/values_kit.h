@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <tfrun/tfrun.h>
 
+#include "alloc.h"
 #include "tfr_test.h"
 
 typedef struct values_case {
@@ -212,6 +213,9 @@ static inline void values_compare(const char *call, uint32_t k, const tfr_tensor
     }
 }
 
+/* The n-th request for memory of a call fails, if not 0; then it may be refused for that. */
+static uint64_t values_fail_at, values_requests;
+
 static inline void values_check(tfr_runtime *runtime, const char *device, const values_case *c)
 {
     static values_attrs attrs;
@@ -232,12 +236,17 @@ static inline void values_check(tfr_runtime *runtime, const char *device, const 
     node.attrs = attrs.attrs;
     node.n_attrs = attrs.n;
     node.n_outputs = n_out;
+    values_requests = tfr__alloc_count();
+    tfr__alloc_fail_at(values_fail_at);
     status = tfr_op_run(runtime, device, &node, in, n_in, out, n_out, &values_err);
+    tfr__alloc_fail_at(0);
+    values_requests = tfr__alloc_count() - values_requests;
     if (c->out[0] == '!') {
         CHECK(status != TFR_OK);
         CHECK_CONTAINS(c->out + 1, values_err.text);
     } else {
-        CHECK_OK(status, &values_err);
+        if (!values_fail_at || status != TFR_ENOMEM)
+            CHECK_OK(status, &values_err);
         for (uint32_t k = 0; k < n_out && !status; k++)
             if (want[k])
                 values_compare(c->call, k, want[k], out[k]);
@@ -255,6 +264,24 @@ static inline void values_check_all(const char *device, const values_case *cases
     REQUIRE_OK(tfr_runtime_create(NULL, &runtime, &values_err), &values_err);
     for (size_t i = 0; i < n; i++)
         values_check(runtime, device, &cases[i]);
+    tfr_runtime_release(runtime);
+}
+
+/* Every request for memory of each call fails once: the values are right, or it is refused. */
+static inline void values_check_without_memory(const char *device, const values_case *cases,
+                                               size_t n)
+{
+    tfr_runtime *runtime = NULL;
+    REQUIRE_OK(tfr_runtime_create(NULL, &runtime, &values_err), &values_err);
+    for (size_t i = 0; i < n; i++) {
+        values_check(runtime, device, &cases[i]);
+        values_fail_at = 0;
+        do {
+            values_fail_at++;
+            values_check(runtime, device, &cases[i]);
+        } while (values_requests >= values_fail_at);
+        values_fail_at = 0;
+    }
     tfr_runtime_release(runtime);
 }
 
