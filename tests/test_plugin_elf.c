@@ -5,6 +5,7 @@
 #include "fake/kit.h"
 
 #include "loader.h"
+#include "plugin_elf.h"
 
 TEST(damaged_and_foreign_files_are_named_and_never_loaded)
 {
@@ -96,9 +97,36 @@ TEST(a_file_with_any_byte_changed_is_read_without_harm)
     kit_end();
 }
 
+/* A program begins with segments that are not loaded; what it needs lies behind them. */
+TEST(names_lie_in_whichever_segment_holds_them)
+{
+    char why[256], name[64];
+    ElfW(Dyn) entries[64];
+    struct stat info;
+    tfr__elf elf;
+    uint32_t n;
+    uint64_t table = 0;
+    bool found = false;
+    int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    REQUIRE(fd >= 0 && fstat(fd, &info) == 0);
+    REQUIRE_INT(TFR__ELF_OK, tfr__elf_open(&elf, fd, (uint64_t)info.st_size, why, sizeof why));
+    CHECK(elf.segments[0].p_type != PT_LOAD);
+    n = tfr__elf_dynamic(&elf, entries, 64);
+    for (uint32_t i = 0; i < n; i++)
+        table = entries[i].d_tag == DT_STRTAB ? entries[i].d_un.d_ptr : table;
+    for (uint32_t i = 0; i < n; i++)
+        if (entries[i].d_tag == DT_NEEDED) {
+            CHECK(tfr__elf_string(&elf, table, entries[i].d_un.d_val, name, sizeof name));
+            found = found || strncmp(name, "libc.so", 7) == 0;
+        }
+    CHECK(found);
+    close(fd);
+}
+
 static const test_case cases[] = {
     CASE(damaged_and_foreign_files_are_named_and_never_loaded),
     CASE(every_shortened_file_is_told_from_a_plugin),
     CASE(a_file_with_any_byte_changed_is_read_without_harm),
+    CASE(names_lie_in_whichever_segment_holds_them),
 };
 TEST_MAIN(cases)
