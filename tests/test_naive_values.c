@@ -246,6 +246,12 @@ TEST(a_value_at_a_bound_is_on_the_side_that_onnx_says)
          "f32[1,1,4,4] 1 1 2 2 1 1 2 2 3 3 4 4 3 3 4 4"},
         {"GridSample align_corners:i=1", "f32[1,1,2,2] 1 2 3 4; f32[1,1,3,2] -1 -1 1 -1 0 0",
          "f32[1,1,1,3] 1 2 2.5"},
+        {"RotaryEmbedding", "f32[1,1,1,2] 1 2; f32[2,1] 0 1; f32[2,1] 1 0; i64[1,1] 1",
+         "f32[1,1,1,2] 1 2"},
+        {"RotaryEmbedding", "f32[1,1,1,2] 1 2; f32[2,1] 0 1; f32[2,1] 1 0; i64[1,1] 2",
+         "!position 2 of token 0 is outside [0, 2)"},
+        {"RotaryEmbedding", "f32[1,1,1,2] 1 2; f32[2,1] 0 1; f32[2,1] 1 0; i64[1,1] -1",
+         "!position -1 of token 0 is outside [0, 2)"},
         /* As many points as a bin has pixels. */
         {"RoiAlign", "f32[1,1,4,4] 16 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0; f32[1,4] 0 0 4 4; i64[1] 0",
          "f32[1,1,1,1] 1"},
