@@ -99,8 +99,6 @@ size_t tfr__reply_bytes(const void *head);
 /* Texts are copied into keep. TFR_EPLUGIN with a sentence if anything is wrong, or TFR_ENOMEM. */
 tfr_status tfr__reply_read(const void *bytes, size_t n, tfr__keep *keep, tfr__reply *out,
                            tfr_err *err);
-uint64_t tfr__hash(uint64_t seed, const void *bytes, size_t n);
-#define TFR__HASH_SEED 0xcbf29ce484222325ull
 
 /* ---- plugins ---- */
 

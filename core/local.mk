@@ -32,6 +32,7 @@ libtfrun_core_la_SOURCES = \
 	core/graph.c \
 	core/graph.h \
 	core/graph_view.c \
+	core/hash.h \
 	core/host.c \
 	core/infer.c \
 	core/infer.h \

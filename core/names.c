@@ -6,21 +6,14 @@
 #include <tfrun/fail.h>
 
 #include "alloc.h"
-
-/* FNV-1a, 64 bits (http://www.isthe.com/chongo/tech/comp/fnv/), folded by the caller's mask. */
-static uint64_t name_hash(const char *name)
-{
-    uint64_t h = 14695981039346656037u;
-    for (; *name; name++)
-        h = (h ^ (unsigned char)*name) * 1099511628211u;
-    return h ^ (h >> 32);
-}
+#include "hash.h"
 
 /* The slot of name, or the free one where it belongs. */
 static uint32_t name_slot(const tfr__names *names, const char *name)
 {
     uint32_t mask = names->room - 1;
-    uint32_t i = (uint32_t)name_hash(name) & mask;
+    uint64_t hash = tfr__hash(TFR__HASH_SEED, name, strlen(name));
+    uint32_t i = (uint32_t)(hash ^ hash >> 32) & mask;
     while (names->keys[i] && strcmp(names->keys[i], name) != 0)
         i = (i + 1) & mask;
     return i;

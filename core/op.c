@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hash.h"
 #include "infer_rows.h"
 
 static const tfr__op ops[] = {
@@ -43,22 +44,14 @@ const tfr__op *tfr__op_find(const char *domain, const char *name)
     return bsearch(key, ops, tfr__op_count(), sizeof(ops[0]), compare_key);
 }
 
-/* Fowler, Noll, Vo: FNV-1a with 64 bits. */
-static uint64_t fnv1a(uint64_t hash, const char *text)
-{
-    for (; *text; text++)
-        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-    return hash;
-}
-
 uint64_t tfr__op_digest(const tfr__op *op)
 {
     const char *parts[] = {op->domain, op->name, op->inputs, op->outputs, op->attrs};
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    uint64_t hash = TFR__HASH_SEED;
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
         if (i)
-            hash = fnv1a(hash, "|");
-        hash = fnv1a(hash, parts[i]);
+            hash = tfr__hash(hash, "|", 1);
+        hash = tfr__hash(hash, parts[i], strlen(parts[i]));
     }
     return hash ? hash : 1; /* 0 means "not compared" in a claim */
 }

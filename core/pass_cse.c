@@ -7,17 +7,10 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "hash.h"
 #include "passes.h"
 
 #define SMALL_BYTES 1024
-
-static uint64_t mix(uint64_t hash, const void *data, size_t bytes)
-{
-    const unsigned char *p = data;
-    for (size_t i = 0; i < bytes; i++)
-        hash = (hash ^ p[i]) * UINT64_C(0x100000001b3); /* FNV-1a */
-    return hash;
-}
 
 /* The payload of an attribute that is one block. */
 static const void *attr_block(const tfr_attr *a, size_t *bytes)
@@ -66,11 +59,12 @@ static bool same_node(const tfr__node *a, const tfr__node *b)
 
 static uint64_t node_hash(const tfr__node *node)
 {
-    uint64_t hash = mix(tfr__op_number(node->op), node->inputs, node->n_inputs * sizeof(tfr_value));
+    uint64_t hash =
+        tfr__hash(tfr__op_number(node->op), node->inputs, node->n_inputs * sizeof(tfr_value));
     for (uint32_t i = 0; i < node->attrs.n; i++) {
         const tfr_attr *a = &node->attrs.items[i].pub;
         if (a->type == TFR_ATTR_INT || a->type == TFR_ATTR_INTS)
-            hash = mix(hash, a->ints, (size_t)a->n * sizeof *a->ints);
+            hash = tfr__hash(hash, a->ints, (size_t)a->n * sizeof *a->ints);
     }
     return hash ^ hash >> 32;
 }
@@ -96,7 +90,7 @@ static void merge_constants(tfr__rewrite *rw, uint32_t *table, uint32_t mask)
         uint32_t at;
         if (!t)
             continue;
-        at = (uint32_t)mix((uint64_t)t->dtype, t->data, t->bytes) & mask;
+        at = (uint32_t)tfr__hash((uint64_t)t->dtype, t->data, t->bytes) & mask;
         while (table[at] && !same_constant(t, rw->graph->values[table[at] - 1].tensor))
             at = (at + 1) & mask;
         if (table[at])

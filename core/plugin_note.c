@@ -3,6 +3,7 @@
  * plugin_note.c: the facts of a plugin that are known without running it: kind of file, name, ABI,
  * processor features, sanitizer. Reads the file; maps nothing.
  */
+#include "hash.h"
 #include "loader.h"
 
 #include <errno.h>

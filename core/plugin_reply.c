@@ -10,6 +10,7 @@
  *
  * Numbers are in the machine's order: a reply never leaves it.
  */
+#include "hash.h"
 #include "loader.h"
 
 #include "alloc.h"
@@ -18,15 +19,6 @@
 #include <tfrun/fail.h>
 
 static const char reply_magic[8] = {'T', 'F', 'R', 'R', 'E', 'P', 'L', '2'};
-
-uint64_t tfr__hash(uint64_t seed, const void *bytes, size_t n)
-{
-    const unsigned char *b = bytes;
-    size_t i;
-    for (i = 0; i < n; i++)
-        seed = (seed ^ b[i]) * 0x100000001b3ull;
-    return seed;
-}
 
 /* The longest texts that are sent and believed. */
 enum {

@@ -16,6 +16,7 @@
 #include "base/writer.h"
 #include "cache_file.h"
 #include "env.h"
+#include "hash.h"
 #include "loader.h"
 
 #include <string.h>
