@@ -71,11 +71,6 @@ struct tfr_graph {
     tfr__keep keep;
 };
 
-static inline uint32_t tfr__op_number(const tfr__op *op)
-{
-    return (uint32_t)(op - tfr__op_at(0));
-}
-
 /* Whether the constants are still what they were, as far as somebody can tell. */
 static inline tfr_status tfr__graph_check(const tfr_graph *graph, tfr_err *err)
 {

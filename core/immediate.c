@@ -78,7 +78,7 @@ static void entry_destroy(tfr__call_entry *e)
     tfr__free(e);
 }
 
-void tfr__call_cache_destroy(struct tfr__call_cache *cache)
+static void call_cache_destroy(struct tfr__call_cache *cache)
 {
     while (cache && cache->first) {
         tfr__call_entry *next = cache->first->next;
@@ -185,6 +185,7 @@ static tfr_status entry_get(tfr_runtime *runtime, const tfr__op *op, const char 
         cache = runtime->calls = tfr__calloc(1, sizeof *cache);
         if (!cache)
             return tfr_fail(err, TFR_ENOMEM, "out of memory for a call of %s", op->name);
+        runtime->calls_destroy = call_cache_destroy;
     }
     for (*out = cache->first; *out; *out = (*out)->next)
         if (entry_fits(*out, op, device, node, present, n_inputs))

@@ -52,6 +52,12 @@ const tfr__op *tfr__op_find(const char *domain, const char *name);
 uint32_t tfr__op_count(void);
 const tfr__op *tfr__op_at(uint32_t i);
 
+/* The row's number, for tfr__op_at. */
+static inline uint32_t tfr__op_number(const tfr__op *op)
+{
+    return (uint32_t)(op - tfr__op_at(0));
+}
+
 /*
  * What tfr_call.digest carries: FNV-1a, 64 bits, of "domain|name|inputs|outputs|attrs". Type sets
  * are left out: a wider set of types does not change what a call means. Never 0.

@@ -205,7 +205,8 @@ static tfr_status runtime_options(const tfr_runtime_options *given, tfr_runtime_
 
 static void runtime_destroy(tfr_runtime *runtime)
 {
-    tfr__call_cache_destroy(runtime->calls);
+    if (runtime->calls)
+        runtime->calls_destroy(runtime->calls);
     tfr__devices_destroy(runtime);
     tfr__loader_destroy(runtime->loader);
     tfr__tuning_finish(&runtime->tuning);

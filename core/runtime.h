@@ -83,15 +83,12 @@ struct tfr_runtime {
     bool checks_launches; /* what tfr__slot_leave checks, after each launch, too */
     struct tfr__call_cache *calls; /* prepared immediate calls: private to immediate.c */
     pthread_mutex_t calls_lock;
-    void (*calls_destroy)(tfr_runtime *); /* set with calls; runs before devices are closed */
+    void (*calls_destroy)(struct tfr__call_cache *); /* set with calls; before devices go */
     tfr__tuning tuning;
 };
 
 /* The part of a key that says which kernels on which device, as far as their speed goes. */
 tfr__tuning_key tfr__backend_key(const tfr_runtime *runtime, const tfr__backend *backend);
-
-/* immediate.c; NULL is fine. The runtime calls it before its devices go. */
-void tfr__call_cache_destroy(struct tfr__call_cache *cache);
 
 tfr_runtime *tfr__runtime_retain(tfr_runtime *runtime);
 
