@@ -197,26 +197,6 @@ void tfr__backend_quarantine(tfr__backend *backend, int32_t op, const char *text
                         op < 0 ? "" : tfr__op_at((uint32_t)op)->name, text);
 }
 
-const char *tfr__said(tfr_err *err)
-{
-    if (err->size <= offsetof(tfr_err, text))
-        return "it is not known why";
-    err->text[(err->size < sizeof *err ? err->size : sizeof *err) - offsetof(tfr_err, text) - 1] =
-        '\0';
-    return err->text[0] ? err->text : "it does not say why";
-}
-
-tfr_status tfr__plugin_status(int32_t status, tfr_err *err)
-{
-    switch (status) {
-#define STATUS_CASE(name, number, text) case number:
-        TFR_STATUS_LIST(STATUS_CASE)
-#undef STATUS_CASE
-        return (tfr_status)status;
-    }
-    return tfr_fail(err, TFR_EPLUGIN, "it returned %d, which is no status", (int)status);
-}
-
 /* Claims that do not meet the op table turn off those ops alone; the plugin's row says so. */
 static void backend_tell_claims(const tfr__backend *backend)
 {

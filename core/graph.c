@@ -11,7 +11,6 @@
 #include <tfrun/fail.h>
 
 #include "alloc.h"
-#include "rewrite.h"
 
 #define MAX_VALUES   (1u << 28)
 #define MAX_NESTING  64
@@ -146,12 +145,34 @@ void tfr_graph_set_check(tfr_graph *graph, tfr_status (*check)(void *user, tfr_e
     graph->check_user = user;
 }
 
+void tfr__node_copy_finish(tfr__node *node)
+{
+    if (node->attrs.room)
+        tfr__attr_free(&node->attrs);
+    for (uint32_t i = 0; i < node->n_subgraphs; i++)
+        tfr_graph_release(node->subgraphs[i]);
+    node->n_subgraphs = 0;
+}
+
+static void graph_copy_finish(tfr_graph *g)
+{
+    for (uint32_t i = 0; i < g->n_nodes; i++)
+        tfr__node_copy_finish(&g->nodes[i]);
+    for (uint32_t v = 0; v < g->n_values; v++)
+        tfr_tensor_release(g->values[v].tensor);
+    tfr__free(g->values);
+    tfr__free(g->nodes);
+    tfr__keep_free(&g->keep);
+    tfr_graph_release(g->source);
+    tfr__free(g);
+}
+
 void tfr_graph_release(tfr_graph *graph)
 {
     if (!graph || atomic_fetch_sub(&graph->refs, 1) != 1)
         return;
     if (graph->source) {
-        tfr__graph_copy_finish(graph);
+        graph_copy_finish(graph);
         return;
     }
     for (uint32_t i = 0; i < graph->n_nodes; i++)

@@ -77,6 +77,12 @@ static inline tfr_status tfr__graph_check(const tfr_graph *graph, tfr_err *err)
     return graph->check ? graph->check(graph->check_user, err) : TFR_OK;
 }
 
+/* A copy of graph to be changed; parent is the copy that it is for, NULL for an outermost graph.
+ * graph_copy.c */
+tfr_status tfr__graph_copy(tfr_graph *graph, tfr_graph *parent, tfr_graph **out, tfr_err *err);
+/* What is special about releasing a node of a copy. */
+void tfr__node_copy_finish(tfr__node *node);
+
 /* No more changes. [any] */
 void tfr__graph_freeze(tfr_graph *graph);
 

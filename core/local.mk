@@ -31,6 +31,7 @@ libtfrun_core_la_SOURCES = \
 	core/eval.c \
 	core/graph.c \
 	core/graph.h \
+	core/graph_copy.c \
 	core/graph_view.c \
 	core/hash.h \
 	core/host.c \
@@ -129,7 +130,6 @@ libtfrun_core_la_SOURCES = \
 	core/port/pool.h \
 	core/rewrite.c \
 	core/rewrite.h \
-	core/rewrite_copy.c \
 	core/rewrite_match.c \
 	core/rewrite_types.c \
 	core/runtime.c \
@@ -137,6 +137,7 @@ libtfrun_core_la_SOURCES = \
 	core/sequence.c \
 	core/sequence_ops.c \
 	core/session.h \
+	core/signature.c \
 	core/slot.c \
 	core/slot.h \
 	core/smallfloat.h \
@@ -146,6 +147,7 @@ libtfrun_core_la_SOURCES = \
 	core/trace.h \
 	core/tuning.c \
 	core/tuning.h \
+	core/type.c \
 	$(NULL)
 
 # What libtfrun, libtfrun-nn and the command each have inside.
@@ -181,6 +183,7 @@ libtfrun_run_la_SOURCES = \
 	core/smallfloat.c \
 	core/strided.c \
 	core/tensor.c \
+	core/tensor_copy.c \
 	$(NULL)
 
 tfruninclude_HEADERS += \

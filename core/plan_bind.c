@@ -8,6 +8,7 @@
 #include <tfrun/fail.h>
 
 #include "alloc.h"
+#include "arena.h"
 #include "plan_steps.h"
 
 static void live_at(tfr__plan *p, uint32_t buffer, uint32_t from, uint32_t to)
@@ -67,6 +68,66 @@ static tfr_status find_lifetimes(tfr__steps *s, tfr_err *err)
             live_at(p, p->live_outs[i].buffer, p->n_steps, p->n_steps);
     tfr__free(next_sync);
     return TFR_OK;
+}
+
+/*
+ * Most bytes alive at one step, where a buffer that is not full counts without its slack. alive
+ * has a place for each step, and is 0: what begins there less what has ended before.
+ */
+static uint64_t most_filled(const tfr__buffer *buffers, const tfr_arena_block *blocks, uint32_t n,
+                            uint64_t alignment, uint64_t *alive, uint32_t n_steps)
+{
+    uint64_t most = 0, now = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t filled = ((blocks[i].bytes + alignment - 1) & ~(alignment - 1)) -
+                          (buffers[i].slack & ~(alignment - 1));
+        if (!blocks[i].bytes)
+            continue;
+        alive[blocks[i].first] += filled;
+        alive[blocks[i].last + 1] -= filled; /* wraps, and comes back in the sum */
+    }
+    for (uint32_t step = 0; step < n_steps; step++) {
+        now += alive[step];
+        most = now > most ? now : most;
+    }
+    return most;
+}
+
+tfr_status tfr__arena_plan(tfr__buffer *buffers, uint32_t n, uint32_t memory, uint64_t alignment,
+                           uint64_t *bytes, uint64_t *lower_bound, tfr_err *err)
+{
+    tfr_arena_block *blocks = tfr__calloc((size_t)n + 1, sizeof *blocks);
+    uint64_t *alive = NULL;
+    uint32_t n_steps = 0;
+    tfr_status status;
+    bool slack = false;
+    *bytes = *lower_bound = 0;
+    if (!blocks)
+        return tfr_fail(err, TFR_ENOMEM, "out of memory for planning %u buffers", n);
+    for (uint32_t i = 0; i < n; i++) {
+        const tfr__buffer *b = &buffers[i];
+        if (b->kind != TFR__BUFFER_ARENA || b->memory != memory)
+            continue;
+        blocks[i].bytes = b->bytes;
+        blocks[i].first = b->first > b->last ? b->last : b->first; /* no step uses it */
+        blocks[i].last = b->last;
+        n_steps = b->last >= n_steps ? b->last + 1 : n_steps;
+        slack = slack || b->slack;
+    }
+    status = tfr__arena_solve(blocks, n, alignment, bytes, lower_bound, NULL, err);
+    for (uint32_t i = 0; !status && i < n; i++)
+        if (blocks[i].bytes)
+            buffers[i].offset = blocks[i].offset;
+    if (!status && slack) {
+        alive = tfr__calloc((size_t)n_steps + 1, sizeof *alive);
+        if (!alive)
+            status = tfr_fail(err, TFR_ENOMEM, "out of memory for planning %u buffers", n);
+        else
+            *lower_bound = most_filled(buffers, blocks, n, alignment, alive, n_steps);
+    }
+    tfr__free(alive);
+    tfr__free(blocks);
+    return status;
 }
 
 /*

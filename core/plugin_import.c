@@ -150,3 +150,26 @@ tfr_status tfr__tables_import(const tfr_plugin *given, const char *name, uint32_
                                     sizeof out->profile, profile_slots, N_SLOTS(profile_slots));
     return TFR_OK;
 }
+
+/* ---- what a plugin says of itself --------------------------------------------------------------
+ */
+
+const char *tfr__said(tfr_err *err)
+{
+    if (err->size <= offsetof(tfr_err, text))
+        return "it is not known why";
+    err->text[(err->size < sizeof *err ? err->size : sizeof *err) - offsetof(tfr_err, text) - 1] =
+        '\0';
+    return err->text[0] ? err->text : "it does not say why";
+}
+
+tfr_status tfr__plugin_status(int32_t status, tfr_err *err)
+{
+    switch (status) {
+#define STATUS_CASE(name, number, text) case number:
+        TFR_STATUS_LIST(STATUS_CASE)
+#undef STATUS_CASE
+        return (tfr_status)status;
+    }
+    return tfr_fail(err, TFR_EPLUGIN, "it returned %d, which is no status", (int)status);
+}

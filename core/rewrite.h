@@ -23,11 +23,6 @@ typedef struct tfr__rewrite {
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-/* A copy of graph to be changed; parent is the copy that it is for, NULL for an outermost graph. */
-tfr_status tfr__graph_copy(tfr_graph *graph, tfr_graph *parent, tfr_graph **out, tfr_err *err);
-/* What is special about releasing a copy, and a node of one. */
-void tfr__graph_copy_finish(tfr_graph *graph);
-void tfr__node_copy_finish(tfr__node *node);
 /* Counts uses; call it again when a subgraph or its parent has changed. */
 void tfr__rewrite_count(tfr__rewrite *rw);
 /* Takes over what became of captured values in the parent. */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rewrite_copy.c: the copy of a graph that passes may change. Nodes, values and lists of operands
+ * graph_copy.c: the copy of a graph that passes may change. Nodes, values and lists of operands
  * are its own; names, attributes and tensors are borrowed from the graph that it was made of.
  */
 #include <string.h>
 #include <tfrun/fail.h>
 
 #include "alloc.h"
-#include "rewrite.h"
+#include "graph.h"
 
 /* Operands and subgraphs of one node; *block has room for the operands. */
 static tfr_status node_copy(tfr_graph *g, tfr__node *node, tfr_value **block, tfr_err *err)
@@ -100,26 +100,4 @@ tfr_status tfr__graph_copy(tfr_graph *graph, tfr_graph *parent, tfr_graph **out,
     }
     tfr_graph_release(g);
     return tfr_fail(err, TFR_ENOMEM, "out of memory for a copy of graph \"%s\"", graph->name);
-}
-
-void tfr__node_copy_finish(tfr__node *node)
-{
-    if (node->attrs.room)
-        tfr__attr_free(&node->attrs);
-    for (uint32_t i = 0; i < node->n_subgraphs; i++)
-        tfr_graph_release(node->subgraphs[i]);
-    node->n_subgraphs = 0;
-}
-
-void tfr__graph_copy_finish(tfr_graph *g)
-{
-    for (uint32_t i = 0; i < g->n_nodes; i++)
-        tfr__node_copy_finish(&g->nodes[i]);
-    for (uint32_t v = 0; v < g->n_values; v++)
-        tfr_tensor_release(g->values[v].tensor);
-    tfr__free(g->values);
-    tfr__free(g->nodes);
-    tfr__keep_free(&g->keep);
-    tfr_graph_release(g->source);
-    tfr__free(g);
 }
