@@ -105,57 +105,6 @@ void tfr__body_destroy(tfr_session *session, tfr__body *body)
     tfr__free(body);
 }
 
-/* ---- environments ---------------------------------------------------------------------------- */
-
-tfr_status tfr__env_init(tfr__body *body, tfr__env *env, tfr_err *err)
-{
-    size_t n = (size_t)body->graph->n_values + 1;
-    env->body = body;
-    env->n_there = 0;
-    env->values = tfr__calloc(n, sizeof *env->values);
-    env->there = tfr__alloc(n * sizeof *env->there);
-    if (!env->values || !env->there)
-        return tfr_fail(err, TFR_ENOMEM, "out of memory for a run of graph \"%s\"",
-                        body->graph->name);
-    return TFR_OK;
-}
-
-void tfr__env_put(tfr__env *env, tfr_value v, tfr_tensor *t)
-{
-    if (!t)
-        return;
-    if (env->values[v])
-        tfr_tensor_release(env->values[v]);
-    else
-        env->there[env->n_there++] = v;
-    env->values[v] = t;
-}
-
-void tfr__env_clear(tfr__env *env)
-{
-    for (uint32_t i = 0; i < env->n_there; i++) {
-        tfr_tensor_release(env->values[env->there[i]]);
-        env->values[env->there[i]] = NULL;
-    }
-    env->n_there = 0;
-}
-
-void tfr__env_finish(tfr__env *env)
-{
-    tfr__env_clear(env);
-    tfr__free(env->values);
-    tfr__free(env->there);
-    env->values = NULL;
-    env->there = NULL;
-}
-
-/* A value that a section's own node reads: from the environment, or a constant. Borrowed. */
-static tfr_tensor *env_get(const tfr__env *env, tfr_value v)
-{
-    const tfr__value *value = &env->body->graph->values[v];
-    return value->role == TFR__ROLE_CONSTANT ? value->tensor : env->values[v];
-}
-
 /* ---- host sections --------------------------------------------------------------------------- */
 
 /* Does the core do this node itself, on whole values? */
@@ -164,7 +113,8 @@ static bool is_host_node(const tfr__env *env, const tfr__node *node)
     if (node->op->kind == TFR__OP_CONTROL || node->op->kind == TFR__OP_SEQUENCE)
         return true;
     for (uint32_t k = 0; k < node->n_inputs; k++) {
-        tfr_tensor *t = node->inputs[k] == TFR_VALUE_NONE ? NULL : env_get(env, node->inputs[k]);
+        tfr_tensor *t =
+            node->inputs[k] == TFR_VALUE_NONE ? NULL : tfr__frame_get(env, node->inputs[k]);
         if (t && t->kind != TFR_KIND_TENSOR)
             return true;
     }
@@ -182,7 +132,7 @@ static tfr_status host_node_run(tfr_session *session, tfr__env *env, uint32_t i,
     for (uint32_t k = 0; !status && k < node->n_inputs; k++) {
         if (node->inputs[k] == TFR_VALUE_NONE)
             continue;
-        inputs[k] = env_get(env, node->inputs[k]);
+        inputs[k] = tfr__frame_get(env, node->inputs[k]);
         if (!inputs[k])
             status = tfr_fail(err, TFR_EMODEL,
                               "node \"%s\" (%s) reads value \"%s\", which has none", node->name,
@@ -357,7 +307,7 @@ tfr_status tfr__body_run(tfr_session *session, tfr__env *env, tfr_tensor **outpu
         return status;
     for (uint32_t i = 0; !status && i < g->n_outputs; i++) {
         tfr_value v = g->outputs[i];
-        tfr_tensor *t = env_get(env, v);
+        tfr_tensor *t = tfr__frame_get(env, v);
         if (!t)
             status = tfr_fail(err, TFR_EMODEL, "output \"%s\" of graph \"%s\" has no value",
                               g->values[v].name, g->name);

@@ -9,153 +9,10 @@
 
 #include "alloc.h"
 #include "plan_cost.h"
+#include "port/clock.h"
 #include "trace.h"
 
-/* ---- steps that are no launch: object is the tfr__step ----------------------------------------
- */
-
-static int32_t call_copy(tfr_plugin_device *device, tfr_queue *queue, void *object,
-                         const tfr_launch *launch, tfr_err *err)
-{
-    const tfr__step *step = object;
-    const tfr__plan *p = step->plan;
-    (void)device;
-    (void)queue;
-    (void)launch;
-    return tfr__engine_copy(&p->session->engines[step->engine], step->to_device,
-                            p->buffers[step->dst].address, p->buffers[step->src].address,
-                            step->bytes, err);
-}
-
-static int32_t call_reorder(tfr_plugin_device *device, tfr_queue *queue, void *object,
-                            const tfr_launch *launch, tfr_err *err)
-{
-    const tfr__step *step = object;
-    const tfr__plan *p = step->plan;
-    const tfr__live_in *from = &p->live_ins[step->live_in];
-    (void)device;
-    (void)queue;
-    (void)launch;
-    return tfr__strided_copy((tfr_dtype)from->dtype, &from->shape, p->buffers[step->dst].address,
-                             NULL, p->buffers[step->src].address, from->strides, err);
-}
-
-static int32_t call_layout(tfr_plugin_device *device, tfr_queue *queue, void *object,
-                           const tfr_launch *launch, tfr_err *err)
-{
-    const tfr__step *step = object;
-    const tfr__buffer *dst = &step->plan->buffers[step->dst];
-    const tfr_operand plain = {.size = sizeof plain,
-                               .dtype = dst->dtype,
-                               .rank = dst->shape.rank,
-                               .dims = dst->shape.dims};
-    (void)launch;
-    return step->backend->layout.reorder(device, queue, &plain, step->layout,
-                                         step->plan->buffers[step->src].address, TFR_LAYOUT_PLAIN,
-                                         dst->address, err);
-}
-
-static int32_t call_sync(tfr_plugin_device *device, tfr_queue *queue, void *object,
-                         const tfr_launch *launch, tfr_err *err)
-{
-    const tfr__step *step = object;
-    (void)device;
-    (void)queue;
-    (void)launch;
-    return tfr__engine_sync(&step->plan->session->engines[step->engine], err);
-}
-
-static int32_t call_without_queue(tfr_plugin_device *device, tfr_queue *queue, void *object,
-                                  const tfr_launch *launch, tfr_err *err)
-{
-    (void)device;
-    (void)queue;
-    (void)object;
-    (void)launch;
-    return tfr_fail(err, TFR_EDEVICE, "it has no queue any more: it failed earlier");
-}
-
 /* ---- binding --------------------------------------------------------------------------------- */
-
-static tfr__launch_fn *step_call(const tfr__step *step, const tfr_queue *queue)
-{
-    switch (step->kind) {
-    case TFR__STEP_COPY:
-        return call_copy;
-    case TFR__STEP_REORDER:
-        return call_reorder;
-    case TFR__STEP_SYNC:
-        return call_sync;
-    default: {
-        tfr__launch_fn *call = step->kind == TFR__STEP_LAYOUT ? call_layout : step->call;
-        return step->backend->has_queue && !queue ? call_without_queue : call;
-    }
-    }
-}
-
-/* What is said of a step while it runs. */
-static void announce_step(const tfr__plan *p, const tfr__step *step, tfr__where *out)
-{
-    static const char *const slots[] = {
-        [TFR__STEP_LAUNCH] = "launch",  [TFR__STEP_COPY] = "copy",      [TFR__STEP_REORDER] = NULL,
-        [TFR__STEP_SYNC] = "host_wait", [TFR__STEP_LAYOUT] = "reorder",
-    };
-    const bool is_program = step->kind == TFR__STEP_LAUNCH && step->program >= 0;
-    const int32_t number = is_program ? p->programs[step->program].node : step->node;
-    const tfr__node *node = number < 0 ? NULL : &p->graph->nodes[number];
-    atomic_init(&out->plugin, slots[step->kind] ? step->backend->plugin_name : NULL);
-    atomic_init(&out->slot, slots[step->kind]);
-    atomic_init(&out->node, node ? node->name : NULL);
-    atomic_init(&out->op, node && !is_program ? node->op->name : NULL);
-}
-
-/* The part that a replaced queue changes. */
-static void bind_calls(tfr_session *session, tfr__plan *p)
-{
-    for (uint32_t i = 0; i < p->n_steps; i++) {
-        tfr__step *step = &p->steps[i];
-        tfr__bound *bound = &p->bound[i];
-        bound->queue = step->backend ? session->engines[step->engine].queue : NULL;
-        bound->call = step_call(step, bound->queue);
-        if (bound->queue)
-            p->watch |= TFR__WATCH_QUEUES;
-    }
-    p->queues = session->queues;
-}
-
-tfr_status tfr__plan_bind(tfr_session *session, tfr__plan *p, tfr_err *err)
-{
-    p->bound = tfr__calloc((size_t)p->n_steps + 1, sizeof *p->bound);
-    p->where = tfr__calloc((size_t)p->n_steps + 1, sizeof *p->where);
-    if (!p->bound || !p->where)
-        return tfr_fail(err, TFR_ENOMEM, "out of memory for %u steps", p->n_steps);
-    for (uint32_t i = 0; i < p->n_steps; i++) {
-        tfr__step *step = &p->steps[i];
-        tfr__bound *bound = &p->bound[i];
-        if (step->kind != TFR__STEP_LAUNCH)
-            bound->object = step;
-        else
-            bound->object = step->program < 0 ? (void *)step->kernel
-                                              : (void *)p->programs[step->program].program;
-        announce_step(p, step, &p->where[i]);
-        bound->device = step->backend ? step->backend->device : NULL;
-        bound->launch.size = sizeof bound->launch;
-        bound->launch.n_args = step->n_args;
-        bound->launch.args = step->args;
-        if (step->workspace != UINT32_MAX)
-            bound->launch.workspace = p->buffers[step->workspace].address;
-    }
-    bind_calls(session, p);
-    if (session->runtime->checks_launches)
-        p->watch |= TFR__WATCH_MODES;
-    return TFR_OK;
-}
-
-void tfr__plan_patch(tfr__plan *p)
-{
-    for (uint32_t i = 0; i < p->n_patches; i++)
-        p->patches[i].arg->address = p->buffers[p->patches[i].buffer].address;
-}
 
 /* Memory for what this run gives out, and the addresses of what it takes. */
 static tfr_status run_bind(tfr__plan *p, tfr__env *env, tfr_err *err)
@@ -236,84 +93,34 @@ static tfr_status give_out(tfr__plan *p, const tfr__live_out *out, tfr__env *env
     return status;
 }
 
-/* Says where; a backend whose program failed compiles none any more. */
-static tfr_status program_failed(tfr_session *session, tfr__plan *p, const tfr__program *program,
-                                 tfr_status status, const char *text, tfr_err *err)
-{
-    const char *first = p->graph->nodes[program->node].name, *backend = program->backend->name;
-    if (status != TFR_EINVAL && status != TFR_ENOMEM && status != TFR_EMODEL) {
-        tfr__log(session->runtime, TFR_LOG_WARNING, program->backend->plugin_name,
-                 "the program of %u nodes from \"%s\" failed: %s; %s compiles no programs any more "
-                 "in this process",
-                 program->n_nodes, first, text, backend);
-        tfr__backend_quarantine(program->backend, TFR__PROGRAMS, text);
-        p->stale = true;
-    }
-    return tfr_fail(err, status, "program of %u nodes from \"%s\" on %s: %.400s", program->n_nodes,
-                    first, backend, text);
-}
-
-/* What failed in a launch: says where, and takes the op from a backend that broke its yes. */
-static tfr_status step_failed(tfr_session *session, tfr__plan *p, const tfr__step *step,
-                              tfr_status status, tfr_err *err)
-{
-    const tfr__node *node = step->node < 0 ? NULL : &p->graph->nodes[step->node];
-    tfr_err copy = TFR_ERR_INIT;
-    if (err)
-        snprintf(copy.text, sizeof copy.text, "%s", tfr__said(err));
-    if (status == TFR_ELOST && step->backend) {
-        tfr__backend_quarantine(step->backend, -1, copy.text);
-        p->stale = true;
-        return tfr_fail(err, TFR_ELOST, "%s is lost%s%s%s: %.400s", step->backend->name,
-                        node ? " at node \"" : "", node ? node->name : "", node ? "\"" : "",
-                        copy.text);
-    }
-    if (step->program >= 0)
-        return program_failed(session, p, &p->programs[step->program], status, copy.text, err);
-    if (!node && step->backend) /* work that failed on a queue, without saying whose it was */
-        return tfr_fail(err, status, "%s: %.400s", step->backend->name, copy.text);
-    if (!node)
-        return status;
-    /* EINVAL: the data are wrong (an index out of range), not the kernel. */
-    if (status != TFR_EINVAL && status != TFR_ENOMEM && status != TFR_EMODEL) {
-        tfr__log(session->runtime, TFR_LOG_WARNING, step->backend->plugin_name,
-                 "node \"%s\" (%s) failed after a yes: %s; %s is not asked about %s again in this "
-                 "process",
-                 node->name, node->op->name, copy.text, step->backend->name, node->op->name);
-        tfr__backend_quarantine(step->backend, (int32_t)tfr__op_number(node->op), copy.text);
-        p->stale = true;
-    }
-    return tfr_fail(err, status, "node \"%s\" (%s) on %s: %.400s", node->name, node->op->name,
-                    step->backend->name, copy.text);
-}
-
-tfr_status tfr__plan_failed(tfr_session *session, tfr__plan *p, uint32_t step, int32_t status,
-                            tfr_err *err)
-{
-    tfr_status known = tfr__plugin_status(status, err);
-    tfr_status named = step_failed(session, p, &p->steps[step], known, err);
-    if (p->watch & TFR__WATCH_QUEUES) /* nothing may still run when memory is taken back */
-        tfr__engines_settle(session);
-    return named;
-}
-
 TFR__ANY_OBJECT
-int32_t tfr__plan_step(tfr__plan *p, uint32_t i, tfr_err *err)
+static int32_t timed_step(tfr_session *session, tfr__plan *p, uint32_t i, uint64_t run,
+                          tfr_err *err)
 {
-    tfr__thread *thread = tfr__thread_self();
-    const tfr__where *was = tfr__slot_where(thread);
-    const uint64_t mode = tfr__fp_mode();
     tfr__bound *b = &p->bound[i];
+    uint64_t began = tfr__now_ns(), ns;
     int32_t status;
-    tfr__slot_announce(thread, &p->where[i]);
-    status = b->call(b->device, b->queue, b->object, &b->launch, err);
-    tfr__slot_over(thread, was);
-    if (!tfr__mode_is(thread, mode)) {
-        const char *what = tfr__mode_restore(thread, mode);
-        if (p->steps[i].backend)
-            tfr__mode_tell(p->steps[i].backend->plugin, &p->where[i], what);
-    }
+    b->launch.run = run;
+    status = tfr__plan_step(p, i, err);
+    if (!status && b->queue && p->steps[i].kind == TFR__STEP_LAUNCH)
+        status = (int32_t)tfr__engine_sync(&session->engines[p->steps[i].engine], err);
+    ns = tfr__now_ns() - began;
+    if (p->sampling < TFR__SAMPLED_RUNS && (!p->sample_ns[i] || ns < p->sample_ns[i]))
+        p->sample_ns[i] = ns;
     return status;
+}
+
+/* The walk with a clock; the last one keeps what it found. */
+static tfr_status sample_walk(tfr_session *session, tfr__plan *p, uint64_t run, tfr_err *err)
+{
+    for (uint32_t i = 0; i < p->n_steps; i++) {
+        int32_t status = timed_step(session, p, i, run, err);
+        if (status)
+            return tfr__plan_failed(session, p, i, status, err);
+    }
+    if (!--p->sampling)
+        tfr__sample_end(session, p);
+    return TFR_OK;
 }
 
 /* The walk that says after each launch whether it left the floating-point mode as it was. */
@@ -355,9 +162,9 @@ tfr_status tfr__plan_walk(tfr_session *session, tfr__plan *p, uint64_t run, tfr_
         err->text[0] = '\0'; /* what is said of a failure is said by who failed */
     if (p->watch) {
         if (p->queues != session->queues)
-            bind_calls(session, p);
+            tfr__plan_rebind(session, p);
         if (p->watch & TFR__WATCH_SAMPLES && !tfr__is_traced(session))
-            return tfr__sample_walk(session, p, run, err);
+            return sample_walk(session, p, run, err);
         if (p->watch & TFR__WATCH_MODES && !tfr__is_traced(session))
             return watched_walk(session, p, run, err);
     }

@@ -29,6 +29,7 @@ libtfrun_core_la_SOURCES = \
 	core/env.def \
 	core/env.h \
 	core/eval.c \
+	core/failure.c \
 	core/graph.c \
 	core/graph.h \
 	core/graph_copy.c \
@@ -173,9 +174,11 @@ libtfrun_run_la_SOURCES = \
 	core/compare.c \
 	core/convert.c \
 	core/exec.c \
+	core/frame.c \
 	core/immediate.c \
 	core/pass_conv_bn.c \
 	core/plan.c \
+	core/plan_bound.c \
 	core/port/park.c \
 	core/port/pool.c \
 	core/session.c \

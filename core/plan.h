@@ -296,12 +296,16 @@ void tfr__body_forget_used(tfr_session *session);
 /* session.c: checks inputs against the graph and puts them, and the variables, into env. */
 tfr_status tfr__session_bind_inputs(tfr_session *session, tfr__env *env, tfr_tensor *const *inputs,
                                     uint32_t n_inputs, tfr_err *err);
+
+/* frame.c */
 tfr_status tfr__env_init(tfr__body *body, tfr__env *env, tfr_err *err);
 /* The value becomes t, which env owns now, instead of what it was. */
 void tfr__env_put(tfr__env *env, tfr_value v, tfr_tensor *t);
 /* All values go; then the memory, too. */
 void tfr__env_clear(tfr__env *env);
 void tfr__env_finish(tfr__env *env);
+/* A value that a section's own node reads: from the environment, or a constant. Borrowed. */
+tfr_tensor *tfr__frame_get(const tfr__env *env, tfr_value v);
 
 /* plan.c: makes the plan of the section that begins at node first; never a host section. */
 tfr_status tfr__plan_create(tfr_session *session, tfr__env *env, uint32_t first, tfr__plan **out,
@@ -309,17 +313,23 @@ tfr_status tfr__plan_create(tfr_session *session, tfr__env *env, uint32_t first,
 void tfr__plan_destroy(tfr_session *session, tfr__plan *plan);
 bool tfr__plan_fits(const tfr__plan *plan, const tfr__env *env);
 
-/* exec.c */
-tfr_status tfr__plan_run(tfr_session *session, tfr__plan *plan, tfr__env *env, tfr_err *err);
+/* plan_bound.c */
 /* Fills in the bound steps of a plan that has arguments and addresses. */
 tfr_status tfr__plan_bind(tfr_session *session, tfr__plan *plan, tfr_err *err);
+/* The part of that which a replaced queue changes. */
+void tfr__plan_rebind(tfr_session *session, tfr__plan *plan);
 /* Puts the addresses of LIVE_IN and TENSOR buffers into the launches. */
 void tfr__plan_patch(tfr__plan *plan);
-/* The steps alone, with everything in place; run numbers the run. An error names the node. */
-tfr_status tfr__plan_walk(tfr_session *session, tfr__plan *plan, uint64_t run, tfr_err *err);
 /* One step of a walk that is slow anyway: announced, and checked afterwards. */
 int32_t tfr__plan_step(tfr__plan *plan, uint32_t step, tfr_err *err);
-/* What a walk does with a call that failed: settles the session, gives the error that names it. */
+
+/* exec.c */
+tfr_status tfr__plan_run(tfr_session *session, tfr__plan *plan, tfr__env *env, tfr_err *err);
+/* The steps alone, with everything in place; run numbers the run. An error names the node. */
+tfr_status tfr__plan_walk(tfr_session *session, tfr__plan *plan, uint64_t run, tfr_err *err);
+
+/* failure.c: what a walk does with a call that failed: settles the session, gives the error that
+ * names it. */
 tfr_status tfr__plan_failed(tfr_session *session, tfr__plan *plan, uint32_t step, int32_t status,
                             tfr_err *err);
 

@@ -22,7 +22,7 @@ void tfr__build_time(tfr__build *b, uint32_t i);
 
 /* The plan's first runs will be timed, if it has unknown times and they may be kept. */
 void tfr__sample_begin(tfr_session *session, tfr__plan *plan);
-/* As tfr__plan_walk, with a clock; the last one keeps what it found. */
-tfr_status tfr__sample_walk(tfr_session *session, tfr__plan *plan, uint64_t run, tfr_err *err);
+/* The last of them has been timed: keeps what they took. */
+void tfr__sample_end(tfr_session *session, tfr__plan *plan);
 
 #endif

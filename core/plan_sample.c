@@ -45,7 +45,7 @@ static void keep_program(tfr_session *session, tfr__plan *p, int32_t program, ui
                       (uint64_t)((double)ns * (double)tfr__neutral_ns(&p->placed[i].work) / all));
 }
 
-static void sample_end(tfr_session *session, tfr__plan *p)
+void tfr__sample_end(tfr_session *session, tfr__plan *p)
 {
     for (uint32_t i = 0; i < p->n_steps; i++) {
         const tfr__step *step = &p->steps[i];
@@ -59,33 +59,4 @@ static void sample_end(tfr_session *session, tfr__plan *p)
     tfr__free(p->sample_ns);
     p->sample_ns = NULL;
     p->watch &= (uint8_t)~TFR__WATCH_SAMPLES;
-}
-
-TFR__ANY_OBJECT
-static int32_t timed_step(tfr_session *session, tfr__plan *p, uint32_t i, uint64_t run,
-                          tfr_err *err)
-{
-    tfr__bound *b = &p->bound[i];
-    uint64_t began = tfr__now_ns(), ns;
-    int32_t status;
-    b->launch.run = run;
-    status = tfr__plan_step(p, i, err);
-    if (!status && b->queue && p->steps[i].kind == TFR__STEP_LAUNCH)
-        status = (int32_t)tfr__engine_sync(&session->engines[p->steps[i].engine], err);
-    ns = tfr__now_ns() - began;
-    if (p->sampling < TFR__SAMPLED_RUNS && (!p->sample_ns[i] || ns < p->sample_ns[i]))
-        p->sample_ns[i] = ns;
-    return status;
-}
-
-tfr_status tfr__sample_walk(tfr_session *session, tfr__plan *p, uint64_t run, tfr_err *err)
-{
-    for (uint32_t i = 0; i < p->n_steps; i++) {
-        int32_t status = timed_step(session, p, i, run, err);
-        if (status)
-            return tfr__plan_failed(session, p, i, status, err);
-    }
-    if (!--p->sampling)
-        sample_end(session, p);
-    return TFR_OK;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The answer of the probe child: what is written is read back, and nothing else is believed. */
+#include "hash.h"
 #include "tfr_test.h"
 
 #include "alloc.h"

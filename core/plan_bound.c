@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * plan_bound.c: the steps of a plan with everything that a walk needs in place: what is called with
+ * which object and arguments. Compiled for speed, as the walk is (exec.c).
+ */
+#include <tfrun/fail.h>
+
+#include "alloc.h"
+#include "plan.h"
+#include "slot.h"
+
+/* ---- steps that are no launch: object is the tfr__step --------------------------------------- */
+
+static int32_t call_copy(tfr_plugin_device *device, tfr_queue *queue, void *object,
+                         const tfr_launch *launch, tfr_err *err)
+{
+    const tfr__step *step = object;
+    const tfr__plan *p = step->plan;
+    (void)device;
+    (void)queue;
+    (void)launch;
+    return tfr__engine_copy(&p->session->engines[step->engine], step->to_device,
+                            p->buffers[step->dst].address, p->buffers[step->src].address,
+                            step->bytes, err);
+}
+
+static int32_t call_reorder(tfr_plugin_device *device, tfr_queue *queue, void *object,
+                            const tfr_launch *launch, tfr_err *err)
+{
+    const tfr__step *step = object;
+    const tfr__plan *p = step->plan;
+    const tfr__live_in *from = &p->live_ins[step->live_in];
+    (void)device;
+    (void)queue;
+    (void)launch;
+    return tfr__strided_copy((tfr_dtype)from->dtype, &from->shape, p->buffers[step->dst].address,
+                             NULL, p->buffers[step->src].address, from->strides, err);
+}
+
+static int32_t call_layout(tfr_plugin_device *device, tfr_queue *queue, void *object,
+                           const tfr_launch *launch, tfr_err *err)
+{
+    const tfr__step *step = object;
+    const tfr__buffer *dst = &step->plan->buffers[step->dst];
+    const tfr_operand plain = {.size = sizeof plain,
+                               .dtype = dst->dtype,
+                               .rank = dst->shape.rank,
+                               .dims = dst->shape.dims};
+    (void)launch;
+    return step->backend->layout.reorder(device, queue, &plain, step->layout,
+                                         step->plan->buffers[step->src].address, TFR_LAYOUT_PLAIN,
+                                         dst->address, err);
+}
+
+static int32_t call_sync(tfr_plugin_device *device, tfr_queue *queue, void *object,
+                         const tfr_launch *launch, tfr_err *err)
+{
+    const tfr__step *step = object;
+    (void)device;
+    (void)queue;
+    (void)launch;
+    return tfr__engine_sync(&step->plan->session->engines[step->engine], err);
+}
+
+static int32_t call_without_queue(tfr_plugin_device *device, tfr_queue *queue, void *object,
+                                  const tfr_launch *launch, tfr_err *err)
+{
+    (void)device;
+    (void)queue;
+    (void)object;
+    (void)launch;
+    return tfr_fail(err, TFR_EDEVICE, "it has no queue any more: it failed earlier");
+}
+
+static tfr__launch_fn *step_call(const tfr__step *step, const tfr_queue *queue)
+{
+    switch (step->kind) {
+    case TFR__STEP_COPY:
+        return call_copy;
+    case TFR__STEP_REORDER:
+        return call_reorder;
+    case TFR__STEP_SYNC:
+        return call_sync;
+    default: {
+        tfr__launch_fn *call = step->kind == TFR__STEP_LAYOUT ? call_layout : step->call;
+        return step->backend->has_queue && !queue ? call_without_queue : call;
+    }
+    }
+}
+
+/* What is said of a step while it runs. */
+static void announce_step(const tfr__plan *p, const tfr__step *step, tfr__where *out)
+{
+    static const char *const slots[] = {
+        [TFR__STEP_LAUNCH] = "launch",  [TFR__STEP_COPY] = "copy",      [TFR__STEP_REORDER] = NULL,
+        [TFR__STEP_SYNC] = "host_wait", [TFR__STEP_LAYOUT] = "reorder",
+    };
+    const bool is_program = step->kind == TFR__STEP_LAUNCH && step->program >= 0;
+    const int32_t number = is_program ? p->programs[step->program].node : step->node;
+    const tfr__node *node = number < 0 ? NULL : &p->graph->nodes[number];
+    atomic_init(&out->plugin, slots[step->kind] ? step->backend->plugin_name : NULL);
+    atomic_init(&out->slot, slots[step->kind]);
+    atomic_init(&out->node, node ? node->name : NULL);
+    atomic_init(&out->op, node && !is_program ? node->op->name : NULL);
+}
+
+void tfr__plan_rebind(tfr_session *session, tfr__plan *p)
+{
+    for (uint32_t i = 0; i < p->n_steps; i++) {
+        tfr__step *step = &p->steps[i];
+        tfr__bound *bound = &p->bound[i];
+        bound->queue = step->backend ? session->engines[step->engine].queue : NULL;
+        bound->call = step_call(step, bound->queue);
+        if (bound->queue)
+            p->watch |= TFR__WATCH_QUEUES;
+    }
+    p->queues = session->queues;
+}
+
+tfr_status tfr__plan_bind(tfr_session *session, tfr__plan *p, tfr_err *err)
+{
+    p->bound = tfr__calloc((size_t)p->n_steps + 1, sizeof *p->bound);
+    p->where = tfr__calloc((size_t)p->n_steps + 1, sizeof *p->where);
+    if (!p->bound || !p->where)
+        return tfr_fail(err, TFR_ENOMEM, "out of memory for %u steps", p->n_steps);
+    for (uint32_t i = 0; i < p->n_steps; i++) {
+        tfr__step *step = &p->steps[i];
+        tfr__bound *bound = &p->bound[i];
+        if (step->kind != TFR__STEP_LAUNCH)
+            bound->object = step;
+        else
+            bound->object = step->program < 0 ? (void *)step->kernel
+                                              : (void *)p->programs[step->program].program;
+        announce_step(p, step, &p->where[i]);
+        bound->device = step->backend ? step->backend->device : NULL;
+        bound->launch.size = sizeof bound->launch;
+        bound->launch.n_args = step->n_args;
+        bound->launch.args = step->args;
+        if (step->workspace != UINT32_MAX)
+            bound->launch.workspace = p->buffers[step->workspace].address;
+    }
+    tfr__plan_rebind(session, p);
+    if (session->runtime->checks_launches)
+        p->watch |= TFR__WATCH_MODES;
+    return TFR_OK;
+}
+
+void tfr__plan_patch(tfr__plan *p)
+{
+    for (uint32_t i = 0; i < p->n_patches; i++)
+        p->patches[i].arg->address = p->buffers[p->patches[i].buffer].address;
+}
+
+TFR__ANY_OBJECT
+int32_t tfr__plan_step(tfr__plan *p, uint32_t i, tfr_err *err)
+{
+    tfr__thread *thread = tfr__thread_self();
+    const tfr__where *was = tfr__slot_where(thread);
+    const uint64_t mode = tfr__fp_mode();
+    tfr__bound *b = &p->bound[i];
+    int32_t status;
+    tfr__slot_announce(thread, &p->where[i]);
+    status = b->call(b->device, b->queue, b->object, &b->launch, err);
+    tfr__slot_over(thread, was);
+    if (!tfr__mode_is(thread, mode)) {
+        const char *what = tfr__mode_restore(thread, mode);
+        if (p->steps[i].backend)
+            tfr__mode_tell(p->steps[i].backend->plugin, &p->where[i], what);
+    }
+    return status;
+}
