@@ -95,6 +95,7 @@ libtfrun_core_la_SOURCES = \
 	core/plan_bind.c \
 	core/plan_blob.c \
 	core/plan_buffers.c \
+	core/plan_build.c \
 	core/plan_build.h \
 	core/plan_compile.c \
 	core/plan_cost.c \

@@ -118,6 +118,7 @@ static inline bool tfr__build_leaves(const tfr__build *b, tfr_value v)
 
 tfr_status tfr__build_infer(tfr__build *b, tfr_err *err);
 tfr_status tfr__build_place(tfr__build *b, tfr_err *err);
+tfr_status tfr__build_steps(tfr__build *b, tfr_err *err);
 /* plan_program.c: groups of nodes for programs, the programs, and the order of everything. */
 tfr_status tfr__build_programs(tfr__build *b, tfr_err *err);
 /* plan_compile.c */
@@ -142,12 +143,11 @@ void tfr__blob_get(tfr_runtime *runtime, const tfr__backend *backend, const tfr_
  */
 void tfr__blob_put(tfr_runtime *runtime, const tfr__backend *backend, tfr_program *program,
                    tfr__blob *blob);
-/* The call of a node; plain: without the strides of its inputs. plan_place.c */
+/* plan_build.c */
+/* The call of a node; plain: without the strides of its inputs. */
 tfr_status tfr__build_call(tfr__build *b, uint32_t i, bool plain, tfr__call *call, tfr_err *err);
-/* Has the node an input that its kernel would see with strides? plan_place.c */
+/* Has the node an input that its kernel would see with strides? */
 bool tfr__build_any_strided(const tfr__build *b, uint32_t i);
-tfr_status tfr__build_steps(tfr__build *b, tfr_err *err);
-
 /* The strides that the kernel of a node sees for its input i; NULL = plain. */
 const int64_t *tfr__build_strides(const tfr__build *b, const tfr__build_node *state, tfr_value v,
                                   uint32_t i);

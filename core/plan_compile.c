@@ -349,6 +349,19 @@ void tfr__program_drop(tfr__program *p)
     p->program = NULL;
 }
 
+void tfr__group_dissolve(tfr__build *b, uint32_t group, const char *why)
+{
+    tfr__group *g = &b->groups[group];
+    for (uint32_t i = g->first; i <= g->last; i++) {
+        if (b->nodes[i].group != (int32_t)group)
+            continue;
+        b->nodes[i].group = -1;
+        if (why && !b->nodes[i].alone)
+            b->nodes[i].alone = tfr__strdup(why);
+    }
+    g->program.n_nodes = 0;
+}
+
 typedef struct rest {
     const tfr__build *b;
     const view *w;

@@ -241,19 +241,6 @@ static void group_trim(tfr__build *b, uint32_t group, uint32_t *inside)
         tfr__group_dissolve(b, group, NULL);
 }
 
-void tfr__group_dissolve(tfr__build *b, uint32_t group, const char *why)
-{
-    tfr__group *g = &b->groups[group];
-    for (uint32_t i = g->first; i <= g->last; i++) {
-        if (b->nodes[i].group != (int32_t)group)
-            continue;
-        b->nodes[i].group = -1;
-        if (why && !b->nodes[i].alone)
-            b->nodes[i].alone = tfr__strdup(why);
-    }
-    g->program.n_nodes = 0;
-}
-
 /* ---- order ----------------------------------------------------------------------------------- */
 
 /* Has everything run that node i reads from outside its group? mark = has run. */

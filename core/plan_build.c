@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan_build.c: what the passes that make a plan ask of a node (plan_build.h). */
+#include <string.h>
+#include <tfrun/fail.h>
+
+#include "alloc.h"
+#include "plan_build.h"
+
+/* Inputs beyond the bits of a mask are always made plain. */
+static bool input_plain(const tfr__build_node *state, uint32_t i)
+{
+    return i >= 64 || (state->plain >> i & 1);
+}
+
+const int64_t *tfr__build_strides(const tfr__build *b, const tfr__build_node *state, tfr_value v,
+                                  uint32_t i)
+{
+    tfr_tensor *t = tfr__build_live_in(b, v);
+    if (!t || t->plain || b->known[v] || input_plain(state, i) || !tfr__tensor_is_aligned(t))
+        return NULL;
+    return t->strides;
+}
+
+tfr_status tfr__build_call(tfr__build *b, uint32_t i, bool plain, tfr__call *call, tfr_err *err)
+{
+    const tfr__node *node = tfr__build_node_at(b, i);
+    const tfr__build_node *state = &b->nodes[i];
+    tfr_status status = tfr__call_init(call, node, &state->attrs, err);
+    if (status)
+        return status;
+    call->call.math_mode = b->session->math_mode;
+    if (state->choice.backend && state->choice.backend->claim_versions)
+        call->call.since_version = state->choice.backend->claim_versions[tfr__op_number(node->op)];
+    for (uint32_t k = 0; k < node->n_inputs; k++) {
+        tfr_value v = node->inputs[k];
+        if (v == TFR_VALUE_NONE)
+            continue;
+        tfr__operand_set(&call->operands[k], &b->types[v],
+                         plain ? NULL : tfr__build_strides(b, state, v, k), NULL);
+        if (b->known[v])
+            status = tfr__call_loosen(call, k, b->known[v], err);
+        if (status) {
+            tfr__call_finish(call);
+            return status;
+        }
+    }
+    for (uint32_t k = 0; k < node->n_outputs; k++)
+        if (node->outputs[k] != TFR_VALUE_NONE)
+            tfr__operand_set(&call->operands[node->n_inputs + k], &b->types[node->outputs[k]], NULL,
+                             NULL);
+    return TFR_OK;
+}
+
+bool tfr__build_any_strided(const tfr__build *b, uint32_t i)
+{
+    const tfr__node *node = tfr__build_node_at(b, i);
+    for (uint32_t k = 0; k < node->n_inputs; k++)
+        if (node->inputs[k] != TFR_VALUE_NONE &&
+            tfr__build_strides(b, &b->nodes[i], node->inputs[k], k))
+            return true;
+    return false;
+}
+
+tfr_status tfr__build_keep(tfr__build *b, tfr_tensor *tensor, tfr_err *err)
+{
+    tfr__plan *p = b->plan;
+    tfr_tensor **more = tfr__grow(p->known, p->n_known, sizeof *more);
+    if (!more)
+        return tfr_fail(err, TFR_ENOMEM, "out of memory for a plan's constants");
+    p->known = more;
+    p->known[p->n_known++] = tfr_tensor_retain(tensor);
+    return TFR_OK;
+}
