@@ -155,7 +155,7 @@ tfr_status tfr__plan_walk(tfr_session *session, tfr__plan *p, uint64_t run, tfr_
     tfr__bound *b = p->bound, *const end = b + p->n_steps;
     const tfr__where *where = p->where;
     tfr__thread *const thread = tfr__thread_self();
-    const tfr__where *const was = tfr__slot_where(thread);
+    const tfr__where *const was = tfr__thread_where(thread);
     const uint64_t mode = tfr__fp_mode();
     int32_t status = TFR_OK;
     if (err && err->size > offsetof(tfr_err, text))
@@ -172,12 +172,12 @@ tfr_status tfr__plan_walk(tfr_session *session, tfr__plan *p, uint64_t run, tfr_
         return tfr__trace_walk(session, p, run, err);
     for (; b < end; b++, where++) {
         b->launch.run = run;
-        tfr__slot_announce(thread, where);
+        tfr__thread_enter(thread, where);
         status = b->call(b->device, b->queue, b->object, &b->launch, err);
         if (__builtin_expect(status, 0))
             break;
     }
-    tfr__slot_over(thread, was);
+    tfr__thread_leave(thread, was);
     if (__builtin_expect(!tfr__mode_is(thread, mode), 0))
         modes_changed(session, p, thread, mode);
     return status ? tfr__plan_failed(session, p, (uint32_t)(b - p->bound), status, err) : TFR_OK;

@@ -145,6 +145,8 @@ libtfrun_core_la_SOURCES = \
 	core/smallfloat.h \
 	core/status.c \
 	core/tensor.h \
+	core/thread.c \
+	core/thread.h \
 	core/trace.c \
 	core/trace.h \
 	core/tuning.c \

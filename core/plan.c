@@ -183,7 +183,7 @@ void tfr__plan_destroy(tfr_session *session, tfr__plan *p)
     tfr__free(p->buffers);
     tfr__free(p->steps);
     tfr__free(p->bound);
-    tfr__slots_settle();
+    tfr__threads_settle();
     tfr__free(p->where);
     tfr__free(p->patches);
     tfr__free(p->moving);

@@ -155,13 +155,13 @@ TFR__ANY_OBJECT
 int32_t tfr__plan_step(tfr__plan *p, uint32_t i, tfr_err *err)
 {
     tfr__thread *thread = tfr__thread_self();
-    const tfr__where *was = tfr__slot_where(thread);
+    const tfr__where *was = tfr__thread_where(thread);
     const uint64_t mode = tfr__fp_mode();
     tfr__bound *b = &p->bound[i];
     int32_t status;
-    tfr__slot_announce(thread, &p->where[i]);
+    tfr__thread_enter(thread, &p->where[i]);
     status = b->call(b->device, b->queue, b->object, &b->launch, err);
-    tfr__slot_over(thread, was);
+    tfr__thread_leave(thread, was);
     if (!tfr__mode_is(thread, mode)) {
         const char *what = tfr__mode_restore(thread, mode);
         if (p->steps[i].backend)

@@ -1,115 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * slot.c: the table of threads that have called a plugin. Its rows are never freed, so that a
- * signal handler may read them at any time; a thread gives its row back when it ends. There is one
- * lock, held while somebody reads texts of other threads; nobody waits for it but those who are
- * about to free such texts.
- */
+/* slot.c: calls of plugins' slots: announced, checked, and told (thread.c has the threads). */
 #include "slot.h"
 
-#include <pthread.h>
-#include <sched.h>
 #include <string.h>
 
 #include "loader.h"
-
-/* Threads that have called a plugin and live; of more it is not known what they do. */
-enum { MOST_THREADS = 1024 };
-
-_Thread_local tfr__thread *tfr__thread_known;
-
-static tfr__thread threads[MOST_THREADS];
-static _Atomic uint32_t n_threads; /* rows that were ever taken */
-static tfr__thread nobody;         /* shared by all that found no row */
-static atomic_flag is_read = ATOMIC_FLAG_INIT;
-
-static pthread_key_t row_key;
-static bool has_key;
-static pthread_once_t row_once = PTHREAD_ONCE_INIT;
-
-/* ---- rows ------------------------------------------------------------------------------------ */
-
-static void row_clear(tfr__thread *thread)
-{
-    tfr__slot_over(thread, NULL);
-    atomic_store(&thread->helps, false);
-    atomic_store(&thread->mode_changed, false);
-    atomic_store(&thread->is_taken, false);
-}
-
-static void row_give_back(void *row)
-{
-    tfr__thread_known = NULL;
-    row_clear(row);
-}
-
-/* Whatever the other threads were in, they are not there in a child of fork. */
-static void rows_after_fork(void)
-{
-    for (uint32_t i = 0; i < atomic_load(&n_threads); i++)
-        if (&threads[i] != tfr__thread_known)
-            row_clear(&threads[i]);
-    atomic_flag_clear(&is_read);
-}
-
-static void rows_init(void)
-{
-    has_key = pthread_key_create(&row_key, row_give_back) == 0;
-    (void)pthread_atfork(NULL, NULL, rows_after_fork);
-}
-
-tfr__thread *tfr__thread_enlist(void)
-{
-    pthread_once(&row_once, rows_init);
-    tfr__thread_known = &nobody;
-    for (uint32_t i = 0; has_key && i < MOST_THREADS; i++) {
-        tfr__thread *row = &threads[i];
-        uint32_t n = atomic_load(&n_threads);
-        if (atomic_load(&row->is_taken) || atomic_exchange(&row->is_taken, true))
-            continue;
-        while (n <= i && !atomic_compare_exchange_weak(&n_threads, &n, i + 1))
-            ;
-        if (pthread_setspecific(row_key, row) == 0)
-            tfr__thread_known = row;
-        else
-            atomic_store(&row->is_taken, false);
-        break;
-    }
-    return tfr__thread_known;
-}
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
 tfr__visit tfr__slot_enter(const char *plugin, const char *slot, const char *node, const char *op)
 {
     tfr__thread *thread = tfr__thread_self();
-    tfr__visit visit = {thread, tfr__slot_where(thread), tfr__fp_mode()};
+    tfr__visit visit = {thread, tfr__thread_where(thread), tfr__fp_mode()};
     if (visit.was)
         return visit;
     atomic_store_explicit(&thread->own.plugin, plugin, memory_order_relaxed);
     atomic_store_explicit(&thread->own.slot, slot, memory_order_relaxed);
     atomic_store_explicit(&thread->own.node, node, memory_order_relaxed);
     atomic_store_explicit(&thread->own.op, op, memory_order_relaxed);
-    tfr__slot_announce(thread, &thread->own);
+    tfr__thread_enter(thread, &thread->own);
     return visit;
 }
 
 void tfr__slot_leave(const tfr__visit *visit, tfr__plugin *plugin)
 {
     tfr__thread *thread = visit->thread;
-    const tfr__where *where = tfr__slot_where(thread);
-    tfr__slot_over(thread, visit->was);
+    const tfr__where *where = tfr__thread_where(thread);
+    tfr__thread_leave(thread, visit->was);
     if (!visit->was)
-        tfr__slots_settle();
+        tfr__threads_settle();
     if (!tfr__mode_is(thread, visit->mode))
         tfr__mode_tell(plugin, where, tfr__mode_restore(thread, visit->mode));
-}
-
-void tfr__slots_settle(void)
-{
-    while (atomic_flag_test_and_set_explicit(&is_read, memory_order_acquire))
-        sched_yield();
-    atomic_flag_clear_explicit(&is_read, memory_order_release);
 }
 
 /* ---- the floating-point mode ----------------------------------------------------------------- */
@@ -144,7 +65,7 @@ void tfr__mode_tell(tfr__plugin *plugin, const tfr__where *where, const char *wh
 /* ---- the public face ------------------------------------------------------------------------- */
 
 /* Copies what fits; names of nodes may hold anything. */
-static void text_copy(const tfr__text *from, char *to, size_t n)
+static void text_copy(const tfr__shared_text *from, char *to, size_t n)
 {
     const char *text = atomic_load_explicit(from, memory_order_relaxed);
     size_t i = 0;
@@ -171,7 +92,7 @@ static bool row_copy(const tfr__thread *thread, tfr_slot_call *out)
         return false;
     where_copy(where, &copy);
     copy.flags = atomic_load_explicit(&thread->helps, memory_order_relaxed) ? TFR_SLOT_HELPS : 0;
-    copy.thread = (uint32_t)(thread - threads);
+    copy.thread = tfr__thread_number(thread);
     copy.call = call;
     copy.size = out->size;
     memcpy(out, &copy, out->size < sizeof copy ? out->size : sizeof copy);
@@ -182,17 +103,20 @@ static bool row_copy(const tfr__thread *thread, tfr_slot_call *out)
 bool tfr_slot_current(tfr_slot_call *out)
 {
     const tfr__thread *thread = tfr__thread_known;
-    return thread && thread != &nobody && row_copy(thread, out);
+    return thread && tfr__thread_number(thread) != UINT32_MAX && row_copy(thread, out);
 }
 
 bool tfr_slot_next(uint32_t *at, tfr_slot_call *out)
 {
+    const tfr__thread *thread;
     bool found = false;
-    if (atomic_flag_test_and_set_explicit(&is_read, memory_order_acquire))
+    if (!tfr__threads_look())
         return false;
-    while (!found && *at < atomic_load(&n_threads))
-        found = row_copy(&threads[(*at)++], out);
-    atomic_flag_clear_explicit(&is_read, memory_order_release);
+    while (!found && (thread = tfr__thread_at(*at)) != NULL) {
+        found = row_copy(thread, out);
+        ++*at;
+    }
+    tfr__threads_looked();
     return found;
 }
 

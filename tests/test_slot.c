@@ -156,19 +156,19 @@ TEST(names_of_a_call_fill_their_room_and_hold_no_control_character)
     char name[300];
     tfr__where where = {.plugin = "acme", .slot = "launch", .node = name, .op = "a\nb\177c\x80"};
     tfr__thread *thread = tfr__thread_self();
-    const tfr__where *was = tfr__slot_where(thread);
+    const tfr__where *was = tfr__thread_where(thread);
     tfr_slot_call call = TFR_SLOT_CALL_INIT;
     memset(name, 'n', sizeof name);
     name[sizeof name - 1] = 0;
-    tfr__slot_announce(thread, &where);
+    tfr__thread_enter(thread, &where);
     CHECK(tfr_slot_current(&call));
     CHECK_UINT(sizeof call.node - 1, strlen(call.node));
     CHECK_STR("a?b?c\x80", call.op);
     name[sizeof call.node - 1] = 0;
     CHECK(tfr_slot_current(&call));
     CHECK_STR(name, call.node);
-    tfr__slot_over(thread, was);
-    tfr__slots_settle();
+    tfr__thread_leave(thread, was);
+    tfr__threads_settle();
 }
 
 /* ---- threads --------------------------------------------------------------------------------- */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of core/tuning.c: what is kept, what goes, and files that nobody should believe. */
+#include "hash.h"
 #include "tfr_test.h"
 
 #include <sys/wait.h>

@@ -29,8 +29,9 @@
 #include "alloc.h"
 #include "clock.h"
 #include "cpus.h"
+#include "fpmode.h"
 #include "park.h"
-#include "slot.h"
+#include "thread.h"
 
 enum { IDLE, PARKED, GIVEN, RUNNING, AWAITED, STOP };
 
@@ -168,9 +169,9 @@ static uint32_t await_loop(worker *self, uint64_t *spin_ns)
 static void help(const worker *self, tfr__thread *thread, uint64_t mode)
 {
     tfr__pool *pool = self->pool;
-    tfr__slot_announce(thread, pool->where);
+    tfr__thread_enter(thread, pool->where);
     run_ranges(pool, self->number);
-    tfr__slot_over(thread, NULL);
+    tfr__thread_leave(thread, NULL);
     if (__builtin_expect(tfr__fp_mode() != mode, 0)) {
         tfr__fp_set(mode);
         atomic_store_explicit(&pool->mode_changed, true, memory_order_relaxed);
@@ -312,7 +313,7 @@ void tfr__pool_run(tfr__pool *pool, uint32_t max_threads, tfr_range_fn fn, void 
     const uint32_t n_workers = start_workers(pool, n_threads - 1, is_widest);
     pool->fn = fn;
     pool->user = user;
-    pool->where = tfr__thread_known ? tfr__slot_where(tfr__thread_known) : NULL;
+    pool->where = tfr__thread_known ? tfr__thread_where(tfr__thread_known) : NULL;
     pool->n = n;
     pool->grain = grain;
     pool->n_ranges = n_ranges;
