@@ -30,6 +30,7 @@ libtfrun_nn_core_la_SOURCES = \
 	formats/onnx_model.h \
 	formats/onnx_node.c \
 	formats/onnx_order.c \
+	formats/onnx_scope.c \
 	formats/onnx_tensor.c \
 	formats/onnx_tensor.h \
 	formats/onnx_tensor_file.c \

@@ -15,7 +15,8 @@
 static tfr_status build(tfr__onnx_model *model, tfr__onnx_source *source, tfr_graph **out,
                         tfr_err *err)
 {
-    tfr__onnx_import import = {.model = model, .source = source};
+    tfr__onnx_import import = {
+        .model = model, .source = source, .subgraph = tfr__onnx_import_subgraph};
     tfr__onnx_builder builder = {NULL, NULL, 0};
     tfr__onnx_scope scope = {
         .import = &import, .builder = &builder, .graph = model->graph, .opsets = &model->opsets};

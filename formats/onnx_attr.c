@@ -220,7 +220,7 @@ static tfr_status import_one(tfr__onnx_scope *scope, const tfr__onnx_attr *attr,
     }
     if (attr->graph) {
         tfr_subgraph *sub = &call->subgraphs[call->n_subgraphs];
-        tfr_status status = tfr__onnx_import_subgraph(scope, attr->graph, &sub->graph, err);
+        tfr_status status = call->import->subgraph(scope, attr->graph, &sub->graph, err);
         sub->name = name;
         call->n_subgraphs += status == TFR_OK;
         return status;

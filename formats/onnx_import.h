@@ -42,9 +42,14 @@ typedef struct tfr__onnx_held {
     const tfr_operand *operand;
 } tfr__onnx_held;
 
+typedef struct tfr__onnx_scope tfr__onnx_scope;
+
 typedef struct tfr__onnx_import {
     tfr__onnx_model *model;
     tfr__onnx_source *source;
+    /* tfr__onnx_import_subgraph: attributes hold graphs, whose nodes have attributes. */
+    tfr_status (*subgraph)(tfr__onnx_scope *scope, const tfr__onnx_graph *graph, tfr_graph **out,
+                           tfr_err *err);
     tfr__scratch scratch; /* of the node at hand */
     tfr__onnx_held *held;
     uint32_t n_held, room_held;
@@ -60,11 +65,11 @@ typedef struct tfr__onnx_frame {
     const char *name; /* of the calling node */
 } tfr__onnx_frame;
 
-typedef struct tfr__onnx_scope {
+struct tfr__onnx_scope {
     tfr__onnx_import *import;
     tfr__onnx_builder *builder;
     const tfr__onnx_graph *graph;
-    struct tfr__onnx_scope *outer; /* NULL for the model's graph and for functions */
+    tfr__onnx_scope *outer; /* NULL for the model's graph and for functions */
     const tfr__onnx_opsets *opsets;
     const tfr__onnx_frame *frame; /* NULL outside functions */
     tfr_value *values;            /* by label; TFR_VALUE_NONE = not made yet, or absent */
@@ -72,7 +77,7 @@ typedef struct tfr__onnx_scope {
     tfr__labels captured;         /* names of outer scopes that were used here */
     tfr_value *captures;          /* by label in captured */
     uint32_t room_captures;
-} tfr__onnx_scope;
+};
 
 typedef struct tfr__onnx_call {
     tfr__onnx_import *import;
@@ -89,17 +94,25 @@ typedef struct tfr__onnx_call {
     bool done; /* an upgrade has filled results itself */
 } tfr__onnx_call;
 
+/* ---- onnx_scope.c -----------------------------------------------------------------------------
+ */
+
+/* graph, builder, outer... are set; the rest is zero. Needs a finish after an error, too. */
+TFR_MUST_CHECK tfr_status tfr__onnx_scope_start(tfr__onnx_scope *scope, tfr_err *err);
+void tfr__onnx_scope_finish(tfr__onnx_scope *scope);
+/* What a name of the scope's own graph stands for, with what value_info says of it. */
+TFR_MUST_CHECK tfr_status tfr__onnx_define(tfr__onnx_scope *scope, tfr__text name, tfr_value value,
+                                           tfr_err *err);
+/* The value of a name, captured from outer graphs if need be. */
+TFR_MUST_CHECK tfr_status tfr__onnx_resolve(tfr__onnx_scope *scope, tfr__text name, tfr_value *out,
+                                            tfr_err *err);
+
 /* ---- onnx_import.c ----------------------------------------------------------------------------
  */
 
 /* The graph of the file into builder. scope->graph, outer... are set; the rest is zero. */
 TFR_MUST_CHECK tfr_status tfr__onnx_import_graph(tfr__onnx_scope *scope, tfr_err *err);
-void tfr__onnx_scope_finish(tfr__onnx_scope *scope);
-/* The value of a name, captured from outer graphs if need be. */
-TFR_MUST_CHECK tfr_status tfr__onnx_resolve(tfr__onnx_scope *scope, tfr__text name, tfr_value *out,
-                                            tfr_err *err);
 TFR_MUST_CHECK tfr_status tfr__onnx_import_nodes(tfr__onnx_scope *scope, tfr_err *err);
-TFR_MUST_CHECK tfr_status tfr__onnx_scope_start(tfr__onnx_scope *scope, tfr_err *err);
 /* A child graph of the scope's, for an attribute of a node. */
 TFR_MUST_CHECK tfr_status tfr__onnx_import_subgraph(tfr__onnx_scope *scope,
                                                     const tfr__onnx_graph *graph, tfr_graph **out,
