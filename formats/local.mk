@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# libtfrun-nn: file formats here, differentiation in nn/. It uses libtfrun like any other user does.
-noinst_LTLIBRARIES += libtfrun-nn-core.la
-libtfrun_nn_core_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PUBLIC_INCLUDES) -I$(top_srcdir)/formats -I$(top_srcdir)
-libtfrun_nn_core_la_LIBADD = libtfrun-base.la
-libtfrun_nn_core_la_SOURCES = \
+# libtfrun-nn: file formats here, differentiation in nn/, which lies above. It uses libtfrun like any
+# other user does.
+noinst_LTLIBRARIES += libtfrun-formats.la
+libtfrun_formats_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PUBLIC_INCLUDES) -I$(top_srcdir)/formats -I$(top_srcdir)
+libtfrun_formats_la_LIBADD = libtfrun-base.la
+libtfrun_formats_la_SOURCES = \
 	formats/file.c \
 	formats/file.h \
 	formats/foreign.c \
@@ -24,6 +25,7 @@ libtfrun_nn_core_la_SOURCES = \
 	formats/onnx_fields.h \
 	formats/onnx_function.c \
 	formats/onnx_gradient.c \
+	formats/onnx_gradient.h \
 	formats/onnx_import.c \
 	formats/onnx_import.h \
 	formats/onnx_model.c \
@@ -55,10 +57,11 @@ libtfrun_nn_core_la_SOURCES = \
 
 lib_LTLIBRARIES += libtfrun-nn.la
 libtfrun_nn_la_SOURCES =
-libtfrun_nn_la_LIBADD = libtfrun-nn-core.la libtfrun.la
+libtfrun_nn_la_LIBADD = libtfrun-nn-core.la libtfrun-formats.la libtfrun.la
 libtfrun_nn_la_LDFLAGS = $(AM_LDFLAGS) $(TFR_NO_UNDEFINED) -version-info 0:0:0 \
 	-Wl,--version-script=$(top_srcdir)/formats/libtfrun-nn.map
-libtfrun_nn_la_DEPENDENCIES = libtfrun-nn-core.la libtfrun.la formats/libtfrun-nn.map
+libtfrun_nn_la_DEPENDENCIES = libtfrun-nn-core.la libtfrun-formats.la libtfrun.la \
+	formats/libtfrun-nn.map
 EXTRA_DIST += formats/libtfrun-nn.map
 
 tfruninclude_HEADERS += \

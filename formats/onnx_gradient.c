@@ -7,9 +7,9 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <tfrun/autodiff.h>
 #include <tfrun/fail.h>
 
+#include "onnx_gradient.h"
 #include "onnx_import.h"
 
 /*
@@ -228,6 +228,17 @@ static tfr_status move_to_points(gradient *g, tfr_err *err)
     return status;
 }
 
+/* Weak: where nn/ is linked, its definition takes the place of this one. */
+__attribute__((weak)) tfr_status tfr__onnx_differentiate(tfr_graph *graph, tfr_value y,
+                                                         const tfr_value *xs, uint32_t n_xs,
+                                                         tfr_value *out_gradients, tfr_err *err)
+{
+    (void)graph, (void)y, (void)xs, (void)n_xs, (void)out_gradients;
+    return tfr_fail(err, TFR_EUNSUPPORTED,
+                    "this program is linked without the part of libtfrun-nn that differentiates; "
+                    "link the whole library");
+}
+
 static tfr_status check_limit(tfr__onnx_scope *scope, tfr_err *err)
 {
     uint64_t n = tfr_graph_n_nodes(scope->builder->graph);
@@ -251,8 +262,8 @@ tfr_status tfr__onnx_import_gradient(tfr__onnx_scope *scope, tfr__onnx_call *cal
     if (!status && memcmp(g.named, g.points, g.n_all * sizeof *g.named) != 0)
         status = move_to_points(&g, err);
     if (!status)
-        status =
-            tfr_graph_gradient(scope->builder->graph, g.y, g.named, g.n_xs, call->results, err);
+        status = tfr__onnx_differentiate(scope->builder->graph, g.y, g.named, g.n_xs, call->results,
+                                         err);
     for (uint32_t i = 0; !status && i < g.n_xs; i++) {
         tfr__onnx_fact fact = tfr__onnx_fact_of(scope->builder, g.points[i]);
         fact.tensor = NULL;

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # The other part of libtfrun-nn: differentiation now, training later.
-libtfrun_nn_core_la_SOURCES += \
+noinst_LTLIBRARIES += libtfrun-nn-core.la
+libtfrun_nn_core_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PUBLIC_INCLUDES) -I$(top_srcdir)
+libtfrun_nn_core_la_SOURCES = \
 	nn/autodiff.c \
 	nn/autodiff.h \
 	nn/autodiff_elementwise.c \
@@ -9,6 +11,7 @@ libtfrun_nn_core_la_SOURCES += \
 	nn/autodiff_move.c \
 	nn/autodiff_reduce.c \
 	nn/autodiff_rules.c \
+	nn/onnx_gradient.c \
 	$(NULL)
 
 tfruninclude_HEADERS += \

@@ -6,7 +6,11 @@
 TFR_TEST_INCLUDES = $(TFR_CORE_INCLUDES) -I$(top_srcdir)/tests
 TFR_TEST_CORE = libtfrun-core.la $(CUNIT_LIBS)
 TFR_TEST_NN_INCLUDES = $(TFR_TEST_INCLUDES) -I$(top_srcdir)/formats
-TFR_TEST_NN = libtfrun-nn-core.la libtfrun-core.la $(CUNIT_LIBS)
+TFR_TEST_FORMATS = libtfrun-formats.la libtfrun-core.la $(CUNIT_LIBS)
+# The objects of nn/, not their archive: it would give only what somebody names, and formats/ does
+# not name nn/.
+TFR_WITH_NN = $(libtfrun_nn_core_la_OBJECTS) libtfrun-formats.la libtfrun-core.la
+TFR_TEST_NN = $(TFR_WITH_NN) $(CUNIT_LIBS)
 
 unit_tests = \
 	tests/test_accelerator \
@@ -330,7 +334,7 @@ tests_test_naive_values_LDADD = $(TFR_TEST_CORE)
 tests_test_naive_values_SOURCES = tests/test_naive_values.c tests/values_kit.h
 
 tests_test_npy_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
-tests_test_npy_LDADD = $(TFR_TEST_NN)
+tests_test_npy_LDADD = $(TFR_TEST_FORMATS)
 tests_test_npy_SOURCES = tests/test_npy.c tests/temp_path.h
 
 tests_test_one_pool_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
@@ -350,11 +354,11 @@ tests_test_onednn_ways_LDADD = $(TFR_TEST_CORE)
 tests_test_onednn_ways_SOURCES = tests/test_onednn_ways.c tests/graph_text.h
 
 tests_test_onnx_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
-tests_test_onnx_LDADD = $(TFR_TEST_NN)
+tests_test_onnx_LDADD = $(TFR_TEST_FORMATS)
 tests_test_onnx_SOURCES = tests/test_onnx.c tests/onnx_build.h tests/temp_path.h
 
 tests_test_onnx_external_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
-tests_test_onnx_external_LDADD = $(TFR_TEST_NN)
+tests_test_onnx_external_LDADD = $(TFR_TEST_FORMATS)
 tests_test_onnx_external_SOURCES = tests/test_onnx_external.c tests/onnx_build.h tests/temp_path.h
 
 tests_test_onnx_gradient_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
@@ -362,11 +366,11 @@ tests_test_onnx_gradient_LDADD = $(TFR_TEST_NN)
 tests_test_onnx_gradient_SOURCES = tests/test_onnx_gradient.c tests/onnx_build.h
 
 tests_test_onnx_hostile_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
-tests_test_onnx_hostile_LDADD = $(TFR_TEST_NN)
+tests_test_onnx_hostile_LDADD = $(TFR_TEST_FORMATS)
 tests_test_onnx_hostile_SOURCES = tests/test_onnx_hostile.c tests/onnx_build.h tests/temp_path.h
 
 tests_test_onnx_memory_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
-tests_test_onnx_memory_LDADD = $(TFR_TEST_NN)
+tests_test_onnx_memory_LDADD = $(TFR_TEST_FORMATS)
 # The n-th request for memory fails: in the libraries under test, not only in the program.
 tests_test_onnx_memory_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc -Wl,--wrap=calloc \
 	-Wl,--wrap=realloc -Wl,--wrap=posix_memalign -Wl,--wrap=aligned_alloc \
@@ -378,11 +382,11 @@ tests_test_onnx_models_LDADD = $(TFR_TEST_NN)
 tests_test_onnx_models_SOURCES = tests/test_onnx_models.c
 
 tests_test_onnx_tensor_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
-tests_test_onnx_tensor_LDADD = $(TFR_TEST_NN)
+tests_test_onnx_tensor_LDADD = $(TFR_TEST_FORMATS)
 tests_test_onnx_tensor_SOURCES = tests/test_onnx_tensor.c tests/onnx_build.h tests/temp_path.h
 
 tests_test_onnx_upgrade_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
-tests_test_onnx_upgrade_LDADD = $(TFR_TEST_NN)
+tests_test_onnx_upgrade_LDADD = $(TFR_TEST_FORMATS)
 tests_test_onnx_upgrade_SOURCES = tests/test_onnx_upgrade.c tests/onnx_build.h
 
 # The libraries once more, for a program that counts the basic blocks that run.
@@ -399,7 +403,7 @@ tests_libcounted_la_CFLAGS = $(AM_CFLAGS) $(TFR_CORE_CFLAGS) -O1 -fsanitize-cove
 tests_libcounted_la_CPPFLAGS = $(libtfrun_core_la_CPPFLAGS) -I$(top_srcdir)/formats \
 	-I$(top_srcdir)
 tests_libcounted_la_SOURCES = $(libtfrun_base_la_SOURCES) $(libtfrun_core_la_SOURCES) \
-	$(libtfrun_run_la_SOURCES) $(libtfrun_nn_core_la_SOURCES)
+	$(libtfrun_run_la_SOURCES) $(libtfrun_formats_la_SOURCES) $(libtfrun_nn_core_la_SOURCES)
 else
 tests_test_growth_LDADD = $(TFR_TEST_NN)
 endif
@@ -481,7 +485,7 @@ tests_test_winograd_SOURCES = \
 	$(NULL)
 
 tests_test_wire_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
-tests_test_wire_LDADD = $(TFR_TEST_NN)
+tests_test_wire_LDADD = $(TFR_TEST_FORMATS)
 tests_test_wire_SOURCES = tests/test_wire.c tests/onnx_build.h
 
 tests_test_writer_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
@@ -489,7 +493,7 @@ tests_test_writer_LDADD = $(TFR_TEST_CORE)
 tests_test_writer_SOURCES = tests/test_writer.c tests/temp_path.h
 
 tests_test_mapped_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
-tests_test_mapped_LDADD = $(TFR_TEST_NN)
+tests_test_mapped_LDADD = $(TFR_TEST_FORMATS)
 tests_test_mapped_SOURCES = tests/onnx_build.h tests/session_kit.h tests/temp_path.h \
 	tests/test_mapped.c
 
@@ -623,16 +627,16 @@ EXTRA_DIST += \
 	tests/fuzz/tensor.corpus \
 	$(NULL)
 tests_fuzz_replay_external_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PUBLIC_INCLUDES)
-tests_fuzz_replay_external_LDADD = libtfrun-nn-core.la libtfrun-core.la
+tests_fuzz_replay_external_LDADD = libtfrun-formats.la libtfrun-core.la
 tests_fuzz_replay_external_SOURCES = tests/fuzz/fuzz_external.c tests/fuzz/replay.c
 tests_fuzz_replay_npy_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PUBLIC_INCLUDES)
-tests_fuzz_replay_npy_LDADD = libtfrun-nn-core.la libtfrun-core.la
+tests_fuzz_replay_npy_LDADD = libtfrun-formats.la libtfrun-core.la
 tests_fuzz_replay_npy_SOURCES = tests/fuzz/fuzz_npy.c tests/fuzz/replay.c
 tests_fuzz_replay_onnx_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PUBLIC_INCLUDES)
-tests_fuzz_replay_onnx_LDADD = libtfrun-nn-core.la libtfrun-core.la
+tests_fuzz_replay_onnx_LDADD = $(TFR_WITH_NN)
 tests_fuzz_replay_onnx_SOURCES = tests/fuzz/fuzz_onnx.c tests/fuzz/replay.c
 tests_fuzz_replay_tensor_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PUBLIC_INCLUDES)
-tests_fuzz_replay_tensor_LDADD = libtfrun-nn-core.la libtfrun-core.la
+tests_fuzz_replay_tensor_LDADD = libtfrun-formats.la libtfrun-core.la
 tests_fuzz_replay_tensor_SOURCES = tests/fuzz/fuzz_tensor.c tests/fuzz/replay.c
 
 

@@ -109,6 +109,16 @@ static inline pb attr_text(const char *name, const char *value)
     return m;
 }
 
+/* Texts without blanks, with a blank between them. */
+static inline pb attr_texts(const char *name, const char *words)
+{
+    pb m = {.n = 0};
+    pb_text(&m, 1, name);
+    pb_words(&m, 9, words);
+    pb_int(&m, 20, 8);
+    return m;
+}
+
 static inline pb attr_ints(const char *name, const int64_t *values, size_t n)
 {
     pb m = {.n = 0};

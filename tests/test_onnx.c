@@ -381,6 +381,24 @@ TEST(functions_that_double_30_times_are_refused)
     CHECK_CONTAINS("unfold to more than 262144 nodes", err.text);
 }
 
+/* This program is linked with formats/ alone. */
+TEST(a_gradient_is_refused_where_nothing_differentiates)
+{
+    pb g = start(), n = node("Gradient", "a", "da"), set = {.n = 0}, m;
+    tfr_graph *graph;
+    add_node(&g, node("Neg", "a", "c"));
+    pb_text(&n, 7, "ai.onnx.preview.training");
+    add_attr(&n, attr_texts("xs", "a"));
+    add_attr(&n, attr_text("y", "c"));
+    add_node(&g, n);
+    m = model(&g, 17);
+    pb_text(&set, 1, "ai.onnx.preview.training");
+    pb_int(&set, 2, 1);
+    pb_msg(&m, 8, &set);
+    CHECK_STATUS(TFR_EUNSUPPORTED, tfr_onnx_parse(m.data, m.n, &graph, &err), &err);
+    CHECK_CONTAINS("node 1 (Gradient): this program is linked without", err.text);
+}
+
 static const test_case cases[] = {
     CASE(inputs_nodes_and_outputs_keep_names_and_types),
     CASE(dims_with_names_are_open_and_shapes_may_be_missing),
@@ -397,5 +415,6 @@ static const test_case cases[] = {
     CASE(functions_are_inlined_with_their_attributes),
     CASE(a_function_that_calls_itself_is_refused),
     CASE(functions_that_double_30_times_are_refused),
+    CASE(a_gradient_is_refused_where_nothing_differentiates),
 };
 TEST_MAIN(cases)

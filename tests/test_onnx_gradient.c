@@ -9,15 +9,6 @@
 static tfr_err err = TFR_ERR_INIT;
 static const int64_t two[1] = {2};
 
-static pb attr_texts(const char *name, const char *words)
-{
-    pb m = {.n = 0};
-    pb_text(&m, 1, name);
-    pb_words(&m, 9, words);
-    pb_int(&m, 20, 8);
-    return m;
-}
-
 /* A graph with inputs a and b, float32[2], and c = a * b. */
 static pb start(void)
 {

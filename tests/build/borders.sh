@@ -12,9 +12,11 @@ mkdir -p "$tmp/core" "$tmp/cli" "$tmp/plugins/x" "$tmp/formats" "$tmp/include" "
 printf '#include <jansson.h>\n' >"$tmp/core/a.c"
 printf '#include "../core/a.h"\n' >"$tmp/cli/b.c"
 printf '#include <tfrun/graph.h>\n' >"$tmp/plugins/x/c.c"
+printf '#include <tfrun/autodiff.h>\n' >"$tmp/formats/d.c"
 exits 1 "wrong includes are found" "$TFR_SRCDIR/scripts/check-includes" "$tmp"
 has "a foreign library in core" "$tmp/out" '^core/a.c:1:.*jansson'
 has "a private header of another layer" "$tmp/out" '^cli/b.c: .*core/a.h'
+has "differentiation in formats" "$tmp/out" '^formats/d.c:1:.*autodiff'
 has "a user header in a plugin" "$tmp/out" '^plugins/x/c.c:1:.*graph'
 {
     printf '/* SPDX-License-Identifier: Apache-2.0 */\n'

@@ -5,7 +5,7 @@ fuzz_tests += tests/fuzz/graph_fuzz
 EXTRA_DIST += tests/fuzz/graphs.corpus
 
 tests_fuzz_graph_fuzz_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PUBLIC_INCLUDES)
-tests_fuzz_graph_fuzz_LDADD = libtfrun-nn-core.la libtfrun-core.la -lm
+tests_fuzz_graph_fuzz_LDADD = $(TFR_WITH_NN) -lm
 tests_fuzz_graph_fuzz_SOURCES = \
 	$(op_families) \
 	bench/ort_api.h \
