@@ -9,48 +9,48 @@ libtfrun_formats_la_SOURCES = \
 	formats/file.h \
 	formats/foreign.c \
 	formats/foreign.h \
-	formats/labels.c \
-	formats/labels.h \
 	formats/npy.c \
 	formats/npy_save.c \
 	formats/npy_types.h \
-	formats/onnx.c \
-	formats/onnx_attr.c \
-	formats/onnx_call.c \
-	formats/onnx_call.h \
-	formats/onnx_external.c \
-	formats/onnx_external.h \
-	formats/onnx_facts.c \
-	formats/onnx_fields.c \
-	formats/onnx_fields.h \
-	formats/onnx_function.c \
-	formats/onnx_gradient.c \
-	formats/onnx_gradient.h \
-	formats/onnx_import.c \
-	formats/onnx_import.h \
-	formats/onnx_model.c \
-	formats/onnx_model.h \
-	formats/onnx_node.c \
-	formats/onnx_order.c \
-	formats/onnx_scope.c \
-	formats/onnx_tensor.c \
-	formats/onnx_tensor.h \
-	formats/onnx_tensor_file.c \
-	formats/onnx_type.c \
-	formats/onnx_type.h \
-	formats/onnx_upgrade.c \
-	formats/onnx_upgrade.h \
-	formats/onnx_upgrade_attrs.c \
-	formats/onnx_upgrade_broadcast.c \
-	formats/onnx_upgrade_inputs.c \
-	formats/onnx_upgrade_norm.c \
-	formats/onnx_upgrade_resize.c \
-	formats/onnx_upgrade_scan.c \
-	formats/onnx_values.c \
+	formats/onnx/attr.c \
+	formats/onnx/call.c \
+	formats/onnx/call.h \
+	formats/onnx/external.c \
+	formats/onnx/external.h \
+	formats/onnx/facts.c \
+	formats/onnx/fields.c \
+	formats/onnx/fields.h \
+	formats/onnx/function.c \
+	formats/onnx/gradient.c \
+	formats/onnx/gradient.h \
+	formats/onnx/import.c \
+	formats/onnx/import.h \
+	formats/onnx/labels.c \
+	formats/onnx/labels.h \
+	formats/onnx/model.c \
+	formats/onnx/model.h \
+	formats/onnx/node.c \
+	formats/onnx/onnx.c \
+	formats/onnx/order.c \
+	formats/onnx/scope.c \
+	formats/onnx/scratch.c \
+	formats/onnx/scratch.h \
+	formats/onnx/tensor.c \
+	formats/onnx/tensor.h \
+	formats/onnx/tensor_file.c \
+	formats/onnx/type.c \
+	formats/onnx/type.h \
+	formats/onnx/upgrade.c \
+	formats/onnx/upgrade.h \
+	formats/onnx/upgrade_attrs.c \
+	formats/onnx/upgrade_broadcast.c \
+	formats/onnx/upgrade_inputs.c \
+	formats/onnx/upgrade_norm.c \
+	formats/onnx/upgrade_resize.c \
+	formats/onnx/upgrade_scan.c \
+	formats/onnx/values.c \
 	formats/prefix.c \
 	formats/prefix.h \
-	formats/scratch.c \
-	formats/scratch.h \
 	formats/wire.c \
 	formats/wire.h \
 	$(NULL)

@@ -3,7 +3,7 @@
  * wire.h: a pull reader for the protobuf wire format over bytes that stay where they are. It knows
  * messages by small tables of their fields, so that it can check the wire type of a field and name
  * it in an error. It never allocates, never reads past the message it is in, and refuses nesting
- * deeper than TFR__WIRE_MAX_DEPTH. It does not know ONNX; onnx_fields.h does.
+ * deeper than TFR__WIRE_MAX_DEPTH. It does not know ONNX; onnx/fields.h does.
  *
  * Errors are TFR_EMODEL and start with the byte's offset in the source; callers put the file's name
  * in front.

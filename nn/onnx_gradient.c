@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* onnx_gradient.c: differentiates for the reader of ONNX models, which meets Gradient nodes. */
-#include <formats/onnx_gradient.h>
+#include <formats/onnx/gradient.h>
 #include <tfrun/autodiff.h>
 
 tfr_status tfr__onnx_differentiate(tfr_graph *graph, tfr_value y, const tfr_value *xs,

@@ -5,8 +5,8 @@
 #include <tfrun/onnx.h>
 #include <unistd.h>
 
+#include "onnx/external.h"
 #include "onnx_build.h"
-#include "onnx_external.h"
 #include "temp_path.h"
 #include "tfr_test.h"
 

@@ -3,11 +3,11 @@
 #include <stdlib.h>
 
 #include "foreign.h"
-#include "labels.h"
+#include "onnx/fields.h"
+#include "onnx/labels.h"
+#include "onnx/scratch.h"
 #include "onnx_build.h"
-#include "onnx_fields.h"
 #include "prefix.h"
-#include "scratch.h"
 #include "tfr_test.h"
 #include "wire.h"
 

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* type.c: TypeProto to tfr_value_type. */
+#include <string.h>
+#include <tfrun/fail.h>
+
+#include "onnx/fields.h"
+#include "onnx/type.h"
+
+static tfr_status read_dim(const tfr__wire *shape, const tfr__wire_field *field,
+                           tfr_value_type *out, tfr_err *err)
+{
+    int64_t dim = -1;
+    tfr__wire wire;
+    tfr__wire_field inside;
+    tfr_status status = tfr__wire_enter(shape, field, &tfr__onnx_dim_message, &wire, err);
+
+    while (!status && !(status = tfr__wire_next(&wire, &inside, err)) && inside.number) {
+        if (inside.number == TFR__DIM_VALUE)
+            dim = (int64_t)inside.value;
+        /* Some exporters write -1 for a dim that varies. */
+        if (inside.number == TFR__DIM_VALUE && dim < -1)
+            status = tfr_fail(err, TFR_EMODEL,
+                              "byte %zu: TensorShapeProto.dim has the negative "
+                              "dim %lld",
+                              inside.offset, (long long)dim);
+    }
+    if (!status && out->rank == TFR_MAX_RANK)
+        status = tfr_fail(err, TFR_EMODEL, "byte %zu: TensorShapeProto.dim has more than %d dims",
+                          field->offset, TFR_MAX_RANK);
+    if (!status)
+        out->dims[out->rank++] = dim;
+    return status;
+}
+
+static tfr_status read_shape(const tfr__wire *type, const tfr__wire_field *field,
+                             tfr_value_type *out, tfr_err *err)
+{
+    tfr__wire wire;
+    tfr__wire_field inside;
+    tfr_status status = tfr__wire_enter(type, field, &tfr__onnx_shape_message, &wire, err);
+
+    out->rank_known = 1;
+    out->rank = 0;
+    while (!status && !(status = tfr__wire_next(&wire, &inside, err)) && inside.number)
+        if (inside.number == TFR__SHAPE_DIM)
+            status = read_dim(&wire, &inside, out, err);
+    return status;
+}
+
+static tfr_status read_tensor(const tfr__wire *type, const tfr__wire_field *field,
+                              tfr_value_type *out, tfr_err *err)
+{
+    tfr__wire wire;
+    tfr__wire_field inside;
+    tfr_status status = tfr__wire_enter(type, field, &tfr__onnx_tensor_type_message, &wire, err);
+
+    while (!status && !(status = tfr__wire_next(&wire, &inside, err)) && inside.number) {
+        if (inside.number == TFR__TENSOR_TYPE_SHAPE) {
+            status = read_shape(&wire, &inside, out, err);
+        } else if (inside.number == TFR__TENSOR_TYPE_ELEM_TYPE) {
+            if (inside.value >= TFR_DTYPE_END)
+                return tfr_fail(err, TFR_EMODEL,
+                                "byte %zu: TypeProto.Tensor.elem_type %llu is not a known type, "
+                                "those are 1 to %d",
+                                inside.offset, (unsigned long long)inside.value, TFR_DTYPE_END - 1);
+            out->dtype = (int32_t)inside.value;
+        }
+    }
+    return status;
+}
+
+/* A sequence or optional: its elements' type counts, their shape does not. */
+static tfr_status read_inner(const tfr__wire *type, const tfr__wire_field *field, tfr_kind kind,
+                             tfr_value_type *out, tfr_err *err)
+{
+    tfr_value_type element = {.size = sizeof element};
+    tfr__wire wire, inner;
+    tfr__wire_field inside;
+    tfr_status status = tfr__wire_enter(type, field, &tfr__onnx_inner_type_message, &wire, err);
+
+    while (!status && !(status = tfr__wire_next(&wire, &inside, err)) && inside.number)
+        if (inside.number == TFR__INNER_TYPE_ELEM_TYPE &&
+            !(status = tfr__wire_enter(&wire, &inside, &tfr__onnx_type_message, &inner, err)))
+            status = tfr__onnx_read_type(inner, &element, err);
+    out->kind = kind;
+    out->dtype = element.dtype;
+    return status;
+}
+
+tfr_status tfr__onnx_read_type(tfr__wire wire, tfr_value_type *out, tfr_err *err)
+{
+    tfr__wire_field field;
+    tfr_status status;
+
+    memset(out, 0, sizeof *out);
+    out->size = sizeof *out;
+    while (!(status = tfr__wire_next(&wire, &field, err)) && field.number) {
+        if (field.number == TFR__TYPE_TENSOR) {
+            out->kind = TFR_KIND_TENSOR;
+            status = read_tensor(&wire, &field, out, err);
+        } else if (field.number == TFR__TYPE_SEQUENCE) {
+            status = read_inner(&wire, &field, TFR_KIND_SEQUENCE, out, err);
+        } else if (field.number == TFR__TYPE_OPTIONAL) {
+            status = read_inner(&wire, &field, TFR_KIND_OPTIONAL, out, err);
+        } else if (field.number == TFR__TYPE_MAP || field.number == TFR__TYPE_OPAQUE ||
+                   field.number == TFR__TYPE_SPARSE) {
+            status = tfr_fail(err, TFR_EUNSUPPORTED,
+                              "byte %zu: TypeProto.%s: values are tensors, sequences or optionals "
+                              "in tfrun",
+                              field.offset, field.name);
+        }
+        if (status)
+            return status;
+    }
+    return status;
+}
