@@ -114,7 +114,6 @@ static tfr_status trial_init(ops_run *run, const char *backend, const ops_call *
     options.device = backend;
     options.passes = "none"; /* the op itself is tried */
     options.fallback = TFR_FALLBACK_ERROR;
-    options.passes = "none"; /* the op itself is asked for */
     if (!status)
         status = tfr_session_create(run->runtime, t->graph, &options, &t->session, err);
     return status;
