@@ -19,7 +19,7 @@
 
 /* Processor time of a stage, of all its threads; waiting for nothing is bounded, too. */
 enum {
-    LARGE_KB = 200 << 10,
+    LARGE_KB = 96 << 10,
     SECONDS = SANITIZED ? 60 : 12,
     WAIT_SECONDS = 300,
     MOST_MB = 1024,
