@@ -180,7 +180,7 @@ static tfr_status fail_or_skip(bench_contest *contest, uint32_t i, measured *m, 
                                const tfr_err *err)
 {
     m[i].out = true;
-    if (contest->list[i].ours)
+    if (contest->list[i].ours || status == TFR_ENOMEM)
         return status;
     bench_add_skip(contest->report, contest->row, contest->list[i].who, err->text);
     return TFR_OK;

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <tfrun/fail.h>
+
 #include "contest.h"
 
 #if defined(__x86_64__) || defined(__i386__)
@@ -310,9 +312,9 @@ static tfr_status fma_burst(void *user, uint64_t n, double *seconds, tfr_err *er
     const uint32_t *n_threads = user;
     const char *kernel;
     double flops;
-    (void)err;
     *seconds = bench_roof_fma(*n_threads, n * FMA_ROUNDS, &flops, &kernel);
-    return TFR_OK;
+    return isnan(*seconds) ? tfr_fail(err, TFR_ENOMEM, "no memory for %u threads", *n_threads)
+                           : TFR_OK;
 }
 
 void bench_add_fma_roof(bench_contest *contest)
