@@ -18,6 +18,7 @@ typedef struct control {
     tfr_tensor *const *in;
     tfr_tensor **out;
     tfr_err *err;
+    uint64_t n_bytes; /* collected from pass to pass */
 } control;
 
 static tfr_status control_fail(const control *c, const char *text)
@@ -108,13 +109,25 @@ typedef struct collected {
     size_t n, room;
 } collected;
 
-static tfr_status collect(collected *list, tfr_tensor *taken, tfr_err *err)
+/* Nobody can plan how much that will be, so it is told when it has become much. */
+static void count_bytes(control *c, const collected *list, const tfr_tensor *taken)
 {
+    const uint64_t much = UINT64_C(512) << 20, before = c->n_bytes;
+    c->n_bytes += sizeof *taken + taken->bytes;
+    if (before < much && c->n_bytes >= much)
+        tfr__log(c->session->runtime, TFR_LOG_WARNING, "session",
+                 "node \"%s\" (%s) has collected %llu MiB of memory in %zu passes, and goes on",
+                 c->node->name, c->node->op->name, (unsigned long long)(c->n_bytes >> 20), list->n);
+}
+
+static tfr_status collect(control *c, collected *list, tfr_tensor *taken)
+{
+    count_bytes(c, list, taken);
     if (list->n == list->room) {
         size_t more = list->room ? list->room * 2 : 16;
         tfr_tensor **p = tfr__realloc(list->values, more * sizeof *p);
         if (!p)
-            return tfr_fail(err, TFR_ENOMEM, "out of memory for %zu results of a loop", more);
+            return tfr_fail(c->err, TFR_ENOMEM, "out of memory for %zu results of a loop", more);
         list->values = p;
         list->room = more;
     }
@@ -201,7 +214,7 @@ static tfr_status loop_pass(control *c, loop *l, int64_t iteration, bool *go_on)
     if (!status)
         status = read_bool(c, l->results[0], go_on);
     for (uint32_t i = 0; !status && i < l->n_scanned; i++) {
-        status = collect(&l->scanned[i], l->results[1 + l->n_carried + i], c->err);
+        status = collect(c, &l->scanned[i], l->results[1 + l->n_carried + i]);
         if (!status)
             l->results[1 + l->n_carried + i] = NULL;
     }
@@ -335,7 +348,7 @@ static tfr_status scan_pass(control *c, tfr_tensor **state, uint32_t n_state, ui
             tfr_tensor_release(state[i]);
             state[i] = results[i];
         } else {
-            status = collect(&lists[i - n_state], results[i], c->err);
+            status = collect(c, &lists[i - n_state], results[i]);
         }
         if (!status)
             results[i] = NULL;
@@ -397,7 +410,7 @@ static tfr_status map_pass(control *c, size_t at, tfr_tensor **inputs, tfr_tenso
     }
     status = pass(c, inputs, c->node->n_inputs, results);
     for (uint32_t i = 0; !status && i < n_out; i++) {
-        status = collect(&lists[i], results[i], c->err);
+        status = collect(c, &lists[i], results[i]);
         if (!status)
             results[i] = NULL;
     }
@@ -439,7 +452,7 @@ static tfr_status run_sequence_map(control *c, uint32_t node)
 tfr_status tfr__control_run(tfr_session *session, tfr__env *env, uint32_t node,
                             tfr_tensor *const *inputs, tfr_tensor **outputs, tfr_err *err)
 {
-    control c = {session, env, &env->body->graph->nodes[node], NULL, inputs, outputs, err};
+    control c = {session, env, &env->body->graph->nodes[node], NULL, inputs, outputs, err, 0};
     const char *name = c.node->op->name;
     if (strcmp(name, "If") == 0)
         return run_if(&c, node);

@@ -609,6 +609,51 @@ TEST(a_run_that_takes_far_more_memory_than_it_is_given_is_announced)
     tfr_runtime_release(runtime);
 }
 
+/* 33 passes give out 16 MiB each: what a loop will collect, no plan can say. */
+TEST(a_loop_that_collects_much_memory_is_announced)
+{
+    const int64_t n = (int64_t)4 << 20;
+    const tfr_shape shape = {1, {n}};
+    graph_text g = {0};
+    tfr_graph *body;
+    tfr_value formals[2], captured, out;
+    tfr_tensor *in, *result = NULL;
+    REQUIRE_OK(tfr_graph_create("test", &g.graph, &err), &err);
+    graph_text_more(&g, "in x 4194304; n = [33]");
+    REQUIRE_OK(tfr_graph_create_child(g.graph, "body", &body, &err), &err);
+    for (int i = 0; i < 2; i++)
+        REQUIRE_OK(tfr_graph_add_input(body, NULL, NULL, &formals[i], &err), &err);
+    REQUIRE_OK(tfr_graph_add_capture(body, g.names[0].value, &captured, &err), &err);
+    output(body, formals[1]);
+    output(body, captured);
+    const tfr_value inputs[] = {g.names[1].value, TFR_VALUE_NONE};
+    const tfr_subgraph sub = {.name = "body", .graph = body};
+    const tfr_node_desc loop = {.size = sizeof loop,
+                                .op = "Loop",
+                                .inputs = inputs,
+                                .n_inputs = 2,
+                                .n_outputs = 1,
+                                .n_subgraphs = 1,
+                                .subgraphs = &sub};
+    REQUIRE_OK(tfr_graph_add_node(g.graph, &loop, &out, &err), &err);
+    output(g.graph, out);
+    tfr_runtime_options options = TFR_RUNTIME_OPTIONS_INIT;
+    tfr_runtime *runtime = NULL;
+    tfr_session *session = NULL;
+    told[0] = 0;
+    options.log = hear;
+    REQUIRE_OK(tfr_runtime_create(&options, &runtime, &err), &err);
+    REQUIRE_OK(tfr_session_create(runtime, g.graph, NULL, &session, &err), &err);
+    REQUIRE_OK(tfr_tensor_create(TFR_DTYPE_F32, &shape, &in, &err), &err);
+    REQUIRE_OK(tfr_session_run(session, &in, 1, &result, 1, &err), &err);
+    CHECK_CONTAINS("(Loop) has collected 512 MiB of memory in", told);
+    tfr_tensor_release(result);
+    tfr_tensor_release(in);
+    tfr_session_destroy(session);
+    tfr_graph_release(g.graph);
+    tfr_runtime_release(runtime);
+}
+
 static const test_case cases[] = {
     CASE(a_chain_of_nodes_gives_its_result),
     CASE(a_chain_in_place_works_in_the_tensor_that_it_gives),
@@ -631,6 +676,7 @@ static const test_case cases[] = {
     CASE(shapes_that_do_not_fit_name_the_node),
     CASE(declared_dims_are_hints_if_the_session_is_told_so),
     CASE(threads_share_a_session_and_a_runtime),
+    CASE(a_loop_that_collects_much_memory_is_announced),
     CASE(a_run_that_takes_far_more_memory_than_it_is_given_is_announced),
 };
 TEST_MAIN(cases)
