@@ -353,7 +353,7 @@ tfr_status tfr__ask(tfr_runtime *runtime, tfr__backend *backend, uint32_t op, tf
 tfr_status tfr__place(tfr_session *session, const tfr__node *node, tfr__pin pin, bool strict,
                       tfr__call *call, tfr__choice *out, tfr_err *err);
 
-/* arena.c: sets offset of every ARENA buffer of one memory; bytes needed and the lower bound. */
+/* plan_bind.c: sets offset of every ARENA buffer of one memory; bytes needed and lower bound. */
 tfr_status tfr__arena_plan(tfr__buffer *buffers, uint32_t n, uint32_t memory, uint64_t alignment,
                            uint64_t *bytes, uint64_t *lower_bound, tfr_err *err);
 
