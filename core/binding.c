@@ -200,8 +200,8 @@ static tfr_status binding_fill(tfr_binding *b, tfr_tensor *const *inputs, uint32
         }
     }
     b->n_runs = b->session->n_runs;
-    for (uint32_t i = 0; i < b->session->n_engines; i++)
-        b->has_queue = b->has_queue || b->session->engines[i].queue;
+    for (uint32_t i = 0; i < b->session->n_streams; i++)
+        b->has_queue = b->has_queue || b->session->streams[i].queue;
     if (!status)
         tfr__plan_patch(b->plan);
     return status;

@@ -103,7 +103,7 @@ static int32_t timed_step(tfr_session *session, tfr__plan *p, uint32_t i, uint64
     b->launch.run = run;
     status = tfr__plan_step(p, i, err);
     if (!status && b->queue && p->steps[i].kind == TFR__STEP_LAUNCH)
-        status = (int32_t)tfr__engine_sync(&session->engines[p->steps[i].engine], err);
+        status = (int32_t)tfr__stream_sync(&session->streams[p->steps[i].stream], err);
     ns = tfr__now_ns() - began;
     if (p->sampling < TFR__SAMPLED_RUNS && (!p->sample_ns[i] || ns < p->sample_ns[i]))
         p->sample_ns[i] = ns;

@@ -24,7 +24,6 @@ libtfrun_core_la_SOURCES = \
 	core/device.c \
 	core/device_name.c \
 	core/dtype.c \
-	core/engine.c \
 	core/env.c \
 	core/env.def \
 	core/env.h \
@@ -187,6 +186,7 @@ libtfrun_run_la_SOURCES = \
 	core/session.c \
 	core/shape.c \
 	core/smallfloat.c \
+	core/stream.c \
 	core/strided.c \
 	core/tensor.c \
 	core/tensor_copy.c \

@@ -159,9 +159,9 @@ void tfr__plan_destroy(tfr_session *session, tfr__plan *p)
         tfr__program_drop(&p->programs[i]);
     for (uint32_t i = 0; i < p->n_buffers; i++)
         if (p->buffers[i].kind == TFR__BUFFER_CONSTANT && !p->buffers[i].tensor)
-            tfr__engine_free(session, p->buffers[i].memory, p->buffers[i].address);
+            tfr__stream_free(session, p->buffers[i].memory, p->buffers[i].address);
     for (uint32_t i = 0; i < p->n_arenas; i++)
-        tfr__engine_free(session, p->arenas[i].memory, p->arenas[i].address);
+        tfr__stream_free(session, p->arenas[i].memory, p->arenas[i].address);
     for (uint32_t i = 0; i < p->n_known; i++)
         tfr_tensor_release(p->known[i]);
     for (uint32_t i = 0; i < p->n_live_outs; i++)

@@ -92,7 +92,7 @@ typedef struct tfr__step {
     int32_t kind;          /* tfr__step_kind */
     int32_t node;          /* for messages, or -1 */
     tfr__backend *backend; /* LAUNCH, COPY, SYNC */
-    uint32_t engine;       /* number of the backend's queue in the session */
+    uint32_t stream;       /* number of the backend's queue in the session */
     struct tfr__plan *plan;
     /* LAUNCH */
     tfr__launch_fn *call;
@@ -230,14 +230,14 @@ typedef struct tfr__body {
 } tfr__body;
 
 /* A queue of a backend with memory or queues of its own, opened when first needed. */
-typedef struct tfr__engine {
+typedef struct tfr__stream {
     tfr__backend *backend;
     uint32_t memory;  /* TFR__MEMORY_HOST for a host device */
     tfr_queue *queue; /* NULL = synchronous */
     tfr_fence *fence;
     uint64_t fence_value;
     bool trace_asked, recorded; /* the backend was asked for records; it gives them to us */
-} tfr__engine;
+} tfr__stream;
 
 /* The environment of a run of a body: a tensor per value that is there, retained. */
 typedef struct tfr__env {
@@ -268,8 +268,8 @@ struct tfr_session {
     tfr_tensor **variables; /* by number in graph->variables */
     bool updates;           /* some variable is updated by a run */
     tfr__env env;           /* of the run that holds the lock; empty between runs */
-    tfr__engine *engines; /* with room for all backends: a binding without the lock uses its own */
-    uint32_t n_engines, n_memories;
+    tfr__stream *streams; /* with room for all backends: a binding without the lock uses its own */
+    uint32_t n_streams, n_memories;
     uint64_t queues;  /* changes when a queue is replaced */
     tfr__plan **used; /* plans of the last run, in order */
     uint32_t n_used, room_used;
@@ -357,19 +357,19 @@ tfr_status tfr__place(tfr_session *session, const tfr__node *node, tfr__pin pin,
 tfr_status tfr__arena_plan(tfr__buffer *buffers, uint32_t n, uint32_t memory, uint64_t alignment,
                            uint64_t *bytes, uint64_t *lower_bound, tfr_err *err);
 
-/* engine.c: queues and device memory. */
-tfr_status tfr__engine_get(tfr_session *session, tfr__device *device, tfr__backend *backend,
+/* stream.c: queues and device memory. */
+tfr_status tfr__stream_get(tfr_session *session, tfr__device *device, tfr__backend *backend,
                            uint32_t *out, tfr_err *err);
-void tfr__engines_finish(tfr_session *session);
-tfr_status tfr__engine_alloc(tfr_session *session, uint32_t memory, uint64_t bytes, void **out,
+void tfr__streams_finish(tfr_session *session);
+tfr_status tfr__stream_alloc(tfr_session *session, uint32_t memory, uint64_t bytes, void **out,
                              tfr_err *err);
-void tfr__engine_free(tfr_session *session, uint32_t memory, void *address);
-tfr_status tfr__engine_copy(tfr__engine *engine, bool to_device, void *dst, const void *src,
+void tfr__stream_free(tfr_session *session, uint32_t memory, void *address);
+tfr_status tfr__stream_copy(tfr__stream *stream, bool to_device, void *dst, const void *src,
                             uint64_t bytes, tfr_err *err);
 /* After an error: waits until nothing runs, and replaces queues that carry a failure. */
-void tfr__engines_settle(tfr_session *session);
+void tfr__streams_settle(tfr_session *session);
 /* The host waits for all that was put on the queue so far. */
-tfr_status tfr__engine_sync(tfr__engine *engine, tfr_err *err);
+tfr_status tfr__stream_sync(tfr__stream *stream, tfr_err *err);
 
 /* plan_infer.c: checks a node on whole values against its row of the op table: which are there, of
  * which kind and type, and the attributes. inputs may hold NULL. */

@@ -46,21 +46,21 @@ static void step_lives(tfr__steps *s, uint32_t i, uint32_t until)
 static tfr_status find_lifetimes(tfr__steps *s, tfr_err *err)
 {
     tfr__plan *p = s->p;
-    const uint32_t n_engines = s->b->session->n_engines;
-    uint32_t *next_sync = tfr__calloc((size_t)n_engines + 1, sizeof *next_sync);
+    const uint32_t n_streams = s->b->session->n_streams;
+    uint32_t *next_sync = tfr__calloc((size_t)n_streams + 1, sizeof *next_sync);
     if (!next_sync)
         return tfr_fail(err, TFR_ENOMEM, "out of memory for the lifetimes of %u buffers",
                         p->n_buffers);
-    for (uint32_t e = 0; e < n_engines; e++)
+    for (uint32_t e = 0; e < n_streams; e++)
         next_sync[e] = p->n_steps ? p->n_steps - 1 : 0;
     for (uint32_t i = p->n_steps; i-- > 0;) {
         const tfr__step *step = &p->steps[i];
         if (step->kind == TFR__STEP_SYNC)
-            next_sync[step->engine] = i;
+            next_sync[step->stream] = i;
         else
             step_lives(s, i,
-                       step->kind != TFR__STEP_REORDER && tfr__steps_is_queued(s, step->engine)
-                           ? next_sync[step->engine]
+                       step->kind != TFR__STEP_REORDER && tfr__steps_is_queued(s, step->stream)
+                           ? next_sync[step->stream]
                            : i);
     }
     for (uint32_t i = 0; i < p->n_live_outs; i++)
@@ -175,7 +175,7 @@ static tfr_status make_arenas(tfr__steps *s, tfr_err *err)
         arena->memory = m;
         p->n_arenas = m + 1;
         if (m != TFR__MEMORY_HOST)
-            alignment = session->engines[tfr__steps_engine_of(s, m)].backend->space.alignment;
+            alignment = session->streams[tfr__steps_stream_of(s, m)].backend->space.alignment;
         status = tfr__arena_plan(p->buffers, p->n_buffers, m, alignment ? alignment : 64,
                                  &arena->bytes, &arena->lower_bound, err);
         if (status)
@@ -186,7 +186,7 @@ static tfr_status make_arenas(tfr__steps *s, tfr_err *err)
     announce_memory(s);
     for (uint32_t m = 0; m < p->n_arenas; m++) {
         tfr_status status =
-            tfr__engine_alloc(session, m, p->arenas[m].bytes, &p->arenas[m].address, err);
+            tfr__stream_alloc(session, m, p->arenas[m].bytes, &p->arenas[m].address, err);
         if (status)
             return status;
     }

@@ -19,7 +19,7 @@ static int32_t call_copy(tfr_plugin_device *device, tfr_queue *queue, void *obje
     (void)device;
     (void)queue;
     (void)launch;
-    return tfr__engine_copy(&p->session->engines[step->engine], step->to_device,
+    return tfr__stream_copy(&p->session->streams[step->stream], step->to_device,
                             p->buffers[step->dst].address, p->buffers[step->src].address,
                             step->bytes, err);
 }
@@ -59,7 +59,7 @@ static int32_t call_sync(tfr_plugin_device *device, tfr_queue *queue, void *obje
     (void)device;
     (void)queue;
     (void)launch;
-    return tfr__engine_sync(&step->plan->session->engines[step->engine], err);
+    return tfr__stream_sync(&step->plan->session->streams[step->stream], err);
 }
 
 static int32_t call_without_queue(tfr_plugin_device *device, tfr_queue *queue, void *object,
@@ -109,7 +109,7 @@ void tfr__plan_rebind(tfr_session *session, tfr__plan *p)
     for (uint32_t i = 0; i < p->n_steps; i++) {
         tfr__step *step = &p->steps[i];
         tfr__bound *bound = &p->bound[i];
-        bound->queue = step->backend ? session->engines[step->engine].queue : NULL;
+        bound->queue = step->backend ? session->streams[step->stream].queue : NULL;
         bound->call = step_call(step, bound->queue);
         if (bound->queue)
             p->watch |= TFR__WATCH_QUEUES;

@@ -7,7 +7,7 @@
  * Order between memories: what is put on one queue runs in order, and the host runs its own steps
  * in order. Only where the host (or another queue, through the host) reads or overwrites host
  * memory that a queue may still use, a sync step comes before. `pending` holds, per host buffer,
- * the engine whose queue may still use it. Lifetimes of host buffers that a queue uses are
+ * the stream whose queue may still use it. Lifetimes of host buffers that a queue uses are
  * stretched to that queue's next sync.
  */
 #include <string.h>
@@ -57,7 +57,7 @@ tfr_status tfr__steps_buffer(tfr__steps *s, tfr__buffer_kind kind, uint32_t memo
     return TFR_OK;
 }
 
-tfr_status tfr__steps_add(tfr__steps *s, tfr__step_kind kind, uint32_t engine, tfr__step **out,
+tfr_status tfr__steps_add(tfr__steps *s, tfr__step_kind kind, uint32_t stream, tfr__step **out,
                           tfr_err *err)
 {
     tfr__plan *p = s->p;
@@ -69,10 +69,10 @@ tfr_status tfr__steps_add(tfr__steps *s, tfr__step_kind kind, uint32_t engine, t
     memset(*out, 0, sizeof **out);
     (*out)->kind = kind;
     (*out)->node = (*out)->program = -1;
-    (*out)->engine = engine;
+    (*out)->stream = stream;
     (*out)->plan = p;
-    if (engine != TFR__NO_ENGINE)
-        (*out)->backend = s->b->session->engines[engine].backend;
+    if (stream != TFR__NO_STREAM)
+        (*out)->backend = s->b->session->streams[stream].backend;
     (*out)->workspace = (*out)->dst = (*out)->src = TFR__NO_BUFFER;
     return TFR_OK;
 }
@@ -80,16 +80,16 @@ tfr_status tfr__steps_add(tfr__steps *s, tfr__step_kind kind, uint32_t engine, t
 uint32_t tfr__steps_pending(const tfr__steps *s, uint32_t buffer)
 {
     const tfr__pending *p = &s->pending[buffer];
-    return p->engine && p->n_syncs == s->n_syncs[p->engine - 1] ? p->engine : 0;
+    return p->stream && p->n_syncs == s->n_syncs[p->stream - 1] ? p->stream : 0;
 }
 
-tfr_status tfr__steps_settle(tfr__steps *s, uint32_t buffer, uint32_t engine, bool by_host,
+tfr_status tfr__steps_settle(tfr__steps *s, uint32_t buffer, uint32_t stream, bool by_host,
                              tfr_err *err)
 {
     uint32_t other = tfr__steps_pending(s, buffer);
     tfr__step *step;
     tfr_status status;
-    if (!other || (!by_host && other == engine + 1))
+    if (!other || (!by_host && other == stream + 1))
         return TFR_OK;
     status = tfr__steps_add(s, TFR__STEP_SYNC, other - 1, &step, err);
     if (status)
@@ -99,10 +99,10 @@ tfr_status tfr__steps_settle(tfr__steps *s, uint32_t buffer, uint32_t engine, bo
     return TFR_OK;
 }
 
-void tfr__steps_touch(tfr__steps *s, uint32_t buffer, uint32_t engine)
+void tfr__steps_touch(tfr__steps *s, uint32_t buffer, uint32_t stream)
 {
-    if (s->p->buffers[buffer].memory == TFR__MEMORY_HOST && tfr__steps_is_queued(s, engine))
-        s->pending[buffer] = (tfr__pending){engine + 1, s->n_syncs[engine]};
+    if (s->p->buffers[buffer].memory == TFR__MEMORY_HOST && tfr__steps_is_queued(s, stream))
+        s->pending[buffer] = (tfr__pending){stream + 1, s->n_syncs[stream]};
 }
 
 /* ---- buffers for values ---------------------------------------------------------------------- */
@@ -125,12 +125,12 @@ static tfr_status known_buffer(tfr__steps *s, tfr_value v, uint32_t memory, uint
             return tfr_fail(err, TFR_ENOMEM, "no memory for %zu bytes of a constant", t->bytes);
         return tfr__build_keep(s->b, t, err);
     }
-    status = tfr__engine_alloc(session, memory, t->bytes, &buffer->address, err);
+    status = tfr__stream_alloc(session, memory, t->bytes, &buffer->address, err);
     if (!status) {
-        tfr__engine *engine = &session->engines[tfr__steps_engine_of(s, memory)];
-        status = tfr__engine_copy(engine, true, buffer->address, t->data, t->bytes, err);
+        tfr__stream *stream = &session->streams[tfr__steps_stream_of(s, memory)];
+        status = tfr__stream_copy(stream, true, buffer->address, t->data, t->bytes, err);
         if (!status)
-            status = tfr__engine_sync(engine, err);
+            status = tfr__stream_sync(stream, err);
     }
     return status;
 }
@@ -177,7 +177,7 @@ static tfr_status plain_buffer(tfr__steps *s, tfr_value v, uint32_t *out, tfr_er
     s->plain[v] = *out;
     if (status)
         return status;
-    status = tfr__steps_add(s, TFR__STEP_REORDER, TFR__NO_ENGINE, &step, err);
+    status = tfr__steps_add(s, TFR__STEP_REORDER, TFR__NO_STREAM, &step, err);
     if (status)
         return status;
     step->dst = *out;
@@ -212,21 +212,21 @@ const tfr__group *tfr__steps_laid_by(const tfr__steps *s, tfr_value v)
 /* The plain form of a value that only programs of one backend can read, in that one's memory. */
 static tfr_status unlay(tfr__steps *s, tfr_value v, const tfr__group *maker, tfr_err *err)
 {
-    uint32_t memory = s->b->session->engines[maker->engine].memory, dst;
+    uint32_t memory = s->b->session->streams[maker->stream].memory, dst;
     tfr__step *step;
     tfr_status status = tfr__steps_result(s, v, memory, &dst, err);
     if (!status)
         status = tfr__steps_becomes_tensor(s, dst, v, err);
     if (!status)
-        status = tfr__steps_add(s, TFR__STEP_LAYOUT, maker->engine, &step, err);
+        status = tfr__steps_add(s, TFR__STEP_LAYOUT, maker->stream, &step, err);
     if (status)
         return status;
     step->dst = dst;
     step->src = s->laid[v];
     step->layout = s->b->laid[v].layout;
     step->program = s->p->placed[maker->first].program;
-    tfr__steps_touch(s, dst, maker->engine);
-    tfr__steps_touch(s, step->src, maker->engine);
+    tfr__steps_touch(s, dst, maker->stream);
+    tfr__steps_touch(s, step->src, maker->stream);
     *tfr__steps_where(s, memory, v) = dst;
     s->p->n_reorders++;
     return TFR_OK;
@@ -236,7 +236,7 @@ static tfr_status unlay(tfr__steps *s, tfr_value v, const tfr__group *maker, tfr
 static tfr_status copied_buffer(tfr__steps *s, tfr_value v, uint32_t memory, uint32_t *out,
                                 tfr_err *err)
 {
-    uint32_t from = TFR__MEMORY_HOST, src, engine;
+    uint32_t from = TFR__MEMORY_HOST, src, stream;
     bool to_device = memory != TFR__MEMORY_HOST;
     tfr__step *step;
     tfr_status status;
@@ -247,26 +247,26 @@ static tfr_status copied_buffer(tfr__steps *s, tfr_value v, uint32_t memory, uin
         return tfr_fail(err, TFR_EINTERNAL, "value \"%s\" is nowhere", s->b->graph->values[v].name);
     if (to_device) {
         status = tfr__steps_bring(s, v, TFR__MEMORY_HOST, &src, err);
-        engine = tfr__steps_engine_of(s, memory);
+        stream = tfr__steps_stream_of(s, memory);
         if (!status)
-            status = tfr__steps_settle(s, src, engine, false, err);
+            status = tfr__steps_settle(s, src, stream, false, err);
         if (!status)
             status = tfr__steps_buffer(s, TFR__BUFFER_ARENA, memory,
                                        tfr__steps_value_bytes(s->b, v), out, err);
     } else {
         src = *tfr__steps_where(s, from, v);
-        engine = tfr__steps_engine_of(s, from);
+        stream = tfr__steps_stream_of(s, from);
         status = tfr__steps_result(s, v, TFR__MEMORY_HOST, out, err);
     }
     if (!status)
-        status = tfr__steps_add(s, TFR__STEP_COPY, engine, &step, err);
+        status = tfr__steps_add(s, TFR__STEP_COPY, stream, &step, err);
     if (status)
         return status;
     step->dst = *out;
     step->src = src;
     step->to_device = to_device;
     step->bytes = tfr__steps_value_bytes(s->b, v);
-    tfr__steps_touch(s, to_device ? src : *out, engine);
+    tfr__steps_touch(s, to_device ? src : *out, stream);
     s->p->n_copies++;
     s->p->copy_bytes += step->bytes;
     if (s->placed) {
@@ -285,7 +285,7 @@ tfr_status tfr__steps_bring(tfr__steps *s, tfr_value v, uint32_t memory, uint32_
     const tfr__group *maker = tfr__steps_laid_by(s, v);
     tfr_status status;
     if (maker &&
-        *tfr__steps_where(s, b->session->engines[maker->engine].memory, v) == TFR__NO_BUFFER) {
+        *tfr__steps_where(s, b->session->streams[maker->stream].memory, v) == TFR__NO_BUFFER) {
         status = unlay(s, v, maker, err);
         if (status)
             return status;

@@ -17,7 +17,7 @@ typedef struct tfr__build_node {
     bool needed;          /* makes a value that is wanted and not known */
     tfr__choice choice;   /* kernels only */
     tfr_kernel *kernel;
-    uint32_t engine;
+    uint32_t stream;
     uint64_t plain;         /* bit i: input i must be made plain (inputs over 63 always are) */
     tfr__backend *claim;    /* wants it in the group that it calls label */
     tfr__tuning_key key;    /* of its call, the backend aside */
@@ -35,7 +35,7 @@ typedef struct tfr__group {
     tfr__backend *backend;
     int32_t label;        /* the backend's own number of it */
     uint32_t first, last; /* its members lie between, both included */
-    uint32_t engine;
+    uint32_t stream;
     tfr_value *args; /* inputs, then outputs, of launches */
     uint32_t n_inputs, n_outputs;
     tfr__program program; /* n_nodes 0: dissolved */

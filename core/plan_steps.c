@@ -47,10 +47,10 @@ static uint32_t in_place(tfr__steps *s, const tfr__node *node, const tfr__build_
         for (uint32_t x = 0; x < node->n_inputs; x++)
             times += inputs[x] == buffer;
         if (times == 1 && s->p->buffers[buffer].kind == TFR__BUFFER_ARENA &&
-            s->p->buffers[buffer].memory == s->b->session->engines[state->engine].memory &&
+            s->p->buffers[buffer].memory == s->b->session->streams[state->stream].memory &&
             s->plain[node->inputs[i]] == TFR__NO_BUFFER && b->uses[b->root[node->inputs[i]]] == 0 &&
             s->p->buffers[buffer].bytes == tfr__steps_value_bytes(b, out) &&
-            (!tfr__steps_pending(s, buffer) || tfr__steps_pending(s, buffer) == state->engine + 1))
+            (!tfr__steps_pending(s, buffer) || tfr__steps_pending(s, buffer) == state->stream + 1))
             return buffer;
     }
     return TFR__NO_BUFFER;
@@ -73,7 +73,7 @@ static tfr_status leave_in(tfr__steps *s, uint32_t buffer, tfr_value v, tfr_err 
 static tfr_status node_inputs(tfr__steps *s, const tfr__node *node, const tfr__build_node *state,
                               uint32_t *inputs, tfr_err *err)
 {
-    uint32_t memory = s->b->session->engines[state->engine].memory;
+    uint32_t memory = s->b->session->streams[state->stream].memory;
     tfr_status status = TFR_OK;
     for (uint32_t i = 0; !status && i < node->n_inputs; i++) {
         tfr_value v = node->inputs[i];
@@ -93,8 +93,8 @@ static tfr_status node_inputs(tfr__steps *s, const tfr__node *node, const tfr__b
             status = tfr__steps_bring(s, v, m, &inputs[i], err);
         }
         if (!status && m == TFR__MEMORY_HOST)
-            status = tfr__steps_settle(s, inputs[i], state->engine,
-                                       !tfr__steps_is_queued(s, state->engine), err);
+            status = tfr__steps_settle(s, inputs[i], state->stream,
+                                       !tfr__steps_is_queued(s, state->stream), err);
     }
     for (uint32_t i = 0; !status && i < node->n_inputs; i++)
         if (node->inputs[i] != TFR_VALUE_NONE && s->b->uses[s->b->root[node->inputs[i]]])
@@ -103,15 +103,15 @@ static tfr_status node_inputs(tfr__steps *s, const tfr__node *node, const tfr__b
 }
 
 /* The step of a launch whose arguments stand at the end of the array; inputs come first. */
-static tfr_status launch_add(tfr__steps *s, uint32_t engine, uint32_t first_arg, uint32_t n_inputs,
+static tfr_status launch_add(tfr__steps *s, uint32_t stream, uint32_t first_arg, uint32_t n_inputs,
                              uint64_t workspace_bytes, tfr__step **step, tfr_err *err)
 {
-    uint32_t memory = s->b->session->engines[engine].memory, workspace = TFR__NO_BUFFER;
+    uint32_t memory = s->b->session->streams[stream].memory, workspace = TFR__NO_BUFFER;
     tfr_status status = TFR_OK;
     if (workspace_bytes)
         status = tfr__steps_buffer(s, TFR__BUFFER_ARENA, memory, workspace_bytes, &workspace, err);
     if (!status)
-        status = tfr__steps_add(s, TFR__STEP_LAUNCH, engine, step, err);
+        status = tfr__steps_add(s, TFR__STEP_LAUNCH, stream, step, err);
     if (status)
         return status;
     (*step)->n_args = s->n_args - first_arg;
@@ -120,7 +120,7 @@ static tfr_status launch_add(tfr__steps *s, uint32_t engine, uint32_t first_arg,
     s->p->n_launches++;
     for (uint32_t i = 0; i < n_inputs; i++)
         if (s->arg_buffers[first_arg + i] != TFR__NO_BUFFER)
-            tfr__steps_touch(s, s->arg_buffers[first_arg + i], engine);
+            tfr__steps_touch(s, s->arg_buffers[first_arg + i], stream);
     return TFR_OK;
 }
 
@@ -129,7 +129,7 @@ static tfr_status node_launch(tfr__steps *s, uint32_t n, tfr_err *err)
     tfr__build *b = s->b;
     const tfr__node *node = tfr__build_node_at(b, n);
     tfr__build_node *state = &b->nodes[n];
-    uint32_t memory = b->session->engines[state->engine].memory, first_arg;
+    uint32_t memory = b->session->streams[state->stream].memory, first_arg;
     uint32_t *inputs = tfr__calloc((size_t)node->n_inputs + 1, sizeof *inputs);
     tfr__step *step;
     tfr_status status;
@@ -156,10 +156,10 @@ static tfr_status node_launch(tfr__steps *s, uint32_t n, tfr_err *err)
         if (!status)
             status = arg_add(s, buffer, err);
         if (!status && v != TFR_VALUE_NONE)
-            tfr__steps_touch(s, buffer, state->engine);
+            tfr__steps_touch(s, buffer, state->stream);
     }
     if (!status)
-        status = launch_add(s, state->engine, first_arg, node->n_inputs,
+        status = launch_add(s, state->stream, first_arg, node->n_inputs,
                             state->choice.answer.workspace_bytes, &step, err);
     if (!status) {
         step->node = (int32_t)(b->first + n);
@@ -179,13 +179,13 @@ static tfr_status group_inputs(tfr__steps *s, const tfr__group *g, uint32_t *inp
     for (uint32_t i = 0; !status && i < g->n_inputs; i++) {
         tfr_value v = g->args[i];
         const tfr__group *maker = tfr__steps_laid_by(s, v);
-        uint32_t memory = b->session->engines[g->engine].memory;
+        uint32_t memory = b->session->streams[g->stream].memory;
         if (maker && maker->backend == g->backend)
             inputs[i] = s->laid[v];
         else
             status = tfr__steps_bring(s, v, memory, &inputs[i], err);
         if (!status && memory == TFR__MEMORY_HOST)
-            status = tfr__steps_settle(s, inputs[i], g->engine, !tfr__steps_is_queued(s, g->engine),
+            status = tfr__steps_settle(s, inputs[i], g->stream, !tfr__steps_is_queued(s, g->stream),
                                        err);
     }
     for (uint32_t i = 0; !status && i < g->n_inputs; i++)
@@ -196,7 +196,7 @@ static tfr_status group_inputs(tfr__steps *s, const tfr__group *g, uint32_t *inp
 
 static tfr_status group_output(tfr__steps *s, const tfr__group *g, tfr_value v, tfr_err *err)
 {
-    uint32_t memory = s->b->session->engines[g->engine].memory, buffer;
+    uint32_t memory = s->b->session->streams[g->stream].memory, buffer;
     tfr_status status;
     if (s->b->laid[v].layout) {
         status = tfr__steps_buffer(s, TFR__BUFFER_ARENA, memory, s->b->laid[v].bytes, &buffer, err);
@@ -208,7 +208,7 @@ static tfr_status group_output(tfr__steps *s, const tfr__group *g, tfr_value v, 
     if (!status)
         status = arg_add(s, buffer, err);
     if (!status)
-        tfr__steps_touch(s, buffer, g->engine);
+        tfr__steps_touch(s, buffer, g->stream);
     return status;
 }
 
@@ -251,7 +251,7 @@ static tfr_status group_launch(tfr__steps *s, tfr__group *g, tfr_err *err)
         status = group_output(s, g, g->args[g->n_inputs + k], err);
     if (!status)
         status =
-            launch_add(s, g->engine, first_arg, g->n_inputs, info->workspace_bytes, &step, err);
+            launch_add(s, g->stream, first_arg, g->n_inputs, info->workspace_bytes, &step, err);
     if (!status && step->workspace != TFR__NO_BUFFER)
         s->p->buffers[step->workspace].slack = info->workspace_bytes - info->lower_bound;
     if (!status)
@@ -272,7 +272,7 @@ static tfr_status node_view(tfr__steps *s, const tfr__node *node, tfr_err *err)
         return TFR_OK;
     if (maker)
         status =
-            tfr__steps_bring(s, in, s->b->session->engines[maker->engine].memory, &buffer, err);
+            tfr__steps_bring(s, in, s->b->session->streams[maker->stream].memory, &buffer, err);
     for (uint32_t m = 0; m < s->n_memories; m++)
         *tfr__steps_where(s, m, out) = *tfr__steps_where(s, m, in);
     if (!status && (s->b->known[in] || tfr__build_live_in(s->b, in))) {
@@ -324,11 +324,11 @@ static tfr_status leave(tfr__steps *s, tfr_err *err)
     }
     for (uint32_t i = 0; !status && i < s->p->n_buffers; i++)
         status = tfr__steps_settle(s, i, 0, true, err);
-    for (uint32_t e = 0; !status && e < b->session->n_engines; e++) {
+    for (uint32_t e = 0; !status && e < b->session->n_streams; e++) {
         tfr__step *step; /* work on a device whose results nobody reads must end, too */
         bool busy = false;
         for (uint32_t i = 0; i < s->p->n_steps; i++) {
-            if (s->p->steps[i].engine == e && s->p->steps[i].kind != TFR__STEP_REORDER)
+            if (s->p->steps[i].stream == e && s->p->steps[i].kind != TFR__STEP_REORDER)
                 busy = s->p->steps[i].kind != TFR__STEP_SYNC;
         }
         if (busy && tfr__steps_is_queued(s, e)) {
@@ -348,7 +348,7 @@ tfr_status tfr__build_steps(tfr__build *b, tfr_err *err)
     s.plain = tfr__alloc((n_values + 1) * sizeof *s.plain);
     s.laid = tfr__alloc((n_values + 1) * sizeof *s.laid);
     s.dims = tfr__alloc((n_values + 1) * sizeof *s.dims);
-    s.n_syncs = tfr__calloc((size_t)b->session->n_engines + 1, sizeof *s.n_syncs);
+    s.n_syncs = tfr__calloc((size_t)b->session->n_streams + 1, sizeof *s.n_syncs);
     if (!s.where || !s.plain || !s.laid || !s.dims || !s.n_syncs)
         status = tfr_fail(err, TFR_ENOMEM, "out of memory for a plan over %zu values", n_values);
     if (!status) {

@@ -8,12 +8,12 @@
 
 #include "plan_build.h"
 
-#define TFR__NO_ENGINE UINT32_MAX /* the host itself does the step */
+#define TFR__NO_STREAM UINT32_MAX /* the host itself does the step */
 
-/* The engine, plus one, whose queue may still use a buffer: until that has one sync more. 0 = none.
+/* The stream, plus one, whose queue may still use a buffer: until that has one sync more. 0 = none.
  */
 typedef struct tfr__pending {
-    uint32_t engine, n_syncs;
+    uint32_t stream, n_syncs;
 } tfr__pending;
 
 typedef struct tfr__steps {
@@ -28,20 +28,20 @@ typedef struct tfr__steps {
     uint32_t n_args, room_args, room_steps, room_buffers;
     tfr__pending *pending; /* by buffer, of host memory */
     uint32_t room_pending;
-    uint32_t *n_syncs;   /* by engine: sync steps so far */
+    uint32_t *n_syncs;   /* by stream: sync steps so far */
     tfr__placed *placed; /* row of the node at hand */
 } tfr__steps;
 
-static inline bool tfr__steps_is_queued(const tfr__steps *s, uint32_t engine)
+static inline bool tfr__steps_is_queued(const tfr__steps *s, uint32_t stream)
 {
-    return s->b->session->engines[engine].queue != NULL;
+    return s->b->session->streams[stream].queue != NULL;
 }
 
-/* The engine that owns a device memory. */
-static inline uint32_t tfr__steps_engine_of(const tfr__steps *s, uint32_t memory)
+/* The stream that owns a device memory. */
+static inline uint32_t tfr__steps_stream_of(const tfr__steps *s, uint32_t memory)
 {
     uint32_t i = 0;
-    while (s->b->session->engines[i].memory != memory)
+    while (s->b->session->streams[i].memory != memory)
         i++;
     return i;
 }
@@ -62,15 +62,15 @@ tfr_status tfr__steps_room(void *array_pointer, uint32_t n, uint32_t *room, size
 /* A new buffer. Pointers to buffers do not survive, as those to steps below. */
 tfr_status tfr__steps_buffer(tfr__steps *s, tfr__buffer_kind kind, uint32_t memory, uint64_t bytes,
                              uint32_t *out, tfr_err *err);
-tfr_status tfr__steps_add(tfr__steps *s, tfr__step_kind kind, uint32_t engine, tfr__step **out,
+tfr_status tfr__steps_add(tfr__steps *s, tfr__step_kind kind, uint32_t stream, tfr__step **out,
                           tfr_err *err);
-/* Before somebody other than `engine` touches host buffer: wait for the queue that may use it. */
-tfr_status tfr__steps_settle(tfr__steps *s, uint32_t buffer, uint32_t engine, bool by_host,
+/* Before somebody other than `stream` touches host buffer: wait for the queue that may use it. */
+tfr_status tfr__steps_settle(tfr__steps *s, uint32_t buffer, uint32_t stream, bool by_host,
                              tfr_err *err);
-/* Engine + 1 whose queue may still use the buffer, or 0. */
+/* Stream + 1 whose queue may still use the buffer, or 0. */
 uint32_t tfr__steps_pending(const tfr__steps *s, uint32_t buffer);
-/* The engine's queue uses the buffer from now on. */
-void tfr__steps_touch(tfr__steps *s, uint32_t buffer, uint32_t engine);
+/* The stream's queue uses the buffer from now on. */
+void tfr__steps_touch(tfr__steps *s, uint32_t buffer, uint32_t stream);
 /* Makes the value of v (plain) present in a memory; *out is its buffer there. */
 tfr_status tfr__steps_bring(tfr__steps *s, tfr_value v, uint32_t memory, uint32_t *out,
                             tfr_err *err);

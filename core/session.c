@@ -127,7 +127,7 @@ void tfr__session_destroy(tfr_session *session)
     tfr__env_finish(&session->env);
     tfr__body_destroy(session, session->body);
     tfr__trace_free(session);
-    tfr__engines_finish(session);
+    tfr__streams_finish(session);
     tfr__tuning_save(&session->runtime->tuning);
     for (uint32_t i = 0; session->variables && i < session->graph->n_variables; i++)
         tfr_tensor_release(session->variables[i]);

@@ -88,7 +88,7 @@ void tfr__trace_add(tfr_session *session, tfr_trace_kind kind, uint64_t began, u
 /* ---- plugins' records ------------------------------------------------------------------------ */
 
 /* Asks a backend for records when it is first met; one that will not give any is left alone. */
-static void engine_claim(tfr_session *session, tfr__engine *e)
+static void stream_claim(tfr_session *session, tfr__stream *e)
 {
     tfr__backend *b = e->backend;
     tfr_err err = TFR_ERR_INIT;
@@ -110,12 +110,12 @@ static void engine_claim(tfr_session *session, tfr__engine *e)
 }
 
 /* The oldest copy or reorder of the queue that has no record yet, or NULL: they have no ids. */
-static slot *next_move(struct tfr__trace *t, uint32_t engine, uint32_t *cursor)
+static slot *next_move(struct tfr__trace *t, uint32_t stream, uint32_t *cursor)
 {
     while (*cursor < t->n) {
         slot *s = &t->slots[(*cursor)++];
         if ((s->pub.kind == TFR_TRACE_COPY || s->pub.kind == TFR_TRACE_REORDER) && s->pub.bytes &&
-            s->pub.queue == engine + 1)
+            s->pub.queue == stream + 1)
             return s;
     }
     return NULL;
@@ -132,14 +132,14 @@ static void set_program_node(slot *s, const slot *launch, int32_t number)
 }
 
 /* What belongs to no launch or copy of this run is somebody else's. */
-static void take_record(struct tfr__trace *t, uint32_t engine, const tfr_profile_record *r,
+static void take_record(struct tfr__trace *t, uint32_t stream, const tfr_profile_record *r,
                         uint32_t *cursor)
 {
     slot *launch = r->id > t->drained && r->id <= t->n ? &t->slots[r->id - 1] : NULL, *s;
     uint64_t end = r->end_ns < r->begin_ns ? r->begin_ns : r->end_ns;
     if (!launch) {
         bool moves = r->kind == TFR_PROFILE_COPY || r->kind == TFR_PROFILE_REORDER;
-        s = !r->id && moves ? next_move(t, engine, cursor) : NULL;
+        s = !r->id && moves ? next_move(t, stream, cursor) : NULL;
         if (s) {
             s->pub.begin_ns = r->begin_ns;
             s->pub.end_ns = end;
@@ -177,9 +177,9 @@ static void take_record(struct tfr__trace *t, uint32_t engine, const tfr_profile
 }
 
 /* The backend's lock is not held while records are taken: a claim takes it inside the trace's. */
-static void engine_drain(tfr_session *session, uint32_t engine)
+static void stream_drain(tfr_session *session, uint32_t stream)
 {
-    tfr__backend *b = session->engines[engine].backend;
+    tfr__backend *b = session->streams[stream].backend;
     tfr_profile_record records[16];
     uint32_t room = sizeof records / sizeof records[0], n = room, cursor = session->trace->drained;
     int32_t status;
@@ -193,7 +193,7 @@ static void engine_drain(tfr_session *session, uint32_t engine)
             n = 0;
         pthread_mutex_unlock(&b->lock);
         for (uint32_t i = 0; i < n; i++)
-            take_record(session->trace, engine, &records[i], &cursor);
+            take_record(session->trace, stream, &records[i], &cursor);
     }
 }
 
@@ -201,9 +201,9 @@ void tfr__trace_drain(tfr_session *session)
 {
     if (!tfr__is_traced(session))
         return;
-    for (uint32_t i = 0; i < session->n_engines; i++)
-        if (session->engines[i].recorded)
-            engine_drain(session, i);
+    for (uint32_t i = 0; i < session->n_streams; i++)
+        if (session->streams[i].recorded)
+            stream_drain(session, i);
     session->trace->drained = session->trace->n;
 }
 
@@ -267,10 +267,10 @@ static tfr_trace_kind kind_of(const tfr__step *step)
 }
 
 /* All that was put on the queue since event `first` has ended. */
-static void close_queue(struct tfr__trace *t, uint32_t first, uint32_t engine, uint64_t ended)
+static void close_queue(struct tfr__trace *t, uint32_t first, uint32_t stream, uint64_t ended)
 {
     for (uint32_t i = first; i < t->n; i++)
-        if (t->slots[i].pub.queue == engine + 1 && !t->slots[i].pub.end_ns)
+        if (t->slots[i].pub.queue == stream + 1 && !t->slots[i].pub.end_ns)
             t->slots[i].pub.end_ns = ended;
 }
 
@@ -293,7 +293,7 @@ static int32_t walk_step(tfr_session *session, tfr__plan *p, uint32_t i, uint64_
         put->pub.flops = put->pub.bytes = 0;
     }
     b->launch.run = run;
-    b->launch.id = s && step->backend && session->engines[step->engine].recorded
+    b->launch.id = s && step->backend && session->streams[step->stream].recorded
                        ? (uint64_t)(s - t->slots) + 1
                        : 0;
     began = tfr__now_ns();
@@ -303,7 +303,7 @@ static int32_t walk_step(tfr_session *session, tfr__plan *p, uint32_t i, uint64_
     if (s) {
         s->pub.begin_ns = began;
         s->pub.end_ns = queued ? 0 : ended;
-        s->pub.queue = queued ? step->engine + 1 : 0;
+        s->pub.queue = queued ? step->stream + 1 : 0;
     }
     if (put) {
         put->pub.begin_ns = began;
@@ -317,19 +317,19 @@ tfr_status tfr__trace_walk(tfr_session *session, tfr__plan *p, uint64_t run, tfr
     struct tfr__trace *t = session->trace;
     uint32_t first = t->n;
     pthread_mutex_lock(&t->lock);
-    for (uint32_t i = 0; i < session->n_engines; i++)
-        engine_claim(session, &session->engines[i]);
+    for (uint32_t i = 0; i < session->n_streams; i++)
+        stream_claim(session, &session->streams[i]);
     pthread_mutex_unlock(&t->lock);
     for (uint32_t i = 0; i < p->n_steps; i++) {
         int32_t status = walk_step(session, p, i, run, err);
         if (status) {
             tfr_status named = tfr__plan_failed(session, p, i, status, err);
-            for (uint32_t e = 0; e < session->n_engines; e++)
+            for (uint32_t e = 0; e < session->n_streams; e++)
                 close_queue(t, first, e, tfr__now_ns());
             return named;
         }
         if (p->steps[i].kind == TFR__STEP_SYNC)
-            close_queue(t, first, p->steps[i].engine, tfr__now_ns());
+            close_queue(t, first, p->steps[i].stream, tfr__now_ns());
     }
     return TFR_OK;
 }
@@ -361,8 +361,8 @@ tfr_status tfr_trace_start(tfr_session *session, uint32_t max_events, tfr_err *e
 
 static void trace_stop(tfr_session *session)
 {
-    for (uint32_t i = 0; i < session->n_engines; i++) {
-        tfr__engine *e = &session->engines[i];
+    for (uint32_t i = 0; i < session->n_streams; i++) {
+        tfr__stream *e = &session->streams[i];
         tfr__backend *b = e->backend;
         pthread_mutex_lock(&b->lock);
         if (e->recorded) {

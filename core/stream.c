@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * engine.c: a session's hold on the backends that it uses: one queue and one fence each where the
+ * stream.c: a session's hold on the backends that it uses: one queue and one fence each where the
  * backend has queues, and the number of the memory that its kernels work in. Host devices share
  * memory 0.
  */
@@ -20,27 +20,27 @@ static void fence_destroy(tfr__backend *b, tfr_fence *fence)
     TFR__SLOT(b, "fence_destroy", NULL, NULL, b->queue.fence_destroy(b->device, fence));
 }
 
-static tfr_status engine_open(tfr__engine *engine, tfr_err *err)
+static tfr_status stream_open(tfr__stream *stream, tfr_err *err)
 {
-    tfr__backend *b = engine->backend;
+    tfr__backend *b = stream->backend;
     tfr_status status;
     if (!b->has_queue)
         return TFR_OK;
     pthread_mutex_lock(&b->lock);
     TFR__SLOT(b, "queue create", NULL, NULL,
-              status = tfr__plugin_status(b->queue.create(b->device, &engine->queue, err), err));
-    if (!status && !engine->queue)
+              status = tfr__plugin_status(b->queue.create(b->device, &stream->queue, err), err));
+    if (!status && !stream->queue)
         status = tfr_fail(err, TFR_EPLUGIN, "the slot create of %s returned TFR_OK and no queue",
                           b->name);
     if (!status) {
         TFR__SLOT(b, "fence_create", NULL, NULL,
-                  status = tfr__plugin_status(b->queue.fence_create(b->device, &engine->fence, err),
+                  status = tfr__plugin_status(b->queue.fence_create(b->device, &stream->fence, err),
                                               err));
-        if (!status && !engine->fence)
+        if (!status && !stream->fence)
             status = tfr_fail(err, TFR_EPLUGIN,
                               "the slot fence_create of %s returned TFR_OK and no fence", b->name);
         if (status)
-            queue_destroy(b, engine->queue);
+            queue_destroy(b, stream->queue);
     }
     pthread_mutex_unlock(&b->lock);
     return status;
@@ -54,53 +54,53 @@ static uint32_t count_backends(const tfr_runtime *runtime)
     return n;
 }
 
-tfr_status tfr__engine_get(tfr_session *session, tfr__device *device, tfr__backend *backend,
+tfr_status tfr__stream_get(tfr_session *session, tfr__device *device, tfr__backend *backend,
                            uint32_t *out, tfr_err *err)
 {
-    tfr__engine engine = {0};
+    tfr__stream stream = {0};
     tfr_status status;
-    for (uint32_t i = 0; i < session->n_engines; i++) {
-        if (session->engines[i].backend == backend) {
+    for (uint32_t i = 0; i < session->n_streams; i++) {
+        if (session->streams[i].backend == backend) {
             *out = i;
             return TFR_OK;
         }
     }
-    if (!session->engines)
-        session->engines = tfr__calloc(count_backends(session->runtime), sizeof engine);
-    if (!session->engines)
+    if (!session->streams)
+        session->streams = tfr__calloc(count_backends(session->runtime), sizeof stream);
+    if (!session->streams)
         return tfr_fail(err, TFR_ENOMEM, "out of memory for a queue of %s", backend->name);
-    engine.backend = backend;
-    engine.memory = device->is_host ? TFR__MEMORY_HOST : session->n_memories;
-    status = engine_open(&engine, err);
+    stream.backend = backend;
+    stream.memory = device->is_host ? TFR__MEMORY_HOST : session->n_memories;
+    status = stream_open(&stream, err);
     if (status)
         return status;
     if (!device->is_host)
         session->n_memories++;
-    *out = session->n_engines;
-    session->engines[session->n_engines++] = engine;
+    *out = session->n_streams;
+    session->streams[session->n_streams++] = stream;
     return TFR_OK;
 }
 
-void tfr__engines_finish(tfr_session *session)
+void tfr__streams_finish(tfr_session *session)
 {
-    for (uint32_t i = 0; i < session->n_engines; i++) {
-        tfr__engine *e = &session->engines[i];
+    for (uint32_t i = 0; i < session->n_streams; i++) {
+        tfr__stream *e = &session->streams[i];
         tfr__backend *b = e->backend;
         if (!e->queue)
             continue;
-        tfr__engine_sync(e, NULL); /* the queue must be idle; its errors were reported by the run */
+        tfr__stream_sync(e, NULL); /* the queue must be idle; its errors were reported by the run */
         pthread_mutex_lock(&b->lock);
         fence_destroy(b, e->fence);
         queue_destroy(b, e->queue);
         pthread_mutex_unlock(&b->lock);
     }
-    tfr__free(session->engines);
-    session->engines = NULL;
-    session->n_engines = 0;
+    tfr__free(session->streams);
+    session->streams = NULL;
+    session->n_streams = 0;
 }
 
 /* A failure stays on a fence for ever, so a queue that saw one is replaced. */
-static void engine_replace(tfr_session *session, tfr__engine *e)
+static void stream_replace(tfr_session *session, tfr__stream *e)
 {
     tfr__backend *b = e->backend;
     session->queues++; /* plans have the old one in their steps */
@@ -111,31 +111,31 @@ static void engine_replace(tfr_session *session, tfr__engine *e)
     e->queue = NULL;
     e->fence = NULL;
     e->fence_value = 0;
-    if (engine_open(e, NULL)) { /* nothing can be put on it any more */
+    if (stream_open(e, NULL)) { /* nothing can be put on it any more */
         e->queue = NULL;
         atomic_store(&b->quarantined, true);
     }
 }
 
-void tfr__engines_settle(tfr_session *session)
+void tfr__streams_settle(tfr_session *session)
 {
-    for (uint32_t i = 0; i < session->n_engines; i++)
-        if (session->engines[i].queue && tfr__engine_sync(&session->engines[i], NULL))
-            engine_replace(session, &session->engines[i]);
+    for (uint32_t i = 0; i < session->n_streams; i++)
+        if (session->streams[i].queue && tfr__stream_sync(&session->streams[i], NULL))
+            stream_replace(session, &session->streams[i]);
 }
 
-static tfr__engine *memory_engine(const tfr_session *session, uint32_t memory)
+static tfr__stream *memory_stream(const tfr_session *session, uint32_t memory)
 {
-    for (uint32_t i = 0; i < session->n_engines; i++)
-        if (session->engines[i].memory == memory)
-            return &session->engines[i];
+    for (uint32_t i = 0; i < session->n_streams; i++)
+        if (session->streams[i].memory == memory)
+            return &session->streams[i];
     return NULL;
 }
 
-tfr_status tfr__engine_alloc(tfr_session *session, uint32_t memory, uint64_t bytes, void **out,
+tfr_status tfr__stream_alloc(tfr_session *session, uint32_t memory, uint64_t bytes, void **out,
                              tfr_err *err)
 {
-    tfr__engine *e;
+    tfr__stream *e;
     tfr_status status;
     *out = NULL;
     if (!bytes)
@@ -148,7 +148,7 @@ tfr_status tfr__engine_alloc(tfr_session *session, uint32_t memory, uint64_t byt
                             (unsigned long long)bytes);
         return TFR_OK;
     }
-    e = memory_engine(session, memory);
+    e = memory_stream(session, memory);
     pthread_mutex_lock(&e->backend->lock);
     TFR__SLOT(
         e->backend, "alloc", NULL, NULL,
@@ -164,23 +164,23 @@ tfr_status tfr__engine_alloc(tfr_session *session, uint32_t memory, uint64_t byt
     return status;
 }
 
-void tfr__engine_free(tfr_session *session, uint32_t memory, void *address)
+void tfr__stream_free(tfr_session *session, uint32_t memory, void *address)
 {
-    tfr__engine *e;
+    tfr__stream *e;
     if (!address)
         return;
     if (memory == TFR__MEMORY_HOST) {
         tfr__free(address);
         return;
     }
-    e = memory_engine(session, memory);
+    e = memory_stream(session, memory);
     pthread_mutex_lock(&e->backend->lock);
     TFR__SLOT(e->backend, "free", NULL, NULL,
               e->backend->memory.free(e->backend->device, 0, address));
     pthread_mutex_unlock(&e->backend->lock);
 }
 
-tfr_status tfr__engine_copy(tfr__engine *e, bool to_device, void *dst, const void *src,
+tfr_status tfr__stream_copy(tfr__stream *e, bool to_device, void *dst, const void *src,
                             uint64_t bytes, tfr_err *err)
 {
     tfr__backend *b = e->backend;
@@ -191,7 +191,7 @@ tfr_status tfr__engine_copy(tfr__engine *e, bool to_device, void *dst, const voi
     copy.dst_space = to_device ? 0 : TFR_SPACE_HOST;
     copy.src_space = to_device ? TFR_SPACE_HOST : 0;
     if (!b->memory.copy) { /* every space is the host's own */
-        status = tfr__engine_sync(e, err);
+        status = tfr__stream_sync(e, err);
         if (!status)
             memcpy(dst, src, (size_t)bytes);
         return status;
@@ -207,7 +207,7 @@ tfr_status tfr__engine_copy(tfr__engine *e, bool to_device, void *dst, const voi
     return status;
 }
 
-tfr_status tfr__engine_sync(tfr__engine *e, tfr_err *err)
+tfr_status tfr__stream_sync(tfr__stream *e, tfr_err *err)
 {
     tfr__backend *b = e->backend;
     tfr_status status;
