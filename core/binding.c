@@ -175,6 +175,8 @@ static tfr_status binding_fill(tfr_binding *b, tfr_tensor *const *inputs, uint32
         status = tfr__session_bind_inputs(b->session, &b->env, inputs, n_inputs, err);
     if (!status)
         status = tfr__plan_create(b->session, &b->env, 0, &b->plan, err);
+    if (!status)
+        b->session->n_plans++;
     b->outputs = tfr__calloc((size_t)g->n_outputs + 1, sizeof *b->outputs);
     b->copies = tfr__calloc((size_t)g->n_outputs + 1, sizeof *b->copies);
     if (!status && (!b->outputs || !b->copies))
@@ -200,8 +202,8 @@ static tfr_status binding_fill(tfr_binding *b, tfr_tensor *const *inputs, uint32
         }
     }
     b->n_runs = b->session->n_runs;
-    for (uint32_t i = 0; i < b->session->n_streams; i++)
-        b->has_queue = b->has_queue || b->session->streams[i].queue;
+    for (uint32_t i = 0; i < b->session->streams.n; i++)
+        b->has_queue = b->has_queue || b->session->streams.items[i].queue;
     if (!status)
         tfr__plan_patch(b->plan);
     return status;
@@ -264,7 +266,7 @@ void tfr_binding_destroy(tfr_binding *b)
     for (uint32_t i = 0; b->plan && i < b->plan->n_buffers; i++)
         if (b->plan->buffers[i].kind == TFR__BUFFER_TENSOR)
             tfr_tensor_release(b->plan->buffers[i].tensor);
-    tfr__plan_destroy(b->session, b->plan);
+    tfr__plan_destroy(b->plan);
     pthread_mutex_unlock(&b->session->lock);
     for (uint32_t i = 0; i < b->n_outputs; i++)
         tfr_tensor_release(b->outputs[i]);

@@ -91,7 +91,7 @@ void tfr__body_destroy(tfr_session *session, tfr__body *body)
         return;
     while (body->plans) {
         tfr__plan *next = body->plans->next;
-        tfr__plan_destroy(session, body->plans);
+        tfr__plan_destroy(body->plans);
         body->plans = next;
     }
     for (uint32_t i = 0; body->children && i < body->graph->n_nodes; i++) {
@@ -175,7 +175,7 @@ static void forget_oldest(tfr_session *session, tfr__body *body)
         session->n_used = n;
         tfr__trace_drain(session); /* records name nodes by their plan */
     }
-    tfr__plan_destroy(session, *at);
+    tfr__plan_destroy(*at);
     *at = NULL;
     body->n_plans--;
 }
@@ -198,7 +198,7 @@ static bool forget_unused(tfr_session *session, tfr__body *body)
             continue;
         }
         *at = p->next;
-        tfr__plan_destroy(session, p);
+        tfr__plan_destroy(p);
         body->n_plans--;
         any = true;
     }
@@ -242,6 +242,7 @@ static tfr_status find_plan(tfr_session *session, tfr__env *env, uint32_t first,
     (*out)->next = body->plans;
     body->plans = *out;
     body->n_plans++;
+    session->n_plans++;
     session->plan_ns += (*out)->plan_ns;
     return TFR_OK;
 }

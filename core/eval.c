@@ -47,7 +47,7 @@ static tfr_status launch_once(tfr_session *session, const tfr__node *node,
     tfr_kernel *kernel = NULL;
     void *workspace = NULL;
     uint32_t stream;
-    tfr_status status = tfr__stream_get(session, choice->device, b, &stream, err);
+    tfr_status status = tfr__stream_get(&session->streams, choice->device, b, &stream, err);
     if (!args)
         status = tfr_fail(err, TFR_ENOMEM, "out of memory for node \"%s\"", node->name);
     for (uint32_t k = 0; !status && k < launch.n_args; k++) {
@@ -55,8 +55,8 @@ static tfr_status launch_once(tfr_session *session, const tfr__node *node,
         args[k].address = t ? tfr__tensor_data(t) : NULL;
     }
     if (!status)
-        status = tfr__stream_alloc(session, TFR__MEMORY_HOST, choice->answer.workspace_bytes,
-                                   &workspace, err);
+        status = tfr__stream_alloc(&session->streams, TFR__MEMORY_HOST,
+                                   choice->answer.workspace_bytes, &workspace, err);
     launch.args = args;
     launch.workspace = workspace;
     if (!status) {
@@ -71,17 +71,17 @@ static tfr_status launch_once(tfr_session *session, const tfr__node *node,
         status = tfr_fail(err, TFR_EPLUGIN, "%s gave no kernel", b->name);
     if (!status)
         TFR__SLOT(b, "launch", node->name, node->op->name,
-                  status = (tfr_status)b->kernel.launch(b->device, session->streams[stream].queue,
-                                                        kernel, &launch, err));
+                  status = (tfr_status)b->kernel.launch(
+                      b->device, session->streams.items[stream].queue, kernel, &launch, err));
     if (kernel) {
-        tfr_status synced = tfr__stream_sync(&session->streams[stream], status ? NULL : err);
+        tfr_status synced = tfr__stream_sync(&session->streams.items[stream], status ? NULL : err);
         if (!status)
             status = synced;
         pthread_mutex_lock(&b->lock);
         TFR__SLOT(b, "drop", node->name, node->op->name, b->kernel.drop(b->device, kernel));
         pthread_mutex_unlock(&b->lock);
     }
-    tfr__stream_free(session, TFR__MEMORY_HOST, workspace);
+    tfr__stream_free(&session->streams, TFR__MEMORY_HOST, workspace);
     tfr__free(args);
     return status;
 }

@@ -103,7 +103,7 @@ static int32_t timed_step(tfr_session *session, tfr__plan *p, uint32_t i, uint64
     b->launch.run = run;
     status = tfr__plan_step(p, i, err);
     if (!status && b->queue && p->steps[i].kind == TFR__STEP_LAUNCH)
-        status = (int32_t)tfr__stream_sync(&session->streams[p->steps[i].stream], err);
+        status = (int32_t)tfr__stream_sync(&session->streams.items[p->steps[i].stream], err);
     ns = tfr__now_ns() - began;
     if (p->sampling < TFR__SAMPLED_RUNS && (!p->sample_ns[i] || ns < p->sample_ns[i]))
         p->sample_ns[i] = ns;
@@ -161,8 +161,8 @@ tfr_status tfr__plan_walk(tfr_session *session, tfr__plan *p, uint64_t run, tfr_
     if (err && err->size > offsetof(tfr_err, text))
         err->text[0] = '\0'; /* what is said of a failure is said by who failed */
     if (p->watch) {
-        if (p->queues != session->queues)
-            tfr__plan_rebind(session, p);
+        if (p->queues != session->streams.generation)
+            tfr__plan_rebind(p);
         if (p->watch & TFR__WATCH_SAMPLES && !tfr__is_traced(session))
             return sample_walk(session, p, run, err);
         if (p->watch & TFR__WATCH_MODES && !tfr__is_traced(session))

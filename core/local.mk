@@ -187,6 +187,7 @@ libtfrun_run_la_SOURCES = \
 	core/shape.c \
 	core/smallfloat.c \
 	core/stream.c \
+	core/stream.h \
 	core/strided.c \
 	core/tensor.c \
 	core/tensor_copy.c \

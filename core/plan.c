@@ -111,6 +111,7 @@ tfr_status tfr__plan_create(tfr_session *session, tfr__env *env, uint32_t first,
                             tfr_err *err)
 {
     tfr__build b = {.session = session,
+                    .streams = &session->streams,
                     .env = env,
                     .body = env->body,
                     .graph = env->body->graph,
@@ -122,7 +123,7 @@ tfr_status tfr__plan_create(tfr_session *session, tfr__env *env, uint32_t first,
     if (!b.plan)
         status = tfr_fail(err, TFR_ENOMEM, "out of memory for a plan");
     else
-        *b.plan = (tfr__plan){.session = session, .graph = b.graph, .first = first};
+        *b.plan = (tfr__plan){.streams = b.streams, .graph = b.graph, .first = first};
     if (!status)
         status = tfr__build_infer(&b, err);
     if (!status && b.end == b.first && first < b.graph->n_nodes)
@@ -137,18 +138,17 @@ tfr_status tfr__plan_create(tfr_session *session, tfr__env *env, uint32_t first,
         status = tfr__build_steps(&b, err);
     build_finish(&b);
     if (status) {
-        tfr__plan_destroy(session, b.plan);
+        tfr__plan_destroy(b.plan);
         return status;
     }
     b.plan->end = b.end;
     b.plan->plan_ns = tfr__now_ns() - began;
     tfr__sample_begin(session, b.plan);
-    session->n_plans++;
     *out = b.plan;
     return TFR_OK;
 }
 
-void tfr__plan_destroy(tfr_session *session, tfr__plan *p)
+void tfr__plan_destroy(tfr__plan *p)
 {
     if (!p)
         return;
@@ -159,9 +159,9 @@ void tfr__plan_destroy(tfr_session *session, tfr__plan *p)
         tfr__program_drop(&p->programs[i]);
     for (uint32_t i = 0; i < p->n_buffers; i++)
         if (p->buffers[i].kind == TFR__BUFFER_CONSTANT && !p->buffers[i].tensor)
-            tfr__stream_free(session, p->buffers[i].memory, p->buffers[i].address);
+            tfr__stream_free(p->streams, p->buffers[i].memory, p->buffers[i].address);
     for (uint32_t i = 0; i < p->n_arenas; i++)
-        tfr__stream_free(session, p->arenas[i].memory, p->arenas[i].address);
+        tfr__stream_free(p->streams, p->arenas[i].memory, p->arenas[i].address);
     for (uint32_t i = 0; i < p->n_known; i++)
         tfr_tensor_release(p->known[i]);
     for (uint32_t i = 0; i < p->n_live_outs; i++)

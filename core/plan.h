@@ -21,10 +21,8 @@
 #include "graph.h"
 #include "infer.h"
 #include "runtime.h"
+#include "stream.h"
 #include "tensor.h"
-
-/* Memory 0 is the host's; 1... belong to backends of devices with memory of their own. */
-#define TFR__MEMORY_HOST 0
 
 /* ---- what a plan consists of ----------------------------------------------------------------- */
 
@@ -171,7 +169,7 @@ enum {
 
 typedef struct tfr__plan {
     struct tfr__plan *next; /* in the body's list, most recently used first */
-    tfr_session *session;
+    tfr__streams *streams;
     const tfr_graph *graph; /* whose nodes */
     uint32_t first, end;    /* nodes [first, end) */
     bool host;              /* one node that the core does itself; nothing below is set */
@@ -184,7 +182,7 @@ typedef struct tfr__plan {
     tfr__step *steps;
     tfr__bound *bound;   /* the same steps */
     tfr__where *where;   /* and what is said of them */
-    uint64_t queues;     /* session's number of the queues in bound */
+    uint64_t queues;     /* generation of the streams whose queues are in bound */
     uint8_t watch;       /* TFR__WATCH_...: what a walk has to look after, mostly nothing */
     uint32_t sampling;   /* runs that are still timed, step by step */
     uint64_t *sample_ns; /* by step, the least */
@@ -229,16 +227,6 @@ typedef struct tfr__body {
     struct tfr__body ***children; /* by node: n_subgraphs of them, or NULL */
 } tfr__body;
 
-/* A queue of a backend with memory or queues of its own, opened when first needed. */
-typedef struct tfr__stream {
-    tfr__backend *backend;
-    uint32_t memory;  /* TFR__MEMORY_HOST for a host device */
-    tfr_queue *queue; /* NULL = synchronous */
-    tfr_fence *fence;
-    uint64_t fence_value;
-    bool trace_asked, recorded; /* the backend was asked for records; it gives them to us */
-} tfr__stream;
-
 /* The environment of a run of a body: a tensor per value that is there, retained. */
 typedef struct tfr__env {
     tfr__body *body;
@@ -268,10 +256,8 @@ struct tfr_session {
     tfr_tensor **variables; /* by number in graph->variables */
     bool updates;           /* some variable is updated by a run */
     tfr__env env;           /* of the run that holds the lock; empty between runs */
-    tfr__stream *streams; /* with room for all backends: a binding without the lock uses its own */
-    uint32_t n_streams, n_memories;
-    uint64_t queues;  /* changes when a queue is replaced */
-    tfr__plan **used; /* plans of the last run, in order */
+    tfr__streams streams;   /* a binding without the lock uses its own */
+    tfr__plan **used;       /* plans of the last run, in order */
     uint32_t n_used, room_used;
     uint32_t n_rows, n_program_rows; /* of the report on the last run */
     uint64_t n_runs, n_plans, plan_ns;
@@ -310,14 +296,14 @@ tfr_tensor *tfr__frame_get(const tfr__env *env, tfr_value v);
 /* plan.c: makes the plan of the section that begins at node first; never a host section. */
 tfr_status tfr__plan_create(tfr_session *session, tfr__env *env, uint32_t first, tfr__plan **out,
                             tfr_err *err);
-void tfr__plan_destroy(tfr_session *session, tfr__plan *plan);
+void tfr__plan_destroy(tfr__plan *plan);
 bool tfr__plan_fits(const tfr__plan *plan, const tfr__env *env);
 
 /* plan_bound.c */
 /* Fills in the bound steps of a plan that has arguments and addresses. */
-tfr_status tfr__plan_bind(tfr_session *session, tfr__plan *plan, tfr_err *err);
+tfr_status tfr__plan_bind(tfr__plan *plan, tfr_err *err);
 /* The part of that which a replaced queue changes. */
-void tfr__plan_rebind(tfr_session *session, tfr__plan *plan);
+void tfr__plan_rebind(tfr__plan *plan);
 /* Puts the addresses of LIVE_IN and TENSOR buffers into the launches. */
 void tfr__plan_patch(tfr__plan *plan);
 /* One step of a walk that is slow anyway: announced, and checked afterwards. */
@@ -356,20 +342,6 @@ tfr_status tfr__place(tfr_session *session, const tfr__node *node, tfr__pin pin,
 /* plan_bind.c: sets offset of every ARENA buffer of one memory; bytes needed and lower bound. */
 tfr_status tfr__arena_plan(tfr__buffer *buffers, uint32_t n, uint32_t memory, uint64_t alignment,
                            uint64_t *bytes, uint64_t *lower_bound, tfr_err *err);
-
-/* stream.c: queues and device memory. */
-tfr_status tfr__stream_get(tfr_session *session, tfr__device *device, tfr__backend *backend,
-                           uint32_t *out, tfr_err *err);
-void tfr__streams_finish(tfr_session *session);
-tfr_status tfr__stream_alloc(tfr_session *session, uint32_t memory, uint64_t bytes, void **out,
-                             tfr_err *err);
-void tfr__stream_free(tfr_session *session, uint32_t memory, void *address);
-tfr_status tfr__stream_copy(tfr__stream *stream, bool to_device, void *dst, const void *src,
-                            uint64_t bytes, tfr_err *err);
-/* After an error: waits until nothing runs, and replaces queues that carry a failure. */
-void tfr__streams_settle(tfr_session *session);
-/* The host waits for all that was put on the queue so far. */
-tfr_status tfr__stream_sync(tfr__stream *stream, tfr_err *err);
 
 /* plan_infer.c: checks a node on whole values against its row of the op table: which are there, of
  * which kind and type, and the attributes. inputs may hold NULL. */

@@ -46,7 +46,7 @@ static void step_lives(tfr__steps *s, uint32_t i, uint32_t until)
 static tfr_status find_lifetimes(tfr__steps *s, tfr_err *err)
 {
     tfr__plan *p = s->p;
-    const uint32_t n_streams = s->b->session->n_streams;
+    const uint32_t n_streams = s->b->streams->n;
     uint32_t *next_sync = tfr__calloc((size_t)n_streams + 1, sizeof *next_sync);
     if (!next_sync)
         return tfr_fail(err, TFR_ENOMEM, "out of memory for the lifetimes of %u buffers",
@@ -164,7 +164,6 @@ static void announce_memory(const tfr__steps *s)
 static tfr_status make_arenas(tfr__steps *s, tfr_err *err)
 {
     tfr__plan *p = s->p;
-    tfr_session *session = s->b->session;
     p->arenas = tfr__calloc(s->n_memories, sizeof *p->arenas);
     if (!p->arenas)
         return tfr_fail(err, TFR_ENOMEM, "out of memory for %u arenas", s->n_memories);
@@ -175,7 +174,7 @@ static tfr_status make_arenas(tfr__steps *s, tfr_err *err)
         arena->memory = m;
         p->n_arenas = m + 1;
         if (m != TFR__MEMORY_HOST)
-            alignment = session->streams[tfr__steps_stream_of(s, m)].backend->space.alignment;
+            alignment = s->b->streams->items[tfr__steps_stream_of(s, m)].backend->space.alignment;
         status = tfr__arena_plan(p->buffers, p->n_buffers, m, alignment ? alignment : 64,
                                  &arena->bytes, &arena->lower_bound, err);
         if (status)
@@ -186,7 +185,7 @@ static tfr_status make_arenas(tfr__steps *s, tfr_err *err)
     announce_memory(s);
     for (uint32_t m = 0; m < p->n_arenas; m++) {
         tfr_status status =
-            tfr__stream_alloc(session, m, p->arenas[m].bytes, &p->arenas[m].address, err);
+            tfr__stream_alloc(s->b->streams, m, p->arenas[m].bytes, &p->arenas[m].address, err);
         if (status)
             return status;
     }
@@ -264,5 +263,5 @@ tfr_status tfr__steps_bind(tfr__steps *s, tfr_err *err)
         status = make_arenas(s, err);
     if (!status)
         status = bind_args(s, err);
-    return status ? status : tfr__plan_bind(s->b->session, s->p, err);
+    return status ? status : tfr__plan_bind(s->p, err);
 }

@@ -19,7 +19,7 @@ static int32_t call_copy(tfr_plugin_device *device, tfr_queue *queue, void *obje
     (void)device;
     (void)queue;
     (void)launch;
-    return tfr__stream_copy(&p->session->streams[step->stream], step->to_device,
+    return tfr__stream_copy(&p->streams->items[step->stream], step->to_device,
                             p->buffers[step->dst].address, p->buffers[step->src].address,
                             step->bytes, err);
 }
@@ -59,7 +59,7 @@ static int32_t call_sync(tfr_plugin_device *device, tfr_queue *queue, void *obje
     (void)device;
     (void)queue;
     (void)launch;
-    return tfr__stream_sync(&step->plan->session->streams[step->stream], err);
+    return tfr__stream_sync(&step->plan->streams->items[step->stream], err);
 }
 
 static int32_t call_without_queue(tfr_plugin_device *device, tfr_queue *queue, void *object,
@@ -104,20 +104,20 @@ static void announce_step(const tfr__plan *p, const tfr__step *step, tfr__where 
     atomic_init(&out->op, node && !is_program ? node->op->name : NULL);
 }
 
-void tfr__plan_rebind(tfr_session *session, tfr__plan *p)
+void tfr__plan_rebind(tfr__plan *p)
 {
     for (uint32_t i = 0; i < p->n_steps; i++) {
         tfr__step *step = &p->steps[i];
         tfr__bound *bound = &p->bound[i];
-        bound->queue = step->backend ? session->streams[step->stream].queue : NULL;
+        bound->queue = step->backend ? p->streams->items[step->stream].queue : NULL;
         bound->call = step_call(step, bound->queue);
         if (bound->queue)
             p->watch |= TFR__WATCH_QUEUES;
     }
-    p->queues = session->queues;
+    p->queues = p->streams->generation;
 }
 
-tfr_status tfr__plan_bind(tfr_session *session, tfr__plan *p, tfr_err *err)
+tfr_status tfr__plan_bind(tfr__plan *p, tfr_err *err)
 {
     p->bound = tfr__calloc((size_t)p->n_steps + 1, sizeof *p->bound);
     p->where = tfr__calloc((size_t)p->n_steps + 1, sizeof *p->where);
@@ -139,8 +139,8 @@ tfr_status tfr__plan_bind(tfr_session *session, tfr__plan *p, tfr_err *err)
         if (step->workspace != UINT32_MAX)
             bound->launch.workspace = p->buffers[step->workspace].address;
     }
-    tfr__plan_rebind(session, p);
-    if (session->runtime->checks_launches)
+    tfr__plan_rebind(p);
+    if (p->streams->runtime->checks_launches)
         p->watch |= TFR__WATCH_MODES;
     return TFR_OK;
 }

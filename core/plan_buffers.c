@@ -72,7 +72,7 @@ tfr_status tfr__steps_add(tfr__steps *s, tfr__step_kind kind, uint32_t stream, t
     (*out)->stream = stream;
     (*out)->plan = p;
     if (stream != TFR__NO_STREAM)
-        (*out)->backend = s->b->session->streams[stream].backend;
+        (*out)->backend = s->b->streams->items[stream].backend;
     (*out)->workspace = (*out)->dst = (*out)->src = TFR__NO_BUFFER;
     return TFR_OK;
 }
@@ -112,7 +112,6 @@ static tfr_status known_buffer(tfr__steps *s, tfr_value v, uint32_t memory, uint
                                tfr_err *err)
 {
     tfr_tensor *t = s->b->known[v];
-    tfr_session *session = s->b->session;
     tfr__buffer *buffer;
     tfr_status status = tfr__steps_buffer(s, TFR__BUFFER_CONSTANT, memory, t->bytes, out, err);
     if (status)
@@ -125,9 +124,9 @@ static tfr_status known_buffer(tfr__steps *s, tfr_value v, uint32_t memory, uint
             return tfr_fail(err, TFR_ENOMEM, "no memory for %zu bytes of a constant", t->bytes);
         return tfr__build_keep(s->b, t, err);
     }
-    status = tfr__stream_alloc(session, memory, t->bytes, &buffer->address, err);
+    status = tfr__stream_alloc(s->b->streams, memory, t->bytes, &buffer->address, err);
     if (!status) {
-        tfr__stream *stream = &session->streams[tfr__steps_stream_of(s, memory)];
+        tfr__stream *stream = &s->b->streams->items[tfr__steps_stream_of(s, memory)];
         status = tfr__stream_copy(stream, true, buffer->address, t->data, t->bytes, err);
         if (!status)
             status = tfr__stream_sync(stream, err);
@@ -212,7 +211,7 @@ const tfr__group *tfr__steps_laid_by(const tfr__steps *s, tfr_value v)
 /* The plain form of a value that only programs of one backend can read, in that one's memory. */
 static tfr_status unlay(tfr__steps *s, tfr_value v, const tfr__group *maker, tfr_err *err)
 {
-    uint32_t memory = s->b->session->streams[maker->stream].memory, dst;
+    uint32_t memory = s->b->streams->items[maker->stream].memory, dst;
     tfr__step *step;
     tfr_status status = tfr__steps_result(s, v, memory, &dst, err);
     if (!status)
@@ -285,7 +284,7 @@ tfr_status tfr__steps_bring(tfr__steps *s, tfr_value v, uint32_t memory, uint32_
     const tfr__group *maker = tfr__steps_laid_by(s, v);
     tfr_status status;
     if (maker &&
-        *tfr__steps_where(s, b->session->streams[maker->stream].memory, v) == TFR__NO_BUFFER) {
+        *tfr__steps_where(s, b->streams->items[maker->stream].memory, v) == TFR__NO_BUFFER) {
         status = unlay(s, v, maker, err);
         if (status)
             return status;

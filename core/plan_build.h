@@ -48,6 +48,7 @@ typedef struct tfr__laid {
 
 typedef struct tfr__build {
     tfr_session *session;
+    tfr__streams *streams;
     tfr__env *env;
     tfr__body *body;
     const tfr_graph *graph;

@@ -430,7 +430,7 @@ tfr_status tfr__group_compile(tfr__build *b, uint32_t group, tfr_err *err)
     }
     while (state->choice.backend != g->backend)
         state++; /* views have none */
-    status = tfr__stream_get(b->session, state->choice.device, g->backend, &g->stream, err);
+    status = tfr__stream_get(b->streams, state->choice.device, g->backend, &g->stream, err);
     if (status)
         return status;
     status = view_init(&w, b, (int32_t)group, g->backend, err);

@@ -87,7 +87,7 @@ static tfr_status prepare_try(tfr__build *b, uint32_t i, bool *again, tfr_err *e
     tfr_err own = TFR_ERR_INIT;
     tfr__call call;
     tfr_status status =
-        tfr__stream_get(b->session, state->choice.device, backend, &state->stream, err);
+        tfr__stream_get(b->streams, state->choice.device, backend, &state->stream, err);
     *again = false;
     if (!status)
         status = tfr__build_call(b, i, false, &call, err);

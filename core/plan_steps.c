@@ -47,7 +47,7 @@ static uint32_t in_place(tfr__steps *s, const tfr__node *node, const tfr__build_
         for (uint32_t x = 0; x < node->n_inputs; x++)
             times += inputs[x] == buffer;
         if (times == 1 && s->p->buffers[buffer].kind == TFR__BUFFER_ARENA &&
-            s->p->buffers[buffer].memory == s->b->session->streams[state->stream].memory &&
+            s->p->buffers[buffer].memory == s->b->streams->items[state->stream].memory &&
             s->plain[node->inputs[i]] == TFR__NO_BUFFER && b->uses[b->root[node->inputs[i]]] == 0 &&
             s->p->buffers[buffer].bytes == tfr__steps_value_bytes(b, out) &&
             (!tfr__steps_pending(s, buffer) || tfr__steps_pending(s, buffer) == state->stream + 1))
@@ -73,7 +73,7 @@ static tfr_status leave_in(tfr__steps *s, uint32_t buffer, tfr_value v, tfr_err 
 static tfr_status node_inputs(tfr__steps *s, const tfr__node *node, const tfr__build_node *state,
                               uint32_t *inputs, tfr_err *err)
 {
-    uint32_t memory = s->b->session->streams[state->stream].memory;
+    uint32_t memory = s->b->streams->items[state->stream].memory;
     tfr_status status = TFR_OK;
     for (uint32_t i = 0; !status && i < node->n_inputs; i++) {
         tfr_value v = node->inputs[i];
@@ -106,7 +106,7 @@ static tfr_status node_inputs(tfr__steps *s, const tfr__node *node, const tfr__b
 static tfr_status launch_add(tfr__steps *s, uint32_t stream, uint32_t first_arg, uint32_t n_inputs,
                              uint64_t workspace_bytes, tfr__step **step, tfr_err *err)
 {
-    uint32_t memory = s->b->session->streams[stream].memory, workspace = TFR__NO_BUFFER;
+    uint32_t memory = s->b->streams->items[stream].memory, workspace = TFR__NO_BUFFER;
     tfr_status status = TFR_OK;
     if (workspace_bytes)
         status = tfr__steps_buffer(s, TFR__BUFFER_ARENA, memory, workspace_bytes, &workspace, err);
@@ -129,7 +129,7 @@ static tfr_status node_launch(tfr__steps *s, uint32_t n, tfr_err *err)
     tfr__build *b = s->b;
     const tfr__node *node = tfr__build_node_at(b, n);
     tfr__build_node *state = &b->nodes[n];
-    uint32_t memory = b->session->streams[state->stream].memory, first_arg;
+    uint32_t memory = b->streams->items[state->stream].memory, first_arg;
     uint32_t *inputs = tfr__calloc((size_t)node->n_inputs + 1, sizeof *inputs);
     tfr__step *step;
     tfr_status status;
@@ -179,7 +179,7 @@ static tfr_status group_inputs(tfr__steps *s, const tfr__group *g, uint32_t *inp
     for (uint32_t i = 0; !status && i < g->n_inputs; i++) {
         tfr_value v = g->args[i];
         const tfr__group *maker = tfr__steps_laid_by(s, v);
-        uint32_t memory = b->session->streams[g->stream].memory;
+        uint32_t memory = b->streams->items[g->stream].memory;
         if (maker && maker->backend == g->backend)
             inputs[i] = s->laid[v];
         else
@@ -196,7 +196,7 @@ static tfr_status group_inputs(tfr__steps *s, const tfr__group *g, uint32_t *inp
 
 static tfr_status group_output(tfr__steps *s, const tfr__group *g, tfr_value v, tfr_err *err)
 {
-    uint32_t memory = s->b->session->streams[g->stream].memory, buffer;
+    uint32_t memory = s->b->streams->items[g->stream].memory, buffer;
     tfr_status status;
     if (s->b->laid[v].layout) {
         status = tfr__steps_buffer(s, TFR__BUFFER_ARENA, memory, s->b->laid[v].bytes, &buffer, err);
@@ -271,8 +271,7 @@ static tfr_status node_view(tfr__steps *s, const tfr__node *node, tfr_err *err)
     if (out == TFR_VALUE_NONE || s->b->known[out])
         return TFR_OK;
     if (maker)
-        status =
-            tfr__steps_bring(s, in, s->b->session->streams[maker->stream].memory, &buffer, err);
+        status = tfr__steps_bring(s, in, s->b->streams->items[maker->stream].memory, &buffer, err);
     for (uint32_t m = 0; m < s->n_memories; m++)
         *tfr__steps_where(s, m, out) = *tfr__steps_where(s, m, in);
     if (!status && (s->b->known[in] || tfr__build_live_in(s->b, in))) {
@@ -324,7 +323,7 @@ static tfr_status leave(tfr__steps *s, tfr_err *err)
     }
     for (uint32_t i = 0; !status && i < s->p->n_buffers; i++)
         status = tfr__steps_settle(s, i, 0, true, err);
-    for (uint32_t e = 0; !status && e < b->session->n_streams; e++) {
+    for (uint32_t e = 0; !status && e < b->streams->n; e++) {
         tfr__step *step; /* work on a device whose results nobody reads must end, too */
         bool busy = false;
         for (uint32_t i = 0; i < s->p->n_steps; i++) {
@@ -341,14 +340,14 @@ static tfr_status leave(tfr__steps *s, tfr_err *err)
 
 tfr_status tfr__build_steps(tfr__build *b, tfr_err *err)
 {
-    tfr__steps s = {.b = b, .p = b->plan, .n_memories = b->session->n_memories};
+    tfr__steps s = {.b = b, .p = b->plan, .n_memories = b->streams->n_memories};
     size_t n_values = b->graph->n_values, n_where = n_values * s.n_memories;
     tfr_status status = TFR_OK;
     s.where = tfr__alloc((n_where + 1) * sizeof *s.where);
     s.plain = tfr__alloc((n_values + 1) * sizeof *s.plain);
     s.laid = tfr__alloc((n_values + 1) * sizeof *s.laid);
     s.dims = tfr__alloc((n_values + 1) * sizeof *s.dims);
-    s.n_syncs = tfr__calloc((size_t)b->session->n_streams + 1, sizeof *s.n_syncs);
+    s.n_syncs = tfr__calloc((size_t)b->streams->n + 1, sizeof *s.n_syncs);
     if (!s.where || !s.plain || !s.laid || !s.dims || !s.n_syncs)
         status = tfr_fail(err, TFR_ENOMEM, "out of memory for a plan over %zu values", n_values);
     if (!status) {

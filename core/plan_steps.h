@@ -34,14 +34,14 @@ typedef struct tfr__steps {
 
 static inline bool tfr__steps_is_queued(const tfr__steps *s, uint32_t stream)
 {
-    return s->b->session->streams[stream].queue != NULL;
+    return s->b->streams->items[stream].queue != NULL;
 }
 
 /* The stream that owns a device memory. */
 static inline uint32_t tfr__steps_stream_of(const tfr__steps *s, uint32_t memory)
 {
     uint32_t i = 0;
-    while (s->b->session->streams[i].memory != memory)
+    while (s->b->streams->items[i].memory != memory)
         i++;
     return i;
 }

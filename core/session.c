@@ -81,7 +81,7 @@ tfr_status tfr__session_create(tfr_runtime *runtime, tfr_graph *graph,
     pthread_mutex_init(&session->lock, NULL);
     session->runtime = runtime;
     session->graph = tfr_graph_retain(graph);
-    session->n_memories = 1;
+    tfr__streams_init(&session->streams, runtime);
     session->max_plans = options.max_plans ? options.max_plans : 16;
     session->log_placement = options.log_placement != 0;
     session->no_programs = options.no_programs != 0;
@@ -127,7 +127,7 @@ void tfr__session_destroy(tfr_session *session)
     tfr__env_finish(&session->env);
     tfr__body_destroy(session, session->body);
     tfr__trace_free(session);
-    tfr__streams_finish(session);
+    tfr__streams_finish(&session->streams);
     tfr__tuning_save(&session->runtime->tuning);
     for (uint32_t i = 0; session->variables && i < session->graph->n_variables; i++)
         tfr_tensor_release(session->variables[i]);

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * stream.c: a session's hold on the backends that it uses: one queue and one fence each where the
- * backend has queues, and the number of the memory that its kernels work in. Host devices share
- * memory 0.
- */
+/* stream.c: queues, fences and memory of the backends that a session uses. */
+#include "stream.h"
+
 #include <string.h>
 #include <tfrun/fail.h>
 
 #include "alloc.h"
-#include "plan.h"
 
 static void queue_destroy(tfr__backend *b, tfr_queue *queue)
 {
@@ -54,37 +51,42 @@ static uint32_t count_backends(const tfr_runtime *runtime)
     return n;
 }
 
-tfr_status tfr__stream_get(tfr_session *session, tfr__device *device, tfr__backend *backend,
+void tfr__streams_init(tfr__streams *streams, tfr_runtime *runtime)
+{
+    *streams = (tfr__streams){.runtime = runtime, .n_memories = 1};
+}
+
+tfr_status tfr__stream_get(tfr__streams *streams, tfr__device *device, tfr__backend *backend,
                            uint32_t *out, tfr_err *err)
 {
     tfr__stream stream = {0};
     tfr_status status;
-    for (uint32_t i = 0; i < session->n_streams; i++) {
-        if (session->streams[i].backend == backend) {
+    for (uint32_t i = 0; i < streams->n; i++) {
+        if (streams->items[i].backend == backend) {
             *out = i;
             return TFR_OK;
         }
     }
-    if (!session->streams)
-        session->streams = tfr__calloc(count_backends(session->runtime), sizeof stream);
-    if (!session->streams)
+    if (!streams->items)
+        streams->items = tfr__calloc(count_backends(streams->runtime), sizeof stream);
+    if (!streams->items)
         return tfr_fail(err, TFR_ENOMEM, "out of memory for a queue of %s", backend->name);
     stream.backend = backend;
-    stream.memory = device->is_host ? TFR__MEMORY_HOST : session->n_memories;
+    stream.memory = device->is_host ? TFR__MEMORY_HOST : streams->n_memories;
     status = stream_open(&stream, err);
     if (status)
         return status;
     if (!device->is_host)
-        session->n_memories++;
-    *out = session->n_streams;
-    session->streams[session->n_streams++] = stream;
+        streams->n_memories++;
+    *out = streams->n;
+    streams->items[streams->n++] = stream;
     return TFR_OK;
 }
 
-void tfr__streams_finish(tfr_session *session)
+void tfr__streams_finish(tfr__streams *streams)
 {
-    for (uint32_t i = 0; i < session->n_streams; i++) {
-        tfr__stream *e = &session->streams[i];
+    for (uint32_t i = 0; i < streams->n; i++) {
+        tfr__stream *e = &streams->items[i];
         tfr__backend *b = e->backend;
         if (!e->queue)
             continue;
@@ -94,16 +96,16 @@ void tfr__streams_finish(tfr_session *session)
         queue_destroy(b, e->queue);
         pthread_mutex_unlock(&b->lock);
     }
-    tfr__free(session->streams);
-    session->streams = NULL;
-    session->n_streams = 0;
+    tfr__free(streams->items);
+    streams->items = NULL;
+    streams->n = 0;
 }
 
 /* A failure stays on a fence for ever, so a queue that saw one is replaced. */
-static void stream_replace(tfr_session *session, tfr__stream *e)
+static void stream_replace(tfr__streams *streams, tfr__stream *e)
 {
     tfr__backend *b = e->backend;
-    session->queues++; /* plans have the old one in their steps */
+    streams->generation++; /* plans have the old one in their steps */
     pthread_mutex_lock(&b->lock);
     fence_destroy(b, e->fence);
     queue_destroy(b, e->queue);
@@ -117,22 +119,22 @@ static void stream_replace(tfr_session *session, tfr__stream *e)
     }
 }
 
-void tfr__streams_settle(tfr_session *session)
+void tfr__streams_settle(tfr__streams *streams)
 {
-    for (uint32_t i = 0; i < session->n_streams; i++)
-        if (session->streams[i].queue && tfr__stream_sync(&session->streams[i], NULL))
-            stream_replace(session, &session->streams[i]);
+    for (uint32_t i = 0; i < streams->n; i++)
+        if (streams->items[i].queue && tfr__stream_sync(&streams->items[i], NULL))
+            stream_replace(streams, &streams->items[i]);
 }
 
-static tfr__stream *memory_stream(const tfr_session *session, uint32_t memory)
+static tfr__stream *memory_stream(const tfr__streams *streams, uint32_t memory)
 {
-    for (uint32_t i = 0; i < session->n_streams; i++)
-        if (session->streams[i].memory == memory)
-            return &session->streams[i];
+    for (uint32_t i = 0; i < streams->n; i++)
+        if (streams->items[i].memory == memory)
+            return &streams->items[i];
     return NULL;
 }
 
-tfr_status tfr__stream_alloc(tfr_session *session, uint32_t memory, uint64_t bytes, void **out,
+tfr_status tfr__stream_alloc(tfr__streams *streams, uint32_t memory, uint64_t bytes, void **out,
                              tfr_err *err)
 {
     tfr__stream *e;
@@ -148,7 +150,7 @@ tfr_status tfr__stream_alloc(tfr_session *session, uint32_t memory, uint64_t byt
                             (unsigned long long)bytes);
         return TFR_OK;
     }
-    e = memory_stream(session, memory);
+    e = memory_stream(streams, memory);
     pthread_mutex_lock(&e->backend->lock);
     TFR__SLOT(
         e->backend, "alloc", NULL, NULL,
@@ -164,7 +166,7 @@ tfr_status tfr__stream_alloc(tfr_session *session, uint32_t memory, uint64_t byt
     return status;
 }
 
-void tfr__stream_free(tfr_session *session, uint32_t memory, void *address)
+void tfr__stream_free(tfr__streams *streams, uint32_t memory, void *address)
 {
     tfr__stream *e;
     if (!address)
@@ -173,7 +175,7 @@ void tfr__stream_free(tfr_session *session, uint32_t memory, void *address)
         tfr__free(address);
         return;
     }
-    e = memory_stream(session, memory);
+    e = memory_stream(streams, memory);
     pthread_mutex_lock(&e->backend->lock);
     TFR__SLOT(e->backend, "free", NULL, NULL,
               e->backend->memory.free(e->backend->device, 0, address));

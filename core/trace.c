@@ -179,7 +179,7 @@ static void take_record(struct tfr__trace *t, uint32_t stream, const tfr_profile
 /* The backend's lock is not held while records are taken: a claim takes it inside the trace's. */
 static void stream_drain(tfr_session *session, uint32_t stream)
 {
-    tfr__backend *b = session->streams[stream].backend;
+    tfr__backend *b = session->streams.items[stream].backend;
     tfr_profile_record records[16];
     uint32_t room = sizeof records / sizeof records[0], n = room, cursor = session->trace->drained;
     int32_t status;
@@ -201,8 +201,8 @@ void tfr__trace_drain(tfr_session *session)
 {
     if (!tfr__is_traced(session))
         return;
-    for (uint32_t i = 0; i < session->n_streams; i++)
-        if (session->streams[i].recorded)
+    for (uint32_t i = 0; i < session->streams.n; i++)
+        if (session->streams.items[i].recorded)
             stream_drain(session, i);
     session->trace->drained = session->trace->n;
 }
@@ -293,7 +293,7 @@ static int32_t walk_step(tfr_session *session, tfr__plan *p, uint32_t i, uint64_
         put->pub.flops = put->pub.bytes = 0;
     }
     b->launch.run = run;
-    b->launch.id = s && step->backend && session->streams[step->stream].recorded
+    b->launch.id = s && step->backend && session->streams.items[step->stream].recorded
                        ? (uint64_t)(s - t->slots) + 1
                        : 0;
     began = tfr__now_ns();
@@ -317,14 +317,14 @@ tfr_status tfr__trace_walk(tfr_session *session, tfr__plan *p, uint64_t run, tfr
     struct tfr__trace *t = session->trace;
     uint32_t first = t->n;
     pthread_mutex_lock(&t->lock);
-    for (uint32_t i = 0; i < session->n_streams; i++)
-        stream_claim(session, &session->streams[i]);
+    for (uint32_t i = 0; i < session->streams.n; i++)
+        stream_claim(session, &session->streams.items[i]);
     pthread_mutex_unlock(&t->lock);
     for (uint32_t i = 0; i < p->n_steps; i++) {
         int32_t status = walk_step(session, p, i, run, err);
         if (status) {
             tfr_status named = tfr__plan_failed(session, p, i, status, err);
-            for (uint32_t e = 0; e < session->n_streams; e++)
+            for (uint32_t e = 0; e < session->streams.n; e++)
                 close_queue(t, first, e, tfr__now_ns());
             return named;
         }
@@ -361,8 +361,8 @@ tfr_status tfr_trace_start(tfr_session *session, uint32_t max_events, tfr_err *e
 
 static void trace_stop(tfr_session *session)
 {
-    for (uint32_t i = 0; i < session->n_streams; i++) {
-        tfr__stream *e = &session->streams[i];
+    for (uint32_t i = 0; i < session->streams.n; i++) {
+        tfr__stream *e = &session->streams.items[i];
         tfr__backend *b = e->backend;
         pthread_mutex_lock(&b->lock);
         if (e->recorded) {

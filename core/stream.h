@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * stream.h: a session's hold on the backends that it uses: one queue and one fence each where the
+ * backend has queues, and the number of the memory that its kernels work in. Host devices share
+ * memory 0. Whoever runs holds the session's lock; the array never moves, so that the stream of a
+ * binding can be used without it.
+ */
+#ifndef TFR_CORE_STREAM_H
+#define TFR_CORE_STREAM_H
+
+#include "runtime.h"
+
+/* Memory 0 is the host's; 1... belong to backends of devices with memory of their own. */
+#define TFR__MEMORY_HOST 0
+
+/* A backend's queue, opened when first needed. */
+typedef struct tfr__stream {
+    tfr__backend *backend;
+    uint32_t memory;  /* TFR__MEMORY_HOST for a host device */
+    tfr_queue *queue; /* NULL = synchronous */
+    tfr_fence *fence;
+    uint64_t fence_value;
+    bool trace_asked, recorded; /* the backend was asked for records; it gives them to us */
+} tfr__stream;
+
+typedef struct tfr__streams {
+    tfr_runtime *runtime;
+    tfr__stream *items; /* with room for all backends */
+    uint32_t n, n_memories;
+    uint64_t
+        generation; /* changes when a queue is replaced: plans have the old one in their steps */
+} tfr__streams;
+
+void tfr__streams_init(tfr__streams *streams, tfr_runtime *runtime);
+/* Waits for all queues and closes them. */
+void tfr__streams_finish(tfr__streams *streams);
+/* After an error: waits until nothing runs, and replaces queues that carry a failure. */
+void tfr__streams_settle(tfr__streams *streams);
+
+/* The number of the backend's stream, which is opened if need be. */
+tfr_status tfr__stream_get(tfr__streams *streams, tfr__device *device, tfr__backend *backend,
+                           uint32_t *out, tfr_err *err);
+/* Memory for 0 bytes is NULL. */
+tfr_status tfr__stream_alloc(tfr__streams *streams, uint32_t memory, uint64_t bytes, void **out,
+                             tfr_err *err);
+void tfr__stream_free(tfr__streams *streams, uint32_t memory, void *address);
+tfr_status tfr__stream_copy(tfr__stream *stream, bool to_device, void *dst, const void *src,
+                            uint64_t bytes, tfr_err *err);
+/* The host waits for all that was put on the queue so far. */
+tfr_status tfr__stream_sync(tfr__stream *stream, tfr_err *err);
+
+#endif
