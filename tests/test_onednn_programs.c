@@ -148,6 +148,14 @@ TEST(a_residual_sum_joins_its_convolution)
           "out Add(y,Conv{pads=1,1,1,1}(y,w))");
 }
 
+TEST(a_sum_that_is_spread_over_a_residual_stays_apart)
+{
+    uint32_t n;
+    compare("in x ? 1 3 1; const w 1 1 3 3; out Add(x,Conv{pads=0,0,0,2}(x,w))", &n);
+    compare("in x ? 16 3 3; const w 16 16 3 3; out Add(Conv(x,w),x)", &n);
+    compare("in x ? 6; const a 1 8; const w 8 6; out Add(x,MatMul(a,w))", &n);
+}
+
 TEST(batch_normalization_is_folded)
 {
     check("in x ? 16 9 9; const w 32 16 3 3; const s 32; const b 32; const m 32; const v 32;"
@@ -490,6 +498,7 @@ static const test_case cases[] = {
     CASE(square_kernels_keep_size_and_channels),
     CASE(strides_and_dilations_are_kept),
     CASE(a_residual_sum_joins_its_convolution),
+    CASE(a_sum_that_is_spread_over_a_residual_stays_apart),
     CASE(batch_normalization_is_folded),
     CASE(depthwise_convolutions_stay_between_dense_ones),
     CASE(pools_and_a_mean_end_in_a_product),

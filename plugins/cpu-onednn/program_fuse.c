@@ -108,7 +108,7 @@ static bool has_act(const tfr_dnn_item *item)
     return item->act.kind != TFR_DNN_ACT_NONE;
 }
 
-/* y = sum + residual of the same shape. */
+/* y = sum + residual, both of the shape of y. */
 static bool take_residual(tfr_dnn_ir *ir, int i)
 {
     tfr_dnn_item *item = &ir->items[i], *next = follower(ir, i);
@@ -119,7 +119,8 @@ static bool take_residual(tfr_dnn_ir *ir, int i)
         return false;
     other = next->inputs[next->inputs[0] == item->output];
     if (other == item->output || ir->values[other].known ||
-        !same_dims(&ir->values[other], &ir->values[next->output]))
+        !same_dims(&ir->values[other], &ir->values[next->output]) ||
+        !same_dims(&ir->values[item->output], &ir->values[next->output]))
         return false;
     item->residual = other;
     take(ir, i, next);
