@@ -3,9 +3,12 @@
  * lrn.c: LRN, local response normalization across channels.
  *
  * ONNX gives a window of even size one channel more on the right, oneDNN drops that channel and
- * still divides by the size: only odd sizes are done.
+ * still divides by the size: only odd sizes are done. An infinite exponent asks whether the sum is
+ * above 1 or just 1, which is not to be had in single precision.
  */
 #include "families.h"
+
+#include <math.h>
 
 void tfr_dnn_lrn_supports(const tfr_plugin_device *device, const tfr_call *call, tfr_answer *answer)
 {
@@ -17,6 +20,11 @@ void tfr_dnn_lrn_supports(const tfr_plugin_device *device, const tfr_call *call,
     if (size < 1 || size % 2 == 0)
         tfr_decline(answer, TFR_REASON_ATTRIBUTE, "size %lld is even, only odd sizes are done here",
                     (long long)size);
+    else if (!isfinite(tfr_call_float(call, "alpha", 1e-4f)) ||
+             !isfinite(tfr_call_float(call, "beta", 0.75f)) ||
+             !isfinite(tfr_call_float(call, "bias", 1.0f)))
+        tfr_decline(answer, TFR_REASON_ATTRIBUTE,
+                    "alpha, beta or bias is not finite, only finite ones are done here");
 }
 
 void tfr_dnn_lrn_prepare(tfr_dnn_build *b, const tfr_call *call)
