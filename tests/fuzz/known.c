@@ -18,6 +18,7 @@ typedef enum when {
     EMPTY,
     INTEGERS,
     FLOATS,
+    FLOAT64,
     FLOAT8,
     TEXT,
     INSIDE
@@ -123,6 +124,8 @@ static bool input_holds(when condition, const tfr_tensor *t, size_t k)
         return k == 0 && tfr_dtype_is_integer(tfr_tensor_dtype(t));
     case FLOATS:
         return k == 0 && tfr_dtype_is_float(tfr_tensor_dtype(t));
+    case FLOAT64:
+        return k == 0 && tfr_tensor_dtype(t) == TFR_DTYPE_F64;
     case FLOAT8:
         return k > 0 && tfr_tensor_dtype(t) >= TFR_DTYPE_F8E4M3FN &&
                tfr_tensor_dtype(t) <= TFR_DTYPE_F8E5M2FNUZ;
