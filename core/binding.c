@@ -164,6 +164,16 @@ static tfr_status output_bind(tfr_binding *b, uint32_t i, tfr_err *err)
     return TFR_OK;
 }
 
+static tfr_status make_plan(tfr_binding *b, tfr_err *err)
+{
+    const tfr__body *body = b->session->body;
+    const tfr__section section = {body->graph, body->last_use, body->pins, b->env.values, 0};
+    tfr_status status = tfr__plan_create(&b->session->plans, &section, &b->plan, err);
+    if (!status)
+        b->session->n_plans++;
+    return status;
+}
+
 static tfr_status binding_fill(tfr_binding *b, tfr_tensor *const *inputs, uint32_t n_inputs,
                                tfr_tensor *const *outputs, tfr_err *err)
 {
@@ -174,9 +184,7 @@ static tfr_status binding_fill(tfr_binding *b, tfr_tensor *const *inputs, uint32
     if (!status)
         status = tfr__session_bind_inputs(b->session, &b->env, inputs, n_inputs, err);
     if (!status)
-        status = tfr__plan_create(b->session, &b->env, 0, &b->plan, err);
-    if (!status)
-        b->session->n_plans++;
+        status = make_plan(b, err);
     b->outputs = tfr__calloc((size_t)g->n_outputs + 1, sizeof *b->outputs);
     b->copies = tfr__calloc((size_t)g->n_outputs + 1, sizeof *b->copies);
     if (!status && (!b->outputs || !b->copies))
@@ -201,7 +209,7 @@ static tfr_status binding_fill(tfr_binding *b, tfr_tensor *const *inputs, uint32
                 buffer->address = buffer->tensor->data;
         }
     }
-    b->n_runs = b->session->n_runs;
+    b->n_runs = b->session->plans.kernel.run;
     for (uint32_t i = 0; i < b->session->streams.n; i++)
         b->has_queue = b->has_queue || b->session->streams.items[i].queue;
     if (!status)

@@ -208,6 +208,14 @@ static bool forget_unused(tfr_session *session, tfr__body *body)
     return any;
 }
 
+static tfr_status make_plan(tfr_session *session, const tfr__env *env, uint32_t first,
+                            tfr__plan **out, tfr_err *err)
+{
+    const tfr__body *body = env->body;
+    const tfr__section section = {body->graph, body->last_use, body->pins, env->values, first};
+    return tfr__plan_create(&session->plans, &section, out, err);
+}
+
 /* The plan of the section at node `first`, moved to the front of the body's list. */
 static tfr_status find_plan(tfr_session *session, tfr__env *env, uint32_t first, tfr__plan **out,
                             tfr_err *err)
@@ -217,7 +225,7 @@ static tfr_status find_plan(tfr_session *session, tfr__env *env, uint32_t first,
     uint64_t traced;
     for (tfr__plan **at = &body->plans; *at; at = &(*at)->next) {
         tfr__plan *p = *at;
-        if (p->first != first || !tfr__plan_fits(p, env))
+        if (p->first != first || !tfr__plan_fits(p, env->values))
             continue;
         *at = p->next;
         p->next = body->plans;
@@ -225,16 +233,16 @@ static tfr_status find_plan(tfr_session *session, tfr__env *env, uint32_t first,
         return TFR_OK;
     }
     traced = tfr__trace_begin(session);
-    status = tfr__plan_create(session, env, first, out, err);
+    status = make_plan(session, env, first, out, err);
     if (status == TFR_ENOMEM && forget_unused(session, session->body))
-        status = tfr__plan_create(session, env, first, out, err); /* once more, with more room */
+        status = make_plan(session, env, first, out, err); /* once more, with more room */
     if (status == TFR_ENOMEM && session->n_used) { /* those of this run have done their work, too */
         tfr__trace_drain(session);
         tfr__body_forget_used(session);
         if (forget_unused(session, session->body))
-            status = tfr__plan_create(session, env, first, out, err);
+            status = make_plan(session, env, first, out, err);
     }
-    tfr__trace_add(session, TFR_TRACE_PLAN, traced, session->n_runs, body->graph, -1);
+    tfr__trace_add(session, TFR_TRACE_PLAN, traced, session->plans.kernel.run, body->graph, -1);
     if (status)
         return status;
     if (body->n_plans >= session->max_plans)
@@ -301,7 +309,8 @@ tfr_status tfr__body_run(tfr_session *session, tfr__env *env, tfr_tensor **outpu
         } else {
             uint64_t traced = tfr__trace_begin(session);
             status = host_node_run(session, env, i, err);
-            tfr__trace_add(session, TFR_TRACE_NODE, traced, session->n_runs, g, (int32_t)i++);
+            tfr__trace_add(session, TFR_TRACE_NODE, traced, session->plans.kernel.run, g,
+                           (int32_t)i++);
         }
     }
     if (!run)

@@ -7,8 +7,7 @@
 #include <tfrun/fail.h>
 
 #include "alloc.h"
-#include "call.h"
-#include "plan.h"
+#include "eval.h"
 
 /* Of the host's backends the last one to be asked, which is the reference. */
 static tfr__pin reference_pin(const tfr_runtime *runtime)
@@ -36,18 +35,18 @@ static tfr_status make_results(const tfr__node *node, const tfr__type *types, tf
     return TFR_OK;
 }
 
-static tfr_status launch_once(tfr_session *session, const tfr__node *node,
+static tfr_status launch_once(const tfr__kernel_env *env, const tfr__node *node,
                               const tfr__choice *choice, const tfr_call *call,
                               tfr_tensor *const *inputs, tfr_tensor **results, tfr_err *err)
 {
     tfr__backend *b = choice->backend;
     tfr_launch launch = {
-        .size = sizeof launch, .n_args = node->n_inputs + node->n_outputs, .run = session->n_runs};
+        .size = sizeof launch, .n_args = node->n_inputs + node->n_outputs, .run = env->run};
     tfr_arg *args = tfr__calloc((size_t)launch.n_args + 1, sizeof *args);
     tfr_kernel *kernel = NULL;
     void *workspace = NULL;
     uint32_t stream;
-    tfr_status status = tfr__stream_get(&session->streams, choice->device, b, &stream, err);
+    tfr_status status = tfr__stream_get(env->streams, choice->device, b, &stream, err);
     if (!args)
         status = tfr_fail(err, TFR_ENOMEM, "out of memory for node \"%s\"", node->name);
     for (uint32_t k = 0; !status && k < launch.n_args; k++) {
@@ -55,8 +54,8 @@ static tfr_status launch_once(tfr_session *session, const tfr__node *node,
         args[k].address = t ? tfr__tensor_data(t) : NULL;
     }
     if (!status)
-        status = tfr__stream_alloc(&session->streams, TFR__MEMORY_HOST,
-                                   choice->answer.workspace_bytes, &workspace, err);
+        status = tfr__stream_alloc(env->streams, TFR__MEMORY_HOST, choice->answer.workspace_bytes,
+                                   &workspace, err);
     launch.args = args;
     launch.workspace = workspace;
     if (!status) {
@@ -72,25 +71,25 @@ static tfr_status launch_once(tfr_session *session, const tfr__node *node,
     if (!status)
         TFR__SLOT(b, "launch", node->name, node->op->name,
                   status = (tfr_status)b->kernel.launch(
-                      b->device, session->streams.items[stream].queue, kernel, &launch, err));
+                      b->device, env->streams->items[stream].queue, kernel, &launch, err));
     if (kernel) {
-        tfr_status synced = tfr__stream_sync(&session->streams.items[stream], status ? NULL : err);
+        tfr_status synced = tfr__stream_sync(&env->streams->items[stream], status ? NULL : err);
         if (!status)
             status = synced;
         pthread_mutex_lock(&b->lock);
         TFR__SLOT(b, "drop", node->name, node->op->name, b->kernel.drop(b->device, kernel));
         pthread_mutex_unlock(&b->lock);
     }
-    tfr__stream_free(&session->streams, TFR__MEMORY_HOST, workspace);
+    tfr__stream_free(env->streams, TFR__MEMORY_HOST, workspace);
     tfr__free(args);
     return status;
 }
 
-tfr_status tfr__eval(tfr_session *session, const tfr__node *node, const tfr__attr_list *attrs,
+tfr_status tfr__eval(const tfr__kernel_env *env, const tfr__node *node, const tfr__attr_list *attrs,
                      tfr_tensor *const *inputs, const tfr__type *outputs, tfr_tensor **results,
                      tfr_err *err)
 {
-    tfr__pin pin = reference_pin(session->runtime);
+    tfr__pin pin = reference_pin(env->streams->runtime);
     tfr__type *in = tfr__calloc((size_t)node->n_inputs + 1, sizeof *in);
     tfr__choice choice = {0};
     tfr__call call = {0};
@@ -112,13 +111,13 @@ tfr_status tfr__eval(tfr_session *session, const tfr__node *node, const tfr__att
     for (uint32_t k = 0; !status && k < node->n_outputs; k++)
         tfr__operand_set(&call.operands[node->n_inputs + k], &outputs[k], NULL, NULL);
     if (!status)
-        status = tfr__place(session, node, pin, false, &call, &choice, err);
+        status = tfr__place(env, node, pin, false, &call, &choice, err);
     if (!status && !choice.device->is_host)
         status = tfr_fail(err, TFR_EUNSUPPORTED, "no kernel on the host for %s", node->op->name);
     if (!status)
         status = make_results(node, outputs, results, err);
     if (!status)
-        status = launch_once(session, node, &choice, &call.call, inputs, results, err);
+        status = launch_once(env, node, &choice, &call.call, inputs, results, err);
     for (uint32_t k = 0; status && k < node->n_outputs; k++) {
         tfr_tensor_release(results[k]);
         results[k] = NULL;

@@ -119,7 +119,7 @@ static tfr_status sample_walk(tfr_session *session, tfr__plan *p, uint64_t run, 
             return tfr__plan_failed(session, p, i, status, err);
     }
     if (!--p->sampling)
-        tfr__sample_end(session, p);
+        tfr__sample_end(p);
     return TFR_OK;
 }
 
@@ -193,7 +193,7 @@ tfr_status tfr__plan_run(tfr_session *session, tfr__plan *p, tfr__env *env, tfr_
     }
     status = run_bind(p, env, err);
     if (!status)
-        status = tfr__plan_walk(session, p, session->n_runs, err);
+        status = tfr__plan_walk(session, p, session->plans.kernel.run, err);
     for (uint32_t i = 0; !status && i < p->n_live_outs; i++)
         status = give_out(p, &p->live_outs[i], env, err);
     run_unbind(p);

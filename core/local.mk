@@ -28,6 +28,7 @@ libtfrun_core_la_SOURCES = \
 	core/env.def \
 	core/env.h \
 	core/eval.c \
+	core/eval.h \
 	core/failure.c \
 	core/graph.c \
 	core/graph.h \
@@ -90,6 +91,7 @@ libtfrun_core_la_SOURCES = \
 	core/passes.c \
 	core/passes.h \
 	core/place.c \
+	core/place.h \
 	core/plan.h \
 	core/plan_bind.c \
 	core/plan_blob.c \

@@ -80,7 +80,7 @@ static void scale_rows(void *user, int64_t begin, int64_t end)
 static void scale_weights(const tfr__rewrite *rw, scaling *a)
 {
     const layout *l = a->l;
-    tfr__pool_run(tfr__pool_get(), rw->session->runtime->devices[0].n_threads, scale_rows, a,
+    tfr__pool_run(tfr__pool_get(), tfr__kernel_threads(rw->env), scale_rows, a,
                   l->groups * l->rows * l->channels, PART / l->rest + 1);
 }
 

@@ -140,7 +140,7 @@ static bool fold(tfr__rewrite *rw, uint32_t i, const tfr__attr_list *attrs, cons
     else if (tfr__rewrite_is(node, "Transpose"))
         results[0] = fold_transpose(attrs, tfr__rewrite_tensor(rw, node->inputs[0]));
     else if (!is_foldable(rw, node, types, inputs) ||
-             tfr__eval(rw->session, node, attrs, inputs, types, results, NULL))
+             tfr__eval(rw->env, node, attrs, inputs, types, results, NULL))
         done = false;
     for (uint32_t k = 0; done && k < n; k++)
         done = results[k] || node->outputs[k] == TFR_VALUE_NONE;

@@ -50,25 +50,26 @@ tfr_status tfr__passes_parse(const char *list, uint32_t *mask, tfr_err *err)
 
 /* The graph and all graphs inside it, outer ones first. */
 typedef struct graphs {
+    const tfr__kernel_env *env;
+    bool loose_shapes;
     tfr__rewrite **items;
     uint32_t n, room;
 } graphs;
 
 /* What is known of inputs holds only where a run checks it. */
-static void forget_types(tfr__rewrite *rw)
+static void forget_types(tfr__rewrite *rw, bool loose_shapes)
 {
     const tfr_graph *g = rw->graph;
     for (uint32_t i = 0; i < g->n_inputs; i++) {
         tfr_value_type *type = &g->values[g->inputs[i]].type;
         if (rw->parent)
             *type = (tfr_value_type){.size = sizeof *type};
-        else if (rw->session->loose_shapes)
+        else if (loose_shapes)
             type->rank_known = 0;
     }
 }
 
-static tfr_status add_graph(graphs *list, tfr_session *session, tfr_graph *graph,
-                            tfr__rewrite *parent)
+static tfr_status add_graph(graphs *list, tfr_graph *graph, tfr__rewrite *parent)
 {
     tfr__rewrite *rw = tfr__calloc(1, sizeof *rw);
     tfr_status status = rw ? TFR_OK : TFR_ENOMEM;
@@ -86,15 +87,15 @@ static tfr_status add_graph(graphs *list, tfr_session *session, tfr_graph *graph
         return status;
     }
     list->items[list->n++] = rw;
-    rw->session = session;
+    rw->env = list->env;
     rw->graph = tfr_graph_retain(graph);
     rw->parent = parent;
-    forget_types(rw);
+    forget_types(rw, list->loose_shapes);
     tfr__rewrite_count(rw);
     status = rw->status;
     for (uint32_t i = 0; !status && i < graph->n_nodes; i++)
         for (uint32_t k = 0; !status && k < graph->nodes[i].n_subgraphs; k++)
-            status = add_graph(list, session, graph->nodes[i].subgraphs[k], rw);
+            status = add_graph(list, graph->nodes[i].subgraphs[k], rw);
     return status;
 }
 
@@ -160,14 +161,14 @@ static tfr_status drop_unread(graphs *list, uint32_t *changes)
     return TFR_OK;
 }
 
-static tfr_status run_rounds(graphs *list, tfr_session *session, uint32_t mask)
+static tfr_status run_rounds(graphs *list, uint32_t mask, tfr__pass_row *rows)
 {
     tfr_status status = TFR_OK;
     uint32_t changed = 1;
     for (int round = 0; !status && changed && round < MAX_ROUNDS; round++) {
         changed = 0;
         for (uint32_t p = 0; !status && p < TFR__N_PASSES; p++) {
-            tfr__pass_row *row = &session->passes[p];
+            tfr__pass_row *row = &rows[p];
             uint32_t before = row->n_changes;
             bool on = mask >> p & 1;
             if (on || p == TFR__PASS_fold) /* which finds the types */
@@ -186,75 +187,38 @@ static tfr_status run_rounds(graphs *list, tfr_session *session, uint32_t mask)
     return status;
 }
 
-tfr_status tfr__passes_run(tfr_session *session, uint32_t mask, tfr_err *err)
+tfr_status tfr__passes_run(const tfr__kernel_env *env, bool loose_shapes, uint32_t mask,
+                           tfr_graph **graph, tfr__pass_row *rows, tfr_err *err)
 {
-    graphs list = {0};
+    graphs list = {.env = env, .loose_shapes = loose_shapes};
     tfr_graph *copy;
     uint32_t changes = 0;
-    tfr_status status;
-    if (!session->graph->n_nodes)
-        return TFR_OK;
-    session->passes = tfr__calloc(TFR__N_PASSES, sizeof *session->passes);
-    if (!session->passes)
-        return tfr_fail(err, TFR_ENOMEM, "out of memory for the passes");
-    status = tfr__graph_copy(session->graph, NULL, &copy, err);
+    tfr_status status = tfr__graph_copy(*graph, NULL, &copy, err);
     if (status)
         return status;
-    status = add_graph(&list, session, copy, NULL);
+    status = add_graph(&list, copy, NULL);
     if (!status)
         status = drop_unread(&list, &changes);
     if (!status)
-        status = run_rounds(&list, session, mask);
+        status = run_rounds(&list, mask, rows);
     for (uint32_t p = 0; p < TFR__N_PASSES; p++) {
-        tfr__pass_row *row = &session->passes[p];
-        changes += row->n_changes;
-        snprintf(row->text, sizeof row->text, passes[p].text, row->n_changes);
+        changes += rows[p].n_changes;
+        rows[p].name = passes[p].name;
+        snprintf(rows[p].text, sizeof rows[p].text, passes[p].text, rows[p].n_changes);
     }
     for (uint32_t i = 0; i < list.n; i++) {
         tfr__rewrite_finish(list.items[i]);
         tfr__free(list.items[i]);
     }
     tfr__free(list.items);
+    if (status)
+        status =
+            tfr_fail(err, status, "out of memory for passes over graph \"%s\"", (*graph)->name);
     if (status || !changes) {
         tfr_graph_release(copy);
     } else {
-        tfr_graph_release(session->graph); /* the copy holds it */
-        session->graph = copy;
+        tfr_graph_release(*graph); /* the copy holds it */
+        *graph = copy;
     }
-    return status ? tfr_fail(err, status, "out of memory for passes over graph \"%s\"",
-                             session->graph->name)
-                  : TFR_OK;
-}
-
-/* ---- the report ------------------------------------------------------------------------------ */
-
-uint32_t tfr_session_n_passes(const tfr_session *session)
-{
-    uint32_t n = 0;
-    for (uint32_t p = 0; session->passes && p < TFR__N_PASSES; p++)
-        n += session->passes[p].rounds != 0;
-    return n;
-}
-
-tfr_status tfr_session_pass(const tfr_session *session, uint32_t i, tfr_pass *out, tfr_err *err)
-{
-    tfr_pass pass = {0};
-    const tfr__pass_row *row;
-    uint32_t p = 0;
-    if (i >= tfr_session_n_passes(session))
-        return tfr_fail(err, TFR_EINVAL, "there is no pass %u, %u ran", i,
-                        tfr_session_n_passes(session));
-    while (!session->passes[p].rounds || i--)
-        p++;
-    row = &session->passes[p];
-    pass.name = passes[p].name;
-    pass.text = row->text;
-    pass.rounds = row->rounds;
-    pass.n_changes = row->n_changes;
-    pass.nodes_before = row->nodes_before;
-    pass.nodes_removed = row->nodes_removed;
-    pass.ns = row->ns;
-    pass.size = out->size < sizeof pass ? out->size : (uint32_t)sizeof pass;
-    memcpy(out, &pass, pass.size);
-    return TFR_OK;
+    return status;
 }

@@ -49,10 +49,21 @@ uint32_t tfr__rewrite_drop_unread(tfr__rewrite *rw);
 
 /* Reads "all", "none" or a list: "fold,cse" are those alone, "-cse" all but that. NULL is all. */
 tfr_status tfr__passes_parse(const char *list, uint32_t *mask, tfr_err *err);
+/* What a pass did. */
+typedef struct tfr__pass_row {
+    const char *name;
+    uint32_t rounds, n_changes, nodes_before;
+    int32_t nodes_removed;
+    uint64_t ns;
+    char text[96];
+} tfr__pass_row;
+
 /*
- * Replaces session->graph by a copy without unread nodes that the passes of mask changed, if
- * anything was to be done.
+ * Replaces *graph by a copy without unread nodes that the passes of mask changed, if anything was
+ * to be done. With loose_shapes the declared shapes of inputs are no promise. rows: one per pass,
+ * zeroed.
  */
-tfr_status tfr__passes_run(tfr_session *session, uint32_t mask, tfr_err *err);
+tfr_status tfr__passes_run(const tfr__kernel_env *env, bool loose_shapes, uint32_t mask,
+                           tfr_graph **graph, tfr__pass_row *rows, tfr_err *err);
 
 #endif

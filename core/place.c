@@ -10,7 +10,7 @@
 #include <tfrun/fail.h>
 
 #include "alloc.h"
-#include "plan.h"
+#include "place.h"
 
 #define TEXT_ROOM 1024
 
@@ -166,10 +166,11 @@ static tfr_status place_refuse(const tfr__node *node, const tfr__choice *choice,
                     node->name, node->op->name, choice->wanted, text, choice->backend->name);
 }
 
-tfr_status tfr__place(tfr_session *session, const tfr__node *node, tfr__pin pin, bool strict,
+tfr_status tfr__place(const tfr__kernel_env *env, const tfr__node *node, tfr__pin pin, bool strict,
                       tfr__call *call, tfr__choice *out, tfr_err *err)
 {
-    candidates c = {session->runtime, pin, 0, 0, 0};
+    tfr_runtime *runtime = env->streams->runtime;
+    candidates c = {runtime, pin, 0, 0, 0};
     uint32_t op = tfr__op_number(node->op);
     char text[TEXT_ROOM] = "";
     tfr__device *device;
@@ -179,17 +180,17 @@ tfr_status tfr__place(tfr_session *session, const tfr__node *node, tfr__pin pin,
     bool first = true;
     memset(out, 0, sizeof *out);
     if (pin.device < 0)
-        c.first = session->preferred;
+        c.first = env->preferred;
     if (c.first.device < 0)
         c.first = (tfr__pin){0, -1};
-    if (!session->runtime->n_devices)
+    if (!runtime->n_devices)
         return tfr_fail(err, TFR_EDEVICE,
                         "there is no usable device; `tfrun --list-devices` says why");
     out->wanted = "?";
     while (candidates_next(&c, &device, &backend)) {
         if (first)
             out->wanted = backend->name;
-        status = tfr__ask(session->runtime, backend, op, call, &answer, err);
+        status = tfr__ask(runtime, backend, op, call, &answer, err);
         if (status)
             return status;
         if (answer.verdict == TFR_VERDICT_YES || answer.verdict == TFR_VERDICT_REORDER ||
@@ -217,4 +218,18 @@ tfr_status tfr__place(tfr_session *session, const tfr__node *node, tfr__pin pin,
     if (text[0])
         out->text = tfr__strdup(text);
     return TFR_OK;
+}
+
+bool tfr__kernel_claimed(const tfr__kernel_env *env, uint32_t op)
+{
+    const tfr_runtime *rt = env->streams->runtime;
+    const tfr__pin want = env->preferred;
+    const tfr__device *d = rt->n_devices ? &rt->devices[want.device < 0 ? 0 : want.device] : NULL;
+    for (uint32_t i = 0; d && i < d->n_backends; i++) {
+        const tfr__backend *b = &d->backends[i];
+        if ((want.device < 0 || want.backend < 0 || want.backend == (int32_t)i) &&
+            b->priority > 0 && b->claims && b->claims[op] == TFR__CLAIM_YES)
+            return true;
+    }
+    return false;
 }

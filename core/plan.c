@@ -107,14 +107,14 @@ static tfr_status find_live_ins(tfr__build *b, tfr_err *err)
     return TFR_OK;
 }
 
-tfr_status tfr__plan_create(tfr_session *session, tfr__env *env, uint32_t first, tfr__plan **out,
+tfr_status tfr__plan_create(const tfr__plan_env *env, const tfr__section *section, tfr__plan **out,
                             tfr_err *err)
 {
-    tfr__build b = {.session = session,
-                    .streams = &session->streams,
-                    .env = env,
-                    .body = env->body,
-                    .graph = env->body->graph,
+    const uint32_t first = section->first;
+    tfr__build b = {.env = env,
+                    .section = section,
+                    .streams = env->kernel.streams,
+                    .graph = section->graph,
                     .first = first,
                     .end = first};
     uint64_t began = tfr__now_ns();
@@ -143,7 +143,7 @@ tfr_status tfr__plan_create(tfr_session *session, tfr__env *env, uint32_t first,
     }
     b.plan->end = b.end;
     b.plan->plan_ns = tfr__now_ns() - began;
-    tfr__sample_begin(session, b.plan);
+    tfr__sample_begin(b.plan);
     *out = b.plan;
     return TFR_OK;
 }
@@ -203,15 +203,15 @@ static bool live_in_fits(const tfr__live_in *want, const tfr_tensor *t)
             memcmp(t->strides, want->strides, (size_t)t->shape.rank * sizeof *t->strides) == 0);
 }
 
-bool tfr__plan_fits(const tfr__plan *p, const tfr__env *env)
+bool tfr__plan_fits(const tfr__plan *p, tfr_tensor *const *values)
 {
     if (p->stale)
         return false;
     for (uint32_t i = 0; i < p->n_live_ins; i++)
-        if (!live_in_fits(&p->live_ins[i], env->values[p->live_ins[i].value]))
+        if (!live_in_fits(&p->live_ins[i], values[p->live_ins[i].value]))
             return false;
     for (uint32_t i = 0; i < p->n_consulted; i++) {
-        tfr_tensor *t = env->values[p->consulted[i].value], *copy = NULL;
+        tfr_tensor *t = values[p->consulted[i].value], *copy = NULL;
         bool same;
         /* It need not be a live-in: it may have ended the section before its reader. */
         if (!t || t->kind != TFR_KIND_TENSOR)

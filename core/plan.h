@@ -16,12 +16,10 @@
 
 #include <tfrun/op.h>
 
-#include "call.h"
 #include "cost.h"
 #include "graph.h"
 #include "infer.h"
-#include "runtime.h"
-#include "stream.h"
+#include "place.h"
 #include "tensor.h"
 
 /* ---- what a plan consists of ----------------------------------------------------------------- */
@@ -210,12 +208,27 @@ typedef struct tfr__arena {
     uint64_t bytes, lower_bound;
 } tfr__arena;
 
-/* ---- bodies and sessions --------------------------------------------------------------------- */
+/* ---- what a plan is made of and with --------------------------------------------------------- */
 
-/* A device, or one backend of it, that a node is pinned to; device -1 = free. */
-typedef struct tfr__pin {
-    int32_t device, backend;
-} tfr__pin;
+/* What a session's options say about plans. */
+typedef struct tfr__plan_env {
+    tfr__kernel_env kernel;
+    int32_t fallback;  /* tfr_fallback, never DEFAULT */
+    int32_t math_mode; /* tfr_math_mode */
+    bool no_programs;
+} tfr__plan_env;
+
+/* Where a plan begins, and what is known there. All is borrowed. */
+typedef struct tfr__section {
+    const tfr_graph *graph;
+    const int32_t *last_use; /* by value: the last node that uses it, n_nodes if the graph's caller
+                                does, -1 */
+    const tfr__pin *pins;    /* by node */
+    tfr_tensor *const *values; /* by value: what is there, or NULL */
+    uint32_t first;            /* node */
+} tfr__section;
+
+/* ---- bodies and sessions --------------------------------------------------------------------- */
 
 typedef struct tfr__body {
     tfr_graph *graph;
@@ -235,22 +248,12 @@ typedef struct tfr__env {
     uint32_t n_there;
 } tfr__env;
 
-/* What a pass did (passes.c). */
-typedef struct tfr__pass_row {
-    uint32_t rounds, n_changes, nodes_before;
-    int32_t nodes_removed;
-    uint64_t ns;
-    char text[96];
-} tfr__pass_row;
-
 struct tfr_session {
     tfr_runtime *runtime;
     tfr_graph *graph;
     tfr__body *body;
-    int32_t fallback;   /* tfr_fallback, never DEFAULT */
-    tfr__pin preferred; /* device -1 = none named */
-    bool log_placement, warned, loose_shapes, no_programs, mode_warned;
-    int32_t math_mode; /* tfr_math_mode */
+    tfr__plan_env plans;
+    bool log_placement, warned, loose_shapes, mode_warned;
     uint32_t max_plans;
     pthread_mutex_t lock;   /* one run at a time */
     tfr_tensor **variables; /* by number in graph->variables */
@@ -260,8 +263,8 @@ struct tfr_session {
     tfr__plan **used;       /* plans of the last run, in order */
     uint32_t n_used, room_used;
     uint32_t n_rows, n_program_rows; /* of the report on the last run */
-    uint64_t n_runs, n_plans, plan_ns;
-    tfr__pass_row *passes; /* one per pass, or NULL: none ran */
+    uint64_t n_plans, plan_ns;
+    struct tfr__pass_row *passes; /* one per pass, or NULL: none ran */
     atomic_bool is_traced;
     struct tfr__trace *trace; /* trace.c; stays when is_traced ends */
 };
@@ -293,11 +296,12 @@ void tfr__env_finish(tfr__env *env);
 /* A value that a section's own node reads: from the environment, or a constant. Borrowed. */
 tfr_tensor *tfr__frame_get(const tfr__env *env, tfr_value v);
 
-/* plan.c: makes the plan of the section that begins at node first; never a host section. */
-tfr_status tfr__plan_create(tfr_session *session, tfr__env *env, uint32_t first, tfr__plan **out,
+/* plan.c: makes the plan of a section; never a host section. */
+tfr_status tfr__plan_create(const tfr__plan_env *env, const tfr__section *section, tfr__plan **out,
                             tfr_err *err);
 void tfr__plan_destroy(tfr__plan *plan);
-bool tfr__plan_fits(const tfr__plan *plan, const tfr__env *env);
+/* values: as the section's. */
+bool tfr__plan_fits(const tfr__plan *plan, tfr_tensor *const *values);
 
 /* plan_bound.c */
 /* Fills in the bound steps of a plan that has arguments and addresses. */
@@ -322,23 +326,6 @@ tfr_status tfr__plan_failed(tfr_session *session, tfr__plan *plan, uint32_t step
 /* plan_compile.c; the program may be gone already. */
 void tfr__program_drop(tfr__program *program);
 
-/* place.c: a kernel for a call, with the reasons of all that said no. */
-typedef struct tfr__choice {
-    tfr__backend *backend;
-    tfr__device *device;
-    tfr_answer answer;
-    bool fallback;
-    int32_t reason;     /* of the first no */
-    const char *wanted; /* name of what was asked first */
-    char *text;         /* owned; NULL = nobody said no */
-} tfr__choice;
-/* Asks one backend whether it takes a call of op, by number. Only TFR_ENOMEM fails. */
-tfr_status tfr__ask(tfr_runtime *runtime, tfr__backend *backend, uint32_t op, tfr__call *call,
-                    tfr_answer *answer, tfr_err *err);
-/* strict: a fallback is an error. */
-tfr_status tfr__place(tfr_session *session, const tfr__node *node, tfr__pin pin, bool strict,
-                      tfr__call *call, tfr__choice *out, tfr_err *err);
-
 /* plan_bind.c: sets offset of every ARENA buffer of one memory; bytes needed and lower bound. */
 tfr_status tfr__arena_plan(tfr__buffer *buffers, uint32_t n, uint32_t memory, uint64_t alignment,
                            uint64_t *bytes, uint64_t *lower_bound, tfr_err *err);
@@ -360,11 +347,5 @@ tfr_status tfr__control_run(tfr_session *session, tfr__env *env, uint32_t node,
  */
 tfr_status tfr__tensors_join(tfr_tensor *const *values, size_t n, int64_t axis, bool stack,
                              tfr_tensor **out, tfr_err *err);
-
-/* eval.c: one kernel on known tensors at once: shape arithmetic, constants. The host's reference
- * backend is asked first, so that no value depends on when, or for which device, it is computed. */
-tfr_status tfr__eval(tfr_session *session, const tfr__node *node, const tfr__attr_list *attrs,
-                     tfr_tensor *const *inputs, const tfr__type *outputs, tfr_tensor **results,
-                     tfr_err *err);
 
 #endif

@@ -154,7 +154,7 @@ static void announce_memory(const tfr__steps *s)
     if (!largest || bytes < most || bytes / RATIO < given)
         return;
     tfr__log(
-        s->b->session->runtime, TFR_LOG_WARNING, "session",
+        s->b->streams->runtime, TFR_LOG_WARNING, "session",
         "a run of graph \"%s\" takes %llu MiB of memory, %llu MiB of it at once for one value, "
         "with %llu KiB of weights and inputs",
         s->b->graph->name, (unsigned long long)(bytes >> 20),

@@ -28,7 +28,7 @@ tfr_status tfr__build_call(tfr__build *b, uint32_t i, bool plain, tfr__call *cal
     tfr_status status = tfr__call_init(call, node, &state->attrs, err);
     if (status)
         return status;
-    call->call.math_mode = b->session->math_mode;
+    call->call.math_mode = b->env->math_mode;
     if (state->choice.backend && state->choice.backend->claim_versions)
         call->call.since_version = state->choice.backend->claim_versions[tfr__op_number(node->op)];
     for (uint32_t k = 0; k < node->n_inputs; k++) {

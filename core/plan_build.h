@@ -47,10 +47,9 @@ typedef struct tfr__laid {
 } tfr__laid;
 
 typedef struct tfr__build {
-    tfr_session *session;
+    const tfr__plan_env *env;
+    const tfr__section *section;
     tfr__streams *streams;
-    tfr__env *env;
-    tfr__body *body;
     const tfr_graph *graph;
     tfr__plan *plan;
     uint32_t first, end;
@@ -83,7 +82,7 @@ static inline tfr_tensor *tfr__build_live_in(const tfr__build *b, tfr_value valu
     if (v->role == TFR__ROLE_CONSTANT ||
         (v->role == TFR__ROLE_NODE && (uint32_t)v->node >= b->first))
         return NULL;
-    return b->env->values[value];
+    return b->section->values[value];
 }
 
 /* A look at the operands of a node; then, for each: is it the first time in this look? */
@@ -114,7 +113,7 @@ static inline int64_t tfr__build_maker(const tfr__build *b, tfr_value v)
 
 static inline bool tfr__build_leaves(const tfr__build *b, tfr_value v)
 {
-    return b->body->last_use[v] >= (int32_t)b->end;
+    return b->section->last_use[v] >= (int32_t)b->end;
 }
 
 tfr_status tfr__build_infer(tfr__build *b, tfr_err *err);

@@ -175,7 +175,7 @@ static bool is_mine(const tfr__build *b, uint32_t i, const tfr__backend *backend
 
 static void breach(tfr__build *b, tfr__backend *backend, const char *text)
 {
-    tfr__log(b->session->runtime, TFR_LOG_WARNING, backend->plugin_name,
+    tfr__log(b->streams->runtime, TFR_LOG_WARNING, backend->plugin_name,
              "its compiler failed: %s; %s compiles no programs any more in this process", text,
              backend->name);
     tfr__backend_quarantine(backend, TFR__PROGRAMS, text);
@@ -394,7 +394,7 @@ static tfr_status compile(tfr__build *b, const view *w, tfr__group *g, tfr_err *
         outputs[k].size = sizeof outputs[k];
     g->program.backend = backend;
     g->program.info.size = sizeof g->program.info;
-    tfr__blob_get(b->session->runtime, backend, &w->pub, &blob);
+    tfr__blob_get(b->streams->runtime, backend, &w->pub, &blob);
     options.blob = blob.bytes ? blob.data : NULL;
     options.blob_bytes = blob.bytes;
     pthread_mutex_lock(&backend->lock);
@@ -402,7 +402,7 @@ static tfr_status compile(tfr__build *b, const view *w, tfr__group *g, tfr_err *
               status = (tfr_status)backend->program.compile(
                   backend->device, &w->pub, &options, &g->program.program, outputs, sizeof *outputs,
                   &g->program.info, err));
-    tfr__blob_put(b->session->runtime, backend, status ? NULL : g->program.program, &blob);
+    tfr__blob_put(b->streams->runtime, backend, status ? NULL : g->program.program, &blob);
     pthread_mutex_unlock(&backend->lock);
     if (status) {
         g->program.program = NULL; /* outputs are written only on success */

@@ -52,10 +52,10 @@ static tfr__tuning_key full_key(tfr__tuning_key backend, tfr__tuning_key call)
 }
 
 /* 0 = never. */
-static uint64_t measured_ns(const tfr_session *session, tfr__tuning_key key)
+static uint64_t measured_ns(const tfr__build *b, tfr__tuning_key key)
 {
     uint64_t ns = 0;
-    if (tfr__tuning_get(&session->runtime->tuning, key, &ns, sizeof ns) != sizeof ns)
+    if (tfr__tuning_get(&b->streams->runtime->tuning, key, &ns, sizeof ns) != sizeof ns)
         return 0;
     return ns < MOST_NS ? ns : MOST_NS;
 }
@@ -90,7 +90,7 @@ static uint32_t label_of(const pricing *p, const tfr__backend *backend)
 /* The chosen backends come first: all of them must have a label. */
 static bool find_labels(pricing *p)
 {
-    tfr_runtime *rt = p->b->session->runtime;
+    tfr_runtime *rt = p->b->streams->runtime;
     for (uint32_t i = 0; i < p->l.n_nodes; i++) {
         const tfr__choice *c = &p->b->nodes[i].choice;
         if (!c->backend || label_of(p, c->backend) < p->l.n_labels)
@@ -216,7 +216,7 @@ static tfr_status ask_elsewhere(pricing *p, uint32_t i, uint32_t label, tfr_answ
     tfr__backend *backend = p->backends[label];
     tfr__call call;
     tfr_status status;
-    *ns = measured_ns(p->b->session, full_key(p->keys[label], state->key));
+    *ns = measured_ns(p->b, full_key(p->keys[label], state->key));
     *measured = *ns > 0;
     if (*measured && !state->measured && !state->choice.answer.time_ns) {
         *ns = 0; /* a guess is no match: the first choice is measured before it is left */
@@ -229,7 +229,7 @@ static tfr_status ask_elsewhere(pricing *p, uint32_t i, uint32_t label, tfr_answ
     if (status)
         return status;
     status =
-        tfr__ask(p->b->session->runtime, backend, tfr__op_number(node->op), &call, answer, err);
+        tfr__ask(p->b->streams->runtime, backend, tfr__op_number(node->op), &call, answer, err);
     tfr__call_finish(&call);
     if (status || answer->verdict != TFR_VERDICT_YES ||
         (!p->devices[label]->is_host && state->plain != UINT64_MAX &&
@@ -253,7 +253,7 @@ static tfr_status find_prices(pricing *p, uint32_t i, uint32_t *n_free, tfr_err 
 {
     tfr__build *b = p->b;
     const tfr__build_node *state = &b->nodes[i];
-    const bool stays = b->body->pins[b->first + i].device >= 0 ||
+    const bool stays = b->section->pins[b->first + i].device >= 0 ||
                        (state->choice.answer.flags & TFR_ANSWER_RANDOM) != 0;
     const uint8_t now = p->labels[i];
     int64_t *prices = &p->prices[(size_t)i * p->l.n_labels];
@@ -356,10 +356,10 @@ static tfr_status pricing_init(pricing *p, tfr_err *err)
 }
 
 /* What a node costs on the chosen backend, whose key is given. */
-static void set_time(const tfr_session *session, tfr__build_node *state, tfr__tuning_key backend)
+static void set_time(const tfr__build *b, tfr__build_node *state, tfr__tuning_key backend)
 {
     state->priced = full_key(backend, state->key);
-    state->time_ns = measured_ns(session, state->priced);
+    state->time_ns = measured_ns(b, state->priced);
     state->measured = state->time_ns > 0;
     if (!state->time_ns)
         state->time_ns = state->choice.answer.time_ns;
@@ -372,7 +372,7 @@ static void set_time(const tfr_session *session, tfr__build_node *state, tfr__tu
 void tfr__build_time(tfr__build *b, uint32_t i)
 {
     tfr__build_node *state = &b->nodes[i];
-    set_time(b->session, state, tfr__backend_key(b->session->runtime, state->choice.backend));
+    set_time(b, state, tfr__backend_key(b->streams->runtime, state->choice.backend));
 }
 
 tfr_status tfr__build_cheapest(tfr__build *b, tfr_err *err)
@@ -383,8 +383,8 @@ tfr_status tfr__build_cheapest(tfr__build *b, tfr_err *err)
         return TFR_OK;
     for (uint32_t i = 0; i < p.l.n_nodes; i++)
         if (is_launched(b, i))
-            set_time(b->session, &b->nodes[i], p.keys[label_of(&p, b->nodes[i].choice.backend)]);
-    if (b->session->preferred.device >= 0 || b->session->fallback == TFR_FALLBACK_ERROR ||
+            set_time(b, &b->nodes[i], p.keys[label_of(&p, b->nodes[i].choice.backend)]);
+    if (b->env->kernel.preferred.device >= 0 || b->env->fallback == TFR_FALLBACK_ERROR ||
         p.l.n_labels < 2 || count_terms(b) > MOST_TERMS)
         return TFR_OK;
     status = pricing_init(&p, err);

@@ -21,8 +21,8 @@ tfr_status tfr__build_cheapest(tfr__build *b, tfr_err *err);
 void tfr__build_time(tfr__build *b, uint32_t i);
 
 /* The plan's first runs will be timed, if it has unknown times and they may be kept. */
-void tfr__sample_begin(tfr_session *session, tfr__plan *plan);
+void tfr__sample_begin(tfr__plan *plan);
 /* The last of them has been timed: keeps what they took. */
-void tfr__sample_end(tfr_session *session, tfr__plan *plan);
+void tfr__sample_end(tfr__plan *plan);
 
 #endif

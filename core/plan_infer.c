@@ -9,6 +9,7 @@
 #include <tfrun/fail.h>
 
 #include "alloc.h"
+#include "eval.h"
 #include "plan_build.h"
 
 /* Values up to this many elements are computed for shape inference; larger ones end the section. */
@@ -152,7 +153,8 @@ static void resolve_node(tfr__build *b, uint32_t i, uint32_t depth)
     for (uint32_t k = 0; k < node->n_outputs && ready; k++)
         if (node->outputs[k] != TFR_VALUE_NONE)
             types[k] = b->types[node->outputs[k]];
-    if (ready && !tfr__eval(b->session, node, &b->nodes[i].attrs, inputs, types, results, NULL)) {
+    if (ready &&
+        !tfr__eval(&b->env->kernel, node, &b->nodes[i].attrs, inputs, types, results, NULL)) {
         for (uint32_t k = 0; k < node->n_outputs; k++) {
             tfr_value v = node->outputs[k];
             if (v != TFR_VALUE_NONE && !b->known[v])

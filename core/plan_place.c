@@ -28,7 +28,7 @@ static tfr_status keep_inputs(tfr__build *b, const tfr__node *node, tfr_err *err
 static void quarantine(tfr__build *b, const tfr__node *node, tfr__backend *backend,
                        const char *text)
 {
-    tfr__log(b->session->runtime, TFR_LOG_WARNING, backend->plugin_name,
+    tfr__log(b->streams->runtime, TFR_LOG_WARNING, backend->plugin_name,
              "said yes to node \"%s\" (%s), then could not prepare it: %s; %s is not asked about "
              "%s again in this process",
              node->name, node->op->name, text, backend->name, node->op->name);
@@ -47,8 +47,8 @@ static tfr_status choose_try(tfr__build *b, uint32_t i, bool *again, tfr_err *er
         return status;
     tfr__free(state->choice.text);
     memset(&state->choice, 0, sizeof state->choice);
-    status = tfr__place(b->session, node, b->body->pins[b->first + i],
-                        b->session->fallback == TFR_FALLBACK_ERROR, &call, &state->choice, err);
+    status = tfr__place(&b->env->kernel, node, b->section->pins[b->first + i],
+                        b->env->fallback == TFR_FALLBACK_ERROR, &call, &state->choice, err);
     if (!status && state->choice.answer.verdict == TFR_VERDICT_REORDER) {
         if (state->plain == UINT64_MAX) {
             quarantine(b, node, state->choice.backend,
@@ -226,7 +226,7 @@ static void report(tfr__build *b, uint32_t i, tfr__placed *out)
     out->time_ns = state->time_ns;
     out->measured = state->measured;
     out->key = state->priced;
-    out->math_mode = (state->choice.answer.flags & TFR_ANSWER_MATH_MODE) && b->session->math_mode;
+    out->math_mode = (state->choice.answer.flags & TFR_ANSWER_MATH_MODE) && b->env->math_mode;
     if (state->choice.answer.verdict == TFR_VERDICT_YES && state->choice.answer.text[0])
         out->note = tfr__strdup(state->choice.answer.text); /* without memory there is none */
     out->random = (state->choice.answer.flags & TFR_ANSWER_RANDOM) != 0;

@@ -340,7 +340,7 @@ static tfr_status compile_all(walk *w, tfr_err *err)
 
 tfr_status tfr__build_programs(tfr__build *b, tfr_err *err)
 {
-    tfr_runtime *rt = b->session->runtime;
+    tfr_runtime *rt = b->streams->runtime;
     size_t n = (size_t)n_nodes(b) + 1, n_values = (size_t)b->graph->n_values + 1;
     walk w = {.b = b};
     tfr_status status = TFR_OK;
@@ -359,7 +359,7 @@ tfr_status tfr__build_programs(tfr__build *b, tfr_err *err)
     for (uint32_t i = 0; !status && i < n_nodes(b); i++)
         if (b->nodes[i].needed)
             count_reads(b, i, b->readers, 1);
-    for (uint32_t d = 0; !b->session->no_programs && d < rt->n_devices; d++) {
+    for (uint32_t d = 0; !b->env->no_programs && d < rt->n_devices; d++) {
         for (uint32_t k = 0; !status && k < rt->devices[d].n_backends; k++) {
             tfr__backend *backend = &rt->devices[d].backends[k];
             if (atomic_load(&backend->is_open) && backend->has_program &&

@@ -317,7 +317,7 @@ static tfr_status leave(tfr__steps *s, tfr_err *err)
         const tfr__node *node = tfr__build_node_at(b, i);
         for (uint32_t k = 0; !status && k < node->n_outputs; k++) {
             tfr_value v = node->outputs[k];
-            if (v != TFR_VALUE_NONE && b->body->last_use[v] >= (int32_t)b->end)
+            if (v != TFR_VALUE_NONE && b->section->last_use[v] >= (int32_t)b->end)
                 status = live_out_add(s, v, err);
         }
     }

@@ -90,17 +90,7 @@ bool tfr__rewrite_is(const tfr__node *node, const char *op)
 
 bool tfr__rewrite_claimed(const tfr__rewrite *rw, const char *op)
 {
-    const tfr_runtime *rt = rw->session->runtime;
-    tfr__pin want = rw->session->preferred;
-    uint32_t number = tfr__op_number(tfr__op_find("", op));
-    const tfr__device *d = rt->n_devices ? &rt->devices[want.device < 0 ? 0 : want.device] : NULL;
-    for (uint32_t i = 0; d && i < d->n_backends; i++) {
-        const tfr__backend *b = &d->backends[i];
-        if ((want.device < 0 || want.backend < 0 || want.backend == (int32_t)i) &&
-            b->priority > 0 && b->claims && b->claims[number] == TFR__CLAIM_YES)
-            return true;
-    }
-    return false;
+    return tfr__kernel_claimed(rw->env, tfr__op_number(tfr__op_find("", op)));
 }
 
 /* ---- changing -------------------------------------------------------------------------------- */
@@ -301,7 +291,7 @@ static bool runs_fast(tfr__rewrite *rw, const tfr__node *node)
         !tfr__call_init(&call, node, &attrs, NULL)) {
         for (uint32_t k = 0; k <= node->n_inputs; k++)
             tfr__operand_set(&call.operands[k], &types[k], NULL, NULL);
-        fast = !tfr__place(rw->session, node, (tfr__pin){-1, -1}, false, &call, &choice, NULL) &&
+        fast = !tfr__place(rw->env, node, (tfr__pin){-1, -1}, false, &call, &choice, NULL) &&
                choice.backend->priority > 0;
     }
     tfr__free(choice.text);

@@ -9,10 +9,10 @@
 #ifndef TFR_CORE_REWRITE_H
 #define TFR_CORE_REWRITE_H
 
-#include "plan.h"
+#include "eval.h"
 
 typedef struct tfr__rewrite {
-    tfr_session *session;
+    const tfr__kernel_env *env;
     tfr_graph *graph;
     struct tfr__rewrite *parent; /* of a subgraph */
     uint32_t *uses;              /* by value: reads by nodes, subgraphs, outputs and updates */

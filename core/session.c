@@ -52,6 +52,17 @@ static tfr_status parse_math_mode(const char *name, int32_t *mode, tfr_err *err)
 #undef MODE_NAME
 }
 
+static tfr_status run_passes(tfr_session *session, uint32_t mask, tfr_err *err)
+{
+    if (!session->graph->n_nodes)
+        return TFR_OK;
+    session->passes = tfr__calloc(TFR__N_PASSES, sizeof *session->passes);
+    if (!session->passes)
+        return tfr_fail(err, TFR_ENOMEM, "out of memory for the passes");
+    return tfr__passes_run(&session->plans.kernel, session->loose_shapes, mask, &session->graph,
+                           session->passes, err);
+}
+
 tfr_status tfr__session_create(tfr_runtime *runtime, tfr_graph *graph,
                                const tfr_session_options *given, tfr_session **out, tfr_err *err)
 {
@@ -84,22 +95,23 @@ tfr_status tfr__session_create(tfr_runtime *runtime, tfr_graph *graph,
     tfr__streams_init(&session->streams, runtime);
     session->max_plans = options.max_plans ? options.max_plans : 16;
     session->log_placement = options.log_placement != 0;
-    session->no_programs = options.no_programs != 0;
-    session->math_mode = math_mode;
+    session->plans.kernel.streams = &session->streams;
+    session->plans.no_programs = options.no_programs != 0;
+    session->plans.math_mode = math_mode;
     session->loose_shapes = options.loose_shapes != 0;
-    session->preferred = (tfr__pin){-1, -1};
-    session->fallback = options.fallback;
-    if (session->fallback == TFR_FALLBACK_DEFAULT)
-        session->fallback = options.device ? TFR_FALLBACK_WARN : TFR_FALLBACK_ALLOW;
+    session->plans.kernel.preferred = (tfr__pin){-1, -1};
+    session->plans.fallback = options.fallback;
+    if (session->plans.fallback == TFR_FALLBACK_DEFAULT)
+        session->plans.fallback = options.device ? TFR_FALLBACK_WARN : TFR_FALLBACK_ALLOW;
     if (options.device) {
-        status =
-            tfr_runtime_find(runtime, options.device, &device, &session->preferred.backend, err);
-        session->preferred.device = (int32_t)device;
+        status = tfr_runtime_find(runtime, options.device, &device,
+                                  &session->plans.kernel.preferred.backend, err);
+        session->plans.kernel.preferred.device = (int32_t)device;
     }
     if (!status)
         status = variables_init(session, err);
     if (!status)
-        status = tfr__passes_run(session, passes, err);
+        status = run_passes(session, passes, err);
     if (!status)
         status = tfr__body_create(session, session->graph, &session->body, err);
     if (!status)
@@ -290,7 +302,7 @@ static tfr_status own_outputs(const tfr_session *session, tfr_tensor **outputs, 
 static void report_math_mode(tfr_session *session)
 {
     const tfr__placed *note = NULL;
-    if (!session->math_mode || session->mode_warned)
+    if (!session->plans.math_mode || session->mode_warned)
         return;
     for (uint32_t i = 0; i < session->n_used; i++)
         for (uint32_t k = 0; k < session->used[i]->n_placed; k++) {
@@ -327,7 +339,7 @@ static void report_placement(tfr_session *session)
                 example = row;
         }
     }
-    if (n && session->fallback == TFR_FALLBACK_WARN && !session->warned) {
+    if (n && session->plans.fallback == TFR_FALLBACK_WARN && !session->warned) {
         session->warned = true;
         tfr__log(session->runtime, TFR_LOG_WARNING, "placement",
                  "%u nodes run elsewhere than on %s (%u copies, %llu bytes a run), for example: %s",
@@ -376,10 +388,11 @@ static tfr_status run_locked(tfr_session *session, tfr_tensor *const *inputs, ui
     tfr__env_clear(env);
     number_rows(session);
     if (traced) {
-        tfr__trace_add(session, TFR_TRACE_RUN, traced, session->n_runs, session->graph, -1);
+        tfr__trace_add(session, TFR_TRACE_RUN, traced, session->plans.kernel.run, session->graph,
+                       -1);
         tfr__trace_drain(session);
     }
-    session->n_runs += run && !status;
+    session->plans.kernel.run += run && !status;
     if (!status && session->n_plans != n_plans) {
         report_placement(session);
         report_math_mode(session);
@@ -567,10 +580,41 @@ tfr_status tfr_session_get_stats(const tfr_session *session, tfr_session_stats *
         stats.arena_bytes += p->arena_bytes;
         stats.arena_lower_bound += p->arena_lower_bound;
     }
-    stats.n_runs = session->n_runs;
+    stats.n_runs = session->plans.kernel.run;
     stats.n_plans = session->n_plans;
     stats.plan_ns = session->plan_ns;
     stats.size = out->size < sizeof stats ? out->size : (uint32_t)sizeof stats;
     memcpy(out, &stats, stats.size);
+    return TFR_OK;
+}
+
+uint32_t tfr_session_n_passes(const tfr_session *session)
+{
+    uint32_t n = 0;
+    for (uint32_t p = 0; session->passes && p < TFR__N_PASSES; p++)
+        n += session->passes[p].rounds != 0;
+    return n;
+}
+
+tfr_status tfr_session_pass(const tfr_session *session, uint32_t i, tfr_pass *out, tfr_err *err)
+{
+    tfr_pass pass = {0};
+    const tfr__pass_row *row;
+    uint32_t p = 0;
+    if (i >= tfr_session_n_passes(session))
+        return tfr_fail(err, TFR_EINVAL, "there is no pass %u, %u ran", i,
+                        tfr_session_n_passes(session));
+    while (!session->passes[p].rounds || i--)
+        p++;
+    row = &session->passes[p];
+    pass.name = row->name;
+    pass.text = row->text;
+    pass.rounds = row->rounds;
+    pass.n_changes = row->n_changes;
+    pass.nodes_before = row->nodes_before;
+    pass.nodes_removed = row->nodes_removed;
+    pass.ns = row->ns;
+    pass.size = out->size < sizeof pass ? out->size : (uint32_t)sizeof pass;
+    memcpy(out, &pass, pass.size);
     return TFR_OK;
 }

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* place.h: which backend gets a call, asked one after the other, with the reasons of those that
+ * said no. */
+#ifndef TFR_CORE_PLACE_H
+#define TFR_CORE_PLACE_H
+
+#include "call.h"
+#include "graph.h"
+#include "stream.h"
+
+/* A device, or one backend of it, that a node is pinned to; device -1 = free. */
+typedef struct tfr__pin {
+    int32_t device, backend;
+} tfr__pin;
+
+/* Where calls may run, and for which run. */
+typedef struct tfr__kernel_env {
+    tfr__streams *streams; /* and, in them, the runtime */
+    tfr__pin preferred;    /* device -1 = none named */
+    uint64_t run;          /* number of the run at hand */
+} tfr__kernel_env;
+
+/* A kernel for a call. */
+typedef struct tfr__choice {
+    tfr__backend *backend;
+    tfr__device *device;
+    tfr_answer answer;
+    bool fallback;
+    int32_t reason;     /* of the first no */
+    const char *wanted; /* name of what was asked first */
+    char *text;         /* owned; NULL = nobody said no */
+} tfr__choice;
+
+/* Asks one backend whether it takes a call of op, by number. Only TFR_ENOMEM fails. */
+tfr_status tfr__ask(tfr_runtime *runtime, tfr__backend *backend, uint32_t op, tfr__call *call,
+                    tfr_answer *answer, tfr_err *err);
+/* strict: a fallback is an error. */
+tfr_status tfr__place(const tfr__kernel_env *env, const tfr__node *node, tfr__pin pin, bool strict,
+                      tfr__call *call, tfr__choice *out, tfr_err *err);
+/* Threads of the first device, for what the host computes itself. */
+static inline uint32_t tfr__kernel_threads(const tfr__kernel_env *env)
+{
+    const tfr_runtime *runtime = env->streams->runtime;
+    return runtime->n_devices ? runtime->devices[0].n_threads : 1;
+}
+
+/* Does a backend above the reference, of the device that is asked first, claim the op, by number?
+ */
+bool tfr__kernel_claimed(const tfr__kernel_env *env, uint32_t op);
+
+#endif
