@@ -131,6 +131,7 @@ libtfrun_core_la_SOURCES = \
 	core/port/fpmode.h \
 	core/port/park.h \
 	core/port/pool.h \
+	core/report.c \
 	core/rewrite.c \
 	core/rewrite.h \
 	core/rewrite_match.c \
