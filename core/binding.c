@@ -8,6 +8,7 @@
 #include <tfrun/fail.h>
 
 #include "alloc.h"
+#include "exec.h"
 #include "trace.h"
 
 /* An output that is not where a kernel writes it: a known value, or what something else holds. */
@@ -19,7 +20,7 @@ typedef struct late_copy {
 
 struct tfr_binding {
     tfr_session *session;
-    tfr__env env;
+    tfr__frame frame;
     tfr__plan *plan;
     tfr_tensor **outputs; /* retained */
     uint32_t n_outputs;
@@ -137,7 +138,7 @@ static tfr_status output_bind(tfr_binding *b, uint32_t i, tfr_err *err)
     const tfr_graph *g = b->session->graph;
     tfr_value v = g->outputs[i];
     const tfr__live_out *out = find_live_out(b->plan, v);
-    const tfr_tensor *outside = b->env.values[v] ? b->env.values[v] : g->values[v].tensor;
+    const tfr_tensor *outside = b->frame.values[v] ? b->frame.values[v] : g->values[v].tensor;
     tfr__buffer *buffer;
     tfr_shape shape;
     tfr_status status;
@@ -166,8 +167,9 @@ static tfr_status output_bind(tfr_binding *b, uint32_t i, tfr_err *err)
 
 static tfr_status make_plan(tfr_binding *b, tfr_err *err)
 {
-    const tfr__body *body = b->session->body;
-    const tfr__section section = {body->graph, body->last_use, body->pins, b->env.values, 0};
+    const tfr__subgraph *subgraph = b->session->main;
+    const tfr__section section = {subgraph->graph, subgraph->last_use, subgraph->pins,
+                                  b->frame.values, 0};
     tfr_status status = tfr__plan_create(&b->session->plans, &section, &b->plan, err);
     if (!status)
         b->session->n_plans++;
@@ -180,9 +182,9 @@ static tfr_status binding_fill(tfr_binding *b, tfr_tensor *const *inputs, uint32
     const tfr_graph *g = b->session->graph;
     tfr_status status = nodes_check(b->session, err);
     if (!status)
-        status = tfr__env_init(b->session->body, &b->env, err);
+        status = tfr__frame_init(b->session->main, &b->frame, err);
     if (!status)
-        status = tfr__session_bind_inputs(b->session, &b->env, inputs, n_inputs, err);
+        status = tfr__session_bind_inputs(b->session, &b->frame, inputs, n_inputs, err);
     if (!status)
         status = make_plan(b, err);
     b->outputs = tfr__calloc((size_t)g->n_outputs + 1, sizeof *b->outputs);
@@ -201,7 +203,7 @@ static tfr_status binding_fill(tfr_binding *b, tfr_tensor *const *inputs, uint32
     for (uint32_t i = 0; !status && i < b->plan->n_buffers; i++) {
         tfr__buffer *buffer = &b->plan->buffers[i];
         if (buffer->kind == TFR__BUFFER_LIVE_IN) {
-            buffer->address = b->env.values[buffer->value]->data;
+            buffer->address = b->frame.values[buffer->value]->data;
         } else if (buffer->kind == TFR__BUFFER_TENSOR && !buffer->address) {
             status =
                 tfr_tensor_create((tfr_dtype)buffer->dtype, &buffer->shape, &buffer->tensor, err);
@@ -278,7 +280,7 @@ void tfr_binding_destroy(tfr_binding *b)
     pthread_mutex_unlock(&b->session->lock);
     for (uint32_t i = 0; i < b->n_outputs; i++)
         tfr_tensor_release(b->outputs[i]);
-    tfr__env_finish(&b->env);
+    tfr__frame_finish(&b->frame);
     tfr__free(b->outputs);
     tfr__free(b->copies);
     tfr__free(b);

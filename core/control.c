@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * control.c: the ops with graphs inside: If, Loop, Scan, SequenceMap (ONNX operators If-25,
- * Loop-25, Scan-25, SequenceMap-17). A subgraph is a body with plans of its own; each pass gives it
- * an environment with its inputs and what it captures. Values are passed by reference.
+ * Loop-25, Scan-25, SequenceMap-17). A subgraph has plans of its own; each iteration gives it a
+ * frame with its inputs and what it captures. Values are passed by reference.
  */
 #include <string.h>
 #include <tfrun/fail.h>
 
 #include "alloc.h"
-#include "plan.h"
+#include "host_ops.h"
+#include "join.h"
+#include "session.h"
 
 typedef struct control {
     tfr_session *session;
-    tfr__env *env;
+    tfr__frame *frame;
     const tfr__node *node;
-    tfr__body *body; /* of the subgraph at hand */
+    tfr__subgraph *body; /* of the subgraph at hand */
     tfr_tensor *const *in;
     tfr_tensor **out;
     tfr_err *err;
@@ -32,7 +34,7 @@ static tfr_status choose_body(control *c, uint32_t node, const char *attr)
     const tfr_graph *graph = tfr__attr_graph(&c->node->attrs, attr);
     for (uint32_t i = 0; i < c->node->n_subgraphs; i++) {
         if (c->node->subgraphs[i] == graph) {
-            c->body = c->env->body->children[node][i];
+            c->body = c->frame->subgraph->children[node][i];
             return TFR_OK;
         }
     }
@@ -44,33 +46,33 @@ static tfr_status choose_body(control *c, uint32_t node, const char *attr)
 static tfr_status pass(control *c, tfr_tensor *const *inputs, uint32_t n_inputs,
                        tfr_tensor **outputs)
 {
-    const tfr_graph *g = c->body->graph, *outer = c->env->body->graph;
-    tfr__env env = {0};
+    const tfr_graph *g = c->body->graph, *outer = c->frame->subgraph->graph;
+    tfr__frame frame = {0};
     tfr_status status;
     if (g->n_inputs != n_inputs)
         return tfr_fail(c->err, TFR_EMODEL,
                         "node \"%s\" (%s): its graph takes %u inputs, it is given %u",
                         c->node->name, c->node->op->name, g->n_inputs, n_inputs);
-    status = tfr__env_init(c->body, &env, c->err);
+    status = tfr__frame_init(c->body, &frame, c->err);
     for (uint32_t i = 0; !status && i < n_inputs; i++)
-        tfr__env_put(&env, g->inputs[i], tfr_tensor_retain(inputs[i]));
+        tfr__frame_put(&frame, g->inputs[i], tfr_tensor_retain(inputs[i]));
     for (uint32_t v = 0; !status && v < g->n_values; v++) {
         tfr_value from = g->values[v].outer;
         tfr_tensor *t;
         if (g->values[v].role != TFR__ROLE_CAPTURE)
             continue;
         t = outer->values[from].role == TFR__ROLE_CONSTANT ? outer->values[from].tensor
-                                                           : c->env->values[from];
+                                                           : c->frame->values[from];
         if (t && t->loose) /* else each run of the body would align it */
             status = tfr_tensor_view(t, 0, &t->shape, NULL, &t, c->err);
         else
             tfr_tensor_retain(t);
         if (t && !status)
-            tfr__env_put(&env, v, t);
+            tfr__frame_put(&frame, v, t);
     }
     if (!status)
-        status = tfr__body_run(c->session, &env, outputs, true, c->err);
-    tfr__env_finish(&env);
+        status = tfr__subgraph_run(c->session, &frame, outputs, true, c->err);
+    tfr__frame_finish(&frame);
     return status;
 }
 
@@ -449,10 +451,11 @@ static tfr_status run_sequence_map(control *c, uint32_t node)
     return status;
 }
 
-tfr_status tfr__control_run(tfr_session *session, tfr__env *env, uint32_t node,
+tfr_status tfr__control_run(tfr_session *session, tfr__frame *frame, uint32_t node,
                             tfr_tensor *const *inputs, tfr_tensor **outputs, tfr_err *err)
 {
-    control c = {session, env, &env->body->graph->nodes[node], NULL, inputs, outputs, err, 0};
+    control c = {session, frame, &frame->subgraph->graph->nodes[node], NULL, inputs, outputs,
+                 err,     0};
     const char *name = c.node->op->name;
     if (strcmp(name, "If") == 0)
         return run_if(&c, node);

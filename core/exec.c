@@ -7,21 +7,20 @@
 #include <stdio.h>
 #include <tfrun/fail.h>
 
-#include "alloc.h"
-#include "plan_cost.h"
+#include "exec.h"
 #include "port/clock.h"
 #include "trace.h"
 
 /* ---- binding --------------------------------------------------------------------------------- */
 
 /* Memory for what this run gives out, and the addresses of what it takes. */
-static tfr_status run_bind(tfr__plan *p, tfr__env *env, tfr_err *err)
+static tfr_status run_bind(tfr__plan *p, tfr__frame *frame, tfr_err *err)
 {
     for (uint32_t i = 0; i < p->n_moving; i++) {
         tfr__buffer *b = &p->buffers[p->moving[i]];
         tfr_status status;
         if (b->kind == TFR__BUFFER_LIVE_IN) {
-            b->address = env->values[b->value]->data;
+            b->address = frame->values[b->value]->data;
             continue;
         }
         status = tfr__tensor_create_unset((tfr_dtype)b->dtype, &b->shape, &b->tensor, err);
@@ -43,26 +42,26 @@ static void run_unbind(tfr__plan *p)
 }
 
 /* A dynamic output's true dims must stay within the bounds that were planned. */
-static tfr_status true_shape(const tfr__live_out *out, tfr_shape *shape, const tfr__env *env,
+static tfr_status true_shape(const tfr__live_out *out, tfr_shape *shape, const tfr__frame *frame,
                              tfr_err *err)
 {
     for (int32_t i = 0; out->dims && i < out->type.rank; i++)
         if (out->dims[i] < 0 || out->dims[i] > out->type.dims[i])
             return tfr_fail(err, TFR_EPLUGIN,
                             "value \"%s\": the kernel gave dim %d as %lld, the bound is %lld",
-                            env->body->graph->values[out->value].name, (int)i,
+                            frame->subgraph->graph->values[out->value].name, (int)i,
                             (long long)out->dims[i], (long long)out->type.dims[i]);
     return tfr_shape_make(out->type.rank, out->dims ? out->dims : out->type.dims, shape, err);
 }
 
 /* A copy or a view of what the buffer holds, with its true shape. */
-static tfr_status take_out(tfr__plan *p, const tfr__live_out *out, const tfr__env *env,
+static tfr_status take_out(tfr__plan *p, const tfr__live_out *out, const tfr__frame *frame,
                            tfr_tensor **t, tfr_err *err)
 {
     tfr__buffer *b = &p->buffers[out->buffer];
     tfr_tensor *alias;
     tfr_shape shape;
-    tfr_status status = true_shape(out, &shape, env, err);
+    tfr_status status = true_shape(out, &shape, frame, err);
     if (status)
         return status;
     if (!out->copy)
@@ -76,20 +75,20 @@ static tfr_status take_out(tfr__plan *p, const tfr__live_out *out, const tfr__en
     return status;
 }
 
-static tfr_status give_out(tfr__plan *p, const tfr__live_out *out, tfr__env *env, tfr_err *err)
+static tfr_status give_out(tfr__plan *p, const tfr__live_out *out, tfr__frame *frame, tfr_err *err)
 {
     tfr_tensor *t = NULL;
     tfr_status status = TFR_OK;
     if (out->known) { /* the caller may write into what it gets */
         status = tfr_tensor_copy(out->known, &t, err);
     } else if (out->copy || out->dims) {
-        status = take_out(p, out, env, &t, err);
+        status = take_out(p, out, frame, &t, err);
     } else { /* the one that the buffer is for */
         t = p->buffers[out->buffer].tensor;
         p->buffers[out->buffer].tensor = NULL;
     }
     if (!status)
-        tfr__env_put(env, out->value, t);
+        tfr__frame_put(frame, out->value, t);
     return status;
 }
 
@@ -183,7 +182,7 @@ tfr_status tfr__plan_walk(tfr_session *session, tfr__plan *p, uint64_t run, tfr_
     return status ? tfr__plan_failed(session, p, (uint32_t)(b - p->bound), status, err) : TFR_OK;
 }
 
-tfr_status tfr__plan_run(tfr_session *session, tfr__plan *p, tfr__env *env, tfr_err *err)
+tfr_status tfr__plan_run(tfr_session *session, tfr__plan *p, tfr__frame *frame, tfr_err *err)
 {
     tfr_err own;
     tfr_status status;
@@ -191,11 +190,11 @@ tfr_status tfr__plan_run(tfr_session *session, tfr__plan *p, tfr__env *env, tfr_
         own = (tfr_err)TFR_ERR_INIT; /* 0.5 KB, for nothing where the caller has one */
         err = &own;
     }
-    status = run_bind(p, env, err);
+    status = run_bind(p, frame, err);
     if (!status)
         status = tfr__plan_walk(session, p, session->plans.kernel.run, err);
     for (uint32_t i = 0; !status && i < p->n_live_outs; i++)
-        status = give_out(p, &p->live_outs[i], env, err);
+        status = give_out(p, &p->live_outs[i], frame, err);
     run_unbind(p);
     return status;
 }

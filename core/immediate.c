@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <tfrun/fail.h>
+#include <tfrun/op.h>
 
 #include "alloc.h"
-#include "plan.h"
 #include "session.h"
 
 /* More different calls than this start the cache anew. */

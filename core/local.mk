@@ -14,6 +14,7 @@ libtfrun_core_la_SOURCES = \
 	core/attr.h \
 	core/cache_file.c \
 	core/cache_file.h \
+	core/buffer.h \
 	core/call.h \
 	core/captures.c \
 	core/captures.h \
@@ -29,13 +30,16 @@ libtfrun_core_la_SOURCES = \
 	core/env.h \
 	core/eval.c \
 	core/eval.h \
+	core/exec.h \
 	core/failure.c \
+	core/frame.h \
 	core/graph.c \
 	core/graph.h \
 	core/graph_copy.c \
 	core/graph_view.c \
 	core/hash.h \
 	core/host.c \
+	core/host_ops.h \
 	core/infer.c \
 	core/infer.h \
 	core/infer_attention.c \
@@ -67,6 +71,7 @@ libtfrun_core_la_SOURCES = \
 	core/infer_window.c \
 	core/infer_window.h \
 	core/join.c \
+	core/join.h \
 	core/keep.c \
 	core/keep.h \
 	core/loader.h \
@@ -92,6 +97,7 @@ libtfrun_core_la_SOURCES = \
 	core/passes.h \
 	core/place.c \
 	core/place.h \
+	core/placed.h \
 	core/plan.h \
 	core/plan_bind.c \
 	core/plan_blob.c \
@@ -174,7 +180,6 @@ libtfrun_run_la_SOURCES = \
 	core/arena.c \
 	core/arena_stream.c \
 	core/binding.c \
-	core/body.c \
 	core/call.c \
 	core/compare.c \
 	core/convert.c \
@@ -189,9 +194,12 @@ libtfrun_run_la_SOURCES = \
 	core/session.c \
 	core/shape.c \
 	core/smallfloat.c \
+	core/step.h \
 	core/stream.c \
 	core/stream.h \
 	core/strided.c \
+	core/subgraph.c \
+	core/subgraph.h \
 	core/tensor.c \
 	core/tensor_copy.c \
 	$(NULL)

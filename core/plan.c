@@ -166,9 +166,9 @@ void tfr__plan_destroy(tfr__plan *p)
         tfr_tensor_release(p->known[i]);
     for (uint32_t i = 0; i < p->n_live_outs; i++)
         tfr_tensor_release(p->live_outs[i].known);
-    for (uint32_t i = 0; i < p->n_consulted; i++) {
-        tfr__free(p->consulted[i].data);
-        tfr_tensor_release(p->consulted[i].strings);
+    for (uint32_t i = 0; i < p->n_shape_inputs; i++) {
+        tfr__free(p->shape_inputs[i].data);
+        tfr_tensor_release(p->shape_inputs[i].strings);
     }
     for (uint32_t i = 0; i < p->n_placed; i++) {
         tfr__free(p->placed[i].text);
@@ -178,7 +178,7 @@ void tfr__plan_destroy(tfr__plan *p)
     tfr__free(p->programs);
     tfr__free(p->sample_ns);
     tfr__free(p->live_ins);
-    tfr__free(p->consulted);
+    tfr__free(p->shape_inputs);
     tfr__free(p->live_outs);
     tfr__free(p->buffers);
     tfr__free(p->steps);
@@ -210,22 +210,23 @@ bool tfr__plan_fits(const tfr__plan *p, tfr_tensor *const *values)
     for (uint32_t i = 0; i < p->n_live_ins; i++)
         if (!live_in_fits(&p->live_ins[i], values[p->live_ins[i].value]))
             return false;
-    for (uint32_t i = 0; i < p->n_consulted; i++) {
-        tfr_tensor *t = values[p->consulted[i].value], *copy = NULL;
+    for (uint32_t i = 0; i < p->n_shape_inputs; i++) {
+        tfr_tensor *t = values[p->shape_inputs[i].value], *copy = NULL;
         bool same;
         /* It need not be a live-in: it may have ended the section before its reader. */
         if (!t || t->kind != TFR_KIND_TENSOR)
             return false;
-        if (p->consulted[i].strings) {
-            if (!tfr_tensor_compare(p->consulted[i].strings, t, 0, 0, NULL))
+        if (p->shape_inputs[i].strings) {
+            if (!tfr_tensor_compare(p->shape_inputs[i].strings, t, 0, 0, NULL))
                 return false;
             continue;
         }
-        if (t->dtype == TFR_DTYPE_STRING || t->bytes != p->consulted[i].bytes ||
+        if (t->dtype == TFR_DTYPE_STRING || t->bytes != p->shape_inputs[i].bytes ||
             (!t->plain && tfr_tensor_copy(t, &copy, NULL)))
             return false;
-        same = !p->consulted[i].bytes || memcmp(copy ? copy->data : t->data, p->consulted[i].data,
-                                                (size_t)p->consulted[i].bytes) == 0;
+        same = !p->shape_inputs[i].bytes ||
+               memcmp(copy ? copy->data : t->data, p->shape_inputs[i].data,
+                      (size_t)p->shape_inputs[i].bytes) == 0;
         tfr_tensor_release(copy);
         if (!same)
             return false;

@@ -384,8 +384,8 @@ tfr_status tfr__build_cheapest(tfr__build *b, tfr_err *err)
     for (uint32_t i = 0; i < p.l.n_nodes; i++)
         if (is_launched(b, i))
             set_time(b, &b->nodes[i], p.keys[label_of(&p, b->nodes[i].choice.backend)]);
-    if (b->env->kernel.preferred.device >= 0 || b->env->fallback == TFR_FALLBACK_ERROR ||
-        p.l.n_labels < 2 || count_terms(b) > MOST_TERMS)
+    if (b->env->kernel.preferred.device >= 0 || b->env->no_fallback || p.l.n_labels < 2 ||
+        count_terms(b) > MOST_TERMS)
         return TFR_OK;
     status = pricing_init(&p, err);
     if (!status)

@@ -8,9 +8,6 @@
 
 #include "plan_build.h"
 
-/* How often a new plan is timed: the first run warms up, the least of the others counts. */
-enum { TFR__SAMPLED_RUNS = 4 };
-
 /* What somebody of whom nothing is known would take. Never 0. */
 uint64_t tfr__neutral_ns(const tfr__work *work);
 
@@ -19,10 +16,5 @@ tfr_status tfr__build_cheapest(tfr__build *b, tfr_err *err);
 
 /* The node's time, after its choice has changed. */
 void tfr__build_time(tfr__build *b, uint32_t i);
-
-/* The plan's first runs will be timed, if it has unknown times and they may be kept. */
-void tfr__sample_begin(tfr__plan *plan);
-/* The last of them has been timed: keeps what they took. */
-void tfr__sample_end(tfr__plan *plan);
 
 #endif

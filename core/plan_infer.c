@@ -81,20 +81,20 @@ tfr_status tfr__infer_values(const tfr__node *node, tfr_tensor *const *inputs, t
 
 /* Remembers that the plan depends on the bytes of a live-in, or on the text of its strings, which
  * is compared as a tensor. Asked once: from then on the value is known. */
-static tfr_status consult(tfr__build *b, tfr_value value, tfr_tensor *t)
+static tfr_status add_shape_input(tfr__build *b, tfr_value value, tfr_tensor *t)
 {
     tfr__plan *p = b->plan;
-    tfr__consulted *more;
-    more = tfr__grow(p->consulted, p->n_consulted, sizeof *more);
+    tfr__shape_input *more;
+    more = tfr__grow(p->shape_inputs, p->n_shape_inputs, sizeof *more);
     if (!more)
         return TFR_ENOMEM;
-    p->consulted = more;
-    more += p->n_consulted;
+    p->shape_inputs = more;
+    more += p->n_shape_inputs;
     memset(more, 0, sizeof *more);
     more->value = value;
     if (t->dtype == TFR_DTYPE_STRING) {
         more->strings = tfr_tensor_retain(t);
-        p->n_consulted++;
+        p->n_shape_inputs++;
         return TFR_OK;
     }
     more->bytes = tfr_tensor_bytes(t);
@@ -103,7 +103,7 @@ static tfr_status consult(tfr__build *b, tfr_value value, tfr_tensor *t)
         return TFR_ENOMEM;
     if (more->bytes)
         memcpy(more->data, tfr_tensor_data(t), (size_t)more->bytes);
-    p->n_consulted++;
+    p->n_shape_inputs++;
     return TFR_OK;
 }
 
@@ -116,7 +116,7 @@ static tfr_tensor *resolve_live_in(tfr__build *b, tfr_value value, tfr_tensor *t
     /* Always a copy: the caller may change its tensor later, and the plan lives on. */
     if (tfr_tensor_copy(t, &plain, NULL))
         return NULL;
-    if (consult(b, value, plain)) {
+    if (add_shape_input(b, value, plain)) {
         tfr_tensor_release(plain);
         return NULL;
     }

@@ -47,8 +47,8 @@ static tfr_status choose_try(tfr__build *b, uint32_t i, bool *again, tfr_err *er
         return status;
     tfr__free(state->choice.text);
     memset(&state->choice, 0, sizeof state->choice);
-    status = tfr__place(&b->env->kernel, node, b->section->pins[b->first + i],
-                        b->env->fallback == TFR_FALLBACK_ERROR, &call, &state->choice, err);
+    status = tfr__place(&b->env->kernel, node, b->section->pins[b->first + i], b->env->no_fallback,
+                        &call, &state->choice, err);
     if (!status && state->choice.answer.verdict == TFR_VERDICT_REORDER) {
         if (state->plain == UINT64_MAX) {
             quarantine(b, node, state->choice.backend,

@@ -4,7 +4,7 @@
 #include <tfrun/fail.h>
 
 #include "passes.h"
-#include "plan.h"
+#include "session.h"
 
 uint32_t tfr_session_n_placements(const tfr_session *session)
 {

@@ -10,7 +10,8 @@
 #include <tfrun/fail.h>
 
 #include "alloc.h"
-#include "plan.h"
+#include "host_ops.h"
+#include "join.h"
 
 typedef struct seq_call {
     const tfr__node *node;

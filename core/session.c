@@ -7,7 +7,6 @@
 
 #include "alloc.h"
 #include "passes.h"
-#include "plan.h"
 #include "port/clock.h"
 #include "session.h"
 #include "trace.h"
@@ -100,9 +99,10 @@ tfr_status tfr__session_create(tfr_runtime *runtime, tfr_graph *graph,
     session->plans.math_mode = math_mode;
     session->loose_shapes = options.loose_shapes != 0;
     session->plans.kernel.preferred = (tfr__pin){-1, -1};
-    session->plans.fallback = options.fallback;
-    if (session->plans.fallback == TFR_FALLBACK_DEFAULT)
-        session->plans.fallback = options.device ? TFR_FALLBACK_WARN : TFR_FALLBACK_ALLOW;
+    session->fallback = options.fallback;
+    if (session->fallback == TFR_FALLBACK_DEFAULT)
+        session->fallback = options.device ? TFR_FALLBACK_WARN : TFR_FALLBACK_ALLOW;
+    session->plans.no_fallback = session->fallback == TFR_FALLBACK_ERROR;
     if (options.device) {
         status = tfr_runtime_find(runtime, options.device, &device,
                                   &session->plans.kernel.preferred.backend, err);
@@ -113,9 +113,9 @@ tfr_status tfr__session_create(tfr_runtime *runtime, tfr_graph *graph,
     if (!status)
         status = run_passes(session, passes, err);
     if (!status)
-        status = tfr__body_create(session, session->graph, &session->body, err);
+        status = tfr__subgraph_create(session, session->graph, &session->main, err);
     if (!status)
-        status = tfr__env_init(session->body, &session->env, err);
+        status = tfr__frame_init(session->main, &session->frame, err);
     if (status) {
         tfr__session_destroy(session);
         return status;
@@ -136,8 +136,8 @@ tfr_status tfr_session_create(tfr_runtime *runtime, tfr_graph *graph,
 
 void tfr__session_destroy(tfr_session *session)
 {
-    tfr__env_finish(&session->env);
-    tfr__body_destroy(session, session->body);
+    tfr__frame_finish(&session->frame);
+    tfr__subgraph_destroy(session, session->main);
     tfr__trace_free(session);
     tfr__streams_finish(&session->streams);
     tfr__tuning_save(&session->runtime->tuning);
@@ -214,8 +214,8 @@ static tfr_status check_input(const tfr__value *value, const tfr_tensor *t, bool
                     tfr_shape_format(&t->shape, given, sizeof given), wanted);
 }
 
-tfr_status tfr__session_bind_inputs(tfr_session *session, tfr__env *env, tfr_tensor *const *inputs,
-                                    uint32_t n_inputs, tfr_err *err)
+tfr_status tfr__session_bind_inputs(tfr_session *session, tfr__frame *frame,
+                                    tfr_tensor *const *inputs, uint32_t n_inputs, tfr_err *err)
 {
     const tfr_graph *g = session->graph;
     if (n_inputs != g->n_inputs)
@@ -226,17 +226,17 @@ tfr_status tfr__session_bind_inputs(tfr_session *session, tfr__env *env, tfr_ten
             check_input(&g->values[g->inputs[i]], inputs[i], session->loose_shapes, err);
         if (status)
             return status;
-        tfr__env_put(env, g->inputs[i], tfr_tensor_retain(inputs[i]));
+        tfr__frame_put(frame, g->inputs[i], tfr_tensor_retain(inputs[i]));
     }
     for (uint32_t i = 0; i < g->n_variables; i++)
-        tfr__env_put(env, g->variables[i], tfr_tensor_retain(session->variables[i]));
+        tfr__frame_put(frame, g->variables[i], tfr_tensor_retain(session->variables[i]));
     return TFR_OK;
 }
 
 /* ---- runs ------------------------------------------------------------------------------------ */
 
 /* The new states of all variables, or none: they are swapped in only when all are there. */
-static tfr_status update_variables(tfr_session *session, const tfr__env *env, tfr_err *err)
+static tfr_status update_variables(tfr_session *session, const tfr__frame *frame, tfr_err *err)
 {
     const tfr_graph *g = session->graph;
     tfr_tensor **fresh = tfr__calloc((size_t)g->n_variables + 1, sizeof *fresh);
@@ -250,7 +250,7 @@ static tfr_status update_variables(tfr_session *session, const tfr__env *env, tf
         if (variable->update == TFR_VALUE_NONE)
             continue;
         update = &g->values[variable->update];
-        t = update->role == TFR__ROLE_CONSTANT ? update->tensor : env->values[variable->update];
+        t = update->role == TFR__ROLE_CONSTANT ? update->tensor : frame->values[variable->update];
         if (!t || t->kind != TFR_KIND_TENSOR || t->dtype != session->variables[i]->dtype ||
             !tfr_shape_equal(&t->shape, &session->variables[i]->shape))
             status = tfr_fail(err, TFR_ESHAPE,
@@ -272,7 +272,7 @@ static tfr_status update_variables(tfr_session *session, const tfr__env *env, tf
 }
 
 /*
- * Does anybody hold this value, or the memory that it looks into, besides the run's environment and
+ * Does anybody hold this value, or the memory that it looks into, besides the run's frame and
  * its outputs? Control flow passes on what it is given, be it an input, a constant or a variable.
  */
 static bool is_shared(const tfr_tensor *t)
@@ -339,7 +339,7 @@ static void report_placement(tfr_session *session)
                 example = row;
         }
     }
-    if (n && session->plans.fallback == TFR_FALLBACK_WARN && !session->warned) {
+    if (n && session->fallback == TFR_FALLBACK_WARN && !session->warned) {
         session->warned = true;
         tfr__log(session->runtime, TFR_LOG_WARNING, "placement",
                  "%u nodes run elsewhere than on %s (%u copies, %llu bytes a run), for example: %s",
@@ -365,27 +365,27 @@ static tfr_status run_locked(tfr_session *session, tfr_tensor *const *inputs, ui
 {
     uint64_t n_plans = session->n_plans;
     uint64_t traced = run ? tfr__trace_begin(session) : 0;
-    tfr__env *env = &session->env;
+    tfr__frame *frame = &session->frame;
     tfr_status status;
-    tfr__body_forget_used(session);
+    tfr__subgraph_forget_used(session);
     session->plan_ns = 0;
     status = tfr__graph_check(session->graph, err);
     if (!status)
-        status = tfr__session_bind_inputs(session, env, inputs, n_inputs, err);
+        status = tfr__session_bind_inputs(session, frame, inputs, n_inputs, err);
     if (!status)
-        status = tfr__body_run(session, env, outputs, run, err);
+        status = tfr__subgraph_run(session, frame, outputs, run, err);
     if (!status)
         status = tfr__graph_check(session->graph, err);
     if (!status && run) {
         status = own_outputs(session, outputs, err);
         if (!status && session->updates)
-            status = update_variables(session, env, err);
+            status = update_variables(session, frame, err);
         for (uint32_t i = 0; status && i < session->graph->n_outputs; i++) {
             tfr_tensor_release(outputs[i]);
             outputs[i] = NULL;
         }
     }
-    tfr__env_clear(env);
+    tfr__frame_clear(frame);
     number_rows(session);
     if (traced) {
         tfr__trace_add(session, TFR_TRACE_RUN, traced, session->plans.kernel.run, session->graph,

@@ -1,13 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* session.h: sessions that do not hold their runtime, for the runtime's own use (immediate.c). */
+/* session.h: a session, and what keeps one without holding its runtime (immediate.c). */
 #ifndef TFR_CORE_SESSION_H
 #define TFR_CORE_SESSION_H
 
 #include <tfrun/session.h>
 
+#include "frame.h"
+
+struct tfr_session {
+    tfr_runtime *runtime;
+    tfr_graph *graph;
+    tfr__subgraph *main;
+    tfr__plan_env plans;
+    int32_t fallback; /* tfr_fallback, never DEFAULT */
+    bool log_placement, warned, loose_shapes, mode_warned;
+    uint32_t max_plans;
+    pthread_mutex_t lock;   /* one run at a time */
+    tfr_tensor **variables; /* by number in graph->variables */
+    bool updates;           /* some variable is updated by a run */
+    tfr__frame frame;       /* of the run that holds the lock; empty between runs */
+    tfr__streams streams;   /* a binding without the lock uses its own */
+    tfr__plan **used;       /* plans of the last run, in order */
+    uint32_t n_used, room_used;
+    uint32_t n_rows, n_program_rows; /* of the report on the last run */
+    uint64_t n_plans, plan_ns;
+    struct tfr__pass_row *passes; /* one per pass, or NULL: none ran */
+    atomic_bool is_traced;
+    struct tfr__trace *trace; /* trace.c; stays when is_traced ends */
+};
+
 /* As tfr_session_create, but the runtime must outlive the session. */
 tfr_status tfr__session_create(tfr_runtime *runtime, tfr_graph *graph,
                                const tfr_session_options *options, tfr_session **out, tfr_err *err);
 void tfr__session_destroy(tfr_session *session);
+
+/* Checks inputs against the graph and puts them, and the variables, into frame. */
+tfr_status tfr__session_bind_inputs(tfr_session *session, tfr__frame *frame,
+                                    tfr_tensor *const *inputs, uint32_t n_inputs, tfr_err *err);
 
 #endif

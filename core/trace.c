@@ -12,6 +12,7 @@
 #include <tfrun/fail.h>
 
 #include "alloc.h"
+#include "exec.h"
 
 enum { DEFAULT_EVENTS = 65536, MOST_RECORDS = 1 << 22 };
 

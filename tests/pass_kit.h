@@ -9,7 +9,7 @@
 
 #include "alloc.h"
 #include "graph_text.h"
-#include "plan.h"
+#include "session.h"
 
 static tfr_err err = TFR_ERR_INIT;
 

@@ -2,7 +2,7 @@
 /* Buffers in an arena: nothing that is alive together overlaps, and little is wasted. */
 #include "arena.h"
 #include "loader.h"
-#include "plan.h"
+#include "buffer.h"
 #include "tfr_test.h"
 
 static tfr_err err = TFR_ERR_INIT;

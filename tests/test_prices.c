@@ -9,7 +9,7 @@
 #include "alloc.h"
 #include "graph_text.h"
 #include "loader.h"
-#include "plan.h"
+#include "session.h"
 #include "plan_cost.h"
 #include "session_kit.h"
 #include "temp_path.h"

@@ -1,129 +1,134 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * body.c: a graph with its plans, and the walk over its sections (plan.h). Subgraphs are bodies of
- * their own and are run by control.c through the same walk.
+ * subgraph.c: a graph with its plans, and the walk over its sections (plan.h). control.c runs
+ * the graphs inside of nodes through the same walk.
  */
 #include <string.h>
 #include <tfrun/fail.h>
 
 #include "alloc.h"
+#include "exec.h"
+#include "host_ops.h"
 #include "trace.h"
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
-static void use(tfr__body *body, tfr_value v, uint32_t at)
+static void use(tfr__subgraph *subgraph, tfr_value v, uint32_t at)
 {
-    if (v != TFR_VALUE_NONE && body->last_use[v] < (int32_t)at)
-        body->last_use[v] = (int32_t)at;
+    if (v != TFR_VALUE_NONE && subgraph->last_use[v] < (int32_t)at)
+        subgraph->last_use[v] = (int32_t)at;
 }
 
-static void find_last_uses(tfr__body *body)
+static void find_last_uses(tfr__subgraph *subgraph)
 {
-    const tfr_graph *g = body->graph;
+    const tfr_graph *g = subgraph->graph;
     for (uint32_t v = 0; v < g->n_values; v++)
-        body->last_use[v] = -1;
+        subgraph->last_use[v] = -1;
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         for (uint32_t k = 0; k < g->nodes[i].n_inputs; k++)
-            use(body, g->nodes[i].inputs[k], i);
+            use(subgraph, g->nodes[i].inputs[k], i);
         for (uint32_t k = 0; k < g->nodes[i].n_captures; k++)
-            use(body, g->nodes[i].captures[k], i);
+            use(subgraph, g->nodes[i].captures[k], i);
     }
     for (uint32_t i = 0; i < g->n_outputs; i++)
-        use(body, g->outputs[i], g->n_nodes);
+        use(subgraph, g->outputs[i], g->n_nodes);
     for (uint32_t i = 0; i < g->n_variables; i++)
-        use(body, g->values[g->variables[i]].update, g->n_nodes);
+        use(subgraph, g->values[g->variables[i]].update, g->n_nodes);
 }
 
-static tfr_status find_pins(tfr_session *session, tfr__body *body, tfr_err *err)
+static tfr_status find_pins(tfr_session *session, tfr__subgraph *subgraph, tfr_err *err)
 {
-    for (uint32_t i = 0; i < body->graph->n_nodes; i++) {
-        const tfr__node *node = &body->graph->nodes[i];
+    for (uint32_t i = 0; i < subgraph->graph->n_nodes; i++) {
+        const tfr__node *node = &subgraph->graph->nodes[i];
         uint32_t device;
         tfr_status status;
-        body->pins[i] = (tfr__pin){-1, -1};
+        subgraph->pins[i] = (tfr__pin){-1, -1};
         if (!node->device)
             continue;
-        status =
-            tfr_runtime_find(session->runtime, node->device, &device, &body->pins[i].backend, err);
+        status = tfr_runtime_find(session->runtime, node->device, &device,
+                                  &subgraph->pins[i].backend, err);
         if (status)
             return status;
-        body->pins[i].device = (int32_t)device;
+        subgraph->pins[i].device = (int32_t)device;
     }
     return TFR_OK;
 }
 
-tfr_status tfr__body_create(tfr_session *session, tfr_graph *graph, tfr__body **out, tfr_err *err)
+tfr_status tfr__subgraph_create(tfr_session *session, tfr_graph *graph, tfr__subgraph **out,
+                                tfr_err *err)
 {
-    tfr__body *body = tfr__calloc(1, sizeof *body);
+    tfr__subgraph *subgraph = tfr__calloc(1, sizeof *subgraph);
     tfr_status status = TFR_OK;
-    if (body) {
-        body->graph = graph;
-        body->last_use = tfr__calloc((size_t)graph->n_values + 1, sizeof *body->last_use);
-        body->pins = tfr__calloc((size_t)graph->n_nodes + 1, sizeof *body->pins);
-        body->children = tfr__calloc((size_t)graph->n_nodes + 1, sizeof *body->children);
+    if (subgraph) {
+        subgraph->graph = graph;
+        subgraph->last_use = tfr__calloc((size_t)graph->n_values + 1, sizeof *subgraph->last_use);
+        subgraph->pins = tfr__calloc((size_t)graph->n_nodes + 1, sizeof *subgraph->pins);
+        subgraph->children = tfr__calloc((size_t)graph->n_nodes + 1, sizeof *subgraph->children);
     }
-    if (!body || !body->last_use || !body->pins || !body->children)
+    if (!subgraph || !subgraph->last_use || !subgraph->pins || !subgraph->children)
         status = tfr_fail(err, TFR_ENOMEM, "out of memory for graph \"%s\"", graph->name);
     if (!status) {
-        find_last_uses(body);
-        status = find_pins(session, body, err);
+        find_last_uses(subgraph);
+        status = find_pins(session, subgraph, err);
     }
     for (uint32_t i = 0; !status && i < graph->n_nodes; i++) {
         const tfr__node *node = &graph->nodes[i];
         if (!node->n_subgraphs)
             continue;
-        body->children[i] = tfr__calloc(node->n_subgraphs, sizeof *body->children[i]);
-        if (!body->children[i])
+        subgraph->children[i] = tfr__calloc(node->n_subgraphs, sizeof *subgraph->children[i]);
+        if (!subgraph->children[i])
             status = tfr_fail(err, TFR_ENOMEM, "out of memory for subgraphs");
         for (uint32_t k = 0; !status && k < node->n_subgraphs; k++)
-            status = tfr__body_create(session, node->subgraphs[k], &body->children[i][k], err);
+            status =
+                tfr__subgraph_create(session, node->subgraphs[k], &subgraph->children[i][k], err);
     }
     if (status)
-        tfr__body_destroy(session, body);
+        tfr__subgraph_destroy(session, subgraph);
     else
-        *out = body;
+        *out = subgraph;
     return status;
 }
 
-void tfr__body_destroy(tfr_session *session, tfr__body *body)
+void tfr__subgraph_destroy(tfr_session *session, tfr__subgraph *subgraph)
 {
-    if (!body)
+    if (!subgraph)
         return;
-    while (body->plans) {
-        tfr__plan *next = body->plans->next;
-        tfr__plan_destroy(body->plans);
-        body->plans = next;
+    while (subgraph->plans) {
+        tfr__plan *next = subgraph->plans->next;
+        tfr__plan_destroy(subgraph->plans);
+        subgraph->plans = next;
     }
-    for (uint32_t i = 0; body->children && i < body->graph->n_nodes; i++) {
-        for (uint32_t k = 0; body->children[i] && k < body->graph->nodes[i].n_subgraphs; k++)
-            tfr__body_destroy(session, body->children[i][k]);
-        tfr__free(body->children[i]);
+    for (uint32_t i = 0; subgraph->children && i < subgraph->graph->n_nodes; i++) {
+        for (uint32_t k = 0; subgraph->children[i] && k < subgraph->graph->nodes[i].n_subgraphs;
+             k++)
+            tfr__subgraph_destroy(session, subgraph->children[i][k]);
+        tfr__free(subgraph->children[i]);
     }
-    tfr__free(body->last_use);
-    tfr__free(body->pins);
-    tfr__free(body->children);
-    tfr__free(body);
+    tfr__free(subgraph->last_use);
+    tfr__free(subgraph->pins);
+    tfr__free(subgraph->children);
+    tfr__free(subgraph);
 }
 
 /* ---- host sections --------------------------------------------------------------------------- */
 
 /* Does the core do this node itself, on whole values? */
-static bool is_host_node(const tfr__env *env, const tfr__node *node)
+static bool is_host_node(const tfr__frame *frame, const tfr__node *node)
 {
     if (node->op->kind == TFR__OP_CONTROL || node->op->kind == TFR__OP_SEQUENCE)
         return true;
     for (uint32_t k = 0; k < node->n_inputs; k++) {
         tfr_tensor *t =
-            node->inputs[k] == TFR_VALUE_NONE ? NULL : tfr__frame_get(env, node->inputs[k]);
+            node->inputs[k] == TFR_VALUE_NONE ? NULL : tfr__frame_get(frame, node->inputs[k]);
         if (t && t->kind != TFR_KIND_TENSOR)
             return true;
     }
     return false;
 }
 
-static tfr_status host_node_run(tfr_session *session, tfr__env *env, uint32_t i, tfr_err *err)
+static tfr_status host_node_run(tfr_session *session, tfr__frame *frame, uint32_t i, tfr_err *err)
 {
-    const tfr__node *node = &env->body->graph->nodes[i];
+    const tfr__node *node = &frame->subgraph->graph->nodes[i];
     tfr_tensor **inputs = tfr__calloc((size_t)node->n_inputs + 1, sizeof *inputs);
     tfr_tensor **outputs = tfr__calloc((size_t)node->n_outputs + 1, sizeof *outputs);
     tfr_status status = TFR_OK;
@@ -132,21 +137,21 @@ static tfr_status host_node_run(tfr_session *session, tfr__env *env, uint32_t i,
     for (uint32_t k = 0; !status && k < node->n_inputs; k++) {
         if (node->inputs[k] == TFR_VALUE_NONE)
             continue;
-        inputs[k] = tfr__frame_get(env, node->inputs[k]);
+        inputs[k] = tfr__frame_get(frame, node->inputs[k]);
         if (!inputs[k])
             status = tfr_fail(err, TFR_EMODEL,
                               "node \"%s\" (%s) reads value \"%s\", which has none", node->name,
-                              node->op->name, env->body->graph->values[node->inputs[k]].name);
+                              node->op->name, frame->subgraph->graph->values[node->inputs[k]].name);
     }
     if (!status && (node->op->kind == TFR__OP_CONTROL || node->op->kind == TFR__OP_SEQUENCE))
         status = tfr__infer_values(node, inputs, err);
     if (!status && node->op->kind == TFR__OP_CONTROL)
-        status = tfr__control_run(session, env, i, inputs, outputs, err);
+        status = tfr__control_run(session, frame, i, inputs, outputs, err);
     else if (!status)
         status = tfr__sequence_run(node, inputs, outputs, err);
     for (uint32_t k = 0; outputs && k < node->n_outputs; k++) {
         if (!status && node->outputs[k] != TFR_VALUE_NONE) {
-            tfr__env_put(env, node->outputs[k], outputs[k]);
+            tfr__frame_put(frame, node->outputs[k], outputs[k]);
         } else {
             tfr_tensor_release(outputs[k]);
         }
@@ -162,9 +167,9 @@ static tfr_status host_node_run(tfr_session *session, tfr__env *env, uint32_t i,
  * No plan is under way when one is made. If the oldest is of this run, as in a loop whose shapes
  * grow, the run's report does without it.
  */
-static void forget_oldest(tfr_session *session, tfr__body *body)
+static void forget_oldest(tfr_session *session, tfr__subgraph *subgraph)
 {
-    tfr__plan **at = &body->plans;
+    tfr__plan **at = &subgraph->plans;
     uint32_t n = 0;
     while ((*at)->next)
         at = &(*at)->next;
@@ -177,10 +182,10 @@ static void forget_oldest(tfr_session *session, tfr__body *body)
     }
     tfr__plan_destroy(*at);
     *at = NULL;
-    body->n_plans--;
+    subgraph->n_plans--;
 }
 
-void tfr__body_forget_used(tfr_session *session)
+void tfr__subgraph_forget_used(tfr_session *session)
 {
     for (uint32_t i = 0; i < session->n_used; i++)
         session->used[i]->used = false;
@@ -188,10 +193,10 @@ void tfr__body_forget_used(tfr_session *session)
 }
 
 /* Drops all plans but those of this run, to give their memory back. */
-static bool forget_unused(tfr_session *session, tfr__body *body)
+static bool forget_unused(tfr_session *session, tfr__subgraph *subgraph)
 {
     bool any = false;
-    for (tfr__plan **at = &body->plans; *at;) {
+    for (tfr__plan **at = &subgraph->plans; *at;) {
         tfr__plan *p = *at;
         if (p->used) {
             at = &p->next;
@@ -199,57 +204,59 @@ static bool forget_unused(tfr_session *session, tfr__body *body)
         }
         *at = p->next;
         tfr__plan_destroy(p);
-        body->n_plans--;
+        subgraph->n_plans--;
         any = true;
     }
-    for (uint32_t i = 0; i < body->graph->n_nodes; i++)
-        for (uint32_t k = 0; body->children[i] && k < body->graph->nodes[i].n_subgraphs; k++)
-            any = forget_unused(session, body->children[i][k]) || any;
+    for (uint32_t i = 0; i < subgraph->graph->n_nodes; i++)
+        for (uint32_t k = 0; subgraph->children[i] && k < subgraph->graph->nodes[i].n_subgraphs;
+             k++)
+            any = forget_unused(session, subgraph->children[i][k]) || any;
     return any;
 }
 
-static tfr_status make_plan(tfr_session *session, const tfr__env *env, uint32_t first,
+static tfr_status make_plan(tfr_session *session, const tfr__frame *frame, uint32_t first,
                             tfr__plan **out, tfr_err *err)
 {
-    const tfr__body *body = env->body;
-    const tfr__section section = {body->graph, body->last_use, body->pins, env->values, first};
+    const tfr__subgraph *subgraph = frame->subgraph;
+    const tfr__section section = {subgraph->graph, subgraph->last_use, subgraph->pins,
+                                  frame->values, first};
     return tfr__plan_create(&session->plans, &section, out, err);
 }
 
-/* The plan of the section at node `first`, moved to the front of the body's list. */
-static tfr_status find_plan(tfr_session *session, tfr__env *env, uint32_t first, tfr__plan **out,
-                            tfr_err *err)
+/* The plan of the section at node `first`, moved to the front of the subgraph's list. */
+static tfr_status find_plan(tfr_session *session, tfr__frame *frame, uint32_t first,
+                            tfr__plan **out, tfr_err *err)
 {
-    tfr__body *body = env->body;
+    tfr__subgraph *subgraph = frame->subgraph;
     tfr_status status;
     uint64_t traced;
-    for (tfr__plan **at = &body->plans; *at; at = &(*at)->next) {
+    for (tfr__plan **at = &subgraph->plans; *at; at = &(*at)->next) {
         tfr__plan *p = *at;
-        if (p->first != first || !tfr__plan_fits(p, env->values))
+        if (p->first != first || !tfr__plan_fits(p, frame->values))
             continue;
         *at = p->next;
-        p->next = body->plans;
-        *out = body->plans = p;
+        p->next = subgraph->plans;
+        *out = subgraph->plans = p;
         return TFR_OK;
     }
     traced = tfr__trace_begin(session);
-    status = make_plan(session, env, first, out, err);
-    if (status == TFR_ENOMEM && forget_unused(session, session->body))
-        status = make_plan(session, env, first, out, err); /* once more, with more room */
+    status = make_plan(session, frame, first, out, err);
+    if (status == TFR_ENOMEM && forget_unused(session, session->main))
+        status = make_plan(session, frame, first, out, err); /* once more, with more room */
     if (status == TFR_ENOMEM && session->n_used) { /* those of this run have done their work, too */
         tfr__trace_drain(session);
-        tfr__body_forget_used(session);
-        if (forget_unused(session, session->body))
-            status = make_plan(session, env, first, out, err);
+        tfr__subgraph_forget_used(session);
+        if (forget_unused(session, session->main))
+            status = make_plan(session, frame, first, out, err);
     }
-    tfr__trace_add(session, TFR_TRACE_PLAN, traced, session->plans.kernel.run, body->graph, -1);
+    tfr__trace_add(session, TFR_TRACE_PLAN, traced, session->plans.kernel.run, subgraph->graph, -1);
     if (status)
         return status;
-    if (body->n_plans >= session->max_plans)
-        forget_oldest(session, body);
-    (*out)->next = body->plans;
-    body->plans = *out;
-    body->n_plans++;
+    if (subgraph->n_plans >= session->max_plans)
+        forget_oldest(session, subgraph);
+    (*out)->next = subgraph->plans;
+    subgraph->plans = *out;
+    subgraph->n_plans++;
     session->n_plans++;
     session->plan_ns += (*out)->plan_ns;
     return TFR_OK;
@@ -274,18 +281,18 @@ static tfr_status note_used(tfr_session *session, tfr__plan *plan, tfr_err *err)
 
 /* One section by a plan. A backend that fails after a yes has lost the op: plan and run it again.
  */
-static tfr_status plan_section(tfr_session *session, tfr__env *env, uint32_t *at, bool run,
+static tfr_status plan_section(tfr_session *session, tfr__frame *frame, uint32_t *at, bool run,
                                tfr_err *err)
 {
     tfr__plan *plan;
     tfr_status status;
     do {
-        status = find_plan(session, env, *at, &plan, err);
+        status = find_plan(session, frame, *at, &plan, err);
         if (!status)
             status = note_used(session, plan, err);
         if (status || !run)
             break;
-        status = tfr__plan_run(session, plan, env, err);
+        status = tfr__plan_run(session, plan, frame, err);
         if (status && plan->stale && session->used[session->n_used - 1] == plan)
             session->used[--session->n_used]->used = false; /* the one that replaces it is told */
     } while (status && plan->stale && status != TFR_ELOST);
@@ -294,21 +301,21 @@ static tfr_status plan_section(tfr_session *session, tfr__env *env, uint32_t *at
     return status;
 }
 
-tfr_status tfr__body_run(tfr_session *session, tfr__env *env, tfr_tensor **outputs, bool run,
-                         tfr_err *err)
+tfr_status tfr__subgraph_run(tfr_session *session, tfr__frame *frame, tfr_tensor **outputs,
+                             bool run, tfr_err *err)
 {
-    const tfr_graph *g = env->body->graph;
+    const tfr_graph *g = frame->subgraph->graph;
     tfr_status status = TFR_OK;
     for (uint32_t i = 0; !status && i < g->n_nodes;) {
-        if (!is_host_node(env, &g->nodes[i])) {
-            status = plan_section(session, env, &i, run, err);
+        if (!is_host_node(frame, &g->nodes[i])) {
+            status = plan_section(session, frame, &i, run, err);
             if (!run)
                 return status;
         } else if (!run) {
             return TFR_OK;
         } else {
             uint64_t traced = tfr__trace_begin(session);
-            status = host_node_run(session, env, i, err);
+            status = host_node_run(session, frame, i, err);
             tfr__trace_add(session, TFR_TRACE_NODE, traced, session->plans.kernel.run, g,
                            (int32_t)i++);
         }
@@ -317,7 +324,7 @@ tfr_status tfr__body_run(tfr_session *session, tfr__env *env, tfr_tensor **outpu
         return status;
     for (uint32_t i = 0; !status && i < g->n_outputs; i++) {
         tfr_value v = g->outputs[i];
-        tfr_tensor *t = tfr__frame_get(env, v);
+        tfr_tensor *t = tfr__frame_get(frame, v);
         if (!t)
             status = tfr_fail(err, TFR_EMODEL, "output \"%s\" of graph \"%s\" has no value",
                               g->values[v].name, g->name);

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* exec.h: runs a plan. */
+#ifndef TFR_CORE_EXEC_H
+#define TFR_CORE_EXEC_H
+
+#include "frame.h"
+
+tfr_status tfr__plan_run(tfr_session *session, tfr__plan *plan, tfr__frame *frame, tfr_err *err);
+/* The steps alone, with everything in place; run numbers the run. An error names the node. */
+tfr_status tfr__plan_walk(tfr_session *session, tfr__plan *plan, uint64_t run, tfr_err *err);
+
+/* What a walk does with a call that failed: settles the session, gives the error that names it.
+ * failure.c */
+tfr_status tfr__plan_failed(tfr_session *session, tfr__plan *plan, uint32_t step, int32_t status,
+                            tfr_err *err);
+
+#endif
