@@ -8,7 +8,7 @@
 #include <string.h>
 #include <tfrun/fail.h>
 
-#include "alloc.h"
+#include "base/alloc.h"
 
 /* No node has nearly as many; a limit that keeps sizes from overflowing. */
 #define MOST_ATTRS (UINT32_C(1) << 20)

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <tfrun/fail.h>
 
-#include "alloc.h"
+#include "base/alloc.h"
 #include "exec.h"
 #include "trace.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <tfrun/fail.h>
 
-#include "alloc.h"
+#include "base/alloc.h"
 
 void tfr__operand_set(tfr_operand *operand, const tfr__type *type, const int64_t *strides,
                       const void *data)

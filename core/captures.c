@@ -5,7 +5,7 @@
 #include <string.h>
 #include <tfrun/fail.h>
 
-#include "alloc.h"
+#include "base/alloc.h"
 
 typedef struct tfr__capture {
     tfr_value outer, inner_1; /* inner_1: the child's value plus one, 0 = free */

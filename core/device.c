@@ -7,9 +7,9 @@
  */
 #include "loader.h"
 
-#include "alloc.h"
+#include "base/alloc.h"
 #include "op.h"
-#include "port/cpu.h"
+#include "base/port/cpu.h"
 
 #include <stdio.h>
 #include <stdlib.h>

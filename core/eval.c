@@ -6,7 +6,7 @@
 #include <string.h>
 #include <tfrun/fail.h>
 
-#include "alloc.h"
+#include "base/alloc.h"
 #include "eval.h"
 
 /* Of the host's backends the last one to be asked, which is the reference. */

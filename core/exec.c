@@ -8,7 +8,7 @@
 #include <tfrun/fail.h>
 
 #include "exec.h"
-#include "port/clock.h"
+#include "base/port/clock.h"
 #include "trace.h"
 
 /* ---- binding --------------------------------------------------------------------------------- */

@@ -2,7 +2,7 @@
 /* frame.c: the values of one run of a subgraph (plan.h). */
 #include <tfrun/fail.h>
 
-#include "alloc.h"
+#include "base/alloc.h"
 #include "frame.h"
 
 tfr_status tfr__frame_init(tfr__subgraph *subgraph, tfr__frame *frame, tfr_err *err)

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <tfrun/fail.h>
 
-#include "alloc.h"
+#include "base/alloc.h"
 
 #define MAX_VALUES   (1u << 28)
 #define MAX_NESTING  64

@@ -11,8 +11,8 @@
 
 #include "attr.h"
 #include "captures.h"
-#include "keep.h"
-#include "names.h"
+#include "base/keep.h"
+#include "base/names.h"
 #include "op.h"
 
 typedef enum tfr__role {

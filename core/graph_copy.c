@@ -6,7 +6,7 @@
 #include <string.h>
 #include <tfrun/fail.h>
 
-#include "alloc.h"
+#include "base/alloc.h"
 #include "graph.h"
 
 /* Operands and subgraphs of one node; *block has room for the operands. */

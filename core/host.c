@@ -5,9 +5,9 @@
  */
 #include "loader.h"
 
-#include "arena.h"
-#include "port/cpu.h"
-#include "port/pool.h"
+#include "base/arena.h"
+#include "base/port/cpu.h"
+#include "base/port/pool.h"
 #include "tensor.h"
 
 #include <stdio.h>

@@ -9,7 +9,7 @@
 #include <tfrun/fail.h>
 #include <tfrun/op.h>
 
-#include "alloc.h"
+#include "base/alloc.h"
 #include "session.h"
 
 /* More different calls than this start the cache anew. */

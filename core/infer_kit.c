@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "checked.h"
+#include "base/checked.h"
 
 /* ---- errors and texts ---- */
 

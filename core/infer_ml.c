@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "alloc.h"
+#include "base/alloc.h"
 #include "infer_kit.h"
 #include "infer_ml.h"
 

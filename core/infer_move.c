@@ -3,7 +3,7 @@
  * infer_move.c: ops that move whole blocks of elements: Transpose, Expand, Tile, Concat, Split,
  * Slice, Pad, CenterCropPad, DepthToSpace, SpaceToDepth, ReverseSequence, Trilu.
  */
-#include "checked.h"
+#include "base/checked.h"
 #include "infer_kit.h"
 
 tfr_status tfr__infer_transpose(tfr__infer *in, tfr_err *err)

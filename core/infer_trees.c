@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "alloc.h"
+#include "base/alloc.h"
 #include "infer_kit.h"
 #include "infer_ml.h"
 

@@ -13,7 +13,7 @@
 #ifndef TFR_CORE_LOADER_H
 #define TFR_CORE_LOADER_H
 
-#include "keep.h"
+#include "base/keep.h"
 #include "plugin_elf.h"
 #include "runtime.h"
 

@@ -8,26 +8,44 @@ libtfrun_core_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_CORE_INCLUDES) \
 	-DTFR_SYSCONFDIR='"$(sysconfdir)"' \
 	-DTFR_PROBE_PATH='"$(tfrunexecdir)/tfrun-probe"'
 libtfrun_core_la_SOURCES = \
-	core/alloc.h \
-	core/arena.h \
 	core/attr.c \
 	core/attr.h \
-	core/cache_file.c \
-	core/cache_file.h \
+	core/base/alloc.h \
+	core/base/arena.h \
+	core/base/cache_file.c \
+	core/base/cache_file.h \
+	core/base/checked.h \
+	core/base/env.c \
+	core/base/env.def \
+	core/base/env.h \
+	core/base/hash.h \
+	core/base/keep.c \
+	core/base/keep.h \
+	core/base/names.c \
+	core/base/names.h \
+	core/base/port/clock.h \
+	core/base/port/cpu.c \
+	core/base/port/cpu.h \
+	core/base/port/cpus.c \
+	core/base/port/cpus.h \
+	core/base/port/dl.c \
+	core/base/port/dl.h \
+	core/base/port/fpmode.h \
+	core/base/port/park.h \
+	core/base/port/pool.h \
+	core/base/status.c \
+	core/base/thread.c \
+	core/base/thread.h \
 	core/buffer.h \
 	core/call.h \
 	core/captures.c \
 	core/captures.h \
-	core/checked.h \
 	core/control.c \
 	core/cost.c \
 	core/cost.h \
 	core/device.c \
 	core/device_name.c \
 	core/dtype.c \
-	core/env.c \
-	core/env.def \
-	core/env.h \
 	core/eval.c \
 	core/eval.h \
 	core/exec.h \
@@ -37,7 +55,6 @@ libtfrun_core_la_SOURCES = \
 	core/graph.h \
 	core/graph_copy.c \
 	core/graph_view.c \
-	core/hash.h \
 	core/host.c \
 	core/host_ops.h \
 	core/infer.c \
@@ -72,14 +89,10 @@ libtfrun_core_la_SOURCES = \
 	core/infer_window.h \
 	core/join.c \
 	core/join.h \
-	core/keep.c \
-	core/keep.h \
 	core/loader.h \
 	core/log.c \
 	core/mincut.c \
 	core/mincut.h \
-	core/names.c \
-	core/names.h \
 	core/op.c \
 	core/op.h \
 	core/op_list.c \
@@ -127,16 +140,6 @@ libtfrun_core_la_SOURCES = \
 	core/plugin_reply.c \
 	core/plugin_scan.c \
 	core/plugin_state.c \
-	core/port/clock.h \
-	core/port/cpu.c \
-	core/port/cpu.h \
-	core/port/cpus.c \
-	core/port/cpus.h \
-	core/port/dl.c \
-	core/port/dl.h \
-	core/port/fpmode.h \
-	core/port/park.h \
-	core/port/pool.h \
 	core/report.c \
 	core/rewrite.c \
 	core/rewrite.h \
@@ -151,10 +154,7 @@ libtfrun_core_la_SOURCES = \
 	core/slot.c \
 	core/slot.h \
 	core/smallfloat.h \
-	core/status.c \
 	core/tensor.h \
-	core/thread.c \
-	core/thread.h \
 	core/trace.c \
 	core/trace.h \
 	core/tuning.c \
@@ -176,9 +176,11 @@ libtfrun_base_la_SOURCES = \
 libtfrun_run_la_CFLAGS = $(AM_CFLAGS) $(TFR_CORE_CFLAGS)
 libtfrun_run_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_CORE_INCLUDES)
 libtfrun_run_la_SOURCES = \
-	core/alloc.c \
-	core/arena.c \
-	core/arena_stream.c \
+	core/base/alloc.c \
+	core/base/arena.c \
+	core/base/arena_stream.c \
+	core/base/port/park.c \
+	core/base/port/pool.c \
 	core/binding.c \
 	core/call.c \
 	core/compare.c \
@@ -189,8 +191,6 @@ libtfrun_run_la_SOURCES = \
 	core/pass_conv_bn.c \
 	core/plan.c \
 	core/plan_bound.c \
-	core/port/park.c \
-	core/port/pool.c \
 	core/session.c \
 	core/shape.c \
 	core/smallfloat.c \

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "alloc.h"
+#include "base/alloc.h"
 
 int64_t tfr__labeling_edge_price(const tfr__labeling *l, const tfr__labeling_edge *edge, uint8_t a,
                                  uint8_t b)

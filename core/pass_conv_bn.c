@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "passes.h"
-#include "port/pool.h"
+#include "base/port/pool.h"
 #include "runtime.h"
 
 #define BLOCK 16     /* a fixed length, which compilers take several at a time */

@@ -6,8 +6,8 @@
  */
 #include <string.h>
 
-#include "alloc.h"
-#include "hash.h"
+#include "base/alloc.h"
+#include "base/hash.h"
 #include "passes.h"
 
 #define SMALL_BYTES 1024

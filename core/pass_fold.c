@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "alloc.h"
+#include "base/alloc.h"
 #include "infer_rows.h"
 #include "passes.h"
 

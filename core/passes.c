@@ -6,8 +6,8 @@
 #include <string.h>
 #include <tfrun/fail.h>
 
-#include "alloc.h"
-#include "port/clock.h"
+#include "base/alloc.h"
+#include "base/port/clock.h"
 
 #define MAX_ROUNDS 4
 

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <tfrun/fail.h>
 
-#include "alloc.h"
+#include "base/alloc.h"
 #include "place.h"
 
 #define TEXT_ROOM 1024

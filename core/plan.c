@@ -5,10 +5,10 @@
 #include <string.h>
 #include <tfrun/fail.h>
 
-#include "alloc.h"
+#include "base/alloc.h"
 #include "plan_build.h"
 #include "plan_cost.h"
-#include "port/clock.h"
+#include "base/port/clock.h"
 
 static tfr_status build_init(tfr__build *b, tfr_err *err)
 {

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <tfrun/fail.h>
 
-#include "alloc.h"
-#include "arena.h"
+#include "base/alloc.h"
+#include "base/arena.h"
 #include "plan_steps.h"
 
 static void live_at(tfr__plan *p, uint32_t buffer, uint32_t from, uint32_t to)

@@ -5,7 +5,7 @@
  */
 #include <tfrun/fail.h>
 
-#include "alloc.h"
+#include "base/alloc.h"
 #include "plan.h"
 #include "slot.h"
 

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <tfrun/fail.h>
 
-#include "alloc.h"
+#include "base/alloc.h"
 #include "plan_steps.h"
 
 tfr_status tfr__steps_room(void *array_pointer, uint32_t n, uint32_t *room, size_t size,

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <tfrun/fail.h>
 
-#include "alloc.h"
+#include "base/alloc.h"
 #include "plan_build.h"
 
 /* Inputs beyond the bits of a mask are always made plain. */

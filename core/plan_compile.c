@@ -9,7 +9,7 @@
 #include <string.h>
 #include <tfrun/fail.h>
 
-#include "alloc.h"
+#include "base/alloc.h"
 #include "call.h"
 #include "plan_build.h"
 

@@ -22,7 +22,7 @@
 #include <string.h>
 #include <tfrun/fail.h>
 
-#include "alloc.h"
+#include "base/alloc.h"
 #include "loader.h"
 #include "mincut.h"
 

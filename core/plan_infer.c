@@ -8,7 +8,7 @@
 #include <string.h>
 #include <tfrun/fail.h>
 
-#include "alloc.h"
+#include "base/alloc.h"
 #include "eval.h"
 #include "plan_build.h"
 

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <tfrun/fail.h>
 
-#include "alloc.h"
+#include "base/alloc.h"
 #include "plan_build.h"
 
 #define NO_READ      UINT32_MAX

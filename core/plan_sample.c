@@ -5,9 +5,9 @@
  * shared out among its nodes by the neutral guess. A time that is known is not taken again, so that
  * placements come to rest.
  */
-#include "alloc.h"
+#include "base/alloc.h"
 #include "plan_cost.h"
-#include "port/clock.h"
+#include "base/port/clock.h"
 
 void tfr__sample_begin(tfr__plan *p)
 {

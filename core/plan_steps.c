@@ -6,7 +6,7 @@
 #include <string.h>
 #include <tfrun/fail.h>
 
-#include "alloc.h"
+#include "base/alloc.h"
 #include "plan_steps.h"
 
 /* ---- one node -------------------------------------------------------------------------------- */

@@ -9,12 +9,12 @@
  *   file    magic "TFRCACH1", u64 world, i64 written at, i32 state, u64 stdout bytes,
  *           u32 reason bytes, u32 reply bytes, reason, reply, u64 FNV-1a of all before
  */
-#include "hash.h"
+#include "base/hash.h"
 #include "loader.h"
 
-#include "alloc.h"
-#include "cache_file.h"
-#include "env.h"
+#include "base/alloc.h"
+#include "base/cache_file.h"
+#include "base/env.h"
 
 #include <fcntl.h>
 #include <limits.h>

@@ -6,8 +6,8 @@
  */
 #include "loader.h"
 
-#include "alloc.h"
-#include "env.h"
+#include "base/alloc.h"
+#include "base/env.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -221,7 +221,7 @@ static tfr_status config_environment(tfr__config *config, tfr_runtime *runtime)
 {
     static const char *const rows[][2] = {
 #define X(name, key, meaning) {name, key},
-#include "env.def"
+#include "base/env.def"
 #undef X
     };
     tfr_status status = TFR_OK;

@@ -6,11 +6,11 @@
  * loads nothing. The search is ld.so(8)'s: DT_RPATH of the file and of those
  * that led to it, LD_LIBRARY_PATH, DT_RUNPATH, /etc/ld.so.cache, the standard folders.
  */
-#include "hash.h"
+#include "base/hash.h"
 #include "loader.h"
 
-#include "alloc.h"
-#include "env.h"
+#include "base/alloc.h"
+#include "base/env.h"
 
 #include <elf.h>
 #include <fcntl.h>

@@ -7,8 +7,8 @@
  */
 #include "loader.h"
 
-#include "alloc.h"
-#include "port/dl.h"
+#include "base/alloc.h"
+#include "base/port/dl.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * plugin_note.c: the facts of a plugin that are known without running it: kind of file, name, ABI,
  * processor features, sanitizer. Reads the file; maps nothing.
  */
-#include "hash.h"
+#include "base/hash.h"
 #include "loader.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include <tfrun/fail.h>
 #include <unistd.h>
 
-#include "port/cpu.h"
+#include "base/port/cpu.h"
 
 /* What the first version of the note holds, for ever. */
 #define NOTE_MIN_BYTES    ((uint32_t)(offsetof(tfr_note, cpu_features) + 96))

@@ -9,11 +9,11 @@
  */
 #include "loader.h"
 
-#include "alloc.h"
-#include "env.h"
-#include "port/clock.h"
-#include "port/cpu.h"
-#include "port/cpus.h"
+#include "base/alloc.h"
+#include "base/env.h"
+#include "base/port/clock.h"
+#include "base/port/cpu.h"
+#include "base/port/cpus.h"
 
 #include <errno.h>
 #include <fcntl.h>

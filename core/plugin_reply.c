@@ -10,10 +10,10 @@
  *
  * Numbers are in the machine's order: a reply never leaves it.
  */
-#include "hash.h"
+#include "base/hash.h"
 #include "loader.h"
 
-#include "alloc.h"
+#include "base/alloc.h"
 
 #include <string.h>
 #include <tfrun/fail.h>

@@ -6,8 +6,8 @@
  */
 #include "loader.h"
 
-#include "alloc.h"
-#include "env.h"
+#include "base/alloc.h"
+#include "base/env.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -10,8 +10,8 @@
  */
 #include "loader.h"
 
-#include "alloc.h"
-#include "port/dl.h"
+#include "base/alloc.h"
+#include "base/port/dl.h"
 #include "probe_limits.h"
 
 #include <errno.h>

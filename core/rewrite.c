@@ -8,7 +8,7 @@
 #include <string.h>
 #include <tfrun/fail.h>
 
-#include "alloc.h"
+#include "base/alloc.h"
 #include "call.h"
 
 #define TFR__MAX_COMPOSED 4 /* inputs of a composite op */

@@ -7,8 +7,8 @@
  */
 #include <string.h>
 
-#include "alloc.h"
-#include "checked.h"
+#include "base/alloc.h"
+#include "base/checked.h"
 #include "infer_rows.h"
 #include "rewrite.h"
 

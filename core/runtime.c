@@ -5,9 +5,9 @@
  */
 #include "loader.h"
 
-#include "alloc.h"
-#include "port/cpu.h"
-#include "port/cpus.h"
+#include "base/alloc.h"
+#include "base/port/cpu.h"
+#include "base/port/cpus.h"
 
 #include <stdio.h>
 #include <string.h>

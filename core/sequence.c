@@ -4,7 +4,7 @@
 
 #include <tfrun/fail.h>
 
-#include "alloc.h"
+#include "base/alloc.h"
 
 /* A container of n values, each retained. */
 static tfr_status container_new(tfr_kind kind, tfr_dtype dtype, tfr_tensor *const *values, size_t n,

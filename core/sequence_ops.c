@@ -9,7 +9,7 @@
 #include <string.h>
 #include <tfrun/fail.h>
 
-#include "alloc.h"
+#include "base/alloc.h"
 #include "host_ops.h"
 #include "join.h"
 

@@ -5,9 +5,9 @@
 #include <string.h>
 #include <tfrun/fail.h>
 
-#include "alloc.h"
+#include "base/alloc.h"
 #include "passes.h"
-#include "port/clock.h"
+#include "base/port/clock.h"
 #include "session.h"
 #include "trace.h"
 

@@ -7,7 +7,7 @@
 #include <tfrun/fail.h>
 #include <inttypes.h>
 
-#include "checked.h"
+#include "base/checked.h"
 
 /* Room for the text of any shape: 16 numbers of 20 characters, commas, brackets, the zero. */
 #define SHAPE_TEXT (TFR_MAX_RANK * 21 + 3)

@@ -14,8 +14,8 @@
 
 #include <tfrun/slot.h>
 
-#include "port/fpmode.h"
-#include "thread.h"
+#include "base/port/fpmode.h"
+#include "base/thread.h"
 
 struct tfr__plugin;
 

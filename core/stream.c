@@ -5,7 +5,7 @@
 #include <string.h>
 #include <tfrun/fail.h>
 
-#include "alloc.h"
+#include "base/alloc.h"
 
 static void queue_destroy(tfr__backend *b, tfr_queue *queue)
 {

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <tfrun/fail.h>
 
-#include "alloc.h"
+#include "base/alloc.h"
 #include "exec.h"
 #include "host_ops.h"
 #include "trace.h"

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <tfrun/fail.h>
 
-#include "alloc.h"
+#include "base/alloc.h"
 
 #define TENSOR_ALIGNMENT 64
 #define COPY_BYTES       ((size_t)4 << 20)

@@ -2,7 +2,7 @@
 /* tensor_copy.c: copies of tensors, sequences and optionals, dense whatever the strides are. */
 #include <tfrun/fail.h>
 
-#include "alloc.h"
+#include "base/alloc.h"
 #include "tensor.h"
 
 static tfr_status copy_values(const tfr_tensor *from, tfr_tensor **out, tfr_err *err)

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <tfrun/fail.h>
 
-#include "alloc.h"
+#include "base/alloc.h"
 #include "exec.h"
 
 enum { DEFAULT_EVENTS = 65536, MOST_RECORDS = 1 << 22 };

@@ -10,7 +10,7 @@
 #include <tfrun/trace.h>
 
 #include "session.h"
-#include "port/clock.h"
+#include "base/port/clock.h"
 
 static inline bool tfr__is_traced(const tfr_session *session)
 {

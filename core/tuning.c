@@ -12,11 +12,11 @@
  */
 #include "tuning.h"
 
-#include "alloc.h"
+#include "base/alloc.h"
 #include "base/writer.h"
-#include "cache_file.h"
-#include "env.h"
-#include "hash.h"
+#include "base/cache_file.h"
+#include "base/env.h"
+#include "base/hash.h"
 #include "loader.h"
 
 #include <string.h>

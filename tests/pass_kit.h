@@ -7,7 +7,7 @@
 #ifndef TFR_PASS_KIT_H
 #define TFR_PASS_KIT_H
 
-#include "alloc.h"
+#include "base/alloc.h"
 #include "graph_text.h"
 #include "session.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tests of core/alloc.c, and of every function that makes values: whichever of its requests for
+ * Tests of core/base/alloc.c, and of every function that makes values: whichever of its requests for
  * memory fails, it says TFR_ENOMEM, leaves its output alone and gives back what it had.
  */
 #include "tfr_test.h"
 
 #include <pthread.h>
 
-#include "alloc.h"
+#include "base/alloc.h"
 #include "tensor.h"
 
 TEST(the_nth_request_fails_and_no_other)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Buffers in an arena: nothing that is alive together overlaps, and little is wasted. */
-#include "arena.h"
+#include "base/arena.h"
 #include "loader.h"
 #include "buffer.h"
 #include "tfr_test.h"

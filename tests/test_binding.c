@@ -7,7 +7,7 @@
 #include <linux/seccomp.h>
 #include <unistd.h>
 
-#include "alloc.h"
+#include "base/alloc.h"
 #include "graph_text.h"
 #include "session_kit.h"
 

@@ -4,8 +4,8 @@
 
 #include "fake/kit.h"
 
-#include "alloc.h"
-#include "cache_file.h"
+#include "base/alloc.h"
+#include "base/cache_file.h"
 
 TEST(the_folder_is_under_xdg_cache_home_or_else_under_home)
 {

@@ -5,7 +5,7 @@
 #include "fake/kit.h"
 
 #include "loader.h"
-#include "port/cpu.h"
+#include "base/port/cpu.h"
 
 /* CPU:0 with the backends good (10), min-structs (10) and launch-fails (900). */
 static tfr_runtime *open_three(const tfr_runtime_options *options)

@@ -3,7 +3,7 @@
  * Tests shape inference (core/infer*.c): what comes out, and the normal form of attributes, family
  * by family. What must be refused is in test_infer_hostile.c.
  */
-#include "alloc.h"
+#include "base/alloc.h"
 #include "infer_case.h"
 
 TEST(elementwise_ops_broadcast_and_keep_types)

@@ -7,8 +7,8 @@
 
 #include "fake/kit.h"
 
-#include "alloc.h"
-#include "env.h"
+#include "base/alloc.h"
+#include "base/env.h"
 #include "loader.h"
 
 /* ---- one row each ---- */

@@ -5,7 +5,7 @@
  */
 #include <tfrun/tfrun.h>
 
-#include "alloc.h"
+#include "base/alloc.h"
 #include "tfr_test.h"
 
 static tfr_err err = TFR_ERR_INIT;

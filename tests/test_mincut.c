@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "alloc.h"
+#include "base/alloc.h"
 #include "mincut.h"
 
 enum { MOST_NODES = 9, MOST_EDGES = 16 };

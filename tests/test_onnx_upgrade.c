@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <tfrun/onnx.h>
 
-#include "alloc.h"
+#include "base/alloc.h"
 #include "graph.h"
 #include "onnx_build.h"
 #include "tfr_test.h"

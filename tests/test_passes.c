@@ -3,7 +3,7 @@
  * All passes together: subgraphs, the choice of passes, what they report, how long they take and
  * what they do without memory. Each pass has its own tests in test_pass_X.c.
  */
-#include "alloc.h"
+#include "base/alloc.h"
 #include "pass_kit.h"
 
 /* ---- subgraphs ---- */

@@ -4,7 +4,7 @@
 
 #include "fake/kit.h"
 
-#include "alloc.h"
+#include "base/alloc.h"
 #include "loader.h"
 
 #include <errno.h>

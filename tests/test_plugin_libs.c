@@ -7,7 +7,7 @@
 
 #include "fake/kit.h"
 
-#include "alloc.h"
+#include "base/alloc.h"
 #include "loader.h"
 
 #include <tfrun/plugin.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The answer of the probe child: what is written is read back, and nothing else is believed. */
-#include "hash.h"
+#include "base/hash.h"
 #include "tfr_test.h"
 
-#include "alloc.h"
+#include "base/alloc.h"
 #include "loader.h"
 
 static void *make_reply(size_t *bytes)

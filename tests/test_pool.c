@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tests of core/port/pool.c and cpus.c. The pools are wider than most test machines, so that
+ * Tests of core/base/port/pool.c and cpus.c. The pools are wider than most test machines, so that
  * threads are really stopped in the middle; run it under ThreadSanitizer, too.
  */
 #include "tfr_test.h"
@@ -14,10 +14,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "alloc.h"
-#include "port/clock.h"
-#include "port/cpus.h"
-#include "port/pool.h"
+#include "base/alloc.h"
+#include "base/port/clock.h"
+#include "base/port/cpus.h"
+#include "base/port/pool.h"
 
 #define N 1000
 

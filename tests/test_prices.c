@@ -6,7 +6,7 @@
  */
 #include <tfrun/fail.h>
 
-#include "alloc.h"
+#include "base/alloc.h"
 #include "graph_text.h"
 #include "loader.h"
 #include "session.h"

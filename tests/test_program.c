@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Programs: which nodes go into one, where groups are cut, and views at their borders. */
-#include "alloc.h"
+#include "base/alloc.h"
 #include "program_case.h"
 
 TEST(a_whole_graph_is_one_launch_and_says_what_it_is)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Compilers and programs that say no, fail, or break their word: kernels run instead. */
-#include "alloc.h"
+#include "base/alloc.h"
 #include "program_case.h"
 
 TEST(a_group_that_cannot_be_compiled_runs_as_kernels_and_says_why)

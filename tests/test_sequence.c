@@ -2,7 +2,7 @@
 /* Tests of core/sequence.c. */
 #include "tfr_test.h"
 
-#include "alloc.h"
+#include "base/alloc.h"
 #include "tensor.h"
 
 static tfr_tensor *new_scalar(tfr_dtype dtype)

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "graph_text.h"
-#include "port/pool.h"
+#include "base/port/pool.h"
 #include "runtime.h"
 #include "session_kit.h"
 #include "slot.h"

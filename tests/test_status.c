@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests of core/status.c, and of tfr_fail, which writes every error. */
+/* Tests of core/base/status.c, and of tfr_fail, which writes every error. */
 #include "tfr_test.h"
 
 #include <tfrun/fail.h>

@@ -4,7 +4,7 @@
 
 #include <pthread.h>
 
-#include "alloc.h"
+#include "base/alloc.h"
 #include "tensor.h"
 
 #define SHAPE(rank, ...) (&(tfr_shape){rank, {__VA_ARGS__}})

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a traced session tells of its runs, on the host and on the fake accelerator. */
-#include "alloc.h"
+#include "base/alloc.h"
 #include "graph_text.h"
 #include "session.h"
 #include "session_kit.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of core/tuning.c: what is kept, what goes, and files that nobody should believe. */
-#include "hash.h"
+#include "base/hash.h"
 #include "tfr_test.h"
 
 #include <sys/wait.h>
 
-#include "alloc.h"
-#include "env.h"
+#include "base/alloc.h"
+#include "base/env.h"
 #include "loader.h"
 #include "temp_path.h"
 #include "tuning.h"

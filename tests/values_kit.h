@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <tfrun/tfrun.h>
 
-#include "alloc.h"
+#include "base/alloc.h"
 #include "tfr_test.h"
 
 typedef struct values_case {

@@ -19,14 +19,14 @@
  * All is counted in steps, and ends when those are used up, so that the same blocks have the same
  * offsets on every machine.
  */
-#include "arena.h"
+#include "base/arena.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tfrun/fail.h>
 
-#include "alloc.h"
+#include "base/alloc.h"
 
 enum { ORDER_SIZE, ORDER_AREA, ORDER_BREADTH, ORDER_TIME, ORDER_LIFE, N_ORDERS };
 #define MAX_BYTES   (INT64_MAX / 2)

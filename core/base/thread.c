@@ -5,7 +5,7 @@
  * lock, held while somebody reads texts of other threads; nobody waits for it but those who are
  * about to free such texts.
  */
-#include "thread.h"
+#include "base/thread.h"
 
 #include <pthread.h>
 #include <sched.h>

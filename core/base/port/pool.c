@@ -26,12 +26,12 @@
 #include <signal.h>
 #include <stdio.h>
 
-#include "alloc.h"
+#include "base/alloc.h"
 #include "clock.h"
 #include "cpus.h"
 #include "fpmode.h"
 #include "park.h"
-#include "thread.h"
+#include "base/thread.h"
 
 enum { IDLE, PARKED, GIVEN, RUNNING, AWAITED, STOP };
 

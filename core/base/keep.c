@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* keep.c: a chain of allocations with one end of life. Not a pool: each piece is a plain request.
  */
-#include "keep.h"
-#include "alloc.h"
+#include "base/keep.h"
+#include "base/alloc.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * alloc.c: memory for the core, on top of the C library. The counters are relaxed atomics: they
  * order nothing, and the tests that look at them do so from one thread.
  */
-#include "alloc.h"
+#include "base/alloc.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* names.c: the map of names.h. It never shrinks and forgets nothing: graphs only grow. */
-#include "names.h"
+#include "base/names.h"
 
 #include <string.h>
 #include <tfrun/fail.h>
 
-#include "alloc.h"
-#include "hash.h"
+#include "base/alloc.h"
+#include "base/hash.h"
 
 /* The slot of name, or the free one where it belongs. */
 static uint32_t name_slot(const tfr__names *names, const char *name)

@@ -5,12 +5,12 @@
  * (Knuth, The Art of Computer Programming, 2.5, on next and best fit), or on top. Gaps that touch
  * become one.
  */
-#include "arena.h"
+#include "base/arena.h"
 
 #include <stdbool.h>
 #include <tfrun/fail.h>
 
-#include "alloc.h"
+#include "base/alloc.h"
 
 #define MAX_GAPS 256 /* that are looked at for one block */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* env.c: reads the environment for the whole of tfrun, and describes its variables. */
-#include "env.h"
+#include "base/env.h"
 
 #include <stdatomic.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@ static const struct env_row {
     const char *name, *key, *meaning;
 } env_rows[] = {
 #define X(name, key, meaning) {name, key, meaning},
-#include "env.def"
+#include "base/env.def"
 #undef X
 };
 

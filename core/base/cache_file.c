@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cache_file.c: the user's cache folder, see cache_file.h. */
-#include "cache_file.h"
+#include "base/cache_file.h"
 
-#include "alloc.h"
+#include "base/alloc.h"
 #include "base/writer.h"
-#include "env.h"
+#include "base/env.h"
 
 #include <dirent.h>
 #include <fcntl.h>
