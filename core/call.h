@@ -8,7 +8,7 @@
 
 #include "graph.h"
 #include "infer.h"
-#include "tensor.h"
+#include "value/tensor.h"
 
 typedef struct tfr__call {
     tfr_call call;

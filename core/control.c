@@ -9,7 +9,7 @@
 
 #include "base/alloc.h"
 #include "host_ops.h"
-#include "join.h"
+#include "value/join.h"
 #include "session.h"
 
 typedef struct control {

@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "base/port/cpu.h"
 #include "base/port/pool.h"
-#include "tensor.h"
+#include "value/tensor.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -45,7 +45,6 @@ libtfrun_core_la_SOURCES = \
 	core/cost.h \
 	core/device.c \
 	core/device_name.c \
-	core/dtype.c \
 	core/eval.c \
 	core/eval.h \
 	core/exec.h \
@@ -87,8 +86,6 @@ libtfrun_core_la_SOURCES = \
 	core/infer_view.c \
 	core/infer_window.c \
 	core/infer_window.h \
-	core/join.c \
-	core/join.h \
 	core/loader.h \
 	core/log.c \
 	core/mincut.c \
@@ -147,19 +144,22 @@ libtfrun_core_la_SOURCES = \
 	core/rewrite_types.c \
 	core/runtime.c \
 	core/runtime.h \
-	core/sequence.c \
 	core/sequence_ops.c \
 	core/session.h \
 	core/signature.c \
 	core/slot.c \
 	core/slot.h \
-	core/smallfloat.h \
-	core/tensor.h \
 	core/trace.c \
 	core/trace.h \
 	core/tuning.c \
 	core/tuning.h \
 	core/type.c \
+	core/value/dtype.c \
+	core/value/join.c \
+	core/value/join.h \
+	core/value/sequence.c \
+	core/value/smallfloat.h \
+	core/value/tensor.h \
 	$(NULL)
 
 # What libtfrun, libtfrun-nn and the command each have inside.
@@ -183,8 +183,6 @@ libtfrun_run_la_SOURCES = \
 	core/base/port/pool.c \
 	core/binding.c \
 	core/call.c \
-	core/compare.c \
-	core/convert.c \
 	core/exec.c \
 	core/frame.c \
 	core/immediate.c \
@@ -192,16 +190,18 @@ libtfrun_run_la_SOURCES = \
 	core/plan.c \
 	core/plan_bound.c \
 	core/session.c \
-	core/shape.c \
-	core/smallfloat.c \
 	core/step.h \
 	core/stream.c \
 	core/stream.h \
-	core/strided.c \
 	core/subgraph.c \
 	core/subgraph.h \
-	core/tensor.c \
-	core/tensor_copy.c \
+	core/value/compare.c \
+	core/value/convert.c \
+	core/value/shape.c \
+	core/value/smallfloat.c \
+	core/value/strided.c \
+	core/value/tensor.c \
+	core/value/tensor_copy.c \
 	$(NULL)
 
 tfruninclude_HEADERS += \

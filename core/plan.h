@@ -17,7 +17,7 @@
 #include "place.h"
 #include "placed.h"
 #include "step.h"
-#include "tensor.h"
+#include "value/tensor.h"
 
 /* What a session's options say about plans. */
 typedef struct tfr__plan_env {

@@ -11,7 +11,7 @@
 
 #include "base/alloc.h"
 #include "host_ops.h"
-#include "join.h"
+#include "value/join.h"
 
 typedef struct seq_call {
     const tfr__node *node;

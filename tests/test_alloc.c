@@ -8,7 +8,7 @@
 #include <pthread.h>
 
 #include "base/alloc.h"
-#include "tensor.h"
+#include "value/tensor.h"
 
 TEST(the_nth_request_fails_and_no_other)
 {

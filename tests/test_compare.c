@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests of core/compare.c. */
+/* Tests of core/value/compare.c. */
 #include "tfr_test.h"
 
 #include <stdlib.h>
 
-#include "tensor.h"
+#include "value/tensor.h"
 
 #define SHAPE(rank, ...) (&(tfr_shape){rank, {__VA_ARGS__}})
 

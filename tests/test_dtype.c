@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tests of core/dtype.c, convert.c and smallfloat.c. Expected patterns are those of the formats'
+ * Tests of core/value/dtype.c, convert.c and smallfloat.c. Expected patterns are those of the formats'
  * definitions; ml_dtypes and NumPy agree with all of them.
  */
 #include "tfr_test.h"

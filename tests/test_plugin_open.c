@@ -5,7 +5,7 @@
 #include "fake/kit.h"
 
 #include "loader.h"
-#include "tensor.h"
+#include "value/tensor.h"
 #include <pthread.h>
 #include <tfrun/op.h>
 #include <tfrun/tensor.h>

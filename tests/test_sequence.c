@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests of core/sequence.c. */
+/* Tests of core/value/sequence.c. */
 #include "tfr_test.h"
 
 #include "base/alloc.h"
-#include "tensor.h"
+#include "value/tensor.h"
 
 static tfr_tensor *new_scalar(tfr_dtype dtype)
 {

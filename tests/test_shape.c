@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests of core/shape.c. */
+/* Tests of core/value/shape.c. */
 #include "tfr_test.h"
 
 #include <tfrun/shape.h>

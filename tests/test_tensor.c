@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests of core/tensor.c and core/strided.c. */
+/* Tests of core/value/tensor.c and core/value/strided.c. */
 #include "tfr_test.h"
 
 #include <pthread.h>
 
 #include "base/alloc.h"
-#include "tensor.h"
+#include "value/tensor.h"
 
 #define SHAPE(rank, ...) (&(tfr_shape){rank, {__VA_ARGS__}})
 #define STRIDES(...)     ((const int64_t[]){__VA_ARGS__})

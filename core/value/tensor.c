@@ -4,7 +4,7 @@
  * value, sequences and optionals too (sequence.c makes those). Strings in a tensor are allocations
  * of their own, each ended by a zero byte.
  */
-#include "tensor.h"
+#include "value/tensor.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* join.c: joins host tensors along an axis, for sequences and for the results of loops. */
 #include <tfrun/fail.h>
 
-#include "join.h"
+#include "value/join.h"
 
 static tfr_status joined_shape(tfr_tensor *const *values, size_t n, bool stack, int64_t *axis,
                                tfr_shape *out, tfr_err *err)

@@ -11,7 +11,7 @@
 #include <tfrun/fail.h>
 #include <string.h>
 
-#include "smallfloat.h"
+#include "value/smallfloat.h"
 
 /* Elements in a chunk; a multiple of the elements in a byte of any packed type. */
 #define CHUNK 256

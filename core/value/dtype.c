@@ -3,7 +3,7 @@
 #include <tfrun/dtype.h>
 #include <string.h>
 
-#include "smallfloat.h"
+#include "value/smallfloat.h"
 
 const char *tfr_dtype_name(tfr_dtype dtype)
 {

@@ -3,7 +3,7 @@
 #include <tfrun/fail.h>
 
 #include "base/alloc.h"
-#include "tensor.h"
+#include "value/tensor.h"
 
 static tfr_status copy_values(const tfr_tensor *from, tfr_tensor **out, tfr_err *err)
 {

@@ -6,7 +6,7 @@
  * Numerical Formats for Deep Neural Networks" (arXiv 2206.02915, the fnuz ones), OCP Microscaling
  * Formats v1.0 (f4e2m1, e8m0). Overflow, infinities and NaN are ONNX's Cast with saturate = 1.
  */
-#include "smallfloat.h"
+#include "value/smallfloat.h"
 
 #include <string.h>
 

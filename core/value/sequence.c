@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sequence.c: sequences of values and optional values. Their end of life is in tensor.c. */
-#include "tensor.h"
+#include "value/tensor.h"
 
 #include <tfrun/fail.h>
 

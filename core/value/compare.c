@@ -4,7 +4,7 @@
  * in their wide form (double, or 64-bit integers, which doubles do not hold), so that it needs no
  * memory and cannot fail.
  */
-#include "tensor.h"
+#include "value/tensor.h"
 
 #include <inttypes.h>
 #include <math.h>

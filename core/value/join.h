@@ -3,7 +3,7 @@
 #ifndef TFR_CORE_JOIN_H
 #define TFR_CORE_JOIN_H
 
-#include "tensor.h"
+#include "value/tensor.h"
 
 /*
  * A new tensor of the values one after the other along axis, or, with stack, along a new

@@ -4,7 +4,7 @@
  * neighbours that are dense in both layouts are merged first, so that the innermost loop is as long
  * as it can be; a dense innermost loop is one memcpy. It does not convert types (dtype.c does).
  */
-#include "tensor.h"
+#include "value/tensor.h"
 
 #include <string.h>
 #include <tfrun/fail.h>
