@@ -7,7 +7,7 @@
 #define TFR_CORE_CALL_H
 
 #include "graph.h"
-#include "infer.h"
+#include "op/infer.h"
 #include "value/tensor.h"
 
 typedef struct tfr__call {

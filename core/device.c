@@ -8,7 +8,7 @@
 #include "loader.h"
 
 #include "base/alloc.h"
-#include "op.h"
+#include "op/op.h"
 #include "base/port/cpu.h"
 
 #include <stdio.h>

@@ -9,11 +9,11 @@
 #include <stdatomic.h>
 #include <tfrun/graph.h>
 
-#include "attr.h"
+#include "op/attr.h"
 #include "captures.h"
 #include "base/keep.h"
 #include "base/names.h"
-#include "op.h"
+#include "op/op.h"
 
 typedef enum tfr__role {
     TFR__ROLE_INPUT,

@@ -8,8 +8,6 @@ libtfrun_core_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_CORE_INCLUDES) \
 	-DTFR_SYSCONFDIR='"$(sysconfdir)"' \
 	-DTFR_PROBE_PATH='"$(tfrunexecdir)/tfrun-probe"'
 libtfrun_core_la_SOURCES = \
-	core/attr.c \
-	core/attr.h \
 	core/base/alloc.h \
 	core/base/arena.h \
 	core/base/cache_file.c \
@@ -41,8 +39,6 @@ libtfrun_core_la_SOURCES = \
 	core/captures.c \
 	core/captures.h \
 	core/control.c \
-	core/cost.c \
-	core/cost.h \
 	core/device.c \
 	core/device_name.c \
 	core/eval.c \
@@ -56,44 +52,50 @@ libtfrun_core_la_SOURCES = \
 	core/graph_view.c \
 	core/host.c \
 	core/host_ops.h \
-	core/infer.c \
-	core/infer.h \
-	core/infer_attention.c \
-	core/infer_conv.c \
-	core/infer_einsum.c \
-	core/infer_elementwise.c \
-	core/infer_generate.c \
-	core/infer_image.c \
-	core/infer_index.c \
-	core/infer_kit.c \
-	core/infer_kit.h \
-	core/infer_linalg.c \
-	core/infer_matmul.c \
-	core/infer_ml.c \
-	core/infer_ml.h \
-	core/infer_move.c \
-	core/infer_norm.c \
-	core/infer_pool.c \
-	core/infer_quant.c \
-	core/infer_reduce.c \
-	core/infer_rnn.c \
-	core/infer_rows.h \
-	core/infer_sequence.c \
-	core/infer_signal.c \
-	core/infer_text.c \
-	core/infer_train.c \
-	core/infer_trees.c \
-	core/infer_view.c \
-	core/infer_window.c \
-	core/infer_window.h \
 	core/loader.h \
 	core/log.c \
 	core/mincut.c \
 	core/mincut.h \
-	core/op.c \
-	core/op.h \
-	core/op_list.c \
-	core/ops.def \
+	core/op/attr.c \
+	core/op/attr.h \
+	core/op/cost.c \
+	core/op/cost.h \
+	core/op/infer.c \
+	core/op/infer.h \
+	core/op/infer_attention.c \
+	core/op/infer_conv.c \
+	core/op/infer_einsum.c \
+	core/op/infer_elementwise.c \
+	core/op/infer_generate.c \
+	core/op/infer_image.c \
+	core/op/infer_index.c \
+	core/op/infer_kit.c \
+	core/op/infer_kit.h \
+	core/op/infer_linalg.c \
+	core/op/infer_matmul.c \
+	core/op/infer_ml.c \
+	core/op/infer_ml.h \
+	core/op/infer_move.c \
+	core/op/infer_norm.c \
+	core/op/infer_pool.c \
+	core/op/infer_quant.c \
+	core/op/infer_reduce.c \
+	core/op/infer_rnn.c \
+	core/op/infer_rows.h \
+	core/op/infer_sequence.c \
+	core/op/infer_signal.c \
+	core/op/infer_text.c \
+	core/op/infer_train.c \
+	core/op/infer_trees.c \
+	core/op/infer_view.c \
+	core/op/infer_window.c \
+	core/op/infer_window.h \
+	core/op/op.c \
+	core/op/op.h \
+	core/op/op_list.c \
+	core/op/ops.def \
+	core/op/signature.c \
+	core/op/type.c \
 	core/pass_activation.c \
 	core/pass_attention.c \
 	core/pass_cse.c \
@@ -146,14 +148,12 @@ libtfrun_core_la_SOURCES = \
 	core/runtime.h \
 	core/sequence_ops.c \
 	core/session.h \
-	core/signature.c \
 	core/slot.c \
 	core/slot.h \
 	core/trace.c \
 	core/trace.h \
 	core/tuning.c \
 	core/tuning.h \
-	core/type.c \
 	core/value/dtype.c \
 	core/value/join.c \
 	core/value/join.h \

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "infer_rows.h"
+#include "op/infer_rows.h"
 #include "passes.h"
 
 #define MOST_BYTES (16 << 20) /* that a value may have, and that results may take beyond inputs */

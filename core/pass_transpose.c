@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "infer_rows.h"
+#include "op/infer_rows.h"
 #include "passes.h"
 
 typedef struct perm {

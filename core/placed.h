@@ -3,7 +3,7 @@
 #ifndef TFR_CORE_PLACED_H
 #define TFR_CORE_PLACED_H
 
-#include "cost.h"
+#include "op/cost.h"
 #include "runtime.h"
 
 /* One row of the placement report; texts are owned. */

@@ -13,7 +13,7 @@
 #define TFR_CORE_PLAN_H
 
 #include "buffer.h"
-#include "infer.h"
+#include "op/infer.h"
 #include "place.h"
 #include "placed.h"
 #include "step.h"

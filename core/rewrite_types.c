@@ -9,7 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/checked.h"
-#include "infer_rows.h"
+#include "op/infer_rows.h"
 #include "rewrite.h"
 
 typedef struct scene {

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <tfrun/tfrun.h>
 
-#include "op.h"
+#include "op/op.h"
 #include "tfr_test.h"
 
 typedef struct graph_text {

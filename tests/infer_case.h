@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <tfrun/fail.h>
 
-#include "infer.h"
+#include "op/infer.h"
 #include "tfr_test.h"
 
 enum { CASE_OPERANDS = 24, CASE_VALUES = 64 };

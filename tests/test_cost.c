@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The estimate of work: formulas of the op families, each against a number worked out by hand. */
-#include "cost.h"
+#include "op/cost.h"
 #include "tfr_test.h"
 
 enum { MOST = 6 };

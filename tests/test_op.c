@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests core/op.c, the rows of core/ops.def, and core/attr.c. */
+/* Tests core/op/op.c, the rows of core/op/ops.def, and core/op/attr.c. */
 #include <stdlib.h>
 
-#include "attr.h"
-#include "infer.h"
-#include "op.h"
+#include "op/attr.h"
+#include "op/infer.h"
+#include "op/op.h"
 #include "tfr_test.h"
 
 static tfr_err err = TFR_ERR_INIT;

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cost.c: work by op family. The formulas are those of the direct method with every operand read
+ * once: what a backend saves by Winograd's or a cache-aware method is its own gain, so a share of
+ * the roof may exceed 100 %. Views and ops that only move data have no flops.
+ */
+#include "op/cost.h"
+
+#include <string.h>
+
+#include "op/op.h"
+
+typedef enum rule {
+    RULE_OUTPUT, /* weight x elements of output 0 */
+    RULE_INPUT,  /* weight x elements of input 0 */
+    RULE_CONV,   /* weight = number of the input with the filters */
+    RULE_CONV_TRANSPOSE,
+    RULE_MATMUL,
+    RULE_GEMM,
+    RULE_ATTENTION,
+    RULE_POOL,
+    RULE_EINSUM,
+    RULE_RNN
+} rule;
+
+static const struct row {
+    uint8_t rule, weight;
+    const char *names;
+} rows[] = {
+    {RULE_OUTPUT, 1,
+     "Abs|Acos|Acosh|Add|And|Asin|Asinh|Atan|Atanh|BitwiseAnd|BitwiseNot|BitwiseOr|BitwiseXor|Ceil|"
+     "Clip|Cos|Cosh|CumProd|CumSum|DequantizeLinear|Div|Equal|Erf|Exp|Floor|Greater|GreaterOrEqual|"
+     "LeakyRelu|Less|LessOrEqual|Log|Max|Min|Mod|Mul|Neg|Not|Or|PRelu|Pow|QuantizeLinear|"
+     "Reciprocal|Relu|Round|Sign|Sin|Sinh|Sqrt|Sub|Sum|Mean|Tan|Tanh|ThresholdedRelu|Xor"},
+    {RULE_OUTPUT, 2, "BatchNormalization|Softplus|Softsign|HardSigmoid"},
+    {RULE_OUTPUT, 3, "Celu|Elu|Selu|HardSwish|Shrink|Sigmoid|LpNormalization|RotaryEmbedding"},
+    {RULE_OUTPUT, 5, "Gelu|LogSoftmax|Mish|RMSNormalization|Softmax|SwiGLU|Swish"},
+    {RULE_OUTPUT, 8,
+     "GroupNormalization|InstanceNormalization|LayerNormalization|MeanVarianceNormalization"},
+    {RULE_INPUT, 1,
+     "ArgMax|ArgMin|GlobalAveragePool|GlobalMaxPool|ReduceMax|ReduceMean|ReduceMin|ReduceProd|"
+     "ReduceSum|SumTo"},
+    {RULE_INPUT, 2, "GlobalLpPool|ReduceL1|ReduceL2|ReduceLogSum|ReduceLogSumExp|ReduceSumSquare"},
+    {RULE_INPUT, 6, "SoftmaxCrossEntropyLoss"},
+    {RULE_CONV, 1, "Conv|ConvInteger|DeformConv|CausalConvWithState"},
+    {RULE_CONV, 3, "QLinearConv"},
+    {RULE_CONV_TRANSPOSE, 0, "ConvTranspose"},
+    {RULE_MATMUL, 0, "MatMul|MatMulInteger|QLinearMatMul"},
+    {RULE_GEMM, 0, "Gemm"},
+    {RULE_ATTENTION, 0, "Attention"},
+    {RULE_POOL, 0, "AveragePool|LpPool|MaxPool"},
+    {RULE_EINSUM, 0, "Einsum"},
+    {RULE_RNN, 0, "GRU|LSTM|RNN"},
+};
+
+/* Sums of products of dims: exact below 2^53, and they do not overflow. */
+static double elements(const tfr_operand *o)
+{
+    return o ? (double)tfr_operand_elements(o) : 0;
+}
+
+static double dim(const tfr_operand *o, int32_t i)
+{
+    i += i < 0 ? o->rank : 0;
+    return i >= 0 && i < o->rank ? (double)o->dims[i] : 1;
+}
+
+/* Filters [M, C / group, k...]: each of the M takes elements / M products for one output. */
+static double conv(const tfr_operand *out, const tfr_operand *filters)
+{
+    return filters && dim(filters, 0) > 0 ? 2 * elements(out) * elements(filters) / dim(filters, 0)
+                                          : 0;
+}
+
+/* Q K^T and its product with V; the keys may have grown by those of the past. */
+static double attention(const tfr_call *call, const tfr_operand *q, const tfr_operand *y)
+{
+    const tfr_operand *k =
+        tfr_call_output(call, 1) ? tfr_call_output(call, 1) : tfr_call_input(call, 1);
+    const tfr_operand *past = tfr_call_input(call, 4);
+    double keys = k ? dim(k, -2) : 0;
+    if (past && k == tfr_call_input(call, 1))
+        keys += dim(past, -2);
+    return 2 * keys * (elements(q) + elements(y));
+}
+
+/* All combinations of the letters; a product and a sum for each. */
+static double einsum(const tfr_call *call)
+{
+    const char *at = tfr_call_string(call, "equation", "");
+    double sizes[128] = {0}, n = 1;
+    uint32_t i = 0;
+    for (int32_t axis = 0; *at && *at != '-'; at++) {
+        const tfr_operand *o = tfr_call_input(call, i);
+        unsigned char letter = (unsigned char)*at;
+        if (letter == ',') {
+            i++;
+            axis = 0;
+        } else if (o && letter < sizeof sizes / sizeof *sizes) {
+            double size = dim(o, axis++);
+            sizes[letter] = size > sizes[letter] ? size : sizes[letter];
+        }
+    }
+    for (size_t letter = 'A'; letter <= 'z'; letter++)
+        n *= sizes[letter] > 0 ? sizes[letter] : 1;
+    return n * (i + 1);
+}
+
+static double pool(const tfr_call *call, const tfr_operand *out)
+{
+    const tfr_attr *kernel = tfr_call_attr(call, "kernel_shape");
+    double n = elements(out);
+    for (uint64_t i = 0; kernel && i < kernel->n; i++)
+        n *= (double)kernel->ints[i];
+    return n;
+}
+
+static double count(const tfr_call *call, const struct row *row)
+{
+    const tfr_operand *x = tfr_call_input(call, 0), *y = tfr_call_output(call, 0);
+    const tfr_operand *w = tfr_call_input(call, 1), *r = tfr_call_input(call, 2);
+    if (!x)
+        return 0;
+    switch ((rule)row->rule) {
+    case RULE_OUTPUT:
+        return row->weight * elements(y);
+    case RULE_INPUT:
+        return row->weight * elements(x);
+    case RULE_CONV:
+        return conv(y, tfr_call_input(call, row->weight));
+    case RULE_CONV_TRANSPOSE:
+        return conv(x, w);
+    case RULE_MATMUL:
+        return 2 * elements(y) * dim(x, -1);
+    case RULE_GEMM:
+        return 2 * elements(y) * dim(x, tfr_call_int(call, "transA", 0) ? 0 : 1);
+    case RULE_ATTENTION:
+        return attention(call, x, y);
+    case RULE_POOL:
+        return pool(call, y);
+    case RULE_EINSUM:
+        return einsum(call);
+    case RULE_RNN: /* both matrices, for each element of the sequences */
+        return 2 * (elements(w) + elements(r)) * dim(x, 0) * dim(x, 1);
+    }
+    return 0;
+}
+
+static double operand_bytes(const tfr_operand *o)
+{
+    return o ? elements(o) * tfr_dtype_bits(o->dtype) / 8 : 0;
+}
+
+static uint64_t whole(double x)
+{
+    return x < 9.2e18 ? (uint64_t)(x + 0.5) : INT64_MAX;
+}
+
+/* Ops that read of input 0 only what they write. */
+static bool reads_part(const tfr_call *call)
+{
+    static const char names[] = "Gather|GatherElements|GatherND|Slice";
+    return !call->domain[0] &&
+           tfr__op_in_list(names, sizeof names - 1, call->name, strlen(call->name));
+}
+
+tfr__work tfr__cost(const tfr_call *call)
+{
+    double bytes = 0, flops = 0;
+    for (uint32_t i = 0; i < call->n_outputs; i++)
+        bytes += operand_bytes(tfr_call_output(call, i));
+    bytes *= reads_part(call) ? 2 : 1;
+    for (uint32_t i = reads_part(call); i < call->n_inputs; i++)
+        bytes += operand_bytes(tfr_call_input(call, i));
+    for (size_t i = 0; i < sizeof rows / sizeof *rows && !flops; i++)
+        if (tfr__op_in_list(rows[i].names, (uint32_t)strlen(rows[i].names), call->name,
+                            strlen(call->name)))
+            flops = count(call, &rows[i]);
+    return (tfr__work){whole(flops), whole(bytes)};
+}

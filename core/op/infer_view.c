@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * infer_view.c: ops that keep the bytes and change the shape (Reshape, Flatten, Squeeze,
+ * Unsqueeze), and those whose value is the shape (Shape, Size). The core runs them all.
+ */
+#include "op/infer_kit.h"
+
+tfr_status tfr__infer_reshape(tfr__infer *in, tfr_err *err)
+{
+    const tfr__type *x = tfr__in(in, 0);
+    int64_t want[TFR_MAX_RANK], known = 1, total = tfr__type_elements(x);
+    int32_t wild = -1;
+    uint32_t n;
+    tfr__text data, shape;
+    bool allowzero = tfr__attr_int(in->attrs, "allowzero", 0) != 0;
+    TFR__TRY(tfr__value_ints(in, err, 1, want, TFR_MAX_RANK, &n));
+    bool has_zero = false;
+    for (uint32_t i = 0; i < n; i++) {
+        if (want[i] == -1) {
+            if (wild >= 0)
+                return tfr__infer_fail(in, err, TFR_ESHAPE, "shape has -1 at %d and at %u",
+                                       (int)wild, i);
+            wild = (int32_t)i;
+            continue;
+        }
+        if (want[i] < 0)
+            return tfr__infer_fail(in, err, TFR_ESHAPE, "shape has the negative dim %lld at %u",
+                                   (long long)want[i], i);
+        if (want[i] == 0 && !allowzero) {
+            if (i >= (uint32_t)x->rank)
+                return tfr__infer_fail(in, err, TFR_ESHAPE,
+                                       "shape copies dim %u of data, which has rank %d", i,
+                                       (int)x->rank);
+            want[i] = x->dims[i];
+        }
+        has_zero |= want[i] == 0;
+        TFR__TRY(tfr__mul(in, err, "elements", known, want[i], &known));
+    }
+    if (wild >= 0) {
+        if (has_zero)
+            return tfr__infer_fail(in, err, TFR_ESHAPE, "shape has a dim of 0 and a -1, data is %s",
+                                   tfr__type_text(x, &data));
+        want[wild] = total / known;
+    }
+    if (wild >= 0 ? total % known != 0 : known != total)
+        return tfr__infer_fail(
+            in, err, TFR_ESHAPE, "data %s has %lld elements, which do not fill %s",
+            tfr__type_text(x, &data), (long long)total, tfr__dims_text(want, (int32_t)n, &shape));
+    return tfr__out(in, err, 0, x->dtype, (int32_t)n, want);
+}
+
+tfr_status tfr__infer_flatten(tfr__infer *in, tfr_err *err)
+{
+    const tfr__type *x = tfr__in(in, 0);
+    int64_t axis = tfr__attr_int(in->attrs, "axis", 1), dims[2] = {1, 1};
+    if (axis < -(int64_t)x->rank || axis > x->rank)
+        return tfr__infer_fail(in, err, TFR_ESHAPE, "axis %lld is outside of [%d, %d]",
+                               (long long)axis, -(int)x->rank, (int)x->rank);
+    if (axis < 0)
+        axis += x->rank;
+    for (int32_t i = 0; i < x->rank; i++)
+        dims[i >= axis] *= x->dims[i]; /* fits: the product of the non-zero dims does */
+    TFR__TRY(tfr__attr_set_int(in->attrs, "axis", axis, err));
+    return tfr__out(in, err, 0, x->dtype, 2, dims);
+}
+
+tfr_status tfr__infer_squeeze(tfr__infer *in, tfr_err *err)
+{
+    const tfr__type *x = tfr__in(in, 0);
+    int64_t axes[TFR_MAX_RANK];
+    uint32_t n = 0, mask = 0;
+    tfr__dims shape = {0};
+    if (tfr__in(in, 1)) {
+        TFR__TRY(tfr__value_ints(in, err, 1, axes, TFR_MAX_RANK, &n));
+    } else {
+        for (int32_t i = 0; i < x->rank; i++)
+            if (x->dims[i] == 1)
+                axes[n++] = i;
+    }
+    TFR__TRY(tfr__axes(in, err, "axes", axes, n, x->rank));
+    tfr__sort_axes(axes, n);
+    for (uint32_t i = 0; i < n; i++) {
+        mask |= UINT32_C(1) << axes[i];
+        if (x->dims[axes[i]] != 1)
+            return tfr__infer_fail(in, err, TFR_ESHAPE,
+                                   "axis %lld of data has %lld elements, not 1", (long long)axes[i],
+                                   (long long)x->dims[axes[i]]);
+    }
+    for (int32_t i = 0; i < x->rank; i++)
+        if (!(mask >> i & 1))
+            shape.d[shape.rank++] = x->dims[i];
+    TFR__TRY(tfr__out_dims(in, err, 0, x->dtype, &shape));
+    return tfr__attr_set_ints(in->attrs, "axes", axes, n, err);
+}
+
+tfr_status tfr__infer_unsqueeze(tfr__infer *in, tfr_err *err)
+{
+    const tfr__type *x = tfr__in(in, 0);
+    int64_t axes[TFR_MAX_RANK];
+    uint32_t n, mask = 0;
+    tfr__dims shape = {0};
+    TFR__TRY(tfr__value_ints(in, err, 1, axes, TFR_MAX_RANK, &n));
+    int32_t rank = x->rank + (int32_t)n, from = 0;
+    if (rank > TFR_MAX_RANK)
+        return tfr__infer_fail(in, err, TFR_ELIMIT, "expanded would have rank %d, the limit is %d",
+                               (int)rank, TFR_MAX_RANK);
+    TFR__TRY(tfr__axes(in, err, "axes", axes, n, rank));
+    tfr__sort_axes(axes, n);
+    for (uint32_t i = 0; i < n; i++)
+        mask |= UINT32_C(1) << axes[i];
+    for (; shape.rank < rank; shape.rank++)
+        shape.d[shape.rank] = mask >> shape.rank & 1 ? 1 : x->dims[from++];
+    TFR__TRY(tfr__out_dims(in, err, 0, x->dtype, &shape));
+    return tfr__attr_set_ints(in->attrs, "axes", axes, n, err);
+}
+
+static int64_t clamp(int64_t at, int32_t rank)
+{
+    if (at < 0)
+        at = at < -(int64_t)rank ? 0 : at + rank;
+    return at > rank ? rank : at;
+}
+
+tfr_status tfr__infer_shape(tfr__infer *in, tfr_err *err)
+{
+    int32_t rank = tfr__in(in, 0)->rank;
+    int64_t start = clamp(tfr__attr_int(in->attrs, "start", 0), rank);
+    int64_t end = clamp(tfr__attr_int(in->attrs, "end", rank), rank);
+    int64_t n = end > start ? end - start : 0;
+    TFR__TRY(tfr__attr_set_int(in->attrs, "start", start, err));
+    TFR__TRY(tfr__attr_set_int(in->attrs, "end", end, err));
+    return tfr__out(in, err, 0, TFR_DTYPE_I64, 1, &n);
+}
+
+tfr_status tfr__infer_size(tfr__infer *in, tfr_err *err)
+{
+    return tfr__out(in, err, 0, TFR_DTYPE_I64, 0, NULL);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* op.c: the op table made from ops.def, and look-up. */
+#include "op/op.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "op/infer_rows.h"
+
+static const tfr__op ops[] = {
+#define OP(domain_, name_, since_, compat_, kind_, shape_args_, infer_, inputs_, outputs_, attrs_, \
+           types_)                                                                                 \
+    {domain_, #name_,   since_, compat_, TFR__OP_##kind_, shape_args_,                             \
+     inputs_, outputs_, attrs_, types_,  infer_},
+#include "op/ops.def"
+};
+
+uint32_t tfr__op_count(void)
+{
+    return (uint32_t)(sizeof(ops) / sizeof(ops[0]));
+}
+
+const tfr__op *tfr__op_at(uint32_t i)
+{
+    return i < tfr__op_count() ? &ops[i] : NULL;
+}
+
+static int compare_key(const void *key, const void *row)
+{
+    const char *const *k = key;
+    const tfr__op *op = row;
+    int by_domain = strcmp(k[0], op->domain);
+    return by_domain ? by_domain : strcmp(k[1], op->name);
+}
+
+const tfr__op *tfr__op_find(const char *domain, const char *name)
+{
+    if (!name)
+        return NULL;
+    if (!domain || strcmp(domain, "ai.onnx") == 0)
+        domain = "";
+    const char *key[2] = {domain, name};
+    return bsearch(key, ops, tfr__op_count(), sizeof(ops[0]), compare_key);
+}
+
+uint64_t tfr__op_digest(const tfr__op *op)
+{
+    const char *parts[] = {op->domain, op->name, op->inputs, op->outputs, op->attrs};
+    uint64_t hash = TFR__HASH_SEED;
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        if (i)
+            hash = tfr__hash(hash, "|", 1);
+        hash = tfr__hash(hash, parts[i], strlen(parts[i]));
+    }
+    return hash ? hash : 1; /* 0 means "not compared" in a claim */
+}
