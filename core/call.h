@@ -6,7 +6,7 @@
 #ifndef TFR_CORE_CALL_H
 #define TFR_CORE_CALL_H
 
-#include "graph.h"
+#include "graph/graph.h"
 #include "op/infer.h"
 #include "value/tensor.h"
 

@@ -36,8 +36,6 @@ libtfrun_core_la_SOURCES = \
 	core/base/thread.h \
 	core/buffer.h \
 	core/call.h \
-	core/captures.c \
-	core/captures.h \
 	core/control.c \
 	core/device.c \
 	core/device_name.c \
@@ -46,10 +44,12 @@ libtfrun_core_la_SOURCES = \
 	core/exec.h \
 	core/failure.c \
 	core/frame.h \
-	core/graph.c \
-	core/graph.h \
-	core/graph_copy.c \
-	core/graph_view.c \
+	core/graph/captures.c \
+	core/graph/captures.h \
+	core/graph/graph.c \
+	core/graph/graph.h \
+	core/graph/graph_copy.c \
+	core/graph/graph_view.c \
 	core/host.c \
 	core/host_ops.h \
 	core/loader.h \

@@ -5,7 +5,7 @@
 #define TFR_CORE_PLACE_H
 
 #include "call.h"
-#include "graph.h"
+#include "graph/graph.h"
 #include "stream.h"
 
 /* A device, or one backend of it, that a node is pinned to; device -1 = free. */

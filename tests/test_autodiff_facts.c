@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "autodiff.h"
-#include "graph.h"
+#include "graph/graph.h"
 #include "graph_text.h"
 
 typedef struct fact_case {

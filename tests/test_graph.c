@@ -2,7 +2,7 @@
 /* What a graph's builder may do wrong, and what it gets told. */
 #include <tfrun/graph.h>
 
-#include "graph.h"
+#include "graph/graph.h"
 #include "tfr_test.h"
 
 static tfr_err err = TFR_ERR_INIT;

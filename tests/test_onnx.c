@@ -2,7 +2,7 @@
 /* ONNX models to graphs: what is kept, sorted, captured and inlined. */
 #include <tfrun/onnx.h>
 
-#include "graph.h"
+#include "graph/graph.h"
 #include "onnx_build.h"
 #include "temp_path.h"
 #include "tfr_test.h"

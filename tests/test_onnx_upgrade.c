@@ -5,7 +5,7 @@
 #include <tfrun/onnx.h>
 
 #include "base/alloc.h"
-#include "graph.h"
+#include "graph/graph.h"
 #include "onnx_build.h"
 #include "tfr_test.h"
 

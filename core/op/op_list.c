@@ -4,7 +4,7 @@
 #include <tfrun/fail.h>
 #include <tfrun/op.h>
 
-#include "graph.h"
+#include "graph/graph.h"
 
 uint32_t tfr_op_count(void)
 {

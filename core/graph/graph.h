@@ -10,7 +10,7 @@
 #include <tfrun/graph.h>
 
 #include "op/attr.h"
-#include "captures.h"
+#include "graph/captures.h"
 #include "base/keep.h"
 #include "base/names.h"
 #include "op/op.h"

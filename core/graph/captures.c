@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* captures.c: the map of captures.h. */
-#include "captures.h"
+#include "graph/captures.h"
 
 #include <string.h>
 #include <tfrun/fail.h>

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <tfrun/fail.h>
 
-#include "graph.h"
+#include "graph/graph.h"
 
 uint32_t tfr_graph_n_inputs(const tfr_graph *graph)
 {

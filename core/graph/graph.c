@@ -4,7 +4,7 @@
  * refused here, so that the planner may trust every frozen graph: names, value numbers, ops,
  * counts, attribute names and types. Shapes are not looked at: they depend on a run's inputs.
  */
-#include "graph.h"
+#include "graph/graph.h"
 
 #include <stdio.h>
 #include <string.h>

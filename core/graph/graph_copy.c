@@ -7,7 +7,7 @@
 #include <tfrun/fail.h>
 
 #include "base/alloc.h"
-#include "graph.h"
+#include "graph/graph.h"
 
 /* Operands and subgraphs of one node; *block has room for the operands. */
 static tfr_status node_copy(tfr_graph *g, tfr__node *node, tfr_value **block, tfr_err *err)
