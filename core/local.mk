@@ -37,8 +37,30 @@ libtfrun_core_la_SOURCES = \
 	core/buffer.h \
 	core/call.h \
 	core/control.c \
-	core/device.c \
-	core/device_name.c \
+	core/device/device.c \
+	core/device/device_name.c \
+	core/device/host.c \
+	core/device/loader.h \
+	core/device/log.c \
+	core/device/plugin_cache.c \
+	core/device/plugin_config.c \
+	core/device/plugin_elf.c \
+	core/device/plugin_elf.h \
+	core/device/plugin_import.c \
+	core/device/plugin_libs.c \
+	core/device/plugin_load.c \
+	core/device/plugin_note.c \
+	core/device/plugin_path.c \
+	core/device/plugin_probe.c \
+	core/device/plugin_reply.c \
+	core/device/plugin_scan.c \
+	core/device/plugin_state.c \
+	core/device/runtime.c \
+	core/device/runtime.h \
+	core/device/slot.c \
+	core/device/slot.h \
+	core/device/tuning.c \
+	core/device/tuning.h \
 	core/eval.c \
 	core/eval.h \
 	core/exec.h \
@@ -50,10 +72,7 @@ libtfrun_core_la_SOURCES = \
 	core/graph/graph.h \
 	core/graph/graph_copy.c \
 	core/graph/graph_view.c \
-	core/host.c \
 	core/host_ops.h \
-	core/loader.h \
-	core/log.c \
 	core/mincut.c \
 	core/mincut.h \
 	core/op/attr.c \
@@ -126,34 +145,15 @@ libtfrun_core_la_SOURCES = \
 	core/plan_sample.c \
 	core/plan_steps.c \
 	core/plan_steps.h \
-	core/plugin_cache.c \
-	core/plugin_config.c \
-	core/plugin_elf.c \
-	core/plugin_elf.h \
-	core/plugin_import.c \
-	core/plugin_libs.c \
-	core/plugin_load.c \
-	core/plugin_note.c \
-	core/plugin_path.c \
-	core/plugin_probe.c \
-	core/plugin_reply.c \
-	core/plugin_scan.c \
-	core/plugin_state.c \
 	core/report.c \
 	core/rewrite.c \
 	core/rewrite.h \
 	core/rewrite_match.c \
 	core/rewrite_types.c \
-	core/runtime.c \
-	core/runtime.h \
 	core/sequence_ops.c \
 	core/session.h \
-	core/slot.c \
-	core/slot.h \
 	core/trace.c \
 	core/trace.h \
-	core/tuning.c \
-	core/tuning.h \
 	core/value/dtype.c \
 	core/value/join.c \
 	core/value/join.h \
@@ -183,6 +183,8 @@ libtfrun_run_la_SOURCES = \
 	core/base/port/pool.c \
 	core/binding.c \
 	core/call.c \
+	core/device/stream.c \
+	core/device/stream.h \
 	core/exec.c \
 	core/frame.c \
 	core/immediate.c \
@@ -191,8 +193,6 @@ libtfrun_run_la_SOURCES = \
 	core/plan_bound.c \
 	core/session.c \
 	core/step.h \
-	core/stream.c \
-	core/stream.h \
 	core/subgraph.c \
 	core/subgraph.h \
 	core/value/compare.c \
@@ -231,5 +231,5 @@ EXTRA_DIST += core/libtfrun.map
 # starts fast and always has the same version as the library that starts it.
 tfrunexec_PROGRAMS += tfrun-probe
 tfrun_probe_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_CORE_INCLUDES)
-tfrun_probe_SOURCES = core/probe_limits.c core/probe_limits.h core/probe_main.c
+tfrun_probe_SOURCES = core/device/probe_limits.c core/device/probe_limits.h core/device/probe_main.c
 tfrun_probe_LDADD = libtfrun-core.la

@@ -10,7 +10,7 @@
 
 #include "passes.h"
 #include "base/port/pool.h"
-#include "runtime.h"
+#include "device/runtime.h"
 
 #define BLOCK 16     /* a fixed length, which compilers take several at a time */
 #define PART  131072 /* numbers that a thread takes at once */

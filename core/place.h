@@ -6,7 +6,7 @@
 
 #include "call.h"
 #include "graph/graph.h"
-#include "stream.h"
+#include "device/stream.h"
 
 /* A device, or one backend of it, that a node is pinned to; device -1 = free. */
 typedef struct tfr__pin {

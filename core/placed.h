@@ -4,7 +4,7 @@
 #define TFR_CORE_PLACED_H
 
 #include "op/cost.h"
-#include "runtime.h"
+#include "device/runtime.h"
 
 /* One row of the placement report; texts are owned. */
 typedef struct tfr__placed {

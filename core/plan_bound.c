@@ -7,7 +7,7 @@
 
 #include "base/alloc.h"
 #include "plan.h"
-#include "slot.h"
+#include "device/slot.h"
 
 /* ---- steps that are no launch: object is the tfr__step --------------------------------------- */
 

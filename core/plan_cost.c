@@ -23,7 +23,7 @@
 #include <tfrun/fail.h>
 
 #include "base/alloc.h"
-#include "loader.h"
+#include "device/loader.h"
 #include "mincut.h"
 
 enum {

@@ -3,7 +3,7 @@
 #ifndef TFR_CORE_STEP_H
 #define TFR_CORE_STEP_H
 
-#include "runtime.h"
+#include "device/runtime.h"
 
 typedef enum tfr__step_kind {
     TFR__STEP_LAUNCH,

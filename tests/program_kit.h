@@ -14,7 +14,7 @@
 #include <tfrun/fail.h>
 #include <tfrun/tfrun.h>
 
-#include "runtime.h"
+#include "device/runtime.h"
 #include "tfr_test.h"
 
 #define KIT_LAYOUT  7u

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Buffers in an arena: nothing that is alive together overlaps, and little is wasted. */
 #include "base/arena.h"
-#include "loader.h"
+#include "device/loader.h"
 #include "buffer.h"
 #include "tfr_test.h"
 

@@ -4,7 +4,7 @@
 
 #include "fake/kit.h"
 
-#include "loader.h"
+#include "device/loader.h"
 #include "base/port/cpu.h"
 
 /* CPU:0 with the backends good (10), min-structs (10) and launch-fails (900). */

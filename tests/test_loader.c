@@ -9,7 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/env.h"
-#include "loader.h"
+#include "device/loader.h"
 
 /* ---- one row each ---- */
 

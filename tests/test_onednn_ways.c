@@ -4,7 +4,7 @@
  * each way is forced by the blob that compile takes, in whose place nobody else passes any.
  */
 #include "graph_text.h"
-#include "runtime.h"
+#include "device/runtime.h"
 
 enum { BATCH = 16 };
 

@@ -4,7 +4,7 @@
 
 #include "fake/kit.h"
 
-#include "loader.h"
+#include "device/loader.h"
 
 TEST(a_repaired_plugin_is_well_again)
 {

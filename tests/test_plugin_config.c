@@ -5,7 +5,7 @@
 #include "fake/kit.h"
 
 #include "base/alloc.h"
-#include "loader.h"
+#include "device/loader.h"
 
 #include <errno.h>
 

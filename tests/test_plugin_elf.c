@@ -4,8 +4,8 @@
 
 #include "fake/kit.h"
 
-#include "loader.h"
-#include "plugin_elf.h"
+#include "device/loader.h"
+#include "device/plugin_elf.h"
 
 TEST(damaged_and_foreign_files_are_named_and_never_loaded)
 {

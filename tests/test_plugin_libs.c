@@ -8,7 +8,7 @@
 #include "fake/kit.h"
 
 #include "base/alloc.h"
-#include "loader.h"
+#include "device/loader.h"
 
 #include <tfrun/plugin.h>
 

@@ -4,7 +4,7 @@
 
 #include "fake/kit.h"
 
-#include "loader.h"
+#include "device/loader.h"
 
 /* A runtime with the one plugin as_told and its options. */
 static tfr_runtime *told(const char *options)

@@ -4,7 +4,7 @@
 
 #include "fake/kit.h"
 
-#include "loader.h"
+#include "device/loader.h"
 #include "value/tensor.h"
 #include <pthread.h>
 #include <tfrun/op.h>

@@ -4,7 +4,7 @@
 #include "tfr_test.h"
 
 #include "base/alloc.h"
-#include "loader.h"
+#include "device/loader.h"
 
 static void *make_reply(size_t *bytes)
 {

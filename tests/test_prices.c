@@ -8,7 +8,7 @@
 
 #include "base/alloc.h"
 #include "graph_text.h"
-#include "loader.h"
+#include "device/loader.h"
 #include "session.h"
 #include "plan_cost.h"
 #include "session_kit.h"

@@ -10,9 +10,9 @@
 
 #include "graph_text.h"
 #include "base/port/pool.h"
-#include "runtime.h"
+#include "device/runtime.h"
 #include "session_kit.h"
-#include "slot.h"
+#include "device/slot.h"
 
 /* ---- a session whose kernels do what a test wants ---------------------------------------------
  */

@@ -7,7 +7,7 @@
 #include <tfrun/fail.h>
 
 #include "graph_text.h"
-#include "runtime.h"
+#include "device/runtime.h"
 #include "session_kit.h"
 
 #define GRAPH "in x 2 3; out Relu(x)"

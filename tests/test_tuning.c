@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests of core/tuning.c: what is kept, what goes, and files that nobody should believe. */
+/* Tests of core/device/tuning.c: what is kept, what goes, and files that nobody should believe. */
 #include "base/hash.h"
 #include "tfr_test.h"
 
@@ -7,9 +7,9 @@
 
 #include "base/alloc.h"
 #include "base/env.h"
-#include "loader.h"
+#include "device/loader.h"
 #include "temp_path.h"
-#include "tuning.h"
+#include "device/tuning.h"
 
 static tfr__tuning_key key_of(const char *text)
 {

@@ -4,7 +4,7 @@
  * bits with them as with aligned ones, with and without programs and passes.
  */
 #include "graph_text.h"
-#include "runtime.h"
+#include "device/runtime.h"
 
 static tfr_err err = TFR_ERR_INIT;
 

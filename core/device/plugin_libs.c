@@ -7,7 +7,7 @@
  * that led to it, LD_LIBRARY_PATH, DT_RUNPATH, /etc/ld.so.cache, the standard folders.
  */
 #include "base/hash.h"
-#include "loader.h"
+#include "device/loader.h"
 
 #include "base/alloc.h"
 #include "base/env.h"

@@ -3,7 +3,7 @@
  * host.c: the table that every plugin gets, one for the process and for ever. A plugin does not
  * know runtimes; where a service needs one (talk, options), it is the newest that lives.
  */
-#include "loader.h"
+#include "device/loader.h"
 
 #include "base/arena.h"
 #include "base/port/cpu.h"

@@ -10,14 +10,14 @@
  * Numbers are in the machine's order: the keys hold what they depend on, so that a file that came
  * from elsewhere does no harm.
  */
-#include "tuning.h"
+#include "device/tuning.h"
 
 #include "base/alloc.h"
 #include "base/writer.h"
 #include "base/cache_file.h"
 #include "base/env.h"
 #include "base/hash.h"
-#include "loader.h"
+#include "device/loader.h"
 
 #include <string.h>
 #include <tfrun/fail.h>

@@ -3,7 +3,7 @@
 #ifndef TFR_CORE_PROBE_LIMITS_H
 #define TFR_CORE_PROBE_LIMITS_H
 
-#include "loader.h"
+#include "device/loader.h"
 
 /*
  * memory_mb bounds the memory that the process may write, and each file; 0 = no bound. cpu_s bounds

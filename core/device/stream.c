@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stream.c: queues, fences and memory of the backends that a session uses. */
-#include "stream.h"
+#include "device/stream.h"
 
 #include <string.h>
 #include <tfrun/fail.h>

@@ -8,11 +8,11 @@
  *
  * MEGABYTES of memory and SECONDS of processor time are the most that it may take; 0 = no limit.
  */
-#include "loader.h"
+#include "device/loader.h"
 
 #include "base/alloc.h"
 #include "base/port/dl.h"
-#include "probe_limits.h"
+#include "device/probe_limits.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -3,7 +3,7 @@
  * plugin_state.c: what is said about a plugin: the name of its state, the sentence, the next step.
  * The sentence comes from who found out; the next step depends on the state alone.
  */
-#include "loader.h"
+#include "device/loader.h"
 
 #include <stdio.h>
 #include <string.h>

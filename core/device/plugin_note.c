@@ -4,7 +4,7 @@
  * processor features, sanitizer. Reads the file; maps nothing.
  */
 #include "base/hash.h"
-#include "loader.h"
+#include "device/loader.h"
 
 #include <errno.h>
 #include <fcntl.h>

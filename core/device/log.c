@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* log.c: the talk: to the program's function, or to standard error. One call at a time. */
-#include "runtime.h"
+#include "device/runtime.h"
 
 #include <stdarg.h>
 #include <stdio.h>

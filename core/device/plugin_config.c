@@ -4,7 +4,7 @@
  * the system's file, the user's file, the environment, the program's options. A fault in a file is
  * a warning with file, line and the known keys; the rest of the file counts.
  */
-#include "loader.h"
+#include "device/loader.h"
 
 #include "base/alloc.h"
 #include "base/env.h"

@@ -5,7 +5,7 @@
  * ("host") is described by the core and may be split into logical devices. Opening is lazy and in
  * plugin_load.c; names are in device_name.c.
  */
-#include "loader.h"
+#include "device/loader.h"
 
 #include "base/alloc.h"
 #include "op/op.h"

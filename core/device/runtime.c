@@ -3,7 +3,7 @@
  * runtime.c: making and releasing a runtime, and the rows about its plugins. The order of the
  * looking: files, facts, names, libraries, the cache, the probe. Devices come after it (device.c).
  */
-#include "loader.h"
+#include "device/loader.h"
 
 #include "base/alloc.h"
 #include "base/port/cpu.h"

@@ -4,7 +4,7 @@
  * the program names, those of TFRUN_PLUGIN_PATH and the installed one. Never the current folder
  * and never the program's. A row for each *.so; what it is comes later.
  */
-#include "loader.h"
+#include "device/loader.h"
 
 #include "base/alloc.h"
 #include "base/env.h"

@@ -4,7 +4,7 @@
  * file is hostile. The dynamic linker itself dies (SIGBUS) on a file that is shorter than its
  * segments, hence the comparison with the file's size.
  */
-#include "plugin_elf.h"
+#include "device/plugin_elf.h"
 
 #include <elf.h>
 #include <stdio.h>

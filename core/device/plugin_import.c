@@ -4,7 +4,7 @@
  * zero, the given size is compared with the frozen minimum and never with today's, and the slots
  * that are required, for ever, must be there. An older and a newer plugin both pass.
  */
-#include "loader.h"
+#include "device/loader.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -7,7 +7,7 @@
  * A whole answer decides, whatever the child does afterwards; without one its signal, its exit
  * status or the deadline does.
  */
-#include "loader.h"
+#include "device/loader.h"
 
 #include "base/alloc.h"
 #include "base/env.h"

@@ -4,7 +4,7 @@
  * or swap it. That is: its owner, its mode, and the same of every folder above it, as sshd's
  * StrictModes looks at keys. A plugin's own code is not judged; plugins are trusted once located.
  */
-#include "loader.h"
+#include "device/loader.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* device_name.c: the names that people use for devices and backends, and what to say to others. */
-#include "loader.h"
+#include "device/loader.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -14,8 +14,8 @@
 #define TFR_CORE_LOADER_H
 
 #include "base/keep.h"
-#include "plugin_elf.h"
-#include "runtime.h"
+#include "device/plugin_elf.h"
+#include "device/runtime.h"
 
 #include <sys/types.h>
 #include <time.h>

@@ -11,7 +11,7 @@
  * Numbers are in the machine's order: a reply never leaves it.
  */
 #include "base/hash.h"
-#include "loader.h"
+#include "device/loader.h"
 
 #include "base/alloc.h"
 

@@ -12,8 +12,8 @@
 #include <stdbool.h>
 #include <tfrun/device.h>
 
-#include "slot.h"
-#include "tuning.h"
+#include "device/slot.h"
+#include "device/tuning.h"
 
 typedef struct tfr__plugin tfr__plugin;
 

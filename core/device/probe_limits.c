@@ -6,7 +6,7 @@
  * devices reserve address space by the terabyte without ever using it. Memory under /dev/shm counts
  * as files. Whatever is not covered, the system may take back from this process before all others.
  */
-#include "probe_limits.h"
+#include "device/probe_limits.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* slot.c: calls of plugins' slots: announced, checked, and told (thread.c has the threads). */
-#include "slot.h"
+#include "device/slot.h"
 
 #include <string.h>
 
-#include "loader.h"
+#include "device/loader.h"
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 

@@ -5,7 +5,7 @@
  * stays mapped and started for ever. Its shutdown runs when the process exits, if no runtime
  * lives then: an earlier one would leave the next runtime with a plugin that may not be called.
  */
-#include "loader.h"
+#include "device/loader.h"
 
 #include "base/alloc.h"
 #include "base/port/dl.h"

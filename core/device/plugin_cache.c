@@ -10,7 +10,7 @@
  *           u32 reason bytes, u32 reply bytes, reason, reply, u64 FNV-1a of all before
  */
 #include "base/hash.h"
-#include "loader.h"
+#include "device/loader.h"
 
 #include "base/alloc.h"
 #include "base/cache_file.h"

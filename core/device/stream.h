@@ -8,7 +8,7 @@
 #ifndef TFR_CORE_STREAM_H
 #define TFR_CORE_STREAM_H
 
-#include "runtime.h"
+#include "device/runtime.h"
 
 /* Memory 0 is the host's; 1... belong to backends of devices with memory of their own. */
 #define TFR__MEMORY_HOST 0
