@@ -35,7 +35,6 @@ libtfrun_core_la_SOURCES = \
 	core/base/thread.c \
 	core/base/thread.h \
 	core/buffer.h \
-	core/call.h \
 	core/control.c \
 	core/device/device.c \
 	core/device/device_name.c \
@@ -61,8 +60,6 @@ libtfrun_core_la_SOURCES = \
 	core/device/slot.h \
 	core/device/tuning.c \
 	core/device/tuning.h \
-	core/eval.c \
-	core/eval.h \
 	core/exec.h \
 	core/failure.c \
 	core/frame.h \
@@ -73,6 +70,12 @@ libtfrun_core_la_SOURCES = \
 	core/graph/graph_copy.c \
 	core/graph/graph_view.c \
 	core/host_ops.h \
+	core/kernel/call.h \
+	core/kernel/eval.c \
+	core/kernel/eval.h \
+	core/kernel/place.c \
+	core/kernel/place.h \
+	core/kernel/plan_key.c \
 	core/mincut.c \
 	core/mincut.h \
 	core/op/attr.c \
@@ -126,8 +129,6 @@ libtfrun_core_la_SOURCES = \
 	core/pass_transpose.c \
 	core/passes.c \
 	core/passes.h \
-	core/place.c \
-	core/place.h \
 	core/placed.h \
 	core/plan.h \
 	core/plan_bind.c \
@@ -139,7 +140,6 @@ libtfrun_core_la_SOURCES = \
 	core/plan_cost.c \
 	core/plan_cost.h \
 	core/plan_infer.c \
-	core/plan_key.c \
 	core/plan_place.c \
 	core/plan_program.c \
 	core/plan_sample.c \
@@ -182,12 +182,12 @@ libtfrun_run_la_SOURCES = \
 	core/base/port/park.c \
 	core/base/port/pool.c \
 	core/binding.c \
-	core/call.c \
 	core/device/stream.c \
 	core/device/stream.h \
 	core/exec.c \
 	core/frame.c \
 	core/immediate.c \
+	core/kernel/call.c \
 	core/pass_conv_bn.c \
 	core/plan.c \
 	core/plan_bound.c \

@@ -14,7 +14,7 @@
 
 #include "buffer.h"
 #include "op/infer.h"
-#include "place.h"
+#include "kernel/place.h"
 #include "placed.h"
 #include "step.h"
 #include "value/tensor.h"

@@ -7,7 +7,7 @@
 #ifndef TFR_CORE_PLAN_BUILD_H
 #define TFR_CORE_PLAN_BUILD_H
 
-#include "call.h"
+#include "kernel/call.h"
 #include "plan.h"
 
 #define TFR__NO_BUFFER UINT32_MAX

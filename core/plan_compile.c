@@ -10,7 +10,7 @@
 #include <tfrun/fail.h>
 
 #include "base/alloc.h"
-#include "call.h"
+#include "kernel/call.h"
 #include "plan_build.h"
 
 /* A tfr_program_graph with all that it points to. */

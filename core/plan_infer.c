@@ -9,7 +9,7 @@
 #include <tfrun/fail.h>
 
 #include "base/alloc.h"
-#include "eval.h"
+#include "kernel/eval.h"
 #include "plan_build.h"
 
 /* Values up to this many elements are computed for shape inference; larger ones end the section. */

@@ -8,7 +8,7 @@
 #include <tfrun/fail.h>
 
 #include "base/alloc.h"
-#include "call.h"
+#include "kernel/call.h"
 #include "plan_build.h"
 #include "plan_cost.h"
 

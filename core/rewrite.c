@@ -9,7 +9,7 @@
 #include <tfrun/fail.h>
 
 #include "base/alloc.h"
-#include "call.h"
+#include "kernel/call.h"
 
 #define TFR__MAX_COMPOSED 4 /* inputs of a composite op */
 #define GUESSED_DIM       64

@@ -9,7 +9,7 @@
 #ifndef TFR_CORE_REWRITE_H
 #define TFR_CORE_REWRITE_H
 
-#include "eval.h"
+#include "kernel/eval.h"
 
 typedef struct tfr__rewrite {
     const tfr__kernel_env *env;

@@ -4,7 +4,7 @@
 #ifndef TFR_CORE_PLACE_H
 #define TFR_CORE_PLACE_H
 
-#include "call.h"
+#include "kernel/call.h"
 #include "graph/graph.h"
 #include "device/stream.h"
 

@@ -6,7 +6,7 @@
 #ifndef TFR_CORE_EVAL_H
 #define TFR_CORE_EVAL_H
 
-#include "place.h"
+#include "kernel/place.h"
 
 /* results: n_outputs of the node, new tensors of these types. */
 tfr_status tfr__eval(const tfr__kernel_env *env, const tfr__node *node, const tfr__attr_list *attrs,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* call.c: puts a tfr_call together; see call.h. */
-#include "call.h"
+#include "kernel/call.h"
 
 #include <string.h>
 #include <tfrun/fail.h>

@@ -7,7 +7,7 @@
 #include <tfrun/fail.h>
 
 #include "base/alloc.h"
-#include "eval.h"
+#include "kernel/eval.h"
 
 /* Of the host's backends the last one to be asked, which is the reference. */
 static tfr__pin reference_pin(const tfr_runtime *runtime)

@@ -10,7 +10,7 @@
 #include <tfrun/fail.h>
 
 #include "base/alloc.h"
-#include "place.h"
+#include "kernel/place.h"
 
 #define TEXT_ROOM 1024
 
