@@ -118,17 +118,21 @@ libtfrun_core_la_SOURCES = \
 	core/op/ops.def \
 	core/op/signature.c \
 	core/op/type.c \
-	core/pass_activation.c \
-	core/pass_attention.c \
-	core/pass_cse.c \
-	core/pass_dead.c \
-	core/pass_decompose.c \
-	core/pass_fold.c \
-	core/pass_layer_norm.c \
-	core/pass_matmul_add.c \
-	core/pass_transpose.c \
-	core/passes.c \
-	core/passes.h \
+	core/optimize/pass_activation.c \
+	core/optimize/pass_attention.c \
+	core/optimize/pass_cse.c \
+	core/optimize/pass_dead.c \
+	core/optimize/pass_decompose.c \
+	core/optimize/pass_fold.c \
+	core/optimize/pass_layer_norm.c \
+	core/optimize/pass_matmul_add.c \
+	core/optimize/pass_transpose.c \
+	core/optimize/passes.c \
+	core/optimize/passes.h \
+	core/optimize/rewrite.c \
+	core/optimize/rewrite.h \
+	core/optimize/rewrite_match.c \
+	core/optimize/rewrite_types.c \
 	core/placed.h \
 	core/plan.h \
 	core/plan_bind.c \
@@ -146,10 +150,6 @@ libtfrun_core_la_SOURCES = \
 	core/plan_steps.c \
 	core/plan_steps.h \
 	core/report.c \
-	core/rewrite.c \
-	core/rewrite.h \
-	core/rewrite_match.c \
-	core/rewrite_types.c \
 	core/sequence_ops.c \
 	core/session.h \
 	core/trace.c \
@@ -188,7 +188,7 @@ libtfrun_run_la_SOURCES = \
 	core/frame.c \
 	core/immediate.c \
 	core/kernel/call.c \
-	core/pass_conv_bn.c \
+	core/optimize/pass_conv_bn.c \
 	core/plan.c \
 	core/plan_bound.c \
 	core/session.c \

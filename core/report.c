@@ -3,7 +3,7 @@
 #include <string.h>
 #include <tfrun/fail.h>
 
-#include "passes.h"
+#include "optimize/passes.h"
 #include "session.h"
 
 uint32_t tfr_session_n_placements(const tfr_session *session)

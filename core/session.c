@@ -6,7 +6,7 @@
 #include <tfrun/fail.h>
 
 #include "base/alloc.h"
-#include "passes.h"
+#include "optimize/passes.h"
 #include "base/port/clock.h"
 #include "session.h"
 #include "trace.h"

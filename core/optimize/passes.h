@@ -6,7 +6,7 @@
 #ifndef TFR_CORE_PASSES_H
 #define TFR_CORE_PASSES_H
 
-#include "rewrite.h"
+#include "optimize/rewrite.h"
 
 /*
  * In the order in which they run, again and again until nothing changes. The sentence takes the

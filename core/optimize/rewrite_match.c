@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "rewrite.h"
+#include "optimize/rewrite.h"
 
 static const char *match_expr(tfr__match *m, tfr_value v, const char *p);
 

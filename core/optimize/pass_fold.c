@@ -8,7 +8,7 @@
 
 #include "base/alloc.h"
 #include "op/infer_rows.h"
-#include "passes.h"
+#include "optimize/passes.h"
 
 #define MOST_BYTES (16 << 20) /* that a value may have, and that results may take beyond inputs */
 #define MOST_WORK  (16 << 20) /* steps of the reference, which is slow */

@@ -3,7 +3,7 @@
  * pass_dead.c: nodes that nobody reads, and nodes that give back what they get: Identity, Dropout
  * outside of training, Cast to the type that it is.
  */
-#include "passes.h"
+#include "optimize/passes.h"
 
 static bool is_read(const tfr__rewrite *rw, const tfr__node *node, uint32_t first)
 {

@@ -10,7 +10,7 @@
  * small letters what `l=` named before, or constants of the node (see constant); decimals are
  * constants, & hands the attributes of the node on.
  */
-#include "passes.h"
+#include "optimize/passes.h"
 
 #include <math.h>
 #include <string.h>

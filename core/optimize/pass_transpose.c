@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "op/infer_rows.h"
-#include "passes.h"
+#include "optimize/passes.h"
 
 typedef struct perm {
     int32_t rank;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* passes.c: the list of passes, its switch, and the rounds in which they run. */
-#include "passes.h"
+#include "optimize/passes.h"
 
 #include <stdio.h>
 #include <string.h>

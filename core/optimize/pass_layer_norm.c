@@ -5,7 +5,7 @@
  *                     y = x / sqrt(mean(x x) + e) s          RMSNormalization
  * The sums are kept in float by the op, so it is no loss for float and less.
  */
-#include "passes.h"
+#include "optimize/passes.h"
 
 /* b / sqrt(mean of squares + e). c is b where it is read again. */
 #define OVER_ROOT(b, c)                                                                            \

@@ -10,7 +10,7 @@
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "op/infer_rows.h"
-#include "rewrite.h"
+#include "optimize/rewrite.h"
 
 typedef struct scene {
     tfr__rewrite *rw;

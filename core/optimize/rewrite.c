@@ -3,7 +3,7 @@
  * rewrite.c: the editing of a graph's copy. Replacing is a forest with path halving
  * (Tarjan and van Leeuwen), so that a pass is linear however much it replaces.
  */
-#include "rewrite.h"
+#include "optimize/rewrite.h"
 
 #include <string.h>
 #include <tfrun/fail.h>

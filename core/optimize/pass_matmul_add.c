@@ -3,7 +3,7 @@
  * pass_matmul_add.c: MatMul of two matrices and Add of a row is a Gemm. Products of more than two
  * axes have no such op; there it is for the backend to take the Add in.
  */
-#include "passes.h"
+#include "optimize/passes.h"
 
 /* A row of n, as [n] or [1, n]. */
 static bool is_row(const tfr_value_type *type, int64_t n)

@@ -8,7 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
-#include "passes.h"
+#include "optimize/passes.h"
 
 #define SMALL_BYTES 1024
 

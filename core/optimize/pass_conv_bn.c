@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "passes.h"
+#include "optimize/passes.h"
 #include "base/port/pool.h"
 #include "device/runtime.h"
 

@@ -4,7 +4,7 @@
  * Attention, which takes operands of just such shapes and broadcasts nothing but the mask; so the
  * dims must be known and equal. What cuts heads out of rows stays around it.
  */
-#include "passes.h"
+#include "optimize/passes.h"
 
 #define SCORES "{y=Div(MatMul(q,k),c)|z=Mul(MatMul(q,k),c)|MatMul(q,k)}"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pass_activation.c: activations that exporters write out, in all spellings that are known to
  * occur, as the one op that the standard has for each. */
-#include "passes.h"
+#include "optimize/passes.h"
 
 /* 1 + erf(x / sqrt 2), and 1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)), which comes factored, too. */
 #define ERF  "Add(Erf({Div(x,1.41421356237)|Mul(x,.70710678119)}),1)"
