@@ -34,7 +34,6 @@ libtfrun_core_la_SOURCES = \
 	core/base/status.c \
 	core/base/thread.c \
 	core/base/thread.h \
-	core/buffer.h \
 	core/control.c \
 	core/device/device.c \
 	core/device/device_name.c \
@@ -76,8 +75,6 @@ libtfrun_core_la_SOURCES = \
 	core/kernel/place.c \
 	core/kernel/place.h \
 	core/kernel/plan_key.c \
-	core/mincut.c \
-	core/mincut.h \
 	core/op/attr.c \
 	core/op/attr.h \
 	core/op/cost.c \
@@ -133,22 +130,25 @@ libtfrun_core_la_SOURCES = \
 	core/optimize/rewrite.h \
 	core/optimize/rewrite_match.c \
 	core/optimize/rewrite_types.c \
-	core/placed.h \
-	core/plan.h \
-	core/plan_bind.c \
-	core/plan_blob.c \
-	core/plan_buffers.c \
-	core/plan_build.c \
-	core/plan_build.h \
-	core/plan_compile.c \
-	core/plan_cost.c \
-	core/plan_cost.h \
-	core/plan_infer.c \
-	core/plan_place.c \
-	core/plan_program.c \
-	core/plan_sample.c \
-	core/plan_steps.c \
-	core/plan_steps.h \
+	core/plan/buffer.h \
+	core/plan/mincut.c \
+	core/plan/mincut.h \
+	core/plan/placed.h \
+	core/plan/plan.h \
+	core/plan/plan_bind.c \
+	core/plan/plan_blob.c \
+	core/plan/plan_buffers.c \
+	core/plan/plan_build.c \
+	core/plan/plan_build.h \
+	core/plan/plan_compile.c \
+	core/plan/plan_cost.c \
+	core/plan/plan_cost.h \
+	core/plan/plan_infer.c \
+	core/plan/plan_place.c \
+	core/plan/plan_program.c \
+	core/plan/plan_sample.c \
+	core/plan/plan_steps.c \
+	core/plan/plan_steps.h \
 	core/report.c \
 	core/sequence_ops.c \
 	core/session.h \
@@ -189,10 +189,10 @@ libtfrun_run_la_SOURCES = \
 	core/immediate.c \
 	core/kernel/call.c \
 	core/optimize/pass_conv_bn.c \
-	core/plan.c \
-	core/plan_bound.c \
+	core/plan/plan.c \
+	core/plan/plan_bound.c \
+	core/plan/step.h \
 	core/session.c \
-	core/step.h \
 	core/subgraph.c \
 	core/subgraph.h \
 	core/value/compare.c \

@@ -9,7 +9,7 @@
 
 #include <tfrun/session.h>
 
-#include "plan.h"
+#include "plan/plan.h"
 
 struct tfr__frame;
 

@@ -2,7 +2,7 @@
 /* Buffers in an arena: nothing that is alive together overlaps, and little is wasted. */
 #include "base/arena.h"
 #include "device/loader.h"
-#include "buffer.h"
+#include "plan/buffer.h"
 #include "tfr_test.h"
 
 static tfr_err err = TFR_ERR_INIT;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests of core/mincut.c against all labelings of small graphs. */
+/* Tests of core/plan/mincut.c against all labelings of small graphs. */
 #include "tfr_test.h"
 
 #include <string.h>
 
 #include "base/alloc.h"
-#include "mincut.h"
+#include "plan/mincut.h"
 
 enum { MOST_NODES = 9, MOST_EDGES = 16 };
 

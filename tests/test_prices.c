@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tests of core/plan_cost.c and plan_sample.c: what nodes take is measured in the first runs and
+ * Tests of core/plan/plan_cost.c and plan_sample.c: what nodes take is measured in the first runs and
  * kept, and nodes go where they are cheapest, on the reference backend and the fake accelerator.
  * Prices are put into the store, so that no test depends on a clock.
  */
@@ -10,7 +10,7 @@
 #include "graph_text.h"
 #include "device/loader.h"
 #include "session.h"
-#include "plan_cost.h"
+#include "plan/plan_cost.h"
 #include "session_kit.h"
 #include "temp_path.h"
 

@@ -4,7 +4,7 @@
  * decisions depend on, the backend aside. Of known operands the bytes count if they are few, as
  * shape arguments, scales and zero points are; of weights the shape alone.
  */
-#include "plan_build.h"
+#include "plan/plan_build.h"
 
 #define SMALL_BYTES 256
 

@@ -7,7 +7,7 @@
 #include <tfrun/fail.h>
 
 #include "base/alloc.h"
-#include "plan_steps.h"
+#include "plan/plan_steps.h"
 
 /* ---- one node -------------------------------------------------------------------------------- */
 

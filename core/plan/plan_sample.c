@@ -6,7 +6,7 @@
  * placements come to rest.
  */
 #include "base/alloc.h"
-#include "plan_cost.h"
+#include "plan/plan_cost.h"
 #include "base/port/clock.h"
 
 void tfr__sample_begin(tfr__plan *p)

@@ -6,7 +6,7 @@
 #ifndef TFR_CORE_PLAN_STEPS_H
 #define TFR_CORE_PLAN_STEPS_H
 
-#include "plan_build.h"
+#include "plan/plan_build.h"
 
 #define TFR__NO_STREAM UINT32_MAX /* the host itself does the step */
 

@@ -11,7 +11,7 @@
 
 #include "base/alloc.h"
 #include "kernel/call.h"
-#include "plan_build.h"
+#include "plan/plan_build.h"
 
 /* A tfr_program_graph with all that it points to. */
 typedef struct view {

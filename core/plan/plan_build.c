@@ -4,7 +4,7 @@
 #include <tfrun/fail.h>
 
 #include "base/alloc.h"
-#include "plan_build.h"
+#include "plan/plan_build.h"
 
 /* Inputs beyond the bits of a mask are always made plain. */
 static bool input_plain(const tfr__build_node *state, uint32_t i)

@@ -12,11 +12,11 @@
 #ifndef TFR_CORE_PLAN_H
 #define TFR_CORE_PLAN_H
 
-#include "buffer.h"
+#include "plan/buffer.h"
 #include "op/infer.h"
 #include "kernel/place.h"
-#include "placed.h"
-#include "step.h"
+#include "plan/placed.h"
+#include "plan/step.h"
 #include "value/tensor.h"
 
 /* What a session's options say about plans. */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plan.c: makes, compares and frees plans; the three passes that fill one are in plan_*.c. */
-#include "plan.h"
+#include "plan/plan.h"
 
 #include <string.h>
 #include <tfrun/fail.h>
 
 #include "base/alloc.h"
-#include "plan_build.h"
-#include "plan_cost.h"
+#include "plan/plan_build.h"
+#include "plan/plan_cost.h"
 #include "base/port/clock.h"
 
 static tfr_status build_init(tfr__build *b, tfr_err *err)

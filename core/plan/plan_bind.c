@@ -9,7 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/arena.h"
-#include "plan_steps.h"
+#include "plan/plan_steps.h"
 
 static void live_at(tfr__plan *p, uint32_t buffer, uint32_t from, uint32_t to)
 {

@@ -9,8 +9,8 @@
 
 #include "base/alloc.h"
 #include "kernel/call.h"
-#include "plan_build.h"
-#include "plan_cost.h"
+#include "plan/plan_build.h"
+#include "plan/plan_cost.h"
 
 /* A kernel may read the bytes of known inputs until it is dropped. */
 static tfr_status keep_inputs(tfr__build *b, const tfr__node *node, tfr_err *err)

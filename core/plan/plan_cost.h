@@ -6,7 +6,7 @@
 #ifndef TFR_CORE_PLAN_COST_H
 #define TFR_CORE_PLAN_COST_H
 
-#include "plan_build.h"
+#include "plan/plan_build.h"
 
 /* What somebody of whom nothing is known would take. Never 0. */
 uint64_t tfr__neutral_ns(const tfr__work *work);

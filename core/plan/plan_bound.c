@@ -6,7 +6,7 @@
 #include <tfrun/fail.h>
 
 #include "base/alloc.h"
-#include "plan.h"
+#include "plan/plan.h"
 #include "device/slot.h"
 
 /* ---- steps that are no launch: object is the tfr__step --------------------------------------- */

@@ -10,7 +10,7 @@
 
 #include "base/alloc.h"
 #include "kernel/eval.h"
-#include "plan_build.h"
+#include "plan/plan_build.h"
 
 /* Values up to this many elements are computed for shape inference; larger ones end the section. */
 #define SMALL_ELEMENTS 4096

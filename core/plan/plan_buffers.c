@@ -14,7 +14,7 @@
 #include <tfrun/fail.h>
 
 #include "base/alloc.h"
-#include "plan_steps.h"
+#include "plan/plan_steps.h"
 
 tfr_status tfr__steps_room(void *array_pointer, uint32_t n, uint32_t *room, size_t size,
                            tfr_err *err)

@@ -3,7 +3,7 @@
  * mincut.c: alpha expansion (Boykov, Veksler, Zabih, 2001): for one label at a time, the best set
  * of nodes to take it is a minimum cut, found by Dinic's algorithm (1970).
  */
-#include "mincut.h"
+#include "plan/mincut.h"
 
 #include <string.h>
 

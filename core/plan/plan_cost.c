@@ -16,7 +16,7 @@
  * random numbers. A new placement must save a twentieth, so that noise moves nothing. Equal
  * knowledge gives equal placements; a plan that stands is never changed.
  */
-#include "plan_cost.h"
+#include "plan/plan_cost.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -24,7 +24,7 @@
 
 #include "base/alloc.h"
 #include "device/loader.h"
-#include "mincut.h"
+#include "plan/mincut.h"
 
 enum {
     SWITCH_NS = 500,

@@ -16,7 +16,7 @@
 #include <tfrun/fail.h>
 
 #include "base/alloc.h"
-#include "plan_build.h"
+#include "plan/plan_build.h"
 
 #define NO_READ      UINT32_MAX
 #define WINDOW_STEPS (1u << 20)

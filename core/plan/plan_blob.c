@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "plan_build.h"
+#include "plan/plan_build.h"
 
 static void add_node(tfr__tuning_key *key, const tfr_program_node *node)
 {

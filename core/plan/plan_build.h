@@ -8,7 +8,7 @@
 #define TFR_CORE_PLAN_BUILD_H
 
 #include "kernel/call.h"
-#include "plan.h"
+#include "plan/plan.h"
 
 #define TFR__NO_BUFFER UINT32_MAX
 
