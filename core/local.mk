@@ -34,7 +34,6 @@ libtfrun_core_la_SOURCES = \
 	core/base/status.c \
 	core/base/thread.c \
 	core/base/thread.h \
-	core/control.c \
 	core/device/device.c \
 	core/device/device_name.c \
 	core/device/host.c \
@@ -59,16 +58,12 @@ libtfrun_core_la_SOURCES = \
 	core/device/slot.h \
 	core/device/tuning.c \
 	core/device/tuning.h \
-	core/exec.h \
-	core/failure.c \
-	core/frame.h \
 	core/graph/captures.c \
 	core/graph/captures.h \
 	core/graph/graph.c \
 	core/graph/graph.h \
 	core/graph/graph_copy.c \
 	core/graph/graph_view.c \
-	core/host_ops.h \
 	core/kernel/call.h \
 	core/kernel/eval.c \
 	core/kernel/eval.h \
@@ -149,11 +144,16 @@ libtfrun_core_la_SOURCES = \
 	core/plan/plan_sample.c \
 	core/plan/plan_steps.c \
 	core/plan/plan_steps.h \
-	core/report.c \
-	core/sequence_ops.c \
-	core/session.h \
-	core/trace.c \
-	core/trace.h \
+	core/run/control.c \
+	core/run/exec.h \
+	core/run/failure.c \
+	core/run/frame.h \
+	core/run/host_ops.h \
+	core/run/report.c \
+	core/run/sequence_ops.c \
+	core/run/session.h \
+	core/run/trace.c \
+	core/run/trace.h \
 	core/value/dtype.c \
 	core/value/join.c \
 	core/value/join.h \
@@ -181,20 +181,20 @@ libtfrun_run_la_SOURCES = \
 	core/base/arena_stream.c \
 	core/base/port/park.c \
 	core/base/port/pool.c \
-	core/binding.c \
 	core/device/stream.c \
 	core/device/stream.h \
-	core/exec.c \
-	core/frame.c \
-	core/immediate.c \
 	core/kernel/call.c \
 	core/optimize/pass_conv_bn.c \
 	core/plan/plan.c \
 	core/plan/plan_bound.c \
 	core/plan/step.h \
-	core/session.c \
-	core/subgraph.c \
-	core/subgraph.h \
+	core/run/binding.c \
+	core/run/exec.c \
+	core/run/frame.c \
+	core/run/immediate.c \
+	core/run/session.c \
+	core/run/subgraph.c \
+	core/run/subgraph.h \
 	core/value/compare.c \
 	core/value/convert.c \
 	core/value/shape.c \

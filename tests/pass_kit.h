@@ -9,7 +9,7 @@
 
 #include "base/alloc.h"
 #include "graph_text.h"
-#include "session.h"
+#include "run/session.h"
 
 static tfr_err err = TFR_ERR_INIT;
 

@@ -9,7 +9,7 @@
 #include "base/alloc.h"
 #include "graph_text.h"
 #include "device/loader.h"
-#include "session.h"
+#include "run/session.h"
 #include "plan/plan_cost.h"
 #include "session_kit.h"
 #include "temp_path.h"

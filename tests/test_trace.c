@@ -2,7 +2,7 @@
 /* What a traced session tells of its runs, on the host and on the fake accelerator. */
 #include "base/alloc.h"
 #include "graph_text.h"
-#include "session.h"
+#include "run/session.h"
 #include "session_kit.h"
 
 static tfr_runtime *runtime_with(const char *key, const char *value)

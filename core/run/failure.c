@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <tfrun/fail.h>
 
-#include "exec.h"
-#include "session.h"
+#include "run/exec.h"
+#include "run/session.h"
 
 /* Says where; a backend whose program failed compiles none any more. */
 static tfr_status program_failed(tfr_session *session, tfr__plan *p, const tfr__program *program,

@@ -10,7 +10,7 @@
 #include <tfrun/fail.h>
 
 #include "base/alloc.h"
-#include "host_ops.h"
+#include "run/host_ops.h"
 #include "value/join.h"
 
 typedef struct seq_call {

@@ -3,7 +3,7 @@
 #ifndef TFR_CORE_EXEC_H
 #define TFR_CORE_EXEC_H
 
-#include "frame.h"
+#include "run/frame.h"
 
 tfr_status tfr__plan_run(tfr_session *session, tfr__plan *plan, tfr__frame *frame, tfr_err *err);
 /* The steps alone, with everything in place; run numbers the run. An error names the node. */

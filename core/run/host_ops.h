@@ -6,7 +6,7 @@
 #ifndef TFR_CORE_HOST_OPS_H
 #define TFR_CORE_HOST_OPS_H
 
-#include "frame.h"
+#include "run/frame.h"
 
 tfr_status tfr__sequence_run(const tfr__node *node, tfr_tensor *const *inputs, tfr_tensor **outputs,
                              tfr_err *err);

@@ -3,7 +3,7 @@
 #include <tfrun/fail.h>
 
 #include "base/alloc.h"
-#include "frame.h"
+#include "run/frame.h"
 
 tfr_status tfr__frame_init(tfr__subgraph *subgraph, tfr__frame *frame, tfr_err *err)
 {

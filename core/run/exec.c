@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <tfrun/fail.h>
 
-#include "exec.h"
+#include "run/exec.h"
 #include "base/port/clock.h"
-#include "trace.h"
+#include "run/trace.h"
 
 /* ---- binding --------------------------------------------------------------------------------- */
 

@@ -7,9 +7,9 @@
 #include <tfrun/fail.h>
 
 #include "base/alloc.h"
-#include "exec.h"
-#include "host_ops.h"
-#include "trace.h"
+#include "run/exec.h"
+#include "run/host_ops.h"
+#include "run/trace.h"
 
 /* ---- making ---------------------------------------------------------------------------------- */
 

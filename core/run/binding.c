@@ -8,8 +8,8 @@
 #include <tfrun/fail.h>
 
 #include "base/alloc.h"
-#include "exec.h"
-#include "trace.h"
+#include "run/exec.h"
+#include "run/trace.h"
 
 /* An output that is not where a kernel writes it: a known value, or what something else holds. */
 typedef struct late_copy {

@@ -4,7 +4,7 @@
 #include <tfrun/fail.h>
 
 #include "optimize/passes.h"
-#include "session.h"
+#include "run/session.h"
 
 uint32_t tfr_session_n_placements(const tfr_session *session)
 {

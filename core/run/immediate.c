@@ -10,7 +10,7 @@
 #include <tfrun/op.h>
 
 #include "base/alloc.h"
-#include "session.h"
+#include "run/session.h"
 
 /* More different calls than this start the cache anew. */
 #define MAX_CALLS 256

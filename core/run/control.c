@@ -8,9 +8,9 @@
 #include <tfrun/fail.h>
 
 #include "base/alloc.h"
-#include "host_ops.h"
+#include "run/host_ops.h"
 #include "value/join.h"
-#include "session.h"
+#include "run/session.h"
 
 typedef struct control {
     tfr_session *session;

@@ -5,14 +5,14 @@
  * queue begins, until the plugin's records say better, when it was put there, and ends with the
  * next wait. Two sessions may trace one backend; its records go to the first.
  */
-#include "trace.h"
+#include "run/trace.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <tfrun/fail.h>
 
 #include "base/alloc.h"
-#include "exec.h"
+#include "run/exec.h"
 
 enum { DEFAULT_EVENTS = 65536, MOST_RECORDS = 1 << 22 };
 

@@ -5,7 +5,7 @@
 
 #include <tfrun/session.h>
 
-#include "frame.h"
+#include "run/frame.h"
 
 struct tfr_session {
     tfr_runtime *runtime;

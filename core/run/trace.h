@@ -9,7 +9,7 @@
 
 #include <tfrun/trace.h>
 
-#include "session.h"
+#include "run/session.h"
 #include "base/port/clock.h"
 
 static inline bool tfr__is_traced(const tfr_session *session)

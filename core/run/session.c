@@ -8,8 +8,8 @@
 #include "base/alloc.h"
 #include "optimize/passes.h"
 #include "base/port/clock.h"
-#include "session.h"
-#include "trace.h"
+#include "run/session.h"
+#include "run/trace.h"
 
 /* ---- life ------------------------------------------------------------------------------------ */
 

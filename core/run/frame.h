@@ -3,7 +3,7 @@
 #ifndef TFR_CORE_FRAME_H
 #define TFR_CORE_FRAME_H
 
-#include "subgraph.h"
+#include "run/subgraph.h"
 
 typedef struct tfr__frame {
     tfr__subgraph *subgraph;
