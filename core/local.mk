@@ -69,7 +69,8 @@ libtfrun_core_la_SOURCES = \
 	core/kernel/eval.h \
 	core/kernel/place.c \
 	core/kernel/place.h \
-	core/kernel/plan_key.c \
+	core/kernel/key.c \
+	core/kernel/key.h \
 	core/op/attr.c \
 	core/op/attr.h \
 	core/op/cost.c \
@@ -207,8 +208,10 @@ libtfrun_run_la_SOURCES = \
 tfruninclude_HEADERS += \
 	include/tfrun/device.h \
 	include/tfrun/dtype.h \
+	include/tfrun/env.h \
 	include/tfrun/graph.h \
 	include/tfrun/op.h \
+	include/tfrun/runtime.h \
 	include/tfrun/session.h \
 	include/tfrun/shape.h \
 	include/tfrun/slot.h \

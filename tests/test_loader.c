@@ -5,6 +5,8 @@
  */
 #include "tfr_test.h"
 
+#include <tfrun/env.h>
+
 #include "fake/kit.h"
 
 #include "base/alloc.h"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <tfrun/device.h>
+#include <tfrun/env.h>
 #include <tfrun/fail.h>
 
 static const struct env_row {

@@ -221,6 +221,7 @@ static tfr_status backend_init(tfr__backend *backend, const found *f, uint32_t n
     backend->plugin_name = f->plugin->name;
     snprintf(backend->name, sizeof backend->name, "%s:%u", f->plugin->name, (unsigned)number);
     backend->priority = f->plugin->priority;
+    backend->priority_set = f->plugin->priority != f->plugin->note.priority;
     backend->info = f->device->info;
     backend->claims = tfr__calloc(n_ops + 1, sizeof *backend->claims);
     backend->claim_versions = tfr__calloc(n_ops + 1, sizeof *backend->claim_versions);

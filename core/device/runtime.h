@@ -36,6 +36,7 @@ typedef struct tfr__backend {
     const char *plugin_name;
     char name[48]; /* "naive:0" */
     int32_t priority;
+    bool priority_set;             /* by the configuration */
     tfr_device_info info;          /* as enumerated */
     uint8_t *claims;               /* tfr__claim by op number; known before the plugin is loaded */
     int32_t *claim_versions;       /* since_version and digest of the claim, to be put into calls */
@@ -80,7 +81,7 @@ struct tfr_runtime {
     tfr_log_fn log;
     void *log_user;
     pthread_mutex_t log_lock;
-    bool checks_launches; /* what tfr__slot_leave checks, after each launch, too */
+    bool checks_launches;          /* what tfr__slot_leave checks, after each launch, too */
     struct tfr__call_cache *calls; /* prepared immediate calls: private to immediate.c */
     pthread_mutex_t calls_lock;
     void (*calls_destroy)(struct tfr__call_cache *); /* set with calls; before devices go */

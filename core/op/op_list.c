@@ -4,7 +4,7 @@
 #include <tfrun/fail.h>
 #include <tfrun/op.h>
 
-#include "graph/graph.h"
+#include "op/op.h"
 
 uint32_t tfr_op_count(void)
 {

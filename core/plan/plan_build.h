@@ -8,6 +8,7 @@
 #define TFR_CORE_PLAN_BUILD_H
 
 #include "kernel/call.h"
+#include "kernel/key.h"
 #include "plan/plan.h"
 
 #define TFR__NO_BUFFER UINT32_MAX
@@ -128,9 +129,6 @@ tfr_status tfr__group_propose(tfr__build *b, tfr__backend *backend, tfr_err *err
 void tfr__group_dissolve(tfr__build *b, uint32_t group, const char *why);
 /* Compiles, or dissolves the group: then its n_nodes is 0. */
 tfr_status tfr__group_compile(tfr__build *b, uint32_t group, tfr_err *err);
-/* plan_key.c: all that the work of a call depends on; an operand alone, NULL = absent. */
-void tfr__key_add_call(tfr__tuning_key *key, const tfr_call *call);
-void tfr__key_add_operand(tfr__tuning_key *key, const tfr_operand *operand);
 /* plan_blob.c: what save gave for an equal group once, if the backend has save; then put. */
 typedef struct tfr__blob {
     tfr__tuning_key key;

@@ -23,7 +23,6 @@
 #include <tfrun/fail.h>
 
 #include "base/alloc.h"
-#include "device/loader.h"
 #include "plan/mincut.h"
 
 enum {
@@ -243,9 +242,8 @@ static tfr_status ask_elsewhere(pricing *p, uint32_t i, uint32_t label, tfr_answ
 /* The user's order of a device's backends is not for prices to change. */
 static bool is_ordered(const pricing *p, uint32_t from, uint32_t to)
 {
-    const tfr__plugin *a = p->backends[from]->plugin, *b = p->backends[to]->plugin;
     return p->devices[from] == p->devices[to] &&
-           (a->priority != a->note.priority || b->priority != b->note.priority);
+           (p->backends[from]->priority_set || p->backends[to]->priority_set);
 }
 
 /* *n_free counts nodes that have a choice. */

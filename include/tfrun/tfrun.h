@@ -6,8 +6,10 @@
 
 #include <tfrun/device.h>
 #include <tfrun/dtype.h>
+#include <tfrun/env.h>
 #include <tfrun/graph.h>
 #include <tfrun/op.h>
+#include <tfrun/runtime.h>
 #include <tfrun/session.h>
 #include <tfrun/shape.h>
 #include <tfrun/slot.h>

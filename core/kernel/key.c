@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * plan_key.c: a call as a key of the store of tuning.h: all that its time and a compiler's
+ * key.c: a call as a key of the store of tuning.h: all that its time and a compiler's
  * decisions depend on, the backend aside. Of known operands the bytes count if they are few, as
  * shape arguments, scales and zero points are; of weights the shape alone.
  */
-#include "plan/plan_build.h"
+#include "kernel/key.h"
+
+#include <tfrun/op.h>
 
 #define SMALL_BYTES 256
 
