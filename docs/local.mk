@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 dist_man_MANS += docs/tfrun.1
 EXTRA_DIST += \
+	docs/architecture.md \
 	docs/decisions/0001-one-makefile.md \
 	docs/decisions/0002-tests-see-the-inside.md \
 	docs/decisions/0003-count-what-ran.md \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tests of core/base/alloc.c, and of every function that makes values: whichever of its requests for
- * memory fails, it says TFR_ENOMEM, leaves its output alone and gives back what it had.
+ * Tests of core/base/alloc.c, and of every function that makes values: whichever of its requests
+ * for memory fails, it says TFR_ENOMEM, leaves its output alone and gives back what it had.
  */
 #include "tfr_test.h"
 

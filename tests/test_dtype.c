@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tests of core/value/dtype.c, convert.c and smallfloat.c. Expected patterns are those of the formats'
- * definitions; ml_dtypes and NumPy agree with all of them.
+ * Tests of core/value/dtype.c, convert.c and smallfloat.c. Expected patterns are those of the
+ * formats' definitions; ml_dtypes and NumPy agree with all of them.
  */
 #include "tfr_test.h"
 

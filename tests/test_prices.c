@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tests of core/plan/plan_cost.c and plan_sample.c: what nodes take is measured in the first runs and
- * kept, and nodes go where they are cheapest, on the reference backend and the fake accelerator.
- * Prices are put into the store, so that no test depends on a clock.
+ * Tests of core/plan/plan_cost.c and plan_sample.c: what nodes take is measured in the first runs
+ * and kept, and nodes go where they are cheapest, on the reference backend and the fake
+ * accelerator. Prices are put into the store, so that no test depends on a clock.
  */
 #include <tfrun/fail.h>
 

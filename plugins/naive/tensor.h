@@ -107,8 +107,8 @@ static inline int64_t naive_to_index(double v, int64_t low, int64_t high)
 }
 
 /*
- * Integers that the core has put into an attribute (core/op/ops.def, normal form); a call that lacks
- * the attribute has them in an input.
+ * Integers that the core has put into an attribute (core/op/ops.def, normal form); a call that
+ * lacks the attribute has them in an input.
  */
 typedef struct naive_list {
     const int64_t *ints; /* NULL = read t */
