@@ -20,7 +20,7 @@
     X(FALLBACK, 4, "a fallback was needed under --fallback=error")                                 \
     X(DATA, 5, "the model or the data is not valid")                                               \
     X(MEMORY, 6, "out of memory")                                                                  \
-    X(IO, 7, "input or output went wrong")                                                         \
+    X(IO, 7, "I/O error")                                                                          \
     X(DIFFERS, 8, "verify: at least one model failed")                                             \
     X(SKIPPED, 77, "verify: every model was skipped")
 
@@ -174,8 +174,7 @@ extern const cli_command *const cli_commands[];
 /* The command of this name or NULL. */
 const cli_command *cli_find_command(const char *name);
 
-/* ---- failures (failure.c) ---------------------------------------------------------------------
- */
+/* ---- failures (failure.c) -------------------------------------------------------------------- */
 
 /* The exit status that tells of this code. */
 int cli_exit_of(int32_t code);
@@ -188,8 +187,7 @@ int cli_fail_as(const cli_args *args, const tfr_err *err, int exit_status);
 /* The same for a wrong command line: names the --help that explains it. Returns 2. */
 int cli_usage(const cli_args *args, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* ---- the runtime (open.c) ----------------------------------------------------------------------
- */
+/* ---- the runtime (open.c) -------------------------------------------------------------------- */
 
 /*
  * Makes the runtime that the shared options and --backend ask for. A --backend that is not usable

@@ -175,11 +175,11 @@ static json_t *spread(const bench_spread *s)
         json_decref(object);
         return json_null();
     }
-    cli_json_set(object, "least", real(s->least));
+    cli_json_set(object, "min", real(s->least));
     cli_json_set(object, "p10", real(s->p10));
     cli_json_set(object, "median", real(s->median));
     cli_json_set(object, "p90", real(s->p90));
-    cli_json_set(object, "most", real(s->most));
+    cli_json_set(object, "max", real(s->most));
     return object;
 }
 
@@ -273,7 +273,7 @@ static void put_real(double value, const char *after)
 static void print_csv(const job *j)
 {
     const bench_report *report = &j->report;
-    printf("version,cpu,threads,bench,case,who,with,n,median,p10,p90,least,most,unit,ratio,"
+    printf("version,cpu,threads,bench,case,who,with,n,median,p10,p90,min,max,unit,ratio,"
            "flops_per_second,roof_share,error,peak_rss_bytes\n");
     for (uint32_t r = 0; r < report->n_rows; r++)
         for (uint32_t i = 0; i < report->rows[r].n_sides; i++) {

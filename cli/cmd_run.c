@@ -52,7 +52,7 @@ static void print_times(const job *j)
 {
     char least[32], median[32], most[32];
     cli_times t = cli_times_of(j->seconds, (uint64_t)j->n_runs);
-    printf("%lld runs: median %s, least %s, most %s\n", (long long)j->n_runs,
+    printf("%lld runs: median %s, min %s, max %s\n", (long long)j->n_runs,
            cli_format_seconds(t.median, median, sizeof median),
            cli_format_seconds(t.least, least, sizeof least),
            cli_format_seconds(t.most, most, sizeof most));
@@ -72,8 +72,8 @@ static tfr_status print_json(const job *j, tfr_err *err)
     }
     cli_json_set(times, "runs", json_integer(j->n_runs));
     cli_json_set(times, "median", cli_json_real(t.median));
-    cli_json_set(times, "least", cli_json_real(t.least));
-    cli_json_set(times, "most", cli_json_real(t.most));
+    cli_json_set(times, "min", cli_json_real(t.least));
+    cli_json_set(times, "max", cli_json_real(t.most));
     cli_json_set(object, "model", cli_json_text(j->args->words[0]));
     cli_json_set(object, "outputs", rows);
     cli_json_set(object, "seconds", times);

@@ -36,8 +36,7 @@ typedef void (*cli_verdict_fn)(void *user, uint32_t model, const cli_verdict *ve
 int cli_verify_all(const cli_args *args, char *const *dirs, uint32_t n_dirs, cli_verdict_fn report,
                    void *user);
 
-/* ---- random numbers (verify_random.c) ---------------------------------------------------------
- */
+/* ---- random numbers (verify_random.c) -------------------------------------------------------- */
 
 #define CLI_SIGNIFICANCE 1e-6 /* of what is less likely it is said that it is wrong */
 

@@ -27,8 +27,7 @@ static tfr_status fail_io(tfr_err *err, const char *path, const char *doing, int
     return status;
 }
 
-/* ---- mapping ----------------------------------------------------------------------------------
- */
+/* ---- mapping --------------------------------------------------------------------------------- */
 
 static char no_bytes[1];
 
@@ -216,8 +215,7 @@ void tfr__mapping_copy(const tfr__mapping *mapping, void *dst, const void *src, 
     }
 }
 
-/* ---- writing ----------------------------------------------------------------------------------
- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 void tfr__sink_put(tfr__sink *sink, const void *data, size_t bytes)
 {

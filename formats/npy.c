@@ -29,8 +29,7 @@ static const struct {
 };
 enum { N_TYPES = sizeof types / sizeof *types };
 
-/* ---- the header -------------------------------------------------------------------------------
- */
+/* ---- the header ------------------------------------------------------------------------------ */
 
 typedef struct header {
     tfr_dtype dtype;
@@ -249,8 +248,7 @@ static tfr_status read_header(const char *data, size_t n, header *h, size_t *sta
     return TFR_OK;
 }
 
-/* ---- reading ----------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static size_t put_utf8(uint32_t code, char *out)
 {

@@ -57,8 +57,7 @@ const tfr__diff_rule *tfr__diff_find(const char *op);
 void tfr__diff_learn(tfr__diff *d);
 tfr__diff_fact tfr__diff_fact_of(const tfr__diff *d, tfr_value v);
 
-/* ---- autodiff_kit.c: for rules ----------------------------------------------------------------
- */
+/* ---- autodiff_kit.c: for rules --------------------------------------------------------------- */
 
 /* Operands of the node at hand, TFR_VALUE_NONE if absent. */
 tfr_value tfr__diff_in(const tfr__diff *d, uint32_t i);
@@ -92,8 +91,7 @@ tfr_value tfr__diff_reshape_like(tfr__diff *d, tfr_value v, tfr_value like);
 /* v repeated to the shape of like. */
 tfr_value tfr__diff_expand_like(tfr__diff *d, tfr_value v, tfr_value like);
 
-/* ---- rules, by file ---------------------------------------------------------------------------
- */
+/* ---- rules, by file -------------------------------------------------------------------------- */
 
 /* autodiff_elementwise.c */
 tfr__diff_rule_fn tfr__diff_abs, tfr__diff_add, tfr__diff_cast, tfr__diff_cos, tfr__diff_div,

@@ -23,8 +23,7 @@ static void give_product(tfr__diff *d, tfr_value g, tfr_value factor)
     tfr__diff_give(d, 0, mul(d, g, factor));
 }
 
-/* ---- arithmetic -------------------------------------------------------------------------------
- */
+/* ---- arithmetic ------------------------------------------------------------------------------ */
 
 void tfr__diff_add(tfr__diff *d, tfr_value g)
 {
@@ -93,8 +92,7 @@ void tfr__diff_pow(tfr__diff *d, tfr_value g)
     }
 }
 
-/* ---- functions of one value -------------------------------------------------------------------
- */
+/* ---- functions of one value ------------------------------------------------------------------ */
 
 void tfr__diff_identity(tfr__diff *d, tfr_value g)
 {

@@ -7,8 +7,7 @@
 
 #include "autodiff.h"
 
-/* ---- the node at hand -------------------------------------------------------------------------
- */
+/* ---- the node at hand ------------------------------------------------------------------------ */
 
 tfr_value tfr__diff_in(const tfr__diff *d, uint32_t i)
 {
@@ -48,8 +47,7 @@ float tfr__diff_float(const tfr__diff *d, const char *name, float absent)
     return attr && attr->type == TFR_ATTR_FLOAT ? attr->floats[0] : absent;
 }
 
-/* ---- nodes ------------------------------------------------------------------------------------
- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 void tfr__diff_nodes(tfr__diff *d, const char *op, const tfr_value *inputs, uint32_t n_inputs,
                      const tfr_attr *attrs, uint32_t n_attrs, tfr_value *outputs,
@@ -98,8 +96,7 @@ tfr_value tfr__diff_op3(tfr__diff *d, const char *op, tfr_value a, tfr_value b, 
     return tfr__diff_node(d, op, (const tfr_value[]){a, b, c}, 3, NULL, 0);
 }
 
-/* ---- constants --------------------------------------------------------------------------------
- */
+/* ---- constants ------------------------------------------------------------------------------- */
 
 /* n elements of type from, as a constant of another type. */
 static tfr_value constant(tfr__diff *d, tfr_dtype dtype, const tfr_shape *shape, tfr_dtype from,
@@ -141,8 +138,7 @@ tfr_value tfr__diff_int_scalar(tfr__diff *d, int64_t value)
     return constant(d, TFR_DTYPE_I64, &scalar, TFR_DTYPE_I64, &value, 1);
 }
 
-/* ---- shapes -----------------------------------------------------------------------------------
- */
+/* ---- shapes ---------------------------------------------------------------------------------- */
 
 tfr_value tfr__diff_sum_to(tfr__diff *d, tfr_value v, tfr_value like)
 {

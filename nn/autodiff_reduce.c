@@ -7,8 +7,7 @@
 
 #include "autodiff.h"
 
-/* ---- reductions -------------------------------------------------------------------------------
- */
+/* ---- reductions ------------------------------------------------------------------------------ */
 
 /* g repeated along what was reduced. */
 static tfr_value repeated(tfr__diff *d, tfr_value g)
@@ -67,8 +66,7 @@ void tfr__diff_log_softmax(tfr__diff *d, tfr_value g)
     tfr__diff_give(d, 0, tfr__diff_op2(d, "Sub", g, share));
 }
 
-/* ---- products of matrices ---------------------------------------------------------------------
- */
+/* ---- products of matrices -------------------------------------------------------------------- */
 
 static tfr_value gemm(tfr__diff *d, tfr_value a, tfr_value b, float alpha, bool trans_a,
                       bool trans_b)

@@ -51,8 +51,7 @@ static tfr_value add(tfr_graph *graph, const char *op, const tfr_value *in, uint
     return out;
 }
 
-/* ---- cases ------------------------------------------------------------------------------------
- */
+/* ---- cases ----------------------------------------------------------------------------------- */
 
 /*
  * The operands of a node: "f2,3" is an input of double with these dims, "f" a scalar one, "i1,-1" a
@@ -239,8 +238,7 @@ static void check_cases(const diff_case *cases, size_t n)
 }
 #define CHECK_CASES(list) check_cases(list, sizeof(list) / sizeof(list)[0])
 
-/* ---- rules ------------------------------------------------------------------------------------
- */
+/* ---- rules ----------------------------------------------------------------------------------- */
 
 TEST(functions_of_one_value)
 {
@@ -374,8 +372,7 @@ TEST(reductions_and_softmax)
     CHECK_CASES(c);
 }
 
-/* ---- graphs -----------------------------------------------------------------------------------
- */
+/* ---- graphs ---------------------------------------------------------------------------------- */
 
 /* Runs a graph of one double input x = {0.5, -2} and gives its only output, two doubles. */
 static void run_two(tfr_graph *graph, double out[2])

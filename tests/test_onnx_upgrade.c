@@ -123,8 +123,7 @@ static const char *text_of(const tfr_graph *graph, const char *name)
     return attr && attr->type == TFR_ATTR_STRING ? attr->strings[0].data : "(none)";
 }
 
-/* ---- every version ----------------------------------------------------------------------------
- */
+/* ---- every version --------------------------------------------------------------------------- */
 
 /* All ops of domain "" that ONNX 1.23 has or had, each with its first opset. */
 static const char history[] =
@@ -176,8 +175,7 @@ TEST(no_version_of_a_known_op_is_refused_for_its_age)
     }
 }
 
-/* ---- attributes that became inputs ------------------------------------------------------------
- */
+/* ---- attributes that became inputs ----------------------------------------------------------- */
 
 TEST(axes_of_squeeze_unsqueeze_and_reductions_become_an_input)
 {
@@ -293,8 +291,7 @@ TEST(dropout_infers_with_its_ratio_as_an_input)
     tfr_graph_release(graph);
 }
 
-/* ---- shapes -----------------------------------------------------------------------------------
- */
+/* ---- shapes ---------------------------------------------------------------------------------- */
 
 TEST(broadcasting_from_an_axis_adds_dims_of_one)
 {
@@ -420,8 +417,7 @@ TEST(softmax_over_a_matrix_is_flattened_and_shaped_back)
     tfr_graph_release(graph);
 }
 
-/* ---- names and defaults -----------------------------------------------------------------------
- */
+/* ---- names and defaults ---------------------------------------------------------------------- */
 
 TEST(upsample_of_every_age_becomes_resize)
 {

@@ -14,8 +14,7 @@
 #include "session_kit.h"
 #include "device/slot.h"
 
-/* ---- a session whose kernels do what a test wants ---------------------------------------------
- */
+/* ---- a session whose kernels do what a test wants -------------------------------------------- */
 
 typedef struct scene {
     tfr_runtime *runtime;
@@ -289,8 +288,7 @@ TEST(a_child_of_fork_does_not_know_the_other_threads_calls)
     end(&s);
 }
 
-/* ---- the floating-point mode ------------------------------------------------------------------
- */
+/* ---- the floating-point mode ----------------------------------------------------------------- */
 
 static void round_up(void)
 {

@@ -151,8 +151,7 @@ tfr_status tfr__tables_import(const tfr_plugin *given, const char *name, uint32_
     return TFR_OK;
 }
 
-/* ---- what a plugin says of itself --------------------------------------------------------------
- */
+/* ---- what a plugin says of itself ------------------------------------------------------------ */
 
 const char *tfr__said(tfr_err *err)
 {

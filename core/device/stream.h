@@ -27,8 +27,7 @@ typedef struct tfr__streams {
     tfr_runtime *runtime;
     tfr__stream *items; /* with room for all backends */
     uint32_t n, n_memories;
-    uint64_t
-        generation; /* changes when a queue is replaced: plans have the old one in their steps */
+    uint64_t generation; /* changes when a queue is replaced, which plans have in their steps */
 } tfr__streams;
 
 void tfr__streams_init(tfr__streams *streams, tfr_runtime *runtime);

@@ -367,7 +367,7 @@ typedef struct rest {
     const view *w;
 } rest;
 
-static void leave_operand(void *user, const void *data)
+static void advise_unused(void *user, const void *data)
 {
     const rest *r = user;
     for (uint32_t v = 0; data && v < r->w->pub.n_values; v++) {
@@ -383,7 +383,8 @@ static void leave_operand(void *user, const void *data)
 static tfr_status compile(tfr__build *b, const view *w, tfr__group *g, tfr_err *err)
 {
     rest r = {b, w};
-    tfr_compile_options options = {.size = sizeof options, .leave = leave_operand, .user = &r};
+    tfr_compile_options options = {
+        .size = sizeof options, .advise_unused = advise_unused, .user = &r};
     tfr__backend *backend = g->backend;
     tfr__blob blob;
     tfr_status status;

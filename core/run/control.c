@@ -103,8 +103,7 @@ static void release_all(tfr_tensor **tensors, size_t n)
     }
 }
 
-/* ---- what is collected from pass to pass -------------------------------------------------------
- */
+/* ---- what is collected from pass to pass ----------------------------------------------------- */
 
 typedef struct collected {
     tfr_tensor **values;
@@ -175,8 +174,7 @@ static tfr_status stack(control *c, const collected *list, uint32_t output, int6
                              c->err);
 }
 
-/* ---- If and Loop -------------------------------------------------------------------------------
- */
+/* ---- If and Loop ----------------------------------------------------------------------------- */
 
 static tfr_status run_if(control *c, uint32_t node)
 {
@@ -281,8 +279,7 @@ static tfr_status run_loop(control *c, uint32_t node)
     return status;
 }
 
-/* ---- Scan and SequenceMap ----------------------------------------------------------------------
- */
+/* ---- Scan and SequenceMap -------------------------------------------------------------------- */
 
 /* Entry i of an attribute with one number per scanned value; 0 if it is absent. */
 static int64_t entry(const control *c, const char *name, uint32_t i)

@@ -30,8 +30,7 @@ tfr_status tfr__onnx_hold(tfr__onnx_import *import, tfr_tensor *tensor, const tf
     return TFR_OK;
 }
 
-/* ---- values -----------------------------------------------------------------------------------
- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static tfr_status set_tensor(tfr__onnx_import *import, tfr_tensor *tensor, tfr_attr *out,
                              tfr_err *err)
@@ -196,8 +195,7 @@ tfr_status tfr__onnx_import_attr(tfr__onnx_import *import, const tfr__onnx_attr 
     return TFR_OK;
 }
 
-/* ---- all of a node ----------------------------------------------------------------------------
- */
+/* ---- all of a node --------------------------------------------------------------------------- */
 
 static tfr_status import_one(tfr__onnx_scope *scope, const tfr__onnx_attr *attr,
                              tfr__onnx_call *call, tfr_err *err)
@@ -248,8 +246,7 @@ tfr_status tfr__onnx_import_attrs(tfr__onnx_scope *scope, const tfr__onnx_node *
     return TFR_OK;
 }
 
-/* ---- Constant nodes ---------------------------------------------------------------------------
- */
+/* ---- Constant nodes -------------------------------------------------------------------------- */
 
 static tfr_status from_tensor_attr(const tfr__onnx_call *call, const tfr_attr *attr,
                                    tfr_tensor **out)

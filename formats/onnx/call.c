@@ -6,8 +6,7 @@
 #include "onnx/call.h"
 #include "prefix.h"
 
-/* ---- attributes -------------------------------------------------------------------------------
- */
+/* ---- attributes ------------------------------------------------------------------------------ */
 
 static tfr_attr *find(const tfr__onnx_call *call, const char *name)
 {
@@ -117,8 +116,7 @@ tfr_status tfr__call_set_string(tfr__onnx_call *call, const char *name, const ch
     return TFR_OK;
 }
 
-/* ---- inputs -----------------------------------------------------------------------------------
- */
+/* ---- inputs ---------------------------------------------------------------------------------- */
 
 tfr_value tfr__call_input(const tfr__onnx_call *call, uint32_t i)
 {
@@ -203,8 +201,7 @@ tfr_status tfr__call_ints_to_input(tfr__onnx_call *call, const char *name, uint3
     return status;
 }
 
-/* ---- nodes ------------------------------------------------------------------------------------
- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 tfr_status tfr__call_node(tfr__onnx_call *call, const char *op, const tfr_value *inputs,
                           uint32_t n_inputs, const tfr_attr *attrs, uint32_t n_attrs,

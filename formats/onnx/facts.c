@@ -56,8 +56,7 @@ tfr_status tfr__onnx_set_tensor_fact(tfr__onnx_builder *builder, tfr_value value
     return tfr__onnx_set_fact(builder, value, fact, err);
 }
 
-/* ---- types from signatures --------------------------------------------------------------------
- */
+/* ---- types from signatures ------------------------------------------------------------------- */
 
 /* The type of operand i of "X:T W:T B?:T", and whether all operands of that name are of one type.
  */
@@ -146,8 +145,7 @@ static int32_t attr_dtype(const tfr__onnx_call *call)
     return attr && attr->type == TFR_ATTR_TENSOR ? attr->tensor->dtype : 0;
 }
 
-/* ---- ranks ------------------------------------------------------------------------------------
- */
+/* ---- ranks ----------------------------------------------------------------------------------- */
 
 typedef enum rank_rule {
     RANK_FIRST,  /* as input 0 */

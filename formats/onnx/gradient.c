@@ -83,8 +83,7 @@ static tfr_status read_call(gradient *g, tfr_err *err)
     return status ? status : resolve_names(g, y, &g->y, err);
 }
 
-/* ---- another point ----------------------------------------------------------------------------
- */
+/* ---- another point --------------------------------------------------------------------------- */
 
 /* One more than the greatest number of a value that nodes or the call know. */
 static uint32_t count_values(const gradient *g)

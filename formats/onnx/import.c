@@ -12,8 +12,7 @@
 #include "onnx/type.h"
 #include "prefix.h"
 
-/* ---- nodes ------------------------------------------------------------------------------------
- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 /* For errors and logs: the file's name, or the op and its number; inside functions, the caller's
  * name before it. */
@@ -191,8 +190,7 @@ tfr_status tfr__onnx_import_nodes(tfr__onnx_scope *scope, tfr_err *err)
     return status;
 }
 
-/* ---- graphs -----------------------------------------------------------------------------------
- */
+/* ---- graphs ---------------------------------------------------------------------------------- */
 
 static tfr_status import_input(tfr__onnx_scope *scope, const tfr__onnx_value *input, tfr_err *err)
 {

@@ -94,8 +94,7 @@ typedef struct tfr__onnx_call {
     bool done; /* an upgrade has filled results itself */
 } tfr__onnx_call;
 
-/* ---- scope.c ----------------------------------------------------------------------------------
- */
+/* ---- scope.c --------------------------------------------------------------------------------- */
 
 /* graph, builder, outer... are set; the rest is zero. Needs a finish after an error, too. */
 TFR_MUST_CHECK tfr_status tfr__onnx_scope_start(tfr__onnx_scope *scope, tfr_err *err);
@@ -107,8 +106,7 @@ TFR_MUST_CHECK tfr_status tfr__onnx_define(tfr__onnx_scope *scope, tfr__text nam
 TFR_MUST_CHECK tfr_status tfr__onnx_resolve(tfr__onnx_scope *scope, tfr__text name, tfr_value *out,
                                             tfr_err *err);
 
-/* ---- import.c ---------------------------------------------------------------------------------
- */
+/* ---- import.c -------------------------------------------------------------------------------- */
 
 /* The graph of the file into builder. scope->graph, outer... are set; the rest is zero. */
 TFR_MUST_CHECK tfr_status tfr__onnx_import_graph(tfr__onnx_scope *scope, tfr_err *err);
@@ -118,8 +116,7 @@ TFR_MUST_CHECK tfr_status tfr__onnx_import_subgraph(tfr__onnx_scope *scope,
                                                     const tfr__onnx_graph *graph, tfr_graph **out,
                                                     tfr_err *err);
 
-/* ---- attr.c -----------------------------------------------------------------------------------
- */
+/* ---- attr.c ---------------------------------------------------------------------------------- */
 
 /* Fills call->attrs and subgraphs from those of the node. */
 TFR_MUST_CHECK tfr_status tfr__onnx_import_attrs(tfr__onnx_scope *scope, const tfr__onnx_node *node,
@@ -135,15 +132,13 @@ TFR_MUST_CHECK tfr_status tfr__onnx_hold(tfr__onnx_import *import, tfr_tensor *t
 TFR_MUST_CHECK tfr_status tfr__onnx_constant_value(const tfr__onnx_call *call, tfr_tensor **out,
                                                    tfr_err *err);
 
-/* ---- function.c -------------------------------------------------------------------------------
- */
+/* ---- function.c ------------------------------------------------------------------------------ */
 
 /* Puts the body of a function in place of the call, whose inputs and attrs are filled. */
 TFR_MUST_CHECK tfr_status tfr__onnx_inline(tfr__onnx_scope *scope, tfr__onnx_function *function,
                                            tfr__onnx_call *call, tfr_err *err);
 
-/* ---- facts.c ----------------------------------------------------------------------------------
- */
+/* ---- facts.c --------------------------------------------------------------------------------- */
 
 tfr__onnx_fact tfr__onnx_fact_of(const tfr__onnx_builder *builder, tfr_value value);
 /* rank or -1 */
@@ -155,14 +150,12 @@ TFR_MUST_CHECK tfr_status tfr__onnx_set_tensor_fact(tfr__onnx_builder *builder, 
 /* What follows for the results of a call from its inputs. */
 TFR_MUST_CHECK tfr_status tfr__onnx_conclude(const tfr__onnx_call *call, tfr_err *err);
 
-/* ---- call.c -----------------------------------------------------------------------------------
- */
+/* ---- call.c ---------------------------------------------------------------------------------- */
 
 /* The call becomes a node of the graph; fills results. */
 TFR_MUST_CHECK tfr_status tfr__onnx_emit(tfr__onnx_call *call, tfr_err *err);
 
-/* ---- upgrade_scan.c ---------------------------------------------------------------------------
- */
+/* ---- upgrade_scan.c -------------------------------------------------------------------------- */
 
 /* Scan of opset 8, whose body is read into a graph between. */
 bool tfr__onnx_is_old_scan(const tfr__onnx_scope *scope, const tfr__onnx_node *node);
@@ -171,15 +164,13 @@ TFR_MUST_CHECK tfr_status tfr__onnx_import_old_scan(tfr__onnx_scope *scope,
                                                     const tfr__onnx_node *node,
                                                     tfr__onnx_call *call, tfr_err *err);
 
-/* ---- gradient.c -------------------------------------------------------------------------------
- */
+/* ---- gradient.c ------------------------------------------------------------------------------ */
 
 /* A call of Gradient becomes the nodes that compute it. */
 TFR_MUST_CHECK tfr_status tfr__onnx_import_gradient(tfr__onnx_scope *scope, tfr__onnx_call *call,
                                                     tfr_err *err);
 
-/* ---- upgrade.c --------------------------------------------------------------------------------
- */
+/* ---- upgrade.c ------------------------------------------------------------------------------- */
 
 /* Rewrites a call of an older form into one of the newest form, or says what is wrong with it. */
 TFR_MUST_CHECK tfr_status tfr__onnx_upgrade(tfr__onnx_call *call, tfr_err *err);

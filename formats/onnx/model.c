@@ -7,8 +7,7 @@
 #include "onnx/tensor.h"
 #include "prefix.h"
 
-/* ---- names of a graph -------------------------------------------------------------------------
- */
+/* ---- names of a graph ------------------------------------------------------------------------ */
 
 static tfr_status fail_twice(const tfr__onnx_graph *graph, tfr__text name, uint32_t label,
                              tfr__onnx_maker second, tfr_err *err)
@@ -67,8 +66,7 @@ static tfr_status number_names(tfr__onnx_model *model, tfr__onnx_graph *graph, t
     return status;
 }
 
-/* ---- graphs -----------------------------------------------------------------------------------
- */
+/* ---- graphs ---------------------------------------------------------------------------------- */
 
 static tfr_status fail_name(const tfr__wire *wire, const tfr__wire_field *field, tfr_err *err)
 {
@@ -240,8 +238,7 @@ tfr_status tfr__onnx_read_graph(tfr__onnx_model *model, tfr__wire wire, tfr__onn
     return status;
 }
 
-/* ---- functions --------------------------------------------------------------------------------
- */
+/* ---- functions ------------------------------------------------------------------------------- */
 
 static tfr_status read_opset(const tfr__wire *wire, const tfr__wire_field *field,
                              tfr__onnx_opset *out, tfr_err *err)
@@ -373,8 +370,7 @@ tfr__onnx_function *tfr__onnx_find_function(const tfr__onnx_model *model, tfr__t
     return number == TFR__LABEL_NONE ? NULL : &model->functions[number];
 }
 
-/* ---- the model --------------------------------------------------------------------------------
- */
+/* ---- the model ------------------------------------------------------------------------------- */
 
 int64_t tfr__onnx_opset_of(const tfr__onnx_opsets *opsets, tfr__text domain)
 {

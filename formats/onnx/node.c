@@ -30,8 +30,7 @@ static tfr_status check_text(const tfr__wire *wire, const tfr__wire_field *field
     return TFR_OK;
 }
 
-/* ---- attributes -------------------------------------------------------------------------------
- */
+/* ---- attributes ------------------------------------------------------------------------------ */
 
 /* The type that a field with a value stands for; 0 = not a value. */
 static int32_t type_of_field(uint32_t number)
@@ -128,8 +127,7 @@ tfr_status tfr__onnx_read_attr(tfr__onnx_model *model, tfr__wire wire, tfr__onnx
     return status ? status : tfr__onnx_read_graph(model, inner, &out->graph, err);
 }
 
-/* ---- nodes ------------------------------------------------------------------------------------
- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 static tfr_status read_node_field(tfr__onnx_model *model, const tfr__wire *wire,
                                   const tfr__wire_field *field, tfr__onnx_node *node, tfr_err *err)

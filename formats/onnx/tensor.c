@@ -43,8 +43,7 @@ tfr__text tfr__onnx_tensor_name(tfr__wire wire)
     return name;
 }
 
-/* ---- facts ------------------------------------------------------------------------------------
- */
+/* ---- facts ----------------------------------------------------------------------------------- */
 
 /* A decimal number without sign, as external_data has them. */
 static bool parse_decimal(tfr__text text, uint64_t *out)
@@ -193,8 +192,7 @@ static tfr_status read_facts(tfr__wire wire, facts *f, tfr_err *err)
     return TFR_OK;
 }
 
-/* ---- agreement of facts -----------------------------------------------------------------------
- */
+/* ---- agreement of facts ---------------------------------------------------------------------- */
 
 /* The typed field that holds elements of dtype. */
 static uint32_t typed_field(tfr_dtype dtype)
@@ -270,8 +268,7 @@ static tfr_status check_sizes(const facts *f, tfr_err *err)
     return TFR_OK;
 }
 
-/* ---- elements ---------------------------------------------------------------------------------
- */
+/* ---- elements -------------------------------------------------------------------------------- */
 
 /* The values that int32_data may have for a type: of bit patterns, signed and unsigned ones. */
 static void int32_range(tfr_dtype dtype, int32_t *least, int32_t *most)

@@ -8,8 +8,7 @@
 #include "onnx/tensor.h"
 #include "prefix.h"
 
-/* ---- reading ----------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static tfr_status read_value(tfr__onnx_source *source, const void *bytes, size_t n, tfr_kind kind,
                              tfr_tensor **out, tfr_err *err)

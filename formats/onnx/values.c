@@ -6,8 +6,7 @@
 #include "onnx/tensor.h"
 #include "prefix.h"
 
-/* ---- sparse tensors ---------------------------------------------------------------------------
- */
+/* ---- sparse tensors -------------------------------------------------------------------------- */
 
 typedef struct sparse {
     tfr_shape shape;
@@ -145,8 +144,7 @@ tfr_status tfr__onnx_read_sparse(tfr__onnx_source *source, tfr__wire wire, tfr__
     return status;
 }
 
-/* ---- sequences and optionals ------------------------------------------------------------------
- */
+/* ---- sequences and optionals ----------------------------------------------------------------- */
 
 /* Reads a field of SequenceProto or OptionalProto that is a value; *out NULL = it is none. */
 static tfr_status read_value(tfr__onnx_source *source, const tfr__wire *wire,

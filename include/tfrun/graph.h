@@ -115,8 +115,7 @@ TFR_API TFR_MUST_CHECK tfr_status tfr_graph_declare_output(tfr_graph *graph, uin
 TFR_API void tfr_graph_set_check(tfr_graph *graph, tfr_status (*check)(void *user, tfr_err *err),
                                  void (*release)(void *user), void *user);
 
-/* ---- looking ------------------------------------------------------------------------------------
- */
+/* ---- looking --------------------------------------------------------------------------------- */
 
 TFR_API uint32_t tfr_graph_n_inputs(const tfr_graph *graph);
 TFR_API uint32_t tfr_graph_n_outputs(const tfr_graph *graph);
@@ -154,8 +153,7 @@ TFR_API TFR_MUST_CHECK tfr_status tfr_graph_node(const tfr_graph *graph, uint32_
 /* An attribute that the node was given, or NULL; defaults are not there. */
 TFR_API const tfr_attr *tfr_node_attr(const tfr_node_view *node, const char *name);
 
-/* ---- attributes, as compound literals (C only) --------------------------------------------------
- */
+/* ---- attributes, as compound literals (C only) ----------------------------------------------- */
 
 #define TFR_SET_INT(name, value)                                                                   \
     {                                                                                              \

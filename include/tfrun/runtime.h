@@ -95,8 +95,8 @@ TFR_API const char *tfr_plugin_state_name(tfr_plugin_state state);
 /* A row about one plugin file. The texts live as long as the runtime. "" = not known. */
 typedef struct tfr_plugin_desc {
     uint32_t size;
-    int32_t
-        state; /* tfr_plugin_state; FOUND is passed through only, USABLE = well, not loaded yet */
+    /* tfr_plugin_state; FOUND is passed through only, USABLE = well, not loaded yet */
+    int32_t state;
     const char *name; /* from the note; the file's name when there is none */
     const char *path;
     const char *version, *vendor, *build_info;

@@ -125,8 +125,7 @@ TFR_API uint32_t tfr_session_n_passes(const tfr_session *session);
 TFR_API TFR_MUST_CHECK tfr_status tfr_session_pass(const tfr_session *session, uint32_t i,
                                                    tfr_pass *out, tfr_err *err);
 
-/* ---- what the last plan says
- * ---------------------------------------------------------------------- */
+/* ---- what the last plan says ----------------------------------------------------------------- */
 
 /*
  * Where a node runs and why. The texts live until the next run or the session's end. Of a loop that

@@ -31,8 +31,9 @@ static void leave(const tfr_dnn_ir *ir, const void *data)
 {
     const tfr_compile_options *o = ir->options;
 
-    if (o && data && o->size >= offsetof(tfr_compile_options, user) + sizeof o->user && o->leave)
-        o->leave(o->user, data);
+    if (o && data && o->size >= offsetof(tfr_compile_options, user) + sizeof o->user &&
+        o->advise_unused)
+        o->advise_unused(o->user, data);
 }
 
 /* NULL after an error; *made = somebody has to fill it. */

@@ -16,7 +16,7 @@ has "the cost of a node" out '^tfr_binding_run, a node [0-9.e-]* ns$'
 exits 0 "dispatch prints JSON" "$TFRUN" bench dispatch --size 1,20 --pairs 2 --peers none --json
 claim "it is valid" json out
 for field in '"schema": "tfrun.bench/1"' '"bench": "dispatch"' '"cpu": ".' '"threads": 1' \
-    '"load_before": ' '"p10": ' '"p90": ' '"least": ' '"most": ' '"binding_ns_per_node": ' '"case": "20 nodes"'; do
+    '"load_before": ' '"p10": ' '"p90": ' '"min": ' '"max": ' '"binding_ns_per_node": ' '"case": "20 nodes"'; do
     has "with $field" out "$field"
 done
 

@@ -3,9 +3,8 @@
  * tfrun/fail.h: fills a tfr_err in one line. A convenience for plugins (and for tfrun itself) that
  * may use <stdio.h>; the contract does not need it.
  *
- *   if (n > limit)
- *       return tfr_fail(err, TFR_ELIMIT, "n %lld is more than %lld", (long long)n, (long
- * long)limit);
+ *   if (i >= n)
+ *       return tfr_fail(err, TFR_EINVAL, "index %d is outside [0, %d)", i, n);
  */
 #ifndef TFRUN_FAIL_H
 #define TFRUN_FAIL_H

@@ -54,15 +54,15 @@ extern "C" {
     X(EINVAL, -1, "an argument is not valid")                                                      \
     X(ENOMEM, -2, "out of memory")                                                                 \
     X(EUNSUPPORTED, -3, "not supported here")                                                      \
-    X(ENOTFOUND, -4, "no such thing")                                                              \
+    X(ENOTFOUND, -4, "not found")                                                                  \
     X(ESHAPE, -5, "shapes do not fit")                                                             \
     X(EDTYPE, -6, "element types do not fit")                                                      \
     X(EMODEL, -7, "the model or the data is not valid")                                            \
-    X(EIO, -8, "input or output went wrong")                                                       \
+    X(EIO, -8, "I/O error")                                                                        \
     X(EDEVICE, -9, "the device is not usable")                                                     \
     X(ELOST, -10, "the device is lost")                                                            \
     X(EFALLBACK, -11, "a fallback was needed and is not allowed")                                  \
-    X(ETIMEOUT, -12, "the time is up")                                                             \
+    X(ETIMEOUT, -12, "timed out")                                                                  \
     X(EPLUGIN, -13, "the plugin broke the contract")                                               \
     X(ELIMIT, -14, "a limit is exceeded")                                                          \
     X(EPERM, -15, "not permitted")                                                                 \
@@ -208,11 +208,11 @@ typedef struct tfr_host {
 #define TFR_HOST_CPU_V1 "tfr.host.cpu/1"
 typedef struct tfr_host_cpu {
     uint32_t size;
-    uint32_t
-        n_threads; /* of the core's pool; a logical device may be given fewer (option "threads") */
+    /* of the core's pool; a logical device may be given fewer (option "threads") */
+    uint32_t n_threads;
     const char *name; /* model name as the system reports it */
-    const char
-        *features; /* space-separated, Linux names, what the user allows: "avx2 avx512f amx_bf16" */
+    /* what the user allows, Linux names, separated by blanks: "avx2 avx512f amx_bf16" */
+    const char *features;
 } tfr_host_cpu;
 
 /* Elements of string outputs are set through the host, which owns and later frees the bytes. */
@@ -649,8 +649,8 @@ typedef struct tfr_arg {
 typedef struct tfr_launch {
     uint32_t size;
     uint32_t n_args;
-    const tfr_arg
-        *args; /* inputs, then outputs, as in the call; this array is valid during launch only */
+    /* inputs, then outputs, as in the call; this array is valid during launch only */
+    const tfr_arg *args;
     void *workspace; /* workspace_bytes of space 0, or NULL */
     uint64_t run;    /* number of the session's run, for ops that draw random numbers */
     uint64_t id;     /* names this launch in the records of tfr.profile/1; 0 = nobody asks */
@@ -813,8 +813,8 @@ typedef struct tfr_compile_options {
      * [any], during compile alone: the backend has its own form of an operand's data and will
      * hardly read them again, though it may. They can leave memory meanwhile.
      */
-    void (*leave)(void *user, const void *data);
-    void *user; /* for leave */
+    void (*advise_unused)(void *user, const void *data);
+    void *user; /* for advise_unused */
 } tfr_compile_options;
 
 /* How output i of a program lies in memory. */
