@@ -10,49 +10,6 @@
 
 #include "op/op.h"
 
-typedef enum rule {
-    RULE_OUTPUT, /* weight x elements of output 0 */
-    RULE_INPUT,  /* weight x elements of input 0 */
-    RULE_CONV,   /* weight = number of the input with the filters */
-    RULE_CONV_TRANSPOSE,
-    RULE_MATMUL,
-    RULE_GEMM,
-    RULE_ATTENTION,
-    RULE_POOL,
-    RULE_EINSUM,
-    RULE_RNN
-} rule;
-
-static const struct row {
-    uint8_t rule, weight;
-    const char *names;
-} rows[] = {
-    {RULE_OUTPUT, 1,
-     "Abs|Acos|Acosh|Add|And|Asin|Asinh|Atan|Atanh|BitwiseAnd|BitwiseNot|BitwiseOr|BitwiseXor|Ceil|"
-     "Clip|Cos|Cosh|CumProd|CumSum|DequantizeLinear|Div|Equal|Erf|Exp|Floor|Greater|GreaterOrEqual|"
-     "LeakyRelu|Less|LessOrEqual|Log|Max|Min|Mod|Mul|Neg|Not|Or|PRelu|Pow|QuantizeLinear|"
-     "Reciprocal|Relu|Round|Sign|Sin|Sinh|Sqrt|Sub|Sum|Mean|Tan|Tanh|ThresholdedRelu|Xor"},
-    {RULE_OUTPUT, 2, "BatchNormalization|Softplus|Softsign|HardSigmoid"},
-    {RULE_OUTPUT, 3, "Celu|Elu|Selu|HardSwish|Shrink|Sigmoid|LpNormalization|RotaryEmbedding"},
-    {RULE_OUTPUT, 5, "Gelu|LogSoftmax|Mish|RMSNormalization|Softmax|SwiGLU|Swish"},
-    {RULE_OUTPUT, 8,
-     "GroupNormalization|InstanceNormalization|LayerNormalization|MeanVarianceNormalization"},
-    {RULE_INPUT, 1,
-     "ArgMax|ArgMin|GlobalAveragePool|GlobalMaxPool|ReduceMax|ReduceMean|ReduceMin|ReduceProd|"
-     "ReduceSum|SumTo"},
-    {RULE_INPUT, 2, "GlobalLpPool|ReduceL1|ReduceL2|ReduceLogSum|ReduceLogSumExp|ReduceSumSquare"},
-    {RULE_INPUT, 6, "SoftmaxCrossEntropyLoss"},
-    {RULE_CONV, 1, "Conv|ConvInteger|DeformConv|CausalConvWithState"},
-    {RULE_CONV, 3, "QLinearConv"},
-    {RULE_CONV_TRANSPOSE, 0, "ConvTranspose"},
-    {RULE_MATMUL, 0, "MatMul|MatMulInteger|QLinearMatMul"},
-    {RULE_GEMM, 0, "Gemm"},
-    {RULE_ATTENTION, 0, "Attention"},
-    {RULE_POOL, 0, "AveragePool|LpPool|MaxPool"},
-    {RULE_EINSUM, 0, "Einsum"},
-    {RULE_RNN, 0, "GRU|LSTM|RNN"},
-};
-
 /* Sums of products of dims: exact below 2^53, and they do not overflow. */
 static double elements(const tfr_operand *o)
 {
@@ -115,32 +72,34 @@ static double pool(const tfr_call *call, const tfr_operand *out)
     return n;
 }
 
-static double count(const tfr_call *call, const struct row *row)
+static double count(const tfr_call *call, const tfr__op *op)
 {
     const tfr_operand *x = tfr_call_input(call, 0), *y = tfr_call_output(call, 0);
     const tfr_operand *w = tfr_call_input(call, 1), *r = tfr_call_input(call, 2);
     if (!x)
         return 0;
-    switch ((rule)row->rule) {
-    case RULE_OUTPUT:
-        return row->weight * elements(y);
-    case RULE_INPUT:
-        return row->weight * elements(x);
-    case RULE_CONV:
-        return conv(y, tfr_call_input(call, row->weight));
-    case RULE_CONV_TRANSPOSE:
+    switch ((tfr__cost_rule)op->cost.rule) {
+    case TFR__COST_NONE:
+        return 0;
+    case TFR__COST_OUTPUT:
+        return op->cost.weight * elements(y);
+    case TFR__COST_INPUT:
+        return op->cost.weight * elements(x);
+    case TFR__COST_CONV:
+        return conv(y, tfr_call_input(call, op->cost.weight));
+    case TFR__COST_CONV_TRANSPOSE:
         return conv(x, w);
-    case RULE_MATMUL:
+    case TFR__COST_MATMUL:
         return 2 * elements(y) * dim(x, -1);
-    case RULE_GEMM:
+    case TFR__COST_GEMM:
         return 2 * elements(y) * dim(x, tfr_call_int(call, "transA", 0) ? 0 : 1);
-    case RULE_ATTENTION:
+    case TFR__COST_ATTENTION:
         return attention(call, x, y);
-    case RULE_POOL:
+    case TFR__COST_POOL:
         return pool(call, y);
-    case RULE_EINSUM:
+    case TFR__COST_EINSUM:
         return einsum(call);
-    case RULE_RNN: /* both matrices, for each element of the sequences */
+    case TFR__COST_RNN: /* both matrices, for each element of the sequences */
         return 2 * (elements(w) + elements(r)) * dim(x, 0) * dim(x, 1);
     }
     return 0;
@@ -156,25 +115,15 @@ static uint64_t whole(double x)
     return x < 9.2e18 ? (uint64_t)(x + 0.5) : INT64_MAX;
 }
 
-/* Ops that read of input 0 only what they write. */
-static bool reads_part(const tfr_call *call)
-{
-    static const char names[] = "Gather|GatherElements|GatherND|Slice";
-    return !call->domain[0] &&
-           tfr__op_in_list(names, sizeof names - 1, call->name, strlen(call->name));
-}
-
 tfr__work tfr__cost(const tfr_call *call)
 {
-    double bytes = 0, flops = 0;
+    const tfr__op *op = tfr__op_find(call->domain, call->name);
+    const bool reads_part = op && op->traits & TFR__TRAIT_READS_PART;
+    double bytes = 0;
     for (uint32_t i = 0; i < call->n_outputs; i++)
         bytes += operand_bytes(tfr_call_output(call, i));
-    bytes *= reads_part(call) ? 2 : 1;
-    for (uint32_t i = reads_part(call); i < call->n_inputs; i++)
+    bytes *= reads_part ? 2 : 1;
+    for (uint32_t i = reads_part; i < call->n_inputs; i++)
         bytes += operand_bytes(tfr_call_input(call, i));
-    for (size_t i = 0; i < sizeof rows / sizeof *rows && !flops; i++)
-        if (tfr__op_in_list(rows[i].names, (uint32_t)strlen(rows[i].names), call->name,
-                            strlen(call->name)))
-            flops = count(call, &rows[i]);
-    return (tfr__work){whole(flops), whole(bytes)};
+    return (tfr__work){op ? whole(count(call, op)) : 0, whole(bytes)};
 }

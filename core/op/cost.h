@@ -11,8 +11,9 @@ typedef struct tfr__work {
 } tfr__work;
 
 /*
- * [any]. Pure; a few dozen comparisons. A multiply-add counts as two, a function such as exp as
- * one, integer products as if they were flops. Dims of dynamic outputs are their bounds. Saturates.
+ * [any]. Pure. The rule of an op is in its row of ops.def. A multiply-add counts as two, a function
+ * such as exp as one, integer products as if they were flops. Dims of dynamic outputs are their
+ * bounds. Saturates.
  */
 tfr__work tfr__cost(const tfr_call *call);
 

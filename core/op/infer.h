@@ -3,7 +3,7 @@
  * infer.h: shape and element type inference for one node, and the normal form of its attributes.
  * A node that came through tfr__infer_node has been checked against its row of the op table; no
  * backend checks again. Shapes are concrete here: a graph is inferred anew for other input shapes.
- * The functions behind the rows are in infer_*.c, one file per family, declared in infer_rows.h.
+ * The functions behind the rows are in infer_*.c, one file per family, named in ops.def.
  *
  * What backends may rely on is listed in ops.def ("normal form").
  */

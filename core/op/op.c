@@ -9,10 +9,22 @@
 #include "op/infer_rows.h"
 
 static const tfr__op ops[] = {
-#define OP(domain_, name_, since_, compat_, kind_, shape_args_, infer_, inputs_, outputs_, attrs_, \
-           types_)                                                                                 \
-    {domain_, #name_,   since_, compat_, TFR__OP_##kind_, shape_args_,                             \
-     inputs_, outputs_, attrs_, types_,  infer_},
+#define tfr__infer_none NULL
+#define OP(domain_, name_, since_, compat_, kind_, shape_args_, infer_, traits_, cost_, inputs_,   \
+           outputs_, attrs_, types_)                                                               \
+    {.domain = domain_,                                                                            \
+     .name = #name_,                                                                               \
+     .since_version = since_,                                                                      \
+     .compat_version = compat_,                                                                    \
+     .kind = TFR__OP_##kind_,                                                                      \
+     .shape_args = shape_args_,                                                                    \
+     .infer = tfr__infer_##infer_,                                                                 \
+     .traits = traits_,                                                                            \
+     .cost = cost_,                                                                                \
+     .inputs = inputs_,                                                                            \
+     .outputs = outputs_,                                                                          \
+     .attrs = attrs_,                                                                              \
+     .types = types_},
 #include "op/ops.def"
 };
 

@@ -23,6 +23,30 @@ typedef enum tfr__op_kind {
     TFR__OP_SEQUENCE, /* sequences and optionals, run by the core on the host */
 } tfr__op_kind;
 
+/* What passes may know of an op. */
+enum {
+    /* an element of the one output is made of those of the inputs at its place, broadcast */
+    TFR__TRAIT_ELEMENTWISE = 1u << 0,
+    TFR__TRAIT_CHEAP = 1u << 1,  /* its work is about its bytes; elementwise ones are cheap, too */
+    TFR__TRAIT_RANDOM = 1u << 2, /* draws random numbers: two calls give different values */
+    TFR__TRAIT_READS_PART = 1u << 3 /* reads of input 0 only what it writes */
+};
+
+/* How floating-point operations are counted (cost.c). */
+typedef enum tfr__cost_rule {
+    TFR__COST_NONE,
+    TFR__COST_OUTPUT, /* weight x elements of output 0 */
+    TFR__COST_INPUT,  /* weight x elements of input 0 */
+    TFR__COST_CONV,   /* weight = number of the input with the filters */
+    TFR__COST_CONV_TRANSPOSE,
+    TFR__COST_MATMUL,
+    TFR__COST_GEMM,
+    TFR__COST_ATTENTION,
+    TFR__COST_POOL,
+    TFR__COST_EINSUM,
+    TFR__COST_RNN
+} tfr__cost_rule;
+
 /*
  * Signature strings; items are separated by one blank.
  *   inputs, outputs  "X:T W:T B?:T", "data...:T"   ? = optional, ... = any number >= 1,
@@ -41,6 +65,10 @@ typedef struct tfr__op {
     int32_t compat_version; /* oldest version with the same meaning for the calls that it admits */
     tfr__op_kind kind;
     uint32_t shape_args; /* bit i: the value of input i decides an output's shape */
+    uint32_t traits;     /* TFR__OP_... */
+    struct {
+        uint8_t rule, weight;
+    } cost;
     const char *inputs, *outputs, *attrs, *types;
     tfr_status (*infer)(struct tfr__infer *, tfr_err *); /* NULL = the integrator's: control flow */
 } tfr__op;

@@ -137,7 +137,7 @@ uint32_t tfr__pass_cse(tfr__rewrite *rw)
         if (!node->op ||
             (node->op->kind != TFR__OP_KERNEL && node->op->kind != TFR__OP_VIEW &&
              node->op->kind != TFR__OP_CONST) ||
-            tfr__op_is_random(node->op))
+            node->op->traits & TFR__TRAIT_RANDOM)
             continue;
         for (uint32_t k = 0; k < node->n_inputs; k++)
             node->inputs[k] = tfr__rewrite_input(rw, node, k);

@@ -7,43 +7,12 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "op/infer_rows.h"
 #include "optimize/passes.h"
 
 #define MOST_BYTES (16 << 20) /* that a value may have, and that results may take beyond inputs */
-#define MOST_WORK  (16 << 20) /* steps of the reference, which is slow */
-
-typedef tfr_status infer_fn(struct tfr__infer *in, tfr_err *err);
-
-bool tfr__op_is_random(const tfr__op *op)
-{
-    static infer_fn *const random[] = {tfr__infer_random, tfr__infer_random_like,
-                                       tfr__infer_bernoulli, tfr__infer_multinomial,
-                                       tfr__infer_dropout};
-    for (size_t i = 0; i < sizeof random / sizeof random[0]; i++)
-        if (op->infer == random[i])
-            return true;
-    return false;
-}
-
-/* Ops whose work is about their bytes; of the others it is taken as the product of both sides. */
-static bool is_cheap(const tfr__op *op)
-{
-    static infer_fn *const cheap[] = {tfr__infer_same,     tfr__infer_binary,
-                                      tfr__infer_compare,  tfr__infer_where,
-                                      tfr__infer_variadic, tfr__infer_cast,
-                                      tfr__infer_clip,     tfr__infer_concat,
-                                      tfr__infer_slice,    tfr__infer_gather,
-                                      tfr__infer_expand,   tfr__infer_split,
-                                      tfr__infer_tile,     tfr__infer_dequantize,
-                                      tfr__infer_quantize, tfr__infer_constant_of_shape,
-                                      tfr__infer_range,    tfr__infer_pad,
-                                      tfr__infer_trilu,    tfr__infer_test};
-    for (size_t i = 0; i < sizeof cheap / sizeof cheap[0]; i++)
-        if (op->infer == cheap[i])
-            return true;
-    return false;
-}
+/* Steps of the reference, which is slow. The work of what is not cheap is taken as the product of
+ * the bytes on both sides. */
+#define MOST_WORK (16 << 20)
 
 /* A constant that some node reads: the memory is the constant's, only the shape is another. */
 static tfr_tensor *fold_view(const tfr__type *type, tfr_tensor *base)
@@ -95,7 +64,7 @@ static bool is_foldable(tfr__rewrite *rw, const tfr__node *node, const tfr__type
                         tfr_tensor **inputs)
 {
     int64_t in = 0, out = 0;
-    if (tfr__op_is_random(node->op) || !node->n_inputs)
+    if ((node->op->traits & TFR__TRAIT_RANDOM) || !node->n_inputs)
         return false;
     for (uint32_t k = 0; k < node->n_inputs; k++) {
         if (node->inputs[k] == TFR_VALUE_NONE)
@@ -116,7 +85,8 @@ static bool is_foldable(tfr__rewrite *rw, const tfr__node *node, const tfr__type
     if (out > in && out - in > MOST_BYTES)
         return false;
     return in <= 4 * MOST_BYTES &&
-           (is_cheap(node->op) || in == 0 || (out <= MOST_WORK && out * in <= MOST_WORK));
+           ((node->op->traits & (TFR__TRAIT_ELEMENTWISE | TFR__TRAIT_CHEAP)) || in == 0 ||
+            (out <= MOST_WORK && out * in <= MOST_WORK));
 }
 
 static bool fold(tfr__rewrite *rw, uint32_t i, const tfr__attr_list *attrs, const tfr__type *types)

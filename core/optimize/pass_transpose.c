@@ -6,7 +6,6 @@
  */
 #include <string.h>
 
-#include "op/infer_rows.h"
 #include "optimize/passes.h"
 
 typedef struct perm {
@@ -108,12 +107,8 @@ static uint32_t merge(tfr__rewrite *rw, tfr__node *node)
 
 static bool is_elementwise(const tfr__node *node)
 {
-    tfr_status (*infer)(struct tfr__infer *, tfr_err *) = node->op->infer;
     return !node->device && node->n_outputs == 1 && !*node->op->domain &&
-           (infer == tfr__infer_same || infer == tfr__infer_binary || infer == tfr__infer_clip ||
-            infer == tfr__infer_variadic || infer == tfr__infer_compare ||
-            infer == tfr__infer_where) &&
-           node->op->kind == TFR__OP_KERNEL;
+           node->op->traits & TFR__TRAIT_ELEMENTWISE;
 }
 
 /* Can the constant stand in front of the Transpose? One element always, one axis when turned. */

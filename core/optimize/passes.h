@@ -36,8 +36,6 @@ enum {
 TFR__PASSES(TFR__PASS_FN)
 #undef TFR__PASS_FN
 
-/* Draws random numbers, so that two calls give different values. */
-bool tfr__op_is_random(const tfr__op *op);
 /* A plain tensor of these axes of t, NULL = the other way round; NULL without memory. */
 tfr_tensor *tfr__tensor_permute(tfr_tensor *t, const int64_t *perm);
 
