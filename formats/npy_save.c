@@ -136,18 +136,9 @@ static void put_header(tfr__sink *sink, const tfr_shape *shape, const char *desc
 static tfr_status put_elements(tfr__sink *sink, const tfr_tensor *tensor, const facts *f,
                                tfr_err *err)
 {
-    tfr_tensor *plain = NULL;
     if (tfr_tensor_dtype(tensor) == TFR_DTYPE_STRING)
         return put_strings(sink, tensor, f, err);
-    if (!tfr_tensor_is_plain(tensor)) {
-        tfr_status status = tfr_tensor_copy(tensor, &plain, err);
-        if (status)
-            return status;
-        tensor = plain;
-    }
-    tfr__sink_put(sink, tfr_tensor_data(tensor), tfr_tensor_bytes(tensor));
-    tfr_tensor_release(plain);
-    return TFR_OK;
+    return sink->status ? sink->status : tfr_tensor_write(tensor, sink->write, sink->user, err);
 }
 
 static tfr_status put_tensor(tfr__sink *sink, const void *what)

@@ -3,6 +3,8 @@
 #include "tfr_test.h"
 
 #include <pthread.h>
+#include <stdlib.h>
+#include <tfrun/fail.h>
 
 #include "base/alloc.h"
 #include "value/tensor.h"
@@ -413,6 +415,94 @@ TEST(a_copy_of_strings_is_deep_and_follows_strides)
     tfr_tensor_release(copy);
 }
 
+/* ---- writing --------------------------------------------------------------------------------- */
+
+typedef struct written {
+    char *data;
+    size_t n, room;
+    uint32_t n_calls, fail_at; /* 0 = never */
+} written;
+
+static tfr_status take(void *user, const void *bytes, size_t n, tfr_err *err)
+{
+    written *w = user;
+    if (++w->n_calls == w->fail_at)
+        return tfr_fail(err, TFR_EIO, "full");
+    REQUIRE(n <= w->room - w->n);
+    memcpy(w->data + w->n, bytes, n);
+    w->n += n;
+    return TFR_OK;
+}
+
+static void check_written(const tfr_tensor *tensor, const void *expected, size_t n)
+{
+    written w = {.data = malloc(n + 1), .room = n};
+    tfr_err err = TFR_ERR_INIT;
+    REQUIRE_OK(tfr_tensor_write(tensor, take, &w, &err), &err);
+    REQUIRE(n == w.n);
+    CHECK_MEM(expected, w.data, n);
+    free(w.data);
+}
+
+TEST(writing_gives_the_plain_form_whatever_the_strides)
+{
+    enum { N = 300 };
+    tfr_tensor *t = new_counting(SHAPE(3, N, 2, N)), *view = NULL, *copy = NULL;
+    tfr_err err = TFR_ERR_INIT;
+    check_written(t, tfr_tensor_data(t), tfr_tensor_bytes(t));
+    REQUIRE_OK(
+        tfr_tensor_view(t, 2 * N * N - 1, SHAPE(3, 2, N, N), STRIDES(-N, -1, -2 * N), &view, &err),
+        &err);
+    CHECK(!tfr_tensor_is_plain(view));
+    REQUIRE_OK(tfr_tensor_copy(view, &copy, &err), &err);
+    check_written(view, tfr_tensor_data(copy), tfr_tensor_bytes(copy));
+    tfr_tensor_release(copy);
+    tfr_tensor_release(view);
+    tfr_tensor_release(t);
+    t = new_tensor(TFR_DTYPE_F64, SHAPE(2, 0, 3));
+    check_written(t, "", 0);
+    tfr_tensor_release(t);
+}
+
+static void sum_idle(void *user, const void *at, size_t n)
+{
+    (void)at;
+    *(size_t *)user += n;
+}
+
+TEST(writing_loose_bytes_makes_no_copy_and_lets_them_rest)
+{
+    char bytes[4 * 5 + 1];
+    size_t idle = 0;
+    tfr_tensor *t = NULL;
+    tfr_err err = TFR_ERR_INIT;
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (char)i;
+    REQUIRE_OK(tfr_tensor_wrap_bytes(TFR_DTYPE_F32, SHAPE(1, 5), bytes + 1, sum_idle, NULL, &idle,
+                                     &t, &err),
+               &err);
+    check_written(t, bytes + 1, 20);
+    CHECK_UINT(20, idle);
+    CHECK_UINT(0, atomic_load(&t->own));
+    tfr_tensor_release(t);
+}
+
+TEST(writing_ends_with_the_first_error_and_refuses_strings)
+{
+    tfr_tensor *t = new_counting(SHAPE(2, 600, 600)), *view = NULL;
+    written w = {.data = malloc(1 << 21), .room = 1 << 21, .fail_at = 3};
+    tfr_err err = TFR_ERR_INIT;
+    REQUIRE_OK(tfr_tensor_view(t, 0, SHAPE(2, 600, 600), STRIDES(1, 600), &view, &err), &err);
+    CHECK_INT(TFR_EIO, tfr_tensor_write(view, take, &w, &err));
+    CHECK_UINT(3, w.n_calls);
+    free(w.data);
+    tfr_tensor_release(view);
+    tfr_tensor_release(t);
+    t = new_tensor(TFR_DTYPE_STRING, SHAPE(1, 1));
+    CHECK_INT(TFR_EUNSUPPORTED, tfr_tensor_write(t, take, NULL, &err));
+    tfr_tensor_release(t);
+}
+
 static void *retain_and_release(void *tensor)
 {
     for (int i = 0; i < 1000; i++)
@@ -455,6 +545,9 @@ static const test_case cases[] = {
     CASE(strings_start_empty_and_end_with_a_zero),
     CASE(wrong_strings_are_refused),
     CASE(a_copy_of_strings_is_deep_and_follows_strides),
+    CASE(writing_gives_the_plain_form_whatever_the_strides),
+    CASE(writing_loose_bytes_makes_no_copy_and_lets_them_rest),
+    CASE(writing_ends_with_the_first_error_and_refuses_strings),
     CASE(references_are_counted_across_threads),
 };
 TEST_MAIN(cases)

@@ -394,7 +394,7 @@ bool tfr_tensor_is_plain(const tfr_tensor *tensor)
     return tensor->plain;
 }
 
-static void rest(const tfr_tensor *tensor, size_t at, size_t n)
+void tfr__tensor_rest_part(const tfr_tensor *tensor, size_t at, size_t n)
 {
     if (tensor->idle && n && !atomic_load(&tensor->seen))
         tensor->idle(tensor->release_user, (const char *)tensor->data + at, n);
@@ -407,7 +407,7 @@ static void copy_resting(const tfr_tensor *tensor, char *to)
     for (size_t at = 0; at < tensor->bytes; at += n) {
         n = tensor->bytes - at < COPY_BYTES ? tensor->bytes - at : COPY_BYTES;
         memcpy(to + at, (const char *)tensor->data + at, n);
-        rest(tensor, at, n);
+        tfr__tensor_rest_part(tensor, at, n);
     }
 }
 
@@ -440,7 +440,7 @@ void *tfr_tensor_data(const tfr_tensor *tensor)
 
 void tfr__tensor_rest(const tfr_tensor *tensor)
 {
-    rest(tensor, 0, tensor->bytes);
+    tfr__tensor_rest_part(tensor, 0, tensor->bytes);
 }
 
 int64_t tfr_tensor_elements(const tfr_tensor *tensor)

@@ -57,8 +57,9 @@ static inline bool tfr__tensor_is_aligned(const tfr_tensor *t)
     size_t size = bits >= 128 ? 8 : bits >= 8 ? bits / 8 : 1; /* 128 bits are pairs of 64 */
     return (uintptr_t)t->data % size == 0;
 }
-/* Nobody will read the elements of a loose tensor soon. Any thread. */
+/* Nobody will read the elements of a loose tensor soon, or n bytes of them. Any thread. */
 void tfr__tensor_rest(const tfr_tensor *tensor);
+void tfr__tensor_rest_part(const tfr_tensor *tensor, size_t at, size_t n);
 
 /* The host's string service for elements outside a tfr_tensor too (arena slots). */
 tfr_status tfr__string_set(tfr_string *element, const char *data, uint64_t bytes);

@@ -70,6 +70,14 @@ TFR_API TFR_MUST_CHECK tfr_status tfr_tensor_view(tfr_tensor *base, int64_t offs
 TFR_API TFR_MUST_CHECK tfr_status tfr_tensor_copy(const tfr_tensor *tensor, tfr_tensor **out,
                                                   tfr_err *err);
 
+/*
+ * Gives write the bytes of the plain form, in order and in pieces; write's error ends it. Takes no
+ * memory to speak of: strided elements are gathered block by block, and of tfr_tensor_wrap_bytes no
+ * copy is made and idle is told. TFR_EUNSUPPORTED for strings, sequences and optionals.
+ */
+TFR_API TFR_MUST_CHECK tfr_status tfr_tensor_write(const tfr_tensor *tensor, tfr_write_fn write,
+                                                   void *user, tfr_err *err);
+
 /* Returns tensor. */
 TFR_API tfr_tensor *tfr_tensor_retain(tfr_tensor *tensor);
 /* NULL is fine. */
