@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a graph's builder may do wrong, and what it gets told. */
+#include <tfrun/fail.h>
 #include <tfrun/graph.h>
 
 #include "graph/graph.h"
@@ -252,6 +253,111 @@ TEST(a_node_can_be_read)
     tfr_graph_release(graph);
 }
 
+/* A value's view. */
+static tfr_value_view look(const tfr_graph *graph, tfr_value value)
+{
+    tfr_value_view view = {.size = sizeof view};
+    REQUIRE_OK(tfr_graph_value(graph, value, &view, &err), &err);
+    return view;
+}
+
+TEST(the_view_of_a_value_tells_where_it_comes_from)
+{
+    tfr_value x, y, c, v, inner;
+    tfr_graph *graph = new_graph(&x), *child = NULL;
+    tfr_tensor *one = NULL;
+    REQUIRE_OK(tfr_tensor_create(TFR_DTYPE_F32, &(tfr_shape){0, {0}}, &one, &err), &err);
+    REQUIRE_OK(add_relu(graph, x, "y", &y), &err);
+    REQUIRE_OK(tfr_graph_add_constant(graph, "c", one, &c, &err), &err);
+    REQUIRE_OK(tfr_graph_add_variable(graph, "v", one, &v, &err), &err);
+    CHECK_INT(TFR_VALUE_NONE, look(graph, v).update);
+    REQUIRE_OK(tfr_graph_set_update(graph, v, y, &err), &err);
+    REQUIRE_OK(tfr_graph_create_child(graph, "child", &child, &err), &err);
+    REQUIRE_OK(tfr_graph_add_capture(child, y, &inner, &err), &err);
+    CHECK_UINT(4, tfr_graph_n_values(graph));
+    CHECK_INT(TFR_ROLE_INPUT, look(graph, x).role);
+    CHECK(look(graph, x).tensor == NULL);
+    CHECK_INT(TFR_ROLE_NODE, look(graph, y).role);
+    CHECK_INT(TFR_ROLE_CONSTANT, look(graph, c).role);
+    CHECK(look(graph, c).tensor == one);
+    CHECK_INT(TFR_ROLE_VARIABLE, look(graph, v).role);
+    CHECK_INT(y, look(graph, v).update);
+    CHECK(look(graph, v).tensor == one);
+    CHECK_INT(TFR_ROLE_CAPTURE, look(child, inner).role);
+    CHECK_INT(y, look(child, inner).of_parent);
+    CHECK_INT(TFR_VALUE_NONE, look(graph, x).of_parent);
+    CHECK_STATUS(TFR_EINVAL, tfr_graph_value(graph, 99, &(tfr_value_view){.size = 8}, &err), &err);
+    CHECK_CONTAINS("no value 99", err.text);
+    tfr_tensor_release(one);
+    tfr_graph_release(child);
+    tfr_graph_release(graph);
+}
+
+TEST(the_view_of_an_output_has_the_type_that_was_declared)
+{
+    tfr_value x;
+    tfr_value_type type = {.size = sizeof type, .dtype = TFR_DTYPE_I64};
+    tfr_graph *graph = new_graph(&x);
+    REQUIRE_OK(tfr_graph_add_output(graph, x, NULL, &err), &err);
+    REQUIRE_OK(tfr_graph_add_output(graph, x, "again", &err), &err);
+    CHECK(tfr_graph_output_type(graph, 0) == NULL);
+    REQUIRE_OK(tfr_graph_declare_output(graph, 1, &type, &err), &err);
+    CHECK(tfr_graph_output_type(graph, 0) == NULL);
+    REQUIRE(tfr_graph_output_type(graph, 1) != NULL);
+    CHECK_INT(TFR_DTYPE_I64, tfr_graph_output_type(graph, 1)->dtype);
+    CHECK(tfr_graph_output_type(graph, 2) == NULL);
+    tfr_graph_release(graph);
+}
+
+TEST(a_nodes_subgraph_is_found_by_name)
+{
+    tfr_value c, inner, out;
+    tfr_graph *graph = NULL, *branch[2] = {NULL, NULL};
+    tfr_node_view view = {.size = sizeof view};
+    tfr_value_type type = {.size = sizeof type, .dtype = TFR_DTYPE_BOOL};
+    REQUIRE_OK(tfr_graph_create("g", &graph, &err), &err);
+    REQUIRE_OK(tfr_graph_add_input(graph, "c", &type, &c, &err), &err);
+    for (int i = 0; i < 2; i++) {
+        REQUIRE_OK(tfr_graph_create_child(graph, "branch", &branch[i], &err), &err);
+        REQUIRE_OK(tfr_graph_add_capture(branch[i], c, &inner, &err), &err);
+        REQUIRE_OK(tfr_graph_add_output(branch[i], inner, NULL, &err), &err);
+    }
+    REQUIRE_OK(tfr_graph_add_node(
+                   graph,
+                   &(tfr_node_desc){.size = sizeof(tfr_node_desc),
+                                    .op = "If",
+                                    .inputs = &c,
+                                    .n_inputs = 1,
+                                    .n_outputs = 1,
+                                    .subgraphs = (const tfr_subgraph[]){{"else_branch", branch[0]},
+                                                                        {"then_branch", branch[1]}},
+                                    .n_subgraphs = 2},
+                   &out, &err),
+               &err);
+    REQUIRE_OK(tfr_graph_node(graph, 0, &view, &err), &err);
+    CHECK(tfr_node_subgraph(&view, "then_branch") == branch[1]);
+    CHECK(tfr_node_subgraph(&view, "else_branch") == branch[0]);
+    CHECK(tfr_node_subgraph(&view, "body") == NULL);
+    tfr_graph_release(graph);
+}
+
+static tfr_status say_changed(void *user, tfr_err *e)
+{
+    (void)user;
+    return tfr_fail(e, TFR_EIO, "changed");
+}
+
+TEST(a_graphs_check_can_be_asked)
+{
+    tfr_value x;
+    tfr_graph *graph = new_graph(&x);
+    CHECK_OK(tfr_graph_check(graph, &err), &err);
+    tfr_graph_set_check(graph, say_changed, NULL, NULL);
+    CHECK_STATUS(TFR_EIO, tfr_graph_check(graph, &err), &err);
+    CHECK_CONTAINS("changed", err.text);
+    tfr_graph_release(graph);
+}
+
 static const test_case cases[] = {
     CASE(a_node_can_be_read),
     CASE(a_node_gives_values_by_name),
@@ -267,6 +373,10 @@ static const test_case cases[] = {
     CASE(nodes_inside_a_device_scope_are_pinned),
     CASE(a_capture_of_the_same_value_is_made_once),
     CASE(a_subgraph_is_taken_over_once),
+    CASE(the_view_of_a_value_tells_where_it_comes_from),
+    CASE(the_view_of_an_output_has_the_type_that_was_declared),
+    CASE(a_nodes_subgraph_is_found_by_name),
+    CASE(a_graphs_check_can_be_asked),
     CASE(ten_thousand_names_are_found_again),
 };
 TEST_MAIN(cases)

@@ -130,6 +130,37 @@ TFR_API const char *tfr_graph_value_name(const tfr_graph *graph, tfr_value value
 TFR_API const tfr_value_type *tfr_graph_value_type(const tfr_graph *graph, tfr_value value);
 /* The value of this name, or TFR_VALUE_NONE. */
 TFR_API tfr_value tfr_graph_find_value(const tfr_graph *graph, const char *name);
+/* Values have the numbers 0...n-1. */
+TFR_API uint32_t tfr_graph_n_values(const tfr_graph *graph);
+/* As tfr_graph_declare_output was told, or NULL. */
+TFR_API const tfr_value_type *tfr_graph_output_type(const tfr_graph *graph, uint32_t i);
+
+typedef enum tfr_role {
+    TFR_ROLE_NONE = 0, /* nothing makes it any more, and nothing may use it */
+    TFR_ROLE_INPUT = 1,
+    TFR_ROLE_CONSTANT = 2,
+    TFR_ROLE_VARIABLE = 3,
+    TFR_ROLE_CAPTURE = 4,
+    TFR_ROLE_NODE = 5
+} tfr_role;
+
+/* Where a value comes from. What it points to lives as long as the graph. */
+typedef struct tfr_value_view {
+    uint32_t size;
+    int32_t role;        /* tfr_role */
+    tfr_tensor *tensor;  /* of a constant; of a variable how it starts; else NULL */
+    tfr_value update;    /* of a variable what it becomes, or TFR_VALUE_NONE */
+    tfr_value of_parent; /* of a capture the parent's value, else TFR_VALUE_NONE */
+} tfr_value_view;
+
+/* TFR_EINVAL for no value. */
+TFR_API TFR_MUST_CHECK tfr_status tfr_graph_value(const tfr_graph *graph, tfr_value value,
+                                                  tfr_value_view *out, tfr_err *err);
+/*
+ * What tfr_graph_set_check was given: are the constants still what they were? For what reads them
+ * outside of a session, before and after. TFR_OK without such a check.
+ */
+TFR_API TFR_MUST_CHECK tfr_status tfr_graph_check(const tfr_graph *graph, tfr_err *err);
 
 /* A node of a graph. Texts and arrays live as long as the graph. */
 typedef struct tfr_node_view {
@@ -152,6 +183,8 @@ TFR_API TFR_MUST_CHECK tfr_status tfr_graph_node(const tfr_graph *graph, uint32_
                                                  tfr_node_view *out, tfr_err *err);
 /* An attribute that the node was given, or NULL; defaults are not there. */
 TFR_API const tfr_attr *tfr_node_attr(const tfr_node_view *node, const char *name);
+/* The graph of an attribute of type TFR_ATTR_GRAPH, or NULL. */
+TFR_API const tfr_graph *tfr_node_subgraph(const tfr_node_view *node, const char *name);
 
 /* ---- attributes, as compound literals (C only) ----------------------------------------------- */
 
