@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Graphs through sessions on the backends of the build tree. */
 #include <pthread.h>
+#include <tfrun/fail.h>
 
 #include "graph_text.h"
 #include "session_kit.h"
@@ -654,6 +655,33 @@ TEST(a_loop_that_collects_much_memory_is_announced)
     tfr_runtime_release(runtime);
 }
 
+static tfr_status say_changed(void *user, tfr_err *e)
+{
+    (void)user;
+    return tfr_fail(e, TFR_EIO, "changed");
+}
+
+/* Relu(Identity(x0)), of which the passes leave one node. */
+TEST(a_run_checks_the_constants_of_a_graph_that_passes_changed)
+{
+    static const char *const passes[] = {"none", "all"};
+    const int64_t two = 2;
+    for (int i = 0; i < 2; i++) {
+        tfr_session_options options = {.size = sizeof options, .passes = passes[i]};
+        tfr_runtime *runtime = new_runtime();
+        tfr_session *session = NULL;
+        tfr_tensor *in = floats(1, &two, NULL), *out = NULL;
+        tfr_value x;
+        tfr_graph *graph = new_graph(1, &x);
+        output(graph, unary(graph, "Relu", unary(graph, "Identity", x)));
+        tfr_graph_set_check(graph, say_changed, NULL, NULL);
+        REQUIRE_OK(tfr_session_create(runtime, graph, &options, &session, &err), &err);
+        CHECK_STATUS(TFR_EIO, tfr_session_run(session, &in, 1, &out, 1, &err), &err);
+        CHECK_CONTAINS("changed", err.text);
+        end_session(runtime, graph, session, in);
+    }
+}
+
 static const test_case cases[] = {
     CASE(a_chain_of_nodes_gives_its_result),
     CASE(a_chain_in_place_works_in_the_tensor_that_it_gives),
@@ -676,6 +704,7 @@ static const test_case cases[] = {
     CASE(shapes_that_do_not_fit_name_the_node),
     CASE(declared_dims_are_hints_if_the_session_is_told_so),
     CASE(threads_share_a_session_and_a_runtime),
+    CASE(a_run_checks_the_constants_of_a_graph_that_passes_changed),
     CASE(a_loop_that_collects_much_memory_is_announced),
     CASE(a_run_that_takes_far_more_memory_than_it_is_given_is_announced),
 };

@@ -74,6 +74,8 @@ struct tfr_graph {
 /* Whether the constants are still what they were, as far as somebody can tell. */
 static inline tfr_status tfr__graph_check(const tfr_graph *graph, tfr_err *err)
 {
+    while (graph->source) /* whose constants a copy shares */
+        graph = graph->source;
     return graph->check ? graph->check(graph->check_user, err) : TFR_OK;
 }
 
