@@ -53,6 +53,8 @@ libtfrun_formats_la_SOURCES = \
 	formats/prefix.h \
 	formats/wire.c \
 	formats/wire.h \
+	formats/wire_out.c \
+	formats/wire_out.h \
 	$(NULL)
 
 lib_LTLIBRARIES += libtfrun-nn.la

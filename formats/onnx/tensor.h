@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tensor.h: reads TensorProto and the messages made of it. Every size that a message claims is
- * compared with the bytes that are there before memory is taken.
+ * tensor.h: reads TensorProto and the messages made of it, and writes TensorProto. Every size that
+ * a message claims is compared with the bytes that are there before memory is taken.
  */
 #ifndef TFR_FORMATS_ONNX_TENSOR_H
 #define TFR_FORMATS_ONNX_TENSOR_H
@@ -10,6 +10,7 @@
 
 #include "onnx/external.h"
 #include "onnx/fields.h"
+#include "wire_out.h"
 
 /* Where the bytes of a message are, and what may be done with them. */
 typedef struct tfr__onnx_source {
@@ -32,6 +33,9 @@ TFR_MUST_CHECK tfr_status tfr__onnx_read_sequence(tfr__onnx_source *source, tfr_
                                                   tfr_tensor **out, tfr_err *err);
 TFR_MUST_CHECK tfr_status tfr__onnx_read_optional(tfr__onnx_source *source, tfr__wire wire,
                                                   tfr_tensor **out, tfr_err *err);
+
+/* The fields of a TensorProto; name may be NULL. tensor_file.c */
+void tfr__onnx_put_tensor(tfr__wire_out *out, const char *name, const tfr_tensor *tensor);
 
 /* The name alone, as far as it can be read; for messages. */
 tfr__text tfr__onnx_tensor_name(tfr__wire wire);
