@@ -51,6 +51,8 @@ libtfrun_formats_la_SOURCES = \
 	formats/onnx/values.c \
 	formats/prefix.c \
 	formats/prefix.h \
+	formats/utf8.c \
+	formats/utf8.h \
 	formats/wire.c \
 	formats/wire.h \
 	formats/wire_out.c \

@@ -7,6 +7,7 @@
 #include "file.h"
 #include "npy_types.h"
 #include "prefix.h"
+#include "utf8.h"
 
 static const struct {
     tfr_dtype dtype;
@@ -24,34 +25,6 @@ typedef struct facts {
     bool unicode;
 } facts;
 
-/* Code points of UTF-8 text, or false if it is not UTF-8. codes may be NULL. */
-static bool decode_utf8(const char *text, size_t n, uint32_t *codes, size_t *count)
-{
-    static const uint32_t least[] = {0, 0x80, 0x800, 0x10000};
-    size_t used = 0;
-
-    for (size_t i = 0; i < n;) {
-        unsigned char first = (unsigned char)text[i];
-        unsigned more = first < 0x80 ? 0 : first >= 0xf0 ? 3 : first >= 0xe0 ? 2 : 1;
-        uint32_t code = more ? first & (0x3fu >> more) : first;
-        if ((first >= 0x80 && first < 0xc0) || first > 0xf7 || n - i <= more)
-            return false;
-        for (unsigned k = 1; k <= more; k++) {
-            if ((text[i + k] & 0xc0) != 0x80)
-                return false;
-            code = code << 6 | ((unsigned char)text[i + k] & 0x3f);
-        }
-        if (code < least[more] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
-            return false;
-        if (codes)
-            codes[used] = code;
-        used++;
-        i += more + 1;
-    }
-    *count = used;
-    return true;
-}
-
 /* '<U5' when all strings are UTF-8, else '|S5'. */
 static void measure_strings(const tfr_tensor *tensor, facts *f)
 {
@@ -60,7 +33,7 @@ static void measure_strings(const tfr_tensor *tensor, facts *f)
     for (int64_t i = 0; i < tfr_tensor_elements(tensor); i++) {
         const char *text = tfr_tensor_get_string(tensor, i, &n);
         longest = n > longest ? n : longest;
-        f->unicode = f->unicode && decode_utf8(text, n, NULL, &codes);
+        f->unicode = f->unicode && tfr__utf8_decode(text, n, NULL, &codes);
         longest_codes = codes > longest_codes ? codes : longest_codes;
     }
     f->width = f->unicode ? longest_codes : longest;
@@ -79,7 +52,7 @@ static tfr_status put_strings(tfr__sink *sink, const tfr_tensor *tensor, const f
         const char *text = tfr_tensor_get_string(tensor, i, &n);
         memset(cell, 0, width);
         if (f->unicode)
-            (void)decode_utf8(text, n, (uint32_t *)(void *)cell, &codes);
+            (void)tfr__utf8_decode(text, n, (uint32_t *)(void *)cell, &codes);
         else
             memcpy(cell, text, n);
         tfr__sink_put(sink, cell, width);
