@@ -32,6 +32,12 @@ libtfrun_formats_la_SOURCES = \
 	formats/onnx/node.c \
 	formats/onnx/onnx.c \
 	formats/onnx/order.c \
+	formats/onnx/save.c \
+	formats/onnx/save.h \
+	formats/onnx/save_data.c \
+	formats/onnx/save_model.c \
+	formats/onnx/save_names.c \
+	formats/onnx/save_opset.c \
 	formats/onnx/scope.c \
 	formats/onnx/scratch.c \
 	formats/onnx/scratch.h \

@@ -72,6 +72,8 @@ unit_tests = \
 	tests/test_onnx_hostile \
 	tests/test_onnx_memory \
 	tests/test_onnx_models \
+	tests/test_onnx_roundtrip \
+	tests/test_onnx_save \
 	tests/test_onnx_tensor \
 	tests/test_onnx_upgrade \
 	tests/test_op \
@@ -380,6 +382,14 @@ tests_test_onnx_memory_SOURCES = tests/test_onnx_memory.c tests/onnx_build.h tes
 tests_test_onnx_models_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_onnx_models_LDADD = $(TFR_TEST_NN)
 tests_test_onnx_models_SOURCES = tests/test_onnx_models.c
+
+tests_test_onnx_roundtrip_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_onnx_roundtrip_LDADD = $(TFR_TEST_NN)
+tests_test_onnx_roundtrip_SOURCES = tests/test_onnx_roundtrip.c tests/graph_equal.h
+
+tests_test_onnx_save_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_onnx_save_LDADD = $(TFR_TEST_FORMATS)
+tests_test_onnx_save_SOURCES = tests/test_onnx_save.c tests/graph_equal.h tests/temp_path.h
 
 tests_test_onnx_tensor_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_onnx_tensor_LDADD = $(TFR_TEST_FORMATS)

@@ -61,8 +61,10 @@ static tfr_status value_check(const tfr_graph *graph, tfr_value value, const cha
 
 static tfr_status type_check(const char *name, const tfr_value_type *type, tfr_err *err)
 {
-    if (type->kind < 0 || type->kind > TFR_KIND_OPTIONAL)
-        return tfr_fail(err, TFR_EINVAL, "value \"%s\": %d is no kind", name, (int)type->kind);
+    int32_t kind =
+        type->kind < 0 || type->kind > TFR_KIND_OPTIONAL ? type->kind : type->element_kind;
+    if (kind < 0 || kind > TFR_KIND_OPTIONAL)
+        return tfr_fail(err, TFR_EINVAL, "value \"%s\": %d is no kind", name, (int)kind);
     if (type->dtype < 0 || type->dtype >= TFR_DTYPE_END)
         return tfr_fail(err, TFR_EDTYPE, "value \"%s\": %d is no element type", name,
                         (int)type->dtype);

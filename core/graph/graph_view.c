@@ -5,6 +5,11 @@
 
 #include "graph/graph.h"
 
+const char *tfr_graph_name(const tfr_graph *graph)
+{
+    return graph->name;
+}
+
 uint32_t tfr_graph_n_inputs(const tfr_graph *graph)
 {
     return graph->n_inputs;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* type.c: TypeProto to tfr_value_type. */
+/* type.c: TypeProto to tfr_value_type and back. */
 #include <string.h>
 #include <tfrun/fail.h>
 
@@ -84,6 +84,7 @@ static tfr_status read_inner(const tfr__wire *type, const tfr__wire_field *field
             status = tfr__onnx_read_type(inner, &element, err);
     out->kind = kind;
     out->dtype = element.dtype;
+    out->element_kind = element.kind;
     return status;
 }
 
@@ -113,4 +114,44 @@ tfr_status tfr__onnx_read_type(tfr__wire wire, tfr_value_type *out, tfr_err *err
             return status;
     }
     return status;
+}
+
+/* ---- writing ----------------------------------------------------------------------------------
+ */
+
+static void put_tensor_type(tfr__wire_out *out, const tfr_value_type *type)
+{
+    tfr__wire_part tensor = tfr__put_begin(out, TFR__TYPE_TENSOR), shape, dim;
+
+    if (type->dtype)
+        tfr__put_varint(out, TFR__TENSOR_TYPE_ELEM_TYPE, (uint64_t)type->dtype);
+    if (type->rank_known) {
+        shape = tfr__put_begin(out, TFR__TENSOR_TYPE_SHAPE);
+        for (int32_t i = 0; i < type->rank; i++) {
+            dim = tfr__put_begin(out, TFR__SHAPE_DIM);
+            if (type->dims[i] >= 0)
+                tfr__put_varint(out, TFR__DIM_VALUE, (uint64_t)type->dims[i]);
+            tfr__put_end(out, dim);
+        }
+        tfr__put_end(out, shape);
+    }
+    tfr__put_end(out, tensor);
+}
+
+void tfr__onnx_put_type(tfr__wire_out *out, const tfr_value_type *type)
+{
+    const tfr_value_type element = {
+        .size = sizeof element, .kind = type->element_kind, .dtype = type->dtype};
+    tfr__wire_part outer, inner;
+
+    if (type->kind != TFR_KIND_SEQUENCE && type->kind != TFR_KIND_OPTIONAL) {
+        put_tensor_type(out, type);
+        return;
+    }
+    outer = tfr__put_begin(out, type->kind == TFR_KIND_SEQUENCE ? TFR__TYPE_SEQUENCE
+                                                                : TFR__TYPE_OPTIONAL);
+    inner = tfr__put_begin(out, TFR__INNER_TYPE_ELEM_TYPE);
+    tfr__onnx_put_type(out, &element);
+    tfr__put_end(out, inner);
+    tfr__put_end(out, outer);
 }

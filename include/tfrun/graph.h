@@ -32,6 +32,7 @@ typedef struct tfr_value_type {
     int32_t rank_known; /* 0 = the shape is not known at all, and rank and dims do not count */
     int32_t rank;
     int64_t dims[TFR_MAX_RANK]; /* -1 = not known before the run */
+    int32_t element_kind; /* tfr_kind of a sequence's or optional's elements; TFR_KIND_NONE = any */
 } tfr_value_type;
 
 /* name may be NULL. The caller owns the graph. */
@@ -117,6 +118,8 @@ TFR_API void tfr_graph_set_check(tfr_graph *graph, tfr_status (*check)(void *use
 
 /* ---- looking --------------------------------------------------------------------------------- */
 
+/* As it was given, or "". */
+TFR_API const char *tfr_graph_name(const tfr_graph *graph);
 TFR_API uint32_t tfr_graph_n_inputs(const tfr_graph *graph);
 TFR_API uint32_t tfr_graph_n_outputs(const tfr_graph *graph);
 TFR_API uint32_t tfr_graph_n_nodes(const tfr_graph *graph);

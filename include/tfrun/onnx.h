@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tfrun/onnx.h (libtfrun-nn): reads ONNX models and TensorProto files. The file is mapped and read
- * in place by a bounded reader; everything in it is hostile until checked. Errors are TFR_EMODEL
- * with the file, the node, the field and the numbers (byte offset where it helps), or TFR_EIO.
+ * tfrun/onnx.h (libtfrun-nn): reads and writes ONNX models and TensorProto files. A file to read is
+ * mapped and read in place by a bounded reader; everything in it is hostile until checked. Errors
+ * are TFR_EMODEL with the file, the node, the field and the numbers (byte offset where it helps),
+ * or TFR_EIO.
  *
  * Older opset forms are rewritten into the newest form that the op table knows. Functions that the
  * model defines are inlined, sparse tensors become dense. Initializers are constants; an input of
@@ -23,6 +24,43 @@ TFR_API TFR_MUST_CHECK tfr_status tfr_onnx_load(const char *path, tfr_graph **ou
 /* A model in memory, which is not needed after the call. External data is refused. */
 TFR_API TFR_MUST_CHECK tfr_status tfr_onnx_parse(const void *bytes, size_t n, tfr_graph **out,
                                                  tfr_err *err);
+
+typedef struct tfr_onnx_save_options {
+    uint32_t size;
+    /*
+     * A model that would be a larger file gets a second one for its tensors of 1 MiB and more:
+     * PATH.HASH.data, in the same folder. 0 = 2^31 - 1, which is also the most there may be.
+     */
+    uint64_t most_bytes;
+} tfr_onnx_save_options;
+#define TFR_ONNX_SAVE_OPTIONS_INIT                                                                 \
+    {                                                                                              \
+        (uint32_t)sizeof(tfr_onnx_save_options), 0                                                 \
+    }
+
+/*
+ * Writes a graph as an ONNX model: for the oldest opset, from 21 on, that has what its nodes use,
+ * and the same bytes for the same graph. Inputs and outputs keep their names, and so do other
+ * values unless ONNX forbids it; an output that is another output, an outer graph's value or an
+ * input under a name of its own becomes an Identity. Constants that nothing reads, and the devices
+ * that nodes are pinned to, are left out; ops of the domain "tfrun" are written, and only tfrun
+ * runs them.
+ *
+ * The file is replaced when the new one is whole, so that a graph can be written over the file that
+ * it was read from, whose weights it may still use. HASH depends on the content of the data file:
+ * one of another model is never overwritten, and what an older model leaves behind is the caller's
+ * to remove. Takes little memory: tensors are written from where they lie.
+ *
+ * options may be NULL. TFR_EUNSUPPORTED for what ONNX has no form for: a variable with an update, a
+ * constant that is a sequence or optional. TFR_EMODEL for an input or output whose name is empty,
+ * not UTF-8 or that of another one. TFR_ELIMIT for a model of more than 2 GiB without its large
+ * tensors. TFR_EIO.
+ */
+TFR_API TFR_MUST_CHECK tfr_status tfr_onnx_save(const tfr_graph *graph, const char *path,
+                                                const tfr_onnx_save_options *options, tfr_err *err);
+/* The same bytes to anywhere, in order, without a second file: TFR_ELIMIT beyond 2^31 - 1 bytes. */
+TFR_API TFR_MUST_CHECK tfr_status tfr_onnx_write(const tfr_graph *graph, tfr_write_fn write,
+                                                 void *user, tfr_err *err);
 
 /*
  * A file with one TensorProto, or, guided by kind, one SequenceProto or OptionalProto, as ONNX's

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * save_names.c: the names of a model's values. ONNX wants a name for each, once in a graph and in
+ * the graphs inside it. The model's inputs and outputs keep theirs, so do all others that have a
+ * name of their own; what is left is named after its node.
+ */
+#include <string.h>
+#include <tfrun/fail.h>
+
+#include "onnx/save.h"
+#include "utf8.h"
+
+static tfr_status no_memory(tfr_err *err)
+{
+    return tfr_fail(err, TFR_ENOMEM, "out of memory for the names of a model");
+}
+
+/* ---- parts ------------------------------------------------------------------------------------
+ */
+
+static tfr_status add_part(tfr__onnx_save *save, const tfr_graph *graph, tfr__onnx_part *outer,
+                           tfr__onnx_part **out, tfr_err *err)
+{
+    tfr__onnx_part *part = tfr__scratch_take(&save->scratch, 1, sizeof *part);
+    uint32_t n = tfr_graph_n_values(graph);
+
+    if (!part)
+        return no_memory(err);
+    if (save->n_parts == save->room) {
+        uint32_t room = save->room ? 2 * save->room : 16;
+        tfr__onnx_part **parts = tfr__scratch_take(&save->scratch, room, sizeof *parts);
+        if (!parts)
+            return no_memory(err);
+        if (save->n_parts)
+            memcpy(parts, save->parts, save->n_parts * sizeof *parts);
+        save->parts = parts;
+        save->room = room;
+    }
+    part->graph = graph;
+    part->outer = outer;
+    part->used = tfr__scratch_take(&save->scratch, n, sizeof *part->used);
+    part->names = tfr__scratch_take(&save->scratch, n, sizeof *part->names);
+    part->offsets = tfr__scratch_take(&save->scratch, n, sizeof *part->offsets);
+    part->results =
+        tfr__scratch_take(&save->scratch, tfr_graph_n_outputs(graph), sizeof *part->results);
+    if (!part->used || !part->names || !part->offsets || !part->results)
+        return no_memory(err);
+    save->parts[save->n_parts++] = part;
+    *out = part;
+    return TFR_OK;
+}
+
+static const tfr_attr *attr_at(const tfr_node_view *node, uint32_t i)
+{
+    const void *item = (const char *)node->attrs + (size_t)i * node->attr_stride;
+    return item;
+}
+
+static tfr_status find_parts(tfr__onnx_save *save, const tfr_graph *graph, tfr__onnx_part *outer,
+                             tfr_err *err);
+
+static tfr_status find_inside(tfr__onnx_save *save, tfr__onnx_part *part, const tfr_node_view *node,
+                              tfr_err *err)
+{
+    tfr_status status = TFR_OK;
+    for (uint32_t k = 0; k < node->n_inputs; k++)
+        if (node->inputs[k] != TFR_VALUE_NONE)
+            part->used[node->inputs[k]] = true;
+    for (uint32_t k = 0; !status && k < node->n_attrs; k++)
+        if (attr_at(node, k)->type == TFR_ATTR_GRAPH)
+            status = find_parts(save, tfr_node_subgraph(node, attr_at(node, k)->name), part, err);
+    return status;
+}
+
+/* The graph and all inside it. What an inner one captures and reads is used in the outer one. */
+static tfr_status find_parts(tfr__onnx_save *save, const tfr_graph *graph, tfr__onnx_part *outer,
+                             tfr_err *err)
+{
+    tfr_node_view node = {.size = sizeof node};
+    tfr_value_view value = {.size = sizeof value};
+    tfr__onnx_part *part = NULL;
+    tfr_status status = add_part(save, graph, outer, &part, err);
+
+    for (uint32_t i = 0; !status && i < tfr_graph_n_nodes(graph); i++) {
+        status = tfr_graph_node(graph, i, &node, err);
+        if (!status)
+            status = find_inside(save, part, &node, err);
+    }
+    for (uint32_t i = 0; !status && i < tfr_graph_n_outputs(graph); i++)
+        part->used[tfr_graph_output(graph, i)] = true;
+    for (uint32_t v = 0; !status && v < tfr_graph_n_values(graph); v++) {
+        status = tfr_graph_value(graph, (tfr_value)v, &value, err);
+        if (!status && value.role == TFR_ROLE_CAPTURE && part->used[v])
+            outer->used[value.of_parent] = true;
+        if (!status && value.tensor && part->used[v] &&
+            tfr_tensor_kind(value.tensor) != TFR_KIND_TENSOR)
+            status = tfr_fail(err, TFR_EUNSUPPORTED,
+                              "constant \"%s\" is a sequence or optional, and an initializer of "
+                              "an ONNX model is a tensor",
+                              tfr_graph_value_name(graph, (tfr_value)v));
+        if (!status && value.role == TFR_ROLE_VARIABLE && value.update != TFR_VALUE_NONE)
+            status = tfr_fail(err, TFR_EUNSUPPORTED,
+                              "variable \"%s\" changes from run to run, and the graph of an ONNX "
+                              "model keeps nothing between runs",
+                              tfr_graph_value_name(graph, (tfr_value)v));
+    }
+    return status;
+}
+
+/* ---- names ------------------------------------------------------------------------------------
+ */
+
+static bool is_taken(const tfr__onnx_part *part, const char *name)
+{
+    tfr__text text = {name, strlen(name)};
+    for (; part; part = part->outer)
+        if (tfr__labels_find(&part->labels, text) != TFR__LABEL_NONE)
+            return true;
+    return false;
+}
+
+static tfr_status take(tfr__onnx_part *part, const char *name, tfr_err *err)
+{
+    tfr__text text = {name, strlen(name)};
+    uint32_t label;
+    bool is_new;
+    return tfr__labels_add(&part->labels, text, &label, &is_new, err);
+}
+
+static bool is_text(const char *name)
+{
+    size_t n;
+    return name && *name && tfr__utf8_decode(name, strlen(name), NULL, &n);
+}
+
+/* Not what the graph made up, "%" and a number: a reader that makes up names could meet it. */
+static bool is_own_name(const char *name)
+{
+    return is_text(name) && !(name[0] == '%' && strspn(name + 1, "0123456789") == strlen(name + 1));
+}
+
+/* base, or if that is taken, base and a number that was not used yet in this model. */
+static tfr_status make_up(tfr__onnx_save *save, tfr__onnx_part *part, const char *base,
+                          const char **out, tfr_err *err)
+{
+    size_t room = strlen(base) + 12;
+    char *name = tfr__scratch_take(&save->scratch, room, 1);
+
+    if (!name)
+        return no_memory(err);
+    snprintf(name, room, "%s", base);
+    while (is_taken(part, name))
+        snprintf(name, room, "%s_%u", base, save->n_made_up++);
+    *out = name;
+    return take(part, name, err);
+}
+
+/* ---- inputs and outputs -----------------------------------------------------------------------
+ */
+
+static tfr_status fail_interface(const char *what, uint32_t i, const char *name, tfr_err *err)
+{
+    return tfr_fail(err, TFR_EMODEL,
+                    is_text(name)
+                        ? "%s %u cannot be called \"%s\", which is the name of another input or "
+                          "output"
+                        : "the name of %s %u, \"%s\", is empty or not UTF-8, as ONNX wants it",
+                    what, i, name);
+}
+
+static tfr_status name_input(tfr__onnx_save *save, tfr__onnx_part *part, uint32_t i, tfr_err *err)
+{
+    tfr_value v = tfr_graph_input(part->graph, i);
+    const char *name = tfr_graph_value_name(part->graph, v);
+
+    if (part->outer) /* known by their place, not their name */
+        return make_up(save, part, is_own_name(name) ? name : "input", &part->names[v], err);
+    if (!is_text(name))
+        return fail_interface("input", i, name, err);
+    part->names[v] = name;
+    return take(part, name, err);
+}
+
+/* The value takes the output's name if it has none yet, else the output is an Identity of it. */
+static tfr_status name_output(tfr__onnx_save *save, tfr__onnx_part *part, uint32_t i, tfr_err *err)
+{
+    tfr__onnx_result *result = &part->results[i];
+    tfr_value v = tfr_graph_output(part->graph, i);
+    const char *name = tfr_graph_output_name(part->graph, i);
+    tfr_value_view value = {.size = sizeof value};
+    tfr_status status = tfr_graph_value(part->graph, v, &value, err);
+
+    if (status)
+        return status;
+    if (part->names[v] && strcmp(part->names[v], name) == 0) {
+        result->name = name;
+        return TFR_OK;
+    }
+    result->is_identity = part->names[v] || value.role == TFR_ROLE_CAPTURE;
+    if (part->outer) {
+        status = make_up(save, part, is_own_name(name) ? name : "output", &result->name, err);
+    } else {
+        if (!is_text(name) || is_taken(part, name))
+            return fail_interface("output", i, name, err);
+        result->name = name;
+        status = take(part, name, err);
+    }
+    if (!result->is_identity)
+        part->names[v] = result->name;
+    return status;
+}
+
+/* ---- the others -------------------------------------------------------------------------------
+ */
+
+/* Names that are the values' own, as far as they are free. */
+static tfr_status keep_names(tfr__onnx_part *part, tfr_err *err)
+{
+    tfr_value_view value = {.size = sizeof value};
+    tfr_status status = TFR_OK;
+
+    for (uint32_t v = 0; !status && v < tfr_graph_n_values(part->graph); v++) {
+        const char *name = tfr_graph_value_name(part->graph, (tfr_value)v);
+        status = tfr_graph_value(part->graph, (tfr_value)v, &value, err);
+        if (status || part->names[v] || !part->used[v])
+            continue;
+        if (value.role == TFR_ROLE_CAPTURE) {
+            part->names[v] = part->outer->names[value.of_parent];
+        } else if (is_own_name(name) && !is_taken(part, name)) {
+            part->names[v] = name;
+            status = take(part, name, err);
+        }
+    }
+    return status;
+}
+
+static tfr_status name_results(tfr__onnx_save *save, tfr__onnx_part *part,
+                               const tfr_node_view *node, tfr_err *err)
+{
+    const char *base = is_text(node->name) ? node->name : node->op;
+    tfr_status status = TFR_OK;
+
+    for (uint32_t k = 0; !status && k < node->n_outputs; k++) {
+        tfr_value v = node->outputs[k];
+        const char *own = v == TFR_VALUE_NONE ? NULL : tfr_graph_value_name(part->graph, v);
+        if (v != TFR_VALUE_NONE && !part->names[v])
+            status = make_up(save, part, is_own_name(own) ? own : base, &part->names[v], err);
+    }
+    return status;
+}
+
+static tfr_status name_rest(tfr__onnx_save *save, tfr__onnx_part *part, tfr_err *err)
+{
+    tfr_node_view node = {.size = sizeof node};
+    tfr_status status = TFR_OK;
+
+    for (uint32_t v = 0; !status && v < tfr_graph_n_values(part->graph); v++) {
+        tfr_value_view value = {.size = sizeof value};
+        const char *own = tfr_graph_value_name(part->graph, (tfr_value)v);
+        status = tfr_graph_value(part->graph, (tfr_value)v, &value, err);
+        if (!status && part->used[v] && !part->names[v] &&
+            (value.role == TFR_ROLE_CONSTANT || value.role == TFR_ROLE_VARIABLE))
+            status = make_up(save, part, is_own_name(own) ? own : "constant", &part->names[v], err);
+    }
+    for (uint32_t i = 0; !status && i < tfr_graph_n_nodes(part->graph); i++) {
+        status = tfr_graph_node(part->graph, i, &node, err);
+        if (!status)
+            status = name_results(save, part, &node, err);
+    }
+    return status;
+}
+
+static tfr_status name_part(tfr__onnx_save *save, tfr__onnx_part *part, tfr_err *err)
+{
+    tfr_status status = TFR_OK;
+
+    for (uint32_t i = 0; !status && i < tfr_graph_n_inputs(part->graph); i++)
+        status = name_input(save, part, i, err);
+    for (uint32_t i = 0; !status && i < tfr_graph_n_outputs(part->graph); i++)
+        status = name_output(save, part, i, err);
+    if (!status)
+        status = keep_names(part, err);
+    return status ? status : name_rest(save, part, err);
+}
+
+tfr_status tfr__onnx_save_start(tfr__onnx_save *save, const tfr_graph *graph, tfr_err *err)
+{
+    tfr_status status = find_parts(save, graph, NULL, err);
+    /* Outer ones first: their names are seen inside. */
+    for (uint32_t i = 0; !status && i < save->n_parts; i++)
+        status = name_part(save, save->parts[i], err);
+    return status;
+}
+
+void tfr__onnx_save_finish(tfr__onnx_save *save)
+{
+    for (uint32_t i = 0; i < save->n_parts; i++)
+        tfr__labels_finish(&save->parts[i]->labels);
+    tfr__scratch_finish(&save->scratch);
+}
