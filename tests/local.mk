@@ -111,6 +111,7 @@ shell_tests = \
 	tests/build/examples.sh \
 	tests/build/harness.sh \
 	tests/build/install.sh \
+	tests/build/new_op.sh \
 	tests/build/ops_table.sh \
 	tests/build/size.sh \
 	tests/cli/bad_input.sh \

@@ -11,90 +11,15 @@
 
 TFR_PLUGIN_NOTE("naive", TFR_PLUGIN_BACKEND, 0, "");
 
-/* The op tables, one per file, sorted. */
-#define NAIVE_TABLES(X)                                                                            \
-    X(naive_arg_max_ops)                                                                           \
-    X(naive_attention_ops)                                                                         \
-    X(naive_batch_norm_ops)                                                                        \
-    X(naive_binary_ops)                                                                            \
-    X(naive_bit_cast_ops)                                                                          \
-    X(naive_cast_ops)                                                                              \
-    X(naive_causal_conv_ops)                                                                       \
-    X(naive_clip_ops)                                                                              \
-    X(naive_col2im_ops)                                                                            \
-    X(naive_compress_ops)                                                                          \
-    X(naive_concat_ops)                                                                            \
-    X(naive_constant_of_shape_ops)                                                                 \
-    X(naive_conv_ops)                                                                              \
-    X(naive_conv_transpose_ops)                                                                    \
-    X(naive_cum_sum_ops)                                                                           \
-    X(naive_deform_conv_ops)                                                                       \
-    X(naive_depth_ops)                                                                             \
-    X(naive_det_ops)                                                                               \
-    X(naive_dft_ops)                                                                               \
-    X(naive_dropout_ops)                                                                           \
-    X(naive_einsum_ops)                                                                            \
-    X(naive_encoders_ops)                                                                          \
-    X(naive_eye_like_ops)                                                                          \
-    X(naive_features_ops)                                                                          \
-    X(naive_gather_ops)                                                                            \
-    X(naive_gemm_ops)                                                                              \
-    X(naive_grid_sample_ops)                                                                       \
-    X(naive_group_norm_ops)                                                                        \
-    X(naive_layer_norm_ops)                                                                        \
-    X(naive_linear_attention_ops)                                                                  \
-    X(naive_linear_model_ops)                                                                      \
-    X(naive_loss_ops)                                                                              \
-    X(naive_matmul_ops)                                                                            \
-    X(naive_max_unpool_ops)                                                                        \
-    X(naive_mel_weight_matrix_ops)                                                                 \
-    X(naive_non_max_suppression_ops)                                                               \
-    X(naive_non_zero_ops)                                                                          \
-    X(naive_norm_ops)                                                                              \
-    X(naive_one_hot_ops)                                                                           \
-    X(naive_pad_ops)                                                                               \
-    X(naive_pool_ops)                                                                              \
-    X(naive_preview_training_ops)                                                                  \
-    X(naive_quantize_ops)                                                                          \
-    X(naive_random_ops)                                                                            \
-    X(naive_range_ops)                                                                             \
-    X(naive_recurrent_ops)                                                                         \
-    X(naive_reduce_ops)                                                                            \
-    X(naive_regex_full_match_ops)                                                                  \
-    X(naive_reorder_ops)                                                                           \
-    X(naive_resize_ops)                                                                            \
-    X(naive_reverse_sequence_ops)                                                                  \
-    X(naive_roi_ops)                                                                               \
-    X(naive_rotary_embedding_ops)                                                                  \
-    X(naive_scatter_ops)                                                                           \
-    X(naive_signal_window_ops)                                                                     \
-    X(naive_slice_ops)                                                                             \
-    X(naive_softmax_ops)                                                                           \
-    X(naive_solve_ops)                                                                             \
-    X(naive_string_concat_ops)                                                                     \
-    X(naive_string_normalizer_ops)                                                                 \
-    X(naive_string_split_ops)                                                                      \
-    X(naive_svm_ops)                                                                               \
-    X(naive_swiglu_ops)                                                                            \
-    X(naive_tensor_scatter_ops)                                                                    \
-    X(naive_tfidf_vectorizer_ops)                                                                  \
-    X(naive_top_k_ops)                                                                             \
-    X(naive_transpose_ops)                                                                         \
-    X(naive_tree_ensemble_ops)                                                                     \
-    X(naive_trilu_ops)                                                                             \
-    X(naive_unary_ops)                                                                             \
-    X(naive_unique_ops)                                                                            \
-    X(naive_variadic_ops)                                                                          \
-    X(naive_where_ops)
-
-#define NAIVE_DECLARE(table) extern const naive_op table[];
-NAIVE_TABLES(NAIVE_DECLARE)
-#undef NAIVE_DECLARE
+/* The op tables of all files: tables.def is found by scripts/list-sources. */
+#define X(table) extern const naive_op table[];
+#include "tables.def"
+#undef X
 
 static const naive_op *const naive_tables[] = {
-#define NAIVE_ENTRY(table) table,
-    NAIVE_TABLES(NAIVE_ENTRY)
-#undef NAIVE_ENTRY
+#define X(table) table,
+#include "tables.def"
+#undef X
 };
 
 enum { NAIVE_N_TABLES = sizeof(naive_tables) / sizeof(naive_tables[0]), NAIVE_ALIGNMENT = 64 };

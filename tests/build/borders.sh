@@ -6,6 +6,7 @@ claim "includes point down only" "$TFR_SRCDIR/scripts/check-includes" "$TFR_SRCD
 claim "the folders of core/ have an order" "$TFR_SRCDIR/scripts/check-includes" --graph "$TFR_SRCDIR"
 claim "the libraries and plugins export what they should, and headers stand alone" \
     "$TFR_SRCDIR/scripts/check-symbols" "$TFR_SRCDIR" "$TFR_BUILDDIR"
+claim "the lists of sources are what is there" "$TFR_SRCDIR/scripts/list-sources" --check
 claim "the sources keep the style" "$TFR_SRCDIR/scripts/check-style" "$TFR_SRCDIR"
 
 # The checks can fail.

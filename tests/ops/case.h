@@ -59,49 +59,12 @@ typedef struct ops_case {
     const char *bench; /* letters that make a call worth timing; NULL = not timed */
 } ops_case;
 
-/* A file's descriptions, ended by one without a name. */
-#define OPS_FAMILIES(X)                                                                            \
-    X(arg_max)                                                                                     \
-    X(attention)                                                                                   \
-    X(batch_norm)                                                                                  \
-    X(binary)                                                                                      \
-    X(cast)                                                                                        \
-    X(clip)                                                                                        \
-    X(concat)                                                                                      \
-    X(conv)                                                                                        \
-    X(conv_transpose)                                                                              \
-    X(cum_sum)                                                                                     \
-    X(depth)                                                                                       \
-    X(dropout)                                                                                     \
-    X(einsum)                                                                                      \
-    X(gather)                                                                                      \
-    X(gemm)                                                                                        \
-    X(group_norm)                                                                                  \
-    X(image)                                                                                       \
-    X(index)                                                                                       \
-    X(layer_norm)                                                                                  \
-    X(loss)                                                                                        \
-    X(matmul)                                                                                      \
-    X(norm)                                                                                        \
-    X(one_hot)                                                                                     \
-    X(pad)                                                                                         \
-    X(pool)                                                                                        \
-    X(quantize)                                                                                    \
-    X(random)                                                                                      \
-    X(recurrent)                                                                                   \
-    X(reduce)                                                                                      \
-    X(resize)                                                                                      \
-    X(scatter)                                                                                     \
-    X(slice)                                                                                       \
-    X(softmax)                                                                                     \
-    X(string_concat)                                                                               \
-    X(top_k)                                                                                       \
-    X(transpose)                                                                                   \
-    X(unary)                                                                                       \
-    X(variadic)                                                                                    \
-    X(where)
-#define OPS_DECLARE(stem) extern const ops_case ops_##stem##_cases[];
-OPS_FAMILIES(OPS_DECLARE)
-#undef OPS_DECLARE
+/*
+ * A file's descriptions, ended by one without a name, are called ops_FILE_cases. families.def is
+ * found by scripts/list-sources.
+ */
+#define X(stem) extern const ops_case ops_##stem##_cases[];
+#include "families.def"
+#undef X
 
 #endif

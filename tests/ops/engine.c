@@ -15,9 +15,9 @@ const char *const ops_how_names[] = {"plain inputs", "views", "constants", "a se
 /* ---- the descriptions ------------------------------------------------------------------------ */
 
 static const ops_case *const families[] = {
-#define OPS_ROW(stem) ops_##stem##_cases,
-    OPS_FAMILIES(OPS_ROW)
-#undef OPS_ROW
+#define X(stem) ops_##stem##_cases,
+#include "families.def"
+#undef X
 };
 
 const ops_case *ops_next_case(uint32_t *cursor)

@@ -1,47 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The op cases: calls of ops as data, and the program that runs them on any backend. A family of ops
-# is one file, and a line in case.h and here.
-op_families = \
-	tests/ops/arg_max.c \
-	tests/ops/attention.c \
-	tests/ops/batch_norm.c \
-	tests/ops/binary.c \
-	tests/ops/cast.c \
-	tests/ops/clip.c \
-	tests/ops/concat.c \
-	tests/ops/conv.c \
-	tests/ops/conv_transpose.c \
-	tests/ops/cum_sum.c \
-	tests/ops/depth.c \
-	tests/ops/dropout.c \
-	tests/ops/einsum.c \
-	tests/ops/gather.c \
-	tests/ops/gemm.c \
-	tests/ops/group_norm.c \
-	tests/ops/image.c \
-	tests/ops/index.c \
-	tests/ops/layer_norm.c \
-	tests/ops/loss.c \
-	tests/ops/matmul.c \
-	tests/ops/norm.c \
-	tests/ops/one_hot.c \
-	tests/ops/pad.c \
-	tests/ops/pool.c \
-	tests/ops/quantize.c \
-	tests/ops/random.c \
-	tests/ops/recurrent.c \
-	tests/ops/reduce.c \
-	tests/ops/resize.c \
-	tests/ops/scatter.c \
-	tests/ops/slice.c \
-	tests/ops/softmax.c \
-	tests/ops/string_concat.c \
-	tests/ops/top_k.c \
-	tests/ops/transpose.c \
-	tests/ops/unary.c \
-	tests/ops/variadic.c \
-	tests/ops/where.c \
-	$(NULL)
+# is one file; op_families, of families.mk, are those that scripts/list-sources finds.
+include tests/ops/families.mk
 
 check_PROGRAMS += tests/ops/ops
 tests_ops_ops_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PUBLIC_INCLUDES)
@@ -54,6 +14,7 @@ tests_ops_ops_SOURCES = \
 	tests/ops/compare.c \
 	tests/ops/engine.c \
 	tests/ops/engine.h \
+	tests/ops/families.def \
 	tests/ops/fill.c \
 	tests/ops/fill.h \
 	tests/ops/guard.c \
