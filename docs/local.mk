@@ -17,6 +17,7 @@ EXTRA_DIST += \
 	docs/decisions/0013-regex.md \
 	docs/decisions/0014-files-that-change.md \
 	docs/differences.md \
+	docs/notations.md \
 	docs/ops.md \
 	docs/plugin-guide.md \
 	$(NULL)
