@@ -85,7 +85,7 @@ static void starve(tfr_status (*attempt)(void))
         }
     }
     CHECK_INT(TFR_OK, status);
-    CHECK(n > 3);
+    CHECK(n > 1);
 }
 
 static tfr_status load_model(void)
