@@ -18,7 +18,7 @@
 static const int64_t default_sizes[] = {1, 10, 100, 1000};
 
 /* Where null_plugin.c's shared object lies: in the build tree beside this program, or installed. */
-static const char *find_null(char *path, size_t room)
+static const char *find_null(char *path, size_t capacity)
 {
     static const char *const beside[] = {"../bench/.libs/tfrun-null.so",
                                          "bench/.libs/tfrun-null.so"};
@@ -28,11 +28,11 @@ static const char *find_null(char *path, size_t room)
         self[n] = 0;
         if (!strrchr(self, '/'))
             break;
-        snprintf(path, room, "%.*s/%s", (int)(strrchr(self, '/') - self), self, beside[i]);
+        snprintf(path, capacity, "%.*s/%s", (int)(strrchr(self, '/') - self), self, beside[i]);
         if (access(path, R_OK) == 0)
             return path;
     }
-    snprintf(path, room, "%s/tfrun-null.so", BENCH_EXEC_DIR);
+    snprintf(path, capacity, "%s/tfrun-null.so", BENCH_EXEC_DIR);
     return path;
 }
 

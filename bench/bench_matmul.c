@@ -123,12 +123,12 @@ static void add_naive(bench_report *report, bench_row *row, const bench_options 
             side->ratio.most = seconds / row->sides[0].seconds.median;
 }
 
-static tfr_status add_gpus(bench_contest *contest, bench_ours *gpus, uint32_t room, uint32_t *n,
+static tfr_status add_gpus(bench_contest *contest, bench_ours *gpus, uint32_t capacity, uint32_t *n,
                            const data *d, tfr_err *err)
 {
     tfr_device_desc device = {.size = sizeof device};
     for (uint32_t i = 0; !tfr_runtime_device(contest->options->runtime, i, &device, NULL); i++) {
-        if (strcmp(device.type, "GPU") != 0 || *n == room)
+        if (strcmp(device.type, "GPU") != 0 || *n == capacity)
             continue;
         if (add_ours(contest, &gpus[(*n)++], d, device.name, NULL, device.name, err))
             bench_add_skip(contest->report, contest->row, device.name, err->text);

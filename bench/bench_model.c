@@ -44,7 +44,7 @@ static tfr_status run_session(void *user, tfr_err *err)
 
 /* The tensors of the first run become those of the binding, cleared in between, so that a binding
  * which writes nothing is noticed by whoever compares. */
-static tfr_status bind(subject *s, char *note, size_t room, tfr_err *err)
+static tfr_status bind(subject *s, char *note, size_t capacity, tfr_err *err)
 {
     tfr_status status;
     for (uint32_t i = 0; i < s->n_outputs; i++)
@@ -55,7 +55,7 @@ static tfr_status bind(subject *s, char *note, size_t room, tfr_err *err)
     status = tfr_binding_create(s->session, s->inputs, s->n_inputs, s->outputs, s->n_outputs,
                                 &s->binding, err);
     if (status == TFR_EUNSUPPORTED) {
-        snprintf(note, room, "tfr_session_run, for it cannot be bound: %s", err->text);
+        snprintf(note, capacity, "tfr_session_run, for it cannot be bound: %s", err->text);
         for (uint32_t i = 0; i < s->n_outputs; i++) {
             tfr_tensor_release(s->outputs[i]);
             s->outputs[i] = NULL;
@@ -66,7 +66,7 @@ static tfr_status bind(subject *s, char *note, size_t room, tfr_err *err)
 }
 
 static tfr_status prepare(subject *s, const bench_options *options, tfr_graph *graph,
-                          double *plan_seconds, char *note, size_t room, tfr_err *err)
+                          double *plan_seconds, char *note, size_t capacity, tfr_err *err)
 {
     tfr_session_options session_options = TFR_SESSION_OPTIONS_INIT;
     tfr_status status;
@@ -84,7 +84,7 @@ static tfr_status prepare(subject *s, const bench_options *options, tfr_graph *g
     *plan_seconds = bench_now() - began;
     if (!status)
         status = tfr_session_run(s->session, s->inputs, s->n_inputs, s->outputs, s->n_outputs, err);
-    return status ? status : bind(s, note, room, err);
+    return status ? status : bind(s, note, capacity, err);
 }
 
 /* From the file to a session with a plan, as a process that runs the model does it. */

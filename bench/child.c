@@ -62,8 +62,8 @@ tfr_status bench_process_start(bench_process *process, const char *const *argv,
         if (!bad)
             bad = posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
         if (!bad)
-            bad = posix_spawnp(&process->pid, argv[0], &actions, NULL, (char **)(uintptr_t)argv,
-                               env);
+            bad =
+                posix_spawnp(&process->pid, argv[0], &actions, NULL, (char **)(uintptr_t)argv, env);
         posix_spawn_file_actions_destroy(&actions);
     }
     free(env);
@@ -103,7 +103,7 @@ static tfr_status ended(bench_process *process, tfr_err *err)
                     "the child ended without an answer, with status %d", WEXITSTATUS(status));
 }
 
-tfr_status bench_process_read(bench_process *process, char *line, size_t room, int seconds,
+tfr_status bench_process_read(bench_process *process, char *line, size_t capacity, int seconds,
                               tfr_err *err)
 {
     size_t n = 0;
@@ -119,7 +119,7 @@ tfr_status bench_process_read(bench_process *process, char *line, size_t room, i
             return ended(process, err);
         if (c == '\n')
             break;
-        if (n + 1 < room)
+        if (n + 1 < capacity)
             line[n++] = c;
     }
     line[n] = 0;

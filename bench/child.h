@@ -21,7 +21,7 @@ TFR_MUST_CHECK tfr_status bench_process_write(bench_process *process, const char
                                               tfr_err *err);
 /* One line without its end. TFR_EIO at the end of the output, TFR_ETIMEOUT after so many seconds.
  */
-TFR_MUST_CHECK tfr_status bench_process_read(bench_process *process, char *line, size_t room,
+TFR_MUST_CHECK tfr_status bench_process_read(bench_process *process, char *line, size_t capacity,
                                              int seconds, tfr_err *err);
 /* Closes the pipes, which ends a child that waits for a word, and waits for it. */
 void bench_process_finish(bench_process *process);

@@ -8,15 +8,15 @@
 
 static void put(bench_bytes *b, const void *data, size_t n)
 {
-    if (b->room - b->n < n) {
-        size_t room = (b->n + n) * 2;
-        unsigned char *more = realloc(b->data, room);
+    if (b->capacity - b->n < n) {
+        size_t capacity = (b->n + n) * 2;
+        unsigned char *more = realloc(b->data, capacity);
         if (!more) {
             b->lost = true;
             return;
         }
         b->data = more;
-        b->room = room;
+        b->capacity = capacity;
     }
     memcpy(b->data + b->n, data, n);
     b->n += n;

@@ -7,7 +7,7 @@
 
 typedef struct bench_bytes {
     unsigned char *data;
-    size_t n, room;
+    size_t n, capacity;
     bool lost; /* memory was short */
 } bench_bytes;
 

@@ -9,7 +9,7 @@
 
 const char *const bench_ort_names[] = {"libonnxruntime.so.1", "libonnxruntime.so", NULL};
 
-const char *bench_ort_in_python(char *path, size_t room)
+const char *bench_ort_in_python(char *path, size_t capacity)
 {
     char folder[600] = "", pattern[700];
     glob_t found;
@@ -26,7 +26,7 @@ const char *bench_ort_in_python(char *path, size_t room)
         return path;
     snprintf(pattern, sizeof pattern, "%s/capi/libonnxruntime.so*", folder);
     if (glob(pattern, 0, NULL, &found) == 0) {
-        snprintf(path, room, "%s", found.gl_pathv[0]);
+        snprintf(path, capacity, "%s", found.gl_pathv[0]);
         globfree(&found);
     }
     return path;

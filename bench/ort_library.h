@@ -11,7 +11,7 @@
 extern const char *const bench_ort_names[];
 
 /* The library inside of Python's package, or "". Returns path. */
-const char *bench_ort_in_python(char *path, size_t room);
+const char *bench_ort_in_python(char *path, size_t capacity);
 
 /* Fills the table from a library that dlopen gave; false if it has no interface of our version. */
 bool bench_ort_take(void *library, ort_api *api, const char **version);

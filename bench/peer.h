@@ -37,7 +37,7 @@ void bench_add_python(bench_contest *contest, const bench_product *product);
 
 /* The file of ONNX Runtime's library, given or in Python's package, written to path; NULL = dlopen
  * finds it, or it is not there. Asking Python takes longer than starting ONNX Runtime. */
-const char *bench_ort_file(const bench_options *options, char *path, size_t room);
+const char *bench_ort_file(const bench_options *options, char *path, size_t capacity);
 
 /* ONNX Runtime on a chain of n nodes that add one element, and on a file. */
 void bench_add_ort_chain(bench_contest *contest, int64_t n);

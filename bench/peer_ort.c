@@ -35,7 +35,7 @@ typedef struct ort_peer {
 
 /* ---- the library ----------------------------------------------------------------------------- */
 
-const char *bench_ort_file(const bench_options *options, char *path, size_t room)
+const char *bench_ort_file(const bench_options *options, char *path, size_t capacity)
 {
     const char *given = bench_peer_file(options, PEER);
     void *library;
@@ -48,7 +48,7 @@ const char *bench_ort_file(const bench_options *options, char *path, size_t room
             return NULL;
         }
     }
-    return *bench_ort_in_python(path, room) ? path : NULL;
+    return *bench_ort_in_python(path, capacity) ? path : NULL;
 }
 
 static bool take(bench_contest *contest, ort_status *status)

@@ -71,17 +71,18 @@ void bench_ours_finish(bench_ours *o)
     *o = (bench_ours){0};
 }
 
-const char *bench_ours_name(const char *math_mode, char *text, size_t room)
+const char *bench_ours_name(const char *math_mode, char *text, size_t capacity)
 {
-    snprintf(text, room, "tfrun%s%s", math_mode ? " " : "", math_mode ? math_mode : "");
+    snprintf(text, capacity, "tfrun%s%s", math_mode ? " " : "", math_mode ? math_mode : "");
     return text;
 }
 
-void bench_ours_note(const bench_ours *o, char *text, size_t room)
+void bench_ours_note(const bench_ours *o, char *text, size_t capacity)
 {
     tfr_placement p = {.size = sizeof p};
     *text = 0;
     for (uint32_t i = 0; i < tfr_session_n_placements(o->session); i++)
         if (!tfr_session_placement(o->session, i, &p, NULL) && p.backend)
-            snprintf(text, room, "%s on %s%s%s", p.backend, p.device, *p.note ? ", " : "", p.note);
+            snprintf(text, capacity, "%s on %s%s%s", p.backend, p.device, *p.note ? ", " : "",
+                     p.note);
 }

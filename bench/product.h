@@ -18,8 +18,8 @@ TFR_MUST_CHECK tfr_status bench_ours_init(bench_ours *ours, tfr_runtime *runtime
                                           const bench_product *product, tfr_err *err);
 void bench_ours_finish(bench_ours *ours);
 /* "tfrun", or "tfrun f32x6" */
-const char *bench_ours_name(const char *math_mode, char *text, size_t room);
+const char *bench_ours_name(const char *math_mode, char *text, size_t capacity);
 /* "onednn:0 on CPU:0": where the MatMul runs. */
-void bench_ours_note(const bench_ours *ours, char *text, size_t room);
+void bench_ours_note(const bench_ours *ours, char *text, size_t capacity);
 
 #endif

@@ -31,7 +31,7 @@ enum cli_exit {
 };
 
 typedef struct cli_list {
-    const char **items; /* room for every word of the command line */
+    const char **items; /* capacity for every word of the command line */
     uint32_t n;
 } cli_list;
 

@@ -43,7 +43,7 @@ static void add_row(cli_table *table, const tfr_plugin_desc *p)
     cli_table_add(table, "%s", p->path);
 }
 
-/* What the table has no room for: why not, and with --verbose who made it. */
+/* What does not fit into the table: why not, and with --verbose who made it. */
 static void print_notes(const tfr_runtime *runtime, bool verbose)
 {
     tfr_plugin_desc p = {.size = sizeof p};

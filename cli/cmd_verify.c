@@ -23,18 +23,18 @@
 
 typedef struct folders {
     char **items;
-    uint32_t n, room;
+    uint32_t n, capacity;
 } folders;
 
 static tfr_status add_folder(folders *f, const char *path, tfr_err *err)
 {
-    if (f->n == f->room) {
-        uint32_t room = f->room ? 2 * f->room : 64;
-        char **more = realloc(f->items, room * sizeof *more);
+    if (f->n == f->capacity) {
+        uint32_t capacity = f->capacity ? 2 * f->capacity : 64;
+        char **more = realloc(f->items, capacity * sizeof *more);
         if (!more)
-            return tfr_fail(err, TFR_ENOMEM, "no memory for %u models", (unsigned)room);
+            return tfr_fail(err, TFR_ENOMEM, "no memory for %u models", (unsigned)capacity);
         f->items = more;
-        f->room = room;
+        f->capacity = capacity;
     }
     f->items[f->n] = strdup(path);
     if (!f->items[f->n])

@@ -13,7 +13,7 @@
 
 typedef struct cli_note {
     size_t n;
-    char text[1200]; /* what has no room is cut */
+    char text[1200]; /* what does not fit is cut */
 } cli_note;
 
 void cli_note_add(cli_note *note, const char *text);

@@ -19,7 +19,7 @@ typedef struct adder {
     cli_profile_by by;
     const bench_roofs *roofs;
     cli_profile *out;
-    uint32_t room;
+    uint32_t capacity;
 } adder;
 
 static double seconds_of(const tfr_trace_event *e)
@@ -97,13 +97,13 @@ static cli_profile_row *row_for(adder *a, const tfr_trace_event *e)
             row->op = "";
         return row;
     }
-    if (p->n_rows == a->room) {
-        uint32_t more = a->room ? 2 * a->room : 64;
+    if (p->n_rows == a->capacity) {
+        uint32_t more = a->capacity ? 2 * a->capacity : 64;
         row = realloc(p->rows, more * sizeof *row);
         if (!row)
             return NULL;
         p->rows = row;
-        a->room = more;
+        a->capacity = more;
     }
     row = &p->rows[p->n_rows++];
     *row = (cli_profile_row){.name = key,

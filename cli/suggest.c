@@ -55,27 +55,27 @@ const char *cli_nearest(const char *word, cli_name_fn name, const void *user, ui
 }
 
 const char *cli_did_you_mean(const char *word, cli_name_fn name, const void *user, uint32_t n,
-                             char *text, size_t room)
+                             char *text, size_t capacity)
 {
     const char *nearest = cli_nearest(word, name, user, n);
     if (nearest)
-        snprintf(text, room, ", did you mean \"%s\"?", nearest);
+        snprintf(text, capacity, ", did you mean \"%s\"?", nearest);
     else
         text[0] = 0;
     return text;
 }
 
-const char *cli_join(cli_name_fn name, const void *user, uint32_t n, char *text, size_t room)
+const char *cli_join(cli_name_fn name, const void *user, uint32_t n, char *text, size_t capacity)
 {
     size_t used = 0;
     text[0] = 0;
     for (uint32_t i = 0; i < n; i++) {
         const char *word = name(user, i);
-        if (used + strlen(word) + 8 > room) {
-            snprintf(text + used, room - used, ", ...");
+        if (used + strlen(word) + 8 > capacity) {
+            snprintf(text + used, capacity - used, ", ...");
             return text;
         }
-        used += (size_t)snprintf(text + used, room - used, "%s%s", i ? ", " : "", word);
+        used += (size_t)snprintf(text + used, capacity - used, "%s%s", i ? ", " : "", word);
     }
     return text;
 }

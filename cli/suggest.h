@@ -13,9 +13,9 @@ const char *cli_nearest(const char *word, cli_name_fn name, const void *user, ui
 
 /* Writes `, did you mean "x"?`, or "" if no name is near; returns text. */
 const char *cli_did_you_mean(const char *word, cli_name_fn name, const void *user, uint32_t n,
-                             char *text, size_t room);
+                             char *text, size_t capacity);
 
 /* Writes the names with commas between them, and "..." if they do not all fit; returns text. */
-const char *cli_join(cli_name_fn name, const void *user, uint32_t n, char *text, size_t room);
+const char *cli_join(cli_name_fn name, const void *user, uint32_t n, char *text, size_t capacity);
 
 #endif

@@ -21,7 +21,7 @@ struct cli_table {
     const char *const *titles;
     const uint32_t *flags;
     cell *cells;
-    size_t n, room;
+    size_t n, capacity;
     bool broken; /* a cell is lost: memory was short */
 };
 
@@ -55,14 +55,14 @@ void cli_table_add(cli_table *table, const char *format, ...)
     int n;
     if (!table || table->broken)
         return;
-    if (table->n == table->room) {
-        size_t room = table->room ? 2 * table->room : 64;
-        cell *more = realloc(table->cells, room * sizeof *more);
+    if (table->n == table->capacity) {
+        size_t capacity = table->capacity ? 2 * table->capacity : 64;
+        cell *more = realloc(table->cells, capacity * sizeof *more);
         table->broken = !more;
         if (!more)
             return;
         table->cells = more;
-        table->room = room;
+        table->capacity = capacity;
     }
     va_start(args, format);
     n = vasprintf(&text, format, args);

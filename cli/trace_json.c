@@ -256,7 +256,7 @@ tfr_status cli_trace_end(const cli_args *args, tfr_session *session, tfr_err *er
     tfr_trace_stop(session);
     tfr_trace_count(session, &n_dropped);
     if (n_dropped && !args->quiet)
-        cli_line(stderr, "tfrun: %llu events found no room in the trace; take fewer --runs",
+        cli_line(stderr, "tfrun: %llu events did not fit into the trace; take fewer --runs",
                  (unsigned long long)n_dropped);
     return args->trace ? cli_trace_save(session, args->words[0], args->trace, err) : TFR_OK;
 }

@@ -21,23 +21,23 @@ static int64_t first_doubles(const tfr_tensor *tensor, int64_t n, double *out)
 
 /* Writes element i; 64-bit integers do not all fit a double, so they are read as they are. */
 static size_t format_one(const tfr_tensor *tensor, int64_t i, const double *doubles, char *text,
-                         size_t room)
+                         size_t capacity)
 {
     tfr_dtype dtype = tfr_tensor_dtype(tensor);
     const void *data = tfr_tensor_data(tensor);
     size_t bytes;
     if (dtype == TFR_DTYPE_STRING) {
         const char *string = tfr_tensor_get_string(tensor, i, &bytes);
-        return (size_t)snprintf(text, room, "\"%.*s\"", bytes < 40 ? (int)bytes : 40, string);
+        return (size_t)snprintf(text, capacity, "\"%.*s\"", bytes < 40 ? (int)bytes : 40, string);
     }
     if (dtype == TFR_DTYPE_I64)
-        return (size_t)snprintf(text, room, "%lld", (long long)((const int64_t *)data)[i]);
+        return (size_t)snprintf(text, capacity, "%lld", (long long)((const int64_t *)data)[i]);
     if (dtype == TFR_DTYPE_U64)
-        return (size_t)snprintf(text, room, "%llu",
+        return (size_t)snprintf(text, capacity, "%llu",
                                 (unsigned long long)((const uint64_t *)data)[i]);
     if (dtype == TFR_DTYPE_BOOL)
-        return (size_t)snprintf(text, room, "%s", doubles[i] != 0 ? "true" : "false");
-    return (size_t)snprintf(text, room, dtype == TFR_DTYPE_F64 ? "%.17g" : "%.7g", doubles[i]);
+        return (size_t)snprintf(text, capacity, "%s", doubles[i] != 0 ? "true" : "false");
+    return (size_t)snprintf(text, capacity, dtype == TFR_DTYPE_F64 ? "%.17g" : "%.7g", doubles[i]);
 }
 
 static int64_t shown(const tfr_tensor *tensor, int64_t n, double *doubles)
@@ -48,7 +48,7 @@ static int64_t shown(const tfr_tensor *tensor, int64_t n, double *doubles)
     return first_doubles(tensor, n, doubles);
 }
 
-const char *cli_format_values(const tfr_tensor *tensor, int64_t n, char *text, size_t room)
+const char *cli_format_values(const tfr_tensor *tensor, int64_t n, char *text, size_t capacity)
 {
     double doubles[MOST_VALUES];
     size_t used = 0;
@@ -56,13 +56,13 @@ const char *cli_format_values(const tfr_tensor *tensor, int64_t n, char *text, s
     if (tfr_tensor_kind(tensor) != TFR_KIND_TENSOR)
         return text;
     n = shown(tensor, n, doubles);
-    for (int64_t i = 0; i < n && used < room; i++) {
-        used += (size_t)snprintf(text + used, room - used, "%s", i ? ", " : "");
-        if (used < room)
-            used += format_one(tensor, i, doubles, text + used, room - used);
+    for (int64_t i = 0; i < n && used < capacity; i++) {
+        used += (size_t)snprintf(text + used, capacity - used, "%s", i ? ", " : "");
+        if (used < capacity)
+            used += format_one(tensor, i, doubles, text + used, capacity - used);
     }
-    if (n < tfr_tensor_elements(tensor) && used < room)
-        snprintf(text + used, room - used, "%s...", n ? ", " : "");
+    if (n < tfr_tensor_elements(tensor) && used < capacity)
+        snprintf(text + used, capacity - used, "%s...", n ? ", " : "");
     return text;
 }
 

@@ -48,6 +48,6 @@ typedef struct cli_sample {
 } cli_sample;
 
 /* Can the expected values be draws of what the runs draw from? False with a sentence in text. */
-bool cli_random_judge(cli_sample *sample, char *text, size_t room);
+bool cli_random_judge(cli_sample *sample, char *text, size_t capacity);
 
 #endif

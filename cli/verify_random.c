@@ -79,7 +79,7 @@ static void add_element(likelihood *l, const cli_sample *s, const census *c, int
     }
 }
 
-static bool judge_elements(const cli_sample *s, char *text, size_t room)
+static bool judge_elements(const cli_sample *s, char *text, size_t capacity)
 {
     likelihood l = {{0}};
     census pool = {.n = 0}, c;
@@ -93,7 +93,7 @@ static bool judge_elements(const cli_sample *s, char *text, size_t room)
         found = find_value(s, &c, s->expected[i]);
         /* A rare value may be missing here, if elsewhere it comes. */
         if (found < 0 && (pool.n > MOST_VALUES || find_value(s, &pool, s->expected[i]) < 0)) {
-            snprintf(text, room, "element %zu: expected %.9g, which no run gave there", i,
+            snprintf(text, capacity, "element %zu: expected %.9g, which no run gave there", i,
                      s->expected[i]);
             return false;
         }
@@ -102,7 +102,7 @@ static bool judge_elements(const cli_sample *s, char *text, size_t room)
     }
     for (int t = 0; t < N_TILTS; t++) {
         if (l.log_bound[t] < log(CLI_SIGNIFICANCE)) {
-            snprintf(text, room,
+            snprintf(text, capacity,
                      "the expected values have a chance under %.3g among those of %zu runs",
                      exp(l.log_bound[t]), s->n_rows);
             return false;
@@ -112,14 +112,14 @@ static bool judge_elements(const cli_sample *s, char *text, size_t room)
 }
 
 /* With one row, its values must be among the expected ones, where these are few. */
-static bool judge_row(const cli_sample *s, char *text, size_t room)
+static bool judge_row(const cli_sample *s, char *text, size_t capacity)
 {
     census pool = {.n = 0};
     for (size_t i = 0; i < s->n; i++)
         count_value(s, &pool, s->expected[i]);
     for (size_t i = 0; i < s->n && pool.n <= MOST_VALUES; i++) {
         if (find_value(s, &pool, s->rows[i]) < 0) {
-            snprintf(text, room, "element %zu: obtained %.9g, which is expected nowhere", i,
+            snprintf(text, capacity, "element %zu: obtained %.9g, which is expected nowhere", i,
                      s->rows[i]);
             return false;
         }
@@ -142,7 +142,7 @@ static int number_order(const void *a, const void *b)
  * their distribution functions is about 2 exp(-2 d^2 n m / (n + m)), and less with equal values.
  */
 static bool judge_distribution(const double *a, size_t n, const double *b, size_t m, char *text,
-                               size_t room)
+                               size_t capacity)
 {
     double distance = 0, chance;
     size_t i = 0, k = 0;
@@ -158,19 +158,20 @@ static bool judge_distribution(const double *a, size_t n, const double *b, size_
     chance = 2 * exp(-2 * distance * distance * ((double)n / ((double)n + (double)m)) * (double)m);
     if (chance >= CLI_SIGNIFICANCE)
         return true;
-    snprintf(text, room,
+    snprintf(text, capacity,
              "%zu expected and %zu obtained values have distributions %.3g apart, a chance of %.3g",
              n, m, distance, chance);
     return false;
 }
 
-bool cli_random_judge(cli_sample *s, char *text, size_t room)
+bool cli_random_judge(cli_sample *s, char *text, size_t capacity)
 {
     size_t m = s->n * s->n_rows;
     *text = 0;
-    if (!s->n || !judge_elements(s, text, room) || (s->n_rows == 1 && !judge_row(s, text, room)))
+    if (!s->n || !judge_elements(s, text, capacity) ||
+        (s->n_rows == 1 && !judge_row(s, text, capacity)))
         return !s->n;
     qsort(s->expected, s->n, sizeof *s->expected, number_order);
     qsort(s->rows, m, sizeof *s->rows, number_order);
-    return judge_distribution(s->expected, s->n, s->rows, m, text, room);
+    return judge_distribution(s->expected, s->n, s->rows, m, text, capacity);
 }

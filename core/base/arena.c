@@ -440,17 +440,17 @@ static tfr_status solve(arena *a, ranked *ranks, tfr_err *err)
 tfr_status tfr__arena_solve(tfr_arena_block *blocks, uint32_t n, uint64_t alignment,
                             uint64_t *bytes, uint64_t *lower_bound, uint64_t *steps, tfr_err *err)
 {
-    size_t room = (size_t)n + 2;
+    size_t capacity = (size_t)n + 2;
     arena a = {.best_size = UINT64_MAX, .random = 1};
-    ranked *ranks = tfr__calloc(room, sizeof *ranks);
+    ranked *ranks = tfr__calloc(capacity, sizeof *ranks);
     tfr_status status = TFR_OK;
     *bytes = *lower_bound = 0;
-    a.items = tfr__calloc(room, sizeof *a.items);
-    a.alive = tfr__calloc(room, sizeof *a.alive);
-    a.at_pairs = tfr__calloc(room, sizeof *a.at_pairs);
-    a.best = tfr__calloc(room, sizeof *a.best);
-    a.order = tfr__calloc(room, sizeof *a.order);
-    a.busy = tfr__calloc(room, sizeof *a.busy);
+    a.items = tfr__calloc(capacity, sizeof *a.items);
+    a.alive = tfr__calloc(capacity, sizeof *a.alive);
+    a.at_pairs = tfr__calloc(capacity, sizeof *a.at_pairs);
+    a.best = tfr__calloc(capacity, sizeof *a.best);
+    a.order = tfr__calloc(capacity, sizeof *a.order);
+    a.busy = tfr__calloc(capacity, sizeof *a.busy);
     if (!ranks || !a.items || !a.alive || !a.at_pairs || !a.best || !a.order || !a.busy)
         status = tfr_fail(err, TFR_ENOMEM, "out of memory for planning %u buffers", n);
     else if (!alignment || alignment & (alignment - 1))

@@ -121,11 +121,11 @@ tfr_status tfr__arena_stream(tfr__arena_item *items, uint32_t n, const uint32_t 
                              uint64_t *size, tfr_err *err)
 {
     stream s = {.n = 1};
-    const size_t room = 2 * (size_t)n + 2; /* between two blocks there is at most one gap */
+    const size_t capacity = 2 * (size_t)n + 2; /* between two blocks there is at most one gap */
     uint32_t *piece_of = tfr__calloc(n, sizeof *piece_of), ended = 0;
     tfr_status status = TFR_OK;
-    s.pieces = tfr__calloc(room, sizeof *s.pieces);
-    s.spare = tfr__calloc(room, sizeof *s.spare);
+    s.pieces = tfr__calloc(capacity, sizeof *s.pieces);
+    s.spare = tfr__calloc(capacity, sizeof *s.spare);
     *size = 0;
     if (!piece_of || !s.pieces || !s.spare)
         status = tfr_fail(err, TFR_ENOMEM, "out of memory for planning %u buffers", n);

@@ -11,7 +11,7 @@
 /* The slot of name, or the free one where it belongs. */
 static uint32_t name_slot(const tfr__names *names, const char *name)
 {
-    uint32_t mask = names->room - 1;
+    uint32_t mask = names->capacity - 1;
     uint64_t hash = tfr__hash(TFR__HASH_SEED, name, strlen(name));
     uint32_t i = (uint32_t)(hash ^ hash >> 32) & mask;
     while (names->keys[i] && strcmp(names->keys[i], name) != 0)
@@ -29,7 +29,7 @@ void tfr__names_finish(tfr__names *names)
 int32_t tfr__names_find(const tfr__names *names, const char *name)
 {
     uint32_t i;
-    if (!names->room)
+    if (!names->capacity)
         return -1;
     i = name_slot(names, name);
     return names->keys[i] ? names->numbers[i] : -1;
@@ -37,15 +37,15 @@ int32_t tfr__names_find(const tfr__names *names, const char *name)
 
 static tfr_status names_grow(tfr__names *names, tfr_err *err)
 {
-    tfr__names bigger = {NULL, NULL, names->n, names->room ? names->room * 2 : 64};
-    bigger.keys = tfr__calloc(bigger.room, sizeof *bigger.keys);
-    bigger.numbers = tfr__calloc(bigger.room, sizeof *bigger.numbers);
+    tfr__names bigger = {NULL, NULL, names->n, names->capacity ? names->capacity * 2 : 64};
+    bigger.keys = tfr__calloc(bigger.capacity, sizeof *bigger.keys);
+    bigger.numbers = tfr__calloc(bigger.capacity, sizeof *bigger.numbers);
     if (!bigger.keys || !bigger.numbers) {
         tfr__free(bigger.keys);
         tfr__free(bigger.numbers);
         return tfr_fail(err, TFR_ENOMEM, "out of memory for %u value names", names->n + 1);
     }
-    for (uint32_t i = 0; i < names->room; i++) {
+    for (uint32_t i = 0; i < names->capacity; i++) {
         if (names->keys[i]) {
             uint32_t slot = name_slot(&bigger, names->keys[i]);
             bigger.keys[slot] = names->keys[i];
@@ -61,7 +61,7 @@ static tfr_status names_grow(tfr__names *names, tfr_err *err)
 tfr_status tfr__names_add(tfr__names *names, const char *name, int32_t number, tfr_err *err)
 {
     uint32_t slot;
-    if (names->n >= names->room / 2) {
+    if (names->n >= names->capacity / 2) {
         tfr_status status = names_grow(names, err);
         if (status)
             return status;

@@ -12,7 +12,7 @@
 typedef struct tfr__names {
     const char **keys; /* NULL = free */
     int32_t *numbers;
-    uint32_t n, room; /* room is 0 or a power of two */
+    uint32_t n, capacity; /* capacity is 0 or a power of two */
 } tfr__names;
 
 void tfr__names_finish(tfr__names *names);

@@ -30,7 +30,7 @@ typedef struct tfr__setting {
 typedef struct tfr__config {
     tfr__keep keep;
     tfr__setting *settings; /* weakest first */
-    uint32_t n, room;
+    uint32_t n, capacity;
 } tfr__config;
 
 tfr_status tfr__config_add(tfr__config *config, const char *key, const char *value,
@@ -135,7 +135,7 @@ typedef struct tfr__loader {
     pthread_mutex_t lock; /* states, texts and keep */
     tfr__keep keep;
     tfr__plugin **plugins;
-    uint32_t n_plugins, room;
+    uint32_t n_plugins, capacity;
     uint64_t world;                 /* what answers depend on besides the plugin and its options */
     uint32_t n_threads;             /* for computing, of the core's pool */
     bool pin_threads;               /* to processors of their own */

@@ -41,13 +41,13 @@ tfr_status tfr__config_add(tfr__config *config, const char *key, const char *val
                            const char *origin)
 {
     tfr__setting *s;
-    if (config->n == config->room) {
-        uint32_t room = config->room ? 2 * config->room : 16;
-        tfr__setting *more = tfr__realloc(config->settings, room * sizeof *more);
+    if (config->n == config->capacity) {
+        uint32_t capacity = config->capacity ? 2 * config->capacity : 16;
+        tfr__setting *more = tfr__realloc(config->settings, capacity * sizeof *more);
         if (!more)
             return TFR_ENOMEM;
         config->settings = more;
-        config->room = room;
+        config->capacity = capacity;
     }
     s = &config->settings[config->n];
     s->key = tfr__keep_copy(&config->keep, key);

@@ -56,7 +56,7 @@ typedef struct probe {
     uint64_t deadline_ns;
     int reply_fd, stdout_fd; /* read ends, -1 = closed */
     char *bytes;
-    size_t n, room;
+    size_t n, capacity;
     uint64_t stdout_bytes;
 } probe;
 
@@ -231,21 +231,21 @@ static bool probe_drop(probe *p)
 /* False, and the phase says why, if there is no more room. */
 static bool probe_grow(probe *p)
 {
-    size_t room = p->room ? 2 * p->room : 16384;
+    size_t capacity = p->capacity ? 2 * p->capacity : 16384;
     char *more;
-    if (p->n < p->room)
+    if (p->n < p->capacity)
         return true;
-    if (p->room > TFR__REPLY_MAX_BYTES) {
+    if (p->capacity > TFR__REPLY_MAX_BYTES) {
         p->phase = PROBE_GARBAGE;
         return false;
     }
-    more = tfr__realloc(p->bytes, room);
+    more = tfr__realloc(p->bytes, capacity);
     if (!more) {
         p->phase = PROBE_NO_ROOM;
         return false;
     }
     p->bytes = more;
-    p->room = room;
+    p->capacity = capacity;
     return true;
 }
 
@@ -256,7 +256,7 @@ static void probe_read(probe *p)
     while (p->phase == PROBE_LISTENING) {
         if (!probe_grow(p))
             return;
-        n = read(p->reply_fd, p->bytes + p->n, p->room - p->n);
+        n = read(p->reply_fd, p->bytes + p->n, p->capacity - p->n);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0 && errno == EAGAIN)

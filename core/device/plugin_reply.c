@@ -36,7 +36,7 @@ enum {
 
 typedef struct reply_out {
     char *bytes;
-    size_t n, room;
+    size_t n, capacity;
     bool failed;
 } reply_out;
 
@@ -46,15 +46,15 @@ static void put(reply_out *out, const void *bytes, size_t n)
         out->failed = true;
         return;
     }
-    if (n > out->room - out->n) {
-        size_t room = 2 * out->room + n + 4096;
-        char *more = tfr__realloc(out->bytes, room);
+    if (n > out->capacity - out->n) {
+        size_t capacity = 2 * out->capacity + n + 4096;
+        char *more = tfr__realloc(out->bytes, capacity);
         if (!more) {
             out->failed = true;
             return;
         }
         out->bytes = more;
-        out->room = room;
+        out->capacity = capacity;
     }
     memcpy(out->bytes + out->n, bytes, n);
     out->n += n;
@@ -183,11 +183,11 @@ static const char *get_text(reply_in *in, uint32_t most)
     return text ? text : "";
 }
 
-static void get_array(reply_in *in, char *out, size_t room)
+static void get_array(reply_in *in, char *out, size_t capacity)
 {
     uint32_t n;
-    const char *span = get_span(in, (uint32_t)room - 1, &n);
-    memset(out, 0, room);
+    const char *span = get_span(in, (uint32_t)capacity - 1, &n);
+    memset(out, 0, capacity);
     memcpy(out, span, n);
 }
 

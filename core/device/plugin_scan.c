@@ -34,13 +34,13 @@ static tfr__plugin *scan_add(tfr__loader *loader, const char *path)
     for (i = 0; i < loader->n_plugins; i++)
         if (strcmp(loader->plugins[i]->path, path) == 0)
             return loader->plugins[i]; /* the same folder twice, or a link to a known file */
-    if (loader->n_plugins == loader->room) {
-        uint32_t room = loader->room ? 2 * loader->room : 16;
-        tfr__plugin **more = tfr__realloc(loader->plugins, room * sizeof *more);
+    if (loader->n_plugins == loader->capacity) {
+        uint32_t capacity = loader->capacity ? 2 * loader->capacity : 16;
+        tfr__plugin **more = tfr__realloc(loader->plugins, capacity * sizeof *more);
         if (!more)
             return NULL;
         loader->plugins = more;
-        loader->room = room;
+        loader->capacity = capacity;
     }
     plugin = tfr__keep_alloc(&loader->keep, 1, sizeof *plugin);
     if (!plugin)

@@ -48,27 +48,27 @@ static void answer_fail(answer *a, tfr__outcome outcome, int32_t code, const cha
 /* Fills the claims of one device that is open. False: the answer is a failure now. */
 static bool answer_claims(answer *a, tfr_plugin_device *device, tfr__reply_device *out)
 {
-    uint32_t room = 256, n = room, i;
+    uint32_t capacity = 256, n = capacity, i;
     tfr_op_claim *claims = NULL;
     tfr_err err = TFR_ERR_INIT;
     int32_t status = TFR_OK;
     for (;;) {
-        claims = tfr__keep_alloc(&a->keep, room, sizeof *claims);
-        out->claims = tfr__keep_alloc(&a->keep, room, sizeof *out->claims);
+        claims = tfr__keep_alloc(&a->keep, capacity, sizeof *claims);
+        out->claims = tfr__keep_alloc(&a->keep, capacity, sizeof *out->claims);
         if (!claims || !out->claims)
             return false;
-        for (i = 0; i < room; i++)
+        for (i = 0; i < capacity; i++)
             claims[i].size = sizeof *claims;
-        n = room;
+        n = capacity;
         status = a->tables.kernel.ops(device, claims, sizeof *claims, &n, &err);
-        if (status || n <= room)
+        if (status || n <= capacity)
             break;
         if (n > TFR__REPLY_MAX_CLAIMS) {
             answer_fail(a, TFR__OUTCOME_BREACH, TFR_EPLUGIN,
                         "claims %u ops, at most %u are believed", n, TFR__REPLY_MAX_CLAIMS);
             return false;
         }
-        room = n;
+        capacity = n;
     }
     if (status) {
         answer_fail(a, TFR__OUTCOME_BREACH, status, "its slot ops returned %s: %s",
@@ -117,21 +117,21 @@ static bool answer_device(answer *a, tfr__reply_device *out)
 
 static bool answer_devices(answer *a)
 {
-    uint32_t room = 16, n, i;
+    uint32_t capacity = 16, n, i;
     tfr_device_info *infos;
     tfr_err err = TFR_ERR_INIT;
     int32_t status;
     for (;;) {
-        infos = tfr__keep_alloc(&a->keep, room, sizeof *infos);
+        infos = tfr__keep_alloc(&a->keep, capacity, sizeof *infos);
         if (!infos)
             return false;
-        for (i = 0; i < room; i++) {
+        for (i = 0; i < capacity; i++) {
             infos[i].size = sizeof *infos;
             infos[i].numa_node = -1;
         }
-        n = room;
+        n = capacity;
         status = a->tables.plugin.enumerate(infos, sizeof *infos, &n, &err);
-        if (status || n <= room)
+        if (status || n <= capacity)
             break;
         if (n > TFR__REPLY_MAX_DEVICES) {
             answer_fail(a, TFR__OUTCOME_BREACH, TFR_EPLUGIN,
@@ -139,7 +139,7 @@ static bool answer_devices(answer *a)
                         TFR__REPLY_MAX_DEVICES);
             return false;
         }
-        room = n;
+        capacity = n;
     }
     if (status) {
         answer_fail(a, TFR__OUTCOME_LOOKING, status, "looking for devices returned %s: %s",

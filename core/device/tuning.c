@@ -143,15 +143,15 @@ static tfr__tuning_entry *add(tfr__tuning *t, tfr__tuning_key key, const void *v
     void *copy = tfr__alloc(bytes);
     uint32_t at;
     evict(t, bytes);
-    if (copy && t->n == t->room) {
-        uint32_t room = t->room ? 2 * t->room : 64;
-        tfr__tuning_entry *more = tfr__realloc(t->entries, room * sizeof *more);
+    if (copy && t->n == t->capacity) {
+        uint32_t capacity = t->capacity ? 2 * t->capacity : 64;
+        tfr__tuning_entry *more = tfr__realloc(t->entries, capacity * sizeof *more);
         if (more) {
             t->entries = more;
-            t->room = room;
+            t->capacity = capacity;
         }
     }
-    if (!copy || t->n == t->room) {
+    if (!copy || t->n == t->capacity) {
         tfr__free(copy);
         return NULL;
     }
@@ -259,7 +259,7 @@ static void leave(tfr__tuning *t)
                                            : "it is not used, and replaced");
 }
 
-uint32_t tfr__tuning_get(tfr__tuning *t, tfr__tuning_key key, void *out, uint32_t room)
+uint32_t tfr__tuning_get(tfr__tuning *t, tfr__tuning_key key, void *out, uint32_t capacity)
 {
     tfr__tuning_entry *e = NULL;
     uint32_t bytes = 0, at;
@@ -268,7 +268,7 @@ uint32_t tfr__tuning_get(tfr__tuning *t, tfr__tuning_key key, void *out, uint32_
         e = find(t, key, &at);
     if (e) {
         bytes = e->bytes;
-        memcpy(out, e->value, bytes < room ? bytes : room);
+        memcpy(out, e->value, bytes < capacity ? bytes : capacity);
         e->used = ++t->clock;
         e->mine = true;
     }

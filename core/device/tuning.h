@@ -48,7 +48,7 @@ typedef struct tfr__tuning {
     char *path;                  /* NULL = off */
     struct tfr_runtime *runtime; /* whose log says that a file is not valid; NULL = none's */
     tfr__tuning_entry *entries;  /* by key, ascending */
-    uint32_t n, room;
+    uint32_t n, capacity;
     uint64_t bytes, clock;
     bool is_loaded, is_changed;
     tfr_err trouble; /* with the file, and not said yet; code 0 = none */
@@ -58,8 +58,8 @@ typedef struct tfr__tuning {
 void tfr__tuning_init(tfr__tuning *tuning, struct tfr_runtime *runtime, const char *setting);
 void tfr__tuning_finish(tfr__tuning *tuning); /* does not save */
 
-/* Copies at most room bytes of the value; its whole length, 0 = there is none. */
-uint32_t tfr__tuning_get(tfr__tuning *tuning, tfr__tuning_key key, void *out, uint32_t room);
+/* Copies at most capacity bytes of the value; its whole length, 0 = there is none. */
+uint32_t tfr__tuning_get(tfr__tuning *tuning, tfr__tuning_key key, void *out, uint32_t capacity);
 /* Without memory, or if it is off, nothing is kept. bytes 0 removes. */
 void tfr__tuning_put(tfr__tuning *tuning, tfr__tuning_key key, const void *value, uint32_t bytes);
 /* Writes what changed, on top of what other processes wrote; the last one wins for a key. */

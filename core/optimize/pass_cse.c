@@ -121,16 +121,16 @@ static void merge_nodes(tfr__rewrite *rw, tfr__node *first, uint32_t number, tfr
 uint32_t tfr__pass_cse(tfr__rewrite *rw)
 {
     tfr_graph *g = rw->graph;
-    uint32_t room = 64, n = 0, *table;
-    while (room < 2 * g->n_values + 2 * g->n_nodes)
-        room *= 2;
-    table = tfr__calloc(room, sizeof *table);
+    uint32_t capacity = 64, n = 0, *table;
+    while (capacity < 2 * g->n_values + 2 * g->n_nodes)
+        capacity *= 2;
+    table = tfr__calloc(capacity, sizeof *table);
     if (!table) {
         rw->status = TFR_ENOMEM;
         return 0;
     }
-    merge_constants(rw, table, room - 1);
-    memset(table, 0, room * sizeof *table);
+    merge_constants(rw, table, capacity - 1);
+    memset(table, 0, capacity * sizeof *table);
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         tfr__node *node = &g->nodes[i];
         uint32_t at;
@@ -141,9 +141,9 @@ uint32_t tfr__pass_cse(tfr__rewrite *rw)
             continue;
         for (uint32_t k = 0; k < node->n_inputs; k++)
             node->inputs[k] = tfr__rewrite_input(rw, node, k);
-        at = (uint32_t)node_hash(node) & (room - 1);
+        at = (uint32_t)node_hash(node) & (capacity - 1);
         while (table[at] && !same_node(node, &g->nodes[table[at] - 1]))
-            at = (at + 1) & (room - 1);
+            at = (at + 1) & (capacity - 1);
         if (table[at]) {
             merge_nodes(rw, &g->nodes[table[at] - 1], table[at] - 1, node);
             n++;

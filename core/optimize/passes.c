@@ -53,7 +53,7 @@ typedef struct graphs {
     const tfr__kernel_env *env;
     bool loose_shapes;
     tfr__rewrite **items;
-    uint32_t n, room;
+    uint32_t n, capacity;
 } graphs;
 
 /* What is known of inputs holds only where a run checks it. */
@@ -73,11 +73,11 @@ static tfr_status add_graph(graphs *list, tfr_graph *graph, tfr__rewrite *parent
 {
     tfr__rewrite *rw = tfr__calloc(1, sizeof *rw);
     tfr_status status = rw ? TFR_OK : TFR_ENOMEM;
-    if (list->n == list->room) {
-        tfr__rewrite **more = tfr__realloc(list->items, (list->room * 2 + 4) * sizeof *more);
+    if (list->n == list->capacity) {
+        tfr__rewrite **more = tfr__realloc(list->items, (list->capacity * 2 + 4) * sizeof *more);
         if (more) {
             list->items = more;
-            list->room = list->room * 2 + 4;
+            list->capacity = list->capacity * 2 + 4;
         } else {
             status = TFR_ENOMEM;
         }

@@ -96,10 +96,10 @@ bool tfr__rewrite_claimed(const tfr__rewrite *rw, const char *op)
 /* ---- changing -------------------------------------------------------------------------------- */
 
 /* Makes room for one more item. */
-static bool grow(tfr__rewrite *rw, void *array_pointer, uint32_t n, uint32_t *room, size_t size)
+static bool grow(tfr__rewrite *rw, void *array_pointer, uint32_t n, uint32_t *capacity, size_t size)
 {
     void **array = array_pointer, *p;
-    if (n < *room)
+    if (n < *capacity)
         return true;
     p = n < UINT32_MAX / 2 ? tfr__realloc(*array, ((size_t)n * 2 + 16) * size) : NULL;
     if (!p) {
@@ -107,7 +107,7 @@ static bool grow(tfr__rewrite *rw, void *array_pointer, uint32_t n, uint32_t *ro
         return false;
     }
     *array = p;
-    *room = n * 2 + 16;
+    *capacity = n * 2 + 16;
     return true;
 }
 
@@ -181,10 +181,10 @@ void tfr__rewrite_set_constant(tfr__rewrite *rw, tfr_value v, tfr_tensor *tensor
 tfr_value tfr__rewrite_value(tfr__rewrite *rw, tfr_value like)
 {
     tfr_graph *g = rw->graph;
-    uint32_t room = rw->room, n = g->n_values;
+    uint32_t capacity = rw->capacity, n = g->n_values;
     tfr__value *value;
-    if (!grow(rw, &rw->uses, n, &room, sizeof *rw->uses) ||
-        !grow(rw, &rw->alias, n, &rw->room, sizeof *rw->alias) ||
+    if (!grow(rw, &rw->uses, n, &capacity, sizeof *rw->uses) ||
+        !grow(rw, &rw->alias, n, &rw->capacity, sizeof *rw->alias) ||
         !grow(rw, &g->values, n, &g->room_values, sizeof *g->values))
         return TFR_VALUE_NONE;
     value = &g->values[n];
@@ -354,15 +354,15 @@ static void use(tfr__rewrite *rw, tfr_value *v)
 void tfr__rewrite_count(tfr__rewrite *rw)
 {
     tfr_graph *g = rw->graph;
-    uint32_t room = g->n_values + g->n_nodes + 16;
+    uint32_t capacity = g->n_values + g->n_nodes + 16;
     if (!rw->alias) {
-        rw->uses = tfr__calloc(room, sizeof *rw->uses);
-        rw->alias = tfr__calloc(room, sizeof *rw->alias);
+        rw->uses = tfr__calloc(capacity, sizeof *rw->uses);
+        rw->alias = tfr__calloc(capacity, sizeof *rw->alias);
         if (!rw->uses || !rw->alias) {
             rw->status = TFR_ENOMEM;
             return;
         }
-        rw->room = room;
+        rw->capacity = capacity;
         for (uint32_t v = 0; v < g->n_values; v++)
             rw->alias[v] = (tfr_value)v;
     }

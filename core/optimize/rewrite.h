@@ -17,7 +17,7 @@ typedef struct tfr__rewrite {
     struct tfr__rewrite *parent; /* of a subgraph */
     uint32_t *uses;              /* by value: reads by nodes, subgraphs, outputs and updates */
     tfr_value *alias;            /* by value: what replaced it, or itself */
-    uint32_t room;               /* of both */
+    uint32_t capacity;           /* of both */
     tfr_status status;
 } tfr__rewrite;
 

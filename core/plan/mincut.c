@@ -30,7 +30,7 @@ int64_t tfr__labeling_price(const tfr__labeling *l, const uint8_t *labels)
 
 /* Arcs come in pairs, an arc and its reverse. */
 typedef struct flow {
-    int64_t *room; /* by arc */
+    int64_t *capacity; /* by arc */
     uint32_t *to, *next;
     uint32_t *first;        /* by vertex: an arc, or NONE */
     uint32_t *at;           /* by vertex: arc that a path tries next */
@@ -45,7 +45,7 @@ static void flow_arc(flow *f, uint32_t from, uint32_t to, int64_t there, int64_t
     for (int k = 0; k < 2; k++) {
         uint32_t arc = f->n_arcs++;
         f->to[arc] = k ? from : to;
-        f->room[arc] = k ? back : there;
+        f->capacity[arc] = k ? back : there;
         f->next[arc] = f->first[k ? to : from];
         f->first[k ? to : from] = arc;
     }
@@ -60,7 +60,7 @@ static bool flow_levels(flow *f, uint32_t source, uint32_t sink)
     f->path[0] = source;
     for (uint32_t i = 0; i < n; i++)
         for (uint32_t a = f->first[f->path[i]]; a != NONE; a = f->next[a])
-            if (f->room[a] > 0 && f->level[f->to[a]] == NONE) {
+            if (f->capacity[a] > 0 && f->level[f->to[a]] == NONE) {
                 f->level[f->to[a]] = f->level[f->path[i]] + 1;
                 f->path[n++] = f->to[a];
             }
@@ -74,7 +74,7 @@ static bool flow_push(flow *f, uint32_t source, uint32_t sink)
     int64_t least = INT64_MAX;
     while (v != sink) {
         uint32_t a = f->at[v];
-        while (a != NONE && (f->room[a] <= 0 || f->level[f->to[a]] != f->level[v] + 1))
+        while (a != NONE && (f->capacity[a] <= 0 || f->level[f->to[a]] != f->level[v] + 1))
             a = f->next[a];
         f->at[v] = a;
         if (a != NONE) {
@@ -88,10 +88,10 @@ static bool flow_push(flow *f, uint32_t source, uint32_t sink)
         }
     }
     for (uint32_t i = 0; i < n; i++)
-        least = f->room[f->path[i]] < least ? f->room[f->path[i]] : least;
+        least = f->capacity[f->path[i]] < least ? f->capacity[f->path[i]] : least;
     for (uint32_t i = 0; i < n; i++) {
-        f->room[f->path[i]] -= least;
-        f->room[f->path[i] ^ 1] += least;
+        f->capacity[f->path[i]] -= least;
+        f->capacity[f->path[i] ^ 1] += least;
     }
     return true;
 }
@@ -109,10 +109,10 @@ static void flow_run(flow *f, uint32_t source, uint32_t sink)
 static bool flow_init(flow *f, uint32_t n, uint32_t most_arcs)
 {
     f->n = n;
-    f->room = tfr__calloc(most_arcs, sizeof *f->room);
+    f->capacity = tfr__calloc(most_arcs, sizeof *f->capacity);
     f->to = tfr__calloc(2 * (size_t)most_arcs, sizeof *f->to);
     f->first = tfr__calloc(4 * (size_t)n, sizeof *f->first);
-    if (!f->room || !f->to || !f->first)
+    if (!f->capacity || !f->to || !f->first)
         return false;
     f->next = f->to + most_arcs;
     f->at = f->first + n;
@@ -123,7 +123,7 @@ static bool flow_init(flow *f, uint32_t n, uint32_t most_arcs)
 
 static void flow_finish(flow *f)
 {
-    tfr__free(f->room);
+    tfr__free(f->capacity);
     tfr__free(f->to);
     tfr__free(f->first);
 }

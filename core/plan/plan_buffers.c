@@ -16,12 +16,12 @@
 #include "base/alloc.h"
 #include "plan/plan_steps.h"
 
-tfr_status tfr__steps_room(void *array_pointer, uint32_t n, uint32_t *room, size_t size,
-                           tfr_err *err)
+tfr_status tfr__steps_reserve(void *array_pointer, uint32_t n, uint32_t *capacity, size_t size,
+                              tfr_err *err)
 {
     void **array = array_pointer, *p;
-    uint32_t more = *room ? *room : 32;
-    if (n <= *room)
+    uint32_t more = *capacity ? *capacity : 32;
+    if (n <= *capacity)
         return TFR_OK;
     if (n > UINT32_MAX / 2)
         return tfr_fail(err, TFR_ELIMIT, "a plan cannot hold more than %u items of a kind", n - 1);
@@ -31,7 +31,7 @@ tfr_status tfr__steps_room(void *array_pointer, uint32_t n, uint32_t *room, size
     if (!p)
         return tfr_fail(err, TFR_ENOMEM, "out of memory for a plan of %u items", more);
     *array = p;
-    *room = more;
+    *capacity = more;
     return TFR_OK;
 }
 
@@ -39,11 +39,11 @@ tfr_status tfr__steps_buffer(tfr__steps *s, tfr__buffer_kind kind, uint32_t memo
                              uint32_t *out, tfr_err *err)
 {
     tfr__plan *p = s->p;
-    tfr_status status =
-        tfr__steps_room(&p->buffers, p->n_buffers + 1, &s->room_buffers, sizeof *p->buffers, err);
+    tfr_status status = tfr__steps_reserve(&p->buffers, p->n_buffers + 1, &s->buffers_capacity,
+                                           sizeof *p->buffers, err);
     if (!status)
-        status = tfr__steps_room(&s->pending, p->n_buffers + 1, &s->room_pending,
-                                 sizeof *s->pending, err);
+        status = tfr__steps_reserve(&s->pending, p->n_buffers + 1, &s->pending_capacity,
+                                    sizeof *s->pending, err);
     if (status)
         return status;
     memset(&p->buffers[p->n_buffers], 0, sizeof *p->buffers);
@@ -62,7 +62,7 @@ tfr_status tfr__steps_add(tfr__steps *s, tfr__step_kind kind, uint32_t stream, t
 {
     tfr__plan *p = s->p;
     tfr_status status =
-        tfr__steps_room(&p->steps, p->n_steps + 1, &s->room_steps, sizeof *p->steps, err);
+        tfr__steps_reserve(&p->steps, p->n_steps + 1, &s->steps_capacity, sizeof *p->steps, err);
     if (status)
         return status;
     *out = &p->steps[p->n_steps++];

@@ -13,12 +13,12 @@
 
 static tfr_status arg_add(tfr__steps *s, uint32_t buffer, tfr_err *err)
 {
-    uint32_t room = s->room_args;
+    uint32_t capacity = s->args_capacity;
     tfr_status status =
-        tfr__steps_room(&s->p->args, s->n_args + 1, &s->room_args, sizeof *s->p->args, err);
+        tfr__steps_reserve(&s->p->args, s->n_args + 1, &s->args_capacity, sizeof *s->p->args, err);
     if (!status)
-        status =
-            tfr__steps_room(&s->arg_buffers, s->n_args + 1, &room, sizeof *s->arg_buffers, err);
+        status = tfr__steps_reserve(&s->arg_buffers, s->n_args + 1, &capacity,
+                                    sizeof *s->arg_buffers, err);
     if (status)
         return status;
     memset(&s->p->args[s->n_args], 0, sizeof *s->p->args);

@@ -25,9 +25,9 @@ typedef struct tfr__steps {
     uint32_t *laid;        /* [value]: in the layout that b->laid says; its maker's memory */
     uint32_t *dims;        /* [value]: its place in the plan's dims, or UINT32_MAX */
     uint32_t *arg_buffers; /* buffer of each launch argument; grows with p->args */
-    uint32_t n_args, room_args, room_steps, room_buffers;
+    uint32_t n_args, args_capacity, steps_capacity, buffers_capacity;
     tfr__pending *pending; /* by buffer, of host memory */
-    uint32_t room_pending;
+    uint32_t pending_capacity;
     uint32_t *n_syncs;   /* by stream: sync steps so far */
     tfr__placed *placed; /* row of the node at hand */
 } tfr__steps;
@@ -56,9 +56,9 @@ static inline uint64_t tfr__steps_value_bytes(const tfr__build *b, tfr_value v)
     return (uint64_t)tfr__type_bytes(&b->types[v]);
 }
 
-/* Makes room for n items in an array; *room counts items. plan_buffers.c, like all below. */
-tfr_status tfr__steps_room(void *array_pointer, uint32_t n, uint32_t *room, size_t size,
-                           tfr_err *err);
+/* Makes room for n items in an array; *capacity counts items. plan_buffers.c, like all below. */
+tfr_status tfr__steps_reserve(void *array_pointer, uint32_t n, uint32_t *capacity, size_t size,
+                              tfr_err *err);
 /* A new buffer. Pointers to buffers do not survive, as those to steps below. */
 tfr_status tfr__steps_buffer(tfr__steps *s, tfr__buffer_kind kind, uint32_t memory, uint64_t bytes,
                              uint32_t *out, tfr_err *err);

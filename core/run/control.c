@@ -107,7 +107,7 @@ static void release_all(tfr_tensor **tensors, size_t n)
 
 typedef struct collected {
     tfr_tensor **values;
-    size_t n, room;
+    size_t n, capacity;
 } collected;
 
 /* Nobody can plan how much that will be, so it is told when it has become much. */
@@ -124,13 +124,13 @@ static void count_bytes(control *c, const collected *list, const tfr_tensor *tak
 static tfr_status collect(control *c, collected *list, tfr_tensor *taken)
 {
     count_bytes(c, list, taken);
-    if (list->n == list->room) {
-        size_t more = list->room ? list->room * 2 : 16;
+    if (list->n == list->capacity) {
+        size_t more = list->capacity ? list->capacity * 2 : 16;
         tfr_tensor **p = tfr__realloc(list->values, more * sizeof *p);
         if (!p)
             return tfr_fail(c->err, TFR_ENOMEM, "out of memory for %zu results of a loop", more);
         list->values = p;
-        list->room = more;
+        list->capacity = more;
     }
     list->values[list->n++] = taken;
     return TFR_OK;

@@ -266,13 +266,13 @@ static tfr_status note_used(tfr_session *session, tfr__plan *plan, tfr_err *err)
 {
     if (plan->used)
         return TFR_OK;
-    if (session->n_used == session->room_used) {
-        uint32_t more = session->room_used ? session->room_used * 2 : 4;
+    if (session->n_used == session->used_capacity) {
+        uint32_t more = session->used_capacity ? session->used_capacity * 2 : 4;
         tfr__plan **p = tfr__realloc(session->used, more * sizeof *p);
         if (!p)
             return tfr_fail(err, TFR_ENOMEM, "out of memory for %u plans", more);
         session->used = p;
-        session->room_used = more;
+        session->used_capacity = more;
     }
     session->used[session->n_used++] = plan;
     plan->used = true;

@@ -26,7 +26,7 @@ typedef struct slot {
 
 struct tfr__trace {
     pthread_mutex_t lock; /* n: bindings of one session may run side by side */
-    uint32_t n, room;
+    uint32_t n, capacity;
     uint32_t drained; /* events that records were asked for already */
     uint64_t n_dropped;
     slot slots[];
@@ -46,7 +46,7 @@ static slot *slot_new(struct tfr__trace *t, tfr_trace_kind kind, uint64_t run)
 {
     slot *s = NULL;
     pthread_mutex_lock(&t->lock);
-    if (t->n < t->room)
+    if (t->n < t->capacity)
         s = &t->slots[t->n++];
     else
         t->n_dropped++;
@@ -182,15 +182,16 @@ static void stream_drain(tfr_session *session, uint32_t stream)
 {
     tfr__backend *b = session->streams.items[stream].backend;
     tfr_profile_record records[16];
-    uint32_t room = sizeof records / sizeof records[0], n = room, cursor = session->trace->drained;
+    uint32_t capacity = sizeof records / sizeof records[0], n = capacity,
+             cursor = session->trace->drained;
     int32_t status;
     for (uint32_t taken = 0; n && taken < MOST_RECORDS; taken += n) {
         memset(records, 0, sizeof records);
-        n = room;
+        n = capacity;
         pthread_mutex_lock(&b->lock);
         TFR__SLOT(b, "profile drain", NULL, NULL,
                   status = b->profile.drain(b->device, records, sizeof records[0], &n, NULL));
-        if (status || n > room)
+        if (status || n > capacity)
             n = 0;
         pthread_mutex_unlock(&b->lock);
         for (uint32_t i = 0; i < n; i++)
@@ -339,20 +340,20 @@ tfr_status tfr__trace_walk(tfr_session *session, tfr__plan *p, uint64_t run, tfr
 
 tfr_status tfr_trace_start(tfr_session *session, uint32_t max_events, tfr_err *err)
 {
-    uint32_t room = max_events ? max_events : DEFAULT_EVENTS;
+    uint32_t capacity = max_events ? max_events : DEFAULT_EVENTS;
     struct tfr__trace *t = NULL;
     tfr_status status = TFR_OK;
     pthread_mutex_lock(&session->lock);
     if (tfr__is_traced(session))
         status = tfr_fail(err, TFR_EINVAL, "the session is traced already");
-    else if ((uint64_t)room * sizeof(slot) < SIZE_MAX - sizeof *t)
-        t = tfr__calloc(1, sizeof *t + room * sizeof(slot));
+    else if ((uint64_t)capacity * sizeof(slot) < SIZE_MAX - sizeof *t)
+        t = tfr__calloc(1, sizeof *t + capacity * sizeof(slot));
     if (!status && !t)
-        status = tfr_fail(err, TFR_ENOMEM, "out of memory for a trace of %u events", room);
+        status = tfr_fail(err, TFR_ENOMEM, "out of memory for a trace of %u events", capacity);
     if (!status) {
         tfr__trace_free(session);
         pthread_mutex_init(&t->lock, NULL);
-        t->room = room;
+        t->capacity = capacity;
         session->trace = t;
         atomic_store(&session->is_traced, true);
     }

@@ -54,17 +54,17 @@ static void walk_on(walk *w)
 }
 
 /* The next n elements as plain memory: the tensor's own, or gathered in room. */
-static const void *walk_fetch(walk *w, int64_t first, int64_t n, unsigned char *room)
+static const void *walk_fetch(walk *w, int64_t first, int64_t n, unsigned char *capacity)
 {
     const int64_t bits = tfr_dtype_bits(w->tensor->dtype);
     const char *data = tfr__tensor_data(w->tensor);
     if (w->tensor->plain)
         return data + first / 8 * bits + first % 8 * bits / 8;
     for (int64_t i = 0; i < n; i++) {
-        memcpy(room + i * (bits / 8), data + w->offset * (bits / 8), (size_t)bits / 8);
+        memcpy(capacity + i * (bits / 8), data + w->offset * (bits / 8), (size_t)bits / 8);
         walk_on(w);
     }
-    return room;
+    return capacity;
 }
 
 static void note_difference(comparison *c, int64_t i, const difference *d)

@@ -94,11 +94,11 @@ static tfr_status tensor_new(tfr_dtype dtype, const tfr_shape *shape, const int6
     if (!plain && tfr_dtype_bits((int32_t)dtype) < 8)
         return tfr_fail(err, TFR_EUNSUPPORTED, "%s is packed, a tensor %s of it has to be plain",
                         tfr_dtype_name(dtype), tfr_shape_format(shape, text, sizeof text));
-    const size_t room = memory && bytes > 0 ? bytes + TENSOR_ALIGNMENT - 1 : 0;
-    tfr_tensor *tensor = tfr__alloc(sizeof *tensor + room);
+    const size_t capacity = memory && bytes > 0 ? bytes + TENSOR_ALIGNMENT - 1 : 0;
+    tfr_tensor *tensor = tfr__alloc(sizeof *tensor + capacity);
     if (!tensor)
         return tfr_fail(err, TFR_ENOMEM, "no memory for a tensor's header%s of %zu bytes",
-                        room ? " and elements" : "", sizeof *tensor + room);
+                        capacity ? " and elements" : "", sizeof *tensor + capacity);
     memset(tensor, 0, sizeof *tensor);
     atomic_init(&tensor->refs, 1);
     tensor->kind = TFR_KIND_TENSOR;
@@ -112,7 +112,7 @@ static tfr_status tensor_new(tfr_dtype dtype, const tfr_shape *shape, const int6
         memcpy(tensor->strides, strides, (size_t)shape->rank * sizeof strides[0]);
     else
         tfr_shape_strides(shape, tensor->strides);
-    if (room) {
+    if (capacity) {
         uintptr_t behind = (uintptr_t)(tensor + 1);
         char *data = (char *)(tensor + 1);
         tensor->data = data + (-behind & (TENSOR_ALIGNMENT - 1));
@@ -174,16 +174,16 @@ tfr_status tfr_tensor_create(tfr_dtype dtype, const tfr_shape *shape, tfr_tensor
 static bool reach(const tfr_shape *shape, const int64_t *strides, int64_t element_bytes,
                   int64_t *low, int64_t *high)
 {
-    int64_t room = INT64_MAX / element_bytes;
+    int64_t capacity = INT64_MAX / element_bytes;
     *low = *high = 0;
     for (int32_t i = 0; i < shape->rank; i++) {
         const int64_t dim = shape->dims[i];
         if (strides[i] == INT64_MIN)
             return false;
         const int64_t step = strides[i] < 0 ? -strides[i] : strides[i];
-        if (step > room / dim)
+        if (step > capacity / dim)
             return false;
-        room -= step * dim;
+        capacity -= step * dim;
         *(strides[i] < 0 ? low : high) += strides[i] * (dim - 1);
     }
     return true;

@@ -22,7 +22,7 @@ enum {
     TFR_SLOT_HELPS = 1u << 0
 };
 
-/* A call of a plugin that is under way. The texts are copies, cut to their room. "" = not known. */
+/* A call of a plugin that is under way. The texts are copies, cut to their size. "" = not known. */
 typedef struct tfr_slot_call {
     uint32_t size;
     uint32_t flags;  /* TFR_SLOT_... */

@@ -56,7 +56,7 @@ TFR_API TFR_MUST_CHECK tfr_status tfr_trace_start(tfr_session *session, uint32_t
  */
 TFR_API void tfr_trace_stop(tfr_session *session);
 
-/* How many events there are, and, if n_dropped is not NULL, how many found no room. */
+/* How many events there are, and, if n_dropped is not NULL, how many did not fit. */
 TFR_API uint32_t tfr_trace_count(const tfr_session *session, uint64_t *n_dropped);
 /* Event i; its texts live until the next start or the session's end. Not while a run is under way.
  */

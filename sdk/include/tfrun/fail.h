@@ -27,11 +27,11 @@ static inline tfr_status tfr_fail(tfr_err *err, tfr_status code, const char *for
 {
     if (err && err->size > offsetof(tfr_err, text)) {
         va_list args;
-        size_t room = err->size - offsetof(tfr_err, text);
+        size_t capacity = err->size - offsetof(tfr_err, text);
         va_start(args, format);
         err->code = (int32_t)code;
         err->native = 0;
-        vsnprintf(err->text, room, format, args);
+        vsnprintf(err->text, capacity, format, args);
         va_end(args);
     }
     return code;

@@ -250,7 +250,7 @@ typedef struct tfr_host_arena {
     uint32_t reserved;
     /*
      * [any]. Gives each block an offset, a multiple of alignment (a power of two), so that blocks
-     * that live at the same step do not overlap. *bytes is the room that all need, *lower_bound the
+     * that live at the same step do not overlap. *bytes is what all need together, *lower_bound the
      * most bytes alive at one step. The same blocks get the same offsets. TFR_ENOMEM.
      */
     int32_t (*plan)(tfr_arena_block *blocks, uint32_t n, uint64_t alignment, uint64_t *bytes,
@@ -417,7 +417,7 @@ typedef struct tfr_memory_facet {
      */
     int32_t (*spaces)(tfr_plugin_device *device, tfr_space_info *out, uint32_t stride, uint32_t *n,
                       tfr_err *err);
-    /* required [device]. bytes > 0; align is a power of two. TFR_ENOMEM when there is no room. */
+    /* required [device]. bytes > 0; align is a power of two. TFR_ENOMEM: there is not enough. */
     int32_t (*alloc)(tfr_plugin_device *device, uint32_t space, uint64_t bytes, uint64_t align,
                      void **out, tfr_err *err);
     /* required [device]. What alloc gave; NULL is fine. Work that uses it has been waited for. */
@@ -905,7 +905,7 @@ typedef struct tfr_profile_facet {
     int32_t (*start)(tfr_plugin_device *device, int32_t on, tfr_err *err);
     /*
      * required [device], with nothing under way. Takes up to *n records, oldest first, and sets *n
-     * to their number; 0 = no more. A plugin may drop the newest ones when its room is full.
+     * to their number; 0 = no more. A plugin may drop the newest ones when its buffer is full.
      */
     int32_t (*drain)(tfr_plugin_device *device, tfr_profile_record *out, uint32_t stride,
                      uint32_t *n, tfr_err *err);
