@@ -102,7 +102,7 @@ typedef struct cli_command {
     const char *word_values;          /* as cli_option.values; also "command" and "op" */
     const char *summary;              /* one line, for `tfrun help` */
     const char *text;                 /* paragraphs for --help, at most 80 columns; NULL = none */
-    int32_t log_level;                /* how much is said when the user does not say */
+    int32_t log_level;                /* what is logged when the user does not choose */
     bool hidden;                      /* not listed: a helper of other programs */
     bool checks;                      /* each launch is checked, as with log debug */
     const cli_option *options;        /* beside the shared ones; NULL = none */

@@ -31,7 +31,7 @@ typedef struct claim {
     char seen[256];
     uint32_t device, backend;
     const char *plugin;
-    uint32_t here, conditional; /* element types of operand 0, 0 = not said */
+    uint32_t here, conditional; /* element types of operand 0, 0 = unspecified */
 } claim;
 
 /* False at the end. */

@@ -35,7 +35,7 @@ void cli_exit_guard_install(void);
 
 /*
  * A thread that says what is waited for, if a plugin's slot takes after_ms or more; 0 = none is
- * started. Without memory for a thread nothing is said. There is one at a time.
+ * started. Without memory for a thread nothing is printed. There is one at a time.
  */
 void cli_watch_start(int64_t after_ms);
 void cli_watch_stop(void);

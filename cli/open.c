@@ -24,7 +24,7 @@ static void talk(void *user, tfr_log_level level, const char *who, const char *t
              text);
 }
 
-/* 0 leaves it to TFRUN_LOG and the configuration, when the user said nothing here. */
+/* 0 leaves it to TFRUN_LOG and the configuration, unless the user chose a level here. */
 static int32_t log_level_of(const cli_args *args)
 {
     int32_t level = args->log_level;
@@ -76,7 +76,7 @@ static tfr_status check_backend(const tfr_runtime *runtime, const char *name, tf
                     n ? cli_join(usable_name, runtime, n, list, sizeof list) : "none");
 }
 
-/* Are warnings said, as far as the command line and the configuration decide it? */
+/* Are warnings logged, as far as the command line and the configuration decide it? */
 static bool talks(const cli_args *args, const tfr_runtime *runtime)
 {
     int32_t level = log_level_of(args);
@@ -86,7 +86,7 @@ static bool talks(const cli_args *args, const tfr_runtime *runtime)
     return (level ? level : args->command->log_level) >= TFR_LOG_WARNING;
 }
 
-/* How long a plugin's slot may take until something is said; 0 = as long as it likes. */
+/* How long a plugin's slot may take until a warning is printed; 0 = no limit. */
 static int64_t notice_after_ms(const tfr_runtime *runtime)
 {
     const char *value, *origin;

@@ -18,7 +18,7 @@ const cli_option cli_shared_options[] = {
      "say more on standard error"},
     {'q', "quiet", NULL, CLI_COUNT, CLI_FIELD(quiet), "none", 0, 0, "say less on standard error"},
     {0, "log-level", "LEVEL", CLI_CHOICE, CLI_FIELD(log_level), "error|warning|info|debug", 0, 0,
-     "how much is said: error, warning, info or debug"},
+     "log level: error, warning, info or debug"},
     {0, "color", "WHEN", CLI_CHOICE, CLI_FIELD(color), "auto|always|never", 0, 0,
      "colours: auto, always or never"},
     {0, "plugin", "FILE", CLI_LIST, CLI_FIELD(plugins), "file", 0, 0,
@@ -259,8 +259,8 @@ static int check_words(cli_args *args)
 
 static bool lists_init(cli_args *args, int argc)
 {
-    cli_list *lists[] = {&args->plugins, &args->plugin_paths, &args->inputs, &args->outputs,
-                         &args->shapes, &args->libraries};
+    cli_list *lists[] = {&args->plugins, &args->plugin_paths, &args->inputs,
+                         &args->outputs, &args->shapes,       &args->libraries};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
         if (!(lists[i]->items = calloc((size_t)argc + 1, sizeof *lists[i]->items)))
             return false;

@@ -14,7 +14,7 @@
 
 typedef struct adder {
     const tfr_trace_event *events;
-    double *self; /* seconds of each event without what lies in it */
+    double *self; /* seconds of each event, nested events excluded */
     uint32_t n;
     cli_profile_by by;
     const bench_roofs *roofs;
@@ -32,7 +32,7 @@ static bool on_host(const tfr_trace_event *e)
     return e->kind == TFR_TRACE_ENQUEUE || (!e->queue && e->kind != TFR_TRACE_RECORD);
 }
 
-/* ---- what lies in what ----------------------------------------------------------------------- */
+/* ---- nesting --------------------------------------------------------------------------------- */
 
 /* Takes the time of an event from the one around it, thread by thread; they are in order. */
 static void find_selves_of(adder *a, uint32_t thread)

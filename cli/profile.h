@@ -2,7 +2,7 @@
 /*
  * profile.h: the events of traced runs, added up by op, node or backend.
  *
- * A row's time is that of its steps without what lies inside of them; parts of a program that ran
+ * A row's time is that of its steps, nested events excluded; parts of a program that ran
  * on several threads side by side count with their time divided by the threads. What the rows leave
  * of the runs is the time outside of kernels.
  */

@@ -38,7 +38,7 @@ int cli_verify_all(const cli_args *args, char *const *dirs, uint32_t n_dirs, cli
 
 /* ---- random numbers (verify_random.c) -------------------------------------------------------- */
 
-#define CLI_SIGNIFICANCE 1e-6 /* of what is less likely it is said that it is wrong */
+#define CLI_SIGNIFICANCE 1e-6 /* a result that is less likely is reported as wrong */
 
 /* Expected values, and those of n_rows runs; the judge sorts both. */
 typedef struct cli_sample {

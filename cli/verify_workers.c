@@ -103,9 +103,9 @@ static uint64_t find_quarantined(const tfr_runtime *runtime)
 }
 
 /*
- * Tries one model. Where a backend said yes and then failed, the model has failed although its
- * node ran elsewhere and gave what is expected: who verifies wants to know of it. True: one did,
- * and the runtime, which does not ask it again, is of no use for the next model.
+ * Tries one model. Where a backend accepted a call and then failed, the model has failed although
+ * its node ran elsewhere and gave what is expected: who verifies wants to know of it. True: one
+ * did, and the runtime, which does not ask it again, is of no use for the next model.
  */
 static bool try_model(const crew *c, tfr_runtime *runtime, uint32_t model, cli_verdict *verdict)
 {

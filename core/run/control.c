@@ -117,7 +117,7 @@ static void count_bytes(control *c, const collected *list, const tfr_tensor *tak
     c->n_bytes += sizeof *taken + taken->bytes;
     if (before < much && c->n_bytes >= much)
         tfr__log(c->session->runtime, TFR_LOG_WARNING, "session",
-                 "node \"%s\" (%s) has collected %llu MiB of memory in %zu passes, and goes on",
+                 "node \"%s\" (%s) has collected %llu MiB of memory in %zu iterations, and goes on",
                  c->node->name, c->node->op->name, (unsigned long long)(c->n_bytes >> 20), list->n);
 }
 

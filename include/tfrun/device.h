@@ -66,7 +66,7 @@ TFR_API bool tfr_runtime_claims(const tfr_runtime *runtime, uint32_t device, uin
 /*
  * Element types that a call's operand 0 (input 0, or output 0 without inputs) may have to be taken
  * by this backend, bit n for the tfr_dtype n: *here on this machine, *conditional those that depend
- * on the processor or on a library's version, whether they are here or not. False: nothing is said.
+ * on the processor or on a library's version, whether they are here or not. False: unspecified.
  */
 TFR_API bool tfr_runtime_claim_types(const tfr_runtime *runtime, uint32_t device, uint32_t backend,
                                      uint32_t op, uint32_t *here, uint32_t *conditional);

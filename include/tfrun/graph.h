@@ -101,7 +101,7 @@ TFR_API TFR_MUST_CHECK tfr_status tfr_graph_add_output(tfr_graph *graph, tfr_val
                                                        const char *name, tfr_err *err);
 /*
  * Says of what type output i will be. Only one thing is taken from that: a Loop or Scan that makes
- * no pass gives, for what it would stack, an empty tensor of the type that its body declares.
+ * no iteration gives, for what it would stack, an empty tensor of the type that its body declares.
  */
 TFR_API TFR_MUST_CHECK tfr_status tfr_graph_declare_output(tfr_graph *graph, uint32_t i,
                                                            const tfr_value_type *type,

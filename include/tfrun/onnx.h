@@ -83,7 +83,7 @@ TFR_API TFR_MUST_CHECK tfr_status tfr_onnx_write_tensor(const char *name, const 
                                                         tfr_err *err);
 
 /*
- * The name of the file, of those that are mapped by this library, where the address lies, or NULL.
+ * The name of the file, of those that are mapped by this library, that holds the address, or NULL.
  * For a program's handler of SIGBUS, which the system sends when somebody has made a mapped file
  * shorter: may be called there. Names are cut after 255 bytes, and beyond 64 files there are none.
  */

@@ -117,9 +117,9 @@ TFR_API TFR_MUST_CHECK tfr_status tfr_runtime_plugin(const tfr_runtime *runtime,
 /* ---- configuration --------------------------------------------------------------------------- */
 
 /*
- * What a key of the configuration has come to, and who said so last: "/etc/tfrun/tfrun.conf:3", the
- * name of a variable, "an option of the program". Texts live as long as the runtime. False: nobody
- * set it.
+ * What a key of the configuration has come to, and where the value is from:
+ * "/etc/tfrun/tfrun.conf:3", the name of a variable, "an option of the program". Texts live as long
+ * as the runtime. False: nobody set it.
  */
 TFR_API bool tfr_runtime_setting(const tfr_runtime *runtime, const char *key, const char **value,
                                  const char **origin);

@@ -145,7 +145,7 @@ typedef struct tfr_placement {
     uint64_t copy_bytes;
     uint32_t random;   /* 1 = draws random numbers: another backend gives other values */
     int32_t program;   /* number of the program that it is a part of, or -1 */
-    const char *alone; /* why its backend wants it in no program; "" = not said, or not asked */
+    const char *alone; /* why its backend wants it in no program; "" = unspecified, or not asked */
     uint64_t time_ns;  /* that it takes in a run; 0 = no kernel */
     uint32_t time_measured; /* 1 = in earlier runs; 0 = it is an estimate */
     uint32_t math_mode;     /* 1 = in the session's math mode, which is not strict */
@@ -160,14 +160,14 @@ TFR_API TFR_MUST_CHECK tfr_status tfr_session_placement(const tfr_session *sessi
 typedef struct tfr_program_desc {
     uint32_t size;
     uint32_t n_nodes;
-    const char *backend;            /* "onednn:0" */
-    const char *node;               /* the name of its first node */
-    const char *text;               /* what was fused, as the backend says; "" = not said */
-    uint32_t n_kernels, n_reorders; /* that one launch runs; 0 = not said */
+    const char *backend; /* "onednn:0" */
+    const char *node;    /* the name of its first node */
+    const char *text;    /* what was fused, in the words of the backend; "" = unspecified */
+    uint32_t n_kernels, n_reorders; /* that one launch runs; 0 = unspecified */
     uint64_t workspace_bytes;       /* of the plan's arena, during a launch */
     uint64_t lower_bound;           /* most of them that hold something at one time */
     uint64_t constant_bytes;        /* packed weights that it added */
-    uint64_t time_ns;               /* of one launch, as the backend estimates; 0 = not said */
+    uint64_t time_ns;               /* of one launch, as the backend estimates; 0 = unspecified */
 } tfr_program_desc;
 
 TFR_API uint32_t tfr_session_n_programs(const tfr_session *session);

@@ -301,7 +301,7 @@ typedef struct tfr_plugin {
     uint32_t abi_minor;
     const char *name;       /* required: as in the note, [a-z][a-z0-9-]* */
     const char *version;    /* required: the plugin's own version */
-    const char *vendor;     /* NULL = not said */
+    const char *vendor;     /* NULL = unspecified */
     const char *build_info; /* "key=value" lines: libraries it was built with and has loaded */
     /*
      * required [any]. Fills up to *n infos, stride bytes apart (each with size set by the caller),
@@ -585,8 +585,8 @@ typedef struct tfr_op_claim {
     uint64_t digest;
     /*
      * Element types that operand 0 (input 0, or output 0 without inputs) may have for a yes on this
-     * device: bit n for the type of number n; bits that the op does not admit mean nothing; 0 = not
-     * said. The tools tell it; supports decides.
+     * device: bit n for the type of number n; bits that the op does not admit mean nothing; 0 =
+     * unspecified. The tools show it; supports decides.
      */
     uint32_t dtypes;
     /* Types that depend on the processor or on a library's version, whether they are here or not.
@@ -817,7 +817,7 @@ typedef struct tfr_compile_options {
     void *user; /* for advise_unused */
 } tfr_compile_options;
 
-/* How output i of a program lies in memory. */
+/* How output i of a program is stored. */
 typedef struct tfr_program_output {
     uint32_t size;
     uint32_t reserved;
@@ -893,8 +893,8 @@ typedef struct tfr_profile_record {
     uint32_t lane; /* thread or queue of the device, from 0 */
     int32_t node;  /* number of the node in the program's graph, -1 = several or none */
     uint64_t begin_ns, end_ns;
-    uint64_t bytes; /* moved at least; 0 = not said */
-    uint64_t flops; /* 0 = not said */
+    uint64_t bytes; /* moved at least; 0 = unspecified */
+    uint64_t flops; /* 0 = unspecified */
     char name[64];  /* what ran: "jit:avx512_core conv+relu" */
 } tfr_profile_record;
 
