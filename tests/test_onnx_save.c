@@ -366,6 +366,25 @@ TEST(subgraphs_capture_by_name_and_no_name_hides_another)
     check_same(graph);
 }
 
+/* As passes leave it when a branch has captured a constant. */
+TEST(a_constant_that_subgraphs_share_is_written_once)
+{
+    const int64_t dim = 1000;
+    tfr_graph *then, *graph = branching(&then);
+    tfr_tensor *t = new_tensor(TFR_DTYPE_F32, 1, &dim);
+    bytes before = write_graph(graph), after;
+    output(then, constant(then, "inner", tfr_tensor_retain(t)), NULL);
+    output(graph, constant(graph, "outer", t), NULL);
+    after = write_graph(graph);
+    CHECK(after.n - before.n > 4000);
+    CHECK(after.n - before.n < 4400);
+    free(before.data);
+    free(after.data);
+    graph = again(graph);
+    REQUIRE_INT(2, tfr_graph_n_outputs(graph));
+    check_same(graph);
+}
+
 /* ---- versions -------------------------------------------------------------------------------- */
 
 /* "onnx 21, ir 10" of what is written for a graph, which is released. */
@@ -706,6 +725,7 @@ static const test_case cases[] = {
     CASE(outputs_keep_their_names_and_others_give_way),
     CASE(names_that_are_not_utf8_are_made_up_inside_and_refused_outside),
     CASE(subgraphs_capture_by_name_and_no_name_hides_another),
+    CASE(a_constant_that_subgraphs_share_is_written_once),
     CASE(the_opset_is_the_oldest_that_has_what_is_used),
     CASE(variables_are_constants_unless_they_change),
     CASE(constants_that_are_sequences_are_refused),

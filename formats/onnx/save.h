@@ -25,10 +25,13 @@ typedef struct tfr__onnx_part {
     const tfr_graph *graph;
     struct tfr__onnx_part *outer; /* NULL for the model's graph */
     bool *used;                   /* by value: something reads it */
+    const tfr_tensor **tensors;   /* by value: a constant's, or NULL */
+    bool *shared;                 /* by value: a graph around this one has the same constant */
     const char **names;           /* by value, NULL = it is not written */
     tfr__onnx_result *results;    /* by output */
     uint64_t *offsets;            /* by value: place of a constant in the data file + 1, or 0 */
     tfr__labels labels;           /* the names */
+    tfr__labels addresses;        /* of the tensors, as texts: pieces of the array */
 } tfr__onnx_part;
 
 /* Versions of operator sets; 0 = none of its ops is used. */

@@ -46,8 +46,9 @@ static void plan_part(tfr__onnx_part *part, uint64_t *end)
     tfr_value_view value = {.size = sizeof value};
 
     for (uint32_t v = 0; v < tfr_graph_n_values(part->graph); v++) {
-        if (!part->used[v] || tfr_graph_value(part->graph, (tfr_value)v, &value, NULL) ||
-            !value.tensor || tfr_tensor_dtype(value.tensor) == TFR_DTYPE_STRING ||
+        if (!part->used[v] || part->shared[v] ||
+            tfr_graph_value(part->graph, (tfr_value)v, &value, NULL) || !value.tensor ||
+            tfr_tensor_dtype(value.tensor) == TFR_DTYPE_STRING ||
             tfr_tensor_bytes(value.tensor) < TFR__ONNX_LARGE_BYTES)
             continue;
         part->offsets[v] = (*end + PAGE - 1) / PAGE * PAGE + 1;

@@ -191,7 +191,7 @@ static void put_constants(tfr__wire_out *out, const tfr__onnx_save *save,
     for (uint32_t v = 0; v < tfr_graph_n_values(part->graph) && !out->status; v++) {
         tfr__wire_part message;
         out->status = tfr_graph_value(part->graph, (tfr_value)v, &value, out->err);
-        if (out->status || !value.tensor || !part->used[v])
+        if (out->status || !value.tensor || !part->used[v] || part->shared[v])
             continue;
         message = tfr__put_begin(out, TFR__GRAPH_INITIALIZER);
         if (save->location && part->offsets[v])

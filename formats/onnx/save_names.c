@@ -39,15 +39,49 @@ static tfr_status add_part(tfr__onnx_save *save, const tfr_graph *graph, tfr__on
     part->graph = graph;
     part->outer = outer;
     part->used = tfr__scratch_take(&save->scratch, n, sizeof *part->used);
+    part->tensors = tfr__scratch_take(&save->scratch, n, sizeof *part->tensors);
+    part->shared = tfr__scratch_take(&save->scratch, n, sizeof *part->shared);
     part->names = tfr__scratch_take(&save->scratch, n, sizeof *part->names);
     part->offsets = tfr__scratch_take(&save->scratch, n, sizeof *part->offsets);
     part->results =
         tfr__scratch_take(&save->scratch, tfr_graph_n_outputs(graph), sizeof *part->results);
-    if (!part->used || !part->names || !part->offsets || !part->results)
+    if (!part->used || !part->tensors || !part->shared || !part->names || !part->offsets ||
+        !part->results)
         return no_memory(err);
     save->parts[save->n_parts++] = part;
     *out = part;
     return TFR_OK;
+}
+
+/*
+ * Passes give a subgraph that captures a constant the same tensor as a constant of its own. In the
+ * file it is there once.
+ */
+static tfr_status note_tensor(tfr__onnx_part *part, tfr_value v, const tfr_value_view *value,
+                              tfr_err *err)
+{
+    tfr__text text = {(const char *)&part->tensors[v], sizeof part->tensors[v]};
+    uint32_t label;
+    bool is_new;
+    if (!value->tensor)
+        return TFR_OK;
+    part->tensors[v] = value->tensor;
+    return tfr__labels_add(&part->addresses, text, &label, &is_new, err);
+}
+
+/* The same constant in a graph around this one, or NULL. */
+static tfr__onnx_part *find_shared(const tfr__onnx_part *part, tfr_value v, tfr_value *out)
+{
+    tfr__text text = {(const char *)&part->tensors[v], sizeof part->tensors[v]};
+    for (tfr__onnx_part *outer = part->outer; outer; outer = outer->outer) {
+        uint32_t label = tfr__labels_find(&outer->addresses, text);
+        if (label != TFR__LABEL_NONE) {
+            const void *at = outer->addresses.texts[label].data;
+            *out = (tfr_value)((const tfr_tensor *const *)at - outer->tensors);
+            return outer;
+        }
+    }
+    return NULL;
 }
 
 static const tfr_attr *attr_at(const tfr_node_view *node, uint32_t i)
@@ -72,15 +106,63 @@ static tfr_status find_inside(tfr__onnx_save *save, tfr__onnx_part *part, const 
     return status;
 }
 
+/* What becomes of a value that is no node's: is it captured, can it be written? */
+static tfr_status look_at_value(tfr__onnx_part *part, tfr_value v, const tfr_value_view *value,
+                                tfr_err *err)
+{
+    const char *name = tfr_graph_value_name(part->graph, v);
+    tfr__onnx_part *around;
+    tfr_value other;
+
+    if (value->role == TFR_ROLE_CAPTURE && part->used[v])
+        part->outer->used[value->of_parent] = true;
+    if (value->role == TFR_ROLE_VARIABLE && value->update != TFR_VALUE_NONE)
+        return tfr_fail(err, TFR_EUNSUPPORTED,
+                        "variable \"%s\" changes from run to run, and the graph of an ONNX model "
+                        "keeps nothing between runs",
+                        name);
+    if (!value->tensor || !part->used[v])
+        return TFR_OK;
+    if (tfr_tensor_kind(value->tensor) != TFR_KIND_TENSOR)
+        return tfr_fail(err, TFR_EUNSUPPORTED,
+                        "constant \"%s\" is a sequence or optional, and an initializer of an ONNX "
+                        "model is a tensor",
+                        name);
+    around = find_shared(part, v, &other);
+    if (around) {
+        part->shared[v] = true;
+        around->used[other] = true;
+    }
+    return TFR_OK;
+}
+
+/* Calls look for every value. */
+static tfr_status each_value(tfr__onnx_part *part,
+                             tfr_status (*look)(tfr__onnx_part *part, tfr_value v,
+                                                const tfr_value_view *value, tfr_err *err),
+                             tfr_err *err)
+{
+    tfr_value_view value = {.size = sizeof value};
+    tfr_status status = TFR_OK;
+
+    for (uint32_t v = 0; !status && v < tfr_graph_n_values(part->graph); v++) {
+        status = tfr_graph_value(part->graph, (tfr_value)v, &value, err);
+        if (!status)
+            status = look(part, (tfr_value)v, &value, err);
+    }
+    return status;
+}
+
 /* The graph and all inside it. What an inner one captures and reads is used in the outer one. */
 static tfr_status find_parts(tfr__onnx_save *save, const tfr_graph *graph, tfr__onnx_part *outer,
                              tfr_err *err)
 {
     tfr_node_view node = {.size = sizeof node};
-    tfr_value_view value = {.size = sizeof value};
     tfr__onnx_part *part = NULL;
     tfr_status status = add_part(save, graph, outer, &part, err);
 
+    if (!status)
+        status = each_value(part, note_tensor, err);
     for (uint32_t i = 0; !status && i < tfr_graph_n_nodes(graph); i++) {
         status = tfr_graph_node(graph, i, &node, err);
         if (!status)
@@ -88,23 +170,7 @@ static tfr_status find_parts(tfr__onnx_save *save, const tfr_graph *graph, tfr__
     }
     for (uint32_t i = 0; !status && i < tfr_graph_n_outputs(graph); i++)
         part->used[tfr_graph_output(graph, i)] = true;
-    for (uint32_t v = 0; !status && v < tfr_graph_n_values(graph); v++) {
-        status = tfr_graph_value(graph, (tfr_value)v, &value, err);
-        if (!status && value.role == TFR_ROLE_CAPTURE && part->used[v])
-            outer->used[value.of_parent] = true;
-        if (!status && value.tensor && part->used[v] &&
-            tfr_tensor_kind(value.tensor) != TFR_KIND_TENSOR)
-            status = tfr_fail(err, TFR_EUNSUPPORTED,
-                              "constant \"%s\" is a sequence or optional, and an initializer of "
-                              "an ONNX model is a tensor",
-                              tfr_graph_value_name(graph, (tfr_value)v));
-        if (!status && value.role == TFR_ROLE_VARIABLE && value.update != TFR_VALUE_NONE)
-            status = tfr_fail(err, TFR_EUNSUPPORTED,
-                              "variable \"%s\" changes from run to run, and the graph of an ONNX "
-                              "model keeps nothing between runs",
-                              tfr_graph_value_name(graph, (tfr_value)v));
-    }
-    return status;
+    return status ? status : each_value(part, look_at_value, err);
 }
 
 /* ---- names ------------------------------------------------------------------------------------
@@ -196,7 +262,7 @@ static tfr_status name_output(tfr__onnx_save *save, tfr__onnx_part *part, uint32
         result->name = name;
         return TFR_OK;
     }
-    result->is_identity = part->names[v] || value.role == TFR_ROLE_CAPTURE;
+    result->is_identity = part->names[v] || value.role == TFR_ROLE_CAPTURE || part->shared[v];
     if (part->outer) {
         status = make_up(save, part, is_own_name(name) ? name : "output", &result->name, err);
     } else {
@@ -226,6 +292,10 @@ static tfr_status keep_names(tfr__onnx_part *part, tfr_err *err)
             continue;
         if (value.role == TFR_ROLE_CAPTURE) {
             part->names[v] = part->outer->names[value.of_parent];
+        } else if (part->shared[v]) {
+            tfr_value other;
+            const tfr__onnx_part *around = find_shared(part, (tfr_value)v, &other);
+            part->names[v] = around->names[other];
         } else if (is_own_name(name) && !is_taken(part, name)) {
             part->names[v] = name;
             status = take(part, name, err);
@@ -294,7 +364,9 @@ tfr_status tfr__onnx_save_start(tfr__onnx_save *save, const tfr_graph *graph, tf
 
 void tfr__onnx_save_finish(tfr__onnx_save *save)
 {
-    for (uint32_t i = 0; i < save->n_parts; i++)
+    for (uint32_t i = 0; i < save->n_parts; i++) {
         tfr__labels_finish(&save->parts[i]->labels);
+        tfr__labels_finish(&save->parts[i]->addresses);
+    }
     tfr__scratch_finish(&save->scratch);
 }
