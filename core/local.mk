@@ -111,6 +111,7 @@ libtfrun_core_la_SOURCES = \
 	core/op/ops.def \
 	core/op/signature.c \
 	core/op/type.c \
+	core/optimize/optimize.c \
 	core/optimize/pass_activation.c \
 	core/optimize/pass_attention.c \
 	core/optimize/pass_cse.c \
@@ -211,6 +212,7 @@ tfruninclude_HEADERS += \
 	include/tfrun/env.h \
 	include/tfrun/graph.h \
 	include/tfrun/op.h \
+	include/tfrun/optimize.h \
 	include/tfrun/runtime.h \
 	include/tfrun/session.h \
 	include/tfrun/shape.h \

@@ -36,6 +36,7 @@ unit_tests = \
 	tests/test_immediate \
 	tests/test_loader \
 	tests/test_mapped \
+	tests/test_optimize \
 	tests/test_pass_activation \
 	tests/test_pass_attention \
 	tests/test_pass_conv_bn \
@@ -246,6 +247,10 @@ tests_test_pass_conv_bn_SOURCES = tests/graph_text.h tests/pass_kit.h tests/test
 tests_test_pass_cse_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_pass_cse_LDADD = $(TFR_TEST_CORE)
 tests_test_pass_cse_SOURCES = tests/graph_text.h tests/pass_kit.h tests/test_pass_cse.c
+
+tests_test_optimize_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_optimize_LDADD = $(TFR_TEST_CORE)
+tests_test_optimize_SOURCES = tests/graph_text.h tests/pass_kit.h tests/test_optimize.c
 
 tests_test_pass_dead_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_pass_dead_LDADD = $(TFR_TEST_CORE)

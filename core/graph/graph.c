@@ -275,6 +275,32 @@ tfr_status tfr_graph_add_input(tfr_graph *graph, const char *name, const tfr_val
     return TFR_OK;
 }
 
+tfr_status tfr_graph_set_input_shape(tfr_graph *graph, uint32_t i, const tfr_shape *shape,
+                                     tfr_err *err)
+{
+    tfr_status status = graph_check(graph, err);
+    char text[400];
+    tfr_value_type *type;
+    bool fits;
+    if (!status && i >= graph->n_inputs)
+        status = tfr_fail(err, TFR_EINVAL, "graph \"%s\" has no input %u, it has %u", graph->name,
+                          i, graph->n_inputs);
+    if (status)
+        return status;
+    type = &graph->values[graph->inputs[i]].type;
+    fits = type->kind == TFR_KIND_TENSOR && (!type->rank_known || type->rank == shape->rank);
+    for (int32_t k = 0; fits && type->rank_known && k < shape->rank; k++)
+        fits = type->dims[k] < 0 || type->dims[k] == shape->dims[k];
+    if (!fits)
+        return tfr_fail(
+            err, TFR_ESHAPE, "input \"%s\" is declared as something else than a tensor of shape %s",
+            graph->values[graph->inputs[i]].name, tfr_shape_format(shape, text, sizeof text));
+    type->rank_known = 1;
+    type->rank = shape->rank;
+    memcpy(type->dims, shape->dims, (size_t)shape->rank * sizeof type->dims[0]);
+    return TFR_OK;
+}
+
 static void type_of_tensor(const tfr_tensor *tensor, tfr_value_type *out)
 {
     const tfr_shape *shape = tfr_tensor_shape(tensor);

@@ -89,11 +89,17 @@ tfr_status tfr__eval(const tfr__kernel_env *env, const tfr__node *node, const tf
                      tfr_tensor *const *inputs, const tfr__type *outputs, tfr_tensor **results,
                      tfr_err *err)
 {
-    tfr__pin pin = reference_pin(env->streams->runtime);
-    tfr__type *in = tfr__calloc((size_t)node->n_inputs + 1, sizeof *in);
+    tfr__pin pin;
+    tfr__type *in;
     tfr__choice choice = {0};
     tfr__call call = {0};
-    tfr_status status = tfr__call_init(&call, node, attrs, err);
+    tfr_status status;
+    if (!env->streams->runtime)
+        return tfr_fail(err, TFR_EUNSUPPORTED, "there is no backend to compute node \"%s\" with",
+                        node->name);
+    pin = reference_pin(env->streams->runtime);
+    in = tfr__calloc((size_t)node->n_inputs + 1, sizeof *in);
+    status = tfr__call_init(&call, node, attrs, err);
     if (!in)
         status = tfr_fail(err, TFR_ENOMEM, "out of memory for node \"%s\"", node->name);
     for (uint32_t k = 0; !status && k < node->n_inputs; k++) {

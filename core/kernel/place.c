@@ -224,6 +224,9 @@ bool tfr__kernel_claimed(const tfr__kernel_env *env, uint32_t op)
 {
     const tfr_runtime *rt = env->streams->runtime;
     const tfr__pin want = env->preferred;
+    const tfr__op *row = tfr__op_at(op);
+    if (env->opset)
+        return !*row->domain && row->compat_version <= env->opset;
     const tfr__device *d = rt->n_devices ? &rt->devices[want.device < 0 ? 0 : want.device] : NULL;
     for (uint32_t i = 0; d && i < d->n_backends; i++) {
         const tfr__backend *b = &d->backends[i];

@@ -18,6 +18,7 @@ typedef struct tfr__kernel_env {
     tfr__streams *streams; /* and, in them, the runtime */
     tfr__pin preferred;    /* device -1 = none named */
     uint64_t run;          /* number of the run at hand */
+    int32_t opset;         /* not 0: nothing runs here, but where ONNX is known up to this opset */
 } tfr__kernel_env;
 
 /* A kernel for a call. */
@@ -41,10 +42,12 @@ tfr_status tfr__place(const tfr__kernel_env *env, const tfr__node *node, tfr__pi
 static inline uint32_t tfr__kernel_threads(const tfr__kernel_env *env)
 {
     const tfr_runtime *runtime = env->streams->runtime;
-    return runtime->n_devices ? runtime->devices[0].n_threads : 1;
+    return runtime && runtime->n_devices ? runtime->devices[0].n_threads : 1;
 }
 
-/* Does a backend above the reference, of the device that is asked first, claim the op, by number?
+/*
+ * Does a backend above the reference, of the device that is asked first, claim the op, by number?
+ * With an opset: does whoever runs the graph have it?
  */
 bool tfr__kernel_claimed(const tfr__kernel_env *env, uint32_t op);
 

@@ -46,6 +46,18 @@ tfr_status tfr__passes_parse(const char *list, uint32_t *mask, tfr_err *err)
     return TFR_OK;
 }
 
+tfr_pass tfr__pass_view(const tfr__pass_row *row)
+{
+    return (tfr_pass){.size = sizeof(tfr_pass),
+                      .name = row->name,
+                      .text = row->text,
+                      .rounds = row->rounds,
+                      .n_changes = row->n_changes,
+                      .nodes_before = row->nodes_before,
+                      .nodes_removed = row->nodes_removed,
+                      .ns = row->ns};
+}
+
 /* ---- rounds ---------------------------------------------------------------------------------- */
 
 /* The graph and all graphs inside it, outer ones first. */

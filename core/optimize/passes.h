@@ -6,6 +6,8 @@
 #ifndef TFR_CORE_PASSES_H
 #define TFR_CORE_PASSES_H
 
+#include <tfrun/optimize.h>
+
 #include "optimize/rewrite.h"
 
 /*
@@ -55,6 +57,9 @@ typedef struct tfr__pass_row {
     uint64_t ns;
     char text[96];
 } tfr__pass_row;
+
+/* The same for the user; texts are the row's. */
+tfr_pass tfr__pass_view(const tfr__pass_row *row);
 
 /*
  * Replaces *graph by a copy without unread nodes that the passes of mask changed, if anything was

@@ -133,22 +133,14 @@ uint32_t tfr_session_n_passes(const tfr_session *session)
 
 tfr_status tfr_session_pass(const tfr_session *session, uint32_t i, tfr_pass *out, tfr_err *err)
 {
-    tfr_pass pass = {0};
-    const tfr__pass_row *row;
+    tfr_pass pass;
     uint32_t p = 0;
     if (i >= tfr_session_n_passes(session))
         return tfr_fail(err, TFR_EINVAL, "there is no pass %u, %u ran", i,
                         tfr_session_n_passes(session));
     while (!session->passes[p].rounds || i--)
         p++;
-    row = &session->passes[p];
-    pass.name = row->name;
-    pass.text = row->text;
-    pass.rounds = row->rounds;
-    pass.n_changes = row->n_changes;
-    pass.nodes_before = row->nodes_before;
-    pass.nodes_removed = row->nodes_removed;
-    pass.ns = row->ns;
+    pass = tfr__pass_view(&session->passes[p]);
     pass.size = out->size < sizeof pass ? out->size : (uint32_t)sizeof pass;
     memcpy(out, &pass, pass.size);
     return TFR_OK;

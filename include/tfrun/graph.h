@@ -49,6 +49,12 @@ TFR_API void tfr_graph_release(tfr_graph *graph);
 TFR_API TFR_MUST_CHECK tfr_status tfr_graph_add_input(tfr_graph *graph, const char *name,
                                                       const tfr_value_type *type, tfr_value *out,
                                                       tfr_err *err);
+/*
+ * Says more of the shape of input i than is declared, without dims that are not known. TFR_ESHAPE
+ * if that is another shape than the declared one, or the input is no tensor.
+ */
+TFR_API TFR_MUST_CHECK tfr_status tfr_graph_set_input_shape(tfr_graph *graph, uint32_t i,
+                                                            const tfr_shape *shape, tfr_err *err);
 /* The tensor is retained and must not change any more. */
 TFR_API TFR_MUST_CHECK tfr_status tfr_graph_add_constant(tfr_graph *graph, const char *name,
                                                          tfr_tensor *tensor, tfr_value *out,

@@ -12,6 +12,7 @@
 
 #include <tfrun/device.h>
 #include <tfrun/graph.h>
+#include <tfrun/optimize.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -108,19 +109,7 @@ TFR_API TFR_MUST_CHECK tfr_status tfr_session_set_variable(tfr_session *session,
 
 /* ---- what passes did ------------------------------------------------------------------------- */
 
-/* One pass over the graph, when the session was made. Texts live as long as the session. */
-typedef struct tfr_pass {
-    uint32_t size;
-    const char *name;      /* "fold" */
-    const char *text;      /* "3 nodes computed beforehand" */
-    uint32_t rounds;       /* how often it ran */
-    uint32_t n_changes;    /* what the text counts */
-    uint32_t nodes_before; /* of the graph and the graphs inside it, when it first ran */
-    int32_t nodes_removed; /* fewer than before, in all its rounds; negative = it added some */
-    uint64_t ns;           /* time that it took */
-} tfr_pass;
-
-/* Passes that ran, in their order. */
+/* Passes that ran when the session was made, in their order. */
 TFR_API uint32_t tfr_session_n_passes(const tfr_session *session);
 TFR_API TFR_MUST_CHECK tfr_status tfr_session_pass(const tfr_session *session, uint32_t i,
                                                    tfr_pass *out, tfr_err *err);

@@ -9,6 +9,7 @@
 #include <tfrun/env.h>
 #include <tfrun/graph.h>
 #include <tfrun/op.h>
+#include <tfrun/optimize.h>
 #include <tfrun/runtime.h>
 #include <tfrun/session.h>
 #include <tfrun/shape.h>
