@@ -21,7 +21,7 @@
     X(DATA, 5, "the model or the data is not valid")                                               \
     X(MEMORY, 6, "out of memory")                                                                  \
     X(IO, 7, "I/O error")                                                                          \
-    X(DIFFERS, 8, "verify: at least one model failed")                                             \
+    X(DIFFERS, 8, "verify: at least one model failed; optimize: the outputs differ")               \
     X(SKIPPED, 77, "verify: every model was skipped")
 
 enum cli_exit {
@@ -61,6 +61,11 @@ typedef struct cli_args {
     const char *trace;           /* file for a trace of the runs */
     int32_t by;                  /* profile: 1 + op, node, backend; 0 = op */
     double rtol, atol;
+
+    /* of optimize */
+    cli_list fold_shapes; /* NAME=1,3,224,224 */
+    int64_t opset;        /* 0 = not given */
+    bool check;
 
     /* of bench */
     const char *peers, *sizes, *batches; /* "onednn,numpy", "500,1024", "1,64" */
@@ -158,6 +163,16 @@ typedef struct cli_command {
     {                                                                                              \
         0, "shape", "NAME=DIMS", CLI_LIST, CLI_FIELD(shapes), "none", 0, 0,                        \
             "shape of a random input, for example x=1,3,224,224"                                   \
+    }
+#define CLI_OPTION_RTOL                                                                            \
+    {                                                                                              \
+        0, "rtol", "R", CLI_REAL, CLI_FIELD(rtol), "none", 0, 1e30,                                \
+            "relative tolerance; default is 1e-3"                                                  \
+    }
+#define CLI_OPTION_ATOL                                                                            \
+    {                                                                                              \
+        0, "atol", "A", CLI_REAL, CLI_FIELD(atol), "none", 0, 1e30,                                \
+            "absolute tolerance; default is 1e-7"                                                  \
     }
 #define CLI_OPTION_TRACE                                                                           \
     {                                                                                              \

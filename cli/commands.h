@@ -13,6 +13,7 @@ extern const cli_command cli_explain;
 extern const cli_command cli_help;
 extern const cli_command cli_matmul;
 extern const cli_command cli_ops;
+extern const cli_command cli_optimize;
 extern const cli_command cli_plugins;
 extern const cli_command cli_profile_command;
 extern const cli_command cli_run;

@@ -11,6 +11,7 @@ tfrun_SOURCES = \
 	cli/cmd_help.c \
 	cli/cmd_matmul.c \
 	cli/cmd_ops.c \
+	cli/cmd_optimize.c \
 	cli/cmd_plugins.c \
 	cli/cmd_profile.c \
 	cli/cmd_run.c \
@@ -31,6 +32,8 @@ tfrun_SOURCES = \
 	cli/open.c \
 	cli/options.c \
 	cli/options.h \
+	cli/optimize_check.c \
+	cli/optimize_check.h \
 	cli/output_files.c \
 	cli/output_files.h \
 	cli/placement.c \

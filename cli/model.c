@@ -63,8 +63,8 @@ tfr_status cli_model_split(const tfr_graph *graph, bool output, const char *word
 
 /* ---- shapes ---------------------------------------------------------------------------------- */
 
-/* "1,3,224,224", also with x between; "" is a scalar. */
-static tfr_status parse_dims(const char *name, const char *text, tfr_shape *out, tfr_err *err)
+tfr_status cli_parse_dims(const char *option, const char *name, const char *text, tfr_shape *out,
+                          tfr_err *err)
 {
     int64_t dims[TFR_MAX_RANK];
     int32_t rank = 0;
@@ -73,15 +73,15 @@ static tfr_status parse_dims(const char *name, const char *text, tfr_shape *out,
         char *end;
         long long value;
         if (rank == TFR_MAX_RANK)
-            return tfr_fail(err, TFR_ESHAPE, "--shape %s=%s has more than %d dims", name, text,
+            return tfr_fail(err, TFR_ESHAPE, "--%s %s=%s has more than %d dims", option, name, text,
                             TFR_MAX_RANK);
         errno = 0;
         value = strtoll(at, &end, 10);
         if (errno || end == at || value < 0 || (*end && *end != ',' && *end != 'x') ||
             (*end && !end[1]))
             return tfr_fail(err, TFR_ESHAPE,
-                            "--shape %s=%s is no list of dims, write it like 1,3,224,224", name,
-                            text);
+                            "--%s %s=%s is no list of dims, write it like 1,3,224,224", option,
+                            name, text);
         dims[rank++] = value;
         at = end + (*end != 0);
     }
@@ -100,7 +100,7 @@ static tfr_status given_shape(const cli_args *args, const tfr_graph *graph, uint
             cli_model_split(graph, false, args->shapes.items[k], &number, &rest, err);
         if (!status && number == i) {
             *given = true;
-            status = parse_dims(cli_model_input_name(graph, i), rest, out, err);
+            status = cli_parse_dims("shape", cli_model_input_name(graph, i), rest, out, err);
         }
         if (status)
             return status;
@@ -132,9 +132,7 @@ static tfr_status make_up(const cli_args *args, cli_model *model, uint32_t i, tf
                         "the model leaves the shape of input \"%s\" open; give --shape %s=DIMS",
                         name, name);
     for (int32_t k = 0; !given && k < type->rank; k++)
-        dims[k] = type->dims[k] >= 0        ? type->dims[k]
-                  : k == 0 && args->batch > 0 ? args->batch
-                                              : 1;
+        dims[k] = type->dims[k] >= 0 ? type->dims[k] : k == 0 && args->batch > 0 ? args->batch : 1;
     if (!given)
         status = tfr_shape_make(type->rank, dims, &shape, err);
     /* A stream of its own for each input, so that giving one does not change the others. */
@@ -147,7 +145,7 @@ static tfr_status make_up(const cli_args *args, cli_model *model, uint32_t i, tf
 }
 
 /* Tells which inputs lack a value, with their types. */
-static tfr_status fail_missing(const cli_model *model, const char *path, tfr_err *err)
+static tfr_status fail_missing(const cli_model *model, tfr_err *err)
 {
     char list[360] = "";
     size_t used = 0;
@@ -168,8 +166,8 @@ static tfr_status fail_missing(const cli_model *model, const char *path, tfr_err
         }
     }
     return tfr_fail(err, TFR_EINVAL,
-                    "%s: no value for %s; give --input NAME=FILE, or --random-inputs SEED", path,
-                    list);
+                    "%s: no value for %s; give --input NAME=FILE, or --random-inputs SEED",
+                    model->path, list);
 }
 
 static tfr_status load_inputs(const cli_args *args, cli_model *model, tfr_err *err)
@@ -211,14 +209,16 @@ static tfr_status check_shapes(const cli_args *args, const cli_model *model, tfr
     return TFR_OK;
 }
 
-tfr_status cli_model_load(const cli_args *args, const char *path, bool fill, cli_model *model,
-                          tfr_err *err)
+tfr_status cli_model_open(const char *path, cli_model *model, tfr_err *err)
+{
+    memset(model, 0, sizeof *model);
+    model->path = path;
+    return tfr_onnx_load(path, &model->graph, err);
+}
+
+tfr_status cli_model_fill(const cli_args *args, bool fill, cli_model *model, tfr_err *err)
 {
     tfr_status status;
-    memset(model, 0, sizeof *model);
-    status = tfr_onnx_load(path, &model->graph, err);
-    if (status)
-        return status;
     model->n_inputs = tfr_graph_n_inputs(model->graph);
     model->inputs = calloc((size_t)model->n_inputs + 1, sizeof *model->inputs);
     model->is_random = calloc((size_t)model->n_inputs + 1, sizeof *model->is_random);
@@ -229,10 +229,17 @@ tfr_status cli_model_load(const cli_args *args, const char *path, bool fill, cli
         if (model->inputs[i])
             continue;
         if (!fill && args->seed < 0)
-            return fail_missing(model, path, err);
+            return fail_missing(model, err);
         status = make_up(args, model, i, err);
     }
     return status ? status : check_shapes(args, model, err);
+}
+
+tfr_status cli_model_load(const cli_args *args, const char *path, bool fill, cli_model *model,
+                          tfr_err *err)
+{
+    tfr_status status = cli_model_open(path, model, err);
+    return status ? status : cli_model_fill(args, fill, model, err);
 }
 
 void cli_model_finish(cli_model *model)

@@ -6,6 +6,7 @@
 #include "cli.h"
 
 typedef struct cli_model {
+    const char *path;
     tfr_graph *graph;
     tfr_tensor **inputs; /* in the graph's order */
     bool *is_random;     /* of each input: made up */
@@ -19,7 +20,15 @@ typedef struct cli_model {
  */
 TFR_MUST_CHECK tfr_status cli_model_load(const cli_args *args, const char *path, bool fill,
                                          cli_model *model, tfr_err *err);
+/* The same in two steps: the graph, and a value for each of its inputs. */
+TFR_MUST_CHECK tfr_status cli_model_open(const char *path, cli_model *model, tfr_err *err);
+TFR_MUST_CHECK tfr_status cli_model_fill(const cli_args *args, bool fill, cli_model *model,
+                                         tfr_err *err);
 void cli_model_finish(cli_model *model);
+
+/* "1,3,224,224", also with x between; "" is a scalar. option and name are for the error. */
+TFR_MUST_CHECK tfr_status cli_parse_dims(const char *option, const char *name, const char *text,
+                                         tfr_shape *out, tfr_err *err);
 
 /*
  * Splits "NAME=FILE" into the number of an input or output and the rest. A word without '=' means

@@ -236,21 +236,25 @@ json_t *cli_json_programs(const tfr_session *session)
     return rows;
 }
 
+json_t *cli_json_pass(const tfr_pass *p)
+{
+    json_t *row = json_object();
+    cli_json_set(row, "pass", cli_json_text(p->name));
+    cli_json_set(row, "text", cli_json_text(p->text));
+    cli_json_set(row, "rounds", cli_json_int(p->rounds));
+    cli_json_set(row, "changes", cli_json_int(p->n_changes));
+    cli_json_set(row, "nodes_before", cli_json_int(p->nodes_before));
+    cli_json_set(row, "nodes_removed", json_integer(p->nodes_removed));
+    cli_json_set(row, "seconds", cli_json_real((double)p->ns / 1e9));
+    return row;
+}
+
 json_t *cli_json_passes(const tfr_session *session)
 {
     json_t *rows = json_array();
     tfr_pass p = {.size = sizeof p};
-    for (uint32_t i = 0; !tfr_session_pass(session, i, &p, NULL); i++) {
-        json_t *row = json_object();
-        cli_json_set(row, "pass", cli_json_text(p.name));
-        cli_json_set(row, "text", cli_json_text(p.text));
-        cli_json_set(row, "rounds", cli_json_int(p.rounds));
-        cli_json_set(row, "changes", cli_json_int(p.n_changes));
-        cli_json_set(row, "nodes_before", cli_json_int(p.nodes_before));
-        cli_json_set(row, "nodes_removed", json_integer(p.nodes_removed));
-        cli_json_set(row, "seconds", cli_json_real((double)p.ns / 1e9));
-        cli_json_append(rows, row);
-    }
+    for (uint32_t i = 0; !tfr_session_pass(session, i, &p, NULL); i++)
+        cli_json_append(rows, cli_json_pass(&p));
     return rows;
 }
 

@@ -20,6 +20,7 @@ void cli_print_programs(const tfr_session *session);
 
 json_t *cli_json_programs(const tfr_session *session);
 json_t *cli_json_placements(const tfr_session *session);
+json_t *cli_json_pass(const tfr_pass *pass);
 json_t *cli_json_passes(const tfr_session *session);
 json_t *cli_json_stats(const tfr_session *session);
 

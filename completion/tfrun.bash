@@ -101,6 +101,14 @@ _tfrun() {
         COMPREPLY=($(compgen -W 'op node backend' -- "$cur"))
         return
         ;;
+    --opset)
+        COMPREPLY=()
+        return
+        ;;
+    --fold-shapes)
+        COMPREPLY=()
+        return
+        ;;
     --rtol)
         COMPREPLY=()
         return
@@ -144,7 +152,7 @@ _tfrun() {
     esac
     for ((i = 1; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
-        devices | plugins | ops | run | profile | explain | verify | matmul | bench | help | version)
+        devices | plugins | ops | run | profile | explain | optimize | verify | matmul | bench | help | version)
             command=${COMP_WORDS[i]}
             break
             ;;
@@ -158,6 +166,7 @@ _tfrun() {
         run) options+=' --input --output --device --backend --fallback --passes --math-mode --programs --log-device-placement --random-inputs --shape --runs --trace' ;;
         profile) options+=' --input --device --backend --fallback --programs --passes --math-mode --random-inputs --shape --runs --by --trace' ;;
         explain) options+=' --device --backend --fallback --programs --passes --math-mode --input --random-inputs --shape' ;;
+        optimize) options+=' --passes --opset --fold-shapes --check --rtol --atol --input --random-inputs --shape --device --backend' ;;
         verify) options+=' --device --backend --fallback --passes --math-mode --programs --rtol --atol --jobs --timeout' ;;
         matmul) options+=' --fallback --random-inputs --runs' ;;
         bench) options+=' --peers --library --pairs --size --batch --csv --constant --svg --device --backend --math-mode --random-inputs --shape' ;;
@@ -168,7 +177,7 @@ _tfrun() {
     fi
     case $command in
     '')
-        COMPREPLY=($(compgen -W 'devices plugins ops run profile explain verify matmul bench help version' -- "$cur"))
+        COMPREPLY=($(compgen -W 'devices plugins ops run profile explain optimize verify matmul bench help version' -- "$cur"))
         ;;
     ops)
         _tfrun_ask ops
@@ -182,6 +191,9 @@ _tfrun() {
     explain)
         COMPREPLY=($(compgen -f -- "${cur#*=}"))
         ;;
+    optimize)
+        COMPREPLY=($(compgen -f -- "${cur#*=}"))
+        ;;
     verify)
         COMPREPLY=($(compgen -d -- "$cur"))
         ;;
@@ -192,7 +204,7 @@ _tfrun() {
         COMPREPLY=($(compgen -W 'dispatch matmul model startup memory' -- "$cur"))
         ;;
     help)
-        COMPREPLY=($(compgen -W 'devices plugins ops run profile explain verify matmul bench help version env' -- "$cur"))
+        COMPREPLY=($(compgen -W 'devices plugins ops run profile explain optimize verify matmul bench help version env' -- "$cur"))
         ;;
     esac
 }

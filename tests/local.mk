@@ -120,6 +120,7 @@ shell_tests = \
 	tests/cli/completion.sh \
 	tests/cli/devices.sh \
 	tests/cli/help.sh \
+	tests/cli/optimize.sh \
 	tests/cli/options.sh \
 	tests/cli/out_of_memory.sh \
 	tests/cli/profile.sh \
@@ -130,6 +131,7 @@ shell_tests = \
 	tests/onednn_programs.sh \
 	tests/onnx_newer.sh \
 	tests/onnx_backend.sh \
+	tests/onnx_optimize.sh \
 	tests/sdk/template.sh \
 	$(NULL)
 
@@ -528,6 +530,12 @@ tests_test_passes_SOURCES = tests/graph_text.h tests/pass_kit.h tests/test_passe
 tests_test_memory_out_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_memory_out_LDADD = $(TFR_TEST_CORE)
 tests_test_memory_out_SOURCES = tests/test_memory_out.c
+
+# For onnx_optimize.sh.
+check_PROGRAMS += tests/optimize_models
+tests_optimize_models_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PUBLIC_INCLUDES)
+tests_optimize_models_LDADD = libtfrun-nn.la libtfrun.la
+tests_optimize_models_SOURCES = tests/optimize_models.c
 
 # Reads what tfrun run --trace writes.
 check_PROGRAMS += tests/cli/trace_check
