@@ -655,7 +655,10 @@ TEST(a_full_disk_leaves_the_old_model_and_nothing_else)
     tfr_value x;
     char path[300];
     snprintf(path, sizeof path, "%s", temp_path("m.onnx"));
-    REQUIRE_OK(tfr_onnx_save(new_graph("old", TFR_DTYPE_F32, &x), path, NULL, &err), &err);
+    old = new_graph("old", TFR_DTYPE_F32, &x);
+    REQUIRE_OK(tfr_onnx_save(old, path, NULL, &err), &err);
+    tfr_graph_release(old);
+    old = NULL;
     CHECK_STATUS(TFR_EIO, save_limited(graph, path, NULL, 1 << 20), &err);
     CHECK_CONTAINS(path, err.text);
     CHECK_STATUS(TFR_EIO, save_limited(graph, path, &options, 1 << 20), &err);
