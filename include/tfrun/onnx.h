@@ -39,22 +39,22 @@ typedef struct tfr_onnx_save_options {
     }
 
 /*
- * Writes a graph as an ONNX model: for the oldest opset, from 21 on, that has what its nodes use,
- * and the same bytes for the same graph. Inputs and outputs keep their names, and so do other
- * values unless ONNX forbids it; an output that is another output, an outer graph's value or an
- * input under a name of its own becomes an Identity. Constants that nothing reads, and the devices
- * that nodes are pinned to, are left out; ops of the domain "tfrun" are written, and only tfrun
- * runs them.
+ * Writes a graph as an ONNX model, for the oldest opset from 21 on that has the ops, attributes and
+ * types in use. The same graph always gives the same bytes. Inputs and outputs keep their names,
+ * and so do other values where ONNX allows it. An output gets an Identity node if it is an input or
+ * another output under a different name, or a value of an outer graph. Unused constants and the
+ * pins of nodes to devices are not written. Ops of the domain "tfrun" are written as custom ops,
+ * which other runtimes do not know.
  *
- * The file is replaced when the new one is whole, so that a graph can be written over the file that
- * it was read from, whose weights it may still use. HASH depends on the content of the data file:
- * one of another model is never overwritten, and what an older model leaves behind is the caller's
- * to remove. Takes little memory: tensors are written from where they lie.
+ * The file is replaced once the new one is complete, so that a graph can be saved over the file it
+ * was loaded from while it uses that file's weights. HASH depends on the content of the data file:
+ * the data of another model are never overwritten, and data files of earlier versions are not
+ * removed. Tensors are written from where they are stored, without a copy.
  *
- * options may be NULL. TFR_EUNSUPPORTED for what ONNX has no form for: a variable with an update, a
- * constant that is a sequence or optional. TFR_EMODEL for an input or output whose name is empty,
- * not UTF-8 or that of another one. TFR_ELIMIT for a model of more than 2 GiB without its large
- * tensors. TFR_EIO.
+ * options may be NULL. TFR_EUNSUPPORTED for what ONNX cannot express: a variable with an update, a
+ * constant that is a sequence or optional. TFR_EMODEL if the name of an input or output is empty,
+ * not UTF-8 or used twice. TFR_ELIMIT for a model of more than 2 GiB without its large tensors.
+ * TFR_EIO.
  */
 TFR_API TFR_MUST_CHECK tfr_status tfr_onnx_save(const tfr_graph *graph, const char *path,
                                                 const tfr_onnx_save_options *options, tfr_err *err);
