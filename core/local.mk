@@ -99,6 +99,8 @@ libtfrun_core_la_SOURCES = \
 	core/op/infer_rows.h \
 	core/op/infer_sequence.c \
 	core/op/infer_signal.c \
+	core/op/infer_symbols.c \
+	core/op/infer_symbols.h \
 	core/op/infer_text.c \
 	core/op/infer_train.c \
 	core/op/infer_trees.c \
