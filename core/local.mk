@@ -78,8 +78,10 @@ libtfrun_core_la_SOURCES = \
 	core/op/infer.c \
 	core/op/infer.h \
 	core/op/infer_attention.c \
+	core/op/infer_attrs.c \
 	core/op/infer_conv.c \
 	core/op/infer_einsum.c \
+	core/op/infer_elements.c \
 	core/op/infer_elementwise.c \
 	core/op/infer_generate.c \
 	core/op/infer_image.c \
@@ -104,6 +106,7 @@ libtfrun_core_la_SOURCES = \
 	core/op/infer_text.c \
 	core/op/infer_train.c \
 	core/op/infer_trees.c \
+	core/op/infer_value.c \
 	core/op/infer_view.c \
 	core/op/infer_window.c \
 	core/op/infer_window.h \

@@ -7,6 +7,9 @@
  *              "seq(f32)" and "opt(f32)"; "~" in front of an output: dims are upper bounds;
  *              "f32[?]" = a tensor of unknown shape. In strings "%" stands for a blank.
  *   attributes "axis=1 pads=0,0 value=f32[1]{2}"   types come from the op's row
+ *
+ * Each case is inferred again with dims, ranks, values and types forgotten here and there: whatever
+ * a symbolic inference says has to hold for the concrete one.
  */
 #ifndef INFER_CASE_H
 #define INFER_CASE_H
@@ -14,7 +17,7 @@
 #include <stdlib.h>
 #include <tfrun/fail.h>
 
-#include "op/infer.h"
+#include "op/infer_kit.h"
 #include "tfr_test.h"
 
 enum { CASE_OPERANDS = 24, CASE_VALUES = 64 };
@@ -222,6 +225,152 @@ static inline void case_type_text(const tfr__type *t, char *out, size_t room)
     snprintf(out + at, room - at, "]");
 }
 
+/* ---- the same with less known ---------------------------------------------------------------- */
+
+enum { CASE_VARIANTS = 40, CASE_SYMBOLS = 400 };
+
+/* What symbols stand for in this case. */
+typedef struct case_symbols {
+    tfr__symbols table;
+    int64_t values[CASE_SYMBOLS];
+    bool known[CASE_SYMBOLS];
+    uint64_t random;
+} case_symbols;
+
+static inline uint32_t case_draw(case_symbols *s, uint32_t n)
+{
+    s->random = s->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (uint32_t)(s->random >> 33) % n;
+}
+
+/* A symbol that stands for the value: the same one again at times. */
+static inline int64_t case_symbol(case_symbols *s, int64_t value)
+{
+    int64_t n = s->table.n;
+    for (int64_t i = 0; i < n && case_draw(s, 4); i++)
+        if (s->known[i] && s->values[i] == value && !tfr__symbol_at(&s->table, -1 - i))
+            return -1 - i;
+    int64_t symbol = tfr__symbol_new(&s->table);
+    s->values[-1 - symbol] = value;
+    s->known[-1 - symbol] = true;
+    return symbol;
+}
+
+/* What a symbol stands for; false if a new symbol is in it. */
+static inline bool case_evaluate(const case_symbols *s, int64_t symbol, int64_t *out)
+{
+    const tfr__expression *e = tfr__symbol_at(&s->table, symbol);
+    int64_t v = e ? e->constant : s->values[-1 - symbol];
+    for (uint32_t k = 0; e && k < e->n_terms; k++) {
+        int64_t term;
+        if (!case_evaluate(s, e->terms[k], &term))
+            return false;
+        v = e->kind == TFR__SUM ? v + term : e->kind == TFR__PRODUCT ? v * term : term / v;
+    }
+    *out = v;
+    return e || s->known[-1 - symbol];
+}
+
+/* Forgets some of what is known of an operand. */
+static inline void case_forget(case_symbols *s, tfr__type *t, tfr__elements *e, bool reshapes)
+{
+    bool list = (t->dtype == TFR_DTYPE_I64 || t->dtype == TFR_DTYPE_I32) && t->rank <= 1 && t->data;
+    int64_t n = tfr__type_elements(t);
+    if (t->kind != TFR_KIND_TENSOR)
+        return;
+    if (t->data && case_draw(s, 2)) {
+        if (list && n <= TFR__MAX_ELEMENTS && case_draw(s, 4)) {
+            e->n = (uint32_t)n;
+            for (uint32_t i = 0; i < e->n; i++) {
+                int64_t v = (int64_t)tfr__element_double(t->data, t->dtype, i);
+                uint32_t what = case_draw(s, 3);
+                e->v[i] = tfr__number_of(v);
+                if (what == 1 && v >= reshapes)
+                    e->v[i] = (tfr__number){TFR__SYMBOL, case_symbol(s, v)};
+                else if (what == 2 && case_draw(s, 2))
+                    e->v[i] = (tfr__number){TFR__UNKNOWN, 0};
+            }
+            t->elements = e;
+        }
+        t->data = NULL;
+    }
+    if (t->data)
+        return;
+    for (int32_t i = 0; i < t->rank; i++)
+        if (case_draw(s, 2) && !t->elements)
+            t->dims[i] = case_symbol(s, t->dims[i]);
+    if (!case_draw(s, 8) && !t->elements) {
+        t->shape_known = false;
+        t->rank = 0;
+        if (!case_draw(s, 3))
+            t->kind = TFR__KIND_ANY;
+    }
+    if (!case_draw(s, 10))
+        t->dtype = 0;
+}
+
+/* Whatever is said of an output holds for the concrete one. */
+static inline void case_agree(case_symbols *s, const tfr__type *t, const tfr__type *concrete,
+                              const char *label)
+{
+    if (t->kind == TFR__KIND_ANY)
+        return;
+    test_int(concrete->kind, t->kind, label, TEST_AT, false);
+    if (t->dtype)
+        test_int(concrete->dtype, t->dtype, label, TEST_AT, false);
+    if (t->kind != TFR_KIND_TENSOR || !t->shape_known || !concrete->shape_known)
+        return;
+    test_int(concrete->rank, t->rank, label, TEST_AT, false);
+    for (int32_t i = 0; i < t->rank && i < concrete->rank; i++) {
+        if (concrete->dynamic && t->dims[i] < 0)
+            continue;
+        int64_t d = t->dims[i];
+        if (d >= 0 || case_evaluate(s, t->dims[i], &d)) {
+            test_int(concrete->dims[i], d, label, TEST_AT, false);
+        } else if (!tfr__symbol_at(&s->table, t->dims[i])) {
+            s->known[-1 - t->dims[i]] = true; /* now it stands for what it is seen as */
+            s->values[-1 - t->dims[i]] = concrete->dims[i];
+        }
+    }
+}
+
+/* Infers the case with things forgotten; concrete = what came out with everything known, NULL = an
+ * error. */
+static inline void check_symbolic(const char *op, const char *inputs, const char *attrs,
+                                  const tfr__type *concrete, uint32_t n_outputs)
+{
+    static infer_run r;
+    static case_symbols s;
+    static tfr__elements elements[CASE_OPERANDS], made;
+    for (uint64_t seed = 1; seed <= CASE_VARIANTS; seed++) {
+        char label[200];
+        memset(&s, 0, sizeof s);
+        s.random = seed * 7919;
+        case_begin(&r, op, inputs, attrs);
+        for (uint32_t i = 0; i < r.in.n_inputs; i++)
+            case_forget(&s, &r.inputs[i], &elements[i], strcmp(op, "Reshape") == 0);
+        r.in.symbols = &s.table;
+        r.in.n_outputs = n_outputs;
+        for (uint32_t i = 0; i < n_outputs; i++)
+            r.outputs[i].kind = concrete ? concrete[i].kind : TFR_KIND_TENSOR;
+        tfr_status status = tfr__infer_node(&r.in, &r.err);
+        snprintf(label, sizeof label, "%s %s %s variant %d", op, inputs, attrs, (int)seed);
+        CHECK(status <= 0);
+        if (concrete)
+            test_status(TFR_OK, status, r.err.text, label, TEST_AT, false);
+        for (uint32_t i = 0; concrete && !status && i < n_outputs; i++)
+            if (concrete[i].kind)
+                case_agree(&s, &r.outputs[i], &concrete[i], label);
+        if (!status)
+            tfr__infer_elements(&r.in, &made);
+        CHECK(s.table.n < CASE_SYMBOLS);
+        tfr__symbols_free(&s.table);
+        tfr__attr_free(&r.attrs);
+    }
+}
+
+/* ---- cases ----------------------------------------------------------------------------------- */
+
 typedef struct good_case {
     const char *op, *inputs, *attrs;
     const char *outputs; /* what comes out */
@@ -255,6 +404,8 @@ static inline void check_good(const good_case *c)
         p += n + 1 + k;
     }
     tfr__attr_free(&r.attrs);
+    if (!s)
+        check_symbolic(c->op, c->inputs, c->attrs, r.outputs, r.in.n_outputs);
 }
 
 typedef struct bad_case {
@@ -278,6 +429,7 @@ static inline void check_bad(const bad_case *c)
     test_contains("node \"n1\" (", r.err.text, label, TEST_AT, false);
     test_contains(c->text, r.err.text, label, TEST_AT, false);
     tfr__attr_free(&r.attrs);
+    check_symbolic(c->op, c->inputs, c->attrs, NULL, c->n_outputs);
 }
 
 #define CHECK_GOOD(cases)                                                                          \

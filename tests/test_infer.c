@@ -370,6 +370,7 @@ TEST(images_are_resized_in_every_way)
     static const good_case c[] = {
         {"Resize", "f32[1,1,4,10] - f32[4]{1,1,0.5,0.7}", "", "f32[1,1,2,7]",
          "scales=1,1,0.5,0.7 axes=0,1,2,3 roi=none"},
+        {"Resize", "f32[16777217,2] - f32[2]{1,2}", "", "f32[16777217,4]", "scales=1,2"},
         {"Resize", "f32[1,1,4,6] - - i64[2]{3,3}", "axes=2,-1", "f32[1,1,3,3]",
          "scales=1,1,0.75,0.5 axes=2,3"},
         {"Resize", "f32[1,1,4,6] - f32[0] i64[2]{3,3}",

@@ -20,6 +20,30 @@ typedef struct binding {
 
 enum { MOST_BINDINGS = 16 };
 
+typedef struct bindings {
+    binding items[MOST_BINDINGS];
+    uint32_t n;
+} bindings;
+
+static binding *find_binding(bindings *bound, const tfr__formal *formal)
+{
+    for (uint32_t i = 0; i < bound->n; i++)
+        if (bound->items[i].type_bytes == formal->type_bytes &&
+            memcmp(bound->items[i].type, formal->type, formal->type_bytes) == 0)
+            return &bound->items[i];
+    return NULL;
+}
+
+/* Whether the known dims make too many elements. */
+static bool is_too_large(const tfr__type *t)
+{
+    tfr__type known = {.dtype = t->dtype ? t->dtype : TFR_DTYPE_U8};
+    for (int32_t i = 0; i < t->rank; i++)
+        if (t->dims[i] >= 0)
+            known.dims[known.rank++] = t->dims[i];
+    return tfr__type_elements(&known) < 0;
+}
+
 static tfr_status check_tensor(const tfr__infer *in, tfr_err *err, const char *name,
                                const tfr__type *t)
 {
@@ -28,10 +52,10 @@ static tfr_status check_tensor(const tfr__infer *in, tfr_err *err, const char *n
         return tfr__infer_fail(in, err, TFR_ELIMIT, "%s has rank %d, the limit is %d", name,
                                (int)t->rank, TFR_MAX_RANK);
     for (int32_t i = 0; i < t->rank; i++)
-        if (t->dims[i] < 0)
+        if (t->dims[i] < 0 && !tfr__is_symbolic(in))
             return tfr__infer_fail(in, err, TFR_ESHAPE, "%s has the negative dim %lld on axis %d",
                                    name, (long long)t->dims[i], (int)i);
-    if (tfr__type_elements(t) < 0)
+    if (tfr__is_symbolic(in) ? is_too_large(t) : tfr__type_elements(t) < 0)
         return tfr__infer_fail(in, err, TFR_ELIMIT, "%s of %s elements %s is beyond 2^63 bits",
                                name, tfr__dtype_short(t->dtype),
                                tfr__dims_text(t->dims, t->rank, &text));
@@ -40,24 +64,31 @@ static tfr_status check_tensor(const tfr__infer *in, tfr_err *err, const char *n
 
 /* All operands of one set have one type. */
 static tfr_status bind(const tfr__infer *in, tfr_err *err, const tfr__formal *formal,
-                       uint32_t input, binding *bound, uint32_t *n_bound)
+                       uint32_t input, bindings *bound)
 {
     const tfr__type *t = &in->inputs[input];
-    tfr__text a, b;
-    for (uint32_t i = 0; i < *n_bound; i++) {
-        if (bound[i].type_bytes != formal->type_bytes ||
-            memcmp(bound[i].type, formal->type, formal->type_bytes) != 0)
-            continue;
-        if (bound[i].dtype == t->dtype && bound[i].kind == t->kind)
-            return TFR_OK;
-        return tfr__infer_fail(
-            in, err, TFR_EDTYPE, "input %s is %s and input %s is %s, but they have to be the same",
-            tfr__in_name(in, bound[i].input, &a), tfr__dtype_short(bound[i].dtype),
-            tfr__in_name(in, input, &b), tfr__dtype_short(t->dtype));
+    binding *b = find_binding(bound, formal);
+    tfr__text first, second;
+    if (!b) {
+        if (bound->n < MOST_BINDINGS)
+            bound->items[bound->n++] =
+                (binding){formal->type, formal->type_bytes, input, t->kind, t->dtype};
+        return TFR_OK;
     }
-    if (*n_bound < MOST_BINDINGS)
-        bound[(*n_bound)++] = (binding){formal->type, formal->type_bytes, input, t->kind, t->dtype};
-    return TFR_OK;
+    if (b->dtype == t->dtype && b->kind == t->kind)
+        return TFR_OK;
+    if (tfr__is_symbolic(in)) {
+        if (!b->dtype)
+            b->dtype = t->dtype;
+        if (b->kind == TFR__KIND_ANY)
+            b->kind = t->kind;
+        if ((!t->dtype || t->dtype == b->dtype) && (t->kind == TFR__KIND_ANY || t->kind == b->kind))
+            return TFR_OK;
+    }
+    return tfr__infer_fail(in, err, TFR_EDTYPE,
+                           "input %s is %s and input %s is %s, but they have to be the same",
+                           tfr__in_name(in, b->input, &first), tfr__dtype_short(b->dtype),
+                           tfr__in_name(in, input, &second), tfr__dtype_short(t->dtype));
 }
 
 static const char *kind_text(int32_t kind)
@@ -68,12 +99,34 @@ static const char *kind_text(int32_t kind)
                                        : "nothing known";
 }
 
+/* Whether the operand may be something else than a tensor. */
+static bool may_be_other(const tfr__op *op, const tfr__formal *formal)
+{
+    return tfr__op_admits(op, formal->type, formal->type_bytes, TFR_KIND_SEQUENCE, 0) ||
+           tfr__op_admits(op, formal->type, formal->type_bytes, TFR_KIND_OPTIONAL, 0);
+}
+
+/* What the signature alone says of an input. */
+static void fill_in(const tfr__infer *in, const tfr__formal *formal, uint32_t i)
+{
+    tfr__type *t = &in->inputs[i];
+    if (t->kind == TFR__KIND_ANY && !may_be_other(in->op, formal))
+        t->kind = TFR_KIND_TENSOR;
+    if (t->kind == TFR_KIND_TENSOR && !t->dtype)
+        t->dtype = tfr__op_only_dtype(in->op, formal->type, formal->type_bytes);
+}
+
 static tfr_status check_input(const tfr__infer *in, tfr_err *err, const tfr__formal *formal,
                               uint32_t i)
 {
     const tfr__type *t = &in->inputs[i];
     tfr__text name, full;
     uint32_t bytes;
+    if (tfr__is_symbolic(in)) {
+        fill_in(in, formal, i);
+        if (!t->dtype || t->kind == TFR__KIND_ANY)
+            return TFR_OK;
+    }
     tfr__in_name(in, i, &name);
     if (t->kind < TFR_KIND_TENSOR || t->kind > TFR_KIND_OPTIONAL || !tfr_dtype_bits(t->dtype))
         return tfr__infer_fail(in, err, TFR_EDTYPE, "input %s is %s of element type %d", name.text,
@@ -87,7 +140,8 @@ static tfr_status check_input(const tfr__infer *in, tfr_err *err, const tfr__for
     if (t->kind != TFR_KIND_TENSOR)
         return TFR_OK;
     if (!t->shape_known) {
-        if (in->op->kind == TFR__OP_SEQUENCE || in->op->kind == TFR__OP_CONTROL)
+        if (in->op->kind == TFR__OP_SEQUENCE || in->op->kind == TFR__OP_CONTROL ||
+            tfr__is_symbolic(in))
             return TFR_OK;
         return tfr__infer_fail(in, err, TFR_EUNSUPPORTED,
                                "the shape of input %s is known at run time only", name.text);
@@ -96,10 +150,9 @@ static tfr_status check_input(const tfr__infer *in, tfr_err *err, const tfr__for
     return check_tensor(in, err, full.text, t);
 }
 
-static tfr_status check_inputs(const tfr__infer *in, tfr_err *err)
+static tfr_status check_inputs(const tfr__infer *in, bindings *bound, tfr_err *err)
 {
-    uint32_t least, most, n_bound = 0;
-    binding bound[MOST_BINDINGS];
+    uint32_t least, most;
     tfr__formal formal;
     tfr__op_arity(in->op->inputs, &least, &most);
     if (in->n_inputs > most)
@@ -116,126 +169,7 @@ static tfr_status check_inputs(const tfr__infer *in, tfr_err *err)
         }
         TFR__TRY(check_input(in, err, &formal, i));
         if (!formal.mixed)
-            TFR__TRY(bind(in, err, &formal, i, bound, &n_bound));
-    }
-    return TFR_OK;
-}
-
-/* ---- attributes against the signature ---- */
-
-static bool is_named(const tfr__attr_formal *formal, const char *name)
-{
-    return strlen(name) == formal->name_bytes &&
-           memcmp(name, formal->name, formal->name_bytes) == 0;
-}
-
-static const char *attr_type_text(int32_t type)
-{
-    static const char *const names[] = {"nothing",  "a float",        "an int",
-                                        "a string", "a tensor",       "a graph",
-                                        "floats",   "a list of ints", "strings"};
-    return type > 0 && type <= TFR_ATTR_STRINGS ? names[type] : "of an unknown type";
-}
-
-static tfr_status check_attr(const tfr__infer *in, tfr_err *err, const tfr_attr *attr,
-                             const tfr__attr_formal *formal)
-{
-    bool list = attr->type >= TFR_ATTR_FLOATS;
-    if (attr->type != formal->type)
-        return tfr__infer_fail(in, err, TFR_EMODEL, "attribute %s is %s, the op takes %s",
-                               attr->name, attr_type_text(attr->type),
-                               attr_type_text(formal->type));
-    if (!list && attr->n != 1)
-        return tfr__infer_fail(in, err, TFR_EMODEL, "attribute %s has %llu values, not one",
-                               attr->name, (unsigned long long)attr->n);
-    if (formal->choices && attr->type == TFR_ATTR_STRING &&
-        !tfr__op_in_list(formal->choices, formal->choices_bytes, attr->strings[0].data,
-                         attr->strings[0].bytes))
-        return tfr__infer_fail(in, err, TFR_EMODEL, "attribute %s is \"%.64s\", not one of %.*s",
-                               attr->name, attr->strings[0].data, (int)formal->choices_bytes,
-                               formal->choices);
-    return TFR_OK;
-}
-
-/* A decimal number of ops.def, as C writes it; strtod would follow the locale. */
-static double parse_number(const char *text, const char *end)
-{
-    bool minus = text < end && *text == '-', e_minus = false;
-    double mantissa = 0, scale = 1;
-    int exponent = 0, e = 0;
-    const char *p = text + minus;
-    for (; p < end && *p >= '0' && *p <= '9'; p++)
-        mantissa = mantissa * 10 + (*p - '0');
-    if (p < end && *p == '.')
-        for (p++; p < end && *p >= '0' && *p <= '9'; p++, exponent--)
-            mantissa = mantissa * 10 + (*p - '0');
-    if (p < end && *p == 'e') {
-        p++;
-        e_minus = p < end && *p == '-';
-        for (p += e_minus; p < end && *p >= '0' && *p <= '9'; p++)
-            e = e * 10 + (*p - '0');
-    }
-    exponent += e_minus ? -e : e;
-    /* Both operands are exact, so the result is rounded once. */
-    for (int i = exponent < 0 ? -exponent : exponent; i > 0; i--)
-        scale *= 10;
-    mantissa = exponent < 0 ? mantissa / scale : mantissa * scale;
-    return minus ? -mantissa : mantissa;
-}
-
-enum { MOST_DEFAULTS = 8 };
-
-static tfr_status set_default(const tfr__infer *in, const char *name, const tfr__attr_formal *f,
-                              tfr_err *err)
-{
-    int64_t ints[MOST_DEFAULTS];
-    float floats[MOST_DEFAULTS];
-    tfr_string strings[MOST_DEFAULTS];
-    const char *end = f->value + f->value_bytes, *p = f->value;
-    uint64_t n = 0;
-    for (; p < end && n < MOST_DEFAULTS; n++) {
-        const char *comma = memchr(p, ',', (size_t)(end - p));
-        const char *stop = comma ? comma : end;
-        strings[n] = (tfr_string){p, (uint64_t)(stop - p)};
-        if (f->type == TFR_ATTR_INT || f->type == TFR_ATTR_INTS)
-            ints[n] = (int64_t)parse_number(p, stop);
-        else if (f->type == TFR_ATTR_FLOAT || f->type == TFR_ATTR_FLOATS)
-            floats[n] = (float)parse_number(p, stop);
-        p = comma ? comma + 1 : end;
-    }
-    tfr_attr attr = {.size = (uint32_t)sizeof(attr),
-                     .type = f->type,
-                     .name = name,
-                     .n = n,
-                     .ints = ints,
-                     .floats = floats,
-                     .strings = strings};
-    return tfr__attr_set(in->attrs, &attr, NULL, err);
-}
-
-static tfr_status check_attrs(const tfr__infer *in, tfr_err *err)
-{
-    tfr__attr_formal formal;
-    char name[64];
-    for (uint32_t i = 0; i < in->attrs->n; i++) {
-        const tfr_attr *attr = &in->attrs->items[i].pub;
-        const char *cursor = in->op->attrs;
-        bool found = false;
-        while (!found && tfr__op_next_attr(&cursor, &formal))
-            found = is_named(&formal, attr->name);
-        if (!found)
-            return tfr__infer_fail(in, err, TFR_EMODEL, "the op has no attribute \"%.64s\"",
-                                   attr->name);
-        TFR__TRY(check_attr(in, err, attr, &formal));
-    }
-    for (const char *cursor = in->op->attrs; tfr__op_next_attr(&cursor, &formal);) {
-        snprintf(name, sizeof name, "%.*s", (int)formal.name_bytes, formal.name);
-        if (tfr__attr_find(in->attrs, name))
-            continue;
-        if (formal.required)
-            return tfr__infer_fail(in, err, TFR_EMODEL, "attribute %s is missing", name);
-        if (formal.value)
-            TFR__TRY(set_default(in, name, &formal, err));
+            TFR__TRY(bind(in, err, &formal, i, bound));
     }
     return TFR_OK;
 }
@@ -264,6 +198,8 @@ static tfr_status check_outputs(const tfr__infer *in, tfr_err *err)
         if (t->kind == TFR_KIND_NONE || !tfr__op_formal(in->op->outputs, i, &formal))
             continue;
         snprintf(name, sizeof name, "output %.*s", (int)formal.name_bytes, formal.name);
+        if (tfr__is_symbolic(in) && (!t->dtype || t->kind == TFR__KIND_ANY))
+            continue;
         if (!tfr_dtype_bits(t->dtype))
             return tfr__infer_fail(in, err, TFR_EINTERNAL, "%s got no element type", name);
         if (!tfr__op_admits(in->op, formal.type, formal.type_bytes, t->kind, t->dtype))
@@ -275,11 +211,148 @@ static tfr_status check_outputs(const tfr__infer *in, tfr_err *err)
     return TFR_OK;
 }
 
+/* ---- with less than everything known ---- */
+
+typedef tfr_status infer_fn(struct tfr__infer *in, tfr_err *err);
+
+/* Functions that need no rank of some inputs: bit i for input i. A function that is not here runs
+ * only if all ranks are known but those of inputs whose values it asks for. */
+static bool copes_without_rank(infer_fn *infer, uint32_t i)
+{
+    enum { ALL = -1, ALL_BUT_FIRST = -2 };
+    static const struct {
+        infer_fn *infer;
+        int inputs;
+    } rows[] = {
+        {tfr__infer_adagrad, ALL},
+        {tfr__infer_adam, ALL},
+        {tfr__infer_affine_grid, ALL},
+        {tfr__infer_attention, ~(1 << 0 | 1 << 3)},
+        {tfr__infer_batch_norm, ALL_BUT_FIRST},
+        {tfr__infer_bernoulli, ALL},
+        {tfr__infer_binary, ALL},
+        {tfr__infer_bit_cast, ALL},
+        {tfr__infer_cast, ALL},
+        {tfr__infer_cast_like, ALL},
+        {tfr__infer_causal_conv, ALL},
+        {tfr__infer_clip, ALL},
+        {tfr__infer_col2im, ALL},
+        {tfr__infer_compare, ALL},
+        {tfr__infer_constant_of_shape, ALL},
+        {tfr__infer_conv, ALL_BUT_FIRST},
+        {tfr__infer_conv_transpose, ALL_BUT_FIRST},
+        {tfr__infer_deform_conv, ALL},
+        {tfr__infer_depth_to_space, ALL},
+        {tfr__infer_dropout, ALL},
+        {tfr__infer_dynamic_quantize, ALL},
+        {tfr__infer_expand, ALL},
+        {tfr__infer_eye_like, ALL},
+        {tfr__infer_flatten, ALL},
+        {tfr__infer_gemm, ALL},
+        {tfr__infer_group_norm, ALL_BUT_FIRST},
+        {tfr__infer_instance_norm, ALL_BUT_FIRST},
+        {tfr__infer_layer_norm, ALL_BUT_FIRST},
+        {tfr__infer_max_roi_pool, ALL},
+        {tfr__infer_momentum, ALL},
+        {tfr__infer_multinomial, ALL},
+        {tfr__infer_nll_loss, ALL_BUT_FIRST},
+        {tfr__infer_nms, ALL},
+        {tfr__infer_pad, 1 << 2},
+        {tfr__infer_prelu, ALL},
+        {tfr__infer_random_like, ALL},
+        {tfr__infer_reshape, ALL},
+        {tfr__infer_reverse_sequence, ALL_BUT_FIRST},
+        {tfr__infer_rms_norm, ALL_BUT_FIRST},
+        {tfr__infer_rnn, ALL},
+        {tfr__infer_roi_align, ALL},
+        {tfr__infer_rotary_embedding, ALL_BUT_FIRST},
+        {tfr__infer_same, ALL},
+        {tfr__infer_shape, ALL},
+        {tfr__infer_size, ALL},
+        {tfr__infer_softmax_loss, ALL_BUT_FIRST},
+        {tfr__infer_space_to_depth, ALL},
+        {tfr__infer_swiglu, ALL},
+        {tfr__infer_test, ALL},
+        {tfr__infer_variadic, ALL},
+        {tfr__infer_where, ALL},
+    };
+    for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++)
+        if (rows[k].infer == infer)
+            return i < 31 ? rows[k].inputs >> i & 1 : rows[k].inputs < 0;
+    return false;
+}
+
+/* Operands of one set have one element type, so one that is known is that of all of them. */
+static void share_types(tfr__infer *in, bindings *bound)
+{
+    tfr__formal formal;
+    for (uint32_t i = 0; i < in->n_inputs; i++) {
+        tfr__type *t = &in->inputs[i];
+        if (t->kind == TFR_KIND_NONE || !tfr__op_formal(in->op->inputs, i, &formal) || formal.mixed)
+            continue;
+        const binding *b = find_binding(bound, &formal);
+        if (b && !t->dtype)
+            t->dtype = b->dtype;
+        if (b && t->kind == TFR__KIND_ANY)
+            t->kind = b->kind;
+    }
+}
+
+/* What the signature says of the outputs. */
+static tfr__type output_type(const tfr__infer *in, uint32_t i, bindings *bound)
+{
+    tfr__type type = {.kind = TFR__KIND_ANY};
+    tfr__formal formal;
+    if (!tfr__op_formal(in->op->outputs, i, &formal))
+        return type;
+    const binding *b = formal.mixed ? NULL : find_binding(bound, &formal);
+    type.dtype = b ? b->dtype : tfr__op_only_dtype(in->op, formal.type, formal.type_bytes);
+    if (b)
+        type.kind = b->kind;
+    else if (!may_be_other(in->op, &formal))
+        type.kind = TFR_KIND_TENSOR;
+    else if (formal.type_bytes == 3 && memcmp(formal.type, "seq", 3) == 0)
+        type.kind = TFR_KIND_SEQUENCE;
+    return type;
+}
+
+static tfr_status infer_symbolic(tfr__infer *in, bindings *bound, tfr_err *err)
+{
+    bool runs = in->op->infer != NULL;
+    share_types(in, bound);
+    for (uint32_t i = 0; i < in->n_outputs; i++)
+        if (tfr__wants(in, i))
+            in->outputs[i] = output_type(in, i, bound);
+    for (uint32_t i = 0; runs && i < in->n_inputs; i++) {
+        const tfr__type *t = &in->inputs[i];
+        bool asked = i < 32 && in->op->shape_args >> i & 1;
+        if (t->kind == TFR__KIND_ANY)
+            runs = in->op->infer == tfr__infer_same;
+        else if (t->kind == TFR_KIND_TENSOR && !t->shape_known && !asked)
+            runs = in->op->kind == TFR__OP_SEQUENCE || copes_without_rank(in->op->infer, i);
+    }
+    if (!runs)
+        return TFR_OK;
+    tfr_status status = in->op->infer(in, err);
+    if (status && status != TFR__EPENDING)
+        return status;
+    for (uint32_t i = 0; i < in->n_outputs; i++) {
+        if (tfr__wants(in, i) && !in->outputs[i].dtype)
+            in->outputs[i].dtype = output_type(in, i, bound).dtype;
+        in->outputs[i].elements = NULL;
+    }
+    return check_outputs(in, err);
+}
+
 tfr_status tfr__infer_node(tfr__infer *in, tfr_err *err)
 {
-    TFR__TRY(check_inputs(in, err));
+    bindings bound;
+    bound.n = 0;
+    TFR__TRY(check_inputs(in, &bound, err));
     TFR__TRY(check_output_count(in, err));
-    TFR__TRY(check_attrs(in, err));
+    TFR__TRY(tfr__infer_attrs(in, err));
+    if (tfr__is_symbolic(in))
+        return infer_symbolic(in, &bound, err);
     if (!in->op->infer)
         return TFR_OK;
     TFR__TRY(in->op->infer(in, err));

@@ -18,19 +18,19 @@ static tfr_status split_heads(tfr__infer *in, tfr_err *err, uint32_t i, const ch
             out[k] = t->dims[k];
     } else if (t->rank == 3) {
         int64_t heads = tfr__attr_int(in->attrs, attr, 0);
-        if (heads < 1 || t->dims[2] % heads)
+        if (heads < 1 || (t->dims[2] >= 0 && t->dims[2] % heads))
             return tfr__infer_fail(
                 in, err, TFR_ESHAPE, "%s is %lld, which does not divide the last dim of %s %s",
                 attr, (long long)heads, tfr__in_name(in, i, &name), tfr__type_text(t, &dims));
         out[0] = t->dims[0];
         out[1] = heads;
         out[2] = t->dims[1];
-        out[3] = t->dims[2] / heads;
+        out[3] = t->dims[2] < 0 ? tfr__dim_div(in, t->dims[2], heads) : t->dims[2] / heads;
     } else {
         return tfr__infer_fail(in, err, TFR_ESHAPE, "input %s %s has rank %d, want 3 or 4",
                                tfr__in_name(in, i, &name), tfr__type_text(t, &dims), (int)t->rank);
     }
-    if (out[1] < 1 || out[3] < 1)
+    if (out[1] == 0 || out[3] == 0)
         return tfr__infer_fail(in, err, TFR_ESHAPE, "input %s %s has heads of no size",
                                tfr__in_name(in, i, &name), tfr__type_text(t, &dims));
     return TFR_OK;
@@ -41,10 +41,10 @@ static tfr_status check_mask(tfr__infer *in, tfr_err *err, const int64_t full[4]
 {
     const tfr__type *m = tfr__in(in, 3);
     tfr__dims shape = {.rank = 4, .d = {full[0], full[1], full[2], full[3]}};
-    if (!m)
+    if (!m || !m->shape_known)
         return TFR_OK;
     TFR__TRY(tfr__want_rank_min(in, err, 3, 1));
-    if (m->dims[m->rank - 1] < full[3])
+    if (m->dims[m->rank - 1] < full[3] || full[3] < 0)
         shape.d[3] = m->dims[m->rank - 1];
     return tfr__broadcasts_to(in, err, 3, &shape);
 }
@@ -87,7 +87,8 @@ tfr_status tfr__infer_attention(tfr__infer *in, tfr_err *err)
     TFR__TRY(tfr__want_rank(in, err, 2, q->rank));
     TFR__TRY(split_heads(in, err, 1, "kv_num_heads", K));
     TFR__TRY(split_heads(in, err, 2, "kv_num_heads", V));
-    if (K[0] != Q[0] || V[0] != Q[0] || K[1] != V[1] || K[2] != V[2] || K[3] != Q[3])
+    if (tfr__differ(K[0], Q[0]) || tfr__differ(V[0], Q[0]) || tfr__differ(K[1], V[1]) ||
+        tfr__differ(K[2], V[2]) || tfr__differ(K[3], Q[3]))
         return tfr__infer_fail(
             in, err, TFR_ESHAPE,
             "Q [%lld,%lld,%lld,%lld], K [%lld,%lld,%lld,%lld] and V [%lld,%lld,%lld,%lld] (batch, "
@@ -95,7 +96,7 @@ tfr_status tfr__infer_attention(tfr__infer *in, tfr_err *err)
             (long long)Q[0], (long long)Q[1], (long long)Q[2], (long long)Q[3], (long long)K[0],
             (long long)K[1], (long long)K[2], (long long)K[3], (long long)V[0], (long long)V[1],
             (long long)V[2], (long long)V[3]);
-    if (Q[1] % K[1])
+    if (Q[1] >= 0 && K[1] >= 0 && Q[1] % K[1])
         return tfr__infer_fail(in, err, TFR_ESHAPE, "%lld heads of Q are no multiple of %lld of K",
                                (long long)Q[1], (long long)K[1]);
     if (!past != !tfr__in(in, 5))
@@ -110,14 +111,14 @@ tfr_status tfr__infer_attention(tfr__infer *in, tfr_err *err)
     TFR__TRY(tfr__want_shape(in, err, 4, &keys));
     TFR__TRY(tfr__want_shape(in, err, 5, &values));
     TFR__TRY(tfr__want_vector(in, err, 6, Q[0], "batch"));
-    TFR__TRY(tfr__add(in, err, "total_sequence_length", p, K[2], &total));
+    TFR__TRY(tfr__add_dims(in, err, "total_sequence_length", p, K[2], &total));
     int64_t scores[4] = {Q[0], Q[1], Q[2], total};
     TFR__TRY(check_mask(in, err, scores));
     keys.d[2] = values.d[2] = total;
     tfr__dims y = {.rank = 4, .d = {Q[0], Q[1], Q[2], V[3]}};
     if (q->rank == 3) {
         y = (tfr__dims){.rank = 3, .d = {Q[0], Q[2], 0}};
-        TFR__TRY(tfr__mul(in, err, "hidden size", Q[1], V[3], &y.d[2]));
+        TFR__TRY(tfr__mul_dims(in, err, "hidden size", Q[1], V[3], &y.d[2]));
     }
     TFR__TRY(tfr__out_dims(in, err, 0, q->dtype, &y));
     TFR__TRY(tfr__out_dims(in, err, 1, q->dtype, &keys));
@@ -133,7 +134,9 @@ tfr_status tfr__infer_rotary_embedding(tfr__infer *in, tfr_err *err)
     TFR__TRY(split_heads(in, err, 0, "num_heads", X));
     if (rotary == 0)
         rotary = X[3];
-    if (rotary < 0 || rotary > X[3] || rotary % 2)
+    if (rotary < 0 && tfr__is_symbolic(in)) /* a symbol, or wrong */
+        return tfr__out_like(in, err, 0, x->dtype, x);
+    if (rotary < 0 || (X[3] >= 0 && rotary > X[3]) || rotary % 2)
         return tfr__infer_fail(in, err, TFR_ESHAPE,
                                "rotary_embedding_dim is %lld, want an even number up to the head "
                                "size %lld",
@@ -165,8 +168,10 @@ static tfr_status check_gates(tfr__infer *in, tfr_err *err, const int64_t K[4])
         return tfr__infer_fail(in, err, TFR_EMODEL, "update_rule %s takes no input %s", rule,
                                !gated && decay ? "decay" : "beta");
     tfr__dims shape = {.rank = 3, .d = {K[0], K[2], K[1]}};
-    if (decay && decay->rank == 3 && decay->dims[2] != K[1])
-        TFR__TRY(tfr__mul(in, err, "decay", K[1], K[3], &shape.d[2]));
+    if (decay && decay->rank == 3 && tfr__differ(decay->dims[2], K[1]))
+        TFR__TRY(tfr__mul_dims(in, err, "decay", K[1], K[3], &shape.d[2]));
+    else if (K[1] < 0)
+        shape.d[2] = tfr__new_dim(in);
     TFR__TRY(tfr__want_shape(in, err, 4, &shape));
     shape.d[2] = beta && beta->rank == 3 && beta->dims[2] == 1 ? 1 : K[1];
     return tfr__want_shape(in, err, 5, &shape);
@@ -181,7 +186,9 @@ tfr_status tfr__infer_linear_attention(tfr__infer *in, tfr_err *err)
     TFR__TRY(split_heads(in, err, 0, "q_num_heads", Q));
     TFR__TRY(split_heads(in, err, 1, "kv_num_heads", K));
     TFR__TRY(split_heads(in, err, 2, "kv_num_heads", V));
-    if (K[0] != Q[0] || V[0] != Q[0] || K[2] != Q[2] || V[2] != Q[2] || K[3] != Q[3] || Q[1] % K[1])
+    if (tfr__differ(K[0], Q[0]) || tfr__differ(V[0], Q[0]) || tfr__differ(K[2], Q[2]) ||
+        tfr__differ(V[2], Q[2]) || tfr__differ(K[3], Q[3]) ||
+        (Q[1] >= 0 && K[1] >= 0 && Q[1] % K[1]))
         return tfr__infer_fail(in, err, TFR_ESHAPE,
                                "query, key and value do not fit: batch %lld, %lld, %lld, positions "
                                "%lld, %lld, %lld, heads %lld, %lld, head size %lld, %lld",
@@ -191,7 +198,7 @@ tfr_status tfr__infer_linear_attention(tfr__infer *in, tfr_err *err)
     TFR__TRY(check_gates(in, err, K));
     tfr__dims state = {.rank = 4, .d = {Q[0], K[1], K[3], V[3]}};
     tfr__dims y = {.rank = 3, .d = {Q[0], Q[2], 0}};
-    TFR__TRY(tfr__mul(in, err, "output", Q[1], V[3], &y.d[2]));
+    TFR__TRY(tfr__mul_dims(in, err, "output", Q[1], V[3], &y.d[2]));
     TFR__TRY(tfr__want_shape(in, err, 3, &state));
     if (tfr__attr_float(in->attrs, "scale", 0) == 0)
         TFR__TRY(tfr__attr_set_float(in->attrs, "scale", (float)(1 / sqrt((double)Q[3])), err));

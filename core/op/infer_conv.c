@@ -21,13 +21,13 @@ static tfr_status check_channels(tfr__infer *in, tfr_err *err, const tfr__type *
                                  const tfr__type *w, int64_t groups)
 {
     int64_t c = x->dims[1], m = w->dims[0];
-    if (c % groups || c / groups != w->dims[1])
+    if (c >= 0 && (c % groups || tfr__differ(c / groups, w->dims[1])))
         return tfr__infer_fail(in, err, TFR_ESHAPE,
                                "input W has %lld channels a group, X has %lld channels in %lld "
                                "groups (want %lld)",
                                (long long)w->dims[1], (long long)c, (long long)groups,
                                (long long)(c / groups));
-    if (m % groups)
+    if (m >= 0 && m % groups)
         return tfr__infer_fail(in, err, TFR_ESHAPE,
                                "input W has %lld output channels, no multiple of %lld groups",
                                (long long)m, (long long)groups);
@@ -57,7 +57,7 @@ static tfr_status check_quant(tfr__infer *in, tfr_err *err, const conv_inputs *a
         if (at->y_scalars[k])
             TFR__TRY(tfr__want_one(in, err, at->y_scalars[k]));
         const tfr__type *t = at->w_vectors[k] ? tfr__in(in, at->w_vectors[k]) : NULL;
-        if (t && (t->rank != 1 || t->dims[0] != m))
+        if (t && (t->rank != 1 || tfr__differ(t->dims[0], m)))
             TFR__TRY(tfr__want_one(in, err, at->w_vectors[k]));
     }
     return TFR_OK;
@@ -90,6 +90,21 @@ tfr_status tfr__infer_conv(tfr__infer *in, tfr_err *err)
     return tfr__window_write(in, err, &window);
 }
 
+/* The output length where not all is known and output_shape does not say it. */
+static int64_t transposed_symbolic(const tfr__infer *in, int64_t dim, int64_t extra, uint32_t i,
+                                   const tfr__window *w)
+{
+    const char *mode = tfr__attr_string(in->attrs, "auto_pad", "NOTSET");
+    int64_t more = extra - w->stride[i], cut = w->begin[i] + w->end[i];
+    if (mode[0] == 'S')
+        return tfr__dim_of(in, tfr__number_mul(in->symbols, tfr__number_of_dim(dim),
+                                               tfr__number_of(w->stride[i])));
+    if (w->kernel[i] < 0)
+        return tfr__new_dim(in);
+    more += tfr__window_reach(w, i) - (mode[0] == 'V' ? 0 : cut);
+    return tfr__dim_add(in, tfr__dim_mul(in, dim, w->stride[i]), more);
+}
+
 /*
  * One axis of ConvTranspose: its output length, and pads with output_padding folded in:
  * out = stride (in - 1) + reach - begin - end.
@@ -98,11 +113,14 @@ static tfr_status transposed_axis(tfr__infer *in, tfr_err *err, int64_t dim, int
                                   int64_t want, uint32_t i, tfr__window *w, int64_t *out)
 {
     const char *mode = tfr__attr_string(in->attrs, "auto_pad", "NOTSET");
-    int64_t full;
-    TFR__TRY(tfr__mul(in, err, "output dim", w->stride[i], dim - 1, &full));
-    TFR__TRY(tfr__add(in, err, "output dim", full, tfr__window_reach(w, i), &full));
+    if (dim < 0 || w->kernel[i] < 0) {
+        *out = want >= 0 ? want : transposed_symbolic(in, dim, extra, i, w);
+        return TFR_OK;
+    }
+    /* dim is at most 2^31 and every number of the window less than that, so all this fits. */
+    int64_t full = w->stride[i] * (dim - 1) + tfr__window_reach(w, i);
     if (want < 0 && mode[0] == 'S')
-        TFR__TRY(tfr__mul(in, err, "output dim", dim, w->stride[i], &want));
+        want = dim * w->stride[i];
     if (want >= 0) {
         int64_t surplus = full + extra - want; /* full < 2^63 - 2^32, extra < 2^31 */
         int64_t cut = surplus > 0 ? surplus : 0;
@@ -154,7 +172,7 @@ tfr_status tfr__infer_conv_transpose(tfr__infer *in, tfr_err *err)
     TFR__TRY(tfr__want_rank(in, err, 1, x->rank));
     TFR__TRY(read_groups(in, err, &groups));
     uint32_t n = (uint32_t)x->rank - 2;
-    if (x->dims[1] != w->dims[0] || x->dims[1] % groups)
+    if (tfr__differ(x->dims[1], w->dims[0]) || (x->dims[1] >= 0 && x->dims[1] % groups))
         return tfr__infer_fail(in, err, TFR_ESHAPE,
                                "input X has %lld channels, W has %lld, in %lld groups",
                                (long long)x->dims[1], (long long)w->dims[0], (long long)groups);
@@ -163,7 +181,7 @@ tfr_status tfr__infer_conv_transpose(tfr__infer *in, tfr_err *err)
     TFR__TRY(read_sizes(in, err, "output_shape", n, -1, want));
     y.rank = x->rank;
     y.d[0] = x->dims[0];
-    TFR__TRY(tfr__mul(in, err, "output channels", w->dims[1], groups, &y.d[1]));
+    TFR__TRY(tfr__mul_dims(in, err, "output channels", w->dims[1], groups, &y.d[1]));
     TFR__TRY(tfr__want_vector(in, err, 2, y.d[1], "output channels"));
     for (uint32_t i = 0; i < n; i++) {
         if (x->dims[i + 2] > INT64_C(1) << 31)
@@ -190,7 +208,7 @@ tfr_status tfr__infer_deform_conv(tfr__infer *in, tfr_err *err)
     TFR__TRY(tfr__want_rank(in, err, 1, 4));
     TFR__TRY(read_groups(in, err, &groups));
     TFR__TRY(check_channels(in, err, x, w, groups));
-    if (offset_groups < 1 || x->dims[1] % offset_groups)
+    if (offset_groups < 1 || (x->dims[1] >= 0 && x->dims[1] % offset_groups))
         return tfr__infer_fail(in, err, TFR_ESHAPE,
                                "offset_group is %lld, which does not divide %lld channels of X",
                                (long long)offset_groups, (long long)x->dims[1]);
@@ -199,11 +217,12 @@ tfr_status tfr__infer_deform_conv(tfr__infer *in, tfr_err *err)
     y.d[1] = w->dims[0];
     TFR__TRY(tfr__window_slide(in, err, x->dims + 2, false, &window, y.d + 2));
     TFR__TRY(tfr__want_vector(in, err, 3, w->dims[0], "output channels of W"));
-    TFR__TRY(tfr__mul(in, err, "taps", window.kernel[0] * window.kernel[1], offset_groups, &taps));
+    TFR__TRY(tfr__mul_dims(in, err, "taps", window.kernel[0], window.kernel[1], &taps));
+    TFR__TRY(tfr__mul_dims(in, err, "taps", taps, offset_groups, &taps));
     offset = y;
     offset.d[1] = taps;
     TFR__TRY(tfr__want_shape(in, err, 4, &offset));
-    TFR__TRY(tfr__mul(in, err, "offsets", taps, 2, &offset.d[1]));
+    TFR__TRY(tfr__mul_dims(in, err, "offsets", taps, 2, &offset.d[1]));
     TFR__TRY(tfr__want_shape(in, err, 2, &offset));
     TFR__TRY(tfr__out_dims(in, err, 0, x->dtype, &y));
     return tfr__window_write(in, err, &window);
@@ -217,7 +236,9 @@ tfr_status tfr__infer_causal_conv(tfr__infer *in, tfr_err *err)
     int64_t k = w->dims[2];
     tfr__dims weights = {.rank = 3, .d = {x->dims[1], 1, k}};
     tfr__dims state = {.rank = 3, .d = {x->dims[0], x->dims[1], k - 1}};
-    if (k < 1)
+    if (k < 0)
+        state.d[2] = tfr__dim_add(in, k, -1);
+    if (k == 0)
         return tfr__infer_fail(in, err, TFR_ESHAPE, "weight has an empty kernel");
     TFR__TRY(tfr__want_shape(in, err, 1, &weights));
     TFR__TRY(tfr__want_vector(in, err, 2, x->dims[1], "channels of input"));

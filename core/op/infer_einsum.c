@@ -83,9 +83,9 @@ static tfr_status count_labels(tfr__infer *in, tfr_err *err, const char **p, int
 static tfr_status merge_dim(tfr__infer *in, tfr_err *err, einsum *e, int slot, int64_t dim)
 {
     e->uses[slot]++;
-    if (e->uses[slot] == 1 || e->dim[slot] == 1)
+    if (e->uses[slot] == 1)
         e->dim[slot] = dim;
-    else if (dim != 1 && dim != e->dim[slot])
+    else if (!tfr__broadcast_dim(in, &e->dim[slot], dim))
         return tfr__infer_fail(in, err, TFR_ESHAPE, "label %c stands for %lld and for %lld",
                                letter_of(slot), (long long)e->dim[slot], (long long)dim);
     return TFR_OK;

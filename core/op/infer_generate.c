@@ -49,11 +49,9 @@ tfr_status tfr__infer_constant_of_shape(tfr__infer *in, tfr_err *err)
 {
     static const float zero = 0;
     static const int64_t one = 1;
-    tfr__dims shape;
-    uint32_t n;
+    tfr__dims shape = {.rank = -1};
     TFR__TRY(tfr__want_rank(in, err, 0, 1));
-    TFR__TRY(tfr__value_ints(in, err, 0, shape.d, TFR_MAX_RANK, &n));
-    shape.rank = (int32_t)n;
+    TFR__TRY(tfr__may_pend(in, tfr__value_dims(in, err, 0, NULL, &shape)));
     const tfr__attr *value = tfr__attr_find(in->attrs, "value");
     if (value && tfr_operand_elements(value->pub.tensor) != 1)
         return tfr__infer_fail(in, err, TFR_EMODEL, "value has %lld elements, want 1",
@@ -82,19 +80,34 @@ static bool count_ints(int64_t start, int64_t limit, int64_t delta, int64_t *n)
     return count <= (uint64_t)INT64_MAX;
 }
 
+/* From 0 to a dim by 1 there are as many; of others nothing is known. */
+static tfr_status range_symbolic(tfr__infer *in, tfr_err *err)
+{
+    tfr__number v[3] = {{TFR__UNKNOWN, 0}};
+    int32_t dtype = tfr__in(in, 0)->dtype;
+    bool counts = dtype == TFR_DTYPE_I32 || dtype == TFR_DTYPE_I64;
+    for (uint32_t i = 0; counts && i < 3; i++)
+        TFR__TRY(tfr__value_number(in, err, i, &v[i]));
+    counts = v[0].what == TFR__KNOWN && v[0].v == 0 && v[2].what == TFR__KNOWN && v[2].v == 1;
+    int64_t n = counts ? tfr__dim_of_value(in, v[1]) : tfr__new_dim(in);
+    return tfr__out(in, err, 0, dtype, 1, &n);
+}
+
 tfr_status tfr__infer_range(tfr__infer *in, tfr_err *err)
 {
     int32_t dtype = tfr__in(in, 0)->dtype;
     int64_t v[3] = {0}, n;
     double f[3];
     uint32_t one;
+    TFR__TRY(tfr__need_dtype(in, 0));
     bool is_int = dtype == TFR_DTYPE_I16 || dtype == TFR_DTYPE_I32 || dtype == TFR_DTYPE_I64;
     for (uint32_t i = 0; i < 3; i++) {
         TFR__TRY(tfr__want_one(in, err, i));
-        if (is_int)
-            TFR__TRY(tfr__value_int(in, err, i, &v[i]));
-        else
-            TFR__TRY(tfr__value_floats(in, err, i, &f[i], 1, &one));
+        tfr_status status = is_int ? tfr__value_int(in, err, i, &v[i])
+                                   : tfr__value_floats(in, err, i, &f[i], 1, &one);
+        if (status == TFR__EPENDING && tfr__is_symbolic(in))
+            return range_symbolic(in, err);
+        TFR__TRY(status);
     }
     if (is_int) {
         if (v[2] == 0 || !count_ints(v[0], v[1], v[2], &n))
@@ -117,6 +130,8 @@ tfr_status tfr__infer_range(tfr__infer *in, tfr_err *err)
 /* The attribute dtype, or that of input 0; filled in. */
 static tfr_status fill_dtype(tfr__infer *in, tfr_err *err, int32_t *dtype)
 {
+    if (!tfr__attr_find(in->attrs, "dtype"))
+        TFR__TRY(tfr__need_dtype(in, 0));
     TFR__TRY(tfr__dtype_attr(in, err, "dtype", tfr__in(in, 0)->dtype, dtype));
     return tfr__attr_set_int(in->attrs, "dtype", *dtype, err);
 }
@@ -128,6 +143,10 @@ tfr_status tfr__infer_random(tfr__infer *in, tfr_err *err)
     int32_t dtype;
     TFR__TRY(tfr__attr_list_ints(in, err, "shape", shape.d, TFR_MAX_RANK, &n));
     shape.rank = (int32_t)n;
+    for (uint32_t i = 0; i < n; i++)
+        if (shape.d[i] < 0 && tfr__is_symbolic(in))
+            return tfr__infer_fail(in, err, TFR_ESHAPE, "shape has the negative dim %lld at %u",
+                                   (long long)shape.d[i], i);
     TFR__TRY(tfr__dtype_attr(in, err, "dtype", TFR_DTYPE_F32, &dtype));
     return tfr__out_dims(in, err, 0, dtype, &shape);
 }
@@ -156,7 +175,7 @@ tfr_status tfr__infer_multinomial(tfr__infer *in, tfr_err *err)
     int32_t dtype;
     TFR__TRY(tfr__want_rank(in, err, 0, 2));
     TFR__TRY(tfr__dtype_attr(in, err, "dtype", TFR_DTYPE_I32, &dtype));
-    if (samples < 1 || tfr__in(in, 0)->dims[1] < 1)
+    if (samples < 1 || tfr__in(in, 0)->dims[1] == 0)
         return tfr__infer_fail(in, err, TFR_ESHAPE, "%lld samples of %lld classes are asked for",
                                (long long)samples, (long long)tfr__in(in, 0)->dims[1]);
     int64_t dims[2] = {tfr__in(in, 0)->dims[0], samples};

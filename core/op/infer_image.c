@@ -75,6 +75,8 @@ static tfr_status resize_by_scales(tfr__infer *in, tfr_err *err, resize *r, tfr_
         if (!(r->scales[i] > 0) || !isfinite(r->scales[i]))
             return tfr__infer_fail(in, err, TFR_ESHAPE, "scales has %g at %u, want more than 0",
                                    r->scales[i], i);
+        if (r->scales[i] == 1 && !r->crops)
+            continue; /* whatever the dim: single precision holds only those up to 2^24 */
         /* In single precision, as ONNX's own inference does: 10 * 0.7f is 7. */
         float length = (float)*d * (float)r->scales[i];
         if (r->crops)
@@ -111,8 +113,58 @@ static tfr_status resize_to_sizes(tfr__infer *in, tfr_err *err, resize *r, tfr__
     return TFR_OK;
 }
 
+/*
+ * Some axes have a known length afterwards: those that are not resized, and those that sizes sets.
+ * Scales but 1 are multiplied in single precision, so they make no symbol.
+ */
+static tfr_status resize_symbolic(tfr__infer *in, tfr_err *err)
+{
+    const tfr__type *x = tfr__in(in, 0), *sizes = tfr__in(in, 3);
+    const char *policy = tfr__attr_string(in->attrs, "keep_aspect_ratio_policy", "stretch");
+    const char *mode = tfr__attr_string(in->attrs, "coordinate_transformation_mode", "");
+    bool crops = strcmp(mode, "tf_crop_and_resize") == 0;
+    int64_t axes[TFR_MAX_RANK];
+    tfr__number want[TFR_MAX_RANK];
+    double scales[TFR_MAX_RANK];
+    uint32_t n, n_want = 0, n_scales = 0;
+    tfr__dims shape;
+    TFR__TRY(tfr__attr_list_ints(in, err, "axes", axes, TFR_MAX_RANK, &n));
+    if (!tfr__attr_find(in->attrs, "axes"))
+        for (; n < (uint32_t)x->rank; n++)
+            axes[n] = n;
+    TFR__TRY(tfr__axes(in, err, "axes", axes, n, x->rank));
+    if (sizes)
+        TFR__TRY(tfr__may_pend(in, tfr__value_numbers(in, err, 3, want, TFR_MAX_RANK, &n_want)));
+    else if (tfr__in(in, 2))
+        TFR__TRY(tfr__may_pend(in, tfr__value_floats(in, err, 2, scales, TFR_MAX_RANK, &n_scales)));
+    tfr__dims_of(x, &shape);
+    for (uint32_t i = 0; i < n; i++) {
+        int64_t *d = &shape.d[axes[i]];
+        if (n_want == n && *policy != 'n' && (want[i].what != TFR__KNOWN || want[i].v >= 0))
+            *d = want[i].what == TFR__KNOWN ? want[i].v : tfr__dim_of_value(in, want[i]);
+        else if (n_scales != n || scales[i] != 1 || crops)
+            *d = tfr__new_dim(in);
+    }
+    return tfr__out_dims(in, err, 0, x->dtype, &shape);
+}
+
+/* Is all known that decides the shape? */
+static bool resize_is_known(tfr__infer *in)
+{
+    const void *data;
+    for (int32_t i = 0; i < tfr__in(in, 0)->rank; i++)
+        if (tfr__in(in, 0)->dims[i] < 0)
+            return false;
+    for (uint32_t i = 1; i < 4; i++)
+        if (tfr__in(in, i) && tfr__value_raw(in, NULL, i, &data))
+            return false;
+    return true;
+}
+
 tfr_status tfr__infer_resize(tfr__infer *in, tfr_err *err)
 {
+    if (tfr__is_symbolic(in) && !resize_is_known(in))
+        return resize_symbolic(in, err);
     const tfr__type *x = tfr__in(in, 0);
     uint32_t rank = (uint32_t)x->rank;
     resize r = {.n = 0};
@@ -150,7 +202,7 @@ tfr_status tfr__infer_grid_sample(tfr__infer *in, tfr_err *err)
     TFR__TRY(tfr__want_rank_min(in, err, 0, 3));
     TFR__TRY(tfr__want_rank(in, err, 1, x->rank));
     int32_t last = x->rank - 1;
-    if (grid->dims[0] != x->dims[0] || grid->dims[last] != x->rank - 2)
+    if (tfr__differ(grid->dims[0], x->dims[0]) || tfr__differ(grid->dims[last], x->rank - 2))
         return tfr__infer_fail(in, err, TFR_ESHAPE,
                                "grid has batch %lld and %lld coordinates, want %lld and %d",
                                (long long)grid->dims[0], (long long)grid->dims[last],
@@ -168,10 +220,12 @@ tfr_status tfr__infer_grid_sample(tfr__infer *in, tfr_err *err)
 tfr_status tfr__infer_affine_grid(tfr__infer *in, tfr_err *err)
 {
     const tfr__type *theta = tfr__in(in, 0);
-    int64_t size[5], dims[5];
-    uint32_t n;
+    int64_t dims[5];
+    tfr__dims given;
     TFR__TRY(tfr__want_rank(in, err, 0, 3));
-    TFR__TRY(tfr__value_ints(in, err, 1, size, 5, &n));
+    TFR__TRY(tfr__value_dims(in, err, 1, NULL, &given));
+    const int64_t *size = given.d;
+    uint32_t n = (uint32_t)given.rank;
     if (n != 4 && n != 5)
         return tfr__infer_fail(in, err, TFR_ESHAPE, "size has %u entries, want 4 or 5", n);
     tfr__dims want = {.rank = 3, .d = {size[0], n - 2, n - 1}};
@@ -183,6 +237,16 @@ tfr_status tfr__infer_affine_grid(tfr__infer *in, tfr_err *err)
     return tfr__out(in, err, 0, theta->dtype, (int32_t)n, dims); /* negative sizes fail there */
 }
 
+/* Rank and batch, and the image as far as it is known. */
+static tfr_status col2im_symbolic(tfr__infer *in, tfr_err *err)
+{
+    tfr__dims image, shape = {.rank = 2, .d = {tfr__in(in, 0)->dims[0], tfr__new_dim(in)}};
+    TFR__TRY(tfr__value_dims(in, err, 1, "image_shape", &image));
+    for (int32_t i = 0; i < image.rank && shape.rank < TFR_MAX_RANK; i++)
+        shape.d[shape.rank++] = image.d[i];
+    return tfr__out_dims(in, err, 0, tfr__in(in, 0)->dtype, &shape);
+}
+
 tfr_status tfr__infer_col2im(tfr__infer *in, tfr_err *err)
 {
     const tfr__type *x = tfr__in(in, 0);
@@ -191,8 +255,12 @@ tfr_status tfr__infer_col2im(tfr__infer *in, tfr_err *err)
     uint32_t n, n_block;
     tfr__window w;
     TFR__TRY(tfr__want_rank(in, err, 0, 3));
-    TFR__TRY(tfr__value_ints(in, err, 1, image, TFR_MAX_RANK - 2, &n));
-    TFR__TRY(tfr__value_ints(in, err, 2, block, TFR_MAX_RANK - 2, &n_block));
+    tfr_status status = tfr__value_ints(in, err, 1, image, TFR_MAX_RANK - 2, &n);
+    if (!status)
+        status = tfr__value_ints(in, err, 2, block, TFR_MAX_RANK - 2, &n_block);
+    if (tfr__is_symbolic(in) && (status == TFR__EPENDING || x->dims[1] < 0 || x->dims[2] < 0))
+        return col2im_symbolic(in, err);
+    TFR__TRY(status);
     if (n != n_block)
         return tfr__infer_fail(in, err, TFR_ESHAPE, "image_shape has %u dims, block_shape has %u",
                                n, n_block);
@@ -226,8 +294,8 @@ tfr_status tfr__infer_nms(tfr__infer *in, tfr_err *err)
     int64_t most = 0, rows;
     TFR__TRY(tfr__want_rank(in, err, 0, 3));
     TFR__TRY(tfr__want_rank(in, err, 1, 3));
-    if (boxes->dims[0] != scores->dims[0] || boxes->dims[1] != scores->dims[2] ||
-        boxes->dims[2] != 4)
+    if (tfr__differ(boxes->dims[0], scores->dims[0]) ||
+        tfr__differ(boxes->dims[1], scores->dims[2]) || tfr__differ(boxes->dims[2], 4))
         return tfr__infer_fail(in, err, TFR_ESHAPE,
                                "boxes is [%lld,%lld,%lld] and scores is [%lld,%lld,%lld], want "
                                "[batch,boxes,4] and [batch,classes,boxes]",
@@ -240,6 +308,8 @@ tfr_status tfr__infer_nms(tfr__infer *in, tfr_err *err)
     if (center != 0 && center != 1)
         return tfr__infer_fail(in, err, TFR_EMODEL, "center_point_box is %lld, want 0 or 1",
                                (long long)center);
+    if (tfr__is_symbolic(in))
+        return tfr__out(in, err, 0, TFR_DTYPE_I64, 2, (int64_t[]){tfr__new_dim(in), 3});
     if (tfr__in(in, 2))
         TFR__TRY(tfr__value_int(in, err, 2, &most));
     if (most < 0)

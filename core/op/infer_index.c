@@ -31,8 +31,8 @@ static tfr_status check_elements(tfr__infer *in, tfr_err *err, int32_t axis)
     tfr__text a, b;
     bool fits = data->rank == indices->rank;
     for (int32_t i = 0; fits && i < data->rank; i++)
-        fits = i == axis ? data->dims[i] > 0 || indices->dims[i] == 0
-                         : indices->dims[i] <= data->dims[i];
+        fits = i == axis ? data->dims[i] != 0 || indices->dims[i] <= 0
+                         : data->dims[i] < 0 || indices->dims[i] <= data->dims[i];
     if (fits)
         return TFR_OK;
     return tfr__infer_fail(in, err, TFR_ESHAPE,
@@ -71,6 +71,8 @@ static tfr_status nd_shape(tfr__infer *in, tfr_err *err, int32_t batch, int64_t 
     TFR__TRY(tfr__want_rank_min(in, err, 0, 1));
     TFR__TRY(tfr__want_rank_min(in, err, 1, batch + 1));
     int64_t k = indices->dims[indices->rank - 1];
+    if (k < 0)
+        return TFR__EPENDING; /* the rank depends on it */
     if (k < 1 || k > data->rank - batch)
         return tfr__infer_fail(in, err, TFR_ESHAPE,
                                "the last dim of indices is %lld, want 1...%d (rank %d of data less "
@@ -100,7 +102,7 @@ tfr_status tfr__infer_gather_nd(tfr__infer *in, tfr_err *err)
                                "batch_dims is %lld, data has rank %d and indices has rank %d",
                                (long long)batch, (int)data->rank, (int)indices->rank);
     for (int32_t i = 0; i < batch; i++)
-        if (data->dims[i] != indices->dims[i])
+        if (tfr__differ(data->dims[i], indices->dims[i]))
             return tfr__infer_fail(in, err, TFR_ESHAPE,
                                    "batch dim %d is %lld in data and %lld in indices", (int)i,
                                    (long long)data->dims[i], (long long)indices->dims[i]);
@@ -114,10 +116,13 @@ tfr_status tfr__infer_scatter_nd(tfr__infer *in, tfr_err *err)
     int64_t dims[2 * TFR_MAX_RANK];
     int32_t n;
     tfr__text have, want;
-    TFR__TRY(nd_shape(in, err, 0, dims, &n));
+    tfr_status status = nd_shape(in, err, 0, dims, &n);
+    if (status == TFR__EPENDING && tfr__is_symbolic(in))
+        return tfr__out_like(in, err, 0, data->dtype, data);
+    TFR__TRY(status);
     bool same = updates->rank == n;
     for (int32_t i = 0; same && i < n; i++)
-        same = updates->dims[i] == dims[i];
+        same = !tfr__differ(updates->dims[i], dims[i]);
     if (!same)
         return tfr__infer_fail(in, err, TFR_ESHAPE, "updates has shape %s, want %s",
                                tfr__type_text(updates, &have), tfr__dims_text(dims, n, &want));
@@ -128,11 +133,13 @@ tfr_status tfr__infer_one_hot(tfr__infer *in, tfr_err *err)
 {
     const tfr__type *indices = tfr__in(in, 0), *values = tfr__in(in, 2);
     int64_t depth, dims[TFR_MAX_RANK + 1];
+    tfr__number given;
     int32_t axis, n = 0;
-    TFR__TRY(tfr__value_int(in, err, 1, &depth));
-    if (depth < 1)
+    TFR__TRY(tfr__value_number(in, err, 1, &given));
+    if (given.what == TFR__KNOWN && given.v < 1)
         return tfr__infer_fail(in, err, TFR_ESHAPE, "depth is %lld, want at least 1",
-                               (long long)depth);
+                               (long long)given.v);
+    depth = given.what == TFR__KNOWN ? given.v : tfr__dim_of_value(in, given);
     TFR__TRY(tfr__want_vector(in, err, 2, 2, "off and on"));
     TFR__TRY(tfr__axis_attr(in, err, "axis", indices->rank + 1, &axis));
     for (int32_t i = 0; i < indices->rank; i++) {
@@ -145,6 +152,19 @@ tfr_status tfr__infer_one_hot(tfr__infer *in, tfr_err *err)
     return tfr__out(in, err, 0, values->dtype, n, dims);
 }
 
+/* All elements in a row. */
+static void flatten(const tfr__infer *in, tfr__dims *shape)
+{
+    int64_t n = 1;
+    if (tfr__is_symbolic(in))
+        n = tfr__dim_of(in, tfr__dims_product(in, shape->d, shape->rank));
+    else
+        for (int32_t i = 0; i < shape->rank; i++)
+            n *= shape->d[i]; /* fits: the product of the non-zero dims does */
+    shape->rank = 1;
+    shape->d[0] = n;
+}
+
 tfr_status tfr__infer_compress(tfr__infer *in, tfr_err *err)
 {
     const tfr__type *x = tfr__in(in, 0), *condition = tfr__in(in, 1);
@@ -155,13 +175,12 @@ tfr_status tfr__infer_compress(tfr__infer *in, tfr_err *err)
     if (tfr__attr_find(in->attrs, "axis")) {
         TFR__TRY(tfr__axis_attr(in, err, "axis", x->rank, &axis));
     } else {
-        shape.rank = 1;
-        shape.d[0] = tfr__type_elements(x);
+        flatten(in, &shape);
     }
-    if (condition->dims[0] > shape.d[axis])
+    if (shape.d[axis] >= 0 && condition->dims[0] > shape.d[axis])
         return tfr__infer_fail(in, err, TFR_ESHAPE, "condition has %lld elements for %lld of input",
                                (long long)condition->dims[0], (long long)shape.d[axis]);
-    shape.d[axis] = condition->dims[0];
+    shape.d[axis] = tfr__is_symbolic(in) ? tfr__new_dim(in) : condition->dims[0];
     TFR__TRY(tfr__out_dims(in, err, 0, x->dtype, &shape));
     tfr__out_dynamic(in, 0);
     return TFR_OK;
@@ -170,7 +189,7 @@ tfr_status tfr__infer_compress(tfr__infer *in, tfr_err *err)
 tfr_status tfr__infer_non_zero(tfr__infer *in, tfr_err *err)
 {
     const tfr__type *x = tfr__in(in, 0);
-    int64_t dims[2] = {x->rank, tfr__type_elements(x)};
+    int64_t dims[2] = {x->rank, tfr__is_symbolic(in) ? tfr__new_dim(in) : tfr__type_elements(x)};
     TFR__TRY(tfr__out(in, err, 0, TFR_DTYPE_I64, 2, dims));
     tfr__out_dynamic(in, 0);
     return TFR_OK;
@@ -185,13 +204,13 @@ tfr_status tfr__infer_unique(tfr__infer *in, tfr_err *err)
     if (tfr__attr_find(in->attrs, "axis")) {
         TFR__TRY(tfr__axis_attr(in, err, "axis", x->rank, &axis));
     } else {
-        shape.rank = 1;
-        shape.d[0] = tfr__type_elements(x);
+        flatten(in, &shape);
     }
-    int64_t n = shape.d[axis];
+    int64_t n = shape.d[axis], found = tfr__is_symbolic(in) ? tfr__new_dim(in) : n;
+    shape.d[axis] = found;
     TFR__TRY(tfr__out_dims(in, err, 0, x->dtype, &shape));
     for (uint32_t i = 1; i < 4; i++)
-        TFR__TRY(tfr__out(in, err, i, TFR_DTYPE_I64, 1, &n));
+        TFR__TRY(tfr__out(in, err, i, TFR_DTYPE_I64, 1, i == 2 ? &n : &found));
     tfr__out_dynamic(in, 0);
     tfr__out_dynamic(in, 1); /* output 2, the inverse, has an entry for each element of x */
     tfr__out_dynamic(in, 3);
@@ -211,7 +230,7 @@ tfr_status tfr__infer_tensor_scatter(tfr__infer *in, tfr_err *err)
     tfr__dims_of(cache, &shape);
     shape.d[axis] = update->dims[axis];
     TFR__TRY(tfr__want_shape(in, err, 1, &shape));
-    if (update->dims[axis] > cache->dims[axis])
+    if (cache->dims[axis] >= 0 && update->dims[axis] > cache->dims[axis])
         return tfr__infer_fail(
             in, err, TFR_ESHAPE, "update has %lld positions on axis %d, past_cache has %lld",
             (long long)update->dims[axis], (int)axis, (long long)cache->dims[axis]);

@@ -2,7 +2,6 @@
 /* infer_kit.c: what the inference functions share; infer_kit.h describes it. No rule of an op. */
 #include "op/infer_kit.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/checked.h"
@@ -26,9 +25,13 @@ const char *tfr__dims_text(const int64_t *dims, int32_t rank, tfr__text *buffer)
 {
     size_t at = 0, room = sizeof buffer->text;
     at += (size_t)snprintf(buffer->text, room, "[");
-    for (int32_t i = 0; i < rank && i < TFR_MAX_RANK && at < room - 24; i++)
-        at += (size_t)snprintf(buffer->text + at, room - at, i ? ",%lld" : "%lld",
-                               (long long)dims[i]);
+    for (int32_t i = 0; i < rank && i < TFR_MAX_RANK && at < room - 24; i++) {
+        if (dims[i] < 0)
+            at += (size_t)snprintf(buffer->text + at, room - at, i ? ",?" : "?");
+        else
+            at += (size_t)snprintf(buffer->text + at, room - at, i ? ",%lld" : "%lld",
+                                   (long long)dims[i]);
+    }
     snprintf(buffer->text + at, room - at, "]");
     return buffer->text;
 }
@@ -50,6 +53,46 @@ const char *tfr__in_name(const tfr__infer *in, uint32_t i, tfr__text *buffer)
         snprintf(buffer->text, sizeof buffer->text, "%.*s", (int)formal.name_bytes, formal.name);
     }
     return buffer->text;
+}
+
+/* ---- symbols ---- */
+
+int64_t tfr__dim_of(const tfr__infer *in, tfr__number n)
+{
+    if (n.what == TFR__SYMBOL || (n.what == TFR__KNOWN && n.v >= 0))
+        return n.v;
+    return tfr__new_dim(in);
+}
+
+int64_t tfr__dim_of_value(const tfr__infer *in, tfr__number n)
+{
+    return tfr__number_dim(in->symbols, n);
+}
+
+int64_t tfr__dim_add(const tfr__infer *in, int64_t dim, int64_t n)
+{
+    return tfr__dim_of(in,
+                       tfr__number_add(in->symbols, tfr__number_of_dim(dim), tfr__number_of(n)));
+}
+
+int64_t tfr__dim_mul(const tfr__infer *in, int64_t dim, int64_t n)
+{
+    return tfr__dim_of(in,
+                       tfr__number_mul(in->symbols, tfr__number_of_dim(dim), tfr__number_of(n)));
+}
+
+int64_t tfr__dim_div(const tfr__infer *in, int64_t dim, int64_t n)
+{
+    return tfr__dim_of(in,
+                       tfr__number_div(in->symbols, tfr__number_of_dim(dim), tfr__number_of(n)));
+}
+
+tfr__number tfr__dims_product(const tfr__infer *in, const int64_t *dims, int32_t n)
+{
+    tfr__number product = tfr__number_of(1);
+    for (int32_t i = 0; i < n; i++)
+        product = tfr__number_mul(in->symbols, product, tfr__number_of_dim(dims[i]));
+    return product;
 }
 
 /* ---- operands ---- */
@@ -83,28 +126,59 @@ tfr_status tfr__out(tfr__infer *in, tfr_err *err, uint32_t i, int32_t dtype, int
     return TFR_OK;
 }
 
+void tfr__out_unknown(tfr__infer *in, uint32_t i, int32_t dtype)
+{
+    if (tfr__wants(in, i))
+        in->outputs[i] = (tfr__type){.kind = TFR_KIND_TENSOR, .dtype = dtype};
+}
+
 tfr_status tfr__out_like(tfr__infer *in, tfr_err *err, uint32_t i, int32_t dtype,
                          const tfr__type *shape)
 {
+    if (!shape->shape_known) {
+        tfr__out_unknown(in, i, dtype);
+        return TFR_OK;
+    }
     return tfr__out(in, err, i, dtype, shape->rank, shape->dims);
 }
 
 tfr_status tfr__out_dims(tfr__infer *in, tfr_err *err, uint32_t i, int32_t dtype,
                          const tfr__dims *shape)
 {
+    if (shape->rank < 0) {
+        tfr__out_unknown(in, i, dtype);
+        return TFR_OK;
+    }
     return tfr__out(in, err, i, dtype, shape->rank, shape->d);
 }
 
 void tfr__out_dynamic(tfr__infer *in, uint32_t i)
 {
-    if (tfr__wants(in, i))
+    if (tfr__wants(in, i) && !tfr__is_symbolic(in))
         in->outputs[i].dynamic = true;
+}
+
+/* Input i of unknown rank has this one, so it has these dims; NULL = new ones. */
+static void refine(tfr__infer *in, uint32_t i, int32_t rank, const int64_t *dims)
+{
+    tfr__type *t = &in->inputs[i];
+    t->shape_known = true;
+    t->rank = rank;
+    for (int32_t k = 0; k < rank; k++)
+        t->dims[k] = dims ? dims[k] : tfr__new_dim(in);
+}
+
+static bool is_unknown(const tfr__infer *in, const tfr__type *t)
+{
+    return tfr__is_symbolic(in) && !t->shape_known;
 }
 
 tfr_status tfr__want_rank(tfr__infer *in, tfr_err *err, uint32_t i, int32_t want)
 {
     const tfr__type *t = tfr__in(in, i);
     tfr__text name, dims;
+    if (t && is_unknown(in, t))
+        refine(in, i, want, NULL);
     if (!t || t->rank == want)
         return TFR_OK;
     return tfr__infer_fail(in, err, TFR_ESHAPE, "input %s %s has rank %d, want %d",
@@ -116,6 +190,8 @@ tfr_status tfr__want_rank_min(tfr__infer *in, tfr_err *err, uint32_t i, int32_t 
 {
     const tfr__type *t = tfr__in(in, i);
     tfr__text name, dims;
+    if (t && is_unknown(in, t))
+        return TFR__EPENDING;
     if (!t || t->rank >= least)
         return TFR_OK;
     return tfr__infer_fail(in, err, TFR_ESHAPE, "input %s %s has rank %d, want at least %d",
@@ -128,7 +204,9 @@ tfr_status tfr__want_vector(tfr__infer *in, tfr_err *err, uint32_t i, int64_t le
 {
     const tfr__type *t = tfr__in(in, i);
     tfr__text name, dims;
-    if (!t || (t->rank == 1 && t->dims[0] == length))
+    if (t && is_unknown(in, t))
+        refine(in, i, 1, &length);
+    if (!t || (t->rank == 1 && !tfr__differ(t->dims[0], length)))
         return TFR_OK;
     return tfr__infer_fail(in, err, TFR_ESHAPE, "input %s has shape %s, want [%lld] (%s)",
                            tfr__in_name(in, i, &name), tfr__type_text(t, &dims), (long long)length,
@@ -139,11 +217,13 @@ tfr_status tfr__want_shape(tfr__infer *in, tfr_err *err, uint32_t i, const tfr__
 {
     const tfr__type *t = tfr__in(in, i);
     tfr__text name, dims, want;
-    if (!t)
+    if (!t || shape->rank < 0)
         return TFR_OK;
+    if (is_unknown(in, t))
+        refine(in, i, shape->rank, shape->d);
     bool same = t->rank == shape->rank;
     for (int32_t k = 0; same && k < t->rank; k++)
-        same = t->dims[k] == shape->d[k];
+        same = !tfr__differ(t->dims[k], shape->d[k]);
     if (same)
         return TFR_OK;
     return tfr__infer_fail(in, err, TFR_ESHAPE, "input %s has shape %s, want %s",
@@ -155,169 +235,10 @@ tfr_status tfr__want_one(tfr__infer *in, tfr_err *err, uint32_t i)
 {
     const tfr__type *t = tfr__in(in, i);
     tfr__text name, dims;
-    if (!t || (t->rank <= 1 && tfr__type_elements(t) == 1))
+    if (!t || is_unknown(in, t) || !t->rank || (t->rank == 1 && !tfr__differ(t->dims[0], 1)))
         return TFR_OK;
     return tfr__infer_fail(in, err, TFR_ESHAPE, "input %s has shape %s, want one element",
                            tfr__in_name(in, i, &name), tfr__type_text(t, &dims));
-}
-
-/* ---- values ---- */
-
-tfr_status tfr__value_raw(tfr__infer *in, tfr_err *err, uint32_t i, const void **out)
-{
-    static const int64_t nothing = 0;
-    const tfr__type *t = tfr__in(in, i);
-    tfr__text name;
-    if (!t)
-        return tfr__infer_fail(in, err, TFR_EMODEL, "input %s is missing",
-                               tfr__in_name(in, i, &name));
-    const void *data = t->data;
-    if (!data && tfr__type_elements(t) == 0)
-        data = &nothing;
-    if (!data && in->value)
-        data = in->value(in, i);
-    if (!data) {
-        in->pending = i;
-        return TFR__EPENDING;
-    }
-    *out = data;
-    return TFR_OK;
-}
-
-static float from_half(uint16_t h)
-{
-    int exponent = h >> 10 & 31;
-    double fraction = h & 1023, sign = h & 0x8000 ? -1 : 1;
-    if (exponent == 31)
-        return (float)(fraction ? NAN : sign * INFINITY);
-    return (float)(exponent ? sign * ldexp(1024 + fraction, exponent - 25)
-                            : sign * ldexp(fraction, -24));
-}
-
-static float from_bfloat(uint16_t h)
-{
-    uint32_t bits = (uint32_t)h << 16;
-    float f;
-    memcpy(&f, &bits, sizeof f);
-    return f;
-}
-
-/* Values may sit in a file's mapping at any address, hence memcpy. */
-#define LOAD(type, data, at, name)                                                                 \
-    type name;                                                                                     \
-    memcpy(&name, (const char *)(data) + (size_t)(at) * sizeof(type), sizeof(type))
-
-double tfr__element_double(const void *data, int32_t dtype, int64_t at)
-{
-    switch (dtype) {
-    case TFR_DTYPE_F32: {
-        LOAD(float, data, at, v);
-        return v;
-    }
-    case TFR_DTYPE_F64: {
-        LOAD(double, data, at, v);
-        return v;
-    }
-    case TFR_DTYPE_F16: {
-        LOAD(uint16_t, data, at, v);
-        return from_half(v);
-    }
-    case TFR_DTYPE_BF16: {
-        LOAD(uint16_t, data, at, v);
-        return from_bfloat(v);
-    }
-    case TFR_DTYPE_I8: {
-        LOAD(int8_t, data, at, v);
-        return v;
-    }
-    case TFR_DTYPE_U8: {
-        LOAD(uint8_t, data, at, v);
-        return v;
-    }
-    case TFR_DTYPE_I16: {
-        LOAD(int16_t, data, at, v);
-        return v;
-    }
-    case TFR_DTYPE_U16: {
-        LOAD(uint16_t, data, at, v);
-        return v;
-    }
-    case TFR_DTYPE_I32: {
-        LOAD(int32_t, data, at, v);
-        return v;
-    }
-    case TFR_DTYPE_U32: {
-        LOAD(uint32_t, data, at, v);
-        return v;
-    }
-    case TFR_DTYPE_I64: {
-        LOAD(int64_t, data, at, v);
-        return (double)v;
-    }
-    case TFR_DTYPE_U64: {
-        LOAD(uint64_t, data, at, v);
-        return (double)v;
-    }
-    default:
-        return NAN;
-    }
-}
-
-/* The value of a list or scalar of at most max elements. */
-static tfr_status value_list(tfr__infer *in, tfr_err *err, uint32_t i, uint32_t max, uint32_t *n,
-                             const void **data)
-{
-    const tfr__type *t = tfr__in(in, i);
-    tfr__text name, dims;
-    if (t && t->rank > 1)
-        return tfr__infer_fail(in, err, TFR_ESHAPE, "input %s has shape %s, want a list",
-                               tfr__in_name(in, i, &name), tfr__type_text(t, &dims));
-    if (t && tfr__type_elements(t) > max)
-        return tfr__infer_fail(in, err, TFR_ESHAPE, "input %s has %lld elements, want at most %u",
-                               tfr__in_name(in, i, &name), (long long)tfr__type_elements(t), max);
-    TFR__TRY(tfr__value_raw(in, err, i, data));
-    *n = (uint32_t)tfr__type_elements(t);
-    return TFR_OK;
-}
-
-tfr_status tfr__value_ints(tfr__infer *in, tfr_err *err, uint32_t i, int64_t *out, uint32_t max,
-                           uint32_t *n)
-{
-    const void *data;
-    tfr__text name;
-    TFR__TRY(value_list(in, err, i, max, n, &data));
-    int32_t dtype = in->inputs[i].dtype;
-    for (uint32_t k = 0; k < *n; k++) {
-        if (dtype == TFR_DTYPE_I64) {
-            LOAD(int64_t, data, k, v);
-            out[k] = v;
-            continue;
-        }
-        /* Every other type of a count is exact as double, or out of range. */
-        double v = tfr__element_double(data, dtype, k);
-        if (!(v > -0x1p62 && v < 0x1p62))
-            return tfr__infer_fail(in, err, TFR_EMODEL, "element %u of input %s is not a size", k,
-                                   tfr__in_name(in, i, &name));
-        out[k] = (int64_t)v;
-    }
-    return TFR_OK;
-}
-
-tfr_status tfr__value_int(tfr__infer *in, tfr_err *err, uint32_t i, int64_t *out)
-{
-    uint32_t n;
-    TFR__TRY(tfr__want_one(in, err, i));
-    return tfr__value_ints(in, err, i, out, 1, &n);
-}
-
-tfr_status tfr__value_floats(tfr__infer *in, tfr_err *err, uint32_t i, double *out, uint32_t max,
-                             uint32_t *n)
-{
-    const void *data;
-    TFR__TRY(value_list(in, err, i, max, n, &data));
-    for (uint32_t k = 0; k < *n; k++)
-        out[k] = tfr__element_double(data, in->inputs[i].dtype, k);
-    return TFR_OK;
 }
 
 /* ---- axes and attributes ---- */
@@ -379,6 +300,12 @@ tfr_status tfr__attr_list_ints(tfr__infer *in, tfr_err *err, const char *name, i
     return TFR_OK;
 }
 
+tfr_status tfr__need_dtype(tfr__infer *in, uint32_t i)
+{
+    const tfr__type *t = tfr__in(in, i);
+    return t && !t->dtype ? TFR__EPENDING : TFR_OK;
+}
+
 tfr_status tfr__dtype_attr(tfr__infer *in, tfr_err *err, const char *name, int32_t absent,
                            int32_t *out)
 {
@@ -394,17 +321,36 @@ tfr_status tfr__dtype_attr(tfr__infer *in, tfr_err *err, const char *name, int32
 
 void tfr__dims_of(const tfr__type *type, tfr__dims *out)
 {
-    out->rank = type->rank;
-    for (int32_t i = 0; i < type->rank; i++)
+    out->rank = type->shape_known ? type->rank : -1;
+    for (int32_t i = 0; i < out->rank; i++)
         out->d[i] = type->dims[i];
+}
+
+bool tfr__broadcast_dim(const tfr__infer *in, int64_t *d, int64_t other)
+{
+    if (*d == other || other == 1)
+        return true;
+    if (*d == 1) {
+        *d = other;
+        return true;
+    }
+    if (tfr__differ(*d, other))
+        return false;
+    /* A symbol beside a dim that is not 1 is 1 or that; two symbols may be anything. */
+    *d = *d < 0 && other < 0 ? tfr__new_dim(in) : tfr__meet(*d, other);
+    return true;
 }
 
 tfr_status tfr__broadcast(tfr__infer *in, tfr_err *err, uint32_t i, tfr__dims *shape)
 {
     const tfr__type *t = tfr__in(in, i);
     tfr__text name, dims, have;
-    if (!t)
+    if (!t || shape->rank < 0)
         return TFR_OK;
+    if (is_unknown(in, t)) {
+        shape->rank = -1;
+        return TFR_OK;
+    }
     if (t->rank > shape->rank) {
         int32_t extra = t->rank - shape->rank;
         for (int32_t k = shape->rank - 1; k >= 0; k--)
@@ -416,16 +362,13 @@ tfr_status tfr__broadcast(tfr__infer *in, tfr_err *err, uint32_t i, tfr__dims *s
     int32_t skip = shape->rank - t->rank;
     for (int32_t k = 0; k < t->rank; k++) {
         int64_t *d = &shape->d[k + skip];
-        if (*d == t->dims[k] || t->dims[k] == 1)
-            continue;
-        if (*d != 1)
+        if (!tfr__broadcast_dim(in, d, t->dims[k]))
             return tfr__infer_fail(in, err, TFR_ESHAPE,
                                    "input %s %s does not broadcast with %s: %lld and %lld on axis "
                                    "%d",
                                    tfr__in_name(in, i, &name), tfr__type_text(t, &dims),
                                    tfr__dims_text(shape->d, shape->rank, &have),
                                    (long long)t->dims[k], (long long)*d, (int)(k + skip));
-        *d = t->dims[k];
     }
     return TFR_OK;
 }
@@ -434,12 +377,12 @@ tfr_status tfr__broadcasts_to(tfr__infer *in, tfr_err *err, uint32_t i, const tf
 {
     const tfr__type *t = tfr__in(in, i);
     tfr__text name, dims, want;
-    if (!t)
+    if (!t || shape->rank < 0 || is_unknown(in, t))
         return TFR_OK;
     int32_t skip = shape->rank - t->rank;
     bool fits = skip >= 0;
     for (int32_t k = 0; fits && k < t->rank; k++)
-        fits = t->dims[k] == 1 || t->dims[k] == shape->d[k + skip];
+        fits = t->dims[k] == 1 || !tfr__differ(t->dims[k], shape->d[k + skip]);
     if (fits)
         return TFR_OK;
     return tfr__infer_fail(in, err, TFR_ESHAPE, "input %s %s does not broadcast to %s",
@@ -463,4 +406,24 @@ tfr_status tfr__add(tfr__infer *in, tfr_err *err, const char *what, int64_t a, i
         return TFR_OK;
     return tfr__infer_fail(in, err, TFR_ELIMIT, "%s %lld + %lld does not fit 63 bits", what,
                            (long long)a, (long long)b);
+}
+
+tfr_status tfr__mul_dims(tfr__infer *in, tfr_err *err, const char *what, int64_t a, int64_t b,
+                         int64_t *out)
+{
+    if (!tfr__is_symbolic(in) || (a >= 0 && b >= 0))
+        return tfr__mul(in, err, what, a, b, out);
+    *out =
+        tfr__dim_of(in, tfr__number_mul(in->symbols, tfr__number_of_dim(a), tfr__number_of_dim(b)));
+    return TFR_OK;
+}
+
+tfr_status tfr__add_dims(tfr__infer *in, tfr_err *err, const char *what, int64_t a, int64_t b,
+                         int64_t *out)
+{
+    if (!tfr__is_symbolic(in) || (a >= 0 && b >= 0))
+        return tfr__add(in, err, what, a, b, out);
+    *out =
+        tfr__dim_of(in, tfr__number_add(in->symbols, tfr__number_of_dim(a), tfr__number_of_dim(b)));
+    return TFR_OK;
 }

@@ -8,7 +8,7 @@ static tfr_status want_square(tfr__infer *in, tfr_err *err, uint32_t i)
     const tfr__type *t = tfr__in(in, i);
     tfr__text name;
     TFR__TRY(tfr__want_rank_min(in, err, i, 2));
-    if (t->dims[t->rank - 1] == t->dims[t->rank - 2])
+    if (!tfr__differ(t->dims[t->rank - 1], t->dims[t->rank - 2]))
         return TFR_OK;
     return tfr__infer_fail(in, err, TFR_ESHAPE,
                            "input %s has matrices of %lld x %lld, want square ones",
@@ -30,7 +30,7 @@ tfr_status tfr__infer_solve(tfr__infer *in, tfr_err *err)
     TFR__TRY(want_square(in, err, 0));
     TFR__TRY(tfr__want_rank_min(in, err, 1, 1));
     int64_t n = a->dims[a->rank - 1], rows = b->dims[b->rank > 1 ? b->rank - 2 : 0];
-    if (rows != n)
+    if (tfr__differ(rows, n))
         return tfr__infer_fail(in, err, TFR_ESHAPE, "A is %lld x %lld and B has %lld rows",
                                (long long)n, (long long)n, (long long)rows);
     /* Rank 1 of B has no batch; the dims of the matrix come behind those of the batch. */
@@ -39,11 +39,11 @@ tfr_status tfr__infer_solve(tfr__infer *in, tfr_err *err)
     for (int32_t i = 0; i < shape.rank; i++) {
         int64_t x = i < shape.rank - na ? 1 : a->dims[i - (shape.rank - na)];
         int64_t y = i < shape.rank - nb ? 1 : b->dims[i - (shape.rank - nb)];
-        if (x != y && x != 1 && y != 1)
+        shape.d[i] = x;
+        if (!tfr__broadcast_dim(in, &shape.d[i], y))
             return tfr__infer_fail(in, err, TFR_ESHAPE,
                                    "the batches of A and B do not broadcast: %lld and %lld",
                                    (long long)x, (long long)y);
-        shape.d[i] = x == 1 ? y : x;
     }
     shape.d[shape.rank++] = n;
     if (b->rank > 1)

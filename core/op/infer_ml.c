@@ -37,7 +37,7 @@ tfr_status tfr__ml_samples(tfr__infer *in, tfr_err *err, int64_t *n, int64_t *f)
 {
     const tfr__type *x = tfr__in(in, 0);
     tfr__text dims;
-    if (x->rank < 1 || x->rank > 2 || x->dims[x->rank - 1] < 1)
+    if (x->rank < 1 || x->rank > 2 || x->dims[x->rank - 1] == 0)
         return tfr__infer_fail(in, err, TFR_ESHAPE, "input X has shape %s, want [N,F] or [F]",
                                tfr__type_text(x, &dims));
     *n = x->rank == 2 ? x->dims[0] : 1;
@@ -69,7 +69,10 @@ tfr_status tfr__infer_array_feature_extractor(tfr__infer *in, tfr_err *err)
     tfr__dims_of(x, &shape);
     if (shape.rank == 1)
         shape = (tfr__dims){.rank = 2, .d = {1, 0}};
-    shape.d[shape.rank - 1] = tfr__type_elements(tfr__in(in, 1));
+    const tfr__type *y = tfr__in(in, 1);
+    shape.d[shape.rank - 1] = tfr__is_symbolic(in)
+                                  ? tfr__dim_of(in, tfr__dims_product(in, y->dims, y->rank))
+                                  : tfr__type_elements(y);
     return tfr__out_dims(in, err, 0, x->dtype, &shape);
 }
 
@@ -89,12 +92,12 @@ tfr_status tfr__infer_feature_vectorizer(tfr__infer *in, tfr_err *err)
                                    tfr__in_name(in, i, &name), tfr__type_text(x, &dims));
         int64_t own = x->rank == 2 ? x->dims[0] : 1;
         int64_t width = n ? widths[i] : x->dims[x->rank - 1];
-        if ((i && own != rows) || width < 0)
+        if ((i && tfr__differ(own, rows)) || (n && width < 0))
             return tfr__infer_fail(
                 in, err, TFR_ESHAPE, "input %s has %lld rows of %lld, the first has %lld",
                 tfr__in_name(in, i, &name), (long long)own, (long long)width, (long long)rows);
-        rows = own;
-        TFR__TRY(tfr__add(in, err, "columns", columns, width, &columns));
+        rows = i ? tfr__meet(rows, own) : own;
+        TFR__TRY(tfr__add_dims(in, err, "columns", columns, width, &columns));
     }
     return tfr__out(in, err, 0, TFR_DTYPE_F32, 2, (int64_t[]){rows, columns});
 }
@@ -105,7 +108,7 @@ static tfr_status check_per_feature(tfr__infer *in, tfr_err *err, const char *na
     const tfr__type *x = tfr__in(in, 0);
     int64_t f = x->rank ? x->dims[x->rank - 1] : 1;
     uint64_t n = tfr__ml_length(in, name);
-    if (n == 1 || (!required && n == 0))
+    if (n == 1 || f < 0 || (!required && n == 0))
         return TFR_OK;
     return tfr__ml_want_length(in, err, name, f);
 }
@@ -113,6 +116,7 @@ static tfr_status check_per_feature(tfr__infer *in, tfr_err *err, const char *na
 tfr_status tfr__infer_imputer(tfr__infer *in, tfr_err *err)
 {
     int32_t dtype = tfr__in(in, 0)->dtype;
+    TFR__TRY(tfr__need_dtype(in, 0));
     bool floats = dtype == TFR_DTYPE_F32 || dtype == TFR_DTYPE_F64;
     TFR__TRY(
         check_per_feature(in, err, floats ? "imputed_value_floats" : "imputed_value_int64s", true));
@@ -138,6 +142,7 @@ tfr_status tfr__infer_category_mapper(tfr__infer *in, tfr_err *err)
 {
     const tfr__type *x = tfr__in(in, 0);
     int32_t y = x->dtype == TFR_DTYPE_STRING ? TFR_DTYPE_I64 : TFR_DTYPE_STRING;
+    TFR__TRY(tfr__need_dtype(in, 0));
     TFR__TRY(
         tfr__ml_want_length(in, err, "cats_int64s", (int64_t)tfr__ml_length(in, "cats_strings")));
     return tfr__out_like(in, err, 0, y, x);
@@ -149,6 +154,7 @@ tfr_status tfr__infer_one_hot_encoder(tfr__infer *in, tfr_err *err)
     bool text = x->dtype == TFR_DTYPE_STRING;
     uint64_t n = tfr__ml_length(in, text ? "cats_strings" : "cats_int64s");
     tfr__dims shape;
+    TFR__TRY(tfr__need_dtype(in, 0));
     if (!n || tfr__ml_length(in, text ? "cats_int64s" : "cats_strings"))
         return tfr__infer_fail(in, err, TFR_EMODEL, "X is %s, so %s and no others are wanted",
                                tfr__dtype_short(x->dtype), text ? "cats_strings" : "cats_int64s");
@@ -214,6 +220,7 @@ tfr_status tfr__infer_label_encoder(tfr__infer *in, tfr_err *err)
     const tfr__type *x = tfr__in(in, 0);
     const char *from, *to;
     int32_t key, value;
+    TFR__TRY(tfr__need_dtype(in, 0));
     TFR__TRY(rewrite_classes(in, err));
     TFR__TRY(find_list(in, err, "keys_", keys, &from, &key));
     TFR__TRY(find_list(in, err, "values_", values, &to, &value));
@@ -238,8 +245,10 @@ tfr_status tfr__infer_linear_regressor(tfr__infer *in, tfr_err *err)
     TFR__TRY(tfr__ml_samples(in, err, &n, &f));
     if (targets < 1)
         return tfr__infer_fail(in, err, TFR_EMODEL, "targets is %lld", (long long)targets);
-    TFR__TRY(tfr__mul(in, err, "coefficients", targets, f, &want));
-    TFR__TRY(tfr__ml_want_length(in, err, "coefficients", want));
+    if (f >= 0) {
+        TFR__TRY(tfr__mul(in, err, "coefficients", targets, f, &want));
+        TFR__TRY(tfr__ml_want_length(in, err, "coefficients", want));
+    }
     TFR__TRY(tfr__ml_may_length(in, err, "intercepts", targets));
     return tfr__out(in, err, 0, TFR_DTYPE_F32, 2, (int64_t[]){n, targets});
 }
@@ -252,12 +261,13 @@ tfr_status tfr__infer_linear_classifier(tfr__infer *in, tfr_err *err)
     int32_t dtype;
     TFR__TRY(tfr__ml_samples(in, err, &n, &f));
     TFR__TRY(tfr__ml_labels(in, err, "classlabels_ints", &labels, &dtype));
-    uint64_t rows = coefficients / (uint64_t)f;
-    if (coefficients % (uint64_t)f || (rows != labels && !(rows == 1 && labels == 2)))
+    uint64_t rows = f < 0 ? labels : coefficients / (uint64_t)f;
+    if ((f >= 0 && coefficients % (uint64_t)f) || (rows != labels && !(rows == 1 && labels == 2)))
         return tfr__infer_fail(
             in, err, TFR_EMODEL, "%llu coefficients are no row of %lld for each of %llu labels",
             (unsigned long long)coefficients, (long long)f, (unsigned long long)labels);
-    TFR__TRY(tfr__ml_may_length(in, err, "intercepts", (int64_t)rows));
+    if (f >= 0)
+        TFR__TRY(tfr__ml_may_length(in, err, "intercepts", (int64_t)rows));
     TFR__TRY(tfr__out(in, err, 0, dtype, 1, &n));
     return tfr__out(in, err, 1, TFR_DTYPE_F32, 2, (int64_t[]){n, (int64_t)labels});
 }
@@ -267,8 +277,10 @@ tfr_status tfr__infer_linear_classifier(tfr__infer *in, tfr_err *err)
 static tfr_status check_kernel(tfr__infer *in, tfr_err *err, int64_t vectors, int64_t f)
 {
     int64_t want;
-    TFR__TRY(tfr__mul(in, err, "support_vectors", vectors, f, &want));
-    TFR__TRY(tfr__ml_want_length(in, err, "support_vectors", want));
+    if (f >= 0) {
+        TFR__TRY(tfr__mul(in, err, "support_vectors", vectors, f, &want));
+        TFR__TRY(tfr__ml_want_length(in, err, "support_vectors", want));
+    }
     return tfr__ml_may_length(in, err, "kernel_params", 3);
 }
 
@@ -278,7 +290,8 @@ tfr_status tfr__infer_svm_regressor(tfr__infer *in, tfr_err *err)
     TFR__TRY(tfr__ml_samples(in, err, &n, &f));
     if (vectors > 0)
         TFR__TRY(check_kernel(in, err, vectors, f));
-    TFR__TRY(tfr__ml_want_length(in, err, "coefficients", vectors > 0 ? vectors : f));
+    if (vectors > 0 || f >= 0)
+        TFR__TRY(tfr__ml_want_length(in, err, "coefficients", vectors > 0 ? vectors : f));
     if (!tfr__ml_length(in, "rho"))
         return tfr__infer_fail(in, err, TFR_EMODEL, "attribute rho is missing");
     return tfr__out(in, err, 0, TFR_DTYPE_F32, 2, (int64_t[]){n, 1});
@@ -325,7 +338,7 @@ tfr_status tfr__infer_svm_classifier(tfr__infer *in, tfr_err *err)
         TFR__TRY(tfr__ml_may_length(in, err, "prob_a", pairs));
         TFR__TRY(tfr__ml_want_length(in, err, "prob_b", (int64_t)tfr__ml_length(in, "prob_a")));
         scores = tfr__ml_length(in, "prob_a") ? c : pairs;
-    } else {
+    } else if (f >= 0) {
         TFR__TRY(tfr__mul(in, err, "coefficients", c, f, &want));
         TFR__TRY(tfr__ml_want_length(in, err, "coefficients", want));
     }

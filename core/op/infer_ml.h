@@ -11,7 +11,7 @@ uint64_t tfr__ml_length(const tfr__infer *in, const char *name);
 tfr_status tfr__ml_want_length(const tfr__infer *in, tfr_err *err, const char *name, int64_t want);
 tfr_status tfr__ml_may_length(const tfr__infer *in, tfr_err *err, const char *name, int64_t want);
 
-/* Input 0 is [N,F], or [F], which is one sample; F is at least 1. */
+/* Input 0 is [N,F], or [F], which is one sample; F is at least 1. Each may be a symbol. */
 tfr_status tfr__ml_samples(tfr__infer *in, tfr_err *err, int64_t *n, int64_t *f);
 
 /* The labels of a classifier, in attribute `ints` or in classlabels_strings: how many, which type.

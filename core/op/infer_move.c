@@ -29,13 +29,7 @@ tfr_status tfr__infer_transpose(tfr__infer *in, tfr_err *err)
 tfr_status tfr__infer_expand(tfr__infer *in, tfr_err *err)
 {
     tfr__dims shape;
-    uint32_t n;
-    TFR__TRY(tfr__value_ints(in, err, 1, shape.d, TFR_MAX_RANK, &n));
-    shape.rank = (int32_t)n;
-    for (uint32_t i = 0; i < n; i++)
-        if (shape.d[i] < 0)
-            return tfr__infer_fail(in, err, TFR_ESHAPE, "shape has the negative dim %lld at %u",
-                                   (long long)shape.d[i], i);
+    TFR__TRY(tfr__value_dims(in, err, 1, "shape", &shape));
     TFR__TRY(tfr__broadcast(in, err, 0, &shape));
     return tfr__out_dims(in, err, 0, tfr__in(in, 0)->dtype, &shape);
 }
@@ -43,19 +37,24 @@ tfr_status tfr__infer_expand(tfr__infer *in, tfr_err *err)
 tfr_status tfr__infer_tile(tfr__infer *in, tfr_err *err)
 {
     const tfr__type *x = tfr__in(in, 0);
-    int64_t repeats[TFR_MAX_RANK];
-    uint32_t n;
+    tfr__number repeats[TFR_MAX_RANK] = {{TFR__UNKNOWN, 0}};
+    uint32_t n = (uint32_t)x->rank;
     tfr__dims shape = {.rank = x->rank};
-    TFR__TRY(tfr__value_ints(in, err, 1, repeats, TFR_MAX_RANK, &n));
+    TFR__TRY(tfr__may_pend(in, tfr__value_numbers(in, err, 1, repeats, TFR_MAX_RANK, &n)));
     if (n != (uint32_t)x->rank)
         return tfr__infer_fail(in, err, TFR_ESHAPE, "repeats has %u entries, input has rank %d", n,
                                (int)x->rank);
     for (uint32_t i = 0; i < n; i++) {
-        if (repeats[i] < 0)
+        if (repeats[i].what != TFR__KNOWN) {
+            shape.d[i] = tfr__dim_of(
+                in, tfr__number_mul(in->symbols, tfr__number_of_dim(x->dims[i]), repeats[i]));
+            continue;
+        }
+        if (repeats[i].v < 0)
             return tfr__infer_fail(in, err, TFR_ESHAPE,
                                    "repeats has the negative number %lld at %u",
-                                   (long long)repeats[i], i);
-        TFR__TRY(tfr__mul(in, err, "output dim", x->dims[i], repeats[i], &shape.d[i]));
+                                   (long long)repeats[i].v, i);
+        TFR__TRY(tfr__mul_dims(in, err, "output dim", x->dims[i], repeats[i].v, &shape.d[i]));
     }
     return tfr__out_dims(in, err, 0, x->dtype, &shape);
 }
@@ -72,15 +71,25 @@ tfr_status tfr__infer_concat(tfr__infer *in, tfr_err *err)
         const tfr__type *t = &in->inputs[i];
         bool fits = t->rank == shape.rank;
         for (int32_t k = 0; fits && k < t->rank; k++)
-            fits = k == axis || t->dims[k] == shape.d[k];
+            fits = k == axis || !tfr__differ(t->dims[k], shape.d[k]);
         if (!fits)
             return tfr__infer_fail(in, err, TFR_ESHAPE,
                                    "input %s has shape %s, want that of the first %s but axis %d",
                                    tfr__in_name(in, i, &name), tfr__type_text(t, &dims),
                                    tfr__type_text(first, &have), (int)axis);
-        TFR__TRY(tfr__add(in, err, "output dim", shape.d[axis], t->dims[axis], &shape.d[axis]));
+        TFR__TRY(
+            tfr__add_dims(in, err, "output dim", shape.d[axis], t->dims[axis], &shape.d[axis]));
+        for (int32_t k = 0; k < t->rank; k++)
+            if (k != axis)
+                shape.d[k] = tfr__meet(shape.d[k], t->dims[k]);
     }
     return tfr__out_dims(in, err, 0, first->dtype, &shape);
+}
+
+static void new_parts(const tfr__infer *in, int64_t *parts)
+{
+    for (uint32_t i = 0; i < in->n_outputs; i++)
+        parts[i] = tfr__new_dim(in);
 }
 
 /* The lengths that "split" gives, which have to fill the axis. */
@@ -88,7 +97,12 @@ static tfr_status given_parts(tfr__infer *in, tfr_err *err, int64_t dim, int64_t
 {
     uint32_t n;
     int64_t sum = 0;
-    TFR__TRY(tfr__value_ints(in, err, 1, parts, in->n_outputs, &n));
+    tfr_status status = tfr__value_ints(in, err, 1, parts, in->n_outputs, &n);
+    if (status == TFR__EPENDING && tfr__is_symbolic(in)) {
+        new_parts(in, parts);
+        return TFR_OK;
+    }
+    TFR__TRY(status);
     if (n != in->n_outputs)
         return tfr__infer_fail(in, err, TFR_ESHAPE, "split has %u parts, there are %u outputs", n,
                                in->n_outputs);
@@ -98,7 +112,7 @@ static tfr_status given_parts(tfr__infer *in, tfr_err *err, int64_t dim, int64_t
                                    (long long)parts[i], i);
         TFR__TRY(tfr__add(in, err, "sum of split", sum, parts[i], &sum));
     }
-    if (sum != dim)
+    if (tfr__differ(sum, dim))
         return tfr__infer_fail(in, err, TFR_ESHAPE, "split sums up to %lld, the axis has %lld",
                                (long long)sum, (long long)dim);
     return TFR_OK;
@@ -133,8 +147,12 @@ tfr_status tfr__infer_split(tfr__infer *in, tfr_err *err)
     TFR__TRY(tfr__axis_attr(in, err, "axis", x->rank, &axis));
     if (tfr__in(in, 1))
         TFR__TRY(given_parts(in, err, x->dims[axis], parts));
-    else
+    else if (x->dims[axis] >= 0)
         equal_parts(x->dims[axis], n, parts);
+    else if (n == 1)
+        parts[0] = x->dims[axis];
+    else
+        new_parts(in, parts);
     tfr__dims_of(x, &shape);
     for (uint32_t i = 0; i < in->n_outputs; i++) {
         shape.d[axis] = parts[i];
@@ -165,41 +183,95 @@ static int64_t slice_axis(int64_t dim, int64_t *start, int64_t *end, int64_t ste
     return *start > *end ? (*start - *end - 1) / back + 1 : 0;
 }
 
-tfr_status tfr__infer_slice(tfr__infer *in, tfr_err *err)
+/* What Slice is given; symbolic: as far as it is known. */
+typedef struct slice {
+    tfr__number v[4][TFR_MAX_RANK]; /* starts, ends, axes, steps */
+    uint32_t n;
+} slice;
+
+static tfr_status read_slice(tfr__infer *in, tfr_err *err, slice *s)
 {
-    const tfr__type *x = tfr__in(in, 0);
-    int64_t v[4][TFR_MAX_RANK]; /* starts, ends, axes, steps as given */
-    int64_t starts[TFR_MAX_RANK], ends[TFR_MAX_RANK], steps[TFR_MAX_RANK];
-    uint32_t n[4] = {0}, rank = (uint32_t)x->rank;
     static const char *const names[4] = {"starts", "ends", "axes", "steps"};
-    tfr__dims shape;
     for (uint32_t k = 0; k < 4; k++) {
+        uint32_t n = 0;
         if (!tfr__in(in, k + 1)) {
-            for (n[k] = 0; n[k] < n[0]; n[k]++)
-                v[k][n[k]] = k == 2 ? n[k] : 1;
+            for (; n < s->n; n++)
+                s->v[k][n] = tfr__number_of(k == 2 ? n : 1);
             continue;
         }
-        TFR__TRY(tfr__value_ints(in, err, k + 1, v[k], TFR_MAX_RANK, &n[k]));
-        if (n[k] != n[0])
-            return tfr__infer_fail(in, err, TFR_ESHAPE, "starts has %u entries, %s has %u", n[0],
-                                   names[k], n[k]);
+        TFR__TRY(tfr__value_numbers(in, err, k + 1, s->v[k], TFR_MAX_RANK, &n));
+        s->n = k ? s->n : n;
+        if (n != s->n)
+            return tfr__infer_fail(in, err, TFR_ESHAPE, "starts has %u entries, %s has %u", s->n,
+                                   names[k], n);
     }
-    TFR__TRY(tfr__axes(in, err, "axes", v[2], n[0], x->rank));
-    tfr__dims_of(x, &shape);
+    return TFR_OK;
+}
+
+/* The dim that is left where not all of dim, start, end and step are known. */
+static int64_t slice_symbolic(const tfr__infer *in, int64_t dim, const slice *s, uint32_t i)
+{
+    tfr__number start = s->v[0][i], end = s->v[1][i], step = s->v[3][i];
+    bool forward = step.what == TFR__KNOWN && step.v == 1 && start.what == TFR__KNOWN && !start.v;
+    if (forward && end.what == TFR__KNOWN && end.v > INT64_MAX / 2)
+        return dim; /* "to the end" */
+    if (forward && end.what == TFR__SYMBOL && end.v == dim)
+        return dim;
+    if (forward && end.what == TFR__KNOWN && end.v == 0)
+        return 0;
+    return tfr__new_dim(in);
+}
+
+static bool is_known(tfr__number a, tfr__number b, tfr__number c)
+{
+    return a.what == TFR__KNOWN && b.what == TFR__KNOWN && c.what == TFR__KNOWN;
+}
+
+/* The shape if the axes are known. */
+static tfr_status slice_axes(tfr__infer *in, tfr_err *err, const slice *s, tfr__dims *shape)
+{
+    const tfr__type *x = tfr__in(in, 0);
+    int64_t starts[TFR_MAX_RANK], ends[TFR_MAX_RANK], steps[TFR_MAX_RANK], axes[TFR_MAX_RANK];
+    uint32_t rank = (uint32_t)x->rank;
+    for (uint32_t i = 0; i < s->n; i++)
+        axes[i] = s->v[2][i].v;
+    TFR__TRY(tfr__axes(in, err, "axes", axes, s->n, x->rank));
     for (uint32_t i = 0; i < rank; i++)
         starts[i] = 0, ends[i] = x->dims[i], steps[i] = 1;
-    for (uint32_t i = 0; i < n[0]; i++) {
-        int64_t axis = v[2][i];
-        if (v[3][i] == 0)
+    for (uint32_t i = 0; i < s->n; i++) {
+        int64_t axis = axes[i], step = s->v[3][i].v;
+        if (s->v[3][i].what == TFR__KNOWN && step == 0)
             return tfr__infer_fail(in, err, TFR_ESHAPE, "the step for axis %lld is 0",
                                    (long long)axis);
-        starts[axis] = v[0][i], ends[axis] = v[1][i], steps[axis] = v[3][i];
-        shape.d[axis] = slice_axis(x->dims[axis], &starts[axis], &ends[axis], steps[axis]);
+        if (x->dims[axis] < 0 || !is_known(s->v[0][i], s->v[1][i], s->v[3][i])) {
+            shape->d[axis] = slice_symbolic(in, x->dims[axis], s, i);
+            continue;
+        }
+        starts[axis] = s->v[0][i].v, ends[axis] = s->v[1][i].v, steps[axis] = step;
+        shape->d[axis] = slice_axis(x->dims[axis], &starts[axis], &ends[axis], step);
     }
-    TFR__TRY(tfr__out_dims(in, err, 0, x->dtype, &shape));
     TFR__TRY(tfr__attr_set_ints(in->attrs, "starts", starts, rank, err));
     TFR__TRY(tfr__attr_set_ints(in->attrs, "ends", ends, rank, err));
     return tfr__attr_set_ints(in->attrs, "steps", steps, rank, err);
+}
+
+tfr_status tfr__infer_slice(tfr__infer *in, tfr_err *err)
+{
+    const tfr__type *x = tfr__in(in, 0);
+    slice s;
+    tfr__dims shape;
+    s.n = 0;
+    tfr_status status = read_slice(in, err, &s);
+    bool located = !status;
+    TFR__TRY(tfr__may_pend(in, status));
+    for (uint32_t i = 0; located && i < s.n; i++)
+        located = s.v[2][i].what == TFR__KNOWN;
+    tfr__dims_of(x, &shape);
+    if (located)
+        TFR__TRY(slice_axes(in, err, &s, &shape));
+    for (int32_t i = 0; !located && i < x->rank; i++)
+        shape.d[i] = tfr__new_dim(in);
+    return tfr__out_dims(in, err, 0, x->dtype, &shape);
 }
 
 /* Whether mode can make the padding of one axis from its dim (after negative pads cropped it). */
@@ -221,13 +293,26 @@ static tfr_status check_pad_mode(tfr__infer *in, tfr_err *err, int64_t dim, int6
     return TFR_OK;
 }
 
-tfr_status tfr__infer_pad(tfr__infer *in, tfr_err *err)
+/* One padded axis of which all is known. */
+static tfr_status pad_axis(tfr__infer *in, tfr_err *err, int64_t dim, int64_t begin, int64_t end,
+                           uint32_t axis, int64_t *out)
 {
-    const tfr__type *x = tfr__in(in, 0);
-    int64_t given[2 * TFR_MAX_RANK], axes[TFR_MAX_RANK], pads[2 * TFR_MAX_RANK] = {0};
-    uint32_t n_pads, n = 0, rank = (uint32_t)x->rank;
-    tfr__dims shape;
-    TFR__TRY(tfr__value_ints(in, err, 1, given, 2 * TFR_MAX_RANK, &n_pads));
+    TFR__TRY(tfr__add(in, err, "padded dim", dim, begin, out));
+    TFR__TRY(tfr__add(in, err, "padded dim", *out, end, out));
+    if (*out < 0 || dim + (begin < 0 ? begin : 0) < 0 || dim + (end < 0 ? end : 0) < 0)
+        return tfr__infer_fail(in, err, TFR_ESHAPE,
+                               "pads %lld and %lld take more than the %lld elements of axis %u",
+                               (long long)begin, (long long)end, (long long)dim, axis);
+    return check_pad_mode(in, err, dim, begin, end, axis);
+}
+
+/* Which axes are padded and by how much: begins, then ends. Pends if the axes are not known. */
+static tfr_status read_pads(tfr__infer *in, tfr_err *err, tfr__number *pads)
+{
+    tfr__number given[2 * TFR_MAX_RANK];
+    int64_t axes[TFR_MAX_RANK];
+    uint32_t n_pads, n = 0, rank = (uint32_t)tfr__in(in, 0)->rank;
+    TFR__TRY(tfr__value_numbers(in, err, 1, given, 2 * TFR_MAX_RANK, &n_pads));
     if (tfr__in(in, 3))
         TFR__TRY(tfr__value_ints(in, err, 3, axes, TFR_MAX_RANK, &n));
     else
@@ -236,48 +321,59 @@ tfr_status tfr__infer_pad(tfr__infer *in, tfr_err *err)
     if (n_pads != 2 * n)
         return tfr__infer_fail(in, err, TFR_ESHAPE, "pads has %u entries, want %u for %u axes",
                                n_pads, 2 * n, n);
-    TFR__TRY(tfr__axes(in, err, "axes", axes, n, x->rank));
-    TFR__TRY(tfr__want_one(in, err, 2));
+    TFR__TRY(tfr__axes(in, err, "axes", axes, n, (int32_t)rank));
+    for (uint32_t i = 0; i < 2 * rank; i++)
+        pads[i] = tfr__number_of(0);
     for (uint32_t i = 0; i < n; i++) {
         pads[axes[i]] = given[i];
         pads[(uint32_t)axes[i] + rank] = given[n + i];
     }
+    return TFR_OK;
+}
+
+tfr_status tfr__infer_pad(tfr__infer *in, tfr_err *err)
+{
+    const tfr__type *x = tfr__in(in, 0);
+    tfr__number pads[2 * TFR_MAX_RANK] = {{TFR__UNKNOWN, 0}};
+    int64_t plain[2 * TFR_MAX_RANK];
+    uint32_t rank = (uint32_t)x->rank;
+    tfr__dims shape;
+    TFR__TRY(tfr__may_pend(in, read_pads(in, err, pads)));
+    TFR__TRY(tfr__want_one(in, err, 2));
     tfr__dims_of(x, &shape);
     for (uint32_t i = 0; i < rank; i++) {
-        int64_t begin = pads[i], end = pads[rank + i], dim = x->dims[i];
-        TFR__TRY(tfr__add(in, err, "padded dim", dim, begin, &shape.d[i]));
-        TFR__TRY(tfr__add(in, err, "padded dim", shape.d[i], end, &shape.d[i]));
-        if (shape.d[i] < 0 || dim + (begin < 0 ? begin : 0) < 0 || dim + (end < 0 ? end : 0) < 0)
-            return tfr__infer_fail(in, err, TFR_ESHAPE,
-                                   "pads %lld and %lld take more than the %lld elements of axis %u",
-                                   (long long)begin, (long long)end, (long long)dim, i);
-        TFR__TRY(check_pad_mode(in, err, dim, begin, end, i));
+        tfr__number begin = pads[i], end = pads[rank + i];
+        plain[i] = begin.v;
+        plain[rank + i] = end.v;
+        if (x->dims[i] >= 0 && begin.what == TFR__KNOWN && end.what == TFR__KNOWN)
+            TFR__TRY(pad_axis(in, err, x->dims[i], begin.v, end.v, i, &shape.d[i]));
+        else
+            shape.d[i] =
+                tfr__dim_of(in, tfr__number_add(in->symbols, tfr__number_of_dim(x->dims[i]),
+                                                tfr__number_add(in->symbols, begin, end)));
     }
     TFR__TRY(tfr__out_dims(in, err, 0, x->dtype, &shape));
-    return tfr__attr_set_ints(in->attrs, "pads", pads, 2 * rank, err);
+    return tfr__attr_set_ints(in->attrs, "pads", plain, 2 * rank, err);
 }
 
 tfr_status tfr__infer_center_crop_pad(tfr__infer *in, tfr_err *err)
 {
     const tfr__type *x = tfr__in(in, 0);
-    int64_t want[TFR_MAX_RANK], axes[TFR_MAX_RANK];
-    uint32_t n_want, n;
-    tfr__dims shape;
-    TFR__TRY(tfr__value_ints(in, err, 1, want, TFR_MAX_RANK, &n_want));
+    int64_t axes[TFR_MAX_RANK];
+    uint32_t n;
+    tfr__dims want, shape;
+    TFR__TRY(tfr__value_dims(in, err, 1, "shape", &want));
     TFR__TRY(tfr__attr_list_ints(in, err, "axes", axes, TFR_MAX_RANK, &n));
     if (!tfr__attr_find(in->attrs, "axes"))
         for (; n < (uint32_t)x->rank; n++)
             axes[n] = n;
-    if (n != n_want)
-        return tfr__infer_fail(in, err, TFR_ESHAPE, "shape has %u entries for %u axes", n_want, n);
+    if (n != (uint32_t)want.rank)
+        return tfr__infer_fail(in, err, TFR_ESHAPE, "shape has %d entries for %u axes",
+                               (int)want.rank, n);
     TFR__TRY(tfr__axes(in, err, "axes", axes, n, x->rank));
     tfr__dims_of(x, &shape);
-    for (uint32_t i = 0; i < n; i++) {
-        if (want[i] < 0)
-            return tfr__infer_fail(in, err, TFR_ESHAPE, "shape has the negative dim %lld at %u",
-                                   (long long)want[i], i);
-        shape.d[axes[i]] = want[i];
-    }
+    for (uint32_t i = 0; i < n; i++)
+        shape.d[axes[i]] = want.d[i];
     TFR__TRY(tfr__attr_set_ints(in->attrs, "axes", axes, n, err));
     return tfr__out_dims(in, err, 0, x->dtype, &shape);
 }
@@ -299,14 +395,14 @@ tfr_status tfr__infer_depth_to_space(tfr__infer *in, tfr_err *err)
     tfr__dims shape;
     TFR__TRY(tfr__want_rank(in, err, 0, 4));
     TFR__TRY(block_size(in, err, &b, &area));
-    if (x->dims[1] % area)
+    if (x->dims[1] >= 0 && x->dims[1] % area)
         return tfr__infer_fail(in, err, TFR_ESHAPE,
                                "input has %lld channels, no multiple of blocksize^2 = %lld",
                                (long long)x->dims[1], (long long)area);
     tfr__dims_of(x, &shape);
-    shape.d[1] /= area;
-    TFR__TRY(tfr__mul(in, err, "output height", shape.d[2], b, &shape.d[2]));
-    TFR__TRY(tfr__mul(in, err, "output width", shape.d[3], b, &shape.d[3]));
+    shape.d[1] = shape.d[1] < 0 ? tfr__dim_div(in, shape.d[1], area) : shape.d[1] / area;
+    TFR__TRY(tfr__mul_dims(in, err, "output height", shape.d[2], b, &shape.d[2]));
+    TFR__TRY(tfr__mul_dims(in, err, "output width", shape.d[3], b, &shape.d[3]));
     return tfr__out_dims(in, err, 0, x->dtype, &shape);
 }
 
@@ -317,14 +413,14 @@ tfr_status tfr__infer_space_to_depth(tfr__infer *in, tfr_err *err)
     tfr__dims shape;
     TFR__TRY(tfr__want_rank(in, err, 0, 4));
     TFR__TRY(block_size(in, err, &b, &area));
-    if (x->dims[2] % b || x->dims[3] % b)
+    if ((x->dims[2] >= 0 && x->dims[2] % b) || (x->dims[3] >= 0 && x->dims[3] % b))
         return tfr__infer_fail(in, err, TFR_ESHAPE,
                                "input is %lld x %lld, no multiple of blocksize %lld",
                                (long long)x->dims[2], (long long)x->dims[3], (long long)b);
     tfr__dims_of(x, &shape);
-    TFR__TRY(tfr__mul(in, err, "output channels", shape.d[1], area, &shape.d[1]));
-    shape.d[2] /= b;
-    shape.d[3] /= b;
+    TFR__TRY(tfr__mul_dims(in, err, "output channels", shape.d[1], area, &shape.d[1]));
+    for (int i = 2; i < 4; i++)
+        shape.d[i] = shape.d[i] < 0 ? tfr__dim_div(in, shape.d[i], b) : shape.d[i] / b;
     return tfr__out_dims(in, err, 0, x->dtype, &shape);
 }
 
@@ -349,7 +445,7 @@ tfr_status tfr__infer_trilu(tfr__infer *in, tfr_err *err)
     int64_t k = 0;
     TFR__TRY(tfr__want_rank_min(in, err, 0, 2));
     if (tfr__in(in, 1))
-        TFR__TRY(tfr__value_int(in, err, 1, &k));
+        TFR__TRY(tfr__may_pend(in, tfr__value_int(in, err, 1, &k)));
     TFR__TRY(tfr__out_like(in, err, 0, x->dtype, x));
     return tfr__attr_set_int(in->attrs, "k", k, err);
 }

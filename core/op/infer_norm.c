@@ -45,7 +45,7 @@ tfr_status tfr__infer_group_norm(tfr__infer *in, tfr_err *err)
     int32_t stash;
     TFR__TRY(tfr__want_rank_min(in, err, 0, 2));
     TFR__TRY(check_stash(in, err, &stash));
-    if (groups < 1 || x->dims[1] % groups)
+    if (groups < 1 || (x->dims[1] >= 0 && x->dims[1] % groups))
         return tfr__infer_fail(in, err, TFR_ESHAPE,
                                "num_groups is %lld, which does not divide %lld channels of X",
                                (long long)groups, (long long)x->dims[1]);

@@ -43,30 +43,41 @@ tfr_status tfr__infer_max_unpool(tfr__infer *in, tfr_err *err)
     const tfr__type *x = tfr__in(in, 0);
     tfr__window w;
     tfr__dims y, given;
-    uint32_t n;
+    int64_t least = 0;
     TFR__TRY(tfr__want_rank_min(in, err, 0, 3));
     tfr__dims_of(x, &y);
     TFR__TRY(tfr__want_shape(in, err, 1, &y));
     TFR__TRY(tfr__window_read(in, err, (uint32_t)x->rank - 2, NULL, &w));
     for (uint32_t i = 0; i < w.n; i++) {
-        int64_t *d = &y.d[i + 2];
+        int64_t *d = &y.d[i + 2], pads = w.begin[i] + w.end[i];
+        if (*d < 0) {
+            *d = tfr__dim_add(in, tfr__dim_mul(in, *d, w.stride[i]),
+                              w.kernel[i] - pads - w.stride[i]);
+            continue;
+        }
         TFR__TRY(tfr__mul(in, err, "output dim", *d - 1, w.stride[i], d));
-        TFR__TRY(tfr__add(in, err, "output dim", *d, w.kernel[i] - w.begin[i] - w.end[i], d));
+        TFR__TRY(tfr__add(in, err, "output dim", *d, w.kernel[i] - pads, d));
+        least = *d < least ? *d : least;
     }
     if (tfr__in(in, 2)) {
-        TFR__TRY(tfr__value_ints(in, err, 2, given.d, TFR_MAX_RANK, &n));
-        given.rank = (int32_t)n;
-        if (given.rank != y.rank || given.d[0] != y.d[0] || given.d[1] != y.d[1])
+        given.rank = y.rank;
+        for (int32_t i = 0; i < y.rank; i++)
+            given.d[i] = i < 2 || !tfr__is_symbolic(in) ? y.d[i] : tfr__new_dim(in);
+        TFR__TRY(tfr__may_pend(in, tfr__value_dims(in, err, 2, NULL, &given)));
+        if (given.rank != y.rank || tfr__differ(given.d[0], y.d[0]) ||
+            tfr__differ(given.d[1], y.d[1]))
             return tfr__infer_fail(in, err, TFR_ESHAPE,
                                    "output_shape does not start with the %lld images and %lld "
                                    "channels of X, or has no rank of %d",
                                    (long long)y.d[0], (long long)y.d[1], (int)y.rank);
         y = given;
+        least = 0;
+        for (int32_t i = 2; i < y.rank && !tfr__is_symbolic(in); i++)
+            least = y.d[i] < least ? y.d[i] : least;
     }
-    for (int32_t i = 0; i < y.rank; i++)
-        if (y.d[i] < 0)
-            return tfr__infer_fail(in, err, TFR_ESHAPE, "the output would have the dim %lld",
-                                   (long long)y.d[i]);
+    if (least < 0)
+        return tfr__infer_fail(in, err, TFR_ESHAPE, "the output would have the dim %lld",
+                               (long long)least);
     TFR__TRY(tfr__out_dims(in, err, 0, x->dtype, &y));
     return tfr__window_write(in, err, &w);
 }
@@ -78,7 +89,7 @@ static tfr_status region_shape(tfr__infer *in, tfr_err *err, int64_t columns, in
     const tfr__type *x = tfr__in(in, 0), *rois = tfr__in(in, 1);
     TFR__TRY(tfr__want_rank(in, err, 0, 4));
     TFR__TRY(tfr__want_rank(in, err, 1, 2));
-    if (rois->dims[1] != columns)
+    if (tfr__differ(rois->dims[1], columns))
         return tfr__infer_fail(in, err, TFR_ESHAPE, "rois has %lld columns, want %lld",
                                (long long)rois->dims[1], (long long)columns);
     if (height < 1 || width < 1)

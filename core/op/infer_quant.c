@@ -23,6 +23,8 @@ static tfr_status check_blocks(tfr__infer *in, tfr_err *err, int64_t block)
     TFR__TRY(tfr__axis_attr(in, err, "axis", x->rank, &axis));
     tfr__dims_of(x, &want);
     want.d[axis] = x->dims[axis] / block + (x->dims[axis] % block != 0);
+    if (x->dims[axis] < 0)
+        want.d[axis] = tfr__new_dim(in);
     return tfr__want_shape(in, err, 1, &want);
 }
 
@@ -34,7 +36,9 @@ static tfr_status check_scale(tfr__infer *in, tfr_err *err)
     tfr__dims same;
     int32_t axis;
     tfr__dims_of(scale, &same);
-    if (block == 0 && scale->rank <= 1 && tfr__type_elements(scale) == 1) {
+    if (scale->rank == 1 && scale->dims[0] < 0)
+        return TFR_OK; /* one for the tensor, or one for each index of axis */
+    if (block == 0 && (!scale->rank || (scale->rank == 1 && scale->dims[0] == 1))) {
         TFR__TRY(tfr__want_one(in, err, 2)); /* [] and [1] go together in many models */
         return tfr__attr_set_int(in->attrs, "axis", 0, err);
     }
@@ -53,7 +57,7 @@ tfr_status tfr__infer_quantize(tfr__infer *in, tfr_err *err)
     int32_t dtype = zero ? zero->dtype : TFR_DTYPE_U8;
     if (asked != 0)
         TFR__TRY(tfr__dtype_attr(in, err, "output_dtype", 0, &dtype));
-    if (zero && zero->dtype != dtype)
+    if (zero && zero->dtype && zero->dtype != dtype)
         return tfr__infer_fail(in, err, TFR_EDTYPE, "output_dtype is %s, y_zero_point is %s",
                                tfr__dtype_short(dtype), tfr__dtype_short(zero->dtype));
     if (precision != 0 && (precision < 0 || precision > INT32_MAX || !is_float((int32_t)precision)))
@@ -69,7 +73,7 @@ tfr_status tfr__infer_dequantize(tfr__infer *in, tfr_err *err)
     int32_t dtype = tfr__in(in, 1)->dtype;
     if (tfr__attr_int(in->attrs, "output_dtype", 0) != 0)
         TFR__TRY(tfr__dtype_attr(in, err, "output_dtype", 0, &dtype));
-    else if (!is_float(dtype))
+    else if (dtype && !is_float(dtype))
         dtype = TFR_DTYPE_F32; /* scales that are powers of two */
     TFR__TRY(check_scale(in, err));
     TFR__TRY(tfr__attr_set_int(in->attrs, "output_dtype", dtype, err));

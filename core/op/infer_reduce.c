@@ -14,14 +14,35 @@ static void reduced(const tfr__type *x, uint32_t mask, bool keepdims, tfr__dims 
     }
 }
 
+/* Nobody knows which axes, but maybe how many. */
+static tfr_status reduce_unknown(tfr__infer *in, tfr_err *err)
+{
+    const tfr__type *x = tfr__in(in, 0);
+    tfr__number axes[TFR_MAX_RANK];
+    uint32_t n = 0;
+    tfr__dims shape = {.rank = x->rank};
+    tfr_status status = tfr__value_numbers(in, err, 1, axes, TFR_MAX_RANK, &n);
+    if (!tfr__attr_int(in->attrs, "keepdims", 1)) {
+        TFR__TRY(status);
+        shape.rank -= (int32_t)n;
+    }
+    for (int32_t i = 0; i < shape.rank; i++)
+        shape.d[i] = tfr__new_dim(in);
+    return shape.rank < 0 ? TFR__EPENDING : tfr__out_dims(in, err, 0, x->dtype, &shape);
+}
+
 tfr_status tfr__infer_reduce(tfr__infer *in, tfr_err *err)
 {
     const tfr__type *x = tfr__in(in, 0);
     int64_t axes[TFR_MAX_RANK];
     uint32_t n = 0, mask = 0;
     tfr__dims shape;
-    if (tfr__in(in, 1))
-        TFR__TRY(tfr__value_ints(in, err, 1, axes, TFR_MAX_RANK, &n));
+    if (tfr__in(in, 1)) {
+        tfr_status status = tfr__value_ints(in, err, 1, axes, TFR_MAX_RANK, &n);
+        if (status == TFR__EPENDING && tfr__is_symbolic(in))
+            return reduce_unknown(in, err);
+        TFR__TRY(status);
+    }
     if (!n && !tfr__attr_int(in->attrs, "noop_with_empty_axes", 0))
         for (; n < (uint32_t)x->rank; n++)
             axes[n] = n;
@@ -39,16 +60,16 @@ tfr_status tfr__infer_sum_to(tfr__infer *in, tfr_err *err)
 {
     const tfr__type *x = tfr__in(in, 0);
     int64_t axes[TFR_MAX_RANK];
-    uint32_t rank, n = 0;
+    uint32_t n = 0;
     tfr__dims shape;
-    TFR__TRY(tfr__value_ints(in, err, 1, shape.d, TFR_MAX_RANK, &rank));
-    shape.rank = (int32_t)rank;
+    TFR__TRY(tfr__value_dims(in, err, 1, NULL, &shape));
     if (shape.rank > x->rank)
-        return tfr__infer_fail(in, err, TFR_ESHAPE, "shape has %u dims, data only %d", rank,
-                               (int)x->rank);
+        return tfr__infer_fail(in, err, TFR_ESHAPE, "shape has %d dims, data only %d",
+                               (int)shape.rank, (int)x->rank);
     for (int32_t i = 0, front = x->rank - shape.rank; i < x->rank; i++) {
         int64_t want = i < front ? 1 : shape.d[i - front];
-        if (want != x->dims[i] && want != 1)
+        bool same = want == x->dims[i] || (tfr__is_symbolic(in) && !tfr__differ(want, x->dims[i]));
+        if (!same && want != 1)
             return tfr__infer_fail(in, err, TFR_ESHAPE,
                                    "axis %d of data has %lld elements, shape wants %lld, which is "
                                    "neither that nor 1",
@@ -68,7 +89,7 @@ tfr_status tfr__infer_arg_reduce(tfr__infer *in, tfr_err *err)
     TFR__TRY(tfr__axis_attr(in, err, "axis", x->rank, &axis));
     reduced(x, UINT32_C(1) << axis, tfr__attr_int(in->attrs, "keepdims", 1) != 0, &shape);
     TFR__TRY(tfr__out_dims(in, err, 0, TFR_DTYPE_I64, &shape));
-    if (x->dims[axis] == 0 && tfr__wants(in, 0) && tfr__type_elements(&in->outputs[0]) != 0)
+    if (x->dims[axis] == 0 && tfr__wants(in, 0) && tfr__type_elements(&in->outputs[0]) > 0)
         return tfr__infer_fail(in, err, TFR_ESHAPE, "axis %d of data has no element to choose",
                                (int)axis);
     return TFR_OK;
@@ -77,9 +98,12 @@ tfr_status tfr__infer_arg_reduce(tfr__infer *in, tfr_err *err)
 tfr_status tfr__infer_cumulative(tfr__infer *in, tfr_err *err)
 {
     const tfr__type *x = tfr__in(in, 0);
-    int64_t value;
+    int64_t value = 0;
     int32_t axis;
-    TFR__TRY(tfr__value_int(in, err, 1, &value));
+    tfr_status status = tfr__value_int(in, err, 1, &value);
+    if (status == TFR__EPENDING && tfr__is_symbolic(in))
+        return tfr__out_like(in, err, 0, x->dtype, x);
+    TFR__TRY(status);
     TFR__TRY(tfr__axis(in, err, "axis", value, x->rank, &axis));
     TFR__TRY(tfr__out_like(in, err, 0, x->dtype, x));
     return tfr__attr_set_int(in->attrs, "axis", axis, err);
@@ -89,15 +113,15 @@ tfr_status tfr__infer_top_k(tfr__infer *in, tfr_err *err)
 {
     const tfr__type *x = tfr__in(in, 0);
     tfr__dims shape;
-    int64_t k;
+    tfr__number k;
     int32_t axis;
-    TFR__TRY(tfr__value_int(in, err, 1, &k));
+    TFR__TRY(tfr__value_number(in, err, 1, &k));
     TFR__TRY(tfr__axis_attr(in, err, "axis", x->rank, &axis));
-    if (k < 0 || k > x->dims[axis])
+    if (k.what == TFR__KNOWN && (k.v < 0 || (x->dims[axis] >= 0 && k.v > x->dims[axis])))
         return tfr__infer_fail(in, err, TFR_ESHAPE, "K is %lld, axis %d of X has %lld elements",
-                               (long long)k, (int)axis, (long long)x->dims[axis]);
+                               (long long)k.v, (int)axis, (long long)x->dims[axis]);
     tfr__dims_of(x, &shape);
-    shape.d[axis] = k;
+    shape.d[axis] = k.what == TFR__KNOWN ? k.v : tfr__dim_of_value(in, k);
     TFR__TRY(tfr__out_dims(in, err, 0, x->dtype, &shape));
     return tfr__out_dims(in, err, 1, TFR_DTYPE_I64, &shape);
 }

@@ -101,14 +101,17 @@ tfr_status tfr__infer_rnn(tfr__infer *in, tfr_err *err)
                                (long long)layout);
     int64_t t = x->dims[layout], batch = x->dims[1 - layout], size = x->dims[2];
     int64_t hidden = tfr__attr_int(in->attrs, "hidden_size", r->dims[2]);
-    if (hidden < 1 || hidden > INT32_MAX)
+    bool open = !tfr__attr_find(in->attrs, "hidden_size") && hidden < 0; /* a symbol */
+    if (!open && (hidden < 1 || hidden > INT32_MAX))
         return tfr__infer_fail(in, err, TFR_ESHAPE, "hidden_size is %lld, want 1...%d",
                                (long long)hidden, INT32_MAX);
-    gates_h = gates * hidden;
+    gates_h = open ? tfr__dim_mul(in, hidden, gates) : gates * hidden;
     tfr__dims w_shape = {.rank = 3, .d = {directions, gates_h, size}};
     tfr__dims r_shape = {.rank = 3, .d = {directions, gates_h, hidden}};
-    tfr__dims b_shape = {.rank = 2, .d = {directions, 2 * gates_h}};
-    tfr__dims p_shape = {.rank = 2, .d = {directions, 3 * hidden}};
+    tfr__dims b_shape = {.rank = 2,
+                         .d = {directions, open ? tfr__dim_mul(in, gates_h, 2) : 2 * gates_h}};
+    tfr__dims p_shape = {.rank = 2,
+                         .d = {directions, open ? tfr__dim_mul(in, hidden, 3) : 3 * hidden}};
     tfr__dims state = {.rank = 3, .d = {directions, batch, hidden}};
     tfr__dims y = {.rank = 4, .d = {t, directions, batch, hidden}};
     if (layout) {

@@ -40,7 +40,7 @@ static tfr_status check_position(tfr__infer *in, tfr_err *err, uint32_t i)
 tfr_status tfr__infer_sequence_insert(tfr__infer *in, tfr_err *err)
 {
     int32_t dtype = tfr__in(in, 0)->dtype, added = tfr__in(in, 1)->dtype;
-    if (dtype != added)
+    if (dtype != added && dtype && added)
         return tfr__infer_fail(in, err, TFR_EDTYPE, "tensor is %s, input_sequence has %s",
                                tfr__dtype_short(added), tfr__dtype_short(dtype));
     TFR__TRY(check_position(in, err, 2));

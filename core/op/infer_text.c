@@ -9,10 +9,12 @@ tfr_status tfr__infer_string_normalizer(tfr__infer *in, tfr_err *err)
     const tfr__type *x = tfr__in(in, 0);
     tfr__dims shape;
     TFR__TRY(tfr__want_rank_min(in, err, 0, 1));
-    if (x->rank > 2 || (x->rank == 2 && x->dims[0] != 1))
+    if (x->rank > 2 || (x->rank == 2 && tfr__differ(x->dims[0], 1)))
         return tfr__infer_fail(in, err, TFR_ESHAPE, "X is no list [C] and no row [1,C]");
     tfr__dims_of(x, &shape);
     int64_t *c = &shape.d[x->rank - 1];
+    if (tfr__is_symbolic(in))
+        *c = tfr__new_dim(in);
     if (*c == 0)
         *c = 1; /* when nothing is left, the output is one empty string */
     TFR__TRY(tfr__out_dims(in, err, 0, TFR_DTYPE_STRING, &shape));
@@ -80,8 +82,12 @@ tfr_status tfr__infer_string_split(tfr__infer *in, tfr_err *err)
     if (limit < 0)
         return tfr__infer_fail(in, err, TFR_EMODEL, "maxsplit is %lld", (long long)limit);
     limit = limit < INT64_MAX ? limit + 1 : limit;
-    TFR__TRY(tfr__value_raw(in, err, 0, &data));
-    int64_t n = tfr__type_elements(x);
+    if (!x->shape_known)
+        return TFR__EPENDING;
+    tfr_status status = tfr__value_raw(in, err, 0, &data);
+    bool known = !status;
+    TFR__TRY(tfr__may_pend(in, status));
+    int64_t n = known ? tfr__type_elements(x) : 0;
     for (int64_t i = 0; i < n; i++) {
         const tfr_string *s = (const tfr_string *)data + i;
         bool words = !delimiter || delimiter->pub.strings[0].bytes == 0;
@@ -96,7 +102,7 @@ tfr_status tfr__infer_string_split(tfr__infer *in, tfr_err *err)
     if (shape.rank == TFR_MAX_RANK)
         return tfr__infer_fail(in, err, TFR_ELIMIT, "X has rank %d, the limit is %d", TFR_MAX_RANK,
                                TFR_MAX_RANK - 1);
-    shape.d[shape.rank++] = longest;
+    shape.d[shape.rank++] = known ? longest : tfr__new_dim(in);
     return tfr__out_dims(in, err, 0, TFR_DTYPE_STRING, &shape);
 }
 
@@ -138,6 +144,7 @@ tfr_status tfr__infer_tf_idf(tfr__infer *in, tfr_err *err)
     const tfr__type *x = tfr__in(in, 0);
     const tfr__attr *weights = tfr__attr_find(in->attrs, "weights");
     uint64_t n, n_counts;
+    TFR__TRY(tfr__need_dtype(in, 0));
     const int64_t *indexes = tfr__attr_ints(in->attrs, "ngram_indexes", &n);
     tfr__attr_ints(in->attrs, "ngram_counts", &n_counts);
     int64_t shortest = tfr__attr_int(in->attrs, "min_gram_length", 0);

@@ -51,7 +51,7 @@ static tfr_status infer_optimizer(tfr__infer *in, tfr_err *err, uint32_t kinds)
                                    tfr__in_name(in, 2 + i, &name));
         tfr__dims_of(x, &shape);
         TFR__TRY(tfr__want_shape(in, err, 2 + i, &shape));
-        if (t->dtype != x->dtype)
+        if (t->dtype != x->dtype && t->dtype && x->dtype)
             return tfr__infer_fail(in, err, TFR_EDTYPE, "input %s is %s, its parameter is %s",
                                    tfr__in_name(in, 2 + i, &name), tfr__dtype_short(t->dtype),
                                    tfr__dtype_short(x->dtype));

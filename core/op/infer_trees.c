@@ -124,7 +124,7 @@ static tfr_status check_nodes(tfr__infer *in, tfr_err *err, int64_t features)
         if (!is_mode(mode))
             return tfr__infer_fail(in, err, TFR_EMODEL, "nodes_modes has \"%.32s\" at %lld",
                                    mode->data, (long long)i);
-        if (*mode->data == 'B' && (ids[i] < 0 || ids[i] >= features))
+        if (*mode->data == 'B' && (ids[i] < 0 || (features >= 0 && ids[i] >= features)))
             return tfr__infer_fail(in, err, TFR_EMODEL,
                                    "nodes_featureids has %lld at %lld, X has %lld features",
                                    (long long)ids[i], (long long)i, (long long)features);
@@ -258,7 +258,7 @@ tfr_status tfr__infer_tree_ensemble(tfr__infer *in, tfr_err *err)
     TFR__TRY(tfr__ml_want_length(in, err, "nodes_modes", nodes));
     TFR__TRY(tfr__ml_may_length(in, err, "nodes_missing_value_tracks_true", nodes));
     TFR__TRY(check_members(in, err, nodes));
-    TFR__TRY(check_range(in, err, "nodes_featureids", f));
+    TFR__TRY(check_range(in, err, "nodes_featureids", f < 0 ? INT64_MAX : f));
     TFR__TRY(check_range(in, err, "leaf_targetids", targets));
     TFR__TRY(check_range(in, err, "tree_roots", nodes));
     TFR__TRY(check_children(in, err, "nodes_truenodeids", "nodes_trueleafs", nodes, leaves));

@@ -31,6 +31,7 @@ tfr_status tfr__window_read(tfr__infer *in, tfr_err *err, uint32_t n, const int6
 {
     int64_t list[2 * TFR__WINDOW_MAX];
     w->n = n;
+    w->same = false;
     TFR__TRY(read_list(in, err, "strides", n, 1, 1, list));
     memcpy(w->stride, list, n * sizeof(int64_t));
     TFR__TRY(read_list(in, err, "dilations", n, 1, 1, list));
@@ -42,10 +43,12 @@ tfr_status tfr__window_read(tfr__infer *in, tfr_err *err, uint32_t n, const int6
     bool given = tfr__attr_find(in->attrs, "kernel_shape") != NULL;
     for (uint32_t i = 0; i < n; i++) {
         w->kernel[i] = given ? list[i] : weights[i];
-        if (weights && weights[i] != w->kernel[i])
+        if (weights && tfr__differ(weights[i], w->kernel[i]))
             return tfr__infer_fail(in, err, TFR_ESHAPE,
                                    "kernel_shape has %lld on axis %u, the weights have %lld",
                                    (long long)w->kernel[i], i, (long long)weights[i]);
+        if (w->kernel[i] < 0 && tfr__is_symbolic(in))
+            continue;
         if (w->kernel[i] < 1 || w->kernel[i] > INT32_MAX)
             return tfr__infer_fail(in, err, TFR_ESHAPE,
                                    "the kernel has %lld elements on axis %u, want 1...%d",
@@ -59,6 +62,25 @@ int64_t tfr__window_reach(const tfr__window *w, uint32_t axis)
     return w->dilation[axis] * (w->kernel[axis] - 1) + 1;
 }
 
+/* Is there too little known for arithmetic? */
+static bool is_open(const tfr__infer *in, const int64_t *dims, const tfr__window *w, uint32_t i)
+{
+    return tfr__is_symbolic(in) && (dims[i] < 0 || w->kernel[i] < 0);
+}
+
+/* The positions on axis i where not all is known. */
+static int64_t slide_symbolic(const tfr__infer *in, const int64_t *dims, bool ceil,
+                              const tfr__window *w, uint32_t i)
+{
+    int64_t dim = dims[i], s = w->stride[i];
+    if (w->same && dim < 0)
+        return s == 1 ? dim : tfr__dim_add(in, tfr__dim_div(in, tfr__dim_add(in, dim, -1), s), 1);
+    if (w->kernel[i] < 0 || (ceil && s > 1))
+        return tfr__new_dim(in);
+    dim = tfr__dim_add(in, dim, w->begin[i] + w->end[i] - tfr__window_reach(w, i));
+    return tfr__dim_add(in, s == 1 ? dim : tfr__dim_div(in, dim, s), 1);
+}
+
 void tfr__window_auto_pad(tfr__infer *in, const int64_t *dims, tfr__window *w)
 {
     const char *mode = tfr__attr_string(in->attrs, "auto_pad", "NOTSET");
@@ -66,7 +88,8 @@ void tfr__window_auto_pad(tfr__infer *in, const int64_t *dims, tfr__window *w)
         return;
     for (uint32_t i = 0; i < w->n; i++) {
         w->begin[i] = w->end[i] = 0;
-        if (mode[0] == 'V' || dims[i] == 0)
+        w->same = mode[0] == 'S';
+        if (mode[0] == 'V' || dims[i] == 0 || is_open(in, dims, w, i))
             continue;
         /* SAME: ceil(dim / stride) positions. The last one starts inside of dim, no overflow. */
         int64_t last = (dims[i] - 1) / w->stride[i] * w->stride[i];
@@ -85,6 +108,10 @@ tfr_status tfr__window_slide(tfr__infer *in, tfr_err *err, const int64_t *dims, 
 {
     for (uint32_t i = 0; i < w->n; i++) {
         int64_t padded, reach = tfr__window_reach(w, i), s = w->stride[i];
+        if (is_open(in, dims, w, i)) {
+            out[i] = slide_symbolic(in, dims, ceil, w, i);
+            continue;
+        }
         TFR__TRY(tfr__add(in, err, "padded dim", dims[i], w->begin[i] + w->end[i], &padded));
         if (padded < reach)
             return tfr__infer_fail(in, err, TFR_ESHAPE,

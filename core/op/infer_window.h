@@ -7,11 +7,13 @@
 
 enum { TFR__WINDOW_MAX = TFR_MAX_RANK };
 
-/* Of n spatial axes. Every number is at most INT32_MAX, so that sums of products of two fit. */
+/* Of n spatial axes. Every number is at most INT32_MAX, so that sums of products of two fit.
+ * Symbolic: a kernel's dim may be a symbol. */
 typedef struct tfr__window {
     uint32_t n;
     int64_t kernel[TFR__WINDOW_MAX], stride[TFR__WINDOW_MAX], dilation[TFR__WINDOW_MAX];
     int64_t begin[TFR__WINDOW_MAX], end[TFR__WINDOW_MAX]; /* padding */
+    bool same; /* auto_pad says SAME_...: as many positions as strides fit the dim */
 } tfr__window;
 
 /*

@@ -136,6 +136,9 @@ bool tfr__op_admits(const tfr__op *op, const char *type, uint32_t type_bytes, in
 const char *tfr__op_types(const tfr__op *op, const char *type, uint32_t type_bytes,
                           uint32_t *bytes);
 
+/* The element type of a formal type that admits tensors of one element type only, else 0. */
+int32_t tfr__op_only_dtype(const tfr__op *op, const char *type, uint32_t type_bytes);
+
 /* Whether word is an item of a list separated by bars. */
 bool tfr__op_in_list(const char *list, uint32_t list_bytes, const char *word, uint64_t word_bytes);
 

@@ -197,3 +197,15 @@ const char *tfr__op_types(const tfr__op *op, const char *type, uint32_t type_byt
 {
     return type_set(op, type, type_bytes, bytes);
 }
+
+int32_t tfr__op_only_dtype(const tfr__op *op, const char *type, uint32_t type_bytes)
+{
+    uint32_t bytes;
+    const char *set = type_set(op, type, type_bytes, &bytes);
+    for (int32_t dtype = 1; dtype < TFR_DTYPE_END; dtype++) {
+        const char *name = tfr__dtype_short(dtype);
+        if (strlen(name) == bytes && memcmp(name, set, bytes) == 0)
+            return dtype;
+    }
+    return 0;
+}

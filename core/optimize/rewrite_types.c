@@ -441,9 +441,17 @@ static bool infer_exactly(scene *s, uint32_t i, tfr__rewrite_fold *fold, bool *d
     tfr__type *types = tfr__calloc((size_t)node->n_inputs + node->n_outputs + 1, sizeof *types);
     tfr__type *out = types + node->n_inputs;
     tfr__attr_list attrs = {0};
-    tfr__infer infer = {node->op, node->name, node->n_inputs, node->n_outputs,
-                        types,    out,        &attrs,         constant_value,
-                        s,        0};
+    tfr__infer infer = {node->op,
+                        node->name,
+                        node->n_inputs,
+                        node->n_outputs,
+                        types,
+                        out,
+                        &attrs,
+                        constant_value,
+                        s,
+                        0,
+                        NULL};
     bool folded = false;
     if (!types || tfr__attr_copy(&node->attrs, &attrs, NULL)) {
         s->rw->status = TFR_ENOMEM;

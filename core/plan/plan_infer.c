@@ -306,8 +306,14 @@ static tfr_status infer_one(tfr__build *b, uint32_t i, bool *ends, tfr_err *err)
     asking ask = {b, node};
     tfr__type *in = tfr__calloc((size_t)node->n_inputs + 1, sizeof *in);
     tfr__type *out = tfr__calloc((size_t)node->n_outputs + 1, sizeof *out);
-    tfr__infer infer = {
-        node->op, node->name, node->n_inputs, node->n_outputs, in, out, NULL, infer_value, &ask, 0};
+    tfr__infer infer = {.op = node->op,
+                        .node = node->name,
+                        .n_inputs = node->n_inputs,
+                        .n_outputs = node->n_outputs,
+                        .inputs = in,
+                        .outputs = out,
+                        .value = infer_value,
+                        .user = &ask};
     tfr_status status = TFR_OK;
     *ends = false;
     if (!in || !out)
