@@ -63,6 +63,10 @@ libtfrun_core_la_SOURCES = \
 	core/graph/graph.c \
 	core/graph/graph.h \
 	core/graph/graph_copy.c \
+	core/graph/graph_infer.c \
+	core/graph/graph_infer.h \
+	core/graph/graph_infer_control.c \
+	core/graph/graph_symbols.c \
 	core/graph/graph_view.c \
 	core/kernel/call.h \
 	core/kernel/eval.c \

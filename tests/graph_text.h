@@ -2,7 +2,8 @@
 /*
  * graph_text.h: graphs from short texts, for tests of what happens to graphs. Statements are
  * separated by semicolons:
- *   in x 2 ? 3      an input of float32; ? is a dim that is not known, * a shape that is not
+ *   in x 2 ? N      an input of float32; ? is a dim that is not known, N one of that name, * a
+ *                   shape that is not known
  *   const w 4 5     a constant of numbers in [0.5, 1.5), var v 4 a variable
  *   a = Expr        a name for a value
  *   out Expr        an output
@@ -220,10 +221,16 @@ static inline void graph_text_leaf(graph_text *g, const char *kind)
         int64_t dim = -1;
         if (*g->at == '*')
             type.rank_known = 0;
-        if (*g->at == '*' || *g->at == '?')
+        if (isupper((unsigned char)*g->at)) {
+            char symbol[16];
+            graph_text_word(g, symbol, sizeof symbol);
+            REQUIRE_OK(tfr_graph_add_symbol(g->graph, symbol, &dim, &graph_text_err),
+                       &graph_text_err);
+        } else if (*g->at == '*' || *g->at == '?') {
             g->at++;
-        else
+        } else {
             dim = strtoll(g->at, (char **)&g->at, 10);
+        }
         type.dims[type.rank++] = dim;
     }
     if (strcmp(kind, "in") == 0) {

@@ -59,6 +59,7 @@ unit_tests = \
 	tests/test_plugin_reply \
 	tests/test_infer \
 	tests/test_infer_hostile \
+	tests/test_infer_symbolic \
 	tests/test_mincut \
 	tests/test_naive_text \
 	tests/test_naive_values \
@@ -325,6 +326,10 @@ tests_test_infer_SOURCES = tests/test_infer.c tests/infer_case.h
 tests_test_infer_hostile_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_infer_hostile_LDADD = $(TFR_TEST_CORE)
 tests_test_infer_hostile_SOURCES = tests/test_infer_hostile.c tests/infer_case.h
+
+tests_test_infer_symbolic_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_infer_symbolic_LDADD = $(TFR_TEST_CORE)
+tests_test_infer_symbolic_SOURCES = tests/test_infer_symbolic.c tests/graph_text.h
 
 tests_test_mincut_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_mincut_LDADD = $(TFR_TEST_CORE)

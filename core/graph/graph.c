@@ -59,7 +59,8 @@ static tfr_status value_check(const tfr_graph *graph, tfr_value value, const cha
     return TFR_OK;
 }
 
-static tfr_status type_check(const char *name, const tfr_value_type *type, tfr_err *err)
+static tfr_status type_check(const tfr_graph *graph, const char *name, const tfr_value_type *type,
+                             tfr_err *err)
 {
     int32_t kind =
         type->kind < 0 || type->kind > TFR_KIND_OPTIONAL ? type->kind : type->element_kind;
@@ -74,7 +75,7 @@ static tfr_status type_check(const char *name, const tfr_value_type *type, tfr_e
         return tfr_fail(err, TFR_ESHAPE, "value \"%s\": rank %d is not in 0...%d", name,
                         (int)type->rank, TFR_MAX_RANK);
     for (int32_t i = 0; i < type->rank; i++)
-        if (type->dims[i] < -1)
+        if (type->dims[i] < -1 && !tfr_graph_symbol_name(graph, type->dims[i]))
             return tfr_fail(err, TFR_ESHAPE, "value \"%s\": dim %d is %lld", name, (int)i,
                             (long long)type->dims[i]);
     return TFR_OK;
@@ -187,6 +188,10 @@ void tfr_graph_release(tfr_graph *graph)
         tfr__free(graph->output_names[i]);
     for (uint32_t i = 0; i < graph->n_scopes; i++)
         tfr__free(graph->scopes[i]);
+    for (uint32_t i = 0; i < graph->n_symbols; i++)
+        tfr__free(graph->symbols[i]);
+    tfr__free(graph->symbols);
+    tfr__names_finish(&graph->symbol_names);
     if (graph->release_check) /* after the tensors that it speaks of */
         graph->release_check(graph->check_user);
     tfr__names_finish(&graph->names);
@@ -261,7 +266,7 @@ tfr_status tfr_graph_add_input(tfr_graph *graph, const char *name, const tfr_val
     known.size = sizeof known;
     if (!known.kind)
         known.kind = TFR_KIND_TENSOR;
-    status = type_check(name ? name : "", &known, err);
+    status = type_check(graph, name ? name : "", &known, err);
     if (!status)
         status =
             graph_room(&graph->inputs, graph->n_inputs, &graph->room_inputs, sizeof value, err);
@@ -431,7 +436,7 @@ tfr_status tfr_graph_declare_output(tfr_graph *graph, uint32_t i, const tfr_valu
     memcpy(&known, type, type->size < sizeof known ? type->size : sizeof known);
     known.size = sizeof known;
     if (!status)
-        status = type_check("an output", &known, err);
+        status = type_check(graph, "an output", &known, err);
     while (!status && graph->n_declared <= i) {
         status = graph_room(&graph->output_types, graph->n_declared, &graph->room_declared,
                             sizeof *graph->output_types, err);

@@ -61,6 +61,9 @@ struct tfr_graph {
     uint32_t room_values, room_nodes, room_inputs, room_outputs, room_names, room_variables,
         room_scopes, room_declared;
     tfr__names names;       /* value name → number */
+    char **symbols; /* of an outermost graph: names of dims that vary */
+    uint32_t n_symbols;
+    tfr__names symbol_names; /* name → number in symbols */
     tfr__captures captures; /* the parent's value → the one here that captures it */
     /* tfr_graph_set_check; NULL = none */
     tfr_status (*check)(void *user, tfr_err *err);

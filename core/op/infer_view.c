@@ -34,7 +34,7 @@ static tfr_status target_dim(tfr__infer *in, tfr_err *err, tfr__number want, uin
         *dim = tfr__new_dim(in);
     else
         *dim = tfr__dim_of_value(in, want);
-    *open = copies ? !x->shape_known : !want.what || *dim != want.v;
+    *open = copies ? !x->shape_known : known ? want.v < 0 : !want.what || *dim != want.v;
     return TFR_OK;
 }
 

@@ -145,14 +145,14 @@ static void collected_finish(collected *lists, size_t n)
     tfr__free(lists);
 }
 
-/* What the model declares of an output of the body; else what is known of the value, of which a
- * copy that passes changed may have forgotten what nobody checks. */
+/* What the model declares of an output of the body, else of the value: in a copy that passes
+ * changed, types are what these found out. */
 static const tfr_value_type *declared(const control *c, uint32_t output)
 {
     const tfr_graph *graph = c->body->graph, *source = graph->source;
     if (output < graph->n_declared && graph->output_types[output].dtype)
         return &graph->output_types[output];
-    if (source && source->values[source->outputs[output]].type.dtype)
+    if (source)
         graph = source;
     return &graph->values[graph->outputs[output]].type;
 }

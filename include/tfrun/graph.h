@@ -31,7 +31,7 @@ typedef struct tfr_value_type {
     int32_t dtype;      /* tfr_dtype; of a sequence or optional its elements' */
     int32_t rank_known; /* 0 = the shape is not known at all, and rank and dims do not count */
     int32_t rank;
-    int64_t dims[TFR_MAX_RANK]; /* -1 = not known before the run */
+    int64_t dims[TFR_MAX_RANK]; /* -1 = not known before the run; less = a symbol, see below */
     int32_t element_kind; /* tfr_kind of a sequence's or optional's elements; TFR_KIND_NONE = any */
 } tfr_value_type;
 
@@ -170,6 +170,55 @@ TFR_API TFR_MUST_CHECK tfr_status tfr_graph_value(const tfr_graph *graph, tfr_va
  * outside of a session, before and after. TFR_OK without such a check.
  */
 TFR_API TFR_MUST_CHECK tfr_status tfr_graph_check(const tfr_graph *graph, tfr_err *err);
+
+/* ---- types before a run -------------------------------------------------------------------------
+ */
+
+/*
+ * A dim that is not known may have a name, such as "batch". *out is its number, less than -1, for
+ * the dims of inputs of this graph and of all graphs inside the outermost one; the same name gives
+ * the same number. Names are what a model says: a session checks known dims of inputs, and not that
+ * dims of one name are equal.
+ */
+TFR_API TFR_MUST_CHECK tfr_status tfr_graph_add_symbol(tfr_graph *graph, const char *name,
+                                                       int64_t *out, tfr_err *err);
+/* The name, which lives as long as the graph, or NULL for any other dim. */
+TFR_API const char *tfr_graph_symbol_name(const tfr_graph *graph, int64_t dim);
+
+/* What is known of all values of a graph without running it. */
+typedef struct tfr_graph_types tfr_graph_types;
+
+/*
+ * Infers the types of all values from those of the inputs, subgraphs included. A dim that only a
+ * run knows is a negative number: equal numbers are equal dims in each run whose inputs are as the
+ * graph declares them, dims of one name being equal; in a body of a loop, in each pass. (Of a
+ * tensor without elements that Reshape made, dims may be others.) What does not follow is not
+ * known: kind TFR_KIND_NONE, dtype 0, rank_known 0. A node that is wrong
+ * for all inputs is an error, TFR_ESHAPE, TFR_EDTYPE, TFR_EMODEL or TFR_ELIMIT, but inside subgraphs,
+ * which may never run. The caller owns the result, which holds a reference to the graph. The graph
+ * is only read: [any].
+ */
+TFR_API TFR_MUST_CHECK tfr_status tfr_graph_infer(tfr_graph *graph, tfr_graph_types **out,
+                                                  tfr_err *err);
+/* The same for a graph that is being built: nothing is known before an update, which looks at what
+ * was added since the last one. A node that is wrong is no error here: its outputs are not known.
+ */
+TFR_API TFR_MUST_CHECK tfr_status tfr_graph_types_create(tfr_graph *graph, tfr_graph_types **out,
+                                                         tfr_err *err);
+TFR_API TFR_MUST_CHECK tfr_status tfr_graph_types_update(tfr_graph_types *types, tfr_err *err);
+/* What somebody knows of a value that no update has looked at; it counts as declared. */
+TFR_API TFR_MUST_CHECK tfr_status tfr_graph_types_set(tfr_graph_types *types, tfr_value value,
+                                                      const tfr_value_type *type, tfr_err *err);
+TFR_API void tfr_graph_types_release(tfr_graph_types *types);
+
+/* The type of a value of the graph, or of one inside it; NULL = the graph itself. Negative dims are
+ * for tfr_graph_types_dim, and not those of tfr_graph_add_symbol. TFR_EINVAL for no such value. */
+TFR_API TFR_MUST_CHECK tfr_status tfr_graph_types_get(const tfr_graph_types *types,
+                                                      const tfr_graph *graph, tfr_value value,
+                                                      tfr_value_type *out, tfr_err *err);
+/* A dim as text: "64", "batch", "2*batch", "?7" for one that has no name. Returns text. */
+TFR_API const char *tfr_graph_types_dim(const tfr_graph_types *types, int64_t dim, char *text,
+                                        size_t n);
 
 /* A node of a graph. Texts and arrays live as long as the graph. */
 typedef struct tfr_node_view {
