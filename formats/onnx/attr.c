@@ -68,7 +68,7 @@ static tfr_status read_message(tfr__onnx_import *import, const tfr__wire *wire,
     if (field->number == TFR__ATTR_TP) {
         status = tfr__wire_enter(wire, field, &tfr__onnx_type_message, &inner, err);
         if (!status)
-            status = tfr__onnx_read_type(inner, &type, err);
+            status = tfr__onnx_read_type(inner, NULL, &type, err);
         if (status)
             return status;
         ints = tfr__scratch_take(&import->scratch, 2, sizeof *ints);

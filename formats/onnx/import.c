@@ -205,7 +205,7 @@ static tfr_status import_input(tfr__onnx_scope *scope, const tfr__onnx_value *in
     if (scope->graph->makers[label].origin == TFR__ONNX_INITIALIZER)
         return TFR_OK;
     if (input->has_type)
-        status = tfr__onnx_read_type(input->type, &type, err);
+        status = tfr__onnx_read_type(input->type, scope->builder->graph, &type, err);
     name = tfr__scratch_text(&scope->import->scratch, input->name);
     if (!status && !name)
         status = tfr_fail(err, TFR_ENOMEM, "out of memory");
@@ -260,6 +260,7 @@ static tfr_status import_output(tfr__onnx_scope *scope, const tfr__onnx_value *o
 {
     tfr__scratch_mark mark = tfr__scratch_now(&scope->import->scratch);
     char *name = tfr__scratch_text(&scope->import->scratch, output->name);
+    tfr_graph *graph = scope->builder->graph;
     tfr_value_type type = {.size = sizeof type};
     char quoted[TFR__QUOTE_BYTES];
     tfr_value value;
@@ -268,11 +269,10 @@ static tfr_status import_output(tfr__onnx_scope *scope, const tfr__onnx_value *o
     if (!status && !name)
         status = tfr_fail(err, TFR_ENOMEM, "out of memory");
     if (!status)
-        status = tfr_graph_add_output(scope->builder->graph, value, name, err);
+        status = tfr_graph_add_output(graph, value, name, err);
     /* Advice, too: a run finds the types by itself, but for loops that make no pass. */
-    if (!status && output->has_type && !tfr__onnx_read_type(output->type, &type, NULL))
-        status = tfr_graph_declare_output(
-            scope->builder->graph, tfr_graph_n_outputs(scope->builder->graph) - 1, &type, err);
+    if (!status && output->has_type && !tfr__onnx_read_type(output->type, graph, &type, NULL))
+        status = tfr_graph_declare_output(graph, tfr_graph_n_outputs(graph) - 1, &type, err);
     if (status)
         (void)tfr__prefix(err, status,
                           "output %s: ", tfr__text_quote(output->name, quoted, sizeof quoted));

@@ -46,7 +46,7 @@ static unsigned put_type_attr(tfr__wire_out *out, const tfr_attr *attr)
 
     type.kind = (int32_t)attr->ints[0];
     type.dtype = (int32_t)attr->ints[1];
-    tfr__onnx_put_type(out, &type);
+    tfr__onnx_put_type(out, NULL, &type);
     tfr__put_end(out, part);
     return TFR__ONNX_ATTR_TYPE;
 }
@@ -207,7 +207,7 @@ static bool says_something(const tfr_value_type *type)
     return type && (type->dtype || type->rank_known || type->kind > TFR_KIND_TENSOR);
 }
 
-static void put_value(tfr__wire_out *out, unsigned field, const char *name,
+static void put_value(tfr__wire_out *out, unsigned field, const char *name, const tfr_graph *graph,
                       const tfr_value_type *type)
 {
     tfr__wire_part info = tfr__put_begin(out, field), inner;
@@ -215,7 +215,7 @@ static void put_value(tfr__wire_out *out, unsigned field, const char *name,
     tfr__put_text(out, TFR__VALUE_INFO_NAME, name);
     if (says_something(type)) {
         inner = tfr__put_begin(out, TFR__VALUE_INFO_TYPE);
-        tfr__onnx_put_type(out, type);
+        tfr__onnx_put_type(out, graph, type);
         tfr__put_end(out, inner);
     }
     tfr__put_end(out, info);
@@ -234,13 +234,13 @@ static void put_graph(tfr__wire_out *out, tfr__onnx_save *save)
     put_constants(out, save, part);
     for (uint32_t i = 0; i < tfr_graph_n_inputs(graph); i++) {
         tfr_value v = tfr_graph_input(graph, i);
-        put_value(out, TFR__GRAPH_INPUT, part->names[v], tfr_graph_value_type(graph, v));
+        put_value(out, TFR__GRAPH_INPUT, part->names[v], graph, tfr_graph_value_type(graph, v));
     }
     for (uint32_t i = 0; i < tfr_graph_n_outputs(graph); i++) {
         const tfr_value_type *type = tfr_graph_output_type(graph, i);
         if (!type)
             type = tfr_graph_value_type(graph, tfr_graph_output(graph, i));
-        put_value(out, TFR__GRAPH_OUTPUT, part->results[i].name, type);
+        put_value(out, TFR__GRAPH_OUTPUT, part->results[i].name, graph, type);
     }
 }
 

@@ -17,7 +17,7 @@ static void read_infos(tfr__onnx_scope *scope)
         uint32_t label = tfr__labels_find(&scope->graph->labels, info->name);
         tfr_value_type type;
         if (label == TFR__LABEL_NONE || !info->has_type ||
-            tfr__onnx_read_type(info->type, &type, NULL) || type.kind != TFR_KIND_TENSOR)
+            tfr__onnx_read_type(info->type, NULL, &type, NULL) || type.kind != TFR_KIND_TENSOR)
             continue;
         scope->infos[label].dtype = type.dtype;
         scope->infos[label].ranks = type.rank_known ? type.rank + 1 : 0;
