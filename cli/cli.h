@@ -55,6 +55,7 @@ typedef struct cli_args {
     cli_list inputs, outputs, shapes; /* NAME=FILE, NAME=FILE, NAME=1,3,224,224 */
     int64_t seed;                     /* of random inputs; -1 = none are wanted */
     bool log_placement;
+    bool nodes;                  /* inspect: all of them */
     int32_t fallback;            /* tfr_fallback */
     int32_t programs;            /* 0 = not given, 1 on, 2 off */
     int64_t runs, jobs, timeout; /* 0 = the command's default; timeout in seconds */

@@ -10,6 +10,7 @@ extern const cli_command cli_bench_child;
 extern const cli_command cli_complete;
 extern const cli_command cli_devices;
 extern const cli_command cli_explain;
+extern const cli_command cli_inspect;
 extern const cli_command cli_help;
 extern const cli_command cli_matmul;
 extern const cli_command cli_ops;

@@ -9,6 +9,7 @@ tfrun_SOURCES = \
 	cli/cmd_devices.c \
 	cli/cmd_explain.c \
 	cli/cmd_help.c \
+	cli/cmd_inspect.c \
 	cli/cmd_matmul.c \
 	cli/cmd_ops.c \
 	cli/cmd_optimize.c \

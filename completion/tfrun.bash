@@ -163,6 +163,7 @@ _tfrun() {
         case $command in
         '') options+=' --list-devices --version' ;;
         ops) options+=' --backend' ;;
+        inspect) options+=' --nodes' ;;
         run) options+=' --input --output --device --backend --fallback --passes --math-mode --programs --log-device-placement --random-inputs --shape --runs --trace' ;;
         profile) options+=' --input --device --backend --fallback --programs --passes --math-mode --random-inputs --shape --runs --by --trace' ;;
         explain) options+=' --device --backend --fallback --programs --passes --math-mode --input --random-inputs --shape' ;;
@@ -181,6 +182,9 @@ _tfrun() {
         ;;
     ops)
         _tfrun_ask ops
+        ;;
+    inspect)
+        COMPREPLY=($(compgen -f -- "${cur#*=}"))
         ;;
     run)
         COMPREPLY=($(compgen -f -- "${cur#*=}"))

@@ -68,6 +68,7 @@ libtfrun_core_la_SOURCES = \
 	core/graph/graph_infer_control.c \
 	core/graph/graph_symbols.c \
 	core/graph/graph_view.c \
+	core/graph/graph_work.c \
 	core/kernel/call.h \
 	core/kernel/eval.c \
 	core/kernel/eval.h \

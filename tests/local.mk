@@ -121,6 +121,7 @@ shell_tests = \
 	tests/cli/completion.sh \
 	tests/cli/devices.sh \
 	tests/cli/help.sh \
+	tests/cli/inspect.sh \
 	tests/cli/optimize.sh \
 	tests/cli/options.sh \
 	tests/cli/out_of_memory.sh \

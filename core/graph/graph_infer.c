@@ -350,13 +350,12 @@ void tfr_graph_types_release(tfr_graph_types *types)
     tfr__free(types);
 }
 
-/* The scope of the graph or one inside it, NULL if it is another's. */
-static tfr__scope *scope_of(tfr_graph_types *types, const tfr_graph *graph)
+const tfr__scope *tfr__scope_of(const tfr_graph_types *types, const tfr_graph *graph)
 {
-    tfr__scope *outer;
+    const tfr__scope *outer;
     if (!graph || graph == types->graph)
         return &types->top;
-    outer = graph->parent ? scope_of(types, graph->parent) : NULL;
+    outer = graph->parent ? tfr__scope_of(types, graph->parent) : NULL;
     for (uint32_t i = 0; outer && i < outer->n_inner; i++)
         if (outer->inner[i]->graph == graph)
             return outer->inner[i];
@@ -366,7 +365,7 @@ static tfr__scope *scope_of(tfr_graph_types *types, const tfr_graph *graph)
 tfr_status tfr_graph_types_get(const tfr_graph_types *types, const tfr_graph *graph,
                                tfr_value value, tfr_value_type *out, tfr_err *err)
 {
-    const tfr__scope *scope = scope_of((tfr_graph_types *)types, graph);
+    const tfr__scope *scope = tfr__scope_of(types, graph);
     tfr_value_type type = {.size = sizeof type};
     uint32_t size = out->size < sizeof type ? out->size : (uint32_t)sizeof type;
     if (!scope)

@@ -65,6 +65,8 @@ tfr_status tfr__scope_infer(tfr_graph_types *types, tfr__scope *scope, tfr_err *
 void tfr__scope_reset(tfr__scope *scope);
 /* The scope of a subgraph, made if need be; NULL without memory. */
 tfr__scope *tfr__scope_inner(tfr__scope *scope, const tfr_graph *graph);
+/* The scope of the graph, NULL meaning the whole, or of one inside it; NULL if it is another's. */
+const tfr__scope *tfr__scope_of(const tfr_graph_types *types, const tfr_graph *graph);
 /* If, Loop and the others with graphs inside; outputs is filled. graph_infer_control.c */
 tfr_status tfr__control_infer(tfr_graph_types *types, tfr__scope *scope, const tfr__node *node,
                               tfr__type *outputs, tfr_err *err);

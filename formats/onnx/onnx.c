@@ -153,3 +153,34 @@ tfr_status tfr_onnx_load(const char *path, tfr_graph **out, tfr_err *err)
     tfr__mapping_release(source.mapping);
     return status;
 }
+
+tfr_status tfr_onnx_read_opset(const char *path, uint32_t i, tfr_onnx_opset *out, tfr_err *err)
+{
+    tfr__mapping *mapping = NULL;
+    tfr__onnx_model model;
+    tfr_onnx_opset opset = {0};
+    tfr_status status = tfr__mapping_open(path, &mapping, err);
+
+    if (status)
+        return status;
+    status = tfr__onnx_read_model(mapping->data, mapping->bytes, &model, err);
+    if (!status && i >= model.opsets.n)
+        status = tfr_fail(err, TFR_EINVAL, "there is no opset %u, the model names %u", i,
+                          model.opsets.n);
+    if (!status) {
+        const tfr__onnx_opset *own = &model.opsets.items[i];
+        size_t n =
+            own->domain.bytes < sizeof opset.domain ? own->domain.bytes : sizeof opset.domain - 1;
+        if (n)
+            memcpy(opset.domain, own->domain.data, n);
+        opset.version = own->version;
+        opset.n_opsets = model.opsets.n;
+        opset.size = out->size < sizeof opset ? out->size : (uint32_t)sizeof opset;
+        memcpy(out, &opset, opset.size);
+    } else {
+        (void)tfr__prefix(err, status, "%s: ", path);
+    }
+    tfr__onnx_model_finish(&model);
+    tfr__mapping_release(mapping);
+    return tfr__model_status(err, status);
+}

@@ -193,10 +193,10 @@ typedef struct tfr_graph_types tfr_graph_types;
  * run knows is a negative number: equal numbers are equal dims in each run whose inputs are as the
  * graph declares them, dims of one name being equal; in a body of a loop, in each pass. (Of a
  * tensor without elements that Reshape made, dims may be others.) What does not follow is not
- * known: kind TFR_KIND_NONE, dtype 0, rank_known 0. A node that is wrong
- * for all inputs is an error, TFR_ESHAPE, TFR_EDTYPE, TFR_EMODEL or TFR_ELIMIT, but inside subgraphs,
- * which may never run. The caller owns the result, which holds a reference to the graph. The graph
- * is only read: [any].
+ * known: kind TFR_KIND_NONE, dtype 0, rank_known 0. A node that is wrong for all inputs is an
+ * error, TFR_ESHAPE, TFR_EDTYPE, TFR_EMODEL or TFR_ELIMIT, but inside subgraphs, which may never
+ * run. The caller owns the result, which holds a reference to the graph, and the graph is only
+ * read.
  */
 TFR_API TFR_MUST_CHECK tfr_status tfr_graph_infer(tfr_graph *graph, tfr_graph_types **out,
                                                   tfr_err *err);
@@ -219,6 +219,13 @@ TFR_API TFR_MUST_CHECK tfr_status tfr_graph_types_get(const tfr_graph_types *typ
 /* A dim as text: "64", "batch", "2*batch", "?7" for one that has no name. Returns text. */
 TFR_API const char *tfr_graph_types_dim(const tfr_graph_types *types, int64_t dim, char *text,
                                         size_t n);
+
+/* The additions and multiplications of node i by its op's formula, dims that are not known being
+ * counted as 1; -1 if there are operands of which not even the rank is known. graph NULL = the
+ * whole. TFR_EINVAL for no such node. */
+TFR_API TFR_MUST_CHECK tfr_status tfr_graph_types_work(const tfr_graph_types *types,
+                                                       const tfr_graph *graph, uint32_t i,
+                                                       double *flops, tfr_err *err);
 
 /* A node of a graph. Texts and arrays live as long as the graph. */
 typedef struct tfr_node_view {

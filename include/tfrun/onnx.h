@@ -25,6 +25,18 @@ TFR_API TFR_MUST_CHECK tfr_status tfr_onnx_load(const char *path, tfr_graph **ou
 TFR_API TFR_MUST_CHECK tfr_status tfr_onnx_parse(const void *bytes, size_t n, tfr_graph **out,
                                                  tfr_err *err);
 
+/* What opset number i of a model in a file is; "" is ONNX's own domain. */
+typedef struct tfr_onnx_opset {
+    uint32_t size;
+    uint32_t n_opsets; /* that the model names */
+    int64_t version;
+    char domain[64]; /* cut if it is longer */
+} tfr_onnx_opset;
+
+/* TFR_EINVAL for no i. Of the graph only the outlines are read. */
+TFR_API TFR_MUST_CHECK tfr_status tfr_onnx_read_opset(const char *path, uint32_t i,
+                                                      tfr_onnx_opset *out, tfr_err *err);
+
 typedef struct tfr_onnx_save_options {
     uint32_t size;
     /*
