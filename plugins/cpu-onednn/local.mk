@@ -73,6 +73,7 @@ tfrun_onednn_la_SOURCES = \
 	plugins/cpu-onednn/program_conv.c \
 	plugins/cpu-onednn/program_flat.c \
 	plugins/cpu-onednn/program_fuse.c \
+	plugins/cpu-onednn/program_kit.c \
 	plugins/cpu-onednn/program_layout.c \
 	plugins/cpu-onednn/program_measure.c \
 	plugins/cpu-onednn/program_move.c \

@@ -6,6 +6,7 @@
  *   program_fuse.c    items take over activations, residual sums and pools that follow them
  *   program_layout.c  which values are blocked; items that reorder are put in between
  *   program_plan.c    items become steps with addresses in an arena, for a number of samples
+ *   program_kit.c     what the makers of steps ask of it
  *   program_conv.c, program_window.c, program_flat.c, program_move.c, program_rows.c
  *                     the steps of each kind of item
  *   program_pack.c    packed constants of steps
@@ -93,6 +94,7 @@ typedef struct tfr_dnn_item {
     tfr_dnn_binary_kind binary;
     /* PRODUCT */
     bool transposed; /* weights are [N, K] */
+    bool is_big;     /* by gemm.h: set when a plan is made */
     float alpha;
     float beta;             /* of input 2, which is absent where beta is 0 */
     float epsilon;          /* LAYER_NORM */
@@ -133,11 +135,11 @@ void tfr_dnn_ir_end(tfr_dnn_ir *ir);
 int tfr_dnn_new_value(tfr_dnn_ir *ir, const tfr_dnn_value *like);
 tfr_dnn_item *tfr_dnn_new_item(tfr_dnn_ir *ir, tfr_dnn_item_kind kind);
 int64_t tfr_dnn_elements(const tfr_dnn_value *v);
+/* Sets readers of values, for those who fuse. */
+void tfr_dnn_count_readers(tfr_dnn_ir *ir);
 
 /* ---- program_fuse.c, program_layout.c ---- */
 
-/* Sets readers of values, for those who fuse. */
-void tfr_dnn_count_readers(tfr_dnn_ir *ir);
 void tfr_dnn_fuse(tfr_dnn_ir *ir);
 void tfr_dnn_layout(tfr_dnn_ir *ir);
 
@@ -256,6 +258,15 @@ int32_t tfr_dnn_make_plan(tfr_dnn_ir *ir, int64_t samples, int lanes, tfr_dnn_pl
                           uint64_t *constant_bytes, tfr_err *err);
 void tfr_dnn_drop_plan(tfr_plugin_device *device, tfr_dnn_plan *plan);
 
+/* ---- program_kit.c ---- */
+
+enum { TFR_DNN_ALIGNMENT = 64 /* of everything in an arena */ };
+
+static inline uint64_t tfr_dnn_aligned(uint64_t bytes)
+{
+    return (bytes + TFR_DNN_ALIGNMENT - 1) & ~(uint64_t)(TFR_DNN_ALIGNMENT - 1);
+}
+
 /* Zeroed memory that lives as long as the plan; NULL after an error. */
 void *tfr_dnn_keep(tfr_dnn_planner *p, size_t bytes);
 /* dims[0] for the samples of this plan. */
@@ -270,7 +281,7 @@ void tfr_dnn_need_shared(tfr_dnn_planner *p, uint64_t bytes);
 /* How many parts a step over so many pixels is cut into; 1 = as its numbers lie. */
 int tfr_dnn_parts(const tfr_dnn_planner *p, int64_t pixels);
 
-/* program_pack.c */
+/* ---- program_pack.c ---- */
 
 /*
  * A packed constant: the one that was made with an equal key before, or a new one, which fill
@@ -293,6 +304,8 @@ const float *tfr_dnn_pack_later(tfr_dnn_planner *p, const tfr_dnn_constant_key *
 void tfr_dnn_fill_packed(tfr_dnn_planner *p);
 /* Aligned copies of the values whose readers want them so. */
 void tfr_dnn_align_known(tfr_dnn_planner *p);
+
+/* ---- makers of steps ---- */
 
 /* program_conv.c */
 void tfr_dnn_plan_conv(tfr_dnn_planner *p, const tfr_dnn_item *item);

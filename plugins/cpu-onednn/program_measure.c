@@ -21,8 +21,7 @@ enum {
     LEAST_NS = 1000000,      /* of measuring a way */
     MOST_NS = 400 * 1000000, /* of measuring all, or so many times the first trial: */
     MOST_TRIALS = 4,
-    MAX_RUNS = 200,
-    ALIGNMENT = 64
+    MAX_RUNS = 200
 };
 
 /* A way that takes so much longer than the best is the last of its kind to be tried. */
@@ -41,11 +40,6 @@ tfr_dnn_choice tfr_dnn_choice_of(const tfr_dnn_sharing *l)
     const tfr_dnn_choice choice = {MAGIC, (uint32_t)l->device->threads,
                                    l->units > 1 ? l->plan->samples : 0};
     return choice;
-}
-
-static uint64_t aligned(uint64_t bytes)
-{
-    return (bytes + ALIGNMENT - 1) & ~(uint64_t)(ALIGNMENT - 1);
 }
 
 static uint64_t arg_bytes(const tfr_dnn_value *v)
@@ -81,7 +75,7 @@ static int32_t make_way(tfr_dnn_ir *ir, int64_t samples, int64_t units, tfr_dnn_
                            : 0;
     }
     if (l->units > 1) {
-        l->lane_bytes = aligned(plan->arena_bytes);
+        l->lane_bytes = tfr_dnn_aligned(plan->arena_bytes);
         l->workspace_bytes = lanes * l->lane_bytes;
     } else {
         l->workspace_bytes = plan->arena_bytes;
@@ -130,9 +124,9 @@ static char *make_args(const tfr_dnn_ir *ir, int64_t samples, char **args)
 
     for (i = 0; i < ir->n_values; i++) {
         if (ir->values[i].arg >= 0)
-            bytes += aligned(part_bytes(ir, &ir->values[i], samples));
+            bytes += tfr_dnn_aligned(part_bytes(ir, &ir->values[i], samples));
     }
-    memory = aligned_alloc(ALIGNMENT, (size_t)bytes + ALIGNMENT);
+    memory = aligned_alloc(TFR_DNN_ALIGNMENT, (size_t)bytes + TFR_DNN_ALIGNMENT);
     if (!memory)
         return NULL;
     memset(memory, 0, (size_t)bytes);
@@ -144,7 +138,7 @@ static char *make_args(const tfr_dnn_ir *ir, int64_t samples, char **args)
         args[v->arg] = memory + at;
         for (k = 0; v->dtype == TFR_DTYPE_F32 && !v->output && k < n / sizeof(float); k++)
             ((float *)(void *)(memory + at))[k] = (float)(int)(k * 7 % 33) / 16.0f - 1.0f;
-        at += aligned(n);
+        at += tfr_dnn_aligned(n);
     }
     return memory;
 }
@@ -192,7 +186,7 @@ static double try_plan(search *s, int64_t samples, bool shared)
     if (make_way(s->ir, samples, units, &plan, &l, unit_bytes, &s->constant_bytes, NULL) != TFR_OK)
         return ns;
     memory = make_args(s->ir, units * samples, args);
-    workspace = aligned_alloc(ALIGNMENT, (size_t)aligned(l.workspace_bytes + 1));
+    workspace = aligned_alloc(TFR_DNN_ALIGNMENT, (size_t)tfr_dnn_aligned(l.workspace_bytes + 1));
     if (memory && workspace) {
         memset(workspace, 0, (size_t)l.workspace_bytes);
         ns = measure(s, &l, workspace, args);

@@ -207,9 +207,9 @@ static void fill_copy(float *to, const void *user)
 }
 
 /* Whether the item takes its input from any address. */
-static bool takes_unaligned(const tfr_dnn_planner *p, const tfr_dnn_item *item, int input)
+static bool takes_unaligned(const tfr_dnn_item *item, int input)
 {
-    return (item->kind == TFR_DNN_ITEM_PRODUCT && input == 1 && tfr_dnn_is_big_product(p, item)) ||
+    return (item->kind == TFR_DNN_ITEM_PRODUCT && input == 1 && item->is_big) ||
            (item->kind == TFR_DNN_ITEM_GATHER && input == 0);
 }
 
@@ -224,7 +224,7 @@ static bool wants_aligned(const tfr_dnn_planner *p, int root)
         for (k = 0; k < item->n_inputs; k++) {
             int v = item->inputs[k];
             if (v >= 0 && item->kind != TFR_DNN_ITEM_NONE && ir->values[v].root == root &&
-                !(v == root && takes_unaligned(p, item, k)))
+                !(v == root && takes_unaligned(item, k)))
                 return true;
         }
     }

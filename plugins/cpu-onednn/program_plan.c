@@ -11,106 +11,6 @@
 
 #include "constants.h"
 
-enum { ALIGNMENT = 64 };
-
-static const char *item_name(tfr_dnn_item_kind kind);
-
-/* ---- what makers of steps ask ---- */
-
-void *tfr_dnn_keep(tfr_dnn_planner *p, size_t bytes)
-{
-    tfr_dnn_plan *plan = p->plan;
-    void **more, *block;
-
-    if (p->status != TFR_OK)
-        return NULL;
-    more = realloc(plan->blocks, ((size_t)plan->n_blocks + 1) * sizeof *more);
-    if (more)
-        plan->blocks = more;
-    block = more ? calloc(1, bytes ? bytes : 1) : NULL;
-    if (!block) {
-        p->status = tfr_fail(p->err, TFR_ENOMEM, "no memory for %zu bytes of a program", bytes);
-        return NULL;
-    }
-    plan->blocks[plan->n_blocks++] = block;
-    return block;
-}
-
-int64_t tfr_dnn_first_dim(const tfr_dnn_planner *p, const tfr_dnn_value *v)
-{
-    if (v->rank == 0)
-        return 1;
-    return v->batched ? v->dims[0] / p->ir->samples * p->samples : v->dims[0];
-}
-
-int64_t tfr_dnn_count(const tfr_dnn_planner *p, const tfr_dnn_value *v)
-{
-    int64_t n = tfr_dnn_elements(v);
-    return v->batched ? n / p->ir->samples * p->samples : n;
-}
-
-tfr_dnn_ref tfr_dnn_ref_of(const tfr_dnn_planner *p, int value)
-{
-    const tfr_dnn_ref none = {0};
-    return value < 0 || p->status != TFR_OK ? none : p->refs[value];
-}
-
-tfr_dnn_run *tfr_dnn_add_run(tfr_dnn_planner *p,
-                             void (*run)(const void *, const tfr_dnn_bases *, int64_t, int64_t),
-                             const void *params, int64_t n, double cost)
-{
-    static tfr_dnn_run nowhere; /* for writes after a failure; never read */
-    tfr_dnn_plan *plan = p->plan;
-    tfr_dnn_run *more;
-
-    if (p->status != TFR_OK)
-        return &nowhere;
-    more = realloc(plan->runs, ((size_t)plan->n_runs + 1) * sizeof *more);
-    if (!more) {
-        p->status = tfr_fail(p->err, TFR_ENOMEM, "no memory for a step of a program");
-        return &nowhere;
-    }
-    plan->runs = more;
-    more = &plan->runs[plan->n_runs++];
-    more->run = run;
-    more->params = params;
-    more->n = n;
-    more->cost = cost;
-    more->flops = more->bytes = 0.0;
-    more->node = p->item->node;
-    more->name = item_name(p->item->kind);
-    more->alone = cost < 1500.0 || n < 2;
-    more->scratch = more->scratch_bytes = more->shared = 0;
-    return more;
-}
-
-static uint64_t aligned(uint64_t bytes)
-{
-    return (bytes + ALIGNMENT - 1) & ~(uint64_t)(ALIGNMENT - 1);
-}
-
-void tfr_dnn_need_scratch(tfr_dnn_planner *p, uint64_t bytes)
-{
-    if (p->scratch < aligned(bytes))
-        p->scratch = aligned(bytes);
-}
-
-void tfr_dnn_need_shared(tfr_dnn_planner *p, uint64_t bytes)
-{
-    if (p->shared < aligned(bytes))
-        p->shared = aligned(bytes);
-}
-
-/* Of a thread, where parts pay: smaller images cost less to fetch than what their edges cost. */
-enum { LEAST_PIXELS = 384 };
-
-int tfr_dnn_parts(const tfr_dnn_planner *p, int64_t pixels)
-{
-    const int threads = p->ir->device->threads;
-
-    return p->lanes > 1 && threads > 1 && pixels >= (int64_t)LEAST_PIXELS * threads ? threads : 1;
-}
-
 /* ---- memory ---- */
 
 /* Bytes of a value in its layout. */
@@ -258,11 +158,11 @@ static int32_t place(tfr_dnn_planner *p, tfr_arena_block *blocks, uint32_t n)
     uint32_t i;
 
     if (arena && arena->plan)
-        return arena->plan(blocks, n, ALIGNMENT, &p->plan->arena_bytes, &p->plan->lower_bound,
-                           p->err);
+        return arena->plan(blocks, n, TFR_DNN_ALIGNMENT, &p->plan->arena_bytes,
+                           &p->plan->lower_bound, p->err);
     for (i = 0; i < n; i++) {
         blocks[i].offset = at;
-        at += aligned(blocks[i].bytes);
+        at += tfr_dnn_aligned(blocks[i].bytes);
     }
     p->plan->arena_bytes = p->plan->lower_bound = at;
     return TFR_OK;
@@ -327,7 +227,7 @@ static uint64_t behind_block(const tfr_dnn_planner *p, uint32_t step, uint64_t a
         const tfr_arena_block *b = &p->blocks[i];
         if (b->first <= step && step <= b->last && b->offset < at + bytes &&
             at < b->offset + b->bytes)
-            return aligned(b->offset + b->bytes);
+            return tfr_dnn_aligned(b->offset + b->bytes);
     }
     return at;
 }
@@ -348,7 +248,7 @@ static void place_scratch(tfr_dnn_planner *p, int item, int first_run)
     } while (at != before);
     for (i = 0; i < p->n_blocks; i++) {
         if (p->blocks[i].first <= (uint32_t)item && (uint32_t)item <= p->blocks[i].last)
-            live += aligned(p->blocks[i].bytes);
+            live += tfr_dnn_aligned(p->blocks[i].bytes);
     }
     if (p->plan->arena_bytes < at + bytes)
         p->plan->arena_bytes = at + bytes;
@@ -431,9 +331,14 @@ static void plan_kernel(tfr_dnn_planner *p, const tfr_dnn_item *item)
 
 /* ---- the plan ---- */
 
+static bool is_product(const tfr_dnn_item *item)
+{
+    return item->kind == TFR_DNN_ITEM_PRODUCT || item->kind == TFR_DNN_ITEM_BATCHED_PRODUCT;
+}
+
 static void plan_product(tfr_dnn_planner *p, const tfr_dnn_item *item)
 {
-    if (tfr_dnn_is_big_product(p, item))
+    if (item->is_big)
         tfr_dnn_plan_big_product(p, item);
     else if (item->kind == TFR_DNN_ITEM_PRODUCT)
         tfr_dnn_plan_product(p, item);
@@ -451,35 +356,27 @@ static void plan_conv(tfr_dnn_planner *p, const tfr_dnn_item *item)
         tfr_dnn_plan_conv(p, item);
 }
 
-static const struct maker {
-    const char *name; /* in records of what took time */
-    void (*plan)(tfr_dnn_planner *p, const tfr_dnn_item *item);
-} makers[] = {
-    [TFR_DNN_ITEM_COPY] = {"copy", tfr_dnn_plan_copy},
-    [TFR_DNN_ITEM_REORDER] = {"reorder", tfr_dnn_plan_reorder},
-    [TFR_DNN_ITEM_PAD] = {"pad", tfr_dnn_plan_pad},
-    [TFR_DNN_ITEM_CONV] = {"conv", plan_conv},
-    [TFR_DNN_ITEM_DEPTHWISE] = {"depthwise conv", tfr_dnn_plan_depthwise},
-    [TFR_DNN_ITEM_POOL] = {"pool", tfr_dnn_plan_pool},
-    [TFR_DNN_ITEM_MEAN] = {"mean", tfr_dnn_plan_mean},
-    [TFR_DNN_ITEM_ACT] = {"activation", tfr_dnn_plan_act},
-    [TFR_DNN_ITEM_BINARY] = {"binary", tfr_dnn_plan_binary},
-    [TFR_DNN_ITEM_PRODUCT] = {"product", plan_product},
-    [TFR_DNN_ITEM_BATCHED_PRODUCT] = {"batched product", plan_product},
-    [TFR_DNN_ITEM_SOFTMAX] = {"softmax", tfr_dnn_plan_rows},
-    [TFR_DNN_ITEM_LAYER_NORM] = {"layer norm", tfr_dnn_plan_rows},
-    [TFR_DNN_ITEM_TRANSPOSE] = {"transpose", tfr_dnn_plan_transpose},
-    [TFR_DNN_ITEM_CONCAT] = {"concat", tfr_dnn_plan_concat},
-    [TFR_DNN_ITEM_GATHER] = {"gather", tfr_dnn_plan_gather},
-    [TFR_DNN_ITEM_CAST] = {"cast", tfr_dnn_plan_cast},
-    [TFR_DNN_ITEM_ATTENTION] = {"attention", tfr_dnn_plan_attention},
-    [TFR_DNN_ITEM_KERNEL] = {"kernel", plan_kernel},
+static void (*const makers[])(tfr_dnn_planner *p, const tfr_dnn_item *item) = {
+    [TFR_DNN_ITEM_COPY] = tfr_dnn_plan_copy,
+    [TFR_DNN_ITEM_REORDER] = tfr_dnn_plan_reorder,
+    [TFR_DNN_ITEM_PAD] = tfr_dnn_plan_pad,
+    [TFR_DNN_ITEM_CONV] = plan_conv,
+    [TFR_DNN_ITEM_DEPTHWISE] = tfr_dnn_plan_depthwise,
+    [TFR_DNN_ITEM_POOL] = tfr_dnn_plan_pool,
+    [TFR_DNN_ITEM_MEAN] = tfr_dnn_plan_mean,
+    [TFR_DNN_ITEM_ACT] = tfr_dnn_plan_act,
+    [TFR_DNN_ITEM_BINARY] = tfr_dnn_plan_binary,
+    [TFR_DNN_ITEM_PRODUCT] = plan_product,
+    [TFR_DNN_ITEM_BATCHED_PRODUCT] = plan_product,
+    [TFR_DNN_ITEM_SOFTMAX] = tfr_dnn_plan_rows,
+    [TFR_DNN_ITEM_LAYER_NORM] = tfr_dnn_plan_rows,
+    [TFR_DNN_ITEM_TRANSPOSE] = tfr_dnn_plan_transpose,
+    [TFR_DNN_ITEM_CONCAT] = tfr_dnn_plan_concat,
+    [TFR_DNN_ITEM_GATHER] = tfr_dnn_plan_gather,
+    [TFR_DNN_ITEM_CAST] = tfr_dnn_plan_cast,
+    [TFR_DNN_ITEM_ATTENTION] = tfr_dnn_plan_attention,
+    [TFR_DNN_ITEM_KERNEL] = plan_kernel,
 };
-
-static const char *item_name(tfr_dnn_item_kind kind)
-{
-    return makers[kind].name;
-}
 
 static void plan_item(tfr_dnn_planner *p, int i)
 {
@@ -487,8 +384,8 @@ static void plan_item(tfr_dnn_planner *p, int i)
 
     p->item = &p->ir->items[i];
     p->scratch = p->shared = 0;
-    if (makers[p->item->kind].plan)
-        makers[p->item->kind].plan(p, p->item);
+    if (makers[p->item->kind])
+        makers[p->item->kind](p, p->item);
     if (p->scratch > 0 && p->status == TFR_OK)
         place_scratch(p, i, first_run);
 }
@@ -510,6 +407,9 @@ int32_t tfr_dnn_make_plan(tfr_dnn_ir *ir, int64_t samples, int lanes, tfr_dnn_pl
     p.refs = calloc((size_t)ir->n_values + 1, sizeof *p.refs);
     if (!p.refs)
         return tfr_fail(err, TFR_ENOMEM, "no memory for the values of a program");
+    for (i = 0; i < ir->n_items; i++)
+        ir->items[i].is_big =
+            is_product(&ir->items[i]) && tfr_dnn_is_big_product(&p, &ir->items[i]);
     tfr_dnn_align_known(&p);
     if (p.status == TFR_OK)
         plan_memory(&p);

@@ -307,6 +307,32 @@ int64_t tfr_dnn_elements(const tfr_dnn_value *v)
     return n;
 }
 
+/* Counts the readers of each value, a kernel's and outputs of the program too. */
+void tfr_dnn_count_readers(tfr_dnn_ir *ir)
+{
+    int i, k;
+
+    for (i = 0; i < ir->n_values; i++)
+        ir->values[i].readers = ir->values[i].output;
+    for (i = 0; i < ir->n_items; i++) {
+        const tfr_dnn_item *item = &ir->items[i];
+        if (item->kind == TFR_DNN_ITEM_NONE)
+            continue;
+        if (item->kind == TFR_DNN_ITEM_KERNEL) {
+            for (k = 0; k < (int)item->call->n_inputs; k++) {
+                if (item->call_inputs[k] >= 0)
+                    ir->values[item->call_inputs[k]].readers++;
+            }
+        }
+        for (k = 0; k < item->n_inputs; k++) {
+            if (item->inputs[k] >= 0)
+                ir->values[item->inputs[k]].readers++;
+        }
+        if (item->residual >= 0)
+            ir->values[item->residual].readers++;
+    }
+}
+
 /* ---- reading ---- */
 
 static void read_values(tfr_dnn_ir *ir)
