@@ -52,26 +52,6 @@ static const char *dtype_name(int32_t dtype)
     }
 }
 
-bool tfr_dnn_same_dims(const tfr_operand *a, const tfr_operand *b)
-{
-    return a->rank == b->rank &&
-           (a->rank == 0 || memcmp(a->dims, b->dims, (size_t)a->rank * sizeof *a->dims) == 0);
-}
-
-const int64_t *tfr_dnn_ints(const tfr_call *call, const char *name, uint64_t n)
-{
-    const tfr_attr *a = tfr_call_attr(call, name);
-    return a && a->type == TFR_ATTR_INTS && a->n == n ? a->ints : NULL;
-}
-
-int64_t tfr_dnn_product(const tfr_operand *o, int begin, int end)
-{
-    int64_t n = 1;
-    for (; begin < end; begin++)
-        n *= o->dims[begin];
-    return n;
-}
-
 /* Binary16 as float: by its fields, since not every compiler has the type. */
 static float half_value(uint16_t half)
 {
@@ -207,21 +187,6 @@ void tfr_dnn_in_place(tfr_answer *answer, int input)
 
 /* ---- supports ---- */
 
-static bool is_plain(const tfr_operand *o)
-{
-    int64_t n = 1;
-    int i;
-
-    if (!o->strides)
-        return true;
-    for (i = o->rank - 1; i >= 0; i--) {
-        if (o->dims[i] != 1 && o->strides[i] != n)
-            return false;
-        n *= o->dims[i];
-    }
-    return true;
-}
-
 /* The limits of the library as a whole. empty_ok: an operand that only describes the call. */
 static bool check_operand(const tfr_operand *o, bool empty_ok, const char *which, uint32_t i,
                           tfr_answer *answer)
@@ -260,7 +225,7 @@ int32_t tfr_dnn_supports(tfr_plugin_device *device, const tfr_call *call, tfr_an
             continue;
         if (!check_operand(o, i > 0, "input", i, answer))
             return TFR_OK;
-        if (!is_plain(o))
+        if (!tfr_operand_is_plain(o))
             strided = (int)i;
     }
     for (i = 0; i < call->n_outputs; i++) {
@@ -269,7 +234,7 @@ int32_t tfr_dnn_supports(tfr_plugin_device *device, const tfr_call *call, tfr_an
             continue;
         if (!check_operand(o, false, "output", i, answer))
             return TFR_OK;
-        if (!is_plain(o))
+        if (!tfr_operand_is_plain(o))
             strided = (int)(call->n_inputs + i);
     }
     answer->verdict = TFR_VERDICT_YES;

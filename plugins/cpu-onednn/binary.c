@@ -289,7 +289,7 @@ void tfr_dnn_pow_supports(const tfr_plugin_device *device, const tfr_call *call,
         return;
     }
     exponent = tfr_dnn_known(p, 0);
-    if (!tfr_dnn_same_dims(x, tfr_call_output(call, 0)))
+    if (!tfr_operand_same_dims(x, tfr_call_output(call, 0)))
         tfr_decline(answer, TFR_REASON_RANK, "the exponent has a higher rank than the base");
     else if (exponent != 2.0f && exponent != 1.0f && exponent != -1.0f)
         tfr_decline(answer, TFR_REASON_ATTRIBUTE,

@@ -28,7 +28,7 @@ void tfr_dnn_concat_prepare(tfr_dnn_build *b, const tfr_call *call)
 {
     const tfr_operand *y = tfr_call_output(call, 0);
     int axis = (int)tfr_call_int(call, "axis", 0), n = 0;
-    int64_t outer = tfr_dnn_product(y, 0, axis), row[2] = {outer, 0};
+    int64_t outer = tfr_operand_span(y, 0, axis), row[2] = {outer, 0};
     int64_t bytes = tfr_dtype_bits(y->dtype) / 8, unit = bytes % 4 == 0 ? 4 : 1;
     dnnl_data_type_t type = unit == 4 ? dnnl_f32 : dnnl_u8;
     tfr_dnn_md parts[MAX_PARTS];

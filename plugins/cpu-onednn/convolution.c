@@ -39,9 +39,9 @@ void tfr_dnn_read_window(const tfr_call *call, const tfr_operand *k, tfr_dnn_win
 {
     const tfr_operand *x = tfr_call_input(call, 0), *y = tfr_call_output(call, 0);
     int n = x->rank - 2, i;
-    const int64_t *strides = tfr_dnn_ints(call, "strides", (uint64_t)n);
-    const int64_t *dilations = tfr_dnn_ints(call, "dilations", (uint64_t)n);
-    const int64_t *pads = tfr_dnn_ints(call, "pads", (uint64_t)n * 2);
+    const int64_t *strides = tfr_call_ints(call, "strides", (uint64_t)n);
+    const int64_t *dilations = tfr_call_ints(call, "dilations", (uint64_t)n);
+    const int64_t *pads = tfr_call_ints(call, "pads", (uint64_t)n * 2);
 
     memcpy(src_dims, x->dims, (size_t)x->rank * sizeof *src_dims);
     for (i = 0; i < n; i++) {
@@ -105,7 +105,7 @@ void tfr_dnn_convolution_supports(const tfr_plugin_device *device, const tfr_cal
 tfr_dnn_cmd tfr_dnn_weights_md(tfr_dnn_build *b, const tfr_call *call, const tfr_operand *k,
                                dnnl_data_type_t type)
 {
-    int64_t g = tfr_call_int(call, "group", 1), taps = tfr_dnn_product(k, 2, k->rank);
+    int64_t g = tfr_call_int(call, "group", 1), taps = tfr_operand_span(k, 2, k->rank);
     bool swap = is_transposed(call);
     int at = g > 1, i;
     int64_t first = k->dims[0] / g, second = k->dims[1];
@@ -134,7 +134,7 @@ tfr_dnn_cmd tfr_dnn_weights_md(tfr_dnn_build *b, const tfr_call *call, const tfr
 static bool blocked_pays(const tfr_call *call)
 {
     const tfr_operand *x = tfr_call_input(call, 0), *k = tfr_call_input(call, 1);
-    int64_t groups = tfr_call_int(call, "group", 1), taps = tfr_dnn_product(k, 2, k->rank);
+    int64_t groups = tfr_call_int(call, "group", 1), taps = tfr_operand_span(k, 2, k->rank);
     int64_t channels = x->dims[1] / groups;
 
     if (taps == 1)

@@ -33,7 +33,7 @@ static places find_places(const tfr_call *call)
 
 static int64_t taps(const tfr_operand *w)
 {
-    return tfr_dnn_product(w, 1, w->rank);
+    return tfr_operand_span(w, 1, w->rank);
 }
 
 /* The sum of channel m's weights less their zero points, or of their absolute values. */

@@ -135,9 +135,9 @@ void tfr_dnn_gather_prepare(tfr_dnn_build *b, const tfr_call *call)
         return;
     s->gather.dim = x->dims[axis];
     s->gather.n_indices = (int64_t)tfr_operand_elements(indices);
-    s->gather.inner = tfr_dnn_product(x, axis + 1, x->rank) * (tfr_dtype_bits(x->dtype) / 8);
+    s->gather.inner = tfr_operand_span(x, axis + 1, x->rank) * (tfr_dtype_bits(x->dtype) / 8);
     s->gather.wide = indices->dtype == TFR_DTYPE_I64;
     s->known_x = x->data;
     s->known_indices = indices->data;
-    s->rows = tfr_dnn_product(x, 0, axis) * s->gather.n_indices;
+    s->rows = tfr_operand_span(x, 0, axis) * s->gather.n_indices;
 }

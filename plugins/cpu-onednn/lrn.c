@@ -30,7 +30,7 @@ void tfr_dnn_lrn_supports(const tfr_plugin_device *device, const tfr_call *call,
 void tfr_dnn_lrn_prepare(tfr_dnn_build *b, const tfr_call *call)
 {
     const tfr_operand *x = tfr_call_input(call, 0);
-    const int64_t spread[4] = {x->dims[0], x->dims[1], 1, tfr_dnn_product(x, 2, x->rank)};
+    const int64_t spread[4] = {x->dims[0], x->dims[1], 1, tfr_operand_span(x, 2, x->rank)};
     tfr_dnn_cmd md = x->rank == 4 ? tfr_dnn_wide(b, x) : tfr_dnn_plain(b, dnnl_f32, 4, spread);
     const tfr_dnn_use uses[] = {{DNNL_ARG_SRC, tfr_dnn_input(b, 0, md)},
                                 {DNNL_ARG_DST, tfr_dnn_output(b, 0, md)}};

@@ -26,7 +26,7 @@ void tfr_dnn_batch_norm_supports(const tfr_plugin_device *device, const tfr_call
 void tfr_dnn_batch_norm_prepare(tfr_dnn_build *b, const tfr_call *call)
 {
     const tfr_operand *x = tfr_call_input(call, 0);
-    const int64_t dims[4] = {x->dims[0], x->dims[1], 1, tfr_dnn_product(x, 2, x->rank)};
+    const int64_t dims[4] = {x->dims[0], x->dims[1], 1, tfr_operand_span(x, 2, x->rank)};
     const int64_t c = dims[1], channels_last[4] = {c * dims[3], 1, c, c};
     /* Without a plane the channels are the last dim, and oneDNN is faster if it knows. */
     tfr_dnn_cmd data = dims[3] == 1 ? tfr_dnn_strided(b, dnnl_f32, 4, dims, channels_last)
@@ -74,7 +74,7 @@ void tfr_dnn_layer_norm_supports(const tfr_plugin_device *device, const tfr_call
         !tfr_dnn_want_rank(call, answer, 0, 1, DNNL_MAX_NDIMS) ||
         !tfr_dnn_want_one_output(call, answer))
         return;
-    n = tfr_dnn_product(x, (int)tfr_call_int(call, "axis", x->rank - 1), x->rank);
+    n = tfr_operand_span(x, (int)tfr_call_int(call, "axis", x->rank - 1), x->rank);
     for (i = 1; i <= 2; i++) {
         const tfr_operand *o = tfr_call_input(call, i);
         if (o && tfr_operand_elements(o) != n) {
@@ -89,7 +89,7 @@ void tfr_dnn_layer_norm_prepare(tfr_dnn_build *b, const tfr_call *call)
 {
     const tfr_operand *x = tfr_call_input(call, 0);
     int axis = (int)tfr_call_int(call, "axis", x->rank - 1);
-    const int64_t dims[2] = {tfr_dnn_product(x, 0, axis), tfr_dnn_product(x, axis, x->rank)};
+    const int64_t dims[2] = {tfr_operand_span(x, 0, axis), tfr_operand_span(x, axis, x->rank)};
     tfr_dnn_cmd rows = tfr_dnn_plain(b, dnnl_f32, 2, dims);
     tfr_dnn_cmd row = tfr_dnn_plain(b, dnnl_f32, 1, &dims[1]);
 
@@ -124,7 +124,7 @@ void tfr_dnn_group_norm_supports(const tfr_plugin_device *device, const tfr_call
 void tfr_dnn_group_norm_prepare(tfr_dnn_build *b, const tfr_call *call)
 {
     const tfr_operand *x = tfr_call_input(call, 0);
-    int64_t n = x->dims[0], c = x->dims[1], s = tfr_dnn_product(x, 2, x->rank);
+    int64_t n = x->dims[0], c = x->dims[1], s = tfr_operand_span(x, 2, x->rank);
     int64_t groups = count_groups(call);
     const int64_t rows[2] = {n * groups, c / groups * s}, whole[3] = {n, c, s};
     const int64_t channel[3] = {1, c, 1};

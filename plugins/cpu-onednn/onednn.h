@@ -105,11 +105,6 @@ bool tfr_dnn_want_one_output(const tfr_call *call, tfr_answer *answer);
 bool tfr_dnn_want_window_ints(const tfr_dnn_window *w, int n, tfr_answer *answer);
 /* output 0 may take the memory of the input. */
 void tfr_dnn_in_place(tfr_answer *answer, int input);
-bool tfr_dnn_same_dims(const tfr_operand *a, const tfr_operand *b);
-/* The numbers of an INTS attribute, or NULL. */
-const int64_t *tfr_dnn_ints(const tfr_call *call, const char *name, uint64_t n);
-/* Product of dims [begin, end). */
-int64_t tfr_dnn_product(const tfr_operand *o, int begin, int end);
 /* oneDNN's type for tensors that are computed with; dnnl_data_type_undef = it has none. */
 dnnl_data_type_t tfr_dnn_type(int32_t dtype);
 /* Value i of a known operand of floats. */

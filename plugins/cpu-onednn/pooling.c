@@ -30,10 +30,10 @@ static void read_window(const tfr_call *call, tfr_dnn_window *w, int64_t *declar
 {
     const tfr_operand *x = tfr_call_input(call, 0), *y = tfr_call_output(call, 0);
     int n = x->rank - 2, i;
-    const int64_t *kernel = tfr_dnn_ints(call, "kernel_shape", (uint64_t)n);
-    const int64_t *strides = tfr_dnn_ints(call, "strides", (uint64_t)n);
-    const int64_t *dilations = tfr_dnn_ints(call, "dilations", (uint64_t)n);
-    const int64_t *pads = tfr_dnn_ints(call, "pads", (uint64_t)n * 2);
+    const int64_t *kernel = tfr_call_ints(call, "kernel_shape", (uint64_t)n);
+    const int64_t *strides = tfr_call_ints(call, "strides", (uint64_t)n);
+    const int64_t *dilations = tfr_call_ints(call, "dilations", (uint64_t)n);
+    const int64_t *pads = tfr_call_ints(call, "pads", (uint64_t)n * 2);
 
     for (i = 0; i < n; i++) {
         int64_t in = x->dims[i + 2], reach;

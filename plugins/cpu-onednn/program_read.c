@@ -53,7 +53,7 @@ static bool conv_form(const tfr_call *call)
     const tfr_operand *x = tfr_call_input(call, 0), *k = tfr_call_input(call, 1);
     const tfr_operand *bias = tfr_call_input(call, 2);
     int64_t group = tfr_call_int(call, "group", 1);
-    const int64_t *pads = tfr_dnn_ints(call, "pads", 4);
+    const int64_t *pads = tfr_call_ints(call, "pads", 4);
     int i;
 
     for (i = 0; pads && i < 4; i++) {
@@ -67,7 +67,7 @@ static bool conv_form(const tfr_call *call)
 
 static bool pool_form(const tfr_call *call)
 {
-    const int64_t *pads = tfr_dnn_ints(call, "pads", 4);
+    const int64_t *pads = tfr_call_ints(call, "pads", 4);
 
     return tfr_call_input(call, 0)->rank == 4 && fits(tfr_call_input(call, 0)) &&
            (!pads || (pads[0] >= 0 && pads[1] >= 0)) &&
@@ -112,7 +112,7 @@ static bool binary_form(const tfr_call *call)
     const tfr_operand *y = tfr_call_output(call, 0);
 
     return a->rank <= y->rank && b->rank <= y->rank && y->rank <= 6 &&
-           (tfr_dnn_same_dims(a, y) || tfr_dnn_same_dims(b, y));
+           (tfr_operand_same_dims(a, y) || tfr_operand_same_dims(b, y));
 }
 
 static bool known_number(const tfr_operand *o)
@@ -395,9 +395,9 @@ static void read_act(tfr_dnn_item *item, const tfr_call *call, int kind)
 
 static void read_window(tfr_dnn_item *item, const tfr_call *call, const int64_t *kernel)
 {
-    const int64_t *strides = tfr_dnn_ints(call, "strides", 2);
-    const int64_t *dilations = tfr_dnn_ints(call, "dilations", 2);
-    const int64_t *pads = tfr_dnn_ints(call, "pads", 4);
+    const int64_t *strides = tfr_call_ints(call, "strides", 2);
+    const int64_t *dilations = tfr_call_ints(call, "dilations", 2);
+    const int64_t *pads = tfr_call_ints(call, "pads", 4);
     int i;
 
     for (i = 0; i < 2; i++) {
@@ -434,7 +434,7 @@ static void read_product(tfr_dnn_item *item, const tfr_call *call)
 static void read_transpose(tfr_dnn_item *item, const tfr_call *call)
 {
     int rank = tfr_call_input(call, 0)->rank, i;
-    const int64_t *perm = tfr_dnn_ints(call, "perm", (uint64_t)rank);
+    const int64_t *perm = tfr_call_ints(call, "perm", (uint64_t)rank);
 
     for (i = 0; i < rank; i++)
         item->perm[i] = perm ? (int)perm[i] : rank - 1 - i;
@@ -449,7 +449,7 @@ static void read_form(tfr_dnn_item *item, const tfr_call *call, const struct for
     case TFR_DNN_ITEM_POOL:
         item->average = call->name[0] == 'A';
         item->count_padding = tfr_call_int(call, "count_include_pad", 0) != 0;
-        read_window(item, call, tfr_dnn_ints(call, "kernel_shape", 2));
+        read_window(item, call, tfr_call_ints(call, "kernel_shape", 2));
         break;
     case TFR_DNN_ITEM_ACT:
         read_act(item, call, form->sub);

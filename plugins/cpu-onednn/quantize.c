@@ -111,7 +111,7 @@ void tfr_dnn_quantize_prepare(tfr_dnn_build *b, const tfr_call *call)
     bool zero = tfr_call_input(call, ZERO) != NULL;
     int axis = by_axis ? (int)tfr_call_int(call, "axis", 1) : 0;
     int64_t n = by_axis ? x->dims[axis] : 1;
-    const int64_t outer = by_axis ? tfr_dnn_product(x, 0, axis) : 1;
+    const int64_t outer = by_axis ? tfr_operand_span(x, 0, axis) : 1;
     const int64_t dims[3] = {outer, n, tfr_operand_elements(x) / outer / n};
     int from = tfr_dnn_input(b, X, tfr_dnn_plain(b, tfr_dnn_type(x->dtype), 3, dims));
     int to = tfr_dnn_output(b, 0, tfr_dnn_plain(b, tfr_dnn_type(y->dtype), 3, dims));

@@ -14,7 +14,7 @@ typedef struct moved {
 static void merge(const tfr_call *call, moved *m)
 {
     const tfr_operand *x = tfr_call_input(call, 0);
-    const int64_t *perm = tfr_dnn_ints(call, "perm", (uint64_t)x->rank);
+    const int64_t *perm = tfr_call_ints(call, "perm", (uint64_t)x->rank);
     int64_t bytes = tfr_dtype_bits(x->dtype) / 8, unit = bytes % 4 == 0 ? 4 : 1,
             strides[TFR_MAX_RANK];
     int64_t n = bytes / unit;

@@ -50,8 +50,8 @@ void tfr_dnn_softmax_prepare(tfr_dnn_build *b, const tfr_call *call)
 {
     const tfr_operand *x = tfr_call_input(call, 0);
     int axis = (int)tfr_call_int(call, "axis", x->rank - 1);
-    int64_t outer = tfr_dnn_product(x, 0, axis), n = x->dims[axis];
-    int64_t inner = tfr_dnn_product(x, axis + 1, x->rank);
+    int64_t outer = tfr_operand_span(x, 0, axis), n = x->dims[axis];
+    int64_t inner = tfr_operand_span(x, axis + 1, x->rank);
     const int64_t rows[2] = {outer * inner, n};
     const int64_t view[3] = {outer, inner, n}, strides[3] = {n * inner, 1, inner};
     tfr_dnn_cmd rows_md = tfr_dnn_plain(b, dnnl_f32, 2, rows), from, to;

@@ -969,14 +969,48 @@ static inline const char *tfr_call_string(const tfr_call *call, const char *name
     return a && a->type == TFR_ATTR_STRING && a->n == 1 ? a->strings[0].data : absent;
 }
 
-/* Product of dims; 1 for rank 0. */
+/* The numbers of an attribute of exactly n of them, or NULL. */
+static inline const int64_t *tfr_call_ints(const tfr_call *call, const char *name, uint64_t n)
+{
+    const tfr_attr *a = tfr_call_attr(call, name);
+    return a && a->type == TFR_ATTR_INTS && a->n == n ? a->ints : NULL;
+}
+
+/* Product of dims [begin, end); 1 where there are none. */
+static inline int64_t tfr_operand_span(const tfr_operand *o, int32_t begin, int32_t end)
+{
+    int64_t n = 1;
+    for (; begin < end; begin++)
+        n *= o->dims[begin];
+    return n;
+}
+
+/* Product of all dims; 1 for rank 0. */
 static inline int64_t tfr_operand_elements(const tfr_operand *o)
+{
+    return tfr_operand_span(o, 0, o->rank);
+}
+
+/* 1 = both have the same rank and dims. */
+static inline int tfr_operand_same_dims(const tfr_operand *a, const tfr_operand *b)
+{
+    int32_t i = 0;
+    while (i < a->rank && i < b->rank && a->dims[i] == b->dims[i])
+        i++;
+    return i == a->rank && i == b->rank;
+}
+
+/* 1 = dense and row-major: strides are absent, or say no more than that. */
+static inline int tfr_operand_is_plain(const tfr_operand *o)
 {
     int64_t n = 1;
     int32_t i;
-    for (i = 0; i < o->rank; i++)
+    for (i = o->rank - 1; o->strides && i >= 0; i--) {
+        if (o->dims[i] != 1 && o->strides[i] != n)
+            return 0;
         n *= o->dims[i];
-    return n;
+    }
+    return 1;
 }
 
 static inline uint32_t tfr_dtype_bits(int32_t dtype)
