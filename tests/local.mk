@@ -65,6 +65,7 @@ unit_tests = \
 	tests/test_naive_values \
 	tests/test_npy \
 	tests/test_one_pool \
+	tests/test_onednn_kernels \
 	tests/test_onednn_library \
 	tests/test_onednn_programs \
 	tests/test_onednn_ways \
@@ -356,6 +357,10 @@ tests_test_npy_SOURCES = tests/test_npy.c tests/temp_path.h
 tests_test_one_pool_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_one_pool_LDADD = $(TFR_TEST_CORE)
 tests_test_one_pool_SOURCES = tests/test_one_pool.c tests/graph_text.h
+
+tests_test_onednn_kernels_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_onednn_kernels_LDADD = $(TFR_TEST_CORE)
+tests_test_onednn_kernels_SOURCES = tests/test_onednn_kernels.c tests/graph_text.h
 
 tests_test_onednn_library_CPPFLAGS = $(AM_CPPFLAGS) $(ONEDNN_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_onednn_library_LDADD = $(TFR_TEST_CORE)

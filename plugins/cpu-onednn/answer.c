@@ -3,7 +3,7 @@
  * answer.c: the checks that supports is made of. All are pure and allocate nothing; no primitive
  * is created to find out.
  */
-#include "onednn.h"
+#include "program.h"
 
 #include <limits.h>
 #include <math.h>
@@ -238,7 +238,10 @@ int32_t tfr_dnn_supports(tfr_plugin_device *device, const tfr_call *call, tfr_an
             strided = (int)(call->n_inputs + i);
     }
     answer->verdict = TFR_VERDICT_YES;
-    op->supports(device, call, answer);
+    if (tfr_dnn_is_native(device, call) && !(op->is_own && op->is_own(call)))
+        tfr_dnn_item_supports(call, answer);
+    else
+        op->supports(device, call, answer);
     if (answer->verdict == TFR_VERDICT_YES && strided >= 0) {
         bool input = strided < (int)call->n_inputs;
         tfr_decline(answer, TFR_REASON_LAYOUT, "%s %d is strided, and only plain ones are done",

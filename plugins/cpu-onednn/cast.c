@@ -124,23 +124,26 @@ static void run_parts(void *user, int64_t begin, int64_t end)
                   last - first);
 }
 
-static void run_cast(const tfr_plugin_device *device, void *state, const tfr_launch *launch)
+static int32_t run_cast(const tfr_plugin_device *device, void *state, const tfr_launch *launch,
+                        tfr_err *err)
 {
     const own_cast *c = state;
     work w = {c, launch->args[0].address, launch->args[1].address};
 
+    (void)err;
     if (!w.from)
         w.from = c->known;
     if (c->n <= PART)
         run_parts(&w, 0, 1);
     else
         device->host->parallel_for(run_parts, &w, (c->n + PART - 1) / PART, 1);
+    return TFR_OK;
 }
 
 static void prepare_own(tfr_dnn_build *b, const tfr_call *call, tfr_dnn_cast_fn cast)
 {
     const tfr_operand *x = tfr_call_input(call, 0);
-    own_cast *c = tfr_dnn_add_function(b, run_cast, sizeof *c, "cast");
+    own_cast *c = tfr_dnn_add_function(b, run_cast, NULL, sizeof *c, "cast");
 
     if (!c)
         return;

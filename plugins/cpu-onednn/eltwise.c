@@ -13,7 +13,6 @@
  * oneDNN 2 and wrong for subnormals in all; Pow (binary.c).
  */
 #include "families.h"
-#include "isa.h"
 
 #include <math.h>
 #include <string.h>
@@ -109,77 +108,27 @@ static bool gelu_is_tanh(const tfr_call *call)
     return strcmp(tfr_call_string(call, "approximate", "none"), "tanh") == 0;
 }
 
-/*
- * The erf form of float32 is our own where there is code for the processor: erf of oneDNN 3 is off
- * by 6e-7, too much near 0, and it overflows, so that gelu(infinity) is NaN and gelu(3e38)
- * infinite.
- */
-static bool gelu_is_own(const tfr_plugin_device *device, const tfr_call *call)
-{
-    return device->isa && !gelu_is_tanh(call) && tfr_call_input(call, 0)->dtype == TFR_DTYPE_F32;
-}
-
 static bool gelu_overflows(const tfr_call *call)
 {
     return DNNL_VERSION_MAJOR >= 3 && !gelu_is_tanh(call);
 }
 
+/*
+ * The erf form of float32 is ours (program.h) where there is code for the processor: erf of oneDNN
+ * 3 is off by 6e-7, too much near 0, and it overflows, so that gelu(infinity) is NaN and gelu(3e38)
+ * infinite.
+ */
 void tfr_dnn_gelu_supports(const tfr_plugin_device *device, const tfr_call *call,
                            tfr_answer *answer)
 {
-    bool own = gelu_is_own(device, call);
-
-    if (!tfr_dnn_want_float(device, call, answer, 0, own || !gelu_overflows(call)))
+    if (!tfr_dnn_want_float(device, call, answer, 0, !gelu_overflows(call)))
         return;
-    if (own || !gelu_overflows(call))
+    if (!gelu_overflows(call))
         tfr_dnn_in_place(answer, 0);
     else if (tfr_call_input(call, 0)->dtype == TFR_DTYPE_F32)
         tfr_decline(answer, TFR_REASON_DTYPE,
                     "erf of oneDNN %d is off by 6e-7, too much for float32 near 0",
                     DNNL_VERSION_MAJOR);
-}
-
-enum { PART = 4096 /* elements that a thread takes at once */ };
-
-typedef struct own_gelu {
-    const tfr_dnn_isa *isa;
-    const float *known;
-    int64_t n;
-} own_gelu;
-
-typedef struct gelu_run {
-    const own_gelu *gelu;
-    const float *from;
-    float *to;
-} gelu_run;
-
-static void run_parts(void *user, int64_t begin, int64_t end)
-{
-    static const tfr_dnn_act act = {.kind = TFR_DNN_ACT_GELU};
-    const gelu_run *r = user;
-    int64_t first = begin * PART, last = end * PART < r->gelu->n ? end * PART : r->gelu->n;
-
-    r->gelu->isa->act(&act, r->from + first, r->to + first, last - first);
-}
-
-static void run_gelu(const tfr_plugin_device *device, void *state, const tfr_launch *launch)
-{
-    const own_gelu *g = state;
-    const float *from = launch->args[0].address;
-    gelu_run r = {g, from ? from : g->known, launch->args[1].address};
-
-    device->host->parallel_for(run_parts, &r, (g->n + PART - 1) / PART, 1);
-}
-
-static void prepare_own_gelu(tfr_dnn_build *b, const tfr_call *call)
-{
-    own_gelu *g = tfr_dnn_add_function(b, run_gelu, sizeof *g, "gelu");
-
-    if (!g)
-        return;
-    g->isa = b->device->isa;
-    g->known = tfr_call_input(call, 0)->data;
-    g->n = (int64_t)tfr_operand_elements(tfr_call_input(call, 0));
 }
 
 void tfr_dnn_gelu_prepare(tfr_dnn_build *b, const tfr_call *call)
@@ -188,10 +137,6 @@ void tfr_dnn_gelu_prepare(tfr_dnn_build *b, const tfr_call *call)
     tfr_dnn_cmd flat;
     int x, y, above;
 
-    if (gelu_is_own(b->device, call)) {
-        prepare_own_gelu(b, call);
-        return;
-    }
     flat = tfr_dnn_flat(b, tfr_call_input(call, 0));
     x = tfr_dnn_input(b, 0, flat);
     y = tfr_dnn_output(b, 0, flat);

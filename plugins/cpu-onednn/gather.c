@@ -129,7 +129,7 @@ void tfr_dnn_gather_prepare(tfr_dnn_build *b, const tfr_call *call)
 {
     const tfr_operand *x = tfr_call_input(call, 0), *indices = tfr_call_input(call, 1);
     int axis = tfr_dnn_gather_axis(call);
-    state *s = tfr_dnn_add_checked(b, run_gather, sizeof *s, "gather");
+    state *s = tfr_dnn_add_function(b, run_gather, NULL, sizeof *s, "gather");
 
     if (!s)
         return;

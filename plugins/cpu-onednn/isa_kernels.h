@@ -408,7 +408,7 @@ static void pool_row(const tfr_dnn_row *r)
                 v = r->average ? V_ADD(v, s) : V_MAX(s, v);
             }
         }
-        if (r->average) /* pooling.c declines windows that hold nothing but padding */
+        if (r->average) /* every window holds an element */
             v = V_DIV(v, V_ALL(r->count_padding ? r->count : (float)((y1 - y0) * (x1 - x0))));
         V_STORE(r->to + x * LANES, end_row(r, v, x));
     }

@@ -8,6 +8,7 @@
  */
 #include "kernel.h"
 #include "profile.h"
+#include "program.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -301,8 +302,8 @@ void tfr_dnn_add(tfr_dnn_build *b, dnnl_status_t status, tfr_dnn_make *make, con
         dnnl_primitive_desc_destroy(make->pd);
 }
 
-/* A step without its function; NULL after an error. */
-static tfr_dnn_step *add_own(tfr_dnn_build *b, size_t state_bytes, const char *name)
+void *tfr_dnn_add_function(tfr_dnn_build *b, tfr_dnn_function function, void (*release)(void *),
+                           size_t state_bytes, const char *name)
 {
     tfr_kernel *k = &b->kernel;
     tfr_dnn_step *s = &k->steps[k->n_steps];
@@ -316,29 +317,9 @@ static tfr_dnn_step *add_own(tfr_dnn_build *b, size_t state_bytes, const char *n
         return NULL;
     memset(s->state, 0, state_bytes);
     s->name = name;
-    k->n_steps++;
-    return s;
-}
-
-void *tfr_dnn_add_function(tfr_dnn_build *b, tfr_dnn_function function, size_t state_bytes,
-                           const char *name)
-{
-    tfr_dnn_step *s = add_own(b, state_bytes, name);
-
-    if (!s)
-        return NULL;
     s->function = function;
-    return s->state;
-}
-
-void *tfr_dnn_add_checked(tfr_dnn_build *b, tfr_dnn_checked function, size_t state_bytes,
-                          const char *name)
-{
-    tfr_dnn_step *s = add_own(b, state_bytes, name);
-
-    if (!s)
-        return NULL;
-    s->checked = function;
+    s->release = release;
+    k->n_steps++;
     return s->state;
 }
 
@@ -475,6 +456,8 @@ static void release(tfr_kernel *k)
     for (i = 0; i < k->n_steps; i++) {
         if (k->steps[i].primitive)
             dnnl_primitive_destroy(k->steps[i].primitive);
+        if (k->steps[i].release)
+            k->steps[i].release(k->steps[i].state);
         free(k->steps[i].args);
     }
     for (i = 0; i < k->n_tensors; i++)
@@ -537,6 +520,7 @@ int32_t tfr_dnn_prepare(tfr_plugin_device *device, const tfr_call *call, tfr_ker
     if (!op)
         return tfr_fail(err, TFR_EUNSUPPORTED, "%s is not an op of this backend", call->name);
     b.device = tfr_dnn_is_small(call) ? device->single : device;
+    b.opened = device;
     b.kernel.device = b.device;
     b.call = call;
     b.err = err;
@@ -545,6 +529,8 @@ int32_t tfr_dnn_prepare(tfr_plugin_device *device, const tfr_call *call, tfr_ker
     b.kernel.blocks = b.blocks;
     if (op->is_own && op->is_own(call))
         op->prepare(&b, call);
+    else if (tfr_dnn_is_native(device, call))
+        tfr_dnn_item_prepare(&b, call);
     else
         prepare_primitives(&b, op, call);
     kernel = end_build(&b);
@@ -558,12 +544,8 @@ static int32_t run_step(const tfr_plugin_device *device, const tfr_kernel *kerne
 {
     dnnl_status_t status;
 
-    if (s->checked)
-        return s->checked(device, s->state, launch, err);
-    if (s->function) {
-        s->function(device, s->state, launch);
-        return TFR_OK;
-    }
+    if (s->function)
+        return s->function(device, s->state, launch, err);
     status = dnnl_primitive_execute(s->primitive, kernel->stream, s->n_args, s->args);
     return status == dnnl_success ? TFR_OK : tfr_dnn_fail(err, status, "launch");
 }
@@ -582,7 +564,7 @@ static int32_t run_recorded(tfr_plugin_device *device, const tfr_kernel *kernel,
     char name[64];
     if (!began || status != TFR_OK)
         return status;
-    if (s->function || s->checked) {
+    if (s->function) {
         what.name = s->name;
         tfr_dnn_profile_end(device, began, &what);
         return status;

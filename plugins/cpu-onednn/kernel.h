@@ -28,21 +28,18 @@ typedef struct tfr_dnn_tensor {
 
 /*
  * A step that is not a primitive but a function of ours. It has its own state, and finds the
- * operands in launch. It divides its work with host->parallel_for.
+ * operands in launch. It divides its work with host->parallel_for. It fails where the operands are
+ * wrong.
  */
-typedef void (*tfr_dnn_function)(const tfr_plugin_device *device, void *state,
-                                 const tfr_launch *launch);
-
-/* One whose operands can be wrong, too. */
-typedef int32_t (*tfr_dnn_checked)(const tfr_plugin_device *device, void *state,
-                                   const tfr_launch *launch, tfr_err *err);
+typedef int32_t (*tfr_dnn_function)(const tfr_plugin_device *device, void *state,
+                                    const tfr_launch *launch, tfr_err *err);
 
 typedef struct tfr_dnn_step {
-    dnnl_primitive_t primitive; /* NULL = function or checked */
+    dnnl_primitive_t primitive; /* NULL = function */
     dnnl_exec_arg_t *args;
     int n_args;
     tfr_dnn_function function;
-    tfr_dnn_checked checked;
+    void (*release)(void *state); /* what the state owns; NULL = nothing */
     void *state;
     const char *name; /* of the function, for the records */
 } tfr_dnn_step;
@@ -63,6 +60,7 @@ typedef struct tfr_dnn_build {
     tfr_dnn_step steps[TFR_DNN_MAX_STEPS];
     void *blocks[TFR_DNN_MAX_TENSORS];
     const tfr_plugin_device *device;
+    tfr_plugin_device *opened; /* the one that device is, or is single of */
     const tfr_call *call;
     tfr_err *err;
     int32_t status; /* the first error; nothing is done after it */
@@ -148,12 +146,10 @@ void tfr_dnn_add_reduction(tfr_dnn_build *b, dnnl_alg_kind_t alg, int from, int 
 
 /*
  * A function of ours as a step, and its zeroed state, which lives as long as the kernel; NULL after
- * an error. name is a constant.
+ * an error. name is a constant; release may be NULL.
  */
-void *tfr_dnn_add_function(tfr_dnn_build *b, tfr_dnn_function function, size_t state_bytes,
-                           const char *name);
-void *tfr_dnn_add_checked(tfr_dnn_build *b, tfr_dnn_checked function, size_t state_bytes,
-                          const char *name);
+void *tfr_dnn_add_function(tfr_dnn_build *b, tfr_dnn_function function, void (*release)(void *),
+                           size_t state_bytes, const char *name);
 /* Memory for it, aligned to a line of the cache, freed with the kernel; NULL after an error. */
 void *tfr_dnn_add_block(tfr_dnn_build *b, size_t bytes);
 

@@ -72,7 +72,9 @@ tfrun_onednn_la_SOURCES = \
 	plugins/cpu-onednn/program_attention.c \
 	plugins/cpu-onednn/program_conv.c \
 	plugins/cpu-onednn/program_flat.c \
+	plugins/cpu-onednn/program_forms.c \
 	plugins/cpu-onednn/program_fuse.c \
+	plugins/cpu-onednn/program_kernel.c \
 	plugins/cpu-onednn/program_kit.c \
 	plugins/cpu-onednn/program_layout.c \
 	plugins/cpu-onednn/program_measure.c \

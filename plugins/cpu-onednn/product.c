@@ -152,12 +152,14 @@ void tfr_dnn_own_product_supports(const tfr_plugin_device *device, const tfr_cal
         answer->workspace_bytes = strict;
 }
 
-static void run_product(const tfr_plugin_device *device, void *state, const tfr_launch *launch)
+static int32_t run_product(const tfr_plugin_device *device, void *state, const tfr_launch *launch,
+                           tfr_err *err)
 {
     const own_product *p = state;
     const float *a = launch->args[0].address;
     tfr_dnn_gemm_args args;
 
+    (void)err;
     memset(&args, 0, sizeof args);
     args.a = a ? a : p->known_a;
     args.b = p->packed ? p->packed : launch->args[1].address;
@@ -169,6 +171,7 @@ static void run_product(const tfr_plugin_device *device, void *state, const tfr_
     }
     tfr_dnn_gemm_run_all(&p->gemm, &args, p->scratch ? p->scratch : launch->workspace, device->host,
                          p->threads);
+    return TFR_OK;
 }
 
 static void pack_right_side(tfr_dnn_build *b, own_product *p, tfr_dnn_gemm_shape *s,
@@ -188,7 +191,7 @@ static void pack_right_side(tfr_dnn_build *b, own_product *p, tfr_dnn_gemm_shape
 
 void tfr_dnn_own_product_prepare(tfr_dnn_build *b, const tfr_call *call)
 {
-    own_product *p = tfr_dnn_add_function(b, run_product, sizeof *p, "product");
+    own_product *p = tfr_dnn_add_function(b, run_product, NULL, sizeof *p, "product");
     const tfr_operand *c = strcmp(call->name, "Gemm") == 0 ? tfr_call_input(call, 2) : NULL;
     tfr_dnn_gemm_shape s = shape_of(call);
 

@@ -163,9 +163,9 @@ static int32_t compile_ir(tfr_dnn_ir *ir, const tfr_compile_options *options, tf
     if (status != TFR_OK)
         return status;
     tfr_dnn_fuse(ir);
-    tfr_dnn_layout(ir);
-    if (ir->failed)
-        return tfr_fail(err, TFR_ENOMEM, "no memory for a program of %u nodes", ir->graph->n_nodes);
+    status = tfr_dnn_layout(ir, err);
+    if (status != TFR_OK)
+        return status;
     status = tfr_dnn_choose_plan(ir, options, &program->plan, &program->launch, program->unit_bytes,
                                  &constant_bytes, err);
     if (status == TFR_OK)

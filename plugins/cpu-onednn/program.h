@@ -2,6 +2,7 @@
 /*
  * program.h: how this backend compiles a group of nodes.
  *
+ *   program_forms.c   which calls items do
  *   program_read.c    the group becomes a list of items over numbered values
  *   program_fuse.c    items take over activations, residual sums and pools that follow them
  *   program_layout.c  which values are blocked; items that reorder are put in between
@@ -16,6 +17,7 @@
  *   program_measure.c which of the ways to share out is fastest
  *   program_run.c     shares the steps out among threads
  *   program.c         the facet: propose, compile, launch, drop, save
+ *   program_kernel.c  the kernel of a single node, which is a program of one item
  *
  * Threads take whole samples through all steps (units of some samples), or share each step.
  */
@@ -123,12 +125,24 @@ typedef struct tfr_dnn_ir {
 const tfr_program_node *tfr_dnn_graph_node(const tfr_program_graph *graph, int i);
 const tfr_program_value *tfr_dnn_graph_value(const tfr_program_graph *graph, int i);
 
-/* ---- program_read.c ---- */
+/* ---- program_forms.c ---- */
 
-/* Whether an item of its own kind, not KERNEL, does the call. */
+typedef struct tfr_dnn_form {
+    const char *name; /* of the op */
+    bool (*ok)(const tfr_call *call);
+    tfr_dnn_item_kind kind;
+    int sub; /* of ACT and BINARY */
+} tfr_dnn_form;
+
+/* NULL = no item of its own kind, not KERNEL, does the call. */
+const tfr_dnn_form *tfr_dnn_find_form(const tfr_call *call);
+/* The same, on the processor of a device. */
 bool tfr_dnn_is_native(const tfr_plugin_device *device, const tfr_call *call);
 /* Whether a program can hold the node at all; else the answer's text says why not. */
 bool tfr_dnn_can_hold(const tfr_call *call, const char **why);
+
+/* ---- program_read.c ---- */
+
 int32_t tfr_dnn_read(tfr_dnn_ir *ir, tfr_err *err);
 void tfr_dnn_ir_end(tfr_dnn_ir *ir);
 /* The number of a new value like another, or of a new item; 0 and ir->failed without memory. */
@@ -141,7 +155,7 @@ void tfr_dnn_count_readers(tfr_dnn_ir *ir);
 /* ---- program_fuse.c, program_layout.c ---- */
 
 void tfr_dnn_fuse(tfr_dnn_ir *ir);
-void tfr_dnn_layout(tfr_dnn_ir *ir);
+int32_t tfr_dnn_layout(tfr_dnn_ir *ir, tfr_err *err);
 
 /* ---- program_attention.c ---- */
 
@@ -260,6 +274,9 @@ void tfr_dnn_drop_plan(tfr_plugin_device *device, tfr_dnn_plan *plan);
 
 /* ---- program_kit.c ---- */
 
+/* By kind, in records of what took time. */
+extern const char *const tfr_dnn_item_names[];
+
 enum { TFR_DNN_ALIGNMENT = 64 /* of everything in an arena */ };
 
 static inline uint64_t tfr_dnn_aligned(uint64_t bytes)
@@ -371,6 +388,15 @@ tfr_dnn_choice tfr_dnn_choice_of(const tfr_dnn_sharing *l);
 int32_t tfr_dnn_choose_plan(tfr_dnn_ir *ir, const tfr_compile_options *options, tfr_dnn_plan *plan,
                             tfr_dnn_sharing *l, int64_t *unit_bytes, uint64_t *constant_bytes,
                             tfr_err *err);
+
+/* Steps are shared by all threads, and nothing is measured. */
+int32_t tfr_dnn_share_plan(tfr_dnn_ir *ir, tfr_dnn_plan *plan, tfr_dnn_sharing *l,
+                           int64_t *unit_bytes, uint64_t *constant_bytes, tfr_err *err);
+
+/* ---- program_kernel.c: for native calls ---- */
+
+void tfr_dnn_item_supports(const tfr_call *call, tfr_answer *answer);
+void tfr_dnn_item_prepare(tfr_dnn_build *b, const tfr_call *call);
 
 /* ---- program.c ---- */
 

@@ -7,8 +7,7 @@
 
 #include <stdlib.h>
 
-/* In records of what took time. */
-static const char *const item_names[] = {
+const char *const tfr_dnn_item_names[] = {
     [TFR_DNN_ITEM_COPY] = "copy",
     [TFR_DNN_ITEM_REORDER] = "reorder",
     [TFR_DNN_ITEM_PAD] = "pad",
@@ -91,7 +90,7 @@ tfr_dnn_run *tfr_dnn_add_run(tfr_dnn_planner *p,
     more->cost = cost;
     more->flops = more->bytes = 0.0;
     more->node = p->item->node;
-    more->name = item_names[p->item->kind];
+    more->name = tfr_dnn_item_names[p->item->kind];
     more->alone = cost < 1500.0 || n < 2;
     more->scratch = more->scratch_bytes = more->shared = 0;
     return more;

@@ -311,7 +311,7 @@ static void find_samples(tfr_dnn_ir *ir)
         ir->values[i].batched = false;
 }
 
-void tfr_dnn_layout(tfr_dnn_ir *ir)
+int32_t tfr_dnn_layout(tfr_dnn_ir *ir, tfr_err *err)
 {
     tfr_dnn_item *old = ir->items;
     int n = ir->n_items, i;
@@ -326,6 +326,8 @@ void tfr_dnn_layout(tfr_dnn_ir *ir)
         lay_item(ir, &old[i]);
     free(old);
     lay_outputs(ir);
-    if (!ir->failed)
-        find_samples(ir);
+    if (ir->failed)
+        return tfr_fail(err, TFR_ENOMEM, "no memory for a program of %u nodes", ir->graph->n_nodes);
+    find_samples(ir);
+    return TFR_OK;
 }

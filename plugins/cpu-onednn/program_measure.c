@@ -321,3 +321,9 @@ int32_t tfr_dnn_choose_plan(tfr_dnn_ir *ir, const tfr_compile_options *options, 
     }
     return make_chosen(ir, way, plan, l, unit_bytes, constant_bytes, err);
 }
+
+int32_t tfr_dnn_share_plan(tfr_dnn_ir *ir, tfr_dnn_plan *plan, tfr_dnn_sharing *l,
+                           int64_t *unit_bytes, uint64_t *constant_bytes, tfr_err *err)
+{
+    return make_chosen(ir, 0, plan, l, unit_bytes, constant_bytes, err);
+}

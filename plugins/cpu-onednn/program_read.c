@@ -5,8 +5,6 @@
  */
 #include "program.h"
 
-#include "cast.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,227 +19,6 @@ const tfr_program_value *tfr_dnn_graph_value(const tfr_program_graph *graph, int
 {
     return (const tfr_program_value *)(const void *)((const char *)graph->values +
                                                      (size_t)i * graph->value_stride);
-}
-
-/* ---- forms of calls ---- */
-
-static bool is_float(const tfr_operand *o)
-{
-    return o && o->dtype == TFR_DTYPE_F32;
-}
-
-static bool all_float(const tfr_call *call)
-{
-    uint32_t i;
-
-    for (i = 0; i < call->n_inputs; i++) {
-        const tfr_operand *o = tfr_call_input(call, i);
-        if (o && !is_float(o))
-            return false;
-    }
-    return is_float(tfr_call_output(call, 0)) && !tfr_call_output(call, 1);
-}
-
-/* Rows and their steps in memory are counted in 32 bits. */
-static bool fits(const tfr_operand *o)
-{
-    return tfr_operand_elements(o) < INT32_MAX / 2;
-}
-
-static bool conv_form(const tfr_call *call)
-{
-    const tfr_operand *x = tfr_call_input(call, 0), *k = tfr_call_input(call, 1);
-    const tfr_operand *bias = tfr_call_input(call, 2);
-    int64_t group = tfr_call_int(call, "group", 1);
-    const int64_t *pads = tfr_call_ints(call, "pads", 4);
-    int i;
-
-    for (i = 0; pads && i < 4; i++) {
-        if (pads[i] < 0)
-            return false;
-    }
-    return x->rank == 4 && k->data && (!bias || bias->data) && fits(x) &&
-           fits(tfr_call_output(call, 0)) &&
-           (group == 1 || (group == x->dims[1] && k->dims[0] == group && k->dims[1] == 1));
-}
-
-static bool pool_form(const tfr_call *call)
-{
-    const int64_t *pads = tfr_call_ints(call, "pads", 4);
-
-    return tfr_call_input(call, 0)->rank == 4 && fits(tfr_call_input(call, 0)) &&
-           (!pads || (pads[0] >= 0 && pads[1] >= 0)) &&
-           !(strcmp(call->name, "AveragePool") == 0 && tfr_call_int(call, "ceil_mode", 0) &&
-             tfr_call_int(call, "count_include_pad", 0));
-}
-
-static bool gemm_form(const tfr_call *call)
-{
-    const tfr_operand *b = tfr_call_input(call, 1), *c = tfr_call_input(call, 2);
-    const tfr_operand *y = tfr_call_output(call, 0);
-
-    return !tfr_call_int(call, "transA", 0) && b->data && b->rank == 2 && fits(b) && fits(y) &&
-           fits(tfr_call_input(call, 0)) &&
-           (!c || (c->data && c->rank > 0 && c->dims[c->rank - 1] == y->dims[1] &&
-                   tfr_operand_elements(c) == y->dims[1]));
-}
-
-static bool matmul_form(const tfr_call *call)
-{
-    const tfr_operand *a = tfr_call_input(call, 0), *b = tfr_call_input(call, 1);
-    int i;
-
-    if (!fits(a) || !fits(b) || !fits(tfr_call_output(call, 0)) || a->rank < 2)
-        return false;
-    if (b->data)
-        return b->rank == 2;
-    /* whole vectors: rows of b are read as they are */
-    if (a->rank != b->rank || a->rank > 4 || b->dims[b->rank - 1] % TFR_DNN_MAX_LANES != 0)
-        return false;
-    for (i = 0; i < a->rank - 2; i++) {
-        if (a->dims[i] != b->dims[i])
-            return false;
-    }
-    return true;
-}
-
-/* One of the inputs, or all, spread over the output in at most 4 groups of dims. */
-static bool binary_form(const tfr_call *call)
-{
-    const tfr_operand *a = tfr_call_input(call, 0), *b = tfr_call_input(call, 1);
-    const tfr_operand *y = tfr_call_output(call, 0);
-
-    return a->rank <= y->rank && b->rank <= y->rank && y->rank <= 6 &&
-           (tfr_operand_same_dims(a, y) || tfr_operand_same_dims(b, y));
-}
-
-static bool known_number(const tfr_operand *o)
-{
-    return !o || (o->data && tfr_operand_elements(o) == 1 && !isnan(tfr_dnn_known(o, 0)));
-}
-
-static bool clip_form(const tfr_call *call)
-{
-    return known_number(tfr_call_input(call, 1)) && known_number(tfr_call_input(call, 2));
-}
-
-static bool gelu_form(const tfr_call *call)
-{
-    return strcmp(tfr_call_string(call, "approximate", "none"), "none") == 0;
-}
-
-static bool last_axis_form(const tfr_call *call)
-{
-    int rank = tfr_call_input(call, 0)->rank;
-    int64_t axis = tfr_call_int(call, "axis", -1);
-
-    return rank > 0 && (axis == -1 || axis == rank - 1);
-}
-
-static bool layer_norm_form(const tfr_call *call)
-{
-    const tfr_operand *scale = tfr_call_input(call, 1), *shift = tfr_call_input(call, 2);
-
-    return last_axis_form(call) && scale->rank == 1 && (!shift || shift->rank == 1);
-}
-
-static bool transpose_form(const tfr_call *call)
-{
-    const tfr_operand *x = tfr_call_input(call, 0);
-    return x->rank <= 6 && fits(x);
-}
-
-static bool any_form(const tfr_call *call)
-{
-    (void)call;
-    return true;
-}
-
-static bool rank_4_form(const tfr_call *call)
-{
-    return tfr_call_input(call, 0)->rank == 4 && fits(tfr_call_input(call, 0));
-}
-
-static bool cast_form(const tfr_call *call)
-{
-    return tfr_dnn_find_cast(tfr_call_input(call, 0)->dtype, tfr_call_output(call, 0)->dtype);
-}
-
-static bool concat_form(const tfr_call *call)
-{
-    return call->n_inputs <= TFR_DNN_ITEM_INPUTS;
-}
-
-/* Sorted by name. All but the movers are of float32. */
-static const struct form {
-    const char *name;
-    bool (*ok)(const tfr_call *call);
-    tfr_dnn_item_kind kind;
-    int sub; /* of ACT and BINARY */
-} forms[] = {
-    {"Abs", any_form, TFR_DNN_ITEM_ACT, TFR_DNN_ACT_ABS},
-    {"Add", binary_form, TFR_DNN_ITEM_BINARY, TFR_DNN_ADD},
-    {"AveragePool", pool_form, TFR_DNN_ITEM_POOL, 0},
-    {"Cast", cast_form, TFR_DNN_ITEM_CAST, 0},
-    {"Clip", clip_form, TFR_DNN_ITEM_ACT, TFR_DNN_ACT_CLIP},
-    {"Concat", concat_form, TFR_DNN_ITEM_CONCAT, 0},
-    {"Conv", conv_form, TFR_DNN_ITEM_CONV, 0},
-    {"Div", binary_form, TFR_DNN_ITEM_BINARY, TFR_DNN_DIV},
-    {"Exp", any_form, TFR_DNN_ITEM_ACT, TFR_DNN_ACT_EXP},
-    {"Gather", tfr_dnn_gather_fits, TFR_DNN_ITEM_GATHER, 0},
-    {"Gelu", gelu_form, TFR_DNN_ITEM_ACT, TFR_DNN_ACT_GELU},
-    {"Gemm", gemm_form, TFR_DNN_ITEM_PRODUCT, 0},
-    {"GlobalAveragePool", rank_4_form, TFR_DNN_ITEM_MEAN, 0},
-    {"HardSigmoid", any_form, TFR_DNN_ITEM_ACT, TFR_DNN_ACT_HARD_SIGMOID},
-    {"HardSwish", any_form, TFR_DNN_ITEM_ACT, TFR_DNN_ACT_HARD_SWISH},
-    {"LayerNormalization", layer_norm_form, TFR_DNN_ITEM_LAYER_NORM, 0},
-    {"LeakyRelu", any_form, TFR_DNN_ITEM_ACT, TFR_DNN_ACT_LEAKY},
-    {"MatMul", matmul_form, TFR_DNN_ITEM_PRODUCT, 0},
-    {"MaxPool", pool_form, TFR_DNN_ITEM_POOL, 0},
-    {"Mul", binary_form, TFR_DNN_ITEM_BINARY, TFR_DNN_MUL},
-    {"Neg", any_form, TFR_DNN_ITEM_ACT, TFR_DNN_ACT_LINEAR},
-    {"Relu", any_form, TFR_DNN_ITEM_ACT, TFR_DNN_ACT_CLIP},
-    {"Sigmoid", any_form, TFR_DNN_ITEM_ACT, TFR_DNN_ACT_SIGMOID},
-    {"Softmax", last_axis_form, TFR_DNN_ITEM_SOFTMAX, 0},
-    {"Sqrt", any_form, TFR_DNN_ITEM_ACT, TFR_DNN_ACT_SQRT},
-    {"Sub", binary_form, TFR_DNN_ITEM_BINARY, TFR_DNN_SUB},
-    {"Swish", any_form, TFR_DNN_ITEM_ACT, TFR_DNN_ACT_SWISH},
-    {"Tanh", any_form, TFR_DNN_ITEM_ACT, TFR_DNN_ACT_TANH},
-    {"Transpose", transpose_form, TFR_DNN_ITEM_TRANSPOSE, 0},
-};
-
-static const struct form *find_form(const tfr_call *call)
-{
-    size_t i;
-
-    if (call->domain[0] != 0)
-        return NULL;
-    for (i = 0; i < sizeof forms / sizeof forms[0]; i++) {
-        const struct form *f = &forms[i];
-        bool mover = f->kind == TFR_DNN_ITEM_GATHER || f->kind == TFR_DNN_ITEM_CAST;
-        if (strcmp(f->name, call->name) == 0)
-            return (mover || all_float(call)) && f->ok(call) ? f : NULL;
-    }
-    return NULL;
-}
-
-bool tfr_dnn_is_native(const tfr_plugin_device *device, const tfr_call *call)
-{
-    return device->isa && find_form(call);
-}
-
-bool tfr_dnn_can_hold(const tfr_call *call, const char **why)
-{
-    uint32_t i;
-
-    for (i = 0; i < call->n_outputs; i++) {
-        const tfr_operand *o = tfr_call_output(call, i);
-        if (o && (o->flags & TFR_OPERAND_DYNAMIC)) {
-            *why = "the dims of an output are not known";
-            return false;
-        }
-    }
-    return true;
 }
 
 /* ---- the lists ---- */
@@ -440,7 +217,7 @@ static void read_transpose(tfr_dnn_item *item, const tfr_call *call)
         item->perm[i] = perm ? (int)perm[i] : rank - 1 - i;
 }
 
-static void read_form(tfr_dnn_item *item, const tfr_call *call, const struct form *form)
+static void read_form(tfr_dnn_item *item, const tfr_call *call, const tfr_dnn_form *form)
 {
     switch (form->kind) {
     case TFR_DNN_ITEM_CONV:
@@ -481,7 +258,7 @@ static void read_node(tfr_dnn_ir *ir, int i)
 {
     const tfr_program_node *node = tfr_dnn_graph_node(ir->graph, i);
     const tfr_call *call = node->call;
-    const struct form *form = node->flags & TFR_NODE_VIEW ? NULL : find_form(call);
+    const tfr_dnn_form *form = node->flags & TFR_NODE_VIEW ? NULL : tfr_dnn_find_form(call);
     tfr_dnn_item *item = tfr_dnn_new_item(ir, TFR_DNN_ITEM_KERNEL);
     int k;
 

@@ -44,8 +44,7 @@ void tfr_dnn_quantize_supports(const tfr_plugin_device *device, const tfr_call *
                     "the scale has rank %d, only one by tensor or by axis is done here",
                     (int)scale->rank);
     else if (tfr_operand_elements(scale) != 1 && tfr_call_int(call, "block_size", 0) != 0)
-        tfr_decline(answer, TFR_REASON_ATTRIBUTE,
-                    "a scale for each %lld elements is not done here",
+        tfr_decline(answer, TFR_REASON_ATTRIBUTE, "a scale for each %lld elements is not done here",
                     (long long)tfr_call_int(call, "block_size", 0));
 }
 

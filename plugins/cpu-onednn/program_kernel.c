@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * program_kernel.c: the kernel of a single node is a program of one item, whose steps all threads
+ * share. It has its own memory: a kernel is launched by one thread at a time.
+ */
+#include "program.h"
+
+#include <stdlib.h>
+
+enum { ITEM_ARGS = TFR_DNN_ITEM_INPUTS + 1 };
+
+typedef struct item_kernel {
+    tfr_plugin_device *device;
+    tfr_dnn_plan plan;
+    tfr_dnn_sharing sharing;
+    int64_t unit_bytes[ITEM_ARGS];
+    uint32_t from[ITEM_ARGS]; /* of each argument of the program: that of launch */
+    void *workspace;
+} item_kernel;
+
+/* The kinds whose steps read an element before they write it. */
+static bool works_in_place(tfr_dnn_item_kind kind)
+{
+    return kind == TFR_DNN_ITEM_ACT || kind == TFR_DNN_ITEM_BINARY ||
+           kind == TFR_DNN_ITEM_SOFTMAX || kind == TFR_DNN_ITEM_LAYER_NORM;
+}
+
+void tfr_dnn_item_supports(const tfr_call *call, tfr_answer *answer)
+{
+    const tfr_operand *y = tfr_call_output(call, 0);
+    uint32_t i;
+
+    if (!works_in_place(tfr_dnn_find_form(call)->kind))
+        return;
+    for (i = 0; i < 2; i++) {
+        const tfr_operand *x = tfr_call_input(call, i);
+        if (x && tfr_operand_same_dims(x, y)) {
+            answer->in_place[0].input = (int16_t)i;
+            answer->in_place[0].output = 0;
+            answer->n_in_place = 1;
+            return;
+        }
+    }
+}
+
+/* ---- a graph of one node ---- */
+
+typedef struct lone_graph {
+    tfr_program_graph graph;
+    tfr_program_node node;
+    tfr_program_value values[ITEM_ARGS];
+    int32_t inputs[TFR_DNN_ITEM_INPUTS], output, args[TFR_DNN_ITEM_INPUTS];
+} lone_graph;
+
+static int32_t add_value(lone_graph *g, const tfr_operand *o)
+{
+    const int32_t number = (int32_t)g->graph.n_values++;
+
+    g->values[number].size = sizeof *g->values;
+    g->values[number].operand = o;
+    return number;
+}
+
+/* What is known is no argument. */
+static void make_graph(lone_graph *g, item_kernel *k, const tfr_call *call)
+{
+    uint32_t i;
+
+    for (i = 0; i < call->n_inputs; i++) {
+        const tfr_operand *o = tfr_call_input(call, i);
+        g->inputs[i] = o ? add_value(g, o) : -1;
+        if (!o || o->data)
+            continue;
+        k->from[g->graph.n_inputs] = i;
+        g->args[g->graph.n_inputs++] = g->inputs[i];
+    }
+    g->output = add_value(g, tfr_call_output(call, 0));
+    k->from[g->graph.n_inputs] = call->n_inputs;
+    g->node.size = sizeof g->node;
+    g->node.call = call;
+    g->node.inputs = g->inputs;
+    g->node.outputs = &g->output;
+    g->graph.size = sizeof g->graph;
+    g->graph.node_stride = sizeof g->node;
+    g->graph.value_stride = sizeof *g->values;
+    g->graph.n_nodes = g->graph.n_outputs = 1;
+    g->graph.nodes = &g->node;
+    g->graph.values = g->values;
+    g->graph.inputs = g->args;
+    g->graph.outputs = &g->output;
+}
+
+/* ---- the kernel ---- */
+
+static int32_t run_item(const tfr_plugin_device *device, void *state, const tfr_launch *launch,
+                        tfr_err *err)
+{
+    const item_kernel *k = state;
+    char *args[ITEM_ARGS];
+    int i;
+
+    (void)device;
+    for (i = 0; i < k->sharing.n_args; i++)
+        args[i] = launch->args[k->from[i]].address;
+    return tfr_dnn_run_program(&k->sharing, k->workspace, args, 0, err);
+}
+
+static void release_item(void *state)
+{
+    item_kernel *k = state;
+
+    if (k->device)
+        tfr_dnn_drop_plan(k->device, &k->plan);
+    free(k->workspace);
+}
+
+static int32_t make_program(item_kernel *k, const tfr_call *call, tfr_err *err)
+{
+    lone_graph g = {.graph.n_nodes = 0};
+    tfr_dnn_ir ir = {.graph = &g.graph, .device = k->device};
+    uint64_t constant_bytes = 0;
+    int32_t status;
+
+    make_graph(&g, k, call);
+    status = tfr_dnn_read(&ir, err);
+    if (status == TFR_OK)
+        status = tfr_dnn_layout(&ir, err);
+    if (status == TFR_OK)
+        status =
+            tfr_dnn_share_plan(&ir, &k->plan, &k->sharing, k->unit_bytes, &constant_bytes, err);
+    tfr_dnn_ir_end(&ir);
+    return status;
+}
+
+void tfr_dnn_item_prepare(tfr_dnn_build *b, const tfr_call *call)
+{
+    item_kernel *k = tfr_dnn_add_function(b, run_item, release_item, sizeof *k,
+                                          tfr_dnn_item_names[tfr_dnn_find_form(call)->kind]);
+
+    if (!k)
+        return;
+    k->device = b->opened;
+    b->status = make_program(k, call, b->err);
+    if (b->status != TFR_OK || k->sharing.workspace_bytes == 0)
+        return;
+    k->workspace =
+        aligned_alloc(TFR_DNN_ALIGNMENT, (size_t)tfr_dnn_aligned(k->sharing.workspace_bytes));
+    if (!k->workspace)
+        b->status = tfr_fail(b->err, TFR_ENOMEM, "%s: no memory for %llu bytes of its kernel",
+                             call->name, (unsigned long long)k->sharing.workspace_bytes);
+}

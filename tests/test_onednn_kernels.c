@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A node that no program took, of a call that programs know, is computed by a kernel with the bits
+ * of a program of that node alone. The backend may not hand it to another.
+ */
+#include "graph_text.h"
+
+#define BACKEND "onednn:0"
+
+static tfr_err err = TFR_ERR_INIT;
+
+/* NULL = the backend is not there. */
+static tfr_tensor *run(tfr_runtime *runtime, tfr_graph *graph, bool programs)
+{
+    tfr_session_options options = TFR_SESSION_OPTIONS_INIT;
+    tfr_session_stats stats = {.size = sizeof stats};
+    tfr_value_type type = *tfr_graph_value_type(graph, tfr_graph_input(graph, 0));
+    tfr_shape shape = {type.rank, {0}};
+    tfr_tensor *in, *out = NULL;
+    tfr_session *session = NULL;
+    options.device = BACKEND;
+    options.fallback = TFR_FALLBACK_ERROR;
+    options.no_programs = !programs;
+    if (tfr_session_create(runtime, graph, &options, &session, &err) != TFR_OK)
+        return NULL;
+    for (int32_t k = 0; k < type.rank; k++)
+        shape.dims[k] = type.dims[k] < 0 ? 5 : type.dims[k];
+    in = random_floats(&shape, 3, -1, 1);
+    CHECK_OK(tfr_session_run(session, &in, 1, &out, 1, &err), &err);
+    CHECK_OK(tfr_session_get_stats(session, &stats, &err), &err);
+    CHECK_UINT(programs ? stats.n_programs : 0, stats.n_programs);
+    CHECK_UINT(1, stats.n_launches);
+    tfr_tensor_release(in);
+    tfr_session_destroy(session);
+    return out;
+}
+
+static void check(const char *text)
+{
+    tfr_runtime *runtime = NULL;
+    tfr_graph *graph = graph_of_text(text);
+    tfr_tensor *alone, *compiled;
+    REQUIRE_OK(tfr_runtime_create(NULL, &runtime, &err), &err);
+    compiled = run(runtime, graph, true);
+    if (!compiled) {
+        tfr_graph_release(graph);
+        tfr_runtime_release(runtime);
+        SKIP("there is no such backend, or it has no programs on this processor");
+    }
+    alone = run(runtime, graph, false);
+    REQUIRE(alone != NULL);
+    CHECK(memcmp(tfr_tensor_data(compiled), tfr_tensor_data(alone), tfr_tensor_bytes(alone)) == 0);
+    tfr_tensor_release(compiled);
+    tfr_tensor_release(alone);
+    tfr_graph_release(graph);
+    tfr_runtime_release(runtime);
+}
+
+TEST(functions_of_an_element_run_alone)
+{
+    check("in x ? 7 9; out Abs(x)");
+    check("in x ? 7 9; out Clip(x,-0.5,0.25)");
+    check("in x ? 7 9; out Exp(x)");
+    check("in x ? 7 9; out Gelu(x)");
+    check("in x ? 7 9; out HardSigmoid{alpha=0.5}(x)");
+    check("in x ? 7 9; out HardSwish(x)");
+    check("in x ? 7 9; out LeakyRelu{alpha=0.1}(x)");
+    check("in x ? 7 9; out Neg(x)");
+    check("in x ? 7 9; out Relu(x)");
+    check("in x ? 7 9; out Sigmoid(x)");
+    check("in x ? 7 9; out Sqrt(x)");
+    check("in x ? 7 9; out Swish(x)");
+    check("in x ? 7 9; out Tanh(x)");
+}
+
+TEST(functions_of_two_elements_run_alone)
+{
+    check("in x ? 7 9; const w 9; out Add(x,w)");
+    check("in x ? 7 9; const w 7 1; out Div(w,x)");
+    check("in x ? 7 9; out Mul(x,x)");
+    check("in x ? 7 9; out Sub(3,x)");
+}
+
+TEST(windows_run_alone)
+{
+    check("in x ? 3 9 8; const w 20 3 3 3; const b 20; out Conv{pads=1,1,1,1}(x,w,b)");
+    check("in x ? 32 9 8; const w 20 32 3 3; out Conv{pads=1,1,1,1}(x,w)");
+    check("in x ? 64 24 24; const w 64 64 3 3; out Conv{pads=1,1,1,1}(x,w)");
+    check("in x ? 20 9 8; const w 20 1 3 3; out Conv{group=20;strides=2,2}(x,w)");
+    check("in x ? 20 9 8; out MaxPool{kernel_shape=3,3;strides=2,2;pads=1,1,1,1}(x)");
+    check("in x ? 20 9 8; out AveragePool{kernel_shape=3,2}(x)");
+    check("in x ? 20 9 8; out GlobalAveragePool(x)");
+}
+
+TEST(rows_run_alone)
+{
+    check("in x ? 7 65; out Softmax(x)");
+    check("in x ? 7 65; const s 65; const b 65; out LayerNormalization(x,s,b)");
+    check("in x ? 7 65; out Transpose{perm=0,2,1}(x)");
+    check("in x ? 7 65; const w 5 7 3; out Concat{axis=2}(x,w,x)");
+}
+
+static const test_case cases[] = {
+    CASE(functions_of_an_element_run_alone),
+    CASE(functions_of_two_elements_run_alone),
+    CASE(windows_run_alone),
+    CASE(rows_run_alone),
+};
+TEST_MAIN(cases)
