@@ -17,33 +17,6 @@ struct tfr_program {
 
 /* ---- propose ---- */
 
-/* Ops that the library shares out among threads better than a program that calls it. */
-static bool is_heavy(const tfr_call *call)
-{
-    static const char *const names[] = {
-        "Conv",   "ConvInteger",   "ConvTranspose", "GRU",           "Gemm", "LSTM",
-        "MatMul", "MatMulInteger", "QLinearConv",   "QLinearMatMul", "RNN",  "Resize"};
-    size_t i;
-
-    for (i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (strcmp(names[i], call->name) == 0)
-            return true;
-    }
-    return false;
-}
-
-static bool reads_unaligned(const tfr_call *call)
-{
-    uint32_t i;
-
-    for (i = 0; i < call->n_inputs; i++) {
-        const tfr_operand *o = tfr_call_input(call, i);
-        if (o && (o->flags & TFR_OPERAND_UNALIGNED))
-            return true;
-    }
-    return false;
-}
-
 static tfr_proposal *row_of(tfr_proposal *out, uint32_t stride, int i)
 {
     return (tfr_proposal *)(void *)((char *)out + (size_t)i * stride);
@@ -56,8 +29,8 @@ static void leave(tfr_proposal *row, tfr_reason reason, const char *text)
     snprintf(row->text, sizeof row->text, "%s", text);
 }
 
-static void propose_node(tfr_plugin_device *device, const tfr_program_node *node, tfr_proposal *row,
-                         bool *native)
+static void propose_node(const tfr_plugin_device *device, const tfr_program_node *node,
+                         tfr_proposal *row)
 {
     const char *why = "";
 
@@ -68,12 +41,8 @@ static void propose_node(tfr_plugin_device *device, const tfr_program_node *node
         leave(row, TFR_REASON_POLICY, "it was placed elsewhere");
     else if (!tfr_dnn_can_hold(node->call, &why))
         leave(row, TFR_REASON_DYNAMIC_SHAPE, why);
-    else if (tfr_dnn_is_native(device, node->call))
-        *native = true;
-    else if (reads_unaligned(node->call))
-        leave(row, TFR_REASON_ALIGNMENT, "its kernel alone reads constants that are not aligned");
-    else if (is_heavy(node->call))
-        leave(row, TFR_REASON_NONE, "its kernel alone shares itself out among threads");
+    else if (!tfr_dnn_is_native(device, node->call))
+        leave(row, TFR_REASON_NONE, "programs do not know this form of it");
 }
 
 /* Views stay only between what is taken: elsewhere the core does them for nothing. */
@@ -108,16 +77,12 @@ static void propose_views(const tfr_program_graph *graph, tfr_proposal *out, uin
 static int32_t propose(tfr_plugin_device *device, const tfr_program_graph *graph, tfr_proposal *out,
                        uint32_t stride, tfr_err *err)
 {
-    bool native = false;
     int i;
 
     (void)err;
     for (i = 0; i < (int)graph->n_nodes; i++)
-        propose_node(device, tfr_dnn_graph_node(graph, i), row_of(out, stride, i), &native);
-    for (i = 0; i < (int)graph->n_nodes && !native; i++)
-        leave(row_of(out, stride, i), TFR_REASON_NONE, "nothing here is faster in a program");
-    if (native)
-        propose_views(graph, out, stride);
+        propose_node(device, tfr_dnn_graph_node(graph, i), row_of(out, stride, i));
+    propose_views(graph, out, stride);
     return TFR_OK;
 }
 

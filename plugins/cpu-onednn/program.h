@@ -64,8 +64,7 @@ typedef enum tfr_dnn_item_kind {
     TFR_DNN_ITEM_CONCAT,
     TFR_DNN_ITEM_GATHER,
     TFR_DNN_ITEM_CAST,
-    TFR_DNN_ITEM_ATTENTION,
-    TFR_DNN_ITEM_KERNEL /* what the kernel facet has for it */
+    TFR_DNN_ITEM_ATTENTION
 } tfr_dnn_item_kind;
 
 enum { TFR_DNN_ITEM_INPUTS = 8 };
@@ -103,8 +102,7 @@ typedef struct tfr_dnn_item {
     int perm[TFR_MAX_RANK]; /* TRANSPOSE */
     int axis;               /* CONCAT, GATHER */
     tfr_dnn_heads heads;    /* ATTENTION: inputs Q, K, V, mask; alpha is the scale */
-    const tfr_call *call;   /* KERNEL */
-    const int32_t *call_inputs, *call_outputs;
+    const tfr_call *call;   /* of the node, if there is one */
 } tfr_dnn_item;
 
 typedef struct tfr_dnn_ir {
@@ -134,7 +132,7 @@ typedef struct tfr_dnn_form {
     int sub; /* of ACT and BINARY */
 } tfr_dnn_form;
 
-/* NULL = no item of its own kind, not KERNEL, does the call. */
+/* NULL = no item does the call. */
 const tfr_dnn_form *tfr_dnn_find_form(const tfr_call *call);
 /* The same, on the processor of a device. */
 bool tfr_dnn_is_native(const tfr_plugin_device *device, const tfr_call *call);
@@ -238,8 +236,6 @@ typedef struct tfr_dnn_plan {
     int n_runs;
     int64_t samples;
     uint64_t arena_bytes, lower_bound;
-    tfr_kernel **kernels;
-    int n_kernels;
     void **blocks; /* memory of params */
     int n_blocks;
     struct tfr_dnn_constant **constants;

@@ -18,7 +18,7 @@ static tfr_dnn_item *follower(const tfr_dnn_ir *ir, int i)
         return NULL;
     for (j = i + 1; j < ir->n_items; j++) {
         tfr_dnn_item *item = &ir->items[j];
-        if (item->kind == TFR_DNN_ITEM_NONE || item->kind == TFR_DNN_ITEM_KERNEL)
+        if (item->kind == TFR_DNN_ITEM_NONE)
             continue;
         for (k = 0; k < item->n_inputs; k++) {
             if (item->inputs[k] == value)
@@ -31,18 +31,12 @@ static tfr_dnn_item *follower(const tfr_dnn_ir *ir, int i)
 /* The number of the item that makes a value, or -1. */
 static int maker(const tfr_dnn_ir *ir, int value)
 {
-    int i, k;
+    int i;
 
     for (i = 0; i < ir->n_items; i++) {
         const tfr_dnn_item *item = &ir->items[i];
-        if (item->kind == TFR_DNN_ITEM_NONE)
-            continue;
-        if (item->output == value)
+        if (item->kind != TFR_DNN_ITEM_NONE && item->output == value)
             return i;
-        for (k = 0; item->kind == TFR_DNN_ITEM_KERNEL && k < (int)item->call->n_outputs; k++) {
-            if (item->call_outputs[k] == value)
-                return i;
-        }
     }
     return -1;
 }

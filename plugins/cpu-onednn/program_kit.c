@@ -26,7 +26,6 @@ const char *const tfr_dnn_item_names[] = {
     [TFR_DNN_ITEM_GATHER] = "gather",
     [TFR_DNN_ITEM_CAST] = "cast",
     [TFR_DNN_ITEM_ATTENTION] = "attention",
-    [TFR_DNN_ITEM_KERNEL] = "kernel",
 };
 
 void *tfr_dnn_keep(tfr_dnn_planner *p, size_t bytes)

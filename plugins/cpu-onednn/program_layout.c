@@ -196,10 +196,6 @@ static void lay_item(tfr_dnn_ir *ir, const tfr_dnn_item *old)
     case TFR_DNN_ITEM_VIEW:
         lay_view(ir, &item);
         break;
-    case TFR_DNN_ITEM_KERNEL:
-        for (i = 0; i < (int)item.call->n_inputs; i++)
-            as(ir, item.call_inputs[i], false);
-        break;
     default:
         for (i = 0; i < item.n_inputs; i++)
             item.inputs[i] = as(ir, item.inputs[i], false);
@@ -244,8 +240,6 @@ static bool is_separable(const tfr_dnn_ir *ir, const tfr_dnn_item *item)
     int i;
 
     switch (item->kind) {
-    case TFR_DNN_ITEM_KERNEL:
-        return false;
     case TFR_DNN_ITEM_SOFTMAX:
     case TFR_DNN_ITEM_LAYER_NORM:
         return ok && y->rank > 1 && first_alone(ir, item);

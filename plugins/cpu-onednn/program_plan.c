@@ -63,21 +63,12 @@ static void touch(const tfr_dnn_planner *p, lives *l, int value, int step)
 /* For every value that an item reads or writes. */
 static void touch_all(const tfr_dnn_planner *p, lives *l, const tfr_dnn_item *item, int step)
 {
-    const tfr_dnn_ir *ir = p->ir;
     int k;
 
     for (k = 0; k < item->n_inputs; k++)
         touch(p, l, item->inputs[k], step);
     touch(p, l, item->residual, step);
     touch(p, l, item->output, step);
-    if (item->kind != TFR_DNN_ITEM_KERNEL)
-        return;
-    for (k = 0; k < (int)item->call->n_inputs; k++) {
-        int v = item->call_inputs[k];
-        touch(p, l, v >= 0 && ir->values[v].blocked ? ir->twins[v] : v, step);
-    }
-    for (k = 0; k < (int)item->call->n_outputs; k++)
-        touch(p, l, item->call_outputs[k], step);
 }
 
 static bool needs_block(const tfr_dnn_value *v, int number)
@@ -134,7 +125,7 @@ static void find_last(tfr_dnn_planner *p, lives *l, uint32_t *last)
 
 static void find_lives(tfr_dnn_planner *p, lives *l, uint32_t *last)
 {
-    int i, k;
+    int i;
 
     find_last(p, l, last);
     for (i = 0; i < p->ir->n_items; i++) {
@@ -142,10 +133,6 @@ static void find_lives(tfr_dnn_planner *p, lives *l, uint32_t *last)
         share_block(p, l, item, i, last);
         if (l->shares[item->output] == item->output)
             begin_life(p, l, item->output, i);
-        for (k = 0; item->kind == TFR_DNN_ITEM_KERNEL && k < (int)item->call->n_outputs; k++) {
-            if (item->call_outputs[k] >= 0)
-                begin_life(p, l, item->call_outputs[k], i);
-        }
         touch_all(p, l, item, i);
     }
 }
@@ -261,74 +248,6 @@ static void place_scratch(tfr_dnn_planner *p, int item, int first_run)
     }
 }
 
-/* ---- kernels ---- */
-
-typedef struct kernel_params {
-    tfr_plugin_device *device;
-    tfr_kernel *kernel;
-    uint32_t n;
-    tfr_dnn_ref refs[]; /* of present arguments; base -1 = absent */
-} kernel_params;
-
-enum { MAX_KERNEL_ARGS = 64 };
-
-static void run_kernel(const void *params, const tfr_dnn_bases *bases, int64_t begin, int64_t end)
-{
-    const kernel_params *k = params;
-    tfr_arg args[MAX_KERNEL_ARGS];
-    tfr_launch launch = {0};
-    uint32_t i;
-
-    (void)begin;
-    (void)end;
-    launch.size = sizeof launch;
-    launch.n_args = k->n;
-    launch.args = args;
-    for (i = 0; i < k->n; i++) {
-        args[i].address = k->refs[i].base < 0 ? NULL : tfr_dnn_at(bases, &k->refs[i]);
-        args[i].dims = NULL;
-    }
-    /* A primitive that was made and has its memory does not fail. */
-    (void)tfr_dnn_launch(k->device, NULL, k->kernel, &launch, NULL);
-}
-
-static void plan_kernel(tfr_dnn_planner *p, const tfr_dnn_item *item)
-{
-    const tfr_call *call = item->call;
-    uint32_t n = call->n_inputs + call->n_outputs, i;
-    kernel_params *k = tfr_dnn_keep(p, sizeof *k + n * sizeof *k->refs);
-    tfr_kernel **more;
-
-    if (!k)
-        return;
-    if (n > MAX_KERNEL_ARGS) {
-        p->status = tfr_fail(p->err, TFR_EUNSUPPORTED, "%s has %u operands, %d fit a program",
-                             call->name, n, MAX_KERNEL_ARGS);
-        return;
-    }
-    more = realloc(p->plan->kernels, ((size_t)p->plan->n_kernels + 1) * sizeof *more);
-    if (!more) {
-        p->status = tfr_fail(p->err, TFR_ENOMEM, "no memory for a kernel of a program");
-        return;
-    }
-    p->plan->kernels = more;
-    p->status = tfr_dnn_prepare(p->ir->device->single, call, &k->kernel, p->err);
-    if (p->status != TFR_OK)
-        return;
-    more[p->plan->n_kernels++] = k->kernel;
-    k->device = p->ir->device->single;
-    k->n = n;
-    for (i = 0; i < n; i++) {
-        int v = i < call->n_inputs ? item->call_inputs[i] : item->call_outputs[i - call->n_inputs];
-        if (v >= 0 && p->ir->values[v].blocked)
-            v = p->ir->twins[v];
-        k->refs[i] = tfr_dnn_ref_of(p, v);
-        if (v < 0)
-            k->refs[i].base = -1;
-    }
-    tfr_dnn_add_run(p, run_kernel, k, 1, 0.0)->alone = true;
-}
-
 /* ---- the plan ---- */
 
 static bool is_product(const tfr_dnn_item *item)
@@ -375,7 +294,6 @@ static void (*const makers[])(tfr_dnn_planner *p, const tfr_dnn_item *item) = {
     [TFR_DNN_ITEM_GATHER] = tfr_dnn_plan_gather,
     [TFR_DNN_ITEM_CAST] = tfr_dnn_plan_cast,
     [TFR_DNN_ITEM_ATTENTION] = tfr_dnn_plan_attention,
-    [TFR_DNN_ITEM_KERNEL] = plan_kernel,
 };
 
 static void plan_item(tfr_dnn_planner *p, int i)
@@ -428,13 +346,10 @@ void tfr_dnn_drop_plan(tfr_plugin_device *device, tfr_dnn_plan *plan)
 {
     int i;
 
-    for (i = 0; i < plan->n_kernels; i++)
-        tfr_dnn_drop(device, plan->kernels[i]);
     for (i = 0; i < plan->n_constants; i++)
         tfr_dnn_leave_constant(device, plan->constants[i]);
     for (i = 0; i < plan->n_blocks; i++)
         free(plan->blocks[i]);
-    free(plan->kernels);
     free(plan->constants);
     free(plan->blocks);
     free(plan->runs);

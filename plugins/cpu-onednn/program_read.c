@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * program_read.c: the nodes of a group as items over values. An op whose call has a form that no
- * item does becomes an item KERNEL, which runs what the kernel facet prepares.
- */
+/* program_read.c: the nodes of a group as items over values. */
 #include "program.h"
 
 #include <math.h>
@@ -84,7 +81,7 @@ int64_t tfr_dnn_elements(const tfr_dnn_value *v)
     return n;
 }
 
-/* Counts the readers of each value, a kernel's and outputs of the program too. */
+/* Counts the readers of each value; an output of the program is read, too. */
 void tfr_dnn_count_readers(tfr_dnn_ir *ir)
 {
     int i, k;
@@ -95,12 +92,6 @@ void tfr_dnn_count_readers(tfr_dnn_ir *ir)
         const tfr_dnn_item *item = &ir->items[i];
         if (item->kind == TFR_DNN_ITEM_NONE)
             continue;
-        if (item->kind == TFR_DNN_ITEM_KERNEL) {
-            for (k = 0; k < (int)item->call->n_inputs; k++) {
-                if (item->call_inputs[k] >= 0)
-                    ir->values[item->call_inputs[k]].readers++;
-            }
-        }
         for (k = 0; k < item->n_inputs; k++) {
             if (item->inputs[k] >= 0)
                 ir->values[item->inputs[k]].readers++;
@@ -254,44 +245,39 @@ static void read_form(tfr_dnn_item *item, const tfr_call *call, const tfr_dnn_fo
     }
 }
 
-static void read_node(tfr_dnn_ir *ir, int i)
+static int32_t read_node(tfr_dnn_ir *ir, int i, tfr_err *err)
 {
     const tfr_program_node *node = tfr_dnn_graph_node(ir->graph, i);
     const tfr_call *call = node->call;
     const tfr_dnn_form *form = node->flags & TFR_NODE_VIEW ? NULL : tfr_dnn_find_form(call);
-    tfr_dnn_item *item = tfr_dnn_new_item(ir, TFR_DNN_ITEM_KERNEL);
+    tfr_dnn_item *item;
     int k;
 
+    if (!form && !(node->flags & TFR_NODE_VIEW))
+        return tfr_fail(err, TFR_EUNSUPPORTED, "programs do not know this form of %s", call->name);
+    item = tfr_dnn_new_item(ir, form ? form->kind : TFR_DNN_ITEM_VIEW);
     item->node = i;
     item->call = call;
     item->output = node->outputs[0];
-    item->call_inputs = node->inputs;
-    item->call_outputs = node->outputs;
-    if (ir->failed)
-        return;
-    if (node->flags & TFR_NODE_VIEW) {
-        item->kind = TFR_DNN_ITEM_VIEW;
-        item->n_inputs = 1;
-        item->inputs[0] = node->inputs[0];
-    } else if (form) {
-        item->kind = form->kind;
-        item->n_inputs = (int)call->n_inputs;
-        for (k = 0; k < item->n_inputs; k++)
-            item->inputs[k] = node->inputs[k];
+    item->n_inputs = form ? (int)call->n_inputs : 1;
+    for (k = 0; k < item->n_inputs; k++)
+        item->inputs[k] = node->inputs[k];
+    if (form && !ir->failed)
         read_form(item, call, form);
-    }
+    return TFR_OK;
 }
 
 int32_t tfr_dnn_read(tfr_dnn_ir *ir, tfr_err *err)
 {
+    int32_t status = TFR_OK;
     uint32_t i;
 
     read_values(ir);
-    for (i = 0; i < ir->graph->n_nodes && !ir->failed; i++)
-        read_node(ir, (int)i);
+    for (i = 0; i < ir->graph->n_nodes && status == TFR_OK && !ir->failed; i++)
+        status = read_node(ir, (int)i, err);
     if (ir->failed)
         return tfr_fail(err, TFR_ENOMEM, "no memory for a program of %u nodes", ir->graph->n_nodes);
-    return TFR_OK;
+    return status;
 }
 
 void tfr_dnn_ir_end(tfr_dnn_ir *ir)
