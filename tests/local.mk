@@ -63,12 +63,12 @@ unit_tests = \
 	tests/test_mincut \
 	tests/test_naive_text \
 	tests/test_naive_values \
+	tests/test_native_kernels \
+	tests/test_native_programs \
+	tests/test_native_ways \
 	tests/test_npy \
 	tests/test_one_pool \
-	tests/test_onednn_kernels \
 	tests/test_onednn_library \
-	tests/test_onednn_programs \
-	tests/test_onednn_ways \
 	tests/test_onnx \
 	tests/test_onnx_external \
 	tests/test_onnx_gradient \
@@ -103,11 +103,9 @@ unit_tests = \
 	tests/test_unaligned \
 	tests/test_verify_random \
 	tests/test_wire \
+	tests/test_winograd \
 	tests/test_writer \
 	$(NULL)
-if TFR_ONEDNN
-unit_tests += tests/test_winograd
-endif
 
 shell_tests = \
 	tests/build/borders.sh \
@@ -131,7 +129,7 @@ shell_tests = \
 	tests/cli/strangers.sh \
 	tests/cli/trace.sh \
 	tests/cli/verify.sh \
-	tests/onednn_programs.sh \
+	tests/native_programs.sh \
 	tests/onnx_newer.sh \
 	tests/onnx_backend.sh \
 	tests/onnx_optimize.sh \
@@ -211,11 +209,11 @@ tests_test_dtype_SOURCES = tests/test_dtype.c
 tests_test_gemm_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS) \
 	-I$(top_srcdir)/plugins/cpu-onednn
 tests_test_gemm_LDADD = $(CUNIT_LIBS) -lm
-tests_test_gemm_SOURCES = tests/test_gemm.c tests/gemm_kit.h $(tfr_onednn_gemm)
+tests_test_gemm_SOURCES = tests/test_gemm.c tests/gemm_kit.h $(tfr_native_gemm)
 
 tests_test_gemm_modes_CPPFLAGS = $(tests_test_gemm_CPPFLAGS)
 tests_test_gemm_modes_LDADD = $(tests_test_gemm_LDADD)
-tests_test_gemm_modes_SOURCES = tests/test_gemm_modes.c tests/gemm_kit.h $(tfr_onednn_gemm)
+tests_test_gemm_modes_SOURCES = tests/test_gemm_modes.c tests/gemm_kit.h $(tfr_native_gemm)
 
 tests_test_graph_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_graph_LDADD = $(TFR_TEST_CORE)
@@ -350,6 +348,18 @@ tests_test_naive_values_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_C
 tests_test_naive_values_LDADD = $(TFR_TEST_CORE)
 tests_test_naive_values_SOURCES = tests/test_naive_values.c tests/values_kit.h
 
+tests_test_native_kernels_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_native_kernels_LDADD = $(TFR_TEST_CORE)
+tests_test_native_kernels_SOURCES = tests/test_native_kernels.c tests/graph_text.h
+
+tests_test_native_programs_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_native_programs_LDADD = $(TFR_TEST_CORE)
+tests_test_native_programs_SOURCES = tests/test_native_programs.c tests/graph_text.h tests/temp_path.h
+
+tests_test_native_ways_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_native_ways_LDADD = $(TFR_TEST_CORE)
+tests_test_native_ways_SOURCES = tests/test_native_ways.c tests/graph_text.h
+
 tests_test_npy_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_npy_LDADD = $(TFR_TEST_FORMATS)
 tests_test_npy_SOURCES = tests/test_npy.c tests/temp_path.h
@@ -358,21 +368,9 @@ tests_test_one_pool_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAG
 tests_test_one_pool_LDADD = $(TFR_TEST_CORE)
 tests_test_one_pool_SOURCES = tests/test_one_pool.c tests/graph_text.h
 
-tests_test_onednn_kernels_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
-tests_test_onednn_kernels_LDADD = $(TFR_TEST_CORE)
-tests_test_onednn_kernels_SOURCES = tests/test_onednn_kernels.c tests/graph_text.h
-
 tests_test_onednn_library_CPPFLAGS = $(AM_CPPFLAGS) $(ONEDNN_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_onednn_library_LDADD = $(TFR_TEST_CORE)
 tests_test_onednn_library_SOURCES = tests/test_onednn_library.c tests/graph_text.h
-
-tests_test_onednn_programs_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
-tests_test_onednn_programs_LDADD = $(TFR_TEST_CORE)
-tests_test_onednn_programs_SOURCES = tests/test_onednn_programs.c tests/graph_text.h tests/temp_path.h
-
-tests_test_onednn_ways_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
-tests_test_onednn_ways_LDADD = $(TFR_TEST_CORE)
-tests_test_onednn_ways_SOURCES = tests/test_onednn_ways.c tests/graph_text.h
 
 tests_test_onnx_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_onnx_LDADD = $(TFR_TEST_FORMATS)
@@ -502,7 +500,7 @@ tests_test_verify_random_LDADD = $(TFR_TEST_CORE) -lm
 tests_test_verify_random_SOURCES = tests/test_verify_random.c cli/verify_random.c cli/verify.h
 
 tests_test_winograd_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS) \
-	-I$(top_srcdir)/plugins/cpu-onednn $(ONEDNN_CPPFLAGS)
+	-I$(top_srcdir)/plugins/cpu-onednn
 tests_test_winograd_LDADD = $(TFR_TEST_CORE)
 tests_test_winograd_SOURCES = \
 	tests/test_winograd.c \

@@ -40,12 +40,12 @@ static int count_threads(bool pool)
     return n;
 }
 
-/* NULL = there is no oneDNN backend. */
+/* NULL = there is no native backend. */
 static tfr_session *new_session(tfr_runtime *runtime, tfr_graph *graph, bool programs)
 {
     tfr_session_options options = TFR_SESSION_OPTIONS_INIT;
     tfr_session *session = NULL;
-    options.device = "onednn:0";
+    options.device = "native:0";
     options.no_programs = !programs;
     return tfr_session_create(runtime, graph, &options, &session, &err) ? NULL : session;
 }
@@ -84,7 +84,7 @@ static const char *check(const char *text, bool programs, tfr_session_stats *sta
     tfr_session_destroy(session);
     tfr_graph_release(graph);
     tfr_runtime_release(runtime);
-    return session ? NULL : "there is no oneDNN backend";
+    return session ? NULL : "there is no native backend";
 }
 
 TEST(a_model_in_programs_has_the_threads_of_the_pool_alone)

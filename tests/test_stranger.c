@@ -26,7 +26,7 @@ static tfr_queue_facet real_queue;
 /* On "naive:0", or on "fakeacc:0". No other backend may help, but for the reference. */
 static scene new_scene(const char *name)
 {
-    const tfr_option disable = {"disable", "onednn"};
+    const tfr_option disable = {"disable", "native,onednn"};
     scene s = {.runtime = accelerator_runtime(&disable, 1), .graph = graph_of_text(GRAPH)};
     tfr_session_options options = TFR_SESSION_OPTIONS_INIT;
     uint32_t device;

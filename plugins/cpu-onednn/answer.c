@@ -3,7 +3,7 @@
  * answer.c: the checks that supports is made of. All are pure and allocate nothing; no primitive
  * is created to find out.
  */
-#include "program.h"
+#include "onednn.h"
 
 #include <limits.h>
 #include <math.h>
@@ -36,7 +36,9 @@ uint32_t tfr_dnn_types_here(const tfr_plugin_device *device, uint32_t types)
         types &= ~(1u << TFR_DTYPE_BF16);
     if (!device->int8)
         types &= ~(1u << TFR_DTYPE_U8 | 1u << TFR_DTYPE_I8);
-    return device->f16 ? types : types & ~(1u << TFR_DTYPE_F16);
+    if (!device->f16)
+        types &= ~(1u << TFR_DTYPE_F16);
+    return device->bf16 || device->f16 ? types : types & ~(1u << TFR_DTYPE_F32);
 }
 
 static const char *dtype_name(int32_t dtype)
@@ -238,10 +240,7 @@ int32_t tfr_dnn_supports(tfr_plugin_device *device, const tfr_call *call, tfr_an
             strided = (int)(call->n_inputs + i);
     }
     answer->verdict = TFR_VERDICT_YES;
-    if (tfr_dnn_is_native(device, call) && !(op->is_own && op->is_own(call)))
-        tfr_dnn_item_supports(call, answer);
-    else
-        op->supports(device, call, answer);
+    op->supports(device, call, answer);
     if (answer->verdict == TFR_VERDICT_YES && strided >= 0) {
         bool input = strided < (int)call->n_inputs;
         tfr_decline(answer, TFR_REASON_LAYOUT, "%s %d is strided, and only plain ones are done",

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cast.c: Cast. Between float32, bool and the usual integers by our own code: from float32 to an
- * integer the fraction is dropped, what is out of range saturates and NaN is 0; between integers
- * the low bits stay; bool is "not 0". Types of 16 bits are one reorder of oneDNN, where both sides
- * mean the same: what fits exactly, and float32 to 16 bits.
+ * cast.c: Cast between float32, bool and the usual integers: from float32 to an integer the
+ * fraction is dropped, what is out of range saturates and NaN is 0; between integers the low bits
+ * stay; bool is "not 0".
  */
 #include "cast.h"
 
 #include <tfrun/fail.h>
-
-#include "families.h"
-
-/* ---- our own ---- */
 
 #define CAST(from_name, from_type, to_name, to_type, value)                                        \
     static void from_name##_to_##to_name(const void *from, void *to, int64_t n)                    \
@@ -96,21 +91,18 @@ tfr_dnn_cast_fn tfr_dnn_find_cast(int32_t from, int32_t to)
     return i < N_TYPES && k < N_TYPES ? casts[i][k] : NULL;
 }
 
-bool tfr_dnn_is_own_cast(const tfr_call *call)
-{
-    return tfr_dnn_find_cast(tfr_call_input(call, 0)->dtype, tfr_call_output(call, 0)->dtype);
-}
+/* ---- the kernel ---- */
 
 enum { PART = 4096 /* elements that a thread takes at once */ };
 
-typedef struct own_cast {
+typedef struct cast_state {
     tfr_dnn_cast_fn cast;
     const void *known;
     int64_t n, from_bytes, to_bytes;
-} own_cast;
+} cast_state;
 
 typedef struct work {
-    const own_cast *cast;
+    const cast_state *cast;
     const char *from;
     char *to;
 } work;
@@ -127,7 +119,7 @@ static void run_parts(void *user, int64_t begin, int64_t end)
 static int32_t run_cast(const tfr_plugin_device *device, void *state, const tfr_launch *launch,
                         tfr_err *err)
 {
-    const own_cast *c = state;
+    const cast_state *c = state;
     work w = {c, launch->args[0].address, launch->args[1].address};
 
     (void)err;
@@ -140,69 +132,27 @@ static int32_t run_cast(const tfr_plugin_device *device, void *state, const tfr_
     return TFR_OK;
 }
 
-static void prepare_own(tfr_dnn_build *b, const tfr_call *call, tfr_dnn_cast_fn cast)
-{
-    const tfr_operand *x = tfr_call_input(call, 0);
-    own_cast *c = tfr_dnn_add_function(b, run_cast, NULL, sizeof *c, "cast");
-
-    if (!c)
-        return;
-    c->cast = cast;
-    c->known = x->data;
-    c->n = (int64_t)tfr_operand_elements(x);
-    c->from_bytes = tfr_dtype_bits(x->dtype) / 8;
-    c->to_bytes = tfr_dtype_bits(tfr_call_output(call, 0)->dtype) / 8;
-}
-
-/* ---- reorders ---- */
-
-static bool cast_is_exact(int32_t from, int32_t to)
-{
-    switch (from) {
-    case TFR_DTYPE_U8:
-    case TFR_DTYPE_I8:
-        return to == TFR_DTYPE_BF16 || to == TFR_DTYPE_F16;
-    case TFR_DTYPE_BF16:
-    case TFR_DTYPE_F16:
-        return to == TFR_DTYPE_F32;
-    case TFR_DTYPE_F32:
-        return to == TFR_DTYPE_BF16 || to == TFR_DTYPE_F16;
-    default:
-        return false;
-    }
-}
-
 void tfr_dnn_cast_supports(const tfr_plugin_device *device, const tfr_call *call,
                            tfr_answer *answer)
 {
-    int32_t from = tfr_call_input(call, 0)->dtype, to = tfr_call_output(call, 0)->dtype;
+    const int32_t from = tfr_call_input(call, 0)->dtype, to = tfr_call_output(call, 0)->dtype;
 
-    if (tfr_dnn_find_cast(from, to))
-        return;
-    if (!cast_is_exact(from, to))
-        tfr_decline(answer, TFR_REASON_DTYPE,
-                    "a cast of type %d to type %d is not done here or rounds differently",
+    (void)device;
+    if (!tfr_dnn_find_cast(from, to))
+        tfr_decline(answer, TFR_REASON_DTYPE, "a cast of type %d to type %d is not done here",
                     (int)from, (int)to);
-    else if ((from == TFR_DTYPE_BF16 || to == TFR_DTYPE_BF16) && !device->bf16)
-        tfr_decline(answer, TFR_REASON_DEVICE_FEATURE,
-                    "bfloat16 needs a processor with avx512_bf16");
-    else if ((from == TFR_DTYPE_F16 || to == TFR_DTYPE_F16) && !device->f16)
-        tfr_decline(answer, TFR_REASON_DEVICE_FEATURE,
-                    "float16 needs oneDNN 3 (this is %d) and a processor with avx512_fp16",
-                    DNNL_VERSION_MAJOR);
 }
 
 void tfr_dnn_cast_prepare(tfr_dnn_build *b, const tfr_call *call)
 {
-    tfr_dnn_cast_fn own =
-        tfr_dnn_find_cast(tfr_call_input(call, 0)->dtype, tfr_call_output(call, 0)->dtype);
-    int from, to;
+    const tfr_operand *x = tfr_call_input(call, 0), *y = tfr_call_output(call, 0);
+    cast_state *c = tfr_dnn_set_function(b, run_cast, NULL, sizeof *c, "cast");
 
-    if (own) {
-        prepare_own(b, call, own);
+    if (!c)
         return;
-    }
-    from = tfr_dnn_input(b, 0, tfr_dnn_flat(b, tfr_call_input(call, 0)));
-    to = tfr_dnn_output(b, 0, tfr_dnn_flat(b, tfr_call_output(call, 0)));
-    tfr_dnn_add_reorder(b, from, to);
+    c->cast = tfr_dnn_find_cast(x->dtype, y->dtype);
+    c->known = x->data;
+    c->n = tfr_operand_elements(x);
+    c->from_bytes = tfr_dtype_bits(x->dtype) / 8;
+    c->to_bytes = tfr_dtype_bits(y->dtype) / 8;
 }

@@ -3,15 +3,14 @@
 #ifndef TFR_DNN_CAST_H
 #define TFR_DNN_CAST_H
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <tfrun/plugin.h>
+#include "native_kernel.h"
 
 typedef void (*tfr_dnn_cast_fn)(const void *from, void *to, int64_t n);
 /* NULL = this pair of types is not ours. */
 tfr_dnn_cast_fn tfr_dnn_find_cast(int32_t from, int32_t to);
 
-/* Whether a call is computed so; else it is one of oneDNN's. */
-bool tfr_dnn_is_own_cast(const tfr_call *call);
+void tfr_dnn_cast_supports(const tfr_plugin_device *device, const tfr_call *call,
+                           tfr_answer *answer);
+void tfr_dnn_cast_prepare(tfr_dnn_build *b, const tfr_call *call);
 
 #endif

@@ -3,9 +3,8 @@
  * device.c: the one device of this backend, the host's processor: what it may use of it
  * (instruction sets, threads), and opening and closing it. Nothing of oneDNN is loaded here.
  */
-#include "isa.h"
+#include "onednn.h"
 #include "library.h"
-#include "profile.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -101,14 +100,6 @@ bool tfr_dnn_is_small(const tfr_call *call)
     for (i = 0; i < call->n_outputs; i++)
         bytes += bytes_of(tfr_call_output(call, i));
     return bytes / BYTES_PER_NS + flops_of(call) / FLOPS_PER_NS < SMALL_NS;
-}
-
-static bool is_off(const tfr_host *host, const char *key)
-{
-    char value[8] = "";
-
-    return host->option && host->option("onednn", key, value, sizeof value) > 0 &&
-           (strcmp(value, "off") == 0 || strcmp(value, "0") == 0);
 }
 
 static int count_threads(const tfr_host_cpu *cpu, const tfr_option *options, uint32_t n_options)
@@ -236,22 +227,13 @@ int32_t tfr_dnn_open(const tfr_host *host, const tfr_device_info *info, const tf
     const tfr_host_cpu *cpu = host->facet ? host->facet(TFR_HOST_CPU_V1) : NULL;
     tfr_plugin_device *device = calloc(1, sizeof *device);
     const char *features = cpu && cpu->features ? cpu->features : "";
-    char emulate[8] = "0";
 
     (void)info;
     if (!device)
         return tfr_fail(err, TFR_ENOMEM, "no memory for a device");
     device->host = host;
     device->pool = host->facet ? host->facet(TFR_HOST_POOL_V1) : NULL;
-    device->arena = host->facet ? host->facet(TFR_HOST_ARENA_V1) : NULL;
-    device->isa = tfr_dnn_choose_isa(features);
-    device->lanes = cpu && cpu->n_threads > 0 ? (int)cpu->n_threads : 1;
-    device->winograd = !is_off(host, "winograd");
     device->threads = count_threads(cpu, options, n_options);
-    tfr_dnn_gemm_find_cpu(&device->gemm, features);
-    if (host->option && host->option("onednn", "emulate-math-modes", emulate, sizeof emulate) > 0 &&
-        strcmp(emulate, "1") == 0)
-        tfr_dnn_gemm_emulate_modes(&device->gemm);
     find_types(device, features);
     device->single = calloc(1, sizeof *device);
     if (!device->single) {
@@ -268,7 +250,7 @@ void tfr_dnn_close(tfr_plugin_device *device)
 {
     if (!device)
         return;
-    tfr_dnn_profile_free(device);
+    free(device->records);
     free(device->single);
     free(device);
 }

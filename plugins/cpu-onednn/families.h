@@ -15,14 +15,13 @@
 
 TFR_DNN_FAMILY(batch_norm);     /* normalization.c */
 TFR_DNN_FAMILY(binary);         /* binary.c */
-TFR_DNN_FAMILY(cast);           /* cast.c */
+TFR_DNN_FAMILY(cast);           /* reorder.c */
 TFR_DNN_FAMILY(clip);           /* eltwise.c */
 TFR_DNN_FAMILY(concat);         /* concat.c */
 TFR_DNN_FAMILY(conv_integer);   /* convolution_integer.c */
 TFR_DNN_FAMILY(convolution);    /* convolution.c */
 TFR_DNN_FAMILY(eltwise);        /* eltwise.c */
 TFR_DNN_FAMILY(exp);            /* eltwise.c */
-TFR_DNN_FAMILY(gather);         /* gather.c */
 TFR_DNN_FAMILY(gelu);           /* eltwise.c */
 TFR_DNN_FAMILY(gemm);           /* matmul.c */
 TFR_DNN_FAMILY(group_norm);     /* normalization.c */

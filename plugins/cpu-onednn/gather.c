@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gather.c: Gather of any type of whole bytes, along any axis. oneDNN has nothing like it: rows are
- * copied by our own code, and the first index outside of [-dim, dim) is the error.
+ * gather.c: Gather of any type of whole bytes, along any axis. The first index outside of
+ * [-dim, dim) is the error.
  */
 #include "gather.h"
 
 #include <pthread.h>
 #include <string.h>
 #include <tfrun/fail.h>
-
-#include "families.h"
 
 enum { PART_BYTES = 16 * 1024 /* that a thread copies at once, at least */ };
 
@@ -110,12 +108,6 @@ static int32_t run_gather(const tfr_plugin_device *device, void *user, const tfr
     return w.failed ? tfr_dnn_gather_fail(&w.bad, err) : TFR_OK;
 }
 
-bool tfr_dnn_is_own_gather(const tfr_call *call)
-{
-    (void)call;
-    return true;
-}
-
 void tfr_dnn_gather_supports(const tfr_plugin_device *device, const tfr_call *call,
                              tfr_answer *answer)
 {
@@ -129,7 +121,7 @@ void tfr_dnn_gather_prepare(tfr_dnn_build *b, const tfr_call *call)
 {
     const tfr_operand *x = tfr_call_input(call, 0), *indices = tfr_call_input(call, 1);
     int axis = tfr_dnn_gather_axis(call);
-    state *s = tfr_dnn_add_function(b, run_gather, NULL, sizeof *s, "gather");
+    state *s = tfr_dnn_set_function(b, run_gather, NULL, sizeof *s, "gather");
 
     if (!s)
         return;

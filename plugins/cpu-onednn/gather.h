@@ -3,9 +3,7 @@
 #ifndef TFR_DNN_GATHER_H
 #define TFR_DNN_GATHER_H
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <tfrun/plugin.h>
+#include "native_kernel.h"
 
 /* y[o, i, :] = x[o, indices[i], :], moved as bytes. */
 typedef struct tfr_dnn_gather {
@@ -29,7 +27,8 @@ bool tfr_dnn_gather_rows(const tfr_dnn_gather *g, const void *x, const void *ind
                          int64_t begin, int64_t end, tfr_dnn_bad_index *bad);
 int32_t tfr_dnn_gather_fail(const tfr_dnn_bad_index *bad, tfr_err *err);
 
-/* All of them are our own. */
-bool tfr_dnn_is_own_gather(const tfr_call *call);
+void tfr_dnn_gather_supports(const tfr_plugin_device *device, const tfr_call *call,
+                             tfr_answer *answer);
+void tfr_dnn_gather_prepare(tfr_dnn_build *b, const tfr_call *call);
 
 #endif

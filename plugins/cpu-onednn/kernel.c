@@ -7,8 +7,7 @@
  * So does each kernel have its own stream, which on a CPU is a small struct.
  */
 #include "kernel.h"
-#include "profile.h"
-#include "program.h"
+#include "records.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -158,7 +157,7 @@ int tfr_dnn_input(tfr_dnn_build *b, uint32_t i, tfr_dnn_cmd md)
     return tfr_dnn_as(b, add_tensor(b, keep_md(b, status, half), (int)i, o->data, NULL), md);
 }
 
-void *tfr_dnn_add_block(tfr_dnn_build *b, size_t bytes)
+static void *add_block(tfr_dnn_build *b, size_t bytes)
 {
     tfr_kernel *k = &b->kernel;
     void *p;
@@ -188,7 +187,7 @@ int tfr_dnn_output(tfr_dnn_build *b, uint32_t i, tfr_dnn_cmd md)
         return 0;
     }
     if (!b->wide[i])
-        b->wide[i] = tfr_dnn_add_block(b, (size_t)tfr_operand_elements(o) * sizeof(float));
+        b->wide[i] = add_block(b, (size_t)tfr_operand_elements(o) * sizeof(float));
     return add_tensor(b, md, -1, NULL, b->wide[i]);
 }
 
@@ -209,7 +208,7 @@ static void narrow_outputs(tfr_dnn_build *b)
 
 int tfr_dnn_constant(tfr_dnn_build *b, tfr_dnn_cmd md, void **data)
 {
-    void *p = b->status == TFR_OK ? tfr_dnn_add_block(b, dnnl_memory_desc_get_size(md)) : NULL;
+    void *p = b->status == TFR_OK ? add_block(b, dnnl_memory_desc_get_size(md)) : NULL;
 
     *data = p;
     return add_tensor(b, md, -1, p, p);
@@ -217,7 +216,7 @@ int tfr_dnn_constant(tfr_dnn_build *b, tfr_dnn_cmd md, void **data)
 
 int tfr_dnn_temporary(tfr_dnn_build *b, tfr_dnn_cmd md)
 {
-    void *p = b->status == TFR_OK ? tfr_dnn_add_block(b, dnnl_memory_desc_get_size(md)) : NULL;
+    void *p = b->status == TFR_OK ? add_block(b, dnnl_memory_desc_get_size(md)) : NULL;
     return add_tensor(b, md, -1, NULL, p);
 }
 
@@ -300,27 +299,6 @@ void tfr_dnn_add(tfr_dnn_build *b, dnnl_status_t status, tfr_dnn_make *make, con
     }
     if (make->pd)
         dnnl_primitive_desc_destroy(make->pd);
-}
-
-void *tfr_dnn_add_function(tfr_dnn_build *b, tfr_dnn_function function, void (*release)(void *),
-                           size_t state_bytes, const char *name)
-{
-    tfr_kernel *k = &b->kernel;
-    tfr_dnn_step *s = &k->steps[k->n_steps];
-
-    if (b->status == TFR_OK && k->n_steps == TFR_DNN_MAX_STEPS)
-        tfr_dnn_build_fail(b, TFR_EINTERNAL, "more steps than a kernel may have");
-    if (b->status != TFR_OK)
-        return NULL;
-    s->state = tfr_dnn_add_block(b, state_bytes);
-    if (!s->state)
-        return NULL;
-    memset(s->state, 0, state_bytes);
-    s->name = name;
-    s->function = function;
-    s->release = release;
-    k->n_steps++;
-    return s->state;
 }
 
 void tfr_dnn_add_reorder(tfr_dnn_build *b, int from, int to)
@@ -456,8 +434,6 @@ static void release(tfr_kernel *k)
     for (i = 0; i < k->n_steps; i++) {
         if (k->steps[i].primitive)
             dnnl_primitive_destroy(k->steps[i].primitive);
-        if (k->steps[i].release)
-            k->steps[i].release(k->steps[i].state);
         free(k->steps[i].args);
     }
     for (i = 0; i < k->n_tensors; i++)
@@ -520,72 +496,59 @@ int32_t tfr_dnn_prepare(tfr_plugin_device *device, const tfr_call *call, tfr_ker
     if (!op)
         return tfr_fail(err, TFR_EUNSUPPORTED, "%s is not an op of this backend", call->name);
     b.device = tfr_dnn_is_small(call) ? device->single : device;
-    b.opened = device;
     b.kernel.device = b.device;
     b.call = call;
     b.err = err;
     b.kernel.tensors = b.tensors;
     b.kernel.steps = b.steps;
     b.kernel.blocks = b.blocks;
-    if (op->is_own && op->is_own(call))
-        op->prepare(&b, call);
-    else if (tfr_dnn_is_native(device, call))
-        tfr_dnn_item_prepare(&b, call);
-    else
-        prepare_primitives(&b, op, call);
+    prepare_primitives(&b, op, call);
     kernel = end_build(&b);
     if (kernel)
         *out = kernel;
     return b.status;
 }
 
-static int32_t run_step(const tfr_plugin_device *device, const tfr_kernel *kernel,
-                        const tfr_dnn_step *s, const tfr_launch *launch, tfr_err *err)
+static int32_t run_step(const tfr_kernel *kernel, const tfr_dnn_step *s, tfr_err *err)
 {
-    dnnl_status_t status;
+    dnnl_status_t status = dnnl_primitive_execute(s->primitive, kernel->stream, s->n_args, s->args);
 
-    if (s->function)
-        return s->function(device, s->state, launch, err);
-    status = dnnl_primitive_execute(s->primitive, kernel->stream, s->n_args, s->args);
     return status == dnnl_success ? TFR_OK : tfr_dnn_fail(err, status, "launch");
 }
 
 /* A step with the time that it takes. Its name is asked for after the clock has been read. */
 static int32_t run_recorded(tfr_plugin_device *device, const tfr_kernel *kernel,
-                            const tfr_dnn_step *s, const tfr_launch *launch, tfr_err *err)
+                            const tfr_dnn_step *s, uint64_t id, tfr_err *err)
 {
-    const uint64_t id = launch->id;
-    uint64_t began = tfr_dnn_profile_begin(device, id);
-    int32_t status = run_step(device, kernel, s, launch, err);
+    tfr_profile_record what = {.size = sizeof what,
+                               .id = id,
+                               .kind = TFR_PROFILE_KERNEL,
+                               .node = -1,
+                               .begin_ns = tfr_dnn_now_ns()};
+    int32_t status = run_step(kernel, s, err);
     dnnl_primitive_kind_t kind = dnnl_undefined_primitive;
-    tfr_dnn_stretch what = {.id = id, .kind = TFR_PROFILE_KERNEL, .node = -1};
     const_dnnl_primitive_desc_t pd;
     const char *method = "";
-    char name[64];
-    if (!began || status != TFR_OK)
-        return status;
-    if (s->function) {
-        what.name = s->name;
-        tfr_dnn_profile_end(device, began, &what);
-        return status;
-    }
+
+    what.end_ns = tfr_dnn_now_ns();
     if (dnnl_primitive_get_primitive_desc(s->primitive, &pd) == dnnl_success) {
         dnnl_primitive_desc_query(pd, dnnl_query_impl_info_str, 0, &method);
         dnnl_primitive_desc_query(pd, dnnl_query_primitive_kind, 0, &kind);
     }
     if (kind == dnnl_reorder)
         what.kind = TFR_PROFILE_REORDER;
-    snprintf(name, sizeof name, "%s %s", dnnl_prim_kind2str(kind), method);
-    what.name = name;
-    tfr_dnn_profile_end(device, began, &what);
+    snprintf(what.name, sizeof what.name, "%s %s", dnnl_prim_kind2str(kind), method);
+    if (status == TFR_OK)
+        tfr_dnn_add_record(device, &what);
     return status;
 }
 
 int32_t tfr_dnn_launch(tfr_plugin_device *device, tfr_queue *queue, tfr_kernel *kernel,
                        const tfr_launch *launch, tfr_err *err)
 {
+    const bool recorded = launch->id != 0 && atomic_load(&device->profiling);
     int32_t status = TFR_OK;
-    int threads = kernel->stream ? tfr_dnn_threads_enter(kernel->device) : 0, i;
+    int threads = tfr_dnn_threads_enter(kernel->device), i;
 
     (void)queue;
     for (i = 0; i < kernel->n_tensors; i++) {
@@ -600,8 +563,8 @@ int32_t tfr_dnn_launch(tfr_plugin_device *device, tfr_queue *queue, tfr_kernel *
     }
     for (i = 0; i < kernel->n_steps && status == TFR_OK; i++) {
         const tfr_dnn_step *s = &kernel->steps[i];
-        status = launch->id ? run_recorded(device, kernel, s, launch, err)
-                            : run_step(device, kernel, s, launch, err);
+        status =
+            recorded ? run_recorded(device, kernel, s, launch->id, err) : run_step(kernel, s, err);
     }
     tfr_dnn_threads_leave(kernel->device, threads);
     return status;

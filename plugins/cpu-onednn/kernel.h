@@ -21,31 +21,19 @@ enum {
 };
 
 typedef struct tfr_dnn_tensor {
-    dnnl_memory_t memory; /* NULL = only functions of ours read it */
-    int arg;              /* whose address it takes at launch; -1 = none, it has its own */
-    const void *known;    /* the address if the launch gives none */
+    dnnl_memory_t memory;
+    int arg;           /* whose address it takes at launch; -1 = none, it has its own */
+    const void *known; /* the address if the launch gives none */
 } tfr_dnn_tensor;
 
-/*
- * A step that is not a primitive but a function of ours. It has its own state, and finds the
- * operands in launch. It divides its work with host->parallel_for. It fails where the operands are
- * wrong.
- */
-typedef int32_t (*tfr_dnn_function)(const tfr_plugin_device *device, void *state,
-                                    const tfr_launch *launch, tfr_err *err);
-
 typedef struct tfr_dnn_step {
-    dnnl_primitive_t primitive; /* NULL = function */
+    dnnl_primitive_t primitive;
     dnnl_exec_arg_t *args;
     int n_args;
-    tfr_dnn_function function;
-    void (*release)(void *state); /* what the state owns; NULL = nothing */
-    void *state;
-    const char *name; /* of the function, for the records */
 } tfr_dnn_step;
 
 struct tfr_kernel {
-    dnnl_stream_t stream; /* NULL = it has no primitives */
+    dnnl_stream_t stream;
     const tfr_plugin_device
         *device; /* whose threads it runs on: the one that opened it or single */
     int n_tensors, n_steps, n_blocks;
@@ -60,7 +48,6 @@ typedef struct tfr_dnn_build {
     tfr_dnn_step steps[TFR_DNN_MAX_STEPS];
     void *blocks[TFR_DNN_MAX_TENSORS];
     const tfr_plugin_device *device;
-    tfr_plugin_device *opened; /* the one that device is, or is single of */
     const tfr_call *call;
     tfr_err *err;
     int32_t status; /* the first error; nothing is done after it */
@@ -143,15 +130,6 @@ void tfr_dnn_add_binary(tfr_dnn_build *b, dnnl_alg_kind_t alg, int x, int y, int
 /* to = x * y, plain as they are. */
 void tfr_dnn_add_matmul(tfr_dnn_build *b, int x, int y, int to);
 void tfr_dnn_add_reduction(tfr_dnn_build *b, dnnl_alg_kind_t alg, int from, int to);
-
-/*
- * A function of ours as a step, and its zeroed state, which lives as long as the kernel; NULL after
- * an error. name is a constant; release may be NULL.
- */
-void *tfr_dnn_add_function(tfr_dnn_build *b, tfr_dnn_function function, void (*release)(void *),
-                           size_t state_bytes, const char *name);
-/* Memory for it, aligned to a line of the cache, freed with the kernel; NULL after an error. */
-void *tfr_dnn_add_block(tfr_dnn_build *b, size_t bytes);
 
 /* A failure of the build itself. */
 void tfr_dnn_build_fail(tfr_dnn_build *b, tfr_status status, const char *what);

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * matmul.c: MatMul with NumPy's broadcasting, and Gemm.
- *
- * M K N are the dims of the product, B the batch dims. float32 is computed by product.c; what has
- * 16 bits is here: a constant right side is packed once into the layout that the library likes.
+ * matmul.c: MatMul with NumPy's broadcasting, and Gemm. M K N are the dims of the product, B the
+ * batch dims. A constant right side is packed once into the layout that the library likes.
  */
 #include <string.h>
 
@@ -67,8 +65,6 @@ void tfr_dnn_matmul_supports(const tfr_plugin_device *device, const tfr_call *ca
     if (p.rank > 5)
         tfr_decline(answer, TFR_REASON_RANK, "%d batch dims do not merge, 3 are done here",
                     p.rank - 2);
-    else if (tfr_dnn_is_own_product(call))
-        tfr_dnn_own_product_supports(device, call, answer);
 }
 
 /* c = a x b + bias; bias is a tensor or -1. ops = post-ops or NULL. */
@@ -105,10 +101,6 @@ void tfr_dnn_matmul_prepare(tfr_dnn_build *b, const tfr_call *call)
     dnnl_data_type_t type = tfr_dnn_type(tfr_call_input(call, 0)->dtype);
     tfr_dnn_product_dims p;
 
-    if (tfr_dnn_is_own_product(call)) {
-        tfr_dnn_own_product_prepare(b, call);
-        return;
-    }
     tfr_dnn_read_product(tfr_call_input(call, 0), tfr_call_input(call, 1), &p);
     add_product(b, tfr_dnn_input(b, 0, tfr_dnn_plain(b, type, p.rank, p.a)),
                 tfr_dnn_input(b, 1, tfr_dnn_plain(b, type, p.rank, p.b)), -1,
@@ -120,9 +112,8 @@ void tfr_dnn_matmul_prepare(tfr_dnn_build *b, const tfr_call *call)
 void tfr_dnn_gemm_supports(const tfr_plugin_device *device, const tfr_call *call,
                            tfr_answer *answer)
 {
-    if (tfr_dnn_want_float(device, call, answer, 0, true) &&
-        tfr_dnn_want_rank(call, answer, 0, 2, 2) && tfr_dnn_is_own_product(call))
-        tfr_dnn_own_product_supports(device, call, answer);
+    if (tfr_dnn_want_float(device, call, answer, 0, true))
+        tfr_dnn_want_rank(call, answer, 0, 2, 2);
 }
 
 static tfr_dnn_cmd matrix_md(tfr_dnn_build *b, const tfr_operand *o, bool transposed)
@@ -166,10 +157,6 @@ void tfr_dnn_gemm_prepare(tfr_dnn_build *b, const tfr_call *call)
     dnnl_post_ops_t ops = NULL;
     int left, right, to;
 
-    if (tfr_dnn_is_own_product(call)) {
-        tfr_dnn_own_product_prepare(b, call);
-        return;
-    }
     left = tfr_dnn_input(
         b, 0, matrix_md(b, tfr_call_input(call, 0), tfr_call_int(call, "transA", 0) != 0));
     right = tfr_dnn_input(

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * matmul.h: the dims of a matrix product with NumPy's broadcasting, as oneDNN takes them, and our
- * own product of float32 (product.c).
- */
+/* matmul.h: the dims of a matrix product with NumPy's broadcasting, as oneDNN takes them. */
 #ifndef TFR_DNN_MATMUL_H
 #define TFR_DNN_MATMUL_H
 
@@ -15,12 +12,5 @@ typedef struct tfr_dnn_product_dims {
 } tfr_dnn_product_dims;
 
 void tfr_dnn_read_product(const tfr_operand *a, const tfr_operand *b, tfr_dnn_product_dims *p);
-
-/* Whether MatMul or Gemm is computed by gemm.h: everything that is float32. */
-bool tfr_dnn_is_own_product(const tfr_call *call);
-/* supports and prepare of such a call. */
-void tfr_dnn_own_product_supports(const tfr_plugin_device *device, const tfr_call *call,
-                                  tfr_answer *answer);
-void tfr_dnn_own_product_prepare(tfr_dnn_build *b, const tfr_call *call);
 
 #endif

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "library.h"
-#include "profile.h"
-#include "program.h"
+#include "records.h"
+#include "kernel.h"
 
 TFR_PLUGIN_NOTE("onednn", TFR_PLUGIN_BACKEND, 100, "");
 
@@ -115,8 +115,6 @@ static const void *onednn_facet(const char *id)
         return &kernel_facet;
     if (strcmp(id, TFR_PROFILE_V1) == 0)
         return &tfr_dnn_profile_facet;
-    if (strcmp(id, TFR_PROGRAM_V1) == 0)
-        return &tfr_dnn_program_facet;
     return NULL;
 }
 

@@ -18,27 +18,17 @@
 #include <tfrun/plugin.h>
 
 #include "api.h"
-#include "gemm.h"
 
 struct tfr_plugin_device {
-    int threads;           /* for each launch; 0 = as OpenMP likes */
-    tfr_dnn_gemm_cpu gemm; /* how our own products are computed here */
+    const tfr_host *host;
+    const tfr_host_pool *pool; /* NULL = the host has none */
+    int threads;               /* for each launch; 0 = as OpenMP likes */
     /* what the processor and this version of the library compute with */
     bool bf16, f16;
     bool int8;                       /* there is VNNI; whether the library uses it, it says */
     atomic_bool profiling;           /* somebody wants records of launches */
-    struct tfr_dnn_profile *profile; /* profile.c; NULL = nobody ever wanted any */
-    /* for programs */
-    const tfr_host *host;
-    const tfr_host_pool *pool;   /* NULL = the host has none */
-    const tfr_host_arena *arena; /* NULL = the host has none */
-    /* the same with one thread, for kernels inside of programs and for small ones */
-    tfr_plugin_device *single;
-    int lanes;                          /* that the host's loops may have */
-    const struct tfr_dnn_isa *isa;      /* NULL = no programs on this processor */
-    bool winograd;                      /* programs may compute convolutions so */
-    struct tfr_dnn_constant *constants; /* that programs have packed */
-    struct tfr_dnn_chunk *chunks;       /* their memory, the newest first */
+    struct tfr_dnn_records *records; /* records.c; NULL = nobody ever wanted any */
+    tfr_plugin_device *single;       /* the same with one thread, for small kernels */
 };
 
 struct tfr_dnn_build;
@@ -54,10 +44,9 @@ typedef struct tfr_dnn_op {
     void (*supports)(const tfr_plugin_device *device, const tfr_call *call, tfr_answer *answer);
     void (*prepare)(struct tfr_dnn_build *build, const tfr_call *call);
     uint32_t types, types_if; /* of operand 0: everywhere, and where the device has them */
-    bool (*is_own)(const tfr_call *call); /* computed without oneDNN; NULL = never */
 } tfr_dnn_op;
 
-/* Those of a set of types that the device has. */
+/* Those of a set of types that the device has; float32 stands for its casts to 16 bits. */
 uint32_t tfr_dnn_types_here(const tfr_plugin_device *device, uint32_t types);
 
 extern const tfr_dnn_op tfr_dnn_ops[];

@@ -5,17 +5,11 @@
  */
 #include <string.h>
 
-#include "cast.h"
 #include "families.h"
-#include "gather.h"
-#include "matmul.h"
 
-/* OWN: calls of which the given function says so are computed without oneDNN. */
-#define OP(name, version, family, ...) OWN(name, version, family, NULL, __VA_ARGS__)
-#define OWN(name, version, family, is_own, ...)                                                    \
+#define OP(name, version, family, ...)                                                             \
     {                                                                                              \
-        name, version, tfr_dnn_##family##_supports, tfr_dnn_##family##_prepare, __VA_ARGS__,       \
-            is_own                                                                                 \
+        name, version, tfr_dnn_##family##_supports, tfr_dnn_##family##_prepare, __VA_ARGS__        \
     }
 
 /* Sets of types of operand 0: those of every processor, and those of some. */
@@ -24,7 +18,7 @@
 #define FLOATS    BIT(F32), HALF
 #define F32       BIT(F32), 0
 #define INT8      BIT(U8) | BIT(I8)
-#define CASTS     BIT(F32) | BIT(I32) | BIT(I64) | BIT(U8) | BIT(I8) | BIT(BOOL), HALF
+#define CASTS     0, BIT(F32) | HALF
 /* Whole bytes, moved as they are. */
 #define MOVED ~(BIT(STRING) | BIT(U4) | BIT(I4) | BIT(F4E2M1) | BIT(U2) | BIT(I2) | BIT(NONE)), 0
 
@@ -34,7 +28,7 @@ const tfr_dnn_op tfr_dnn_ops[] = {
     OP("Add", 14, binary, FLOATS),
     OP("AveragePool", 22, pooling, FLOATS),
     OP("BatchNormalization", 15, batch_norm, FLOATS),
-    OWN("Cast", 28, cast, tfr_dnn_is_own_cast, CASTS),
+    OP("Cast", 28, cast, CASTS),
     OP("Clip", 13, clip, BIT(F32), BIT(F16)),
     OP("Concat", 13, concat, MOVED),
     OP("Conv", 22, convolution, FLOATS),
@@ -45,9 +39,8 @@ const tfr_dnn_op tfr_dnn_ops[] = {
     OP("Elu", 22, eltwise, FLOATS),
     OP("Exp", 13, exp, FLOATS),
     OP("GRU", 22, recurrent, F32),
-    OWN("Gather", 13, gather, tfr_dnn_is_own_gather, MOVED),
     OP("Gelu", 20, gelu, FLOATS),
-    OWN("Gemm", 13, gemm, tfr_dnn_is_own_product, FLOATS),
+    OP("Gemm", 13, gemm, FLOATS),
     OP("GlobalAveragePool", 22, reduction, FLOATS),
     OP("GlobalMaxPool", 22, pooling, FLOATS),
     OP("GroupNormalization", 21, group_norm, FLOATS),
@@ -58,7 +51,7 @@ const tfr_dnn_op tfr_dnn_ops[] = {
     OP("LSTM", 22, recurrent, F32),
     OP("LayerNormalization", 17, layer_norm, FLOATS),
     OP("LeakyRelu", 16, eltwise, FLOATS),
-    OWN("MatMul", 13, matmul, tfr_dnn_is_own_product, FLOATS),
+    OP("MatMul", 13, matmul, FLOATS),
     OP("MatMulInteger", 10, matmul_integer, 0, INT8),
     OP("MaxPool", 22, pooling, FLOATS),
     OP("Mean", 13, sum, FLOATS),

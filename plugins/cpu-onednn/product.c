@@ -6,25 +6,69 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "matmul.h"
+#include "product.h"
 
-typedef struct own_product {
+typedef struct product_state {
     tfr_dnn_gemm gemm;
     const void *packed; /* NULL = b comes with the launch */
     const float *known_a, *known_addend;
     int addend; /* argument of the launch, -1 = none */
     int output;
     int threads;
-    void *scratch; /* inside of programs, which give no workspace; else NULL */
-} own_product;
+} product_state;
 
-bool tfr_dnn_is_own_product(const tfr_call *call)
+/* ---- dims ---- */
+
+/* Batch dims merged where both sides agree; then [batch..., M, K] x [batch..., K, N]. */
+typedef struct product_dims {
+    int rank; /* batch dims + 2 */
+    int64_t a[TFR_MAX_RANK + 2], b[TFR_MAX_RANK + 2], c[TFR_MAX_RANK + 2];
+} product_dims;
+
+static int64_t batch_dim(const tfr_operand *o, int batch_rank, int i)
 {
-    return tfr_call_input(call, 0)->dtype == TFR_DTYPE_F32;
+    int at = i - (batch_rank - (o->rank - 2));
+    return o->rank < 3 || at < 0 ? 1 : o->dims[at];
+}
+
+static void read_dims(const tfr_operand *a, const tfr_operand *b, product_dims *p)
+{
+    int64_t m = a->rank == 1 ? 1 : a->dims[a->rank - 2], k = a->dims[a->rank - 1];
+    int64_t n = b->rank == 1 ? 1 : b->dims[b->rank - 1];
+    int batch = (a->rank > b->rank ? a->rank : b->rank) - 2, last = -1, i;
+    bool b_has_batch = false;
+
+    for (i = 0; i < batch; i++) {
+        int64_t in_a = batch_dim(a, batch, i), in_b = batch_dim(b, batch, i);
+        int64_t out = in_a > in_b ? in_a : in_b;
+        if (out == 1)
+            continue;
+        b_has_batch = b_has_batch || in_b > 1;
+        if (last >= 0 && (p->a[last] == p->c[last]) == (in_a == out) &&
+            (p->b[last] == p->c[last]) == (in_b == out)) {
+            p->a[last] *= in_a;
+            p->b[last] *= in_b;
+            p->c[last] *= out;
+            continue;
+        }
+        last++;
+        p->a[last] = in_a;
+        p->b[last] = in_b;
+        p->c[last] = out;
+    }
+    if (!b_has_batch && last >= 0) { /* then a's batch is only more rows */
+        m *= p->a[0];
+        last = -1;
+    }
+    last++;
+    p->rank = last + 2;
+    p->a[last] = p->c[last] = m;
+    p->a[last + 1] = p->b[last] = k;
+    p->b[last + 1] = p->c[last + 1] = n;
 }
 
 /* Steps of what may be 1 long where the product is longer. */
-static void read_batch(const tfr_dnn_product_dims *p, tfr_dnn_gemm_shape *s)
+static void read_batch(const product_dims *p, tfr_dnn_gemm_shape *s)
 {
     int64_t a = s->m * s->k, b = s->k * s->n, c = s->m * s->n;
     int d, to = TFR_DNN_GEMM_BATCH_RANK - 1;
@@ -42,10 +86,10 @@ static void read_batch(const tfr_dnn_product_dims *p, tfr_dnn_gemm_shape *s)
 
 static void read_matmul(const tfr_call *call, tfr_dnn_gemm_shape *s)
 {
-    tfr_dnn_product_dims p;
+    product_dims p;
 
     memset(&p, 0, sizeof p);
-    tfr_dnn_read_product(tfr_call_input(call, 0), tfr_call_input(call, 1), &p);
+    read_dims(tfr_call_input(call, 0), tfr_call_input(call, 1), &p);
     s->m = p.c[p.rank - 2];
     s->n = p.c[p.rank - 1];
     s->k = p.a[p.rank - 1];
@@ -101,18 +145,43 @@ static bool can_pack(const tfr_call *call, const tfr_dnn_gemm_shape *s)
     return tfr_call_input(call, 1)->data != NULL;
 }
 
-static int threads_of(const tfr_plugin_device *device)
+/* ---- threads ---- */
+
+/*
+ * What one thread does with data in its cache, and the time from which a second one pays. See
+ * docs/decisions/0010-one-pool.md.
+ */
+#define BYTES_PER_NS 30.0
+#define FLOPS_PER_NS 150.0
+#define SMALL_NS     8000.0
+
+static double bytes_of(const tfr_operand *o)
 {
-    return device->threads > 0 ? device->threads : 1;
+    return o ? (double)tfr_operand_elements(o) * tfr_dtype_bits(o->dtype) / 8 : 0;
 }
 
-static size_t workspace_of(const tfr_plugin_device *device, const tfr_dnn_gemm_shape *s)
+static int threads_of(const tfr_plugin_device *device, const tfr_call *call)
+{
+    const tfr_operand *a = tfr_call_input(call, 0), *y = tfr_call_output(call, 0);
+    const int64_t last = a->dims[a->rank - 1], other = a->rank > 1 ? a->dims[a->rank - 2] : 1;
+    const double flops =
+        2.0 * (double)tfr_operand_elements(y) * (double)(last > other ? last : other);
+    const double bytes = bytes_of(a) + bytes_of(tfr_call_input(call, 1)) +
+                         bytes_of(tfr_call_input(call, 2)) + bytes_of(y);
+
+    return bytes / BYTES_PER_NS + flops / FLOPS_PER_NS < SMALL_NS ? 1 : device->threads;
+}
+
+static size_t workspace_of(const tfr_plugin_device *device, const tfr_dnn_gemm_shape *s,
+                           int threads)
 {
     tfr_dnn_gemm g;
 
-    tfr_dnn_gemm_plan(&g, &device->gemm, s, threads_of(device));
-    return tfr_dnn_gemm_workspace(&g, threads_of(device));
+    tfr_dnn_gemm_plan(&g, &device->gemm, s, threads);
+    return tfr_dnn_gemm_workspace(&g, threads);
 }
+
+/* ---- supports ---- */
 
 /* NULL = the call is computed in its math mode; else why not. */
 static const char *no_mode(const tfr_plugin_device *device, const tfr_call *call,
@@ -123,18 +192,42 @@ static const char *no_mode(const tfr_plugin_device *device, const tfr_call *call
 
     if (why || !s->b_packed)
         return why;
-    tfr_dnn_gemm_plan(&g, &device->gemm, s, threads_of(device));
+    tfr_dnn_gemm_plan(&g, &device->gemm, s, threads_of(device, call));
     return tfr_dnn_gemm_holds(&g, tfr_call_input(call, 1)->data)
                ? NULL
                : "the right side has numbers that are too large or too small for bfloat16 parts";
 }
 
-void tfr_dnn_own_product_supports(const tfr_plugin_device *device, const tfr_call *call,
-                                  tfr_answer *answer)
+/* Whether the operands are such as can be done. */
+static bool check(const tfr_call *call, tfr_answer *answer)
 {
-    tfr_dnn_gemm_shape s = shape_of(call);
-    size_t strict;
+    const tfr_operand *a = tfr_call_input(call, 0), *b = tfr_call_input(call, 1);
+    product_dims p;
 
+    memset(&p, 0, sizeof p);
+    if (a->dtype != TFR_DTYPE_F32)
+        tfr_decline(answer, TFR_REASON_DTYPE, "only float32 is done here");
+    else if (a->rank < 1 || b->rank < 1)
+        tfr_decline(answer, TFR_REASON_RANK, "an input has rank 0");
+    else if (read_dims(a, b, &p), p.rank > TFR_DNN_GEMM_BATCH_RANK + 2)
+        tfr_decline(answer, TFR_REASON_RANK, "%d batch dims do not merge, %d are done here",
+                    p.rank - 2, (int)TFR_DNN_GEMM_BATCH_RANK);
+    else
+        return true;
+    return false;
+}
+
+void tfr_dnn_product_supports(const tfr_plugin_device *device, const tfr_call *call,
+                              tfr_answer *answer)
+{
+    tfr_dnn_gemm_shape s;
+    size_t strict;
+    int threads;
+
+    if (!check(call, answer))
+        return;
+    threads = threads_of(device, call);
+    s = shape_of(call);
     s.b_packed = can_pack(call, &s);
     if (s.math_mode != TFR_MATH_STRICT) {
         const char *why = no_mode(device, call, &s);
@@ -144,18 +237,20 @@ void tfr_dnn_own_product_supports(const tfr_plugin_device *device, const tfr_cal
             answer->flags |= TFR_ANSWER_MATH_MODE;
         s.math_mode = why ? TFR_MATH_STRICT : s.math_mode;
     }
-    answer->workspace_bytes = workspace_of(device, &s);
+    answer->workspace_bytes = workspace_of(device, &s, threads);
     /* A right side that the math mode's format cannot hold is computed strictly. */
     s.math_mode = TFR_MATH_STRICT;
-    strict = workspace_of(device, &s);
+    strict = workspace_of(device, &s, threads);
     if (strict > answer->workspace_bytes)
         answer->workspace_bytes = strict;
 }
 
+/* ---- the kernel ---- */
+
 static int32_t run_product(const tfr_plugin_device *device, void *state, const tfr_launch *launch,
                            tfr_err *err)
 {
-    const own_product *p = state;
+    const product_state *p = state;
     const float *a = launch->args[0].address;
     tfr_dnn_gemm_args args;
 
@@ -169,12 +264,11 @@ static int32_t run_product(const tfr_plugin_device *device, void *state, const t
         if (!args.addend)
             args.addend = p->known_addend;
     }
-    tfr_dnn_gemm_run_all(&p->gemm, &args, p->scratch ? p->scratch : launch->workspace, device->host,
-                         p->threads);
+    tfr_dnn_gemm_run_all(&p->gemm, &args, launch->workspace, device->host, p->threads);
     return TFR_OK;
 }
 
-static void pack_right_side(tfr_dnn_build *b, own_product *p, tfr_dnn_gemm_shape *s,
+static void pack_right_side(tfr_dnn_build *b, product_state *p, tfr_dnn_gemm_shape *s,
                             const float *data)
 {
     void *packed = tfr_dnn_add_block(b, p->gemm.packed_bytes);
@@ -189,9 +283,9 @@ static void pack_right_side(tfr_dnn_build *b, own_product *p, tfr_dnn_gemm_shape
     p->packed = packed;
 }
 
-void tfr_dnn_own_product_prepare(tfr_dnn_build *b, const tfr_call *call)
+void tfr_dnn_product_prepare(tfr_dnn_build *b, const tfr_call *call)
 {
-    own_product *p = tfr_dnn_add_function(b, run_product, NULL, sizeof *p, "product");
+    product_state *p = tfr_dnn_set_function(b, run_product, NULL, sizeof *p, "product");
     const tfr_operand *c = strcmp(call->name, "Gemm") == 0 ? tfr_call_input(call, 2) : NULL;
     tfr_dnn_gemm_shape s = shape_of(call);
 
@@ -200,7 +294,7 @@ void tfr_dnn_own_product_prepare(tfr_dnn_build *b, const tfr_call *call)
     s.b_packed = can_pack(call, &s);
     if (tfr_dnn_gemm_no_mode(&b->device->gemm, &s))
         s.math_mode = TFR_MATH_STRICT;
-    p->threads = threads_of(b->device);
+    p->threads = threads_of(b->device, call);
     p->output = (int)call->n_inputs;
     p->addend = c && s.epilogue.beta != 0.0f ? 2 : -1;
     p->known_a = tfr_call_input(call, 0)->data;
@@ -210,6 +304,4 @@ void tfr_dnn_own_product_prepare(tfr_dnn_build *b, const tfr_call *call)
         pack_right_side(b, p, &s, tfr_call_input(call, 1)->data);
     else if (tfr_call_input(call, 1)->data)
         p->packed = tfr_call_input(call, 1)->data; /* known, but as it lies */
-    if (b->device->single == b->device)
-        p->scratch = tfr_dnn_add_block(b, tfr_dnn_gemm_workspace(&p->gemm, p->threads));
 }

@@ -15,7 +15,7 @@
 
 #include <time.h>
 
-#include "onednn.h"
+#include "native_device.h"
 
 typedef struct tfr_dnn_stretch {
     uint64_t id;      /* of the launch */

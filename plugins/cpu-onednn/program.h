@@ -28,7 +28,7 @@
 
 #include "gather.h"
 #include "isa.h"
-#include "kernel.h"
+#include "native_kernel.h"
 
 typedef struct tfr_dnn_value {
     int rank;
@@ -129,13 +129,18 @@ typedef struct tfr_dnn_form {
     const char *name; /* of the op */
     bool (*ok)(const tfr_call *call);
     tfr_dnn_item_kind kind;
-    int sub; /* of ACT and BINARY */
+    int sub;          /* of ACT and BINARY */
+    const char *what; /* is done; NULL = everything of the types */
 } tfr_dnn_form;
 
+/* The row of an op; NULL = items do not know it. */
+const tfr_dnn_form *tfr_dnn_form_of(const tfr_call *call);
 /* NULL = no item does the call. */
 const tfr_dnn_form *tfr_dnn_find_form(const tfr_call *call);
 /* The same, on the processor of a device. */
 bool tfr_dnn_is_native(const tfr_plugin_device *device, const tfr_call *call);
+/* A known operand of one float32, which may lie anywhere. */
+float tfr_dnn_known(const tfr_operand *o);
 /* Whether a program can hold the node at all; else the answer's text says why not. */
 bool tfr_dnn_can_hold(const tfr_call *call, const char **why);
 
@@ -391,7 +396,8 @@ int32_t tfr_dnn_share_plan(tfr_dnn_ir *ir, tfr_dnn_plan *plan, tfr_dnn_sharing *
 
 /* ---- program_kernel.c: for native calls ---- */
 
-void tfr_dnn_item_supports(const tfr_call *call, tfr_answer *answer);
+void tfr_dnn_item_supports(const tfr_plugin_device *device, const tfr_call *call,
+                           tfr_answer *answer);
 void tfr_dnn_item_prepare(tfr_dnn_build *b, const tfr_call *call);
 
 /* ---- program.c ---- */

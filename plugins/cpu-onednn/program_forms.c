@@ -145,9 +145,17 @@ static bool binary_form(const tfr_call *call)
            (tfr_operand_same_dims(a, y) || tfr_operand_same_dims(b, y));
 }
 
+float tfr_dnn_known(const tfr_operand *o)
+{
+    float value;
+
+    memcpy(&value, o->data, sizeof value);
+    return value;
+}
+
 static bool known_number(const tfr_operand *o)
 {
-    return !o || (o->data && tfr_operand_elements(o) == 1 && !isnan(tfr_dnn_known(o, 0)));
+    return !o || (o->data && tfr_operand_elements(o) == 1 && !isnan(tfr_dnn_known(o)));
 }
 
 static bool clip_form(const tfr_call *call)
@@ -203,52 +211,67 @@ static bool cast_form(const tfr_call *call)
     return tfr_dnn_find_cast(tfr_call_input(call, 0)->dtype, tfr_call_output(call, 0)->dtype);
 }
 
+#define ONE_IS_WHOLE "inputs of which one has the dims of the output, up to 6, are done here"
+#define WINDOWS                                                                                    \
+    "windows over two spatial axes that all hold an element, and one output, are done here"
+
 /* Sorted by name. All but the movers are of float32. */
 static const tfr_dnn_form forms[] = {
-    {"Abs", any_form, TFR_DNN_ITEM_ACT, TFR_DNN_ACT_ABS},
-    {"Add", binary_form, TFR_DNN_ITEM_BINARY, TFR_DNN_ADD},
-    {"AveragePool", pool_form, TFR_DNN_ITEM_POOL, 0},
-    {"Cast", cast_form, TFR_DNN_ITEM_CAST, 0},
-    {"Clip", clip_form, TFR_DNN_ITEM_ACT, TFR_DNN_ACT_CLIP},
-    {"Concat", any_form, TFR_DNN_ITEM_CONCAT, 0},
-    {"Conv", conv_form, TFR_DNN_ITEM_CONV, 0},
-    {"Div", binary_form, TFR_DNN_ITEM_BINARY, TFR_DNN_DIV},
-    {"Exp", any_form, TFR_DNN_ITEM_ACT, TFR_DNN_ACT_EXP},
-    {"Gather", tfr_dnn_gather_fits, TFR_DNN_ITEM_GATHER, 0},
-    {"Gelu", gelu_form, TFR_DNN_ITEM_ACT, TFR_DNN_ACT_GELU},
-    {"Gemm", gemm_form, TFR_DNN_ITEM_PRODUCT, 0},
-    {"GlobalAveragePool", rank_4_form, TFR_DNN_ITEM_MEAN, 0},
-    {"HardSigmoid", any_form, TFR_DNN_ITEM_ACT, TFR_DNN_ACT_HARD_SIGMOID},
-    {"HardSwish", any_form, TFR_DNN_ITEM_ACT, TFR_DNN_ACT_HARD_SWISH},
-    {"LayerNormalization", layer_norm_form, TFR_DNN_ITEM_LAYER_NORM, 0},
-    {"LeakyRelu", any_form, TFR_DNN_ITEM_ACT, TFR_DNN_ACT_LEAKY},
-    {"MatMul", matmul_form, TFR_DNN_ITEM_PRODUCT, 0},
-    {"MaxPool", pool_form, TFR_DNN_ITEM_POOL, 0},
-    {"Mul", binary_form, TFR_DNN_ITEM_BINARY, TFR_DNN_MUL},
-    {"Neg", any_form, TFR_DNN_ITEM_ACT, TFR_DNN_ACT_LINEAR},
-    {"Relu", any_form, TFR_DNN_ITEM_ACT, TFR_DNN_ACT_CLIP},
-    {"Sigmoid", any_form, TFR_DNN_ITEM_ACT, TFR_DNN_ACT_SIGMOID},
-    {"Softmax", last_axis_form, TFR_DNN_ITEM_SOFTMAX, 0},
-    {"Sqrt", any_form, TFR_DNN_ITEM_ACT, TFR_DNN_ACT_SQRT},
-    {"Sub", binary_form, TFR_DNN_ITEM_BINARY, TFR_DNN_SUB},
-    {"Swish", any_form, TFR_DNN_ITEM_ACT, TFR_DNN_ACT_SWISH},
-    {"Tanh", any_form, TFR_DNN_ITEM_ACT, TFR_DNN_ACT_TANH},
-    {"Transpose", transpose_form, TFR_DNN_ITEM_TRANSPOSE, 0},
+    {"Abs", any_form, TFR_DNN_ITEM_ACT, TFR_DNN_ACT_ABS, NULL},
+    {"Add", binary_form, TFR_DNN_ITEM_BINARY, TFR_DNN_ADD, ONE_IS_WHOLE},
+    {"AveragePool", pool_form, TFR_DNN_ITEM_POOL, 0, WINDOWS},
+    {"Cast", cast_form, TFR_DNN_ITEM_CAST, 0, NULL},
+    {"Clip", clip_form, TFR_DNN_ITEM_ACT, TFR_DNN_ACT_CLIP,
+     "bounds that are known and numbers are done here"},
+    {"Concat", any_form, TFR_DNN_ITEM_CONCAT, 0, "up to 8 inputs are done here"},
+    {"Conv", conv_form, TFR_DNN_ITEM_CONV, 0,
+     "known weights of two spatial axes, dense or depthwise, are done here"},
+    {"Div", binary_form, TFR_DNN_ITEM_BINARY, TFR_DNN_DIV, ONE_IS_WHOLE},
+    {"Exp", any_form, TFR_DNN_ITEM_ACT, TFR_DNN_ACT_EXP, NULL},
+    {"Gather", tfr_dnn_gather_fits, TFR_DNN_ITEM_GATHER, 0, NULL},
+    {"Gelu", gelu_form, TFR_DNN_ITEM_ACT, TFR_DNN_ACT_GELU, "the form with erf is done here"},
+    {"Gemm", gemm_form, TFR_DNN_ITEM_PRODUCT, 0, NULL},
+    {"GlobalAveragePool", rank_4_form, TFR_DNN_ITEM_MEAN, 0,
+     "two spatial axes of less than 2^30 elements are done here"},
+    {"HardSigmoid", any_form, TFR_DNN_ITEM_ACT, TFR_DNN_ACT_HARD_SIGMOID, NULL},
+    {"HardSwish", any_form, TFR_DNN_ITEM_ACT, TFR_DNN_ACT_HARD_SWISH, NULL},
+    {"LayerNormalization", layer_norm_form, TFR_DNN_ITEM_LAYER_NORM, 0,
+     "the last axis with a scale for each of its elements is done here"},
+    {"LeakyRelu", any_form, TFR_DNN_ITEM_ACT, TFR_DNN_ACT_LEAKY, NULL},
+    {"MatMul", matmul_form, TFR_DNN_ITEM_PRODUCT, 0, NULL},
+    {"MaxPool", pool_form, TFR_DNN_ITEM_POOL, 0, WINDOWS},
+    {"Mul", binary_form, TFR_DNN_ITEM_BINARY, TFR_DNN_MUL, ONE_IS_WHOLE},
+    {"Neg", any_form, TFR_DNN_ITEM_ACT, TFR_DNN_ACT_LINEAR, NULL},
+    {"Relu", any_form, TFR_DNN_ITEM_ACT, TFR_DNN_ACT_CLIP, NULL},
+    {"Sigmoid", any_form, TFR_DNN_ITEM_ACT, TFR_DNN_ACT_SIGMOID, NULL},
+    {"Softmax", last_axis_form, TFR_DNN_ITEM_SOFTMAX, 0, "the last axis is done here"},
+    {"Sqrt", any_form, TFR_DNN_ITEM_ACT, TFR_DNN_ACT_SQRT, NULL},
+    {"Sub", binary_form, TFR_DNN_ITEM_BINARY, TFR_DNN_SUB, ONE_IS_WHOLE},
+    {"Swish", any_form, TFR_DNN_ITEM_ACT, TFR_DNN_ACT_SWISH, NULL},
+    {"Tanh", any_form, TFR_DNN_ITEM_ACT, TFR_DNN_ACT_TANH, NULL},
+    {"Transpose", transpose_form, TFR_DNN_ITEM_TRANSPOSE, 0, "up to 6 dims are done here"},
 };
 
-const tfr_dnn_form *tfr_dnn_find_form(const tfr_call *call)
+const tfr_dnn_form *tfr_dnn_form_of(const tfr_call *call)
 {
     size_t i;
 
-    if (call->domain[0] != 0 || call->n_inputs > TFR_DNN_ITEM_INPUTS)
-        return NULL;
-    for (i = 0; i < sizeof forms / sizeof forms[0]; i++) {
-        const tfr_dnn_form *f = &forms[i];
-        bool mover = f->kind == TFR_DNN_ITEM_GATHER || f->kind == TFR_DNN_ITEM_CAST;
-        if (strcmp(f->name, call->name) == 0)
-            return (mover || all_float(call)) && f->ok(call) ? f : NULL;
+    for (i = 0; call->domain[0] == 0 && i < sizeof forms / sizeof forms[0]; i++) {
+        if (strcmp(forms[i].name, call->name) == 0)
+            return &forms[i];
     }
     return NULL;
+}
+
+const tfr_dnn_form *tfr_dnn_find_form(const tfr_call *call)
+{
+    const tfr_dnn_form *f = tfr_dnn_form_of(call);
+    bool mover;
+
+    if (!f || call->n_inputs > TFR_DNN_ITEM_INPUTS)
+        return NULL;
+    mover = f->kind == TFR_DNN_ITEM_GATHER || f->kind == TFR_DNN_ITEM_CAST;
+    return (mover || all_float(call)) && f->ok(call) ? f : NULL;
 }
 
 bool tfr_dnn_is_native(const tfr_plugin_device *device, const tfr_call *call)

@@ -5,8 +5,6 @@
  */
 #include "program.h"
 
-#include <stdlib.h>
-
 enum { ITEM_ARGS = TFR_DNN_ITEM_INPUTS + 1 };
 
 typedef struct item_kernel {
@@ -25,22 +23,36 @@ static bool works_in_place(tfr_dnn_item_kind kind)
            kind == TFR_DNN_ITEM_SOFTMAX || kind == TFR_DNN_ITEM_LAYER_NORM;
 }
 
-void tfr_dnn_item_supports(const tfr_call *call, tfr_answer *answer)
+static void set_in_place(const tfr_call *call, tfr_answer *answer)
 {
     const tfr_operand *y = tfr_call_output(call, 0);
     uint32_t i;
 
-    if (!works_in_place(tfr_dnn_find_form(call)->kind))
-        return;
-    for (i = 0; i < 2; i++) {
+    for (i = 0; i < 2 && answer->n_in_place == 0; i++) {
         const tfr_operand *x = tfr_call_input(call, i);
         if (x && tfr_operand_same_dims(x, y)) {
             answer->in_place[0].input = (int16_t)i;
             answer->in_place[0].output = 0;
             answer->n_in_place = 1;
-            return;
         }
     }
+}
+
+void tfr_dnn_item_supports(const tfr_plugin_device *device, const tfr_call *call,
+                           tfr_answer *answer)
+{
+    const tfr_dnn_form *form = tfr_dnn_find_form(call), *row = tfr_dnn_form_of(call);
+
+    if (!device->isa)
+        tfr_decline(answer, TFR_REASON_DEVICE_FEATURE,
+                    "the inner loops need a processor with AVX2 and FMA, or AVX-512");
+    else if (form && works_in_place(form->kind))
+        set_in_place(call, answer);
+    else if (!form && tfr_call_input(call, 0)->dtype != TFR_DTYPE_F32)
+        tfr_decline(answer, TFR_REASON_DTYPE, "only float32 is done here");
+    else if (!form)
+        tfr_decline(answer, TFR_REASON_ATTRIBUTE, "only %s",
+                    row->what ? row->what : "float32 and one output are done here");
 }
 
 /* ---- a graph of one node ---- */
@@ -111,7 +123,6 @@ static void release_item(void *state)
 
     if (k->device)
         tfr_dnn_drop_plan(k->device, &k->plan);
-    free(k->workspace);
 }
 
 static int32_t make_program(item_kernel *k, const tfr_call *call, tfr_err *err)
@@ -134,18 +145,14 @@ static int32_t make_program(item_kernel *k, const tfr_call *call, tfr_err *err)
 
 void tfr_dnn_item_prepare(tfr_dnn_build *b, const tfr_call *call)
 {
-    item_kernel *k = tfr_dnn_add_function(b, run_item, release_item, sizeof *k,
+    item_kernel *k = tfr_dnn_set_function(b, run_item, release_item, sizeof *k,
                                           tfr_dnn_item_names[tfr_dnn_find_form(call)->kind]);
 
     if (!k)
         return;
-    k->device = b->opened;
+    k->device = b->device;
     b->status = make_program(k, call, b->err);
     if (b->status != TFR_OK || k->sharing.workspace_bytes == 0)
         return;
-    k->workspace =
-        aligned_alloc(TFR_DNN_ALIGNMENT, (size_t)tfr_dnn_aligned(k->sharing.workspace_bytes));
-    if (!k->workspace)
-        b->status = tfr_fail(b->err, TFR_ENOMEM, "%s: no memory for %llu bytes of its kernel",
-                             call->name, (unsigned long long)k->sharing.workspace_bytes);
+    k->workspace = tfr_dnn_add_block(b, (size_t)k->sharing.workspace_bytes);
 }

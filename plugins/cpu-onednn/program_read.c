@@ -141,8 +141,8 @@ static void read_act(tfr_dnn_item *item, const tfr_call *call, int kind)
     act->kind = (tfr_dnn_act_kind)kind;
     item->n_inputs = 1;
     if (strcmp(call->name, "Clip") == 0) {
-        act->a = low ? tfr_dnn_known(low, 0) : -INFINITY;
-        act->b = high ? tfr_dnn_known(high, 0) : INFINITY;
+        act->a = low ? tfr_dnn_known(low) : -INFINITY;
+        act->b = high ? tfr_dnn_known(high) : INFINITY;
     } else if (kind == TFR_DNN_ACT_CLIP) {
         act->b = INFINITY;
     } else if (kind == TFR_DNN_ACT_LEAKY) {

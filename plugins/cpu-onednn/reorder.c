@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reorder.c: Transpose of any type of whole bytes, as one reorder of oneDNN. */
+/*
+ * reorder.c: what is one reorder of oneDNN: Transpose of any type of whole bytes, and Cast to and
+ * from types of 16 bits.
+ */
 #include <string.h>
+#include <tfrun/fail.h>
 
 #include "families.h"
+
+/* ---- Transpose ---- */
 
 /* The output's dims with the input's strides; neighbours that stay together are merged. */
 typedef struct moved {
@@ -73,5 +79,47 @@ void tfr_dnn_transpose_prepare(tfr_dnn_build *b, const tfr_call *call)
     merge(call, &m);
     from = tfr_dnn_input(b, 0, tfr_dnn_strided(b, m.type, m.rank, m.dims, m.strides));
     to = tfr_dnn_output(b, 0, tfr_dnn_plain(b, m.type, m.rank, m.dims));
+    tfr_dnn_add_reorder(b, from, to);
+}
+
+/* ---- Cast ---- */
+
+/* What fits exactly, and float32 to 16 bits: there both sides mean the same. */
+static bool cast_is_exact(int32_t from, int32_t to)
+{
+    switch (from) {
+    case TFR_DTYPE_BF16:
+    case TFR_DTYPE_F16:
+        return to == TFR_DTYPE_F32;
+    case TFR_DTYPE_F32:
+        return to == TFR_DTYPE_BF16 || to == TFR_DTYPE_F16;
+    default:
+        return false;
+    }
+}
+
+void tfr_dnn_cast_supports(const tfr_plugin_device *device, const tfr_call *call,
+                           tfr_answer *answer)
+{
+    int32_t from = tfr_call_input(call, 0)->dtype, to = tfr_call_output(call, 0)->dtype;
+
+    if (!cast_is_exact(from, to))
+        tfr_decline(answer, TFR_REASON_DTYPE,
+                    "a cast of type %d to type %d is not done here or rounds differently",
+                    (int)from, (int)to);
+    else if ((from == TFR_DTYPE_BF16 || to == TFR_DTYPE_BF16) && !device->bf16)
+        tfr_decline(answer, TFR_REASON_DEVICE_FEATURE,
+                    "bfloat16 needs a processor with avx512_bf16");
+    else if ((from == TFR_DTYPE_F16 || to == TFR_DTYPE_F16) && !device->f16)
+        tfr_decline(answer, TFR_REASON_DEVICE_FEATURE,
+                    "float16 needs oneDNN 3 (this is %d) and a processor with avx512_fp16",
+                    DNNL_VERSION_MAJOR);
+}
+
+void tfr_dnn_cast_prepare(tfr_dnn_build *b, const tfr_call *call)
+{
+    int from = tfr_dnn_input(b, 0, tfr_dnn_flat(b, tfr_call_input(call, 0)));
+    int to = tfr_dnn_output(b, 0, tfr_dnn_flat(b, tfr_call_output(call, 0)));
+
     tfr_dnn_add_reorder(b, from, to);
 }

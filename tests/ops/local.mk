@@ -34,7 +34,8 @@ tests_ops_ops_SOURCES = \
 
 shell_tests += \
 	tests/ops/naive.sh \
+	tests/ops/native.sh \
 	tests/ops/onednn.sh \
 	tests/onnx_backend.sh \
 	$(NULL)
-EXTRA_DIST += tests/ops/naive.list tests/ops/onednn.list
+EXTRA_DIST += tests/ops/naive.list tests/ops/native.list tests/ops/onednn.list

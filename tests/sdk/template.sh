@@ -88,8 +88,8 @@ exits 0 "what it does not take runs elsewhere" "$run_op" NPU:0 Relu float64 -1 2
 claim "with the right result" test "$(echo $(cat "$tmp/out"))" = "0 2.5"
 has "and its no, with the number, is shown" "$tmp/err" 'acme2:0 says dtype: type 11 is not float32 (1)'
 exits 1 "without another backend there is no elsewhere" \
-    env TFRUN_DISABLE=naive,onednn "$run_op" NPU:0 Relu float64 -1 2.5
-exits 0 "and its own op runs" env TFRUN_DISABLE=naive,onednn "$run_op" NPU:0 Relu float32 -1 2.5
+    env TFRUN_DISABLE=naive,native,onednn "$run_op" NPU:0 Relu float64 -1 2.5
+exits 0 "and its own op runs" env TFRUN_DISABLE=naive,native,onednn "$run_op" NPU:0 Relu float32 -1 2.5
 exits 1 "without it there is no NPU" env TFRUN_DISABLE=acme2 "$run_op" NPU:0 Relu float32 -1 2.5
 has "and the error says so" "$tmp/err" 'NPU:0'
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * However the oneDNN backend shares a program out among threads, its results have the same bits:
+ * However the native backend shares a program out among threads, its results have the same bits:
  * each way is forced by the blob that compile takes, in whose place nobody else passes any.
  */
 #include "graph_text.h"
@@ -40,7 +40,7 @@ static int32_t compile(tfr_plugin_device *device, const tfr_program_graph *graph
     return status;
 }
 
-/* NULL = there is no oneDNN backend. */
+/* NULL = there is no native backend. */
 static tfr_runtime *new_runtime(void)
 {
     tfr_runtime *runtime = NULL;
@@ -48,7 +48,7 @@ static tfr_runtime *new_runtime(void)
     uint32_t device;
     int32_t k;
     REQUIRE_OK(tfr_runtime_create(NULL, &runtime, &err), &err);
-    if (tfr_runtime_find(runtime, "onednn:0", &device, &k, &err) ||
+    if (tfr_runtime_find(runtime, "native:0", &device, &k, &err) ||
         tfr__backend_open(runtime, &runtime->devices[device].backends[k], &err)) {
         tfr_runtime_release(runtime);
         return NULL;
@@ -69,7 +69,7 @@ static tfr_tensor *run(tfr_runtime *runtime, tfr_graph *graph)
     for (int32_t k = 0; k < type.rank; k++)
         shape.dims[k] = type.dims[k] < 0 ? BATCH : type.dims[k];
     in = random_floats(&shape, 5, -1, 1);
-    options.device = "onednn:0";
+    options.device = "native:0";
     REQUIRE_OK(tfr_session_create(runtime, graph, &options, &session, &err), &err);
     CHECK_OK(tfr_session_run(session, &in, 1, &out, 1, &err), &err);
     tfr_session_destroy(session);
@@ -86,7 +86,7 @@ static void check(const char *text)
     tfr_graph *graph;
     tfr_tensor *expected;
     if (!runtime)
-        SKIP("there is no oneDNN backend");
+        SKIP("there is no native backend");
     graph = graph_of_text(text);
     is_forced = false;
     n_compiled = 0;

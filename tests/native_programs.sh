@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-# What oneDNN's programs compute on processors with less than this one has.
+# What the native backend's programs compute on processors with less than this one has.
 . "$TFR_SRCDIR/tests/lib.sh"
 TFRUN_PLUGIN_PATH=$TFR_BUILDDIR/.libs
-test=$TFR_BUILDDIR/tests/test_onednn_programs
+test=$TFR_BUILDDIR/tests/test_native_programs
 [ -x "$test" ] || skip_all "the unit tests are not built"
 for hidden in avx512f "avx512f avx2"; do
     TFRUN_HIDE_CPU_FEATURES=$hidden "$test" >"$tmp/out" 2>&1
     code=$?
-    [ $code != 77 ] || skip_all "there is no oneDNN backend"
+    [ $code != 77 ] || skip_all "there is no native backend"
     if [ $code = 0 ]; then
         pass "programs are right without $hidden"
     else
@@ -15,7 +15,7 @@ for hidden in avx512f "avx512f avx2"; do
     fi
 done
 mkdir -p "$tmp/emulated/tfrun"
-echo 'onednn.emulate-math-modes = 1' >"$tmp/emulated/tfrun/tfrun.conf"
+echo 'native.emulate-math-modes = 1' >"$tmp/emulated/tfrun/tfrun.conf"
 for math in math_modes_compute_products_of_rows_and_constants \
     math_modes_compute_products_of_computed_sides; do
     if env XDG_CONFIG_HOME="$tmp/emulated" TFR_TEST_EMULATES=1 "$test" $math >"$tmp/out" 2>&1; then

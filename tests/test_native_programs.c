@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Graphs that the oneDNN backend compiles into programs, against the reference backend node by
- * node. tests/onednn_programs.sh runs them once more for each instruction set that this machine
+ * Graphs that the native backend compiles into programs, against the reference backend node by
+ * node. tests/native_programs.sh runs them once more for each instruction set that this machine
  * has, by hiding features of the processor.
  */
 #include <math.h>
@@ -84,12 +84,12 @@ static void compare(const char *text, uint32_t *n_launches)
     tfr_session_options options = TFR_SESSION_OPTIONS_INIT;
     tfr_session *session = NULL;
     tfr_session_stats stats = {.size = sizeof stats};
-    options.device = "onednn:0";
+    options.device = "native:0";
     if (tfr_session_create(runtime, graph, &options, &session, &err) != TFR_OK) {
         tfr_session_destroy(naive);
         tfr_graph_release(graph);
         tfr_runtime_release(runtime);
-        SKIP("there is no oneDNN backend");
+        SKIP("there is no native backend");
     }
     for (size_t i = 0; i < sizeof batches / sizeof batches[0]; i++)
         check_batch(naive, session, graph, batches[i]);
@@ -186,10 +186,10 @@ TEST(a_flattened_picture_is_in_the_order_of_the_standard)
           "y = Relu(Conv(x,w)); out Relu(Gemm(Flatten(y),g,b))");
 }
 
-/* With onednn.winograd as given, NULL = not at all. NULL = there is no such backend. */
+/* With native.winograd as given, NULL = not at all. NULL = there is no such backend. */
 static tfr_tensor *run_winograd(tfr_graph *graph, const char *value)
 {
-    const tfr_option option = {"onednn.winograd", value};
+    const tfr_option option = {"native.winograd", value};
     tfr_runtime_options options = TFR_RUNTIME_OPTIONS_INIT;
     tfr_session_options how = TFR_SESSION_OPTIONS_INIT;
     tfr_runtime *runtime = NULL;
@@ -197,7 +197,7 @@ static tfr_tensor *run_winograd(tfr_graph *graph, const char *value)
     tfr_tensor *out = NULL;
     options.options = &option;
     options.n_options = value ? 1 : 0;
-    how.device = "onednn:0";
+    how.device = "native:0";
     REQUIRE_OK(tfr_runtime_create(&options, &runtime, &err), &err);
     if (tfr_session_create(runtime, graph, &how, &session, &err) == TFR_OK)
         out = run(session, graph, 2);
@@ -215,7 +215,7 @@ TEST(fast_convolutions_can_be_turned_off)
     double apart;
     tfr_graph_release(graph);
     if (!fast || !on || !off)
-        SKIP("there is no oneDNN backend");
+        SKIP("there is no native backend");
     apart = difference(off, fast);
     CHECK(memcmp(tfr_tensor_data(on), tfr_tensor_data(fast), tfr_tensor_bytes(on)) == 0);
     CHECK(apart <= 1e-5);
@@ -309,7 +309,7 @@ TEST(numbers_are_cast_on_the_way)
  */
 TEST(a_row_that_is_not_there_is_told_as_elsewhere)
 {
-    static const char *const devices[] = {"naive:0", "onednn:0"};
+    static const char *const devices[] = {"naive:0", "native:0"};
     tfr_runtime *runtime = new_runtime();
     tfr_graph *graph = graph_of_text("in x ? 3; const w 9 5; out Relu(Gather(w,Cast{to=7}(x)))");
     float numbers[8][3] = {{0}};
@@ -324,7 +324,7 @@ TEST(a_row_that_is_not_there_is_told_as_elsewhere)
         tfr_session *session = NULL;
         options.device = devices[i];
         if (tfr_session_create(runtime, graph, &options, &session, &err)) {
-            printf("  there is no oneDNN backend\n");
+            printf("  there is no native backend\n");
             continue;
         }
         CHECK_STATUS(TFR_EINVAL, tfr_session_run(session, &in, 1, &out, 1, &err), &err);
@@ -347,7 +347,7 @@ TEST(softmax_and_normalization_of_rows)
 /* ---- math modes ------------------------------------------------------------------------------ */
 
 /*
- * tests/onednn_programs.sh runs this where the modes are emulated, and says so: then there are
+ * tests/native_programs.sh runs this where the modes are emulated, and says so: then there are
  * some. Else they are there if the processor has them.
  */
 static void check_mode(const char *text, const char *mode, double tolerance)
@@ -357,7 +357,7 @@ static void check_mode(const char *text, const char *mode, double tolerance)
     tfr_session *naive = new_session(runtime, graph, "naive:0"), *session = NULL;
     tfr_session_options options = TFR_SESSION_OPTIONS_INIT;
     tfr_session_stats stats = {.size = sizeof stats};
-    options.device = "onednn:0";
+    options.device = "native:0";
     options.math_mode = mode;
     for (uint32_t off = 0; off < 2; off++) {
         tfr_tensor *expected, *obtained;
@@ -366,7 +366,7 @@ static void check_mode(const char *text, const char *mode, double tolerance)
             tfr_session_destroy(naive);
             tfr_graph_release(graph);
             tfr_runtime_release(runtime);
-            SKIP("there is no oneDNN backend");
+            SKIP("there is no native backend");
         }
         expected = run(naive, graph, 3);
         obtained = run(session, graph, 3);
@@ -432,11 +432,11 @@ static void plan_once(tfr_graph *graph, const char *store, uint64_t *ns)
     tfr_session *session = NULL;
     options.options = &option;
     options.n_options = 1;
-    how.device = "onednn:0";
+    how.device = "native:0";
     REQUIRE_OK(tfr_runtime_create(&options, &runtime, &err), &err);
     if (tfr_session_create(runtime, graph, &how, &session, &err) != TFR_OK) {
         tfr_runtime_release(runtime);
-        SKIP("there is no oneDNN backend");
+        SKIP("there is no native backend");
     }
     tfr_tensor_release(run(session, graph, 8));
     if (tfr_session_n_programs(session))

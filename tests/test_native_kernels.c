@@ -5,7 +5,7 @@
  */
 #include "graph_text.h"
 
-#define BACKEND "onednn:0"
+#define BACKEND "native:0"
 
 static tfr_err err = TFR_ERR_INIT;
 

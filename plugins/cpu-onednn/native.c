@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * native.c: the tables of the native backend: plugin, memory facet, kernel facet. The device is the
+ * host's CPU, synchronous, with the host's memory as its only space. It uses no library: products,
+ * convolutions, attention and what stands around them in float32, alone or compiled into programs.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile.h"
+#include "program.h"
+
+TFR_PLUGIN_NOTE("native", TFR_PLUGIN_BACKEND, 110, "");
+
+enum { ALIGNMENT = 64 };
+
+static const tfr_host *the_host;
+
+/* ---- memory ---- */
+
+static int32_t native_spaces(tfr_plugin_device *device, tfr_space_info *out, uint32_t stride,
+                             uint32_t *n, tfr_err *err)
+{
+    (void)device;
+    (void)stride;
+    (void)err;
+    if (*n >= 1 && out) {
+        memcpy(out->name, "host", sizeof "host");
+        out->flags = TFR_SPACE_HOST_ACCESS | TFR_SPACE_DEVICE_ACCESS;
+        out->alignment = ALIGNMENT;
+    }
+    *n = 1;
+    return TFR_OK;
+}
+
+static int32_t native_alloc(tfr_plugin_device *device, uint32_t space, uint64_t bytes,
+                            uint64_t align, void **out, tfr_err *err)
+{
+    void *p = NULL;
+
+    (void)device;
+    (void)space;
+    if (align < ALIGNMENT)
+        align = ALIGNMENT;
+    if (bytes > SIZE_MAX - align || posix_memalign(&p, (size_t)align, (size_t)bytes) != 0)
+        return tfr_fail(err, TFR_ENOMEM, "no memory for %llu bytes", (unsigned long long)bytes);
+    *out = p;
+    return TFR_OK;
+}
+
+static void native_free(tfr_plugin_device *device, uint32_t space, void *address)
+{
+    (void)device;
+    (void)space;
+    free(address);
+}
+
+static const tfr_memory_facet memory_facet = {
+    .size = sizeof memory_facet,
+    .spaces = native_spaces,
+    .alloc = native_alloc,
+    .free = native_free,
+};
+
+/* ---- kernels ---- */
+
+static int32_t native_ops(tfr_plugin_device *device, tfr_op_claim *out, uint32_t stride,
+                          uint32_t *n, tfr_err *err)
+{
+    uint32_t i;
+
+    (void)err;
+    for (i = 0; i < tfr_dnn_n_ops && i < *n; i++) {
+        const tfr_dnn_op *op = &tfr_dnn_ops[i];
+        const bool is_item = op->prepare == tfr_dnn_item_prepare;
+        tfr_op_claim claim = {
+            .size = sizeof claim,
+            .since_version = op->since_version,
+            .domain = "",
+            .name = op->name,
+            .dtypes = is_item && !device->isa ? 0 : op->types,
+            .dtypes_if = is_item ? op->types : 0,
+        };
+        memcpy((char *)out + (size_t)i * stride, &claim,
+               stride < sizeof claim ? stride : sizeof claim);
+    }
+    *n = tfr_dnn_n_ops;
+    return TFR_OK;
+}
+
+static const tfr_kernel_facet kernel_facet = {
+    .size = sizeof kernel_facet,
+    .flags = TFR_KERNEL_TAKES_UNALIGNED,
+    .ops = native_ops,
+    .supports = tfr_dnn_supports,
+    .prepare = tfr_dnn_prepare,
+    .launch = tfr_dnn_launch,
+    .drop = tfr_dnn_drop,
+};
+
+/* ---- the plugin ---- */
+
+static int32_t native_open(const tfr_device_info *info, const tfr_option *options,
+                           uint32_t n_options, tfr_plugin_device **out, tfr_err *err)
+{
+    (void)info;
+    return tfr_dnn_open(the_host, options, n_options, out, err);
+}
+
+static const void *native_facet(const char *id)
+{
+    if (strcmp(id, TFR_MEMORY_V1) == 0)
+        return &memory_facet;
+    if (strcmp(id, TFR_KERNEL_V1) == 0)
+        return &kernel_facet;
+    if (strcmp(id, TFR_PROFILE_V1) == 0)
+        return &tfr_dnn_profile_facet;
+    if (strcmp(id, TFR_PROGRAM_V1) == 0)
+        return &tfr_dnn_program_facet;
+    return NULL;
+}
+
+static const tfr_plugin plugin = {
+    .size = sizeof plugin,
+    .abi_minor = TFR_ABI_MINOR,
+    .name = "native",
+    .version = "0.1.0",
+    .vendor = "tfrun",
+    .build_info = "",
+    .enumerate = tfr_dnn_enumerate,
+    .open = native_open,
+    .close = tfr_dnn_close,
+    .facet = native_facet,
+};
+
+int32_t tfrun_plugin_v1(const tfr_host *host, const tfr_plugin **out, tfr_err *err)
+{
+    (void)err;
+    the_host = host;
+    *out = &plugin;
+    return TFR_OK;
+}

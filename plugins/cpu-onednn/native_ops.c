@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ops.c: the ops of this backend, sorted by name, each with the newest version that it is written
+ * for. An op that is not here is not claimed; one that is here may still say no to a call.
+ */
+#include <string.h>
+
+#include "cast.h"
+#include "gather.h"
+#include "product.h"
+#include "program.h"
+
+#define OP(name, version, family, types)                                                           \
+    {                                                                                              \
+        name, version, types, tfr_dnn_##family##_supports, tfr_dnn_##family##_prepare              \
+    }
+/* What programs know, too: a program of one item. */
+#define ITEM(name, version) OP(name, version, item, BIT(F32))
+
+/* Sets of types of operand 0. */
+#define BIT(type) (1u << TFR_DTYPE_##type)
+#define CASTS     (BIT(F32) | BIT(I32) | BIT(I64) | BIT(U8) | BIT(I8) | BIT(BOOL))
+/* Whole bytes, moved as they are. */
+#define MOVED ~(BIT(STRING) | BIT(U4) | BIT(I4) | BIT(F4E2M1) | BIT(U2) | BIT(I2) | BIT(NONE))
+
+/* clang-format off */
+const tfr_dnn_op tfr_dnn_ops[] = {
+    ITEM("Abs", 13),
+    ITEM("Add", 14),
+    ITEM("AveragePool", 22),
+    OP("Cast", 28, cast, CASTS),
+    ITEM("Clip", 13),
+    ITEM("Concat", 13),
+    ITEM("Conv", 22),
+    ITEM("Div", 14),
+    ITEM("Exp", 13),
+    OP("Gather", 13, gather, MOVED),
+    ITEM("Gelu", 20),
+    OP("Gemm", 13, product, BIT(F32)),
+    ITEM("GlobalAveragePool", 22),
+    ITEM("HardSigmoid", 22),
+    ITEM("HardSwish", 22),
+    ITEM("LayerNormalization", 17),
+    ITEM("LeakyRelu", 16),
+    OP("MatMul", 13, product, BIT(F32)),
+    ITEM("MaxPool", 22),
+    ITEM("Mul", 14),
+    ITEM("Neg", 13),
+    ITEM("Relu", 14),
+    ITEM("Sigmoid", 13),
+    ITEM("Softmax", 13),
+    ITEM("Sqrt", 13),
+    ITEM("Sub", 14),
+    ITEM("Swish", 24),
+    ITEM("Tanh", 13),
+    ITEM("Transpose", 25),
+};
+/* clang-format on */
+const uint32_t tfr_dnn_n_ops = sizeof tfr_dnn_ops / sizeof tfr_dnn_ops[0];
+
+const tfr_dnn_op *tfr_dnn_find_op(const tfr_call *call)
+{
+    uint32_t low = 0, high = tfr_dnn_n_ops;
+
+    if (call->domain[0] != 0)
+        return NULL;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        int order = strcmp(call->name, tfr_dnn_ops[middle].name);
+        if (order == 0)
+            return &tfr_dnn_ops[middle];
+        if (order < 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return NULL;
+}
