@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gemm_kit.h: products for the tests of plugins/cpu-onednn/gemm.h: made-up operands, what float64
+ * gemm_kit.h: products for the tests of plugins/cpu-native/gemm.h: made-up operands, what float64
  * makes of them, and the comparison. The plugin's files are compiled into the tests.
  */
 #ifndef TFR_TESTS_GEMM_KIT_H

@@ -207,7 +207,7 @@ tests_test_dtype_LDADD = $(TFR_TEST_CORE)
 tests_test_dtype_SOURCES = tests/test_dtype.c
 
 tests_test_gemm_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS) \
-	-I$(top_srcdir)/plugins/cpu-onednn
+	-I$(top_srcdir)/plugins/cpu-native
 tests_test_gemm_LDADD = $(CUNIT_LIBS) -lm
 tests_test_gemm_SOURCES = tests/test_gemm.c tests/gemm_kit.h $(tfr_native_gemm)
 
@@ -500,15 +500,15 @@ tests_test_verify_random_LDADD = $(TFR_TEST_CORE) -lm
 tests_test_verify_random_SOURCES = tests/test_verify_random.c cli/verify_random.c cli/verify.h
 
 tests_test_winograd_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS) \
-	-I$(top_srcdir)/plugins/cpu-onednn
+	-I$(top_srcdir)/plugins/cpu-native
 tests_test_winograd_LDADD = $(TFR_TEST_CORE)
 tests_test_winograd_SOURCES = \
 	tests/test_winograd.c \
-	plugins/cpu-onednn/isa.c \
-	plugins/cpu-onednn/isa_avx2.c \
-	plugins/cpu-onednn/isa_avx512.c \
-	plugins/cpu-onednn/program_conv.c \
-	plugins/cpu-onednn/program_winograd.c \
+	plugins/cpu-native/isa.c \
+	plugins/cpu-native/isa_avx2.c \
+	plugins/cpu-native/isa_avx512.c \
+	plugins/cpu-native/program_conv.c \
+	plugins/cpu-native/program_winograd.c \
 	$(NULL)
 
 tests_test_wire_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)

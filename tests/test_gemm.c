@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_gemm.c: the matrix products of plugins/cpu-onednn against float64, on every instruction set
+ * test_gemm.c: the matrix products of plugins/cpu-native against float64, on every instruction set
  * that this machine has. Math modes are in test_gemm_modes.c.
  */
 #include "gemm_kit.h"

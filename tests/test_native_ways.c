@@ -8,7 +8,7 @@
 
 enum { BATCH = 16 };
 
-/* As in plugins/cpu-onednn/program.h. */
+/* As in plugins/cpu-native/program.h. */
 typedef struct choice {
     uint32_t magic, threads;
     int64_t samples; /* of a unit; 0 = threads share the steps */

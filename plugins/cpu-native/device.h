@@ -2,8 +2,8 @@
 /*
  * device.h: the one device of this backend, the host's processor, and what of it is used.
  */
-#ifndef TFR_DNN_NATIVE_DEVICE_H
-#define TFR_DNN_NATIVE_DEVICE_H
+#ifndef TFR_DNN_DEVICE_H
+#define TFR_DNN_DEVICE_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

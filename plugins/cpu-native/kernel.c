@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kernel.c: asks, builds, launches and drops kernels, whatever their op. */
-#include "native_kernel.h"
+#include "kernel.h"
 
 #include <limits.h>
 #include <stdlib.h>

@@ -6,10 +6,10 @@
  * and returns, or leaves the YES that it finds; it may take every operand as plain, and input 0 and
  * the outputs as not empty. prepare sets the function; errors stick to the build.
  */
-#ifndef TFR_DNN_NATIVE_KERNEL_H
-#define TFR_DNN_NATIVE_KERNEL_H
+#ifndef TFR_DNN_KERNEL_H
+#define TFR_DNN_KERNEL_H
 
-#include "native_device.h"
+#include "device.h"
 
 /*
  * It finds the operands in launch; those that were known may have no address there. It divides its

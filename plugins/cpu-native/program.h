@@ -28,7 +28,7 @@
 
 #include "gather.h"
 #include "isa.h"
-#include "native_kernel.h"
+#include "kernel.h"
 
 typedef struct tfr_dnn_value {
     int rank;

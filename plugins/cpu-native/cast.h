@@ -3,7 +3,7 @@
 #ifndef TFR_DNN_CAST_H
 #define TFR_DNN_CAST_H
 
-#include "native_kernel.h"
+#include "kernel.h"
 
 typedef void (*tfr_dnn_cast_fn)(const void *from, void *to, int64_t n);
 /* NULL = this pair of types is not ours. */

@@ -3,7 +3,7 @@
 #ifndef TFR_DNN_GATHER_H
 #define TFR_DNN_GATHER_H
 
-#include "native_kernel.h"
+#include "kernel.h"
 
 /* y[o, i, :] = x[o, indices[i], :], moved as bytes. */
 typedef struct tfr_dnn_gather {

@@ -3,7 +3,7 @@
 #ifndef TFR_DNN_PRODUCT_H
 #define TFR_DNN_PRODUCT_H
 
-#include "native_kernel.h"
+#include "kernel.h"
 
 void tfr_dnn_product_supports(const tfr_plugin_device *device, const tfr_call *call,
                               tfr_answer *answer);

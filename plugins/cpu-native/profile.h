@@ -15,7 +15,7 @@
 
 #include <time.h>
 
-#include "native_device.h"
+#include "device.h"
 
 typedef struct tfr_dnn_stretch {
     uint64_t id;      /* of the launch */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* device.c: opens and closes the host's processor, as much of it as the user allows. */
-#include "native_device.h"
+#include "device.h"
 
 #include <stdlib.h>
 #include <string.h>
