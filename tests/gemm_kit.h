@@ -45,11 +45,11 @@ static void *make_aligned(size_t bytes)
 }
 
 typedef struct product {
-    tfr_dnn_gemm_shape shape;
-    tfr_dnn_gemm_args args; /* but for c and, if packed, b */
-    double slack;           /* of the error bound: 1 for float32 */
-    double relative;        /* error of a factor's product, of the math mode */
-    double absolute;        /* error of the activation */
+    native_gemm_shape shape;
+    native_gemm_args args; /* but for c and, if packed, b */
+    double slack;          /* of the error bound: 1 for float32 */
+    double relative;       /* error of a factor's product, of the math mode */
+    double absolute;       /* error of the activation */
 } product;
 
 static product make_product(int64_t m, int64_t n, int64_t k)
@@ -72,22 +72,22 @@ static void free_product(product *p)
     free((void *)(uintptr_t)p->args.b);
 }
 
-static double activated(const tfr_dnn_epilogue *e, double x)
+static double activated(const native_epilogue *e, double x)
 {
     switch (e->activation) {
-    case TFR_DNN_GEMM_RELU:
+    case NATIVE_GEMM_RELU:
         return x < 0 ? 0 : x;
-    case TFR_DNN_GEMM_CLIP:
+    case NATIVE_GEMM_CLIP:
         return x < e->low ? e->low : x > e->high ? e->high : x;
-    case TFR_DNN_GEMM_SIGMOID:
+    case NATIVE_GEMM_SIGMOID:
         return 1 / (1 + exp(-x));
-    case TFR_DNN_GEMM_TANH:
+    case NATIVE_GEMM_TANH:
         return tanh(x);
-    case TFR_DNN_GEMM_SILU:
+    case NATIVE_GEMM_SILU:
         return x / (1 + exp(-x));
-    case TFR_DNN_GEMM_GELU_ERF:
+    case NATIVE_GEMM_GELU_ERF:
         return 0.5 * x * erfc(-x / sqrt(2.0));
-    case TFR_DNN_GEMM_GELU_TANH:
+    case NATIVE_GEMM_GELU_TANH:
         return 0.5 * x * (1 + tanh(sqrt(2 / 3.14159265358979323846) * (x + 0.044715 * x * x * x)));
     default:
         return x;
@@ -97,8 +97,8 @@ static double activated(const tfr_dnn_epilogue *e, double x)
 /* Element [i, j] and how much a float32 computation of it may be off. */
 static double expected(const product *p, int64_t i, int64_t j, double *bound)
 {
-    const tfr_dnn_gemm_shape *s = &p->shape;
-    const tfr_dnn_epilogue *e = &s->epilogue;
+    const native_gemm_shape *s = &p->shape;
+    const native_epilogue *e = &s->epilogue;
     const float *b = p->args.b;
     double sum = 0, size = 0;
     int64_t k;
@@ -124,21 +124,21 @@ static double expected(const product *p, int64_t i, int64_t j, double *bound)
 }
 
 /* "emulated" is the arithmetic of the math modes on the least processor. */
-static void find_cpu(tfr_dnn_gemm_cpu *cpu, const char *features)
+static void find_cpu(native_gemm_cpu *cpu, const char *features)
 {
     const bool emulated = strcmp(features, "emulated") == 0;
-    tfr_dnn_gemm_find_cpu(cpu, emulated ? "" : features);
+    native_gemm_find_cpu(cpu, emulated ? "" : features);
     if (emulated)
-        tfr_dnn_gemm_emulate_modes(cpu);
+        native_gemm_emulate_modes(cpu);
 }
 
 /* Computes with the features and compares every element; true = all good. */
 static bool product_agrees(const product *p, const char *features, int threads, bool packed)
 {
-    tfr_dnn_gemm_cpu cpu;
-    tfr_dnn_gemm_shape shape = p->shape;
-    tfr_dnn_gemm_args args = p->args;
-    tfr_dnn_gemm g;
+    native_gemm_cpu cpu;
+    native_gemm_shape shape = p->shape;
+    native_gemm_args args = p->args;
+    native_gemm g;
     const int64_t n_c = shape.m * shape.ldc;
     float *c = make_matrix(n_c + GUARD);
     void *scratch, *b = NULL;
@@ -147,19 +147,19 @@ static bool product_agrees(const product *p, const char *features, int threads, 
 
     shape.b_packed = packed;
     find_cpu(&cpu, features);
-    tfr_dnn_gemm_plan(&g, &cpu, &shape, threads);
+    native_gemm_plan(&g, &cpu, &shape, threads);
     scratch = make_aligned(g.scratch_bytes);
     if (packed) {
         b = make_aligned(g.packed_bytes);
-        if (good && b && !tfr_dnn_gemm_pack(&g, args.b, b)) { /* as the header says */
+        if (good && b && !native_gemm_pack(&g, args.b, b)) { /* as the header says */
             good = shape.math_mode != TFR_MATH_STRICT;
             shape.math_mode = TFR_MATH_STRICT;
-            tfr_dnn_gemm_plan(&g, &cpu, &shape, threads);
+            native_gemm_plan(&g, &cpu, &shape, threads);
             free(b);
             free(scratch);
             scratch = make_aligned(g.scratch_bytes);
             b = make_aligned(g.packed_bytes);
-            good = good && b && tfr_dnn_gemm_pack(&g, args.b, b);
+            good = good && b && native_gemm_pack(&g, args.b, b);
         }
         args.b = b;
     }
@@ -168,7 +168,7 @@ static bool product_agrees(const product *p, const char *features, int threads, 
             c[n_c + i] = guard;
         args.c = c;
         for (i = g.n_tiles - 1; i >= 0; i--) /* any order, any split */
-            tfr_dnn_gemm_run(&g, &args, scratch, i, i + 1);
+            native_gemm_run(&g, &args, scratch, i, i + 1);
         for (i = 0; i < GUARD; i++)
             good = good && c[n_c + i] == guard;
         for (i = 0; i < shape.m; i++)
@@ -207,23 +207,23 @@ static void check_shared_a(const product *p, const char *features, int64_t block
     const tfr_host host = {.size = sizeof host, .parallel_for = run_backwards};
     const int64_t size = p->shape.m * p->shape.ldc;
     float *own = make_matrix(size), *shared = make_matrix(size);
-    tfr_dnn_gemm_args args = p->args;
-    tfr_dnn_gemm_cpu cpu;
-    tfr_dnn_gemm g;
+    native_gemm_args args = p->args;
+    native_gemm_cpu cpu;
+    native_gemm g;
     void *memory;
 
     REQUIRE(own && shared);
     find_cpu(&cpu, features);
     cpu.l2_bytes = 128 << 10;
-    tfr_dnn_gemm_plan(&g, &cpu, &p->shape, 2);
+    native_gemm_plan(&g, &cpu, &p->shape, 2);
     CHECK(g.shared_blocks >= blocks);
     g.shared_blocks = blocks;
-    memory = make_aligned(tfr_dnn_gemm_workspace(&g, 2));
+    memory = make_aligned(native_gemm_workspace(&g, 2));
     REQUIRE(memory != NULL);
     args.c = own;
-    tfr_dnn_gemm_run(&g, &args, memory, 0, g.n_tiles);
+    native_gemm_run(&g, &args, memory, 0, g.n_tiles);
     args.c = shared;
-    tfr_dnn_gemm_run_all(&g, &args, memory, &host, 2);
+    native_gemm_run_all(&g, &args, memory, &host, 2);
     CHECK(memcmp(own, shared, (size_t)size * sizeof *own) == 0);
     free(memory);
     free(own);

@@ -123,20 +123,20 @@ TEST(the_residual_may_be_the_result_itself)
             c[1][t] = c[0][t];
         for (t = 0; t < 2; t++) {
             float *to = t ? c[1] : make_matrix(33 * 45);
-            tfr_dnn_gemm_cpu cpu;
-            tfr_dnn_gemm g;
-            tfr_dnn_gemm_args args = p.args;
+            native_gemm_cpu cpu;
+            native_gemm g;
+            native_gemm_args args = p.args;
             void *scratch;
             REQUIRE(to != NULL);
             p.shape.epilogue.ld_residual = 45;
-            p.shape.epilogue.activation = TFR_DNN_GEMM_RELU;
-            tfr_dnn_gemm_find_cpu(&cpu, all_features[i]);
-            tfr_dnn_gemm_plan(&g, &cpu, &p.shape, 1);
+            p.shape.epilogue.activation = NATIVE_GEMM_RELU;
+            native_gemm_find_cpu(&cpu, all_features[i]);
+            native_gemm_plan(&g, &cpu, &p.shape, 1);
             scratch = make_aligned(g.scratch_bytes);
             REQUIRE(scratch != NULL);
             args.c = to;
             args.residual = c[t];
-            tfr_dnn_gemm_run(&g, &args, scratch, 0, g.n_tiles);
+            native_gemm_run(&g, &args, scratch, 0, g.n_tiles);
             free(scratch);
             if (t == 0) {
                 memcpy(c[0], to, 33 * 45 * sizeof *to);
@@ -154,14 +154,14 @@ TEST(the_residual_may_be_the_result_itself)
 TEST(activations_agree_with_float64)
 {
     int act, i;
-    for (act = TFR_DNN_GEMM_NONE; act <= TFR_DNN_GEMM_GELU_TANH; act++) {
+    for (act = NATIVE_GEMM_NONE; act <= NATIVE_GEMM_GELU_TANH; act++) {
         product p = make_product(60, 70, 1);
         for (i = 0; i < 60; i++)
             ((float *)(uintptr_t)p.args.a)[i] = i < 40 ? (float)(i - 20) : 0.03f * (float)(i - 50);
         p.shape.epilogue.activation = act;
         p.shape.epilogue.low = -0.25f;
         p.shape.epilogue.high = 6.0f;
-        p.absolute = act > TFR_DNN_GEMM_CLIP ? 2e-6 : 0;
+        p.absolute = act > NATIVE_GEMM_CLIP ? 2e-6 : 0;
         check_everywhere(&p);
         free_product(&p);
     }
@@ -174,25 +174,25 @@ TEST(activations_of_what_is_not_finite_are_their_limits)
     static const struct {
         int act;
         float of_inf, of_minus_inf;
-    } limits[] = {{TFR_DNN_GEMM_RELU, INFINITY, 0},     {TFR_DNN_GEMM_SIGMOID, 1, 0},
-                  {TFR_DNN_GEMM_TANH, 1, -1},           {TFR_DNN_GEMM_SILU, INFINITY, 0},
-                  {TFR_DNN_GEMM_GELU_ERF, INFINITY, 0}, {TFR_DNN_GEMM_GELU_TANH, INFINITY, 0}};
+    } limits[] = {{NATIVE_GEMM_RELU, INFINITY, 0},     {NATIVE_GEMM_SIGMOID, 1, 0},
+                  {NATIVE_GEMM_TANH, 1, -1},           {NATIVE_GEMM_SILU, INFINITY, 0},
+                  {NATIVE_GEMM_GELU_ERF, INFINITY, 0}, {NATIVE_GEMM_GELU_TANH, INFINITY, 0}};
     size_t i, f;
     for (f = 0; f < N_FEATURES; f++)
         for (i = 0; i < sizeof limits / sizeof limits[0]; i++) {
-            tfr_dnn_gemm_shape s = {.m = 7, .n = 1, .k = 1, .lda = 1, .ldb = 1, .ldc = 1};
-            tfr_dnn_gemm_cpu cpu;
-            tfr_dnn_gemm g;
+            native_gemm_shape s = {.m = 7, .n = 1, .k = 1, .lda = 1, .ldb = 1, .ldc = 1};
+            native_gemm_cpu cpu;
+            native_gemm g;
             float c[7];
-            tfr_dnn_gemm_args args = {.a = special, .b = &one, .c = c};
+            native_gemm_args args = {.a = special, .b = &one, .c = c};
             void *scratch;
             s.epilogue.alpha = 1;
             s.epilogue.activation = limits[i].act;
-            tfr_dnn_gemm_find_cpu(&cpu, all_features[f]);
-            tfr_dnn_gemm_plan(&g, &cpu, &s, 1);
+            native_gemm_find_cpu(&cpu, all_features[f]);
+            native_gemm_plan(&g, &cpu, &s, 1);
             scratch = make_aligned(g.scratch_bytes);
             REQUIRE(scratch != NULL);
-            tfr_dnn_gemm_run(&g, &args, scratch, 0, g.n_tiles);
+            native_gemm_run(&g, &args, scratch, 0, g.n_tiles);
             CHECK_NEAR(limits[i].of_inf, c[0], 1e-6);
             CHECK_NEAR(limits[i].of_minus_inf, c[1], 1e-6);
             CHECK(isnan(c[2]));
@@ -230,28 +230,28 @@ TEST(a_batch_is_many_products)
     size_t f;
     REQUIRE(a && b && c);
     for (f = 0; f < N_FEATURES; f++) {
-        tfr_dnn_gemm_shape s = {.m = M,
-                                .n = N,
-                                .k = K,
-                                .lda = K,
-                                .ldb = N,
-                                .ldc = N,
-                                .batch = {1, B0, B1},
-                                .batch_a = {0, B1 * M * K, M * K},
-                                .batch_b = {0, K * N, 0},
-                                .batch_c = {0, B1 * M * N, M * N}};
-        tfr_dnn_gemm_args args = {.a = a, .b = b, .c = c};
-        tfr_dnn_gemm_cpu cpu;
-        tfr_dnn_gemm g;
+        native_gemm_shape s = {.m = M,
+                               .n = N,
+                               .k = K,
+                               .lda = K,
+                               .ldb = N,
+                               .ldc = N,
+                               .batch = {1, B0, B1},
+                               .batch_a = {0, B1 * M * K, M * K},
+                               .batch_b = {0, K * N, 0},
+                               .batch_c = {0, B1 * M * N, M * N}};
+        native_gemm_args args = {.a = a, .b = b, .c = c};
+        native_gemm_cpu cpu;
+        native_gemm g;
         void *scratch;
         int64_t i, j, k, at;
         s.epilogue.alpha = 1;
-        tfr_dnn_gemm_find_cpu(&cpu, all_features[f]);
-        tfr_dnn_gemm_plan(&g, &cpu, &s, 2);
+        native_gemm_find_cpu(&cpu, all_features[f]);
+        native_gemm_plan(&g, &cpu, &s, 2);
         scratch = make_aligned(g.scratch_bytes);
         REQUIRE(scratch != NULL);
         memset(c, 0, sizeof(float) * B0 * B1 * M * N);
-        tfr_dnn_gemm_run(&g, &args, scratch, 0, g.n_tiles);
+        native_gemm_run(&g, &args, scratch, 0, g.n_tiles);
         for (at = 0; at < B0 * B1; at++)
             for (i = 0; i < M; i++)
                 for (j = 0; j < N; j++) {
@@ -276,16 +276,16 @@ TEST(the_number_of_threads_changes_no_bit)
         int t;
         REQUIRE(c[0] && c[1]);
         for (t = 0; t < 2; t++) {
-            tfr_dnn_gemm_cpu cpu;
-            tfr_dnn_gemm g;
-            tfr_dnn_gemm_args args = p.args;
+            native_gemm_cpu cpu;
+            native_gemm g;
+            native_gemm_args args = p.args;
             void *scratch;
-            tfr_dnn_gemm_find_cpu(&cpu, all_features[f]);
-            tfr_dnn_gemm_plan(&g, &cpu, &p.shape, t ? 7 : 1);
+            native_gemm_find_cpu(&cpu, all_features[f]);
+            native_gemm_plan(&g, &cpu, &p.shape, t ? 7 : 1);
             scratch = make_aligned(g.scratch_bytes);
             REQUIRE(scratch != NULL);
             args.c = c[t];
-            tfr_dnn_gemm_run(&g, &args, scratch, 0, g.n_tiles);
+            native_gemm_run(&g, &args, scratch, 0, g.n_tiles);
             free(scratch);
         }
         CHECK(memcmp(c[0], c[1], sizeof(float) * 61 * 333) == 0);
@@ -302,7 +302,7 @@ TEST(packing_the_left_side_ahead_changes_no_bit)
         product p = make_product(150, 333, 1100);
         p.shape.trans_a = trans;
         p.shape.lda = trans ? 150 : 1100;
-        p.shape.epilogue.activation = TFR_DNN_GEMM_RELU;
+        p.shape.epilogue.activation = NATIVE_GEMM_RELU;
         for (f = 0; f < N_FEATURES; f++) {
             check_shared_a(&p, all_features[f], 3);
             check_shared_a(&p, all_features[f], 2);
@@ -328,10 +328,10 @@ TEST(each_set_of_features_has_its_own_code)
     static const char *const names[] = {"portable", "avx2", "avx512", "avx512"};
     size_t i;
     for (i = 0; i < N_FEATURES; i++) {
-        tfr_dnn_gemm_cpu cpu;
-        tfr_dnn_gemm_find_cpu(&cpu, all_features[i]);
+        native_gemm_cpu cpu;
+        native_gemm_find_cpu(&cpu, all_features[i]);
         if (machine_has(i))
-            CHECK_STR(names[i], tfr_dnn_gemm_isa_name(cpu.strict));
+            CHECK_STR(names[i], native_gemm_isa_name(cpu.strict));
         else
             printf("  this machine has no %s\n", names[i]);
     }
@@ -339,9 +339,9 @@ TEST(each_set_of_features_has_its_own_code)
 
 TEST(a_hidden_feature_is_not_used)
 {
-    tfr_dnn_gemm_cpu cpu;
-    tfr_dnn_gemm_find_cpu(&cpu, "avx2_but_another avx512f");
-    CHECK_STR("portable", tfr_dnn_gemm_isa_name(cpu.strict));
+    native_gemm_cpu cpu;
+    native_gemm_find_cpu(&cpu, "avx2_but_another avx512f");
+    CHECK_STR("portable", native_gemm_isa_name(cpu.strict));
     CHECK(cpu.modes == NULL);
 }
 

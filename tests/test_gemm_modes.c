@@ -72,7 +72,7 @@ TEST(modes_take_transposed_operands_batches_and_epilogues)
         p.shape.lda = p.shape.trans_a ? 40 : 70;
         p.shape.ldb = p.shape.trans_b ? 70 : 50;
         p.shape.epilogue.alpha = 0.5f;
-        p.shape.epilogue.activation = TFR_DNN_GEMM_CLIP;
+        p.shape.epilogue.activation = NATIVE_GEMM_CLIP;
         p.shape.epilogue.low = -0.5f;
         p.shape.epilogue.high = 1.5f;
         p.shape.epilogue.ld_residual = 50;
@@ -88,21 +88,21 @@ TEST(modes_take_transposed_operands_batches_and_epilogues)
 /* Largest error in parts of the sum of the absolute products. */
 static double worst_error(const product *p, const char *features)
 {
-    tfr_dnn_gemm_cpu cpu;
-    tfr_dnn_gemm g;
-    tfr_dnn_gemm_args args = p->args;
-    const tfr_dnn_gemm_shape *s = &p->shape;
+    native_gemm_cpu cpu;
+    native_gemm g;
+    native_gemm_args args = p->args;
+    const native_gemm_shape *s = &p->shape;
     float *c = make_matrix(s->m * s->n);
     double worst = 0;
     void *scratch;
     int64_t i, j, k;
 
     find_cpu(&cpu, features);
-    tfr_dnn_gemm_plan(&g, &cpu, s, 1);
+    native_gemm_plan(&g, &cpu, s, 1);
     scratch = make_aligned(g.scratch_bytes);
     REQUIRE(c && scratch);
     args.c = c;
-    tfr_dnn_gemm_run(&g, &args, scratch, 0, g.n_tiles);
+    native_gemm_run(&g, &args, scratch, 0, g.n_tiles);
     for (i = 0; i < s->m; i++)
         for (j = 0; j < s->n; j++) {
             const float *b = args.b;
@@ -142,18 +142,18 @@ TEST(the_processor_computes_what_the_emulation_does)
         bool has_modes = true;
         REQUIRE(c[0] && c[1]);
         for (t = 0; t < 2; t++) {
-            tfr_dnn_gemm_cpu cpu;
-            tfr_dnn_gemm g;
-            tfr_dnn_gemm_args args = p.args;
+            native_gemm_cpu cpu;
+            native_gemm g;
+            native_gemm_args args = p.args;
             void *scratch;
             find_cpu(&cpu, mode_features[t]);
             has_modes = cpu.modes != NULL;
             p.shape.math_mode = mode;
-            tfr_dnn_gemm_plan(&g, &cpu, &p.shape, 1);
+            native_gemm_plan(&g, &cpu, &p.shape, 1);
             scratch = make_aligned(g.scratch_bytes);
             REQUIRE(scratch != NULL);
             args.c = c[t];
-            tfr_dnn_gemm_run(&g, &args, scratch, 0, g.n_tiles);
+            native_gemm_run(&g, &args, scratch, 0, g.n_tiles);
             free(scratch);
         }
         if (has_modes)
@@ -195,14 +195,14 @@ TEST(packing_the_left_side_ahead_keeps_what_the_format_lacks)
 
 TEST(without_amx_the_modes_are_strict_and_say_why)
 {
-    tfr_dnn_gemm_cpu cpu;
-    const tfr_dnn_gemm_shape s = {.m = 64, .n = 64, .k = 64, .math_mode = TFR_MATH_F32X6};
+    native_gemm_cpu cpu;
+    const native_gemm_shape s = {.m = 64, .n = 64, .k = 64, .math_mode = TFR_MATH_F32X6};
     const char *why;
-    tfr_dnn_gemm g;
-    tfr_dnn_gemm_find_cpu(&cpu, all_features[2]);
-    why = tfr_dnn_gemm_no_mode(&cpu, &s);
+    native_gemm g;
+    native_gemm_find_cpu(&cpu, all_features[2]);
+    why = native_gemm_no_mode(&cpu, &s);
     CHECK(why && strstr(why, "no amx_bf16") != NULL);
-    tfr_dnn_gemm_plan(&g, &cpu, &s, 1);
+    native_gemm_plan(&g, &cpu, &s, 1);
     CHECK(g.isa == g.strict);
 }
 
@@ -224,17 +224,17 @@ static bool refuse_arch_prctl(void)
 /* In a child, before anything has asked for AMX: 0 = the mode is strict and says why. */
 static int ask_in_vain(void)
 {
-    const tfr_dnn_gemm_shape s = {.m = 64, .n = 64, .k = 64, .math_mode = TFR_MATH_F32X6};
-    tfr_dnn_gemm_cpu cpu;
+    const native_gemm_shape s = {.m = 64, .n = 64, .k = 64, .math_mode = TFR_MATH_F32X6};
+    native_gemm_cpu cpu;
     const char *why;
-    tfr_dnn_gemm g;
+    native_gemm g;
     find_cpu(&cpu, mode_features[1]);
     if (!cpu.modes)
         return 2;
     if (!refuse_arch_prctl())
         return 3;
-    why = tfr_dnn_gemm_no_mode(&cpu, &s);
-    tfr_dnn_gemm_plan(&g, &cpu, &s, 1);
+    why = native_gemm_no_mode(&cpu, &s);
+    native_gemm_plan(&g, &cpu, &s, 1);
     return why && strstr(why, "the system refuses") && g.isa == g.strict ? 0 : 1;
 }
 #endif

@@ -122,8 +122,8 @@ TEST(a_primitive_opens_the_library)
 /* Whoever opens the library first may hold it below what the processor has. */
 static bool hold_library(int isa)
 {
-#ifdef TFR_DNN_SONAME
-    void *library = dlopen(TFR_DNN_SONAME, RTLD_NOW);
+#ifdef ONEDNN_SONAME
+    void *library = dlopen(ONEDNN_SONAME, RTLD_NOW);
     int (*hold)(int) = NULL, (*get)(void) = NULL;
     if (library) {
         *(void **)&hold = dlsym(library, "dnnl_set_max_cpu_isa");

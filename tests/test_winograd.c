@@ -16,7 +16,7 @@ enum { X, W, BIAS, RESIDUAL, Y, VALUES, BLOCKS = 64 };
 
 static void *blocks[BLOCKS];
 static int n_blocks;
-static tfr_dnn_run the_run;
+static native_run the_run;
 static uint64_t scratch_bytes;
 
 static void *take(size_t bytes)
@@ -33,53 +33,53 @@ static void free_all(void)
         free(blocks[--n_blocks]);
 }
 
-void *tfr_dnn_keep(tfr_dnn_planner *p, size_t bytes)
+void *native_keep(native_planner *p, size_t bytes)
 {
     (void)p;
     return take(bytes);
 }
 
-int64_t tfr_dnn_first_dim(const tfr_dnn_planner *p, const tfr_dnn_value *v)
+int64_t native_first_dim(const native_planner *p, const native_value *v)
 {
     (void)p;
     return v->dims[0];
 }
 
-int64_t tfr_dnn_count(const tfr_dnn_planner *p, const tfr_dnn_value *v)
+int64_t native_count(const native_planner *p, const native_value *v)
 {
     (void)p;
     return v->dims[0] * v->dims[1] * v->dims[2] * v->dims[3];
 }
 
-tfr_dnn_ref tfr_dnn_ref_of(const tfr_dnn_planner *p, int value)
+native_ref native_ref_of(const native_planner *p, int value)
 {
-    const tfr_dnn_ref none = {0};
+    const native_ref none = {0};
     return value < 0 ? none : p->refs[value];
 }
 
-tfr_dnn_run *tfr_dnn_add_run(tfr_dnn_planner *p,
-                             void (*run)(const void *, const tfr_dnn_bases *, int64_t, int64_t),
-                             const void *params, int64_t n, double cost)
+native_run *native_add_run(native_planner *p,
+                           void (*run)(const void *, const native_bases *, int64_t, int64_t),
+                           const void *params, int64_t n, double cost)
 {
     (void)p;
-    the_run = (tfr_dnn_run){.run = run, .params = params, .n = n, .cost = cost};
+    the_run = (native_run){.run = run, .params = params, .n = n, .cost = cost};
     return &the_run;
 }
 
-int tfr_dnn_parts(const tfr_dnn_planner *p, int64_t pixels)
+int native_parts(const native_planner *p, int64_t pixels)
 {
     (void)p;
     return pixels > 8 ? 2 : 1;
 }
 
-void tfr_dnn_need_scratch(tfr_dnn_planner *p, uint64_t bytes)
+void native_need_scratch(native_planner *p, uint64_t bytes)
 {
     (void)p;
     scratch_bytes = bytes;
 }
 
-const float *tfr_dnn_pack(tfr_dnn_planner *p, const tfr_dnn_constant_key *key, uint64_t bytes,
-                          void (*fill)(float *to, const void *user), const void *user)
+const float *native_pack(native_planner *p, const native_constant_key *key, uint64_t bytes,
+                         void (*fill)(float *to, const void *user), const void *user)
 {
     float *to = take(bytes);
     (void)p, (void)key;
@@ -100,18 +100,18 @@ static const tfr_host host = {.size = sizeof host, .parallel_for = in_one_part};
 typedef struct layer {
     int64_t samples, ins, outs, height, width, rows, columns, top, left;
     bool bias, residual, pooled;
-    tfr_dnn_act act;
+    native_act act;
 } layer;
 
 typedef struct problem {
     const layer *l;
-    const tfr_dnn_isa *isa;
+    const native_isa *isa;
     tfr_plugin_device device;
-    tfr_dnn_ir ir;
-    tfr_dnn_value values[VALUES];
-    tfr_dnn_ref refs[VALUES];
-    tfr_dnn_planner planner;
-    tfr_dnn_item item;
+    native_ir ir;
+    native_value values[VALUES];
+    native_ref refs[VALUES];
+    native_planner planner;
+    native_item item;
     float *plain[VALUES];  /* of the model's layout, y is what is wanted */
     float *memory[VALUES]; /* as programs have it */
     double *sums, size;    /* what each output is, and the largest of their sums without signs */
@@ -128,7 +128,7 @@ static float next(void)
 
 static void set_value(problem *p, int i, int64_t n, int64_t c, int64_t h, int64_t w, bool blocked)
 {
-    tfr_dnn_value *v = &p->values[i];
+    native_value *v = &p->values[i];
     const int64_t lanes = p->isa->lanes;
     int64_t padded = blocked ? (c + lanes - 1) / lanes * lanes : c, k;
 
@@ -183,11 +183,11 @@ static double output_at(const problem *p, int64_t n, int64_t o, int64_t y, int64
     return sum;
 }
 
-static double activated(const tfr_dnn_act *act, double x)
+static double activated(const native_act *act, double x)
 {
-    if (act->kind == TFR_DNN_ACT_CLIP)
+    if (act->kind == NATIVE_ACT_CLIP)
         return x < act->a ? act->a : x > act->b ? act->b : x;
-    return act->kind == TFR_DNN_ACT_LEAKY && x < 0 ? act->a * x : x;
+    return act->kind == NATIVE_ACT_LEAKY && x < 0 ? act->a * x : x;
 }
 
 static void reference(problem *p)
@@ -212,7 +212,7 @@ static void reference(problem *p)
     }
 }
 
-static void begin_problem(problem *p, const layer *l, const tfr_dnn_isa *isa, int threads)
+static void begin_problem(problem *p, const layer *l, const native_isa *isa, int threads)
 {
     const int part = l->pooled ? 2 : 1;
 
@@ -232,36 +232,36 @@ static void begin_problem(problem *p, const layer *l, const tfr_dnn_isa *isa, in
     p->planner.ir = &p->ir;
     p->planner.isa = isa;
     p->planner.refs = p->refs;
-    p->item = (tfr_dnn_item){.kind = TFR_DNN_ITEM_CONV,
-                             .n_inputs = 3,
-                             .inputs = {X, W, l->bias ? BIAS : -1},
-                             .output = Y,
-                             .residual = l->residual ? RESIDUAL : -1,
-                             .act = l->act,
-                             .kernel = {3, 3},
-                             .stride = {1, 1},
-                             .dilation = {1, 1},
-                             .pad = {l->top, l->left},
-                             .pooled = l->pooled};
+    p->item = (native_item){.kind = NATIVE_ITEM_CONV,
+                            .n_inputs = 3,
+                            .inputs = {X, W, l->bias ? BIAS : -1},
+                            .output = Y,
+                            .residual = l->residual ? RESIDUAL : -1,
+                            .act = l->act,
+                            .kernel = {3, 3},
+                            .stride = {1, 1},
+                            .dilation = {1, 1},
+                            .pad = {l->top, l->left},
+                            .pooled = l->pooled};
 }
 
-static void plan_2(tfr_dnn_planner *p, const tfr_dnn_item *item)
+static void plan_2(native_planner *p, const native_item *item)
 {
-    tfr_dnn_plan_winograd(p, item, 0);
+    native_plan_winograd(p, item, 0);
 }
 
-static void plan_4(tfr_dnn_planner *p, const tfr_dnn_item *item)
+static void plan_4(native_planner *p, const native_item *item)
 {
-    tfr_dnn_plan_winograd(p, item, 1);
+    native_plan_winograd(p, item, 1);
 }
 
-static void (*const plans[])(tfr_dnn_planner *, const tfr_dnn_item *) = {plan_2, plan_4};
+static void (*const plans[])(native_planner *, const native_item *) = {plan_2, plan_4};
 
 /* Parts in any order, with scratch that holds what others left there. */
-static void run(problem *p, void (*plan)(tfr_dnn_planner *, const tfr_dnn_item *), int64_t parts)
+static void run(problem *p, void (*plan)(native_planner *, const native_item *), int64_t parts)
 {
     char *base[VALUES];
-    tfr_dnn_bases bases = {base, NULL, NULL, 0, NULL};
+    native_bases bases = {base, NULL, NULL, 0, NULL};
 
     to_blocked(p, X);
     to_blocked(p, RESIDUAL);
@@ -292,25 +292,24 @@ static void check(const problem *p, double tolerance)
     CHECK(true);
 }
 
-static const tfr_dnn_isa *isa_at(int i)
+static const native_isa *isa_at(int i)
 {
     static const char *const allowed[] = {"avx512f avx512bw avx512vl avx512dq", "avx2 fma"};
-    return tfr_dnn_choose_isa(allowed[i]);
+    return native_choose_isa(allowed[i]);
 }
 
 #define EACH_FORM(plan)                                                                            \
-    for (int n_form = 0; n_form < TFR_DNN_WINOGRAD_FORMS; n_form++)                                \
-        for (void (*plan)(tfr_dnn_planner *, const tfr_dnn_item *) = plans[n_form]; plan;          \
-             plan = NULL)
+    for (int n_form = 0; n_form < NATIVE_WINOGRAD_FORMS; n_form++)                                 \
+        for (void (*plan)(native_planner *, const native_item *) = plans[n_form]; plan; plan = NULL)
 
 #define EACH_ISA(isa)                                                                              \
     for (int n_isa = 0; n_isa < 2; n_isa++)                                                        \
-        for (const tfr_dnn_isa *isa = isa_at(n_isa); isa; isa = NULL)
+        for (const native_isa *isa = isa_at(n_isa); isa; isa = NULL)
 
 /* ---- the claims ---- */
 
-static const tfr_dnn_act relu = {TFR_DNN_ACT_CLIP, 0.0f, INFINITY},
-                         leaky = {TFR_DNN_ACT_LEAKY, 0.25f, 0.0f};
+static const native_act relu = {NATIVE_ACT_CLIP, 0.0f, INFINITY},
+                        leaky = {NATIVE_ACT_LEAKY, 0.25f, 0.0f};
 
 static void check_layer(const layer *l)
 {
@@ -410,7 +409,7 @@ TEST(nan_and_infinity_reach_their_windows_only)
     static const layer layers[] = {
         {2, 17, 33, 11, 9, 11, 9, 1, 1, true, true, false, {0}},
         {1, 16, 40, 12, 9, 10, 8, 0, 1, true, false, true, {0}},
-        {1, 16, 40, 12, 9, 12, 9, 1, 1, true, true, false, {TFR_DNN_ACT_LEAKY, 0.25f, 0.0f}},
+        {1, 16, 40, 12, 9, 12, 9, 1, 1, true, true, false, {NATIVE_ACT_LEAKY, 0.25f, 0.0f}},
     };
     for (size_t i = 0; i < sizeof layers / sizeof layers[0]; i++) {
         EACH_FORM(plan) EACH_ISA(isa)
@@ -452,7 +451,7 @@ TEST(errors_are_below_four_times_those_of_the_plain_sum)
             seed = 1;
             begin_problem(&p, &l, isa, 1);
             reference(&p);
-            run(&p, tfr_dnn_plan_conv, 1);
+            run(&p, native_plan_conv, 1);
             direct = error_of(&p);
             run(&p, plan, 1);
             winograd = error_of(&p);
@@ -469,20 +468,20 @@ TEST(only_windows_of_3_x_3_and_stride_1_are_taken)
     {
         problem p;
         begin_problem(&p, &l, isa, 1);
-        CHECK_INT(1, tfr_dnn_winograd_form(&p.planner, &p.item));
+        CHECK_INT(1, native_winograd_form(&p.planner, &p.item));
         p.item.stride[0] = 2;
-        CHECK_INT(-1, tfr_dnn_winograd_form(&p.planner, &p.item));
+        CHECK_INT(-1, native_winograd_form(&p.planner, &p.item));
         p.item.stride[0] = 1;
         p.item.dilation[1] = 2;
-        CHECK_INT(-1, tfr_dnn_winograd_form(&p.planner, &p.item));
+        CHECK_INT(-1, native_winograd_form(&p.planner, &p.item));
         p.item.dilation[1] = 1;
         p.item.kernel[1] = 1;
-        CHECK_INT(-1, tfr_dnn_winograd_form(&p.planner, &p.item));
+        CHECK_INT(-1, native_winograd_form(&p.planner, &p.item));
         p.item.kernel[1] = 3;
         p.values[Y].dims[2] = p.values[Y].dims[3] = 14; /* weights from far away decide */
-        CHECK_INT(0, tfr_dnn_winograd_form(&p.planner, &p.item));
+        CHECK_INT(0, native_winograd_form(&p.planner, &p.item));
         p.values[Y].dims[2] = 1; /* three of four rows of a tile for nothing */
-        CHECK_INT(-1, tfr_dnn_winograd_form(&p.planner, &p.item));
+        CHECK_INT(-1, native_winograd_form(&p.planner, &p.item));
         free_all();
     }
 }

@@ -77,14 +77,14 @@ static int number_of(int32_t dtype)
     return i;
 }
 
-tfr_dnn_cast_fn tfr_dnn_find_cast(int32_t from, int32_t to)
+native_cast_fn native_find_cast(int32_t from, int32_t to)
 {
 #define ROW(from)                                                                                  \
     {                                                                                              \
         from##_to_f32, from##_to_i32, from##_to_i64, from##_to_u8, from##_to_i8, from##_to_bool    \
     }
-    static const tfr_dnn_cast_fn casts[N_TYPES][N_TYPES] = {ROW(f32), ROW(i32), ROW(i64),
-                                                            ROW(u8),  ROW(i8),  ROW(bool)};
+    static const native_cast_fn casts[N_TYPES][N_TYPES] = {ROW(f32), ROW(i32), ROW(i64),
+                                                           ROW(u8),  ROW(i8),  ROW(bool)};
 #undef ROW
     const int i = number_of(from), k = number_of(to);
 
@@ -96,7 +96,7 @@ tfr_dnn_cast_fn tfr_dnn_find_cast(int32_t from, int32_t to)
 enum { PART = 4096 /* elements that a thread takes at once */ };
 
 typedef struct cast_state {
-    tfr_dnn_cast_fn cast;
+    native_cast_fn cast;
     const void *known;
     int64_t n, from_bytes, to_bytes;
 } cast_state;
@@ -132,25 +132,24 @@ static int32_t run_cast(const tfr_plugin_device *device, void *state, const tfr_
     return TFR_OK;
 }
 
-void tfr_dnn_cast_supports(const tfr_plugin_device *device, const tfr_call *call,
-                           tfr_answer *answer)
+void native_cast_supports(const tfr_plugin_device *device, const tfr_call *call, tfr_answer *answer)
 {
     const int32_t from = tfr_call_input(call, 0)->dtype, to = tfr_call_output(call, 0)->dtype;
 
     (void)device;
-    if (!tfr_dnn_find_cast(from, to))
+    if (!native_find_cast(from, to))
         tfr_decline(answer, TFR_REASON_DTYPE, "a cast of type %d to type %d is not done here",
                     (int)from, (int)to);
 }
 
-void tfr_dnn_cast_prepare(tfr_dnn_build *b, const tfr_call *call)
+void native_cast_prepare(native_build *b, const tfr_call *call)
 {
     const tfr_operand *x = tfr_call_input(call, 0), *y = tfr_call_output(call, 0);
-    cast_state *c = tfr_dnn_set_function(b, run_cast, NULL, sizeof *c, "cast");
+    cast_state *c = native_set_function(b, run_cast, NULL, sizeof *c, "cast");
 
     if (!c)
         return;
-    c->cast = tfr_dnn_find_cast(x->dtype, y->dtype);
+    c->cast = native_find_cast(x->dtype, y->dtype);
     c->known = x->data;
     c->n = tfr_operand_elements(x);
     c->from_bytes = tfr_dtype_bits(x->dtype) / 8;

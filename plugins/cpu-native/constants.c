@@ -15,23 +15,23 @@
 
 enum { ALIGNMENT = 64, HUGE_PAGE = 2 * 1024 * 1024, CHUNK = 64 * 1024 * 1024 };
 
-struct tfr_dnn_chunk {
-    struct tfr_dnn_chunk *next;
+struct native_chunk {
+    struct native_chunk *next;
     char *memory, *at, *end; /* at: the first byte that nobody has */
     size_t mapped;
     int users;
 };
 
-struct tfr_dnn_constant {
-    struct tfr_dnn_constant *next;
-    tfr_dnn_constant_key key;
+struct native_constant {
+    struct native_constant *next;
+    native_constant_key key;
     uint64_t bytes;
     int users;
-    struct tfr_dnn_chunk *chunk; /* NULL = data is of malloc */
+    struct native_chunk *chunk; /* NULL = data is of malloc */
     float *data;
 };
 
-static bool same_key(const tfr_dnn_constant_key *a, const tfr_dnn_constant_key *b)
+static bool same_key(const native_constant_key *a, const native_constant_key *b)
 {
     return memcmp(a->data, b->data, sizeof a->data) == 0 &&
            memcmp(a->numbers, b->numbers, sizeof a->numbers) == 0;
@@ -44,9 +44,9 @@ static uint64_t aligned(uint64_t bytes, uint64_t to)
     return (bytes + to - 1) / to * to;
 }
 
-static struct tfr_dnn_chunk *add_chunk(tfr_plugin_device *device, uint64_t bytes)
+static struct native_chunk *add_chunk(tfr_plugin_device *device, uint64_t bytes)
 {
-    struct tfr_dnn_chunk *chunk = calloc(1, sizeof *chunk);
+    struct native_chunk *chunk = calloc(1, sizeof *chunk);
 
     if (!chunk)
         return NULL;
@@ -68,9 +68,9 @@ static struct tfr_dnn_chunk *add_chunk(tfr_plugin_device *device, uint64_t bytes
     return chunk;
 }
 
-static bool take_part(tfr_plugin_device *device, struct tfr_dnn_constant *c)
+static bool take_part(tfr_plugin_device *device, struct native_constant *c)
 {
-    struct tfr_dnn_chunk *chunk = device->chunks;
+    struct native_chunk *chunk = device->chunks;
 
     if (!chunk || (uint64_t)(chunk->end - chunk->at) < c->bytes)
         chunk = add_chunk(device, c->bytes);
@@ -84,9 +84,9 @@ static bool take_part(tfr_plugin_device *device, struct tfr_dnn_constant *c)
 }
 
 /* The system may have the pages back; the addresses stay until nobody uses the chunk. */
-static void leave_part(tfr_plugin_device *device, struct tfr_dnn_constant *c)
+static void leave_part(tfr_plugin_device *device, struct native_constant *c)
 {
-    struct tfr_dnn_chunk **at = &device->chunks, *chunk = c->chunk;
+    struct native_chunk **at = &device->chunks, *chunk = c->chunk;
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
     char *begin = (char *)c->data, *end = begin + c->bytes;
 
@@ -105,7 +105,7 @@ static void leave_part(tfr_plugin_device *device, struct tfr_dnn_constant *c)
 }
 
 /* All of it is 0. */
-static bool take_memory(tfr_plugin_device *device, struct tfr_dnn_constant *c)
+static bool take_memory(tfr_plugin_device *device, struct native_constant *c)
 {
     size_t bytes = ((size_t)c->bytes + ALIGNMENT) & ~(size_t)(ALIGNMENT - 1);
 
@@ -117,7 +117,7 @@ static bool take_memory(tfr_plugin_device *device, struct tfr_dnn_constant *c)
     return c->data;
 }
 
-static void free_constant(tfr_plugin_device *device, struct tfr_dnn_constant *c)
+static void free_constant(tfr_plugin_device *device, struct native_constant *c)
 {
     if (c->chunk)
         leave_part(device, c);
@@ -128,11 +128,11 @@ static void free_constant(tfr_plugin_device *device, struct tfr_dnn_constant *c)
 
 /* ---- the list ---- */
 
-struct tfr_dnn_constant *tfr_dnn_take_constant(tfr_plugin_device *device,
-                                               const tfr_dnn_constant_key *key, uint64_t bytes,
-                                               bool *made)
+struct native_constant *native_take_constant(tfr_plugin_device *device,
+                                             const native_constant_key *key, uint64_t bytes,
+                                             bool *made)
 {
-    struct tfr_dnn_constant *c;
+    struct native_constant *c;
 
     for (c = device->constants; c; c = c->next) {
         if (c->bytes == bytes && same_key(&c->key, key)) {
@@ -156,14 +156,14 @@ struct tfr_dnn_constant *tfr_dnn_take_constant(tfr_plugin_device *device,
     return c;
 }
 
-float *tfr_dnn_constant_data(const struct tfr_dnn_constant *constant)
+float *native_constant_data(const struct native_constant *constant)
 {
     return constant->data;
 }
 
-void tfr_dnn_leave_constant(tfr_plugin_device *device, struct tfr_dnn_constant *constant)
+void native_leave_constant(tfr_plugin_device *device, struct native_constant *constant)
 {
-    struct tfr_dnn_constant **at = &device->constants;
+    struct native_constant **at = &device->constants;
 
     if (--constant->users > 0)
         return;

@@ -8,7 +8,7 @@
 #include "isa.h"
 #include "profile.h"
 
-int32_t tfr_dnn_enumerate(tfr_device_info *out, uint32_t stride, uint32_t *n, tfr_err *err)
+int32_t native_device_enumerate(tfr_device_info *out, uint32_t stride, uint32_t *n, tfr_err *err)
 {
     (void)stride;
     (void)err;
@@ -44,8 +44,8 @@ static int count_threads(const tfr_host_cpu *cpu, const tfr_option *options, uin
     return cpu && cpu->n_threads > 0 ? (int)cpu->n_threads : 1;
 }
 
-int32_t tfr_dnn_open(const tfr_host *host, const tfr_option *options, uint32_t n_options,
-                     tfr_plugin_device **out, tfr_err *err)
+int32_t native_device_open(const tfr_host *host, const tfr_option *options, uint32_t n_options,
+                           tfr_plugin_device **out, tfr_err *err)
 {
     const tfr_host_cpu *cpu = host->facet ? host->facet(TFR_HOST_CPU_V1) : NULL;
     tfr_plugin_device *device = calloc(1, sizeof *device);
@@ -58,18 +58,18 @@ int32_t tfr_dnn_open(const tfr_host *host, const tfr_option *options, uint32_t n
     device->arena = host->facet ? host->facet(TFR_HOST_ARENA_V1) : NULL;
     device->threads = count_threads(cpu, options, n_options);
     device->lanes = cpu && cpu->n_threads > 0 ? (int)cpu->n_threads : 1;
-    device->isa = tfr_dnn_choose_isa(features);
+    device->isa = native_choose_isa(features);
     device->winograd = !is_set(host, "winograd", "off", "0");
-    tfr_dnn_gemm_find_cpu(&device->gemm, features);
+    native_gemm_find_cpu(&device->gemm, features);
     if (is_set(host, "emulate-math-modes", "on", "1"))
-        tfr_dnn_gemm_emulate_modes(&device->gemm);
+        native_gemm_emulate_modes(&device->gemm);
     *out = device;
     return TFR_OK;
 }
 
-void tfr_dnn_close(tfr_plugin_device *device)
+void native_device_close(tfr_plugin_device *device)
 {
     if (device)
-        tfr_dnn_profile_free(device);
+        native_profile_free(device);
     free(device);
 }

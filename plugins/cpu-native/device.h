@@ -2,8 +2,8 @@
 /*
  * device.h: the one device of this backend, the host's processor, and what of it is used.
  */
-#ifndef TFR_DNN_DEVICE_H
-#define TFR_DNN_DEVICE_H
+#ifndef NATIVE_DEVICE_H
+#define NATIVE_DEVICE_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -16,22 +16,22 @@
 
 struct tfr_plugin_device {
     const tfr_host *host;
-    const tfr_host_pool *pool;          /* NULL = the host has none */
-    const tfr_host_arena *arena;        /* NULL = the host has none */
-    int threads;                        /* for each launch, at least 1 */
-    int lanes;                          /* that the host's loops may have */
-    tfr_dnn_gemm_cpu gemm;              /* how products are computed here */
-    const struct tfr_dnn_isa *isa;      /* NULL = no items on this processor */
-    bool winograd;                      /* items may compute convolutions so */
-    struct tfr_dnn_constant *constants; /* that programs have packed */
-    struct tfr_dnn_chunk *chunks;       /* their memory, the newest first */
-    atomic_bool profiling;              /* somebody wants records of launches */
-    struct tfr_dnn_profile *profile;    /* profile.c; NULL = nobody ever wanted any */
+    const tfr_host_pool *pool;         /* NULL = the host has none */
+    const tfr_host_arena *arena;       /* NULL = the host has none */
+    int threads;                       /* for each launch, at least 1 */
+    int lanes;                         /* that the host's loops may have */
+    native_gemm_cpu gemm;              /* how products are computed here */
+    const struct native_isa *isa;      /* NULL = no items on this processor */
+    bool winograd;                     /* items may compute convolutions so */
+    struct native_constant *constants; /* that programs have packed */
+    struct native_chunk *chunks;       /* their memory, the newest first */
+    atomic_bool profiling;             /* somebody wants records of launches */
+    struct native_profile *profile;    /* profile.c; NULL = nobody ever wanted any */
 };
 
-int32_t tfr_dnn_enumerate(tfr_device_info *out, uint32_t stride, uint32_t *n, tfr_err *err);
-int32_t tfr_dnn_open(const tfr_host *host, const tfr_option *options, uint32_t n_options,
-                     tfr_plugin_device **out, tfr_err *err);
-void tfr_dnn_close(tfr_plugin_device *device);
+int32_t native_device_enumerate(tfr_device_info *out, uint32_t stride, uint32_t *n, tfr_err *err);
+int32_t native_device_open(const tfr_host *host, const tfr_option *options, uint32_t n_options,
+                           tfr_plugin_device **out, tfr_err *err);
+void native_device_close(tfr_plugin_device *device);
 
 #endif

@@ -11,7 +11,7 @@
 
 enum { PART_BYTES = 16 * 1024 /* that a thread copies at once, at least */ };
 
-bool tfr_dnn_gather_fits(const tfr_call *call)
+bool native_gather_fits(const tfr_call *call)
 {
     const tfr_operand *x = tfr_call_input(call, 0), *i = tfr_call_input(call, 1);
 
@@ -19,26 +19,26 @@ bool tfr_dnn_gather_fits(const tfr_call *call)
            (i->dtype == TFR_DTYPE_I32 || i->dtype == TFR_DTYPE_I64);
 }
 
-int tfr_dnn_gather_axis(const tfr_call *call)
+int native_gather_axis(const tfr_call *call)
 {
     int64_t axis = tfr_call_int(call, "axis", 0);
 
     return (int)(axis < 0 ? axis + tfr_call_input(call, 0)->rank : axis);
 }
 
-static int64_t index_at(const tfr_dnn_gather *g, const void *indices, int64_t i)
+static int64_t index_at(const native_gather *g, const void *indices, int64_t i)
 {
     return g->wide ? ((const int64_t *)indices)[i] : ((const int32_t *)indices)[i];
 }
 
-bool tfr_dnn_gather_rows(const tfr_dnn_gather *g, const void *x, const void *indices, void *y,
-                         int64_t begin, int64_t end, tfr_dnn_bad_index *bad)
+bool native_gather_rows(const native_gather *g, const void *x, const void *indices, void *y,
+                        int64_t begin, int64_t end, native_bad_index *bad)
 {
     for (; begin < end && g->inner > 0; begin++) {
         int64_t i = begin % g->n_indices, given = index_at(g, indices, i);
         int64_t row = given < 0 ? given + g->dim : given;
         if (row < 0 || row >= g->dim) {
-            *bad = (tfr_dnn_bad_index){given, i, g->dim};
+            *bad = (native_bad_index){given, i, g->dim};
             return false;
         }
         memcpy((char *)y + begin * g->inner,
@@ -48,7 +48,7 @@ bool tfr_dnn_gather_rows(const tfr_dnn_gather *g, const void *x, const void *ind
     return true;
 }
 
-int32_t tfr_dnn_gather_fail(const tfr_dnn_bad_index *bad, tfr_err *err)
+int32_t native_gather_fail(const native_bad_index *bad, tfr_err *err)
 {
     return tfr_fail(err, TFR_EINVAL, "gather index %lld at position %lld is outside [-%lld, %lld)",
                     (long long)bad->index, (long long)bad->position, (long long)bad->dim,
@@ -58,7 +58,7 @@ int32_t tfr_dnn_gather_fail(const tfr_dnn_bad_index *bad, tfr_err *err)
 /* ---- the kernel ---- */
 
 typedef struct state {
-    tfr_dnn_gather gather;
+    native_gather gather;
     const void *known_x, *known_indices;
     int64_t rows;
 } state;
@@ -68,16 +68,16 @@ typedef struct work {
     const void *x, *indices;
     void *y;
     pthread_mutex_t lock; /* of what follows */
-    tfr_dnn_bad_index bad;
+    native_bad_index bad;
     bool failed;
 } work;
 
 static void run_rows(void *user, int64_t begin, int64_t end)
 {
     work *w = user;
-    tfr_dnn_bad_index bad;
+    native_bad_index bad;
 
-    if (tfr_dnn_gather_rows(&w->state->gather, w->x, w->indices, w->y, begin, end, &bad))
+    if (native_gather_rows(&w->state->gather, w->x, w->indices, w->y, begin, end, &bad))
         return;
     pthread_mutex_lock(&w->lock);
     if (!w->failed || bad.position < w->bad.position)
@@ -105,23 +105,23 @@ static int32_t run_gather(const tfr_plugin_device *device, void *user, const tfr
     else
         device->host->parallel_for(run_rows, &w, s->rows,
                                    PART_BYTES / s->gather.inner + (PART_BYTES < s->gather.inner));
-    return w.failed ? tfr_dnn_gather_fail(&w.bad, err) : TFR_OK;
+    return w.failed ? native_gather_fail(&w.bad, err) : TFR_OK;
 }
 
-void tfr_dnn_gather_supports(const tfr_plugin_device *device, const tfr_call *call,
-                             tfr_answer *answer)
+void native_gather_supports(const tfr_plugin_device *device, const tfr_call *call,
+                            tfr_answer *answer)
 {
     (void)device;
-    if (!tfr_dnn_gather_fits(call))
+    if (!native_gather_fits(call))
         tfr_decline(answer, TFR_REASON_DTYPE,
                     "only int32 and int64 indices of elements of whole bytes are done here");
 }
 
-void tfr_dnn_gather_prepare(tfr_dnn_build *b, const tfr_call *call)
+void native_gather_prepare(native_build *b, const tfr_call *call)
 {
     const tfr_operand *x = tfr_call_input(call, 0), *indices = tfr_call_input(call, 1);
-    int axis = tfr_dnn_gather_axis(call);
-    state *s = tfr_dnn_set_function(b, run_gather, NULL, sizeof *s, "gather");
+    int axis = native_gather_axis(call);
+    state *s = native_set_function(b, run_gather, NULL, sizeof *s, "gather");
 
     if (!s)
         return;

@@ -39,7 +39,7 @@ typedef struct range_of_k {
     int64_t begin, end;
 } range_of_k;
 
-static range_of_k range_of(const tfr_dnn_gemm *g, const tfr_dnn_gemm_args *args)
+static range_of_k range_of(const native_gemm *g, const native_gemm_args *args)
 {
     const int64_t each = g->shared_blocks * g->k_block;
     range_of_k range = {0, g->shape.k};
@@ -52,8 +52,7 @@ static range_of_k range_of(const tfr_dnn_gemm *g, const tfr_dnn_gemm_args *args)
 }
 
 /* Panel i of the packed block of K at k0. */
-static char *shared_panel(const tfr_dnn_gemm *g, const tfr_dnn_gemm_args *args, int64_t k0,
-                          int64_t i)
+static char *shared_panel(const native_gemm *g, const native_gemm_args *args, int64_t k0, int64_t i)
 {
     const int64_t block = k0 / g->k_block - args->round * g->shared_blocks;
     return (char *)args->shared_a + shared_block_bytes(g) * (size_t)block +
@@ -61,14 +60,14 @@ static char *shared_panel(const tfr_dnn_gemm *g, const tfr_dnn_gemm_args *args, 
 }
 
 /* Its byte that says that it could not be packed. */
-static char *shared_failure(const tfr_dnn_gemm *g, const tfr_dnn_gemm_args *args, int64_t k0,
+static char *shared_failure(const native_gemm *g, const native_gemm_args *args, int64_t k0,
                             int64_t i)
 {
     return shared_panel(g, args, k0, g->row_panels) + i;
 }
 
-void tfr_dnn_gemm_pack_a(const tfr_dnn_gemm *g, const tfr_dnn_gemm_args *args, int64_t begin,
-                         int64_t end)
+void native_gemm_pack_a(const native_gemm *g, const native_gemm_args *args, int64_t begin,
+                        int64_t end)
 {
     const range_of_k range = range_of(g, args);
     int64_t i, k0;
@@ -77,7 +76,7 @@ void tfr_dnn_gemm_pack_a(const tfr_dnn_gemm *g, const tfr_dnn_gemm_args *args, i
         const int64_t row = panel_row(g, i), rows = panel_row(g, i + 1) - row;
         for (k0 = range.begin; k0 < range.end; k0 += g->k_block) {
             const int64_t k = smaller(g->k_block, g->shape.k - k0);
-            const tfr_dnn_source a = source_of_a(g, args->a, row, rows, k0, k);
+            const native_source a = source_of_a(g, args->a, row, rows, k0, k);
             *shared_failure(g, args, k0, i) = !g->isa->pack_a(shared_panel(g, args, k0, i), &a);
         }
     }
@@ -87,9 +86,9 @@ void tfr_dnn_gemm_pack_a(const tfr_dnn_gemm *g, const tfr_dnn_gemm_args *args, i
 
 /* A stripe of one product of the batch. */
 typedef struct unit {
-    const tfr_dnn_gemm *g;
+    const native_gemm *g;
     range_of_k range;
-    tfr_dnn_gemm_args own; /* args of this product of the batch */
+    native_gemm_args own; /* args of this product of the batch */
     void *a_panel, *b_block;
     void *strict_a, *strict_b; /* where isa is not the strict one */
     int64_t row_begin, row_end, panel_begin, panel_end, column; /* rows count in panels, too */
@@ -105,7 +104,7 @@ typedef struct unit {
 /* Panel p of the block of B that is worked on. */
 static const void *b_panel(const unit *u, int64_t p, int64_t *step)
 {
-    const tfr_dnn_gemm *g = u->g;
+    const native_gemm *g = u->g;
     const int64_t nr = g->isa->nr;
 
     *step = nr;
@@ -122,10 +121,10 @@ static const void *b_panel(const unit *u, int64_t p, int64_t *step)
 
 static void pack_block_of_b(unit *u)
 {
-    const tfr_dnn_gemm *g = u->g;
+    const native_gemm *g = u->g;
     int64_t begin = u->panel_begin * g->isa->nr;
     int64_t end = smaller(u->panel_end * g->isa->nr, g->shape.n);
-    tfr_dnn_source s;
+    native_source s;
 
     u->b_failed = false;
     if (g->shape.b_packed)
@@ -141,9 +140,9 @@ static void pack_block_of_b(unit *u)
 /* Panel p as [k][nr] floats. */
 static void floats_of_b(const unit *u, int64_t p)
 {
-    const tfr_dnn_gemm *g = u->g;
+    const native_gemm *g = u->g;
     const int64_t nr = g->isa->nr, begin = p * nr, n = smaller(nr, g->shape.n - begin);
-    tfr_dnn_source s = source_of_b(g, u->own.b, begin, n, u->k0, u->k);
+    native_source s = source_of_b(g, u->own.b, begin, n, u->k0, u->k);
     float *to = u->strict_b;
     int64_t step, i, k;
 
@@ -157,16 +156,16 @@ static void floats_of_b(const unit *u, int64_t p)
 }
 
 /* A tile of isa's size by the strict tiles. */
-static void run_strictly(const unit *u, const tfr_dnn_gemm_tile *whole, int64_t row, int64_t p)
+static void run_strictly(const unit *u, const native_gemm_tile *whole, int64_t row, int64_t p)
 {
-    const tfr_dnn_gemm *g = u->g;
+    const native_gemm *g = u->g;
     int64_t i, j;
 
     floats_of_b(u, p);
     for (i = 0; i < whole->rows; i += g->strict->mr) {
         const int64_t rows = smaller(g->strict->mr, whole->rows - i);
-        const tfr_dnn_source a = source_of_a(g, u->own.a, row + i, rows, u->k0, u->k);
-        tfr_dnn_gemm_tile t = {.a = u->strict_a, .k = u->k, .ldc = whole->ldc, .rows = (int)rows};
+        const native_source a = source_of_a(g, u->own.a, row + i, rows, u->k0, u->k);
+        native_gemm_tile t = {.a = u->strict_a, .k = u->k, .ldc = whole->ldc, .rows = (int)rows};
         t.b_step = g->isa->nr;
         t.accumulate = whole->accumulate;
         g->strict->pack_a(u->strict_a, &a);
@@ -183,11 +182,11 @@ static void run_strictly(const unit *u, const tfr_dnn_gemm_tile *whole, int64_t 
  * Lines of panel i of A for panel p of B to fetch, all panels of the stripe the whole of it: rows
  * p, p + n... of it where it lies.
  */
-static tfr_dnn_prefetch part_of_a(const unit *u, int64_t i, int64_t p)
+static native_prefetch part_of_a(const unit *u, int64_t i, int64_t p)
 {
-    const tfr_dnn_gemm *g = u->g;
+    const native_gemm *g = u->g;
     const int64_t panels = u->panel_end - u->panel_begin, part = p - u->panel_begin;
-    tfr_dnn_prefetch next = {0};
+    native_prefetch next = {0};
 
     if (i >= u->row_end)
         return next;
@@ -210,10 +209,10 @@ static tfr_dnn_prefetch part_of_a(const unit *u, int64_t i, int64_t p)
  * Packed B is read once and comes from far away: the first panel of rows would wait for it. So the
  * tiles of a block fetch the next one into the second cache, each a part.
  */
-static tfr_dnn_prefetch next_part_of_b(unit *u)
+static native_prefetch next_part_of_b(unit *u)
 {
     const int64_t steps = ceil_div(u->k, PREFETCH_K);
-    tfr_dnn_prefetch next = {0};
+    native_prefetch next = {0};
 
     if (u->next_lines <= 0 || u->next_tiles <= 0 || steps == 0)
         return next;
@@ -234,9 +233,9 @@ static void set_next_b(unit *u, const void *b, size_t bytes)
 }
 
 /* Panel i of A for the tile. False: the format cannot hold it. */
-static bool take_a(const unit *u, int64_t i, int64_t row, tfr_dnn_gemm_tile *t)
+static bool take_a(const unit *u, int64_t i, int64_t row, native_gemm_tile *t)
 {
-    tfr_dnn_source a;
+    native_source a;
 
     if (u->own.shared_a) {
         t->a = shared_panel(u->g, &u->own, u->k0, i);
@@ -249,11 +248,11 @@ static bool take_a(const unit *u, int64_t i, int64_t row, tfr_dnn_gemm_tile *t)
 
 static void run_panel(unit *u, int64_t i)
 {
-    const tfr_dnn_gemm *g = u->g;
-    const tfr_dnn_gemm_shape *s = &g->shape;
+    const native_gemm *g = u->g;
+    const native_gemm_shape *s = &g->shape;
     const int64_t nr = g->isa->nr, row = panel_row(g, i), rows = panel_row(g, i + 1) - row;
     const bool last = u->k0 + u->k >= s->k;
-    tfr_dnn_gemm_tile t = {.k = u->k, .ldc = s->ldc, .rows = (int)rows};
+    native_gemm_tile t = {.k = u->k, .ldc = s->ldc, .rows = (int)rows};
     bool strictly;
     int64_t p;
 
@@ -280,8 +279,8 @@ static void run_panel(unit *u, int64_t i)
 }
 
 /* The columns of a stripe in one block of K. */
-static const void *stripe_of_b(const tfr_dnn_gemm *g, const void *packed, int64_t k0,
-                               int64_t column, size_t *bytes)
+static const void *stripe_of_b(const native_gemm *g, const void *packed, int64_t k0, int64_t column,
+                               size_t *bytes)
 {
     const int64_t k = smaller(g->k_block, g->shape.k - k0);
     const int64_t begin = g->n_panels * column / g->column_units;
@@ -291,13 +290,13 @@ static const void *stripe_of_b(const tfr_dnn_gemm *g, const void *packed, int64_
     return (const char *)packed + packed_at(g, k0, k, begin);
 }
 
-static int64_t column_of(const tfr_dnn_gemm *g, int64_t tile)
+static int64_t column_of(const native_gemm *g, int64_t tile)
 {
     return tile / g->row_units % g->column_units;
 }
 
-const void *tfr_dnn_gemm_first_b(const tfr_dnn_gemm *g, const void *packed, int64_t tile,
-                                 size_t *bytes)
+const void *native_gemm_first_b(const native_gemm *g, const void *packed, int64_t tile,
+                                size_t *bytes)
 {
     return stripe_of_b(g, packed, 0, column_of(g, tile), bytes);
 }
@@ -305,7 +304,7 @@ const void *tfr_dnn_gemm_first_b(const tfr_dnn_gemm *g, const void *packed, int6
 /* ahead: what is wanted after the unit. */
 static void run_unit(unit *u, const void *ahead, size_t ahead_bytes)
 {
-    const tfr_dnn_gemm *g = u->g;
+    const native_gemm *g = u->g;
     const range_of_k *range = &u->range;
     int64_t i;
 
@@ -325,13 +324,13 @@ static void run_unit(unit *u, const void *ahead, size_t ahead_bytes)
 
 /* ---- all units ---- */
 
-static void step_batch(const tfr_dnn_gemm *g, int64_t i, tfr_dnn_gemm_args *args)
+static void step_batch(const native_gemm *g, int64_t i, native_gemm_args *args)
 {
-    const tfr_dnn_gemm_shape *s = &g->shape;
+    const native_gemm_shape *s = &g->shape;
     int64_t b = 0, c = 0;
     int d;
 
-    for (d = TFR_DNN_GEMM_BATCH_RANK - 1; d >= 0; d--) {
+    for (d = NATIVE_GEMM_BATCH_RANK - 1; d >= 0; d--) {
         const int64_t at = i % s->batch[d];
         i /= s->batch[d];
         args->a += at * s->batch_a[d];
@@ -345,17 +344,17 @@ static void step_batch(const tfr_dnn_gemm *g, int64_t i, tfr_dnn_gemm_args *args
         args->residual += c;
 }
 
-static bool has_epilogue(const tfr_dnn_epilogue *e, const tfr_dnn_gemm_args *args)
+static bool has_epilogue(const native_epilogue *e, const native_gemm_args *args)
 {
-    return e->alpha != 1.0f || e->activation != TFR_DNN_GEMM_NONE || args->addend ||
+    return e->alpha != 1.0f || e->activation != NATIVE_GEMM_NONE || args->addend ||
            args->row_bias || args->column_bias || args->residual;
 }
 
-void tfr_dnn_gemm_run(const tfr_dnn_gemm *g, const tfr_dnn_gemm_args *args, void *scratch,
-                      int64_t begin, int64_t end)
+void native_gemm_run(const native_gemm *g, const native_gemm_args *args, void *scratch,
+                     int64_t begin, int64_t end)
 {
     unit u = {.g = g, .range = range_of(g, args), .a_panel = scratch};
-    tfr_dnn_gemm_args whole = *args;
+    native_gemm_args whole = *args;
     const void *ahead;
     size_t bytes;
     int64_t i;
@@ -394,8 +393,8 @@ void tfr_dnn_gemm_run(const tfr_dnn_gemm *g, const tfr_dnn_gemm_args *args, void
 /* ---- all of it ---- */
 
 typedef struct whole_run {
-    const tfr_dnn_gemm *g;
-    tfr_dnn_gemm_args args;
+    const native_gemm *g;
+    native_gemm_args args;
     char *scratch;
     atomic_int_fast64_t next_tile;
 } whole_run;
@@ -403,7 +402,7 @@ typedef struct whole_run {
 static void pack_share(void *user, int64_t begin, int64_t end)
 {
     const whole_run *run = user;
-    tfr_dnn_gemm_pack_a(run->g, &run->args, begin, end);
+    native_gemm_pack_a(run->g, &run->args, begin, end);
 }
 
 /* Thread's share: tiles as they come, with the scratch memory of this number. */
@@ -415,16 +414,16 @@ static void run_share(void *user, int64_t begin, int64_t end)
     for (i = begin; i < end; i++)
         while ((tile = atomic_fetch_add_explicit(&run->next_tile, 1, memory_order_relaxed)) <
                run->g->n_tiles)
-            tfr_dnn_gemm_run(run->g, &run->args, run->scratch + (size_t)i * run->g->scratch_bytes,
-                             tile, tile + 1);
+            native_gemm_run(run->g, &run->args, run->scratch + (size_t)i * run->g->scratch_bytes,
+                            tile, tile + 1);
 }
 
-void tfr_dnn_gemm_run_all(const tfr_dnn_gemm *g, const tfr_dnn_gemm_args *args, void *workspace,
-                          const tfr_host *host, int n_threads)
+void native_gemm_run_all(const native_gemm *g, const native_gemm_args *args, void *workspace,
+                         const tfr_host *host, int n_threads)
 {
-    const int64_t n = smaller(n_threads, g->n_tiles), rounds = tfr_dnn_gemm_rounds(g);
+    const int64_t n = smaller(n_threads, g->n_tiles), rounds = native_gemm_rounds(g);
     const bool alone = n <= 1 || !host || !host->parallel_for;
-    whole_run run = {g, *args, (char *)workspace + tfr_dnn_gemm_shared_bytes(g), 0};
+    whole_run run = {g, *args, (char *)workspace + native_gemm_shared_bytes(g), 0};
 
     run.args.shared_a = rounds > 0 ? workspace : NULL;
     for (run.args.round = 0; run.args.round < larger(rounds, 1); run.args.round++) {
@@ -434,7 +433,7 @@ void tfr_dnn_gemm_run_all(const tfr_dnn_gemm *g, const tfr_dnn_gemm_args *args, 
         else if (rounds > 0)
             host->parallel_for(pack_share, &run, g->row_panels, 0);
         if (alone)
-            tfr_dnn_gemm_run(g, &run.args, run.scratch, 0, g->n_tiles);
+            native_gemm_run(g, &run.args, run.scratch, 0, g->n_tiles);
         else
             host->parallel_for(run_share, &run, n, 1);
     }

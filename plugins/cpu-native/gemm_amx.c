@@ -10,7 +10,7 @@
  */
 #include "gemm_isa.h"
 
-#if TFR_DNN_AMX
+#if NATIVE_AMX
 
 #include <cpuid.h>
 #include <stdatomic.h>
@@ -28,7 +28,7 @@
 
 #include <immintrin.h>
 
-#define TFR_DNN_HIGH_HALF 2
+#define NATIVE_HIGH_HALF 2
 #include "gemm_split.h"
 
 /* ---- packing ---- */
@@ -186,7 +186,7 @@ SPLIT_INLINE void multiply_parts(const char *a, const char *b, const int parts, 
     MULTIPLY;
 }
 
-SPLIT_INLINE void fetch_next(const tfr_dnn_gemm_tile *t, int step, tfr_dnn_prefetch *next)
+SPLIT_INLINE void fetch_next(const native_gemm_tile *t, int step, native_prefetch *next)
 {
     int i;
 
@@ -204,7 +204,7 @@ SPLIT_INLINE void fetch_next(const tfr_dnn_gemm_tile *t, int step, tfr_dnn_prefe
 }
 
 /* C[rows, cols] (+)= the sums of a block of K. */
-SPLIT_INLINE void put_sums(const tfr_dnn_gemm_tile *t, const float *sums)
+SPLIT_INLINE void put_sums(const native_gemm_tile *t, const float *sums)
 {
     const int left = t->cols < HALF ? t->cols : HALF, right = t->cols - left;
     const __mmask16 masks[2] = {(__mmask16)((1u << left) - 1), (__mmask16)((1u << right) - 1)};
@@ -220,13 +220,13 @@ SPLIT_INLINE void put_sums(const tfr_dnn_gemm_tile *t, const float *sums)
         }
 }
 
-SPLIT_INLINE void amx_tile_of(const tfr_dnn_gemm_tile *t, const int parts, const bool low,
+SPLIT_INLINE void amx_tile_of(const native_gemm_tile *t, const int parts, const bool low,
                               const bool right)
 {
     const char *a = t->a, *b = t->b;
     float sums[BLOCK * BLOCK] __attribute__((aligned(64)));
     int64_t ldc = t->ldc, steps = (t->k + BLOCK - 1) / BLOCK, k;
-    tfr_dnn_prefetch next = t->next_a;
+    native_prefetch next = t->next_a;
     const bool apart = t->accumulate || t->rows % HALF != 0 || t->cols % HALF != 0;
     float *c = t->c;
     size_t step;
@@ -257,7 +257,7 @@ SPLIT_INLINE void amx_tile_of(const tfr_dnn_gemm_tile *t, const int parts, const
         put_sums(t, sums);
 }
 
-SPLIT_INLINE void amx_tile(const tfr_dnn_gemm_tile *t, const int parts)
+SPLIT_INLINE void amx_tile(const native_gemm_tile *t, const int parts)
 {
     if (t->rows > HALF && t->cols > HALF)
         amx_tile_of(t, parts, true, true);
@@ -269,22 +269,22 @@ SPLIT_INLINE void amx_tile(const tfr_dnn_gemm_tile *t, const int parts)
         amx_tile_of(t, parts, false, false);
 }
 
-static void tile_f32x6(const tfr_dnn_gemm_tile *t)
+static void tile_f32x6(const native_gemm_tile *t)
 {
     amx_tile(t, 3);
 }
 
-static void tile_f32x3(const tfr_dnn_gemm_tile *t)
+static void tile_f32x3(const native_gemm_tile *t)
 {
     amx_tile(t, 2);
 }
 
-static void tile_bf16(const tfr_dnn_gemm_tile *t)
+static void tile_bf16(const native_gemm_tile *t)
 {
     amx_tile(t, 1);
 }
 
-const tfr_dnn_gemm_isa tfr_dnn_gemm_amx[3] = {
+const native_gemm_isa native_gemm_amx[3] = {
     SPLIT_ISA("amx f32x6", 3, 512, tile_f32x6),
     SPLIT_ISA("amx f32x3", 2, 512, tile_f32x3),
     SPLIT_ISA("amx bf16", 1, 1024, tile_bf16),
@@ -298,7 +298,7 @@ const tfr_dnn_gemm_isa tfr_dnn_gemm_amx[3] = {
 
 /* ---- the processor and the system ---- */
 
-bool tfr_dnn_gemm_amx_exists(void)
+bool native_gemm_amx_exists(void)
 {
     enum { AMX_BF16 = 1 << 22, AMX_TILE = 1 << 24, AVX512_BF16 = 1 << 5 };
     unsigned a, b, c, d, has;
@@ -312,7 +312,7 @@ bool tfr_dnn_gemm_amx_exists(void)
 }
 
 /* The state of the tiles is large, so that the system wants to be asked: once for a process. */
-bool tfr_dnn_gemm_amx_permit(void)
+bool native_gemm_amx_permit(void)
 {
     enum { REQUEST_STATE = 0x1023, TILE_DATA = 18 };
     enum { UNKNOWN, GRANTED, REFUSED };
@@ -328,16 +328,16 @@ bool tfr_dnn_gemm_amx_permit(void)
 
 #else
 
-bool tfr_dnn_gemm_amx_exists(void)
+bool native_gemm_amx_exists(void)
 {
     return false;
 }
 
-bool tfr_dnn_gemm_amx_permit(void)
+bool native_gemm_amx_permit(void)
 {
     return false;
 }
 
-const tfr_dnn_gemm_isa tfr_dnn_gemm_amx[3];
+const native_gemm_isa native_gemm_amx[3];
 
 #endif

@@ -7,7 +7,7 @@
  */
 #include "gemm_isa.h"
 
-#if TFR_DNN_X86
+#if NATIVE_X86
 
 #if defined(__clang__)
 #pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)

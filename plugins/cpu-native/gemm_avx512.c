@@ -12,7 +12,7 @@
  */
 #include "gemm_isa.h"
 
-#if TFR_DNN_X86
+#if NATIVE_X86
 
 #if defined(__clang__)
 #pragma clang attribute push(                                                                      \
@@ -102,7 +102,7 @@ static int at_most_16(int64_t n)
     return n < 16 ? (int)n : 16;
 }
 
-static void pack_a_columns(float *to, const tfr_dnn_source *a)
+static void pack_a_columns(float *to, const native_source *a)
 {
     float square[256];
     int64_t k;
@@ -113,7 +113,7 @@ static void pack_a_columns(float *to, const tfr_dnn_source *a)
     }
 }
 
-static void pack_b_columns(float *to, const tfr_dnn_source *b)
+static void pack_b_columns(float *to, const native_source *b)
 {
     float square[256];
     int64_t j, k, panel;

@@ -6,8 +6,8 @@
  * The activations are float32 throughout; their errors against float64, over all inputs, are a few
  * units in the last place (tests/test_gemm.c holds them to 2e-6 relative to 1 + |x|).
  */
-#ifndef TFR_DNN_GEMM_EPILOGUE_H
-#define TFR_DNN_GEMM_EPILOGUE_H
+#ifndef NATIVE_GEMM_EPILOGUE_H
+#define NATIVE_GEMM_EPILOGUE_H
 
 #include "gemm_tile.h"
 
@@ -122,22 +122,22 @@ ALWAYS_INLINE vf vf_gelu_tanh(vf x)
     return vf_clamp(x, -20.0f, __builtin_inff()) * vf_sigmoid(u);
 }
 
-ALWAYS_INLINE vf vf_activate(const tfr_dnn_epilogue *e, vf x)
+ALWAYS_INLINE vf vf_activate(const native_epilogue *e, vf x)
 {
     switch (e->activation) {
-    case TFR_DNN_GEMM_RELU:
+    case NATIVE_GEMM_RELU:
         return vf_select((vi)(x < vf_splat(0.0f)), vf_splat(0.0f), x);
-    case TFR_DNN_GEMM_CLIP:
+    case NATIVE_GEMM_CLIP:
         return vf_clamp(x, e->low, e->high);
-    case TFR_DNN_GEMM_SIGMOID:
+    case NATIVE_GEMM_SIGMOID:
         return vf_sigmoid(x);
-    case TFR_DNN_GEMM_TANH:
+    case NATIVE_GEMM_TANH:
         return vf_tanh(x);
-    case TFR_DNN_GEMM_SILU:
+    case NATIVE_GEMM_SILU:
         return vf_clamp(x, -104.0f, __builtin_inff()) * vf_sigmoid(x);
-    case TFR_DNN_GEMM_GELU_ERF:
+    case NATIVE_GEMM_GELU_ERF:
         return vf_gelu_erf(x);
-    case TFR_DNN_GEMM_GELU_TANH:
+    case NATIVE_GEMM_GELU_TANH:
         return vf_gelu_tanh(x);
     default:
         return x;
@@ -159,7 +159,7 @@ ALWAYS_INLINE vf vf_load_some(const float *p, int64_t step, int n)
     return vf_load(x);
 }
 
-static void finish_tile(const tfr_dnn_epilogue *e, const tfr_dnn_gemm_args *args, float *c,
+static void finish_tile(const native_epilogue *e, const native_gemm_args *args, float *c,
                         int64_t ldc, int64_t row, int64_t column, int rows, int cols)
 {
     int i, j;

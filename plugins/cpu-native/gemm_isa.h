@@ -5,34 +5,34 @@
  *
  * A panel of A is up to mr rows, a panel of B nr columns, both of one block of K.
  */
-#ifndef TFR_DNN_GEMM_ISA_H
-#define TFR_DNN_GEMM_ISA_H
+#ifndef NATIVE_GEMM_ISA_H
+#define NATIVE_GEMM_ISA_H
 
 #include "gemm.h"
 
 #if (defined(__x86_64__) || defined(__i386__)) && defined(__GNUC__)
-#define TFR_DNN_X86 1
+#define NATIVE_X86 1
 #else
-#define TFR_DNN_X86 0
+#define NATIVE_X86 0
 #endif
 
 /* AMX: what the compilers know, and a system that gives it. */
 #if defined(__x86_64__) && defined(__linux__) &&                                                   \
     ((defined(__clang__) && __clang_major__ >= 12) || (!defined(__clang__) && __GNUC__ >= 11))
-#define TFR_DNN_AMX 1
+#define NATIVE_AMX 1
 #else
-#define TFR_DNN_AMX 0
+#define NATIVE_AMX 0
 #endif
 
 /* Lines that a tile fetches on its way for those who come after it: n lines for each 16 of k. */
-typedef struct tfr_dnn_prefetch {
+typedef struct native_prefetch {
     const char *at;
     int64_t step; /* bytes between the n lines */
     int n;
-} tfr_dnn_prefetch;
+} native_prefetch;
 
 /* C[rows, cols] (+)= panel of A x panel of B */
-typedef struct tfr_dnn_gemm_tile {
+typedef struct native_gemm_tile {
     const void *a;
     const void *b;
     int64_t b_step; /* floats from one k to the next: nr, or the step of B where it lies */
@@ -42,18 +42,18 @@ typedef struct tfr_dnn_gemm_tile {
     int rows, cols;
     bool accumulate;
     const float *next_c; /* the tile that comes next, or NULL */
-    tfr_dnn_prefetch next_a, next_b;
-} tfr_dnn_gemm_tile;
+    native_prefetch next_a, next_b;
+} native_gemm_tile;
 
 /* A matrix as it lies in memory, read as [major, k]: rows of A, columns of B. */
-typedef struct tfr_dnn_source {
+typedef struct native_source {
     const float *at;
     int64_t major_step, k_step;
     int64_t n; /* majors */
     int64_t k;
-} tfr_dnn_source;
+} native_source;
 
-struct tfr_dnn_gemm_isa {
+struct native_gemm_isa {
     const char *name;
     int mr, nr;
     int kc;            /* the longest block of K that it likes, for a first cache of 48 KiB */
@@ -68,29 +68,29 @@ struct tfr_dnn_gemm_isa {
     size_t (*b_bytes)(int64_t k);
     /* One panel of A; all panels of a block of B. False: it has values that the format cannot hold,
      * and what was written is of no use. */
-    bool (*pack_a)(void *to, const tfr_dnn_source *a);
-    bool (*pack_b)(void *to, const tfr_dnn_source *b);
+    bool (*pack_a)(void *to, const native_source *a);
+    bool (*pack_b)(void *to, const native_source *b);
     /* What a panel holds as [k][nr] floats, for a strict step; NULL if pack never fails. */
     void (*unpack_b)(float *to, const void *panel, int64_t k);
-    void (*tile)(const tfr_dnn_gemm_tile *tile);
+    void (*tile)(const native_gemm_tile *tile);
     /* optional: of each call of run */
     void (*begin)(void);
     void (*end)(void);
     /* Of a strict one: the epilogue of C[rows, cols], whose first element is [row, column] of the
      * whole. */
-    void (*finish)(const tfr_dnn_epilogue *e, const tfr_dnn_gemm_args *args, float *c, int64_t ldc,
+    void (*finish)(const native_epilogue *e, const native_gemm_args *args, float *c, int64_t ldc,
                    int64_t row, int64_t column, int rows, int cols);
 };
 
-extern const tfr_dnn_gemm_isa tfr_dnn_gemm_portable;
-#if TFR_DNN_X86
-extern const tfr_dnn_gemm_isa tfr_dnn_gemm_avx2, tfr_dnn_gemm_avx512;
+extern const native_gemm_isa native_gemm_portable;
+#if NATIVE_X86
+extern const native_gemm_isa native_gemm_avx2, native_gemm_avx512;
 #endif
 /* By math mode - 1. */
-extern const tfr_dnn_gemm_isa tfr_dnn_gemm_emulated[3], tfr_dnn_gemm_amx[3];
+extern const native_gemm_isa native_gemm_emulated[3], native_gemm_amx[3];
 /* Whether this build and this processor have AMX for bfloat16. */
-bool tfr_dnn_gemm_amx_exists(void);
+bool native_gemm_amx_exists(void);
 /* Asks the system for the right to use the tiles, once. */
-bool tfr_dnn_gemm_amx_permit(void);
+bool native_gemm_amx_permit(void);
 
 #endif

@@ -13,7 +13,7 @@ enum { SHARED_MOST = 32 << 20, SHARED_LEAST = 256 << 10 }; /* bytes of A that ar
 
 /* ---- the processor ---- */
 
-#if TFR_DNN_X86
+#if NATIVE_X86
 static bool has_feature(const char *features, const char *name)
 {
     const size_t n = strlen(name);
@@ -32,7 +32,7 @@ static int64_t cache_bytes(int name, int64_t otherwise)
     return bytes > 0 ? bytes : otherwise;
 }
 
-void tfr_dnn_gemm_find_cpu(tfr_dnn_gemm_cpu *cpu, const char *features)
+void native_gemm_find_cpu(native_gemm_cpu *cpu, const char *features)
 {
 #ifdef _SC_LEVEL1_DCACHE_SIZE
     const int l1 = _SC_LEVEL1_DCACHE_SIZE, l2 = _SC_LEVEL2_CACHE_SIZE;
@@ -41,39 +41,39 @@ void tfr_dnn_gemm_find_cpu(tfr_dnn_gemm_cpu *cpu, const char *features)
 #endif
 
     memset(cpu, 0, sizeof *cpu);
-    cpu->strict = &tfr_dnn_gemm_portable;
+    cpu->strict = &native_gemm_portable;
     cpu->l1_bytes = cache_bytes(l1, 32 << 10);
     cpu->l2_bytes = cache_bytes(l2, 512 << 10);
-#if TFR_DNN_X86
+#if NATIVE_X86
     if (has_feature(features, "avx2") && has_feature(features, "fma") &&
         __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        cpu->strict = &tfr_dnn_gemm_avx2;
+        cpu->strict = &native_gemm_avx2;
     if (has_feature(features, "avx512f") && has_feature(features, "avx512bw") &&
         has_feature(features, "avx512vl") && has_feature(features, "avx512dq") &&
         __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw"))
-        cpu->strict = &tfr_dnn_gemm_avx512;
-    if (cpu->strict == &tfr_dnn_gemm_avx512 && has_feature(features, "avx512_bf16") &&
+        cpu->strict = &native_gemm_avx512;
+    if (cpu->strict == &native_gemm_avx512 && has_feature(features, "avx512_bf16") &&
         has_feature(features, "amx_tile") && has_feature(features, "amx_bf16") &&
-        tfr_dnn_gemm_amx_exists())
-        cpu->modes = tfr_dnn_gemm_amx;
+        native_gemm_amx_exists())
+        cpu->modes = native_gemm_amx;
 #else
     (void)features;
 #endif
 }
 
 /* NULL = there is one for the mode. */
-static const char *no_isa(const tfr_dnn_gemm_cpu *cpu, int32_t mode)
+static const char *no_isa(const native_gemm_cpu *cpu, int32_t mode)
 {
     if (mode <= TFR_MATH_STRICT || mode > TFR_MATH_BF16)
         return "strict products are asked for";
     if (!cpu->modes)
         return "this processor has no amx_bf16, so that products are strict";
-    if (cpu->modes == tfr_dnn_gemm_amx && !tfr_dnn_gemm_amx_permit())
+    if (cpu->modes == native_gemm_amx && !native_gemm_amx_permit())
         return "the system refuses the use of AMX, so that products are strict";
     return NULL;
 }
 
-const char *tfr_dnn_gemm_no_mode(const tfr_dnn_gemm_cpu *cpu, const tfr_dnn_gemm_shape *shape)
+const char *native_gemm_no_mode(const native_gemm_cpu *cpu, const native_gemm_shape *shape)
 {
     const char *why = no_isa(cpu, shape->math_mode);
 
@@ -84,12 +84,12 @@ const char *tfr_dnn_gemm_no_mode(const tfr_dnn_gemm_cpu *cpu, const tfr_dnn_gemm
     return NULL;
 }
 
-void tfr_dnn_gemm_emulate_modes(tfr_dnn_gemm_cpu *cpu)
+void native_gemm_emulate_modes(native_gemm_cpu *cpu)
 {
-    cpu->modes = tfr_dnn_gemm_emulated;
+    cpu->modes = native_gemm_emulated;
 }
 
-const char *tfr_dnn_gemm_isa_name(const tfr_dnn_gemm_isa *isa)
+const char *native_gemm_isa_name(const native_gemm_isa *isa)
 {
     return isa->name;
 }
@@ -97,7 +97,7 @@ const char *tfr_dnn_gemm_isa_name(const tfr_dnn_gemm_isa *isa)
 /* ---- the plan ---- */
 
 /* K in equal blocks, none longer than what the first cache takes of a panel of A. */
-static void split_k(tfr_dnn_gemm *g, const tfr_dnn_gemm_cpu *cpu)
+static void split_k(native_gemm *g, const native_gemm_cpu *cpu)
 {
     const int64_t k = g->shape.k;
     int64_t longest = g->isa->kc;
@@ -110,14 +110,14 @@ static void split_k(tfr_dnn_gemm *g, const tfr_dnn_gemm_cpu *cpu)
 }
 
 /* The part of the second cache that a block of B takes, in panels. */
-static int64_t panels_in_l2(const tfr_dnn_gemm *g, const tfr_dnn_gemm_cpu *cpu)
+static int64_t panels_in_l2(const native_gemm *g, const native_gemm_cpu *cpu)
 {
     const int64_t panel = (int64_t)g->isa->b_bytes(g->k_block);
     const int quarters = g->isa->l2_quarters ? g->isa->l2_quarters : 2;
     return larger(cpu->l2_bytes * quarters / 4 / panel, 1);
 }
 
-static void split_c(tfr_dnn_gemm *g, const tfr_dnn_gemm_cpu *cpu, int64_t threads)
+static void split_c(native_gemm *g, const native_gemm_cpu *cpu, int64_t threads)
 {
     const int64_t most = panels_in_l2(g, cpu);
     /* Units that the columns of one product should make. */
@@ -139,15 +139,15 @@ static void split_c(tfr_dnn_gemm *g, const tfr_dnn_gemm_cpu *cpu, int64_t thread
 }
 
 /* Reading B where it lies saves its packing and costs tiles of it that the caches like less. */
-static bool reads_raw_b(const tfr_dnn_gemm *g)
+static bool reads_raw_b(const native_gemm *g)
 {
-    const tfr_dnn_gemm_shape *s = &g->shape;
+    const native_gemm_shape *s = &g->shape;
     return !s->b_packed && !s->trans_b && g->isa->can_read_b && s->m <= 2 * g->isa->mr;
 }
 
 /* What of A is packed for all stripes: nothing where each thread would pack it only once, anyway.
  */
-static void share_a(tfr_dnn_gemm *g, int64_t threads)
+static void share_a(native_gemm *g, int64_t threads)
 {
     const int64_t blocks = ceil_div(g->shape.k, g->k_block);
     int64_t most, rounds;
@@ -160,8 +160,8 @@ static void share_a(tfr_dnn_gemm *g, int64_t threads)
     g->shared_blocks = ceil_div(blocks, rounds);
 }
 
-void tfr_dnn_gemm_plan(tfr_dnn_gemm *g, const tfr_dnn_gemm_cpu *cpu,
-                       const tfr_dnn_gemm_shape *shape, int threads)
+void native_gemm_plan(native_gemm *g, const native_gemm_cpu *cpu, const native_gemm_shape *shape,
+                      int threads)
 {
     int64_t b_panels;
     int i;
@@ -172,7 +172,7 @@ void tfr_dnn_gemm_plan(tfr_dnn_gemm *g, const tfr_dnn_gemm_cpu *cpu,
     if (!no_isa(cpu, shape->math_mode))
         g->isa = &cpu->modes[shape->math_mode - 1];
     g->n_batch = 1;
-    for (i = 0; i < TFR_DNN_GEMM_BATCH_RANK; i++) {
+    for (i = 0; i < NATIVE_GEMM_BATCH_RANK; i++) {
         if (g->shape.batch[i] < 1)
             g->shape.batch[i] = 1;
         g->n_batch *= g->shape.batch[i];
@@ -194,39 +194,39 @@ void tfr_dnn_gemm_plan(tfr_dnn_gemm *g, const tfr_dnn_gemm_cpu *cpu,
     g->packed_bytes = aligned(larger((int64_t)g->packed_bytes, 1));
 }
 
-int64_t tfr_dnn_gemm_rounds(const tfr_dnn_gemm *g)
+int64_t native_gemm_rounds(const native_gemm *g)
 {
     return g->shared_blocks > 0 ? ceil_div(g->shape.k, g->shared_blocks * g->k_block) : 0;
 }
 
-size_t tfr_dnn_gemm_shared_bytes(const tfr_dnn_gemm *g)
+size_t native_gemm_shared_bytes(const native_gemm *g)
 {
     return g->shared_blocks > 0 ? shared_block_bytes(g) * (size_t)g->shared_blocks : 0;
 }
 
-size_t tfr_dnn_gemm_workspace(const tfr_dnn_gemm *g, int n_threads)
+size_t native_gemm_workspace(const native_gemm *g, int n_threads)
 {
-    return tfr_dnn_gemm_shared_bytes(g) + g->scratch_bytes * (size_t)smaller(n_threads, g->n_tiles);
+    return native_gemm_shared_bytes(g) + g->scratch_bytes * (size_t)smaller(n_threads, g->n_tiles);
 }
 
 /* ---- a constant right side ---- */
 
-bool tfr_dnn_gemm_pack(const tfr_dnn_gemm *g, const float *b, void *packed)
+bool native_gemm_pack(const native_gemm *g, const float *b, void *packed)
 {
     int64_t k0;
 
     for (k0 = 0; k0 < g->shape.k; k0 += g->k_block) {
         const int64_t k = smaller(g->k_block, g->shape.k - k0);
-        const tfr_dnn_source s = source_of_b(g, b, 0, g->shape.n, k0, k);
+        const native_source s = source_of_b(g, b, 0, g->shape.n, k0, k);
         if (!g->isa->pack_b((char *)packed + packed_at(g, k0, k, 0), &s))
             return false;
     }
     return true;
 }
 
-bool tfr_dnn_gemm_holds(const tfr_dnn_gemm *g, const float *b)
+bool native_gemm_holds(const native_gemm *g, const float *b)
 {
-    const tfr_dnn_gemm_isa *isa = g->isa;
+    const native_gemm_isa *isa = g->isa;
     const int64_t rows = g->shape.trans_b ? g->shape.n : g->shape.k;
     const int64_t columns = g->shape.trans_b ? g->shape.k : g->shape.n;
     bool bad = false;

@@ -7,9 +7,9 @@
 #include "gemm_isa.h"
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-#define TFR_DNN_HIGH_HALF 0
+#define NATIVE_HIGH_HALF 0
 #else
-#define TFR_DNN_HIGH_HALF 2
+#define NATIVE_HIGH_HALF 2
 #endif
 
 #include "gemm_split.h"
@@ -117,7 +117,7 @@ static const unsigned char orders[3][6][2] = {
 };
 static const int n_products[3] = {1, 3, 6};
 
-static void split_tile(const tfr_dnn_gemm_tile *t, int parts)
+static void split_tile(const native_gemm_tile *t, int parts)
 {
     int64_t k;
     int i, j, q;
@@ -138,22 +138,22 @@ static void split_tile(const tfr_dnn_gemm_tile *t, int parts)
         }
 }
 
-static void tile_f32x6(const tfr_dnn_gemm_tile *t)
+static void tile_f32x6(const native_gemm_tile *t)
 {
     split_tile(t, 3);
 }
 
-static void tile_f32x3(const tfr_dnn_gemm_tile *t)
+static void tile_f32x3(const native_gemm_tile *t)
 {
     split_tile(t, 2);
 }
 
-static void tile_bf16(const tfr_dnn_gemm_tile *t)
+static void tile_bf16(const native_gemm_tile *t)
 {
     split_tile(t, 1);
 }
 
-const tfr_dnn_gemm_isa tfr_dnn_gemm_emulated[3] = {
+const native_gemm_isa native_gemm_emulated[3] = {
     SPLIT_ISA("emulated f32x6", 3, 512, tile_f32x6),
     SPLIT_ISA("emulated f32x3", 2, 512, tile_f32x3),
     SPLIT_ISA("emulated bf16", 1, 1024, tile_bf16),

@@ -16,8 +16,8 @@
  * A panel of A is [K / 32][part][2][16 rows][32 k], one of B [K / 32][part][2][16 pairs of k]
  * [16 columns][2 k]: tiles of 1 KiB as the instruction wants them. What is beyond is zero.
  */
-#ifndef TFR_DNN_GEMM_SPLIT_H
-#define TFR_DNN_GEMM_SPLIT_H
+#ifndef NATIVE_GEMM_SPLIT_H
+#define NATIVE_GEMM_SPLIT_H
 
 #include <string.h>
 
@@ -43,7 +43,7 @@ enum {
 #define SPLIT_HIGH_3 SPLIT_HIGH_2
 
 static const struct split_range {
-    uint32_t low, high; /* as in tfr_dnn_gemm_isa */
+    uint32_t low, high; /* as in native_gemm_isa */
 } split_ranges[] = {
     {SPLIT_LOW_1, SPLIT_HIGH_1}, {SPLIT_LOW_2, SPLIT_HIGH_2}, {SPLIT_LOW_3, SPLIT_HIGH_3}};
 
@@ -74,7 +74,7 @@ SPLIT_INLINE void gather(float *to, const float *from, int64_t step, int n, int 
 
 #ifdef SPLIT_ROW
 
-SPLIT_INLINE bool pack_split_a(void *panel, const tfr_dnn_source *a, const int parts)
+SPLIT_INLINE bool pack_split_a(void *panel, const native_source *a, const int parts)
 {
     float row[BLOCK];
     int64_t i, k;
@@ -101,7 +101,7 @@ SPLIT_INLINE bool pack_split_a(void *panel, const tfr_dnn_source *a, const int p
 }
 
 /* The pair of rows k, k + 1 of all columns. */
-SPLIT_INLINE bool pack_split_pair(char *panels, const tfr_dnn_source *b, int64_t k, const int parts)
+SPLIT_INLINE bool pack_split_pair(char *panels, const native_source *b, int64_t k, const int parts)
 {
     const size_t panel = split_bytes(b->k, parts);
     float x[HALF], y[HALF];
@@ -126,7 +126,7 @@ SPLIT_INLINE bool pack_split_pair(char *panels, const tfr_dnn_source *b, int64_t
 }
 
 /* Dense rows are read one after the other. */
-SPLIT_INLINE bool pack_split_b(void *panels, const tfr_dnn_source *b, const int parts)
+SPLIT_INLINE bool pack_split_b(void *panels, const native_source *b, const int parts)
 {
     const int64_t n_panels = (b->n + BLOCK - 1) / BLOCK;
     bool bad = false;
@@ -161,7 +161,7 @@ static void unpack_split_b(float *to, const void *panel, int64_t k, const int pa
             for (p = 0; p < parts; p++) {
                 uint32_t bits = 0;
                 float x;
-                memcpy((char *)&bits + TFR_DNN_HIGH_HALF, from + p * STEP, 2);
+                memcpy((char *)&bits + NATIVE_HIGH_HALF, from + p * STEP, 2);
                 memcpy(&x, &bits, sizeof x);
                 sum += x;
             }
@@ -185,11 +185,11 @@ static size_t bytes_3(int64_t k)
 }
 
 #define SPLIT_PACKING(parts)                                                                       \
-    static bool pack_a_##parts(void *to, const tfr_dnn_source *a)                                  \
+    static bool pack_a_##parts(void *to, const native_source *a)                                   \
     {                                                                                              \
         return pack_split_a(to, a, parts);                                                         \
     }                                                                                              \
-    static bool pack_b_##parts(void *to, const tfr_dnn_source *b)                                  \
+    static bool pack_b_##parts(void *to, const native_source *b)                                   \
     {                                                                                              \
         return pack_split_b(to, b, parts);                                                         \
     }                                                                                              \

@@ -5,17 +5,17 @@
  * 4, 6 or 14 among it, and the name ISA, and then includes this; with HAS_PACK_COLUMNS it brings
  * pack_a_columns and pack_b_columns, for what lies the other way round.
  */
-#ifndef TFR_DNN_GEMM_STRICT_H
-#define TFR_DNN_GEMM_STRICT_H
+#ifndef NATIVE_GEMM_STRICT_H
+#define NATIVE_GEMM_STRICT_H
 
 #include "gemm_epilogue.h"
 
 #define TILE(rows)                                                                                 \
-    static void tile_##rows(const tfr_dnn_gemm_tile *t)                                            \
+    static void tile_##rows(const native_gemm_tile *t)                                             \
     {                                                                                              \
         tile_of(rows, NV, t);                                                                      \
     }                                                                                              \
-    static void narrow_##rows(const tfr_dnn_gemm_tile *t)                                          \
+    static void narrow_##rows(const native_gemm_tile *t)                                           \
     {                                                                                              \
         tile_of(rows, 1, t);                                                                       \
     }
@@ -46,9 +46,9 @@ TILE(14)
 #define JOIN(a, b)       JOIN_AGAIN(a, b)
 #define HEIGHTS          JOIN(HEIGHTS_, MR)
 
-static void run_tile(const tfr_dnn_gemm_tile *t)
+static void run_tile(const native_gemm_tile *t)
 {
-    typedef void (*tile_fn)(const tfr_dnn_gemm_tile *tile);
+    typedef void (*tile_fn)(const native_gemm_tile *tile);
     static const tile_fn tiles[2][MR] = {{HEIGHTS(narrow_)}, {HEIGHTS(tile_)}};
 
     tiles[t->cols > LANES][t->rows - 1](t);
@@ -59,7 +59,7 @@ static void run_tile(const tfr_dnn_gemm_tile *t)
 #define pack_b_columns pack_b_any
 #endif
 
-static bool pack_a(void *to, const tfr_dnn_source *a)
+static bool pack_a(void *to, const native_source *a)
 {
     if (a->k_step == 1)
         pack_a_rows(to, a);
@@ -70,7 +70,7 @@ static bool pack_a(void *to, const tfr_dnn_source *a)
     return true;
 }
 
-static bool pack_b(void *to, const tfr_dnn_source *b)
+static bool pack_b(void *to, const native_source *b)
 {
     if (b->major_step == 1)
         pack_b_rows(to, b);
@@ -84,7 +84,7 @@ static bool pack_b(void *to, const tfr_dnn_source *b)
 #define NAME_AGAIN(isa) #isa
 #define NAME(isa)       NAME_AGAIN(isa)
 
-const tfr_dnn_gemm_isa JOIN(tfr_dnn_gemm_, ISA) = {
+const native_gemm_isa JOIN(native_gemm_, ISA) = {
     .name = NAME(ISA),
     .mr = MR,
     .nr = NR,

@@ -15,8 +15,8 @@
  * of A after the other: NV + MR loads for MR * NV multiplications. It is bound by the latter while
  * A lies in the first cache and B in the second.
  */
-#ifndef TFR_DNN_GEMM_TILE_H
-#define TFR_DNN_GEMM_TILE_H
+#ifndef NATIVE_GEMM_TILE_H
+#define NATIVE_GEMM_TILE_H
 
 #include <string.h>
 
@@ -37,8 +37,8 @@
 /* Far enough for the second cache: B comes 24 k ahead of its use. */
 #define B_AHEAD 24
 
-ALWAYS_INLINE void prefetch_next(const tfr_dnn_gemm_tile *t, tfr_dnn_prefetch *a,
-                                 tfr_dnn_prefetch *b, const float **c, const float *c_end)
+ALWAYS_INLINE void prefetch_next(const native_gemm_tile *t, native_prefetch *a, native_prefetch *b,
+                                 const float **c, const float *c_end)
 {
     int i;
 
@@ -78,11 +78,11 @@ ALWAYS_INLINE void step_of(const int rows, const int nv, const float *a, const f
     }
 }
 
-ALWAYS_INLINE void tile_of(const int rows, const int nv, const tfr_dnn_gemm_tile *t)
+ALWAYS_INLINE void tile_of(const int rows, const int nv, const native_gemm_tile *t)
 {
     const float *a = t->a, *b = t->b, *next_c = t->next_c;
     const float *c_end = next_c ? next_c + MR * t->ldc : NULL;
-    tfr_dnn_prefetch next_a = t->next_a, next_b = t->next_b;
+    native_prefetch next_a = t->next_a, next_b = t->next_b;
     float edge[MR * NR];
     float *c = t->c;
     int64_t ldc = t->ldc, left;
@@ -143,7 +143,7 @@ static size_t panel_b_bytes(int64_t k)
 }
 
 /* A row that is dense is copied line by line. */
-static void pack_a_rows(float *to, const tfr_dnn_source *a)
+static void pack_a_rows(float *to, const native_source *a)
 {
     const int64_t whole = a->k / K_ROW;
     int64_t i, line;
@@ -160,7 +160,7 @@ static void pack_a_rows(float *to, const tfr_dnn_source *a)
     }
 }
 
-static void pack_a_any(float *to, const tfr_dnn_source *a)
+static void pack_a_any(float *to, const native_source *a)
 {
     int64_t i, k;
 
@@ -171,7 +171,7 @@ static void pack_a_any(float *to, const tfr_dnn_source *a)
 }
 
 /* Dense rows of B, read one after the other. */
-static void pack_b_rows(float *to, const tfr_dnn_source *b)
+static void pack_b_rows(float *to, const native_source *b)
 {
     const int64_t panel = b->k * NR, whole = b->n / NR, rest = b->n % NR;
     int64_t k, p;
@@ -193,7 +193,7 @@ static void pack_b_rows(float *to, const tfr_dnn_source *b)
     }
 }
 
-static void pack_b_any(float *to, const tfr_dnn_source *b)
+static void pack_b_any(float *to, const native_source *b)
 {
     int64_t j, k;
 

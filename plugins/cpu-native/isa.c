@@ -20,20 +20,20 @@ static bool allowed(const char *features, const char *name)
     return false;
 }
 
-const tfr_dnn_isa *tfr_dnn_choose_isa(const char *features)
+const native_isa *native_choose_isa(const char *features)
 {
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
         allowed(features, "avx512f") && allowed(features, "avx512bw") &&
         allowed(features, "avx512vl") && allowed(features, "avx512dq"))
-        return &tfr_dnn_avx512;
+        return &native_avx512;
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
         allowed(features, "avx2") && allowed(features, "fma"))
-        return &tfr_dnn_avx2;
+        return &native_avx2;
     return NULL;
 }
 #else
-const tfr_dnn_isa *tfr_dnn_choose_isa(const char *features)
+const native_isa *native_choose_isa(const char *features)
 {
     (void)features;
     return NULL;

@@ -6,43 +6,43 @@
  * B is the number of lanes of a vector: 16 or 8. A blocked tensor of N images of C channels lies in
  * memory as [N][C / B][H][W][B], channels filled up with whatever keeps products finite.
  */
-#ifndef TFR_DNN_ISA_H
-#define TFR_DNN_ISA_H
+#ifndef NATIVE_ISA_H
+#define NATIVE_ISA_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 /* y = f(x) for each element */
-typedef enum tfr_dnn_act_kind {
-    TFR_DNN_ACT_NONE,
-    TFR_DNN_ACT_CLIP,         /* min(b, max(a, x)), keeps NaN */
-    TFR_DNN_ACT_LEAKY,        /* x < 0 ? a x : x */
-    TFR_DNN_ACT_LINEAR,       /* a x + b */
-    TFR_DNN_ACT_HARD_SIGMOID, /* min(1, max(0, a x + b)) */
-    TFR_DNN_ACT_HARD_SWISH,   /* x times that */
-    TFR_DNN_ACT_SIGMOID,
-    TFR_DNN_ACT_SWISH, /* x sigmoid(a x) */
-    TFR_DNN_ACT_TANH,
-    TFR_DNN_ACT_EXP,
-    TFR_DNN_ACT_GELU, /* x (1 + erf(x / sqrt(2))) / 2 */
-    TFR_DNN_ACT_SQRT,
-    TFR_DNN_ACT_ABS,
-    TFR_DNN_ACT_SQUARE
-} tfr_dnn_act_kind;
+typedef enum native_act_kind {
+    NATIVE_ACT_NONE,
+    NATIVE_ACT_CLIP,         /* min(b, max(a, x)), keeps NaN */
+    NATIVE_ACT_LEAKY,        /* x < 0 ? a x : x */
+    NATIVE_ACT_LINEAR,       /* a x + b */
+    NATIVE_ACT_HARD_SIGMOID, /* min(1, max(0, a x + b)) */
+    NATIVE_ACT_HARD_SWISH,   /* x times that */
+    NATIVE_ACT_SIGMOID,
+    NATIVE_ACT_SWISH, /* x sigmoid(a x) */
+    NATIVE_ACT_TANH,
+    NATIVE_ACT_EXP,
+    NATIVE_ACT_GELU, /* x (1 + erf(x / sqrt(2))) / 2 */
+    NATIVE_ACT_SQRT,
+    NATIVE_ACT_ABS,
+    NATIVE_ACT_SQUARE
+} native_act_kind;
 
-typedef struct tfr_dnn_act {
-    tfr_dnn_act_kind kind;
+typedef struct native_act {
+    native_act_kind kind;
     float a, b;
-} tfr_dnn_act;
+} native_act;
 
-typedef enum tfr_dnn_binary_kind {
-    TFR_DNN_ADD,
-    TFR_DNN_SUB,
-    TFR_DNN_MUL,
-    TFR_DNN_DIV
-} tfr_dnn_binary_kind;
+typedef enum native_binary_kind {
+    NATIVE_ADD,
+    NATIVE_SUB,
+    NATIVE_MUL,
+    NATIVE_DIV
+} native_binary_kind;
 
-enum { TFR_DNN_MAX_BLOCKS = 4, TFR_DNN_MAX_PIXELS = 14, TFR_DNN_MAX_LANES = 16 };
+enum { NATIVE_MAX_BLOCKS = 4, NATIVE_MAX_PIXELS = 14, NATIVE_MAX_LANES = 16 };
 
 /*
  * One tile: `pixels` rows of a product times `blocks` vectors of its columns, for some of the
@@ -54,7 +54,7 @@ enum { TFR_DNN_MAX_BLOCKS = 4, TFR_DNN_MAX_PIXELS = 14, TFR_DNN_MAX_LANES = 16 }
  * is padding. Plain: one group, and the source for tap t is source + offsets[i] + taps[t].
  * Straight: blocked, one tap, no offsets; pixel i follows pixel i - 1 in memory.
  */
-typedef struct tfr_dnn_tile {
+typedef struct native_tile {
     const float *source;
     const int32_t *offsets;
     const int32_t *taps;
@@ -70,16 +70,16 @@ typedef struct tfr_dnn_tile {
     const float *bias;          /* NULL = none; padded to whole vectors */
     const float *residual;      /* lies as `to`, or is it; NULL = none */
     float scale;                /* of the whole sum */
-    tfr_dnn_act act;            /* at last */
+    native_act act;             /* at last */
     /* what later tiles want: bytes to fetch at each tap of each group */
     const char *ahead;
     int ahead_bytes;
-} tfr_dnn_tile;
+} native_tile;
 
-typedef void (*tfr_dnn_tile_fn)(const tfr_dnn_tile *tile);
+typedef void (*native_tile_fn)(const native_tile *tile);
 
 /* A window over a plane of one channel block, one row of outputs. */
-typedef struct tfr_dnn_row {
+typedef struct native_row {
     const float *source; /* the plane */
     float *to;           /* the row */
     int64_t height, width, out_width;
@@ -90,46 +90,46 @@ typedef struct tfr_dnn_row {
     const float *residual; /* row, or NULL */
     bool average, count_padding;
     float count; /* of a window with all its padding */
-    tfr_dnn_act act;
-} tfr_dnn_row;
+    native_act act;
+} native_row;
 
 /* One channel block of an image. */
-typedef struct tfr_dnn_plane {
+typedef struct native_plane {
     const float *at;
     int64_t height, width;
-} tfr_dnn_plane;
+} native_plane;
 
 /*
  * Winograd's convolutions: tiles of 2 x 2 (form 0) or 4 x 4 outputs (form 1) come from 4 x 4 or
  * 6 x 6 pixels, by a product at each of 16 or 36 places. Where a tile of outputs goes, and what is
  * done on the way.
  */
-enum { TFR_DNN_WINOGRAD_FORMS = 2 };
-typedef struct tfr_dnn_winograd_end {
+enum { NATIVE_WINOGRAD_FORMS = 2 };
+typedef struct native_winograd_end {
     float *to;
     const float *residual; /* lies as `to`, or is it; NULL = none */
     int64_t row;           /* floats from row to row of both */
     int rows, columns;     /* of outputs that there are */
     bool pooled;           /* the maximum of each 2 x 2 is one pixel of `to` */
     const float *bias;     /* of the block, or NULL */
-    tfr_dnn_act act;
-} tfr_dnn_winograd_end;
+    native_act act;
+} native_winograd_end;
 
-typedef struct tfr_dnn_isa tfr_dnn_isa;
-struct tfr_dnn_isa {
+typedef struct native_isa native_isa;
+struct native_isa {
     const char *name;
     int lanes;
-    int max_pixels[TFR_DNN_MAX_BLOCKS + 1]; /* 0 = no such tiles */
-    tfr_dnn_tile_fn blocked[TFR_DNN_MAX_BLOCKS + 1][TFR_DNN_MAX_PIXELS + 1];
-    tfr_dnn_tile_fn plain[TFR_DNN_MAX_BLOCKS + 1][TFR_DNN_MAX_PIXELS + 1];
-    tfr_dnn_tile_fn straight[TFR_DNN_MAX_BLOCKS + 1][TFR_DNN_MAX_PIXELS + 1];
-    void (*depthwise_row)(const tfr_dnn_row *row);
-    void (*pool_row)(const tfr_dnn_row *row);
+    int max_pixels[NATIVE_MAX_BLOCKS + 1]; /* 0 = no such tiles */
+    native_tile_fn blocked[NATIVE_MAX_BLOCKS + 1][NATIVE_MAX_PIXELS + 1];
+    native_tile_fn plain[NATIVE_MAX_BLOCKS + 1][NATIVE_MAX_PIXELS + 1];
+    native_tile_fn straight[NATIVE_MAX_BLOCKS + 1][NATIVE_MAX_PIXELS + 1];
+    void (*depthwise_row)(const native_row *row);
+    void (*pool_row)(const native_row *row);
     /* The mean over n vectors. */
     void (*mean)(const float *from, int64_t n, float *to);
-    void (*act)(const tfr_dnn_act *act, const float *from, float *to, int64_t n);
+    void (*act)(const native_act *act, const float *from, float *to, int64_t n);
     /* steps are 0 (one number for all) or 1 */
-    void (*binary)(tfr_dnn_binary_kind kind, const float *x, int x_step, const float *y, int y_step,
+    void (*binary)(native_binary_kind kind, const float *x, int x_step, const float *y, int y_step,
                    float *to, int64_t n);
     /* to = x + period y, a whole number of periods; all of B-lane vectors if y is one */
     void (*layer_norm)(const float *x, const float *scale, const float *shift, float epsilon,
@@ -140,15 +140,15 @@ struct tfr_dnn_isa {
     void (*transpose)(const float *from, int64_t from_step, float *to, int64_t to_step,
                       int64_t rows, int64_t columns);
     /* Pixels from (y, x) on, zeros outside; place k goes to to + k step. */
-    void (*winograd_source[TFR_DNN_WINOGRAD_FORMS])(const tfr_dnn_plane *plane, int64_t y,
-                                                    int64_t x, float *to, int64_t step);
+    void (*winograd_source[NATIVE_WINOGRAD_FORMS])(const native_plane *plane, int64_t y, int64_t x,
+                                                   float *to, int64_t step);
     /* Sums of place k lie at from + k step. False where one is not finite: nothing is written. */
-    bool (*winograd_result[TFR_DNN_WINOGRAD_FORMS])(const float *from, int64_t step,
-                                                    const tfr_dnn_winograd_end *end);
+    bool (*winograd_result[NATIVE_WINOGRAD_FORMS])(const float *from, int64_t step,
+                                                   const native_winograd_end *end);
 };
 
-extern const tfr_dnn_isa tfr_dnn_avx512, tfr_dnn_avx2;
+extern const native_isa native_avx512, native_avx2;
 /* The best that the processor has and the user allows; NULL = none, and no programs. */
-const tfr_dnn_isa *tfr_dnn_choose_isa(const char *features);
+const native_isa *native_choose_isa(const char *features);
 
 #endif

@@ -86,7 +86,7 @@ static inline float v_greatest(vec v)
     {                                                                                              \
         0, 10, 6, 4, 0                                                                             \
     }
-#define ISA_TABLE tfr_dnn_avx2
+#define ISA_TABLE native_avx2
 #define ISA_NAME  "avx2"
 
 #include "isa_kernels.h"
@@ -95,5 +95,5 @@ static inline float v_greatest(vec v)
 #pragma clang attribute pop
 #endif
 #else
-typedef int tfr_dnn_no_avx2; /* C wants one declaration in a file */
+typedef int native_no_avx2; /* C wants one declaration in a file */
 #endif

@@ -65,7 +65,7 @@ typedef __m512 vec;
     {                                                                                              \
         0, 14, 14, 8, 6                                                                            \
     }
-#define ISA_TABLE tfr_dnn_avx512
+#define ISA_TABLE native_avx512
 #define ISA_NAME  "avx512"
 
 #include "isa_kernels.h"
@@ -74,5 +74,5 @@ typedef __m512 vec;
 #pragma clang attribute pop
 #endif
 #else
-typedef int tfr_dnn_no_avx512; /* C wants one declaration in a file */
+typedef int native_no_avx512; /* C wants one declaration in a file */
 #endif

@@ -7,7 +7,7 @@
 #define UNROLL_FEW _Pragma("GCC unroll 4")
 
 /* One output near a border. */
-static inline vec depthwise_at(const tfr_dnn_row *r, int64_t x, int64_t y0, int64_t y1, vec bias)
+static inline vec depthwise_at(const native_row *r, int64_t x, int64_t y0, int64_t y1, vec bias)
 {
     int64_t left = r->left + x * r->stride[1], x0, x1, i, j;
 
@@ -25,7 +25,7 @@ static inline vec depthwise_at(const tfr_dnn_row *r, int64_t x, int64_t y0, int6
  * n outputs, 1 to 6, whose windows are inside. Where the numbers are constants, loops unroll and
  * neighbours share what they load.
  */
-static inline __attribute__((always_inline)) void depthwise_few(const tfr_dnn_row *r, int64_t x,
+static inline __attribute__((always_inline)) void depthwise_few(const native_row *r, int64_t x,
                                                                 int64_t y0, int64_t y1, int n,
                                                                 int64_t taps, int64_t stride,
                                                                 int64_t dilation)
@@ -64,7 +64,7 @@ static inline __attribute__((always_inline)) void depthwise_few(const tfr_dnn_ro
 }
 
 /* Outputs [x, last). */
-static inline __attribute__((always_inline)) void depthwise_inside(const tfr_dnn_row *r, int64_t x,
+static inline __attribute__((always_inline)) void depthwise_inside(const native_row *r, int64_t x,
                                                                    int64_t last, int64_t y0,
                                                                    int64_t y1, int64_t taps,
                                                                    int64_t stride, int64_t dilation)
@@ -92,7 +92,7 @@ static inline __attribute__((always_inline)) void depthwise_inside(const tfr_dnn
     }
 }
 
-static void depthwise_row(const tfr_dnn_row *r)
+static void depthwise_row(const native_row *r)
 {
     const int64_t reach = (r->kernel[1] - 1) * r->dilation[1];
     const bool usual = r->kernel[1] == 3 && r->dilation[1] == 1;
@@ -117,6 +117,6 @@ static void depthwise_row(const tfr_dnn_row *r)
         depthwise_inside(r, x, last, y0, y1, r->kernel[1], r->stride[1], r->dilation[1]);
     for (x = last; x < r->out_width; x++)
         V_STORE(r->to + x * LANES, end_row(r, depthwise_at(r, x, y0, y1, bias), x));
-    if (r->act.kind > TFR_DNN_ACT_CLIP)
+    if (r->act.kind > NATIVE_ACT_CLIP)
         act_loop(&r->act, r->to, r->to, r->out_width * LANES);
 }

@@ -100,34 +100,34 @@ static inline vec v_clip(vec x, float low, float high)
     return V_MIN(V_ALL(high), V_MAX(V_ALL(low), x));
 }
 
-static inline vec v_act(const tfr_dnn_act *act, vec x)
+static inline vec v_act(const native_act *act, vec x)
 {
     switch (act->kind) {
-    case TFR_DNN_ACT_CLIP:
+    case NATIVE_ACT_CLIP:
         return v_clip(x, act->a, act->b);
-    case TFR_DNN_ACT_LEAKY:
+    case NATIVE_ACT_LEAKY:
         return V_LESS(x, V_ZERO(), V_MUL(x, V_ALL(act->a)), x);
-    case TFR_DNN_ACT_LINEAR:
+    case NATIVE_ACT_LINEAR:
         return V_FMA(x, V_ALL(act->a), V_ALL(act->b));
-    case TFR_DNN_ACT_HARD_SIGMOID:
+    case NATIVE_ACT_HARD_SIGMOID:
         return v_clip(V_FMA(x, V_ALL(act->a), V_ALL(act->b)), 0.0f, 1.0f);
-    case TFR_DNN_ACT_HARD_SWISH:
+    case NATIVE_ACT_HARD_SWISH:
         return V_MUL(x, v_clip(V_FMA(x, V_ALL(act->a), V_ALL(act->b)), 0.0f, 1.0f));
-    case TFR_DNN_ACT_SIGMOID:
+    case NATIVE_ACT_SIGMOID:
         return v_sigmoid(x);
-    case TFR_DNN_ACT_SWISH:
+    case NATIVE_ACT_SWISH:
         return V_MUL(x, v_sigmoid(V_MUL(x, V_ALL(act->a))));
-    case TFR_DNN_ACT_TANH:
+    case NATIVE_ACT_TANH:
         return v_tanh(x);
-    case TFR_DNN_ACT_EXP:
+    case NATIVE_ACT_EXP:
         return v_exp(x);
-    case TFR_DNN_ACT_GELU:
+    case NATIVE_ACT_GELU:
         return v_gelu(x);
-    case TFR_DNN_ACT_SQRT:
+    case NATIVE_ACT_SQRT:
         return V_SQRT(x);
-    case TFR_DNN_ACT_ABS:
+    case NATIVE_ACT_ABS:
         return V_ABS(x);
-    case TFR_DNN_ACT_SQUARE:
+    case NATIVE_ACT_SQUARE:
         return V_MUL(x, x);
     default:
         return x;
@@ -136,7 +136,7 @@ static inline vec v_act(const tfr_dnn_act *act, vec x)
 
 #define ACT_LOOP(k)                                                                                \
     case k: {                                                                                      \
-        const tfr_dnn_act fixed = {k, act->a, act->b};                                             \
+        const native_act fixed = {k, act->a, act->b};                                             \
         for (i = 0; i + LANES <= n; i += LANES)                                                    \
             V_STORE(to + i, v_act(&fixed, V_LOAD(from + i)));                                      \
         if (i < n)                                                                                 \
@@ -144,37 +144,37 @@ static inline vec v_act(const tfr_dnn_act *act, vec x)
         return;                                                                                    \
     }
 
-__attribute__((noinline)) static void act_loop(const tfr_dnn_act *act, const float *from, float *to,
+__attribute__((noinline)) static void act_loop(const native_act *act, const float *from, float *to,
                                                int64_t n)
 {
     int64_t i;
 
     switch (act->kind) {
-        ACT_LOOP(TFR_DNN_ACT_NONE)
-        ACT_LOOP(TFR_DNN_ACT_CLIP)
-        ACT_LOOP(TFR_DNN_ACT_LEAKY)
-        ACT_LOOP(TFR_DNN_ACT_LINEAR)
-        ACT_LOOP(TFR_DNN_ACT_HARD_SIGMOID)
-        ACT_LOOP(TFR_DNN_ACT_HARD_SWISH)
-        ACT_LOOP(TFR_DNN_ACT_SIGMOID)
-        ACT_LOOP(TFR_DNN_ACT_SWISH)
-        ACT_LOOP(TFR_DNN_ACT_TANH)
-        ACT_LOOP(TFR_DNN_ACT_EXP)
-        ACT_LOOP(TFR_DNN_ACT_GELU)
-        ACT_LOOP(TFR_DNN_ACT_SQRT)
-        ACT_LOOP(TFR_DNN_ACT_ABS)
-        ACT_LOOP(TFR_DNN_ACT_SQUARE)
+        ACT_LOOP(NATIVE_ACT_NONE)
+        ACT_LOOP(NATIVE_ACT_CLIP)
+        ACT_LOOP(NATIVE_ACT_LEAKY)
+        ACT_LOOP(NATIVE_ACT_LINEAR)
+        ACT_LOOP(NATIVE_ACT_HARD_SIGMOID)
+        ACT_LOOP(NATIVE_ACT_HARD_SWISH)
+        ACT_LOOP(NATIVE_ACT_SIGMOID)
+        ACT_LOOP(NATIVE_ACT_SWISH)
+        ACT_LOOP(NATIVE_ACT_TANH)
+        ACT_LOOP(NATIVE_ACT_EXP)
+        ACT_LOOP(NATIVE_ACT_GELU)
+        ACT_LOOP(NATIVE_ACT_SQRT)
+        ACT_LOOP(NATIVE_ACT_ABS)
+        ACT_LOOP(NATIVE_ACT_SQUARE)
     }
 }
 
-static inline vec v_binary(tfr_dnn_binary_kind kind, vec x, vec y)
+static inline vec v_binary(native_binary_kind kind, vec x, vec y)
 {
     switch (kind) {
-    case TFR_DNN_ADD:
+    case NATIVE_ADD:
         return V_ADD(x, y);
-    case TFR_DNN_SUB:
+    case NATIVE_SUB:
         return V_SUB(x, y);
-    case TFR_DNN_MUL:
+    case NATIVE_MUL:
         return V_MUL(x, y);
     default:
         return V_DIV(x, y);
@@ -196,16 +196,16 @@ static inline vec v_some(const float *p, int step, int64_t i, int64_t n)
                          v_binary(k, v_some(x, x_step, i, n - i), v_some(y, y_step, i, n - i)));   \
         return;
 
-static void binary_loop(tfr_dnn_binary_kind kind, const float *x, int x_step, const float *y,
+static void binary_loop(native_binary_kind kind, const float *x, int x_step, const float *y,
                         int y_step, float *to, int64_t n)
 {
     int64_t i;
 
     switch (kind) {
-        BINARY_LOOP(TFR_DNN_ADD)
-        BINARY_LOOP(TFR_DNN_SUB)
-        BINARY_LOOP(TFR_DNN_MUL)
-        BINARY_LOOP(TFR_DNN_DIV)
+        BINARY_LOOP(NATIVE_ADD)
+        BINARY_LOOP(NATIVE_SUB)
+        BINARY_LOOP(NATIVE_MUL)
+        BINARY_LOOP(NATIVE_DIV)
     }
 }
 
@@ -217,7 +217,7 @@ static const float padding[LANES];
  * A tile that is not whole, or pooled, or scaled, begins and ends here, with its sums in memory:
  * sums[b * pixels + i].
  */
-__attribute__((noinline)) static void begin_slowly(const tfr_dnn_tile *a, int blocks, int pixels,
+__attribute__((noinline)) static void begin_slowly(const native_tile *a, int blocks, int pixels,
                                                    vec *sums)
 {
     /* The residual may lie in the tile's own memory, which holds sums from the first call on. */
@@ -235,15 +235,15 @@ __attribute__((noinline)) static void begin_slowly(const tfr_dnn_tile *a, int bl
     }
 }
 
-static inline vec end_one(const tfr_dnn_tile *a, vec v)
+static inline vec end_one(const native_tile *a, vec v)
 {
     if (!a->last)
         return v;
     v = V_MUL(v, V_ALL(a->scale));
-    return a->act.kind == TFR_DNN_ACT_CLIP ? v_clip(v, a->act.a, a->act.b) : v;
+    return a->act.kind == NATIVE_ACT_CLIP ? v_clip(v, a->act.a, a->act.b) : v;
 }
 
-__attribute__((noinline)) static void end_slowly(const tfr_dnn_tile *a, int blocks, int pixels,
+__attribute__((noinline)) static void end_slowly(const native_tile *a, int blocks, int pixels,
                                                  const vec *sums)
 {
     int b, i;
@@ -265,12 +265,12 @@ __attribute__((noinline)) static void end_slowly(const tfr_dnn_tile *a, int bloc
 }
 
 /* Other functions than clip run over the stored tile, while it is in the first cache. */
-__attribute__((noinline)) static void finish_stored(const tfr_dnn_tile *a, int blocks, int pixels)
+__attribute__((noinline)) static void finish_stored(const native_tile *a, int blocks, int pixels)
 {
     int64_t n = (int64_t)blocks * LANES - (a->last_lanes ? LANES - a->last_lanes : 0);
     int i, b;
 
-    if (a->act.kind <= TFR_DNN_ACT_CLIP || !a->last)
+    if (a->act.kind <= NATIVE_ACT_CLIP || !a->last)
         return;
     for (i = 0; i < pixels; i++) {
         float *p = a->to + i * a->to_pixel;
@@ -307,14 +307,14 @@ __attribute__((noinline)) static void finish_stored(const tfr_dnn_tile *a, int b
         vec copy[B * P];                                                                           \
         EACH(B, P) copy[b * P + i] = sum[b][i];                                                    \
         end_slowly(a, B, P, copy);                                                                 \
-    } else if (a->last && a->act.kind == TFR_DNN_ACT_CLIP) {                                       \
+    } else if (a->last && a->act.kind == NATIVE_ACT_CLIP) {                                       \
         const vec low = V_ALL(a->act.a), high = V_ALL(a->act.b);                                   \
         EACH(B, P)                                                                                 \
         V_STORE(a->to + i * a->to_pixel + b * a->to_block, V_MIN(high, V_MAX(low, sum[b][i])));    \
     } else {                                                                                       \
         EACH(B, P) V_STORE(a->to + i * a->to_pixel + b * a->to_block, sum[b][i]);                  \
     }                                                                                              \
-    if (a->act.kind > TFR_DNN_ACT_CLIP)                                                            \
+    if (a->act.kind > NATIVE_ACT_CLIP)                                                            \
         finish_stored(a, B, P);
 
 #define TILE_TERM(B, P, index)                                                                     \
@@ -330,7 +330,7 @@ __attribute__((noinline)) static void finish_stored(const tfr_dnn_tile *a, int b
     }
 
 #define TILE(B, P)                                                                                 \
-    static void blocked_##B##_##P(const tfr_dnn_tile *a)                                           \
+    static void blocked_##B##_##P(const native_tile *a)                                           \
     {                                                                                              \
         const float *plane = a->source;                                                            \
         const char *ahead = a->ahead;                                                              \
@@ -349,7 +349,7 @@ __attribute__((noinline)) static void finish_stored(const tfr_dnn_tile *a, int b
         }                                                                                          \
         TILE_END(B, P)                                                                             \
     }                                                                                              \
-    static void plain_##B##_##P(const tfr_dnn_tile *a)                                             \
+    static void plain_##B##_##P(const native_tile *a)                                             \
     {                                                                                              \
         const float *from[P];                                                                      \
         const int64_t step = a->weights_step;                                                      \
@@ -383,16 +383,16 @@ static inline void inside(int64_t at, int64_t size, int64_t kernel, int64_t dila
         *high = (size - at + dilation - 1) / dilation;
 }
 
-static inline vec end_row(const tfr_dnn_row *r, vec v, int64_t x)
+static inline vec end_row(const native_row *r, vec v, int64_t x)
 {
     if (r->residual)
         v = V_ADD(v, V_LOAD(r->residual + x * LANES));
-    return r->act.kind == TFR_DNN_ACT_CLIP ? v_clip(v, r->act.a, r->act.b) : v;
+    return r->act.kind == NATIVE_ACT_CLIP ? v_clip(v, r->act.a, r->act.b) : v;
 }
 
 #include "isa_depthwise.h"
 
-static void pool_row(const tfr_dnn_row *r)
+static void pool_row(const native_row *r)
 {
     int64_t y0, y1, x0, x1, x, i, j;
 
@@ -545,7 +545,7 @@ static void transpose(const float *from, int64_t from_step, float *to, int64_t t
 #define SIZES_4(X)
 #endif
 
-const tfr_dnn_isa ISA_TABLE = {
+const native_isa ISA_TABLE = {
     .name = ISA_NAME,
     .lanes = LANES,
     .max_pixels = MAX_PIXELS,

@@ -25,7 +25,7 @@
     }
 
 #define STRAIGHT_TILE(B, P)                                                                        \
-    static void straight_##B##_##P(const tfr_dnn_tile *a)                                          \
+    static void straight_##B##_##P(const native_tile *a)                                           \
     {                                                                                              \
         const float *plane = a->source;                                                            \
         const char *ahead = a->ahead;                                                              \
@@ -95,7 +95,7 @@ SIZES_4(STRAIGHT_TILE)
 
 /* ---- the end of the transform back ---- */
 
-static void store_pooled(const tfr_dnn_winograd_end *e, vec y[4][4])
+static void store_pooled(const native_winograd_end *e, vec y[4][4])
 {
     const vec bias = e->bias ? V_LOAD(e->bias) : V_ZERO();
     int i, j;
@@ -104,18 +104,18 @@ static void store_pooled(const tfr_dnn_winograd_end *e, vec y[4][4])
         for (j = 0; j + 2 <= e->columns; j += 2) {
             vec v = V_MAX(V_MAX(y[i][j], y[i][j + 1]), V_MAX(y[i + 1][j], y[i + 1][j + 1]));
             v = V_ADD(v, bias);
-            if (e->act.kind == TFR_DNN_ACT_CLIP)
+            if (e->act.kind == NATIVE_ACT_CLIP)
                 v = v_clip(v, e->act.a, e->act.b);
             V_STORE(e->to + i / 2 * e->row + j / 2 * LANES, v);
         }
     }
 }
 
-static void store_tile(const tfr_dnn_winograd_end *e, vec y[4][4])
+static void store_tile(const native_winograd_end *e, vec y[4][4])
 {
     const vec bias = e->bias ? V_LOAD(e->bias) : V_ZERO();
-    const vec low = V_ALL(e->act.kind == TFR_DNN_ACT_CLIP ? e->act.a : -INFINITY);
-    const vec high = V_ALL(e->act.kind == TFR_DNN_ACT_CLIP ? e->act.b : INFINITY);
+    const vec low = V_ALL(e->act.kind == NATIVE_ACT_CLIP ? e->act.a : -INFINITY);
+    const vec high = V_ALL(e->act.kind == NATIVE_ACT_CLIP ? e->act.b : INFINITY);
     int i, j;
 
     for (i = 0; i < e->rows; i++) {
@@ -126,7 +126,7 @@ static void store_tile(const tfr_dnn_winograd_end *e, vec y[4][4])
                 v = V_ADD(v, V_LOAD(e->residual + i * e->row + j * LANES));
             V_STORE(to + j * LANES, V_MIN(high, V_MAX(low, v)));
         }
-        if (e->act.kind > TFR_DNN_ACT_CLIP)
+        if (e->act.kind > NATIVE_ACT_CLIP)
             act_loop(&e->act, to, to, (int64_t)e->columns * LANES);
     }
 }
@@ -134,7 +134,7 @@ static void store_tile(const tfr_dnn_winograd_end *e, vec y[4][4])
 /* ---- tiles of N x N outputs from M x M pixels ---- */
 
 /* Pixels outside of the plane are 0. */
-static inline vec pixel_or_0(const tfr_dnn_plane *plane, int64_t y, int64_t x)
+static inline vec pixel_or_0(const native_plane *plane, int64_t y, int64_t x)
 {
     return y < 0 || x < 0 || y >= plane->height || x >= plane->width
                ? V_ZERO()
@@ -160,7 +160,7 @@ static inline vec pixel_or_0(const tfr_dnn_plane *plane, int64_t y, int64_t x)
 
 /* The way back writes nothing and says no where a sum is not finite. */
 #define WINOGRAD(N, M)                                                                             \
-    static void winograd_source_##N(const tfr_dnn_plane *plane, int64_t y, int64_t x, float *to,   \
+    static void winograd_source_##N(const native_plane *plane, int64_t y, int64_t x, float *to,    \
                                     int64_t step)                                                  \
     {                                                                                              \
         const int64_t width = plane->width;                                                        \
@@ -170,8 +170,7 @@ static inline vec pixel_or_0(const tfr_dnn_plane *plane, int64_t y, int64_t x)
         else                                                                                       \
             SOURCE_TILE(N, M, pixel_or_0(plane, y + i, x + j))                                     \
     }                                                                                              \
-    static bool winograd_result_##N(const float *from, int64_t step,                               \
-                                    const tfr_dnn_winograd_end *e)                                 \
+    static bool winograd_result_##N(const float *from, int64_t step, const native_winograd_end *e) \
     {                                                                                              \
         vec half[N][M], result[4][4], check = V_ZERO();                                            \
         UNROLL for (int j = 0; j < M; j++)                                                         \

@@ -51,10 +51,10 @@ static bool check_operands(const tfr_call *call, int *strided, tfr_answer *answe
     return true;
 }
 
-int32_t tfr_dnn_supports(tfr_plugin_device *device, const tfr_call *call, tfr_answer *answer,
-                         tfr_err *err)
+int32_t native_supports(tfr_plugin_device *device, const tfr_call *call, tfr_answer *answer,
+                        tfr_err *err)
 {
-    const tfr_dnn_op *op = tfr_dnn_find_op(call);
+    const native_op *op = native_find_op(call);
     const int n_inputs = (int)call->n_inputs;
     int strided;
 
@@ -77,7 +77,7 @@ int32_t tfr_dnn_supports(tfr_plugin_device *device, const tfr_call *call, tfr_an
 
 /* ---- prepare ---- */
 
-void *tfr_dnn_add_block(tfr_dnn_build *b, size_t bytes)
+void *native_add_block(native_build *b, size_t bytes)
 {
     tfr_kernel *k = b->kernel;
     void *p;
@@ -85,7 +85,7 @@ void *tfr_dnn_add_block(tfr_dnn_build *b, size_t bytes)
     if (b->status != TFR_OK)
         return NULL;
     bytes = (bytes + ALIGNMENT) & ~(size_t)(ALIGNMENT - 1); /* never 0 */
-    p = k->n_blocks < TFR_DNN_MAX_BLOCKS_OF_KERNEL ? aligned_alloc(ALIGNMENT, bytes) : NULL;
+    p = k->n_blocks < NATIVE_MAX_BLOCKS_OF_KERNEL ? aligned_alloc(ALIGNMENT, bytes) : NULL;
     if (!p) {
         b->status = tfr_fail(b->err, TFR_ENOMEM, "%s: no memory for %zu bytes of its kernel",
                              b->call->name, bytes);
@@ -95,10 +95,10 @@ void *tfr_dnn_add_block(tfr_dnn_build *b, size_t bytes)
     return p;
 }
 
-void *tfr_dnn_set_function(tfr_dnn_build *b, tfr_dnn_function function, void (*release)(void *),
-                           size_t state_bytes, const char *name)
+void *native_set_function(native_build *b, native_function function, void (*release)(void *),
+                          size_t state_bytes, const char *name)
 {
-    void *state = tfr_dnn_add_block(b, state_bytes);
+    void *state = native_add_block(b, state_bytes);
 
     if (!state)
         return NULL;
@@ -109,11 +109,11 @@ void *tfr_dnn_set_function(tfr_dnn_build *b, tfr_dnn_function function, void (*r
     return state;
 }
 
-int32_t tfr_dnn_prepare(tfr_plugin_device *device, const tfr_call *call, tfr_kernel **out,
-                        tfr_err *err)
+int32_t native_prepare(tfr_plugin_device *device, const tfr_call *call, tfr_kernel **out,
+                       tfr_err *err)
 {
-    const tfr_dnn_op *op = tfr_dnn_find_op(call);
-    tfr_dnn_build b = {.device = device, .call = call, .err = err};
+    const native_op *op = native_find_op(call);
+    native_build b = {.device = device, .call = call, .err = err};
 
     if (!op)
         return tfr_fail(err, TFR_EUNSUPPORTED, "%s is not an op of this backend", call->name);
@@ -124,28 +124,28 @@ int32_t tfr_dnn_prepare(tfr_plugin_device *device, const tfr_call *call, tfr_ker
     if (b.status == TFR_OK)
         *out = b.kernel;
     else
-        tfr_dnn_drop(device, b.kernel);
+        native_drop(device, b.kernel);
     return b.status;
 }
 
 /* ---- launch and drop ---- */
 
-int32_t tfr_dnn_launch(tfr_plugin_device *device, tfr_queue *queue, tfr_kernel *kernel,
-                       const tfr_launch *launch, tfr_err *err)
+int32_t native_launch(tfr_plugin_device *device, tfr_queue *queue, tfr_kernel *kernel,
+                      const tfr_launch *launch, tfr_err *err)
 {
-    uint64_t began = tfr_dnn_profile_begin(device, launch->id);
+    uint64_t began = native_profile_begin(device, launch->id);
     int32_t status = kernel->function(device, kernel->blocks[0], launch, err);
 
     (void)queue;
     if (began && status == TFR_OK)
-        tfr_dnn_profile_end(
+        native_profile_end(
             device, began,
-            &(tfr_dnn_stretch){
+            &(native_stretch){
                 .id = launch->id, .kind = TFR_PROFILE_KERNEL, .node = -1, .name = kernel->name});
     return status;
 }
 
-void tfr_dnn_drop(tfr_plugin_device *device, tfr_kernel *kernel)
+void native_drop(tfr_plugin_device *device, tfr_kernel *kernel)
 {
     int i;
 

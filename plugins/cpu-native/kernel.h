@@ -6,8 +6,8 @@
  * and returns, or leaves the YES that it finds; it may take every operand as plain, and input 0 and
  * the outputs as not empty. prepare sets the function; errors stick to the build.
  */
-#ifndef TFR_DNN_KERNEL_H
-#define TFR_DNN_KERNEL_H
+#ifndef NATIVE_KERNEL_H
+#define NATIVE_KERNEL_H
 
 #include "device.h"
 
@@ -15,59 +15,59 @@
  * It finds the operands in launch; those that were known may have no address there. It divides its
  * work with host->parallel_for, and fails where operands hold what is wrong.
  */
-typedef int32_t (*tfr_dnn_function)(const tfr_plugin_device *device, void *state,
-                                    const tfr_launch *launch, tfr_err *err);
+typedef int32_t (*native_function)(const tfr_plugin_device *device, void *state,
+                                   const tfr_launch *launch, tfr_err *err);
 
-enum { TFR_DNN_MAX_BLOCKS_OF_KERNEL = 3 };
+enum { NATIVE_MAX_BLOCKS_OF_KERNEL = 3 };
 
 struct tfr_kernel {
-    tfr_dnn_function function;
-    void (*release)(void *state);               /* what the state owns; NULL = nothing */
-    const char *name;                           /* for the records */
-    void *blocks[TFR_DNN_MAX_BLOCKS_OF_KERNEL]; /* the first one is the state */
+    native_function function;
+    void (*release)(void *state);              /* what the state owns; NULL = nothing */
+    const char *name;                          /* for the records */
+    void *blocks[NATIVE_MAX_BLOCKS_OF_KERNEL]; /* the first one is the state */
     int n_blocks;
 };
 
-typedef struct tfr_dnn_build {
+typedef struct native_build {
     tfr_plugin_device *device;
     const tfr_call *call;
     tfr_kernel *kernel;
     tfr_err *err;
     int32_t status; /* the first error; nothing is done after it */
-} tfr_dnn_build;
+} native_build;
 
 /*
  * Sets the kernel's function, once; the answer is its zeroed state, which lives as long as the
  * kernel, or NULL after an error. name is a constant; release may be NULL.
  */
-void *tfr_dnn_set_function(tfr_dnn_build *b, tfr_dnn_function function, void (*release)(void *),
-                           size_t state_bytes, const char *name);
+void *native_set_function(native_build *b, native_function function, void (*release)(void *),
+                          size_t state_bytes, const char *name);
 /* Memory for it, aligned to a line of the cache, freed with the kernel; NULL after an error. */
-void *tfr_dnn_add_block(tfr_dnn_build *b, size_t bytes);
+void *native_add_block(native_build *b, size_t bytes);
 
 /* ---- ops.c ---- */
 
-typedef struct tfr_dnn_op {
+typedef struct native_op {
     const char *name;
     int32_t since_version;
     uint32_t types; /* of operand 0 */
     void (*supports)(const tfr_plugin_device *device, const tfr_call *call, tfr_answer *answer);
-    void (*prepare)(tfr_dnn_build *b, const tfr_call *call);
-} tfr_dnn_op;
+    void (*prepare)(native_build *b, const tfr_call *call);
+} native_op;
 
-extern const tfr_dnn_op tfr_dnn_ops[]; /* sorted by name */
-extern const uint32_t tfr_dnn_n_ops;
+extern const native_op native_op_rows[]; /* sorted by name */
+extern const uint32_t native_n_op_rows;
 /* NULL = no such row. */
-const tfr_dnn_op *tfr_dnn_find_op(const tfr_call *call);
+const native_op *native_find_op(const tfr_call *call);
 
 /* ---- the kernel facet ---- */
 
-int32_t tfr_dnn_supports(tfr_plugin_device *device, const tfr_call *call, tfr_answer *answer,
-                         tfr_err *err);
-int32_t tfr_dnn_prepare(tfr_plugin_device *device, const tfr_call *call, tfr_kernel **out,
+int32_t native_supports(tfr_plugin_device *device, const tfr_call *call, tfr_answer *answer,
                         tfr_err *err);
-int32_t tfr_dnn_launch(tfr_plugin_device *device, tfr_queue *queue, tfr_kernel *kernel,
-                       const tfr_launch *launch, tfr_err *err);
-void tfr_dnn_drop(tfr_plugin_device *device, tfr_kernel *kernel);
+int32_t native_prepare(tfr_plugin_device *device, const tfr_call *call, tfr_kernel **out,
+                       tfr_err *err);
+int32_t native_launch(tfr_plugin_device *device, tfr_queue *queue, tfr_kernel *kernel,
+                      const tfr_launch *launch, tfr_err *err);
+void native_drop(tfr_plugin_device *device, tfr_kernel *kernel);
 
 #endif

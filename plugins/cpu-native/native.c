@@ -70,9 +70,9 @@ static int32_t native_ops(tfr_plugin_device *device, tfr_op_claim *out, uint32_t
     uint32_t i;
 
     (void)err;
-    for (i = 0; i < tfr_dnn_n_ops && i < *n; i++) {
-        const tfr_dnn_op *op = &tfr_dnn_ops[i];
-        const bool is_item = op->prepare == tfr_dnn_item_prepare;
+    for (i = 0; i < native_n_op_rows && i < *n; i++) {
+        const native_op *op = &native_op_rows[i];
+        const bool is_item = op->prepare == native_item_prepare;
         tfr_op_claim claim = {
             .size = sizeof claim,
             .since_version = op->since_version,
@@ -84,7 +84,7 @@ static int32_t native_ops(tfr_plugin_device *device, tfr_op_claim *out, uint32_t
         memcpy((char *)out + (size_t)i * stride, &claim,
                stride < sizeof claim ? stride : sizeof claim);
     }
-    *n = tfr_dnn_n_ops;
+    *n = native_n_op_rows;
     return TFR_OK;
 }
 
@@ -92,10 +92,10 @@ static const tfr_kernel_facet kernel_facet = {
     .size = sizeof kernel_facet,
     .flags = TFR_KERNEL_TAKES_UNALIGNED,
     .ops = native_ops,
-    .supports = tfr_dnn_supports,
-    .prepare = tfr_dnn_prepare,
-    .launch = tfr_dnn_launch,
-    .drop = tfr_dnn_drop,
+    .supports = native_supports,
+    .prepare = native_prepare,
+    .launch = native_launch,
+    .drop = native_drop,
 };
 
 /* ---- the plugin ---- */
@@ -104,7 +104,7 @@ static int32_t native_open(const tfr_device_info *info, const tfr_option *option
                            uint32_t n_options, tfr_plugin_device **out, tfr_err *err)
 {
     (void)info;
-    return tfr_dnn_open(the_host, options, n_options, out, err);
+    return native_device_open(the_host, options, n_options, out, err);
 }
 
 static const void *native_facet(const char *id)
@@ -114,9 +114,9 @@ static const void *native_facet(const char *id)
     if (strcmp(id, TFR_KERNEL_V1) == 0)
         return &kernel_facet;
     if (strcmp(id, TFR_PROFILE_V1) == 0)
-        return &tfr_dnn_profile_facet;
+        return &native_profile_facet;
     if (strcmp(id, TFR_PROGRAM_V1) == 0)
-        return &tfr_dnn_program_facet;
+        return &native_program_facet;
     return NULL;
 }
 
@@ -127,9 +127,9 @@ static const tfr_plugin plugin = {
     .version = "0.1.0",
     .vendor = "tfrun",
     .build_info = "",
-    .enumerate = tfr_dnn_enumerate,
+    .enumerate = native_device_enumerate,
     .open = native_open,
-    .close = tfr_dnn_close,
+    .close = native_device_close,
     .facet = native_facet,
 };
 

@@ -12,7 +12,7 @@
 
 #define OP(name, version, family, types)                                                           \
     {                                                                                              \
-        name, version, types, tfr_dnn_##family##_supports, tfr_dnn_##family##_prepare              \
+        name, version, types, native_##family##_supports, native_##family##_prepare                \
     }
 /* What programs know, too: a program of one item. */
 #define ITEM(name, version) OP(name, version, item, BIT(F32))
@@ -24,7 +24,7 @@
 #define MOVED ~(BIT(STRING) | BIT(U4) | BIT(I4) | BIT(F4E2M1) | BIT(U2) | BIT(I2) | BIT(NONE))
 
 /* clang-format off */
-const tfr_dnn_op tfr_dnn_ops[] = {
+const native_op native_op_rows[] = {
     ITEM("Abs", 13),
     ITEM("Add", 14),
     ITEM("AveragePool", 22),
@@ -56,19 +56,19 @@ const tfr_dnn_op tfr_dnn_ops[] = {
     ITEM("Transpose", 25),
 };
 /* clang-format on */
-const uint32_t tfr_dnn_n_ops = sizeof tfr_dnn_ops / sizeof tfr_dnn_ops[0];
+const uint32_t native_n_op_rows = sizeof native_op_rows / sizeof native_op_rows[0];
 
-const tfr_dnn_op *tfr_dnn_find_op(const tfr_call *call)
+const native_op *native_find_op(const tfr_call *call)
 {
-    uint32_t low = 0, high = tfr_dnn_n_ops;
+    uint32_t low = 0, high = native_n_op_rows;
 
     if (call->domain[0] != 0)
         return NULL;
     while (low < high) {
         uint32_t middle = (low + high) / 2;
-        int order = strcmp(call->name, tfr_dnn_ops[middle].name);
+        int order = strcmp(call->name, native_op_rows[middle].name);
         if (order == 0)
-            return &tfr_dnn_ops[middle];
+            return &native_op_rows[middle];
         if (order < 0)
             high = middle;
         else

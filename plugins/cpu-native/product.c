@@ -9,7 +9,7 @@
 #include "product.h"
 
 typedef struct product_state {
-    tfr_dnn_gemm gemm;
+    native_gemm gemm;
     const void *packed; /* NULL = b comes with the launch */
     const float *known_a, *known_addend;
     int addend; /* argument of the launch, -1 = none */
@@ -68,10 +68,10 @@ static void read_dims(const tfr_operand *a, const tfr_operand *b, product_dims *
 }
 
 /* Steps of what may be 1 long where the product is longer. */
-static void read_batch(const product_dims *p, tfr_dnn_gemm_shape *s)
+static void read_batch(const product_dims *p, native_gemm_shape *s)
 {
     int64_t a = s->m * s->k, b = s->k * s->n, c = s->m * s->n;
-    int d, to = TFR_DNN_GEMM_BATCH_RANK - 1;
+    int d, to = NATIVE_GEMM_BATCH_RANK - 1;
 
     for (d = p->rank - 3; d >= 0; d--, to--) {
         s->batch[to] = p->c[d];
@@ -84,7 +84,7 @@ static void read_batch(const product_dims *p, tfr_dnn_gemm_shape *s)
     }
 }
 
-static void read_matmul(const tfr_call *call, tfr_dnn_gemm_shape *s)
+static void read_matmul(const tfr_call *call, native_gemm_shape *s)
 {
     product_dims p;
 
@@ -98,7 +98,7 @@ static void read_matmul(const tfr_call *call, tfr_dnn_gemm_shape *s)
     read_batch(&p, s);
 }
 
-static void read_gemm(const tfr_call *call, tfr_dnn_gemm_shape *s)
+static void read_gemm(const tfr_call *call, native_gemm_shape *s)
 {
     const tfr_operand *a = tfr_call_input(call, 0), *b = tfr_call_input(call, 1);
     const tfr_operand *c = tfr_call_input(call, 2), *y = tfr_call_output(call, 0);
@@ -120,9 +120,9 @@ static void read_gemm(const tfr_call *call, tfr_dnn_gemm_shape *s)
     }
 }
 
-static tfr_dnn_gemm_shape shape_of(const tfr_call *call)
+static native_gemm_shape shape_of(const tfr_call *call)
 {
-    tfr_dnn_gemm_shape s;
+    native_gemm_shape s;
 
     memset(&s, 0, sizeof s);
     s.epilogue.alpha = 1.0f;
@@ -135,11 +135,11 @@ static tfr_dnn_gemm_shape shape_of(const tfr_call *call)
 }
 
 /* Only without a batch: else each product has a right side of its own. */
-static bool can_pack(const tfr_call *call, const tfr_dnn_gemm_shape *s)
+static bool can_pack(const tfr_call *call, const native_gemm_shape *s)
 {
     int d;
 
-    for (d = 0; d < TFR_DNN_GEMM_BATCH_RANK; d++)
+    for (d = 0; d < NATIVE_GEMM_BATCH_RANK; d++)
         if (s->batch_b[d] != 0)
             return false;
     return tfr_call_input(call, 1)->data != NULL;
@@ -172,28 +172,27 @@ static int threads_of(const tfr_plugin_device *device, const tfr_call *call)
     return bytes / BYTES_PER_NS + flops / FLOPS_PER_NS < SMALL_NS ? 1 : device->threads;
 }
 
-static size_t workspace_of(const tfr_plugin_device *device, const tfr_dnn_gemm_shape *s,
-                           int threads)
+static size_t workspace_of(const tfr_plugin_device *device, const native_gemm_shape *s, int threads)
 {
-    tfr_dnn_gemm g;
+    native_gemm g;
 
-    tfr_dnn_gemm_plan(&g, &device->gemm, s, threads);
-    return tfr_dnn_gemm_workspace(&g, threads);
+    native_gemm_plan(&g, &device->gemm, s, threads);
+    return native_gemm_workspace(&g, threads);
 }
 
 /* ---- supports ---- */
 
 /* NULL = the call is computed in its math mode; else why not. */
 static const char *no_mode(const tfr_plugin_device *device, const tfr_call *call,
-                           const tfr_dnn_gemm_shape *s)
+                           const native_gemm_shape *s)
 {
-    const char *why = tfr_dnn_gemm_no_mode(&device->gemm, s);
-    tfr_dnn_gemm g;
+    const char *why = native_gemm_no_mode(&device->gemm, s);
+    native_gemm g;
 
     if (why || !s->b_packed)
         return why;
-    tfr_dnn_gemm_plan(&g, &device->gemm, s, threads_of(device, call));
-    return tfr_dnn_gemm_holds(&g, tfr_call_input(call, 1)->data)
+    native_gemm_plan(&g, &device->gemm, s, threads_of(device, call));
+    return native_gemm_holds(&g, tfr_call_input(call, 1)->data)
                ? NULL
                : "the right side has numbers that are too large or too small for bfloat16 parts";
 }
@@ -209,18 +208,18 @@ static bool check(const tfr_call *call, tfr_answer *answer)
         tfr_decline(answer, TFR_REASON_DTYPE, "only float32 is done here");
     else if (a->rank < 1 || b->rank < 1)
         tfr_decline(answer, TFR_REASON_RANK, "an input has rank 0");
-    else if (read_dims(a, b, &p), p.rank > TFR_DNN_GEMM_BATCH_RANK + 2)
+    else if (read_dims(a, b, &p), p.rank > NATIVE_GEMM_BATCH_RANK + 2)
         tfr_decline(answer, TFR_REASON_RANK, "%d batch dims do not merge, %d are done here",
-                    p.rank - 2, (int)TFR_DNN_GEMM_BATCH_RANK);
+                    p.rank - 2, (int)NATIVE_GEMM_BATCH_RANK);
     else
         return true;
     return false;
 }
 
-void tfr_dnn_product_supports(const tfr_plugin_device *device, const tfr_call *call,
-                              tfr_answer *answer)
+void native_product_supports(const tfr_plugin_device *device, const tfr_call *call,
+                             tfr_answer *answer)
 {
-    tfr_dnn_gemm_shape s;
+    native_gemm_shape s;
     size_t strict;
     int threads;
 
@@ -252,7 +251,7 @@ static int32_t run_product(const tfr_plugin_device *device, void *state, const t
 {
     const product_state *p = state;
     const float *a = launch->args[0].address;
-    tfr_dnn_gemm_args args;
+    native_gemm_args args;
 
     (void)err;
     memset(&args, 0, sizeof args);
@@ -264,42 +263,42 @@ static int32_t run_product(const tfr_plugin_device *device, void *state, const t
         if (!args.addend)
             args.addend = p->known_addend;
     }
-    tfr_dnn_gemm_run_all(&p->gemm, &args, launch->workspace, device->host, p->threads);
+    native_gemm_run_all(&p->gemm, &args, launch->workspace, device->host, p->threads);
     return TFR_OK;
 }
 
-static void pack_right_side(tfr_dnn_build *b, product_state *p, tfr_dnn_gemm_shape *s,
+static void pack_right_side(native_build *b, product_state *p, native_gemm_shape *s,
                             const float *data)
 {
-    void *packed = tfr_dnn_add_block(b, p->gemm.packed_bytes);
+    void *packed = native_add_block(b, p->gemm.packed_bytes);
 
-    if (packed && !tfr_dnn_gemm_pack(&p->gemm, data, packed)) {
+    if (packed && !native_gemm_pack(&p->gemm, data, packed)) {
         s->math_mode = TFR_MATH_STRICT;
-        tfr_dnn_gemm_plan(&p->gemm, &b->device->gemm, s, p->threads);
-        packed = tfr_dnn_add_block(b, p->gemm.packed_bytes);
+        native_gemm_plan(&p->gemm, &b->device->gemm, s, p->threads);
+        packed = native_add_block(b, p->gemm.packed_bytes);
         if (packed)
-            tfr_dnn_gemm_pack(&p->gemm, data, packed);
+            native_gemm_pack(&p->gemm, data, packed);
     }
     p->packed = packed;
 }
 
-void tfr_dnn_product_prepare(tfr_dnn_build *b, const tfr_call *call)
+void native_product_prepare(native_build *b, const tfr_call *call)
 {
-    product_state *p = tfr_dnn_set_function(b, run_product, NULL, sizeof *p, "product");
+    product_state *p = native_set_function(b, run_product, NULL, sizeof *p, "product");
     const tfr_operand *c = strcmp(call->name, "Gemm") == 0 ? tfr_call_input(call, 2) : NULL;
-    tfr_dnn_gemm_shape s = shape_of(call);
+    native_gemm_shape s = shape_of(call);
 
     if (!p)
         return;
     s.b_packed = can_pack(call, &s);
-    if (tfr_dnn_gemm_no_mode(&b->device->gemm, &s))
+    if (native_gemm_no_mode(&b->device->gemm, &s))
         s.math_mode = TFR_MATH_STRICT;
     p->threads = threads_of(b->device, call);
     p->output = (int)call->n_inputs;
     p->addend = c && s.epilogue.beta != 0.0f ? 2 : -1;
     p->known_a = tfr_call_input(call, 0)->data;
     p->known_addend = c ? c->data : NULL;
-    tfr_dnn_gemm_plan(&p->gemm, &b->device->gemm, &s, p->threads);
+    native_gemm_plan(&p->gemm, &b->device->gemm, &s, p->threads);
     if (s.b_packed)
         pack_right_side(b, p, &s, tfr_call_input(call, 1)->data);
     else if (tfr_call_input(call, 1)->data)

@@ -16,14 +16,14 @@ typedef struct lane {
     tfr_profile_record *records;
 } lane;
 
-struct tfr_dnn_profile {
+struct native_profile {
     uint32_t n_lanes;
     lane lanes[MOST_LANES];
 };
 
-static struct tfr_dnn_profile *profile_create(uint32_t n_lanes)
+static struct native_profile *profile_create(uint32_t n_lanes)
 {
-    struct tfr_dnn_profile *p = aligned_alloc(64, sizeof *p);
+    struct native_profile *p = aligned_alloc(64, sizeof *p);
     if (!p)
         return NULL;
     memset(p, 0, sizeof *p);
@@ -41,18 +41,18 @@ static struct tfr_dnn_profile *profile_create(uint32_t n_lanes)
     return p;
 }
 
-void tfr_dnn_profile_free(tfr_plugin_device *device)
+void native_profile_free(tfr_plugin_device *device)
 {
-    struct tfr_dnn_profile *p = device->profile;
+    struct native_profile *p = device->profile;
     for (uint32_t i = 0; p && i < p->n_lanes; i++)
         free(p->lanes[i].records);
     free(p);
 }
 
-void tfr_dnn_profile_end(tfr_plugin_device *device, uint64_t began, const tfr_dnn_stretch *what)
+void native_profile_end(tfr_plugin_device *device, uint64_t began, const native_stretch *what)
 {
-    uint64_t ended = tfr_dnn_now_ns();
-    struct tfr_dnn_profile *p = device->profile;
+    uint64_t ended = native_now_ns();
+    struct native_profile *p = device->profile;
     tfr_profile_record *r;
     lane *l;
     unsigned place;
@@ -89,7 +89,7 @@ static int32_t profile_start(tfr_plugin_device *device, int32_t on, tfr_err *err
 }
 
 /* The oldest record that is left of all lanes; at[] says how far each has been drained. */
-static lane *oldest_lane(struct tfr_dnn_profile *p, const uint32_t *at)
+static lane *oldest_lane(struct native_profile *p, const uint32_t *at)
 {
     lane *oldest = NULL;
     uint64_t begin = UINT64_MAX;
@@ -106,7 +106,7 @@ static lane *oldest_lane(struct tfr_dnn_profile *p, const uint32_t *at)
 }
 
 /* What does not fit stays, moved to the front. Nothing is under way. */
-static void keep_rest(struct tfr_dnn_profile *p, const uint32_t *at)
+static void keep_rest(struct native_profile *p, const uint32_t *at)
 {
     for (uint32_t i = 0; i < p->n_lanes; i++) {
         lane *l = &p->lanes[i];
@@ -121,7 +121,7 @@ static void keep_rest(struct tfr_dnn_profile *p, const uint32_t *at)
 static int32_t profile_drain(tfr_plugin_device *device, tfr_profile_record *out, uint32_t stride,
                              uint32_t *n, tfr_err *err)
 {
-    struct tfr_dnn_profile *p = device->profile;
+    struct native_profile *p = device->profile;
     uint32_t at[MOST_LANES] = {0}, given = 0;
     lane *l;
     (void)err;
@@ -135,8 +135,8 @@ static int32_t profile_drain(tfr_plugin_device *device, tfr_profile_record *out,
     return TFR_OK;
 }
 
-const tfr_profile_facet tfr_dnn_profile_facet = {
-    .size = sizeof tfr_dnn_profile_facet,
+const tfr_profile_facet native_profile_facet = {
+    .size = sizeof native_profile_facet,
     .start = profile_start,
     .drain = profile_drain,
 };

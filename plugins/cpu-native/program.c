@@ -10,9 +10,9 @@
 #include <string.h>
 
 struct tfr_program {
-    tfr_dnn_plan plan;
-    tfr_dnn_sharing launch;
-    int64_t unit_bytes[TFR_DNN_PROGRAM_ARGS];
+    native_plan plan;
+    native_sharing launch;
+    int64_t unit_bytes[NATIVE_PROGRAM_ARGS];
 };
 
 /* ---- propose ---- */
@@ -39,9 +39,9 @@ static void propose_node(const tfr_plugin_device *device, const tfr_program_node
         return;
     if (!(node->flags & TFR_NODE_MINE))
         leave(row, TFR_REASON_POLICY, "it was placed elsewhere");
-    else if (!tfr_dnn_can_hold(node->call, &why))
+    else if (!native_can_hold(node->call, &why))
         leave(row, TFR_REASON_DYNAMIC_SHAPE, why);
-    else if (!tfr_dnn_is_native(device, node->call))
+    else if (!native_is_native(device, node->call))
         leave(row, TFR_REASON_NONE, "programs do not know this form of it");
 }
 
@@ -52,19 +52,19 @@ static void propose_views(const tfr_program_graph *graph, tfr_proposal *out, uin
     uint32_t k;
 
     for (i = 0; i < n; i++) {
-        const tfr_program_node *node = tfr_dnn_graph_node(graph, i);
+        const tfr_program_node *node = native_graph_node(graph, i);
         int maker =
-            node->flags & TFR_NODE_VIEW ? tfr_dnn_graph_value(graph, node->inputs[0])->node : i;
+            node->flags & TFR_NODE_VIEW ? native_graph_value(graph, node->inputs[0])->node : i;
         if (maker < 0 || row_of(out, stride, maker)->group < 0)
             leave(row_of(out, stride, i), TFR_REASON_NONE, "a view of what is made elsewhere");
     }
     for (i = n - 1; i >= 0; i--) {
         bool read = false;
-        const tfr_program_node *node = tfr_dnn_graph_node(graph, i);
+        const tfr_program_node *node = native_graph_node(graph, i);
         if (!(node->flags & TFR_NODE_VIEW) || row_of(out, stride, i)->group < 0)
             continue;
         for (j = i + 1; j < n && !read; j++) {
-            const tfr_program_node *reader = tfr_dnn_graph_node(graph, j);
+            const tfr_program_node *reader = native_graph_node(graph, j);
             for (k = 0; k < reader->call->n_inputs; k++)
                 read = read || (reader->inputs[k] == node->outputs[0] &&
                                 row_of(out, stride, j)->group >= 0);
@@ -81,7 +81,7 @@ static int32_t propose(tfr_plugin_device *device, const tfr_program_graph *graph
 
     (void)err;
     for (i = 0; i < (int)graph->n_nodes; i++)
-        propose_node(device, tfr_dnn_graph_node(graph, i), row_of(out, stride, i));
+        propose_node(device, native_graph_node(graph, i), row_of(out, stride, i));
     propose_views(graph, out, stride);
     return TFR_OK;
 }
@@ -91,14 +91,14 @@ static int32_t propose(tfr_plugin_device *device, const tfr_program_graph *graph
 static void end_program(tfr_plugin_device *device, tfr_program *program)
 {
     if (program)
-        tfr_dnn_drop_plan(device, &program->plan);
+        native_drop_plan(device, &program->plan);
     free(program);
 }
 
-static void describe(const tfr_program *program, const tfr_dnn_ir *ir, uint64_t constant_bytes,
+static void describe(const tfr_program *program, const native_ir *ir, uint64_t constant_bytes,
                      tfr_program_info *info)
 {
-    const tfr_dnn_sharing *l = &program->launch;
+    const native_sharing *l = &program->launch;
     uint64_t lanes = (uint64_t)ir->device->lanes;
 
     info->workspace_bytes = l->workspace_bytes;
@@ -119,20 +119,20 @@ static void describe(const tfr_program *program, const tfr_dnn_ir *ir, uint64_t 
                  ir->n_fused, ir->device->isa->name, ir->device->threads);
 }
 
-static int32_t compile_ir(tfr_dnn_ir *ir, const tfr_compile_options *options, tfr_program *program,
+static int32_t compile_ir(native_ir *ir, const tfr_compile_options *options, tfr_program *program,
                           tfr_program_info *info, tfr_err *err)
 {
     uint64_t constant_bytes = 0;
-    int32_t status = tfr_dnn_read(ir, err);
+    int32_t status = native_read(ir, err);
 
     if (status != TFR_OK)
         return status;
-    tfr_dnn_fuse(ir);
-    status = tfr_dnn_layout(ir, err);
+    native_fuse(ir);
+    status = native_layout(ir, err);
     if (status != TFR_OK)
         return status;
-    status = tfr_dnn_choose_plan(ir, options, &program->plan, &program->launch, program->unit_bytes,
-                                 &constant_bytes, err);
+    status = native_choose_plan(ir, options, &program->plan, &program->launch, program->unit_bytes,
+                                &constant_bytes, err);
     if (status == TFR_OK)
         describe(program, ir, constant_bytes, info);
     return status;
@@ -143,7 +143,7 @@ static int32_t compile(tfr_plugin_device *device, const tfr_program_graph *graph
                        tfr_program_output *outputs, uint32_t stride, tfr_program_info *info,
                        tfr_err *err)
 {
-    tfr_dnn_ir ir = {0};
+    native_ir ir = {0};
     tfr_program *program;
     int32_t status;
 
@@ -151,9 +151,9 @@ static int32_t compile(tfr_plugin_device *device, const tfr_program_graph *graph
     (void)stride;
     if (!device->isa)
         return tfr_fail(err, TFR_EUNSUPPORTED, "the processor has neither AVX2 nor AVX-512");
-    if (graph->n_inputs + graph->n_outputs > TFR_DNN_PROGRAM_ARGS)
+    if (graph->n_inputs + graph->n_outputs > NATIVE_PROGRAM_ARGS)
         return tfr_fail(err, TFR_EUNSUPPORTED, "a program of %u arguments, %d are done here",
-                        graph->n_inputs + graph->n_outputs, TFR_DNN_PROGRAM_ARGS);
+                        graph->n_inputs + graph->n_outputs, NATIVE_PROGRAM_ARGS);
     program = calloc(1, sizeof *program);
     if (!program)
         return tfr_fail(err, TFR_ENOMEM, "no memory for a program");
@@ -161,7 +161,7 @@ static int32_t compile(tfr_plugin_device *device, const tfr_program_graph *graph
     ir.device = device;
     ir.options = options;
     status = compile_ir(&ir, options, program, info, err);
-    tfr_dnn_ir_end(&ir);
+    native_ir_end(&ir);
     if (status != TFR_OK) {
         end_program(device, program);
         return status;
@@ -175,14 +175,14 @@ static int32_t compile(tfr_plugin_device *device, const tfr_program_graph *graph
 static int32_t launch(tfr_plugin_device *device, tfr_queue *queue, tfr_program *program,
                       const tfr_launch *l, tfr_err *err)
 {
-    char *args[TFR_DNN_PROGRAM_ARGS];
+    char *args[NATIVE_PROGRAM_ARGS];
     uint32_t i;
 
     (void)device;
     (void)queue;
     for (i = 0; i < l->n_args; i++)
         args[i] = l->args[i].address;
-    return tfr_dnn_run_program(&program->launch, l->workspace, args, l->id, err);
+    return native_run_program(&program->launch, l->workspace, args, l->id, err);
 }
 
 static void drop(tfr_plugin_device *device, tfr_program *program)
@@ -194,7 +194,7 @@ static void drop(tfr_plugin_device *device, tfr_program *program)
 static int32_t save(tfr_plugin_device *device, tfr_program *program, void *out, uint32_t *n,
                     tfr_err *err)
 {
-    tfr_dnn_choice choice = tfr_dnn_choice_of(&program->launch);
+    native_choice choice = native_choice_of(&program->launch);
 
     (void)device;
     (void)err;
@@ -204,8 +204,8 @@ static int32_t save(tfr_plugin_device *device, tfr_program *program, void *out, 
     return TFR_OK;
 }
 
-const tfr_program_facet tfr_dnn_program_facet = {
-    .size = sizeof tfr_dnn_program_facet,
+const tfr_program_facet native_program_facet = {
+    .size = sizeof native_program_facet,
     .propose = propose,
     .compile = compile,
     .launch = launch,

@@ -12,7 +12,7 @@
 /* ---- finding it ---- */
 
 typedef struct parts {
-    tfr_dnn_item *softmax, *scores, *product;
+    native_item *softmax, *scores, *product;
     int mask; /* value, or -1 */
     float scale;
     int q, k, v; /* values */
@@ -20,7 +20,7 @@ typedef struct parts {
 } parts;
 
 /* The item that makes a value of which nobody else knows; NULL = none, or it is of another kind. */
-static tfr_dnn_item *only_maker(const tfr_dnn_ir *ir, int value, tfr_dnn_item_kind kind)
+static native_item *only_maker(const native_ir *ir, int value, native_item_kind kind)
 {
     int i;
 
@@ -33,7 +33,7 @@ static tfr_dnn_item *only_maker(const tfr_dnn_ir *ir, int value, tfr_dnn_item_ki
     return NULL;
 }
 
-static tfr_dnn_item *only_reader(const tfr_dnn_ir *ir, int value, tfr_dnn_item_kind kind)
+static native_item *only_reader(const native_ir *ir, int value, native_item_kind kind)
 {
     int i;
 
@@ -46,13 +46,13 @@ static tfr_dnn_item *only_reader(const tfr_dnn_ir *ir, int value, tfr_dnn_item_k
     return NULL;
 }
 
-static bool is_number(const tfr_dnn_value *v)
+static bool is_number(const native_value *v)
 {
-    return v->known && v->dtype == TFR_DTYPE_F32 && tfr_dnn_elements(v) == 1;
+    return v->known && v->dtype == TFR_DTYPE_F32 && native_elements(v) == 1;
 }
 
 /* Whether a mask may be added to scores: rows of all keys, the same ones for some dims or all. */
-static bool is_mask(const tfr_dnn_value *v, const tfr_dnn_value *scores)
+static bool is_mask(const native_value *v, const native_value *scores)
 {
     int i;
 
@@ -67,30 +67,30 @@ static bool is_mask(const tfr_dnn_value *v, const tfr_dnn_value *scores)
 }
 
 /* From the softmax back: a mask, a scale, the product. */
-static bool find_scores(const tfr_dnn_ir *ir, parts *p, int value)
+static bool find_scores(const native_ir *ir, parts *p, int value)
 {
-    tfr_dnn_item *item = only_maker(ir, value, TFR_DNN_ITEM_BINARY);
+    native_item *item = only_maker(ir, value, NATIVE_ITEM_BINARY);
     int k;
 
-    p->scores = only_maker(ir, value, TFR_DNN_ITEM_BATCHED_PRODUCT);
+    p->scores = only_maker(ir, value, NATIVE_ITEM_BATCHED_PRODUCT);
     if (p->scores)
         return ir->values[value].rank == 4;
     if (!item)
         return false;
     p->n_taken++;
-    if (item->binary == TFR_DNN_MUL || item->binary == TFR_DNN_DIV) {
-        for (k = 0; k < (item->binary == TFR_DNN_MUL ? 2 : 1); k++) {
-            const tfr_dnn_value *other = &ir->values[item->inputs[1 - k]];
+    if (item->binary == NATIVE_MUL || item->binary == NATIVE_DIV) {
+        for (k = 0; k < (item->binary == NATIVE_MUL ? 2 : 1); k++) {
+            const native_value *other = &ir->values[item->inputs[1 - k]];
             if (p->scale == 1.0f && is_number(other)) {
                 float x;
                 memcpy(&x, other->known, sizeof x); /* not aligned yet */
-                p->scale = item->binary == TFR_DNN_MUL ? x : 1.0f / x;
+                p->scale = item->binary == NATIVE_MUL ? x : 1.0f / x;
                 return find_scores(ir, p, item->inputs[k]);
             }
         }
         return false;
     }
-    for (k = 0; k < 2 && item->binary == TFR_DNN_ADD; k++) {
+    for (k = 0; k < 2 && item->binary == NATIVE_ADD; k++) {
         parts with = *p;
         with.mask = item->inputs[1 - k];
         if (p->mask < 0 && p->scale == 1.0f && ir->values[item->inputs[k]].rank == 4 &&
@@ -103,7 +103,7 @@ static bool find_scores(const tfr_dnn_ir *ir, parts *p, int value)
     return false;
 }
 
-static bool has_perm(const tfr_dnn_item *item, int a, int b, int c, int d)
+static bool has_perm(const native_item *item, int a, int b, int c, int d)
 {
     return item->perm[0] == a && item->perm[1] == b && item->perm[2] == c && item->perm[3] == d;
 }
@@ -125,25 +125,25 @@ static void set_turned_steps(int64_t *steps, int64_t heads, int64_t rows, int64_
 }
 
 /* A transposition whose result nobody else reads goes; its source is read instead. */
-static int through(const tfr_dnn_ir *ir, parts *p, int value, int64_t *steps, int64_t heads,
+static int through(const native_ir *ir, parts *p, int value, int64_t *steps, int64_t heads,
                    int64_t rows, int64_t depth)
 {
-    tfr_dnn_item *turn = only_maker(ir, value, TFR_DNN_ITEM_TRANSPOSE);
+    native_item *turn = only_maker(ir, value, NATIVE_ITEM_TRANSPOSE);
 
     set_steps(steps, heads, rows, depth);
     if (!turn || !has_perm(turn, 0, 2, 1, 3))
         return value;
     set_turned_steps(steps, heads, rows, depth);
-    turn->kind = TFR_DNN_ITEM_NONE;
+    turn->kind = NATIVE_ITEM_NONE;
     p->n_taken++;
     return turn->inputs[0];
 }
 
 /* K' is [B, H, D, S]. */
-static int keys(const tfr_dnn_ir *ir, parts *p, tfr_dnn_heads *h)
+static int keys(const native_ir *ir, parts *p, native_heads *h)
 {
     int value = p->scores->inputs[1];
-    tfr_dnn_item *turn = only_maker(ir, value, TFR_DNN_ITEM_TRANSPOSE);
+    native_item *turn = only_maker(ir, value, NATIVE_ITEM_TRANSPOSE);
 
     h->k_term = 1;
     if (turn && has_perm(turn, 0, 2, 3, 1)) {
@@ -156,12 +156,12 @@ static int keys(const tfr_dnn_ir *ir, parts *p, tfr_dnn_heads *h)
         h->k_term = h->keys;
         return value;
     }
-    turn->kind = TFR_DNN_ITEM_NONE;
+    turn->kind = NATIVE_ITEM_NONE;
     p->n_taken++;
     return turn->inputs[0];
 }
 
-static void set_mask_steps(int64_t *steps, const tfr_dnn_value *mask)
+static void set_mask_steps(int64_t *steps, const native_value *mask)
 {
     int64_t step = mask->dims[mask->rank - 1];
     int i;
@@ -173,12 +173,12 @@ static void set_mask_steps(int64_t *steps, const tfr_dnn_value *mask)
     }
 }
 
-static void join(tfr_dnn_ir *ir, parts *p)
+static void join(native_ir *ir, parts *p)
 {
-    const tfr_dnn_value *q = &ir->values[p->scores->inputs[0]];
-    const tfr_dnn_value *v = &ir->values[p->product->inputs[1]];
-    tfr_dnn_item *item = p->product, *turn = only_reader(ir, item->output, TFR_DNN_ITEM_TRANSPOSE);
-    tfr_dnn_heads *h = &item->heads;
+    const native_value *q = &ir->values[p->scores->inputs[0]];
+    const native_value *v = &ir->values[p->product->inputs[1]];
+    native_item *item = p->product, *turn = only_reader(ir, item->output, NATIVE_ITEM_TRANSPOSE);
+    native_heads *h = &item->heads;
 
     h->heads = q->dims[1];
     h->rows = q->dims[2];
@@ -192,64 +192,64 @@ static void join(tfr_dnn_ir *ir, parts *p)
     if (turn && has_perm(turn, 0, 2, 1, 3)) {
         set_turned_steps(h->to, h->heads, h->rows, h->width);
         item->output = turn->output;
-        turn->kind = TFR_DNN_ITEM_NONE;
+        turn->kind = NATIVE_ITEM_NONE;
         p->n_taken++;
     }
     if (p->mask >= 0)
         set_mask_steps(h->mask, &ir->values[p->mask]);
-    item->kind = TFR_DNN_ITEM_ATTENTION;
+    item->kind = NATIVE_ITEM_ATTENTION;
     item->alpha = p->scale;
     item->n_inputs = 4;
     item->inputs[0] = p->q;
     item->inputs[1] = p->k;
     item->inputs[2] = p->v;
     item->inputs[3] = p->mask;
-    p->softmax->kind = p->scores->kind = TFR_DNN_ITEM_NONE;
+    p->softmax->kind = p->scores->kind = NATIVE_ITEM_NONE;
     ir->n_fused += 2 + p->n_taken;
 }
 
 /* Scales and masks between the scores and their softmax. */
-static void drop_between(tfr_dnn_ir *ir, const parts *p)
+static void drop_between(native_ir *ir, const parts *p)
 {
     int value = p->softmax->inputs[0];
-    tfr_dnn_item *item;
+    native_item *item;
 
-    while ((item = only_maker(ir, value, TFR_DNN_ITEM_BINARY)) != NULL) {
+    while ((item = only_maker(ir, value, NATIVE_ITEM_BINARY)) != NULL) {
         int k = 0;
         while (k < 1 && (item->inputs[k] == p->mask || is_number(&ir->values[item->inputs[k]])))
             k++;
-        item->kind = TFR_DNN_ITEM_NONE;
+        item->kind = NATIVE_ITEM_NONE;
         value = item->inputs[k];
     }
 }
 
-void tfr_dnn_fuse_attention(tfr_dnn_ir *ir)
+void native_fuse_attention(native_ir *ir)
 {
     int i;
 
     for (i = 0; i < ir->n_items; i++) {
         parts p = {.softmax = &ir->items[i], .mask = -1, .scale = 1.0f};
-        if (p.softmax->kind != TFR_DNN_ITEM_SOFTMAX)
+        if (p.softmax->kind != NATIVE_ITEM_SOFTMAX)
             continue;
-        p.product = only_reader(ir, p.softmax->output, TFR_DNN_ITEM_BATCHED_PRODUCT);
+        p.product = only_reader(ir, p.softmax->output, NATIVE_ITEM_BATCHED_PRODUCT);
         if (!p.product || ir->values[p.softmax->output].rank != 4 ||
-            tfr_dnn_elements(&ir->values[p.product->output]) == 0 ||
+            native_elements(&ir->values[p.product->output]) == 0 ||
             !find_scores(ir, &p, p.softmax->inputs[0]))
             continue;
         drop_between(ir, &p);
         join(ir, &p);
-        tfr_dnn_count_readers(ir);
+        native_count_readers(ir);
     }
 }
 
 /* ---- running it ---- */
 
-enum { BLOCK_ROWS = 48, GROUP = TFR_DNN_MAX_BLOCKS };
+enum { BLOCK_ROWS = 48, GROUP = NATIVE_MAX_BLOCKS };
 
 typedef struct attention {
-    const tfr_dnn_isa *isa;
-    tfr_dnn_ref q, k, v, mask, to;
-    tfr_dnn_heads h;
+    const native_isa *isa;
+    native_ref q, k, v, mask, to;
+    native_heads h;
     bool has_mask;
     float scale;
     int64_t blocks;           /* of rows of a head */
@@ -306,7 +306,7 @@ static void pack_values(const attention *a, const float *v, float *to)
 }
 
 /* to[n rows, columns] = from[n rows, terms] x packed, whose vectors are `wide` a row. */
-static void multiply(const attention *a, tfr_dnn_tile *tile, const float *from, int64_t from_row,
+static void multiply(const attention *a, native_tile *tile, const float *from, int64_t from_row,
                      const float *packed, int64_t n, int64_t terms, int64_t columns)
 {
     const int64_t lanes = a->isa->lanes, wide = vectors(a, columns);
@@ -336,7 +336,7 @@ static void run_rows(const attention *a, const float *q, const float *mask, floa
                      const float *keys, const float *values, float *scores, int64_t row, int64_t n)
 {
     const int64_t pitch = a->wide * a->isa->lanes;
-    tfr_dnn_tile tile;
+    native_tile tile;
     int64_t i;
 
     memset(&tile, 0, sizeof tile);
@@ -358,11 +358,10 @@ static void run_rows(const attention *a, const float *q, const float *mask, floa
 }
 
 /* Numbers count samples, in them heads, in them blocks of rows. */
-static void run_attention(const void *params, const tfr_dnn_bases *bases, int64_t begin,
-                          int64_t end)
+static void run_attention(const void *params, const native_bases *bases, int64_t begin, int64_t end)
 {
     const attention *a = params;
-    const tfr_dnn_heads *h = &a->h;
+    const native_heads *h = &a->h;
     const int64_t lanes = a->isa->lanes;
     float *keys = (float *)(void *)bases->scratch;
     float *values = keys + h->depth * a->wide * lanes;
@@ -375,21 +374,21 @@ static void run_attention(const void *params, const tfr_dnn_bases *bases, int64_
         const int64_t next = (i % a->blocks + 1) * h->rows / a->blocks;
         const float *mask = NULL;
         if (packed != head) {
-            pack_keys(a, tfr_dnn_at(bases, &a->k) + b * h->k[0] + at * h->k[1], keys);
-            pack_values(a, tfr_dnn_at(bases, &a->v) + b * h->v[0] + at * h->v[1], values);
+            pack_keys(a, native_at(bases, &a->k) + b * h->k[0] + at * h->k[1], keys);
+            pack_values(a, native_at(bases, &a->v) + b * h->v[0] + at * h->v[1], values);
             packed = head;
         }
         if (a->has_mask)
-            mask = tfr_dnn_at(bases, &a->mask) + b * h->mask[0] + at * h->mask[1];
-        run_rows(a, tfr_dnn_at(bases, &a->q) + b * h->q[0] + at * h->q[1], mask,
-                 tfr_dnn_at(bases, &a->to) + b * h->to[0] + at * h->to[1], keys, values, scores,
-                 row, next - row);
+            mask = native_at(bases, &a->mask) + b * h->mask[0] + at * h->mask[1];
+        run_rows(a, native_at(bases, &a->q) + b * h->q[0] + at * h->q[1], mask,
+                 native_at(bases, &a->to) + b * h->to[0] + at * h->to[1], keys, values, scores, row,
+                 next - row);
     }
 }
 
-static int32_t *make_numbers(tfr_dnn_planner *p, int64_t n, int64_t step)
+static int32_t *make_numbers(native_planner *p, int64_t n, int64_t step)
 {
-    int32_t *to = tfr_dnn_keep(p, (size_t)n * sizeof *to);
+    int32_t *to = native_keep(p, (size_t)n * sizeof *to);
     int64_t i;
 
     for (i = 0; to && i < n; i++)
@@ -397,37 +396,37 @@ static int32_t *make_numbers(tfr_dnn_planner *p, int64_t n, int64_t step)
     return to;
 }
 
-void tfr_dnn_plan_attention(tfr_dnn_planner *p, const tfr_dnn_item *item)
+void native_plan_attention(native_planner *p, const native_item *item)
 {
-    const tfr_dnn_heads *h = &item->heads;
+    const native_heads *h = &item->heads;
     const int64_t lanes = p->isa->lanes;
-    attention *a = tfr_dnn_keep(p, sizeof *a);
+    attention *a = native_keep(p, sizeof *a);
     int64_t n, floats;
     double flops;
-    tfr_dnn_run *run;
+    native_run *run;
 
     if (!a)
         return;
     a->isa = p->isa;
     a->h = *h;
-    a->q = tfr_dnn_ref_of(p, item->inputs[0]);
-    a->k = tfr_dnn_ref_of(p, item->inputs[1]);
-    a->v = tfr_dnn_ref_of(p, item->inputs[2]);
-    a->mask = tfr_dnn_ref_of(p, item->inputs[3]);
+    a->q = native_ref_of(p, item->inputs[0]);
+    a->k = native_ref_of(p, item->inputs[1]);
+    a->v = native_ref_of(p, item->inputs[2]);
+    a->mask = native_ref_of(p, item->inputs[3]);
     a->has_mask = item->inputs[3] >= 0;
-    a->to = tfr_dnn_ref_of(p, item->output);
+    a->to = native_ref_of(p, item->output);
     a->scale = item->alpha;
     a->wide = vectors(a, h->keys);
     a->group = p->isa->max_pixels[GROUP] ? GROUP : GROUP - 1;
     a->blocks = (h->rows + BLOCK_ROWS - 1) / BLOCK_ROWS;
-    a->q_rows = make_numbers(p, TFR_DNN_MAX_PIXELS, h->q[2]);
-    a->p_rows = make_numbers(p, TFR_DNN_MAX_PIXELS, a->wide * lanes);
+    a->q_rows = make_numbers(p, NATIVE_MAX_PIXELS, h->q[2]);
+    a->p_rows = make_numbers(p, NATIVE_MAX_PIXELS, a->wide * lanes);
     a->terms = make_numbers(p, h->depth > h->keys ? h->depth : h->keys, 1);
     floats = h->depth * a->wide * lanes + h->keys * vectors(a, h->width) * lanes +
              BLOCK_ROWS * a->wide * lanes;
-    tfr_dnn_need_scratch(p, (uint64_t)floats * sizeof(float));
-    n = tfr_dnn_count(p, &p->ir->values[item->output]) / (h->rows * h->width);
+    native_need_scratch(p, (uint64_t)floats * sizeof(float));
+    n = native_count(p, &p->ir->values[item->output]) / (h->rows * h->width);
     flops = 2.0 * (double)(n * h->rows * h->keys) * (double)(h->depth + h->width);
-    run = tfr_dnn_add_run(p, run_attention, a, n * a->blocks, flops / 60.0);
+    run = native_add_run(p, run_attention, a, n * a->blocks, flops / 60.0);
     run->flops = flops;
 }

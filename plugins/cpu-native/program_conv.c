@@ -21,8 +21,8 @@ enum {
 };
 
 typedef struct tiles {
-    const tfr_dnn_isa *isa;
-    tfr_dnn_ref source, residual, to;
+    const native_isa *isa;
+    native_ref source, residual, to;
     bool has_residual, plain, pooled;
     const float *weights, *bias;
     const int32_t *offsets, *taps, *first_pixel; /* the last one of n_tiles + 1 */
@@ -33,7 +33,7 @@ typedef struct tiles {
     const int16_t *first_block; /* n_groups + 1 */
     int64_t terms;
     uint32_t last_lanes;
-    tfr_dnn_act act;
+    native_act act;
 } tiles;
 
 /* ---- running ---- */
@@ -42,7 +42,7 @@ typedef struct tiles {
  * Where few tiles share weights, these come from far away: the tiles of a chunk fetch the next one,
  * which follows it in memory (or is a group's first), each a part.
  */
-static void fetch_ahead(const tiles *c, tfr_dnn_tile *tile, int64_t n)
+static void fetch_ahead(const tiles *c, native_tile *tile, int64_t n)
 {
     int64_t times = n * tile->n_taps * tile->n_groups;
     int64_t bytes =
@@ -55,17 +55,17 @@ static void fetch_ahead(const tiles *c, tfr_dnn_tile *tile, int64_t n)
 }
 
 /* Tiles [begin, end) of all samples, for one group of channels and one chunk of terms. */
-static void run_chunk(const tiles *c, const tfr_dnn_bases *bases, int g, int64_t begin, int64_t end,
+static void run_chunk(const tiles *c, const native_bases *bases, int g, int64_t begin, int64_t end,
                       int at, int n)
 {
     const int lanes = c->isa->lanes, blocks = c->first_block[g + 1] - c->first_block[g];
     const int in = c->plain ? c->n_taps : c->n_in;
-    const tfr_dnn_tile_fn *fns = (c->plain ? c->isa->plain : c->isa->blocked)[blocks];
-    const float *source = tfr_dnn_at(bases, &c->source);
-    const float *residual = c->has_residual ? tfr_dnn_at(bases, &c->residual) : NULL;
-    float *to = tfr_dnn_at(bases, &c->to) + c->first_block[g] * c->to_block;
+    const native_tile_fn *fns = (c->plain ? c->isa->plain : c->isa->blocked)[blocks];
+    const float *source = native_at(bases, &c->source);
+    const float *residual = c->has_residual ? native_at(bases, &c->residual) : NULL;
+    float *to = native_at(bases, &c->to) + c->first_block[g] * c->to_block;
     int64_t s = begin / c->n_tiles, t = begin % c->n_tiles, i;
-    tfr_dnn_tile tile;
+    native_tile tile;
 
     memset(&tile, 0, sizeof tile);
     tile.plane = c->plane;
@@ -103,14 +103,14 @@ static void run_chunk(const tiles *c, const tfr_dnn_bases *bases, int g, int64_t
 }
 
 /* Numbers count parts of tiles, in them blocks of tiles, in them groups, in them tiles. */
-static void run_tiles(const void *params, const tfr_dnn_bases *bases, int64_t begin, int64_t end)
+static void run_tiles(const void *params, const native_bases *bases, int64_t begin, int64_t end)
 {
     const tiles *c = params;
     const int64_t all = c->samples * c->n_tiles, in_block = c->block_tiles * c->n_groups;
     const int in = c->plain ? c->n_taps : c->n_in;
 
     while (begin < end) {
-        const tfr_dnn_cut part = tfr_dnn_cut_at(begin, all, c->n_groups, c->parts);
+        const native_cut part = native_cut_at(begin, all, c->n_groups, c->parts);
         int64_t block = part.rest / in_block, skipped = block * c->block_tiles;
         int64_t size = part.n - skipped < c->block_tiles ? part.n - skipped : c->block_tiles;
         int64_t rest = part.rest - block * in_block, g = rest / size, t = rest % size;
@@ -127,7 +127,7 @@ static void run_tiles(const void *params, const tfr_dnn_bases *bases, int64_t be
 /* ---- groups of channels, tiles of pixels ---- */
 
 /* Vectors in most groups: as many as divide all, 3 and 4 mixed otherwise. */
-static int group_size(const tfr_dnn_isa *isa, int blocks, bool pooled)
+static int group_size(const native_isa *isa, int blocks, bool pooled)
 {
     int most = isa->max_pixels[4] ? 4 : 3, b;
 
@@ -140,10 +140,10 @@ static int group_size(const tfr_dnn_isa *isa, int blocks, bool pooled)
     return blocks < most ? blocks : pooled ? 1 : most;
 }
 
-static void make_groups(tfr_dnn_planner *p, tiles *c, int blocks)
+static void make_groups(native_planner *p, tiles *c, int blocks)
 {
     int size = group_size(p->isa, blocks, c->pooled), at = 0;
-    int16_t *first = tfr_dnn_keep(p, ((size_t)blocks + 1) * sizeof *first);
+    int16_t *first = native_keep(p, ((size_t)blocks + 1) * sizeof *first);
 
     if (!first)
         return;
@@ -169,21 +169,21 @@ static int largest_group(const tiles *c)
 }
 
 /* Tiles of nearly equal sizes, pooled ones of whole windows. */
-static void make_tiles(tfr_dnn_planner *p, tiles *c, int64_t pixels)
+static void make_tiles(native_planner *p, tiles *c, int64_t pixels)
 {
     int64_t unit = c->pooled ? 4 : 1, most = p->isa->max_pixels[largest_group(c)] / unit;
     int64_t units = pixels / unit, i;
     int32_t *first;
 
     c->n_tiles = (units + most - 1) / most;
-    first = tfr_dnn_keep(p, ((size_t)c->n_tiles + 1) * sizeof *first);
+    first = native_keep(p, ((size_t)c->n_tiles + 1) * sizeof *first);
     for (i = 0; first && i <= c->n_tiles; i++)
         first[i] = (int32_t)(i * units / c->n_tiles * unit);
     c->first_pixel = first;
 }
 
 /* source_bytes: that one tile reads. */
-static void make_chunks(const tfr_dnn_planner *p, tiles *c, int64_t source_bytes)
+static void make_chunks(const native_planner *p, tiles *c, int64_t source_bytes)
 {
     int64_t tap_bytes = (int64_t)largest_group(c) * p->isa->lanes * (int64_t)sizeof(float);
     int64_t bytes = c->plain ? tap_bytes : tap_bytes * c->n_taps * p->isa->lanes;
@@ -217,11 +217,11 @@ static void place_of(const tiles *c, int64_t i, int64_t width, int64_t *y, int64
 }
 
 /* Where each pixel of each tile finds each tap in a plane of the source; tiles hold tap by tap. */
-static void make_offsets(tfr_dnn_planner *p, tiles *c, const tfr_dnn_item *item,
-                         const tfr_dnn_value *x, int64_t width, int64_t pixels)
+static void make_offsets(native_planner *p, tiles *c, const native_item *item,
+                         const native_value *x, int64_t width, int64_t pixels)
 {
     const int64_t step = c->plain ? 1 : p->isa->lanes;
-    int32_t *to = tfr_dnn_keep(p, (size_t)pixels * (size_t)(c->plain ? 1 : c->n_taps) * sizeof *to);
+    int32_t *to = native_keep(p, (size_t)pixels * (size_t)(c->plain ? 1 : c->n_taps) * sizeof *to);
     int64_t tile, tap, i, row, column;
 
     c->offsets = to;
@@ -244,10 +244,9 @@ static void make_offsets(tfr_dnn_planner *p, tiles *c, const tfr_dnn_item *item,
 }
 
 /* Plain: where the taps lie from a pixel on, channel by channel. */
-static void make_taps(tfr_dnn_planner *p, tiles *c, const tfr_dnn_item *item,
-                      const tfr_dnn_value *x)
+static void make_taps(native_planner *p, tiles *c, const native_item *item, const native_value *x)
 {
-    int32_t *to = tfr_dnn_keep(p, (size_t)c->n_taps * sizeof *to);
+    int32_t *to = native_keep(p, (size_t)c->n_taps * sizeof *to);
     int64_t channel, i, j;
 
     c->taps = to;
@@ -340,73 +339,73 @@ static int64_t float_bits(float x)
     return bits;
 }
 
-static void pack_weights(tfr_dnn_planner *p, tiles *c, packing *k, int64_t blocks)
+static void pack_weights(native_planner *p, tiles *c, packing *k, int64_t blocks)
 {
-    const tfr_dnn_constant_key key = {
-        {k->from},
-        {1 + c->plain, k->outs, k->ins, k->taps, k->transposed, float_bits(k->factor),
-         c->first_block ? c->first_block[1] : 0, c->n_groups, p->isa->lanes}};
+    const native_constant_key key = {{k->from},
+                                     {1 + c->plain, k->outs, k->ins, k->taps, k->transposed,
+                                      float_bits(k->factor), c->first_block ? c->first_block[1] : 0,
+                                      c->n_groups, p->isa->lanes}};
 
     k->tiles = c;
     k->host = p->ir->device->host;
-    c->weights = tfr_dnn_pack(
-        p, &key, (uint64_t)(blocks * p->isa->lanes * c->terms) * sizeof(float), fill_weights, k);
+    c->weights = native_pack(p, &key, (uint64_t)(blocks * p->isa->lanes * c->terms) * sizeof(float),
+                             fill_weights, k);
 }
 
 /* Whole vectors of it. */
-static void pack_bias(tfr_dnn_planner *p, tiles *c, int value, float factor, int64_t n,
+static void pack_bias(native_planner *p, tiles *c, int value, float factor, int64_t n,
                       int64_t blocks)
 {
     packing k = {.outs = n, .factor = factor};
-    tfr_dnn_constant_key key = {{NULL}, {3, n, blocks, p->isa->lanes, float_bits(factor)}};
+    native_constant_key key = {{NULL}, {3, n, blocks, p->isa->lanes, float_bits(factor)}};
 
     if (value < 0)
         return;
     key.data[0] = k.from = p->ir->values[value].known;
     c->bias =
-        tfr_dnn_pack(p, &key, (uint64_t)(blocks * p->isa->lanes) * sizeof(float), fill_bias, &k);
+        native_pack(p, &key, (uint64_t)(blocks * p->isa->lanes) * sizeof(float), fill_bias, &k);
 }
 
 /* ---- the two items ---- */
 
-static tiles *begin_tiles(tfr_dnn_planner *p, const tfr_dnn_item *item)
+static tiles *begin_tiles(native_planner *p, const native_item *item)
 {
-    tiles *c = tfr_dnn_keep(p, sizeof *c);
+    tiles *c = native_keep(p, sizeof *c);
 
     if (!c)
         return NULL;
     c->isa = p->isa;
-    c->source = tfr_dnn_ref_of(p, item->inputs[0]);
-    c->to = tfr_dnn_ref_of(p, item->output);
+    c->source = native_ref_of(p, item->inputs[0]);
+    c->to = native_ref_of(p, item->output);
     c->has_residual = item->residual >= 0;
-    c->residual = tfr_dnn_ref_of(p, item->residual);
+    c->residual = native_ref_of(p, item->residual);
     c->pooled = item->pooled;
     c->act = item->act;
     return c;
 }
 
 /* Weights that are more than what is computed from and with them are better read by one thread. */
-static void end_tiles(tfr_dnn_planner *p, tiles *c, int64_t outs, int64_t pixels)
+static void end_tiles(native_planner *p, tiles *c, int64_t outs, int64_t pixels)
 {
     const int64_t source = c->samples * c->source_sample, to = c->samples * pixels * outs;
     double flops = 2.0 * (double)(c->samples * pixels * outs) * (double)c->terms;
 
     c->parts =
-        outs * c->terms <= (source > to ? source : to) ? tfr_dnn_parts(p, c->samples * pixels) : 1;
+        outs * c->terms <= (source > to ? source : to) ? native_parts(p, c->samples * pixels) : 1;
 
-    tfr_dnn_add_run(p, run_tiles, c, c->samples * c->n_tiles * c->n_groups, flops / 100.0)->flops =
+    native_add_run(p, run_tiles, c, c->samples * c->n_tiles * c->n_groups, flops / 100.0)->flops =
         flops;
 }
 
-static int input_or_none(const tfr_dnn_item *item, int i)
+static int input_or_none(const native_item *item, int i)
 {
     return i < item->n_inputs ? item->inputs[i] : -1;
 }
 
-void tfr_dnn_plan_conv(tfr_dnn_planner *p, const tfr_dnn_item *item)
+void native_plan_conv(native_planner *p, const native_item *item)
 {
-    const tfr_dnn_value *x = &p->ir->values[item->inputs[0]], *y = &p->ir->values[item->output];
-    const tfr_dnn_value *k = &p->ir->values[item->inputs[1]];
+    const native_value *x = &p->ir->values[item->inputs[0]], *y = &p->ir->values[item->output];
+    const native_value *k = &p->ir->values[item->inputs[1]];
     const int64_t lanes = p->isa->lanes, ins = x->dims[1], outs = y->dims[1];
     const int64_t blocks = (outs + lanes - 1) / lanes, taps = item->kernel[0] * item->kernel[1];
     const int64_t out_pixels = y->dims[2] * y->dims[3], area = x->dims[2] * x->dims[3];
@@ -417,7 +416,7 @@ void tfr_dnn_plan_conv(tfr_dnn_planner *p, const tfr_dnn_item *item)
     if (!c)
         return;
     c->plain = item->plain_source;
-    c->samples = tfr_dnn_first_dim(p, y);
+    c->samples = native_first_dim(p, y);
     c->n_taps = (int)(c->plain ? ins * taps : taps);
     c->n_in = (int)(c->plain ? 1 : (ins + lanes - 1) / lanes);
     c->terms = c->plain ? c->n_taps : c->n_in * lanes * taps;
@@ -441,10 +440,10 @@ void tfr_dnn_plan_conv(tfr_dnn_planner *p, const tfr_dnn_item *item)
 }
 
 /* Row i lies at i * depth. */
-static void make_rows(tfr_dnn_planner *p, tiles *c, int64_t rows, int64_t depth)
+static void make_rows(native_planner *p, tiles *c, int64_t rows, int64_t depth)
 {
-    int32_t *offsets = tfr_dnn_keep(p, (size_t)rows * sizeof *offsets);
-    int32_t *taps = c->plain ? tfr_dnn_keep(p, (size_t)depth * sizeof *taps) : NULL;
+    int32_t *offsets = native_keep(p, (size_t)rows * sizeof *offsets);
+    int32_t *taps = c->plain ? native_keep(p, (size_t)depth * sizeof *taps) : NULL;
     int64_t i;
 
     for (i = 0; offsets && i < rows; i++)
@@ -455,12 +454,12 @@ static void make_rows(tfr_dnn_planner *p, tiles *c, int64_t rows, int64_t depth)
     c->taps = taps;
 }
 
-void tfr_dnn_plan_product(tfr_dnn_planner *p, const tfr_dnn_item *item)
+void native_plan_product(native_planner *p, const native_item *item)
 {
-    const tfr_dnn_value *x = &p->ir->values[item->inputs[0]], *w = &p->ir->values[item->inputs[1]];
+    const native_value *x = &p->ir->values[item->inputs[0]], *w = &p->ir->values[item->inputs[1]];
     const int64_t lanes = p->isa->lanes, depth = x->dims[x->rank - 1];
     const int64_t outs = w->dims[item->transposed ? 0 : 1], blocks = (outs + lanes - 1) / lanes;
-    const int64_t rows = tfr_dnn_count(p, x) / depth;
+    const int64_t rows = native_count(p, x) / depth;
     tiles *c = begin_tiles(p, item);
     packing pack = {.from = w->known,
                     .outs = outs,

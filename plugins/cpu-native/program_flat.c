@@ -11,71 +11,71 @@
 enum { PART = 2048 };
 
 /* Elements in the layout of the value, lanes of no channel too. */
-static int64_t room(const tfr_dnn_planner *p, const tfr_dnn_value *v)
+static int64_t room(const native_planner *p, const native_value *v)
 {
-    const int64_t lanes = p->isa->lanes, n = tfr_dnn_count(p, v);
+    const int64_t lanes = p->isa->lanes, n = native_count(p, v);
     return v->blocked ? n / v->dims[1] * ((v->dims[1] + lanes - 1) / lanes * lanes) : n;
 }
 
 /* ---- one operand, copies ---- */
 
 typedef struct flat {
-    const tfr_dnn_isa *isa;
-    tfr_dnn_ref from, to;
+    const native_isa *isa;
+    native_ref from, to;
     int64_t n;
-    tfr_dnn_act act;
+    native_act act;
 } flat;
 
-static void run_act(const void *params, const tfr_dnn_bases *bases, int64_t begin, int64_t end)
+static void run_act(const void *params, const native_bases *bases, int64_t begin, int64_t end)
 {
     const flat *f = params;
     int64_t first = begin * PART, last = end * PART < f->n ? end * PART : f->n;
 
-    f->isa->act(&f->act, tfr_dnn_at(bases, &f->from) + first, tfr_dnn_at(bases, &f->to) + first,
+    f->isa->act(&f->act, native_at(bases, &f->from) + first, native_at(bases, &f->to) + first,
                 last - first);
 }
 
-static flat *begin_flat(tfr_dnn_planner *p, const tfr_dnn_item *item)
+static flat *begin_flat(native_planner *p, const native_item *item)
 {
-    flat *f = tfr_dnn_keep(p, sizeof *f);
+    flat *f = native_keep(p, sizeof *f);
 
     if (!f)
         return NULL;
     f->isa = p->isa;
-    f->from = tfr_dnn_ref_of(p, item->inputs[0]);
-    f->to = tfr_dnn_ref_of(p, item->output);
+    f->from = native_ref_of(p, item->inputs[0]);
+    f->to = native_ref_of(p, item->output);
     f->act = item->act;
     f->n = room(p, &p->ir->values[item->output]);
     return f;
 }
 
-void tfr_dnn_plan_act(tfr_dnn_planner *p, const tfr_dnn_item *item)
+void native_plan_act(native_planner *p, const native_item *item)
 {
     flat *f = begin_flat(p, item);
-    double each = item->act.kind <= TFR_DNN_ACT_LINEAR ? 0.1 : 0.5;
+    double each = item->act.kind <= NATIVE_ACT_LINEAR ? 0.1 : 0.5;
 
     if (f)
-        tfr_dnn_add_run(p, run_act, f, (f->n + PART - 1) / PART, (double)f->n * each);
+        native_add_run(p, run_act, f, (f->n + PART - 1) / PART, (double)f->n * each);
 }
 
-static void run_copy(const void *params, const tfr_dnn_bases *bases, int64_t begin, int64_t end)
+static void run_copy(const void *params, const native_bases *bases, int64_t begin, int64_t end)
 {
     const flat *f = params;
 
     (void)begin;
     (void)end;
-    memcpy(tfr_dnn_at(bases, &f->to), tfr_dnn_at(bases, &f->from), (size_t)f->n);
+    memcpy(native_at(bases, &f->to), native_at(bases, &f->from), (size_t)f->n);
 }
 
-void tfr_dnn_plan_copy(tfr_dnn_planner *p, const tfr_dnn_item *item)
+void native_plan_copy(native_planner *p, const native_item *item)
 {
-    const tfr_dnn_value *y = &p->ir->values[item->output];
+    const native_value *y = &p->ir->values[item->output];
     flat *f = begin_flat(p, item);
 
     if (!f)
         return;
-    f->n = (tfr_dnn_count(p, y) * tfr_dtype_bits(y->dtype) + 7) / 8;
-    tfr_dnn_add_run(p, run_copy, f, f->n > 0, (double)f->n * 0.1)->alone = true;
+    f->n = (native_count(p, y) * tfr_dtype_bits(y->dtype) + 7) / 8;
+    native_add_run(p, run_copy, f, f->n > 0, (double)f->n * 0.1)->alone = true;
 }
 
 /* ---- two operands ---- */
@@ -83,20 +83,20 @@ void tfr_dnn_plan_copy(tfr_dnn_planner *p, const tfr_dnn_item *item)
 enum { GROUPS = 6 };
 
 typedef struct spread {
-    const tfr_dnn_isa *isa;
-    tfr_dnn_binary_kind kind;
-    tfr_dnn_ref in[2], to;
+    const native_isa *isa;
+    native_binary_kind kind;
+    native_ref in[2], to;
     int rank;
     int64_t dims[GROUPS], steps[2][GROUPS]; /* from outside inwards; the last steps are 0 or 1 */
-    tfr_dnn_act act;
+    native_act act;
 } spread;
 
 /* Numbers count rows of the innermost dim, or parts of it if it is the only one. */
-static void run_spread(const void *params, const tfr_dnn_bases *bases, int64_t begin, int64_t end)
+static void run_spread(const void *params, const native_bases *bases, int64_t begin, int64_t end)
 {
     const spread *s = params;
-    const float *x = tfr_dnn_at(bases, &s->in[0]), *y = tfr_dnn_at(bases, &s->in[1]);
-    float *to = tfr_dnn_at(bases, &s->to);
+    const float *x = native_at(bases, &s->in[0]), *y = native_at(bases, &s->in[1]);
+    float *to = native_at(bases, &s->to);
     const int last = s->rank - 1, x_step = (int)s->steps[0][last], y_step = (int)s->steps[1][last];
     int64_t n = s->dims[last], i;
 
@@ -104,7 +104,7 @@ static void run_spread(const void *params, const tfr_dnn_bases *bases, int64_t b
         int64_t first = begin * PART, stop = end * PART < n ? end * PART : n;
         s->isa->binary(s->kind, x + first * x_step, x_step, y + first * y_step, y_step, to + first,
                        stop - first);
-        if (s->act.kind != TFR_DNN_ACT_NONE)
+        if (s->act.kind != NATIVE_ACT_NONE)
             s->isa->act(&s->act, to + first, to + first, stop - first);
         return;
     }
@@ -117,7 +117,7 @@ static void run_spread(const void *params, const tfr_dnn_bases *bases, int64_t b
             rest /= s->dims[d];
         }
         s->isa->binary(s->kind, x + at_x, x_step, y + at_y, y_step, to + i * n, n);
-        if (s->act.kind != TFR_DNN_ACT_NONE)
+        if (s->act.kind != NATIVE_ACT_NONE)
             s->isa->act(&s->act, to + i * n, to + i * n, n);
     }
 }
@@ -170,38 +170,38 @@ static void fill_channels(float *to, const void *user)
 }
 
 /* Blocked: [N, C / lanes, pixels, lanes], and constants by channel. */
-static void spread_blocked(tfr_dnn_planner *p, spread *s, const tfr_dnn_item *item)
+static void spread_blocked(native_planner *p, spread *s, const native_item *item)
 {
-    const tfr_dnn_value *y = &p->ir->values[item->output];
+    const native_value *y = &p->ir->values[item->output];
     const int64_t lanes = p->isa->lanes, blocks = (y->dims[1] + lanes - 1) / lanes;
-    const int64_t dims[4] = {tfr_dnn_first_dim(p, y), blocks, y->dims[2] * y->dims[3], lanes};
+    const int64_t dims[4] = {native_first_dim(p, y), blocks, y->dims[2] * y->dims[3], lanes};
     bool has[4][2];
     int k, d;
 
     for (k = 0; k < 2; k++) {
-        const tfr_dnn_value *v = &p->ir->values[item->inputs[k]];
-        channels c = {v->known, tfr_dnn_elements(v), y->dims[1]};
-        const tfr_dnn_constant_key key = {{v->known}, {5, c.n, c.count, lanes}};
+        const native_value *v = &p->ir->values[item->inputs[k]];
+        channels c = {v->known, native_elements(v), y->dims[1]};
+        const native_constant_key key = {{v->known}, {5, c.n, c.count, lanes}};
         for (d = 0; d < 4; d++)
             has[d][k] = v->blocked || d == 1 || d == 3;
         if (!v->blocked)
-            s->in[k].known = (const char *)tfr_dnn_pack(
+            s->in[k].known = (const char *)native_pack(
                 p, &key, (uint64_t)(blocks * lanes) * sizeof(float), fill_channels, &c);
     }
     collapse(s, 4, dims, (const bool(*)[2])has);
 }
 
-static void spread_plain(tfr_dnn_planner *p, spread *s, const tfr_dnn_item *item)
+static void spread_plain(native_planner *p, spread *s, const native_item *item)
 {
-    const tfr_dnn_value *y = &p->ir->values[item->output];
+    const native_value *y = &p->ir->values[item->output];
     int64_t dims[TFR_MAX_RANK];
     bool has[TFR_MAX_RANK][2];
     int k, d;
 
     memcpy(dims, y->dims, sizeof dims);
-    dims[0] = tfr_dnn_first_dim(p, y);
+    dims[0] = native_first_dim(p, y);
     for (k = 0; k < 2; k++) {
-        const tfr_dnn_value *v = &p->ir->values[item->inputs[k]];
+        const native_value *v = &p->ir->values[item->inputs[k]];
         int missing = y->rank - v->rank;
         for (d = 0; d < y->rank; d++)
             has[d][k] = d >= missing && (v->dims[d - missing] != 1 || y->dims[d] == 1);
@@ -209,10 +209,10 @@ static void spread_plain(tfr_dnn_planner *p, spread *s, const tfr_dnn_item *item
     collapse(s, y->rank, dims, (const bool(*)[2])has);
 }
 
-void tfr_dnn_plan_binary(tfr_dnn_planner *p, const tfr_dnn_item *item)
+void native_plan_binary(native_planner *p, const native_item *item)
 {
-    const tfr_dnn_value *y = &p->ir->values[item->output];
-    spread *s = tfr_dnn_keep(p, sizeof *s);
+    const native_value *y = &p->ir->values[item->output];
+    spread *s = native_keep(p, sizeof *s);
     int64_t n = room(p, y), rows;
     int k;
 
@@ -221,33 +221,33 @@ void tfr_dnn_plan_binary(tfr_dnn_planner *p, const tfr_dnn_item *item)
     s->isa = p->isa;
     s->kind = item->binary;
     s->act = item->act;
-    s->to = tfr_dnn_ref_of(p, item->output);
+    s->to = native_ref_of(p, item->output);
     for (k = 0; k < 2; k++)
-        s->in[k] = tfr_dnn_ref_of(p, item->inputs[k]);
+        s->in[k] = native_ref_of(p, item->inputs[k]);
     if (y->blocked)
         spread_blocked(p, s, item);
     else
         spread_plain(p, s, item);
     rows = s->rank == 1 ? (n + PART - 1) / PART : n / s->dims[s->rank - 1];
-    tfr_dnn_add_run(p, run_spread, s, rows, (double)n * 0.2);
+    native_add_run(p, run_spread, s, rows, (double)n * 0.2);
 }
 
 /* ---- layouts ---- */
 
 typedef struct reorder {
-    const tfr_dnn_isa *isa;
-    tfr_dnn_ref from, to;
+    const native_isa *isa;
+    native_ref from, to;
     int64_t channels, blocks, pixels;
     bool to_blocked;
 } reorder;
 
 /* Numbers count channel blocks of all samples. */
-static void run_reorder(const void *params, const tfr_dnn_bases *bases, int64_t begin, int64_t end)
+static void run_reorder(const void *params, const native_bases *bases, int64_t begin, int64_t end)
 {
     const reorder *r = params;
     const int64_t lanes = r->isa->lanes;
-    const float *from = tfr_dnn_at(bases, &r->from);
-    float *to = tfr_dnn_at(bases, &r->to);
+    const float *from = native_at(bases, &r->from);
+    float *to = native_at(bases, &r->to);
     int64_t i;
 
     for (i = begin; i < end; i++) {
@@ -264,38 +264,38 @@ static void run_reorder(const void *params, const tfr_dnn_bases *bases, int64_t 
     }
 }
 
-void tfr_dnn_plan_reorder(tfr_dnn_planner *p, const tfr_dnn_item *item)
+void native_plan_reorder(native_planner *p, const native_item *item)
 {
-    const tfr_dnn_value *x = &p->ir->values[item->inputs[0]], *y = &p->ir->values[item->output];
-    reorder *r = tfr_dnn_keep(p, sizeof *r);
+    const native_value *x = &p->ir->values[item->inputs[0]], *y = &p->ir->values[item->output];
+    reorder *r = native_keep(p, sizeof *r);
     int d;
 
     if (!r)
         return;
     r->isa = p->isa;
-    r->from = tfr_dnn_ref_of(p, item->inputs[0]);
-    r->to = tfr_dnn_ref_of(p, item->output);
+    r->from = native_ref_of(p, item->inputs[0]);
+    r->to = native_ref_of(p, item->output);
     r->channels = x->dims[1];
     r->blocks = (x->dims[1] + p->isa->lanes - 1) / p->isa->lanes;
     r->pixels = 1;
     for (d = 2; d < x->rank; d++)
         r->pixels *= x->dims[d];
     r->to_blocked = y->blocked;
-    tfr_dnn_add_run(p, run_reorder, r, tfr_dnn_first_dim(p, x) * r->blocks,
-                    (double)tfr_dnn_count(p, x) * 0.5);
+    native_add_run(p, run_reorder, r, native_first_dim(p, x) * r->blocks,
+                   (double)native_count(p, x) * 0.5);
 }
 
 typedef struct pad {
-    tfr_dnn_ref from, to;
+    native_ref from, to;
     int64_t height, width, out_height, out_width, top, left;
 } pad;
 
 /* Numbers count planes. */
-static void run_pad(const void *params, const tfr_dnn_bases *bases, int64_t begin, int64_t end)
+static void run_pad(const void *params, const native_bases *bases, int64_t begin, int64_t end)
 {
     const pad *r = params;
-    const float *from = tfr_dnn_at(bases, &r->from);
-    float *to = tfr_dnn_at(bases, &r->to);
+    const float *from = native_at(bases, &r->from);
+    float *to = native_at(bases, &r->to);
     int64_t i, y;
 
     for (i = begin; i < end; i++) {
@@ -315,36 +315,36 @@ static void run_pad(const void *params, const tfr_dnn_bases *bases, int64_t begi
     }
 }
 
-void tfr_dnn_plan_pad(tfr_dnn_planner *p, const tfr_dnn_item *item)
+void native_plan_pad(native_planner *p, const native_item *item)
 {
-    const tfr_dnn_value *x = &p->ir->values[item->inputs[0]], *y = &p->ir->values[item->output];
-    pad *r = tfr_dnn_keep(p, sizeof *r);
+    const native_value *x = &p->ir->values[item->inputs[0]], *y = &p->ir->values[item->output];
+    pad *r = native_keep(p, sizeof *r);
 
     if (!r)
         return;
-    r->from = tfr_dnn_ref_of(p, item->inputs[0]);
-    r->to = tfr_dnn_ref_of(p, item->output);
+    r->from = native_ref_of(p, item->inputs[0]);
+    r->to = native_ref_of(p, item->output);
     r->height = x->dims[2];
     r->width = x->dims[3];
     r->out_height = y->dims[2];
     r->out_width = y->dims[3];
     r->top = item->pad[0];
     r->left = item->pad[1];
-    tfr_dnn_add_run(p, run_pad, r, tfr_dnn_first_dim(p, x) * x->dims[1],
-                    (double)tfr_dnn_count(p, y) * 0.2);
+    native_add_run(p, run_pad, r, native_first_dim(p, x) * x->dims[1],
+                   (double)native_count(p, y) * 0.2);
 }
 
 typedef struct concat {
     int n;
-    tfr_dnn_ref from[TFR_DNN_ITEM_INPUTS], to;
-    int64_t inner[TFR_DNN_ITEM_INPUTS], all; /* elements of each outer index */
+    native_ref from[NATIVE_ITEM_INPUTS], to;
+    int64_t inner[NATIVE_ITEM_INPUTS], all; /* elements of each outer index */
 } concat;
 
 /* Numbers count outer indices. */
-static void run_concat(const void *params, const tfr_dnn_bases *bases, int64_t begin, int64_t end)
+static void run_concat(const void *params, const native_bases *bases, int64_t begin, int64_t end)
 {
     const concat *c = params;
-    float *to = tfr_dnn_at(bases, &c->to);
+    float *to = native_at(bases, &c->to);
     int64_t i;
     int k;
 
@@ -353,31 +353,31 @@ static void run_concat(const void *params, const tfr_dnn_bases *bases, int64_t b
         for (k = 0; k < c->n; k++) {
             if (c->inner[k] == 0) /* which may have no address */
                 continue;
-            memcpy(at, tfr_dnn_at(bases, &c->from[k]) + i * c->inner[k],
+            memcpy(at, native_at(bases, &c->from[k]) + i * c->inner[k],
                    (size_t)c->inner[k] * sizeof *at);
             at += c->inner[k];
         }
     }
 }
 
-void tfr_dnn_plan_concat(tfr_dnn_planner *p, const tfr_dnn_item *item)
+void native_plan_concat(native_planner *p, const native_item *item)
 {
-    const tfr_dnn_value *y = &p->ir->values[item->output];
+    const native_value *y = &p->ir->values[item->output];
     int axis = item->axis < 0 ? item->axis + y->rank : item->axis, k, d;
-    int64_t n = tfr_dnn_count(p, y);
-    concat *c = tfr_dnn_keep(p, sizeof *c);
+    int64_t n = native_count(p, y);
+    concat *c = native_keep(p, sizeof *c);
 
     if (!c)
         return;
     c->n = item->n_inputs;
-    c->to = tfr_dnn_ref_of(p, item->output);
+    c->to = native_ref_of(p, item->output);
     for (k = 0; k < c->n; k++) {
-        const tfr_dnn_value *x = &p->ir->values[item->inputs[k]];
-        c->from[k] = tfr_dnn_ref_of(p, item->inputs[k]);
+        const native_value *x = &p->ir->values[item->inputs[k]];
+        c->from[k] = native_ref_of(p, item->inputs[k]);
         c->inner[k] = 1;
         for (d = axis; d < x->rank; d++)
-            c->inner[k] *= d == 0 ? tfr_dnn_first_dim(p, x) : x->dims[d];
+            c->inner[k] *= d == 0 ? native_first_dim(p, x) : x->dims[d];
         c->all += c->inner[k];
     }
-    tfr_dnn_add_run(p, run_concat, c, c->all > 0 ? n / c->all : 0, (double)n * 0.1);
+    native_add_run(p, run_concat, c, c->all > 0 ? n / c->all : 0, (double)n * 0.1);
 }

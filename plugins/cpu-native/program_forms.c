@@ -126,7 +126,7 @@ static bool matmul_form(const tfr_call *call)
     if (b->data)
         return b->rank == 2;
     /* whole vectors: rows of b are read as they are */
-    if (a->rank != b->rank || a->rank > 4 || b->dims[b->rank - 1] % TFR_DNN_MAX_LANES != 0)
+    if (a->rank != b->rank || a->rank > 4 || b->dims[b->rank - 1] % NATIVE_MAX_LANES != 0)
         return false;
     for (i = 0; i < a->rank - 2; i++) {
         if (a->dims[i] != b->dims[i])
@@ -145,7 +145,7 @@ static bool binary_form(const tfr_call *call)
            (tfr_operand_same_dims(a, y) || tfr_operand_same_dims(b, y));
 }
 
-float tfr_dnn_known(const tfr_operand *o)
+float native_known(const tfr_operand *o)
 {
     float value;
 
@@ -155,7 +155,7 @@ float tfr_dnn_known(const tfr_operand *o)
 
 static bool known_number(const tfr_operand *o)
 {
-    return !o || (o->data && tfr_operand_elements(o) == 1 && !isnan(tfr_dnn_known(o)));
+    return !o || (o->data && tfr_operand_elements(o) == 1 && !isnan(native_known(o)));
 }
 
 static bool clip_form(const tfr_call *call)
@@ -208,7 +208,7 @@ static bool rank_4_form(const tfr_call *call)
 
 static bool cast_form(const tfr_call *call)
 {
-    return tfr_dnn_find_cast(tfr_call_input(call, 0)->dtype, tfr_call_output(call, 0)->dtype);
+    return native_find_cast(tfr_call_input(call, 0)->dtype, tfr_call_output(call, 0)->dtype);
 }
 
 #define ONE_IS_WHOLE "inputs of which one has the dims of the output, up to 6, are done here"
@@ -216,43 +216,43 @@ static bool cast_form(const tfr_call *call)
     "windows over two spatial axes that all hold an element, and one output, are done here"
 
 /* Sorted by name. All but the movers are of float32. */
-static const tfr_dnn_form forms[] = {
-    {"Abs", any_form, TFR_DNN_ITEM_ACT, TFR_DNN_ACT_ABS, NULL},
-    {"Add", binary_form, TFR_DNN_ITEM_BINARY, TFR_DNN_ADD, ONE_IS_WHOLE},
-    {"AveragePool", pool_form, TFR_DNN_ITEM_POOL, 0, WINDOWS},
-    {"Cast", cast_form, TFR_DNN_ITEM_CAST, 0, NULL},
-    {"Clip", clip_form, TFR_DNN_ITEM_ACT, TFR_DNN_ACT_CLIP,
+static const native_form forms[] = {
+    {"Abs", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_ABS, NULL},
+    {"Add", binary_form, NATIVE_ITEM_BINARY, NATIVE_ADD, ONE_IS_WHOLE},
+    {"AveragePool", pool_form, NATIVE_ITEM_POOL, 0, WINDOWS},
+    {"Cast", cast_form, NATIVE_ITEM_CAST, 0, NULL},
+    {"Clip", clip_form, NATIVE_ITEM_ACT, NATIVE_ACT_CLIP,
      "bounds that are known and numbers are done here"},
-    {"Concat", any_form, TFR_DNN_ITEM_CONCAT, 0, "up to 8 inputs are done here"},
-    {"Conv", conv_form, TFR_DNN_ITEM_CONV, 0,
+    {"Concat", any_form, NATIVE_ITEM_CONCAT, 0, "up to 8 inputs are done here"},
+    {"Conv", conv_form, NATIVE_ITEM_CONV, 0,
      "known weights of two spatial axes, dense or depthwise, are done here"},
-    {"Div", binary_form, TFR_DNN_ITEM_BINARY, TFR_DNN_DIV, ONE_IS_WHOLE},
-    {"Exp", any_form, TFR_DNN_ITEM_ACT, TFR_DNN_ACT_EXP, NULL},
-    {"Gather", tfr_dnn_gather_fits, TFR_DNN_ITEM_GATHER, 0, NULL},
-    {"Gelu", gelu_form, TFR_DNN_ITEM_ACT, TFR_DNN_ACT_GELU, "the form with erf is done here"},
-    {"Gemm", gemm_form, TFR_DNN_ITEM_PRODUCT, 0, NULL},
-    {"GlobalAveragePool", rank_4_form, TFR_DNN_ITEM_MEAN, 0,
+    {"Div", binary_form, NATIVE_ITEM_BINARY, NATIVE_DIV, ONE_IS_WHOLE},
+    {"Exp", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_EXP, NULL},
+    {"Gather", native_gather_fits, NATIVE_ITEM_GATHER, 0, NULL},
+    {"Gelu", gelu_form, NATIVE_ITEM_ACT, NATIVE_ACT_GELU, "the form with erf is done here"},
+    {"Gemm", gemm_form, NATIVE_ITEM_PRODUCT, 0, NULL},
+    {"GlobalAveragePool", rank_4_form, NATIVE_ITEM_MEAN, 0,
      "two spatial axes of less than 2^30 elements are done here"},
-    {"HardSigmoid", any_form, TFR_DNN_ITEM_ACT, TFR_DNN_ACT_HARD_SIGMOID, NULL},
-    {"HardSwish", any_form, TFR_DNN_ITEM_ACT, TFR_DNN_ACT_HARD_SWISH, NULL},
-    {"LayerNormalization", layer_norm_form, TFR_DNN_ITEM_LAYER_NORM, 0,
+    {"HardSigmoid", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_HARD_SIGMOID, NULL},
+    {"HardSwish", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_HARD_SWISH, NULL},
+    {"LayerNormalization", layer_norm_form, NATIVE_ITEM_LAYER_NORM, 0,
      "the last axis with a scale for each of its elements is done here"},
-    {"LeakyRelu", any_form, TFR_DNN_ITEM_ACT, TFR_DNN_ACT_LEAKY, NULL},
-    {"MatMul", matmul_form, TFR_DNN_ITEM_PRODUCT, 0, NULL},
-    {"MaxPool", pool_form, TFR_DNN_ITEM_POOL, 0, WINDOWS},
-    {"Mul", binary_form, TFR_DNN_ITEM_BINARY, TFR_DNN_MUL, ONE_IS_WHOLE},
-    {"Neg", any_form, TFR_DNN_ITEM_ACT, TFR_DNN_ACT_LINEAR, NULL},
-    {"Relu", any_form, TFR_DNN_ITEM_ACT, TFR_DNN_ACT_CLIP, NULL},
-    {"Sigmoid", any_form, TFR_DNN_ITEM_ACT, TFR_DNN_ACT_SIGMOID, NULL},
-    {"Softmax", last_axis_form, TFR_DNN_ITEM_SOFTMAX, 0, "the last axis is done here"},
-    {"Sqrt", any_form, TFR_DNN_ITEM_ACT, TFR_DNN_ACT_SQRT, NULL},
-    {"Sub", binary_form, TFR_DNN_ITEM_BINARY, TFR_DNN_SUB, ONE_IS_WHOLE},
-    {"Swish", any_form, TFR_DNN_ITEM_ACT, TFR_DNN_ACT_SWISH, NULL},
-    {"Tanh", any_form, TFR_DNN_ITEM_ACT, TFR_DNN_ACT_TANH, NULL},
-    {"Transpose", transpose_form, TFR_DNN_ITEM_TRANSPOSE, 0, "up to 6 dims are done here"},
+    {"LeakyRelu", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_LEAKY, NULL},
+    {"MatMul", matmul_form, NATIVE_ITEM_PRODUCT, 0, NULL},
+    {"MaxPool", pool_form, NATIVE_ITEM_POOL, 0, WINDOWS},
+    {"Mul", binary_form, NATIVE_ITEM_BINARY, NATIVE_MUL, ONE_IS_WHOLE},
+    {"Neg", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_LINEAR, NULL},
+    {"Relu", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_CLIP, NULL},
+    {"Sigmoid", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_SIGMOID, NULL},
+    {"Softmax", last_axis_form, NATIVE_ITEM_SOFTMAX, 0, "the last axis is done here"},
+    {"Sqrt", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_SQRT, NULL},
+    {"Sub", binary_form, NATIVE_ITEM_BINARY, NATIVE_SUB, ONE_IS_WHOLE},
+    {"Swish", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_SWISH, NULL},
+    {"Tanh", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_TANH, NULL},
+    {"Transpose", transpose_form, NATIVE_ITEM_TRANSPOSE, 0, "up to 6 dims are done here"},
 };
 
-const tfr_dnn_form *tfr_dnn_form_of(const tfr_call *call)
+const native_form *native_form_of(const tfr_call *call)
 {
     size_t i;
 
@@ -263,23 +263,23 @@ const tfr_dnn_form *tfr_dnn_form_of(const tfr_call *call)
     return NULL;
 }
 
-const tfr_dnn_form *tfr_dnn_find_form(const tfr_call *call)
+const native_form *native_find_form(const tfr_call *call)
 {
-    const tfr_dnn_form *f = tfr_dnn_form_of(call);
+    const native_form *f = native_form_of(call);
     bool mover;
 
-    if (!f || call->n_inputs > TFR_DNN_ITEM_INPUTS)
+    if (!f || call->n_inputs > NATIVE_ITEM_INPUTS)
         return NULL;
-    mover = f->kind == TFR_DNN_ITEM_GATHER || f->kind == TFR_DNN_ITEM_CAST;
+    mover = f->kind == NATIVE_ITEM_GATHER || f->kind == NATIVE_ITEM_CAST;
     return (mover || all_float(call)) && f->ok(call) ? f : NULL;
 }
 
-bool tfr_dnn_is_native(const tfr_plugin_device *device, const tfr_call *call)
+bool native_is_native(const tfr_plugin_device *device, const tfr_call *call)
 {
-    return device->isa && tfr_dnn_find_form(call);
+    return device->isa && native_find_form(call);
 }
 
-bool tfr_dnn_can_hold(const tfr_call *call, const char **why)
+bool native_can_hold(const tfr_call *call, const char **why)
 {
     uint32_t i;
 

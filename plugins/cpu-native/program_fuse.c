@@ -10,15 +10,15 @@
 #include <string.h>
 
 /* The only reader of an item's output, or NULL. */
-static tfr_dnn_item *follower(const tfr_dnn_ir *ir, int i)
+static native_item *follower(const native_ir *ir, int i)
 {
     int value = ir->items[i].output, j, k;
 
     if (ir->values[value].readers != 1 || ir->values[value].output)
         return NULL;
     for (j = i + 1; j < ir->n_items; j++) {
-        tfr_dnn_item *item = &ir->items[j];
-        if (item->kind == TFR_DNN_ITEM_NONE)
+        native_item *item = &ir->items[j];
+        if (item->kind == NATIVE_ITEM_NONE)
             continue;
         for (k = 0; k < item->n_inputs; k++) {
             if (item->inputs[k] == value)
@@ -29,27 +29,27 @@ static tfr_dnn_item *follower(const tfr_dnn_ir *ir, int i)
 }
 
 /* The number of the item that makes a value, or -1. */
-static int maker(const tfr_dnn_ir *ir, int value)
+static int maker(const native_ir *ir, int value)
 {
     int i;
 
     for (i = 0; i < ir->n_items; i++) {
-        const tfr_dnn_item *item = &ir->items[i];
-        if (item->kind != TFR_DNN_ITEM_NONE && item->output == value)
+        const native_item *item = &ir->items[i];
+        if (item->kind != NATIVE_ITEM_NONE && item->output == value)
             return i;
     }
     return -1;
 }
 
-static bool same_dims(const tfr_dnn_value *a, const tfr_dnn_value *b)
+static bool same_dims(const native_value *a, const native_value *b)
 {
     return a->rank == b->rank && memcmp(a->dims, b->dims, (size_t)a->rank * sizeof *a->dims) == 0;
 }
 
-static void take(tfr_dnn_ir *ir, int i, tfr_dnn_item *next)
+static void take(native_ir *ir, int i, native_item *next)
 {
     ir->items[i].output = next->output;
-    next->kind = TFR_DNN_ITEM_NONE;
+    next->kind = NATIVE_ITEM_NONE;
     ir->n_fused++;
 }
 
@@ -57,32 +57,31 @@ static void take(tfr_dnn_ir *ir, int i, tfr_dnn_item *next)
  * An item runs where its follower stood once it needs what is made in between: it moves there.
  * Items between do not read it, for the follower was the only one.
  */
-static void move_to(tfr_dnn_ir *ir, int i, int j)
+static void move_to(native_ir *ir, int i, int j)
 {
-    tfr_dnn_item item = ir->items[i];
+    native_item item = ir->items[i];
 
     memmove(&ir->items[i], &ir->items[i + 1], (size_t)(j - i) * sizeof item);
     ir->items[j] = item;
 }
 
-static bool sums(tfr_dnn_item_kind kind)
+static bool sums(native_item_kind kind)
 {
-    return kind == TFR_DNN_ITEM_CONV || kind == TFR_DNN_ITEM_DEPTHWISE ||
-           kind == TFR_DNN_ITEM_PRODUCT;
+    return kind == NATIVE_ITEM_CONV || kind == NATIVE_ITEM_DEPTHWISE || kind == NATIVE_ITEM_PRODUCT;
 }
 
-static bool has_act(const tfr_dnn_item *item)
+static bool has_act(const native_item *item)
 {
-    return item->act.kind != TFR_DNN_ACT_NONE;
+    return item->act.kind != NATIVE_ACT_NONE;
 }
 
 /* y = sum + residual, both of the shape of y. */
-static bool take_residual(tfr_dnn_ir *ir, int i)
+static bool take_residual(native_ir *ir, int i)
 {
-    tfr_dnn_item *item = &ir->items[i], *next = follower(ir, i);
+    native_item *item = &ir->items[i], *next = follower(ir, i);
     int other;
 
-    if (!next || next->kind != TFR_DNN_ITEM_BINARY || next->binary != TFR_DNN_ADD ||
+    if (!next || next->kind != NATIVE_ITEM_BINARY || next->binary != NATIVE_ADD ||
         item->residual >= 0 || has_act(item) || item->pooled)
         return false;
     other = next->inputs[next->inputs[0] == item->output];
@@ -97,13 +96,13 @@ static bool take_residual(tfr_dnn_ir *ir, int i)
     return true;
 }
 
-static bool take_act(tfr_dnn_ir *ir, int i)
+static bool take_act(native_ir *ir, int i)
 {
-    tfr_dnn_item *item = &ir->items[i], *next = follower(ir, i);
+    native_item *item = &ir->items[i], *next = follower(ir, i);
 
-    if (!next || next->kind != TFR_DNN_ITEM_ACT || has_act(item))
+    if (!next || next->kind != NATIVE_ITEM_ACT || has_act(item))
         return false;
-    if (item->pooled && next->act.kind != TFR_DNN_ACT_CLIP)
+    if (item->pooled && next->act.kind != NATIVE_ACT_CLIP)
         return false;
     item->act = next->act;
     take(ir, i, next);
@@ -114,15 +113,15 @@ static bool take_act(tfr_dnn_ir *ir, int i)
  * A maximum over windows of 2 x 2 that do not overlap, after a convolution: outputs that no window
  * holds are not computed.
  */
-static bool take_pool(tfr_dnn_ir *ir, int i)
+static bool take_pool(native_ir *ir, int i)
 {
-    tfr_dnn_item *item = &ir->items[i], *next = follower(ir, i);
-    const tfr_dnn_value *y;
+    native_item *item = &ir->items[i], *next = follower(ir, i);
+    const native_value *y;
 
-    if (!next || item->kind != TFR_DNN_ITEM_CONV || next->kind != TFR_DNN_ITEM_POOL ||
+    if (!next || item->kind != NATIVE_ITEM_CONV || next->kind != NATIVE_ITEM_POOL ||
         next->average || item->residual >= 0 || item->pooled)
         return false;
-    if (has_act(item) && item->act.kind != TFR_DNN_ACT_CLIP)
+    if (has_act(item) && item->act.kind != NATIVE_ACT_CLIP)
         return false;
     y = &ir->values[next->output];
     if (next->kernel[0] != 2 || next->kernel[1] != 2 || next->stride[0] != 2 ||
@@ -136,38 +135,38 @@ static bool take_pool(tfr_dnn_ir *ir, int i)
 }
 
 /* x * sigmoid(x) is Swish; x / 6 clip... is left as it is. */
-static bool take_swish(tfr_dnn_ir *ir, int i)
+static bool take_swish(native_ir *ir, int i)
 {
-    tfr_dnn_item *item = &ir->items[i], *next = follower(ir, i);
+    native_item *item = &ir->items[i], *next = follower(ir, i);
 
-    if (item->kind != TFR_DNN_ITEM_ACT || !next || next->kind != TFR_DNN_ITEM_BINARY ||
-        next->binary != TFR_DNN_MUL)
+    if (item->kind != NATIVE_ITEM_ACT || !next || next->kind != NATIVE_ITEM_BINARY ||
+        next->binary != NATIVE_MUL)
         return false;
-    if (item->act.kind != TFR_DNN_ACT_SIGMOID ||
+    if (item->act.kind != NATIVE_ACT_SIGMOID ||
         next->inputs[next->inputs[0] == item->output] != item->inputs[0])
         return false;
-    item->act.kind = TFR_DNN_ACT_SWISH;
+    item->act.kind = NATIVE_ACT_SWISH;
     item->act.a = 1.0f;
     take(ir, i, next);
     return true;
 }
 
 /* A constant vector added over the last dim of a product is its bias. */
-static bool take_bias(tfr_dnn_ir *ir, int i)
+static bool take_bias(native_ir *ir, int i)
 {
-    tfr_dnn_item *item = &ir->items[i], *next = follower(ir, i);
-    const tfr_dnn_value *v, *y;
+    native_item *item = &ir->items[i], *next = follower(ir, i);
+    const native_value *v, *y;
     int other;
 
-    if (item->kind != TFR_DNN_ITEM_PRODUCT || !next || next->kind != TFR_DNN_ITEM_BINARY ||
-        next->binary != TFR_DNN_ADD || item->residual >= 0 || has_act(item) ||
+    if (item->kind != NATIVE_ITEM_PRODUCT || !next || next->kind != NATIVE_ITEM_BINARY ||
+        next->binary != NATIVE_ADD || item->residual >= 0 || has_act(item) ||
         (item->n_inputs > 2 && item->inputs[2] >= 0))
         return false;
     other = next->inputs[next->inputs[0] == item->output];
     v = &ir->values[other];
     y = &ir->values[next->output];
     if (!v->known || v->rank < 1 || !same_dims(y, &ir->values[item->output]) ||
-        v->dims[v->rank - 1] != y->dims[y->rank - 1] || tfr_dnn_elements(v) != v->dims[v->rank - 1])
+        v->dims[v->rank - 1] != y->dims[y->rank - 1] || native_elements(v) != v->dims[v->rank - 1])
         return false;
     item->inputs[2] = other;
     item->n_inputs = 3;
@@ -176,15 +175,15 @@ static bool take_bias(tfr_dnn_ir *ir, int i)
     return true;
 }
 
-void tfr_dnn_fuse(tfr_dnn_ir *ir)
+void native_fuse(native_ir *ir)
 {
     int i;
 
-    tfr_dnn_count_readers(ir);
+    native_count_readers(ir);
     for (i = 0; i < ir->n_items; i++) {
         bool more = true;
         while (more) {
-            if (ir->items[i].kind == TFR_DNN_ITEM_ACT)
+            if (ir->items[i].kind == NATIVE_ITEM_ACT)
                 more = take_swish(ir, i);
             else if (sums(ir->items[i].kind))
                 more =
@@ -192,8 +191,8 @@ void tfr_dnn_fuse(tfr_dnn_ir *ir)
             else
                 more = false;
             if (more)
-                tfr_dnn_count_readers(ir);
+                native_count_readers(ir);
         }
     }
-    tfr_dnn_fuse_attention(ir);
+    native_fuse_attention(ir);
 }

@@ -5,22 +5,22 @@
  */
 #include "program.h"
 
-enum { ITEM_ARGS = TFR_DNN_ITEM_INPUTS + 1 };
+enum { ITEM_ARGS = NATIVE_ITEM_INPUTS + 1 };
 
 typedef struct item_kernel {
     tfr_plugin_device *device;
-    tfr_dnn_plan plan;
-    tfr_dnn_sharing sharing;
+    native_plan plan;
+    native_sharing sharing;
     int64_t unit_bytes[ITEM_ARGS];
     uint32_t from[ITEM_ARGS]; /* of each argument of the program: that of launch */
     void *workspace;
 } item_kernel;
 
 /* The kinds whose steps read an element before they write it. */
-static bool works_in_place(tfr_dnn_item_kind kind)
+static bool works_in_place(native_item_kind kind)
 {
-    return kind == TFR_DNN_ITEM_ACT || kind == TFR_DNN_ITEM_BINARY ||
-           kind == TFR_DNN_ITEM_SOFTMAX || kind == TFR_DNN_ITEM_LAYER_NORM;
+    return kind == NATIVE_ITEM_ACT || kind == NATIVE_ITEM_BINARY || kind == NATIVE_ITEM_SOFTMAX ||
+           kind == NATIVE_ITEM_LAYER_NORM;
 }
 
 static void set_in_place(const tfr_call *call, tfr_answer *answer)
@@ -38,10 +38,9 @@ static void set_in_place(const tfr_call *call, tfr_answer *answer)
     }
 }
 
-void tfr_dnn_item_supports(const tfr_plugin_device *device, const tfr_call *call,
-                           tfr_answer *answer)
+void native_item_supports(const tfr_plugin_device *device, const tfr_call *call, tfr_answer *answer)
 {
-    const tfr_dnn_form *form = tfr_dnn_find_form(call), *row = tfr_dnn_form_of(call);
+    const native_form *form = native_find_form(call), *row = native_form_of(call);
 
     if (!device->isa)
         tfr_decline(answer, TFR_REASON_DEVICE_FEATURE,
@@ -61,7 +60,7 @@ typedef struct lone_graph {
     tfr_program_graph graph;
     tfr_program_node node;
     tfr_program_value values[ITEM_ARGS];
-    int32_t inputs[TFR_DNN_ITEM_INPUTS], output, args[TFR_DNN_ITEM_INPUTS];
+    int32_t inputs[NATIVE_ITEM_INPUTS], output, args[NATIVE_ITEM_INPUTS];
 } lone_graph;
 
 static int32_t add_value(lone_graph *g, const tfr_operand *o)
@@ -114,7 +113,7 @@ static int32_t run_item(const tfr_plugin_device *device, void *state, const tfr_
     (void)device;
     for (i = 0; i < k->sharing.n_args; i++)
         args[i] = launch->args[k->from[i]].address;
-    return tfr_dnn_run_program(&k->sharing, k->workspace, args, 0, err);
+    return native_run_program(&k->sharing, k->workspace, args, 0, err);
 }
 
 static void release_item(void *state)
@@ -122,31 +121,30 @@ static void release_item(void *state)
     item_kernel *k = state;
 
     if (k->device)
-        tfr_dnn_drop_plan(k->device, &k->plan);
+        native_drop_plan(k->device, &k->plan);
 }
 
 static int32_t make_program(item_kernel *k, const tfr_call *call, tfr_err *err)
 {
     lone_graph g = {.graph.n_nodes = 0};
-    tfr_dnn_ir ir = {.graph = &g.graph, .device = k->device};
+    native_ir ir = {.graph = &g.graph, .device = k->device};
     uint64_t constant_bytes = 0;
     int32_t status;
 
     make_graph(&g, k, call);
-    status = tfr_dnn_read(&ir, err);
+    status = native_read(&ir, err);
     if (status == TFR_OK)
-        status = tfr_dnn_layout(&ir, err);
+        status = native_layout(&ir, err);
     if (status == TFR_OK)
-        status =
-            tfr_dnn_share_plan(&ir, &k->plan, &k->sharing, k->unit_bytes, &constant_bytes, err);
-    tfr_dnn_ir_end(&ir);
+        status = native_share_plan(&ir, &k->plan, &k->sharing, k->unit_bytes, &constant_bytes, err);
+    native_ir_end(&ir);
     return status;
 }
 
-void tfr_dnn_item_prepare(tfr_dnn_build *b, const tfr_call *call)
+void native_item_prepare(native_build *b, const tfr_call *call)
 {
-    item_kernel *k = tfr_dnn_set_function(b, run_item, release_item, sizeof *k,
-                                          tfr_dnn_item_names[tfr_dnn_find_form(call)->kind]);
+    item_kernel *k = native_set_function(b, run_item, release_item, sizeof *k,
+                                         native_item_names[native_find_form(call)->kind]);
 
     if (!k)
         return;
@@ -154,5 +152,5 @@ void tfr_dnn_item_prepare(tfr_dnn_build *b, const tfr_call *call)
     b->status = make_program(k, call, b->err);
     if (b->status != TFR_OK || k->sharing.workspace_bytes == 0)
         return;
-    k->workspace = tfr_dnn_add_block(b, (size_t)k->sharing.workspace_bytes);
+    k->workspace = native_add_block(b, (size_t)k->sharing.workspace_bytes);
 }

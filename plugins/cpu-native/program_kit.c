@@ -7,30 +7,30 @@
 
 #include <stdlib.h>
 
-const char *const tfr_dnn_item_names[] = {
-    [TFR_DNN_ITEM_COPY] = "copy",
-    [TFR_DNN_ITEM_REORDER] = "reorder",
-    [TFR_DNN_ITEM_PAD] = "pad",
-    [TFR_DNN_ITEM_CONV] = "conv",
-    [TFR_DNN_ITEM_DEPTHWISE] = "depthwise conv",
-    [TFR_DNN_ITEM_POOL] = "pool",
-    [TFR_DNN_ITEM_MEAN] = "mean",
-    [TFR_DNN_ITEM_ACT] = "activation",
-    [TFR_DNN_ITEM_BINARY] = "binary",
-    [TFR_DNN_ITEM_PRODUCT] = "product",
-    [TFR_DNN_ITEM_BATCHED_PRODUCT] = "batched product",
-    [TFR_DNN_ITEM_SOFTMAX] = "softmax",
-    [TFR_DNN_ITEM_LAYER_NORM] = "layer norm",
-    [TFR_DNN_ITEM_TRANSPOSE] = "transpose",
-    [TFR_DNN_ITEM_CONCAT] = "concat",
-    [TFR_DNN_ITEM_GATHER] = "gather",
-    [TFR_DNN_ITEM_CAST] = "cast",
-    [TFR_DNN_ITEM_ATTENTION] = "attention",
+const char *const native_item_names[] = {
+    [NATIVE_ITEM_COPY] = "copy",
+    [NATIVE_ITEM_REORDER] = "reorder",
+    [NATIVE_ITEM_PAD] = "pad",
+    [NATIVE_ITEM_CONV] = "conv",
+    [NATIVE_ITEM_DEPTHWISE] = "depthwise conv",
+    [NATIVE_ITEM_POOL] = "pool",
+    [NATIVE_ITEM_MEAN] = "mean",
+    [NATIVE_ITEM_ACT] = "activation",
+    [NATIVE_ITEM_BINARY] = "binary",
+    [NATIVE_ITEM_PRODUCT] = "product",
+    [NATIVE_ITEM_BATCHED_PRODUCT] = "batched product",
+    [NATIVE_ITEM_SOFTMAX] = "softmax",
+    [NATIVE_ITEM_LAYER_NORM] = "layer norm",
+    [NATIVE_ITEM_TRANSPOSE] = "transpose",
+    [NATIVE_ITEM_CONCAT] = "concat",
+    [NATIVE_ITEM_GATHER] = "gather",
+    [NATIVE_ITEM_CAST] = "cast",
+    [NATIVE_ITEM_ATTENTION] = "attention",
 };
 
-void *tfr_dnn_keep(tfr_dnn_planner *p, size_t bytes)
+void *native_keep(native_planner *p, size_t bytes)
 {
-    tfr_dnn_plan *plan = p->plan;
+    native_plan *plan = p->plan;
     void **more, *block;
 
     if (p->status != TFR_OK)
@@ -47,32 +47,32 @@ void *tfr_dnn_keep(tfr_dnn_planner *p, size_t bytes)
     return block;
 }
 
-int64_t tfr_dnn_first_dim(const tfr_dnn_planner *p, const tfr_dnn_value *v)
+int64_t native_first_dim(const native_planner *p, const native_value *v)
 {
     if (v->rank == 0)
         return 1;
     return v->batched ? v->dims[0] / p->ir->samples * p->samples : v->dims[0];
 }
 
-int64_t tfr_dnn_count(const tfr_dnn_planner *p, const tfr_dnn_value *v)
+int64_t native_count(const native_planner *p, const native_value *v)
 {
-    int64_t n = tfr_dnn_elements(v);
+    int64_t n = native_elements(v);
     return v->batched ? n / p->ir->samples * p->samples : n;
 }
 
-tfr_dnn_ref tfr_dnn_ref_of(const tfr_dnn_planner *p, int value)
+native_ref native_ref_of(const native_planner *p, int value)
 {
-    const tfr_dnn_ref none = {0};
+    const native_ref none = {0};
     return value < 0 || p->status != TFR_OK ? none : p->refs[value];
 }
 
-tfr_dnn_run *tfr_dnn_add_run(tfr_dnn_planner *p,
-                             void (*run)(const void *, const tfr_dnn_bases *, int64_t, int64_t),
-                             const void *params, int64_t n, double cost)
+native_run *native_add_run(native_planner *p,
+                           void (*run)(const void *, const native_bases *, int64_t, int64_t),
+                           const void *params, int64_t n, double cost)
 {
-    static tfr_dnn_run nowhere; /* for writes after a failure; never read */
-    tfr_dnn_plan *plan = p->plan;
-    tfr_dnn_run *more;
+    static native_run nowhere; /* for writes after a failure; never read */
+    native_plan *plan = p->plan;
+    native_run *more;
 
     if (p->status != TFR_OK)
         return &nowhere;
@@ -89,28 +89,28 @@ tfr_dnn_run *tfr_dnn_add_run(tfr_dnn_planner *p,
     more->cost = cost;
     more->flops = more->bytes = 0.0;
     more->node = p->item->node;
-    more->name = tfr_dnn_item_names[p->item->kind];
+    more->name = native_item_names[p->item->kind];
     more->alone = cost < 1500.0 || n < 2;
     more->scratch = more->scratch_bytes = more->shared = 0;
     return more;
 }
 
-void tfr_dnn_need_scratch(tfr_dnn_planner *p, uint64_t bytes)
+void native_need_scratch(native_planner *p, uint64_t bytes)
 {
-    if (p->scratch < tfr_dnn_aligned(bytes))
-        p->scratch = tfr_dnn_aligned(bytes);
+    if (p->scratch < native_aligned(bytes))
+        p->scratch = native_aligned(bytes);
 }
 
-void tfr_dnn_need_shared(tfr_dnn_planner *p, uint64_t bytes)
+void native_need_shared(native_planner *p, uint64_t bytes)
 {
-    if (p->shared < tfr_dnn_aligned(bytes))
-        p->shared = tfr_dnn_aligned(bytes);
+    if (p->shared < native_aligned(bytes))
+        p->shared = native_aligned(bytes);
 }
 
 /* Of a thread, where parts pay: smaller images cost less to fetch than what their edges cost. */
 enum { LEAST_PIXELS = 384 };
 
-int tfr_dnn_parts(const tfr_dnn_planner *p, int64_t pixels)
+int native_parts(const native_planner *p, int64_t pixels)
 {
     const int threads = p->ir->device->threads;
 

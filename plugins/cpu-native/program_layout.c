@@ -13,10 +13,10 @@
 /* Up to so many channels a convolution reads the plain image itself. */
 enum { PLAIN_CHANNELS = 4 };
 
-static int add_value(tfr_dnn_ir *ir, int like)
+static int add_value(native_ir *ir, int like)
 {
-    const tfr_dnn_value copy = ir->values[like];
-    int v = tfr_dnn_new_value(ir, &copy);
+    const native_value copy = ir->values[like];
+    int v = native_new_value(ir, &copy);
     int *more = ir->failed ? NULL : realloc(ir->twins, (size_t)ir->n_values * sizeof *more);
 
     if (!more) {
@@ -30,9 +30,9 @@ static int add_value(tfr_dnn_ir *ir, int like)
 
 /* The value in the layout that is wanted. Outputs leave plain: a plain twin takes the argument over
  * at once, before a view of it may want to write its own there. */
-static int as(tfr_dnn_ir *ir, int value, bool blocked)
+static int as(native_ir *ir, int value, bool blocked)
 {
-    tfr_dnn_item *item;
+    native_item *item;
     int twin;
 
     if (value < 0 || ir->failed || ir->values[value].blocked == blocked)
@@ -51,7 +51,7 @@ static int as(tfr_dnn_ir *ir, int value, bool blocked)
         ir->values[value].arg = -1;
         ir->values[value].output = false;
     }
-    item = tfr_dnn_new_item(ir, TFR_DNN_ITEM_REORDER);
+    item = native_new_item(ir, NATIVE_ITEM_REORDER);
     item->n_inputs = 1;
     item->inputs[0] = value;
     item->output = twin;
@@ -67,11 +67,11 @@ static int64_t max64(int64_t a, int64_t b)
 }
 
 /* The image with zeros around it, as far as windows reach. */
-static int padded(tfr_dnn_ir *ir, const tfr_dnn_item *conv)
+static int padded(native_ir *ir, const native_item *conv)
 {
-    const tfr_dnn_value *y = &ir->values[conv->output];
+    const native_value *y = &ir->values[conv->output];
     int64_t dims[2];
-    tfr_dnn_item *item;
+    native_item *item;
     int v, i;
 
     for (i = 0; i < 2; i++) {
@@ -84,7 +84,7 @@ static int padded(tfr_dnn_ir *ir, const tfr_dnn_item *conv)
         return 0;
     ir->values[v].dims[2] = dims[0];
     ir->values[v].dims[3] = dims[1];
-    item = tfr_dnn_new_item(ir, TFR_DNN_ITEM_PAD);
+    item = native_new_item(ir, NATIVE_ITEM_PAD);
     item->n_inputs = 1;
     item->inputs[0] = conv->inputs[0];
     item->output = v;
@@ -93,13 +93,13 @@ static int padded(tfr_dnn_ir *ir, const tfr_dnn_item *conv)
     return v;
 }
 
-static void lay_conv(tfr_dnn_ir *ir, tfr_dnn_item *item)
+static void lay_conv(native_ir *ir, native_item *item)
 {
-    const tfr_dnn_value *x = &ir->values[item->inputs[0]], *y = &ir->values[item->output];
+    const native_value *x = &ir->values[item->inputs[0]], *y = &ir->values[item->output];
     bool pads = item->pad[0] || item->pad[1];
     int i;
 
-    item->plain_source = item->kind == TFR_DNN_ITEM_CONV && x->dims[1] <= PLAIN_CHANNELS;
+    item->plain_source = item->kind == NATIVE_ITEM_CONV && x->dims[1] <= PLAIN_CHANNELS;
     item->inputs[0] = as(ir, item->inputs[0], !item->plain_source);
     for (i = 0; i < 2; i++) {
         int64_t out = y->dims[2 + i] * (item->pooled ? 2 : 1);
@@ -116,22 +116,22 @@ static void lay_conv(tfr_dnn_ir *ir, tfr_dnn_item *item)
 }
 
 /* A constant for each channel of y, or for all. */
-static bool is_by_channel(const tfr_dnn_value *v, const tfr_dnn_value *y)
+static bool is_by_channel(const native_value *v, const native_value *y)
 {
-    int64_t n = tfr_dnn_elements(v);
+    int64_t n = native_elements(v);
 
     return v->known && (n == 1 || (n == y->dims[1] && v->rank >= 3 && v->dims[v->rank - 3] == n));
 }
 
-static bool is_full(const tfr_dnn_ir *ir, int value, const tfr_dnn_value *y)
+static bool is_full(const native_ir *ir, int value, const native_value *y)
 {
-    const tfr_dnn_value *v = &ir->values[value];
+    const native_value *v = &ir->values[value];
     return v->rank == y->rank && memcmp(v->dims, y->dims, sizeof(int64_t) * (size_t)y->rank) == 0;
 }
 
-static void lay_flat(tfr_dnn_ir *ir, tfr_dnn_item *item)
+static void lay_flat(native_ir *ir, native_item *item)
 {
-    const tfr_dnn_value *y = &ir->values[item->output];
+    const native_value *y = &ir->values[item->output];
     bool blocked = false, can = y->rank == 4;
     int i;
 
@@ -141,7 +141,7 @@ static void lay_flat(tfr_dnn_ir *ir, tfr_dnn_item *item)
               (is_full(ir, item->inputs[i], y) || is_by_channel(&ir->values[item->inputs[i]], y));
     }
     /* 0 / 0 in the lanes of no channel would be NaN, which products with 0 keep. */
-    if (item->kind == TFR_DNN_ITEM_BINARY && item->binary == TFR_DNN_DIV)
+    if (item->kind == NATIVE_ITEM_BINARY && item->binary == NATIVE_DIV)
         can = false;
     blocked = blocked && can;
     for (i = 0; i < item->n_inputs; i++) {
@@ -152,17 +152,17 @@ static void lay_flat(tfr_dnn_ir *ir, tfr_dnn_item *item)
 }
 
 /* An output that is a view takes the memory of the program's argument for its root, or a copy. */
-static void lay_view(tfr_dnn_ir *ir, tfr_dnn_item *item)
+static void lay_view(native_ir *ir, native_item *item)
 {
     int from = as(ir, item->inputs[0], false), root = ir->values[from].root;
-    tfr_dnn_value *y = &ir->values[item->output];
+    native_value *y = &ir->values[item->output];
 
     item->inputs[0] = from;
     if (y->output && ir->values[root].arg < 0 && !ir->values[root].known) {
         ir->values[root].arg = y->arg;
         ir->values[root].output = true;
     } else if (y->output) {
-        item->kind = TFR_DNN_ITEM_COPY;
+        item->kind = NATIVE_ITEM_COPY;
         return;
     }
     y->root = root;
@@ -170,30 +170,30 @@ static void lay_view(tfr_dnn_ir *ir, tfr_dnn_item *item)
         y->known = ir->values[root].known;
 }
 
-static void lay_item(tfr_dnn_ir *ir, const tfr_dnn_item *old)
+static void lay_item(native_ir *ir, const native_item *old)
 {
-    tfr_dnn_item item = *old;
+    native_item item = *old;
     int i;
 
     switch (item.kind) {
-    case TFR_DNN_ITEM_NONE:
+    case NATIVE_ITEM_NONE:
         return;
-    case TFR_DNN_ITEM_CONV:
-    case TFR_DNN_ITEM_DEPTHWISE:
+    case NATIVE_ITEM_CONV:
+    case NATIVE_ITEM_DEPTHWISE:
         lay_conv(ir, &item);
         break;
-    case TFR_DNN_ITEM_POOL:
+    case NATIVE_ITEM_POOL:
         item.inputs[0] = as(ir, item.inputs[0], true);
         ir->values[item.output].blocked = true;
         break;
-    case TFR_DNN_ITEM_MEAN:
+    case NATIVE_ITEM_MEAN:
         item.inputs[0] = as(ir, item.inputs[0], true);
         break;
-    case TFR_DNN_ITEM_ACT:
-    case TFR_DNN_ITEM_BINARY:
+    case NATIVE_ITEM_ACT:
+    case NATIVE_ITEM_BINARY:
         lay_flat(ir, &item);
         break;
-    case TFR_DNN_ITEM_VIEW:
+    case NATIVE_ITEM_VIEW:
         lay_view(ir, &item);
         break;
     default:
@@ -203,10 +203,10 @@ static void lay_item(tfr_dnn_ir *ir, const tfr_dnn_item *old)
         break;
     }
     if (!ir->failed)
-        *tfr_dnn_new_item(ir, item.kind) = item;
+        *native_new_item(ir, item.kind) = item;
 }
 
-static void lay_outputs(tfr_dnn_ir *ir)
+static void lay_outputs(native_ir *ir)
 {
     int i, n = ir->n_values;
 
@@ -217,13 +217,13 @@ static void lay_outputs(tfr_dnn_ir *ir)
 
 /* ---- samples ---- */
 
-static bool batched(const tfr_dnn_ir *ir, int value)
+static bool batched(const native_ir *ir, int value)
 {
     return value >= 0 && ir->values[value].batched;
 }
 
 /* Only the first operand goes by samples: the others may have as many rows by chance. */
-static bool first_alone(const tfr_dnn_ir *ir, const tfr_dnn_item *item)
+static bool first_alone(const native_ir *ir, const native_item *item)
 {
     int i;
     for (i = 1; i < item->n_inputs; i++)
@@ -233,40 +233,40 @@ static bool first_alone(const tfr_dnn_ir *ir, const tfr_dnn_item *item)
 }
 
 /* Whether the item does for each sample the same without the others. */
-static bool is_separable(const tfr_dnn_ir *ir, const tfr_dnn_item *item)
+static bool is_separable(const native_ir *ir, const native_item *item)
 {
-    const tfr_dnn_value *y = &ir->values[item->output];
+    const native_value *y = &ir->values[item->output];
     bool ok = y->rank > 0 && y->dims[0] % ir->samples == 0;
     int i;
 
     switch (item->kind) {
-    case TFR_DNN_ITEM_SOFTMAX:
-    case TFR_DNN_ITEM_LAYER_NORM:
+    case NATIVE_ITEM_SOFTMAX:
+    case NATIVE_ITEM_LAYER_NORM:
         return ok && y->rank > 1 && first_alone(ir, item);
-    case TFR_DNN_ITEM_PRODUCT:
+    case NATIVE_ITEM_PRODUCT:
         return ok && first_alone(ir, item);
-    case TFR_DNN_ITEM_TRANSPOSE:
+    case NATIVE_ITEM_TRANSPOSE:
         return ok && item->perm[0] == 0;
-    case TFR_DNN_ITEM_GATHER: /* rows of a constant by indices of samples, or inside of samples */
+    case NATIVE_ITEM_GATHER: /* rows of a constant by indices of samples, or inside of samples */
         return ok &&
                (batched(ir, item->inputs[1]) ? item->axis == 0 && !batched(ir, item->inputs[0])
                                              : item->axis > 0);
-    case TFR_DNN_ITEM_CONCAT:
+    case NATIVE_ITEM_CONCAT:
         for (i = 0; i < item->n_inputs; i++)
             ok = ok && batched(ir, item->inputs[i]);
         return ok && item->axis > 0;
-    case TFR_DNN_ITEM_BATCHED_PRODUCT:
+    case NATIVE_ITEM_BATCHED_PRODUCT:
         for (i = 0; i < item->n_inputs; i++)
             ok = ok && batched(ir, item->inputs[i]);
         return ok && y->rank > 2;
-    case TFR_DNN_ITEM_ATTENTION:
+    case NATIVE_ITEM_ATTENTION:
         for (i = 0; i < 3; i++)
             ok = ok && batched(ir, item->inputs[i]);
         return ok &&
                (item->inputs[3] < 0 || batched(ir, item->inputs[3]) == (item->heads.mask[0] != 0));
-    case TFR_DNN_ITEM_BINARY:
+    case NATIVE_ITEM_BINARY:
         for (i = 0; i < 2; i++) {
-            const tfr_dnn_value *v = &ir->values[item->inputs[i]];
+            const native_value *v = &ir->values[item->inputs[i]];
             if (v->batched ? v->rank != y->rank : v->rank == y->rank && v->dims[0] != 1)
                 ok = false;
         }
@@ -276,13 +276,13 @@ static bool is_separable(const tfr_dnn_ir *ir, const tfr_dnn_item *item)
     }
 }
 
-static void find_samples(tfr_dnn_ir *ir)
+static void find_samples(native_ir *ir)
 {
     int i, k;
 
     ir->samples = 0;
     for (i = 0; i < ir->n_values; i++) {
-        tfr_dnn_value *v = &ir->values[i];
+        native_value *v = &ir->values[i];
         if (v->arg < 0 || v->output || v->known || v->rank == 0)
             continue;
         if (ir->samples == 0)
@@ -291,7 +291,7 @@ static void find_samples(tfr_dnn_ir *ir)
     }
     ir->separable = ir->samples > 1;
     for (i = 0; i < ir->n_items && ir->separable; i++) {
-        const tfr_dnn_item *item = &ir->items[i];
+        const native_item *item = &ir->items[i];
         bool any = batched(ir, item->residual);
         for (k = 0; k < item->n_inputs; k++)
             any = any || batched(ir, item->inputs[k]);
@@ -305,9 +305,9 @@ static void find_samples(tfr_dnn_ir *ir)
         ir->values[i].batched = false;
 }
 
-int32_t tfr_dnn_layout(tfr_dnn_ir *ir, tfr_err *err)
+int32_t native_layout(native_ir *ir, tfr_err *err)
 {
-    tfr_dnn_item *old = ir->items;
+    native_item *old = ir->items;
     int n = ir->n_items, i;
 
     ir->items = NULL;

@@ -35,27 +35,27 @@ enum {
  */
 #define FOR_A_PART 1.25
 
-tfr_dnn_choice tfr_dnn_choice_of(const tfr_dnn_sharing *l)
+native_choice native_choice_of(const native_sharing *l)
 {
-    const tfr_dnn_choice choice = {MAGIC, (uint32_t)l->device->threads,
-                                   l->units > 1 ? l->plan->samples : 0};
+    const native_choice choice = {MAGIC, (uint32_t)l->device->threads,
+                                  l->units > 1 ? l->plan->samples : 0};
     return choice;
 }
 
-static uint64_t arg_bytes(const tfr_dnn_value *v)
+static uint64_t arg_bytes(const native_value *v)
 {
-    return ((uint64_t)tfr_dnn_elements(v) * tfr_dtype_bits(v->dtype) + 7) / 8;
+    return ((uint64_t)native_elements(v) * tfr_dtype_bits(v->dtype) + 7) / 8;
 }
 
 /* Units of some samples; a single one is shared by the threads. */
-static int32_t make_way(tfr_dnn_ir *ir, int64_t samples, int64_t units, tfr_dnn_plan *plan,
-                        tfr_dnn_sharing *l, int64_t *unit_bytes, uint64_t *constant_bytes,
+static int32_t make_way(native_ir *ir, int64_t samples, int64_t units, native_plan *plan,
+                        native_sharing *l, int64_t *unit_bytes, uint64_t *constant_bytes,
                         tfr_err *err)
 {
     const tfr_program_graph *g = ir->graph;
     uint64_t lanes = (uint64_t)ir->device->lanes;
-    int32_t status = tfr_dnn_make_plan(ir, samples, units > 1 ? 1 : ir->device->lanes, plan,
-                                       constant_bytes, err);
+    int32_t status =
+        native_make_plan(ir, samples, units > 1 ? 1 : ir->device->lanes, plan, constant_bytes, err);
     int i;
 
     if (status != TFR_OK)
@@ -68,14 +68,14 @@ static int32_t make_way(tfr_dnn_ir *ir, int64_t samples, int64_t units, tfr_dnn_
     l->unit_bytes = unit_bytes;
     l->share = ir->device->threads > 1;
     for (i = 0; i < ir->n_values; i++) {
-        const tfr_dnn_value *v = &ir->values[i];
+        const native_value *v = &ir->values[i];
         if (v->arg >= 0)
             unit_bytes[v->arg] =
                 v->batched ? (int64_t)(arg_bytes(v) / (uint64_t)ir->samples * (uint64_t)samples)
                            : 0;
     }
     if (l->units > 1) {
-        l->lane_bytes = tfr_dnn_aligned(plan->arena_bytes);
+        l->lane_bytes = native_aligned(plan->arena_bytes);
         l->workspace_bytes = lanes * l->lane_bytes;
     } else {
         l->workspace_bytes = plan->arena_bytes;
@@ -86,7 +86,7 @@ static int32_t make_way(tfr_dnn_ir *ir, int64_t samples, int64_t units, tfr_dnn_
 /* ---- trials ---- */
 
 typedef struct search {
-    tfr_dnn_ir *ir;
+    native_ir *ir;
     uint64_t constant_bytes, began, most_ns;
     double best; /* ns of a run */
     int64_t way;
@@ -106,7 +106,7 @@ static bool has_time(const search *s, double ns)
 }
 
 /* Bytes of an argument for some samples. */
-static uint64_t part_bytes(const tfr_dnn_ir *ir, const tfr_dnn_value *v, int64_t samples)
+static uint64_t part_bytes(const native_ir *ir, const native_value *v, int64_t samples)
 {
     uint64_t bytes = arg_bytes(v);
     return v->batched ? bytes / (uint64_t)ir->samples * (uint64_t)samples : bytes;
@@ -116,7 +116,7 @@ static uint64_t part_bytes(const tfr_dnn_ir *ir, const tfr_dnn_value *v, int64_t
  * Arguments for some samples: small numbers that are not all equal, zeros of other types. The
  * caller frees what is returned.
  */
-static char *make_args(const tfr_dnn_ir *ir, int64_t samples, char **args)
+static char *make_args(const native_ir *ir, int64_t samples, char **args)
 {
     uint64_t bytes = 0, at = 0, k;
     char *memory;
@@ -124,21 +124,21 @@ static char *make_args(const tfr_dnn_ir *ir, int64_t samples, char **args)
 
     for (i = 0; i < ir->n_values; i++) {
         if (ir->values[i].arg >= 0)
-            bytes += tfr_dnn_aligned(part_bytes(ir, &ir->values[i], samples));
+            bytes += native_aligned(part_bytes(ir, &ir->values[i], samples));
     }
-    memory = aligned_alloc(TFR_DNN_ALIGNMENT, (size_t)bytes + TFR_DNN_ALIGNMENT);
+    memory = aligned_alloc(NATIVE_ALIGNMENT, (size_t)bytes + NATIVE_ALIGNMENT);
     if (!memory)
         return NULL;
     memset(memory, 0, (size_t)bytes);
     for (i = 0; i < ir->n_values; i++) {
-        const tfr_dnn_value *v = &ir->values[i];
+        const native_value *v = &ir->values[i];
         uint64_t n = part_bytes(ir, v, samples);
         if (v->arg < 0)
             continue;
         args[v->arg] = memory + at;
         for (k = 0; v->dtype == TFR_DTYPE_F32 && !v->output && k < n / sizeof(float); k++)
             ((float *)(void *)(memory + at))[k] = (float)(int)(k * 7 % 33) / 16.0f - 1.0f;
-        at += tfr_dnn_aligned(n);
+        at += native_aligned(n);
     }
     return memory;
 }
@@ -149,7 +149,7 @@ static uint64_t most_of(uint64_t first_ns)
 }
 
 /* ns of one run, the least of some. */
-static double measure(search *s, const tfr_dnn_sharing *l, char *workspace, char *const *args)
+static double measure(search *s, const native_sharing *l, char *workspace, char *const *args)
 {
     uint64_t begin = now();
     double best = INFINITY;
@@ -158,7 +158,7 @@ static double measure(search *s, const tfr_dnn_sharing *l, char *workspace, char
     for (i = 0; i < MAX_RUNS; i++) {
         uint64_t start = now(), stop;
         double ns;
-        (void)tfr_dnn_run_program(l, workspace, args, 0, NULL);
+        (void)native_run_program(l, workspace, args, 0, NULL);
         stop = now();
         ns = (double)(stop - start);
         best = ns < best ? ns : best;
@@ -177,23 +177,23 @@ static double measure(search *s, const tfr_dnn_sharing *l, char *workspace, char
 static double try_plan(search *s, int64_t samples, bool shared)
 {
     const int64_t units = shared ? 1 : s->ir->device->threads;
-    int64_t unit_bytes[TFR_DNN_PROGRAM_ARGS];
-    char *args[TFR_DNN_PROGRAM_ARGS], *memory, *workspace;
+    int64_t unit_bytes[NATIVE_PROGRAM_ARGS];
+    char *args[NATIVE_PROGRAM_ARGS], *memory, *workspace;
     double ns = INFINITY;
-    tfr_dnn_plan plan;
-    tfr_dnn_sharing l;
+    native_plan plan;
+    native_sharing l;
 
     if (make_way(s->ir, samples, units, &plan, &l, unit_bytes, &s->constant_bytes, NULL) != TFR_OK)
         return ns;
     memory = make_args(s->ir, units * samples, args);
-    workspace = aligned_alloc(TFR_DNN_ALIGNMENT, (size_t)tfr_dnn_aligned(l.workspace_bytes + 1));
+    workspace = aligned_alloc(NATIVE_ALIGNMENT, (size_t)native_aligned(l.workspace_bytes + 1));
     if (memory && workspace) {
         memset(workspace, 0, (size_t)l.workspace_bytes);
         ns = measure(s, &l, workspace, args);
     }
     free(memory);
     free(workspace);
-    tfr_dnn_drop_plan(s->ir->device, &plan);
+    native_drop_plan(s->ir->device, &plan);
     return ns;
 }
 
@@ -244,7 +244,7 @@ static void try_shared(search *s)
 /* ---- the choice ---- */
 
 /* Sizes of units to try: a few divisors that give every thread work. */
-static int list_ways(const tfr_dnn_ir *ir, int64_t *ways)
+static int list_ways(const native_ir *ir, int64_t *ways)
 {
     static const int64_t sizes[] = {1, 2, 4, 8, 16};
     int n = 0, i;
@@ -261,10 +261,10 @@ static int list_ways(const tfr_dnn_ir *ir, int64_t *ways)
 }
 
 /* The way of the blob, if it is one of ours; -1 = none. */
-static int64_t saved_way(const tfr_dnn_ir *ir, const tfr_compile_options *options,
+static int64_t saved_way(const native_ir *ir, const tfr_compile_options *options,
                          const int64_t *ways, int n)
 {
-    tfr_dnn_choice choice;
+    native_choice choice;
     int i;
 
     if (!options || !options->blob || options->blob_bytes != sizeof choice)
@@ -279,7 +279,7 @@ static int64_t saved_way(const tfr_dnn_ir *ir, const tfr_compile_options *option
 }
 
 /* Units are tried first, for they win mostly. ways[0] is the shared one. */
-static int64_t fastest_way(tfr_dnn_ir *ir, const int64_t *ways, int n, uint64_t *time_ns)
+static int64_t fastest_way(native_ir *ir, const int64_t *ways, int n, uint64_t *time_ns)
 {
     search s = {.ir = ir, .began = now(), .best = INFINITY, .way = ways[0]};
 
@@ -290,16 +290,16 @@ static int64_t fastest_way(tfr_dnn_ir *ir, const int64_t *ways, int n, uint64_t 
 }
 
 /* way 0 = all together, threads share the steps */
-static int32_t make_chosen(tfr_dnn_ir *ir, int64_t way, tfr_dnn_plan *plan, tfr_dnn_sharing *l,
+static int32_t make_chosen(native_ir *ir, int64_t way, native_plan *plan, native_sharing *l,
                            int64_t *unit_bytes, uint64_t *constant_bytes, tfr_err *err)
 {
     return make_way(ir, way ? way : ir->samples, way ? ir->samples / way : 1, plan, l, unit_bytes,
                     constant_bytes, err);
 }
 
-int32_t tfr_dnn_choose_plan(tfr_dnn_ir *ir, const tfr_compile_options *options, tfr_dnn_plan *plan,
-                            tfr_dnn_sharing *l, int64_t *unit_bytes, uint64_t *constant_bytes,
-                            tfr_err *err)
+int32_t native_choose_plan(native_ir *ir, const tfr_compile_options *options, native_plan *plan,
+                           native_sharing *l, int64_t *unit_bytes, uint64_t *constant_bytes,
+                           tfr_err *err)
 {
     int64_t ways[MAX_WAYS], way;
     int n = list_ways(ir, ways);
@@ -309,11 +309,11 @@ int32_t tfr_dnn_choose_plan(tfr_dnn_ir *ir, const tfr_compile_options *options, 
     way = saved_way(ir, options, ways, n);
     if (way < 0) {
         /* It keeps the packed constants while the ways come and go. */
-        tfr_dnn_plan keep;
-        if (n > 1 && tfr_dnn_make_plan(ir, 1, 1, &keep, constant_bytes, err) == TFR_OK) {
+        native_plan keep;
+        if (n > 1 && native_make_plan(ir, 1, 1, &keep, constant_bytes, err) == TFR_OK) {
             way = fastest_way(ir, ways, n, &time_ns);
             status = make_chosen(ir, way, plan, l, unit_bytes, constant_bytes, err);
-            tfr_dnn_drop_plan(ir->device, &keep);
+            native_drop_plan(ir->device, &keep);
             l->time_ns = time_ns;
             return status;
         }
@@ -322,8 +322,8 @@ int32_t tfr_dnn_choose_plan(tfr_dnn_ir *ir, const tfr_compile_options *options, 
     return make_chosen(ir, way, plan, l, unit_bytes, constant_bytes, err);
 }
 
-int32_t tfr_dnn_share_plan(tfr_dnn_ir *ir, tfr_dnn_plan *plan, tfr_dnn_sharing *l,
-                           int64_t *unit_bytes, uint64_t *constant_bytes, tfr_err *err)
+int32_t native_share_plan(native_ir *ir, native_plan *plan, native_sharing *l, int64_t *unit_bytes,
+                          uint64_t *constant_bytes, tfr_err *err)
 {
     return make_chosen(ir, 0, plan, l, unit_bytes, constant_bytes, err);
 }

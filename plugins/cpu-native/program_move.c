@@ -7,16 +7,16 @@
 #include "program.h"
 
 typedef struct gather {
-    tfr_dnn_gather gather;
-    tfr_dnn_ref from, indices, to;
+    native_gather gather;
+    native_ref from, indices, to;
     int64_t unit_indices; /* of one unit of samples; 0 = they are the same for all */
     int step;
 } gather;
 
 /* Of the earliest step, the first index. */
-static void note_fault(const gather *g, const tfr_dnn_bases *bases, const tfr_dnn_bad_index *bad)
+static void note_fault(const gather *g, const native_bases *bases, const native_bad_index *bad)
 {
-    tfr_dnn_fault *fault = bases->fault;
+    native_fault *fault = bases->fault;
     const int64_t position = bad->position + bases->unit * g->unit_indices;
 
     pthread_mutex_lock(&fault->lock);
@@ -31,71 +31,70 @@ static void note_fault(const gather *g, const tfr_dnn_bases *bases, const tfr_dn
 }
 
 /* Numbers count rows of the output. */
-static void run_gather(const void *params, const tfr_dnn_bases *bases, int64_t begin, int64_t end)
+static void run_gather(const void *params, const native_bases *bases, int64_t begin, int64_t end)
 {
     const gather *g = params;
-    tfr_dnn_bad_index bad;
+    native_bad_index bad;
 
-    if (!tfr_dnn_gather_rows(&g->gather, tfr_dnn_at(bases, &g->from),
-                             tfr_dnn_at(bases, &g->indices), tfr_dnn_at(bases, &g->to), begin, end,
-                             &bad))
+    if (!native_gather_rows(&g->gather, native_at(bases, &g->from), native_at(bases, &g->indices),
+                            native_at(bases, &g->to), begin, end, &bad))
         note_fault(g, bases, &bad);
 }
 
-void tfr_dnn_plan_gather(tfr_dnn_planner *p, const tfr_dnn_item *item)
+void native_plan_gather(native_planner *p, const native_item *item)
 {
-    const tfr_dnn_value *x = &p->ir->values[item->inputs[0]];
-    const tfr_dnn_value *indices = &p->ir->values[item->inputs[1]];
-    gather *g = tfr_dnn_keep(p, sizeof *g);
+    const native_value *x = &p->ir->values[item->inputs[0]];
+    const native_value *indices = &p->ir->values[item->inputs[1]];
+    gather *g = native_keep(p, sizeof *g);
     int64_t outer = 1;
     int d;
 
     if (!g)
         return;
-    g->from = tfr_dnn_ref_of(p, item->inputs[0]);
-    g->indices = tfr_dnn_ref_of(p, item->inputs[1]);
-    g->to = tfr_dnn_ref_of(p, item->output);
-    g->gather.n_indices = tfr_dnn_count(p, indices);
+    g->from = native_ref_of(p, item->inputs[0]);
+    g->indices = native_ref_of(p, item->inputs[1]);
+    g->to = native_ref_of(p, item->output);
+    g->gather.n_indices = native_count(p, indices);
     g->gather.wide = indices->dtype == TFR_DTYPE_I64;
     g->gather.dim = x->dims[item->axis];
     g->gather.inner = tfr_dtype_bits(x->dtype) / 8;
     for (d = 0; d < x->rank; d++) {
         if (d < item->axis)
-            outer *= d == 0 ? tfr_dnn_first_dim(p, x) : x->dims[d];
+            outer *= d == 0 ? native_first_dim(p, x) : x->dims[d];
         else if (d > item->axis)
             g->gather.inner *= x->dims[d];
     }
     g->step = p->plan->n_runs;
     g->unit_indices = indices->batched ? g->gather.n_indices : 0;
-    tfr_dnn_add_run(p, run_gather, g, outer * g->gather.n_indices,
-                    (double)(outer * g->gather.n_indices * g->gather.inner) * 0.05);
+    native_add_run(p, run_gather, g, outer * g->gather.n_indices,
+                   (double)(outer * g->gather.n_indices * g->gather.inner) * 0.05);
 }
 
 typedef struct cast {
-    tfr_dnn_cast_fn cast;
-    tfr_dnn_ref from, to;
+    native_cast_fn cast;
+    native_ref from, to;
     int64_t from_bytes, to_bytes;
 } cast;
 
-static void run_cast(const void *params, const tfr_dnn_bases *bases, int64_t begin, int64_t end)
+static void run_cast(const void *params, const native_bases *bases, int64_t begin, int64_t end)
 {
     const cast *c = params;
 
-    c->cast((const char *)tfr_dnn_at(bases, &c->from) + begin * c->from_bytes,
-            (char *)tfr_dnn_at(bases, &c->to) + begin * c->to_bytes, end - begin);
+    c->cast((const char *)native_at(bases, &c->from) + begin * c->from_bytes,
+            (char *)native_at(bases, &c->to) + begin * c->to_bytes, end - begin);
 }
 
-void tfr_dnn_plan_cast(tfr_dnn_planner *p, const tfr_dnn_item *item)
+void native_plan_cast(native_planner *p, const native_item *item)
 {
-    const tfr_dnn_value *x = &p->ir->values[item->inputs[0]], *y = &p->ir->values[item->output];
-    cast *c = tfr_dnn_keep(p, sizeof *c);
+    const native_value *x = &p->ir->values[item->inputs[0]], *y = &p->ir->values[item->output];
+    cast *c = native_keep(p, sizeof *c);
 
     if (!c)
         return;
-    c->cast = tfr_dnn_find_cast(x->dtype, y->dtype);
-    c->from = tfr_dnn_ref_of(p, item->inputs[0]);
-    c->to = tfr_dnn_ref_of(p, item->output);
+    c->cast = native_find_cast(x->dtype, y->dtype);
+    c->from = native_ref_of(p, item->inputs[0]);
+    c->to = native_ref_of(p, item->output);
     c->from_bytes = tfr_dtype_bits(x->dtype) / 8;
     c->to_bytes = tfr_dtype_bits(y->dtype) / 8;
-    tfr_dnn_add_run(p, run_cast, c, tfr_dnn_count(p, x), (double)tfr_dnn_count(p, x) * 0.3);
+    native_add_run(p, run_cast, c, native_count(p, x), (double)native_count(p, x) * 0.3);
 }

@@ -18,7 +18,7 @@
 
 enum { HUGE_PAGE = 2 * 1024 * 1024, COPY_BYTES = 1 << 20 };
 
-struct tfr_dnn_filling {
+struct native_filling {
     float *to;
     uint64_t bytes;
     void (*fill)(float *to, const float *from, const void *user);
@@ -27,7 +27,7 @@ struct tfr_dnn_filling {
 };
 
 /* The core may let the data rest. */
-static void leave(const tfr_dnn_ir *ir, const void *data)
+static void leave(const native_ir *ir, const void *data)
 {
     const tfr_compile_options *o = ir->options;
 
@@ -37,10 +37,10 @@ static void leave(const tfr_dnn_ir *ir, const void *data)
 }
 
 /* NULL after an error; *made = somebody has to fill it. */
-static float *take(tfr_dnn_planner *p, const tfr_dnn_constant_key *key, uint64_t bytes, bool *made)
+static float *take(native_planner *p, const native_constant_key *key, uint64_t bytes, bool *made)
 {
-    tfr_dnn_plan *plan = p->plan;
-    struct tfr_dnn_constant **more;
+    native_plan *plan = p->plan;
+    struct native_constant **more;
 
     *made = false;
     if (p->status != TFR_OK)
@@ -48,7 +48,7 @@ static float *take(tfr_dnn_planner *p, const tfr_dnn_constant_key *key, uint64_t
     more = realloc(plan->constants, ((size_t)plan->n_constants + 1) * sizeof *more);
     if (more) {
         plan->constants = more;
-        more[plan->n_constants] = tfr_dnn_take_constant(p->ir->device, key, bytes, made);
+        more[plan->n_constants] = native_take_constant(p->ir->device, key, bytes, made);
     }
     if (!more || !more[plan->n_constants]) {
         p->status = tfr_fail(p->err, TFR_ENOMEM, "no memory for %llu bytes of packed constants",
@@ -56,11 +56,11 @@ static float *take(tfr_dnn_planner *p, const tfr_dnn_constant_key *key, uint64_t
         return NULL;
     }
     p->constant_bytes += *made ? bytes : 0;
-    return tfr_dnn_constant_data(more[plan->n_constants++]);
+    return native_constant_data(more[plan->n_constants++]);
 }
 
-const float *tfr_dnn_pack(tfr_dnn_planner *p, const tfr_dnn_constant_key *key, uint64_t bytes,
-                          void (*fill)(float *to, const void *user), const void *user)
+const float *native_pack(native_planner *p, const native_constant_key *key, uint64_t bytes,
+                         void (*fill)(float *to, const void *user), const void *user)
 {
     bool made;
     float *to = take(p, key, bytes, &made);
@@ -74,19 +74,19 @@ const float *tfr_dnn_pack(tfr_dnn_planner *p, const tfr_dnn_constant_key *key, u
 
 /* ---- later ---- */
 
-const float *tfr_dnn_pack_later(tfr_dnn_planner *p, const tfr_dnn_constant_key *key, uint64_t bytes,
-                                void (*fill)(float *to, const float *from, const void *user),
-                                const void *user, size_t user_bytes, int value)
+const float *native_pack_later(native_planner *p, const native_constant_key *key, uint64_t bytes,
+                               void (*fill)(float *to, const float *from, const void *user),
+                               const void *user, size_t user_bytes, int value)
 {
-    const tfr_dnn_value *v = &p->ir->values[value];
-    struct tfr_dnn_filling *more;
+    const native_value *v = &p->ir->values[value];
+    struct native_filling *more;
     void *copy;
     bool made;
     float *to = take(p, key, bytes, &made);
 
     if (!to || !made)
         return to;
-    copy = tfr_dnn_keep(p, user_bytes);
+    copy = native_keep(p, user_bytes);
     more = copy ? realloc(p->fillings, ((size_t)p->n_fillings + 1) * sizeof *more) : NULL;
     if (!more) {
         if (copy)
@@ -96,15 +96,15 @@ const float *tfr_dnn_pack_later(tfr_dnn_planner *p, const tfr_dnn_constant_key *
     p->fillings = more;
     more += p->n_fillings++;
     memcpy(copy, user, user_bytes);
-    *more = (struct tfr_dnn_filling){.to = to, .bytes = bytes, .fill = fill, .user = copy};
+    *more = (struct native_filling){.to = to, .bytes = bytes, .fill = fill, .user = copy};
     more->from = v->known;
     if (v->known == v->unaligned)
-        more->stage_bytes = (uint64_t)tfr_dnn_elements(v) * sizeof(float);
+        more->stage_bytes = (uint64_t)native_elements(v) * sizeof(float);
     return to;
 }
 
 typedef struct filler {
-    const tfr_dnn_planner *p;
+    const native_planner *p;
     char *stages; /* aligned copies of constants, one for each thread */
     uint64_t stage_bytes;
 } filler;
@@ -116,7 +116,7 @@ static void fill_some(void *user, int64_t begin, int64_t end)
     const uint64_t lane = device->pool && device->pool->lane ? device->pool->lane() : 0;
 
     for (; begin < end; begin++) {
-        const struct tfr_dnn_filling *f = &all->p->fillings[begin];
+        const struct native_filling *f = &all->p->fillings[begin];
         const void *from = f->from;
         if (f->stage_bytes > 0)
             from = memcpy(all->stages + lane * all->stage_bytes, f->from, (size_t)f->stage_bytes);
@@ -128,7 +128,7 @@ static void fill_some(void *user, int64_t begin, int64_t end)
 /* Large ones first, so that threads end together; equal ones in the order of memory. */
 static int by_size(const void *a, const void *b)
 {
-    const struct tfr_dnn_filling *x = a, *y = b;
+    const struct native_filling *x = a, *y = b;
 
     if (x->bytes != y->bytes)
         return x->bytes < y->bytes ? 1 : -1;
@@ -157,7 +157,7 @@ static bool make_stages(filler *f, int lanes)
     return f->stages;
 }
 
-void tfr_dnn_fill_packed(tfr_dnn_planner *p)
+void native_fill_packed(native_planner *p)
 {
     const tfr_plugin_device *device = p->ir->device;
     const bool shared = device->pool && device->pool->lane;
@@ -207,23 +207,23 @@ static void fill_copy(float *to, const void *user)
 }
 
 /* Whether the item takes its input from any address. */
-static bool takes_unaligned(const tfr_dnn_item *item, int input)
+static bool takes_unaligned(const native_item *item, int input)
 {
-    return (item->kind == TFR_DNN_ITEM_PRODUCT && input == 1 && item->is_big) ||
-           (item->kind == TFR_DNN_ITEM_GATHER && input == 0);
+    return (item->kind == NATIVE_ITEM_PRODUCT && input == 1 && item->is_big) ||
+           (item->kind == NATIVE_ITEM_GATHER && input == 0);
 }
 
 /* Whether an item wants the value, or a view of it, aligned. */
-static bool wants_aligned(const tfr_dnn_planner *p, int root)
+static bool wants_aligned(const native_planner *p, int root)
 {
-    const tfr_dnn_ir *ir = p->ir;
+    const native_ir *ir = p->ir;
     int i, k;
 
     for (i = 0; i < ir->n_items; i++) {
-        const tfr_dnn_item *item = &ir->items[i];
+        const native_item *item = &ir->items[i];
         for (k = 0; k < item->n_inputs; k++) {
             int v = item->inputs[k];
-            if (v >= 0 && item->kind != TFR_DNN_ITEM_NONE && ir->values[v].root == root &&
+            if (v >= 0 && item->kind != NATIVE_ITEM_NONE && ir->values[v].root == root &&
                 !(v == root && takes_unaligned(item, k)))
                 return true;
         }
@@ -232,7 +232,7 @@ static bool wants_aligned(const tfr_dnn_planner *p, int root)
 }
 
 /* For the value and its views. */
-static void set_known(tfr_dnn_ir *ir, int root, const void *known)
+static void set_known(native_ir *ir, int root, const void *known)
 {
     int i;
 
@@ -242,16 +242,16 @@ static void set_known(tfr_dnn_ir *ir, int root, const void *known)
     }
 }
 
-void tfr_dnn_align_known(tfr_dnn_planner *p)
+void native_align_known(native_planner *p)
 {
     int i;
 
     for (i = 0; i < p->ir->n_values && p->status == TFR_OK; i++) {
-        tfr_dnn_value *v = &p->ir->values[i];
-        const int64_t bytes = (tfr_dnn_elements(v) * (int64_t)tfr_dtype_bits(v->dtype) + 7) / 8;
+        native_value *v = &p->ir->values[i];
+        const int64_t bytes = (native_elements(v) * (int64_t)tfr_dtype_bits(v->dtype) + 7) / 8;
         const copying c = {p->ir->device->host, v->unaligned, NULL, bytes};
-        const tfr_dnn_constant_key key = {{v->unaligned}, {8, bytes}};
+        const native_constant_key key = {{v->unaligned}, {8, bytes}};
         if (v->unaligned && wants_aligned(p, i))
-            set_known(p->ir, i, tfr_dnn_pack(p, &key, (uint64_t)bytes, fill_copy, &c));
+            set_known(p->ir, i, native_pack(p, &key, (uint64_t)bytes, fill_copy, &c));
     }
 }

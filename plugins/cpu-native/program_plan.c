@@ -14,9 +14,9 @@
 /* ---- memory ---- */
 
 /* Bytes of a value in its layout. */
-static uint64_t bytes_of(const tfr_dnn_planner *p, const tfr_dnn_value *v)
+static uint64_t bytes_of(const native_planner *p, const native_value *v)
 {
-    uint64_t n = (uint64_t)tfr_dnn_count(p, v);
+    uint64_t n = (uint64_t)native_count(p, v);
 
     if (v->blocked) {
         uint64_t lanes = (uint64_t)p->isa->lanes, c = (uint64_t)v->dims[1];
@@ -26,18 +26,18 @@ static uint64_t bytes_of(const tfr_dnn_planner *p, const tfr_dnn_value *v)
 }
 
 /* The input whose memory the output may take, or -1. */
-static int in_place(const tfr_dnn_item *item, int nth)
+static int in_place(const native_item *item, int nth)
 {
     switch (item->kind) {
-    case TFR_DNN_ITEM_ACT:
-    case TFR_DNN_ITEM_SOFTMAX:
-    case TFR_DNN_ITEM_LAYER_NORM:
+    case NATIVE_ITEM_ACT:
+    case NATIVE_ITEM_SOFTMAX:
+    case NATIVE_ITEM_LAYER_NORM:
         return nth == 0 ? item->inputs[0] : -1;
-    case TFR_DNN_ITEM_BINARY:
+    case NATIVE_ITEM_BINARY:
         return nth < 2 ? item->inputs[nth] : -1;
-    case TFR_DNN_ITEM_CONV:
-    case TFR_DNN_ITEM_DEPTHWISE:
-    case TFR_DNN_ITEM_PRODUCT:
+    case NATIVE_ITEM_CONV:
+    case NATIVE_ITEM_DEPTHWISE:
+    case NATIVE_ITEM_PRODUCT:
         return nth == 0 ? item->residual : -1;
     default:
         return -1;
@@ -49,7 +49,7 @@ typedef struct lives {
     int *shares;             /* whose block a root has, itself mostly */
 } lives;
 
-static void touch(const tfr_dnn_planner *p, lives *l, int value, int step)
+static void touch(const native_planner *p, lives *l, int value, int step)
 {
     int root;
 
@@ -61,7 +61,7 @@ static void touch(const tfr_dnn_planner *p, lives *l, int value, int step)
 }
 
 /* For every value that an item reads or writes. */
-static void touch_all(const tfr_dnn_planner *p, lives *l, const tfr_dnn_item *item, int step)
+static void touch_all(const native_planner *p, lives *l, const native_item *item, int step)
 {
     int k;
 
@@ -71,14 +71,14 @@ static void touch_all(const tfr_dnn_planner *p, lives *l, const tfr_dnn_item *it
     touch(p, l, item->output, step);
 }
 
-static bool needs_block(const tfr_dnn_value *v, int number)
+static bool needs_block(const native_value *v, int number)
 {
     return v->root == number && v->arg < 0 && !v->known;
 }
 
-static void begin_life(tfr_dnn_planner *p, lives *l, int value, int step)
+static void begin_life(native_planner *p, lives *l, int value, int step)
 {
-    const tfr_dnn_value *v = &p->ir->values[value];
+    const native_value *v = &p->ir->values[value];
 
     if (needs_block(v, value) && l->blocks[value].bytes == 0) {
         l->blocks[value].bytes = bytes_of(p, v);
@@ -87,10 +87,10 @@ static void begin_life(tfr_dnn_planner *p, lives *l, int value, int step)
 }
 
 /* The output moves into the block of an input that dies here. */
-static void share_block(tfr_dnn_planner *p, lives *l, const tfr_dnn_item *item, int step,
+static void share_block(native_planner *p, lives *l, const native_item *item, int step,
                         const uint32_t *last)
 {
-    const tfr_dnn_ir *ir = p->ir;
+    const native_ir *ir = p->ir;
     int nth, out = item->output;
 
     for (nth = 0; nth < 2; nth++) {
@@ -110,7 +110,7 @@ static void share_block(tfr_dnn_planner *p, lives *l, const tfr_dnn_item *item, 
 }
 
 /* The last reader of each root, views and all. */
-static void find_last(tfr_dnn_planner *p, lives *l, uint32_t *last)
+static void find_last(native_planner *p, lives *l, uint32_t *last)
 {
     int i;
 
@@ -123,13 +123,13 @@ static void find_last(tfr_dnn_planner *p, lives *l, uint32_t *last)
     memset(l->blocks, 0, (size_t)p->ir->n_values * sizeof *l->blocks);
 }
 
-static void find_lives(tfr_dnn_planner *p, lives *l, uint32_t *last)
+static void find_lives(native_planner *p, lives *l, uint32_t *last)
 {
     int i;
 
     find_last(p, l, last);
     for (i = 0; i < p->ir->n_items; i++) {
-        const tfr_dnn_item *item = &p->ir->items[i];
+        const native_item *item = &p->ir->items[i];
         share_block(p, l, item, i, last);
         if (l->shares[item->output] == item->output)
             begin_life(p, l, item->output, i);
@@ -138,31 +138,31 @@ static void find_lives(tfr_dnn_planner *p, lives *l, uint32_t *last)
 }
 
 /* Without the core's planner: one block after the other. */
-static int32_t place(tfr_dnn_planner *p, tfr_arena_block *blocks, uint32_t n)
+static int32_t place(native_planner *p, tfr_arena_block *blocks, uint32_t n)
 {
     const tfr_host_arena *arena = p->ir->device->arena;
     uint64_t at = 0;
     uint32_t i;
 
     if (arena && arena->plan)
-        return arena->plan(blocks, n, TFR_DNN_ALIGNMENT, &p->plan->arena_bytes,
+        return arena->plan(blocks, n, NATIVE_ALIGNMENT, &p->plan->arena_bytes,
                            &p->plan->lower_bound, p->err);
     for (i = 0; i < n; i++) {
         blocks[i].offset = at;
-        at += tfr_dnn_aligned(blocks[i].bytes);
+        at += native_aligned(blocks[i].bytes);
     }
     p->plan->arena_bytes = p->plan->lower_bound = at;
     return TFR_OK;
 }
 
-static void set_refs(tfr_dnn_planner *p, const lives *l, const tfr_arena_block *placed)
+static void set_refs(native_planner *p, const lives *l, const tfr_arena_block *placed)
 {
     int i;
 
     for (i = 0; i < p->ir->n_values; i++) {
         int root = p->ir->values[i].root;
-        const tfr_dnn_value *v = &p->ir->values[root];
-        tfr_dnn_ref *ref = &p->refs[i];
+        const native_value *v = &p->ir->values[root];
+        native_ref *ref = &p->refs[i];
         memset(ref, 0, sizeof *ref);
         if (v->known)
             ref->known = v->known;
@@ -174,7 +174,7 @@ static void set_refs(tfr_dnn_planner *p, const lives *l, const tfr_arena_block *
 }
 
 /* Blocks of 0 bytes are left out for the planner, then offsets go back to their roots. */
-static void plan_memory(tfr_dnn_planner *p)
+static void plan_memory(native_planner *p)
 {
     const size_t n = (size_t)p->ir->n_values;
     lives l = {calloc(n, sizeof *l.blocks), calloc(n, sizeof *l.shares)};
@@ -206,7 +206,7 @@ static void plan_memory(tfr_dnn_planner *p)
 }
 
 /* Where `bytes` from `at` on meet a block that lives at the step: behind it; else at. */
-static uint64_t behind_block(const tfr_dnn_planner *p, uint32_t step, uint64_t at, uint64_t bytes)
+static uint64_t behind_block(const native_planner *p, uint32_t step, uint64_t at, uint64_t bytes)
 {
     uint32_t i;
 
@@ -214,7 +214,7 @@ static uint64_t behind_block(const tfr_dnn_planner *p, uint32_t step, uint64_t a
         const tfr_arena_block *b = &p->blocks[i];
         if (b->first <= step && step <= b->last && b->offset < at + bytes &&
             at < b->offset + b->bytes)
-            return tfr_dnn_aligned(b->offset + b->bytes);
+            return native_aligned(b->offset + b->bytes);
     }
     return at;
 }
@@ -223,7 +223,7 @@ static uint64_t behind_block(const tfr_dnn_planner *p, uint32_t step, uint64_t a
  * Scratch memory of the threads and what they share for the steps of an item: the first hole of the
  * arena among what lives then, for it is written and read by this item alone.
  */
-static void place_scratch(tfr_dnn_planner *p, int item, int first_run)
+static void place_scratch(native_planner *p, int item, int first_run)
 {
     const uint64_t bytes = p->shared + p->scratch * (uint64_t)p->lanes;
     uint64_t at = 0, before, live = bytes;
@@ -235,7 +235,7 @@ static void place_scratch(tfr_dnn_planner *p, int item, int first_run)
     } while (at != before);
     for (i = 0; i < p->n_blocks; i++) {
         if (p->blocks[i].first <= (uint32_t)item && (uint32_t)item <= p->blocks[i].last)
-            live += tfr_dnn_aligned(p->blocks[i].bytes);
+            live += native_aligned(p->blocks[i].bytes);
     }
     if (p->plan->arena_bytes < at + bytes)
         p->plan->arena_bytes = at + bytes;
@@ -250,53 +250,53 @@ static void place_scratch(tfr_dnn_planner *p, int item, int first_run)
 
 /* ---- the plan ---- */
 
-static bool is_product(const tfr_dnn_item *item)
+static bool is_product(const native_item *item)
 {
-    return item->kind == TFR_DNN_ITEM_PRODUCT || item->kind == TFR_DNN_ITEM_BATCHED_PRODUCT;
+    return item->kind == NATIVE_ITEM_PRODUCT || item->kind == NATIVE_ITEM_BATCHED_PRODUCT;
 }
 
-static void plan_product(tfr_dnn_planner *p, const tfr_dnn_item *item)
+static void plan_product(native_planner *p, const native_item *item)
 {
     if (item->is_big)
-        tfr_dnn_plan_big_product(p, item);
-    else if (item->kind == TFR_DNN_ITEM_PRODUCT)
-        tfr_dnn_plan_product(p, item);
+        native_plan_big_product(p, item);
+    else if (item->kind == NATIVE_ITEM_PRODUCT)
+        native_plan_product(p, item);
     else
-        tfr_dnn_plan_batched_product(p, item);
+        native_plan_batched_product(p, item);
 }
 
-static void plan_conv(tfr_dnn_planner *p, const tfr_dnn_item *item)
+static void plan_conv(native_planner *p, const native_item *item)
 {
-    int form = p->ir->device->winograd ? tfr_dnn_winograd_form(p, item) : -1;
+    int form = p->ir->device->winograd ? native_winograd_form(p, item) : -1;
 
     if (form >= 0)
-        tfr_dnn_plan_winograd(p, item, form);
+        native_plan_winograd(p, item, form);
     else
-        tfr_dnn_plan_conv(p, item);
+        native_plan_conv(p, item);
 }
 
-static void (*const makers[])(tfr_dnn_planner *p, const tfr_dnn_item *item) = {
-    [TFR_DNN_ITEM_COPY] = tfr_dnn_plan_copy,
-    [TFR_DNN_ITEM_REORDER] = tfr_dnn_plan_reorder,
-    [TFR_DNN_ITEM_PAD] = tfr_dnn_plan_pad,
-    [TFR_DNN_ITEM_CONV] = plan_conv,
-    [TFR_DNN_ITEM_DEPTHWISE] = tfr_dnn_plan_depthwise,
-    [TFR_DNN_ITEM_POOL] = tfr_dnn_plan_pool,
-    [TFR_DNN_ITEM_MEAN] = tfr_dnn_plan_mean,
-    [TFR_DNN_ITEM_ACT] = tfr_dnn_plan_act,
-    [TFR_DNN_ITEM_BINARY] = tfr_dnn_plan_binary,
-    [TFR_DNN_ITEM_PRODUCT] = plan_product,
-    [TFR_DNN_ITEM_BATCHED_PRODUCT] = plan_product,
-    [TFR_DNN_ITEM_SOFTMAX] = tfr_dnn_plan_rows,
-    [TFR_DNN_ITEM_LAYER_NORM] = tfr_dnn_plan_rows,
-    [TFR_DNN_ITEM_TRANSPOSE] = tfr_dnn_plan_transpose,
-    [TFR_DNN_ITEM_CONCAT] = tfr_dnn_plan_concat,
-    [TFR_DNN_ITEM_GATHER] = tfr_dnn_plan_gather,
-    [TFR_DNN_ITEM_CAST] = tfr_dnn_plan_cast,
-    [TFR_DNN_ITEM_ATTENTION] = tfr_dnn_plan_attention,
+static void (*const makers[])(native_planner *p, const native_item *item) = {
+    [NATIVE_ITEM_COPY] = native_plan_copy,
+    [NATIVE_ITEM_REORDER] = native_plan_reorder,
+    [NATIVE_ITEM_PAD] = native_plan_pad,
+    [NATIVE_ITEM_CONV] = plan_conv,
+    [NATIVE_ITEM_DEPTHWISE] = native_plan_depthwise,
+    [NATIVE_ITEM_POOL] = native_plan_pool,
+    [NATIVE_ITEM_MEAN] = native_plan_mean,
+    [NATIVE_ITEM_ACT] = native_plan_act,
+    [NATIVE_ITEM_BINARY] = native_plan_binary,
+    [NATIVE_ITEM_PRODUCT] = plan_product,
+    [NATIVE_ITEM_BATCHED_PRODUCT] = plan_product,
+    [NATIVE_ITEM_SOFTMAX] = native_plan_rows,
+    [NATIVE_ITEM_LAYER_NORM] = native_plan_rows,
+    [NATIVE_ITEM_TRANSPOSE] = native_plan_transpose,
+    [NATIVE_ITEM_CONCAT] = native_plan_concat,
+    [NATIVE_ITEM_GATHER] = native_plan_gather,
+    [NATIVE_ITEM_CAST] = native_plan_cast,
+    [NATIVE_ITEM_ATTENTION] = native_plan_attention,
 };
 
-static void plan_item(tfr_dnn_planner *p, int i)
+static void plan_item(native_planner *p, int i)
 {
     const int first_run = p->plan->n_runs;
 
@@ -308,10 +308,10 @@ static void plan_item(tfr_dnn_planner *p, int i)
         place_scratch(p, i, first_run);
 }
 
-int32_t tfr_dnn_make_plan(tfr_dnn_ir *ir, int64_t samples, int lanes, tfr_dnn_plan *plan,
-                          uint64_t *constant_bytes, tfr_err *err)
+int32_t native_make_plan(native_ir *ir, int64_t samples, int lanes, native_plan *plan,
+                         uint64_t *constant_bytes, tfr_err *err)
 {
-    tfr_dnn_planner p = {0};
+    native_planner p = {0};
     int i;
 
     memset(plan, 0, sizeof *plan);
@@ -326,28 +326,27 @@ int32_t tfr_dnn_make_plan(tfr_dnn_ir *ir, int64_t samples, int lanes, tfr_dnn_pl
     if (!p.refs)
         return tfr_fail(err, TFR_ENOMEM, "no memory for the values of a program");
     for (i = 0; i < ir->n_items; i++)
-        ir->items[i].is_big =
-            is_product(&ir->items[i]) && tfr_dnn_is_big_product(&p, &ir->items[i]);
-    tfr_dnn_align_known(&p);
+        ir->items[i].is_big = is_product(&ir->items[i]) && native_is_big_product(&p, &ir->items[i]);
+    native_align_known(&p);
     if (p.status == TFR_OK)
         plan_memory(&p);
     for (i = 0; i < ir->n_items && p.status == TFR_OK; i++)
         plan_item(&p, i);
-    tfr_dnn_fill_packed(&p);
+    native_fill_packed(&p);
     free(p.blocks);
     free(p.refs);
     *constant_bytes += p.constant_bytes;
     if (p.status != TFR_OK)
-        tfr_dnn_drop_plan(ir->device, plan);
+        native_drop_plan(ir->device, plan);
     return p.status;
 }
 
-void tfr_dnn_drop_plan(tfr_plugin_device *device, tfr_dnn_plan *plan)
+void native_drop_plan(tfr_plugin_device *device, native_plan *plan)
 {
     int i;
 
     for (i = 0; i < plan->n_constants; i++)
-        tfr_dnn_leave_constant(device, plan->constants[i]);
+        native_leave_constant(device, plan->constants[i]);
     for (i = 0; i < plan->n_blocks; i++)
         free(plan->blocks[i]);
     free(plan->constants);

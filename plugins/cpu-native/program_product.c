@@ -14,8 +14,8 @@ enum {
 };
 
 typedef struct big_product {
-    tfr_dnn_gemm gemm;
-    tfr_dnn_ref left, right, residual, to;
+    native_gemm gemm;
+    native_ref left, right, residual, to;
     const void *packed; /* NULL = right */
     const float *bias, *addend;
     bool has_residual;
@@ -29,65 +29,65 @@ typedef struct product_round {
 } product_round;
 
 /* The weights of the next product are fetched while this one computes, those of the same share. */
-static void set_ahead(const big_product *b, tfr_dnn_gemm_args *args, int64_t begin)
+static void set_ahead(const big_product *b, native_gemm_args *args, int64_t begin)
 {
     if (b->next)
-        args->ahead = tfr_dnn_gemm_first_b(&b->next->gemm, b->next->packed,
-                                           begin * b->next->gemm.n_tiles / b->gemm.n_tiles,
-                                           &args->ahead_bytes);
+        args->ahead = native_gemm_first_b(&b->next->gemm, b->next->packed,
+                                          begin * b->next->gemm.n_tiles / b->gemm.n_tiles,
+                                          &args->ahead_bytes);
 }
 
-static void run_big_product(const void *params, const tfr_dnn_bases *bases, int64_t begin,
+static void run_big_product(const void *params, const native_bases *bases, int64_t begin,
                             int64_t end)
 {
     const product_round *r = params;
     const big_product *b = r->product;
-    tfr_dnn_gemm_args args = {.a = tfr_dnn_at(bases, &b->left),
-                              .c = tfr_dnn_at(bases, &b->to),
-                              .column_bias = b->bias,
-                              .addend = b->addend,
-                              .shared_a = r->rounds > 0 ? bases->shared : NULL,
-                              .round = r->number};
+    native_gemm_args args = {.a = native_at(bases, &b->left),
+                             .c = native_at(bases, &b->to),
+                             .column_bias = b->bias,
+                             .addend = b->addend,
+                             .shared_a = r->rounds > 0 ? bases->shared : NULL,
+                             .round = r->number};
 
-    args.b = b->packed ? b->packed : tfr_dnn_at(bases, &b->right);
+    args.b = b->packed ? b->packed : native_at(bases, &b->right);
     if (b->has_residual)
-        args.residual = tfr_dnn_at(bases, &b->residual);
+        args.residual = native_at(bases, &b->residual);
     if (r->number + 1 >= r->rounds)
         set_ahead(b, &args, begin);
-    tfr_dnn_gemm_run(&b->gemm, &args, bases->scratch, begin, end);
+    native_gemm_run(&b->gemm, &args, bases->scratch, begin, end);
 }
 
 /* Numbers count panels of rows. */
-static void run_pack(const void *params, const tfr_dnn_bases *bases, int64_t begin, int64_t end)
+static void run_pack(const void *params, const native_bases *bases, int64_t begin, int64_t end)
 {
     const product_round *r = params;
-    const tfr_dnn_gemm_args args = {
-        .a = tfr_dnn_at(bases, &r->product->left), .shared_a = bases->shared, .round = r->number};
+    const native_gemm_args args = {
+        .a = native_at(bases, &r->product->left), .shared_a = bases->shared, .round = r->number};
 
-    tfr_dnn_gemm_pack_a(&r->product->gemm, &args, begin, end);
+    native_gemm_pack_a(&r->product->gemm, &args, begin, end);
 }
 
 /* The steps of the product, in rounds of equal size. */
-static void add_rounds(tfr_dnn_planner *p, const big_product *b, double flops)
+static void add_rounds(native_planner *p, const big_product *b, double flops)
 {
-    const tfr_dnn_gemm *g = &b->gemm;
-    const int64_t rounds = tfr_dnn_gemm_rounds(g);
+    const native_gemm *g = &b->gemm;
+    const int64_t rounds = native_gemm_rounds(g);
     const double steps = rounds > 0 ? (double)rounds : 1.0;
     int64_t i;
 
-    tfr_dnn_need_scratch(p, g->scratch_bytes);
-    tfr_dnn_need_shared(p, tfr_dnn_gemm_shared_bytes(g));
+    native_need_scratch(p, g->scratch_bytes);
+    native_need_shared(p, native_gemm_shared_bytes(g));
     for (i = 0; i < rounds || i == 0; i++) {
-        product_round *r = tfr_dnn_keep(p, sizeof *r);
+        product_round *r = native_keep(p, sizeof *r);
         if (!r)
             return;
         r->product = b;
         r->number = i;
         r->rounds = rounds;
         if (rounds > 0)
-            tfr_dnn_add_run(p, run_pack, r, g->row_panels,
-                            (double)(g->shape.m * g->shape.k) / steps);
-        tfr_dnn_add_run(p, run_big_product, r, g->n_tiles, flops / 100.0 / steps)->flops =
+            native_add_run(p, run_pack, r, g->row_panels,
+                           (double)(g->shape.m * g->shape.k) / steps);
+        native_add_run(p, run_big_product, r, g->n_tiles, flops / 100.0 / steps)->flops =
             flops / steps;
     }
 }
@@ -95,63 +95,63 @@ static void add_rounds(tfr_dnn_planner *p, const big_product *b, double flops)
 /* ---- activations that gemm.h does not have ---- */
 
 typedef struct after {
-    const tfr_dnn_isa *isa;
-    tfr_dnn_ref to;
+    const native_isa *isa;
+    native_ref to;
     int64_t row, n;
-    tfr_dnn_act act;
+    native_act act;
 } after;
 
 /* Numbers count rows. */
-static void run_after(const void *params, const tfr_dnn_bases *bases, int64_t begin, int64_t end)
+static void run_after(const void *params, const native_bases *bases, int64_t begin, int64_t end)
 {
     const after *r = params;
-    float *to = tfr_dnn_at(bases, &r->to) + begin * r->row;
+    float *to = native_at(bases, &r->to) + begin * r->row;
 
     r->isa->act(&r->act, to, to, (end - begin) * r->row);
 }
 
-static void plan_after(tfr_dnn_planner *p, const tfr_dnn_item *item, const tfr_dnn_gemm_shape *s)
+static void plan_after(native_planner *p, const native_item *item, const native_gemm_shape *s)
 {
-    const int64_t n = tfr_dnn_count(p, &p->ir->values[item->output]);
-    after *r = tfr_dnn_keep(p, sizeof *r);
+    const int64_t n = native_count(p, &p->ir->values[item->output]);
+    after *r = native_keep(p, sizeof *r);
 
     if (!r)
         return;
     r->isa = p->isa;
-    r->to = tfr_dnn_ref_of(p, item->output);
+    r->to = native_ref_of(p, item->output);
     r->row = s->n;
     r->act = item->act;
-    tfr_dnn_add_run(p, run_after, r, n / s->n, (double)n * 0.2);
+    native_add_run(p, run_after, r, n / s->n, (double)n * 0.2);
 }
 
 /* ---- the item ---- */
 
 /* False: the epilogue of gemm.h does not have it. */
-static bool read_epilogue(const tfr_dnn_item *item, tfr_dnn_epilogue *e)
+static bool read_epilogue(const native_item *item, native_epilogue *e)
 {
     memset(e, 0, sizeof *e);
-    e->alpha = item->kind == TFR_DNN_ITEM_PRODUCT ? item->alpha : 1.0f;
+    e->alpha = item->kind == NATIVE_ITEM_PRODUCT ? item->alpha : 1.0f;
     switch (item->act.kind) {
-    case TFR_DNN_ACT_NONE:
+    case NATIVE_ACT_NONE:
         break;
-    case TFR_DNN_ACT_CLIP:
-        e->activation = TFR_DNN_GEMM_CLIP;
+    case NATIVE_ACT_CLIP:
+        e->activation = NATIVE_GEMM_CLIP;
         e->low = item->act.a;
         e->high = item->act.b;
         break;
-    case TFR_DNN_ACT_SIGMOID:
-        e->activation = TFR_DNN_GEMM_SIGMOID;
+    case NATIVE_ACT_SIGMOID:
+        e->activation = NATIVE_GEMM_SIGMOID;
         break;
-    case TFR_DNN_ACT_TANH:
-        e->activation = TFR_DNN_GEMM_TANH;
+    case NATIVE_ACT_TANH:
+        e->activation = NATIVE_GEMM_TANH;
         break;
-    case TFR_DNN_ACT_GELU:
-        e->activation = TFR_DNN_GEMM_GELU_ERF;
+    case NATIVE_ACT_GELU:
+        e->activation = NATIVE_GEMM_GELU_ERF;
         break;
-    case TFR_DNN_ACT_SWISH:
+    case NATIVE_ACT_SWISH:
         if (item->act.a != 1.0f)
             return false;
-        e->activation = TFR_DNN_GEMM_SILU;
+        e->activation = NATIVE_GEMM_SILU;
         break;
     default:
         return false;
@@ -160,30 +160,29 @@ static bool read_epilogue(const tfr_dnn_item *item, tfr_dnn_epilogue *e)
 }
 
 /* Its m is for so many samples, its math mode for all. */
-static tfr_dnn_gemm_shape shape_of(const tfr_dnn_planner *p, const tfr_dnn_item *item,
-                                   int64_t samples)
+static native_gemm_shape shape_of(const native_planner *p, const native_item *item, int64_t samples)
 {
-    const tfr_dnn_value *x = &p->ir->values[item->inputs[0]], *y = &p->ir->values[item->output];
-    const int last = TFR_DNN_GEMM_BATCH_RANK - 1;
-    const int64_t all = tfr_dnn_elements(y);
-    tfr_dnn_gemm_shape s;
+    const native_value *x = &p->ir->values[item->inputs[0]], *y = &p->ir->values[item->output];
+    const int last = NATIVE_GEMM_BATCH_RANK - 1;
+    const int64_t all = native_elements(y);
+    native_gemm_shape s;
 
     memset(&s, 0, sizeof s);
     s.k = s.lda = x->dims[x->rank - 1];
     s.n = s.ldc = y->dims[y->rank - 1];
-    s.b_packed = item->kind == TFR_DNN_ITEM_PRODUCT;
+    s.b_packed = item->kind == NATIVE_ITEM_PRODUCT;
     s.trans_b = s.b_packed && item->transposed;
     s.ldb = s.trans_b ? s.k : s.n;
     s.math_mode = item->call->math_mode;
     s.m = s.b_packed ? all / s.n : y->dims[y->rank - 2];
-    if (tfr_dnn_gemm_no_mode(&p->ir->device->gemm, &s))
+    if (native_gemm_no_mode(&p->ir->device->gemm, &s))
         s.math_mode = TFR_MATH_STRICT;
     if (s.b_packed) {
         s.m = y->batched ? s.m / p->ir->samples * samples : s.m;
         return s;
     }
     if (y->rank == 2)
-        s.m = tfr_dnn_first_dim(p, y);
+        s.m = native_first_dim(p, y);
     s.batch[last] =
         (y->batched && y->rank > 2 ? all / p->ir->samples * samples : all) / (s.m * s.n);
     s.batch_a[last] = s.m * s.k;
@@ -193,10 +192,10 @@ static tfr_dnn_gemm_shape shape_of(const tfr_dnn_planner *p, const tfr_dnn_item 
 }
 
 /* The shape for all samples: what is decided by it does not depend on how they are shared out. */
-bool tfr_dnn_is_big_product(const tfr_dnn_planner *p, const tfr_dnn_item *item)
+bool native_is_big_product(const native_planner *p, const native_item *item)
 {
-    const tfr_dnn_gemm_shape s = shape_of(p, item, p->ir->samples);
-    tfr_dnn_epilogue e;
+    const native_gemm_shape s = shape_of(p, item, p->ir->samples);
+    native_epilogue e;
 
     read_epilogue(item, &e);
     return (e.alpha == 1.0f || item->residual < 0) &&
@@ -208,22 +207,22 @@ bool tfr_dnn_is_big_product(const tfr_dnn_planner *p, const tfr_dnn_item *item)
 
 static void fill_packed(float *to, const float *from, const void *user)
 {
-    tfr_dnn_gemm_pack(user, from, to);
+    native_gemm_pack(user, from, to);
 }
 
-static void pack_right_side(tfr_dnn_planner *p, big_product *b, int value)
+static void pack_right_side(native_planner *p, big_product *b, int value)
 {
-    const tfr_dnn_gemm_shape *s = &b->gemm.shape;
-    const tfr_dnn_constant_key key = {
+    const native_gemm_shape *s = &b->gemm.shape;
+    const native_constant_key key = {
         {p->ir->values[value].known},
         {6, s->n, s->k, s->trans_b, s->math_mode, b->gemm.k_block, b->gemm.n_panels}};
 
-    b->packed = tfr_dnn_pack_later(p, &key, b->gemm.packed_bytes, fill_packed, &b->gemm,
-                                   sizeof b->gemm, value);
+    b->packed = native_pack_later(p, &key, b->gemm.packed_bytes, fill_packed, &b->gemm,
+                                  sizeof b->gemm, value);
 }
 
-static void set_bias(const tfr_dnn_planner *p, const tfr_dnn_item *item, big_product *b,
-                     tfr_dnn_epilogue *e)
+static void set_bias(const native_planner *p, const native_item *item, big_product *b,
+                     native_epilogue *e)
 {
     const float *known;
 
@@ -239,12 +238,12 @@ static void set_bias(const tfr_dnn_planner *p, const tfr_dnn_item *item, big_pro
     }
 }
 
-void tfr_dnn_plan_big_product(tfr_dnn_planner *p, const tfr_dnn_item *item)
+void native_plan_big_product(native_planner *p, const native_item *item)
 {
-    big_product *b = tfr_dnn_keep(p, sizeof *b);
-    tfr_dnn_gemm_shape s = shape_of(p, item, p->samples);
+    big_product *b = native_keep(p, sizeof *b);
+    native_gemm_shape s = shape_of(p, item, p->samples);
     const float *known = p->ir->values[item->inputs[1]].known;
-    double flops = 2.0 * (double)tfr_dnn_count(p, &p->ir->values[item->output]) * (double)s.k;
+    double flops = 2.0 * (double)native_count(p, &p->ir->values[item->output]) * (double)s.k;
     bool has_act;
 
     if (!b)
@@ -253,15 +252,15 @@ void tfr_dnn_plan_big_product(tfr_dnn_planner *p, const tfr_dnn_item *item)
     s.epilogue.ld_residual = s.n;
     if (s.b_packed)
         set_bias(p, item, b, &s.epilogue);
-    b->left = tfr_dnn_ref_of(p, item->inputs[0]);
-    b->right = tfr_dnn_ref_of(p, item->inputs[1]);
-    b->to = tfr_dnn_ref_of(p, item->output);
+    b->left = native_ref_of(p, item->inputs[0]);
+    b->right = native_ref_of(p, item->inputs[1]);
+    b->to = native_ref_of(p, item->output);
     b->has_residual = item->residual >= 0;
-    b->residual = tfr_dnn_ref_of(p, item->residual);
-    tfr_dnn_gemm_plan(&b->gemm, &p->ir->device->gemm, &s, p->ir->device->threads);
-    if (s.b_packed && !tfr_dnn_gemm_holds(&b->gemm, known)) {
+    b->residual = native_ref_of(p, item->residual);
+    native_gemm_plan(&b->gemm, &p->ir->device->gemm, &s, p->ir->device->threads);
+    if (s.b_packed && !native_gemm_holds(&b->gemm, known)) {
         s.math_mode = TFR_MATH_STRICT;
-        tfr_dnn_gemm_plan(&b->gemm, &p->ir->device->gemm, &s, p->ir->device->threads);
+        native_gemm_plan(&b->gemm, &p->ir->device->gemm, &s, p->ir->device->threads);
     }
     if (s.b_packed)
         pack_right_side(p, b, item->inputs[1]);

@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-const tfr_program_node *tfr_dnn_graph_node(const tfr_program_graph *graph, int i)
+const tfr_program_node *native_graph_node(const tfr_program_graph *graph, int i)
 {
     return (const tfr_program_node *)(const void *)((const char *)graph->nodes +
                                                     (size_t)i * graph->node_stride);
 }
 
-const tfr_program_value *tfr_dnn_graph_value(const tfr_program_graph *graph, int i)
+const tfr_program_value *native_graph_value(const tfr_program_graph *graph, int i)
 {
     return (const tfr_program_value *)(const void *)((const char *)graph->values +
                                                      (size_t)i * graph->value_stride);
@@ -35,9 +35,9 @@ static bool grow(void **list, int n, int *room, size_t size)
     return true;
 }
 
-int tfr_dnn_new_value(tfr_dnn_ir *ir, const tfr_dnn_value *like)
+int native_new_value(native_ir *ir, const native_value *like)
 {
-    tfr_dnn_value copy = *like;
+    native_value copy = *like;
 
     if (!grow((void **)(void *)&ir->values, ir->n_values, &ir->room_values, sizeof *ir->values)) {
         ir->failed = true;
@@ -52,10 +52,10 @@ int tfr_dnn_new_value(tfr_dnn_ir *ir, const tfr_dnn_value *like)
     return ir->n_values++;
 }
 
-tfr_dnn_item *tfr_dnn_new_item(tfr_dnn_ir *ir, tfr_dnn_item_kind kind)
+native_item *native_new_item(native_ir *ir, native_item_kind kind)
 {
-    static tfr_dnn_item nowhere; /* for writes after a failure; never read */
-    tfr_dnn_item *item;
+    static native_item nowhere; /* for writes after a failure; never read */
+    native_item *item;
 
     if (!grow((void **)(void *)&ir->items, ir->n_items, &ir->room_items, sizeof *ir->items)) {
         ir->failed = true;
@@ -71,7 +71,7 @@ tfr_dnn_item *tfr_dnn_new_item(tfr_dnn_ir *ir, tfr_dnn_item_kind kind)
     return item;
 }
 
-int64_t tfr_dnn_elements(const tfr_dnn_value *v)
+int64_t native_elements(const native_value *v)
 {
     int64_t n = 1;
     int i;
@@ -82,15 +82,15 @@ int64_t tfr_dnn_elements(const tfr_dnn_value *v)
 }
 
 /* Counts the readers of each value; an output of the program is read, too. */
-void tfr_dnn_count_readers(tfr_dnn_ir *ir)
+void native_count_readers(native_ir *ir)
 {
     int i, k;
 
     for (i = 0; i < ir->n_values; i++)
         ir->values[i].readers = ir->values[i].output;
     for (i = 0; i < ir->n_items; i++) {
-        const tfr_dnn_item *item = &ir->items[i];
-        if (item->kind == TFR_DNN_ITEM_NONE)
+        const native_item *item = &ir->items[i];
+        if (item->kind == NATIVE_ITEM_NONE)
             continue;
         for (k = 0; k < item->n_inputs; k++) {
             if (item->inputs[k] >= 0)
@@ -103,20 +103,20 @@ void tfr_dnn_count_readers(tfr_dnn_ir *ir)
 
 /* ---- reading ---- */
 
-static void read_values(tfr_dnn_ir *ir)
+static void read_values(native_ir *ir)
 {
     const tfr_program_graph *g = ir->graph;
     uint32_t i;
 
     for (i = 0; i < g->n_values && !ir->failed; i++) {
-        const tfr_operand *o = tfr_dnn_graph_value(g, (int)i)->operand;
-        tfr_dnn_value v;
+        const tfr_operand *o = native_graph_value(g, (int)i)->operand;
+        native_value v;
         int at;
         memset(&v, 0, sizeof v);
         v.rank = o->rank;
         v.dtype = o->dtype;
         memcpy(v.dims, o->dims, (size_t)o->rank * sizeof *v.dims);
-        at = tfr_dnn_new_value(ir, &v);
+        at = native_new_value(ir, &v);
         if (ir->failed)
             return;
         ir->values[at].known = o->data;
@@ -133,27 +133,27 @@ static void read_values(tfr_dnn_ir *ir)
     }
 }
 
-static void read_act(tfr_dnn_item *item, const tfr_call *call, int kind)
+static void read_act(native_item *item, const tfr_call *call, int kind)
 {
     const tfr_operand *low = tfr_call_input(call, 1), *high = tfr_call_input(call, 2);
-    tfr_dnn_act *act = &item->act;
+    native_act *act = &item->act;
 
-    act->kind = (tfr_dnn_act_kind)kind;
+    act->kind = (native_act_kind)kind;
     item->n_inputs = 1;
     if (strcmp(call->name, "Clip") == 0) {
-        act->a = low ? tfr_dnn_known(low) : -INFINITY;
-        act->b = high ? tfr_dnn_known(high) : INFINITY;
-    } else if (kind == TFR_DNN_ACT_CLIP) {
+        act->a = low ? native_known(low) : -INFINITY;
+        act->b = high ? native_known(high) : INFINITY;
+    } else if (kind == NATIVE_ACT_CLIP) {
         act->b = INFINITY;
-    } else if (kind == TFR_DNN_ACT_LEAKY) {
+    } else if (kind == NATIVE_ACT_LEAKY) {
         act->a = tfr_call_float(call, "alpha", 0.01f);
-    } else if (kind == TFR_DNN_ACT_LINEAR) {
+    } else if (kind == NATIVE_ACT_LINEAR) {
         act->a = -1.0f;
         act->b = -0.0f;
-    } else if (kind == TFR_DNN_ACT_HARD_SIGMOID) {
+    } else if (kind == NATIVE_ACT_HARD_SIGMOID) {
         act->a = tfr_call_float(call, "alpha", 0.2f);
         act->b = tfr_call_float(call, "beta", 0.5f);
-    } else if (kind == TFR_DNN_ACT_HARD_SWISH) {
+    } else if (kind == NATIVE_ACT_HARD_SWISH) {
         act->a = 1.0f / 6.0f;
         act->b = 0.5f;
     } else {
@@ -161,7 +161,7 @@ static void read_act(tfr_dnn_item *item, const tfr_call *call, int kind)
     }
 }
 
-static void read_window(tfr_dnn_item *item, const tfr_call *call, const int64_t *kernel)
+static void read_window(native_item *item, const tfr_call *call, const int64_t *kernel)
 {
     const int64_t *strides = tfr_call_ints(call, "strides", 2);
     const int64_t *dilations = tfr_call_ints(call, "dilations", 2);
@@ -177,16 +177,16 @@ static void read_window(tfr_dnn_item *item, const tfr_call *call, const int64_t 
     item->count = (float)(kernel[0] * kernel[1]);
 }
 
-static void read_conv(tfr_dnn_item *item, const tfr_call *call)
+static void read_conv(native_item *item, const tfr_call *call)
 {
     const tfr_operand *k = tfr_call_input(call, 1);
 
     read_window(item, call, k->dims + 2);
     if (tfr_call_int(call, "group", 1) > 1)
-        item->kind = TFR_DNN_ITEM_DEPTHWISE;
+        item->kind = NATIVE_ITEM_DEPTHWISE;
 }
 
-static void read_product(tfr_dnn_item *item, const tfr_call *call)
+static void read_product(native_item *item, const tfr_call *call)
 {
     if (strcmp(call->name, "Gemm") == 0) {
         item->transposed = tfr_call_int(call, "transB", 0) != 0;
@@ -195,11 +195,11 @@ static void read_product(tfr_dnn_item *item, const tfr_call *call)
         if (item->beta == 0.0f && item->n_inputs > 2)
             item->inputs[2] = -1;
     } else if (!tfr_call_input(call, 1)->data) {
-        item->kind = TFR_DNN_ITEM_BATCHED_PRODUCT;
+        item->kind = NATIVE_ITEM_BATCHED_PRODUCT;
     }
 }
 
-static void read_transpose(tfr_dnn_item *item, const tfr_call *call)
+static void read_transpose(native_item *item, const tfr_call *call)
 {
     int rank = tfr_call_input(call, 0)->rank, i;
     const int64_t *perm = tfr_call_ints(call, "perm", (uint64_t)rank);
@@ -208,36 +208,36 @@ static void read_transpose(tfr_dnn_item *item, const tfr_call *call)
         item->perm[i] = perm ? (int)perm[i] : rank - 1 - i;
 }
 
-static void read_form(tfr_dnn_item *item, const tfr_call *call, const tfr_dnn_form *form)
+static void read_form(native_item *item, const tfr_call *call, const native_form *form)
 {
     switch (form->kind) {
-    case TFR_DNN_ITEM_CONV:
+    case NATIVE_ITEM_CONV:
         read_conv(item, call);
         break;
-    case TFR_DNN_ITEM_POOL:
+    case NATIVE_ITEM_POOL:
         item->average = call->name[0] == 'A';
         item->count_padding = tfr_call_int(call, "count_include_pad", 0) != 0;
         read_window(item, call, tfr_call_ints(call, "kernel_shape", 2));
         break;
-    case TFR_DNN_ITEM_ACT:
+    case NATIVE_ITEM_ACT:
         read_act(item, call, form->sub);
         break;
-    case TFR_DNN_ITEM_BINARY:
-        item->binary = (tfr_dnn_binary_kind)form->sub;
+    case NATIVE_ITEM_BINARY:
+        item->binary = (native_binary_kind)form->sub;
         break;
-    case TFR_DNN_ITEM_PRODUCT:
+    case NATIVE_ITEM_PRODUCT:
         read_product(item, call);
         break;
-    case TFR_DNN_ITEM_LAYER_NORM:
+    case NATIVE_ITEM_LAYER_NORM:
         item->epsilon = tfr_call_float(call, "epsilon", 1e-5f);
         break;
-    case TFR_DNN_ITEM_TRANSPOSE:
+    case NATIVE_ITEM_TRANSPOSE:
         read_transpose(item, call);
         break;
-    case TFR_DNN_ITEM_GATHER:
-        item->axis = tfr_dnn_gather_axis(call);
+    case NATIVE_ITEM_GATHER:
+        item->axis = native_gather_axis(call);
         break;
-    case TFR_DNN_ITEM_CONCAT:
+    case NATIVE_ITEM_CONCAT:
         item->axis = (int)tfr_call_int(call, "axis", 0);
         break;
     default:
@@ -245,17 +245,17 @@ static void read_form(tfr_dnn_item *item, const tfr_call *call, const tfr_dnn_fo
     }
 }
 
-static int32_t read_node(tfr_dnn_ir *ir, int i, tfr_err *err)
+static int32_t read_node(native_ir *ir, int i, tfr_err *err)
 {
-    const tfr_program_node *node = tfr_dnn_graph_node(ir->graph, i);
+    const tfr_program_node *node = native_graph_node(ir->graph, i);
     const tfr_call *call = node->call;
-    const tfr_dnn_form *form = node->flags & TFR_NODE_VIEW ? NULL : tfr_dnn_find_form(call);
-    tfr_dnn_item *item;
+    const native_form *form = node->flags & TFR_NODE_VIEW ? NULL : native_find_form(call);
+    native_item *item;
     int k;
 
     if (!form && !(node->flags & TFR_NODE_VIEW))
         return tfr_fail(err, TFR_EUNSUPPORTED, "programs do not know this form of %s", call->name);
-    item = tfr_dnn_new_item(ir, form ? form->kind : TFR_DNN_ITEM_VIEW);
+    item = native_new_item(ir, form ? form->kind : NATIVE_ITEM_VIEW);
     item->node = i;
     item->call = call;
     item->output = node->outputs[0];
@@ -267,7 +267,7 @@ static int32_t read_node(tfr_dnn_ir *ir, int i, tfr_err *err)
     return TFR_OK;
 }
 
-int32_t tfr_dnn_read(tfr_dnn_ir *ir, tfr_err *err)
+int32_t native_read(native_ir *ir, tfr_err *err)
 {
     int32_t status = TFR_OK;
     uint32_t i;
@@ -280,7 +280,7 @@ int32_t tfr_dnn_read(tfr_dnn_ir *ir, tfr_err *err)
     return status;
 }
 
-void tfr_dnn_ir_end(tfr_dnn_ir *ir)
+void native_ir_end(native_ir *ir)
 {
     free(ir->values);
     free(ir->twins);

@@ -10,51 +10,51 @@
 /* ---- rows ---- */
 
 typedef struct rows {
-    const tfr_dnn_isa *isa;
-    tfr_dnn_ref from, scale, shift, to;
+    const native_isa *isa;
+    native_ref from, scale, shift, to;
     bool has_shift, softmax;
     int64_t n;
     float epsilon;
 } rows;
 
-static void run_rows(const void *params, const tfr_dnn_bases *bases, int64_t begin, int64_t end)
+static void run_rows(const void *params, const native_bases *bases, int64_t begin, int64_t end)
 {
     const rows *r = params;
-    const float *from = tfr_dnn_at(bases, &r->from);
-    float *to = tfr_dnn_at(bases, &r->to);
+    const float *from = native_at(bases, &r->from);
+    float *to = native_at(bases, &r->to);
     int64_t i;
 
     for (i = begin; i < end; i++) {
         if (r->softmax)
             r->isa->softmax(from + i * r->n, 1.0f, NULL, to + i * r->n, r->n);
         else
-            r->isa->layer_norm(from + i * r->n, tfr_dnn_at(bases, &r->scale),
-                               r->has_shift ? tfr_dnn_at(bases, &r->shift) : NULL, r->epsilon,
+            r->isa->layer_norm(from + i * r->n, native_at(bases, &r->scale),
+                               r->has_shift ? native_at(bases, &r->shift) : NULL, r->epsilon,
                                to + i * r->n, r->n);
     }
 }
 
-void tfr_dnn_plan_rows(tfr_dnn_planner *p, const tfr_dnn_item *item)
+void native_plan_rows(native_planner *p, const native_item *item)
 {
-    const tfr_dnn_value *x = &p->ir->values[item->inputs[0]];
-    rows *r = tfr_dnn_keep(p, sizeof *r);
-    int64_t n = tfr_dnn_count(p, x);
+    const native_value *x = &p->ir->values[item->inputs[0]];
+    rows *r = native_keep(p, sizeof *r);
+    int64_t n = native_count(p, x);
 
     if (!r)
         return;
     r->isa = p->isa;
-    r->from = tfr_dnn_ref_of(p, item->inputs[0]);
-    r->to = tfr_dnn_ref_of(p, item->output);
-    r->softmax = item->kind == TFR_DNN_ITEM_SOFTMAX;
+    r->from = native_ref_of(p, item->inputs[0]);
+    r->to = native_ref_of(p, item->output);
+    r->softmax = item->kind == NATIVE_ITEM_SOFTMAX;
     r->n = x->dims[x->rank - 1];
     r->epsilon = item->epsilon;
     if (!r->softmax) {
-        r->scale = tfr_dnn_ref_of(p, item->inputs[1]);
+        r->scale = native_ref_of(p, item->inputs[1]);
         r->has_shift = item->n_inputs > 2 && item->inputs[2] >= 0;
         if (r->has_shift)
-            r->shift = tfr_dnn_ref_of(p, item->inputs[2]);
+            r->shift = native_ref_of(p, item->inputs[2]);
     }
-    tfr_dnn_add_run(p, run_rows, r, n / r->n, (double)n * 0.5);
+    native_add_run(p, run_rows, r, n / r->n, (double)n * 0.5);
 }
 
 /* ---- transposition ---- */
@@ -66,19 +66,19 @@ enum { AXES = 6 };
  * two innermost dims of source and result are matrices to turn.
  */
 typedef struct turn {
-    const tfr_dnn_isa *isa;
-    tfr_dnn_ref from, to;
+    const native_isa *isa;
+    native_ref from, to;
     int rank;
     int64_t dims[AXES], steps[AXES]; /* of the result, and its steps in the source */
     int64_t to_steps[AXES];
     int matrix; /* dim of the result that is innermost in the source */
 } turn;
 
-static void run_turn(const void *params, const tfr_dnn_bases *bases, int64_t begin, int64_t end)
+static void run_turn(const void *params, const native_bases *bases, int64_t begin, int64_t end)
 {
     const turn *t = params;
-    const float *from = tfr_dnn_at(bases, &t->from);
-    float *to = tfr_dnn_at(bases, &t->to);
+    const float *from = native_at(bases, &t->from);
+    float *to = native_at(bases, &t->to);
     const int last = t->rank - 1;
     int64_t i;
 
@@ -100,25 +100,25 @@ static void run_turn(const void *params, const tfr_dnn_bases *bases, int64_t beg
     }
 }
 
-void tfr_dnn_plan_transpose(tfr_dnn_planner *p, const tfr_dnn_item *item)
+void native_plan_transpose(native_planner *p, const native_item *item)
 {
-    const tfr_dnn_value *x = &p->ir->values[item->inputs[0]];
+    const native_value *x = &p->ir->values[item->inputs[0]];
     int64_t in_steps[TFR_MAX_RANK], step = 1, work;
-    turn *t = tfr_dnn_keep(p, sizeof *t);
+    turn *t = native_keep(p, sizeof *t);
     int d, previous = -2;
 
     if (!t)
         return;
     t->isa = p->isa;
-    t->from = tfr_dnn_ref_of(p, item->inputs[0]);
-    t->to = tfr_dnn_ref_of(p, item->output);
+    t->from = native_ref_of(p, item->inputs[0]);
+    t->to = native_ref_of(p, item->output);
     for (d = x->rank - 1; d >= 0; d--) {
         in_steps[d] = step;
-        step *= d == 0 ? tfr_dnn_first_dim(p, x) : x->dims[d];
+        step *= d == 0 ? native_first_dim(p, x) : x->dims[d];
     }
     for (d = 0; d < x->rank; d++) {
         int axis = item->perm[d];
-        int64_t n = axis == 0 ? tfr_dnn_first_dim(p, x) : x->dims[axis];
+        int64_t n = axis == 0 ? native_first_dim(p, x) : x->dims[axis];
         if (axis == previous + 1) {
             t->dims[t->rank - 1] *= n;
             t->steps[t->rank - 1] = in_steps[axis];
@@ -139,27 +139,27 @@ void tfr_dnn_plan_transpose(tfr_dnn_planner *p, const tfr_dnn_item *item)
     work = step / t->dims[t->rank - 1];
     if (t->matrix != t->rank - 1)
         work /= t->dims[t->matrix];
-    tfr_dnn_add_run(p, run_turn, t, work, (double)step * 0.4);
+    native_add_run(p, run_turn, t, work, (double)step * 0.4);
 }
 
 /* ---- products of two computed sides ---- */
 
 typedef struct products {
-    const tfr_dnn_isa *isa;
-    tfr_dnn_ref left, right, to;
+    const native_isa *isa;
+    native_ref left, right, to;
     int64_t rows, depth, columns;
-    tfr_dnn_act act;
+    native_act act;
     int32_t *offsets, *taps;
 } products;
 
 /* One matrix; the right one is read as it is, row by row. */
-static void run_products(const void *params, const tfr_dnn_bases *bases, int64_t begin, int64_t end)
+static void run_products(const void *params, const native_bases *bases, int64_t begin, int64_t end)
 {
     const products *m = params;
     const int64_t lanes = m->isa->lanes, wide = (m->columns + lanes - 1) / lanes;
     const int most = m->isa->max_pixels[4] ? 4 : 3;
     int64_t i, row, block;
-    tfr_dnn_tile tile;
+    native_tile tile;
 
     memset(&tile, 0, sizeof tile);
     tile.n_groups = 1;
@@ -172,9 +172,9 @@ static void run_products(const void *params, const tfr_dnn_bases *bases, int64_t
     tile.first = tile.last = true;
     tile.scale = 1.0f;
     for (i = begin; i < end; i++) {
-        const float *left = tfr_dnn_at(bases, &m->left) + i * m->rows * m->depth;
-        const float *right = tfr_dnn_at(bases, &m->right) + i * m->depth * m->columns;
-        float *to = tfr_dnn_at(bases, &m->to) + i * m->rows * m->columns;
+        const float *left = native_at(bases, &m->left) + i * m->rows * m->depth;
+        const float *right = native_at(bases, &m->right) + i * m->depth * m->columns;
+        float *to = native_at(bases, &m->to) + i * m->rows * m->columns;
         for (block = 0; block < wide;) {
             int blocks = (int)(wide - block < most ? wide - block : most);
             tile.last_lanes = block + blocks == wide ? (uint32_t)(m->columns % lanes) : 0;
@@ -192,28 +192,28 @@ static void run_products(const void *params, const tfr_dnn_bases *bases, int64_t
     }
 }
 
-void tfr_dnn_plan_batched_product(tfr_dnn_planner *p, const tfr_dnn_item *item)
+void native_plan_batched_product(native_planner *p, const native_item *item)
 {
-    const tfr_dnn_value *x = &p->ir->values[item->inputs[0]], *y = &p->ir->values[item->output];
-    products *m = tfr_dnn_keep(p, sizeof *m);
+    const native_value *x = &p->ir->values[item->inputs[0]], *y = &p->ir->values[item->output];
+    products *m = native_keep(p, sizeof *m);
     int64_t i, n;
 
     if (!m)
         return;
     m->isa = p->isa;
-    m->left = tfr_dnn_ref_of(p, item->inputs[0]);
-    m->right = tfr_dnn_ref_of(p, item->inputs[1]);
-    m->to = tfr_dnn_ref_of(p, item->output);
+    m->left = native_ref_of(p, item->inputs[0]);
+    m->right = native_ref_of(p, item->inputs[1]);
+    m->to = native_ref_of(p, item->output);
     m->rows = y->dims[y->rank - 2];
     m->columns = y->dims[y->rank - 1];
     m->depth = x->dims[x->rank - 1];
-    m->offsets = tfr_dnn_keep(p, TFR_DNN_MAX_PIXELS * sizeof *m->offsets);
-    m->taps = tfr_dnn_keep(p, (size_t)m->depth * sizeof *m->taps);
-    for (i = 0; m->offsets && i < TFR_DNN_MAX_PIXELS; i++)
+    m->offsets = native_keep(p, NATIVE_MAX_PIXELS * sizeof *m->offsets);
+    m->taps = native_keep(p, (size_t)m->depth * sizeof *m->taps);
+    for (i = 0; m->offsets && i < NATIVE_MAX_PIXELS; i++)
         m->offsets[i] = (int32_t)(i * m->depth);
     for (i = 0; m->taps && i < m->depth; i++)
         m->taps[i] = (int32_t)i;
-    n = tfr_dnn_count(p, y) / (m->rows * m->columns);
-    tfr_dnn_add_run(p, run_products, m, n,
-                    2.0 * (double)(n * m->rows * m->columns) * (double)m->depth / 60.0);
+    n = native_count(p, y) / (m->rows * m->columns);
+    native_add_run(p, run_products, m, n,
+                   2.0 * (double)(n * m->rows * m->columns) * (double)m->depth / 60.0);
 }

@@ -13,55 +13,55 @@ static uint32_t lane_of(const tfr_plugin_device *device)
     return device->pool && device->pool->lane ? device->pool->lane() : 0;
 }
 
-static void record(tfr_plugin_device *device, uint64_t began, uint64_t id, const tfr_dnn_run *step)
+static void record(tfr_plugin_device *device, uint64_t began, uint64_t id, const native_run *step)
 {
     if (began)
-        tfr_dnn_profile_end(device, began,
-                            &(tfr_dnn_stretch){.id = id,
-                                               .kind = TFR_PROFILE_KERNEL,
-                                               .node = step->node,
-                                               .lane = lane_of(device),
-                                               .name = step->name,
-                                               .flops = (uint64_t)step->flops,
-                                               .bytes = (uint64_t)step->bytes});
+        native_profile_end(device, began,
+                           &(native_stretch){.id = id,
+                                             .kind = TFR_PROFILE_KERNEL,
+                                             .node = step->node,
+                                             .lane = lane_of(device),
+                                             .name = step->name,
+                                             .flops = (uint64_t)step->flops,
+                                             .bytes = (uint64_t)step->bytes});
 }
 
 /* ---- shared steps ---- */
 
 typedef struct shared {
-    const tfr_dnn_sharing *launch;
-    const tfr_dnn_run *step;
+    const native_sharing *launch;
+    const native_run *step;
     char *const *base;
     char *workspace;
-    tfr_dnn_fault *fault;
+    native_fault *fault;
     int64_t parts;
 } shared;
 
 static void run_part(void *user, int64_t begin, int64_t end)
 {
     const shared *s = user;
-    const tfr_dnn_bases bases = {s->base,
-                                 s->workspace + s->step->scratch +
-                                     lane_of(s->launch->device) * s->step->scratch_bytes,
-                                 s->fault, 0, s->workspace + s->step->shared};
+    const native_bases bases = {s->base,
+                                s->workspace + s->step->scratch +
+                                    lane_of(s->launch->device) * s->step->scratch_bytes,
+                                s->fault, 0, s->workspace + s->step->shared};
     int64_t n = s->step->n;
 
     s->step->run(s->step->params, &bases, begin * n / s->parts, end * n / s->parts);
 }
 
-static void run_shared(const tfr_dnn_sharing *l, char *workspace, char *const *base, uint64_t id,
-                       tfr_dnn_fault *fault)
+static void run_shared(const native_sharing *l, char *workspace, char *const *base, uint64_t id,
+                       native_fault *fault)
 {
-    const tfr_dnn_plan *plan = l->plan;
+    const native_plan *plan = l->plan;
     shared s = {l, NULL, base, workspace, fault, l->device->threads};
     int i;
 
     for (i = 0; i < plan->n_runs; i++) {
-        const tfr_dnn_run *step = &plan->runs[i];
-        uint64_t began = tfr_dnn_profile_begin(l->device, id);
+        const native_run *step = &plan->runs[i];
+        uint64_t began = native_profile_begin(l->device, id);
         if (!l->share || step->alone) {
-            const tfr_dnn_bases bases = {base, workspace + step->scratch, fault, 0,
-                                         workspace + step->shared};
+            const native_bases bases = {base, workspace + step->scratch, fault, 0,
+                                        workspace + step->shared};
             step->run(step->params, &bases, 0, step->n);
         } else {
             s.step = step;
@@ -74,21 +74,21 @@ static void run_shared(const tfr_dnn_sharing *l, char *workspace, char *const *b
 
 /* ---- units ---- */
 
-enum { MAX_BASES = TFR_DNN_PROGRAM_ARGS + 1 };
+enum { MAX_BASES = NATIVE_PROGRAM_ARGS + 1 };
 
 typedef struct units {
-    const tfr_dnn_sharing *launch;
+    const native_sharing *launch;
     char *workspace;
     char *const *args;
     uint64_t id;
-    tfr_dnn_fault *fault;
+    native_fault *fault;
 } units;
 
 static void run_units(void *user, int64_t begin, int64_t end)
 {
     const units *u = user;
-    const tfr_dnn_sharing *l = u->launch;
-    const tfr_dnn_plan *plan = l->plan;
+    const native_sharing *l = u->launch;
+    const native_plan *plan = l->plan;
     char *lane = u->workspace + lane_of(l->device) * l->lane_bytes, *base[MAX_BASES];
     int64_t unit;
     int i;
@@ -98,20 +98,20 @@ static void run_units(void *user, int64_t begin, int64_t end)
         for (i = 0; i < l->n_args; i++)
             base[1 + i] = u->args[i] + unit * l->unit_bytes[i];
         for (i = 0; i < plan->n_runs; i++) {
-            const tfr_dnn_run *step = &plan->runs[i];
-            const tfr_dnn_bases bases = {base, lane + step->scratch, u->fault, unit,
-                                         lane + step->shared};
-            uint64_t began = tfr_dnn_profile_begin(l->device, u->id);
+            const native_run *step = &plan->runs[i];
+            const native_bases bases = {base, lane + step->scratch, u->fault, unit,
+                                        lane + step->shared};
+            uint64_t began = native_profile_begin(l->device, u->id);
             step->run(step->params, &bases, 0, step->n);
             record(l->device, began, u->id, step);
         }
     }
 }
 
-int32_t tfr_dnn_run_program(const tfr_dnn_sharing *l, void *workspace, char *const *args,
-                            uint64_t id, tfr_err *err)
+int32_t native_run_program(const native_sharing *l, void *workspace, char *const *args, uint64_t id,
+                           tfr_err *err)
 {
-    tfr_dnn_fault fault = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    native_fault fault = {.lock = PTHREAD_MUTEX_INITIALIZER};
     char *base[MAX_BASES];
     int i;
 
@@ -124,5 +124,5 @@ int32_t tfr_dnn_run_program(const tfr_dnn_sharing *l, void *workspace, char *con
             base[1 + i] = args[i];
         run_shared(l, workspace, base, id, &fault);
     }
-    return fault.there ? tfr_dnn_gather_fail(&fault.bad, err) : TFR_OK;
+    return fault.there ? native_gather_fail(&fault.bad, err) : TFR_OK;
 }

@@ -7,27 +7,27 @@
 enum { MOST_CHANNELS = 6 /* for each pixel, where threads share the pixels */ };
 
 typedef struct windows {
-    const tfr_dnn_isa *isa;
-    tfr_dnn_ref source, residual, to;
+    const native_isa *isa;
+    native_ref source, residual, to;
     bool has_residual;
-    void (*row)(const tfr_dnn_row *row);
+    void (*row)(const native_row *row);
     int64_t height, width, out_height, out_width, blocks, taps, rows;
     int parts;
-    tfr_dnn_row form; /* what all rows have in common; weights and bias of block 0 */
+    native_row form; /* what all rows have in common; weights and bias of block 0 */
     int64_t pad[2];
 } windows;
 
 /* Rows [y, end) of one channel block of a sample. */
-static void run_rows(const windows *w, const tfr_dnn_bases *bases, int64_t plane, int64_t y,
+static void run_rows(const windows *w, const native_bases *bases, int64_t plane, int64_t y,
                      int64_t end)
 {
     const int64_t lanes = w->isa->lanes, block = plane % w->blocks, line = w->out_width * lanes;
     const int64_t place = (plane * w->out_height + y) * line;
-    const float *residual = w->has_residual ? tfr_dnn_at(bases, &w->residual) : NULL;
-    tfr_dnn_row row = w->form;
+    const float *residual = w->has_residual ? native_at(bases, &w->residual) : NULL;
+    native_row row = w->form;
 
-    row.source = tfr_dnn_at(bases, &w->source) + plane * w->height * w->width * lanes;
-    row.to = tfr_dnn_at(bases, &w->to) + place;
+    row.source = native_at(bases, &w->source) + plane * w->height * w->width * lanes;
+    row.to = native_at(bases, &w->to) + place;
     row.residual = residual ? residual + place : NULL;
     row.weights = w->form.weights ? w->form.weights + block * w->taps * lanes : NULL;
     row.bias = w->form.bias ? w->form.bias + block * lanes : NULL;
@@ -43,12 +43,12 @@ static void run_rows(const windows *w, const tfr_dnn_bases *bases, int64_t plane
  * Numbers count parts of the rows of all samples, in them what each sample has of them, in it
  * blocks of channels, in them rows.
  */
-static void run_windows(const void *params, const tfr_dnn_bases *bases, int64_t begin, int64_t end)
+static void run_windows(const void *params, const native_bases *bases, int64_t begin, int64_t end)
 {
     const windows *w = params;
 
     while (begin < end) {
-        tfr_dnn_cut part = tfr_dnn_cut_at(begin, w->rows, w->blocks, w->parts);
+        native_cut part = native_cut_at(begin, w->rows, w->blocks, w->parts);
         while (part.n > 0 && begin < end) {
             const int64_t y = part.first % w->out_height, left = w->out_height - y;
             const int64_t n = part.n < left ? part.n : left;
@@ -66,19 +66,19 @@ static void run_windows(const void *params, const tfr_dnn_bases *bases, int64_t 
     }
 }
 
-static windows *begin_windows(tfr_dnn_planner *p, const tfr_dnn_item *item)
+static windows *begin_windows(native_planner *p, const native_item *item)
 {
-    const tfr_dnn_value *x = &p->ir->values[item->inputs[0]], *y = &p->ir->values[item->output];
-    windows *w = tfr_dnn_keep(p, sizeof *w);
+    const native_value *x = &p->ir->values[item->inputs[0]], *y = &p->ir->values[item->output];
+    windows *w = native_keep(p, sizeof *w);
     int i;
 
     if (!w)
         return NULL;
     w->isa = p->isa;
-    w->source = tfr_dnn_ref_of(p, item->inputs[0]);
-    w->to = tfr_dnn_ref_of(p, item->output);
+    w->source = native_ref_of(p, item->inputs[0]);
+    w->to = native_ref_of(p, item->output);
     w->has_residual = item->residual >= 0;
-    w->residual = tfr_dnn_ref_of(p, item->residual);
+    w->residual = native_ref_of(p, item->residual);
     w->form.height = w->height = x->dims[2];
     w->form.width = w->width = x->dims[3];
     w->out_height = y->dims[2];
@@ -99,16 +99,16 @@ static windows *begin_windows(tfr_dnn_planner *p, const tfr_dnn_item *item)
     return w;
 }
 
-static void end_windows(tfr_dnn_planner *p, windows *w, const tfr_dnn_value *y)
+static void end_windows(native_planner *p, windows *w, const native_value *y)
 {
-    const int64_t samples = tfr_dnn_first_dim(p, y), pixels = w->out_height * w->out_width;
+    const int64_t samples = native_first_dim(p, y), pixels = w->out_height * w->out_width;
     const int64_t rows = samples * w->blocks * w->out_height;
     double work = (double)(rows * w->out_width * w->taps);
 
     /* Convolutions around it have weights of all pairs of channels. */
     w->rows = samples * w->out_height;
-    w->parts = y->dims[1] <= MOST_CHANNELS * pixels ? tfr_dnn_parts(p, samples * pixels) : 1;
-    tfr_dnn_add_run(p, run_windows, w, rows, work / 2.0 + (double)(rows * w->out_width));
+    w->parts = y->dims[1] <= MOST_CHANNELS * pixels ? native_parts(p, samples * pixels) : 1;
+    native_add_run(p, run_windows, w, rows, work / 2.0 + (double)(rows * w->out_width));
 }
 
 typedef struct packing {
@@ -128,19 +128,19 @@ static void fill_weights(float *to, const void *user)
     }
 }
 
-static const float *pack(tfr_dnn_planner *p, const windows *w, const void *from, int64_t channels,
+static const float *pack(native_planner *p, const windows *w, const void *from, int64_t channels,
                          int64_t taps)
 {
     const packing k = {from, channels, taps, p->isa->lanes};
-    const tfr_dnn_constant_key key = {{from}, {4, channels, taps, p->isa->lanes}};
+    const native_constant_key key = {{from}, {4, channels, taps, p->isa->lanes}};
 
-    return tfr_dnn_pack(p, &key, (uint64_t)(w->blocks * p->isa->lanes * taps) * sizeof(float),
-                        fill_weights, &k);
+    return native_pack(p, &key, (uint64_t)(w->blocks * p->isa->lanes * taps) * sizeof(float),
+                       fill_weights, &k);
 }
 
-void tfr_dnn_plan_depthwise(tfr_dnn_planner *p, const tfr_dnn_item *item)
+void native_plan_depthwise(native_planner *p, const native_item *item)
 {
-    const tfr_dnn_value *y = &p->ir->values[item->output];
+    const native_value *y = &p->ir->values[item->output];
     windows *w = begin_windows(p, item);
 
     if (!w)
@@ -152,7 +152,7 @@ void tfr_dnn_plan_depthwise(tfr_dnn_planner *p, const tfr_dnn_item *item)
     end_windows(p, w, y);
 }
 
-void tfr_dnn_plan_pool(tfr_dnn_planner *p, const tfr_dnn_item *item)
+void native_plan_pool(native_planner *p, const native_item *item)
 {
     windows *w = begin_windows(p, item);
 
@@ -165,17 +165,17 @@ void tfr_dnn_plan_pool(tfr_dnn_planner *p, const tfr_dnn_item *item)
 /* ---- the mean of a plane ---- */
 
 typedef struct means {
-    const tfr_dnn_isa *isa;
-    tfr_dnn_ref source, to;
+    const native_isa *isa;
+    native_ref source, to;
     int64_t channels, blocks, pixels;
 } means;
 
-static void run_means(const void *params, const tfr_dnn_bases *bases, int64_t begin, int64_t end)
+static void run_means(const void *params, const native_bases *bases, int64_t begin, int64_t end)
 {
     const means *m = params;
     const int64_t lanes = m->isa->lanes;
-    const float *source = tfr_dnn_at(bases, &m->source);
-    float *to = tfr_dnn_at(bases, &m->to), mean[TFR_DNN_MAX_LANES];
+    const float *source = native_at(bases, &m->source);
+    float *to = native_at(bases, &m->to), mean[NATIVE_MAX_LANES];
     int64_t i;
 
     for (i = begin; i < end; i++) {
@@ -186,20 +186,20 @@ static void run_means(const void *params, const tfr_dnn_bases *bases, int64_t be
     }
 }
 
-void tfr_dnn_plan_mean(tfr_dnn_planner *p, const tfr_dnn_item *item)
+void native_plan_mean(native_planner *p, const native_item *item)
 {
-    const tfr_dnn_value *x = &p->ir->values[item->inputs[0]];
-    means *m = tfr_dnn_keep(p, sizeof *m);
+    const native_value *x = &p->ir->values[item->inputs[0]];
+    means *m = native_keep(p, sizeof *m);
     int64_t rows;
 
     if (!m)
         return;
     m->isa = p->isa;
-    m->source = tfr_dnn_ref_of(p, item->inputs[0]);
-    m->to = tfr_dnn_ref_of(p, item->output);
+    m->source = native_ref_of(p, item->inputs[0]);
+    m->to = native_ref_of(p, item->output);
     m->channels = x->dims[1];
     m->blocks = (x->dims[1] + p->isa->lanes - 1) / p->isa->lanes;
     m->pixels = x->dims[2] * x->dims[3];
-    rows = tfr_dnn_first_dim(p, x) * m->blocks;
-    tfr_dnn_add_run(p, run_means, m, rows, (double)(rows * m->pixels) * 2.0);
+    rows = native_first_dim(p, x) * m->blocks;
+    native_add_run(p, run_means, m, rows, (double)(rows * m->pixels) * 2.0);
 }

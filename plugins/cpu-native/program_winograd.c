@@ -39,7 +39,7 @@ typedef struct winograd_form {
     double of_source, of_result; /* products in whose time a tile of a channel is transformed */
 } winograd_form;
 
-static const winograd_form forms[TFR_DNN_WINOGRAD_FORMS] = {
+static const winograd_form forms[NATIVE_WINOGRAD_FORMS] = {
     {2, 4, 16, {{1.0, 0.0, 0.0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0.5}, {0.0, 0.0, 1.0}}, 90.0, 70.0},
     {4,
      6,
@@ -55,9 +55,9 @@ static const winograd_form forms[TFR_DNN_WINOGRAD_FORMS] = {
 };
 
 typedef struct winograd {
-    const tfr_dnn_isa *isa;
+    const native_isa *isa;
     const winograd_form *form;
-    tfr_dnn_ref source, residual, to;
+    native_ref source, residual, to;
     bool has_residual;
     const float *weights, *bias;
     const float *taps; /* weights as the model has them */
@@ -68,7 +68,7 @@ typedef struct winograd {
     int64_t n_groups;
     int64_t source_step, sums_step; /* from place to place */
     bool pooled;
-    tfr_dnn_act act;
+    native_act act;
 } winograd;
 
 /* A tile's sample and its first output. */
@@ -86,18 +86,18 @@ static corner corner_of(const winograd *w, int64_t tile)
 /* ---- the three stages ---- */
 
 /* [place][block][tile][lane] */
-static void transform_source(const winograd *w, const tfr_dnn_bases *bases, int64_t first,
-                             int64_t n, float *to)
+static void transform_source(const winograd *w, const native_bases *bases, int64_t first, int64_t n,
+                             float *to)
 {
     const int64_t lanes = w->isa->lanes, area = w->height * w->width * lanes;
-    const float *source = tfr_dnn_at(bases, &w->source);
+    const float *source = native_at(bases, &w->source);
     int64_t i, block;
 
     for (block = 0; block < w->in_blocks; block++) {
         for (i = 0; i < n; i++) {
             corner c = corner_of(w, first + i);
-            const tfr_dnn_plane plane = {source + (c.sample * w->in_blocks + block) * area,
-                                         w->height, w->width};
+            const native_plane plane = {source + (c.sample * w->in_blocks + block) * area,
+                                        w->height, w->width};
             w->isa->winograd_source[w->form - forms](&plane, c.y - w->pad[0], c.x - w->pad[1],
                                                      to + (block * w->band + i) * lanes,
                                                      w->source_step);
@@ -117,7 +117,7 @@ static void multiply(const winograd *w, int64_t g, int64_t n, const float *sourc
     const int64_t blocks = left < GROUP ? left : GROUP, most = w->isa->max_pixels[blocks];
     const int64_t parts = (n + most - 1) / most, floats = group_floats(w, blocks);
     const float *weights = w->weights + g * w->form->places * group_floats(w, GROUP);
-    tfr_dnn_tile tile;
+    native_tile tile;
     int64_t place, i;
 
     memset(&tile, 0, sizeof tile);
@@ -145,17 +145,17 @@ static void multiply(const winograd *w, int64_t g, int64_t n, const float *sourc
     }
 }
 
-static tfr_dnn_winograd_end end_of(const winograd *w, const tfr_dnn_bases *bases, int64_t block,
-                                   int64_t tile)
+static native_winograd_end end_of(const winograd *w, const native_bases *bases, int64_t block,
+                                  int64_t tile)
 {
     const int64_t lanes = w->isa->lanes, part = w->pooled ? 2 : 1;
     const int64_t width = w->columns / part, area = w->rows / part * width;
     const corner c = corner_of(w, tile);
     int64_t at = ((c.sample * w->out_blocks + block) * area + c.y / part * width + c.x / part);
-    tfr_dnn_winograd_end end;
+    native_winograd_end end;
 
-    end.to = tfr_dnn_at(bases, &w->to) + at * lanes;
-    end.residual = w->has_residual ? tfr_dnn_at(bases, &w->residual) + at * lanes : NULL;
+    end.to = native_at(bases, &w->to) + at * lanes;
+    end.residual = w->has_residual ? native_at(bases, &w->residual) + at * lanes : NULL;
     end.row = width * lanes;
     end.rows = (int)(w->rows - c.y < w->form->out ? w->rows - c.y : w->form->out);
     end.columns = (int)(w->columns - c.x < w->form->out ? w->columns - c.x : w->form->out);
@@ -166,14 +166,14 @@ static tfr_dnn_winograd_end end_of(const winograd *w, const tfr_dnn_bases *bases
 }
 
 /* A bit for each tile that is not finite. */
-static uint64_t transform_back(const winograd *w, const tfr_dnn_bases *bases, int64_t block,
+static uint64_t transform_back(const winograd *w, const native_bases *bases, int64_t block,
                                int64_t first, int64_t n, const float *sums)
 {
     uint64_t bad = 0;
     int64_t i;
 
     for (i = 0; i < n; i++) {
-        const tfr_dnn_winograd_end end = end_of(w, bases, block, first + i);
+        const native_winograd_end end = end_of(w, bases, block, first + i);
         if (!w->isa->winograd_result[w->form - forms](sums + i * w->isa->lanes, w->sums_step, &end))
             bad |= (uint64_t)1 << i;
     }
@@ -215,19 +215,19 @@ static void find_taps(const winograd *w, int64_t y, int64_t x, int rows, int col
     }
 }
 
-static void compute_plainly(const winograd *w, const tfr_dnn_bases *bases, int64_t block,
+static void compute_plainly(const winograd *w, const native_bases *bases, int64_t block,
                             int64_t tile_number, const float *weights)
 {
     const int64_t lanes = w->isa->lanes, area = w->height * w->width * lanes;
-    const tfr_dnn_winograd_end end = end_of(w, bases, block, tile_number);
+    const native_winograd_end end = end_of(w, bases, block, tile_number);
     const corner c = corner_of(w, tile_number);
     const int part = w->pooled ? 2 : 1;
     int32_t offsets[TAPS * MOST_OUT];
-    tfr_dnn_tile tile;
+    native_tile tile;
     int i, j;
 
     memset(&tile, 0, sizeof tile);
-    tile.source = tfr_dnn_at(bases, &w->source) + c.sample * w->in_blocks * area;
+    tile.source = native_at(bases, &w->source) + c.sample * w->in_blocks * area;
     tile.offsets = offsets;
     tile.plane = area;
     tile.n_groups = (int)w->in_blocks;
@@ -253,7 +253,7 @@ static void compute_plainly(const winograd *w, const tfr_dnn_bases *bases, int64
 
 /* ---- running ---- */
 
-static void run_group(const winograd *w, const tfr_dnn_bases *bases, int64_t g, int64_t first,
+static void run_group(const winograd *w, const native_bases *bases, int64_t g, int64_t first,
                       int64_t n, const float *source, float *sums)
 {
     uint64_t bad[GROUP] = {0};
@@ -273,7 +273,7 @@ static void run_group(const winograd *w, const tfr_dnn_bases *bases, int64_t g, 
 }
 
 /* Numbers count bands, in them groups of output channels. */
-static void run_winograd(const void *params, const tfr_dnn_bases *bases, int64_t begin, int64_t end)
+static void run_winograd(const void *params, const native_bases *bases, int64_t begin, int64_t end)
 {
     const winograd *w = params;
     float *source = (float *)(void *)bases->scratch,
@@ -294,7 +294,7 @@ static void run_winograd(const void *params, const tfr_dnn_bases *bases, int64_t
 
 /* U = G g G', in double, rounded once. */
 static void transform_weights(const winograd_form *form,
-                              const double g[TAPS][GROUP * TFR_DNN_MAX_LANES], int64_t width,
+                              const double g[TAPS][GROUP * NATIVE_MAX_LANES], int64_t width,
                               float *to, int64_t step)
 {
     int i, j;
@@ -302,7 +302,7 @@ static void transform_weights(const winograd_form *form,
 
     for (i = 0; i < form->in; i++) {
         const double *f = form->weights[i];
-        double half[3][GROUP * TFR_DNN_MAX_LANES];
+        double half[3][GROUP * NATIVE_MAX_LANES];
         for (j = 0; j < 3; j++) {
             for (o = 0; o < width; o++)
                 half[j][o] = f[0] * g[j][o] + f[1] * g[3 + j][o] + f[2] * g[6 + j][o];
@@ -334,12 +334,12 @@ static void fill_parts(void *user, int64_t begin, int64_t end)
         const int64_t block = begin / w->ins * GROUP, in = begin % w->ins;
         int64_t blocks = w->out_blocks - block < GROUP ? w->out_blocks - block : GROUP;
         int64_t width = blocks * lanes;
-        double g[TAPS][GROUP * TFR_DNN_MAX_LANES] = {{0}};
+        double g[TAPS][GROUP * NATIVE_MAX_LANES] = {{0}};
         for (o = 0; o < width && block * lanes + o < w->outs; o++) {
             for (tap = 0; tap < TAPS; tap++)
                 g[tap][o] = w->taps[((block * lanes + o) * w->ins + in) * TAPS + tap];
         }
-        transform_weights(w->form, (const double(*)[GROUP * TFR_DNN_MAX_LANES]) g, width,
+        transform_weights(w->form, (const double(*)[GROUP * NATIVE_MAX_LANES]) g, width,
                           f->to + w->form->places * group_floats(w, block) + in * width,
                           group_floats(w, blocks));
     }
@@ -360,19 +360,19 @@ static void fill_bias(float *to, const void *user)
     memcpy(to, f->winograd->bias, (size_t)f->winograd->outs * sizeof *to);
 }
 
-static void pack(tfr_dnn_planner *p, winograd *w, const float *bias)
+static void pack(native_planner *p, winograd *w, const float *bias)
 {
     const int64_t lanes = w->isa->lanes;
-    const tfr_dnn_constant_key key = {{w->taps}, {5, w->outs, w->ins, lanes, w->form->out}};
-    const tfr_dnn_constant_key bias_key = {{bias}, {6, w->outs, lanes}};
+    const native_constant_key key = {{w->taps}, {5, w->outs, w->ins, lanes, w->form->out}};
+    const native_constant_key bias_key = {{bias}, {6, w->outs, lanes}};
     const filling f = {w, p->ir->device->host, NULL};
     uint64_t floats = (uint64_t)(w->form->places * w->in_blocks * w->out_blocks * lanes * lanes);
 
-    w->weights = tfr_dnn_pack(p, &key, floats * sizeof(float), fill_weights, &f);
+    w->weights = native_pack(p, &key, floats * sizeof(float), fill_weights, &f);
     w->bias = bias;
     if (bias)
-        w->bias = tfr_dnn_pack(p, &bias_key, (uint64_t)(w->out_blocks * lanes) * sizeof(float),
-                               fill_bias, &f);
+        w->bias = native_pack(p, &bias_key, (uint64_t)(w->out_blocks * lanes) * sizeof(float),
+                              fill_bias, &f);
 }
 
 /* ---- planning ---- */
@@ -382,10 +382,10 @@ static void pack(tfr_dnn_planner *p, winograd *w, const float *bias)
  * from far away were measured. By the shape of a sample alone, so that the same model gives the
  * same numbers in every process and batch, however samples are shared out.
  */
-int tfr_dnn_winograd_form(const tfr_dnn_planner *p, const tfr_dnn_item *item)
+int native_winograd_form(const native_planner *p, const native_item *item)
 {
     const double of_weight = 43.0, worth = 0.75;
-    const tfr_dnn_value *x = &p->ir->values[item->inputs[0]], *y = &p->ir->values[item->output];
+    const native_value *x = &p->ir->values[item->inputs[0]], *y = &p->ir->values[item->output];
     const double ins = (double)x->dims[1], outs = (double)y->dims[1];
     const int64_t part = item->pooled ? 2 : 1, rows = y->dims[2] * part,
                   columns = y->dims[3] * part;
@@ -396,9 +396,9 @@ int tfr_dnn_winograd_form(const tfr_dnn_planner *p, const tfr_dnn_item *item)
         if (item->kernel[i] != 3 || item->stride[i] != 1 || item->dilation[i] != 1)
             return -1;
     }
-    if (item->plain_source || x->dims[1] < TFR_DNN_MAX_LANES || y->dims[1] < TFR_DNN_MAX_LANES)
+    if (item->plain_source || x->dims[1] < NATIVE_MAX_LANES || y->dims[1] < NATIVE_MAX_LANES)
         return -1;
-    for (i = 0; i < TFR_DNN_WINOGRAD_FORMS; i++) {
+    for (i = 0; i < NATIVE_WINOGRAD_FORMS; i++) {
         const winograd_form *f = &forms[i];
         double tiles = (double)((rows + f->out - 1) / f->out * ((columns + f->out - 1) / f->out));
         double cost = f->places * ins * outs * (tiles > of_weight ? tiles : of_weight) +
@@ -411,7 +411,7 @@ int tfr_dnn_winograd_form(const tfr_dnn_planner *p, const tfr_dnn_item *item)
     return best;
 }
 
-static void make_bands(const tfr_dnn_planner *p, winograd *w)
+static void make_bands(const native_planner *p, winograd *w)
 {
     const int64_t threads = p->ir->device->threads, lanes = w->isa->lanes;
     const int64_t unit = w->isa->max_pixels[GROUP];
@@ -429,9 +429,9 @@ static void make_bands(const tfr_dnn_planner *p, winograd *w)
     w->sums_step = GROUP * w->band * lanes + APART;
 }
 
-static void set_shape(const tfr_dnn_planner *p, winograd *w, const tfr_dnn_item *item)
+static void set_shape(const native_planner *p, winograd *w, const native_item *item)
 {
-    const tfr_dnn_value *x = &p->ir->values[item->inputs[0]], *y = &p->ir->values[item->output];
+    const native_value *x = &p->ir->values[item->inputs[0]], *y = &p->ir->values[item->output];
     const int64_t lanes = p->isa->lanes, part = item->pooled ? 2 : 1;
 
     w->ins = x->dims[1];
@@ -447,25 +447,25 @@ static void set_shape(const tfr_dnn_planner *p, winograd *w, const tfr_dnn_item 
     w->columns = y->dims[3] * part;
     w->tiles_y = (w->rows + w->form->out - 1) / w->form->out;
     w->tiles_x = (w->columns + w->form->out - 1) / w->form->out;
-    w->all = tfr_dnn_first_dim(p, y) * w->tiles_y * w->tiles_x;
+    w->all = native_first_dim(p, y) * w->tiles_y * w->tiles_x;
 }
 
-void tfr_dnn_plan_winograd(tfr_dnn_planner *p, const tfr_dnn_item *item, int number)
+void native_plan_winograd(native_planner *p, const native_item *item, int number)
 {
-    winograd *w = tfr_dnn_keep(p, sizeof *w);
+    winograd *w = native_keep(p, sizeof *w);
     int bias = item->n_inputs > 2 ? item->inputs[2] : -1;
     int64_t again; /* floats of the weights of a block, for tiles that are not finite */
     double flops;
-    tfr_dnn_run *run;
+    native_run *run;
 
     if (!w)
         return;
     w->isa = p->isa;
     w->form = &forms[number];
-    w->source = tfr_dnn_ref_of(p, item->inputs[0]);
-    w->to = tfr_dnn_ref_of(p, item->output);
+    w->source = native_ref_of(p, item->inputs[0]);
+    w->to = native_ref_of(p, item->output);
     w->has_residual = item->residual >= 0;
-    w->residual = tfr_dnn_ref_of(p, item->residual);
+    w->residual = native_ref_of(p, item->residual);
     w->pooled = item->pooled;
     w->act = item->act;
     w->taps = p->ir->values[item->inputs[1]].known;
@@ -475,9 +475,9 @@ void tfr_dnn_plan_winograd(tfr_dnn_planner *p, const tfr_dnn_item *item, int num
     again = w->in_blocks * TAPS * p->isa->lanes * p->isa->lanes;
     if (again < w->form->places * w->sums_step)
         again = w->form->places * w->sums_step;
-    tfr_dnn_need_scratch(p, (uint64_t)(w->form->places * w->source_step + again) * sizeof(float));
+    native_need_scratch(p, (uint64_t)(w->form->places * w->source_step + again) * sizeof(float));
     flops = 2.0 * w->form->places * (double)w->all * (double)(w->ins * w->outs);
-    run = tfr_dnn_add_run(p, run_winograd, w, w->n_bands * w->n_groups, flops / 80.0);
+    run = native_add_run(p, run_winograd, w, w->n_bands * w->n_groups, flops / 80.0);
     run->flops = flops;
     run->name = "winograd conv";
 }

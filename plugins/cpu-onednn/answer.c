@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-dnnl_data_type_t tfr_dnn_type(int32_t dtype)
+dnnl_data_type_t onednn_type(int32_t dtype)
 {
     switch (dtype) {
     case TFR_DTYPE_F32:
@@ -30,7 +30,7 @@ dnnl_data_type_t tfr_dnn_type(int32_t dtype)
     }
 }
 
-uint32_t tfr_dnn_types_here(const tfr_plugin_device *device, uint32_t types)
+uint32_t onednn_types_here(const tfr_plugin_device *device, uint32_t types)
 {
     if (!device->bf16)
         types &= ~(1u << TFR_DTYPE_BF16);
@@ -65,7 +65,7 @@ static float half_value(uint16_t half)
     return half & 0x8000 ? -value : value;
 }
 
-float tfr_dnn_known(const tfr_operand *o, int64_t i)
+float onednn_known(const tfr_operand *o, int64_t i)
 {
     const char *at = o->data; /* that may lie anywhere */
     float value;
@@ -110,8 +110,8 @@ static bool want_float(const tfr_plugin_device *device, const tfr_operand *o, tf
     return false;
 }
 
-bool tfr_dnn_want_float(const tfr_plugin_device *device, const tfr_call *call, tfr_answer *answer,
-                        uint64_t other_inputs, bool half_ok)
+bool onednn_want_float(const tfr_plugin_device *device, const tfr_call *call, tfr_answer *answer,
+                       uint64_t other_inputs, bool half_ok)
 {
     const tfr_operand *first = tfr_call_input(call, 0);
     uint32_t i;
@@ -131,7 +131,7 @@ bool tfr_dnn_want_float(const tfr_plugin_device *device, const tfr_call *call, t
     return want_float(device, tfr_call_output(call, 0), answer, half_ok, "output", 0);
 }
 
-bool tfr_dnn_want_rank(const tfr_call *call, tfr_answer *answer, uint32_t i, int low, int high)
+bool onednn_want_rank(const tfr_call *call, tfr_answer *answer, uint32_t i, int low, int high)
 {
     const tfr_operand *o = tfr_call_input(call, i);
 
@@ -142,7 +142,7 @@ bool tfr_dnn_want_rank(const tfr_call *call, tfr_answer *answer, uint32_t i, int
     return false;
 }
 
-bool tfr_dnn_want_one_output(const tfr_call *call, tfr_answer *answer)
+bool onednn_want_one_output(const tfr_call *call, tfr_answer *answer)
 {
     uint32_t i;
 
@@ -159,7 +159,7 @@ bool tfr_dnn_want_one_output(const tfr_call *call, tfr_answer *answer)
 /* The library and its generated code count in 32 bits, bytes among other things. */
 #define MAX_WINDOW 1048576
 
-bool tfr_dnn_want_window_ints(const tfr_dnn_window *w, int n, tfr_answer *answer)
+bool onednn_want_window_ints(const onednn_window *w, int n, tfr_answer *answer)
 {
     int i, k;
 
@@ -180,7 +180,7 @@ bool tfr_dnn_want_window_ints(const tfr_dnn_window *w, int n, tfr_answer *answer
     return true;
 }
 
-void tfr_dnn_in_place(tfr_answer *answer, int input)
+void onednn_in_place(tfr_answer *answer, int input)
 {
     answer->in_place[0].input = (int16_t)input;
     answer->in_place[0].output = 0;
@@ -210,10 +210,10 @@ static bool check_operand(const tfr_operand *o, bool empty_ok, const char *which
     return false;
 }
 
-int32_t tfr_dnn_supports(tfr_plugin_device *device, const tfr_call *call, tfr_answer *answer,
-                         tfr_err *err)
+int32_t onednn_supports(tfr_plugin_device *device, const tfr_call *call, tfr_answer *answer,
+                        tfr_err *err)
 {
-    const tfr_dnn_op *op = tfr_dnn_find_op(call);
+    const onednn_op *op = onednn_find_op(call);
     int strided = -1;
     uint32_t i;
 

@@ -11,15 +11,15 @@
 #include <string.h>
 
 /* Ends every maker: status of the descriptor's init, then the primitive descriptor. */
-static dnnl_status_t make_pd(tfr_dnn_make *make, dnnl_status_t status, const_dnnl_op_desc_t d)
+static dnnl_status_t make_pd(onednn_make *make, dnnl_status_t status, const_dnnl_op_desc_t d)
 {
     if (status != dnnl_success)
         return status;
     return dnnl_primitive_desc_create(&make->pd, d, make->attr, make->engine, NULL);
 }
 
-dnnl_status_t tfr_dnn_md_create(tfr_dnn_md *out, dnnl_data_type_t type, int rank,
-                                const int64_t *dims, const int64_t *strides)
+dnnl_status_t onednn_md_create(onednn_md *out, dnnl_data_type_t type, int rank, const int64_t *dims,
+                               const int64_t *strides)
 {
     dnnl_memory_desc_t *md = calloc(1, sizeof *md);
     dnnl_status_t status;
@@ -35,13 +35,13 @@ dnnl_status_t tfr_dnn_md_create(tfr_dnn_md *out, dnnl_data_type_t type, int rank
     return status;
 }
 
-dnnl_status_t tfr_dnn_md_create_any(tfr_dnn_md *out, tfr_dnn_cmd like)
+dnnl_status_t onednn_md_create_any(onednn_md *out, onednn_cmd like)
 {
-    return tfr_dnn_md_create(out, like->data_type, like->ndims, like->dims, NULL);
+    return onednn_md_create(out, like->data_type, like->ndims, like->dims, NULL);
 }
 
-dnnl_status_t tfr_dnn_md_create_part(tfr_dnn_md *out, tfr_dnn_cmd parent, const int64_t *dims,
-                                     const int64_t *offsets)
+dnnl_status_t onednn_md_create_part(onednn_md *out, onednn_cmd parent, const int64_t *dims,
+                                    const int64_t *offsets)
 {
     dnnl_memory_desc_t *md = calloc(1, sizeof *md);
     dnnl_status_t status;
@@ -56,48 +56,46 @@ dnnl_status_t tfr_dnn_md_create_part(tfr_dnn_md *out, tfr_dnn_cmd parent, const 
     return status;
 }
 
-dnnl_status_t tfr_dnn_md_create_as(tfr_dnn_md *out, tfr_dnn_cmd like, dnnl_data_type_t type)
+dnnl_status_t onednn_md_create_as(onednn_md *out, onednn_cmd like, dnnl_data_type_t type)
 {
-    return tfr_dnn_md_create(out, type, like->ndims, like->dims,
-                             like->format_desc.blocking.strides);
+    return onednn_md_create(out, type, like->ndims, like->dims, like->format_desc.blocking.strides);
 }
 
-dnnl_data_type_t tfr_dnn_md_type(tfr_dnn_cmd md)
+dnnl_data_type_t onednn_md_type(onednn_cmd md)
 {
     return md->data_type;
 }
 
-void tfr_dnn_md_destroy(tfr_dnn_md md)
+void onednn_md_destroy(onednn_md md)
 {
     free(md);
 }
 
-dnnl_status_t tfr_dnn_post_eltwise(dnnl_post_ops_t ops, dnnl_alg_kind_t alg, float alpha,
-                                   float beta)
+dnnl_status_t onednn_post_eltwise(dnnl_post_ops_t ops, dnnl_alg_kind_t alg, float alpha, float beta)
 {
     return dnnl_post_ops_append_eltwise(ops, 1.0f, alg, alpha, beta);
 }
 
-dnnl_status_t tfr_dnn_strict(dnnl_primitive_attr_t attr)
+dnnl_status_t onednn_strict(dnnl_primitive_attr_t attr)
 {
     return dnnl_primitive_attr_set_fpmath_mode(attr, dnnl_fpmath_mode_strict);
 }
 
-dnnl_status_t tfr_dnn_zero_point(dnnl_primitive_attr_t attr, int arg)
+dnnl_status_t onednn_zero_point(dnnl_primitive_attr_t attr, int arg)
 {
     const int32_t later = DNNL_RUNTIME_S32_VAL;
     return dnnl_primitive_attr_set_zero_points(attr, arg, 1, 0, &later);
 }
 
-dnnl_status_t tfr_dnn_scales(dnnl_primitive_attr_t attr, int64_t n, int dst_mask, int weights_mask,
-                             const float *scales)
+dnnl_status_t onednn_scales(dnnl_primitive_attr_t attr, int64_t n, int dst_mask, int weights_mask,
+                            const float *scales)
 {
     (void)weights_mask;
     return dnnl_primitive_attr_set_output_scales(attr, n, dst_mask, scales);
 }
 
-dnnl_status_t tfr_dnn_convolution(tfr_dnn_make *make, tfr_dnn_cmd src, tfr_dnn_cmd weights,
-                                  tfr_dnn_cmd bias, tfr_dnn_cmd dst, const tfr_dnn_window *window)
+dnnl_status_t onednn_convolution(onednn_make *make, onednn_cmd src, onednn_cmd weights,
+                                 onednn_cmd bias, onednn_cmd dst, const onednn_window *window)
 {
     dnnl_convolution_desc_t d;
     return make_pd(make,
@@ -107,8 +105,8 @@ dnnl_status_t tfr_dnn_convolution(tfr_dnn_make *make, tfr_dnn_cmd src, tfr_dnn_c
                    &d);
 }
 
-dnnl_status_t tfr_dnn_deconvolution(tfr_dnn_make *make, tfr_dnn_cmd src, tfr_dnn_cmd weights,
-                                    tfr_dnn_cmd bias, tfr_dnn_cmd dst, const tfr_dnn_window *window)
+dnnl_status_t onednn_deconvolution(onednn_make *make, onednn_cmd src, onednn_cmd weights,
+                                   onednn_cmd bias, onednn_cmd dst, const onednn_window *window)
 {
     dnnl_deconvolution_desc_t d;
     return make_pd(make,
@@ -118,8 +116,8 @@ dnnl_status_t tfr_dnn_deconvolution(tfr_dnn_make *make, tfr_dnn_cmd src, tfr_dnn
                    &d);
 }
 
-dnnl_status_t tfr_dnn_pooling(tfr_dnn_make *make, dnnl_alg_kind_t alg, tfr_dnn_cmd src,
-                              tfr_dnn_cmd dst, const tfr_dnn_window *window)
+dnnl_status_t onednn_pooling(onednn_make *make, dnnl_alg_kind_t alg, onednn_cmd src, onednn_cmd dst,
+                             const onednn_window *window)
 {
     dnnl_pooling_v2_desc_t d;
     return make_pd(make,
@@ -129,15 +127,15 @@ dnnl_status_t tfr_dnn_pooling(tfr_dnn_make *make, dnnl_alg_kind_t alg, tfr_dnn_c
                    &d);
 }
 
-dnnl_status_t tfr_dnn_matmul(tfr_dnn_make *make, tfr_dnn_cmd src, tfr_dnn_cmd weights,
-                             tfr_dnn_cmd bias, tfr_dnn_cmd dst)
+dnnl_status_t onednn_matmul(onednn_make *make, onednn_cmd src, onednn_cmd weights, onednn_cmd bias,
+                            onednn_cmd dst)
 {
     dnnl_matmul_desc_t d;
     return make_pd(make, dnnl_matmul_desc_init(&d, src, weights, bias, dst), &d);
 }
 
-dnnl_status_t tfr_dnn_eltwise(tfr_dnn_make *make, dnnl_alg_kind_t alg, tfr_dnn_cmd data,
-                              float alpha, float beta)
+dnnl_status_t onednn_eltwise(onednn_make *make, dnnl_alg_kind_t alg, onednn_cmd data, float alpha,
+                             float beta)
 {
     dnnl_eltwise_desc_t d;
     return make_pd(
@@ -145,14 +143,14 @@ dnnl_status_t tfr_dnn_eltwise(tfr_dnn_make *make, dnnl_alg_kind_t alg, tfr_dnn_c
         &d);
 }
 
-dnnl_status_t tfr_dnn_binary(tfr_dnn_make *make, dnnl_alg_kind_t alg, tfr_dnn_cmd a, tfr_dnn_cmd b,
-                             tfr_dnn_cmd dst)
+dnnl_status_t onednn_binary(onednn_make *make, dnnl_alg_kind_t alg, onednn_cmd a, onednn_cmd b,
+                            onednn_cmd dst)
 {
     dnnl_binary_desc_t d;
     return make_pd(make, dnnl_binary_desc_init(&d, alg, a, b, dst), &d);
 }
 
-dnnl_status_t tfr_dnn_softmax(tfr_dnn_make *make, int log, tfr_dnn_cmd data, int axis)
+dnnl_status_t onednn_softmax(onednn_make *make, int log, onednn_cmd data, int axis)
 {
     dnnl_softmax_v2_desc_t d;
     dnnl_alg_kind_t alg = log ? dnnl_softmax_log : dnnl_softmax_accurate;
@@ -161,14 +159,14 @@ dnnl_status_t tfr_dnn_softmax(tfr_dnn_make *make, int log, tfr_dnn_cmd data, int
         &d);
 }
 
-dnnl_status_t tfr_dnn_reduction(tfr_dnn_make *make, dnnl_alg_kind_t alg, tfr_dnn_cmd src,
-                                tfr_dnn_cmd dst)
+dnnl_status_t onednn_reduction(onednn_make *make, dnnl_alg_kind_t alg, onednn_cmd src,
+                               onednn_cmd dst)
 {
     dnnl_reduction_desc_t d;
     return make_pd(make, dnnl_reduction_desc_init(&d, alg, src, dst, 0.0f, 0.0f), &d);
 }
 
-dnnl_status_t tfr_dnn_batch_norm(tfr_dnn_make *make, tfr_dnn_cmd data, float epsilon)
+dnnl_status_t onednn_batch_norm(onednn_make *make, onednn_cmd data, float epsilon)
 {
     dnnl_batch_normalization_desc_t d;
     return make_pd(make,
@@ -178,8 +176,7 @@ dnnl_status_t tfr_dnn_batch_norm(tfr_dnn_make *make, tfr_dnn_cmd data, float eps
                    &d);
 }
 
-dnnl_status_t tfr_dnn_layer_norm(tfr_dnn_make *make, tfr_dnn_cmd data, float epsilon,
-                                 unsigned flags)
+dnnl_status_t onednn_layer_norm(onednn_make *make, onednn_cmd data, float epsilon, unsigned flags)
 {
     dnnl_layer_normalization_desc_t d;
     return make_pd(make,
@@ -188,7 +185,7 @@ dnnl_status_t tfr_dnn_layer_norm(tfr_dnn_make *make, tfr_dnn_cmd data, float eps
                    &d);
 }
 
-static dnnl_status_t init_recurrent(dnnl_rnn_desc_t *d, const tfr_dnn_recurrent *r)
+static dnnl_status_t init_recurrent(dnnl_rnn_desc_t *d, const onednn_recurrent *r)
 {
     const dnnl_prop_kind_t kind = dnnl_forward_inference;
 
@@ -210,14 +207,14 @@ static dnnl_status_t init_recurrent(dnnl_rnn_desc_t *d, const tfr_dnn_recurrent 
     }
 }
 
-dnnl_status_t tfr_dnn_recurrent_layer(tfr_dnn_make *make, const tfr_dnn_recurrent *r)
+dnnl_status_t onednn_recurrent_layer(onednn_make *make, const onednn_recurrent *r)
 {
     dnnl_rnn_desc_t d;
     return make_pd(make, init_recurrent(&d, r), &d);
 }
 
-dnnl_status_t tfr_dnn_lrn(tfr_dnn_make *make, tfr_dnn_cmd data, int64_t size, float alpha,
-                          float beta, float k)
+dnnl_status_t onednn_lrn(onednn_make *make, onednn_cmd data, int64_t size, float alpha, float beta,
+                         float k)
 {
     dnnl_lrn_desc_t d;
     return make_pd(make,
@@ -226,15 +223,15 @@ dnnl_status_t tfr_dnn_lrn(tfr_dnn_make *make, tfr_dnn_cmd data, int64_t size, fl
                    &d);
 }
 
-dnnl_status_t tfr_dnn_prelu(tfr_dnn_make *make, tfr_dnn_cmd data, tfr_dnn_cmd weights)
+dnnl_status_t onednn_prelu(onednn_make *make, onednn_cmd data, onednn_cmd weights)
 {
     dnnl_prelu_desc_t d;
     return make_pd(make, dnnl_prelu_forward_desc_init(&d, dnnl_forward_inference, data, weights),
                    &d);
 }
 
-dnnl_status_t tfr_dnn_resampling(tfr_dnn_make *make, dnnl_alg_kind_t alg, tfr_dnn_cmd src,
-                                 tfr_dnn_cmd dst)
+dnnl_status_t onednn_resampling(onednn_make *make, dnnl_alg_kind_t alg, onednn_cmd src,
+                                onednn_cmd dst)
 {
     dnnl_resampling_desc_t d;
     return make_pd(
@@ -243,7 +240,7 @@ dnnl_status_t tfr_dnn_resampling(tfr_dnn_make *make, dnnl_alg_kind_t alg, tfr_dn
 }
 
 /* The descriptors in one array, as oneDNN 2 wants them for concat and sum. */
-static dnnl_memory_desc_t *gather(int n, const tfr_dnn_md *mds)
+static dnnl_memory_desc_t *gather(int n, const onednn_md *mds)
 {
     dnnl_memory_desc_t *all = calloc((size_t)n, sizeof *all);
     int i;
@@ -253,8 +250,8 @@ static dnnl_memory_desc_t *gather(int n, const tfr_dnn_md *mds)
     return all;
 }
 
-dnnl_status_t tfr_dnn_concat(tfr_dnn_make *make, tfr_dnn_cmd dst, int n, int axis,
-                             const tfr_dnn_md *srcs)
+dnnl_status_t onednn_concat(onednn_make *make, onednn_cmd dst, int n, int axis,
+                            const onednn_md *srcs)
 {
     dnnl_memory_desc_t *all = gather(n, srcs);
     dnnl_status_t status = dnnl_out_of_memory;
@@ -266,8 +263,8 @@ dnnl_status_t tfr_dnn_concat(tfr_dnn_make *make, tfr_dnn_cmd dst, int n, int axi
     return status;
 }
 
-dnnl_status_t tfr_dnn_sum(tfr_dnn_make *make, tfr_dnn_cmd dst, int n, const float *scales,
-                          const tfr_dnn_md *srcs)
+dnnl_status_t onednn_sum(onednn_make *make, onednn_cmd dst, int n, const float *scales,
+                         const onednn_md *srcs)
 {
     dnnl_memory_desc_t *all = gather(n, srcs);
     dnnl_status_t status = dnnl_out_of_memory;
@@ -279,12 +276,12 @@ dnnl_status_t tfr_dnn_sum(tfr_dnn_make *make, tfr_dnn_cmd dst, int n, const floa
     return status;
 }
 
-dnnl_status_t tfr_dnn_reorder(tfr_dnn_make *make, tfr_dnn_cmd src, tfr_dnn_cmd dst)
+dnnl_status_t onednn_reorder(onednn_make *make, onednn_cmd src, onednn_cmd dst)
 {
     return dnnl_reorder_primitive_desc_create(&make->pd, src, make->engine, dst, make->engine,
                                               make->attr);
 }
 
 #else
-typedef int tfr_dnn_not_v2; /* C wants one declaration in a file */
+typedef int onednn_not_v2; /* C wants one declaration in a file */
 #endif

@@ -58,14 +58,14 @@ static void merge(const tfr_operand *a, const tfr_operand *b, const tfr_operand 
     }
 }
 
-static tfr_dnn_cmd merged_md(tfr_dnn_build *b, const merged *m, int which, dnnl_data_type_t type)
+static onednn_cmd merged_md(onednn_build *b, const merged *m, int which, dnnl_data_type_t type)
 {
     int64_t dims[TFR_MAX_RANK] = {1};
     int i;
 
     for (i = 0; i < m->rank; i++)
         dims[i] = which > 1 || m->has[which][i] ? m->dims[i] : 1;
-    return tfr_dnn_plain(b, type, m->rank, dims);
+    return onednn_plain(b, type, m->rank, dims);
 }
 
 static const struct op {
@@ -93,14 +93,14 @@ static bool is_known_scalar(const tfr_operand *o)
     return o->data && tfr_operand_elements(o) == 1;
 }
 
-void tfr_dnn_binary_supports(const tfr_plugin_device *device, const tfr_call *call,
-                             tfr_answer *answer)
+void onednn_binary_supports(const tfr_plugin_device *device, const tfr_call *call,
+                            tfr_answer *answer)
 {
     const tfr_operand *a = tfr_call_input(call, 0), *b = tfr_call_input(call, 1);
     const struct op *op = find_binary(call);
     merged m;
 
-    if (!tfr_dnn_want_float(device, call, answer, 0, true))
+    if (!onednn_want_float(device, call, answer, 0, true))
         return;
     merge(a, b, tfr_call_output(call, 0), &m);
     if (!m.full[0] && !m.full[1])
@@ -113,15 +113,15 @@ void tfr_dnn_binary_supports(const tfr_plugin_device *device, const tfr_call *ca
         tfr_decline(answer, TFR_REASON_LAYOUT,
                     "the dividend is broadcast, and the library has only a slow loop for that");
     else
-        tfr_dnn_in_place(answer, m.full[0] ? 0 : 1);
+        onednn_in_place(answer, m.full[0] ? 0 : 1);
 }
 
-void tfr_dnn_binary_prepare(tfr_dnn_build *b, const tfr_call *call)
+void onednn_binary_prepare(onednn_build *b, const tfr_call *call)
 {
     const tfr_operand *left = tfr_call_input(call, 0), *right = tfr_call_input(call, 1);
     const struct op *op = find_binary(call);
-    dnnl_data_type_t type = tfr_dnn_type(left->dtype);
-    tfr_dnn_cmd whole;
+    dnnl_data_type_t type = onednn_type(left->dtype);
+    onednn_cmd whole;
     merged m;
     int x, y, z;
 
@@ -129,22 +129,22 @@ void tfr_dnn_binary_prepare(tfr_dnn_build *b, const tfr_call *call)
     if (!m.full[0] && op->alg == dnnl_binary_sub)
         type = dnnl_f32; /* two steps, one rounding */
     if (!m.full[0] && op->alg == dnnl_binary_div) {
-        tfr_dnn_cmd flat = tfr_dnn_flat(b, right);
-        tfr_dnn_add_eltwise(b, dnnl_eltwise_pow, tfr_dnn_known(left, 0), -1.0f,
-                            tfr_dnn_input(b, 1, flat), tfr_dnn_output(b, 0, flat));
+        onednn_cmd flat = onednn_flat(b, right);
+        onednn_add_eltwise(b, dnnl_eltwise_pow, onednn_known(left, 0), -1.0f,
+                           onednn_input(b, 1, flat), onednn_output(b, 0, flat));
         return;
     }
     whole = merged_md(b, &m, 2, type);
-    x = tfr_dnn_input(b, 0, merged_md(b, &m, 0, type));
-    y = tfr_dnn_input(b, 1, merged_md(b, &m, 1, type));
-    z = tfr_dnn_output(b, 0, whole);
+    x = onednn_input(b, 0, merged_md(b, &m, 0, type));
+    y = onednn_input(b, 1, merged_md(b, &m, 1, type));
+    z = onednn_output(b, 0, whole);
     if (m.full[0]) {
-        tfr_dnn_add_binary(b, op->alg, x, y, z);
+        onednn_add_binary(b, op->alg, x, y, z);
     } else if (op->alg == dnnl_binary_sub) {
-        tfr_dnn_add_eltwise(b, dnnl_eltwise_linear, -1.0f, -0.0f, y, z);
-        tfr_dnn_add_binary(b, dnnl_binary_add, z, x, z);
+        onednn_add_eltwise(b, dnnl_eltwise_linear, -1.0f, -0.0f, y, z);
+        onednn_add_binary(b, dnnl_binary_add, z, x, z);
     } else {
-        tfr_dnn_add_binary(b, op->alg, y, x, z);
+        onednn_add_binary(b, op->alg, y, x, z);
     }
 }
 
@@ -165,14 +165,14 @@ static int full_term(const tfr_call *call)
     return -1;
 }
 
-void tfr_dnn_sum_supports(const tfr_plugin_device *device, const tfr_call *call, tfr_answer *answer)
+void onednn_sum_supports(const tfr_plugin_device *device, const tfr_call *call, tfr_answer *answer)
 {
     const tfr_operand *y = tfr_call_output(call, 0);
     int full = full_term(call);
     uint32_t i;
     merged m;
 
-    if (!tfr_dnn_want_float(device, call, answer, 0, true))
+    if (!onednn_want_float(device, call, answer, 0, true))
         return;
     if (call->n_inputs < 2 || call->n_inputs > MAX_TERMS) {
         tfr_decline(answer, TFR_REASON_SIZE_LIMIT, "%u inputs, 2 to %d are done here",
@@ -195,7 +195,7 @@ void tfr_dnn_sum_supports(const tfr_plugin_device *device, const tfr_call *call,
     }
 }
 
-void tfr_dnn_sum_prepare(tfr_dnn_build *b, const tfr_call *call)
+void onednn_sum_prepare(onednn_build *b, const tfr_call *call)
 {
     const tfr_operand *y = tfr_call_output(call, 0);
     int full = full_term(call), i;
@@ -203,21 +203,20 @@ void tfr_dnn_sum_prepare(tfr_dnn_build *b, const tfr_call *call)
 
     for (i = 0; i < (int)call->n_inputs; i++) {
         merged m;
-        tfr_dnn_cmd whole;
+        onednn_cmd whole;
         int sum;
         if (i == full)
             continue;
         merge(y, tfr_call_input(call, (uint32_t)i), y, &m);
         whole = merged_md(b, &m, 2, dnnl_f32);
-        sum = tfr_dnn_output(b, 0, whole);
-        tfr_dnn_add_binary(b, dnnl_binary_add,
-                           first ? tfr_dnn_input(b, (uint32_t)full, whole) : sum,
-                           tfr_dnn_input(b, (uint32_t)i, merged_md(b, &m, 1, dnnl_f32)), sum);
+        sum = onednn_output(b, 0, whole);
+        onednn_add_binary(b, dnnl_binary_add, first ? onednn_input(b, (uint32_t)full, whole) : sum,
+                          onednn_input(b, (uint32_t)i, merged_md(b, &m, 1, dnnl_f32)), sum);
         first = false;
     }
     if (strcmp(call->name, "Mean") == 0) {
-        int flat = tfr_dnn_output(b, 0, tfr_dnn_wide_flat(b, y));
-        tfr_dnn_add_eltwise(b, dnnl_eltwise_linear, 1.0f / (float)call->n_inputs, 0.0f, flat, flat);
+        int flat = onednn_output(b, 0, onednn_wide_flat(b, y));
+        onednn_add_eltwise(b, dnnl_eltwise_linear, 1.0f / (float)call->n_inputs, 0.0f, flat, flat);
     }
 }
 
@@ -228,17 +227,17 @@ void tfr_dnn_sum_prepare(tfr_dnn_build *b, const tfr_call *call)
 static float one_slope(const tfr_call *call)
 {
     const tfr_operand *slope = tfr_call_input(call, 1);
-    float value = is_known_scalar(slope) ? tfr_dnn_known(slope, 0) : 0.0f;
+    float value = is_known_scalar(slope) ? onednn_known(slope, 0) : 0.0f;
     return isfinite(value) ? value : 0.0f;
 }
 
-void tfr_dnn_prelu_supports(const tfr_plugin_device *device, const tfr_call *call,
-                            tfr_answer *answer)
+void onednn_prelu_supports(const tfr_plugin_device *device, const tfr_call *call,
+                           tfr_answer *answer)
 {
     const tfr_operand *x = tfr_call_input(call, 0);
     merged m;
 
-    if (!tfr_dnn_want_float(device, call, answer, 0, true))
+    if (!onednn_want_float(device, call, answer, 0, true))
         return;
     merge(x, tfr_call_input(call, 1), x, &m);
     if (!m.full[1] && m.rank == 1 && one_slope(call) == 0.0f)
@@ -250,45 +249,45 @@ void tfr_dnn_prelu_supports(const tfr_plugin_device *device, const tfr_call *cal
                     m.rank);
 }
 
-void tfr_dnn_prelu_prepare(tfr_dnn_build *b, const tfr_call *call)
+void onednn_prelu_prepare(onednn_build *b, const tfr_call *call)
 {
     const tfr_operand *x = tfr_call_input(call, 0);
-    tfr_dnn_make make;
-    tfr_dnn_use uses[3];
-    tfr_dnn_cmd whole, slope;
+    onednn_make make;
+    onednn_use uses[3];
+    onednn_cmd whole, slope;
     merged m;
 
     merge(x, tfr_call_input(call, 1), x, &m);
     if (!m.full[1] && m.rank == 1) {
-        whole = tfr_dnn_wide_flat(b, x);
-        tfr_dnn_add_eltwise(b, dnnl_eltwise_relu, one_slope(call), 0.0f, tfr_dnn_input(b, 0, whole),
-                            tfr_dnn_output(b, 0, whole));
+        whole = onednn_wide_flat(b, x);
+        onednn_add_eltwise(b, dnnl_eltwise_relu, one_slope(call), 0.0f, onednn_input(b, 0, whole),
+                           onednn_output(b, 0, whole));
         return;
     }
     whole = merged_md(b, &m, 2, dnnl_f32);
     slope = merged_md(b, &m, 1, dnnl_f32);
-    uses[0] = (tfr_dnn_use){DNNL_ARG_SRC, tfr_dnn_input(b, 0, whole)};
-    uses[1] = (tfr_dnn_use){DNNL_ARG_WEIGHTS, tfr_dnn_input(b, 1, slope)};
-    uses[2] = (tfr_dnn_use){DNNL_ARG_DST, tfr_dnn_output(b, 0, whole)};
-    make = tfr_dnn_maker(b);
+    uses[0] = (onednn_use){DNNL_ARG_SRC, onednn_input(b, 0, whole)};
+    uses[1] = (onednn_use){DNNL_ARG_WEIGHTS, onednn_input(b, 1, slope)};
+    uses[2] = (onednn_use){DNNL_ARG_DST, onednn_output(b, 0, whole)};
+    make = onednn_maker(b);
     if (b->status == TFR_OK)
-        tfr_dnn_add(b, tfr_dnn_prelu(&make, whole, slope), &make, "prelu", uses, 3);
+        onednn_add(b, onednn_prelu(&make, whole, slope), &make, "prelu", uses, 3);
 }
 
 /* ---- Pow ---- */
 
-void tfr_dnn_pow_supports(const tfr_plugin_device *device, const tfr_call *call, tfr_answer *answer)
+void onednn_pow_supports(const tfr_plugin_device *device, const tfr_call *call, tfr_answer *answer)
 {
     const tfr_operand *x = tfr_call_input(call, 0), *p = tfr_call_input(call, 1);
     float exponent;
 
-    if (!tfr_dnn_want_float(device, call, answer, 0, true))
+    if (!onednn_want_float(device, call, answer, 0, true))
         return;
     if (!is_known_scalar(p)) {
         tfr_decline(answer, TFR_REASON_ATTRIBUTE, "the exponent is not one constant number");
         return;
     }
-    exponent = tfr_dnn_known(p, 0);
+    exponent = onednn_known(p, 0);
     if (!tfr_operand_same_dims(x, tfr_call_output(call, 0)))
         tfr_decline(answer, TFR_REASON_RANK, "the exponent has a higher rank than the base");
     else if (exponent != 2.0f && exponent != 1.0f && exponent != -1.0f)
@@ -296,13 +295,13 @@ void tfr_dnn_pow_supports(const tfr_plugin_device *device, const tfr_call *call,
                     "exponent %g is not done here, only -1, 1 and 2 are exact and fast",
                     (double)exponent);
     else
-        tfr_dnn_in_place(answer, 0);
+        onednn_in_place(answer, 0);
 }
 
-void tfr_dnn_pow_prepare(tfr_dnn_build *b, const tfr_call *call)
+void onednn_pow_prepare(onednn_build *b, const tfr_call *call)
 {
-    tfr_dnn_cmd flat = tfr_dnn_wide_flat(b, tfr_call_input(call, 0));
+    onednn_cmd flat = onednn_wide_flat(b, tfr_call_input(call, 0));
 
-    tfr_dnn_add_eltwise(b, dnnl_eltwise_pow, 1.0f, tfr_dnn_known(tfr_call_input(call, 1), 0),
-                        tfr_dnn_input(b, 0, flat), tfr_dnn_output(b, 0, flat));
+    onednn_add_eltwise(b, dnnl_eltwise_pow, 1.0f, onednn_known(tfr_call_input(call, 1), 0),
+                       onednn_input(b, 0, flat), onednn_output(b, 0, flat));
 }

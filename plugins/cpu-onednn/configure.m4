@@ -38,7 +38,7 @@ AS_IF([test "x$with_onednn" != xno], [
             [#include <oneapi/dnnl/dnnl_version.h>], [tfr_onednn_minor=0])
         tfr_onednn_why="oneDNN $tfr_onednn_major.$tfr_onednn_minor"
         AS_IF([test "x$tfr_onednn_soname" = x], [tfr_onednn_soname=libdnnl.so.$tfr_onednn_major])
-        ONEDNN_CPPFLAGS="$ONEDNN_CPPFLAGS -DTFR_DNN_SONAME='\"$tfr_onednn_soname\"'"
+        ONEDNN_CPPFLAGS="$ONEDNN_CPPFLAGS -DONEDNN_SONAME='\"$tfr_onednn_soname\"'"
     ], [
         tfr_onednn_why="oneDNN 2.6 or newer is missing; on Debian: apt install libdnnl-dev"
         AS_IF([test "x$with_onednn" != xauto],

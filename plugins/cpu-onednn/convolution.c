@@ -22,7 +22,7 @@ static bool is_transposed(const tfr_call *call)
  * code for AMX if the stride is more than 1: it gets stride 1, and what its window does not reach
  * is cut off.
  */
-static void cut_single_output(tfr_dnn_window *w, int64_t *in, int i)
+static void cut_single_output(onednn_window *w, int64_t *in, int i)
 {
     int64_t reach = (w->kernel[i] - 1) * (w->dilation[i] + 1) + 1;
 
@@ -34,8 +34,8 @@ static void cut_single_output(tfr_dnn_window *w, int64_t *in, int i)
     }
 }
 
-void tfr_dnn_read_window(const tfr_call *call, const tfr_operand *k, tfr_dnn_window *w,
-                         int64_t *src_dims)
+void onednn_read_window(const tfr_call *call, const tfr_operand *k, onednn_window *w,
+                        int64_t *src_dims)
 {
     const tfr_operand *x = tfr_call_input(call, 0), *y = tfr_call_output(call, 0);
     int n = x->rank - 2, i;
@@ -62,17 +62,17 @@ void tfr_dnn_read_window(const tfr_call *call, const tfr_operand *k, tfr_dnn_win
     }
 }
 
-bool tfr_dnn_want_window(const tfr_call *call, tfr_answer *answer, const tfr_operand *k)
+bool onednn_want_window(const tfr_call *call, tfr_answer *answer, const tfr_operand *k)
 {
     const tfr_operand *x = tfr_call_input(call, 0);
     int64_t dims[TFR_MAX_RANK];
-    tfr_dnn_window w;
+    onednn_window w;
     int i;
 
-    if (!tfr_dnn_want_rank(call, answer, 0, 3, 5))
+    if (!onednn_want_rank(call, answer, 0, 3, 5))
         return false;
-    tfr_dnn_read_window(call, k, &w, dims);
-    if (!tfr_dnn_want_window_ints(&w, x->rank - 2, answer))
+    onednn_read_window(call, k, &w, dims);
+    if (!onednn_want_window_ints(&w, x->rank - 2, answer))
         return false;
     for (i = 0; i < x->rank - 2; i++) {
         int64_t least = is_transposed(call) ? 1 - w.stride[i] : 0;
@@ -95,15 +95,15 @@ bool tfr_dnn_want_window(const tfr_call *call, tfr_answer *answer, const tfr_ope
     return true;
 }
 
-void tfr_dnn_convolution_supports(const tfr_plugin_device *device, const tfr_call *call,
-                                  tfr_answer *answer)
+void onednn_convolution_supports(const tfr_plugin_device *device, const tfr_call *call,
+                                 tfr_answer *answer)
 {
-    if (tfr_dnn_want_float(device, call, answer, 0, true))
-        tfr_dnn_want_window(call, answer, tfr_call_input(call, 1));
+    if (onednn_want_float(device, call, answer, 0, true))
+        onednn_want_window(call, answer, tfr_call_input(call, 1));
 }
 
-tfr_dnn_cmd tfr_dnn_weights_md(tfr_dnn_build *b, const tfr_call *call, const tfr_operand *k,
-                               dnnl_data_type_t type)
+onednn_cmd onednn_weights_md(onednn_build *b, const tfr_call *call, const tfr_operand *k,
+                             dnnl_data_type_t type)
 {
     int64_t g = tfr_call_int(call, "group", 1), taps = tfr_operand_span(k, 2, k->rank);
     bool swap = is_transposed(call);
@@ -123,7 +123,7 @@ tfr_dnn_cmd tfr_dnn_weights_md(tfr_dnn_build *b, const tfr_call *call, const tfr
         dims[at + i] = k->dims[i];
         strides[at + i] = i == k->rank - 1 ? 1 : strides[at + i + 1] * k->dims[i + 1];
     }
-    return tfr_dnn_strided(b, type, k->rank + at, dims, strides);
+    return onednn_strided(b, type, k->rank + at, dims, strides);
 }
 
 /*
@@ -142,8 +142,8 @@ static bool blocked_pays(const tfr_call *call)
     return groups > 1 || channels * taps >= 16;
 }
 
-tfr_dnn_cmd tfr_dnn_cut(tfr_dnn_build *b, const tfr_operand *x, dnnl_data_type_t type,
-                        const int64_t *dims)
+onednn_cmd onednn_cut(onednn_build *b, const tfr_operand *x, dnnl_data_type_t type,
+                      const int64_t *dims)
 {
     int64_t strides[TFR_MAX_RANK], n = 1;
     int i;
@@ -152,59 +152,59 @@ tfr_dnn_cmd tfr_dnn_cut(tfr_dnn_build *b, const tfr_operand *x, dnnl_data_type_t
         strides[i] = n;
         n *= x->dims[i];
     }
-    return tfr_dnn_strided(b, type, x->rank, dims, strides);
+    return onednn_strided(b, type, x->rank, dims, strides);
 }
 
-void tfr_dnn_add_convolution(tfr_dnn_build *b, const tfr_dnn_conv *c, tfr_dnn_quant *q)
+void onednn_add_convolution(onednn_build *b, const onednn_conv *c, onednn_quant *q)
 {
-    tfr_dnn_make make = tfr_dnn_maker(b);
-    tfr_dnn_cmd src, weight, dst, shift;
+    onednn_make make = onednn_maker(b);
+    onednn_cmd src, weight, dst, shift;
     dnnl_status_t status;
     int to = c->dst;
 
-    src = c->blocked ? tfr_dnn_any_like(b, c->src) : tfr_dnn_md_of(b, c->src);
-    weight = tfr_dnn_any_like(b, c->weight);
-    dst = c->blocked ? tfr_dnn_any_like(b, c->dst) : tfr_dnn_md_of(b, c->dst);
-    shift = c->shift < 0 ? NULL : tfr_dnn_md_of(b, c->shift);
+    src = c->blocked ? onednn_any_like(b, c->src) : onednn_md_of(b, c->src);
+    weight = onednn_any_like(b, c->weight);
+    dst = c->blocked ? onednn_any_like(b, c->dst) : onednn_md_of(b, c->dst);
+    shift = c->shift < 0 ? NULL : onednn_md_of(b, c->shift);
     if (b->status != TFR_OK)
         return;
     make.attr = q->attr;
-    status = (is_transposed(b->call) ? tfr_dnn_deconvolution : tfr_dnn_convolution)(
+    status = (is_transposed(b->call) ? onednn_deconvolution : onednn_convolution)(
         &make, src, weight, shift, dst, &c->window);
     if (status == dnnl_success) {
         const const_dnnl_primitive_desc_t pd = make.pd;
-        tfr_dnn_quant_use(
+        onednn_quant_use(
             q, DNNL_ARG_SRC,
-            tfr_dnn_as(b, c->src, dnnl_primitive_desc_query_md(pd, dnnl_query_src_md, 0)));
-        tfr_dnn_quant_use(
+            onednn_as(b, c->src, dnnl_primitive_desc_query_md(pd, dnnl_query_src_md, 0)));
+        onednn_quant_use(
             q, DNNL_ARG_WEIGHTS,
-            tfr_dnn_as(b, c->weight, dnnl_primitive_desc_query_md(pd, dnnl_query_weights_md, 0)));
-        to = tfr_dnn_target(b, c->dst, dnnl_primitive_desc_query_md(pd, dnnl_query_dst_md, 0));
-        tfr_dnn_quant_use(q, DNNL_ARG_BIAS, c->shift);
-        tfr_dnn_quant_use(q, DNNL_ARG_DST, to);
+            onednn_as(b, c->weight, dnnl_primitive_desc_query_md(pd, dnnl_query_weights_md, 0)));
+        to = onednn_target(b, c->dst, dnnl_primitive_desc_query_md(pd, dnnl_query_dst_md, 0));
+        onednn_quant_use(q, DNNL_ARG_BIAS, c->shift);
+        onednn_quant_use(q, DNNL_ARG_DST, to);
     }
-    tfr_dnn_add(b, status, &make, b->call->name, q->uses, q->n_uses);
+    onednn_add(b, status, &make, b->call->name, q->uses, q->n_uses);
     if (to != c->dst)
-        tfr_dnn_add_reorder(b, to, c->dst);
+        onednn_add_reorder(b, to, c->dst);
 }
 
-void tfr_dnn_convolution_prepare(tfr_dnn_build *b, const tfr_call *call)
+void onednn_convolution_prepare(onednn_build *b, const tfr_call *call)
 {
     const tfr_operand *x = tfr_call_input(call, 0), *k = tfr_call_input(call, 1);
     const tfr_operand *bias = tfr_call_input(call, 2), *y = tfr_call_output(call, 0);
     /* oneDNN 2 has no fast transposed code for 16 bits. */
-    dnnl_data_type_t type = is_transposed(call) ? dnnl_f32 : tfr_dnn_type(x->dtype);
-    tfr_dnn_quant q;
+    dnnl_data_type_t type = is_transposed(call) ? dnnl_f32 : onednn_type(x->dtype);
+    onednn_quant q;
     int64_t dims[TFR_MAX_RANK];
-    tfr_dnn_conv c;
+    onednn_conv c;
 
-    tfr_dnn_read_window(call, k, &c.window, dims);
+    onednn_read_window(call, k, &c.window, dims);
     c.blocked = blocked_pays(call) || memcmp(dims, x->dims, (size_t)x->rank * sizeof *dims) != 0;
-    c.src = tfr_dnn_input(b, 0, tfr_dnn_cut(b, x, type, dims));
-    c.weight = tfr_dnn_input(b, 1, tfr_dnn_weights_md(b, call, k, type));
-    c.shift = bias ? tfr_dnn_input(b, 2, tfr_dnn_plain(b, type, 1, bias->dims)) : -1;
-    c.dst = tfr_dnn_output(b, 0, tfr_dnn_plain(b, type, y->rank, y->dims));
-    tfr_dnn_quant_begin(b, &q);
-    tfr_dnn_add_convolution(b, &c, &q);
-    tfr_dnn_quant_end(&q);
+    c.src = onednn_input(b, 0, onednn_cut(b, x, type, dims));
+    c.weight = onednn_input(b, 1, onednn_weights_md(b, call, k, type));
+    c.shift = bias ? onednn_input(b, 2, onednn_plain(b, type, 1, bias->dims)) : -1;
+    c.dst = onednn_output(b, 0, onednn_plain(b, type, y->rank, y->dims));
+    onednn_quant_begin(b, &q);
+    onednn_add_convolution(b, &c, &q);
+    onednn_quant_end(&q);
 }

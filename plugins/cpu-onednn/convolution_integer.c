@@ -41,11 +41,11 @@ static int64_t channel_sum(const tfr_call *call, int64_t m, bool absolute)
 {
     const places at = find_places(call);
     const tfr_operand *w = tfr_call_input(call, at.w), *z = tfr_call_input(call, at.w_zero);
-    int32_t zero = tfr_dnn_known_int(z, z && tfr_operand_elements(z) > 1 ? m : 0);
+    int32_t zero = onednn_known_int(z, z && tfr_operand_elements(z) > 1 ? m : 0);
     int64_t n = taps(w), sum = 0, i;
 
     for (i = 0; i < n; i++) {
-        int32_t value = tfr_dnn_known_int(w, m * n + i) - zero;
+        int32_t value = onednn_known_int(w, m * n + i) - zero;
         sum += absolute && value < 0 ? -value : value;
     }
     return sum;
@@ -71,16 +71,16 @@ static bool want_exact(const tfr_call *call, tfr_answer *answer)
     return true;
 }
 
-void tfr_dnn_conv_integer_supports(const tfr_plugin_device *device, const tfr_call *call,
-                                   tfr_answer *answer)
+void onednn_conv_integer_supports(const tfr_plugin_device *device, const tfr_call *call,
+                                  tfr_answer *answer)
 {
     const places at = find_places(call);
     const tfr_operand *w = tfr_call_input(call, at.w);
     int64_t n = w->dims[0];
 
-    if (!tfr_dnn_want_int8(device, call, answer, 0) ||
-        !tfr_dnn_want_int8(device, call, answer, at.w) || !tfr_dnn_want_window(call, answer, w) ||
-        !tfr_dnn_want_constant(call, answer, at.zero, 1, false))
+    if (!onednn_want_int8(device, call, answer, 0) ||
+        !onednn_want_int8(device, call, answer, at.w) || !onednn_want_window(call, answer, w) ||
+        !onednn_want_constant(call, answer, at.zero, 1, false))
         return;
     if (w->rank > 4) {
         tfr_decline(answer, TFR_REASON_RANK,
@@ -88,29 +88,29 @@ void tfr_dnn_conv_integer_supports(const tfr_plugin_device *device, const tfr_ca
                     (int)w->rank - 2);
         return;
     }
-    if (at.quantized && !(tfr_dnn_want_constant(call, answer, X_SCALE, 1, true) &&
-                          tfr_dnn_want_constant(call, answer, W_SCALE, n, true) &&
-                          tfr_dnn_want_constant(call, answer, Y_SCALE, 1, true) &&
-                          tfr_dnn_want_one(call, answer, Y_ZERO) &&
-                          tfr_dnn_want_constant(call, answer, BIAS, n, false)))
+    if (at.quantized && !(onednn_want_constant(call, answer, X_SCALE, 1, true) &&
+                          onednn_want_constant(call, answer, W_SCALE, n, true) &&
+                          onednn_want_constant(call, answer, Y_SCALE, 1, true) &&
+                          onednn_want_one(call, answer, Y_ZERO) &&
+                          onednn_want_constant(call, answer, BIAS, n, false)))
         return;
-    if (tfr_dnn_want_weights(call, answer, at.w, at.w_zero, n, taps(w)))
+    if (onednn_want_weights(call, answer, at.w, at.w_zero, n, taps(w)))
         want_exact(call, answer);
 }
 
 /* Scales of the sums, one or one per channel; NULL = no memory. */
-static float *make_scales(tfr_dnn_build *b, int64_t n)
+static float *make_scales(onednn_build *b, int64_t n)
 {
     const tfr_operand *scale = tfr_call_input(b->call, W_SCALE);
-    double factor = (double)tfr_dnn_known(tfr_call_input(b->call, X_SCALE), 0) /
-                    (double)tfr_dnn_known(tfr_call_input(b->call, Y_SCALE), 0);
+    double factor = (double)onednn_known(tfr_call_input(b->call, X_SCALE), 0) /
+                    (double)onednn_known(tfr_call_input(b->call, Y_SCALE), 0);
     float *scales = malloc((size_t)n * sizeof *scales);
     int64_t i;
 
     for (i = 0; scales && i < n; i++)
-        scales[i] = (float)((double)tfr_dnn_known(scale, i) * factor);
+        scales[i] = (float)((double)onednn_known(scale, i) * factor);
     if (!scales)
-        tfr_dnn_build_fail(b, TFR_ENOMEM, "no memory for its scales");
+        onednn_build_fail(b, TFR_ENOMEM, "no memory for its scales");
     return scales;
 }
 
@@ -118,22 +118,22 @@ static float *make_scales(tfr_dnn_build *b, int64_t n)
  * The bias less what the zero point of x adds, scaled where the library does not do it; -1 = none.
  * scales = NULL: none.
  */
-static int add_bias(tfr_dnn_build *b, const float *scales, int64_t n_scales)
+static int add_bias(onednn_build *b, const float *scales, int64_t n_scales)
 {
     const places at = find_places(b->call);
     const tfr_operand *bias = at.quantized ? tfr_call_input(b->call, BIAS) : NULL;
-    int32_t zero = tfr_dnn_known_int(tfr_call_input(b->call, at.zero), 0);
-    bool real = scales && !TFR_DNN_SCALES_BIAS;
+    int32_t zero = onednn_known_int(tfr_call_input(b->call, at.zero), 0);
+    bool real = scales && !ONEDNN_SCALES_BIAS;
     int64_t n = tfr_call_input(b->call, at.w)->dims[0], i;
     void *data;
     int tensor;
 
     if (!bias && zero == 0)
         return -1;
-    tensor = tfr_dnn_constant(b, tfr_dnn_plain(b, real ? dnnl_f32 : dnnl_s32, 1, &n), &data);
+    tensor = onednn_constant(b, onednn_plain(b, real ? dnnl_f32 : dnnl_s32, 1, &n), &data);
     for (i = 0; data && i < n; i++) {
         int64_t value =
-            tfr_dnn_known_int(bias, i) - (zero ? zero * channel_sum(b->call, i, false) : 0);
+            onednn_known_int(bias, i) - (zero ? zero * channel_sum(b->call, i, false) : 0);
         if (real)
             ((float *)data)[i] = (float)((double)value * (double)scales[n_scales > 1 ? i : 0]);
         else
@@ -145,13 +145,13 @@ static int add_bias(tfr_dnn_build *b, const float *scales, int64_t n_scales)
 }
 
 /* x itself, or in the middle of a block of its zero point; then the window has no padding. */
-static int add_padded(tfr_dnn_build *b, tfr_dnn_window *window, const int64_t *src_dims)
+static int add_padded(onednn_build *b, onednn_window *window, const int64_t *src_dims)
 {
     const tfr_operand *x = tfr_call_input(b->call, 0);
     const tfr_operand *zero = tfr_call_input(b->call, find_places(b->call).zero);
     int64_t dims[TFR_MAX_RANK], strides[TFR_MAX_RANK], begin[TFR_MAX_RANK] = {0}, n;
     bool padded = false;
-    tfr_dnn_cmd block, given = tfr_dnn_cut(b, x, tfr_dnn_type(x->dtype), src_dims);
+    onednn_cmd block, given = onednn_cut(b, x, onednn_type(x->dtype), src_dims);
     void *data = NULL;
     int to, i;
 
@@ -165,7 +165,7 @@ static int add_padded(tfr_dnn_build *b, tfr_dnn_window *window, const int64_t *s
         window->pad_begin[i - 2] = window->pad_end[i - 2] = 0;
     }
     if (!padded)
-        return tfr_dnn_input(b, 0, given);
+        return onednn_input(b, 0, given);
     strides[1] = 1; /* channels last */
     n = dims[1];
     for (i = x->rank - 1; i >= 2; i--) {
@@ -173,41 +173,41 @@ static int add_padded(tfr_dnn_build *b, tfr_dnn_window *window, const int64_t *s
         n *= dims[i];
     }
     strides[0] = n;
-    block = tfr_dnn_strided(b, tfr_dnn_type(x->dtype), x->rank, dims, strides);
-    to = tfr_dnn_temporary(b, block);
+    block = onednn_strided(b, onednn_type(x->dtype), x->rank, dims, strides);
+    to = onednn_temporary(b, block);
     if (b->status == TFR_OK &&
         dnnl_memory_get_data_handle(b->tensors[to].memory, &data) == dnnl_success && data)
-        memset(data, tfr_dnn_known_int(zero, 0) & 255, (size_t)(n * dims[0]));
-    tfr_dnn_add_reorder(b, tfr_dnn_input(b, 0, given),
-                        tfr_dnn_view(b, to, tfr_dnn_part(b, block, src_dims, begin)));
+        memset(data, onednn_known_int(zero, 0) & 255, (size_t)(n * dims[0]));
+    onednn_add_reorder(b, onednn_input(b, 0, given),
+                       onednn_view(b, to, onednn_part(b, block, src_dims, begin)));
     return to;
 }
 
-void tfr_dnn_conv_integer_prepare(tfr_dnn_build *b, const tfr_call *call)
+void onednn_conv_integer_prepare(onednn_build *b, const tfr_call *call)
 {
     const places at = find_places(call);
     const tfr_operand *w = tfr_call_input(call, at.w);
     int64_t n = at.quantized ? tfr_operand_elements(tfr_call_input(call, W_SCALE)) : 0;
     float *scales = at.quantized ? make_scales(b, n) : NULL;
-    tfr_dnn_quant q;
+    onednn_quant q;
     int64_t dims[TFR_MAX_RANK];
-    tfr_dnn_conv c;
+    onednn_conv c;
     void *data;
 
     c.blocked = true;
-    tfr_dnn_read_window(call, w, &c.window, dims);
+    onednn_read_window(call, w, &c.window, dims);
     c.src = add_padded(b, &c.window, dims);
-    c.weight = tfr_dnn_constant(b, tfr_dnn_weights_md(b, call, w, dnnl_s8), &data);
+    c.weight = onednn_constant(b, onednn_weights_md(b, call, w, dnnl_s8), &data);
     if (data)
-        tfr_dnn_weights_data(data, w, tfr_call_input(call, at.w_zero), w->dims[0], taps(w));
-    c.dst = tfr_dnn_output(b, 0, tfr_dnn_of(b, tfr_call_output(call, 0)));
+        onednn_weights_data(data, w, tfr_call_input(call, at.w_zero), w->dims[0], taps(w));
+    c.dst = onednn_output(b, 0, onednn_of(b, tfr_call_output(call, 0)));
     c.shift = add_bias(b, scales, n);
-    tfr_dnn_quant_begin(b, &q);
+    onednn_quant_begin(b, &q);
     if (scales) {
-        tfr_dnn_quant_scales(b, &q, n, 1 << 1, tfr_call_int(call, "group", 1) > 1 ? 3 : 1, scales);
-        tfr_dnn_quant_zero(b, &q, DNNL_ARG_DST, Y_ZERO, 0);
+        onednn_quant_scales(b, &q, n, 1 << 1, tfr_call_int(call, "group", 1) > 1 ? 3 : 1, scales);
+        onednn_quant_zero(b, &q, DNNL_ARG_DST, Y_ZERO, 0);
     }
-    tfr_dnn_add_convolution(b, &c, &q);
-    tfr_dnn_quant_end(&q);
+    onednn_add_convolution(b, &c, &q);
+    onednn_quant_end(&q);
     free(scales);
 }

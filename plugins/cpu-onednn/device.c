@@ -18,7 +18,7 @@
 #define FLOPS_PER_NS 150
 #define SMALL_NS     8000
 
-int32_t tfr_dnn_enumerate(tfr_device_info *out, uint32_t stride, uint32_t *n, tfr_err *err)
+int32_t onednn_device_enumerate(tfr_device_info *out, uint32_t stride, uint32_t *n, tfr_err *err)
 {
     (void)stride;
     (void)err;
@@ -33,25 +33,25 @@ int32_t tfr_dnn_enumerate(tfr_device_info *out, uint32_t stride, uint32_t *n, tf
 
 /* ---- threads ---- */
 
-int tfr_dnn_threads_enter(const tfr_plugin_device *device)
+int onednn_threads_enter(const tfr_plugin_device *device)
 {
     int before;
 
-    if (device->threads == 0 || !tfr_dnn_library.omp_get_max_threads ||
-        !tfr_dnn_library.omp_set_num_threads)
+    if (device->threads == 0 || !onednn_library.omp_get_max_threads ||
+        !onednn_library.omp_set_num_threads)
         return 0;
     /* Asked each time: the calling thread may use OpenMP for its own purposes in between. */
-    before = tfr_dnn_library.omp_get_max_threads();
+    before = onednn_library.omp_get_max_threads();
     if (before != device->threads)
-        tfr_dnn_library.omp_set_num_threads(device->threads);
+        onednn_library.omp_set_num_threads(device->threads);
     return before;
 }
 
-void tfr_dnn_threads_leave(const tfr_plugin_device *device, int before)
+void onednn_threads_leave(const tfr_plugin_device *device, int before)
 {
     /* The threads of the host's pool belong to nobody who wants another number. */
     if (before != 0 && before != device->threads && !(device->pool && device->pool->lane() != 0))
-        tfr_dnn_library.omp_set_num_threads(before);
+        onednn_library.omp_set_num_threads(before);
 }
 
 static double bytes_of(const tfr_operand *o)
@@ -87,7 +87,7 @@ static double flops_of(const tfr_call *call)
     return flops;
 }
 
-bool tfr_dnn_is_small(const tfr_call *call)
+bool onednn_is_small(const tfr_call *call)
 {
     double bytes = 0;
     uint32_t i;
@@ -176,7 +176,7 @@ static size_t count_levels(const char *features)
     return level;
 }
 
-bool tfr_dnn_isa_limit(const char *features, dnnl_cpu_isa_t *limit)
+bool onednn_isa_limit(const char *features, dnnl_cpu_isa_t *limit)
 {
     size_t level = features && features[0] ? count_levels(features) : 0;
 
@@ -205,7 +205,7 @@ static void find_types(tfr_plugin_device *device, const char *features)
 #endif
 }
 #else
-bool tfr_dnn_isa_limit(const char *features, dnnl_cpu_isa_t *limit)
+bool onednn_isa_limit(const char *features, dnnl_cpu_isa_t *limit)
 {
     (void)features;
     (void)limit;
@@ -221,8 +221,9 @@ static void find_types(tfr_plugin_device *device, const char *features)
 
 /* ---- open and close ---- */
 
-int32_t tfr_dnn_open(const tfr_host *host, const tfr_device_info *info, const tfr_option *options,
-                     uint32_t n_options, tfr_plugin_device **out, tfr_err *err)
+int32_t onednn_device_open(const tfr_host *host, const tfr_device_info *info,
+                           const tfr_option *options, uint32_t n_options, tfr_plugin_device **out,
+                           tfr_err *err)
 {
     const tfr_host_cpu *cpu = host->facet ? host->facet(TFR_HOST_CPU_V1) : NULL;
     tfr_plugin_device *device = calloc(1, sizeof *device);
@@ -246,7 +247,7 @@ int32_t tfr_dnn_open(const tfr_host *host, const tfr_device_info *info, const tf
     return TFR_OK;
 }
 
-void tfr_dnn_close(tfr_plugin_device *device)
+void onednn_device_close(tfr_plugin_device *device)
 {
     if (!device)
         return;

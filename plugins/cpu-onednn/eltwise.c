@@ -56,12 +56,12 @@ static float alpha_of(const struct simple *s, const tfr_call *call)
     return s->alpha_attr ? tfr_call_float(call, s->alpha_attr, s->alpha) : s->alpha;
 }
 
-void tfr_dnn_eltwise_supports(const tfr_plugin_device *device, const tfr_call *call,
-                              tfr_answer *answer)
+void onednn_eltwise_supports(const tfr_plugin_device *device, const tfr_call *call,
+                             tfr_answer *answer)
 {
     const struct simple *s = find_simple(call);
 
-    if (!tfr_dnn_want_float(device, call, answer, 0, true))
+    if (!onednn_want_float(device, call, answer, 0, true))
         return;
     if (s->alg == dnnl_eltwise_relu && alpha_of(s, call) == 0.0f) {
         tfr_decline(answer, TFR_REASON_ATTRIBUTE, "alpha is 0, and a NaN would become 0");
@@ -72,33 +72,33 @@ void tfr_dnn_eltwise_supports(const tfr_plugin_device *device, const tfr_call *c
                     "alpha is not finite, and what it does not apply to would become NaN");
         return;
     }
-    tfr_dnn_in_place(answer, 0);
+    onednn_in_place(answer, 0);
 }
 
-void tfr_dnn_eltwise_prepare(tfr_dnn_build *b, const tfr_call *call)
+void onednn_eltwise_prepare(onednn_build *b, const tfr_call *call)
 {
     const struct simple *s = find_simple(call);
-    tfr_dnn_cmd flat = (s->alg == dnnl_eltwise_round ? tfr_dnn_wide_flat
-                                                     : tfr_dnn_flat)(b, tfr_call_input(call, 0));
+    onednn_cmd flat =
+        (s->alg == dnnl_eltwise_round ? onednn_wide_flat : onednn_flat)(b, tfr_call_input(call, 0));
 
-    tfr_dnn_add_eltwise(b, s->alg, alpha_of(s, call), s->beta, tfr_dnn_input(b, 0, flat),
-                        tfr_dnn_output(b, 0, flat));
+    onednn_add_eltwise(b, s->alg, alpha_of(s, call), s->beta, onednn_input(b, 0, flat),
+                       onednn_output(b, 0, flat));
 }
 
 /* ---- Exp ---- */
 
-void tfr_dnn_exp_supports(const tfr_plugin_device *device, const tfr_call *call, tfr_answer *answer)
+void onednn_exp_supports(const tfr_plugin_device *device, const tfr_call *call, tfr_answer *answer)
 {
-    tfr_dnn_want_float(device, call, answer, 0, true);
+    onednn_want_float(device, call, answer, 0, true);
 }
 
-void tfr_dnn_exp_prepare(tfr_dnn_build *b, const tfr_call *call)
+void onednn_exp_prepare(onednn_build *b, const tfr_call *call)
 {
-    tfr_dnn_cmd flat = tfr_dnn_flat(b, tfr_call_input(call, 0));
-    int x = tfr_dnn_input(b, 0, flat), y = tfr_dnn_output(b, 0, flat);
+    onednn_cmd flat = onednn_flat(b, tfr_call_input(call, 0));
+    int x = onednn_input(b, 0, flat), y = onednn_output(b, 0, flat);
 
-    tfr_dnn_add_eltwise(b, dnnl_eltwise_exp, 0.0f, 0.0f, x, y);
-    tfr_dnn_add_binary(b, dnnl_binary_max, y, x, y);
+    onednn_add_eltwise(b, dnnl_eltwise_exp, 0.0f, 0.0f, x, y);
+    onednn_add_binary(b, dnnl_binary_max, y, x, y);
 }
 
 /* ---- Gelu ---- */
@@ -118,81 +118,79 @@ static bool gelu_overflows(const tfr_call *call)
  * 3 is off by 6e-7, too much near 0, and it overflows, so that gelu(infinity) is NaN and gelu(3e38)
  * infinite.
  */
-void tfr_dnn_gelu_supports(const tfr_plugin_device *device, const tfr_call *call,
-                           tfr_answer *answer)
+void onednn_gelu_supports(const tfr_plugin_device *device, const tfr_call *call, tfr_answer *answer)
 {
-    if (!tfr_dnn_want_float(device, call, answer, 0, !gelu_overflows(call)))
+    if (!onednn_want_float(device, call, answer, 0, !gelu_overflows(call)))
         return;
     if (!gelu_overflows(call))
-        tfr_dnn_in_place(answer, 0);
+        onednn_in_place(answer, 0);
     else if (tfr_call_input(call, 0)->dtype == TFR_DTYPE_F32)
         tfr_decline(answer, TFR_REASON_DTYPE,
                     "erf of oneDNN %d is off by 6e-7, too much for float32 near 0",
                     DNNL_VERSION_MAJOR);
 }
 
-void tfr_dnn_gelu_prepare(tfr_dnn_build *b, const tfr_call *call)
+void onednn_gelu_prepare(onednn_build *b, const tfr_call *call)
 {
     const float high = 16.0f; /* from here on gelu(x) = x in float32 */
-    tfr_dnn_cmd flat;
+    onednn_cmd flat;
     int x, y, above;
 
-    flat = tfr_dnn_flat(b, tfr_call_input(call, 0));
-    x = tfr_dnn_input(b, 0, flat);
-    y = tfr_dnn_output(b, 0, flat);
+    flat = onednn_flat(b, tfr_call_input(call, 0));
+    x = onednn_input(b, 0, flat);
+    y = onednn_output(b, 0, flat);
     if (!gelu_overflows(call)) {
-        tfr_dnn_add_eltwise(b, gelu_is_tanh(call) ? dnnl_eltwise_gelu_tanh : dnnl_eltwise_gelu_erf,
-                            0.0f, 0.0f, x, y);
+        onednn_add_eltwise(b, gelu_is_tanh(call) ? dnnl_eltwise_gelu_tanh : dnnl_eltwise_gelu_erf,
+                           0.0f, 0.0f, x, y);
         return;
     }
     /* gelu(min(x, high)) + max(x - high, 0) */
-    above = tfr_dnn_temporary(b, flat);
-    tfr_dnn_add_eltwise(b, dnnl_eltwise_linear, 1.0f, -high, x, above);
-    tfr_dnn_add_eltwise(b, dnnl_eltwise_elu, -0.0f, 0.0f, above, above);
-    tfr_dnn_add_eltwise(b, dnnl_eltwise_clip, -INFINITY, high, x, y);
-    tfr_dnn_add_eltwise(b, dnnl_eltwise_gelu_erf, 0.0f, 0.0f, y, y);
-    tfr_dnn_add_binary(b, dnnl_binary_add, y, above, y);
+    above = onednn_temporary(b, flat);
+    onednn_add_eltwise(b, dnnl_eltwise_linear, 1.0f, -high, x, above);
+    onednn_add_eltwise(b, dnnl_eltwise_elu, -0.0f, 0.0f, above, above);
+    onednn_add_eltwise(b, dnnl_eltwise_clip, -INFINITY, high, x, y);
+    onednn_add_eltwise(b, dnnl_eltwise_gelu_erf, 0.0f, 0.0f, y, y);
+    onednn_add_binary(b, dnnl_binary_add, y, above, y);
 }
 
 /* ---- Clip and what is made of it ---- */
 
 /* to = max(low, from) with every NaN of from kept; from and to differ unless low is 0. */
-static void add_at_least(tfr_dnn_build *b, float low, int from, int to)
+static void add_at_least(onednn_build *b, float low, int from, int to)
 {
     if (low == 0.0f) {
-        tfr_dnn_add_eltwise(b, dnnl_eltwise_elu, -0.0f, 0.0f, from, to);
+        onednn_add_eltwise(b, dnnl_eltwise_elu, -0.0f, 0.0f, from, to);
         return;
     }
-    tfr_dnn_add_eltwise(b, dnnl_eltwise_clip, low, low, from, to);
-    tfr_dnn_add_binary(b, dnnl_binary_max, to, from, to);
+    onednn_add_eltwise(b, dnnl_eltwise_clip, low, low, from, to);
+    onednn_add_binary(b, dnnl_binary_max, to, from, to);
 }
 
 /* to = min(high, from) with every NaN of from kept; from and to differ. */
-static void add_at_most(tfr_dnn_build *b, float high, int from, int to)
+static void add_at_most(onednn_build *b, float high, int from, int to)
 {
-    tfr_dnn_add_eltwise(b, dnnl_eltwise_clip, high, high, from, to);
-    tfr_dnn_add_binary(b, dnnl_binary_min, to, from, to);
+    onednn_add_eltwise(b, dnnl_eltwise_clip, high, high, from, to);
+    onednn_add_binary(b, dnnl_binary_min, to, from, to);
 }
 
-static void add_clip(tfr_dnn_build *b, float low, float high, int from, int to, tfr_dnn_cmd flat)
+static void add_clip(onednn_build *b, float low, float high, int from, int to, onednn_cmd flat)
 {
     if (high == INFINITY) {
         add_at_least(b, low, from, to);
     } else if (low == -INFINITY) {
         add_at_most(b, high, from, to);
     } else {
-        int t = tfr_dnn_temporary(b, flat);
+        int t = onednn_temporary(b, flat);
         add_at_least(b, low, from, t);
         add_at_most(b, high, t, to);
     }
 }
 
-void tfr_dnn_clip_supports(const tfr_plugin_device *device, const tfr_call *call,
-                           tfr_answer *answer)
+void onednn_clip_supports(const tfr_plugin_device *device, const tfr_call *call, tfr_answer *answer)
 {
     uint32_t i;
 
-    if (!tfr_dnn_want_float(device, call, answer, 0, true))
+    if (!onednn_want_float(device, call, answer, 0, true))
         return;
     if (tfr_call_input(call, 0)->dtype == TFR_DTYPE_BF16) {
         tfr_decline(answer, TFR_REASON_DTYPE,
@@ -205,7 +203,7 @@ void tfr_dnn_clip_supports(const tfr_plugin_device *device, const tfr_call *call
             tfr_decline(answer, TFR_REASON_ATTRIBUTE, "the bound of input %u is not a constant", i);
             return;
         }
-        if (o && isnan(tfr_dnn_known(o, 0))) {
+        if (o && isnan(onednn_known(o, 0))) {
             tfr_decline(answer, TFR_REASON_ATTRIBUTE, "the bound of input %u is NaN", i);
             return;
         }
@@ -214,28 +212,28 @@ void tfr_dnn_clip_supports(const tfr_plugin_device *device, const tfr_call *call
         tfr_decline(answer, TFR_REASON_ATTRIBUTE, "there is no bound, and a copy is the core's");
 }
 
-void tfr_dnn_clip_prepare(tfr_dnn_build *b, const tfr_call *call)
+void onednn_clip_prepare(onednn_build *b, const tfr_call *call)
 {
     const tfr_operand *min = tfr_call_input(call, 1), *max = tfr_call_input(call, 2);
-    tfr_dnn_cmd flat = tfr_dnn_wide_flat(b, tfr_call_input(call, 0));
+    onednn_cmd flat = onednn_wide_flat(b, tfr_call_input(call, 0));
 
-    add_clip(b, min ? tfr_dnn_known(min, 0) : -INFINITY, max ? tfr_dnn_known(max, 0) : INFINITY,
-             tfr_dnn_input(b, 0, flat), tfr_dnn_output(b, 0, flat), flat);
+    add_clip(b, min ? onednn_known(min, 0) : -INFINITY, max ? onednn_known(max, 0) : INFINITY,
+             onednn_input(b, 0, flat), onednn_output(b, 0, flat), flat);
 }
 
-void tfr_dnn_hard_sigmoid_supports(const tfr_plugin_device *device, const tfr_call *call,
-                                   tfr_answer *answer)
+void onednn_hard_sigmoid_supports(const tfr_plugin_device *device, const tfr_call *call,
+                                  tfr_answer *answer)
 {
-    tfr_dnn_want_float(device, call, answer, 0, true);
+    onednn_want_float(device, call, answer, 0, true);
 }
 
-void tfr_dnn_hard_sigmoid_prepare(tfr_dnn_build *b, const tfr_call *call)
+void onednn_hard_sigmoid_prepare(onednn_build *b, const tfr_call *call)
 {
-    tfr_dnn_cmd flat = tfr_dnn_wide_flat(b, tfr_call_input(call, 0));
-    int t = tfr_dnn_temporary(b, flat);
+    onednn_cmd flat = onednn_wide_flat(b, tfr_call_input(call, 0));
+    int t = onednn_temporary(b, flat);
 
-    tfr_dnn_add_eltwise(b, dnnl_eltwise_linear, tfr_call_float(call, "alpha", 0.2f),
-                        tfr_call_float(call, "beta", 0.5f), tfr_dnn_input(b, 0, flat), t);
+    onednn_add_eltwise(b, dnnl_eltwise_linear, tfr_call_float(call, "alpha", 0.2f),
+                       tfr_call_float(call, "beta", 0.5f), onednn_input(b, 0, flat), t);
     add_at_least(b, 0.0f, t, t);
-    add_at_most(b, 1.0f, t, tfr_dnn_output(b, 0, flat));
+    add_at_most(b, 1.0f, t, onednn_output(b, 0, flat));
 }

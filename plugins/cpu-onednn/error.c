@@ -4,7 +4,7 @@
  */
 #include "onednn.h"
 
-tfr_status tfr_dnn_fail(tfr_err *err, dnnl_status_t status, const char *what)
+tfr_status onednn_fail(tfr_err *err, dnnl_status_t status, const char *what)
 {
     tfr_status code;
     const char *text;

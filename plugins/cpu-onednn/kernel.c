@@ -15,57 +15,57 @@
 
 enum { ALIGNMENT = 64 };
 
-void tfr_dnn_build_fail(tfr_dnn_build *b, tfr_status status, const char *what)
+void onednn_build_fail(onednn_build *b, tfr_status status, const char *what)
 {
     if (b->status == TFR_OK)
         b->status = tfr_fail(b->err, status, "%s: %s", b->call->name, what);
 }
 
 /* Keeps the first failure of the library. */
-static bool succeeded(tfr_dnn_build *b, dnnl_status_t status, const char *what)
+static bool succeeded(onednn_build *b, dnnl_status_t status, const char *what)
 {
     if (b->status != TFR_OK)
         return false;
     if (status != dnnl_success)
-        b->status = tfr_dnn_fail(b->err, status, what);
+        b->status = onednn_fail(b->err, status, what);
     return status == dnnl_success;
 }
 
 /* ---- descriptors ---- */
 
 /* Takes over the descriptor that the library made with status, until the build ends. */
-static tfr_dnn_cmd keep_md(tfr_dnn_build *b, dnnl_status_t status, tfr_dnn_md md)
+static onednn_cmd keep_md(onednn_build *b, dnnl_status_t status, onednn_md md)
 {
     if (!succeeded(b, status, "memory descriptor"))
         return NULL;
-    if (b->n_mds == TFR_DNN_MAX_TENSORS) {
-        tfr_dnn_md_destroy(md);
-        tfr_dnn_build_fail(b, TFR_EINTERNAL, "more descriptors than a kernel may have");
+    if (b->n_mds == ONEDNN_MAX_TENSORS) {
+        onednn_md_destroy(md);
+        onednn_build_fail(b, TFR_EINTERNAL, "more descriptors than a kernel may have");
         return NULL;
     }
     b->mds[b->n_mds++] = md;
     return md;
 }
 
-static tfr_dnn_cmd make_md(tfr_dnn_build *b, dnnl_data_type_t type, int rank, const int64_t *dims,
-                           const int64_t *strides)
+static onednn_cmd make_md(onednn_build *b, dnnl_data_type_t type, int rank, const int64_t *dims,
+                          const int64_t *strides)
 {
-    tfr_dnn_md md = NULL;
+    onednn_md md = NULL;
     dnnl_status_t status;
 
     if (b->status != TFR_OK)
         return NULL;
-    status = tfr_dnn_md_create(&md, type, rank, dims, strides);
+    status = onednn_md_create(&md, type, rank, dims, strides);
     return keep_md(b, status, md);
 }
 
-tfr_dnn_cmd tfr_dnn_strided(tfr_dnn_build *b, dnnl_data_type_t type, int rank, const int64_t *dims,
-                            const int64_t *strides)
+onednn_cmd onednn_strided(onednn_build *b, dnnl_data_type_t type, int rank, const int64_t *dims,
+                          const int64_t *strides)
 {
     return make_md(b, type, rank, dims, strides);
 }
 
-tfr_dnn_cmd tfr_dnn_plain(tfr_dnn_build *b, dnnl_data_type_t type, int rank, const int64_t *dims)
+onednn_cmd onednn_plain(onednn_build *b, dnnl_data_type_t type, int rank, const int64_t *dims)
 {
     int64_t strides[TFR_MAX_RANK], n = 1, one = 1;
     int i;
@@ -79,55 +79,54 @@ tfr_dnn_cmd tfr_dnn_plain(tfr_dnn_build *b, dnnl_data_type_t type, int rank, con
     return make_md(b, type, rank, dims, strides);
 }
 
-tfr_dnn_cmd tfr_dnn_any_like(tfr_dnn_build *b, int tensor)
+onednn_cmd onednn_any_like(onednn_build *b, int tensor)
 {
-    tfr_dnn_md md = NULL;
+    onednn_md md = NULL;
     dnnl_status_t status;
 
     if (b->status != TFR_OK)
         return NULL;
-    status = tfr_dnn_md_create_any(&md, tfr_dnn_md_of(b, tensor));
+    status = onednn_md_create_any(&md, onednn_md_of(b, tensor));
     return keep_md(b, status, md);
 }
 
-tfr_dnn_cmd tfr_dnn_of(tfr_dnn_build *b, const tfr_operand *o)
+onednn_cmd onednn_of(onednn_build *b, const tfr_operand *o)
 {
-    return tfr_dnn_plain(b, tfr_dnn_type(o->dtype), o->rank, o->dims);
+    return onednn_plain(b, onednn_type(o->dtype), o->rank, o->dims);
 }
 
-tfr_dnn_cmd tfr_dnn_flat(tfr_dnn_build *b, const tfr_operand *o)
+onednn_cmd onednn_flat(onednn_build *b, const tfr_operand *o)
 {
     int64_t n = tfr_operand_elements(o);
-    return tfr_dnn_plain(b, tfr_dnn_type(o->dtype), 1, &n);
+    return onednn_plain(b, onednn_type(o->dtype), 1, &n);
 }
 
-tfr_dnn_cmd tfr_dnn_wide(tfr_dnn_build *b, const tfr_operand *o)
+onednn_cmd onednn_wide(onednn_build *b, const tfr_operand *o)
 {
-    return tfr_dnn_plain(b, dnnl_f32, o->rank, o->dims);
+    return onednn_plain(b, dnnl_f32, o->rank, o->dims);
 }
 
-tfr_dnn_cmd tfr_dnn_wide_flat(tfr_dnn_build *b, const tfr_operand *o)
+onednn_cmd onednn_wide_flat(onednn_build *b, const tfr_operand *o)
 {
     int64_t n = tfr_operand_elements(o);
-    return tfr_dnn_plain(b, dnnl_f32, 1, &n);
+    return onednn_plain(b, dnnl_f32, 1, &n);
 }
 
 /* ---- tensors ---- */
 
-static int add_tensor(tfr_dnn_build *b, tfr_dnn_cmd md, int arg, const void *known, void *own)
+static int add_tensor(onednn_build *b, onednn_cmd md, int arg, const void *known, void *own)
 {
     tfr_kernel *k = &b->kernel;
-    tfr_dnn_tensor *t = &k->tensors[k->n_tensors];
+    onednn_tensor *t = &k->tensors[k->n_tensors];
     void *address = own ? own : DNNL_MEMORY_NONE;
 
     if (b->status != TFR_OK)
         return 0;
-    if (k->n_tensors == TFR_DNN_MAX_TENSORS) {
-        tfr_dnn_build_fail(b, TFR_EINTERNAL, "more tensors than a kernel may have");
+    if (k->n_tensors == ONEDNN_MAX_TENSORS) {
+        onednn_build_fail(b, TFR_EINTERNAL, "more tensors than a kernel may have");
         return 0;
     }
-    if (!succeeded(b, dnnl_memory_create(&t->memory, md, tfr_dnn_library.engine, address),
-                   "memory"))
+    if (!succeeded(b, dnnl_memory_create(&t->memory, md, onednn_library.engine, address), "memory"))
         return 0;
     t->arg = arg;
     t->known = known;
@@ -140,24 +139,24 @@ static bool is_half(const tfr_operand *o)
 }
 
 /* md describes as float32 what has 16 bits. */
-static bool is_widened(const tfr_dnn_build *b, const tfr_operand *o, tfr_dnn_cmd md)
+static bool is_widened(const onednn_build *b, const tfr_operand *o, onednn_cmd md)
 {
-    return b->status == TFR_OK && is_half(o) && tfr_dnn_md_type(md) == dnnl_f32;
+    return b->status == TFR_OK && is_half(o) && onednn_md_type(md) == dnnl_f32;
 }
 
-int tfr_dnn_input(tfr_dnn_build *b, uint32_t i, tfr_dnn_cmd md)
+int onednn_input(onednn_build *b, uint32_t i, onednn_cmd md)
 {
     const tfr_operand *o = tfr_call_input(b->call, i);
-    tfr_dnn_md half = NULL;
+    onednn_md half = NULL;
     dnnl_status_t status;
 
     if (!is_widened(b, o, md))
         return add_tensor(b, md, (int)i, o->data, NULL);
-    status = tfr_dnn_md_create_as(&half, md, tfr_dnn_type(o->dtype));
-    return tfr_dnn_as(b, add_tensor(b, keep_md(b, status, half), (int)i, o->data, NULL), md);
+    status = onednn_md_create_as(&half, md, onednn_type(o->dtype));
+    return onednn_as(b, add_tensor(b, keep_md(b, status, half), (int)i, o->data, NULL), md);
 }
 
-static void *add_block(tfr_dnn_build *b, size_t bytes)
+static void *add_block(onednn_build *b, size_t bytes)
 {
     tfr_kernel *k = &b->kernel;
     void *p;
@@ -166,7 +165,7 @@ static void *add_block(tfr_dnn_build *b, size_t bytes)
         return NULL;
     bytes = (bytes + ALIGNMENT) & ~(size_t)(ALIGNMENT - 1); /* never 0 */
     p = aligned_alloc(ALIGNMENT, bytes);
-    if (!p || k->n_blocks == TFR_DNN_MAX_TENSORS) {
+    if (!p || k->n_blocks == ONEDNN_MAX_TENSORS) {
         free(p);
         b->status = tfr_fail(b->err, TFR_ENOMEM, "%s: no memory for %zu bytes of its kernel",
                              b->call->name, bytes);
@@ -176,14 +175,14 @@ static void *add_block(tfr_dnn_build *b, size_t bytes)
     return p;
 }
 
-int tfr_dnn_output(tfr_dnn_build *b, uint32_t i, tfr_dnn_cmd md)
+int onednn_output(onednn_build *b, uint32_t i, onednn_cmd md)
 {
     const tfr_operand *o = tfr_call_output(b->call, i);
 
     if (!is_widened(b, o, md))
         return add_tensor(b, md, (int)(b->call->n_inputs + i), NULL, NULL);
-    if (i >= TFR_DNN_MAX_OUTPUTS) {
-        tfr_dnn_build_fail(b, TFR_EINTERNAL, "more outputs than a kernel may have");
+    if (i >= ONEDNN_MAX_OUTPUTS) {
+        onednn_build_fail(b, TFR_EINTERNAL, "more outputs than a kernel may have");
         return 0;
     }
     if (!b->wide[i])
@@ -192,21 +191,21 @@ int tfr_dnn_output(tfr_dnn_build *b, uint32_t i, tfr_dnn_cmd md)
 }
 
 /* The last steps: what was computed as float32 becomes the outputs. */
-static void narrow_outputs(tfr_dnn_build *b)
+static void narrow_outputs(onednn_build *b)
 {
     uint32_t i;
 
-    for (i = 0; i < TFR_DNN_MAX_OUTPUTS; i++) {
+    for (i = 0; i < ONEDNN_MAX_OUTPUTS; i++) {
         const tfr_operand *o = tfr_call_output(b->call, i);
         int64_t n = o ? tfr_operand_elements(o) : 0;
         if (b->wide[i] && b->status == TFR_OK)
-            tfr_dnn_add_reorder(
-                b, add_tensor(b, tfr_dnn_plain(b, dnnl_f32, 1, &n), -1, NULL, b->wide[i]),
-                tfr_dnn_output(b, i, tfr_dnn_flat(b, o)));
+            onednn_add_reorder(
+                b, add_tensor(b, onednn_plain(b, dnnl_f32, 1, &n), -1, NULL, b->wide[i]),
+                onednn_output(b, i, onednn_flat(b, o)));
     }
 }
 
-int tfr_dnn_constant(tfr_dnn_build *b, tfr_dnn_cmd md, void **data)
+int onednn_constant(onednn_build *b, onednn_cmd md, void **data)
 {
     void *p = b->status == TFR_OK ? add_block(b, dnnl_memory_desc_get_size(md)) : NULL;
 
@@ -214,13 +213,13 @@ int tfr_dnn_constant(tfr_dnn_build *b, tfr_dnn_cmd md, void **data)
     return add_tensor(b, md, -1, p, p);
 }
 
-int tfr_dnn_temporary(tfr_dnn_build *b, tfr_dnn_cmd md)
+int onednn_temporary(onednn_build *b, onednn_cmd md)
 {
     void *p = b->status == TFR_OK ? add_block(b, dnnl_memory_desc_get_size(md)) : NULL;
     return add_tensor(b, md, -1, NULL, p);
 }
 
-int tfr_dnn_view(tfr_dnn_build *b, int temporary, tfr_dnn_cmd md)
+int onednn_view(onednn_build *b, int temporary, onednn_cmd md)
 {
     void *address = NULL;
 
@@ -231,44 +230,44 @@ int tfr_dnn_view(tfr_dnn_build *b, int temporary, tfr_dnn_cmd md)
 
 /* ---- steps ---- */
 
-tfr_dnn_cmd tfr_dnn_md_of(const tfr_dnn_build *b, int tensor)
+onednn_cmd onednn_md_of(const onednn_build *b, int tensor)
 {
-    tfr_dnn_cmd md = NULL;
+    onednn_cmd md = NULL;
 
     if (b->status == TFR_OK)
         dnnl_memory_get_memory_desc(b->tensors[tensor].memory, &md);
     return md;
 }
 
-tfr_dnn_cmd tfr_dnn_part(tfr_dnn_build *b, tfr_dnn_cmd parent, const int64_t *dims,
-                         const int64_t *offsets)
+onednn_cmd onednn_part(onednn_build *b, onednn_cmd parent, const int64_t *dims,
+                       const int64_t *offsets)
 {
-    tfr_dnn_md md = NULL;
+    onednn_md md = NULL;
     dnnl_status_t status;
 
     if (b->status != TFR_OK)
         return NULL;
-    status = tfr_dnn_md_create_part(&md, parent, dims, offsets);
+    status = onednn_md_create_part(&md, parent, dims, offsets);
     return keep_md(b, status, md);
 }
 
-tfr_dnn_make tfr_dnn_maker(const tfr_dnn_build *b)
+onednn_make onednn_maker(const onednn_build *b)
 {
-    tfr_dnn_make make = {tfr_dnn_library.engine, b->attr, NULL};
+    onednn_make make = {onednn_library.engine, b->attr, NULL};
     return make;
 }
 
-static void fill_step(tfr_dnn_build *b, tfr_dnn_step *s, dnnl_primitive_desc_t pd,
-                      const tfr_dnn_use *uses, int n_uses)
+static void fill_step(onednn_build *b, onednn_step *s, dnnl_primitive_desc_t pd,
+                      const onednn_use *uses, int n_uses)
 {
     tfr_kernel *k = &b->kernel;
-    tfr_dnn_cmd scratch = dnnl_primitive_desc_query_md(pd, dnnl_query_scratchpad_md, 0);
+    onednn_cmd scratch = dnnl_primitive_desc_query_md(pd, dnnl_query_scratchpad_md, 0);
     size_t bytes = scratch ? dnnl_memory_desc_get_size(scratch) : 0;
     int i, t;
 
     s->args = calloc((size_t)n_uses + 1, sizeof *s->args);
     if (!s->args) {
-        tfr_dnn_build_fail(b, TFR_ENOMEM, "no memory for its arguments");
+        onednn_build_fail(b, TFR_ENOMEM, "no memory for its arguments");
         return;
     }
     for (i = 0; i < n_uses; i++) {
@@ -278,20 +277,20 @@ static void fill_step(tfr_dnn_build *b, tfr_dnn_step *s, dnnl_primitive_desc_t p
         s->args[s->n_args++].memory = k->tensors[uses[i].tensor].memory;
     }
     if (bytes > 0) {
-        t = tfr_dnn_temporary(b, scratch);
+        t = onednn_temporary(b, scratch);
         s->args[s->n_args].arg = DNNL_ARG_SCRATCHPAD;
         s->args[s->n_args++].memory = k->tensors[t].memory;
     }
 }
 
-void tfr_dnn_add(tfr_dnn_build *b, dnnl_status_t status, tfr_dnn_make *make, const char *what,
-                 const tfr_dnn_use *uses, int n_uses)
+void onednn_add(onednn_build *b, dnnl_status_t status, onednn_make *make, const char *what,
+                const onednn_use *uses, int n_uses)
 {
     tfr_kernel *k = &b->kernel;
-    tfr_dnn_step *s = &k->steps[k->n_steps];
+    onednn_step *s = &k->steps[k->n_steps];
 
-    if (b->status == TFR_OK && k->n_steps == TFR_DNN_MAX_STEPS)
-        tfr_dnn_build_fail(b, TFR_EINTERNAL, "more steps than a kernel may have");
+    if (b->status == TFR_OK && k->n_steps == ONEDNN_MAX_STEPS)
+        onednn_build_fail(b, TFR_EINTERNAL, "more steps than a kernel may have");
     if (succeeded(b, status, what) &&
         succeeded(b, dnnl_primitive_create(&s->primitive, make->pd), what)) {
         k->n_steps++;
@@ -301,18 +300,18 @@ void tfr_dnn_add(tfr_dnn_build *b, dnnl_status_t status, tfr_dnn_make *make, con
         dnnl_primitive_desc_destroy(make->pd);
 }
 
-void tfr_dnn_add_reorder(tfr_dnn_build *b, int from, int to)
+void onednn_add_reorder(onednn_build *b, int from, int to)
 {
-    const tfr_dnn_use uses[] = {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}};
-    tfr_dnn_make make = tfr_dnn_maker(b);
+    const onednn_use uses[] = {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}};
+    onednn_make make = onednn_maker(b);
 
     if (b->status == TFR_OK)
-        tfr_dnn_add(b, tfr_dnn_reorder(&make, tfr_dnn_md_of(b, from), tfr_dnn_md_of(b, to)), &make,
-                    "reorder", uses, 2);
+        onednn_add(b, onednn_reorder(&make, onednn_md_of(b, from), onednn_md_of(b, to)), &make,
+                   "reorder", uses, 2);
 }
 
 /* The block of a constant that nobody reads any more. */
-static void drop_block(tfr_dnn_build *b, const void *data)
+static void drop_block(onednn_build *b, const void *data)
 {
     int i;
 
@@ -325,10 +324,10 @@ static void drop_block(tfr_dnn_build *b, const void *data)
 }
 
 /* Runs the newest step now and takes it away: how constants are packed. */
-static void run_last_step(tfr_dnn_build *b, const void *from)
+static void run_last_step(onednn_build *b, const void *from)
 {
     tfr_kernel *k = &b->kernel;
-    tfr_dnn_step *s = &k->steps[k->n_steps - 1];
+    onednn_step *s = &k->steps[k->n_steps - 1];
 
     if (b->status != TFR_OK)
         return;
@@ -344,15 +343,15 @@ static void run_last_step(tfr_dnn_build *b, const void *from)
     k->n_steps--;
 }
 
-int tfr_dnn_as(tfr_dnn_build *b, int tensor, tfr_dnn_cmd md)
+int onednn_as(onednn_build *b, int tensor, onednn_cmd md)
 {
-    const tfr_dnn_tensor *t = &b->tensors[tensor];
+    const onednn_tensor *t = &b->tensors[tensor];
     int to;
 
-    if (b->status != TFR_OK || !md || dnnl_memory_desc_equal(tfr_dnn_md_of(b, tensor), md))
+    if (b->status != TFR_OK || !md || dnnl_memory_desc_equal(onednn_md_of(b, tensor), md))
         return tensor;
-    to = tfr_dnn_temporary(b, md);
-    tfr_dnn_add_reorder(b, tensor, to);
+    to = onednn_temporary(b, md);
+    onednn_add_reorder(b, tensor, to);
     if (t->known)
         run_last_step(b, t->known);
     if (t->known && t->arg < 0 && b->status == TFR_OK)
@@ -360,71 +359,71 @@ int tfr_dnn_as(tfr_dnn_build *b, int tensor, tfr_dnn_cmd md)
     return to;
 }
 
-int tfr_dnn_target(tfr_dnn_build *b, int tensor, tfr_dnn_cmd md)
+int onednn_target(onednn_build *b, int tensor, onednn_cmd md)
 {
-    if (b->status != TFR_OK || !md || dnnl_memory_desc_equal(tfr_dnn_md_of(b, tensor), md))
+    if (b->status != TFR_OK || !md || dnnl_memory_desc_equal(onednn_md_of(b, tensor), md))
         return tensor;
-    return tfr_dnn_temporary(b, md);
+    return onednn_temporary(b, md);
 }
 
-void tfr_dnn_add_eltwise(tfr_dnn_build *b, dnnl_alg_kind_t alg, float alpha, float beta, int from,
-                         int to)
+void onednn_add_eltwise(onednn_build *b, dnnl_alg_kind_t alg, float alpha, float beta, int from,
+                        int to)
 {
-    const tfr_dnn_use uses[] = {{DNNL_ARG_SRC, from}, {DNNL_ARG_DST, to}};
-    tfr_dnn_make make = tfr_dnn_maker(b);
+    const onednn_use uses[] = {{DNNL_ARG_SRC, from}, {DNNL_ARG_DST, to}};
+    onednn_make make = onednn_maker(b);
 
     if (b->status == TFR_OK)
-        tfr_dnn_add(b, tfr_dnn_eltwise(&make, alg, tfr_dnn_md_of(b, from), alpha, beta), &make,
-                    "eltwise", uses, 2);
+        onednn_add(b, onednn_eltwise(&make, alg, onednn_md_of(b, from), alpha, beta), &make,
+                   "eltwise", uses, 2);
 }
 
-void tfr_dnn_add_binary(tfr_dnn_build *b, dnnl_alg_kind_t alg, int x, int y, int to)
+void onednn_add_binary(onednn_build *b, dnnl_alg_kind_t alg, int x, int y, int to)
 {
-    const tfr_dnn_use uses[] = {{DNNL_ARG_SRC_0, x}, {DNNL_ARG_SRC_1, y}, {DNNL_ARG_DST, to}};
-    tfr_dnn_make make = tfr_dnn_maker(b);
+    const onednn_use uses[] = {{DNNL_ARG_SRC_0, x}, {DNNL_ARG_SRC_1, y}, {DNNL_ARG_DST, to}};
+    onednn_make make = onednn_maker(b);
 
     if (b->status == TFR_OK)
-        tfr_dnn_add(b,
-                    tfr_dnn_binary(&make, alg, tfr_dnn_md_of(b, x), tfr_dnn_md_of(b, y),
-                                   tfr_dnn_md_of(b, to)),
-                    &make, "binary", uses, 3);
+        onednn_add(
+            b,
+            onednn_binary(&make, alg, onednn_md_of(b, x), onednn_md_of(b, y), onednn_md_of(b, to)),
+            &make, "binary", uses, 3);
 }
 
-void tfr_dnn_add_matmul(tfr_dnn_build *b, int x, int y, int to)
+void onednn_add_matmul(onednn_build *b, int x, int y, int to)
 {
-    const tfr_dnn_use uses[] = {{DNNL_ARG_SRC, x}, {DNNL_ARG_WEIGHTS, y}, {DNNL_ARG_DST, to}};
-    tfr_dnn_make make = tfr_dnn_maker(b);
+    const onednn_use uses[] = {{DNNL_ARG_SRC, x}, {DNNL_ARG_WEIGHTS, y}, {DNNL_ARG_DST, to}};
+    onednn_make make = onednn_maker(b);
 
     if (b->status == TFR_OK)
-        tfr_dnn_add(b,
-                    tfr_dnn_matmul(&make, tfr_dnn_md_of(b, x), tfr_dnn_md_of(b, y), NULL,
-                                   tfr_dnn_md_of(b, to)),
-                    &make, "matmul", uses, 3);
+        onednn_add(
+            b,
+            onednn_matmul(&make, onednn_md_of(b, x), onednn_md_of(b, y), NULL, onednn_md_of(b, to)),
+            &make, "matmul", uses, 3);
 }
 
-void tfr_dnn_add_reduction(tfr_dnn_build *b, dnnl_alg_kind_t alg, int from, int to)
+void onednn_add_reduction(onednn_build *b, dnnl_alg_kind_t alg, int from, int to)
 {
-    const tfr_dnn_use uses[] = {{DNNL_ARG_SRC, from}, {DNNL_ARG_DST, to}};
-    tfr_dnn_make make = tfr_dnn_maker(b);
+    const onednn_use uses[] = {{DNNL_ARG_SRC, from}, {DNNL_ARG_DST, to}};
+    onednn_make make = onednn_maker(b);
 
     if (b->status == TFR_OK)
-        tfr_dnn_add(b, tfr_dnn_reduction(&make, alg, tfr_dnn_md_of(b, from), tfr_dnn_md_of(b, to)),
-                    &make, "reduction", uses, 2);
+        onednn_add(b, onednn_reduction(&make, alg, onednn_md_of(b, from), onednn_md_of(b, to)),
+                   &make, "reduction", uses, 2);
 }
 
 /* ---- the facet's slots ---- */
 
 /* What every kernel of primitives starts with. */
-static void begin_primitives(tfr_dnn_build *b)
+static void begin_primitives(onednn_build *b)
 {
-    if (succeeded(b,
-                  dnnl_stream_create(&b->kernel.stream, tfr_dnn_library.engine,
-                                     dnnl_stream_default_flags),
-                  "stream") &&
+    if (succeeded(
+            b,
+            dnnl_stream_create(&b->kernel.stream, onednn_library.engine, dnnl_stream_default_flags),
+            "stream") &&
         succeeded(b, dnnl_primitive_attr_create(&b->attr), "attributes") &&
         succeeded(b, dnnl_primitive_attr_set_scratchpad_mode(b->attr, dnnl_scratchpad_mode_user),
                   "attributes"))
-        succeeded(b, tfr_dnn_strict(b->attr), "attributes");
+        succeeded(b, onednn_strict(b->attr), "attributes");
 }
 
 static void release(tfr_kernel *k)
@@ -445,7 +444,7 @@ static void release(tfr_kernel *k)
 }
 
 /* The finished kernel in one block of the right size. */
-static tfr_kernel *end_build(tfr_dnn_build *b)
+static tfr_kernel *end_build(onednn_build *b)
 {
     const tfr_kernel *from = &b->kernel;
     size_t tensors = (size_t)from->n_tensors * sizeof *from->tensors;
@@ -455,11 +454,11 @@ static tfr_kernel *end_build(tfr_dnn_build *b)
     int i;
 
     for (i = 0; i < b->n_mds; i++)
-        tfr_dnn_md_destroy(b->mds[i]);
+        onednn_md_destroy(b->mds[i]);
     if (b->attr)
         dnnl_primitive_attr_destroy(b->attr);
     if (!k) {
-        tfr_dnn_build_fail(b, TFR_ENOMEM, "no memory for its kernel");
+        onednn_build_fail(b, TFR_ENOMEM, "no memory for its kernel");
         release(&b->kernel);
         return NULL;
     }
@@ -470,32 +469,32 @@ static tfr_kernel *end_build(tfr_dnn_build *b)
     return k;
 }
 
-static void prepare_primitives(tfr_dnn_build *b, const tfr_dnn_op *op, const tfr_call *call)
+static void prepare_primitives(onednn_build *b, const onednn_op *op, const tfr_call *call)
 {
     int threads;
 
-    b->status = tfr_dnn_library_open(b->device->host, b->err);
+    b->status = onednn_library_open(b->device->host, b->err);
     if (b->status != TFR_OK)
         return;
     /* Primitives divide their work among the threads they see when they are made. */
-    threads = tfr_dnn_threads_enter(b->device);
+    threads = onednn_threads_enter(b->device);
     begin_primitives(b);
     if (b->status == TFR_OK)
         op->prepare(b, call);
     narrow_outputs(b);
-    tfr_dnn_threads_leave(b->device, threads);
+    onednn_threads_leave(b->device, threads);
 }
 
-int32_t tfr_dnn_prepare(tfr_plugin_device *device, const tfr_call *call, tfr_kernel **out,
-                        tfr_err *err)
+int32_t onednn_prepare(tfr_plugin_device *device, const tfr_call *call, tfr_kernel **out,
+                       tfr_err *err)
 {
-    const tfr_dnn_op *op = tfr_dnn_find_op(call);
-    tfr_dnn_build b = {0};
+    const onednn_op *op = onednn_find_op(call);
+    onednn_build b = {0};
     tfr_kernel *kernel;
 
     if (!op)
         return tfr_fail(err, TFR_EUNSUPPORTED, "%s is not an op of this backend", call->name);
-    b.device = tfr_dnn_is_small(call) ? device->single : device;
+    b.device = onednn_is_small(call) ? device->single : device;
     b.kernel.device = b.device;
     b.call = call;
     b.err = err;
@@ -509,28 +508,28 @@ int32_t tfr_dnn_prepare(tfr_plugin_device *device, const tfr_call *call, tfr_ker
     return b.status;
 }
 
-static int32_t run_step(const tfr_kernel *kernel, const tfr_dnn_step *s, tfr_err *err)
+static int32_t run_step(const tfr_kernel *kernel, const onednn_step *s, tfr_err *err)
 {
     dnnl_status_t status = dnnl_primitive_execute(s->primitive, kernel->stream, s->n_args, s->args);
 
-    return status == dnnl_success ? TFR_OK : tfr_dnn_fail(err, status, "launch");
+    return status == dnnl_success ? TFR_OK : onednn_fail(err, status, "launch");
 }
 
 /* A step with the time that it takes. Its name is asked for after the clock has been read. */
 static int32_t run_recorded(tfr_plugin_device *device, const tfr_kernel *kernel,
-                            const tfr_dnn_step *s, uint64_t id, tfr_err *err)
+                            const onednn_step *s, uint64_t id, tfr_err *err)
 {
     tfr_profile_record what = {.size = sizeof what,
                                .id = id,
                                .kind = TFR_PROFILE_KERNEL,
                                .node = -1,
-                               .begin_ns = tfr_dnn_now_ns()};
+                               .begin_ns = onednn_now_ns()};
     int32_t status = run_step(kernel, s, err);
     dnnl_primitive_kind_t kind = dnnl_undefined_primitive;
     const_dnnl_primitive_desc_t pd;
     const char *method = "";
 
-    what.end_ns = tfr_dnn_now_ns();
+    what.end_ns = onednn_now_ns();
     if (dnnl_primitive_get_primitive_desc(s->primitive, &pd) == dnnl_success) {
         dnnl_primitive_desc_query(pd, dnnl_query_impl_info_str, 0, &method);
         dnnl_primitive_desc_query(pd, dnnl_query_primitive_kind, 0, &kind);
@@ -539,20 +538,20 @@ static int32_t run_recorded(tfr_plugin_device *device, const tfr_kernel *kernel,
         what.kind = TFR_PROFILE_REORDER;
     snprintf(what.name, sizeof what.name, "%s %s", dnnl_prim_kind2str(kind), method);
     if (status == TFR_OK)
-        tfr_dnn_add_record(device, &what);
+        onednn_add_record(device, &what);
     return status;
 }
 
-int32_t tfr_dnn_launch(tfr_plugin_device *device, tfr_queue *queue, tfr_kernel *kernel,
-                       const tfr_launch *launch, tfr_err *err)
+int32_t onednn_launch(tfr_plugin_device *device, tfr_queue *queue, tfr_kernel *kernel,
+                      const tfr_launch *launch, tfr_err *err)
 {
     const bool recorded = launch->id != 0 && atomic_load(&device->profiling);
     int32_t status = TFR_OK;
-    int threads = tfr_dnn_threads_enter(kernel->device), i;
+    int threads = onednn_threads_enter(kernel->device), i;
 
     (void)queue;
     for (i = 0; i < kernel->n_tensors; i++) {
-        const tfr_dnn_tensor *t = &kernel->tensors[i];
+        const onednn_tensor *t = &kernel->tensors[i];
         const void *address;
         if (t->arg < 0)
             continue;
@@ -562,15 +561,15 @@ int32_t tfr_dnn_launch(tfr_plugin_device *device, tfr_queue *queue, tfr_kernel *
         dnnl_memory_set_data_handle(t->memory, (void *)(uintptr_t)address);
     }
     for (i = 0; i < kernel->n_steps && status == TFR_OK; i++) {
-        const tfr_dnn_step *s = &kernel->steps[i];
+        const onednn_step *s = &kernel->steps[i];
         status =
             recorded ? run_recorded(device, kernel, s, launch->id, err) : run_step(kernel, s, err);
     }
-    tfr_dnn_threads_leave(kernel->device, threads);
+    onednn_threads_leave(kernel->device, threads);
     return status;
 }
 
-void tfr_dnn_drop(tfr_plugin_device *device, tfr_kernel *kernel)
+void onednn_drop(tfr_plugin_device *device, tfr_kernel *kernel)
 {
     (void)device;
     if (kernel)

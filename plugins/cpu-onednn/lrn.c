@@ -10,12 +10,12 @@
 
 #include <math.h>
 
-void tfr_dnn_lrn_supports(const tfr_plugin_device *device, const tfr_call *call, tfr_answer *answer)
+void onednn_lrn_supports(const tfr_plugin_device *device, const tfr_call *call, tfr_answer *answer)
 {
     int64_t size = tfr_call_int(call, "size", 0);
 
-    if (!tfr_dnn_want_float(device, call, answer, 0, true) ||
-        !tfr_dnn_want_rank(call, answer, 0, 3, DNNL_MAX_NDIMS))
+    if (!onednn_want_float(device, call, answer, 0, true) ||
+        !onednn_want_rank(call, answer, 0, 3, DNNL_MAX_NDIMS))
         return;
     if (size < 1 || size % 2 == 0)
         tfr_decline(answer, TFR_REASON_ATTRIBUTE, "size %lld is even, only odd sizes are done here",
@@ -27,20 +27,20 @@ void tfr_dnn_lrn_supports(const tfr_plugin_device *device, const tfr_call *call,
                     "alpha, beta or bias is not finite, only finite ones are done here");
 }
 
-void tfr_dnn_lrn_prepare(tfr_dnn_build *b, const tfr_call *call)
+void onednn_lrn_prepare(onednn_build *b, const tfr_call *call)
 {
     const tfr_operand *x = tfr_call_input(call, 0);
     const int64_t spread[4] = {x->dims[0], x->dims[1], 1, tfr_operand_span(x, 2, x->rank)};
-    tfr_dnn_cmd md = x->rank == 4 ? tfr_dnn_wide(b, x) : tfr_dnn_plain(b, dnnl_f32, 4, spread);
-    const tfr_dnn_use uses[] = {{DNNL_ARG_SRC, tfr_dnn_input(b, 0, md)},
-                                {DNNL_ARG_DST, tfr_dnn_output(b, 0, md)}};
-    tfr_dnn_make make = tfr_dnn_maker(b);
+    onednn_cmd md = x->rank == 4 ? onednn_wide(b, x) : onednn_plain(b, dnnl_f32, 4, spread);
+    const onednn_use uses[] = {{DNNL_ARG_SRC, onednn_input(b, 0, md)},
+                               {DNNL_ARG_DST, onednn_output(b, 0, md)}};
+    onednn_make make = onednn_maker(b);
 
     if (b->status == TFR_OK)
-        tfr_dnn_add(b,
-                    tfr_dnn_lrn(&make, md, tfr_call_int(call, "size", 1),
-                                tfr_call_float(call, "alpha", 1e-4f),
-                                tfr_call_float(call, "beta", 0.75f),
-                                tfr_call_float(call, "bias", 1.0f)),
-                    &make, "lrn", uses, 2);
+        onednn_add(b,
+                   onednn_lrn(&make, md, tfr_call_int(call, "size", 1),
+                              tfr_call_float(call, "alpha", 1e-4f),
+                              tfr_call_float(call, "beta", 0.75f),
+                              tfr_call_float(call, "bias", 1.0f)),
+                   &make, "lrn", uses, 2);
 }

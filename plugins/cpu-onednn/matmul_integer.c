@@ -48,10 +48,10 @@ static bool want_scales(const tfr_call *call, tfr_answer *answer, int64_t n)
                     "output 0 is of type %d, only int8 and uint8 are done", (int)y->dtype);
         return false;
     }
-    return tfr_dnn_want_constant(call, answer, A_SCALE, 1, true) &&
-           tfr_dnn_want_constant(call, answer, B_SCALE, n, true) &&
-           tfr_dnn_want_constant(call, answer, Y_SCALE, 1, true) &&
-           tfr_dnn_want_one(call, answer, Y_ZERO);
+    return onednn_want_constant(call, answer, A_SCALE, 1, true) &&
+           onednn_want_constant(call, answer, B_SCALE, n, true) &&
+           onednn_want_constant(call, answer, Y_SCALE, 1, true) &&
+           onednn_want_one(call, answer, Y_ZERO);
 }
 
 /* Whether b less its zero points is a constant of int8. */
@@ -60,7 +60,7 @@ static bool is_folded(const tfr_call *call, const places *at)
     const tfr_operand *b = tfr_call_input(call, at->b);
     tfr_answer unused = {0};
 
-    return b->data && tfr_dnn_want_weights(call, &unused, at->b, at->b_zero, columns(b), 1);
+    return b->data && onednn_want_weights(call, &unused, at->b, at->b_zero, columns(b), 1);
 }
 
 /* The most that a sum can be. */
@@ -73,10 +73,10 @@ static int64_t reach(const tfr_call *call, const places *at, int64_t k)
     if (!is_folded(call, at) || rows != k)
         return k * 255 * 255;
     for (column = 0; column < n; column++) {
-        int32_t z = tfr_dnn_known_int(zero, zero_of_columns(call, at) ? column : 0);
+        int32_t z = onednn_known_int(zero, zero_of_columns(call, at) ? column : 0);
         int64_t sum = 0;
         for (row = 0; row < k; row++) {
-            int32_t value = tfr_dnn_known_int(b, row * n + column) - z;
+            int32_t value = onednn_known_int(b, row * n + column) - z;
             sum += value < 0 ? -value : value;
         }
         most = sum > most ? sum : most;
@@ -97,28 +97,28 @@ static bool want_exact(const tfr_call *call, tfr_answer *answer, const places *a
     return false;
 }
 
-void tfr_dnn_matmul_integer_supports(const tfr_plugin_device *device, const tfr_call *call,
-                                     tfr_answer *answer)
+void onednn_matmul_integer_supports(const tfr_plugin_device *device, const tfr_call *call,
+                                    tfr_answer *answer)
 {
     const places at = find_places(call);
     const tfr_operand *a = tfr_call_input(call, at.a), *b = tfr_call_input(call, at.b);
     const tfr_operand *zero = tfr_call_input(call, at.b_zero);
-    tfr_dnn_product_dims p;
+    onednn_product_dims p;
 
-    if (!tfr_dnn_want_int8(device, call, answer, at.a) ||
-        !tfr_dnn_want_int8(device, call, answer, at.b) ||
-        !tfr_dnn_want_rank(call, answer, at.a, 1, DNNL_MAX_NDIMS) ||
-        !tfr_dnn_want_rank(call, answer, at.b, 1, DNNL_MAX_NDIMS) ||
-        !tfr_dnn_want_one(call, answer, at.a_zero))
+    if (!onednn_want_int8(device, call, answer, at.a) ||
+        !onednn_want_int8(device, call, answer, at.b) ||
+        !onednn_want_rank(call, answer, at.a, 1, DNNL_MAX_NDIMS) ||
+        !onednn_want_rank(call, answer, at.b, 1, DNNL_MAX_NDIMS) ||
+        !onednn_want_one(call, answer, at.a_zero))
         return;
-    tfr_dnn_read_product(a, b, &p);
+    onednn_read_product(a, b, &p);
     if (p.rank > 5) {
         tfr_decline(answer, TFR_REASON_RANK, "%d batch dims do not merge, 3 are done here",
                     p.rank - 2);
         return;
     }
     if (zero_of_columns(call, &at)) {
-        if (!tfr_dnn_want_weights(call, answer, at.b, at.b_zero, columns(b), 1))
+        if (!onednn_want_weights(call, answer, at.b, at.b_zero, columns(b), 1))
             return;
     } else if (b->dtype == TFR_DTYPE_U8 && zero && !zero->data) {
         tfr_decline(answer, TFR_REASON_ATTRIBUTE,
@@ -130,102 +130,102 @@ void tfr_dnn_matmul_integer_supports(const tfr_plugin_device *device, const tfr_
 }
 
 /* b as int8: itself, or packed, or shifted by 128 at every launch. */
-static int add_right(tfr_dnn_build *b, const places *at, const tfr_dnn_product_dims *p)
+static int add_right(onednn_build *b, const places *at, const onednn_product_dims *p)
 {
     const tfr_operand *right = tfr_call_input(b->call, at->b);
     const tfr_operand *zero = tfr_call_input(b->call, at->b_zero);
-    tfr_dnn_cmd md = tfr_dnn_plain(b, dnnl_s8, p->rank, p->b);
-    tfr_dnn_make make;
-    tfr_dnn_quant q;
+    onednn_cmd md = onednn_plain(b, dnnl_s8, p->rank, p->b);
+    onednn_make make;
+    onednn_quant q;
     void *data;
     int8_t *bytes;
     int64_t i, n = tfr_operand_elements(right);
     int to, from;
 
     if (is_folded(b->call, at)) {
-        to = tfr_dnn_constant(b, md, &data);
+        to = onednn_constant(b, md, &data);
         if (data)
-            tfr_dnn_weights_data(data, right, zero, columns(right), 1);
+            onednn_weights_data(data, right, zero, columns(right), 1);
         return to;
     }
     if (right->dtype == TFR_DTYPE_I8)
-        return tfr_dnn_input(b, at->b, md);
+        return onednn_input(b, at->b, md);
     if (right->data) {
-        to = tfr_dnn_constant(b, md, &data);
+        to = onednn_constant(b, md, &data);
         bytes = data;
         for (i = 0; data && i < n; i++)
             bytes[i] = (int8_t)(((const uint8_t *)right->data)[i] - 128);
         return to;
     }
-    to = tfr_dnn_temporary(b, md);
-    from = tfr_dnn_input(b, at->b, tfr_dnn_plain(b, dnnl_u8, p->rank, p->b));
-    tfr_dnn_quant_begin(b, &q);
-    tfr_dnn_quant_use(&q, DNNL_ARG_FROM, from);
-    tfr_dnn_quant_use(&q, DNNL_ARG_TO, to);
-    tfr_dnn_quant_number(b, &q, DNNL_ARG_TO, -128);
-    make = tfr_dnn_maker(b);
+    to = onednn_temporary(b, md);
+    from = onednn_input(b, at->b, onednn_plain(b, dnnl_u8, p->rank, p->b));
+    onednn_quant_begin(b, &q);
+    onednn_quant_use(&q, DNNL_ARG_FROM, from);
+    onednn_quant_use(&q, DNNL_ARG_TO, to);
+    onednn_quant_number(b, &q, DNNL_ARG_TO, -128);
+    make = onednn_maker(b);
     make.attr = q.attr;
     if (b->status == TFR_OK)
-        tfr_dnn_add(b, tfr_dnn_reorder(&make, tfr_dnn_md_of(b, from), md), &make, "reorder", q.uses,
-                    q.n_uses);
-    tfr_dnn_quant_end(&q);
+        onednn_add(b, onednn_reorder(&make, onednn_md_of(b, from), md), &make, "reorder", q.uses,
+                   q.n_uses);
+    onednn_quant_end(&q);
     return to;
 }
 
-static void add_scales(tfr_dnn_build *b, tfr_dnn_quant *q, int rank)
+static void add_scales(onednn_build *b, onednn_quant *q, int rank)
 {
     const tfr_operand *scale = tfr_call_input(b->call, B_SCALE);
     int64_t n = tfr_operand_elements(scale), i;
-    double factor = (double)tfr_dnn_known(tfr_call_input(b->call, A_SCALE), 0) /
-                    (double)tfr_dnn_known(tfr_call_input(b->call, Y_SCALE), 0);
+    double factor = (double)onednn_known(tfr_call_input(b->call, A_SCALE), 0) /
+                    (double)onednn_known(tfr_call_input(b->call, Y_SCALE), 0);
     float *scales = malloc((size_t)n * sizeof *scales);
 
     if (!scales) {
-        tfr_dnn_build_fail(b, TFR_ENOMEM, "no memory for its scales");
+        onednn_build_fail(b, TFR_ENOMEM, "no memory for its scales");
         return;
     }
     for (i = 0; i < n; i++)
-        scales[i] = (float)((double)tfr_dnn_known(scale, i) * factor);
-    tfr_dnn_quant_scales(b, q, n, 1 << (rank - 1), 1 << (rank - 1), scales);
+        scales[i] = (float)((double)onednn_known(scale, i) * factor);
+    onednn_quant_scales(b, q, n, 1 << (rank - 1), 1 << (rank - 1), scales);
     free(scales);
-    tfr_dnn_quant_zero(b, q, DNNL_ARG_DST, Y_ZERO, 0);
+    onednn_quant_zero(b, q, DNNL_ARG_DST, Y_ZERO, 0);
 }
 
-void tfr_dnn_matmul_integer_prepare(tfr_dnn_build *b, const tfr_call *call)
+void onednn_matmul_integer_prepare(onednn_build *b, const tfr_call *call)
 {
     const places at = find_places(call);
     const tfr_operand *left = tfr_call_input(call, at.a), *right = tfr_call_input(call, at.b);
-    tfr_dnn_product_dims p;
-    tfr_dnn_make make;
-    tfr_dnn_quant q;
-    tfr_dnn_cmd any;
+    onednn_product_dims p;
+    onednn_make make;
+    onednn_quant q;
+    onednn_cmd any;
     dnnl_status_t status;
     int x, w, y;
 
-    tfr_dnn_read_product(left, right, &p);
-    x = tfr_dnn_input(b, at.a, tfr_dnn_plain(b, tfr_dnn_type(left->dtype), p.rank, p.a));
+    onednn_read_product(left, right, &p);
+    x = onednn_input(b, at.a, onednn_plain(b, onednn_type(left->dtype), p.rank, p.a));
     w = add_right(b, &at, &p);
-    y = tfr_dnn_output(
-        b, 0, tfr_dnn_plain(b, tfr_dnn_type(tfr_call_output(call, 0)->dtype), p.rank, p.c));
-    tfr_dnn_quant_begin(b, &q);
-    tfr_dnn_quant_use(&q, DNNL_ARG_SRC, x);
-    tfr_dnn_quant_use(&q, DNNL_ARG_WEIGHTS, w);
-    tfr_dnn_quant_use(&q, DNNL_ARG_DST, y);
-    tfr_dnn_quant_zero(b, &q, DNNL_ARG_SRC, at.a_zero, 0);
+    y = onednn_output(b, 0,
+                      onednn_plain(b, onednn_type(tfr_call_output(call, 0)->dtype), p.rank, p.c));
+    onednn_quant_begin(b, &q);
+    onednn_quant_use(&q, DNNL_ARG_SRC, x);
+    onednn_quant_use(&q, DNNL_ARG_WEIGHTS, w);
+    onednn_quant_use(&q, DNNL_ARG_DST, y);
+    onednn_quant_zero(b, &q, DNNL_ARG_SRC, at.a_zero, 0);
     if (!is_folded(call, &at))
-        tfr_dnn_quant_zero(b, &q, DNNL_ARG_WEIGHTS, at.b_zero,
-                           right->dtype == TFR_DTYPE_U8 ? 128 : 0);
+        onednn_quant_zero(b, &q, DNNL_ARG_WEIGHTS, at.b_zero,
+                          right->dtype == TFR_DTYPE_U8 ? 128 : 0);
     if (at.quantized)
         add_scales(b, &q, p.rank);
-    any = b->status == TFR_OK && b->tensors[w].known ? tfr_dnn_any_like(b, w) : tfr_dnn_md_of(b, w);
-    make = tfr_dnn_maker(b);
+    any = b->status == TFR_OK && b->tensors[w].known ? onednn_any_like(b, w) : onednn_md_of(b, w);
+    make = onednn_maker(b);
     make.attr = q.attr;
     if (b->status == TFR_OK) {
-        status = tfr_dnn_matmul(&make, tfr_dnn_md_of(b, x), any, NULL, tfr_dnn_md_of(b, y));
+        status = onednn_matmul(&make, onednn_md_of(b, x), any, NULL, onednn_md_of(b, y));
         if (status == dnnl_success)
             q.uses[1].tensor =
-                tfr_dnn_as(b, w, dnnl_primitive_desc_query_md(make.pd, dnnl_query_weights_md, 0));
-        tfr_dnn_add(b, status, &make, "matmul", q.uses, q.n_uses);
+                onednn_as(b, w, dnnl_primitive_desc_query_md(make.pd, dnnl_query_weights_md, 0));
+        onednn_add(b, status, &make, "matmul", q.uses, q.n_uses);
     }
-    tfr_dnn_quant_end(&q);
+    onednn_quant_end(&q);
 }

@@ -72,20 +72,20 @@ static int32_t onednn_ops(tfr_plugin_device *device, tfr_op_claim *out, uint32_t
     uint32_t i;
 
     (void)err;
-    for (i = 0; i < tfr_dnn_n_ops && i < *n; i++) {
-        const tfr_dnn_op *op = &tfr_dnn_ops[i];
+    for (i = 0; i < onednn_n_op_rows && i < *n; i++) {
+        const onednn_op *op = &onednn_op_rows[i];
         tfr_op_claim claim = {
             .size = sizeof claim,
             .since_version = op->since_version,
             .domain = "",
             .name = op->name,
-            .dtypes = op->types | tfr_dnn_types_here(device, op->types_if),
+            .dtypes = op->types | onednn_types_here(device, op->types_if),
             .dtypes_if = op->types_if,
         };
         memcpy((char *)out + (size_t)i * stride, &claim,
                stride < sizeof claim ? stride : sizeof claim);
     }
-    *n = tfr_dnn_n_ops;
+    *n = onednn_n_op_rows;
     return TFR_OK;
 }
 
@@ -93,10 +93,10 @@ static const tfr_kernel_facet kernel_facet = {
     .size = sizeof kernel_facet,
     .flags = TFR_KERNEL_TAKES_UNALIGNED,
     .ops = onednn_ops,
-    .supports = tfr_dnn_supports,
-    .prepare = tfr_dnn_prepare,
-    .launch = tfr_dnn_launch,
-    .drop = tfr_dnn_drop,
+    .supports = onednn_supports,
+    .prepare = onednn_prepare,
+    .launch = onednn_launch,
+    .drop = onednn_drop,
 };
 
 /* ---- the plugin ---- */
@@ -104,7 +104,7 @@ static const tfr_kernel_facet kernel_facet = {
 static int32_t onednn_open(const tfr_device_info *info, const tfr_option *options,
                            uint32_t n_options, tfr_plugin_device **out, tfr_err *err)
 {
-    return tfr_dnn_open(the_host, info, options, n_options, out, err);
+    return onednn_device_open(the_host, info, options, n_options, out, err);
 }
 
 static const void *onednn_facet(const char *id)
@@ -114,7 +114,7 @@ static const void *onednn_facet(const char *id)
     if (strcmp(id, TFR_KERNEL_V1) == 0)
         return &kernel_facet;
     if (strcmp(id, TFR_PROFILE_V1) == 0)
-        return &tfr_dnn_profile_facet;
+        return &onednn_profile_facet;
     return NULL;
 }
 
@@ -125,9 +125,9 @@ static const tfr_plugin plugin = {
     .version = "0.1.0",
     .vendor = "oneDNN",
     .build_info = build_info,
-    .enumerate = tfr_dnn_enumerate,
+    .enumerate = onednn_device_enumerate,
     .open = onednn_open,
-    .close = tfr_dnn_close,
+    .close = onednn_device_close,
     .facet = onednn_facet,
 };
 
@@ -137,7 +137,7 @@ int32_t tfrun_plugin_v1(const tfr_host *host, const tfr_plugin **out, tfr_err *e
     /* Where the library would be opened later, a broken one must show, and its version is told. */
     if (host->facet && host->facet(TFR_HOST_PROBE_V1)) {
         const dnnl_version_t *loaded;
-        int32_t status = tfr_dnn_library_open(host, err);
+        int32_t status = onednn_library_open(host, err);
         if (status != TFR_OK)
             return status;
         loaded = dnnl_version();

@@ -9,7 +9,7 @@
 
 #define OP(name, version, family, ...)                                                             \
     {                                                                                              \
-        name, version, tfr_dnn_##family##_supports, tfr_dnn_##family##_prepare, __VA_ARGS__        \
+        name, version, onednn_##family##_supports, onednn_##family##_prepare, __VA_ARGS__          \
     }
 
 /* Sets of types of operand 0: those of every processor, and those of some. */
@@ -23,7 +23,7 @@
 #define MOVED ~(BIT(STRING) | BIT(U4) | BIT(I4) | BIT(F4E2M1) | BIT(U2) | BIT(I2) | BIT(NONE)), 0
 
 /* clang-format off */
-const tfr_dnn_op tfr_dnn_ops[] = {
+const onednn_op onednn_op_rows[] = {
     OP("Abs", 13, eltwise, FLOATS),
     OP("Add", 14, binary, FLOATS),
     OP("AveragePool", 22, pooling, FLOATS),
@@ -84,19 +84,19 @@ const tfr_dnn_op tfr_dnn_ops[] = {
     OP("Transpose", 25, transpose, MOVED),
 };
 /* clang-format on */
-const uint32_t tfr_dnn_n_ops = sizeof tfr_dnn_ops / sizeof tfr_dnn_ops[0];
+const uint32_t onednn_n_op_rows = sizeof onednn_op_rows / sizeof onednn_op_rows[0];
 
-const tfr_dnn_op *tfr_dnn_find_op(const tfr_call *call)
+const onednn_op *onednn_find_op(const tfr_call *call)
 {
-    uint32_t low = 0, high = tfr_dnn_n_ops;
+    uint32_t low = 0, high = onednn_n_op_rows;
 
     if (call->domain[0] != 0)
         return NULL;
     while (low < high) {
         uint32_t middle = (low + high) / 2;
-        int order = strcmp(call->name, tfr_dnn_ops[middle].name);
+        int order = strcmp(call->name, onednn_op_rows[middle].name);
         if (order == 0)
-            return &tfr_dnn_ops[middle];
+            return &onednn_op_rows[middle];
         if (order < 0)
             high = middle;
         else

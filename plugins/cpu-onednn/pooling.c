@@ -26,7 +26,7 @@ static bool is_max(const tfr_call *call)
 }
 
 /* The window as oneDNN wants it; declared_end gets the padding the call asks for at the end. */
-static void read_window(const tfr_call *call, tfr_dnn_window *w, int64_t *declared_end)
+static void read_window(const tfr_call *call, onednn_window *w, int64_t *declared_end)
 {
     const tfr_operand *x = tfr_call_input(call, 0), *y = tfr_call_output(call, 0);
     int n = x->rank - 2, i;
@@ -49,20 +49,20 @@ static void read_window(const tfr_call *call, tfr_dnn_window *w, int64_t *declar
     }
 }
 
-void tfr_dnn_pooling_supports(const tfr_plugin_device *device, const tfr_call *call,
-                              tfr_answer *answer)
+void onednn_pooling_supports(const tfr_plugin_device *device, const tfr_call *call,
+                             tfr_answer *answer)
 {
     const tfr_operand *x = tfr_call_input(call, 0), *y = tfr_call_output(call, 0);
     bool counts_padding = tfr_call_int(call, "count_include_pad", 0) != 0;
-    tfr_dnn_window w;
+    onednn_window w;
     int64_t end[TFR_MAX_RANK];
     int i;
 
-    if (!tfr_dnn_want_float(device, call, answer, 0, true) ||
-        !tfr_dnn_want_rank(call, answer, 0, 3, 5) || !tfr_dnn_want_one_output(call, answer))
+    if (!onednn_want_float(device, call, answer, 0, true) ||
+        !onednn_want_rank(call, answer, 0, 3, 5) || !onednn_want_one_output(call, answer))
         return;
     read_window(call, &w, end);
-    if (!tfr_dnn_want_window_ints(&w, x->rank - 2, answer))
+    if (!onednn_want_window_ints(&w, x->rank - 2, answer))
         return;
     for (i = 0; i < x->rank - 2; i++) {
         int64_t reach = (w.kernel[i] - 1) * (w.dilation[i] + 1) + 1;
@@ -94,13 +94,13 @@ void tfr_dnn_pooling_supports(const tfr_plugin_device *device, const tfr_call *c
 }
 
 /* [N, C, W] becomes [N, C, 1, W]: there is no fast code for one spatial dim. */
-static tfr_dnn_cmd plane_md(tfr_dnn_build *b, const tfr_operand *o)
+static onednn_cmd plane_md(onednn_build *b, const tfr_operand *o)
 {
     const int64_t dims[4] = {o->dims[0], o->dims[1], 1, o->dims[2]};
-    return o->rank == 3 ? tfr_dnn_plain(b, tfr_dnn_type(o->dtype), 4, dims) : tfr_dnn_of(b, o);
+    return o->rank == 3 ? onednn_plain(b, onednn_type(o->dtype), 4, dims) : onednn_of(b, o);
 }
 
-static void widen_window(tfr_dnn_window *w)
+static void widen_window(onednn_window *w)
 {
     w->kernel[1] = w->kernel[0];
     w->stride[1] = w->stride[0];
@@ -111,23 +111,23 @@ static void widen_window(tfr_dnn_window *w)
     w->dilation[0] = w->pad_begin[0] = w->pad_end[0] = 0;
 }
 
-void tfr_dnn_pooling_prepare(tfr_dnn_build *b, const tfr_call *call)
+void onednn_pooling_prepare(onednn_build *b, const tfr_call *call)
 {
-    tfr_dnn_cmd src = plane_md(b, tfr_call_input(call, 0));
-    tfr_dnn_cmd dst = plane_md(b, tfr_call_output(call, 0));
-    const tfr_dnn_use uses[] = {{DNNL_ARG_SRC, tfr_dnn_input(b, 0, src)},
-                                {DNNL_ARG_DST, tfr_dnn_output(b, 0, dst)}};
-    tfr_dnn_make make = tfr_dnn_maker(b);
+    onednn_cmd src = plane_md(b, tfr_call_input(call, 0));
+    onednn_cmd dst = plane_md(b, tfr_call_output(call, 0));
+    const onednn_use uses[] = {{DNNL_ARG_SRC, onednn_input(b, 0, src)},
+                               {DNNL_ARG_DST, onednn_output(b, 0, dst)}};
+    onednn_make make = onednn_maker(b);
     dnnl_alg_kind_t alg = is_max(call) ? dnnl_pooling_max
                           : tfr_call_int(call, "count_include_pad", 0)
                               ? dnnl_pooling_avg_include_padding
                               : dnnl_pooling_avg_exclude_padding;
-    tfr_dnn_window w;
+    onednn_window w;
     int64_t end[TFR_MAX_RANK];
 
     read_window(call, &w, end);
     if (tfr_call_input(call, 0)->rank == 3)
         widen_window(&w);
     if (b->status == TFR_OK)
-        tfr_dnn_add(b, tfr_dnn_pooling(&make, alg, src, dst, &w), &make, "pooling", uses, 2);
+        onednn_add(b, onednn_pooling(&make, alg, src, dst, &w), &make, "pooling", uses, 2);
 }

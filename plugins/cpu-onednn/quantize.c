@@ -18,8 +18,8 @@ static bool is_quantize(const tfr_call *call)
     return call->name[0] == 'Q';
 }
 
-void tfr_dnn_quantize_supports(const tfr_plugin_device *device, const tfr_call *call,
-                               tfr_answer *answer)
+void onednn_quantize_supports(const tfr_plugin_device *device, const tfr_call *call,
+                              tfr_answer *answer)
 {
     const tfr_operand *x = tfr_call_input(call, X), *y = tfr_call_output(call, 0);
     const tfr_operand *scale = tfr_call_input(call, SCALE);
@@ -49,17 +49,17 @@ void tfr_dnn_quantize_supports(const tfr_plugin_device *device, const tfr_call *
 }
 
 /* A scale or zero point as [1, n, 1], n = 1 or the axis' length. */
-static int add_parameter(tfr_dnn_build *b, uint32_t i)
+static int add_parameter(onednn_build *b, uint32_t i)
 {
     const tfr_operand *o = tfr_call_input(b->call, i);
     const int64_t dims[3] = {1, tfr_operand_elements(o), 1};
 
-    return tfr_dnn_input(b, i, tfr_dnn_plain(b, tfr_dnn_type(o->dtype), 3, dims));
+    return onednn_input(b, i, onednn_plain(b, onednn_type(o->dtype), 3, dims));
 }
 
 typedef struct post {
     dnnl_post_ops_t ops;
-    tfr_dnn_use uses[5];
+    onednn_use uses[5];
     int n, n_uses;
     dnnl_status_t status;
 } post;
@@ -67,27 +67,27 @@ typedef struct post {
 static void post_round(post *p)
 {
     if (p->status == dnnl_success)
-        p->status = tfr_dnn_post_eltwise(p->ops, dnnl_eltwise_round, 0.0f, 0.0f);
+        p->status = onednn_post_eltwise(p->ops, dnnl_eltwise_round, 0.0f, 0.0f);
     p->n++;
 }
 
-static void post_binary(tfr_dnn_build *b, post *p, dnnl_alg_kind_t alg, int tensor)
+static void post_binary(onednn_build *b, post *p, dnnl_alg_kind_t alg, int tensor)
 {
     if (b->status == TFR_OK && p->status == dnnl_success)
-        p->status = dnnl_post_ops_append_binary(p->ops, alg, tfr_dnn_md_of(b, tensor));
+        p->status = dnnl_post_ops_append_binary(p->ops, alg, onednn_md_of(b, tensor));
     p->uses[p->n_uses++] =
-        (tfr_dnn_use){DNNL_ARG_ATTR_MULTIPLE_POST_OP(p->n++) | DNNL_ARG_SRC_1, tensor};
+        (onednn_use){DNNL_ARG_ATTR_MULTIPLE_POST_OP(p->n++) | DNNL_ARG_SRC_1, tensor};
 }
 
 /* y = alg(x, other), then what p says. */
-static void add_step(tfr_dnn_build *b, dnnl_alg_kind_t alg, int x, int other, int y, post *p)
+static void add_step(onednn_build *b, dnnl_alg_kind_t alg, int x, int other, int y, post *p)
 {
-    tfr_dnn_make make = tfr_dnn_maker(b);
+    onednn_make make = onednn_maker(b);
     dnnl_primitive_attr_t attr = NULL;
 
-    p->uses[p->n_uses++] = (tfr_dnn_use){DNNL_ARG_SRC_0, x};
-    p->uses[p->n_uses++] = (tfr_dnn_use){DNNL_ARG_SRC_1, other};
-    p->uses[p->n_uses++] = (tfr_dnn_use){DNNL_ARG_DST, y};
+    p->uses[p->n_uses++] = (onednn_use){DNNL_ARG_SRC_0, x};
+    p->uses[p->n_uses++] = (onednn_use){DNNL_ARG_SRC_1, other};
+    p->uses[p->n_uses++] = (onednn_use){DNNL_ARG_DST, y};
     if (b->status != TFR_OK)
         return;
     if (p->status == dnnl_success)
@@ -96,14 +96,14 @@ static void add_step(tfr_dnn_build *b, dnnl_alg_kind_t alg, int x, int other, in
         p->status = dnnl_primitive_attr_set_post_ops(attr, p->ops);
     make.attr = attr;
     if (p->status == dnnl_success)
-        p->status = tfr_dnn_binary(&make, alg, tfr_dnn_md_of(b, x), tfr_dnn_md_of(b, other),
-                                   tfr_dnn_md_of(b, y));
-    tfr_dnn_add(b, p->status, &make, b->call->name, p->uses, p->n_uses);
+        p->status = onednn_binary(&make, alg, onednn_md_of(b, x), onednn_md_of(b, other),
+                                  onednn_md_of(b, y));
+    onednn_add(b, p->status, &make, b->call->name, p->uses, p->n_uses);
     if (attr)
         dnnl_primitive_attr_destroy(attr);
 }
 
-void tfr_dnn_quantize_prepare(tfr_dnn_build *b, const tfr_call *call)
+void onednn_quantize_prepare(onednn_build *b, const tfr_call *call)
 {
     const tfr_operand *x = tfr_call_input(call, X), *y = tfr_call_output(call, 0);
     bool by_axis = tfr_operand_elements(tfr_call_input(call, SCALE)) > 1;
@@ -112,8 +112,8 @@ void tfr_dnn_quantize_prepare(tfr_dnn_build *b, const tfr_call *call)
     int64_t n = by_axis ? x->dims[axis] : 1;
     const int64_t outer = by_axis ? tfr_operand_span(x, 0, axis) : 1;
     const int64_t dims[3] = {outer, n, tfr_operand_elements(x) / outer / n};
-    int from = tfr_dnn_input(b, X, tfr_dnn_plain(b, tfr_dnn_type(x->dtype), 3, dims));
-    int to = tfr_dnn_output(b, 0, tfr_dnn_plain(b, tfr_dnn_type(y->dtype), 3, dims));
+    int from = onednn_input(b, X, onednn_plain(b, onednn_type(x->dtype), 3, dims));
+    int to = onednn_output(b, 0, onednn_plain(b, onednn_type(y->dtype), 3, dims));
     int scale = add_parameter(b, SCALE);
     post p = {0};
 
@@ -121,13 +121,13 @@ void tfr_dnn_quantize_prepare(tfr_dnn_build *b, const tfr_call *call)
     if (is_quantize(call)) {
         /* A post-operation along the last dim reads the wrong places if the result has 8 bits. */
         bool apart = zero && by_axis && dims[2] == 1;
-        int t = apart ? tfr_dnn_temporary(b, tfr_dnn_plain(b, dnnl_f32, 3, dims)) : to;
+        int t = apart ? onednn_temporary(b, onednn_plain(b, dnnl_f32, 3, dims)) : to;
         post_round(&p);
         if (zero && !apart)
             post_binary(b, &p, dnnl_binary_add, add_parameter(b, ZERO));
         add_step(b, dnnl_binary_div, from, scale, t, &p);
         if (apart)
-            tfr_dnn_add_binary(b, dnnl_binary_add, t, add_parameter(b, ZERO), to);
+            onednn_add_binary(b, dnnl_binary_add, t, add_parameter(b, ZERO), to);
     } else if (zero) {
         post_binary(b, &p, dnnl_binary_mul, scale);
         add_step(b, dnnl_binary_sub, from, add_parameter(b, ZERO), to, &p);

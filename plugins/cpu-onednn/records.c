@@ -11,14 +11,14 @@
 
 enum { MOST_RECORDS = 65536 };
 
-struct tfr_dnn_records {
+struct onednn_records {
     atomic_uint n; /* places taken, perhaps more than there are */
     tfr_profile_record items[MOST_RECORDS];
 };
 
-void tfr_dnn_add_record(tfr_plugin_device *device, const tfr_profile_record *record)
+void onednn_add_record(tfr_plugin_device *device, const tfr_profile_record *record)
 {
-    struct tfr_dnn_records *r = device->records;
+    struct onednn_records *r = device->records;
     unsigned place;
 
     if (atomic_load_explicit(&r->n, memory_order_relaxed) >= MOST_RECORDS)
@@ -43,7 +43,7 @@ static int32_t records_start(tfr_plugin_device *device, int32_t on, tfr_err *err
 static int32_t records_drain(tfr_plugin_device *device, tfr_profile_record *out, uint32_t stride,
                              uint32_t *n, tfr_err *err)
 {
-    struct tfr_dnn_records *r = device->records;
+    struct onednn_records *r = device->records;
     unsigned there = r ? atomic_load(&r->n) : 0, i;
 
     (void)err;
@@ -59,8 +59,8 @@ static int32_t records_drain(tfr_plugin_device *device, tfr_profile_record *out,
     return TFR_OK;
 }
 
-const tfr_profile_facet tfr_dnn_profile_facet = {
-    .size = sizeof tfr_dnn_profile_facet,
+const tfr_profile_facet onednn_profile_facet = {
+    .size = sizeof onednn_profile_facet,
     .start = records_start,
     .drain = records_drain,
 };

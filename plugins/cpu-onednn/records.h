@@ -3,16 +3,16 @@
  * records.h: what primitives took inside of launches: facet tfr.profile/1. The launching thread
  * writes, without locks and without taking memory; a full buffer drops the newest.
  */
-#ifndef TFR_DNN_RECORDS_H
-#define TFR_DNN_RECORDS_H
+#ifndef ONEDNN_RECORDS_H
+#define ONEDNN_RECORDS_H
 
 #include <time.h>
 
 #include "onednn.h"
 
-extern const tfr_profile_facet tfr_dnn_profile_facet;
+extern const tfr_profile_facet onednn_profile_facet;
 
-static inline uint64_t tfr_dnn_now_ns(void)
+static inline uint64_t onednn_now_ns(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -20,6 +20,6 @@ static inline uint64_t tfr_dnn_now_ns(void)
 }
 
 /* Only while the device is profiling. */
-void tfr_dnn_add_record(tfr_plugin_device *device, const tfr_profile_record *record);
+void onednn_add_record(tfr_plugin_device *device, const tfr_profile_record *record);
 
 #endif

@@ -109,13 +109,13 @@ static bool want_full_lengths(const tfr_call *call, tfr_answer *answer, int64_t 
     return true;
 }
 
-void tfr_dnn_recurrent_supports(const tfr_plugin_device *device, const tfr_call *call,
-                                tfr_answer *answer)
+void onednn_recurrent_supports(const tfr_plugin_device *device, const tfr_call *call,
+                               tfr_answer *answer)
 {
     const tfr_operand *bias = tfr_call_input(call, BIAS);
     layer l;
 
-    if (!tfr_dnn_want_float(device, call, answer, 1u << LENGTHS, false))
+    if (!onednn_want_float(device, call, answer, 1u << LENGTHS, false))
         return;
     read_layer(call, &l);
     if (tfr_operand_elements(tfr_call_input(call, W)) == 0 || l.h == 0)
@@ -151,40 +151,40 @@ static void fill_weights(float *out, const float *in, const layer *l, int64_t n)
 }
 
 /* Input w as [1, D, n, G, H], plain, n = I or H. */
-static int add_weights(tfr_dnn_build *b, const layer *l, uint32_t w, int64_t n)
+static int add_weights(onednn_build *b, const layer *l, uint32_t w, int64_t n)
 {
     const tfr_operand *o = tfr_call_input(b->call, w);
     const int64_t dims[5] = {1, l->d, n, l->g, l->h}, gate[5] = {1, l->d, n, 1, l->h};
     const int64_t block = l->g * l->h * n, strides[5] = {l->d * block, block, 1, l->h * n, n};
-    tfr_dnn_cmd plain = tfr_dnn_plain(b, dnnl_f32, 5, dims), given;
+    onednn_cmd plain = onednn_plain(b, dnnl_f32, 5, dims), given;
     void *data;
     int to, g;
 
     if (o->data) {
-        to = tfr_dnn_constant(b, plain, &data);
+        to = onednn_constant(b, plain, &data);
         if (data)
             fill_weights(data, o->data, l, n);
         return to;
     }
-    to = tfr_dnn_temporary(b, plain);
-    given = tfr_dnn_strided(b, dnnl_f32, 5, dims, strides);
+    to = onednn_temporary(b, plain);
+    given = onednn_strided(b, dnnl_f32, 5, dims, strides);
     for (g = 0; g < l->g; g++) {
         const int64_t from_at[5] = {0, 0, 0, g, 0}, to_at[5] = {0, 0, 0, l->place[g], 0};
-        tfr_dnn_add_reorder(b, tfr_dnn_input(b, w, tfr_dnn_part(b, given, gate, from_at)),
-                            tfr_dnn_view(b, to, tfr_dnn_part(b, plain, gate, to_at)));
+        onednn_add_reorder(b, onednn_input(b, w, onednn_part(b, given, gate, from_at)),
+                           onednn_view(b, to, onednn_part(b, plain, gate, to_at)));
     }
     return to;
 }
 
 /* [1, D, G, H], or one gate more for linear_before_reset; zeros if there is no bias. */
-static int add_bias(tfr_dnn_build *b, const layer *l)
+static int add_bias(onednn_build *b, const layer *l)
 {
     const tfr_operand *o = tfr_call_input(b->call, BIAS);
     bool split = l->cell == dnnl_lbr_gru;
     int64_t gates = l->g + (split ? 1 : 0), d, g, h;
     const int64_t dims[4] = {1, l->d, gates, l->h};
     void *data;
-    int tensor = tfr_dnn_constant(b, tfr_dnn_plain(b, dnnl_f32, 4, dims), &data);
+    int tensor = onednn_constant(b, onednn_plain(b, dnnl_f32, 4, dims), &data);
     float *out = data;
 
     if (data)
@@ -207,68 +207,67 @@ static int add_bias(tfr_dnn_build *b, const layer *l)
 /* ---- states ---- */
 
 /* A state as [1, D, B, H]. */
-static tfr_dnn_cmd state_md(tfr_dnn_build *b, const layer *l, bool given)
+static onednn_cmd state_md(onednn_build *b, const layer *l, bool given)
 {
     const int64_t dims[4] = {1, l->d, l->b, l->h}, n = l->d * l->b * l->h;
     const int64_t batch_first[4] = {n, l->h, l->d * l->h, 1};
 
-    return given && l->batch_first ? tfr_dnn_strided(b, dnnl_f32, 4, dims, batch_first)
-                                   : tfr_dnn_plain(b, dnnl_f32, 4, dims);
+    return given && l->batch_first ? onednn_strided(b, dnnl_f32, 4, dims, batch_first)
+                                   : onednn_plain(b, dnnl_f32, 4, dims);
 }
 
 /* An initial state, zeros if it is absent. */
-static int add_initial(tfr_dnn_build *b, const layer *l, uint32_t i)
+static int add_initial(onednn_build *b, const layer *l, uint32_t i)
 {
     void *data;
     int tensor;
 
     if (tfr_call_input(b->call, i))
-        return tfr_dnn_as(b, tfr_dnn_input(b, i, state_md(b, l, true)), state_md(b, l, false));
-    tensor = tfr_dnn_constant(b, state_md(b, l, false), &data);
+        return onednn_as(b, onednn_input(b, i, state_md(b, l, true)), state_md(b, l, false));
+    tensor = onednn_constant(b, state_md(b, l, false), &data);
     if (data)
         memset(data, 0, (size_t)(l->d * l->b * l->h) * sizeof(float));
     return tensor;
 }
 
 /* A last state; *given is the output that is to be reordered from it, or -1. */
-static int add_last(tfr_dnn_build *b, const layer *l, uint32_t i, int *given)
+static int add_last(onednn_build *b, const layer *l, uint32_t i, int *given)
 {
     int to;
 
     *given = -1;
     if (!tfr_call_output(b->call, i))
-        return tfr_dnn_temporary(b, state_md(b, l, false));
-    to = tfr_dnn_output(b, i, state_md(b, l, true));
+        return onednn_temporary(b, state_md(b, l, false));
+    to = onednn_output(b, i, state_md(b, l, true));
     if (!l->batch_first)
         return to;
     *given = to;
-    return tfr_dnn_temporary(b, state_md(b, l, false));
+    return onednn_temporary(b, state_md(b, l, false));
 }
 
 /* ---- the layer ---- */
 
-static int add_steps(tfr_dnn_build *b, const layer *l)
+static int add_steps(onednn_build *b, const layer *l)
 {
     const int64_t dims[3] = {l->t, l->b, l->i}, batch_first[3] = {l->i, l->t * l->i, 1};
-    tfr_dnn_cmd plain = tfr_dnn_plain(b, dnnl_f32, 3, dims);
+    onednn_cmd plain = onednn_plain(b, dnnl_f32, 3, dims);
 
     if (!l->batch_first)
-        return tfr_dnn_input(b, X, plain);
-    return tfr_dnn_as(b, tfr_dnn_input(b, X, tfr_dnn_strided(b, dnnl_f32, 3, dims, batch_first)),
-                      plain);
+        return onednn_input(b, X, plain);
+    return onednn_as(b, onednn_input(b, X, onednn_strided(b, dnnl_f32, 3, dims, batch_first)),
+                     plain);
 }
 
 /* oneDNN gives [T, B, D * H], ONNX wants [T, D, B, H] or [B, T, D, H]. */
-static void add_copy_to_y(tfr_dnn_build *b, const layer *l, int from)
+static void add_copy_to_y(onednn_build *b, const layer *l, int from)
 {
     const int64_t dims[4] = {l->t, l->b, l->d, l->h}, h = l->h;
     const int64_t batch_first[4] = {l->d * h, l->t * l->d * h, h, 1};
     const int64_t time_first[4] = {l->d * l->b * h, h, l->b * h, 1};
-    tfr_dnn_cmd to =
-        tfr_dnn_strided(b, dnnl_f32, 4, dims, l->batch_first ? batch_first : time_first);
+    onednn_cmd to = onednn_strided(b, dnnl_f32, 4, dims, l->batch_first ? batch_first : time_first);
 
-    tfr_dnn_add_reorder(b, tfr_dnn_view(b, from, tfr_dnn_plain(b, dnnl_f32, 4, dims)),
-                        tfr_dnn_output(b, Y, to));
+    onednn_add_reorder(b, onednn_view(b, from, onednn_plain(b, dnnl_f32, 4, dims)),
+                       onednn_output(b, Y, to));
 }
 
 static dnnl_rnn_direction_t direction(const tfr_call *call)
@@ -282,45 +281,45 @@ static dnnl_rnn_direction_t direction(const tfr_call *call)
 }
 
 /* The primitive over tensors in the order of uses; weights are packed as it likes. */
-static void add_layer(tfr_dnn_build *b, const layer *l, tfr_dnn_use uses[9])
+static void add_layer(onednn_build *b, const layer *l, onednn_use uses[9])
 {
-    tfr_dnn_make make = tfr_dnn_maker(b);
-    tfr_dnn_recurrent r = {0};
+    onednn_make make = onednn_maker(b);
+    onednn_recurrent r = {0};
     dnnl_status_t status;
 
     r.cell = l->cell;
     r.activation = rnn_activation(activation(b->call, 0, 1));
     r.direction = direction(b->call);
-    r.src = tfr_dnn_md_of(b, uses[0].tensor);
-    r.h_in = tfr_dnn_md_of(b, uses[1].tensor);
-    r.c_in = l->g == 4 ? tfr_dnn_md_of(b, uses[2].tensor) : NULL;
-    r.weights = tfr_dnn_any_like(b, uses[3].tensor);
-    r.recurrence = tfr_dnn_any_like(b, uses[4].tensor);
-    r.bias = tfr_dnn_md_of(b, uses[5].tensor);
-    r.dst = tfr_dnn_md_of(b, uses[6].tensor);
-    r.h_out = tfr_dnn_md_of(b, uses[7].tensor);
-    r.c_out = l->g == 4 ? tfr_dnn_md_of(b, uses[8].tensor) : NULL;
+    r.src = onednn_md_of(b, uses[0].tensor);
+    r.h_in = onednn_md_of(b, uses[1].tensor);
+    r.c_in = l->g == 4 ? onednn_md_of(b, uses[2].tensor) : NULL;
+    r.weights = onednn_any_like(b, uses[3].tensor);
+    r.recurrence = onednn_any_like(b, uses[4].tensor);
+    r.bias = onednn_md_of(b, uses[5].tensor);
+    r.dst = onednn_md_of(b, uses[6].tensor);
+    r.h_out = onednn_md_of(b, uses[7].tensor);
+    r.c_out = l->g == 4 ? onednn_md_of(b, uses[8].tensor) : NULL;
     if (b->status != TFR_OK)
         return;
-    status = tfr_dnn_recurrent_layer(&make, &r);
+    status = onednn_recurrent_layer(&make, &r);
     if (status == dnnl_success) {
-        uses[3].tensor = tfr_dnn_as(
-            b, uses[3].tensor, dnnl_primitive_desc_query_md(make.pd, dnnl_query_weights_md, 0));
-        uses[4].tensor = tfr_dnn_as(
-            b, uses[4].tensor, dnnl_primitive_desc_query_md(make.pd, dnnl_query_weights_md, 1));
+        uses[3].tensor = onednn_as(b, uses[3].tensor,
+                                   dnnl_primitive_desc_query_md(make.pd, dnnl_query_weights_md, 0));
+        uses[4].tensor = onednn_as(b, uses[4].tensor,
+                                   dnnl_primitive_desc_query_md(make.pd, dnnl_query_weights_md, 1));
     }
-    tfr_dnn_add(b, status, &make, b->call->name, uses, 9);
+    onednn_add(b, status, &make, b->call->name, uses, 9);
 }
 
-void tfr_dnn_recurrent_prepare(tfr_dnn_build *b, const tfr_call *call)
+void onednn_recurrent_prepare(onednn_build *b, const tfr_call *call)
 {
-    tfr_dnn_use uses[9] = {
+    onednn_use uses[9] = {
         {DNNL_ARG_SRC_LAYER, -1},     {DNNL_ARG_SRC_ITER, -1},     {DNNL_ARG_SRC_ITER_C, -1},
         {DNNL_ARG_WEIGHTS_LAYER, -1}, {DNNL_ARG_WEIGHTS_ITER, -1}, {DNNL_ARG_BIAS, -1},
         {DNNL_ARG_DST_LAYER, -1},     {DNNL_ARG_DST_ITER, -1},     {DNNL_ARG_DST_ITER_C, -1}};
     int h_given, c_given = -1;
     int64_t dims[3];
-    tfr_dnn_cmd dst;
+    onednn_cmd dst;
     bool direct;
     layer l;
 
@@ -328,14 +327,14 @@ void tfr_dnn_recurrent_prepare(tfr_dnn_build *b, const tfr_call *call)
     dims[0] = l.t;
     dims[1] = l.b;
     dims[2] = l.d * l.h;
-    dst = tfr_dnn_plain(b, dnnl_f32, 3, dims);
+    dst = onednn_plain(b, dnnl_f32, 3, dims);
     direct = tfr_call_output(call, Y) && l.d == 1 && !l.batch_first;
     uses[0].tensor = add_steps(b, &l);
     uses[1].tensor = add_initial(b, &l, INITIAL_H);
     uses[3].tensor = add_weights(b, &l, W, l.i);
     uses[4].tensor = add_weights(b, &l, R, l.h);
     uses[5].tensor = add_bias(b, &l);
-    uses[6].tensor = direct ? tfr_dnn_output(b, Y, dst) : tfr_dnn_temporary(b, dst);
+    uses[6].tensor = direct ? onednn_output(b, Y, dst) : onednn_temporary(b, dst);
     uses[7].tensor = add_last(b, &l, Y_H, &h_given);
     if (l.g == 4) {
         uses[2].tensor = add_initial(b, &l, INITIAL_C);
@@ -343,9 +342,9 @@ void tfr_dnn_recurrent_prepare(tfr_dnn_build *b, const tfr_call *call)
     }
     add_layer(b, &l, uses);
     if (h_given >= 0)
-        tfr_dnn_add_reorder(b, uses[7].tensor, h_given);
+        onednn_add_reorder(b, uses[7].tensor, h_given);
     if (c_given >= 0)
-        tfr_dnn_add_reorder(b, uses[8].tensor, c_given);
+        onednn_add_reorder(b, uses[8].tensor, c_given);
     if (tfr_call_output(call, Y) && !direct)
         add_copy_to_y(b, &l, uses[6].tensor);
 }

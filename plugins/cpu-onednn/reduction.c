@@ -117,14 +117,14 @@ static bool is_product(const struct op *op)
     return op->alg == dnnl_reduction_mul;
 }
 
-void tfr_dnn_reduction_supports(const tfr_plugin_device *device, const tfr_call *call,
-                                tfr_answer *answer)
+void onednn_reduction_supports(const tfr_plugin_device *device, const tfr_call *call,
+                               tfr_answer *answer)
 {
     const struct op *op = find_reduction(call);
     bool gone[TFR_MAX_RANK];
     gathered g;
 
-    if (!tfr_dnn_want_float(device, call, answer, 2, true))
+    if (!onednn_want_float(device, call, answer, 2, true))
         return;
     read_axes(call, gone);
     gather(tfr_call_input(call, 0), gone, !is_product(op), &g);
@@ -133,43 +133,43 @@ void tfr_dnn_reduction_supports(const tfr_plugin_device *device, const tfr_call 
 }
 
 /* The sum of [outer, reduced, inner] as a product with a constant vector. */
-static void add_sum(tfr_dnn_build *b, const gathered *g, int x, float factor, int y)
+static void add_sum(onednn_build *b, const gathered *g, int x, float factor, int y)
 {
     const int64_t left[3] = {1, 1, g->reduced}, right[2] = {g->reduced, 1};
-    tfr_dnn_cmd md =
-        g->inner == 1 ? tfr_dnn_plain(b, dnnl_f32, 2, right) : tfr_dnn_plain(b, dnnl_f32, 3, left);
+    onednn_cmd md =
+        g->inner == 1 ? onednn_plain(b, dnnl_f32, 2, right) : onednn_plain(b, dnnl_f32, 3, left);
     void *data;
-    int ones = tfr_dnn_constant(b, md, &data);
+    int ones = onednn_constant(b, md, &data);
     int64_t i;
 
     for (i = 0; data && i < g->reduced; i++)
         ((float *)data)[i] = factor;
     if (g->inner == 1)
-        tfr_dnn_add_matmul(b, x, ones, y);
+        onednn_add_matmul(b, x, ones, y);
     else
-        tfr_dnn_add_matmul(b, ones, x, y);
+        onednn_add_matmul(b, ones, x, y);
 }
 
 /* x as the primitives want it, with the function before the sum applied. */
-static int add_gathering(tfr_dnn_build *b, const struct op *op, const gathered *g, tfr_dnn_cmd view)
+static int add_gathering(onednn_build *b, const struct op *op, const gathered *g, onednn_cmd view)
 {
     int x, t;
 
     if (g->rank > 0) {
-        t = tfr_dnn_temporary(b, tfr_dnn_plain(b, dnnl_f32, g->rank, g->dims));
-        x = tfr_dnn_input(b, 0, tfr_dnn_strided(b, dnnl_f32, g->rank, g->dims, g->strides));
-        tfr_dnn_add_reorder(b, x, t);
-        x = t = tfr_dnn_view(b, t, view);
+        t = onednn_temporary(b, onednn_plain(b, dnnl_f32, g->rank, g->dims));
+        x = onednn_input(b, 0, onednn_strided(b, dnnl_f32, g->rank, g->dims, g->strides));
+        onednn_add_reorder(b, x, t);
+        x = t = onednn_view(b, t, view);
     } else {
-        x = tfr_dnn_input(b, 0, view);
-        t = op->before == dnnl_alg_kind_undef ? x : tfr_dnn_temporary(b, view);
+        x = onednn_input(b, 0, view);
+        t = op->before == dnnl_alg_kind_undef ? x : onednn_temporary(b, view);
     }
     if (op->before != dnnl_alg_kind_undef)
-        tfr_dnn_add_eltwise(b, op->before, 0.0f, 0.0f, x, t);
+        onednn_add_eltwise(b, op->before, 0.0f, 0.0f, x, t);
     return t;
 }
 
-void tfr_dnn_reduction_prepare(tfr_dnn_build *b, const tfr_call *call)
+void onednn_reduction_prepare(onednn_build *b, const tfr_call *call)
 {
     const struct op *op = find_reduction(call);
     bool gone[TFR_MAX_RANK];
@@ -184,12 +184,12 @@ void tfr_dnn_reduction_prepare(tfr_dnn_build *b, const tfr_call *call)
     from[1] = g.reduced;
     to[1] = 1;
     from[2] = to[2] = g.inner;
-    x = add_gathering(b, op, &g, tfr_dnn_plain(b, dnnl_f32, rank, from));
-    y = tfr_dnn_output(b, 0, tfr_dnn_plain(b, dnnl_f32, rank, to));
+    x = add_gathering(b, op, &g, onednn_plain(b, dnnl_f32, rank, from));
+    y = onednn_output(b, 0, onednn_plain(b, dnnl_f32, rank, to));
     if (is_product(op))
-        tfr_dnn_add_reduction(b, op->alg, x, y);
+        onednn_add_reduction(b, op->alg, x, y);
     else
         add_sum(b, &g, x, op->alg == dnnl_reduction_mean ? 1.0f / (float)g.reduced : 1.0f, y);
     if (op->after != dnnl_alg_kind_undef)
-        tfr_dnn_add_eltwise(b, op->after, 0.0f, 0.0f, y, y);
+        onednn_add_eltwise(b, op->after, 0.0f, 0.0f, y, y);
 }

@@ -54,8 +54,8 @@ static void merge(const tfr_call *call, moved *m)
     }
 }
 
-void tfr_dnn_transpose_supports(const tfr_plugin_device *device, const tfr_call *call,
-                                tfr_answer *answer)
+void onednn_transpose_supports(const tfr_plugin_device *device, const tfr_call *call,
+                               tfr_answer *answer)
 {
     const tfr_operand *x = tfr_call_input(call, 0);
     moved m;
@@ -71,15 +71,15 @@ void tfr_dnn_transpose_supports(const tfr_plugin_device *device, const tfr_call 
         tfr_decline(answer, TFR_REASON_RANK, "%d dims move apart, 6 are done here", m.rank);
 }
 
-void tfr_dnn_transpose_prepare(tfr_dnn_build *b, const tfr_call *call)
+void onednn_transpose_prepare(onednn_build *b, const tfr_call *call)
 {
     moved m;
     int from, to;
 
     merge(call, &m);
-    from = tfr_dnn_input(b, 0, tfr_dnn_strided(b, m.type, m.rank, m.dims, m.strides));
-    to = tfr_dnn_output(b, 0, tfr_dnn_plain(b, m.type, m.rank, m.dims));
-    tfr_dnn_add_reorder(b, from, to);
+    from = onednn_input(b, 0, onednn_strided(b, m.type, m.rank, m.dims, m.strides));
+    to = onednn_output(b, 0, onednn_plain(b, m.type, m.rank, m.dims));
+    onednn_add_reorder(b, from, to);
 }
 
 /* ---- Cast ---- */
@@ -98,8 +98,7 @@ static bool cast_is_exact(int32_t from, int32_t to)
     }
 }
 
-void tfr_dnn_cast_supports(const tfr_plugin_device *device, const tfr_call *call,
-                           tfr_answer *answer)
+void onednn_cast_supports(const tfr_plugin_device *device, const tfr_call *call, tfr_answer *answer)
 {
     int32_t from = tfr_call_input(call, 0)->dtype, to = tfr_call_output(call, 0)->dtype;
 
@@ -116,10 +115,10 @@ void tfr_dnn_cast_supports(const tfr_plugin_device *device, const tfr_call *call
                     DNNL_VERSION_MAJOR);
 }
 
-void tfr_dnn_cast_prepare(tfr_dnn_build *b, const tfr_call *call)
+void onednn_cast_prepare(onednn_build *b, const tfr_call *call)
 {
-    int from = tfr_dnn_input(b, 0, tfr_dnn_flat(b, tfr_call_input(call, 0)));
-    int to = tfr_dnn_output(b, 0, tfr_dnn_flat(b, tfr_call_output(call, 0)));
+    int from = onednn_input(b, 0, onednn_flat(b, tfr_call_input(call, 0)));
+    int to = onednn_output(b, 0, onednn_flat(b, tfr_call_output(call, 0)));
 
-    tfr_dnn_add_reorder(b, from, to);
+    onednn_add_reorder(b, from, to);
 }

@@ -105,15 +105,15 @@ static bool axis_agrees(const tfr_call *call, int axis, tfr_answer *answer)
     return true;
 }
 
-void tfr_dnn_resize_supports(const tfr_plugin_device *device, const tfr_call *call,
-                             tfr_answer *answer)
+void onednn_resize_supports(const tfr_plugin_device *device, const tfr_call *call,
+                            tfr_answer *answer)
 {
     const tfr_operand *x = tfr_call_input(call, 0), *y = tfr_call_output(call, 0);
     const char *mode = tfr_call_string(call, "mode", "nearest");
     int i;
 
-    if (!tfr_dnn_want_float(device, call, answer, 14, true) ||
-        !tfr_dnn_want_rank(call, answer, 0, 3, 5))
+    if (!onednn_want_float(device, call, answer, 14, true) ||
+        !onednn_want_rank(call, answer, 0, 3, 5))
         return;
     if (strcmp(mode, "nearest") != 0 && strcmp(mode, "linear") != 0) {
         tfr_decline(answer, TFR_REASON_ATTRIBUTE, "mode %s, only nearest and linear are done here",
@@ -144,15 +144,15 @@ void tfr_dnn_resize_supports(const tfr_plugin_device *device, const tfr_call *ca
     }
 }
 
-void tfr_dnn_resize_prepare(tfr_dnn_build *b, const tfr_call *call)
+void onednn_resize_prepare(onednn_build *b, const tfr_call *call)
 {
-    tfr_dnn_cmd src = tfr_dnn_wide(b, tfr_call_input(call, 0));
-    tfr_dnn_cmd dst = tfr_dnn_wide(b, tfr_call_output(call, 0));
-    const tfr_dnn_use uses[] = {{DNNL_ARG_SRC, tfr_dnn_input(b, 0, src)},
-                                {DNNL_ARG_DST, tfr_dnn_output(b, 0, dst)}};
+    onednn_cmd src = onednn_wide(b, tfr_call_input(call, 0));
+    onednn_cmd dst = onednn_wide(b, tfr_call_output(call, 0));
+    const onednn_use uses[] = {{DNNL_ARG_SRC, onednn_input(b, 0, src)},
+                               {DNNL_ARG_DST, onednn_output(b, 0, dst)}};
     dnnl_alg_kind_t alg = is_linear(call) ? dnnl_resampling_linear : dnnl_resampling_nearest;
-    tfr_dnn_make make = tfr_dnn_maker(b);
+    onednn_make make = onednn_maker(b);
 
     if (b->status == TFR_OK)
-        tfr_dnn_add(b, tfr_dnn_resampling(&make, alg, src, dst), &make, "resampling", uses, 2);
+        onednn_add(b, onednn_resampling(&make, alg, src, dst), &make, "resampling", uses, 2);
 }
