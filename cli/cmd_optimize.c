@@ -199,9 +199,9 @@ const cli_command cli_optimize = {
     .most_words = 2,
     .word_values = "file",
     .summary = "Simplify an ONNX model, for any runtime",
-    .text = "Computes constants, merges BatchNormalization into Conv, recognises composite ops\n"
-            "and removes nodes without effect. The result is standard ONNX, of opset 21 or\n"
-            "what its ops need; open shapes stay open. OUT may be IN. For --check, inputs\n"
+    .text = "Computes constants, merges BatchNormalization into Conv, recognises composite\n"
+            "ops and removes nodes without effect. The result is standard ONNX, of opset 21\n"
+            "or what its ops need; open shapes stay open. OUT may be IN. For --check, inputs\n"
             "that are not given are made up, and an output passes if everywhere\n"
             "|obtained - expected| <= A + R * |expected|.",
     .log_level = TFR_LOG_WARNING,
