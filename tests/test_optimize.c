@@ -182,6 +182,28 @@ TEST(shapes_of_inputs_can_be_fixed)
     tfr_graph_release(graph);
 }
 
+/* x [N,3] and y [N,N]. */
+TEST(fixing_a_named_dim_fixes_all_of_its_name)
+{
+    tfr_graph *graph = NULL;
+    tfr_value_type type = {
+        .size = sizeof type, .dtype = TFR_DTYPE_F32, .rank_known = 1, .rank = 2, .dims = {0, 3}};
+    tfr_value v[2];
+    REQUIRE_OK(tfr_graph_create("g", &graph, &err), &err);
+    REQUIRE_OK(tfr_graph_add_symbol(graph, "N", &type.dims[0], &err), &err);
+    REQUIRE_OK(tfr_graph_add_input(graph, "x", &type, &v[0], &err), &err);
+    type.dims[1] = type.dims[0];
+    REQUIRE_OK(tfr_graph_add_input(graph, "y", &type, &v[1], &err), &err);
+    REQUIRE_OK(tfr_graph_add_output(graph, v[1], NULL, &err), &err);
+    REQUIRE_OK(tfr_graph_declare_output(graph, 0, &type, &err), &err);
+    CHECK_STATUS(TFR_ESHAPE, tfr_graph_set_input_shape(graph, 1, &(tfr_shape){2, {4, 5}}, &err),
+                 &err);
+    REQUIRE_OK(tfr_graph_set_input_shape(graph, 0, &(tfr_shape){2, {4, 3}}, &err), &err);
+    CHECK_INT(4, tfr_graph_value_type(graph, v[1])->dims[1]);
+    CHECK_INT(4, tfr_graph_output_type(graph, 0)->dims[0]);
+    tfr_graph_release(graph);
+}
+
 static const test_case cases[] = {
     CASE(constants_are_computed_and_what_does_nothing_goes),
     CASE(without_a_backend_only_what_needs_none_is_computed),
@@ -194,5 +216,6 @@ static const test_case cases[] = {
     CASE(each_pass_that_ran_is_reported),
     CASE(wrong_passes_and_no_graph_are_refused),
     CASE(shapes_of_inputs_can_be_fixed),
+    CASE(fixing_a_named_dim_fixes_all_of_its_name),
 };
 TEST_MAIN(cases)

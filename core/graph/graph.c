@@ -280,6 +280,18 @@ tfr_status tfr_graph_add_input(tfr_graph *graph, const char *name, const tfr_val
     return TFR_OK;
 }
 
+/* A dim that has a name is now known, wherever the graph declares it. */
+static void symbol_fix(tfr_graph *graph, int64_t symbol, int64_t dim)
+{
+    for (uint32_t i = 0; i < graph->n_inputs + graph->n_declared; i++) {
+        tfr_value_type *type = i < graph->n_inputs ? &graph->values[graph->inputs[i]].type
+                                                   : &graph->output_types[i - graph->n_inputs];
+        for (int32_t k = 0; type->rank_known && k < type->rank; k++)
+            if (type->dims[k] == symbol)
+                type->dims[k] = dim;
+    }
+}
+
 tfr_status tfr_graph_set_input_shape(tfr_graph *graph, uint32_t i, const tfr_shape *shape,
                                      tfr_err *err)
 {
@@ -294,12 +306,19 @@ tfr_status tfr_graph_set_input_shape(tfr_graph *graph, uint32_t i, const tfr_sha
         return status;
     type = &graph->values[graph->inputs[i]].type;
     fits = type->kind == TFR_KIND_TENSOR && (!type->rank_known || type->rank == shape->rank);
-    for (int32_t k = 0; fits && type->rank_known && k < shape->rank; k++)
+    for (int32_t k = 0; fits && type->rank_known && k < shape->rank; k++) {
         fits = type->dims[k] < 0 || type->dims[k] == shape->dims[k];
+        for (int32_t j = 0; fits && j < k; j++) /* [N,N] is square */
+            fits = type->dims[k] >= -1 || type->dims[j] != type->dims[k] ||
+                   shape->dims[j] == shape->dims[k];
+    }
     if (!fits)
         return tfr_fail(
             err, TFR_ESHAPE, "input \"%s\" is declared as something else than a tensor of shape %s",
             graph->values[graph->inputs[i]].name, tfr_shape_format(shape, text, sizeof text));
+    for (int32_t k = 0; type->rank_known && k < shape->rank; k++)
+        if (type->dims[k] < -1)
+            symbol_fix(graph, type->dims[k], shape->dims[k]);
     type->rank_known = 1;
     type->rank = shape->rank;
     memcpy(type->dims, shape->dims, (size_t)shape->rank * sizeof type->dims[0]);

@@ -5,6 +5,7 @@
 
 #include "onnx/fields.h"
 #include "onnx/type.h"
+#include "utf8.h"
 
 #define MOST_NAME 200 /* bytes */
 
@@ -137,6 +138,7 @@ tfr_status tfr__onnx_read_type(tfr__wire wire, tfr_graph *graph, tfr_value_type 
 static void put_tensor_type(tfr__wire_out *out, const tfr_graph *graph, const tfr_value_type *type)
 {
     tfr__wire_part tensor = tfr__put_begin(out, TFR__TYPE_TENSOR), shape, dim;
+    size_t n;
 
     if (type->dtype)
         tfr__put_varint(out, TFR__TENSOR_TYPE_ELEM_TYPE, (uint64_t)type->dtype);
@@ -147,7 +149,7 @@ static void put_tensor_type(tfr__wire_out *out, const tfr_graph *graph, const tf
             dim = tfr__put_begin(out, TFR__SHAPE_DIM);
             if (type->dims[i] >= 0)
                 tfr__put_varint(out, TFR__DIM_VALUE, (uint64_t)type->dims[i]);
-            else if (name)
+            else if (name && tfr__utf8_decode(name, strlen(name), NULL, &n))
                 tfr__put_text(out, TFR__DIM_PARAM, name);
             tfr__put_end(out, dim);
         }

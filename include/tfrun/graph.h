@@ -50,8 +50,8 @@ TFR_API TFR_MUST_CHECK tfr_status tfr_graph_add_input(tfr_graph *graph, const ch
                                                       const tfr_value_type *type, tfr_value *out,
                                                       tfr_err *err);
 /*
- * Says more of the shape of input i than is declared, without dims that are not known. TFR_ESHAPE
- * if that is another shape than the declared one, or the input is no tensor.
+ * Fixes the shape of input i, and dims of the same name in other inputs and declared outputs.
+ * TFR_ESHAPE if the declared shape is another one, or the input is no tensor.
  */
 TFR_API TFR_MUST_CHECK tfr_status tfr_graph_set_input_shape(tfr_graph *graph, uint32_t i,
                                                             const tfr_shape *shape, tfr_err *err);
