@@ -251,6 +251,21 @@ TEST(a_constant_that_nothing_reads_is_left_out)
     tfr_graph_release(graph);
 }
 
+TEST(types_of_outputs_are_inferred_where_none_is_declared)
+{
+    tfr_graph *graph = again(graph_of_text("in x ? 3; out Shape(x); out MatMul(x,Transpose(x))"));
+    const tfr_value_type *type = tfr_graph_output_type(graph, 0);
+    REQUIRE(type != NULL);
+    CHECK_INT(TFR_DTYPE_I64, type->dtype);
+    CHECK_INT(2, type->dims[0]);
+    type = tfr_graph_output_type(graph, 1);
+    REQUIRE(type != NULL);
+    CHECK_INT(TFR_DTYPE_F32, type->dtype);
+    CHECK_INT(2, type->rank);
+    CHECK_INT(-1, type->dims[1]);
+    tfr_graph_release(graph);
+}
+
 /* ---- names ----------------------------------------------------------------------------------- */
 
 TEST(values_without_names_are_named_after_their_nodes)
@@ -434,6 +449,11 @@ TEST(the_opset_is_the_oldest_that_has_what_is_used)
     graph = new_graph("x", TFR_DTYPE_F16, &x);
     output(graph, add(graph, "Range", NULL, three, 3, NULL), NULL);
     check_versions(graph, 27, 13);
+    /* The type that counts is that of the node's inputs. */
+    graph = new_graph("x", TFR_DTYPE_F16, &x);
+    const tfr_value cast = add(graph, "Cast", NULL, &x, 1, &to), floats[] = {cast, cast, cast};
+    output(graph, add(graph, "Range", NULL, floats, 3, NULL), NULL);
+    check_versions(graph, 21, 10);
 }
 
 /* ---- what ONNX has no form for --------------------------------------------------------------- */
@@ -723,6 +743,7 @@ static const test_case cases[] = {
     CASE(strided_constants_are_written_in_plain_order),
     CASE(attributes_of_every_type_are_the_same_again),
     CASE(types_of_inputs_and_outputs_are_kept),
+    CASE(types_of_outputs_are_inferred_where_none_is_declared),
     CASE(a_constant_that_nothing_reads_is_left_out),
     CASE(values_without_names_are_named_after_their_nodes),
     CASE(outputs_keep_their_names_and_others_give_way),

@@ -44,7 +44,8 @@ typedef struct tfr__onnx_save {
     uint32_t n_parts, room;
     uint32_t next; /* the part that a run of the writer meets next */
     uint32_t n_made_up;
-    tfr__scratch scratch; /* of names and arrays */
+    tfr__scratch scratch;   /* of names and arrays */
+    tfr_graph_types *types; /* what follows from the inputs, or NULL: the graph is wrong */
     tfr__onnx_versions versions;
     const char *location; /* of the data file, NULL = all is in the model */
 } tfr__onnx_save;
@@ -54,6 +55,9 @@ typedef struct tfr__onnx_save {
 TFR_MUST_CHECK tfr_status tfr__onnx_save_start(tfr__onnx_save *save, const tfr_graph *graph,
                                                tfr_err *err);
 void tfr__onnx_save_finish(tfr__onnx_save *save);
+/* What is known of a value: declared, or inferred without the names of dims. */
+tfr_value_type tfr__onnx_type_of(const tfr__onnx_save *save, const tfr__onnx_part *part,
+                                 tfr_value v);
 
 /* ---- save_opset.c ---------------------------------------------------------------------------- */
 

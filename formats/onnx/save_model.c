@@ -237,10 +237,10 @@ static void put_graph(tfr__wire_out *out, tfr__onnx_save *save)
         put_value(out, TFR__GRAPH_INPUT, part->names[v], graph, tfr_graph_value_type(graph, v));
     }
     for (uint32_t i = 0; i < tfr_graph_n_outputs(graph); i++) {
-        const tfr_value_type *type = tfr_graph_output_type(graph, i);
-        if (!type)
-            type = tfr_graph_value_type(graph, tfr_graph_output(graph, i));
-        put_value(out, TFR__GRAPH_OUTPUT, part->results[i].name, graph, type);
+        const tfr_value_type *declared = tfr_graph_output_type(graph, i);
+        tfr_value_type type =
+            declared ? *declared : tfr__onnx_type_of(save, part, tfr_graph_output(graph, i));
+        put_value(out, TFR__GRAPH_OUTPUT, part->results[i].name, graph, &type);
     }
 }
 

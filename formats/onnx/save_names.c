@@ -353,9 +353,26 @@ static tfr_status name_part(tfr__onnx_save *save, tfr__onnx_part *part, tfr_err 
     return status ? status : name_rest(save, part, err);
 }
 
+tfr_value_type tfr__onnx_type_of(const tfr__onnx_save *save, const tfr__onnx_part *part,
+                                 tfr_value v)
+{
+    tfr_value_type type = *tfr_graph_value_type(part->graph, v);
+    tfr_value_type found = {.size = sizeof found};
+
+    if (type.dtype || !save->types ||
+        tfr_graph_types_get(save->types, part->graph, v, &found, NULL))
+        return type;
+    for (int32_t i = 0; i < found.rank; i++)
+        found.dims[i] = found.dims[i] < 0 ? -1 : found.dims[i];
+    return found;
+}
+
 tfr_status tfr__onnx_save_start(tfr__onnx_save *save, const tfr_graph *graph, tfr_err *err)
 {
-    tfr_status status = find_parts(save, graph, NULL, err);
+    tfr_status status = tfr_graph_infer((tfr_graph *)(uintptr_t)graph, &save->types, NULL);
+
+    /* What cannot run can be written. */
+    status = status == TFR_ENOMEM ? no_memory(err) : find_parts(save, graph, NULL, err);
     /* Outer ones first: their names are seen inside. */
     for (uint32_t i = 0; !status && i < save->n_parts; i++)
         status = name_part(save, save->parts[i], err);
@@ -368,5 +385,6 @@ void tfr__onnx_save_finish(tfr__onnx_save *save)
         tfr__labels_finish(&save->parts[i]->labels);
         tfr__labels_finish(&save->parts[i]->addresses);
     }
+    tfr_graph_types_release(save->types);
     tfr__scratch_finish(&save->scratch);
 }

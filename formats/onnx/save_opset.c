@@ -132,12 +132,12 @@ static uint32_t part_types(const tfr__onnx_part *part)
 }
 
 /* The types that the inputs of the mask, which are of one type, may have. */
-static uint32_t input_types(const tfr__onnx_part *part, const tfr_node_view *node, uint32_t mask,
-                            uint32_t all)
+static uint32_t input_types(const tfr__onnx_save *save, const tfr__onnx_part *part,
+                            const tfr_node_view *node, uint32_t mask, uint32_t all)
 {
     for (uint32_t i = 0; i < node->n_inputs && i < 32; i++) {
         tfr_value v = mask >> i & 1 ? node->inputs[i] : TFR_VALUE_NONE;
-        uint32_t types = v == TFR_VALUE_NONE ? 0 : bit(tfr_graph_value_type(part->graph, v)->dtype);
+        uint32_t types = v == TFR_VALUE_NONE ? 0 : bit(tfr__onnx_type_of(save, part, v).dtype);
         if (types)
             return types;
     }
@@ -147,8 +147,8 @@ static uint32_t input_types(const tfr__onnx_part *part, const tfr_node_view *nod
 /* ---- nodes ------------------------------------------------------------------------------------
  */
 
-static int32_t opset_of_node(const tfr__onnx_part *part, const tfr_node_view *node, int32_t compat,
-                             uint32_t all)
+static int32_t opset_of_node(const tfr__onnx_save *save, const tfr__onnx_part *part,
+                             const tfr_node_view *node, int32_t compat, uint32_t all)
 {
     int32_t opset = compat < LEAST_OPSET ? LEAST_OPSET : compat;
 
@@ -161,7 +161,7 @@ static int32_t opset_of_node(const tfr__onnx_part *part, const tfr_node_view *no
         }
         if ((op_rows[i].attr && tfr_node_attr(node, op_rows[i].attr)) ||
             (op_rows[i].n_inputs && node->n_inputs >= op_rows[i].n_inputs) ||
-            (op_rows[i].dtypes & input_types(part, node, op_rows[i].typed, all)))
+            (op_rows[i].dtypes & input_types(save, part, node, op_rows[i].typed, all)))
             at_least(&opset, op_rows[i].opset);
     }
     return opset;
@@ -184,7 +184,7 @@ static tfr_status look_at_node(tfr__onnx_save *save, const tfr__onnx_part *part,
     if (status)
         return status;
     if (!*node->domain)
-        at_least(&save->versions.onnx, opset_of_node(part, node, op.compat_version, all));
+        at_least(&save->versions.onnx, opset_of_node(save, part, node, op.compat_version, all));
     else if (strcmp(node->domain, "ai.onnx.ml") == 0)
         at_least(&save->versions.ml, ml_of_node(node));
     else if (strcmp(node->domain, "ai.onnx.preview.training") == 0)
