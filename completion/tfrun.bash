@@ -152,7 +152,7 @@ _tfrun() {
     esac
     for ((i = 1; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
-        devices | plugins | ops | run | profile | explain | optimize | verify | matmul | bench | help | version)
+        devices | plugins | ops | inspect | run | profile | explain | optimize | verify | matmul | bench | help | version)
             command=${COMP_WORDS[i]}
             break
             ;;
@@ -178,7 +178,7 @@ _tfrun() {
     fi
     case $command in
     '')
-        COMPREPLY=($(compgen -W 'devices plugins ops run profile explain optimize verify matmul bench help version' -- "$cur"))
+        COMPREPLY=($(compgen -W 'devices plugins ops inspect run profile explain optimize verify matmul bench help version' -- "$cur"))
         ;;
     ops)
         _tfrun_ask ops
@@ -208,7 +208,7 @@ _tfrun() {
         COMPREPLY=($(compgen -W 'dispatch matmul model startup memory' -- "$cur"))
         ;;
     help)
-        COMPREPLY=($(compgen -W 'devices plugins ops run profile explain optimize verify matmul bench help version env' -- "$cur"))
+        COMPREPLY=($(compgen -W 'devices plugins ops inspect run profile explain optimize verify matmul bench help version env' -- "$cur"))
         ;;
     esac
 }

@@ -9,7 +9,9 @@ libtfrun_core_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_CORE_INCLUDES) \
 	-DTFR_PROBE_PATH='"$(tfrunexecdir)/tfrun-probe"'
 libtfrun_core_la_SOURCES = \
 	core/base/alloc.h \
+	core/base/arena.c \
 	core/base/arena.h \
+	core/base/arena_stream.c \
 	core/base/cache_file.c \
 	core/base/cache_file.h \
 	core/base/checked.h \
@@ -56,6 +58,8 @@ libtfrun_core_la_SOURCES = \
 	core/device/runtime.h \
 	core/device/slot.c \
 	core/device/slot.h \
+	core/device/stream.c \
+	core/device/stream.h \
 	core/device/tuning.c \
 	core/device/tuning.h \
 	core/graph/captures.c \
@@ -69,13 +73,14 @@ libtfrun_core_la_SOURCES = \
 	core/graph/graph_symbols.c \
 	core/graph/graph_view.c \
 	core/graph/graph_work.c \
+	core/kernel/call.c \
 	core/kernel/call.h \
 	core/kernel/eval.c \
 	core/kernel/eval.h \
-	core/kernel/place.c \
-	core/kernel/place.h \
 	core/kernel/key.c \
 	core/kernel/key.h \
+	core/kernel/place.c \
+	core/kernel/place.h \
 	core/op/attr.c \
 	core/op/attr.h \
 	core/op/cost.c \
@@ -156,6 +161,7 @@ libtfrun_core_la_SOURCES = \
 	core/plan/plan_sample.c \
 	core/plan/plan_steps.c \
 	core/plan/plan_steps.h \
+	core/plan/step.h \
 	core/run/control.c \
 	core/run/exec.h \
 	core/run/failure.c \
@@ -164,14 +170,17 @@ libtfrun_core_la_SOURCES = \
 	core/run/report.c \
 	core/run/sequence_ops.c \
 	core/run/session.h \
+	core/run/subgraph.h \
 	core/run/trace.c \
 	core/run/trace.h \
+	core/value/compare.c \
 	core/value/dtype.c \
 	core/value/join.c \
 	core/value/join.h \
 	core/value/sequence.c \
 	core/value/smallfloat.h \
 	core/value/tensor.h \
+	core/value/tensor_copy.c \
 	$(NULL)
 
 # What libtfrun, libtfrun-nn and the command each have inside.
@@ -189,31 +198,22 @@ libtfrun_run_la_CFLAGS = $(AM_CFLAGS) $(TFR_CORE_CFLAGS)
 libtfrun_run_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_CORE_INCLUDES)
 libtfrun_run_la_SOURCES = \
 	core/base/alloc.c \
-	core/base/arena.c \
-	core/base/arena_stream.c \
 	core/base/port/park.c \
 	core/base/port/pool.c \
-	core/device/stream.c \
-	core/device/stream.h \
-	core/kernel/call.c \
 	core/optimize/pass_conv_bn.c \
 	core/plan/plan.c \
 	core/plan/plan_bound.c \
-	core/plan/step.h \
 	core/run/binding.c \
 	core/run/exec.c \
 	core/run/frame.c \
 	core/run/immediate.c \
 	core/run/session.c \
 	core/run/subgraph.c \
-	core/run/subgraph.h \
-	core/value/compare.c \
 	core/value/convert.c \
 	core/value/shape.c \
 	core/value/smallfloat.c \
 	core/value/strided.c \
 	core/value/tensor.c \
-	core/value/tensor_copy.c \
 	$(NULL)
 
 tfruninclude_HEADERS += \
@@ -237,7 +237,8 @@ lib_LTLIBRARIES += libtfrun.la
 libtfrun_la_SOURCES =
 libtfrun_la_LIBADD = libtfrun-core.la
 # Its threads never end, so it is never unmapped.
-libtfrun_la_LDFLAGS = $(AM_LDFLAGS) $(TFR_NO_UNDEFINED) -Wl,-z,nodelete -version-info 0:0:0 \
+libtfrun_la_LDFLAGS = $(AM_LDFLAGS) $(TFR_NO_UNDEFINED) $(TFR_GC_SECTIONS) -Wl,-z,nodelete \
+	-version-info 0:0:0 \
 	-Wl,--version-script=$(top_srcdir)/core/libtfrun.map
 libtfrun_la_DEPENDENCIES = libtfrun-core.la core/libtfrun.map
 EXTRA_DIST += core/libtfrun.map

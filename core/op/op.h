@@ -63,9 +63,9 @@ typedef struct tfr__op {
     const char *name;
     int32_t since_version;
     int32_t compat_version; /* oldest version with the same meaning for the calls that it admits */
-    tfr__op_kind kind;
-    uint32_t shape_args; /* bit i: the value of input i decides an output's shape */
-    uint32_t traits;     /* TFR__OP_... */
+    uint32_t shape_args;    /* bit i: the value of input i decides an output's shape */
+    uint8_t kind;           /* tfr__op_kind */
+    uint8_t traits;         /* TFR__TRAIT_... */
     struct {
         uint8_t rule, weight;
     } cost;

@@ -83,6 +83,8 @@ bool tfr__rewrite_number(tfr__rewrite *rw, tfr_value v, double *out)
     return data && !tfr_dtype_convert(TFR_DTYPE_F64, out, (tfr_dtype)t->dtype, data, 1, NULL);
 }
 
+const tfr_value_type tfr__type_unknown;
+
 bool tfr__rewrite_is(const tfr__node *node, const char *op)
 {
     return node && node->op && !*node->op->domain && strcmp(node->op->name, op) == 0;

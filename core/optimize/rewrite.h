@@ -49,11 +49,13 @@ bool tfr__rewrite_is(const tfr__node *node, const char *op);
  * where one does. */
 bool tfr__rewrite_claimed(const tfr__rewrite *rw, const char *op);
 
+/* The type of a value of which nothing is known. */
+extern const tfr_value_type tfr__type_unknown;
+
 /* Nothing is known of NONE. */
 static inline const tfr_value_type *tfr__rewrite_type(const tfr__rewrite *rw, tfr_value v)
 {
-    static const tfr_value_type unknown;
-    return v == TFR_VALUE_NONE ? &unknown : &rw->graph->values[v].type;
+    return v == TFR_VALUE_NONE ? &tfr__type_unknown : &rw->graph->values[v].type;
 }
 
 /* ---- changing -------------------------------------------------------------------------------- */
