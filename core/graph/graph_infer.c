@@ -115,7 +115,7 @@ void tfr__scope_reset(tfr__scope *scope)
     }
     if (scope->types)
         memset(scope->types, 0, scope->room * sizeof *scope->types);
-    scope->n_values = scope->n_nodes = 0;
+    scope->n_values = scope->n_nodes = scope->next_inner = 0;
 }
 
 static void scope_finish(tfr__scope *scope)
@@ -133,7 +133,10 @@ static void scope_finish(tfr__scope *scope)
 tfr__scope *tfr__scope_inner(tfr__scope *scope, const tfr_graph *graph)
 {
     tfr__scope **more, *inner;
-    for (uint32_t i = scope->n_inner; i-- > 0;)
+    /* They are asked for in one order each time, so where there are many none is searched. */
+    if (scope->next_inner < scope->n_inner && scope->inner[scope->next_inner]->graph == graph)
+        return scope->inner[scope->next_inner++];
+    for (uint32_t i = scope->n_inner; scope->next_inner < scope->n_inner && i-- > 0;)
         if (scope->inner[i]->graph == graph)
             return scope->inner[i];
     more = tfr__grow(scope->inner, scope->n_inner, sizeof *more);
@@ -146,6 +149,7 @@ tfr__scope *tfr__scope_inner(tfr__scope *scope, const tfr_graph *graph)
     inner->graph = graph;
     inner->outer = scope;
     inner->depth = scope->depth + 1;
+    scope->next_inner += scope->next_inner == scope->n_inner;
     return more[scope->n_inner++] = inner;
 }
 
@@ -172,6 +176,21 @@ tfr_status tfr__scope_start(tfr__scope *scope, tfr_err *err)
 }
 
 /* ---- values that no node makes --------------------------------------------------------------- */
+
+/* Memory is out: a symbol without an item in the table tells of it. */
+static void lose(tfr_graph_types *types)
+{
+    types->symbols.n++;
+}
+
+static bool note_elements(tfr__scope *scope, tfr_value v, const tfr__elements *known)
+{
+    tfr__free(scope->elements[v]);
+    scope->elements[v] = tfr__alloc(sizeof *known);
+    if (scope->elements[v])
+        *scope->elements[v] = *known;
+    return scope->elements[v] != NULL;
+}
 
 /* Room to note the names of all symbols that there are. */
 static bool symbol_room(tfr_graph_types *types, uint32_t n)
@@ -203,6 +222,8 @@ static int64_t declared_dim(tfr_graph_types *types, int64_t dim)
             memset(more + types->n_named, 0, (n - types->n_named) * sizeof *more);
             types->named = more;
             types->n_named = n;
+        } else {
+            lose(types);
         }
     }
     if (dim == -1 || number >= types->n_named)
@@ -211,6 +232,8 @@ static int64_t declared_dim(tfr_graph_types *types, int64_t dim)
         int64_t symbol = types->named[number] = tfr__symbol_new(&types->symbols);
         if (symbol_room(types, (uint32_t)-symbol))
             types->names_of[-1 - symbol] = (uint32_t)number + 1;
+        else
+            lose(types);
     }
     return types->named[number];
 }
@@ -226,10 +249,8 @@ static void take_value(tfr_graph_types *types, tfr__scope *scope, tfr_value v)
     if (value->role == TFR__ROLE_CAPTURE && scope->outer) {
         const tfr__elements *known = scope->outer->elements[value->outer];
         *type = scope->outer->types[value->outer];
-        if (known)
-            scope->elements[v] = tfr__alloc(sizeof *known);
-        if (scope->elements[v])
-            *scope->elements[v] = *known;
+        if (known && !note_elements(scope, v, known))
+            lose(types);
     } else if (value->tensor) {
         type_of_tensor(value->tensor, type);
     } else {
@@ -258,6 +279,21 @@ static void input_type(void *user, const tfr__node *node, uint32_t k, tfr__type 
         out->data = tfr__constant_data(value->tensor);
 }
 
+/* What somebody set counts where inference finds nothing. */
+static tfr__type known_better(const tfr__type *found, const tfr__type *set)
+{
+    tfr__type t = found->kind == TFR__KIND_ANY && set->kind ? *set : *found;
+    if (set->kind != TFR_KIND_TENSOR || t.kind != TFR_KIND_TENSOR)
+        return t;
+    t.dtype = t.dtype ? t.dtype : set->dtype;
+    if (t.shape_known)
+        return t;
+    t.shape_known = set->shape_known;
+    t.rank = set->rank;
+    memcpy(t.dims, set->dims, sizeof t.dims);
+    return t;
+}
+
 static tfr_status infer_node(tfr_graph_types *types, tfr__scope *scope, const tfr__node *node,
                              tfr_err *err)
 {
@@ -279,12 +315,11 @@ static tfr_status infer_node(tfr_graph_types *types, tfr__scope *scope, const tf
         tfr_value v = node->outputs[k];
         if (v == TFR_VALUE_NONE)
             continue;
-        scope->types[v] = found.outputs[k];
+        scope->types[v] = known_better(&found.outputs[k], &scope->types[v]);
         if (k || !found.has_elements)
             continue;
-        scope->elements[v] = tfr__alloc(sizeof found.elements);
-        if (scope->elements[v])
-            *scope->elements[v] = found.elements;
+        if (!note_elements(scope, v, &found.elements))
+            lose(types);
     }
     tfr__node_types_finish(&found);
     return status;
@@ -299,6 +334,9 @@ tfr_status tfr__scope_infer(tfr_graph_types *types, tfr__scope *scope, tfr_err *
         take_value(types, scope, (tfr_value)scope->n_values);
     for (; !status && scope->n_nodes < scope->graph->n_nodes; scope->n_nodes++)
         status = infer_node(types, scope, &scope->graph->nodes[scope->n_nodes], err);
+    if (!status && types->symbols.n != types->symbols.n_items)
+        status = tfr_fail(err, TFR_ENOMEM, "out of memory for the types of graph \"%s\"",
+                          scope->graph->name);
     return status;
 }
 
@@ -396,5 +434,8 @@ tfr_status tfr_graph_types_set(tfr_graph_types *types, tfr_value value, const tf
     tfr__type_of_public(&known, &scope->types[value]);
     for (int32_t i = 0; i < scope->types[value].rank; i++)
         scope->types[value].dims[i] = declared_dim(types, known.dims[i]);
-    return TFR_OK;
+    if (types->symbols.n != types->symbols.n_items)
+        status = tfr_fail(err, TFR_ENOMEM, "out of memory for the types of graph \"%s\"",
+                          scope->graph->name);
+    return status;
 }

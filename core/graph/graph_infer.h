@@ -45,6 +45,7 @@ typedef struct tfr__scope {
     uint32_t room;
     struct tfr__scope **inner; /* of subgraphs, in the order of nodes */
     uint32_t n_inner, depth;
+    uint32_t next_inner; /* that will be asked for if all goes as it did */
 } tfr__scope;
 
 struct tfr_graph_types {

@@ -100,7 +100,7 @@ static int64_t intern(tfr__symbols *table, tfr__expression *e)
     for (uint32_t i = 0; i < e->n_terms; i++)
         e->negative |= may_be_negative(table, e->terms[i]);
     if (!make_room(table))
-        return tfr__symbol_new(table);
+        return -++table->n; /* without an item, as in append */
     slot = find_slot(table, e);
     if (*slot)
         return -(int64_t)*slot;

@@ -139,8 +139,6 @@ static tfr_status add_constant(tfr__onnx_call *call, tfr_tensor *tensor, tfr_val
                                tfr_err *err)
 {
     tfr_status status = tfr_graph_add_constant(call->builder->graph, NULL, tensor, out, err);
-    if (!status)
-        status = tfr__onnx_set_tensor_fact(call->builder, *out, tensor, err);
     tfr_tensor_release(tensor);
     return status;
 }
@@ -162,7 +160,7 @@ tfr_status tfr__call_ints(tfr__onnx_call *call, int32_t rank, const int64_t *int
 tfr_status tfr__call_scalar_like(tfr__onnx_call *call, double scalar, tfr_value like,
                                  tfr_value *out, tfr_err *err)
 {
-    int32_t dtype = tfr__onnx_fact_of(call->builder, like).dtype;
+    int32_t dtype = tfr__onnx_known_type(call->builder, like).dtype;
     bool known = dtype != TFR_DTYPE_NONE && dtype != TFR_DTYPE_STRING;
     tfr_shape shape = {0, {0}};
     tfr_tensor *tensor;
@@ -261,5 +259,5 @@ tfr_status tfr__onnx_emit(tfr__onnx_call *call, tfr_err *err)
     if (status)
         return status;
     call->n_subgraphs = 0; /* the node has them now */
-    return tfr__onnx_conclude(call, err);
+    return TFR_OK;
 }

@@ -264,9 +264,10 @@ tfr_status tfr__onnx_import_gradient(tfr__onnx_scope *scope, tfr__onnx_call *cal
         status = tfr__onnx_differentiate(scope->builder->graph, g.y, g.named, g.n_xs, call->results,
                                          err);
     for (uint32_t i = 0; !status && i < g.n_xs; i++) {
-        tfr__onnx_fact fact = tfr__onnx_fact_of(scope->builder, g.points[i]);
-        fact.tensor = NULL;
-        status = tfr__onnx_set_fact(scope->builder, call->results[i], fact, err);
+        tfr_value_type type = tfr__onnx_known_type(scope->builder, g.points[i]);
+        for (int32_t k = 0; k < type.rank; k++)
+            type.dims[k] = type.dims[k] < 0 ? -1 : type.dims[k];
+        status = tfr__onnx_set_type(scope->builder, call->results[i], &type, err);
     }
     call->done = true;
     return status;

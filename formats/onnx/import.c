@@ -125,8 +125,6 @@ static tfr_status import_constant(tfr__onnx_call *call, tfr_err *err)
         return status;
     status = tfr_graph_add_constant(call->builder->graph, call->outputs[0], tensor,
                                     &call->results[0], err);
-    if (!status)
-        status = tfr__onnx_set_tensor_fact(call->builder, call->results[0], tensor, err);
     tfr_tensor_release(tensor);
     call->done = true;
     return status;
@@ -149,6 +147,10 @@ static tfr_status finish_call(tfr__onnx_scope *scope, const tfr__onnx_node *node
     if (strcmp(call->op, "Gradient") == 0 && strcmp(call->domain, "ai.onnx.preview.training") == 0)
         return tfr__onnx_import_gradient(scope, call, err);
     status = tfr__onnx_upgrade(call, err);
+    /* Types that are missing for want of memory would make another graph. */
+    for (const tfr__onnx_builder *b = call->builder; b; b = b->outer)
+        if (b->out_of_memory)
+            return tfr_fail(err, TFR_ENOMEM, "out of memory for the types of values");
     return status || call->done ? status : tfr__onnx_emit(call, err);
 }
 
@@ -197,7 +199,6 @@ static tfr_status import_input(tfr__onnx_scope *scope, const tfr__onnx_value *in
     uint32_t label = tfr__labels_find(&scope->graph->labels, input->name);
     tfr__scratch_mark mark = tfr__scratch_now(&scope->import->scratch);
     tfr_value_type type = {.size = sizeof type};
-    tfr__onnx_fact fact = {0, 0, NULL};
     tfr_value value;
     char *name, quoted[TFR__QUOTE_BYTES];
     tfr_status status = TFR_OK;
@@ -211,12 +212,6 @@ static tfr_status import_input(tfr__onnx_scope *scope, const tfr__onnx_value *in
         status = tfr_fail(err, TFR_ENOMEM, "out of memory");
     if (!status)
         status = tfr_graph_add_input(scope->builder->graph, name, &type, &value, err);
-    if (!status && type.kind != TFR_KIND_SEQUENCE && type.kind != TFR_KIND_OPTIONAL) {
-        fact.dtype = type.dtype;
-        fact.ranks = type.rank_known ? type.rank + 1 : 0;
-    }
-    if (!status)
-        status = tfr__onnx_set_fact(scope->builder, value, fact, err);
     if (!status)
         status = tfr__onnx_define(scope, input->name, value, err);
     if (status)
@@ -244,8 +239,6 @@ static tfr_status import_initializer(tfr__onnx_scope *scope, const tfr__onnx_ini
         status = tfr__onnx_read_tensor(scope->import->source, init->wire, NULL, &tensor, err);
     if (!status)
         status = tfr_graph_add_constant(scope->builder->graph, name, tensor, &value, err);
-    if (!status)
-        status = tfr__onnx_set_tensor_fact(scope->builder, value, tensor, err);
     if (!status)
         status = tfr__onnx_define(scope, init->name, value, err);
     if (status)
@@ -299,7 +292,7 @@ tfr_status tfr__onnx_import_graph(tfr__onnx_scope *scope, tfr_err *err)
 tfr_status tfr__onnx_import_subgraph(tfr__onnx_scope *scope, const tfr__onnx_graph *graph,
                                      tfr_graph **out, tfr_err *err)
 {
-    tfr__onnx_builder builder = {NULL, NULL, 0};
+    tfr__onnx_builder builder = {.outer = scope->builder};
     tfr__onnx_scope child = {.import = scope->import,
                              .builder = &builder,
                              .graph = graph,
@@ -314,7 +307,7 @@ tfr_status tfr__onnx_import_subgraph(tfr__onnx_scope *scope, const tfr__onnx_gra
     if (!status)
         status = tfr__onnx_import_graph(&child, err);
     tfr__onnx_scope_finish(&child);
-    free(builder.facts);
+    tfr__onnx_builder_finish(&builder);
     if (status)
         tfr_graph_release(builder.graph);
     else

@@ -3,7 +3,7 @@
  * import.h: what the parts of the importer share while a model becomes a tfr_graph.
  *
  *   import   one load of a model
- *   builder  one tfr_graph under construction, with facts about its values
+ *   builder  one tfr_graph under construction, with the types of its values
  *   scope    one set of names: a graph of the file, or a function's body that is being inlined
  *            (which has names of its own but goes into the caller's builder)
  *   call     one node, ready to become a node of the graph; the upgrades work on it
@@ -23,17 +23,12 @@
 /* The newest ModelProto.ir_version that this reader was written for. */
 #define TFR__ONNX_NEWEST_IR 14
 
-/* What is known of a value without inference. Zero = nothing. */
-typedef struct tfr__onnx_fact {
-    int32_t dtype;      /* tfr_dtype; 0 = not known, or not a tensor */
-    int32_t ranks;      /* rank + 1, 0 = not known */
-    tfr_tensor *tensor; /* of a constant, borrowed from the graph */
-} tfr__onnx_fact;
-
 typedef struct tfr__onnx_builder {
     tfr_graph *graph;
-    tfr__onnx_fact *facts; /* by value */
-    uint32_t room;
+    struct tfr__onnx_builder *outer; /* of the graph that this one is inside */
+    tfr_graph_types *types;          /* NULL = nobody has asked yet */
+    tfr_value n_learned;             /* values whose captured types are in there */
+    bool out_of_memory;              /* types may be missing for that */
 } tfr__onnx_builder;
 
 /* A tensor that the node at hand keeps alive, and the attribute that shows it. */
@@ -73,7 +68,7 @@ struct tfr__onnx_scope {
     const tfr__onnx_opsets *opsets;
     const tfr__onnx_frame *frame; /* NULL outside functions */
     tfr_value *values;            /* by label; TFR_VALUE_NONE = not made yet, or absent */
-    tfr__onnx_fact *infos;        /* by label, from value_info */
+    uint32_t *infos;              /* by label: number of its value_info + 1, 0 = none */
     tfr__labels captured;         /* names of outer scopes that were used here */
     tfr_value *captures;          /* by label in captured */
     uint32_t room_captures;
@@ -140,15 +135,17 @@ TFR_MUST_CHECK tfr_status tfr__onnx_inline(tfr__onnx_scope *scope, tfr__onnx_fun
 
 /* ---- facts.c --------------------------------------------------------------------------------- */
 
-tfr__onnx_fact tfr__onnx_fact_of(const tfr__onnx_builder *builder, tfr_value value);
+/* The type of a tensor as far as it is known; kind TFR_KIND_NONE for anything else. */
+tfr_value_type tfr__onnx_known_type(tfr__onnx_builder *builder, tfr_value value);
 /* rank or -1 */
-int32_t tfr__onnx_rank_of(const tfr__onnx_builder *builder, tfr_value value);
-TFR_MUST_CHECK tfr_status tfr__onnx_set_fact(tfr__onnx_builder *builder, tfr_value value,
-                                             tfr__onnx_fact fact, tfr_err *err);
-TFR_MUST_CHECK tfr_status tfr__onnx_set_tensor_fact(tfr__onnx_builder *builder, tfr_value value,
-                                                    tfr_tensor *tensor, tfr_err *err);
-/* What follows for the results of a call from its inputs. */
-TFR_MUST_CHECK tfr_status tfr__onnx_conclude(const tfr__onnx_call *call, tfr_err *err);
+int32_t tfr__onnx_known_rank(tfr__onnx_builder *builder, tfr_value value);
+/* The tensor of a constant, borrowed from the graph, or NULL. */
+tfr_tensor *tfr__onnx_known_tensor(const tfr__onnx_builder *builder, tfr_value value);
+/* What counts where inference finds nothing. */
+TFR_MUST_CHECK tfr_status tfr__onnx_set_type(tfr__onnx_builder *builder, tfr_value value,
+                                             const tfr_value_type *type, tfr_err *err);
+/* The graph is not released. */
+void tfr__onnx_builder_finish(tfr__onnx_builder *builder);
 
 /* ---- call.c ---------------------------------------------------------------------------------- */
 

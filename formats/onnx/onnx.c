@@ -17,7 +17,7 @@ static tfr_status build(tfr__onnx_model *model, tfr__onnx_source *source, tfr_gr
 {
     tfr__onnx_import import = {
         .model = model, .source = source, .subgraph = tfr__onnx_import_subgraph};
-    tfr__onnx_builder builder = {NULL, NULL, 0};
+    tfr__onnx_builder builder = {.graph = NULL};
     tfr__onnx_scope scope = {
         .import = &import, .builder = &builder, .graph = model->graph, .opsets = &model->opsets};
     char *name = tfr__scratch_text(&import.scratch, model->graph->name);
@@ -29,7 +29,7 @@ static tfr_status build(tfr__onnx_model *model, tfr__onnx_source *source, tfr_gr
     tfr__onnx_scope_finish(&scope);
     tfr__scratch_finish(&import.scratch);
     free(import.held);
-    free(builder.facts);
+    tfr__onnx_builder_finish(&builder);
     if (status)
         tfr_graph_release(builder.graph);
     else

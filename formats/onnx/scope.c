@@ -9,18 +9,14 @@
 #include "onnx/type.h"
 #include "prefix.h"
 
-/* Facts from value_info are advice; what cannot be read there is no fact. */
+/* What value_info says is advice; what cannot be read there says nothing. */
 static void read_infos(tfr__onnx_scope *scope)
 {
     for (uint32_t i = 0; i < scope->graph->n_infos; i++) {
         const tfr__onnx_value *info = &scope->graph->infos[i];
         uint32_t label = tfr__labels_find(&scope->graph->labels, info->name);
-        tfr_value_type type;
-        if (label == TFR__LABEL_NONE || !info->has_type ||
-            tfr__onnx_read_type(info->type, NULL, &type, NULL) || type.kind != TFR_KIND_TENSOR)
-            continue;
-        scope->infos[label].dtype = type.dtype;
-        scope->infos[label].ranks = type.rank_known ? type.rank + 1 : 0;
+        if (label != TFR__LABEL_NONE && info->has_type)
+            scope->infos[label] = i + 1;
     }
 }
 
@@ -49,14 +45,20 @@ void tfr__onnx_scope_finish(tfr__onnx_scope *scope)
 tfr_status tfr__onnx_define(tfr__onnx_scope *scope, tfr__text name, tfr_value value, tfr_err *err)
 {
     uint32_t label = tfr__labels_find(&scope->graph->labels, name);
-    tfr__onnx_fact fact = tfr__onnx_fact_of(scope->builder, value);
+    const tfr_value_type *declared = tfr_graph_value_type(scope->builder->graph, value);
+    tfr_value_type type;
 
     scope->values[label] = value;
-    if (!fact.dtype)
-        fact.dtype = scope->infos[label].dtype;
-    if (!fact.ranks)
-        fact.ranks = scope->infos[label].ranks;
-    return tfr__onnx_set_fact(scope->builder, value, fact, err);
+    if (!scope->infos[label] || !declared || (declared->dtype && declared->rank_known) ||
+        tfr__onnx_read_type(scope->graph->infos[scope->infos[label] - 1].type, NULL, &type, NULL) ||
+        type.kind != TFR_KIND_TENSOR)
+        return TFR_OK;
+    /* The rank counts, and not the dims: many models are wrong there. */
+    for (int32_t i = 0; i < type.rank; i++)
+        type.dims[i] = -1;
+    if (declared->dtype)
+        type.dtype = declared->dtype;
+    return tfr__onnx_set_type(scope->builder, value, &type, err);
 }
 
 /* The name as one of the enclosing graphs has it, brought in through every graph between. */
@@ -95,8 +97,7 @@ static tfr_status capture(tfr__onnx_scope *scope, tfr__text name, tfr_value *out
     if (status)
         return status;
     *out = scope->captures[label];
-    return tfr__onnx_set_fact(scope->builder, *out, tfr__onnx_fact_of(outer->builder, outside),
-                              err);
+    return TFR_OK;
 }
 
 tfr_status tfr__onnx_resolve(tfr__onnx_scope *scope, tfr__text name, tfr_value *out, tfr_err *err)

@@ -10,7 +10,7 @@
 static tfr_status append_ones(tfr__onnx_call *call, tfr_value value, int32_t n, tfr_value *out,
                               tfr_err *err)
 {
-    int32_t rank = tfr__onnx_rank_of(call->builder, value);
+    int32_t rank = tfr__onnx_known_rank(call->builder, value);
     int64_t axes[TFR_MAX_RANK];
     tfr_value inputs[2] = {value, TFR_VALUE_NONE};
     tfr_status status;
@@ -54,8 +54,8 @@ static tfr_status append_ones_like(tfr__onnx_call *call, tfr_value value, tfr_va
 static tfr_status align(tfr__onnx_call *call, int64_t axis, tfr_err *err)
 {
     tfr_value a = tfr__call_input(call, 0), b = tfr__call_input(call, 1), aligned;
-    int32_t rank_a = tfr__onnx_rank_of(call->builder, a);
-    int32_t rank_b = tfr__onnx_rank_of(call->builder, b);
+    int32_t rank_a = tfr__onnx_known_rank(call->builder, a);
+    int32_t rank_b = tfr__onnx_known_rank(call->builder, b);
     int64_t n;
     tfr_status status;
 
@@ -107,11 +107,11 @@ tfr_status tfr__upgrade_binary(tfr__onnx_call *call, tfr_err *err)
 tfr_status tfr__upgrade_prelu(tfr__onnx_call *call, tfr_err *err)
 {
     tfr_value slope = tfr__call_input(call, 1);
-    tfr__onnx_fact fact = tfr__onnx_fact_of(call->builder, slope);
+    tfr_tensor *tensor = tfr__onnx_known_tensor(call->builder, slope);
 
-    if (tfr__onnx_rank_of(call->builder, slope) != 1 ||
-        tfr__onnx_rank_of(call->builder, tfr__call_input(call, 0)) == 1 ||
-        (fact.tensor && tfr_tensor_elements(fact.tensor) == 1))
+    if (tfr__onnx_known_rank(call->builder, slope) != 1 ||
+        tfr__onnx_known_rank(call->builder, tfr__call_input(call, 0)) == 1 ||
+        (tensor && tfr_tensor_elements(tensor) == 1))
         return TFR_OK;
     return align(call, 1, err);
 }
@@ -123,7 +123,7 @@ tfr_status tfr__upgrade_prelu(tfr__onnx_call *call, tfr_err *err)
 tfr_status tfr__upgrade_softmax(tfr__onnx_call *call, tfr_err *err)
 {
     tfr_value x = tfr__call_input(call, 0), matrix, inputs[2];
-    int32_t rank = tfr__onnx_rank_of(call->builder, x);
+    int32_t rank = tfr__onnx_known_rank(call->builder, x);
     int64_t axis;
     const tfr_attr last = TFR_SET_INT("axis", -1);
     tfr_status status = tfr__call_take_int(call, "axis", 1, &axis, err);

@@ -122,7 +122,7 @@ tfr_status tfr__upgrade_dft(tfr__onnx_call *call, tfr_err *err)
 /* The one number of a constant input, whatever its type; Tile-1 has floats where ints are meant. */
 static bool constant_number(const tfr__onnx_call *call, uint32_t i, int64_t *out)
 {
-    tfr_tensor *tensor = tfr__onnx_fact_of(call->builder, tfr__call_input(call, i)).tensor;
+    tfr_tensor *tensor = tfr__onnx_known_tensor(call->builder, tfr__call_input(call, i));
     return tensor && tfr_tensor_elements(tensor) == 1 && tfr_tensor_is_plain(tensor) &&
            tfr_dtype_convert(TFR_DTYPE_I64, out, tfr_tensor_dtype(tensor), tfr_tensor_data(tensor),
                              1, NULL) == TFR_OK;
@@ -132,7 +132,7 @@ static bool constant_number(const tfr__onnx_call *call, uint32_t i, int64_t *out
 tfr_status tfr__upgrade_tile(tfr__onnx_call *call, tfr_err *err)
 {
     int64_t repeats[TFR_MAX_RANK], tiles, axis;
-    int32_t rank = tfr__onnx_rank_of(call->builder, tfr__call_input(call, 0));
+    int32_t rank = tfr__onnx_known_rank(call->builder, tfr__call_input(call, 0));
     tfr_value inputs[2] = {tfr__call_input(call, 0), TFR_VALUE_NONE};
     tfr_status status;
 

@@ -16,7 +16,7 @@ tfr_status tfr__upgrade_batch_norm(tfr__onnx_call *call, tfr_err *err)
     tfr__call_drop(call, "is_test");
     if (status)
         return status;
-    if (!spatial && tfr__onnx_rank_of(call->builder, tfr__call_input(call, 0)) != 2)
+    if (!spatial && tfr__onnx_known_rank(call->builder, tfr__call_input(call, 0)) != 2)
         return tfr_fail(err, TFR_EUNSUPPORTED,
                         "BatchNormalization with spatial = 0 (a mean per element, up to opset 8)");
     if (tfr__call_wants(call, 3) || tfr__call_wants(call, 4))

@@ -52,8 +52,6 @@ static tfr_status set_scales(tfr__onnx_call *call, const float *scales, uint64_t
     if (n)
         memcpy(tfr_tensor_data(tensor), scales, n * sizeof *scales);
     status = tfr_graph_add_constant(call->builder->graph, NULL, tensor, &value, err);
-    if (!status)
-        status = tfr__onnx_set_tensor_fact(call->builder, value, tensor, err);
     tfr_tensor_release(tensor);
     if (!status)
         tfr__call_set_input(call, 1, value);
@@ -119,7 +117,7 @@ tfr_status tfr__upgrade_resize_empty(tfr__onnx_call *call, tfr_err *err)
 {
     (void)err;
     for (uint32_t i = 1; i < call->n_inputs; i++) {
-        tfr_tensor *tensor = tfr__onnx_fact_of(call->builder, call->inputs[i]).tensor;
+        tfr_tensor *tensor = tfr__onnx_known_tensor(call->builder, call->inputs[i]);
         if (tensor && tfr_tensor_elements(tensor) == 0)
             call->inputs[i] = TFR_VALUE_NONE;
     }

@@ -76,7 +76,7 @@ tfr_status tfr__onnx_import_old_scan(tfr__onnx_scope *scope, const tfr__onnx_nod
                                      tfr__onnx_call *call, tfr_err *err)
 {
     const tfr__onnx_graph no_names = {.name = {"", 0}};
-    tfr__onnx_builder builder = {NULL, NULL, 0};
+    tfr__onnx_builder builder = {.outer = scope->builder};
     tfr__onnx_scope middle = {.import = scope->import,
                               .builder = &builder,
                               .graph = &no_names,
@@ -93,7 +93,7 @@ tfr_status tfr__onnx_import_old_scan(tfr__onnx_scope *scope, const tfr__onnx_nod
     while (call->n_subgraphs)
         tfr_graph_release(call->subgraphs[--call->n_subgraphs].graph);
     tfr__onnx_scope_finish(&middle);
-    free(builder.facts);
+    tfr__onnx_builder_finish(&builder);
     if (status) {
         tfr_graph_release(builder.graph);
         return status;

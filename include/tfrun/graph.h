@@ -206,7 +206,8 @@ TFR_API TFR_MUST_CHECK tfr_status tfr_graph_infer(tfr_graph *graph, tfr_graph_ty
 TFR_API TFR_MUST_CHECK tfr_status tfr_graph_types_create(tfr_graph *graph, tfr_graph_types **out,
                                                          tfr_err *err);
 TFR_API TFR_MUST_CHECK tfr_status tfr_graph_types_update(tfr_graph_types *types, tfr_err *err);
-/* What somebody knows of a value that no update has looked at; it counts as declared. */
+/* What somebody knows of a value that no update has looked at; it counts where inference finds
+ * nothing. */
 TFR_API TFR_MUST_CHECK tfr_status tfr_graph_types_set(tfr_graph_types *types, tfr_value value,
                                                       const tfr_value_type *type, tfr_err *err);
 TFR_API void tfr_graph_types_release(tfr_graph_types *types);
