@@ -132,16 +132,17 @@ static tfr_status start(tfr__diff *d, uint32_t n_nodes, const tfr_value *xs, uin
         return status;
     d->gradients = malloc(d->n_values * sizeof *d->gradients);
     d->flows = calloc(d->n_values, sizeof *d->flows);
-    d->facts = calloc(d->n_values, sizeof *d->facts);
-    if (!d->gradients || !d->flows || !d->facts)
+    if (!d->gradients || !d->flows)
         return tfr_fail(d->err, TFR_ENOMEM, "out of memory for the gradients of %u values",
                         d->n_values);
     for (uint32_t v = 0; v < d->n_values; v++)
         d->gradients[v] = TFR_VALUE_NONE;
     for (uint32_t i = 0; i < n_xs; i++)
         d->flows[xs[i]] = true;
-    tfr__diff_learn(d);
-    return spread(d, n_nodes);
+    status = tfr_graph_types_create(d->graph, &d->types, d->err);
+    if (!status)
+        status = tfr_graph_types_update(d->types, d->err);
+    return status ? status : spread(d, n_nodes);
 }
 
 static tfr_value filled_like(tfr__diff *d, double value, tfr_value like)
@@ -175,6 +176,6 @@ tfr_status tfr_graph_gradient(tfr_graph *graph, tfr_value y, const tfr_value *xs
         out_gradients[i] = d.gradients[xs[i]];
     free(d.gradients);
     free(d.flows);
-    free(d.facts);
+    tfr_graph_types_release(d.types);
     return status;
 }

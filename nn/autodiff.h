@@ -21,40 +21,24 @@ typedef struct tfr__diff {
     tfr_graph *graph;
     tfr_status status; /* the first failure */
     tfr_err *err;
-    tfr_node_view node;    /* whose rule runs */
-    uint32_t n_values;     /* before anything was added; the arrays below are by value */
-    tfr_value *gradients;  /* so far, TFR_VALUE_NONE = none */
-    bool *flows;           /* depends on xs */
-    tfr__diff_fact *facts; /* read with tfr__diff_fact_of */
+    tfr_node_view node;     /* whose rule runs */
+    uint32_t n_values;      /* before anything was added; the arrays below are by value */
+    tfr_value *gradients;   /* so far, TFR_VALUE_NONE = none */
+    bool *flows;            /* depends on xs */
+    tfr_graph_types *types; /* read with tfr__diff_fact_of */
 } tfr__diff;
 
 typedef void tfr__diff_rule_fn(tfr__diff *d, tfr_value g);
 
-/* How the rank of the first output follows. */
-typedef enum tfr__diff_rank {
-    TFR__RANK_UNKNOWN,
-    TFR__RANK_SAME,   /* that of input 0 */
-    TFR__RANK_WIDEST, /* the greatest of all inputs, which broadcast */
-    TFR__RANK_MATMUL,
-    TFR__RANK_TWO,
-    TFR__RANK_SHAPE,   /* the length of input 1 */
-    TFR__RANK_SQUEEZE, /* input 0's less the length of input 1 */
-    TFR__RANK_UNSQUEEZE,
-    TFR__RANK_REDUCE, /* keepdims decides */
-    TFR__RANK_EXPAND
-} tfr__diff_rank;
-
 typedef struct tfr__diff_rule {
     const char *op;
-    int32_t rank;           /* tfr__diff_rank */
     tfr__diff_rule_fn *run; /* NULL = constant almost everywhere, so nothing flows through it */
 } tfr__diff_rule;
 
 /* autodiff_rules.c: the row of an op of domain "" or "tfrun", or NULL. */
 const tfr__diff_rule *tfr__diff_find(const char *op);
 
-/* autodiff_facts.c: fills d->facts. */
-void tfr__diff_learn(tfr__diff *d);
+/* Of a value that was there before anything was added; else nothing is known. */
 tfr__diff_fact tfr__diff_fact_of(const tfr__diff *d, tfr_value v);
 
 /* ---- autodiff_kit.c: for rules --------------------------------------------------------------- */

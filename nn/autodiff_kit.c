@@ -156,3 +156,13 @@ tfr_value tfr__diff_expand_like(tfr__diff *d, tfr_value v, tfr_value like)
 {
     return tfr__diff_op2(d, "Expand", v, tfr__diff_op1(d, "Shape", like));
 }
+
+tfr__diff_fact tfr__diff_fact_of(const tfr__diff *d, tfr_value v)
+{
+    const tfr__diff_fact none = {0, -1};
+    tfr_value_type type = {.size = sizeof type};
+
+    if (v < 0 || (uint32_t)v >= d->n_values || tfr_graph_types_get(d->types, NULL, v, &type, NULL))
+        return none;
+    return (tfr__diff_fact){type.dtype, type.rank_known ? type.rank : -1};
+}

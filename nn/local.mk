@@ -6,7 +6,6 @@ libtfrun_nn_core_la_SOURCES = \
 	nn/autodiff.c \
 	nn/autodiff.h \
 	nn/autodiff_elementwise.c \
-	nn/autodiff_facts.c \
 	nn/autodiff_kit.c \
 	nn/autodiff_move.c \
 	nn/autodiff_reduce.c \

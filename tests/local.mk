@@ -20,7 +20,6 @@ unit_tests = \
 	tests/test_alloc \
 	tests/test_arena \
 	tests/test_autodiff \
-	tests/test_autodiff_facts \
 	tests/test_cache_file \
 	tests/test_cli_text \
 	tests/test_compare \
@@ -174,11 +173,6 @@ tests_test_arena_SOURCES = tests/test_arena.c
 tests_test_autodiff_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_autodiff_LDADD = $(TFR_TEST_NN)
 tests_test_autodiff_SOURCES = tests/test_autodiff.c
-
-tests_test_autodiff_facts_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) -I$(top_srcdir)/nn \
-	$(CUNIT_CFLAGS)
-tests_test_autodiff_facts_LDADD = $(TFR_TEST_NN)
-tests_test_autodiff_facts_SOURCES = tests/graph_text.h tests/test_autodiff_facts.c
 
 tests_test_cache_file_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_cache_file_LDADD = $(TFR_TEST_CORE)
