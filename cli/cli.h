@@ -67,6 +67,7 @@ typedef struct cli_args {
     cli_list fold_shapes; /* NAME=1,3,224,224 */
     int64_t opset;        /* 0 = not given */
     bool check;
+    double check_atol; /* -1 = not given */
 
     /* of bench */
     const char *peers, *sizes, *batches; /* "onednn,numpy", "500,1024", "1,64" */
@@ -169,11 +170,6 @@ typedef struct cli_command {
     {                                                                                              \
         0, "rtol", "R", CLI_REAL, CLI_FIELD(rtol), "none", 0, 1e30,                                \
             "relative tolerance; default is 1e-3"                                                  \
-    }
-#define CLI_OPTION_ATOL                                                                            \
-    {                                                                                              \
-        0, "atol", "A", CLI_REAL, CLI_FIELD(atol), "none", 0, 1e30,                                \
-            "absolute tolerance; default is 1e-7"                                                  \
     }
 #define CLI_OPTION_TRACE                                                                           \
     {                                                                                              \

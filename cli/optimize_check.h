@@ -14,8 +14,8 @@ typedef struct cli_comparison {
 
 /*
  * Runs the model and the result, as it is after writing and reading, on the model's inputs, and
- * compares with --rtol and --atol. Outputs of a model that draws random numbers are compared by
- * type and shape.
+ * compares with --rtol and --atol, which is relative to the greatest element unless it is given.
+ * Outputs of a model that draws random numbers are compared by type and shape.
  */
 TFR_MUST_CHECK tfr_status cli_optimize_check(const cli_args *args, tfr_runtime *runtime,
                                              const cli_model *model, const tfr_graph *result,

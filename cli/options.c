@@ -274,6 +274,7 @@ int cli_args_parse(int argc, char **argv, cli_args *args)
     args->seed = -1;
     args->rtol = 1e-3;
     args->atol = 1e-7;
+    args->check_atol = -1;
     if (!lists_init(args, argc)) {
         tfr_err err = {.size = sizeof err, .code = TFR_ENOMEM, .text = "no memory for arguments"};
         return cli_fail(args, &err);
