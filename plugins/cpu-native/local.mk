@@ -39,10 +39,10 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/isa_winograd.h \
 	plugins/cpu-native/kernel.c \
 	plugins/cpu-native/kernel.h \
+	plugins/cpu-native/matmul.c \
+	plugins/cpu-native/matmul.h \
 	plugins/cpu-native/native.c \
 	plugins/cpu-native/ops.c \
-	plugins/cpu-native/product.c \
-	plugins/cpu-native/product.h \
 	plugins/cpu-native/profile.c \
 	plugins/cpu-native/profile.h \
 	plugins/cpu-native/program.c \

@@ -7,7 +7,7 @@
 
 #include "cast.h"
 #include "gather.h"
-#include "product.h"
+#include "matmul.h"
 #include "program.h"
 
 #define OP(name, version, family, types)                                                           \
@@ -36,13 +36,13 @@ const native_op native_op_rows[] = {
     ITEM("Exp", 13),
     OP("Gather", 13, gather, MOVED),
     ITEM("Gelu", 20),
-    OP("Gemm", 13, product, BIT(F32)),
+    OP("Gemm", 13, matmul, BIT(F32)),
     ITEM("GlobalAveragePool", 22),
     ITEM("HardSigmoid", 22),
     ITEM("HardSwish", 22),
     ITEM("LayerNormalization", 17),
     ITEM("LeakyRelu", 16),
-    OP("MatMul", 13, product, BIT(F32)),
+    OP("MatMul", 13, matmul, BIT(F32)),
     ITEM("MaxPool", 22),
     ITEM("Mul", 14),
     ITEM("Neg", 13),

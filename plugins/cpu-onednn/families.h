@@ -13,33 +13,33 @@
                                   tfr_answer *answer);                                             \
     void onednn_##name##_prepare(onednn_build *b, const tfr_call *call)
 
-ONEDNN_FAMILY(batch_norm);     /* normalization.c */
+ONEDNN_FAMILY(batch_norm);     /* batch_norm.c */
 ONEDNN_FAMILY(binary);         /* binary.c */
-ONEDNN_FAMILY(cast);           /* reorder.c */
-ONEDNN_FAMILY(clip);           /* eltwise.c */
+ONEDNN_FAMILY(cast);           /* cast.c */
+ONEDNN_FAMILY(clip);           /* unary.c */
 ONEDNN_FAMILY(concat);         /* concat.c */
-ONEDNN_FAMILY(conv_integer);   /* convolution_integer.c */
-ONEDNN_FAMILY(convolution);    /* convolution.c */
-ONEDNN_FAMILY(eltwise);        /* eltwise.c */
-ONEDNN_FAMILY(exp);            /* eltwise.c */
-ONEDNN_FAMILY(gelu);           /* eltwise.c */
+ONEDNN_FAMILY(conv_integer);   /* conv_integer.c */
+ONEDNN_FAMILY(convolution);    /* conv.c */
+ONEDNN_FAMILY(eltwise);        /* unary.c */
+ONEDNN_FAMILY(exp);            /* unary.c */
+ONEDNN_FAMILY(gelu);           /* unary.c */
 ONEDNN_FAMILY(gemm);           /* matmul.c */
-ONEDNN_FAMILY(group_norm);     /* normalization.c */
-ONEDNN_FAMILY(hard_sigmoid);   /* eltwise.c */
-ONEDNN_FAMILY(layer_norm);     /* normalization.c */
-ONEDNN_FAMILY(lrn);            /* lrn.c */
+ONEDNN_FAMILY(group_norm);     /* layer_norm.c */
+ONEDNN_FAMILY(hard_sigmoid);   /* unary.c */
+ONEDNN_FAMILY(layer_norm);     /* layer_norm.c */
+ONEDNN_FAMILY(lrn);            /* norm.c */
 ONEDNN_FAMILY(matmul);         /* matmul.c */
 ONEDNN_FAMILY(matmul_integer); /* matmul_integer.c */
-ONEDNN_FAMILY(pooling);        /* pooling.c */
+ONEDNN_FAMILY(pooling);        /* pool.c */
 ONEDNN_FAMILY(pow);            /* binary.c */
 ONEDNN_FAMILY(prelu);          /* binary.c */
 ONEDNN_FAMILY(quantize);       /* quantize.c */
 ONEDNN_FAMILY(recurrent);      /* recurrent.c */
-ONEDNN_FAMILY(reduction);      /* reduction.c */
-ONEDNN_FAMILY(resize);         /* resampling.c */
+ONEDNN_FAMILY(reduction);      /* reduce.c */
+ONEDNN_FAMILY(resize);         /* resize.c */
 ONEDNN_FAMILY(softmax);        /* softmax.c */
 ONEDNN_FAMILY(sum);            /* binary.c */
-ONEDNN_FAMILY(transpose);      /* reorder.c */
+ONEDNN_FAMILY(transpose);      /* transpose.c */
 
 #undef ONEDNN_FAMILY
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * quantized.h: what the 8-bit products (matmul_integer.c, convolution_integer.c) share: checks of
+ * quantized.h: what the 8-bit products (matmul_integer.c, conv_integer.c) share: checks of
  * zero points and scales, weights as int8, and the attributes of a quantized primitive.
  *
  * ONNX multiplies (x - zero_x) * (w - zero_w) where each of x and w is int8 or uint8. oneDNN wants

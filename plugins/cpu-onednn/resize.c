@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * resampling.c: Resize of 1 to 3 spatial axes, nearest and linear.
+ * resize.c: Resize of 1 to 3 spatial axes, nearest and linear.
  *
  * oneDNN knows one coordinate rule: (o + 0.5) * I / O - 0.5, the nearest one rounded half away from
  * 0, the linear one clamped to the edge. ONNX has many rules, and several give the same numbers for

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * product.c: MatMul and Gemm of float32 as kernels around gemm.h. A right side that is known is
+ * matmul.c: MatMul and Gemm of float32 as kernels around gemm.h. A right side that is known is
  * packed once; scratch memory is the launch's workspace.
  */
 #include <stdio.h>
 #include <string.h>
 
-#include "product.h"
+#include "matmul.h"
 
 typedef struct product_state {
     native_gemm gemm;
@@ -216,8 +216,8 @@ static bool check(const tfr_call *call, tfr_answer *answer)
     return false;
 }
 
-void native_product_supports(const tfr_plugin_device *device, const tfr_call *call,
-                             tfr_answer *answer)
+void native_matmul_supports(const tfr_plugin_device *device, const tfr_call *call,
+                            tfr_answer *answer)
 {
     native_gemm_shape s;
     size_t strict;
@@ -282,7 +282,7 @@ static void pack_right_side(native_build *b, product_state *p, native_gemm_shape
     p->packed = packed;
 }
 
-void native_product_prepare(native_build *b, const tfr_call *call)
+void native_matmul_prepare(native_build *b, const tfr_call *call)
 {
     product_state *p = native_set_function(b, run_product, NULL, sizeof *p, "product");
     const tfr_operand *c = strcmp(call->name, "Gemm") == 0 ? tfr_call_input(call, 2) : NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lrn.c: LRN, local response normalization across channels.
+ * norm.c: LRN, local response normalization across channels.
  *
  * ONNX gives a window of even size one channel more on the right, oneDNN drops that channel and
  * still divides by the size: only odd sizes are done. An infinite exponent asks whether the sum is

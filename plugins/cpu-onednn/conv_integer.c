@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * convolution_integer.c: ConvInteger and QLinearConv, convolutions of int8 and uint8 with constant
+ * conv_integer.c: ConvInteger and QLinearConv, convolutions of int8 and uint8 with constant
  * weights, which are packed as int8 less their zero points.
  *
  * The zero point of x is no attribute here, for oneDNN 2.6 to 3.7 get it wrong with groups, in
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "convolution.h"
+#include "conv.h"
 #include "families.h"
 
 /* Where the inputs are. */

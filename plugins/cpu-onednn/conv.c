@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * convolution.c: Conv and ConvTranspose in 1 to 3 dimensions, with groups, dilation and padding of
+ * conv.c: Conv and ConvTranspose in 1 to 3 dimensions, with groups, dilation and padding of
  * any kind.
  *
  * N C H W are the input's dims, OC IC KH KW the weights', G the groups. Operands are plain outside;
@@ -9,7 +9,7 @@
  */
 #include <string.h>
 
-#include "convolution.h"
+#include "conv.h"
 #include "families.h"
 
 static bool is_transposed(const tfr_call *call)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reduction.c: ReduceSum, ReduceMean, ReduceProd, the norms made of a sum, and GlobalAveragePool,
+ * reduce.c: ReduceSum, ReduceMean, ReduceProd, the norms made of a sum, and GlobalAveragePool,
  * which is a mean.
  *
  * Neighbouring dims that are kept or reduced alike are merged. A sum over what is left, [outer, R,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * eltwise.c: ops of one input, element by element: the activations, Exp, Sqrt, Clip and their like.
+ * unary.c: ops of one input, element by element: the activations, Exp, Sqrt, Clip and their like.
  *
  * A tensor is one dimension here, whatever its shape. Where oneDNN's JIT code loses a NaN, the op
  * is put together from steps that keep it:

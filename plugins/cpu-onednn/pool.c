@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pooling.c: MaxPool, AveragePool and GlobalMaxPool in 1 to 3 dimensions.
+ * pool.c: MaxPool, AveragePool and GlobalMaxPool in 1 to 3 dimensions.
  *
  * The output's dims are the core's, so ceil_mode only shows as more padding at the end: as much as
  * the last window needs. An average that counts padding divides by the whole window in oneDNN,

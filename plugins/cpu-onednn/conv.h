@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * convolution.h: what the convolutions of floats (convolution.c) and of 8-bit integers
- * (convolution_integer.c) share. k is the operand of the weights.
+ * conv.h: what the convolutions of floats (conv.c) and of 8-bit integers
+ * (conv_integer.c) share. k is the operand of the weights.
  */
 #ifndef ONEDNN_CONVOLUTION_H
 #define ONEDNN_CONVOLUTION_H
