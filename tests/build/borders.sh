@@ -44,8 +44,10 @@ has "it counts what points up" "$tmp/out" '^upward: [1-9]'
     printf '/* SPDX-License-Identifier: Apache-2.0 */\n'
     printf 'char *f(char *a, char *b)\n{\n    return strcpy(a, b); /* for cuda */\n}\n'
 } >"$tmp/core/a.c"
+printf 'void x_pooling_prepare(x_build *b)\n{\n}\n' >"$tmp/plugins/x/pooling.c"
 exits 1 "bad style is found" "$TFR_SRCDIR/scripts/check-style" "$tmp"
 has "a banned call" "$tmp/out" '^core/a.c:4:.*banned call'
 has "a vendor word" "$tmp/out" '^core/a.c:4:.*vendor word'
+has "the file of an op with a name of its own" "$tmp/out" '^plugins/x/pooling.c:1: no pooling.c'
 has "a missing licence line" "$tmp/out" '^cli/b.c:1: the SPDX'
 finish
