@@ -294,7 +294,8 @@ static void check(const problem *p, double tolerance)
 
 static const native_isa *isa_at(int i)
 {
-    static const char *const allowed[] = {"avx512f avx512bw avx512vl avx512dq", "avx2 fma"};
+    static const char *const allowed[] = {"avx2 fma avx512f avx512bw avx512vl avx512dq",
+                                          "avx2 fma"};
     return native_choose_isa(allowed[i]);
 }
 

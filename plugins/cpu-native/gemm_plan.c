@@ -7,24 +7,12 @@
 #include <unistd.h>
 
 #include "gemm_layout.h"
+#include "level.h"
 
 enum { K_UNIT = 32, FEW = 16 };
 enum { SHARED_MOST = 32 << 20, SHARED_LEAST = 256 << 10 }; /* bytes of A that are packed ahead */
 
 /* ---- the processor ---- */
-
-#if NATIVE_X86
-static bool has_feature(const char *features, const char *name)
-{
-    const size_t n = strlen(name);
-    const char *p = features;
-
-    for (; (p = strstr(p, name)) != NULL; p += n)
-        if ((p == features || p[-1] == ' ') && (p[n] == ' ' || p[n] == 0))
-            return true;
-    return false;
-}
-#endif
 
 static int64_t cache_bytes(int name, int64_t otherwise)
 {
@@ -34,6 +22,7 @@ static int64_t cache_bytes(int name, int64_t otherwise)
 
 void native_gemm_find_cpu(native_gemm_cpu *cpu, const char *features)
 {
+    const native_level level = native_find_level(features);
 #ifdef _SC_LEVEL1_DCACHE_SIZE
     const int l1 = _SC_LEVEL1_DCACHE_SIZE, l2 = _SC_LEVEL2_CACHE_SIZE;
 #else
@@ -45,19 +34,14 @@ void native_gemm_find_cpu(native_gemm_cpu *cpu, const char *features)
     cpu->l1_bytes = cache_bytes(l1, 32 << 10);
     cpu->l2_bytes = cache_bytes(l2, 512 << 10);
 #if NATIVE_X86
-    if (has_feature(features, "avx2") && has_feature(features, "fma") &&
-        __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    if (level >= NATIVE_LEVEL_AVX2)
         cpu->strict = &native_gemm_avx2;
-    if (has_feature(features, "avx512f") && has_feature(features, "avx512bw") &&
-        has_feature(features, "avx512vl") && has_feature(features, "avx512dq") &&
-        __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw"))
+    if (level >= NATIVE_LEVEL_AVX512)
         cpu->strict = &native_gemm_avx512;
-    if (cpu->strict == &native_gemm_avx512 && has_feature(features, "avx512_bf16") &&
-        has_feature(features, "amx_tile") && has_feature(features, "amx_bf16") &&
-        native_gemm_amx_exists())
+    if (level >= NATIVE_LEVEL_AMX && native_gemm_amx_exists())
         cpu->modes = native_gemm_amx;
 #else
-    (void)features;
+    (void)level;
 #endif
 }
 

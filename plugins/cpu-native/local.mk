@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # tfrun-native.so
-# A unit test compiles the matrix product, too.
+# Unit tests compile the matrix product, too.
 tfr_native_gemm = \
 	plugins/cpu-native/gemm.c \
 	plugins/cpu-native/gemm.h \
@@ -16,6 +16,8 @@ tfr_native_gemm = \
 	plugins/cpu-native/gemm_split.h \
 	plugins/cpu-native/gemm_strict.h \
 	plugins/cpu-native/gemm_tile.h \
+	plugins/cpu-native/level.c \
+	plugins/cpu-native/level.h \
 	$(NULL)
 plugin_LTLIBRARIES += tfrun-native.la
 tfrun_native_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PLUGIN_INCLUDES)
