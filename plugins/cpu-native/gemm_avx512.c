@@ -14,39 +14,10 @@
 
 #if NATIVE_X86
 
-#if defined(__clang__)
-#pragma clang attribute push(                                                                      \
-    __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma"))), apply_to = function)
-#else
-#pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")
-#endif
+#include "vec_avx512.h"
 
-#include <immintrin.h>
-
-#define LANES 16
 #define NV    2
 #define MR    14
-typedef float vf __attribute__((vector_size(64)));
-
-static inline __attribute__((always_inline)) vf vf_load(const float *p)
-{
-    return _mm512_loadu_ps(p);
-}
-
-static inline __attribute__((always_inline)) void vf_store(float *p, vf x)
-{
-    _mm512_storeu_ps(p, x);
-}
-
-static inline __attribute__((always_inline)) vf vf_splat(float x)
-{
-    return _mm512_set1_ps(x);
-}
-
-static inline __attribute__((always_inline)) vf vf_fma(vf a, vf b, vf c)
-{
-    return _mm512_fmadd_ps(a, b, c);
-}
 
 #include "gemm_epilogue.h"
 
@@ -138,8 +109,6 @@ static void pack_b_columns(float *to, const native_source *b)
 #define ISA avx512
 #include "gemm_strict.h"
 
-#if defined(__clang__)
-#pragma clang attribute pop
-#endif
+#include "vec_end.h"
 
 #endif

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * gemm_tile.h: the register tile of the strict products and the packing for it, written once for
- * every vector length. An ISA's file defines, and then includes this:
- *
- *   vf                         the type of a vector of LANES floats
- *   vf_load(p), vf_store(p,v), vf_splat(x), vf_fma(a, b, c) = a * b + c
- *   MR, NV                     rows and vectors of the tile; NR = NV * LANES
+ * every vector length. An ISA's file includes its vec_X.h, defines MR and NV, the rows and vectors
+ * of the tile, and then includes this; NR = NV * LANES.
  *
  * A packed panel of A is [K / 16][rows][16]: a row of 16 is one line of the cache, copied as it is,
  * and an element is at a constant distance from a pointer that moves by one element for each k. A
@@ -59,22 +56,22 @@ ALWAYS_INLINE void prefetch_next(const native_gemm_tile *t, native_prefetch *a, 
 
 /* One k. rows and nv are constants where it is inlined. */
 ALWAYS_INLINE void step_of(const int rows, const int nv, const float *a, const float *b,
-                           int64_t ahead, vf sum[MR][NV])
+                           int64_t ahead, vec sum[MR][NV])
 {
-    vf y[NV];
+    vec y[NV];
     int i, j;
 
     UNROLL_ALL
     for (j = 0; j < nv; j++) {
-        y[j] = vf_load(b + j * LANES);
+        y[j] = V_LOAD(b + j * LANES);
         __builtin_prefetch(b + ahead + j * LANES, 0, 3);
     }
     UNROLL_ALL
     for (i = 0; i < rows; i++) {
-        const vf x = vf_splat(a[i * K_ROW]);
+        const vec x = V_ALL(a[i * K_ROW]);
         UNROLL_ALL
         for (j = 0; j < nv; j++)
-            sum[i][j] = vf_fma(x, y[j], sum[i][j]);
+            sum[i][j] = V_FMA(x, y[j], sum[i][j]);
     }
 }
 
@@ -87,14 +84,14 @@ ALWAYS_INLINE void tile_of(const int rows, const int nv, const native_gemm_tile 
     float *c = t->c;
     int64_t ldc = t->ldc, left;
     const int64_t ahead = B_AHEAD * t->b_step;
-    vf sum[MR][NV];
+    vec sum[MR][NV];
     int i, j, kk;
 
     UNROLL_ALL
     for (i = 0; i < rows; i++) {
         UNROLL_ALL
         for (j = 0; j < nv; j++)
-            sum[i][j] = vf_splat(0.0f);
+            sum[i][j] = V_ALL(0.0f);
     }
     for (left = t->k; left >= K_ROW; left -= K_ROW, a += rows * K_ROW) {
         prefetch_next(t, &next_a, &next_b, &next_c, c_end);
@@ -116,14 +113,14 @@ ALWAYS_INLINE void tile_of(const int rows, const int nv, const native_gemm_tile 
         for (i = 0; i < rows; i++) {
             UNROLL_ALL
             for (j = 0; j < nv; j++)
-                sum[i][j] = sum[i][j] + vf_load(c + i * ldc + j * LANES);
+                sum[i][j] = V_ADD(sum[i][j], V_LOAD(c + i * ldc + j * LANES));
         }
     }
     UNROLL_ALL
     for (i = 0; i < rows; i++) {
         UNROLL_ALL
         for (j = 0; j < nv; j++)
-            vf_store(c + i * ldc + j * LANES, sum[i][j]);
+            V_STORE(c + i * ldc + j * LANES, sum[i][j]);
     }
     if (c == edge)
         for (i = 0; i < rows; i++)
@@ -183,7 +180,7 @@ static void pack_b_rows(float *to, const native_source *b)
             int j;
             UNROLL_ALL
             for (j = 0; j < NV; j++)
-                vf_store(x + j * LANES, vf_load(from + p * NR + j * LANES));
+                V_STORE(x + j * LANES, V_LOAD(from + p * NR + j * LANES));
         }
         if (rest) {
             float *x = to + whole * panel + k * NR;

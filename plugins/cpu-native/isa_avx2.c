@@ -3,81 +3,7 @@
 #include "isa.h"
 
 #if defined(__x86_64__)
-#if defined(__clang__)
-#include <immintrin.h>
-#pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)
-#else
-#pragma GCC target("avx2,fma")
-#include <immintrin.h>
-#endif
-
-#define LANES 8
-typedef __m256 vec;
-
-#define V_ZERO()        _mm256_setzero_ps()
-#define V_ALL(x)        _mm256_set1_ps(x)
-#define V_LOAD(p)       _mm256_loadu_ps(p)
-#define V_STORE(p, v)   _mm256_storeu_ps(p, v)
-#define V_FMA(x, y, z)  _mm256_fmadd_ps(x, y, z)
-#define V_FNMA(x, y, z) _mm256_fnmadd_ps(x, y, z)
-#define V_ADD(x, y)     _mm256_add_ps(x, y)
-#define V_SUB(x, y)     _mm256_sub_ps(x, y)
-#define V_MUL(x, y)     _mm256_mul_ps(x, y)
-#define V_DIV(x, y)     _mm256_div_ps(x, y)
-#define V_SQRT(x)       _mm256_sqrt_ps(x)
-/* a NaN in the second operand stays */
-#define V_MAX(x, y) _mm256_max_ps(x, y)
-#define V_MIN(x, y) _mm256_min_ps(x, y)
-#define V_ABS(x)    _mm256_andnot_ps(_mm256_set1_ps(-0.0f), x)
-#define V_ROUND(x)  _mm256_round_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)
-/* x < y ? a : b */
-#define V_LESS(x, y, a, b) _mm256_blendv_ps(b, a, _mm256_cmp_ps(x, y, _CMP_LT_OQ))
-/* x with the sign of y */
-#define V_SIGN(x, y) _mm256_or_ps(_mm256_and_ps(_mm256_set1_ps(-0.0f), y), V_ABS(x))
-
-static const int32_t some_lanes[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
-
-static inline __m256i some_mask(int64_t n)
-{
-    return _mm256_loadu_si256((const __m256i *)(const void *)(some_lanes + 8 - n));
-}
-
-/* 2^n for whole n in [-126, 127] */
-static inline vec power_of_2(__m256i n)
-{
-    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(n, _mm256_set1_epi32(127)), 23));
-}
-
-/* x * 2^n for whole n in [-252, 254], in two steps, so that results may be subnormal. */
-static inline vec v_scale(vec x, vec n)
-{
-    __m256i whole = _mm256_cvtps_epi32(n), half = _mm256_srai_epi32(whole, 1);
-    return V_MUL(V_MUL(x, power_of_2(half)), power_of_2(_mm256_sub_epi32(whole, half)));
-}
-#define V_SCALE(x, n) v_scale(x, n)
-
-static inline float v_sum(vec v)
-{
-    __m128 x = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
-    x = _mm_add_ps(x, _mm_movehl_ps(x, x));
-    return _mm_cvtss_f32(_mm_add_ss(x, _mm_movehdup_ps(x)));
-}
-
-static inline float v_greatest(vec v)
-{
-    __m128 x = _mm_max_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
-    x = _mm_max_ps(x, _mm_movehl_ps(x, x));
-    return _mm_cvtss_f32(_mm_max_ss(x, _mm_movehdup_ps(x)));
-}
-#define V_SUM(v)              v_sum(v)
-#define V_GREATEST(v)         v_greatest(v)
-#define V_HAS_NAN(v)          (_mm256_movemask_ps(_mm256_cmp_ps(v, v, _CMP_UNORD_Q)) != 0)
-#define V_LOAD_SOME(p, n)     _mm256_maskload_ps(p, some_mask(n))
-#define V_STORE_SOME(p, n, v) _mm256_maskstore_ps(p, some_mask(n), v)
-/* the first n lanes of v, and zeros or others */
-#define V_SOME_OR(v, n, x) \
-    _mm256_blendv_ps(_mm256_set1_ps(x), v, _mm256_castsi256_ps(some_mask(n)))
-#define V_LOAD_SOME_OF(v, n) V_SOME_OR(v, n, 0.0f)
+#include "vec_avx2.h"
 
 #define SIZES_1(X) X(1, 1) X(1, 2) X(1, 3) X(1, 4) X(1, 5) X(1, 6) X(1, 7) X(1, 8) X(1, 9) X(1, 10)
 #define SIZES_2(X) X(2, 1) X(2, 2) X(2, 3) X(2, 4) X(2, 5) X(2, 6)
@@ -91,9 +17,7 @@ static inline float v_greatest(vec v)
 
 #include "isa_kernels.h"
 
-#if defined(__clang__)
-#pragma clang attribute pop
-#endif
+#include "vec_end.h"
 #else
 typedef int native_no_avx2; /* C wants one declaration in a file */
 #endif

@@ -3,52 +3,7 @@
 #include "isa.h"
 
 #if defined(__x86_64__)
-#if defined(__clang__)
-#include <immintrin.h>
-#pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,fma"))),    \
-                             apply_to = function)
-#else
-#pragma GCC target("avx512f,avx512bw,avx512vl,avx512dq,fma")
-#include <immintrin.h>
-#endif
-
-#define LANES 16
-typedef __m512 vec;
-
-#define V_ZERO()        _mm512_setzero_ps()
-#define V_ALL(x)        _mm512_set1_ps(x)
-#define V_LOAD(p)       _mm512_loadu_ps(p)
-#define V_STORE(p, v)   _mm512_storeu_ps(p, v)
-#define V_FMA(x, y, z)  _mm512_fmadd_ps(x, y, z)
-#define V_FNMA(x, y, z) _mm512_fnmadd_ps(x, y, z)
-#define V_ADD(x, y)     _mm512_add_ps(x, y)
-#define V_SUB(x, y)     _mm512_sub_ps(x, y)
-#define V_MUL(x, y)     _mm512_mul_ps(x, y)
-#define V_DIV(x, y)     _mm512_div_ps(x, y)
-#define V_SQRT(x)       _mm512_sqrt_ps(x)
-/* a NaN in the second operand stays */
-#define V_MAX(x, y) _mm512_max_ps(x, y)
-#define V_MIN(x, y) _mm512_min_ps(x, y)
-#define V_ABS(x)    _mm512_abs_ps(x)
-#define V_ROUND(x)  _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)
-/* x < y ? a : b */
-#define V_LESS(x, y, a, b) _mm512_mask_blend_ps(_mm512_cmp_ps_mask(x, y, _CMP_LT_OQ), b, a)
-/* x with the sign of y */
-#define V_SIGN(x, y)                                                                               \
-    _mm512_castsi512_ps(_mm512_ternarylogic_epi32(_mm512_set1_epi32((int)0x80000000u),             \
-                                                  _mm512_castps_si512(y), _mm512_castps_si512(x),  \
-                                                  0xca))
-/* x * 2^n for whole n */
-#define V_SCALE(x, n)         _mm512_scalef_ps(x, n)
-#define V_SUM(v)              _mm512_reduce_add_ps(v)
-#define V_GREATEST(v)         _mm512_reduce_max_ps(v)
-#define V_HAS_NAN(v)         (_mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q) != 0)
-#define V_LOAD_SOME(p, n)     _mm512_maskz_loadu_ps((__mmask16)((1u << (n)) - 1), p)
-#define V_STORE_SOME(p, n, v) _mm512_mask_storeu_ps(p, (__mmask16)((1u << (n)) - 1), v)
-/* the first n lanes of v, and zeros or others */
-#define V_SOME_OR(v, n, x) \
-    _mm512_mask_blend_ps((__mmask16)((1u << (n)) - 1), _mm512_set1_ps(x), v)
-#define V_LOAD_SOME_OF(v, n) _mm512_maskz_mov_ps((__mmask16)((1u << (n)) - 1), v)
+#include "vec_avx512.h"
 
 /* pixels for each number of blocks: all accumulators, the weights and one more fit the registers */
 #define SIZES_1(X)                                                                                 \
@@ -70,9 +25,7 @@ typedef __m512 vec;
 
 #include "isa_kernels.h"
 
-#if defined(__clang__)
-#pragma clang attribute pop
-#endif
+#include "vec_end.h"
 #else
 typedef int native_no_avx512; /* C wants one declaration in a file */
 #endif

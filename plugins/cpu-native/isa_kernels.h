@@ -9,96 +9,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "vec.h"
+
 #define UNROLL _Pragma("GCC unroll 16")
 
 /* ---- functions of one vector ---- */
-
-/* exp(x): x = n ln 2 + r, a polynomial for e^r that was fitted in relative error, 1 ulp. */
-static inline vec v_exp(vec x)
-{
-    vec n, r, p;
-
-    x = V_MAX(V_ALL(-105.0f), V_MIN(V_ALL(89.0f), x));
-    n = V_ROUND(V_MUL(x, V_ALL(1.44269504f)));
-    r = V_FNMA(n, V_ALL(0.693145752f), x);
-    r = V_FNMA(n, V_ALL(1.42860677e-6f), r);
-    p = V_FMA(r, V_ALL(1.0f / 5040.0f), V_ALL(1.0f / 720.0f));
-    p = V_FMA(p, r, V_ALL(1.0f / 120.0f));
-    p = V_FMA(p, r, V_ALL(1.0f / 24.0f));
-    p = V_FMA(p, r, V_ALL(1.0f / 6.0f));
-    p = V_FMA(p, r, V_ALL(0.5f));
-    p = V_FMA(p, r, V_ALL(1.0f));
-    p = V_FMA(p, r, V_ALL(1.0f));
-    return V_SCALE(p, n);
-}
-
-/*
- * The same, but 0 where it would be no normal number, which processors take a hundred times longer
- * for: a mask makes a row of softmax full of them.
- */
-static inline vec v_exp_or_0(vec x)
-{
-    const vec least = V_ALL(-87.3365f);
-    return V_LESS(x, least, V_ZERO(), v_exp(V_MAX(least, x)));
-}
-
-static inline vec v_sigmoid(vec x)
-{
-    return V_DIV(V_ALL(1.0f), V_ADD(V_ALL(1.0f), v_exp(V_SUB(V_ZERO(), x))));
-}
-
-/* Near 0 the odd series to x^13, which is within 1 ulp below 0.55; else by exp. */
-static inline vec v_tanh(vec x)
-{
-    vec a = V_ABS(x), s = V_MUL(x, x), p, q;
-
-    p = V_FMA(s, V_ALL(21844.0f / 6081075.0f), V_ALL(-1382.0f / 155925.0f));
-    p = V_FMA(p, s, V_ALL(62.0f / 2835.0f));
-    p = V_FMA(p, s, V_ALL(-17.0f / 315.0f));
-    p = V_FMA(p, s, V_ALL(2.0f / 15.0f));
-    p = V_FMA(p, s, V_ALL(-1.0f / 3.0f));
-    p = V_FMA(V_MUL(p, s), x, x);
-    q = V_DIV(V_ALL(2.0f), V_ADD(V_ALL(1.0f), v_exp(V_ADD(a, a))));
-    q = V_SIGN(V_SUB(V_ALL(1.0f), q), x);
-    return V_LESS(a, V_ALL(0.55f), p, q);
-}
-
-/*
- * erf(x): below 0.92 x + x p(x^2), above 1 - exp(x q(x)), which is 1 from 4 on. Both polynomials
- * were fitted here to the smallest greatest error: 5e-10 relative, 2e-10 absolute.
- */
-static inline vec v_erf(vec x)
-{
-    vec a = V_MIN(V_ALL(4.0f), V_ABS(x)), s = V_MUL(x, x), p, q;
-
-    p = V_FMA(s, V_ALL(8.3452236e-05f), V_ALL(-0.00081374374f));
-    p = V_FMA(p, s, V_ALL(0.0052006342f));
-    p = V_FMA(p, s, V_ALL(-0.02685927f));
-    p = V_FMA(p, s, V_ALL(0.11283694f));
-    p = V_FMA(p, s, V_ALL(-0.37612635f));
-    p = V_FMA(p, s, V_ALL(0.12837917f));
-    p = V_FMA(p, x, x);
-    q = V_FMA(a, V_ALL(-4.8064617e-06f), V_ALL(4.3999793e-05f));
-    q = V_FMA(q, a, V_ALL(5.7513946e-05f));
-    q = V_FMA(q, a, V_ALL(-0.0029516742f));
-    q = V_FMA(q, a, V_ALL(0.022708302f));
-    q = V_FMA(q, a, V_ALL(-0.10529445f));
-    q = V_FMA(q, a, V_ALL(-0.63560927f));
-    q = V_FMA(q, a, V_ALL(-1.1285552f));
-    q = V_SIGN(V_SUB(V_ALL(1.0f), v_exp(V_MUL(q, a))), x);
-    return V_LESS(a, V_ALL(0.92f), p, q);
-}
-
-static inline vec v_gelu(vec x)
-{
-    vec e = v_erf(V_MUL(x, V_ALL(0.70710678f)));
-    return V_MUL(x, V_FMA(e, V_ALL(0.5f), V_ALL(0.5f)));
-}
-
-static inline vec v_clip(vec x, float low, float high)
-{
-    return V_MIN(V_ALL(high), V_MAX(V_ALL(low), x));
-}
 
 static inline vec v_act(const native_act *act, vec x)
 {

@@ -18,6 +18,11 @@ tfr_native_gemm = \
 	plugins/cpu-native/gemm_tile.h \
 	plugins/cpu-native/level.c \
 	plugins/cpu-native/level.h \
+	plugins/cpu-native/vec.h \
+	plugins/cpu-native/vec_avx2.h \
+	plugins/cpu-native/vec_avx512.h \
+	plugins/cpu-native/vec_end.h \
+	plugins/cpu-native/vec_portable.h \
 	$(NULL)
 plugin_LTLIBRARIES += tfrun-native.la
 tfrun_native_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PLUGIN_INCLUDES)
