@@ -14,6 +14,7 @@
 #define TFR_GRAPH_TEXT_H
 
 #include <ctype.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <tfrun/tfrun.h>
 
@@ -55,8 +56,8 @@ static inline tfr_tensor *random_input(const tfr_graph *graph, uint32_t i, int64
     return random_floats(&shape, seed, low, high);
 }
 
-static bool graph_text_loose; /* constants lie at odd addresses */
-static int graph_text_rests;  /* how often one was told to be idle */
+static bool graph_text_loose;       /* constants lie at odd addresses */
+static atomic_int graph_text_rests; /* how often one was told to be idle, on any thread */
 
 static inline void graph_text_idle(void *user, const void *at, size_t n)
 {
