@@ -9,8 +9,8 @@
  *   bytes = n_threads * g.scratch_bytes; packed = g.packed_bytes if B is constant
  *   native_gemm_run(&g, &args, scratch of one thread, begin, end);   any split of [0, g.n_tiles)
  *
- * A plan is plain data without pointers to memory of its own. Nothing here allocates, starts
- * threads or calls oneDNN. Each element of C is one sum over k in an order that depends on K and on
+ * A plan is plain data without pointers to memory of its own. Nothing here allocates or starts
+ * threads. Each element of C is one sum over k in an order that depends on K and on
  * the processor only: not on the threads, not on the split into tiles, not on M and N. (In a math
  * mode, rows whose panel has numbers that the format lacks are computed strictly.)
  */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * library.h: oneDNN, opened when the first kernel needs it. Loading it takes some milliseconds (40
- * MB with 36000 relocations, and the C++ and OpenMP runtimes), and our own products and programs
- * do without it. The names of its functions lead to a table of pointers, so callers read as usual.
+ * MB with 36000 relocations, and the C++ and OpenMP runtimes), and models that other backends
+ * compute do without it. The names of its functions lead to a table of pointers, so callers read as
+ * usual.
  *
  * Include this instead of oneDNN's own headers.
  */

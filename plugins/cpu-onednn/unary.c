@@ -114,9 +114,8 @@ static bool gelu_overflows(const tfr_call *call)
 }
 
 /*
- * The erf form of float32 is ours (program.h) where there is code for the processor: erf of oneDNN
- * 3 is off by 6e-7, too much near 0, and it overflows, so that gelu(infinity) is NaN and gelu(3e38)
- * infinite.
+ * erf of oneDNN 3 is off by 6e-7, too much for float32 near 0, and it overflows, so that
+ * gelu(infinity) is NaN and gelu(3e38) infinite.
  */
 void onednn_gelu_supports(const tfr_plugin_device *device, const tfr_call *call, tfr_answer *answer)
 {
