@@ -183,6 +183,7 @@ TEST(of_equal_values_the_one_that_onnx_names_is_taken)
          "f32[3] 1 2 3; i64[3] 1 0 3; i64[5] 1 0 0 2 1; i64[3] 2 2 1"},
         {"Unique sorted:i=0", "f32[5] 2 1 1 3 2",
          "f32[3] 2 1 3; i64[3] 0 1 3; i64[5] 0 1 1 2 0; i64[3] 2 2 1"},
+        {"Unique", "u64[4] 9 2 9 2", "u64[2] 2 9; i64[2] 1 0; i64[4] 1 0 1 0; i64[2] 2 2"},
         {"Unique axis:i=-1", "f32[2,3] 1 0 1 2 9 2",
          "f32[2,2] 0 1 9 2; i64[2] 1 0; i64[3] 1 0 1; i64[2] 1 2"},
         {"MaxPool kernel_shape:is=2 strides:is=1", "f32[1,1,3] 5 5 1",

@@ -2,6 +2,7 @@
 /* Tests of cli/verify_random.c, with draws of a small generator of its own. */
 #include "tfr_test.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,6 +87,20 @@ static bool judge(drawer expected, drawer obtained, size_t n, size_t n_runs, cha
     return good;
 }
 
+static double no_number(size_t i, uint64_t *state)
+{
+    double coin = fair_coin(i, state);
+    return i % 2 ? (double)NAN : coin;
+}
+
+static void nan_equals_nan_and_no_number(void)
+{
+    char text[300];
+    CHECK(judge(no_number, no_number, N, N_RUNS, text));
+    CHECK(!judge(fair_coin, no_number, N, N_RUNS, text));
+    CHECK(!judge(no_number, fair_coin, N, N_RUNS, text));
+}
+
 static void equal_distributions_pass(void)
 {
     char text[300];
@@ -144,6 +159,7 @@ static void one_row_must_have_expected_values(void)
 
 static const test_case cases[] = {
     CASE(equal_distributions_pass),
+    CASE(nan_equals_nan_and_no_number),
     CASE(a_wrong_scale_is_found_by_the_first_value),
     CASE(a_wrong_rate_is_found),
     CASE(chances_at_the_wrong_places_are_found_in_ten_values),
