@@ -16,6 +16,8 @@ EXTRA_DIST += \
 	docs/decisions/0012-weights-where-they-lie.md \
 	docs/decisions/0013-regex.md \
 	docs/decisions/0014-files-that-change.md \
+	docs/decisions/0015-one-inference.md \
+	docs/decisions/0016-native-and-found-lists.md \
 	docs/differences.md \
 	docs/notations.md \
 	docs/ops.md \
