@@ -363,4 +363,4 @@ static const test_case cases[] = {
     CASE(a_hidden_feature_is_not_used),
 };
 
-TEST_MAIN(cases)
+TEST_MAIN_OF_ONE_THREAD(cases)

@@ -271,4 +271,4 @@ static const test_case cases[] = {
     CASE(packing_the_left_side_ahead_keeps_what_the_format_lacks),
     CASE(without_amx_the_modes_are_strict_and_say_why),
 };
-TEST_MAIN(cases)
+TEST_MAIN_OF_ONE_THREAD(cases)
