@@ -161,7 +161,9 @@ static void print_counts(const inspection *in)
                  in->ops[i].domain, *in->ops[i].domain ? "." : "", in->ops[i].op);
     printf("%-16s %.0f in %u constants\n", "parameters", in->parameters, (unsigned)in->n_constants);
     printf("%-16s %.0f (%.1f MB)\n", "bytes", in->bytes, in->bytes / 1e6);
-    printf("%-16s %.4g million floating-point operations", "operations", in->flops / 1e6);
+    bool large = in->flops >= 1e9;
+    printf("%-16s %.4g %s floating-point operations", "operations", in->flops / (large ? 1e9 : 1e6),
+           large ? "billion" : "million");
     printf(in->n_uncounted ? ", without %u nodes of unknown shapes" : "",
            (unsigned)in->n_uncounted);
     printf("; a dim that varies counts as 1\n");

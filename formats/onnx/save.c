@@ -98,11 +98,11 @@ tfr_status tfr_onnx_save(const tfr_graph *graph, const char *path,
 
     if (given)
         memcpy(&options, given, given->size < sizeof options ? given->size : sizeof options);
-    if (!options.most_bytes || options.most_bytes > MOST_BYTES)
-        options.most_bytes = MOST_BYTES;
+    if (!options.max_bytes || options.max_bytes > MOST_BYTES)
+        options.max_bytes = MOST_BYTES;
     if (status)
         (void)tfr__prefix(err, status, "%s: ", path);
-    else if (out.bytes <= options.most_bytes)
+    else if (out.bytes <= options.max_bytes)
         status = tfr__file_save(path, write_model, &(writing){&save, &out}, err);
     else
         status = save_both(&save, &out, path, err);

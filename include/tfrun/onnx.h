@@ -43,7 +43,7 @@ typedef struct tfr_onnx_save_options {
      * A model that would be a larger file gets a second one for its tensors of 1 MiB and more:
      * PATH.HASH.data, in the same folder. 0 = 2^31 - 1, which is also the most there may be.
      */
-    uint64_t most_bytes;
+    uint64_t max_bytes;
 } tfr_onnx_save_options;
 #define TFR_ONNX_SAVE_OPTIONS_INIT                                                                 \
     {                                                                                              \
