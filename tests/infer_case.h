@@ -282,7 +282,11 @@ static inline void case_forget(case_symbols *s, tfr__type *t, tfr__elements *e, 
         if (list && n <= TFR__MAX_ELEMENTS && case_draw(s, 4)) {
             e->n = (uint32_t)n;
             for (uint32_t i = 0; i < e->n; i++) {
-                int64_t v = (int64_t)tfr__element_double(t->data, t->dtype, i);
+                int64_t v;
+                if (t->dtype == TFR_DTYPE_I64) /* the largest ones are no doubles */
+                    memcpy(&v, (const char *)t->data + i * (int64_t)sizeof v, sizeof v);
+                else
+                    v = (int64_t)tfr__element_double(t->data, t->dtype, i);
                 uint32_t what = case_draw(s, 3);
                 e->v[i] = tfr__number_of(v);
                 if (what == 1 && v >= reshapes)
@@ -296,7 +300,7 @@ static inline void case_forget(case_symbols *s, tfr__type *t, tfr__elements *e, 
     }
     if (t->data)
         return;
-    for (int32_t i = 0; i < t->rank; i++)
+    for (int32_t i = 0; i < t->rank && i < TFR_MAX_RANK; i++) /* hostile ranks are larger */
         if (case_draw(s, 2) && !t->elements)
             t->dims[i] = case_symbol(s, t->dims[i]);
     if (!case_draw(s, 8) && !t->elements) {
