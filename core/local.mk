@@ -8,6 +8,7 @@ libtfrun_core_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_CORE_INCLUDES) \
 	-DTFR_SYSCONFDIR='"$(sysconfdir)"' \
 	-DTFR_PROBE_PATH='"$(tfrunexecdir)/tfrun-probe"'
 libtfrun_core_la_SOURCES = \
+	core/base/alloc.c \
 	core/base/alloc.h \
 	core/base/arena.c \
 	core/base/arena.h \
@@ -129,6 +130,7 @@ libtfrun_core_la_SOURCES = \
 	core/optimize/optimize.c \
 	core/optimize/pass_activation.c \
 	core/optimize/pass_attention.c \
+	core/optimize/pass_conv_bn.c \
 	core/optimize/pass_cse.c \
 	core/optimize/pass_dead.c \
 	core/optimize/pass_decompose.c \
@@ -167,6 +169,7 @@ libtfrun_core_la_SOURCES = \
 	core/run/failure.c \
 	core/run/frame.h \
 	core/run/host_ops.h \
+	core/run/immediate.c \
 	core/run/report.c \
 	core/run/sequence_ops.c \
 	core/run/session.h \
@@ -178,7 +181,9 @@ libtfrun_core_la_SOURCES = \
 	core/value/join.c \
 	core/value/join.h \
 	core/value/sequence.c \
+	core/value/shape.c \
 	core/value/smallfloat.h \
+	core/value/tensor.c \
 	core/value/tensor.h \
 	core/value/tensor_copy.c \
 	$(NULL)
@@ -197,23 +202,18 @@ libtfrun_base_la_SOURCES = \
 libtfrun_run_la_CFLAGS = $(AM_CFLAGS) $(TFR_CORE_CFLAGS)
 libtfrun_run_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_CORE_INCLUDES)
 libtfrun_run_la_SOURCES = \
-	core/base/alloc.c \
 	core/base/port/park.c \
 	core/base/port/pool.c \
-	core/optimize/pass_conv_bn.c \
 	core/plan/plan.c \
 	core/plan/plan_bound.c \
 	core/run/binding.c \
 	core/run/exec.c \
 	core/run/frame.c \
-	core/run/immediate.c \
 	core/run/session.c \
 	core/run/subgraph.c \
 	core/value/convert.c \
-	core/value/shape.c \
 	core/value/smallfloat.c \
 	core/value/strided.c \
-	core/value/tensor.c \
 	$(NULL)
 
 tfruninclude_HEADERS += \
