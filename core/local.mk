@@ -198,7 +198,7 @@ libtfrun_base_la_SOURCES = \
 	core/base/writer.h \
 	$(NULL)
 
-# What works at each run, or on each element of a tensor, is compiled for speed.
+# What works at each run is compiled for speed, all else for size: libtfrun has a limit (size.sh).
 libtfrun_run_la_CFLAGS = $(AM_CFLAGS) $(TFR_CORE_CFLAGS)
 libtfrun_run_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_CORE_INCLUDES)
 libtfrun_run_la_SOURCES = \
