@@ -23,7 +23,7 @@ typedef struct tfr__where {
 /* What is known of a thread; only the thread itself writes it, and the pool for its helpers. */
 typedef struct tfr__thread {
     _Alignas(128) _Atomic(const tfr__where *) where; /* NULL = in no plugin */
-    _Atomic uint64_t calls;                          /* begun so far */
+    _Atomic uint64_t calls;                          /* begun so far, a walk of a plan as one */
     tfr__where own;                                  /* the call, if it is in no plan */
     atomic_bool is_taken, helps;
     /* A thread of the pool found the mode changed after a loop that this thread had asked for. */
@@ -43,11 +43,19 @@ static inline tfr__thread *tfr__thread_self(void)
                                                           : tfr__thread_enlist();
 }
 
-/* where lives until a tfr__threads_settle after the call. */
-static inline void tfr__thread_enter(tfr__thread *thread, const tfr__where *where)
+/*
+ * A call begins, or a row of calls of which no two have the same where: the number and where tell
+ * calls apart, so that a walk, which makes each call once, stores where alone.
+ */
+static inline void tfr__thread_begin(tfr__thread *thread)
 {
     const uint64_t calls = atomic_load_explicit(&thread->calls, memory_order_relaxed);
     atomic_store_explicit(&thread->calls, calls + 1, memory_order_relaxed);
+}
+
+/* where lives until a tfr__threads_settle after the call. */
+static inline void tfr__thread_enter(tfr__thread *thread, const tfr__where *where)
+{
     atomic_store_explicit(&thread->where, where, memory_order_release);
 }
 

@@ -18,6 +18,7 @@ tfr__visit tfr__slot_enter(const char *plugin, const char *slot, const char *nod
     atomic_store_explicit(&thread->own.slot, slot, memory_order_relaxed);
     atomic_store_explicit(&thread->own.node, node, memory_order_relaxed);
     atomic_store_explicit(&thread->own.op, op, memory_order_relaxed);
+    tfr__thread_begin(thread);
     tfr__thread_enter(thread, &thread->own);
     return visit;
 }
@@ -85,7 +86,7 @@ static void where_copy(const tfr__where *where, tfr_slot_call *out)
 /* False if the thread is in no plugin. Allocates nothing and takes no lock. */
 static bool row_copy(const tfr__thread *thread, tfr_slot_call *out)
 {
-    const uint64_t call = atomic_load_explicit(&thread->calls, memory_order_acquire);
+    const uint64_t calls = atomic_load_explicit(&thread->calls, memory_order_acquire);
     const tfr__where *where = atomic_load_explicit(&thread->where, memory_order_acquire);
     tfr_slot_call copy = TFR_SLOT_CALL_INIT;
     if (!where || !atomic_load_explicit(&where->plugin, memory_order_relaxed))
@@ -93,11 +94,12 @@ static bool row_copy(const tfr__thread *thread, tfr_slot_call *out)
     where_copy(where, &copy);
     copy.flags = atomic_load_explicit(&thread->helps, memory_order_relaxed) ? TFR_SLOT_HELPS : 0;
     copy.thread = tfr__thread_number(thread);
-    copy.call = call;
+    copy.call = calls * UINT64_C(0x9e3779b97f4a7c15) + (uintptr_t)where; /* odd: see thread.h */
     copy.size = out->size;
     memcpy(out, &copy, out->size < sizeof copy ? out->size : sizeof copy);
     atomic_thread_fence(memory_order_acquire);
-    return atomic_load_explicit(&thread->calls, memory_order_relaxed) == call;
+    return atomic_load_explicit(&thread->calls, memory_order_relaxed) == calls &&
+           atomic_load_explicit(&thread->where, memory_order_relaxed) == where;
 }
 
 bool tfr_slot_current(tfr_slot_call *out)

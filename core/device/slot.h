@@ -3,7 +3,7 @@
  * slot.h: every call of a plugin's slot is announced here, so that tfrun/slot.h can tell which
  * plugin a thread is in, and checked here when it returns: it must leave the floating-point mode as
  * it was. TFR__SLOT does both around one call. The walk of a plan, which may make millions of calls
- * a second, does the same by hand: two stores a call.
+ * a second, does the same by hand: one store a call.
  *
  * The texts of an announced call belong to graphs and runtimes, and somebody may be reading them
  * when the call ends: tfr__threads_settle waits for that. TFR__SLOT does so after each call, a plan

@@ -159,6 +159,7 @@ int32_t tfr__plan_step(tfr__plan *p, uint32_t i, tfr_err *err)
     const uint64_t mode = tfr__fp_mode();
     tfr__bound *b = &p->bound[i];
     int32_t status;
+    tfr__thread_begin(thread);
     tfr__thread_enter(thread, &p->where[i]);
     status = b->call(b->device, b->queue, b->object, &b->launch, err);
     tfr__thread_leave(thread, was);

@@ -169,6 +169,7 @@ tfr_status tfr__plan_walk(tfr_session *session, tfr__plan *p, uint64_t run, tfr_
     }
     if (tfr__is_traced(session))
         return tfr__trace_walk(session, p, run, err);
+    tfr__thread_begin(thread);
     for (; b < end; b++, where++) {
         b->launch.run = run;
         tfr__thread_enter(thread, where);

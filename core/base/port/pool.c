@@ -169,6 +169,7 @@ static uint32_t await_loop(worker *self, uint64_t *spin_ns)
 static void help(const worker *self, tfr__thread *thread, uint64_t mode)
 {
     tfr__pool *pool = self->pool;
+    tfr__thread_begin(thread);
     tfr__thread_enter(thread, pool->where);
     run_ranges(pool, self->number);
     tfr__thread_leave(thread, NULL);
