@@ -20,8 +20,8 @@ libtfrun_core_la_SOURCES = \
 	core/base/env.def \
 	core/base/env.h \
 	core/base/hash.h \
-	core/base/keep.c \
-	core/base/keep.h \
+	core/base/region.c \
+	core/base/region.h \
 	core/base/names.c \
 	core/base/names.h \
 	core/base/port/clock.h \

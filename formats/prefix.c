@@ -7,7 +7,7 @@
 tfr_status tfr__prefix(tfr_err *err, tfr_status status, const char *format, ...)
 {
     char front[192];
-    size_t room, n, kept, skipped;
+    size_t capacity, n, kept, skipped;
     va_list args;
 
     if (!err || err->size <= offsetof(tfr_err, text))
@@ -15,14 +15,14 @@ tfr_status tfr__prefix(tfr_err *err, tfr_status status, const char *format, ...)
     va_start(args, format);
     vsnprintf(front, sizeof front, format, args);
     va_end(args);
-    room = err->size - offsetof(tfr_err, text) - 1;
+    capacity = err->size - offsetof(tfr_err, text) - 1;
     n = strlen(front);
     kept = strlen(err->text);
-    if (n > room / 2)
-        n = room / 2;
-    if (kept > room - n) {
+    if (n > capacity / 2)
+        n = capacity / 2;
+    if (kept > capacity - n) {
         /* The cause is at the end: what is cut stands in the middle. */
-        skipped = kept - (room - n);
+        skipped = kept - (capacity - n);
         kept -= skipped;
         memmove(err->text + n, err->text + skipped, kept);
         memcpy(err->text + n, "...", kept < 3 ? kept : 3);

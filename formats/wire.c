@@ -254,10 +254,10 @@ bool tfr__text_equal(tfr__text a, const char *b)
 
 const char *tfr__text_quote(tfr__text text, char *out, size_t n)
 {
-    size_t room = n - 3, head = text.bytes, tail = 0, used = 0;
-    if (text.bytes > room) {
-        head = room / 2 - 2;
-        tail = room - head - 3;
+    size_t capacity = n - 3, head = text.bytes, tail = 0, used = 0;
+    if (text.bytes > capacity) {
+        head = capacity / 2 - 2;
+        tail = capacity - head - 3;
     }
     out[used++] = '"';
     for (size_t i = 0; i < head; i++)

@@ -79,17 +79,17 @@ void tfr__put_elements(tfr__wire_out *out, unsigned field, const tfr_tensor *ten
 /* The number of a message whose size will be known at its end. */
 static size_t reserve(tfr__wire_out *out)
 {
-    if (out->n == out->room) {
-        size_t room = out->room ? 2 * out->room : 256;
-        uint64_t *sizes = realloc(out->sizes, room * sizeof *sizes);
+    if (out->n == out->capacity) {
+        size_t capacity = out->capacity ? 2 * out->capacity : 256;
+        uint64_t *sizes = realloc(out->sizes, capacity * sizeof *sizes);
         if (!sizes) {
             if (!out->status)
                 out->status = tfr_fail(out->err, TFR_ENOMEM,
-                                       "out of memory for the sizes of %zu messages", room);
+                                       "out of memory for the sizes of %zu messages", capacity);
             return 0;
         }
         out->sizes = sizes;
-        out->room = room;
+        out->capacity = capacity;
     }
     return out->n++;
 }
@@ -153,5 +153,5 @@ void tfr__wire_out_finish(tfr__wire_out *out)
 {
     free(out->sizes);
     out->sizes = NULL;
-    out->n = out->room = 0;
+    out->n = out->capacity = 0;
 }

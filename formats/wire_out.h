@@ -10,12 +10,12 @@
 #include "file.h"
 
 typedef struct tfr__wire_out {
-    tfr__sink *sink;   /* NULL = sizes are measured */
-    uint64_t bytes;    /* written, or measured */
-    uint64_t *sizes;   /* of messages inside messages */
-    size_t n, room;    /* of sizes */
-    size_t next;       /* the message that begins next */
-    tfr_status status; /* the first failure */
+    tfr__sink *sink;    /* NULL = sizes are measured */
+    uint64_t bytes;     /* written, or measured */
+    uint64_t *sizes;    /* of messages inside messages */
+    size_t n, capacity; /* of sizes */
+    size_t next;        /* the message that begins next */
+    tfr_status status;  /* the first failure */
     tfr_err *err;
 } tfr__wire_out;
 

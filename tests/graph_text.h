@@ -89,11 +89,11 @@ static inline void graph_text_blanks(graph_text *g)
         g->at++;
 }
 
-static inline void graph_text_word(graph_text *g, char *out, size_t room)
+static inline void graph_text_word(graph_text *g, char *out, size_t capacity)
 {
     size_t n = 0;
     graph_text_blanks(g);
-    while ((isalnum((unsigned char)*g->at) || *g->at == '_') && n + 1 < room)
+    while ((isalnum((unsigned char)*g->at) || *g->at == '_') && n + 1 < capacity)
         out[n++] = *g->at++;
     out[n] = 0;
 }

@@ -16,14 +16,14 @@
 
 typedef struct bytes {
     unsigned char *data;
-    size_t n, room;
+    size_t n, capacity;
 } bytes;
 
 static void put_raw(bytes *m, const void *data, size_t n)
 {
-    if (n > m->room - m->n) {
-        m->room = 2 * (m->room + n);
-        m->data = realloc(m->data, m->room);
+    if (n > m->capacity - m->n) {
+        m->capacity = 2 * (m->capacity + n);
+        m->data = realloc(m->data, m->capacity);
         REQUIRE(m->data != NULL);
     }
     if (n)
@@ -82,12 +82,12 @@ static void put_words(bytes *m, unsigned field, const char *words)
 /* The text lives until the next but 7 calls. */
 static __attribute__((format(printf, 1, 2))) const char *text(const char *format, ...)
 {
-    static char room[8][256];
+    static char capacity[8][256];
     static unsigned at;
-    char *out = room[at++ % 8];
+    char *out = capacity[at++ % 8];
     va_list args;
     va_start(args, format);
-    vsnprintf(out, sizeof *room, format, args);
+    vsnprintf(out, sizeof *capacity, format, args);
     va_end(args);
     return out;
 }

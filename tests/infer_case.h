@@ -190,39 +190,40 @@ static inline void case_begin(infer_run *r, const char *op, const char *inputs, 
 }
 
 /* The canonical attribute as text, "none" if absent. */
-static inline void case_attr_text(const infer_run *r, const char *name, char *out, size_t room)
+static inline void case_attr_text(const infer_run *r, const char *name, char *out, size_t capacity)
 {
     const tfr__attr *a = tfr__attr_find(&r->attrs, name);
     size_t at = 0;
-    snprintf(out, room, "%s", a ? "" : "none");
-    for (uint64_t i = 0; a && i < a->pub.n && at < room; i++) {
+    snprintf(out, capacity, "%s", a ? "" : "none");
+    for (uint64_t i = 0; a && i < a->pub.n && at < capacity; i++) {
         if (i)
-            at += (size_t)snprintf(out + at, room - at, ",");
+            at += (size_t)snprintf(out + at, capacity - at, ",");
         if (a->pub.ints)
-            at += (size_t)snprintf(out + at, room - at, "%lld", (long long)a->pub.ints[i]);
+            at += (size_t)snprintf(out + at, capacity - at, "%lld", (long long)a->pub.ints[i]);
         else if (a->pub.floats)
-            at += (size_t)snprintf(out + at, room - at, "%g", (double)a->pub.floats[i]);
+            at += (size_t)snprintf(out + at, capacity - at, "%g", (double)a->pub.floats[i]);
         else if (a->pub.strings)
-            at += (size_t)snprintf(out + at, room - at, "%s", a->pub.strings[i].data);
+            at += (size_t)snprintf(out + at, capacity - at, "%s", a->pub.strings[i].data);
     }
 }
 
-static inline void case_type_text(const tfr__type *t, char *out, size_t room)
+static inline void case_type_text(const tfr__type *t, char *out, size_t capacity)
 {
     size_t at = 0;
     if (t->kind != 1) {
-        snprintf(out, room,
+        snprintf(out, capacity,
                  t->kind == 0   ? "-"
                  : t->kind == 2 ? "seq(%s)"
                                 : "opt(%s)",
                  tfr__dtype_short(t->dtype));
         return;
     }
-    at += (size_t)snprintf(out, room, "%s%s[%s", t->dynamic ? "~" : "", tfr__dtype_short(t->dtype),
-                           t->shape_known ? "" : "?");
-    for (int32_t i = 0; i < t->rank && at < room; i++)
-        at += (size_t)snprintf(out + at, room - at, i ? ",%lld" : "%lld", (long long)t->dims[i]);
-    snprintf(out + at, room - at, "]");
+    at += (size_t)snprintf(out, capacity, "%s%s[%s", t->dynamic ? "~" : "",
+                           tfr__dtype_short(t->dtype), t->shape_known ? "" : "?");
+    for (int32_t i = 0; i < t->rank && at < capacity; i++)
+        at +=
+            (size_t)snprintf(out + at, capacity - at, i ? ",%lld" : "%lld", (long long)t->dims[i]);
+    snprintf(out + at, capacity - at, "]");
 }
 
 /* ---- the same with less known ---------------------------------------------------------------- */

@@ -51,17 +51,17 @@ static inline tfr_session *new_session(tfr_runtime *runtime, tfr_graph *graph, c
 }
 
 /* "Conv Relu", with what stands in subgraphs in brackets. */
-static inline void list_ops(const tfr_graph *graph, char *text, size_t room)
+static inline void list_ops(const tfr_graph *graph, char *text, size_t capacity)
 {
     size_t used = strlen(text);
     for (uint32_t i = 0; i < graph->n_nodes; i++) {
         const tfr__node *node = &graph->nodes[i];
-        snprintf(text + used, room - used, "%s%s", used && text[used - 1] != '(' ? " " : "",
+        snprintf(text + used, capacity - used, "%s%s", used && text[used - 1] != '(' ? " " : "",
                  node->op->name);
         for (uint32_t k = 0; k < node->n_subgraphs; k++) {
-            snprintf(text + strlen(text), room - strlen(text), "(");
-            list_ops(node->subgraphs[k], text, room);
-            snprintf(text + strlen(text), room - strlen(text), ")");
+            snprintf(text + strlen(text), capacity - strlen(text), "(");
+            list_ops(node->subgraphs[k], text, capacity);
+            snprintf(text + strlen(text), capacity - strlen(text), ")");
         }
         used = strlen(text);
     }

@@ -176,7 +176,7 @@ TEST(a_list_of_words_is_cut_where_the_room_ends)
 {
     static const char *const names[] = {"run", "explain", "devices"};
     static const struct {
-        size_t room;
+        size_t capacity;
         const char *text;
     } rows[] = {{64, "run, explain, devices"},
                 {27, "run, explain, devices"},
@@ -187,7 +187,7 @@ TEST(a_list_of_words_is_cut_where_the_room_ends)
                 {10, ", ..."}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         char text[64];
-        CHECK_STR(rows[i].text, cli_join(name_at, names, 3, text, rows[i].room));
+        CHECK_STR(rows[i].text, cli_join(name_at, names, 3, text, rows[i].capacity));
     }
 }
 

@@ -16,19 +16,19 @@ static tfr_err err = TFR_ERR_INIT;
 
 typedef struct bytes {
     char *data;
-    size_t n, room;
+    size_t n, capacity;
 } bytes;
 
 static tfr_status append(void *user, const void *data, size_t n, tfr_err *e)
 {
     bytes *b = user;
-    if (n > b->room - b->n) {
-        size_t room = 2 * (b->room + n);
-        char *more = realloc(b->data, room);
+    if (n > b->capacity - b->n) {
+        size_t capacity = 2 * (b->capacity + n);
+        char *more = realloc(b->data, capacity);
         if (!more)
-            return tfr_fail(e, TFR_ENOMEM, "no memory for %zu bytes", room);
+            return tfr_fail(e, TFR_ENOMEM, "no memory for %zu bytes", capacity);
         b->data = more;
-        b->room = room;
+        b->capacity = capacity;
     }
     memcpy(b->data + b->n, data, n);
     b->n += n;

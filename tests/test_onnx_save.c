@@ -578,7 +578,7 @@ TEST(a_graph_is_written_over_the_file_whose_weights_it_uses)
     CHECK(graphs_equal(graph, second, &err));
     REQUIRE_OK(tfr_graph_value(second, tfr_graph_find_value(second, "weights"), &value, &err),
                &err);
-    CHECK(value.tensor->loose);
+    CHECK(value.tensor->unaligned);
     for (int i = 0; i < 2; i++)
         REQUIRE_OK(tfr_onnx_save(second, path, NULL, &err), &err);
     CHECK_OK(tfr_graph_check(second, &err), &err);
@@ -602,7 +602,7 @@ TEST(weights_are_written_from_the_mapped_file_without_a_copy)
     REQUIRE_OK(tfr_graph_value(second, tfr_graph_find_value(second, "weights"), &value, &err),
                &err);
     REQUIRE_OK(tfr_onnx_save(second, path, NULL, &err), &err);
-    CHECK(value.tensor->loose);
+    CHECK(value.tensor->unaligned);
     CHECK_UINT(0, atomic_load(&value.tensor->own));
     CHECK(!atomic_load(&value.tensor->seen));
     tfr_graph_release(second);

@@ -63,7 +63,7 @@ TEST(every_shortened_file_is_told_from_a_plugin)
         CHECK_OK(tfr__plugin_read_facts(&plugin, &err), &err);
         CHECK_INT(TFR_PLUGIN_NOT_A_PLUGIN, plugin.state);
     }
-    tfr__keep_free(&loader.keep);
+    tfr__region_free(&loader.region);
     kit_end();
 }
 
@@ -93,7 +93,7 @@ TEST(a_file_with_any_byte_changed_is_read_without_harm)
         for (int k = 3; k-- > 0;)
             bytes[at[k]] = was[k];
     }
-    tfr__keep_free(&loader.keep);
+    tfr__region_free(&loader.region);
     kit_end();
 }
 

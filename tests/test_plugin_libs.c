@@ -119,7 +119,7 @@ TEST(a_note_with_any_byte_changed_is_read_without_harm)
             CHECK_OK(tfr__plugin_find_libs(&plugin, &err), &err);
             bytes[at] = was;
         }
-    tfr__keep_free(&loader.keep);
+    tfr__region_free(&loader.region);
     kit_end();
 }
 

@@ -42,12 +42,12 @@ TEST(what_is_written_is_read_back_without_control_bytes)
 {
     size_t n;
     char *bytes = make_reply(&n);
-    tfr__keep keep = {0};
+    tfr__region region = {0};
     tfr__reply reply;
     tfr_err err = TFR_ERR_INIT;
     REQUIRE(bytes != NULL);
     CHECK_UINT(n, tfr__reply_bytes(bytes));
-    REQUIRE_OK(tfr__reply_read(bytes, n, &keep, &reply, &err), &err);
+    REQUIRE_OK(tfr__reply_read(bytes, n, &region, &reply, &err), &err);
     CHECK_STR("acme", reply.name);
     CHECK_STR("1?2", reply.version);
     CHECK_STR("", reply.vendor);
@@ -61,7 +61,7 @@ TEST(what_is_written_is_read_back_without_control_bytes)
     CHECK_UINT(7, reply.devices[0].claims[0].digest);
     CHECK_UINT(2, reply.devices[0].claims[0].dtypes);
     CHECK_UINT(4, reply.devices[0].claims[0].dtypes_if);
-    tfr__keep_free(&keep);
+    tfr__region_free(&region);
     tfr__free(bytes);
 }
 
@@ -71,12 +71,12 @@ TEST(a_shortened_answer_is_refused_at_every_length)
     char *bytes = make_reply(&n);
     REQUIRE(bytes != NULL);
     for (cut = 0; cut < n; cut++) {
-        tfr__keep keep = {0};
+        tfr__region region = {0};
         tfr__reply reply;
         tfr_err err = TFR_ERR_INIT;
-        CHECK_STATUS(TFR_EPLUGIN, tfr__reply_read(bytes, cut, &keep, &reply, &err), &err);
+        CHECK_STATUS(TFR_EPLUGIN, tfr__reply_read(bytes, cut, &region, &reply, &err), &err);
         CHECK(err.text[0]);
-        tfr__keep_free(&keep);
+        tfr__region_free(&region);
     }
     tfr__free(bytes);
 }
@@ -96,16 +96,16 @@ TEST(an_answer_with_any_byte_changed_is_refused_or_read_without_harm)
     REQUIRE(bytes != NULL);
     for (at = 0; at < n; at++)
         for (int change = 1; change < 256; change <<= 1) {
-            tfr__keep keep = {0};
+            tfr__region region = {0};
             tfr__reply reply;
             bytes[at] = (char)(bytes[at] ^ change);
-            CHECK(tfr__reply_read(bytes, n, &keep, &reply, NULL) == TFR_EPLUGIN);
+            CHECK(tfr__reply_read(bytes, n, &region, &reply, NULL) == TFR_EPLUGIN);
             seal(bytes, n);
-            tfr_status status = tfr__reply_read(bytes, n, &keep, &reply, NULL);
+            tfr_status status = tfr__reply_read(bytes, n, &region, &reply, NULL);
             CHECK(status == TFR_EPLUGIN || status == TFR_OK);
             bytes[at] = (char)(bytes[at] ^ change);
             seal(bytes, n);
-            tfr__keep_free(&keep);
+            tfr__region_free(&region);
         }
     tfr__free(bytes);
 }
@@ -115,7 +115,7 @@ TEST(a_count_larger_than_the_answer_takes_no_memory)
     size_t n;
     char *bytes = make_reply(&n);
     uint32_t huge = TFR__REPLY_MAX_DEVICES, at;
-    tfr__keep keep = {0};
+    tfr__region region = {0};
     tfr__reply reply;
     tfr_err err = TFR_ERR_INIT;
     REQUIRE(bytes != NULL);
@@ -125,9 +125,9 @@ TEST(a_count_larger_than_the_answer_takes_no_memory)
             break;
     memcpy(bytes + at + 3, &huge, sizeof huge);
     seal(bytes, n);
-    CHECK_STATUS(TFR_EPLUGIN, tfr__reply_read(bytes, n, &keep, &reply, &err), &err);
+    CHECK_STATUS(TFR_EPLUGIN, tfr__reply_read(bytes, n, &region, &reply, &err), &err);
     CHECK_CONTAINS("a count is larger than possible", err.text);
-    tfr__keep_free(&keep);
+    tfr__region_free(&region);
     tfr__free(bytes);
 }
 
@@ -139,27 +139,27 @@ static tfr__reply_device a_device(void)
 }
 
 /* Writes and reads; what comes back is in *out, whose texts keep holds. */
-static tfr_status there_and_back(const tfr__reply *reply, tfr__keep *keep, tfr__reply *out,
+static tfr_status there_and_back(const tfr__reply *reply, tfr__region *region, tfr__reply *out,
                                  tfr_err *err)
 {
     size_t n;
     void *bytes = tfr__reply_write(reply, &n);
     tfr_status status;
     REQUIRE(bytes != NULL);
-    status = tfr__reply_read(bytes, n, keep, out, err);
+    status = tfr__reply_read(bytes, n, region, out, err);
     tfr__free(bytes);
     return status;
 }
 
 static void check_back(const tfr__reply *reply, const char *wrong)
 {
-    tfr__keep keep = {0};
+    tfr__region region = {0};
     tfr__reply out;
     tfr_err err = TFR_ERR_INIT;
-    tfr_status status = there_and_back(reply, &keep, &out, &err);
+    tfr_status status = there_and_back(reply, &region, &out, &err);
     CHECK_STATUS(*wrong ? TFR_EPLUGIN : TFR_OK, status, &err);
     CHECK_CONTAINS(wrong, err.text);
-    tfr__keep_free(&keep);
+    tfr__region_free(&region);
 }
 
 TEST(texts_are_cut_to_what_the_reader_takes)
@@ -175,7 +175,7 @@ TEST(texts_are_cut_to_what_the_reader_takes)
                         .devices = &device,
                         .n_devices = 1},
                out;
-    tfr__keep keep = {0};
+    tfr__region region = {0};
     tfr_err err = TFR_ERR_INIT;
     memset(text, 'x', sizeof text - 1);
     memset(device.info.type, 'X', sizeof device.info.type);
@@ -183,7 +183,7 @@ TEST(texts_are_cut_to_what_the_reader_takes)
     memset(device.info.why, 'x', sizeof device.info.why);
     device.claims = &claim;
     device.n_claims = 1;
-    REQUIRE_OK(there_and_back(&reply, &keep, &out, &err), &err);
+    REQUIRE_OK(there_and_back(&reply, &region, &out, &err), &err);
     CHECK_UINT(2047, strlen(out.text));
     CHECK_UINT(31, strlen(out.name));
     CHECK_UINT(127, strlen(out.version));
@@ -195,17 +195,17 @@ TEST(texts_are_cut_to_what_the_reader_takes)
     CHECK_UINT(sizeof device.info.why - 1, strlen(out.devices[0].info.why));
     CHECK_UINT(127, strlen(out.devices[0].claims[0].domain));
     CHECK_UINT(127, strlen(out.devices[0].claims[0].name));
-    tfr__keep_free(&keep);
+    tfr__region_free(&region);
 }
 
 TEST(only_the_line_feed_of_all_control_bytes_passes)
 {
     tfr__reply reply = {.text = "\n\037 \x7e\x7f\x80\xff"}, out;
-    tfr__keep keep = {0};
+    tfr__region region = {0};
     tfr_err err = TFR_ERR_INIT;
     char *bytes;
     size_t n;
-    REQUIRE_OK(there_and_back(&reply, &keep, &out, &err), &err);
+    REQUIRE_OK(there_and_back(&reply, &region, &out, &err), &err);
     CHECK_STR("\n? \x7e?\x80\xff", out.text);
     bytes = tfr__reply_write(&reply, &n);
     REQUIRE(bytes != NULL);
@@ -214,11 +214,11 @@ TEST(only_the_line_feed_of_all_control_bytes_passes)
         bytes[TFR__REPLY_HEAD_BYTES + 16] = (char)c; /* the first of the text */
         seal(bytes, n);
         err.text[0] = 0;
-        CHECK_INT(good ? TFR_OK : TFR_EPLUGIN, tfr__reply_read(bytes, n, &keep, &out, &err));
+        CHECK_INT(good ? TFR_OK : TFR_EPLUGIN, tfr__reply_read(bytes, n, &region, &out, &err));
         CHECK_CONTAINS(good ? "" : "a text has control bytes", err.text);
     }
     tfr__free(bytes);
-    tfr__keep_free(&keep);
+    tfr__region_free(&region);
 }
 
 TEST(a_type_is_upper_case_letters_and_an_identity_is_there)

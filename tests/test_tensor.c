@@ -419,7 +419,7 @@ TEST(a_copy_of_strings_is_deep_and_follows_strides)
 
 typedef struct written {
     char *data;
-    size_t n, room;
+    size_t n, capacity;
     uint32_t n_calls, fail_at; /* 0 = never */
 } written;
 
@@ -428,7 +428,7 @@ static tfr_status take(void *user, const void *bytes, size_t n, tfr_err *err)
     written *w = user;
     if (++w->n_calls == w->fail_at)
         return tfr_fail(err, TFR_EIO, "full");
-    REQUIRE(n <= w->room - w->n);
+    REQUIRE(n <= w->capacity - w->n);
     memcpy(w->data + w->n, bytes, n);
     w->n += n;
     return TFR_OK;
@@ -436,7 +436,7 @@ static tfr_status take(void *user, const void *bytes, size_t n, tfr_err *err)
 
 static void check_written(const tfr_tensor *tensor, const void *expected, size_t n)
 {
-    written w = {.data = malloc(n + 1), .room = n};
+    written w = {.data = malloc(n + 1), .capacity = n};
     tfr_err err = TFR_ERR_INIT;
     REQUIRE_OK(tfr_tensor_write(tensor, take, &w, &err), &err);
     REQUIRE(n == w.n);
@@ -490,7 +490,7 @@ TEST(writing_loose_bytes_makes_no_copy_and_lets_them_rest)
 TEST(writing_ends_with_the_first_error_and_refuses_strings)
 {
     tfr_tensor *t = new_counting(SHAPE(2, 600, 600)), *view = NULL;
-    written w = {.data = malloc(1 << 21), .room = 1 << 21, .fail_at = 3};
+    written w = {.data = malloc(1 << 21), .capacity = 1 << 21, .fail_at = 3};
     tfr_err err = TFR_ERR_INIT;
     REQUIRE_OK(tfr_tensor_view(t, 0, SHAPE(2, 600, 600), STRIDES(1, 600), &view, &err), &err);
     CHECK_INT(TFR_EIO, tfr_tensor_write(view, take, &w, &err));

@@ -39,7 +39,7 @@ static tfr__tuning open_at(const char *name)
 }
 
 /* A file with two entries, read into bytes. */
-static size_t write_two(const char *name, char *bytes, size_t room)
+static size_t write_two(const char *name, char *bytes, size_t capacity)
 {
     tfr__tuning t = open_at(name);
     FILE *f;
@@ -50,7 +50,7 @@ static size_t write_two(const char *name, char *bytes, size_t room)
     tfr__tuning_finish(&t);
     f = fopen(temp_path(name), "rb");
     REQUIRE(f != NULL);
-    n = fread(bytes, 1, room, f);
+    n = fread(bytes, 1, capacity, f);
     fclose(f);
     return n;
 }

@@ -29,10 +29,10 @@ enum { VALUES_MOST = 8, VALUES_ATTRS = 12, VALUES_LIST = 64 };
 static tfr_err values_err = TFR_ERR_INIT;
 
 /* Copies the next word, up to one of the bytes of ends, and steps behind blanks. */
-static inline const char *values_word(const char *at, const char *ends, char *word, size_t room)
+static inline const char *values_word(const char *at, const char *ends, char *word, size_t capacity)
 {
     size_t n = strcspn(at, ends);
-    snprintf(word, room, "%.*s", (int)n, at);
+    snprintf(word, capacity, "%.*s", (int)n, at);
     return at + n;
 }
 
@@ -157,34 +157,34 @@ static inline bool values_are_near(double a, double b)
     return isnan(a) ? isnan(b) : a == b || fabs(a - b) <= 1e-6 * size;
 }
 
-static inline void values_print(const tfr_tensor *t, int64_t i, char *text, size_t room)
+static inline void values_print(const tfr_tensor *t, int64_t i, char *text, size_t capacity)
 {
     const void *data = tfr_tensor_data((tfr_tensor *)(uintptr_t)t);
     switch (tfr_tensor_dtype(t)) {
     case TFR_DTYPE_F32:
-        snprintf(text, room, "%.9g", (double)((const float *)data)[i]);
+        snprintf(text, capacity, "%.9g", (double)((const float *)data)[i]);
         break;
     case TFR_DTYPE_F64:
-        snprintf(text, room, "%.17g", ((const double *)data)[i]);
+        snprintf(text, capacity, "%.17g", ((const double *)data)[i]);
         break;
     case TFR_DTYPE_I64:
-        snprintf(text, room, "%" PRId64, ((const int64_t *)data)[i]);
+        snprintf(text, capacity, "%" PRId64, ((const int64_t *)data)[i]);
         break;
     case TFR_DTYPE_U64:
-        snprintf(text, room, "%" PRIu64, ((const uint64_t *)data)[i]);
+        snprintf(text, capacity, "%" PRIu64, ((const uint64_t *)data)[i]);
         break;
     case TFR_DTYPE_U8:
-        snprintf(text, room, "%d", ((const unsigned char *)data)[i]);
+        snprintf(text, capacity, "%d", ((const unsigned char *)data)[i]);
         break;
     case TFR_DTYPE_I32:
-        snprintf(text, room, "%" PRId32, ((const int32_t *)data)[i]);
+        snprintf(text, capacity, "%" PRId32, ((const int32_t *)data)[i]);
         break;
     case TFR_DTYPE_STRING:
-        snprintf(text, room, "%.*s", (int)((const tfr_string *)data)[i].bytes,
+        snprintf(text, capacity, "%.*s", (int)((const tfr_string *)data)[i].bytes,
                  ((const tfr_string *)data)[i].data);
         break;
     default:
-        snprintf(text, room, "%d", ((const signed char *)data)[i]);
+        snprintf(text, capacity, "%d", ((const signed char *)data)[i]);
     }
 }
 

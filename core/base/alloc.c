@@ -70,6 +70,25 @@ void *tfr__grow(void *p, size_t n, size_t size)
     return tfr__realloc(p, (n ? 2 * n : 1) * size);
 }
 
+bool tfr__reserve(void *array_pointer, uint32_t n, uint32_t *capacity, size_t size)
+{
+    void **array = array_pointer, *p;
+    uint32_t more = *capacity ? *capacity : 8;
+    if (n <= *capacity)
+        return true;
+    if (n > 1u << 30)
+        return false;
+    while (more < n || more == *capacity)
+        more *= 2;
+    p = tfr__realloc(*array, (size_t)more * size);
+    if (!p)
+        return false;
+    memset((char *)p + (size_t)*capacity * size, 0, (size_t)(more - *capacity) * size);
+    *array = p;
+    *capacity = more;
+    return true;
+}
+
 void *tfr__alloc_aligned(size_t bytes, size_t align)
 {
     void *p;

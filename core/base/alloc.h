@@ -6,6 +6,7 @@
 #ifndef TFR_CORE_ALLOC_H
 #define TFR_CORE_ALLOC_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,6 +18,11 @@ void *tfr__realloc(void *p, size_t bytes);
 /* Room for one more than n items of a list that only grows: p, or, if n is 0 or a power of two, a
  * block twice as large. NULL = out of memory; p stays. */
 void *tfr__grow(void *p, size_t n, size_t size);
+/*
+ * *array_pointer, an array of *capacity items, gets room for n at least, and twice of what it had;
+ * new items are zeroed. False = out of memory, or n is over 2^30; all is as it was.
+ */
+bool tfr__reserve(void *array_pointer, uint32_t n, uint32_t *capacity, size_t size);
 /* align is a power of two; freed with tfr__free. */
 void *tfr__alloc_aligned(size_t bytes, size_t align);
 void tfr__free(void *p);

@@ -13,7 +13,7 @@
 #ifndef TFR_CORE_LOADER_H
 #define TFR_CORE_LOADER_H
 
-#include "base/keep.h"
+#include "base/region.h"
 #include "device/plugin_elf.h"
 #include "device/runtime.h"
 
@@ -28,7 +28,7 @@ typedef struct tfr__setting {
 } tfr__setting;
 
 typedef struct tfr__config {
-    tfr__keep keep;
+    tfr__region region;
     tfr__setting *settings; /* weakest first */
     uint32_t n, capacity;
 } tfr__config;
@@ -96,8 +96,8 @@ typedef struct tfr__reply {
 void *tfr__reply_write(const tfr__reply *reply, size_t *bytes);
 /* Bytes of the whole reply from its first TFR__REPLY_HEAD_BYTES; 0 = no reply of this core. */
 size_t tfr__reply_bytes(const void *head);
-/* Texts are copied into keep. TFR_EPLUGIN with a sentence if anything is wrong, or TFR_ENOMEM. */
-tfr_status tfr__reply_read(const void *bytes, size_t n, tfr__keep *keep, tfr__reply *out,
+/* Texts are copied into region. TFR_EPLUGIN with a sentence if anything is wrong, or TFR_ENOMEM. */
+tfr_status tfr__reply_read(const void *bytes, size_t n, tfr__region *region, tfr__reply *out,
                            tfr_err *err);
 
 /* ---- plugins ---- */
@@ -132,8 +132,8 @@ struct tfr__plugin {
 typedef struct tfr__loader {
     tfr_runtime *runtime;
     tfr__config config;
-    pthread_mutex_t lock; /* states, texts and keep */
-    tfr__keep keep;
+    pthread_mutex_t lock; /* states, texts and region */
+    tfr__region region;
     tfr__plugin **plugins;
     uint32_t n_plugins, capacity;
     uint64_t world;                 /* what answers depend on besides the plugin and its options */

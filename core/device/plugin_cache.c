@@ -193,7 +193,7 @@ static bool cache_take(tfr__plugin *plugin, const char *bytes, size_t n)
         return false;
     if (head.reply_bytes) {
         if (tfr__reply_read(bytes + sizeof head + head.reason_bytes, head.reply_bytes,
-                            &plugin->loader->keep, &plugin->reply, NULL))
+                            &plugin->loader->region, &plugin->reply, NULL))
             return false;
         plugin->has_reply = true;
         plugin->stdout_bytes = head.stdout_bytes;

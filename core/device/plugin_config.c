@@ -50,9 +50,9 @@ tfr_status tfr__config_add(tfr__config *config, const char *key, const char *val
         config->capacity = capacity;
     }
     s = &config->settings[config->n];
-    s->key = tfr__keep_copy(&config->keep, key);
-    s->value = tfr__keep_copy(&config->keep, value);
-    s->origin = tfr__keep_copy(&config->keep, origin);
+    s->key = tfr__region_copy(&config->region, key);
+    s->value = tfr__region_copy(&config->region, value);
+    s->origin = tfr__region_copy(&config->region, origin);
     if (!s->key || !s->value || !s->origin)
         return TFR_ENOMEM;
     config->n++;
@@ -62,7 +62,7 @@ tfr_status tfr__config_add(tfr__config *config, const char *key, const char *val
 void tfr__config_finish(tfr__config *config)
 {
     tfr__free(config->settings);
-    tfr__keep_free(&config->keep);
+    tfr__region_free(&config->region);
     memset(config, 0, sizeof *config);
 }
 

@@ -38,7 +38,7 @@ typedef struct libs_item {
 } libs_item;
 
 typedef struct libs_walk {
-    tfr__keep keep;
+    tfr__region region;
     libs_item items[LIBS_MAX];
     uint32_t n, n_missing;
     const char *loaded[64]; /* names of what this very process runs on: surely there */
@@ -126,7 +126,7 @@ static libs_item *libs_add(libs_walk *walk, const char *name, uint32_t parent)
     if (walk->n == LIBS_MAX)
         return NULL;
     item = &walk->items[walk->n];
-    *item = (libs_item){.name = tfr__keep_copy(&walk->keep, name), .parent = parent};
+    *item = (libs_item){.name = tfr__region_copy(&walk->region, name), .parent = parent};
     if (item->name)
         walk->n++;
     else
@@ -172,7 +172,7 @@ static void libs_add_opened(libs_walk *walk, const char *json)
         if (*json == '}') {
             libs_item *item = required && n ? libs_add(walk, names[0], 0) : NULL;
             for (i = 1; item && i < n; i++) {
-                item->instead[i - 1] = tfr__keep_copy(&walk->keep, names[i]);
+                item->instead[i - 1] = tfr__region_copy(&walk->region, names[i]);
                 walk->no_memory = walk->no_memory || !item->instead[i - 1];
             }
             n = 0;
@@ -215,7 +215,7 @@ static void libs_read(libs_walk *walk, uint32_t index, const tfr__elf *elf)
             libs_add(walk, text, index);
             item = &walk->items[index];
         } else {
-            const char *copy = tfr__keep_copy(&walk->keep, text);
+            const char *copy = tfr__region_copy(&walk->region, text);
             walk->no_memory = walk->no_memory || !copy;
             if (tag == DT_RPATH)
                 item->rpath = copy;
@@ -237,8 +237,8 @@ static bool libs_try(libs_walk *walk, uint32_t index, const char *path)
     int fd = libs_open(path, &elf, &st);
     if (fd < 0)
         return false;
-    item->path = tfr__keep_copy(&walk->keep, path);
-    item->origin = tfr__keep_span(&walk->keep, path, slash ? (size_t)(slash - path) : 0);
+    item->path = tfr__region_copy(&walk->region, path);
+    item->origin = tfr__region_span(&walk->region, path, slash ? (size_t)(slash - path) : 0);
     if (!item->path || !item->origin)
         walk->no_memory = true;
     id[0] = (uint64_t)st.st_ino;
@@ -415,7 +415,7 @@ tfr_status tfr__plugin_find_libs(tfr__plugin *plugin, tfr_err *err)
             libs_report(plugin, walk);
         if (walk->cache)
             munmap((void *)(uintptr_t)walk->cache, walk->cache_bytes);
-        tfr__keep_free(&walk->keep);
+        tfr__region_free(&walk->region);
         tfr__free(walk);
     }
     return no_memory ? tfr_fail(err, TFR_ENOMEM, "no memory to look for the libraries of %s",

@@ -183,7 +183,7 @@ tfr_status tfr__plugin_read_facts(tfr__plugin *plugin, tfr_err *err)
     close(fd);
     if (!plugin->has_note)
         return TFR_OK;
-    plugin->name = tfr__keep_copy(&plugin->loader->keep, plugin->note.name);
+    plugin->name = tfr__region_copy(&plugin->loader->region, plugin->note.name);
     if (!plugin->name) {
         plugin->name = "";
         return tfr_fail(err, TFR_ENOMEM, "no memory for the name of plugin %s", plugin->path);

@@ -124,7 +124,7 @@ static int probe_spawn(const tfr__plugin *plugin, const probe_limits *limits, in
     const tfr__config *config = &plugin->loader->config;
     const char *program = probe_program();
     char *argv[PROBE_MAX_OPTIONS + 8], kind[16], memory[24], cpu[24];
-    tfr__keep keep = {0};
+    tfr__region region = {0};
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attr;
     sigset_t signals;
@@ -145,16 +145,16 @@ static int probe_spawn(const tfr__plugin *plugin, const probe_limits *limits, in
             config->settings[i].key[name] != '.')
             continue;
         argv[n] =
-            tfr__keep_print(&keep, "%s=%s", config->settings[i].key, config->settings[i].value);
+            tfr__region_print(&region, "%s=%s", config->settings[i].key, config->settings[i].value);
         if (!argv[n++]) {
-            tfr__keep_free(&keep);
+            tfr__region_free(&region);
             return ENOMEM;
         }
     }
     argv[n] = NULL;
     error = probe_files(plugin, reply_fd, stdout_fd, &files);
     if (error) {
-        tfr__keep_free(&keep);
+        tfr__region_free(&region);
         return error;
     }
     posix_spawnattr_init(&attr);
@@ -169,7 +169,7 @@ static int probe_spawn(const tfr__plugin *plugin, const probe_limits *limits, in
                         tfr__privileged() ? bare_environment : environ);
     posix_spawnattr_destroy(&attr);
     posix_spawn_file_actions_destroy(&files);
-    tfr__keep_free(&keep);
+    tfr__region_free(&region);
     return error;
 }
 
@@ -355,7 +355,7 @@ static tfr_status probe_take(probe *p, tfr_err *err)
     tfr__plugin *plugin = p->plugin;
     tfr_err why = TFR_ERR_INIT;
     tfr_status status =
-        tfr__reply_read(p->bytes, p->n, &plugin->loader->keep, &plugin->reply, &why);
+        tfr__reply_read(p->bytes, p->n, &plugin->loader->region, &plugin->reply, &why);
     plugin->has_reply = status == TFR_OK;
     if (status == TFR_ENOMEM)
         return tfr_fail(err, TFR_ENOMEM, "%s", why.text);

@@ -137,7 +137,7 @@ void *tfr__reply_write(const tfr__reply *reply, size_t *bytes)
 
 typedef struct reply_in {
     const char *at, *end;
-    tfr__keep *keep;
+    tfr__region *region;
     const char *wrong; /* the first thing that is wrong, NULL = all well */
     bool no_memory;
 } reply_in;
@@ -177,7 +177,7 @@ static const char *get_text(reply_in *in, uint32_t most)
 {
     uint32_t n;
     const char *span = get_span(in, most, &n);
-    const char *text = n ? tfr__keep_span(in->keep, span, n) : "";
+    const char *text = n ? tfr__region_span(in->region, span, n) : "";
     if (!text)
         in->no_memory = true;
     return text ? text : "";
@@ -237,7 +237,7 @@ static void get_device(reply_in *in, tfr__reply_device *d)
     d->n_claims = get_count(in, TFR__REPLY_MAX_CLAIMS, REPLY_CLAIM_LEAST);
     if (!d->n_claims)
         return;
-    d->claims = tfr__keep_alloc(in->keep, d->n_claims, sizeof *d->claims);
+    d->claims = tfr__region_alloc(in->region, d->n_claims, sizeof *d->claims);
     if (!d->claims) {
         in->no_memory = true;
         d->n_claims = 0;
@@ -281,7 +281,7 @@ static void get_body(reply_in *in, tfr__reply *out)
     out->n_devices = get_count(in, TFR__REPLY_MAX_DEVICES, REPLY_DEVICE_LEAST);
     if (!out->n_devices)
         return;
-    out->devices = tfr__keep_alloc(in->keep, out->n_devices, sizeof *out->devices);
+    out->devices = tfr__region_alloc(in->region, out->n_devices, sizeof *out->devices);
     if (!out->devices) {
         in->no_memory = true;
         out->n_devices = 0;
@@ -291,7 +291,7 @@ static void get_body(reply_in *in, tfr__reply *out)
         get_device(in, &out->devices[i]);
 }
 
-tfr_status tfr__reply_read(const void *bytes, size_t n, tfr__keep *keep, tfr__reply *out,
+tfr_status tfr__reply_read(const void *bytes, size_t n, tfr__region *region, tfr__reply *out,
                            tfr_err *err)
 {
     reply_in in = {0};
@@ -309,7 +309,7 @@ tfr_status tfr__reply_read(const void *bytes, size_t n, tfr__keep *keep, tfr__re
     memcpy(&sum, (const char *)bytes + 16, 8);
     in.at = (const char *)bytes + TFR__REPLY_HEAD_BYTES;
     in.end = (const char *)bytes + n;
-    in.keep = keep;
+    in.region = region;
     if (sum != tfr__hash(TFR__HASH_SEED, in.at, n - TFR__REPLY_HEAD_BYTES))
         return tfr_fail(err, TFR_EPLUGIN, "the answer of %zu bytes has a wrong checksum", n);
     get_body(&in, &reply);

@@ -42,12 +42,12 @@ static tfr__plugin *scan_add(tfr__loader *loader, const char *path)
         loader->plugins = more;
         loader->capacity = capacity;
     }
-    plugin = tfr__keep_alloc(&loader->keep, 1, sizeof *plugin);
+    plugin = tfr__region_alloc(&loader->region, 1, sizeof *plugin);
     if (!plugin)
         return NULL;
     plugin->loader = loader;
-    plugin->path = tfr__keep_copy(&loader->keep, path);
-    plugin->name = tfr__keep_copy(&loader->keep, base);
+    plugin->path = tfr__region_copy(&loader->region, path);
+    plugin->name = tfr__region_copy(&loader->region, base);
     plugin->reason = plugin->next_step = "";
     plugin->reply.name = plugin->reply.version = plugin->reply.vendor = "";
     plugin->reply.build_info = plugin->reply.text = "";

@@ -55,7 +55,7 @@ static void state_clean(char *text)
 
 static const char *state_step(tfr__plugin *plugin, int32_t state)
 {
-    tfr__keep *keep = &plugin->loader->keep;
+    tfr__region *region = &plugin->loader->region;
     const char *step = state_steps[state];
     char text[1024], *kept;
     size_t used = 0;
@@ -71,7 +71,7 @@ static const char *state_step(tfr__plugin *plugin, int32_t state)
         }
     }
     text[used < sizeof text ? used : sizeof text - 1] = 0;
-    kept = tfr__keep_copy(keep, text);
+    kept = tfr__region_copy(region, text);
     state_clean(kept);
     return kept ? kept : "";
 }
@@ -84,7 +84,7 @@ void tfr__plugin_set(tfr__plugin *plugin, tfr_plugin_state state, const char *fo
     char *text, first[2] = "";
     pthread_mutex_lock(&loader->lock);
     va_start(args, format);
-    text = tfr__keep_vprint(&loader->keep, format, args);
+    text = tfr__region_vprint(&loader->region, format, args);
     va_end(args);
     va_start(args, format);
     vsnprintf(first, sizeof first, format, args);
@@ -105,7 +105,7 @@ void tfr__plugin_note(tfr__plugin *plugin, const char *format, ...)
     char *text;
     pthread_mutex_lock(&loader->lock);
     va_start(args, format);
-    text = tfr__keep_vprint(&loader->keep, format, args);
+    text = tfr__region_vprint(&loader->region, format, args);
     va_end(args);
     state_clean(text);
     if (text && plugin->state == TFR_PLUGIN_LOADED)

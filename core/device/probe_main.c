@@ -25,7 +25,7 @@
 #include <unistd.h>
 
 typedef struct answer {
-    tfr__keep keep;
+    tfr__region region;
     tfr__reply reply;
     tfr__tables tables;
     char text[1024];
@@ -53,8 +53,8 @@ static bool answer_claims(answer *a, tfr_plugin_device *device, tfr__reply_devic
     tfr_err err = TFR_ERR_INIT;
     int32_t status = TFR_OK;
     for (;;) {
-        claims = tfr__keep_alloc(&a->keep, capacity, sizeof *claims);
-        out->claims = tfr__keep_alloc(&a->keep, capacity, sizeof *out->claims);
+        claims = tfr__region_alloc(&a->region, capacity, sizeof *claims);
+        out->claims = tfr__region_alloc(&a->region, capacity, sizeof *out->claims);
         if (!claims || !out->claims)
             return false;
         for (i = 0; i < capacity; i++)
@@ -122,7 +122,7 @@ static bool answer_devices(answer *a)
     tfr_err err = TFR_ERR_INIT;
     int32_t status;
     for (;;) {
-        infos = tfr__keep_alloc(&a->keep, capacity, sizeof *infos);
+        infos = tfr__region_alloc(&a->region, capacity, sizeof *infos);
         if (!infos)
             return false;
         for (i = 0; i < capacity; i++) {
@@ -148,7 +148,7 @@ static bool answer_devices(answer *a)
     }
     snprintf(a->text, sizeof a->text, "%s", err.text); /* why there are none */
     a->reply.text = a->text;
-    a->reply.devices = tfr__keep_alloc(&a->keep, n ? n : 1, sizeof *a->reply.devices);
+    a->reply.devices = tfr__region_alloc(&a->region, n ? n : 1, sizeof *a->reply.devices);
     if (!a->reply.devices)
         return false;
     a->reply.n_devices = n;

@@ -156,7 +156,7 @@ tfr_status tfr__loader_create(tfr_runtime *runtime, const tfr_runtime_options *o
     status = loader_look(loader, options, err);
     if (status) {
         tfr__free(loader->plugins);
-        tfr__keep_free(&loader->keep);
+        tfr__region_free(&loader->region);
         tfr__config_finish(&loader->config);
         pthread_mutex_destroy(&loader->lock);
         tfr__free(loader);
@@ -176,7 +176,7 @@ void tfr__loader_destroy(tfr__loader *loader)
         tfr__plugin_unload(loader->plugins[i]);
     tfr__host_detach(loader);
     tfr__free(loader->plugins);
-    tfr__keep_free(&loader->keep);
+    tfr__region_free(&loader->region);
     tfr__config_finish(&loader->config);
     pthread_mutex_destroy(&loader->lock);
     tfr__free(loader);

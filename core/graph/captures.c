@@ -15,7 +15,7 @@ typedef struct tfr__capture {
 static tfr__capture *slot_of(const tfr__captures *captures, tfr_value outer)
 {
     const uint64_t hash = (uint64_t)outer * 0x9e3779b97f4a7c15u;
-    uint32_t mask = captures->room - 1, i = (uint32_t)(hash >> 32) & mask;
+    uint32_t mask = captures->capacity - 1, i = (uint32_t)(hash >> 32) & mask;
     while (captures->slots[i].inner_1 && captures->slots[i].outer != outer)
         i = (i + 1) & mask;
     return &captures->slots[i];
@@ -29,19 +29,19 @@ void tfr__captures_finish(tfr__captures *captures)
 
 tfr_value tfr__captures_find(const tfr__captures *captures, tfr_value outer)
 {
-    const tfr__capture *slot = captures->room ? slot_of(captures, outer) : NULL;
+    const tfr__capture *slot = captures->capacity ? slot_of(captures, outer) : NULL;
     return slot && slot->inner_1 ? slot->inner_1 - 1 : TFR_VALUE_NONE;
 }
 
 tfr_status tfr__captures_reserve(tfr__captures *captures, tfr_err *err)
 {
-    tfr__captures bigger = {NULL, captures->n, captures->room ? captures->room * 2 : 16};
-    if (captures->n < captures->room / 2)
+    tfr__captures bigger = {NULL, captures->n, captures->capacity ? captures->capacity * 2 : 16};
+    if (captures->n < captures->capacity / 2)
         return TFR_OK;
-    bigger.slots = tfr__calloc(bigger.room, sizeof *bigger.slots);
+    bigger.slots = tfr__calloc(bigger.capacity, sizeof *bigger.slots);
     if (!bigger.slots)
         return tfr_fail(err, TFR_ENOMEM, "out of memory for %u captured values", captures->n + 1);
-    for (uint32_t i = 0; i < captures->room; i++)
+    for (uint32_t i = 0; i < captures->capacity; i++)
         if (captures->slots[i].inner_1)
             *slot_of(&bigger, captures->slots[i].outer) = captures->slots[i];
     tfr__free(captures->slots);

@@ -11,7 +11,7 @@
 
 typedef struct tfr__captures {
     struct tfr__capture *slots;
-    uint32_t n, room; /* room is 0 or a power of two */
+    uint32_t n, capacity; /* room is 0 or a power of two */
 } tfr__captures;
 
 void tfr__captures_finish(tfr__captures *captures);

@@ -16,24 +16,15 @@
 #define MAX_NESTING  64
 #define MAX_OPERANDS (1u << 20)
 
-/* Makes room for one more item in an array; *room counts items. */
-static tfr_status graph_room(void *array_pointer, uint32_t n, uint32_t *room, size_t size,
-                             tfr_err *err)
+/* Makes room for one more item in an array; *capacity counts items. */
+static tfr_status graph_reserve(void *array_pointer, uint32_t n, uint32_t *capacity, size_t size,
+                                tfr_err *err)
 {
-    void **array = array_pointer;
-    uint32_t more;
-    void *p;
-    if (n < *room)
-        return TFR_OK;
     if (n >= MAX_VALUES)
         return tfr_fail(err, TFR_ELIMIT, "a graph cannot hold more than %u items of a kind", n);
-    more = *room ? *room * 2 : 16;
-    p = tfr__realloc(*array, (size_t)more * size);
-    if (!p)
-        return tfr_fail(err, TFR_ENOMEM, "out of memory for %u graph items", more);
-    *array = p;
-    *room = more;
-    return TFR_OK;
+    return tfr__reserve(array_pointer, n + 1, capacity, size)
+               ? TFR_OK
+               : tfr_fail(err, TFR_ENOMEM, "out of memory for %u graph items", n + 1);
 }
 
 static tfr_status graph_check(const tfr_graph *graph, tfr_err *err)
@@ -150,7 +141,7 @@ void tfr_graph_set_check(tfr_graph *graph, tfr_status (*check)(void *user, tfr_e
 
 void tfr__node_copy_finish(tfr__node *node)
 {
-    if (node->attrs.room)
+    if (node->attrs.capacity)
         tfr__attr_free(&node->attrs);
     for (uint32_t i = 0; i < node->n_subgraphs; i++)
         tfr_graph_release(node->subgraphs[i]);
@@ -165,7 +156,7 @@ static void graph_copy_finish(tfr_graph *g)
         tfr_tensor_release(g->values[v].tensor);
     tfr__free(g->values);
     tfr__free(g->nodes);
-    tfr__keep_free(&g->keep);
+    tfr__region_free(&g->region);
     tfr_graph_release(g->source);
     tfr__free(g);
 }
@@ -225,7 +216,7 @@ static tfr_status value_add(tfr_graph *graph, const char *name, tfr__role role, 
     char made_up[32];
     tfr__value value = {0};
     tfr_status status =
-        graph_room(&graph->values, graph->n_values, &graph->room_values, sizeof value, err);
+        graph_reserve(&graph->values, graph->n_values, &graph->values_capacity, sizeof value, err);
     if (status)
         return status;
     for (uint32_t i = graph->n_values; !name || !*name; i++) {
@@ -268,8 +259,8 @@ tfr_status tfr_graph_add_input(tfr_graph *graph, const char *name, const tfr_val
         known.kind = TFR_KIND_TENSOR;
     status = type_check(graph, name ? name : "", &known, err);
     if (!status)
-        status =
-            graph_room(&graph->inputs, graph->n_inputs, &graph->room_inputs, sizeof value, err);
+        status = graph_reserve(&graph->inputs, graph->n_inputs, &graph->inputs_capacity,
+                               sizeof value, err);
     if (!status)
         status = value_add(graph, name, TFR__ROLE_INPUT, &value, err);
     if (status)
@@ -368,8 +359,8 @@ tfr_status tfr_graph_add_variable(tfr_graph *graph, const char *name, tfr_tensor
         status = tfr_fail(err, TFR_EINVAL, "variable \"%s\" must be a tensor, not a sequence",
                           name ? name : "");
     if (!status)
-        status = graph_room(&graph->variables, graph->n_variables, &graph->room_variables,
-                            sizeof *graph->variables, err);
+        status = graph_reserve(&graph->variables, graph->n_variables, &graph->variables_capacity,
+                               sizeof *graph->variables, err);
     if (!status)
         status = tensor_value_add(graph, name, TFR__ROLE_VARIABLE, initial, out, err);
     if (!status)
@@ -427,11 +418,11 @@ tfr_status tfr_graph_add_output(tfr_graph *graph, tfr_value value, const char *n
     if (!status)
         status = value_check(graph, value, "output", err);
     if (!status)
-        status =
-            graph_room(&graph->outputs, graph->n_outputs, &graph->room_outputs, sizeof value, err);
+        status = graph_reserve(&graph->outputs, graph->n_outputs, &graph->outputs_capacity,
+                               sizeof value, err);
     if (!status)
-        status = graph_room(&graph->output_names, graph->n_outputs, &graph->room_names,
-                            sizeof *graph->output_names, err);
+        status = graph_reserve(&graph->output_names, graph->n_outputs, &graph->names_capacity,
+                               sizeof *graph->output_names, err);
     if (status)
         return status;
     if (name) {
@@ -457,8 +448,8 @@ tfr_status tfr_graph_declare_output(tfr_graph *graph, uint32_t i, const tfr_valu
     if (!status)
         status = type_check(graph, "an output", &known, err);
     while (!status && graph->n_declared <= i) {
-        status = graph_room(&graph->output_types, graph->n_declared, &graph->room_declared,
-                            sizeof *graph->output_types, err);
+        status = graph_reserve(&graph->output_types, graph->n_declared, &graph->declared_capacity,
+                               sizeof *graph->output_types, err);
         if (!status)
             graph->output_types[graph->n_declared++] = (tfr_value_type){.size = sizeof known};
     }
@@ -474,8 +465,8 @@ tfr_status tfr_graph_push_device(tfr_graph *graph, const char *device, tfr_err *
     tfr_status status = graph_check(graph, err);
     char *own;
     if (!status)
-        status = graph_room(&graph->scopes, graph->n_scopes, &graph->room_scopes,
-                            sizeof *graph->scopes, err);
+        status = graph_reserve(&graph->scopes, graph->n_scopes, &graph->scopes_capacity,
+                               sizeof *graph->scopes, err);
     if (status)
         return status;
     own = tfr__strdup(device ? device : "");
@@ -617,7 +608,7 @@ tfr_status tfr_graph_add_node(tfr_graph *graph, const tfr_node_desc *given, tfr_
                         "them",
                         desc.name ? desc.name : "", desc.op ? desc.op : "",
                         desc.domain ? desc.domain : "");
-    status = graph_room(&graph->nodes, graph->n_nodes, &graph->room_nodes, sizeof node, err);
+    status = graph_reserve(&graph->nodes, graph->n_nodes, &graph->nodes_capacity, sizeof node, err);
     if (!status)
         status = node_fill(graph, &desc, &node, err);
     if (!status)

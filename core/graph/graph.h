@@ -11,7 +11,7 @@
 
 #include "op/attr.h"
 #include "graph/captures.h"
-#include "base/keep.h"
+#include "base/region.h"
 #include "base/names.h"
 #include "op/op.h"
 
@@ -58,20 +58,20 @@ struct tfr_graph {
     tfr_value_type *output_types; /* n_declared, as declared; dtype 0 = not */
     char **scopes;                /* device scopes, innermost last */
     uint32_t n_values, n_nodes, n_inputs, n_outputs, n_variables, n_scopes, n_declared;
-    uint32_t room_values, room_nodes, room_inputs, room_outputs, room_names, room_variables,
-        room_scopes, room_declared;
-    tfr__names names;       /* value name → number */
-    char **symbols; /* of an outermost graph: names of dims that vary */
+    uint32_t values_capacity, nodes_capacity, inputs_capacity, outputs_capacity, names_capacity,
+        variables_capacity, scopes_capacity, declared_capacity;
+    tfr__names names; /* value name → number */
+    char **symbols;   /* of an outermost graph: names of dims that vary */
     uint32_t n_symbols;
     tfr__names symbol_names; /* name → number in symbols */
-    tfr__captures captures; /* the parent's value → the one here that captures it */
+    tfr__captures captures;  /* the parent's value → the one here that captures it */
     /* tfr_graph_set_check; NULL = none */
     tfr_status (*check)(void *user, tfr_err *err);
     void (*release_check)(void *user);
     void *check_user;
     /* A copy that passes changed (rewrite.h): whose names it borrows, and what it adds to them. */
     tfr_graph *source;
-    tfr__keep keep;
+    tfr__region region;
 };
 
 /* Whether the constants are still what they were, as far as somebody can tell. */

@@ -17,7 +17,7 @@ static tfr_status node_copy(tfr_graph *g, tfr__node *node, tfr_value **block, tf
     tfr_graph **children = node->subgraphs;
     uint32_t n_children = node->n_subgraphs;
     tfr__attr *items;
-    node->attrs.room = 0; /* borrowed */
+    node->attrs.capacity = 0; /* borrowed */
     node->n_subgraphs = 0;
     for (int k = 0; k < 3; k++) {
         if (n[k])
@@ -27,8 +27,8 @@ static tfr_status node_copy(tfr_graph *g, tfr__node *node, tfr_value **block, tf
     }
     if (!n_children)
         return TFR_OK;
-    items = tfr__keep_alloc(&g->keep, node->attrs.n, sizeof *items);
-    node->subgraphs = tfr__keep_alloc(&g->keep, n_children, sizeof *node->subgraphs);
+    items = tfr__region_alloc(&g->region, node->attrs.n, sizeof *items);
+    node->subgraphs = tfr__region_alloc(&g->region, n_children, sizeof *node->subgraphs);
     if (!items || !node->subgraphs)
         return TFR_ENOMEM;
     memcpy(items, node->attrs.items, node->attrs.n * sizeof *items);
@@ -68,12 +68,12 @@ tfr_status tfr__graph_copy(tfr_graph *graph, tfr_graph *parent, tfr_graph **out,
     g->n_declared = graph->n_declared;
     g->n_inputs = graph->n_inputs;
     g->n_variables = graph->n_variables;
-    g->room_values = graph->n_values + 1;
-    g->room_nodes = graph->n_nodes + 1;
-    g->values = tfr__calloc(g->room_values, sizeof *g->values);
-    g->nodes = tfr__calloc(g->room_nodes, sizeof *g->nodes);
-    block = tfr__keep_alloc(&g->keep, n_operands + 1, sizeof *block);
-    g->output_names = tfr__keep_alloc(&g->keep, (size_t)graph->n_outputs + 1, sizeof(char *));
+    g->values_capacity = graph->n_values + 1;
+    g->nodes_capacity = graph->n_nodes + 1;
+    g->values = tfr__calloc(g->values_capacity, sizeof *g->values);
+    g->nodes = tfr__calloc(g->nodes_capacity, sizeof *g->nodes);
+    block = tfr__region_alloc(&g->region, n_operands + 1, sizeof *block);
+    g->output_names = tfr__region_alloc(&g->region, (size_t)graph->n_outputs + 1, sizeof(char *));
     if (!g->values || !g->nodes || !block || !g->output_names) {
         status = TFR_ENOMEM;
     } else {

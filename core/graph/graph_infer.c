@@ -114,7 +114,7 @@ void tfr__scope_reset(tfr__scope *scope)
         scope->elements[v] = NULL;
     }
     if (scope->types)
-        memset(scope->types, 0, scope->room * sizeof *scope->types);
+        memset(scope->types, 0, scope->capacity * sizeof *scope->types);
     scope->n_values = scope->n_nodes = scope->next_inner = 0;
 }
 
@@ -155,23 +155,10 @@ tfr__scope *tfr__scope_inner(tfr__scope *scope, const tfr_graph *graph)
 
 tfr_status tfr__scope_start(tfr__scope *scope, tfr_err *err)
 {
-    uint32_t n = scope->graph->n_values, room = scope->room ? scope->room : 16;
-    tfr__type *types;
-    tfr__elements **elements;
-    if (n <= scope->room)
-        return TFR_OK;
-    while (room < n)
-        room *= 2;
-    types = tfr__realloc(scope->types, room * sizeof *types);
-    if (types)
-        scope->types = types;
-    elements = types ? tfr__realloc(scope->elements, room * sizeof(tfr__elements *)) : NULL;
-    if (!elements)
-        return tfr_fail(err, TFR_ENOMEM, "out of memory for types of %u values", room);
-    scope->elements = elements;
-    memset(types + scope->room, 0, (room - scope->room) * sizeof *types);
-    memset(elements + scope->room, 0, (room - scope->room) * sizeof(tfr__elements *));
-    scope->room = room;
+    uint32_t n = scope->graph->n_values, capacity = scope->capacity;
+    if (!tfr__reserve(&scope->types, n, &capacity, sizeof *scope->types) ||
+        !tfr__reserve(&scope->elements, n, &scope->capacity, sizeof(tfr__elements *)))
+        return tfr_fail(err, TFR_ENOMEM, "out of memory for types of %u values", n);
     return TFR_OK;
 }
 
@@ -190,23 +177,6 @@ static bool note_elements(tfr__scope *scope, tfr_value v, const tfr__elements *k
     if (scope->elements[v])
         *scope->elements[v] = *known;
     return scope->elements[v] != NULL;
-}
-
-/* Room to note the names of all symbols that there are. */
-static bool symbol_room(tfr_graph_types *types, uint32_t n)
-{
-    uint32_t room = types->room_symbols ? types->room_symbols : 32, *more;
-    while (room < n)
-        room *= 2;
-    if (room == types->room_symbols)
-        return true;
-    more = tfr__realloc(types->names_of, room * sizeof *more);
-    if (!more)
-        return false;
-    memset(more + types->room_symbols, 0, (room - types->room_symbols) * sizeof *more);
-    types->names_of = more;
-    types->room_symbols = room;
-    return true;
 }
 
 /* The symbol of a dim of the graph's: one for each name, a new one for -1. */
@@ -230,7 +200,8 @@ static int64_t declared_dim(tfr_graph_types *types, int64_t dim)
         return tfr__symbol_new(&types->symbols);
     if (!types->named[number] && types->symbols.n < 1 << 30) {
         int64_t symbol = types->named[number] = tfr__symbol_new(&types->symbols);
-        if (symbol_room(types, (uint32_t)-symbol))
+        if (tfr__reserve(&types->names_of, (uint32_t)-symbol, &types->symbols_capacity,
+                         sizeof *types->names_of))
             types->names_of[-1 - symbol] = (uint32_t)number + 1;
         else
             lose(types);

@@ -42,7 +42,7 @@ typedef struct tfr__scope {
     tfr__type *types;           /* by value; kind TFR_KIND_NONE = not looked at */
     tfr__elements **elements;   /* by value, NULL = nothing is known */
     uint32_t n_values, n_nodes; /* that were looked at */
-    uint32_t room;
+    uint32_t capacity;
     struct tfr__scope **inner; /* of subgraphs, in the order of nodes */
     uint32_t n_inner, depth;
     uint32_t next_inner; /* that will be asked for if all goes as it did */
@@ -53,7 +53,7 @@ struct tfr_graph_types {
     tfr__symbols symbols;
     int64_t *named;     /* by number of a name: its symbol, 0 = not used */
     uint32_t *names_of; /* by symbol from -1: number of the name + 1, 0 = none */
-    uint32_t n_named, room_symbols;
+    uint32_t n_named, symbols_capacity;
     bool lenient; /* a node that is wrong says nothing */
     tfr__scope top;
 };

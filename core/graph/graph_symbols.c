@@ -103,7 +103,7 @@ static void put_symbol(writer *w, int64_t symbol, int outside, int depth)
     const tfr__expression *e = tfr__symbol_at(&t->symbols, symbol);
     uint64_t i = (uint64_t)(-1 - symbol);
     const char *name = NULL;
-    if (i < t->room_symbols && t->names_of[i])
+    if (i < t->symbols_capacity && t->names_of[i])
         name = tfr_graph_symbol_name(t->graph, -1 - (int64_t)t->names_of[i]);
     if (name) {
         put(w, "%s", name);

@@ -53,35 +53,35 @@ tfr_status tfr__call_init(tfr__call *call, const tfr__node *node, const tfr__att
 void tfr__call_finish(tfr__call *call)
 {
     tfr__free(call->operands);
-    tfr__free(call->loose);
+    tfr__free(call->unaligned);
     call->operands = NULL;
-    call->loose = NULL;
+    call->unaligned = NULL;
 }
 
-tfr_status tfr__call_loosen(tfr__call *call, uint32_t i, const tfr_tensor *t, tfr_err *err)
+tfr_status tfr__call_set_unaligned(tfr__call *call, uint32_t i, const tfr_tensor *t, tfr_err *err)
 {
     call->operands[i].data = t->data;
     if (tfr__tensor_is_aligned(t))
         return TFR_OK;
-    if (!call->loose)
-        call->loose = tfr__calloc(call->call.n_inputs, sizeof *call->loose);
-    if (!call->loose)
+    if (!call->unaligned)
+        call->unaligned = tfr__calloc(call->call.n_inputs, sizeof *call->unaligned);
+    if (!call->unaligned)
         return tfr_fail(err, TFR_ENOMEM, "out of memory for the inputs of %s", call->call.name);
-    call->loose[i] = t;
+    call->unaligned[i] = t;
     call->operands[i].flags |= TFR_OPERAND_UNALIGNED;
     return TFR_OK;
 }
 
 tfr_status tfr__call_align(tfr__call *call, tfr_err *err)
 {
-    for (uint32_t i = 0; call->loose && i < call->call.n_inputs; i++) {
+    for (uint32_t i = 0; call->unaligned && i < call->call.n_inputs; i++) {
         tfr_operand *o = &call->operands[i];
         if (!(o->flags & TFR_OPERAND_UNALIGNED))
             continue;
-        o->data = tfr__tensor_data(call->loose[i]);
+        o->data = tfr__tensor_data(call->unaligned[i]);
         if (!o->data)
             return tfr_fail(err, TFR_ENOMEM, "no memory to align input %u of %s, %zu bytes", i,
-                            call->call.name, call->loose[i]->bytes);
+                            call->call.name, call->unaligned[i]->bytes);
         o->flags &= ~(uint32_t)TFR_OPERAND_UNALIGNED;
     }
     return TFR_OK;

@@ -12,8 +12,8 @@
 
 typedef struct tfr__call {
     tfr_call call;
-    tfr_operand *operands;    /* inputs, then outputs */
-    const tfr_tensor **loose; /* of inputs whose data are not aligned; NULL = all are */
+    tfr_operand *operands;        /* inputs, then outputs */
+    const tfr_tensor **unaligned; /* of inputs whose data are not aligned; NULL = all are */
 } tfr__call;
 
 /* An operand of this type; kind ABSENT gives an absent one. strides NULL = plain. */
@@ -26,7 +26,7 @@ tfr_status tfr__call_init(tfr__call *call, const tfr__node *node, const tfr__att
 void tfr__call_finish(tfr__call *call);
 
 /* Input i has the elements of t where they lie, TFR_OPERAND_UNALIGNED if need be. */
-tfr_status tfr__call_loosen(tfr__call *call, uint32_t i, const tfr_tensor *t, tfr_err *err);
+tfr_status tfr__call_set_unaligned(tfr__call *call, uint32_t i, const tfr_tensor *t, tfr_err *err);
 /* For a backend that takes no such operands: they are aligned copies from now on. */
 tfr_status tfr__call_align(tfr__call *call, tfr_err *err);
 

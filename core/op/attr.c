@@ -67,15 +67,9 @@ static tfr_status put(tfr__attr_list *list, tfr__attr *item, const char *name, t
             return TFR_OK;
         }
     }
-    if (list->n == list->room) {
-        uint32_t room = list->room ? list->room * 2 : 8;
-        tfr__attr *items =
-            room <= MOST_ATTRS ? tfr__realloc(list->items, room * sizeof(*items)) : NULL;
-        if (!items)
-            goto no_memory;
-        list->items = items;
-        list->room = room;
-    }
+    if (list->n >= MOST_ATTRS ||
+        !tfr__reserve(&list->items, list->n + 1, &list->capacity, sizeof *list->items))
+        goto no_memory;
     item->pub.name = copy;
     list->items[list->n++] = *item;
     return TFR_OK;
@@ -97,7 +91,7 @@ static void *copy_block(const void *values, uint64_t n, size_t size)
     return block;
 }
 
-static tfr_status no_room(const char *name, uint64_t n, tfr_err *err)
+static tfr_status no_memory_for_values(const char *name, uint64_t n, tfr_err *err)
 {
     return tfr_fail(err, TFR_ENOMEM, "no memory for %llu elements of attribute %s",
                     (unsigned long long)n, name);
@@ -109,7 +103,7 @@ static tfr_status put_ints(tfr__attr_list *list, const char *name, int32_t type,
     tfr__attr item = {.pub = {.type = type, .n = n}};
     item.pub.ints = copy_block(values, n, sizeof(*values));
     if (!item.pub.ints)
-        return no_room(name, n, err);
+        return no_memory_for_values(name, n, err);
     return put(list, &item, name, err);
 }
 
@@ -119,7 +113,7 @@ static tfr_status put_floats(tfr__attr_list *list, const char *name, int32_t typ
     tfr__attr item = {.pub = {.type = type, .n = n}};
     item.pub.floats = copy_block(values, n, sizeof(*values));
     if (!item.pub.floats)
-        return no_room(name, n, err);
+        return no_memory_for_values(name, n, err);
     return put(list, &item, name, err);
 }
 
@@ -158,7 +152,7 @@ static tfr_status put_strings(tfr__attr_list *list, const char *name, int32_t ty
     tfr_string *block = bytes ? tfr__alloc(bytes) : NULL;
     tfr__attr item = {.pub = {.type = type, .n = n, .strings = block}};
     if (!block)
-        return no_room(name, n, err);
+        return no_memory_for_values(name, n, err);
     fill_strings(block, values, n);
     return put(list, &item, name, err);
 }
@@ -241,7 +235,7 @@ tfr_status tfr__attr_set_tensor(tfr__attr_list *list, const char *name, const tf
     char *block =
         bytes <= SIZE_MAX / 2 && !(strings && !bytes) ? tfr__calloc(1, head + (size_t)bytes) : NULL;
     if (!block)
-        return no_room(name, n, err);
+        return no_memory_for_values(name, n, err);
     tensor_head *h = (tensor_head *)(void *)block;
     void *data = block + head;
     if (strings)

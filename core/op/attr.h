@@ -18,7 +18,7 @@ typedef struct tfr__attr {
 /* Zero is an empty list. A call takes items as tfr_call.attrs with stride sizeof(tfr__attr). */
 typedef struct tfr__attr_list {
     tfr__attr *items;
-    uint32_t n, room;
+    uint32_t n, capacity;
 } tfr__attr_list;
 
 void tfr__attr_free(tfr__attr_list *list);

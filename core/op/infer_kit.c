@@ -23,16 +23,16 @@ tfr_status tfr__infer_fail(const tfr__infer *in, tfr_err *err, tfr_status code, 
 
 const char *tfr__dims_text(const int64_t *dims, int32_t rank, tfr__text *buffer)
 {
-    size_t at = 0, room = sizeof buffer->text;
-    at += (size_t)snprintf(buffer->text, room, "[");
-    for (int32_t i = 0; i < rank && i < TFR_MAX_RANK && at < room - 24; i++) {
+    size_t at = 0, capacity = sizeof buffer->text;
+    at += (size_t)snprintf(buffer->text, capacity, "[");
+    for (int32_t i = 0; i < rank && i < TFR_MAX_RANK && at < capacity - 24; i++) {
         if (dims[i] < 0)
-            at += (size_t)snprintf(buffer->text + at, room - at, i ? ",?" : "?");
+            at += (size_t)snprintf(buffer->text + at, capacity - at, i ? ",?" : "?");
         else
-            at += (size_t)snprintf(buffer->text + at, room - at, i ? ",%lld" : "%lld",
+            at += (size_t)snprintf(buffer->text + at, capacity - at, i ? ",%lld" : "%lld",
                                    (long long)dims[i]);
     }
-    snprintf(buffer->text + at, room - at, "]");
+    snprintf(buffer->text + at, capacity - at, "]");
     return buffer->text;
 }
 

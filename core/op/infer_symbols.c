@@ -27,14 +27,8 @@ const tfr__expression *tfr__symbol_at(const tfr__symbols *table, int64_t symbol)
  * places in the list stay those of the symbols. */
 static int64_t append(tfr__symbols *table, const tfr__expression *e)
 {
-    if (table->n_items == table->n && table->n_items == table->room && table->room < 1u << 30) {
-        tfr__expression *more = tfr__realloc(table->items, (table->room * 2u + 16) * sizeof *more);
-        if (more) {
-            table->items = more;
-            table->room = table->room * 2 + 16;
-        }
-    }
-    if (table->n_items == table->n && table->n_items < table->room)
+    if (table->n_items == table->n &&
+        tfr__reserve(&table->items, table->n + 1, &table->capacity, sizeof *e))
         table->items[table->n_items++] = *e;
     return -++table->n;
 }
@@ -69,7 +63,7 @@ static uint32_t *find_slot(const tfr__symbols *table, const tfr__expression *e)
     return &table->slots[at];
 }
 
-static bool make_room(tfr__symbols *table)
+static bool symbols_reserve(tfr__symbols *table)
 {
     tfr__symbols more = *table;
     if (table->n_hashed * 2 < table->n_slots)
@@ -99,7 +93,7 @@ static int64_t intern(tfr__symbols *table, tfr__expression *e)
     e->negative = e->constant < 0;
     for (uint32_t i = 0; i < e->n_terms; i++)
         e->negative |= may_be_negative(table, e->terms[i]);
-    if (!make_room(table))
+    if (!symbols_reserve(table))
         return -++table->n; /* without an item, as in append */
     slot = find_slot(table, e);
     if (*slot)

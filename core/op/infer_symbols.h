@@ -34,7 +34,7 @@ typedef struct tfr__symbols {
     int64_t n;              /* symbols so far: -1 to -n */
     tfr__expression *items; /* of symbol -1 - i; the first n_items have one */
     uint32_t *slots;        /* hash table of the items that are no plain ones, 0 = free, i + 1 */
-    uint32_t n_items, room, n_slots, n_hashed;
+    uint32_t n_items, capacity, n_slots, n_hashed;
 } tfr__symbols;
 
 void tfr__symbols_free(tfr__symbols *table);

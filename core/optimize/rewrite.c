@@ -100,17 +100,10 @@ bool tfr__rewrite_claimed(const tfr__rewrite *rw, const char *op)
 /* Makes room for one more item. */
 static bool grow(tfr__rewrite *rw, void *array_pointer, uint32_t n, uint32_t *capacity, size_t size)
 {
-    void **array = array_pointer, *p;
-    if (n < *capacity)
+    if (tfr__reserve(array_pointer, n + 1, capacity, size))
         return true;
-    p = n < UINT32_MAX / 2 ? tfr__realloc(*array, ((size_t)n * 2 + 16) * size) : NULL;
-    if (!p) {
-        rw->status = TFR_ENOMEM;
-        return false;
-    }
-    *array = p;
-    *capacity = n * 2 + 16;
-    return true;
+    rw->status = TFR_ENOMEM;
+    return false;
 }
 
 static void unuse(tfr__rewrite *rw, tfr_value v, int depth)
@@ -187,7 +180,7 @@ tfr_value tfr__rewrite_value(tfr__rewrite *rw, tfr_value like)
     tfr__value *value;
     if (!grow(rw, &rw->uses, n, &capacity, sizeof *rw->uses) ||
         !grow(rw, &rw->alias, n, &rw->capacity, sizeof *rw->alias) ||
-        !grow(rw, &g->values, n, &g->room_values, sizeof *g->values))
+        !grow(rw, &g->values, n, &g->values_capacity, sizeof *g->values))
         return TFR_VALUE_NONE;
     value = &g->values[n];
     *value = (tfr__value){.name = g->values[like].name,
@@ -216,13 +209,14 @@ tfr__node *tfr__rewrite_node(tfr__rewrite *rw, const char *op, const tfr_value *
                              tfr_value out)
 {
     tfr_graph *g = rw->graph;
-    tfr_value *operands = tfr__keep_alloc(&g->keep, (size_t)n + 1, sizeof *operands);
+    tfr_value *operands = tfr__region_alloc(&g->region, (size_t)n + 1, sizeof *operands);
     tfr__node *node = maker(rw, out);
     char *name = node ? node->name : g->values[out].name;
     for (uint32_t k = 0; k < n; k++)
         if (inputs[k] == TFR_VALUE_NONE)
             rw->status = TFR_ENOMEM; /* a constant that could not be made */
-    if (!operands || rw->status || !grow(rw, &g->nodes, g->n_nodes, &g->room_nodes, sizeof *node)) {
+    if (!operands || rw->status ||
+        !grow(rw, &g->nodes, g->n_nodes, &g->nodes_capacity, sizeof *node)) {
         rw->status = TFR_ENOMEM;
         return NULL;
     }
@@ -337,7 +331,7 @@ void tfr__rewrite_set_input(tfr__rewrite *rw, tfr__node *node, uint32_t k, tfr_v
 tfr__attr_list *tfr__rewrite_attrs(tfr__rewrite *rw, tfr__node *node)
 {
     tfr__attr_list own = {0};
-    if (!node->attrs.room && node->attrs.n) {
+    if (!node->attrs.capacity && node->attrs.n) {
         if (tfr__attr_copy(&node->attrs, &own, NULL))
             rw->status = TFR_ENOMEM; /* and node->attrs becomes empty: nobody runs it */
         node->attrs = own;
@@ -469,7 +463,7 @@ void tfr__rewrite_tidy(tfr__rewrite *rw)
             if (!g->nodes[i].op)
                 tfr__node_copy_finish(&g->nodes[i]);
         tfr__free(g->nodes);
-        g->room_nodes = g->n_nodes + 1;
+        g->nodes_capacity = g->n_nodes + 1;
         g->nodes = nodes;
         g->n_nodes = n;
         for (uint32_t v = 0; v < g->n_values; v++)

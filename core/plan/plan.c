@@ -64,7 +64,7 @@ static void build_finish(tfr__build *b)
     tfr__free(b->seen);
     tfr__free(b->groups);
     tfr__free(b->order);
-    tfr__free(b->laid);
+    tfr__free(b->layouts);
     tfr__free(b->readers);
     tfr__free(b->number);
 }

@@ -19,20 +19,9 @@
 tfr_status tfr__steps_reserve(void *array_pointer, uint32_t n, uint32_t *capacity, size_t size,
                               tfr_err *err)
 {
-    void **array = array_pointer, *p;
-    uint32_t more = *capacity ? *capacity : 32;
-    if (n <= *capacity)
-        return TFR_OK;
-    if (n > UINT32_MAX / 2)
-        return tfr_fail(err, TFR_ELIMIT, "a plan cannot hold more than %u items of a kind", n - 1);
-    while (more < n)
-        more *= 2;
-    p = tfr__realloc(*array, (size_t)more * size);
-    if (!p)
-        return tfr_fail(err, TFR_ENOMEM, "out of memory for a plan of %u items", more);
-    *array = p;
-    *capacity = more;
-    return TFR_OK;
+    return tfr__reserve(array_pointer, n, capacity, size)
+               ? TFR_OK
+               : tfr_fail(err, TFR_ENOMEM, "out of memory for a plan of %u items", n);
 }
 
 tfr_status tfr__steps_buffer(tfr__steps *s, tfr__buffer_kind kind, uint32_t memory, uint64_t bytes,
@@ -205,7 +194,8 @@ tfr_status tfr__steps_result(tfr__steps *s, tfr_value v, uint32_t memory, uint32
 const tfr__group *tfr__steps_laid_by(const tfr__steps *s, tfr_value v)
 {
     const tfr__build *b = s->b;
-    return s->laid[v] == TFR__NO_BUFFER ? NULL : &b->groups[b->nodes[tfr__build_maker(b, v)].group];
+    return s->in_layout[v] == TFR__NO_BUFFER ? NULL
+                                             : &b->groups[b->nodes[tfr__build_maker(b, v)].group];
 }
 
 /* The plain form of a value that only programs of one backend can read, in that one's memory. */
@@ -221,8 +211,8 @@ static tfr_status unlay(tfr__steps *s, tfr_value v, const tfr__group *maker, tfr
     if (status)
         return status;
     step->dst = dst;
-    step->src = s->laid[v];
-    step->layout = s->b->laid[v].layout;
+    step->src = s->in_layout[v];
+    step->layout = s->b->layouts[v].layout;
     step->program = s->p->placed[maker->first].program;
     tfr__steps_touch(s, dst, maker->stream);
     tfr__steps_touch(s, step->src, maker->stream);

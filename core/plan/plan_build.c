@@ -38,7 +38,7 @@ tfr_status tfr__build_call(tfr__build *b, uint32_t i, bool plain, tfr__call *cal
         tfr__operand_set(&call->operands[k], &b->types[v],
                          plain ? NULL : tfr__build_strides(b, state, v, k), NULL);
         if (b->known[v])
-            status = tfr__call_loosen(call, k, b->known[v], err);
+            status = tfr__call_set_unaligned(call, k, b->known[v], err);
         if (status) {
             tfr__call_finish(call);
             return status;

@@ -43,9 +43,9 @@ typedef struct tfr__group {
 } tfr__group;
 
 /* A value in a layout of the backend that makes it. */
-typedef struct tfr__laid {
+typedef struct tfr__value_layout {
     uint64_t layout, bytes;
-} tfr__laid;
+} tfr__value_layout;
 
 typedef struct tfr__build {
     const tfr__plan_env *env;
@@ -68,11 +68,11 @@ typedef struct tfr__build {
     uint32_t n_groups;
     uint32_t *order; /* needed nodes as they run; of each group there is one member */
     uint32_t n_order;
-    tfr__laid *laid;   /* by value */
-    uint32_t *readers; /* by value: needed nodes that read it, each counted once */
-    uint32_t *live_in; /* by value: its number in the plan's live-ins plus one, 0 = none */
-    int32_t *number;   /* by value: -1, but while plan_compile.c numbers those of a group */
-    uint32_t *seen;    /* by value: the last look (tfr__build_look) that has met it */
+    tfr__value_layout *layouts; /* by value */
+    uint32_t *readers;          /* by value: needed nodes that read it, each counted once */
+    uint32_t *live_in;          /* by value: its number in the plan's live-ins plus one, 0 = none */
+    int32_t *number; /* by value: -1, but while plan_compile.c numbers those of a group */
+    uint32_t *seen;  /* by value: the last look (tfr__build_look) that has met it */
     uint32_t n_looks;
 } tfr__build;
 

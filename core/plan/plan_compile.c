@@ -51,11 +51,11 @@ static void view_value(view *w, const tfr__build *b, const tfr__backend *backend
     tfr_program_value *value = &w->values[n];
     int64_t maker = tfr__build_maker(b, v);
     const tfr_tensor *known = b->known[v];
-    bool loose = known && !tfr__tensor_is_aligned(known) &&
-                 (backend->kernel.flags & TFR_KERNEL_TAKES_UNALIGNED);
-    const void *data = loose ? known->data : known ? tfr__tensor_data(known) : NULL;
+    bool unaligned = known && !tfr__tensor_is_aligned(known) &&
+                     (backend->kernel.flags & TFR_KERNEL_TAKES_UNALIGNED);
+    const void *data = unaligned ? known->data : known ? tfr__tensor_data(known) : NULL;
     tfr__operand_set(&w->types[n], &b->types[v], NULL, known && !data ? nothing : data);
-    if (loose)
+    if (unaligned)
         w->types[n].flags |= TFR_OPERAND_UNALIGNED;
     w->number[v] = (int32_t)n;
     w->value_of[n] = v;
@@ -63,9 +63,9 @@ static void view_value(view *w, const tfr__build *b, const tfr__backend *backend
     value->operand = &w->types[n];
     value->node = -1;
     value->flags = TFR_VALUE_INPUT;
-    if (maker >= 0 && b->nodes[maker].group >= 0 && b->laid[v].layout &&
+    if (maker >= 0 && b->nodes[maker].group >= 0 && b->layouts[v].layout &&
         b->groups[b->nodes[maker].group].backend == backend) {
-        value->layout = b->laid[v].layout;
+        value->layout = b->layouts[v].layout;
         value->flags |= TFR_VALUE_ANY_LAYOUT;
     }
 }
@@ -317,7 +317,7 @@ static tfr_status answer_check(tfr__build *b, const view *w, tfr__group *g,
         info->lower_bound = info->workspace_bytes;
     for (uint32_t k = 0; k < w->pub.n_outputs; k++) {
         uint32_t v = (uint32_t)w->pub.outputs[k];
-        tfr__laid *laid = &b->laid[w->value_of[v]];
+        tfr__value_layout *stored = &b->layouts[w->value_of[v]];
         tfr_status status;
         if (outputs[k].layout == TFR_LAYOUT_PLAIN)
             continue;
@@ -325,16 +325,16 @@ static tfr_status answer_check(tfr__build *b, const view *w, tfr__group *g,
             return tfr_fail(err, TFR_EPLUGIN, "it gave output %u a layout, which must be plain", k);
         TFR__SLOT(g->backend, "bytes", NULL, NULL,
                   status = (tfr_status)g->backend->layout.bytes(
-                      g->backend->device, &w->types[v], outputs[k].layout, &laid->bytes, err));
+                      g->backend->device, &w->types[v], outputs[k].layout, &stored->bytes, err));
         if (status)
             return status;
-        if (laid->bytes > INT64_MAX / 4)
+        if (stored->bytes > INT64_MAX / 4)
             return tfr_fail(err, TFR_EPLUGIN,
                             "layout %" PRIu64 " of output %u has %" PRIu64 " bytes",
-                            outputs[k].layout, k, laid->bytes);
+                            outputs[k].layout, k, stored->bytes);
     }
     for (uint32_t k = 0; k < w->pub.n_outputs; k++)
-        b->laid[w->value_of[w->pub.outputs[k]]].layout = outputs[k].layout;
+        b->layouts[w->value_of[w->pub.outputs[k]]].layout = outputs[k].layout;
     return TFR_OK;
 }
 

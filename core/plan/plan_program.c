@@ -345,12 +345,12 @@ tfr_status tfr__build_programs(tfr__build *b, tfr_err *err)
     walk w = {.b = b};
     tfr_status status = TFR_OK;
     b->order = tfr__calloc(n, sizeof *b->order);
-    b->laid = tfr__calloc(n_values, sizeof *b->laid);
+    b->layouts = tfr__calloc(n_values, sizeof *b->layouts);
     b->readers = tfr__calloc(n_values, sizeof *b->readers);
     b->number = tfr__alloc(n_values * sizeof *b->number);
     w.stack = tfr__calloc(n, sizeof *w.stack);
     w.mark = tfr__calloc(n, sizeof *w.mark);
-    if (!b->order || !b->laid || !b->readers || !b->number || !w.stack || !w.mark)
+    if (!b->order || !b->layouts || !b->readers || !b->number || !w.stack || !w.mark)
         status = tfr_fail(err, TFR_ENOMEM, "out of memory for an order of %zu nodes", n - 1);
     if (!status)
         memset(b->number, 0xff, n_values * sizeof *b->number);

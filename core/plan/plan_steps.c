@@ -181,7 +181,7 @@ static tfr_status group_inputs(tfr__steps *s, const tfr__group *g, uint32_t *inp
         const tfr__group *maker = tfr__steps_laid_by(s, v);
         uint32_t memory = b->streams->items[g->stream].memory;
         if (maker && maker->backend == g->backend)
-            inputs[i] = s->laid[v];
+            inputs[i] = s->in_layout[v];
         else
             status = tfr__steps_bring(s, v, memory, &inputs[i], err);
         if (!status && memory == TFR__MEMORY_HOST)
@@ -198,9 +198,10 @@ static tfr_status group_output(tfr__steps *s, const tfr__group *g, tfr_value v, 
 {
     uint32_t memory = s->b->streams->items[g->stream].memory, buffer;
     tfr_status status;
-    if (s->b->laid[v].layout) {
-        status = tfr__steps_buffer(s, TFR__BUFFER_ARENA, memory, s->b->laid[v].bytes, &buffer, err);
-        s->laid[v] = buffer;
+    if (s->b->layouts[v].layout) {
+        status =
+            tfr__steps_buffer(s, TFR__BUFFER_ARENA, memory, s->b->layouts[v].bytes, &buffer, err);
+        s->in_layout[v] = buffer;
     } else {
         status = tfr__steps_result(s, v, memory, &buffer, err);
         *tfr__steps_where(s, memory, v) = buffer;
@@ -345,15 +346,15 @@ tfr_status tfr__build_steps(tfr__build *b, tfr_err *err)
     tfr_status status = TFR_OK;
     s.where = tfr__alloc((n_where + 1) * sizeof *s.where);
     s.plain = tfr__alloc((n_values + 1) * sizeof *s.plain);
-    s.laid = tfr__alloc((n_values + 1) * sizeof *s.laid);
+    s.in_layout = tfr__alloc((n_values + 1) * sizeof *s.in_layout);
     s.dims = tfr__alloc((n_values + 1) * sizeof *s.dims);
     s.n_syncs = tfr__calloc((size_t)b->streams->n + 1, sizeof *s.n_syncs);
-    if (!s.where || !s.plain || !s.laid || !s.dims || !s.n_syncs)
+    if (!s.where || !s.plain || !s.in_layout || !s.dims || !s.n_syncs)
         status = tfr_fail(err, TFR_ENOMEM, "out of memory for a plan over %zu values", n_values);
     if (!status) {
         memset(s.where, 0xff, n_where * sizeof *s.where); /* TFR__NO_BUFFER */
         memset(s.plain, 0xff, n_values * sizeof *s.plain);
-        memset(s.laid, 0xff, n_values * sizeof *s.laid);
+        memset(s.in_layout, 0xff, n_values * sizeof *s.in_layout);
         memset(s.dims, 0xff, n_values * sizeof *s.dims);
     }
     for (uint32_t at = 0; !status && at < b->n_order; at++) {
@@ -372,7 +373,7 @@ tfr_status tfr__build_steps(tfr__build *b, tfr_err *err)
         status = tfr__steps_bind(&s, err);
     tfr__free(s.where);
     tfr__free(s.plain);
-    tfr__free(s.laid);
+    tfr__free(s.in_layout);
     tfr__free(s.dims);
     tfr__free(s.n_syncs);
     tfr__free(s.pending);

@@ -22,7 +22,7 @@ typedef struct tfr__steps {
     uint32_t n_memories;
     uint32_t *where;       /* [memory][value]: buffer or TFR__NO_BUFFER */
     uint32_t *plain;       /* [value]: plain form of a strided live-in */
-    uint32_t *laid;        /* [value]: in the layout that b->laid says; its maker's memory */
+    uint32_t *in_layout;   /* [value]: in the layout that b->layouts says; its maker's memory */
     uint32_t *dims;        /* [value]: its place in the plan's dims, or UINT32_MAX */
     uint32_t *arg_buffers; /* buffer of each launch argument; grows with p->args */
     uint32_t n_args, args_capacity, steps_capacity, buffers_capacity;

@@ -63,7 +63,7 @@ static tfr_status pass(control *c, tfr_tensor *const *inputs, uint32_t n_inputs,
             continue;
         t = outer->values[from].role == TFR__ROLE_CONSTANT ? outer->values[from].tensor
                                                            : c->frame->values[from];
-        if (t && t->loose) /* else each run of the body would align it */
+        if (t && t->unaligned) /* else each run of the body would align it */
             status = tfr_tensor_view(t, 0, &t->shape, NULL, &t, c->err);
         else
             tfr_tensor_retain(t);

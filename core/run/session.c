@@ -185,8 +185,8 @@ static void format_type(const tfr_value_type *type, char *text, size_t n)
     snprintf(text + used, n - used, type->rank ? "]" : "[]");
 }
 
-/* loose: any shape will do. */
-static tfr_status check_input(const tfr__value *value, const tfr_tensor *t, bool loose,
+/* any_shape: the declared one is no promise. */
+static tfr_status check_input(const tfr__value *value, const tfr_tensor *t, bool any_shape,
                               tfr_err *err)
 {
     const tfr_value_type *want = &value->type;
@@ -202,7 +202,7 @@ static tfr_status check_input(const tfr__value *value, const tfr_tensor *t, bool
         return tfr_fail(err, TFR_EDTYPE, "input \"%s\" has type %s, the graph wants %s",
                         value->name, tfr_dtype_name(tfr_tensor_dtype(t)),
                         tfr_dtype_name((tfr_dtype)want->dtype));
-    if (loose || !want->rank_known || want->kind != TFR_KIND_TENSOR)
+    if (any_shape || !want->rank_known || want->kind != TFR_KIND_TENSOR)
         return TFR_OK;
     fits = want->rank == t->shape.rank;
     for (int32_t i = 0; fits && i < want->rank; i++)

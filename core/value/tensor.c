@@ -264,7 +264,7 @@ tfr_status tfr_tensor_wrap_bytes(tfr_dtype dtype, const tfr_shape *shape, const 
         return status;
     }
     tensor->data = (void *)(uintptr_t)bytes;
-    tensor->loose = true;
+    tensor->unaligned = true;
     tensor->idle = idle;
     tensor->release = release;
     tensor->release_user = user;
@@ -415,7 +415,7 @@ void *tfr__tensor_data(const tfr_tensor *tensor)
 {
     tfr_tensor *t = (tfr_tensor *)(uintptr_t)tensor; /* what it holds stays the same */
     uintptr_t own = 0, fresh;
-    if (!t->loose || (uintptr_t)t->data % dtype_alignment((tfr_dtype)t->dtype) == 0)
+    if (!t->unaligned || (uintptr_t)t->data % dtype_alignment((tfr_dtype)t->dtype) == 0)
         return t->data;
     own = atomic_load_explicit(&t->own, memory_order_acquire);
     if (own)
@@ -433,7 +433,7 @@ void *tfr__tensor_data(const tfr_tensor *tensor)
 void *tfr_tensor_data(const tfr_tensor *tensor)
 {
     void *data = tfr__tensor_data(tensor);
-    if (tensor->loose && data == tensor->data)
+    if (tensor->unaligned && data == tensor->data)
         atomic_store(&((tfr_tensor *)(uintptr_t)tensor)->seen, true);
     return data;
 }

@@ -16,8 +16,8 @@ struct tfr_tensor {
     int64_t n_elements;
     size_t bytes; /* of the plain form */
     void *data;
-    bool loose;           /* data may lie at any address: kernels and passes ask tfr__tensor_data */
-    atomic_uintptr_t own; /* the aligned copy of loose data, once somebody has asked; or 0 */
+    bool unaligned;       /* data may lie at any address: kernels and passes ask tfr__tensor_data */
+    atomic_uintptr_t own; /* the aligned copy of unaligned data, once somebody has asked; or 0 */
     atomic_bool seen;     /* somebody outside may hold data */
     void (*idle)(void *user, const void *at, size_t bytes); /* of release_user; or NULL */
     /* Who keeps data alive: this tensor, another one (base), or the caller (release). */
@@ -48,7 +48,8 @@ tfr_status tfr__tensor_create_apart(tfr_dtype dtype, const tfr_shape *shape, tfr
 
 /* Do the ranges overlap in which their elements lie? */
 bool tfr__tensors_share(const tfr_tensor *a, const tfr_tensor *b);
-/* The elements, aligned; of a loose tensor a copy that is made now. NULL = no memory for it. */
+/* The elements, aligned; of an unaligned tensor a copy that is made now. NULL = no memory for it.
+ */
 void *tfr__tensor_data(const tfr_tensor *tensor);
 /* Do the elements lie at multiples of their size, so that a kernel can read them? */
 static inline bool tfr__tensor_is_aligned(const tfr_tensor *t)
@@ -57,7 +58,7 @@ static inline bool tfr__tensor_is_aligned(const tfr_tensor *t)
     size_t size = bits >= 128 ? 8 : bits >= 8 ? bits / 8 : 1; /* 128 bits are pairs of 64 */
     return (uintptr_t)t->data % size == 0;
 }
-/* Nobody will read the elements of a loose tensor soon, or n bytes of them. Any thread. */
+/* Nobody will read the elements of an unaligned tensor soon, or n bytes of them. Any thread. */
 void tfr__tensor_rest(const tfr_tensor *tensor);
 void tfr__tensor_rest_part(const tfr_tensor *tensor, size_t at, size_t n);
 

@@ -15,15 +15,15 @@
 tfr_status tfr__onnx_hold(tfr__onnx_import *import, tfr_tensor *tensor, const tfr_operand *operand,
                           tfr_err *err)
 {
-    if (import->n_held == import->room_held) {
-        uint32_t room = import->room_held ? 2 * import->room_held : 16;
-        tfr__onnx_held *held = realloc(import->held, room * sizeof *held);
+    if (import->n_held == import->held_capacity) {
+        uint32_t capacity = import->held_capacity ? 2 * import->held_capacity : 16;
+        tfr__onnx_held *held = realloc(import->held, capacity * sizeof *held);
         if (!held) {
             tfr_tensor_release(tensor);
-            return tfr_fail(err, TFR_ENOMEM, "out of memory for %u tensors", room);
+            return tfr_fail(err, TFR_ENOMEM, "out of memory for %u tensors", capacity);
         }
         import->held = held;
-        import->room_held = room;
+        import->held_capacity = capacity;
     }
     import->held[import->n_held].tensor = tensor;
     import->held[import->n_held++].operand = operand;
@@ -147,7 +147,7 @@ tfr_status tfr__onnx_import_attr(tfr__onnx_import *import, const tfr__onnx_attr 
     uint32_t number = fields[attr->type];
     /* protobuf leaves out a zero, so a scalar without its field is 0, 0.0 or "". */
     bool single = attr->type <= TFR_ATTR_STRING;
-    uint32_t room = attr->n ? attr->n : 1;
+    uint32_t capacity = attr->n ? attr->n : 1;
     tfr__scratch *scratch = &import->scratch;
     tfr__wire wire = attr->wire;
     tfr__wire_field field;
@@ -165,14 +165,14 @@ tfr_status tfr__onnx_import_attr(tfr__onnx_import *import, const tfr__onnx_attr 
     out->type = attr->type;
     out->name = tfr__scratch_text(scratch, attr->name);
     if (attr->type == TFR_ATTR_INT || attr->type == TFR_ATTR_INTS)
-        out->ints = v.ints = tfr__scratch_take(scratch, room, sizeof *v.ints);
+        out->ints = v.ints = tfr__scratch_take(scratch, capacity, sizeof *v.ints);
     else if (attr->type == TFR_ATTR_FLOAT || attr->type == TFR_ATTR_FLOATS)
-        out->floats = v.floats = tfr__scratch_take(scratch, room, sizeof *v.floats);
+        out->floats = v.floats = tfr__scratch_take(scratch, capacity, sizeof *v.floats);
     else if (attr->type == TFR_ATTR_STRING || attr->type == TFR_ATTR_STRINGS)
-        out->strings = v.strings = tfr__scratch_take(scratch, room, sizeof *v.strings);
+        out->strings = v.strings = tfr__scratch_take(scratch, capacity, sizeof *v.strings);
     if (!out->name || (number != TFR__ATTR_T && number != TFR__ATTR_SPARSE_TENSOR &&
                        number != TFR__ATTR_TP && !v.ints && !v.floats && !v.strings))
-        return tfr_fail(err, TFR_ENOMEM, "out of memory for %u values of an attribute", room);
+        return tfr_fail(err, TFR_ENOMEM, "out of memory for %u values of an attribute", capacity);
     if (v.strings)
         v.strings[0].data = "";
     while (!(status = tfr__wire_next(&wire, &field, err)) && field.number) {
@@ -232,8 +232,8 @@ tfr_status tfr__onnx_import_attrs(tfr__onnx_scope *scope, const tfr__onnx_node *
     tfr__scratch *scratch = &call->import->scratch;
     char quoted[TFR__QUOTE_BYTES];
 
-    call->room_attrs = node->n_attrs + 8; /* upgrades add some */
-    call->attrs = tfr__scratch_take(scratch, call->room_attrs, sizeof *call->attrs);
+    call->attrs_capacity = node->n_attrs + 8; /* upgrades add some */
+    call->attrs = tfr__scratch_take(scratch, call->attrs_capacity, sizeof *call->attrs);
     call->subgraphs = tfr__scratch_take(scratch, node->n_attrs, sizeof *call->subgraphs);
     if (!call->attrs || !call->subgraphs)
         return tfr_fail(err, TFR_ENOMEM, "out of memory for %u attributes", node->n_attrs);

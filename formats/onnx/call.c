@@ -62,7 +62,7 @@ static tfr_attr *set(tfr__onnx_call *call, const char *name, tfr_attr_type type,
 {
     tfr_attr *attr = find(call, name);
     if (!attr) {
-        if (call->n_attrs == call->room_attrs) {
+        if (call->n_attrs == call->attrs_capacity) {
             tfr_fail(err, TFR_EMODEL, "it has %u attributes, which are too many", call->n_attrs);
             return NULL;
         }
@@ -206,8 +206,8 @@ tfr_status tfr__call_node(tfr__onnx_call *call, const char *op, const tfr_value 
                           tfr_value *out, tfr_err *err)
 {
     tfr__scratch *scratch = &call->import->scratch;
-    size_t room = strlen(call->name) + strlen(op) + 2;
-    char *name = tfr__scratch_take(scratch, room, 1);
+    size_t capacity = strlen(call->name) + strlen(op) + 2;
+    char *name = tfr__scratch_take(scratch, capacity, 1);
     tfr__onnx_call helper = {.import = call->import,
                              .builder = call->builder,
                              .domain = "",
@@ -223,7 +223,7 @@ tfr_status tfr__call_node(tfr__onnx_call *call, const char *op, const tfr_value 
     helper.outputs = tfr__scratch_take(scratch, 1, sizeof *helper.outputs);
     if (!name || !helper.inputs || !helper.attrs || !helper.outputs)
         return tfr_fail(err, TFR_ENOMEM, "out of memory for a helper node");
-    snprintf(name, room, "%s/%s", call->name, op);
+    snprintf(name, capacity, "%s/%s", call->name, op);
     if (n_inputs)
         memcpy(helper.inputs, inputs, n_inputs * sizeof *inputs);
     if (n_attrs)

@@ -81,8 +81,8 @@ static tfr_status start_call(tfr__onnx_scope *scope, const tfr__onnx_node *node,
     call->op = tfr__scratch_text(scratch, node->op);
     call->domain = tfr__scratch_text(scratch, node->domain);
     call->name = node_name(scope, node);
-    call->room_inputs = node->n_inputs + 8; /* upgrades add some */
-    call->inputs = tfr__scratch_take(scratch, call->room_inputs, sizeof *call->inputs);
+    call->inputs_capacity = node->n_inputs + 8; /* upgrades add some */
+    call->inputs = tfr__scratch_take(scratch, call->inputs_capacity, sizeof *call->inputs);
     call->outputs = tfr__scratch_take(scratch, node->n_outputs, sizeof *call->outputs);
     call->results = tfr__scratch_take(scratch, node->n_outputs, sizeof *call->results);
     if (!call->op || !call->domain || !call->name || !call->inputs || !call->outputs ||

@@ -47,7 +47,7 @@ typedef struct tfr__onnx_import {
                            tfr_err *err);
     tfr__scratch scratch; /* of the node at hand */
     tfr__onnx_held *held;
-    uint32_t n_held, room_held;
+    uint32_t n_held, held_capacity;
     uint32_t n_inlined;        /* nodes that came out of functions */
     uint64_t n_differentiated; /* nodes that gradients may have made */
     uint32_t n_open;           /* functions inside each other */
@@ -71,7 +71,7 @@ struct tfr__onnx_scope {
     uint32_t *infos;              /* by label: number of its value_info + 1, 0 = none */
     tfr__labels captured;         /* names of outer scopes that were used here */
     tfr_value *captures;          /* by label in captured */
-    uint32_t room_captures;
+    uint32_t captures_capacity;
 };
 
 typedef struct tfr__onnx_call {
@@ -80,7 +80,7 @@ typedef struct tfr__onnx_call {
     int32_t version; /* of the opset that the node was written for */
     const char *domain, *op, *name;
     uint32_t n_inputs, n_outputs, n_attrs, n_subgraphs;
-    uint32_t room_inputs, room_attrs;
+    uint32_t inputs_capacity, attrs_capacity;
     tfr_value *inputs;
     const char **outputs; /* names; "" = not wanted, NULL = made up */
     tfr_value *results;   /* of the outputs, once the node is in the graph */

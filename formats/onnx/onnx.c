@@ -130,7 +130,7 @@ static tfr_status watch_files(const tfr__onnx_source *source, tfr_graph *graph, 
 
 tfr_status tfr_onnx_load(const char *path, tfr_graph **out, tfr_err *err)
 {
-    tfr__onnx_source source = {.dense_bytes = TFR__DENSE_BYTES_MAX, .loose = true};
+    tfr__onnx_source source = {.dense_bytes = TFR__DENSE_BYTES_MAX, .unaligned = true};
     tfr__external external = {.fd = -1};
     tfr_graph *graph = NULL;
     tfr_status status = tfr__mapping_open(path, &source.mapping, err);

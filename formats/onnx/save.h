@@ -41,7 +41,7 @@ typedef struct tfr__onnx_versions {
 
 typedef struct tfr__onnx_save {
     tfr__onnx_part **parts;
-    uint32_t n_parts, room;
+    uint32_t n_parts, capacity;
     uint32_t next; /* the part that a run of the writer meets next */
     uint32_t n_made_up;
     tfr__scratch scratch;   /* of names and arrays */

@@ -96,8 +96,8 @@ static tfr_status add_to_hash(void *user, const void *bytes, size_t n, tfr_err *
 tfr_status tfr__onnx_plan_data(tfr__onnx_save *save, const char *path, tfr_err *err)
 {
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
-    size_t room = strlen(base) + 32;
-    char *location = tfr__scratch_take(&save->scratch, room, 1);
+    size_t capacity = strlen(base) + 32;
+    char *location = tfr__scratch_take(&save->scratch, capacity, 1);
     hash h = {.state = 0x9e3779b97f4a7c15u};
     uint64_t end = 0;
     tfr_status status;
@@ -110,7 +110,7 @@ tfr_status tfr__onnx_plan_data(tfr__onnx_save *save, const char *path, tfr_err *
         return TFR_OK; /* nothing is large */
     status = put_all(save, add_to_hash, &h, err);
     mix(&h);
-    snprintf(location, room, "%s.%016llx.data", base, (unsigned long long)h.state);
+    snprintf(location, capacity, "%s.%016llx.data", base, (unsigned long long)h.state);
     save->location = location;
     return status;
 }
@@ -119,10 +119,10 @@ tfr_status tfr__onnx_plan_data(tfr__onnx_save *save, const char *path, tfr_err *
 static char *data_path(const tfr__onnx_save *save, const char *path)
 {
     const char *slash = strrchr(path, '/');
-    size_t n = slash ? (size_t)(slash - path) + 1 : 0, room = n + strlen(save->location) + 1;
-    char *out = malloc(room);
+    size_t n = slash ? (size_t)(slash - path) + 1 : 0, capacity = n + strlen(save->location) + 1;
+    char *out = malloc(capacity);
     if (out)
-        snprintf(out, room, "%.*s%s", (int)n, path, save->location);
+        snprintf(out, capacity, "%.*s%s", (int)n, path, save->location);
     return out;
 }
 

@@ -26,15 +26,15 @@ static tfr_status add_part(tfr__onnx_save *save, const tfr_graph *graph, tfr__on
 
     if (!part)
         return no_memory(err);
-    if (save->n_parts == save->room) {
-        uint32_t room = save->room ? 2 * save->room : 16;
-        tfr__onnx_part **parts = tfr__scratch_take(&save->scratch, room, sizeof *parts);
+    if (save->n_parts == save->capacity) {
+        uint32_t capacity = save->capacity ? 2 * save->capacity : 16;
+        tfr__onnx_part **parts = tfr__scratch_take(&save->scratch, capacity, sizeof *parts);
         if (!parts)
             return no_memory(err);
         if (save->n_parts)
             memcpy(parts, save->parts, save->n_parts * sizeof *parts);
         save->parts = parts;
-        save->room = room;
+        save->capacity = capacity;
     }
     part->graph = graph;
     part->outer = outer;
@@ -209,14 +209,14 @@ static bool is_own_name(const char *name)
 static tfr_status make_up(tfr__onnx_save *save, tfr__onnx_part *part, const char *base,
                           const char **out, tfr_err *err)
 {
-    size_t room = strlen(base) + 12;
-    char *name = tfr__scratch_take(&save->scratch, room, 1);
+    size_t capacity = strlen(base) + 12;
+    char *name = tfr__scratch_take(&save->scratch, capacity, 1);
 
     if (!name)
         return no_memory(err);
-    snprintf(name, room, "%s", base);
+    snprintf(name, capacity, "%s", base);
     while (is_taken(part, name))
-        snprintf(name, room, "%s_%u", base, save->n_made_up++);
+        snprintf(name, capacity, "%s_%u", base, save->n_made_up++);
     *out = name;
     return take(part, name, err);
 }

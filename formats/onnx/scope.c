@@ -72,19 +72,19 @@ static tfr_status capture(tfr__onnx_scope *scope, tfr__text name, tfr_value *out
 
     if (status)
         return status;
-    if (!is_new && label < scope->room_captures && scope->captures[label] != TFR_VALUE_NONE) {
+    if (!is_new && label < scope->captures_capacity && scope->captures[label] != TFR_VALUE_NONE) {
         *out = scope->captures[label];
         return TFR_OK;
     }
-    if (label >= scope->room_captures) {
-        uint32_t room = scope->room_captures ? 2 * scope->room_captures : 16;
-        tfr_value *grown = realloc(scope->captures, room * sizeof *grown);
+    if (label >= scope->captures_capacity) {
+        uint32_t capacity = scope->captures_capacity ? 2 * scope->captures_capacity : 16;
+        tfr_value *grown = realloc(scope->captures, capacity * sizeof *grown);
         if (!grown)
-            return tfr_fail(err, TFR_ENOMEM, "out of memory for %u captured values", room);
-        for (uint32_t i = scope->room_captures; i < room; i++)
+            return tfr_fail(err, TFR_ENOMEM, "out of memory for %u captured values", capacity);
+        for (uint32_t i = scope->captures_capacity; i < capacity; i++)
             grown[i] = TFR_VALUE_NONE;
         scope->captures = grown;
-        scope->room_captures = room;
+        scope->captures_capacity = capacity;
     }
     status = tfr__onnx_resolve(outer, name, &outside, err);
     if (status)

@@ -17,7 +17,7 @@ struct tfr__scratch_chunk {
 void *tfr__scratch_take(tfr__scratch *scratch, size_t n, size_t size)
 {
     tfr__scratch_chunk *chunk = scratch->chunks;
-    size_t bytes, room;
+    size_t bytes, capacity;
     char *p;
 
     if (size && n > (SIZE_MAX / 2 - ALIGN) / size)
@@ -27,15 +27,15 @@ void *tfr__scratch_take(tfr__scratch *scratch, size_t n, size_t size)
         bytes = ALIGN;
     if (!chunk || chunk->bytes - chunk->used < bytes) {
         /* Chunks grow with what is in use, so that their number stays small. */
-        room = chunk && chunk->bytes < (1 << 20) ? 2 * chunk->bytes : CHUNK_BYTES;
-        if (room < bytes)
-            room = bytes;
-        chunk = malloc(sizeof *chunk + room);
+        capacity = chunk && chunk->bytes < (1 << 20) ? 2 * chunk->bytes : CHUNK_BYTES;
+        if (capacity < bytes)
+            capacity = bytes;
+        chunk = malloc(sizeof *chunk + capacity);
         if (!chunk)
             return NULL;
         chunk->older = scratch->chunks;
         chunk->used = 0;
-        chunk->bytes = room;
+        chunk->bytes = capacity;
         scratch->chunks = chunk;
     }
     p = (char *)chunk->data + chunk->used;

@@ -428,7 +428,7 @@ static tfr_status from_bytes(const tfr__onnx_source *source, const facts *f, tfr
         return status;
     if (align > 8)
         align = 8;
-    if (mapping && source->loose && is_weight(f)) {
+    if (mapping && source->unaligned && is_weight(f)) {
         status =
             tfr_tensor_wrap_bytes(f->dtype, &f->shape, bytes.data, tfr__mapping_rest,
                                   tfr__mapping_release, tfr__mapping_retain(mapping), out, err);

@@ -17,7 +17,7 @@ typedef struct tfr__onnx_source {
     tfr__mapping *mapping;   /* of the file, for tensors that keep it; NULL = copy everything */
     tfr__external *external; /* NULL = external data are refused */
     uint64_t dense_bytes;    /* that sparse tensors may still unfold to */
-    bool loose;              /* large tensors may lie at any address of the mapping */
+    bool unaligned;          /* large tensors may lie at any address of the mapping */
 } tfr__onnx_source;
 
 /* Sparse tensors are the only ones whose size no bytes in the file stand for. */

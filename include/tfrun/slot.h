@@ -28,7 +28,7 @@ typedef struct tfr_slot_call {
     uint32_t flags;  /* TFR_SLOT_... */
     uint32_t thread; /* tfrun's number of the thread */
     uint32_t reserved;
-    uint64_t call;   /* a number for the call: as long as a thread's is equal, it is the same call */
+    uint64_t call; /* a number for the call: as long as a thread's is equal, it is the same call */
     char plugin[32]; /* "acme" */
     char slot[32];   /* as in tfrun/plugin.h: "prepare"; "dlopen" while the file is loaded */
     char node[128];  /* name in the graph; the first one of a program */

@@ -169,10 +169,11 @@ static int32_t fake_enumerate(tfr_device_info *out, uint32_t stride, uint32_t *n
 {
     const int64_t wanted = option_number("devices", 1);
     const uint32_t n_devices = wanted > 4 ? 4 : (uint32_t)wanted;
-    const uint32_t room = *n;
-    if (room > 0 && (!out || stride < offsetof(tfr_device_info, ordinal)))
-        return fake_breach(err, "enumerate has room for %u devices and nowhere to put them", room);
-    for (uint32_t i = 0; i < n_devices && i < room; i++) {
+    const uint32_t capacity = *n;
+    if (capacity > 0 && (!out || stride < offsetof(tfr_device_info, ordinal)))
+        return fake_breach(err, "enumerate has room for %u devices and nowhere to put them",
+                           capacity);
+    for (uint32_t i = 0; i < n_devices && i < capacity; i++) {
         tfr_device_info *to = (tfr_device_info *)(void *)((char *)out + (size_t)i * stride);
         tfr_device_info info = {.size = to->size, .ordinal = i, .type = "NPU", .numa_node = -1};
         if (to->size > stride)

@@ -37,8 +37,8 @@
 typedef struct fake_block {
     struct fake_block *next; /* by address */
     uint64_t offset;
-    uint64_t bytes; /* as asked for */
-    uint64_t room;  /* up to the next multiple of the alignment */
+    uint64_t bytes;    /* as asked for */
+    uint64_t capacity; /* up to the next multiple of the alignment */
     uint32_t n_pending;
 } fake_block;
 

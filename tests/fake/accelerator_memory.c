@@ -95,19 +95,19 @@ static uint64_t round_up(uint64_t x, uint64_t align)
 
 /* First fit. Returns where the block goes into the list, and its offset; NULL if there is no gap.
  */
-static fake_block **find_gap(tfr_plugin_device *device, uint64_t room, uint64_t align,
+static fake_block **find_gap(tfr_plugin_device *device, uint64_t capacity, uint64_t align,
                              uint64_t *offset)
 {
     fake_block **at = &device->blocks;
     const uint64_t base = (uintptr_t)device->front;
     uint64_t start = round_up(base, align) - base;
     for (; *at; at = &(*at)->next) {
-        if (start <= (*at)->offset && room <= (*at)->offset - start)
+        if (start <= (*at)->offset && capacity <= (*at)->offset - start)
             break;
-        start = round_up(base + (*at)->offset + (*at)->room, align) - base;
+        start = round_up(base + (*at)->offset + (*at)->capacity, align) - base;
     }
     *offset = start;
-    return *at || (start <= device->mapped && room <= device->mapped - start) ? at : NULL;
+    return *at || (start <= device->mapped && capacity <= device->mapped - start) ? at : NULL;
 }
 
 static int32_t alloc_block(tfr_plugin_device *device, uint64_t bytes, uint64_t align, void **out,
@@ -129,7 +129,7 @@ static int32_t alloc_block(tfr_plugin_device *device, uint64_t bytes, uint64_t a
     block->next = *at;
     block->offset = offset;
     block->bytes = bytes;
-    block->room = round_up(bytes, FAKE_ALIGNMENT);
+    block->capacity = round_up(bytes, FAKE_ALIGNMENT);
     *at = block;
     device->in_use += bytes;
     if (device->in_use > device->peak)

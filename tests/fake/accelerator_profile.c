@@ -54,7 +54,7 @@ static int32_t fake_start(tfr_plugin_device *device, int32_t on, tfr_err *err)
 static int32_t fake_drain(tfr_plugin_device *device, tfr_profile_record *out, uint32_t stride,
                           uint32_t *n, tfr_err *err)
 {
-    const uint32_t room = *n;
+    const uint32_t capacity = *n;
     int32_t status = fake_enter(device, err);
     if (status)
         return status;
@@ -63,7 +63,7 @@ static int32_t fake_drain(tfr_plugin_device *device, tfr_profile_record *out, ui
         if (q->first)
             status = TFR_EBUSY;
     if (!status) {
-        *n = device->n_records < room ? device->n_records : room;
+        *n = device->n_records < capacity ? device->n_records : capacity;
         for (uint32_t i = 0; i < *n; i++)
             memcpy((char *)out + (size_t)i * stride, &device->records[i],
                    stride < sizeof *out ? stride : sizeof *out);

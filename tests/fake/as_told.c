@@ -34,11 +34,11 @@ static int told(const char *key, int otherwise)
     if (info->unusable)                                                                            \
         abort();
 #define FAKE_ON_OPS                                                                                \
-    uint32_t room = *n, i;                                                                         \
+    uint32_t capacity = *n, i;                                                                     \
     *n = (uint32_t)told("ops", 1);                                                                 \
     if (told("ops-status", 0))                                                                     \
         return tfr_fail(err, told("ops-status", 0), "it forgot its ops");                          \
-    for (i = 0; i < *n && i < room; i++) {                                                         \
+    for (i = 0; i < *n && i < capacity; i++) {                                                     \
         tfr_op_claim *claim = (tfr_op_claim *)(void *)((char *)out + (size_t)i * stride);          \
         claim->since_version = 14;                                                                 \
         claim->name = i + 1 == *n ? "Relu" : !i && told("nameless", 0) ? NULL : "Unheard";         \

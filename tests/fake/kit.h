@@ -79,12 +79,12 @@ static inline void kit_write(const char *name, const void *bytes, size_t n)
     fclose(f);
 }
 
-static inline size_t kit_read(const char *path, char *bytes, size_t room)
+static inline size_t kit_read(const char *path, char *bytes, size_t capacity)
 {
     FILE *f = fopen(path, "rb");
     size_t n;
     REQUIRE(f != NULL);
-    n = fread(bytes, 1, room, f);
+    n = fread(bytes, 1, capacity, f);
     fclose(f);
     return n;
 }

@@ -168,12 +168,13 @@ bool fuzz_spread_covers(const fuzz_spread *s, uint32_t i, const tfr_tensor *expe
     bool good = numbers && s->n_elements[i] == count;
     for (int64_t k = 0; k < count && good; k++) {
         double low = s->low[i][k], high = s->high[i][k], x = numbers[k];
-        double room = margin + 16 * step * fmax(fabs(low), fabs(high)) + (step > 0 ? FLT_MIN : 0);
+        double capacity =
+            margin + 16 * step * fmax(fabs(low), fabs(high)) + (step > 0 ? FLT_MIN : 0);
         bool all = isinf(low) && isinf(high) && low < high; /* with 0, and infinity by 0 is NaN */
         good = isnan(x) ? isnan(low) || isnan(high) || all
                : isinf(low) || isinf(high)
-                   ? x >= fmin(low, DBL_MAX) - room && x <= fmax(high, -DBL_MAX) + room
-                   : within(low, high, room, x);
+                   ? x >= fmin(low, DBL_MAX) - capacity && x <= fmax(high, -DBL_MAX) + capacity
+                   : within(low, high, capacity, x);
         if (!good)
             snprintf(text, n, "element %lld is %.9g, and roundings explain %.9g to %.9g",
                      (long long)k, x, low, high);

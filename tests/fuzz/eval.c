@@ -85,9 +85,9 @@ fuzz_msg *fuzz_value_msg(const tfr_tensor *tensor, const char *name, bool with_s
 
 void fuzz_env_set(fuzz_env *env, const char *name, tfr_tensor *tensor)
 {
-    if (env->n == env->room) {
-        env->room = env->room * 2 + 16;
-        env->items = need(realloc(env->items, env->room * sizeof *env->items));
+    if (env->n == env->capacity) {
+        env->capacity = env->capacity * 2 + 16;
+        env->items = need(realloc(env->items, env->capacity * sizeof *env->items));
     }
     env->items[env->n].name = need(strdup(name));
     env->items[env->n++].tensor = tfr_tensor_retain(tensor);

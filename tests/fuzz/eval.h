@@ -23,7 +23,7 @@ typedef struct fuzz_env {
         char *name;
         tfr_tensor *tensor;
     } * items;
-    size_t n, room;
+    size_t n, capacity;
 } fuzz_env;
 
 /* Retains the tensor; a later one of the same name hides the earlier one. */

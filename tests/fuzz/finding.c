@@ -182,31 +182,31 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static void collect_ops(const fuzz_msg *msg, const char **ops, size_t *n, size_t room)
+static void collect_ops(const fuzz_msg *msg, const char **ops, size_t *n, size_t capacity)
 {
     for (size_t i = 0; i < msg->n; i++) {
         const fuzz_field *f = &msg->fields[i];
-        if (msg->type == FUZZ_NODE && f->number == FUZZ_NODE_OP && f->data && *n < room)
+        if (msg->type == FUZZ_NODE && f->number == FUZZ_NODE_OP && f->data && *n < capacity)
             ops[(*n)++] = (const char *)f->data;
         if (f->msg)
-            collect_ops(f->msg, ops, n, room);
+            collect_ops(f->msg, ops, n, capacity);
     }
 }
 
 /* The fault and the ops of the reduced model. */
-static void sign(const fuzz_msg *model, const char *kind, char *text, size_t room)
+static void sign(const fuzz_msg *model, const char *kind, char *text, size_t capacity)
 {
     const char *ops[40];
     size_t n = 0, at;
     if (model)
         collect_ops(model, ops, &n, 40);
     qsort(ops, n, sizeof ops[0], by_name);
-    at = (size_t)snprintf(text, room, "%s [", kind);
-    for (size_t i = 0; i < n && at < room; i++)
+    at = (size_t)snprintf(text, capacity, "%s [", kind);
+    for (size_t i = 0; i < n && at < capacity; i++)
         if (i == 0 || strcmp(ops[i], ops[i - 1]) != 0)
-            at += (size_t)snprintf(text + at, room - at, "%s%s", i ? " " : "", ops[i]);
-    if (at < room)
-        snprintf(text + at, room - at, "]");
+            at += (size_t)snprintf(text + at, capacity - at, "%s%s", i ? " " : "", ops[i]);
+    if (at < capacity)
+        snprintf(text + at, capacity - at, "]");
 }
 
 static bool is_new(fuzz_run_state *state, const char *signature)

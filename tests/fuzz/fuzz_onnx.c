@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 typedef struct bytes {
     char *data;
-    size_t n, room;
+    size_t n, capacity;
 } bytes;
 
 /* A few bytes may read as many: sparse tensors, functions. */
@@ -22,13 +22,13 @@ enum { MOST_BYTES = 1 << 22 };
 static tfr_status append(void *user, const void *data, size_t n, tfr_err *err)
 {
     bytes *b = user;
-    if (n > b->room - b->n) {
-        size_t room = 2 * (b->n + n);
-        char *more = room < MOST_BYTES ? realloc(b->data, room) : NULL;
+    if (n > b->capacity - b->n) {
+        size_t capacity = 2 * (b->n + n);
+        char *more = capacity < MOST_BYTES ? realloc(b->data, capacity) : NULL;
         if (!more)
-            return tfr_fail(err, TFR_ENOMEM, "no memory for %zu bytes", room);
+            return tfr_fail(err, TFR_ENOMEM, "no memory for %zu bytes", capacity);
         b->data = more;
-        b->room = room;
+        b->capacity = capacity;
     }
     memcpy(b->data + b->n, data, n);
     b->n += n;

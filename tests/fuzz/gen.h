@@ -86,7 +86,8 @@ fuzz_msg *fuzz_new_node(fuzz_gen *g, const char *domain, const char *op, const i
 void fuzz_node_attrs(fuzz_msg *node, const char *attrs);
 
 /* "perm:is=1,0,2" into text. */
-const char *fuzz_list_attr(char *text, size_t room, const char *name, const int64_t *ints, int n);
+const char *fuzz_list_attr(char *text, size_t capacity, const char *name, const int64_t *ints,
+                           int n);
 /* A shape that broadcasts with another one: dims of 1, leading dims gone or added. */
 tfr_shape fuzz_broadcast_shape(fuzz_gen *g, const tfr_shape *shape);
 

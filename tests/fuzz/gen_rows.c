@@ -5,11 +5,13 @@
 
 #include "gen.h"
 
-const char *fuzz_list_attr(char *text, size_t room, const char *name, const int64_t *ints, int n)
+const char *fuzz_list_attr(char *text, size_t capacity, const char *name, const int64_t *ints,
+                           int n)
 {
-    int at = snprintf(text, room, "%s:is=", name);
+    int at = snprintf(text, capacity, "%s:is=", name);
     for (int i = 0; i < n; i++)
-        at += snprintf(text + at, room - (size_t)at, "%s%lld", i ? "," : "", (long long)ints[i]);
+        at +=
+            snprintf(text + at, capacity - (size_t)at, "%s%lld", i ? "," : "", (long long)ints[i]);
     return text;
 }
 

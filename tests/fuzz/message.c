@@ -63,9 +63,9 @@ static void *need(void *memory)
 
 void fuzz_bytes_add(fuzz_bytes *bytes, const void *data, size_t n)
 {
-    if (bytes->room - bytes->n < n) {
-        bytes->room = (bytes->n + n) * 2;
-        bytes->data = need(realloc(bytes->data, bytes->room));
+    if (bytes->capacity - bytes->n < n) {
+        bytes->capacity = (bytes->n + n) * 2;
+        bytes->data = need(realloc(bytes->data, bytes->capacity));
     }
     if (n)
         memcpy(bytes->data + bytes->n, data, n);
@@ -141,9 +141,9 @@ static bool take_fixed(const unsigned char **at, const unsigned char *end, int n
 
 static fuzz_field *new_field(fuzz_msg *msg, uint32_t number, uint32_t wire)
 {
-    if (msg->n == msg->room) {
-        msg->room = msg->room * 2 + 4;
-        msg->fields = need(realloc(msg->fields, msg->room * sizeof *msg->fields));
+    if (msg->n == msg->capacity) {
+        msg->capacity = msg->capacity * 2 + 4;
+        msg->fields = need(realloc(msg->fields, msg->capacity * sizeof *msg->fields));
     }
     fuzz_field *f = &msg->fields[msg->n++];
     *f = (fuzz_field){.number = number, .wire = wire};

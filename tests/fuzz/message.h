@@ -86,13 +86,13 @@ typedef struct fuzz_field {
 struct fuzz_msg {
     fuzz_type type;
     fuzz_field *fields;
-    size_t n, room;
+    size_t n, capacity;
 };
 
 /* Growing memory. */
 typedef struct fuzz_bytes {
     unsigned char *data;
-    size_t n, room;
+    size_t n, capacity;
 } fuzz_bytes;
 
 void fuzz_bytes_add(fuzz_bytes *bytes, const void *data, size_t n);

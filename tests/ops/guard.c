@@ -56,9 +56,9 @@ static void limit_memory(void)
     struct rlimit limit;
     FILE *file = fopen("/proc/self/statm", "r");
     if (file && fscanf(file, "%llu", &pages) == 1 && getrlimit(RLIMIT_AS, &limit) == 0) {
-        rlim_t room = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + (rlim_t)ROOM_MB * 1048576;
-        if (limit.rlim_max == RLIM_INFINITY || room < limit.rlim_max) {
-            limit.rlim_cur = room;
+        rlim_t capacity = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + (rlim_t)ROOM_MB * 1048576;
+        if (limit.rlim_max == RLIM_INFINITY || capacity < limit.rlim_max) {
+            limit.rlim_cur = capacity;
             (void)setrlimit(RLIMIT_AS, &limit);
         }
     }

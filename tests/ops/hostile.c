@@ -76,15 +76,15 @@ tfr_tensor *ops_huge_tensor(tfr_dtype dtype, int32_t rank, ops_random *random)
 {
     static uint64_t element[2]; /* zeros of any type, also the empty string */
     tfr_shape shape = {rank, {0}};
-    int64_t strides[TFR_MAX_RANK] = {0}, room = (int64_t)1 << 55;
+    int64_t strides[TFR_MAX_RANK] = {0}, capacity = (int64_t)1 << 55;
     tfr_tensor *t = NULL;
     tfr_err err = TFR_ERR_INIT;
     if (dtype >= TFR_DTYPE_U4 && dtype != TFR_DTYPE_F8E8M0)
         dtype = TFR_DTYPE_F32; /* packed types have no strides */
     for (int32_t d = 0; d < rank; d++) {
         int64_t dim = (int64_t)1 << ops_random_below(random, 56);
-        shape.dims[d] = dim < room ? dim : room;
-        room /= shape.dims[d];
+        shape.dims[d] = dim < capacity ? dim : capacity;
+        capacity /= shape.dims[d];
     }
     ops_must(tfr_tensor_wrap(dtype, &shape, strides, element, NULL, NULL, &t, &err), &err,
              "a huge tensor");

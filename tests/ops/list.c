@@ -34,7 +34,7 @@ static bool read_line(ops_known *known, char *line)
 
 bool ops_list_read(ops_run *run, const char *path)
 {
-    const uint32_t room = sizeof run->known / sizeof run->known[0];
+    const uint32_t capacity = sizeof run->known / sizeof run->known[0];
     char line[512];
     FILE *file = fopen(path, "r");
     if (!file) {
@@ -45,7 +45,7 @@ bool ops_list_read(ops_run *run, const char *path)
     for (int n = 1; good && fgets(line, sizeof line, file); n++) {
         if (line[0] == '#' || line[0] == '\n')
             continue;
-        good = run->n_known < room && read_line(&run->known[run->n_known++], line);
+        good = run->n_known < capacity && read_line(&run->known[run->n_known++], line);
         if (!good)
             fprintf(stderr, "%s:%d: a line is \"unsupported|depends|xfail NAME: reason\"\n", path,
                     n);
