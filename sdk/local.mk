@@ -1,9 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 # What a plugin author needs: the contract, and a template to copy.
-tfruninclude_HEADERS += \
+sdk_headers = \
 	sdk/include/tfrun/fail.h \
 	sdk/include/tfrun/plugin.h \
+	sdk/include/tfrun/plugin_call.h \
+	sdk/include/tfrun/plugin_device.h \
+	sdk/include/tfrun/plugin_host.h \
+	sdk/include/tfrun/plugin_kernel.h \
+	sdk/include/tfrun/plugin_memory.h \
+	sdk/include/tfrun/plugin_note.h \
+	sdk/include/tfrun/plugin_profile.h \
+	sdk/include/tfrun/plugin_program.h \
+	sdk/include/tfrun/plugin_queue.h \
+	sdk/include/tfrun/plugin_types.h \
 	$(NULL)
+tfruninclude_HEADERS += $(sdk_headers)
 
 dist_template_DATA = \
 	sdk/template/Makefile \

@@ -61,8 +61,7 @@ fake_plugins = \
 fake_sources = $(fake_plugins:.so=.c)
 EXTRA_DIST += $(fake_sources) tests/fake/fake.h tests/fake/throws.cc
 
-tests/fake/stamp: $(fake_sources) tests/fake/fake.h sdk/include/tfrun/plugin.h \
-		sdk/include/tfrun/fail.h
+tests/fake/stamp: $(fake_sources) tests/fake/fake.h $(sdk_headers)
 	$(AM_V_at)$(MKDIR_P) tests/fake && rm -f $@
 	$(AM_V_CCLD)for so in $(fake_plugins); do \
 	    c=$$(echo "$$so" | sed 's/\.so$$/.c/'); \

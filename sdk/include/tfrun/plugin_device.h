@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tfrun/plugin_device.h: devices as a plugin finds them; included by tfrun/plugin.h. */
+#ifndef TFRUN_PLUGIN_DEVICE_H
+#define TFRUN_PLUGIN_DEVICE_H
+
+#include <tfrun/plugin_types.h>
+
+typedef struct tfr_option {
+    const char *key;
+    const char *value;
+} tfr_option;
+
+/* A device as a plugin finds it. The caller owns the struct; the plugin fills the arrays. */
+typedef struct tfr_device_info {
+    uint32_t size;
+    uint32_t ordinal;  /* the plugin's own number of it */
+    char type[16];     /* "CPU", "GPU", "NPU": upper case, becomes the name CPU:0 */
+    char identity[64]; /* equal text = same physical device: "host", "pci:0000:3b:00.0", "uuid:..."
+                        */
+    char name[96];     /* "NVIDIA H100 PCIe"; empty for "host", which the core describes */
+    char driver[64];   /* "535.104", empty = none */
+    char properties[256];  /* "key=value" lines: "compute_capability=9.0\npci=0000:3b:00.0" */
+    uint64_t memory_total; /* bytes, 0 = unknown */
+    uint64_t memory_free;  /* bytes, 0 = unknown */
+    uint32_t clock_khz;    /* 0 = unknown */
+    int32_t numa_node;     /* -1 = unknown */
+    int32_t unusable;      /* a tfr_reason when the device is there but cannot be opened, else 0 */
+    char why[256];         /* sentence for unusable, with the next step */
+} tfr_device_info;
+
+/* The plugin's own open device. */
+typedef struct tfr_plugin_device tfr_plugin_device;
+
+#endif

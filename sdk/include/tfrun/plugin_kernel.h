@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tfrun/plugin_kernel.h: facet tfr.kernel/1, required for a backend; included by tfrun/plugin.h. */
+#ifndef TFRUN_PLUGIN_KERNEL_H
+#define TFRUN_PLUGIN_KERNEL_H
+
+#include <tfrun/plugin_call.h>
+#include <tfrun/plugin_memory.h>
+
+#define TFR_KERNEL_V1 "tfr.kernel/1"
+
+/* An op that the plugin has kernels for. digest 0 = not compared. */
+typedef struct tfr_op_claim {
+    uint32_t size;
+    int32_t since_version;
+    const char *domain;
+    const char *name;
+    uint64_t digest;
+    /*
+     * Element types that operand 0 (input 0, or output 0 without inputs) may have for a yes on this
+     * device: bit n for the type of number n; bits that the op does not admit mean nothing; 0 =
+     * unspecified. The tools show it; supports decides.
+     */
+    uint32_t dtypes;
+    /* Types that depend on the processor or on a library's version, whether they are here or not.
+     */
+    uint32_t dtypes_if;
+} tfr_op_claim;
+
+typedef enum tfr_verdict {
+    TFR_VERDICT_NO = 0,
+    TFR_VERDICT_YES = 1,
+    TFR_VERDICT_REORDER = 2, /* yes, once every operand is plain; given only if one is strided */
+    TFR_VERDICT_SLOW = 3     /* yes, but another backend is likely faster */
+} tfr_verdict;
+
+enum {
+    TFR_ANSWER_CAPTURABLE = 1u << 0,
+    TFR_ANSWER_NONDETERMINISTIC = 1u << 1, /* two launches give different values */
+    /* draws random numbers: another implementation gives other values, with the same seed too */
+    TFR_ANSWER_RANDOM = 1u << 2,
+    TFR_ANSWER_MATH_MODE = 1u << 3 /* computes in the call's math mode; else it does so strictly */
+};
+
+/*
+ * The caller zeroes it and sets size. Every verdict but YES carries reason and text; the text of a
+ * YES is a note for the user, such as why a math mode is not used.
+ */
+typedef struct tfr_answer {
+    uint32_t size;
+    int32_t verdict;          /* tfr_verdict */
+    int32_t reason;           /* tfr_reason */
+    uint32_t flags;           /* TFR_ANSWER_... */
+    uint64_t time_ns;         /* estimate of one launch, 0 = unknown */
+    uint64_t workspace_bytes; /* scratch memory of space 0 for each launch, aligned as the space */
+    uint64_t host_inputs;     /* bit i: input i is read by the host, so it stays in host memory */
+    struct {
+        /* this output may be given this input's memory, if nobody reads it later */
+        int16_t input, output;
+    } in_place[4];
+    uint32_t n_in_place;
+    char text[256]; /* the sentence, with the number that failed: "k 4096 is more than 1024" */
+} tfr_answer;
+
+typedef struct tfr_kernel tfr_kernel;
+
+/*
+ * One operand at launch. Absent operands have address NULL; so may operands of 0 elements. This
+ * struct never grows: what a later minor knows of an argument comes as another array in tfr_launch.
+ */
+typedef struct tfr_arg {
+    /* in space 0, or host memory if host_inputs says so; aligned to its element at least */
+    void *address;
+    /*
+     * for an output with TFR_OPERAND_DYNAMIC: where the kernel writes the true dims (rank of them),
+     * in host memory, before the queue passes the launch. Data are dense for the true dims. Else
+     * NULL.
+     */
+    int64_t *dims;
+} tfr_arg;
+
+typedef struct tfr_launch {
+    uint32_t size;
+    uint32_t n_args;
+    /* inputs, then outputs, as in the call; this array is valid during launch only */
+    const tfr_arg *args;
+    void *workspace; /* workspace_bytes of space 0, or NULL */
+    uint64_t run;    /* number of the session's run, for ops that draw random numbers */
+    uint64_t id;     /* names this launch in the records of tfr.profile/1; 0 = nobody asks */
+} tfr_launch;
+
+enum {
+    /*
+     * Known operands may have TFR_OPERAND_UNALIGNED, but in prepare. Without this the core makes
+     * aligned copies of such data, which takes time and memory if they are large.
+     */
+    TFR_KERNEL_TAKES_UNALIGNED = 1u << 0
+};
+
+typedef struct tfr_kernel_facet {
+    uint32_t size;
+    uint32_t flags; /* TFR_KERNEL_..., those that the core does not know have no effect */
+    /*
+     * required [any]. The ops that the plugin has kernels for on this device, as enumerate: fills
+     * up to *n claims, stride bytes apart, and sets *n to their number. The core asks supports only
+     * about these. A claim meets the op table's row if its since_version is in the row's range of
+     * equal meaning and its digest is 0 or equal; else that op alone is off, with a message.
+     */
+    int32_t (*ops)(tfr_plugin_device *device, tfr_op_claim *out, uint32_t stride, uint32_t *n,
+                   tfr_err *err);
+    /* required [any]. Pure, fast, allocates nothing. A failing return is a defect; "no" is an
+     * answer. */
+    int32_t (*supports)(tfr_plugin_device *device, const tfr_call *call, tfr_answer *answer,
+                        tfr_err *err);
+    /*
+     * required [device]. Builds what launches need: descriptors, packed weights, choices. Comes
+     * only after a yes for an equal call; failing then (but for TFR_ENOMEM) counts as a defect of
+     * the plugin. Copies what it needs of call, the data of its operands aside, which live until
+     * drop.
+     */
+    int32_t (*prepare)(tfr_plugin_device *device, const tfr_call *call, tfr_kernel **out,
+                       tfr_err *err);
+    /*
+     * required [queue]; without the queue facet queue is NULL and the work is done on return, and
+     * different kernels, but never one kernel, may be launched by several threads at once.
+     * Enqueues; does not wait.
+     */
+    int32_t (*launch)(tfr_plugin_device *device, tfr_queue *queue, tfr_kernel *kernel,
+                      const tfr_launch *launch, tfr_err *err);
+    /* required [device]. No launch of it is under way. NULL is fine. */
+    void (*drop)(tfr_plugin_device *device, tfr_kernel *kernel);
+} tfr_kernel_facet;
+#define TFR_KERNEL_MIN_SIZE ((uint32_t)(offsetof(tfr_kernel_facet, drop) + sizeof(void *)))
+
+#endif

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tfrun/plugin_memory.h: facet tfr.memory/1, required; included by tfrun/plugin.h. */
+#ifndef TFRUN_PLUGIN_MEMORY_H
+#define TFRUN_PLUGIN_MEMORY_H
+
+#include <tfrun/plugin_device.h>
+
+#define TFR_MEMORY_V1 "tfr.memory/1"
+
+/* Ordinary host memory, in tfr_copy; every device's own spaces count from 0. */
+#define TFR_SPACE_HOST UINT32_MAX
+
+enum {
+    TFR_SPACE_HOST_ACCESS = 1u << 0,  /* the host may read and write it like its own */
+    TFR_SPACE_DEVICE_ACCESS = 1u << 1 /* kernels of the device may use it */
+};
+
+typedef struct tfr_space_info {
+    uint32_t size;
+    uint32_t flags;     /* TFR_SPACE_... */
+    char name[16];      /* "host", "device", "pinned" */
+    uint64_t alignment; /* bytes, a power of two; arena slices start at multiples of it */
+    uint64_t total;     /* bytes, 0 = unknown */
+    uint64_t max_alloc; /* bytes in one alloc, 0 = no limit */
+} tfr_space_info;
+
+/* What to copy, rows of bytes each; pitches are from row to row. One row: pitches do not count. */
+typedef struct tfr_copy {
+    uint32_t dst_space, src_space; /* a space of the device, or TFR_SPACE_HOST */
+    void *dst;
+    const void *src;
+    uint64_t bytes;
+    uint64_t rows; /* 0 = 1 */
+    uint64_t dst_pitch, src_pitch;
+    /* The device that src_space belongs to: another one of the same plugin, or NULL = this one. */
+    tfr_plugin_device *src_device;
+} tfr_copy;
+
+typedef struct tfr_memory_stats {
+    uint32_t size;
+    uint32_t reserved;
+    uint64_t total, free, in_use, peak; /* bytes, 0 = unknown */
+} tfr_memory_stats;
+
+typedef enum tfr_import_kind {
+    TFR_IMPORT_HOST = 1,  /* handle is a pointer to host memory, registered for the device */
+    TFR_IMPORT_DLPACK = 2 /* handle is a DLManagedTensorVersioned *, kept until free */
+} tfr_import_kind;
+
+/* Memory that somebody else allocated. */
+typedef struct tfr_import {
+    uint32_t size;
+    int32_t kind; /* tfr_import_kind */
+    void *handle;
+    uint64_t bytes;
+} tfr_import;
+
+typedef enum tfr_link_kind {
+    TFR_LINK_NONE = 0,  /* only through the host, by two copies */
+    TFR_LINK_DMA = 1,   /* copy() does it at once */
+    TFR_LINK_MAPPED = 2 /* kernels may use the peer's addresses as they are */
+} tfr_link_kind;
+
+/* The way from one memory to another; zeros = unknown. */
+typedef struct tfr_link {
+    uint32_t size;
+    int32_t kind; /* tfr_link_kind */
+    uint64_t bytes_per_second;
+    uint64_t latency_ns;
+} tfr_link;
+
+typedef struct tfr_queue tfr_queue;
+typedef struct tfr_fence tfr_fence;
+
+/*
+ * Addresses: what alloc returns is a device address; adding a byte offset inside the allocation
+ * gives another valid one. The core takes large slabs and does pooling, lifetimes and arenas
+ * itself. Space 0 is where kernels find their operands; it must have TFR_SPACE_DEVICE_ACCESS.
+ */
+typedef struct tfr_memory_facet {
+    uint32_t size;
+    uint32_t reserved;
+    /* required [any]. As enumerate: fills up to *n, sets *n to the number of spaces (at least 1).
+     */
+    int32_t (*spaces)(tfr_plugin_device *device, tfr_space_info *out, uint32_t stride, uint32_t *n,
+                      tfr_err *err);
+    /* required [device]. bytes > 0; align is a power of two. TFR_ENOMEM: there is not enough. */
+    int32_t (*alloc)(tfr_plugin_device *device, uint32_t space, uint64_t bytes, uint64_t align,
+                     void **out, tfr_err *err);
+    /* required [device]. What alloc gave; NULL is fine. Work that uses it has been waited for. */
+    void (*free)(tfr_plugin_device *device, uint32_t space, void *address);
+    /*
+     * [queue], with queue NULL [device] and done on return. Copies in order. Required unless every
+     * space has TFR_SPACE_HOST_ACCESS (then NULL = the core copies). Host memory stays valid and
+     * unchanged until the queue has passed the copy.
+     */
+    int32_t (*copy)(tfr_plugin_device *device, tfr_queue *queue, const tfr_copy *copies, uint32_t n,
+                    uint32_t stride, tfr_err *err);
+    /* optional [queue], with queue NULL [device]: repeats a byte. NULL = the core copies from the
+     * host. */
+    int32_t (*fill)(tfr_plugin_device *device, tfr_queue *queue, uint32_t space, void *address,
+                    uint8_t byte, uint64_t bytes, tfr_err *err);
+    /* optional [any]: counters for the tools. */
+    int32_t (*stats)(tfr_plugin_device *device, uint32_t space, tfr_memory_stats *out,
+                     tfr_err *err);
+    /*
+     * optional [device]: makes foreign memory usable in a space; free() ends that, the owner keeps
+     * the memory until then. NULL = the core copies. TFR_EUNSUPPORTED for a kind it does not know.
+     */
+    int32_t (*import_memory)(tfr_plugin_device *device, uint32_t space, const tfr_import *what,
+                             void **out, tfr_err *err);
+    /*
+     * optional [any]: how data get from a peer's space into a space of this device; peer is
+     * another device of the same plugin, or NULL for the host. NULL = not known.
+     */
+    int32_t (*link)(tfr_plugin_device *device, uint32_t space, tfr_plugin_device *peer,
+                    uint32_t peer_space, tfr_link *out, tfr_err *err);
+} tfr_memory_facet;
+#define TFR_MEMORY_MIN_SIZE ((uint32_t)(offsetof(tfr_memory_facet, free) + sizeof(void *)))
+
+#endif
