@@ -82,7 +82,7 @@ static inline void load(void)
     if (!so)
         printf("%s\n", dlerror());
     REQUIRE(so != NULL);
-    *(void **)&entry = dlsym(so, "tfrun_plugin_v1");
+    *(void **)&entry = dlsym(so, "tfrun_plugin_v0");
     REQUIRE(entry != NULL);
     REQUIRE_OK(entry(&host, &plugin, &err), &err);
     memory = plugin->facet(TFR_MEMORY_V1);

@@ -73,7 +73,7 @@ static tfr_status library_load(tfr__plugin *plugin, tfr__library *library, tfr_e
     entry = tfr__dl_entry(handle);
     if (!entry)
         return tfr_fail(err, TFR_EPLUGIN, "does not export tfrun_plugin_v%d", TFR_ABI_MAJOR);
-    visit = tfr__slot_enter(plugin->name, "tfrun_plugin_v1", NULL, NULL);
+    visit = tfr__slot_enter(plugin->name, "tfrun_plugin_v0", NULL, NULL);
     status = (tfr_status)entry(tfr__host(), &given, &own);
     tfr__slot_leave(&visit, plugin);
     if (status)

@@ -62,10 +62,18 @@ static bool note_take(tfr__plugin *plugin, const tfr__elf_note *found)
         return false;
     }
     memset(note, 0, sizeof *note);
-    memcpy(note, found->desc, 2 * sizeof(uint32_t)); /* size and abi_major stay first, for ever */
+    /* size and the version stay first, for ever */
+    memcpy(note, found->desc, given < 3 * sizeof(uint32_t) ? given : 3 * sizeof(uint32_t));
     if (note->abi_major != TFR_ABI_MAJOR) {
-        tfr__plugin_set(plugin, TFR_PLUGIN_ABI, "needs plugin ABI %u, this core has %d",
-                        note->abi_major, TFR_ABI_MAJOR);
+        tfr__plugin_set(plugin, TFR_PLUGIN_ABI, "needs plugin ABI %u.%u, this core has %d.%d",
+                        note->abi_major, note->abi_minor, TFR_ABI_MAJOR, TFR_ABI_MINOR);
+        return false;
+    }
+    if (TFR_ABI_MAJOR == 0 && note->abi_minor != TFR_ABI_MINOR) {
+        tfr__plugin_set(plugin, TFR_PLUGIN_ABI,
+                        "needs plugin ABI 0.%u, this core has 0.%d, and before 1.0 both must be "
+                        "equal; compile the plugin against this core's headers",
+                        note->abi_minor, TFR_ABI_MINOR);
         return false;
     }
     size = note->size;

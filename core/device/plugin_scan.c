@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #ifndef TFR_PLUGIN_DIR
-#define TFR_PLUGIN_DIR "/usr/lib/tfrun/plugins-1"
+#define TFR_PLUGIN_DIR "/usr/lib/tfrun/plugins-0"
 #endif
 
 #define SCAN_MAX_FILES 1024

@@ -133,7 +133,7 @@ static const tfr_plugin plugin = {
     .facet = native_facet,
 };
 
-int32_t tfrun_plugin_v1(const tfr_host *host, const tfr_plugin **out, tfr_err *err)
+int32_t tfrun_plugin_v0(const tfr_host *host, const tfr_plugin **out, tfr_err *err)
 {
     (void)err;
     the_host = host;

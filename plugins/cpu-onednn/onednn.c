@@ -131,7 +131,7 @@ static const tfr_plugin plugin = {
     .facet = onednn_facet,
 };
 
-int32_t tfrun_plugin_v1(const tfr_host *host, const tfr_plugin **out, tfr_err *err)
+int32_t tfrun_plugin_v0(const tfr_host *host, const tfr_plugin **out, tfr_err *err)
 {
     the_host = host;
     /* Where the library would be opened later, a broken one must show, and its version is told. */

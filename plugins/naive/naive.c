@@ -293,7 +293,7 @@ static const tfr_plugin naive_plugin = {
     .facet = naive_facet,
 };
 
-int32_t tfrun_plugin_v1(const tfr_host *host, const tfr_plugin **out, tfr_err *err)
+int32_t tfrun_plugin_v0(const tfr_host *host, const tfr_plugin **out, tfr_err *err)
 {
     (void)err;
     naive_host_string = host->facet ? host->facet(TFR_HOST_STRING_V1) : NULL;

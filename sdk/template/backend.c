@@ -142,7 +142,7 @@ static const tfr_plugin template_plugin = {
     .facet = template_facet, /* the tables above by name; NULL: I have none */
 };
 
-int32_t tfrun_plugin_v1(const tfr_host *host, const tfr_plugin **out, tfr_err *err)
+int32_t tfrun_plugin_v0(const tfr_host *host, const tfr_plugin **out, tfr_err *err)
 {
     *out = &template_plugin; /* keep host for its log, threads and options; touch no device */
     return TFR_OK;

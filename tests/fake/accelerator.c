@@ -289,7 +289,7 @@ static const tfr_plugin fake_plugin = {
     .shutdown = fake_shutdown,
 };
 
-int32_t tfrun_plugin_v1(const tfr_host *host, const tfr_plugin **out, tfr_err *err)
+int32_t tfrun_plugin_v0(const tfr_host *host, const tfr_plugin **out, tfr_err *err)
 {
     if (host->size < offsetof(tfr_host, facet))
         return tfr_fail(err, TFR_EPLUGIN, "the host's table has only %u bytes", host->size);

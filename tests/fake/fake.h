@@ -289,7 +289,7 @@ static const struct {
 };
 
 #ifndef FAKE_NO_ENTRY
-int32_t tfrun_plugin_v1(const tfr_host *host, const tfr_plugin **out, tfr_err *err)
+int32_t tfrun_plugin_v0(const tfr_host *host, const tfr_plugin **out, tfr_err *err)
 {
     (void)host, (void)err;
     FAKE_ON_ENTRY

@@ -9,4 +9,4 @@ __attribute__((section(".note.tfrun"), used, aligned(4))) static const struct {
     char owner[8];
     uint32_t desc[5];
 } note = {
-    sizeof(TFR_NOTE_OWNER), 20, TFR_NOTE_TYPE, TFR_NOTE_OWNER, {4000, TFR_ABI_MAJOR, 7, 7, 7}};
+    sizeof(TFR_NOTE_OWNER), 20, TFR_NOTE_TYPE, TFR_NOTE_OWNER, {4000, TFR_ABI_MAJOR, TFR_ABI_MINOR, 7, 7}};

@@ -54,6 +54,7 @@ fake_plugins = \
 	tests/fake/undefined_symbol.so \
 	tests/fake/wrong_abi.so \
 	tests/fake/wrong_digest.so \
+	tests/fake/wrong_minor.so \
 	tests/fake/wrong_name.so \
 	tests/fake/wrong_sanitizer.so \
 	tests/fake/wrong_version.so \

@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <tfrun/plugin.h>
 
-int32_t tfrun_plugin_v1(const tfr_host *, const tfr_plugin **, tfr_err *)
+int32_t tfrun_plugin_v0(const tfr_host *, const tfr_plugin **, tfr_err *)
 {
     throw std::runtime_error("thrown across the border");
 }

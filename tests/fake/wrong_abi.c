@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Needs plugin ABI 2. */
+/* Needs plugin ABI 2.0. */
 #define FAKE_NAME "wrong-abi"
 #define FAKE_NO_NOTE
 #include "fake.h"

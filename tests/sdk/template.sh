@@ -54,7 +54,7 @@ for cc in gcc clang; do
 done
 
 # A sanitizer adds names of its own.
-claim "it exports tfrun_plugin_v1 alone" test tfrun_plugin_v1 = \
+claim "it exports tfrun_plugin_v0 alone" test tfrun_plugin_v0 = \
     "$(nm -D --defined-only "$so" | awk '$2 != "A" { print $3 }' | grep -v -e '^_' -e san)"
 claim "it takes nothing of tfrun" sh -c '! nm -D --undefined-only "$1" | grep -q tfr' - "$so"
 readelf -W -S "$so" >"$tmp/sections" 2>&1

@@ -23,7 +23,7 @@ void *tfr__dl_open(const char *path, tfr_err *err)
 
 tfr_plugin_entry_fn tfr__dl_entry(void *library)
 {
-    void *address = dlsym(library, "tfrun_plugin_v1");
+    void *address = dlsym(library, "tfrun_plugin_v0");
     tfr_plugin_entry_fn entry = NULL;
     /* ISO C has no cast from an object's address to a function's. */
     if (address)

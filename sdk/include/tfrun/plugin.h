@@ -2,14 +2,14 @@
 /*
  * tfrun/plugin.h: the contract between the tfrun core and a plugin, and its only definition.
  *
- * A plugin is a shared object that exports one function, tfrun_plugin_v1, and carries one ELF note,
+ * A plugin is a shared object that exports one function, tfrun_plugin_v0, and carries one ELF note,
  * written by TFR_PLUGIN_NOTE. It includes this header and nothing else of tfrun, and it links
  * nothing of tfrun: what the core does for it arrives in the tfr_host table. The header is C99 and
  * C++11 and needs only <stddef.h> and <stdint.h>.
  *
  * Start by copying sdk/template, a whole plugin of one page. The life of a plugin:
  *
- *   note read -> probed in a child process -> dlopen -> tfrun_plugin_v1(host) -> enumerate()
+ *   note read -> probed in a child process -> dlopen -> tfrun_plugin_v0(host) -> enumerate()
  *     -> open(device) -> supports(call) -> prepare(call) -> launch() ... -> drop(kernel)
  *     -> close(device) -> shutdown() -> (never dlclose'd)
  *
@@ -87,7 +87,7 @@ typedef int32_t (*tfr_plugin_entry_fn)(const tfr_host *host, const tfr_plugin **
 __attribute__((visibility("default")))
 #endif
 int32_t
-tfrun_plugin_v1(const tfr_host *host, const tfr_plugin **out, tfr_err *err);
+tfrun_plugin_v0(const tfr_host *host, const tfr_plugin **out, tfr_err *err);
 
 #ifdef __cplusplus
 }

@@ -7,10 +7,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The major version is part of the entry's name. The minor counts appended fields and new facets.
+/*
+ * The major version is part of the entry's name. The minor counts appended fields and new facets.
+ * Major 0 promises nothing yet: any minor may change anything, and a core takes plugins of exactly
+ * its own one. From 1 on a core takes every minor of its major.
  */
-#define TFR_ABI_MAJOR 1
-#define TFR_ABI_MINOR 0
+#define TFR_ABI_MAJOR 0
+#define TFR_ABI_MINOR 1
 
 /* ---- status and errors ---- */
 
