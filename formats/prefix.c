@@ -10,12 +10,12 @@ tfr_status tfr__prefix(tfr_err *err, tfr_status status, const char *format, ...)
     size_t capacity, n, kept, skipped;
     va_list args;
 
-    if (!err || err->size <= offsetof(tfr_err, text))
+    capacity = err ? tfr__text_bytes(err->size, offsetof(tfr_err, text), sizeof err->text) : 0;
+    if (!capacity--)
         return status;
     va_start(args, format);
     vsnprintf(front, sizeof front, format, args);
     va_end(args);
-    capacity = err->size - offsetof(tfr_err, text) - 1;
     n = strlen(front);
     kept = strlen(err->text);
     if (n > capacity / 2)

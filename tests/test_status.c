@@ -64,6 +64,32 @@ TEST(fail_writes_no_more_than_the_error_has_room_for)
     CHECK_INT('x', err.text[0]);
 }
 
+TEST(fail_leaves_what_a_newer_error_has_behind_the_text)
+{
+    struct {
+        tfr_err err;
+        char newer[16];
+    } given;
+    memset(&given, 'x', sizeof given);
+    given.err.size = sizeof given;
+    (void)tfr_fail(&given.err, TFR_EIO, "%600s", "a sentence longer than the text");
+    CHECK_INT(sizeof given.err.text - 1, strlen(given.err.text));
+    CHECK_INT('x', given.newer[0]);
+}
+
+TEST(decline_leaves_what_a_newer_answer_has_behind_the_text)
+{
+    struct {
+        tfr_answer answer;
+        char newer[16];
+    } given;
+    memset(&given, 'x', sizeof given);
+    given.answer.size = sizeof given;
+    (void)tfr_decline(&given.answer, TFR_REASON_RANK, "%600s", "a sentence longer than the text");
+    CHECK_INT(sizeof given.answer.text - 1, strlen(given.answer.text));
+    CHECK_INT('x', given.newer[0]);
+}
+
 static const test_case cases[] = {
     CASE(every_status_has_its_name_and_sentence),
     CASE(a_number_that_is_no_status_is_unknown),
@@ -71,5 +97,7 @@ static const test_case cases[] = {
     CASE(the_version_starts_with_a_number),
     CASE(fail_fills_the_error_and_returns_its_code),
     CASE(fail_writes_no_more_than_the_error_has_room_for),
+    CASE(fail_leaves_what_a_newer_error_has_behind_the_text),
+    CASE(decline_leaves_what_a_newer_answer_has_behind_the_text),
 };
 TEST_MAIN(cases)

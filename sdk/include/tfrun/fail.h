@@ -21,13 +21,24 @@
 #define TFR__PRINTF(text, first)
 #endif
 
+/*
+ * The bytes of a text at offset in a struct of so many bytes, of which the compiler of this file
+ * knew known. A struct of somebody newer has fields behind the text, which are not ours to write.
+ */
+static inline size_t tfr__text_bytes(uint32_t size, size_t offset, size_t known)
+{
+    size_t given = size > offset ? size - offset : 0;
+    return given < known ? given : known;
+}
+
 /* Writes only as much of *err as its size says, returns code. err may be NULL. */
 TFR__PRINTF(3, 4)
 static inline tfr_status tfr_fail(tfr_err *err, tfr_status code, const char *format, ...)
 {
-    if (err && err->size > offsetof(tfr_err, text)) {
+    size_t capacity =
+        err ? tfr__text_bytes(err->size, offsetof(tfr_err, text), sizeof err->text) : 0;
+    if (capacity) {
         va_list args;
-        size_t capacity = err->size - offsetof(tfr_err, text);
         va_start(args, format);
         err->code = (int32_t)code;
         err->native = 0;
@@ -41,12 +52,14 @@ static inline tfr_status tfr_fail(tfr_err *err, tfr_status code, const char *for
 TFR__PRINTF(3, 4)
 static inline tfr_status tfr_decline(tfr_answer *answer, tfr_reason reason, const char *format, ...)
 {
+    size_t capacity =
+        tfr__text_bytes(answer->size, offsetof(tfr_answer, text), sizeof answer->text);
     va_list args;
     va_start(args, format);
     answer->verdict = TFR_VERDICT_NO;
     answer->reason = (int32_t)reason;
-    if (answer->size > offsetof(tfr_answer, text))
-        vsnprintf(answer->text, answer->size - offsetof(tfr_answer, text), format, args);
+    if (capacity)
+        vsnprintf(answer->text, capacity, format, args);
     va_end(args);
     return TFR_OK;
 }
