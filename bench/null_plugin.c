@@ -4,9 +4,8 @@
  * run is tfrun itself. It claims Add on the host and leaves its output as it was, so nothing else
  * may use it: it lies beside tfrun-probe, not among the plugins.
  */
-#include <stdlib.h>
 #include <string.h>
-#include <tfrun/fail.h>
+#include <tfrun/host_device.h>
 
 TFR_PLUGIN_NOTE("null", TFR_PLUGIN_BACKEND, 1, "");
 
@@ -20,42 +19,6 @@ struct tfr_kernel {
 static tfr_plugin_device null_device;
 static tfr_kernel null_kernel;
 
-static int32_t null_list(const void *one, size_t bytes, void *out, uint32_t stride, uint32_t *n)
-{
-    if (*n > 0)
-        memcpy(out, one, bytes < stride ? bytes : stride);
-    *n = 1;
-    return TFR_OK;
-}
-
-static int32_t null_spaces(tfr_plugin_device *device, tfr_space_info *out, uint32_t stride,
-                           uint32_t *n, tfr_err *err)
-{
-    static const tfr_space_info space = {
-        sizeof(space), TFR_SPACE_HOST_ACCESS | TFR_SPACE_DEVICE_ACCESS, "host", 64, 0, 0};
-    (void)device;
-    (void)err;
-    return null_list(&space, sizeof(space), out, stride, n);
-}
-
-static int32_t null_alloc(tfr_plugin_device *device, uint32_t space, uint64_t bytes, uint64_t align,
-                          void **out, tfr_err *err)
-{
-    (void)device;
-    (void)space;
-    if (posix_memalign(out, align < 64 ? 64 : align, bytes))
-        return tfr_fail(err, TFR_ENOMEM, "no memory for %llu bytes", (unsigned long long)bytes);
-    memset(*out, 0, bytes);
-    return TFR_OK;
-}
-
-static void null_free(tfr_plugin_device *device, uint32_t space, void *address)
-{
-    (void)device;
-    (void)space;
-    free(address);
-}
-
 static int32_t null_ops(tfr_plugin_device *device, tfr_op_claim *out, uint32_t stride, uint32_t *n,
                         tfr_err *err)
 {
@@ -63,7 +26,9 @@ static int32_t null_ops(tfr_plugin_device *device, tfr_op_claim *out, uint32_t s
         .size = sizeof(add), .since_version = 14, .domain = "", .name = "Add"};
     (void)device;
     (void)err;
-    return null_list(&add, sizeof(add), out, stride, n);
+    tfr_list_put(out, stride, *n, 0, &add, sizeof(add));
+    *n = 1;
+    return TFR_OK;
 }
 
 static int32_t null_supports(tfr_plugin_device *device, const tfr_call *call, tfr_answer *answer,
@@ -103,20 +68,11 @@ static void null_drop(tfr_plugin_device *device, tfr_kernel *kernel)
     (void)kernel;
 }
 
-static int32_t null_enumerate(tfr_device_info *out, uint32_t stride, uint32_t *n, tfr_err *err)
-{
-    static const tfr_device_info cpu = {
-        .size = sizeof(cpu), .type = "CPU", .identity = "host", .numa_node = -1};
-    (void)err;
-    return null_list(&cpu, sizeof(cpu), out, stride, n);
-}
-
-static int32_t null_open(const tfr_device_info *info, const tfr_option *options, uint32_t n_options,
+static int32_t null_open(const tfr_device_info *info, const tfr_open_options *options,
                          tfr_plugin_device **out, tfr_err *err)
 {
     (void)info;
     (void)options;
-    (void)n_options;
     (void)err;
     *out = &null_device;
     return TFR_OK;
@@ -126,13 +82,6 @@ static void null_close(tfr_plugin_device *device)
 {
     (void)device;
 }
-
-static const tfr_memory_facet null_memory_facet = {
-    .size = sizeof(tfr_memory_facet),
-    .spaces = null_spaces,
-    .alloc = null_alloc,
-    .free = null_free,
-};
 
 static const tfr_kernel_facet null_kernel_facet = {
     .size = sizeof(tfr_kernel_facet),
@@ -146,7 +95,7 @@ static const tfr_kernel_facet null_kernel_facet = {
 static const void *null_facet(const char *id)
 {
     if (strcmp(id, TFR_MEMORY_V1) == 0)
-        return &null_memory_facet;
+        return &tfr_host_device_memory;
     return strcmp(id, TFR_KERNEL_V1) == 0 ? &null_kernel_facet : NULL;
 }
 
@@ -156,7 +105,7 @@ static const tfr_plugin null_plugin = {
     .name = "null",
     .version = "1",
     .vendor = "tfrun",
-    .enumerate = null_enumerate,
+    .enumerate = tfr_host_device_enumerate,
     .open = null_open,
     .close = null_close,
     .facet = null_facet,

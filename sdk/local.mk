@@ -2,6 +2,7 @@
 # What a plugin author needs: the contract, and a template to copy.
 sdk_headers = \
 	sdk/include/tfrun/fail.h \
+	sdk/include/tfrun/host_device.h \
 	sdk/include/tfrun/plugin.h \
 	sdk/include/tfrun/plugin_call.h \
 	sdk/include/tfrun/plugin_device.h \

@@ -110,7 +110,7 @@ static inline tfr_plugin_device *open_device(void)
     load();
     REQUIRE_OK(plugin->enumerate(&info, sizeof info, &n, &err), &err);
     REQUIRE_INT(1, n);
-    REQUIRE_OK(plugin->open(&info, NULL, 0, &device, &err), &err);
+    REQUIRE_OK(plugin->open(&info, NULL, &device, &err), &err);
     return device;
 }
 
@@ -125,8 +125,8 @@ typedef struct rig {
 static inline rig new_rig(void)
 {
     rig r = {.device = open_device()};
-    REQUIRE_OK(queues->create(r.device, &r.queue, &err), &err);
-    REQUIRE_OK(queues->fence_create(r.device, &r.fence, &err), &err);
+    REQUIRE_OK(queues->create(r.device, NULL, &r.queue, &err), &err);
+    REQUIRE_OK(queues->fence_create(r.device, NULL, &r.fence, &err), &err);
     return r;
 }
 
@@ -156,8 +156,8 @@ typedef struct gate {
 static inline gate close_gate(const rig *r)
 {
     gate g = {0};
-    REQUIRE_OK(queues->create(r->device, &g.queue, &err), &err);
-    REQUIRE_OK(queues->fence_create(r->device, &g.fence, &err), &err);
+    REQUIRE_OK(queues->create(r->device, NULL, &g.queue, &err), &err);
+    REQUIRE_OK(queues->fence_create(r->device, NULL, &g.fence, &err), &err);
     CHECK_OK(queues->wait(r->device, r->queue, g.fence, 1, &err), &err);
     return g;
 }
@@ -178,7 +178,7 @@ static inline void remove_gate(const rig *r, const gate *g)
 static inline void *new_memory(const rig *r, uint64_t bytes)
 {
     void *address = NULL;
-    REQUIRE_OK(memory->alloc(r->device, 0, bytes, 64, &address, &err), &err);
+    REQUIRE_OK(memory->alloc(r->device, 0, bytes, NULL, &address, &err), &err);
     return address;
 }
 
@@ -265,7 +265,7 @@ static inline tfr_kernel *new_relu(const rig *r, int64_t n)
 static inline int32_t launch(rig *r, tfr_kernel *kernel, uint32_t n_args, void *a, void *b, void *c,
                              void *workspace)
 {
-    const tfr_arg args[3] = {{a, NULL}, {b, NULL}, {c, NULL}};
+    const tfr_arg args[3] = {{.address = a}, {.address = b}, {.address = c}};
     const tfr_launch l = {.size = sizeof l, .n_args = n_args, .args = args, .workspace = workspace};
     return kernels->launch(r->device, r->queue, kernel, &l, &err);
 }

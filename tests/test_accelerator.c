@@ -30,6 +30,7 @@ TEST(several_devices_have_memory_of_their_own)
 {
     tfr_device_info infos[4] = {{.size = sizeof infos[0]}, {.size = sizeof infos[0]}};
     const tfr_option option = {"memory_limit", "4096"};
+    const tfr_open_options little = {sizeof little, 1, &option};
     tfr_plugin_device *devices[2] = {NULL, NULL};
     void *p = NULL;
     uint32_t n = 2;
@@ -38,10 +39,10 @@ TEST(several_devices_have_memory_of_their_own)
     REQUIRE_OK(plugin->enumerate(infos, sizeof infos[0], &n, &err), &err);
     REQUIRE_INT(2, n);
     CHECK_STR("fake:1", infos[1].identity);
-    REQUIRE_OK(plugin->open(&infos[0], NULL, 0, &devices[0], &err), &err);
-    REQUIRE_OK(plugin->open(&infos[1], &option, 1, &devices[1], &err), &err);
-    CHECK_STATUS(TFR_ENOMEM, memory->alloc(devices[1], 0, 8192, 64, &p, &err), &err);
-    CHECK_OK(memory->alloc(devices[0], 0, 8192, 64, &p, &err), &err);
+    REQUIRE_OK(plugin->open(&infos[0], NULL, &devices[0], &err), &err);
+    REQUIRE_OK(plugin->open(&infos[1], &little, &devices[1], &err), &err);
+    CHECK_STATUS(TFR_ENOMEM, memory->alloc(devices[1], 0, 8192, NULL, &p, &err), &err);
+    CHECK_OK(memory->alloc(devices[0], 0, 8192, NULL, &p, &err), &err);
     memory->free(devices[0], 0, p);
     plugin->close(devices[0]);
     plugin->close(devices[1]);
@@ -83,7 +84,7 @@ TEST(copies_outside_of_allocations_are_breaches)
     CHECK_BREACH("104 bytes", memory->copy(r.device, r.queue, &rows, 1, sizeof rows, &err));
     rows.dst_pitch = 19;
     CHECK_BREACH("pitches 19 and 20", memory->copy(r.device, r.queue, &rows, 1, sizeof rows, &err));
-    CHECK_BREACH("0 bytes", memory->alloc(r.device, 0, 0, 64, (void **)&b, &err));
+    CHECK_BREACH("0 bytes", memory->alloc(r.device, 0, 0, NULL, (void **)&b, &err));
     memory->free(r.device, 0, a);
     CHECK_BREACH("not inside one allocation", copy_in(&r, a, host_bytes, 4));
     memory->free(r.device, 0, a);

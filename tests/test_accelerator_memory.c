@@ -73,11 +73,11 @@ TEST(a_peer_is_copied_from_at_once)
     load();
     set_options("devices", "2", NULL, NULL);
     REQUIRE_OK(plugin->enumerate(infos, sizeof infos[0], &n, &err), &err);
-    REQUIRE_OK(plugin->open(&infos[1], NULL, 0, &peer, &err), &err);
+    REQUIRE_OK(plugin->open(&infos[1], NULL, &peer, &err), &err);
     set_options(NULL, NULL, NULL, NULL);
     rig r = new_rig();
     void *here = new_memory(&r, 4);
-    REQUIRE_OK(memory->alloc(peer, 0, 4, 64, &there, &err), &err);
+    REQUIRE_OK(memory->alloc(peer, 0, 4, NULL, &there, &err), &err);
     const tfr_copy fill = {.src_space = TFR_SPACE_HOST, .dst = there, .src = in, .bytes = 4};
     CHECK_OK(memory->copy(peer, NULL, &fill, 1, sizeof fill, &err), &err);
     tfr_copy over = {.dst = here, .src = there, .bytes = 4, .src_device = peer};
@@ -125,7 +125,7 @@ TEST(memory_ends_at_its_limit_and_comes_back)
     void *b = NULL;
     tfr_memory_stats stats = {.size = sizeof stats};
     CHECK_UINT(0, (uintptr_t)a % 256);
-    CHECK_STATUS(TFR_ENOMEM, memory->alloc(r.device, 0, 4001, 64, &b, &err), &err);
+    CHECK_STATUS(TFR_ENOMEM, memory->alloc(r.device, 0, 4001, NULL, &b, &err), &err);
     CHECK_STR("no room for 4001 bytes on device 0, which has 4000 of 10000 left", err.text);
     CHECK(b == NULL);
     b = new_memory(&r, 4000);

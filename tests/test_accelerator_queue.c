@@ -32,8 +32,8 @@ TEST(a_queue_waits_for_another)
     tfr_queue *second = NULL;
     tfr_fence *done = NULL;
     void *a = new_memory(&r, 4);
-    REQUIRE_OK(queues->create(r.device, &second, &err), &err);
-    REQUIRE_OK(queues->fence_create(r.device, &done, &err), &err);
+    REQUIRE_OK(queues->create(r.device, NULL, &second, &err), &err);
+    REQUIRE_OK(queues->fence_create(r.device, NULL, &done, &err), &err);
     /* The reader is told to wait before the writer has anything to do. */
     tfr_copy read = {.dst_space = TFR_SPACE_HOST, .dst = out, .src = a, .bytes = 4};
     CHECK_OK(queues->wait(r.device, second, r.fence, 1, &err), &err);
@@ -57,8 +57,8 @@ TEST(a_failed_launch_is_on_every_later_fence_of_its_queue)
     tfr_kernel *relu = new_relu(&r, 1);
     tfr_fence *late = NULL;
     void *x = new_memory(&r, 4);
-    REQUIRE_OK(queues->create(r.device, &other, &err), &err);
-    REQUIRE_OK(queues->fence_create(r.device, &late, &err), &err);
+    REQUIRE_OK(queues->create(r.device, NULL, &other, &err), &err);
+    REQUIRE_OK(queues->fence_create(r.device, NULL, &late, &err), &err);
     CHECK_OK(launch(&r, relu, 2, x, x, NULL, NULL), &err);
     CHECK_OK(finish(&r), &err);
     CHECK_OK(launch(&r, relu, 2, x, x, NULL, NULL), &err);
@@ -100,7 +100,7 @@ TEST(a_lost_device_fails_every_later_call_and_can_be_closed)
     CHECK_STATUS(TFR_ELOST, finish(&r), &err);
     CHECK_STATUS(TFR_ELOST, queues->host_wait(r.device, r.fence, 1, 0, &err), &err);
     CHECK_STATUS(TFR_ELOST, queues->host_wait(r.device, r.fence, 99, TFR_WAIT_FOREVER, &err), &err);
-    CHECK_STATUS(TFR_ELOST, memory->alloc(r.device, 0, 4, 64, &p, &err), &err);
+    CHECK_STATUS(TFR_ELOST, memory->alloc(r.device, 0, 4, NULL, &p, &err), &err);
     CHECK_STATUS(TFR_ELOST, kernels->prepare(r.device, &call, &never, &err), &err);
     CHECK(p == NULL && never == NULL);
     kernels->drop(r.device, relu);

@@ -251,7 +251,7 @@ TEST(plugins_get_the_planner)
     tfr_arena_block blocks[] = {{100, 0, 1, 7}, {100, 1, 2, 7}, {100, 2, 3, 7}};
     uint64_t bytes, bound;
     REQUIRE(arena != NULL);
-    REQUIRE_OK((tfr_status)arena->plan(blocks, 3, 128, &bytes, &bound, &err), &err);
+    REQUIRE_OK((tfr_status)arena->plan(blocks, sizeof *blocks, 3, 128, &bytes, &bound, &err), &err);
     CHECK_UINT(256, bytes);
     CHECK_UINT(256, bound);
     CHECK_UINT(blocks[0].offset, blocks[2].offset);

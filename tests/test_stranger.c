@@ -144,6 +144,14 @@ static int32_t launch_short(tfr_plugin_device *device, tfr_queue *queue, tfr_ker
     return tfr_fail(e, TFR_EINVAL, "index 7 is out of range");
 }
 
+static int32_t launch_newer(tfr_plugin_device *device, tfr_queue *queue, tfr_kernel *kernel,
+                            const tfr_launch *launch, tfr_err *e)
+{
+    (void)device, (void)queue, (void)kernel, (void)launch;
+    (void)tfr_fail(e, TFR_EDEVICE, "the tide is out");
+    return -77;
+}
+
 static int32_t wait_oddly(tfr_plugin_device *device, tfr_fence *fence, uint64_t value,
                           uint64_t timeout_ns, tfr_err *e)
 {
@@ -181,6 +189,13 @@ TEST(an_error_of_an_older_caller_is_read_by_its_size)
     CHECK_STR("node \"Relu_0\" (Relu) on naive:0: index ", small + offsetof(tfr_err, text));
     free(small);
     end(&s);
+}
+
+TEST(a_status_of_a_later_minor_is_a_plain_failure)
+{
+    scene s = new_scene("naive:0");
+    s.backend->kernel.launch = launch_newer;
+    check_refused(&s, TFR_EFALLBACK, "naive:0", "failed earlier in this process");
 }
 
 TEST(a_status_that_is_none_is_a_defect)
@@ -233,24 +248,26 @@ TEST(threads_may_find_a_defect_at_the_same_time)
 
 /* ---- objects that are not there -------------------------------------------------------------- */
 
-static int32_t no_queue(tfr_plugin_device *device, tfr_queue **out, tfr_err *e)
+static int32_t no_queue(tfr_plugin_device *device, const tfr_queue_options *options,
+                        tfr_queue **out, tfr_err *e)
 {
-    (void)device, (void)e;
+    (void)device, (void)options, (void)e;
     *out = NULL;
     return TFR_OK;
 }
 
-static int32_t no_fence(tfr_plugin_device *device, tfr_fence **out, tfr_err *e)
+static int32_t no_fence(tfr_plugin_device *device, const tfr_fence_options *options,
+                        tfr_fence **out, tfr_err *e)
 {
-    (void)device, (void)e;
+    (void)device, (void)options, (void)e;
     *out = NULL;
     return TFR_OK;
 }
 
-static int32_t no_memory(tfr_plugin_device *device, uint32_t space, uint64_t bytes, uint64_t align,
-                         void **out, tfr_err *e)
+static int32_t no_memory(tfr_plugin_device *device, uint32_t space, uint64_t bytes,
+                         const tfr_alloc_options *options, void **out, tfr_err *e)
 {
-    (void)device, (void)space, (void)bytes, (void)align, (void)e;
+    (void)device, (void)space, (void)bytes, (void)options, (void)e;
     *out = NULL;
     return TFR_OK;
 }
@@ -275,6 +292,7 @@ static const test_case cases[] = {
     CASE(a_kernel_that_is_not_given_is_a_defect),
     CASE(an_error_text_without_an_end_is_cut),
     CASE(an_error_of_an_older_caller_is_read_by_its_size),
+    CASE(a_status_of_a_later_minor_is_a_plain_failure),
     CASE(a_status_that_is_none_is_a_defect),
     CASE(threads_may_find_a_defect_at_the_same_time),
     CASE(a_queue_a_fence_and_memory_that_are_not_given_are_defects),

@@ -5,6 +5,7 @@
  */
 #include "device/loader.h"
 
+#include "base/alloc.h"
 #include "base/arena.h"
 #include "base/port/cpu.h"
 #include "base/port/pool.h"
@@ -12,6 +13,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <tfrun/fail.h>
 
 static struct {
     pthread_mutex_t lock;
@@ -91,9 +93,31 @@ static const tfr_host_string host_string = {
     .set = host_string_set,
 };
 
-static int32_t host_arena_plan(tfr_arena_block *blocks, uint32_t n, uint64_t alignment,
-                               uint64_t *bytes, uint64_t *lower_bound, tfr_err *err)
+/* Blocks of a plugin that was compiled with another header, as ours. */
+static int32_t arena_plan_strided(tfr_arena_block *blocks, uint32_t stride, uint32_t n,
+                                  uint64_t alignment, uint64_t *bytes, uint64_t *lower_bound,
+                                  tfr_err *err)
 {
+    tfr_arena_block *own = tfr__calloc(n, sizeof *own);
+    const size_t known = stride < sizeof *own ? stride : sizeof *own;
+    tfr_status status;
+    if (!own)
+        return tfr_fail(err, TFR_ENOMEM, "out of memory for an arena of %u blocks", n);
+    for (uint32_t i = 0; i < n; i++)
+        memcpy(&own[i], (char *)blocks + (size_t)i * stride, known);
+    status = tfr__arena_solve(own, n, alignment, bytes, lower_bound, NULL, err);
+    for (uint32_t i = 0; !status && i < n; i++)
+        memcpy((char *)blocks + (size_t)i * stride, &own[i], known);
+    tfr__free(own);
+    return (int32_t)status;
+}
+
+static int32_t host_arena_plan(tfr_arena_block *blocks, uint32_t stride, uint32_t n,
+                               uint64_t alignment, uint64_t *bytes, uint64_t *lower_bound,
+                               tfr_err *err)
+{
+    if (n && stride != sizeof *blocks)
+        return arena_plan_strided(blocks, stride, n, alignment, bytes, lower_bound, err);
     return tfr__arena_solve(blocks, n, alignment, bytes, lower_bound, NULL, err);
 }
 

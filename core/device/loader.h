@@ -44,6 +44,8 @@ tfr_status tfr__config_parse(tfr__config *config, tfr_runtime *runtime, const ch
 /* The strongest setting of "key", or of "plugin.key"; NULL = none. */
 const tfr__setting *tfr__config_find(const tfr__config *config, const char *plugin,
                                      const char *key);
+/* The settings of one plugin, keys without its name, strongest alone; out has config->n. */
+uint32_t tfr__config_of(const tfr__config *config, const char *plugin, tfr_option *out);
 /* A number in [least, most], or absent; a bad one is a warning. */
 int64_t tfr__config_number(const tfr__config *config, tfr_runtime *runtime, const char *plugin,
                            const char *key, int64_t absent, int64_t least, int64_t most);

@@ -295,6 +295,19 @@ const tfr__setting *tfr__config_find(const tfr__config *config, const char *plug
     return NULL;
 }
 
+uint32_t tfr__config_of(const tfr__config *config, const char *plugin, tfr_option *out)
+{
+    const size_t n = strlen(plugin);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < config->n; i++) {
+        const tfr__setting *s = &config->settings[i];
+        if (strncmp(s->key, plugin, n) == 0 && s->key[n] == '.' &&
+            tfr__config_find(config, plugin, s->key + n + 1) == s)
+            out[count++] = (tfr_option){s->key + n + 1, s->value};
+    }
+    return count;
+}
+
 int64_t tfr__config_number(const tfr__config *config, tfr_runtime *runtime, const char *plugin,
                            const char *key, int64_t absent, int64_t least, int64_t most)
 {

@@ -170,5 +170,7 @@ tfr_status tfr__plugin_status(int32_t status, tfr_err *err)
 #undef STATUS_CASE
         return (tfr_status)status;
     }
+    if (status < 0) /* of a later minor: a failure as any other, in the plugin's own words */
+        return TFR_EDEVICE;
     return tfr_fail(err, TFR_EPLUGIN, "it returned %d, which is no status", (int)status);
 }

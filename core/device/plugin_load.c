@@ -198,20 +198,21 @@ static tfr_status backend_check_spaces(tfr__backend *backend, tfr_err *err)
 static tfr_status backend_open_device(tfr__backend *backend, uint32_t n_threads, tfr_err *err)
 {
     const tfr__config *config = &backend->plugin->loader->config;
-    const tfr__setting *limit = tfr__config_find(config, backend->plugin_name, "memory_limit");
     const tfr__tables *tables = &backend->plugin->library->tables;
     char threads[16];
-    tfr_option options[2];
-    uint32_t n = 0;
+    tfr_option *options = tfr__calloc((size_t)config->n + 1, sizeof *options);
+    tfr_open_options given = {.size = sizeof given, .options = options};
     tfr_plugin_device *device = NULL;
     tfr_status status;
+    if (!options)
+        return tfr_fail(err, TFR_ENOMEM, "out of memory for the settings of %s", backend->name);
+    given.n_options = tfr__config_of(config, backend->plugin_name, options);
     snprintf(threads, sizeof threads, "%u", (unsigned)n_threads);
-    if (n_threads)
-        options[n++] = (tfr_option){"threads", threads};
-    if (limit)
-        options[n++] = (tfr_option){"memory_limit", limit->value};
+    if (n_threads && !tfr_open_option(&given, "threads"))
+        options[given.n_options++] = (tfr_option){"threads", threads};
     TFR__SLOT(backend, "open", NULL, NULL,
-              status = (tfr_status)tables->plugin.open(&backend->info, options, n, &device, err));
+              status = (tfr_status)tables->plugin.open(&backend->info, &given, &device, err));
+    tfr__free(options);
     if (status)
         return status;
     if (!device)

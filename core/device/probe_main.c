@@ -98,7 +98,7 @@ static bool answer_device(answer *a, tfr__reply_device *out)
     int32_t status;
     if (out->info.unusable || !a->tables.kernel.ops)
         return true;
-    status = a->tables.plugin.open(&out->info, NULL, 0, &device, &err);
+    status = a->tables.plugin.open(&out->info, NULL, &device, &err);
     if (status) {
         out->info.unusable = status == TFR_ENOMEM         ? TFR_REASON_MEMORY
                              : status == TFR_EUNSUPPORTED ? TFR_REASON_DEVICE_FEATURE

@@ -25,14 +25,15 @@ static tfr_status stream_open(tfr__stream *stream, tfr_err *err)
         return TFR_OK;
     pthread_mutex_lock(&b->lock);
     TFR__SLOT(b, "queue create", NULL, NULL,
-              status = tfr__plugin_status(b->queue.create(b->device, &stream->queue, err), err));
+              status =
+                  tfr__plugin_status(b->queue.create(b->device, NULL, &stream->queue, err), err));
     if (!status && !stream->queue)
         status = tfr_fail(err, TFR_EPLUGIN, "the slot create of %s returned TFR_OK and no queue",
                           b->name);
     if (!status) {
         TFR__SLOT(b, "fence_create", NULL, NULL,
-                  status = tfr__plugin_status(b->queue.fence_create(b->device, &stream->fence, err),
-                                              err));
+                  status = tfr__plugin_status(
+                      b->queue.fence_create(b->device, NULL, &stream->fence, err), err));
         if (!status && !stream->fence)
             status = tfr_fail(err, TFR_EPLUGIN,
                               "the slot fence_create of %s returned TFR_OK and no fence", b->name);
@@ -137,6 +138,7 @@ static tfr__stream *memory_stream(const tfr__streams *streams, uint32_t memory)
 tfr_status tfr__stream_alloc(tfr__streams *streams, uint32_t memory, uint64_t bytes, void **out,
                              tfr_err *err)
 {
+    tfr_alloc_options options = {.size = sizeof options, .flags = TFR_ALLOC_ARENA};
     tfr__stream *e;
     tfr_status status;
     *out = NULL;
@@ -151,12 +153,11 @@ tfr_status tfr__stream_alloc(tfr__streams *streams, uint32_t memory, uint64_t by
         return TFR_OK;
     }
     e = memory_stream(streams, memory);
+    options.align = e->backend->space.alignment;
     pthread_mutex_lock(&e->backend->lock);
-    TFR__SLOT(
-        e->backend, "alloc", NULL, NULL,
-        status = tfr__plugin_status(e->backend->memory.alloc(e->backend->device, 0, bytes,
-                                                             e->backend->space.alignment, out, err),
-                                    err));
+    TFR__SLOT(e->backend, "alloc", NULL, NULL,
+              status = tfr__plugin_status(
+                  e->backend->memory.alloc(e->backend->device, 0, bytes, &options, out, err), err));
     pthread_mutex_unlock(&e->backend->lock);
     if (status)
         *out = NULL;

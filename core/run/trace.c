@@ -187,6 +187,8 @@ static void stream_drain(tfr_session *session, uint32_t stream)
     int32_t status;
     for (uint32_t taken = 0; n && taken < MOST_RECORDS; taken += n) {
         memset(records, 0, sizeof records);
+        for (uint32_t i = 0; i < capacity; i++)
+            records[i].size = sizeof records[i];
         n = capacity;
         pthread_mutex_lock(&b->lock);
         TFR__SLOT(b, "profile drain", NULL, NULL,

@@ -8,43 +8,25 @@
 #include "isa.h"
 #include "profile.h"
 
-int32_t native_device_enumerate(tfr_device_info *out, uint32_t stride, uint32_t *n, tfr_err *err)
+/* Whether an option has one of two values. */
+static bool is_set(const tfr_open_options *options, const char *key, const char *value,
+                   const char *other)
 {
-    (void)stride;
-    (void)err;
-    if (*n >= 1 && out) {
-        memcpy(out->type, "CPU", sizeof "CPU");
-        memcpy(out->identity, "host", sizeof "host");
-        out->numa_node = -1;
-    }
-    *n = 1;
-    return TFR_OK;
+    const char *text = tfr_open_option(options, key);
+    return text && (strcmp(text, value) == 0 || strcmp(text, other) == 0);
 }
 
-/* Whether an option of the configuration has one of two values. */
-static bool is_set(const tfr_host *host, const char *key, const char *value, const char *other)
+static int count_threads(const tfr_host_cpu *cpu, const tfr_open_options *options)
 {
-    char text[8] = "";
+    const char *text = tfr_open_option(options, "threads");
+    const long n = text ? strtol(text, NULL, 10) : 0;
 
-    return host->option && host->option("native", key, text, sizeof text) > 0 &&
-           (strcmp(text, value) == 0 || strcmp(text, other) == 0);
-}
-
-static int count_threads(const tfr_host_cpu *cpu, const tfr_option *options, uint32_t n_options)
-{
-    uint32_t i;
-
-    for (i = 0; i < n_options; i++) {
-        if (strcmp(options[i].key, "threads") == 0) {
-            long n = strtol(options[i].value, NULL, 10);
-            if (n > 0 && n <= 4096)
-                return (int)n;
-        }
-    }
+    if (n > 0 && n <= 4096)
+        return (int)n;
     return cpu && cpu->n_threads > 0 ? (int)cpu->n_threads : 1;
 }
 
-int32_t native_device_open(const tfr_host *host, const tfr_option *options, uint32_t n_options,
+int32_t native_device_open(const tfr_host *host, const tfr_open_options *options,
                            tfr_plugin_device **out, tfr_err *err)
 {
     const tfr_host_cpu *cpu = host->facet ? host->facet(TFR_HOST_CPU_V1) : NULL;
@@ -56,12 +38,12 @@ int32_t native_device_open(const tfr_host *host, const tfr_option *options, uint
     device->host = host;
     device->pool = host->facet ? host->facet(TFR_HOST_POOL_V1) : NULL;
     device->arena = host->facet ? host->facet(TFR_HOST_ARENA_V1) : NULL;
-    device->threads = count_threads(cpu, options, n_options);
+    device->threads = count_threads(cpu, options);
     device->lanes = cpu && cpu->n_threads > 0 ? (int)cpu->n_threads : 1;
     device->isa = native_choose_isa(features);
-    device->winograd = !is_set(host, "winograd", "off", "0");
+    device->winograd = !is_set(options, "winograd", "off", "0");
     native_gemm_find_cpu(&device->gemm, features);
-    if (is_set(host, "emulate-math-modes", "on", "1"))
+    if (is_set(options, "emulate-math-modes", "on", "1"))
         native_gemm_emulate_modes(&device->gemm);
     *out = device;
     return TFR_OK;

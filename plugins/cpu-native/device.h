@@ -29,8 +29,7 @@ struct tfr_plugin_device {
     struct native_profile *profile;    /* profile.c; NULL = nobody ever wanted any */
 };
 
-int32_t native_device_enumerate(tfr_device_info *out, uint32_t stride, uint32_t *n, tfr_err *err);
-int32_t native_device_open(const tfr_host *host, const tfr_option *options, uint32_t n_options,
+int32_t native_device_open(const tfr_host *host, const tfr_open_options *options,
                            tfr_plugin_device **out, tfr_err *err);
 void native_device_close(tfr_plugin_device *device);
 

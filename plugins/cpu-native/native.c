@@ -6,61 +6,14 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <tfrun/host_device.h>
 
 #include "profile.h"
 #include "program.h"
 
 TFR_PLUGIN_NOTE("native", TFR_PLUGIN_BACKEND, 110, "");
 
-enum { ALIGNMENT = 64 };
-
 static const tfr_host *the_host;
-
-/* ---- memory ---- */
-
-static int32_t native_spaces(tfr_plugin_device *device, tfr_space_info *out, uint32_t stride,
-                             uint32_t *n, tfr_err *err)
-{
-    (void)device;
-    (void)stride;
-    (void)err;
-    if (*n >= 1 && out) {
-        memcpy(out->name, "host", sizeof "host");
-        out->flags = TFR_SPACE_HOST_ACCESS | TFR_SPACE_DEVICE_ACCESS;
-        out->alignment = ALIGNMENT;
-    }
-    *n = 1;
-    return TFR_OK;
-}
-
-static int32_t native_alloc(tfr_plugin_device *device, uint32_t space, uint64_t bytes,
-                            uint64_t align, void **out, tfr_err *err)
-{
-    void *p = NULL;
-
-    (void)device;
-    (void)space;
-    if (align < ALIGNMENT)
-        align = ALIGNMENT;
-    if (bytes > SIZE_MAX - align || posix_memalign(&p, (size_t)align, (size_t)bytes) != 0)
-        return tfr_fail(err, TFR_ENOMEM, "no memory for %llu bytes", (unsigned long long)bytes);
-    *out = p;
-    return TFR_OK;
-}
-
-static void native_free(tfr_plugin_device *device, uint32_t space, void *address)
-{
-    (void)device;
-    (void)space;
-    free(address);
-}
-
-static const tfr_memory_facet memory_facet = {
-    .size = sizeof memory_facet,
-    .spaces = native_spaces,
-    .alloc = native_alloc,
-    .free = native_free,
-};
 
 /* ---- kernels ---- */
 
@@ -81,8 +34,7 @@ static int32_t native_ops(tfr_plugin_device *device, tfr_op_claim *out, uint32_t
             .dtypes = is_item && !device->isa ? 0 : op->types,
             .dtypes_if = is_item ? op->types : 0,
         };
-        memcpy((char *)out + (size_t)i * stride, &claim,
-               stride < sizeof claim ? stride : sizeof claim);
+        tfr_list_put(out, stride, *n, i, &claim, sizeof claim);
     }
     *n = native_n_op_rows;
     return TFR_OK;
@@ -100,17 +52,17 @@ static const tfr_kernel_facet kernel_facet = {
 
 /* ---- the plugin ---- */
 
-static int32_t native_open(const tfr_device_info *info, const tfr_option *options,
-                           uint32_t n_options, tfr_plugin_device **out, tfr_err *err)
+static int32_t native_open(const tfr_device_info *info, const tfr_open_options *options,
+                           tfr_plugin_device **out, tfr_err *err)
 {
     (void)info;
-    return native_device_open(the_host, options, n_options, out, err);
+    return native_device_open(the_host, options, out, err);
 }
 
 static const void *native_facet(const char *id)
 {
     if (strcmp(id, TFR_MEMORY_V1) == 0)
-        return &memory_facet;
+        return &tfr_host_device_memory;
     if (strcmp(id, TFR_KERNEL_V1) == 0)
         return &kernel_facet;
     if (strcmp(id, TFR_PROFILE_V1) == 0)
@@ -127,7 +79,7 @@ static const tfr_plugin plugin = {
     .version = "0.1.0",
     .vendor = "tfrun",
     .build_info = "",
-    .enumerate = native_device_enumerate,
+    .enumerate = tfr_host_device_enumerate,
     .open = native_open,
     .close = native_device_close,
     .facet = native_facet,

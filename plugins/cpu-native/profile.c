@@ -127,7 +127,7 @@ static int32_t profile_drain(tfr_plugin_device *device, tfr_profile_record *out,
     (void)err;
     while (p && given < *n && (l = oldest_lane(p, at))) {
         const tfr_profile_record *r = &l->records[at[l - p->lanes]++];
-        memcpy((char *)out + (size_t)given++ * stride, r, stride < sizeof *r ? stride : sizeof *r);
+        tfr_list_put(out, stride, *n, given++, r, sizeof *r);
     }
     if (given)
         keep_rest(p, at);

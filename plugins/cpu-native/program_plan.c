@@ -145,7 +145,7 @@ static int32_t place(native_planner *p, tfr_arena_block *blocks, uint32_t n)
     uint32_t i;
 
     if (arena && arena->plan)
-        return arena->plan(blocks, n, NATIVE_ALIGNMENT, &p->plan->arena_bytes,
+        return arena->plan(blocks, sizeof *blocks, n, NATIVE_ALIGNMENT, &p->plan->arena_bytes,
                            &p->plan->lower_bound, p->err);
     for (i = 0; i < n; i++) {
         blocks[i].offset = at;

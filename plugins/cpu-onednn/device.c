@@ -18,19 +18,6 @@
 #define FLOPS_PER_NS 150
 #define SMALL_NS     8000
 
-int32_t onednn_device_enumerate(tfr_device_info *out, uint32_t stride, uint32_t *n, tfr_err *err)
-{
-    (void)stride;
-    (void)err;
-    if (*n >= 1 && out) {
-        memcpy(out->type, "CPU", sizeof "CPU");
-        memcpy(out->identity, "host", sizeof "host");
-        out->numa_node = -1;
-    }
-    *n = 1;
-    return TFR_OK;
-}
-
 /* ---- threads ---- */
 
 int onednn_threads_enter(const tfr_plugin_device *device)
@@ -102,17 +89,13 @@ bool onednn_is_small(const tfr_call *call)
     return bytes / BYTES_PER_NS + flops_of(call) / FLOPS_PER_NS < SMALL_NS;
 }
 
-static int count_threads(const tfr_host_cpu *cpu, const tfr_option *options, uint32_t n_options)
+static int count_threads(const tfr_host_cpu *cpu, const tfr_open_options *options)
 {
-    uint32_t i;
+    const char *text = tfr_open_option(options, "threads");
+    const long n = text ? strtol(text, NULL, 10) : 0;
 
-    for (i = 0; i < n_options; i++) {
-        if (strcmp(options[i].key, "threads") == 0) {
-            long n = strtol(options[i].value, NULL, 10);
-            if (n > 0 && n <= 4096)
-                return (int)n;
-        }
-    }
+    if (n > 0 && n <= 4096)
+        return (int)n;
     return cpu ? (int)cpu->n_threads : 0;
 }
 
@@ -222,8 +205,7 @@ static void find_types(tfr_plugin_device *device, const char *features)
 /* ---- open and close ---- */
 
 int32_t onednn_device_open(const tfr_host *host, const tfr_device_info *info,
-                           const tfr_option *options, uint32_t n_options, tfr_plugin_device **out,
-                           tfr_err *err)
+                           const tfr_open_options *options, tfr_plugin_device **out, tfr_err *err)
 {
     const tfr_host_cpu *cpu = host->facet ? host->facet(TFR_HOST_CPU_V1) : NULL;
     tfr_plugin_device *device = calloc(1, sizeof *device);
@@ -234,7 +216,7 @@ int32_t onednn_device_open(const tfr_host *host, const tfr_device_info *info,
         return tfr_fail(err, TFR_ENOMEM, "no memory for a device");
     device->host = host;
     device->pool = host->facet ? host->facet(TFR_HOST_POOL_V1) : NULL;
-    device->threads = count_threads(cpu, options, n_options);
+    device->threads = count_threads(cpu, options);
     find_types(device, features);
     device->single = calloc(1, sizeof *device);
     if (!device->single) {

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <tfrun/host_device.h>
 
 #include "library.h"
 #include "records.h"
@@ -13,56 +14,8 @@
 
 TFR_PLUGIN_NOTE("onednn", TFR_PLUGIN_BACKEND, 100, "");
 
-enum { ALIGNMENT = 64 };
-
 static const tfr_host *the_host;
 static char build_info[128];
-
-/* ---- memory ---- */
-
-static int32_t onednn_spaces(tfr_plugin_device *device, tfr_space_info *out, uint32_t stride,
-                             uint32_t *n, tfr_err *err)
-{
-    (void)device;
-    (void)stride;
-    (void)err;
-    if (*n >= 1 && out) {
-        memcpy(out->name, "host", sizeof "host");
-        out->flags = TFR_SPACE_HOST_ACCESS | TFR_SPACE_DEVICE_ACCESS;
-        out->alignment = ALIGNMENT;
-    }
-    *n = 1;
-    return TFR_OK;
-}
-
-static int32_t onednn_alloc(tfr_plugin_device *device, uint32_t space, uint64_t bytes,
-                            uint64_t align, void **out, tfr_err *err)
-{
-    void *p = NULL;
-
-    (void)device;
-    (void)space;
-    if (align < ALIGNMENT)
-        align = ALIGNMENT;
-    if (bytes > SIZE_MAX - align || posix_memalign(&p, (size_t)align, (size_t)bytes) != 0)
-        return tfr_fail(err, TFR_ENOMEM, "no memory for %llu bytes", (unsigned long long)bytes);
-    *out = p;
-    return TFR_OK;
-}
-
-static void onednn_free(tfr_plugin_device *device, uint32_t space, void *address)
-{
-    (void)device;
-    (void)space;
-    free(address);
-}
-
-static const tfr_memory_facet memory_facet = {
-    .size = sizeof memory_facet,
-    .spaces = onednn_spaces,
-    .alloc = onednn_alloc,
-    .free = onednn_free,
-};
 
 /* ---- kernels ---- */
 
@@ -82,8 +35,7 @@ static int32_t onednn_ops(tfr_plugin_device *device, tfr_op_claim *out, uint32_t
             .dtypes = op->types | onednn_types_here(device, op->types_if),
             .dtypes_if = op->types_if,
         };
-        memcpy((char *)out + (size_t)i * stride, &claim,
-               stride < sizeof claim ? stride : sizeof claim);
+        tfr_list_put(out, stride, *n, i, &claim, sizeof claim);
     }
     *n = onednn_n_op_rows;
     return TFR_OK;
@@ -101,16 +53,16 @@ static const tfr_kernel_facet kernel_facet = {
 
 /* ---- the plugin ---- */
 
-static int32_t onednn_open(const tfr_device_info *info, const tfr_option *options,
-                           uint32_t n_options, tfr_plugin_device **out, tfr_err *err)
+static int32_t onednn_open(const tfr_device_info *info, const tfr_open_options *options,
+                           tfr_plugin_device **out, tfr_err *err)
 {
-    return onednn_device_open(the_host, info, options, n_options, out, err);
+    return onednn_device_open(the_host, info, options, out, err);
 }
 
 static const void *onednn_facet(const char *id)
 {
     if (strcmp(id, TFR_MEMORY_V1) == 0)
-        return &memory_facet;
+        return &tfr_host_device_memory;
     if (strcmp(id, TFR_KERNEL_V1) == 0)
         return &kernel_facet;
     if (strcmp(id, TFR_PROFILE_V1) == 0)
@@ -125,7 +77,7 @@ static const tfr_plugin plugin = {
     .version = "0.1.0",
     .vendor = "oneDNN",
     .build_info = build_info,
-    .enumerate = onednn_device_enumerate,
+    .enumerate = tfr_host_device_enumerate,
     .open = onednn_open,
     .close = onednn_device_close,
     .facet = onednn_facet,

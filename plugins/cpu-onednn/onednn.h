@@ -56,10 +56,8 @@ const onednn_op *onednn_find_op(const tfr_call *call);
 
 /* ---- device.c ---- */
 
-int32_t onednn_device_enumerate(tfr_device_info *out, uint32_t stride, uint32_t *n, tfr_err *err);
 int32_t onednn_device_open(const tfr_host *host, const tfr_device_info *info,
-                           const tfr_option *options, uint32_t n_options, tfr_plugin_device **out,
-                           tfr_err *err);
+                           const tfr_open_options *options, tfr_plugin_device **out, tfr_err *err);
 void onednn_device_close(tfr_plugin_device *device);
 /* Whether the user allows less than the processor has; then *limit is the most that is allowed. */
 bool onednn_isa_limit(const char *features, dnnl_cpu_isa_t *limit);

@@ -50,8 +50,7 @@ static int32_t records_drain(tfr_plugin_device *device, tfr_profile_record *out,
     there = there < MOST_RECORDS ? there : MOST_RECORDS;
     *n = *n < there ? *n : there;
     for (i = 0; i < *n; i++)
-        memcpy((char *)out + (size_t)i * stride, &r->items[i],
-               stride < sizeof *r->items ? stride : sizeof *r->items);
+        tfr_list_put(out, stride, *n, i, &r->items[i], sizeof *r->items);
     if (*n) {
         memmove(r->items, r->items + *n, (there - *n) * sizeof *r->items);
         atomic_store(&r->n, there - *n);

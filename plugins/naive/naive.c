@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <tfrun/host_device.h>
 
 TFR_PLUGIN_NOTE("naive", TFR_PLUGIN_BACKEND, 0, "");
 
@@ -22,7 +23,7 @@ static const naive_op *const naive_tables[] = {
 #undef X
 };
 
-enum { NAIVE_N_TABLES = sizeof(naive_tables) / sizeof(naive_tables[0]), NAIVE_ALIGNMENT = 64 };
+enum { NAIVE_N_TABLES = sizeof(naive_tables) / sizeof(naive_tables[0]) };
 
 struct tfr_plugin_device {
     uint32_t ordinal;
@@ -57,7 +58,7 @@ static const naive_op *find_op(const tfr_call *call)
 static int32_t naive_ops(tfr_plugin_device *device, tfr_op_claim *out, uint32_t stride, uint32_t *n,
                          tfr_err *err)
 {
-    uint32_t room = *n, count = 0;
+    uint32_t capacity = *n, count = 0;
     const naive_op *op;
     size_t t;
 
@@ -71,9 +72,7 @@ static int32_t naive_ops(tfr_plugin_device *device, tfr_op_claim *out, uint32_t 
                                   .domain = op->domain,
                                   .name = op->name,
                                   .dtypes = UINT32_MAX};
-            if (count < room)
-                memcpy((char *)out + (size_t)count * stride, &claim,
-                       stride < sizeof(claim) ? stride : sizeof(claim));
+            tfr_list_put(out, stride, capacity, count, &claim, sizeof(claim));
         }
     }
     *n = count;
@@ -176,90 +175,14 @@ static const tfr_kernel_facet naive_kernel_facet = {
     .drop = naive_drop,
 };
 
-/* ---- facet tfr.memory/1 ---- */
-
-static int32_t naive_spaces(tfr_plugin_device *device, tfr_space_info *out, uint32_t stride,
-                            uint32_t *n, tfr_err *err)
-{
-    tfr_space_info space = {
-        .size = sizeof(space),
-        .flags = TFR_SPACE_HOST_ACCESS | TFR_SPACE_DEVICE_ACCESS,
-        .name = "host",
-        .alignment = NAIVE_ALIGNMENT,
-    };
-
-    (void)device;
-    (void)err;
-    if (*n > 0)
-        memcpy(out, &space, stride < sizeof(space) ? stride : sizeof(space));
-    *n = 1;
-    return TFR_OK;
-}
-
-static int32_t naive_alloc(tfr_plugin_device *device, uint32_t space, uint64_t bytes,
-                           uint64_t align, void **out, tfr_err *err)
-{
-    uint64_t unit = align < NAIVE_ALIGNMENT ? NAIVE_ALIGNMENT : align;
-    void *p = NULL;
-
-    (void)device;
-    if (space != 0)
-        return tfr_fail(err, TFR_EINVAL, "naive has memory space 0 only, not %u", space);
-    /* aligned_alloc wants a size that is a multiple of the alignment. */
-    if (bytes <= PTRDIFF_MAX - unit)
-        p = aligned_alloc((size_t)unit, (size_t)((bytes + unit - 1) / unit * unit));
-    if (!p)
-        return tfr_fail(err, TFR_ENOMEM, "no memory for %llu bytes on the host",
-                        (unsigned long long)bytes);
-    *out = p;
-    return TFR_OK;
-}
-
-static void naive_free(tfr_plugin_device *device, uint32_t space, void *address)
-{
-    (void)device;
-    (void)space;
-    free(address);
-}
-
-static const tfr_memory_facet naive_memory_facet = {
-    .size = sizeof(tfr_memory_facet),
-    .spaces = naive_spaces,
-    .alloc = naive_alloc,
-    .free = naive_free,
-};
-
 /* ---- the plugin ---- */
 
-static int32_t naive_enumerate(tfr_device_info *out, uint32_t stride, uint32_t *n, tfr_err *err)
-{
-    tfr_device_info info = {
-        .size = sizeof(info),
-        .type = "CPU",
-        .identity = "host",
-        .numa_node = -1,
-    };
-
-    (void)stride;
-    (void)err;
-    if (*n > 0) {
-        uint32_t given = out->size;
-        if (given > sizeof(info))
-            given = sizeof(info);
-        info.size = out->size;
-        memcpy(out, &info, given);
-    }
-    *n = 1;
-    return TFR_OK;
-}
-
-static int32_t naive_open(const tfr_device_info *info, const tfr_option *options,
-                          uint32_t n_options, tfr_plugin_device **out, tfr_err *err)
+static int32_t naive_open(const tfr_device_info *info, const tfr_open_options *options,
+                          tfr_plugin_device **out, tfr_err *err)
 {
     tfr_plugin_device *device = calloc(1, sizeof(*device));
 
     (void)options;
-    (void)n_options;
     if (!device)
         return tfr_fail(err, TFR_ENOMEM, "no memory for a device of %zu bytes", sizeof(*device));
     device->ordinal = info->ordinal;
@@ -275,7 +198,7 @@ static void naive_close(tfr_plugin_device *device)
 static const void *naive_facet(const char *id)
 {
     if (strcmp(id, TFR_MEMORY_V1) == 0)
-        return &naive_memory_facet;
+        return &tfr_host_device_memory;
     if (strcmp(id, TFR_KERNEL_V1) == 0)
         return &naive_kernel_facet;
     return NULL;
@@ -287,7 +210,7 @@ static const tfr_plugin naive_plugin = {
     .name = "naive",
     .version = "0.1.0",
     .vendor = "tfrun",
-    .enumerate = naive_enumerate,
+    .enumerate = tfr_host_device_enumerate,
     .open = naive_open,
     .close = naive_close,
     .facet = naive_facet,

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* template: a backend with one device, an "NPU", and one op, Relu on float32. It plays on the host:
  * where it calls malloc or loops, yours calls a driver. The tables at the end say what is what. */
-#define _POSIX_C_SOURCE 200112L /* posix_memalign */
 #include <stdlib.h>
 #include <string.h>
-#include <tfrun/fail.h>
+#include <tfrun/host_device.h>
 #pragma GCC diagnostic ignored "-Wunused-parameter" /* slots offer more than one op needs */
 
 /* Read without running the file: name, kind, priority (100 is usual), CPU features ("avx2 fma"). */
@@ -17,40 +16,13 @@ struct tfr_kernel {
     int64_t elements; /* yours as well: descriptors, packed weights */
 };
 
-/* An answer of one entry. The caller's struct may be older than ours: it gets what fits. */
-static int32_t template_list(const void *one, size_t bytes, void *out, uint32_t stride, uint32_t *n)
-{
-    if (*n > 0) /* in: the caller's room; out: how many there are */
-        memcpy(out, one, bytes < stride ? bytes : stride);
-    *n = 1;
-    return TFR_OK;
-}
-
-static int32_t template_spaces(tfr_plugin_device *device, tfr_space_info *out, uint32_t stride,
-                               uint32_t *n, tfr_err *err)
-{
-    static const tfr_space_info space = {
-        sizeof(space), TFR_SPACE_HOST_ACCESS | TFR_SPACE_DEVICE_ACCESS, "host", 64, 0, 0};
-    return template_list(&space, sizeof(space), out, stride, n);
-}
-
-static int32_t template_alloc(tfr_plugin_device *device, uint32_t space, uint64_t bytes,
-                              uint64_t align, void **out, tfr_err *err)
-{
-    int bad = (size_t)bytes != bytes || posix_memalign(out, align < 64 ? 64 : align, bytes) != 0;
-    return bad ? tfr_fail(err, TFR_ENOMEM, "no %llu bytes", (unsigned long long)bytes) : TFR_OK;
-}
-
-static void template_free(tfr_plugin_device *device, uint32_t space, void *address)
-{
-    free(address);
-}
-
 static int32_t template_ops(tfr_plugin_device *device, tfr_op_claim *out, uint32_t stride,
                             uint32_t *n, tfr_err *err)
 {
     static const tfr_op_claim relu = {sizeof(relu), 14, "", "Relu", 0, 1u << TFR_DTYPE_F32, 0};
-    return template_list(&relu, sizeof(relu), out, stride, n);
+    tfr_list_put(out, stride, *n, 0, &relu, sizeof(relu)); /* row 0, if *n has room for it */
+    *n = 1;                                                /* how many there are */
+    return TFR_OK;
 }
 
 static int32_t template_supports(tfr_plugin_device *device, const tfr_call *call,
@@ -95,11 +67,13 @@ static int32_t template_enumerate(tfr_device_info *out, uint32_t stride, uint32_
 {
     static const tfr_device_info npu = {
         .size = sizeof(npu), .type = "NPU", .identity = "template:0", .numa_node = -1};
-    return template_list(&npu, sizeof(npu), out, stride, n);
+    tfr_list_put(out, stride, *n, 0, &npu, sizeof(npu));
+    *n = 1;
+    return TFR_OK;
 }
 
-static int32_t template_open(const tfr_device_info *info, const tfr_option *options,
-                             uint32_t n_options, tfr_plugin_device **out, tfr_err *err)
+static int32_t template_open(const tfr_device_info *info, const tfr_open_options *options,
+                             tfr_plugin_device **out, tfr_err *err)
 {
     *out = &template_device;
     return TFR_OK;
@@ -109,12 +83,6 @@ static void template_close(tfr_plugin_device *device)
 {
 }
 
-static const tfr_memory_facet template_memory = {
-    .size = sizeof(tfr_memory_facet),
-    .spaces = template_spaces, /* which memories; a card lacks HOST_ACCESS and has the slot copy */
-    .alloc = template_alloc,   /* yours until free; few and large, pooling is the core's work */
-    .free = template_free,     /* all work that uses it has been waited for */
-};
 static const tfr_kernel_facet template_kernel = {
     .size = sizeof(tfr_kernel_facet),
     .ops = template_ops,           /* the ops that supports is asked about */
@@ -127,7 +95,7 @@ static const tfr_kernel_facet template_kernel = {
 static const void *template_facet(const char *id)
 {
     if (strcmp(id, TFR_MEMORY_V1) == 0)
-        return &template_memory;
+        return &tfr_host_device_memory; /* a card: spaces, alloc, free and copy of its driver */
     return strcmp(id, TFR_KERNEL_V1) == 0 ? &template_kernel : NULL;
 }
 

@@ -156,13 +156,10 @@ static int64_t option_number(const char *key, int64_t absent)
     return absent;
 }
 
-static uint64_t memory_of(const tfr_option *options, uint32_t n_options)
+static uint64_t memory_of(const tfr_open_options *options)
 {
-    uint64_t bytes = (uint64_t)option_number("memory_limit", 1 << 20);
-    for (uint32_t i = 0; i < n_options; i++)
-        if (strcmp(options[i].key, "memory_limit") == 0)
-            bytes = strtoull(options[i].value, NULL, 10);
-    return bytes;
+    const char *text = tfr_open_option(options, "memory_limit");
+    return text ? strtoull(text, NULL, 10) : (uint64_t)option_number("memory_limit", 1 << 20);
 }
 
 static int32_t fake_enumerate(tfr_device_info *out, uint32_t stride, uint32_t *n, tfr_err *err)
@@ -175,21 +172,21 @@ static int32_t fake_enumerate(tfr_device_info *out, uint32_t stride, uint32_t *n
                            capacity);
     for (uint32_t i = 0; i < n_devices && i < capacity; i++) {
         tfr_device_info *to = (tfr_device_info *)(void *)((char *)out + (size_t)i * stride);
-        tfr_device_info info = {.size = to->size, .ordinal = i, .type = "NPU", .numa_node = -1};
+        tfr_device_info info = {.ordinal = i, .type = "NPU", .numa_node = -1};
         if (to->size > stride)
             return fake_breach(err, "a device info of %u bytes every %u bytes", to->size, stride);
         snprintf(info.identity, sizeof info.identity, "fake:%u", i);
         snprintf(info.name, sizeof info.name, "Fake Accelerator %u", i);
         snprintf(info.driver, sizeof info.driver, "1.0");
         snprintf(info.properties, sizeof info.properties, "fake=yes\nseries=one");
-        info.memory_total = info.memory_free = memory_of(NULL, 0);
-        memcpy(to, &info, to->size < sizeof info ? to->size : sizeof info);
+        info.memory_total = info.memory_free = memory_of(NULL);
+        tfr_list_put(out, stride, capacity, i, &info, sizeof info);
     }
     *n = n_devices;
     return TFR_OK;
 }
 
-static int32_t fake_open(const tfr_device_info *info, const tfr_option *options, uint32_t n_options,
+static int32_t fake_open(const tfr_device_info *info, const tfr_open_options *options,
                          tfr_plugin_device **out, tfr_err *err)
 {
     pthread_condattr_t attr;
@@ -201,7 +198,7 @@ static int32_t fake_open(const tfr_device_info *info, const tfr_option *options,
     if (!device)
         return tfr_fail(err, TFR_ENOMEM, "no host memory for a device");
     device->ordinal = info->ordinal;
-    device->memory_limit = memory_of(options, n_options);
+    device->memory_limit = memory_of(options);
     device->size_limit = (uint64_t)option_number("size_limit", 65536);
     device->delay_ns = (uint64_t)option_number("delay_us", 100) * 1000;
     device->lose_after = option_number("lose_after", -1);

@@ -139,13 +139,14 @@ static int32_t alloc_block(tfr_plugin_device *device, uint64_t bytes, uint64_t a
     return TFR_OK;
 }
 
-static int32_t fake_alloc(tfr_plugin_device *device, uint32_t space, uint64_t bytes, uint64_t align,
-                          void **out, tfr_err *err)
+static int32_t fake_alloc(tfr_plugin_device *device, uint32_t space, uint64_t bytes,
+                          const tfr_alloc_options *options, void **out, tfr_err *err)
 {
+    const uint64_t align = options && options->align ? options->align : FAKE_ALIGNMENT;
     int32_t status = fake_enter(device, err);
     if (status)
         return status;
-    if (space != 0 || bytes == 0 || align == 0 || (align & (align - 1)) != 0) {
+    if (space != 0 || bytes == 0 || (align & (align - 1)) != 0) {
         status = fake_breach(err, "alloc of %llu bytes aligned to %llu in space %u",
                              (unsigned long long)bytes, (unsigned long long)align, space);
     } else {

@@ -65,8 +65,7 @@ static int32_t fake_drain(tfr_plugin_device *device, tfr_profile_record *out, ui
     if (!status) {
         *n = device->n_records < capacity ? device->n_records : capacity;
         for (uint32_t i = 0; i < *n; i++)
-            memcpy((char *)out + (size_t)i * stride, &device->records[i],
-                   stride < sizeof *out ? stride : sizeof *out);
+            tfr_list_put(out, stride, *n, i, &device->records[i], sizeof *out);
         device->n_records -= *n;
         memmove(device->records, device->records + *n, device->n_records * sizeof *out);
     }

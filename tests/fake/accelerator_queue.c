@@ -155,8 +155,10 @@ void fake_push(tfr_plugin_device *device, tfr_queue *queue, fake_item *item)
 
 /* ---- queues ---------------------------------------------------------------------------------- */
 
-static int32_t fake_queue_create(tfr_plugin_device *device, tfr_queue **out, tfr_err *err)
+static int32_t fake_queue_create(tfr_plugin_device *device, const tfr_queue_options *options,
+                                 tfr_queue **out, tfr_err *err)
 {
+    (void)options;
     int32_t status = fake_enter(device, err);
     if (status)
         return status;
@@ -223,8 +225,10 @@ static bool is_known_fence(const tfr_plugin_device *device, const tfr_fence *fen
     return f != NULL;
 }
 
-static int32_t fake_fence_create(tfr_plugin_device *device, tfr_fence **out, tfr_err *err)
+static int32_t fake_fence_create(tfr_plugin_device *device, const tfr_fence_options *options,
+                                 tfr_fence **out, tfr_err *err)
 {
+    (void)options;
     int32_t status = fake_enter(device, err);
     if (status)
         return status;

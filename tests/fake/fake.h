@@ -115,11 +115,11 @@ static int32_t fake_spaces(tfr_plugin_device *device, tfr_space_info *out, uint3
     return TFR_OK;
 }
 
-static int32_t fake_alloc(tfr_plugin_device *device, uint32_t space, uint64_t bytes, uint64_t align,
-                          void **out, tfr_err *err)
+static int32_t fake_alloc(tfr_plugin_device *device, uint32_t space, uint64_t bytes,
+                          const tfr_alloc_options *options, void **out, tfr_err *err)
 {
     (void)device, (void)space;
-    if (posix_memalign(out, align < sizeof(void *) ? sizeof(void *) : align, bytes))
+    if (posix_memalign(out, options && options->align > 64 ? options->align : 64, bytes))
         return tfr_fail(err, TFR_ENOMEM, "no room for %llu bytes", (unsigned long long)bytes);
     return TFR_OK;
 }
@@ -229,11 +229,11 @@ static int32_t fake_enumerate(tfr_device_info *out, uint32_t stride, uint32_t *n
     return TFR_OK;
 }
 
-static int32_t fake_open(const tfr_device_info *info, const tfr_option *options, uint32_t n,
+static int32_t fake_open(const tfr_device_info *info, const tfr_open_options *options,
                          tfr_plugin_device **out, tfr_err *err)
 {
     tfr_plugin_device *device;
-    (void)options, (void)n, (void)err;
+    (void)options, (void)err;
     FAKE_ON_OPEN
     device = malloc(sizeof *device);
     if (!device)

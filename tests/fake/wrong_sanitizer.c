@@ -9,5 +9,5 @@ __attribute__((section(".note.tfrun"), used, aligned(4))) static const tfr_note_
     sizeof(tfr_note),
     TFR_NOTE_TYPE,
     TFR_NOTE_OWNER,
-    {sizeof(tfr_note), TFR_ABI_MAJOR, TFR_ABI_MINOR, TFR_PLUGIN_BACKEND, 1, TFR_SANITIZER_MEMORY, FAKE_NAME,
-     ""}};
+    {sizeof(tfr_note), TFR_ABI_MAJOR, TFR_ABI_MINOR, TFR_PLUGIN_BACKEND, 1, TFR_SANITIZER_MEMORY,
+     FAKE_NAME, ""}};

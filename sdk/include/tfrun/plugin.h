@@ -14,9 +14,21 @@
  *     -> close(device) -> shutdown() -> (never dlclose'd)
  *
  * Rules that hold everywhere:
- * - Every struct that crosses the border starts with its size, set by whoever fills it. Fields are
- * only appended. The reader copies min(own size, given size) bytes and takes the rest as zero.
- * Arrays of structs travel with a stride; step through them with it, never with sizeof.
+ * - Every struct that crosses the border starts with its size. Fields are only appended, and who
+ *   reads takes what is behind the size as zero. What one side hands to the other (tables, calls,
+ *   launches, options) has its size from its owner. What a caller wants filled (tfr_err, an answer,
+ *   the rows of a list) is zeroed and sized by the caller; who fills it writes within that size,
+ * and never the size: fields of ABI 1.0 are always there, of later ones TFR_HAS tells. Arrays of
+ *   structs travel with a stride; step through them with it, never with sizeof. tfr_list_put does
+ *   all that for lists.
+ * - Values that one side does not know: a flag in the upper half of a word of flags
+ *   (TFR_MUST_UNDERSTAND) changes what the rest means, so who does not know it says no; one in the
+ *   lower half may be ignored. An unknown enumerator or element type is a no, an unknown negative
+ *   status a failure like any other. A core shows a plugin only calls that the minor version which
+ *   the plugin was compiled with can express.
+ * - Numbers are of the machine's byte order. BOOL elements are 0 or 1.
+ * - A process that was forked after a plugin's entry may not call the plugin any more, but exec. A
+ *   slot finds and leaves its caller's current device context, as drivers call it, unchanged.
  * - Zero, NULL and an absent field mean "default", "none" or "unknown". A NULL slot is legal unless
  * its comment says "required".
  * - A function that can fail returns a tfr_status: 0 or a negative code, and fills the caller's
@@ -65,10 +77,9 @@ typedef struct tfr_plugin {
     int32_t (*enumerate)(tfr_device_info *out, uint32_t stride, uint32_t *n, tfr_err *err);
     /*
      * required [any]. Opens the device that info describes. The same device may be opened more than
-     * once (logical devices). Options known to the core: "threads" (CPU: how many it may use),
-     * "memory_limit" (bytes). Unknown options are ignored.
+     * once (logical devices, several runtimes). options may be NULL.
      */
-    int32_t (*open)(const tfr_device_info *info, const tfr_option *options, uint32_t n_options,
+    int32_t (*open)(const tfr_device_info *info, const tfr_open_options *options,
                     tfr_plugin_device **out, tfr_err *err);
     /* required [device]. All kernels are dropped and all queues destroyed before. */
     void (*close)(tfr_plugin_device *device);

@@ -5,10 +5,37 @@
 
 #include <tfrun/plugin_types.h>
 
+/* A setting. This struct never grows. */
 typedef struct tfr_option {
     const char *key;
     const char *value;
 } tfr_option;
+
+/* What a device is opened with. The core sets size. */
+typedef struct tfr_open_options {
+    uint32_t size;
+    uint32_t n_options;
+    /*
+     * What the configuration of the runtime that opens says for this plugin, each key without the
+     * plugin's name, and what the core adds: "threads" (CPU: how many it may use). "memory_limit"
+     * is bytes. No key is there twice; unknown ones are ignored.
+     */
+    const tfr_option *options;
+} tfr_open_options;
+
+/* The value of a key, or NULL. */
+static inline const char *tfr_open_option(const tfr_open_options *options, const char *key)
+{
+    uint32_t i;
+    for (i = 0; options && i < options->n_options; i++) {
+        const char *x = options->options[i].key, *y = key;
+        while (*x && *x == *y)
+            x++, y++;
+        if (*x == *y)
+            return options->options[i].value;
+    }
+    return (const char *)0;
+}
 
 /* A device as a plugin finds it. The caller owns the struct; the plugin fills the arrays. */
 typedef struct tfr_device_info {
@@ -30,5 +57,9 @@ typedef struct tfr_device_info {
 
 /* The plugin's own open device. */
 typedef struct tfr_plugin_device tfr_plugin_device;
+
+/* Queues and fences of a device, if it has them (tfrun/plugin_queue.h). */
+typedef struct tfr_queue tfr_queue;
+typedef struct tfr_fence tfr_fence;
 
 #endif

@@ -31,7 +31,9 @@ typedef struct tfr_host {
     /*
      * The value of a configuration key of this plugin ("math-mode", without the plugin's name),
      * already filtered for privileged processes. Writes at most n bytes with a final zero. Returns
-     * the value's length, or -1 if the key is not set. Plugins do not read the environment.
+     * the value's length, or -1 if the key is not set. Plugins do not read the environment. For the
+     * entry and enumerate, which belong to no runtime: where a process has several, the newest one
+     * answers. Settings of a device come with open.
      */
     int32_t (*option)(const char *plugin, const char *key, char *out, uint32_t n);
     /* A host extension by id, or NULL: TFR_HOST_..._V1 below. */
@@ -83,12 +85,13 @@ typedef struct tfr_host_arena {
     uint32_t size;
     uint32_t reserved;
     /*
-     * [any]. Gives each block an offset, a multiple of alignment (a power of two), so that blocks
-     * that live at the same step do not overlap. *bytes is what all need together, *lower_bound the
-     * most bytes alive at one step. The same blocks get the same offsets. TFR_ENOMEM.
+     * [any]. blocks lie stride bytes apart. Gives each an offset, a multiple of alignment (a power
+     * of two), so that blocks that live at the same step do not overlap. *bytes is what all need
+     * together, *lower_bound the most bytes alive at one step. The same blocks get the same
+     * offsets. TFR_ENOMEM.
      */
-    int32_t (*plan)(tfr_arena_block *blocks, uint32_t n, uint64_t alignment, uint64_t *bytes,
-                    uint64_t *lower_bound, tfr_err *err);
+    int32_t (*plan)(tfr_arena_block *blocks, uint32_t stride, uint32_t n, uint64_t alignment,
+                    uint64_t *bytes, uint64_t *lower_bound, tfr_err *err);
 } tfr_host_arena;
 
 /*

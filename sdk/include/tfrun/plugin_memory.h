@@ -11,8 +11,18 @@
 #define TFR_SPACE_HOST UINT32_MAX
 
 enum {
-    TFR_SPACE_HOST_ACCESS = 1u << 0,  /* the host may read and write it like its own */
-    TFR_SPACE_DEVICE_ACCESS = 1u << 1 /* kernels of the device may use it */
+    TFR_SPACE_HOST_ACCESS = 1u << 0,   /* the host may read and write it like its own */
+    TFR_SPACE_DEVICE_ACCESS = 1u << 1, /* kernels of the device may use it */
+    /*
+     * Roles, which the core picks spaces by. PINNED: host memory that a queue copies from and to
+     * without blocking; copies of ordinary host memory may block. TRANSFER: small pieces that
+     * kernels write and the host reads, such as dims that are known late. PEER: other devices of
+     * the plugin reach it at their links' speed. MANAGED: moves between host and device by itself.
+     */
+    TFR_SPACE_PINNED = 1u << 2,
+    TFR_SPACE_TRANSFER = 1u << 3,
+    TFR_SPACE_PEER = 1u << 4,
+    TFR_SPACE_MANAGED = 1u << 5
 };
 
 typedef struct tfr_space_info {
@@ -23,6 +33,19 @@ typedef struct tfr_space_info {
     uint64_t total;     /* bytes, 0 = unknown */
     uint64_t max_alloc; /* bytes in one alloc, 0 = no limit */
 } tfr_space_info;
+
+enum {
+    TFR_ALLOC_CONSTANTS = 1u << 0, /* written once, read by many launches */
+    TFR_ALLOC_ARENA = 1u << 1,     /* intermediate values of one plan */
+    TFR_ALLOC_STAGING = 1u << 2    /* on the way between host and device */
+};
+
+/* How memory is wanted; NULL = zeros. The core sets size. */
+typedef struct tfr_alloc_options {
+    uint32_t size;
+    uint32_t flags; /* TFR_ALLOC_..., what it is for: a hint */
+    uint64_t align; /* a power of two, 0 = the space's */
+} tfr_alloc_options;
 
 /* What to copy, rows of bytes each; pitches are from row to row. One row: pitches do not count. */
 typedef struct tfr_copy {
@@ -69,9 +92,6 @@ typedef struct tfr_link {
     uint64_t latency_ns;
 } tfr_link;
 
-typedef struct tfr_queue tfr_queue;
-typedef struct tfr_fence tfr_fence;
-
 /*
  * Addresses: what alloc returns is a device address; adding a byte offset inside the allocation
  * gives another valid one. The core takes large slabs and does pooling, lifetimes and arenas
@@ -84,9 +104,9 @@ typedef struct tfr_memory_facet {
      */
     int32_t (*spaces)(tfr_plugin_device *device, tfr_space_info *out, uint32_t stride, uint32_t *n,
                       tfr_err *err);
-    /* required [device]. bytes > 0; align is a power of two. TFR_ENOMEM: there is not enough. */
-    int32_t (*alloc)(tfr_plugin_device *device, uint32_t space, uint64_t bytes, uint64_t align,
-                     void **out, tfr_err *err);
+    /* required [device]. bytes > 0, at most max_alloc. TFR_ENOMEM: there is not enough. */
+    int32_t (*alloc)(tfr_plugin_device *device, uint32_t space, uint64_t bytes,
+                     const tfr_alloc_options *options, void **out, tfr_err *err);
     /* required [device]. What alloc gave; NULL is fine. Work that uses it has been waited for. */
     void (*free)(tfr_plugin_device *device, uint32_t space, void *address);
     /*

@@ -9,6 +9,31 @@
 #define TFR_QUEUE_V1     "tfr.queue/1"
 #define TFR_WAIT_FOREVER UINT64_MAX
 
+/* How a queue is wanted; NULL = zeros. The core sets size. */
+typedef struct tfr_queue_options {
+    uint32_t size;
+    uint32_t flags;   /* TFR_QUEUE_... */
+    int32_t priority; /* higher runs first, where the device can; 0 = usual */
+    uint32_t reserved;
+    /*
+     * A queue of the driver that belongs to somebody else, by the kind that native gives its own
+     * by: work is put on that one, and it is not destroyed. NULL = a new one. TFR_EUNSUPPORTED for
+     * a kind that the plugin does not know.
+     */
+    const char *native_kind;
+    void *native;
+} tfr_queue_options;
+
+enum {
+    TFR_QUEUE_COPIES = 1u << 0 /* will get copies alone: a copy engine's, if there is one */
+};
+
+/* How a fence is wanted; NULL = zeros. The core sets size. */
+typedef struct tfr_fence_options {
+    uint32_t size;
+    uint32_t flags; /* none yet */
+} tfr_fence_options;
+
 /*
  * A queue runs what is put on it in order. A fence is a 64-bit timeline that only grows: signal(v)
  * on a queue makes it v when all earlier work of that queue is done. Work that fails puts its error
@@ -17,11 +42,13 @@
 typedef struct tfr_queue_facet {
     uint32_t size;
     uint32_t reserved;
-    int32_t (*create)(tfr_plugin_device *device, tfr_queue **out,
-                      tfr_err *err);                              /* required [device] */
+    /* required [device] */
+    int32_t (*create)(tfr_plugin_device *device, const tfr_queue_options *options, tfr_queue **out,
+                      tfr_err *err);
     void (*destroy)(tfr_plugin_device *device, tfr_queue *queue); /* required [device], idle */
-    int32_t (*fence_create)(tfr_plugin_device *device, tfr_fence **out,
-                            tfr_err *err); /* required [device], at 0 */
+    /* required [device], at 0 */
+    int32_t (*fence_create)(tfr_plugin_device *device, const tfr_fence_options *options,
+                            tfr_fence **out, tfr_err *err);
     void (*fence_destroy)(tfr_plugin_device *device, tfr_fence *fence); /* required [device] */
     /* required [queue]: enqueue; returns at once. */
     int32_t (*signal)(tfr_plugin_device *device, tfr_queue *queue, tfr_fence *fence, uint64_t value,

@@ -15,6 +15,35 @@
 #define TFR_ABI_MAJOR 0
 #define TFR_ABI_MINOR 1
 
+/* ---- sizes and flags ---- */
+
+/* Flags of this half may not be ignored: who does not know one of them says no. */
+#define TFR_MUST_UNDERSTAND 0xffff0000u
+
+/* Whether the struct that p points to, made by somebody else, has this field. */
+#define TFR_HAS(p, type, field)                                                                    \
+    ((p)->size >= offsetof(type, field) + sizeof(((const type *)0)->field))
+
+/*
+ * Row i of a list that a caller wants filled: rows has room for n of them, stride bytes apart, with
+ * their size set. Copies as much of the row, which has so many bytes, as the caller knows, and not
+ * its size; does nothing if there is no room for it.
+ */
+static inline void tfr_list_put(void *rows, uint32_t stride, uint32_t n, uint32_t i,
+                                const void *row, size_t bytes)
+{
+    unsigned char *to = (unsigned char *)rows + (size_t)i * stride;
+    const unsigned char *from = (const unsigned char *)row;
+    size_t k, given;
+    if (i >= n)
+        return;
+    given = *(const uint32_t *)(const void *)to;
+    if (given > stride)
+        given = stride;
+    for (k = sizeof(uint32_t); k < bytes && k < given; k++)
+        to[k] = from[k];
+}
+
 /* ---- status and errors ---- */
 
 /* X(NAME, number, sentence). Numbers never change; new ones are appended. */
