@@ -26,6 +26,15 @@ static tfr_tensor *square(int64_t n, float first)
     return t;
 }
 
+static tfr_tensor *matrix(int64_t rows, int64_t columns, const float *values)
+{
+    tfr_shape shape = {2, {rows, columns}};
+    tfr_tensor *t = NULL;
+    REQUIRE_OK(tfr_tensor_create(TFR_DTYPE_F32, &shape, &t, &err), &err);
+    memcpy(tfr_tensor_data(t), values, (size_t)(rows * columns) * sizeof *values);
+    return t;
+}
+
 /* No backend compiles programs, the host's neither. */
 static uint32_t only_kernels;
 
@@ -56,6 +65,31 @@ static tfr_graph *mixed_graph(void)
     v = binary(graph, "Add", v, x);
     output(graph, v);
     return graph;
+}
+
+/* y = x0 + (x1 x x2), whose one element launch reads from the host. */
+TEST(a_host_input_is_there_when_launch_is_called)
+{
+    tfr_runtime *runtime = runtime_with("fakeacc.host_scalars", "1");
+    tfr_value x[3];
+    tfr_graph *graph = new_graph(3, x);
+    tfr_session *session;
+    output(graph, binary(graph, "Add", x[0], binary(graph, "MatMul", x[1], x[2])));
+    session = new_session(runtime, graph, "fakeacc:0", TFR_FALLBACK_ERROR);
+    for (int run = 0; run < 3; run++) {
+        const float a[4] = {1, 2, 3, 4}, row[2] = {(float)run, 2}, column[2] = {10, 1};
+        tfr_tensor *in[3] = {matrix(2, 2, a), matrix(1, 2, row), matrix(2, 1, column)}, *out = NULL;
+        CHECK_OK(tfr_session_run(session, in, 3, &out, 1, &err), &err);
+        for (int i = 0; out && i < 4; i++)
+            CHECK_NEAR(a[i] + 10.0 * run + 2, ((const float *)tfr_tensor_data(out))[i], 0);
+        tfr_tensor_release(out);
+        for (int i = 0; i < 3; i++)
+            tfr_tensor_release(in[i]);
+    }
+    tfr_session_destroy(session);
+    tfr_graph_release(graph);
+    tfr_runtime_release(runtime);
+    CHECK_STR("", breaches);
 }
 
 TEST(a_supported_graph_copies_only_its_input_and_output)
@@ -322,6 +356,7 @@ TEST(layouts_on_a_device_of_its_own_are_made_plain_for_others)
 
 static const test_case cases[] = {
     CASE(a_supported_graph_copies_only_its_input_and_output),
+    CASE(a_host_input_is_there_when_launch_is_called),
     CASE(a_fallback_is_reported_with_reason_copies_and_bytes),
     CASE(fallback_error_says_node_device_reason_and_what_is_available),
     CASE(a_refused_size_is_told_with_its_number),

@@ -92,9 +92,9 @@ static tfr_status node_inputs(tfr__steps *s, const tfr__node *node, const tfr__b
         } else {
             status = tfr__steps_bring(s, v, m, &inputs[i], err);
         }
-        if (!status && m == TFR__MEMORY_HOST)
+        if (!status && m == TFR__MEMORY_HOST) /* a host input is read by launch, not by the queue */
             status = tfr__steps_settle(s, inputs[i], state->stream,
-                                       !tfr__steps_is_queued(s, state->stream), err);
+                                       on_host || !tfr__steps_is_queued(s, state->stream), err);
     }
     for (uint32_t i = 0; !status && i < node->n_inputs; i++)
         if (node->inputs[i] != TFR_VALUE_NONE && s->b->uses[s->b->root[node->inputs[i]]])

@@ -66,6 +66,7 @@ typedef struct fake_item {
     tfr_kernel *kernel;
     float *args[3];
     float *workspace;
+    float scalar; /* what a launch read of a host input */
     uint64_t id;  /* of the launch */
     int32_t node; /* of a program, or -1 */
     tfr_fence *fence;
@@ -106,6 +107,7 @@ struct tfr_kernel {
     int64_t m, n, k;
     uint64_t workspace_bytes;
     uint64_t in_place; /* bit i: the output may have input i's memory */
+    bool host_scalar;  /* input 1 is read by launch, in the host's memory */
     uint32_t n_pending;
 };
 
@@ -118,7 +120,7 @@ struct tfr_plugin_device {
     int64_t lose_after; /* -1 = never */
     int64_t fail_after;
     int64_t programs;
-    bool may_profile;
+    bool may_profile, host_scalars;
     atomic_bool is_inside; /* a thread is in a [device] call */
     /* fake_lock guards everything below; changed is broadcast when anything of it changes. */
     pthread_cond_t changed;

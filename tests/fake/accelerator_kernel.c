@@ -4,6 +4,7 @@
  *   Add, Mul    y = a + b, a * b with NumPy's broadcasting; y may have the memory of an input of
  *               its own shape
  *   Relu        y = max(x, 0), NaN stays; y may have x's memory
+ *               with host_scalars, an input b of one element is read by launch, from the host
  *   MatMul      [m,k] x [k,n]; the sums run in doubles; takes a workspace of k floats, for a column
  */
 #include "accelerator.h"
@@ -138,6 +139,13 @@ static bool judge_operand(const tfr_plugin_device *device, int op, const tfr_ope
     return false;
 }
 
+/* As drivers' kernels take a limit or a factor: by value, when they are launched. */
+static bool is_host_scalar(const tfr_plugin_device *device, int op, const tfr_call *call)
+{
+    return device->host_scalars && (op == FAKE_ADD || op == FAKE_MUL) &&
+           tfr_operand_elements(tfr_call_input(call, 1)) == 1;
+}
+
 /* Fills answer for a call. A failing status is a breach. */
 static int32_t judge(const tfr_plugin_device *device, const tfr_call *call, tfr_answer *answer,
                      int *out_op, tfr_err *err)
@@ -174,9 +182,12 @@ static int32_t judge(const tfr_plugin_device *device, const tfr_call *call, tfr_
         return TFR_OK;
     }
     answer->verdict = TFR_VERDICT_YES;
+    if (is_host_scalar(device, op, call))
+        answer->host_inputs = 1u << 1;
     answer->time_ns = device->delay_ns + (uint64_t)tfr_operand_elements(y);
     for (uint32_t i = 0; op != FAKE_MATMUL && i < ops[op].n_inputs; i++) {
-        if (tfr_operand_elements(tfr_call_input(call, i)) != tfr_operand_elements(y))
+        if (tfr_operand_elements(tfr_call_input(call, i)) != tfr_operand_elements(y) ||
+            answer->host_inputs >> i & 1)
             continue;
         answer->in_place[answer->n_in_place].input = (int16_t)i;
         answer->in_place[answer->n_in_place].output = 0;
@@ -239,6 +250,7 @@ static int32_t fake_prepare(tfr_plugin_device *device, const tfr_call *call, tfr
     if (kernel) {
         kernel->op = (fake_op)op;
         kernel->workspace_bytes = answer.workspace_bytes;
+        kernel->host_scalar = answer.host_inputs != 0;
         for (uint32_t i = 0; i < answer.n_in_place; i++)
             kernel->in_place |= UINT64_C(1) << answer.in_place[i].input;
         set_shapes(kernel, call);
@@ -302,6 +314,11 @@ static int32_t resolve_args(const tfr_plugin_device *device, const tfr_kernel *k
                                i);
         if (kernel->bytes[i] == 0)
             continue;
+        if (i == 1 && kernel->host_scalar) {
+            memcpy(&item->scalar, arg->address, sizeof item->scalar);
+            item->args[i] = &item->scalar;
+            continue;
+        }
         item->blocks[i] = fake_block_of(device, arg->address, kernel->bytes[i]);
         if (!item->blocks[i] || (uintptr_t)arg->address % sizeof(float) != 0)
             return fake_breach(err,

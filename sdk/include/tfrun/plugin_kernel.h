@@ -52,7 +52,11 @@ typedef struct tfr_answer {
     uint32_t flags;           /* TFR_ANSWER_... */
     uint64_t time_ns;         /* estimate of one launch, 0 = unknown */
     uint64_t workspace_bytes; /* scratch memory of space 0 for each launch, aligned as the space */
-    uint64_t host_inputs;     /* bit i: input i is read by the host, so it stays in host memory */
+    /*
+     * Bit i: input i is read by launch, on the host: it lies in host memory and is there when launch
+     * is called; the core waits for what makes it. It may change once launch has returned.
+     */
+    uint64_t host_inputs;
     struct {
         /* this output may be given this input's memory, if nobody reads it later */
         int16_t input, output;
