@@ -364,7 +364,7 @@ static int32_t kit_launch(tfr_plugin_device *device, tfr_queue *queue, tfr_progr
         one.n_args = n->n_inputs + n->n_outputs;
         for (uint32_t k = 0; k < one.n_args; k++) {
             const int32_t v = n->operands[k];
-            n->args[k] = (tfr_arg){NULL, NULL};
+            n->args[k] = (tfr_arg){0};
             if (v >= 0)
                 n->args[k].address =
                     p->values[v].data ? (void *)(uintptr_t)p->values[v].data : KIT_OWN(v);
@@ -398,14 +398,15 @@ static int32_t kit_layout_bytes(tfr_plugin_device *device, const tfr_operand *te
 }
 
 static int32_t kit_reorder(tfr_plugin_device *device, tfr_queue *queue, const tfr_operand *tensor,
-                           uint64_t from, const void *src, uint64_t to, void *dst, tfr_err *err)
+                           uint64_t from, const tfr_arg *src, uint64_t to, const tfr_arg *dst,
+                           tfr_err *err)
 {
     const kit_value value = {.bytes = kit_bytes(tensor), .layout = from};
     (void)device, (void)queue, (void)err;
     CHECK_UINT(KIT_LAYOUT, from);
     CHECK_UINT(TFR_LAYOUT_PLAIN, to);
     kit.n_reorders++;
-    kit_load(&value, dst, src);
+    kit_load(&value, dst->address, src->address);
     return TFR_OK;
 }
 

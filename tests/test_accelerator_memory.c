@@ -18,7 +18,7 @@ TEST(what_is_copied_in_comes_out)
     CHECK_OK(copy_in(&r, a, in, 1000), &err);
     tfr_copy inside = {.dst = b + 500, .src = a, .bytes = 1000};
     CHECK_OK(memory->copy(r.device, r.queue, &inside, 1, sizeof inside, &err), &err);
-    CHECK_OK(memory->fill(r.device, r.queue, 0, b + 501, 'x', 2, &err), &err);
+    CHECK_OK(memory->fill(r.device, r.queue, 0, b + 501, 0, 'x', 2, &err), &err);
     CHECK_OK(copy_out(&r, out, b + 500, 1000), &err);
     CHECK_OK(finish(&r), &err);
     in[1] = in[2] = 'x';
@@ -52,7 +52,7 @@ TEST(rows_are_copied_with_their_pitches)
                                .rows = 3,
                                .dst_pitch = 3,
                                .src_pitch = 5};
-    CHECK_OK(memory->fill(r.device, r.queue, 0, a, '-', 16, &err), &err);
+    CHECK_OK(memory->fill(r.device, r.queue, 0, a, 0, '-', 16, &err), &err);
     CHECK_OK(memory->copy(r.device, r.queue, &in_rows, 1, sizeof in_rows, &err), &err);
     CHECK_OK(memory->copy(r.device, r.queue, &out_rows, 1, sizeof out_rows, &err), &err);
     CHECK_OK(finish(&r), &err);

@@ -7,13 +7,14 @@
 #include "graph_text.h"
 #include "session_kit.h"
 
-/* What the accelerator compiles, see its options. */
-static const char *programs = "0";
+/* What the accelerator compiles, and whether its memory has handles, see its options. */
+static const char *programs = "0", *handles = "0";
 
 static tfr_runtime *runtime_with(const char *key, const char *value)
 {
-    const tfr_option given[] = {{"fakeacc.programs", programs}, {key, value}};
-    return accelerator_runtime(given, key ? 2 : 1);
+    const tfr_option given[] = {
+        {"fakeacc.programs", programs}, {"fakeacc.handles", handles}, {key, value}};
+    return accelerator_runtime(given, key ? 3 : 2);
 }
 
 static tfr_tensor *square(int64_t n, float first)
@@ -354,6 +355,15 @@ TEST(layouts_on_a_device_of_its_own_are_made_plain_for_others)
     random_graphs("2", true, true);
 }
 
+TEST(memory_of_handles_is_told_by_handle_and_offset)
+{
+    handles = "1";
+    random_graphs("0", false, false);
+    random_graphs("1", true, false);
+    random_graphs("2", true, true);
+    handles = "0";
+}
+
 static const test_case cases[] = {
     CASE(a_supported_graph_copies_only_its_input_and_output),
     CASE(a_host_input_is_there_when_launch_is_called),
@@ -368,5 +378,6 @@ static const test_case cases[] = {
     CASE(random_graphs_on_two_devices_give_what_the_host_gives),
     CASE(programs_on_a_device_of_its_own_give_what_the_host_gives),
     CASE(layouts_on_a_device_of_its_own_are_made_plain_for_others),
+    CASE(memory_of_handles_is_told_by_handle_and_offset),
 };
 TEST_MAIN(cases)

@@ -183,11 +183,22 @@ void tfr__stream_free(tfr__streams *streams, uint32_t memory, void *address)
     pthread_mutex_unlock(&e->backend->lock);
 }
 
-tfr_status tfr__stream_copy(tfr__stream *e, bool to_device, void *dst, const void *src,
+bool tfr__stream_has_handles(const tfr__streams *streams, uint32_t memory)
+{
+    return memory != TFR__MEMORY_HOST &&
+           memory_stream(streams, memory)->backend->space.flags & TFR_SPACE_HANDLES;
+}
+
+tfr_status tfr__stream_copy(tfr__stream *e, bool to_device, tfr_arg dst, tfr_arg src,
                             uint64_t bytes, tfr_err *err)
 {
     tfr__backend *b = e->backend;
-    tfr_copy copy = {.dst = dst, .src = src, .bytes = bytes};
+    tfr_copy copy = {.size = sizeof copy,
+                     .dst = dst.address,
+                     .dst_offset = dst.offset,
+                     .src = src.address,
+                     .src_offset = src.offset,
+                     .bytes = bytes};
     tfr_status status;
     if (!bytes)
         return TFR_OK;
@@ -196,7 +207,7 @@ tfr_status tfr__stream_copy(tfr__stream *e, bool to_device, void *dst, const voi
     if (!b->memory.copy) { /* every space is the host's own */
         status = tfr__stream_sync(e, err);
         if (!status)
-            memcpy(dst, src, (size_t)bytes);
+            memcpy(dst.address, src.address, (size_t)bytes);
         return status;
     }
     if (b->has_queue && !e->queue)

@@ -43,7 +43,10 @@ tfr_status tfr__stream_get(tfr__streams *streams, tfr__device *device, tfr__back
 tfr_status tfr__stream_alloc(tfr__streams *streams, uint32_t memory, uint64_t bytes, void **out,
                              tfr_err *err);
 void tfr__stream_free(tfr__streams *streams, uint32_t memory, void *address);
-tfr_status tfr__stream_copy(tfr__stream *stream, bool to_device, void *dst, const void *src,
+/* Whether what alloc gives in this memory is a handle, with offsets apart. */
+bool tfr__stream_has_handles(const tfr__streams *streams, uint32_t memory);
+/* dst and src are places in memory, without dims. */
+tfr_status tfr__stream_copy(tfr__stream *stream, bool to_device, tfr_arg dst, tfr_arg src,
                             uint64_t bytes, tfr_err *err);
 /* The host waits for all that was put on the queue so far. */
 tfr_status tfr__stream_sync(tfr__stream *stream, tfr_err *err);

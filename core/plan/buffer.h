@@ -23,6 +23,7 @@ typedef struct tfr__buffer {
     void *address;        /* CONSTANT, ARENA: fixed; LIVE_IN, TENSOR: of this run */
     uint32_t first, last; /* ARENA: steps that use it */
     uint64_t offset;      /* ARENA */
+    uint64_t behind;      /* bytes behind address, where the memory has handles; else 0 */
     uint64_t slack;       /* ARENA: bytes that the lower bound does not count */
 } tfr__buffer;
 

@@ -191,8 +191,13 @@ static tfr_status make_arenas(tfr__steps *s, tfr_err *err)
     }
     for (uint32_t i = 0; i < p->n_buffers; i++) {
         tfr__buffer *b = &p->buffers[i];
-        if (b->kind == TFR__BUFFER_ARENA && b->bytes)
-            b->address = (char *)p->arenas[b->memory].address + b->offset;
+        if (b->kind != TFR__BUFFER_ARENA || !b->bytes)
+            continue;
+        b->address = p->arenas[b->memory].address;
+        if (tfr__stream_has_handles(s->b->streams, b->memory))
+            b->behind = b->offset;
+        else
+            b->address = (char *)b->address + b->offset;
     }
     return TFR_OK;
 }
@@ -243,6 +248,7 @@ static tfr_status bind_args(tfr__steps *s, tfr_err *err)
             if (buffer == TFR__NO_BUFFER)
                 continue;
             step->args[a].address = p->buffers[buffer].address;
+            step->args[a].offset = p->buffers[buffer].behind;
             if (p->buffers[buffer].kind == TFR__BUFFER_LIVE_IN ||
                 p->buffers[buffer].kind == TFR__BUFFER_TENSOR)
                 p->patches[p->n_patches++] = (tfr__patch){&step->args[a], buffer};

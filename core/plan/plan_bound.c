@@ -11,6 +11,11 @@
 
 /* ---- steps that are no launch: object is the tfr__step --------------------------------------- */
 
+static tfr_arg place_of(const tfr__buffer *buffer)
+{
+    return (tfr_arg){.address = buffer->address, .offset = buffer->behind};
+}
+
 static int32_t call_copy(tfr_plugin_device *device, tfr_queue *queue, void *object,
                          const tfr_launch *launch, tfr_err *err)
 {
@@ -20,7 +25,7 @@ static int32_t call_copy(tfr_plugin_device *device, tfr_queue *queue, void *obje
     (void)queue;
     (void)launch;
     return tfr__stream_copy(&p->streams->items[step->stream], step->to_device,
-                            p->buffers[step->dst].address, p->buffers[step->src].address,
+                            place_of(&p->buffers[step->dst]), place_of(&p->buffers[step->src]),
                             step->bytes, err);
 }
 
@@ -46,10 +51,10 @@ static int32_t call_layout(tfr_plugin_device *device, tfr_queue *queue, void *ob
                                .dtype = dst->dtype,
                                .rank = dst->shape.rank,
                                .dims = dst->shape.dims};
+    const tfr_arg from = place_of(&step->plan->buffers[step->src]), to = place_of(dst);
     (void)launch;
-    return step->backend->layout.reorder(device, queue, &plain, step->layout,
-                                         step->plan->buffers[step->src].address, TFR_LAYOUT_PLAIN,
-                                         dst->address, err);
+    return step->backend->layout.reorder(device, queue, &plain, step->layout, &from,
+                                         TFR_LAYOUT_PLAIN, &to, err);
 }
 
 static int32_t call_sync(tfr_plugin_device *device, tfr_queue *queue, void *object,
@@ -136,8 +141,10 @@ tfr_status tfr__plan_bind(tfr__plan *p, tfr_err *err)
         bound->launch.size = sizeof bound->launch;
         bound->launch.n_args = step->n_args;
         bound->launch.args = step->args;
-        if (step->workspace != UINT32_MAX)
+        if (step->workspace != UINT32_MAX) {
             bound->launch.workspace = p->buffers[step->workspace].address;
+            bound->launch.workspace_offset = p->buffers[step->workspace].behind;
+        }
     }
     tfr__plan_rebind(p);
     if (p->streams->runtime->checks_launches)

@@ -116,7 +116,8 @@ static tfr_status known_buffer(tfr__steps *s, tfr_value v, uint32_t memory, uint
     status = tfr__stream_alloc(s->b->streams, memory, t->bytes, &buffer->address, err);
     if (!status) {
         tfr__stream *stream = &s->b->streams->items[tfr__steps_stream_of(s, memory)];
-        status = tfr__stream_copy(stream, true, buffer->address, t->data, t->bytes, err);
+        status = tfr__stream_copy(stream, true, (tfr_arg){.address = buffer->address},
+                                  (tfr_arg){.address = t->data}, t->bytes, err);
         if (!status)
             status = tfr__stream_sync(stream, err);
     }

@@ -39,6 +39,7 @@ typedef struct fake_block {
     uint64_t offset;
     uint64_t bytes;    /* as asked for */
     uint64_t capacity; /* up to the next multiple of the alignment */
+    void *handle;      /* what alloc gave, if it gives handles */
     uint32_t n_pending;
 } fake_block;
 
@@ -120,7 +121,7 @@ struct tfr_plugin_device {
     int64_t lose_after; /* -1 = never */
     int64_t fail_after;
     int64_t programs;
-    bool may_profile, host_scalars;
+    bool may_profile, host_scalars, handles;
     atomic_bool is_inside; /* a thread is in a [device] call */
     /* fake_lock guards everything below; changed is broadcast when anything of it changes. */
     pthread_cond_t changed;
@@ -130,6 +131,7 @@ struct tfr_plugin_device {
     uint64_t in_use;
     uint64_t peak;
     fake_block *blocks;
+    uint64_t n_handles;
     tfr_queue *queues;
     tfr_fence *fences;
     tfr_kernel *kernels;
@@ -176,6 +178,8 @@ bool fake_memory_map(tfr_plugin_device *device);
 void fake_memory_unmap(tfr_plugin_device *device);
 /* The live allocation that holds all the bytes, or NULL. With the lock held. */
 fake_block *fake_block_of(const tfr_plugin_device *device, const void *address, uint64_t bytes);
+/* The device address that the core means, NULL if it is none. With the lock held. */
+void *fake_place(const tfr_plugin_device *device, const void *base, uint64_t offset);
 /* A device address as the device's own threads use it. */
 void *fake_shadow(const tfr_plugin_device *device, const void *address);
 

@@ -31,12 +31,9 @@ static int32_t fake_ops(tfr_plugin_device *device, tfr_op_claim *out, uint32_t s
     if (status)
         return status;
     for (uint32_t i = 0; i < N_OPS && i < *n; i++) {
-        tfr_op_claim *to = (tfr_op_claim *)(void *)((char *)out + (size_t)i * stride);
-        tfr_op_claim claim = {.size = to->size,
-                              .since_version = ops[i].since_version,
-                              .domain = "",
-                              .name = ops[i].name};
-        memcpy(to, &claim, to->size < sizeof claim ? to->size : sizeof claim);
+        const tfr_op_claim claim = {
+            .since_version = ops[i].since_version, .domain = "", .name = ops[i].name};
+        tfr_list_put(out, stride, *n, i, &claim, sizeof claim);
     }
     *n = N_OPS;
     return TFR_OK;
@@ -298,9 +295,9 @@ static bool overlap(const void *a, uint64_t a_bytes, const void *b, uint64_t b_b
     return (uintptr_t)a < (uintptr_t)b + b_bytes && (uintptr_t)b < (uintptr_t)a + a_bytes;
 }
 
-/* With the lock held: args become addresses in the shadow mapping. */
+/* With the lock held: args become addresses, and those in the shadow mapping. */
 static int32_t resolve_args(const tfr_plugin_device *device, const tfr_kernel *kernel,
-                            const tfr_launch *launch, fake_item *item, tfr_err *err)
+                            const tfr_launch *launch, void **places, fake_item *item, tfr_err *err)
 {
     const uint32_t n_args = kernel->n_inputs + 1;
     const char *name = ops[kernel->op].name;
@@ -319,43 +316,44 @@ static int32_t resolve_args(const tfr_plugin_device *device, const tfr_kernel *k
             item->args[i] = &item->scalar;
             continue;
         }
-        item->blocks[i] = fake_block_of(device, arg->address, kernel->bytes[i]);
-        if (!item->blocks[i] || (uintptr_t)arg->address % sizeof(float) != 0)
+        places[i] = fake_place(device, arg->address, arg->offset);
+        item->blocks[i] = fake_block_of(device, places[i], kernel->bytes[i]);
+        if (!item->blocks[i] || (uintptr_t)places[i] % sizeof(float) != 0)
             return fake_breach(err,
                                "launch of %s: arg %u of %llu bytes at %p is not inside one "
                                "allocation, or not aligned",
                                name, i, (unsigned long long)kernel->bytes[i], arg->address);
-        item->args[i] = fake_shadow(device, arg->address);
+        item->args[i] = fake_shadow(device, places[i]);
     }
-    const tfr_arg *y = &launch->args[n_args - 1];
+    const void *y = places[n_args - 1];
     for (uint32_t i = 0; i + 1 < n_args; i++) {
-        const tfr_arg *x = &launch->args[i];
-        const bool allowed = (kernel->in_place >> i & 1) && x->address == y->address;
-        if (!allowed && kernel->bytes[i] && kernel->bytes[n_args - 1] &&
-            overlap(x->address, kernel->bytes[i], y->address, kernel->bytes[n_args - 1]))
+        const bool allowed = (kernel->in_place >> i & 1) && places[i] == y;
+        if (!allowed && places[i] && y &&
+            overlap(places[i], kernel->bytes[i], y, kernel->bytes[n_args - 1]))
             return fake_breach(err, "launch of %s: the output overlaps input %u", name, i);
     }
     return TFR_OK;
 }
 
 static int32_t resolve_workspace(const tfr_plugin_device *device, const tfr_kernel *kernel,
-                                 const tfr_launch *launch, fake_item *item, tfr_err *err)
+                                 const tfr_launch *launch, void *const *places, fake_item *item,
+                                 tfr_err *err)
 {
+    void *place = fake_place(device, launch->workspace, launch->workspace_offset);
     if (kernel->workspace_bytes == 0)
         return TFR_OK;
-    item->blocks[3] = fake_block_of(device, launch->workspace, kernel->workspace_bytes);
-    if (!item->blocks[3] || (uintptr_t)launch->workspace % FAKE_ALIGNMENT != 0)
+    item->blocks[3] = fake_block_of(device, place, kernel->workspace_bytes);
+    if (!item->blocks[3] || (uintptr_t)place % FAKE_ALIGNMENT != 0)
         return fake_breach(err,
                            "launch of %s: the workspace of %llu bytes at %p is not inside one "
                            "allocation, or not aligned to %d",
                            ops[kernel->op].name, (unsigned long long)kernel->workspace_bytes,
                            launch->workspace, FAKE_ALIGNMENT);
     for (uint32_t i = 0; i <= kernel->n_inputs; i++)
-        if (kernel->bytes[i] && overlap(launch->args[i].address, kernel->bytes[i],
-                                        launch->workspace, kernel->workspace_bytes))
+        if (places[i] && overlap(places[i], kernel->bytes[i], place, kernel->workspace_bytes))
             return fake_breach(err, "launch of %s: the workspace overlaps arg %u",
                                ops[kernel->op].name, i);
-    item->workspace = fake_shadow(device, launch->workspace);
+    item->workspace = fake_shadow(device, place);
     return TFR_OK;
 }
 
@@ -363,6 +361,7 @@ static int32_t fake_launch(tfr_plugin_device *device, tfr_queue *queue, tfr_kern
                            const tfr_launch *launch, tfr_err *err)
 {
     const tfr_kernel *known;
+    void *places[3] = {NULL}; /* of inputs, then the output, in device memory */
     if (!queue)
         return fake_breach(err, "launch without a queue on a device that has queues");
     int32_t status = fake_enter_queue(device, queue, err);
@@ -378,9 +377,9 @@ static int32_t fake_launch(tfr_plugin_device *device, tfr_queue *queue, tfr_kern
         status =
             fake_breach(err, "launch of kernel %p, which prepare did not give", (void *)kernel);
     else
-        status = resolve_args(device, kernel, launch, item, err);
+        status = resolve_args(device, kernel, launch, places, item, err);
     if (!status)
-        status = resolve_workspace(device, kernel, launch, item, err);
+        status = resolve_workspace(device, kernel, launch, places, item, err);
     if (!status) {
         item->kind = FAKE_LAUNCH;
         item->kernel = kernel;

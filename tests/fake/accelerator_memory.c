@@ -62,6 +62,16 @@ fake_block *fake_block_of(const tfr_plugin_device *device, const void *address, 
     return NULL;
 }
 
+void *fake_place(const tfr_plugin_device *device, const void *base, uint64_t offset)
+{
+    if (!device->handles)
+        return offset ? NULL : (void *)(uintptr_t)base;
+    for (const fake_block *b = device->blocks; b; b = b->next)
+        if (b->handle == base && offset <= b->bytes)
+            return device->front + b->offset + offset;
+    return NULL;
+}
+
 void *fake_shadow(const tfr_plugin_device *device, const void *address)
 {
     return device->back + ((uintptr_t)address - (uintptr_t)device->front);
@@ -72,17 +82,16 @@ void *fake_shadow(const tfr_plugin_device *device, const void *address)
 static int32_t fake_spaces(tfr_plugin_device *device, tfr_space_info *out, uint32_t stride,
                            uint32_t *n, tfr_err *err)
 {
-    (void)stride; /* there is only one */
     int32_t status = fake_check_device(device, err);
     if (status)
         return status;
     if (*n > 0) {
-        tfr_space_info info = {.size = out->size,
-                               .flags = TFR_SPACE_DEVICE_ACCESS,
+        tfr_space_info info = {.flags = TFR_SPACE_DEVICE_ACCESS |
+                                        (device->handles ? TFR_SPACE_HANDLES : 0),
                                .name = "device",
                                .alignment = FAKE_ALIGNMENT,
                                .total = device->memory_limit};
-        memcpy(out, &info, out->size < sizeof info ? out->size : sizeof info);
+        tfr_list_put(out, stride, *n, 0, &info, sizeof info);
     }
     *n = 1;
     return TFR_OK;
@@ -135,7 +144,9 @@ static int32_t alloc_block(tfr_plugin_device *device, uint64_t bytes, uint64_t a
     if (device->in_use > device->peak)
         device->peak = device->in_use;
     memset(device->back + offset, 0xcd, bytes);
-    *out = device->front + offset;
+    /* Small numbers: who adds to one, or takes it for an address, has a handle of nobody's. */
+    block->handle = (void *)(uintptr_t)(16 * ++device->n_handles);
+    *out = device->handles ? block->handle : device->front + offset;
     return TFR_OK;
 }
 
@@ -166,7 +177,9 @@ static void fake_free(tfr_plugin_device *device, uint32_t space, void *address)
     if (!address || !fake_enter_void(device, "free"))
         return;
     pthread_mutex_lock(&fake_lock);
-    for (at = &device->blocks; *at && device->front + (*at)->offset != address; at = &(*at)->next)
+    for (at = &device->blocks;
+         *at && (device->handles ? (*at)->handle : device->front + (*at)->offset) != address;
+         at = &(*at)->next)
         ;
     fake_block *block = *at;
     if (!block || space != 0) {
@@ -223,17 +236,19 @@ static uint64_t checksum(const fake_item *item)
  * memory would be a fault, and a device address outside all allocations somebody else's data.
  */
 static int32_t resolve(tfr_plugin_device *device, uint32_t space, const void *address,
-                       uint64_t bytes, void **out, fake_block **block, tfr_err *err)
+                       uint64_t offset, uint64_t bytes, void **out, fake_block **block,
+                       tfr_err *err)
 {
     *out = (void *)(uintptr_t)address;
     if (space == TFR_SPACE_HOST) {
-        if (address && !is_device_address(device, address))
+        if (address && !offset && !is_device_address(device, address))
             return TFR_OK;
         return fake_breach(err, "a copy of %llu bytes calls %p host memory",
                            (unsigned long long)bytes, address);
     }
     if (space != 0)
         return fake_breach(err, "a copy in space %u, there is only space 0", space);
+    address = fake_place(device, address, offset);
     *block = fake_block_of(device, address, bytes);
     if (!*block)
         return fake_breach(err, "a copy of %llu bytes at %p is not inside one allocation",
@@ -311,9 +326,11 @@ static int32_t make_copy(tfr_plugin_device *device, const tfr_copy *c, fake_item
     if (!status && from->is_lost)
         status = fake_lost(from, err);
     if (!status)
-        status = resolve(device, c->dst_space, c->dst, dst_span, &item->dst, &item->blocks[0], err);
+        status = resolve(device, c->dst_space, c->dst, c->dst_offset, dst_span, &item->dst,
+                         &item->blocks[0], err);
     if (!status)
-        status = resolve(from, c->src_space, c->src, src_span, &src, &item->blocks[1], err);
+        status = resolve(from, c->src_space, c->src, c->src_offset, src_span, &src,
+                         &item->blocks[1], err);
     item->src = src;
     return status;
 }
@@ -362,7 +379,7 @@ static int32_t fake_copy(tfr_plugin_device *device, tfr_queue *queue, const tfr_
 }
 
 static int32_t fake_fill(tfr_plugin_device *device, tfr_queue *queue, uint32_t space, void *address,
-                         uint8_t byte, uint64_t bytes, tfr_err *err)
+                         uint64_t offset, uint8_t byte, uint64_t bytes, tfr_err *err)
 {
     fake_item item = {.kind = FAKE_FILL, .bytes = bytes, .byte = byte};
     int32_t status = fake_enter_queue(device, queue, err);
@@ -372,7 +389,7 @@ static int32_t fake_fill(tfr_plugin_device *device, tfr_queue *queue, uint32_t s
     if (space == TFR_SPACE_HOST)
         status = fake_breach(err, "a fill of host memory");
     else if (bytes > 0)
-        status = resolve(device, space, address, bytes, &item.dst, &item.blocks[0], err);
+        status = resolve(device, space, address, offset, bytes, &item.dst, &item.blocks[0], err);
     if (!status && bytes > 0)
         status = dispatch(device, queue, &item, err);
     pthread_mutex_unlock(&fake_lock);

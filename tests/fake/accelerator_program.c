@@ -146,11 +146,22 @@ static int32_t fake_compile(tfr_plugin_device *device, const tfr_program_graph *
     return TFR_OK;
 }
 
-static void *address_of(const program_value *value, const tfr_launch *launch)
+/* So many bytes behind a place; handles have their offset apart. */
+static tfr_arg behind(const tfr_plugin_device *device, void *address, uint64_t offset,
+                      uint64_t more)
 {
+    if (device->handles)
+        return (tfr_arg){.address = address, .offset = offset + more};
+    return (tfr_arg){.address = (char *)address + more, .offset = offset};
+}
+
+static tfr_arg place_of(const tfr_plugin_device *device, const program_value *value,
+                        const tfr_launch *launch)
+{
+    const tfr_arg *arg = &launch->args[value->arg - 1];
     if (value->offset >= 0)
-        return (char *)launch->workspace + value->offset;
-    return (char *)launch->args[value->arg - 1].address + (value->layout ? FAKE_ALIGNMENT : 0);
+        return behind(device, launch->workspace, launch->workspace_offset, (uint64_t)value->offset);
+    return behind(device, arg->address, arg->offset, value->layout ? FAKE_ALIGNMENT : 0);
 }
 
 static int32_t fake_program_launch(tfr_plugin_device *device, tfr_queue *queue,
@@ -164,13 +175,19 @@ static int32_t fake_program_launch(tfr_plugin_device *device, tfr_queue *queue,
     queue->node = -1;
     for (uint32_t v = 0; !status && v < program->n_values; v++) {
         const program_value *value = &program->values[v];
-        tfr_copy copy = {.src_space = TFR_SPACE_HOST, .src = value->data, .bytes = value->bytes};
+        tfr_copy copy = {.size = sizeof copy,
+                         .src_space = TFR_SPACE_HOST,
+                         .src = value->data,
+                         .bytes = value->bytes};
         if (value->data) {
-            copy.dst = address_of(value, launch);
+            const tfr_arg to = place_of(device, value, launch);
+            copy.dst = to.address;
+            copy.dst_offset = to.offset;
             status = fake_memory_facet.copy(device, queue, &copy, 1, (uint32_t)sizeof copy, err);
         } else if (value->arg > program->n_inputs && value->layout) {
-            status = fake_memory_facet.fill(device, queue, 0, launch->args[value->arg - 1].address,
-                                            FAKE_FILLER, FAKE_ALIGNMENT, err);
+            const tfr_arg *to = &launch->args[value->arg - 1];
+            status = fake_memory_facet.fill(device, queue, 0, to->address, to->offset, FAKE_FILLER,
+                                            FAKE_ALIGNMENT, err);
         }
     }
     for (uint32_t i = 0; !status && i < program->n_nodes; i++) {
@@ -178,10 +195,14 @@ static int32_t fake_program_launch(tfr_plugin_device *device, tfr_queue *queue,
         tfr_arg args[3] = {{0}};
         tfr_launch one = {.size = sizeof one, .n_args = node->n_values, .args = args};
         for (uint32_t k = 0; k < node->n_values; k++)
-            args[k].address = address_of(&program->values[node->values[k]], launch);
+            args[k] = place_of(device, &program->values[node->values[k]], launch);
         queue->node = (int32_t)i;
-        if (node->scratch >= 0)
-            one.workspace = (char *)launch->workspace + node->scratch;
+        if (node->scratch >= 0) {
+            const tfr_arg scratch = behind(device, launch->workspace, launch->workspace_offset,
+                                           (uint64_t)node->scratch);
+            one.workspace = scratch.address;
+            one.workspace_offset = scratch.offset;
+        }
         status = fake_kernel_facet.launch(device, queue, node->kernel, &one, err);
     }
     queue->id = 0;
@@ -208,9 +229,15 @@ static int32_t fake_layout_bytes(tfr_plugin_device *device, const tfr_operand *t
 }
 
 static int32_t fake_reorder(tfr_plugin_device *device, tfr_queue *queue, const tfr_operand *tensor,
-                            uint64_t from, const void *src, uint64_t to, void *dst, tfr_err *err)
+                            uint64_t from, const tfr_arg *src, uint64_t to, const tfr_arg *dst,
+                            tfr_err *err)
 {
-    tfr_copy copy = {.dst = dst, .src = (const char *)src + FAKE_ALIGNMENT};
+    const tfr_arg data = behind(device, src->address, src->offset, FAKE_ALIGNMENT);
+    tfr_copy copy = {.size = sizeof copy,
+                     .dst = dst->address,
+                     .dst_offset = dst->offset,
+                     .src = data.address,
+                     .src_offset = data.offset};
     if (from != FAKE_LAYOUT || to != TFR_LAYOUT_PLAIN)
         return fake_breach(err, "reorder from %llu to %llu", (unsigned long long)from,
                            (unsigned long long)to);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * tfrun/host_device.h: for plugins that compute on the host's CPU or in the host's memory: the slot
- * enumerate and the facet tfr.memory/1. Included by one file of a plugin that wants it; the contract
- * does not need it.
+ * enumerate and the facet tfr.memory/1. Included by one file of a plugin that wants it; the
+ * contract does not need it.
  *
  *   .enumerate = tfr_host_device_enumerate
  *
@@ -82,14 +82,14 @@ static inline void tfr_host_device_free(tfr_plugin_device *device, uint32_t spac
 }
 
 static const tfr_memory_facet tfr_host_device_memory = {sizeof(tfr_memory_facet),
-                                                 0,
-                                                 tfr_host_device_spaces,
-                                                 tfr_host_device_alloc,
-                                                 tfr_host_device_free,
-                                                 NULL,
-                                                 NULL,
-                                                 NULL,
-                                                 NULL,
-                                                 NULL};
+                                                        0,
+                                                        tfr_host_device_spaces,
+                                                        tfr_host_device_alloc,
+                                                        tfr_host_device_free,
+                                                        NULL,
+                                                        NULL,
+                                                        NULL,
+                                                        NULL,
+                                                        NULL};
 
 #endif

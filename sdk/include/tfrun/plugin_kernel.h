@@ -53,8 +53,8 @@ typedef struct tfr_answer {
     uint64_t time_ns;         /* estimate of one launch, 0 = unknown */
     uint64_t workspace_bytes; /* scratch memory of space 0 for each launch, aligned as the space */
     /*
-     * Bit i: input i is read by launch, on the host: it lies in host memory and is there when launch
-     * is called; the core waits for what makes it. It may change once launch has returned.
+     * Bit i: input i is read by launch, on the host: it lies in host memory and is there when
+     * launch is called; the core waits for what makes it. It may change once launch has returned.
      */
     uint64_t host_inputs;
     struct {
@@ -74,6 +74,9 @@ typedef struct tfr_kernel tfr_kernel;
 typedef struct tfr_arg {
     /* in space 0, or host memory if host_inputs says so; aligned to its element at least */
     void *address;
+    /* in a space with TFR_SPACE_HANDLES address is what alloc gave, and the operand begins so many
+     * bytes behind its start; else 0 */
+    uint64_t offset;
     /*
      * for an output with TFR_OPERAND_DYNAMIC: where the kernel writes the true dims (rank of them),
      * in host memory, before the queue passes the launch. Data are dense for the true dims. Else
@@ -87,9 +90,10 @@ typedef struct tfr_launch {
     uint32_t n_args;
     /* inputs, then outputs, as in the call; this array is valid during launch only */
     const tfr_arg *args;
-    void *workspace; /* workspace_bytes of space 0, or NULL */
-    uint64_t run;    /* number of the session's run, for ops that draw random numbers */
-    uint64_t id;     /* names this launch in the records of tfr.profile/1; 0 = nobody asks */
+    void *workspace;           /* workspace_bytes of space 0, or NULL */
+    uint64_t workspace_offset; /* as the offset of an argument */
+    uint64_t run;              /* number of the session's run, for ops that draw random numbers */
+    uint64_t id; /* names this launch in the records of tfr.profile/1; 0 = nobody asks */
 } tfr_launch;
 
 enum {

@@ -22,7 +22,12 @@ enum {
     TFR_SPACE_PINNED = 1u << 2,
     TFR_SPACE_TRANSFER = 1u << 3,
     TFR_SPACE_PEER = 1u << 4,
-    TFR_SPACE_MANAGED = 1u << 5
+    TFR_SPACE_MANAGED = 1u << 5,
+    /*
+     * What alloc gives is no address but names a buffer of the driver (cl_mem), which nothing can
+     * be added to: places in it are given as that name and an offset in bytes.
+     */
+    TFR_SPACE_HANDLES = 1u << 6
 };
 
 typedef struct tfr_space_info {
@@ -47,11 +52,18 @@ typedef struct tfr_alloc_options {
     uint64_t align; /* a power of two, 0 = the space's */
 } tfr_alloc_options;
 
-/* What to copy, rows of bytes each; pitches are from row to row. One row: pitches do not count. */
+/*
+ * What to copy, rows of bytes each; pitches are from row to row. One row: pitches do not count.
+ * Offsets are 0 but in a space with TFR_SPACE_HANDLES.
+ */
 typedef struct tfr_copy {
+    uint32_t size;
+    uint32_t flags;                /* none yet */
     uint32_t dst_space, src_space; /* a space of the device, or TFR_SPACE_HOST */
     void *dst;
+    uint64_t dst_offset;
     const void *src;
+    uint64_t src_offset;
     uint64_t bytes;
     uint64_t rows; /* 0 = 1 */
     uint64_t dst_pitch, src_pitch;
@@ -94,8 +106,9 @@ typedef struct tfr_link {
 
 /*
  * Addresses: what alloc returns is a device address; adding a byte offset inside the allocation
- * gives another valid one. The core takes large slabs and does pooling, lifetimes and arenas
- * itself. Space 0 is where kernels find their operands; it must have TFR_SPACE_DEVICE_ACCESS.
+ * gives another valid one, but in a space with TFR_SPACE_HANDLES, where both stay apart. The core
+ * takes large slabs and does pooling, lifetimes and arenas itself. Space 0 is where kernels find
+ * their operands; it must have TFR_SPACE_DEVICE_ACCESS.
  */
 typedef struct tfr_memory_facet {
     uint32_t size;
@@ -119,7 +132,7 @@ typedef struct tfr_memory_facet {
     /* optional [queue], with queue NULL [device]: repeats a byte. NULL = the core copies from the
      * host. */
     int32_t (*fill)(tfr_plugin_device *device, tfr_queue *queue, uint32_t space, void *address,
-                    uint8_t byte, uint64_t bytes, tfr_err *err);
+                    uint64_t offset, uint8_t byte, uint64_t bytes, tfr_err *err);
     /* optional [any]: counters for the tools. */
     int32_t (*stats)(tfr_plugin_device *device, uint32_t space, tfr_memory_stats *out,
                      tfr_err *err);

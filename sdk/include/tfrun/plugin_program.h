@@ -26,7 +26,8 @@ typedef struct tfr_layout_facet {
                      uint64_t *out, tfr_err *err);
     /* required [queue], as launch. One of the two layouts is plain. src and dst lie in space 0. */
     int32_t (*reorder)(tfr_plugin_device *device, tfr_queue *queue, const tfr_operand *tensor,
-                       uint64_t from, const void *src, uint64_t to, void *dst, tfr_err *err);
+                       uint64_t from, const tfr_arg *src, uint64_t to, const tfr_arg *dst,
+                       tfr_err *err);
     /* optional [any]. A short name for the tools, "nChw16c"; at most n bytes with the final zero.
      */
     void (*describe)(tfr_plugin_device *device, uint64_t layout, char *out, uint32_t n);
