@@ -195,7 +195,7 @@ TEST(a_status_of_a_later_minor_is_a_plain_failure)
 {
     scene s = new_scene("naive:0");
     s.backend->kernel.launch = launch_newer;
-    check_refused(&s, TFR_EFALLBACK, "naive:0", "failed earlier in this process");
+    check_refused(&s, TFR_EFALLBACK, "naive:0", "failed earlier in this process: the tide is out");
 }
 
 TEST(a_status_that_is_none_is_a_defect)

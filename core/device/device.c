@@ -165,6 +165,24 @@ static tfr_status found_collect(const tfr__loader *loader, found **all, found **
 
 /* ---- one device ---- */
 
+static char no_text[] = "there was no memory to note how"; /* never freed */
+
+/* The first failure is the one that is told. */
+static void op_quarantine(_Atomic(char *) *slot, const char *text)
+{
+    char *copy = tfr__strdup(text), *none = NULL;
+    if (!atomic_compare_exchange_strong(slot, &none, copy ? copy : no_text))
+        tfr__free(copy);
+}
+
+static void op_quarantined_free(_Atomic(char *) *texts)
+{
+    for (uint32_t op = 0; texts && op < tfr__op_count(); op++)
+        if (atomic_load(&texts[op]) != no_text)
+            tfr__free(atomic_load(&texts[op]));
+    tfr__free(texts);
+}
+
 static void device_finish(tfr__device *device)
 {
     uint32_t i;
@@ -175,7 +193,7 @@ static void device_finish(tfr__device *device)
         tfr__free(backend->claims);
         tfr__free(backend->claim_versions);
         tfr__free(backend->claim_types);
-        tfr__free(backend->op_quarantined);
+        op_quarantined_free(backend->op_quarantined);
     }
     tfr__free(device->backends);
     memset(device, 0, sizeof *device);
@@ -188,7 +206,7 @@ void tfr__backend_quarantine(tfr__backend *backend, int32_t op, const char *text
     else if (op < 0)
         atomic_store(&backend->quarantined, true);
     else if (backend->op_quarantined)
-        atomic_store(&backend->op_quarantined[op], true);
+        op_quarantine(&backend->op_quarantined[op], text);
     if (backend->plugin) /* a backend that a test made by hand has none */
         tfr__plugin_set(backend->plugin, TFR_PLUGIN_QUARANTINED, "%s%s%s: %s", backend->name,
                         op == TFR__PROGRAMS ? ", programs"
@@ -232,7 +250,7 @@ static tfr_status backend_init(tfr__backend *backend, const found *f, uint32_t n
         tfr__free(backend->claims);
         tfr__free(backend->claim_versions);
         tfr__free(backend->claim_types);
-        tfr__free(backend->op_quarantined);
+        op_quarantined_free(backend->op_quarantined);
         return tfr_fail(err, TFR_ENOMEM, "no memory for backend %s", backend->name);
     }
     backend->n_ops = tfr__claims_match(f->device, backend->claims, backend->claim_versions,

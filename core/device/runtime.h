@@ -57,7 +57,8 @@ typedef struct tfr__backend {
     tfr_space_info space;        /* space 0 */
     pthread_mutex_t lock;        /* serializes [device] calls */
     atomic_bool quarantined;     /* failed after a yes or broke the contract: not asked again */
-    atomic_bool *op_quarantined; /* by op number */
+    /* by op number: NULL, or how its kernel failed, which stays until the backend is gone */
+    _Atomic(char *) *op_quarantined;
 } tfr__backend;
 
 typedef struct tfr__device {

@@ -72,13 +72,14 @@ static void answer_clean(tfr_answer *answer, const tfr_call *call)
 static bool is_claimed(const tfr__backend *backend, uint32_t op, const tfr_call *call,
                        tfr_answer *answer)
 {
+    const char *failed = backend->op_quarantined ? atomic_load(&backend->op_quarantined[op]) : NULL;
     if (atomic_load(&backend->quarantined)) {
         tfr_decline(answer, TFR_REASON_QUARANTINED, "the backend failed earlier in this process");
         return false;
     }
-    if (backend->op_quarantined && atomic_load(&backend->op_quarantined[op])) {
+    if (failed) {
         tfr_decline(answer, TFR_REASON_QUARANTINED,
-                    "its kernel of %s failed earlier in this process", call->name);
+                    "its kernel of %s failed earlier in this process: %s", call->name, failed);
         return false;
     }
     switch (backend->claims ? backend->claims[op] : TFR__CLAIM_NONE) {
