@@ -19,8 +19,8 @@ struct tfr_kernel {
 static tfr_plugin_device null_device;
 static tfr_kernel null_kernel;
 
-static int32_t null_ops(tfr_plugin_device *device, tfr_op_claim *out, uint32_t stride, uint32_t *n,
-                        tfr_err *err)
+static int32_t null_ops(const tfr_device_info *device, tfr_op_claim *out, uint32_t stride,
+                        uint32_t *n, tfr_err *err)
 {
     static const tfr_op_claim add = {
         .size = sizeof(add), .since_version = 14, .domain = "", .name = "Add"};

@@ -31,7 +31,7 @@ typedef struct claim {
     char seen[256];
     uint32_t device, backend;
     const char *plugin;
-    uint32_t here, conditional; /* element types of operand 0, 0 = unspecified */
+    uint64_t here, conditional; /* element types of operand 0, 0 = unspecified */
 } claim;
 
 /* False at the end. */
@@ -64,12 +64,12 @@ static const char *const type_names[TFR_DTYPE_END] = {
 };
 
 /* "f32 bf16"; whole families of types by one word. */
-static void types_text(uint32_t types, char *text, size_t n)
+static void types_text(uint64_t types, char *text, size_t n)
 {
-#define TYPE(name) (1u << TFR_DTYPE_##name)
+#define TYPE(name) (UINT64_C(1) << TFR_DTYPE_##name)
     static const struct {
         const char *name;
-        uint32_t types;
+        uint64_t types;
     } families[] = {
         {"int", TYPE(U8) | TYPE(U16) | TYPE(U32) | TYPE(U64) | TYPE(I8) | TYPE(I16) | TYPE(I32) |
                     TYPE(I64)},
@@ -195,7 +195,7 @@ static tfr_status print_ops(const cli_args *args, const tfr_runtime *runtime, tf
     return status;
 }
 
-static json_t *types_json(uint32_t types)
+static json_t *types_json(uint64_t types)
 {
     json_t *names = json_array();
     for (int t = 1; t < TFR_DTYPE_END; t++)

@@ -104,7 +104,9 @@ TEST(it_claims_four_ops)
     tfr_op_claim claims[8] = {{.size = sizeof claims[0]}};
     uint32_t n = 1;
     rig r = new_rig();
-    CHECK_OK(kernels->ops(r.device, claims, sizeof claims[0], &n, &err), &err);
+    CHECK_OK(
+        kernels->ops(&(tfr_device_info){.identity = "fake:0"}, claims, sizeof claims[0], &n, &err),
+        &err);
     CHECK_INT(4, n);
     CHECK_STR("Add", claims[0].name);
     CHECK_INT(14, claims[0].since_version);

@@ -93,7 +93,8 @@ TEST(a_device_that_does_not_open_has_the_reason_that_the_status_says)
         char options[64];
         tfr_runtime *runtime;
         const tfr__plugin *plugin;
-        snprintf(options, sizeof options, "as-told.open-status = %d", (int)rows[i].status);
+        snprintf(options, sizeof options, "as-told.host = 1\nas-told.open-status = %d",
+                 (int)rows[i].status);
         runtime = told(options);
         CHECK_STATE(rows[i].state, kit_row(runtime, "as_told"));
         CHECK_CONTAINS(rows[i].reason, kit_row(runtime, "as_told").reason);
@@ -103,6 +104,17 @@ TEST(a_device_that_does_not_open_has_the_reason_that_the_status_says)
         CHECK_INT(0, (int)plugin->reply.devices[0].n_claims);
         done(runtime);
     }
+}
+
+TEST(only_the_hosts_own_device_is_opened_to_be_listed)
+{
+    char options[64];
+    tfr_runtime *runtime;
+    snprintf(options, sizeof options, "as-told.open-status = %d", TFR_EIO);
+    runtime = told(options);
+    CHECK_STATE("usable", kit_row(runtime, "as_told"));
+    CHECK_INT(1, kit_row(runtime, "as_told").n_ops);
+    done(runtime);
 }
 
 TEST(a_device_that_cannot_be_used_is_not_opened_and_leaves_the_others)
@@ -129,6 +141,7 @@ static const test_case cases[] = {
     CASE(up_to_4096_ops_are_believed_and_one_without_a_name_is_passed_over),
     CASE(an_error_of_the_slot_ops_is_shown),
     CASE(a_device_that_does_not_open_has_the_reason_that_the_status_says),
+    CASE(only_the_hosts_own_device_is_opened_to_be_listed),
     CASE(a_device_that_cannot_be_used_is_not_opened_and_leaves_the_others),
 };
 TEST_MAIN(cases)

@@ -506,7 +506,7 @@ static uint32_t op_types(const tfr__op *op)
 }
 
 bool tfr_runtime_claim_types(const tfr_runtime *runtime, uint32_t device, uint32_t backend,
-                             uint32_t op, uint32_t *here, uint32_t *conditional)
+                             uint32_t op, uint64_t *here, uint64_t *conditional)
 {
     const tfr__claim_types *types;
     uint32_t admitted;

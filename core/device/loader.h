@@ -69,7 +69,7 @@ typedef enum tfr__outcome {
 typedef struct tfr__reply_claim {
     const char *domain, *name;
     int32_t since_version;
-    uint32_t dtypes, dtypes_if;
+    uint64_t dtypes, dtypes_if;
     uint64_t digest;
 } tfr__reply_claim;
 

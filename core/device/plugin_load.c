@@ -58,6 +58,22 @@ static void library_shutdown_newest(void)
     pthread_mutex_unlock(&libraries.lock);
 }
 
+/* What it found in the probe's process, it has to find in this one before it can open it. */
+static tfr_status library_enumerate(tfr__plugin *plugin, const tfr__tables *tables, tfr_err *err)
+{
+    tfr_err own = TFR_ERR_INIT;
+    uint32_t n = 0;
+    tfr_status status;
+    const tfr__visit visit = tfr__slot_enter(plugin->name, "enumerate", NULL, NULL);
+    status = (tfr_status)tables->plugin.enumerate(NULL, sizeof(tfr_device_info), &n, &own);
+    tfr__slot_leave(&visit, plugin);
+    if (status)
+        return tfr_fail(err, status == TFR_ENOMEM ? TFR_ENOMEM : TFR_EDEVICE,
+                        "looking for its devices returned %s: %s", tfr_status_name(status),
+                        tfr__said(&own));
+    return TFR_OK;
+}
+
 /* Loads and starts; the caller has the lock. */
 static tfr_status library_load(tfr__plugin *plugin, tfr__library *library, tfr_err *err)
 {
@@ -82,7 +98,7 @@ static tfr_status library_load(tfr__plugin *plugin, tfr__library *library, tfr_e
     visit = tfr__slot_enter(plugin->name, "facet", NULL, NULL);
     status = tfr__tables_import(given, plugin->note.name, plugin->note.kind, &library->tables, err);
     tfr__slot_leave(&visit, plugin);
-    return status;
+    return status ? status : library_enumerate(plugin, &library->tables, err);
 }
 
 /* The file under the path is no longer the one that was looked at: say so, load nothing. */

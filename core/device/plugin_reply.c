@@ -3,7 +3,7 @@
  * plugin_reply.c: the format in which the probe child answers, and in which the cache remembers.
  * Written by our own code, but in a process where a plugin's code ran: the reader believes nothing.
  *
- *   head    magic "TFRREPL2", u64 bytes of the body, u64 FNV-1a of the body
+ *   head    magic "TFRREPL3", u64 bytes of the body, u64 FNV-1a of the body
  *   body    i32 outcome, i32 code, u32 abi_minor, texts, u32 devices, devices
  *   device  u32 ordinal, texts, u64 memory x 2, u32 clock, i32 node, i32 unusable, text, claims
  *   text    u32 bytes, bytes (no zero among them)
@@ -18,7 +18,7 @@
 #include <string.h>
 #include <tfrun/fail.h>
 
-static const char reply_magic[8] = {'T', 'F', 'R', 'R', 'E', 'P', 'L', '2'};
+static const char reply_magic[8] = {'T', 'F', 'R', 'R', 'E', 'P', 'L', '3'};
 
 /* The longest texts that are sent and believed. */
 enum {
@@ -28,7 +28,7 @@ enum {
     REPLY_TEXT_BYTES = 2047,
     REPLY_INFO_BYTES = 8191,
     /* The least bytes that a claim and a device can have: their numbers and empty texts. */
-    REPLY_CLAIM_LEAST = 28,
+    REPLY_CLAIM_LEAST = 36,
     REPLY_DEVICE_LEAST = 60
 };
 

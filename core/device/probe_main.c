@@ -45,8 +45,8 @@ static void answer_fail(answer *a, tfr__outcome outcome, int32_t code, const cha
     a->reply.n_devices = 0;
 }
 
-/* Fills the claims of one device that is open. False: the answer is a failure now. */
-static bool answer_claims(answer *a, tfr_plugin_device *device, tfr__reply_device *out)
+/* Fills the claims of one device. False: the answer is a failure now. */
+static bool answer_claims(answer *a, tfr__reply_device *out)
 {
     uint32_t capacity = 256, n = capacity, i;
     tfr_op_claim *claims = NULL;
@@ -60,7 +60,7 @@ static bool answer_claims(answer *a, tfr_plugin_device *device, tfr__reply_devic
         for (i = 0; i < capacity; i++)
             claims[i].size = sizeof *claims;
         n = capacity;
-        status = a->tables.kernel.ops(device, claims, sizeof *claims, &n, &err);
+        status = a->tables.kernel.ops(&out->info, claims, sizeof *claims, &n, &err);
         if (status || n <= capacity)
             break;
         if (n > TFR__REPLY_MAX_CLAIMS) {
@@ -90,7 +90,10 @@ static bool answer_claims(answer *a, tfr_plugin_device *device, tfr__reply_devic
     return true;
 }
 
-/* Opens a device to see whether it can be, and asks for its ops. It is never closed. */
+/*
+ * Asks for the ops of a device. The host's processor is opened, too, to see whether that works, and
+ * never closed; to open another device may cost others what they need.
+ */
 static bool answer_device(answer *a, tfr__reply_device *out)
 {
     tfr_plugin_device *device = NULL;
@@ -98,6 +101,8 @@ static bool answer_device(answer *a, tfr__reply_device *out)
     int32_t status;
     if (out->info.unusable || !a->tables.kernel.ops)
         return true;
+    if (strcmp(out->info.identity, "host") != 0)
+        return answer_claims(a, out);
     status = a->tables.plugin.open(&out->info, NULL, &device, &err);
     if (status) {
         out->info.unusable = status == TFR_ENOMEM         ? TFR_REASON_MEMORY
@@ -112,7 +117,7 @@ static bool answer_device(answer *a, tfr__reply_device *out)
                     "its slot open returned TFR_OK and no device");
         return false;
     }
-    return answer_claims(a, device, out);
+    return answer_claims(a, out);
 }
 
 static bool answer_devices(answer *a)

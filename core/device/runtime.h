@@ -27,7 +27,7 @@ typedef enum tfr__claim {
 
 /* tfr_op_claim's, as it says them; what the op's row does not admit goes when somebody asks. */
 typedef struct tfr__claim_types {
-    uint32_t here, conditional;
+    uint64_t here, conditional;
 } tfr__claim_types;
 
 /* One plugin driving one device. Facets are copied and zero-filled to this core's size. */
@@ -52,11 +52,11 @@ typedef struct tfr__backend {
     tfr_layout_facet layout;
     tfr_profile_facet profile;
     bool has_queue, has_program, has_layout, has_profile;
-    atomic_bool program_off;     /* a program of it failed: its nodes are kernels from then on */
-    const void *tracer;          /* the session that takes its records, or NULL; under lock */
-    tfr_space_info space;        /* space 0 */
-    pthread_mutex_t lock;        /* serializes [device] calls */
-    atomic_bool quarantined;     /* failed after a yes or broke the contract: not asked again */
+    atomic_bool program_off; /* a program of it failed: its nodes are kernels from then on */
+    const void *tracer;      /* the session that takes its records, or NULL; under lock */
+    tfr_space_info space;    /* space 0 */
+    pthread_mutex_t lock;    /* serializes [device] calls */
+    atomic_bool quarantined; /* failed after a yes or broke the contract: not asked again */
     /* by op number: NULL, or how its kernel failed, which stays until the backend is gone */
     _Atomic(char *) *op_quarantined;
 } tfr__backend;

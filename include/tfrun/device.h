@@ -69,7 +69,7 @@ TFR_API bool tfr_runtime_claims(const tfr_runtime *runtime, uint32_t device, uin
  * on the processor or on a library's version, whether they are here or not. False: unspecified.
  */
 TFR_API bool tfr_runtime_claim_types(const tfr_runtime *runtime, uint32_t device, uint32_t backend,
-                                     uint32_t op, uint32_t *here, uint32_t *conditional);
+                                     uint32_t op, uint64_t *here, uint64_t *conditional);
 
 #ifdef __cplusplus
 }

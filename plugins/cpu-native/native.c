@@ -17,11 +17,14 @@ static const tfr_host *the_host;
 
 /* ---- kernels ---- */
 
-static int32_t native_ops(tfr_plugin_device *device, tfr_op_claim *out, uint32_t stride,
+static int32_t native_ops(const tfr_device_info *device, tfr_op_claim *out, uint32_t stride,
                           uint32_t *n, tfr_err *err)
 {
+    const tfr_host_cpu *cpu = the_host->facet ? the_host->facet(TFR_HOST_CPU_V1) : NULL;
+    const native_isa *isa = native_choose_isa(cpu && cpu->features ? cpu->features : "");
     uint32_t i;
 
+    (void)device;
     (void)err;
     for (i = 0; i < native_n_op_rows && i < *n; i++) {
         const native_op *op = &native_op_rows[i];
@@ -31,7 +34,7 @@ static int32_t native_ops(tfr_plugin_device *device, tfr_op_claim *out, uint32_t
             .since_version = op->since_version,
             .domain = "",
             .name = op->name,
-            .dtypes = is_item && !device->isa ? 0 : op->types,
+            .dtypes = is_item && !isa ? 0 : op->types,
             .dtypes_if = is_item ? op->types : 0,
         };
         tfr_list_put(out, stride, *n, i, &claim, sizeof claim);

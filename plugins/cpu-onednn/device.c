@@ -202,6 +202,15 @@ static void find_types(tfr_plugin_device *device, const char *features)
 }
 #endif
 
+uint32_t onednn_types_claimed(const tfr_host *host, uint32_t types)
+{
+    const tfr_host_cpu *cpu = host->facet ? host->facet(TFR_HOST_CPU_V1) : NULL;
+    tfr_plugin_device here = {.host = host};
+
+    find_types(&here, cpu && cpu->features ? cpu->features : "");
+    return onednn_types_here(&here, types);
+}
+
 /* ---- open and close ---- */
 
 int32_t onednn_device_open(const tfr_host *host, const tfr_device_info *info,

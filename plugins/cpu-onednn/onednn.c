@@ -19,11 +19,12 @@ static char build_info[128];
 
 /* ---- kernels ---- */
 
-static int32_t onednn_ops(tfr_plugin_device *device, tfr_op_claim *out, uint32_t stride,
+static int32_t onednn_ops(const tfr_device_info *device, tfr_op_claim *out, uint32_t stride,
                           uint32_t *n, tfr_err *err)
 {
     uint32_t i;
 
+    (void)device;
     (void)err;
     for (i = 0; i < onednn_n_op_rows && i < *n; i++) {
         const onednn_op *op = &onednn_op_rows[i];
@@ -32,7 +33,7 @@ static int32_t onednn_ops(tfr_plugin_device *device, tfr_op_claim *out, uint32_t
             .since_version = op->since_version,
             .domain = "",
             .name = op->name,
-            .dtypes = op->types | onednn_types_here(device, op->types_if),
+            .dtypes = op->types | onednn_types_claimed(the_host, op->types_if),
             .dtypes_if = op->types_if,
         };
         tfr_list_put(out, stride, *n, i, &claim, sizeof claim);

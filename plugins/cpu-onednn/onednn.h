@@ -48,6 +48,8 @@ typedef struct onednn_op {
 
 /* Those of a set of types that the device has; float32 stands for its casts to 16 bits. */
 uint32_t onednn_types_here(const tfr_plugin_device *device, uint32_t types);
+/* The same while no device is open. */
+uint32_t onednn_types_claimed(const tfr_host *host, uint32_t types);
 
 extern const onednn_op onednn_op_rows[];
 extern const uint32_t onednn_n_op_rows;

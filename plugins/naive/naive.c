@@ -55,8 +55,8 @@ static const naive_op *find_op(const tfr_call *call)
     return NULL;
 }
 
-static int32_t naive_ops(tfr_plugin_device *device, tfr_op_claim *out, uint32_t stride, uint32_t *n,
-                         tfr_err *err)
+static int32_t naive_ops(const tfr_device_info *device, tfr_op_claim *out, uint32_t stride,
+                         uint32_t *n, tfr_err *err)
 {
     uint32_t capacity = *n, count = 0;
     const naive_op *op;
@@ -71,7 +71,7 @@ static int32_t naive_ops(tfr_plugin_device *device, tfr_op_claim *out, uint32_t 
                                   .since_version = op->since_version,
                                   .domain = op->domain,
                                   .name = op->name,
-                                  .dtypes = UINT32_MAX};
+                                  .dtypes = UINT64_MAX};
             tfr_list_put(out, stride, capacity, count, &claim, sizeof(claim));
         }
     }

@@ -16,7 +16,7 @@ struct tfr_kernel {
     int64_t elements; /* yours as well: descriptors, packed weights */
 };
 
-static int32_t template_ops(tfr_plugin_device *device, tfr_op_claim *out, uint32_t stride,
+static int32_t template_ops(const tfr_device_info *device, tfr_op_claim *out, uint32_t stride,
                             uint32_t *n, tfr_err *err)
 {
     static const tfr_op_claim relu = {sizeof(relu), 14, "", "Relu", 0, 1u << TFR_DTYPE_F32, 0};

@@ -162,6 +162,9 @@ static uint64_t memory_of(const tfr_open_options *options)
     return text ? strtoull(text, NULL, 10) : (uint64_t)option_number("memory_limit", 1 << 20);
 }
 
+/* Drivers find here what open needs. */
+static atomic_bool was_enumerated;
+
 static int32_t fake_enumerate(tfr_device_info *out, uint32_t stride, uint32_t *n, tfr_err *err)
 {
     const int64_t wanted = option_number("devices", 1);
@@ -183,6 +186,7 @@ static int32_t fake_enumerate(tfr_device_info *out, uint32_t stride, uint32_t *n
         tfr_list_put(out, stride, capacity, i, &info, sizeof info);
     }
     *n = n_devices;
+    atomic_store(&was_enumerated, true);
     return TFR_OK;
 }
 
@@ -190,6 +194,8 @@ static int32_t fake_open(const tfr_device_info *info, const tfr_open_options *op
                          tfr_plugin_device **out, tfr_err *err)
 {
     pthread_condattr_t attr;
+    if (!atomic_load(&was_enumerated))
+        return fake_breach(err, "open before enumerate in this process");
     if (strncmp(info->identity, "fake:", 5) != 0 ||
         (int64_t)info->ordinal >= option_number("devices", 1))
         return fake_breach(err, "open of device %u, \"%s\", which was not enumerated",

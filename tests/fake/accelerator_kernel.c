@@ -24,12 +24,11 @@ static const struct {
 };
 #define N_OPS (sizeof ops / sizeof ops[0])
 
-static int32_t fake_ops(tfr_plugin_device *device, tfr_op_claim *out, uint32_t stride, uint32_t *n,
-                        tfr_err *err)
+static int32_t fake_ops(const tfr_device_info *device, tfr_op_claim *out, uint32_t stride,
+                        uint32_t *n, tfr_err *err)
 {
-    int32_t status = fake_check_device(device, err);
-    if (status)
-        return status;
+    if (strncmp(device->identity, "fake:", 5) != 0)
+        return fake_breach(err, "ops of \"%s\", which was not enumerated", device->identity);
     for (uint32_t i = 0; i < N_OPS && i < *n; i++) {
         const tfr_op_claim claim = {
             .since_version = ops[i].since_version, .domain = "", .name = ops[i].name};

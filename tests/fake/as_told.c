@@ -24,6 +24,8 @@ static int told(const char *key, int otherwise)
 #define FAKE_N_DEVICES (uint32_t) told("devices", 1)
 #define FAKE_ON_ENTRY  told_host = host;
 #define FAKE_ON_DEVICE                                                                             \
+    if (told("host", 0))                                                                           \
+        snprintf(info->identity, sizeof info->identity, "host");                                   \
     if (i >= (uint32_t)told("first", 1) && told("unusable", 0)) {                                  \
         info->unusable = told("unusable", 0);                                                      \
         snprintf(info->why, sizeof info->why, "%s", told("silent", 0) ? "" : "it is told so");     \

@@ -143,8 +143,8 @@ static const struct {
 
 /* ---- kernels ---- */
 
-static int32_t fake_ops(tfr_plugin_device *device, tfr_op_claim *out, uint32_t stride, uint32_t *n,
-                        tfr_err *err)
+static int32_t fake_ops(const tfr_device_info *device, tfr_op_claim *out, uint32_t stride,
+                        uint32_t *n, tfr_err *err)
 {
     (void)device, (void)stride, (void)err;
     FAKE_ON_OPS

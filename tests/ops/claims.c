@@ -74,7 +74,7 @@ void ops_mode_claims(ops_run *run)
     for (uint32_t i = 0; i < tfr_op_count(); i++) {
         tfr_op_desc desc = {.size = sizeof desc};
         tfr_err err = TFR_ERR_INIT;
-        uint32_t here = 0, conditional;
+        uint64_t here = 0, conditional = 0;
         ops_must(tfr_op_describe(i, &desc, &err), &err, "the op table");
         if (run->only && strcmp(run->only, desc.name) != 0)
             continue;

@@ -72,12 +72,15 @@ typedef struct tfr_plugin {
      * required [any]. Fills up to *n infos, stride bytes apart (each with size set by the caller),
      * and sets *n to the number of devices there are, which may be more than fitted. 0 devices is
      * an answer, not an error; err then may hold a sentence that says why. Opens nothing, loads no
-     * vendor math library.
+     * vendor math library. In the user's process it is called once before the first open, with *n
+     * 0, so that it is the place to find what open needs.
      */
     int32_t (*enumerate)(tfr_device_info *out, uint32_t stride, uint32_t *n, tfr_err *err);
     /*
      * required [any]. Opens the device that info describes. The same device may be opened more than
-     * once (logical devices, several runtimes). options may be NULL.
+     * once (logical devices, several runtimes). options may be NULL. The probe, and each process
+     * that only looks, opens devices of the identity "host" alone: elsewhere open may take a
+     * context, memory and time, but reserves nothing that others then lack.
      */
     int32_t (*open)(const tfr_device_info *info, const tfr_open_options *options,
                     tfr_plugin_device **out, tfr_err *err);

@@ -20,10 +20,10 @@ typedef struct tfr_op_claim {
      * device: bit n for the type of number n; bits that the op does not admit mean nothing; 0 =
      * unspecified. The tools show it; supports decides.
      */
-    uint32_t dtypes;
+    uint64_t dtypes;
     /* Types that depend on the processor or on a library's version, whether they are here or not.
      */
-    uint32_t dtypes_if;
+    uint64_t dtypes_if;
 } tfr_op_claim;
 
 typedef enum tfr_verdict {
@@ -108,12 +108,13 @@ typedef struct tfr_kernel_facet {
     uint32_t size;
     uint32_t flags; /* TFR_KERNEL_..., those that the core does not know have no effect */
     /*
-     * required [any]. The ops that the plugin has kernels for on this device, as enumerate: fills
-     * up to *n claims, stride bytes apart, and sets *n to their number. The core asks supports only
-     * about these. A claim meets the op table's row if its since_version is in the row's range of
-     * equal meaning and its digest is 0 or equal; else that op alone is off, with a message.
+     * required [any]. The ops that the plugin has kernels for on the device, which need not be
+     * open, as enumerate: fills up to *n claims, stride bytes apart, and sets *n to their number.
+     * The core asks supports only about these. A claim meets the op table's row if its
+     * since_version is in the row's range of equal meaning and its digest is 0 or equal; else that
+     * op alone is off, with a message.
      */
-    int32_t (*ops)(tfr_plugin_device *device, tfr_op_claim *out, uint32_t stride, uint32_t *n,
+    int32_t (*ops)(const tfr_device_info *device, tfr_op_claim *out, uint32_t stride, uint32_t *n,
                    tfr_err *err);
     /* required [any]. Pure, fast, allocates nothing. A failing return is a defect; "no" is an
      * answer. */
