@@ -41,9 +41,11 @@ static int32_t null_supports(tfr_plugin_device *device, const tfr_call *call, tf
     return TFR_OK;
 }
 
-static int32_t null_prepare(tfr_plugin_device *device, const tfr_call *call, tfr_kernel **out,
-                            tfr_err *err)
+static int32_t null_prepare(tfr_plugin_device *device, const tfr_call *call,
+                            const tfr_prepare_options *options, tfr_kernel **out,
+                            tfr_kernel_info *info, tfr_err *err)
 {
+    (void)options, (void)info;
     (void)device;
     (void)call;
     (void)err;

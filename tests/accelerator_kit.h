@@ -247,9 +247,10 @@ static inline tfr_answer ask(const rig *r, const tfr_call *call)
 
 static inline tfr_kernel *new_kernel(const rig *r, const tfr_call *call)
 {
+    tfr_kernel_info info = {.size = sizeof info};
     tfr_kernel *kernel = NULL;
     CHECK_INT(TFR_VERDICT_YES, ask(r, call).verdict);
-    REQUIRE_OK(kernels->prepare(r->device, call, &kernel, &err), &err);
+    REQUIRE_OK(kernels->prepare(r->device, call, NULL, &kernel, &info, &err), &err);
     return kernel;
 }
 

@@ -217,7 +217,9 @@ static void kit_compile_node(tfr_plugin_device *device, const tfr_program_node *
     CHECK_OK(kit_backend->kernel.supports(device, from->call, &answer, &err), &err);
     CHECK(answer.verdict == TFR_VERDICT_YES || answer.verdict == TFR_VERDICT_SLOW);
     to->workspace = answer.workspace_bytes ? malloc(answer.workspace_bytes) : NULL;
-    REQUIRE_OK(kit_backend->kernel.prepare(device, from->call, &to->kernel, &err), &err);
+    tfr_kernel_info info = {.size = sizeof info, .workspace_bytes = answer.workspace_bytes};
+    REQUIRE_OK(kit_backend->kernel.prepare(device, from->call, NULL, &to->kernel, &info, &err),
+               &err);
 }
 
 /* The arguments are the known inputs' complement and what is read outside, in this order. */

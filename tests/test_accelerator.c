@@ -133,7 +133,8 @@ TEST(calls_that_the_core_should_have_checked_are_breaches)
     o[1].dtype = TFR_DTYPE_I32;
     CHECK_BREACH("types", kernels->supports(r.device, &call, &answer, &err));
     o[0].dtype = o[2].dtype = TFR_DTYPE_I32;
-    CHECK_BREACH("got no yes", kernels->prepare(r.device, &call, &kernel, &err));
+    tfr_kernel_info info = {.size = sizeof info};
+    CHECK_BREACH("got no yes", kernels->prepare(r.device, &call, NULL, &kernel, &info, &err));
     end_rig(&r);
 }
 

@@ -101,7 +101,8 @@ TEST(a_lost_device_fails_every_later_call_and_can_be_closed)
     CHECK_STATUS(TFR_ELOST, queues->host_wait(r.device, r.fence, 1, 0, &err), &err);
     CHECK_STATUS(TFR_ELOST, queues->host_wait(r.device, r.fence, 99, TFR_WAIT_FOREVER, &err), &err);
     CHECK_STATUS(TFR_ELOST, memory->alloc(r.device, 0, 4, NULL, &p, &err), &err);
-    CHECK_STATUS(TFR_ELOST, kernels->prepare(r.device, &call, &never, &err), &err);
+    tfr_kernel_info info = {.size = sizeof info};
+    CHECK_STATUS(TFR_ELOST, kernels->prepare(r.device, &call, NULL, &never, &info, &err), &err);
     CHECK(p == NULL && never == NULL);
     kernels->drop(r.device, relu);
     memory->free(r.device, 0, x);

@@ -93,6 +93,35 @@ TEST(a_host_input_is_there_when_launch_is_called)
     CHECK_STR("", breaches);
 }
 
+/* y = x0 x c, whose c the kernel packs: launch gets no copy of it. */
+TEST(an_input_that_prepare_consumed_is_not_kept_on_the_device)
+{
+    for (int consumes = 0; consumes < 2; consumes++) {
+        const float values[4] = {1, 2, 3, 4}, expected[4] = {7, 10, 15, 22};
+        tfr_runtime *runtime = runtime_with("fakeacc.consume", consumes ? "1" : "0");
+        tfr_tensor *c = matrix(2, 2, values), *in = matrix(2, 2, values), *out = NULL;
+        tfr_value x, v;
+        tfr_graph *graph = new_graph(1, &x);
+        tfr_session *session;
+        REQUIRE_OK(tfr_graph_add_constant(graph, "c", c, &v, &err), &err);
+        output(graph, binary(graph, "MatMul", x, v));
+        session = new_session(runtime, graph, "fakeacc:0", TFR_FALLBACK_ERROR);
+        for (int run = 0; run < 2; run++) {
+            CHECK_OK(tfr_session_run(session, &in, 1, &out, 1, &err), &err);
+            for (int i = 0; out && i < 4; i++)
+                CHECK_NEAR(expected[i], ((const float *)tfr_tensor_data(out))[i], 0);
+            tfr_tensor_release(out);
+            out = NULL;
+        }
+        tfr_session_destroy(session);
+        tfr_graph_release(graph);
+        tfr_tensor_release(c);
+        tfr_tensor_release(in);
+        tfr_runtime_release(runtime);
+        CHECK_STR("", breaches);
+    }
+}
+
 TEST(a_supported_graph_copies_only_its_input_and_output)
 {
     tfr_value x, v;
@@ -367,6 +396,7 @@ TEST(memory_of_handles_is_told_by_handle_and_offset)
 static const test_case cases[] = {
     CASE(a_supported_graph_copies_only_its_input_and_output),
     CASE(a_host_input_is_there_when_launch_is_called),
+    CASE(an_input_that_prepare_consumed_is_not_kept_on_the_device),
     CASE(a_fallback_is_reported_with_reason_copies_and_bytes),
     CASE(fallback_error_says_node_device_reason_and_what_is_available),
     CASE(a_refused_size_is_told_with_its_number),

@@ -253,8 +253,11 @@ TEST(what_the_user_names_or_pins_stays)
     end(runtime, free_graph);
 }
 
-static int32_t refuse(tfr_plugin_device *device, const tfr_call *call, tfr_kernel **out, tfr_err *e)
+static int32_t refuse(tfr_plugin_device *device, const tfr_call *call,
+                      const tfr_prepare_options *options, tfr_kernel **out, tfr_kernel_info *info,
+                      tfr_err *e)
 {
+    (void)options, (void)info;
     (void)device;
     (void)call;
     *out = NULL;

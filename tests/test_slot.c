@@ -26,12 +26,13 @@ static tfr_kernel_facet real;
 static void (*in_prepare)(void), (*in_launch)(void); /* NULL = nothing */
 static char talk[4096];
 
-static int32_t prepare(tfr_plugin_device *device, const tfr_call *call, tfr_kernel **out,
+static int32_t prepare(tfr_plugin_device *device, const tfr_call *call,
+                       const tfr_prepare_options *options, tfr_kernel **out, tfr_kernel_info *info,
                        tfr_err *e)
 {
     if (in_prepare)
         in_prepare();
-    return real.prepare(device, call, out, e);
+    return real.prepare(device, call, options, out, info, e);
 }
 
 static int32_t launch(tfr_plugin_device *device, tfr_queue *queue, tfr_kernel *kernel,

@@ -116,16 +116,20 @@ static int32_t endless(tfr_err *e, int32_t status)
     return status;
 }
 
-static int32_t prepare_endless(tfr_plugin_device *device, const tfr_call *call, tfr_kernel **out,
-                               tfr_err *e)
+static int32_t prepare_endless(tfr_plugin_device *device, const tfr_call *call,
+                               const tfr_prepare_options *options, tfr_kernel **out,
+                               tfr_kernel_info *info, tfr_err *e)
 {
+    (void)options, (void)info;
     (void)device, (void)call, (void)out;
     return endless(e, TFR_EINTERNAL);
 }
 
-static int32_t prepare_nothing(tfr_plugin_device *device, const tfr_call *call, tfr_kernel **out,
-                               tfr_err *e)
+static int32_t prepare_nothing(tfr_plugin_device *device, const tfr_call *call,
+                               const tfr_prepare_options *options, tfr_kernel **out,
+                               tfr_kernel_info *info, tfr_err *e)
 {
+    (void)options, (void)info;
     (void)device, (void)call, (void)out, (void)e;
     return TFR_OK;
 }
@@ -164,6 +168,30 @@ TEST(a_kernel_that_is_not_given_is_a_defect)
     scene s = new_scene("naive:0");
     s.backend->kernel.prepare = prepare_nothing;
     check_refused(&s, TFR_EFALLBACK, "naive:0", "its kernel of Relu failed earlier");
+}
+
+static tfr_kernel_info odd;
+
+static int32_t prepare_oddly(tfr_plugin_device *device, const tfr_call *call,
+                             const tfr_prepare_options *options, tfr_kernel **out,
+                             tfr_kernel_info *info, tfr_err *e)
+{
+    const int32_t status = real.prepare(device, call, options, out, info, e);
+    info->workspace_bytes = odd.workspace_bytes;
+    info->consumed_inputs = odd.consumed_inputs;
+    return status;
+}
+
+TEST(what_cannot_be_true_of_a_kernel_is_a_defect)
+{
+    scene s = new_scene("naive:0");
+    s.backend->kernel.prepare = prepare_oddly;
+    odd = (tfr_kernel_info){.workspace_bytes = UINT64_MAX};
+    check_refused(&s, TFR_EFALLBACK, "naive:0", "a workspace of 18446744073709551615 bytes");
+    s = new_scene("naive:0");
+    s.backend->kernel.prepare = prepare_oddly;
+    odd = (tfr_kernel_info){.consumed_inputs = 1};
+    check_refused(&s, TFR_EFALLBACK, "naive:0", "consumed input 0, which is known at launch only");
 }
 
 TEST(an_error_text_without_an_end_is_cut)
@@ -290,6 +318,7 @@ static const test_case cases[] = {
     CASE(a_no_without_a_reason_says_so),
     CASE(a_workspace_beyond_all_memory_is_a_no),
     CASE(a_kernel_that_is_not_given_is_a_defect),
+    CASE(what_cannot_be_true_of_a_kernel_is_a_defect),
     CASE(an_error_text_without_an_end_is_cut),
     CASE(an_error_of_an_older_caller_is_read_by_its_size),
     CASE(a_status_of_a_later_minor_is_a_plain_failure),

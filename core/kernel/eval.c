@@ -42,6 +42,9 @@ static tfr_status launch_once(const tfr__kernel_env *env, const tfr__node *node,
     tfr__backend *b = choice->backend;
     tfr_launch launch = {
         .size = sizeof launch, .n_args = node->n_inputs + node->n_outputs, .run = env->run};
+    tfr_kernel_info info = {.size = sizeof info,
+                            .flags = choice->answer.flags,
+                            .workspace_bytes = choice->answer.workspace_bytes};
     tfr_arg *args = tfr__calloc((size_t)launch.n_args + 1, sizeof *args);
     tfr_kernel *kernel = NULL;
     void *workspace = NULL;
@@ -53,21 +56,22 @@ static tfr_status launch_once(const tfr__kernel_env *env, const tfr__node *node,
         const tfr_tensor *t = k < node->n_inputs ? inputs[k] : results[k - node->n_inputs];
         args[k].address = t ? tfr__tensor_data(t) : NULL;
     }
-    if (!status)
-        status = tfr__stream_alloc(env->streams, TFR__MEMORY_HOST, choice->answer.workspace_bytes,
-                                   &workspace, err);
     launch.args = args;
-    launch.workspace = workspace;
     if (!status) {
         pthread_mutex_lock(&b->lock);
         TFR__SLOT(b, "prepare", node->name, node->op->name,
-                  status = (tfr_status)b->kernel.prepare(b->device, call, &kernel, err));
+                  status =
+                      (tfr_status)b->kernel.prepare(b->device, call, NULL, &kernel, &info, err));
         pthread_mutex_unlock(&b->lock);
         if (status)
             kernel = NULL;
     }
     if (!status && !kernel)
         status = tfr_fail(err, TFR_EPLUGIN, "%s gave no kernel", b->name);
+    if (!status) /* only now is it known how much */
+        status = tfr__stream_alloc(env->streams, TFR__MEMORY_HOST, info.workspace_bytes, &workspace,
+                                   err);
+    launch.workspace = workspace;
     if (!status)
         TFR__SLOT(b, "launch", node->name, node->op->name,
                   status = (tfr_status)b->kernel.launch(

@@ -18,6 +18,7 @@ typedef struct tfr__build_node {
     bool needed;          /* makes a value that is wanted and not known */
     tfr__choice choice;   /* kernels only */
     tfr_kernel *kernel;
+    uint64_t consumed; /* bit i: the kernel has input i in a form of its own */
     uint32_t stream;
     uint64_t plain;         /* bit i: input i must be made plain (inputs over 63 always are) */
     tfr__backend *claim;    /* wants it in the group that it calls label */

@@ -78,12 +78,45 @@ static tfr_status choose(tfr__build *b, uint32_t i, tfr_err *err)
     return status;
 }
 
+/* What prepare says of its kernel takes the place of what supports answered. */
+static tfr_status info_take(tfr__build_node *state, const tfr_call *call,
+                            const tfr_kernel_info *info, tfr_err *err)
+{
+    if (info->workspace_bytes > INT64_MAX / 4)
+        return tfr_fail(err, TFR_EPLUGIN, "it wants a workspace of %llu bytes",
+                        (unsigned long long)info->workspace_bytes);
+    for (uint32_t i = 0; i < 64; i++)
+        if (info->consumed_inputs >> i & 1 &&
+            (i >= call->n_inputs || !tfr_call_input(call, i) || !tfr_call_input(call, i)->data))
+            return tfr_fail(err, TFR_EPLUGIN, "it consumed input %u, which is known at launch only",
+                            i);
+    state->choice.answer.flags = info->flags;
+    state->choice.answer.workspace_bytes = info->workspace_bytes;
+    state->consumed = info->consumed_inputs;
+    return TFR_OK;
+}
+
+static void kernel_drop(tfr__backend *backend, const tfr__node *node, tfr_kernel *kernel)
+{
+    if (!kernel)
+        return;
+    pthread_mutex_lock(&backend->lock);
+    TFR__SLOT(backend, "drop", node->name, node->op->name,
+              backend->kernel.drop(backend->device, kernel));
+    pthread_mutex_unlock(&backend->lock);
+}
+
 /* The kernel of the backend that was chosen; *again = it broke its word, so choose anew. */
 static tfr_status prepare_try(tfr__build *b, uint32_t i, bool *again, tfr_err *err)
 {
     const tfr__node *node = tfr__build_node_at(b, i);
     tfr__build_node *state = &b->nodes[i];
     tfr__backend *backend = state->choice.backend;
+    const tfr_answer *answer = &state->choice.answer;
+    tfr_kernel_info info = {.size = sizeof info,
+                            .flags = answer->flags,
+                            .time_ns = answer->time_ns,
+                            .workspace_bytes = answer->workspace_bytes};
     tfr_err own = TFR_ERR_INIT;
     tfr__call call;
     tfr_status status =
@@ -100,14 +133,17 @@ static tfr_status prepare_try(tfr__build *b, uint32_t i, bool *again, tfr_err *e
     }
     pthread_mutex_lock(&backend->lock);
     TFR__SLOT(backend, "prepare", node->name, node->op->name,
-              status = (tfr_status)backend->kernel.prepare(backend->device, &call.call,
-                                                           &state->kernel, &own));
+              status = (tfr_status)backend->kernel.prepare(backend->device, &call.call, NULL,
+                                                           &state->kernel, &info, &own));
     pthread_mutex_unlock(&backend->lock);
-    tfr__call_finish(&call);
     if (!status && !state->kernel)
         status = tfr_fail(&own, TFR_EPLUGIN, "it gave no kernel");
     if (!status)
+        status = info_take(state, &call.call, &info, &own);
+    tfr__call_finish(&call);
+    if (!status)
         return TFR_OK;
+    kernel_drop(backend, node, state->kernel);
     state->kernel = NULL;
     if (status != TFR_ENOMEM) {
         quarantine(b, node, backend, tfr__said(&own));

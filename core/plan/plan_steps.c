@@ -80,7 +80,7 @@ static tfr_status node_inputs(tfr__steps *s, const tfr__node *node, const tfr__b
         bool on_host = i < 64 && (state->choice.answer.host_inputs >> i & 1);
         uint32_t m = on_host ? TFR__MEMORY_HOST : memory;
         inputs[i] = TFR__NO_BUFFER;
-        if (v == TFR_VALUE_NONE)
+        if (v == TFR_VALUE_NONE || (i < 64 && state->consumed >> i & 1))
             continue;
         if (tfr__build_strides(s->b, state, v, i)) {
             /* The kernel took the strides as they are. */

@@ -109,9 +109,11 @@ void *native_set_function(native_build *b, native_function function, void (*rele
     return state;
 }
 
-int32_t native_prepare(tfr_plugin_device *device, const tfr_call *call, tfr_kernel **out,
+int32_t native_prepare(tfr_plugin_device *device, const tfr_call *call,
+                       const tfr_prepare_options *options, tfr_kernel **out, tfr_kernel_info *info,
                        tfr_err *err)
 {
+    (void)options, (void)info;
     const native_op *op = native_find_op(call);
     native_build b = {.device = device, .call = call, .err = err};
 

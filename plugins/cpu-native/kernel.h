@@ -64,7 +64,8 @@ const native_op *native_find_op(const tfr_call *call);
 
 int32_t native_supports(tfr_plugin_device *device, const tfr_call *call, tfr_answer *answer,
                         tfr_err *err);
-int32_t native_prepare(tfr_plugin_device *device, const tfr_call *call, tfr_kernel **out,
+int32_t native_prepare(tfr_plugin_device *device, const tfr_call *call,
+                       const tfr_prepare_options *options, tfr_kernel **out, tfr_kernel_info *info,
                        tfr_err *err);
 int32_t native_launch(tfr_plugin_device *device, tfr_queue *queue, tfr_kernel *kernel,
                       const tfr_launch *launch, tfr_err *err);

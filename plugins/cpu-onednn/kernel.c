@@ -485,9 +485,11 @@ static void prepare_primitives(onednn_build *b, const onednn_op *op, const tfr_c
     onednn_threads_leave(b->device, threads);
 }
 
-int32_t onednn_prepare(tfr_plugin_device *device, const tfr_call *call, tfr_kernel **out,
+int32_t onednn_prepare(tfr_plugin_device *device, const tfr_call *call,
+                       const tfr_prepare_options *options, tfr_kernel **out, tfr_kernel_info *info,
                        tfr_err *err)
 {
+    (void)options, (void)info;
     const onednn_op *op = onednn_find_op(call);
     onednn_build b = {0};
     tfr_kernel *kernel;

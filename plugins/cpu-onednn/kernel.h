@@ -58,7 +58,8 @@ typedef struct onednn_build {
 } onednn_build;
 
 /* The kernel facet's prepare, launch and drop. */
-int32_t onednn_prepare(tfr_plugin_device *device, const tfr_call *call, tfr_kernel **out,
+int32_t onednn_prepare(tfr_plugin_device *device, const tfr_call *call,
+                       const tfr_prepare_options *options, tfr_kernel **out, tfr_kernel_info *info,
                        tfr_err *err);
 int32_t onednn_launch(tfr_plugin_device *device, tfr_queue *queue, tfr_kernel *kernel,
                       const tfr_launch *launch, tfr_err *err);

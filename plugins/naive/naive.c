@@ -124,9 +124,11 @@ static int32_t naive_supports(tfr_plugin_device *device, const tfr_call *call, t
     return TFR_OK;
 }
 
-static int32_t naive_prepare(tfr_plugin_device *device, const tfr_call *call, tfr_kernel **out,
-                             tfr_err *err)
+static int32_t naive_prepare(tfr_plugin_device *device, const tfr_call *call,
+                             const tfr_prepare_options *options, tfr_kernel **out,
+                             tfr_kernel_info *info, tfr_err *err)
 {
+    (void)options, (void)info;
     const naive_op *op = find_op(call);
     naive_kernel *k;
     int32_t status;

@@ -37,8 +37,9 @@ static int32_t template_supports(tfr_plugin_device *device, const tfr_call *call
     return TFR_OK;
 }
 
-static int32_t template_prepare(tfr_plugin_device *device, const tfr_call *call, tfr_kernel **out,
-                                tfr_err *err)
+static int32_t template_prepare(tfr_plugin_device *device, const tfr_call *call,
+                                const tfr_prepare_options *options, tfr_kernel **out,
+                                tfr_kernel_info *info, tfr_err *err)
 {
     tfr_kernel *kernel = malloc(sizeof(*kernel));
     if (!kernel)

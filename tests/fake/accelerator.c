@@ -211,6 +211,7 @@ static int32_t fake_open(const tfr_device_info *info, const tfr_open_options *op
     device->programs = option_number("programs", 0);
     device->may_profile = option_number("profile", 1) != 0;
     device->handles = option_number("handles", 0) != 0;
+    device->consume = option_number("consume", 0) != 0;
     device->host_scalars = option_number("host_scalars", 0) != 0;
     device->fail_after = option_number("fail_after", -1);
     if (!fake_memory_map(device)) {

@@ -108,6 +108,7 @@ struct tfr_kernel {
     int64_t m, n, k;
     uint64_t workspace_bytes;
     uint64_t in_place; /* bit i: the output may have input i's memory */
+    float *packed;     /* input 1, if prepare has consumed it */
     bool host_scalar;  /* input 1 is read by launch, in the host's memory */
     uint32_t n_pending;
 };
@@ -121,7 +122,7 @@ struct tfr_plugin_device {
     int64_t lose_after; /* -1 = never */
     int64_t fail_after;
     int64_t programs;
-    bool may_profile, host_scalars, handles;
+    bool may_profile, host_scalars, handles, consume;
     atomic_bool is_inside; /* a thread is in a [device] call */
     /* fake_lock guards everything below; changed is broadcast when anything of it changes. */
     pthread_cond_t changed;

@@ -231,11 +231,27 @@ static void set_shapes(tfr_kernel *kernel, const tfr_call *call)
     }
 }
 
-static int32_t fake_prepare(tfr_plugin_device *device, const tfr_call *call, tfr_kernel **out,
-                            tfr_err *err)
+/* Takes the right side of a product into the kernel, as a driver packs weights. */
+static int32_t consume(tfr_kernel *kernel, const tfr_operand *b, tfr_kernel_info *info,
+                       tfr_err *err)
+{
+    if (!b->data || !kernel->bytes[1])
+        return TFR_OK;
+    kernel->packed = malloc(kernel->bytes[1]);
+    if (!kernel->packed)
+        return tfr_fail(err, TFR_ENOMEM, "no host memory for packed weights");
+    memcpy(kernel->packed, b->data, kernel->bytes[1]);
+    info->consumed_inputs = 1u << 1;
+    return TFR_OK;
+}
+
+static int32_t fake_prepare(tfr_plugin_device *device, const tfr_call *call,
+                            const tfr_prepare_options *options, tfr_kernel **out,
+                            tfr_kernel_info *info, tfr_err *err)
 {
     tfr_answer answer = {.size = sizeof answer};
     int op;
+    (void)options;
     int32_t status = fake_enter(device, err);
     if (status)
         return status;
@@ -250,6 +266,12 @@ static int32_t fake_prepare(tfr_plugin_device *device, const tfr_call *call, tfr
         for (uint32_t i = 0; i < answer.n_in_place; i++)
             kernel->in_place |= UINT64_C(1) << answer.in_place[i].input;
         set_shapes(kernel, call);
+        if (device->consume && op == FAKE_MATMUL)
+            status = consume(kernel, tfr_call_input(call, 1), info, err);
+    }
+    if (kernel && status) {
+        free(kernel);
+    } else if (kernel) {
         pthread_mutex_lock(&fake_lock);
         kernel->next = device->kernels;
         device->kernels = kernel;
@@ -279,6 +301,7 @@ static void fake_drop(tfr_plugin_device *device, tfr_kernel *kernel)
         breach = "whose launch is under way";
     } else {
         *at = kernel->next;
+        free(kernel->packed);
         free(kernel);
     }
     pthread_mutex_unlock(&fake_lock);
@@ -310,6 +333,13 @@ static int32_t resolve_args(const tfr_plugin_device *device, const tfr_kernel *k
                                i);
         if (kernel->bytes[i] == 0)
             continue;
+        if (i == 1 && kernel->packed) {
+            if (arg->address)
+                return fake_breach(err, "launch of %s gets an input that prepare has consumed",
+                                   name);
+            item->args[i] = kernel->packed;
+            continue;
+        }
         if (i == 1 && kernel->host_scalar) {
             memcpy(&item->scalar, arg->address, sizeof item->scalar);
             item->args[i] = &item->scalar;

@@ -81,9 +81,11 @@ static int32_t compile_node(tfr_plugin_device *device, const tfr_program_node *f
                             program_node *to, tfr_program_info *info, tfr_err *err)
 {
     tfr_answer answer = {.size = sizeof answer};
+    tfr_kernel_info kernel_info = {.size = sizeof kernel_info};
     int32_t status = fake_kernel_facet.supports(device, from->call, &answer, err);
     if (!status)
-        status = fake_kernel_facet.prepare(device, from->call, &to->kernel, err);
+        status =
+            fake_kernel_facet.prepare(device, from->call, NULL, &to->kernel, &kernel_info, err);
     if (status)
         return status;
     to->n_values = from->call->n_inputs + 1;

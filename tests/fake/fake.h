@@ -163,9 +163,11 @@ static int32_t fake_supports(tfr_plugin_device *device, const tfr_call *call, tf
     return TFR_OK;
 }
 
-static int32_t fake_prepare(tfr_plugin_device *device, const tfr_call *call, tfr_kernel **out,
-                            tfr_err *err)
+static int32_t fake_prepare(tfr_plugin_device *device, const tfr_call *call,
+                            const tfr_prepare_options *options, tfr_kernel **out,
+                            tfr_kernel_info *info, tfr_err *err)
 {
+    (void)options, (void)info;
     const tfr_operand *x = tfr_call_input(call, 0);
     tfr_kernel *kernel;
     (void)device, (void)err;

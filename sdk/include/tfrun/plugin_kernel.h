@@ -67,6 +67,30 @@ typedef struct tfr_answer {
 
 typedef struct tfr_kernel tfr_kernel;
 
+/* How a kernel is wanted; NULL = zeros. The core sets size. */
+typedef struct tfr_prepare_options {
+    uint32_t size;
+    uint32_t flags; /* none yet */
+} tfr_prepare_options;
+
+/*
+ * What is known of a kernel once it has been prepared. The core sets size and puts there what
+ * supports answered; prepare corrects it, since libraries know their workspace only when they have
+ * chosen an algorithm.
+ */
+typedef struct tfr_kernel_info {
+    uint32_t size;
+    uint32_t flags;           /* TFR_ANSWER_... */
+    uint64_t time_ns;         /* estimated or measured time of one launch, 0 = unknown */
+    uint64_t workspace_bytes; /* of space 0 for each launch, aligned as the space */
+    /*
+     * Bit i: input i, whose data were known, is in the kernel in a form of its own: launch does not
+     * read it and may get NULL for it, so that a device holds no second copy of packed weights, and
+     * its data are not read after prepare.
+     */
+    uint64_t consumed_inputs;
+} tfr_kernel_info;
+
 /*
  * One operand at launch. Absent operands have address NULL; so may operands of 0 elements. This
  * struct never grows: what a later minor knows of an argument comes as another array in tfr_launch.
@@ -126,7 +150,8 @@ typedef struct tfr_kernel_facet {
      * the plugin. Copies what it needs of call, the data of its operands aside, which live until
      * drop.
      */
-    int32_t (*prepare)(tfr_plugin_device *device, const tfr_call *call, tfr_kernel **out,
+    int32_t (*prepare)(tfr_plugin_device *device, const tfr_call *call,
+                       const tfr_prepare_options *options, tfr_kernel **out, tfr_kernel_info *info,
                        tfr_err *err);
     /*
      * required [queue]; without the queue facet queue is NULL and the work is done on return, and
