@@ -412,7 +412,7 @@ static int32_t kit_reorder(tfr_plugin_device *device, tfr_queue *queue, const tf
     return TFR_OK;
 }
 
-static int32_t kit_save(tfr_plugin_device *device, tfr_program *program, void *out, uint32_t *n,
+static int32_t kit_save(tfr_plugin_device *device, tfr_program *program, void *out, uint64_t *n,
                         tfr_err *err)
 {
     char text[16];

@@ -26,7 +26,7 @@ static int32_t compile(tfr_plugin_device *device, const tfr_program_graph *graph
                        tfr_err *e)
 {
     tfr_compile_options forced = *options;
-    uint32_t n = sizeof obtained;
+    uint64_t n = sizeof obtained;
     int32_t status;
     if (is_forced) {
         forced.blob = &wanted;

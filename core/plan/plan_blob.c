@@ -48,7 +48,7 @@ void tfr__blob_get(tfr_runtime *runtime, const tfr__backend *backend, const tfr_
 void tfr__blob_put(tfr_runtime *runtime, const tfr__backend *backend, tfr_program *program,
                    tfr__blob *blob)
 {
-    uint32_t n = TFR__TUNING_VALUE_BYTES;
+    uint64_t n = TFR__TUNING_VALUE_BYTES;
     char *fresh = blob->data ? blob->data + n : NULL;
     int32_t status = TFR_EUNSUPPORTED;
     if (program && fresh)
@@ -56,7 +56,7 @@ void tfr__blob_put(tfr_runtime *runtime, const tfr__backend *backend, tfr_progra
                   status = backend->program.save(backend->device, program, fresh, &n, NULL));
     if (!status && n && n <= TFR__TUNING_VALUE_BYTES &&
         (n != blob->bytes || memcmp(fresh, blob->data, n) != 0))
-        tfr__tuning_put(&runtime->tuning, blob->key, fresh, n);
+        tfr__tuning_put(&runtime->tuning, blob->key, fresh, (uint32_t)n);
     tfr__free(blob->data);
     blob->data = NULL;
 }

@@ -191,7 +191,7 @@ static void drop(tfr_plugin_device *device, tfr_program *program)
 }
 
 /* What compile has measured: samples of a unit. */
-static int32_t save(tfr_plugin_device *device, tfr_program *program, void *out, uint32_t *n,
+static int32_t save(tfr_plugin_device *device, tfr_program *program, void *out, uint64_t *n,
                     tfr_err *err)
 {
     native_choice choice = native_choice_of(&program->launch);

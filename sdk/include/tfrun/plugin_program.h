@@ -111,12 +111,15 @@ typedef struct tfr_proposal {
 
 typedef struct tfr_compile_options {
     uint32_t size;
-    uint32_t blob_bytes;
+    uint32_t flags; /* none yet */
     /*
-     * what save gave for an equal group on an equal machine once, or NULL. It was in a file of the
-     * user's: believe nothing that you do not check.
+     * What save gave for an equal group on an equal machine once, or NULL. Groups are equal if
+     * their ops, attributes, types, shapes, layouts and edges are: the values of constants do not
+     * count, so nothing that was made of them belongs into a blob. It was in a file of the user's:
+     * believe nothing that you do not check.
      */
     const void *blob;
+    uint64_t blob_bytes;
     /*
      * [any], during compile alone: the backend has its own form of an operand's data and will
      * hardly read them again, though it may. They can leave memory meanwhile.
@@ -175,9 +178,10 @@ typedef struct tfr_program_facet {
     void (*drop)(tfr_plugin_device *device, tfr_program *program);
     /*
      * optional [device]. What compile need not find out again, at most *n bytes; sets *n to the
-     * bytes there are. The core keeps it and gives it to later compiles of equal groups.
+     * bytes there are, also if they are more; then nothing is kept. The core keeps it and gives it
+     * to later compiles of equal groups. It is for decisions, not for code: *n is some KiB.
      */
-    int32_t (*save)(tfr_plugin_device *device, tfr_program *program, void *out, uint32_t *n,
+    int32_t (*save)(tfr_plugin_device *device, tfr_program *program, void *out, uint64_t *n,
                     tfr_err *err);
 } tfr_program_facet;
 #define TFR_PROGRAM_MIN_SIZE ((uint32_t)(offsetof(tfr_program_facet, drop) + sizeof(void *)))
