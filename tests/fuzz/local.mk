@@ -48,12 +48,9 @@ tests_fuzz_graph_fuzz_SOURCES = \
 	tests/ops/engine.h \
 	tests/ops/fill.c \
 	tests/ops/fill.h \
-	tests/ops/guard.c \
-	tests/ops/guard.h \
 	tests/ops/hostile.c \
 	tests/ops/hostile.h \
 	tests/ops/hostile_table.c \
-	tests/ops/list.c \
 	tests/ops/make.c \
 	tests/ops/make.h \
 	tests/ops/pattern.c \

@@ -4,7 +4,7 @@
  * result is checked against naive before anything is timed, and a run is one tfr_session_run with
  * plain inputs; operands but the first are constants, as weights are.
  */
-#include "engine.h"
+#include "modes.h"
 
 #include <stdlib.h>
 #include <string.h>

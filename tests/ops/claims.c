@@ -5,7 +5,7 @@
  * and for none if it is not. A claimed type that no description has is a failure, too, but on the
  * reference, which claims all that the op table admits; its number is printed.
  */
-#include "engine.h"
+#include "modes.h"
 
 #include <string.h>
 
@@ -83,7 +83,7 @@ void ops_mode_claims(ops_run *run)
             continue;
         seen s = try_op(run, desc.domain, desc.name);
         judge(run, desc.name, s.taken & ~here, "takes a call with a type that it does not claim:");
-        if (!s.taken && ops_list_find(run, OPS_DEPENDS, desc.name, 0))
+        if (!s.taken && ops_list_find(OPS_DEPENDS, desc.name, 0))
             continue;
         judge(run, desc.name, here & s.tried & ~s.taken,
               "claims a type and declines all its calls:");

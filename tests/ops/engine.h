@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * engine.h: what the modes share: running one call on one backend and nowhere else, comparing, the
- * counts, and the lists of what a backend is known not to do.
+ * engine.h: running one call on one backend and nowhere else, comparing, and the counts.
  */
 #ifndef OPS_ENGINE_H
 #define OPS_ENGINE_H
@@ -10,14 +9,7 @@
 
 #include "make.h"
 
-/* ---- a run of the program -------------------------------------------------------------------- */
-
-typedef struct ops_known {
-    enum { OPS_UNSUPPORTED, OPS_DEPENDS, OPS_XFAIL } kind;
-    char name[64];
-    uint64_t seed; /* 0 = all of the description */
-    bool used;
-} ops_known;
+/* ---- a run -------------------------------------------------------------------- */
 
 typedef struct ops_run {
     tfr_runtime *runtime;
@@ -30,8 +22,9 @@ typedef struct ops_run {
     const char *only; /* a description's or an op's name, NULL = all */
     uint64_t n_passed, n_failed, n_declined;
     char talk[512]; /* the last warning of the library, "" = none since it was cleared */
-    ops_known known[200];
-    uint32_t n_known;
+    FILE *out;      /* where hostile calls that went wrong are told of */
+    /* Told before each hostile call, and with a name of NULL after it; NULL = nobody is. */
+    void (*watch)(const char *name, uint64_t seed, const char *what);
 } ops_run;
 
 /* Whether --case allows this description. */
@@ -40,15 +33,6 @@ bool ops_wanted(const ops_run *run, const ops_case *description);
 bool ops_claimed(const ops_run *run, const ops_case *description);
 /* The next description of all families; start with *cursor = 0; NULL at the end. */
 const ops_case *ops_next_case(uint32_t *cursor);
-
-/* ---- lists (list.c) -------------------------------------------------------------------------- */
-
-/* False with a message if the file cannot be read. */
-bool ops_list_read(ops_run *run, const char *path);
-/* The line about a description, or about one seed of it; NULL = none. */
-ops_known *ops_list_find(ops_run *run, int kind, const char *name, uint64_t seed);
-/* Lines of descriptions that there are not, counted as failures. */
-void ops_list_check_names(ops_run *run);
 
 /* ---- one call -------------------------------------------------------------------------------- */
 
@@ -69,6 +53,9 @@ typedef enum ops_how {
 
 extern const char *const ops_how_names[];
 
+/* The description's name; the op's for a call without one. */
+const char *ops_call_name(const ops_call *call);
+
 /* outputs holds call->n_outputs tensors if OPS_RAN. */
 ops_verdict ops_run_call(ops_run *run, const char *backend, const ops_call *call, ops_how how,
                          tfr_tensor **outputs, tfr_status *status, tfr_err *err);
@@ -76,6 +63,17 @@ ops_verdict ops_run_call(ops_run *run, const char *backend, const ops_call *call
 ops_verdict ops_prepare_call(ops_run *run, const char *backend, const ops_call *call, ops_how how,
                              tfr_status *status, tfr_err *err);
 void ops_release_outputs(tfr_tensor **outputs, uint32_t n);
+
+/* What became of a call in one way of giving its inputs. */
+typedef struct ops_outcome {
+    ops_verdict verdict;
+    bool good;
+    char text[640]; /* why not, or why the backend declined */
+} ops_outcome;
+
+/* Runs the call and compares its results with those of the reference. */
+void ops_try_call(ops_run *run, const ops_call *call, ops_how how, tfr_tensor **expected,
+                  ops_outcome *out);
 
 /* Times of runs of a call with constants, and the outputs of the last one. */
 typedef struct ops_timing {
@@ -93,13 +91,5 @@ bool ops_compare(ops_tolerance tolerance, tfr_tensor *expected, tfr_tensor *obta
                  size_t n);
 /* Bit by bit. */
 bool ops_compare_bits(tfr_tensor *expected, tfr_tensor *obtained, char *text, size_t n);
-
-/* ---- modes ----------------------------------------------------------------------------------- */
-
-void ops_mode_value(ops_run *run);
-void ops_mode_support(ops_run *run);
-void ops_mode_claims(ops_run *run);
-void ops_mode_hostile(ops_run *run);
-void ops_mode_bench(ops_run *run);
 
 #endif

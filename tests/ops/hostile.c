@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "fill.h"
-#include "guard.h"
 
 enum { N_MUTATIONS = 3 };
 
@@ -126,7 +125,8 @@ void ops_judge_hostile(ops_run *run, ops_call *call, const char *what, bool prep
     tfr_status status = TFR_OK;
     ops_verdict verdict;
     ops_how how = (ops_how)ops_random_below(random, 3);
-    ops_guard_call(call->description ? call->description->name : call->op, call->seed, what);
+    if (run->watch)
+        run->watch(ops_call_name(call), call->seed, what);
     if (prepare_only)
         verdict = ops_prepare_call(run, run->backend, call, OPS_PLAIN, &status, &err);
     else
@@ -134,16 +134,16 @@ void ops_judge_hostile(ops_run *run, ops_call *call, const char *what, bool prep
     for (uint32_t i = 0; !prepare_only && verdict == OPS_RAN && i < call->n_outputs; i++)
         if (outputs[i] && tfr_tensor_kind(outputs[i]) == TFR_KIND_TENSOR)
             sink = sink + read_all(outputs[i]);
-    ops_guard_call(NULL, 0, NULL);
+    if (run->watch)
+        run->watch(NULL, 0, NULL);
     ops_release_outputs(outputs, call->n_outputs);
     const char *wrong = what_is_wrong(verdict, status, &err);
     if (run->verbose || wrong) {
-        printf("%s %s:%llu on %s, %s: %s: %s\n", wrong ? "FAILED" : "ok",
-               call->description ? call->description->name : call->op,
-               (unsigned long long)call->seed, run->backend, what,
-               wrong ? wrong : tfr_status_name(status), err.text);
+        fprintf(run->out, "%s %s:%llu on %s, %s: %s: %s\n", wrong ? "FAILED" : "ok",
+                ops_call_name(call), (unsigned long long)call->seed, run->backend, what,
+                wrong ? wrong : tfr_status_name(status), err.text);
         if (wrong)
-            ops_print_call(call);
+            ops_print_call(run->out, call);
     }
     run->n_failed += wrong != NULL;
     run->n_passed += wrong == NULL;
@@ -320,7 +320,7 @@ static const char *mutate(ops_call *call, ops_random *random, bool *prepare_only
     }
 }
 
-static void hostile_description(ops_run *run, const ops_case *description)
+void ops_hostile_description(ops_run *run, const ops_case *description)
 {
     for (uint64_t s = 0; s < run->n_seeds * N_MUTATIONS; s++) {
         ops_random random = {ops_hash(description->name) +
@@ -336,7 +336,7 @@ static void hostile_description(ops_run *run, const ops_case *description)
 }
 
 /* Shapes that no tensor has are refused before any op sees them. */
-static void hostile_shapes(ops_run *run)
+void ops_hostile_shapes(ops_run *run)
 {
     static const struct {
         const char *what;
@@ -356,23 +356,8 @@ static void hostile_shapes(ops_run *run)
             tfr_tensor_wrap(TFR_DTYPE_F32, &bad[i].shape, NULL, &element, NULL, NULL, &t, &err) &&
             err.text[0];
         if (!refused)
-            printf("FAILED a tensor of %s is not refused\n", bad[i].what);
+            fprintf(run->out, "FAILED a tensor of %s is not refused\n", bad[i].what);
         run->n_passed += refused;
         run->n_failed += !refused;
     }
-}
-
-void ops_mode_hostile(ops_run *run)
-{
-    const ops_case *description;
-    uint64_t n_before = run->n_passed + run->n_failed;
-    ops_guard_init();
-    if (!run->only)
-        hostile_shapes(run);
-    for (uint32_t cursor = 0; (description = ops_next_case(&cursor)) != NULL;)
-        if (ops_wanted(run, description) && ops_claimed(run, description))
-            hostile_description(run, description);
-    ops_hostile_table(run);
-    printf("%s: %llu hostile calls\n", run->backend,
-           (unsigned long long)(run->n_passed + run->n_failed - n_before));
 }

@@ -26,7 +26,11 @@ void ops_judge_hostile(ops_run *run, ops_call *call, const char *what, bool prep
 
 /* A call made from a row of the op table alone: signature.c. Its description is NULL. */
 void ops_call_of_signature(const tfr_op_desc *desc, uint64_t seed, ops_call *out);
-/* Such calls of every op: hostile_table.c. */
-void ops_hostile_table(ops_run *run);
+/* Such calls: hostile_table.c. */
+void ops_hostile_op(ops_run *run, const tfr_op_desc *desc);
+/* The description's calls, each made wrong in one place. */
+void ops_hostile_description(ops_run *run, const ops_case *description);
+/* Tensors of shapes that there are not. */
+void ops_hostile_shapes(ops_run *run);
 
 #endif

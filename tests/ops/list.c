@@ -6,10 +6,13 @@
  *                                beside an xfail, it may get it right
  *   xfail NAME[:SEED]: reason    it takes and gets wrong; a pass is a failure of the list
  */
-#include "engine.h"
+#include "modes.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+static ops_known list[200];
+static uint32_t n_list;
 
 static bool read_line(ops_known *known, char *line)
 {
@@ -32,9 +35,9 @@ static bool read_line(ops_known *known, char *line)
     return known->name[0] && reason[2];
 }
 
-bool ops_list_read(ops_run *run, const char *path)
+bool ops_list_read(const char *path)
 {
-    const uint32_t capacity = sizeof run->known / sizeof run->known[0];
+    const uint32_t capacity = sizeof list / sizeof list[0];
     char line[512];
     FILE *file = fopen(path, "r");
     if (!file) {
@@ -45,7 +48,7 @@ bool ops_list_read(ops_run *run, const char *path)
     for (int n = 1; good && fgets(line, sizeof line, file); n++) {
         if (line[0] == '#' || line[0] == '\n')
             continue;
-        good = run->n_known < capacity && read_line(&run->known[run->n_known++], line);
+        good = n_list < capacity && read_line(&list[n_list++], line);
         if (!good)
             fprintf(stderr, "%s:%d: a line is \"unsupported|depends|xfail NAME: reason\"\n", path,
                     n);
@@ -54,10 +57,10 @@ bool ops_list_read(ops_run *run, const char *path)
     return good;
 }
 
-ops_known *ops_list_find(ops_run *run, int kind, const char *name, uint64_t seed)
+ops_known *ops_list_find(int kind, const char *name, uint64_t seed)
 {
-    for (uint32_t i = 0; i < run->n_known; i++) {
-        ops_known *k = &run->known[i];
+    for (uint32_t i = 0; i < n_list; i++) {
+        ops_known *k = &list[i];
         if ((int)k->kind == kind && k->seed == seed && strcmp(k->name, name) == 0) {
             k->used = true;
             return k;
@@ -68,11 +71,11 @@ ops_known *ops_list_find(ops_run *run, int kind, const char *name, uint64_t seed
 
 void ops_list_check_names(ops_run *run)
 {
-    for (uint32_t i = 0; i < run->n_known && !run->only; i++) {
-        if (run->known[i].used || run->known[i].kind == OPS_DEPENDS)
+    for (uint32_t i = 0; i < n_list && !run->only; i++) {
+        if (list[i].used || list[i].kind == OPS_DEPENDS)
             continue;
         printf("FAILED the list of %s has a line about %s that nothing asks for\n", run->backend,
-               run->known[i].name);
+               list[i].name);
         run->n_failed++;
     }
 }

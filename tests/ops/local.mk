@@ -21,15 +21,18 @@ tests_ops_ops_SOURCES = \
 	tests/ops/guard.h \
 	tests/ops/hostile.c \
 	tests/ops/hostile.h \
+	tests/ops/hostile_mode.c \
 	tests/ops/hostile_table.c \
 	tests/ops/list.c \
 	tests/ops/main.c \
 	tests/ops/make.c \
 	tests/ops/make.h \
+	tests/ops/modes.h \
 	tests/ops/pattern.c \
 	tests/ops/pattern.h \
 	tests/ops/signature.c \
 	tests/ops/support.c \
+	tests/ops/value.c \
 	$(NULL)
 
 shell_tests += \

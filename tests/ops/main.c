@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine.h"
+#include "guard.h"
+#include "modes.h"
 
 typedef struct options {
     const char *list, *modes;
@@ -97,13 +98,14 @@ static bool run_modes(ops_run *run, const char *modes)
 
 int main(int argc, char **argv)
 {
-    static ops_run run = {.first_seed = 1, .n_seeds = 24};
+    static ops_run run = {.first_seed = 1, .n_seeds = 24, .watch = ops_guard_call};
     options o = {0};
     tfr_err err = TFR_ERR_INIT;
     setvbuf(stdout, NULL, _IOLBF, 0);
+    run.out = stdout;
     if (!parse(argc, argv, &run, &o))
         return usage();
-    if (o.list && !ops_list_read(&run, o.list))
+    if (o.list && !ops_list_read(o.list))
         return 1;
     tfr_runtime_options runtime = TFR_RUNTIME_OPTIONS_INIT;
     runtime.log = hear;

@@ -266,54 +266,54 @@ void ops_call_finish(ops_call *call)
 
 /* ---- printing -------------------------------------------------------------------------------- */
 
-static void print_attr(const tfr_attr *a)
+static void print_attr(FILE *out, const tfr_attr *a)
 {
-    printf(" %s=", a->name);
+    fprintf(out, " %s=", a->name);
     for (uint64_t i = 0; i < a->n; i++) {
-        printf("%s", i ? "," : "");
+        fprintf(out, "%s", i ? "," : "");
         if (a->type == TFR_ATTR_INT || a->type == TFR_ATTR_INTS)
-            printf("%lld", (long long)a->ints[i]);
+            fprintf(out, "%lld", (long long)a->ints[i]);
         else if (a->type == TFR_ATTR_FLOAT || a->type == TFR_ATTR_FLOATS)
-            printf("%g", (double)a->floats[i]);
+            fprintf(out, "%g", (double)a->floats[i]);
         else
-            printf("%.*s", (int)a->strings[i].bytes, a->strings[i].data);
+            fprintf(out, "%.*s", (int)a->strings[i].bytes, a->strings[i].data);
     }
 }
 
-static void print_tensor(const char *what, tfr_tensor *t)
+static void print_tensor(FILE *out, const char *what, tfr_tensor *t)
 {
     char text[256];
     if (!t) {
-        printf(" absent");
+        fprintf(out, " absent");
         return;
     }
-    printf("%s %s%s", what, tfr_dtype_name(tfr_tensor_dtype(t)),
-           tfr_shape_format(tfr_tensor_shape(t), text, sizeof text));
+    fprintf(out, "%s %s%s", what, tfr_dtype_name(tfr_tensor_dtype(t)),
+            tfr_shape_format(tfr_tensor_shape(t), text, sizeof text));
     if (!tfr_tensor_is_plain(t)) {
-        printf(" strides ");
+        fprintf(out, " strides ");
         for (int32_t d = 0; d < tfr_tensor_shape(t)->rank; d++)
-            printf("%s%lld", d ? "," : "", (long long)tfr_tensor_strides(t)[d]);
+            fprintf(out, "%s%lld", d ? "," : "", (long long)tfr_tensor_strides(t)[d]);
     }
     if (tfr_tensor_is_plain(t) && tfr_tensor_dtype(t) == TFR_DTYPE_I64 &&
         tfr_tensor_elements(t) <= 12) {
-        printf("={");
+        fprintf(out, "={");
         for (int64_t i = 0; i < tfr_tensor_elements(t); i++)
-            printf("%s%lld", i ? "," : "", (long long)((int64_t *)tfr_tensor_data(t))[i]);
-        printf("}");
+            fprintf(out, "%s%lld", i ? "," : "", (long long)((int64_t *)tfr_tensor_data(t))[i]);
+        fprintf(out, "}");
     }
 }
 
-void ops_print_call(const ops_call *call)
+void ops_print_call(FILE *out, const ops_call *call)
 {
-    printf("    %s", call->op);
+    fprintf(out, "    %s", call->op);
     for (uint32_t k = 0; k < call->n_attrs; k++)
-        print_attr(&call->attrs[k]);
-    printf("\n");
+        print_attr(out, &call->attrs[k]);
+    fprintf(out, "\n");
     for (uint32_t k = 0; k < call->n_inputs; k++) {
-        printf("    input %u:", (unsigned)k);
-        print_tensor("", call->plain[k]);
+        fprintf(out, "    input %u:", (unsigned)k);
+        print_tensor(out, "", call->plain[k]);
         if (call->views[k] && call->views[k] != call->plain[k])
-            print_tensor(", view", call->views[k]);
-        printf("\n");
+            print_tensor(out, ", view", call->views[k]);
+        fprintf(out, "\n");
     }
 }

@@ -6,6 +6,7 @@
 #ifndef OPS_MAKE_H
 #define OPS_MAKE_H
 
+#include <stdio.h>
 #include <tfrun/tfrun.h>
 
 #include "case.h"
@@ -42,8 +43,8 @@ void ops_type_name(const ops_case *description, int type, char *text, size_t n);
 /* The same elements in a layout drawn anew; exact = no dim may be repeated by a stride of 0. */
 tfr_tensor *ops_view_of(tfr_tensor **plain, ops_random *random, bool exact);
 
-/* "Conv(group=2) of f32[1,4,7] strides..., i64[2]={0,1}" on standard output. */
-void ops_print_call(const ops_call *call);
+/* "Conv(group=2) of f32[1,4,7] strides..., i64[2]={0,1}" in some lines. */
+void ops_print_call(FILE *out, const ops_call *call);
 
 /* Of a name, to make seeds mean something else for each description. */
 uint64_t ops_hash(const char *text);

@@ -3,7 +3,7 @@
  * support.c: the table of what a backend takes: a row for each description and type of the first
  * operand, with how many of the calls got a yes, and the reason of the first no.
  */
-#include "engine.h"
+#include "modes.h"
 
 #include <string.h>
 
