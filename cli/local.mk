@@ -20,6 +20,8 @@ tfrun_SOURCES = \
 	cli/cmd_version.c \
 	cli/commands.h \
 	cli/crash.c \
+	cli/crew.c \
+	cli/crew.h \
 	cli/exit_guard.c \
 	cli/failure.c \
 	cli/guard.h \
