@@ -36,7 +36,7 @@ const naive_op naive_made_up_ops[] = {
     {NULL, NULL, 0, NULL, NULL, NULL, 0, NULL},
 };
 END
-cat >"$tree/tests/ops/made_up.c" <<'END'
+cat >"$tree/certify/cases/made_up.c" <<'END'
 #include "case.h"
 
 const ops_case ops_made_up_cases[] = {

@@ -4,15 +4,15 @@
  * on the reference as soon as it is drawn (eval.h), and one that the reference refuses is dropped;
  * so the type, the shape and the elements of every value are known when the next node is drawn.
  *
- * Nodes come from four sources: the op cases of tests/ops (gen_case.c), the signatures of the op
- * table (gen_case.c), single ops over values that are there (gen_grow.c, gen_rows.c), and groups of
- * nodes as exporters write them, those that passes and programs look for among them (gen_pattern.c,
- * gen_control.c).
+ * Nodes come from four sources: the op cases of certify/cases (gen_case.c), the signatures of the
+ * op table (gen_case.c), single ops over values that are there (gen_grow.c, gen_rows.c), and groups
+ * of nodes as exporters write them, those that passes and programs look for among them
+ * (gen_pattern.c, gen_control.c).
  */
 #ifndef TFR_FUZZ_GEN_H
 #define TFR_FUZZ_GEN_H
 
-#include "../ops/make.h"
+#include "certify/make.h"
 #include "eval.h"
 
 typedef struct fuzz_limits {

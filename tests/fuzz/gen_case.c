@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gen_case.c: nodes from descriptions: those of tests/ops, which are right by ONNX, and the op
+ * gen_case.c: nodes from descriptions: those of certify/cases, which are right by ONNX, and the op
  * table's signatures, of which the reference takes one in some. Their operands become new inputs
  * and constants, or are made of values that are there.
  */
@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../ops/engine.h"
-#include "../ops/hostile.h"
+#include "certify/engine.h"
+#include "certify/hostile.h"
 #include "gen.h"
 #include "way.h"
 

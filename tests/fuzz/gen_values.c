@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../ops/fill.h"
+#include "certify/fill.h"
 #include "gen.h"
 
 uint64_t fuzz_below(fuzz_gen *g, uint64_t n)

@@ -3,7 +3,7 @@
 #ifndef TFR_FUZZ_MUTATE_H
 #define TFR_FUZZ_MUTATE_H
 
-#include "../ops/pattern.h"
+#include "certify/pattern.h"
 #include "message.h"
 
 /* Changes the model in n places. */

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../ops/pattern.h"
+#include "certify/pattern.h"
 #include "way.h"
 
 /* Of roundings that an output may be off by; sums of many terms are off by more. */

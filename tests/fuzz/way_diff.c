@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../ops/pattern.h"
+#include "certify/pattern.h"
 #include "way.h"
 
 enum { COMPARED, CLOSE, COVERED, VARIES };

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "guard.h"
-#include "hostile.h"
+#include "certify/hostile.h"
 #include "modes.h"
 
 static void hostile_table(ops_run *run)

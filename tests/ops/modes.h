@@ -3,7 +3,7 @@
 #ifndef OPS_MODES_H
 #define OPS_MODES_H
 
-#include "engine.h"
+#include "certify/engine.h"
 
 void ops_mode_value(ops_run *run);
 void ops_mode_support(ops_run *run);

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <tfrun/tfrun.h>
 
-#include "case.h"
+#include "cases/case.h"
 #include "pattern.h"
 
 typedef struct ops_call {

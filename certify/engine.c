@@ -20,7 +20,7 @@ const char *ops_call_name(const ops_call *call)
 
 static const ops_case *const families[] = {
 #define X(stem) ops_##stem##_cases,
-#include "families.def"
+#include "cases/families.def"
 #undef X
 };
 

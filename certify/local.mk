@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+# Calls of ops as data, what runs them on any backend, and the checks of `tfrun certify`. A family of
+# ops is one file of cases/; op_families, of families.mk, are those that scripts/list-sources finds.
+include certify/cases/families.mk
+
+noinst_LTLIBRARIES += libtfrun-certify.la
+libtfrun_certify_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PUBLIC_INCLUDES)
+libtfrun_certify_la_SOURCES = \
+	$(op_families) \
+	certify/cases/case.h \
+	certify/cases/families.def \
+	certify/compare.c \
+	certify/engine.c \
+	certify/engine.h \
+	certify/fill.c \
+	certify/fill.h \
+	certify/hostile.c \
+	certify/hostile.h \
+	certify/hostile_table.c \
+	certify/make.c \
+	certify/make.h \
+	certify/pattern.c \
+	certify/pattern.h \
+	certify/signature.c \
+	$(NULL)
