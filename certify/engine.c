@@ -9,7 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const ops_how_names[] = {"plain inputs", "views", "constants", "a second run"};
+const char *const ops_how_names[] = {"plain inputs", "views", "constants", "a second run",
+                                     "unaligned inputs"};
+
+bool ops_has_constants(const ops_call *call)
+{
+    for (uint32_t i = 1; i < call->n_inputs; i++)
+        if (call->plain[i])
+            return true;
+    return false;
+}
 
 const char *ops_call_name(const ops_call *call)
 {
@@ -64,6 +73,7 @@ typedef struct trial {
     tfr_graph *graph;
     tfr_session *session;
     tfr_tensor *inputs[OPS_MAX_OPERANDS];
+    tfr_tensor *unaligned[OPS_MAX_OPERANDS];
     uint32_t n_inputs;
 } trial;
 
@@ -71,6 +81,8 @@ static void trial_finish(trial *t)
 {
     tfr_session_destroy(t->session);
     tfr_graph_release(t->graph);
+    for (uint32_t i = 0; i < OPS_MAX_OPERANDS; i++)
+        tfr_tensor_release(t->unaligned[i]);
 }
 
 static tfr_status add_operands(const ops_call *call, ops_how how, trial *t, tfr_value *values,
@@ -84,6 +96,8 @@ static tfr_status add_operands(const ops_call *call, ops_how how, trial *t, tfr_
         snprintf(name, sizeof name, "input %u", (unsigned)i);
         if (!tensor)
             continue;
+        if (how == OPS_UNALIGNED && tfr_tensor_kind(tensor) == TFR_KIND_TENSOR)
+            tensor = t->unaligned[i] = ops_unaligned_of(tensor);
         if (how == OPS_CONSTANTS && i > 0) {
             status = tfr_graph_add_constant(t->graph, name, tensor, &values[i], err);
             continue;

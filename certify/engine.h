@@ -24,7 +24,8 @@ typedef struct ops_run {
     char talk[512]; /* the last warning of the library, "" = none since it was cleared */
     FILE *out;      /* where hostile calls that went wrong are told of */
     /* Told before each hostile call, and with a name of NULL after it; NULL = nobody is. */
-    void (*watch)(const char *name, uint64_t seed, const char *what);
+    void (*watch)(void *user, const char *name, uint64_t seed, const char *what);
+    void *watch_user;
 } ops_run;
 
 /* Whether --case allows this description. */
@@ -48,10 +49,14 @@ typedef enum ops_how {
     OPS_PLAIN,     /* all inputs plain */
     OPS_VIEWS,     /* all inputs as views */
     OPS_CONSTANTS, /* inputs but the first as constants of the graph */
-    OPS_AGAIN      /* plain once more, in the same session */
+    OPS_AGAIN,     /* plain once more, in the same session */
+    OPS_UNALIGNED  /* all inputs dense, at addresses that are aligned to an element only */
 } ops_how;
 
 extern const char *const ops_how_names[];
+
+/* Has the call inputs that OPS_CONSTANTS makes constants of? */
+bool ops_has_constants(const ops_call *call);
 
 /* The description's name; the op's for a call without one. */
 const char *ops_call_name(const ops_call *call);

@@ -176,6 +176,12 @@ static void draw_lying(const tfr_shape *shape, ops_random *random, bool exact, l
     out->base.dims[0] = step + 1;
 }
 
+/* The types under 8 bits stand last in the list of types, but for f8e8m0. */
+static bool is_packed(tfr_dtype dtype)
+{
+    return dtype >= TFR_DTYPE_U4 && dtype != TFR_DTYPE_F8E8M0;
+}
+
 static void copy_elements(tfr_tensor *from, tfr_tensor *to)
 {
     const tfr_shape *shape = tfr_tensor_shape(from);
@@ -200,15 +206,34 @@ static void copy_elements(tfr_tensor *from, tfr_tensor *to)
     }
 }
 
+tfr_tensor *ops_unaligned_of(tfr_tensor *plain)
+{
+    const tfr_dtype dtype = tfr_tensor_dtype(plain);
+    const tfr_shape *shape = tfr_tensor_shape(plain);
+    const tfr_shape more = {1, {tfr_tensor_elements(plain) + 1}};
+    int64_t strides[TFR_MAX_RANK], step = 1;
+    tfr_tensor *base = NULL, *view = NULL;
+    tfr_err err = TFR_ERR_INIT;
+    if (tfr_tensor_elements(plain) == 0 || is_packed(dtype))
+        return tfr_tensor_retain(plain);
+    for (int32_t d = shape->rank - 1; d >= 0; d--) {
+        strides[d] = step;
+        step *= shape->dims[d];
+    }
+    ops_must(tfr_tensor_create(dtype, &more, &base, &err), &err, "a base");
+    ops_must(tfr_tensor_view(base, 1, shape, strides, &view, &err), &err, "a view");
+    tfr_tensor_release(base);
+    copy_elements(plain, view);
+    return view;
+}
+
 tfr_tensor *ops_view_of(tfr_tensor **plain, ops_random *random, bool exact)
 {
     const tfr_dtype dtype = tfr_tensor_dtype(*plain);
     tfr_tensor *base = NULL, *view = NULL, *copy = NULL;
     tfr_err err = TFR_ERR_INIT;
     lying lie;
-    /* The types under 8 bits stand last in the list of types, but for f8e8m0. */
-    bool packed = dtype >= TFR_DTYPE_U4 && dtype != TFR_DTYPE_F8E8M0;
-    if (tfr_tensor_elements(*plain) == 0 || packed)
+    if (tfr_tensor_elements(*plain) == 0 || is_packed(dtype))
         return tfr_tensor_retain(*plain);
     draw_lying(tfr_tensor_shape(*plain), random, exact, &lie);
     ops_must(tfr_tensor_create(dtype, &lie.base, &base, &err), &err, "a base");

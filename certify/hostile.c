@@ -126,7 +126,7 @@ void ops_judge_hostile(ops_run *run, ops_call *call, const char *what, bool prep
     ops_verdict verdict;
     ops_how how = (ops_how)ops_random_below(random, 3);
     if (run->watch)
-        run->watch(ops_call_name(call), call->seed, what);
+        run->watch(run->watch_user, ops_call_name(call), call->seed, what);
     if (prepare_only)
         verdict = ops_prepare_call(run, run->backend, call, OPS_PLAIN, &status, &err);
     else
@@ -135,7 +135,7 @@ void ops_judge_hostile(ops_run *run, ops_call *call, const char *what, bool prep
         if (outputs[i] && tfr_tensor_kind(outputs[i]) == TFR_KIND_TENSOR)
             sink = sink + read_all(outputs[i]);
     if (run->watch)
-        run->watch(NULL, 0, NULL);
+        run->watch(run->watch_user, NULL, 0, NULL);
     ops_release_outputs(outputs, call->n_outputs);
     const char *wrong = what_is_wrong(verdict, status, &err);
     if (run->verbose || wrong) {

@@ -19,6 +19,8 @@ libtfrun_certify_la_SOURCES = \
 	certify/hostile_table.c \
 	certify/make.c \
 	certify/make.h \
+	certify/memory_limit.c \
+	certify/memory_limit.h \
 	certify/pattern.c \
 	certify/pattern.h \
 	certify/signature.c \

@@ -43,6 +43,10 @@ void ops_type_name(const ops_case *description, int type, char *text, size_t n);
 /* The same elements in a layout drawn anew; exact = no dim may be repeated by a stride of 0. */
 tfr_tensor *ops_view_of(tfr_tensor **plain, ops_random *random, bool exact);
 
+/* A dense copy that lies one element after an aligned address; the plain one where there is none.
+ */
+tfr_tensor *ops_unaligned_of(tfr_tensor *plain);
+
 /* "Conv(group=2) of f32[1,4,7] strides..., i64[2]={0,1}" in some lines. */
 void ops_print_call(FILE *out, const ops_call *call);
 

@@ -5,8 +5,9 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
+
+#include "certify/memory_limit.h"
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
@@ -20,8 +21,8 @@
 #define SANITIZED 0
 #endif
 
-/* Memory beyond what the program has when the guard begins, and a call's time. */
-enum { ROOM_MB = 1024, SECONDS = SANITIZED ? 60 : 20 };
+/* A call's time. */
+enum { SECONDS = SANITIZED ? 60 : 20 };
 
 static char current[256];
 
@@ -50,22 +51,6 @@ const char *__asan_default_options(void)
 
 extern void __sanitizer_set_death_callback(void (*callback)(void)) __attribute__((weak));
 
-static void limit_memory(void)
-{
-    unsigned long long pages = 0;
-    struct rlimit limit;
-    FILE *file = fopen("/proc/self/statm", "r");
-    if (file && fscanf(file, "%llu", &pages) == 1 && getrlimit(RLIMIT_AS, &limit) == 0) {
-        rlim_t capacity = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + (rlim_t)ROOM_MB * 1048576;
-        if (limit.rlim_max == RLIM_INFINITY || capacity < limit.rlim_max) {
-            limit.rlim_cur = capacity;
-            (void)setrlimit(RLIMIT_AS, &limit);
-        }
-    }
-    if (file)
-        fclose(file);
-}
-
 void ops_guard_init(void)
 {
     static const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
@@ -76,11 +61,12 @@ void ops_guard_init(void)
         return;
     for (size_t i = 0; i < sizeof crashes / sizeof crashes[0]; i++)
         signal(crashes[i], on_signal);
-    limit_memory();
+    ops_limit_memory();
 }
 
-void ops_guard_call(const char *name, uint64_t seed, const char *what)
+void ops_guard_call(void *user, const char *name, uint64_t seed, const char *what)
 {
+    (void)user;
     if (name)
         snprintf(current, sizeof current, "%s:%llu, %s\n", name, (unsigned long long)seed, what);
     alarm(name ? SECONDS : 0);

@@ -11,6 +11,6 @@
 /* Once, before the first call. */
 void ops_guard_init(void);
 /* Names the next call and gives it time; NULL = no call. */
-void ops_guard_call(const char *name, uint64_t seed, const char *what);
+void ops_guard_call(void *user, const char *name, uint64_t seed, const char *what);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * value.c: the value mode. Every description gives n_seeds calls; on each, a backend must agree
- * with naive, and naive with itself: on plain inputs, views, constants, and a second time.
+ * with naive, and naive with itself: on plain inputs, views, constants, a second time, and badly
+ * aligned.
  */
 #include "modes.h"
 
@@ -12,14 +13,6 @@ static void complain(const ops_run *run, const ops_call *call, const char *how, 
            call->description->name, (unsigned long long)call->seed, run->backend, how, text);
     if (!expected)
         ops_print_call(stdout, call);
-}
-
-static bool has_constants(const ops_call *call)
-{
-    for (uint32_t i = 1; i < call->n_inputs; i++)
-        if (call->plain[i])
-            return true;
-    return false;
 }
 
 /* One call in all ways. Sets *ran if the backend took it in one of them; returns true if none went
@@ -41,17 +34,17 @@ static bool check_call(ops_run *run, const ops_call *call, bool quiet, bool *ran
         complain(run, call, "the reference on plain inputs", result.text, quiet);
         return false;
     }
-    for (ops_how how = OPS_PLAIN; how <= OPS_AGAIN && good; how++) {
-        if ((how == OPS_CONSTANTS && !has_constants(call)) ||
+    for (ops_how how = OPS_PLAIN; how <= OPS_UNALIGNED && good; how++) {
+        if ((how == OPS_CONSTANTS && !ops_has_constants(call)) ||
             (how == OPS_AGAIN && call->description->varies))
             continue;
         ops_try_call(run, call, how, expected, &result);
         if (how == OPS_PLAIN)
             plain_ran = result.verdict == OPS_RAN;
         *ran = *ran || result.verdict == OPS_RAN;
-        /* The core makes inputs plain for a backend that wants that, so views are never a reason.
-         */
-        if (how == OPS_VIEWS && plain_ran && result.verdict == OPS_DECLINED)
+        /* The core makes inputs plain for a backend that wants that: views are no reason. */
+        if ((how == OPS_VIEWS || how == OPS_UNALIGNED) && plain_ran &&
+            result.verdict == OPS_DECLINED)
             result.good = false;
         if (!result.good)
             complain(run, call, ops_how_names[how], result.text, quiet);
