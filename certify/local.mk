@@ -9,6 +9,11 @@ libtfrun_certify_la_SOURCES = \
 	$(op_families) \
 	certify/cases/case.h \
 	certify/cases/families.def \
+	certify/certify.h \
+	certify/check_facts.c \
+	certify/check_life.c \
+	certify/check_ops.c \
+	certify/checks.c \
 	certify/compare.c \
 	certify/engine.c \
 	certify/engine.h \
@@ -24,4 +29,6 @@ libtfrun_certify_la_SOURCES = \
 	certify/pattern.c \
 	certify/pattern.h \
 	certify/signature.c \
+	certify/subject.c \
+	certify/subject.h \
 	$(NULL)
