@@ -14,7 +14,7 @@
 
 #define CLI_EXIT_LIST(X)                                                                           \
     X(DONE, 0, "done")                                                                             \
-    X(FAILED, 1, "the run failed")                                                                 \
+    X(FAILED, 1, "the run failed; certify: a check failed")                                        \
     X(USAGE, 2, "wrong usage")                                                                     \
     X(DEVICE, 3, "the requested device or plugin is not usable")                                   \
     X(FALLBACK, 4, "a fallback was needed under --fallback=error")                                 \
@@ -76,6 +76,9 @@ typedef struct cli_args {
     int64_t pairs; /* 0 = not given */
     int64_t batch; /* what an open first dim of made-up inputs is; 0 = 1 */
     bool csv, constant;
+
+    /* of certify */
+    const char *ops; /* "Relu,Conv" */
 } cli_args;
 
 typedef enum cli_option_kind {

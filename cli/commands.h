@@ -7,6 +7,7 @@
 
 extern const cli_command cli_bench;
 extern const cli_command cli_bench_child;
+extern const cli_command cli_certify;
 extern const cli_command cli_complete;
 extern const cli_command cli_devices;
 extern const cli_command cli_explain;

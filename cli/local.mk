@@ -5,6 +5,7 @@ tfrun_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PUBLIC_INCLUDES) $(JANSSON_CFLAGS)
 tfrun_SOURCES = \
 	cli/cli.h \
 	cli/cmd_bench.c \
+	cli/cmd_certify.c \
 	cli/cmd_complete.c \
 	cli/cmd_devices.c \
 	cli/cmd_explain.c \
@@ -63,7 +64,7 @@ tfrun_SOURCES = \
 	cli/verify_workers.c \
 	cli/watch.c \
 	$(NULL)
-tfrun_LDADD = libtfrun-base.la libtfrun-nn.la libtfrun.la $(JANSSON_LIBS) -lpthread -lm
+tfrun_LDADD = libtfrun-certify.la libtfrun-base.la libtfrun-nn.la libtfrun.la $(JANSSON_LIBS) -lpthread -lm
 
 # Made by `tfrun __complete`; tests/cli/completion.sh says when it is out of date.
 bashcompletiondir = $(datadir)/bash-completion/completions

@@ -125,6 +125,10 @@ _tfrun() {
         COMPREPLY=()
         return
         ;;
+    --ops)
+        _tfrun_ask ops
+        return
+        ;;
     --peers)
         COMPREPLY=()
         return
@@ -152,7 +156,7 @@ _tfrun() {
     esac
     for ((i = 1; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
-        devices | plugins | ops | inspect | run | profile | explain | optimize | verify | matmul | bench | help | version)
+        devices | plugins | ops | inspect | run | profile | explain | optimize | verify | certify | matmul | bench | help | version)
             command=${COMP_WORDS[i]}
             break
             ;;
@@ -169,6 +173,7 @@ _tfrun() {
         explain) options+=' --device --backend --fallback --programs --passes --math-mode --input --random-inputs --shape' ;;
         optimize) options+=' --passes --opset --fold-shapes --check --rtol --atol --input --random-inputs --shape --device --backend' ;;
         verify) options+=' --device --backend --fallback --passes --math-mode --programs --rtol --atol --jobs --timeout' ;;
+        certify) options+=' --device --ops --timeout' ;;
         matmul) options+=' --fallback --random-inputs --runs' ;;
         bench) options+=' --peers --library --pairs --size --batch --csv --constant --svg --device --backend --math-mode --random-inputs --shape' ;;
         __bench_child) options+=' --library' ;;
@@ -178,7 +183,7 @@ _tfrun() {
     fi
     case $command in
     '')
-        COMPREPLY=($(compgen -W 'devices plugins ops inspect run profile explain optimize verify matmul bench help version' -- "$cur"))
+        COMPREPLY=($(compgen -W 'devices plugins ops inspect run profile explain optimize verify certify matmul bench help version' -- "$cur"))
         ;;
     ops)
         _tfrun_ask ops
@@ -201,6 +206,9 @@ _tfrun() {
     verify)
         COMPREPLY=($(compgen -d -- "$cur"))
         ;;
+    certify)
+        COMPREPLY=($(compgen -f -- "${cur#*=}"))
+        ;;
     matmul)
         _tfrun_ask devices
         ;;
@@ -208,7 +216,7 @@ _tfrun() {
         COMPREPLY=($(compgen -W 'dispatch matmul model startup memory' -- "$cur"))
         ;;
     help)
-        COMPREPLY=($(compgen -W 'devices plugins ops inspect run profile explain optimize verify matmul bench help version env' -- "$cur"))
+        COMPREPLY=($(compgen -W 'devices plugins ops inspect run profile explain optimize verify certify matmul bench help version env' -- "$cur"))
         ;;
     esac
 }

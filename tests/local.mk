@@ -116,6 +116,7 @@ shell_tests = \
 	tests/build/size.sh \
 	tests/cli/bad_input.sh \
 	tests/cli/bench.sh \
+	tests/cli/certify.sh \
 	tests/cli/completion.sh \
 	tests/cli/devices.sh \
 	tests/cli/help.sh \

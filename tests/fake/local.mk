@@ -21,8 +21,11 @@ fake_plugins = \
 	tests/fake/garbage_note.so \
 	tests/fake/good.so \
 	tests/fake/hang_enumerate.so \
+	tests/fake/launch_adds.so \
+	tests/fake/launch_drifts.so \
 	tests/fake/launch_exit.so \
 	tests/fake/launch_fails.so \
+	tests/fake/launch_forgets.so \
 	tests/fake/launch_rounds.so \
 	tests/fake/launch_segv.so \
 	tests/fake/launch_truncates.so \
