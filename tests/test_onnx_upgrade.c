@@ -263,6 +263,30 @@ TEST(the_type_of_a_scalar_follows_through_nodes)
     tfr_graph_release(graph);
 }
 
+TEST(a_call_without_its_data_is_refused_by_its_own_name)
+{
+    static const struct {
+        const char *op, *attr, *part;
+        int opset;
+    } rows[] = {
+        {"Clip", "min", "(Clip): input input is missing", 6},
+        {"Pad", "value", "(Pad): input data is missing", 2},
+        {"Dropout", "ratio", "(Dropout): input data is missing", 7},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        pb n = node(rows[i].op, "-", "y");
+        tfr_graph *graph;
+        tfr_graph_types *types = NULL;
+        add_attr(&n, attr_float(rows[i].attr, 0.5f));
+        graph = load(n, rows[i].opset, 1);
+        CHECK_STR(rows[i].op, ops_of(graph));
+        CHECK_STATUS(TFR_EMODEL, tfr_graph_infer(graph, &types, &err), &err);
+        CHECK_CONTAINS(rows[i].part, err.text);
+        tfr_graph_types_release(types);
+        tfr_graph_release(graph);
+    }
+}
+
 TEST(pads_become_an_input_under_both_old_names)
 {
     static const int64_t pads[2] = {1, 2};
@@ -531,6 +555,7 @@ static const test_case cases[] = {
     CASE(reshape_slice_split_and_top_k_get_their_inputs),
     CASE(limits_of_clip_become_scalars_of_the_datas_type),
     CASE(the_type_of_a_scalar_follows_through_nodes),
+    CASE(a_call_without_its_data_is_refused_by_its_own_name),
     CASE(pads_become_an_input_under_both_old_names),
     CASE(dropout_infers_with_its_ratio_as_an_input),
     CASE(broadcasting_from_an_axis_adds_dims_of_one),

@@ -162,6 +162,7 @@ tfr_status tfr__call_scalar_like(tfr__onnx_call *call, double scalar, tfr_value 
 {
     int32_t dtype = tfr__onnx_known_type(call->builder, like).dtype;
     bool known = dtype != TFR_DTYPE_NONE && dtype != TFR_DTYPE_STRING;
+    bool absent = like == TFR_VALUE_NONE; /* where it may not be, inference refuses the call */
     tfr_shape shape = {0, {0}};
     tfr_tensor *tensor;
     tfr_value inputs[2];
@@ -179,8 +180,9 @@ tfr_status tfr__call_scalar_like(tfr__onnx_call *call, double scalar, tfr_value 
     status = add_constant(call, tensor, &inputs[0], err);
     *out = inputs[0];
     inputs[1] = like;
-    return status || known ? status
-                           : tfr__call_node(call, "CastLike", inputs, 2, NULL, 0, out, err);
+    if (status || known || absent)
+        return status;
+    return tfr__call_node(call, "CastLike", inputs, 2, NULL, 0, out, err);
 }
 
 tfr_status tfr__call_ints_to_input(tfr__onnx_call *call, const char *name, uint32_t i, tfr_err *err)

@@ -35,7 +35,7 @@ void tfr__call_set_input(tfr__onnx_call *call, uint32_t i, tfr_value value);
 /* A constant int64[n], or a scalar for rank 0. */
 TFR_MUST_CHECK tfr_status tfr__call_ints(tfr__onnx_call *call, int32_t rank, const int64_t *ints,
                                          uint64_t n, tfr_value *out, tfr_err *err);
-/* A scalar of the type of another value. */
+/* A scalar of the type of another value; float32 if that is absent. */
 TFR_MUST_CHECK tfr_status tfr__call_scalar_like(tfr__onnx_call *call, double scalar, tfr_value like,
                                                 tfr_value *out, tfr_err *err);
 /* An attribute of type INTS becomes the constant input i; nothing happens if it is not there. */
