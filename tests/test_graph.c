@@ -69,6 +69,23 @@ TEST(a_duplicate_value_name_is_refused_with_the_name)
     tfr_graph_release(graph);
 }
 
+TEST(a_made_up_name_makes_way_for_one_that_is_given)
+{
+    tfr_value x, a, b, c;
+    tfr_graph *graph = new_graph(&x);
+    REQUIRE_OK(add_relu(graph, x, NULL, &a), &err);
+    CHECK_STR("%1", tfr_graph_value_name(graph, a));
+    REQUIRE_OK(add_relu(graph, a, "%1", &b), &err);
+    REQUIRE_OK(add_relu(graph, b, NULL, &c), &err);
+    CHECK_INT(b, tfr_graph_find_value(graph, "%1"));
+    CHECK_STR("%1", tfr_graph_value_name(graph, b));
+    CHECK_INT(a, tfr_graph_find_value(graph, tfr_graph_value_name(graph, a)));
+    CHECK_INT(c, tfr_graph_find_value(graph, tfr_graph_value_name(graph, c)));
+    CHECK_STATUS(TFR_EMODEL, add_relu(graph, c, "%1", &a), &err);
+    CHECK_CONTAINS("two values of the name \"%1\"", err.text);
+    tfr_graph_release(graph);
+}
+
 TEST(a_value_of_a_failed_node_cannot_be_used)
 {
     tfr_value x, y;
@@ -362,6 +379,7 @@ static const test_case cases[] = {
     CASE(a_node_can_be_read),
     CASE(a_node_gives_values_by_name),
     CASE(a_duplicate_value_name_is_refused_with_the_name),
+    CASE(a_made_up_name_makes_way_for_one_that_is_given),
     CASE(a_value_of_a_failed_node_cannot_be_used),
     CASE(an_unknown_op_is_refused_with_its_name),
     CASE(an_unknown_attribute_is_refused_with_the_known_ones),

@@ -253,6 +253,34 @@ TEST(subgraphs_capture_values_through_all_levels)
     tfr_graph_release(graph);
 }
 
+/* The graphs make up names of this form for captured values and for what upgrades add. */
+TEST(a_file_may_name_its_values_by_numbers)
+{
+    pb body = {.n = 0}, g = start(), clip = node("Clip", "a", "%4");
+    tfr_graph *graph, *child;
+    add_value(&g, 11, "cond", TFR_DTYPE_BOOL, 0, NULL);
+    add_attr(&clip, attr_float("min", 0));
+    add_attr(&clip, attr_float("max", 1));
+    add_node(&g, clip);
+    add_node(&body, node("Add", "b %4", "%1"));
+    add_node(&body, node("Add", "a %1", "%0"));
+    add_node(&body, node("Neg", "%0", "%2"));
+    add_value(&body, 12, "%2", 0, -1, NULL);
+    add_node(&g, node_if("cond", "%3", &body));
+    add_value(&g, 12, "%3", 0, -1, NULL);
+    graph = load(&g, 6);
+    CHECK_STR("%4", tfr_graph_value_name(graph, graph->nodes[0].outputs[0]));
+    CHECK_STR("%3", tfr_graph_output_name(graph, 0));
+    CHECK_STR("%3", tfr_graph_value_name(graph, graph->nodes[1].outputs[0]));
+    child = graph->nodes[1].subgraphs[0];
+    CHECK_STR("%1", tfr_graph_value_name(child, child->nodes[0].outputs[0]));
+    CHECK_STR("%0", tfr_graph_value_name(child, child->nodes[1].outputs[0]));
+    CHECK_STR("%2", tfr_graph_value_name(child, child->nodes[2].outputs[0]));
+    for (tfr_value v = 0; (uint32_t)v < child->n_values; v++)
+        CHECK_INT(v, tfr_graph_find_value(child, tfr_graph_value_name(child, v)));
+    tfr_graph_release(graph);
+}
+
 TEST(nodes_are_sorted_by_what_their_subgraphs_capture)
 {
     pb body = {.n = 0}, g = start();
@@ -410,6 +438,7 @@ static const test_case cases[] = {
     CASE(absent_operands_stay_absent),
     CASE(an_output_may_be_an_input_or_appear_twice),
     CASE(subgraphs_capture_values_through_all_levels),
+    CASE(a_file_may_name_its_values_by_numbers),
     CASE(nodes_are_sorted_by_what_their_subgraphs_capture),
     CASE(a_name_made_inside_hides_the_outer_one),
     CASE(functions_are_inlined_with_their_attributes),

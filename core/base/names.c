@@ -58,15 +58,19 @@ static tfr_status names_grow(tfr__names *names, tfr_err *err)
     return TFR_OK;
 }
 
-tfr_status tfr__names_add(tfr__names *names, const char *name, int32_t number, tfr_err *err)
+tfr_status tfr__names_set(tfr__names *names, const char *name, int32_t number, tfr_err *err)
 {
-    uint32_t slot;
+    uint32_t slot = names->capacity ? name_slot(names, name) : 0;
+    if (names->capacity && names->keys[slot]) {
+        names->numbers[slot] = number;
+        return TFR_OK;
+    }
     if (names->n >= names->capacity / 2) {
         tfr_status status = names_grow(names, err);
         if (status)
             return status;
+        slot = name_slot(names, name);
     }
-    slot = name_slot(names, name);
     names->keys[slot] = name;
     names->numbers[slot] = number;
     names->n++;

@@ -18,7 +18,7 @@ typedef struct tfr__names {
 void tfr__names_finish(tfr__names *names);
 /* The number of name, or -1. */
 int32_t tfr__names_find(const tfr__names *names, const char *name);
-/* name must not be there yet. TFR_ENOMEM. */
-tfr_status tfr__names_add(tfr__names *names, const char *name, int32_t number, tfr_err *err);
+/* A name that is there already changes its number, and that cannot fail; else TFR_ENOMEM. */
+tfr_status tfr__names_set(tfr__names *names, const char *name, int32_t number, tfr_err *err);
 
 #endif

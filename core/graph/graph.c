@@ -209,32 +209,68 @@ void tfr__graph_freeze(tfr_graph *graph)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
+/* A name that no value has; the same is never made up twice. */
+static char *name_make_up(tfr_graph *graph)
+{
+    char name[32];
+    if (graph->next_name < graph->n_values)
+        graph->next_name = graph->n_values;
+    do
+        snprintf(name, sizeof name, "%%%u", graph->next_name++);
+    while (tfr__names_find(&graph->names, name) >= 0);
+    return tfr__strdup(name);
+}
+
+/*
+ * A copy of a name that is given from outside. What the graph has made up so far may be the same,
+ * as files have names like %7, too: the older value then gets another one.
+ */
+static tfr_status name_claim(tfr_graph *graph, const char *name, char **out, tfr_err *err)
+{
+    int32_t v = tfr__names_find(&graph->names, name);
+    char *other;
+    tfr_status status;
+    if (v < 0) {
+        *out = tfr__strdup(name);
+        return *out ? TFR_OK : tfr_fail(err, TFR_ENOMEM, "out of memory for value \"%s\"", name);
+    }
+    if (!graph->values[v].made_up)
+        return tfr_fail(err, TFR_EMODEL, "graph \"%s\" has two values of the name \"%s\"",
+                        graph->name, name);
+    other = name_make_up(graph);
+    if (!other)
+        return tfr_fail(err, TFR_ENOMEM, "out of memory for value \"%s\"", name);
+    status = tfr__names_set(&graph->names, other, v, err);
+    if (status) {
+        tfr__free(other);
+        return status;
+    }
+    *out = graph->values[v].name;
+    graph->values[v].name = other;
+    return TFR_OK;
+}
+
 /* Adds a value with a copy of name, or with a made-up one. */
 static tfr_status value_add(tfr_graph *graph, const char *name, tfr__role role, tfr_value *out,
                             tfr_err *err)
 {
-    char made_up[32];
-    tfr__value value = {0};
+    tfr__value value = {.made_up = !name || !*name};
     tfr_status status =
         graph_reserve(&graph->values, graph->n_values, &graph->values_capacity, sizeof value, err);
+    if (!status && value.made_up) {
+        value.name = name_make_up(graph);
+        if (!value.name)
+            status = tfr_fail(err, TFR_ENOMEM, "out of memory for the name of a value");
+    } else if (!status) {
+        status = name_claim(graph, name, &value.name, err);
+    }
     if (status)
         return status;
-    for (uint32_t i = graph->n_values; !name || !*name; i++) {
-        snprintf(made_up, sizeof made_up, "%%%u", i);
-        if (tfr__names_find(&graph->names, made_up) < 0)
-            name = made_up;
-    }
-    if (tfr__names_find(&graph->names, name) >= 0)
-        return tfr_fail(err, TFR_EMODEL, "graph \"%s\" has two values of the name \"%s\"",
-                        graph->name, name);
-    value.name = tfr__strdup(name);
-    if (!value.name)
-        return tfr_fail(err, TFR_ENOMEM, "out of memory for value \"%s\"", name);
     value.role = role;
     value.node = -1;
     value.outer = value.update = TFR_VALUE_NONE;
     value.type.size = sizeof value.type;
-    status = tfr__names_add(&graph->names, value.name, (int32_t)graph->n_values, err);
+    status = tfr__names_set(&graph->names, value.name, (int32_t)graph->n_values, err);
     if (status) {
         tfr__free(value.name);
         return status;

@@ -25,6 +25,7 @@ typedef enum tfr__role {
 
 typedef struct tfr__value {
     char *name;
+    bool made_up;        /* the name: another value may come to need it */
     int32_t role;        /* tfr__role */
     int32_t node;        /* ROLE_NODE: its producer */
     tfr_value outer;     /* ROLE_CAPTURE */
@@ -60,8 +61,9 @@ struct tfr_graph {
     uint32_t n_values, n_nodes, n_inputs, n_outputs, n_variables, n_scopes, n_declared;
     uint32_t values_capacity, nodes_capacity, inputs_capacity, outputs_capacity, names_capacity,
         variables_capacity, scopes_capacity, declared_capacity;
-    tfr__names names; /* value name → number */
-    char **symbols;   /* of an outermost graph: names of dims that vary */
+    tfr__names names;   /* value name → number */
+    uint32_t next_name; /* of those that are made up */
+    char **symbols;     /* of an outermost graph: names of dims that vary */
     uint32_t n_symbols;
     tfr__names symbol_names; /* name → number in symbols */
     tfr__captures captures;  /* the parent's value → the one here that captures it */

@@ -45,7 +45,10 @@ TFR_API TFR_MUST_CHECK tfr_status tfr_graph_create_child(tfr_graph *parent, cons
 TFR_API tfr_graph *tfr_graph_retain(tfr_graph *graph);
 TFR_API void tfr_graph_release(tfr_graph *graph);
 
-/* Names of values are unique in a graph; NULL makes one up. TFR_EMODEL names a duplicate. */
+/*
+ * Names of values are unique in a graph; NULL makes one up, "%7", which becomes another one when a
+ * later value is given that name. TFR_EMODEL names a duplicate.
+ */
 TFR_API TFR_MUST_CHECK tfr_status tfr_graph_add_input(tfr_graph *graph, const char *name,
                                                       const tfr_value_type *type, tfr_value *out,
                                                       tfr_err *err);
