@@ -25,8 +25,9 @@ typedef struct inspection {
     const cli_args *args;
     tfr_graph *graph;
     tfr_graph_types *types;
+    tfr_onnx_opset opsets[TFR_ONNX_MAX_OPSETS];
     op_count *ops; /* most frequent first */
-    uint32_t n_ops, n_nodes, n_graphs, n_constants;
+    uint32_t n_opsets, n_ops, n_nodes, n_graphs, n_constants;
     uint32_t n_uncounted; /* nodes whose work is not known */
     double flops, parameters, bytes;
 } inspection;
@@ -144,10 +145,10 @@ static tfr_status print_value(const inspection *in, const char *what, const char
 
 static void print_opsets(const inspection *in)
 {
-    tfr_onnx_opset opset = {.size = sizeof opset};
-    for (uint32_t i = 0; !tfr_onnx_read_opset(in->args->words[0], i, &opset, NULL); i++)
-        cli_line(stdout, "%-16s %s %lld", "opset", *opset.domain ? opset.domain : "ai.onnx",
-                 (long long)opset.version);
+    for (uint32_t i = 0; i < in->n_opsets; i++)
+        cli_line(stdout, "%-16s %s %lld", "opset",
+                 *in->opsets[i].domain ? in->opsets[i].domain : "ai.onnx",
+                 (long long)in->opsets[i].version);
 }
 
 static void print_counts(const inspection *in)
@@ -266,12 +267,11 @@ static json_t *nodes_json(const inspection *in, const tfr_graph *graph)
 
 static json_t *opsets_json(const inspection *in)
 {
-    tfr_onnx_opset opset = {.size = sizeof opset};
     json_t *rows = json_array();
-    for (uint32_t i = 0; !tfr_onnx_read_opset(in->args->words[0], i, &opset, NULL); i++) {
+    for (uint32_t i = 0; i < in->n_opsets; i++) {
         json_t *row = json_object();
-        cli_json_set(row, "domain", cli_json_text(opset.domain));
-        cli_json_set(row, "version", json_integer(opset.version));
+        cli_json_set(row, "domain", cli_json_text(in->opsets[i].domain));
+        cli_json_set(row, "version", json_integer(in->opsets[i].version));
         cli_json_append(rows, row);
     }
     return rows;
@@ -317,8 +317,11 @@ static tfr_status print_json(const inspection *in, tfr_err *err)
 static int inspect_run(const cli_args *args)
 {
     tfr_err err = TFR_ERR_INIT;
-    inspection in = {.args = args};
+    inspection in = {.args = args, .opsets[0].size = sizeof in.opsets[0]};
     tfr_status status = tfr_onnx_load(args->words[0], &in.graph, &err);
+    if (!status)
+        status = tfr_onnx_read_opsets(args->words[0], in.opsets, TFR_ONNX_MAX_OPSETS, &in.n_opsets,
+                                      &err);
     if (!status)
         status = tfr_graph_infer(in.graph, &in.types, &err);
     if (!status)

@@ -427,6 +427,43 @@ TEST(a_gradient_is_refused_where_nothing_differentiates)
     CHECK_CONTAINS("node 1 (Gradient): this program is linked without", err.text);
 }
 
+TEST(the_opsets_of_a_file_are_read_without_its_graph)
+{
+    tfr_onnx_opset opsets[3] = {{.size = sizeof opsets[0]}};
+    uint32_t n = 0;
+    pb m = {.n = 0}, set = {.n = 0}, own = {.n = 0}, later = {.n = 0};
+    pb_int(&m, 1, 8);
+    pb_int(&set, 2, 20);
+    pb_msg(&m, 8, &set);
+    pb_text(&own, 1, "a.domain.of.more.than.sixty-three.characters.which.is.cut.behind.them");
+    pb_int(&own, 2, 3);
+    pb_msg(&m, 8, &own);
+    pb_text(&m, 7, "\xff no graph"); /* whoever looks into it fails */
+    pb_text(&later, 1, "late");
+    pb_int(&later, 2, 7);
+    pb_msg(&m, 8, &later);
+    temp_write("opsets.onnx", m.data, m.n);
+    REQUIRE_OK(tfr_onnx_read_opsets(temp_path("opsets.onnx"), opsets, 3, &n, &err), &err);
+    CHECK_UINT(3, n);
+    CHECK_STR("", opsets[0].domain);
+    CHECK_INT(20, opsets[0].version);
+    CHECK_STR("a.domain.of.more.than.sixty-three.characters.which.is.cut.behin", opsets[1].domain);
+    CHECK_INT(3, opsets[1].version);
+    CHECK_STR("late", opsets[2].domain);
+    CHECK_INT(7, opsets[2].version);
+    opsets[1].version = -1;
+    REQUIRE_OK(tfr_onnx_read_opsets(temp_path("opsets.onnx"), opsets, 1, &n, &err), &err);
+    CHECK_UINT(3, n);
+    CHECK_INT(-1, opsets[1].version);
+    REQUIRE_OK(tfr_onnx_read_opsets(temp_path("opsets.onnx"), NULL, 0, &n, &err), &err);
+    CHECK_UINT(3, n);
+    temp_write("opsets.onnx", "hello, world", 12);
+    CHECK_STATUS(TFR_EMODEL, tfr_onnx_read_opsets(temp_path("opsets.onnx"), opsets, 3, &n, &err),
+                 &err);
+    CHECK_CONTAINS("opsets.onnx: not an ONNX model but text", err.text);
+    temp_drop("opsets.onnx");
+}
+
 static const test_case cases[] = {
     CASE(inputs_nodes_and_outputs_keep_names_and_types),
     CASE(dims_with_names_are_symbols_and_shapes_may_be_missing),
@@ -445,5 +482,6 @@ static const test_case cases[] = {
     CASE(a_function_that_calls_itself_is_refused),
     CASE(functions_that_double_30_times_are_refused),
     CASE(a_gradient_is_refused_where_nothing_differentiates),
+    CASE(the_opsets_of_a_file_are_read_without_its_graph),
 };
 TEST_MAIN(cases)

@@ -2,6 +2,7 @@
 /* model.c: the first reading of ModelProto, GraphProto and FunctionProto. */
 #include <string.h>
 #include <tfrun/fail.h>
+#include <tfrun/onnx.h>
 
 #include "onnx/model.h"
 #include "onnx/tensor.h"
@@ -407,7 +408,8 @@ static tfr_status read_model_field(tfr__onnx_model *model, const tfr__wire *wire
     }
 }
 
-tfr_status tfr__onnx_read_model(const void *bytes, size_t n, tfr__onnx_model *model, tfr_err *err)
+/* Room for what the model lists. */
+static tfr_status start_model(const void *bytes, size_t n, tfr__onnx_model *model, tfr_err *err)
 {
     size_t counts[TFR__MODEL_END] = {0};
     tfr__wire wire;
@@ -422,24 +424,52 @@ tfr_status tfr__onnx_read_model(const void *bytes, size_t n, tfr__onnx_model *mo
     if (status)
         return status;
     /* Domains are looked up by walking the list. */
-    if (counts[TFR__MODEL_OPSET_IMPORT] > 256)
-        return tfr_fail(err, TFR_EMODEL,
-                        "ModelProto.opset_import has %zu domains, the limit is "
-                        "256",
-                        counts[TFR__MODEL_OPSET_IMPORT]);
+    if (counts[TFR__MODEL_OPSET_IMPORT] > TFR_ONNX_MAX_OPSETS)
+        return tfr_fail(err, TFR_EMODEL, "ModelProto.opset_import has %zu domains, the limit is %d",
+                        counts[TFR__MODEL_OPSET_IMPORT], TFR_ONNX_MAX_OPSETS);
     model->opsets.items = tfr__scratch_take(&model->scratch, counts[TFR__MODEL_OPSET_IMPORT],
                                             sizeof *model->opsets.items);
     model->functions =
         tfr__scratch_take(&model->scratch, counts[TFR__MODEL_FUNCTIONS], sizeof *model->functions);
     if (!model->opsets.items || !model->functions)
         return tfr_fail(err, TFR_ENOMEM, "out of memory for the model");
+    return TFR_OK;
+}
+
+/* What is not of the header: graphs. */
+static bool holds_graph(uint32_t field)
+{
+    return field == TFR__MODEL_GRAPH || field == TFR__MODEL_FUNCTIONS;
+}
+
+static tfr_status read_fields(const void *bytes, size_t n, bool header_only, tfr__onnx_model *model,
+                              tfr_err *err)
+{
+    tfr__wire wire;
+    tfr__wire_field field;
+    tfr_status status = start_model(bytes, n, model, err);
+
+    if (status)
+        return status;
     tfr__wire_open(&wire, &tfr__onnx_model_message, bytes, n);
     while (!(status = tfr__wire_next(&wire, &field, err)) && field.number)
-        if ((status = read_model_field(model, &wire, &field, err)))
+        if (!(header_only && holds_graph(field.number)) &&
+            (status = read_model_field(model, &wire, &field, err)))
             return status;
-    if (!model->graph)
-        return tfr_fail(err, TFR_EMODEL, "ModelProto.graph is missing");
-    return TFR_OK;
+    return status;
+}
+
+tfr_status tfr__onnx_read_header(const void *bytes, size_t n, tfr__onnx_model *model, tfr_err *err)
+{
+    return read_fields(bytes, n, true, model, err);
+}
+
+tfr_status tfr__onnx_read_model(const void *bytes, size_t n, tfr__onnx_model *model, tfr_err *err)
+{
+    tfr_status status = read_fields(bytes, n, false, model, err);
+    if (!status && !model->graph)
+        status = tfr_fail(err, TFR_EMODEL, "ModelProto.graph is missing");
+    return status;
 }
 
 void tfr__onnx_model_finish(tfr__onnx_model *model)

@@ -109,6 +109,9 @@ typedef struct tfr__onnx_model {
 /* Also sorts the nodes. Errors are TFR_EMODEL, without the file's name. Finish it in any case. */
 TFR_MUST_CHECK tfr_status tfr__onnx_read_model(const void *bytes, size_t n, tfr__onnx_model *out,
                                                tfr_err *err);
+/* The same without graphs and functions, which are skipped. */
+TFR_MUST_CHECK tfr_status tfr__onnx_read_header(const void *bytes, size_t n, tfr__onnx_model *out,
+                                                tfr_err *err);
 void tfr__onnx_model_finish(tfr__onnx_model *model);
 
 /* The function that a node calls, or NULL. */

@@ -37,7 +37,7 @@ static tfr_status build(tfr__onnx_model *model, tfr__onnx_source *source, tfr_gr
     return status;
 }
 
-/* Every file has them, so that something else than a model mostly fails here. */
+/* Every file has it, so that something else than a model mostly fails here. */
 static tfr_status check_version(const tfr__onnx_model *model, tfr_err *err)
 {
     if (model->ir_version < 1)
@@ -50,20 +50,29 @@ static tfr_status check_version(const tfr__onnx_model *model, tfr_err *err)
     return TFR_OK;
 }
 
-static tfr_status read_model(tfr__onnx_source *source, const void *bytes, size_t n, tfr_graph **out,
-                             tfr_err *err)
+/* Checks the version of what was read of a model, or says what the file is if it is none. */
+static tfr_status check_model(const tfr__onnx_model *model, const void *bytes, size_t n,
+                              tfr_status status, tfr_err *err)
 {
-    tfr__onnx_model model;
     const char *foreign;
-    tfr_status status = tfr__onnx_read_model(bytes, n, &model, err);
 
     if (!status)
-        status = check_version(&model, err);
-    if (status == TFR_EMODEL && !model.ir_version) {
+        status = check_version(model, err);
+    if (status == TFR_EMODEL && !model->ir_version) {
         foreign = n ? tfr__foreign_name(bytes, n) : "an empty file";
         if (foreign)
             (void)tfr__prefix(err, status, "not an ONNX model but %s: ", foreign);
     }
+    return status;
+}
+
+static tfr_status read_model(tfr__onnx_source *source, const void *bytes, size_t n, tfr_graph **out,
+                             tfr_err *err)
+{
+    tfr__onnx_model model;
+    tfr_status status = tfr__onnx_read_model(bytes, n, &model, err);
+
+    status = check_model(&model, bytes, n, status, err);
     if (!status)
         status = build(&model, source, out, err);
     tfr__onnx_model_finish(&model);
@@ -154,32 +163,36 @@ tfr_status tfr_onnx_load(const char *path, tfr_graph **out, tfr_err *err)
     return status;
 }
 
-tfr_status tfr_onnx_read_opset(const char *path, uint32_t i, tfr_onnx_opset *out, tfr_err *err)
+static void copy_opset(const tfr__onnx_opset *from, tfr_onnx_opset *to, uint32_t size)
 {
+    tfr_onnx_opset opset = {.version = from->version};
+    size_t n = from->domain.bytes;
+
+    opset.size = size < sizeof opset ? size : (uint32_t)sizeof opset;
+    if (n >= sizeof opset.domain)
+        n = sizeof opset.domain - 1;
+    memcpy(opset.domain, from->domain.data, n);
+    memcpy(to, &opset, opset.size);
+}
+
+tfr_status tfr_onnx_read_opsets(const char *path, tfr_onnx_opset *out, uint32_t capacity,
+                                uint32_t *n, tfr_err *err)
+{
+    const uint32_t size = capacity ? out->size : 0;
     tfr__mapping *mapping = NULL;
     tfr__onnx_model model;
-    tfr_onnx_opset opset = {0};
     tfr_status status = tfr__mapping_open(path, &mapping, err);
 
     if (status)
         return status;
-    status = tfr__onnx_read_model(mapping->data, mapping->bytes, &model, err);
-    if (!status && i >= model.opsets.n)
-        status = tfr_fail(err, TFR_EINVAL, "there is no opset %u, the model names %u", i,
-                          model.opsets.n);
-    if (!status) {
-        const tfr__onnx_opset *own = &model.opsets.items[i];
-        size_t n =
-            own->domain.bytes < sizeof opset.domain ? own->domain.bytes : sizeof opset.domain - 1;
-        if (n)
-            memcpy(opset.domain, own->domain.data, n);
-        opset.version = own->version;
-        opset.n_opsets = model.opsets.n;
-        opset.size = out->size < sizeof opset ? out->size : (uint32_t)sizeof opset;
-        memcpy(out, &opset, opset.size);
-    } else {
+    status = tfr__onnx_read_header(mapping->data, mapping->bytes, &model, err);
+    status = check_model(&model, mapping->data, mapping->bytes, status, err);
+    if (status)
         (void)tfr__prefix(err, status, "%s: ", path);
-    }
+    for (uint32_t i = 0; !status && i < model.opsets.n && i < capacity; i++)
+        copy_opset(&model.opsets.items[i], (void *)((char *)out + (size_t)i * size), size);
+    if (!status)
+        *n = model.opsets.n;
     tfr__onnx_model_finish(&model);
     tfr__mapping_release(mapping);
     return tfr__model_status(err, status);

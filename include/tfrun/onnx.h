@@ -25,17 +25,23 @@ TFR_API TFR_MUST_CHECK tfr_status tfr_onnx_load(const char *path, tfr_graph **ou
 TFR_API TFR_MUST_CHECK tfr_status tfr_onnx_parse(const void *bytes, size_t n, tfr_graph **out,
                                                  tfr_err *err);
 
-/* What opset number i of a model in a file is; "" is ONNX's own domain. */
+/* An opset that a model was written for; "" is ONNX's own domain. */
 typedef struct tfr_onnx_opset {
     uint32_t size;
-    uint32_t n_opsets; /* that the model names */
     int64_t version;
     char domain[64]; /* cut if it is longer */
 } tfr_onnx_opset;
+/* A file with more is refused. */
+#define TFR_ONNX_MAX_OPSETS 256
 
-/* TFR_EINVAL for no i. Of the graph only the outlines are read. */
-TFR_API TFR_MUST_CHECK tfr_status tfr_onnx_read_opset(const char *path, uint32_t i,
-                                                      tfr_onnx_opset *out, tfr_err *err);
+/*
+ * The opsets that a model in a file imports, as the file orders them: the first `capacity` into
+ * out, which has entries of out[0].size bytes, and into *n how many there are. The file is read
+ * once, and the graph in it not at all.
+ */
+TFR_API TFR_MUST_CHECK tfr_status tfr_onnx_read_opsets(const char *path, tfr_onnx_opset *out,
+                                                       uint32_t capacity, uint32_t *n,
+                                                       tfr_err *err);
 
 typedef struct tfr_onnx_save_options {
     uint32_t size;
