@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading, planning and running a model takes work in proportion to its size. The libraries are
- * compiled once more for this program, so that each basic block calls it (-fsanitize-coverage):
- * what runs is counted, not timed. A model of 4 n nodes may run each block, and ask for bytes of
- * memory, a little more than four times as often as one of n; who is quadratic does so 16 times.
+ * Reading a model, inferring its types, planning and running it takes work in proportion to its
+ * size. The libraries are compiled once more for this program, so that each basic block calls it
+ * (-fsanitize-coverage): what runs is counted, not timed. A model of 4 n nodes may run each block,
+ * and ask for bytes of memory, a little more than four times as often as one of n; who is quadratic
+ * does so 16 times.
  */
 #include <stdlib.h>
 #include <tfrun/onnx.h>
@@ -109,6 +110,24 @@ static void read_report(const tfr_session *session)
         (void)row_of(session, i);
 }
 
+/* The types of a graph's values, and of those inside it. */
+static void read_types(const tfr_graph_types *types, const tfr_graph *graph)
+{
+    tfr_value_type type = {.size = sizeof type};
+    tfr_node_view node = {.size = sizeof node};
+    for (uint32_t v = 0; v < tfr_graph_n_values(graph); v++)
+        REQUIRE_OK(tfr_graph_types_get(types, graph, (tfr_value)v, &type, &err), &err);
+    for (uint32_t i = 0; i < tfr_graph_n_nodes(graph); i++) {
+        REQUIRE_OK(tfr_graph_node(graph, i, &node, &err), &err);
+        for (uint32_t k = 0; k < node.n_attrs; k++) {
+            const void *at = (const char *)node.attrs + (size_t)k * node.attr_stride;
+            const tfr_graph *inner = tfr_node_subgraph(&node, ((const tfr_attr *)at)->name);
+            if (inner)
+                read_types(types, inner);
+        }
+    }
+}
+
 /* Counts all that is done with the model of size n. */
 static void count(void (*make)(model *, uint32_t), uint32_t n, tfr_runtime *runtime,
                   const char *device)
@@ -117,6 +136,7 @@ static void count(void (*make)(model *, uint32_t), uint32_t n, tfr_runtime *runt
     model m = {0};
     bytes file;
     tfr_graph *graph = NULL;
+    tfr_graph_types *types = NULL;
     tfr_session *session = NULL;
     make(&m, n);
     file = finish_model(&m);
@@ -125,6 +145,9 @@ static void count(void (*make)(model *, uint32_t), uint32_t n, tfr_runtime *runt
     bytes_asked = 0;
     counting = true;
     REQUIRE_OK(tfr_onnx_parse(file.data, file.n, &graph, &err), &err);
+    REQUIRE_OK(tfr_graph_infer(graph, &types, &err), &err);
+    read_types(types, graph);
+    tfr_graph_types_release(types);
     REQUIRE_OK(tfr_session_create(runtime, graph, &options, &session, &err), &err);
     run_twice(session, graph);
     read_report(session);

@@ -86,6 +86,7 @@ static tfr_status graph_new(const char *name, tfr_graph *parent, tfr_graph **out
     atomic_init(&graph->refs, 1);
     atomic_init(&graph->frozen, false);
     graph->parent = parent;
+    graph->number = parent ? parent->n_children++ : 0;
     *out = graph;
     return TFR_OK;
 }
@@ -107,6 +108,9 @@ tfr_status tfr_graph_create_child(tfr_graph *parent, const char *name, tfr_graph
     if (depth > MAX_NESTING)
         return tfr_fail(err, TFR_ELIMIT, "graph \"%s\": more than %d graphs inside each other",
                         parent->name, MAX_NESTING);
+    if (parent->n_children == MAX_VALUES)
+        return tfr_fail(err, TFR_ELIMIT, "graph \"%s\": more than %u graphs inside it",
+                        parent->name, MAX_VALUES);
     return graph_new(name, parent, out, err);
 }
 

@@ -62,6 +62,7 @@ tfr_status tfr__graph_copy(tfr_graph *graph, tfr_graph *parent, tfr_graph **out,
     g->source = tfr_graph_retain(graph);
     g->name = graph->name;
     g->parent = parent;
+    g->number = parent ? parent->n_children++ : 0;
     g->inputs = graph->inputs;
     g->variables = graph->variables;
     g->output_types = graph->output_types;

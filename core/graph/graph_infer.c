@@ -115,16 +115,17 @@ void tfr__scope_reset(tfr__scope *scope)
     }
     if (scope->types)
         memset(scope->types, 0, scope->capacity * sizeof *scope->types);
-    scope->n_values = scope->n_nodes = scope->next_inner = 0;
+    scope->n_values = scope->n_nodes = 0;
 }
 
 static void scope_finish(tfr__scope *scope)
 {
     tfr__scope_reset(scope);
-    for (uint32_t i = 0; i < scope->n_inner; i++) {
-        scope_finish(scope->inner[i]);
-        tfr__free(scope->inner[i]);
-    }
+    for (uint32_t i = 0; i < scope->n_inner; i++)
+        if (scope->inner[i]) {
+            scope_finish(scope->inner[i]);
+            tfr__free(scope->inner[i]);
+        }
     tfr__free(scope->inner);
     tfr__free(scope->types);
     tfr__free(scope->elements);
@@ -132,25 +133,18 @@ static void scope_finish(tfr__scope *scope)
 
 tfr__scope *tfr__scope_inner(tfr__scope *scope, const tfr_graph *graph)
 {
-    tfr__scope **more, *inner;
-    /* They are asked for in one order each time, so where there are many none is searched. */
-    if (scope->next_inner < scope->n_inner && scope->inner[scope->next_inner]->graph == graph)
-        return scope->inner[scope->next_inner++];
-    for (uint32_t i = scope->n_inner; scope->next_inner < scope->n_inner && i-- > 0;)
-        if (scope->inner[i]->graph == graph)
-            return scope->inner[i];
-    more = tfr__grow(scope->inner, scope->n_inner, sizeof *more);
-    if (!more)
+    tfr__scope *inner;
+    if (!tfr__reserve(&scope->inner, graph->number + 1, &scope->n_inner, sizeof(tfr__scope *)))
         return NULL;
-    scope->inner = more;
+    if (scope->inner[graph->number])
+        return scope->inner[graph->number];
     inner = tfr__calloc(1, sizeof *inner);
     if (!inner)
         return NULL;
     inner->graph = graph;
     inner->outer = scope;
     inner->depth = scope->depth + 1;
-    scope->next_inner += scope->next_inner == scope->n_inner;
-    return more[scope->n_inner++] = inner;
+    return scope->inner[graph->number] = inner;
 }
 
 tfr_status tfr__scope_start(tfr__scope *scope, tfr_err *err)
@@ -365,10 +359,7 @@ const tfr__scope *tfr__scope_of(const tfr_graph_types *types, const tfr_graph *g
     if (!graph || graph == types->graph)
         return &types->top;
     outer = graph->parent ? tfr__scope_of(types, graph->parent) : NULL;
-    for (uint32_t i = 0; outer && i < outer->n_inner; i++)
-        if (outer->inner[i]->graph == graph)
-            return outer->inner[i];
-    return NULL;
+    return outer && graph->number < outer->n_inner ? outer->inner[graph->number] : NULL;
 }
 
 tfr_status tfr_graph_types_get(const tfr_graph_types *types, const tfr_graph *graph,

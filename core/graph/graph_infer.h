@@ -43,9 +43,8 @@ typedef struct tfr__scope {
     tfr__elements **elements;   /* by value, NULL = nothing is known */
     uint32_t n_values, n_nodes; /* that were looked at */
     uint32_t capacity;
-    struct tfr__scope **inner; /* of subgraphs, in the order of nodes */
+    struct tfr__scope **inner; /* of subgraphs, by their number; NULL = not asked for */
     uint32_t n_inner, depth;
-    uint32_t next_inner; /* that will be asked for if all goes as it did */
 } tfr__scope;
 
 struct tfr_graph_types {
