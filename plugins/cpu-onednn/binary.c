@@ -165,7 +165,8 @@ static int full_term(const tfr_call *call)
     return -1;
 }
 
-void onednn_sum_supports(const tfr_plugin_device *device, const tfr_call *call, tfr_answer *answer)
+void onednn_variadic_supports(const tfr_plugin_device *device, const tfr_call *call,
+                              tfr_answer *answer)
 {
     const tfr_operand *y = tfr_call_output(call, 0);
     int full = full_term(call);
@@ -195,7 +196,7 @@ void onednn_sum_supports(const tfr_plugin_device *device, const tfr_call *call, 
     }
 }
 
-void onednn_sum_prepare(onednn_build *b, const tfr_call *call)
+void onednn_variadic_prepare(onednn_build *b, const tfr_call *call)
 {
     const tfr_operand *y = tfr_call_output(call, 0);
     int full = full_term(call), i;

@@ -95,8 +95,7 @@ bool onednn_want_window(const tfr_call *call, tfr_answer *answer, const tfr_oper
     return true;
 }
 
-void onednn_convolution_supports(const tfr_plugin_device *device, const tfr_call *call,
-                                 tfr_answer *answer)
+void onednn_conv_supports(const tfr_plugin_device *device, const tfr_call *call, tfr_answer *answer)
 {
     if (onednn_want_float(device, call, answer, 0, true))
         onednn_want_window(call, answer, tfr_call_input(call, 1));
@@ -188,7 +187,7 @@ void onednn_add_convolution(onednn_build *b, const onednn_conv *c, onednn_quant 
         onednn_add_reorder(b, to, c->dst);
 }
 
-void onednn_convolution_prepare(onednn_build *b, const tfr_call *call)
+void onednn_conv_prepare(onednn_build *b, const tfr_call *call)
 {
     const tfr_operand *x = tfr_call_input(call, 0), *k = tfr_call_input(call, 1);
     const tfr_operand *bias = tfr_call_input(call, 2), *y = tfr_call_output(call, 0);

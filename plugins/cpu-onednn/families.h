@@ -18,9 +18,8 @@ ONEDNN_FAMILY(binary);         /* binary.c */
 ONEDNN_FAMILY(cast);           /* cast.c */
 ONEDNN_FAMILY(clip);           /* unary.c */
 ONEDNN_FAMILY(concat);         /* concat.c */
+ONEDNN_FAMILY(conv);           /* conv.c */
 ONEDNN_FAMILY(conv_integer);   /* conv_integer.c */
-ONEDNN_FAMILY(convolution);    /* conv.c */
-ONEDNN_FAMILY(eltwise);        /* unary.c */
 ONEDNN_FAMILY(exp);            /* unary.c */
 ONEDNN_FAMILY(gelu);           /* unary.c */
 ONEDNN_FAMILY(gemm);           /* matmul.c */
@@ -30,16 +29,17 @@ ONEDNN_FAMILY(layer_norm);     /* layer_norm.c */
 ONEDNN_FAMILY(lrn);            /* norm.c */
 ONEDNN_FAMILY(matmul);         /* matmul.c */
 ONEDNN_FAMILY(matmul_integer); /* matmul_integer.c */
-ONEDNN_FAMILY(pooling);        /* pool.c */
+ONEDNN_FAMILY(pool);           /* pool.c */
 ONEDNN_FAMILY(pow);            /* binary.c */
 ONEDNN_FAMILY(prelu);          /* binary.c */
 ONEDNN_FAMILY(quantize);       /* quantize.c */
 ONEDNN_FAMILY(recurrent);      /* recurrent.c */
-ONEDNN_FAMILY(reduction);      /* reduce.c */
+ONEDNN_FAMILY(reduce);         /* reduce.c */
 ONEDNN_FAMILY(resize);         /* resize.c */
 ONEDNN_FAMILY(softmax);        /* softmax.c */
-ONEDNN_FAMILY(sum);            /* binary.c */
 ONEDNN_FAMILY(transpose);      /* transpose.c */
+ONEDNN_FAMILY(unary);          /* unary.c */
+ONEDNN_FAMILY(variadic);       /* binary.c */
 
 #undef ONEDNN_FAMILY
 

@@ -49,8 +49,7 @@ static void read_window(const tfr_call *call, onednn_window *w, int64_t *declare
     }
 }
 
-void onednn_pooling_supports(const tfr_plugin_device *device, const tfr_call *call,
-                             tfr_answer *answer)
+void onednn_pool_supports(const tfr_plugin_device *device, const tfr_call *call, tfr_answer *answer)
 {
     const tfr_operand *x = tfr_call_input(call, 0), *y = tfr_call_output(call, 0);
     bool counts_padding = tfr_call_int(call, "count_include_pad", 0) != 0;
@@ -111,7 +110,7 @@ static void widen_window(onednn_window *w)
     w->dilation[0] = w->pad_begin[0] = w->pad_end[0] = 0;
 }
 
-void onednn_pooling_prepare(onednn_build *b, const tfr_call *call)
+void onednn_pool_prepare(onednn_build *b, const tfr_call *call)
 {
     onednn_cmd src = plane_md(b, tfr_call_input(call, 0));
     onednn_cmd dst = plane_md(b, tfr_call_output(call, 0));

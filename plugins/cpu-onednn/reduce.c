@@ -117,8 +117,8 @@ static bool is_product(const struct op *op)
     return op->alg == dnnl_reduction_mul;
 }
 
-void onednn_reduction_supports(const tfr_plugin_device *device, const tfr_call *call,
-                               tfr_answer *answer)
+void onednn_reduce_supports(const tfr_plugin_device *device, const tfr_call *call,
+                            tfr_answer *answer)
 {
     const struct op *op = find_reduction(call);
     bool gone[TFR_MAX_RANK];
@@ -169,7 +169,7 @@ static int add_gathering(onednn_build *b, const struct op *op, const gathered *g
     return t;
 }
 
-void onednn_reduction_prepare(onednn_build *b, const tfr_call *call)
+void onednn_reduce_prepare(onednn_build *b, const tfr_call *call)
 {
     const struct op *op = find_reduction(call);
     bool gone[TFR_MAX_RANK];

@@ -56,8 +56,8 @@ static float alpha_of(const struct simple *s, const tfr_call *call)
     return s->alpha_attr ? tfr_call_float(call, s->alpha_attr, s->alpha) : s->alpha;
 }
 
-void onednn_eltwise_supports(const tfr_plugin_device *device, const tfr_call *call,
-                             tfr_answer *answer)
+void onednn_unary_supports(const tfr_plugin_device *device, const tfr_call *call,
+                           tfr_answer *answer)
 {
     const struct simple *s = find_simple(call);
 
@@ -75,7 +75,7 @@ void onednn_eltwise_supports(const tfr_plugin_device *device, const tfr_call *ca
     onednn_in_place(answer, 0);
 }
 
-void onednn_eltwise_prepare(onednn_build *b, const tfr_call *call)
+void onednn_unary_prepare(onednn_build *b, const tfr_call *call)
 {
     const struct simple *s = find_simple(call);
     onednn_cmd flat =
