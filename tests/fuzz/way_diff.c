@@ -20,6 +20,8 @@ static const fuzz_setting settings[] = {
     {"default, no passes, no programs", NULL, "none", 1},
     {"default, all passes, no programs", NULL, "all", 1},
     {"default, no passes, programs", NULL, "none", 0},
+    /* Without a name native takes what both have. */
+    {"onednn, no passes, no programs", "onednn:0", "none", 1},
 };
 
 static const char *const passes[] = {"fold",      "dead",       "cse",        "transpose",
@@ -29,6 +31,15 @@ static const char *const passes[] = {"fold",      "dead",       "cse",        "t
 static bool is_reference(const fuzz_setting *setting)
 {
     return setting->device && strcmp(setting->device, "naive:0") == 0;
+}
+
+/* A build without oneDNN has no such device. */
+static bool is_here(const fuzz_context *context, const fuzz_setting *setting)
+{
+    uint32_t device;
+    int32_t backend;
+    return !setting->device ||
+           tfr_runtime_find(context->runtime, setting->device, &device, &backend, NULL) == TFR_OK;
 }
 
 static bool explain(fuzz_context *context, const fuzz_case *c, const fuzz_setting *setting,
@@ -83,6 +94,8 @@ static bool try_setting(fuzz_context *context, const fuzz_case *c, const fuzz_se
     char kind[160];
     bool good = true;
     if (context->wanted && strncmp(context->wanted, setting->name, strlen(setting->name)) != 0)
+        return true;
+    if (!is_here(context, setting))
         return true;
     tfr_status status = fuzz_run(context, c, setting, obtained, &err);
     if (status == TFR_EINTERNAL || (status && !err.text[0]))
