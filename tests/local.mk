@@ -502,6 +502,7 @@ tests_test_winograd_SOURCES = \
 	plugins/cpu-native/isa.c \
 	plugins/cpu-native/isa_avx2.c \
 	plugins/cpu-native/isa_avx512.c \
+	plugins/cpu-native/isa_portable.c \
 	plugins/cpu-native/level.c \
 	plugins/cpu-native/program_conv.c \
 	plugins/cpu-native/program_winograd.c \

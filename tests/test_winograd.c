@@ -295,7 +295,7 @@ static void check(const problem *p, double tolerance)
 static const native_isa *isa_at(int i)
 {
     static const char *const allowed[] = {"avx2 fma avx512f avx512bw avx512vl avx512dq",
-                                          "avx2 fma"};
+                                          "avx2 fma", ""};
     return native_choose_isa(allowed[i]);
 }
 
@@ -304,7 +304,7 @@ static const native_isa *isa_at(int i)
         for (void (*plan)(native_planner *, const native_item *) = plans[n_form]; plan; plan = NULL)
 
 #define EACH_ISA(isa)                                                                              \
-    for (int n_isa = 0; n_isa < 2; n_isa++)                                                        \
+    for (int n_isa = 0; n_isa < 3; n_isa++)                                                        \
         for (const native_isa *isa = isa_at(n_isa); isa; isa = NULL)
 
 /* ---- the claims ---- */

@@ -21,7 +21,7 @@ struct tfr_plugin_device {
     int threads;                       /* for each launch, at least 1 */
     int lanes;                         /* that the host's loops may have */
     native_gemm_cpu gemm;              /* how products are computed here */
-    const struct native_isa *isa;      /* NULL = no items on this processor */
+    const struct native_isa *isa;
     bool winograd;                     /* items may compute convolutions so */
     struct native_constant *constants; /* that programs have packed */
     struct native_chunk *chunks;       /* their memory, the newest first */

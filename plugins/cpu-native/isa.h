@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * isa.h: the inner loops of compiled programs, as a table for each instruction set. isa_avx512.c
- * and isa_avx2.c fill one each from the same text, isa_kernels.h; isa.c chooses by the processor.
+ * isa.h: the inner loops of compiled programs, as a table for each instruction set.
+ * isa_avx512.c, isa_avx2.c and isa_portable.c fill one each from the same text, isa_kernels.h;
+ * isa.c chooses by the processor.
  *
- * B is the number of lanes of a vector: 16 or 8. A blocked tensor of N images of C channels lies in
- * memory as [N][C / B][H][W][B], channels filled up with whatever keeps products finite.
+ * B is the number of lanes of a vector: 16, 8 or 4. A blocked tensor of N images of C channels lies
+ * in memory as [N][C / B][H][W][B], channels filled up with whatever keeps products finite.
  */
 #ifndef NATIVE_ISA_H
 #define NATIVE_ISA_H
@@ -147,8 +148,8 @@ struct native_isa {
                                                    const native_winograd_end *end);
 };
 
-extern const native_isa native_avx512, native_avx2;
-/* The best that the processor has and the user allows; NULL = none, and no programs. */
+extern const native_isa native_avx512, native_avx2, native_portable;
+/* The best that the processor has and the user allows. */
 const native_isa *native_choose_isa(const char *features);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * isa_kernels.h: the inner loops of programs, written once over the macros V_... and compiled by
- * isa_avx512.c and isa_avx2.c, each of which includes this file once. Not a header for others.
+ * isa_avx512.c, isa_avx2.c and isa_portable.c, each of which includes this file once. Not a header
+ * for others.
  *
  * Tiles keep their sums in registers over all terms of a call, as BLAS libraries do: a vector of
  * weights for each block, one number of the source for each pixel, blocks * pixels products.

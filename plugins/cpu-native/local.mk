@@ -43,6 +43,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/isa_avx512.c \
 	plugins/cpu-native/isa_depthwise.h \
 	plugins/cpu-native/isa_kernels.h \
+	plugins/cpu-native/isa_portable.c \
 	plugins/cpu-native/isa_winograd.h \
 	plugins/cpu-native/kernel.c \
 	plugins/cpu-native/kernel.h \

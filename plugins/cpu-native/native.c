@@ -20,22 +20,17 @@ static const tfr_host *the_host;
 static int32_t native_ops(const tfr_device_info *device, tfr_op_claim *out, uint32_t stride,
                           uint32_t *n, tfr_err *err)
 {
-    const tfr_host_cpu *cpu = the_host->facet ? the_host->facet(TFR_HOST_CPU_V1) : NULL;
-    const native_isa *isa = native_choose_isa(cpu && cpu->features ? cpu->features : "");
     uint32_t i;
 
-    (void)device;
-    (void)err;
+    (void)device, (void)err;
     for (i = 0; i < native_n_op_rows && i < *n; i++) {
         const native_op *op = &native_op_rows[i];
-        const bool is_item = op->prepare == native_item_prepare;
         tfr_op_claim claim = {
             .size = sizeof claim,
             .since_version = op->since_version,
             .domain = "",
             .name = op->name,
-            .dtypes = is_item && !isa ? 0 : op->types,
-            .dtypes_if = is_item ? op->types : 0,
+            .dtypes = op->types,
         };
         tfr_list_put(out, stride, *n, i, &claim, sizeof claim);
     }

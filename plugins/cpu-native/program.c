@@ -149,8 +149,6 @@ static int32_t compile(tfr_plugin_device *device, const tfr_program_graph *graph
 
     (void)outputs;
     (void)stride;
-    if (!device->isa)
-        return tfr_fail(err, TFR_EUNSUPPORTED, "the processor has neither AVX2 nor AVX-512");
     if (graph->n_inputs + graph->n_outputs > NATIVE_PROGRAM_ARGS)
         return tfr_fail(err, TFR_EUNSUPPORTED, "a program of %u arguments, %d are done here",
                         graph->n_inputs + graph->n_outputs, NATIVE_PROGRAM_ARGS);

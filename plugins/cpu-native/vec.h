@@ -12,7 +12,7 @@
  *   V_LESS(x, y, a, b)      x < y ? a : b
  *   V_SCALE(x, n)           x 2^n for whole n
  *
- * and, all but vec_portable.h, roots, sums and parts of vectors. So the same activation has the
+ * and roots, sums and parts of vectors. So the same activation has the
  * same bits whatever it follows.
  */
 #ifndef NATIVE_VEC_H

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * vec_portable.h: vectors of four, which every compiler turns into what the architecture has: SSE2
- * on any x86-64, NEON on arm64, plain arithmetic elsewhere. vec.h says what it defines; it has no
- * parts of vectors, as only products use it.
+ * on any x86-64, NEON on arm64, plain arithmetic elsewhere. vec.h says what it defines.
  */
 #if !defined(__GNUC__)
 #error "this compiler has no vector types"
@@ -58,20 +57,67 @@ static inline vec v_scale(vec x, vec n)
     return x * v_power_of_2(half) * v_power_of_2(whole - half);
 }
 
-#define V_ZERO()           v_all(0.0f)
-#define V_ALL(x)           v_all(x)
-#define V_LOAD(p)          v_load(p)
-#define V_STORE(p, v)      v_store(p, v)
-#define V_FMA(x, y, z)     ((x) * (y) + (z))
-#define V_FNMA(x, y, z)    ((z) - (x) * (y))
-#define V_ADD(x, y)        ((x) + (y))
-#define V_SUB(x, y)        ((x) - (y))
-#define V_MUL(x, y)        ((x) * (y))
-#define V_DIV(x, y)        ((x) / (y))
-#define V_MAX(x, y)        v_select((vec_bits)((x) > (y)), x, y)
-#define V_MIN(x, y)        v_select((vec_bits)((x) < (y)), x, y)
-#define V_ABS(x)           ((vec)((vec_bits)(x)&0x7fffffff))
-#define V_ROUND(x)         v_round(x)
-#define V_LESS(x, y, a, b) v_select((vec_bits)((x) < (y)), a, b)
-#define V_SIGN(x, y)       v_sign(x, y)
-#define V_SCALE(x, n)      v_scale(x, n)
+static inline vec v_sqrt(vec x)
+{
+    return (vec){__builtin_sqrtf(x[0]), __builtin_sqrtf(x[1]), __builtin_sqrtf(x[2]),
+                 __builtin_sqrtf(x[3])};
+}
+
+static inline float v_greatest(vec v)
+{
+    const float a = v[0] > v[2] ? v[0] : v[2], b = v[1] > v[3] ? v[1] : v[3];
+    return a > b ? a : b;
+}
+
+static inline bool v_has_nan(vec v)
+{
+    const vec_bits nan = v != v;
+    return nan[0] || nan[1] || nan[2] || nan[3];
+}
+
+/* n is from 1 to 3 where parts of vectors are asked for. */
+static inline vec v_load_some(const float *p, int64_t n)
+{
+    return (vec){p[0], n > 1 ? p[1] : 0.0f, n > 2 ? p[2] : 0.0f, 0.0f};
+}
+
+static inline void v_store_some(float *p, int64_t n, vec v)
+{
+    p[0] = v[0];
+    if (n > 1)
+        p[1] = v[1];
+    if (n > 2)
+        p[2] = v[2];
+}
+
+static inline vec v_some_or(vec v, int64_t n, float x)
+{
+    return (vec){v[0], n > 1 ? v[1] : x, n > 2 ? v[2] : x, x};
+}
+
+#define V_ZERO()              v_all(0.0f)
+#define V_ALL(x)              v_all(x)
+#define V_LOAD(p)             v_load(p)
+#define V_STORE(p, v)         v_store(p, v)
+#define V_FMA(x, y, z)        ((x) * (y) + (z))
+#define V_FNMA(x, y, z)       ((z) - (x) * (y))
+#define V_ADD(x, y)           ((x) + (y))
+#define V_SUB(x, y)           ((x) - (y))
+#define V_MUL(x, y)           ((x) * (y))
+#define V_DIV(x, y)           ((x) / (y))
+#define V_MAX(x, y)           v_select((vec_bits)((x) > (y)), x, y)
+#define V_MIN(x, y)           v_select((vec_bits)((x) < (y)), x, y)
+#define V_ABS(x)              ((vec)((vec_bits)(x)&0x7fffffff))
+#define V_ROUND(x)            v_round(x)
+#define V_LESS(x, y, a, b)    v_select((vec_bits)((x) < (y)), a, b)
+#define V_SIGN(x, y)          v_sign(x, y)
+#define V_SCALE(x, n)         v_scale(x, n)
+#define V_SQRT(x)             v_sqrt(x)
+#define V_SUM(v)              (((v)[0] + (v)[2]) + ((v)[1] + (v)[3]))
+#define V_GREATEST(v)         v_greatest(v)
+#define V_HAS_NAN(v)          v_has_nan(v)
+#define V_LOAD_SOME(p, n)     v_load_some(p, n)
+#define V_STORE_SOME(p, n, v) v_store_some(p, n, v)
+/* the first n lanes of v, and zeros or others */
+#define V_SOME_OR(v, n, x)   v_some_or(v, n, x)
+#define V_LOAD_SOME_OF(v, n) v_some_or(v, n, 0.0f)

@@ -19,6 +19,7 @@ tests_ops_ops_SOURCES = \
 shell_tests += \
 	tests/ops/naive.sh \
 	tests/ops/native.sh \
+	tests/ops/native_portable.sh \
 	tests/ops/onednn.sh \
 	tests/onnx_backend.sh \
 	$(NULL)
