@@ -3,7 +3,7 @@
 noinst_LTLIBRARIES += libtfrun-base.la libtfrun-core.la libtfrun-run.la
 libtfrun_core_la_CFLAGS = $(AM_CFLAGS) $(TFR_CORE_CFLAGS) $(TFR_SIZE_CFLAGS)
 libtfrun_core_la_LIBADD = libtfrun-base.la libtfrun-run.la
-libtfrun_core_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_CORE_INCLUDES) \
+libtfrun_core_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_CORE_INCLUDES) -DTFR_FAIL_INLINE=inline \
 	-DTFR_PLUGIN_DIR='"$(plugindir)"' \
 	-DTFR_SYSCONFDIR='"$(sysconfdir)"' \
 	-DTFR_PROBE_PATH='"$(tfrunexecdir)/tfrun-probe"'
@@ -200,7 +200,7 @@ libtfrun_base_la_SOURCES = \
 
 # What works at each run is compiled for speed, all else for size: libtfrun has a limit (size.sh).
 libtfrun_run_la_CFLAGS = $(AM_CFLAGS) $(TFR_CORE_CFLAGS)
-libtfrun_run_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_CORE_INCLUDES)
+libtfrun_run_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_CORE_INCLUDES) -DTFR_FAIL_INLINE=inline
 libtfrun_run_la_SOURCES = \
 	core/base/port/park.c \
 	core/base/port/pool.c \

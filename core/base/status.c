@@ -1,6 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* status.c: names and sentences of statuses and reasons, from the lists of the contract. */
+/*
+ * status.c: names and sentences of statuses and reasons, from the lists of the contract, and the
+ * copy of tfr_fail that libtfrun's files share.
+ */
 #include <tfrun/status.h>
+
+#include <tfrun/fail.h>
+
+/* Declared without inline, so that C gives these an address here. */
+size_t tfr__text_bytes(uint32_t size, size_t offset, size_t known);
+tfr_status tfr_fail(tfr_err *err, tfr_status code, const char *format, ...);
+tfr_status tfr_decline(tfr_answer *answer, tfr_reason reason, const char *format, ...);
 
 /* configure defines it; a build by hand has no version to speak of. */
 #ifndef PACKAGE_VERSION

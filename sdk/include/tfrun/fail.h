@@ -22,10 +22,18 @@
 #endif
 
 /*
+ * Each file that uses one of these has a copy. Where many files are linked together, they may share
+ * one: define this as inline for all of them, and declare the functions in one file without it.
+ */
+#ifndef TFR_FAIL_INLINE
+#define TFR_FAIL_INLINE static inline
+#endif
+
+/*
  * The bytes of a text at offset in a struct of so many bytes, of which the compiler of this file
  * knew known. A struct of somebody newer has fields behind the text, which are not ours to write.
  */
-static inline size_t tfr__text_bytes(uint32_t size, size_t offset, size_t known)
+TFR_FAIL_INLINE size_t tfr__text_bytes(uint32_t size, size_t offset, size_t known)
 {
     size_t given = size > offset ? size - offset : 0;
     return given < known ? given : known;
@@ -33,7 +41,7 @@ static inline size_t tfr__text_bytes(uint32_t size, size_t offset, size_t known)
 
 /* Writes only as much of *err as its size says, returns code. err may be NULL. */
 TFR__PRINTF(3, 4)
-static inline tfr_status tfr_fail(tfr_err *err, tfr_status code, const char *format, ...)
+TFR_FAIL_INLINE tfr_status tfr_fail(tfr_err *err, tfr_status code, const char *format, ...)
 {
     size_t capacity =
         err ? tfr__text_bytes(err->size, offsetof(tfr_err, text), sizeof err->text) : 0;
@@ -50,7 +58,8 @@ static inline tfr_status tfr_fail(tfr_err *err, tfr_status code, const char *for
 
 /* "No" to a call, with its reason and sentence; returns TFR_OK, for no is an answer. */
 TFR__PRINTF(3, 4)
-static inline tfr_status tfr_decline(tfr_answer *answer, tfr_reason reason, const char *format, ...)
+TFR_FAIL_INLINE tfr_status tfr_decline(tfr_answer *answer, tfr_reason reason, const char *format,
+                                       ...)
 {
     size_t capacity =
         tfr__text_bytes(answer->size, offsetof(tfr_answer, text), sizeof answer->text);
