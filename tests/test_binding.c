@@ -170,6 +170,23 @@ TEST(an_output_of_the_wrong_shape_is_refused_with_both)
     drop_bound(&b);
 }
 
+TEST(an_output_that_must_not_be_written_is_refused)
+{
+    static const float bytes[4];
+    const tfr_shape four = {1, {4}};
+    bound b = new_bound("naive:0", 1);
+    tfr_binding *binding = NULL;
+    tfr_tensor_release(b.out[1]);
+    REQUIRE_OK(
+        tfr_tensor_wrap_bytes(TFR_DTYPE_F32, &four, bytes, NULL, NULL, NULL, &b.out[1], &err),
+        &err);
+    CHECK_STATUS(TFR_EPERM, tfr_binding_create(b.session, &b.in, 1, b.out, 4, &binding, &err),
+                 &err);
+    CHECK_STR("output \"again\" is a tensor that must not be written; give it another", err.text);
+    CHECK(binding == NULL);
+    drop_bound(&b);
+}
+
 TEST(an_output_over_an_input_or_another_output_is_refused_by_their_names)
 {
     bound b = {.session = new_session("naive:0", 2), .in = ramp(4, 2)};
@@ -409,6 +426,7 @@ static const test_case cases[] = {
     CASE(a_run_of_a_session_takes_one_block_an_output),
     CASE(a_run_makes_no_system_call),
     CASE(an_output_of_the_wrong_shape_is_refused_with_both),
+    CASE(an_output_that_must_not_be_written_is_refused),
     CASE(an_output_over_an_input_or_another_output_is_refused_by_their_names),
     CASE(a_size_that_only_a_run_can_tell_is_refused),
     CASE(control_flow_is_refused_by_its_name),

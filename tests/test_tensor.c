@@ -174,7 +174,26 @@ TEST(wrap_bytes_refuses_strings_and_no_bytes)
     CHECK_STATUS(
         TFR_EINVAL,
         tfr_tensor_wrap_bytes(TFR_DTYPE_F32, SHAPE(1, 3), NULL, NULL, NULL, NULL, &t, &err), &err);
-    CHECK_STR("no bytes given for a tensor of 12 bytes", err.text);
+    CHECK_STR("no memory given for a tensor of shape [3]", err.text);
+}
+
+TEST(bytes_and_views_of_them_are_read_only_and_copies_are_not)
+{
+    static const float bytes[3] = {1, 2, 3};
+    tfr_tensor *t = NULL, *view = NULL, *copy = NULL, *own = new_tensor(TFR_DTYPE_F32, SHAPE(1, 3));
+    tfr_err err = TFR_ERR_INIT;
+    REQUIRE_OK(tfr_tensor_wrap_bytes(TFR_DTYPE_F32, SHAPE(1, 3), bytes, NULL, NULL, NULL, &t, &err),
+               &err);
+    REQUIRE_OK(tfr_tensor_view(t, 1, SHAPE(1, 2), NULL, &view, &err), &err);
+    REQUIRE_OK(tfr_tensor_copy(view, &copy, &err), &err);
+    CHECK(tfr_tensor_is_read_only(t));
+    CHECK(tfr_tensor_is_read_only(view));
+    CHECK(!tfr_tensor_is_read_only(copy));
+    CHECK(!tfr_tensor_is_read_only(own));
+    tfr_tensor_release(own);
+    tfr_tensor_release(copy);
+    tfr_tensor_release(view);
+    tfr_tensor_release(t);
 }
 
 TEST(wrap_takes_zero_and_negative_strides)
@@ -533,6 +552,7 @@ static const test_case cases[] = {
     CASE(bytes_at_any_address_are_aligned_once_somebody_asks),
     CASE(bytes_stay_in_memory_once_somebody_outside_has_them),
     CASE(wrap_bytes_refuses_strings_and_no_bytes),
+    CASE(bytes_and_views_of_them_are_read_only_and_copies_are_not),
     CASE(wrap_takes_zero_and_negative_strides),
     CASE(strides_of_dims_of_one_do_not_matter),
     CASE(wrap_refuses_what_cannot_be_memory),

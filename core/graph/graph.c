@@ -11,6 +11,7 @@
 #include <tfrun/fail.h>
 
 #include "base/alloc.h"
+#include "value/tensor.h"
 
 #define MAX_VALUES   (1u << 28)
 #define MAX_NESTING  64
@@ -378,6 +379,8 @@ static tfr_status tensor_value_add(tfr_graph *graph, const char *name, tfr__role
     if (status)
         return status;
     graph->values[*out].tensor = tfr_tensor_retain(tensor);
+    if (role == TFR__ROLE_CONSTANT)
+        tfr__tensor_protect(tensor);
     type_of_tensor(tensor, &graph->values[*out].type);
     return TFR_OK;
 }

@@ -170,6 +170,7 @@ void tfr__rewrite_set_constant(tfr__rewrite *rw, tfr_value v, tfr_tensor *tensor
     value->role = TFR__ROLE_CONSTANT;
     value->node = -1;
     value->tensor = tensor;
+    tfr__tensor_protect(tensor);
     type_of_tensor(tensor, &value->type);
 }
 

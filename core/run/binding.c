@@ -82,6 +82,10 @@ static tfr_status output_check(const tfr_binding *b, uint32_t i, int32_t dtype,
     char want[160], got[160];
     if (t && t->kind == TFR_KIND_TENSOR && t->plain && t->dtype == dtype &&
         tfr_shape_equal(&t->shape, shape)) {
+        if (tfr_tensor_is_read_only(t))
+            return tfr_fail(err, TFR_EPERM,
+                            "output \"%s\" is a tensor that must not be written; give it another",
+                            tfr_graph_output_name(b->session->graph, i));
         if (dtype != TFR_DTYPE_STRING || t->n_elements == 0 || (t->base ? t->base : t)->owns)
             return TFR_OK;
         return tfr_fail(err, TFR_EPERM,

@@ -211,9 +211,9 @@ bool tfr__tensors_share(const tfr_tensor *a, const tfr_tensor *b)
     return begin[0] < end[1] && begin[1] < end[0];
 }
 
-tfr_status tfr_tensor_wrap(tfr_dtype dtype, const tfr_shape *shape, const int64_t *strides,
-                           void *data, void (*release)(void *user), void *user, tfr_tensor **out,
-                           tfr_err *err)
+tfr_status tfr__tensor_wrap(tfr_dtype dtype, const tfr_shape *shape, const int64_t *strides,
+                            void *data, bool any_address, void (*release)(void *user), void *user,
+                            tfr_tensor **out, tfr_err *err)
 {
     tfr_tensor *tensor;
     int64_t low;
@@ -224,10 +224,11 @@ tfr_status tfr_tensor_wrap(tfr_dtype dtype, const tfr_shape *shape, const int64_
     tfr_status status = tensor_new(dtype, shape, strides, false, &tensor, err);
     if (status)
         return status;
+    tensor->unaligned = any_address && tensor->plain;
     if (tensor->n_elements > 0 && !data)
         status = tfr_fail(err, TFR_EINVAL, "no memory given for a tensor of shape %s",
                           tfr_shape_format(shape, text, sizeof text));
-    else if ((uintptr_t)data % dtype_alignment(dtype) != 0)
+    else if (!tensor->unaligned && (uintptr_t)data % dtype_alignment(dtype) != 0)
         status = tfr_fail(err, TFR_EINVAL, "memory at %p is not aligned to the %zu bytes of %s",
                           data, dtype_alignment(dtype), tfr_dtype_name(dtype));
     else if (tensor->n_elements > 0 &&
@@ -245,31 +246,28 @@ tfr_status tfr_tensor_wrap(tfr_dtype dtype, const tfr_shape *shape, const int64_
     return TFR_OK;
 }
 
+tfr_status tfr_tensor_wrap(tfr_dtype dtype, const tfr_shape *shape, const int64_t *strides,
+                           void *data, void (*release)(void *user), void *user, tfr_tensor **out,
+                           tfr_err *err)
+{
+    return tfr__tensor_wrap(dtype, shape, strides, data, false, release, user, out, err);
+}
+
 tfr_status tfr_tensor_wrap_bytes(tfr_dtype dtype, const tfr_shape *shape, const void *bytes,
                                  void (*idle)(void *user, const void *at, size_t n),
                                  void (*release)(void *user), void *user, tfr_tensor **out,
                                  tfr_err *err)
 {
-    tfr_tensor *tensor;
-    if (!shape || !out || dtype == TFR_DTYPE_STRING)
-        return tfr_fail(err, TFR_EINVAL,
-                        "a tensor over bytes needs a shape, a place to go and no strings");
-    tfr_status status = tensor_new(dtype, shape, NULL, false, &tensor, err);
-    if (status)
-        return status;
-    if (tensor->n_elements > 0 && !bytes) {
-        status =
-            tfr_fail(err, TFR_EINVAL, "no bytes given for a tensor of %zu bytes", tensor->bytes);
-        tfr_tensor_release(tensor);
-        return status;
+    tfr_status status;
+    if (dtype == TFR_DTYPE_STRING)
+        return tfr_fail(err, TFR_EINVAL, "strings are not in bytes that could be wrapped");
+    status = tfr__tensor_wrap(dtype, shape, NULL, (void *)(uintptr_t)bytes, true, release, user,
+                              out, err);
+    if (!status) {
+        (*out)->idle = idle;
+        tfr__tensor_protect(*out);
     }
-    tensor->data = (void *)(uintptr_t)bytes;
-    tensor->unaligned = true;
-    tensor->idle = idle;
-    tensor->release = release;
-    tensor->release_user = user;
-    *out = tensor;
-    return TFR_OK;
+    return status;
 }
 
 /* Is [offset + low, offset + high] of the view inside what base reaches? */
@@ -334,6 +332,8 @@ tfr_status tfr_tensor_view(tfr_tensor *base, int64_t offset, const tfr_shape *sh
         }
         tensor->data = data + (bits < 8 ? offset / (8 / bits) : offset * (bits / 8));
     }
+    if (tfr_tensor_is_read_only(base))
+        tfr__tensor_protect(tensor);
     /* The owner of the memory, so that views of views make no chain. */
     tensor->base = tfr_tensor_retain(base->base ? base->base : base);
     *out = tensor;
@@ -392,6 +392,11 @@ const int64_t *tfr_tensor_strides(const tfr_tensor *tensor)
 bool tfr_tensor_is_plain(const tfr_tensor *tensor)
 {
     return tensor->plain;
+}
+
+bool tfr_tensor_is_read_only(const tfr_tensor *tensor)
+{
+    return atomic_load_explicit(&tensor->read_only, memory_order_relaxed);
 }
 
 void tfr__tensor_rest_part(const tfr_tensor *tensor, size_t at, size_t n)

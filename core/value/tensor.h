@@ -19,6 +19,8 @@ struct tfr_tensor {
     bool unaligned;       /* data may lie at any address: kernels and passes ask tfr__tensor_data */
     atomic_uintptr_t own; /* the aligned copy of unaligned data, once somebody has asked; or 0 */
     atomic_bool seen;     /* somebody outside may hold data */
+    /* Nobody may write the elements. */
+    atomic_bool read_only;
     void (*idle)(void *user, const void *at, size_t bytes); /* of release_user; or NULL */
     /* Who keeps data alive: this tensor, another one (base), or the caller (release). */
     bool owns;
@@ -45,6 +47,19 @@ tfr_status tfr__tensor_create_unset(tfr_dtype dtype, const tfr_shape *shape, tfr
 /* As tfr_tensor_create, for somebody who sets every element; not for strings and packed types. */
 tfr_status tfr__tensor_create_apart(tfr_dtype dtype, const tfr_shape *shape, tfr_tensor **out,
                                     tfr_err *err);
+
+/*
+ * As tfr_tensor_wrap. any_address: plain memory need not be aligned to its elements, and is then
+ * unaligned; not for strings.
+ */
+tfr_status tfr__tensor_wrap(tfr_dtype dtype, const tfr_shape *shape, const int64_t *strides,
+                            void *data, bool any_address, void (*release)(void *user), void *user,
+                            tfr_tensor **out, tfr_err *err);
+/* From now on nobody may write the elements. */
+static inline void tfr__tensor_protect(tfr_tensor *tensor)
+{
+    atomic_store_explicit(&tensor->read_only, true, memory_order_relaxed);
+}
 
 /* Do the ranges overlap in which their elements lie? */
 bool tfr__tensors_share(const tfr_tensor *a, const tfr_tensor *b);

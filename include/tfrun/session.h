@@ -87,7 +87,8 @@ TFR_API TFR_MUST_CHECK tfr_status tfr_session_prepare(tfr_session *session,
  * sets of tensors are retained.
  *
  * Outputs must be plain and have the types and shapes that the inputs give, and share no memory
- * with inputs or each other (TFR_EINVAL); one of strings must own them (TFR_EPERM).
+ * with inputs or each other (TFR_EINVAL); one of strings must own them, and none may be read-only
+ * (TFR_EPERM).
  * TFR_EUNSUPPORTED, with the reason, for a graph with variables that are updated, sequences,
  * control flow, or shapes that only a run can tell.
  */
