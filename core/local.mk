@@ -186,6 +186,7 @@ libtfrun_core_la_SOURCES = \
 	core/value/tensor.c \
 	core/value/tensor.h \
 	core/value/tensor_copy.c \
+	core/value/tensor_dlpack.c \
 	$(NULL)
 
 # What libtfrun, libtfrun-nn and the command each have inside.
@@ -218,6 +219,7 @@ libtfrun_run_la_SOURCES = \
 
 tfruninclude_HEADERS += \
 	include/tfrun/device.h \
+	include/tfrun/dlpack.h \
 	include/tfrun/dtype.h \
 	include/tfrun/env.h \
 	include/tfrun/graph.h \

@@ -16,7 +16,7 @@ BEGIN {
     apart["graph device"] = apart["device graph"] = 1
     apart["optimize plan"] = apart["plan optimize"] = 1
     split("status base  fail base  env base  plugin base  dtype value  shape value  tensor value " \
-          "op op  graph graph  runtime device  device device  slot device  optimize optimize  " \
+          "dlpack value  op op  graph graph  runtime device  device device  slot device  optimize optimize  " \
           "session run  trace run",
           words, /  */)
     for (i = 1; i in words; i += 2)

@@ -25,6 +25,7 @@ unit_tests = \
 	tests/test_compare \
 	tests/test_cost \
 	tests/test_device \
+	tests/test_dlpack \
 	tests/test_dtype \
 	tests/test_gemm \
 	tests/test_gemm_modes \
@@ -129,6 +130,7 @@ shell_tests = \
 	tests/cli/strangers.sh \
 	tests/cli/trace.sh \
 	tests/cli/verify.sh \
+	tests/dlpack_numpy.sh \
 	tests/native_programs.sh \
 	tests/onnx_newer.sh \
 	tests/onnx_backend.sh \
@@ -196,6 +198,10 @@ tests_test_cost_SOURCES = tests/test_cost.c
 tests_test_device_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_device_LDADD = $(TFR_TEST_CORE)
 tests_test_device_SOURCES = tests/test_device.c tests/fake/kit.h
+
+tests_test_dlpack_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_dlpack_LDADD = $(TFR_TEST_CORE)
+tests_test_dlpack_SOURCES = tests/test_dlpack.c
 
 tests_test_dtype_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_dtype_LDADD = $(TFR_TEST_CORE)

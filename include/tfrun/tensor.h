@@ -93,9 +93,9 @@ TFR_API const int64_t *tfr_tensor_strides(const tfr_tensor *tensor);
 /* Dense and row-major. */
 TFR_API bool tfr_tensor_is_plain(const tfr_tensor *tensor);
 /*
- * The elements must not be written: those of tfr_tensor_wrap_bytes, of a graph's constants, and of
- * views of any of them. Nothing stops who writes them all the same, but a binding does not take
- * them for its outputs.
+ * The elements must not be written: those of tfr_tensor_wrap_bytes, of a graph's constants, of what
+ * tfr_tensor_from_dlpack took as such, and of views of any of them. Nothing stops who writes them
+ * all the same, but a binding does not take them for its outputs.
  */
 TFR_API bool tfr_tensor_is_read_only(const tfr_tensor *tensor);
 /*

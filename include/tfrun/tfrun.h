@@ -5,6 +5,7 @@
 #define TFRUN_TFRUN_H
 
 #include <tfrun/device.h>
+#include <tfrun/dlpack.h>
 #include <tfrun/dtype.h>
 #include <tfrun/env.h>
 #include <tfrun/graph.h>
