@@ -23,9 +23,15 @@ static cli_color state_color(int32_t state)
                                                                           : CLI_RED;
 }
 
+/* Whether the note could be read; there was no ABI 0.0. */
+static bool has_note(const tfr_plugin_desc *p)
+{
+    return p->abi_major || p->abi_minor;
+}
+
 static void add_row(cli_table *table, const tfr_plugin_desc *p)
 {
-    bool known = p->abi_major != 0; /* the note could be read */
+    const bool known = has_note(p);
     cli_table_add(table, "%s", or_dash(p->name));
     cli_table_add(table, "%s", tfr_plugin_state_name((tfr_plugin_state)p->state));
     cli_table_color(table, state_color(p->state));
@@ -103,10 +109,10 @@ static tfr_status print_json(const tfr_runtime *runtime, tfr_err *err)
         row = json_object();
         cli_json_set(row, "name", cli_json_text(p.name));
         cli_json_set(row, "state", cli_json_text(tfr_plugin_state_name((tfr_plugin_state)p.state)));
-        cli_json_set(row, "kind", cli_json_text(p.abi_major ? kind_name(p.kind) : NULL));
+        cli_json_set(row, "kind", cli_json_text(has_note(&p) ? kind_name(p.kind) : NULL));
         cli_json_set(row, "version", cli_json_text(p.version));
-        cli_json_set(row, "abi_major", cli_json_int(p.abi_major));
-        cli_json_set(row, "abi_minor", cli_json_int(p.abi_minor));
+        cli_json_set(row, "abi_major", has_note(&p) ? json_integer(p.abi_major) : json_null());
+        cli_json_set(row, "abi_minor", has_note(&p) ? json_integer(p.abi_minor) : json_null());
         cli_json_set(row, "priority", json_integer(p.priority));
         cli_json_set(row, "devices", cli_json_int(p.n_devices));
         cli_json_set(row, "ops", cli_json_int(p.n_ops));

@@ -46,7 +46,7 @@ claim "the second device is gone" sh -c '! grep -q "^CPU:1 " "$1"' - "$tmp/out"
 exits 0 "plugins lists every file" "$TFRUN" plugins --plugin-path "$tmp/broken" -v
 has "the good one" "$tmp/out" '^naive  *usable  *backend '
 has "with its ABI, priority, devices and ops" "$tmp/out" \
-    '^naive  *usable  *backend  *[0-9.]*  *1\.[0-9]*  *[-0-9]*  *1  *[0-9][0-9][0-9]  */.*naive.so$'
+    '^naive  *usable  *backend  *[0-9.]*  *0\.[0-9]*  *[-0-9]*  *1  *[0-9][0-9][0-9]  */.*naive.so$'
 has "nothing is known of the bad one" "$tmp/out" \
     '^tfrun-broken.so  *not_a_plugin  *-  *-  *-  *-  *-  *-  */'
 claim "and nothing more is said of the good one than who made it" \
