@@ -41,4 +41,6 @@ tests_fuzz_graph_fuzz_SOURCES = \
 	tests/fuzz/way_diff.c \
 	tests/fuzz/way_memory.c \
 	tests/fuzz/way_ort.c \
+	tests/ops/guard.c \
+	tests/ops/guard.h \
 	$(NULL)
