@@ -38,6 +38,7 @@ bench_tfrun_null_la_SOURCES = bench/null_plugin.c
 
 EXTRA_DIST += \
 	bench/README.md \
+	bench/compare_backends.py \
 	bench/dispatch_instructions.sh \
 	bench/make_models.py \
 	bench/requirements.txt \
