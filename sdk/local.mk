@@ -13,6 +13,7 @@ sdk_headers = \
 	sdk/include/tfrun/plugin_profile.h \
 	sdk/include/tfrun/plugin_program.h \
 	sdk/include/tfrun/plugin_queue.h \
+	sdk/include/tfrun/plugin_random.h \
 	sdk/include/tfrun/plugin_types.h \
 	$(NULL)
 tfruninclude_HEADERS += $(sdk_headers)

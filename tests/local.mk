@@ -87,6 +87,7 @@ unit_tests = \
 	tests/test_memory_out \
 	tests/test_program_failure \
 	tests/test_program_memory \
+	tests/test_random \
 	tests/test_session \
 	tests/test_passes \
 	tests/test_program \
@@ -586,6 +587,11 @@ tests_test_prices_LDADD = $(TFR_TEST_CORE)
 tests_test_prices_SOURCES = tests/graph_text.h tests/session_kit.h tests/temp_path.h \
 	tests/test_prices.c
 tests_test_prices_DEPENDENCIES = libtfrun-core.la tests/fakeacc/fakeacc.la
+
+tests_test_random_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_random_LDADD = $(TFR_TEST_CORE)
+tests_test_random_SOURCES = tests/session_kit.h tests/test_random.c
+tests_test_random_DEPENDENCIES = libtfrun-core.la tests/fakeacc/fakeacc.la
 
 tests_test_executor_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_executor_LDADD = $(TFR_TEST_CORE)

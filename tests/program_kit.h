@@ -39,7 +39,6 @@ static struct {
     uint32_t n_proposes, n_compiles, n_launches, n_live, n_reorders, n_laid, n_nodes, n_mine;
     char blob[16];        /* that the last compile was given; "" = none */
     const void *constant; /* address of the last known input of 4 elements or more */
-    uint64_t last_run;
 } kit;
 
 static tfr__backend *kit_backend;
@@ -351,7 +350,6 @@ static int32_t kit_launch(tfr_plugin_device *device, tfr_queue *queue, tfr_progr
                           const tfr_launch *launch, tfr_err *err)
 {
     kit.n_launches++;
-    kit.last_run = launch->run;
     CHECK_UINT(p->n_args, launch->n_args);
     if (kit.launch_status)
         return tfr_fail(err, kit.launch_status, "the program fell over");
@@ -362,7 +360,10 @@ static int32_t kit_launch(tfr_plugin_device *device, tfr_queue *queue, tfr_progr
             kit_load(&p->values[v], KIT_OWN(v), launch->args[p->values[v].arg].address);
     for (uint32_t i = 0; i < p->n_nodes; i++) {
         kit_node *n = &p->nodes[i];
-        tfr_launch one = {.size = sizeof one, .args = n->args, .workspace = n->workspace};
+        tfr_launch one = {.size = sizeof one,
+                          .args = n->args,
+                          .workspace = n->workspace,
+                          .random = launch->random};
         one.n_args = n->n_inputs + n->n_outputs;
         for (uint32_t k = 0; k < one.n_args; k++) {
             const int32_t v = n->operands[k];

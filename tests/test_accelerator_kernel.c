@@ -99,7 +99,7 @@ TEST(it_declines_with_reasons_and_numbers)
     end_rig(&r);
 }
 
-TEST(it_claims_four_ops)
+TEST(it_claims_five_ops)
 {
     tfr_op_claim claims[8] = {{.size = sizeof claims[0]}};
     uint32_t n = 1;
@@ -107,7 +107,7 @@ TEST(it_claims_four_ops)
     CHECK_OK(
         kernels->ops(&(tfr_device_info){.identity = "fake:0"}, claims, sizeof claims[0], &n, &err),
         &err);
-    CHECK_INT(4, n);
+    CHECK_INT(5, n);
     CHECK_STR("Add", claims[0].name);
     CHECK_INT(14, claims[0].since_version);
     end_rig(&r);
@@ -118,6 +118,6 @@ static const test_case cases[] = {
     CASE(matmul_takes_a_workspace),
     CASE(relu_keeps_nan_and_drops_negative_numbers),
     CASE(it_declines_with_reasons_and_numbers),
-    CASE(it_claims_four_ops),
+    CASE(it_claims_five_ops),
 };
 TEST_MAIN(cases)

@@ -41,7 +41,7 @@ static tfr_status launch_once(const tfr__kernel_env *env, const tfr__node *node,
 {
     tfr__backend *b = choice->backend;
     tfr_launch launch = {
-        .size = sizeof launch, .n_args = node->n_inputs + node->n_outputs, .run = env->run};
+        .size = sizeof launch, .n_args = node->n_inputs + node->n_outputs, .random = &env->random};
     tfr_kernel_info info = {.size = sizeof info,
                             .flags = choice->answer.flags,
                             .workspace_bytes = choice->answer.workspace_bytes};

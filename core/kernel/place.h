@@ -15,10 +15,11 @@ typedef struct tfr__pin {
 
 /* Where calls may run, and for which run. */
 typedef struct tfr__kernel_env {
-    tfr__streams *streams; /* and, in them, the runtime */
-    tfr__pin preferred;    /* device -1 = none named */
-    uint64_t run;          /* number of the run at hand */
-    int32_t opset;         /* not 0: nothing runs here, but where ONNX is known up to this opset */
+    tfr__streams *streams;   /* and, in them, the runtime */
+    tfr__pin preferred;      /* device -1 = none named */
+    uint64_t run;            /* number of the run at hand */
+    tfr_random_state random; /* of the launches at hand */
+    int32_t opset; /* not 0: nothing runs here, but where ONNX is known up to this opset */
 } tfr__kernel_env;
 
 /* A kernel for a call. */

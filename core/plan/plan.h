@@ -90,6 +90,7 @@ typedef struct tfr__plan {
     tfr__patch *patches;
     uint32_t *moving; /* LIVE_IN and TENSOR buffers: their addresses change from run to run */
     tfr_arg *args;
+    tfr_random_state *random; /* of the run at hand, a buffer's; NULL = no launch draws */
     int64_t *dims; /* pool for true dims of dynamic outputs */
     tfr__placed *placed;
     tfr_tensor **known; /* tensors that kernels may read until they are dropped */

@@ -28,7 +28,7 @@ static void step_lives(tfr__steps *s, uint32_t i, uint32_t until)
 {
     tfr__plan *p = s->p;
     const tfr__step *step = &p->steps[i];
-    uint32_t own[] = {step->src, step->dst, step->workspace};
+    uint32_t own[] = {step->src, step->dst, step->workspace, step->random};
     if (step->kind == TFR__STEP_LAUNCH) {
         own[0] = own[1] = TFR__NO_BUFFER; /* dst counts arguments */
         for (uint32_t a = 0; a < step->n_args; a++) {

@@ -145,6 +145,10 @@ tfr_status tfr__plan_bind(tfr__plan *p, tfr_err *err)
             bound->launch.workspace = p->buffers[step->workspace].address;
             bound->launch.workspace_offset = p->buffers[step->workspace].behind;
         }
+        if (step->random != UINT32_MAX) {
+            bound->launch.random = p->buffers[step->random].address;
+            bound->launch.random_offset = p->buffers[step->random].behind;
+        }
     }
     tfr__plan_rebind(p);
     if (p->streams->runtime->checks_launches)

@@ -62,7 +62,7 @@ tfr_status tfr__steps_add(tfr__steps *s, tfr__step_kind kind, uint32_t stream, t
     (*out)->plan = p;
     if (stream != TFR__NO_STREAM)
         (*out)->backend = s->b->streams->items[stream].backend;
-    (*out)->workspace = (*out)->dst = (*out)->src = TFR__NO_BUFFER;
+    (*out)->workspace = (*out)->random = (*out)->dst = (*out)->src = TFR__NO_BUFFER;
     return TFR_OK;
 }
 
@@ -121,6 +121,44 @@ static tfr_status known_buffer(tfr__steps *s, tfr_value v, uint32_t memory, uint
         if (!status)
             status = tfr__stream_sync(stream, err);
     }
+    return status;
+}
+
+/* The host's is written before a run walks; from there a copy goes to a device. */
+tfr_status tfr__steps_random(tfr__steps *s, uint32_t memory, uint32_t *out, tfr_err *err)
+{
+    const uint64_t bytes = sizeof(tfr_random_state);
+    uint32_t host;
+    tfr__step *step;
+    tfr_status status = TFR_OK;
+    if (s->random[memory] != TFR__NO_BUFFER) {
+        *out = s->random[memory];
+        return TFR_OK;
+    }
+    if (memory == TFR__MEMORY_HOST) {
+        status = tfr__steps_buffer(s, TFR__BUFFER_CONSTANT, memory, bytes, out, err);
+        if (!status)
+            status =
+                tfr__stream_alloc(s->b->streams, memory, bytes, &s->p->buffers[*out].address, err);
+        if (!status)
+            s->p->random = s->p->buffers[*out].address;
+    } else {
+        const uint32_t stream = tfr__steps_stream_of(s, memory);
+        status = tfr__steps_random(s, TFR__MEMORY_HOST, &host, err);
+        if (!status)
+            status = tfr__steps_buffer(s, TFR__BUFFER_ARENA, memory, bytes, out, err);
+        if (!status)
+            status = tfr__steps_add(s, TFR__STEP_COPY, stream, &step, err);
+        if (!status) {
+            step->dst = *out;
+            step->src = host;
+            step->to_device = true;
+            step->bytes = bytes;
+            tfr__steps_touch(s, host, stream);
+        }
+    }
+    if (!status)
+        s->random[memory] = *out;
     return status;
 }
 

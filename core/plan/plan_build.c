@@ -4,6 +4,7 @@
 #include <tfrun/fail.h>
 
 #include "base/alloc.h"
+#include "base/hash.h"
 #include "plan/plan_build.h"
 
 /* Inputs beyond the bits of a mask are always made plain. */
@@ -21,6 +22,21 @@ const int64_t *tfr__build_strides(const tfr__build *b, const tfr__build_node *st
     return t->strides;
 }
 
+/* Which random numbers of a run are the node's: by the name of what it makes, which no other node
+ * makes, and which is the same in another process. */
+static uint32_t subsequence(const tfr__build *b, const tfr__node *node)
+{
+    uint64_t hash = TFR__HASH_SEED;
+    if (!(node->op->traits & TFR__TRAIT_RANDOM))
+        return 0;
+    for (uint32_t k = 0; k < node->n_outputs; k++)
+        if (node->outputs[k] != TFR_VALUE_NONE) {
+            const char *name = b->graph->values[node->outputs[k]].name;
+            hash = tfr__hash(hash, name, strlen(name));
+        }
+    return (uint32_t)(hash ^ hash >> 32);
+}
+
 tfr_status tfr__build_call(tfr__build *b, uint32_t i, bool plain, tfr__call *call, tfr_err *err)
 {
     const tfr__node *node = tfr__build_node_at(b, i);
@@ -29,6 +45,7 @@ tfr_status tfr__build_call(tfr__build *b, uint32_t i, bool plain, tfr__call *cal
     if (status)
         return status;
     call->call.math_mode = b->env->math_mode;
+    call->call.subsequence = subsequence(b, node);
     if (state->choice.backend && state->choice.backend->claim_versions)
         call->call.since_version = state->choice.backend->claim_versions[tfr__op_number(node->op)];
     for (uint32_t k = 0; k < node->n_inputs; k++) {

@@ -149,13 +149,13 @@ static tfr_status view_init(view *w, tfr__build *b, int32_t group, const tfr__ba
 
 /* ---- proposals ------------------------------------------------------------------------------- */
 
-/* May a program of the backend hold the node? Random numbers, strings and shapes that only a launch
- * tells stay with kernels; so does what the host has to read during the launch. */
+/* May a program of the backend hold the node? Strings and shapes that only a launch tells stay with
+ * kernels; so does what the host has to read during the launch. */
 static bool is_mine(const tfr__build *b, uint32_t i, const tfr__backend *backend, bool on_host)
 {
     const tfr__build_node *state = &b->nodes[i];
     const tfr__node *node = tfr__build_node_at(b, i);
-    if (state->choice.backend != backend || (state->choice.answer.flags & TFR_ANSWER_RANDOM))
+    if (state->choice.backend != backend)
         return false;
     for (uint32_t k = 0; k < node->n_inputs; k++) {
         tfr_value v = node->inputs[k];

@@ -104,11 +104,14 @@ static tfr_status node_inputs(tfr__steps *s, const tfr__node *node, const tfr__b
 
 /* The step of a launch whose arguments stand at the end of the array; inputs come first. */
 static tfr_status launch_add(tfr__steps *s, uint32_t stream, uint32_t first_arg, uint32_t n_inputs,
-                             uint64_t workspace_bytes, tfr__step **step, tfr_err *err)
+                             uint64_t workspace_bytes, bool draws, tfr__step **step, tfr_err *err)
 {
     uint32_t memory = s->b->streams->items[stream].memory, workspace = TFR__NO_BUFFER;
+    uint32_t random = TFR__NO_BUFFER;
     tfr_status status = TFR_OK;
-    if (workspace_bytes)
+    if (draws)
+        status = tfr__steps_random(s, memory, &random, err);
+    if (!status && workspace_bytes)
         status = tfr__steps_buffer(s, TFR__BUFFER_ARENA, memory, workspace_bytes, &workspace, err);
     if (!status)
         status = tfr__steps_add(s, TFR__STEP_LAUNCH, stream, step, err);
@@ -117,6 +120,7 @@ static tfr_status launch_add(tfr__steps *s, uint32_t stream, uint32_t first_arg,
     (*step)->n_args = s->n_args - first_arg;
     (*step)->dst = first_arg; /* until the arguments have their final place */
     (*step)->workspace = workspace;
+    (*step)->random = random;
     s->p->n_launches++;
     for (uint32_t i = 0; i < n_inputs; i++)
         if (s->arg_buffers[first_arg + i] != TFR__NO_BUFFER)
@@ -160,7 +164,8 @@ static tfr_status node_launch(tfr__steps *s, uint32_t n, tfr_err *err)
     }
     if (!status)
         status = launch_add(s, state->stream, first_arg, node->n_inputs,
-                            state->choice.answer.workspace_bytes, &step, err);
+                            state->choice.answer.workspace_bytes,
+                            state->choice.answer.flags & TFR_ANSWER_RANDOM, &step, err);
     if (!status) {
         step->node = (int32_t)(b->first + n);
         step->call = (tfr__launch_fn *)step->backend->kernel.launch;
@@ -233,6 +238,15 @@ static tfr_status program_add(tfr__steps *s, tfr__group *g, tfr__step *step, tfr
     return TFR_OK;
 }
 
+static bool group_draws(const tfr__build *b, const tfr__group *g)
+{
+    for (uint32_t i = g->first; i <= g->last; i++)
+        if (b->nodes[i].group == (int32_t)(g - b->groups) &&
+            b->nodes[i].choice.answer.flags & TFR_ANSWER_RANDOM)
+            return true;
+    return false;
+}
+
 static tfr_status group_launch(tfr__steps *s, tfr__group *g, tfr_err *err)
 {
     uint32_t *inputs = tfr__calloc((size_t)g->n_inputs + 1, sizeof *inputs);
@@ -251,8 +265,8 @@ static tfr_status group_launch(tfr__steps *s, tfr__group *g, tfr_err *err)
     for (uint32_t k = 0; !status && k < g->n_outputs; k++)
         status = group_output(s, g, g->args[g->n_inputs + k], err);
     if (!status)
-        status =
-            launch_add(s, g->stream, first_arg, g->n_inputs, info->workspace_bytes, &step, err);
+        status = launch_add(s, g->stream, first_arg, g->n_inputs, info->workspace_bytes,
+                            group_draws(s->b, g), &step, err);
     if (!status && step->workspace != TFR__NO_BUFFER)
         s->p->buffers[step->workspace].slack = info->workspace_bytes - info->lower_bound;
     if (!status)
@@ -347,14 +361,16 @@ tfr_status tfr__build_steps(tfr__build *b, tfr_err *err)
     s.where = tfr__alloc((n_where + 1) * sizeof *s.where);
     s.plain = tfr__alloc((n_values + 1) * sizeof *s.plain);
     s.in_layout = tfr__alloc((n_values + 1) * sizeof *s.in_layout);
+    s.random = tfr__alloc(s.n_memories * sizeof *s.random);
     s.dims = tfr__alloc((n_values + 1) * sizeof *s.dims);
     s.n_syncs = tfr__calloc((size_t)b->streams->n + 1, sizeof *s.n_syncs);
-    if (!s.where || !s.plain || !s.in_layout || !s.dims || !s.n_syncs)
+    if (!s.where || !s.plain || !s.in_layout || !s.random || !s.dims || !s.n_syncs)
         status = tfr_fail(err, TFR_ENOMEM, "out of memory for a plan over %zu values", n_values);
     if (!status) {
         memset(s.where, 0xff, n_where * sizeof *s.where); /* TFR__NO_BUFFER */
         memset(s.plain, 0xff, n_values * sizeof *s.plain);
         memset(s.in_layout, 0xff, n_values * sizeof *s.in_layout);
+        memset(s.random, 0xff, s.n_memories * sizeof *s.random);
         memset(s.dims, 0xff, n_values * sizeof *s.dims);
     }
     for (uint32_t at = 0; !status && at < b->n_order; at++) {
@@ -374,6 +390,7 @@ tfr_status tfr__build_steps(tfr__build *b, tfr_err *err)
     tfr__free(s.where);
     tfr__free(s.plain);
     tfr__free(s.in_layout);
+    tfr__free(s.random);
     tfr__free(s.dims);
     tfr__free(s.n_syncs);
     tfr__free(s.pending);

@@ -23,6 +23,7 @@ typedef struct tfr__steps {
     uint32_t *where;       /* [memory][value]: buffer or TFR__NO_BUFFER */
     uint32_t *plain;       /* [value]: plain form of a strided live-in */
     uint32_t *in_layout;   /* [value]: in the layout that b->layouts says; its maker's memory */
+    uint32_t *random;      /* [memory]: the tfr_random_state, or TFR__NO_BUFFER */
     uint32_t *dims;        /* [value]: its place in the plan's dims, or UINT32_MAX */
     uint32_t *arg_buffers; /* buffer of each launch argument; grows with p->args */
     uint32_t n_args, args_capacity, steps_capacity, buffers_capacity;
@@ -79,6 +80,8 @@ tfr_status tfr__steps_live_in(tfr__steps *s, tfr_value v, uint32_t *out, tfr_err
 /* A buffer for what a node computes: a tensor of its own if it leaves the section from here. */
 tfr_status tfr__steps_result(tfr__steps *s, tfr_value v, uint32_t memory, uint32_t *out,
                              tfr_err *err);
+/* The state of random numbers in a memory, which each run brings there. */
+tfr_status tfr__steps_random(tfr__steps *s, uint32_t memory, uint32_t *out, tfr_err *err);
 /* What a TENSOR buffer is at each run. */
 tfr_status tfr__steps_becomes_tensor(tfr__steps *s, uint32_t buffer, tfr_value v, tfr_err *err);
 /* The group that makes a value which lies in a layout of the backend, or NULL. */

@@ -57,6 +57,7 @@ typedef struct tfr__step {
     tfr_arg *args;
     uint32_t n_args;
     uint32_t workspace; /* buffer, or UINT32_MAX */
+    uint32_t random;    /* buffer of the tfr_random_state, or UINT32_MAX */
     /* COPY: into or out of the backend's memory. REORDER: on the host. */
     uint32_t dst, src;
     bool to_device;

@@ -27,7 +27,8 @@ struct tfr_binding {
     late_copy *copies;
     uint32_t n_copies;
     bool has_queue;
-    uint64_t n_runs; /* goes on from the session's */
+    uint64_t n_runs;         /* goes on from the session's */
+    tfr_random_state random; /* so does this */
 };
 
 static tfr_status binding_refuse(const tfr_session *session, const char *why, tfr_err *err)
@@ -216,6 +217,7 @@ static tfr_status binding_fill(tfr_binding *b, tfr_tensor *const *inputs, uint32
         }
     }
     b->n_runs = b->session->plans.kernel.run;
+    b->random = b->session->plans.kernel.random;
     for (uint32_t i = 0; i < b->session->streams.n; i++)
         b->has_queue = b->has_queue || b->session->streams.items[i].queue;
     if (!status)
@@ -249,7 +251,11 @@ tfr_status tfr_binding_create(tfr_session *session, tfr_tensor *const *inputs, u
 static tfr_status binding_run(tfr_binding *b, tfr_err *err)
 {
     uint64_t traced = tfr__trace_begin(b->session);
-    tfr_status status = tfr__plan_walk(b->session, b->plan, b->n_runs++, err);
+    tfr_status status;
+    if (b->plan->random)
+        *b->plan->random = b->random;
+    b->random.step++;
+    status = tfr__plan_walk(b->session, b->plan, b->n_runs++, err);
     for (uint32_t i = 0; !status && i < b->n_copies; i++)
         status = copy_run(b, &b->copies[i], err);
     if (traced) {

@@ -47,6 +47,7 @@ static tfr_status pass(control *c, tfr_tensor *const *inputs, uint32_t n_inputs,
                        tfr_tensor **outputs)
 {
     const tfr_graph *g = c->body->graph, *outer = c->frame->subgraph->graph;
+    const uint32_t outer_pass = c->session->plans.kernel.random.pass;
     tfr__frame frame = {0};
     tfr_status status;
     if (g->n_inputs != n_inputs)
@@ -70,8 +71,10 @@ static tfr_status pass(control *c, tfr_tensor *const *inputs, uint32_t n_inputs,
         if (t && !status)
             tfr__frame_put(&frame, v, t);
     }
+    c->session->plans.kernel.random.pass = ++c->session->n_passes_run;
     if (!status)
         status = tfr__subgraph_run(c->session, &frame, outputs, true, c->err);
+    c->session->plans.kernel.random.pass = outer_pass;
     tfr__frame_finish(&frame);
     return status;
 }

@@ -93,13 +93,11 @@ static tfr_status give_out(tfr__plan *p, const tfr__live_out *out, tfr__frame *f
 }
 
 TFR__ANY_OBJECT
-static int32_t timed_step(tfr_session *session, tfr__plan *p, uint32_t i, uint64_t run,
-                          tfr_err *err)
+static int32_t timed_step(tfr_session *session, tfr__plan *p, uint32_t i, tfr_err *err)
 {
     tfr__bound *b = &p->bound[i];
     uint64_t began = tfr__now_ns(), ns;
     int32_t status;
-    b->launch.run = run;
     status = tfr__plan_step(p, i, err);
     if (!status && b->queue && p->steps[i].kind == TFR__STEP_LAUNCH)
         status = (int32_t)tfr__stream_sync(&session->streams.items[p->steps[i].stream], err);
@@ -110,10 +108,10 @@ static int32_t timed_step(tfr_session *session, tfr__plan *p, uint32_t i, uint64
 }
 
 /* The walk with a clock; the last one keeps what it found. */
-static tfr_status sample_walk(tfr_session *session, tfr__plan *p, uint64_t run, tfr_err *err)
+static tfr_status sample_walk(tfr_session *session, tfr__plan *p, tfr_err *err)
 {
     for (uint32_t i = 0; i < p->n_steps; i++) {
-        int32_t status = timed_step(session, p, i, run, err);
+        int32_t status = timed_step(session, p, i, err);
         if (status)
             return tfr__plan_failed(session, p, i, status, err);
     }
@@ -123,12 +121,10 @@ static tfr_status sample_walk(tfr_session *session, tfr__plan *p, uint64_t run, 
 }
 
 /* The walk that says after each launch whether it left the floating-point mode as it was. */
-static tfr_status watched_walk(tfr_session *session, tfr__plan *p, uint64_t run, tfr_err *err)
+static tfr_status watched_walk(tfr_session *session, tfr__plan *p, tfr_err *err)
 {
     for (uint32_t i = 0; i < p->n_steps; i++) {
-        int32_t status;
-        p->bound[i].launch.run = run;
-        status = tfr__plan_step(p, i, err);
+        int32_t status = tfr__plan_step(p, i, err);
         if (status)
             return tfr__plan_failed(session, p, i, status, err);
     }
@@ -163,15 +159,14 @@ tfr_status tfr__plan_walk(tfr_session *session, tfr__plan *p, uint64_t run, tfr_
         if (p->queues != session->streams.generation)
             tfr__plan_rebind(p);
         if (p->watch & TFR__WATCH_SAMPLES && !tfr__is_traced(session))
-            return sample_walk(session, p, run, err);
+            return sample_walk(session, p, err);
         if (p->watch & TFR__WATCH_MODES && !tfr__is_traced(session))
-            return watched_walk(session, p, run, err);
+            return watched_walk(session, p, err);
     }
     if (tfr__is_traced(session))
         return tfr__trace_walk(session, p, run, err);
     tfr__thread_begin(thread);
     for (; b < end; b++, where++) {
-        b->launch.run = run;
         tfr__thread_enter(thread, where);
         status = b->call(b->device, b->queue, b->object, &b->launch, err);
         if (__builtin_expect(status, 0))
@@ -191,6 +186,8 @@ tfr_status tfr__plan_run(tfr_session *session, tfr__plan *p, tfr__frame *frame, 
         own = (tfr_err)TFR_ERR_INIT; /* 0.5 KB, for nothing where the caller has one */
         err = &own;
     }
+    if (p->random)
+        *p->random = session->plans.kernel.random;
     status = run_bind(p, frame, err);
     if (!status)
         status = tfr__plan_walk(session, p, session->plans.kernel.run, err);

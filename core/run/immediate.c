@@ -28,6 +28,7 @@ typedef struct tfr__call_entry {
 struct tfr__call_cache {
     tfr__call_entry *first;
     uint32_t n;
+    uint64_t n_runs; /* each draws other random numbers, whichever session it is */
 };
 
 static bool attr_equal(const tfr_attr *a, const tfr_attr *b)
@@ -177,7 +178,7 @@ static void cache_trim(struct tfr__call_cache *cache)
 
 static tfr_status entry_get(tfr_runtime *runtime, const tfr__op *op, const char *device,
                             const tfr_node_desc *node, uint64_t present, uint32_t n_inputs,
-                            tfr__call_entry **out, tfr_err *err)
+                            tfr__call_entry **out, uint64_t *step, tfr_err *err)
 {
     struct tfr__call_cache *cache = runtime->calls;
     tfr_status status;
@@ -201,6 +202,7 @@ static tfr_status entry_get(tfr_runtime *runtime, const tfr__op *op, const char 
         cache->n++;
     }
     (*out)->users++;
+    *step = cache->n_runs++;
     return TFR_OK;
 }
 
@@ -223,7 +225,7 @@ tfr_status tfr_op_run(tfr_runtime *runtime, const char *device, const tfr_node_d
     tfr_node_desc node = {.size = sizeof node};
     const tfr__op *op;
     tfr__call_entry *e = NULL;
-    uint64_t present = 0;
+    uint64_t present = 0, step = 0;
     tfr_status status;
     memcpy(&node, given, given->size < sizeof node ? given->size : sizeof node);
     op = node.op ? tfr__op_find(node.domain ? node.domain : "", node.op) : NULL;
@@ -240,10 +242,11 @@ tfr_status tfr_op_run(tfr_runtime *runtime, const char *device, const tfr_node_d
     for (uint32_t i = 0; i < n_inputs; i++)
         present |= inputs[i] ? (uint64_t)1 << i : 0;
     pthread_mutex_lock(&runtime->calls_lock);
-    status = entry_get(runtime, op, device, &node, present, n_inputs, &e, err);
+    status = entry_get(runtime, op, device, &node, present, n_inputs, &e, &step, err);
     pthread_mutex_unlock(&runtime->calls_lock);
     if (status)
         return status;
+    tfr_session_set_random(e->session, 0, step);
     status = run_entry(e, inputs, n_inputs, outputs, n_outputs, err);
     pthread_mutex_lock(&runtime->calls_lock);
     e->users--;

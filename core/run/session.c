@@ -96,6 +96,7 @@ tfr_status tfr__session_create(tfr_runtime *runtime, tfr_graph *graph,
     session->log_placement = options.log_placement != 0;
     session->plans.kernel.streams = &session->streams;
     session->plans.no_programs = options.no_programs != 0;
+    session->plans.kernel.random.seed = options.seed;
     session->plans.math_mode = math_mode;
     session->loose_shapes = options.loose_shapes != 0;
     session->plans.kernel.preferred = (tfr__pin){-1, -1};
@@ -369,6 +370,7 @@ static tfr_status run_locked(tfr_session *session, tfr_tensor *const *inputs, ui
     tfr_status status;
     tfr__subgraph_forget_used(session);
     session->plan_ns = 0;
+    session->n_passes_run = session->plans.kernel.random.pass = 0;
     status = tfr__graph_check(session->graph, err);
     if (!status)
         status = tfr__session_bind_inputs(session, frame, inputs, n_inputs, err);
@@ -393,6 +395,7 @@ static tfr_status run_locked(tfr_session *session, tfr_tensor *const *inputs, ui
         tfr__trace_drain(session);
     }
     session->plans.kernel.run += run && !status;
+    session->plans.kernel.random.step += run && !status;
     if (!status && session->n_plans != n_plans) {
         report_placement(session);
         report_math_mode(session);
@@ -422,6 +425,24 @@ tfr_status tfr_session_prepare(tfr_session *session, tfr_tensor *const *inputs, 
     status = run_locked(session, inputs, n_inputs, NULL, false, err);
     pthread_mutex_unlock(&session->lock);
     return status;
+}
+
+/* ---- random numbers -------------------------------------------------------------------------- */
+
+void tfr_session_get_random(tfr_session *session, uint64_t *seed, uint64_t *step)
+{
+    pthread_mutex_lock(&session->lock);
+    *seed = session->plans.kernel.random.seed;
+    *step = session->plans.kernel.random.step;
+    pthread_mutex_unlock(&session->lock);
+}
+
+void tfr_session_set_random(tfr_session *session, uint64_t seed, uint64_t step)
+{
+    pthread_mutex_lock(&session->lock);
+    session->plans.kernel.random.seed = seed;
+    session->plans.kernel.random.step = step;
+    pthread_mutex_unlock(&session->lock);
 }
 
 /* ---- variables ------------------------------------------------------------------------------- */

@@ -22,6 +22,7 @@ struct tfr_session {
     tfr__streams streams;   /* a binding without the lock uses its own */
     tfr__plan **used;       /* plans of the last run, in order */
     uint32_t n_used, used_capacity;
+    uint32_t n_passes_run;           /* of this run, through bodies of control flow */
     uint32_t n_rows, n_program_rows; /* of the report on the last run */
     uint64_t n_plans, plan_ns;
     struct tfr__pass_row *passes; /* one per pass, or NULL: none ran */

@@ -296,7 +296,6 @@ static int32_t walk_step(tfr_session *session, tfr__plan *p, uint32_t i, uint64_
         put->pub.kind = TFR_TRACE_ENQUEUE;
         put->pub.flops = put->pub.bytes = 0;
     }
-    b->launch.run = run;
     b->launch.id = s && step->backend && session->streams.items[step->stream].recorded
                        ? (uint64_t)(s - t->slots) + 1
                        : 0;

@@ -48,6 +48,7 @@ typedef struct tfr_session_options {
      * computes strictly, which placements and a warning say.
      */
     const char *math_mode;
+    uint64_t seed; /* of random numbers: runs n of sessions of one graph and seed draw the same */
 } tfr_session_options;
 #define TFR_SESSION_OPTIONS_INIT                                                                   \
     {                                                                                              \
@@ -101,6 +102,15 @@ TFR_API TFR_MUST_CHECK tfr_status tfr_binding_create(tfr_session *session,
 TFR_API TFR_MUST_CHECK tfr_status tfr_binding_run(tfr_binding *binding, tfr_err *err);
 /* NULL is fine. Before the session is destroyed. */
 TFR_API void tfr_binding_destroy(tfr_binding *binding);
+
+/*
+ * What the next run draws random numbers from: the seed, and the runs before it. Kept with the
+ * variables in a checkpoint and set in another session of the graph, they make the runs after it
+ * draw as those of this one would have. Bindings go on from where the session was when they were
+ * made. [any]
+ */
+TFR_API void tfr_session_get_random(tfr_session *session, uint64_t *seed, uint64_t *step);
+TFR_API void tfr_session_set_random(tfr_session *session, uint64_t seed, uint64_t step);
 
 /* A copy of a variable's state, or its new state (same type and shape). TFR_ENOTFOUND. */
 TFR_API TFR_MUST_CHECK tfr_status tfr_session_get_variable(tfr_session *session, const char *name,

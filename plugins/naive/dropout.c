@@ -43,6 +43,6 @@ static int32_t run_dropout(const naive_kernel *k, const tfr_launch *launch, tfr_
 }
 
 const naive_op naive_dropout_ops[] = {
-    {"", "Dropout", 22, supports_dropout, run_dropout, NULL, 0, naive_random_prepare},
+    {"", "Dropout", 22, supports_dropout, run_dropout, NULL, 0, NULL},
     {NULL, NULL, 0, NULL, NULL, NULL, 0, NULL},
 };

@@ -98,7 +98,7 @@ static int32_t run_multinomial(const naive_kernel *k, const tfr_launch *launch, 
 
 #define ROW(name, run)                                                                             \
     {                                                                                              \
-        "", name, 22, NULL, run, NULL, NAIVE_RANDOM, naive_random_prepare                          \
+        "", name, 22, NULL, run, NULL, NAIVE_RANDOM, NULL                                          \
     }
 
 const naive_op naive_random_ops[] = {

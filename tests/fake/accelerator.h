@@ -29,8 +29,8 @@
 #define FAKE_ALIGNMENT    256
 #define FAKE_MAX_RANK     4
 #define FAKE_MATMUL_MAX_K 1024
-/* A launch has at most two inputs, an output and a workspace. */
-#define FAKE_MAX_BLOCKS  4
+/* A launch has at most two inputs, an output, a workspace and a state of random numbers. */
+#define FAKE_MAX_BLOCKS  5
 #define FAKE_MAX_RECORDS 4096
 
 /* An allocation. Its user's work that is still queued is counted. */
@@ -68,6 +68,7 @@ typedef struct fake_item {
     float *args[3];
     float *workspace;
     float scalar; /* what a launch read of a host input */
+    const tfr_random_state *random;
     uint64_t id;  /* of the launch */
     int32_t node; /* of a program, or -1 */
     tfr_fence *fence;
@@ -95,12 +96,13 @@ struct tfr_queue {
     int32_t node;
 };
 
-typedef enum fake_op { FAKE_ADD, FAKE_MUL, FAKE_RELU, FAKE_MATMUL } fake_op;
+typedef enum fake_op { FAKE_ADD, FAKE_MUL, FAKE_RELU, FAKE_MATMUL, FAKE_DROPOUT } fake_op;
 
 struct tfr_kernel {
     tfr_kernel *next;
     fake_op op;
-    uint32_t n_inputs;
+    uint32_t n_inputs; /* that launch reads, the first ones of n_call_inputs */
+    uint32_t n_call_inputs, n_call_outputs;
     int32_t rank; /* of the output */
     int64_t dims[FAKE_MAX_RANK];
     int64_t strides[2][FAKE_MAX_RANK]; /* of the inputs; 0 where an input is stretched */
@@ -110,6 +112,8 @@ struct tfr_kernel {
     uint64_t in_place; /* bit i: the output may have input i's memory */
     float *packed;     /* input 1, if prepare has consumed it */
     bool host_scalar;  /* input 1 is read by launch, in the host's memory */
+    float ratio;       /* of Dropout */
+    uint32_t subsequence;
     uint32_t n_pending;
 };
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * accelerator_kernel.c: the four ops of the fake accelerator, on plain float32 of rank 0 to 4.
+ * accelerator_kernel.c: the five ops of the fake accelerator, on plain float32 of rank 0 to 4.
  *   Add, Mul    y = a + b, a * b with NumPy's broadcasting; y may have the memory of an input of
  *               its own shape
  *   Relu        y = max(x, 0), NaN stays; y may have x's memory
  *               with host_scalars, an input b of one element is read by launch, from the host
  *   MatMul      [m,k] x [k,n]; the sums run in doubles; takes a workspace of k floats, for a column
+ *   Dropout     in training, with a known ratio, which prepare consumes, and without the mask
  */
 #include "accelerator.h"
 
@@ -17,10 +18,9 @@ static const struct {
     int32_t since_version;
     uint32_t n_inputs;
 } ops[] = {
-    [FAKE_ADD] = {"Add", 14, 2},
-    [FAKE_MUL] = {"Mul", 14, 2},
-    [FAKE_RELU] = {"Relu", 14, 1},
-    [FAKE_MATMUL] = {"MatMul", 13, 2},
+    [FAKE_ADD] = {"Add", 14, 2},         [FAKE_MUL] = {"Mul", 14, 2},
+    [FAKE_RELU] = {"Relu", 14, 1},       [FAKE_MATMUL] = {"MatMul", 13, 2},
+    [FAKE_DROPOUT] = {"Dropout", 22, 1},
 };
 #define N_OPS (sizeof ops / sizeof ops[0])
 
@@ -74,7 +74,9 @@ static int32_t check_call(const tfr_call *call, int op, tfr_err *err)
     const tfr_operand *a = tfr_call_input(call, 0);
     const tfr_operand *b = ops[op].n_inputs > 1 ? tfr_call_input(call, 1) : a;
     const tfr_operand *y = tfr_call_output(call, 0);
-    if (call->n_inputs != ops[op].n_inputs || call->n_outputs != 1 || !a || !b || !y)
+    if (call->n_inputs < ops[op].n_inputs ||
+        (op != FAKE_DROPOUT && (call->n_inputs > ops[op].n_inputs || call->n_outputs != 1)) || !a ||
+        !b || !y)
         return fake_breach(err, "%s with %u inputs and %u outputs", call->name, call->n_inputs,
                            call->n_outputs);
     if (a->dtype != b->dtype || a->dtype != y->dtype)
@@ -142,6 +144,21 @@ static bool is_host_scalar(const tfr_plugin_device *device, int op, const tfr_ca
            tfr_operand_elements(tfr_call_input(call, 1)) == 1;
 }
 
+/* Ratio and mode of a Dropout that draws, and nothing else of it, are taken. */
+static bool judge_dropout(const tfr_call *call, tfr_answer *answer)
+{
+    const tfr_operand *ratio = tfr_call_input(call, 1), *mode = tfr_call_input(call, 2);
+    if (tfr_call_output(call, 1) || tfr_call_attr(call, "seed"))
+        say_no(answer, TFR_REASON_ATTRIBUTE, "Dropout with a mask or a seed of its own");
+    else if (!mode || !mode->data || !*(const unsigned char *)mode->data)
+        say_no(answer, TFR_REASON_ATTRIBUTE, "Dropout that is not known to train");
+    else if (ratio && (!ratio->data || ratio->dtype != TFR_DTYPE_F32))
+        say_no(answer, TFR_REASON_DTYPE, "Dropout with a ratio that is no known float32");
+    else
+        return true;
+    return false;
+}
+
 /* Fills answer for a call. A failing status is a breach. */
 static int32_t judge(const tfr_plugin_device *device, const tfr_call *call, tfr_answer *answer,
                      int *out_op, tfr_err *err)
@@ -173,10 +190,14 @@ static int32_t judge(const tfr_plugin_device *device, const tfr_call *call, tfr_
         }
         answer->workspace_bytes = (uint64_t)k * sizeof(float);
     }
+    if (op == FAKE_DROPOUT && !judge_dropout(call, answer))
+        return TFR_OK;
     if (!plain) {
         say_no(answer, TFR_REASON_LAYOUT, "only plain operands are taken");
         return TFR_OK;
     }
+    if (op == FAKE_DROPOUT)
+        answer->flags = TFR_ANSWER_RANDOM | TFR_ANSWER_NONDETERMINISTIC;
     answer->verdict = TFR_VERDICT_YES;
     if (is_host_scalar(device, op, call))
         answer->host_inputs = 1u << 1;
@@ -210,7 +231,9 @@ static int32_t fake_supports(tfr_plugin_device *device, const tfr_call *call, tf
 static void set_shapes(tfr_kernel *kernel, const tfr_call *call)
 {
     const tfr_operand *y = tfr_call_output(call, 0);
-    kernel->n_inputs = call->n_inputs;
+    kernel->n_inputs = ops[kernel->op].n_inputs;
+    kernel->n_call_inputs = call->n_inputs;
+    kernel->n_call_outputs = call->n_outputs;
     kernel->rank = y->rank;
     memcpy(kernel->dims, y->dims, (size_t)y->rank * sizeof y->dims[0]);
     kernel->bytes[kernel->n_inputs] = (uint64_t)tfr_operand_elements(y) * sizeof(float);
@@ -229,6 +252,16 @@ static void set_shapes(tfr_kernel *kernel, const tfr_call *call)
         kernel->n = y->dims[1];
         kernel->k = tfr_call_input(call, 0)->dims[1];
     }
+}
+
+static void set_dropout(tfr_kernel *kernel, const tfr_call *call, tfr_kernel_info *info)
+{
+    const tfr_operand *ratio = tfr_call_input(call, 1);
+    kernel->ratio = 0.5f;
+    if (ratio)
+        memcpy(&kernel->ratio, ratio->data, sizeof kernel->ratio);
+    kernel->subsequence = call->subsequence;
+    info->consumed_inputs = 1u << 2 | (ratio ? 1u << 1 : 0);
 }
 
 /* Takes the right side of a product into the kernel, as a driver packs weights. */
@@ -266,6 +299,8 @@ static int32_t fake_prepare(tfr_plugin_device *device, const tfr_call *call,
         for (uint32_t i = 0; i < answer.n_in_place; i++)
             kernel->in_place |= UINT64_C(1) << answer.in_place[i].input;
         set_shapes(kernel, call);
+        if (op == FAKE_DROPOUT)
+            set_dropout(kernel, call, info);
         if (device->consume && op == FAKE_MATMUL)
             status = consume(kernel, tfr_call_input(call, 1), info, err);
     }
@@ -322,12 +357,14 @@ static int32_t resolve_args(const tfr_plugin_device *device, const tfr_kernel *k
                             const tfr_launch *launch, void **places, fake_item *item, tfr_err *err)
 {
     const uint32_t n_args = kernel->n_inputs + 1;
+    const uint32_t n_call_args = kernel->n_call_inputs + kernel->n_call_outputs;
     const char *name = ops[kernel->op].name;
-    if (launch->n_args != n_args)
+    if (launch->n_args != n_call_args)
         return fake_breach(err, "launch of %s with %u args, it has %u", name, launch->n_args,
-                           n_args);
+                           n_call_args);
     for (uint32_t i = 0; i < n_args; i++) {
-        const tfr_arg *arg = &launch->args[i];
+        const tfr_arg *arg =
+            &launch->args[i < kernel->n_inputs ? i : i - kernel->n_inputs + kernel->n_call_inputs];
         if (arg->dims)
             return fake_breach(err, "launch of %s asks arg %u for its dims, which are fixed", name,
                                i);
@@ -386,6 +423,20 @@ static int32_t resolve_workspace(const tfr_plugin_device *device, const tfr_kern
     return TFR_OK;
 }
 
+static int32_t resolve_random(const tfr_plugin_device *device, const tfr_kernel *kernel,
+                              const tfr_launch *launch, fake_item *item, tfr_err *err)
+{
+    void *place = fake_place(device, (void *)(uintptr_t)launch->random, launch->random_offset);
+    if (kernel->op != FAKE_DROPOUT)
+        return TFR_OK;
+    item->blocks[4] = fake_block_of(device, place, sizeof *item->random);
+    if (!item->blocks[4] || (uintptr_t)place % sizeof(uint64_t) != 0)
+        return fake_breach(err, "launch of %s: there is no state of random numbers at %p",
+                           ops[kernel->op].name, launch->random);
+    item->random = fake_shadow(device, place);
+    return TFR_OK;
+}
+
 static int32_t fake_launch(tfr_plugin_device *device, tfr_queue *queue, tfr_kernel *kernel,
                            const tfr_launch *launch, tfr_err *err)
 {
@@ -409,6 +460,8 @@ static int32_t fake_launch(tfr_plugin_device *device, tfr_queue *queue, tfr_kern
         status = resolve_args(device, kernel, launch, places, item, err);
     if (!status)
         status = resolve_workspace(device, kernel, launch, places, item, err);
+    if (!status)
+        status = resolve_random(device, kernel, launch, item, err);
     if (!status) {
         item->kind = FAKE_LAUNCH;
         item->kernel = kernel;
@@ -468,10 +521,25 @@ static void compute_matmul(const tfr_kernel *kernel, float *const *args, float *
     }
 }
 
+static void compute_dropout(const tfr_kernel *kernel, const tfr_random_state *random,
+                            float *const *args)
+{
+    const uint64_t n = kernel->bytes[0] / sizeof(float);
+    const double ratio = (double)kernel->ratio;
+    for (uint64_t i = 0; i < n; i++) {
+        uint32_t words[4];
+        tfr_random_block(random, kernel->subsequence, i / 4, words);
+        args[1][i] =
+            (words[i % 4] >> 8) * 0x1p-24 >= ratio ? (float)((double)args[0][i] / (1 - ratio)) : 0;
+    }
+}
+
 void fake_compute(const fake_item *item)
 {
     if (item->kernel->op == FAKE_MATMUL)
         compute_matmul(item->kernel, item->args, item->workspace);
+    else if (item->kernel->op == FAKE_DROPOUT)
+        compute_dropout(item->kernel, item->random, item->args);
     else
         compute_elements(item->kernel, item->args);
 }

@@ -15,7 +15,7 @@
 
 typedef struct program_node {
     tfr_kernel *kernel;
-    int32_t values[3]; /* inputs, then the output */
+    int32_t values[5]; /* inputs, then outputs; -1 = none, or consumed by the kernel */
     uint32_t n_values;
     int64_t scratch; /* offset of the kernel's own workspace, or -1 */
 } program_node;
@@ -88,9 +88,13 @@ static int32_t compile_node(tfr_plugin_device *device, const tfr_program_node *f
             fake_kernel_facet.prepare(device, from->call, NULL, &to->kernel, &kernel_info, err);
     if (status)
         return status;
-    to->n_values = from->call->n_inputs + 1;
+    to->n_values = from->call->n_inputs + from->call->n_outputs;
     memcpy(to->values, from->inputs, from->call->n_inputs * sizeof *to->values);
-    to->values[from->call->n_inputs] = from->outputs[0];
+    memcpy(to->values + from->call->n_inputs, from->outputs,
+           from->call->n_outputs * sizeof *to->values);
+    for (uint32_t k = 0; k < from->call->n_inputs; k++)
+        if (kernel_info.consumed_inputs >> k & 1)
+            to->values[k] = -1;
     to->scratch = answer.workspace_bytes ? reserve(info, answer.workspace_bytes) : -1;
     return TFR_OK;
 }
@@ -119,6 +123,10 @@ static int32_t fake_compile(tfr_plugin_device *device, const tfr_program_graph *
         p->values[v].bytes = (uint64_t)tfr_operand_elements(value->operand) * sizeof(float);
         p->values[v].layout = value->layout;
         p->values[v].data = value->operand->data;
+        if (value->operand->dtype != TFR_DTYPE_F32) { /* Dropout's mode, which prepare consumes */
+            p->values[v].bytes = 0;
+            p->values[v].data = NULL;
+        }
         p->values[v].offset = -1;
     }
     for (uint32_t k = 0; k < p->n_args; k++) {
@@ -181,7 +189,7 @@ static int32_t fake_program_launch(tfr_plugin_device *device, tfr_queue *queue,
                          .src_space = TFR_SPACE_HOST,
                          .src = value->data,
                          .bytes = value->bytes};
-        if (value->data) {
+        if (value->data && value->bytes) {
             const tfr_arg to = place_of(device, value, launch);
             copy.dst = to.address;
             copy.dst_offset = to.offset;
@@ -194,10 +202,15 @@ static int32_t fake_program_launch(tfr_plugin_device *device, tfr_queue *queue,
     }
     for (uint32_t i = 0; !status && i < program->n_nodes; i++) {
         const program_node *node = &program->nodes[i];
-        tfr_arg args[3] = {{0}};
-        tfr_launch one = {.size = sizeof one, .n_args = node->n_values, .args = args};
+        tfr_arg args[5] = {{0}};
+        tfr_launch one = {.size = sizeof one,
+                          .n_args = node->n_values,
+                          .args = args,
+                          .random = launch->random,
+                          .random_offset = launch->random_offset};
         for (uint32_t k = 0; k < node->n_values; k++)
-            args[k] = place_of(device, &program->values[node->values[k]], launch);
+            if (node->values[k] >= 0)
+                args[k] = place_of(device, &program->values[node->values[k]], launch);
         queue->node = (int32_t)i;
         if (node->scratch >= 0) {
             const tfr_arg scratch = behind(device, launch->workspace, launch->workspace_offset,

@@ -92,7 +92,8 @@ typedef struct tfr_call {
     uint32_t n_attrs, attr_stride;
     uint32_t n_inputs, input_stride;
     uint32_t n_outputs, output_stride;
-    int32_t math_mode; /* tfr_math_mode */
+    int32_t math_mode;    /* tfr_math_mode */
+    uint32_t subsequence; /* of random numbers: the node's own (plugin_random.h) */
 } tfr_call;
 
 /* ---- reading a call ---- */

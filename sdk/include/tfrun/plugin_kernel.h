@@ -36,7 +36,7 @@ typedef enum tfr_verdict {
 enum {
     TFR_ANSWER_CAPTURABLE = 1u << 0,
     TFR_ANSWER_NONDETERMINISTIC = 1u << 1, /* two launches give different values */
-    /* draws random numbers: another implementation gives other values, with the same seed too */
+    /* draws random numbers, as plugin_random.h says, or else NONDETERMINISTIC, too */
     TFR_ANSWER_RANDOM = 1u << 2,
     TFR_ANSWER_MATH_MODE = 1u << 3 /* computes in the call's math mode; else it does so strictly */
 };
@@ -116,8 +116,13 @@ typedef struct tfr_launch {
     const tfr_arg *args;
     void *workspace;           /* workspace_bytes of space 0, or NULL */
     uint64_t workspace_offset; /* as the offset of an argument */
-    uint64_t run;              /* number of the session's run, for ops that draw random numbers */
     uint64_t id; /* names this launch in the records of tfr.profile/1; 0 = nobody asks */
+    /*
+     * A tfr_random_state in space 0, if TFR_ANSWER_RANDOM was answered, or, for a program, for one
+     * of its nodes; else NULL. Read by the queue, not by launch.
+     */
+    const void *random;
+    uint64_t random_offset; /* as the offset of an argument */
 } tfr_launch;
 
 enum {
