@@ -25,11 +25,13 @@ static int32_t run_dropout(const naive_kernel *k, const tfr_launch *launch, tfr_
     void *py = naive_out(k, launch, 0), *pm = naive_out(k, launch, 1);
     bool training = mode && naive_get_int(mode->dtype, naive_in(k, launch, 2), 0);
     double ratio = ratio_input ? naive_get(ratio_input->dtype, naive_in(k, launch, 1), 0) : 0.5;
-    naive_random r = naive_random_start(k, launch, true);
+    naive_random r = {{0}, 0};
     int64_t n = tfr_operand_elements(x), i;
 
     if (training && !(ratio >= 0 && ratio <= 1))
         return tfr_fail(err, TFR_EINVAL, "Dropout ratio %g is not in [0, 1)", ratio);
+    if (training)
+        r = naive_random_start(k, launch, true);
     for (i = 0; i < n; i++) {
         bool keep = !training || naive_random_uniform(&r, i, TFR_DTYPE_F32) >= ratio;
         if (!training)

@@ -52,9 +52,8 @@ model_of Relu 4 >other/shape/model.onnx
 exits 0 "data of another shape than declared are tried" "$TFRUN" verify other/shape
 # Random numbers: their distribution is judged. A chance of 1 and of 0 leaves nothing to it.
 one_one_zero='\000\000\200\077\000\000\200\077\000\000\000\000'
-zero_one_zero='\000\000\000\000\000\000\200\077\000\000\000\000'
 halves='\000\000\000\077\000\000\000\077\000\000\000\000'
-case_of random/values Bernoulli "$halves" "$zero_one_zero"
+case_of random/values Bernoulli "$halves" "$one_one_zero"
 case_of random/impossible Bernoulli "$one_one_zero" "$halves"
 case_of random/shape Bernoulli "$halves" "$halves"
 float32_pb 2 '\000\000\200\277\000\000\000\000' >random/shape/test_data_set_0/output_0.pb
