@@ -163,7 +163,10 @@ libtfrun_core_la_SOURCES = \
 	core/plan/plan_sample.c \
 	core/plan/plan_steps.c \
 	core/plan/plan_steps.h \
+	core/plan/plan_variables.c \
 	core/plan/step.h \
+	core/plan/variable.c \
+	core/plan/variable.h \
 	core/run/control.c \
 	core/run/exec.h \
 	core/run/failure.c \

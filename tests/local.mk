@@ -92,6 +92,7 @@ unit_tests = \
 	tests/test_passes \
 	tests/test_program \
 	tests/test_regex \
+	tests/test_variable \
 	tests/test_scan \
 	tests/test_sequence \
 	tests/test_shape \
@@ -587,6 +588,11 @@ tests_test_prices_LDADD = $(TFR_TEST_CORE)
 tests_test_prices_SOURCES = tests/graph_text.h tests/session_kit.h tests/temp_path.h \
 	tests/test_prices.c
 tests_test_prices_DEPENDENCIES = libtfrun-core.la tests/fakeacc/fakeacc.la
+
+tests_test_variable_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_variable_LDADD = $(TFR_TEST_CORE)
+tests_test_variable_SOURCES = tests/session_kit.h tests/test_variable.c
+tests_test_variable_DEPENDENCIES = libtfrun-core.la tests/fakeacc/fakeacc.la
 
 tests_test_random_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_random_LDADD = $(TFR_TEST_CORE)

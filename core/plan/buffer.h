@@ -9,6 +9,7 @@ typedef enum tfr__buffer_kind {
     TFR__BUFFER_LIVE_IN,  /* memory of a value of the run's frame, bound at each run */
     TFR__BUFFER_CONSTANT, /* tensor (host), or address (device copy, owned by the plan) */
     TFR__BUFFER_ARENA,    /* a slice of the plan's arena in its memory */
+    TFR__BUFFER_VARIABLE, /* of a variable: in its home, the same for all plans */
     TFR__BUFFER_TENSOR    /* a new tensor for each run: outputs of the section, strings */
 } tfr__buffer_kind;
 
@@ -20,7 +21,7 @@ typedef struct tfr__buffer {
     int32_t dtype;        /* TENSOR */
     tfr_shape shape;      /* TENSOR */
     tfr_tensor *tensor;   /* CONSTANT on the host */
-    void *address;        /* CONSTANT, ARENA: fixed; LIVE_IN, TENSOR: of this run */
+    void *address;        /* CONSTANT, ARENA: fixed; others: of this run */
     uint32_t first, last; /* ARENA: steps that use it */
     uint64_t offset;      /* ARENA */
     uint64_t behind;      /* bytes behind address, where the memory has handles; else 0 */

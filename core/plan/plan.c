@@ -24,8 +24,9 @@ static tfr_status build_init(tfr__build *b, tfr_err *err)
     b->live_out = tfr__calloc(n, sizeof *b->live_out);
     b->live_in = tfr__calloc(n, sizeof *b->live_in);
     b->seen = tfr__calloc(n, sizeof *b->seen);
+    b->updates = tfr__calloc(n, sizeof *b->updates);
     if (!b->nodes || !b->types || !b->known || !b->dynamic || !b->wanted || !b->root || !b->uses ||
-        !b->live_out || !b->live_in || !b->seen)
+        !b->live_out || !b->live_in || !b->seen || !b->updates)
         return tfr_fail(err, TFR_ENOMEM, "out of memory for planning %u nodes", b->n_node_states);
     return TFR_OK;
 }
@@ -49,6 +50,7 @@ static void build_finish(tfr__build *b)
     for (uint32_t g = 0; g < b->n_groups; g++) {
         tfr__program_drop(&b->groups[g].program);
         tfr__free(b->groups[g].args);
+        tfr__free(b->groups[g].in_place);
     }
     for (uint32_t v = 0; b->known && v < b->graph->n_values; v++)
         tfr_tensor_release(b->known[v]);
@@ -62,6 +64,7 @@ static void build_finish(tfr__build *b)
     tfr__free(b->live_out);
     tfr__free(b->live_in);
     tfr__free(b->seen);
+    tfr__free(b->updates);
     tfr__free(b->groups);
     tfr__free(b->order);
     tfr__free(b->layouts);
@@ -187,6 +190,7 @@ void tfr__plan_destroy(tfr__plan *p)
     tfr__free(p->where);
     tfr__free(p->patches);
     tfr__free(p->moving);
+    tfr__free(p->variables);
     tfr__free(p->args);
     tfr__free(p->dims);
     tfr__free(p->placed);

@@ -17,6 +17,7 @@
 #include "kernel/place.h"
 #include "plan/placed.h"
 #include "plan/step.h"
+#include "plan/variable.h"
 #include "value/tensor.h"
 
 /* What a session's options say about plans. */
@@ -30,10 +31,12 @@ typedef struct tfr__plan_env {
 /* Where a plan begins, and what is known there. All is borrowed. */
 typedef struct tfr__section {
     const tfr_graph *graph;
-    const int32_t *last_use;   /* by value: the last node, n_nodes for the graph's caller, -1 */
-    const tfr__pin *pins;      /* by node */
-    tfr_tensor *const *values; /* by value: what is there, or NULL */
-    uint32_t first;            /* node */
+    const int32_t *last_use; /* by value: the last node, n_nodes for the graph's caller, -1 */
+    const tfr__pin *pins;    /* by node */
+    tfr_tensor **values; /* by value: what is there, or NULL; of variables that are elsewhere only
+                          * type and shape, until a plan needs more */
+    uint32_t first;      /* node */
+    tfr__variables *variables; /* that live where they are used; NULL = none do */
 } tfr__section;
 
 /* What a section takes from the frame, as it must be for the plan to fit. */
@@ -51,6 +54,14 @@ typedef struct tfr__shape_input {
     void *data;          /* own copy */
     tfr_tensor *strings; /* instead of data if they are strings */
 } tfr__shape_input;
+
+/* A variable that the plan reads or updates where it lives. */
+typedef struct tfr__plan_variable {
+    uint32_t variable;    /* number */
+    uint32_t now, beside; /* buffers: the state, and where a new one waits; UINT32_MAX = none */
+    uint32_t written;     /* the step that writes the new state, UINT32_MAX = none */
+    tfr__home home;
+} tfr__plan_variable;
 
 /* What a section gives to the frame. */
 typedef struct tfr__live_out {
@@ -90,13 +101,14 @@ typedef struct tfr__plan {
     tfr__patch *patches;
     uint32_t *moving; /* LIVE_IN and TENSOR buffers: their addresses change from run to run */
     tfr_arg *args;
+    tfr__plan_variable *variables;
     tfr_random_state *random; /* of the run at hand, a buffer's; NULL = no launch draws */
-    int64_t *dims; /* pool for true dims of dynamic outputs */
+    int64_t *dims;            /* pool for true dims of dynamic outputs */
     tfr__placed *placed;
     tfr_tensor **known; /* tensors that kernels may read until they are dropped */
     tfr__program *programs;
     uint32_t n_live_ins, n_shape_inputs, n_live_outs, n_buffers, n_steps, n_patches, n_placed,
-        n_known, n_moving, n_programs;
+        n_known, n_moving, n_programs, n_variables;
     /* Arena per memory: [n_memories]. */
     struct tfr__arena *arenas;
     uint32_t n_arenas;

@@ -143,7 +143,8 @@ static void announce_memory(const tfr__steps *s)
     uint64_t bytes = p->arena_bytes, given = 0;
     for (uint32_t i = 0; i < p->n_buffers; i++) {
         const tfr__buffer *b = &p->buffers[i];
-        if (b->kind == TFR__BUFFER_LIVE_IN || b->kind == TFR__BUFFER_CONSTANT) {
+        if (b->kind == TFR__BUFFER_LIVE_IN || b->kind == TFR__BUFFER_CONSTANT ||
+            b->kind == TFR__BUFFER_VARIABLE) {
             given += b->bytes;
             continue;
         }
@@ -250,6 +251,7 @@ static tfr_status bind_args(tfr__steps *s, tfr_err *err)
             step->args[a].address = p->buffers[buffer].address;
             step->args[a].offset = p->buffers[buffer].behind;
             if (p->buffers[buffer].kind == TFR__BUFFER_LIVE_IN ||
+                p->buffers[buffer].kind == TFR__BUFFER_VARIABLE ||
                 p->buffers[buffer].kind == TFR__BUFFER_TENSOR)
                 p->patches[p->n_patches++] = (tfr__patch){&step->args[a], buffer};
         }

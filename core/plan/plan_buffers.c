@@ -309,9 +309,15 @@ tfr_status tfr__steps_bring(tfr__steps *s, tfr_value v, uint32_t memory, uint32_
 {
     tfr__build *b = s->b;
     uint32_t *at = tfr__steps_where(s, memory, v);
-    tfr_tensor *live_in = b->known[v] ? NULL : tfr__build_live_in(b, v);
+    const bool variable = tfr__build_variable(b, v) >= 0;
+    tfr_tensor *live_in = b->known[v] || variable ? NULL : tfr__build_live_in(b, v);
     const tfr__group *maker = tfr__steps_laid_by(s, v);
     tfr_status status;
+    if (variable && *tfr__steps_where(s, tfr__steps_home(s, v)->memory, v) == TFR__NO_BUFFER) {
+        status = tfr__steps_state(s, v, out, err);
+        if (status)
+            return status;
+    }
     if (maker &&
         *tfr__steps_where(s, b->streams->items[maker->stream].memory, v) == TFR__NO_BUFFER) {
         status = unlay(s, v, maker, err);

@@ -40,6 +40,7 @@ typedef struct tfr__group {
     uint32_t stream;
     tfr_value *args; /* inputs, then outputs, of launches */
     uint32_t n_inputs, n_outputs;
+    bool *in_place;       /* [output][input]: the program may write the one over the other */
     tfr__program program; /* n_nodes 0: dissolved */
 } tfr__group;
 
@@ -65,6 +66,7 @@ typedef struct tfr__build {
     uint32_t *uses; /* by root: reads still to come, of needed nodes and of the section's caller */
     tfr_value
         *live_out; /* by root: a value of the class that leaves the section, or TFR_VALUE_NONE */
+    bool *updates; /* by value: the new state of a variable, written where that lives */
     tfr__group *groups;
     uint32_t n_groups;
     uint32_t *order; /* needed nodes as they run; of each group there is one member */
@@ -113,14 +115,38 @@ static inline int64_t tfr__build_maker(const tfr__build *b, tfr_value v)
     return (int64_t)b->graph->values[v].node - b->first;
 }
 
+/* The variable, by number, whose state v is, if that lives where it is used; else -1. */
+static inline int32_t tfr__build_variable(const tfr__build *b, tfr_value v)
+{
+    const tfr__variables *vars = b->section->variables;
+    const int32_t n = vars && v != TFR_VALUE_NONE ? vars->number[v] : -1;
+    return n < 0 || vars->items[n].host_only || b->known[v] ? -1 : n;
+}
+
+/* The variable whose next state v is, by number, or -1. */
+static inline int32_t tfr__build_update_of(const tfr__build *b, tfr_value v)
+{
+    return b->section->variables ? b->section->variables->update_of[v] : -1;
+}
+
+/* Is v given out as a tensor? New states are, unless the plan writes them where they live. */
 static inline bool tfr__build_leaves(const tfr__build *b, tfr_value v)
 {
-    return b->section->last_use[v] >= (int32_t)b->end;
+    return b->section->last_use[v] >= (int32_t)b->end ||
+           (tfr__build_update_of(b, v) >= 0 && !b->updates[v]);
+}
+
+/* Is v read by anybody after the section, or the new state of a variable? */
+static inline bool tfr__build_remains(const tfr__build *b, tfr_value v)
+{
+    return b->updates[v] || tfr__build_leaves(b, v);
 }
 
 tfr_status tfr__build_infer(tfr__build *b, tfr_err *err);
 tfr_status tfr__build_place(tfr__build *b, tfr_err *err);
 tfr_status tfr__build_steps(tfr__build *b, tfr_err *err);
+/* plan_variables.c: which new states of variables the plan writes where these live. */
+void tfr__build_updates(tfr__build *b);
 /* plan_program.c: groups of nodes for programs, the programs, and the order of everything. */
 tfr_status tfr__build_programs(tfr__build *b, tfr_err *err);
 /* plan_compile.c */

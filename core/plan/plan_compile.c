@@ -233,7 +233,7 @@ tfr_status tfr__group_propose(tfr__build *b, tfr__backend *backend, tfr_err *err
     }
     if (!status && n) {
         for (uint32_t v = 0; v < w.pub.n_values; v++)
-            if (tfr__build_leaves(b, w.value_of[v]))
+            if (tfr__build_remains(b, w.value_of[v]))
                 w.values[v].flags |= TFR_VALUE_OUTPUT;
         rows = tfr__calloc(w.pub.n_nodes, sizeof *rows);
         if (!rows)
@@ -266,7 +266,7 @@ tfr_status tfr__group_propose(tfr__build *b, tfr__backend *backend, tfr_err *err
 /* May v leave the program in a layout of the backend, and does a program of it read v? */
 static bool any_layout(const tfr__build *b, const tfr__backend *backend, tfr_value v)
 {
-    if (!backend->has_layout || tfr__build_leaves(b, v))
+    if (!backend->has_layout || tfr__build_remains(b, v))
         return false;
     for (uint32_t i = 0; i < b->end - b->first; i++) {
         const tfr__node *node = tfr__build_node_at(b, i);
@@ -293,7 +293,7 @@ static void find_border(view *w, const tfr__build *b, const tfr__backend *backen
     for (uint32_t v = 0; v < w->pub.n_values; v++) {
         tfr_value value = w->value_of[v];
         if ((w->values[v].flags & TFR_VALUE_INPUT) ||
-            (!tfr__build_leaves(b, value) && b->readers[value] == w->values[v].n_readers))
+            (!tfr__build_remains(b, value) && b->readers[value] == w->values[v].n_readers))
             continue;
         w->values[v].flags |= TFR_VALUE_OUTPUT;
         if (any_layout(b, backend, value))
@@ -444,7 +444,8 @@ tfr_status tfr__group_compile(tfr__build *b, uint32_t group, tfr_err *err)
         g->n_inputs = w.pub.n_inputs;
         g->n_outputs = w.pub.n_outputs;
         g->args = tfr__calloc((size_t)g->n_inputs + g->n_outputs + 1, sizeof *g->args);
-        if (!g->args)
+        g->in_place = tfr__calloc((size_t)g->n_inputs * g->n_outputs + 1, sizeof *g->in_place);
+        if (!g->args || !g->in_place)
             status = tfr_fail(err, TFR_ENOMEM, "out of memory for the arguments of a program");
         for (uint32_t k = 0; g->args && k < g->n_inputs + g->n_outputs; k++)
             g->args[k] = w.value_of[w.args[k]];

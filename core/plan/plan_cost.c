@@ -198,7 +198,7 @@ static void find_edges(pricing *p, uint32_t i)
         maker = maker_of(b, v);
         if (maker >= 0)
             p->edges[p->l.n_edges++] = (tfr__labeling_edge){(uint32_t)maker, i, bytes_of(b, v)};
-        else if (tfr__build_live_in(b, v))
+        else if (tfr__build_live_in(b, v) && tfr__build_variable(b, v) < 0)
             add_copy(p, i, bytes_of(b, v));
     }
     for (uint32_t k = 0; k < node->n_outputs; k++)

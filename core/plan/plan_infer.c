@@ -111,8 +111,17 @@ static tfr_status add_shape_input(tfr__build *b, tfr_value value, tfr_tensor *t)
 static tfr_tensor *resolve_live_in(tfr__build *b, tfr_value value, tfr_tensor *t)
 {
     tfr_tensor *plain;
+    const int32_t variable = tfr__build_variable(b, value);
     if (t->kind != TFR_KIND_TENSOR)
         return NULL;
+    if (variable >= 0) { /* its value decides shapes: it is a tensor in each run from now on */
+        tfr__variables *vars = b->section->variables;
+        if (tfr__variable_to_plain(vars, (uint32_t)variable, NULL))
+            return NULL;
+        vars->items[variable].host_only = true;
+        tfr_tensor_release(t);
+        t = b->section->values[value] = tfr_tensor_retain(vars->items[variable].plain);
+    }
     /* Always a copy: the caller may change its tensor later, and the plan lives on. */
     if (tfr_tensor_copy(t, &plain, NULL))
         return NULL;

@@ -291,6 +291,7 @@ tfr_status tfr__build_place(tfr__build *b, tfr_err *err)
         if (!status)
             status = choose(b, i, err);
     }
+    tfr__build_updates(b);
     if (!status)
         status = tfr__build_cheapest(b, err);
     if (!status)

@@ -226,7 +226,7 @@ static void group_trim(tfr__build *b, uint32_t group, uint32_t *inside)
             kernels = true;
         } else if (!inside[node->outputs[0]] &&
                    (maker < 0 || b->nodes[maker].group != (int32_t)group ||
-                    tfr__build_leaves(b, in) || b->readers[in] > inside[in])) {
+                    tfr__build_remains(b, in) || b->readers[in] > inside[in])) {
             b->nodes[i].group = -1;
             count_reads(b, i, inside, -1);
             g->program.n_nodes--;

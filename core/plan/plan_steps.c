@@ -128,6 +128,30 @@ static tfr_status launch_add(tfr__steps *s, uint32_t stream, uint32_t first_arg,
     return TFR_OK;
 }
 
+/* The buffer of output k of a node, which is made from these inputs. */
+static tfr_status node_output(tfr__steps *s, const tfr__node *node, const tfr__build_node *state,
+                              const uint32_t *inputs, uint32_t k, uint32_t *out, tfr_err *err)
+{
+    const tfr_value v = node->outputs[k];
+    const uint32_t memory = s->b->streams->items[state->stream].memory;
+    if (s->b->updates[v]) {
+        const tfr_answer *answer = &state->choice.answer;
+        bool *over = tfr__calloc((size_t)node->n_inputs + 1, sizeof *over);
+        tfr_status status;
+        if (!over)
+            return tfr_fail(err, TFR_ENOMEM, "out of memory for node \"%s\"", node->name);
+        for (uint32_t j = 0; j < answer->n_in_place; j++)
+            if ((uint32_t)answer->in_place[j].output == k)
+                over[answer->in_place[j].input] = true;
+        status = tfr__steps_update(s, v, inputs, node->n_inputs, over, out, err);
+        tfr__free(over);
+        return status;
+    }
+    *out = in_place(s, node, state, inputs, k);
+    return *out == TFR__NO_BUFFER ? tfr__steps_result(s, v, memory, out, err)
+                                  : leave_in(s, *out, v, err);
+}
+
 static tfr_status node_launch(tfr__steps *s, uint32_t n, tfr_err *err)
 {
     tfr__build *b = s->b;
@@ -149,11 +173,7 @@ static tfr_status node_launch(tfr__steps *s, uint32_t n, tfr_err *err)
         tfr_value v = node->outputs[k];
         uint32_t buffer = TFR__NO_BUFFER;
         if (v != TFR_VALUE_NONE) {
-            buffer = in_place(s, node, state, inputs, k);
-            if (buffer == TFR__NO_BUFFER)
-                status = tfr__steps_result(s, v, memory, &buffer, err);
-            else
-                status = leave_in(s, buffer, v, err);
+            status = node_output(s, node, state, inputs, k, &buffer, err);
             if (!status && !b->known[v])
                 *tfr__steps_where(s, memory, v) = buffer;
         }
@@ -187,6 +207,8 @@ static tfr_status group_inputs(tfr__steps *s, const tfr__group *g, uint32_t *inp
         uint32_t memory = b->streams->items[g->stream].memory;
         if (maker && maker->backend == g->backend)
             inputs[i] = s->in_layout[v];
+        else if (tfr__build_variable(b, v) >= 0 && tfr__steps_home(s, v)->layout)
+            status = tfr__steps_state(s, v, &inputs[i], err);
         else
             status = tfr__steps_bring(s, v, memory, &inputs[i], err);
         if (!status && memory == TFR__MEMORY_HOST)
@@ -199,18 +221,24 @@ static tfr_status group_inputs(tfr__steps *s, const tfr__group *g, uint32_t *inp
     return status;
 }
 
-static tfr_status group_output(tfr__steps *s, const tfr__group *g, tfr_value v, tfr_err *err)
+static tfr_status group_output(tfr__steps *s, const tfr__group *g, uint32_t k,
+                               const uint32_t *inputs, tfr_err *err)
 {
+    const tfr_value v = g->args[g->n_inputs + k];
     uint32_t memory = s->b->streams->items[g->stream].memory, buffer;
     tfr_status status;
-    if (s->b->layouts[v].layout) {
+    if (s->b->updates[v])
+        status = tfr__steps_update(s, v, inputs, g->n_inputs, g->in_place + (size_t)k * g->n_inputs,
+                                   &buffer, err);
+    else if (s->b->layouts[v].layout)
         status =
             tfr__steps_buffer(s, TFR__BUFFER_ARENA, memory, s->b->layouts[v].bytes, &buffer, err);
-        s->in_layout[v] = buffer;
-    } else {
+    else
         status = tfr__steps_result(s, v, memory, &buffer, err);
+    if (s->b->layouts[v].layout)
+        s->in_layout[v] = buffer;
+    else
         *tfr__steps_where(s, memory, v) = buffer;
-    }
     if (!status)
         status = arg_add(s, buffer, err);
     if (!status)
@@ -263,7 +291,7 @@ static tfr_status group_launch(tfr__steps *s, tfr__group *g, tfr_err *err)
     for (uint32_t i = 0; !status && i < g->n_inputs; i++)
         status = arg_add(s, inputs[i], err);
     for (uint32_t k = 0; !status && k < g->n_outputs; k++)
-        status = group_output(s, g, g->args[g->n_inputs + k], err);
+        status = group_output(s, g, k, inputs, err);
     if (!status)
         status = launch_add(s, g->stream, first_arg, g->n_inputs, info->workspace_bytes,
                             group_draws(s->b, g), &step, err);
@@ -287,9 +315,12 @@ static tfr_status node_view(tfr__steps *s, const tfr__node *node, tfr_err *err)
         return TFR_OK;
     if (maker)
         status = tfr__steps_bring(s, in, s->b->streams->items[maker->stream].memory, &buffer, err);
+    else if (tfr__build_variable(s->b, in) >= 0)
+        status = tfr__steps_state(s, in, &buffer, err);
     for (uint32_t m = 0; m < s->n_memories; m++)
         *tfr__steps_where(s, m, out) = *tfr__steps_where(s, m, in);
-    if (!status && (s->b->known[in] || tfr__build_live_in(s->b, in))) {
+    if (!status && tfr__build_variable(s->b, in) < 0 &&
+        (s->b->known[in] || tfr__build_live_in(s->b, in))) {
         status = tfr__steps_bring(s, in, TFR__MEMORY_HOST, &buffer, err);
         if (!status)
             *tfr__steps_where(s, TFR__MEMORY_HOST, out) = buffer;
@@ -332,7 +363,7 @@ static tfr_status leave(tfr__steps *s, tfr_err *err)
         const tfr__node *node = tfr__build_node_at(b, i);
         for (uint32_t k = 0; !status && k < node->n_outputs; k++) {
             tfr_value v = node->outputs[k];
-            if (v != TFR_VALUE_NONE && b->section->last_use[v] >= (int32_t)b->end)
+            if (v != TFR_VALUE_NONE && tfr__build_leaves(b, v))
                 status = live_out_add(s, v, err);
         }
     }
@@ -373,6 +404,8 @@ tfr_status tfr__build_steps(tfr__build *b, tfr_err *err)
         memset(s.random, 0xff, s.n_memories * sizeof *s.random);
         memset(s.dims, 0xff, n_values * sizeof *s.dims);
     }
+    if (!status)
+        status = tfr__steps_homes(&s, err);
     for (uint32_t at = 0; !status && at < b->n_order; at++) {
         uint32_t i = b->order[at];
         const tfr__node *node = tfr__build_node_at(b, i);
@@ -391,6 +424,7 @@ tfr_status tfr__build_steps(tfr__build *b, tfr_err *err)
     tfr__free(s.plain);
     tfr__free(s.in_layout);
     tfr__free(s.random);
+    tfr__free(s.variable);
     tfr__free(s.dims);
     tfr__free(s.n_syncs);
     tfr__free(s.pending);

@@ -23,6 +23,7 @@ typedef struct tfr__steps {
     uint32_t *where;       /* [memory][value]: buffer or TFR__NO_BUFFER */
     uint32_t *plain;       /* [value]: plain form of a strided live-in */
     uint32_t *in_layout;   /* [value]: in the layout that b->layouts says; its maker's memory */
+    uint32_t *variable;    /* [variable]: its place in the plan's, or UINT32_MAX */
     uint32_t *random;      /* [memory]: the tfr_random_state, or TFR__NO_BUFFER */
     uint32_t *dims;        /* [value]: its place in the plan's dims, or UINT32_MAX */
     uint32_t *arg_buffers; /* buffer of each launch argument; grows with p->args */
@@ -80,6 +81,18 @@ tfr_status tfr__steps_live_in(tfr__steps *s, tfr_value v, uint32_t *out, tfr_err
 /* A buffer for what a node computes: a tensor of its own if it leaves the section from here. */
 tfr_status tfr__steps_result(tfr__steps *s, tfr_value v, uint32_t memory, uint32_t *out,
                              tfr_err *err);
+/* plan_variables.c: homes of the variables that the plan reads or updates. */
+tfr_status tfr__steps_homes(tfr__steps *s, tfr_err *err);
+/* The buffer that holds the state of v, a variable. */
+tfr_status tfr__steps_state(tfr__steps *s, tfr_value v, uint32_t *out, tfr_err *err);
+/*
+ * The buffer for v, the new state of a variable, which the step to come makes: over the old one if
+ * nobody reads that any more, or, with in_place, if the step itself may overwrite what it reads.
+ */
+tfr_status tfr__steps_update(tfr__steps *s, tfr_value v, const uint32_t *inputs, uint32_t n_inputs,
+                             const bool *in_place, uint32_t *out, tfr_err *err);
+/* Where v, a variable, lives in this plan. */
+const tfr__home *tfr__steps_home(const tfr__steps *s, tfr_value v);
 /* The state of random numbers in a memory, which each run brings there. */
 tfr_status tfr__steps_random(tfr__steps *s, uint32_t memory, uint32_t *out, tfr_err *err);
 /* What a TENSOR buffer is at each run. */

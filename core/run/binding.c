@@ -173,8 +173,10 @@ static tfr_status output_bind(tfr_binding *b, uint32_t i, tfr_err *err)
 static tfr_status make_plan(tfr_binding *b, tfr_err *err)
 {
     const tfr__subgraph *subgraph = b->session->main;
-    const tfr__section section = {subgraph->graph, subgraph->last_use, subgraph->pins,
-                                  b->frame.values, 0};
+    const tfr__section section = {.graph = subgraph->graph,
+                                  .last_use = subgraph->last_use,
+                                  .pins = subgraph->pins,
+                                  .values = b->frame.values};
     tfr_status status = tfr__plan_create(&b->session->plans, &section, &b->plan, err);
     if (!status)
         b->session->n_plans++;
@@ -189,7 +191,7 @@ static tfr_status binding_fill(tfr_binding *b, tfr_tensor *const *inputs, uint32
     if (!status)
         status = tfr__frame_init(b->session->main, &b->frame, err);
     if (!status)
-        status = tfr__session_bind_inputs(b->session, &b->frame, inputs, n_inputs, err);
+        status = tfr__session_bind_inputs(b->session, &b->frame, inputs, n_inputs, true, err);
     if (!status)
         status = make_plan(b, err);
     b->outputs = tfr__calloc((size_t)g->n_outputs + 1, sizeof *b->outputs);

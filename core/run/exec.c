@@ -32,6 +32,38 @@ static tfr_status run_bind(tfr__plan *p, tfr__frame *frame, tfr_err *err)
     return TFR_OK;
 }
 
+/* The states of variables come where this plan reads and writes them. */
+static tfr_status run_variables(tfr_session *session, tfr__plan *p, tfr_err *err)
+{
+    for (uint32_t i = 0; i < p->n_variables; i++) {
+        const tfr__plan_variable *v = &p->variables[i];
+        void *now = NULL, *beside = NULL;
+        tfr_status status =
+            v->now == UINT32_MAX
+                ? TFR_OK
+                : tfr__variable_to_home(&session->variables, v->variable, &v->home, &now,
+                                        v->beside == UINT32_MAX ? NULL : &beside, err);
+        if (status)
+            return status;
+        if (v->now != UINT32_MAX)
+            p->buffers[v->now].address = now;
+        if (v->beside != UINT32_MAX)
+            p->buffers[v->beside].address = beside;
+    }
+    return TFR_OK;
+}
+
+void tfr__plan_wrote(tfr_session *session, const tfr__plan *p, bool failed, uint32_t end)
+{
+    for (uint32_t i = 0; i < p->n_variables; i++) {
+        const tfr__plan_variable *v = &p->variables[i];
+        const bool over = v->beside == UINT32_MAX;
+        if (v->written < end && (over || !failed))
+            session->variables.items[v->variable].written =
+                over ? TFR__WRITTEN_OVER : TFR__WRITTEN_BESIDE;
+    }
+}
+
 static void run_unbind(tfr__plan *p)
 {
     for (uint32_t i = 0; i < p->n_moving; i++) {
@@ -188,9 +220,13 @@ tfr_status tfr__plan_run(tfr_session *session, tfr__plan *p, tfr__frame *frame, 
     }
     if (p->random)
         *p->random = session->plans.kernel.random;
-    status = run_bind(p, frame, err);
+    status = run_variables(session, p, err);
+    if (!status)
+        status = run_bind(p, frame, err);
     if (!status)
         status = tfr__plan_walk(session, p, session->plans.kernel.run, err);
+    if (!status)
+        tfr__plan_wrote(session, p, false, UINT32_MAX);
     for (uint32_t i = 0; !status && i < p->n_live_outs; i++)
         status = give_out(p, &p->live_outs[i], frame, err);
     run_unbind(p);

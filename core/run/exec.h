@@ -9,6 +9,10 @@ tfr_status tfr__plan_run(tfr_session *session, tfr__plan *plan, tfr__frame *fram
 /* The steps alone, with everything in place; run numbers the run. An error names the node. */
 tfr_status tfr__plan_walk(tfr_session *session, tfr__plan *plan, uint64_t run, tfr_err *err);
 
+/* Notes which variables the plan has written: all, or, failed, those whose old state the steps
+ * before `end` may have overwritten. */
+void tfr__plan_wrote(tfr_session *session, const tfr__plan *plan, bool failed, uint32_t end);
+
 /* What a walk does with a call that failed: settles the session, gives the error that names it.
  * failure.c */
 tfr_status tfr__plan_failed(tfr_session *session, tfr__plan *plan, uint32_t step, int32_t status,

@@ -65,6 +65,7 @@ tfr_status tfr__plan_failed(tfr_session *session, tfr__plan *p, uint32_t step, i
 {
     tfr_status known = tfr__plugin_status(status, err);
     tfr_status named = step_failed(session, p, &p->steps[step], known, err);
+    tfr__plan_wrote(session, p, true, step + 1);
     if (p->watch & TFR__WATCH_QUEUES) /* nothing may still run when memory is taken back */
         tfr__streams_settle(&session->streams);
     return named;

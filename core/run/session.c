@@ -13,22 +13,6 @@
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-static tfr_status variables_init(tfr_session *session, tfr_err *err)
-{
-    const tfr_graph *g = session->graph;
-    session->variables = tfr__calloc((size_t)g->n_variables + 1, sizeof *session->variables);
-    if (!session->variables)
-        return tfr_fail(err, TFR_ENOMEM, "out of memory for %u variables", g->n_variables);
-    for (uint32_t i = 0; i < g->n_variables; i++) {
-        tfr_status status =
-            tfr_tensor_copy(g->values[g->variables[i]].tensor, &session->variables[i], err);
-        if (status)
-            return status;
-        session->updates = session->updates || g->values[g->variables[i]].update != TFR_VALUE_NONE;
-    }
-    return TFR_OK;
-}
-
 static tfr_status parse_math_mode(const char *name, int32_t *mode, tfr_err *err)
 {
 #define MODE_ROW(id, number, text, sentence)  {number, text},
@@ -110,9 +94,9 @@ tfr_status tfr__session_create(tfr_runtime *runtime, tfr_graph *graph,
         session->plans.kernel.preferred.device = (int32_t)device;
     }
     if (!status)
-        status = variables_init(session, err);
-    if (!status)
         status = run_passes(session, passes, err);
+    if (!status)
+        status = tfr__variables_init(&session->variables, &session->streams, session->graph, err);
     if (!status)
         status = tfr__subgraph_create(session, session->graph, &session->main, err);
     if (!status)
@@ -140,11 +124,9 @@ void tfr__session_destroy(tfr_session *session)
     tfr__frame_finish(&session->frame);
     tfr__subgraph_destroy(session, session->main);
     tfr__trace_free(session);
+    tfr__variables_finish(&session->variables);
     tfr__streams_finish(&session->streams);
     tfr__tuning_save(&session->runtime->tuning);
-    for (uint32_t i = 0; session->variables && i < session->graph->n_variables; i++)
-        tfr_tensor_release(session->variables[i]);
-    tfr__free(session->variables);
     tfr__free(session->used);
     tfr__free(session->passes);
     tfr_graph_release(session->graph);
@@ -216,7 +198,8 @@ static tfr_status check_input(const tfr__value *value, const tfr_tensor *t, bool
 }
 
 tfr_status tfr__session_bind_inputs(tfr_session *session, tfr__frame *frame,
-                                    tfr_tensor *const *inputs, uint32_t n_inputs, tfr_err *err)
+                                    tfr_tensor *const *inputs, uint32_t n_inputs, bool tensors,
+                                    tfr_err *err)
 {
     const tfr_graph *g = session->graph;
     if (n_inputs != g->n_inputs)
@@ -229,44 +212,52 @@ tfr_status tfr__session_bind_inputs(tfr_session *session, tfr__frame *frame,
             return status;
         tfr__frame_put(frame, g->inputs[i], tfr_tensor_retain(inputs[i]));
     }
-    for (uint32_t i = 0; i < g->n_variables; i++)
-        tfr__frame_put(frame, g->variables[i], tfr_tensor_retain(session->variables[i]));
+    for (uint32_t i = 0; i < session->variables.n; i++) {
+        tfr_status status = TFR_OK;
+        if (session->variables.items[i].host_only || tensors)
+            status = tfr__variable_to_plain(&session->variables, i, err);
+        if (status)
+            return status;
+        tfr__frame_put(frame, g->variables[i],
+                       tfr_tensor_retain(session->variables.items[i].plain));
+    }
     return TFR_OK;
 }
 
 /* ---- runs ------------------------------------------------------------------------------------ */
 
-/* The new states of all variables, or none: they are swapped in only when all are there. */
+/* The new states that the plans have not written where the variables live. All, or none: they are
+ * taken over only when all are there. */
 static tfr_status update_variables(tfr_session *session, const tfr__frame *frame, tfr_err *err)
 {
     const tfr_graph *g = session->graph;
-    tfr_tensor **fresh = tfr__calloc((size_t)g->n_variables + 1, sizeof *fresh);
+    tfr__variables *vars = &session->variables;
+    tfr_tensor **fresh = tfr__calloc((size_t)vars->n + 1, sizeof *fresh);
     tfr_status status = TFR_OK;
     if (!fresh)
-        return tfr_fail(err, TFR_ENOMEM, "out of memory for %u variables", g->n_variables);
-    for (uint32_t i = 0; !status && i < g->n_variables; i++) {
+        return tfr_fail(err, TFR_ENOMEM, "out of memory for %u variables", vars->n);
+    for (uint32_t i = 0; !status && i < vars->n; i++) {
         const tfr__value *variable = &g->values[g->variables[i]];
+        const tfr_tensor *old = vars->items[i].plain;
         const tfr__value *update;
         tfr_tensor *t;
-        if (variable->update == TFR_VALUE_NONE)
+        if (variable->update == TFR_VALUE_NONE || vars->items[i].written)
             continue;
         update = &g->values[variable->update];
         t = update->role == TFR__ROLE_CONSTANT ? update->tensor : frame->values[variable->update];
-        if (!t || t->kind != TFR_KIND_TENSOR || t->dtype != session->variables[i]->dtype ||
-            !tfr_shape_equal(&t->shape, &session->variables[i]->shape))
+        if (!t || t->kind != TFR_KIND_TENSOR || t->dtype != old->dtype ||
+            !tfr_shape_equal(&t->shape, &old->shape))
             status = tfr_fail(err, TFR_ESHAPE,
                               "variable \"%s\": its update \"%s\" has another type or shape",
                               variable->name, update->name);
         else
             status = tfr_tensor_copy(t, &fresh[i], err);
     }
-    for (uint32_t i = 0; i < g->n_variables; i++) {
-        if (!status && fresh[i]) {
-            tfr_tensor_release(session->variables[i]);
-            session->variables[i] = fresh[i];
-        } else {
+    for (uint32_t i = 0; i < vars->n; i++) {
+        if (!status && fresh[i])
+            tfr__variable_set(vars, i, fresh[i]);
+        else
             tfr_tensor_release(fresh[i]);
-        }
     }
     tfr__free(fresh);
     return status;
@@ -373,20 +364,24 @@ static tfr_status run_locked(tfr_session *session, tfr_tensor *const *inputs, ui
     session->n_passes_run = session->plans.kernel.random.pass = 0;
     status = tfr__graph_check(session->graph, err);
     if (!status)
-        status = tfr__session_bind_inputs(session, frame, inputs, n_inputs, err);
+        status = tfr__session_bind_inputs(session, frame, inputs, n_inputs, false, err);
     if (!status)
         status = tfr__subgraph_run(session, frame, outputs, run, err);
     if (!status)
         status = tfr__graph_check(session->graph, err);
     if (!status && run) {
         status = own_outputs(session, outputs, err);
-        if (!status && session->updates)
+        if (!status && session->variables.n)
             status = update_variables(session, frame, err);
         for (uint32_t i = 0; status && i < session->graph->n_outputs; i++) {
             tfr_tensor_release(outputs[i]);
             outputs[i] = NULL;
         }
     }
+    if (status)
+        tfr__variables_abort(&session->variables);
+    else
+        tfr__variables_commit(&session->variables);
     tfr__frame_clear(frame);
     number_rows(session);
     if (traced) {
@@ -465,7 +460,7 @@ tfr_status tfr_session_get_variable(tfr_session *session, const char *name, tfr_
     if (status)
         return status;
     pthread_mutex_lock(&session->lock);
-    status = tfr_tensor_copy(session->variables[i], out, err);
+    status = tfr__variable_get(&session->variables, i, out, err);
     pthread_mutex_unlock(&session->lock);
     return status;
 }
@@ -484,8 +479,7 @@ tfr_status tfr_session_set_variable(tfr_session *session, const char *name, cons
     if (status)
         return status;
     pthread_mutex_lock(&session->lock);
-    tfr_tensor_release(session->variables[i]);
-    session->variables[i] = copy;
+    tfr__variable_set(&session->variables, i, copy);
     pthread_mutex_unlock(&session->lock);
     return TFR_OK;
 }

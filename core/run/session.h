@@ -15,12 +15,11 @@ struct tfr_session {
     int32_t fallback; /* tfr_fallback, never DEFAULT */
     bool log_placement, warned, loose_shapes, mode_warned;
     uint32_t max_plans;
-    pthread_mutex_t lock;   /* one run at a time */
-    tfr_tensor **variables; /* by number in graph->variables */
-    bool updates;           /* some variable is updated by a run */
-    tfr__frame frame;       /* of the run that holds the lock; empty between runs */
-    tfr__streams streams;   /* a binding without the lock uses its own */
-    tfr__plan **used;       /* plans of the last run, in order */
+    pthread_mutex_t lock; /* one run at a time */
+    tfr__variables variables;
+    tfr__frame frame;     /* of the run that holds the lock; empty between runs */
+    tfr__streams streams; /* a binding without the lock uses its own */
+    tfr__plan **used;     /* plans of the last run, in order */
     uint32_t n_used, used_capacity;
     uint32_t n_passes_run;           /* of this run, through bodies of control flow */
     uint32_t n_rows, n_program_rows; /* of the report on the last run */
@@ -35,8 +34,10 @@ tfr_status tfr__session_create(tfr_runtime *runtime, tfr_graph *graph,
                                const tfr_session_options *options, tfr_session **out, tfr_err *err);
 void tfr__session_destroy(tfr_session *session);
 
-/* Checks inputs against the graph and puts them, and the variables, into frame. */
+/* Checks inputs against the graph and puts them, and the variables, into frame; with tensors these
+ * hold their states, else only those of host_only do. */
 tfr_status tfr__session_bind_inputs(tfr_session *session, tfr__frame *frame,
-                                    tfr_tensor *const *inputs, uint32_t n_inputs, tfr_err *err);
+                                    tfr_tensor *const *inputs, uint32_t n_inputs, bool tensors,
+                                    tfr_err *err);
 
 #endif

@@ -32,8 +32,6 @@ static void find_last_uses(tfr__subgraph *subgraph)
     }
     for (uint32_t i = 0; i < g->n_outputs; i++)
         use(subgraph, g->outputs[i], g->n_nodes);
-    for (uint32_t i = 0; i < g->n_variables; i++)
-        use(subgraph, g->values[g->variables[i]].update, g->n_nodes);
 }
 
 static tfr_status find_pins(tfr_session *session, tfr__subgraph *subgraph, tfr_err *err)
@@ -218,8 +216,13 @@ static tfr_status make_plan(tfr_session *session, const tfr__frame *frame, uint3
                             tfr__plan **out, tfr_err *err)
 {
     const tfr__subgraph *subgraph = frame->subgraph;
-    const tfr__section section = {subgraph->graph, subgraph->last_use, subgraph->pins,
-                                  frame->values, first};
+    const tfr__section section = {.graph = subgraph->graph,
+                                  .last_use = subgraph->last_use,
+                                  .pins = subgraph->pins,
+                                  .values = frame->values,
+                                  .first = first,
+                                  .variables =
+                                      subgraph == session->main ? &session->variables : NULL};
     return tfr__plan_create(&session->plans, &section, out, err);
 }
 
@@ -279,6 +282,15 @@ static tfr_status note_used(tfr_session *session, tfr__plan *plan, tfr_err *err)
     return TFR_OK;
 }
 
+/* Has the run, which failed, written over a state that the plan would read once more? */
+static bool overwrote(const tfr_session *session, const tfr__plan *plan)
+{
+    for (uint32_t i = 0; i < plan->n_variables; i++)
+        if (session->variables.items[plan->variables[i].variable].written == TFR__WRITTEN_OVER)
+            return true;
+    return false;
+}
+
 /* One section by a plan. A backend that fails after a yes has lost the op: plan and run it again.
  */
 static tfr_status plan_section(tfr_session *session, tfr__frame *frame, uint32_t *at, bool run,
@@ -295,7 +307,7 @@ static tfr_status plan_section(tfr_session *session, tfr__frame *frame, uint32_t
         status = tfr__plan_run(session, plan, frame, err);
         if (status && plan->stale && session->used[session->n_used - 1] == plan)
             session->used[--session->n_used]->used = false; /* the one that replaces it is told */
-    } while (status && plan->stale && status != TFR_ELOST);
+    } while (status && plan->stale && status != TFR_ELOST && !overwrote(session, plan));
     if (!status)
         *at = plan->end;
     return status;

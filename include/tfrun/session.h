@@ -68,8 +68,12 @@ TFR_API void tfr_session_destroy(tfr_session *session);
  * Runs once. inputs are in the graph's order; they may be strided views. outputs gets new tensors,
  * which the caller releases; NULL entries cannot be skipped. Expected errors: TFR_ESHAPE,
  * TFR_EDTYPE (an input does not fit), TFR_EMODEL (a node is wrong for these shapes), TFR_EFALLBACK,
- * TFR_EUNSUPPORTED (no backend has a kernel), TFR_ENOMEM. After an error variables are as before
- * the run.
+ * TFR_EUNSUPPORTED (no backend has a kernel), TFR_ENOMEM.
+ *
+ * Variables live where the graph computes with them, in their device's memory if it has its own,
+ * and new states are written over the old ones where nobody reads these any more. After an error
+ * all variables are as before the run but those of which this had begun: they have no state, and
+ * what needs it fails with TFR_ELOST until it is set again.
  */
 TFR_API TFR_MUST_CHECK tfr_status tfr_session_run(tfr_session *session, tfr_tensor *const *inputs,
                                                   uint32_t n_inputs, tfr_tensor **outputs,
@@ -112,7 +116,8 @@ TFR_API void tfr_binding_destroy(tfr_binding *binding);
 TFR_API void tfr_session_get_random(tfr_session *session, uint64_t *seed, uint64_t *step);
 TFR_API void tfr_session_set_random(tfr_session *session, uint64_t seed, uint64_t step);
 
-/* A copy of a variable's state, or its new state (same type and shape). TFR_ENOTFOUND. */
+/* A copy of a variable's state, or its new state (same type and shape). TFR_ENOTFOUND, TFR_ELOST
+ * (after a run that failed, see there). */
 TFR_API TFR_MUST_CHECK tfr_status tfr_session_get_variable(tfr_session *session, const char *name,
                                                            tfr_tensor **out, tfr_err *err);
 TFR_API TFR_MUST_CHECK tfr_status tfr_session_set_variable(tfr_session *session, const char *name,
@@ -186,6 +191,8 @@ typedef struct tfr_session_stats {
     uint64_t plan_ns;           /* of the last run; runs are not timed, see trace.h */
     uint32_t n_programs;        /* of the last run's plans */
     uint32_t n_math_mode;       /* nodes that compute in the session's math mode, if not strict */
+    /* States of variables brought to another memory or layout, since the session began. */
+    uint64_t variable_moves;
 } tfr_session_stats;
 
 TFR_API TFR_MUST_CHECK tfr_status tfr_session_get_stats(const tfr_session *session,
