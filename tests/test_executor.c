@@ -268,6 +268,8 @@ TEST(a_lost_device_fails_the_run_and_is_not_asked_again)
     REQUIRE_OK(tfr_session_run(session, &in, 1, &out, 1, &err), &err);
     CHECK_UINT(0, stats_of(session).n_copies);
     CHECK_UINT(4, stats_of(session).n_fallbacks);
+    CHECK_CONTAINS("the backend failed earlier in this process: device 0 is lost after 4 launches",
+                   row_of(session, 0).text);
     tfr_tensor_release(out);
     end_session(runtime, graph, session, in);
 }

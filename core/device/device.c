@@ -194,6 +194,8 @@ static void device_finish(tfr__device *device)
         tfr__free(backend->claim_versions);
         tfr__free(backend->claim_types);
         op_quarantined_free(backend->op_quarantined);
+        if (atomic_load(&backend->failed) != no_text)
+            tfr__free(atomic_load(&backend->failed));
     }
     tfr__free(device->backends);
     memset(device, 0, sizeof *device);
@@ -201,12 +203,14 @@ static void device_finish(tfr__device *device)
 
 void tfr__backend_quarantine(tfr__backend *backend, int32_t op, const char *text)
 {
-    if (op == TFR__PROGRAMS)
+    if (op == TFR__PROGRAMS) {
         atomic_store(&backend->program_off, true);
-    else if (op < 0)
+    } else if (op < 0) {
+        op_quarantine(&backend->failed, text);
         atomic_store(&backend->quarantined, true);
-    else if (backend->op_quarantined)
+    } else if (backend->op_quarantined) {
         op_quarantine(&backend->op_quarantined[op], text);
+    }
     if (backend->plugin) /* a backend that a test made by hand has none */
         tfr__plugin_set(backend->plugin, TFR_PLUGIN_QUARANTINED, "%s%s%s: %s", backend->name,
                         op == TFR__PROGRAMS ? ", programs"

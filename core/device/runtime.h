@@ -57,6 +57,7 @@ typedef struct tfr__backend {
     tfr_space_info space;    /* space 0 */
     pthread_mutex_t lock;    /* serializes [device] calls */
     atomic_bool quarantined; /* failed after a yes or broke the contract: not asked again */
+    _Atomic(char *) failed;  /* how, or NULL: not known */
     /* by op number: NULL, or how its kernel failed, which stays until the backend is gone */
     _Atomic(char *) *op_quarantined;
 } tfr__backend;

@@ -74,7 +74,10 @@ static bool is_claimed(const tfr__backend *backend, uint32_t op, const tfr_call 
 {
     const char *failed = backend->op_quarantined ? atomic_load(&backend->op_quarantined[op]) : NULL;
     if (atomic_load(&backend->quarantined)) {
-        tfr_decline(answer, TFR_REASON_QUARANTINED, "the backend failed earlier in this process");
+        const char *how = atomic_load(&backend->failed);
+        tfr_decline(answer, TFR_REASON_QUARANTINED,
+                    "the backend failed earlier in this process%s%.200s", how ? ": " : "",
+                    how ? how : "");
         return false;
     }
     if (failed) {
