@@ -84,6 +84,7 @@ unit_tests = \
 	tests/test_prices \
 	tests/test_binding \
 	tests/test_executor \
+	tests/test_launch_errors \
 	tests/test_memory_out \
 	tests/test_program_failure \
 	tests/test_program_memory \
@@ -604,6 +605,10 @@ tests_test_executor_LDADD = $(TFR_TEST_CORE)
 tests_test_executor_SOURCES = tests/graph_text.h tests/session_kit.h tests/test_executor.c
 tests_test_executor_DEPENDENCIES = libtfrun-core.la tests/fakeacc/fakeacc.la
 
+tests_test_launch_errors_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_launch_errors_LDADD = $(TFR_TEST_CORE)
+tests_test_launch_errors_SOURCES = tests/session_kit.h tests/test_launch_errors.c
+tests_test_launch_errors_DEPENDENCIES = libtfrun-core.la tests/fakeacc/fakeacc.la
 tests_test_trace_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_trace_LDADD = $(TFR_TEST_CORE)
 tests_test_trace_SOURCES = tests/graph_text.h tests/session_kit.h tests/test_trace.c

@@ -155,10 +155,10 @@ tfr_status tfr__tables_import(const tfr_plugin *given, const char *name, uint32_
 
 const char *tfr__said(tfr_err *err)
 {
-    if (err->size <= offsetof(tfr_err, text))
+    size_t n = tfr__text_bytes(err->size, offsetof(tfr_err, text), sizeof err->text);
+    if (!n)
         return "it is not known why";
-    err->text[(err->size < sizeof *err ? err->size : sizeof *err) - offsetof(tfr_err, text) - 1] =
-        '\0';
+    err->text[n - 1] = '\0';
     return err->text[0] ? err->text : "it does not say why";
 }
 

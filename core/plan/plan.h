@@ -127,6 +127,8 @@ bool tfr__plan_fits(const tfr__plan *plan, tfr_tensor *const *values);
 
 /* ---- plan_bound.c ---------------------------------------------------------------------------- */
 
+/* The first of n numbers that no launch of this process has had as its id. */
+uint64_t tfr__launch_ids(uint32_t n);
 /* Fills in the bound steps of a plan that has arguments and addresses. */
 tfr_status tfr__plan_bind(tfr__plan *plan, tfr_err *err);
 /* The part of that which a replaced queue changes. */

@@ -122,8 +122,15 @@ void tfr__plan_rebind(tfr__plan *p)
     p->queues = p->streams->generation;
 }
 
+uint64_t tfr__launch_ids(uint32_t n)
+{
+    static atomic_uint_fast64_t taken;
+    return atomic_fetch_add(&taken, n) + 1;
+}
+
 tfr_status tfr__plan_bind(tfr__plan *p, tfr_err *err)
 {
+    const uint64_t id = tfr__launch_ids(p->n_steps);
     p->bound = tfr__calloc((size_t)p->n_steps + 1, sizeof *p->bound);
     p->where = tfr__calloc((size_t)p->n_steps + 1, sizeof *p->where);
     if (!p->bound || !p->where)
@@ -139,6 +146,7 @@ tfr_status tfr__plan_bind(tfr__plan *p, tfr_err *err)
         announce_step(p, step, &p->where[i]);
         bound->device = step->backend ? step->backend->device : NULL;
         bound->launch.size = sizeof bound->launch;
+        bound->launch.id = step->backend && step->backend->has_queue ? id + i : 0;
         bound->launch.n_args = step->n_args;
         bound->launch.args = step->args;
         if (step->workspace != UINT32_MAX) {

@@ -131,8 +131,11 @@ static int32_t timed_step(tfr_session *session, tfr__plan *p, uint32_t i, tfr_er
     uint64_t began = tfr__now_ns(), ns;
     int32_t status;
     status = tfr__plan_step(p, i, err);
-    if (!status && b->queue && p->steps[i].kind == TFR__STEP_LAUNCH)
+    if (!status && b->queue && p->steps[i].kind == TFR__STEP_LAUNCH) {
         status = (int32_t)tfr__stream_sync(&session->streams.items[p->steps[i].stream], err);
+        if (status)
+            tfr_err_set_launch(err, b->launch.id);
+    }
     ns = tfr__now_ns() - began;
     if (p->sampling < TFR__SAMPLED_RUNS && (!p->sample_ns[i] || ns < p->sample_ns[i]))
         p->sample_ns[i] = ns;
@@ -185,8 +188,11 @@ tfr_status tfr__plan_walk(tfr_session *session, tfr__plan *p, uint64_t run, tfr_
     const tfr__where *const was = tfr__thread_where(thread);
     const uint64_t mode = tfr__fp_mode();
     int32_t status = TFR_OK;
-    if (err && err->size > offsetof(tfr_err, text))
-        err->text[0] = '\0'; /* what is said of a failure is said by who failed */
+    if (err && err->size > offsetof(tfr_err, text)) {
+        err->native = 0; /* what is said of a failure is said by who failed */
+        err->text[0] = '\0';
+        tfr_err_set_launch(err, 0);
+    }
     if (p->watch) {
         if (p->queues != session->streams.generation)
             tfr__plan_rebind(p);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * failure.c: a step of a plan has failed: the error that names the node, and what the backend loses
- * by it.
+ * by it. A queue tells of work that failed later, at a step that has nothing to do with it: the
+ * error's launch says whose it was.
  */
 #include <stdio.h>
 #include <tfrun/fail.h>
@@ -9,64 +10,103 @@
 #include "run/exec.h"
 #include "run/session.h"
 
-/* Says where; a backend whose program failed compiles none any more. */
-static tfr_status program_failed(tfr_session *session, tfr__plan *p, const tfr__program *program,
-                                 tfr_status status, const char *text, tfr_err *err)
+typedef struct failure {
+    tfr_session *session;
+    tfr__plan *plan;
+    const tfr__step *step;
+    tfr_status status;
+    /* Told by a later call: what the run did meanwhile may be gone, so it is not done again, and
+     * the kernel stays: devices fail such work for reasons of their own, too. */
+    bool late;
+    const char *text;
+} failure;
+
+/* EINVAL: the data are wrong (an index out of range), not the kernel. */
+static bool breaks_a_yes(const failure *f)
 {
-    const char *first = p->graph->nodes[program->node].name, *backend = program->backend->name;
-    if (status != TFR_EINVAL && status != TFR_ENOMEM && status != TFR_EMODEL) {
-        tfr__log(session->runtime, TFR_LOG_WARNING, program->backend->plugin_name,
+    return !f->late && f->status != TFR_EINVAL && f->status != TFR_ENOMEM &&
+           f->status != TFR_EMODEL;
+}
+
+/* Says where; a backend whose program failed compiles none any more. */
+static tfr_status program_failed(const failure *f, tfr_err *err)
+{
+    const tfr__program *program = &f->plan->programs[f->step->program];
+    const char *first = f->plan->graph->nodes[program->node].name;
+    const char *backend = program->backend->name;
+    if (breaks_a_yes(f)) {
+        tfr__log(f->session->runtime, TFR_LOG_WARNING, program->backend->plugin_name,
                  "the program of %u nodes from \"%s\" failed: %s; %s compiles no programs any more "
                  "in this process",
-                 program->n_nodes, first, text, backend);
-        tfr__backend_quarantine(program->backend, TFR__PROGRAMS, text);
-        p->stale = true;
+                 program->n_nodes, first, f->text, backend);
+        tfr__backend_quarantine(program->backend, TFR__PROGRAMS, f->text);
+        f->plan->stale = true;
     }
-    return tfr_fail(err, status, "program of %u nodes from \"%s\" on %s: %.400s", program->n_nodes,
-                    first, backend, text);
+    return tfr_fail(err, f->status, "program of %u nodes from \"%s\" on %s: %.400s",
+                    program->n_nodes, first, backend, f->text);
 }
 
 /* What failed in a launch: says where, and takes the op from a backend that broke its yes. */
-static tfr_status step_failed(tfr_session *session, tfr__plan *p, const tfr__step *step,
-                              tfr_status status, tfr_err *err)
+static tfr_status step_failed(const failure *f, tfr_err *err)
 {
-    const tfr__node *node = step->node < 0 ? NULL : &p->graph->nodes[step->node];
-    tfr_err copy = TFR_ERR_INIT;
-    if (err)
-        snprintf(copy.text, sizeof copy.text, "%s", tfr__said(err));
-    if (status == TFR_ELOST && step->backend) {
-        tfr__backend_quarantine(step->backend, -1, copy.text);
-        p->stale = true;
+    const tfr__step *step = f->step;
+    const tfr__node *node = step->node < 0 ? NULL : &f->plan->graph->nodes[step->node];
+    if (f->status == TFR_ELOST && step->backend) {
+        tfr__backend_quarantine(step->backend, -1, f->text);
+        f->plan->stale = true;
         return tfr_fail(err, TFR_ELOST, "%s is lost%s%s%s: %.400s", step->backend->name,
                         node ? " at node \"" : "", node ? node->name : "", node ? "\"" : "",
-                        copy.text);
+                        f->text);
     }
     if (step->program >= 0)
-        return program_failed(session, p, &p->programs[step->program], status, copy.text, err);
+        return program_failed(f, err);
     if (!node && step->backend) /* work that failed on a queue, without saying whose it was */
-        return tfr_fail(err, status, "%s: %.400s", step->backend->name, copy.text);
+        return tfr_fail(err, f->status, "%s: %.400s", step->backend->name, f->text);
     if (!node)
-        return status;
-    /* EINVAL: the data are wrong (an index out of range), not the kernel. */
-    if (status != TFR_EINVAL && status != TFR_ENOMEM && status != TFR_EMODEL) {
-        tfr__log(session->runtime, TFR_LOG_WARNING, step->backend->plugin_name,
+        return f->status;
+    if (breaks_a_yes(f)) {
+        tfr__log(f->session->runtime, TFR_LOG_WARNING, step->backend->plugin_name,
                  "node \"%s\" (%s) failed after a yes: %s; %s is not asked about %s again in this "
                  "process",
-                 node->name, node->op->name, copy.text, step->backend->name, node->op->name);
-        tfr__backend_quarantine(step->backend, (int32_t)tfr__op_number(node->op), copy.text);
-        p->stale = true;
+                 node->name, node->op->name, f->text, step->backend->name, node->op->name);
+        tfr__backend_quarantine(step->backend, (int32_t)tfr__op_number(node->op), f->text);
+        f->plan->stale = true;
     }
-    return tfr_fail(err, status, "node \"%s\" (%s) on %s: %.400s", node->name, node->op->name,
-                    step->backend->name, copy.text);
+    return tfr_fail(err, f->status, "node \"%s\" (%s) on %s: %.400s", node->name, node->op->name,
+                    step->backend->name, f->text);
+}
+
+/* The step whose launch has this id, or NULL. */
+static const tfr__step *launch_step(const tfr__plan *p, uint64_t id)
+{
+    for (uint32_t i = 0; id && i < p->n_steps; i++)
+        if (p->steps[i].kind == TFR__STEP_LAUNCH && p->bound[i].launch.id == id)
+            return &p->steps[i];
+    return NULL;
 }
 
 tfr_status tfr__plan_failed(tfr_session *session, tfr__plan *p, uint32_t step, int32_t status,
                             tfr_err *err)
 {
-    tfr_status known = tfr__plugin_status(status, err);
-    tfr_status named = step_failed(session, p, &p->steps[step], known, err);
+    const tfr_status known = tfr__plugin_status(status, err);
+    const uint64_t launch = err && TFR_HAS(err, tfr_err, launch) ? err->launch : 0;
+    const int64_t native = err && TFR_HAS(err, tfr_err, native) ? err->native : 0;
+    const tfr__step *named = launch_step(p, launch);
+    tfr_err copy = TFR_ERR_INIT;
+    failure f = {.session = session,
+                 .plan = p,
+                 .step = named ? named : &p->steps[step],
+                 .status = known,
+                 .late = named != NULL,
+                 .text = copy.text};
+    if (err)
+        snprintf(copy.text, sizeof copy.text, "%s", tfr__said(err));
+    step_failed(&f, err);
     tfr__plan_wrote(session, p, true, step + 1);
+    if (err && TFR_HAS(err, tfr_err, native))
+        err->native = native;
+    tfr_err_set_launch(err, launch);
     if (p->watch & TFR__WATCH_QUEUES) /* nothing may still run when memory is taken back */
         tfr__streams_settle(&session->streams);
-    return named;
+    return known;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * trace.c: the events of a traced session. They lie in one array that is made by start, so that
- * tracing takes no memory later; a launch's id is the number of its event plus one. What runs on a
- * queue begins, until the plugin's records say better, when it was put there, and ends with the
- * next wait. Two sessions may trace one backend; its records go to the first.
+ * tracing takes no memory later; a launch's id is the trace's base plus the number of its event.
+ * What runs on a queue begins, until the plugin's records say better, when it was put there, and
+ * ends with the next wait. Two sessions may trace one backend; its records go to the first.
  */
 #include "run/trace.h"
 
@@ -29,6 +29,7 @@ struct tfr__trace {
     uint32_t n, capacity;
     uint32_t drained; /* events that records were asked for already */
     uint64_t n_dropped;
+    uint64_t base; /* id of the launch that is event 0 */
     slot slots[];
 };
 
@@ -136,7 +137,8 @@ static void set_program_node(slot *s, const slot *launch, int32_t number)
 static void take_record(struct tfr__trace *t, uint32_t stream, const tfr_profile_record *r,
                         uint32_t *cursor)
 {
-    slot *launch = r->id > t->drained && r->id <= t->n ? &t->slots[r->id - 1] : NULL, *s;
+    const uint64_t event = r->id - t->base;
+    slot *launch = event >= t->drained && event < t->n ? &t->slots[event] : NULL, *s;
     uint64_t end = r->end_ns < r->begin_ns ? r->begin_ns : r->end_ns;
     if (!launch) {
         bool moves = r->kind == TFR_PROFILE_COPY || r->kind == TFR_PROFILE_REORDER;
@@ -296,13 +298,13 @@ static int32_t walk_step(tfr_session *session, tfr__plan *p, uint32_t i, uint64_
         put->pub.kind = TFR_TRACE_ENQUEUE;
         put->pub.flops = put->pub.bytes = 0;
     }
-    b->launch.id = s && step->backend && session->streams.items[step->stream].recorded
-                       ? (uint64_t)(s - t->slots) + 1
-                       : 0;
+    if (b->queue || (s && step->backend && session->streams.items[step->stream].recorded))
+        b->launch.id = s ? t->base + (uint64_t)(s - t->slots) : tfr__launch_ids(1);
     began = tfr__now_ns();
     status = tfr__plan_step(p, i, err);
     ended = tfr__now_ns();
-    b->launch.id = 0;
+    if (!b->queue)
+        b->launch.id = 0;
     if (s) {
         s->pub.begin_ns = began;
         s->pub.end_ns = queued ? 0 : ended;
@@ -355,6 +357,7 @@ tfr_status tfr_trace_start(tfr_session *session, uint32_t max_events, tfr_err *e
         tfr__trace_free(session);
         pthread_mutex_init(&t->lock, NULL);
         t->capacity = capacity;
+        t->base = tfr__launch_ids(capacity);
         session->trace = t;
         atomic_store(&session->is_traced, true);
     }

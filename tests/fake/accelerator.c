@@ -66,6 +66,16 @@ int32_t fake_lost(const tfr_plugin_device *device, tfr_err *err)
                     (long long)device->lose_after);
 }
 
+int32_t fake_tell(const tfr_plugin_device *device, const fake_failure *failure, tfr_err *err)
+{
+    tfr_fail(err, (tfr_status)failure->code, "%s", failure->text);
+    if (err)
+        err->native = failure->native;
+    if (device->names_launch)
+        tfr_err_set_launch(err, failure->launch);
+    return failure->code;
+}
+
 /* What a call that has got in still may find: a breach to tell, a lost device. */
 static int32_t look_around(tfr_plugin_device *device, tfr_err *err)
 {
@@ -214,6 +224,8 @@ static int32_t fake_open(const tfr_device_info *info, const tfr_open_options *op
     device->consume = option_number("consume", 0) != 0;
     device->host_scalars = option_number("host_scalars", 0) != 0;
     device->fail_after = option_number("fail_after", -1);
+    device->names_launch = option_number("names_launch", 1) != 0;
+    device->sticky = option_number("sticky", 0) != 0;
     if (!fake_memory_map(device)) {
         tfr_fail(err, TFR_ENOMEM, "%llu bytes of device memory cannot be mapped",
                  (unsigned long long)device->memory_limit);

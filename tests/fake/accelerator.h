@@ -14,6 +14,8 @@
  *   delay_us      what a queue waits before each piece of work (100)
  *   lose_after    launches that work; the next one loses the device
  *   fail_after    launches that work; the next one fails, on the queue
+ *   names_launch  0 = such an error does not say which launch it is (1)
+ *   sticky        1 = launch on a queue whose work failed tells of it, too (0)
  *   programs      0 none (default), 1 all nodes that it may have in one group, 2 each in its own
  *   profile       0 = start of the facet tfr.profile/1 fails (1)
  */
@@ -45,6 +47,8 @@ typedef struct fake_block {
 
 typedef struct fake_failure {
     int32_t code; /* 0 = none */
+    int64_t native;
+    uint64_t launch; /* whose, 0 = nobody's */
     char text[256];
 } fake_failure;
 
@@ -126,7 +130,7 @@ struct tfr_plugin_device {
     int64_t lose_after; /* -1 = never */
     int64_t fail_after;
     int64_t programs;
-    bool may_profile, host_scalars, handles, consume;
+    bool may_profile, host_scalars, handles, consume, names_launch, sticky, may_abort, pool;
     atomic_bool is_inside; /* a thread is in a [device] call */
     /* fake_lock guards everything below; changed is broadcast when anything of it changes. */
     pthread_cond_t changed;
@@ -177,6 +181,8 @@ bool fake_enter_void(tfr_plugin_device *device, const char *function);
 /* Is this an open device? For [any] calls. */
 int32_t fake_check_device(const tfr_plugin_device *device, tfr_err *err);
 int32_t fake_lost(const tfr_plugin_device *device, tfr_err *err);
+/* The error of work that failed on a queue. */
+int32_t fake_tell(const tfr_plugin_device *device, const fake_failure *failure, tfr_err *err);
 
 /* memory */
 bool fake_memory_map(tfr_plugin_device *device);

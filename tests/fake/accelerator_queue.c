@@ -50,8 +50,9 @@ static void count_launch(tfr_queue *queue, const fake_item *item)
     if (device->lose_after >= 0 && n >= device->lose_after) {
         device->is_lost = true;
         notice_loss(queue, item);
+        queue->failure.launch = item->id;
     } else if (device->fail_after >= 0 && n == device->fail_after) {
-        fake_failure failure = {.code = TFR_EDEVICE};
+        fake_failure failure = {.code = TFR_EDEVICE, .native = -700, .launch = item->id};
         snprintf(failure.text, sizeof failure.text, "launch %lld failed, as the option asked",
                  (long long)n);
         fail_queue(queue, &failure);
@@ -352,7 +353,7 @@ static int32_t await_value(tfr_plugin_device *device, tfr_fence *fence, uint64_t
                         (unsigned long long)fence->value, (unsigned long long)value,
                         (unsigned long long)timeout_ns);
     if (fence->failure.code)
-        return tfr_fail(err, (tfr_status)fence->failure.code, "%s", fence->failure.text);
+        return fake_tell(device, &fence->failure, err);
     return device->is_lost ? fake_lost(device, err) : TFR_OK;
 }
 

@@ -50,10 +50,19 @@ TFR_FAIL_INLINE tfr_status tfr_fail(tfr_err *err, tfr_status code, const char *f
         va_start(args, format);
         err->code = (int32_t)code;
         err->native = 0;
+        if (TFR_HAS(err, tfr_err, launch))
+            err->launch = 0;
         vsnprintf(err->text, capacity, format, args);
         va_end(args);
     }
     return code;
+}
+
+/* After tfr_fail: whose failure it is, by the id of the launch, if the caller has room for it. */
+static inline void tfr_err_set_launch(tfr_err *err, uint64_t launch)
+{
+    if (err && TFR_HAS(err, tfr_err, launch))
+        err->launch = launch;
 }
 
 /* "No" to a call, with its reason and sentence; returns TFR_OK, for no is an answer. */

@@ -116,7 +116,11 @@ typedef struct tfr_launch {
     const tfr_arg *args;
     void *workspace;           /* workspace_bytes of space 0, or NULL */
     uint64_t workspace_offset; /* as the offset of an argument */
-    uint64_t id; /* names this launch in the records of tfr.profile/1; 0 = nobody asks */
+    /*
+     * Names this launch in tfr_err.launch and in the records of tfr.profile/1; no other launch of
+     * the process has it at the same time. 0 only without a queue, when nobody asks for records.
+     */
+    uint64_t id;
     /*
      * A tfr_random_state in space 0, if TFR_ANSWER_RANDOM was answered, or, for a program, for one
      * of its nodes; else NULL. Read by the queue, not by launch.

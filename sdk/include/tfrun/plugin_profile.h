@@ -18,7 +18,7 @@ typedef enum tfr_profile_kind {
 typedef struct tfr_profile_record {
     uint32_t size;
     int32_t kind;  /* tfr_profile_kind */
-    uint64_t id;   /* of the launch; 0 = of a copy or reorder that the core asked for, in order */
+    uint64_t id;   /* tfr_launch.id; 0 = of a copy or reorder that the core asked for, in order */
     uint32_t lane; /* thread or queue of the device, from 0 */
     int32_t node;  /* number of the node in the program's graph, -1 = several or none */
     uint64_t begin_ns, end_ns;

@@ -37,7 +37,11 @@ typedef struct tfr_fence_options {
 /*
  * A queue runs what is put on it in order. A fence is a 64-bit timeline that only grows: signal(v)
  * on a queue makes it v when all earlier work of that queue is done. Work that fails puts its error
- * on the fences signalled after it; every later wait on them returns that error.
+ * on the fences signalled after it; every later wait on them returns that error. Launches and
+ * copies may return it, too, but a queue that is not lost still takes signals. Whoever returns the
+ * error of earlier work puts the id of the launch that failed into tfr_err.launch, if it is known:
+ * the core then says which node that was. The run fails; no kernel is given up for it, as it is for
+ * a launch that fails at once.
  */
 typedef struct tfr_queue_facet {
     uint32_t size;

@@ -79,14 +79,16 @@ typedef struct tfr_err {
     int32_t code;   /* the tfr_status that was returned */
     int64_t native; /* errno, or the vendor library's own code; 0 = none */
     char text[512]; /* one sentence: object, cause with its numbers, next step */
+    /*
+     * Of a call on a queue or a fence that tells of earlier work: the id of the launch that failed
+     * (tfr_launch.id), so that the user hears of its node. 0 = unknown, or the call's own failure.
+     */
+    uint64_t launch;
 } tfr_err;
 
 #define TFR_ERR_INIT                                                                               \
     {                                                                                              \
-        (uint32_t)sizeof(tfr_err), 0, 0,                                                           \
-        {                                                                                          \
-            0                                                                                      \
-        }                                                                                          \
+        (uint32_t)sizeof(tfr_err), 0, 0, {0}, 0                                                    \
     }
 
 /* Why a plugin does not take a call, or a node did not get the kernel it asked for. */
