@@ -61,6 +61,7 @@ libtfrun_core_la_SOURCES = \
 	core/device/slot.h \
 	core/device/stream.c \
 	core/device/stream.h \
+	core/device/stream_memory.c \
 	core/device/tuning.c \
 	core/device/tuning.h \
 	core/graph/captures.c \

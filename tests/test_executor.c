@@ -214,7 +214,9 @@ TEST(a_full_device_is_an_error_with_the_bytes)
     output(graph, unary(graph, "Relu", x));
     tfr_session *session = new_session(runtime, graph, "NPU:0", TFR_FALLBACK_ALLOW);
     CHECK_STATUS(TFR_ENOMEM, tfr_session_run(session, &in, 1, &out, 1, &err), &err);
-    CHECK_CONTAINS("4096", err.text);
+    CHECK_STR("NPU:0 has no memory for 16 KiB of intermediate values of graph \"test\" (no room "
+              "for 16384 bytes on device 0, which has 4096 of 4096 left)",
+              err.text);
     end_session(runtime, graph, session, in);
 }
 
@@ -236,6 +238,93 @@ TEST(old_plans_make_room_when_the_device_is_full)
     tfr_session_destroy(session);
     tfr_graph_release(graph);
     tfr_runtime_release(runtime);
+}
+
+TEST(a_constant_that_a_device_has_no_room_for_is_named)
+{
+    tfr_value x, c;
+    tfr_graph *graph = new_graph(1, &x);
+    tfr_runtime *runtime = runtime_with("fakeacc.memory_limit", "4096");
+    tfr_tensor *in = square(64, 0), *out = NULL;
+    REQUIRE_OK(tfr_graph_add_constant(graph, "weights", in, &c, &err), &err);
+    output(graph, binary(graph, "Mul", x, c));
+    tfr_session *session = new_session(runtime, graph, "NPU:0", TFR_FALLBACK_ALLOW);
+    CHECK_STATUS(TFR_ENOMEM, tfr_session_run(session, &in, 1, &out, 1, &err), &err);
+    CHECK_CONTAINS("NPU:0 has no memory for 16 KiB of constant \"weights\" (no room", err.text);
+    end_session(runtime, graph, session, in);
+}
+
+/* 16 KiB of the device for each number of rows: makes and runs its plan. */
+static void run_rows(tfr_session *session, int64_t n)
+{
+    const int64_t dims[] = {n, 4096 / n};
+    tfr_tensor *in = new_tensor(TFR_DTYPE_F32, 2, dims, NULL), *out = NULL;
+    memset(tfr_tensor_data(in), 0, tfr_tensor_bytes(in));
+    REQUIRE_OK(tfr_session_run(session, &in, 1, &out, 1, &err), &err);
+    tfr_tensor_release(in);
+    tfr_tensor_release(out);
+}
+
+static tfr_session *relu_session(const char *memory_limit, const char *pool)
+{
+    const tfr_option given[] = {{"fakeacc.memory_limit", memory_limit}, {"fakeacc.pool", pool}};
+    tfr_runtime *runtime = accelerator_runtime(given, 2);
+    tfr_value x;
+    tfr_graph *graph = new_graph(1, &x);
+    output(graph, unary(graph, "Relu", x));
+    tfr_session *session = new_session(runtime, graph, "NPU:0", TFR_FALLBACK_ERROR);
+    tfr_graph_release(graph);
+    tfr_runtime_release(runtime);
+    return session;
+}
+
+TEST(a_full_device_loses_the_plan_that_was_not_used_for_longest)
+{
+    tfr_session *session = relu_session("50000", "0"); /* room for three */
+    run_rows(session, 1);
+    run_rows(session, 2);
+    run_rows(session, 4);
+    run_rows(session, 1); /* so that 2 goes */
+    CHECK_UINT(3, stats_of(session).n_plans);
+    CHECK_UINT(0, stats_of(session).n_plans_dropped);
+    run_rows(session, 8);
+    CHECK_UINT(1, stats_of(session).n_plans_dropped);
+    run_rows(session, 1);
+    run_rows(session, 4);
+    run_rows(session, 8);
+    CHECK_UINT(4, stats_of(session).n_plans);
+    run_rows(session, 2);
+    CHECK_UINT(5, stats_of(session).n_plans);
+    CHECK_UINT(2, stats_of(session).n_plans_dropped);
+    tfr_session_destroy(session);
+    CHECK_STR("", breaches);
+}
+
+TEST(a_binding_gets_the_memory_of_old_plans)
+{
+    tfr_session *session = relu_session("20000", "0");
+    tfr_tensor *in = square(63, 0), *out = square(63, 0);
+    tfr_binding *binding = NULL;
+    run_rows(session, 64);
+    REQUIRE_OK(tfr_binding_create(session, &in, 1, &out, 1, &binding, &err), &err);
+    CHECK_OK(tfr_binding_run(binding, &err), &err);
+    CHECK_UINT(1, stats_of(session).n_plans_dropped);
+    tfr_binding_destroy(binding);
+    tfr_tensor_release(in);
+    tfr_tensor_release(out);
+    tfr_session_destroy(session);
+    CHECK_STR("", breaches);
+}
+
+TEST(memory_that_a_plugin_keeps_is_asked_back_when_its_device_is_full)
+{
+    tfr_session *session = relu_session("20000", "1");
+    run_rows(session, 64);
+    run_rows(session, 32);
+    run_rows(session, 64);
+    CHECK_UINT(2, stats_of(session).n_plans_dropped);
+    tfr_session_destroy(session);
+    CHECK_STR("", breaches);
 }
 
 TEST(plans_of_a_loop_make_room_for_each_other_when_the_device_is_full)
@@ -404,6 +493,10 @@ static const test_case cases[] = {
     CASE(a_refused_size_is_told_with_its_number),
     CASE(a_full_device_is_an_error_with_the_bytes),
     CASE(old_plans_make_room_when_the_device_is_full),
+    CASE(a_constant_that_a_device_has_no_room_for_is_named),
+    CASE(a_full_device_loses_the_plan_that_was_not_used_for_longest),
+    CASE(a_binding_gets_the_memory_of_old_plans),
+    CASE(memory_that_a_plugin_keeps_is_asked_back_when_its_device_is_full),
     CASE(plans_of_a_loop_make_room_for_each_other_when_the_device_is_full),
     CASE(a_lost_device_fails_the_run_and_is_not_asked_again),
     CASE(work_that_fails_on_a_queue_fails_its_run_alone),

@@ -73,6 +73,7 @@ tfr_status tfr__stream_get(tfr__streams *streams, tfr__device *device, tfr__back
     if (!streams->items)
         return tfr_fail(err, TFR_ENOMEM, "out of memory for a queue of %s", backend->name);
     stream.backend = backend;
+    stream.device = device->name;
     stream.memory = device->is_host ? TFR__MEMORY_HOST : streams->n_memories;
     status = stream_open(&stream, err);
     if (status)
@@ -127,44 +128,12 @@ void tfr__streams_settle(tfr__streams *streams)
             stream_replace(streams, &streams->items[i]);
 }
 
-static tfr__stream *memory_stream(const tfr__streams *streams, uint32_t memory)
+tfr__stream *tfr__memory_stream(const tfr__streams *streams, uint32_t memory)
 {
     for (uint32_t i = 0; i < streams->n; i++)
         if (streams->items[i].memory == memory)
             return &streams->items[i];
     return NULL;
-}
-
-tfr_status tfr__stream_alloc(tfr__streams *streams, uint32_t memory, uint64_t bytes, void **out,
-                             tfr_err *err)
-{
-    tfr_alloc_options options = {.size = sizeof options, .flags = TFR_ALLOC_ARENA};
-    tfr__stream *e;
-    tfr_status status;
-    *out = NULL;
-    if (!bytes)
-        return TFR_OK;
-    if (memory == TFR__MEMORY_HOST) {
-        if (bytes <= SIZE_MAX / 2)
-            *out = tfr__alloc_aligned((size_t)bytes, 64);
-        if (!*out)
-            return tfr_fail(err, TFR_ENOMEM, "out of host memory for %llu bytes",
-                            (unsigned long long)bytes);
-        return TFR_OK;
-    }
-    e = memory_stream(streams, memory);
-    options.align = e->backend->space.alignment;
-    pthread_mutex_lock(&e->backend->lock);
-    TFR__SLOT(e->backend, "alloc", NULL, NULL,
-              status = tfr__plugin_status(
-                  e->backend->memory.alloc(e->backend->device, 0, bytes, &options, out, err), err));
-    pthread_mutex_unlock(&e->backend->lock);
-    if (status)
-        *out = NULL;
-    else if (!*out)
-        status = tfr_fail(err, TFR_EPLUGIN, "the slot alloc of %s returned TFR_OK and no memory",
-                          e->backend->name);
-    return status;
 }
 
 void tfr__stream_free(tfr__streams *streams, uint32_t memory, void *address)
@@ -176,7 +145,7 @@ void tfr__stream_free(tfr__streams *streams, uint32_t memory, void *address)
         tfr__free(address);
         return;
     }
-    e = memory_stream(streams, memory);
+    e = tfr__memory_stream(streams, memory);
     pthread_mutex_lock(&e->backend->lock);
     TFR__SLOT(e->backend, "free", NULL, NULL,
               e->backend->memory.free(e->backend->device, 0, address));
@@ -186,7 +155,7 @@ void tfr__stream_free(tfr__streams *streams, uint32_t memory, void *address)
 bool tfr__stream_has_handles(const tfr__streams *streams, uint32_t memory)
 {
     return memory != TFR__MEMORY_HOST &&
-           memory_stream(streams, memory)->backend->space.flags & TFR_SPACE_HANDLES;
+           tfr__memory_stream(streams, memory)->backend->space.flags & TFR_SPACE_HANDLES;
 }
 
 tfr_status tfr__stream_copy(tfr__stream *e, bool to_device, tfr_arg dst, tfr_arg src,

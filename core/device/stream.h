@@ -20,6 +20,7 @@ typedef struct tfr__stream {
     tfr_queue *queue; /* NULL = synchronous */
     tfr_fence *fence;
     uint64_t fence_value;
+    const char *device;         /* its name */
     bool trace_asked, recorded; /* the backend was asked for records; it gives them to us */
 } tfr__stream;
 
@@ -28,6 +29,9 @@ typedef struct tfr__streams {
     tfr__stream *items; /* with room for all backends */
     uint32_t n, n_memories;
     uint64_t generation; /* changes when a queue is replaced, which plans have in their steps */
+    /* Frees some of a memory that could be used later; false = there is nothing to free. */
+    bool (*make_room)(void *user, uint32_t memory);
+    void *user;
 } tfr__streams;
 
 void tfr__streams_init(tfr__streams *streams, tfr_runtime *runtime);
@@ -39,9 +43,12 @@ void tfr__streams_settle(tfr__streams *streams);
 /* The number of the backend's stream, which is opened if need be. */
 tfr_status tfr__stream_get(tfr__streams *streams, tfr__device *device, tfr__backend *backend,
                            uint32_t *out, tfr_err *err);
-/* Memory for 0 bytes is NULL. */
-tfr_status tfr__stream_alloc(tfr__streams *streams, uint32_t memory, uint64_t bytes, void **out,
-                             tfr_err *err);
+/*
+ * Memory for a use (TFR_ALLOC_...); for 0 bytes it is NULL. The error says for what of whom:
+ * "intermediate values of graph", "g". stream_memory.c
+ */
+tfr_status tfr__stream_alloc(tfr__streams *streams, uint32_t memory, uint64_t bytes, uint32_t use,
+                             const char *what, const char *whose, void **out, tfr_err *err);
 void tfr__stream_free(tfr__streams *streams, uint32_t memory, void *address);
 /* Whether what alloc gives in this memory is a handle, with offsets apart. */
 bool tfr__stream_has_handles(const tfr__streams *streams, uint32_t memory);
@@ -50,5 +57,9 @@ tfr_status tfr__stream_copy(tfr__stream *stream, bool to_device, tfr_arg dst, tf
                             uint64_t bytes, tfr_err *err);
 /* The host waits for all that was put on the queue so far. */
 tfr_status tfr__stream_sync(tfr__stream *stream, tfr_err *err);
+
+/* ---- for stream_*.c -------------------------------------------------------------------------- */
+
+tfr__stream *tfr__memory_stream(const tfr__streams *streams, uint32_t memory);
 
 #endif

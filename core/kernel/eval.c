@@ -69,8 +69,9 @@ static tfr_status launch_once(const tfr__kernel_env *env, const tfr__node *node,
     if (!status && !kernel)
         status = tfr_fail(err, TFR_EPLUGIN, "%s gave no kernel", b->name);
     if (!status) /* only now is it known how much */
-        status = tfr__stream_alloc(env->streams, TFR__MEMORY_HOST, info.workspace_bytes, &workspace,
-                                   err);
+        status =
+            tfr__stream_alloc(env->streams, TFR__MEMORY_HOST, info.workspace_bytes, TFR_ALLOC_ARENA,
+                              "workspace of node", node->name, &workspace, err);
     launch.workspace = workspace;
     if (!status)
         TFR__SLOT(b, "launch", node->name, node->op->name,

@@ -95,6 +95,7 @@ typedef struct tfr__plan {
     tfr__bound *bound;   /* the same steps */
     tfr__where *where;   /* and what is said of them */
     uint64_t queues;     /* generation of the streams whose queues are in bound */
+    uint64_t used_at;    /* when it was last found, by the session's count */
     uint8_t watch;       /* TFR__WATCH_...: what a walk has to look after, mostly nothing */
     uint32_t sampling;   /* runs that are still timed, step by step */
     uint64_t *sample_ns; /* by step, the least */

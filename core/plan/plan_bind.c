@@ -185,8 +185,9 @@ static tfr_status make_arenas(tfr__steps *s, tfr_err *err)
     }
     announce_memory(s);
     for (uint32_t m = 0; m < p->n_arenas; m++) {
-        tfr_status status =
-            tfr__stream_alloc(s->b->streams, m, p->arenas[m].bytes, &p->arenas[m].address, err);
+        tfr_status status = tfr__stream_alloc(s->b->streams, m, p->arenas[m].bytes, TFR_ALLOC_ARENA,
+                                              "intermediate values of graph", s->b->graph->name,
+                                              &p->arenas[m].address, err);
         if (status)
             return status;
     }

@@ -113,7 +113,8 @@ static tfr_status known_buffer(tfr__steps *s, tfr_value v, uint32_t memory, uint
             return tfr_fail(err, TFR_ENOMEM, "no memory for %zu bytes of a constant", t->bytes);
         return tfr__build_keep(s->b, t, err);
     }
-    status = tfr__stream_alloc(s->b->streams, memory, t->bytes, &buffer->address, err);
+    status = tfr__stream_alloc(s->b->streams, memory, t->bytes, TFR_ALLOC_CONSTANTS, "constant",
+                               s->b->graph->values[v].name, &buffer->address, err);
     if (!status) {
         tfr__stream *stream = &s->b->streams->items[tfr__steps_stream_of(s, memory)];
         status = tfr__stream_copy(stream, true, (tfr_arg){.address = buffer->address},
@@ -138,8 +139,9 @@ tfr_status tfr__steps_random(tfr__steps *s, uint32_t memory, uint32_t *out, tfr_
     if (memory == TFR__MEMORY_HOST) {
         status = tfr__steps_buffer(s, TFR__BUFFER_CONSTANT, memory, bytes, out, err);
         if (!status)
-            status =
-                tfr__stream_alloc(s->b->streams, memory, bytes, &s->p->buffers[*out].address, err);
+            status = tfr__stream_alloc(s->b->streams, memory, bytes, TFR_ALLOC_STAGING,
+                                       "random state of graph", s->b->graph->name,
+                                       &s->p->buffers[*out].address, err);
         if (!status)
             s->p->random = s->p->buffers[*out].address;
     } else {

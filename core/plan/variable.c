@@ -117,6 +117,15 @@ static tfr_status reorder(tfr__stream *stream, const tfr_tensor *like, uint64_t 
     return status;
 }
 
+/* Memory of the variable's home. */
+static tfr_status alloc(const tfr__variables *vars, const tfr__variable *v, uint64_t bytes,
+                        uint32_t use, void **out, tfr_err *err)
+{
+    const tfr_value value = vars->graph->variables[v - vars->items];
+    return tfr__stream_alloc(vars->streams, v->home.memory, bytes, use, "variable",
+                             vars->graph->values[value].name, out, err);
+}
+
 /* Between a tensor and its home, which is not the tensor itself; done on return. */
 static tfr_status move(tfr__variables *vars, const tfr__variable *v, tfr_tensor *t, bool to_home,
                        tfr_err *err)
@@ -128,7 +137,7 @@ static tfr_status move(tfr__variables *vars, const tfr__variable *v, tfr_tensor 
     tfr_status status = TFR_OK;
     vars->n_moves++;
     if (!on_host && layout)
-        status = tfr__stream_alloc(vars->streams, v->home.memory, t->bytes, &between, err);
+        status = alloc(vars, v, t->bytes, TFR_ALLOC_STAGING, &between, err);
     if (!status && layout && !to_home)
         status = reorder(stream, t, layout, v->now, TFR_LAYOUT_PLAIN, between, err);
     if (!status && !on_host)
@@ -156,8 +165,8 @@ static tfr_status check_there(const tfr__variables *vars, uint32_t i, tfr_err *e
         name_of(vars, i));
 }
 
-static tfr_status named(const tfr__variables *vars, uint32_t i, tfr_status status,
-                        tfr_err *why, tfr_err *err)
+static tfr_status named(const tfr__variables *vars, uint32_t i, tfr_status status, tfr_err *why,
+                        tfr_err *err)
 {
     return tfr_fail(err, status, "variable \"%s\": %.400s", name_of(vars, i), tfr__said(why));
 }
@@ -256,7 +265,7 @@ tfr_status tfr__variable_to_home(tfr__variables *vars, uint32_t i, const tfr__ho
         v->home = *home;
     }
     if (!v->now)
-        status = tfr__stream_alloc(vars->streams, home->memory, home->bytes, &v->now, &own);
+        status = alloc(vars, v, home->bytes, 0, &v->now, &own);
     if (!status && !v->is_home)
         status = move(vars, v, v->plain, true, &own);
     if (status)
@@ -265,7 +274,7 @@ tfr_status tfr__variable_to_home(tfr__variables *vars, uint32_t i, const tfr__ho
     if (v->is_plain && !v->host_only)
         forget_plain(v);
     if (beside && !v->beside)
-        status = tfr__stream_alloc(vars->streams, home->memory, home->bytes, &v->beside, &own);
+        status = alloc(vars, v, home->bytes, 0, &v->beside, &own);
     *now = v->now;
     if (beside)
         *beside = v->beside;

@@ -226,6 +226,7 @@ tfr_status tfr__plan_run(tfr_session *session, tfr__plan *p, tfr__frame *frame, 
     }
     if (p->random)
         *p->random = session->plans.kernel.random;
+    session->plan_runs = true;
     status = run_variables(session, p, err);
     if (!status)
         status = run_bind(p, frame, err);
@@ -236,5 +237,6 @@ tfr_status tfr__plan_run(tfr_session *session, tfr__plan *p, tfr__frame *frame, 
     for (uint32_t i = 0; !status && i < p->n_live_outs; i++)
         status = give_out(p, &p->live_outs[i], frame, err);
     run_unbind(p);
+    session->plan_runs = false;
     return status;
 }

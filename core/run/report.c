@@ -119,6 +119,7 @@ tfr_status tfr_session_get_stats(const tfr_session *session, tfr_session_stats *
     stats.n_plans = session->n_plans;
     stats.plan_ns = session->plan_ns;
     stats.variable_moves = session->variables.n_moves;
+    stats.n_plans_dropped = session->n_plans_dropped;
     stats.size = out->size < sizeof stats ? out->size : (uint32_t)sizeof stats;
     memcpy(out, &stats, stats.size);
     return TFR_OK;

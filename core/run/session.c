@@ -76,6 +76,8 @@ tfr_status tfr__session_create(tfr_runtime *runtime, tfr_graph *graph,
     session->runtime = runtime;
     session->graph = tfr_graph_retain(graph);
     tfr__streams_init(&session->streams, runtime);
+    session->streams.make_room = tfr__session_make_room;
+    session->streams.user = session;
     session->max_plans = options.max_plans ? options.max_plans : 16;
     session->log_placement = options.log_placement != 0;
     session->plans.kernel.streams = &session->streams;

@@ -190,6 +190,55 @@ void tfr__subgraph_forget_used(tfr_session *session)
     session->n_used = 0;
 }
 
+/* Has the plan something in a memory? */
+static bool uses_memory(const tfr__plan *p, uint32_t memory)
+{
+    bool uses = memory < p->n_arenas && p->arenas[memory].bytes;
+    for (uint32_t i = 0; !uses && i < p->n_buffers; i++)
+        uses = p->buffers[i].memory == memory && p->buffers[i].kind == TFR__BUFFER_CONSTANT;
+    return uses;
+}
+
+/* Where the plan with something in a memory hangs that this run does not use, nor any for longest.
+ */
+static tfr__plan **find_oldest(tfr__subgraph *subgraph, uint32_t memory, tfr__plan **oldest,
+                               tfr__subgraph **whose)
+{
+    for (tfr__plan **at = &subgraph->plans; *at; at = &(*at)->next)
+        if (!(*at)->used && (!oldest || (*at)->used_at < (*oldest)->used_at) &&
+            uses_memory(*at, memory)) {
+            oldest = at;
+            *whose = subgraph;
+        }
+    for (uint32_t i = 0; i < subgraph->graph->n_nodes; i++)
+        for (uint32_t k = 0; subgraph->children[i] && k < subgraph->graph->nodes[i].n_subgraphs;
+             k++)
+            oldest = find_oldest(subgraph->children[i][k], memory, oldest, whose);
+    return oldest;
+}
+
+bool tfr__session_make_room(void *user, uint32_t memory)
+{
+    tfr_session *session = user;
+    tfr__subgraph *whose = NULL;
+    tfr__plan **at = find_oldest(session->main, memory, NULL, &whose), *p;
+    if (!at && session->n_used &&
+        !session->plan_runs) { /* those of this run have done their work, too */
+        tfr__trace_drain(session);
+        tfr__subgraph_forget_used(session);
+        session->n_rows = session->n_program_rows = 0;
+        at = find_oldest(session->main, memory, NULL, &whose);
+    }
+    if (!at)
+        return false;
+    p = *at;
+    *at = p->next;
+    whose->n_plans--;
+    session->n_plans_dropped++;
+    tfr__plan_destroy(p);
+    return true;
+}
+
 /* Drops all plans but those of this run, to give their memory back. */
 static bool forget_unused(tfr_session *session, tfr__subgraph *subgraph)
 {
@@ -203,6 +252,7 @@ static bool forget_unused(tfr_session *session, tfr__subgraph *subgraph)
         *at = p->next;
         tfr__plan_destroy(p);
         subgraph->n_plans--;
+        session->n_plans_dropped++;
         any = true;
     }
     for (uint32_t i = 0; i < subgraph->graph->n_nodes; i++)
@@ -239,6 +289,7 @@ static tfr_status find_plan(tfr_session *session, tfr__frame *frame, uint32_t fi
             continue;
         *at = p->next;
         p->next = subgraph->plans;
+        p->used_at = ++session->n_finds;
         *out = subgraph->plans = p;
         return TFR_OK;
     }
@@ -258,6 +309,7 @@ static tfr_status find_plan(tfr_session *session, tfr__frame *frame, uint32_t fi
     if (subgraph->n_plans >= session->max_plans)
         forget_oldest(session, subgraph);
     (*out)->next = subgraph->plans;
+    (*out)->used_at = ++session->n_finds;
     subgraph->plans = *out;
     subgraph->n_plans++;
     session->n_plans++;

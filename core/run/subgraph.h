@@ -31,6 +31,9 @@ void tfr__subgraph_destroy(tfr_session *session, tfr__subgraph *subgraph);
  */
 tfr_status tfr__subgraph_run(tfr_session *session, struct tfr__frame *frame, tfr_tensor **outputs,
                              bool run, tfr_err *err);
+/* Drops the plan with something in this memory that was not used for longest; false = there is
+ * none. user is the session. */
+bool tfr__session_make_room(void *user, uint32_t memory);
 /* Nothing has run: the list of used plans is empty. */
 void tfr__subgraph_forget_used(tfr_session *session);
 

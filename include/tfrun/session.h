@@ -193,6 +193,7 @@ typedef struct tfr_session_stats {
     uint32_t n_math_mode;       /* nodes that compute in the session's math mode, if not strict */
     /* States of variables brought to another memory or layout, since the session began. */
     uint64_t variable_moves;
+    uint64_t n_plans_dropped;   /* to give their memory to others, since the session began */
 } tfr_session_stats;
 
 TFR_API TFR_MUST_CHECK tfr_status tfr_session_get_stats(const tfr_session *session,

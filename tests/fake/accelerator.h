@@ -16,6 +16,7 @@
  *   fail_after    launches that work; the next one fails, on the queue
  *   names_launch  0 = such an error does not say which launch it is (1)
  *   sticky        1 = launch on a queue whose work failed tells of it, too (0)
+ *   pool          1 = what is freed is not free before trim (0)
  *   programs      0 none (default), 1 all nodes that it may have in one group, 2 each in its own
  *   profile       0 = start of the facet tfr.profile/1 fails (1)
  */
@@ -139,6 +140,7 @@ struct tfr_plugin_device {
     uint64_t mapped;
     uint64_t in_use;
     uint64_t peak;
+    uint64_t pooled; /* freed, and not given back */
     fake_block *blocks;
     uint64_t n_handles;
     tfr_queue *queues;

@@ -122,7 +122,7 @@ static fake_block **find_gap(tfr_plugin_device *device, uint64_t capacity, uint6
 static int32_t alloc_block(tfr_plugin_device *device, uint64_t bytes, uint64_t align, void **out,
                            tfr_err *err)
 {
-    const uint64_t left = device->memory_limit - device->in_use;
+    const uint64_t left = device->memory_limit - device->in_use - device->pooled;
     uint64_t offset = 0;
     fake_block **at = NULL;
     if (bytes <= left)
@@ -189,6 +189,8 @@ static void fake_free(tfr_plugin_device *device, uint32_t space, void *address)
     } else {
         *at = block->next;
         device->in_use -= block->bytes;
+        if (device->pool)
+            device->pooled += block->bytes;
         memset(device->back + block->offset, 0xdd, block->bytes);
         free(block);
     }
@@ -417,6 +419,16 @@ static int32_t fake_link(tfr_plugin_device *device, uint32_t space, tfr_plugin_d
 }
 
 /* Without import_memory, for memory here is what the host cannot touch. */
+static void fake_trim(tfr_plugin_device *device)
+{
+    if (!fake_enter_void(device, "trim"))
+        return;
+    pthread_mutex_lock(&fake_lock);
+    device->pooled = 0;
+    pthread_mutex_unlock(&fake_lock);
+    fake_leave(device);
+}
+
 const tfr_memory_facet fake_memory_facet = {
     .size = sizeof fake_memory_facet,
     .spaces = fake_spaces,
@@ -426,4 +438,5 @@ const tfr_memory_facet fake_memory_facet = {
     .fill = fake_fill,
     .stats = fake_stats,
     .link = fake_link,
+    .trim = fake_trim,
 };

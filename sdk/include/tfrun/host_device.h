@@ -90,6 +90,7 @@ static const tfr_memory_facet tfr_host_device_memory = {sizeof(tfr_memory_facet)
                                                         NULL,
                                                         NULL,
                                                         NULL,
+                                                        NULL,
                                                         NULL};
 
 #endif

@@ -117,7 +117,12 @@ typedef struct tfr_memory_facet {
      */
     int32_t (*spaces)(tfr_plugin_device *device, tfr_space_info *out, uint32_t stride, uint32_t *n,
                       tfr_err *err);
-    /* required [device]. bytes > 0, at most max_alloc. TFR_ENOMEM: there is not enough. */
+    /*
+     * required [device]. bytes > 0, at most max_alloc. TFR_ENOMEM: there is not enough, or it would
+     * be more than the option memory_limit of open, which the plugin alone keeps to: it counts what
+     * alloc gave and what it takes for itself. The core then drops what it can do without, calls
+     * trim, and tries again.
+     */
     int32_t (*alloc)(tfr_plugin_device *device, uint32_t space, uint64_t bytes,
                      const tfr_alloc_options *options, void **out, tfr_err *err);
     /* required [device]. What alloc gave; NULL is fine. Work that uses it has been waited for. */
@@ -148,6 +153,11 @@ typedef struct tfr_memory_facet {
      */
     int32_t (*link)(tfr_plugin_device *device, uint32_t space, tfr_plugin_device *peer,
                     uint32_t peer_space, tfr_link *out, tfr_err *err);
+    /*
+     * optional [device]: gives back to the device what the plugin keeps for later and nobody uses:
+     * pools, caches, workspaces. Called when an alloc got no memory, before it is tried again.
+     */
+    void (*trim)(tfr_plugin_device *device);
 } tfr_memory_facet;
 #define TFR_MEMORY_MIN_SIZE ((uint32_t)(offsetof(tfr_memory_facet, free) + sizeof(void *)))
 
