@@ -101,6 +101,7 @@ unit_tests = \
 	tests/test_status \
 	tests/test_stranger \
 	tests/test_tensor \
+	tests/test_timeout \
 	tests/test_trace \
 	tests/test_tuning \
 	tests/test_unaligned \
@@ -605,10 +606,16 @@ tests_test_executor_LDADD = $(TFR_TEST_CORE)
 tests_test_executor_SOURCES = tests/graph_text.h tests/session_kit.h tests/test_executor.c
 tests_test_executor_DEPENDENCIES = libtfrun-core.la tests/fakeacc/fakeacc.la
 
+tests_test_timeout_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_timeout_LDADD = $(TFR_TEST_CORE)
+tests_test_timeout_SOURCES = tests/graph_text.h tests/session_kit.h tests/test_timeout.c
+tests_test_timeout_DEPENDENCIES = libtfrun-core.la tests/fakeacc/fakeacc.la
+
 tests_test_launch_errors_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_launch_errors_LDADD = $(TFR_TEST_CORE)
 tests_test_launch_errors_SOURCES = tests/session_kit.h tests/test_launch_errors.c
 tests_test_launch_errors_DEPENDENCIES = libtfrun-core.la tests/fakeacc/fakeacc.la
+
 tests_test_trace_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_trace_LDADD = $(TFR_TEST_CORE)
 tests_test_trace_SOURCES = tests/graph_text.h tests/session_kit.h tests/test_trace.c

@@ -130,11 +130,39 @@ TEST(a_device_lost_with_work_queued_can_be_closed_at_once)
     set_options(NULL, NULL, NULL, NULL);
 }
 
+/* Waits until the fence has the value, with or without a failure. */
+static int32_t wait_for(rig *r, uint64_t value)
+{
+    return queues->host_wait(r->device, r->fence, value, TFR_WAIT_FOREVER, &err);
+}
+
+TEST(a_hung_launch_ends_when_it_is_given_up)
+{
+    set_options("hang_after", "0", NULL, NULL);
+    rig r = new_rig();
+    tfr_kernel *relu = new_relu(&r, 1);
+    void *x = new_memory(&r, 4);
+    const tfr_arg args[2] = {{.address = x}, {.address = x}};
+    const tfr_launch l = {.size = sizeof l, .n_args = 2, .args = args, .id = 7};
+    CHECK_OK(kernels->launch(r.device, r.queue, relu, &l, &err), &err);
+    CHECK_OK(queues->signal(r.device, r.queue, r.fence, ++r.value, &err), &err);
+    CHECK_STATUS(TFR_ETIMEOUT, queues->host_wait(r.device, r.fence, 1, 10000000, &err), &err);
+    CHECK_UINT(7, err.launch); /* what it waits for */
+    CHECK_OK(queues->abort(r.device, r.queue, &err), &err);
+    CHECK_STATUS(TFR_EDEVICE, wait_for(&r, 1), &err);
+    CHECK_CONTAINS("given up", err.text);
+    CHECK_UINT(7, err.launch);
+    kernels->drop(r.device, relu);
+    memory->free(r.device, 0, x);
+    end_rig(&r);
+}
+
 static const test_case cases[] = {
     CASE(a_queue_runs_later_and_in_order),
     CASE(a_queue_waits_for_another),
     CASE(a_failed_launch_is_on_every_later_fence_of_its_queue),
     CASE(a_lost_device_fails_every_later_call_and_can_be_closed),
     CASE(a_device_lost_with_work_queued_can_be_closed_at_once),
+    CASE(a_hung_launch_ends_when_it_is_given_up),
 };
 TEST_MAIN(cases)

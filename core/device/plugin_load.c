@@ -338,9 +338,19 @@ tfr_status tfr__backend_open(tfr_runtime *runtime, tfr__backend *backend, tfr_er
     return status;
 }
 
+/* Its work has not ended: the device stays open, and the plugin is not shut down. */
+static void backend_leave(const tfr__backend *backend)
+{
+    pthread_mutex_lock(&libraries.lock);
+    backend->plugin->library->n_runtimes++;
+    pthread_mutex_unlock(&libraries.lock);
+}
+
 void tfr__backend_close(tfr__backend *backend)
 {
-    if (backend->device)
+    if (backend->device && atomic_load(&backend->left))
+        backend_leave(backend);
+    else if (backend->device)
         TFR__SLOT(backend, "close", NULL, NULL,
                   backend->plugin->library->tables.plugin.close(backend->device));
     backend->device = NULL;

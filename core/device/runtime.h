@@ -58,6 +58,7 @@ typedef struct tfr__backend {
     pthread_mutex_t lock;    /* serializes [device] calls */
     atomic_bool quarantined; /* failed after a yes or broke the contract: not asked again */
     _Atomic(char *) failed;  /* how, or NULL: not known */
+    atomic_bool left;        /* work on it has not ended when its session did: it is not closed */
     /* by op number: NULL, or how its kernel failed, which stays until the backend is gone */
     _Atomic(char *) *op_quarantined;
 } tfr__backend;

@@ -6,6 +6,7 @@
 #include <tfrun/fail.h>
 
 #include "base/alloc.h"
+#include "base/port/clock.h"
 
 static void queue_destroy(tfr__backend *b, tfr_queue *queue)
 {
@@ -17,7 +18,7 @@ static void fence_destroy(tfr__backend *b, tfr_fence *fence)
     TFR__SLOT(b, "fence_destroy", NULL, NULL, b->queue.fence_destroy(b->device, fence));
 }
 
-static tfr_status stream_open(tfr__stream *stream, tfr_err *err)
+tfr_status tfr__stream_open(tfr__stream *stream, tfr_err *err)
 {
     tfr__backend *b = stream->backend;
     tfr_status status;
@@ -42,6 +43,14 @@ static tfr_status stream_open(tfr__stream *stream, tfr_err *err)
     }
     pthread_mutex_unlock(&b->lock);
     return status;
+}
+
+void tfr__stream_close(tfr__backend *b, tfr_queue *queue, tfr_fence *fence)
+{
+    pthread_mutex_lock(&b->lock);
+    fence_destroy(b, fence);
+    queue_destroy(b, queue);
+    pthread_mutex_unlock(&b->lock);
 }
 
 static uint32_t count_backends(const tfr_runtime *runtime)
@@ -74,8 +83,9 @@ tfr_status tfr__stream_get(tfr__streams *streams, tfr__device *device, tfr__back
         return tfr_fail(err, TFR_ENOMEM, "out of memory for a queue of %s", backend->name);
     stream.backend = backend;
     stream.device = device->name;
+    stream.deadline = &streams->deadline;
     stream.memory = device->is_host ? TFR__MEMORY_HOST : streams->n_memories;
-    status = stream_open(&stream, err);
+    status = tfr__stream_open(&stream, err);
     if (status)
         return status;
     if (!device->is_host)
@@ -87,45 +97,19 @@ tfr_status tfr__stream_get(tfr__streams *streams, tfr__device *device, tfr__back
 
 void tfr__streams_finish(tfr__streams *streams)
 {
+    streams->deadline = 0;
     for (uint32_t i = 0; i < streams->n; i++) {
         tfr__stream *e = &streams->items[i];
-        tfr__backend *b = e->backend;
+        if (e->stuck)
+            tfr__stream_leave(streams, e);
         if (!e->queue)
             continue;
         tfr__stream_sync(e, NULL); /* the queue must be idle; its errors were reported by the run */
-        pthread_mutex_lock(&b->lock);
-        fence_destroy(b, e->fence);
-        queue_destroy(b, e->queue);
-        pthread_mutex_unlock(&b->lock);
+        tfr__stream_close(e->backend, e->queue, e->fence);
     }
     tfr__free(streams->items);
     streams->items = NULL;
     streams->n = 0;
-}
-
-/* A failure stays on a fence for ever, so a queue that saw one is replaced. */
-static void stream_replace(tfr__streams *streams, tfr__stream *e)
-{
-    tfr__backend *b = e->backend;
-    streams->generation++; /* plans have the old one in their steps */
-    pthread_mutex_lock(&b->lock);
-    fence_destroy(b, e->fence);
-    queue_destroy(b, e->queue);
-    pthread_mutex_unlock(&b->lock);
-    e->queue = NULL;
-    e->fence = NULL;
-    e->fence_value = 0;
-    if (stream_open(e, NULL)) { /* nothing can be put on it any more */
-        e->queue = NULL;
-        atomic_store(&b->quarantined, true);
-    }
-}
-
-void tfr__streams_settle(tfr__streams *streams)
-{
-    for (uint32_t i = 0; i < streams->n; i++)
-        if (streams->items[i].queue && tfr__stream_sync(&streams->items[i], NULL))
-            stream_replace(streams, &streams->items[i]);
 }
 
 tfr__stream *tfr__memory_stream(const tfr__streams *streams, uint32_t memory)
@@ -146,6 +130,8 @@ void tfr__stream_free(tfr__streams *streams, uint32_t memory, void *address)
         return;
     }
     e = tfr__memory_stream(streams, memory);
+    if (e->stuck)
+        return; /* its work may use it */
     pthread_mutex_lock(&e->backend->lock);
     TFR__SLOT(e->backend, "free", NULL, NULL,
               e->backend->memory.free(e->backend->device, 0, address));
@@ -190,6 +176,24 @@ tfr_status tfr__stream_copy(tfr__stream *e, bool to_device, tfr_arg dst, tfr_arg
     return status;
 }
 
+tfr_status tfr__stream_wait(tfr__stream *e, uint64_t deadline, tfr_err *err)
+{
+    tfr__backend *b = e->backend;
+    tfr_status status;
+    uint64_t left;
+    do {
+        const uint64_t now = deadline ? tfr__now_ns() : 0;
+        left = !deadline ? TFR_WAIT_FOREVER : now < deadline ? deadline - now : 0;
+        TFR__SLOT(b, "host_wait", NULL, NULL,
+                  status = (tfr_status)b->queue.host_wait(b->device, e->fence, e->fence_value, left,
+                                                          err));
+    } while (status == TFR_ETIMEOUT && deadline && left); /* it may end early */
+    if (status == TFR_ETIMEOUT && !deadline)
+        return tfr_fail(err, TFR_EPLUGIN,
+                        "the slot host_wait of %s timed out, it was to wait for ever", b->name);
+    return status;
+}
+
 tfr_status tfr__stream_sync(tfr__stream *e, tfr_err *err)
 {
     tfr__backend *b = e->backend;
@@ -202,8 +206,5 @@ tfr_status tfr__stream_sync(tfr__stream *e, tfr_err *err)
     if (status)
         return status;
     e->fence_value++;
-    TFR__SLOT(b, "host_wait", NULL, NULL,
-              status = (tfr_status)b->queue.host_wait(b->device, e->fence, e->fence_value,
-                                                      TFR_WAIT_FOREVER, err));
-    return status;
+    return tfr__stream_wait(e, *e->deadline, err);
 }

@@ -20,8 +20,11 @@ typedef struct tfr__stream {
     tfr_queue *queue; /* NULL = synchronous */
     tfr_fence *fence;
     uint64_t fence_value;
+    tfr_queue *stuck;           /* the queue, that is none now: it did not end its work in time */
     const char *device;         /* its name */
+    const uint64_t *deadline;   /* the streams' */
     bool trace_asked, recorded; /* the backend was asked for records; it gives them to us */
+    bool failed;                /* while queues are settled: it carries a failure */
 } tfr__stream;
 
 typedef struct tfr__streams {
@@ -29,6 +32,8 @@ typedef struct tfr__streams {
     tfr__stream *items; /* with room for all backends */
     uint32_t n, n_memories;
     uint64_t generation; /* changes when a queue is replaced, which plans have in their steps */
+    uint64_t deadline;   /* of the run, by tfr__now_ns; 0 = none */
+    uint32_t n_stuck;
     /* Frees some of a memory that could be used later; false = there is nothing to free. */
     bool (*make_room)(void *user, uint32_t memory);
     void *user;
@@ -37,8 +42,17 @@ typedef struct tfr__streams {
 void tfr__streams_init(tfr__streams *streams, tfr_runtime *runtime);
 /* Waits for all queues and closes them. */
 void tfr__streams_finish(tfr__streams *streams);
-/* After an error: waits until nothing runs, and replaces queues that carry a failure. */
+/*
+ * After an error: waits until nothing runs, and replaces queues that carry a failure. After the
+ * deadline the wait is short: what runs on then is stuck. stream_stop.c, as all on stuck ones.
+ */
 void tfr__streams_settle(tfr__streams *streams);
+/* Takes back stuck streams that have ended meanwhile; TFR_EDEVICE names one that has not. */
+tfr_status tfr__streams_recover(tfr__streams *streams, tfr_err *err);
+/* Is it stuck? What it may use is not to be freed. */
+bool tfr__stream_is_stuck(const tfr__streams *streams, const tfr__backend *backend);
+/* A stuck one at the end of its session. */
+void tfr__stream_leave(tfr__streams *streams, tfr__stream *stream);
 
 /* The number of the backend's stream, which is opened if need be. */
 tfr_status tfr__stream_get(tfr__streams *streams, tfr__device *device, tfr__backend *backend,
@@ -55,11 +69,15 @@ bool tfr__stream_has_handles(const tfr__streams *streams, uint32_t memory);
 /* dst and src are places in memory, without dims. */
 tfr_status tfr__stream_copy(tfr__stream *stream, bool to_device, tfr_arg dst, tfr_arg src,
                             uint64_t bytes, tfr_err *err);
-/* The host waits for all that was put on the queue so far. */
+/* The host waits for all that was put on the queue so far; TFR_ETIMEOUT after the deadline. */
 tfr_status tfr__stream_sync(tfr__stream *stream, tfr_err *err);
 
 /* ---- for stream_*.c -------------------------------------------------------------------------- */
 
+tfr_status tfr__stream_open(tfr__stream *stream, tfr_err *err);
+void tfr__stream_close(tfr__backend *backend, tfr_queue *queue, tfr_fence *fence);
+/* Until the fence has the last value that was signalled; deadline 0 = for ever. */
+tfr_status tfr__stream_wait(tfr__stream *stream, uint64_t deadline, tfr_err *err);
 tfr__stream *tfr__memory_stream(const tfr__streams *streams, uint32_t memory);
 
 #endif

@@ -31,8 +31,10 @@ static tfr_status build_init(tfr__build *b, tfr_err *err)
     return TFR_OK;
 }
 
-static void kernel_drop(tfr__backend *backend, tfr_kernel *kernel)
+static void kernel_drop(const tfr__streams *streams, tfr__backend *backend, tfr_kernel *kernel)
 {
+    if (tfr__stream_is_stuck(streams, backend))
+        return;
     pthread_mutex_lock(&backend->lock);
     TFR__SLOT(backend, "drop", NULL, NULL, backend->kernel.drop(backend->device, kernel));
     pthread_mutex_unlock(&backend->lock);
@@ -45,10 +47,11 @@ static void build_finish(tfr__build *b)
         tfr__free(b->nodes[i].choice.text);
         tfr__free(b->nodes[i].alone);
         if (b->nodes[i].kernel) /* no step took it over */
-            kernel_drop(b->nodes[i].choice.backend, b->nodes[i].kernel);
+            kernel_drop(b->streams, b->nodes[i].choice.backend, b->nodes[i].kernel);
     }
     for (uint32_t g = 0; g < b->n_groups; g++) {
-        tfr__program_drop(&b->groups[g].program);
+        if (!tfr__stream_is_stuck(b->streams, b->groups[g].backend))
+            tfr__program_drop(&b->groups[g].program);
         tfr__free(b->groups[g].args);
         tfr__free(b->groups[g].in_place);
     }
@@ -139,6 +142,8 @@ tfr_status tfr__plan_create(const tfr__plan_env *env, const tfr__section *sectio
         status = tfr__build_place(&b, err);
     if (!status)
         status = tfr__build_steps(&b, err);
+    if (status) /* constants may be on their way */
+        tfr__streams_settle(b.streams);
     build_finish(&b);
     if (status) {
         tfr__plan_destroy(b.plan);
@@ -151,20 +156,50 @@ tfr_status tfr__plan_create(const tfr__plan_env *env, const tfr__section *sectio
     return TFR_OK;
 }
 
+/* A stuck queue may use any host memory of its plan. */
+static void plan_free(const tfr__plan *p, uint32_t memory, void *address)
+{
+    if (memory != TFR__MEMORY_HOST || !p->streams->n_stuck)
+        tfr__stream_free(p->streams, memory, address);
+}
+
+/* What is left to the process can still be found, by tools that look for leaks. */
+static void plan_leave(tfr__plan *p)
+{
+    static _Atomic(tfr__plan *) left;
+    p->next = atomic_exchange(&left, p);
+}
+
+void tfr__plan_keep(tfr__plan *p, tfr_tensor *t)
+{
+    tfr_tensor **more = t ? tfr__grow(p->known, p->n_known, sizeof *more) : NULL;
+    if (more) {
+        p->known = more;
+        p->known[p->n_known++] = tfr_tensor_retain(t);
+    } else if (t) {
+        tfr_tensor_retain(t); /* for ever, then */
+    }
+}
+
 void tfr__plan_destroy(tfr__plan *p)
 {
     if (!p)
         return;
     for (uint32_t i = 0; i < p->n_steps; i++)
         if (p->steps[i].kind == TFR__STEP_LAUNCH && p->steps[i].kernel)
-            kernel_drop(p->steps[i].backend, p->steps[i].kernel);
+            kernel_drop(p->streams, p->steps[i].backend, p->steps[i].kernel);
     for (uint32_t i = 0; i < p->n_programs; i++)
-        tfr__program_drop(&p->programs[i]);
+        if (!tfr__stream_is_stuck(p->streams, p->programs[i].backend))
+            tfr__program_drop(&p->programs[i]);
     for (uint32_t i = 0; i < p->n_buffers; i++)
         if (p->buffers[i].kind == TFR__BUFFER_CONSTANT && !p->buffers[i].tensor)
-            tfr__stream_free(p->streams, p->buffers[i].memory, p->buffers[i].address);
+            plan_free(p, p->buffers[i].memory, p->buffers[i].address);
     for (uint32_t i = 0; i < p->n_arenas; i++)
-        tfr__stream_free(p->streams, p->arenas[i].memory, p->arenas[i].address);
+        plan_free(p, p->arenas[i].memory, p->arenas[i].address);
+    if (p->streams->n_stuck) { /* a device may use the rest */
+        plan_leave(p);
+        return;
+    }
     for (uint32_t i = 0; i < p->n_known; i++)
         tfr_tensor_release(p->known[i]);
     for (uint32_t i = 0; i < p->n_live_outs; i++)

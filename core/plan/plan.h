@@ -76,7 +76,8 @@ typedef struct tfr__live_out {
 enum {
     TFR__WATCH_QUEUES = 1,  /* bound has queues, which may be replaced */
     TFR__WATCH_SAMPLES = 2, /* runs are timed: plan_sample.c */
-    TFR__WATCH_MODES = 4    /* the floating-point mode is looked at after each launch */
+    TFR__WATCH_MODES = 4,   /* the floating-point mode is looked at after each launch */
+    TFR__WATCH_DEADLINE = 8 /* the clock is looked at before each step */
 };
 
 typedef struct tfr__plan {
@@ -95,6 +96,7 @@ typedef struct tfr__plan {
     tfr__bound *bound;   /* the same steps */
     tfr__where *where;   /* and what is said of them */
     uint64_t queues;     /* generation of the streams whose queues are in bound */
+    uint64_t deadline;   /* of the run, by tfr__now_ns; 0 = none */
     uint64_t used_at;    /* when it was last found, by the session's count */
     uint8_t watch;       /* TFR__WATCH_...: what a walk has to look after, mostly nothing */
     uint32_t sampling;   /* runs that are still timed, step by step */
@@ -122,7 +124,10 @@ typedef struct tfr__plan {
 /* Makes the plan of a section, which is none of those that the core does itself. */
 tfr_status tfr__plan_create(const tfr__plan_env *env, const tfr__section *section, tfr__plan **out,
                             tfr_err *err);
+/* While a queue is stuck, all that its work may use stays, for ever. */
 void tfr__plan_destroy(tfr__plan *plan);
+/* The plan retains a tensor, or NULL, too. */
+void tfr__plan_keep(tfr__plan *plan, tfr_tensor *tensor);
 /* values: as the section's. */
 bool tfr__plan_fits(const tfr__plan *plan, tfr_tensor *const *values);
 

@@ -6,6 +6,7 @@
 #include <tfrun/fail.h>
 
 #include "base/alloc.h"
+#include "base/port/clock.h"
 #include "plan/plan.h"
 #include "device/slot.h"
 
@@ -178,6 +179,8 @@ int32_t tfr__plan_step(tfr__plan *p, uint32_t i, tfr_err *err)
     const uint64_t mode = tfr__fp_mode();
     tfr__bound *b = &p->bound[i];
     int32_t status;
+    if (p->deadline && tfr__now_ns() > p->deadline)
+        return TFR_ETIMEOUT;
     tfr__thread_begin(thread);
     tfr__thread_enter(thread, &p->where[i]);
     status = b->call(b->device, b->queue, b->object, &b->launch, err);

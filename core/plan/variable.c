@@ -89,6 +89,8 @@ void tfr__variables_finish(tfr__variables *vars)
 {
     for (uint32_t i = 0; i < vars->n; i++) {
         leave_home(vars, &vars->items[i]);
+        if (vars->streams->n_stuck)
+            continue; /* its work may use them */
         tfr_tensor_release(vars->items[i].plain);
         tfr_tensor_release(vars->items[i].spare);
     }
@@ -134,7 +136,7 @@ static tfr_status move(tfr__variables *vars, const tfr__variable *v, tfr_tensor 
     const uint64_t layout = v->home.layout;
     const bool on_host = v->home.memory == TFR__MEMORY_HOST;
     void *between = on_host ? t->data : v->now; /* plain, where the backend can read it */
-    tfr_status status = TFR_OK;
+    tfr_status status = TFR_OK, synced;
     vars->n_moves++;
     if (!on_host && layout)
         status = alloc(vars, v, t->bytes, TFR_ALLOC_STAGING, &between, err);
@@ -146,8 +148,11 @@ static tfr_status move(tfr__variables *vars, const tfr__variable *v, tfr_tensor 
                              (tfr_arg){.address = to_home ? t->data : between}, t->bytes, err);
     if (!status && layout && to_home)
         status = reorder(stream, t, TFR_LAYOUT_PLAIN, between, layout, v->now, err);
-    if (tfr__stream_sync(stream, status ? NULL : err) && !status)
-        status = TFR_EDEVICE;
+    synced = tfr__stream_sync(stream, status ? NULL : err);
+    if (!status)
+        status = tfr__plugin_status(synced, err);
+    if (status)
+        tfr__streams_settle(vars->streams);
     if (!on_host && layout)
         tfr__stream_free(vars->streams, v->home.memory, between);
     return status;

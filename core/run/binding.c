@@ -222,9 +222,19 @@ static tfr_status binding_fill(tfr_binding *b, tfr_tensor *const *inputs, uint32
     b->random = b->session->plans.kernel.random;
     for (uint32_t i = 0; i < b->session->streams.n; i++)
         b->has_queue = b->has_queue || b->session->streams.items[i].queue;
+    if (b->session->timeout_ns)
+        b->plan->watch |= TFR__WATCH_DEADLINE;
     if (!status)
         tfr__plan_patch(b->plan);
     return status;
+}
+
+/* Kernels may be at work on all that it has. */
+static void binding_hold(tfr_binding *b)
+{
+    tfr__plan_hold(b->plan, &b->frame);
+    for (uint32_t i = 0; i < b->n_outputs; i++)
+        tfr__plan_keep(b->plan, b->outputs[i]);
 }
 
 tfr_status tfr_binding_create(tfr_session *session, tfr_tensor *const *inputs, uint32_t n_inputs,
@@ -241,7 +251,10 @@ tfr_status tfr_binding_create(tfr_session *session, tfr_tensor *const *inputs, u
         return tfr_fail(err, TFR_ENOMEM, "out of memory for a binding");
     b->session = session;
     pthread_mutex_lock(&session->lock);
-    status = binding_fill(b, inputs, n_inputs, outputs, err);
+    status = tfr__session_begin(session, err);
+    if (!status)
+        status = binding_fill(b, inputs, n_inputs, outputs, err);
+    session->streams.deadline = 0;
     pthread_mutex_unlock(&session->lock);
     if (status)
         tfr_binding_destroy(b);
@@ -257,6 +270,7 @@ static tfr_status binding_run(tfr_binding *b, tfr_err *err)
     if (b->plan->random)
         *b->plan->random = b->random;
     b->random.step++;
+    b->plan->deadline = b->session->timeout_ns ? tfr__session_deadline(b->session) : 0;
     status = tfr__plan_walk(b->session, b->plan, b->n_runs++, err);
     for (uint32_t i = 0; !status && i < b->n_copies; i++)
         status = copy_run(b, &b->copies[i], err);
@@ -275,7 +289,12 @@ tfr_status tfr_binding_run(tfr_binding *b, tfr_err *err)
     if (!b->has_queue && !tfr__is_traced(b->session))
         return binding_run(b, err);
     pthread_mutex_lock(&b->session->lock); /* the session's queues and its trace are shared */
-    status = binding_run(b, err);
+    status = tfr__session_begin(b->session, err);
+    if (!status)
+        status = binding_run(b, err);
+    if (status && b->session->streams.n_stuck)
+        binding_hold(b);
+    b->session->streams.deadline = 0;
     pthread_mutex_unlock(&b->session->lock);
     return status;
 }
@@ -285,6 +304,7 @@ void tfr_binding_destroy(tfr_binding *b)
     if (!b)
         return;
     pthread_mutex_lock(&b->session->lock);
+    (void)tfr__streams_recover(&b->session->streams, NULL);
     for (uint32_t i = 0; b->plan && i < b->plan->n_buffers; i++)
         if (b->plan->buffers[i].kind == TFR__BUFFER_TENSOR)
             tfr_tensor_release(b->plan->buffers[i].tensor);

@@ -155,7 +155,7 @@ static tfr_status sample_walk(tfr_session *session, tfr__plan *p, tfr_err *err)
     return TFR_OK;
 }
 
-/* The walk that says after each launch whether it left the floating-point mode as it was. */
+/* The walk that looks at the clock before each step, and after it at the floating-point mode. */
 static tfr_status watched_walk(tfr_session *session, tfr__plan *p, tfr_err *err)
 {
     for (uint32_t i = 0; i < p->n_steps; i++) {
@@ -198,7 +198,7 @@ tfr_status tfr__plan_walk(tfr_session *session, tfr__plan *p, uint64_t run, tfr_
             tfr__plan_rebind(p);
         if (p->watch & TFR__WATCH_SAMPLES && !tfr__is_traced(session))
             return sample_walk(session, p, err);
-        if (p->watch & TFR__WATCH_MODES && !tfr__is_traced(session))
+        if (p->watch & (TFR__WATCH_MODES | TFR__WATCH_DEADLINE) && !tfr__is_traced(session))
             return watched_walk(session, p, err);
     }
     if (tfr__is_traced(session))
@@ -216,6 +216,14 @@ tfr_status tfr__plan_walk(tfr_session *session, tfr__plan *p, uint64_t run, tfr_
     return status ? tfr__plan_failed(session, p, (uint32_t)(b - p->bound), status, err) : TFR_OK;
 }
 
+void tfr__plan_hold(tfr__plan *p, const tfr__frame *frame)
+{
+    for (uint32_t i = 0; i < p->n_moving; i++) {
+        const tfr__buffer *b = &p->buffers[p->moving[i]];
+        tfr__plan_keep(p, b->kind == TFR__BUFFER_LIVE_IN ? frame->values[b->value] : b->tensor);
+    }
+}
+
 tfr_status tfr__plan_run(tfr_session *session, tfr__plan *p, tfr__frame *frame, tfr_err *err)
 {
     tfr_err own;
@@ -224,6 +232,9 @@ tfr_status tfr__plan_run(tfr_session *session, tfr__plan *p, tfr__frame *frame, 
         own = (tfr_err)TFR_ERR_INIT; /* 0.5 KB, for nothing where the caller has one */
         err = &own;
     }
+    p->deadline = session->streams.deadline;
+    if (p->deadline)
+        p->watch |= TFR__WATCH_DEADLINE;
     if (p->random)
         *p->random = session->plans.kernel.random;
     session->plan_runs = true;
@@ -234,6 +245,8 @@ tfr_status tfr__plan_run(tfr_session *session, tfr__plan *p, tfr__frame *frame, 
         status = tfr__plan_walk(session, p, session->plans.kernel.run, err);
     if (!status)
         tfr__plan_wrote(session, p, false, UINT32_MAX);
+    if (status && session->streams.n_stuck)
+        tfr__plan_hold(p, frame);
     for (uint32_t i = 0; !status && i < p->n_live_outs; i++)
         status = give_out(p, &p->live_outs[i], frame, err);
     run_unbind(p);

@@ -12,10 +12,15 @@ tfr_status tfr__plan_walk(tfr_session *session, tfr__plan *plan, uint64_t run, t
 /* Notes which variables the plan has written: all, or, failed, those whose old state the steps
  * before `end` may have overwritten. */
 void tfr__plan_wrote(tfr_session *session, const tfr__plan *plan, bool failed, uint32_t end);
+/* Some queue is stuck: what the plan was given and gives now lives as long as the plan. */
+void tfr__plan_hold(tfr__plan *plan, const tfr__frame *frame);
 
 /* What a walk does with a call that failed: settles the session, gives the error that names it.
  * failure.c */
 tfr_status tfr__plan_failed(tfr_session *session, tfr__plan *plan, uint32_t step, int32_t status,
                             tfr_err *err);
+/* TFR_ETIMEOUT with what the run was doing: a verb, and a node or NULL, on a backend or NULL. */
+tfr_status tfr__run_timed_out(const tfr_session *session, uint64_t deadline, const char *doing,
+                              const tfr__node *node, const tfr__stream *stream, tfr_err *err);
 
 #endif

@@ -10,6 +10,22 @@
 #include "run/exec.h"
 #include "run/session.h"
 
+tfr_status tfr__run_timed_out(const tfr_session *session, uint64_t deadline, const char *doing,
+                              const tfr__node *node, const tfr__stream *stream, tfr_err *err)
+{
+    const double limit = (double)session->timeout_ns / 1e9;
+    const double took = limit + ((double)tfr__now_ns() - (double)deadline) / 1e9;
+    return tfr_fail(err, TFR_ETIMEOUT,
+                    "the run was to take %.3g s at most: after %.3g s %s%s%.200s%s%s%s%s%s%s%s%s",
+                    limit, took, doing, node ? " node \"" : "", node ? node->name : "",
+                    node ? "\" (" : "", node ? node->op->name : "", node ? ")" : "",
+                    stream && node ? " on "
+                    : stream       ? " "
+                                   : "",
+                    stream ? stream->device : "", stream ? " (" : "",
+                    stream ? stream->backend->name : "", stream ? ")" : "");
+}
+
 typedef struct failure {
     tfr_session *session;
     tfr__plan *plan;
@@ -46,11 +62,44 @@ static tfr_status program_failed(const failure *f, tfr_err *err)
                     program->n_nodes, first, backend, f->text);
 }
 
+/* The node of a step; of a program the first one. */
+static const tfr__node *node_of(const tfr__plan *p, const tfr__step *step)
+{
+    const bool is_program = step->kind == TFR__STEP_LAUNCH && step->program >= 0;
+    const int32_t node = is_program ? p->programs[step->program].node : step->node;
+    return node < 0 ? NULL : &p->graph->nodes[node];
+}
+
+/* What a queue that had its time is at: the launch that it names, else the last one. Without a
+ * queue it is the step that has just ended. */
+static tfr_status step_timed_out(const failure *f, tfr_err *err)
+{
+    const tfr__plan *p = f->plan;
+    const tfr__step *step = f->step, *at = step;
+    const bool waited = f->late || step->kind == TFR__STEP_SYNC;
+    const tfr__stream *stream;
+    if (!f->late)
+        while (at > p->steps &&
+               (--at, at->stream != step->stream || at->kind != TFR__STEP_LAUNCH) && waited)
+            ;
+    stream = at->backend ? &p->streams->items[at->stream] : NULL;
+    if (!waited && step == p->steps)
+        return tfr__run_timed_out(f->session, p->deadline, "its planning had just ended", NULL,
+                                  NULL, err);
+    return tfr__run_timed_out(f->session, p->deadline,
+                              !waited   ? "it had just done"
+                              : f->late ? "it still waits for"
+                                        : "it still waits for what ends with",
+                              node_of(p, at), stream, err);
+}
+
 /* What failed in a launch: says where, and takes the op from a backend that broke its yes. */
 static tfr_status step_failed(const failure *f, tfr_err *err)
 {
     const tfr__step *step = f->step;
     const tfr__node *node = step->node < 0 ? NULL : &f->plan->graph->nodes[step->node];
+    if (f->status == TFR_ETIMEOUT && f->plan->deadline && tfr__now_ns() >= f->plan->deadline)
+        return step_timed_out(f, err);
     if (f->status == TFR_ELOST && step->backend) {
         tfr__backend_quarantine(step->backend, -1, f->text);
         f->plan->stale = true;

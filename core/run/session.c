@@ -78,6 +78,7 @@ tfr_status tfr__session_create(tfr_runtime *runtime, tfr_graph *graph,
     tfr__streams_init(&session->streams, runtime);
     session->streams.make_room = tfr__session_make_room;
     session->streams.user = session;
+    session->timeout_ns = options.timeout_ns;
     session->max_plans = options.max_plans ? options.max_plans : 16;
     session->log_placement = options.log_placement != 0;
     session->plans.kernel.streams = &session->streams;
@@ -123,6 +124,7 @@ tfr_status tfr_session_create(tfr_runtime *runtime, tfr_graph *graph,
 
 void tfr__session_destroy(tfr_session *session)
 {
+    const bool stuck = tfr__streams_recover(&session->streams, NULL) != TFR_OK;
     tfr__frame_finish(&session->frame);
     tfr__subgraph_destroy(session, session->main);
     tfr__trace_free(session);
@@ -131,7 +133,8 @@ void tfr__session_destroy(tfr_session *session)
     tfr__tuning_save(&session->runtime->tuning);
     tfr__free(session->used);
     tfr__free(session->passes);
-    tfr_graph_release(session->graph);
+    if (!stuck) /* else its constants may be read */
+        tfr_graph_release(session->graph);
     pthread_mutex_destroy(&session->lock);
     tfr__free(session);
 }
@@ -354,6 +357,12 @@ static void number_rows(tfr_session *session)
     }
 }
 
+tfr_status tfr__session_begin(tfr_session *session, tfr_err *err)
+{
+    session->streams.deadline = session->timeout_ns ? tfr__session_deadline(session) : 0;
+    return tfr__streams_recover(&session->streams, err);
+}
+
 static tfr_status run_locked(tfr_session *session, tfr_tensor *const *inputs, uint32_t n_inputs,
                              tfr_tensor **outputs, bool run, tfr_err *err)
 {
@@ -364,7 +373,9 @@ static tfr_status run_locked(tfr_session *session, tfr_tensor *const *inputs, ui
     tfr__subgraph_forget_used(session);
     session->plan_ns = 0;
     session->n_passes_run = session->plans.kernel.random.pass = 0;
-    status = tfr__graph_check(session->graph, err);
+    status = tfr__session_begin(session, err);
+    if (!status)
+        status = tfr__graph_check(session->graph, err);
     if (!status)
         status = tfr__session_bind_inputs(session, frame, inputs, n_inputs, false, err);
     if (!status)
@@ -384,6 +395,7 @@ static tfr_status run_locked(tfr_session *session, tfr_tensor *const *inputs, ui
         tfr__variables_abort(&session->variables);
     else
         tfr__variables_commit(&session->variables);
+    session->streams.deadline = 0;
     tfr__frame_clear(frame);
     number_rows(session);
     if (traced) {

@@ -5,6 +5,7 @@
 
 #include <tfrun/session.h>
 
+#include "base/port/clock.h"
 #include "run/frame.h"
 
 struct tfr_session {
@@ -17,6 +18,7 @@ struct tfr_session {
     uint32_t max_plans;
     pthread_mutex_t lock; /* one run at a time */
     tfr__variables variables;
+    uint64_t timeout_ns;  /* that a run may take, 0 = any */
     tfr__frame frame;     /* of the run that holds the lock; empty between runs */
     tfr__streams streams; /* a binding without the lock uses its own */
     tfr__plan **used;     /* plans of the last run, in order */
@@ -35,6 +37,17 @@ struct tfr_session {
 tfr_status tfr__session_create(tfr_runtime *runtime, tfr_graph *graph,
                                const tfr_session_options *options, tfr_session **out, tfr_err *err);
 void tfr__session_destroy(tfr_session *session);
+
+/* When a run that begins now has to end, by tfr__now_ns. */
+static inline uint64_t tfr__session_deadline(const tfr_session *session)
+{
+    const uint64_t now = tfr__now_ns();
+    return session->timeout_ns < UINT64_MAX - now ? now + session->timeout_ns : UINT64_MAX;
+}
+
+/* A run or planning begins, with the lock held: sets the deadline; TFR_EDEVICE: a queue is stuck.
+ */
+tfr_status tfr__session_begin(tfr_session *session, tfr_err *err);
 
 /* Checks inputs against the graph and puts them, and the variables, into frame; with tensors these
  * hold their states, else only those of host_only do. */

@@ -371,7 +371,10 @@ tfr_status tfr__subgraph_run(tfr_session *session, tfr__frame *frame, tfr_tensor
     const tfr_graph *g = frame->subgraph->graph;
     tfr_status status = TFR_OK;
     for (uint32_t i = 0; !status && i < g->n_nodes;) {
-        if (!is_host_node(frame, &g->nodes[i])) {
+        if (session->streams.deadline && tfr__now_ns() > session->streams.deadline) {
+            status = tfr__run_timed_out(session, session->streams.deadline, "it was before",
+                                        &g->nodes[i], NULL, err);
+        } else if (!is_host_node(frame, &g->nodes[i])) {
             status = plan_section(session, frame, &i, run, err);
             if (!run)
                 return status;

@@ -208,7 +208,7 @@ void tfr__trace_drain(tfr_session *session)
     if (!tfr__is_traced(session))
         return;
     for (uint32_t i = 0; i < session->streams.n; i++)
-        if (session->streams.items[i].recorded)
+        if (session->streams.items[i].recorded && !session->streams.items[i].stuck)
             stream_drain(session, i);
     session->trace->drained = session->trace->n;
 }

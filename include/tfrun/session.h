@@ -49,6 +49,16 @@ typedef struct tfr_session_options {
      */
     const char *math_mode;
     uint64_t seed; /* of random numbers: runs n of sessions of one graph and seed draw the same */
+    /*
+     * Time that a run may take, bindings' runs too; 0 = any. After it the run fails with
+     * TFR_ETIMEOUT, which names the node and the device that were waited for. It is looked at
+     * between nodes, and while a device with queues is waited for; a kernel that runs on the
+     * calling thread is not interrupted. Work that a device does not give up keeps its memory, and
+     * the tensors that it uses stay retained; until it has ended, runs of the session fail with
+     * TFR_EDEVICE. What has not ended when the session is destroyed is left to the process, with a
+     * warning: the session is destroyed all the same, and the device is not closed.
+     */
+    uint64_t timeout_ns;
 } tfr_session_options;
 #define TFR_SESSION_OPTIONS_INIT                                                                   \
     {                                                                                              \

@@ -16,6 +16,9 @@
  *   fail_after    launches that work; the next one fails, on the queue
  *   names_launch  0 = such an error does not say which launch it is (1)
  *   sticky        1 = launch on a queue whose work failed tells of it, too (0)
+ *   hang_after    launches that work; the next one does not end
+ *   hang_ms       but after so long (0 = never)
+ *   abort         0 = the slot refuses (1)
  *   pool          1 = what is freed is not free before trim (0)
  *   programs      0 none (default), 1 all nodes that it may have in one group, 2 each in its own
  *   profile       0 = start of the facet tfr.profile/1 fails (1)
@@ -94,7 +97,7 @@ struct tfr_queue {
     pthread_t thread;
     fake_item *first;
     fake_item **end;
-    bool stop;
+    bool stop, aborted;
     fake_failure failure; /* stays: all later fences carry it */
     atomic_bool is_inside;
     uint64_t id; /* of the program's launch that is being put on it, or 0 */
@@ -130,6 +133,8 @@ struct tfr_plugin_device {
     uint64_t delay_ns;
     int64_t lose_after; /* -1 = never */
     int64_t fail_after;
+    int64_t hang_after;
+    uint64_t hang_ns;
     int64_t programs;
     bool may_profile, host_scalars, handles, consume, names_launch, sticky, may_abort, pool;
     atomic_bool is_inside; /* a thread is in a [device] call */

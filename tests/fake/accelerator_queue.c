@@ -59,12 +59,38 @@ static void count_launch(tfr_queue *queue, const fake_item *item)
     }
 }
 
+static struct timespec deadline_in(uint64_t ns);
+
+/* With the lock held. */
+static void notice_abort(tfr_queue *queue, uint64_t launch)
+{
+    const fake_failure failure = {
+        .code = TFR_EDEVICE, .launch = launch, .text = "the work was given up"};
+    if (queue->aborted)
+        fail_queue(queue, &failure);
+}
+
+/* With the lock held: a launch that does not end before it is given up. */
+static void hang(tfr_queue *queue, uint64_t launch)
+{
+    const struct timespec deadline = deadline_in(queue->device->hang_ns);
+    int result = 0;
+    while (!queue->aborted && result != ETIMEDOUT) {
+        if (!queue->device->hang_ns)
+            pthread_cond_wait(&queue->device->changed, &fake_lock);
+        else
+            result = pthread_cond_timedwait(&queue->device->changed, &fake_lock, &deadline);
+    }
+    notice_abort(queue, launch);
+}
+
 /* Called and returns with the lock held; lets go of it while it works. */
 static void run_item(tfr_queue *queue, const fake_item *item)
 {
     tfr_plugin_device *device = queue->device;
     fake_failure failure = {0};
     notice_loss(queue, item);
+    notice_abort(queue, item->id);
     if (item->kind == FAKE_WAIT) {
         while (item->fence->value < item->value && !device->is_lost)
             pthread_cond_wait(&device->changed, &fake_lock);
@@ -79,8 +105,14 @@ static void run_item(tfr_queue *queue, const fake_item *item)
     nap(device->delay_ns);
     pthread_mutex_lock(&fake_lock);
     notice_loss(queue, item);
-    if (item->kind == FAKE_LAUNCH && !queue->failure.code)
-        count_launch(queue, item);
+    if (item->kind == FAKE_LAUNCH && !queue->failure.code) {
+        if (device->hang_after == device->n_launches) {
+            device->n_launches++;
+            hang(queue, item->id);
+        }
+        if (!queue->failure.code)
+            count_launch(queue, item);
+    }
     if (item->kind == FAKE_SIGNAL || queue->failure.code)
         return;
     pthread_mutex_unlock(&fake_lock);
@@ -331,6 +363,16 @@ static struct timespec deadline_in(uint64_t ns)
     return at;
 }
 
+/* What the queue is at that will signal the fence; 0 = no launch. With the lock held. */
+static uint64_t launch_before(const tfr_plugin_device *device, const tfr_fence *fence)
+{
+    for (const tfr_queue *q = device->queues; q; q = q->next)
+        for (const fake_item *item = q->first; item; item = item->next)
+            if (item->kind == FAKE_SIGNAL && item->fence == fence)
+                return q->first->id;
+    return 0;
+}
+
 /*
  * Waits for the value even if the fence has failed already: the queue still uses the fence until
  * then. On a lost device only values that a queue holds will come.
@@ -348,10 +390,14 @@ static int32_t await_value(tfr_plugin_device *device, tfr_fence *fence, uint64_t
         else
             result = pthread_cond_timedwait(&device->changed, &fake_lock, &deadline);
     }
-    if (fence->value < value)
-        return tfr_fail(err, TFR_ETIMEOUT, "fence is at %llu and not at %llu after %llu ns",
-                        (unsigned long long)fence->value, (unsigned long long)value,
-                        (unsigned long long)timeout_ns);
+    if (fence->value < value) {
+        tfr_fail(err, TFR_ETIMEOUT, "fence is at %llu and not at %llu after %llu ns",
+                 (unsigned long long)fence->value, (unsigned long long)value,
+                 (unsigned long long)timeout_ns);
+        if (device->names_launch)
+            tfr_err_set_launch(err, launch_before(device, fence));
+        return TFR_ETIMEOUT;
+    }
     if (fence->failure.code)
         return fake_tell(device, &fence->failure, err);
     return device->is_lost ? fake_lost(device, err) : TFR_OK;
@@ -376,6 +422,26 @@ static int32_t fake_host_wait(tfr_plugin_device *device, tfr_fence *fence, uint6
     return status;
 }
 
+static int32_t fake_abort(tfr_plugin_device *device, tfr_queue *queue, tfr_err *err)
+{
+    const tfr_queue *q;
+    int32_t status = fake_check_device(device, err);
+    if (status)
+        return status;
+    if (!device->may_abort)
+        return tfr_fail(err, TFR_EUNSUPPORTED, "the option abort is 0");
+    pthread_mutex_lock(&fake_lock);
+    for (q = device->queues; q && q != queue; q = q->next)
+        ;
+    if (q) {
+        queue->aborted = true;
+        pthread_cond_broadcast(&device->changed);
+    }
+    pthread_mutex_unlock(&fake_lock);
+    return q ? TFR_OK
+             : fake_breach(err, "abort of queue %p, which create did not give", (void *)queue);
+}
+
 const tfr_queue_facet fake_queue_facet = {
     .size = sizeof fake_queue_facet,
     .create = fake_queue_create,
@@ -385,4 +451,5 @@ const tfr_queue_facet fake_queue_facet = {
     .signal = fake_signal,
     .wait = fake_wait,
     .host_wait = fake_host_wait,
+    .abort = fake_abort,
 };

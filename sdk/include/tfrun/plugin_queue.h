@@ -60,10 +60,21 @@ typedef struct tfr_queue_facet {
     /* required [queue]: later work of this queue waits until fence >= value; returns at once. */
     int32_t (*wait)(tfr_plugin_device *device, tfr_queue *queue, tfr_fence *fence, uint64_t value,
                     tfr_err *err);
-    /* required [any]: blocks until fence >= value; TFR_ETIMEOUT, or the error that the fence
-     * carries. */
+    /*
+     * required [any]: blocks until fence >= value; the error that the fence carries, or
+     * TFR_ETIMEOUT when it is not there after timeout_ns, with the launch that the queue is at in
+     * tfr_err.launch, if it is known.
+     */
     int32_t (*host_wait)(tfr_plugin_device *device, tfr_fence *fence, uint64_t value,
                          uint64_t timeout_ns, tfr_err *err);
+    /*
+     * optional [any]: gives up what is on the queue, at once or as soon as the driver can, and
+     * returns without waiting for that. The fences signalled after it then get their values, and
+     * carry a failure. The core calls it when a run has had its time, and waits about a second. A
+     * queue that is not through with its work then is left alone with all that its work may use,
+     * and so is the device: neither is destroyed or closed, unless the work ends later.
+     */
+    int32_t (*abort)(tfr_plugin_device *device, tfr_queue *queue, tfr_err *err);
 } tfr_queue_facet;
 #define TFR_QUEUE_MIN_SIZE ((uint32_t)(offsetof(tfr_queue_facet, host_wait) + sizeof(void *)))
 
