@@ -26,6 +26,7 @@ typedef struct bench_options {
     uint32_t n_sizes;
     uint64_t seed;
     const char *math_mode; /* of our products (session.h); NULL = strict */
+    uint64_t timeout_ns;   /* of each of our runs (session.h); 0 = none */
     bool constant;         /* matmul: the right operand is a constant, which may be packed */
 } bench_options;
 

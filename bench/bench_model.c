@@ -77,6 +77,7 @@ static tfr_status prepare(subject *s, const bench_options *options, tfr_graph *g
         return tfr_fail(err, TFR_ENOMEM, "no memory for %u outputs", s->n_outputs);
     session_options.device = options->device;
     session_options.math_mode = options->math_mode;
+    session_options.timeout_ns = options->timeout_ns;
     status = tfr_session_create(options->runtime, graph, &session_options, &s->session, err);
     began = bench_now();
     if (!status)
@@ -96,6 +97,7 @@ static double time_ready(const bench_options *options, const char *path, const s
     double began = bench_now(), seconds = NAN;
     session_options.device = options->device;
     session_options.math_mode = options->math_mode;
+    session_options.timeout_ns = options->timeout_ns;
     if (!tfr_onnx_load(path, &graph, NULL) &&
         !tfr_session_create(options->runtime, graph, &session_options, &session, NULL) &&
         !tfr_session_prepare(session, s->inputs, s->n_inputs, NULL))

@@ -22,6 +22,7 @@
     X(MEMORY, 6, "out of memory")                                                                  \
     X(IO, 7, "I/O error")                                                                          \
     X(DIFFERS, 8, "verify: at least one model failed; optimize: the outputs differ")               \
+    X(TIMEOUT, 9, "a run took longer than --timeout")                                              \
     X(SKIPPED, 77, "verify: every model was skipped")
 
 enum cli_exit {
@@ -61,6 +62,7 @@ typedef struct cli_args {
     int64_t runs, jobs, timeout; /* 0 = the command's default; timeout in seconds */
     const char *trace;           /* file for a trace of the runs */
     int32_t by;                  /* profile: 1 + op, node, backend; 0 = op */
+    double time_limit;           /* seconds that a run may take, 0 = any */
     double rtol, atol;
 
     /* of optimize */
@@ -173,6 +175,11 @@ typedef struct cli_command {
     {                                                                                              \
         0, "rtol", "R", CLI_REAL, CLI_FIELD(rtol), "none", 0, 1e30,                                \
             "relative tolerance; default is 1e-3"                                                  \
+    }
+#define CLI_OPTION_TIMEOUT                                                                         \
+    {                                                                                              \
+        0, "timeout", "SECONDS", CLI_REAL, CLI_FIELD(time_limit), "none", 1e-3, 1e6,               \
+            "end a run after so long, and say what it waited for; default is never"                \
     }
 #define CLI_OPTION_TRACE                                                                           \
     {                                                                                              \

@@ -13,6 +13,7 @@
 #include <tfrun/fail.h>
 
 #include "commands.h"
+#include "guard.h"
 #include "json.h"
 #include "model.h"
 #include "table.h"
@@ -412,6 +413,7 @@ static int bench_run(const cli_args *args)
     if (args->batches && !(j.options.n_sizes = take_sizes(&j, "batch", args->batches, 1 << 20)))
         return CLI_EXIT_USAGE;
     j.options.device = args->device;
+    j.options.timeout_ns = (uint64_t)(args->time_limit * 1e9);
     j.options.n_pairs = (uint32_t)args->pairs;
     j.options.peers = args->peers;
     j.options.libraries = args->libraries.items;
@@ -420,7 +422,9 @@ static int bench_run(const cli_args *args)
     j.options.seed = args->seed < 0 ? 0 : (uint64_t)args->seed;
     j.options.constant = args->constant;
     j.options.math_mode = args->math_mode;
+    cli_watch_limit(args, false);
     status = run(&j, &err);
+    cli_watch_limit(NULL, false);
     bench_report_finish(&j.report);
     tfr_runtime_release(j.options.runtime);
     return status ? cli_fail(args, &err) : CLI_EXIT_DONE;
@@ -446,6 +450,7 @@ static const cli_option bench_options_table[] = {
     CLI_OPTION_DEVICE,
     CLI_OPTION_BACKEND,
     CLI_OPTION_MATH_MODE,
+    CLI_OPTION_TIMEOUT,
     CLI_OPTION_RANDOM,
     CLI_OPTION_SHAPE,
     CLI_OPTION_END};

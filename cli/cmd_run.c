@@ -6,6 +6,7 @@
 #include <tfrun/fail.h>
 
 #include "commands.h"
+#include "guard.h"
 #include "model.h"
 #include "output_files.h"
 #include "placement.h"
@@ -101,6 +102,7 @@ static tfr_status prepare(job *j, tfr_err *err)
     options.fallback = args->fallback;
     options.no_programs = args->programs == 2;
     options.log_placement = args->log_placement;
+    options.timeout_ns = (uint64_t)(args->time_limit * 1e9);
     j->n_runs = args->runs ? args->runs : 1;
     j->n_outputs = tfr_graph_n_outputs(j->model.graph);
     j->outputs = calloc((size_t)j->n_outputs + 1, sizeof *j->outputs);
@@ -121,6 +123,7 @@ static void release_outputs(job *j)
 static tfr_status run(job *j, tfr_err *err)
 {
     tfr_status status = TFR_OK;
+    cli_watch_limit(j->args, true);
     if (j->args->trace)
         status = tfr_trace_start(j->session, CLI_TRACE_EVENTS, err);
     /* Several runs are timed without the planning, which the first one would pay. */
@@ -128,11 +131,13 @@ static tfr_status run(job *j, tfr_err *err)
         status = tfr_session_prepare(j->session, j->model.inputs, j->model.n_inputs, err);
     for (int64_t i = 0; !status && i < j->n_runs; i++) {
         double began = cli_now();
+        cli_watch_limit(j->args, true);
         release_outputs(j);
         status = tfr_session_run(j->session, j->model.inputs, j->model.n_inputs, j->outputs,
                                  j->n_outputs, err);
         j->seconds[i] = cli_now() - began;
     }
+    cli_watch_limit(NULL, false);
     if (!status && j->args->trace)
         status = cli_trace_end(j->args, j->session, err);
     if (!status)
@@ -186,6 +191,7 @@ static const cli_option run_options[] = {
     CLI_OPTION_SHAPE,
     {0, "runs", "N", CLI_NUMBER, CLI_FIELD(runs), "none", 1, 1e9,
      "run N times, plan apart, and print the times"},
+    CLI_OPTION_TIMEOUT,
     CLI_OPTION_TRACE,
     CLI_OPTION_END};
 

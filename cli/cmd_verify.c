@@ -235,7 +235,7 @@ static const cli_option verify_options[] = {
     {0, "jobs", "N", CLI_NUMBER, CLI_FIELD(jobs), "none", 1, 256,
      "models at the same time; default is the number of processors"},
     {0, "timeout", "SECONDS", CLI_NUMBER, CLI_FIELD(timeout), "none", 1, 1e6,
-     "time for one model; default is 600"},
+     "time for one model, and for each of its runs; default is 600"},
     CLI_OPTION_END};
 
 const cli_command cli_verify = {

@@ -137,7 +137,7 @@ static void bury(crew *c, worker *w, bool too_late)
     const cli_crew *plan = c->plan;
     char why[200];
     int how = 0;
-    double seconds = cli_now() - w->deadline + (double)plan->seconds;
+    double seconds = cli_now() - w->deadline + (double)(plan->seconds + plan->grace);
     dismiss(w, too_late, &how);
     if (too_late)
         snprintf(why, sizeof why, "no result within %lld s", (long long)plan->seconds);
@@ -159,7 +159,7 @@ static tfr_status assign(crew *c, worker *w, tfr_err *err)
     if (status)
         return status;
     w->job = c->next++;
-    w->deadline = cli_now() + (double)c->plan->seconds;
+    w->deadline = cli_now() + (double)(c->plan->seconds + c->plan->grace);
     uint32_t job = (uint32_t)w->job;
     if (!write_all(w->fd, &job, sizeof job))
         bury(c, w, false);

@@ -14,6 +14,7 @@ typedef struct cli_crew {
     uint32_t n_jobs, n_workers;
     size_t result_bytes;
     int64_t seconds; /* that a job may take */
+    int64_t grace;   /* and more of them, if it notices itself that it is late */
     void *user;
     /* In a worker: does a job. *state begins as NULL in each worker and ends with finish. result is
      * zeroed. */

@@ -15,7 +15,7 @@
 
 static pid_t guarded; /* 0 = nobody is */
 
-_Noreturn static void end_now(int status)
+_Noreturn void cli_exit_now(int status)
 {
     for (;;)
         (void)syscall(SYS_exit_group, status);
@@ -40,7 +40,7 @@ static void check(const char *how)
     cli_note_add(&note, call.plugin);
     cli_note_add(&note, ", and report it to its author");
     cli_note_write(&note);
-    end_now(CLI_EXIT_DEVICE);
+    cli_exit_now(CLI_EXIT_DEVICE);
 }
 
 static void on_exit_handler(void)
@@ -56,13 +56,13 @@ static void on_quick_exit(void)
 __attribute__((visibility("default"))) void _exit(int status)
 {
     check("_exit");
-    end_now(status);
+    cli_exit_now(status);
 }
 
 __attribute__((visibility("default"))) void _Exit(int status)
 {
     check("_Exit");
-    end_now(status);
+    cli_exit_now(status);
 }
 
 void cli_exit_guard_install(void)

@@ -30,6 +30,8 @@ int cli_exit_of(int32_t code)
         return CLI_EXIT_DATA;
     case TFR_ENOMEM:
         return CLI_EXIT_MEMORY;
+    case TFR_ETIMEOUT:
+        return CLI_EXIT_TIMEOUT;
     case TFR_EIO:
     case TFR_EPERM:
         return CLI_EXIT_IO;

@@ -32,6 +32,8 @@ void cli_crash_install(void);
  * called again after a fork, for children that a plugin makes may end as they like.
  */
 void cli_exit_guard_install(void);
+/* Ends the process, plugins or not, without running handlers. */
+_Noreturn void cli_exit_now(int status);
 
 /*
  * A thread that says what is waited for, if a plugin's slot takes after_ms or more; 0 = none is
@@ -39,5 +41,11 @@ void cli_exit_guard_install(void);
  */
 void cli_watch_start(int64_t after_ms);
 void cli_watch_stop(void);
+/*
+ * A run begins, or many do, that may take args->time_limit each, if that is not 0; NULL = the last
+ * one has ended. The core ends it itself but where a slot of a plugin does not return: some seconds
+ * later the process ends then, with the words and the status of a time-out.
+ */
+void cli_watch_limit(const cli_args *args, bool one_run);
 
 #endif

@@ -13,6 +13,7 @@
 #include "verify.h"
 
 #define DEFAULT_TIMEOUT 600 /* seconds for a model */
+#define GRACE           3   /* more of them, for a run that ends itself after --timeout */
 
 typedef struct batch {
     const cli_args *args;
@@ -135,6 +136,7 @@ int cli_verify_all(const cli_args *args, char *const *dirs, uint32_t n_dirs, cli
         .n_workers = cli_crew_size(args->jobs, n_dirs),
         .result_bytes = sizeof(cli_verdict),
         .seconds = args->timeout ? args->timeout : DEFAULT_TIMEOUT,
+        .grace = args->timeout ? GRACE : 0,
         .user = &b,
         .work = do_model,
         .finish = finish_worker,

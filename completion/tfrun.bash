@@ -93,6 +93,10 @@ _tfrun() {
         COMPREPLY=()
         return
         ;;
+    --timeout)
+        COMPREPLY=()
+        return
+        ;;
     --trace)
         COMPREPLY=($(compgen -f -- "${cur#*=}"))
         return
@@ -118,10 +122,6 @@ _tfrun() {
         return
         ;;
     --jobs)
-        COMPREPLY=()
-        return
-        ;;
-    --timeout)
         COMPREPLY=()
         return
         ;;
@@ -168,14 +168,14 @@ _tfrun() {
         '') options+=' --list-devices --version' ;;
         ops) options+=' --backend' ;;
         inspect) options+=' --nodes' ;;
-        run) options+=' --input --output --device --backend --fallback --passes --math-mode --programs --log-device-placement --random-inputs --shape --runs --trace' ;;
+        run) options+=' --input --output --device --backend --fallback --passes --math-mode --programs --log-device-placement --random-inputs --shape --runs --timeout --trace' ;;
         profile) options+=' --input --device --backend --fallback --programs --passes --math-mode --random-inputs --shape --runs --by --trace' ;;
         explain) options+=' --device --backend --fallback --programs --passes --math-mode --input --random-inputs --shape' ;;
         optimize) options+=' --passes --opset --fold-shapes --check --rtol --atol --input --random-inputs --shape --device --backend' ;;
         verify) options+=' --device --backend --fallback --passes --math-mode --programs --rtol --atol --jobs --timeout' ;;
         certify) options+=' --device --ops --timeout' ;;
         matmul) options+=' --fallback --random-inputs --runs' ;;
-        bench) options+=' --peers --library --pairs --size --batch --csv --constant --svg --device --backend --math-mode --random-inputs --shape' ;;
+        bench) options+=' --peers --library --pairs --size --batch --csv --constant --svg --device --backend --math-mode --timeout --random-inputs --shape' ;;
         __bench_child) options+=' --library' ;;
         esac
         COMPREPLY=($(compgen -W "$options" -- "$cur"))

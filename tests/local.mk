@@ -132,6 +132,7 @@ shell_tests = \
 	tests/cli/profile.sh \
 	tests/cli/run.sh \
 	tests/cli/strangers.sh \
+	tests/cli/timeout.sh \
 	tests/cli/trace.sh \
 	tests/cli/verify.sh \
 	tests/dlpack_numpy.sh \

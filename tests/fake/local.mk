@@ -26,6 +26,7 @@ fake_plugins = \
 	tests/fake/launch_exit.so \
 	tests/fake/launch_fails.so \
 	tests/fake/launch_forgets.so \
+	tests/fake/launch_hangs.so \
 	tests/fake/launch_rounds.so \
 	tests/fake/launch_segv.so \
 	tests/fake/launch_truncates.so \
