@@ -20,10 +20,14 @@ static void note_all(void *user, tfr_log_level level, const char *who, const cha
         snprintf(warnings + strlen(warnings), sizeof warnings - strlen(warnings), "%s\n", text);
 }
 
+static const char *names_launch = "1"; /* the accelerator's option */
+
 static tfr_runtime *hanging_runtime(const char *abort, const char *ms)
 {
-    const tfr_option given[] = {
-        {"fakeacc.hang_after", "1"}, {"fakeacc.abort", abort}, {"fakeacc.hang_ms", ms}};
+    const tfr_option given[] = {{"fakeacc.hang_after", "1"},
+                                {"fakeacc.abort", abort},
+                                {"fakeacc.hang_ms", ms},
+                                {"fakeacc.names_launch", names_launch}};
     tfr_runtime_options options = TFR_RUNTIME_OPTIONS_INIT;
     char path[1024];
     const char *files[] = {path}, *build = getenv("TFR_BUILDDIR");
@@ -32,7 +36,7 @@ static tfr_runtime *hanging_runtime(const char *abort, const char *ms)
     options.plugin_files = files;
     options.n_plugin_files = 1;
     options.options = given;
-    options.n_options = 3;
+    options.n_options = 4;
     options.log = note_all;
     breaches[0] = warnings[0] = '\0';
     REQUIRE_OK(tfr_runtime_create(&options, &runtime, &err), &err);
@@ -103,6 +107,18 @@ TEST(a_hung_launch_is_named_after_its_time_and_given_up)
     tfr_session_destroy(session);
     CHECK_STR("", breaches);
     CHECK_STR("", warnings);
+}
+
+TEST(a_wait_that_does_not_say_for_what_names_the_last_launch)
+{
+    names_launch = "0";
+    tfr_session *session = hanging_session("1", "0");
+    names_launch = "1";
+    CHECK_STATUS(TFR_ETIMEOUT, run_once(session), &err);
+    CHECK_CONTAINS("s it still waits for what ends with node \"", err.text);
+    CHECK_CONTAINS("\" (Add) on NPU:0 (fakeacc:0)", err.text);
+    tfr_session_destroy(session);
+    CHECK_STR("", breaches);
 }
 
 TEST(work_that_is_not_given_up_keeps_its_memory_and_fails_later_runs)
@@ -270,6 +286,7 @@ TEST(a_device_in_time_is_left_alone)
 
 static const test_case cases[] = {
     CASE(a_hung_launch_is_named_after_its_time_and_given_up),
+    CASE(a_wait_that_does_not_say_for_what_names_the_last_launch),
     CASE(work_that_is_not_given_up_keeps_its_memory_and_fails_later_runs),
     CASE(inputs_of_work_that_is_not_given_up_stay),
     CASE(work_that_ends_late_gives_all_back),

@@ -141,6 +141,10 @@ tfr_status tfr__plan_bind(tfr__plan *plan, tfr_err *err);
 void tfr__plan_rebind(tfr__plan *plan);
 /* Puts the addresses of LIVE_IN and TENSOR buffers into the launches. */
 void tfr__plan_patch(tfr__plan *plan);
+/* The last launch on the queue before a wait for it, or, if there is none, the wait. */
+const tfr__step *tfr__plan_waited_for(const tfr__plan *plan, const tfr__step *wait);
+/* The node of a step, of a program its first; or NULL. */
+const tfr__node *tfr__plan_node(const tfr__plan *plan, const tfr__step *step);
 /* One step of a walk that is slow anyway: announced, and checked afterwards. */
 int32_t tfr__plan_step(tfr__plan *plan, uint32_t step, tfr_err *err);
 

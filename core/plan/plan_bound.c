@@ -94,16 +94,31 @@ static tfr__launch_fn *step_call(const tfr__step *step, const tfr_queue *queue)
     }
 }
 
-/* What is said of a step while it runs. */
+const tfr__step *tfr__plan_waited_for(const tfr__plan *p, const tfr__step *wait)
+{
+    for (const tfr__step *step = wait; step-- > p->steps;)
+        if (step->kind == TFR__STEP_LAUNCH && step->stream == wait->stream)
+            return step;
+    return wait;
+}
+
+const tfr__node *tfr__plan_node(const tfr__plan *p, const tfr__step *step)
+{
+    const bool is_program = step->kind == TFR__STEP_LAUNCH && step->program >= 0;
+    const int32_t node = is_program ? p->programs[step->program].node : step->node;
+    return node < 0 ? NULL : &p->graph->nodes[node];
+}
+
+/* What is said of a step while it runs; of a wait the last launch that it waits for. */
 static void announce_step(const tfr__plan *p, const tfr__step *step, tfr__where *out)
 {
     static const char *const slots[] = {
         [TFR__STEP_LAUNCH] = "launch",  [TFR__STEP_COPY] = "copy",      [TFR__STEP_REORDER] = NULL,
         [TFR__STEP_SYNC] = "host_wait", [TFR__STEP_LAYOUT] = "reorder",
     };
-    const bool is_program = step->kind == TFR__STEP_LAUNCH && step->program >= 0;
-    const int32_t number = is_program ? p->programs[step->program].node : step->node;
-    const tfr__node *node = number < 0 ? NULL : &p->graph->nodes[number];
+    const tfr__step *work = step->kind == TFR__STEP_SYNC ? tfr__plan_waited_for(p, step) : step;
+    const bool is_program = work->kind == TFR__STEP_LAUNCH && work->program >= 0;
+    const tfr__node *node = tfr__plan_node(p, work);
     atomic_init(&out->plugin, slots[step->kind] ? step->backend->plugin_name : NULL);
     atomic_init(&out->slot, slots[step->kind]);
     atomic_init(&out->node, node ? node->name : NULL);

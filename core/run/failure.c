@@ -62,35 +62,26 @@ static tfr_status program_failed(const failure *f, tfr_err *err)
                     program->n_nodes, first, backend, f->text);
 }
 
-/* The node of a step; of a program the first one. */
-static const tfr__node *node_of(const tfr__plan *p, const tfr__step *step)
-{
-    const bool is_program = step->kind == TFR__STEP_LAUNCH && step->program >= 0;
-    const int32_t node = is_program ? p->programs[step->program].node : step->node;
-    return node < 0 ? NULL : &p->graph->nodes[node];
-}
-
 /* What a queue that had its time is at: the launch that it names, else the last one. Without a
  * queue it is the step that has just ended. */
 static tfr_status step_timed_out(const failure *f, tfr_err *err)
 {
     const tfr__plan *p = f->plan;
-    const tfr__step *step = f->step, *at = step;
+    const tfr__step *step = f->step;
     const bool waited = f->late || step->kind == TFR__STEP_SYNC;
-    const tfr__stream *stream;
-    if (!f->late)
-        while (at > p->steps &&
-               (--at, at->stream != step->stream || at->kind != TFR__STEP_LAUNCH) && waited)
-            ;
-    stream = at->backend ? &p->streams->items[at->stream] : NULL;
+    const tfr__step *at = f->late            ? step
+                          : waited           ? tfr__plan_waited_for(p, step)
+                          : step == p->steps ? step
+                                             : step - 1;
+    const tfr__node *node = tfr__plan_node(p, at);
+    const char *doing = !waited            ? "it had just done"
+                        : f->late || !node ? "it still waits for"
+                                           : "it still waits for what ends with";
     if (!waited && step == p->steps)
         return tfr__run_timed_out(f->session, p->deadline, "its planning had just ended", NULL,
                                   NULL, err);
-    return tfr__run_timed_out(f->session, p->deadline,
-                              !waited   ? "it had just done"
-                              : f->late ? "it still waits for"
-                                        : "it still waits for what ends with",
-                              node_of(p, at), stream, err);
+    return tfr__run_timed_out(f->session, p->deadline, doing, node,
+                              at->backend ? &p->streams->items[at->stream] : NULL, err);
 }
 
 /* What failed in a launch: says where, and takes the op from a backend that broke its yes. */

@@ -11,15 +11,19 @@ hang() {
     mkdir -p config/tfrun
     printf '%s\n' "$1" "$2" >config/tfrun/tfrun.conf
     XDG_CONFIG_HOME=$tmp/config timeout 60 "$TFRUN" run relu.onnx -i x.npy \
-        --plugin "$TFR_BUILDDIR/tests/fakeacc/.libs/fakeacc.so" --device NPU:0 --timeout 0.2 "$3"
+        --plugin "$TFR_BUILDDIR/tests/fakeacc/.libs/fakeacc.so" --device NPU:0 --timeout 0.4 "$3"
 }
 
 exits 9 "a device that does not end fails the run" hang 'fakeacc.hang_after = 0' '' -v
 has "with time, node and device" err \
-    'tfrun: the run was to take 0.2 s at most: after 0\.[0-9]* s it still waits for node "n1" (Relu) on NPU:0 (fakeacc:0)$'
+    'tfrun: the run was to take 0.4 s at most: after 0\.[0-9]* s it still waits for node "n1" (Relu) on NPU:0 (fakeacc:0)$'
 exits 9 "one that does not give up does not hold the process" \
     hang 'fakeacc.hang_after = 0' 'fakeacc.abort = 0' -v
 has "which says what it leaves" err 'NPU:0 (fakeacc:0) has not ended work of a run that timed out'
+export TFRUN_NOTICE_AFTER_MS=100
+exits 9 "a wait that takes long is told of" hang 'fakeacc.hang_after = 0' '' -v
+has "with the node" err '^tfrun: waiting for plugin fakeacc: host_wait of node "n1" (Relu), 0\.1'
+unset TFRUN_NOTICE_AFTER_MS
 exits 9 "it is told as JSON, too" hang 'fakeacc.hang_after = 0' '' --json
 has "with its code" out '"code": "TFR_ETIMEOUT"'
 exits 0 "a device in time is left alone" hang 'fakeacc.delay_us = 1' '' -v
