@@ -300,6 +300,26 @@ TEST(a_full_device_loses_the_plan_that_was_not_used_for_longest)
     CHECK_STR("", breaches);
 }
 
+TEST(more_than_a_device_gives_at_once_is_not_asked_for)
+{
+    tfr_runtime *runtime = runtime_with("fakeacc.max_alloc", "8192");
+    tfr_value x;
+    tfr_graph *graph = new_graph(1, &x);
+    tfr_tensor *small = square(32, 0), *in = square(64, 0), *out = NULL;
+    output(graph, unary(graph, "Relu", x));
+    tfr_session *session = new_session(runtime, graph, "NPU:0", TFR_FALLBACK_ERROR);
+    REQUIRE_OK(tfr_session_run(session, &small, 1, &out, 1, &err), &err);
+    tfr_tensor_release(out);
+    out = NULL;
+    CHECK_STATUS(TFR_ENOMEM, tfr_session_run(session, &in, 1, &out, 1, &err), &err);
+    CHECK_CONTAINS("NPU:0 has no memory for 16 KiB of intermediate values of graph \"test\" "
+                   "(fakeacc:0 gives at most 8192 bytes at once)",
+                   err.text);
+    CHECK_STR("", breaches);
+    tfr_tensor_release(small);
+    end_session(runtime, graph, session, in);
+}
+
 TEST(a_binding_gets_the_memory_of_old_plans)
 {
     tfr_session *session = relu_session("20000", "0");
@@ -495,6 +515,7 @@ static const test_case cases[] = {
     CASE(old_plans_make_room_when_the_device_is_full),
     CASE(a_constant_that_a_device_has_no_room_for_is_named),
     CASE(a_full_device_loses_the_plan_that_was_not_used_for_longest),
+    CASE(more_than_a_device_gives_at_once_is_not_asked_for),
     CASE(a_binding_gets_the_memory_of_old_plans),
     CASE(memory_that_a_plugin_keeps_is_asked_back_when_its_device_is_full),
     CASE(plans_of_a_loop_make_room_for_each_other_when_the_device_is_full),

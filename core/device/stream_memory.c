@@ -15,6 +15,9 @@ static tfr_status alloc_once(tfr__backend *b, uint64_t bytes, uint32_t use, void
     const tfr_alloc_options options = {
         .size = sizeof options, .flags = use, .align = b->space.alignment};
     tfr_status status;
+    if (b->space.max_alloc && bytes > b->space.max_alloc)
+        return tfr_fail(err, TFR_ENOMEM, "%s gives at most %" PRIu64 " bytes at once", b->name,
+                        b->space.max_alloc);
     pthread_mutex_lock(&b->lock);
     TFR__SLOT(
         b, "alloc", NULL, NULL,
@@ -48,6 +51,7 @@ tfr_status tfr__stream_alloc(tfr__streams *streams, uint32_t memory, uint64_t by
     tfr__stream *e;
     tfr__backend *b;
     tfr_status status;
+    bool can_help;
     *out = NULL;
     if (!bytes)
         return TFR_OK;
@@ -59,10 +63,12 @@ tfr_status tfr__stream_alloc(tfr__streams *streams, uint32_t memory, uint64_t by
     }
     e = tfr__memory_stream(streams, memory);
     b = e->backend;
+    can_help = !b->space.max_alloc || bytes <= b->space.max_alloc;
     do
         status = alloc_once(b, bytes, use, out, &why);
-    while (status == TFR_ENOMEM && streams->make_room && streams->make_room(streams->user, memory));
-    if (status == TFR_ENOMEM && b->memory.trim) {
+    while (status == TFR_ENOMEM && can_help && streams->make_room &&
+           streams->make_room(streams->user, memory));
+    if (status == TFR_ENOMEM && can_help && b->memory.trim) {
         pthread_mutex_lock(&b->lock);
         TFR__SLOT(b, "trim", NULL, NULL, b->memory.trim(b->device));
         pthread_mutex_unlock(&b->lock);

@@ -19,6 +19,7 @@
  *   hang_after    launches that work; the next one does not end
  *   hang_ms       but after so long (0 = never)
  *   abort         0 = the slot refuses (1)
+ *   max_alloc     most bytes of one allocation (0 = any)
  *   pool          1 = what is freed is not free before trim (0)
  *   programs      0 none (default), 1 all nodes that it may have in one group, 2 each in its own
  *   profile       0 = start of the facet tfr.profile/1 fails (1)
@@ -128,7 +129,7 @@ struct tfr_kernel {
 struct tfr_plugin_device {
     tfr_plugin_device *next;
     uint32_t ordinal;
-    uint64_t memory_limit;
+    uint64_t memory_limit, max_alloc;
     uint64_t size_limit;
     uint64_t delay_ns;
     int64_t lose_after; /* -1 = never */

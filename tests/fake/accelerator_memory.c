@@ -90,7 +90,8 @@ static int32_t fake_spaces(tfr_plugin_device *device, tfr_space_info *out, uint3
                                         (device->handles ? TFR_SPACE_HANDLES : 0),
                                .name = "device",
                                .alignment = FAKE_ALIGNMENT,
-                               .total = device->memory_limit};
+                               .total = device->memory_limit,
+                               .max_alloc = device->max_alloc};
         tfr_list_put(out, stride, *n, 0, &info, sizeof info);
     }
     *n = 1;
@@ -157,7 +158,8 @@ static int32_t fake_alloc(tfr_plugin_device *device, uint32_t space, uint64_t by
     int32_t status = fake_enter(device, err);
     if (status)
         return status;
-    if (space != 0 || bytes == 0 || (align & (align - 1)) != 0) {
+    if (space != 0 || bytes == 0 || (device->max_alloc && bytes > device->max_alloc) ||
+        (align & (align - 1)) != 0) {
         status = fake_breach(err, "alloc of %llu bytes aligned to %llu in space %u",
                              (unsigned long long)bytes, (unsigned long long)align, space);
     } else {
