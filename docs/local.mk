@@ -19,6 +19,7 @@ EXTRA_DIST += \
 	docs/decisions/0014-files-that-change.md \
 	docs/decisions/0015-one-inference.md \
 	docs/decisions/0016-native-and-found-lists.md \
+	docs/decisions/0018-spaces-have-roles.md \
 	docs/differences.md \
 	docs/notations.md \
 	docs/ops.md \

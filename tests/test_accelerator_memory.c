@@ -18,10 +18,8 @@ TEST(what_is_copied_in_comes_out)
     CHECK_OK(copy_in(&r, a, in, 1000), &err);
     tfr_copy inside = {.dst = b + 500, .src = a, .bytes = 1000};
     CHECK_OK(memory->copy(r.device, r.queue, &inside, 1, sizeof inside, &err), &err);
-    CHECK_OK(memory->fill(r.device, r.queue, 0, b + 501, 0, 'x', 2, &err), &err);
     CHECK_OK(copy_out(&r, out, b + 500, 1000), &err);
     CHECK_OK(finish(&r), &err);
-    in[1] = in[2] = 'x';
     CHECK_MEM(in, out, 1000);
     /* Without a queue it is done on return. */
     tfr_copy now = {.dst_space = TFR_SPACE_HOST, .dst = out, .src = b, .bytes = 4};
@@ -29,35 +27,6 @@ TEST(what_is_copied_in_comes_out)
     CHECK_MEM("\xcd\xcd\xcd\xcd", out, 4);
     memory->free(r.device, 0, a);
     memory->free(r.device, 0, b);
-    end_rig(&r);
-}
-
-TEST(rows_are_copied_with_their_pitches)
-{
-    rig r = new_rig();
-    static const char in[] = "ab..cd..ef";
-    char out[9] = "12345678";
-    char *a = new_memory(&r, 16);
-    const tfr_copy in_rows = {.src_space = TFR_SPACE_HOST,
-                              .dst = a,
-                              .src = in,
-                              .bytes = 2,
-                              .rows = 3,
-                              .dst_pitch = 5,
-                              .src_pitch = 4};
-    const tfr_copy out_rows = {.dst_space = TFR_SPACE_HOST,
-                               .dst = out,
-                               .src = a,
-                               .bytes = 2,
-                               .rows = 3,
-                               .dst_pitch = 3,
-                               .src_pitch = 5};
-    CHECK_OK(memory->fill(r.device, r.queue, 0, a, 0, '-', 16, &err), &err);
-    CHECK_OK(memory->copy(r.device, r.queue, &in_rows, 1, sizeof in_rows, &err), &err);
-    CHECK_OK(memory->copy(r.device, r.queue, &out_rows, 1, sizeof out_rows, &err), &err);
-    CHECK_OK(finish(&r), &err);
-    CHECK_STR("ab3cd6ef", out);
-    memory->free(r.device, 0, a);
     end_rig(&r);
 }
 
@@ -122,8 +91,7 @@ TEST(memory_ends_at_its_limit_and_comes_back)
     set_options("memory_limit", "10000", NULL, NULL);
     rig r = new_rig();
     void *a = new_memory(&r, 6000);
-    void *b = NULL;
-    tfr_memory_stats stats = {.size = sizeof stats};
+    void *b = NULL, *none = NULL;
     CHECK_UINT(0, (uintptr_t)a % 256);
     CHECK_STATUS(TFR_ENOMEM, memory->alloc(r.device, 0, 4001, NULL, &b, &err), &err);
     CHECK_STR("no room for 4001 bytes on device 0, which has 4000 of 10000 left", err.text);
@@ -131,11 +99,7 @@ TEST(memory_ends_at_its_limit_and_comes_back)
     b = new_memory(&r, 4000);
     memory->free(r.device, 0, a);
     a = new_memory(&r, 5000);
-    CHECK_OK(memory->stats(r.device, 0, &stats, &err), &err);
-    CHECK_UINT(10000, stats.total);
-    CHECK_UINT(9000, stats.in_use);
-    CHECK_UINT(1000, stats.free);
-    CHECK_UINT(10000, stats.peak);
+    CHECK_STATUS(TFR_ENOMEM, memory->alloc(r.device, 0, 1001, NULL, &none, &err), &err);
     memory->free(r.device, 0, a);
     memory->free(r.device, 0, b);
     memory->free(r.device, 0, NULL);
@@ -144,7 +108,6 @@ TEST(memory_ends_at_its_limit_and_comes_back)
 
 static const test_case cases[] = {
     CASE(what_is_copied_in_comes_out),
-    CASE(rows_are_copied_with_their_pitches),
     CASE(a_peer_is_copied_from_at_once),
     CASE(a_touch_by_the_host_is_a_fault),
     CASE(memory_ends_at_its_limit_and_comes_back),

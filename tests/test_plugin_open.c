@@ -102,27 +102,39 @@ TEST(a_plugin_whose_kernel_fails_is_passed_over)
     close_all(runtime);
 }
 
-TEST(a_breach_found_on_opening_quarantines_the_plugin)
+static void check_breach_on_opening(const char *fake, const char *name, const char *what)
 {
-    tfr_runtime *runtime = open_with("no_access", "good");
+    tfr_runtime *runtime = open_with(fake, "good");
     tfr__backend *backend = NULL;
     tfr_err err = TFR_ERR_INIT;
     tfr_plugin_desc row;
     for (uint32_t i = 0; i < runtime->devices[0].n_backends; i++)
-        if (strcmp(runtime->devices[0].backends[i].plugin_name, "no-access") == 0)
+        if (strcmp(runtime->devices[0].backends[i].plugin_name, name) == 0)
             backend = &runtime->devices[0].backends[i];
     REQUIRE(backend != NULL);
     CHECK_STATUS(TFR_EPLUGIN, tfr__backend_open(runtime, backend, &err), &err);
-    CHECK_CONTAINS("TFR_SPACE_DEVICE_ACCESS", err.text);
-    row = kit_row(runtime, "no_access");
+    CHECK_CONTAINS(what, err.text);
+    row = kit_row(runtime, fake);
     CHECK_STATE("quarantined", row);
-    CHECK_CONTAINS("space 0 of no-access:0", row.reason);
+    CHECK_CONTAINS(what, row.reason);
     CHECK(*row.next_step);
     CHECK(atomic_load(&backend->quarantined));
     CHECK_STATUS(TFR_EPLUGIN, tfr__backend_open(runtime, backend, &err), &err);
     CHECK_CONTAINS("is quarantined", err.text);
     check_relu(runtime, NULL);
     close_all(runtime);
+}
+
+TEST(a_breach_found_on_opening_quarantines_the_plugin)
+{
+    check_breach_on_opening("no_access", "no-access",
+                            "space 0 of no-access:0 is without TFR_SPACE_DEVICE_ACCESS");
+}
+
+TEST(a_space_with_a_flag_that_must_be_understood_is_not_used)
+{
+    check_breach_on_opening("strange_space", "strange-space",
+                            "space 0 of strange-space:0 has flags 0x80000000");
 }
 
 /* Kernels work, and the plugin's row says what is wrong with the facet that is off. */
@@ -250,6 +262,7 @@ static const test_case cases[] = {
     CASE(a_plugin_that_says_yes_and_fails_is_passed_over),
     CASE(a_plugin_whose_kernel_fails_is_passed_over),
     CASE(a_breach_found_on_opening_quarantines_the_plugin),
+    CASE(a_space_with_a_flag_that_must_be_understood_is_not_used),
     CASE(a_broken_optional_facet_is_off_alone),
     CASE(a_file_that_was_swapped_since_it_was_looked_at_is_not_loaded),
     CASE(two_runtimes_share_a_plugin_and_outlive_each_other),

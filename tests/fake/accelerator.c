@@ -222,12 +222,12 @@ static int32_t fake_open(const tfr_device_info *info, const tfr_open_options *op
     device->may_profile = option_number("profile", 1) != 0;
     device->handles = option_number("handles", 0) != 0;
     device->consume = option_number("consume", 0) != 0;
+    device->max_alloc = (uint64_t)option_number("max_alloc", 0);
     device->host_scalars = option_number("host_scalars", 0) != 0;
     device->fail_after = option_number("fail_after", -1);
     device->hang_after = option_number("hang_after", -1);
     device->hang_ns = (uint64_t)option_number("hang_ms", 0) * 1000000;
     device->may_abort = option_number("abort", 1) != 0;
-    device->max_alloc = (uint64_t)option_number("max_alloc", 0);
     device->pool = option_number("pool", 0) != 0;
     device->names_launch = option_number("names_launch", 1) != 0;
     device->sticky = option_number("sticky", 0) != 0;

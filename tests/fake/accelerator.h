@@ -66,9 +66,7 @@ typedef struct fake_item {
     fake_block *blocks[FAKE_MAX_BLOCKS];
     void *dst;
     const void *src;
-    uint64_t bytes; /* of a row */
-    uint64_t rows;
-    uint64_t dst_pitch, src_pitch;
+    uint64_t bytes;
     tfr_plugin_device *peer; /* src is in its memory; NULL = this device's or the host's */
     uint64_t checksum;       /* of src, if it is the host's: it has to stay unchanged */
     bool has_checksum;
@@ -201,6 +199,10 @@ fake_block *fake_block_of(const tfr_plugin_device *device, const void *address, 
 void *fake_place(const tfr_plugin_device *device, const void *base, uint64_t offset);
 /* A device address as the device's own threads use it. */
 void *fake_shadow(const tfr_plugin_device *device, const void *address);
+
+/* Of the device's own making. */
+int32_t fake_fill(tfr_plugin_device *device, tfr_queue *queue, void *address, uint64_t offset,
+                  uint8_t byte, uint64_t bytes, tfr_err *err);
 
 /* queues */
 /* Takes over items that were allocated by malloc, in order. With the lock held. */

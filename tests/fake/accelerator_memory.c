@@ -90,7 +90,6 @@ static int32_t fake_spaces(tfr_plugin_device *device, tfr_space_info *out, uint3
                                         (device->handles ? TFR_SPACE_HANDLES : 0),
                                .name = "device",
                                .alignment = FAKE_ALIGNMENT,
-                               .total = device->memory_limit,
                                .max_alloc = device->max_alloc};
         tfr_list_put(out, stride, *n, 0, &info, sizeof info);
     }
@@ -202,36 +201,15 @@ static void fake_free(tfr_plugin_device *device, uint32_t space, void *address)
     fake_leave(device);
 }
 
-static int32_t fake_stats(tfr_plugin_device *device, uint32_t space, tfr_memory_stats *out,
-                          tfr_err *err)
-{
-    int32_t status = fake_check_device(device, err);
-    if (status)
-        return status;
-    if (space != 0)
-        return fake_breach(err, "stats of space %u, there is only space 0", space);
-    pthread_mutex_lock(&fake_lock);
-    tfr_memory_stats stats = {.size = out->size,
-                              .total = device->memory_limit,
-                              .free = device->memory_limit - device->in_use,
-                              .in_use = device->in_use,
-                              .peak = device->peak};
-    pthread_mutex_unlock(&fake_lock);
-    memcpy(out, &stats, out->size < sizeof stats ? out->size : sizeof stats);
-    return TFR_OK;
-}
-
 /* ---- copies ---------------------------------------------------------------------------------- */
 
-/* FNV-1a over the rows of the source. */
+/* FNV-1a over the source. */
 static uint64_t checksum(const fake_item *item)
 {
     uint64_t sum = UINT64_C(14695981039346656037);
-    for (uint64_t row = 0; row < item->rows; row++) {
-        const unsigned char *p = (const unsigned char *)item->src + row * item->src_pitch;
-        for (uint64_t i = 0; i < item->bytes; i++)
-            sum = (sum ^ p[i]) * UINT64_C(1099511628211);
-    }
+    const unsigned char *p = item->src;
+    for (uint64_t i = 0; i < item->bytes; i++)
+        sum = (sum ^ p[i]) * UINT64_C(1099511628211);
     return sum;
 }
 
@@ -272,13 +250,11 @@ void fake_move(const fake_item *item, fake_failure *failure)
         failure->code = fake_breach(&err,
                                     "the host changed %llu bytes at %p before the queue "
                                     "had copied them",
-                                    (unsigned long long)(item->rows * item->bytes), item->src);
+                                    (unsigned long long)item->bytes, item->src);
         memcpy(failure->text, err.text, sizeof failure->text - 1);
         return;
     }
-    for (uint64_t row = 0; row < item->rows; row++)
-        memmove((char *)item->dst + row * item->dst_pitch,
-                (const char *)item->src + row * item->src_pitch, item->bytes);
+    memmove(item->dst, item->src, item->bytes);
 }
 
 /* Queues the item, or does its work at once if there is no queue. */
@@ -298,16 +274,6 @@ static int32_t dispatch(tfr_plugin_device *device, tfr_queue *queue, const fake_
     return TFR_OK;
 }
 
-/* Bytes from the first to the last of all rows, or 0 if the pitches cannot be. */
-static uint64_t span(uint64_t bytes, uint64_t rows, uint64_t pitch)
-{
-    if (rows == 1)
-        return bytes;
-    if (pitch < bytes || rows - 1 > (UINT64_MAX - bytes) / pitch)
-        return 0;
-    return (rows - 1) * pitch + bytes;
-}
-
 /* Checks a copy and makes an item of it. With the lock held. */
 static int32_t make_copy(tfr_plugin_device *device, const tfr_copy *c, fake_item *item,
                          tfr_err *err)
@@ -316,24 +282,15 @@ static int32_t make_copy(tfr_plugin_device *device, const tfr_copy *c, fake_item
     void *src = NULL;
     item->kind = FAKE_COPY;
     item->bytes = c->bytes;
-    item->rows = c->rows ? c->rows : 1;
-    item->dst_pitch = c->dst_pitch;
-    item->src_pitch = c->src_pitch;
     item->peer = from == device ? NULL : from;
-    const uint64_t dst_span = span(c->bytes, item->rows, c->dst_pitch);
-    const uint64_t src_span = span(c->bytes, item->rows, c->src_pitch);
-    if (dst_span == 0 || src_span == 0)
-        return fake_breach(err, "a copy of %llu rows of %llu bytes with pitches %llu and %llu",
-                           (unsigned long long)item->rows, (unsigned long long)c->bytes,
-                           (unsigned long long)c->dst_pitch, (unsigned long long)c->src_pitch);
     int32_t status = fake_check_device(from, err);
     if (!status && from->is_lost)
         status = fake_lost(from, err);
     if (!status)
-        status = resolve(device, c->dst_space, c->dst, c->dst_offset, dst_span, &item->dst,
+        status = resolve(device, c->dst_space, c->dst, c->dst_offset, c->bytes, &item->dst,
                          &item->blocks[0], err);
     if (!status)
-        status = resolve(from, c->src_space, c->src, c->src_offset, src_span, &src,
+        status = resolve(from, c->src_space, c->src, c->src_offset, c->bytes, &src,
                          &item->blocks[1], err);
     item->src = src;
     return status;
@@ -371,7 +328,7 @@ static int32_t fake_copy(tfr_plugin_device *device, tfr_queue *queue, const tfr_
     int32_t status = fake_enter_queue(device, queue, err);
     if (status)
         return status;
-    if (n > 0 && (!copies || stride < offsetof(tfr_copy, rows))) {
+    if (n > 0 && (!copies || stride < offsetof(tfr_copy, src_device))) {
         status = fake_breach(err, "%u copies every %u bytes", n, stride);
     } else {
         pthread_mutex_lock(&fake_lock);
@@ -382,19 +339,16 @@ static int32_t fake_copy(tfr_plugin_device *device, tfr_queue *queue, const tfr_
     return status;
 }
 
-static int32_t fake_fill(tfr_plugin_device *device, tfr_queue *queue, uint32_t space, void *address,
-                         uint64_t offset, uint8_t byte, uint64_t bytes, tfr_err *err)
+int32_t fake_fill(tfr_plugin_device *device, tfr_queue *queue, void *address, uint64_t offset,
+                  uint8_t byte, uint64_t bytes, tfr_err *err)
 {
     fake_item item = {.kind = FAKE_FILL, .bytes = bytes, .byte = byte};
     int32_t status = fake_enter_queue(device, queue, err);
     if (status)
         return status;
     pthread_mutex_lock(&fake_lock);
-    if (space == TFR_SPACE_HOST)
-        status = fake_breach(err, "a fill of host memory");
-    else if (bytes > 0)
-        status = resolve(device, space, address, offset, bytes, &item.dst, &item.blocks[0], err);
-    if (!status && bytes > 0)
+    status = resolve(device, 0, address, offset, bytes, &item.dst, &item.blocks[0], err);
+    if (!status)
         status = dispatch(device, queue, &item, err);
     pthread_mutex_unlock(&fake_lock);
     fake_leave_queue(device, queue);
@@ -420,7 +374,6 @@ static int32_t fake_link(tfr_plugin_device *device, uint32_t space, tfr_plugin_d
     return TFR_OK;
 }
 
-/* Without import_memory, for memory here is what the host cannot touch. */
 static void fake_trim(tfr_plugin_device *device)
 {
     if (!fake_enter_void(device, "trim"))
@@ -437,8 +390,6 @@ const tfr_memory_facet fake_memory_facet = {
     .alloc = fake_alloc,
     .free = fake_free,
     .copy = fake_copy,
-    .fill = fake_fill,
-    .stats = fake_stats,
     .link = fake_link,
     .trim = fake_trim,
 };

@@ -196,8 +196,8 @@ static int32_t fake_program_launch(tfr_plugin_device *device, tfr_queue *queue,
             status = fake_memory_facet.copy(device, queue, &copy, 1, (uint32_t)sizeof copy, err);
         } else if (value->arg > program->n_inputs && value->layout) {
             const tfr_arg *to = &launch->args[value->arg - 1];
-            status = fake_memory_facet.fill(device, queue, 0, to->address, to->offset, FAKE_FILLER,
-                                            FAKE_ALIGNMENT, err);
+            status =
+                fake_fill(device, queue, to->address, to->offset, FAKE_FILLER, FAKE_ALIGNMENT, err);
         }
     }
     for (uint32_t i = 0; !status && i < program->n_nodes; i++) {

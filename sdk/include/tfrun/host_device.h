@@ -37,11 +37,8 @@ static inline int32_t tfr_host_device_spaces(tfr_plugin_device *device, tfr_spac
                                              uint32_t stride, uint32_t *n, tfr_err *err)
 {
     static const tfr_space_info host = {sizeof(tfr_space_info),
-                                        TFR_SPACE_HOST_ACCESS | TFR_SPACE_DEVICE_ACCESS,
-                                        "host",
-                                        TFR_HOST_DEVICE_ALIGNMENT,
-                                        0,
-                                        0};
+                                        TFR_SPACE_HOST_ACCESS | TFR_SPACE_DEVICE_ACCESS, "host",
+                                        TFR_HOST_DEVICE_ALIGNMENT, 0};
     (void)device;
     (void)err;
     tfr_list_put(out, stride, *n, 0, &host, sizeof host);
@@ -86,9 +83,6 @@ static const tfr_memory_facet tfr_host_device_memory = {sizeof(tfr_memory_facet)
                                                         tfr_host_device_spaces,
                                                         tfr_host_device_alloc,
                                                         tfr_host_device_free,
-                                                        NULL,
-                                                        NULL,
-                                                        NULL,
                                                         NULL,
                                                         NULL,
                                                         NULL};

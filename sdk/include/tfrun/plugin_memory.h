@@ -16,27 +16,24 @@ enum {
     /*
      * Roles, which the core picks spaces by. PINNED: host memory that a queue copies from and to
      * without blocking; copies of ordinary host memory may block. TRANSFER: small pieces that
-     * kernels write and the host reads, such as dims that are known late. PEER: other devices of
-     * the plugin reach it at their links' speed. MANAGED: moves between host and device by itself.
+     * kernels write and the host reads, such as dims that are known late.
      */
     TFR_SPACE_PINNED = 1u << 2,
     TFR_SPACE_TRANSFER = 1u << 3,
-    TFR_SPACE_PEER = 1u << 4,
-    TFR_SPACE_MANAGED = 1u << 5,
     /*
      * What alloc gives is no address but names a buffer of the driver (cl_mem), which nothing can
      * be added to: places in it are given as that name and an offset in bytes.
      */
-    TFR_SPACE_HANDLES = 1u << 6
+    TFR_SPACE_HANDLES = 1u << 4
 };
 
+/* A space with a flag of TFR_MUST_UNDERSTAND that the core does not know is not used. */
 typedef struct tfr_space_info {
     uint32_t size;
     uint32_t flags;     /* TFR_SPACE_... */
-    char name[16];      /* "host", "device", "pinned" */
+    char name[16];      /* "host", "device", "pinned", for messages */
     uint64_t alignment; /* bytes, a power of two; arena slices start at multiples of it */
-    uint64_t total;     /* bytes, 0 = unknown */
-    uint64_t max_alloc; /* bytes in one alloc, 0 = no limit */
+    uint64_t max_alloc; /* bytes in one alloc, 0 = no limit; the core asks for no more */
 } tfr_space_info;
 
 enum {
@@ -52,10 +49,7 @@ typedef struct tfr_alloc_options {
     uint64_t align; /* a power of two, 0 = the space's */
 } tfr_alloc_options;
 
-/*
- * What to copy, rows of bytes each; pitches are from row to row. One row: pitches do not count.
- * Offsets are 0 but in a space with TFR_SPACE_HANDLES.
- */
+/* What to copy. Offsets are 0 but in a space with TFR_SPACE_HANDLES. */
 typedef struct tfr_copy {
     uint32_t size;
     uint32_t flags;                /* none yet */
@@ -65,30 +59,9 @@ typedef struct tfr_copy {
     const void *src;
     uint64_t src_offset;
     uint64_t bytes;
-    uint64_t rows; /* 0 = 1 */
-    uint64_t dst_pitch, src_pitch;
     /* The device that src_space belongs to: another one of the same plugin, or NULL = this one. */
     tfr_plugin_device *src_device;
 } tfr_copy;
-
-typedef struct tfr_memory_stats {
-    uint32_t size;
-    uint32_t reserved;
-    uint64_t total, free, in_use, peak; /* bytes, 0 = unknown */
-} tfr_memory_stats;
-
-typedef enum tfr_import_kind {
-    TFR_IMPORT_HOST = 1,  /* handle is a pointer to host memory, registered for the device */
-    TFR_IMPORT_DLPACK = 2 /* handle is a DLManagedTensorVersioned *, kept until free */
-} tfr_import_kind;
-
-/* Memory that somebody else allocated. */
-typedef struct tfr_import {
-    uint32_t size;
-    int32_t kind; /* tfr_import_kind */
-    void *handle;
-    uint64_t bytes;
-} tfr_import;
 
 typedef enum tfr_link_kind {
     TFR_LINK_NONE = 0,  /* only through the host, by two copies */
@@ -134,19 +107,6 @@ typedef struct tfr_memory_facet {
      */
     int32_t (*copy)(tfr_plugin_device *device, tfr_queue *queue, const tfr_copy *copies, uint32_t n,
                     uint32_t stride, tfr_err *err);
-    /* optional [queue], with queue NULL [device]: repeats a byte. NULL = the core copies from the
-     * host. */
-    int32_t (*fill)(tfr_plugin_device *device, tfr_queue *queue, uint32_t space, void *address,
-                    uint64_t offset, uint8_t byte, uint64_t bytes, tfr_err *err);
-    /* optional [any]: counters for the tools. */
-    int32_t (*stats)(tfr_plugin_device *device, uint32_t space, tfr_memory_stats *out,
-                     tfr_err *err);
-    /*
-     * optional [device]: makes foreign memory usable in a space; free() ends that, the owner keeps
-     * the memory until then. NULL = the core copies. TFR_EUNSUPPORTED for a kind it does not know.
-     */
-    int32_t (*import_memory)(tfr_plugin_device *device, uint32_t space, const tfr_import *what,
-                             void **out, tfr_err *err);
     /*
      * optional [any]: how data get from a peer's space into a space of this device; peer is
      * another device of the same plugin, or NULL for the host. NULL = not known.
