@@ -15,6 +15,7 @@ TFR_TEST_NN = $(TFR_WITH_NN) $(CUNIT_LIBS)
 unit_tests = \
 	tests/test_accelerator \
 	tests/test_accelerator_kernel \
+	tests/test_accelerator_late \
 	tests/test_accelerator_memory \
 	tests/test_accelerator_queue \
 	tests/test_alloc \
@@ -159,6 +160,11 @@ tests_test_accelerator_kernel_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(C
 tests_test_accelerator_kernel_LDADD = $(TFR_TEST_CORE)
 tests_test_accelerator_kernel_SOURCES = tests/accelerator_kit.h tests/test_accelerator_kernel.c
 tests_test_accelerator_kernel_DEPENDENCIES = libtfrun-core.la tests/fakeacc/fakeacc.la
+
+tests_test_accelerator_late_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_accelerator_late_LDADD = $(TFR_TEST_CORE)
+tests_test_accelerator_late_SOURCES = tests/session_kit.h tests/test_accelerator_late.c
+tests_test_accelerator_late_DEPENDENCIES = libtfrun-core.la tests/fakeacc/fakeacc.la
 
 tests_test_accelerator_memory_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_accelerator_memory_LDADD = $(TFR_TEST_CORE)
@@ -584,6 +590,7 @@ tests_fakeacc_fakeacc_la_SOURCES = \
 	tests/fake/accelerator_profile.c \
 	tests/fake/accelerator_program.c \
 	tests/fake/accelerator_queue.c \
+	tests/fake/accelerator_spaces.c \
 	$(NULL)
 
 tests_test_prices_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)

@@ -99,7 +99,41 @@ TEST(it_declines_with_reasons_and_numbers)
     end_rig(&r);
 }
 
-TEST(it_claims_five_ops)
+/* Who has a space for dims gets them there, and not in the device's memory, and not elsewhere. */
+TEST(dims_have_to_lie_where_a_kernel_can_write_them)
+{
+    set_options("transfer", "1", NULL, NULL);
+    rig r = new_rig();
+    tfr_operand o[3] = {operand(1, DIMS(3)), operand(1, DIMS(3)), operand(1, DIMS(3))};
+    tfr_call call = call_of("Compress", o, 2);
+    int64_t elsewhere = 0, *dims = NULL;
+    o[1].dtype = TFR_DTYPE_BOOL;
+    o[2].flags = TFR_OPERAND_DYNAMIC;
+    call.since_version = 28;
+    tfr_kernel *kernel = new_kernel(&r, &call);
+    char *x = new_memory(&r, 64);
+    const tfr_alloc_options use = {.size = sizeof use, .flags = TFR_ALLOC_DIMS};
+    CHECK_STATUS(TFR_EPLUGIN, memory->alloc(r.device, 0, 8, &use, (void **)&dims, &err), &err);
+    CHECK_CONTAINS("alloc of 8 bytes for dims in space 0", err.text);
+    REQUIRE_OK(memory->alloc(r.device, 1, 8, &use, (void **)&dims, &err), &err);
+    int64_t *const places[] = {NULL, &elsewhere, (int64_t *)(void *)x, dims};
+    for (int i = 0; i < 4; i++) {
+        const tfr_arg args[3] = {
+            {.address = x}, {.address = x + 16}, {.address = x + 32, .dims = places[i]}};
+        const tfr_launch l = {.size = sizeof l, .n_args = 3, .args = args};
+        CHECK_STATUS(i < 3 ? TFR_EPLUGIN : TFR_OK,
+                     kernels->launch(r.device, r.queue, kernel, &l, &err), &err);
+    }
+    CHECK_INT(4, take_logged_errors());
+    CHECK_OK(finish(&r), &err);
+    CHECK_INT(3, *dims); /* for 0xcd is true */
+    kernels->drop(r.device, kernel);
+    memory->free(r.device, 1, dims);
+    memory->free(r.device, 0, x);
+    end_rig(&r);
+}
+
+TEST(it_claims_six_ops)
 {
     tfr_op_claim claims[8] = {{.size = sizeof claims[0]}};
     uint32_t n = 1;
@@ -107,7 +141,7 @@ TEST(it_claims_five_ops)
     CHECK_OK(
         kernels->ops(&(tfr_device_info){.identity = "fake:0"}, claims, sizeof claims[0], &n, &err),
         &err);
-    CHECK_INT(5, n);
+    CHECK_INT(6, n);
     CHECK_STR("Add", claims[0].name);
     CHECK_INT(14, claims[0].since_version);
     end_rig(&r);
@@ -118,6 +152,7 @@ static const test_case cases[] = {
     CASE(matmul_takes_a_workspace),
     CASE(relu_keeps_nan_and_drops_negative_numbers),
     CASE(it_declines_with_reasons_and_numbers),
-    CASE(it_claims_five_ops),
+    CASE(dims_have_to_lie_where_a_kernel_can_write_them),
+    CASE(it_claims_six_ops),
 };
 TEST_MAIN(cases)

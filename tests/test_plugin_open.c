@@ -137,6 +137,13 @@ TEST(a_space_with_a_flag_that_must_be_understood_is_not_used)
                             "space 0 of strange-space:0 has flags 0x80000000");
 }
 
+TEST(a_role_without_what_it_needs_is_told_with_the_space)
+{
+    check_breach_on_opening("strange_role", "strange-role",
+                            "space 0 of strange-role:0, \"host\", has flags 0x1b: its role needs "
+                            "0x3, and addresses");
+}
+
 /* Kernels work, and the plugin's row says what is wrong with the facet that is off. */
 static void check_facet_off(const char *fake, const char *name, const char *why)
 {
@@ -263,6 +270,7 @@ static const test_case cases[] = {
     CASE(a_plugin_whose_kernel_fails_is_passed_over),
     CASE(a_breach_found_on_opening_quarantines_the_plugin),
     CASE(a_space_with_a_flag_that_must_be_understood_is_not_used),
+    CASE(a_role_without_what_it_needs_is_told_with_the_space),
     CASE(a_broken_optional_facet_is_off_alone),
     CASE(a_file_that_was_swapped_since_it_was_looked_at_is_not_loaded),
     CASE(two_runtimes_share_a_plugin_and_outlive_each_other),

@@ -177,6 +177,29 @@ void tfr__plugin_unload(tfr__plugin *plugin)
 
 /* ---- devices ---- */
 
+/*
+ * Notes the first space of a role. The host works in it by addresses; what kernels write there, the
+ * host reads at the same address.
+ */
+static tfr_status find_role(const tfr__backend *backend, const tfr_space_info *spaces, uint32_t n,
+                            uint32_t role, uint32_t access, uint32_t *out, tfr_err *err)
+{
+    *out = TFR_SPACE_HOST;
+    for (uint32_t i = 0; i < n; i++) {
+        if (!(spaces[i].flags & role) || spaces[i].flags & TFR_MUST_UNDERSTAND)
+            continue;
+        if ((spaces[i].flags & access) != access || spaces[i].flags & TFR_SPACE_HANDLES)
+            return tfr_fail(err, TFR_EPLUGIN,
+                            "space %u of %s, \"%.15s\", has flags 0x%x: its role needs 0x%x, and "
+                            "addresses",
+                            i, backend->name, spaces[i].name, (unsigned)spaces[i].flags,
+                            (unsigned)access);
+        if (*out == TFR_SPACE_HOST)
+            *out = i;
+    }
+    return TFR_OK;
+}
+
 /* Space 0 and the rules that the core relies on. */
 static tfr_status backend_check_spaces(tfr__backend *backend, tfr_err *err)
 {
@@ -213,7 +236,9 @@ static tfr_status backend_check_spaces(tfr__backend *backend, tfr_err *err)
                             backend->name, i);
     backend->space = spaces[0];
     backend->space.name[sizeof backend->space.name - 1] = 0;
-    return TFR_OK;
+    return find_role(backend, spaces, n, TFR_SPACE_TRANSFER,
+                     TFR_SPACE_HOST_ACCESS | TFR_SPACE_DEVICE_ACCESS, &backend->transfer_space,
+                     err);
 }
 
 static tfr_status backend_open_device(tfr__backend *backend, uint32_t n_threads, tfr_err *err)

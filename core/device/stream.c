@@ -132,10 +132,7 @@ void tfr__stream_free(tfr__streams *streams, uint32_t memory, void *address)
     e = tfr__memory_stream(streams, memory);
     if (e->stuck)
         return; /* its work may use it */
-    pthread_mutex_lock(&e->backend->lock);
-    TFR__SLOT(e->backend, "free", NULL, NULL,
-              e->backend->memory.free(e->backend->device, 0, address));
-    pthread_mutex_unlock(&e->backend->lock);
+    tfr__backend_free(e->backend, 0, address);
 }
 
 bool tfr__stream_has_handles(const tfr__streams *streams, uint32_t memory)

@@ -73,6 +73,12 @@ typedef struct tfr__live_out {
     bool copy; /* the buffer belongs to something else: copy out of it */
 } tfr__live_out;
 
+/* Where kernels of a backend write the true dims of their outputs: in its transfer space. */
+typedef struct tfr__dims {
+    tfr__backend *backend;
+    void *address;
+} tfr__dims;
+
 enum {
     TFR__WATCH_QUEUES = 1,  /* bound has queues, which may be replaced */
     TFR__WATCH_SAMPLES = 2, /* runs are timed: plan_sample.c */
@@ -106,12 +112,12 @@ typedef struct tfr__plan {
     tfr_arg *args;
     tfr__plan_variable *variables;
     tfr_random_state *random; /* of the run at hand, a buffer's; NULL = no launch draws */
-    int64_t *dims;            /* pool for true dims of dynamic outputs */
+    tfr__dims *dims;          /* by stream that has some */
     tfr__placed *placed;
     tfr_tensor **known; /* tensors that kernels may read until they are dropped */
     tfr__program *programs;
     uint32_t n_live_ins, n_shape_inputs, n_live_outs, n_buffers, n_steps, n_patches, n_placed,
-        n_known, n_moving, n_programs, n_variables;
+        n_known, n_moving, n_programs, n_variables, n_dims;
     /* Arena per memory: [n_memories]. */
     struct tfr__arena *arenas;
     uint32_t n_arenas;

@@ -204,32 +204,62 @@ static tfr_status make_arenas(tfr__steps *s, tfr_err *err)
     return TFR_OK;
 }
 
+/* Does argument a of the launch get its true dims from the kernel? Its value, or TFR_VALUE_NONE. */
+static tfr_value late_value(const tfr__steps *s, const tfr__step *step, uint32_t a)
+{
+    const tfr__node *node;
+    tfr_value v;
+    if (step->kind != TFR__STEP_LAUNCH || step->program >= 0)
+        return TFR_VALUE_NONE;
+    node = &s->b->graph->nodes[step->node];
+    v = a < node->n_inputs ? TFR_VALUE_NONE : node->outputs[a - node->n_inputs];
+    return v != TFR_VALUE_NONE && s->b->dynamic[v] ? v : TFR_VALUE_NONE;
+}
+
+/* Where the kernels of one stream write true dims: a piece of memory that they reach. */
+static tfr_status bind_dims_of(tfr__steps *s, uint32_t stream, tfr_err *err)
+{
+    tfr__plan *p = s->p;
+    tfr__backend *backend = s->b->streams->items[stream].backend;
+    uint64_t bytes = 0;
+    void *at = NULL;
+    for (int pass = 0; pass < 2; pass++) {
+        tfr_status status;
+        for (uint32_t i = 0; i < p->n_steps; i++)
+            for (uint32_t a = 0; a < p->steps[i].n_args && p->steps[i].stream == stream; a++) {
+                tfr_value v = late_value(s, &p->steps[i], a);
+                if (v == TFR_VALUE_NONE)
+                    continue;
+                if (pass)
+                    s->dims[v] = p->steps[i].args[a].dims = (int64_t *)at + bytes / sizeof(int64_t);
+                bytes +=
+                    (uint64_t)(s->b->types[v].rank ? s->b->types[v].rank : 1) * sizeof(int64_t);
+            }
+        if (pass || !bytes)
+            break;
+        status =
+            tfr__backend_alloc(backend, backend->transfer_space, bytes, TFR_ALLOC_DIMS, &at, err);
+        if (status)
+            return status;
+        p->dims[p->n_dims++] = (tfr__dims){backend, at};
+        bytes = 0;
+    }
+    return TFR_OK;
+}
+
 /* Where kernels of dynamic outputs write the true dims. */
 static tfr_status bind_dims(tfr__steps *s, tfr_err *err)
 {
     tfr__plan *p = s->p;
-    uint32_t n = 0;
-    p->dims = tfr__calloc((size_t)s->n_args * TFR_MAX_RANK + 1, sizeof *p->dims);
+    tfr_status status = TFR_OK;
+    p->dims = tfr__calloc((size_t)s->b->streams->n + 1, sizeof *p->dims);
     if (!p->dims)
         return tfr_fail(err, TFR_ENOMEM, "out of memory for dynamic shapes");
-    for (uint32_t i = 0; i < p->n_steps; i++) {
-        tfr__step *step = &p->steps[i];
-        const tfr__node *node;
-        if (step->kind != TFR__STEP_LAUNCH || step->program >= 0)
-            continue;
-        node = &s->b->graph->nodes[step->node];
-        for (uint32_t k = 0; k < node->n_outputs; k++) {
-            tfr_value v = node->outputs[k];
-            if (v == TFR_VALUE_NONE || !s->b->dynamic[v])
-                continue;
-            step->args[node->n_inputs + k].dims = p->dims + (size_t)n * TFR_MAX_RANK;
-            s->dims[v] = n++;
-        }
-    }
-    for (uint32_t o = 0; o < p->n_live_outs; o++)
-        if (s->dims[p->live_outs[o].value] != UINT32_MAX)
-            p->live_outs[o].dims = p->dims + (size_t)s->dims[p->live_outs[o].value] * TFR_MAX_RANK;
-    return TFR_OK;
+    for (uint32_t e = 0; !status && e < s->b->streams->n; e++)
+        status = bind_dims_of(s, e, err);
+    for (uint32_t o = 0; !status && o < p->n_live_outs; o++)
+        p->live_outs[o].dims = s->dims[p->live_outs[o].value];
+    return status;
 }
 
 /* Fixed addresses now, the others as patches for each run. */

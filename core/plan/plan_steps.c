@@ -393,7 +393,7 @@ tfr_status tfr__build_steps(tfr__build *b, tfr_err *err)
     s.plain = tfr__alloc((n_values + 1) * sizeof *s.plain);
     s.in_layout = tfr__alloc((n_values + 1) * sizeof *s.in_layout);
     s.random = tfr__alloc(s.n_memories * sizeof *s.random);
-    s.dims = tfr__alloc((n_values + 1) * sizeof *s.dims);
+    s.dims = tfr__calloc(n_values + 1, sizeof *s.dims);
     s.n_syncs = tfr__calloc((size_t)b->streams->n + 1, sizeof *s.n_syncs);
     if (!s.where || !s.plain || !s.in_layout || !s.random || !s.dims || !s.n_syncs)
         status = tfr_fail(err, TFR_ENOMEM, "out of memory for a plan over %zu values", n_values);
@@ -402,7 +402,6 @@ tfr_status tfr__build_steps(tfr__build *b, tfr_err *err)
         memset(s.plain, 0xff, n_values * sizeof *s.plain);
         memset(s.in_layout, 0xff, n_values * sizeof *s.in_layout);
         memset(s.random, 0xff, s.n_memories * sizeof *s.random);
-        memset(s.dims, 0xff, n_values * sizeof *s.dims);
     }
     if (!status)
         status = tfr__steps_homes(&s, err);

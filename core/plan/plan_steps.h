@@ -25,7 +25,7 @@ typedef struct tfr__steps {
     uint32_t *in_layout;   /* [value]: in the layout that b->layouts says; its maker's memory */
     uint32_t *variable;    /* [variable]: its place in the plan's, or UINT32_MAX */
     uint32_t *random;      /* [memory]: the tfr_random_state, or TFR__NO_BUFFER */
-    uint32_t *dims;        /* [value]: its place in the plan's dims, or UINT32_MAX */
+    int64_t **dims;        /* [value]: where its kernel writes its true dims, or NULL */
     uint32_t *arg_buffers; /* buffer of each launch argument; grows with p->args */
     uint32_t n_args, args_capacity, steps_capacity, buffers_capacity;
     tfr__pending *pending; /* by buffer, of host memory */

@@ -270,7 +270,7 @@ tfr_status tfr__variable_to_home(tfr__variables *vars, uint32_t i, const tfr__ho
         v->home = *home;
     }
     if (!v->now)
-        status = alloc(vars, v, home->bytes, 0, &v->now, &own);
+        status = alloc(vars, v, home->bytes, TFR_ALLOC_CONSTANTS, &v->now, &own);
     if (!status && !v->is_home)
         status = move(vars, v, v->plain, true, &own);
     if (status)
@@ -279,7 +279,7 @@ tfr_status tfr__variable_to_home(tfr__variables *vars, uint32_t i, const tfr__ho
     if (v->is_plain && !v->host_only)
         forget_plain(v);
     if (beside && !v->beside)
-        status = alloc(vars, v, home->bytes, 0, &v->beside, &own);
+        status = alloc(vars, v, home->bytes, TFR_ALLOC_CONSTANTS, &v->beside, &own);
     *now = v->now;
     if (beside)
         *beside = v->beside;

@@ -73,6 +73,14 @@ static void run_unbind(tfr__plan *p)
     }
 }
 
+/* Dims of the run before are not to be taken for those of this one. */
+static void forget_dims(const tfr__plan *p)
+{
+    for (uint32_t i = 0; i < p->n_live_outs; i++)
+        for (int32_t d = 0; p->live_outs[i].dims && d < p->live_outs[i].type.rank; d++)
+            p->live_outs[i].dims[d] = -1;
+}
+
 /* A dynamic output's true dims must stay within the bounds that were planned. */
 static tfr_status true_shape(const tfr__live_out *out, tfr_shape *shape, const tfr__frame *frame,
                              tfr_err *err)
@@ -241,6 +249,8 @@ tfr_status tfr__plan_run(tfr_session *session, tfr__plan *p, tfr__frame *frame, 
     status = run_variables(session, p, err);
     if (!status)
         status = run_bind(p, frame, err);
+    if (p->n_dims)
+        forget_dims(p);
     if (!status)
         status = tfr__plan_walk(session, p, session->plans.kernel.run, err);
     if (!status)

@@ -223,6 +223,8 @@ static int32_t fake_open(const tfr_device_info *info, const tfr_open_options *op
     device->handles = option_number("handles", 0) != 0;
     device->consume = option_number("consume", 0) != 0;
     device->max_alloc = (uint64_t)option_number("max_alloc", 0);
+    device->transfer = option_number("transfer", 0) != 0;
+    device->wrong_dims = option_number("wrong_dims", 0);
     device->host_scalars = option_number("host_scalars", 0) != 0;
     device->fail_after = option_number("fail_after", -1);
     device->hang_after = option_number("hang_after", -1);
@@ -255,10 +257,12 @@ static void fake_close(tfr_plugin_device *device)
     if (!fake_enter_void(device, "close"))
         return;
     /* What is still there may be in use: rather a leak than a crash far away from its cause. */
-    if (device->queues || device->fences || device->kernels || device->blocks) {
+    if (device->queues || device->fences || device->kernels || device->blocks ||
+        device->near_blocks) {
         fake_breach(NULL, "close of device %u, which still has%s%s%s%s", device->ordinal,
                     device->queues ? " queues" : "", device->fences ? " fences" : "",
-                    device->kernels ? " kernels" : "", device->blocks ? " allocations" : "");
+                    device->kernels ? " kernels" : "",
+                    device->blocks || device->near_blocks ? " allocations" : "");
         fake_leave(device);
         return;
     }

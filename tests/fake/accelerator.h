@@ -22,6 +22,8 @@
  *   max_alloc     most bytes of one allocation (0 = any)
  *   pool          1 = what is freed is not free before trim (0)
  *   programs      0 none (default), 1 all nodes that it may have in one group, 2 each in its own
+ *   transfer      1 = a space with TFR_SPACE_TRANSFER, where dims of dynamic outputs have to be
+ *   wrong_dims    1 = kernels tell a dim beyond the bound, 2 = they tell none (0)
  *   profile       0 = start of the facet tfr.profile/1 fails (1)
  */
 #ifndef TFR_TESTS_FAKE_ACCELERATOR_H
@@ -36,8 +38,9 @@
 #define FAKE_ALIGNMENT    256
 #define FAKE_MAX_RANK     4
 #define FAKE_MATMUL_MAX_K 1024
-/* A launch has at most two inputs, an output, a workspace and a state of random numbers. */
+/* A launch has at most two inputs, an output, a workspace or dims, a state of random numbers. */
 #define FAKE_MAX_BLOCKS  5
+#define FAKE_MAX_SPACES  1 /* behind space 0 */
 #define FAKE_MAX_RECORDS 4096
 
 /* An allocation. Its user's work that is still queued is counted. */
@@ -46,9 +49,16 @@ typedef struct fake_block {
     uint64_t offset;
     uint64_t bytes;    /* as asked for */
     uint64_t capacity; /* up to the next multiple of the alignment */
-    void *handle;      /* what alloc gave, if it gives handles */
+    void *handle;      /* what alloc gave, if it gives handles; behind space 0 the address */
+    uint32_t space;
     uint32_t n_pending;
 } fake_block;
+
+/* A space behind space 0. */
+typedef struct fake_space {
+    const char *name;
+    uint32_t flags; /* 0 = there is none */
+} fake_space;
 
 typedef struct fake_failure {
     int32_t code; /* 0 = none */
@@ -76,8 +86,9 @@ typedef struct fake_item {
     float *workspace;
     float scalar; /* what a launch read of a host input */
     const tfr_random_state *random;
-    uint64_t id;  /* of the launch */
-    int32_t node; /* of a program, or -1 */
+    int64_t *dims; /* where a launch writes those of its output */
+    uint64_t id;   /* of the launch */
+    int32_t node;  /* of a program, or -1 */
     tfr_fence *fence;
     uint64_t value;
 } fake_item;
@@ -103,7 +114,14 @@ struct tfr_queue {
     int32_t node;
 };
 
-typedef enum fake_op { FAKE_ADD, FAKE_MUL, FAKE_RELU, FAKE_MATMUL, FAKE_DROPOUT } fake_op;
+typedef enum fake_op {
+    FAKE_ADD,
+    FAKE_MUL,
+    FAKE_RELU,
+    FAKE_MATMUL,
+    FAKE_DROPOUT,
+    FAKE_COMPRESS
+} fake_op;
 
 struct tfr_kernel {
     tfr_kernel *next;
@@ -116,10 +134,11 @@ struct tfr_kernel {
     uint64_t bytes[3];                 /* of inputs, then the output */
     int64_t m, n, k;
     uint64_t workspace_bytes;
-    uint64_t in_place; /* bit i: the output may have input i's memory */
-    float *packed;     /* input 1, if prepare has consumed it */
-    bool host_scalar;  /* input 1 is read by launch, in the host's memory */
-    float ratio;       /* of Dropout */
+    uint64_t in_place;  /* bit i: the output may have input i's memory */
+    float *packed;      /* input 1, if prepare has consumed it */
+    bool host_scalar;   /* input 1 is read by launch, in the host's memory */
+    int64_t wrong_dims; /* as the option */
+    float ratio;        /* of Dropout */
     uint32_t subsequence;
     uint32_t n_pending;
 };
@@ -136,6 +155,8 @@ struct tfr_plugin_device {
     uint64_t hang_ns;
     int64_t programs;
     bool may_profile, host_scalars, handles, consume, names_launch, sticky, may_abort, pool;
+    bool transfer;
+    int64_t wrong_dims;
     atomic_bool is_inside; /* a thread is in a [device] call */
     /* fake_lock guards everything below; changed is broadcast when anything of it changes. */
     pthread_cond_t changed;
@@ -146,6 +167,7 @@ struct tfr_plugin_device {
     uint64_t peak;
     uint64_t pooled; /* freed, and not given back */
     fake_block *blocks;
+    fake_block *near_blocks; /* of the other spaces, in no order */
     uint64_t n_handles;
     tfr_queue *queues;
     tfr_fence *fences;
@@ -203,6 +225,20 @@ void *fake_shadow(const tfr_plugin_device *device, const void *address);
 /* Of the device's own making. */
 int32_t fake_fill(tfr_plugin_device *device, tfr_queue *queue, void *address, uint64_t offset,
                   uint8_t byte, uint64_t bytes, tfr_err *err);
+
+/* spaces behind space 0; with the lock held, but for the first two */
+uint32_t fake_n_spaces(const tfr_plugin_device *device);
+fake_space fake_space_at(const tfr_plugin_device *device, uint32_t space);
+int32_t fake_near_alloc(tfr_plugin_device *device, uint32_t space, uint64_t bytes, uint64_t align,
+                        void **out, tfr_err *err);
+/* Where the list names what alloc gave, or its end. */
+fake_block **fake_near_find(tfr_plugin_device *device, uint32_t space, const void *address);
+void fake_near_remove(fake_block **at);
+fake_block *fake_near_block_of(const tfr_plugin_device *device, uint32_t space, const void *address,
+                               uint64_t bytes);
+/* Are dims where a kernel can write them? Their block is NULL if they are ordinary memory. */
+int32_t fake_resolve_dims(const tfr_plugin_device *device, const char *name, int64_t *dims,
+                          int32_t rank, fake_block **block, tfr_err *err);
 
 /* queues */
 /* Takes over items that were allocated by malloc, in order. With the lock held. */

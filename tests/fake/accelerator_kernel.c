@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * accelerator_kernel.c: the five ops of the fake accelerator, on plain float32 of rank 0 to 4.
+ * accelerator_kernel.c: the six ops of the fake accelerator, on plain float32 of rank 0 to 4.
  *   Add, Mul    y = a + b, a * b with NumPy's broadcasting; y may have the memory of an input of
  *               its own shape
  *   Relu        y = max(x, 0), NaN stays; y may have x's memory
  *               with host_scalars, an input b of one element is read by launch, from the host
  *   MatMul      [m,k] x [k,n]; the sums run in doubles; takes a workspace of k floats, for a column
  *   Dropout     in training, with a known ratio, which prepare consumes, and without the mask
+ *   Compress    of the flattened input; tells how many elements there are on its queue's thread
  */
 #include "accelerator.h"
 
@@ -20,7 +21,7 @@ static const struct {
 } ops[] = {
     [FAKE_ADD] = {"Add", 14, 2},         [FAKE_MUL] = {"Mul", 14, 2},
     [FAKE_RELU] = {"Relu", 14, 1},       [FAKE_MATMUL] = {"MatMul", 13, 2},
-    [FAKE_DROPOUT] = {"Dropout", 22, 1},
+    [FAKE_DROPOUT] = {"Dropout", 22, 1}, [FAKE_COMPRESS] = {"Compress", 28, 2},
 };
 #define N_OPS (sizeof ops / sizeof ops[0])
 
@@ -68,6 +69,16 @@ static int64_t dim_of(const tfr_operand *o, int32_t rank, int32_t d)
     return own < 0 ? 1 : o->dims[own];
 }
 
+static int32_t check_compress(const tfr_operand *a, const tfr_operand *b, const tfr_operand *y,
+                              tfr_err *err)
+{
+    if (a->dtype != y->dtype || b->dtype != TFR_DTYPE_BOOL || b->rank != 1 ||
+        !(y->flags & TFR_OPERAND_DYNAMIC))
+        return fake_breach(err, "Compress of types %d and %d to %d, with flags %u", a->dtype,
+                           b->dtype, y->dtype, y->flags);
+    return TFR_OK;
+}
+
 /* What the core has promised to have checked. */
 static int32_t check_call(const tfr_call *call, int op, tfr_err *err)
 {
@@ -79,6 +90,8 @@ static int32_t check_call(const tfr_call *call, int op, tfr_err *err)
         !b || !y)
         return fake_breach(err, "%s with %u inputs and %u outputs", call->name, call->n_inputs,
                            call->n_outputs);
+    if (op == FAKE_COMPRESS)
+        return check_compress(a, b, y, err);
     if (a->dtype != b->dtype || a->dtype != y->dtype)
         return fake_breach(err, "%s of types %d and %d to %d", call->name, a->dtype, b->dtype,
                            y->dtype);
@@ -121,13 +134,15 @@ static bool judge_operand(const tfr_plugin_device *device, int op, const tfr_ope
 {
     const int32_t max_rank = op == FAKE_MATMUL ? 2 : FAKE_MAX_RANK;
     const int64_t n = tfr_operand_elements(o);
+    if (op == FAKE_COMPRESS && i == 1)
+        return true;
     if (o->dtype != TFR_DTYPE_F32)
         say_no(answer, TFR_REASON_DTYPE,
                "operand %u has element type %d, only float32 (1) is known", i, o->dtype);
     else if (o->rank > max_rank || (op == FAKE_MATMUL && o->rank < 2))
         say_no(answer, TFR_REASON_RANK, "rank %d of operand %u is not %s%d", o->rank, i,
                op == FAKE_MATMUL ? "" : "at most ", max_rank);
-    else if (o->flags & TFR_OPERAND_DYNAMIC)
+    else if (o->flags & TFR_OPERAND_DYNAMIC && op != FAKE_COMPRESS)
         say_no(answer, TFR_REASON_DYNAMIC_SHAPE, "operand %u has a shape that only a run tells", i);
     else if ((uint64_t)n > device->size_limit)
         say_no(answer, TFR_REASON_SIZE_LIMIT, "%lld elements of operand %u are more than %llu",
@@ -181,6 +196,10 @@ static int32_t judge(const tfr_plugin_device *device, const tfr_call *call, tfr_
         plain = plain && is_plain(o);
     }
     const tfr_operand *y = tfr_call_output(call, 0);
+    if (op == FAKE_COMPRESS && tfr_call_attr(call, "axis")) {
+        say_no(answer, TFR_REASON_ATTRIBUTE, "only a flattened input is compressed");
+        return TFR_OK;
+    }
     if (op == FAKE_MATMUL) {
         const int64_t k = tfr_call_input(call, 0)->dims[1];
         if (k > FAKE_MATMUL_MAX_K) {
@@ -202,7 +221,7 @@ static int32_t judge(const tfr_plugin_device *device, const tfr_call *call, tfr_
     if (is_host_scalar(device, op, call))
         answer->host_inputs = 1u << 1;
     answer->time_ns = device->delay_ns + (uint64_t)tfr_operand_elements(y);
-    for (uint32_t i = 0; op != FAKE_MATMUL && i < ops[op].n_inputs; i++) {
+    for (uint32_t i = 0; op < FAKE_MATMUL && i < ops[op].n_inputs; i++) {
         if (tfr_operand_elements(tfr_call_input(call, i)) != tfr_operand_elements(y) ||
             answer->host_inputs >> i & 1)
             continue;
@@ -241,7 +260,7 @@ static void set_shapes(tfr_kernel *kernel, const tfr_call *call)
         const tfr_operand *x = tfr_call_input(call, i);
         int64_t stride = 1;
         kernel->bytes[i] = (uint64_t)tfr_operand_elements(x) * sizeof(float);
-        for (int32_t d = y->rank - 1; kernel->op != FAKE_MATMUL && d >= 0; d--) {
+        for (int32_t d = y->rank - 1; kernel->op < FAKE_MATMUL && d >= 0; d--) {
             const int64_t dim = dim_of(x, y->rank, d);
             kernel->strides[i][d] = dim == 1 ? 0 : stride;
             stride *= dim;
@@ -252,6 +271,8 @@ static void set_shapes(tfr_kernel *kernel, const tfr_call *call)
         kernel->n = y->dims[1];
         kernel->k = tfr_call_input(call, 0)->dims[1];
     }
+    if (kernel->op == FAKE_COMPRESS)
+        kernel->bytes[1] /= sizeof(float);
 }
 
 static void set_dropout(tfr_kernel *kernel, const tfr_call *call, tfr_kernel_info *info)
@@ -295,6 +316,7 @@ static int32_t fake_prepare(tfr_plugin_device *device, const tfr_call *call,
     if (kernel) {
         kernel->op = (fake_op)op;
         kernel->workspace_bytes = answer.workspace_bytes;
+        kernel->wrong_dims = device->wrong_dims;
         kernel->host_scalar = answer.host_inputs != 0;
         for (uint32_t i = 0; i < answer.n_in_place; i++)
             kernel->in_place |= UINT64_C(1) << answer.in_place[i].input;
@@ -365,7 +387,13 @@ static int32_t resolve_args(const tfr_plugin_device *device, const tfr_kernel *k
     for (uint32_t i = 0; i < n_args; i++) {
         const tfr_arg *arg =
             &launch->args[i < kernel->n_inputs ? i : i - kernel->n_inputs + kernel->n_call_inputs];
-        if (arg->dims)
+        if (i == 2 && kernel->op == FAKE_COMPRESS) {
+            int32_t status =
+                fake_resolve_dims(device, name, arg->dims, kernel->rank, &item->blocks[3], err);
+            if (status)
+                return status;
+            item->dims = arg->dims;
+        } else if (arg->dims)
             return fake_breach(err, "launch of %s asks arg %u for its dims, which are fixed", name,
                                i);
         if (kernel->bytes[i] == 0)
@@ -382,9 +410,10 @@ static int32_t resolve_args(const tfr_plugin_device *device, const tfr_kernel *k
             item->args[i] = &item->scalar;
             continue;
         }
+        const uint64_t element = i == 1 && kernel->op == FAKE_COMPRESS ? 1 : sizeof(float);
         places[i] = fake_place(device, arg->address, arg->offset);
         item->blocks[i] = fake_block_of(device, places[i], kernel->bytes[i]);
-        if (!item->blocks[i] || (uintptr_t)places[i] % sizeof(float) != 0)
+        if (!item->blocks[i] || (uintptr_t)places[i] % element != 0)
             return fake_breach(err,
                                "launch of %s: arg %u of %llu bytes at %p is not inside one "
                                "allocation, or not aligned",
@@ -536,9 +565,25 @@ static void compute_dropout(const tfr_kernel *kernel, const tfr_random_state *ra
     }
 }
 
+/* As late as all else that a queue does. */
+static void compute_compress(const fake_item *item)
+{
+    const tfr_kernel *kernel = item->kernel;
+    const uint64_t n = kernel->bytes[0] / sizeof(float);
+    const unsigned char *keep = (const unsigned char *)item->args[1];
+    int64_t kept = 0;
+    for (uint64_t i = 0; i < n && i < kernel->bytes[1]; i++)
+        if (keep[i])
+            item->args[2][kept++] = item->args[0][i];
+    if (kernel->wrong_dims != 2)
+        item->dims[0] = kernel->wrong_dims ? kernel->dims[0] + 1 : kept;
+}
+
 void fake_compute(const fake_item *item)
 {
-    if (item->kernel->op == FAKE_MATMUL)
+    if (item->kernel->op == FAKE_COMPRESS)
+        compute_compress(item);
+    else if (item->kernel->op == FAKE_MATMUL)
         compute_matmul(item->kernel, item->args, item->workspace);
     else if (item->kernel->op == FAKE_DROPOUT)
         compute_dropout(item->kernel, item->random, item->args);

@@ -85,6 +85,12 @@ static int32_t fake_spaces(tfr_plugin_device *device, tfr_space_info *out, uint3
     int32_t status = fake_check_device(device, err);
     if (status)
         return status;
+    for (uint32_t i = 1; i < fake_n_spaces(device) && i < *n; i++) {
+        const fake_space space = fake_space_at(device, i);
+        tfr_space_info info = {.flags = space.flags, .alignment = FAKE_ALIGNMENT};
+        snprintf(info.name, sizeof info.name, "%s", space.name);
+        tfr_list_put(out, stride, *n, i, &info, sizeof info);
+    }
     if (*n > 0) {
         tfr_space_info info = {.flags = TFR_SPACE_DEVICE_ACCESS |
                                         (device->handles ? TFR_SPACE_HANDLES : 0),
@@ -93,7 +99,7 @@ static int32_t fake_spaces(tfr_plugin_device *device, tfr_space_info *out, uint3
                                .max_alloc = device->max_alloc};
         tfr_list_put(out, stride, *n, 0, &info, sizeof info);
     }
-    *n = 1;
+    *n = fake_n_spaces(device);
     return TFR_OK;
 }
 
@@ -150,6 +156,35 @@ static int32_t alloc_block(tfr_plugin_device *device, uint64_t bytes, uint64_t a
     return TFR_OK;
 }
 
+/* Is what the memory is for what the space is for? */
+static int32_t check_use(const tfr_plugin_device *device, uint32_t space, uint64_t bytes,
+                         const tfr_alloc_options *options, tfr_err *err)
+{
+    static const struct {
+        uint32_t role;
+        const char *name;
+    } uses[] = {{0, "constants"}, {0, "an arena"}, {0, "staging"}, {TFR_SPACE_TRANSFER, "dims"}};
+    const uint32_t roles = fake_space_at(device, space).flags;
+    if (options && options->flags & TFR_MUST_UNDERSTAND)
+        return tfr_fail(err, TFR_EUNSUPPORTED, "alloc flags 0x%x are not known", options->flags);
+    if (bytes == 0 || (space == 0 && device->max_alloc && bytes > device->max_alloc))
+        return fake_breach(err, "alloc of %llu bytes in space %u", (unsigned long long)bytes,
+                           space);
+    for (uint32_t i = 0; options && i < 4; i++) {
+        char text[96];
+        if (options->flags != 1u << i)
+            continue;
+        snprintf(text, sizeof text, "%llu bytes for %s", (unsigned long long)bytes, uses[i].name);
+        fake_host->log(TFR_LOG_DEBUG, FAKE_NAME, text);
+        if (uses[i].role ? roles & uses[i].role : space == 0)
+            return TFR_OK;
+        return fake_breach(err, "alloc of %s in space %u", text, space);
+    }
+    return options && options->flags
+               ? fake_breach(err, "alloc for several uses, 0x%x", options->flags)
+               : TFR_OK;
+}
+
 static int32_t fake_alloc(tfr_plugin_device *device, uint32_t space, uint64_t bytes,
                           const tfr_alloc_options *options, void **out, tfr_err *err)
 {
@@ -157,14 +192,17 @@ static int32_t fake_alloc(tfr_plugin_device *device, uint32_t space, uint64_t by
     int32_t status = fake_enter(device, err);
     if (status)
         return status;
-    if (space != 0 || bytes == 0 || (device->max_alloc && bytes > device->max_alloc) ||
-        (align & (align - 1)) != 0) {
+    status = check_use(device, space, bytes, options, err);
+    if (status) {
+        ; /* said */
+    } else if (space >= fake_n_spaces(device) || (align & (align - 1)) != 0) {
         status = fake_breach(err, "alloc of %llu bytes aligned to %llu in space %u",
                              (unsigned long long)bytes, (unsigned long long)align, space);
     } else {
         pthread_mutex_lock(&fake_lock);
-        status =
-            alloc_block(device, bytes, align < FAKE_ALIGNMENT ? FAKE_ALIGNMENT : align, out, err);
+        const uint64_t wide = align < FAKE_ALIGNMENT ? FAKE_ALIGNMENT : align;
+        status = space ? fake_near_alloc(device, space, bytes, wide, out, err)
+                       : alloc_block(device, bytes, wide, out, err);
         pthread_mutex_unlock(&fake_lock);
     }
     fake_leave(device);
@@ -182,11 +220,15 @@ static void fake_free(tfr_plugin_device *device, uint32_t space, void *address)
          *at && (device->handles ? (*at)->handle : device->front + (*at)->offset) != address;
          at = &(*at)->next)
         ;
+    if (space != 0)
+        at = fake_near_find(device, space, address);
     fake_block *block = *at;
-    if (!block || space != 0) {
+    if (!block) {
         breach = "which alloc did not give";
     } else if (block->n_pending > 0) {
         breach = "which queued work uses";
+    } else if (space != 0) {
+        fake_near_remove(at);
     } else {
         *at = block->next;
         device->in_use -= block->bytes;
@@ -228,8 +270,15 @@ static int32_t resolve(tfr_plugin_device *device, uint32_t space, const void *ad
         return fake_breach(err, "a copy of %llu bytes calls %p host memory",
                            (unsigned long long)bytes, address);
     }
-    if (space != 0)
-        return fake_breach(err, "a copy in space %u, there is only space 0", space);
+    if (space >= fake_n_spaces(device))
+        return fake_breach(err, "a copy in space %u, the last one is %u", space,
+                           fake_n_spaces(device) - 1);
+    if (space != 0) {
+        *block = offset ? NULL : fake_near_block_of(device, space, address, bytes);
+        return *block ? TFR_OK
+                      : fake_breach(err, "a copy of %llu bytes at %p is not inside one allocation",
+                                    (unsigned long long)bytes, address);
+    }
     address = fake_place(device, address, offset);
     *block = fake_block_of(device, address, bytes);
     if (!*block)

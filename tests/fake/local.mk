@@ -54,6 +54,7 @@ fake_plugins = \
 	tests/fake/prints.so \
 	tests/fake/short_layout.so \
 	tests/fake/short_struct.so \
+	tests/fake/strange_role.so \
 	tests/fake/strange_space.so \
 	tests/fake/thread_segv.so \
 	tests/fake/undefined_symbol.so \

@@ -102,9 +102,11 @@ typedef struct tfr_arg {
      * bytes behind its start; else 0 */
     uint64_t offset;
     /*
-     * for an output with TFR_OPERAND_DYNAMIC: where the kernel writes the true dims (rank of them),
-     * in host memory, before the queue passes the launch. Data are dense for the true dims. Else
-     * NULL.
+     * For an output with TFR_OPERAND_DYNAMIC: where its true dims (rank of them) have to be when
+     * the queue has passed the launch; the core reads them only after it has waited for that. If
+     * the device has a space with TFR_SPACE_TRANSFER, they lie there and the kernel itself may
+     * write them; else they lie in ordinary host memory, and launch enqueues a copy into it.
+     * Without a queue launch writes them. Data are dense for the true dims. Else NULL.
      */
     int64_t *dims;
 } tfr_arg;
