@@ -129,6 +129,12 @@ static inline int32_t tfr__build_update_of(const tfr__build *b, tfr_value v)
     return b->section->variables ? b->section->variables->update_of[v] : -1;
 }
 
+/* Does launch itself write output k of the node, which is none of a program, on the host? */
+static inline bool tfr__build_on_host(const tfr__build_node *state, uint32_t k)
+{
+    return k < 64 && state->choice.answer.host_outputs >> k & 1;
+}
+
 /* Is v given out as a tensor? New states are, unless the plan writes them where they live. */
 static inline bool tfr__build_leaves(const tfr__build *b, tfr_value v)
 {

@@ -150,7 +150,7 @@ static tfr_status view_init(view *w, tfr__build *b, int32_t group, const tfr__ba
 /* ---- proposals ------------------------------------------------------------------------------- */
 
 /* May a program of the backend hold the node? Strings and shapes that only a launch tells stay with
- * kernels; so does what the host has to read during the launch. */
+ * kernels; so does what the host has to read or write during the launch. */
 static bool is_mine(const tfr__build *b, uint32_t i, const tfr__backend *backend, bool on_host)
 {
     const tfr__build_node *state = &b->nodes[i];
@@ -166,8 +166,8 @@ static bool is_mine(const tfr__build *b, uint32_t i, const tfr__backend *backend
     }
     for (uint32_t k = 0; k < node->n_outputs; k++) {
         tfr_value v = node->outputs[k];
-        if (v != TFR_VALUE_NONE &&
-            (b->types[v].dtype == TFR_DTYPE_STRING || b->dynamic[v] || b->known[v]))
+        if (v != TFR_VALUE_NONE && (b->types[v].dtype == TFR_DTYPE_STRING || b->dynamic[v] ||
+                                    b->known[v] || (tfr__build_on_host(state, k) && !on_host)))
             return false;
     }
     return true;

@@ -28,10 +28,11 @@ static tfr_status arg_add(tfr__steps *s, uint32_t buffer, tfr_err *err)
 
 /* The buffer of an input that output k may take over, or TFR__NO_BUFFER. */
 static uint32_t in_place(tfr__steps *s, const tfr__node *node, const tfr__build_node *state,
-                         const uint32_t *inputs, uint32_t k)
+                         bool on_host, const uint32_t *inputs, uint32_t k)
 {
     tfr__build *b = s->b;
     tfr_value out = node->outputs[k];
+    uint32_t memory = on_host ? TFR__MEMORY_HOST : b->streams->items[state->stream].memory;
     if (b->types[out].dtype == TFR_DTYPE_STRING)
         return TFR__NO_BUFFER;
     for (uint32_t j = 0; j < state->choice.answer.n_in_place; j++) {
@@ -47,10 +48,11 @@ static uint32_t in_place(tfr__steps *s, const tfr__node *node, const tfr__build_
         for (uint32_t x = 0; x < node->n_inputs; x++)
             times += inputs[x] == buffer;
         if (times == 1 && s->p->buffers[buffer].kind == TFR__BUFFER_ARENA &&
-            s->p->buffers[buffer].memory == s->b->streams->items[state->stream].memory &&
-            s->plain[node->inputs[i]] == TFR__NO_BUFFER && b->uses[b->root[node->inputs[i]]] == 0 &&
+            s->p->buffers[buffer].memory == memory && s->plain[node->inputs[i]] == TFR__NO_BUFFER &&
+            b->uses[b->root[node->inputs[i]]] == 0 &&
             s->p->buffers[buffer].bytes == tfr__steps_value_bytes(b, out) &&
-            (!tfr__steps_pending(s, buffer) || tfr__steps_pending(s, buffer) == state->stream + 1))
+            (!tfr__steps_pending(s, buffer) ||
+             (!on_host && tfr__steps_pending(s, buffer) == state->stream + 1)))
             return buffer;
     }
     return TFR__NO_BUFFER;
@@ -130,10 +132,11 @@ static tfr_status launch_add(tfr__steps *s, uint32_t stream, uint32_t first_arg,
 
 /* The buffer of output k of a node, which is made from these inputs. */
 static tfr_status node_output(tfr__steps *s, const tfr__node *node, const tfr__build_node *state,
-                              const uint32_t *inputs, uint32_t k, uint32_t *out, tfr_err *err)
+                              bool on_host, const uint32_t *inputs, uint32_t k, uint32_t *out,
+                              tfr_err *err)
 {
     const tfr_value v = node->outputs[k];
-    const uint32_t memory = s->b->streams->items[state->stream].memory;
+    const uint32_t memory = on_host ? TFR__MEMORY_HOST : s->b->streams->items[state->stream].memory;
     if (s->b->updates[v]) {
         const tfr_answer *answer = &state->choice.answer;
         bool *over = tfr__calloc((size_t)node->n_inputs + 1, sizeof *over);
@@ -147,7 +150,7 @@ static tfr_status node_output(tfr__steps *s, const tfr__node *node, const tfr__b
         tfr__free(over);
         return status;
     }
-    *out = in_place(s, node, state, inputs, k);
+    *out = in_place(s, node, state, on_host, inputs, k);
     return *out == TFR__NO_BUFFER ? tfr__steps_result(s, v, memory, out, err)
                                   : leave_in(s, *out, v, err);
 }
@@ -157,7 +160,8 @@ static tfr_status node_launch(tfr__steps *s, uint32_t n, tfr_err *err)
     tfr__build *b = s->b;
     const tfr__node *node = tfr__build_node_at(b, n);
     tfr__build_node *state = &b->nodes[n];
-    uint32_t memory = b->streams->items[state->stream].memory, first_arg;
+    const uint32_t own = b->streams->items[state->stream].memory;
+    uint32_t first_arg;
     uint32_t *inputs = tfr__calloc((size_t)node->n_inputs + 1, sizeof *inputs);
     tfr__step *step;
     tfr_status status;
@@ -171,15 +175,17 @@ static tfr_status node_launch(tfr__steps *s, uint32_t n, tfr_err *err)
         status = arg_add(s, inputs[i], err);
     for (uint32_t k = 0; !status && k < node->n_outputs; k++) {
         tfr_value v = node->outputs[k];
+        const bool on_host = tfr__build_on_host(state, k);
+        const uint32_t memory = on_host ? TFR__MEMORY_HOST : own;
         uint32_t buffer = TFR__NO_BUFFER;
         if (v != TFR_VALUE_NONE) {
-            status = node_output(s, node, state, inputs, k, &buffer, err);
+            status = node_output(s, node, state, on_host, inputs, k, &buffer, err);
             if (!status && !b->known[v])
                 *tfr__steps_where(s, memory, v) = buffer;
         }
         if (!status)
             status = arg_add(s, buffer, err);
-        if (!status && v != TFR_VALUE_NONE)
+        if (!status && v != TFR_VALUE_NONE && !on_host) /* launch itself writes the others */
             tfr__steps_touch(s, buffer, state->stream);
     }
     if (!status)

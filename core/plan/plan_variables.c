@@ -88,6 +88,9 @@ static tfr_status home_of_updates(tfr__steps *s, uint32_t i, tfr_err *err)
             home.stream = b->groups[b->nodes[i].group].stream;
             home.layout = b->layouts[u].layout;
             home.bytes = b->layouts[u].bytes;
+        } else if (b->nodes[i].group < 0 && tfr__build_on_host(&b->nodes[i], k)) {
+            home.memory = TFR__MEMORY_HOST;
+            home.stream = 0;
         }
         status = add(s, (uint32_t)n, &home, err);
     }

@@ -223,6 +223,7 @@ static int32_t fake_open(const tfr_device_info *info, const tfr_open_options *op
     device->handles = option_number("handles", 0) != 0;
     device->consume = option_number("consume", 0) != 0;
     device->max_alloc = (uint64_t)option_number("max_alloc", 0);
+    device->host_results = option_number("host_results", 0) != 0;
     device->transfer = option_number("transfer", 0) != 0;
     device->wrong_dims = option_number("wrong_dims", 0);
     device->host_scalars = option_number("host_scalars", 0) != 0;

@@ -22,6 +22,7 @@
  *   max_alloc     most bytes of one allocation (0 = any)
  *   pool          1 = what is freed is not free before trim (0)
  *   programs      0 none (default), 1 all nodes that it may have in one group, 2 each in its own
+ *   host_results  1 = launch computes Add, Mul and Relu of one element, on the host
  *   transfer      1 = a space with TFR_SPACE_TRANSFER, where dims of dynamic outputs have to be
  *   wrong_dims    1 = kernels tell a dim beyond the bound, 2 = they tell none (0)
  *   profile       0 = start of the facet tfr.profile/1 fails (1)
@@ -137,6 +138,7 @@ struct tfr_kernel {
     uint64_t in_place;  /* bit i: the output may have input i's memory */
     float *packed;      /* input 1, if prepare has consumed it */
     bool host_scalar;   /* input 1 is read by launch, in the host's memory */
+    bool host_result;   /* launch does it all, in the host's memory */
     int64_t wrong_dims; /* as the option */
     float ratio;        /* of Dropout */
     uint32_t subsequence;
@@ -155,7 +157,7 @@ struct tfr_plugin_device {
     uint64_t hang_ns;
     int64_t programs;
     bool may_profile, host_scalars, handles, consume, names_launch, sticky, may_abort, pool;
-    bool transfer;
+    bool transfer, host_results;
     int64_t wrong_dims;
     atomic_bool is_inside; /* a thread is in a [device] call */
     /* fake_lock guards everything below; changed is broadcast when anything of it changes. */

@@ -4,6 +4,7 @@
  *   Add, Mul    y = a + b, a * b with NumPy's broadcasting; y may have the memory of an input of
  *               its own shape
  *   Relu        y = max(x, 0), NaN stays; y may have x's memory
+ *               with host_results, those of one element are computed by launch, on the host
  *               with host_scalars, an input b of one element is read by launch, from the host
  *   MatMul      [m,k] x [k,n]; the sums run in doubles; takes a workspace of k floats, for a column
  *   Dropout     in training, with a known ratio, which prepare consumes, and without the mask
@@ -174,6 +175,13 @@ static bool judge_dropout(const tfr_call *call, tfr_answer *answer)
     return false;
 }
 
+/* As what models compute of shapes: too small for a kernel. */
+static bool is_host_result(const tfr_plugin_device *device, int op, const tfr_call *call)
+{
+    return device->host_results && op < FAKE_MATMUL &&
+           tfr_operand_elements(tfr_call_output(call, 0)) == 1;
+}
+
 /* Fills answer for a call. A failing status is a breach. */
 static int32_t judge(const tfr_plugin_device *device, const tfr_call *call, tfr_answer *answer,
                      int *out_op, tfr_err *err)
@@ -220,10 +228,14 @@ static int32_t judge(const tfr_plugin_device *device, const tfr_call *call, tfr_
     answer->verdict = TFR_VERDICT_YES;
     if (is_host_scalar(device, op, call))
         answer->host_inputs = 1u << 1;
+    if (is_host_result(device, op, call)) {
+        answer->host_inputs = (1u << ops[op].n_inputs) - 1;
+        answer->host_outputs = 1u << 0;
+    }
     answer->time_ns = device->delay_ns + (uint64_t)tfr_operand_elements(y);
     for (uint32_t i = 0; op < FAKE_MATMUL && i < ops[op].n_inputs; i++) {
         if (tfr_operand_elements(tfr_call_input(call, i)) != tfr_operand_elements(y) ||
-            answer->host_inputs >> i & 1)
+            (answer->host_inputs >> i & 1 && !answer->host_outputs))
             continue;
         answer->in_place[answer->n_in_place].input = (int16_t)i;
         answer->in_place[answer->n_in_place].output = 0;
@@ -317,7 +329,8 @@ static int32_t fake_prepare(tfr_plugin_device *device, const tfr_call *call,
         kernel->op = (fake_op)op;
         kernel->workspace_bytes = answer.workspace_bytes;
         kernel->wrong_dims = device->wrong_dims;
-        kernel->host_scalar = answer.host_inputs != 0;
+        kernel->host_result = answer.host_outputs != 0;
+        kernel->host_scalar = answer.host_inputs != 0 && !kernel->host_result;
         for (uint32_t i = 0; i < answer.n_in_place; i++)
             kernel->in_place |= UINT64_C(1) << answer.in_place[i].input;
         set_shapes(kernel, call);
@@ -466,6 +479,36 @@ static int32_t resolve_random(const tfr_plugin_device *device, const tfr_kernel 
     return TFR_OK;
 }
 
+static float element(fake_op op, float a, float b)
+{
+    switch (op) {
+    case FAKE_ADD:
+        return a + b;
+    case FAKE_MUL:
+        return a * b;
+    default:
+        return a < 0 ? 0 : a;
+    }
+}
+
+/* All of it now, where the host is. With the lock held. */
+static int32_t launch_on_host(const tfr_plugin_device *device, const tfr_kernel *kernel,
+                              const tfr_launch *launch, tfr_err *err)
+{
+    float values[2] = {0};
+    for (uint32_t i = 0; i <= kernel->n_inputs; i++) {
+        void *address = launch->n_args > i ? launch->args[i].address : NULL;
+        if (!address || fake_block_of(device, address, 1))
+            return fake_breach(err, "launch of %s: arg %u at %p is not in host memory",
+                               ops[kernel->op].name, i, address);
+        if (i < kernel->n_inputs)
+            memcpy(&values[i], address, sizeof values[i]);
+    }
+    values[0] = element(kernel->op, values[0], values[1]);
+    memcpy(launch->args[kernel->n_inputs].address, &values[0], sizeof values[0]);
+    return TFR_OK;
+}
+
 static int32_t fake_launch(tfr_plugin_device *device, tfr_queue *queue, tfr_kernel *kernel,
                            const tfr_launch *launch, tfr_err *err)
 {
@@ -487,13 +530,15 @@ static int32_t fake_launch(tfr_plugin_device *device, tfr_queue *queue, tfr_kern
     else if (!known)
         status =
             fake_breach(err, "launch of kernel %p, which prepare did not give", (void *)kernel);
+    else if (kernel->host_result)
+        status = launch_on_host(device, kernel, launch, err);
     else
         status = resolve_args(device, kernel, launch, places, item, err);
-    if (!status)
+    if (!status && !kernel->host_result)
         status = resolve_workspace(device, kernel, launch, places, item, err);
-    if (!status)
+    if (!status && !kernel->host_result)
         status = resolve_random(device, kernel, launch, item, err);
-    if (!status) {
+    if (!status && !kernel->host_result) {
         item->kind = FAKE_LAUNCH;
         item->kernel = kernel;
         item->id = launch->id;
@@ -507,18 +552,6 @@ static int32_t fake_launch(tfr_plugin_device *device, tfr_queue *queue, tfr_kern
 }
 
 /* ---- computing ------------------------------------------------------------------------------- */
-
-static float element(fake_op op, float a, float b)
-{
-    switch (op) {
-    case FAKE_ADD:
-        return a + b;
-    case FAKE_MUL:
-        return a * b;
-    default:
-        return a < 0 ? 0 : a;
-    }
-}
 
 static void compute_elements(const tfr_kernel *kernel, float *const *args)
 {

@@ -57,6 +57,12 @@ typedef struct tfr_answer {
      * launch is called; the core waits for what makes it. It may change once launch has returned.
      */
     uint64_t host_inputs;
+    /*
+     * Bit i: output i, and its true dims, are written by launch, on the host: it lies in host
+     * memory and is there when launch returns. What launch computes it from are host inputs, for
+     * the queue may be anywhere. Neither is for prepare to correct: by them the core has chosen.
+     */
+    uint64_t host_outputs;
     struct {
         /* this output may be given this input's memory, if nobody reads it later */
         int16_t input, output;
@@ -96,7 +102,8 @@ typedef struct tfr_kernel_info {
  * struct never grows: what a later minor knows of an argument comes as another array in tfr_launch.
  */
 typedef struct tfr_arg {
-    /* in space 0, or host memory if host_inputs says so; aligned to its element at least */
+    /* in space 0, or host memory if host_inputs or host_outputs say so; aligned to its element at
+     * least */
     void *address;
     /* in a space with TFR_SPACE_HANDLES address is what alloc gave, and the operand begins so many
      * bytes behind its start; else 0 */
