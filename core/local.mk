@@ -59,6 +59,8 @@ libtfrun_core_la_SOURCES = \
 	core/device/runtime.h \
 	core/device/slot.c \
 	core/device/slot.h \
+	core/device/staging.c \
+	core/device/staging.h \
 	core/device/stream.c \
 	core/device/stream.h \
 	core/device/stream_memory.c \

@@ -18,6 +18,7 @@ unit_tests = \
 	tests/test_accelerator_late \
 	tests/test_accelerator_memory \
 	tests/test_accelerator_queue \
+	tests/test_accelerator_staging \
 	tests/test_alloc \
 	tests/test_arena \
 	tests/test_autodiff \
@@ -175,6 +176,11 @@ tests_test_accelerator_queue_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CU
 tests_test_accelerator_queue_LDADD = $(TFR_TEST_CORE)
 tests_test_accelerator_queue_SOURCES = tests/accelerator_kit.h tests/test_accelerator_queue.c
 tests_test_accelerator_queue_DEPENDENCIES = libtfrun-core.la tests/fakeacc/fakeacc.la
+
+tests_test_accelerator_staging_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_accelerator_staging_LDADD = $(TFR_TEST_CORE)
+tests_test_accelerator_staging_SOURCES = tests/session_kit.h tests/test_accelerator_staging.c
+tests_test_accelerator_staging_DEPENDENCIES = libtfrun-core.la tests/fakeacc/fakeacc.la
 
 tests_test_alloc_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_alloc_LDADD = $(TFR_TEST_CORE)

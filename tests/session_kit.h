@@ -26,9 +26,14 @@ static inline tfr_runtime *new_runtime(void)
 /* Of the last runtime with an accelerator: what the accelerator, or who ran it, did wrong. */
 static char breaches[512];
 
+/* Gets every line of its log, if it is set. */
+static void (*log_reader)(const char *text);
+
 static inline void note_breach(void *user, tfr_log_level level, const char *who, const char *text)
 {
     (void)user;
+    if (log_reader)
+        log_reader(text);
     if (level == TFR_LOG_ERROR)
         snprintf(breaches, sizeof breaches, "%s: %s", who, text);
 }

@@ -102,7 +102,7 @@ TEST(it_declines_with_reasons_and_numbers)
 /* Who has a space for dims gets them there, and not in the device's memory, and not elsewhere. */
 TEST(dims_have_to_lie_where_a_kernel_can_write_them)
 {
-    set_options("transfer", "1", NULL, NULL);
+    set_options("transfer", "1", "pinned", "1");
     rig r = new_rig();
     tfr_operand o[3] = {operand(1, DIMS(3)), operand(1, DIMS(3)), operand(1, DIMS(3))};
     tfr_call call = call_of("Compress", o, 2);
@@ -113,9 +113,9 @@ TEST(dims_have_to_lie_where_a_kernel_can_write_them)
     tfr_kernel *kernel = new_kernel(&r, &call);
     char *x = new_memory(&r, 64);
     const tfr_alloc_options use = {.size = sizeof use, .flags = TFR_ALLOC_DIMS};
-    CHECK_STATUS(TFR_EPLUGIN, memory->alloc(r.device, 0, 8, &use, (void **)&dims, &err), &err);
-    CHECK_CONTAINS("alloc of 8 bytes for dims in space 0", err.text);
-    REQUIRE_OK(memory->alloc(r.device, 1, 8, &use, (void **)&dims, &err), &err);
+    CHECK_STATUS(TFR_EPLUGIN, memory->alloc(r.device, 1, 8, &use, (void **)&dims, &err), &err);
+    CHECK_CONTAINS("alloc of 8 bytes for dims in space 1", err.text);
+    REQUIRE_OK(memory->alloc(r.device, 2, 8, &use, (void **)&dims, &err), &err);
     int64_t *const places[] = {NULL, &elsewhere, (int64_t *)(void *)x, dims};
     for (int i = 0; i < 4; i++) {
         const tfr_arg args[3] = {
@@ -128,7 +128,7 @@ TEST(dims_have_to_lie_where_a_kernel_can_write_them)
     CHECK_OK(finish(&r), &err);
     CHECK_INT(3, *dims); /* for 0xcd is true */
     kernels->drop(r.device, kernel);
-    memory->free(r.device, 1, dims);
+    memory->free(r.device, 2, dims);
     memory->free(r.device, 0, x);
     end_rig(&r);
 }

@@ -7,14 +7,18 @@
 #include "graph_text.h"
 #include "session_kit.h"
 
-/* What the accelerator compiles, and whether its memory has handles, see its options. */
-static const char *programs = "0", *handles = "0";
+/* What the accelerator compiles, whether its memory has handles, and pinned memory, since copies of
+ * other memory block: see its options. */
+static const char *programs = "0", *handles = "0", *pinned = "0";
 
 static tfr_runtime *runtime_with(const char *key, const char *value)
 {
-    const tfr_option given[] = {
-        {"fakeacc.programs", programs}, {"fakeacc.handles", handles}, {key, value}};
-    return accelerator_runtime(given, key ? 3 : 2);
+    const tfr_option given[] = {{"fakeacc.programs", programs},
+                                {"fakeacc.handles", handles},
+                                {"fakeacc.pinned", pinned},
+                                {"fakeacc.pageable_blocks", pinned},
+                                {key, value}};
+    return accelerator_runtime(given, key ? 5 : 4);
 }
 
 static tfr_tensor *square(int64_t n, float first)
@@ -504,6 +508,17 @@ TEST(memory_of_handles_is_told_by_handle_and_offset)
     handles = "0";
 }
 
+TEST(staged_copies_on_two_devices_give_what_the_host_gives)
+{
+    pinned = "1";
+    random_graphs("0", false, false);
+    random_graphs("2", true, true);
+    handles = "1";
+    random_graphs("0", false, false);
+    handles = "0";
+    pinned = "0";
+}
+
 static const test_case cases[] = {
     CASE(a_supported_graph_copies_only_its_input_and_output),
     CASE(a_host_input_is_there_when_launch_is_called),
@@ -525,5 +540,6 @@ static const test_case cases[] = {
     CASE(programs_on_a_device_of_its_own_give_what_the_host_gives),
     CASE(layouts_on_a_device_of_its_own_are_made_plain_for_others),
     CASE(memory_of_handles_is_told_by_handle_and_offset),
+    CASE(staged_copies_on_two_devices_give_what_the_host_gives),
 };
 TEST_MAIN(cases)

@@ -10,13 +10,13 @@ static const int64_t n_elements = N;
 
 /* The ways of the accelerator that every test here goes through. */
 static const struct {
-    const char *device, *programs, *handles;
+    const char *device, *programs, *handles, *pinned;
 } ways[] = {
-    {"naive:0", "0", "0"},
-    {"fakeacc:0", "0", "0"},
-    {"fakeacc:0", "0", "1"},
-    {"fakeacc:0", "1", "0"},
-    {"fakeacc:0", "1", "1"},
+    {"naive:0", "0", "0", "0"},
+    {"fakeacc:0", "0", "0", "0"},
+    {"fakeacc:0", "0", "1", "1"},
+    {"fakeacc:0", "1", "0", "1"},
+    {"fakeacc:0", "1", "1", "0"},
 };
 #define N_WAYS (sizeof ways / sizeof *ways)
 
@@ -24,8 +24,10 @@ static tfr_runtime *runtime_of(size_t way, const char *key, const char *value)
 {
     const tfr_option given[] = {{"fakeacc.programs", ways[way].programs},
                                 {"fakeacc.handles", ways[way].handles},
+                                {"fakeacc.pinned", ways[way].pinned},
+                                {"fakeacc.pageable_blocks", ways[way].pinned},
                                 {key, value}};
-    return accelerator_runtime(given, key ? 3 : 2);
+    return accelerator_runtime(given, key ? 5 : 4);
 }
 
 static tfr_session *open_session(tfr_runtime *runtime, size_t way, tfr_graph *graph)

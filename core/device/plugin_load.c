@@ -236,9 +236,12 @@ static tfr_status backend_check_spaces(tfr__backend *backend, tfr_err *err)
                             backend->name, i);
     backend->space = spaces[0];
     backend->space.name[sizeof backend->space.name - 1] = 0;
-    return find_role(backend, spaces, n, TFR_SPACE_TRANSFER,
-                     TFR_SPACE_HOST_ACCESS | TFR_SPACE_DEVICE_ACCESS, &backend->transfer_space,
-                     err);
+    status = find_role(backend, spaces, n, TFR_SPACE_PINNED, TFR_SPACE_HOST_ACCESS,
+                       &backend->pinned_space, err);
+    return status ? status
+                  : find_role(backend, spaces, n, TFR_SPACE_TRANSFER,
+                              TFR_SPACE_HOST_ACCESS | TFR_SPACE_DEVICE_ACCESS,
+                              &backend->transfer_space, err);
 }
 
 static tfr_status backend_open_device(tfr__backend *backend, uint32_t n_threads, tfr_err *err)

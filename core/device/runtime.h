@@ -55,7 +55,8 @@ typedef struct tfr__backend {
     atomic_bool program_off; /* a program of it failed: its nodes are kernels from then on */
     const void *tracer;      /* the session that takes its records, or NULL; under lock */
     tfr_space_info space;    /* space 0 */
-    uint32_t transfer_space; /* with that role, or TFR_SPACE_HOST */
+    /* with that role, or TFR_SPACE_HOST */
+    uint32_t transfer_space, pinned_space;
     pthread_mutex_t lock;    /* serializes [device] calls */
     atomic_bool quarantined; /* failed after a yes or broke the contract: not asked again */
     _Atomic(char *) failed;  /* how, or NULL: not known */

@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/port/clock.h"
+#include "device/staging.h"
 
 static void queue_destroy(tfr__backend *b, tfr_queue *queue)
 {
@@ -100,12 +101,15 @@ void tfr__streams_finish(tfr__streams *streams)
     streams->deadline = 0;
     for (uint32_t i = 0; i < streams->n; i++) {
         tfr__stream *e = &streams->items[i];
-        if (e->stuck)
+        if (e->stuck) {
             tfr__stream_leave(streams, e);
-        if (!e->queue)
             continue;
-        tfr__stream_sync(e, NULL); /* the queue must be idle; its errors were reported by the run */
-        tfr__stream_close(e->backend, e->queue, e->fence);
+        }
+        if (e->queue)
+            tfr__stream_sync(e, NULL); /* it must be idle; its errors were reported by the run */
+        tfr__staging_finish(e);
+        if (e->queue)
+            tfr__stream_close(e->backend, e->queue, e->fence);
     }
     tfr__free(streams->items);
     streams->items = NULL;
@@ -162,18 +166,28 @@ tfr_status tfr__stream_copy(tfr__stream *e, bool to_device, tfr_arg dst, tfr_arg
             memcpy(dst.address, src.address, (size_t)bytes);
         return status;
     }
+    if (tfr__staging_begin(e))
+        return to_device ? tfr__staging_copy(e, true, dst, src.address, bytes, err)
+                         : tfr__staging_copy(e, false, src, dst.address, bytes, err);
+    return tfr__stream_enqueue(e, &copy, err);
+}
+
+tfr_status tfr__stream_enqueue(tfr__stream *e, const tfr_copy *copy, tfr_err *err)
+{
+    tfr__backend *b = e->backend;
+    tfr_status status;
     if (b->has_queue && !e->queue)
         return tfr_fail(err, TFR_EDEVICE, "%s has no queue any more: it failed earlier", b->name);
     if (!e->queue)
         pthread_mutex_lock(&b->lock);
     TFR__SLOT(b, "copy", NULL, NULL,
-              status = (tfr_status)b->memory.copy(b->device, e->queue, &copy, 1, sizeof copy, err));
+              status = (tfr_status)b->memory.copy(b->device, e->queue, copy, 1, sizeof *copy, err));
     if (!e->queue)
         pthread_mutex_unlock(&b->lock);
     return status;
 }
 
-tfr_status tfr__stream_wait(tfr__stream *e, uint64_t deadline, tfr_err *err)
+tfr_status tfr__stream_wait(tfr__stream *e, uint64_t value, uint64_t deadline, tfr_err *err)
 {
     tfr__backend *b = e->backend;
     tfr_status status;
@@ -182,8 +196,7 @@ tfr_status tfr__stream_wait(tfr__stream *e, uint64_t deadline, tfr_err *err)
         const uint64_t now = deadline ? tfr__now_ns() : 0;
         left = !deadline ? TFR_WAIT_FOREVER : now < deadline ? deadline - now : 0;
         TFR__SLOT(b, "host_wait", NULL, NULL,
-                  status = (tfr_status)b->queue.host_wait(b->device, e->fence, e->fence_value, left,
-                                                          err));
+                  status = (tfr_status)b->queue.host_wait(b->device, e->fence, value, left, err));
     } while (status == TFR_ETIMEOUT && deadline && left); /* it may end early */
     if (status == TFR_ETIMEOUT && !deadline)
         return tfr_fail(err, TFR_EPLUGIN,
@@ -191,17 +204,27 @@ tfr_status tfr__stream_wait(tfr__stream *e, uint64_t deadline, tfr_err *err)
     return status;
 }
 
-tfr_status tfr__stream_sync(tfr__stream *e, tfr_err *err)
+tfr_status tfr__stream_signal(tfr__stream *e, tfr_err *err)
 {
     tfr__backend *b = e->backend;
     tfr_status status;
-    if (!e->queue)
-        return TFR_OK;
     TFR__SLOT(b, "signal", NULL, NULL,
               status = (tfr_status)b->queue.signal(b->device, e->queue, e->fence,
                                                    e->fence_value + 1, err));
-    if (status)
-        return status;
-    e->fence_value++;
-    return tfr__stream_wait(e, *e->deadline, err);
+    if (!status)
+        e->fence_value++;
+    return status;
+}
+
+tfr_status tfr__stream_sync(tfr__stream *e, tfr_err *err)
+{
+    tfr_status status;
+    if (!e->queue)
+        return TFR_OK;
+    status = tfr__stream_signal(e, err);
+    if (!status)
+        status = tfr__stream_wait(e, e->fence_value, *e->deadline, err);
+    if (!status)
+        tfr__staging_land(e);
+    return status;
 }

@@ -13,6 +13,8 @@
 /* Memory 0 is the host's; 1... belong to backends of devices with memory of their own. */
 #define TFR__MEMORY_HOST 0
 
+typedef struct tfr__staging tfr__staging;
+
 /* A backend's queue, opened when first needed. */
 typedef struct tfr__stream {
     tfr__backend *backend;
@@ -20,6 +22,7 @@ typedef struct tfr__stream {
     tfr_queue *queue; /* NULL = synchronous */
     tfr_fence *fence;
     uint64_t fence_value;
+    tfr__staging *staging;      /* of copies, or NULL: staging.h */
     tfr_queue *stuck;           /* the queue, that is none now: it did not end its work in time */
     const char *device;         /* its name */
     const uint64_t *deadline;   /* the streams' */
@@ -76,12 +79,16 @@ tfr_status tfr__stream_copy(tfr__stream *stream, bool to_device, tfr_arg dst, tf
 /* The host waits for all that was put on the queue so far; TFR_ETIMEOUT after the deadline. */
 tfr_status tfr__stream_sync(tfr__stream *stream, tfr_err *err);
 
-/* ---- for stream_*.c -------------------------------------------------------------------------- */
+/* ---- for stream_*.c, staging.c --------------------------------------------------------------- */
 
 tfr_status tfr__stream_open(tfr__stream *stream, tfr_err *err);
 void tfr__stream_close(tfr__backend *backend, tfr_queue *queue, tfr_fence *fence);
-/* Until the fence has the last value that was signalled; deadline 0 = for ever. */
-tfr_status tfr__stream_wait(tfr__stream *stream, uint64_t deadline, tfr_err *err);
+/* Puts one copy on the queue, as it is. */
+tfr_status tfr__stream_enqueue(tfr__stream *stream, const tfr_copy *copy, tfr_err *err);
+/* The queue makes the fence fence_value, which is one more than before. */
+tfr_status tfr__stream_signal(tfr__stream *stream, tfr_err *err);
+/* Until the fence has a value that was signalled; deadline 0 = for ever. */
+tfr_status tfr__stream_wait(tfr__stream *stream, uint64_t value, uint64_t deadline, tfr_err *err);
 tfr__stream *tfr__memory_stream(const tfr__streams *streams, uint32_t memory);
 
 #endif

@@ -8,7 +8,7 @@
 #include <tfrun/fail.h>
 
 #include "base/port/clock.h"
-#include "device/stream.h"
+#include "device/staging.h"
 
 #define GIVE_UP_NS UINT64_C(1000000000)
 
@@ -21,6 +21,7 @@ static void stream_replace(tfr__streams *streams, tfr__stream *e, tfr_queue *que
     e->fence = NULL;
     e->fence_value = 0;
     e->failed = false;
+    tfr__staging_land(e);            /* nothing is awaited; all of it is free */
     if (tfr__stream_open(e, NULL)) { /* nothing can be put on it any more */
         e->queue = NULL;
         atomic_store(&e->backend->quarantined, true);
@@ -34,7 +35,7 @@ static tfr_status stream_give_up(tfr__streams *streams, tfr__stream *e)
     tfr_status status;
     if (b->queue.abort)
         TFR__SLOT(b, "abort", NULL, NULL, b->queue.abort(b->device, e->queue, NULL));
-    status = tfr__stream_wait(e, tfr__now_ns() + GIVE_UP_NS, NULL);
+    status = tfr__stream_wait(e, e->fence_value, tfr__now_ns() + GIVE_UP_NS, NULL);
     if (status == TFR_ETIMEOUT) {
         streams->generation++;
         streams->n_stuck++;
@@ -48,7 +49,9 @@ void tfr__streams_settle(tfr__streams *streams)
 {
     for (uint32_t i = 0; i < streams->n; i++) { /* all, before one goes that others wait for */
         tfr__stream *e = &streams->items[i];
-        tfr_status status = tfr__stream_sync(e, NULL);
+        tfr_status status;
+        tfr__staging_forget(e);
+        status = tfr__stream_sync(e, NULL);
         if (status == TFR_ETIMEOUT)
             status = stream_give_up(streams, e);
         e->failed = status && status != TFR_ETIMEOUT;
@@ -63,7 +66,8 @@ tfr_status tfr__streams_recover(tfr__streams *streams, tfr_err *err)
     tfr_status status = TFR_OK;
     for (uint32_t i = 0; streams->n_stuck && i < streams->n; i++) {
         tfr__stream *e = &streams->items[i];
-        if (e->stuck && tfr__stream_wait(e, 1, NULL) == TFR_ETIMEOUT) { /* at once */
+        if (e->stuck &&
+            tfr__stream_wait(e, e->fence_value, 1, NULL) == TFR_ETIMEOUT) { /* at once */
             status = tfr_fail(err, TFR_EDEVICE,
                               "%s (%s) still has not ended work of a run that timed out, and the "
                               "session cannot run before; ask for another device",

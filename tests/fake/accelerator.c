@@ -222,7 +222,10 @@ static int32_t fake_open(const tfr_device_info *info, const tfr_open_options *op
     device->may_profile = option_number("profile", 1) != 0;
     device->handles = option_number("handles", 0) != 0;
     device->consume = option_number("consume", 0) != 0;
+    device->pinned = option_number("pinned", 0) != 0;
+    device->pinned_left = (uint64_t)option_number("pinned_limit", 1 << 24);
     device->max_alloc = (uint64_t)option_number("max_alloc", 0);
+    device->pageable_blocks = option_number("pageable_blocks", 0) != 0;
     device->host_results = option_number("host_results", 0) != 0;
     device->transfer = option_number("transfer", 0) != 0;
     device->wrong_dims = option_number("wrong_dims", 0);

@@ -22,6 +22,11 @@
  *   max_alloc     most bytes of one allocation (0 = any)
  *   pool          1 = what is freed is not free before trim (0)
  *   programs      0 none (default), 1 all nodes that it may have in one group, 2 each in its own
+ *   pinned        1 = a space with TFR_SPACE_PINNED
+ *   pinned_limit  bytes that it has (16777216)
+ *   pageable_blocks
+ *                 1 = a copy from or to ordinary host memory, on a queue, waits until it is done,
+ *                 and says so in the log, as a warning
  *   host_results  1 = launch computes Add, Mul and Relu of one element, on the host
  *   transfer      1 = a space with TFR_SPACE_TRANSFER, where dims of dynamic outputs have to be
  *   wrong_dims    1 = kernels tell a dim beyond the bound, 2 = they tell none (0)
@@ -41,7 +46,7 @@
 #define FAKE_MATMUL_MAX_K 1024
 /* A launch has at most two inputs, an output, a workspace or dims, a state of random numbers. */
 #define FAKE_MAX_BLOCKS  5
-#define FAKE_MAX_SPACES  1 /* behind space 0 */
+#define FAKE_MAX_SPACES  2 /* behind space 0 */
 #define FAKE_MAX_RECORDS 4096
 
 /* An allocation. Its user's work that is still queued is counted. */
@@ -157,7 +162,8 @@ struct tfr_plugin_device {
     uint64_t hang_ns;
     int64_t programs;
     bool may_profile, host_scalars, handles, consume, names_launch, sticky, may_abort, pool;
-    bool transfer, host_results;
+    bool transfer, pinned, pageable_blocks, host_results;
+    uint64_t pinned_left;
     int64_t wrong_dims;
     atomic_bool is_inside; /* a thread is in a [device] call */
     /* fake_lock guards everything below; changed is broadcast when anything of it changes. */
@@ -224,7 +230,9 @@ void *fake_place(const tfr_plugin_device *device, const void *base, uint64_t off
 /* A device address as the device's own threads use it. */
 void *fake_shadow(const tfr_plugin_device *device, const void *address);
 
-/* Of the device's own making. */
+/* A copy of the device's own making, which does not block, and a fill. */
+int32_t fake_enqueue_copy(tfr_plugin_device *device, tfr_queue *queue, const tfr_copy *copy,
+                          tfr_err *err);
 int32_t fake_fill(tfr_plugin_device *device, tfr_queue *queue, void *address, uint64_t offset,
                   uint8_t byte, uint64_t bytes, tfr_err *err);
 
@@ -235,7 +243,7 @@ int32_t fake_near_alloc(tfr_plugin_device *device, uint32_t space, uint64_t byte
                         void **out, tfr_err *err);
 /* Where the list names what alloc gave, or its end. */
 fake_block **fake_near_find(tfr_plugin_device *device, uint32_t space, const void *address);
-void fake_near_remove(fake_block **at);
+void fake_near_remove(tfr_plugin_device *device, fake_block **at);
 fake_block *fake_near_block_of(const tfr_plugin_device *device, uint32_t space, const void *address,
                                uint64_t bytes);
 /* Are dims where a kernel can write them? Their block is NULL if they are ordinary memory. */
@@ -245,6 +253,8 @@ int32_t fake_resolve_dims(const tfr_plugin_device *device, const char *name, int
 /* queues */
 /* Takes over items that were allocated by malloc, in order. With the lock held. */
 void fake_push(tfr_plugin_device *device, tfr_queue *queue, fake_item *item);
+/* Waits until the queue has nothing to do. With the lock held. */
+void fake_queue_drain(tfr_plugin_device *device, tfr_queue *queue);
 /* What an item does, without a lock. */
 void fake_move(const fake_item *item, fake_failure *failure);
 void fake_compute(const fake_item *item);

@@ -163,7 +163,10 @@ static int32_t check_use(const tfr_plugin_device *device, uint32_t space, uint64
     static const struct {
         uint32_t role;
         const char *name;
-    } uses[] = {{0, "constants"}, {0, "an arena"}, {0, "staging"}, {TFR_SPACE_TRANSFER, "dims"}};
+    } uses[] = {{0, "constants"},
+                {0, "an arena"},
+                {TFR_SPACE_PINNED, "staging"},
+                {TFR_SPACE_TRANSFER, "dims"}};
     const uint32_t roles = fake_space_at(device, space).flags;
     if (options && options->flags & TFR_MUST_UNDERSTAND)
         return tfr_fail(err, TFR_EUNSUPPORTED, "alloc flags 0x%x are not known", options->flags);
@@ -176,7 +179,7 @@ static int32_t check_use(const tfr_plugin_device *device, uint32_t space, uint64
             continue;
         snprintf(text, sizeof text, "%llu bytes for %s", (unsigned long long)bytes, uses[i].name);
         fake_host->log(TFR_LOG_DEBUG, FAKE_NAME, text);
-        if (uses[i].role ? roles & uses[i].role : space == 0)
+        if (space ? roles & uses[i].role : uses[i].role != TFR_SPACE_TRANSFER)
             return TFR_OK;
         return fake_breach(err, "alloc of %s in space %u", text, space);
     }
@@ -228,7 +231,7 @@ static void fake_free(tfr_plugin_device *device, uint32_t space, void *address)
     } else if (block->n_pending > 0) {
         breach = "which queued work uses";
     } else if (space != 0) {
-        fake_near_remove(at);
+        fake_near_remove(device, at);
     } else {
         *at = block->next;
         device->in_use -= block->bytes;
@@ -345,9 +348,23 @@ static int32_t make_copy(tfr_plugin_device *device, const tfr_copy *c, fake_item
     return status;
 }
 
+/* As drivers do it: from where they have no hold on the pages, they copy while the host waits. */
+static int32_t copy_blocking(tfr_plugin_device *device, tfr_queue *queue, const fake_item *item)
+{
+    char text[96];
+    fake_failure failure = {0};
+    snprintf(text, sizeof text, "a copy of %llu bytes of ordinary memory blocks",
+             (unsigned long long)item->bytes);
+    fake_host->log(TFR_LOG_WARNING, FAKE_NAME, text);
+    fake_queue_drain(device, queue);
+    if (!device->is_lost && !queue->failure.code) /* which the fence behind it tells */
+        fake_move(item, &failure);
+    return TFR_OK;
+}
+
 /* All copies are checked before the first one is queued. With the lock held. */
 static int32_t copy_all(tfr_plugin_device *device, tfr_queue *queue, const tfr_copy *copies,
-                        uint32_t n, uint32_t stride, tfr_err *err)
+                        uint32_t n, uint32_t stride, bool may_block, tfr_err *err)
 {
     for (uint32_t pass = 0; pass < 2; pass++)
         for (uint32_t i = 0; i < n; i++) {
@@ -363,7 +380,10 @@ static int32_t copy_all(tfr_plugin_device *device, tfr_queue *queue, const tfr_c
                 item.has_checksum = true;
                 item.checksum = checksum(&item);
             }
-            if (!status && pass == 1)
+            if (!status && pass == 1 && queue && may_block && device->pageable_blocks &&
+                (c.src_space == TFR_SPACE_HOST || c.dst_space == TFR_SPACE_HOST))
+                status = copy_blocking(device, queue, &item);
+            else if (!status && pass == 1)
                 status = dispatch(device, queue, &item, err);
             if (status)
                 return status;
@@ -371,8 +391,8 @@ static int32_t copy_all(tfr_plugin_device *device, tfr_queue *queue, const tfr_c
     return TFR_OK;
 }
 
-static int32_t fake_copy(tfr_plugin_device *device, tfr_queue *queue, const tfr_copy *copies,
-                         uint32_t n, uint32_t stride, tfr_err *err)
+static int32_t copy_in_order(tfr_plugin_device *device, tfr_queue *queue, const tfr_copy *copies,
+                             uint32_t n, uint32_t stride, bool may_block, tfr_err *err)
 {
     int32_t status = fake_enter_queue(device, queue, err);
     if (status)
@@ -381,11 +401,23 @@ static int32_t fake_copy(tfr_plugin_device *device, tfr_queue *queue, const tfr_
         status = fake_breach(err, "%u copies every %u bytes", n, stride);
     } else {
         pthread_mutex_lock(&fake_lock);
-        status = copy_all(device, queue, copies, n, stride, err);
+        status = copy_all(device, queue, copies, n, stride, may_block, err);
         pthread_mutex_unlock(&fake_lock);
     }
     fake_leave_queue(device, queue);
     return status;
+}
+
+static int32_t fake_copy(tfr_plugin_device *device, tfr_queue *queue, const tfr_copy *copies,
+                         uint32_t n, uint32_t stride, tfr_err *err)
+{
+    return copy_in_order(device, queue, copies, n, stride, true, err);
+}
+
+int32_t fake_enqueue_copy(tfr_plugin_device *device, tfr_queue *queue, const tfr_copy *copy,
+                          tfr_err *err)
+{
+    return copy_in_order(device, queue, copy, 1, (uint32_t)sizeof *copy, false, err);
 }
 
 int32_t fake_fill(tfr_plugin_device *device, tfr_queue *queue, void *address, uint64_t offset,

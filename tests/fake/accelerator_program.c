@@ -193,7 +193,7 @@ static int32_t fake_program_launch(tfr_plugin_device *device, tfr_queue *queue,
             const tfr_arg to = place_of(device, value, launch);
             copy.dst = to.address;
             copy.dst_offset = to.offset;
-            status = fake_memory_facet.copy(device, queue, &copy, 1, (uint32_t)sizeof copy, err);
+            status = fake_enqueue_copy(device, queue, &copy, err);
         } else if (value->arg > program->n_inputs && value->layout) {
             const tfr_arg *to = &launch->args[value->arg - 1];
             status =

@@ -166,6 +166,12 @@ static void *queue_main(void *argument)
     return NULL;
 }
 
+void fake_queue_drain(tfr_plugin_device *device, tfr_queue *queue)
+{
+    while (queue->first)
+        pthread_cond_wait(&device->changed, &fake_lock);
+}
+
 void fake_push(tfr_plugin_device *device, tfr_queue *queue, fake_item *item)
 {
     item->next = NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * accelerator_spaces.c: the fake accelerator's spaces behind space 0, which the host reaches: one
- * for dims that kernels write (option transfer). Blocks are the host's own memory, full of 0xcd
- * when they are new.
+ * for copies that do not block (option pinned) and one for dims that kernels write (transfer).
+ * Blocks are the host's own memory, full of 0xcd when they are new.
  */
 #include "accelerator.h"
 
@@ -13,6 +13,8 @@
 static uint32_t roles(const tfr_plugin_device *device, fake_space *out)
 {
     uint32_t n = 0;
+    if (device->pinned)
+        out[n++] = (fake_space){"pinned", TFR_SPACE_HOST_ACCESS | TFR_SPACE_PINNED};
     if (device->transfer)
         out[n++] = (fake_space){"transfer", TFR_SPACE_HOST_ACCESS | TFR_SPACE_DEVICE_ACCESS |
                                                 TFR_SPACE_TRANSFER};
@@ -35,6 +37,10 @@ fake_space fake_space_at(const tfr_plugin_device *device, uint32_t space)
 int32_t fake_near_alloc(tfr_plugin_device *device, uint32_t space, uint64_t bytes, uint64_t align,
                         void **out, tfr_err *err)
 {
+    const bool pinned = fake_space_at(device, space).flags & TFR_SPACE_PINNED;
+    if (pinned && bytes > device->pinned_left)
+        return tfr_fail(err, TFR_ENOMEM, "no room for %llu bytes of pinned memory",
+                        (unsigned long long)bytes);
     fake_block *block = calloc(1, sizeof *block);
     if (block)
         block->capacity = (bytes + align - 1) / align * align;
@@ -45,6 +51,8 @@ int32_t fake_near_alloc(tfr_plugin_device *device, uint32_t space, uint64_t byte
         return tfr_fail(err, TFR_ENOMEM, "no host memory for %llu bytes of space %u",
                         (unsigned long long)bytes, space);
     }
+    if (pinned)
+        device->pinned_left -= bytes;
     memset(block->handle, 0xcd, bytes);
     block->bytes = bytes;
     block->space = space;
@@ -54,9 +62,11 @@ int32_t fake_near_alloc(tfr_plugin_device *device, uint32_t space, uint64_t byte
     return TFR_OK;
 }
 
-void fake_near_remove(fake_block **at)
+void fake_near_remove(tfr_plugin_device *device, fake_block **at)
 {
     fake_block *block = *at;
+    if (fake_space_at(device, block->space).flags & TFR_SPACE_PINNED)
+        device->pinned_left += block->bytes;
     *at = block->next;
     free(block->handle);
     free(block);

@@ -15,8 +15,9 @@ enum {
     TFR_SPACE_DEVICE_ACCESS = 1u << 1, /* kernels of the device may use it */
     /*
      * Roles, which the core picks spaces by, the first of each role. Both are reached by addresses.
-     * PINNED: host memory that a queue copies from and to without blocking; copies of ordinary host
-     * memory may block. TRANSFER: small pieces
+     * PINNED: host memory that a queue copies from and to without blocking; needs HOST_ACCESS. On a
+     * device with queues all copies between host and device then go through it, and none names
+     * TFR_SPACE_HOST; without it copies of ordinary host memory may block. TRANSFER: small pieces
      * that kernels write and the host reads at the same address, without a copy, once it has waited
      * for the queue, such as dims that are known late (tfr_arg); needs both accesses.
      */
@@ -41,7 +42,7 @@ typedef struct tfr_space_info {
 enum {
     TFR_ALLOC_CONSTANTS = 1u << 0, /* what stays for many runs: constants, states of variables */
     TFR_ALLOC_ARENA = 1u << 1,     /* intermediate values of one plan, and workspaces */
-    TFR_ALLOC_STAGING = 1u << 2,   /* on the way between host and device */
+    TFR_ALLOC_STAGING = 1u << 2,   /* on the way between host and device: pinned, or device */
     TFR_ALLOC_DIMS = 1u << 3       /* true dims of outputs (tfr_arg): in a transfer space */
 };
 
