@@ -36,6 +36,12 @@ typedef struct cli_list {
     uint32_t n;
 } cli_list;
 
+/* NAME.KEY=VALUE, cut at the sign; as many as fit one command line. */
+typedef struct cli_settings {
+    tfr_option *items;
+    uint32_t n;
+} cli_settings;
+
 /* The command line, taken apart. A field that a command has no option for keeps its default. */
 typedef struct cli_args {
     const struct cli_command *command;
@@ -48,6 +54,7 @@ typedef struct cli_args {
     int32_t color;     /* 0 = auto, else the choice's number from 1: auto, always, never */
     int32_t log_level; /* 0 = the command's, else tfr_log_level */
     cli_list plugins, plugin_paths;
+    cli_settings plugin_options;
     const char *visible_devices;
     int64_t logical_cpus, threads; /* 0 = not given */
 
@@ -84,13 +91,14 @@ typedef struct cli_args {
 } cli_args;
 
 typedef enum cli_option_kind {
-    CLI_FLAG,   /* bool */
-    CLI_COUNT,  /* uint32_t, how often it is given */
-    CLI_TEXT,   /* const char * */
-    CLI_LIST,   /* cli_list, may be given several times */
-    CLI_NUMBER, /* int64_t in [least, most] */
-    CLI_REAL,   /* double in [least, most] */
-    CLI_CHOICE  /* int32_t, 1 + the place of the word in `values` */
+    CLI_FLAG,    /* bool */
+    CLI_COUNT,   /* uint32_t, how often it is given */
+    CLI_TEXT,    /* const char * */
+    CLI_LIST,    /* cli_list, may be given several times */
+    CLI_SETTING, /* cli_settings, likewise */
+    CLI_NUMBER,  /* int64_t in [least, most] */
+    CLI_REAL,    /* double in [least, most] */
+    CLI_CHOICE   /* int32_t, 1 + the place of the word in `values` */
 } cli_option_kind;
 
 /* A row of an option table, which makes --help, the parser and the completion. */

@@ -183,6 +183,8 @@ static tfr_status set_runtime(const cli_args *args, const char **files, certify_
     runtime->n_plugin_files = 1 + args->plugins.n;
     runtime->plugin_dirs = args->plugin_paths.items;
     runtime->n_plugin_dirs = args->plugin_paths.n;
+    runtime->options = args->plugin_options.items;
+    runtime->n_options = args->plugin_options.n;
     runtime->visible_devices = args->visible_devices;
     runtime->n_threads = (uint32_t)args->threads;
     runtime->logical_cpus = (uint32_t)args->logical_cpus;

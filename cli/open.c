@@ -106,9 +106,12 @@ static int64_t notice_after_ms(const tfr_runtime *runtime)
 tfr_status cli_open_runtime(const cli_args *args, tfr_runtime **out, tfr_err *err)
 {
     tfr_runtime_options options = TFR_RUNTIME_OPTIONS_INIT;
-    tfr_option more[3];
+    const cli_settings *given = &args->plugin_options;
+    tfr_option *more = calloc(given->n + 3, sizeof *more);
     tfr_runtime *runtime;
     tfr_status status;
+    if (!more)
+        return tfr_fail(err, TFR_ENOMEM, "no memory for options of plugins");
     options.plugin_dirs = args->plugin_paths.items;
     options.n_plugin_dirs = args->plugin_paths.n;
     options.plugin_files = args->plugins.items;
@@ -120,6 +123,8 @@ tfr_status cli_open_runtime(const cli_args *args, tfr_runtime **out, tfr_err *er
     options.log_default = args->command->log_level;
     options.log = talk;
     options.options = more;
+    for (uint32_t i = 0; i < given->n; i++)
+        more[options.n_options++] = given->items[i];
     if (args->backend) { /* the later one wins for the plugin of that name */
         more[options.n_options++] = (tfr_option){"disable", "*"};
         more[options.n_options++] = (tfr_option){"enable", args->backend};
@@ -128,6 +133,7 @@ tfr_status cli_open_runtime(const cli_args *args, tfr_runtime **out, tfr_err *er
         more[options.n_options++] = (tfr_option){"check-launches", "1"};
     cli_exit_guard_install();
     status = tfr_runtime_create(&options, &runtime, err);
+    free(more);
     if (status)
         return status;
     if (args->backend)

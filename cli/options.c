@@ -25,6 +25,8 @@ const cli_option cli_shared_options[] = {
      "use this plugin file, too, before all others"},
     {0, "plugin-path", "DIR", CLI_LIST, CLI_FIELD(plugin_paths), "dir", 0, 0,
      "look for plugins here first"},
+    {0, "plugin-option", "NAME.KEY=VALUE", CLI_SETTING, CLI_FIELD(plugin_options), "none", 0, 0,
+     "set an option of plugin NAME, for example acme.memory_limit=1000000000"},
     {0, "visible-devices", "LIST", CLI_TEXT, CLI_FIELD(visible_devices), "device", 0, 0,
      "use these devices only, for example CPU:0,GPU:1"},
     {0, "logical-cpus", "N", CLI_NUMBER, CLI_FIELD(logical_cpus), "none", 1, 1024,
@@ -88,7 +90,21 @@ static int take_number(cli_args *args, const cli_option *o, void *field, const c
     return 0;
 }
 
-static int take_value(cli_args *args, const cli_option *o, const char *text)
+/* The name of a plugin is lower case, as in its note. */
+static int take_setting(cli_args *args, const cli_option *o, cli_settings *settings, char *text)
+{
+    static const char name[] = "abcdefghijklmnopqrstuvwxyz0123456789-";
+    size_t n = strspn(text, name);
+    char *equal = strchr(text, '=');
+    if (!n || text[n] != '.' || !equal || equal <= text + n + 1)
+        return cli_usage(args, "--%s takes %s, for example acme.threads=2, not \"%s\"", o->name,
+                         o->value, text);
+    *equal = 0;
+    settings->items[settings->n++] = (tfr_option){text, equal + 1};
+    return 0;
+}
+
+static int take_value(cli_args *args, const cli_option *o, char *text)
 {
     void *field = (char *)args + o->field;
     cli_list *list = field;
@@ -105,6 +121,8 @@ static int take_value(cli_args *args, const cli_option *o, const char *text)
     case CLI_LIST:
         list->items[list->n++] = text;
         return 0;
+    case CLI_SETTING:
+        return take_setting(args, o, field, text);
     case CLI_CHOICE:
         *(int32_t *)field = choice_of(o->values, text);
         return *(int32_t *)field
@@ -264,7 +282,8 @@ static bool lists_init(cli_args *args, int argc)
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
         if (!(lists[i]->items = calloc((size_t)argc + 1, sizeof *lists[i]->items)))
             return false;
-    return true;
+    args->plugin_options.items = calloc((size_t)argc + 1, sizeof *args->plugin_options.items);
+    return args->plugin_options.items != NULL;
 }
 
 int cli_args_parse(int argc, char **argv, cli_args *args)
@@ -314,6 +333,7 @@ void cli_args_finish(cli_args *args)
 {
     free(args->plugins.items);
     free(args->plugin_paths.items);
+    free(args->plugin_options.items);
     free(args->inputs.items);
     free(args->outputs.items);
     free(args->shapes.items);

@@ -37,6 +37,10 @@ _tfrun() {
         COMPREPLY=($(compgen -d -- "$cur"))
         return
         ;;
+    --plugin-option)
+        COMPREPLY=()
+        return
+        ;;
     --visible-devices)
         _tfrun_ask devices
         return
@@ -163,7 +167,7 @@ _tfrun() {
         esac
     done
     if [[ $cur == -* ]]; then
-        local options=' --help --json --verbose --quiet --log-level --color --plugin --plugin-path --visible-devices --logical-cpus --threads'
+        local options=' --help --json --verbose --quiet --log-level --color --plugin --plugin-path --plugin-option --visible-devices --logical-cpus --threads'
         case $command in
         '') options+=' --list-devices --version' ;;
         ops) options+=' --backend' ;;

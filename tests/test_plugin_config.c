@@ -5,6 +5,7 @@
 #include "fake/kit.h"
 
 #include "base/alloc.h"
+#include "base/env.h"
 #include "device/loader.h"
 
 #include <errno.h>
@@ -250,6 +251,60 @@ TEST(a_list_of_priorities_keeps_what_is_name_and_number)
     kit_end();
 }
 
+TEST(options_of_plugins_come_from_the_environment_and_lose_to_the_program)
+{
+    const tfr_option own[] = {{"a.y", "own"}, {"a.y", "later"}};
+    tfr_runtime_options options = TFR_RUNTIME_OPTIONS_INIT;
+    tfr__config config;
+    kit_begin();
+    kit_config("a.x = file\na.y = file\na.z = file\n");
+    options.options = own;
+    options.n_options = 2;
+    setenv("TFRUN_PLUGIN_OPTIONS", "a.x=1,2=3 a.y=env\ta.w= b=2 .k=1 c. a.v  ", 1);
+    config = load(&options);
+    CHECK_STR("1,2=3 from TFRUN_PLUGIN_OPTIONS", loaded(&config, "a", "x"));
+    CHECK_STR("later from an option of the program", loaded(&config, "a", "y"));
+    CHECK_CONTAINS("file from ", loaded(&config, "a", "z"));
+    CHECK_STR(" from TFRUN_PLUGIN_OPTIONS", loaded(&config, "a", "w"));
+    CHECK_CONTAINS("TFRUN_PLUGIN_OPTIONS: \"b=2\" is not NAME.KEY=VALUE and is left", config_talk);
+    CHECK_CONTAINS("\".k=1\" is not", config_talk);
+    CHECK_CONTAINS("\"c.\" is not", config_talk);
+    CHECK_CONTAINS("\"a.v\" is not", config_talk);
+    tfr__config_finish(&config);
+    tfr__privileged_for_test(1);
+    config = load(NULL);
+    tfr__privileged_for_test(-1);
+    CHECK_STR("nothing from nobody", loaded(&config, "a", "w"));
+    tfr__config_finish(&config);
+    unsetenv("TFRUN_PLUGIN_OPTIONS");
+    kit_end();
+}
+
+TEST(an_option_of_a_plugin_that_is_not_there_is_an_error)
+{
+    const tfr_option own[] = {{"good.x", "1"}, {"goo.priority", "1"}, {"goo.x", "1"}};
+    tfr_runtime_options options = TFR_RUNTIME_OPTIONS_INIT;
+    tfr_err err = TFR_ERR_INIT;
+    tfr_runtime *runtime = NULL;
+    kit_begin();
+    kit_add("good", "good");
+    kit_config("no.x = 1\n"); /* a file may tell of plugins that are not installed */
+    setenv("TFRUN_PLUGIN_OPTIONS", "good.y=2 nobody.x=1", 1);
+    options.options = own;
+    options.n_options = 2;
+    runtime = kit_open(&options);
+    CHECK_STR(
+        "config: TFRUN_PLUGIN_OPTIONS: option nobody.x: there is no plugin \"nobody\"; `tfrun "
+        "plugins` lists them\n",
+        kit_talk);
+    tfr_runtime_release(runtime);
+    unsetenv("TFRUN_PLUGIN_OPTIONS");
+    options.n_options = 3;
+    CHECK_STATUS(TFR_ENOTFOUND, tfr_runtime_create(&options, &runtime, &err), &err);
+    CHECK_CONTAINS("option goo.x: there is no plugin \"goo\"; `tfrun plugins`", err.text);
+    kit_end();
+}
+
 TEST(a_file_over_a_mebibyte_and_a_folder_are_warnings)
 {
     static const char setting[] = "threads = 7\n";
@@ -344,6 +399,8 @@ static const test_case cases[] = {
     CASE(the_last_of_disable_and_enable_that_names_a_plugin_decides),
     CASE(the_environment_beats_the_file_and_options_beat_both),
     CASE(a_list_of_priorities_keeps_what_is_name_and_number),
+    CASE(options_of_plugins_come_from_the_environment_and_lose_to_the_program),
+    CASE(an_option_of_a_plugin_that_is_not_there_is_an_error),
     CASE(a_file_over_a_mebibyte_and_a_folder_are_warnings),
     CASE(the_users_file_is_under_xdg_config_home_or_else_under_home),
     CASE(without_memory_there_is_an_error_and_not_half_a_configuration),

@@ -22,6 +22,9 @@
 
 /* ---- configuration (plugin_config.c) ---- */
 
+/* The origin of what the runtime was made with. */
+#define TFR__CONFIG_PROGRAM "an option of the program"
+
 typedef struct tfr__setting {
     const char *key, *value;
     const char *origin; /* "/etc/tfrun/tfrun.conf:12", "TFRUN_DISABLE" */
@@ -51,6 +54,8 @@ int64_t tfr__config_number(const tfr__config *config, tfr_runtime *runtime, cons
                            const char *key, int64_t absent, int64_t least, int64_t most);
 /* The setting that disables the plugin, or NULL. */
 const tfr__setting *tfr__config_disables(const tfr__config *config, const char *plugin);
+/* Bytes of the plugin's name in "NAME.SOMETHING"; 0 = the key is none of a plugin. */
+size_t tfr__config_key_plugin(const char *key);
 void tfr__config_finish(tfr__config *config);
 
 /* ---- the child's answer (plugin_reply.c) ---- */

@@ -66,13 +66,18 @@ void tfr__config_finish(tfr__config *config)
     memset(config, 0, sizeof *config);
 }
 
+size_t tfr__config_key_plugin(const char *key)
+{
+    const char *dot = strchr(key, '.');
+    return dot && dot[1] ? (size_t)(dot - key) : 0;
+}
+
 /* A key of config_keys, or NAME.SOMETHING. */
 static bool config_key_is_known(const char *key)
 {
-    const char *dot = strchr(key, '.');
     size_t i;
-    if (dot)
-        return dot > key && dot[1];
+    if (strchr(key, '.'))
+        return tfr__config_key_plugin(key) != 0;
     for (i = 0; i < sizeof config_keys / sizeof config_keys[0]; i++)
         if (strcmp(config_keys[i], key) == 0)
             return true;
@@ -192,27 +197,41 @@ static tfr_status config_user_file(tfr__config *config, tfr_runtime *runtime)
     return n > 0 && (size_t)n < sizeof path ? config_file(config, runtime, path) : TFR_OK;
 }
 
-/* TFRUN_PRIORITY, "a=1,b=2". */
-static tfr_status config_priorities(tfr__config *config, tfr_runtime *runtime, const char *list)
+/* A variable that holds a list: what its items look like, and the keys that they become. */
+typedef struct config_list {
+    const char *variable, *separators, *form;
+    const char *suffix; /* of the key */
+    size_t most;        /* bytes of what stands before "=" */
+} config_list;
+
+static const config_list config_priorities = {"TFRUN_PRIORITY", ", ", "NAME=NUMBER", ".priority",
+                                              63};
+/* A value may have commas in it. */
+static const config_list config_plugin_options = {"TFRUN_PLUGIN_OPTIONS", " \t\n",
+                                                  "NAME.KEY=VALUE", "", 95};
+
+static tfr_status config_items(tfr__config *config, tfr_runtime *runtime, const config_list *is)
 {
-    while (*list) {
-        size_t n = strcspn(list, ", ");
-        char key[96];
+    const char *list = tfr__env_get(is->variable);
+    while (list && *list) {
+        char key[128], value[1024];
+        size_t n = strcspn(list, is->separators);
         const char *equal = memchr(list, '=', n);
-        if (equal && equal > list && (size_t)(equal - list) < 64) {
-            char value[32];
+        size_t name = equal ? (size_t)(equal - list) : 0;
+        snprintf(key, sizeof key, "%.*s%s", name <= is->most ? (int)name : 0, list, is->suffix);
+        if (name && name <= is->most && n - name <= sizeof value &&
+            tfr__config_key_plugin(key)) {
             tfr_status status;
-            snprintf(key, sizeof key, "%.*s.priority", (int)(equal - list), list);
-            snprintf(value, sizeof value, "%.*s", (int)(list + n - equal - 1), equal + 1);
-            status = tfr__config_add(config, key, value, "TFRUN_PRIORITY");
+            snprintf(value, sizeof value, "%.*s", (int)(n - name - 1), equal + 1);
+            status = tfr__config_add(config, key, value, is->variable);
             if (status)
                 return status;
         } else if (n) {
-            tfr__log(runtime, TFR_LOG_WARNING, "config",
-                     "TFRUN_PRIORITY: \"%.*s\" is not NAME=NUMBER and is left out", (int)n, list);
+            tfr__log(runtime, TFR_LOG_WARNING, "config", "%s: \"%.*s\" is not %s and is left out",
+                     is->variable, (int)n, list, is->form);
         }
         list += n;
-        list += strspn(list, ", ");
+        list += strspn(list, is->separators);
     }
     return TFR_OK;
 }
@@ -230,8 +249,10 @@ static tfr_status config_environment(tfr__config *config, tfr_runtime *runtime)
     for (i = 0; i < sizeof rows / sizeof rows[0] && !status; i++)
         if (*rows[i][1] && (value = tfr__env_get(rows[i][0])))
             status = tfr__config_add(config, rows[i][1], value, rows[i][0]);
-    if (!status && (value = tfr__env_get("TFRUN_PRIORITY")))
-        status = config_priorities(config, runtime, value);
+    if (!status)
+        status = config_items(config, runtime, &config_priorities);
+    if (!status)
+        status = config_items(config, runtime, &config_plugin_options);
     return status;
 }
 
@@ -249,18 +270,18 @@ static tfr_status config_options(tfr__config *config, tfr_runtime *runtime,
             tfr__log(runtime, TFR_LOG_WARNING, "config",
                      "option \"%s\" is not known; keys are " CONFIG_KEYS, o->key);
         else
-            status = tfr__config_add(config, o->key, o->value, "an option of the program");
+            status = tfr__config_add(config, o->key, o->value, TFR__CONFIG_PROGRAM);
     }
     if (!status && options->visible_devices)
         status = tfr__config_add(config, "visible-devices", options->visible_devices,
-                                 "an option of the program");
+                                 TFR__CONFIG_PROGRAM);
     if (!status && options->n_threads) {
         snprintf(number, sizeof number, "%u", (unsigned)options->n_threads);
-        status = tfr__config_add(config, "threads", number, "an option of the program");
+        status = tfr__config_add(config, "threads", number, TFR__CONFIG_PROGRAM);
     }
     if (!status && options->logical_cpus) {
         snprintf(number, sizeof number, "%u", (unsigned)options->logical_cpus);
-        status = tfr__config_add(config, "logical-cpus", number, "an option of the program");
+        status = tfr__config_add(config, "logical-cpus", number, TFR__CONFIG_PROGRAM);
     }
     return status;
 }

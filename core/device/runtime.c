@@ -117,6 +117,37 @@ static void loader_log_level(tfr__loader *loader, const tfr_runtime_options *opt
              "%s: log \"%s\" is none of error, warning, info, debug", s->origin, s->value);
 }
 
+static bool loader_knows(const tfr__loader *loader, const char *name, size_t n)
+{
+    for (uint32_t i = 0; i < loader->n_plugins; i++)
+        if (strlen(loader->plugins[i]->name) == n && !memcmp(loader->plugins[i]->name, name, n))
+            return true;
+    return false;
+}
+
+/*
+ * A configuration file may be older than the plugins that are installed, and an order is a wish;
+ * but an option that somebody gives now, and that nobody will read, is a mistake of the name.
+ */
+static tfr_status loader_options(tfr__loader *loader, tfr_err *err)
+{
+    for (uint32_t i = 0; i < loader->config.n; i++) {
+        const tfr__setting *s = &loader->config.settings[i];
+        const size_t n = tfr__config_key_plugin(s->key);
+        const bool is_program = !strcmp(s->origin, TFR__CONFIG_PROGRAM);
+        const char *wrong = "option %s: there is no plugin \"%.*s\"; `tfrun plugins` lists them";
+        char text[256];
+        if (!n || !strcmp(s->key + n, ".priority") || loader_knows(loader, s->key, n) ||
+            !(is_program || !strcmp(s->origin, "TFRUN_PLUGIN_OPTIONS")))
+            continue;
+        snprintf(text, sizeof text, wrong, s->key, (int)n, s->key);
+        if (is_program)
+            return tfr_fail(err, TFR_ENOTFOUND, "%s", text);
+        tfr__log(loader->runtime, TFR_LOG_WARNING, "config", "%s: %s", s->origin, text);
+    }
+    return TFR_OK;
+}
+
 static tfr_status loader_look(tfr__loader *loader, const tfr_runtime_options *options, tfr_err *err)
 {
     const tfr__setting *hidden;
@@ -137,6 +168,8 @@ static tfr_status loader_look(tfr__loader *loader, const tfr_runtime_options *op
     status = tfr__plugins_scan(loader, options, err);
     if (!status)
         status = loader_facts(loader, err);
+    if (!status)
+        status = loader_options(loader, err);
     if (status)
         return status;
     loader_disable(loader);

@@ -28,7 +28,12 @@ typedef struct tfr_runtime_options {
     uint32_t n_plugin_dirs, n_plugin_files, n_options;
     const char *const *plugin_dirs; /* searched before TFRUN_PLUGIN_PATH and the installed folder */
     const char *const *plugin_files; /* added by file name, before all folders */
-    const tfr_option *options; /* configuration, key "onednn.priority" etc.; beats all others */
+    /*
+     * Configuration, key "threads", "onednn.priority", "acme.memory_limit": beats the environment,
+     * which beats configuration files; of two equal keys the later one counts. An option of a
+     * plugin that is not there is TFR_ENOTFOUND, except for its priority.
+     */
+    const tfr_option *options;
     /*
      * "CPU:0,GPU:1"; NULL = TFRUN_VISIBLE_DEVICES, else all. The others are hidden and the names
      * stay as they are; the first CPU stays in any case, for the core works on it. A name that is

@@ -30,7 +30,7 @@ completes() {
 }
 completes "commands" "explain" exp
 completes "options of a command" "--random-inputs --runs" run m.onnx --r
-completes "shared options" "--plugin --plugin-path" devices --plugin
+completes "shared options" "--plugin --plugin-path --plugin-option" devices --plugin
 completes "options that are commands" "--list-devices" --list
 completes "values of a choice" "allow" run --fallback a
 completes "a choice after =" "error" run --fallback=e

@@ -25,6 +25,12 @@ done <<'END'
 2| verify --rtol nan x|verify: --rtol takes a number from 0 to 1e+30, not "nan"
 2| verify --rtol 1,5 x|verify: --rtol takes a number from 0 to 1e+30, not "1,5"
 2| verify --rtol= x|verify: --rtol takes a number from 0 to 1e+30, not ""
+2| devices --plugin-option naive|devices: --plugin-option takes NAME.KEY=VALUE, .*, not "naive"
+2| devices --plugin-option naive.x|devices: --plugin-option takes .*, not "naive.x"
+2| devices --plugin-option naive.=x|devices: --plugin-option takes .*, not "naive.=x"
+2| devices --plugin-option=.x=1|devices: --plugin-option takes .*, not ".x=1"
+2| devices --plugin-option=Naive.x=1|devices: --plugin-option takes .*, not "Naive.x=1"
+0| devices -q --plugin-option naive.x= --plugin-option=naive.y=a=b,c|
 0| --color=auto -q devices|
 0| --color=never -q devices|
 2| --color=alway devices|--color takes one of auto.always.never, not "alway"
@@ -53,4 +59,7 @@ exits 2 "a mistake before -- --json" "$TFRUN" --threads 0 devices -- --json
 claim "is none" test ! -s "$tmp/out"
 exits 0 "an option's value may stand apart, together and after a letter" \
     "$TFRUN" -q devices --threads 1 --threads=1 --json
+
+exits 3 "an option of no plugin" "$TFRUN" devices --plugin-option nobody.x=1
+has "says which" "$tmp/err" '^tfrun: option nobody.x: there is no plugin "nobody"; `tfrun plugins`'
 finish
