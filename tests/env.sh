@@ -12,6 +12,9 @@ TFRUN=$TFR_BUILDDIR/tfrun
 TFRUN_TUNING=off
 export TFRUN_TUNING
 TFRUN_PLUGIN_PATH=$TFR_BUILDDIR/.libs
+# No plugin of a tfrun that is installed under this build's prefix comes into a test.
+TFRUN_PLUGIN_DIR=$TFR_BUILDDIR/tests/no-plugins
+export TFRUN_PLUGIN_DIR
 TFRUN_PROBE=$TFR_BUILDDIR/tfrun-probe
 XDG_CACHE_HOME=$TFR_BUILDDIR/tests/xdg/cache
 XDG_CONFIG_HOME=$TFR_BUILDDIR/tests/xdg/config

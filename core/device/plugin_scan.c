@@ -153,7 +153,7 @@ static tfr_status scan_list(tfr__loader *loader, const char *list, tfr_err *err)
 
 tfr_status tfr__plugins_scan(tfr__loader *loader, const tfr_runtime_options *options, tfr_err *err)
 {
-    const char *list = tfr__env_get("TFRUN_PLUGIN_PATH");
+    const char *list = tfr__env_get("TFRUN_PLUGIN_PATH"), *dir = tfr__env_get("TFRUN_PLUGIN_DIR");
     tfr_status status = TFR_OK;
     uint32_t i;
     for (i = 0; i < options->n_plugin_files && !status; i++)
@@ -163,6 +163,6 @@ tfr_status tfr__plugins_scan(tfr__loader *loader, const tfr_runtime_options *opt
     if (!status && list)
         status = scan_list(loader, list, err);
     if (!status)
-        status = scan_folder(loader, TFR_PLUGIN_DIR, true, err);
+        status = scan_folder(loader, dir && *dir == '/' ? dir : TFR_PLUGIN_DIR, true, err);
     return status;
 }
