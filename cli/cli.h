@@ -63,6 +63,7 @@ typedef struct cli_args {
     cli_list inputs, outputs, shapes; /* NAME=FILE, NAME=FILE, NAME=1,3,224,224 */
     int64_t seed;                     /* of random inputs; -1 = none are wanted */
     bool log_placement;
+    bool refresh;                /* devices, plugins: ask all plugins anew */
     bool nodes;                  /* inspect: all of them */
     int32_t fallback;            /* tfr_fallback */
     int32_t programs;            /* 0 = not given, 1 on, 2 off */
@@ -124,6 +125,7 @@ typedef struct cli_command {
     const char *text;                 /* paragraphs for --help, at most 80 columns; NULL = none */
     int32_t log_level;                /* what is logged when the user does not choose */
     bool hidden;                      /* not listed: a helper of other programs */
+    bool lists_plugins;               /* those that failed before are asked again */
     bool checks;                      /* each launch is checked, as with log debug */
     const cli_option *options;        /* beside the shared ones; NULL = none */
     int (*run)(const cli_args *args); /* returns an exit status */
@@ -193,6 +195,11 @@ typedef struct cli_command {
     {                                                                                              \
         0, "trace", "FILE", CLI_TEXT, CLI_FIELD(trace), "file", 0, 0,                              \
             "write what the runs spent their time on, for ui.perfetto.dev or chrome://tracing"     \
+    }
+#define CLI_OPTION_REFRESH                                                                         \
+    {                                                                                              \
+        0, "refresh", NULL, CLI_FLAG, CLI_FIELD(refresh), "none", 0, 0,                            \
+            "ask every plugin anew, though nothing that is known to matter has changed"            \
     }
 #define CLI_OPTION_END                                                                             \
     {                                                                                              \

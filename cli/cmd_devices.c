@@ -225,6 +225,8 @@ static int devices_run(const cli_args *args)
     return status ? cli_fail(args, &err) : CLI_EXIT_DONE;
 }
 
+static const cli_option devices_options[] = {CLI_OPTION_REFRESH, CLI_OPTION_END};
+
 const cli_command cli_devices = {
     .name = "devices",
     .words = "",
@@ -233,5 +235,7 @@ const cli_command cli_devices = {
             "backends that can drive it, the preferred one first. The second table has a row\n"
             "for each plugin that is not used, with its state, the reason and the next step.",
     .log_level = TFR_LOG_WARNING,
+    .lists_plugins = true,
+    .options = devices_options,
     .run = devices_run,
 };

@@ -140,6 +140,8 @@ static int plugins_run(const cli_args *args)
     return status ? cli_fail(args, &err) : CLI_EXIT_DONE;
 }
 
+static const cli_option plugins_options[] = {CLI_OPTION_REFRESH, CLI_OPTION_END};
+
 const cli_command cli_plugins = {
     .name = "plugins",
     .words = "",
@@ -147,5 +149,7 @@ const cli_command cli_plugins = {
     .text = "Below the table stand the reasons of those that are not usable; with --verbose\n"
             "also who made each plugin and from what.",
     .log_level = TFR_LOG_WARNING,
+    .lists_plugins = true,
+    .options = plugins_options,
     .run = plugins_run,
 };

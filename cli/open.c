@@ -122,6 +122,9 @@ tfr_status cli_open_runtime(const cli_args *args, tfr_runtime **out, tfr_err *er
     options.log_level = log_level_of(args);
     options.log_default = args->command->log_level;
     options.log = talk;
+    options.refresh = args->refresh                  ? TFR_REFRESH_ALL
+                      : args->command->lists_plugins ? TFR_REFRESH_FAILED
+                                                     : TFR_REFRESH_NONE;
     options.options = more;
     for (uint32_t i = 0; i < given->n; i++)
         more[options.n_options++] = given->items[i];

@@ -222,7 +222,7 @@ static const cli_option *parser_option(const parser *p, int value)
 {
     if (value >= FIRST_VALUE)
         return value < FIRST_VALUE + (int)p->n ? p->options[value - FIRST_VALUE] : NULL;
-    for (uint32_t i = 0; i < p->n; i++)
+    for (uint32_t i = 0; value && i < p->n; i++)
         if (p->options[i]->letter == value)
             return p->options[i];
     return NULL;

@@ -170,6 +170,8 @@ _tfrun() {
         local options=' --help --json --verbose --quiet --log-level --color --plugin --plugin-path --plugin-option --visible-devices --logical-cpus --threads'
         case $command in
         '') options+=' --list-devices --version' ;;
+        devices) options+=' --refresh' ;;
+        plugins) options+=' --refresh' ;;
         ops) options+=' --backend' ;;
         inspect) options+=' --nodes' ;;
         run) options+=' --input --output --device --backend --fallback --passes --math-mode --programs --log-device-placement --random-inputs --shape --runs --timeout --trace' ;;

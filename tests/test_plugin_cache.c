@@ -56,6 +56,85 @@ TEST(other_visible_devices_are_asked_for_anew)
     kit_end();
 }
 
+/* Opens a runtime; the state of asks, and whether it was asked. */
+static const char *asks(uint32_t refresh, bool *probed)
+{
+    static char state[32];
+    tfr_runtime_options options = TFR_RUNTIME_OPTIONS_INIT;
+    const uint64_t before = tfr__probe_count();
+    tfr_runtime *runtime;
+    options.refresh = refresh;
+    runtime = kit_open(&options);
+    snprintf(state, sizeof state, "%s", kit_state(kit_row(runtime, "asks")));
+    *probed = tfr__probe_count() != before;
+    tfr_runtime_release(runtime);
+    return state;
+}
+
+static void begin_asks(void)
+{
+    kit_begin();
+    kit_add("asks", "asks");
+    mkdir(kit_path("vendors"), 0755);
+    setenv("ASKS_FOLDER", kit_path("vendors"), 1);
+    unsetenv("ASKS_ON");
+}
+
+TEST(variables_and_files_that_a_note_names_are_looked_at)
+{
+    static const struct timespec old[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
+    bool probed;
+    begin_asks();
+    CHECK_STR("no_device", asks(TFR_REFRESH_NONE, &probed));
+    CHECK_STR("no_device", asks(TFR_REFRESH_NONE, &probed));
+    CHECK(!probed);
+    kit_write("vendors/vendor.icd", "lib", 3);
+    CHECK_STR("no_device", asks(TFR_REFRESH_NONE, &probed));
+    CHECK(probed); /* the folder has changed */
+    setenv("ASKS_ON", "1", 1);
+    CHECK_STR("usable", asks(TFR_REFRESH_NONE, &probed));
+    CHECK_STR("usable", asks(TFR_REFRESH_NONE, &probed));
+    CHECK(!probed);
+    REQUIRE_INT(0, utimensat(AT_FDCWD, kit_path("vendors/vendor.icd"), old, 0));
+    CHECK_STR("usable", asks(TFR_REFRESH_NONE, &probed));
+    CHECK(probed); /* a file in it has changed, which the folder itself does not tell */
+    setenv("ASKS_FOLDER", "/nowhere", 1);
+    CHECK_STR("no_device", asks(TFR_REFRESH_NONE, &probed));
+    setenv("ASKS_FOLDER", kit_path("vendors"), 1);
+    CHECK_STR("usable", asks(TFR_REFRESH_NONE, &probed));
+    unsetenv("ASKS_ON");
+    CHECK_STR("no_device", asks(TFR_REFRESH_NONE, &probed));
+    setenv("ASKS_ON", "1", 1);
+    CHECK_STR("usable", asks(TFR_REFRESH_NONE, &probed));
+    CHECK(!probed); /* each value of a variable has its own */
+    unlink(kit_path("vendors/vendor.icd"));
+    CHECK_STR("no_device", asks(TFR_REFRESH_NONE, &probed));
+    unsetenv("ASKS_ON");
+    unsetenv("ASKS_FOLDER");
+    kit_end();
+}
+
+TEST(a_refresh_asks_those_that_failed_or_all)
+{
+    bool probed;
+    begin_asks();
+    kit_write("vendors/vendor.icd", "lib", 3);
+    CHECK_STR("no_device", asks(TFR_REFRESH_NONE, &probed));
+    CHECK_STR("no_device", asks(TFR_REFRESH_FAILED, &probed));
+    CHECK(probed);
+    setenv("ASKS_ON", "1", 1);
+    CHECK_STR("usable", asks(TFR_REFRESH_FAILED, &probed));
+    CHECK_STR("usable", asks(TFR_REFRESH_FAILED, &probed));
+    CHECK(!probed);
+    CHECK_STR("usable", asks(TFR_REFRESH_ALL, &probed));
+    CHECK(probed);
+    CHECK_STR("usable", asks(TFR_REFRESH_NONE, &probed));
+    CHECK(!probed);
+    unsetenv("ASKS_ON");
+    unsetenv("ASKS_FOLDER");
+    kit_end();
+}
+
 TEST(a_damaged_memory_is_not_believed)
 {
     static char bytes[65536];
@@ -136,6 +215,8 @@ static const test_case cases[] = {
     CASE(a_repaired_plugin_is_well_again),
     CASE(a_remembered_failure_expires_and_a_success_does_not),
     CASE(other_visible_devices_are_asked_for_anew),
+    CASE(variables_and_files_that_a_note_names_are_looked_at),
+    CASE(a_refresh_asks_those_that_failed_or_all),
     CASE(a_damaged_memory_is_not_believed),
     CASE(the_oldest_of_too_many_memories_go),
     CASE(a_cache_folder_that_cannot_be_written_is_no_error),

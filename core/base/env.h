@@ -8,7 +8,8 @@
 /* The process runs with more rights than the user who started it (setuid, capabilities). */
 bool tfr__privileged(void);
 
-/* The value of a variable of env.def, or NULL: not set, empty, or the process is privileged. */
+/* The value of a variable of env.def, or of one that a plugin's note names. NULL: it is not set or
+ * empty, or the process is privileged. */
 const char *tfr__env_get(const char *name);
 
 /* For tests: 1 = behave as privileged, 0 = as not, -1 = as it is. */

@@ -8,7 +8,7 @@
  *   plugin_scan.c    which files there are       plugin_cache.c  remembers answers
  *   plugin_note.c    facts without code          plugin_state.c  what is said about each state
  *   plugin_libs.c    missing libraries           plugin_import.c tables across the border
- *   plugin_load.c    dlopen and open devices
+ *   plugin_load.c    dlopen and open devices  plugin_asks.c   what answers depend on
  */
 #ifndef TFR_CORE_LOADER_H
 #define TFR_CORE_LOADER_H
@@ -128,6 +128,8 @@ struct tfr__plugin {
     tfr__file_id file;
     uint64_t build_hash; /* of the build id, or of the headers */
     uint64_t libs_hash;  /* of the libraries that it needs */
+    /* of the variables and files that its answers depend on, by its notes; 0 = of none */
+    uint64_t variables_hash, files_hash;
     bool has_reply, from_cache;
     tfr__reply reply;
     uint64_t stdout_bytes; /* that it wrote to standard output in the child */
@@ -143,9 +145,10 @@ typedef struct tfr__loader {
     tfr__region region;
     tfr__plugin **plugins;
     uint32_t n_plugins, capacity;
-    uint64_t world;                 /* what answers depend on besides the plugin and its options */
-    uint32_t n_threads;             /* for computing, of the core's pool */
-    bool pin_threads;               /* to processors of their own */
+    uint64_t world;     /* what answers depend on besides the plugin and its options */
+    uint32_t n_threads; /* for computing, of the core's pool */
+    bool pin_threads;   /* to processors of their own */
+    uint32_t refresh;   /* tfr_refresh */
     struct tfr__loader *next_older; /* in the host's list */
 } tfr__loader;
 
@@ -171,6 +174,9 @@ tfr_status tfr__plugins_scan(tfr__loader *loader, const tfr_runtime_options *opt
 
 /* plugin_note.c: name, facts and the states that follow from them. */
 tfr_status tfr__plugin_read_facts(tfr__plugin *plugin, tfr_err *err);
+
+/* plugin_asks.c: adds what a note says that answers depend on, as it is now. */
+void tfr__plugin_add_asked(tfr__plugin *plugin, uint32_t type, const char *text);
 
 /* plugin_libs.c: finds out which libraries are missing; state MISSING_LIBRARY names them all. */
 tfr_status tfr__plugin_find_libs(tfr__plugin *plugin, tfr_err *err);

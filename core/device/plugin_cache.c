@@ -2,9 +2,9 @@
 /*
  * plugin_cache.c: remembers what the probe child found out, in the user's cache folder, so that a
  * second start asks nothing. An entry holds for one exact world: the file, its libraries, this
- * core, this processor, this boot, the options and the vendors' visibility variables. Failures
- * expire. What is read is hostile; a folder that cannot be written is no error; a privileged
- * process neither reads nor writes.
+ * core, this processor, this boot, the options, the vendors' visibility variables, and what the
+ * plugin's notes name. Failures expire. What is read is hostile; a folder that cannot be written is
+ * no error; a privileged process neither reads nor writes.
  *
  *   file    magic "TFRCACH1", u64 world, i64 written at, i32 state, u64 stdout bytes,
  *           u32 reason bytes, u32 reply bytes, reason, reply, u64 FNV-1a of all before
@@ -106,6 +106,8 @@ static uint64_t cache_world(const tfr__plugin *plugin)
     seed = tfr__hash(seed, &plugin->file, sizeof plugin->file);
     seed = tfr__hash(seed, &plugin->build_hash, sizeof plugin->build_hash);
     seed = tfr__hash(seed, &plugin->libs_hash, sizeof plugin->libs_hash);
+    seed = tfr__hash(seed, &plugin->variables_hash, sizeof plugin->variables_hash);
+    seed = tfr__hash(seed, &plugin->files_hash, sizeof plugin->files_hash);
     return cache_options(cache_visibility(seed), plugin);
 }
 
@@ -114,7 +116,8 @@ static bool cache_path(const tfr__plugin *plugin, char *out, size_t n)
 {
     char name[128];
     uint64_t key =
-        cache_visibility(cache_options(cache_text(TFR__HASH_SEED, plugin->path), plugin));
+        cache_visibility(cache_options(cache_text(TFR__HASH_SEED, plugin->path), plugin)) ^
+        plugin->variables_hash;
     snprintf(name, sizeof name, CACHE_FOLDER "/%.64s-%016llx", plugin->name,
              (unsigned long long)key);
     return tfr__cache_path(name, out, n);
@@ -156,10 +159,21 @@ void tfr__cache_store(tfr__plugin *plugin, const void *reply, size_t bytes)
     tfr__free(whole);
 }
 
+/* There is something to say of it, and its next step is not to change the plugin's own file. */
+static bool cache_may_be_repaired(const cache_head *head)
+{
+    return head->reason_bytes &&
+           (head->state == TFR_PLUGIN_USABLE || head->state == TFR_PLUGIN_NO_DEVICE ||
+            head->state == TFR_PLUGIN_MISSING_LIBRARY || head->state == TFR_PLUGIN_PROBE_EXIT ||
+            head->state == TFR_PLUGIN_INCOMPATIBLE_DRIVER);
+}
+
 static bool cache_is_fresh(const tfr__plugin *plugin, const cache_head *head)
 {
     const tfr__loader *loader = plugin->loader;
     int64_t now = (int64_t)time(NULL), ttl;
+    if (loader->refresh >= TFR_REFRESH_ALL || (loader->refresh && cache_may_be_repaired(head)))
+        return false;
     if (head->state == TFR_PLUGIN_USABLE)
         return true;
     ttl = tfr__config_number(&loader->config, loader->runtime, NULL, "failure-ttl-s", CACHE_TTL_S,

@@ -115,9 +115,14 @@ static bool note_find(tfr__plugin *plugin, const tfr__elf *elf)
                           step.desc_bytes < sizeof step.desc ? step.desc_bytes : sizeof step.desc);
             has_id = true;
         }
-        if (step.type != TFR_NOTE_TYPE || step.owner_bytes != sizeof TFR_NOTE_OWNER ||
+        if (step.owner_bytes != sizeof TFR_NOTE_OWNER ||
             memcmp(step.owner, TFR_NOTE_OWNER, sizeof TFR_NOTE_OWNER) != 0)
             continue;
+        if (step.type != TFR_NOTE_TYPE) {
+            if (memchr(step.desc, 0, sizeof step.desc))
+                tfr__plugin_add_asked(plugin, step.type, (const char *)step.desc);
+            continue;
+        }
         if (n_found++) {
             tfr__plugin_set(plugin, TFR_PLUGIN_NOT_A_PLUGIN, "has more than one tfrun note");
             return false;

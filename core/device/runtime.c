@@ -152,6 +152,7 @@ static tfr_status loader_look(tfr__loader *loader, const tfr_runtime_options *op
 {
     const tfr__setting *hidden;
     tfr_status status = tfr__config_load(&loader->config, loader->runtime, options, err);
+    loader->refresh = options->refresh;
     if (status)
         return status;
     loader_log_level(loader, options);

@@ -22,6 +22,14 @@ typedef struct tfr_runtime tfr_runtime;
 /* Gets one line of talk. Called from any thread, one call at a time. */
 typedef void (*tfr_log_fn)(void *user, tfr_log_level level, const char *who, const char *text);
 
+/* Which plugins are asked anew, although their answers are remembered. */
+typedef enum tfr_refresh {
+    TFR_REFRESH_NONE = 0,
+    TFR_REFRESH_FAILED =
+        1, /* those with a fault that may be repaired without changing their file */
+    TFR_REFRESH_ALL = 2
+} tfr_refresh;
+
 /* Zero is the default everywhere; TFR_RUNTIME_OPTIONS_INIT sets the size. */
 typedef struct tfr_runtime_options {
     uint32_t size;
@@ -48,6 +56,8 @@ typedef struct tfr_runtime_options {
     /* the level where log_level is 0 and neither TFRUN_LOG nor a configuration file says one; 0 =
      * TFR_LOG_WARNING */
     int32_t log_default;
+    uint32_t refresh; /* tfr_refresh */
+    uint32_t reserved;
 } tfr_runtime_options;
 #define TFR_RUNTIME_OPTIONS_INIT                                                                   \
     {                                                                                              \

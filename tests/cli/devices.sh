@@ -57,6 +57,21 @@ has "with the reason below" "$tmp/out" '^tfrun-broken.so: .*; '
 exits 0 "plugins prints JSON" "$TFRUN" plugins --json
 has "with its schema" "$tmp/out" '"schema": "tfrun.plugins/1"'
 
+# What the user repairs is seen by the next listing.
+asks=$TFR_BUILDDIR/tests/fake/asks.so
+if [ -e "$asks" ]; then
+    exits 0 "a plugin without a device" "$TFRUN" devices --plugin "$asks"
+    has "says what it looked for" "$tmp/out" '^asks  *no_device .*no /nowhere/vendor.icd'
+    mkdir "$tmp/vendors" && : >"$tmp/vendors/vendor.icd"
+    exits 0 "after that was made" env ASKS_ON=1 ASKS_FOLDER="$tmp/vendors" \
+        "$TFRUN" devices --plugin "$asks"
+    has "it is listed" "$tmp/out" '^CPU:0 .*asks'
+    exits 0 "all plugins can be asked anew" "$TFRUN" devices --refresh
+    exits 0 "by plugins, too" "$TFRUN" plugins --refresh
+else
+    skip "the fake plugins are not built"
+fi
+
 # Colours are for terminals.
 exits 0 "a pipe has no colours" env TERM=xterm NO_COLOR= "$TFRUN" plugins
 claim "no escape byte is in the output" sh -c '! grep -q "$(printf "\033")" "$1"' - "$tmp/out"

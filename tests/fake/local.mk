@@ -3,6 +3,7 @@
 # loaded by tests only, never linked, and there are many of them.
 fake_plugins = \
 	tests/fake/as_told.so \
+	tests/fake/asks.so \
 	tests/fake/bad_profile.so \
 	tests/fake/control_bytes.so \
 	tests/fake/core_name.so \

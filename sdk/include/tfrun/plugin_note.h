@@ -98,4 +98,29 @@ typedef struct tfr_note_record {
                                    (uint32_t)sizeof(json), TFR_DLOPEN_NOTE_TYPE,                   \
                                    TFR_DLOPEN_NOTE_OWNER, json}
 
+/*
+ * What the plugin's answers to the probe depend on, besides its own file, the libraries that it
+ * names, and variables called *_VISIBLE_DEVICES: the answers are remembered, and asked for anew
+ * when one of these has changed. At file scope, once for each; the argument is a literal of less
+ * than 500 bytes. A variable of the environment that the driver reads:
+ *   TFR_PLUGIN_ASKS_VARIABLE("OCL_ICD_VENDORS");
+ * A file, or a folder with the files in it, but not with those in folders of it. It need not be
+ * there. One that begins with $NAME begins with what that variable holds:
+ *   TFR_PLUGIN_ASKS_FILE("/etc/OpenCL/vendors");
+ *   TFR_PLUGIN_ASKS_FILE("$OCL_ICD_VENDORS");
+ */
+#define TFR_NOTE_VARIABLE              2u
+#define TFR_NOTE_FILE                  3u
+#define TFR__ASKS_NAME2(line)          tfr_plugin_asks_##line
+#define TFR__ASKS_NAME(line)           TFR__ASKS_NAME2(line)
+#define TFR_PLUGIN_ASKS_VARIABLE(name) TFR__ASKS_NOTE(TFR_NOTE_VARIABLE, name)
+#define TFR_PLUGIN_ASKS_FILE(path)     TFR__ASKS_NOTE(TFR_NOTE_FILE, path)
+#define TFR__ASKS_NOTE(type_number, literal)                                                       \
+    __attribute__((section(".note.tfrun"), used, aligned(4))) static const struct {                \
+        uint32_t namesz, descsz, type;                                                             \
+        char owner[8];                                                                             \
+        char text[(sizeof(literal) + 3) / 4 * 4];                                                  \
+    } TFR__ASKS_NAME(__LINE__) = {(uint32_t)sizeof(TFR_NOTE_OWNER), (uint32_t)sizeof(literal),     \
+                                  type_number, TFR_NOTE_OWNER, literal}
+
 #endif
