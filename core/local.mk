@@ -62,6 +62,8 @@ libtfrun_core_la_SOURCES = \
 	core/device/slot.h \
 	core/device/staging.c \
 	core/device/staging.h \
+	core/device/store.c \
+	core/device/store.h \
 	core/device/stream.c \
 	core/device/stream.h \
 	core/device/stream_memory.c \

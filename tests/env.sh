@@ -9,8 +9,8 @@ LC_ALL=C
 NO_COLOR=1
 TFRUN=$TFR_BUILDDIR/tfrun
 # What an earlier run has measured must not decide where nodes of a test run.
-TFRUN_TUNING=off
-export TFRUN_TUNING
+TFRUN_TUNING=off TFRUN_STORE=off
+export TFRUN_TUNING TFRUN_STORE
 TFRUN_PLUGIN_PATH=$TFR_BUILDDIR/.libs
 # No plugin of a tfrun that is installed under this build's prefix comes into a test.
 TFRUN_PLUGIN_DIR=$TFR_BUILDDIR/tests/no-plugins

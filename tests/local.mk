@@ -101,6 +101,7 @@ unit_tests = \
 	tests/test_shape \
 	tests/test_slot \
 	tests/test_status \
+	tests/test_store \
 	tests/test_stranger \
 	tests/test_tensor \
 	tests/test_timeout \
@@ -494,6 +495,10 @@ tests_test_slot_SOURCES = tests/graph_text.h tests/session_kit.h tests/test_slot
 tests_test_status_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_status_LDADD = $(TFR_TEST_CORE)
 tests_test_status_SOURCES = tests/test_status.c
+
+tests_test_store_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_store_LDADD = $(TFR_TEST_CORE)
+tests_test_store_SOURCES = tests/test_store.c tests/fake/kit.h
 
 tests_test_stranger_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_stranger_LDADD = $(TFR_TEST_CORE)

@@ -131,17 +131,17 @@ TEST(the_oldest_files_go_until_as_many_are_left_as_may)
     write_at("cache/e", 1001, 1);
     write_at("cache/b", 1000, 6);
     write_at("cache/d", 1000, 8);
-    tfr__cache_prune(kit_path("cache/x"), "TFRTEST1", 5);
+    tfr__cache_prune(kit_path("cache/x"), "TFRTEST1", 5, UINT64_MAX);
     CHECK_INT(5, count_files("cache"));
-    tfr__cache_prune(kit_path("cache/x"), "TFRTEST1", 4);
+    tfr__cache_prune(kit_path("cache/x"), "TFRTEST1", 4, UINT64_MAX);
     CHECK_INT(-1, access(kit_path("cache/a"), F_OK));
     CHECK_INT(4, count_files("cache"));
-    tfr__cache_prune(kit_path("cache/x"), "TFRTEST1", 1);
+    tfr__cache_prune(kit_path("cache/x"), "TFRTEST1", 1, UINT64_MAX);
     CHECK_INT(0, access(kit_path("cache/e"), F_OK));
     CHECK_INT(1, count_files("cache"));
     CHECK_INT(0, access(kit_path("cache/folder"), F_OK));
-    tfr__cache_prune(kit_path("not-there/x"), "TFRTEST1", 1);
-    tfr__cache_prune("no-folder-in-the-name", "TFRTEST1", 1);
+    tfr__cache_prune(kit_path("not-there/x"), "TFRTEST1", 1, UINT64_MAX);
+    tfr__cache_prune("no-folder-in-the-name", "TFRTEST1", 1, UINT64_MAX);
     kit_end();
 }
 

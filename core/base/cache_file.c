@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -80,31 +81,54 @@ static bool begins_with(int folder, const char *name, const char *magic)
     return same;
 }
 
-/* One look at the folder: how many files with the magic there are, and the name of the oldest. */
-static uint32_t cache_oldest(DIR *folder, const char *magic, char *name, size_t n)
+typedef struct cache_entry {
+    struct timespec changed;
+    uint64_t bytes;
+    char name[104]; /* longer ones are none of ours */
+} cache_entry;
+
+static int by_age(const void *a, const void *b)
 {
-    struct timespec oldest = {0};
-    struct dirent *entry;
-    uint32_t count = 0;
-    rewinddir(folder);
-    while ((entry = readdir(folder)) != NULL) {
-        struct stat st;
-        if (fstatat(dirfd(folder), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
-            !S_ISREG(st.st_mode) || !begins_with(dirfd(folder), entry->d_name, magic))
-            continue;
-        if (count++ &&
-            (st.st_mtim.tv_sec > oldest.tv_sec ||
-             (st.st_mtim.tv_sec == oldest.tv_sec && st.st_mtim.tv_nsec >= oldest.tv_nsec)))
-            continue;
-        oldest = st.st_mtim;
-        snprintf(name, n, "%s", entry->d_name);
-    }
-    return count;
+    const struct timespec *x = &((const cache_entry *)a)->changed;
+    const struct timespec *y = &((const cache_entry *)b)->changed;
+    if (x->tv_sec != y->tv_sec)
+        return x->tv_sec < y->tv_sec ? -1 : 1;
+    return x->tv_nsec < y->tv_nsec ? -1 : x->tv_nsec > y->tv_nsec;
 }
 
-void tfr__cache_prune(const char *path, const char *magic, uint32_t most)
+/* The files with the magic; what there is no memory for is left out. */
+static cache_entry *cache_list(DIR *folder, const char *magic, uint32_t *n)
 {
-    char name[NAME_MAX + 1], folder_path[PATH_MAX];
+    cache_entry *list = NULL;
+    uint32_t capacity = 0;
+    struct dirent *entry;
+    while ((entry = readdir(folder)) != NULL) {
+        struct stat st;
+        if (strlen(entry->d_name) >= sizeof list->name ||
+            fstatat(dirfd(folder), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
+            !S_ISREG(st.st_mode) || !begins_with(dirfd(folder), entry->d_name, magic))
+            continue;
+        if (*n == capacity) {
+            cache_entry *more = tfr__realloc(list, (2 * capacity + 64) * sizeof *list);
+            if (!more)
+                break;
+            list = more;
+            capacity = 2 * capacity + 64;
+        }
+        list[*n].changed = st.st_mtim;
+        list[*n].bytes = (uint64_t)st.st_size;
+        snprintf(list[*n].name, sizeof list->name, "%s", entry->d_name);
+        ++*n;
+    }
+    return list;
+}
+
+void tfr__cache_prune(const char *path, const char *magic, uint32_t most, uint64_t most_bytes)
+{
+    char folder_path[PATH_MAX];
+    cache_entry *list;
+    uint64_t bytes = 0;
+    uint32_t n = 0;
     DIR *folder;
     char *slash;
     snprintf(folder_path, sizeof folder_path, "%s", path);
@@ -115,8 +139,15 @@ void tfr__cache_prune(const char *path, const char *magic, uint32_t most)
     folder = opendir(folder_path);
     if (!folder)
         return;
-    while (cache_oldest(folder, magic, name, sizeof name) > most)
-        if (unlinkat(dirfd(folder), name, 0) != 0)
-            break;
+    list = cache_list(folder, magic, &n);
+    for (uint32_t i = 0; i < n; i++)
+        bytes += list[i].bytes;
+    if (n > most || bytes > most_bytes)
+        qsort(list, n, sizeof *list, by_age);
+    for (uint32_t i = 0; n - i > most || bytes > most_bytes; i++) {
+        (void)unlinkat(dirfd(folder), list[i].name, 0); /* somebody else may have been first */
+        bytes -= list[i].bytes;
+    }
+    tfr__free(list);
     closedir(folder);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cache_file.h: files in the user's cache folder: written whole, read as hostile, bounded in
- * number. What they hold is their owners' business (plugin_cache.c, tuning.c). A privileged process
- * has no such files.
+ * number and size. What they hold is their owners' business (plugin_cache.c, store.c, tuning.c). A
+ * privileged process has no such files.
  */
 #ifndef TFR__CACHE_FILE_H
 #define TFR__CACHE_FILE_H
@@ -28,7 +28,8 @@ char *tfr__cache_read(const char *path, size_t least, size_t most, size_t *n);
 TFR_MUST_CHECK tfr_status tfr__cache_write(const char *path, const void *bytes, size_t n,
                                            tfr_err *err);
 
-/* Removes the oldest files of the file's folder that begin with magic until there are most. */
-void tfr__cache_prune(const char *path, const char *magic, uint32_t most);
+/* Removes the oldest files of the file's folder that begin with magic until there are most, and
+ * they have no more than most_bytes. */
+void tfr__cache_prune(const char *path, const char *magic, uint32_t most, uint64_t most_bytes);
 
 #endif

@@ -131,6 +131,60 @@ static const tfr_host_pool host_pool = {
     .lane = tfr__pool_lane,
 };
 
+/* The newest runtime's row of the plugin, which works; NULL = there is none. Under the lock. */
+static const tfr__plugin *host_plugin(const char *name)
+{
+    const tfr__loader *loader = host.newest;
+    for (uint32_t i = 0; name && loader && i < loader->n_plugins; i++)
+        if (loader->plugins[i]->has_reply && !strcmp(loader->plugins[i]->name, name))
+            return loader->plugins[i];
+    return NULL;
+}
+
+static int32_t host_store_get(const char *name, const void *key, uint64_t key_bytes, void *out,
+                              uint64_t *n, tfr_err *err)
+{
+    const tfr__plugin *plugin;
+    void *data = NULL;
+    size_t bytes = 0;
+    pthread_mutex_lock(&host.lock);
+    plugin = host_plugin(name);
+    if (plugin && key_bytes <= TFR__STORE_KEY_BYTES)
+        data = tfr__store_get(plugin, key, (size_t)key_bytes, &bytes);
+    pthread_mutex_unlock(&host.lock);
+    if (!data)
+        return tfr_fail(err, TFR_ENOTFOUND, "there is no entry of this key");
+    if (bytes && bytes <= *n)
+        memcpy(out, data, bytes);
+    *n = bytes;
+    tfr__free(data);
+    return TFR_OK;
+}
+
+static int32_t host_store_put(const char *name, const void *key, uint64_t key_bytes,
+                              const void *data, uint64_t n, tfr_err *err)
+{
+    const tfr__plugin *plugin;
+    tfr_status status;
+    if (key_bytes > TFR__STORE_KEY_BYTES || n > TFR__STORE_ENTRY_BYTES) /* may not fit a size_t */
+        return tfr_fail(err, TFR_ELIMIT, "more than an entry of the store may have");
+    pthread_mutex_lock(&host.lock);
+    plugin = host_plugin(name);
+    status = plugin ? tfr__store_put(plugin, key, (size_t)key_bytes, data, (size_t)n, err)
+                    : tfr_fail(err, TFR_EUNSUPPORTED, "nothing is kept for \"%.32s\" here",
+                               name ? name : "");
+    pthread_mutex_unlock(&host.lock);
+    return status;
+}
+
+static const tfr_host_store host_store = {
+    .size = sizeof host_store,
+    .max_key_bytes = TFR__STORE_KEY_BYTES,
+    .max_bytes = TFR__STORE_ENTRY_BYTES,
+    .get = host_store_get,
+    .put = host_store_put,
+};
+
 static const tfr_host_probe host_probe = {.size = sizeof host_probe};
 static bool host_is_probe; /* written before any plugin is loaded */
 
@@ -196,6 +250,8 @@ static const void *host_facet(const char *id)
         return &host_pool;
     if (id && strcmp(id, TFR_HOST_ARENA_V1) == 0)
         return &host_arena;
+    if (id && strcmp(id, TFR_HOST_STORE_V1) == 0)
+        return &host_store;
     if (host_is_probe && id && strcmp(id, TFR_HOST_PROBE_V1) == 0)
         return &host_probe;
     return NULL;

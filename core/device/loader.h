@@ -16,6 +16,7 @@
 #include "base/region.h"
 #include "device/plugin_elf.h"
 #include "device/runtime.h"
+#include "device/store.h"
 
 #include <sys/types.h>
 #include <time.h>
@@ -149,6 +150,7 @@ typedef struct tfr__loader {
     uint32_t n_threads; /* for computing, of the core's pool */
     bool pin_threads;   /* to processors of their own */
     uint32_t refresh;   /* tfr_refresh */
+    tfr__store store;
     struct tfr__loader *next_older; /* in the host's list */
 } tfr__loader;
 

@@ -152,7 +152,7 @@ void tfr__cache_store(tfr__plugin *plugin, const void *reply, size_t bytes)
     memcpy(whole + n, &sum, sizeof sum);
     status = tfr__cache_write(path, whole, n + sizeof sum, &err);
     if (!status)
-        tfr__cache_prune(path, cache_magic, CACHE_FILES);
+        tfr__cache_prune(path, cache_magic, CACHE_FILES, UINT64_MAX);
     else /* a home that cannot be written is nothing unusual, a stranger's file in it is */
         tfr__log(plugin->loader->runtime, status == TFR_EPERM ? TFR_LOG_WARNING : TFR_LOG_DEBUG,
                  "loader", "%s", err.text);

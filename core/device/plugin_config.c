@@ -28,13 +28,13 @@ static const char *const config_keys[] = {
     "disable",           "enable",      "visible-devices",  "logical-cpus",
     "threads",           "pin-threads", "probe-timeout-ms", "failure-ttl-s",
     "hide-cpu-features", "log",         "tuning",           "check-launches",
-    "notice-after-ms",   "probe-memory-mb",
+    "notice-after-ms",   "probe-memory-mb", "store",        "store-mb",
 };
 
 #define CONFIG_KEYS                                                                                \
     "disable, enable, visible-devices, logical-cpus, threads, pin-threads, probe-timeout-ms, "     \
     "failure-ttl-s, hide-cpu-features, log, tuning, check-launches, notice-after-ms, "             \
-    "probe-memory-mb, "                                                                            \
+    "probe-memory-mb, store, store-mb, "                                                           \
     "NAME.priority and NAME.OPTION"
 
 tfr_status tfr__config_add(tfr__config *config, const char *key, const char *value,

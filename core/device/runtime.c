@@ -165,6 +165,7 @@ static tfr_status loader_look(tfr__loader *loader, const tfr_runtime_options *op
     loader->runtime->checks_launches =
         loader->runtime->log_level >= TFR_LOG_DEBUG ||
         tfr__config_number(&loader->config, loader->runtime, NULL, "check-launches", 0, 0, 1) != 0;
+    tfr__store_init(loader, &loader->store);
     loader->world = tfr__cache_world(&loader->config);
     status = tfr__plugins_scan(loader, options, err);
     if (!status)

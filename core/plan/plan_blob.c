@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * plan_blob.c: what a compiler need not find out again. Its blob is kept in the store of tuning.h
- * under a key of all that an equal group on an equal machine has in common: backend and processor,
- * the calls, how they are connected, and what goes in and out.
+ * plan_blob.c: what a compiler need not find out again. Its blob is kept in the file of tuning.h,
+ * or in the folder of store.h if it is long, under a key of all that an equal group on an equal
+ * machine has in common: backend and processor, the calls, how they are connected, and what goes in
+ * and out.
  */
 #include <string.h>
 
 #include "base/alloc.h"
+#include "device/store.h"
 #include "plan/plan_build.h"
 
 static void add_node(tfr__tuning_key *key, const tfr_program_node *node)
@@ -35,28 +37,59 @@ static tfr__tuning_key blob_key(const tfr_runtime *runtime, const tfr__backend *
 void tfr__blob_get(tfr_runtime *runtime, const tfr__backend *backend, const tfr_program_graph *g,
                    tfr__blob *blob)
 {
+    size_t n = 0;
     memset(blob, 0, sizeof *blob);
     if (!backend->program.save || !runtime->tuning.path)
         return;
-    blob->data = tfr__alloc(2 * TFR__TUNING_VALUE_BYTES); /* what there is, and what comes */
+    blob->data = tfr__alloc(TFR__TUNING_VALUE_BYTES);
     if (!blob->data)
         return;
     blob->key = blob_key(runtime, backend, g);
     blob->bytes = tfr__tuning_get(&runtime->tuning, blob->key, blob->data, TFR__TUNING_VALUE_BYTES);
+    if (!blob->bytes && backend->plugin) {
+        char *found = tfr__store_get(backend->plugin, &blob->key, sizeof blob->key, &n);
+        if (found) {
+            tfr__free(blob->data);
+            blob->data = found;
+            blob->bytes = (uint32_t)n;
+        }
+    }
+}
+
+static void blob_keep(tfr_runtime *runtime, const tfr__backend *backend, const tfr__blob *blob,
+                      const void *fresh, size_t n)
+{
+    tfr_err why = TFR_ERR_INIT;
+    if (n == blob->bytes && memcmp(fresh, blob->data, n) == 0)
+        return;
+    if (n <= TFR__TUNING_VALUE_BYTES)
+        tfr__tuning_put(&runtime->tuning, blob->key, fresh, (uint32_t)n);
+    else if (backend->plugin &&
+             tfr__store_put(backend->plugin, &blob->key, sizeof blob->key, fresh, n, &why))
+        tfr__log(runtime, TFR_LOG_DEBUG, "tuning", "%s keeps nothing of a program: %s",
+                 backend->name, why.text);
 }
 
 void tfr__blob_put(tfr_runtime *runtime, const tfr__backend *backend, tfr_program *program,
                    tfr__blob *blob)
 {
-    uint64_t n = TFR__TUNING_VALUE_BYTES;
-    char *fresh = blob->data ? blob->data + n : NULL;
+    uint64_t n = TFR__TUNING_VALUE_BYTES, room = 0;
     int32_t status = TFR_EUNSUPPORTED;
-    if (program && fresh)
+    char *fresh = NULL;
+    while (program && blob->data && n > room && n <= TFR__STORE_ENTRY_BYTES) {
+        tfr__free(fresh);
+        room = n;
+        fresh = tfr__alloc((size_t)n);
+        if (!fresh)
+            break;
         TFR__SLOT(backend, "save", NULL, NULL,
                   status = backend->program.save(backend->device, program, fresh, &n, NULL));
-    if (!status && n && n <= TFR__TUNING_VALUE_BYTES &&
-        (n != blob->bytes || memcmp(fresh, blob->data, n) != 0))
-        tfr__tuning_put(&runtime->tuning, blob->key, fresh, (uint32_t)n);
+        if (status)
+            break;
+    }
+    if (fresh && !status && n && n <= room)
+        blob_keep(runtime, backend, blob, fresh, (size_t)n);
+    tfr__free(fresh);
     tfr__free(blob->data);
     blob->data = NULL;
 }

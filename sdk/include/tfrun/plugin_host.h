@@ -95,6 +95,38 @@ typedef struct tfr_host_arena {
 } tfr_host_arena;
 
 /*
+ * What a plugin keeps from process to process, compiled kernels above all: bytes by a key of bytes,
+ * in files of the user's cache. For each build of a plugin apart, so that another version finds
+ * nothing, and so does the same one after it was installed again; on what else the data depend (the
+ * driver's version, the device, options of the compiler) has to be in the key. Keys are compared,
+ * not their hashes alone. Several processes may use it at once; an entry is there as a whole or not
+ * at all. It may be off, and an entry may be gone at any time: the least recently used go where all
+ * entries of all plugins together take more than the user allows (TFRUN_STORE_MB, 256 MB).
+ */
+#define TFR_HOST_STORE_V1 "tfr.host.store/1"
+typedef struct tfr_host_store {
+    uint32_t size;
+    uint32_t reserved;
+    uint64_t max_key_bytes; /* 65536 */
+    uint64_t max_bytes;     /* of one entry's data, 16 MiB */
+    /*
+     * [any]. plugin is the plugin's own name. *n is the room in out and becomes the bytes there
+     * are; if these are more, nothing was written: come again. TFR_ENOTFOUND = there is no such
+     * entry; a damaged one is none. The data were in a file of the user's: a sum over them was
+     * right, and nobody else can write the file.
+     */
+    int32_t (*get)(const char *plugin, const void *key, uint64_t key_bytes, void *out, uint64_t *n,
+                   tfr_err *err);
+    /*
+     * [any]. Takes the place of what was there. TFR_EUNSUPPORTED = it is off, as while plugins are
+     * probed; TFR_ELIMIT, TFR_EIO, TFR_EPERM, TFR_ENOMEM: nothing is kept, and nothing depends on
+     * it, so there is no need to tell anybody.
+     */
+    int32_t (*put)(const char *plugin, const void *key, uint64_t key_bytes, const void *data,
+                   uint64_t n, tfr_err *err);
+} tfr_host_store;
+
+/*
  * There (not NULL) in a process that only asks whether the plugin can be used. Load now what you
  * would otherwise load when it is first needed: a library that is broken or too old is then found
  * here, once, and its version can be told in build_info, which is read here only.

@@ -178,8 +178,10 @@ typedef struct tfr_program_facet {
     void (*drop)(tfr_plugin_device *device, tfr_program *program);
     /*
      * optional [device]. What compile need not find out again, at most *n bytes; sets *n to the
-     * bytes there are, also if they are more; then nothing is kept. The core keeps it and gives it
-     * to later compiles of equal groups. It is for decisions, not for code: *n is some KiB.
+     * bytes there are, also if they are more; then it is called again with room for them, if they
+     * are at most 16 MiB. The core keeps it and gives it to later compiles of equal groups: up to
+     * 16384 bytes with what it remembers of the machine (TFRUN_TUNING), more in the store of
+     * TFR_HOST_STORE_V1, for code.
      */
     int32_t (*save)(tfr_plugin_device *device, tfr_program *program, void *out, uint64_t *n,
                     tfr_err *err);
