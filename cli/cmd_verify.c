@@ -128,6 +128,7 @@ typedef struct sums {
     const folders *models;
     json_t *rows; /* with --json */
     uint32_t n[3];
+    uint32_t n_broken;    /* models at which a plugin did not keep its word */
     uint32_t n_no_memory; /* of those that were skipped */
 } sums;
 
@@ -148,6 +149,7 @@ static void report(void *user, uint32_t model, const cli_verdict *v)
     const char *dir = s->models->items[model], *word = results[v->result].word;
     char text[sizeof v->text];
     s->n[v->result]++;
+    s->n_broken += v->n_broken > 0;
     s->n_no_memory += v->result == CLI_PASSED_OVER && v->code == TFR_ENOMEM;
     if (s->rows) {
         json_t *row = json_object();
@@ -159,6 +161,7 @@ static void report(void *user, uint32_t model, const cli_verdict *v)
                      v->code ? json_string(tfr_status_name((tfr_status)v->code)) : json_null());
         cli_json_set(row, "data_sets", cli_json_int(v->n_sets));
         cli_json_set(row, "fallbacks", cli_json_int(v->n_fallbacks));
+        cli_json_set(row, "broken_promises", cli_json_int(v->n_broken));
         cli_json_set(row, "seconds", cli_json_real(v->seconds));
         cli_json_append(s->rows, row);
         return;
@@ -181,6 +184,7 @@ static int finish(sums *s)
         cli_json_set(object, "models", s->rows);
         cli_json_set(object, "passed", cli_json_int(s->n[CLI_PASSED]));
         cli_json_set(object, "failed", cli_json_int(s->n[CLI_DIFFERENT]));
+        cli_json_set(object, "broken_promises", cli_json_int(s->n_broken));
         cli_json_set(object, "skipped", cli_json_int(s->n[CLI_PASSED_OVER]));
         s->rows = NULL;
         if (cli_json_print(object, &err))
@@ -188,6 +192,12 @@ static int finish(sums *s)
     } else {
         printf("%u passed, %u failed, %u skipped\n", (unsigned)s->n[CLI_PASSED],
                (unsigned)s->n[CLI_DIFFERENT], (unsigned)s->n[CLI_PASSED_OVER]);
+        if (s->n_broken)
+            cli_line(
+                stderr,
+                "tfrun: in %u of %u models a plugin did not keep its word; `tfrun certify FILE` "
+                "says more of it",
+                (unsigned)s->n_broken, (unsigned)s->models->n);
     }
     if (s->n[CLI_DIFFERENT])
         return CLI_EXIT_DIFFERS;

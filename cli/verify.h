@@ -18,8 +18,10 @@ typedef struct cli_verdict {
     int32_t fatal_exit; /* not 0: no model can be tried, and this is the exit status */
     uint32_t n_sets;    /* test data sets that were compared */
     uint32_t n_fallbacks;
+    uint32_t n_broken; /* nodes that a backend failed at, or could not be asked about */
     double seconds;
-    char text[700]; /* why not, one sentence; the model's op is in it when one is not supported */
+    char broken[500]; /* the first of them, with the words of the plugin */
+    char text[700];   /* why not, one sentence; the model's op is in it when one is not supported */
 } cli_verdict;
 
 /* Runs the model in folder dir on its test data sets and compares. Always fills out. */

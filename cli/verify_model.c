@@ -221,14 +221,30 @@ static tfr_status compare_outputs(trial *t, uint32_t set, cli_verdict *out, tfr_
     return TFR_OK;
 }
 
+/* What a backend had promised, or must not refuse to say, although others then ran the node. */
+static void find_broken(const tfr_session *session, cli_verdict *out)
+{
+    tfr_placement p = {.size = sizeof p};
+    uint32_t n = 0;
+    for (uint32_t i = 0; !tfr_session_placement(session, i, &p, NULL); i++)
+        if (p.reason == TFR_REASON_QUARANTINED && !n++ && !out->n_broken)
+            snprintf(out->broken, sizeof out->broken,
+                     "%s did not keep its word at node \"%s\" (%s): %s", p.wanted, p.node, p.op,
+                     p.text);
+    if (n > out->n_broken)
+        out->n_broken = n;
+}
+
 static tfr_status try_set(trial *t, uint32_t set, cli_verdict *out, tfr_err *err)
 {
     tfr_session_stats stats = {.size = sizeof stats};
     tfr_status status = load_inputs(t, set, err);
     if (!status)
         status = tfr_session_run(t->session, t->inputs, t->n_inputs, t->outputs, t->n_outputs, err);
-    if (!status)
+    if (!status) {
+        find_broken(t->session, out);
         status = compare_outputs(t, set, out, err);
+    }
     if (!status && !tfr_session_get_stats(t->session, &stats, NULL))
         out->n_fallbacks += stats.n_fallbacks;
     release_all(t->inputs, t->n_inputs);

@@ -78,7 +78,14 @@ static bool try_model(const batch *b, tfr_runtime *runtime, uint32_t model, cli_
         snprintf(verdict->text, sizeof verdict->text, "plugin %s did not keep its word: %s",
                  plugin.name, plugin.reason);
     }
-    return broke != 0;
+    if (verdict->n_broken && verdict->result != CLI_DIFFERENT) {
+        verdict->result = CLI_DIFFERENT;
+        verdict->code = TFR_EPLUGIN;
+        snprintf(verdict->text, sizeof verdict->text, "%s", verdict->broken);
+    }
+    if (broke && !verdict->n_broken) /* a program, or a run that failed */
+        verdict->n_broken = 1;
+    return verdict->n_broken != 0;
 }
 
 static void finish_worker(void *user, void *state)

@@ -69,9 +69,15 @@ if [ -e "$fake" ]; then
         "$TFRUN" verify all/good other/shape --plugin "$fake" --jobs 1
     has "and is named with its op" out \
         '^good: failed: plugin prepare-fails did not keep its word: .*op Relu: on second thoughts, no$'
+    has "and counted" err '^tfrun: in 2 of 2 models a plugin did not keep its word; `tfrun certify FILE'
     has "each model anew" out '^shape: failed: plugin prepare-fails did not keep its word: '
     exits 8 "in JSON, too" "$TFRUN" verify all/good --plugin "$fake" --json
     has "with a code" out '"code": "TFR_EPLUGIN"'
+    has "and their number" out '"broken_promises": 1,'
+    exits 8 "one that fails when it is asked, too" \
+        "$TFRUN" verify all/good --plugin "$TFR_BUILDDIR/tests/fake/supports_fails.so"
+    has "with the node and its words" out \
+        '^good: failed: supports-fails:0 did not keep its word at node ".*" (Relu): .*no idea'
     exits 0 "run goes on without it" "$TFRUN" run all/good/model.onnx --random-inputs=1 \
         --plugin "$fake"
     has "and warns" err 'prepare-fails.*on second thoughts, no'

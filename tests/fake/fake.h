@@ -33,6 +33,12 @@
     *n = 1;                                                                                        \
     return TFR_OK;
 #endif
+#ifndef FAKE_ON_SUPPORTS
+#define FAKE_ON_SUPPORTS
+#endif
+#ifndef FAKE_ANSWER_FLAGS
+#define FAKE_ANSWER_FLAGS 0
+#endif
 #ifndef FAKE_ON_PREPARE
 #define FAKE_ON_PREPARE
 #endif
@@ -155,11 +161,13 @@ static int32_t fake_supports(tfr_plugin_device *device, const tfr_call *call, tf
 {
     const tfr_operand *x = tfr_call_input(call, 0);
     (void)device, (void)err;
+    FAKE_ON_SUPPORTS
     if (!x || x->dtype != TFR_DTYPE_F32)
         return tfr_decline(answer, TFR_REASON_DTYPE, "only float32");
     if (x->strides)
         return tfr_decline(answer, TFR_REASON_LAYOUT, "only the plain layout");
     answer->verdict = TFR_VERDICT_YES;
+    answer->flags = FAKE_ANSWER_FLAGS;
     return TFR_OK;
 }
 

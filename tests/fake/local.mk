@@ -57,6 +57,7 @@ fake_plugins = \
 	tests/fake/short_struct.so \
 	tests/fake/strange_role.so \
 	tests/fake/strange_space.so \
+	tests/fake/supports_fails.so \
 	tests/fake/thread_segv.so \
 	tests/fake/undefined_symbol.so \
 	tests/fake/wrong_abi.so \
