@@ -108,9 +108,9 @@ static void check_breach_on_opening(const char *fake, const char *name, const ch
     tfr__backend *backend = NULL;
     tfr_err err = TFR_ERR_INIT;
     tfr_plugin_desc row;
-    for (uint32_t i = 0; i < runtime->devices[0].n_backends; i++)
-        if (strcmp(runtime->devices[0].backends[i].plugin_name, name) == 0)
-            backend = &runtime->devices[0].backends[i];
+    for (uint32_t i = 0; i < runtime->n_devices; i++)
+        if (strcmp(runtime->devices[i].backends[0].plugin_name, name) == 0)
+            backend = &runtime->devices[i].backends[0];
     REQUIRE(backend != NULL);
     CHECK_STATUS(TFR_EPLUGIN, tfr__backend_open(runtime, backend, &err), &err);
     CHECK_CONTAINS(what, err.text);
@@ -142,6 +142,25 @@ TEST(a_role_without_what_it_needs_is_told_with_the_space)
     check_breach_on_opening("strange_role", "strange-role",
                             "space 0 of strange-role:0, \"host\", has flags 0x1b: its role needs "
                             "0x3, and addresses");
+}
+
+TEST(what_can_be_seen_before_is_found_by_the_probe)
+{
+    tfr_runtime *runtime = open_with("no_host_access", "twins");
+    CHECK_STATE("bad_reply", kit_row(runtime, "no_host_access"));
+    CHECK_STR("space 0 of host is without TFR_SPACE_HOST_ACCESS, and its identity is the host",
+              kit_row(runtime, "no_host_access").reason);
+    CHECK_STATE("usable", kit_row(runtime, "twins"));
+    CHECK_STR("has more than one device of the identity board:7; the first is used",
+              kit_row(runtime, "twins").reason);
+    CHECK(kit_has(runtime, "NPU:0"));
+    CHECK(!kit_has(runtime, "NPU:1"));
+    close_all(runtime);
+    runtime = open_with("old_ops", NULL);
+    CHECK_STR("3 of its ops are off: Add is of version 1, this core has version 14, Mul is of "
+              "version 1, this core has version 14, Relu is of version 1, this core has version 14",
+              kit_row(runtime, "old_ops").reason);
+    close_all(runtime);
 }
 
 /* Kernels work, and the plugin's row says what is wrong with the facet that is off. */
@@ -271,6 +290,7 @@ static const test_case cases[] = {
     CASE(a_breach_found_on_opening_quarantines_the_plugin),
     CASE(a_space_with_a_flag_that_must_be_understood_is_not_used),
     CASE(a_role_without_what_it_needs_is_told_with_the_space),
+    CASE(what_can_be_seen_before_is_found_by_the_probe),
     CASE(a_broken_optional_facet_is_off_alone),
     CASE(a_file_that_was_swapped_since_it_was_looked_at_is_not_loaded),
     CASE(two_runtimes_share_a_plugin_and_outlive_each_other),

@@ -110,14 +110,25 @@ static void found_merge(found *all, uint32_t n, found *f)
         found *first = &all[i], *at = first;
         if (first->is_more || strcmp(first->device->info.identity, f->device->info.identity) != 0)
             continue;
-        for (; at->plugin != f->plugin && at->same; at = at->same)
-            ;
-        if (at->plugin == f->plugin)
-            continue; /* this plugin says that it has two of them */
+        while (at->same)
+            at = at->same;
         at->same = f;
         f->is_more = true;
         return;
     }
+}
+
+/* Does the plugin have a device of this identity already? Its row says so then. */
+static bool found_twice(const found *all, uint32_t n, const found *f)
+{
+    for (; n && all[n - 1].plugin == f->plugin; n--)
+        if (strcmp(all[n - 1].device->info.identity, f->device->info.identity) == 0) {
+            tfr__plugin_set(f->plugin, TFR_PLUGIN_USABLE,
+                            "has more than one device of the identity %s; the first is used",
+                            f->device->info.identity);
+            return true;
+        }
+    return false;
 }
 
 /* All usable devices of usable plugins; *order gets the n_order physical ones, sorted. */
@@ -152,6 +163,8 @@ static tfr_status found_collect(const tfr__loader *loader, found **all, found **
             if (device->info.unusable)
                 continue;
             (*all)[n] = (found){.plugin = plugins[i], .device = device};
+            if (found_twice(*all, n, &(*all)[n]))
+                continue;
             found_merge(*all, n, &(*all)[n]);
             n++;
         }
@@ -222,18 +235,25 @@ void tfr__backend_quarantine(tfr__backend *backend, int32_t op, const char *text
 /* Claims that do not meet the op table turn off those ops alone; the plugin's row says so. */
 static void backend_tell_claims(const tfr__backend *backend)
 {
-    uint32_t n = 0, first = 0, op;
-    for (op = tfr__op_count(); op-- > 0;)
-        if (backend->claims[op] == TFR__CLAIM_VERSION || backend->claims[op] == TFR__CLAIM_DIGEST) {
-            first = op;
-            n++;
-        }
+    uint32_t n = 0, op;
+    char text[400] = "";
+    size_t used = 0;
+    for (op = 0; op < tfr__op_count(); op++) {
+        if (backend->claims[op] != TFR__CLAIM_VERSION && backend->claims[op] != TFR__CLAIM_DIGEST)
+            continue;
+        if (n++ && used < sizeof text / 2) /* room for one more, or for the last word */
+            used += (size_t)snprintf(text + used, sizeof text - used, ", ");
+        else if (n > 1)
+            continue;
+        used += (size_t)snprintf(
+            text + used, sizeof text - used, "%s is of version %d%s, this core has version %d",
+            tfr__op_at(op)->name, (int)backend->claim_versions[op],
+            backend->claims[op] == TFR__CLAIM_DIGEST ? " with another schema" : "",
+            (int)tfr__op_at(op)->since_version);
+    }
     if (n && !*backend->plugin->reason)
-        tfr__plugin_set(backend->plugin, TFR_PLUGIN_USABLE,
-                        "%u of its ops are off: %s is of version %d%s, this core has version %d",
-                        (unsigned)n, tfr__op_at(first)->name, (int)backend->claim_versions[first],
-                        backend->claims[first] == TFR__CLAIM_DIGEST ? " with another schema" : "",
-                        (int)tfr__op_at(first)->since_version);
+        tfr__plugin_set(backend->plugin, TFR_PLUGIN_USABLE, "%u of its ops are off: %s%s",
+                        (unsigned)n, text, used < sizeof text / 2 ? "" : ", ...");
 }
 
 static tfr_status backend_init(tfr__backend *backend, const found *f, uint32_t number, tfr_err *err)

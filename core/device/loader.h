@@ -216,6 +216,11 @@ typedef struct tfr__tables {
 tfr_status tfr__tables_import(const tfr_plugin *given, const char *name, uint32_t kind,
                               tfr__tables *out, tfr_err *err);
 
+/* The rules of spaces that the core relies on; name is for the sentence. */
+tfr_status tfr__spaces_check(const tfr_space_info *spaces, uint32_t n,
+                             const tfr_memory_facet *memory, const tfr_device_info *device,
+                             const char *name, tfr_err *err);
+
 /* ---- loading (plugin_load.c) ---- */
 
 /* Drops the runtime's hold on the libraries that it loaded. */

@@ -151,6 +151,36 @@ tfr_status tfr__tables_import(const tfr_plugin *given, const char *name, uint32_
     return TFR_OK;
 }
 
+/* ---- memory spaces --------------------------------------------------------------------------- */
+
+tfr_status tfr__spaces_check(const tfr_space_info *spaces, uint32_t n,
+                             const tfr_memory_facet *memory, const tfr_device_info *device,
+                             const char *name, tfr_err *err)
+{
+    if (n < 1)
+        return tfr_fail(err, TFR_EPLUGIN, "%s has no memory space", name);
+    if (spaces[0].flags & TFR_MUST_UNDERSTAND)
+        return tfr_fail(err, TFR_EPLUGIN,
+                        "space 0 of %s has flags 0x%x, which this core does not know", name,
+                        (unsigned)(spaces[0].flags & TFR_MUST_UNDERSTAND));
+    if (!(spaces[0].flags & TFR_SPACE_DEVICE_ACCESS))
+        return tfr_fail(err, TFR_EPLUGIN, "space 0 of %s is without TFR_SPACE_DEVICE_ACCESS", name);
+    if (strcmp(device->identity, "host") == 0 && !(spaces[0].flags & TFR_SPACE_HOST_ACCESS))
+        return tfr_fail(err, TFR_EPLUGIN,
+                        "space 0 of %s is without TFR_SPACE_HOST_ACCESS, and its identity is the "
+                        "host",
+                        name);
+    if (spaces[0].alignment & (spaces[0].alignment - 1))
+        return tfr_fail(err, TFR_EPLUGIN, "space 0 of %s has alignment %llu, no power of two", name,
+                        (unsigned long long)spaces[0].alignment);
+    for (uint32_t i = 0; i < n; i++)
+        if (!(spaces[i].flags & TFR_SPACE_HOST_ACCESS) && !memory->copy)
+            return tfr_fail(err, TFR_EPLUGIN,
+                            "the slot copy of %s is NULL, and the host cannot access space %u",
+                            name, i);
+    return TFR_OK;
+}
+
 /* ---- what a plugin says of itself ------------------------------------------------------------ */
 
 const char *tfr__said(tfr_err *err)

@@ -212,28 +212,14 @@ static tfr_status backend_check_spaces(tfr__backend *backend, tfr_err *err)
     TFR__SLOT(backend, "spaces", NULL, NULL,
               status = (tfr_status)backend->memory.spaces(backend->device, spaces, sizeof spaces[0],
                                                           &n, err));
+    if (!status)
+        status = tfr__spaces_check(spaces, n < 16 ? n : 16, &backend->memory, &backend->info,
+                                   backend->name, err);
     if (status)
         return status;
-    if (n < 1)
-        return tfr_fail(err, TFR_EPLUGIN, "%s has no memory space", backend->name);
-    if (spaces[0].flags & TFR_MUST_UNDERSTAND)
-        return tfr_fail(err, TFR_EPLUGIN,
-                        "space 0 of %s has flags 0x%x, which this core does not know",
-                        backend->name, (unsigned)(spaces[0].flags & TFR_MUST_UNDERSTAND));
-    if (!(spaces[0].flags & TFR_SPACE_DEVICE_ACCESS))
-        return tfr_fail(err, TFR_EPLUGIN, "space 0 of %s is without TFR_SPACE_DEVICE_ACCESS",
-                        backend->name);
     if (!spaces[0].alignment)
         spaces[0].alignment = 1;
-    if (spaces[0].alignment & (spaces[0].alignment - 1))
-        return tfr_fail(err, TFR_EPLUGIN, "space 0 of %s has alignment %llu, no power of two",
-                        backend->name, (unsigned long long)spaces[0].alignment);
     n = n < 16 ? n : 16;
-    for (i = 0; i < n; i++)
-        if (!(spaces[i].flags & TFR_SPACE_HOST_ACCESS) && !backend->memory.copy)
-            return tfr_fail(err, TFR_EPLUGIN,
-                            "the slot copy of %s is NULL, and the host cannot access space %u",
-                            backend->name, i);
     backend->space = spaces[0];
     backend->space.name[sizeof backend->space.name - 1] = 0;
     status = find_role(backend, spaces, n, TFR_SPACE_PINNED, TFR_SPACE_HOST_ACCESS,

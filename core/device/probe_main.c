@@ -90,6 +90,25 @@ static bool answer_claims(answer *a, tfr__reply_device *out)
     return true;
 }
 
+/* False: the answer is a failure now. */
+static bool answer_spaces(answer *a, tfr_plugin_device *device, const tfr_device_info *info)
+{
+    tfr_space_info spaces[16] = {{0}};
+    tfr_err err = TFR_ERR_INIT;
+    uint32_t n = 16, i;
+    int32_t status;
+    for (i = 0; i < 16; i++)
+        spaces[i].size = sizeof spaces[i];
+    status = a->tables.memory.spaces(device, spaces, sizeof spaces[0], &n, &err);
+    if (!status)
+        status = tfr__spaces_check(spaces, n < 16 ? n : 16, &a->tables.memory, info, info->identity,
+                                   &err);
+    if (!status)
+        return true;
+    answer_fail(a, TFR__OUTCOME_BREACH, status, "%s", tfr__said(&err));
+    return false;
+}
+
 /*
  * Asks for the ops of a device. The host's processor is opened, too, to see whether that works, and
  * never closed; to open another device may cost others what they need.
@@ -117,7 +136,7 @@ static bool answer_device(answer *a, tfr__reply_device *out)
                     "its slot open returned TFR_OK and no device");
         return false;
     }
-    return answer_claims(a, out);
+    return answer_spaces(a, device, &out->info) && answer_claims(a, out);
 }
 
 static bool answer_devices(answer *a)

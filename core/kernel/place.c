@@ -130,7 +130,11 @@ tfr_status tfr__ask(tfr_runtime *runtime, tfr__backend *backend, uint32_t op, tf
     if (status == TFR_ENOMEM)
         return tfr_fail(out_err, status, "%s", tfr__said(&err));
     if (status) {
-        tfr_decline(answer, TFR_REASON_LIBRARY_MISSING, "%s", tfr__said(&err));
+        tfr_decline(answer,
+                    status == TFR_EPLUGIN     ? TFR_REASON_QUARANTINED
+                    : status == TFR_ENOTFOUND ? TFR_REASON_LIBRARY_MISSING
+                                              : TFR_REASON_DEVICE_FEATURE,
+                    "%s", tfr__said(&err));
         return TFR_OK;
     }
     if (!(backend->kernel.flags & TFR_KERNEL_TAKES_UNALIGNED)) {

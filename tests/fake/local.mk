@@ -37,10 +37,12 @@ fake_plugins = \
 	tests/fake/no_access.so \
 	tests/fake/no_device.so \
 	tests/fake/no_entry.so \
+	tests/fake/no_host_access.so \
 	tests/fake/no_note.so \
 	tests/fake/null_program.so \
 	tests/fake/null_slot.so \
 	tests/fake/old_driver.so \
+	tests/fake/old_ops.so \
 	tests/fake/open_fails.so \
 	tests/fake/open_null.so \
 	tests/fake/opens_broken.so \
@@ -59,6 +61,7 @@ fake_plugins = \
 	tests/fake/strange_space.so \
 	tests/fake/supports_fails.so \
 	tests/fake/thread_segv.so \
+	tests/fake/twins.so \
 	tests/fake/undefined_symbol.so \
 	tests/fake/wrong_abi.so \
 	tests/fake/wrong_digest.so \
