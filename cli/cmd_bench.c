@@ -347,7 +347,11 @@ static tfr_status run(job *j, tfr_err *err)
 {
     const cli_args *args = j->args;
     tfr_device_desc device = {.size = sizeof device};
+    uint32_t number;
+    int32_t backend;
     tfr_status status = cli_open_runtime(args, &j->options.runtime, err);
+    if (!status && args->device) /* startup would find it out in each of many processes */
+        status = tfr_runtime_find(j->options.runtime, args->device, &number, &backend, err);
     if (status)
         return status;
     j->options.n_threads = (uint32_t)args->threads;

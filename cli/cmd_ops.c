@@ -157,12 +157,13 @@ static tfr_status check_words(const cli_args *args, tfr_err *err)
 static tfr_status print_ops(const cli_args *args, const tfr_runtime *runtime, tfr_err *err)
 {
     static const char *const titles[] = {"OP", "DOMAIN", "SINCE", "BACKENDS"};
-    static const char *const long_titles[] = {"OP",     "DOMAIN",  "SINCE",      "BACKENDS",
-                                              "INPUTS", "OUTPUTS", "ATTRIBUTES", "TYPES"};
-    static const uint32_t flags[] = {0,        0,        CLI_RIGHT, CLI_WRAP,
-                                     CLI_WRAP, CLI_WRAP, CLI_WRAP,  CLI_WRAP};
+    static const char *const long_titles[] = {"OP",         "DOMAIN", "SINCE",
+                                              "BACKENDS",   "INPUTS", "OUTPUTS",
+                                              "ATTRIBUTES", "TYPES",  "COMPATIBLE"};
+    static const uint32_t flags[] = {0,        0,        CLI_RIGHT, CLI_WRAP, CLI_WRAP,
+                                     CLI_WRAP, CLI_WRAP, CLI_WRAP,  CLI_RIGHT};
     bool all = args->verbose || args->n_words;
-    cli_table *table = cli_table_create(all ? 8 : 4, all ? long_titles : titles, flags);
+    cli_table *table = cli_table_create(all ? 9 : 4, all ? long_titles : titles, flags);
     uint32_t n = 0, n_claimed = 0;
     tfr_status status;
     for (uint32_t i = 0; i < tfr_op_count(); i++) {
@@ -187,6 +188,7 @@ static tfr_status print_ops(const cli_args *args, const tfr_runtime *runtime, tf
             cli_table_add(table, "%s", op.outputs);
             cli_table_add(table, "%s", op.attrs);
             cli_table_add(table, "%s", op.types);
+            cli_table_add(table, "%d", (int)op.compat_version);
         }
     }
     status = cli_table_print(table, err);

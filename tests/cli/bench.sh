@@ -88,4 +88,6 @@ case $got in
 77) skip "$(sed 's/^skipped: //' counted)" ;;
 *) claim "a node costs at most 60 instructions" test "$got" = 0 ;;
 esac
+exits 3 "a device that is not there" "$TFRUN" bench startup --device nonsense:7
+has "is told before anything is started" "$tmp/err" '^tfrun: there is no device.*"nonsense:7"'
 finish
