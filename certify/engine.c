@@ -138,12 +138,15 @@ static tfr_status trial_init(ops_run *run, const char *backend, const ops_call *
 }
 
 /* Did all nodes of the plan run on this backend, or need none? */
-static bool placed_on(tfr_session *session, const char *backend, const ops_call *call, tfr_err *err)
+static bool placed_on(ops_run *run, tfr_session *session, const char *backend, const ops_call *call,
+                      tfr_err *err)
 {
+    run->is_nondeterministic = false;
     for (uint32_t i = 0; i < tfr_session_n_placements(session); i++) {
         tfr_placement p = {.size = sizeof p};
         if (tfr_session_placement(session, i, &p, err))
             return false;
+        run->is_nondeterministic = run->is_nondeterministic || p.nondeterministic;
         if (strcmp(p.backend, backend) != 0 && strcmp(p.backend, "core") != 0) {
             snprintf(err->text, sizeof err->text, "%s ran on %s, not on %s", p.op, p.backend,
                      backend);
@@ -177,7 +180,7 @@ ops_verdict ops_run_call(ops_run *run, const char *backend, const ops_call *call
         *status = tfr_session_run(t.session, t.inputs, t.n_inputs, outputs, call->n_outputs, err);
     }
     verdict = judge(*status);
-    if (verdict == OPS_RAN && !placed_on(t.session, backend, call, err)) {
+    if (verdict == OPS_RAN && !placed_on(run, t.session, backend, call, err)) {
         ops_release_outputs(outputs, call->n_outputs);
         verdict = OPS_ELSEWHERE;
     }
@@ -218,7 +221,7 @@ bool ops_time_call(ops_run *run, const ops_call *call, int n_warm, int n_timed, 
         if (i >= 0)
             timing->times[i] = timing->now() - begin;
     }
-    bool good = !status && placed_on(t.session, run->backend, call, err);
+    bool good = !status && placed_on(run, t.session, run->backend, call, err);
     trial_finish(&t);
     return good;
 }

@@ -21,8 +21,9 @@ typedef struct ops_run {
     uint64_t first_seed, n_seeds;
     const char *only; /* a description's or an op's name, NULL = all */
     uint64_t n_passed, n_failed, n_declined;
-    char talk[512]; /* the last warning of the library, "" = none since it was cleared */
-    FILE *out;      /* where hostile calls that went wrong are told of */
+    bool is_nondeterministic; /* the last call that ran: its backend said so */
+    char talk[512];           /* the last warning of the library, "" = none since it was cleared */
+    FILE *out;                /* where hostile calls that went wrong are told of */
     /* Told before each hostile call, and with a name of NULL after it; NULL = nobody is. */
     void (*watch)(void *user, const char *name, uint64_t seed, const char *what);
     void *watch_user;

@@ -11,7 +11,7 @@ typedef struct tfr__placed {
     int32_t node;
     const char *device, *backend, *wanted; /* borrowed from the runtime */
     int32_t reason;
-    bool fallback, random, math_mode;
+    bool fallback, random, math_mode, nondeterministic;
     char *text; /* NULL = nothing to say */
     uint32_t n_copies;
     uint64_t copy_bytes;

@@ -265,6 +265,7 @@ static void report(tfr__build *b, uint32_t i, tfr__placed *out)
     out->math_mode = (state->choice.answer.flags & TFR_ANSWER_MATH_MODE) && b->env->math_mode;
     if (state->choice.answer.verdict == TFR_VERDICT_YES && state->choice.answer.text[0])
         out->note = tfr__strdup(state->choice.answer.text); /* without memory there is none */
+    out->nondeterministic = (state->choice.answer.flags & TFR_ANSWER_NONDETERMINISTIC) != 0;
     out->random = (state->choice.answer.flags & TFR_ANSWER_RANDOM) != 0;
     out->text = state->choice.text; /* moves */
     state->choice.text = NULL;

@@ -56,6 +56,7 @@ tfr_status tfr_session_placement(const tfr_session *session, uint32_t i, tfr_pla
     row.alone = p->placed[k].alone ? p->placed[k].alone : "";
     row.note = p->placed[k].note ? p->placed[k].note : "";
     row.math_mode = p->placed[k].math_mode;
+    row.nondeterministic = p->placed[k].nondeterministic;
     row.size = out->size < sizeof row ? out->size : (uint32_t)sizeof row;
     memcpy(out, &row, row.size);
     return TFR_OK;

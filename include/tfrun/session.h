@@ -162,9 +162,11 @@ typedef struct tfr_placement {
     int32_t program;   /* number of the program that it is a part of, or -1 */
     const char *alone; /* why its backend wants it in no program; "" = unspecified, or not asked */
     uint64_t time_ns;  /* that it takes in a run; 0 = no kernel */
-    uint32_t time_measured; /* 1 = in earlier runs; 0 = it is an estimate */
-    uint32_t math_mode;     /* 1 = in the session's math mode, which is not strict */
-    const char *note;       /* what its backend says of how it computes it; "" = nothing */
+    uint32_t time_measured;    /* 1 = in earlier runs; 0 = it is an estimate */
+    uint32_t math_mode;        /* 1 = in the session's math mode, which is not strict */
+    const char *note;          /* what its backend says of how it computes it; "" = nothing */
+    uint32_t nondeterministic; /* 1 = its backend says that two runs give different values */
+    uint32_t reserved;
 } tfr_placement;
 
 TFR_API uint32_t tfr_session_n_placements(const tfr_session *session);

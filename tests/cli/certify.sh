@@ -65,6 +65,8 @@ has "by name, with the call" out '^Relu values: failed: Relu:[0-9]*, plain input
 has "the facts still pass" out '^note: passed: launch-adds '
 wrong launch_drifts "values that differ from run to run fail"
 has "by name" out '^Relu repeated: failed: Relu:[0-9]*, a second run: output 0: '
+wrong drifts_and_says "and wrong ones, too, if the plugin says that they differ"
+has "but not for that" out '^Relu repeated: passed: '
 wrong prepare_fails "a yes that prepare does not keep fails"
 has "as a broken promise" out '^Relu values: failed: broken promise: .*on second thoughts, no$'
 has "of the life cycle, too" out '^life cycle: failed: broken promise: .*on second thoughts, no$'

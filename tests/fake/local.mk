@@ -17,6 +17,7 @@ fake_plugins = \
 	tests/fake/ctor_ill.so \
 	tests/fake/ctor_reply.so \
 	tests/fake/ctor_segv.so \
+	tests/fake/drifts_and_says.so \
 	tests/fake/entry_error.so \
 	tests/fake/future_structs.so \
 	tests/fake/garbage_note.so \
