@@ -37,6 +37,7 @@ libtfrun_core_la_SOURCES = \
 	core/base/status.c \
 	core/base/thread.c \
 	core/base/thread.h \
+	core/device/backend_memory.c \
 	core/device/device.c \
 	core/device/device_name.c \
 	core/device/host.c \

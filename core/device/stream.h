@@ -67,7 +67,8 @@ tfr_status tfr__stream_get(tfr__streams *streams, tfr__device *device, tfr__back
 tfr_status tfr__stream_alloc(tfr__streams *streams, uint32_t memory, uint64_t bytes, uint32_t use,
                              const char *what, const char *whose, void **out, tfr_err *err);
 void tfr__stream_free(tfr__streams *streams, uint32_t memory, void *address);
-/* Without making room, in a space of the backend, or, for TFR_SPACE_HOST, in ordinary memory. */
+/* Without making room, in a space of the backend, or, for TFR_SPACE_HOST, in ordinary memory.
+ * backend_memory.c */
 tfr_status tfr__backend_alloc(tfr__backend *backend, uint32_t space, uint64_t bytes, uint32_t use,
                               void **out, tfr_err *err);
 void tfr__backend_free(tfr__backend *backend, uint32_t space, void *address);

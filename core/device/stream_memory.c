@@ -9,48 +9,6 @@
 #include "base/alloc.h"
 #include "device/stream.h"
 
-tfr_status tfr__backend_alloc(tfr__backend *b, uint32_t space, uint64_t bytes, uint32_t use,
-                              void **out, tfr_err *err)
-{
-    const tfr_alloc_options options = {
-        .size = sizeof options, .flags = use, .align = space ? 0 : b->space.alignment};
-    tfr_status status;
-    *out = NULL;
-    if (space == TFR_SPACE_HOST) {
-        if (bytes <= SIZE_MAX / 2)
-            *out = tfr__alloc_aligned((size_t)bytes, 64);
-        return *out ? TFR_OK
-                    : tfr_fail(err, TFR_ENOMEM, "no host memory for %" PRIu64 " bytes", bytes);
-    }
-    if (space == 0 && b->space.max_alloc && bytes > b->space.max_alloc)
-        return tfr_fail(err, TFR_ENOMEM, "%s gives at most %" PRIu64 " bytes at once", b->name,
-                        b->space.max_alloc);
-    pthread_mutex_lock(&b->lock);
-    TFR__SLOT(b, "alloc", NULL, NULL,
-              status = tfr__plugin_status(
-                  b->memory.alloc(b->device, space, bytes, &options, out, err), err));
-    pthread_mutex_unlock(&b->lock);
-    if (status)
-        *out = NULL;
-    else if (!*out)
-        status = tfr_fail(err, TFR_EPLUGIN, "the slot alloc of %s returned TFR_OK and no memory",
-                          b->name);
-    return status;
-}
-
-void tfr__backend_free(tfr__backend *b, uint32_t space, void *address)
-{
-    if (!address)
-        return;
-    if (space == TFR_SPACE_HOST) {
-        tfr__free(address);
-        return;
-    }
-    pthread_mutex_lock(&b->lock);
-    TFR__SLOT(b, "free", NULL, NULL, b->memory.free(b->device, space, address));
-    pthread_mutex_unlock(&b->lock);
-}
-
 /* In front of what the plugin says. */
 static tfr_status tell_full(const tfr__stream *e, uint64_t bytes, const char *what,
                             const char *whose, const tfr_err *why, tfr_err *err)
