@@ -12,11 +12,8 @@ static const int64_t n_elements = N;
 static const struct {
     const char *device, *programs, *handles, *pinned;
 } ways[] = {
-    {"naive:0", "0", "0", "0"},
-    {"fakeacc:0", "0", "0", "0"},
-    {"fakeacc:0", "0", "1", "1"},
-    {"fakeacc:0", "1", "0", "1"},
-    {"fakeacc:0", "1", "1", "0"},
+    {"naive:0", "0", "0", "0"},   {"fakeacc:0", "0", "0", "0"}, {"fakeacc:0", "0", "1", "1"},
+    {"fakeacc:0", "1", "0", "1"}, {"fakeacc:0", "1", "1", "0"},
 };
 #define N_WAYS (sizeof ways / sizeof *ways)
 
@@ -387,6 +384,70 @@ TEST(a_binding_of_variables_that_stay_reads_them_when_it_is_made)
     }
 }
 
+/* Like a training: drop some of x, update two variables from each other, and give out a loss. */
+static tfr_graph *training_graph(void)
+{
+    const float ratio = 0.5f;
+    const unsigned char train = 1;
+    tfr_value in[3], a, b, kept;
+    tfr_graph *graph = new_graph(1, in);
+    tfr_tensor *t = floats(0, NULL, &ratio);
+    REQUIRE_OK(tfr_graph_add_constant(graph, "ratio", t, &in[1], &err), &err);
+    tfr_tensor_release(t);
+    t = new_tensor(TFR_DTYPE_BOOL, 0, NULL, &train);
+    REQUIRE_OK(tfr_graph_add_constant(graph, "train", t, &in[2], &err), &err);
+    tfr_tensor_release(t);
+    a = variable(graph, "a", 1, 0.5f);
+    b = variable(graph, "b", 2, 0.25f);
+    kept = add(graph, "Dropout", in, 3);
+    output(graph, binary(graph, "Mul", binary(graph, "Add", a, kept), b));
+    update(graph, a, binary(graph, "Add", binary(graph, "Mul", b, in[1]), kept));
+    update(graph, b, binary(graph, "Add", binary(graph, "Mul", a, in[1]), kept));
+    return graph;
+}
+
+static void copy_state(tfr_session *from, tfr_session *to, const char *name)
+{
+    tfr_tensor *t = NULL;
+    REQUIRE_OK(tfr_session_get_variable(from, name, &t, &err), &err);
+    CHECK_OK(tfr_session_set_variable(to, name, t, &err), &err);
+    tfr_tensor_release(t);
+}
+
+TEST(a_training_goes_on_bit_by_bit_where_it_was_saved)
+{
+    float losses[N_WAYS][10][N];
+    for (size_t way = 0; way < N_WAYS; way++) {
+        tfr_session *first = open_session(runtime_of(way, NULL, NULL), way, training_graph());
+        tfr_session *second = open_session(runtime_of(way, NULL, NULL), way, training_graph());
+        for (int k = 0; k < 10; k++) {
+            tfr_tensor *in = full(0.5f, 0.125f), *out = NULL;
+            REQUIRE_OK(tfr_session_run(first, &in, 1, &out, 1, &err), &err);
+            memcpy(losses[way][k], tfr_tensor_data(out), sizeof losses[way][k]);
+            tfr_tensor_release(out);
+            if (k > 4) {
+                REQUIRE_OK(tfr_session_run(second, &in, 1, &out, 1, &err), &err);
+                CHECK(memcmp(losses[way][k], tfr_tensor_data(out), sizeof losses[way][k]) == 0);
+                tfr_tensor_release(out);
+            } else if (k == 4) {
+                uint64_t seed, step;
+                copy_state(first, second, "a");
+                copy_state(first, second, "b");
+                tfr_session_get_random(first, &seed, &step);
+                tfr_session_set_random(second, seed, step);
+            }
+            tfr_tensor_release(in);
+        }
+        CHECK_UINT(way ? 2 : 0, stats_of(second).n_copies);
+        CHECK_UINT(way ? 2 : 0, stats_of(second).variable_moves);
+        CHECK_UINT(ways[way].programs[0] == '1', stats_of(second).n_programs);
+        CHECK(memcmp(losses[way], losses[0], sizeof losses[0]) == 0);
+        tfr_session_destroy(first);
+        tfr_session_destroy(second);
+        CHECK_STR("", breaches);
+    }
+}
+
 static const test_case cases[] = {
     CASE(a_variable_stays_where_it_is_used),
     CASE(a_state_that_is_set_is_what_the_next_run_reads),
@@ -398,5 +459,6 @@ static const test_case cases[] = {
     CASE(a_run_that_fails_after_an_update_leaves_no_state),
     CASE(a_run_that_fails_before_an_update_leaves_the_state),
     CASE(a_binding_of_variables_that_stay_reads_them_when_it_is_made),
+    CASE(a_training_goes_on_bit_by_bit_where_it_was_saved),
 };
 TEST_MAIN(cases)
