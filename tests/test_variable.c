@@ -448,6 +448,52 @@ TEST(a_training_goes_on_bit_by_bit_where_it_was_saved)
     }
 }
 
+static uint32_t n_states;
+
+/* Memory for a state of N numbers, in the layout of the accelerator's programs. */
+static void count_states(const char *text)
+{
+    n_states += strstr(text, "288 bytes for constants") != NULL;
+}
+
+/* y = w * w, then w = w + x or, if it may not work in place, w = (w + x) and then y. */
+TEST(a_program_keeps_a_state_in_its_own_layout_and_writes_over_it)
+{
+    for (int in_place = 0; in_place < 2; in_place++) {
+        for (size_t way = 3; way < N_WAYS; way++) {
+            tfr_value x, w, y;
+            tfr_graph *graph = new_graph(1, &x);
+            tfr_session *session;
+            float vw[N], vy[N];
+            w = variable(graph, "w", 0, 1);
+            if (in_place) {
+                y = binary(graph, "Mul", w, w);
+                update(graph, w, binary(graph, "Add", w, x));
+            } else {
+                update(graph, w, binary(graph, "Add", w, x));
+                y = binary(graph, "Mul", w, w);
+            }
+            output(graph, y);
+            n_states = 0;
+            log_reader = count_states;
+            session = open_session(runtime_of(way, "log", "debug"), way, graph);
+            for (int i = 0; i < N; i++)
+                vw[i] = (float)i;
+            for (int k = 0; k < 5; k++) {
+                step_sum(vw, vy, 0.5f);
+                run(session, 0.5f, vy);
+            }
+            log_reader = NULL;
+            CHECK_UINT(in_place ? 1 : 2, n_states);
+            CHECK_UINT(1, stats_of(session).variable_moves);
+            CHECK_UINT(0, stats_of(session).n_reorders);
+            check_state(session, "w", vw);
+            tfr_session_destroy(session);
+            CHECK_STR("", breaches);
+        }
+    }
+}
+
 static const test_case cases[] = {
     CASE(a_variable_stays_where_it_is_used),
     CASE(a_state_that_is_set_is_what_the_next_run_reads),
@@ -460,5 +506,6 @@ static const test_case cases[] = {
     CASE(a_run_that_fails_before_an_update_leaves_the_state),
     CASE(a_binding_of_variables_that_stay_reads_them_when_it_is_made),
     CASE(a_training_goes_on_bit_by_bit_where_it_was_saved),
+    CASE(a_program_keeps_a_state_in_its_own_layout_and_writes_over_it),
 };
 TEST_MAIN(cases)

@@ -30,6 +30,7 @@ static tfr__tuning_key blob_key(const tfr_runtime *runtime, const tfr__backend *
         tfr__key_add_operand(&key, g->values[v].operand);
         tfr__tuning_add(&key, &g->values[v].flags, sizeof g->values[v].flags);
         tfr__tuning_add(&key, &g->values[v].layout, sizeof g->values[v].layout);
+        tfr__tuning_add(&key, &g->values[v].variable, sizeof g->values[v].variable);
     }
     return key;
 }

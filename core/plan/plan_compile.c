@@ -61,7 +61,7 @@ static void view_value(view *w, const tfr__build *b, const tfr__backend *backend
     w->value_of[n] = v;
     value->size = sizeof *value;
     value->operand = &w->types[n];
-    value->node = -1;
+    value->node = value->variable = -1;
     value->flags = TFR_VALUE_INPUT;
     if (maker >= 0 && b->nodes[maker].group >= 0 && b->layouts[v].layout &&
         b->groups[b->nodes[maker].group].backend == backend) {
@@ -281,6 +281,17 @@ static bool any_layout(const tfr__build *b, const tfr__backend *backend, tfr_val
     return false;
 }
 
+/* Value v is the new state of a variable: is the old one here, and nowhere else? */
+static void mark_update(view *w, const tfr__build *b, uint32_t v)
+{
+    const tfr_value old = b->graph->variables[tfr__build_update_of(b, w->value_of[v])];
+    const int32_t n = w->number[old];
+    if (n < 0 || w->types[n].data || b->readers[old] != w->values[n].n_readers)
+        return;
+    w->values[v].flags |= TFR_VALUE_UPDATE;
+    w->values[v].variable = n;
+}
+
 /* The border of the group: what goes in and out. */
 static void find_border(view *w, const tfr__build *b, const tfr__backend *backend)
 {
@@ -298,6 +309,8 @@ static void find_border(view *w, const tfr__build *b, const tfr__backend *backen
         w->values[v].flags |= TFR_VALUE_OUTPUT;
         if (any_layout(b, backend, value))
             w->values[v].flags |= TFR_VALUE_ANY_LAYOUT;
+        if (b->updates[value])
+            mark_update(w, b, v);
         args[w->pub.n_outputs++] = (int32_t)v;
     }
 }
@@ -318,10 +331,17 @@ static tfr_status answer_check(tfr__build *b, const view *w, tfr__group *g,
     for (uint32_t k = 0; k < w->pub.n_outputs; k++) {
         uint32_t v = (uint32_t)w->pub.outputs[k];
         tfr__value_layout *stored = &b->layouts[w->value_of[v]];
+        const bool update = w->values[v].flags & TFR_VALUE_UPDATE;
         tfr_status status;
+        if (outputs[k].flags & TFR_OUTPUT_IN_PLACE && !update)
+            return tfr_fail(err, TFR_EPLUGIN,
+                            "it writes output %u, which is no update of a variable, in place", k);
+        for (uint32_t i = 0; i < w->pub.n_inputs; i++)
+            g->in_place[(size_t)k * w->pub.n_inputs + i] =
+                outputs[k].flags & TFR_OUTPUT_IN_PLACE && w->pub.inputs[i] == w->values[v].variable;
         if (outputs[k].layout == TFR_LAYOUT_PLAIN)
             continue;
-        if (!(w->values[v].flags & TFR_VALUE_ANY_LAYOUT))
+        if (!(w->values[v].flags & TFR_VALUE_ANY_LAYOUT) && !(update && g->backend->has_layout))
             return tfr_fail(err, TFR_EPLUGIN, "it gave output %u a layout, which must be plain", k);
         TFR__SLOT(g->backend, "bytes", NULL, NULL,
                   status = (tfr_status)g->backend->layout.bytes(

@@ -99,6 +99,25 @@ static int32_t compile_node(tfr_plugin_device *device, const tfr_program_node *f
     return TFR_OK;
 }
 
+/* May the maker of value v, an update, write over the old state? Whoever reads that comes before.
+ */
+static bool may_overwrite(const tfr_program *p, const tfr_program_value *v)
+{
+    for (uint32_t i = 0; i < p->n_nodes; i++) {
+        uint32_t times = 0, last = 0;
+        for (uint32_t k = 0; k < p->nodes[i].kernel->n_inputs; k++)
+            if (p->nodes[i].values[k] == v->variable) {
+                times++;
+                last = k;
+            }
+        if (times &&
+            ((int32_t)i > v->node ||
+             ((int32_t)i == v->node && (times > 1 || !(p->nodes[i].kernel->in_place >> last & 1)))))
+            return false;
+    }
+    return true;
+}
+
 static int32_t fake_compile(tfr_plugin_device *device, const tfr_program_graph *graph,
                             const tfr_compile_options *options, tfr_program **out,
                             tfr_program_output *outputs, uint32_t stride, tfr_program_info *info,
@@ -133,10 +152,12 @@ static int32_t fake_compile(tfr_plugin_device *device, const tfr_program_graph *
         const bool is_output = k >= p->n_inputs;
         const int32_t v = is_output ? graph->outputs[k - p->n_inputs] : graph->inputs[k];
         p->values[v].arg = k + 1;
-        if (!is_output || !(value_at(graph, v)->flags & TFR_VALUE_ANY_LAYOUT))
+        if (!is_output || !(value_at(graph, v)->flags & (TFR_VALUE_ANY_LAYOUT | TFR_VALUE_UPDATE)))
             continue;
         tfr_program_output *o = (void *)((char *)outputs + (size_t)(k - p->n_inputs) * stride);
         o->layout = p->values[v].layout = FAKE_LAYOUT;
+        if (value_at(graph, v)->flags & TFR_VALUE_UPDATE)
+            p->values[value_at(graph, v)->variable].layout = FAKE_LAYOUT;
     }
     for (uint32_t v = 0; v < p->n_values; v++)
         if (!p->values[v].arg)
@@ -148,6 +169,12 @@ static int32_t fake_compile(tfr_plugin_device *device, const tfr_program_graph *
     if (status) {
         fake_program_drop(device, p);
         return status;
+    }
+    for (uint32_t k = 0; k < graph->n_outputs; k++) {
+        const tfr_program_value *value = value_at(graph, graph->outputs[k]);
+        tfr_program_output *o = (void *)((char *)outputs + (size_t)k * stride);
+        if (value->flags & TFR_VALUE_UPDATE && may_overwrite(p, value))
+            o->flags = TFR_OUTPUT_IN_PLACE;
     }
     own.n_kernels = p->n_nodes;
     snprintf(own.text, sizeof own.text, "%u kernels in a chain", p->n_nodes);
@@ -247,13 +274,15 @@ static int32_t fake_reorder(tfr_plugin_device *device, tfr_queue *queue, const t
                             uint64_t from, const tfr_arg *src, uint64_t to, const tfr_arg *dst,
                             tfr_err *err)
 {
-    const tfr_arg data = behind(device, src->address, src->offset, FAKE_ALIGNMENT);
+    const bool in = to == FAKE_LAYOUT;
+    const tfr_arg data = in ? *src : behind(device, src->address, src->offset, FAKE_ALIGNMENT);
+    const tfr_arg into = in ? behind(device, dst->address, dst->offset, FAKE_ALIGNMENT) : *dst;
     tfr_copy copy = {.size = sizeof copy,
-                     .dst = dst->address,
-                     .dst_offset = dst->offset,
+                     .dst = into.address,
+                     .dst_offset = into.offset,
                      .src = data.address,
                      .src_offset = data.offset};
-    if (from != FAKE_LAYOUT || to != TFR_LAYOUT_PLAIN)
+    if (from != (in ? TFR_LAYOUT_PLAIN : FAKE_LAYOUT) || (!in && to != TFR_LAYOUT_PLAIN))
         return fake_breach(err, "reorder from %llu to %llu", (unsigned long long)from,
                            (unsigned long long)to);
     copy.bytes = (uint64_t)tfr_operand_elements(tensor) * sizeof(float);

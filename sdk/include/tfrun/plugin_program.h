@@ -53,7 +53,14 @@ enum {
      * INPUT or OUTPUT: everybody else who makes or reads it is a program of the same device, or the
      * core can reorder for the others; so an OUTPUT may get a layout of the plugin.
      */
-    TFR_VALUE_ANY_LAYOUT = 1u << 2
+    TFR_VALUE_ANY_LAYOUT = 1u << 2,
+    /*
+     * OUTPUT: the new state of a variable, whose old one, the value `variable`, is an INPUT that no
+     * other program or kernel reads. The program may write the one over the other
+     * (TFR_OUTPUT_IN_PLACE), and may give it a layout of the plugin: the variable's state then lies
+     * in that from launch to launch, so the INPUT comes in it, too, whatever its layout is here.
+     */
+    TFR_VALUE_UPDATE = 1u << 3
 };
 
 typedef struct tfr_program_value {
@@ -63,6 +70,7 @@ typedef struct tfr_program_value {
     uint64_t layout;            /* INPUT: how it will lie there; TFR_LAYOUT_PLAIN = 0 */
     int32_t node;               /* its maker in this graph, or -1 */
     uint32_t n_readers;         /* nodes of this graph that read it, each counted once */
+    int32_t variable;           /* UPDATE: number of the value that is the old state; else -1 */
 } tfr_program_value;
 
 enum {
@@ -128,11 +136,19 @@ typedef struct tfr_compile_options {
     void *user; /* for advise_unused */
 } tfr_compile_options;
 
+enum {
+    /*
+     * of an UPDATE: launch may get one address for the output and for the variable's input, and
+     * gets it if nobody else needs the old state.
+     */
+    TFR_OUTPUT_IN_PLACE = 1u << 0
+};
+
 /* How output i of a program is stored. */
 typedef struct tfr_program_output {
     uint32_t size;
-    uint32_t reserved;
-    uint64_t layout; /* TFR_LAYOUT_PLAIN, or the plugin's own if the value may have any */
+    uint32_t flags;  /* TFR_OUTPUT_... */
+    uint64_t layout; /* TFR_LAYOUT_PLAIN, or the plugin's own if the value may have one */
 } tfr_program_output;
 
 /* The core zeroes it and sets size. */
