@@ -69,7 +69,8 @@ static void land_until(tfr__staging *s, uint64_t fence)
         n++;
     }
     s->n_landings -= n;
-    memmove(s->landings, s->landings + n, s->n_landings * sizeof *s->landings);
+    if (s->n_landings)
+        memmove(s->landings, s->landings + n, s->n_landings * sizeof *s->landings);
 }
 
 static void ring_reset(tfr__staging *s)

@@ -89,7 +89,7 @@ void tfr__variables_finish(tfr__variables *vars)
 {
     for (uint32_t i = 0; i < vars->n; i++) {
         leave_home(vars, &vars->items[i]);
-        if (vars->streams->n_stuck)
+        if (vars->streams->n_stuck && vars->items[i].is_plain)
             continue; /* its work may use them */
         tfr_tensor_release(vars->items[i].plain);
         tfr_tensor_release(vars->items[i].spare);
