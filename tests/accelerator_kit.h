@@ -50,6 +50,8 @@ static inline int32_t host_option(const char *plugin, const char *key, char *out
     for (int i = 0; strcmp(plugin, "fakeacc") == 0 && options[i][0]; i++)
         if (strcmp(key, options[i][0]) == 0)
             return snprintf(out, n, "%s", options[i][1]);
+    if (strcmp(plugin, "fakeacc") == 0 && strcmp(key, "early_waits") == 0)
+        return snprintf(out, n, "1"); /* for gates */
     return -1;
 }
 
@@ -147,7 +149,10 @@ static inline int32_t finish(rig *r)
                   : queues->host_wait(r->device, r->fence, r->value, TFR_WAIT_FOREVER, &err);
 }
 
-/* A second queue that holds the rig's queue until open_gate: nothing here depends on time. */
+/*
+ * A second queue that holds the rig's queue until open_gate: nothing here depends on time. The
+ * core never waits before a signal, which is a breach without the option early_waits.
+ */
 typedef struct gate {
     tfr_queue *queue;
     tfr_fence *fence;

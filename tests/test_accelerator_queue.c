@@ -157,9 +157,104 @@ TEST(a_hung_launch_ends_when_it_is_given_up)
     end_rig(&r);
 }
 
+/* One of two devices, with a queue and a fence. */
+static rig rig_of(uint32_t ordinal)
+{
+    tfr_device_info infos[2] = {{.size = sizeof infos[0]}, {.size = sizeof infos[0]}};
+    uint32_t n = 2;
+    rig r = {0};
+    load();
+    REQUIRE_OK(plugin->enumerate(infos, sizeof infos[0], &n, &err), &err);
+    REQUIRE_INT(2, n);
+    REQUIRE_OK(plugin->open(&infos[ordinal], NULL, &r.device, &err), &err);
+    REQUIRE_OK(queues->create(r.device, NULL, &r.queue, &err), &err);
+    REQUIRE_OK(queues->fence_create(r.device, NULL, &r.fence, &err), &err);
+    return r;
+}
+
+TEST(a_wait_before_its_signal_is_a_breach)
+{
+    set_options("early_waits", "0", NULL, NULL);
+    rig r = new_rig();
+    tfr_queue *other = NULL;
+    REQUIRE_OK(queues->create(r.device, NULL, &other, &err), &err);
+    CHECK_OK(queues->signal(r.device, r.queue, r.fence, 3, &err), &err);
+    CHECK_OK(queues->wait(r.device, other, r.fence, 2, &err), &err);
+    CHECK_OK(queues->wait(r.device, other, r.fence, 3, &err), &err);
+    CHECK_STATUS(TFR_EPLUGIN, queues->wait(r.device, other, r.fence, 4, &err), &err);
+    CHECK_CONTAINS("host broke the contract: wait for 4 before its signal", err.text);
+    CHECK_INT(1, take_logged_errors());
+    CHECK_STATUS(TFR_EPLUGIN, queues->signal(r.device, other, r.fence, 4, &err), &err);
+    CHECK_CONTAINS("another queue signals", err.text);
+    CHECK_INT(1, take_logged_errors());
+    tfr_fence *done = NULL;
+    REQUIRE_OK(queues->fence_create(r.device, NULL, &done, &err), &err);
+    CHECK_OK(queues->signal(r.device, other, done, 1, &err), &err);
+    CHECK_OK(queues->host_wait(r.device, done, 1, TFR_WAIT_FOREVER, &err), &err);
+    queues->fence_destroy(r.device, done);
+    queues->destroy(r.device, other);
+    end_rig(&r);
+}
+
+TEST(a_queue_waits_for_a_fence_of_another_device)
+{
+    set_options("devices", "2", NULL, NULL);
+    rig a = rig_of(0), b = rig_of(1);
+    const char in[4] = "abc";
+    char out[4] = "xyz";
+    void *there = new_memory(&a, 4), *here = new_memory(&b, 4);
+    const gate g = close_gate(&a);
+    const tfr_copy over = {.dst = here, .src = there, .bytes = 4, .src_device = a.device};
+    CHECK_OK(copy_in(&a, there, in, 4), &err);
+    CHECK_OK(queues->signal(a.device, a.queue, a.fence, ++a.value, &err), &err);
+    CHECK_OK(queues->wait(b.device, b.queue, a.fence, a.value, &err), &err);
+    CHECK_OK(memory->copy(b.device, b.queue, &over, 1, sizeof over, &err), &err);
+    CHECK_OK(copy_out(&b, out, here, 4), &err);
+    CHECK_OK(queues->signal(b.device, b.queue, b.fence, ++b.value, &err), &err);
+    CHECK_STATUS(TFR_ETIMEOUT, queues->host_wait(b.device, b.fence, b.value, 1000000, &err), &err);
+    /* It is signalled by a queue of its own device alone, and stays as long as it is waited for. */
+    CHECK_STATUS(TFR_EPLUGIN, queues->signal(b.device, b.queue, a.fence, 99, &err), &err);
+    CHECK_CONTAINS("a fence of device 0 on a queue of device 1", err.text);
+    CHECK_INT(1, take_logged_errors());
+    open_gate(&a, &g);
+    CHECK_OK(queues->host_wait(b.device, b.fence, b.value, TFR_WAIT_FOREVER, &err), &err);
+    CHECK_STR("abc", out);
+    remove_gate(&a, &g);
+    memory->free(a.device, 0, there);
+    memory->free(b.device, 0, here);
+    end_rig(&a);
+    end_rig(&b);
+}
+
+TEST(a_failure_is_carried_to_another_device_and_a_loss_as_a_failure)
+{
+    static const char *const ways[][2] = {{"fail_after", "launch 0 failed"},
+                                          {"lose_after", "device 0 is lost"}};
+    for (int i = 0; i < 2; i++) {
+        set_options("devices", "2", ways[i][0], "0");
+        rig a = rig_of(0), b = rig_of(1);
+        tfr_kernel *relu = new_relu(&a, 1);
+        void *x = new_memory(&a, 4);
+        CHECK_OK(launch(&a, relu, 2, x, x, NULL, NULL), &err);
+        CHECK_OK(queues->signal(a.device, a.queue, a.fence, ++a.value, &err), &err);
+        CHECK_OK(queues->wait(b.device, b.queue, a.fence, a.value, &err), &err);
+        CHECK_STATUS(TFR_EDEVICE, finish(&b), &err);
+        CHECK_CONTAINS(ways[i][1], err.text);
+        CHECK_STATUS(i ? TFR_ELOST : TFR_EDEVICE, finish(&a), &err);
+        CHECK_CONTAINS(ways[i][1], err.text);
+        kernels->drop(a.device, relu);
+        memory->free(a.device, 0, x);
+        end_rig(&a);
+        end_rig(&b);
+    }
+}
+
 static const test_case cases[] = {
     CASE(a_queue_runs_later_and_in_order),
     CASE(a_queue_waits_for_another),
+    CASE(a_wait_before_its_signal_is_a_breach),
+    CASE(a_queue_waits_for_a_fence_of_another_device),
+    CASE(a_failure_is_carried_to_another_device_and_a_loss_as_a_failure),
     CASE(a_failed_launch_is_on_every_later_fence_of_its_queue),
     CASE(a_lost_device_fails_every_later_call_and_can_be_closed),
     CASE(a_device_lost_with_work_queued_can_be_closed_at_once),

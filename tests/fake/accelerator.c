@@ -76,6 +76,30 @@ int32_t fake_tell(const tfr_plugin_device *device, const fake_failure *failure, 
     return failure->code;
 }
 
+int32_t fake_carried(const tfr_plugin_device *from, const tfr_plugin_device *to, int32_t code)
+{
+    return from != to && code == TFR_ELOST ? TFR_EDEVICE : code;
+}
+
+bool fake_is_fence(const tfr_fence *fence)
+{
+    const tfr_fence *f = NULL;
+    pthread_mutex_lock(&open_lock);
+    for (const tfr_plugin_device *d = open_devices; d && !f; d = d->next)
+        for (f = d->fences; f && f != fence; f = f->next)
+            ;
+    pthread_mutex_unlock(&open_lock);
+    return f != NULL;
+}
+
+void fake_wake_all(void)
+{
+    pthread_mutex_lock(&open_lock);
+    for (tfr_plugin_device *d = open_devices; d; d = d->next)
+        pthread_cond_broadcast(&d->changed);
+    pthread_mutex_unlock(&open_lock);
+}
+
 /* What a call that has got in still may find: a breach to tell, a lost device. */
 static int32_t look_around(tfr_plugin_device *device, tfr_err *err)
 {
@@ -237,6 +261,8 @@ static int32_t fake_open(const tfr_device_info *info, const tfr_open_options *op
     device->pool = option_number("pool", 0) != 0;
     device->names_launch = option_number("names_launch", 1) != 0;
     device->sticky = option_number("sticky", 0) != 0;
+    device->early_waits = option_number("early_waits", 0) != 0;
+    device->links = option_number("links", 1) != 0;
     if (!fake_memory_map(device)) {
         tfr_fail(err, TFR_ENOMEM, "%llu bytes of device memory cannot be mapped",
                  (unsigned long long)device->memory_limit);

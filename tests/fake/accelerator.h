@@ -31,6 +31,8 @@
  *   transfer      1 = a space with TFR_SPACE_TRANSFER, where dims of dynamic outputs have to be
  *   wrong_dims    1 = kernels tell a dim beyond the bound, 2 = they tell none (0)
  *   profile       0 = start of the facet tfr.profile/1 fails (1)
+ *   early_waits   1 = a wait may be put on a queue before the signal that it waits for (0)
+ *   links         0 = devices exchange through the host alone (1)
  */
 #ifndef TFR_TESTS_FAKE_ACCELERATOR_H
 #define TFR_TESTS_FAKE_ACCELERATOR_H
@@ -101,9 +103,11 @@ typedef struct fake_item {
 
 struct tfr_fence {
     tfr_fence *next;
+    tfr_plugin_device *device;
+    const tfr_queue *signaller; /* NULL until the first signal */
     uint64_t value;
     uint64_t promised;  /* the greatest value that a queue is to signal */
-    uint32_t n_pending; /* signals and waits in queues, threads in host_wait */
+    uint32_t n_pending; /* signals and waits in queues of all devices, threads in host_wait */
     fake_failure failure;
 };
 
@@ -165,6 +169,7 @@ struct tfr_plugin_device {
     bool transfer, pinned, pageable_blocks, host_results;
     uint64_t pinned_left;
     int64_t wrong_dims;
+    bool early_waits, links;
     atomic_bool is_inside; /* a thread is in a [device] call */
     /* fake_lock guards everything below; changed is broadcast when anything of it changes. */
     pthread_cond_t changed;
@@ -219,6 +224,12 @@ int32_t fake_check_device(const tfr_plugin_device *device, tfr_err *err);
 int32_t fake_lost(const tfr_plugin_device *device, tfr_err *err);
 /* The error of work that failed on a queue. */
 int32_t fake_tell(const tfr_plugin_device *device, const fake_failure *failure, tfr_err *err);
+/* The failure of work on one device as another one's queue tells it: only its own can be lost. */
+int32_t fake_carried(const tfr_plugin_device *from, const tfr_plugin_device *to, int32_t code);
+/* Is it an open device's fence? With the lock held. */
+bool fake_is_fence(const tfr_fence *fence);
+/* Something has changed that queues of other devices may wait for. With the lock held. */
+void fake_wake_all(void);
 
 /* memory */
 bool fake_memory_map(tfr_plugin_device *device);

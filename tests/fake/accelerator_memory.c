@@ -336,8 +336,11 @@ static int32_t make_copy(tfr_plugin_device *device, const tfr_copy *c, fake_item
     item->bytes = c->bytes;
     item->peer = from == device ? NULL : from;
     int32_t status = fake_check_device(from, err);
+    if (!status && item->peer && !device->links)
+        status =
+            fake_breach(err, "a copy from device %u, to which there is no link", from->ordinal);
     if (!status && from->is_lost)
-        status = fake_lost(from, err);
+        status = fake_carried(from, device, fake_lost(from, err));
     if (!status)
         status = resolve(device, c->dst_space, c->dst, c->dst_offset, c->bytes, &item->dst,
                          &item->blocks[0], err);
@@ -436,7 +439,7 @@ int32_t fake_fill(tfr_plugin_device *device, tfr_queue *queue, void *address, ui
     return status;
 }
 
-/* Copies go straight from the host and from a peer. */
+/* Copies go straight from the host and, with links, from a peer. */
 static int32_t fake_link(tfr_plugin_device *device, uint32_t space, tfr_plugin_device *peer,
                          uint32_t peer_space, tfr_link *out, tfr_err *err)
 {
@@ -451,6 +454,8 @@ static int32_t fake_link(tfr_plugin_device *device, uint32_t space, tfr_plugin_d
                     .kind = TFR_LINK_DMA,
                     .bytes_per_second = peer ? UINT64_C(2000000000) : UINT64_C(1000000000),
                     .latency_ns = device->delay_ns};
+    if (peer && !device->links)
+        way = (tfr_link){.size = out->size, .kind = TFR_LINK_NONE};
     memcpy(out, &way, out->size < sizeof way ? out->size : sizeof way);
     return TFR_OK;
 }

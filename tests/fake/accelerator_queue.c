@@ -2,7 +2,8 @@
 /*
  * accelerator_queue.c: the fake accelerator's queues, a thread each, and its fences. A queue whose
  * work failed skips what follows and puts the failure on every fence it signals; a lost device is
- * the same for all queues at once. An item leaves its queue, and its fence gets its value, under
+ * the same for all queues at once. A queue that waits for another device's fence takes its failure
+ * over, but a loss only as a failure. An item leaves its queue, and its fence gets its value, under
  * one hold of the lock, so that whoever has seen the value may destroy the queue.
  */
 #include "accelerator.h"
@@ -37,7 +38,7 @@ static void notice_loss(tfr_queue *queue, const fake_item *item)
         device = item->peer;
     if (!device->is_lost)
         return;
-    lost.code = fake_lost(device, &err);
+    lost.code = fake_carried(device, queue->device, fake_lost(device, &err));
     memcpy(lost.text, err.text, sizeof lost.text - 1);
     fail_queue(queue, &lost);
 }
@@ -92,10 +93,13 @@ static void run_item(tfr_queue *queue, const fake_item *item)
     notice_loss(queue, item);
     notice_abort(queue, item->id);
     if (item->kind == FAKE_WAIT) {
-        while (item->fence->value < item->value && !device->is_lost)
+        while (item->fence->value < item->value && !device->is_lost && !queue->aborted)
             pthread_cond_wait(&device->changed, &fake_lock);
         notice_loss(queue, item);
-        fail_queue(queue, &item->fence->failure);
+        notice_abort(queue, 0);
+        failure = item->fence->failure;
+        failure.code = fake_carried(item->fence->device, device, failure.code);
+        fail_queue(queue, &failure);
         return;
     }
     if (queue->failure.code)
@@ -146,7 +150,7 @@ static void finish_item(tfr_queue *queue)
     if (!queue->first)
         queue->end = &queue->first;
     free(item);
-    pthread_cond_broadcast(&queue->device->changed);
+    fake_wake_all();
 }
 
 static void *queue_main(void *argument)
@@ -256,12 +260,9 @@ static void fake_queue_destroy(tfr_plugin_device *device, tfr_queue *queue)
 
 /* ---- fences ---------------------------------------------------------------------------------- */
 
-static bool is_known_fence(const tfr_plugin_device *device, const tfr_fence *fence)
+static bool is_own_fence(const tfr_plugin_device *device, const tfr_fence *fence)
 {
-    const tfr_fence *f;
-    for (f = device->fences; f && f != fence; f = f->next)
-        ;
-    return f != NULL;
+    return fake_is_fence(fence) && fence->device == device;
 }
 
 static int32_t fake_fence_create(tfr_plugin_device *device, const tfr_fence_options *options,
@@ -273,6 +274,7 @@ static int32_t fake_fence_create(tfr_plugin_device *device, const tfr_fence_opti
         return status;
     tfr_fence *fence = calloc(1, sizeof *fence);
     if (fence) {
+        fence->device = device;
         pthread_mutex_lock(&fake_lock);
         fence->next = device->fences;
         device->fences = fence;
@@ -310,28 +312,50 @@ static void fake_fence_destroy(tfr_plugin_device *device, tfr_fence *fence)
     fake_leave(device);
 }
 
+/* With the lock held: what is wrong with a signal or a wait. */
+static int32_t check_fence(fake_kind kind, const tfr_plugin_device *device, const tfr_queue *queue,
+                           const tfr_fence *fence, uint64_t value, tfr_err *err)
+{
+    const unsigned long long v = value;
+    if (!fake_is_fence(fence))
+        return fake_breach(err, "%s of fence %p, which create did not give",
+                           kind == FAKE_SIGNAL ? "signal" : "wait", (const void *)fence);
+    if (kind == FAKE_WAIT && value > fence->promised && !device->early_waits)
+        return fake_breach(err, "wait for %llu before its signal: it was put up to %llu", v,
+                           (unsigned long long)fence->promised);
+    if (kind == FAKE_WAIT)
+        return TFR_OK;
+    if (fence->device != device)
+        return fake_breach(err, "signal of a fence of device %u on a queue of device %u",
+                           fence->device->ordinal, device->ordinal);
+    if (fence->signaller && fence->signaller != queue)
+        return fake_breach(err, "signal of a fence that another queue signals");
+    if (value <= fence->promised)
+        return fake_breach(err, "signal %llu after %llu: a fence only grows", v,
+                           (unsigned long long)fence->promised);
+    return TFR_OK;
+}
+
 /* Signal and wait: both put a fence and a value on a queue. */
 static int32_t push_fence(fake_kind kind, tfr_plugin_device *device, tfr_queue *queue,
                           tfr_fence *fence, uint64_t value, tfr_err *err)
 {
-    const char *name = kind == FAKE_SIGNAL ? "signal" : "wait";
     if (!queue)
-        return fake_breach(err, "%s without a queue", name);
+        return fake_breach(err, "%s without a queue", kind == FAKE_SIGNAL ? "signal" : "wait");
     int32_t status = fake_enter_queue(device, queue, err);
     if (status)
         return status;
     fake_item *item = calloc(1, sizeof *item);
     pthread_mutex_lock(&fake_lock);
-    if (!item) {
+    if (item)
+        status = check_fence(kind, device, queue, fence, value, err);
+    else
         status = tfr_fail(err, TFR_ENOMEM, "no host memory for a piece of work");
-    } else if (!is_known_fence(device, fence)) {
-        status = fake_breach(err, "%s of fence %p, which create did not give", name, (void *)fence);
-    } else if (kind == FAKE_SIGNAL && value <= fence->promised) {
-        status = fake_breach(err, "signal %llu after %llu: a fence only grows",
-                             (unsigned long long)value, (unsigned long long)fence->promised);
-    } else {
-        if (kind == FAKE_SIGNAL)
+    if (!status) {
+        if (kind == FAKE_SIGNAL) {
             fence->promised = value;
+            fence->signaller = queue;
+        }
         item->kind = kind;
         item->fence = fence;
         item->value = value;
@@ -416,7 +440,7 @@ static int32_t fake_host_wait(tfr_plugin_device *device, tfr_fence *fence, uint6
     if (status)
         return status;
     pthread_mutex_lock(&fake_lock);
-    if (is_known_fence(device, fence)) {
+    if (is_own_fence(device, fence)) {
         fence->n_pending++;
         status = await_value(device, fence, value, timeout_ns, err);
         fence->n_pending--;

@@ -36,12 +36,37 @@ typedef struct tfr_fence_options {
 
 /*
  * A queue runs what is put on it in order. A fence is a 64-bit timeline that only grows: signal(v)
- * on a queue makes it v when all earlier work of that queue is done. Work that fails puts its error
- * on the fences signalled after it; every later wait on them returns that error. Launches and
- * copies may return it, too, but a queue that is not lost still takes signals. Whoever returns the
- * error of earlier work puts the id of the launch that failed into tfr_err.launch, if it is known:
- * the core then says which node that was. The run fails; no kernel is given up for it, as it is for
- * a launch that fails at once.
+ * on a queue makes it v when all earlier work of that queue is done.
+ *
+ * What the core keeps to, so that an event of CUDA or a marker of OpenCL is enough for a value:
+ *
+ * - One queue signals a fence, one of the fence's own device, and each value is greater than the
+ *   one before.
+ * - A wait for a value comes only after the signal of that value, or of a greater one, has been put
+ *   on its queue. No wait can be the first to name a value.
+ * - Any queue of the plugin may wait for a fence, a queue of another of its devices, too: `device`
+ *   is the queue's then. Another plugin's fences are never given: there the core waits on the host.
+ * - signal and wait are calls of the queue that they name. While one thread puts a wait for a fence
+ *   on a queue, another may signal that fence on its own queue, or wait for it on the host.
+ * - A queue is destroyed when host_wait has returned for a value signalled after all its work, with
+ *   an error or not; a fence, when that holds for its queue and for every queue that waits for it.
+ *
+ * What the plugin keeps to:
+ *
+ * - signal and wait only enqueue: neither waits for work of the device.
+ * - When work fails, the queue skips all work after it, for as long as it lives. Its signals are
+ *   done none the less, so that nobody waits for ever, and the fences carry the failure: host_wait
+ *   for values signalled after it returns it. Launches and copies may return it, too, but a queue
+ *   that is not lost still takes signals and waits.
+ * - Whoever returns the error of earlier work puts the id of the launch that failed into
+ *   tfr_err.launch, if it is known: the core then says which node that was. The run fails; no
+ *   kernel is given up for it, as it is for a launch that fails at once.
+ * - A queue that waits for a fence which carries a failure takes that over: it skips its later
+ *   work, and its own fences carry the same status, text and launch on. Only TFR_ELOST of another
+ *   device is carried on as TFR_EDEVICE: the device of the waiting queue is not lost.
+ * - A lost device ends the work of its queues by itself. create, fence_create, signal and wait may
+ *   return TFR_ELOST then; host_wait returns it, for values that were never signalled, too; both
+ *   destroy functions do their work.
  */
 typedef struct tfr_queue_facet {
     uint32_t size;
@@ -50,14 +75,17 @@ typedef struct tfr_queue_facet {
     int32_t (*create)(tfr_plugin_device *device, const tfr_queue_options *options, tfr_queue **out,
                       tfr_err *err);
     void (*destroy)(tfr_plugin_device *device, tfr_queue *queue); /* required [device], idle */
-    /* required [device], at 0 */
+    /* required [device]. It is at 0. */
     int32_t (*fence_create)(tfr_plugin_device *device, const tfr_fence_options *options,
                             tfr_fence **out, tfr_err *err);
     void (*fence_destroy)(tfr_plugin_device *device, tfr_fence *fence); /* required [device] */
     /* required [queue]: enqueue; returns at once. */
     int32_t (*signal)(tfr_plugin_device *device, tfr_queue *queue, tfr_fence *fence, uint64_t value,
                       tfr_err *err);
-    /* required [queue]: later work of this queue waits until fence >= value; returns at once. */
+    /*
+     * required [queue]: later work of this queue waits until fence >= value; returns at once. The
+     * fence may be one of another device of the plugin.
+     */
     int32_t (*wait)(tfr_plugin_device *device, tfr_queue *queue, tfr_fence *fence, uint64_t value,
                     tfr_err *err);
     /*
