@@ -43,6 +43,7 @@ libtfrun_core_la_SOURCES = \
 	core/device/host.c \
 	core/device/loader.h \
 	core/device/log.c \
+	core/device/peer.c \
 	core/device/plugin_asks.c \
 	core/device/plugin_cache.c \
 	core/device/plugin_config.c \

@@ -21,6 +21,7 @@ EXTRA_DIST += \
 	docs/decisions/0016-native-and-found-lists.md \
 	docs/decisions/0017-runs-that-do-not-end.md \
 	docs/decisions/0018-spaces-have-roles.md \
+	docs/decisions/0019-copies-between-devices.md \
 	docs/decisions/0020-variables-where-they-are-used.md \
 	docs/differences.md \
 	docs/notations.md \

@@ -49,6 +49,7 @@ unit_tests = \
 	tests/test_pass_layer_norm \
 	tests/test_pass_matmul_add \
 	tests/test_pass_transpose \
+	tests/test_peer \
 	tests/test_placement \
 	tests/test_plugin_cache \
 	tests/test_plugin_config \
@@ -634,6 +635,11 @@ tests_test_launch_errors_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_
 tests_test_launch_errors_LDADD = $(TFR_TEST_CORE)
 tests_test_launch_errors_SOURCES = tests/session_kit.h tests/test_launch_errors.c
 tests_test_launch_errors_DEPENDENCIES = libtfrun-core.la tests/fakeacc/fakeacc.la
+
+tests_test_peer_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_peer_LDADD = $(TFR_TEST_CORE)
+tests_test_peer_SOURCES = tests/graph_text.h tests/session_kit.h tests/test_peer.c
+tests_test_peer_DEPENDENCIES = libtfrun-core.la tests/fakeacc/fakeacc.la
 
 tests_test_trace_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_trace_LDADD = $(TFR_TEST_CORE)

@@ -207,6 +207,29 @@ TEST(a_node_between_dear_copies_stays)
     end(runtime, graph);
 }
 
+/* Between two devices of its plugin a node has the price of their link, not of two to the host. */
+TEST(a_link_between_devices_has_its_own_price)
+{
+    static const uint64_t here[] = {0, 500, 0}, there[] = {0, 2500, 0};
+    setenv("TFRUN_DISABLE", "native,onednn", 1);
+    for (int links = 0; links < 2; links++) {
+        char store[256];
+        const tfr_option given[] = {{"fakeacc.delay_us", "1"},
+                                    {"tuning", store},
+                                    {"fakeacc.devices", "2"},
+                                    {"fakeacc.links", links ? "1" : "0"}};
+        snprintf(store, sizeof store, "%s", temp_path("store"));
+        tfr_runtime *runtime = accelerator_runtime(given, 4);
+        tfr_graph *graph =
+            graph_of_text("in x 16 16; a = Relu@NPU:0(x); b = Mul(a,a); out Relu@NPU:1(b)");
+        put_prices(runtime, graph, "CPU:0", here);
+        put_prices(runtime, graph, "NPU:0", there);
+        CHECK_STR(links ? "NNN" : "NCN", places(runtime, graph, NULL));
+        end(runtime, graph);
+    }
+    unsetenv("TFRUN_DISABLE");
+}
+
 TEST(a_saving_below_a_twentieth_moves_nothing)
 {
     static const uint64_t here[] = {100000}, there[] = {93000};
@@ -472,6 +495,7 @@ static const test_case cases[] = {
     CASE(a_binding_and_an_accelerator_are_timed_too),
     CASE(nodes_go_where_they_were_measured_to_be_cheapest_and_say_so),
     CASE(a_node_between_dear_copies_stays),
+    CASE(a_link_between_devices_has_its_own_price),
     CASE(a_saving_below_a_twentieth_moves_nothing),
     CASE(a_first_choice_that_nobody_measured_is_not_left_for_what_is_measured),
     CASE(what_the_user_names_or_pins_stays),

@@ -99,14 +99,15 @@ tfr_status tfr__stream_get(tfr__streams *streams, tfr__device *device, tfr__back
 void tfr__streams_finish(tfr__streams *streams)
 {
     streams->deadline = 0;
+    /* All queues must be idle before one goes; their errors were reported by the run. */
+    for (uint32_t i = 0; i < streams->n; i++)
+        tfr__stream_sync(&streams->items[i], NULL);
     for (uint32_t i = 0; i < streams->n; i++) {
         tfr__stream *e = &streams->items[i];
         if (e->stuck) {
             tfr__stream_leave(streams, e);
             continue;
         }
-        if (e->queue)
-            tfr__stream_sync(e, NULL); /* it must be idle; its errors were reported by the run */
         tfr__staging_finish(e);
         if (e->queue)
             tfr__stream_close(e->backend, e->queue, e->fence);
@@ -134,7 +135,7 @@ void tfr__stream_free(tfr__streams *streams, uint32_t memory, void *address)
         return;
     }
     e = tfr__memory_stream(streams, memory);
-    if (e->stuck)
+    if (tfr__stream_is_stuck(streams, e->backend))
         return; /* its work may use it */
     tfr__backend_free(e->backend, 0, address);
 }

@@ -52,7 +52,8 @@ void tfr__streams_finish(tfr__streams *streams);
 void tfr__streams_settle(tfr__streams *streams);
 /* Takes back stuck streams that have ended meanwhile; TFR_EDEVICE names one that has not. */
 tfr_status tfr__streams_recover(tfr__streams *streams, tfr_err *err);
-/* Is it stuck? What it may use is not to be freed. */
+/* Is it, or another device of its plugin, which may copy from it, stuck? What such a one may use is
+ * not to be freed. */
 bool tfr__stream_is_stuck(const tfr__streams *streams, const tfr__backend *backend);
 /* A stuck one at the end of its session. */
 void tfr__stream_leave(tfr__streams *streams, tfr__stream *stream);
@@ -91,5 +92,18 @@ tfr_status tfr__stream_signal(tfr__stream *stream, tfr_err *err);
 /* Until the fence has a value that was signalled; deadline 0 = for ever. */
 tfr_status tfr__stream_wait(tfr__stream *stream, uint64_t value, uint64_t deadline, tfr_err *err);
 tfr__stream *tfr__memory_stream(const tfr__streams *streams, uint32_t memory);
+
+/* ---- peer.c ---------------------------------------------------------------------------------- */
+
+/* How data get into the memory of a backend, from another one of its plugin or, with NULL, from the
+ * host. False, and zeros: it does not say. */
+bool tfr__backend_link(tfr__backend *to, tfr__backend *from, tfr_link *out);
+/* Whether one copy does it, from another device of the same plugin. */
+bool tfr__backend_reaches(tfr__backend *to, tfr__backend *from, tfr_link *out);
+/* What is put on later's queue from now on waits for all that is on earlier's. Of one plugin. */
+tfr_status tfr__stream_order(tfr__stream *later, tfr__stream *earlier, tfr_err *err);
+/* As tfr__stream_copy, from the memory of a stream of the same plugin; on the first one's queue. */
+tfr_status tfr__stream_copy_peer(tfr__stream *stream, const tfr__stream *from, tfr_arg dst,
+                                 tfr_arg src, uint64_t bytes, tfr_err *err);
 
 #endif

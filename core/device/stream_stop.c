@@ -49,12 +49,15 @@ void tfr__streams_settle(tfr__streams *streams)
 {
     for (uint32_t i = 0; i < streams->n; i++) { /* all, before one goes that others wait for */
         tfr__stream *e = &streams->items[i];
+        tfr_err err = TFR_ERR_INIT;
         tfr_status status;
         tfr__staging_forget(e);
-        status = tfr__stream_sync(e, NULL);
+        status = tfr__stream_sync(e, &err);
         if (status == TFR_ETIMEOUT)
             status = stream_give_up(streams, e);
         e->failed = status && status != TFR_ETIMEOUT;
+        if (status == TFR_ELOST) /* which another device may have told of as a failure */
+            tfr__backend_quarantine(e->backend, -1, tfr__said(&err));
     }
     for (uint32_t i = 0; i < streams->n; i++)
         if (streams->items[i].failed)
@@ -85,8 +88,8 @@ tfr_status tfr__streams_recover(tfr__streams *streams, tfr_err *err)
 bool tfr__stream_is_stuck(const tfr__streams *streams, const tfr__backend *backend)
 {
     for (uint32_t i = 0; streams->n_stuck && i < streams->n; i++)
-        if (streams->items[i].backend == backend)
-            return streams->items[i].stuck != NULL;
+        if (streams->items[i].stuck && streams->items[i].backend->plugin == backend->plugin)
+            return true;
     return false;
 }
 

@@ -23,8 +23,26 @@ static void live_at(tfr__plan *p, uint32_t buffer, uint32_t from, uint32_t to)
         b->last = to;
 }
 
-/* What step i uses lives at i; on the host, until what the step was put on has been waited for. */
-static void step_lives(tfr__steps *s, uint32_t i, uint32_t until)
+/*
+ * The last step at which a buffer of step i is kept. What is put on a queue is in order for that
+ * queue alone: whoever else writes into the memory, the host or the device that has it, must have
+ * waited for the queue. next has, by who waits (streams, then the host) and by stream, the step of
+ * that wait.
+ */
+static uint32_t kept_until(const tfr__steps *s, const uint32_t *next, uint32_t i,
+                           const tfr__buffer *b)
+{
+    const tfr__step *step = &s->p->steps[i];
+    const uint32_t n = s->b->streams->n;
+    uint32_t owner = n;
+    if (step->kind == TFR__STEP_REORDER || !tfr__steps_is_queued(s, step->stream))
+        return i;
+    if (b->memory != TFR__MEMORY_HOST)
+        owner = tfr__steps_stream_of(s, b->memory);
+    return owner == step->stream ? i : next[(size_t)owner * n + step->stream];
+}
+
+static void step_lives(tfr__steps *s, uint32_t i, const uint32_t *next)
 {
     tfr__plan *p = s->p;
     const tfr__step *step = &p->steps[i];
@@ -33,40 +51,39 @@ static void step_lives(tfr__steps *s, uint32_t i, uint32_t until)
         own[0] = own[1] = TFR__NO_BUFFER; /* dst counts arguments */
         for (uint32_t a = 0; a < step->n_args; a++) {
             uint32_t buffer = s->arg_buffers[step->dst + a];
-            bool host = buffer != TFR__NO_BUFFER && p->buffers[buffer].memory == TFR__MEMORY_HOST;
-            live_at(p, buffer, i, host ? until : i);
+            if (buffer != TFR__NO_BUFFER)
+                live_at(p, buffer, i, kept_until(s, next, i, &p->buffers[buffer]));
         }
     }
     for (uint32_t k = 0; k < sizeof own / sizeof *own; k++)
         if (own[k] != TFR__NO_BUFFER)
-            live_at(p, own[k], i, p->buffers[own[k]].memory == TFR__MEMORY_HOST ? until : i);
+            live_at(p, own[k], i, kept_until(s, next, i, &p->buffers[own[k]]));
 }
 
-/* Lifetimes, in steps. A queue may use host memory until its next sync. */
+/* Lifetimes, in steps. */
 static tfr_status find_lifetimes(tfr__steps *s, tfr_err *err)
 {
     tfr__plan *p = s->p;
-    const uint32_t n_streams = s->b->streams->n;
-    uint32_t *next_sync = tfr__calloc((size_t)n_streams + 1, sizeof *next_sync);
-    if (!next_sync)
+    const uint32_t n = s->b->streams->n;
+    uint32_t *next = tfr__calloc((size_t)(n + 1) * n + 1, sizeof *next);
+    if (!next)
         return tfr_fail(err, TFR_ENOMEM, "out of memory for the lifetimes of %u buffers",
                         p->n_buffers);
-    for (uint32_t e = 0; e < n_streams; e++)
-        next_sync[e] = p->n_steps ? p->n_steps - 1 : 0;
+    for (uint32_t k = 0; k < (n + 1) * n; k++)
+        next[k] = p->n_steps ? p->n_steps - 1 : 0; /* a plan ends when all queues are idle */
     for (uint32_t i = p->n_steps; i-- > 0;) {
         const tfr__step *step = &p->steps[i];
-        if (step->kind == TFR__STEP_SYNC)
-            next_sync[step->stream] = i;
-        else
-            step_lives(s, i,
-                       step->kind != TFR__STEP_REORDER && tfr__steps_is_queued(s, step->stream)
-                           ? next_sync[step->stream]
-                           : i);
+        if (step->kind == TFR__STEP_ORDER)
+            next[(size_t)step->stream * n + step->from] = i;
+        else if (step->kind != TFR__STEP_SYNC)
+            step_lives(s, i, next);
+        for (uint32_t e = 0; step->kind == TFR__STEP_SYNC && e <= n; e++)
+            next[(size_t)e * n + step->stream] = i;
     }
     for (uint32_t i = 0; i < p->n_live_outs; i++)
         if (p->live_outs[i].buffer != TFR__NO_BUFFER)
             live_at(p, p->live_outs[i].buffer, p->n_steps, p->n_steps);
-    tfr__free(next_sync);
+    tfr__free(next);
     return TFR_OK;
 }
 

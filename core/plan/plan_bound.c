@@ -25,6 +25,10 @@ static int32_t call_copy(tfr_plugin_device *device, tfr_queue *queue, void *obje
     (void)device;
     (void)queue;
     (void)launch;
+    if (step->from != UINT32_MAX)
+        return tfr__stream_copy_peer(
+            &p->streams->items[step->stream], &p->streams->items[step->from],
+            place_of(&p->buffers[step->dst]), place_of(&p->buffers[step->src]), step->bytes, err);
     return tfr__stream_copy(&p->streams->items[step->stream], step->to_device,
                             place_of(&p->buffers[step->dst]), place_of(&p->buffers[step->src]),
                             step->bytes, err);
@@ -68,6 +72,17 @@ static int32_t call_sync(tfr_plugin_device *device, tfr_queue *queue, void *obje
     return tfr__stream_sync(&step->plan->streams->items[step->stream], err);
 }
 
+static int32_t call_order(tfr_plugin_device *device, tfr_queue *queue, void *object,
+                          const tfr_launch *launch, tfr_err *err)
+{
+    const tfr__step *step = object;
+    tfr__stream *items = step->plan->streams->items;
+    (void)device;
+    (void)queue;
+    (void)launch;
+    return tfr__stream_order(&items[step->stream], &items[step->from], err);
+}
+
 static int32_t call_without_queue(tfr_plugin_device *device, tfr_queue *queue, void *object,
                                   const tfr_launch *launch, tfr_err *err)
 {
@@ -87,6 +102,8 @@ static tfr__launch_fn *step_call(const tfr__step *step, const tfr_queue *queue)
         return call_reorder;
     case TFR__STEP_SYNC:
         return call_sync;
+    case TFR__STEP_ORDER:
+        return call_order;
     default: {
         tfr__launch_fn *call = step->kind == TFR__STEP_LAYOUT ? call_layout : step->call;
         return step->backend->has_queue && !queue ? call_without_queue : call;
@@ -114,7 +131,7 @@ static void announce_step(const tfr__plan *p, const tfr__step *step, tfr__where 
 {
     static const char *const slots[] = {
         [TFR__STEP_LAUNCH] = "launch",  [TFR__STEP_COPY] = "copy",      [TFR__STEP_REORDER] = NULL,
-        [TFR__STEP_SYNC] = "host_wait", [TFR__STEP_LAYOUT] = "reorder",
+        [TFR__STEP_SYNC] = "host_wait", [TFR__STEP_LAYOUT] = "reorder", [TFR__STEP_ORDER] = "wait",
     };
     const tfr__step *work = step->kind == TFR__STEP_SYNC ? tfr__plan_waited_for(p, step) : step;
     const bool is_program = work->kind == TFR__STEP_LAUNCH && work->program >= 0;

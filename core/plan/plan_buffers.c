@@ -7,8 +7,12 @@
  * Order between memories: what is put on one queue runs in order, and the host runs its own steps
  * in order. Only where the host (or another queue, through the host) reads or overwrites host
  * memory that a queue may still use, a sync step comes before. `pending` holds, per host buffer,
- * the stream whose queue may still use it. Lifetimes of host buffers that a queue uses are
- * stretched to that queue's next sync.
+ * the stream whose queue may still use it; what comes in is only read, so any may read it at once.
+ * Lifetimes of host buffers that a queue uses are stretched to that queue's next sync.
+ *
+ * Between two devices whose plugin has a link, the queue of the reader waits for the maker's and
+ * copies from its memory itself. The maker does not wait for the copy: the buffer that it reads
+ * lives until the maker's queue, or the host, waits for the reader's for another reason.
  */
 #include <string.h>
 #include <tfrun/fail.h>
@@ -41,7 +45,7 @@ tfr_status tfr__steps_buffer(tfr__steps *s, tfr__buffer_kind kind, uint32_t memo
     p->buffers[p->n_buffers].bytes = bytes;
     p->buffers[p->n_buffers].value = TFR_VALUE_NONE;
     p->buffers[p->n_buffers].first = UINT32_MAX;
-    s->pending[p->n_buffers] = (tfr__pending){0, 0};
+    s->pending[p->n_buffers] = (tfr__pending){0, 0, false};
     *out = p->n_buffers++;
     return TFR_OK;
 }
@@ -63,6 +67,27 @@ tfr_status tfr__steps_add(tfr__steps *s, tfr__step_kind kind, uint32_t stream, t
     if (stream != TFR__NO_STREAM)
         (*out)->backend = s->b->streams->items[stream].backend;
     (*out)->workspace = (*out)->random = (*out)->dst = (*out)->src = TFR__NO_BUFFER;
+    (*out)->from = TFR__NO_STREAM;
+    if (stream != TFR__NO_STREAM && kind == TFR__STEP_SYNC) /* whoever comes later is in order */
+        for (uint32_t e = 0; e < s->b->streams->n; e++)
+            s->ordered[(size_t)e * s->b->streams->n + stream] = p->n_steps;
+    else if (stream != TFR__NO_STREAM && kind != TFR__STEP_ORDER)
+        s->n_put[stream] = p->n_steps;
+    return TFR_OK;
+}
+
+tfr_status tfr__steps_order(tfr__steps *s, uint32_t later, uint32_t earlier, tfr_err *err)
+{
+    uint32_t *ordered = &s->ordered[(size_t)later * s->b->streams->n + earlier];
+    tfr__step *step;
+    tfr_status status;
+    if (!tfr__steps_is_queued(s, earlier) || *ordered >= s->n_put[earlier])
+        return TFR_OK;
+    status = tfr__steps_add(s, TFR__STEP_ORDER, later, &step, err);
+    if (status)
+        return status;
+    step->from = earlier;
+    *ordered = s->p->n_steps;
     return TFR_OK;
 }
 
@@ -90,8 +115,10 @@ tfr_status tfr__steps_settle(tfr__steps *s, uint32_t buffer, uint32_t stream, bo
 
 void tfr__steps_touch(tfr__steps *s, uint32_t buffer, uint32_t stream)
 {
-    if (s->p->buffers[buffer].memory == TFR__MEMORY_HOST && tfr__steps_is_queued(s, stream))
-        s->pending[buffer] = (tfr__pending){stream + 1, s->n_syncs[stream]};
+    const tfr__buffer *b = &s->p->buffers[buffer];
+    if (b->kind != TFR__BUFFER_LIVE_IN && b->memory == TFR__MEMORY_HOST &&
+        tfr__steps_is_queued(s, stream))
+        s->pending[buffer] = (tfr__pending){stream + 1, s->n_syncs[stream], false};
 }
 
 /* ---- buffers for values ---------------------------------------------------------------------- */
@@ -262,32 +289,69 @@ static tfr_status unlay(tfr__steps *s, tfr_value v, const tfr__group *maker, tfr
     return TFR_OK;
 }
 
-/* A copy of a value that is in another memory; from device to device it goes through the host. */
+/* Whether one copy gets from one memory of a device into another's. */
+static bool is_linked(const tfr__steps *s, uint32_t to, uint32_t from)
+{
+    tfr__stream *items = s->b->streams->items;
+    tfr__stream *a = &items[tfr__steps_stream_of(s, to)],
+                *b = &items[tfr__steps_stream_of(s, from)];
+    tfr_link link;
+    return !a->queue == !b->queue && tfr__backend_reaches(a->backend, b->backend, &link);
+}
+
+/*
+ * The memory that a copy of v is taken from. Of the devices that have it the host takes any,
+ * another device one that it has a link with; else, and if the host has the value at hand, it gets
+ * it from there.
+ */
+static uint32_t memory_of(tfr__steps *s, tfr_value v, uint32_t memory)
+{
+    const uint32_t host = *tfr__steps_where(s, TFR__MEMORY_HOST, v);
+    uint32_t from = TFR__MEMORY_HOST;
+    if (host != TFR__NO_BUFFER && !tfr__steps_pending(s, host))
+        return from;
+    for (uint32_t m = 1; m < s->n_memories; m++)
+        if (*tfr__steps_where(s, m, v) != TFR__NO_BUFFER &&
+            (memory == TFR__MEMORY_HOST || is_linked(s, memory, m)))
+            from = m;
+    return from;
+}
+
+/* What a copy reads, ready to be read by the stream's queue, and what it writes. */
+static tfr_status copy_ends(tfr__steps *s, tfr_value v, uint32_t memory, uint32_t from,
+                            uint32_t stream, uint32_t *src, uint32_t *dst, tfr_err *err)
+{
+    tfr_status status = TFR_OK;
+    if (from == TFR__MEMORY_HOST) {
+        status = tfr__steps_bring(s, v, from, src, err);
+        if (!status)
+            status = tfr__steps_settle(s, *src, stream, false, err);
+    } else {
+        *src = *tfr__steps_where(s, from, v);
+        if (memory == TFR__MEMORY_HOST)
+            return tfr__steps_result(s, v, memory, dst, err);
+        status = tfr__steps_order(s, stream, tfr__steps_stream_of(s, from), err);
+        s->pending[*src].is_shared = true;
+    }
+    return status ? status
+                  : tfr__steps_buffer(s, TFR__BUFFER_ARENA, memory, tfr__steps_value_bytes(s->b, v),
+                                      dst, err);
+}
+
+/* A copy of a value that is in another memory; without a link, devices exchange through the host.
+ */
 static tfr_status copied_buffer(tfr__steps *s, tfr_value v, uint32_t memory, uint32_t *out,
                                 tfr_err *err)
 {
-    uint32_t from = TFR__MEMORY_HOST, src, stream;
-    bool to_device = memory != TFR__MEMORY_HOST;
+    const bool to_device = memory != TFR__MEMORY_HOST;
+    const uint32_t from = memory_of(s, v, memory);
+    uint32_t stream, src;
     tfr__step *step;
     tfr_status status;
-    for (uint32_t m = 1; m < s->n_memories; m++)
-        if (*tfr__steps_where(s, m, v) != TFR__NO_BUFFER)
-            from = m;
     if (!to_device && from == TFR__MEMORY_HOST)
         return tfr_fail(err, TFR_EINTERNAL, "value \"%s\" is nowhere", s->b->graph->values[v].name);
-    if (to_device) {
-        status = tfr__steps_bring(s, v, TFR__MEMORY_HOST, &src, err);
-        stream = tfr__steps_stream_of(s, memory);
-        if (!status)
-            status = tfr__steps_settle(s, src, stream, false, err);
-        if (!status)
-            status = tfr__steps_buffer(s, TFR__BUFFER_ARENA, memory,
-                                       tfr__steps_value_bytes(s->b, v), out, err);
-    } else {
-        src = *tfr__steps_where(s, from, v);
-        stream = tfr__steps_stream_of(s, from);
-        status = tfr__steps_result(s, v, TFR__MEMORY_HOST, out, err);
-    }
+    stream = tfr__steps_stream_of(s, to_device ? memory : from);
+    status = copy_ends(s, v, memory, from, stream, &src, out, err);
     if (!status)
         status = tfr__steps_add(s, TFR__STEP_COPY, stream, &step, err);
     if (status)
@@ -295,6 +359,8 @@ static tfr_status copied_buffer(tfr__steps *s, tfr_value v, uint32_t memory, uin
     step->dst = *out;
     step->src = src;
     step->to_device = to_device;
+    if (to_device && from != TFR__MEMORY_HOST)
+        step->from = tfr__steps_stream_of(s, from);
     step->bytes = tfr__steps_value_bytes(s->b, v);
     tfr__steps_touch(s, to_device ? src : *out, stream);
     s->p->n_copies++;

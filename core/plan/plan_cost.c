@@ -9,7 +9,8 @@
  *   measured is measured before it is left, and nobody is preferred for being unknown.
  *   an edge costs 500 ns and a pass over its bytes between backends of one memory, for layouts and
  *   programs end there; between memories also the latency and the bytes over the speed of the
- *   link, 10 us and 10 GB/s where the backend does not say.
+ *   link, 10 us and 10 GB/s where the backend does not say: of the one between two devices where
+ *   their plugin has one, else of both that lead to the host.
  *
  * A value that several nodes of a device read is copied once, but counted for each. What the user
  * named, pinned or gave a priority stays, with fallback "error" all does, and so do nodes that draw
@@ -71,6 +72,7 @@ typedef struct pricing {
     tfr__labeling_edge *edges;
     uint8_t *labels, *first; /* by node: now, and as place.c chose */
     int64_t fixed_host[TFR__LABELS], per_kib_host[TFR__LABELS]; /* a copy from or to the host */
+    bool linked; /* two devices that do not exchange through the host */
 } pricing;
 
 static bool is_launched(const tfr__build *b, uint32_t i)
@@ -113,44 +115,59 @@ static bool find_labels(pricing *p)
     return true;
 }
 
-/* Copies between the host and a label's memory; nothing for the host's own. */
-static void find_link(pricing *p, uint32_t k)
+/* What a copy over a link costs; what is not known is guessed. */
+static void link_price(const tfr_link *link, int64_t *fixed, int64_t *per_kib)
 {
-    tfr__backend *backend = p->backends[k];
-    tfr_link link = {.size = sizeof link};
-    tfr_err err = TFR_ERR_INIT;
-    int32_t status = TFR_EUNSUPPORTED;
-    if (p->devices[k]->is_host)
-        return;
-    if (atomic_load(&backend->is_open) && backend->memory.link)
-        TFR__SLOT(backend, "link", NULL, NULL,
-                  status =
-                      backend->memory.link(backend->device, 0, NULL, TFR_SPACE_HOST, &link, &err));
-    if (status)
-        link = (tfr_link){.size = sizeof link};
-    if (!link.bytes_per_second)
-        link.bytes_per_second = LINK_SPEED;
-    if (!link.latency_ns)
-        link.latency_ns = LINK_NS;
-    p->fixed_host[k] = (int64_t)(link.latency_ns < MOST_NS / 4 ? link.latency_ns : MOST_NS / 4);
-    p->per_kib_host[k] = (int64_t)(UINT64_C(1024000000000) / link.bytes_per_second) + 1;
-    if (p->per_kib_host[k] > MOST_NS_PER_KIB)
-        p->per_kib_host[k] = MOST_NS_PER_KIB;
+    const uint64_t ns = link->latency_ns ? link->latency_ns : LINK_NS;
+    const uint64_t speed = link->bytes_per_second ? link->bytes_per_second : LINK_SPEED;
+    *fixed = (int64_t)(ns < MOST_NS / 4 ? ns : MOST_NS / 4);
+    *per_kib = (int64_t)(UINT64_C(1024000000000) / speed) + 1;
+    if (*per_kib > MOST_NS_PER_KIB)
+        *per_kib = MOST_NS_PER_KIB;
 }
 
-/* Two memories of devices exchange through the host, which makes the prices a metric. */
+/* The way into label c's memory from a's: straight where there is one, else through the host. */
+static void find_way(pricing *p, uint32_t a, uint32_t c)
+{
+    int64_t fixed = p->fixed_host[a] + p->fixed_host[c];
+    int64_t per_kib = p->per_kib_host[a] + p->per_kib_host[c];
+    tfr_link link;
+    if (!p->devices[a]->is_host && !p->devices[c]->is_host &&
+        tfr__backend_reaches(p->backends[c], p->backends[a], &link)) {
+        link_price(&link, &fixed, &per_kib);
+        p->linked = true;
+    }
+    p->l.fixed[a][c] = fixed + SWITCH_NS;
+    p->l.per_kib[a][c] = per_kib + SWITCH_NS_PER_KIB;
+}
+
+/* Prices must be a metric, as those through the host are: no detour may be cheaper. */
+static void shorten(int64_t price[TFR__LABELS][TFR__LABELS], uint32_t n)
+{
+    for (uint32_t k = 0; k < n; k++)
+        for (uint32_t a = 0; a < n; a++)
+            for (uint32_t c = 0; c < n; c++)
+                if (price[a][k] + price[k][c] < price[a][c])
+                    price[a][c] = price[a][k] + price[k][c];
+}
+
 static void find_ways(pricing *p)
 {
-    for (uint32_t k = 0; k < p->l.n_labels; k++)
-        find_link(p, k);
-    for (uint32_t a = 0; a < p->l.n_labels; a++) {
-        for (uint32_t c = 0; c < p->l.n_labels; c++) {
-            if (a == c)
-                continue;
-            p->l.fixed[a][c] = p->fixed_host[a] + p->fixed_host[c] + SWITCH_NS;
-            p->l.per_kib[a][c] = p->per_kib_host[a] + p->per_kib_host[c] + SWITCH_NS_PER_KIB;
-        }
+    for (uint32_t k = 0; k < p->l.n_labels; k++) {
+        tfr_link link;
+        if (p->devices[k]->is_host)
+            continue; /* nothing for the host's own */
+        tfr__backend_link(p->backends[k], NULL, &link);
+        link_price(&link, &p->fixed_host[k], &p->per_kib_host[k]);
     }
+    for (uint32_t a = 0; a < p->l.n_labels; a++)
+        for (uint32_t c = 0; c < p->l.n_labels; c++)
+            if (a != c)
+                find_way(p, a, c);
+    if (!p->linked)
+        return;
+    shorten(p->l.fixed, p->l.n_labels);
+    shorten(p->l.per_kib, p->l.n_labels);
 }
 
 static uint64_t bytes_of(const tfr__build *b, tfr_value v)

@@ -48,8 +48,8 @@ static uint32_t in_place(tfr__steps *s, const tfr__node *node, const tfr__build_
         for (uint32_t x = 0; x < node->n_inputs; x++)
             times += inputs[x] == buffer;
         if (times == 1 && s->p->buffers[buffer].kind == TFR__BUFFER_ARENA &&
-            s->p->buffers[buffer].memory == memory && s->plain[node->inputs[i]] == TFR__NO_BUFFER &&
-            b->uses[b->root[node->inputs[i]]] == 0 &&
+            s->p->buffers[buffer].memory == memory && !s->pending[buffer].is_shared &&
+            s->plain[node->inputs[i]] == TFR__NO_BUFFER && b->uses[b->root[node->inputs[i]]] == 0 &&
             s->p->buffers[buffer].bytes == tfr__steps_value_bytes(b, out) &&
             (!tfr__steps_pending(s, buffer) ||
              (!on_host && tfr__steps_pending(s, buffer) == state->stream + 1)))
@@ -401,7 +401,10 @@ tfr_status tfr__build_steps(tfr__build *b, tfr_err *err)
     s.random = tfr__alloc(s.n_memories * sizeof *s.random);
     s.dims = tfr__calloc(n_values + 1, sizeof *s.dims);
     s.n_syncs = tfr__calloc((size_t)b->streams->n + 1, sizeof *s.n_syncs);
-    if (!s.where || !s.plain || !s.in_layout || !s.random || !s.dims || !s.n_syncs)
+    s.n_put = tfr__calloc((size_t)b->streams->n + 1, sizeof *s.n_put);
+    s.ordered = tfr__calloc((size_t)b->streams->n * b->streams->n + 1, sizeof *s.ordered);
+    if (!s.where || !s.plain || !s.in_layout || !s.random || !s.dims || !s.n_syncs || !s.n_put ||
+        !s.ordered)
         status = tfr_fail(err, TFR_ENOMEM, "out of memory for a plan over %zu values", n_values);
     if (!status) {
         memset(s.where, 0xff, n_where * sizeof *s.where); /* TFR__NO_BUFFER */
@@ -432,6 +435,8 @@ tfr_status tfr__build_steps(tfr__build *b, tfr_err *err)
     tfr__free(s.variable);
     tfr__free(s.dims);
     tfr__free(s.n_syncs);
+    tfr__free(s.n_put);
+    tfr__free(s.ordered);
     tfr__free(s.pending);
     tfr__free(s.arg_buffers);
     return status;

@@ -14,6 +14,7 @@
  */
 typedef struct tfr__pending {
     uint32_t stream, n_syncs;
+    bool is_shared; /* a buffer of a device that another device has copied from */
 } tfr__pending;
 
 typedef struct tfr__steps {
@@ -28,9 +29,11 @@ typedef struct tfr__steps {
     int64_t **dims;        /* [value]: where its kernel writes its true dims, or NULL */
     uint32_t *arg_buffers; /* buffer of each launch argument; grows with p->args */
     uint32_t n_args, args_capacity, steps_capacity, buffers_capacity;
-    tfr__pending *pending; /* by buffer, of host memory */
+    tfr__pending *pending; /* by buffer; streams of those of host memory alone */
     uint32_t pending_capacity;
     uint32_t *n_syncs;   /* by stream: sync steps so far */
+    uint32_t *n_put;     /* by stream: steps of the plan when work was put on it last */
+    uint32_t *ordered;   /* [later][earlier] stream: steps when it was last waited for */
     tfr__placed *placed; /* row of the node at hand */
 } tfr__steps;
 
@@ -99,6 +102,9 @@ tfr_status tfr__steps_random(tfr__steps *s, uint32_t memory, uint32_t *out, tfr_
 tfr_status tfr__steps_becomes_tensor(tfr__steps *s, uint32_t buffer, tfr_value v, tfr_err *err);
 /* The group that makes a value which lies in a layout of the backend, or NULL. */
 const tfr__group *tfr__steps_laid_by(const tfr__steps *s, tfr_value v);
+
+/* What is put on later's queue after this waits for what earlier's has now. */
+tfr_status tfr__steps_order(tfr__steps *s, uint32_t later, uint32_t earlier, tfr_err *err);
 
 /* Lifetimes, arenas, and the arguments of all launches. plan_bind.c */
 tfr_status tfr__steps_bind(tfr__steps *s, tfr_err *err);

@@ -193,7 +193,7 @@ static bool may_overwrite(const tfr__steps *s, uint32_t variable, const uint32_t
         if (inputs[i] == now && !in_place[i])
             return false;
     }
-    return times <= 1 && !tfr__steps_pending(s, now);
+    return times <= 1 && !tfr__steps_pending(s, now) && !s->pending[now].is_shared;
 }
 
 tfr_status tfr__steps_update(tfr__steps *s, tfr_value u, const uint32_t *inputs, uint32_t n_inputs,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step.h: what a plan does, one thing after the other: launches, copies, reorders, syncs. */
+/* step.h: what a plan does, one thing after the other: launches, copies, reorders, waits. */
 #ifndef TFR_CORE_STEP_H
 #define TFR_CORE_STEP_H
 
@@ -10,7 +10,8 @@ typedef enum tfr__step_kind {
     TFR__STEP_COPY,
     TFR__STEP_REORDER,
     TFR__STEP_LAYOUT, /* from a layout of the backend to the plain one */
-    TFR__STEP_SYNC
+    TFR__STEP_SYNC,   /* the host waits for the queue */
+    TFR__STEP_ORDER   /* the queue waits for another one */
 } tfr__step_kind;
 
 /* Where an argument's address comes from at each run: LIVE_IN and TENSOR buffers. */
@@ -47,7 +48,7 @@ typedef struct tfr__bound {
 typedef struct tfr__step {
     int32_t kind;          /* tfr__step_kind */
     int32_t node;          /* for messages, or -1 */
-    tfr__backend *backend; /* LAUNCH, COPY, SYNC */
+    tfr__backend *backend; /* all but REORDER */
     uint32_t stream;       /* number of the backend's queue in the session */
     struct tfr__plan *plan;
     /* LAUNCH */
@@ -61,6 +62,7 @@ typedef struct tfr__step {
     /* COPY: into or out of the backend's memory. REORDER: on the host. */
     uint32_t dst, src;
     bool to_device;
+    uint32_t from; /* ORDER: the stream to wait for; COPY: whose memory src is in; or UINT32_MAX */
     uint64_t bytes;
     uint32_t live_in; /* REORDER: whose strides count */
     uint64_t layout;  /* LAYOUT: of src */

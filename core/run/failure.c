@@ -125,17 +125,59 @@ static const tfr__step *launch_step(const tfr__plan *p, uint64_t id)
     return NULL;
 }
 
+/* Where the plan waits for a stream; there is such a step if it put work on it. */
+static const tfr__step *sync_of(const tfr__plan *p, uint32_t stream, const tfr__step *otherwise)
+{
+    for (uint32_t i = 0; i < p->n_steps; i++)
+        if (p->steps[i].kind == TFR__STEP_SYNC && p->steps[i].stream == stream)
+            return &p->steps[i];
+    return otherwise;
+}
+
+/*
+ * A queue carries on the failure of one that it has waited for: the step, status and words as if
+ * the host had heard of it from that one.
+ */
+static const tfr__step *find_origin(tfr_session *session, const tfr__plan *p, const tfr__step *step,
+                                    tfr_status *status, tfr_err *err)
+{
+    uint32_t n_left = session->streams.n; /* two may have waited for each other */
+    for (uint32_t i = 0; i < p->n_steps && n_left; i++) {
+        const tfr__step *order = &p->steps[i];
+        tfr_err own = TFR_ERR_INIT;
+        tfr_status found;
+        if (order->kind != TFR__STEP_ORDER || order->stream != step->stream)
+            continue;
+        if (*status == TFR_ELOST && step->kind != TFR__STEP_ORDER)
+            break; /* nobody carries this one on */
+        found = tfr__stream_sync(&session->streams.items[order->from], &own);
+        if (!found || found == TFR_ETIMEOUT)
+            continue;
+        *status = tfr_fail(err, found, "%s", tfr__said(&own));
+        tfr_err_set_launch(err, own.launch);
+        if (err && TFR_HAS(err, tfr_err, native))
+            err->native = own.native;
+        step = sync_of(p, order->from, step);
+        i = UINT32_MAX; /* from the first step again */
+        n_left--;
+    }
+    return step;
+}
+
 tfr_status tfr__plan_failed(tfr_session *session, tfr__plan *p, uint32_t step, int32_t status,
                             tfr_err *err)
 {
-    const tfr_status known = tfr__plugin_status(status, err);
+    tfr_status known = tfr__plugin_status(status, err);
+    const tfr__step *told = &p->steps[step];
+    if (told->node < 0 && told->program < 0 && known != TFR_ETIMEOUT)
+        told = find_origin(session, p, told, &known, err);
     const uint64_t launch = err && TFR_HAS(err, tfr_err, launch) ? err->launch : 0;
     const int64_t native = err && TFR_HAS(err, tfr_err, native) ? err->native : 0;
     const tfr__step *named = launch_step(p, launch);
     tfr_err copy = TFR_ERR_INIT;
     failure f = {.session = session,
                  .plan = p,
-                 .step = named ? named : &p->steps[step],
+                 .step = named ? named : told,
                  .status = known,
                  .late = named != NULL,
                  .text = copy.text};
@@ -148,5 +190,7 @@ tfr_status tfr__plan_failed(tfr_session *session, tfr__plan *p, uint32_t step, i
     tfr_err_set_launch(err, launch);
     if (p->watch & TFR__WATCH_QUEUES) /* nothing may still run when memory is taken back */
         tfr__streams_settle(&session->streams);
+    for (uint32_t i = 0; i < p->n_steps; i++)
+        p->stale |= p->steps[i].backend && atomic_load(&p->steps[i].backend->quarantined);
     return known;
 }

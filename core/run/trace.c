@@ -245,9 +245,15 @@ static void describe(slot *s, const tfr__plan *p, const tfr__step *step)
     }
     if (step->backend)
         s->pub.backend = step->backend->name;
-    if (step->kind == TFR__STEP_COPY) {
+    if (step->kind == TFR__STEP_COPY || step->kind == TFR__STEP_ORDER) {
         s->pub.name = step->to_device ? "copy in" : "copy out";
         s->pub.bytes = step->bytes;
+        if (step->from != UINT32_MAX) { /* another device */
+            snprintf(s->text, sizeof s->text, "%s %s",
+                     step->kind == TFR__STEP_COPY ? "copy from" : "wait for",
+                     p->streams->items[step->from].backend->name);
+            s->pub.name = s->text;
+        }
     } else if (step->kind == TFR__STEP_REORDER) {
         s->pub.name = p->graph->values[p->live_ins[step->live_in].value].name;
         s->pub.bytes = 2 * p->buffers[step->dst].bytes;
@@ -263,11 +269,10 @@ static void describe(slot *s, const tfr__plan *p, const tfr__step *step)
 
 static tfr_trace_kind kind_of(const tfr__step *step)
 {
-    static const uint8_t kinds[] = {[TFR__STEP_LAUNCH] = TFR_TRACE_KERNEL,
-                                    [TFR__STEP_COPY] = TFR_TRACE_COPY,
-                                    [TFR__STEP_REORDER] = TFR_TRACE_REORDER,
-                                    [TFR__STEP_LAYOUT] = TFR_TRACE_REORDER,
-                                    [TFR__STEP_SYNC] = TFR_TRACE_WAIT};
+    static const uint8_t kinds[] = {
+        [TFR__STEP_LAUNCH] = TFR_TRACE_KERNEL,   [TFR__STEP_COPY] = TFR_TRACE_COPY,
+        [TFR__STEP_REORDER] = TFR_TRACE_REORDER, [TFR__STEP_LAYOUT] = TFR_TRACE_REORDER,
+        [TFR__STEP_SYNC] = TFR_TRACE_WAIT,       [TFR__STEP_ORDER] = TFR_TRACE_ENQUEUE};
     return step->kind == TFR__STEP_LAUNCH && step->program >= 0 ? TFR_TRACE_PROGRAM
                                                                 : (tfr_trace_kind)kinds[step->kind];
 }
@@ -288,7 +293,7 @@ static int32_t walk_step(tfr_session *session, tfr__plan *p, uint32_t i, uint64_
     const tfr__step *step = &p->steps[i];
     tfr__bound *b = &p->bound[i];
     slot *s = slot_new(t, kind_of(step), run), *put = NULL;
-    bool queued = b->queue && step->kind != TFR__STEP_SYNC;
+    bool queued = b->queue && step->kind != TFR__STEP_SYNC && step->kind != TFR__STEP_ORDER;
     uint64_t began, ended;
     int32_t status;
     if (s)

@@ -25,7 +25,7 @@ typedef enum tfr_trace_kind {
     TFR_TRACE_COPY = 6,    /* between memories */
     TFR_TRACE_REORDER = 7, /* a strided input is made plain, or a layout is changed, by the core */
     TFR_TRACE_WAIT = 8,    /* the host waits for a queue */
-    TFR_TRACE_ENQUEUE = 9, /* the host puts a kernel or a copy on a queue */
+    TFR_TRACE_ENQUEUE = 9, /* the host puts a kernel, a copy or a wait on a queue */
     TFR_TRACE_RECORD = 10  /* something inside a launch, as the plugin says */
 } tfr_trace_kind;
 
