@@ -12,7 +12,7 @@
 /* How a queue is wanted; NULL = zeros. The core sets size. */
 typedef struct tfr_queue_options {
     uint32_t size;
-    uint32_t flags;   /* TFR_QUEUE_... */
+    uint32_t flags;   /* none yet */
     int32_t priority; /* higher runs first, where the device can; 0 = usual */
     uint32_t reserved;
     /*
@@ -23,10 +23,6 @@ typedef struct tfr_queue_options {
     const char *native_kind;
     void *native;
 } tfr_queue_options;
-
-enum {
-    TFR_QUEUE_COPIES = 1u << 0 /* will get copies alone: a copy engine's, if there is one */
-};
 
 /* How a fence is wanted; NULL = zeros. The core sets size. */
 typedef struct tfr_fence_options {
