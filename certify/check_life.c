@@ -11,7 +11,7 @@
 
 #include "subject.h"
 
-enum { N_CALLS = 12, N_ROUNDS = 8, N_WINDOWS = 6, N_STEADY = 4 };
+enum { N_CALLS = 12, N_ROUNDS = 8, N_WINDOWS = 6, N_STEADY = 4, N_TRIES = 3 };
 
 /* Calls that the plugin takes, and what it gave for them alone. */
 typedef struct chosen {
@@ -265,25 +265,37 @@ static bool grows(const amounts *a, size_t at)
     return true;
 }
 
+/* Uses all of it window by window; NAMED is the first amount that grew, N_AMOUNTS = none. */
+static bool watch(certify_subject *s, const chosen *c, amounts *a, size_t *named,
+                  certify_verdict *v)
+{
+    a[0] = measure();
+    for (int w = 0; w < N_WINDOWS; w++) {
+        if (!use_all(s, c, v))
+            return false;
+        a[w + 1] = measure();
+    }
+    for (*named = 0; *named < N_AMOUNTS && !grows(a, *named);)
+        (*named)++;
+    return true;
+}
+
 void certify_check_leaks(certify_subject *s, certify_verdict *v)
 {
     static const char *const names[N_AMOUNTS] = {"bytes of malloc", "open files", "threads"};
     amounts a[N_WINDOWS + 1];
+    size_t named = N_AMOUNTS;
     chosen *c = choose(s, N_CALLS, v);
-    bool good = c != NULL;
-    a[0] = measure();
-    for (int w = 0; w < N_WINDOWS && good; w++) {
-        good = use_all(s, c, v);
-        a[w + 1] = measure();
-    }
-    for (size_t i = 0; i < N_AMOUNTS && good; i++) {
-        good = !grows(a, i);
-        if (!good)
-            certify_set(v, CERTIFY_FAILED, "%llu %s more after %u sessions and %d runtimes",
-                        (unsigned long long)(a[N_WINDOWS].n[i] - a[N_WINDOWS - N_STEADY].n[i]),
-                        names[i], (unsigned)(N_STEADY * N_ROUNDS * c->n), N_STEADY);
-    }
-    if (good && !a[0].n[0])
+    bool good = c && watch(s, c, a, &named, v);
+    /* The C library keeps stacks of threads that ended, a few more each time that a thread starts
+     * before the last one is gone. That growth stops; a leak is there every time. */
+    for (int again = 1; again < N_TRIES && good && named < N_AMOUNTS; again++)
+        good = watch(s, c, a, &named, v);
+    if (good && named < N_AMOUNTS)
+        certify_set(v, CERTIFY_FAILED, "%llu %s more after %u sessions and %d runtimes",
+                    (unsigned long long)(a[N_WINDOWS].n[named] - a[N_WINDOWS - N_STEADY].n[named]),
+                    names[named], (unsigned)(N_STEADY * N_ROUNDS * c->n), N_STEADY);
+    else if (good && !a[0].n[0])
         certify_set(v, CERTIFY_PASSED, "no open files or threads; memory is not counted here");
     else if (good)
         certify_set(v, CERTIFY_PASSED, "no memory, open files or threads in %u sessions",

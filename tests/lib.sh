@@ -7,7 +7,10 @@ trap 'rm -rf "$tmp"' EXIT
 trap 'exit 99' HUP INT TERM
 
 pass() { n_pass=$((n_pass + 1)); echo "ok: $*"; }
-fail() { n_fail=$((n_fail + 1)); echo "FAILED: $*"; }
+fail() {
+    n_fail=$((n_fail + 1))
+    echo "FAILED: $*" | tee -a "$tmp/failures"
+}
 skip() { n_skip=$((n_skip + 1)); echo "skipped: $*"; }
 
 # claim TEXT COMMAND...: the command exits with 0.
@@ -50,6 +53,8 @@ skip_all() {
 }
 
 finish() {
+    # Once more at the end: whoever cuts a long log cuts its beginning.
+    [ "$n_fail" = 0 ] || cat "$tmp/failures"
     echo "$n_pass passed, $n_fail failed, $n_skip skipped"
     [ "$n_fail" = 0 ] || exit 1
     [ "$n_pass" != 0 ] || [ "$n_skip" = 0 ] || exit 77
