@@ -251,6 +251,18 @@ TEST(a_first_choice_that_nobody_measured_is_not_left_for_what_is_measured)
     end(runtime, graph);
 }
 
+/* Nobody has measured anything, and the accelerator's plugin is not loaded yet. */
+TEST(an_accelerator_with_a_kernel_beats_the_reference_where_there_is_much_to_do)
+{
+    tfr_runtime *runtime = runtime_with(NULL, NULL);
+    tfr_graph *small = graph_of_text("in x 16 16; y = MatMul(x,x); out Relu(y)");
+    tfr_graph *large = graph_of_text("in x 256 256; y = MatMul(x,x); out Relu(y)");
+    CHECK_STR("CC", places(runtime, small, NULL));
+    CHECK_STR("NN", places(runtime, large, NULL));
+    tfr_graph_release(small);
+    end(runtime, large);
+}
+
 TEST(what_the_user_names_or_pins_stays)
 {
     static const uint64_t dear[] = {900000, 900000}, cheap[] = {2000, 2000};
@@ -498,6 +510,7 @@ static const test_case cases[] = {
     CASE(a_link_between_devices_has_its_own_price),
     CASE(a_saving_below_a_twentieth_moves_nothing),
     CASE(a_first_choice_that_nobody_measured_is_not_left_for_what_is_measured),
+    CASE(an_accelerator_with_a_kernel_beats_the_reference_where_there_is_much_to_do),
     CASE(what_the_user_names_or_pins_stays),
     CASE(a_move_that_fails_is_taken_back_with_its_price),
     CASE(prices_and_samples_survive_each_failed_request),

@@ -6,7 +6,9 @@
  *   a node costs what was measured for its call on that backend (plan_sample.c), else what the
  *   backend estimates, else, for the first choice alone, a neutral guess: 10 bytes or 10 flops
  *   each nanosecond, whichever takes longer. The guess meets estimates alone: what can be
- *   measured is measured before it is left, and nobody is preferred for being unknown.
+ *   measured is measured before it is left, and nobody is preferred for being unknown. The
+ *   reference, of priority 0, is the exception: its guess is 16 times as long, other devices'
+ *   kernels are guessed, too, and where its nodes take over 20 ms they are opened to be asked.
  *   an edge costs 500 ns and a pass over its bytes between backends of one memory, for layouts and
  *   programs end there; between memories also the latency and the bytes over the speed of the
  *   link, 10 us and 10 GB/s where the backend does not say: of the one between two devices where
@@ -31,7 +33,9 @@ enum {
     SWITCH_NS_PER_KIB = 100,
     LINK_NS = 10000,
     MOST_TERMS = 1 << 17, /* of nodes and edges: with the bounds below no sum reaches IMPOSSIBLE */
-    MOST_NS_PER_KIB = 1 << 13
+    MOST_NS_PER_KIB = 1 << 13,
+    REFERENCE_TIMES = 16,
+    WORTH_OPENING_NS = 20000000
 };
 #define LINK_SPEED UINT64_C(10000000000)
 #define MOST_NS    (UINT64_C(1) << 36)
@@ -73,6 +77,7 @@ typedef struct pricing {
     uint8_t *labels, *first; /* by node: now, and as place.c chose */
     int64_t fixed_host[TFR__LABELS], per_kib_host[TFR__LABELS]; /* a copy from or to the host */
     bool linked; /* two devices that do not exchange through the host */
+    bool opens;  /* the reference has so much to do that other devices are worth opening */
 } pricing;
 
 static bool is_launched(const tfr__build *b, uint32_t i)
@@ -223,23 +228,31 @@ static void find_edges(pricing *p, uint32_t i)
             add_copy(p, i, bytes_of(b, node->outputs[k]));
 }
 
+/* Is the node on the reference by lack of better, and the label another device? */
+static bool beats_reference(const pricing *p, uint32_t i, uint32_t label)
+{
+    const tfr__choice *c = &p->b->nodes[i].choice;
+    return !c->backend->priority && c->device->is_host && !p->devices[label]->is_host;
+}
+
 /* May the node run elsewhere, and for how long? 0 = no, or nobody knows. */
 static tfr_status ask_elsewhere(pricing *p, uint32_t i, uint32_t label, tfr_answer *answer,
                                 uint64_t *ns, bool *measured, tfr_err *err)
 {
     tfr__build_node *state = &p->b->nodes[i];
     const tfr__node *node = tfr__build_node_at(p->b, i);
+    const bool beats = beats_reference(p, i, label);
     tfr__backend *backend = p->backends[label];
     tfr__call call;
     tfr_status status;
     *ns = measured_ns(p->b, full_key(p->keys[label], state->key));
     *measured = *ns > 0;
-    if (*measured && !state->measured && !state->choice.answer.time_ns) {
+    if (*measured && !beats && !state->measured && !state->choice.answer.time_ns) {
         *ns = 0; /* a guess is no match: the first choice is measured before it is left */
         return TFR_OK;
     }
     /* No plugin is loaded to hear what nobody has measured. */
-    if (!*ns && !atomic_load(&backend->is_open))
+    if (!*ns && !atomic_load(&backend->is_open) && !(beats && p->opens))
         return TFR_OK;
     status = tfr__build_call(p->b, i, !p->devices[label]->is_host, &call, err);
     if (status)
@@ -252,7 +265,9 @@ static tfr_status ask_elsewhere(pricing *p, uint32_t i, uint32_t label, tfr_answ
          tfr__build_any_strided(p->b, i)))
         *ns = 0;
     else if (!*ns)
-        *ns = answer->time_ns < MOST_NS ? answer->time_ns : MOST_NS;
+        *ns = answer->time_ns ? answer->time_ns : beats ? tfr__neutral_ns(&state->work) : 0;
+    if (*ns > MOST_NS)
+        *ns = MOST_NS;
     return status;
 }
 
@@ -379,7 +394,8 @@ static void set_time(const tfr__build *b, tfr__build_node *state, tfr__tuning_ke
     if (!state->time_ns)
         state->time_ns = state->choice.answer.time_ns;
     if (!state->time_ns)
-        state->time_ns = tfr__neutral_ns(&state->work);
+        state->time_ns =
+            tfr__neutral_ns(&state->work) * (state->choice.backend->priority ? 1 : REFERENCE_TIMES);
     if (state->time_ns > MOST_NS)
         state->time_ns = MOST_NS;
 }
@@ -393,12 +409,18 @@ void tfr__build_time(tfr__build *b, uint32_t i)
 tfr_status tfr__build_cheapest(tfr__build *b, tfr_err *err)
 {
     pricing p = {.b = b, .l.n_nodes = b->end - b->first};
+    uint64_t reference_ns = 0;
     tfr_status status;
     if (!find_labels(&p))
         return TFR_OK;
-    for (uint32_t i = 0; i < p.l.n_nodes; i++)
-        if (is_launched(b, i))
-            set_time(b, &b->nodes[i], p.keys[label_of(&p, b->nodes[i].choice.backend)]);
+    for (uint32_t i = 0; i < p.l.n_nodes; i++) {
+        tfr__build_node *state = &b->nodes[i];
+        if (!is_launched(b, i))
+            continue;
+        set_time(b, state, p.keys[label_of(&p, state->choice.backend)]);
+        reference_ns += state->choice.backend->priority ? 0 : state->time_ns;
+    }
+    p.opens = reference_ns >= WORTH_OPENING_NS;
     if (b->env->kernel.preferred.device >= 0 || b->env->no_fallback || p.l.n_labels < 2 ||
         count_terms(b) > MOST_TERMS)
         return TFR_OK;
