@@ -75,6 +75,7 @@ static tfr_status add_ours(bench_contest *contest, bench_ours *o, const data *d,
     bench_ours_note(o, c->note, sizeof c->note);
     c->run = run_ours;
     c->user = o;
+    c->elsewhere = !bench_on_host(contest->options->runtime, device);
     c->error = bench_product_error(&d->product, tfr_tensor_data(o->c));
     return TFR_OK;
 }

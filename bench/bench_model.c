@@ -170,6 +170,7 @@ tfr_status bench_model(const bench_options *options, const char *path, tfr_graph
         c->run = s.binding ? run_bound : run_session;
         c->user = &s;
         c->ours = true;
+        c->elsewhere = !bench_on_host(options->runtime, options->device);
         ready_seconds = time_ready(options, path, &s);
         bench_all_cores();
         bench_add_ort_model(&contest, path, graph, inputs, n_inputs, s.outputs, s.n_outputs);

@@ -254,7 +254,7 @@ static void report(bench_contest *contest, const measured *m, uint64_t n, double
         side->error = c->error;
         if (i != ours && ours != UINT32_MAX)
             side->ratio = spread_of_quotient(m[i].seconds, m[ours].seconds, 1, n, scratch);
-        if (roof != UINT32_MAX && c->flops > 0)
+        if (roof != UINT32_MAX && c->flops > 0 && !c->elsewhere)
             side->roof_share = spread_of_quotient(m[roof].seconds, m[i].seconds,
                                                   c->flops / contest->list[roof].flops, n, scratch)
                                    .median;

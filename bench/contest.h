@@ -24,6 +24,7 @@ typedef struct bench_contender {
     double flops;     /* of one run; 0 = not counted */
     double error;     /* NaN = not known */
     bool is_roof;     /* what it reaches is the 100 percent of the others */
+    bool elsewhere;   /* on a device that is no processor of the host: the roof is not its own */
     bool ours;        /* the one that ratios are against; the first in the list */
     uint64_t n_inner; /* runs that one call of `run` makes; 0 = 1 */
 } bench_contender;

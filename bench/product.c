@@ -28,6 +28,16 @@ static tfr_status build(bench_ours *o, bool constant, tfr_err *err)
     return status ? status : tfr_graph_add_output(o->graph, out, "c", err);
 }
 
+bool bench_on_host(const tfr_runtime *runtime, const char *device)
+{
+    tfr_device_desc desc = {.size = sizeof desc};
+    uint32_t number = 0;
+    int32_t backend;
+    if (device && tfr_runtime_find(runtime, device, &number, &backend, NULL))
+        return false;
+    return !tfr_runtime_device(runtime, number, &desc, NULL) && !strcmp(desc.type, "CPU");
+}
+
 tfr_status bench_ours_init(bench_ours *o, tfr_runtime *runtime, const char *device,
                            const char *math_mode, const bench_product *product, tfr_err *err)
 {

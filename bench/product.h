@@ -12,6 +12,9 @@ typedef struct bench_ours {
     tfr_tensor *a, *b, *c;
 } bench_ours;
 
+/* Does the device, NULL = the best, compute on processors of the host? */
+bool bench_on_host(const tfr_runtime *runtime, const char *device);
+
 /* The product's memory stays the caller's. bench_ours_finish in any case. */
 TFR_MUST_CHECK tfr_status bench_ours_init(bench_ours *ours, tfr_runtime *runtime,
                                           const char *device, const char *math_mode,

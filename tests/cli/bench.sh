@@ -31,6 +31,9 @@ has "with the sizes" plot.svg '>40</text>'
 has "with the names" plot.svg '>tfrun</text>'
 claim "and well formed" sh -c '! command -v python3 >/dev/null 2>&1 ||
     python3 -c "import xml.dom.minidom as m; m.parse(\"plot.svg\")"'
+exits 0 "matmul on a device that is no processor" "$TFRUN" bench matmul --size 24 --pairs 1 \
+    --peers none --plugin "$TFR_BUILDDIR/tests/fakeacc/.libs/fakeacc.so" --device NPU:0
+has "has no share of the processor's roof" out '^24 x 24  tfrun  .* -  *-  *[0-9.]*  *-  *[0-9.]*e-'
 exits 0 "matmul measures constants" \
     "$TFRUN" bench matmul --size 24 --pairs 1 --peers none --constant --json
 claim "as valid JSON" json out
