@@ -166,6 +166,7 @@ libtfrun_core_la_SOURCES = \
 	core/plan/plan_compile.c \
 	core/plan/plan_cost.c \
 	core/plan/plan_cost.h \
+	core/plan/plan_fetch.c \
 	core/plan/plan_infer.c \
 	core/plan/plan_place.c \
 	core/plan/plan_program.c \
@@ -179,6 +180,7 @@ libtfrun_core_la_SOURCES = \
 	core/run/control.c \
 	core/run/exec.h \
 	core/run/failure.c \
+	core/run/fetch.c \
 	core/run/frame.h \
 	core/run/host_ops.h \
 	core/run/immediate.c \

@@ -96,6 +96,7 @@ unit_tests = \
 	tests/test_passes \
 	tests/test_program \
 	tests/test_regex \
+	tests/test_fetch \
 	tests/test_variable \
 	tests/test_scan \
 	tests/test_sequence \
@@ -610,6 +611,11 @@ tests_test_prices_LDADD = $(TFR_TEST_CORE)
 tests_test_prices_SOURCES = tests/graph_text.h tests/session_kit.h tests/temp_path.h \
 	tests/test_prices.c
 tests_test_prices_DEPENDENCIES = libtfrun-core.la tests/fakeacc/fakeacc.la
+
+tests_test_fetch_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_fetch_LDADD = $(TFR_TEST_CORE)
+tests_test_fetch_SOURCES = tests/session_kit.h tests/test_fetch.c
+tests_test_fetch_DEPENDENCIES = libtfrun-core.la tests/fakeacc/fakeacc.la
 
 tests_test_variable_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_variable_LDADD = $(TFR_TEST_CORE)

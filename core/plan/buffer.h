@@ -21,6 +21,7 @@ typedef struct tfr__buffer {
     int32_t dtype;        /* TENSOR */
     tfr_shape shape;      /* TENSOR */
     tfr_tensor *tensor;   /* CONSTANT on the host */
+    bool unwanted;        /* TENSOR: this run does not make it */
     void *address;        /* CONSTANT, ARENA: fixed; others: of this run */
     uint32_t first, last; /* ARENA: steps that use it */
     uint64_t offset;      /* ARENA */

@@ -71,6 +71,10 @@ typedef struct tfr__live_out {
     int64_t *dims;     /* dynamic output: where the kernel writes the true dims */
     tfr__type type;
     bool copy; /* the buffer belongs to something else: copy out of it */
+    /* Only the graph's caller reads it: the run may do without it (plan_fetch.c), and, if it does,
+     * without these steps, which nothing else needs. */
+    bool on_demand, skipped;
+    uint32_t first_step, end_step;
 } tfr__live_out;
 
 /* Where kernels of a backend write the true dims of their outputs: in its transfer space. */
@@ -122,6 +126,7 @@ typedef struct tfr__plan {
     struct tfr__arena *arenas;
     uint32_t n_arenas;
     uint32_t n_launches, n_copies, n_reorders, n_syncs, n_fallbacks;
+    uint32_t n_skipped; /* live-outs that the run at hand, or the last one, does without */
     uint32_t first_row,
         first_program; /* of the report on the last run: those of the plans before */
     uint64_t copy_bytes, arena_bytes, arena_lower_bound, plan_ns;
@@ -145,6 +150,8 @@ uint64_t tfr__launch_ids(uint32_t n);
 tfr_status tfr__plan_bind(tfr__plan *plan, tfr_err *err);
 /* The part of that which a replaced queue changes. */
 void tfr__plan_rebind(tfr__plan *plan);
+/* The call of a step, as it was planned. */
+void tfr__step_bind(tfr__plan *plan, uint32_t step);
 /* Puts the addresses of LIVE_IN and TENSOR buffers into the launches. */
 void tfr__plan_patch(tfr__plan *plan);
 /* The last launch on the queue before a wait for it, or, if there is none, the wait. */
@@ -153,6 +160,20 @@ const tfr__step *tfr__plan_waited_for(const tfr__plan *plan, const tfr__step *wa
 const tfr__node *tfr__plan_node(const tfr__plan *plan, const tfr__step *step);
 /* One step of a walk that is slow anyway: announced, and checked afterwards. */
 int32_t tfr__plan_step(tfr__plan *plan, uint32_t step, tfr_err *err);
+
+/* ---- plan_fetch.c ---------------------------------------------------------------------------- */
+
+/* Runs from now on do without the live-outs on demand whose place, by value, is false; NULL = with
+ * all. */
+void tfr__plan_fetch(tfr__plan *plan, const bool *wanted);
+/* The steps of those become this. */
+int32_t tfr__step_skipped(tfr_plugin_device *device, tfr_queue *queue, void *object,
+                          const tfr_launch *launch, tfr_err *err);
+/* After the steps are bound. */
+void tfr__plan_bind_skipped(tfr__plan *plan);
+/* Takes what a run does not do from the plan's counts of it. */
+void tfr__plan_count_skipped(const tfr__plan *plan, uint32_t *n_copies, uint32_t *n_reorders,
+                             uint64_t *copy_bytes);
 
 /* ---- plan_sample.c --------------------------------------------------------------------------- */
 

@@ -142,17 +142,23 @@ static void announce_step(const tfr__plan *p, const tfr__step *step, tfr__where 
     atomic_init(&out->op, node && !is_program ? node->op->name : NULL);
 }
 
+void tfr__step_bind(tfr__plan *p, uint32_t i)
+{
+    p->bound[i].call = step_call(&p->steps[i], p->bound[i].queue);
+}
+
 void tfr__plan_rebind(tfr__plan *p)
 {
     for (uint32_t i = 0; i < p->n_steps; i++) {
-        tfr__step *step = &p->steps[i];
+        const tfr__step *step = &p->steps[i];
         tfr__bound *bound = &p->bound[i];
         bound->queue = step->backend ? p->streams->items[step->stream].queue : NULL;
-        bound->call = step_call(step, bound->queue);
+        tfr__step_bind(p, i);
         if (bound->queue)
             p->watch |= TFR__WATCH_QUEUES;
     }
     p->queues = p->streams->generation;
+    tfr__plan_bind_skipped(p);
 }
 
 uint64_t tfr__launch_ids(uint32_t n)

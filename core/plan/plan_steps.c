@@ -336,6 +336,23 @@ static tfr_status node_view(tfr__steps *s, const tfr__node *node, tfr_err *err)
 
 /* ---- what leaves the section ----------------------------------------------------------------- */
 
+/* Does nobody but the caller of the graph read v, which leaves the section? */
+static bool is_on_demand(const tfr__build *b, tfr_value v)
+{
+    if (b->graph->parent || (tfr__build_update_of(b, v) >= 0 && !b->updates[v]))
+        return false;
+    for (uint32_t i = b->end; i < b->graph->n_nodes; i++) {
+        const tfr__node *node = &b->graph->nodes[i];
+        for (uint32_t k = 0; k < node->n_inputs; k++)
+            if (node->inputs[k] == v)
+                return false;
+        for (uint32_t k = 0; k < node->n_captures; k++)
+            if (node->captures[k] == v)
+                return false;
+    }
+    return true;
+}
+
 static tfr_status live_out_add(tfr__steps *s, tfr_value v, tfr_err *err)
 {
     tfr__plan *p = s->p;
@@ -350,11 +367,14 @@ static tfr_status live_out_add(tfr__steps *s, tfr_value v, tfr_err *err)
     more->value = v;
     more->type = b->types[v];
     more->buffer = TFR__NO_BUFFER;
+    more->on_demand = is_on_demand(b, v);
+    more->first_step = more->end_step = p->n_steps;
     if (b->known[v]) {
         more->known = tfr_tensor_retain(b->known[v]);
         return TFR_OK;
     }
     status = tfr__steps_bring(s, v, TFR__MEMORY_HOST, &more->buffer, err);
+    more->end_step = p->n_steps;
     if (!status)
         more->copy = p->buffers[more->buffer].kind != TFR__BUFFER_TENSOR ||
                      p->buffers[more->buffer].value != v;

@@ -16,6 +16,7 @@ typedef struct late_copy {
     const tfr_tensor *dst;
     const tfr_tensor *src; /* with its own strides; or NULL: */
     uint32_t buffer;
+    uint32_t wanted; /* place in fetched */
 } late_copy;
 
 struct tfr_binding {
@@ -26,6 +27,7 @@ struct tfr_binding {
     uint32_t n_outputs;
     late_copy *copies;
     uint32_t n_copies;
+    bool *fetched; /* as the session's fetch, for runs that write some outputs */
     bool has_queue;
     uint64_t n_runs;         /* goes on from the session's */
     tfr_random_state random; /* so does this */
@@ -126,7 +128,8 @@ static tfr_status sharing_check(const tfr_binding *b, uint32_t i, tfr_tensor *co
 
 static void copy_add(tfr_binding *b, uint32_t i, const tfr_tensor *src, uint32_t buffer)
 {
-    b->copies[b->n_copies++] = (late_copy){b->outputs[i], src, buffer};
+    b->copies[b->n_copies++] =
+        (late_copy){b->outputs[i], src, buffer, b->session->graph->n_values + i};
 }
 
 /* Strings deeply: each tensor frees its own. */
@@ -196,7 +199,8 @@ static tfr_status binding_fill(tfr_binding *b, tfr_tensor *const *inputs, uint32
         status = make_plan(b, err);
     b->outputs = tfr__calloc((size_t)g->n_outputs + 1, sizeof *b->outputs);
     b->copies = tfr__calloc((size_t)g->n_outputs + 1, sizeof *b->copies);
-    if (!status && (!b->outputs || !b->copies))
+    b->fetched = tfr__calloc((size_t)g->n_values + g->n_outputs + 1, sizeof *b->fetched);
+    if (!status && (!b->outputs || !b->copies || !b->fetched))
         status = tfr_fail(err, TFR_ENOMEM, "out of memory for a binding");
     if (!status)
         status = binding_check(b, err);
@@ -263,17 +267,20 @@ tfr_status tfr_binding_create(tfr_session *session, tfr_tensor *const *inputs, u
     return status;
 }
 
-static tfr_status binding_run(tfr_binding *b, tfr_err *err)
+static tfr_status binding_run(tfr_binding *b, const bool *fetched, tfr_err *err)
 {
     uint64_t traced = tfr__trace_begin(b->session);
     tfr_status status;
     if (b->plan->random)
         *b->plan->random = b->random;
     b->random.step++;
+    if (fetched || b->plan->n_skipped)
+        tfr__plan_fetch(b->plan, fetched);
     b->plan->deadline = b->session->timeout_ns ? tfr__session_deadline(b->session) : 0;
     status = tfr__plan_walk(b->session, b->plan, b->n_runs++, err);
     for (uint32_t i = 0; !status && i < b->n_copies; i++)
-        status = copy_run(b, &b->copies[i], err);
+        if (!fetched || fetched[b->copies[i].wanted])
+            status = copy_run(b, &b->copies[i], err);
     if (traced) {
         tfr__trace_add(b->session, TFR_TRACE_RUN, traced, b->n_runs - 1, b->session->graph, -1);
         tfr__trace_drain(b->session);
@@ -281,22 +288,34 @@ static tfr_status binding_run(tfr_binding *b, tfr_err *err)
     return status;
 }
 
-tfr_status tfr_binding_run(tfr_binding *b, tfr_err *err)
+static tfr_status run_with(tfr_binding *b, const bool *fetched, tfr_err *err)
 {
     tfr_status status = tfr__graph_check(b->session->graph, err);
     if (status)
         return status;
     if (!b->has_queue && !tfr__is_traced(b->session))
-        return binding_run(b, err);
+        return binding_run(b, fetched, err);
     pthread_mutex_lock(&b->session->lock); /* the session's queues and its trace are shared */
     status = tfr__session_begin(b->session, err);
     if (!status)
-        status = binding_run(b, err);
+        status = binding_run(b, fetched, err);
     if (status && b->session->streams.n_stuck)
         binding_hold(b);
     b->session->streams.deadline = 0;
     pthread_mutex_unlock(&b->session->lock);
     return status;
+}
+
+tfr_status tfr_binding_run(tfr_binding *b, tfr_err *err)
+{
+    return run_with(b, NULL, err);
+}
+
+tfr_status tfr_binding_run_fetch(tfr_binding *b, const uint32_t *fetch, uint32_t n_fetch,
+                                 tfr_err *err)
+{
+    tfr_status status = tfr__fetch_set(b->session->graph, fetch, n_fetch, b->fetched, err);
+    return status ? status : run_with(b, b->fetched, err);
 }
 
 void tfr_binding_destroy(tfr_binding *b)
@@ -315,5 +334,6 @@ void tfr_binding_destroy(tfr_binding *b)
     tfr__frame_finish(&b->frame);
     tfr__free(b->outputs);
     tfr__free(b->copies);
+    tfr__free(b->fetched);
     tfr__free(b);
 }

@@ -23,6 +23,8 @@ static tfr_status run_bind(tfr__plan *p, tfr__frame *frame, tfr_err *err)
             b->address = frame->values[b->value]->data;
             continue;
         }
+        if (b->unwanted)
+            continue;
         status = tfr__tensor_create_unset((tfr_dtype)b->dtype, &b->shape, &b->tensor, err);
         if (status)
             return status;
@@ -245,6 +247,8 @@ tfr_status tfr__plan_run(tfr_session *session, tfr__plan *p, tfr__frame *frame, 
         p->watch |= TFR__WATCH_DEADLINE;
     if (p->random)
         *p->random = session->plans.kernel.random;
+    if (session->fetch || p->n_skipped)
+        tfr__plan_fetch(p, session->fetch);
     session->plan_runs = true;
     status = run_variables(session, p, err);
     if (!status)
@@ -258,7 +262,8 @@ tfr_status tfr__plan_run(tfr_session *session, tfr__plan *p, tfr__frame *frame, 
     if (status && session->streams.n_stuck)
         tfr__plan_hold(p, frame);
     for (uint32_t i = 0; !status && i < p->n_live_outs; i++)
-        status = give_out(p, &p->live_outs[i], frame, err);
+        if (!p->live_outs[i].skipped)
+            status = give_out(p, &p->live_outs[i], frame, err);
     run_unbind(p);
     session->plan_runs = false;
     return status;

@@ -113,6 +113,7 @@ tfr_status tfr_session_get_stats(const tfr_session *session, tfr_session_stats *
         for (uint32_t k = 0; k < p->n_placed; k++)
             stats.n_math_mode += p->placed[k].math_mode;
         stats.copy_bytes += p->copy_bytes;
+        tfr__plan_count_skipped(p, &stats.n_copies, &stats.n_reorders, &stats.copy_bytes);
         stats.arena_bytes += p->arena_bytes;
         stats.arena_lower_bound += p->arena_lower_bound;
     }

@@ -132,6 +132,8 @@ void tfr__session_destroy(tfr_session *session)
     tfr__streams_finish(&session->streams);
     tfr__tuning_save(&session->runtime->tuning);
     tfr__free(session->used);
+    tfr__free(session->fetch_room);
+    tfr__free(session->fetch_places);
     tfr__free(session->passes);
     if (!stuck) /* else its constants may be read */
         tfr_graph_release(session->graph);
@@ -284,7 +286,8 @@ static tfr_status own_outputs(const tfr_session *session, tfr_tensor **outputs, 
     for (uint32_t i = 0; i < g->n_outputs; i++) {
         tfr_tensor *copy;
         tfr_status status;
-        if (g->values[g->outputs[i]].role == TFR__ROLE_NODE && !is_shared(outputs[i]))
+        if (!outputs[i] ||
+            (g->values[g->outputs[i]].role == TFR__ROLE_NODE && !is_shared(outputs[i])))
             continue;
         status = tfr_tensor_copy(outputs[i], &copy, err);
         if (status)
@@ -363,8 +366,8 @@ tfr_status tfr__session_begin(tfr_session *session, tfr_err *err)
     return tfr__streams_recover(&session->streams, err);
 }
 
-static tfr_status run_locked(tfr_session *session, tfr_tensor *const *inputs, uint32_t n_inputs,
-                             tfr_tensor **outputs, bool run, tfr_err *err)
+tfr_status tfr__session_run(tfr_session *session, tfr_tensor *const *inputs, uint32_t n_inputs,
+                            tfr_tensor **outputs, bool run, tfr_err *err)
 {
     uint64_t n_plans = session->n_plans;
     uint64_t traced = run ? tfr__trace_begin(session) : 0;
@@ -412,26 +415,12 @@ static tfr_status run_locked(tfr_session *session, tfr_tensor *const *inputs, ui
     return status;
 }
 
-tfr_status tfr_session_run(tfr_session *session, tfr_tensor *const *inputs, uint32_t n_inputs,
-                           tfr_tensor **outputs, uint32_t n_outputs, tfr_err *err)
-{
-    tfr_status status;
-    if (n_outputs != session->graph->n_outputs)
-        return tfr_fail(err, TFR_EINVAL, "the graph has %u outputs, room was given for %u",
-                        session->graph->n_outputs, n_outputs);
-    memset(outputs, 0, n_outputs * sizeof *outputs);
-    pthread_mutex_lock(&session->lock);
-    status = run_locked(session, inputs, n_inputs, outputs, true, err);
-    pthread_mutex_unlock(&session->lock);
-    return status;
-}
-
 tfr_status tfr_session_prepare(tfr_session *session, tfr_tensor *const *inputs, uint32_t n_inputs,
                                tfr_err *err)
 {
     tfr_status status;
     pthread_mutex_lock(&session->lock);
-    status = run_locked(session, inputs, n_inputs, NULL, false, err);
+    status = tfr__session_run(session, inputs, n_inputs, NULL, false, err);
     pthread_mutex_unlock(&session->lock);
     return status;
 }

@@ -21,7 +21,11 @@ struct tfr_session {
     uint64_t timeout_ns;  /* that a run may take, 0 = any */
     tfr__frame frame;     /* of the run that holds the lock; empty between runs */
     tfr__streams streams; /* a binding without the lock uses its own */
-    tfr__plan **used;     /* plans of the last run, in order */
+    /* What the run at hand gives out: by value, and behind that by output; NULL = all. fetch.c */
+    const bool *fetch;
+    bool *fetch_room;          /* what that points to when it is not NULL */
+    tfr_tensor **fetch_places; /* of all outputs, when some are given out */
+    tfr__plan **used;          /* plans of the last run, in order */
     uint32_t n_used, used_capacity;
     uint32_t n_passes_run;           /* of this run, through bodies of control flow */
     uint32_t n_rows, n_program_rows; /* of the report on the last run */
@@ -48,6 +52,13 @@ static inline uint64_t tfr__session_deadline(const tfr_session *session)
 /* A run or planning begins, with the lock held: sets the deadline; TFR_EDEVICE: a queue is stuck.
  */
 tfr_status tfr__session_begin(tfr_session *session, tfr_err *err);
+
+/* A run, or planning alone, with the lock held. outputs has room for all, and is NULL there. */
+tfr_status tfr__session_run(tfr_session *session, tfr_tensor *const *inputs, uint32_t n_inputs,
+                            tfr_tensor **outputs, bool run, tfr_err *err);
+/* Sets which outputs of the graph are wanted, as session.fetch has it: n, each once. fetch.c */
+tfr_status tfr__fetch_set(const tfr_graph *graph, const uint32_t *fetch, uint32_t n, bool *wanted,
+                          tfr_err *err);
 
 /* Checks inputs against the graph and puts them, and the variables, into frame; with tensors these
  * hold their states, else only those of host_only do. */

@@ -392,6 +392,8 @@ tfr_status tfr__subgraph_run(tfr_session *session, tfr__frame *frame, tfr_tensor
     for (uint32_t i = 0; !status && i < g->n_outputs; i++) {
         tfr_value v = g->outputs[i];
         tfr_tensor *t = tfr__frame_get(frame, v);
+        if (frame->subgraph == session->main && session->fetch && !session->fetch[g->n_values + i])
+            continue;
         if (!t)
             status = tfr_fail(err, TFR_EMODEL, "output \"%s\" of graph \"%s\" has no value",
                               g->values[v].name, g->name);

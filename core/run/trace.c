@@ -331,7 +331,8 @@ tfr_status tfr__trace_walk(tfr_session *session, tfr__plan *p, uint64_t run, tfr
         stream_claim(session, &session->streams.items[i]);
     pthread_mutex_unlock(&t->lock);
     for (uint32_t i = 0; i < p->n_steps; i++) {
-        int32_t status = walk_step(session, p, i, run, err);
+        int32_t status =
+            p->bound[i].call == tfr__step_skipped ? TFR_OK : walk_step(session, p, i, run, err);
         if (status) {
             tfr_status named = tfr__plan_failed(session, p, i, status, err);
             for (uint32_t e = 0; e < session->streams.n; e++)

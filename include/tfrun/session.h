@@ -76,7 +76,7 @@ TFR_API void tfr_session_destroy(tfr_session *session);
 
 /*
  * Runs once. inputs are in the graph's order; they may be strided views. outputs gets new tensors,
- * which the caller releases; NULL entries cannot be skipped. Expected errors: TFR_ESHAPE,
+ * which the caller releases. Expected errors: TFR_ESHAPE,
  * TFR_EDTYPE (an input does not fit), TFR_EMODEL (a node is wrong for these shapes), TFR_EFALLBACK,
  * TFR_EUNSUPPORTED (no backend has a kernel), TFR_ENOMEM.
  *
@@ -88,6 +88,21 @@ TFR_API void tfr_session_destroy(tfr_session *session);
 TFR_API TFR_MUST_CHECK tfr_status tfr_session_run(tfr_session *session, tfr_tensor *const *inputs,
                                                   uint32_t n_inputs, tfr_tensor **outputs,
                                                   uint32_t n_outputs, tfr_err *err);
+
+/*
+ * The same, and gives only the n_fetch outputs whose numbers fetch has: outputs[i] is output
+ * fetch[i]. 0 is fine: a step of a training whose loss nobody looks at. The others are computed,
+ * but not brought to the host, and no memory is taken for them there; so a run copies what it takes
+ * in and what it gives out (but for a variable that is an output itself: it stays on the host). All
+ * choices share one plan, and may change from run to run for nothing. The run ends, as any does,
+ * when all of its work has ended: what failed in it, it says. TFR_EINVAL for a number that is none
+ * or comes twice.
+ */
+TFR_API TFR_MUST_CHECK tfr_status tfr_session_run_fetch(tfr_session *session,
+                                                        tfr_tensor *const *inputs,
+                                                        uint32_t n_inputs, const uint32_t *fetch,
+                                                        uint32_t n_fetch, tfr_tensor **outputs,
+                                                        tfr_err *err);
 
 /* Plans for these inputs without running; values are looked at only where shapes depend on them. */
 TFR_API TFR_MUST_CHECK tfr_status tfr_session_prepare(tfr_session *session,
@@ -114,6 +129,9 @@ TFR_API TFR_MUST_CHECK tfr_status tfr_binding_create(tfr_session *session,
                                                      tfr_binding **out, tfr_err *err);
 /* One thread at a time for each binding. After an error the outputs hold nothing of use. */
 TFR_API TFR_MUST_CHECK tfr_status tfr_binding_run(tfr_binding *binding, tfr_err *err);
+/* As tfr_session_run_fetch: the tensors of the other outputs hold nothing of use after it. */
+TFR_API TFR_MUST_CHECK tfr_status tfr_binding_run_fetch(tfr_binding *binding, const uint32_t *fetch,
+                                                        uint32_t n_fetch, tfr_err *err);
 /* NULL is fine. Before the session is destroyed. */
 TFR_API void tfr_binding_destroy(tfr_binding *binding);
 
@@ -205,7 +223,7 @@ typedef struct tfr_session_stats {
     uint32_t n_math_mode;       /* nodes that compute in the session's math mode, if not strict */
     /* States of variables brought to another memory or layout, since the session began. */
     uint64_t variable_moves;
-    uint64_t n_plans_dropped;   /* to give their memory to others, since the session began */
+    uint64_t n_plans_dropped; /* to give their memory to others, since the session began */
 } tfr_session_stats;
 
 TFR_API TFR_MUST_CHECK tfr_status tfr_session_get_stats(const tfr_session *session,
