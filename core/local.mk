@@ -43,6 +43,8 @@ libtfrun_core_la_SOURCES = \
 	core/device/host.c \
 	core/device/loader.h \
 	core/device/log.c \
+	core/device/native.c \
+	core/device/native.h \
 	core/device/peer.c \
 	core/device/plugin_asks.c \
 	core/device/plugin_cache.c \
@@ -184,6 +186,7 @@ libtfrun_core_la_SOURCES = \
 	core/run/frame.h \
 	core/run/host_ops.h \
 	core/run/immediate.c \
+	core/run/native.c \
 	core/run/report.c \
 	core/run/sequence_ops.c \
 	core/run/session.h \
@@ -237,6 +240,7 @@ tfruninclude_HEADERS += \
 	include/tfrun/dtype.h \
 	include/tfrun/env.h \
 	include/tfrun/graph.h \
+	include/tfrun/native.h \
 	include/tfrun/op.h \
 	include/tfrun/optimize.h \
 	include/tfrun/runtime.h \

@@ -17,7 +17,7 @@ BEGIN {
     apart["optimize plan"] = apart["plan optimize"] = 1
     split("status base  fail base  env base  plugin base  dtype value  shape value  tensor value " \
           "dlpack value  op op  graph graph  runtime device  device device  slot device  optimize optimize  " \
-          "session run  trace run",
+          "session run  trace run  native run",
           words, /  */)
     for (i = 1; i in words; i += 2)
         owner[words[i]] = words[i + 1]

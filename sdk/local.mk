@@ -9,6 +9,7 @@ sdk_headers = \
 	sdk/include/tfrun/plugin_host.h \
 	sdk/include/tfrun/plugin_kernel.h \
 	sdk/include/tfrun/plugin_memory.h \
+	sdk/include/tfrun/plugin_native.h \
 	sdk/include/tfrun/plugin_note.h \
 	sdk/include/tfrun/plugin_profile.h \
 	sdk/include/tfrun/plugin_program.h \

@@ -66,6 +66,7 @@ unit_tests = \
 	tests/test_mincut \
 	tests/test_naive_text \
 	tests/test_naive_values \
+	tests/test_native_handle \
 	tests/test_native_kernels \
 	tests/test_native_programs \
 	tests/test_native_ways \
@@ -646,6 +647,11 @@ tests_test_peer_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_peer_LDADD = $(TFR_TEST_CORE)
 tests_test_peer_SOURCES = tests/graph_text.h tests/session_kit.h tests/test_peer.c
 tests_test_peer_DEPENDENCIES = libtfrun-core.la tests/fakeacc/fakeacc.la
+
+tests_test_native_handle_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_native_handle_LDADD = $(TFR_TEST_CORE)
+tests_test_native_handle_SOURCES = tests/graph_text.h tests/session_kit.h tests/test_native_handle.c
+tests_test_native_handle_DEPENDENCIES = libtfrun-core.la tests/fakeacc/fakeacc.la
 
 tests_test_trace_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_trace_LDADD = $(TFR_TEST_CORE)

@@ -207,7 +207,8 @@ typedef struct tfr__tables {
     tfr_program_facet program;
     tfr_layout_facet layout;
     tfr_profile_facet profile;
-    bool has_queue, has_program, has_layout, has_profile;
+    tfr_native_facet native;
+    bool has_queue, has_program, has_layout, has_profile, has_native;
     char off[160]; /* what is wrong with an optional facet, which is off therefore; "" = nothing */
 } tfr__tables;
 

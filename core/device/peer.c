@@ -32,8 +32,7 @@ tfr_status tfr__stream_order(tfr__stream *later, tfr__stream *earlier, tfr_err *
     tfr__backend *b = later->backend;
     tfr_status status;
     if (!later->queue || !earlier->queue)
-        return tfr_fail(err, TFR_EDEVICE, "%s has no queue any more: it failed earlier",
-                        (later->queue ? earlier : later)->backend->name);
+        return tfr__stream_gone((later->queue ? earlier : later)->backend, err);
     status = tfr__stream_signal(earlier, err);
     if (status)
         return status;

@@ -85,6 +85,10 @@ static const import_slot profile_slots[] = {
     SLOT(tfr_profile_facet, drain),
 };
 
+static const import_slot native_slots[] = {
+    SLOT(tfr_native_facet, get),
+};
+
 /* One facet; a required one that is absent is a breach. *has tells whether it is there. */
 static tfr_status import_facet(const tfr_plugin *plugin, const char *id, bool required,
                                uint32_t least, void *out, uint32_t own, const import_slot *slots,
@@ -148,6 +152,8 @@ tfr_status tfr__tables_import(const tfr_plugin *given, const char *name, uint32_
                                    sizeof out->layout, layout_slots, N_SLOTS(layout_slots));
     out->has_profile = import_extra(out, TFR_PROFILE_V1, TFR_PROFILE_MIN_SIZE, &out->profile,
                                     sizeof out->profile, profile_slots, N_SLOTS(profile_slots));
+    out->has_native = import_extra(out, TFR_NATIVE_V1, TFR_NATIVE_MIN_SIZE, &out->native,
+                                   sizeof out->native, native_slots, N_SLOTS(native_slots));
     return TFR_OK;
 }
 

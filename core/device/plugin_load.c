@@ -263,6 +263,8 @@ static tfr_status backend_open_device(tfr__backend *backend, uint32_t n_threads,
     backend->has_layout = tables->has_layout;
     backend->profile = tables->profile;
     backend->has_profile = tables->has_profile;
+    backend->native = tables->native;
+    backend->has_native = tables->has_native;
     backend->device = device;
     status = backend_check_spaces(backend, err);
     if (status) {

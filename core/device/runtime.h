@@ -51,7 +51,8 @@ typedef struct tfr__backend {
     tfr_program_facet program;
     tfr_layout_facet layout;
     tfr_profile_facet profile;
-    bool has_queue, has_program, has_layout, has_profile;
+    tfr_native_facet native;
+    bool has_queue, has_program, has_layout, has_profile, has_native;
     atomic_bool program_off; /* a program of it failed: its nodes are kernels from then on */
     const void *tracer;      /* the session that takes its records, or NULL; under lock */
     tfr_space_info space;    /* space 0 */

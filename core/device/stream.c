@@ -22,13 +22,16 @@ static void fence_destroy(tfr__backend *b, tfr_fence *fence)
 tfr_status tfr__stream_open(tfr__stream *stream, tfr_err *err)
 {
     tfr__backend *b = stream->backend;
+    const tfr_queue_options options = {
+        .size = sizeof options, .native_kind = stream->native_kind, .native = stream->native};
+    const tfr_queue_options *given = stream->is_native ? &options : NULL;
     tfr_status status;
     if (!b->has_queue)
         return TFR_OK;
     pthread_mutex_lock(&b->lock);
     TFR__SLOT(b, "queue create", NULL, NULL,
               status =
-                  tfr__plugin_status(b->queue.create(b->device, NULL, &stream->queue, err), err));
+                  tfr__plugin_status(b->queue.create(b->device, given, &stream->queue, err), err));
     if (!status && !stream->queue)
         status = tfr_fail(err, TFR_EPLUGIN, "the slot create of %s returned TFR_OK and no queue",
                           b->name);
@@ -52,6 +55,41 @@ void tfr__stream_close(tfr__backend *b, tfr_queue *queue, tfr_fence *fence)
     fence_destroy(b, fence);
     queue_destroy(b, queue);
     pthread_mutex_unlock(&b->lock);
+}
+
+tfr_status tfr__stream_gone(const tfr__backend *b, tfr_err *err)
+{
+    return tfr_fail(err, TFR_EDEVICE, "%s has no queue any more: it failed earlier", b->name);
+}
+
+tfr_status tfr__stream_reopen(tfr__streams *streams, tfr__stream *e, const char *kind, void *native,
+                              tfr_err *err)
+{
+    tfr__stream was;
+    tfr_status status;
+    if (kind && strlen(kind) >= sizeof e->native_kind)
+        return tfr_fail(err, TFR_ELIMIT, "the kind \"%.64s\" is too long", kind);
+    status = tfr__stream_sync(e, err);
+    if (status == TFR_ETIMEOUT)
+        return status;
+    tfr__staging_forget(e); /* what failed was reported by the run */
+    tfr__staging_land(e);
+    was = *e;
+    e->fence_value = 0;
+    e->queue = NULL;
+    e->fence = NULL;
+    e->is_native = kind != NULL;
+    e->native = native;
+    memcpy(e->native_kind, kind ? kind : "", kind ? strlen(kind) + 1 : 1);
+    status = tfr__stream_open(e, err);
+    if (status) {
+        *e = was;
+        return status;
+    }
+    streams->generation++; /* plans have the old one in their steps */
+    if (was.queue)
+        tfr__stream_close(e->backend, was.queue, was.fence);
+    return TFR_OK;
 }
 
 static uint32_t count_backends(const tfr_runtime *runtime)
@@ -178,7 +216,7 @@ tfr_status tfr__stream_enqueue(tfr__stream *e, const tfr_copy *copy, tfr_err *er
     tfr__backend *b = e->backend;
     tfr_status status;
     if (b->has_queue && !e->queue)
-        return tfr_fail(err, TFR_EDEVICE, "%s has no queue any more: it failed earlier", b->name);
+        return tfr__stream_gone(b, err);
     if (!e->queue)
         pthread_mutex_lock(&b->lock);
     TFR__SLOT(b, "copy", NULL, NULL,

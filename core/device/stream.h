@@ -28,6 +28,9 @@ typedef struct tfr__stream {
     const uint64_t *deadline;   /* the streams' */
     bool trace_asked, recorded; /* the backend was asked for records; it gives them to us */
     bool failed;                /* while queues are settled: it carries a failure */
+    bool is_native;             /* the queue is made of the user's */
+    char native_kind[40];
+    void *native;
 } tfr__stream;
 
 typedef struct tfr__streams {
@@ -85,6 +88,11 @@ tfr_status tfr__stream_sync(tfr__stream *stream, tfr_err *err);
 
 tfr_status tfr__stream_open(tfr__stream *stream, tfr_err *err);
 void tfr__stream_close(tfr__backend *backend, tfr_queue *queue, tfr_fence *fence);
+/* The error of a stream that has none. */
+tfr_status tfr__stream_gone(const tfr__backend *backend, tfr_err *err);
+/* Another queue, made of the user's, or, with kind NULL, not. On an error all stays as it was. */
+tfr_status tfr__stream_reopen(tfr__streams *streams, tfr__stream *stream, const char *kind,
+                              void *native, tfr_err *err);
 /* Puts one copy on the queue, as it is. */
 tfr_status tfr__stream_enqueue(tfr__stream *stream, const tfr_copy *copy, tfr_err *err);
 /* The queue makes the fence fence_value, which is one more than before. */

@@ -24,7 +24,8 @@ static void stream_replace(tfr__streams *streams, tfr__stream *e, tfr_queue *que
     tfr__staging_land(e);            /* nothing is awaited; all of it is free */
     if (tfr__stream_open(e, NULL)) { /* nothing can be put on it any more */
         e->queue = NULL;
-        atomic_store(&e->backend->quarantined, true);
+        if (!e->is_native) /* else the user may give another one */
+            atomic_store(&e->backend->quarantined, true);
     }
 }
 
@@ -33,7 +34,7 @@ static tfr_status stream_give_up(tfr__streams *streams, tfr__stream *e)
 {
     tfr__backend *b = e->backend;
     tfr_status status;
-    if (b->queue.abort)
+    if (b->queue.abort && !e->is_native) /* what is not ours goes on */
         TFR__SLOT(b, "abort", NULL, NULL, b->queue.abort(b->device, e->queue, NULL));
     status = tfr__stream_wait(e, e->fence_value, tfr__now_ns() + GIVE_UP_NS, NULL);
     if (status == TFR_ETIMEOUT) {

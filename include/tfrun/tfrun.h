@@ -9,6 +9,7 @@
 #include <tfrun/dtype.h>
 #include <tfrun/env.h>
 #include <tfrun/graph.h>
+#include <tfrun/native.h>
 #include <tfrun/op.h>
 #include <tfrun/optimize.h>
 #include <tfrun/runtime.h>

@@ -158,7 +158,7 @@ int32_t fake_enter_queue(tfr_plugin_device *device, tfr_queue *queue, tfr_err *e
     pthread_mutex_unlock(&fake_lock);
     if (!q)
         return fake_breach(err, "queue %p is not one of device %u", (void *)queue, device->ordinal);
-    if (atomic_exchange(&queue->is_inside, true))
+    if (atomic_exchange(&queue->real->is_inside, true))
         return fake_breach(err, "two threads are in calls of one queue");
     status = look_around(device, err);
     if (status)
@@ -168,7 +168,7 @@ int32_t fake_enter_queue(tfr_plugin_device *device, tfr_queue *queue, tfr_err *e
 
 void fake_leave_queue(tfr_plugin_device *device, tfr_queue *queue)
 {
-    atomic_store(queue ? &queue->is_inside : &device->is_inside, false);
+    atomic_store(queue ? &queue->real->is_inside : &device->is_inside, false);
 }
 
 /* ---- devices --------------------------------------------------------------------------------- */
@@ -320,6 +320,8 @@ static const void *fake_facet(const char *id)
         return &fake_layout_facet;
     if (strcmp(id, TFR_PROFILE_V1) == 0)
         return &fake_profile_facet;
+    if (strcmp(id, TFR_NATIVE_V1) == 0)
+        return &fake_native_facet;
     return NULL;
 }
 
@@ -332,7 +334,7 @@ static void fake_shutdown(void)
         fake_breach(NULL, "shutdown with a device open");
 }
 
-static const tfr_plugin fake_plugin = {
+const tfr_plugin fake_plugin = {
     .size = sizeof fake_plugin,
     .abi_minor = TFR_ABI_MINOR,
     .name = FAKE_NAME,

@@ -80,6 +80,7 @@ typedef enum fake_kind { FAKE_COPY, FAKE_FILL, FAKE_LAUNCH, FAKE_SIGNAL, FAKE_WA
 /* A piece of work. Addresses are the host's, or already in the shadow mapping. */
 typedef struct fake_item {
     struct fake_item *next;
+    tfr_queue *via; /* that it was put on: the queue, or one made of it */
     fake_kind kind;
     fake_block *blocks[FAKE_MAX_BLOCKS];
     void *dst;
@@ -114,6 +115,9 @@ struct tfr_fence {
 struct tfr_queue {
     tfr_queue *next;
     tfr_plugin_device *device;
+    tfr_queue *real;    /* itself, or what it was made of, which alone has a thread and work */
+    uint32_t n_imports; /* queues made of it */
+    uint32_t n_pending; /* items put on by way of it */
     pthread_t thread;
     fake_item *first;
     fake_item **end;
@@ -201,6 +205,8 @@ extern const tfr_kernel_facet fake_kernel_facet;
 extern const tfr_program_facet fake_program_facet;
 extern const tfr_layout_facet fake_layout_facet;
 extern const tfr_profile_facet fake_profile_facet;
+extern const tfr_native_facet fake_native_facet;
+extern const tfr_plugin fake_plugin;
 
 /* Logs "host broke the contract: ..." and returns TFR_EPLUGIN with it. */
 __attribute__((format(printf, 2, 3))) int32_t fake_breach(tfr_err *err, const char *format, ...);

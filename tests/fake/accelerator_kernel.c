@@ -525,8 +525,8 @@ static int32_t fake_launch(tfr_plugin_device *device, tfr_queue *queue, tfr_kern
         ;
     if (!item)
         status = tfr_fail(err, TFR_ENOMEM, "no host memory for a piece of work");
-    else if (device->sticky && queue->failure.code)
-        status = fake_tell(device, &queue->failure, err);
+    else if (device->sticky && queue->real->failure.code)
+        status = fake_tell(device, &queue->real->failure, err);
     else if (!known)
         status =
             fake_breach(err, "launch of kernel %p, which prepare did not give", (void *)kernel);

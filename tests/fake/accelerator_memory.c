@@ -360,7 +360,7 @@ static int32_t copy_blocking(tfr_plugin_device *device, tfr_queue *queue, const 
              (unsigned long long)item->bytes);
     fake_host->log(TFR_LOG_WARNING, FAKE_NAME, text);
     fake_queue_drain(device, queue);
-    if (!device->is_lost && !queue->failure.code) /* which the fence behind it tells */
+    if (!device->is_lost && !queue->real->failure.code) /* which the fence behind it tells */
         fake_move(item, &failure);
     return TFR_OK;
 }

@@ -146,6 +146,7 @@ static void finish_item(tfr_queue *queue)
     }
     if (item->fence)
         item->fence->n_pending--;
+    item->via->n_pending--;
     queue->first = item->next;
     if (!queue->first)
         queue->end = &queue->first;
@@ -172,13 +173,14 @@ static void *queue_main(void *argument)
 
 void fake_queue_drain(tfr_plugin_device *device, tfr_queue *queue)
 {
-    while (queue->first)
+    while (queue->real->first)
         pthread_cond_wait(&device->changed, &fake_lock);
 }
 
 void fake_push(tfr_plugin_device *device, tfr_queue *queue, fake_item *item)
 {
     item->next = NULL;
+    item->via = queue;
     item->node = -1;
     if (queue->id) {
         item->id = queue->id;
@@ -191,25 +193,55 @@ void fake_push(tfr_plugin_device *device, tfr_queue *queue, fake_item *item)
         item->kernel->n_pending++;
     if (item->fence)
         item->fence->n_pending++;
-    *queue->end = item;
-    queue->end = &item->next;
+    queue->n_pending++;
+    *queue->real->end = item;
+    queue->real->end = &item->next;
     pthread_cond_broadcast(&device->changed);
 }
 
 /* ---- queues ---------------------------------------------------------------------------------- */
 
+/* The queue that another one is to be made of; NULL = a new one. */
+static int32_t find_native(tfr_plugin_device *device, const tfr_queue_options *options,
+                           tfr_queue **out, tfr_err *err)
+{
+    *out = NULL;
+    if (!options || !TFR_HAS(options, tfr_queue_options, native) || !options->native_kind)
+        return TFR_OK;
+    if (strcmp(options->native_kind, FAKE_NAME ".queue") != 0)
+        return fake_breach(err, "create of a queue of kind %s, which is not listed",
+                           options->native_kind);
+    pthread_mutex_lock(&fake_lock);
+    for (*out = device->queues; *out && *out != options->native; *out = (*out)->next)
+        ;
+    if (*out) {
+        *out = (*out)->real;
+        (*out)->n_imports++;
+    }
+    pthread_mutex_unlock(&fake_lock);
+    return *out ? TFR_OK
+                : tfr_fail(err, TFR_EINVAL, "%p is no queue of device %u", options->native,
+                           device->ordinal);
+}
+
 static int32_t fake_queue_create(tfr_plugin_device *device, const tfr_queue_options *options,
                                  tfr_queue **out, tfr_err *err)
 {
-    (void)options;
+    tfr_queue *real;
     int32_t status = fake_enter(device, err);
     if (status)
         return status;
+    status = find_native(device, options, &real, err);
+    if (status) {
+        fake_leave(device);
+        return status;
+    }
     tfr_queue *queue = calloc(1, sizeof *queue);
     if (queue) {
         queue->device = device;
         queue->end = &queue->first;
-        if (pthread_create(&queue->thread, NULL, queue_main, queue) != 0) {
+        queue->real = real ? real : queue;
+        if (!real && pthread_create(&queue->thread, NULL, queue_main, queue) != 0) {
             free(queue);
             queue = NULL;
         }
@@ -238,21 +270,27 @@ static void fake_queue_destroy(tfr_plugin_device *device, tfr_queue *queue)
         ;
     const bool is_known = *at != NULL;
     /* A lost device is through with its work at once, and nobody can wait for it. */
-    while (is_known && queue->first && device->is_lost)
+    while (is_known && queue->n_pending && device->is_lost)
         pthread_cond_wait(&device->changed, &fake_lock);
-    is_busy = is_known && queue->first;
+    is_busy = is_known && (queue->first || queue->n_pending || queue->n_imports);
     if (is_known && !is_busy) {
+        for (at = &device->queues; *at != queue; at = &(*at)->next)
+            ;
         *at = queue->next;
         queue->stop = true;
+        if (queue->real != queue)
+            queue->real->n_imports--;
         pthread_cond_broadcast(&device->changed);
     }
     pthread_mutex_unlock(&fake_lock);
     if (!is_known) {
         fake_breach_later(device, "destroy of queue %p, which create did not give", (void *)queue);
     } else if (is_busy) {
-        fake_breach_later(device, "destroy of a queue that is not idle");
+        fake_breach_later(device,
+                          "destroy of a queue that is not idle, or that others are made of");
     } else {
-        pthread_join(queue->thread, NULL);
+        if (queue->real == queue)
+            pthread_join(queue->thread, NULL);
         free(queue);
     }
     fake_leave(device);
@@ -463,11 +501,13 @@ static int32_t fake_abort(tfr_plugin_device *device, tfr_queue *queue, tfr_err *
     pthread_mutex_lock(&fake_lock);
     for (q = device->queues; q && q != queue; q = q->next)
         ;
-    if (q) {
+    if (q && q->real == q) {
         queue->aborted = true;
         pthread_cond_broadcast(&device->changed);
     }
     pthread_mutex_unlock(&fake_lock);
+    if (q && q->real != q)
+        return fake_breach(err, "abort of a queue that belongs to somebody else");
     return q ? TFR_OK
              : fake_breach(err, "abort of queue %p, which create did not give", (void *)queue);
 }
@@ -482,4 +522,32 @@ const tfr_queue_facet fake_queue_facet = {
     .wait = fake_wait,
     .host_wait = fake_host_wait,
     .abort = fake_abort,
+};
+
+/* ---- native ---------------------------------------------------------------------------------- */
+
+/* A queue is its own handle. The table lets a test call the plugin itself. */
+static int32_t fake_native(tfr_plugin_device *device, tfr_queue *queue, const char *kind,
+                           void **out, tfr_err *err)
+{
+    int32_t status = fake_check_device(device, err);
+    if (status)
+        return status;
+    if (queue && strcmp(kind, FAKE_NAME ".queue") == 0)
+        *out = queue->real;
+    else if (!queue && strcmp(kind, FAKE_NAME ".device") == 0)
+        *out = device;
+    else if (!queue && strcmp(kind, FAKE_NAME ".table") == 0)
+        *out = (void *)(uintptr_t)&fake_plugin;
+    else
+        return fake_breach(err, "native of kind %s, which is not listed", kind);
+    return TFR_OK;
+}
+
+const tfr_native_facet fake_native_facet = {
+    .size = sizeof fake_native_facet,
+    .device_kinds = FAKE_NAME ".device " FAKE_NAME ".table",
+    .queue_kinds = FAKE_NAME ".queue",
+    .import_kinds = FAKE_NAME ".queue",
+    .get = fake_native,
 };

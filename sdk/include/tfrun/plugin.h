@@ -51,6 +51,7 @@
 #include <tfrun/plugin_device.h>
 #include <tfrun/plugin_memory.h>
 #include <tfrun/plugin_queue.h>
+#include <tfrun/plugin_native.h>
 #include <tfrun/plugin_call.h>
 #include <tfrun/plugin_kernel.h>
 #include <tfrun/plugin_random.h>

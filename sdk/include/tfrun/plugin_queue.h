@@ -16,9 +16,11 @@ typedef struct tfr_queue_options {
     int32_t priority; /* higher runs first, where the device can; 0 = usual */
     uint32_t reserved;
     /*
-     * A queue of the driver that belongs to somebody else, by the kind that native gives its own
-     * by: work is put on that one, and it is not destroyed. NULL = a new one. TFR_EUNSUPPORTED for
-     * a kind that the plugin does not know.
+     * A queue of the driver that belongs to somebody else, as one of the import_kinds of
+     * tfr.native/1: work is put on that one, behind what is there already. Its owner may put work
+     * on it, too, while nothing calls this queue; signals count that work and carry its failures,
+     * and no launch is named for them. destroy leaves the owner's queue as it is, and abort is
+     * never called. It stays until destroy. NULL = a new one.
      */
     const char *native_kind;
     void *native;
