@@ -189,7 +189,9 @@ libtfrun_core_la_SOURCES = \
 	core/run/native.c \
 	core/run/report.c \
 	core/run/sequence_ops.c \
+	core/run/session.c \
 	core/run/session.h \
+	core/run/subgraph.c \
 	core/run/subgraph.h \
 	core/run/trace.c \
 	core/run/trace.h \
@@ -227,8 +229,6 @@ libtfrun_run_la_SOURCES = \
 	core/run/binding.c \
 	core/run/exec.c \
 	core/run/frame.c \
-	core/run/session.c \
-	core/run/subgraph.c \
 	core/value/convert.c \
 	core/value/smallfloat.c \
 	core/value/strided.c \
