@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The other part of libtfrun-nn: differentiation now, training later.
+# The other part of libtfrun-nn: differentiation and training.
 noinst_LTLIBRARIES += libtfrun-nn-core.la
 libtfrun_nn_core_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PUBLIC_INCLUDES) -I$(top_srcdir)
 libtfrun_nn_core_la_SOURCES = \
@@ -10,9 +10,15 @@ libtfrun_nn_core_la_SOURCES = \
 	nn/autodiff_move.c \
 	nn/autodiff_reduce.c \
 	nn/autodiff_rules.c \
+	nn/graph_copy.c \
+	nn/graph_copy.h \
+	nn/graph_kit.c \
+	nn/graph_kit.h \
+	nn/net.c \
 	nn/onnx_gradient.c \
 	$(NULL)
 
 tfruninclude_HEADERS += \
 	include/tfrun/autodiff.h \
+	include/tfrun/net.h \
 	$(NULL)
