@@ -16,9 +16,15 @@ libtfrun_nn_core_la_SOURCES = \
 	nn/graph_kit.h \
 	nn/net.c \
 	nn/onnx_gradient.c \
+	nn/optimizer.c \
+	nn/train_graph.c \
+	nn/train_graph.h \
+	nn/train_model.c \
+	nn/trainer.c \
 	$(NULL)
 
 tfruninclude_HEADERS += \
 	include/tfrun/autodiff.h \
 	include/tfrun/net.h \
+	include/tfrun/train.h \
 	$(NULL)

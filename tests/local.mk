@@ -109,6 +109,7 @@ unit_tests = \
 	tests/test_tensor \
 	tests/test_timeout \
 	tests/test_trace \
+	tests/test_trainer \
 	tests/test_tuning \
 	tests/test_unaligned \
 	tests/test_verify_random \
@@ -511,6 +512,10 @@ tests_test_stranger_DEPENDENCIES = libtfrun-core.la tests/fakeacc/fakeacc.la
 tests_test_tensor_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_tensor_LDADD = $(TFR_TEST_CORE)
 tests_test_tensor_SOURCES = tests/test_tensor.c
+
+tests_test_trainer_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_trainer_LDADD = $(TFR_TEST_NN)
+tests_test_trainer_SOURCES = tests/session_kit.h tests/test_trainer.c
 
 tests_test_tuning_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_tuning_LDADD = $(TFR_TEST_CORE)

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tfrun/train.h (libtfrun-nn): trains a graph, one made with tfrun/net.h or read from an ONNX
+ * model. A trainer makes of it a step, one graph with the loss, its gradients (tfrun/autodiff.h)
+ * and the optimizer's updates, whose state is variables of a session and stays on the device. What
+ * it shows and stores is read when it is asked for.
+ *
+ * What is trained: constants of floating-point elements that are weights. Those of one element are
+ * not, but for the weights of layers; nor are scales of Resize and of quantization. In training
+ * BatchNormalization normalizes by the batch and moves its running mean and variance, and Dropout
+ * drops; in evaluation and in the exported graph both do as the given graph says.
+ *
+ * Threads: one at a time for each trainer.
+ */
+#ifndef TFRUN_TRAIN_H
+#define TFRUN_TRAIN_H
+
+#include <tfrun/net.h>
+#include <tfrun/session.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tfr_trainer tfr_trainer;
+
+/*
+ * Losses, each a mean over the batch:
+ *   "softmax_cross_entropy"  of scores [N, C, ...] before softmax, and int64 classes [N, ...]; a
+ *                            Softmax that ends the graph is left out of it
+ *   "binary_cross_entropy"   of scores before sigmoid, and targets in [0, 1] of the same shape; a
+ *                            Sigmoid that ends the graph is left out of it
+ *   "mse"                    squares of differences from targets of the same shape, over all
+ *                            elements
+ *
+ * Optimizers; t counts updates from 1, g is the gradient, d the decay, c = sqrt(1 - beta_2^t):
+ *   "adam"   m += (g - m) (1 - beta_1), v += (g^2 - v) (1 - beta_2),
+ *            p -= rate c / (1 - beta_1^t) m / (sqrt(v) + epsilon), the form of Kingma and Ba, 2014,
+ *            section 2, with "epsilon hat" .001, .9, .999, 1e-7; TFR_NET_TORCH has epsilon c in
+ *            place of epsilon, which is 1e-8
+ *   "adamw"  the same after p -= rate d p, with d .004, for TFR_NET_TORCH .01 (Loshchilov and
+ *            Hutter, 2017)
+ *   "sgd"    m = momentum m - rate g, p += m, with rate .01 and momentum 0; for TFR_NET_TORCH
+ *            m = momentum m + g, p -= rate m, with rate .001
+ * Order: clip, decay, update.
+ */
+typedef struct tfr_train_options {
+    uint32_t size;
+    int32_t defaults;      /* tfr_net_defaults: whose optimizer */
+    const char *loss;      /* NULL = "softmax_cross_entropy" */
+    const char *optimizer; /* NULL = "adam" */
+    /* Negative = the default of optimizer and framework. */
+    double learning_rate, momentum, beta_1, beta_2, epsilon, weight_decay;
+    double clip_value;     /* each element of a gradient to [-clip_value, clip_value]; 0 = not */
+    double clip_norm;      /* all gradients by clip_norm / max(norm of all, clip_norm); 0 = not */
+    const char *freeze;    /* weights that stay: "conv1.*,*.bias"; NULL = none */
+    uint64_t seed;         /* of what the graph draws in training */
+    const char *device;    /* as of a session */
+    const char *math_mode; /* as of a session */
+    int32_t fallback;      /* tfr_fallback */
+    uint32_t no_programs;
+} tfr_train_options;
+#define TFR_TRAIN_OPTIONS_INIT                                                                     \
+    {                                                                                              \
+        .size = (uint32_t)sizeof(tfr_train_options), .learning_rate = -1, .momentum = -1,          \
+        .beta_1 = -1, .beta_2 = -1, .epsilon = -1, .weight_decay = -1                              \
+    }
+
+/* Means over samples, each weighted alike. */
+typedef struct tfr_train_metrics {
+    uint32_t size;
+    uint32_t has_accuracy; /* 0 = the loss knows none */
+    int64_t samples;
+    double loss;
+    double accuracy; /* of the classes with the highest score, the first of equals */
+} tfr_train_metrics;
+
+/*
+ * Retains runtime and graph; options may be NULL. The graph has one input and one output with
+ * samples in dim 0. TFR_EINVAL for an option that there is not, listing those that there are;
+ * TFR_EUNSUPPORTED for a node that cannot be differentiated.
+ */
+TFR_API TFR_MUST_CHECK tfr_status tfr_trainer_create(tfr_runtime *runtime, tfr_graph *graph,
+                                                     const tfr_train_options *options,
+                                                     tfr_trainer **out, tfr_err *err);
+/* NULL is fine. */
+TFR_API void tfr_trainer_destroy(tfr_trainer *trainer);
+
+/*
+ * One update with a batch of any size. The samples' losses before it are added to the metrics.
+ * After an error nothing has changed, or, where the error is TFR_ELOST, state is gone that a
+ * checkpoint has.
+ */
+TFR_API TFR_MUST_CHECK tfr_status tfr_trainer_step(tfr_trainer *trainer, tfr_tensor *input,
+                                                   tfr_tensor *target, tfr_err *err);
+/* Of all steps since the last call, or since the trainer was made. */
+TFR_API TFR_MUST_CHECK tfr_status tfr_trainer_read_metrics(tfr_trainer *trainer,
+                                                           tfr_train_metrics *out, tfr_err *err);
+/* Adds those of a batch, as the weights are now, to *metrics, which is zero but for size at first.
+ */
+TFR_API TFR_MUST_CHECK tfr_status tfr_trainer_evaluate(tfr_trainer *trainer, tfr_tensor *input,
+                                                       tfr_tensor *target,
+                                                       tfr_train_metrics *metrics, tfr_err *err);
+
+/* Counts updates from 0. */
+TFR_API TFR_MUST_CHECK tfr_status tfr_trainer_steps(tfr_trainer *trainer, int64_t *out,
+                                                    tfr_err *err);
+TFR_API TFR_MUST_CHECK tfr_status tfr_trainer_set_learning_rate(tfr_trainer *trainer, double rate,
+                                                                tfr_err *err);
+
+/* The given graph with the weights as they are now; the caller owns it. */
+TFR_API TFR_MUST_CHECK tfr_status tfr_trainer_graph(tfr_trainer *trainer, tfr_graph **out,
+                                                    tfr_err *err);
+
+/* All state by name: weights, running statistics, the optimizer's, metrics. The trainer owns it:
+ * tfr_session_get_variable and tfr_session_set_variable read and write them, for checkpoints; the
+ * session says where nodes run, too. */
+TFR_API tfr_session *tfr_trainer_session(tfr_trainer *trainer);
+TFR_API uint32_t tfr_trainer_n_variables(const tfr_trainer *trainer);
+/* Lives as long as the trainer; NULL for no i. */
+TFR_API const char *tfr_trainer_variable(const tfr_trainer *trainer, uint32_t i);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * train_graph.h: the graphs of a trainer, all made of the one that it was given: the step with
+ * loss, gradients and updates; the evaluation; and the one that is exported.
+ */
+#ifndef TFR_NN_TRAIN_GRAPH_H
+#define TFR_NN_TRAIN_GRAPH_H
+
+#include <tfrun/train.h>
+
+#include "graph_copy.h"
+#include "graph_kit.h"
+
+/* What becomes of a value of the given graph. */
+typedef enum tfr__part {
+    TFR__PART_FIXED = 0,  /* a constant that stays, or no constant */
+    TFR__PART_WEIGHT = 1, /* trained */
+    TFR__PART_RUNNING = 2 /* moved by its node: a running mean or variance */
+} tfr__part;
+
+typedef enum tfr__loss {
+    TFR__LOSS_SOFTMAX,
+    TFR__LOSS_SIGMOID,
+    TFR__LOSS_SQUARES,
+    TFR__N_LOSSES
+} tfr__loss;
+
+typedef struct tfr__train_model {
+    tfr_graph *graph; /* as given */
+    tfr__part *parts; /* by value of it */
+    tfr_value scores; /* that the loss takes */
+    tfr__loss loss;
+    tfr_value_type targets; /* of what the loss compares them with */
+} tfr__train_model;
+
+/* The optimizer's numbers, none of them a default any more. */
+typedef struct tfr__optimizer {
+    enum { TFR__ADAM, TFR__ADAMW, TFR__SGD } kind;
+    bool torch;
+    double rate, momentum, beta_1, beta_2, epsilon, decay, clip_value, clip_norm;
+} tfr__optimizer;
+
+/* Variables of a step beside the model's own. */
+#define TFR__STEPS        "optimizer.steps"
+#define TFR__RATE         "optimizer.learning_rate"
+#define TFR__LOSS_SUM     "metrics.loss"
+#define TFR__ACCURACY_SUM "metrics.accuracy"
+#define TFR__N_SAMPLES    "metrics.samples"
+
+/* finish in any case. freeze: names with * in them, separated by commas. */
+TFR_MUST_CHECK tfr_status tfr__train_model_init(tfr__train_model *model, tfr_graph *graph,
+                                                const char *loss, const char *freeze, tfr_err *err);
+void tfr__train_model_finish(tfr__train_model *model);
+
+/* Output 0 is the loss of the batch. */
+TFR_MUST_CHECK tfr_status tfr__train_step_graph(const tfr__train_model *model,
+                                                const tfr__optimizer *optimizer, tfr_graph **out,
+                                                tfr_err *err);
+/* Output 0 is the loss of the batch, output 1, if the loss knows it, the accuracy. The model's
+ * parts are variables without update. */
+TFR_MUST_CHECK tfr_status tfr__train_evaluation_graph(const tfr__train_model *model,
+                                                      tfr_graph **out, tfr_err *err);
+/* The model with these variables of a session in place of its parts. */
+TFR_MUST_CHECK tfr_status tfr__train_trained_graph(const tfr__train_model *model,
+                                                   tfr_session *session, tfr_graph **out,
+                                                   tfr_err *err);
+
+/* ---- optimizer.c ----------------------------------------------------------------------------- */
+
+TFR_MUST_CHECK tfr_status tfr__optimizer_init(tfr__optimizer *optimizer,
+                                              const tfr_train_options *options, tfr_err *err);
+/* Adds the updates of n variables. */
+void tfr__optimizer_add(tfr__kit *kit, const tfr__optimizer *optimizer, const tfr_value *variables,
+                        const tfr_value *gradients, uint32_t n);
+
+#endif

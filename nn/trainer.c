@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * trainer.c: see tfrun/train.h. Two sessions: one of the step, whose variables are the state, and
+ * one of the evaluation, which gets the weights when they have changed since it had them last.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <tfrun/fail.h>
+
+#include "train_graph.h"
+
+struct tfr_trainer {
+    tfr__train_model model;
+    tfr_graph *step_graph, *evaluation_graph;
+    tfr_session *step, *evaluation;
+    tfr_session_options session_options;
+    const char **variables; /* names, owned by step_graph */
+    uint32_t n_variables;
+    bool is_current; /* the evaluation has the weights as they are now */
+};
+
+/* ---- making one ------------------------------------------------------------------------------ */
+
+static tfr_status find_variables(tfr_trainer *t, tfr_err *err)
+{
+    const uint32_t n = tfr_graph_n_values(t->step_graph);
+    tfr_status status = TFR_OK;
+    t->variables = malloc(((size_t)n + 1) * sizeof *t->variables);
+    if (!t->variables)
+        return tfr_fail(err, TFR_ENOMEM, "out of memory for the names of variables");
+    for (uint32_t v = 0; !status && v < n; v++) {
+        tfr_value_view view = {.size = sizeof view};
+        status = tfr_graph_value(t->step_graph, (tfr_value)v, &view, err);
+        if (!status && view.role == TFR_ROLE_VARIABLE)
+            t->variables[t->n_variables++] = tfr_graph_value_name(t->step_graph, (tfr_value)v);
+    }
+    return status;
+}
+
+static tfr_status create(tfr_trainer *t, tfr_runtime *runtime, tfr_graph *graph,
+                         const tfr_train_options *o, tfr_err *err)
+{
+    tfr__optimizer optimizer;
+    tfr_session_options *s = &t->session_options;
+    tfr_status status = tfr__optimizer_init(&optimizer, o, err);
+    if (!status)
+        status = tfr__train_model_init(&t->model, graph, o->loss, o->freeze, err);
+    if (!status)
+        status = tfr__train_step_graph(&t->model, &optimizer, &t->step_graph, err);
+    if (!status)
+        status = tfr__train_evaluation_graph(&t->model, &t->evaluation_graph, err);
+    if (!status)
+        status = find_variables(t, err);
+    *s = (tfr_session_options)TFR_SESSION_OPTIONS_INIT;
+    s->device = o->device;
+    s->math_mode = o->math_mode;
+    s->fallback = o->fallback;
+    s->no_programs = o->no_programs;
+    s->seed = o->seed;
+    if (!status)
+        status = tfr_session_create(runtime, t->step_graph, s, &t->step, err);
+    if (!status)
+        status = tfr_session_create(runtime, t->evaluation_graph, s, &t->evaluation, err);
+    return status;
+}
+
+tfr_status tfr_trainer_create(tfr_runtime *runtime, tfr_graph *graph,
+                              const tfr_train_options *options, tfr_trainer **out, tfr_err *err)
+{
+    tfr_train_options o = TFR_TRAIN_OPTIONS_INIT;
+    tfr_trainer *t;
+    tfr_status status;
+    if (!runtime || !graph)
+        return tfr_fail(err, TFR_EINVAL, "a trainer needs a runtime and a graph");
+    if (options)
+        memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
+    t = calloc(1, sizeof *t);
+    if (!t)
+        return tfr_fail(err, TFR_ENOMEM, "out of memory for a trainer");
+    status = create(t, runtime, graph, &o, err);
+    if (status)
+        tfr_trainer_destroy(t);
+    else
+        *out = t;
+    return status;
+}
+
+void tfr_trainer_destroy(tfr_trainer *t)
+{
+    if (!t)
+        return;
+    tfr_session_destroy(t->step);
+    tfr_session_destroy(t->evaluation);
+    tfr_graph_release(t->step_graph);
+    tfr_graph_release(t->evaluation_graph);
+    tfr__train_model_finish(&t->model);
+    free(t->variables);
+    free(t);
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+tfr_status tfr_trainer_step(tfr_trainer *t, tfr_tensor *input, tfr_tensor *target, tfr_err *err)
+{
+    tfr_tensor *in[] = {input, target}, *loss = NULL;
+    tfr_status status;
+    t->is_current = false;
+    status = tfr_session_run(t->step, in, 2, &loss, 1, err);
+    tfr_tensor_release(loss);
+    return status;
+}
+
+/* The evaluation's weights become those of the step. */
+static tfr_status bring_weights(tfr_trainer *t, tfr_err *err)
+{
+    tfr_status status = TFR_OK;
+    for (uint32_t v = 0; !status && v < tfr_graph_n_values(t->model.graph); v++) {
+        const char *name = tfr_graph_value_name(t->model.graph, (tfr_value)v);
+        tfr_tensor *now = NULL;
+        if (t->model.parts[v] == TFR__PART_FIXED)
+            continue;
+        status = tfr_session_get_variable(t->step, name, &now, err);
+        if (!status)
+            status = tfr_session_set_variable(t->evaluation, name, now, err);
+        tfr_tensor_release(now);
+    }
+    t->is_current = !status;
+    return status;
+}
+
+tfr_status tfr_trainer_evaluate(tfr_trainer *t, tfr_tensor *input, tfr_tensor *target,
+                                tfr_train_metrics *metrics, tfr_err *err)
+{
+    const uint32_t n_outputs = tfr_graph_n_outputs(t->evaluation_graph);
+    tfr_tensor *in[] = {input, target}, *out[2] = {NULL, NULL};
+    tfr_status status = t->is_current ? TFR_OK : bring_weights(t, err);
+    double all;
+    int64_t n;
+    if (!status)
+        status = tfr_session_run(t->evaluation, in, 2, out, n_outputs, err);
+    if (status)
+        return status;
+    n = tfr_tensor_shape(target)->dims[0];
+    all = (double)(metrics->samples + n);
+    metrics->has_accuracy = n_outputs > 1;
+    if (n) {
+        double before = (double)metrics->samples / all, now = (double)n / all;
+        metrics->loss =
+            metrics->loss * before + (double)*(const float *)tfr_tensor_data(out[0]) * now;
+        if (n_outputs > 1)
+            metrics->accuracy =
+                metrics->accuracy * before + *(const double *)tfr_tensor_data(out[1]) * now;
+        metrics->samples += n;
+    }
+    tfr_tensor_release(out[0]);
+    tfr_tensor_release(out[1]);
+    return TFR_OK;
+}
+
+/* ---- state ----------------------------------------------------------------------------------- */
+
+/* Copies a variable of one element out. */
+static tfr_status read_scalar(tfr_trainer *t, const char *name, void *out, tfr_err *err)
+{
+    tfr_tensor *tensor = NULL;
+    tfr_status status = tfr_session_get_variable(t->step, name, &tensor, err);
+    if (!status)
+        memcpy(out, tfr_tensor_data(tensor), tfr_tensor_bytes(tensor));
+    tfr_tensor_release(tensor);
+    return status;
+}
+
+static tfr_status write_scalar(tfr_trainer *t, const char *name, tfr_dtype dtype, void *value,
+                               tfr_err *err)
+{
+    tfr_tensor *tensor = NULL;
+    tfr_status status =
+        tfr_tensor_wrap(dtype, &(tfr_shape){.rank = 0}, NULL, value, NULL, NULL, &tensor, err);
+    if (!status)
+        status = tfr_session_set_variable(t->step, name, tensor, err);
+    tfr_tensor_release(tensor);
+    return status;
+}
+
+tfr_status tfr_trainer_read_metrics(tfr_trainer *t, tfr_train_metrics *out, tfr_err *err)
+{
+    tfr_train_metrics m = {.has_accuracy = t->model.loss == TFR__LOSS_SOFTMAX};
+    double loss = 0, accuracy = 0, zero = 0;
+    int64_t none = 0;
+    tfr_status status = read_scalar(t, TFR__LOSS_SUM, &loss, err);
+    if (!status)
+        status = read_scalar(t, TFR__N_SAMPLES, &m.samples, err);
+    if (!status && m.has_accuracy)
+        status = read_scalar(t, TFR__ACCURACY_SUM, &accuracy, err);
+    if (!status)
+        status = write_scalar(t, TFR__LOSS_SUM, TFR_DTYPE_F64, &zero, err);
+    if (!status)
+        status = write_scalar(t, TFR__N_SAMPLES, TFR_DTYPE_I64, &none, err);
+    if (!status && m.has_accuracy)
+        status = write_scalar(t, TFR__ACCURACY_SUM, TFR_DTYPE_F64, &zero, err);
+    if (status)
+        return status;
+    m.loss = m.samples ? loss / (double)m.samples : 0;
+    m.accuracy = m.samples ? accuracy / (double)m.samples : 0;
+    m.size = out->size;
+    memcpy(out, &m, out->size < sizeof m ? out->size : sizeof m);
+    return TFR_OK;
+}
+
+tfr_status tfr_trainer_steps(tfr_trainer *t, int64_t *out, tfr_err *err)
+{
+    return read_scalar(t, TFR__STEPS, out, err);
+}
+
+tfr_status tfr_trainer_set_learning_rate(tfr_trainer *t, double rate, tfr_err *err)
+{
+    if (!(rate >= 0 && isfinite(rate)))
+        return tfr_fail(err, TFR_EINVAL, "a learning rate of %g", rate);
+    return write_scalar(t, TFR__RATE, TFR_DTYPE_F64, &rate, err);
+}
+
+tfr_status tfr_trainer_graph(tfr_trainer *t, tfr_graph **out, tfr_err *err)
+{
+    return tfr__train_trained_graph(&t->model, t->step, out, err);
+}
+
+tfr_session *tfr_trainer_session(tfr_trainer *t)
+{
+    return t->step;
+}
+
+uint32_t tfr_trainer_n_variables(const tfr_trainer *t)
+{
+    return t->n_variables;
+}
+
+const char *tfr_trainer_variable(const tfr_trainer *t, uint32_t i)
+{
+    return i < t->n_variables ? t->variables[i] : NULL;
+}
