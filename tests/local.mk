@@ -22,6 +22,7 @@ unit_tests = \
 	tests/test_alloc \
 	tests/test_arena \
 	tests/test_autodiff \
+	tests/test_building \
 	tests/test_cache_file \
 	tests/test_cli_text \
 	tests/test_compare \
@@ -198,6 +199,11 @@ tests_test_arena_SOURCES = tests/test_arena.c
 tests_test_autodiff_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_autodiff_LDADD = $(TFR_TEST_NN)
 tests_test_autodiff_SOURCES = tests/test_autodiff.c
+
+tests_test_building_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_building_LDADD = $(TFR_TEST_CORE) -lpthread
+tests_test_building_SOURCES = tests/session_kit.h tests/test_building.c
+tests_test_building_DEPENDENCIES = libtfrun-core.la tests/fakeacc/fakeacc.la
 
 tests_test_cache_file_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_cache_file_LDADD = $(TFR_TEST_CORE)

@@ -103,6 +103,22 @@ tfr_runtime *tfr__runtime_retain(tfr_runtime *runtime);
 tfr_status tfr__backend_open(tfr_runtime *runtime, tfr__backend *backend, tfr_err *err);
 
 /*
+ * Around prepare, and around compile and save: as around any [device] slot, unless the plugin says
+ * that these are [any]. What they give belongs to the caller alone, so nothing else needs the lock.
+ */
+static inline void tfr__lock_unless(tfr__backend *backend, bool is_any)
+{
+    if (!is_any)
+        pthread_mutex_lock(&backend->lock);
+}
+
+static inline void tfr__unlock_unless(tfr__backend *backend, bool is_any)
+{
+    if (!is_any)
+        pthread_mutex_unlock(&backend->lock);
+}
+
+/*
  * The backend broke a promise and is not asked any more: about one op, by its number, at all for op
  * -1, or for programs. The plugin's row says so, with text as the reason. The log is the caller's.
  */

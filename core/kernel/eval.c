@@ -58,11 +58,12 @@ static tfr_status launch_once(const tfr__kernel_env *env, const tfr__node *node,
     }
     launch.args = args;
     if (!status) {
-        pthread_mutex_lock(&b->lock);
+        const bool is_any = b->kernel.flags & TFR_KERNEL_PREPARE_ANY;
+        tfr__lock_unless(b, is_any);
         TFR__SLOT(b, "prepare", node->name, node->op->name,
                   status =
                       (tfr_status)b->kernel.prepare(b->device, call, NULL, &kernel, &info, err));
-        pthread_mutex_unlock(&b->lock);
+        tfr__unlock_unless(b, is_any);
         if (status)
             kernel = NULL;
     }

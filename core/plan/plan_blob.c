@@ -71,9 +71,10 @@ static void blob_keep(tfr_runtime *runtime, const tfr__backend *backend, const t
                  backend->name, why.text);
 }
 
-void tfr__blob_put(tfr_runtime *runtime, const tfr__backend *backend, tfr_program *program,
+void tfr__blob_put(tfr_runtime *runtime, tfr__backend *backend, tfr_program *program,
                    tfr__blob *blob)
 {
+    const bool is_any = backend->program.flags & TFR_PROGRAM_COMPILE_ANY;
     uint64_t n = TFR__TUNING_VALUE_BYTES, room = 0;
     int32_t status = TFR_EUNSUPPORTED;
     char *fresh = NULL;
@@ -83,8 +84,10 @@ void tfr__blob_put(tfr_runtime *runtime, const tfr__backend *backend, tfr_progra
         fresh = tfr__alloc((size_t)n);
         if (!fresh)
             break;
+        tfr__lock_unless(backend, is_any);
         TFR__SLOT(backend, "save", NULL, NULL,
                   status = backend->program.save(backend->device, program, fresh, &n, NULL));
+        tfr__unlock_unless(backend, is_any);
         if (status)
             break;
     }

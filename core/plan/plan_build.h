@@ -172,7 +172,7 @@ void tfr__blob_get(tfr_runtime *runtime, const tfr__backend *backend, const tfr_
                    tfr__blob *blob);
 /* Keeps what save gives now, if it is new; without a program only frees. The lock is the caller's.
  */
-void tfr__blob_put(tfr_runtime *runtime, const tfr__backend *backend, tfr_program *program,
+void tfr__blob_put(tfr_runtime *runtime, tfr__backend *backend, tfr_program *program,
                    tfr__blob *blob);
 /* plan_build.c */
 /* The call of a node; plain: without the strides of its inputs. */

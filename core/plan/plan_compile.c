@@ -406,6 +406,7 @@ static tfr_status compile(tfr__build *b, const view *w, tfr__group *g, tfr_err *
     tfr_compile_options options = {
         .size = sizeof options, .advise_unused = advise_unused, .user = &r};
     tfr__backend *backend = g->backend;
+    const bool is_any = backend->program.flags & TFR_PROGRAM_COMPILE_ANY;
     tfr__blob blob;
     tfr_status status;
     tfr_program_output *outputs = tfr__calloc((size_t)w->pub.n_outputs + 1, sizeof *outputs);
@@ -418,13 +419,13 @@ static tfr_status compile(tfr__build *b, const view *w, tfr__group *g, tfr_err *
     tfr__blob_get(b->streams->runtime, backend, &w->pub, &blob);
     options.blob = blob.bytes ? blob.data : NULL;
     options.blob_bytes = blob.bytes;
-    pthread_mutex_lock(&backend->lock);
+    tfr__lock_unless(backend, is_any);
     TFR__SLOT(backend, "compile", b->graph->nodes[g->program.node].name, NULL,
               status = (tfr_status)backend->program.compile(
                   backend->device, &w->pub, &options, &g->program.program, outputs, sizeof *outputs,
                   &g->program.info, err));
+    tfr__unlock_unless(backend, is_any);
     tfr__blob_put(b->streams->runtime, backend, status ? NULL : g->program.program, &blob);
-    pthread_mutex_unlock(&backend->lock);
     if (status) {
         g->program.program = NULL; /* outputs are written only on success */
     } else {
@@ -476,10 +477,15 @@ tfr_status tfr__group_compile(tfr__build *b, uint32_t group, tfr_err *err)
                 tfr_fail(err, status, "a program of %u nodes on %s: %.400s", g->program.n_nodes,
                          g->backend->name, tfr__said(&own));
             } else if (status) {
-                if (status != TFR_EUNSUPPORTED)
+                if (status == TFR_ELOST)
+                    tfr__backend_quarantine(g->backend, -1, tfr__said(&own));
+                else if (status != TFR_EUNSUPPORTED)
                     breach(b, g->backend, tfr__said(&own));
                 tfr__group_dissolve(b, group, tfr__said(&own));
                 status = TFR_OK;
+            } else if (atomic_load(&g->backend->quarantined)) { /* another session has lost it */
+                tfr__program_drop(&g->program);
+                tfr__group_dissolve(b, group, "the backend failed while it was compiled");
             }
         }
     }

@@ -113,6 +113,7 @@ static tfr_status prepare_try(tfr__build *b, uint32_t i, bool *again, tfr_err *e
     tfr__build_node *state = &b->nodes[i];
     tfr__backend *backend = state->choice.backend;
     const tfr_answer *answer = &state->choice.answer;
+    const bool is_any = backend->kernel.flags & TFR_KERNEL_PREPARE_ANY;
     tfr_kernel_info info = {.size = sizeof info,
                             .flags = answer->flags,
                             .time_ns = answer->time_ns,
@@ -131,20 +132,26 @@ static tfr_status prepare_try(tfr__build *b, uint32_t i, bool *again, tfr_err *e
         tfr__call_finish(&call);
         return status;
     }
-    pthread_mutex_lock(&backend->lock);
+    tfr__lock_unless(backend, is_any);
     TFR__SLOT(backend, "prepare", node->name, node->op->name,
               status = (tfr_status)backend->kernel.prepare(backend->device, &call.call, NULL,
                                                            &state->kernel, &info, &own));
-    pthread_mutex_unlock(&backend->lock);
+    tfr__unlock_unless(backend, is_any);
     if (!status && !state->kernel)
         status = tfr_fail(&own, TFR_EPLUGIN, "it gave no kernel");
     if (!status)
         status = info_take(state, &call.call, &info, &own);
     tfr__call_finish(&call);
-    if (!status)
+    if (!status && !atomic_load(&backend->quarantined))
         return TFR_OK;
     kernel_drop(backend, node, state->kernel);
     state->kernel = NULL;
+    if (!status) { /* another session has lost the device meanwhile */
+        *again = true;
+        return TFR_OK;
+    }
+    if (status == TFR_ELOST)
+        tfr__backend_quarantine(backend, -1, tfr__said(&own));
     if (status != TFR_ENOMEM) {
         quarantine(b, node, backend, tfr__said(&own));
         *again = backend->op_quarantined != NULL;
@@ -161,7 +168,8 @@ static tfr_status prepare(tfr__build *b, uint32_t i, tfr_err *err)
     uint32_t op = tfr__op_number(tfr__build_node_at(b, i)->op);
     tfr_status status = TFR_OK;
     /* Since the choice. */
-    bool again = backend->op_quarantined && atomic_load(&backend->op_quarantined[op]);
+    bool again = atomic_load(&backend->quarantined) ||
+                 (backend->op_quarantined && atomic_load(&backend->op_quarantined[op]));
     do {
         if (again) {
             status = choose(b, i, err);

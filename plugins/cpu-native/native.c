@@ -40,7 +40,7 @@ static int32_t native_ops(const tfr_device_info *device, tfr_op_claim *out, uint
 
 static const tfr_kernel_facet kernel_facet = {
     .size = sizeof kernel_facet,
-    .flags = TFR_KERNEL_TAKES_UNALIGNED,
+    .flags = TFR_KERNEL_TAKES_UNALIGNED | TFR_KERNEL_PREPARE_ANY,
     .ops = native_ops,
     .supports = native_supports,
     .prepare = native_prepare,

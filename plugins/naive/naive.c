@@ -169,7 +169,8 @@ static void naive_drop(tfr_plugin_device *device, tfr_kernel *kernel)
 
 static const tfr_kernel_facet naive_kernel_facet = {
     .size = sizeof(tfr_kernel_facet),
-    .flags = TFR_KERNEL_TAKES_UNALIGNED, /* no supports reads what can lie so */
+    /* no supports reads what can lie so, and no prepare what another one writes */
+    .flags = TFR_KERNEL_TAKES_UNALIGNED | TFR_KERNEL_PREPARE_ANY,
     .ops = naive_ops,
     .supports = naive_supports,
     .prepare = naive_prepare,

@@ -128,6 +128,20 @@ int32_t fake_enter(tfr_plugin_device *device, tfr_err *err)
     return status;
 }
 
+int32_t fake_enter_build(tfr_plugin_device *device, tfr_err *err)
+{
+    if (!device->concurrent)
+        return fake_enter(device, err);
+    int32_t status = fake_check_device(device, err);
+    return status ? status : look_around(device, err);
+}
+
+void fake_leave_build(tfr_plugin_device *device)
+{
+    if (!device->concurrent)
+        fake_leave(device);
+}
+
 void fake_leave(tfr_plugin_device *device)
 {
     atomic_store(&device->is_inside, false);
@@ -263,6 +277,7 @@ static int32_t fake_open(const tfr_device_info *info, const tfr_open_options *op
     device->sticky = option_number("sticky", 0) != 0;
     device->early_waits = option_number("early_waits", 0) != 0;
     device->links = option_number("links", 1) != 0;
+    device->concurrent = option_number("concurrent", 0) != 0;
     if (!fake_memory_map(device)) {
         tfr_fail(err, TFR_ENOMEM, "%llu bytes of device memory cannot be mapped",
                  (unsigned long long)device->memory_limit);

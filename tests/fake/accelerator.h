@@ -32,6 +32,7 @@
  *   wrong_dims    1 = kernels tell a dim beyond the bound, 2 = they tell none (0)
  *   profile       0 = start of the facet tfr.profile/1 fails (1)
  *   early_waits   1 = a wait may be put on a queue before the signal that it waits for (0)
+ *   concurrent    1 = prepare and compile may be called at any time; a test sets the flags (0)
  *   links         0 = devices exchange through the host alone (1)
  */
 #ifndef TFR_TESTS_FAKE_ACCELERATOR_H
@@ -173,7 +174,7 @@ struct tfr_plugin_device {
     bool transfer, pinned, pageable_blocks, host_results;
     uint64_t pinned_left;
     int64_t wrong_dims;
-    bool early_waits, links;
+    bool early_waits, links, concurrent;
     atomic_bool is_inside; /* a thread is in a [device] call */
     /* fake_lock guards everything below; changed is broadcast when anything of it changes. */
     pthread_cond_t changed;
@@ -220,6 +221,9 @@ __attribute__((format(printf, 2, 3))) void fake_breach_later(tfr_plugin_device *
  */
 int32_t fake_enter(tfr_plugin_device *device, tfr_err *err);
 void fake_leave(tfr_plugin_device *device);
+/* The same for prepare and compile, which need not be [device] calls. */
+int32_t fake_enter_build(tfr_plugin_device *device, tfr_err *err);
+void fake_leave_build(tfr_plugin_device *device);
 /* The same for calls of a queue, or of the device if queue is NULL. */
 int32_t fake_enter_queue(tfr_plugin_device *device, tfr_queue *queue, tfr_err *err);
 void fake_leave_queue(tfr_plugin_device *device, tfr_queue *queue);

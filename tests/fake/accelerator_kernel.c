@@ -318,7 +318,7 @@ static int32_t fake_prepare(tfr_plugin_device *device, const tfr_call *call,
     tfr_answer answer = {.size = sizeof answer};
     int op;
     (void)options;
-    int32_t status = fake_enter(device, err);
+    int32_t status = fake_enter_build(device, err);
     if (status)
         return status;
     status = judge(device, call, &answer, &op, err);
@@ -350,7 +350,7 @@ static int32_t fake_prepare(tfr_plugin_device *device, const tfr_call *call,
     } else if (!status) {
         status = tfr_fail(err, TFR_ENOMEM, "no host memory for a kernel");
     }
-    fake_leave(device);
+    fake_leave_build(device);
     return status;
 }
 

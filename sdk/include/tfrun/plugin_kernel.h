@@ -143,7 +143,13 @@ enum {
      * Known operands may have TFR_OPERAND_UNALIGNED, but in prepare. Without this the core makes
      * aligned copies of such data, which takes time and memory if they are large.
      */
-    TFR_KERNEL_TAKES_UNALIGNED = 1u << 0
+    TFR_KERNEL_TAKES_UNALIGNED = 1u << 0,
+    /*
+     * prepare is [any]: for one device, too, and while another thread is in a [device] slot of it,
+     * trim and drop of other kernels among them. A kernel that takes long to build then stalls
+     * nobody else. The core may call it for a device that gets lost meanwhile.
+     */
+    TFR_KERNEL_PREPARE_ANY = 1u << 1
 };
 
 typedef struct tfr_kernel_facet {
@@ -163,10 +169,10 @@ typedef struct tfr_kernel_facet {
     int32_t (*supports)(tfr_plugin_device *device, const tfr_call *call, tfr_answer *answer,
                         tfr_err *err);
     /*
-     * required [device]. Builds what launches need: descriptors, packed weights, choices. Comes
-     * only after a yes for an equal call; failing then (but for TFR_ENOMEM) counts as a defect of
-     * the plugin. Copies what it needs of call, the data of its operands aside, which live until
-     * drop.
+     * required [device], with TFR_KERNEL_PREPARE_ANY [any]. Builds what launches need: descriptors,
+     * packed weights, choices. Comes only after a yes for an equal call; failing then (but for
+     * TFR_ENOMEM) counts as a defect of the plugin. Copies what it needs of call, the data of its
+     * operands aside, which live until drop.
      */
     int32_t (*prepare)(tfr_plugin_device *device, const tfr_call *call,
                        const tfr_prepare_options *options, tfr_kernel **out, tfr_kernel_info *info,

@@ -166,9 +166,18 @@ typedef struct tfr_program_info {
 
 typedef struct tfr_program tfr_program;
 
+enum {
+    /*
+     * compile and save are [any]: for one device, too, and while another thread is in a [device]
+     * slot of it, trim and drop of other programs among them. Two threads may compile equal groups
+     * at once. The core may call them for a device that gets lost meanwhile.
+     */
+    TFR_PROGRAM_COMPILE_ANY = 1u << 0
+};
+
 typedef struct tfr_program_facet {
     uint32_t size;
-    uint32_t reserved;
+    uint32_t flags; /* TFR_PROGRAM_..., those that the core does not know have no effect */
     /*
      * required [any]. Pure. out has a row for each node, stride bytes apart. A group may be any set
      * of nodes that are MINE or VIEW; where a path leaves it and comes back the core cuts it, so
@@ -177,11 +186,11 @@ typedef struct tfr_program_facet {
     int32_t (*propose)(tfr_plugin_device *device, const tfr_program_graph *graph, tfr_proposal *out,
                        uint32_t stride, tfr_err *err);
     /*
-     * required [device]. graph holds the nodes of one group alone. outputs has a row for each
-     * output, stride bytes apart, plain at first. TFR_EUNSUPPORTED = not as a whole: the nodes
-     * become kernels, and that is no defect; any other failure but TFR_ENOMEM is one. May measure;
-     * then the same options and graph may give another program, but one of equal values for equal
-     * blobs.
+     * required [device], with TFR_PROGRAM_COMPILE_ANY [any]. graph holds the nodes of one group
+     * alone. outputs has a row for each output, stride bytes apart, plain at first.
+     * TFR_EUNSUPPORTED = not as a whole: the nodes become kernels, and that is no defect; any other
+     * failure but TFR_ENOMEM is one. May measure; then the same options and graph may give another
+     * program, but one of equal values for equal blobs.
      */
     int32_t (*compile)(tfr_plugin_device *device, const tfr_program_graph *graph,
                        const tfr_compile_options *options, tfr_program **out,
@@ -193,7 +202,7 @@ typedef struct tfr_program_facet {
     /* required [device]. No launch of it is under way. NULL is fine. */
     void (*drop)(tfr_plugin_device *device, tfr_program *program);
     /*
-     * optional [device]. What compile need not find out again, at most *n bytes; sets *n to the
+     * optional, as compile. What compile need not find out again, at most *n bytes; sets *n to the
      * bytes there are, also if they are more; then it is called again with room for them, if they
      * are at most 16 MiB. The core keeps it and gives it to later compiles of equal groups: up to
      * 16384 bytes with what it remembers of the machine (TFRUN_TUNING), more in the store of
