@@ -62,7 +62,7 @@ typedef struct cli_args {
     const char *device, *backend, *passes, *math_mode;
     cli_list inputs, outputs, shapes; /* NAME=FILE, NAME=FILE, NAME=1,3,224,224 */
     int64_t seed;                     /* of random inputs; -1 = none are wanted */
-    bool log_placement;
+    bool log_placement, deterministic;
     bool refresh;                /* devices, plugins: ask all plugins anew */
     bool nodes;                  /* inspect: all of them */
     int32_t fallback;            /* tfr_fallback */
@@ -156,9 +156,15 @@ typedef struct cli_command {
     }
 #define CLI_OPTION_MATH_MODE                                                                       \
     {                                                                                              \
-        0, "math-mode", "MODE", CLI_TEXT, CLI_FIELD(math_mode), "strict|f32x6|f32x3|bf16", 0, 0,   \
-            "how products of floats are computed: strict, the default, f32x6 (as exact, by "       \
-            "parts), f32x3 (2^-16) or bf16 (2^-8)"                                                 \
+        0, "math-mode", "MODE", CLI_TEXT, CLI_FIELD(math_mode), "strict|f32x6|f32x3|tf32|bf16", 0, \
+            0,                                                                                     \
+            "how far products of floats may be off: strict, the default, f32x6 (as exact, by "     \
+            "parts), f32x3 (2^-14), tf32 (2^-10) or bf16 (2^-7)"                                   \
+    }
+#define CLI_OPTION_DETERMINISTIC                                                                   \
+    {                                                                                              \
+        0, "deterministic", NULL, CLI_FLAG, CLI_FIELD(deterministic), "none", 0, 0,                \
+            "the same bits in each run: without kernels that do not promise it"                    \
     }
 #define CLI_OPTION_PROGRAMS                                                                        \
     {                                                                                              \

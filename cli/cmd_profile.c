@@ -52,6 +52,7 @@ static tfr_status prepare(job *j, tfr_err *err)
     options.device = args->device;
     options.passes = args->passes;
     options.math_mode = args->math_mode;
+    options.deterministic = args->deterministic;
     options.fallback = args->fallback;
     options.no_programs = args->programs == 2;
     j->n_runs = args->runs ? args->runs : DEFAULT_RUNS;
@@ -261,6 +262,7 @@ static const cli_option profile_options[] = {
     CLI_OPTION_PROGRAMS,
     CLI_OPTION_PASSES,
     CLI_OPTION_MATH_MODE,
+    CLI_OPTION_DETERMINISTIC,
     CLI_OPTION_RANDOM,
     CLI_OPTION_SHAPE,
     {0, "runs", "N", CLI_NUMBER, CLI_FIELD(runs), "none", 1, 1e9,

@@ -99,6 +99,7 @@ static tfr_status prepare(job *j, tfr_err *err)
     options.device = args->device;
     options.passes = args->passes;
     options.math_mode = args->math_mode;
+    options.deterministic = args->deterministic;
     options.fallback = args->fallback;
     options.no_programs = args->programs == 2;
     options.log_placement = args->log_placement;
@@ -184,6 +185,7 @@ static const cli_option run_options[] = {
     CLI_OPTION_FALLBACK,
     CLI_OPTION_PASSES,
     CLI_OPTION_MATH_MODE,
+    CLI_OPTION_DETERMINISTIC,
     CLI_OPTION_PROGRAMS,
     {0, "log-device-placement", NULL, CLI_FLAG, CLI_FIELD(log_placement), "none", 0, 0,
      "say where each node runs, and why there"},

@@ -267,6 +267,7 @@ static tfr_status try_model(trial *t, tfr_runtime *runtime, cli_verdict *out, tf
     options.device = t->args->device;
     options.passes = t->args->passes;
     options.math_mode = t->args->math_mode;
+    options.deterministic = t->args->deterministic;
     options.fallback = t->args->fallback;
     options.no_programs = t->args->programs == 2;
     options.timeout_ns = (uint64_t)t->args->timeout * 1000000000;

@@ -78,7 +78,7 @@ _tfrun() {
         return
         ;;
     --math-mode)
-        COMPREPLY=($(compgen -W 'strict f32x6 f32x3 bf16' -- "$cur"))
+        COMPREPLY=($(compgen -W 'strict f32x6 f32x3 tf32 bf16' -- "$cur"))
         return
         ;;
     --programs)
@@ -174,11 +174,11 @@ _tfrun() {
         plugins) options+=' --refresh' ;;
         ops) options+=' --backend' ;;
         inspect) options+=' --nodes' ;;
-        run) options+=' --input --output --device --backend --fallback --passes --math-mode --programs --log-device-placement --random-inputs --shape --runs --timeout --trace' ;;
-        profile) options+=' --input --device --backend --fallback --programs --passes --math-mode --random-inputs --shape --runs --by --trace' ;;
-        explain) options+=' --device --backend --fallback --programs --passes --math-mode --input --random-inputs --shape' ;;
+        run) options+=' --input --output --device --backend --fallback --passes --math-mode --deterministic --programs --log-device-placement --random-inputs --shape --runs --timeout --trace' ;;
+        profile) options+=' --input --device --backend --fallback --programs --passes --math-mode --deterministic --random-inputs --shape --runs --by --trace' ;;
+        explain) options+=' --device --backend --fallback --programs --passes --math-mode --deterministic --input --random-inputs --shape' ;;
         optimize) options+=' --passes --opset --fold-shapes --check --rtol --atol --input --random-inputs --shape --device --backend' ;;
-        verify) options+=' --device --backend --fallback --passes --math-mode --programs --rtol --atol --jobs --timeout' ;;
+        verify) options+=' --device --backend --fallback --passes --math-mode --deterministic --programs --rtol --atol --jobs --timeout' ;;
         certify) options+=' --device --ops --timeout' ;;
         matmul) options+=' --fallback --random-inputs --runs' ;;
         bench) options+=' --peers --library --pairs --size --batch --csv --constant --svg --device --backend --math-mode --timeout --random-inputs --shape' ;;

@@ -27,6 +27,7 @@ unit_tests = \
 	tests/test_cli_text \
 	tests/test_compare \
 	tests/test_cost \
+	tests/test_deterministic \
 	tests/test_device \
 	tests/test_dlpack \
 	tests/test_dtype \
@@ -222,6 +223,11 @@ tests_test_compare_SOURCES = tests/test_compare.c
 tests_test_cost_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_cost_LDADD = $(TFR_TEST_CORE)
 tests_test_cost_SOURCES = tests/test_cost.c
+
+tests_test_deterministic_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_deterministic_LDADD = $(TFR_TEST_CORE)
+tests_test_deterministic_SOURCES = tests/session_kit.h tests/test_deterministic.c
+tests_test_deterministic_DEPENDENCIES = libtfrun-core.la tests/fakeacc/fakeacc.la
 
 tests_test_device_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_device_LDADD = $(TFR_TEST_CORE)

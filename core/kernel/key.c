@@ -51,8 +51,12 @@ static void add_attr(tfr__tuning_key *key, const tfr_attr *a)
 
 void tfr__key_add_call(tfr__tuning_key *key, const tfr_call *call)
 {
-    const uint32_t head[5] = {(uint32_t)call->since_version, (uint32_t)call->math_mode,
-                              call->n_attrs, call->n_inputs, call->n_outputs};
+    const uint32_t head[6] = {(uint32_t)call->since_version,
+                              (uint32_t)call->math_mode,
+                              call->n_attrs,
+                              call->n_inputs,
+                              call->n_outputs,
+                              call->flags};
     tfr__tuning_add_text(key, call->domain);
     tfr__tuning_add_text(key, call->name);
     tfr__tuning_add(key, &call->digest, sizeof call->digest);

@@ -154,6 +154,9 @@ tfr_status tfr__ask(tfr_runtime *runtime, tfr__backend *backend, uint32_t op, tf
         return TFR_OK;
     }
     answer_clean(answer, call);
+    if (answer->verdict != TFR_VERDICT_NO && tfr__is_unsteady(call->flags, answer->flags))
+        tfr_decline(answer, TFR_REASON_NONDETERMINISTIC,
+                    "its kernel of %s may give other values each time", call->name);
     return TFR_OK;
 }
 

@@ -39,6 +39,16 @@ tfr_status tfr__ask(tfr_runtime *runtime, tfr__backend *backend, uint32_t op, tf
 /* strict: a fallback is an error. */
 tfr_status tfr__place(const tfr__kernel_env *env, const tfr__node *node, tfr__pin pin, bool strict,
                       tfr__call *call, tfr__choice *out, tfr_err *err);
+#define TFR__UNSTEADY "it is nondeterministic, and the call demands that it is not"
+/* Does a kernel or program, by the flags of its answer, break what calls with these flags demand?
+ */
+static inline bool tfr__is_unsteady(uint32_t call_flags, uint32_t answer_flags)
+{
+    return (call_flags & TFR_CALL_DETERMINISTIC) &&
+           (answer_flags & (TFR_ANSWER_NONDETERMINISTIC | TFR_ANSWER_RANDOM)) ==
+               TFR_ANSWER_NONDETERMINISTIC;
+}
+
 /* Threads of the first device, for what the host computes itself. */
 static inline uint32_t tfr__kernel_threads(const tfr__kernel_env *env)
 {

@@ -23,8 +23,9 @@
 /* What a session's options say about plans. */
 typedef struct tfr__plan_env {
     tfr__kernel_env kernel;
-    int32_t math_mode; /* tfr_math_mode */
-    bool no_fallback;  /* is an error */
+    int32_t math_mode;   /* tfr_math_mode */
+    uint32_t call_flags; /* of all calls: TFR_CALL_DETERMINISTIC */
+    bool no_fallback;    /* is an error */
     bool no_programs;
 } tfr__plan_env;
 

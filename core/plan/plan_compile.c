@@ -326,6 +326,8 @@ static tfr_status answer_check(tfr__build *b, const view *w, tfr__group *g,
     if (info->workspace_bytes > INT64_MAX / 4)
         return tfr_fail(err, TFR_EPLUGIN, "it wants a workspace of %" PRIu64 " bytes",
                         info->workspace_bytes);
+    if (tfr__is_unsteady(b->env->call_flags, info->flags))
+        return tfr_fail(err, TFR_EPLUGIN, "%s", TFR__UNSTEADY);
     if (!info->lower_bound || info->lower_bound > info->workspace_bytes)
         info->lower_bound = info->workspace_bytes;
     for (uint32_t k = 0; k < w->pub.n_outputs; k++) {

@@ -85,6 +85,8 @@ static tfr_status info_take(tfr__build_node *state, const tfr_call *call,
     if (info->workspace_bytes > INT64_MAX / 4)
         return tfr_fail(err, TFR_EPLUGIN, "it wants a workspace of %llu bytes",
                         (unsigned long long)info->workspace_bytes);
+    if (tfr__is_unsteady(call->flags, info->flags))
+        return tfr_fail(err, TFR_EPLUGIN, "%s", TFR__UNSTEADY);
     for (uint32_t i = 0; i < 64; i++)
         if (info->consumed_inputs >> i & 1 &&
             (i >= call->n_inputs || !tfr_call_input(call, i) || !tfr_call_input(call, i)->data))

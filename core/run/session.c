@@ -15,8 +15,8 @@
 
 static tfr_status parse_math_mode(const char *name, int32_t *mode, tfr_err *err)
 {
-#define MODE_ROW(id, number, text, sentence)  {number, text},
-#define MODE_NAME(id, number, text, sentence) " " text
+#define MODE_ROW(id, number, text, bits, sentence)  {number, text},
+#define MODE_NAME(id, number, text, bits, sentence) " " text
     static const struct {
         int32_t mode;
         const char *name;
@@ -85,6 +85,7 @@ tfr_status tfr__session_create(tfr_runtime *runtime, tfr_graph *graph,
     session->plans.no_programs = options.no_programs != 0;
     session->plans.kernel.random.seed = options.seed;
     session->plans.math_mode = math_mode;
+    session->plans.call_flags = options.deterministic ? TFR_CALL_DETERMINISTIC : 0;
     session->loose_shapes = options.loose_shapes != 0;
     session->plans.kernel.preferred = (tfr__pin){-1, -1};
     session->fallback = options.fallback;

@@ -43,9 +43,9 @@ typedef struct tfr_session_options {
      */
     const char *passes;
     /*
-     * How float32 products may be computed: NULL or "strict", "f32x6", "f32x3", "bf16"
-     * (tfr_math_mode in plugin.h). TFR_EINVAL lists their names. A backend that cannot do it
-     * computes strictly, which placements and a warning say.
+     * How far float32 products may be off: NULL or "strict", "f32x6", "f32x3", "tf32", "bf16"
+     * (tfr_math_mode in plugin.h). TFR_EINVAL lists their names. A backend that cannot make use of
+     * it computes strictly, which placements and a warning say.
      */
     const char *math_mode;
     uint64_t seed; /* of random numbers: runs n of sessions of one graph and seed draw the same */
@@ -59,6 +59,12 @@ typedef struct tfr_session_options {
      * warning: the session is destroyed all the same, and the device is not closed.
      */
     uint64_t timeout_ns;
+    /*
+     * Not 0: run n of such a session gives the same bits in every process on this machine, for the
+     * same inputs, seed, plugins and settings. Kernels that cannot promise it are not used, and
+     * measured times decide nothing; both may make runs slower.
+     */
+    uint32_t deterministic;
 } tfr_session_options;
 #define TFR_SESSION_OPTIONS_INIT                                                                   \
     {                                                                                              \

@@ -64,7 +64,7 @@ typedef struct native_gemm_shape {
 typedef struct native_gemm_isa native_gemm_isa;
 typedef struct native_gemm_cpu {
     const native_gemm_isa *strict;
-    const native_gemm_isa *modes; /* by math mode - 1; NULL = the processor has none */
+    const native_gemm_isa *modes; /* f32x6, f32x3, bf16; NULL = the processor has none */
     int64_t l1_bytes, l2_bytes;   /* of one core */
 } native_gemm_cpu;
 /* Never more than this processor itself has. */

@@ -154,7 +154,9 @@ void native_gemm_plan(native_gemm *g, const native_gemm_cpu *cpu, const native_g
     g->shape = *shape;
     g->strict = g->isa = cpu->strict;
     if (!no_isa(cpu, shape->math_mode))
-        g->isa = &cpu->modes[shape->math_mode - 1];
+        g->isa = &cpu->modes[shape->math_mode <= TFR_MATH_F32X6 ? 0
+                             : shape->math_mode < TFR_MATH_BF16 ? 1 /* f32x3 is in tf32's bound */
+                                                                : 2];
     g->n_batch = 1;
     for (i = 0; i < NATIVE_GEMM_BATCH_RANK; i++) {
         if (g->shape.batch[i] < 1)

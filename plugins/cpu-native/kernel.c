@@ -62,6 +62,10 @@ int32_t native_supports(tfr_plugin_device *device, const tfr_call *call, tfr_ans
     if (!op)
         return tfr_decline(answer, TFR_REASON_UNKNOWN_OP, "%s is not an op of this backend",
                            call->name);
+    /* No sum is shared by threads, so it changes no bit who computes which part. */
+    if (tfr_call_unknown(call, TFR_CALL_DETERMINISTIC))
+        return tfr_decline(answer, TFR_REASON_POLICY, "flags 0x%x of the call are not known here",
+                           (unsigned)call->flags);
     if (!check_operands(call, &strided, answer))
         return TFR_OK;
     answer->verdict = TFR_VERDICT_YES;

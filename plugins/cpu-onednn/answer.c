@@ -221,6 +221,10 @@ int32_t onednn_supports(tfr_plugin_device *device, const tfr_call *call, tfr_ans
     if (!op)
         return tfr_decline(answer, TFR_REASON_UNKNOWN_OP, "%s is not an op of this backend",
                            call->name);
+    /* The library has an attribute for it from version 3.3 on; before it promises nothing. */
+    if (tfr_call_unknown(call, 0))
+        return tfr_decline(answer, TFR_REASON_NONDETERMINISTIC,
+                           "equal bits in all runs are not promised by oneDNN");
     for (i = 0; i < call->n_inputs; i++) {
         const tfr_operand *o = tfr_call_input(call, i);
         if (!o)

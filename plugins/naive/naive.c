@@ -105,6 +105,9 @@ static int32_t naive_supports(tfr_plugin_device *device, const tfr_call *call, t
     if (!op)
         return tfr_decline(answer, TFR_REASON_UNKNOWN_OP, "naive has no op %s of domain \"%s\"",
                            call->name, call->domain);
+    if (tfr_call_unknown(call, TFR_CALL_DETERMINISTIC)) /* which loops in one order are anyway */
+        return tfr_decline(answer, TFR_REASON_POLICY, "flags 0x%x of the call are not known here",
+                           (unsigned)call->flags);
     answer->verdict = TFR_VERDICT_YES;
     if (op->supports && (status = op->supports(call, answer)) != TFR_OK)
         return status;

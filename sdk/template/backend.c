@@ -31,6 +31,8 @@ static int32_t template_supports(tfr_plugin_device *device, const tfr_call *call
     const tfr_operand *x = tfr_call_input(call, 0); /* NULL: an optional input that is absent */
     if (x->dtype != TFR_DTYPE_F32) /* no is not an error; name the number that does not fit */
         return tfr_decline(answer, TFR_REASON_DTYPE, "type %d is not float32 (1)", (int)x->dtype);
+    if (tfr_call_unknown(call, TFR_CALL_DETERMINISTIC)) /* demands that this file knows of */
+        return tfr_decline(answer, TFR_REASON_POLICY, "flags 0x%x are unknown", call->flags);
     if (x->strides) /* yes, once the core has made it dense */
         tfr_decline(answer, TFR_REASON_LAYOUT, "input 0 of rank %d is strided", (int)x->rank);
     answer->verdict = x->strides ? TFR_VERDICT_REORDER : TFR_VERDICT_YES;

@@ -118,13 +118,18 @@ if [ -e "$fakeacc" ]; then
     exits 4 "--fallback=error stops with the same reason" \
         "$TFRUN" run mixed.onnx -i x.npy --plugin "$fakeacc" --device NPU:0 --fallback=error
     has "node, op and reason" err 'node "n2" (Celu) cannot run on .*unknown_op'
+    exits 0 "--deterministic has the same bits each time" \
+        "$TFRUN" run mixed.onnx -i x.npy --plugin "$fakeacc" --device NPU:0 --deterministic \
+        --plugin-option fakeacc.unsteady=1 --log-device-placement
+    has "without a kernel that does not promise it" err \
+        'placement: n1 (Relu): CPU:0 .*, because fakeacc:0 says nondeterministic'
 else
     skip "the fake accelerator is not built"
 fi
 
 # Math modes: a backend without them is strict, and that is said.
 exits 5 "an unknown math mode" "$TFRUN" run relu.onnx -i x.npy --math-mode=fast
-has "with those there are" err 'no math mode "fast"; there is: strict f32x6 f32x3 bf16$'
+has "with those there are" err 'no math mode "fast"; there is: strict f32x6 f32x3 tf32 bf16$'
 exits 0 "strict is a math mode" "$TFRUN" -q run relu.onnx -i x.npy --math-mode=strict
 claim "of which nothing is said" test ! -s err
 exits 0 "a math mode that nobody has" "$TFRUN" run relu.onnx -i x.npy --math-mode=f32x6

@@ -277,6 +277,7 @@ static int32_t fake_open(const tfr_device_info *info, const tfr_open_options *op
     device->sticky = option_number("sticky", 0) != 0;
     device->early_waits = option_number("early_waits", 0) != 0;
     device->links = option_number("links", 1) != 0;
+    device->unsteady = option_number("unsteady", 0);
     device->concurrent = option_number("concurrent", 0) != 0;
     if (!fake_memory_map(device)) {
         tfr_fail(err, TFR_ENOMEM, "%llu bytes of device memory cannot be mapped",

@@ -32,6 +32,8 @@
  *   wrong_dims    1 = kernels tell a dim beyond the bound, 2 = they tell none (0)
  *   profile       0 = start of the facet tfr.profile/1 fails (1)
  *   early_waits   1 = a wait may be put on a queue before the signal that it waits for (0)
+ *   unsteady      its kernels are nondeterministic: 1 = it says no where they must not be, 2 = it
+ *                 says yes, and what they are, 3 = only prepare and compile say what they are (0)
  *   concurrent    1 = prepare and compile may be called at any time; a test sets the flags (0)
  *   links         0 = devices exchange through the host alone (1)
  */
@@ -174,6 +176,7 @@ struct tfr_plugin_device {
     bool transfer, pinned, pageable_blocks, host_results;
     uint64_t pinned_left;
     int64_t wrong_dims;
+    int64_t unsteady;
     bool early_waits, links, concurrent;
     atomic_bool is_inside; /* a thread is in a [device] call */
     /* fake_lock guards everything below; changed is broadcast when anything of it changes. */

@@ -195,6 +195,16 @@ static int32_t judge(const tfr_plugin_device *device, const tfr_call *call, tfr_
     int32_t status = check_call(call, op, err);
     if (status)
         return status;
+    if (tfr_call_unknown(call, TFR_CALL_DETERMINISTIC)) {
+        say_no(answer, TFR_REASON_POLICY, "flags 0x%x of the call are not known", call->flags);
+        return TFR_OK;
+    }
+    if (device->unsteady == 1 && call->flags & TFR_CALL_DETERMINISTIC) {
+        say_no(answer, TFR_REASON_NONDETERMINISTIC, "sums are in the order of the threads");
+        return TFR_OK;
+    }
+    if (device->unsteady == 2)
+        answer->flags |= TFR_ANSWER_NONDETERMINISTIC;
     bool plain = true;
     for (uint32_t i = 0; i <= ops[op].n_inputs; i++) {
         const tfr_operand *o =
@@ -336,6 +346,8 @@ static int32_t fake_prepare(tfr_plugin_device *device, const tfr_call *call,
         set_shapes(kernel, call);
         if (op == FAKE_DROPOUT)
             set_dropout(kernel, call, info);
+        if (device->unsteady == 3)
+            info->flags |= TFR_ANSWER_NONDETERMINISTIC;
         if (device->consume && op == FAKE_MATMUL)
             status = consume(kernel, tfr_call_input(call, 1), info, err);
     }

@@ -176,6 +176,8 @@ static int32_t fake_compile(tfr_plugin_device *device, const tfr_program_graph *
         if (value->flags & TFR_VALUE_UPDATE && may_overwrite(p, value))
             o->flags = TFR_OUTPUT_IN_PLACE;
     }
+    if (device->unsteady == 3)
+        own.flags |= TFR_ANSWER_NONDETERMINISTIC;
     own.n_kernels = p->n_nodes;
     snprintf(own.text, sizeof own.text, "%u kernels in a chain", p->n_nodes);
     memcpy(info, &own, info->size < sizeof own ? info->size : sizeof own);

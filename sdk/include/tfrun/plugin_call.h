@@ -58,21 +58,35 @@ typedef struct tfr_attr {
 } tfr_attr;
 
 /*
- * How float32 products may be computed, named by the user. What is not strict gives up accuracy for
- * speed: the error is relative to the sum of the absolute products. A backend may always be more
- * exact than asked, so one that knows only strict ignores this.
+ * How exact products of float32 have to be, named by the user: a mode is a bound, and how a backend
+ * keeps within it is its own affair; one that knows only strict ignores this. X(NAME, number, text,
+ * bits, sentence): each product may be off by 2^-bits of itself, so that a sum of them is off by
+ * 2^-bits of the sum of their absolute values, and by what float32 sums always are. A greater
+ * number allows more, so a kernel that computes in one of these ways may do so in all later modes.
  */
 #define TFR_MATH_MODE_LIST(X)                                                                      \
-    X(STRICT, 0, "strict", "float32 arithmetic")                                                   \
-    X(F32X6, 1, "f32x6", "each float32 as three bfloat16, six products: as exact as float32")      \
-    X(F32X3, 2, "f32x3", "each float32 as two bfloat16, three products: about 2^-16")              \
-    X(BF16, 3, "bf16", "each float32 rounded to bfloat16, one product: about 2^-8")
+    X(STRICT, 0, "strict", 24, "float32 arithmetic")                                               \
+    X(F32X6, 1, "f32x6", 22, "as each float32 as three bfloat16, six products")                    \
+    X(F32X3, 2, "f32x3", 14, "as each float32 as two bfloat16, three products")                    \
+    X(TF32, 3, "tf32", 10, "as each float32 rounded to 11 bits, TensorFloat-32")                   \
+    X(BF16, 4, "bf16", 7, "as each float32 rounded to bfloat16")
 
 typedef enum tfr_math_mode {
-#define TFR_MATH_MODE_ENUM(name, number, text, sentence) TFR_MATH_##name = number,
+#define TFR_MATH_MODE_ENUM(name, number, text, bits, sentence) TFR_MATH_##name = number,
     TFR_MATH_MODE_LIST(TFR_MATH_MODE_ENUM)
 #undef TFR_MATH_MODE_ENUM
 } tfr_math_mode;
+
+enum {
+    /*
+     * Launches of the kernel give the same bits for the same inputs and random state: in each
+     * process on this machine with this software and these settings, whatever runs at the same
+     * time, whatever was measured. A kernel that cannot promise it says no, by
+     * TFR_REASON_NONDETERMINISTIC, so that another one gets the call; where there is a slower way
+     * that can, it takes that one.
+     */
+    TFR_CALL_DETERMINISTIC = 1u << 16
+};
 
 /*
  * One op with everything fixed: types, shapes, strides, attributes. The core has checked it against
@@ -94,9 +108,17 @@ typedef struct tfr_call {
     uint32_t n_outputs, output_stride;
     int32_t math_mode;    /* tfr_math_mode */
     uint32_t subsequence; /* of random numbers: the node's own (plugin_random.h) */
+    uint32_t flags;       /* TFR_CALL_... */
+    uint32_t reserved;
 } tfr_call;
 
 /* ---- reading a call ---- */
+
+/* Flags that may not be ignored, of those that are not known: others than 0 are a no. */
+static inline uint32_t tfr_call_unknown(const tfr_call *call, uint32_t known)
+{
+    return TFR_HAS(call, tfr_call, flags) ? call->flags & TFR_MUST_UNDERSTAND & ~known : 0;
+}
 
 static inline const tfr_operand *tfr_call_input(const tfr_call *call, uint32_t i)
 {

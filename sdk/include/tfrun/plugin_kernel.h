@@ -35,10 +35,16 @@ typedef enum tfr_verdict {
 
 enum {
     TFR_ANSWER_CAPTURABLE = 1u << 0,
-    TFR_ANSWER_NONDETERMINISTIC = 1u << 1, /* two launches give different values */
+    /*
+     * two launches of equal inputs may give different values: it draws random numbers, or, without
+     * RANDOM, adds in the order in which threads get there and the like. The core takes the latter
+     * for a no to a call with TFR_CALL_DETERMINISTIC.
+     */
+    TFR_ANSWER_NONDETERMINISTIC = 1u << 1,
     /* draws random numbers, as plugin_random.h says, or else NONDETERMINISTIC, too */
     TFR_ANSWER_RANDOM = 1u << 2,
-    TFR_ANSWER_MATH_MODE = 1u << 3 /* computes in the call's math mode; else it does so strictly */
+    /* gives up accuracy, within the call's math mode; without it products are strict */
+    TFR_ANSWER_MATH_MODE = 1u << 3
 };
 
 /*

@@ -190,7 +190,8 @@ typedef struct tfr_program_facet {
      * alone. outputs has a row for each output, stride bytes apart, plain at first.
      * TFR_EUNSUPPORTED = not as a whole: the nodes become kernels, and that is no defect; any other
      * failure but TFR_ENOMEM is one. May measure; then the same options and graph may give another
-     * program, but one of equal values for equal blobs.
+     * program, but one of equal values for equal blobs, and, where its calls have
+     * TFR_CALL_DETERMINISTIC, for all blobs.
      */
     int32_t (*compile)(tfr_plugin_device *device, const tfr_program_graph *graph,
                        const tfr_compile_options *options, tfr_program **out,
