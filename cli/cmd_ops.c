@@ -234,6 +234,7 @@ static json_t *op_json(const tfr_runtime *runtime, uint32_t i, const tfr_op_desc
     cli_json_set(row, "outputs", cli_json_text(op->outputs));
     cli_json_set(row, "attributes", cli_json_text(op->attrs));
     cli_json_set(row, "types", cli_json_text(op->types));
+    cli_json_set(row, "normal_form", cli_json_text(op->normal_form));
     cli_json_set(row, "digest", cli_json_text(digest));
     return row;
 }

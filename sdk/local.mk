@@ -3,6 +3,7 @@
 sdk_headers = \
 	sdk/include/tfrun/fail.h \
 	sdk/include/tfrun/host_device.h \
+	sdk/include/tfrun/op_digests.h \
 	sdk/include/tfrun/plugin.h \
 	sdk/include/tfrun/plugin_call.h \
 	sdk/include/tfrun/plugin_device.h \
@@ -10,6 +11,7 @@ sdk_headers = \
 	sdk/include/tfrun/plugin_kernel.h \
 	sdk/include/tfrun/plugin_memory.h \
 	sdk/include/tfrun/plugin_native.h \
+	sdk/include/tfrun/plugin_normal.h \
 	sdk/include/tfrun/plugin_note.h \
 	sdk/include/tfrun/plugin_profile.h \
 	sdk/include/tfrun/plugin_program.h \

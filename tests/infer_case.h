@@ -376,6 +376,55 @@ static inline void check_symbolic(const char *op, const char *inputs, const char
 
 /* ---- cases ----------------------------------------------------------------------------------- */
 
+/* One item of a row of TFR_NORMAL_FORM_LIST, of n bytes. */
+static inline void check_normal_item(const infer_run *r, const char *item, size_t n,
+                                     const char *label)
+{
+    static const char *const types[] = {
+        [TFR_ATTR_INT] = "i",     [TFR_ATTR_FLOAT] = "f", [TFR_ATTR_STRING] = "s",
+        [TFR_ATTR_TENSOR] = "t",  [TFR_ATTR_INTS] = "is", [TFR_ATTR_FLOATS] = "fs",
+        [TFR_ATTR_STRINGS] = "ss"};
+    const size_t name_bytes = strcspn(item, ":= ");
+    char name[64], text[300], want[64];
+    const tfr__attr *a;
+    snprintf(name, sizeof name, "%.*s", (int)(*item == '-' ? n - 1 : name_bytes),
+             item + (*item == '-'));
+    a = tfr__attr_find(&r->attrs, name);
+    if (*item == '~' || item[n - 1] == '?')
+        return;
+    if (*item == '-') {
+        test_str("", a ? name : "", label, TEST_AT, false);
+        return;
+    }
+    test_str(name, a ? name : "", label, TEST_AT, false);
+    snprintf(want, sizeof want, "%.*s", (int)(n - name_bytes - 1), item + name_bytes + 1);
+    if (a && item[name_bytes] == ':') {
+        test_str(want, types[a->pub.type], label, TEST_AT, false);
+    } else if (a) {
+        case_attr_text(r, name, text, sizeof text);
+        for (const char *p = text; *p; p += strcspn(p, ","), p += *p == ',')
+            test_int(0, strncmp(p, want, strlen(want)), label, TEST_AT, false);
+    }
+}
+
+/* The attributes are as plugin_normal.h promises them to plugins. */
+static inline void check_normal(const infer_run *r, const char *label)
+{
+    uint32_t version;
+    tfr__attr_formal f;
+    for (const char *c = r->in.op->attrs; tfr__op_next_attr(&c, &f);) {
+        char name[64];
+        snprintf(name, sizeof name, "%.*s", (int)f.name_bytes, f.name);
+        if (f.value)
+            test_str(name, tfr__attr_find(&r->attrs, name) ? name : "", label, TEST_AT, false);
+    }
+    for (const char *p = tfr__op_normal_form(r->in.op, &version); *p; p += *p == ' ') {
+        const size_t n = strcspn(p, " ");
+        check_normal_item(r, p, n, label);
+        p += n;
+    }
+}
+
 typedef struct good_case {
     const char *op, *inputs, *attrs;
     const char *outputs; /* what comes out */
@@ -398,6 +447,8 @@ static inline void check_good(const good_case *c)
     test_status(TFR_OK, s, s > 0 ? "a value is pending" : r.err.text, label, TEST_AT, false);
     if (!s)
         test_str(c->outputs, got, label, TEST_AT, false);
+    if (!s)
+        check_normal(&r, label);
     for (const char *p = c->canon; !s && p && *p; p += *p == ' ') {
         char name[64];
         size_t n = strcspn(p, "="), k = strcspn(p + n + 1, " ");

@@ -126,6 +126,7 @@ shell_tests = \
 	tests/build/harness.sh \
 	tests/build/install.sh \
 	tests/build/new_op.sh \
+	tests/build/op_digests.sh \
 	tests/build/ops_table.sh \
 	tests/build/size.sh \
 	tests/cli/bad_input.sh \

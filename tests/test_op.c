@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tests core/op/op.c, the rows of core/op/ops.def, and core/op/attr.c. */
 #include <stdlib.h>
+#include <tfrun/op_digests.h>
 
 #include "op/attr.h"
 #include "op/infer.h"
@@ -105,8 +106,57 @@ TEST(digests_differ_and_do_not_cover_types)
     CHECK(tfr__op_digest(&relu) == digest);
     relu.attrs = "alpha:f=1";
     CHECK(tfr__op_digest(&relu) != digest);
-    /* A plugin has this number in its binary: FNV-1a of "|Relu|X:T|Y:T|". */
-    CHECK(digest == UINT64_C(0xa52f2d8c6af96ebe));
+    /* A plugin has this number in its binary: FNV-1a of "|Relu|X:T|Y:T||1.0|". */
+    CHECK(digest == UINT64_C(0x0cc58afe3c05544d));
+}
+
+TEST(another_normal_form_gives_another_digest)
+{
+    uint32_t version;
+    const tfr__op *slice = tfr__op_find("", "Slice");
+    const char *form = tfr__op_normal_form(slice, &version);
+    const uint64_t digest = tfr__op_digest(slice);
+    CHECK_UINT(1, version);
+    CHECK(digest == tfr__op_digest_with(slice, TFR_NORMAL_FORM, version, form));
+    CHECK(digest != tfr__op_digest_with(slice, TFR_NORMAL_FORM + 1, version, form));
+    CHECK(digest != tfr__op_digest_with(slice, TFR_NORMAL_FORM, version + 1, form));
+    CHECK(digest != tfr__op_digest_with(slice, TFR_NORMAL_FORM, version, "starts:is"));
+}
+
+TEST(plugins_are_compiled_with_the_digests_of_the_table)
+{
+    for (uint32_t i = 0; i < tfr__op_count(); i++) {
+        const tfr__op *op = tfr__op_at(i);
+        if (tfr_op_digest(op->domain, op->name) != tfr__op_digest(op))
+            printf("%s\n", op->name);
+        CHECK(tfr_op_digest(op->domain, op->name) == tfr__op_digest(op));
+    }
+    CHECK(tfr_op_digest("", "Nonsense") == 0);
+    CHECK(tfr_op_digest("tfrun", "Relu") == 0);
+}
+
+/* Each row names an op, once, attributes of known types, and inputs that the op may have. */
+TEST(rows_of_the_normal_form_fit_the_op_table)
+{
+#define ROW(domain, name, version, text) {domain, name, text},
+    static const char *const rows[][3] = {TFR_NORMAL_FORM_LIST(ROW)};
+#undef ROW
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const tfr__op *op = tfr__op_find(rows[i][0], rows[i][1]);
+        REQUIRE(op != NULL);
+        for (const char *p = rows[i][2]; *p; p += strcspn(p, " "), p += *p == ' ') {
+            const size_t n = strcspn(p, " ");
+            tfr__formal formal;
+            if (*p == '~')
+                CHECK(tfr__op_formal(op->inputs, (uint32_t)(p[1] - '0'), &formal));
+            else if (*p == '-')
+                CHECK(n > 1);
+            else
+                CHECK(memchr(p, ':', n) || memchr(p, '=', n));
+        }
+        for (size_t k = 0; k < i; k++)
+            CHECK(strcmp(rows[i][1], rows[k][1]) || strcmp(rows[i][0], rows[k][0]));
+    }
 }
 
 /* ---- attributes ---- */
@@ -198,6 +248,9 @@ static const test_case cases[] = {
     CASE(every_signature_can_be_read),
     CASE(formals_tell_optional_and_variadic_operands),
     CASE(digests_differ_and_do_not_cover_types),
+    CASE(another_normal_form_gives_another_digest),
+    CASE(plugins_are_compiled_with_the_digests_of_the_table),
+    CASE(rows_of_the_normal_form_fit_the_op_table),
     CASE(attributes_are_copied_replaced_and_removed),
     CASE(an_empty_list_is_not_an_absent_one),
     CASE(tensors_and_strings_are_copied_deeply),

@@ -248,7 +248,7 @@ static void backend_tell_claims(const tfr__backend *backend)
         used += (size_t)snprintf(
             text + used, sizeof text - used, "%s is of version %d%s, this core has version %d",
             tfr__op_at(op)->name, (int)backend->claim_versions[op],
-            backend->claims[op] == TFR__CLAIM_DIGEST ? " with another schema" : "",
+            backend->claims[op] == TFR__CLAIM_DIGEST ? " with another schema or normal form" : "",
             (int)tfr__op_at(op)->since_version);
     }
     if (n && !*backend->plugin->reason)

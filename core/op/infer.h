@@ -12,7 +12,7 @@
  * run that succeeds, but for runs in which a symbol that is a target dim of Reshape is 0: what
  * Reshape makes has no elements then, but it may have other dims.
  *
- * What backends may rely on is listed in ops.def ("normal form").
+ * What backends may rely on is listed in tfrun/plugin_normal.h.
  */
 #ifndef TFR__INFER_H
 #define TFR__INFER_H

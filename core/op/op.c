@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "op/infer_rows.h"
 
 static const tfr__op ops[] = {
@@ -54,16 +53,4 @@ const tfr__op *tfr__op_find(const char *domain, const char *name)
         domain = "";
     const char *key[2] = {domain, name};
     return bsearch(key, ops, tfr__op_count(), sizeof(ops[0]), compare_key);
-}
-
-uint64_t tfr__op_digest(const tfr__op *op)
-{
-    const char *parts[] = {op->domain, op->name, op->inputs, op->outputs, op->attrs};
-    uint64_t hash = TFR__HASH_SEED;
-    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-        if (i)
-            hash = tfr__hash(hash, "|", 1);
-        hash = tfr__hash(hash, parts[i], strlen(parts[i]));
-    }
-    return hash ? hash : 1; /* 0 means "not compared" in a claim */
 }

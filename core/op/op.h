@@ -86,11 +86,17 @@ static inline uint32_t tfr__op_number(const tfr__op *op)
     return (uint32_t)(op - tfr__op_at(0));
 }
 
+/* The op's row of TFR_NORMAL_FORM_LIST; "" and 0 if it has none. normal_form.c, with the digests */
+const char *tfr__op_normal_form(const tfr__op *op, uint32_t *version);
+
 /*
- * What tfr_call.digest carries: FNV-1a, 64 bits, of "domain|name|inputs|outputs|attrs". Type sets
- * are left out: a wider set of types does not change what a call means. Never 0.
+ * What tfr_call.digest carries: FNV-1a, 64 bits, of "domain|name|inputs|outputs|attrs|A.V|form",
+ * where A is TFR_NORMAL_FORM and V and form are the op's own. Type sets are left out: a wider set
+ * of types does not change what a call means. Never 0.
  */
 uint64_t tfr__op_digest(const tfr__op *op);
+/* The same with other numbers, and another form. */
+uint64_t tfr__op_digest_with(const tfr__op *op, uint32_t all, uint32_t version, const char *form);
 
 /* One operand of a signature. */
 typedef struct tfr__formal {

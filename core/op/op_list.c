@@ -35,6 +35,7 @@ tfr_status tfr_op_describe(uint32_t i, tfr_op_desc *out, tfr_err *err)
     row.attrs = op->attrs;
     row.types = op->types;
     row.digest = tfr__op_digest(op);
+    row.normal_form = tfr__op_normal_form(op, &row.normal_version);
     memcpy(out, &row, row.size);
     return TFR_OK;
 }

@@ -24,6 +24,9 @@ typedef struct tfr_op_desc {
     const char *attrs;   /* "group:i=1 strides:is" */
     const char *types;   /* "T=f16|f32|f64" */
     uint64_t digest;
+    const char *normal_form; /* what calls keep to besides, as tfrun/plugin_normal.h writes it */
+    uint32_t normal_version; /* of that */
+    uint32_t reserved;
 } tfr_op_desc;
 
 TFR_API uint32_t tfr_op_count(void);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <tfrun/host_device.h>
+#include <tfrun/op_digests.h>
 
 #include "profile.h"
 #include "program.h"
@@ -30,6 +31,7 @@ static int32_t native_ops(const tfr_device_info *device, tfr_op_claim *out, uint
             .since_version = op->since_version,
             .domain = "",
             .name = op->name,
+            .digest = tfr_op_digest("", op->name),
             .dtypes = op->types,
         };
         tfr_list_put(out, stride, *n, i, &claim, sizeof claim);

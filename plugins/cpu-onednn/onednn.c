@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <tfrun/host_device.h>
+#include <tfrun/op_digests.h>
 
 #include "library.h"
 #include "records.h"
@@ -33,6 +34,7 @@ static int32_t onednn_ops(const tfr_device_info *device, tfr_op_claim *out, uint
             .since_version = op->since_version,
             .domain = "",
             .name = op->name,
+            .digest = tfr_op_digest("", op->name),
             .dtypes = op->types | onednn_types_claimed(the_host, op->types_if),
             .dtypes_if = op->types_if,
         };

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <tfrun/host_device.h>
+#include <tfrun/op_digests.h>
 
 TFR_PLUGIN_NOTE("naive", TFR_PLUGIN_BACKEND, 0, "");
 
@@ -71,6 +72,7 @@ static int32_t naive_ops(const tfr_device_info *device, tfr_op_claim *out, uint3
                                   .since_version = op->since_version,
                                   .domain = op->domain,
                                   .name = op->name,
+                                  .digest = tfr_op_digest(op->domain, op->name),
                                   .dtypes = UINT64_MAX};
             tfr_list_put(out, stride, capacity, count, &claim, sizeof(claim));
         }

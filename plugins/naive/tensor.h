@@ -107,7 +107,7 @@ static inline int64_t naive_to_index(double v, int64_t low, int64_t high)
 }
 
 /*
- * Integers that the core has put into an attribute (core/op/ops.def, normal form); a call that
+ * Integers that the core has put into an attribute (tfrun/plugin_normal.h); a call that
  * lacks the attribute has them in an input.
  */
 typedef struct naive_list {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <tfrun/host_device.h>
+#include <tfrun/op_digests.h>
 #pragma GCC diagnostic ignored "-Wunused-parameter" /* slots offer more than one op needs */
 
 /* Read without running the file: name, kind, priority (100 is usual), CPU features ("avx2 fma"). */
@@ -19,7 +20,9 @@ struct tfr_kernel {
 static int32_t template_ops(const tfr_device_info *device, tfr_op_claim *out, uint32_t stride,
                             uint32_t *n, tfr_err *err)
 {
-    static const tfr_op_claim relu = {sizeof(relu), 14, "", "Relu", 0, 1u << TFR_DTYPE_F32, 0};
+    /* Relu as this SDK knows it: calls that mean something else do not come. */
+    const tfr_op_claim relu = {sizeof(relu), 14, "", "Relu", tfr_op_digest("", "Relu"),
+                               1u << TFR_DTYPE_F32, 0};
     tfr_list_put(out, stride, *n, 0, &relu, sizeof(relu)); /* row 0, if *n has room for it */
     *n = 1;                                                /* how many there are */
     return TFR_OK;

@@ -14,6 +14,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <tfrun/op_digests.h>
 
 static const struct {
     const char *name;
@@ -33,7 +34,10 @@ static int32_t fake_ops(const tfr_device_info *device, tfr_op_claim *out, uint32
         return fake_breach(err, "ops of \"%s\", which was not enumerated", device->identity);
     for (uint32_t i = 0; i < N_OPS && i < *n; i++) {
         const tfr_op_claim claim = {
-            .since_version = ops[i].since_version, .domain = "", .name = ops[i].name};
+            .since_version = ops[i].since_version,
+            .domain = "",
+            .name = ops[i].name,
+            .digest = tfr_op_digest("", ops[i].name)};
         tfr_list_put(out, stride, *n, i, &claim, sizeof claim);
     }
     *n = N_OPS;

@@ -53,6 +53,7 @@
 #include <tfrun/plugin_queue.h>
 #include <tfrun/plugin_native.h>
 #include <tfrun/plugin_call.h>
+#include <tfrun/plugin_normal.h>
 #include <tfrun/plugin_kernel.h>
 #include <tfrun/plugin_random.h>
 #include <tfrun/plugin_program.h>

@@ -90,16 +90,15 @@ enum {
 
 /*
  * One op with everything fixed: types, shapes, strides, attributes. The core has checked it against
- * the op table before a plugin sees it: counts, types, ranks and dims fit, every attribute that has
- * a default is there, axes are not negative, padding is explicit (auto_pad is never seen), outputs
- * have their inferred shapes. Plugins do not check again.
+ * the op table and brought it into the normal form of tfrun/plugin_normal.h before a plugin sees
+ * it: plugins do not check again.
  */
 typedef struct tfr_call {
     uint32_t size;
     int32_t since_version;
     const char *domain; /* "" = ONNX */
     const char *name;   /* "Conv" */
-    uint64_t digest;    /* of the op's row in the op table */
+    uint64_t digest;    /* of what the op is in this core: tfrun/op_digests.h */
     const tfr_attr *attrs;
     const tfr_operand *inputs;
     const tfr_operand *outputs;

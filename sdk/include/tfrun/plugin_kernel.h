@@ -8,7 +8,10 @@
 
 #define TFR_KERNEL_V1 "tfr.kernel/1"
 
-/* An op that the plugin has kernels for. digest 0 = not compared. */
+/*
+ * An op that the plugin has kernels for. digest is tfr_op_digest of tfrun/op_digests.h: that of the
+ * calls which it was written for; 0 = not compared, whatever they may mean.
+ */
 typedef struct tfr_op_claim {
     uint32_t size;
     int32_t since_version;

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* normal_form.c: the normal form of an op's calls, as plugin_normal.h says it, and the digest that
+ * covers it. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "op/op.h"
+
+static const struct {
+    const char *domain, *name, *text;
+    uint32_t version;
+} rows[] = {
+#define ROW(domain_, name_, version_, text_)                                                       \
+    {.domain = domain_, .name = name_, .text = text_, .version = version_},
+    TFR_NORMAL_FORM_LIST(ROW)
+#undef ROW
+};
+
+const char *tfr__op_normal_form(const tfr__op *op, uint32_t *version)
+{
+    *version = 0;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strcmp(rows[i].name, op->name) == 0 && strcmp(rows[i].domain, op->domain) == 0) {
+            *version = rows[i].version;
+            return rows[i].text;
+        }
+    return "";
+}
+
+uint64_t tfr__op_digest_with(const tfr__op *op, uint32_t all, uint32_t version, const char *form)
+{
+    char versions[32];
+    const char *parts[] = {op->domain, op->name, op->inputs, op->outputs,
+                           op->attrs,  versions, form};
+    uint64_t hash = TFR__HASH_SEED;
+    snprintf(versions, sizeof versions, "%u.%u", all, version);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (i)
+            hash = tfr__hash(hash, "|", 1);
+        hash = tfr__hash(hash, parts[i], strlen(parts[i]));
+    }
+    return hash ? hash : 1; /* 0 means "not compared" in a claim */
+}
+
+uint64_t tfr__op_digest(const tfr__op *op)
+{
+    uint32_t version;
+    const char *form = tfr__op_normal_form(op, &version);
+    return tfr__op_digest_with(op, TFR_NORMAL_FORM, version, form);
+}
