@@ -2,7 +2,7 @@
 # libtfrun-nn: file formats here, differentiation in nn/, which lies above. It uses libtfrun like any
 # other user does.
 noinst_LTLIBRARIES += libtfrun-formats.la
-libtfrun_formats_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PUBLIC_INCLUDES) -I$(top_srcdir)/formats -I$(top_srcdir)
+libtfrun_formats_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PUBLIC_INCLUDES) $(JANSSON_CFLAGS) -I$(top_srcdir)/formats -I$(top_srcdir)
 libtfrun_formats_la_LIBADD = libtfrun-base.la
 libtfrun_formats_la_SOURCES = \
 	formats/file.c \
@@ -57,6 +57,9 @@ libtfrun_formats_la_SOURCES = \
 	formats/onnx/values.c \
 	formats/prefix.c \
 	formats/prefix.h \
+	formats/safetensors.c \
+	formats/safetensors_save.c \
+	formats/safetensors_types.h \
 	formats/utf8.c \
 	formats/utf8.h \
 	formats/wire.c \
@@ -67,7 +70,7 @@ libtfrun_formats_la_SOURCES = \
 
 lib_LTLIBRARIES += libtfrun-nn.la
 libtfrun_nn_la_SOURCES =
-libtfrun_nn_la_LIBADD = libtfrun-nn-core.la libtfrun-formats.la libtfrun.la
+libtfrun_nn_la_LIBADD = libtfrun-nn-core.la libtfrun-formats.la libtfrun.la $(JANSSON_LIBS)
 libtfrun_nn_la_LDFLAGS = $(AM_LDFLAGS) $(TFR_NO_UNDEFINED) -version-info 0:0:0 \
 	-Wl,--version-script=$(top_srcdir)/formats/libtfrun-nn.map
 libtfrun_nn_la_DEPENDENCIES = libtfrun-nn-core.la libtfrun-formats.la libtfrun.la \
@@ -77,4 +80,5 @@ EXTRA_DIST += formats/libtfrun-nn.map
 tfruninclude_HEADERS += \
 	include/tfrun/npy.h \
 	include/tfrun/onnx.h \
+	include/tfrun/safetensors.h \
 	$(NULL)

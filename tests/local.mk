@@ -6,10 +6,10 @@
 TFR_TEST_INCLUDES = $(TFR_CORE_INCLUDES) -I$(top_srcdir)/tests
 TFR_TEST_CORE = libtfrun-core.la $(CUNIT_LIBS)
 TFR_TEST_NN_INCLUDES = $(TFR_TEST_INCLUDES) -I$(top_srcdir)/formats
-TFR_TEST_FORMATS = libtfrun-formats.la libtfrun-core.la $(CUNIT_LIBS)
+TFR_TEST_FORMATS = libtfrun-formats.la libtfrun-core.la $(CUNIT_LIBS) $(JANSSON_LIBS)
 # The objects of nn/, not their archive: it would give only what somebody names, and formats/ does
 # not name nn/.
-TFR_WITH_NN = $(libtfrun_nn_core_la_OBJECTS) libtfrun-formats.la libtfrun-core.la
+TFR_WITH_NN = $(libtfrun_nn_core_la_OBJECTS) libtfrun-formats.la libtfrun-core.la $(JANSSON_LIBS)
 TFR_TEST_NN = $(TFR_WITH_NN) $(CUNIT_LIBS)
 
 unit_tests = \
@@ -101,6 +101,7 @@ unit_tests = \
 	tests/test_regex \
 	tests/test_fetch \
 	tests/test_variable \
+	tests/test_safetensors \
 	tests/test_scan \
 	tests/test_sequence \
 	tests/test_shape \
@@ -492,6 +493,10 @@ tests_test_program_failure_SOURCES = $(tests_program_case) tests/test_program_fa
 tests_test_program_memory_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_program_memory_LDADD = $(TFR_TEST_CORE)
 tests_test_program_memory_SOURCES = $(tests_program_case) tests/temp_path.h tests/test_program_memory.c
+
+tests_test_safetensors_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_safetensors_LDADD = $(TFR_TEST_FORMATS)
+tests_test_safetensors_SOURCES = tests/temp_path.h tests/test_safetensors.c
 
 tests_test_scan_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_scan_LDADD = $(TFR_TEST_CORE)
