@@ -8,7 +8,7 @@
 
 static const char *kind_name(uint32_t kind)
 {
-    return kind == TFR_PLUGIN_BACKEND ? "backend" : kind == TFR_PLUGIN_COMM ? "comm" : "-";
+    return kind == TFR_PLUGIN_BACKEND ? "backend" : "-";
 }
 
 static const char *or_dash(const char *text)

@@ -38,6 +38,9 @@ libtfrun_core_la_SOURCES = \
 	core/base/thread.c \
 	core/base/thread.h \
 	core/device/backend_memory.c \
+	core/device/comm.c \
+	core/device/comm.h \
+	core/device/comm_store.c \
 	core/device/device.c \
 	core/device/device_name.c \
 	core/device/host.c \

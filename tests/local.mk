@@ -25,6 +25,7 @@ unit_tests = \
 	tests/test_building \
 	tests/test_cache_file \
 	tests/test_cli_text \
+	tests/test_comm \
 	tests/test_compare \
 	tests/test_cost \
 	tests/test_deterministic \
@@ -217,6 +218,11 @@ tests_test_cli_text_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) -I$(top_srcdi
 tests_test_cli_text_LDADD = $(TFR_TEST_CORE) -lutil
 tests_test_cli_text_SOURCES = tests/test_cli_text.c cli/suggest.c cli/suggest.h cli/table.c \
 	cli/table.h cli/text.c cli/text.h
+
+tests_test_comm_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_comm_LDADD = $(TFR_TEST_CORE) -lpthread
+tests_test_comm_SOURCES = tests/fake/kit.h tests/test_comm.c
+tests_test_comm_DEPENDENCIES = libtfrun-core.la tests/fake/stamp
 
 tests_test_compare_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_compare_LDADD = $(TFR_TEST_CORE)

@@ -178,6 +178,7 @@ static void check_facet_off(const char *fake, const char *name, const char *why)
     CHECK(!runtime->devices[0].backends[0].has_program);
     CHECK(!runtime->devices[0].backends[0].has_layout);
     CHECK(!runtime->devices[0].backends[0].has_profile);
+    CHECK(!runtime->devices[0].backends[0].has_comm);
     close_all(runtime);
 }
 
@@ -189,6 +190,8 @@ TEST(a_broken_optional_facet_is_off_alone)
                     "tfr.layout/1 has 16 bytes, at least 24 are required, so this facet is off");
     check_facet_off("bad_profile", "bad-profile",
                     "the required slot drain of tfr.profile/1 is NULL, so this facet is off");
+    check_facet_off("bad_comm", "bad-comm",
+                    "the required slot unique_id of tfr.comm/1 is NULL, so this facet is off");
 }
 
 TEST(a_file_that_was_swapped_since_it_was_looked_at_is_not_loaded)

@@ -208,7 +208,8 @@ typedef struct tfr__tables {
     tfr_layout_facet layout;
     tfr_profile_facet profile;
     tfr_native_facet native;
-    bool has_queue, has_program, has_layout, has_profile, has_native;
+    tfr_comm_facet comm;
+    bool has_queue, has_program, has_layout, has_profile, has_native, has_comm;
     char off[160]; /* what is wrong with an optional facet, which is off therefore; "" = nothing */
 } tfr__tables;
 

@@ -89,6 +89,13 @@ static const import_slot native_slots[] = {
     SLOT(tfr_native_facet, get),
 };
 
+static const import_slot comm_slots[] = {
+    SLOT(tfr_comm_facet, unique_id), SLOT(tfr_comm_facet, init),
+    SLOT(tfr_comm_facet, enqueue),   SLOT(tfr_comm_facet, group_begin),
+    SLOT(tfr_comm_facet, group_end), SLOT(tfr_comm_facet, error),
+    SLOT(tfr_comm_facet, abort),     SLOT(tfr_comm_facet, drop),
+};
+
 /* One facet; a required one that is absent is a breach. *has tells whether it is there. */
 static tfr_status import_facet(const tfr_plugin *plugin, const char *id, bool required,
                                uint32_t least, void *out, uint32_t own, const import_slot *slots,
@@ -154,6 +161,8 @@ tfr_status tfr__tables_import(const tfr_plugin *given, const char *name, uint32_
                                     sizeof out->profile, profile_slots, N_SLOTS(profile_slots));
     out->has_native = import_extra(out, TFR_NATIVE_V1, TFR_NATIVE_MIN_SIZE, &out->native,
                                    sizeof out->native, native_slots, N_SLOTS(native_slots));
+    out->has_comm = import_extra(out, TFR_COMM_V1, TFR_COMM_MIN_SIZE, &out->comm, sizeof out->comm,
+                                 comm_slots, N_SLOTS(comm_slots));
     return TFR_OK;
 }
 

@@ -265,6 +265,8 @@ static tfr_status backend_open_device(tfr__backend *backend, uint32_t n_threads,
     backend->has_profile = tables->has_profile;
     backend->native = tables->native;
     backend->has_native = tables->has_native;
+    backend->comm = tables->comm;
+    backend->has_comm = tables->has_comm;
     backend->device = device;
     status = backend_check_spaces(backend, err);
     if (status) {

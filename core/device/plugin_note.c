@@ -158,8 +158,8 @@ static void note_check(tfr__plugin *plugin)
     if (used)
         tfr__plugin_set(plugin, TFR_PLUGIN_CPU_FEATURES,
                         "needs %s, which this processor does not have or which is hidden", missing);
-    else if (note->kind != TFR_PLUGIN_BACKEND && note->kind != TFR_PLUGIN_COMM)
-        tfr__plugin_set(plugin, TFR_PLUGIN_ABI, "is of kind %u, this core knows kinds 1 and 2",
+    else if (note->kind != TFR_PLUGIN_BACKEND)
+        tfr__plugin_set(plugin, TFR_PLUGIN_ABI, "is of kind %u, this core knows kind 1 alone",
                         note->kind);
     else if (alien)
         tfr__plugin_set(plugin, TFR_PLUGIN_SANITIZER,

@@ -143,7 +143,7 @@ static void judge_devices(tfr__plugin *plugin)
     uint32_t n_usable = 0, i;
     for (i = 0; i < reply->n_devices; i++)
         n_usable += !reply->devices[i].info.unusable;
-    if (n_usable || plugin->note.kind == TFR_PLUGIN_COMM) {
+    if (n_usable) {
         judge_usable(plugin, n_usable);
         return;
     }

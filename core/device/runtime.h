@@ -52,7 +52,8 @@ typedef struct tfr__backend {
     tfr_layout_facet layout;
     tfr_profile_facet profile;
     tfr_native_facet native;
-    bool has_queue, has_program, has_layout, has_profile, has_native;
+    tfr_comm_facet comm;
+    bool has_queue, has_program, has_layout, has_profile, has_native, has_comm;
     atomic_bool program_off; /* a program of it failed: its nodes are kernels from then on */
     const void *tracer;      /* the session that takes its records, or NULL; under lock */
     tfr_space_info space;    /* space 0 */

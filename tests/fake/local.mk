@@ -4,7 +4,9 @@
 fake_plugins = \
 	tests/fake/as_told.so \
 	tests/fake/asks.so \
+	tests/fake/bad_comm.so \
 	tests/fake/bad_profile.so \
+	tests/fake/collectives.so \
 	tests/fake/control_bytes.so \
 	tests/fake/core_name.so \
 	tests/fake/cpu_feature.so \

@@ -58,6 +58,7 @@
 #include <tfrun/plugin_random.h>
 #include <tfrun/plugin_program.h>
 #include <tfrun/plugin_profile.h>
+#include <tfrun/plugin_comm.h>
 #include <tfrun/plugin_note.h>
 
 #ifdef __cplusplus

@@ -6,7 +6,7 @@
 
 #include <tfrun/plugin_types.h>
 
-enum { TFR_PLUGIN_BACKEND = 1, TFR_PLUGIN_COMM = 2 };
+enum { TFR_PLUGIN_BACKEND = 1 };
 
 enum {
     TFR_SANITIZER_ADDRESS = 1u << 0,
