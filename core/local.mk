@@ -136,6 +136,7 @@ libtfrun_core_la_SOURCES = \
 	core/op/infer_window.c \
 	core/op/infer_window.h \
 	core/op/normal_form.c \
+	core/op/older.c \
 	core/op/op.c \
 	core/op/op.h \
 	core/op/op_list.c \

@@ -74,6 +74,7 @@ unit_tests = \
 	tests/test_native_programs \
 	tests/test_native_ways \
 	tests/test_npy \
+	tests/test_older_version \
 	tests/test_one_pool \
 	tests/test_onednn_library \
 	tests/test_onnx \
@@ -406,6 +407,10 @@ tests_test_native_ways_SOURCES = tests/test_native_ways.c tests/graph_text.h
 tests_test_npy_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_npy_LDADD = $(TFR_TEST_FORMATS)
 tests_test_npy_SOURCES = tests/test_npy.c tests/temp_path.h
+
+tests_test_older_version_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_older_version_LDADD = $(TFR_TEST_CORE)
+tests_test_older_version_SOURCES = tests/session_kit.h tests/test_older_version.c
 
 tests_test_one_pool_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_one_pool_LDADD = $(TFR_TEST_CORE)

@@ -59,12 +59,15 @@ uint32_t tfr__claims_match(const tfr__reply_device *device, uint8_t *claims, int
         if (number < 0 || claims[number] == TFR__CLAIM_YES)
             continue;
         op = tfr__op_at((uint32_t)number);
-        if (claim->since_version < op->compat_version || claim->since_version > op->since_version)
-            answer = TFR__CLAIM_VERSION;
-        else if (claim->digest && claim->digest != tfr__op_digest(op))
+        if (claim->digest && claim->digest != tfr__op_digest(op))
             answer = TFR__CLAIM_DIGEST;
         else
             answer = TFR__CLAIM_YES;
+        if (tfr__op_has_older(op, claim->since_version))
+            answer = answer == TFR__CLAIM_YES ? TFR__CLAIM_OLDER : answer;
+        else if (claim->since_version < op->compat_version ||
+                 claim->since_version > op->since_version)
+            answer = TFR__CLAIM_VERSION;
         n += answer == TFR__CLAIM_YES;
         claims[number] = answer;
         versions[number] = claim->since_version;

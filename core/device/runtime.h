@@ -22,7 +22,8 @@ typedef enum tfr__claim {
     TFR__CLAIM_NONE = 0, /* it never mentioned it: reason unknown_op */
     TFR__CLAIM_YES = 1,
     TFR__CLAIM_VERSION = 2, /* claims another version of it: reason op_version */
-    TFR__CLAIM_DIGEST = 3   /* same version, other digest: reason digest */
+    TFR__CLAIM_DIGEST = 3,  /* same version, other digest: reason digest */
+    TFR__CLAIM_OLDER = 4    /* an older version, which takes some calls: op/older.c says which */
 } tfr__claim;
 
 /* tfr_op_claim's, as it says them; what the op's row does not admit goes when somebody asks. */

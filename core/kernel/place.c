@@ -88,6 +88,16 @@ static bool is_claimed(const tfr__backend *backend, uint32_t op, const tfr_call 
     switch (backend->claims ? backend->claims[op] : TFR__CLAIM_NONE) {
     case TFR__CLAIM_YES:
         return true;
+    case TFR__CLAIM_OLDER: {
+        const int32_t version = backend->claim_versions[op];
+        char attr[32] = "";
+        if (tfr__op_takes_older(tfr__op_at(op), version, call, attr, sizeof attr))
+            return true;
+        tfr_decline(answer, TFR_REASON_OP_VERSION,
+                    "its kernel of %s is of version %d, and attribute %s needs a newer one",
+                    call->name, (int)version, attr);
+        return false;
+    }
     case TFR__CLAIM_VERSION:
         tfr_decline(answer, TFR_REASON_OP_VERSION, "it has another version of %s, not %d",
                     call->name, (int)call->since_version);

@@ -98,6 +98,12 @@ uint64_t tfr__op_digest(const tfr__op *op);
 /* The same with other numbers, and another form. */
 uint64_t tfr__op_digest_with(const tfr__op *op, uint32_t all, uint32_t version, const char *form);
 
+/* older.c: is there a rule for kernels of this version, which is older than compat_version? */
+bool tfr__op_has_older(const tfr__op *op, int32_t version);
+/* Does such a kernel compute the call? Else attr names the attribute that is newer. */
+bool tfr__op_takes_older(const tfr__op *op, int32_t version, const tfr_call *call, char *attr,
+                         size_t n);
+
 /* One operand of a signature. */
 typedef struct tfr__formal {
     const char *name;

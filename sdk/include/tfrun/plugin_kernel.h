@@ -168,8 +168,10 @@ typedef struct tfr_kernel_facet {
      * required [any]. The ops that the plugin has kernels for on the device, which need not be
      * open, as enumerate: fills up to *n claims, stride bytes apart, and sets *n to their number.
      * The core asks supports only about these. A claim meets the op table's row if its
-     * since_version is in the row's range of equal meaning and its digest is 0 or equal; else that
-     * op alone is off, with a message.
+     * since_version is in the row's range of equal meaning and its digest is 0 or equal. With such
+     * a digest, one of an older version of an op of ONNX gets the calls that mean what they meant
+     * then: what is newer is at its neutral value (the core has a list of these ops). Else that op
+     * alone is off, with a message.
      */
     int32_t (*ops)(const tfr_device_info *device, tfr_op_claim *out, uint32_t stride, uint32_t *n,
                    tfr_err *err);
