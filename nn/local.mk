@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The other part of libtfrun-nn: differentiation and training.
 noinst_LTLIBRARIES += libtfrun-nn-core.la
-libtfrun_nn_core_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PUBLIC_INCLUDES) -I$(top_srcdir)
+libtfrun_nn_core_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PUBLIC_INCLUDES) $(JANSSON_CFLAGS) -I$(top_srcdir)
 libtfrun_nn_core_la_SOURCES = \
 	nn/autodiff.c \
 	nn/autodiff.h \
@@ -10,6 +10,9 @@ libtfrun_nn_core_la_SOURCES = \
 	nn/autodiff_move.c \
 	nn/autodiff_reduce.c \
 	nn/autodiff_rules.c \
+	nn/checkpoint.c \
+	nn/crc32c.c \
+	nn/crc32c.h \
 	nn/graph_copy.c \
 	nn/graph_copy.h \
 	nn/graph_kit.c \
@@ -25,6 +28,7 @@ libtfrun_nn_core_la_SOURCES = \
 
 tfruninclude_HEADERS += \
 	include/tfrun/autodiff.h \
+	include/tfrun/checkpoint.h \
 	include/tfrun/net.h \
 	include/tfrun/train.h \
 	$(NULL)

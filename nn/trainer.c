@@ -230,6 +230,19 @@ tfr_session *tfr_trainer_session(tfr_trainer *t)
     return t->step;
 }
 
+tfr_status tfr_trainer_get_variable(tfr_trainer *t, const char *name, tfr_tensor **out,
+                                    tfr_err *err)
+{
+    return tfr_session_get_variable(t->step, name, out, err);
+}
+
+tfr_status tfr_trainer_set_variable(tfr_trainer *t, const char *name, const tfr_tensor *value,
+                                    tfr_err *err)
+{
+    t->is_current = false;
+    return tfr_session_set_variable(t->step, name, value, err);
+}
+
 uint32_t tfr_trainer_n_variables(const tfr_trainer *t)
 {
     return t->n_variables;

@@ -24,6 +24,7 @@ unit_tests = \
 	tests/test_autodiff \
 	tests/test_building \
 	tests/test_cache_file \
+	tests/test_checkpoint \
 	tests/test_cli_text \
 	tests/test_comm \
 	tests/test_compare \
@@ -213,6 +214,10 @@ tests_test_building_DEPENDENCIES = libtfrun-core.la tests/fakeacc/fakeacc.la
 tests_test_cache_file_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_cache_file_LDADD = $(TFR_TEST_CORE)
 tests_test_cache_file_SOURCES = tests/fake/kit.h tests/test_cache_file.c
+
+tests_test_checkpoint_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) -I$(top_srcdir) $(CUNIT_CFLAGS)
+tests_test_checkpoint_LDADD = $(TFR_TEST_NN)
+tests_test_checkpoint_SOURCES = tests/session_kit.h tests/temp_path.h tests/test_checkpoint.c
 
 tests_test_cli_text_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) -I$(top_srcdir)/cli \
 	$(CUNIT_CFLAGS)

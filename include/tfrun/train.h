@@ -112,10 +112,16 @@ TFR_API TFR_MUST_CHECK tfr_status tfr_trainer_set_learning_rate(tfr_trainer *tra
 TFR_API TFR_MUST_CHECK tfr_status tfr_trainer_graph(tfr_trainer *trainer, tfr_graph **out,
                                                     tfr_err *err);
 
-/* All state by name: weights, running statistics, the optimizer's, metrics. The trainer owns it:
- * tfr_session_get_variable and tfr_session_set_variable read and write them, for checkpoints; the
- * session says where nodes run, too. */
+/* The session of the step, which the trainer owns: where its nodes run, what it copies, what it
+ * draws random numbers from. */
 TFR_API tfr_session *tfr_trainer_session(tfr_trainer *trainer);
+
+/* All state by name: weights, running statistics, the optimizer's, metrics. tfrun/checkpoint.h
+ * keeps it in files. */
+TFR_API TFR_MUST_CHECK tfr_status tfr_trainer_get_variable(tfr_trainer *trainer, const char *name,
+                                                           tfr_tensor **out, tfr_err *err);
+TFR_API TFR_MUST_CHECK tfr_status tfr_trainer_set_variable(tfr_trainer *trainer, const char *name,
+                                                           const tfr_tensor *value, tfr_err *err);
 TFR_API uint32_t tfr_trainer_n_variables(const tfr_trainer *trainer);
 /* Lives as long as the trainer; NULL for no i. */
 TFR_API const char *tfr_trainer_variable(const tfr_trainer *trainer, uint32_t i);
