@@ -88,7 +88,7 @@ static double count(const tfr_call *call, const tfr__op *op)
     case TFR__COST_CONV:
         return conv(y, tfr_call_input(call, op->cost.weight));
     case TFR__COST_CONV_TRANSPOSE:
-        return conv(x, w);
+        return conv(x, op->cost.weight ? y : w);
     case TFR__COST_MATMUL:
         return 2 * elements(y) * dim(x, -1);
     case TFR__COST_GEMM:

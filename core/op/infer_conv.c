@@ -90,6 +90,48 @@ tfr_status tfr__infer_conv(tfr__infer *in, tfr_err *err)
     return tfr__window_write(in, err, &window);
 }
 
+/*
+ * The gradients of Conv and of the pools. Input 0 is dY, the last one the shape of what is made: of
+ * W in ConvGradFilter, of X in the others. Input 1 is Conv's other operand or MaxPool's Indices.
+ */
+tfr_status tfr__infer_window_grad(tfr__infer *in, tfr_err *err)
+{
+    const bool conv = in->op->name[0] == 'C', filter = in->op->name[8] == 'F';
+    const tfr__type *dy = tfr__in(in, 0);
+    tfr__type made = {.kind = TFR_KIND_TENSOR, .dtype = dy->dtype};
+    const tfr__type *x = filter ? tfr__in(in, 1) : &made, *w = filter ? &made : tfr__in(in, 1);
+    int64_t groups, widest = 0;
+    tfr__window window;
+    tfr__dims shape, y;
+    TFR__TRY(tfr__want_rank_min(in, err, 0, 3));
+    TFR__TRY(tfr__value_dims(in, err, in->n_inputs - 1, "shape", &shape));
+    for (int32_t i = 0; i < shape.rank; i++) {
+        made.dims[i] = shape.d[i];
+        widest = shape.d[i] > widest ? shape.d[i] : widest;
+    }
+    if (shape.rank != dy->rank || widest > INT64_MAX / 4)
+        return tfr__infer_fail(in, err, TFR_ESHAPE,
+                               "shape has %d dims of up to %lld elements, dY has %d dims",
+                               (int)shape.rank, (long long)widest, (int)dy->rank);
+    y.rank = made.rank = dy->rank;
+    if (conv) {
+        TFR__TRY(tfr__want_rank(in, err, 1, dy->rank));
+        TFR__TRY(read_groups(in, err, &groups));
+        TFR__TRY(check_channels(in, err, x, w, groups));
+    }
+    TFR__TRY(tfr__window_read(in, err, (uint32_t)dy->rank - 2, conv ? w->dims + 2 : NULL, &window));
+    tfr__window_auto_pad(in, x->dims + 2, &window);
+    y.d[0] = x->dims[0];
+    y.d[1] = conv ? w->dims[0] : x->dims[1];
+    TFR__TRY(tfr__window_slide(in, err, x->dims + 2, tfr__attr_int(in->attrs, "ceil_mode", 0) != 0,
+                               &window, y.d + 2));
+    TFR__TRY(tfr__want_shape(in, err, 0, &y));
+    if (!conv && in->n_inputs == 3) /* Indices */
+        TFR__TRY(tfr__want_shape(in, err, 1, &y));
+    TFR__TRY(tfr__out_dims(in, err, 0, dy->dtype, &shape));
+    return tfr__window_write(in, err, &window);
+}
+
 /* The output length where not all is known and output_shape does not say it. */
 static int64_t transposed_symbolic(const tfr__infer *in, int64_t dim, int64_t extra, uint32_t i,
                                    const tfr__window *w)

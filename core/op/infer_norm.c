@@ -9,13 +9,34 @@ tfr_status tfr__infer_batch_norm(tfr__infer *in, tfr_err *err)
     int64_t c = x->rank > 1 ? x->dims[1] : 1;
     for (uint32_t i = 1; i < 5; i++)
         TFR__TRY(tfr__want_vector(in, err, i, c, "channels of X"));
-    bool training = tfr__attr_int(in->attrs, "training_mode", 0) != 0;
+    /* Without the attribute it is BatchNormTrain. */
+    bool training = tfr__attr_int(in->attrs, "training_mode", 1) != 0;
     if (!training && (tfr__wants(in, 1) || tfr__wants(in, 2)))
         return tfr__infer_fail(in, err, TFR_EMODEL,
                                "running_mean and running_var exist only with training_mode 1");
     TFR__TRY(tfr__out_like(in, err, 0, x->dtype, x));
-    TFR__TRY(tfr__out(in, err, 1, tfr__in(in, 3)->dtype, 1, &c));
-    return tfr__out(in, err, 2, tfr__in(in, 4)->dtype, 1, &c);
+    for (uint32_t i = 1; i < 5; i++)
+        TFR__TRY(tfr__out(in, err, i, tfr__in(in, 3)->dtype, 1, &c));
+    return TFR_OK;
+}
+
+/* Of dY, X, scale...: output i is the gradient of input i + 1. */
+tfr_status tfr__infer_norm_grad(tfr__infer *in, tfr_err *err)
+{
+    const tfr__type *x = tfr__in(in, 1);
+    tfr__dims shape;
+    int32_t axis;
+    tfr__dims_of(x, &shape);
+    TFR__TRY(tfr__want_shape(in, err, 0, &shape));
+    if (in->n_inputs == 3) { /* LayerNormGrad */
+        TFR__TRY(tfr__axis_attr(in, err, "axis", x->rank, &axis));
+        TFR__TRY(tfr__broadcasts_to(in, err, 2, &shape));
+    }
+    for (uint32_t i = 2; i < in->n_inputs && in->n_inputs > 3; i++)
+        TFR__TRY(tfr__want_vector(in, err, i, x->rank > 1 ? x->dims[1] : 1, "channels of X"));
+    for (uint32_t i = 0; i < in->n_outputs; i++)
+        TFR__TRY(tfr__out_like(in, err, i, tfr__in(in, i + 1)->dtype, tfr__in(in, i + 1)));
+    return TFR_OK;
 }
 
 tfr_status tfr__infer_instance_norm(tfr__infer *in, tfr_err *err)

@@ -2,31 +2,44 @@
 /* infer_train.c: losses, and the optimizers of ONNX's preview.training domain. */
 #include "op/infer_kit.h"
 
-/* Scores [N, C, d...], labels [N, d...], weight of C classes (input 2). Output 0 is the loss. */
-static tfr_status infer_loss(tfr__infer *in, tfr_err *err)
+/* Inputs from first on: scores [N, C, d...], labels [N, d...], weight of C classes. loss becomes
+ * the shape of the loss. */
+static tfr_status check_loss(tfr__infer *in, tfr_err *err, uint32_t first, tfr__dims *loss)
 {
-    const tfr__type *scores = tfr__in(in, 0);
+    const tfr__type *scores = tfr__in(in, first);
     tfr__dims labels = {0};
-    TFR__TRY(tfr__want_rank_min(in, err, 0, 2));
+    TFR__TRY(tfr__want_rank_min(in, err, first, 2));
     for (int32_t i = 0; i < scores->rank; i++)
         if (i != 1)
             labels.d[labels.rank++] = scores->dims[i];
-    TFR__TRY(tfr__want_shape(in, err, 1, &labels));
-    TFR__TRY(tfr__want_vector(in, err, 2, scores->dims[1], "classes"));
+    TFR__TRY(tfr__want_shape(in, err, first + 1, &labels));
+    TFR__TRY(tfr__want_vector(in, err, first + 2, scores->dims[1], "classes"));
     if (tfr__attr_string(in->attrs, "reduction", "mean")[0] != 'n')
         labels.rank = 0;
-    return tfr__out_dims(in, err, 0, scores->dtype, &labels);
+    *loss = labels;
+    return TFR_OK;
 }
 
 tfr_status tfr__infer_nll_loss(tfr__infer *in, tfr_err *err)
 {
-    return infer_loss(in, err);
+    tfr__dims loss;
+    TFR__TRY(check_loss(in, err, 0, &loss));
+    return tfr__out_dims(in, err, 0, tfr__in(in, 0)->dtype, &loss);
 }
 
 tfr_status tfr__infer_softmax_loss(tfr__infer *in, tfr_err *err)
 {
-    TFR__TRY(infer_loss(in, err));
+    TFR__TRY(tfr__infer_nll_loss(in, err));
     return tfr__out_like(in, err, 1, tfr__in(in, 0)->dtype, tfr__in(in, 0));
+}
+
+/* Of dY, which is shaped as the loss, log_prob, labels, weights. */
+tfr_status tfr__infer_softmax_loss_grad(tfr__infer *in, tfr_err *err)
+{
+    tfr__dims loss;
+    TFR__TRY(check_loss(in, err, 1, &loss));
+    TFR__TRY(tfr__want_shape(in, err, 0, &loss));
+    return tfr__out_like(in, err, 0, tfr__in(in, 0)->dtype, tfr__in(in, 1));
 }
 
 /*

@@ -103,21 +103,6 @@ static void write_max(const pool *p, const naive_tensor *indices, bool columns)
     }
 }
 
-/* The divisor of AveragePool with count_include_pad: taps within x and its pads. A double, because
- * pads may be so wide that an integer overflows. */
-static double padded_taps(const naive_window *w, const int64_t *dims, const int64_t *out)
-{
-    double count = 1;
-    int32_t d;
-
-    for (d = 0; d < w->rank; d++) {
-        int64_t room = dims[d] + w->pad[d] + w->pad_end[d] - out[d] * w->stride[d];
-        int64_t fit = room <= 0 ? 0 : (room + w->dilation[d] - 1) / w->dilation[d];
-        count *= (double)(fit < w->kernel[d] ? fit : w->kernel[d]);
-    }
-    return count;
-}
-
 static void write_average(const pool *p, bool include_pad)
 {
     naive_iter at, it;
@@ -130,7 +115,7 @@ static void write_average(const pool *p, bool include_pad)
         for (; it.left > 0; naive_iter_next(&it), count++)
             sum += naive_read(&p->x, begin + it.at[tap]);
         if (include_pad)
-            count = padded_taps(&p->window, p->x.dims + 2, at.index + 2);
+            count = naive_window_padded_taps(&p->window, p->x.dims + 2, at.index + 2);
         naive_write(&p->y, i, count > 0 ? sum / count : 0);
     }
 }

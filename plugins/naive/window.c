@@ -48,6 +48,34 @@ int64_t naive_window_tap(const naive_window *w, const int64_t *dims, const int64
     return at;
 }
 
+int64_t naive_window_position(const naive_window *w, const int64_t *out_dims, const int64_t *in,
+                              const int64_t *tap)
+{
+    int64_t at = 0;
+    int32_t d;
+
+    for (d = 0; d < w->rank; d++) {
+        int64_t begin = in[d] + w->pad[d] - tap[d] * w->dilation[d];
+        if (begin < 0 || begin % w->stride[d] || begin / w->stride[d] >= out_dims[d])
+            return -1;
+        at = at * out_dims[d] + begin / w->stride[d];
+    }
+    return at;
+}
+
+double naive_window_padded_taps(const naive_window *w, const int64_t *dims, const int64_t *out)
+{
+    double count = 1;
+    int32_t d;
+
+    for (d = 0; d < w->rank; d++) {
+        int64_t room = dims[d] + w->pad[d] + w->pad_end[d] - out[d] * w->stride[d];
+        int64_t fit = room <= 0 ? 0 : (room + w->dilation[d] - 1) / w->dilation[d];
+        count *= (double)(fit < w->kernel[d] ? fit : w->kernel[d]);
+    }
+    return count;
+}
+
 int naive_window_walk(naive_iter *it, const naive_window *w, const int64_t *dims,
                       const int64_t *out)
 {

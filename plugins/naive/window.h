@@ -31,6 +31,17 @@ int64_t naive_window_tap(const naive_window *w, const int64_t *dims, const int64
                          const int64_t *tap);
 
 /*
+ * The other way: the row-major number of the output position, among out_dims, whose tap `tap` lies
+ * on the input element `in`; -1 if there is none.
+ */
+int64_t naive_window_position(const naive_window *w, const int64_t *out_dims, const int64_t *in,
+                              const int64_t *tap);
+
+/* How many taps of the window for output position `out` lie within an input of spatial dims `dims`
+ * with its pads. A double, because pads may be so wide that an integer overflows. */
+double naive_window_padded_taps(const naive_window *w, const int64_t *dims, const int64_t *out);
+
+/*
  * Begins a walk over the taps that lie inside an input of spatial dims `dims`, for output position
  * `out`; the slot of it->at that it returns holds the row-major number of the element under the
  * tap. A huge window costs no more than the input has elements.

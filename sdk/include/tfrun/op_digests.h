@@ -238,8 +238,16 @@
     X("ai.onnx.preview.training", "Adam", UINT64_C(0x7dd7becfe9922dcb))                            \
     X("ai.onnx.preview.training", "Gradient", UINT64_C(0x98b91828992c14b9))                        \
     X("ai.onnx.preview.training", "Momentum", UINT64_C(0xfc9fcc6d11409f66))                        \
+    X("tfrun", "AveragePoolGrad", UINT64_C(0x50d7a270ee526f23))                                    \
+    X("tfrun", "BatchNormGrad", UINT64_C(0x57461f0cf24c1a52))                                      \
+    X("tfrun", "BatchNormTrain", UINT64_C(0xf1aff4d97cebf163))                                     \
+    X("tfrun", "ConvGradFilter", UINT64_C(0x1f10102b20410476))                                     \
+    X("tfrun", "ConvGradInput", UINT64_C(0x0459c0fe521fc4ce))                                      \
     X("tfrun", "Inverse", UINT64_C(0x2c9b4a6a20941fb8))                                            \
+    X("tfrun", "LayerNormGrad", UINT64_C(0x45210e263d06b806))                                      \
+    X("tfrun", "MaxPoolGrad", UINT64_C(0x21981a5d2b4ed6bf))                                        \
     X("tfrun", "Reorder", UINT64_C(0xb24ea4168e8a9d4b))                                            \
+    X("tfrun", "SoftmaxCrossEntropyGrad", UINT64_C(0x617dadbbfd100b5c))                            \
     X("tfrun", "Solve", UINT64_C(0xd990f6d6590000b7))                                              \
     X("tfrun", "SumTo", UINT64_C(0x02333ba18462a10e))
 

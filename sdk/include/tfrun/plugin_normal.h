@@ -39,6 +39,8 @@
  *                      kernel_shape, strides, dilations: one per spatial axis; pads: begins, then
  *                      ends. With ceil_mode the last window may reach beyond the end padding: the
  *                      output's dims decide.
+ *   AveragePoolGrad ConvGradFilter ConvGradInput MaxPoolGrad
+ *                      the same, as their forward op has them
  *   ConvTranspose      the same; output_shape and output_padding are folded into the end pads,
  *                      which may be negative. Always
  *                      out = stride (in - 1) + dilation (k - 1) + 1 - begin - end
@@ -114,6 +116,10 @@
     X("", "Trilu", 1, "k:i ~1")                                                                    \
     X("", "Unsqueeze", 1, "axes:is ~1")                                                            \
     X("ai.onnx.ml", "LabelEncoder", 1, "-classes_strings")                                         \
+    X("tfrun", "AveragePoolGrad", 1, TFR_NORMAL_WINDOW " dilations:is auto_pad=NOTSET ~1")         \
+    X("tfrun", "ConvGradFilter", 1, TFR_NORMAL_WINDOW " dilations:is auto_pad=NOTSET ~2")          \
+    X("tfrun", "ConvGradInput", 1, TFR_NORMAL_WINDOW " dilations:is auto_pad=NOTSET ~2")           \
+    X("tfrun", "MaxPoolGrad", 1, TFR_NORMAL_WINDOW " dilations:is auto_pad=NOTSET ~2")             \
     X("tfrun", "SumTo", 1, "axes:is ~1")
 
 #endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The gradients of pools; letters as in pool.c, y the positions of the window. */
+#include "case.h"
+
+#define VARS                                                                                       \
+    "H=1..3 N=0..2 C=1..20 k=1..3 e=1|1|2 s=1..3 p=0..k-1 q=0..k-1 "                               \
+    "x=(k-1)*e+1..(k-1)*e+5 y=floor((x+p+q-(k-1)*e-1)/s)+1"
+#define WINDOW "kernel_shape:is=k^H dilations:is=e^H strides:is=s^H pads:is=p^H,q^H"
+
+const ops_case ops_pool_grad_cases[] = {
+    {"AveragePoolGrad", .domain = "tfrun", .vars = VARS,
+     .attrs = WINDOW " count_include_pad?:i=0|1",
+     .in = {{OPS_FLOATS, "N,C,y^H", NULL, NULL, NULL}, {"i64", "H+2", "=N,C,x^H", NULL, NULL}},
+     .tolerance = OPS_SUM},
+    {"MaxPoolGrad", .domain = "tfrun",
+     .vars = "k=1..3 s=1..3 A=3..7 B=3..7 y=floor(((i==0?A:B)-k)/s)+1",
+     .attrs = "kernel_shape:is=k^2 strides:is=s^2",
+     .in = {{OPS_FLOATS, "1,1,y^2", NULL, NULL, NULL},
+            {"i64", "1,1,y^2", "-1|0..A*B-1|0..A*B-1", NULL, NULL},
+            {"i64", "4", "=1,1,A,B", NULL, NULL}},
+     .tolerance = OPS_SUM},
+    {0},
+};
