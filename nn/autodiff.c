@@ -65,32 +65,36 @@ static tfr_status refuse(const tfr__diff *d, const char *why)
 {
     return tfr_fail(d->err, TFR_EUNSUPPORTED,
                     "node \"%s\" (%s) cannot be differentiated: %s; write it with ops that have "
-                    "rules, or leave it out between xs and y",
+                    "rules, or freeze what it is made of, so that it is not between xs and y",
                     d->node.name, d->node.op, why);
+}
+
+void tfr__diff_refuse(tfr__diff *d, const char *why)
+{
+    if (!d->status)
+        d->status = refuse(d, why);
 }
 
 /* The gradient goes through one node. */
 static tfr_status pull(tfr__diff *d, uint32_t i)
 {
     const tfr__diff_rule *rule;
-    tfr_value g = TFR_VALUE_NONE;
+    uint32_t n = 0; /* outputs up to the last one with a gradient */
     tfr_status status = view_node(d, i, &d->node);
-    for (uint32_t k = 0; !status && k < d->node.n_outputs; k++) {
-        tfr_value v = d->node.outputs[k];
-        if (v == TFR_VALUE_NONE || d->gradients[v] == TFR_VALUE_NONE || !d->flows[v])
-            continue;
-        if (k)
-            return refuse(d, "its other outputs than the first have no rule");
-        g = d->gradients[v];
-    }
-    if (status || g == TFR_VALUE_NONE ||
+    for (uint32_t k = 0; !status && k < d->node.n_outputs; k++)
+        if (tfr__diff_gradient(d, k) != TFR_VALUE_NONE)
+            n = k + 1;
+    if (status || !n ||
         (!any_flows(d, d->node.inputs, d->node.n_inputs) &&
          !any_flows(d, d->node.captures, d->node.n_captures)))
         return status;
     rule = rule_of(&d->node);
-    if (!rule)
+    if (!rule || !rule->run)
         return refuse(d, "its op has no rule");
-    rule->run(d, g);
+    if (n > (rule->outputs ? rule->outputs : 1))
+        return refuse(d, "there is no rule for that output of it which y depends on");
+    d->rule = rule;
+    rule->run(d, rule->outputs ? TFR_VALUE_NONE : tfr__diff_gradient(d, 0));
     return d->status;
 }
 

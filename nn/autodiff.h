@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * autodiff.h: what the rules of differentiation share. A rule is called for a node once the
- * gradient g of its first output is complete; it gives each input that wants one its share, built
- * with the helpers below. After a failure, which the state remembers, helpers do nothing and return
+ * gradients of its outputs are complete; it gives each input that wants one its share, built with
+ * the helpers below. After a failure, which the state remembers, helpers do nothing and return
  * TFR_VALUE_NONE, so rules need not look.
  */
 #ifndef TFR_NN_AUTODIFF_H
@@ -13,26 +13,33 @@
 
 /* What is known of a value without running. */
 typedef struct tfr__diff_fact {
-    int32_t dtype; /* 0 = not known */
-    int32_t rank;  /* -1 = not known */
+    int32_t dtype;              /* 0 = not known */
+    int32_t rank;               /* -1 = not known */
+    int64_t dims[TFR_MAX_RANK]; /* negative = not known */
 } tfr__diff_fact;
+
+struct tfr__diff_rule;
 
 typedef struct tfr__diff {
     tfr_graph *graph;
     tfr_status status; /* the first failure */
     tfr_err *err;
-    tfr_node_view node;     /* whose rule runs */
+    tfr_node_view node; /* whose rule runs */
+    const struct tfr__diff_rule *rule;
     uint32_t n_values;      /* before anything was added; the arrays below are by value */
     tfr_value *gradients;   /* so far, TFR_VALUE_NONE = none */
     bool *flows;            /* depends on xs */
     tfr_graph_types *types; /* read with tfr__diff_fact_of */
 } tfr__diff;
 
+/* g is the gradient of the only output that counts; of a rule for several it is absent. */
 typedef void tfr__diff_rule_fn(tfr__diff *d, tfr_value g);
 
 typedef struct tfr__diff_rule {
     const char *op;
     tfr__diff_rule_fn *run; /* NULL = constant almost everywhere, so nothing flows through it */
+    const char *formula;    /* for the rules that read it, autodiff_formula.c */
+    uint32_t outputs;       /* it takes the gradients of so many with tfr__diff_gradient; 0 = one */
 } tfr__diff_rule;
 
 /* autodiff_rules.c: the row of an op of domain "" or "tfrun", or NULL. */
@@ -46,14 +53,24 @@ tfr__diff_fact tfr__diff_fact_of(const tfr__diff *d, tfr_value v);
 /* Operands of the node at hand, TFR_VALUE_NONE if absent. */
 tfr_value tfr__diff_in(const tfr__diff *d, uint32_t i);
 tfr_value tfr__diff_out(const tfr__diff *d);
+/* The gradient of output k, TFR_VALUE_NONE if y does not depend on it; and zeros in its place. */
+tfr_value tfr__diff_gradient(const tfr__diff *d, uint32_t k);
+tfr_value tfr__diff_gradient_or_zeros(tfr__diff *d, uint32_t k);
+/* The node is not differentiated, because of why: "its X". */
+void tfr__diff_refuse(tfr__diff *d, const char *why);
 /* Does input i depend on xs? Else its gradient need not be built. */
 bool tfr__diff_wants(const tfr__diff *d, uint32_t i);
 /* Adds a share to the gradient of input i. */
 void tfr__diff_give(tfr__diff *d, uint32_t i, tfr_value share);
 int64_t tfr__diff_int(const tfr__diff *d, const char *name, int64_t absent);
 float tfr__diff_float(const tfr__diff *d, const char *name, float absent);
+/* Does the attribute have this text? Absent, it has the text of absent. */
+bool tfr__diff_is(const tfr__diff *d, const char *name, const char *absent, const char *text);
+enum { TFR__DIFF_ATTRS = 24 };
+/* The attributes of the node but that of one name, which may be NULL; their number. */
+uint32_t tfr__diff_attrs(tfr__diff *d, const char *but, tfr_attr out[TFR__DIFF_ATTRS]);
 
-/* Nodes. op is of domain "", SumTo aside. n_outputs 1. */
+/* Nodes. op is of domain "", or of "tfrun" if it is there only. n_outputs 1. */
 tfr_value tfr__diff_node(tfr__diff *d, const char *op, const tfr_value *inputs, uint32_t n_inputs,
                          const tfr_attr *attrs, uint32_t n_attrs);
 /* The same with more outputs. */
@@ -69,6 +86,17 @@ tfr_value tfr__diff_scalar(tfr__diff *d, double value, tfr_value like);
 tfr_value tfr__diff_int_scalar(tfr__diff *d, int64_t value);
 tfr_value tfr__diff_ints(tfr__diff *d, const int64_t *ints, int64_t n);
 
+tfr_value tfr__diff_shape_of(tfr__diff *d, tfr_value v);
+/* The dims from start up to end, 0 = all of them; the product of these as a list of one. */
+tfr_value tfr__diff_dims(tfr__diff *d, tfr_value v, int64_t start, int64_t end);
+tfr_value tfr__diff_dims_product(tfr__diff *d, tfr_value v, int64_t start, int64_t end);
+tfr_value tfr__diff_reshape(tfr__diff *d, tfr_value v, tfr_value shape);
+/* Lists one after the other. */
+tfr_value tfr__diff_join(tfr__diff *d, const tfr_value *lists, uint32_t n);
+tfr_value tfr__diff_sum_axes(tfr__diff *d, tfr_value v, const int64_t *axes, int64_t n, bool keep);
+/* v, whose elements belong to axis 1 of like, as [C, 1...], so that it broadcasts to like. */
+tfr_value tfr__diff_by_channel(tfr__diff *d, tfr_value v, tfr_value like);
+
 /* v with the shape of like: summed where like was broadcast, or the same elements reshaped. */
 tfr_value tfr__diff_sum_to(tfr__diff *d, tfr_value v, tfr_value like);
 tfr_value tfr__diff_reshape_like(tfr__diff *d, tfr_value v, tfr_value like);
@@ -82,8 +110,16 @@ tfr__diff_rule_fn tfr__diff_abs, tfr__diff_add, tfr__diff_cast, tfr__diff_cos, t
     tfr__diff_erf, tfr__diff_exp, tfr__diff_identity, tfr__diff_log, tfr__diff_mul, tfr__diff_neg,
     tfr__diff_pow, tfr__diff_reciprocal, tfr__diff_relu, tfr__diff_sigmoid, tfr__diff_sin,
     tfr__diff_softplus, tfr__diff_sqrt, tfr__diff_sub, tfr__diff_tanh, tfr__diff_where;
+/* autodiff_conv.c */
+tfr__diff_rule_fn tfr__diff_average_pool, tfr__diff_average_pool_grad, tfr__diff_conv,
+    tfr__diff_conv_grad_filter, tfr__diff_conv_grad_input, tfr__diff_conv_transpose,
+    tfr__diff_global_average_pool, tfr__diff_global_max_pool, tfr__diff_max_pool,
+    tfr__diff_max_pool_grad;
+/* autodiff_norm.c */
+tfr__diff_rule_fn tfr__diff_batch_norm, tfr__diff_dropout, tfr__diff_group_norm,
+    tfr__diff_layer_norm, tfr__diff_nll_loss, tfr__diff_softmax_loss;
 /* autodiff_move.c */
-tfr__diff_rule_fn tfr__diff_concat, tfr__diff_expand, tfr__diff_reshape, tfr__diff_slice,
+tfr__diff_rule_fn tfr__diff_concat, tfr__diff_expand, tfr__diff_reshaped, tfr__diff_slice,
     tfr__diff_transpose;
 /* autodiff_reduce.c */
 tfr__diff_rule_fn tfr__diff_gemm, tfr__diff_log_softmax, tfr__diff_matmul, tfr__diff_reduce_mean,

@@ -19,6 +19,18 @@ tfr_value tfr__diff_out(const tfr__diff *d)
     return d->node.outputs[0];
 }
 
+tfr_value tfr__diff_gradient(const tfr__diff *d, uint32_t k)
+{
+    tfr_value v = k < d->node.n_outputs ? d->node.outputs[k] : TFR_VALUE_NONE;
+    return v != TFR_VALUE_NONE && d->flows[v] ? d->gradients[v] : TFR_VALUE_NONE;
+}
+
+tfr_value tfr__diff_gradient_or_zeros(tfr__diff *d, uint32_t k)
+{
+    tfr_value g = tfr__diff_gradient(d, k), v = d->node.outputs[k];
+    return g != TFR_VALUE_NONE ? g : tfr__diff_expand_like(d, tfr__diff_scalar(d, 0, v), v);
+}
+
 bool tfr__diff_wants(const tfr__diff *d, uint32_t i)
 {
     tfr_value v = tfr__diff_in(d, i);
@@ -47,7 +59,45 @@ float tfr__diff_float(const tfr__diff *d, const char *name, float absent)
     return attr && attr->type == TFR_ATTR_FLOAT ? attr->floats[0] : absent;
 }
 
+bool tfr__diff_is(const tfr__diff *d, const char *name, const char *absent, const char *text)
+{
+    const tfr_attr *attr = tfr_node_attr(&d->node, name);
+    if (!attr || attr->type != TFR_ATTR_STRING)
+        return strcmp(absent, text) == 0;
+    return attr->strings[0].bytes == strlen(text) &&
+           memcmp(attr->strings[0].data, text, strlen(text)) == 0;
+}
+
+uint32_t tfr__diff_attrs(tfr__diff *d, const char *but, tfr_attr out[TFR__DIFF_ATTRS])
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < d->node.n_attrs; i++) {
+        const tfr_attr *attr =
+            (const tfr_attr *)((const char *)d->node.attrs + (size_t)i * d->node.attr_stride);
+        if (but && strcmp(attr->name, but) == 0)
+            continue;
+        if (n == TFR__DIFF_ATTRS)
+            tfr__diff_refuse(d, "it has too many attributes");
+        else
+            out[n++] = *attr;
+    }
+    return n;
+}
+
 /* ---- nodes ----------------------------------------------------------------------------------- */
+
+static const char *domain_of(const char *op)
+{
+    static const char *const ours[] = {
+        "AveragePoolGrad", "BatchNormGrad", "BatchNormTrain",          "ConvGradFilter",
+        "ConvGradInput",   "Inverse",       "LayerNormGrad",           "MaxPoolGrad",
+        "Solve",           "SumTo",         "SoftmaxCrossEntropyGrad",
+    };
+    for (size_t i = 0; i < sizeof ours / sizeof ours[0]; i++)
+        if (strcmp(op, ours[i]) == 0)
+            return "tfrun";
+    return "";
+}
 
 void tfr__diff_nodes(tfr__diff *d, const char *op, const tfr_value *inputs, uint32_t n_inputs,
                      const tfr_attr *attrs, uint32_t n_attrs, tfr_value *outputs,
@@ -55,7 +105,7 @@ void tfr__diff_nodes(tfr__diff *d, const char *op, const tfr_value *inputs, uint
 {
     char name[128];
     tfr_node_desc desc = {.size = sizeof desc,
-                          .domain = strcmp(op, "SumTo") == 0 ? "tfrun" : "",
+                          .domain = domain_of(op),
                           .op = op,
                           .name = name,
                           .device = d->node.device,
@@ -140,29 +190,74 @@ tfr_value tfr__diff_int_scalar(tfr__diff *d, int64_t value)
 
 /* ---- shapes ---------------------------------------------------------------------------------- */
 
+tfr_value tfr__diff_shape_of(tfr__diff *d, tfr_value v)
+{
+    return tfr__diff_op1(d, "Shape", v);
+}
+
+tfr_value tfr__diff_dims(tfr__diff *d, tfr_value v, int64_t start, int64_t end)
+{
+    const tfr_attr attrs[] = {TFR_SET_INT("start", start), TFR_SET_INT("end", end)};
+    return tfr__diff_node(d, "Shape", &v, 1, attrs, end ? 2 : 1);
+}
+
+tfr_value tfr__diff_dims_product(tfr__diff *d, tfr_value v, int64_t start, int64_t end)
+{
+    return tfr__diff_op1(d, "ReduceProd", tfr__diff_dims(d, v, start, end));
+}
+
+tfr_value tfr__diff_reshape(tfr__diff *d, tfr_value v, tfr_value shape)
+{
+    const tfr_attr attrs[] = {TFR_SET_INT("allowzero", 1)};
+    return tfr__diff_node(d, "Reshape", (const tfr_value[]){v, shape}, 2, attrs, 1);
+}
+
+tfr_value tfr__diff_join(tfr__diff *d, const tfr_value *lists, uint32_t n)
+{
+    const tfr_attr attrs[] = {TFR_SET_INT("axis", 0)};
+    return tfr__diff_node(d, "Concat", lists, n, attrs, 1);
+}
+
+tfr_value tfr__diff_sum_axes(tfr__diff *d, tfr_value v, const int64_t *axes, int64_t n, bool keep)
+{
+    const tfr_attr attrs[] = {TFR_SET_INT("keepdims", keep)};
+    return tfr__diff_node(d, "ReduceSum", (const tfr_value[]){v, tfr__diff_ints(d, axes, n)}, 2,
+                          attrs, 1);
+}
+
+tfr_value tfr__diff_by_channel(tfr__diff *d, tfr_value v, tfr_value like)
+{
+    const int64_t one = 1;
+    tfr_value n = tfr__diff_shape_of(d, tfr__diff_dims(d, like, 2, 0));
+    tfr_value lists[] = {tfr__diff_shape_of(d, v),
+                         tfr__diff_op2(d, "Expand", tfr__diff_ints(d, &one, 1), n)};
+    return tfr__diff_reshape(d, v, tfr__diff_join(d, lists, 2));
+}
+
 tfr_value tfr__diff_sum_to(tfr__diff *d, tfr_value v, tfr_value like)
 {
-    return tfr__diff_op2(d, "SumTo", v, tfr__diff_op1(d, "Shape", like));
+    return tfr__diff_op2(d, "SumTo", v, tfr__diff_shape_of(d, like));
 }
 
 tfr_value tfr__diff_reshape_like(tfr__diff *d, tfr_value v, tfr_value like)
 {
-    const tfr_value in[] = {v, tfr__diff_op1(d, "Shape", like)};
-    const tfr_attr attrs[] = {TFR_SET_INT("allowzero", 1)};
-    return tfr__diff_node(d, "Reshape", in, 2, attrs, 1);
+    return tfr__diff_reshape(d, v, tfr__diff_shape_of(d, like));
 }
 
 tfr_value tfr__diff_expand_like(tfr__diff *d, tfr_value v, tfr_value like)
 {
-    return tfr__diff_op2(d, "Expand", v, tfr__diff_op1(d, "Shape", like));
+    return tfr__diff_op2(d, "Expand", v, tfr__diff_shape_of(d, like));
 }
 
 tfr__diff_fact tfr__diff_fact_of(const tfr__diff *d, tfr_value v)
 {
-    const tfr__diff_fact none = {0, -1};
+    tfr__diff_fact out = {.rank = -1};
     tfr_value_type type = {.size = sizeof type};
 
     if (v < 0 || (uint32_t)v >= d->n_values || tfr_graph_types_get(d->types, NULL, v, &type, NULL))
-        return none;
-    return (tfr__diff_fact){type.dtype, type.rank_known ? type.rank : -1};
+        return out;
+    out.dtype = type.dtype;
+    out.rank = type.rank_known ? type.rank : -1;
+    memcpy(out.dims, type.dims, sizeof out.dims);
+    return out;
 }

@@ -5,7 +5,7 @@
 #include "autodiff.h"
 
 /* Reshape, Flatten, Squeeze, Unsqueeze */
-void tfr__diff_reshape(tfr__diff *d, tfr_value g)
+void tfr__diff_reshaped(tfr__diff *d, tfr_value g)
 {
     if (tfr__diff_wants(d, 0))
         tfr__diff_give(d, 0, tfr__diff_reshape_like(d, g, tfr__diff_in(d, 0)));

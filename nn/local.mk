@@ -5,9 +5,11 @@ libtfrun_nn_core_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PUBLIC_INCLUDES) $(JANSSON_C
 libtfrun_nn_core_la_SOURCES = \
 	nn/autodiff.c \
 	nn/autodiff.h \
+	nn/autodiff_conv.c \
 	nn/autodiff_elementwise.c \
 	nn/autodiff_kit.c \
 	nn/autodiff_move.c \
+	nn/autodiff_norm.c \
 	nn/autodiff_reduce.c \
 	nn/autodiff_rules.c \
 	nn/checkpoint.c \

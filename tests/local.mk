@@ -22,6 +22,7 @@ unit_tests = \
 	tests/test_alloc \
 	tests/test_arena \
 	tests/test_autodiff \
+	tests/test_autodiff_layers \
 	tests/test_building \
 	tests/test_cache_file \
 	tests/test_checkpoint \
@@ -205,6 +206,10 @@ tests_test_arena_SOURCES = tests/test_arena.c
 tests_test_autodiff_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_autodiff_LDADD = $(TFR_TEST_NN)
 tests_test_autodiff_SOURCES = tests/test_autodiff.c
+
+tests_test_autodiff_layers_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_autodiff_layers_LDADD = $(TFR_TEST_NN)
+tests_test_autodiff_layers_SOURCES = tests/gradient_kit.h tests/test_autodiff_layers.c
 
 tests_test_building_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_building_LDADD = $(TFR_TEST_CORE) -lpthread

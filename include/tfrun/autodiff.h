@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * tfrun/autodiff.h (libtfrun-nn): differentiates a graph in reverse mode. The gradients are nodes
- * of the same graph, made of ordinary ops (and of tfrun's SumTo), so they run on every backend and
- * can be differentiated again.
+ * of the same graph, made of ordinary ops and of those of domain "tfrun" that gradients need; most
+ * can be differentiated again. At a kink there is one answer: Relu and Abs have 0 at 0, Clip lets
+ * through what is at its bounds, equals of Max and Min share alike, MaxPool takes the first.
  */
 #ifndef TFRUN_AUTODIFF_H
 #define TFRUN_AUTODIFF_H

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Gradients of convolutions, pools, normalisations, Dropout and losses; gradient_kit.h checks. */
+#include "gradient_kit.h"
+
+TEST(convolutions)
+{
+    static const gradient_case c[] = {
+        {"Conv", "f2,3,6 f4,3,3", "", .flags = MULTILINEAR | SECOND},
+        {"Conv", "f2,3,6 f4,3,3 f4", "pads:is=1,0 strides:is=2", .flags = SECOND},
+        {"Conv", "f1,2,5,5 f2,2,3,3", "auto_pad:s=SAME_UPPER strides:is=2,1", .flags = MULTILINEAR},
+        {"Conv", "f1,2,5,4 f2,2,2,2", "auto_pad:s=SAME_LOWER strides:is=2,2", .flags = MULTILINEAR},
+        {"Conv", "f1,2,5,5 f2,2,3,3", "auto_pad:s=VALID kernel_shape:is=3,3", .flags = MULTILINEAR},
+        {"Conv", "f2,4,7,6 f6,2,3,2", "group:i=2 dilations:is=2,3 strides:is=1,2 pads:is=2,0,1,3",
+         .flags = MULTILINEAR | SECOND},
+        {"Conv", "f2,4,5 f4,1,2", "group:i=4", .flags = MULTILINEAR},
+        {"Conv", "f1,2,3,4,3 f2,2,2,2,2", "strides:is=1,2,1 pads:is=1,0,0,0,1,1",
+         .flags = MULTILINEAR},
+        {"Conv", "f0,2,5 f3,2,3 f3", "", .flags = 0},
+        {"ConvTranspose", "f2,3,4 f3,2,3", "", .flags = MULTILINEAR | SECOND},
+        {"ConvTranspose", "f2,3,4 f3,2,3 f2", "strides:is=2 pads:is=1,0", .flags = 0},
+        {"ConvTranspose", "f1,4,3,3 f4,1,3,2",
+         "group:i=2 strides:is=3,2 output_padding:is=2,1 pads:is=1,1,0,0 dilations:is=1,2",
+         .flags = MULTILINEAR},
+        {"ConvTranspose", "f1,2,3 f2,2,4", "auto_pad:s=SAME_UPPER strides:is=2",
+         .flags = MULTILINEAR},
+        {"ConvTranspose", "f1,2,3 f2,2,3", "auto_pad:s=SAME_LOWER strides:is=2",
+         .flags = MULTILINEAR},
+        {"ConvTranspose", "f1,2,3 f2,2,1", "auto_pad:s=SAME_LOWER strides:is=2",
+         .flags = MULTILINEAR},
+        {"ConvTranspose", "f1,2,3 f2,2,3", "auto_pad:s=VALID strides:is=2", .flags = MULTILINEAR},
+        {"tfrun.ConvGradInput", "f2,3,4 f3,2,3 i2,2,6", "", .flags = MULTILINEAR | SECOND},
+        {"tfrun.ConvGradFilter", "f2,3,4 f2,2,6 i3,2,3", "", .flags = MULTILINEAR | SECOND},
+    };
+    CHECK_GRADIENTS(c);
+}
+
+TEST(pools)
+{
+    static const gradient_case c[] = {
+        {"MaxPool", "f2,3,6", "kernel_shape:is=2 strides:is=2", .flags = LINEAR | SECOND},
+        {"MaxPool", "f1,2,6,5", "kernel_shape:is=3,3 pads:is=1,1,1,1 strides:is=2,1",
+         .flags = LINEAR},
+        {"MaxPool", "f1,2,7,7", "kernel_shape:is=2,3 dilations:is=2,2 strides:is=2,2 ceil_mode:i=1",
+         .flags = LINEAR},
+        {"MaxPool", "f1,2,6,5", "kernel_shape:is=2,2 storage_order:i=1", .flags = LINEAR,
+         .n_outputs = 2, .outputs = 1},
+        {"MaxPool", "f1,2,6,5", "kernel_shape:is=2,2", .flags = LINEAR, .n_outputs = 2,
+         .outputs = 1},
+        {"MaxPool", "f1,1,3,4,5", "kernel_shape:is=2,2,2 auto_pad:s=SAME_UPPER", .flags = LINEAR},
+        {"MaxPool", "f0,2,6", "kernel_shape:is=2", .flags = LINEAR},
+        {"AveragePool", "f2,3,6", "kernel_shape:is=2 strides:is=2", .flags = LINEAR | SECOND},
+        {"AveragePool", "f1,2,6,5", "kernel_shape:is=3,3 pads:is=1,1,1,1 strides:is=2,1",
+         .flags = LINEAR},
+        {"AveragePool", "f1,2,6,5",
+         "kernel_shape:is=3,3 pads:is=1,1,1,1 strides:is=2,2 count_include_pad:i=1",
+         .flags = LINEAR},
+        {"AveragePool", "f1,2,7,7",
+         "kernel_shape:is=2,3 dilations:is=2,2 strides:is=2,3 ceil_mode:i=1 pads:is=1,1,1,1 "
+         "count_include_pad:i=1",
+         .flags = LINEAR},
+        {"AveragePool", "f1,2,7,8", "kernel_shape:is=3,3 auto_pad:s=SAME_LOWER strides:is=2,2",
+         .flags = LINEAR},
+        {"GlobalAveragePool", "f2,3,4,2", "", .flags = LINEAR | SECOND},
+        {"GlobalAveragePool", "f2,3", "", .flags = LINEAR},
+        {"GlobalMaxPool", "f2,3,4,2", "", .flags = LINEAR},
+    };
+    CHECK_GRADIENTS(c);
+}
+
+TEST(normalisations)
+{
+    static const gradient_case c[] = {
+        {"BatchNormalization", "f3,2,4 f2 f2 f2 f2", "epsilon:f=0.01", .flags = SECOND, .low = 0.5,
+         .high = 2},
+        {"BatchNormalization", "f3,2 f2 f2 f2 f2", "", .low = 0.5, .high = 2},
+        {"BatchNormalization", "f5 f1 f1 f1 f1", "", .low = 0.5, .high = 2},
+        {"BatchNormalization", "f3,2,4 f2 f2 c2 c2", "training_mode:i=1", .n_outputs = 3,
+         .outputs = 1},
+        {"BatchNormalization", "f3,2,2,3 f2 f2 c2 c2", "training_mode:i=1 epsilon:f=0.1",
+         .flags = 0},
+        {"BatchNormalization", "f6,2 f2 f2 c2 c2", "training_mode:i=1", .flags = 0},
+        {"tfrun.BatchNormTrain", "f3,2,4 f2 f2 c2 c2", "", .n_outputs = 5, .outputs = 1},
+        {"LayerNormalization", "f2,3,4 f4 f4", "", .flags = 0},
+        {"LayerNormalization", "f2,3,4 f3,4", "axis:i=1 epsilon:f=0.1", .flags = 0},
+        {"LayerNormalization", "f2,3,4 f4 f3,1", "axis:i=-2", .flags = 0},
+        {"LayerNormalization", "f2,3,4 f2,3,4 f", "axis:i=0", .flags = 0},
+        {"LayerNormalization", "f0,3 f3 f3", "", .flags = 0},
+        {"RMSNormalization", "f2,3,4 f4", "", .flags = 0},
+        {"RMSNormalization", "f2,3,4 f", "axis:i=1", .flags = 0},
+        {"GroupNormalization", "f2,4,3 f4 f4", "num_groups:i=2", .flags = 0},
+        {"GroupNormalization", "f2,6,2,2 f6 f6", "num_groups:i=3 epsilon:f=0.1", .flags = 0},
+        {"GroupNormalization", "f3,4 f4 f4", "num_groups:i=2", .flags = 0},
+        {"InstanceNormalization", "f2,3,5 f3 f3", "", .flags = 0},
+        {"InstanceNormalization", "f1,2,3,2 f2 f2", "epsilon:f=0.1", .flags = 0},
+        {"Dropout", "f4,5", "", .flags = LINEAR | SECOND},
+        {"Dropout", "f4,5 =0.75 true", "", .flags = LINEAR | RANDOM, .n_outputs = 2},
+        {"Dropout", "f4,5 =0", "", .flags = LINEAR, .n_outputs = 2, .outputs = 1},
+    };
+    CHECK_GRADIENTS(c);
+}
+
+TEST(losses)
+{
+    static const gradient_case c[] = {
+        {"SoftmaxCrossEntropyLoss", "f5,3 n3:5", "", .flags = 0},
+        {"SoftmaxCrossEntropyLoss", "f5,3 n3:5", "reduction:s=sum", .flags = 0},
+        {"SoftmaxCrossEntropyLoss", "f5,3 n3:5", "reduction:s=none ignore_index:i=1", .flags = 0},
+        {"SoftmaxCrossEntropyLoss", "f2,3,4 n3:2,4 c3", "ignore_index:i=0", .low = 0.5, .high = 2},
+        {"SoftmaxCrossEntropyLoss", "f2,3,4 n3:2,4 c3", "", .low = 0.5, .high = 2, .n_outputs = 2,
+         .outputs = 3},
+        {"SoftmaxCrossEntropyLoss", "f2,3,4 n3:2,4", "", .n_outputs = 2, .outputs = 2},
+        {"NegativeLogLikelihoodLoss", "f5,3 n3:5", "", .flags = LINEAR},
+        {"NegativeLogLikelihoodLoss", "f2,3,4 n3:2,4 c3", "reduction:s=none ignore_index:i=2",
+         .flags = LINEAR, .low = 0.5, .high = 2},
+        {"NegativeLogLikelihoodLoss", "f2,3,4 n3:2,4 c3", "reduction:s=sum", .flags = LINEAR,
+         .low = 0.5, .high = 2},
+    };
+    CHECK_GRADIENTS(c);
+}
+
+static const test_case cases[] = {
+    CASE(convolutions),
+    CASE(pools),
+    CASE(normalisations),
+    CASE(losses),
+};
+TEST_MAIN(cases)
