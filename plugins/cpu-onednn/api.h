@@ -77,6 +77,9 @@ dnnl_status_t onednn_convolution(onednn_make *make, onednn_cmd src, onednn_cmd w
                                  onednn_cmd bias, onednn_cmd dst, const onednn_window *window);
 dnnl_status_t onednn_deconvolution(onednn_make *make, onednn_cmd src, onednn_cmd weights,
                                    onednn_cmd bias, onednn_cmd dst, const onednn_window *window);
+/* The gradient of a convolution's weights. */
+dnnl_status_t onednn_convolution_weights(onednn_make *make, onednn_cmd src, onednn_cmd diff_weights,
+                                         onednn_cmd diff_dst, const onednn_window *window);
 dnnl_status_t onednn_pooling(onednn_make *make, dnnl_alg_kind_t alg, onednn_cmd src, onednn_cmd dst,
                              const onednn_window *window);
 dnnl_status_t onednn_matmul(onednn_make *make, onednn_cmd src, onednn_cmd weights, onednn_cmd bias,

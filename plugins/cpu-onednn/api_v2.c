@@ -105,6 +105,27 @@ dnnl_status_t onednn_convolution(onednn_make *make, onednn_cmd src, onednn_cmd w
                    &d);
 }
 
+dnnl_status_t onednn_convolution_weights(onednn_make *make, onednn_cmd src, onednn_cmd diff_weights,
+                                         onednn_cmd diff_dst, const onednn_window *w)
+{
+    dnnl_convolution_desc_t forward, d;
+    dnnl_primitive_desc_t hint = NULL;
+    dnnl_status_t status = dnnl_dilated_convolution_forward_desc_init(
+        &forward, dnnl_forward_training, dnnl_convolution_direct, src, diff_weights, NULL, diff_dst,
+        w->stride, w->dilation, w->pad_begin, w->pad_end);
+    if (status == dnnl_success)
+        status = dnnl_primitive_desc_create(&hint, &forward, make->attr, make->engine, NULL);
+    if (status == dnnl_success)
+        status = dnnl_dilated_convolution_backward_weights_desc_init(
+            &d, dnnl_convolution_direct, src, diff_weights, NULL, diff_dst, w->stride, w->dilation,
+            w->pad_begin, w->pad_end);
+    if (status == dnnl_success)
+        status = dnnl_primitive_desc_create(&make->pd, &d, make->attr, make->engine, hint);
+    if (hint)
+        dnnl_primitive_desc_destroy(hint);
+    return status;
+}
+
 dnnl_status_t onednn_deconvolution(onednn_make *make, onednn_cmd src, onednn_cmd weights,
                                    onednn_cmd bias, onednn_cmd dst, const onednn_window *window)
 {

@@ -97,6 +97,22 @@ dnnl_status_t onednn_convolution(onednn_make *make, onednn_cmd src, onednn_cmd w
         make->attr);
 }
 
+dnnl_status_t onednn_convolution_weights(onednn_make *make, onednn_cmd src, onednn_cmd diff_weights,
+                                         onednn_cmd diff_dst, const onednn_window *w)
+{
+    dnnl_primitive_desc_t hint = NULL;
+    dnnl_status_t status = dnnl_convolution_forward_primitive_desc_create(
+        &hint, make->engine, dnnl_forward_training, dnnl_convolution_direct, src, diff_weights,
+        NULL, diff_dst, w->stride, w->dilation, w->pad_begin, w->pad_end, make->attr);
+    if (status == dnnl_success)
+        status = dnnl_convolution_backward_weights_primitive_desc_create(
+            &make->pd, make->engine, dnnl_convolution_direct, src, diff_weights, NULL, diff_dst,
+            w->stride, w->dilation, w->pad_begin, w->pad_end, hint, make->attr);
+    if (hint)
+        dnnl_primitive_desc_destroy(hint);
+    return status;
+}
+
 dnnl_status_t onednn_deconvolution(onednn_make *make, onednn_cmd src, onednn_cmd weights,
                                    onednn_cmd bias, onednn_cmd dst, const onednn_window *window)
 {

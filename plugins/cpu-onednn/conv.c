@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * conv.c: Conv and ConvTranspose in 1 to 3 dimensions, with groups, dilation and padding of
- * any kind.
+ * conv.c: Conv, ConvTranspose and ConvGradInput in 1 to 3 dimensions, with groups, dilation and
+ * padding of any kind. ConvGradInput is a ConvTranspose whose output has the dims that are wanted.
  *
  * N C H W are the input's dims, OC IC KH KW the weights', G the groups. Operands are plain outside;
  * inside, the library may choose blocked layouts, which pays when the arithmetic outweighs the
@@ -14,7 +14,7 @@
 
 static bool is_transposed(const tfr_call *call)
 {
-    return strcmp(call->name, "ConvTranspose") == 0;
+    return strcmp(call->name, "ConvTranspose") == 0 || strcmp(call->name, "ConvGradInput") == 0;
 }
 
 /*
@@ -97,7 +97,7 @@ bool onednn_want_window(const tfr_call *call, tfr_answer *answer, const tfr_oper
 
 void onednn_conv_supports(const tfr_plugin_device *device, const tfr_call *call, tfr_answer *answer)
 {
-    if (onednn_want_float(device, call, answer, 0, true))
+    if (onednn_want_float(device, call, answer, call->domain[0] ? 1u << 2 : 0, true))
         onednn_want_window(call, answer, tfr_call_input(call, 1));
 }
 
@@ -190,7 +190,9 @@ void onednn_add_convolution(onednn_build *b, const onednn_conv *c, onednn_quant 
 void onednn_conv_prepare(onednn_build *b, const tfr_call *call)
 {
     const tfr_operand *x = tfr_call_input(call, 0), *k = tfr_call_input(call, 1);
-    const tfr_operand *bias = tfr_call_input(call, 2), *y = tfr_call_output(call, 0);
+    /* Input 2 of ConvGradInput is the shape. */
+    const tfr_operand *bias = call->domain[0] ? NULL : tfr_call_input(call, 2);
+    const tfr_operand *y = tfr_call_output(call, 0);
     /* oneDNN 2 has no fast transposed code for 16 bits. */
     dnnl_data_type_t type = is_transposed(call) ? dnnl_f32 : onednn_type(x->dtype);
     onednn_quant q;

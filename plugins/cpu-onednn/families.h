@@ -19,6 +19,7 @@ ONEDNN_FAMILY(cast);           /* cast.c */
 ONEDNN_FAMILY(clip);           /* unary.c */
 ONEDNN_FAMILY(concat);         /* concat.c */
 ONEDNN_FAMILY(conv);           /* conv.c */
+ONEDNN_FAMILY(conv_grad);      /* conv_grad.c */
 ONEDNN_FAMILY(conv_integer);   /* conv_integer.c */
 ONEDNN_FAMILY(exp);            /* unary.c */
 ONEDNN_FAMILY(gelu);           /* unary.c */

@@ -86,6 +86,8 @@ bool onednn_library_adds_int8(const tfr_host *host);
 #define dnnl_batch_normalization_forward_primitive_desc_create                                     \
     ONEDNN(dnnl_batch_normalization_forward_primitive_desc_create)
 #define dnnl_binary_primitive_desc_create ONEDNN(dnnl_binary_primitive_desc_create)
+#define dnnl_convolution_backward_weights_primitive_desc_create                                    \
+    ONEDNN(dnnl_convolution_backward_weights_primitive_desc_create)
 #define dnnl_convolution_forward_primitive_desc_create                                             \
     ONEDNN(dnnl_convolution_forward_primitive_desc_create)
 #define dnnl_deconvolution_forward_primitive_desc_create                                           \
@@ -121,6 +123,8 @@ bool onednn_library_adds_int8(const tfr_host *host);
 #define dnnl_batch_normalization_forward_desc_init                                                 \
     ONEDNN(dnnl_batch_normalization_forward_desc_init)
 #define dnnl_binary_desc_init ONEDNN(dnnl_binary_desc_init)
+#define dnnl_dilated_convolution_backward_weights_desc_init                                        \
+    ONEDNN(dnnl_dilated_convolution_backward_weights_desc_init)
 #define dnnl_dilated_convolution_forward_desc_init                                                 \
     ONEDNN(dnnl_dilated_convolution_forward_desc_init)
 #define dnnl_dilated_deconvolution_forward_desc_init                                               \

@@ -16,6 +16,7 @@ tfrun_onednn_la_SOURCES = \
 	plugins/cpu-onednn/concat.c \
 	plugins/cpu-onednn/conv.c \
 	plugins/cpu-onednn/conv.h \
+	plugins/cpu-onednn/conv_grad.c \
 	plugins/cpu-onednn/conv_integer.c \
 	plugins/cpu-onednn/device.c \
 	plugins/cpu-onednn/error.c \

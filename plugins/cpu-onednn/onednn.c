@@ -32,9 +32,9 @@ static int32_t onednn_ops(const tfr_device_info *device, tfr_op_claim *out, uint
         tfr_op_claim claim = {
             .size = sizeof claim,
             .since_version = op->since_version,
-            .domain = "",
+            .domain = op->domain,
             .name = op->name,
-            .digest = tfr_op_digest("", op->name),
+            .digest = tfr_op_digest(op->domain, op->name),
             .dtypes = op->types | onednn_types_claimed(the_host, op->types_if),
             .dtypes_if = op->types_if,
         };

@@ -39,7 +39,7 @@ struct onednn_build;
  * empty: onednn_supports has looked. prepare adds steps to the build; errors stick to it.
  */
 typedef struct onednn_op {
-    const char *name;
+    const char *domain, *name;
     int32_t since_version;
     void (*supports)(const tfr_plugin_device *device, const tfr_call *call, tfr_answer *answer);
     void (*prepare)(struct onednn_build *build, const tfr_call *call);

@@ -7,10 +7,12 @@
 
 #include "families.h"
 
-#define OP(name, version, family, ...)                                                             \
+#define ROW(domain, name, version, family, ...)                                                    \
     {                                                                                              \
-        name, version, onednn_##family##_supports, onednn_##family##_prepare, __VA_ARGS__          \
+        domain, name, version, onednn_##family##_supports, onednn_##family##_prepare, __VA_ARGS__  \
     }
+#define OP(...)  ROW("", __VA_ARGS__)
+#define OWN(...) ROW("tfrun", __VA_ARGS__)
 
 /* Sets of types of operand 0: those of every processor, and those of some. */
 #define BIT(type) (1u << TFR_DTYPE_##type)
@@ -32,6 +34,8 @@ const onednn_op onednn_op_rows[] = {
     OP("Clip", 13, clip, BIT(F32), BIT(F16)),
     OP("Concat", 13, concat, MOVED),
     OP("Conv", 22, conv, FLOATS),
+    OWN("ConvGradFilter", 1, conv_grad, F32),
+    OWN("ConvGradInput", 1, conv, F32),
     OP("ConvInteger", 10, conv_integer, 0, INT8),
     OP("ConvTranspose", 22, conv, FLOATS),
     OP("DequantizeLinear", 28, quantize, INT8, 0),
@@ -90,13 +94,12 @@ const onednn_op *onednn_find_op(const tfr_call *call)
 {
     uint32_t low = 0, high = onednn_n_op_rows;
 
-    if (call->domain[0] != 0)
-        return NULL;
     while (low < high) {
         uint32_t middle = (low + high) / 2;
         int order = strcmp(call->name, onednn_op_rows[middle].name);
-        if (order == 0)
-            return &onednn_op_rows[middle];
+        if (order == 0) /* no name is of two domains */
+            return strcmp(call->domain, onednn_op_rows[middle].domain) ? NULL
+                                                                       : &onednn_op_rows[middle];
         if (order < 0)
             high = middle;
         else
