@@ -5,6 +5,7 @@
 #include "fake/kit.h"
 
 #include "device/loader.h"
+#include "op/op.h"
 #include "value/tensor.h"
 #include <pthread.h>
 #include <tfrun/op.h>
@@ -157,9 +158,13 @@ TEST(what_can_be_seen_before_is_found_by_the_probe)
     CHECK(!kit_has(runtime, "NPU:1"));
     close_all(runtime);
     runtime = open_with("old_ops", NULL);
-    CHECK_STR("3 of its ops are off: Add is of version 1, this core has version 14, Mul is of "
-              "version 1, this core has version 14, Relu is of version 1, this core has version 14",
+    CHECK_STR("3 of its ops are off: Add is of version 1, this core has version 14, Relu is of "
+              "version 1, this core has version 14, ScatterElements is of version 11 with another "
+              "schema or normal form, this core has version 18",
               kit_row(runtime, "old_ops").reason);
+    CHECK_INT(
+        TFR__CLAIM_OLDER,
+        runtime->devices[0].backends[0].claims[tfr__op_number(tfr__op_find("", "ScatterND"))]);
     close_all(runtime);
 }
 
