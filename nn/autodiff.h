@@ -100,16 +100,19 @@ tfr_value tfr__diff_by_channel(tfr__diff *d, tfr_value v, tfr_value like);
 /* v with the shape of like: summed where like was broadcast, or the same elements reshaped. */
 tfr_value tfr__diff_sum_to(tfr__diff *d, tfr_value v, tfr_value like);
 tfr_value tfr__diff_reshape_like(tfr__diff *d, tfr_value v, tfr_value like);
+/* v, an output of a reduction or its gradient, repeated along what was reduced. */
+tfr_value tfr__diff_repeated(tfr__diff *d, tfr_value v);
 /* v repeated to the shape of like. */
 tfr_value tfr__diff_expand_like(tfr__diff *d, tfr_value v, tfr_value like);
 
 /* ---- rules, by file -------------------------------------------------------------------------- */
 
 /* autodiff_elementwise.c */
-tfr__diff_rule_fn tfr__diff_abs, tfr__diff_add, tfr__diff_cast, tfr__diff_cos, tfr__diff_div,
-    tfr__diff_erf, tfr__diff_exp, tfr__diff_identity, tfr__diff_log, tfr__diff_mul, tfr__diff_neg,
-    tfr__diff_pow, tfr__diff_reciprocal, tfr__diff_relu, tfr__diff_sigmoid, tfr__diff_sin,
-    tfr__diff_softplus, tfr__diff_sqrt, tfr__diff_sub, tfr__diff_tanh, tfr__diff_where;
+tfr__diff_rule_fn tfr__diff_cast, tfr__diff_clip, tfr__diff_gelu, tfr__diff_max, tfr__diff_pow,
+    tfr__diff_sum, tfr__diff_where;
+/* autodiff_formula.c: the formulas of the row; and the value of one. */
+tfr__diff_rule_fn tfr__diff_formula;
+tfr_value tfr__diff_evaluate(tfr__diff *d, tfr_value g, const char *text);
 /* autodiff_conv.c */
 tfr__diff_rule_fn tfr__diff_average_pool, tfr__diff_average_pool_grad, tfr__diff_conv,
     tfr__diff_conv_grad_filter, tfr__diff_conv_grad_input, tfr__diff_conv_transpose,
@@ -119,10 +122,14 @@ tfr__diff_rule_fn tfr__diff_average_pool, tfr__diff_average_pool_grad, tfr__diff
 tfr__diff_rule_fn tfr__diff_batch_norm, tfr__diff_dropout, tfr__diff_group_norm,
     tfr__diff_layer_norm, tfr__diff_nll_loss, tfr__diff_softmax_loss;
 /* autodiff_move.c */
-tfr__diff_rule_fn tfr__diff_concat, tfr__diff_expand, tfr__diff_reshaped, tfr__diff_slice,
+tfr__diff_rule_fn tfr__diff_again, tfr__diff_concat, tfr__diff_expand, tfr__diff_max_unpool,
+    tfr__diff_moved, tfr__diff_reshaped, tfr__diff_scatter, tfr__diff_split, tfr__diff_top_k,
     tfr__diff_transpose;
 /* autodiff_reduce.c */
-tfr__diff_rule_fn tfr__diff_gemm, tfr__diff_log_softmax, tfr__diff_matmul, tfr__diff_reduce_mean,
-    tfr__diff_reduce_sum, tfr__diff_softmax, tfr__diff_summed;
+tfr__diff_rule_fn tfr__diff_cum_sum, tfr__diff_log_softmax, tfr__diff_lp_norm, tfr__diff_reduce_max,
+    tfr__diff_reduce_mean, tfr__diff_reduce_prod, tfr__diff_softmax, tfr__diff_summed;
+/* autodiff_matmul.c, autodiff_einsum.c */
+tfr__diff_rule_fn tfr__diff_det, tfr__diff_einsum, tfr__diff_gemm, tfr__diff_inverse,
+    tfr__diff_matmul, tfr__diff_solve;
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * autodiff_elementwise.c: ops that treat every element alike. Below, x or a and b are the inputs, y
- * the output, g the gradient of y. Operands that were broadcast get the sum over what was repeated.
- * At a kink the gradient is the one of the flat side: Relu, Abs and Pow have 0 at 0.
+ * autodiff_elementwise.c: ops that treat every element alike and for which a formula
+ * (autodiff_formula.c) is not enough. Below, x or a and b are the inputs, y the output, g the
+ * gradient of y. Operands that were broadcast get the sum over what was repeated.
  */
 #include "autodiff.h"
 
@@ -17,58 +17,60 @@ static tfr_value mul(tfr__diff *d, tfr_value a, tfr_value b)
     return tfr__diff_op2(d, "Mul", a, b);
 }
 
-/* g * factor goes to the only input. */
-static void give_product(tfr__diff *d, tfr_value g, tfr_value factor)
-{
-    tfr__diff_give(d, 0, mul(d, g, factor));
-}
+/* ---- any number of operands ------------------------------------------------------------------ */
 
-/* ---- arithmetic ------------------------------------------------------------------------------ */
-
-void tfr__diff_add(tfr__diff *d, tfr_value g)
+/* Sum, and Mean, which has 1 / n of it. */
+void tfr__diff_sum(tfr__diff *d, tfr_value g)
 {
-    for (uint32_t i = 0; i < d->node.n_inputs; i++) /* Sum, too */
+    if (d->node.op[0] == 'M')
+        g = tfr__diff_op2(d, "Div", g, tfr__diff_scalar(d, d->node.n_inputs, tfr__diff_in(d, 0)));
+    for (uint32_t i = 0; i < d->node.n_inputs; i++)
         if (tfr__diff_wants(d, i))
             give_sum(d, i, g);
 }
 
-void tfr__diff_sub(tfr__diff *d, tfr_value g)
+/* Max and Min: those that are equal to y share g. */
+void tfr__diff_max(tfr__diff *d, tfr_value g)
 {
+    tfr_value y = tfr__diff_out(d), one = tfr__diff_scalar(d, 1, y),
+              zero = tfr__diff_scalar(d, 0, y);
+    tfr_value n = TFR_VALUE_NONE;
+    for (uint32_t i = 0; i < d->node.n_inputs; i++) {
+        tfr_value is = tfr__diff_op2(d, "Equal", tfr__diff_in(d, i), y);
+        is = tfr__diff_op3(d, "Where", is, one, zero);
+        n = n == TFR_VALUE_NONE ? is : tfr__diff_op2(d, "Add", n, is);
+    }
+    g = tfr__diff_op2(d, "Div", g, n);
+    for (uint32_t i = 0; i < d->node.n_inputs; i++)
+        if (tfr__diff_wants(d, i)) {
+            tfr_value is = tfr__diff_op2(d, "Equal", tfr__diff_in(d, i), y);
+            give_sum(d, i, tfr__diff_op3(d, "Where", is, g, zero));
+        }
+}
+
+/* y = min(max(x, low), high); x gets all at the bounds. */
+void tfr__diff_clip(tfr__diff *d, tfr_value g)
+{
+    tfr_value x = tfr__diff_in(d, 0), low = tfr__diff_in(d, 1), high = tfr__diff_in(d, 2);
+    tfr_value zero = tfr__diff_scalar(d, 0, x), at_high = TFR_VALUE_NONE;
+    if (high != TFR_VALUE_NONE) {
+        tfr_value v = low == TFR_VALUE_NONE ? x : tfr__diff_op2(d, "Max", x, low);
+        at_high = tfr__diff_op2(d, "Greater", v, high);
+        if (tfr__diff_wants(d, 2))
+            give_sum(d, 2, tfr__diff_op3(d, "Where", at_high, g, zero));
+        g = tfr__diff_op3(d, "Where", at_high, zero, g);
+    }
+    if (low != TFR_VALUE_NONE) {
+        tfr_value at_low = tfr__diff_op2(d, "Less", x, low);
+        if (tfr__diff_wants(d, 1))
+            give_sum(d, 1, tfr__diff_op3(d, "Where", at_low, g, zero));
+        g = tfr__diff_op3(d, "Where", at_low, zero, g);
+    }
     if (tfr__diff_wants(d, 0))
-        give_sum(d, 0, g);
-    if (tfr__diff_wants(d, 1))
-        give_sum(d, 1, tfr__diff_op1(d, "Neg", g));
+        tfr__diff_give(d, 0, g);
 }
 
-void tfr__diff_mul(tfr__diff *d, tfr_value g)
-{
-    if (tfr__diff_wants(d, 0))
-        give_sum(d, 0, mul(d, g, tfr__diff_in(d, 1)));
-    if (tfr__diff_wants(d, 1))
-        give_sum(d, 1, mul(d, g, tfr__diff_in(d, 0)));
-}
-
-/* (a/b)' = a'/b - y b'/b */
-void tfr__diff_div(tfr__diff *d, tfr_value g)
-{
-    tfr_value share = tfr__diff_op2(d, "Div", g, tfr__diff_in(d, 1));
-    if (tfr__diff_wants(d, 0))
-        give_sum(d, 0, share);
-    if (tfr__diff_wants(d, 1))
-        give_sum(d, 1, tfr__diff_op1(d, "Neg", mul(d, share, tfr__diff_out(d))));
-}
-
-void tfr__diff_neg(tfr__diff *d, tfr_value g)
-{
-    tfr__diff_give(d, 0, tfr__diff_op1(d, "Neg", g));
-}
-
-/* (1/x)' = -y y */
-void tfr__diff_reciprocal(tfr__diff *d, tfr_value g)
-{
-    tfr_value y = tfr__diff_out(d);
-    give_product(d, g, tfr__diff_op1(d, "Neg", mul(d, y, y)));
-}
+/* ---- one or two operands --------------------------------------------------------------------- */
 
 /* d/da a^b = b a^(b-1), 0 where b is 0; d/db a^b = y log(a), 0 where a is not positive. */
 void tfr__diff_pow(tfr__diff *d, tfr_value g)
@@ -92,13 +94,6 @@ void tfr__diff_pow(tfr__diff *d, tfr_value g)
     }
 }
 
-/* ---- functions of one value ------------------------------------------------------------------ */
-
-void tfr__diff_identity(tfr__diff *d, tfr_value g)
-{
-    tfr__diff_give(d, 0, g);
-}
-
 /* CastLike has a second input, of which only the type counts. */
 void tfr__diff_cast(tfr__diff *d, tfr_value g)
 {
@@ -106,71 +101,27 @@ void tfr__diff_cast(tfr__diff *d, tfr_value g)
         tfr__diff_give(d, 0, tfr__diff_op2(d, "CastLike", g, tfr__diff_in(d, 0)));
 }
 
-void tfr__diff_abs(tfr__diff *d, tfr_value g)
+/* x P(x) with the normal distribution P, or with the approximation (1 + t) / 2, t = tanh(u) */
+void tfr__diff_gelu(tfr__diff *d, tfr_value g)
 {
-    give_product(d, g, tfr__diff_op1(d, "Sign", tfr__diff_in(d, 0)));
-}
-
-void tfr__diff_exp(tfr__diff *d, tfr_value g)
-{
-    give_product(d, g, tfr__diff_out(d));
-}
-
-void tfr__diff_log(tfr__diff *d, tfr_value g)
-{
-    tfr__diff_give(d, 0, tfr__diff_op2(d, "Div", g, tfr__diff_in(d, 0)));
-}
-
-/* 1 / (2 y) */
-void tfr__diff_sqrt(tfr__diff *d, tfr_value g)
-{
-    tfr_value half = mul(d, g, tfr__diff_scalar(d, 0.5, tfr__diff_in(d, 0)));
-    tfr__diff_give(d, 0, tfr__diff_op2(d, "Div", half, tfr__diff_out(d)));
-}
-
-void tfr__diff_sin(tfr__diff *d, tfr_value g)
-{
-    give_product(d, g, tfr__diff_op1(d, "Cos", tfr__diff_in(d, 0)));
-}
-
-void tfr__diff_cos(tfr__diff *d, tfr_value g)
-{
-    give_product(d, g, tfr__diff_op1(d, "Neg", tfr__diff_op1(d, "Sin", tfr__diff_in(d, 0))));
-}
-
-/* A choice, not a product: 0 times an infinite g would be NaN. */
-void tfr__diff_relu(tfr__diff *d, tfr_value g)
-{
-    tfr_value x = tfr__diff_in(d, 0), zero = tfr__diff_scalar(d, 0, x);
-    tfr_value positive = tfr__diff_op2(d, "Greater", x, zero);
-    tfr__diff_give(d, 0, tfr__diff_op3(d, "Where", positive, g, zero));
-}
-
-/* y (1 - y) */
-void tfr__diff_sigmoid(tfr__diff *d, tfr_value g)
-{
-    tfr_value y = tfr__diff_out(d), one = tfr__diff_scalar(d, 1, tfr__diff_in(d, 0));
-    give_product(d, g, mul(d, y, tfr__diff_op2(d, "Sub", one, y)));
-}
-
-/* 1 - y y */
-void tfr__diff_tanh(tfr__diff *d, tfr_value g)
-{
-    tfr_value y = tfr__diff_out(d), one = tfr__diff_scalar(d, 1, tfr__diff_in(d, 0));
-    give_product(d, g, tfr__diff_op2(d, "Sub", one, mul(d, y, y)));
-}
-
-void tfr__diff_softplus(tfr__diff *d, tfr_value g)
-{
-    give_product(d, g, tfr__diff_op1(d, "Sigmoid", tfr__diff_in(d, 0)));
-}
-
-/* 2 / sqrt(pi) exp(-x x) */
-void tfr__diff_erf(tfr__diff *d, tfr_value g)
-{
-    tfr_value x = tfr__diff_in(d, 0), factor = tfr__diff_scalar(d, 1.1283791670955126, x);
-    tfr_value bell = tfr__diff_op1(d, "Exp", tfr__diff_op1(d, "Neg", mul(d, x, x)));
-    give_product(d, g, mul(d, bell, factor));
+    const char *u = "Tanh(0.7978845608028654*(x + 0.044715*x*x*x))";
+    tfr_value t;
+    if (tfr__diff_is(d, "approximate", "none", "none")) {
+        tfr__diff_give(d, 0,
+                       tfr__diff_evaluate(d, g,
+                                          "g*(0.5 + 0.5*Erf(0.7071067811865476*x) + "
+                                          "0.3989422804014327*x*Exp(-0.5*x*x))"));
+        return;
+    }
+    t = tfr__diff_evaluate(d, g, u);
+    t = tfr__diff_op2(d, "Mul", t, t);
+    t = tfr__diff_op2(d, "Mul", t,
+                      tfr__diff_evaluate(d, g, "-0.3989422804014327*x*(1 + 0.134145*x*x)"));
+    t = tfr__diff_op2(d, "Add", t,
+                      tfr__diff_evaluate(d, g, "0.3989422804014327*x*(1 + 0.134145*x*x) + 0.5"));
+    t = tfr__diff_op2(d, "Add", t,
+                      mul(d, tfr__diff_evaluate(d, g, u), tfr__diff_scalar(d, 0.5, g)));
+    tfr__diff_give(d, 0, mul(d, g, t));
 }
 
 void tfr__diff_where(tfr__diff *d, tfr_value g)

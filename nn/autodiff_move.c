@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* autodiff_move.c: ops that move elements: each element of g goes back where it came from. */
+#include <string.h>
 #include <tfrun/fail.h>
 
 #include "autodiff.h"
@@ -63,23 +64,138 @@ void tfr__diff_concat(tfr__diff *d, tfr_value g)
             tfr__diff_give(d, i, values[i]);
 }
 
-/* The same slice of the elements' numbers says where each element of g goes; the rest is 0. */
-void tfr__diff_slice(tfr__diff *d, tfr_value g)
+/* ---- by the numbers of the elements ---------------------------------------------------------- */
+
+/*
+ * An op that only moves elements of its first input is applied to their numbers 1, 2...: so it says
+ * where each element of its output came from, 0 = from nowhere.
+ */
+static tfr_value sources(tfr__diff *d, const char *but)
 {
-    tfr_value x = tfr__diff_in(d, 0), in[5], flat, to, zeros, count, list, result;
-    const tfr_value all = tfr__diff_ints(d, (const int64_t[]){-1}, 1);
-    const tfr_attr axis[] = {TFR_SET_INT("axis", 0)};
-    if (!tfr__diff_wants(d, 0) || d->node.n_inputs > 5)
-        return;
-    count = tfr__diff_op1(d, "Size", x);
-    list = tfr__diff_op3(d, "Range", tfr__diff_int_scalar(d, 0), count, tfr__diff_int_scalar(d, 1));
-    for (uint32_t i = 1; i < d->node.n_inputs; i++)
+    tfr_value in[8], one = tfr__diff_int_scalar(d, 1), end;
+    tfr_attr attrs[TFR__DIFF_ATTRS];
+    uint32_t n_attrs = tfr__diff_attrs(d, but, attrs), n = d->node.n_inputs;
+    if (n > 8) {
+        tfr__diff_refuse(d, "it has more than 8 inputs");
+        return TFR_VALUE_NONE;
+    }
+    end = tfr__diff_op2(d, "Add", tfr__diff_op1(d, "Size", tfr__diff_in(d, 0)), one);
+    in[0] = tfr__diff_op3(d, "Range", one, end, one);
+    in[0] = tfr__diff_reshape_like(d, in[0], tfr__diff_in(d, 0));
+    for (uint32_t i = 1; i < n; i++)
         in[i] = tfr__diff_in(d, i);
-    in[0] = tfr__diff_reshape_like(d, list, x);
-    to =
-        tfr__diff_op2(d, "Reshape", tfr__diff_node(d, "Slice", in, d->node.n_inputs, NULL, 0), all);
-    flat = tfr__diff_op2(d, "Reshape", g, all);
-    zeros = tfr__diff_expand_like(d, tfr__diff_scalar(d, 0, x), list);
-    result = tfr__diff_node(d, "ScatterElements", (const tfr_value[]){zeros, to, flat}, 3, axis, 1);
-    tfr__diff_give(d, 0, tfr__diff_reshape_like(d, result, x));
+    if (n > 2 && d->node.op[0] == 'P') /* what Pad fills with */
+        in[2] = TFR_VALUE_NONE;
+    return tfr__diff_node(d, d->node.op, in, n, attrs, n_attrs);
+}
+
+/* Each element of g is added where it came from. */
+void tfr__diff_moved(tfr__diff *d, tfr_value g)
+{
+    const int64_t all = -1, one = 1, last = INT64_MAX;
+    const tfr_attr attrs[] = {TFR_SET_INT("axis", 0), TFR_SET_STRING("reduction", "add")};
+    tfr_value x = tfr__diff_in(d, 0), to, in[3], ones = tfr__diff_ints(d, &one, 1);
+    const char *mode = "mode";
+    if (strcmp(d->node.op, "Resize") == 0 && !tfr__diff_is(d, mode, "nearest", "nearest"))
+        tfr__diff_refuse(d, "its mode is not nearest");
+    if (strcmp(d->node.op, "GridSample") == 0 && !tfr__diff_is(d, mode, "linear", "nearest"))
+        tfr__diff_refuse(d, "its mode is not nearest");
+    to = sources(d, "extrapolation_value");
+    if (tfr__diff_wants(d, 2) && d->node.op[0] == 'P') {
+        tfr_value fill = tfr__diff_op2(d, "Equal", to, tfr__diff_int_scalar(d, 0));
+        fill = tfr__diff_op3(d, "Where", fill, g, tfr__diff_scalar(d, 0, x));
+        fill = tfr__diff_op1(d, "ReduceSum", fill);
+        tfr__diff_give(d, 2, tfr__diff_reshape_like(d, fill, tfr__diff_in(d, 2)));
+    }
+    if (!tfr__diff_wants(d, 0))
+        return;
+    in[0] = tfr__diff_op2(d, "Add", tfr__diff_op1(d, "Size", x), ones);
+    in[0] = tfr__diff_op2(d, "Expand", tfr__diff_scalar(d, 0, x), in[0]);
+    in[1] = tfr__diff_op2(d, "Reshape", to, tfr__diff_ints(d, &all, 1));
+    in[2] = tfr__diff_op2(d, "Reshape", g, tfr__diff_ints(d, &all, 1));
+    g = tfr__diff_node(d, "ScatterElements", in, 3, attrs, 2);
+    g = tfr__diff_op3(d, "Slice", g, ones, tfr__diff_ints(d, &last, 1));
+    tfr__diff_give(d, 0, tfr__diff_reshape_like(d, g, x));
+}
+
+/* Trilu and ReverseSequence, whose gradient is the same of g. */
+void tfr__diff_again(tfr__diff *d, tfr_value g)
+{
+    tfr_value in[2] = {g, tfr__diff_in(d, 1)};
+    tfr_attr attrs[TFR__DIFF_ATTRS];
+    uint32_t n = tfr__diff_attrs(d, NULL, attrs);
+    tfr__diff_give(d, 0, tfr__diff_node(d, d->node.op, in, d->node.n_inputs, attrs, n));
+}
+
+/* The pieces are put together again. */
+void tfr__diff_split(tfr__diff *d, tfr_value g)
+{
+    enum { MOST = 1024 };
+    const tfr_attr along[] = {TFR_SET_INT("axis", tfr__diff_int(d, "axis", 0))};
+    tfr_value pieces[MOST];
+    (void)g;
+    if (d->node.n_outputs > MOST) {
+        tfr__diff_refuse(d, "it has more than 1024 outputs");
+        return;
+    }
+    for (uint32_t k = 0; k < d->node.n_outputs; k++) {
+        if (d->node.outputs[k] == TFR_VALUE_NONE) {
+            tfr__diff_refuse(d, "it leaves an output out");
+            return;
+        }
+        pieces[k] = tfr__diff_gradient_or_zeros(d, k);
+    }
+    tfr__diff_give(d, 0, tfr__diff_node(d, "Concat", pieces, d->node.n_outputs, along, 1));
+}
+
+/* ---- by indices ------------------------------------------------------------------------------ */
+
+static tfr_value along_axis(tfr__diff *d, const char *op, tfr_value a, tfr_value b, tfr_value c,
+                            int64_t absent)
+{
+    const tfr_attr axis[] = {TFR_SET_INT("axis", tfr__diff_int(d, "axis", absent))};
+    const bool has_axis = strstr(op, "ND") == NULL;
+    return tfr__diff_node(d, op, (const tfr_value[]){a, b, c}, c == TFR_VALUE_NONE ? 2 : 3, axis,
+                          has_axis);
+}
+
+/* ScatterElements and ScatterND: what was written over gets nothing. */
+void tfr__diff_scatter(tfr__diff *d, tfr_value g)
+{
+    const bool nd = d->node.op[strlen(d->node.op) - 1] == 'D';
+    const bool adds = tfr__diff_is(d, "reduction", "none", "add");
+    tfr_value at = tfr__diff_in(d, 1), updates = tfr__diff_in(d, 2), zeros;
+    if (!adds && !tfr__diff_is(d, "reduction", "none", "none")) {
+        tfr__diff_refuse(d, "its reduction is not none or add");
+        return;
+    }
+    if (tfr__diff_wants(d, 0)) {
+        zeros = tfr__diff_expand_like(d, tfr__diff_scalar(d, 0, updates), updates);
+        tfr__diff_give(d, 0, adds ? g : along_axis(d, d->node.op, g, at, zeros, 0));
+    }
+    if (tfr__diff_wants(d, 2))
+        tfr__diff_give(d, 2,
+                       along_axis(d, nd ? "GatherND" : "GatherElements", g, at, TFR_VALUE_NONE, 0));
+}
+
+/* The values go back to where Indices found them. */
+void tfr__diff_top_k(tfr__diff *d, tfr_value g)
+{
+    tfr_value x = tfr__diff_in(d, 0), made[2], zeros;
+    tfr_attr attrs[TFR__DIFF_ATTRS];
+    uint32_t n = tfr__diff_attrs(d, NULL, attrs);
+    if (d->node.n_outputs > 1 && d->node.outputs[1] != TFR_VALUE_NONE)
+        made[1] = d->node.outputs[1];
+    else
+        tfr__diff_nodes(d, "TopK", d->node.inputs, 2, attrs, n, made, 2);
+    zeros = tfr__diff_expand_like(d, tfr__diff_scalar(d, 0, x), x);
+    tfr__diff_give(d, 0, along_axis(d, "ScatterElements", zeros, made[1], g, -1));
+}
+
+/* Indices count all of the output. */
+void tfr__diff_max_unpool(tfr__diff *d, tfr_value g)
+{
+    const int64_t all = -1;
+    g = tfr__diff_op2(d, "Reshape", g, tfr__diff_ints(d, &all, 1));
+    tfr__diff_give(d, 0, tfr__diff_op2(d, "Gather", g, tfr__diff_in(d, 1)));
 }

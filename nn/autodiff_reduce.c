@@ -1,27 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * autodiff_reduce.c: sums, means, softmax, and the products of matrices. The gradients of a product
- * Y = A B are dA = G B' and dB = A' G.
+ * autodiff_reduce.c: what is reduced along axes: sums, products, softmax. Those that are formulas
+ * are in autodiff_rules.c.
  */
-#include <string.h>
-
 #include "autodiff.h"
 
 /* ---- reductions ------------------------------------------------------------------------------ */
 
-/* g repeated along what was reduced. */
-static tfr_value repeated(tfr__diff *d, tfr_value g)
+tfr_value tfr__diff_repeated(tfr__diff *d, tfr_value g)
 {
     tfr_value axes = tfr__diff_in(d, 1);
     if (!tfr__diff_int(d, "keepdims", 1) && axes != TFR_VALUE_NONE)
         g = tfr__diff_op2(d, "Unsqueeze", g, axes);
     return tfr__diff_expand_like(d, g, tfr__diff_in(d, 0));
-}
-
-void tfr__diff_reduce_sum(tfr__diff *d, tfr_value g)
-{
-    if (tfr__diff_wants(d, 0))
-        tfr__diff_give(d, 0, repeated(d, g));
 }
 
 /* The share is 1 / n, taken in double so that a great n does not overflow float16. */
@@ -35,7 +26,55 @@ void tfr__diff_reduce_mean(tfr__diff *d, tfr_value g)
     n = tfr__diff_op2(d, "Div", tfr__diff_op1(d, "Size", x), n);
     share = tfr__diff_op1(d, "Reciprocal", tfr__diff_node(d, "Cast", &n, 1, to, 1));
     share = tfr__diff_op2(d, "CastLike", share, x);
-    tfr__diff_give(d, 0, repeated(d, tfr__diff_op2(d, "Mul", g, share)));
+    tfr__diff_give(d, 0, tfr__diff_repeated(d, tfr__diff_op2(d, "Mul", g, share)));
+}
+
+/* The node's reduction by another op, repeated. */
+static tfr_value reduced(tfr__diff *d, const char *op, tfr_value v)
+{
+    tfr_value in[2] = {v, tfr__diff_in(d, 1)};
+    tfr_attr attrs[TFR__DIFF_ATTRS];
+    uint32_t n = tfr__diff_attrs(d, NULL, attrs);
+    return tfr__diff_repeated(d, tfr__diff_node(d, op, in, d->node.n_inputs, attrs, n));
+}
+
+static tfr_value equal(tfr__diff *d, tfr_value a, tfr_value b)
+{
+    return tfr__diff_op2(d, "Equal", a, b);
+}
+
+/* ReduceMax and ReduceMin: those that are equal to y share g. */
+void tfr__diff_reduce_max(tfr__diff *d, tfr_value g)
+{
+    tfr_value x = tfr__diff_in(d, 0), one = tfr__diff_scalar(d, 1, x),
+              zero = tfr__diff_scalar(d, 0, x);
+    tfr_value is = equal(d, x, tfr__diff_repeated(d, tfr__diff_out(d)));
+    tfr_value n = reduced(d, "ReduceSum", tfr__diff_op3(d, "Where", is, one, zero));
+    g = tfr__diff_op2(d, "Div", tfr__diff_repeated(d, g), n);
+    tfr__diff_give(d, 0, tfr__diff_op3(d, "Where", is, g, zero));
+}
+
+/* The product p of what is not 0 over x; where one x is 0, p for it and 0 for the others. */
+void tfr__diff_reduce_prod(tfr__diff *d, tfr_value g)
+{
+    tfr_value x = tfr__diff_in(d, 0), one = tfr__diff_scalar(d, 1, x),
+              zero = tfr__diff_scalar(d, 0, x);
+    tfr_value is0 = equal(d, x, zero), other = tfr__diff_op3(d, "Where", is0, one, x);
+    tfr_value p = reduced(d, "ReduceProd", other);
+    tfr_value zeros = reduced(d, "ReduceSum", tfr__diff_op3(d, "Where", is0, one, zero));
+    tfr_value at0 = tfr__diff_op3(d, "Where", equal(d, zeros, one), p, zero);
+    p = tfr__diff_op3(d, "Where", equal(d, zeros, zero), tfr__diff_op2(d, "Div", p, other), zero);
+    p = tfr__diff_op3(d, "Where", is0, at0, p);
+    tfr__diff_give(d, 0, tfr__diff_op2(d, "Mul", tfr__diff_repeated(d, g), p));
+}
+
+/* The same from the other end. */
+void tfr__diff_cum_sum(tfr__diff *d, tfr_value g)
+{
+    const tfr_attr attrs[] = {TFR_SET_INT("exclusive", tfr__diff_int(d, "exclusive", 0)),
+                              TFR_SET_INT("reverse", !tfr__diff_int(d, "reverse", 0))};
+    tfr_value in[] = {g, tfr__diff_in(d, 1)};
+    tfr__diff_give(d, 0, tfr__diff_node(d, "CumSum", in, 2, attrs, 2));
 }
 
 /* SumTo itself, so that gradients can be differentiated. */
@@ -66,97 +105,14 @@ void tfr__diff_log_softmax(tfr__diff *d, tfr_value g)
     tfr__diff_give(d, 0, tfr__diff_op2(d, "Sub", g, share));
 }
 
-/* ---- products of matrices -------------------------------------------------------------------- */
-
-static tfr_value gemm(tfr__diff *d, tfr_value a, tfr_value b, float alpha, bool trans_a,
-                      bool trans_b)
+/* (g - s sum(g y)) / norm, with s = y of the 2-norm, s = sign(x) of the 1-norm */
+void tfr__diff_lp_norm(tfr__diff *d, tfr_value g)
 {
-    const tfr_attr attrs[] = {TFR_SET_FLOAT("alpha", alpha), TFR_SET_INT("transA", trans_a),
-                              TFR_SET_INT("transB", trans_b)};
-    return tfr__diff_node(d, "Gemm", (const tfr_value[]){a, b}, 2, attrs, 3);
-}
-
-void tfr__diff_gemm(tfr__diff *d, tfr_value g)
-{
-    tfr_value a = tfr__diff_in(d, 0), b = tfr__diff_in(d, 1), c = tfr__diff_in(d, 2);
-    float alpha = tfr__diff_float(d, "alpha", 1), beta = tfr__diff_float(d, "beta", 1);
-    bool ta = tfr__diff_int(d, "transA", 0) != 0, tb = tfr__diff_int(d, "transB", 0) != 0;
-    if (tfr__diff_wants(d, 0))
-        tfr__diff_give(d, 0,
-                       ta ? gemm(d, b, g, alpha, tb, true) : gemm(d, g, b, alpha, false, !tb));
-    if (tfr__diff_wants(d, 1))
-        tfr__diff_give(d, 1,
-                       tb ? gemm(d, g, a, alpha, true, ta) : gemm(d, a, g, alpha, !ta, false));
-    if (tfr__diff_wants(d, 2)) {
-        if (beta != 1)
-            g = tfr__diff_op2(d, "Mul", g, tfr__diff_scalar(d, (double)beta, c));
-        tfr__diff_give(d, 2, tfr__diff_sum_to(d, g, c));
-    }
-}
-
-static tfr_value unsqueeze(tfr__diff *d, tfr_value v, int64_t axis)
-{
-    return tfr__diff_op2(d, "Unsqueeze", v, tfr__diff_ints(d, &axis, 1));
-}
-
-/* The last two of rank dims exchanged. */
-static tfr_value transposed(tfr__diff *d, tfr_value v, int32_t rank)
-{
-    int64_t perm[TFR_MAX_RANK];
-    tfr_attr attr = {.size = sizeof attr, .type = TFR_ATTR_INTS, .name = "perm", .ints = perm};
-    attr.n = (uint64_t)rank;
-    for (int32_t i = 0; i < rank; i++)
-        perm[i] = i < rank - 2 ? i : 2 * rank - 3 - i;
-    return tfr__diff_node(d, "Transpose", &v, 1, &attr, 1);
-}
-
-static tfr_value einsum(tfr__diff *d, const char *equation, tfr_value a, tfr_value b)
-{
-    const tfr_string text = {equation, strlen(equation)};
-    tfr_attr attr = {.size = sizeof attr, .type = TFR_ATTR_STRING, .name = "equation", .n = 1};
-    attr.strings = &text;
-    return tfr__diff_node(d, "Einsum", (const tfr_value[]){a, b}, 2, &attr, 1);
-}
-
-/* Ranks that are not known are taken to be 2 or more. */
-static void matmul_of_any_rank(tfr__diff *d, tfr_value g, tfr_value a, tfr_value b)
-{
-    if (tfr__diff_wants(d, 0))
-        tfr__diff_give(d, 0, tfr__diff_sum_to(d, einsum(d, "...ik,...jk->...ij", g, b), a));
-    if (tfr__diff_wants(d, 1))
-        tfr__diff_give(d, 1, tfr__diff_sum_to(d, einsum(d, "...ji,...jk->...ik", a, g), b));
-}
-
-void tfr__diff_matmul(tfr__diff *d, tfr_value g)
-{
-    tfr_value a = tfr__diff_in(d, 0), b = tfr__diff_in(d, 1), share;
-    int32_t rank_a = tfr__diff_fact_of(d, a).rank, rank_b = tfr__diff_fact_of(d, b).rank;
-    if (rank_a < 1 || rank_b < 1) {
-        matmul_of_any_rank(d, g, a, b);
-        return;
-    }
-    if (rank_b == 1) { /* a vector is a matrix of one column */
-        b = unsqueeze(d, b, 1);
-        g = unsqueeze(d, g, -1);
-    }
-    if (rank_a == 1) {
-        a = unsqueeze(d, a, 0);
-        g = unsqueeze(d, g, -2);
-    }
-    rank_a = rank_a < 2 ? 2 : rank_a;
-    rank_b = rank_b < 2 ? 2 : rank_b;
-    if (tfr__diff_wants(d, 0)) {
-        share = rank_a == 2 && rank_b == 2
-                    ? gemm(d, g, b, 1, false, true)
-                    : tfr__diff_op2(d, "MatMul", g, transposed(d, b, rank_b));
-        share = tfr__diff_sum_to(d, share, a);
-        tfr__diff_give(d, 0, tfr__diff_reshape_like(d, share, tfr__diff_in(d, 0)));
-    }
-    if (tfr__diff_wants(d, 1)) {
-        share = rank_a == 2 && rank_b == 2
-                    ? gemm(d, a, g, 1, true, false)
-                    : tfr__diff_op2(d, "MatMul", transposed(d, a, rank_a), g);
-        share = tfr__diff_sum_to(d, share, b);
-        tfr__diff_give(d, 1, tfr__diff_reshape_like(d, share, tfr__diff_in(d, 1)));
-    }
+    const bool one = tfr__diff_int(d, "p", 2) == 1;
+    const int64_t axis = tfr__diff_int(d, "axis", -1);
+    tfr_value x = tfr__diff_in(d, 0), y = tfr__diff_out(d), norm, sum;
+    norm = tfr__diff_op2(d, one ? "ReduceL1" : "ReduceL2", x, tfr__diff_ints(d, &axis, 1));
+    sum = sum_along(d, tfr__diff_op2(d, "Mul", g, y), axis);
+    sum = tfr__diff_op2(d, "Mul", one ? tfr__diff_op1(d, "Sign", x) : y, sum);
+    tfr__diff_give(d, 0, tfr__diff_op2(d, "Div", tfr__diff_op2(d, "Sub", g, sum), norm));
 }

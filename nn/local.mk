@@ -6,8 +6,11 @@ libtfrun_nn_core_la_SOURCES = \
 	nn/autodiff.c \
 	nn/autodiff.h \
 	nn/autodiff_conv.c \
+	nn/autodiff_einsum.c \
 	nn/autodiff_elementwise.c \
+	nn/autodiff_formula.c \
 	nn/autodiff_kit.c \
+	nn/autodiff_matmul.c \
 	nn/autodiff_move.c \
 	nn/autodiff_norm.c \
 	nn/autodiff_reduce.c \

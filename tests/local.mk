@@ -23,6 +23,8 @@ unit_tests = \
 	tests/test_arena \
 	tests/test_autodiff \
 	tests/test_autodiff_layers \
+	tests/test_autodiff_math \
+	tests/test_autodiff_move \
 	tests/test_building \
 	tests/test_cache_file \
 	tests/test_checkpoint \
@@ -210,6 +212,14 @@ tests_test_autodiff_SOURCES = tests/test_autodiff.c
 tests_test_autodiff_layers_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_autodiff_layers_LDADD = $(TFR_TEST_NN)
 tests_test_autodiff_layers_SOURCES = tests/gradient_kit.h tests/test_autodiff_layers.c
+
+tests_test_autodiff_math_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_autodiff_math_LDADD = $(TFR_TEST_NN)
+tests_test_autodiff_math_SOURCES = tests/gradient_kit.h tests/test_autodiff_math.c
+
+tests_test_autodiff_move_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_autodiff_move_LDADD = $(TFR_TEST_NN)
+tests_test_autodiff_move_SOURCES = tests/gradient_kit.h tests/test_autodiff_move.c
 
 tests_test_building_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_building_LDADD = $(TFR_TEST_CORE) -lpthread
