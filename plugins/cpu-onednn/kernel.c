@@ -441,6 +441,7 @@ static void release(tfr_kernel *k)
         free(k->blocks[i]);
     if (k->stream)
         dnnl_stream_destroy(k->stream);
+    free(k->lowest);
 }
 
 /* The finished kernel in one block of the right size. */
@@ -568,6 +569,8 @@ int32_t onednn_launch(tfr_plugin_device *device, tfr_queue *queue, tfr_kernel *k
             recorded ? run_recorded(device, kernel, s, launch->id, err) : run_step(kernel, s, err);
     }
     onednn_threads_leave(kernel->device, threads);
+    if (kernel->lowest && status == TFR_OK)
+        onednn_lowest_repair(kernel->lowest, launch);
     return status;
 }
 

@@ -13,6 +13,7 @@
 #define ONEDNN_KERNEL_H
 
 #include "onednn.h"
+#include "pool_lowest.h"
 
 enum {
     ONEDNN_MAX_TENSORS = 96, /* of a kernel */
@@ -39,7 +40,8 @@ struct tfr_kernel {
     int n_tensors, n_steps, n_blocks;
     onednn_tensor *tensors; /* these arrays follow the struct in its own block */
     onednn_step *steps;
-    void **blocks; /* memory of its own: temporaries, packed constants, scratchpads */
+    void **blocks;         /* memory of its own: temporaries, packed constants, scratchpads */
+    onednn_lowest *lowest; /* of a maximum of floats: what to repair after the steps; else NULL */
 };
 
 typedef struct onednn_build {

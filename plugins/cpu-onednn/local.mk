@@ -35,6 +35,8 @@ tfrun_onednn_la_SOURCES = \
 	plugins/cpu-onednn/onednn.h \
 	plugins/cpu-onednn/ops.c \
 	plugins/cpu-onednn/pool.c \
+	plugins/cpu-onednn/pool_lowest.c \
+	plugins/cpu-onednn/pool_lowest.h \
 	plugins/cpu-onednn/quantize.c \
 	plugins/cpu-onednn/quantized.c \
 	plugins/cpu-onednn/quantized.h \

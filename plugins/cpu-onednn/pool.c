@@ -9,7 +9,8 @@
  * What a window without elements gives is up to the library, and differs from naive's: declined.
  *
  * ONNX does not say what the maximum of a window with a NaN is; oneDNN takes the greatest number
- * that is there. A window of nothing but -inf gives the lowest finite number.
+ * that is there. A window of nothing but -inf gives the lowest finite number, which pool_lowest.c
+ * repairs.
  */
 #include <string.h>
 
@@ -125,6 +126,8 @@ void onednn_pool_prepare(onednn_build *b, const tfr_call *call)
     int64_t end[TFR_MAX_RANK];
 
     read_window(call, &w, end);
+    if (is_max(call) && !(b->kernel.lowest = onednn_lowest_new(call, &w)))
+        onednn_build_fail(b, TFR_ENOMEM, "no memory for its window");
     if (tfr_call_input(call, 0)->rank == 3)
         widen_window(&w);
     if (b->status == TFR_OK)
