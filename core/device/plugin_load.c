@@ -95,6 +95,9 @@ static tfr_status library_load(tfr__plugin *plugin, tfr__library *library, tfr_e
     if (status)
         return tfr_fail(err, status == TFR_ENOMEM ? TFR_ENOMEM : TFR_EPLUGIN,
                         "its entry returned %s: %s", tfr_status_name(status), tfr__said(&own));
+    if (given && plugin->loader->runtime->wrap)
+        given =
+            plugin->loader->runtime->wrap(plugin->loader->runtime->wrap_user, plugin->path, given);
     visit = tfr__slot_enter(plugin->name, "facet", NULL, NULL);
     status = tfr__tables_import(given, plugin->note.name, plugin->note.kind, &library->tables, err);
     tfr__slot_leave(&visit, plugin);

@@ -332,6 +332,8 @@ tfr_status tfr_runtime_create(const tfr_runtime_options *given, tfr_runtime **ou
                                                : TFR_LOG_WARNING;
     runtime->log = options.log;
     runtime->log_user = options.log_user;
+    runtime->wrap = options.wrap;
+    runtime->wrap_user = options.wrap_user;
     pthread_mutex_init(&runtime->log_lock, NULL);
     pthread_mutex_init(&runtime->calls_lock, NULL);
     status = tfr__loader_create(runtime, &options, &runtime->loader, err);

@@ -89,6 +89,9 @@ struct tfr_runtime {
     tfr_log_fn log;
     void *log_user;
     pthread_mutex_t log_lock;
+    /* of the options */
+    const struct tfr_plugin *(*wrap)(void *user, const char *path, const struct tfr_plugin *table);
+    void *wrap_user;
     bool checks_launches;          /* what tfr__slot_leave checks, after each launch, too */
     struct tfr__call_cache *calls; /* prepared immediate calls: private to immediate.c */
     pthread_mutex_t calls_lock;

@@ -58,6 +58,12 @@ typedef struct tfr_runtime_options {
     int32_t log_default;
     uint32_t refresh; /* tfr_refresh */
     uint32_t reserved;
+    /*
+     * For tools that watch plugins, else NULL: gets the table that a plugin's entry gave, once in a
+     * process for each file, and returns the one to use, which lives as long as the process.
+     */
+    const struct tfr_plugin *(*wrap)(void *user, const char *path, const struct tfr_plugin *table);
+    void *wrap_user;
 } tfr_runtime_options;
 #define TFR_RUNTIME_OPTIONS_INIT                                                                   \
     {                                                                                              \
