@@ -119,18 +119,6 @@ static bool compare_with_reference(tally *t, const ops_call *call, ops_outcome *
     return true;
 }
 
-/* Of the core's sentence only what the backend said is kept. */
-static void keep_refusal(tally *t, const char *text)
-{
-    char says[80];
-    if (t->refusal[0])
-        return;
-    snprintf(says, sizeof says, "%s says ", t->subject->name);
-    const char *at = strstr(text, says);
-    at = at ? at + strlen(says) : text;
-    snprintf(t->refusal, sizeof t->refusal, "%.*s", (int)strcspn(at, ";"), at);
-}
-
 /* False if there is no use in another call. */
 static bool check_call(tally *t, const ops_call *call)
 {
@@ -149,7 +137,7 @@ static bool check_call(tally *t, const ops_call *call)
     }
     if (out.verdict == OPS_DECLINED) {
         t->v->n_refused++;
-        keep_refusal(t, out.text);
+        certify_keep_refusal(t->subject, out.text, t->refusal, sizeof t->refusal);
     }
     return true;
 }

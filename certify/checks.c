@@ -30,7 +30,8 @@ static const char *const way_names[CERTIFY_N_WAYS] = {
     [CERTIFY_VALUES] = "values",       [CERTIFY_STRIDED] = "strided",
     [CERTIFY_UNALIGNED] = "unaligned", [CERTIFY_CONSTANTS] = "constants",
     [CERTIFY_EMPTY] = "zero-size",     [CERTIFY_REPEATED] = "repeated",
-    [CERTIFY_HOSTILE] = "hostile",
+    [CERTIFY_HOSTILE] = "hostile",     [CERTIFY_MEMORY] = "memory",
+    [CERTIFY_IN_PLACE] = "in place",   [CERTIFY_DYNAMIC] = "dynamic dims",
 };
 
 uint32_t certify_n_checks(void)
@@ -96,7 +97,9 @@ static void run_op(certify_subject *s, uint32_t number, certify_way way, certify
     tfr_op_desc op = {.size = sizeof op};
     if (tfr_op_describe(number, &op, NULL) || !certify_is_wanted_op(s->options, &op))
         return;
-    if (certify_claims(s, number))
+    if (certify_claims(s, number) && way >= CERTIFY_MEMORY)
+        certify_check_memory(s, &op, way, v);
+    else if (certify_claims(s, number))
         certify_check_op(s, &op, way, v);
     else if (s->options->ops && way == CERTIFY_VALUES)
         certify_set(v, CERTIFY_UNSUPPORTED, "%s does not claim the op%s", s->name,

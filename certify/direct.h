@@ -114,6 +114,8 @@ void direct_launch_free(direct_device *d, direct_launch *l);
 /* Calls launch, on a queue of the device; what it may not keep is gone when this returns. */
 tfr_status direct_launch_run(direct_device *d, tfr_queue *queue, const direct_kernel *k,
                              direct_launch *l, tfr_err *err);
+/* The input whose memory the output has in a launch with this pair, -1 = none. */
+int direct_shared_input(const direct_kernel *k, int in_place, uint32_t output);
 /* What the plugin did wrong in a launch that is done; false = nothing. */
 bool direct_launch_is_wrong(direct_device *d, const direct_kernel *k, direct_launch *l, char *text,
                             size_t n);

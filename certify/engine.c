@@ -132,6 +132,7 @@ static tfr_status trial_init(ops_run *run, const char *backend, const ops_call *
     options.device = backend;
     options.passes = "none"; /* the op itself is tried */
     options.fallback = TFR_FALLBACK_ERROR;
+    options.no_programs = run->no_programs;
     if (!status)
         status = tfr_session_create(run->runtime, t->graph, &options, &t->session, err);
     return status;

@@ -18,6 +18,7 @@ typedef struct ops_run {
     int32_t backend_index;
     bool is_reference; /* the backend is naive itself */
     bool verbose;
+    bool no_programs; /* calls run as kernels */
     uint64_t first_seed, n_seeds;
     const char *only; /* a description's or an op's name, NULL = all */
     uint64_t n_passed, n_failed, n_declined;

@@ -12,9 +12,14 @@ libtfrun_certify_la_SOURCES = \
 	certify/certify.h \
 	certify/check_facts.c \
 	certify/check_life.c \
+	certify/check_memory.c \
 	certify/check_ops.c \
 	certify/checks.c \
 	certify/compare.c \
+	certify/direct.c \
+	certify/direct.h \
+	certify/direct_call.c \
+	certify/direct_judge.c \
 	certify/engine.c \
 	certify/engine.h \
 	certify/fill.c \
@@ -31,4 +36,6 @@ libtfrun_certify_la_SOURCES = \
 	certify/signature.c \
 	certify/subject.c \
 	certify/subject.h \
+	certify/tables.c \
+	certify/tables.h \
 	$(NULL)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* subject.c: see subject.h. */
-#include "subject.h"
+#include "direct.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -42,6 +42,17 @@ void certify_tell_place(const certify_options *options, const char *name, uint64
                  (unsigned long long)seed, what);
     else
         options->place[0] = 0;
+}
+
+void certify_keep_refusal(const certify_subject *s, const char *text, char *out, size_t n)
+{
+    char says[80];
+    if (*out)
+        return;
+    snprintf(says, sizeof says, "%s says ", s->name);
+    const char *at = strstr(text, says);
+    at = at ? at + strlen(says) : text;
+    snprintf(out, n, "%.*s", (int)strcspn(at, ";"), at);
 }
 
 /* ---- the runtime ----------------------------------------------------------------------------- */
@@ -86,6 +97,8 @@ tfr_status certify_open(const certify_options *options, certify_subject **out, t
     runtime.log_level = TFR_LOG_WARNING;
     runtime.log = hear;
     runtime.log_user = s;
+    runtime.wrap = certify_wrap;
+    runtime.wrap_user = (void *)(uintptr_t)options->file;
     status = tfr_runtime_create(&runtime, &s->run.runtime, err);
     if (!status)
         status = find_plugin(s, err);
@@ -101,6 +114,9 @@ void certify_finish(certify_subject *s)
 {
     if (!s)
         return;
+    if (s->direct)
+        direct_close(s->direct);
+    free(s->direct);
     tfr_runtime_release(s->run.runtime);
     free(s);
 }

@@ -13,7 +13,8 @@ struct certify_subject {
     ops_run run; /* its runtime, and the plugin's backend if there is one */
     tfr_plugin_desc plugin;
     tfr_backend_desc backend;
-    char name[64]; /* of the backend */
+    char name[64];                /* of the backend */
+    struct direct_device *direct; /* its device as the direct host has it, or NULL */
 };
 
 /* A runtime with the plugin's file; TFR_ENOTFOUND if its row is not there. */
@@ -28,6 +29,9 @@ bool certify_is_broken(certify_subject *subject);
 /* Sets the result and a formatted text. */
 void certify_set(certify_verdict *v, certify_result result, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* Why the plugin did not take a call, the first time: of the core's sentence what the plugin said.
+ */
+void certify_keep_refusal(const certify_subject *subject, const char *text, char *out, size_t n);
 /* Adds what a call was. */
 void certify_set_call(certify_verdict *v, const ops_call *call);
 /* Says where the check is. */
@@ -62,12 +66,18 @@ typedef enum certify_way {
     CERTIFY_EMPTY,
     CERTIFY_REPEATED,
     CERTIFY_HOSTILE,
+    CERTIFY_MEMORY,
+    CERTIFY_IN_PLACE,
+    CERTIFY_DYNAMIC,
     CERTIFY_N_WAYS
 } certify_way;
 
 /* check_ops.c */
 void certify_check_op(certify_subject *subject, const tfr_op_desc *op, certify_way way,
                       certify_verdict *v);
+/* check_memory.c: the last three ways */
+void certify_check_memory(certify_subject *subject, const tfr_op_desc *op, certify_way way,
+                          certify_verdict *v);
 /* check_facts.c */
 void certify_check_note(certify_subject *subject, certify_verdict *v);
 void certify_check_devices(certify_subject *subject, certify_verdict *v);

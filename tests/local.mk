@@ -139,6 +139,7 @@ shell_tests = \
 	tests/cli/bad_input.sh \
 	tests/cli/bench.sh \
 	tests/cli/certify.sh \
+	tests/cli/certify_rules.sh \
 	tests/cli/completion.sh \
 	tests/cli/devices.sh \
 	tests/cli/help.sh \

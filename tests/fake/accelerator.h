@@ -29,7 +29,8 @@
  *                 and says so in the log, as a warning
  *   host_results  1 = launch computes Add, Mul and Relu of one element, on the host
  *   transfer      1 = a space with TFR_SPACE_TRANSFER, where dims of dynamic outputs have to be
- *   wrong_dims    1 = kernels tell a dim beyond the bound, 2 = they tell none (0)
+ *   wrong_dims    1 = kernels tell a dim beyond the bound, 2 = they tell none, 3 = one too few
+ *                 (0)
  *   profile       0 = start of the facet tfr.profile/1 fails (1)
  *   early_waits   1 = a wait may be put on a queue before the signal that it waits for (0)
  *   unsteady      its kernels are nondeterministic: 1 = it says no where they must not be, 2 = it

@@ -624,8 +624,10 @@ static void compute_compress(const fake_item *item)
     for (uint64_t i = 0; i < n && i < kernel->bytes[1]; i++)
         if (keep[i])
             item->args[2][kept++] = item->args[0][i];
+    if (kernel->wrong_dims == 3)
+        kept -= kept > 0;
     if (kernel->wrong_dims != 2)
-        item->dims[0] = kernel->wrong_dims ? kernel->dims[0] + 1 : kept;
+        item->dims[0] = kernel->wrong_dims == 1 ? kernel->dims[0] + 1 : kept;
 }
 
 void fake_compute(const fake_item *item)

@@ -36,6 +36,9 @@
 #ifndef FAKE_ON_SUPPORTS
 #define FAKE_ON_SUPPORTS
 #endif
+#ifndef FAKE_ON_YES
+#define FAKE_ON_YES
+#endif
 #ifndef FAKE_ANSWER_FLAGS
 #define FAKE_ANSWER_FLAGS 0
 #endif
@@ -104,6 +107,7 @@ struct tfr_plugin_device {
 };
 struct tfr_kernel {
     int64_t n;
+    char *kept; /* for fakes that keep what they should not */
 };
 
 /* ---- memory ---- */
@@ -168,6 +172,7 @@ static int32_t fake_supports(tfr_plugin_device *device, const tfr_call *call, tf
         return tfr_decline(answer, TFR_REASON_LAYOUT, "only the plain layout");
     answer->verdict = TFR_VERDICT_YES;
     answer->flags = FAKE_ANSWER_FLAGS;
+    FAKE_ON_YES
     return TFR_OK;
 }
 
@@ -180,7 +185,7 @@ static int32_t fake_prepare(tfr_plugin_device *device, const tfr_call *call,
     tfr_kernel *kernel;
     (void)device, (void)err;
     FAKE_ON_PREPARE
-    kernel = malloc(sizeof *kernel);
+    kernel = calloc(1, sizeof *kernel);
     if (!kernel)
         return tfr_fail(err, TFR_ENOMEM, "no memory");
     kernel->n = tfr_operand_elements(x);
@@ -198,7 +203,7 @@ __attribute__((unused)) static int32_t fake_launch(tfr_plugin_device *device, tf
     (void)device, (void)queue, (void)err;
     FAKE_ON_LAUNCH
     for (i = 0; i < kernel->n; i++)
-        y[i] = x[i] > 0 ? x[i] : 0;
+        y[i] = x[i] < 0 ? 0 : x[i]; /* NaN stays NaN */
     return TFR_OK;
 }
 

@@ -25,6 +25,8 @@ fake_plugins = \
 	tests/fake/garbage_note.so \
 	tests/fake/good.so \
 	tests/fake/hang_enumerate.so \
+	tests/fake/ignores_strides.so \
+	tests/fake/keeps_workspace.so \
 	tests/fake/launch_adds.so \
 	tests/fake/launch_drifts.so \
 	tests/fake/launch_exit.so \
@@ -42,6 +44,7 @@ fake_plugins = \
 	tests/fake/no_entry.so \
 	tests/fake/no_host_access.so \
 	tests/fake/no_note.so \
+	tests/fake/not_in_place.so \
 	tests/fake/null_program.so \
 	tests/fake/null_slot.so \
 	tests/fake/old_driver.so \
@@ -51,6 +54,7 @@ fake_plugins = \
 	tests/fake/opens_broken.so \
 	tests/fake/opens_missing.so \
 	tests/fake/opens_others.so \
+	tests/fake/overruns_workspace.so \
 	tests/fake/prepare_abort.so \
 	tests/fake/prepare_exit.so \
 	tests/fake/prepare_fails.so \
@@ -60,12 +64,14 @@ fake_plugins = \
 	tests/fake/prints.so \
 	tests/fake/short_layout.so \
 	tests/fake/short_struct.so \
+	tests/fake/skips_output.so \
 	tests/fake/strange_role.so \
 	tests/fake/strange_space.so \
 	tests/fake/supports_fails.so \
 	tests/fake/thread_segv.so \
 	tests/fake/twins.so \
 	tests/fake/undefined_symbol.so \
+	tests/fake/writes_input.so \
 	tests/fake/wrong_abi.so \
 	tests/fake/wrong_digest.so \
 	tests/fake/wrong_minor.so \
