@@ -244,6 +244,7 @@ void ops_try_call(ops_run *run, const ops_call *call, ops_how how, tfr_tensor **
     char why[512];
     out->verdict = ops_run_call(run, run->backend, call, how, obtained, &status, &err);
     out->good = out->verdict == OPS_RAN || out->verdict == OPS_DECLINED;
+    out->status = status;
     snprintf(out->text, sizeof out->text, "%s: %s", tfr_status_name(status), err.text);
     if (out->verdict != OPS_RAN)
         return;

@@ -74,6 +74,7 @@ void ops_release_outputs(tfr_tensor **outputs, uint32_t n);
 /* What became of a call in one way of giving its inputs. */
 typedef struct ops_outcome {
     ops_verdict verdict;
+    tfr_status status;
     bool good;
     char text[640]; /* why not, or why the backend declined */
 } ops_outcome;

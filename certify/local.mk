@@ -11,9 +11,12 @@ libtfrun_certify_la_SOURCES = \
 	certify/cases/families.def \
 	certify/certify.h \
 	certify/check_facts.c \
+	certify/check_failure.c \
 	certify/check_life.c \
 	certify/check_memory.c \
 	certify/check_ops.c \
+	certify/check_queue.c \
+	certify/check_room.c \
 	certify/checks.c \
 	certify/compare.c \
 	certify/direct.c \
@@ -33,6 +36,8 @@ libtfrun_certify_la_SOURCES = \
 	certify/memory_limit.h \
 	certify/pattern.c \
 	certify/pattern.h \
+	certify/queues.c \
+	certify/queues.h \
 	certify/signature.c \
 	certify/subject.c \
 	certify/subject.h \

@@ -87,5 +87,16 @@ void certify_check_life(certify_subject *subject, certify_verdict *v);
 void certify_check_two_runtimes(certify_subject *subject, certify_verdict *v);
 void certify_check_threads(certify_subject *subject, certify_verdict *v);
 void certify_check_leaks(certify_subject *subject, certify_verdict *v);
+/* check_queue.c */
+void certify_check_queues(certify_subject *subject, certify_verdict *v);
+void certify_check_enqueue(certify_subject *subject, certify_verdict *v);
+/* check_failure.c */
+void certify_check_failure(certify_subject *subject, certify_verdict *v);
+void certify_check_abort(certify_subject *subject, certify_verdict *v);
+void certify_check_loss(certify_subject *subject, certify_verdict *v);
+/* check_room.c */
+void certify_check_out_of_memory(certify_subject *subject, certify_verdict *v);
+void certify_check_limit(certify_subject *subject, certify_verdict *v);
+void certify_check_two_devices(certify_subject *subject, certify_verdict *v);
 
 #endif

@@ -245,7 +245,9 @@ const cli_command cli_certify = {
     .text = "PLUGIN is the file of a backend. Each op that it claims is tried on the calls\n"
             "that tfrun's own backends are tested with: values, strided, unaligned, constant\n"
             "and empty operands, runs that are repeated, and calls that are wrong. A result\n"
-            "must agree with naive:0 and come from the plugin. Checks run in a process of\n"
+            "must agree with naive:0 and come from the plugin. Kernels are launched between\n"
+            "guards, too, and queues, fences, failures and allocations are tried one by one,\n"
+            "as far as the plugin has them. Checks run in a process of\n"
             "their own, so that a crash fails one check only. What the plugin says no to is\n"
             "unsupported, and its reason stands there. The status is 1 if a check failed.",
     .log_level = TFR_LOG_ERROR,

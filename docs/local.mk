@@ -24,6 +24,7 @@ EXTRA_DIST += \
 	docs/decisions/0019-copies-between-devices.md \
 	docs/decisions/0020-variables-where-they-are-used.md \
 	docs/decisions/0024-building-determinism-and-groups.md \
+	docs/decisions/0025-certify-calls-slots-itself.md \
 	docs/differences.md \
 	docs/notations.md \
 	docs/ops.md \

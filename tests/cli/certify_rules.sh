@@ -16,6 +16,7 @@ wrong() { # FAKE TEXT PATTERN
     has "while its facts are right" out '^note: passed: '
 }
 exits 0 "a right plugin of the same making passes" "$TFRUN" certify "$TFR_BUILDDIR/tests/fake/good.so"
+has "what it does not have is unsupported" out '^queues: unsupported: the plugin has no queues$'
 has "its memory among it" out '^Relu memory: passed: [1-9][0-9]* launches$'
 wrong ignores_strides "strides that are not read fail" \
     '^Relu strided: failed: Relu:[0-9]*, views: output 0: '
@@ -64,6 +65,27 @@ if [ -e "$accelerator" ]; then
         switched 1 "wrong dims fail, way $1" Compress "wrong_dims=$1"
         has "by name, way $1" out '^Compress dynamic dims: failed: .*: dims of output 0: dim 0 '
     done
+    switched 0 "two devices with queues pass" Relu devices=2
+    for check in queues enqueuing failure abort loss 'out of memory' 'memory limit' 'two devices'; do
+        has "$check among it" out "^$check: passed: "
+    done
+    switched 0 "what a plugin does not have is no fault" Relu abort=0 links=0 devices=2 names_launch=0
+    has "an abort that refuses" out '^abort: unsupported: abort: the option abort is 0$'
+    has "devices without a way between them" out '^two devices: unsupported: its devices exchange '
+    switched 0 "nor is little memory, in small pieces" Relu,MatMul max_alloc=8192 pool=1
+    has "which is said" out '^MatMul values: passed: .* the others are refused: '
+    switched 0 "nor are programs" Relu,Add programs=1
+    has "whose nodes are tried as kernels" out '^Relu memory: passed: '
+    switched 0 "nor is an error that launch itself tells" Relu sticky=1 early_waits=1 delay_us=0
+    switched 1 "launches that wait for the device fail" Relu launch_waits=1
+    has "by name" out '^enqueuing: failed: launch waits for the device: '
+    switched 1 "errors that no fence carries fail" Relu loses_errors=1
+    has "by name" out '^failure: failed: an error is lost: no call told of it, and output 0 was not '
+    has "those of a queue that was given up, too" out '^abort: failed: an error is lost: '
+    if [ -z "$TFR_SANITIZE" ]; then # this is a race
+        switched 1 "waits that are ignored fail" Relu ignores_waits=1
+        has "by name" out '^queues: failed: wait: a queue did not wait for the fence of another one$'
+    fi
 else
     skip "the fake accelerator is not built"
 fi

@@ -210,6 +210,13 @@ static uint64_t memory_of(const tfr_open_options *options)
     return text ? strtoull(text, NULL, 10) : (uint64_t)option_number("memory_limit", 1 << 20);
 }
 
+/* The options for tests that every plugin may know. */
+static int64_t number_of(const tfr_open_options *options, const char *key)
+{
+    const char *text = tfr_open_option(options, key);
+    return text ? strtoll(text, NULL, 10) : option_number(key, -1);
+}
+
 /* Drivers find here what open needs. */
 static atomic_bool was_enumerated;
 
@@ -255,7 +262,7 @@ static int32_t fake_open(const tfr_device_info *info, const tfr_open_options *op
     device->memory_limit = memory_of(options);
     device->size_limit = (uint64_t)option_number("size_limit", 65536);
     device->delay_ns = (uint64_t)option_number("delay_us", 100) * 1000;
-    device->lose_after = option_number("lose_after", -1);
+    device->lose_after = number_of(options, "lose_after");
     device->programs = option_number("programs", 0);
     device->may_profile = option_number("profile", 1) != 0;
     device->handles = option_number("handles", 0) != 0;
@@ -268,7 +275,7 @@ static int32_t fake_open(const tfr_device_info *info, const tfr_open_options *op
     device->transfer = option_number("transfer", 0) != 0;
     device->wrong_dims = option_number("wrong_dims", 0);
     device->host_scalars = option_number("host_scalars", 0) != 0;
-    device->fail_after = option_number("fail_after", -1);
+    device->fail_after = number_of(options, "fail_after");
     device->hang_after = option_number("hang_after", -1);
     device->hang_ns = (uint64_t)option_number("hang_ms", 0) * 1000000;
     device->may_abort = option_number("abort", 1) != 0;
@@ -279,6 +286,9 @@ static int32_t fake_open(const tfr_device_info *info, const tfr_open_options *op
     device->links = option_number("links", 1) != 0;
     device->unsteady = option_number("unsteady", 0);
     device->concurrent = option_number("concurrent", 0) != 0;
+    device->ignores_waits = option_number("ignores_waits", 0) != 0;
+    device->launch_waits = option_number("launch_waits", 0) != 0;
+    device->loses_errors = option_number("loses_errors", 0) != 0;
     if (!fake_memory_map(device)) {
         tfr_fail(err, TFR_ENOMEM, "%llu bytes of device memory cannot be mapped",
                  (unsigned long long)device->memory_limit);

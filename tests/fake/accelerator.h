@@ -36,6 +36,9 @@
  *   unsteady      its kernels are nondeterministic: 1 = it says no where they must not be, 2 = it
  *                 says yes, and what they are, 3 = only prepare and compile say what they are (0)
  *   concurrent    1 = prepare and compile may be called at any time; a test sets the flags (0)
+ *   ignores_waits 1 = a queue does not wait for fences (0)
+ *   launch_waits  1 = launch returns when its queue is empty (0)
+ *   loses_errors  1 = fences do not carry failures (0)
  *   links         0 = devices exchange through the host alone (1)
  */
 #ifndef TFR_TESTS_FAKE_ACCELERATOR_H
@@ -179,6 +182,7 @@ struct tfr_plugin_device {
     int64_t wrong_dims;
     int64_t unsteady;
     bool early_waits, links, concurrent;
+    bool ignores_waits, launch_waits, loses_errors;
     atomic_bool is_inside; /* a thread is in a [device] call */
     /* fake_lock guards everything below; changed is broadcast when anything of it changes. */
     pthread_cond_t changed;

@@ -560,6 +560,8 @@ static int32_t fake_launch(tfr_plugin_device *device, tfr_queue *queue, tfr_kern
         item->id = launch->id;
         fake_push(device, queue, item);
         item = NULL;
+        if (device->launch_waits)
+            fake_queue_drain(device, queue);
     }
     pthread_mutex_unlock(&fake_lock);
     free(item);

@@ -93,7 +93,8 @@ static void run_item(tfr_queue *queue, const fake_item *item)
     notice_loss(queue, item);
     notice_abort(queue, item->id);
     if (item->kind == FAKE_WAIT) {
-        while (item->fence->value < item->value && !device->is_lost && !queue->aborted)
+        while (item->fence->value < item->value && !device->ignores_waits && !device->is_lost &&
+               !queue->aborted)
             pthread_cond_wait(&device->changed, &fake_lock);
         notice_loss(queue, item);
         notice_abort(queue, 0);
@@ -141,7 +142,7 @@ static void finish_item(tfr_queue *queue)
     if (item->kind == FAKE_SIGNAL) {
         if (item->fence->value < item->value)
             item->fence->value = item->value;
-        if (!item->fence->failure.code)
+        if (!item->fence->failure.code && !queue->device->loses_errors)
             item->fence->failure = queue->failure;
     }
     if (item->fence)

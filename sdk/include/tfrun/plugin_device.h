@@ -18,7 +18,9 @@ typedef struct tfr_open_options {
     /*
      * What the configuration of the runtime that opens says for this plugin, each key without the
      * plugin's name, and what the core adds: "threads" (CPU: how many it may use). "memory_limit"
-     * is bytes. No key is there twice; unknown ones are ignored.
+     * is bytes. No key is there twice; unknown ones are ignored. Two are for tests: after
+     * "fail_after" launches that work the next one fails on its queue, after "lose_after" it loses
+     * the device.
      */
     const tfr_option *options;
 } tfr_open_options;
