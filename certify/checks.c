@@ -21,6 +21,7 @@ static const struct {
         {"two runtimes", certify_check_two_runtimes},
 },
   last[] = {
+      {"copies", certify_check_copies},
       {"queues", certify_check_queues},      {"enqueuing", certify_check_enqueue},
       {"failure", certify_check_failure},    {"abort", certify_check_abort},
       {"loss", certify_check_loss},          {"out of memory", certify_check_out_of_memory},

@@ -10,6 +10,7 @@ libtfrun_certify_la_SOURCES = \
 	certify/cases/case.h \
 	certify/cases/families.def \
 	certify/certify.h \
+	certify/check_copy.c \
 	certify/check_facts.c \
 	certify/check_failure.c \
 	certify/check_life.c \

@@ -87,6 +87,8 @@ void certify_check_life(certify_subject *subject, certify_verdict *v);
 void certify_check_two_runtimes(certify_subject *subject, certify_verdict *v);
 void certify_check_threads(certify_subject *subject, certify_verdict *v);
 void certify_check_leaks(certify_subject *subject, certify_verdict *v);
+/* check_copy.c */
+void certify_check_copies(certify_subject *subject, certify_verdict *v);
 /* check_queue.c */
 void certify_check_queues(certify_subject *subject, certify_verdict *v);
 void certify_check_enqueue(certify_subject *subject, certify_verdict *v);

@@ -66,7 +66,7 @@ if [ -e "$accelerator" ]; then
         has "by name, way $1" out '^Compress dynamic dims: failed: .*: dims of output 0: dim 0 '
     done
     switched 0 "two devices with queues pass" Relu devices=2
-    for check in queues enqueuing failure abort loss 'out of memory' 'memory limit' 'two devices'; do
+    for check in copies queues enqueuing failure abort loss 'out of memory' 'memory limit' 'two devices'; do
         has "$check among it" out "^$check: passed: "
     done
     switched 0 "what a plugin does not have is no fault" Relu abort=0 links=0 devices=2 names_launch=0
