@@ -194,9 +194,10 @@ bool certify_is_wanted_op(const certify_options *options, const tfr_op_desc *op)
     char name[64];
     const char *at = options->ops;
     certify_op_name(op, name, sizeof name);
-    while (at && *at) {
+    while (at && *at) { /* with its domain, or without */
         size_t n = strcspn(at, ",");
-        if (strlen(name) == n && strncmp(at, name, n) == 0)
+        if ((strlen(name) == n && strncmp(at, name, n) == 0) ||
+            (strlen(op->name) == n && strncmp(at, op->name, n) == 0))
             return true;
         at += n + (at[n] == ',');
     }
