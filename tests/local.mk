@@ -97,6 +97,7 @@ unit_tests = \
 	tests/test_binding \
 	tests/test_executor \
 	tests/test_launch_errors \
+	tests/test_memory_domain \
 	tests/test_memory_out \
 	tests/test_program_failure \
 	tests/test_program_memory \
@@ -661,6 +662,20 @@ tests_fakeacc_fakeacc_la_SOURCES = \
 	tests/fake/accelerator_queue.c \
 	tests/fake/accelerator_spaces.c \
 	$(NULL)
+
+# Another plugin of the same driver.
+check_LTLIBRARIES += tests/fakeacc2/fakeacc2.la
+tests_fakeacc2_fakeacc2_la_CPPFLAGS = $(tests_fakeacc_fakeacc_la_CPPFLAGS) \
+	-DFAKE_NAME='"fakeacc2"'
+tests_fakeacc2_fakeacc2_la_CFLAGS = $(tests_fakeacc_fakeacc_la_CFLAGS)
+tests_fakeacc2_fakeacc2_la_LDFLAGS = $(tests_fakeacc_fakeacc_la_LDFLAGS)
+tests_fakeacc2_fakeacc2_la_SOURCES = $(tests_fakeacc_fakeacc_la_SOURCES)
+
+tests_test_memory_domain_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_memory_domain_LDADD = $(TFR_TEST_CORE)
+tests_test_memory_domain_SOURCES = tests/graph_text.h tests/session_kit.h tests/test_memory_domain.c
+tests_test_memory_domain_DEPENDENCIES = libtfrun-core.la tests/fakeacc/fakeacc.la \
+	tests/fakeacc2/fakeacc2.la
 
 tests_test_prices_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_prices_LDADD = $(TFR_TEST_CORE)

@@ -14,6 +14,7 @@ static void *make_reply(size_t *bytes)
                  .ordinal = 3,
                  .type = "NPU",
                  .identity = "pci:0000:3b:00.0",
+                 .identities = "uuid:5d2c one:1",
                  .name = "Acme One",
                  .driver = "1.2",
                  .properties = "a=1\nb=2",
@@ -54,6 +55,7 @@ TEST(what_is_written_is_read_back_without_control_bytes)
     CHECK_STR("x=y\nz=t", reply.build_info);
     REQUIRE_INT(1, (int)reply.n_devices);
     CHECK_STR("pci:0000:3b:00.0", reply.devices[0].info.identity);
+    CHECK_STR("uuid:5d2c one:1", reply.devices[0].info.identities);
     CHECK_UINT(1ull << 40, reply.devices[0].info.memory_total);
     CHECK_INT(-1, reply.devices[0].info.numa_node);
     REQUIRE_INT(2, (int)reply.devices[0].n_claims);
@@ -286,7 +288,7 @@ TEST(an_answer_over_four_mebibytes_is_not_written)
 
 TEST(a_head_that_says_more_than_four_mebibytes_is_none)
 {
-    char head[TFR__REPLY_HEAD_BYTES] = "TFRREPL3";
+    char head[TFR__REPLY_HEAD_BYTES] = "TFRREPL4";
     uint64_t body = TFR__REPLY_MAX_BYTES;
     memcpy(head + 8, &body, sizeof body);
     CHECK_UINT(TFR__REPLY_MAX_BYTES + TFR__REPLY_HEAD_BYTES, tfr__reply_bytes(head));

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* backend_memory.c: memory in one space of a backend, as its plugin gives it. */
+/* backend_memory.c: memory in one space of a backend, as its plugin gives it, and whose it is, too.
+ */
 #include <inttypes.h>
+#include <string.h>
 #include <tfrun/fail.h>
 
 #include "base/alloc.h"
@@ -46,4 +48,10 @@ void tfr__backend_free(tfr__backend *b, uint32_t space, void *address)
     pthread_mutex_lock(&b->lock);
     TFR__SLOT(b, "free", NULL, NULL, b->memory.free(b->device, space, address));
     pthread_mutex_unlock(&b->lock);
+}
+
+bool tfr__backend_shares(const tfr__backend *a, const tfr__backend *b)
+{
+    return a->space.domain[0] && !strcmp(a->space.domain, b->space.domain) &&
+           a->space.flags == b->space.flags;
 }

@@ -105,27 +105,73 @@ static int found_order(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Hangs f on an earlier one with its identity, if another plugin found that. */
+/* Is the text one of the device's identities? */
+static bool has_identity(const tfr_device_info *info, const char *text, size_t bytes)
+{
+    return (strlen(info->identity) == bytes && !memcmp(info->identity, text, bytes)) ||
+           (bytes && tfr__words_have(info->identities, text, bytes));
+}
+
+/* Do they have an identity in common? */
+static bool is_same(const tfr_device_info *a, const tfr_device_info *b)
+{
+    const char *word = a->identities;
+    if (has_identity(b, a->identity, strlen(a->identity)))
+        return true;
+    while (*(word += strspn(word, " "))) {
+        const size_t n = strcspn(word, " ");
+        if (has_identity(b, word, n))
+            return true;
+        word += n;
+    }
+    return false;
+}
+
+/* Puts the list of another device behind first's, in the order of all; not if a plugin has both. */
+static bool found_join(found *first, found *other)
+{
+    for (const found *a = first; a; a = a->same)
+        for (const found *b = other; b; b = b->same)
+            if (a->plugin == b->plugin)
+                return false;
+    while (other) {
+        found *next = other->same, *at = first;
+        while (at->same && at->same < other)
+            at = at->same;
+        other->same = at->same;
+        other->is_more = true;
+        at->same = other;
+        other = next;
+    }
+    return true;
+}
+
+static bool found_is_any(const found *first, const found *f)
+{
+    while (first && !is_same(&first->device->info, &f->device->info))
+        first = first->same;
+    return first != NULL;
+}
+
+/* Hangs f on the earlier ones that are the same device; these may not have known it of each other.
+ */
 static void found_merge(found *all, uint32_t n, found *f)
 {
-    uint32_t i;
-    for (i = 0; i < n; i++) {
-        found *first = &all[i], *at = first;
-        if (first->is_more || strcmp(first->device->info.identity, f->device->info.identity) != 0)
-            continue;
-        while (at->same)
-            at = at->same;
-        at->same = f;
-        f->is_more = true;
-        return;
-    }
+    found *first = NULL;
+    for (uint32_t i = 0; i < n; i++)
+        if (!all[i].is_more && found_is_any(&all[i], f)) {
+            if (!first && found_join(&all[i], f))
+                first = &all[i];
+            else if (first)
+                found_join(first, &all[i]);
+        }
 }
 
 /* Does the plugin have a device of this identity already? Its row says so then. */
 static bool found_twice(const found *all, uint32_t n, const found *f)
 {
     for (; n && all[n - 1].plugin == f->plugin; n--)
-        if (strcmp(all[n - 1].device->info.identity, f->device->info.identity) == 0) {
+        if (is_same(&all[n - 1].device->info, &f->device->info)) {
             tfr__plugin_set(f->plugin, TFR_PLUGIN_USABLE,
                             "has more than one device of the identity %s; the first is used",
                             f->device->info.identity);
@@ -297,6 +343,7 @@ static void device_merge_info(tfr_device_info *out, const tfr_device_info *in, b
     memcpy(out->field, in->field, sizeof out->field)
     TAKE_TEXT(type);
     TAKE_TEXT(identity);
+    TAKE_TEXT(identities);
     TAKE_TEXT(name);
     TAKE_TEXT(driver);
     TAKE_TEXT(properties);

@@ -225,6 +225,7 @@ static tfr_status backend_check_spaces(tfr__backend *backend, tfr_err *err)
     n = n < 16 ? n : 16;
     backend->space = spaces[0];
     backend->space.name[sizeof backend->space.name - 1] = 0;
+    backend->space.domain[sizeof backend->space.domain - 1] = 0;
     status = find_role(backend, spaces, n, TFR_SPACE_PINNED, TFR_SPACE_HOST_ACCESS,
                        &backend->pinned_space, err);
     return status ? status

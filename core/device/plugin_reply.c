@@ -3,7 +3,7 @@
  * plugin_reply.c: the format in which the probe child answers, and in which the cache remembers.
  * Written by our own code, but in a process where a plugin's code ran: the reader believes nothing.
  *
- *   head    magic "TFRREPL3", u64 bytes of the body, u64 FNV-1a of the body
+ *   head    magic "TFRREPL4", u64 bytes of the body, u64 FNV-1a of the body
  *   body    i32 outcome, i32 code, u32 abi_minor, texts, u32 devices, devices
  *   device  u32 ordinal, texts, u64 memory x 2, u32 clock, i32 node, i32 unusable, text, claims
  *   text    u32 bytes, bytes (no zero among them)
@@ -18,7 +18,7 @@
 #include <string.h>
 #include <tfrun/fail.h>
 
-static const char reply_magic[8] = {'T', 'F', 'R', 'R', 'E', 'P', 'L', '3'};
+static const char reply_magic[8] = {'T', 'F', 'R', 'R', 'E', 'P', 'L', '4'};
 
 /* The longest texts that are sent and believed. */
 enum {
@@ -29,7 +29,7 @@ enum {
     REPLY_INFO_BYTES = 8191,
     /* The least bytes that a claim and a device can have: their numbers and empty texts. */
     REPLY_CLAIM_LEAST = 36,
-    REPLY_DEVICE_LEAST = 60
+    REPLY_DEVICE_LEAST = 64
 };
 
 /* ---- writing ---- */
@@ -81,6 +81,7 @@ static void put_device(reply_out *out, const tfr__reply_device *d)
     put(out, &info->ordinal, sizeof info->ordinal);
     put_text(out, info->type, sizeof info->type - 1);
     put_text(out, info->identity, sizeof info->identity - 1);
+    put_text(out, info->identities, sizeof info->identities - 1);
     put_text(out, info->name, sizeof info->name - 1);
     put_text(out, info->driver, sizeof info->driver - 1);
     put_text(out, info->properties, sizeof info->properties - 1);
@@ -221,6 +222,7 @@ static void get_device(reply_in *in, tfr__reply_device *d)
     get(in, &info->ordinal, sizeof info->ordinal);
     get_array(in, info->type, sizeof info->type);
     get_array(in, info->identity, sizeof info->identity);
+    get_array(in, info->identities, sizeof info->identities);
     get_array(in, info->name, sizeof info->name);
     get_array(in, info->driver, sizeof info->driver);
     get_array(in, info->properties, sizeof info->properties);

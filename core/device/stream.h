@@ -55,8 +55,8 @@ void tfr__streams_finish(tfr__streams *streams);
 void tfr__streams_settle(tfr__streams *streams);
 /* Takes back stuck streams that have ended meanwhile; TFR_EDEVICE names one that has not. */
 tfr_status tfr__streams_recover(tfr__streams *streams, tfr_err *err);
-/* Is it, or another device of its plugin, which may copy from it, stuck? What such a one may use is
- * not to be freed. */
+/* Is it stuck, or another device of its plugin, which may copy from it, or one that shares its
+ * memory? What such a one may use is not to be freed. */
 bool tfr__stream_is_stuck(const tfr__streams *streams, const tfr__backend *backend);
 /* A stuck one at the end of its session. */
 void tfr__stream_leave(tfr__streams *streams, tfr__stream *stream);
@@ -108,6 +108,8 @@ tfr__stream *tfr__memory_stream(const tfr__streams *streams, uint32_t memory);
 bool tfr__backend_link(tfr__backend *to, tfr__backend *from, tfr_link *out);
 /* Whether one copy does it, from another device of the same plugin. */
 bool tfr__backend_reaches(tfr__backend *to, tfr__backend *from, tfr_link *out);
+/* Is what one has allocated in space 0 the other's, too? Of open backends. */
+bool tfr__backend_shares(const tfr__backend *a, const tfr__backend *b);
 /* What is put on later's queue from now on waits for all that is on earlier's. Of one plugin. */
 tfr_status tfr__stream_order(tfr__stream *later, tfr__stream *earlier, tfr_err *err);
 /* As tfr__stream_copy, from the memory of a stream of the same plugin; on the first one's queue. */

@@ -89,13 +89,18 @@ tfr_status tfr__streams_recover(tfr__streams *streams, tfr_err *err)
 bool tfr__stream_is_stuck(const tfr__streams *streams, const tfr__backend *backend)
 {
     for (uint32_t i = 0; streams->n_stuck && i < streams->n; i++)
-        if (streams->items[i].stuck && streams->items[i].backend->plugin == backend->plugin)
+        if (streams->items[i].stuck && (streams->items[i].backend->plugin == backend->plugin ||
+                                        tfr__backend_shares(streams->items[i].backend, backend)))
             return true;
     return false;
 }
 
 void tfr__stream_leave(tfr__streams *streams, tfr__stream *e)
 {
+    for (uint32_t i = 0; i < streams->n; i++) /* its work may use what others have allocated */
+        if (streams->items[i].backend != e->backend &&
+            tfr__backend_shares(streams->items[i].backend, e->backend))
+            atomic_store(&streams->items[i].backend->left, true);
     if (!atomic_exchange(&e->backend->left, true))
         tfr__log(streams->runtime, TFR_LOG_WARNING, e->backend->plugin_name,
                  "%s (%s) has not ended work of a run that timed out; the device stays open, and "

@@ -10,6 +10,10 @@
  * the stream whose queue may still use it; what comes in is only read, so any may read it at once.
  * Lifetimes of host buffers that a queue uses are stretched to that queue's next sync.
  *
+ * Backends whose memory is one domain read each other's buffers where they are. The host waits for
+ * the maker's queue before another plugin's reads them, for fences are a plugin's own; when they
+ * are free again is as with copies over a link.
+ *
  * Between two devices whose plugin has a link, the queue of the reader waits for the maker's and
  * copies from its memory itself. The maker does not wait for the copy: the buffer that it reads
  * lives until the maker's queue, or the host, waits for the reader's for another reason.
@@ -76,13 +80,29 @@ tfr_status tfr__steps_add(tfr__steps *s, tfr__step_kind kind, uint32_t stream, t
     return TFR_OK;
 }
 
+static tfr_status wait_for(tfr__steps *s, uint32_t stream, tfr_err *err)
+{
+    tfr__step *step;
+    tfr_status status = tfr__steps_add(s, TFR__STEP_SYNC, stream, &step, err);
+    if (status)
+        return status;
+    s->p->n_syncs++;
+    s->n_syncs[stream]++;
+    return TFR_OK;
+}
+
 tfr_status tfr__steps_order(tfr__steps *s, uint32_t later, uint32_t earlier, tfr_err *err)
 {
     uint32_t *ordered = &s->ordered[(size_t)later * s->b->streams->n + earlier];
+    const tfr__stream *items = s->b->streams->items;
+    const bool on_host = !tfr__steps_is_queued(s, later) ||
+                         items[later].backend->plugin != items[earlier].backend->plugin;
     tfr__step *step;
     tfr_status status;
     if (!tfr__steps_is_queued(s, earlier) || *ordered >= s->n_put[earlier])
         return TFR_OK;
+    if (on_host)
+        return wait_for(s, earlier, err);
     status = tfr__steps_add(s, TFR__STEP_ORDER, later, &step, err);
     if (status)
         return status;
@@ -101,16 +121,9 @@ tfr_status tfr__steps_settle(tfr__steps *s, uint32_t buffer, uint32_t stream, bo
                              tfr_err *err)
 {
     uint32_t other = tfr__steps_pending(s, buffer);
-    tfr__step *step;
-    tfr_status status;
     if (!other || (!by_host && other == stream + 1))
         return TFR_OK;
-    status = tfr__steps_add(s, TFR__STEP_SYNC, other - 1, &step, err);
-    if (status)
-        return status;
-    s->p->n_syncs++;
-    s->n_syncs[other - 1]++;
-    return TFR_OK;
+    return wait_for(s, other - 1, err);
 }
 
 void tfr__steps_touch(tfr__steps *s, uint32_t buffer, uint32_t stream)
@@ -299,6 +312,13 @@ static bool is_linked(const tfr__steps *s, uint32_t to, uint32_t from)
     return !a->queue == !b->queue && tfr__backend_reaches(a->backend, b->backend, &link);
 }
 
+/* Does v lie in this memory itself, and not only for those who share it? */
+static bool is_own(tfr__steps *s, tfr_value v, uint32_t memory)
+{
+    const uint32_t buffer = *tfr__steps_where(s, memory, v);
+    return buffer != TFR__NO_BUFFER && s->p->buffers[buffer].memory == memory;
+}
+
 /*
  * The memory that a copy of v is taken from. Of the devices that have it the host takes any,
  * another device one that it has a link with; else, and if the host has the value at hand, it gets
@@ -311,10 +331,30 @@ static uint32_t memory_of(tfr__steps *s, tfr_value v, uint32_t memory)
     if (host != TFR__NO_BUFFER && !tfr__steps_pending(s, host))
         return from;
     for (uint32_t m = 1; m < s->n_memories; m++)
-        if (*tfr__steps_where(s, m, v) != TFR__NO_BUFFER &&
-            (memory == TFR__MEMORY_HOST || is_linked(s, memory, m)))
+        if (is_own(s, v, m) && (memory == TFR__MEMORY_HOST || is_linked(s, memory, m)))
             from = m;
     return from;
+}
+
+/* v where a backend of the same domain has it, to be read from there; TFR__NO_BUFFER: nowhere. */
+static tfr_status shared_buffer(tfr__steps *s, tfr_value v, uint32_t memory, uint32_t *out,
+                                tfr_err *err)
+{
+    const tfr__stream *items = s->b->streams->items;
+    *out = TFR__NO_BUFFER;
+    if (memory == TFR__MEMORY_HOST)
+        return TFR_OK;
+    for (uint32_t m = 1; m < s->n_memories; m++) {
+        const uint32_t reader = tfr__steps_stream_of(s, memory), maker = tfr__steps_stream_of(s, m);
+        if (!is_own(s, v, m) || !tfr__backend_shares(items[reader].backend, items[maker].backend))
+            continue;
+        *out = *tfr__steps_where(s, m, v);
+        if (s->p->buffers[*out].kind == TFR__BUFFER_CONSTANT) /* is there since the plan was made */
+            return TFR_OK;
+        s->pending[*out].is_shared = true;
+        return tfr__steps_order(s, reader, maker, err);
+    }
+    return TFR_OK;
 }
 
 /* What a copy reads, ready to be read by the stream's queue, and what it writes. */
@@ -399,7 +439,10 @@ tfr_status tfr__steps_bring(tfr__steps *s, tfr_value v, uint32_t memory, uint32_
         *out = *at;
         return TFR_OK;
     }
-    if (b->known[v])
+    status = shared_buffer(s, v, memory, out, err);
+    if (status || *out != TFR__NO_BUFFER)
+        ;
+    else if (b->known[v])
         status = known_buffer(s, v, memory, out, err);
     else if (memory == TFR__MEMORY_HOST && live_in)
         status = tfr__steps_live_in(s, v, out, err);

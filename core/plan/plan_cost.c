@@ -140,7 +140,12 @@ static void find_way(pricing *p, uint32_t a, uint32_t c)
     int64_t per_kib = p->per_kib_host[a] + p->per_kib_host[c];
     tfr_link link;
     if (!p->devices[a]->is_host && !p->devices[c]->is_host &&
-        tfr__backend_reaches(p->backends[c], p->backends[a], &link)) {
+        tfr__backend_shares(p->backends[c], p->backends[a])) {
+        fixed = LINK_NS; /* the host waits */
+        per_kib = 0;
+        p->linked = true;
+    } else if (!p->devices[a]->is_host && !p->devices[c]->is_host &&
+               tfr__backend_reaches(p->backends[c], p->backends[a], &link)) {
         link_price(&link, &fixed, &per_kib);
         p->linked = true;
     }

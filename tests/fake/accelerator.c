@@ -2,6 +2,9 @@
 /* accelerator.c: the fake accelerator's entry, its devices and the doors of its calls. */
 #include "accelerator.h"
 
+#include <dlfcn.h>
+#include <limits.h>
+#include <link.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -9,11 +12,36 @@
 TFR_PLUGIN_NOTE(FAKE_NAME, TFR_PLUGIN_BACKEND, 100, "");
 
 const tfr_host *fake_host;
-pthread_mutex_t fake_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Taken after fake_lock, if both are. */
-static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
-static tfr_plugin_device *open_devices;
+static fake_driver_state own_driver = {.lock = PTHREAD_MUTEX_INITIALIZER,
+                                       .open_lock = PTHREAD_MUTEX_INITIALIZER};
+fake_driver_state *fake_driver = &own_driver;
+
+#define open_lock    (fake_driver->open_lock)
+#define open_devices (fake_driver->devices)
+
+/* The objects of a process come in the order in which they were loaded. */
+static int find_driver(struct dl_phdr_info *info, size_t bytes, void *user)
+{
+    const char *base = strrchr(info->dlpi_name, '/');
+    (void)bytes;
+    if (!base || strncmp(base, "/fakeacc", 8) != 0)
+        return 0;
+    snprintf(user, PATH_MAX, "%s", info->dlpi_name);
+    return 1;
+}
+
+static void share_driver(const tfr_host *host)
+{
+    char path[PATH_MAX] = "";
+    void *so = dl_iterate_phdr(find_driver, path) ? dlopen(path, RTLD_NOLOAD | RTLD_LAZY) : NULL;
+    tfr_plugin_entry_fn entry = NULL;
+    const tfr_plugin *first = NULL;
+    if (so)
+        *(void **)&entry = dlsym(so, "tfrun_plugin_v0");
+    if (entry && entry != tfrun_plugin_v0 && !entry(host, &first, NULL))
+        fake_driver = (fake_driver_state *)(uintptr_t)first->facet("fake.driver");
+}
 
 /* ---- breaches -------------------------------------------------------------------------------- */
 
@@ -54,7 +82,7 @@ int32_t fake_check_device(const tfr_plugin_device *device, tfr_err *err)
 {
     const tfr_plugin_device *d;
     pthread_mutex_lock(&open_lock);
-    for (d = open_devices; d && d != device; d = d->next)
+    for (d = open_devices; d && (d != device || d->plugin != &fake_plugin); d = d->next)
         ;
     pthread_mutex_unlock(&open_lock);
     return d ? TFR_OK : fake_breach(err, "device %p is not open", (const void *)device);
@@ -86,7 +114,7 @@ bool fake_is_fence(const tfr_fence *fence)
     const tfr_fence *f = NULL;
     pthread_mutex_lock(&open_lock);
     for (const tfr_plugin_device *d = open_devices; d && !f; d = d->next)
-        for (f = d->fences; f && f != fence; f = f->next)
+        for (f = d->plugin == &fake_plugin ? d->fences : NULL; f && f != fence; f = f->next)
             ;
     pthread_mutex_unlock(&open_lock);
     return f != NULL;
@@ -234,6 +262,10 @@ static int32_t fake_enumerate(tfr_device_info *out, uint32_t stride, uint32_t *n
         if (to->size > stride)
             return fake_breach(err, "a device info of %u bytes every %u bytes", to->size, stride);
         snprintf(info.identity, sizeof info.identity, "fake:%u", i);
+        if (option_number("uuid", 0)) {
+            memcpy(info.identities, info.identity, sizeof info.identity);
+            snprintf(info.identity, sizeof info.identity, "uuid:%u", i);
+        }
         snprintf(info.name, sizeof info.name, "Fake Accelerator %u", i);
         snprintf(info.driver, sizeof info.driver, "1.0");
         snprintf(info.properties, sizeof info.properties, "fake=yes\nseries=one");
@@ -245,20 +277,28 @@ static int32_t fake_enumerate(tfr_device_info *out, uint32_t stride, uint32_t *n
     return TFR_OK;
 }
 
+bool fake_is_own(const tfr_device_info *info)
+{
+    return strncmp(info->identity, "fake:", 5) == 0 || strncmp(info->identity, "uuid:", 5) == 0;
+}
+
 static int32_t fake_open(const tfr_device_info *info, const tfr_open_options *options,
                          tfr_plugin_device **out, tfr_err *err)
 {
     pthread_condattr_t attr;
     if (!atomic_load(&was_enumerated))
         return fake_breach(err, "open before enumerate in this process");
-    if (strncmp(info->identity, "fake:", 5) != 0 ||
-        (int64_t)info->ordinal >= option_number("devices", 1))
+    if (!fake_is_own(info) || (int64_t)info->ordinal >= option_number("devices", 1))
         return fake_breach(err, "open of device %u, \"%s\", which was not enumerated",
                            info->ordinal, info->identity);
     tfr_plugin_device *device = calloc(1, sizeof *device);
     if (!device)
         return tfr_fail(err, TFR_ENOMEM, "no host memory for a device");
+    device->plugin = &fake_plugin;
     device->ordinal = info->ordinal;
+    if (option_number("domain", 0))
+        snprintf(device->domain, sizeof device->domain, "fake:%d:%u",
+                 (int)option_number("domain", 0), info->ordinal);
     device->memory_limit = memory_of(options);
     device->size_limit = (uint64_t)option_number("size_limit", 65536);
     device->delay_ns = (uint64_t)option_number("delay_us", 100) * 1000;
@@ -348,13 +388,17 @@ static const void *fake_facet(const char *id)
         return &fake_profile_facet;
     if (strcmp(id, TFR_NATIVE_V1) == 0)
         return &fake_native_facet;
+    if (strcmp(id, "fake.driver") == 0) /* for another plugin of it */
+        return fake_driver;
     return NULL;
 }
 
 static void fake_shutdown(void)
 {
     pthread_mutex_lock(&open_lock);
-    const bool is_open = open_devices != NULL;
+    bool is_open = false;
+    for (const tfr_plugin_device *d = open_devices; d; d = d->next)
+        is_open = is_open || d->plugin == &fake_plugin;
     pthread_mutex_unlock(&open_lock);
     if (is_open)
         fake_breach(NULL, "shutdown with a device open");
@@ -378,7 +422,10 @@ int32_t tfrun_plugin_v0(const tfr_host *host, const tfr_plugin **out, tfr_err *e
 {
     if (host->size < offsetof(tfr_host, facet))
         return tfr_fail(err, TFR_EPLUGIN, "the host's table has only %u bytes", host->size);
-    fake_host = host;
+    if (!fake_host) /* else another plugin of the driver asks */
+        share_driver(host);
+    if (fake_host != host)
+        fake_host = host;
     *out = &fake_plugin;
     return TFR_OK;
 }

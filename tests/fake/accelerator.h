@@ -40,6 +40,11 @@
  *   launch_waits  1 = launch returns when its queue is empty (0)
  *   loses_errors  1 = fences do not carry failures (0)
  *   links         0 = devices exchange through the host alone (1)
+ *   uuid          1 = a device's identity is "uuid:N", and "fake:N" is one more (0)
+ *   domain        a number: memory of device N is of the domain "fake:NUMBER:N" (0 = of none)
+ *
+ * Two plugins are made of it, fakeacc and fakeacc2, as two libraries come with one driver: with
+ * equal domains each computes in the other's memory.
  */
 #ifndef TFR_TESTS_FAKE_ACCELERATOR_H
 #define TFR_TESTS_FAKE_ACCELERATOR_H
@@ -49,7 +54,9 @@
 #include <stdbool.h>
 #include <tfrun/fail.h>
 
-#define FAKE_NAME         "fakeacc"
+#ifndef FAKE_NAME /* a second plugin of the same driver has another one */
+#define FAKE_NAME "fakeacc"
+#endif
 #define FAKE_ALIGNMENT    256
 #define FAKE_MAX_RANK     4
 #define FAKE_MATMUL_MAX_K 1024
@@ -165,8 +172,18 @@ struct tfr_kernel {
     uint32_t n_pending;
 };
 
+/* What all plugins of the driver share: it lies in the one that was loaded first. */
+typedef struct fake_driver_state {
+    pthread_mutex_t lock;      /* one for all devices, because copies go from one to another */
+    pthread_mutex_t open_lock; /* of devices; taken after lock, if both are */
+    tfr_plugin_device *devices;
+    uint64_t n_handles;
+} fake_driver_state;
+
 struct tfr_plugin_device {
     tfr_plugin_device *next;
+    const tfr_plugin *plugin;
+    char domain[32]; /* of its memory */
     uint32_t ordinal;
     uint64_t memory_limit, max_alloc;
     uint64_t size_limit;
@@ -194,7 +211,6 @@ struct tfr_plugin_device {
     uint64_t pooled; /* freed, and not given back */
     fake_block *blocks;
     fake_block *near_blocks; /* of the other spaces, in no order */
-    uint64_t n_handles;
     tfr_queue *queues;
     tfr_fence *fences;
     tfr_kernel *kernels;
@@ -206,8 +222,9 @@ struct tfr_plugin_device {
 };
 
 extern const tfr_host *fake_host;
-/* One for all devices, because copies go from one to another. "With the lock held" means it. */
-extern pthread_mutex_t fake_lock;
+extern fake_driver_state *fake_driver;
+/* "With the lock held" means it. */
+#define fake_lock (fake_driver->lock)
 extern const tfr_memory_facet fake_memory_facet;
 extern const tfr_queue_facet fake_queue_facet;
 extern const tfr_kernel_facet fake_kernel_facet;
@@ -237,6 +254,8 @@ int32_t fake_enter_queue(tfr_plugin_device *device, tfr_queue *queue, tfr_err *e
 void fake_leave_queue(tfr_plugin_device *device, tfr_queue *queue);
 /* For functions without a status, which have to work on a lost device. False = do nothing. */
 bool fake_enter_void(tfr_plugin_device *device, const char *function);
+/* Does it look like one that enumerate has told? */
+bool fake_is_own(const tfr_device_info *info);
 /* Is this an open device? For [any] calls. */
 int32_t fake_check_device(const tfr_plugin_device *device, tfr_err *err);
 int32_t fake_lost(const tfr_plugin_device *device, tfr_err *err);
@@ -252,9 +271,10 @@ void fake_wake_all(void);
 /* memory */
 bool fake_memory_map(tfr_plugin_device *device);
 void fake_memory_unmap(tfr_plugin_device *device);
-/* The live allocation that holds all the bytes, or NULL. With the lock held. */
+/* The live allocation that holds all the bytes, or NULL; it may be of another device whose memory
+ * is of the same domain. With the lock held, like the next two. */
 fake_block *fake_block_of(const tfr_plugin_device *device, const void *address, uint64_t bytes);
-/* The device address that the core means, NULL if it is none. With the lock held. */
+/* The device address that the core means, NULL if it is none. */
 void *fake_place(const tfr_plugin_device *device, const void *base, uint64_t offset);
 /* A device address as the device's own threads use it. */
 void *fake_shadow(const tfr_plugin_device *device, const void *address);

@@ -30,7 +30,7 @@ static const struct {
 static int32_t fake_ops(const tfr_device_info *device, tfr_op_claim *out, uint32_t stride,
                         uint32_t *n, tfr_err *err)
 {
-    if (strncmp(device->identity, "fake:", 5) != 0)
+    if (!fake_is_own(device))
         return fake_breach(err, "ops of \"%s\", which was not enumerated", device->identity);
     for (uint32_t i = 0; i < N_OPS && i < *n; i++) {
         const tfr_op_claim claim = {

@@ -50,8 +50,24 @@ static bool is_device_address(const tfr_plugin_device *device, const void *addre
     return (uintptr_t)address - (uintptr_t)device->front < device->mapped;
 }
 
+/* The device, or one that shares its memory, to which the address belongs. */
+static const tfr_plugin_device *owner_of(const tfr_plugin_device *device, const void *address)
+{
+    const tfr_plugin_device *d = device;
+    if (device->domain[0] && !is_device_address(device, address)) {
+        pthread_mutex_lock(&fake_driver->open_lock);
+        for (d = fake_driver->devices;
+             d && (strcmp(d->domain, device->domain) != 0 || !is_device_address(d, address));
+             d = d->next)
+            ;
+        pthread_mutex_unlock(&fake_driver->open_lock);
+    }
+    return d ? d : device;
+}
+
 fake_block *fake_block_of(const tfr_plugin_device *device, const void *address, uint64_t bytes)
 {
+    device = owner_of(device, address);
     if (!is_device_address(device, address))
         return NULL;
     const uint64_t offset = (uintptr_t)address - (uintptr_t)device->front;
@@ -69,11 +85,19 @@ void *fake_place(const tfr_plugin_device *device, const void *base, uint64_t off
     for (const fake_block *b = device->blocks; b; b = b->next)
         if (b->handle == base && offset <= b->bytes)
             return device->front + b->offset + offset;
-    return NULL;
+    void *found = NULL;
+    pthread_mutex_lock(&fake_driver->open_lock);
+    for (const tfr_plugin_device *d = fake_driver->devices; d && device->domain[0]; d = d->next)
+        for (const fake_block *b = d->blocks; b && !strcmp(d->domain, device->domain); b = b->next)
+            if (b->handle == base && offset <= b->bytes)
+                found = d->front + b->offset + offset;
+    pthread_mutex_unlock(&fake_driver->open_lock);
+    return found;
 }
 
 void *fake_shadow(const tfr_plugin_device *device, const void *address)
 {
+    device = owner_of(device, address);
     return device->back + ((uintptr_t)address - (uintptr_t)device->front);
 }
 
@@ -97,6 +121,7 @@ static int32_t fake_spaces(tfr_plugin_device *device, tfr_space_info *out, uint3
                                .name = "device",
                                .alignment = FAKE_ALIGNMENT,
                                .max_alloc = device->max_alloc};
+        memcpy(info.domain, device->domain, sizeof device->domain);
         tfr_list_put(out, stride, *n, 0, &info, sizeof info);
     }
     *n = fake_n_spaces(device);
@@ -151,7 +176,7 @@ static int32_t alloc_block(tfr_plugin_device *device, uint64_t bytes, uint64_t a
         device->peak = device->in_use;
     memset(device->back + offset, 0xcd, bytes);
     /* Small numbers: who adds to one, or takes it for an address, has a handle of nobody's. */
-    block->handle = (void *)(uintptr_t)(16 * ++device->n_handles);
+    block->handle = (void *)(uintptr_t)(16 * ++fake_driver->n_handles);
     *out = device->handles ? block->handle : device->front + offset;
     return TFR_OK;
 }

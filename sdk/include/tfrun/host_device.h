@@ -38,7 +38,7 @@ static inline int32_t tfr_host_device_spaces(tfr_plugin_device *device, tfr_spac
 {
     static const tfr_space_info host = {sizeof(tfr_space_info),
                                         TFR_SPACE_HOST_ACCESS | TFR_SPACE_DEVICE_ACCESS, "host",
-                                        TFR_HOST_DEVICE_ALIGNMENT, 0};
+                                        TFR_HOST_DEVICE_ALIGNMENT, 0, ""};
     (void)device;
     (void)err;
     tfr_list_put(out, stride, *n, 0, &host, sizeof host);

@@ -55,6 +55,12 @@ typedef struct tfr_device_info {
     int32_t numa_node;     /* -1 = unknown */
     int32_t unusable;      /* a tfr_reason when the device is there but cannot be opened, else 0 */
     char why[256];         /* sentence for unusable, with the next step */
+    /*
+     * More texts like identity, with blanks between, by which other plugins may know the device:
+     * one equal text is enough. A physical one (pci:...) belongs here if identity is the driver's
+     * own.
+     */
+    char identities[192];
 } tfr_device_info;
 
 /* The plugin's own open device. */

@@ -37,6 +37,17 @@ typedef struct tfr_space_info {
     char name[16];      /* "host", "device", "pinned", for messages */
     uint64_t alignment; /* bytes, a power of two; arena slices start at multiples of it */
     uint64_t max_alloc; /* bytes in one alloc, 0 = no limit; the core asks for no more */
+    /*
+     * Of space 0: the memory that it is a part of, "" = nobody else's. In space 0 of a device of
+     * another plugin, or of another device, with an equal text the core may then pass what that one
+     * has allocated, as arguments and to copy, as if alloc had given it here; the flags are to be
+     * equal, too. Name the driver and what makes its addresses mean the same, not the hardware
+     * alone: "cuda:primary-context:GPU-5d2c...". Each frees what it has allocated, and only when
+     * work of the others that uses it has been waited for. The core orders such work: by wait
+     * within a plugin, else on the host. What others allocated goes with their device when that is
+     * lost.
+     */
+    char domain[64];
 } tfr_space_info;
 
 enum {
