@@ -22,6 +22,8 @@
 #ifndef TFRUN_PLUGIN_NORMAL_H
 #define TFRUN_PLUGIN_NORMAL_H
 
+#include <tfrun/plugin_types.h>
+
 #define TFR_NORMAL_FORM 1
 
 /*
