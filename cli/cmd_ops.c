@@ -93,12 +93,16 @@ static void types_text(uint64_t types, char *text, size_t n)
         }
 }
 
-/* "onednn: f32 bf16; naive: float"; "core" for what the core does itself. */
-static void claims_text(const tfr_runtime *runtime, uint32_t op, bool metadata, char *text,
+/* "onednn: f32 bf16; naive: float"; "core" for what the core does itself, "decomposition" for what
+ * nodes of other ops may do instead. */
+static void claims_text(const tfr_runtime *runtime, uint32_t op, const tfr_op_desc *row, char *text,
                         size_t n)
 {
     claim c = {0};
-    size_t used = (size_t)snprintf(text, n, "%s", metadata ? "core" : "");
+    size_t used = (size_t)snprintf(text, n, "%s",
+                                   row->metadata        ? "core"
+                                   : row->decomposition ? "decomposition"
+                                                        : "");
     while (next_claim(runtime, op, &c) && used < n) {
         char types[200];
         types_text(c.here, types, sizeof types);
@@ -176,11 +180,12 @@ static tfr_status print_ops(const cli_args *args, const tfr_runtime *runtime, tf
         }
         if (!is_wanted(args, runtime, i, &op))
             continue;
-        claims_text(runtime, i, op.metadata != 0, claims, sizeof claims);
+        claims_text(runtime, i, &op, claims, sizeof claims);
         n++;
         n_claimed += *claims != 0;
         cli_table_add(table, "%s", op.name);
-        cli_table_add(table, "%s", *op.domain ? op.domain : "ai.onnx");
+        cli_table_add(table, "%s%s%s", *op.domain ? op.domain : "ai.onnx", op.plugin ? ", by " : "",
+                      op.plugin ? op.plugin : "");
         cli_table_add(table, "%d", (int)op.since_version);
         cli_table_add(table, "%s", *claims ? claims : "-");
         if (all) {
@@ -236,6 +241,9 @@ static json_t *op_json(const tfr_runtime *runtime, uint32_t i, const tfr_op_desc
     cli_json_set(row, "types", cli_json_text(op->types));
     cli_json_set(row, "normal_form", cli_json_text(op->normal_form));
     cli_json_set(row, "digest", cli_json_text(digest));
+    cli_json_set(row, "plugin", op->plugin ? cli_json_text(op->plugin) : json_null());
+    cli_json_set(row, "decomposition", json_boolean(op->decomposition));
+    cli_json_set(row, "gradient", json_boolean(op->gradient));
     return row;
 }
 
@@ -256,11 +264,13 @@ static int ops_run(const cli_args *args)
     tfr_err err = TFR_ERR_INIT;
     tfr_runtime *runtime;
     tfr_status status;
-    if (check_words(args, &err))
-        return cli_fail_as(args, &err, CLI_EXIT_USAGE);
-    status = cli_open_runtime(args, &runtime, &err);
+    status = cli_open_runtime(args, &runtime, &err); /* whose plugins may bring ops */
     if (status)
         return cli_fail(args, &err);
+    if (check_words(args, &err)) {
+        tfr_runtime_release(runtime);
+        return cli_fail_as(args, &err, CLI_EXIT_USAGE);
+    }
     status = args->json ? print_json(args, runtime, &err) : print_ops(args, runtime, &err);
     tfr_runtime_release(runtime);
     return status ? cli_fail(args, &err) : CLI_EXIT_DONE;
@@ -278,7 +288,9 @@ const cli_command cli_ops = {
     .summary = "List the ops that tfrun knows and the backends that claim them",
     .text = "With names of ops, or with --verbose, the inputs, outputs, attributes and types\n"
             "are listed, too. The types behind a backend are those that the first operand may\n"
-            "have there. \"core\" is what the core does itself on every device.",
+            "have there. \"core\" is what the core does itself on every device,\n"
+            "\"decomposition\" what other ops compute where no backend has a kernel; ops of a\n"
+            "plugin's own have its name behind the domain.",
     .log_level = TFR_LOG_WARNING,
     .options = ops_options,
     .run = ops_run,

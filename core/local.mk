@@ -58,6 +58,7 @@ libtfrun_core_la_SOURCES = \
 	core/device/plugin_libs.c \
 	core/device/plugin_load.c \
 	core/device/plugin_note.c \
+	core/device/plugin_ops.c \
 	core/device/plugin_path.c \
 	core/device/plugin_probe.c \
 	core/device/plugin_reply.c \
@@ -108,6 +109,7 @@ libtfrun_core_la_SOURCES = \
 	core/op/infer_einsum.c \
 	core/op/infer_elements.c \
 	core/op/infer_elementwise.c \
+	core/op/infer_foreign.c \
 	core/op/infer_generate.c \
 	core/op/infer_image.c \
 	core/op/infer_index.c \
@@ -139,6 +141,8 @@ libtfrun_core_la_SOURCES = \
 	core/op/older.c \
 	core/op/op.c \
 	core/op/op.h \
+	core/op/op_foreign.c \
+	core/op/op_foreign.h \
 	core/op/op_list.c \
 	core/op/ops.def \
 	core/op/signature.c \
@@ -160,6 +164,7 @@ libtfrun_core_la_SOURCES = \
 	core/optimize/rewrite.h \
 	core/optimize/rewrite_match.c \
 	core/optimize/rewrite_types.c \
+	core/optimize/write_out.c \
 	core/plan/buffer.h \
 	core/plan/mincut.c \
 	core/plan/mincut.h \
@@ -274,5 +279,6 @@ EXTRA_DIST += core/libtfrun.map
 # starts fast and always has the same version as the library that starts it.
 tfrunexec_PROGRAMS += tfrun-probe
 tfrun_probe_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_CORE_INCLUDES)
-tfrun_probe_SOURCES = core/device/probe_limits.c core/device/probe_limits.h core/device/probe_main.c
+tfrun_probe_SOURCES = core/device/probe_limits.c core/device/probe_limits.h \
+	core/device/probe_main.c core/op/op_check.c
 tfrun_probe_LDADD = libtfrun-core.la

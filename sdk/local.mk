@@ -14,6 +14,7 @@ sdk_headers = \
 	sdk/include/tfrun/plugin_native.h \
 	sdk/include/tfrun/plugin_normal.h \
 	sdk/include/tfrun/plugin_note.h \
+	sdk/include/tfrun/plugin_ops.h \
 	sdk/include/tfrun/plugin_profile.h \
 	sdk/include/tfrun/plugin_program.h \
 	sdk/include/tfrun/plugin_queue.h \

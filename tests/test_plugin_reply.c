@@ -288,7 +288,7 @@ TEST(an_answer_over_four_mebibytes_is_not_written)
 
 TEST(a_head_that_says_more_than_four_mebibytes_is_none)
 {
-    char head[TFR__REPLY_HEAD_BYTES] = "TFRREPL4";
+    char head[TFR__REPLY_HEAD_BYTES] = "TFRREPL5";
     uint64_t body = TFR__REPLY_MAX_BYTES;
     memcpy(head + 8, &body, sizeof body);
     CHECK_UINT(TFR__REPLY_MAX_BYTES + TFR__REPLY_HEAD_BYTES, tfr__reply_bytes(head));

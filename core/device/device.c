@@ -27,38 +27,17 @@ typedef struct found {
 
 /* ---- claims ---- */
 
-static int32_t claim_op(const tfr__reply_claim *claim)
-{
-    const char *domain = strcmp(claim->domain, "ai.onnx") == 0 ? "" : claim->domain;
-    uint32_t low = 0, high = tfr__op_count();
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        const tfr__op *op = tfr__op_at(middle);
-        int order = strcmp(op->domain, domain);
-        if (!order)
-            order = strcmp(op->name, claim->name);
-        if (!order)
-            return (int32_t)middle;
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return -1;
-}
-
-uint32_t tfr__claims_match(const tfr__reply_device *device, uint8_t *claims, int32_t *versions,
-                           tfr__claim_types *types)
+uint32_t tfr__claims_match(const tfr__reply_device *device, uint32_t n_table, uint8_t *claims,
+                           int32_t *versions, tfr__claim_types *types)
 {
     uint32_t i, n = 0;
     for (i = 0; i < device->n_claims; i++) {
         const tfr__reply_claim *claim = &device->claims[i];
-        int32_t number = claim_op(claim);
-        const tfr__op *op;
+        const tfr__op *op = tfr__op_find(claim->domain, claim->name);
+        const uint32_t number = op ? tfr__op_number(op) : UINT32_MAX;
         uint8_t answer;
-        if (number < 0 || claims[number] == TFR__CLAIM_YES)
+        if (number >= n_table || claims[number] == TFR__CLAIM_YES)
             continue;
-        op = tfr__op_at((uint32_t)number);
         if (claim->digest && claim->digest != tfr__op_digest(op))
             answer = TFR__CLAIM_DIGEST;
         else
@@ -237,9 +216,9 @@ static void op_quarantine(_Atomic(char *) *slot, const char *text)
         tfr__free(copy);
 }
 
-static void op_quarantined_free(_Atomic(char *) *texts)
+static void op_quarantined_free(_Atomic(char *) *texts, uint32_t n)
 {
-    for (uint32_t op = 0; texts && op < tfr__op_count(); op++)
+    for (uint32_t op = 0; texts && op < n; op++)
         if (atomic_load(&texts[op]) != no_text)
             tfr__free(atomic_load(&texts[op]));
     tfr__free(texts);
@@ -255,7 +234,7 @@ static void device_finish(tfr__device *device)
         tfr__free(backend->claims);
         tfr__free(backend->claim_versions);
         tfr__free(backend->claim_types);
-        op_quarantined_free(backend->op_quarantined);
+        op_quarantined_free(backend->op_quarantined, backend->n_table);
         if (atomic_load(&backend->failed) != no_text)
             tfr__free(atomic_load(&backend->failed));
     }
@@ -287,7 +266,7 @@ static void backend_tell_claims(const tfr__backend *backend)
     uint32_t n = 0, op;
     char text[400] = "";
     size_t used = 0;
-    for (op = 0; op < tfr__op_count(); op++) {
+    for (op = 0; op < backend->n_table; op++) {
         if (backend->claims[op] != TFR__CLAIM_VERSION && backend->claims[op] != TFR__CLAIM_DIGEST)
             continue;
         if (n++ && used < sizeof text / 2) /* room for one more, or for the last word */
@@ -307,7 +286,7 @@ static void backend_tell_claims(const tfr__backend *backend)
 
 static tfr_status backend_init(tfr__backend *backend, const found *f, uint32_t number, tfr_err *err)
 {
-    uint32_t n_ops = tfr__op_count();
+    const uint32_t n_ops = backend->n_table = tfr__op_count();
     backend->plugin = f->plugin;
     backend->plugin_name = f->plugin->name;
     snprintf(backend->name, sizeof backend->name, "%s:%u", f->plugin->name, (unsigned)number);
@@ -323,10 +302,10 @@ static tfr_status backend_init(tfr__backend *backend, const found *f, uint32_t n
         tfr__free(backend->claims);
         tfr__free(backend->claim_versions);
         tfr__free(backend->claim_types);
-        op_quarantined_free(backend->op_quarantined);
+        op_quarantined_free(backend->op_quarantined, backend->n_table);
         return tfr_fail(err, TFR_ENOMEM, "no memory for backend %s", backend->name);
     }
-    backend->n_ops = tfr__claims_match(f->device, backend->claims, backend->claim_versions,
+    backend->n_ops = tfr__claims_match(f->device, n_ops, backend->claims, backend->claim_versions,
                                        backend->claim_types);
     backend_tell_claims(backend);
     if (backend->n_ops > f->plugin->n_ops)
@@ -529,7 +508,7 @@ tfr_status tfr_runtime_device(const tfr_runtime *runtime, uint32_t i, tfr_device
     desc.n_threads = device->n_threads;
     for (op = 0; op < tfr__op_count(); op++) {
         for (b = 0; b < device->n_backends; b++)
-            if (device->backends[b].claims[op] == TFR__CLAIM_YES)
+            if (tfr__backend_claim(&device->backends[b], op) == TFR__CLAIM_YES)
                 break;
         desc.n_ops += b < device->n_backends;
     }
@@ -562,8 +541,7 @@ tfr_status tfr_runtime_backend(const tfr_runtime *runtime, uint32_t device, uint
 bool tfr_runtime_claims(const tfr_runtime *runtime, uint32_t device, uint32_t backend, uint32_t op)
 {
     return device < runtime->n_devices && backend < runtime->devices[device].n_backends &&
-           op < tfr__op_count() &&
-           runtime->devices[device].backends[backend].claims[op] == TFR__CLAIM_YES;
+           tfr__backend_claim(&runtime->devices[device].backends[backend], op) == TFR__CLAIM_YES;
 }
 
 /* The element types that operand 0 of the op may have. */

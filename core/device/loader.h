@@ -9,6 +9,7 @@
  *   plugin_note.c    facts without code          plugin_state.c  what is said about each state
  *   plugin_libs.c    missing libraries           plugin_import.c tables across the border
  *   plugin_load.c    dlopen and open devices  plugin_asks.c   what answers depend on
+ *   plugin_ops.c     rows of the op table that plugins bring
  */
 #ifndef TFR_CORE_LOADER_H
 #define TFR_CORE_LOADER_H
@@ -79,6 +80,28 @@ typedef struct tfr__reply_claim {
     uint64_t digest;
 } tfr__reply_claim;
 
+/* A row of the op table. */
+typedef enum tfr__reply_op_text {
+    TFR__REPLY_OP_DOMAIN,
+    TFR__REPLY_OP_NAME,
+    TFR__REPLY_OP_INPUTS,
+    TFR__REPLY_OP_OUTPUTS,
+    TFR__REPLY_OP_ATTRS,
+    TFR__REPLY_OP_TYPES,
+    TFR__REPLY_OP_WRONG, /* why it is refused, "" = it is right */
+    TFR__REPLY_OP_TEXTS
+} tfr__reply_op_text;
+
+typedef struct tfr__reply_op {
+    const char *texts[TFR__REPLY_OP_TEXTS];
+    struct {
+        int32_t since_version, compat_version;
+        uint32_t flags;     /* TFR_OP_... */
+        uint32_t functions; /* bit TFR__OP_DECOMPOSITION, bit TFR__OP_GRADIENT */
+        uint64_t shape_args;
+    } numbers;
+} tfr__reply_op;
+
 typedef struct tfr__reply_device {
     tfr_device_info info;
     tfr__reply_claim *claims;
@@ -93,11 +116,14 @@ typedef struct tfr__reply {
     const char *name, *version, *vendor, *build_info; /* "" = not said */
     tfr__reply_device *devices;
     uint32_t n_devices;
+    tfr__reply_op *ops;
+    uint32_t n_ops;
 } tfr__reply;
 
 #define TFR__REPLY_MAX_BYTES   (4u << 20)
 #define TFR__REPLY_MAX_DEVICES 256u
 #define TFR__REPLY_MAX_CLAIMS  4096u
+#define TFR__REPLY_MAX_OPS     256u
 #define TFR__REPLY_HEAD_BYTES  24u
 
 /* The bytes of a reply, to be freed with tfr__free; NULL = out of memory or over the limit. */
@@ -209,7 +235,8 @@ typedef struct tfr__tables {
     tfr_profile_facet profile;
     tfr_native_facet native;
     tfr_comm_facet comm;
-    bool has_queue, has_program, has_layout, has_profile, has_native, has_comm;
+    tfr_ops_facet ops;
+    bool has_queue, has_program, has_layout, has_profile, has_native, has_comm, has_ops;
     char off[160]; /* what is wrong with an optional facet, which is off therefore; "" = nothing */
 } tfr__tables;
 
@@ -225,6 +252,8 @@ tfr_status tfr__spaces_check(const tfr_space_info *spaces, uint32_t n,
 
 /* ---- loading (plugin_load.c) ---- */
 
+/* The tables of the plugin's library, loaded if need be, which stay as long as the process. */
+tfr_status tfr__plugin_tables(tfr__plugin *plugin, const tfr__tables **out, tfr_err *err);
 /* Drops the runtime's hold on the libraries that it loaded. */
 void tfr__plugin_unload(tfr__plugin *plugin);
 void tfr__backend_close(tfr__backend *backend);
@@ -242,13 +271,21 @@ const char *tfr__host_features(void);
 /* Takes effect before the first use only: plugins keep the pointer to the text. */
 void tfr__host_hide_features(const char *words);
 
+/* ---- rows of the op table (plugin_ops.c) ---- */
+
+/* Asks the slot schemas for rows, which are of the region. */
+tfr_status tfr__ops_ask(const tfr_ops_facet *facet, tfr__region *region, tfr_op_schema **out,
+                        uint32_t *n, tfr_err *err);
+/* Adds those of the loader's plugins to the op table. What is refused, the plugin's row says. */
+tfr_status tfr__ops_add(tfr__loader *loader, tfr_err *err);
+
 /* ---- devices (device.c) ---- */
 
 tfr_status tfr__devices_create(tfr_runtime *runtime, tfr_err *err);
 void tfr__devices_destroy(tfr_runtime *runtime);
 /* The claims of a reply's device against the op table: states, versions, types by op number. */
-uint32_t tfr__claims_match(const tfr__reply_device *device, uint8_t *claims, int32_t *versions,
-                           tfr__claim_types *types);
+uint32_t tfr__claims_match(const tfr__reply_device *device, uint32_t n_table, uint8_t *claims,
+                           int32_t *versions, tfr__claim_types *types);
 /* device_name.c: numbers of the device and of the backend, or -1; false = no such name. */
 bool tfr__device_parse(const tfr_runtime *runtime, const char *name, uint32_t *device,
                        int32_t *backend);

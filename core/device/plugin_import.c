@@ -88,6 +88,10 @@ static const import_slot profile_slots[] = {
 static const import_slot native_slots[] = {
     SLOT(tfr_native_facet, get),
 };
+static const import_slot ops_slots[] = {
+    SLOT(tfr_ops_facet, schemas),
+    SLOT(tfr_ops_facet, infer),
+};
 
 static const import_slot comm_slots[] = {
     SLOT(tfr_comm_facet, unique_id), SLOT(tfr_comm_facet, init),
@@ -163,6 +167,8 @@ tfr_status tfr__tables_import(const tfr_plugin *given, const char *name, uint32_
                                    sizeof out->native, native_slots, N_SLOTS(native_slots));
     out->has_comm = import_extra(out, TFR_COMM_V1, TFR_COMM_MIN_SIZE, &out->comm, sizeof out->comm,
                                  comm_slots, N_SLOTS(comm_slots));
+    out->has_ops = import_extra(out, TFR_OPS_V1, TFR_OPS_MIN_SIZE, &out->ops, sizeof out->ops,
+                                ops_slots, N_SLOTS(ops_slots));
     return TFR_OK;
 }
 

@@ -95,7 +95,7 @@ static tfr_status library_load(tfr__plugin *plugin, tfr__library *library, tfr_e
     if (status)
         return tfr_fail(err, status == TFR_ENOMEM ? TFR_ENOMEM : TFR_EPLUGIN,
                         "its entry returned %s: %s", tfr_status_name(status), tfr__said(&own));
-    if (given && plugin->loader->runtime->wrap)
+    if (given && plugin->loader && plugin->loader->runtime->wrap) /* no runtime's: plugin_ops.c */
         given =
             plugin->loader->runtime->wrap(plugin->loader->runtime->wrap_user, plugin->path, given);
     visit = tfr__slot_enter(plugin->name, "facet", NULL, NULL);
@@ -166,6 +166,14 @@ static tfr_status library_get(tfr__plugin *plugin, tfr_err *err)
         plugin->library = library;
     }
     pthread_mutex_unlock(&libraries.lock);
+    return status;
+}
+
+tfr_status tfr__plugin_tables(tfr__plugin *plugin, const tfr__tables **out, tfr_err *err)
+{
+    tfr_status status = library_get(plugin, err);
+    if (!status)
+        *out = &plugin->library->tables;
     return status;
 }
 

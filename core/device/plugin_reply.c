@@ -3,8 +3,9 @@
  * plugin_reply.c: the format in which the probe child answers, and in which the cache remembers.
  * Written by our own code, but in a process where a plugin's code ran: the reader believes nothing.
  *
- *   head    magic "TFRREPL4", u64 bytes of the body, u64 FNV-1a of the body
- *   body    i32 outcome, i32 code, u32 abi_minor, texts, u32 devices, devices
+ *   head    magic "TFRREPL5", u64 bytes of the body, u64 FNV-1a of the body
+ *   body    i32 outcome, i32 code, u32 abi_minor, texts, u32 ops, ops, u32 devices, devices
+ *   op      texts, i32 versions x 2, u32 flags, u32 functions, u64 shape arguments
  *   device  u32 ordinal, texts, u64 memory x 2, u32 clock, i32 node, i32 unusable, text, claims
  *   text    u32 bytes, bytes (no zero among them)
  *
@@ -18,16 +19,18 @@
 #include <string.h>
 #include <tfrun/fail.h>
 
-static const char reply_magic[8] = {'T', 'F', 'R', 'R', 'E', 'P', 'L', '4'};
+static const char reply_magic[8] = {'T', 'F', 'R', 'R', 'E', 'P', 'L', '5'};
 
 /* The longest texts that are sent and believed. */
 enum {
     REPLY_OP_BYTES = 127,
+    REPLY_SIGNATURE_BYTES = 1023,
     REPLY_NAME_BYTES = 31,
     REPLY_VERSION_BYTES = 127,
     REPLY_TEXT_BYTES = 2047,
     REPLY_INFO_BYTES = 8191,
     /* The least bytes that a claim and a device can have: their numbers and empty texts. */
+    REPLY_OP_LEAST = 52,
     REPLY_CLAIM_LEAST = 36,
     REPLY_DEVICE_LEAST = 64
 };
@@ -103,6 +106,13 @@ static void put_device(reply_out *out, const tfr__reply_device *d)
     }
 }
 
+static void put_op(reply_out *out, const tfr__reply_op *op)
+{
+    for (int t = 0; t < TFR__REPLY_OP_TEXTS; t++)
+        put_text(out, op->texts[t], REPLY_SIGNATURE_BYTES);
+    put(out, &op->numbers, sizeof op->numbers);
+}
+
 void *tfr__reply_write(const tfr__reply *reply, size_t *bytes)
 {
     reply_out out = {0};
@@ -118,6 +128,9 @@ void *tfr__reply_write(const tfr__reply *reply, size_t *bytes)
     put_text(&out, reply->version, REPLY_VERSION_BYTES);
     put_text(&out, reply->vendor, REPLY_VERSION_BYTES);
     put_text(&out, reply->build_info, REPLY_INFO_BYTES);
+    put(&out, &reply->n_ops, sizeof reply->n_ops);
+    for (i = 0; i < reply->n_ops; i++)
+        put_op(&out, &reply->ops[i]);
     put(&out, &reply->n_devices, sizeof reply->n_devices);
     for (i = 0; i < reply->n_devices; i++)
         put_device(&out, &reply->devices[i]);
@@ -256,6 +269,13 @@ static void get_device(reply_in *in, tfr__reply_device *d)
     }
 }
 
+static void get_op(reply_in *in, tfr__reply_op *op)
+{
+    for (int t = 0; t < TFR__REPLY_OP_TEXTS; t++)
+        op->texts[t] = get_text(in, REPLY_SIGNATURE_BYTES);
+    get(in, &op->numbers, sizeof op->numbers);
+}
+
 size_t tfr__reply_bytes(const void *head)
 {
     uint64_t body;
@@ -280,6 +300,14 @@ static void get_body(reply_in *in, tfr__reply *out)
     out->build_info = get_text(in, REPLY_INFO_BYTES);
     if (!in->wrong && (out->outcome < TFR__OUTCOME_OK || out->outcome > TFR__OUTCOME_MEMORY))
         in->wrong = "its outcome is not known";
+    out->n_ops = get_count(in, TFR__REPLY_MAX_OPS, REPLY_OP_LEAST);
+    out->ops = tfr__region_alloc(in->region, out->n_ops + 1, sizeof *out->ops);
+    if (!out->ops) {
+        in->no_memory = true;
+        out->n_ops = 0;
+    }
+    for (i = 0; i < out->n_ops && !in->wrong; i++)
+        get_op(in, &out->ops[i]);
     out->n_devices = get_count(in, TFR__REPLY_MAX_DEVICES, REPLY_DEVICE_LEAST);
     if (!out->n_devices)
         return;

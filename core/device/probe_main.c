@@ -13,6 +13,7 @@
 #include "base/alloc.h"
 #include "base/port/dl.h"
 #include "device/probe_limits.h"
+#include "op/op_foreign.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -42,7 +43,7 @@ static void answer_fail(answer *a, tfr__outcome outcome, int32_t code, const cha
     a->reply.text = a->text;
     a->reply.outcome = (int32_t)outcome;
     a->reply.code = code;
-    a->reply.n_devices = 0;
+    a->reply.n_devices = a->reply.n_ops = 0;
 }
 
 /* Fills the claims of one device. False: the answer is a failure now. */
@@ -184,6 +185,58 @@ static bool answer_devices(answer *a)
     return true;
 }
 
+static const char *text_of(const char *text)
+{
+    return text ? text : "";
+}
+
+static const char *check_op(answer *a, const tfr__reply_op *op)
+{
+    tfr_err err = TFR_ERR_INIT;
+    const tfr__op row = {.domain = op->texts[TFR__REPLY_OP_DOMAIN],
+                         .name = op->texts[TFR__REPLY_OP_NAME],
+                         .inputs = op->texts[TFR__REPLY_OP_INPUTS],
+                         .outputs = op->texts[TFR__REPLY_OP_OUTPUTS],
+                         .attrs = op->texts[TFR__REPLY_OP_ATTRS],
+                         .types = op->texts[TFR__REPLY_OP_TYPES],
+                         .since_version = op->numbers.since_version,
+                         .compat_version = op->numbers.compat_version,
+                         .shape_args = (uint32_t)op->numbers.shape_args};
+    if (op->numbers.shape_args >> 32 || op->numbers.flags & TFR_MUST_UNDERSTAND)
+        return "it has flags or shape arguments that are not known here";
+    return tfr__op_check(&row, &err) ? text_of(tfr__region_copy(&a->region, err.text)) : "";
+}
+
+/* The rows that it brings, each checked. False: the answer is a failure now. */
+static bool answer_ops(answer *a)
+{
+    tfr_err err = TFR_ERR_INIT;
+    tfr_op_schema *rows;
+    uint32_t n;
+    if (tfr__ops_ask(&a->tables.ops, &a->region, &rows, &n, &err)) {
+        answer_fail(a, TFR__OUTCOME_BREACH, TFR_EPLUGIN, "%s", err.text);
+        return false;
+    }
+    a->reply.ops = tfr__region_alloc(&a->region, n + 1, sizeof *a->reply.ops);
+    if (!a->reply.ops)
+        return false;
+    a->reply.n_ops = n;
+    for (uint32_t i = 0; i < n; i++) {
+        const tfr_op_schema *s = &rows[i];
+        tfr__reply_op *op = &a->reply.ops[i];
+        *op = (tfr__reply_op){
+            .texts = {text_of(s->domain), text_of(s->name), text_of(s->inputs), text_of(s->outputs),
+                      text_of(s->attrs), text_of(s->types), ""},
+            .numbers = {s->since_version, s->compat_version ? s->compat_version : s->since_version,
+                        s->flags,
+                        (s->decomposition ? 1u << TFR__OP_DECOMPOSITION : 0) |
+                            (s->gradient ? 1u << TFR__OP_GRADIENT : 0),
+                        s->shape_args}};
+        op->texts[TFR__REPLY_OP_WRONG] = check_op(a, op);
+    }
+    return true;
+}
+
 static void answer_ask(answer *a, const char *path, const char *name, uint32_t kind)
 {
     const tfr_plugin *given = NULL;
@@ -217,7 +270,8 @@ static void answer_ask(answer *a, const char *path, const char *name, uint32_t k
     a->reply.version = a->tables.plugin.version;
     a->reply.vendor = a->tables.plugin.vendor;
     a->reply.build_info = a->tables.plugin.build_info;
-    answer_devices(a);
+    if (!a->tables.has_ops || answer_ops(a))
+        answer_devices(a);
 }
 
 static bool probe_write(const char *bytes, size_t n)

@@ -339,6 +339,8 @@ tfr_status tfr_runtime_create(const tfr_runtime_options *given, tfr_runtime **ou
     status = tfr__loader_create(runtime, &options, &runtime->loader, err);
     runtime_tuning(runtime, status ? NULL : runtime->loader);
     if (!status)
+        status = tfr__ops_add(runtime->loader, err);
+    if (!status)
         status = tfr__devices_create(runtime, err);
     if (status) {
         runtime_destroy(runtime);

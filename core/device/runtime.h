@@ -39,7 +39,8 @@ typedef struct tfr__backend {
     int32_t priority;
     bool priority_set;             /* by the configuration */
     tfr_device_info info;          /* as enumerated */
-    uint8_t *claims;               /* tfr__claim by op number; known before the plugin is loaded */
+    uint32_t n_table; /* rows that the op table had: more may come, which it does not claim */
+    uint8_t *claims;  /* tfr__claim by op number; known before the plugin is loaded */
     int32_t *claim_versions;       /* since_version and digest of the claim, to be put into calls */
     tfr__claim_types *claim_types; /* by op number; 0 = not said */
     uint32_t n_ops;
@@ -67,6 +68,13 @@ typedef struct tfr__backend {
     /* by op number: NULL, or how its kernel failed, which stays until the backend is gone */
     _Atomic(char *) *op_quarantined;
 } tfr__backend;
+
+/* Of any op. */
+static inline tfr__claim tfr__backend_claim(const tfr__backend *backend, uint32_t op)
+{
+    return backend->claims && op < backend->n_table ? (tfr__claim)backend->claims[op]
+                                                    : TFR__CLAIM_NONE;
+}
 
 typedef struct tfr__device {
     char name[24]; /* "CPU:0" */

@@ -37,7 +37,8 @@ typedef struct tfr__value {
 typedef struct tfr__node {
     const tfr__op *op;
     char *name;
-    char *device; /* pin, or NULL */
+    char *device;        /* pin, or NULL */
+    const char *instead; /* why it stands here for a node of another op; NULL = it does not */
     uint32_t n_inputs, n_outputs, n_subgraphs, n_captures;
     tfr_value *inputs;  /* TFR_VALUE_NONE = absent */
     tfr_value *outputs; /* TFR_VALUE_NONE = not wanted */

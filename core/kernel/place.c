@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "kernel/place.h"
+#include "op/op_foreign.h"
 
 #define TEXT_ROOM 1024
 
@@ -72,7 +73,9 @@ static void answer_clean(tfr_answer *answer, const tfr_call *call)
 static bool is_claimed(const tfr__backend *backend, uint32_t op, const tfr_call *call,
                        tfr_answer *answer)
 {
-    const char *failed = backend->op_quarantined ? atomic_load(&backend->op_quarantined[op]) : NULL;
+    const char *failed = backend->op_quarantined && op < backend->n_table
+                             ? atomic_load(&backend->op_quarantined[op])
+                             : NULL;
     if (atomic_load(&backend->quarantined)) {
         const char *how = atomic_load(&backend->failed);
         tfr_decline(answer, TFR_REASON_QUARANTINED,
@@ -85,7 +88,7 @@ static bool is_claimed(const tfr__backend *backend, uint32_t op, const tfr_call 
                     "its kernel of %s failed earlier in this process: %s", call->name, failed);
         return false;
     }
-    switch (backend->claims ? backend->claims[op] : TFR__CLAIM_NONE) {
+    switch (tfr__backend_claim(backend, op)) {
     case TFR__CLAIM_YES:
         return true;
     case TFR__CLAIM_OLDER: {
@@ -193,6 +196,7 @@ tfr_status tfr__place(const tfr__kernel_env *env, const tfr__node *node, tfr__pi
     tfr_runtime *runtime = env->streams->runtime;
     candidates c = {runtime, pin, 0, 0, 0};
     uint32_t op = tfr__op_number(node->op);
+    const tfr__op_foreign *row = tfr__op_foreign_of(node->op);
     char text[TEXT_ROOM] = "";
     tfr__device *device;
     tfr__backend *backend;
@@ -232,8 +236,10 @@ tfr_status tfr__place(const tfr__kernel_env *env, const tfr__node *node, tfr__pi
     }
     if (!out->backend)
         return tfr_fail(err, TFR_EUNSUPPORTED,
-                        "node \"%s\" (%s): no backend has a kernel for it: %s", node->name,
-                        node->op->name, text[0] ? text : "no device is visible");
+                        "node \"%s\" (%s%s%s%s%s): no backend has a kernel for it: %s", node->name,
+                        node->op->name, row ? " of domain " : "", row ? node->op->domain : "",
+                        row ? ", by plugin " : "", row ? row->plugin : "",
+                        text[0] ? text : "no device is visible");
     if (out->fallback && strict)
         return place_refuse(node, out, text, err);
     if (text[0])
@@ -252,7 +258,7 @@ bool tfr__kernel_claimed(const tfr__kernel_env *env, uint32_t op)
     for (uint32_t i = 0; d && i < d->n_backends; i++) {
         const tfr__backend *b = &d->backends[i];
         if ((want.device < 0 || want.backend < 0 || want.backend == (int32_t)i) &&
-            b->priority > 0 && b->claims && b->claims[op] == TFR__CLAIM_YES)
+            b->priority > 0 && tfr__backend_claim(b, op) == TFR__CLAIM_YES)
             return true;
     }
     return false;

@@ -19,6 +19,7 @@ typedef struct tfr__kernel_env {
     tfr__pin preferred;      /* device -1 = none named */
     uint64_t run;            /* number of the run at hand */
     tfr_random_state random; /* of the launches at hand */
+    bool strict;             /* nothing else may be run than what was asked for */
     int32_t opset; /* not 0: nothing runs here, but where ONNX is known up to this opset */
 } tfr__kernel_env;
 

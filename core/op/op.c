@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "op/infer_rows.h"
+#include "op/op_foreign.h"
 
 static const tfr__op ops[] = {
 #define tfr__infer_none NULL
@@ -27,14 +28,27 @@ static const tfr__op ops[] = {
 #include "op/ops.def"
 };
 
+enum { N_BUILT_IN = sizeof(ops) / sizeof(ops[0]) };
+
 uint32_t tfr__op_count(void)
 {
-    return (uint32_t)(sizeof(ops) / sizeof(ops[0]));
+    return N_BUILT_IN + tfr__op_n_foreign();
 }
 
 const tfr__op *tfr__op_at(uint32_t i)
 {
-    return i < tfr__op_count() ? &ops[i] : NULL;
+    return i < N_BUILT_IN ? &ops[i] : tfr__op_foreign_at(i - N_BUILT_IN);
+}
+
+const tfr__op_foreign *tfr__op_foreign_of(const tfr__op *op)
+{
+    return op->traits & TFR__TRAIT_FOREIGN ? (const tfr__op_foreign *)(const void *)op : NULL;
+}
+
+uint32_t tfr__op_number(const tfr__op *op)
+{
+    const tfr__op_foreign *foreign = tfr__op_foreign_of(op);
+    return foreign ? foreign->number : (uint32_t)(op - ops);
 }
 
 static int compare_key(const void *key, const void *row)
@@ -52,5 +66,6 @@ const tfr__op *tfr__op_find(const char *domain, const char *name)
     if (!domain || strcmp(domain, "ai.onnx") == 0)
         domain = "";
     const char *key[2] = {domain, name};
-    return bsearch(key, ops, tfr__op_count(), sizeof(ops[0]), compare_key);
+    const tfr__op *op = bsearch(key, ops, N_BUILT_IN, sizeof(ops[0]), compare_key);
+    return op || !*domain ? op : tfr__op_foreign_find(domain, name);
 }

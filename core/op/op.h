@@ -29,7 +29,8 @@ enum {
     TFR__TRAIT_ELEMENTWISE = 1u << 0,
     TFR__TRAIT_CHEAP = 1u << 1,  /* its work is about its bytes; elementwise ones are cheap, too */
     TFR__TRAIT_RANDOM = 1u << 2, /* draws random numbers: two calls give different values */
-    TFR__TRAIT_READS_PART = 1u << 3 /* reads of input 0 only what it writes */
+    TFR__TRAIT_READS_PART = 1u << 3, /* reads of input 0 only what it writes */
+    TFR__TRAIT_FOREIGN = 1u << 7     /* the row is in a tfr__op_foreign (op_foreign.h) */
 };
 
 /* How floating-point operations are counted (cost.c). */
@@ -76,15 +77,18 @@ typedef struct tfr__op {
 /* The row, or NULL. "ai.onnx" is "". Takes some string comparisons: look up once per node. */
 const tfr__op *tfr__op_find(const char *domain, const char *name);
 
-/* All rows, sorted by domain and name. */
+/* All rows: the built-in ones, sorted by domain and name, then those that plugins brought, which
+ * become more as runtimes are made (op_foreign.h). */
 uint32_t tfr__op_count(void);
 const tfr__op *tfr__op_at(uint32_t i);
 
 /* The row's number, for tfr__op_at. */
-static inline uint32_t tfr__op_number(const tfr__op *op)
-{
-    return (uint32_t)(op - tfr__op_at(0));
-}
+uint32_t tfr__op_number(const tfr__op *op);
+
+/* Those of plugins alone (op_foreign.c). */
+uint32_t tfr__op_n_foreign(void);
+const tfr__op *tfr__op_foreign_at(uint32_t i);
+const tfr__op *tfr__op_foreign_find(const char *domain, const char *name);
 
 /* The op's row of TFR_NORMAL_FORM_LIST; "" and 0 if it has none. normal_form.c, with the digests */
 const char *tfr__op_normal_form(const tfr__op *op, uint32_t *version);

@@ -4,7 +4,7 @@
 #include <tfrun/fail.h>
 #include <tfrun/op.h>
 
-#include "op/op.h"
+#include "op/op_foreign.h"
 
 uint32_t tfr_op_count(void)
 {
@@ -19,6 +19,7 @@ int32_t tfr_op_find(const char *domain, const char *name)
 
 tfr_status tfr_op_describe(uint32_t i, tfr_op_desc *out, tfr_err *err)
 {
+    const tfr__op_foreign *foreign;
     const tfr__op *op;
     tfr_op_desc row = {0};
     if (i >= tfr__op_count())
@@ -36,6 +37,12 @@ tfr_status tfr_op_describe(uint32_t i, tfr_op_desc *out, tfr_err *err)
     row.types = op->types;
     row.digest = tfr__op_digest(op);
     row.normal_form = tfr__op_normal_form(op, &row.normal_version);
+    foreign = tfr__op_foreign_of(op);
+    if (foreign) {
+        row.plugin = foreign->plugin;
+        row.decomposition = foreign->functions >> TFR__OP_DECOMPOSITION & 1;
+        row.gradient = foreign->functions >> TFR__OP_GRADIENT & 1;
+    }
     memcpy(out, &row, row.size);
     return TFR_OK;
 }

@@ -199,6 +199,39 @@ static tfr_status run_rounds(graphs *list, uint32_t mask, tfr__pass_row *rows)
     return status;
 }
 
+static bool has_foreign(const graphs *list)
+{
+    for (uint32_t i = 0; i < list->n; i++)
+        for (uint32_t k = 0; k < list->items[i]->graph->n_nodes; k++)
+            if (list->items[i]->graph->nodes[k].op->traits & TFR__TRAIT_FOREIGN)
+                return true;
+    return false;
+}
+
+/* Ops that no backend has, by their decompositions, until there are no more. */
+static tfr_status write_out(graphs *list, uint32_t *changes, tfr_err *err)
+{
+    tfr_status status = TFR_OK;
+    uint32_t n = 1, n_nodes = 0;
+    if (list->env->opset || !has_foreign(list))
+        return TFR_OK;
+    for (uint32_t round = 0; !status && n; round++) {
+        n = 0;
+        for (uint32_t i = 0; !status && i < list->n; i++) {
+            tfr__rewrite *rw = list->items[i];
+            tfr__rewrite_captures(rw);
+            (void)tfr__rewrite_types(rw, NULL);
+            status = tfr__rewrite_write_out(rw, round, &n, &n_nodes, err);
+            if (!status && n)
+                tfr__rewrite_tidy(rw);
+            if (!status)
+                status = rw->status;
+        }
+        *changes += n;
+    }
+    return status;
+}
+
 tfr_status tfr__passes_run(const tfr__kernel_env *env, bool loose_shapes, uint32_t mask,
                            tfr_graph **graph, tfr__pass_row *rows, tfr_err *err)
 {
@@ -212,6 +245,8 @@ tfr_status tfr__passes_run(const tfr__kernel_env *env, bool loose_shapes, uint32
     if (!status)
         status = drop_unread(&list, &changes);
     if (!status)
+        status = write_out(&list, &changes, err);
+    if (!status)
         status = run_rounds(&list, mask, rows);
     for (uint32_t p = 0; p < TFR__N_PASSES; p++) {
         changes += rows[p].n_changes;
@@ -223,7 +258,7 @@ tfr_status tfr__passes_run(const tfr__kernel_env *env, bool loose_shapes, uint32
         tfr__free(list.items[i]);
     }
     tfr__free(list.items);
-    if (status)
+    if (status == TFR_ENOMEM)
         status =
             tfr_fail(err, status, "out of memory for passes over graph \"%s\"", (*graph)->name);
     if (status || !changes) {

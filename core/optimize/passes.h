@@ -47,6 +47,14 @@ tfr_tensor *tfr__tensor_permute(tfr_tensor *t, const int64_t *perm);
  */
 uint32_t tfr__rewrite_drop_unread(tfr__rewrite *rw);
 
+/*
+ * Nodes of plugins' ops that no backend takes become nodes of their decomposition (write_out.c).
+ * *n of them, with *n_nodes in all; the new ones may be such nodes themselves, so call it again, in
+ * the next round, once their types are known.
+ */
+tfr_status tfr__rewrite_write_out(tfr__rewrite *rw, uint32_t round, uint32_t *n, uint32_t *n_nodes,
+                                  tfr_err *err);
+
 /* Reads "all", "none" or a list: "fold,cse" are those alone, "-cse" all but that. NULL is all. */
 tfr_status tfr__passes_parse(const char *list, uint32_t *mask, tfr_err *err);
 /* What a pass did. */

@@ -206,36 +206,83 @@ tfr_value tfr__rewrite_constant(tfr__rewrite *rw, tfr_value like, tfr_tensor *te
     return v;
 }
 
+/* A node behind the others, with these operands, inputs before outputs. NULL without memory. */
+static tfr__node *append(tfr__rewrite *rw, const tfr__op *op, char *name, tfr_value *operands,
+                         uint32_t n_inputs, uint32_t n_outputs)
+{
+    tfr_graph *g = rw->graph;
+    tfr__node *node;
+    if (!grow(rw, &g->nodes, g->n_nodes, &g->nodes_capacity, sizeof *node))
+        return NULL;
+    for (uint32_t k = 0; k < n_inputs; k++) {
+        operands[k] = tfr__rewrite_find(rw, operands[k]);
+        if (operands[k] != TFR_VALUE_NONE)
+            rw->uses[operands[k]]++;
+    }
+    for (uint32_t k = n_inputs; k < n_inputs + n_outputs; k++) {
+        if (operands[k] == TFR_VALUE_NONE)
+            continue;
+        take_away(rw, operands[k]);
+        g->values[operands[k]].role = TFR__ROLE_NODE;
+        g->values[operands[k]].node = (int32_t)g->n_nodes;
+    }
+    node = &g->nodes[g->n_nodes++];
+    *node = (tfr__node){.op = op,
+                        .name = name,
+                        .n_inputs = n_inputs,
+                        .n_outputs = n_outputs,
+                        .inputs = operands,
+                        .outputs = operands + n_inputs};
+    return node;
+}
+
 tfr__node *tfr__rewrite_node(tfr__rewrite *rw, const char *op, const tfr_value *inputs, uint32_t n,
                              tfr_value out)
 {
-    tfr_graph *g = rw->graph;
-    tfr_value *operands = tfr__region_alloc(&g->region, (size_t)n + 1, sizeof *operands);
+    tfr_value *operands = tfr__region_alloc(&rw->graph->region, (size_t)n + 1, sizeof *operands);
     tfr__node *node = maker(rw, out);
-    char *name = node ? node->name : g->values[out].name;
     for (uint32_t k = 0; k < n; k++)
         if (inputs[k] == TFR_VALUE_NONE)
             rw->status = TFR_ENOMEM; /* a constant that could not be made */
-    if (!operands || rw->status ||
-        !grow(rw, &g->nodes, g->n_nodes, &g->nodes_capacity, sizeof *node)) {
+    if (!operands)
+        rw->status = TFR_ENOMEM;
+    if (rw->status)
+        return NULL;
+    if (n)
+        memcpy(operands, inputs, n * sizeof *operands);
+    operands[n] = out;
+    return append(rw, tfr__op_find("", op), node ? node->name : rw->graph->values[out].name,
+                  operands, n, 1);
+}
+
+tfr__node *tfr__rewrite_append(tfr__rewrite *rw, const tfr__node *like, tfr_value *map,
+                               tfr_value outer)
+{
+    const uint32_t n = like->n_inputs, n_all = n + like->n_outputs;
+    tfr_value *operands =
+        tfr__region_alloc(&rw->graph->region, (size_t)n_all + 1, sizeof *operands);
+    char *name = tfr__region_copy(&rw->graph->region, like->name);
+    tfr__attr_list attrs = {0};
+    tfr__node *node;
+    if (!operands || !name || tfr__attr_copy(&like->attrs, &attrs, NULL)) {
         rw->status = TFR_ENOMEM;
         return NULL;
     }
-    for (uint32_t k = 0; k < n; k++) {
-        operands[k] = tfr__rewrite_find(rw, inputs[k]);
-        rw->uses[operands[k]]++;
+    for (uint32_t k = 0; k < n; k++)
+        operands[k] = like->inputs[k] == TFR_VALUE_NONE ? TFR_VALUE_NONE : map[like->inputs[k]];
+    for (uint32_t k = n; k < n_all; k++) {
+        operands[k] =
+            like->outputs[k - n] == TFR_VALUE_NONE ? TFR_VALUE_NONE : tfr__rewrite_value(rw, outer);
+        if (operands[k] != TFR_VALUE_NONE) {
+            map[like->outputs[k - n]] = operands[k];
+            rw->graph->values[operands[k]].type = (tfr_value_type){.size = sizeof(tfr_value_type)};
+        }
     }
-    operands[n] = out;
-    take_away(rw, out);
-    node = &g->nodes[g->n_nodes];
-    *node = (tfr__node){.op = tfr__op_find("", op),
-                        .name = name,
-                        .n_inputs = n,
-                        .n_outputs = 1,
-                        .inputs = operands,
-                        .outputs = operands + n};
-    g->values[out].role = TFR__ROLE_NODE;
-    g->values[out].node = (int32_t)g->n_nodes++;
+    node = rw->status ? NULL : append(rw, like->op, name, operands, n, like->n_outputs);
+    if (node)
+        node->attrs = attrs;
+    else
+        tfr__attr_free(&attrs);
     return node;
 }
 
@@ -260,42 +307,77 @@ tfr__node *tfr__rewrite_become(tfr__rewrite *rw, tfr_value out, const tfr__node 
     return node;
 }
 
-/* Who would get the node? Its types are as they are known, with guesses for the rest. */
-static bool runs_fast(tfr__rewrite *rw, const tfr__node *node)
+/* A type as it is known, with guesses for the rest. */
+static tfr__type guess(const tfr_value_type *type)
 {
-    tfr__type types[TFR__MAX_COMPOSED + 1] = {0};
-    tfr__infer infer = {.op = node->op,
-                        .n_inputs = node->n_inputs,
-                        .n_outputs = 1,
-                        .inputs = types,
-                        .outputs = &types[node->n_inputs]};
+    tfr__type t = {.kind = TFR_KIND_TENSOR,
+                   .dtype = type->dtype ? type->dtype : (int32_t)TFR_DTYPE_F32,
+                   .shape_known = true,
+                   .rank = type->rank_known ? type->rank : 2};
+    for (int32_t i = 0; i < t.rank; i++)
+        t.dims[i] = type->rank_known && type->dims[i] > 0 ? type->dims[i] : GUESSED_DIM;
+    return t;
+}
+
+/* Who would get the node? TFR_OK, with *choice, whose text is the caller's. */
+static tfr_status try_place(tfr__rewrite *rw, const tfr__node *node, tfr__choice *choice,
+                            tfr_err *err)
+{
+    const uint32_t n = node->n_inputs + node->n_outputs;
+    tfr__type *types = tfr__calloc(n, sizeof *types);
     tfr__attr_list attrs = {0};
-    tfr__choice choice = {0};
+    tfr__infer infer = {.op = node->op,
+                        .node = node->name,
+                        .n_inputs = node->n_inputs,
+                        .n_outputs = node->n_outputs,
+                        .inputs = types,
+                        .outputs = types + node->n_inputs,
+                        .attrs = &attrs};
     tfr__call call = {0};
-    bool fast = false;
-    infer.attrs = &attrs;
-    for (uint32_t k = 0; k < node->n_inputs; k++) {
-        const tfr_value_type *type = tfr__rewrite_type(rw, node->inputs[k]);
-        types[k].kind = TFR_KIND_TENSOR;
-        types[k].dtype = type->dtype ? type->dtype : (int32_t)TFR_DTYPE_F32;
-        types[k].shape_known = true;
-        types[k].rank = type->rank_known ? type->rank : 2;
-        for (int32_t i = 0; i < types[k].rank; i++)
-            types[k].dims[i] = type->rank_known && type->dims[i] > 0 ? type->dims[i] : GUESSED_DIM;
-    }
-    types[node->n_inputs].kind = TFR_KIND_TENSOR;
-    if (!tfr__attr_copy(&node->attrs, &attrs, NULL) && !tfr__infer_node(&infer, NULL) &&
-        !tfr__call_init(&call, node, &attrs, NULL)) {
-        for (uint32_t k = 0; k <= node->n_inputs; k++)
-            tfr__operand_set(&call.operands[k], &types[k], NULL, NULL);
-        fast = rw->env->opset ||
-               (!tfr__place(rw->env, node, (tfr__pin){-1, -1}, false, &call, &choice, NULL) &&
-                choice.backend->priority > 0);
-    }
-    tfr__free(choice.text);
+    tfr_status status = types ? TFR_OK : TFR_ENOMEM;
+    for (uint32_t k = 0; !status && k < node->n_inputs; k++)
+        if (node->inputs[k] != TFR_VALUE_NONE)
+            types[k] = guess(tfr__rewrite_type(rw, tfr__rewrite_input(rw, node, k)));
+    for (uint32_t k = 0; !status && k < node->n_outputs; k++)
+        if (node->outputs[k] != TFR_VALUE_NONE)
+            types[node->n_inputs + k].kind = TFR_KIND_TENSOR;
+    if (!status)
+        status = tfr__attr_copy(&node->attrs, &attrs, err);
+    if (!status)
+        status = tfr__infer_node(&infer, err);
+    if (!status)
+        status = tfr__call_init(&call, node, &attrs, err);
+    for (uint32_t k = 0; !status && k < n; k++)
+        tfr__operand_set(&call.operands[k], &types[k], NULL, NULL);
+    if (!status && !rw->env->opset)
+        status = tfr__place(rw->env, node, (tfr__pin){-1, -1}, false, &call, choice, err);
     tfr__call_finish(&call);
     tfr__attr_free(&attrs);
+    tfr__free(types);
+    return status;
+}
+
+static bool runs_fast(tfr__rewrite *rw, const tfr__node *node)
+{
+    tfr__choice choice = {0};
+    bool fast =
+        !try_place(rw, node, &choice, NULL) && (rw->env->opset || choice.backend->priority > 0);
+    tfr__free(choice.text);
     return fast;
+}
+
+/* What cannot be inferred with guesses is for the plan to find out, if there is any kernel. */
+bool tfr__rewrite_runs(tfr__rewrite *rw, const tfr__node *node, tfr_err *err)
+{
+    const tfr_runtime *rt = rw->env->streams->runtime;
+    tfr__choice choice = {0};
+    tfr_status status = try_place(rw, node, &choice, err);
+    tfr__free(choice.text);
+    for (uint32_t d = 0; status && status != TFR_EUNSUPPORTED && d < rt->n_devices; d++)
+        for (uint32_t b = 0; b < rt->devices[d].n_backends; b++)
+            if (tfr__backend_claim(&rt->devices[d].backends[b], tfr__op_number(node->op)))
+                return true;
+    return !status;
 }
 
 uint32_t tfr__rewrite_compose(tfr__rewrite *rw, const char *op, const tfr_value *inputs, uint32_t n,

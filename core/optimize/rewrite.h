@@ -79,6 +79,14 @@ tfr__node *tfr__rewrite_node(tfr__rewrite *rw, const char *op, const tfr_value *
 tfr__node *tfr__rewrite_become(tfr__rewrite *rw, tfr_value out, const tfr__node *like,
                                const tfr_value *inputs, uint32_t n);
 /*
+ * A node with op, attributes and name of a node of another graph, which may go. map is of that
+ * graph's values: the inputs are there, and the outputs, new values named as outer, are put there.
+ */
+tfr__node *tfr__rewrite_append(tfr__rewrite *rw, const tfr__node *like, tfr_value *map,
+                               tfr_value outer);
+/* Would a backend take the node, types that are not known being guessed? Else why none does. */
+bool tfr__rewrite_runs(tfr__rewrite *rw, const tfr__node *node, tfr_err *err);
+/*
  * A node as above with these attributes, if that pays: if a backend above the reference says yes to
  * such a call, dims that are not known being guessed. Takes the attributes over. 1 = done.
  */

@@ -279,7 +279,12 @@ static void report(tfr__build *b, uint32_t i, tfr__placed *out)
     out->random = (state->choice.answer.flags & TFR_ANSWER_RANDOM) != 0;
     out->text = state->choice.text; /* moves */
     state->choice.text = NULL;
-    b->plan->n_fallbacks += state->choice.fallback;
+    if (tfr__build_node_at(b, i)->instead) {
+        out->fallback = true;
+        tfr__free(out->text);
+        out->text = tfr__strdup(tfr__build_node_at(b, i)->instead);
+    }
+    b->plan->n_fallbacks += out->fallback;
 }
 
 static bool is_launched(const tfr__build *b, uint32_t i)

@@ -92,6 +92,7 @@ tfr_status tfr__session_create(tfr_runtime *runtime, tfr_graph *graph,
     if (session->fallback == TFR_FALLBACK_DEFAULT)
         session->fallback = options.device ? TFR_FALLBACK_WARN : TFR_FALLBACK_ALLOW;
     session->plans.no_fallback = session->fallback == TFR_FALLBACK_ERROR;
+    session->plans.kernel.strict = session->plans.no_fallback;
     if (options.device) {
         status = tfr_runtime_find(runtime, options.device, &device,
                                   &session->plans.kernel.preferred.backend, err);

@@ -11,7 +11,10 @@
 extern "C" {
 #endif
 
-/* A row of the op table. Texts are static. */
+/*
+ * A row of the op table. Texts are static. The rows that plugins bring (tfrun/plugin_ops.h) stand
+ * at the end; they are there once a runtime has been made whose plugin brings them, for good.
+ */
 typedef struct tfr_op_desc {
     uint32_t size;
     int32_t since_version;  /* of the form that tfrun knows, in its domain */
@@ -26,13 +29,33 @@ typedef struct tfr_op_desc {
     uint64_t digest;
     const char *normal_form; /* what calls keep to besides, as tfrun/plugin_normal.h writes it */
     uint32_t normal_version; /* of that */
-    uint32_t reserved;
+    const char *plugin;     /* that brings it; NULL = tfrun's own */
+    uint32_t decomposition; /* 1 = it has a function of what it is made of */
+    uint32_t gradient;      /* 1 = and one that differentiates it */
 } tfr_op_desc;
 
 TFR_API uint32_t tfr_op_count(void);
 TFR_API TFR_MUST_CHECK tfr_status tfr_op_describe(uint32_t i, tfr_op_desc *out, tfr_err *err);
 /* The number of an op in the table, or -1. Domain NULL, "" and "ai.onnx" are the same. */
 TFR_API int32_t tfr_op_find(const char *domain, const char *name);
+
+/*
+ * A function of an op that a plugin brings: which 0 = its decomposition, 1 = its gradient. An ONNX
+ * FunctionProto, serialized, as tfrun/plugin_ops.h describes it, which lives as long as the
+ * process; *n 0 = there is none. Loads the plugin.
+ */
+TFR_API TFR_MUST_CHECK tfr_status tfr_op_function(const char *domain, const char *name,
+                                                  uint32_t which, const void **bytes, uint64_t *n,
+                                                  tfr_err *err);
+/*
+ * For libtfrun-nn, which gives the core what reads such a function: adds its nodes to the graph for
+ * a call with domain, op, name and attributes of node, between these values.
+ */
+typedef tfr_status tfr_function_reader(tfr_graph *graph, const void *bytes, uint64_t n,
+                                       const tfr_node_view *node, const tfr_value *inputs,
+                                       uint32_t n_inputs, tfr_value *outputs, uint32_t n_outputs,
+                                       tfr_err *err);
+TFR_API void tfr_op_set_function_reader(tfr_function_reader *reader);
 
 /*
  * Runs one op at once, on `device` (NULL = the best). Of node only domain, op, attrs and n_outputs

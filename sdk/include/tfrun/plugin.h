@@ -55,6 +55,7 @@
 #include <tfrun/plugin_call.h>
 #include <tfrun/plugin_normal.h>
 #include <tfrun/plugin_kernel.h>
+#include <tfrun/plugin_ops.h>
 #include <tfrun/plugin_random.h>
 #include <tfrun/plugin_program.h>
 #include <tfrun/plugin_profile.h>
