@@ -12,6 +12,7 @@
 
 #include "commands.h"
 #include "json.h"
+#include "model.h"
 #include "options.h"
 #include "table.h"
 #include "text.h"
@@ -318,7 +319,7 @@ static int inspect_run(const cli_args *args)
 {
     tfr_err err = TFR_ERR_INIT;
     inspection in = {.args = args, .opsets[0].size = sizeof in.opsets[0]};
-    tfr_status status = tfr_onnx_load(args->words[0], &in.graph, &err);
+    tfr_status status = cli_graph_load(args, args->words[0], &in.graph, &err);
     if (!status)
         status = tfr_onnx_read_opsets(args->words[0], in.opsets, TFR_ONNX_MAX_OPSETS, &in.n_opsets,
                                       &err);

@@ -72,7 +72,7 @@ static tfr_status optimize(job *j, tfr_err *err)
     options.passes = j->args->passes;
     options.report = note_pass;
     options.user = j;
-    status = cli_model_open(j->args->words[0], &j->model, err);
+    status = cli_model_open(j->args, j->args->words[0], &j->model, err);
     if (!status)
         status = fold_shapes(j, err);
     if (!status && j->args->check)

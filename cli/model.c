@@ -9,6 +9,7 @@
 
 #include <tfrun/fail.h>
 #include <tfrun/onnx.h>
+#include <tfrun/op.h>
 
 #include "suggest.h"
 #include "tensor_file.h"
@@ -209,11 +210,29 @@ static tfr_status check_shapes(const cli_args *args, const cli_model *model, tfr
     return TFR_OK;
 }
 
-tfr_status cli_model_open(const char *path, cli_model *model, tfr_err *err)
+/* An op that is not known may be one that a plugin brings: a runtime puts those into the table. */
+tfr_status cli_graph_load(const cli_args *args, const char *path, tfr_graph **out, tfr_err *err)
+{
+    const uint32_t n_ops = tfr_op_count();
+    tfr_err none = TFR_ERR_INIT;
+    tfr_runtime *runtime;
+    cli_args quiet = *args; /* what it says, the runtime that runs the model says again */
+    tfr_status status = tfr_onnx_load(path, out, err);
+    quiet.log_level = TFR_LOG_ERROR;
+    quiet.log_placement = 0;
+    if (status != TFR_EMODEL || cli_open_runtime(&quiet, &runtime, &none))
+        return status;
+    if (tfr_op_count() > n_ops)
+        status = tfr_onnx_load(path, out, err);
+    tfr_runtime_release(runtime);
+    return status;
+}
+
+tfr_status cli_model_open(const cli_args *args, const char *path, cli_model *model, tfr_err *err)
 {
     memset(model, 0, sizeof *model);
     model->path = path;
-    return tfr_onnx_load(path, &model->graph, err);
+    return cli_graph_load(args, path, &model->graph, err);
 }
 
 tfr_status cli_model_fill(const cli_args *args, bool fill, cli_model *model, tfr_err *err)
@@ -238,7 +257,7 @@ tfr_status cli_model_fill(const cli_args *args, bool fill, cli_model *model, tfr
 tfr_status cli_model_load(const cli_args *args, const char *path, bool fill, cli_model *model,
                           tfr_err *err)
 {
-    tfr_status status = cli_model_open(path, model, err);
+    tfr_status status = cli_model_open(args, path, model, err);
     return status ? status : cli_model_fill(args, fill, model, err);
 }
 

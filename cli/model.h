@@ -21,7 +21,11 @@ typedef struct cli_model {
 TFR_MUST_CHECK tfr_status cli_model_load(const cli_args *args, const char *path, bool fill,
                                          cli_model *model, tfr_err *err);
 /* The same in two steps: the graph, and a value for each of its inputs. */
-TFR_MUST_CHECK tfr_status cli_model_open(const char *path, cli_model *model, tfr_err *err);
+TFR_MUST_CHECK tfr_status cli_model_open(const cli_args *args, const char *path, cli_model *model,
+                                         tfr_err *err);
+/* tfr_onnx_load, with the ops of the plugins that the user has. */
+TFR_MUST_CHECK tfr_status cli_graph_load(const cli_args *args, const char *path, tfr_graph **out,
+                                         tfr_err *err);
 TFR_MUST_CHECK tfr_status cli_model_fill(const cli_args *args, bool fill, cli_model *model,
                                          tfr_err *err);
 void cli_model_finish(cli_model *model);

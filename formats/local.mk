@@ -31,6 +31,7 @@ libtfrun_formats_la_SOURCES = \
 	formats/onnx/model.h \
 	formats/onnx/node.c \
 	formats/onnx/onnx.c \
+	formats/onnx/op_function.c \
 	formats/onnx/order.c \
 	formats/onnx/save.c \
 	formats/onnx/save.h \

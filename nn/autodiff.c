@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <formats/onnx/gradient.h>
 #include <tfrun/dtype.h>
 #include <tfrun/fail.h>
 
@@ -27,7 +28,7 @@ static bool any_flows(const tfr__diff *d, const tfr_value *values, uint32_t n)
     return false;
 }
 
-/* Ops of other domains have no rules. */
+/* Ops of other domains have no rules, but may have functions. */
 static const tfr__diff_rule *rule_of(const tfr_node_view *node)
 {
     bool ours = !node->domain[0] || strcmp(node->domain, "tfrun") == 0;
@@ -75,10 +76,53 @@ void tfr__diff_refuse(tfr__diff *d, const char *why)
         d->status = refuse(d, why);
 }
 
+static tfr_value filled_like(tfr__diff *d, double value, tfr_value like)
+{
+    return tfr__diff_expand_like(d, tfr__diff_scalar(d, value, like), like);
+}
+
+/* By the function that the plugin of the op brings; *known is false if there is none. */
+static tfr_status pull_foreign(tfr__diff *d, bool *known)
+{
+    const tfr_node_view *node = &d->node;
+    const uint32_t n_inputs = node->n_inputs + 2 * node->n_outputs;
+    tfr_value *values;
+    const void *bytes;
+    uint64_t n;
+    tfr_status status = tfr_op_function(node->domain, node->op, 1, &bytes, &n, d->err);
+    *known = status || n;
+    if (!*known || status)
+        return status;
+    values = malloc(((size_t)n_inputs + node->n_inputs) * sizeof *values);
+    if (!values)
+        return tfr_fail(d->err, TFR_ENOMEM, "out of memory for node \"%s\"", node->name);
+    memcpy(values, node->inputs, node->n_inputs * sizeof *values);
+    memcpy(values + node->n_inputs, node->outputs, node->n_outputs * sizeof *values);
+    for (uint32_t k = 0; k < node->n_outputs; k++) {
+        tfr_value v = node->outputs[k], g = v == TFR_VALUE_NONE ? v : tfr__diff_gradient(d, k);
+        if (v != TFR_VALUE_NONE && g == TFR_VALUE_NONE)
+            g = filled_like(d, 0, v);
+        values[node->n_inputs + node->n_outputs + k] = g;
+    }
+    if (!d->status)
+        d->status = tfr_graph_push_device(d->graph, node->device, d->err);
+    if (!d->status) {
+        d->status = tfr__onnx_call_function(d->graph, bytes, n, node, values, n_inputs,
+                                            values + n_inputs, node->n_inputs, d->err);
+        tfr_graph_pop_device(d->graph);
+    }
+    for (uint32_t i = 0; !d->status && i < node->n_inputs; i++)
+        if (tfr__diff_wants(d, i) && values[n_inputs + i] != TFR_VALUE_NONE)
+            tfr__diff_give(d, i, values[n_inputs + i]);
+    free(values);
+    return d->status;
+}
+
 /* The gradient goes through one node. */
 static tfr_status pull(tfr__diff *d, uint32_t i)
 {
     const tfr__diff_rule *rule;
+    bool known = false;
     uint32_t n = 0; /* outputs up to the last one with a gradient */
     tfr_status status = view_node(d, i, &d->node);
     for (uint32_t k = 0; !status && k < d->node.n_outputs; k++)
@@ -89,6 +133,10 @@ static tfr_status pull(tfr__diff *d, uint32_t i)
          !any_flows(d, d->node.captures, d->node.n_captures)))
         return status;
     rule = rule_of(&d->node);
+    if (!rule)
+        status = pull_foreign(d, &known);
+    if (status || known)
+        return status;
     if (!rule || !rule->run)
         return refuse(d, "its op has no rule");
     if (n > (rule->outputs ? rule->outputs : 1))
@@ -147,11 +195,6 @@ static tfr_status start(tfr__diff *d, uint32_t n_nodes, const tfr_value *xs, uin
     if (!status)
         status = tfr_graph_types_update(d->types, d->err);
     return status ? status : spread(d, n_nodes);
-}
-
-static tfr_value filled_like(tfr__diff *d, double value, tfr_value like)
-{
-    return tfr__diff_expand_like(d, tfr__diff_scalar(d, value, like), like);
 }
 
 tfr_status tfr_graph_gradient(tfr_graph *graph, tfr_value y, const tfr_value *xs, uint32_t n_xs,

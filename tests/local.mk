@@ -64,6 +64,7 @@ unit_tests = \
 	tests/test_plugin_libs \
 	tests/test_plugin_limits \
 	tests/test_plugin_open \
+	tests/test_plugin_ops \
 	tests/test_plugin_path \
 	tests/test_plugin_probe \
 	tests/test_plugin_reply \
@@ -372,6 +373,10 @@ tests_test_plugin_limits_SOURCES = tests/fake/kit.h tests/test_plugin_limits.c
 tests_test_plugin_open_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_plugin_open_LDADD = $(TFR_TEST_CORE)
 tests_test_plugin_open_SOURCES = tests/test_plugin_open.c tests/fake/kit.h
+
+tests_test_plugin_ops_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_plugin_ops_LDADD = $(TFR_TEST_NN)
+tests_test_plugin_ops_SOURCES = tests/test_plugin_ops.c tests/fake/kit.h
 
 tests_test_plugin_path_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_plugin_path_LDADD = $(TFR_TEST_CORE)
@@ -742,7 +747,7 @@ AM_TESTS_ENVIRONMENT = \
 	TFR_SRCDIR='$(abs_top_srcdir)'; TFR_BUILDDIR='$(abs_top_builddir)'; \
 	TFR_CC='$(CC)'; TFR_SANITIZE='$(TFR_SANITIZE)'; \
 	. '$(abs_top_srcdir)/tests/env.sh';
-EXTRA_DIST += $(shell_tests) tests/env.sh tests/lib.sh
+EXTRA_DIST += $(shell_tests) tests/env.sh tests/lib.sh tests/sdk/square_model.sh
 EXTRA_DIST += \
 	tests/cli/devices.expected \
 	tests/cli/devices_json.expected \

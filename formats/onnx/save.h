@@ -37,6 +37,11 @@ typedef struct tfr__onnx_part {
 /* Versions of operator sets; 0 = none of its ops is used. */
 typedef struct tfr__onnx_versions {
     int32_t onnx, ml, training, tfrun, ir;
+    uint32_t n_others; /* domains of plugins */
+    struct {
+        const char *domain; /* of the op table */
+        int32_t version;
+    } others[64];
 } tfr__onnx_versions;
 
 typedef struct tfr__onnx_save {

@@ -273,4 +273,6 @@ void tfr__onnx_put_model(tfr__wire_out *out, void *what)
     put_opset(out, "ai.onnx.ml", save->versions.ml);
     put_opset(out, "ai.onnx.preview.training", save->versions.training);
     put_opset(out, "tfrun", save->versions.tfrun);
+    for (uint32_t i = 0; i < save->versions.n_others; i++)
+        put_opset(out, save->versions.others[i].domain, save->versions.others[i].version);
 }

@@ -175,6 +175,20 @@ static int32_t ml_of_node(const tfr_node_view *node)
     return strcmp(node->op, "LabelEncoder") == 0 ? 4 : LEAST_ML;
 }
 
+/* A plugin's domain: the newest of its ops' versions. */
+static tfr_status look_at_other(tfr__onnx_versions *versions, const tfr_op_desc *op, tfr_err *err)
+{
+    uint32_t i = 0;
+    while (i < versions->n_others && strcmp(versions->others[i].domain, op->domain) != 0)
+        i++;
+    if (i == sizeof versions->others / sizeof versions->others[0])
+        return tfr_fail(err, TFR_ELIMIT, "the graph has ops of more than %u domains of plugins", i);
+    if (i == versions->n_others)
+        versions->others[versions->n_others++].domain = op->domain;
+    at_least(&versions->others[i].version, op->since_version);
+    return TFR_OK;
+}
+
 static tfr_status look_at_node(tfr__onnx_save *save, const tfr__onnx_part *part,
                                const tfr_node_view *node, uint32_t all, tfr_err *err)
 {
@@ -189,9 +203,11 @@ static tfr_status look_at_node(tfr__onnx_save *save, const tfr__onnx_part *part,
         at_least(&save->versions.ml, ml_of_node(node));
     else if (strcmp(node->domain, "ai.onnx.preview.training") == 0)
         at_least(&save->versions.training, 1);
+    else if (op.plugin)
+        status = look_at_other(&save->versions, &op, err);
     else
         at_least(&save->versions.tfrun, 1);
-    return TFR_OK;
+    return status;
 }
 
 tfr_status tfr__onnx_find_versions(tfr__onnx_save *save, tfr_err *err)

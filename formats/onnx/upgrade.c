@@ -154,8 +154,9 @@ static tfr_status fail_unknown(const tfr__onnx_call *call, tfr_err *err)
 {
     return tfr_fail(err, TFR_EMODEL,
                     "op \"%.64s\" of domain \"%.64s\" (opset %d) is not known; `tfrun ops` lists "
-                    "those that are, of ONNX up to opset %d",
-                    call->op, call->domain, call->version, TFR__ONNX_NEWEST_OPSET);
+                    "those that are, of ONNX up to opset %d%s",
+                    call->op, call->domain, call->version, TFR__ONNX_NEWEST_OPSET,
+                    *call->domain ? ", and those of the plugins that a runtime was made with" : "");
 }
 
 tfr_status tfr__onnx_upgrade(tfr__onnx_call *call, tfr_err *err)

@@ -6,6 +6,8 @@ fake_plugins = \
 	tests/fake/asks.so \
 	tests/fake/bad_comm.so \
 	tests/fake/bad_profile.so \
+	tests/fake/brings.so \
+	tests/fake/brings_again.so \
 	tests/fake/collectives.so \
 	tests/fake/control_bytes.so \
 	tests/fake/core_name.so \
@@ -80,9 +82,9 @@ fake_plugins = \
 	tests/fake/wrong_version.so \
 	$(NULL)
 fake_sources = $(fake_plugins:.so=.c)
-EXTRA_DIST += $(fake_sources) tests/fake/fake.h tests/fake/throws.cc
+EXTRA_DIST += $(fake_sources) tests/fake/brings.h tests/fake/fake.h tests/fake/throws.cc
 
-tests/fake/stamp: $(fake_sources) tests/fake/fake.h $(sdk_headers)
+tests/fake/stamp: $(fake_sources) tests/fake/brings.h tests/fake/fake.h $(sdk_headers)
 	$(AM_V_at)$(MKDIR_P) tests/fake && rm -f $@
 	$(AM_V_CCLD)for so in $(fake_plugins); do \
 	    c=$$(echo "$$so" | sed 's/\.so$$/.c/'); \
