@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* template: a backend with one device, an "NPU", and one op, Relu on float32. It plays on the host:
- * where it calls malloc or loops, yours calls a driver. The tables at the end say what is what. */
+/* template: a backend with one device, an "NPU", and two ops on float32, Relu of ONNX and Square of
+ * its own. It plays on the host: where it calls malloc or loops, yours calls a driver. The tables
+ * at the end say what is what. */
 #include <stdlib.h>
 #include <string.h>
 #include <tfrun/host_device.h>
@@ -15,16 +16,20 @@ static struct tfr_plugin_device {
 } template_device;
 struct tfr_kernel {
     int64_t elements; /* yours as well: descriptors, packed weights */
+    int is_square;
 };
 
 static int32_t template_ops(const tfr_device_info *device, tfr_op_claim *out, uint32_t stride,
                             uint32_t *n, tfr_err *err)
 {
     /* Relu as this SDK knows it: calls that mean something else do not come. */
-    const tfr_op_claim relu = {sizeof(relu), 14, "", "Relu", tfr_op_digest("", "Relu"),
-                               1u << TFR_DTYPE_F32, 0};
-    tfr_list_put(out, stride, *n, 0, &relu, sizeof(relu)); /* row 0, if *n has room for it */
-    *n = 1;                                                /* how many there are */
+    const tfr_op_claim claims[] = {
+        {sizeof(claims[0]), 14, "", "Relu", tfr_op_digest("", "Relu"), 1u << TFR_DTYPE_F32, 0},
+        {sizeof(claims[0]), 1, "org.template", "Square", 0, 1u << TFR_DTYPE_F32, 0}};
+    uint32_t i;
+    for (i = 0; i < 2; i++) /* row i, if *n has room for it */
+        tfr_list_put(out, stride, *n, i, &claims[i], sizeof(claims[i]));
+    *n = 2; /* how many there are */
     return TFR_OK;
 }
 
@@ -50,6 +55,7 @@ static int32_t template_prepare(tfr_plugin_device *device, const tfr_call *call,
     if (!kernel)
         return tfr_fail(err, TFR_ENOMEM, "no memory for a kernel of %zu bytes", sizeof(*kernel));
     kernel->elements = tfr_operand_elements(tfr_call_input(call, 0));
+    kernel->is_square = strcmp(call->name, "Square") == 0;
     *out = kernel;
     return TFR_OK;
 }
@@ -60,7 +66,7 @@ static int32_t template_launch(tfr_plugin_device *device, tfr_queue *queue, tfr_
     const float *x = launch->args[0].address; /* inputs, then outputs */
     float *y = launch->args[1].address;
     for (int64_t i = 0; i < kernel->elements; i++)
-        y[i] = x[i] < 0 ? 0 : x[i]; /* NaN stays NaN */
+        y[i] = kernel->is_square ? x[i] * x[i] : x[i] < 0 ? 0 : x[i]; /* NaN stays NaN */
     return TFR_OK;
 }
 
@@ -98,10 +104,56 @@ static const tfr_kernel_facet template_kernel = {
     .drop = template_drop,         /* the kernel of prepare comes back */
 };
 
+/* ---- an op of your own; leave it out if you need none ---- */
+
+/* Each a FunctionProto of ONNX: make yours with onnx.helper.make_function(...).SerializeToString().
+ * Y = Mul(X, X), for types and devices without the kernel, and for the gradient, of X, Y and dY:
+ * A = Add(X, X), dX = Mul(A, dY). Both import opset 21 of ONNX. */
+static const char square_decomposition[] = "\012\006Square\"\001X*\001YJ\002\020\025"
+                                           ":\016\012\001X\012\001X\022\001Y\"\003Mul";
+static const char square_gradient[] = "\012\001G\"\001X\"\001Y\"\002dY*\002dXJ\002\020\025"
+                                      ":\016\012\001X\012\001X\022\001A\"\003Add"
+                                      ":\020\012\001A\012\002dY\022\002dX\"\003Mul";
+
+static int32_t template_schemas(tfr_op_schema *out, uint32_t stride, uint32_t *n, tfr_err *err)
+{
+    static const tfr_op_schema square = {
+        .size = sizeof(square),
+        .since_version = 1,
+        .domain = "org.template", /* yours alone: a domain name that you own, turned round */
+        .name = "Square",
+        .inputs = "X:T",
+        .outputs = "Y:T",
+        .types = "T=f32|f64",
+        .decomposition = square_decomposition, /* their bytes without the zero at the end */
+        .decomposition_bytes = sizeof(square_decomposition) - 1,
+        .gradient = square_gradient,
+        .gradient_bytes = sizeof(square_gradient) - 1,
+    };
+    tfr_list_put(out, stride, *n, 0, &square, sizeof(square));
+    *n = 1;
+    return TFR_OK;
+}
+
+static int32_t template_infer(const tfr_call *call, tfr_inferred *out, uint32_t stride,
+                              tfr_err *err)
+{
+    tfr_inferred_like(out, tfr_call_input(call, 0)); /* Y has type and dims of X */
+    return TFR_OK;
+}
+
+static const tfr_ops_facet template_own_ops = {
+    .size = sizeof(tfr_ops_facet),
+    .schemas = template_schemas, /* names, versions, signatures, functions */
+    .infer = template_infer,     /* which shape comes out */
+};
+
 static const void *template_facet(const char *id)
 {
     if (strcmp(id, TFR_MEMORY_V1) == 0)
         return &tfr_host_device_memory; /* a card: spaces, alloc, free and copy of its driver */
+    if (strcmp(id, TFR_OPS_V1) == 0)
+        return &template_own_ops;
     return strcmp(id, TFR_KERNEL_V1) == 0 ? &template_kernel : NULL;
 }
 

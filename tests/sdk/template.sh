@@ -22,7 +22,7 @@ cp -r "$root$(where templatedir)" "$plugins"
 chmod go-w "$tmp" "$plugins"
 cd "$plugins" || exit 99
 claim "the template has its source, Makefile and README" test -f backend.c -a -f Makefile -a -f README.md
-claim "the backend is under 150 lines" test "$(wc -l <backend.c)" -lt 150
+claim "the backend is under 180 lines" test "$(wc -l <backend.c)" -lt 180
 claim "its Makefile is ten lines" test "$(wc -l <Makefile)" -le 10
 claim "the README has less than 10 steps" \
     test "$(grep -c '^[0-9][0-9]*\. ' README.md)" -lt 10
@@ -67,7 +67,7 @@ fi
 # On the path of folders, and by its name.
 list=$TFR_BUILDDIR/examples/list_devices
 exits 0 "the devices are listed with the plugin named" "$list" "$so"
-has "its device has a row" "$tmp/out" '^device NPU:0: .*, 1 ops$'
+has "its device has a row" "$tmp/out" '^device NPU:0: .*, 2 ops$'
 has "its backend has a row" "$tmp/out" '^  backend acme2:0, priority 100$'
 has "its state is usable" "$tmp/out" '^plugin acme2: usable$'
 has "the processor is still there" "$tmp/out" '^device CPU:0: '
@@ -76,7 +76,7 @@ claim "its row needs its file" sh -c '! grep -q -e NPU -e acme2 "$1"' - "$tmp/ou
 TFRUN_PLUGIN_PATH=$plugins:$TFRUN_PLUGIN_PATH
 export TFRUN_PLUGIN_PATH
 exits 0 "the devices are listed with the plugin's folder on the path" "$list"
-has "its device has the same row" "$tmp/out" '^device NPU:0: .*, 1 ops$'
+has "its device has the same row" "$tmp/out" '^device NPU:0: .*, 2 ops$'
 
 run_op=$TFR_BUILDDIR/examples/run_op
 exits 0 "its op runs" "$run_op" NPU:0 Relu float32 -1 0 2.5 nan -inf
@@ -107,4 +107,35 @@ if "$TFRUN" --help 2>&1 | grep -q -e '--list-devices'; then
 else
     skip "tfrun --list-devices: this tfrun does not have it"
 fi
+
+# The op of its own, from models of its domain: the kernel, the decomposition, the gradient.
+. "$TFR_SRCDIR/tests/sdk/square_model.sh"
+square_model org.acme2 1 "$tmp/f32.onnx"
+square_model org.acme2 11 "$tmp/f64.onnx"
+exits 0 "tfrun ops lists its own op" "$TFRUN" ops Square
+has "with the plugin's name" "$tmp/out" '^Square  *org.acme2, by acme2 .*decomposition; acme2: f32'
+exits 0 "a model with it is described" "$TFRUN" inspect "$tmp/f32.onnx"
+exits 0 "and runs" "$TFRUN" run "$tmp/f32.onnx" --random-inputs=1 --log-device-placement
+has "with the kernel of the plugin" "$tmp/err" 'Square_0 (Square): NPU:0 acme2:0'
+square=$(sed -n 's/^Y  *float32\[3\]  //p' "$tmp/out")
+gradient=$(sed -n 's/^dX  *float32\[3\]  //p' "$tmp/out")
+# |dX| = 2 sqrt(Y)
+claim "values and gradients are right" awk -v y="$square" -v d="$gradient" 'BEGIN {
+    split(y, a, ", "); split(d, b, ", ")
+    for (i = 1; i <= 3; i++) { e = b[i] * b[i] - 4 * a[i]; bad += e > 1e-5 || e < -1e-5 || !a[i] }
+    exit bad != 0 }'
+exits 0 "where its device is hidden, it runs" "$TFRUN" run "$tmp/f32.onnx" --random-inputs=1 \
+    --visible-devices CPU:0 --log-device-placement
+has "by the decomposition, which the log says" "$tmp/err" \
+    'Square_0/Mul_0 (Mul): CPU:0 .*, because it is of the decomposition of Square of domain org.acme2'
+claim "with the same values" test "$square" = "$(sed -n 's/^Y  *float32\[3\]  //p' "$tmp/out")"
+exits 0 "so does a type without a kernel" "$TFRUN" run "$tmp/f64.onnx" --random-inputs=1 \
+    --device NPU:0
+has "with a warning" "$tmp/err" 'nodes run elsewhere .*the decomposition of Square'
+exits 4 "which --fallback error forbids" "$TFRUN" run "$tmp/f64.onnx" --random-inputs=1 \
+    --device NPU:0 --fallback error
+has "in words" "$tmp/err" 'its decomposition could, which fallback "error" forbids'
+exits 5 "without the plugin the op is not known" env TFRUN_PLUGIN_PATH="$TFR_BUILDDIR/.libs" \
+    "$TFRUN" run "$tmp/f32.onnx" --random-inputs=1
+has "and the error names plugins" "$tmp/err" 'op "Square" of domain "org.acme2" .*of the plugins'
 finish
