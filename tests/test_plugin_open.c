@@ -103,6 +103,38 @@ TEST(a_plugin_whose_kernel_fails_is_passed_over)
     close_all(runtime);
 }
 
+/* Counts, and gives a table of its own. */
+static const tfr_plugin *watch(void *user, const char *path, const tfr_plugin *table)
+{
+    static tfr_plugin own;
+    if (!strstr(path, "good"))
+        return table;
+    ++*(int *)user;
+    own = *table;
+    own.size = sizeof own;
+    return &own;
+}
+
+TEST(a_tool_may_watch_the_tables_of_a_plugin_once_in_a_process)
+{
+    tfr_runtime_options options = TFR_RUNTIME_OPTIONS_INIT;
+    tfr_runtime *runtime, *other;
+    int n = 0;
+    options.wrap = watch;
+    options.wrap_user = &n;
+    kit_begin();
+    kit_add("good", "good");
+    runtime = kit_open(&options);
+    CHECK(n == 0);
+    check_relu(runtime, NULL);
+    CHECK(n == 1);
+    other = kit_open(&options);
+    check_relu(other, NULL);
+    CHECK(n == 1);
+    tfr_runtime_release(other);
+    close_all(runtime);
+}
+
 static void check_breach_on_opening(const char *fake, const char *name, const char *what)
 {
     tfr_runtime *runtime = open_with(fake, "good");
@@ -295,6 +327,7 @@ static const test_case cases[] = {
     CASE(plugins_of_an_older_and_of_a_later_header_compute),
     CASE(a_plugin_that_says_yes_and_fails_is_passed_over),
     CASE(a_plugin_whose_kernel_fails_is_passed_over),
+    CASE(a_tool_may_watch_the_tables_of_a_plugin_once_in_a_process),
     CASE(a_breach_found_on_opening_quarantines_the_plugin),
     CASE(a_space_with_a_flag_that_must_be_understood_is_not_used),
     CASE(a_role_without_what_it_needs_is_told_with_the_space),
