@@ -196,7 +196,7 @@ void certify_check_memory(certify_subject *s, const tfr_op_desc *op, certify_way
     } else if (goes_on && v->n_calls) {
         certify_set(v, CERTIFY_PASSED, "%u launch%s", (unsigned)v->n_calls,
                     v->n_calls > 1 ? "es" : "");
-    } else if (goes_on && way == CERTIFY_MEMORY && !t.is_taken) {
+    } else if (goes_on && way == CERTIFY_MEMORY && !t.is_taken && t.refusal[0]) {
         certify_set(v, CERTIFY_UNSUPPORTED, "%s", t.refusal);
     }
 }
