@@ -35,7 +35,7 @@ completes "options that are commands" "--list-devices" --list
 completes "values of a choice" "allow" run --fallback a
 completes "a choice after =" "error" run --fallback=e
 completes "commands after help" "env" help en
-completes "ops" "Conv ConvInteger ConvTranspose" ops Conv
+completes "ops" "Conv ConvInteger ConvTranspose ConvGradFilter ConvGradInput" ops Conv
 completes "backends" "naive" run --backend nai
 completes "devices" "CPU:0" run --device CPU
 finish
