@@ -77,10 +77,10 @@ static tfr_status add_dropout(tfr__copy *copy, const tfr_node_view *node, tfr_er
     tfr_value in[3] = {mapped(copy, node, 0), mapped(copy, node, 1),
                        tfr__kit_scalar(&kit, TFR_DTYPE_BOOL, 1)};
     const tfr_attr *seed = tfr_node_attr(node, "seed");
-    tfr_value out[2];
+    tfr_value out[2]; /* the gradient reads the mask */
     tfr_status status = kit.status;
     if (!status)
-        status = tfr__copy_node(copy, node, in, 3, seed, seed ? 1 : 0, out, node->n_outputs, err);
+        status = tfr__copy_node(copy, node, in, 3, seed, seed ? 1 : 0, out, 2, err);
     for (uint32_t i = 0; !status && i < node->n_outputs; i++)
         if (node->outputs[i] != TFR_VALUE_NONE)
             copy->map[node->outputs[i]] = out[i];
