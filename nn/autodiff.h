@@ -113,21 +113,24 @@ tfr__diff_rule_fn tfr__diff_cast, tfr__diff_clip, tfr__diff_gelu, tfr__diff_max,
 /* autodiff_formula.c: the formulas of the row; and the value of one. */
 tfr__diff_rule_fn tfr__diff_formula;
 tfr_value tfr__diff_evaluate(tfr__diff *d, tfr_value g, const char *text);
+/* autodiff_attention.c */
+tfr__diff_rule_fn tfr__diff_attention, tfr__diff_rotary;
 /* autodiff_conv.c */
 tfr__diff_rule_fn tfr__diff_average_pool, tfr__diff_average_pool_grad, tfr__diff_conv,
     tfr__diff_conv_grad_filter, tfr__diff_conv_grad_input, tfr__diff_conv_transpose,
-    tfr__diff_global_average_pool, tfr__diff_global_max_pool, tfr__diff_max_pool,
+    tfr__diff_global_average_pool, tfr__diff_global_max_pool, tfr__diff_lp_pool, tfr__diff_max_pool,
     tfr__diff_max_pool_grad;
 /* autodiff_norm.c */
 tfr__diff_rule_fn tfr__diff_batch_norm, tfr__diff_dropout, tfr__diff_group_norm,
-    tfr__diff_layer_norm, tfr__diff_nll_loss, tfr__diff_softmax_loss;
+    tfr__diff_layer_norm, tfr__diff_lrn, tfr__diff_mvn, tfr__diff_nll_loss, tfr__diff_softmax_loss;
 /* autodiff_move.c */
 tfr__diff_rule_fn tfr__diff_again, tfr__diff_concat, tfr__diff_expand, tfr__diff_max_unpool,
     tfr__diff_moved, tfr__diff_reshaped, tfr__diff_scatter, tfr__diff_split, tfr__diff_top_k,
     tfr__diff_transpose;
 /* autodiff_reduce.c */
-tfr__diff_rule_fn tfr__diff_cum_sum, tfr__diff_log_softmax, tfr__diff_lp_norm, tfr__diff_reduce_max,
-    tfr__diff_reduce_mean, tfr__diff_reduce_prod, tfr__diff_softmax, tfr__diff_summed;
+tfr__diff_rule_fn tfr__diff_cum_prod, tfr__diff_cum_sum, tfr__diff_log_softmax, tfr__diff_lp_norm,
+    tfr__diff_reduce_max, tfr__diff_reduce_mean, tfr__diff_reduce_prod, tfr__diff_softmax,
+    tfr__diff_summed;
 /* autodiff_matmul.c, autodiff_einsum.c */
 tfr__diff_rule_fn tfr__diff_det, tfr__diff_einsum, tfr__diff_gemm, tfr__diff_inverse,
     tfr__diff_matmul, tfr__diff_solve;

@@ -166,3 +166,37 @@ void tfr__diff_global_max_pool(tfr__diff *d, tfr_value g)
     g = tfr__diff_node(d, "ScatterElements", (const tfr_value[]){zeros, at, g}, 3, axis, 1);
     tfr__diff_give(d, 0, tfr__diff_reshape_like(d, g, x));
 }
+
+/*
+ * y = (sum of |x|^p over a window)^(1/p): the adjoint of that sum takes g y^(1-p). It is that of
+ * AveragePool with its divisors, which LpPool with p 1 counts in ones.
+ */
+void tfr__diff_lp_pool(tfr__diff *d, tfr_value g)
+{
+    const int64_t p = tfr__diff_int(d, "p", 2);
+    const tfr_attr one_norm = TFR_SET_INT("p", 1);
+    tfr_value x = tfr__diff_in(d, 0), y = tfr__diff_out(d), one = tfr__diff_scalar(d, 1, x), ones;
+    tfr_attr attrs[TFR__DIFF_ATTRS];
+    uint32_t n = tfr__diff_attrs(d, "p", attrs);
+    tfr_value slope = tfr__diff_op1(d, "Sign", x);
+    if (p > 1) {
+        const double less = (double)(p - 1);
+        tfr_value zero = tfr__diff_scalar(d, 0, x), none = tfr__diff_op2(d, "Equal", y, zero);
+        tfr_value power = tfr__diff_op2(d, "Pow", y, tfr__diff_scalar(d, less, x));
+        g = tfr__diff_op3(d, "Where", none, zero, tfr__diff_op2(d, "Div", g, power));
+        power = tfr__diff_op2(d, "Pow", tfr__diff_op1(d, "Abs", x), tfr__diff_scalar(d, less, x));
+        slope = tfr__diff_op2(d, "Mul", slope, power);
+    }
+    if (d->node.op[0] == 'L') {
+        ones = tfr__diff_expand_like(d, one, x);
+        if (n == TFR__DIFF_ATTRS) {
+            tfr__diff_refuse(d, "it has too many attributes");
+            return;
+        }
+        attrs[n] = one_norm;
+        ones = tfr__diff_node(d, "LpPool", &ones, 1, attrs, n + 1);
+        g = with_window(d, "AveragePoolGrad", tfr__diff_op2(d, "Mul", g, ones),
+                        tfr__diff_shape_of(d, x), TFR_VALUE_NONE, "p");
+    }
+    tfr__diff_give(d, 0, tfr__diff_op2(d, "Mul", g, slope));
+}

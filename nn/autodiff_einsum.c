@@ -74,7 +74,7 @@ static bool has_twice(const char *letters)
 static void give_input(tfr__diff *d, tfr_value g, const einsum *e, uint32_t i)
 {
     tfr_value in[EINSUM_INPUTS + 1], like = tfr__diff_in(d, i);
-    char equation[2 * EINSUM_TEXT];
+    char equation[3 * EINSUM_TEXT]; /* all of the node's, and twice an input */
     tfr_string string = {equation, 0};
     tfr_attr attr = {.size = sizeof attr, .type = TFR_ATTR_STRING, .name = "equation", .n = 1};
     size_t n = (size_t)snprintf(equation, sizeof equation, "%s", e->output);

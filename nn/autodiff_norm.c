@@ -117,6 +117,56 @@ void tfr__diff_group_norm(tfr__diff *d, tfr_value g)
     give_channels(d, 2, g);
 }
 
+/* ---- without parameters ---------------------------------------------------------------------- */
+
+/* y = c / (s + e), c = x - mean, s = sqrt(mean of c^2), e = 1e-9 */
+void tfr__diff_mvn(tfr__diff *d, tfr_value g)
+{
+    static const int64_t usual[] = {0, 2, 3};
+    const tfr_attr *given = tfr_node_attr(&d->node, "axes");
+    tfr_value x = tfr__diff_in(d, 0), c, s, se, axes, dc;
+    axes = given ? tfr__diff_ints(d, given->ints, (int64_t)given->n) : tfr__diff_ints(d, usual, 3);
+    c = tfr__diff_op2(d, "Sub", x, tfr__diff_op2(d, "ReduceMean", x, axes));
+    s = tfr__diff_op1(d, "Sqrt", tfr__diff_op2(d, "ReduceMean", mul(d, c, c), axes));
+    se = tfr__diff_op2(d, "Add", s, tfr__diff_scalar(d, 1e-9, x));
+    dc = mul(d, c, tfr__diff_op2(d, "ReduceMean", mul(d, g, c), axes));
+    dc = tfr__diff_op2(d, "Sub", g, tfr__diff_op2(d, "Div", dc, mul(d, s, se)));
+    dc = tfr__diff_op2(d, "Div", dc, se);
+    tfr__diff_give(d, 0, tfr__diff_op2(d, "Sub", dc, tfr__diff_op2(d, "ReduceMean", dc, axes)));
+}
+
+/* The sum over channels [c - before, c + after] by size: an average pool of [N, 1, C, elements]. */
+static tfr_value over_channels(tfr__diff *d, tfr_value v, int64_t before, int64_t after)
+{
+    const int64_t one = 1, size = before + after + 1;
+    const tfr_attr attrs[] = {TFR_SET_INTS("kernel_shape", size, 1),
+                              TFR_SET_INTS("pads", before, 0, after, 0),
+                              TFR_SET_INT("count_include_pad", 1)};
+    tfr_value x = tfr__diff_in(d, 0), out;
+    tfr_value lists[] = {tfr__diff_dims(d, x, 0, 1), tfr__diff_ints(d, &one, 1),
+                         tfr__diff_dims(d, x, 1, 2), tfr__diff_dims_product(d, x, 2, 0)};
+    out = tfr__diff_reshape(d, v, tfr__diff_join(d, lists, 4));
+    out = tfr__diff_node(d, "AveragePool", &out, 1, attrs, 3);
+    return tfr__diff_reshape_like(d, out, x);
+}
+
+/* y = x D^-beta, D = bias + alpha / size * sum of x^2 over the channels around */
+void tfr__diff_lrn(tfr__diff *d, tfr_value g)
+{
+    const int64_t size = tfr__diff_int(d, "size", 1), half = (size - 1) / 2;
+    const double alpha = (double)tfr__diff_float(d, "alpha", 1e-4f),
+                 beta = (double)tfr__diff_float(d, "beta", 0.75f);
+    tfr_value x = tfr__diff_in(d, 0), D, power, through;
+    D = mul(d, over_channels(d, mul(d, x, x), half, size - 1 - half),
+            tfr__diff_scalar(d, alpha, x));
+    D = tfr__diff_op2(d, "Add", D, tfr__diff_scalar(d, (double)tfr__diff_float(d, "bias", 1), x));
+    power = mul(d, g, tfr__diff_op2(d, "Pow", D, tfr__diff_scalar(d, -beta, x)));
+    through = tfr__diff_op2(d, "Div", mul(d, power, x), D);
+    through = mul(d, over_channels(d, through, size - 1 - half, half), x);
+    through = mul(d, through, tfr__diff_scalar(d, 2 * alpha * beta, x));
+    tfr__diff_give(d, 0, tfr__diff_op2(d, "Sub", power, through));
+}
+
 /* ---- dropout --------------------------------------------------------------------------------- */
 
 /* What was kept was multiplied by 1 / (1 - ratio), in training. */

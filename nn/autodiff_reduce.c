@@ -68,13 +68,42 @@ void tfr__diff_reduce_prod(tfr__diff *d, tfr_value g)
     tfr__diff_give(d, 0, tfr__diff_op2(d, "Mul", tfr__diff_repeated(d, g), p));
 }
 
+static tfr_value cumulative(tfr__diff *d, const char *op, tfr_value v, int64_t exclusive,
+                            int64_t reverse)
+{
+    const tfr_attr attrs[] = {TFR_SET_INT("exclusive", exclusive), TFR_SET_INT("reverse", reverse)};
+    return tfr__diff_node(d, op, (const tfr_value[]){v, tfr__diff_in(d, 1)}, 2, attrs, 2);
+}
+
 /* The same from the other end. */
 void tfr__diff_cum_sum(tfr__diff *d, tfr_value g)
 {
-    const tfr_attr attrs[] = {TFR_SET_INT("exclusive", tfr__diff_int(d, "exclusive", 0)),
-                              TFR_SET_INT("reverse", !tfr__diff_int(d, "reverse", 0))};
-    tfr_value in[] = {g, tfr__diff_in(d, 1)};
-    tfr__diff_give(d, 0, tfr__diff_node(d, "CumSum", in, 2, attrs, 2));
+    tfr__diff_give(d, 0,
+                   cumulative(d, "CumSum", g, tfr__diff_int(d, "exclusive", 0),
+                              !tfr__diff_int(d, "reverse", 0)));
+}
+
+/*
+ * The sums of g y from the other end over x, up to the first 0 of x; there the same with a 1 in its
+ * place; behind it nothing.
+ */
+void tfr__diff_cum_prod(tfr__diff *d, tfr_value g)
+{
+    const int64_t exclusive = tfr__diff_int(d, "exclusive", 0) != 0,
+                  reverse = tfr__diff_int(d, "reverse", 0) != 0;
+    tfr_value x = tfr__diff_in(d, 0), one = tfr__diff_scalar(d, 1, x),
+              zero = tfr__diff_scalar(d, 0, x);
+    tfr_value is0 = equal(d, x, zero), zeros, first, other, at0, before;
+    zeros = cumulative(d, "CumSum", tfr__diff_op3(d, "Where", is0, one, zero), 0, reverse);
+    first = tfr__diff_op2(d, "And", is0, equal(d, zeros, one));
+    other = tfr__diff_op3(d, "Where", first, one, x);
+    at0 = tfr__diff_op2(d, "Mul", g, cumulative(d, "CumProd", other, exclusive, reverse));
+    at0 = cumulative(d, "CumSum", at0, exclusive, !reverse);
+    before =
+        cumulative(d, "CumSum", tfr__diff_op2(d, "Mul", g, tfr__diff_out(d)), exclusive, !reverse);
+    before = tfr__diff_op2(d, "Div", before, other);
+    before = tfr__diff_op3(d, "Where", equal(d, zeros, zero), before, zero);
+    tfr__diff_give(d, 0, tfr__diff_op3(d, "Where", first, at0, before));
 }
 
 /* SumTo itself, so that gradients can be differentiated. */

@@ -5,6 +5,7 @@ libtfrun_nn_core_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PUBLIC_INCLUDES) $(JANSSON_C
 libtfrun_nn_core_la_SOURCES = \
 	nn/autodiff.c \
 	nn/autodiff.h \
+	nn/autodiff_attention.c \
 	nn/autodiff_conv.c \
 	nn/autodiff_einsum.c \
 	nn/autodiff_elementwise.c \

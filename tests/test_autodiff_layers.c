@@ -62,6 +62,11 @@ TEST(pools)
          .flags = LINEAR},
         {"GlobalAveragePool", "f2,3,4,2", "", .flags = LINEAR | SECOND},
         {"GlobalAveragePool", "f2,3", "", .flags = LINEAR},
+        {"GlobalLpPool", "f2,3,4,2", "", .flags = SECOND},
+        {"GlobalLpPool", "f2,3,4", "p:i=1", .flags = LINEAR},
+        {"LpPool", "f1,2,7,7", "kernel_shape:is=2,3 strides:is=2,3 ceil_mode:i=1", .flags = SECOND},
+        {"LpPool", "f1,2,6,5", "kernel_shape:is=3,3 pads:is=1,1,1,1 p:i=3", .flags = 0},
+        {"LpPool", "f1,2,6", "kernel_shape:is=3 auto_pad:s=SAME_UPPER p:i=1", .flags = LINEAR},
         {"GlobalMaxPool", "f2,3,4,2", "", .flags = LINEAR},
     };
     CHECK_GRADIENTS(c);
@@ -92,6 +97,11 @@ TEST(normalisations)
         {"GroupNormalization", "f3,4 f4 f4", "num_groups:i=2", .flags = 0},
         {"InstanceNormalization", "f2,3,5 f3 f3", "", .flags = 0},
         {"InstanceNormalization", "f1,2,3,2 f2 f2", "epsilon:f=0.1", .flags = 0},
+        {"LRN", "f2,6,3", "size:i=3 alpha:f=0.5", .flags = SECOND},
+        {"LRN", "f1,5,2,2", "size:i=4 alpha:f=0.5 beta:f=0.5 bias:f=2", .flags = 0},
+        {"LRN", "f2,3", "size:i=5 alpha:f=0.5", .flags = 0},
+        {"MeanVarianceNormalization", "f2,3,2,2", "", .flags = SECOND},
+        {"MeanVarianceNormalization", "f3,4", "axes:is=-1", .flags = 0},
         {"Dropout", "f4,5", "", .flags = LINEAR | SECOND},
         {"Dropout", "f4,5 =0.75 true", "", .flags = LINEAR | RANDOM, .n_outputs = 2},
         {"Dropout", "f4,5 =0", "", .flags = LINEAR, .n_outputs = 2, .outputs = 1},
@@ -118,10 +128,26 @@ TEST(losses)
     CHECK_GRADIENTS(c);
 }
 
+TEST(attention)
+{
+    static const gradient_case c[] = {
+        {"Attention", "f2,3,4,2 f2,3,5,2 f2,3,5,3", "", .flags = SECOND},
+        {"Attention", "f1,4,3,2 f1,2,5,2 f1,2,5,3", "scale:f=0.5", .flags = 0},
+        {"Attention", "f2,3,8 f2,4,4 f2,4,6", "q_num_heads:i=4 kv_num_heads:i=2", .flags = SECOND},
+        {"Attention", "f1,2,4,2 f1,2,4,2 f1,2,4,2 f4,4", "is_causal:i=1", .flags = 0},
+        {"Attention", "f1,2,4,2 f1,2,4,2 f1,2,4,2 b4,4", "softcap:f=1.5", .flags = 0},
+        {"Attention", "f1,2,4,2 f1,2,3,2 f1,2,3,2", "qk_matmul_output_mode:i=3", .flags = 0,
+         .n_outputs = 4, .outputs = 9},
+        {"Attention", "f1,2,4,2 f1,2,3,2 f1,2,3,2", "", .flags = 0, .n_outputs = 4, .outputs = 8},
+        {"RotaryEmbedding", "f2,2,3,4 c5,2 c5,2 n5:2,3", "", .flags = LINEAR | SINGLE},
+        {"RotaryEmbedding", "f2,3,8 c2,3,1 c2,3,1", "num_heads:i=2 rotary_embedding_dim:i=2",
+         .flags = LINEAR | SINGLE},
+        {"Attention", "f1,1,4,2 0 0", "left_window_size:i=1", .flags = 0},
+    };
+    CHECK_GRADIENTS(c);
+}
+
 static const test_case cases[] = {
-    CASE(convolutions),
-    CASE(pools),
-    CASE(normalisations),
-    CASE(losses),
+    CASE(attention), CASE(convolutions), CASE(pools), CASE(normalisations), CASE(losses),
 };
 TEST_MAIN(cases)

@@ -84,6 +84,8 @@ TEST(functions_of_several_values)
 TEST(reductions)
 {
     static const gradient_case c[] = {
+        {"CumProd", "f3,4 i1", "", .flags = SECOND},
+        {"CumProd", "f3,4 i0", "exclusive:i=1 reverse:i=1", .flags = SECOND},
         {"CumSum", "f3,4 i1", "exclusive:i=1", .flags = LINEAR | SECOND},
         {"LogSoftmax", "f2,3,2", "axis:i=1", .flags = SECOND},
         {"LpNormalization", "f3,4", "", .flags = SECOND},
