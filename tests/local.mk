@@ -695,7 +695,7 @@ tests_test_fetch_DEPENDENCIES = libtfrun-core.la tests/fakeacc/fakeacc.la
 
 tests_test_variable_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_variable_LDADD = $(TFR_TEST_CORE)
-tests_test_variable_SOURCES = tests/session_kit.h tests/test_variable.c
+tests_test_variable_SOURCES = tests/session_kit.h tests/test_variable.c tests/training_kit.h
 tests_test_variable_DEPENDENCIES = libtfrun-core.la tests/fakeacc/fakeacc.la
 
 tests_test_random_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
