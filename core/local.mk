@@ -166,6 +166,8 @@ libtfrun_core_la_SOURCES = \
 	core/optimize/rewrite_types.c \
 	core/optimize/write_out.c \
 	core/plan/buffer.h \
+	core/plan/capture.c \
+	core/plan/capture.h \
 	core/plan/mincut.c \
 	core/plan/mincut.h \
 	core/plan/placed.h \
@@ -175,6 +177,7 @@ libtfrun_core_la_SOURCES = \
 	core/plan/plan_buffers.c \
 	core/plan/plan_build.c \
 	core/plan/plan_build.h \
+	core/plan/plan_capture.c \
 	core/plan/plan_compile.c \
 	core/plan/plan_cost.c \
 	core/plan/plan_cost.h \

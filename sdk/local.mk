@@ -6,6 +6,7 @@ sdk_headers = \
 	sdk/include/tfrun/op_digests.h \
 	sdk/include/tfrun/plugin.h \
 	sdk/include/tfrun/plugin_call.h \
+	sdk/include/tfrun/plugin_capture.h \
 	sdk/include/tfrun/plugin_comm.h \
 	sdk/include/tfrun/plugin_device.h \
 	sdk/include/tfrun/plugin_host.h \

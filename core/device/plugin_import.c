@@ -84,6 +84,12 @@ static const import_slot profile_slots[] = {
     SLOT(tfr_profile_facet, start),
     SLOT(tfr_profile_facet, drain),
 };
+static const import_slot capture_slots[] = {
+    SLOT(tfr_capture_facet, begin),
+    SLOT(tfr_capture_facet, end),
+    SLOT(tfr_capture_facet, launch),
+    SLOT(tfr_capture_facet, drop),
+};
 
 static const import_slot native_slots[] = {
     SLOT(tfr_native_facet, get),
@@ -169,6 +175,8 @@ tfr_status tfr__tables_import(const tfr_plugin *given, const char *name, uint32_
                                  comm_slots, N_SLOTS(comm_slots));
     out->has_ops = import_extra(out, TFR_OPS_V1, TFR_OPS_MIN_SIZE, &out->ops, sizeof out->ops,
                                 ops_slots, N_SLOTS(ops_slots));
+    out->has_capture = import_extra(out, TFR_CAPTURE_V1, TFR_CAPTURE_MIN_SIZE, &out->capture,
+                                    sizeof out->capture, capture_slots, N_SLOTS(capture_slots));
     return TFR_OK;
 }
 

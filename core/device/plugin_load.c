@@ -279,6 +279,8 @@ static tfr_status backend_open_device(tfr__backend *backend, uint32_t n_threads,
     backend->has_native = tables->has_native;
     backend->comm = tables->comm;
     backend->has_comm = tables->has_comm;
+    backend->capture = tables->capture;
+    backend->has_capture = tables->has_capture && tables->has_queue;
     backend->device = device;
     status = backend_check_spaces(backend, err);
     if (status) {

@@ -54,8 +54,9 @@ typedef struct tfr__backend {
     tfr_layout_facet layout;
     tfr_profile_facet profile;
     tfr_native_facet native;
+    tfr_capture_facet capture;
     tfr_comm_facet comm;
-    bool has_queue, has_program, has_layout, has_profile, has_native, has_comm;
+    bool has_queue, has_program, has_layout, has_profile, has_native, has_comm, has_capture;
     atomic_bool program_off; /* a program of it failed: its nodes are kernels from then on */
     const void *tracer;      /* the session that takes its records, or NULL; under lock */
     tfr_space_info space;    /* space 0 */

@@ -12,7 +12,10 @@ typedef struct tfr__placed {
     const char *device, *backend, *wanted; /* borrowed from the runtime */
     int32_t reason;
     bool fallback, random, math_mode, nondeterministic;
-    char *text; /* NULL = nothing to say */
+    uint8_t capture;         /* tfr__captured */
+    uint8_t broken;          /* tfr__captured: what ended the capture before its step, or 0 */
+    uint32_t capture_number; /* of the plan's, if there is one */
+    char *text;              /* NULL = nothing to say */
     uint32_t n_copies;
     uint64_t copy_bytes;
     int32_t program;     /* -1 = none */

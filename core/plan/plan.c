@@ -185,6 +185,7 @@ void tfr__plan_destroy(tfr__plan *p)
 {
     if (!p)
         return;
+    tfr__captures_destroy(p);
     for (uint32_t i = 0; i < p->n_steps; i++)
         if (p->steps[i].kind == TFR__STEP_LAUNCH && p->steps[i].kernel)
             kernel_drop(p->streams, p->steps[i].backend, p->steps[i].kernel);

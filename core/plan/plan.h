@@ -13,6 +13,7 @@
 #define TFR_CORE_PLAN_H
 
 #include "plan/buffer.h"
+#include "plan/capture.h"
 #include "op/infer.h"
 #include "kernel/place.h"
 #include "plan/placed.h"
@@ -27,6 +28,7 @@ typedef struct tfr__plan_env {
     uint32_t call_flags; /* of all calls: TFR_CALL_DETERMINISTIC */
     bool no_fallback;    /* is an error */
     bool no_programs;
+    bool no_capture;
 } tfr__plan_env;
 
 /* Where a plan begins, and what is known there. All is borrowed. */
@@ -85,10 +87,11 @@ typedef struct tfr__dims {
 } tfr__dims;
 
 enum {
-    TFR__WATCH_QUEUES = 1,  /* bound has queues, which may be replaced */
-    TFR__WATCH_SAMPLES = 2, /* runs are timed: plan_sample.c */
-    TFR__WATCH_MODES = 4,   /* the floating-point mode is looked at after each launch */
-    TFR__WATCH_DEADLINE = 8 /* the clock is looked at before each step */
+    TFR__WATCH_QUEUES = 1,   /* bound has queues, which may be replaced */
+    TFR__WATCH_SAMPLES = 2,  /* runs are timed: plan_sample.c */
+    TFR__WATCH_MODES = 4,    /* the floating-point mode is looked at after each launch */
+    TFR__WATCH_DEADLINE = 8, /* the clock is looked at before each step */
+    TFR__WATCH_CAPTURES = 16 /* some steps may be replayed: capture.h */
 };
 
 typedef struct tfr__plan {
@@ -127,6 +130,10 @@ typedef struct tfr__plan {
     struct tfr__arena *arenas;
     uint32_t n_arenas;
     uint32_t n_launches, n_copies, n_reorders, n_syncs, n_fallbacks;
+    tfr__capture *captures;
+    uint32_t n_captures, n_walks; /* that were not one by one for a reason */
+    bool replays;                 /* the bound steps are those of captures */
+    uint64_t homes;               /* that variables had left when captures were made */
     uint32_t n_skipped; /* live-outs that the run at hand, or the last one, does without */
     uint32_t first_row,
         first_program; /* of the report on the last run: those of the plans before */
@@ -151,8 +158,9 @@ uint64_t tfr__launch_ids(uint32_t n);
 tfr_status tfr__plan_bind(tfr__plan *plan, tfr_err *err);
 /* The part of that which a replaced queue changes. */
 void tfr__plan_rebind(tfr__plan *plan);
-/* The call of a step, as it was planned. */
-void tfr__step_bind(tfr__plan *plan, uint32_t step);
+/* Puts the call of a step and its object, as it was planned, into a bound one that has its queue.
+ */
+void tfr__step_bind(tfr__plan *plan, uint32_t step, tfr__bound *bound);
 /* Puts the addresses of LIVE_IN and TENSOR buffers into the launches. */
 void tfr__plan_patch(tfr__plan *plan);
 /* The last launch on the queue before a wait for it, or, if there is none, the wait. */

@@ -142,9 +142,15 @@ static void announce_step(const tfr__plan *p, const tfr__step *step, tfr__where 
     atomic_init(&out->op, node && !is_program ? node->op->name : NULL);
 }
 
-void tfr__step_bind(tfr__plan *p, uint32_t i)
+void tfr__step_bind(tfr__plan *p, uint32_t i, tfr__bound *bound)
 {
-    p->bound[i].call = step_call(&p->steps[i], p->bound[i].queue);
+    tfr__step *step = &p->steps[i];
+    bound->call = step_call(step, bound->queue);
+    if (step->kind != TFR__STEP_LAUNCH)
+        bound->object = step;
+    else
+        bound->object =
+            step->program < 0 ? (void *)step->kernel : (void *)p->programs[step->program].program;
 }
 
 void tfr__plan_rebind(tfr__plan *p)
@@ -153,12 +159,13 @@ void tfr__plan_rebind(tfr__plan *p)
         const tfr__step *step = &p->steps[i];
         tfr__bound *bound = &p->bound[i];
         bound->queue = step->backend ? p->streams->items[step->stream].queue : NULL;
-        tfr__step_bind(p, i);
+        tfr__step_bind(p, i, bound);
         if (bound->queue)
             p->watch |= TFR__WATCH_QUEUES;
     }
     p->queues = p->streams->generation;
     tfr__plan_bind_skipped(p);
+    tfr__captures_bind(p);
 }
 
 uint64_t tfr__launch_ids(uint32_t n)
@@ -177,11 +184,6 @@ tfr_status tfr__plan_bind(tfr__plan *p, tfr_err *err)
     for (uint32_t i = 0; i < p->n_steps; i++) {
         tfr__step *step = &p->steps[i];
         tfr__bound *bound = &p->bound[i];
-        if (step->kind != TFR__STEP_LAUNCH)
-            bound->object = step;
-        else
-            bound->object = step->program < 0 ? (void *)step->kernel
-                                              : (void *)p->programs[step->program].program;
         announce_step(p, step, &p->where[i]);
         bound->device = step->backend ? step->backend->device : NULL;
         bound->launch.size = sizeof bound->launch;

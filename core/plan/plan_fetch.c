@@ -20,7 +20,7 @@ int32_t tfr__step_skipped(tfr_plugin_device *device, tfr_queue *queue, void *obj
 static void bind(tfr__plan *p, const tfr__live_out *out)
 {
     for (uint32_t i = out->first_step; i < out->end_step; i++) {
-        tfr__step_bind(p, i);
+        tfr__step_bind(p, i, &p->bound[i]);
         if (out->skipped)
             p->bound[i].call = tfr__step_skipped;
     }

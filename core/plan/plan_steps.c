@@ -447,7 +447,11 @@ tfr_status tfr__build_steps(tfr__build *b, tfr_err *err)
     if (!status)
         status = leave(&s, err);
     if (!status)
+        status = tfr__steps_hoist(&s, err);
+    if (!status)
         status = tfr__steps_bind(&s, err);
+    if (!status)
+        status = tfr__steps_capture(&s, err);
     tfr__free(s.where);
     tfr__free(s.plain);
     tfr__free(s.in_layout);

@@ -106,6 +106,11 @@ const tfr__group *tfr__steps_laid_by(const tfr__steps *s, tfr_value v);
 /* What is put on later's queue after this waits for what earlier's has now. */
 tfr_status tfr__steps_order(tfr__steps *s, uint32_t later, uint32_t earlier, tfr_err *err);
 
+/* What comes in is brought to devices that capture before all else, so that it breaks no capture.
+ * plan_capture.c, as the next one. */
+tfr_status tfr__steps_hoist(tfr__steps *s, tfr_err *err);
+/* After bind: finds the steps that can be captured together. */
+tfr_status tfr__steps_capture(tfr__steps *s, tfr_err *err);
 /* Lifetimes, arenas, and the arguments of all launches. plan_bind.c */
 tfr_status tfr__steps_bind(tfr__steps *s, tfr_err *err);
 

@@ -81,6 +81,7 @@ static void leave_home(tfr__variables *vars, tfr__variable *v)
 {
     tfr__stream_free(vars->streams, v->home.memory, v->now);
     tfr__stream_free(vars->streams, v->home.memory, v->beside);
+    vars->n_left += v->now || v->beside;
     v->now = v->beside = NULL;
     v->is_home = false;
 }

@@ -44,6 +44,7 @@ typedef struct tfr__variables {
     int32_t *number;      /* by value: the variable that it is, or -1 */
     int32_t *update_of;   /* by value: the variable that becomes it, or -1 */
     uint32_t n;
+    uint64_t n_left;  /* homes whose memory was freed */
     uint64_t n_moves; /* states brought from one place to another, since the session began */
 } tfr__variables;
 

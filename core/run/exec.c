@@ -206,6 +206,9 @@ tfr_status tfr__plan_walk(tfr_session *session, tfr__plan *p, uint64_t run, tfr_
     if (p->watch) {
         if (p->queues != session->streams.generation)
             tfr__plan_rebind(p);
+        if (p->watch & TFR__WATCH_CAPTURES)
+            tfr__captures_ready(p, session->variables.n_left,
+                                tfr__is_traced(session) || p->watch & TFR__WATCH_SAMPLES);
         if (p->watch & TFR__WATCH_SAMPLES && !tfr__is_traced(session))
             return sample_walk(session, p, err);
         if (p->watch & (TFR__WATCH_MODES | TFR__WATCH_DEADLINE) && !tfr__is_traced(session))

@@ -168,6 +168,7 @@ tfr_status tfr__plan_failed(tfr_session *session, tfr__plan *p, uint32_t step, i
                             tfr_err *err)
 {
     tfr_status known = tfr__plugin_status(status, err);
+    step = tfr__captures_at(p, step);
     const tfr__step *told = &p->steps[step];
     if (told->node < 0 && told->program < 0 && known != TFR_ETIMEOUT)
         told = find_origin(session, p, told, &known, err);

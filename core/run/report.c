@@ -57,6 +57,8 @@ tfr_status tfr_session_placement(const tfr_session *session, uint32_t i, tfr_pla
     row.note = p->placed[k].note ? p->placed[k].note : "";
     row.math_mode = p->placed[k].math_mode;
     row.nondeterministic = p->placed[k].nondeterministic;
+    row.captured = p->placed[k].capture == TFR__CAPTURED;
+    row.capture = tfr__captured_text(p, &p->placed[k]);
     row.size = out->size < sizeof row ? out->size : (uint32_t)sizeof row;
     memcpy(out, &row, row.size);
     return TFR_OK;
@@ -113,6 +115,7 @@ tfr_status tfr_session_get_stats(const tfr_session *session, tfr_session_stats *
         for (uint32_t k = 0; k < p->n_placed; k++)
             stats.n_math_mode += p->placed[k].math_mode;
         stats.copy_bytes += p->copy_bytes;
+        tfr__captures_count(p, &stats.n_captures, &stats.n_captured);
         tfr__plan_count_skipped(p, &stats.n_copies, &stats.n_reorders, &stats.copy_bytes);
         stats.arena_bytes += p->arena_bytes;
         stats.arena_lower_bound += p->arena_lower_bound;

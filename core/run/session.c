@@ -83,6 +83,7 @@ tfr_status tfr__session_create(tfr_runtime *runtime, tfr_graph *graph,
     session->log_placement = options.log_placement != 0;
     session->plans.kernel.streams = &session->streams;
     session->plans.no_programs = options.no_programs != 0;
+    session->plans.no_capture = options.no_capture != 0;
     session->plans.kernel.random.seed = options.seed;
     session->plans.math_mode = math_mode;
     session->plans.call_flags = options.deterministic ? TFR_CALL_DETERMINISTIC : 0;

@@ -65,6 +65,13 @@ typedef struct tfr_session_options {
      * measured times decide nothing; both may make runs slower.
      */
     uint32_t deterministic;
+    /*
+     * Not 0: each run makes all its launches one by one. 0 = where a device can, the launches of a
+     * plan's second run are captured, and put on its queue as a whole in later ones, which gives
+     * the same numbers in less time of the host. tfr_placement says what is captured, and what is
+     * not for which reason. Traced runs launch one by one.
+     */
+    uint32_t no_capture;
 } tfr_session_options;
 #define TFR_SESSION_OPTIONS_INIT                                                                   \
     {                                                                                              \
@@ -190,7 +197,10 @@ typedef struct tfr_placement {
     uint32_t math_mode;        /* 1 = in the session's math mode, which is not strict */
     const char *note;          /* what its backend says of how it computes it; "" = nothing */
     uint32_t nondeterministic; /* 1 = its backend says that two runs give different values */
-    uint32_t reserved;
+    uint32_t captured;         /* 1 = runs launch it as a part of a capture */
+    /* Why it is in none, or what ended the capture before its own; "" = nothing, or its backend
+     * captures no launches. */
+    const char *capture;
 } tfr_placement;
 
 TFR_API uint32_t tfr_session_n_placements(const tfr_session *session);
@@ -230,6 +240,8 @@ typedef struct tfr_session_stats {
     /* States of variables brought to another memory or layout, since the session began. */
     uint64_t variable_moves;
     uint64_t n_plans_dropped; /* to give their memory to others, since the session began */
+    uint32_t n_captures;      /* of the last run's plans: each is one launch of its queue, and */
+    uint32_t n_captured;      /* stands for so many of n_launches together */
 } tfr_session_stats;
 
 TFR_API TFR_MUST_CHECK tfr_status tfr_session_get_stats(const tfr_session *session,

@@ -52,6 +52,7 @@
 #include <tfrun/plugin_memory.h>
 #include <tfrun/plugin_queue.h>
 #include <tfrun/plugin_native.h>
+#include <tfrun/plugin_capture.h>
 #include <tfrun/plugin_call.h>
 #include <tfrun/plugin_normal.h>
 #include <tfrun/plugin_kernel.h>

@@ -37,7 +37,7 @@ typedef enum tfr_verdict {
 } tfr_verdict;
 
 enum {
-    TFR_ANSWER_CAPTURABLE = 1u << 0,
+    TFR_ANSWER_CAPTURABLE = 1u << 0, /* its launches may be captured (plugin_capture.h) */
     /*
      * two launches of equal inputs may give different values: it draws random numbers, or, without
      * RANDOM, adds in the order in which threads get there and the like. The core takes the latter
