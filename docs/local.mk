@@ -26,6 +26,7 @@ EXTRA_DIST += \
 	docs/decisions/0022-ops-of-plugins.md \
 	docs/decisions/0023-memory-domains.md \
 	docs/decisions/0021-captures.md \
+	docs/decisions/0023-memory-domains.md \
 	docs/decisions/0024-building-determinism-and-groups.md \
 	docs/decisions/0025-certify-calls-slots-itself.md \
 	docs/differences.md \

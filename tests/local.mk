@@ -107,6 +107,7 @@ unit_tests = \
 	tests/test_passes \
 	tests/test_program \
 	tests/test_regex \
+	tests/test_capture \
 	tests/test_fetch \
 	tests/test_variable \
 	tests/test_safetensors \
@@ -660,6 +661,7 @@ tests_fakeacc_fakeacc_la_LDFLAGS = $(AM_LDFLAGS) $(TFR_MODULE_FLAGS) -rpath /now
 tests_fakeacc_fakeacc_la_SOURCES = \
 	tests/fake/accelerator.c \
 	tests/fake/accelerator.h \
+	tests/fake/accelerator_capture.c \
 	tests/fake/accelerator_kernel.c \
 	tests/fake/accelerator_memory.c \
 	tests/fake/accelerator_profile.c \
@@ -687,6 +689,11 @@ tests_test_prices_LDADD = $(TFR_TEST_CORE)
 tests_test_prices_SOURCES = tests/graph_text.h tests/session_kit.h tests/temp_path.h \
 	tests/test_prices.c
 tests_test_prices_DEPENDENCIES = libtfrun-core.la tests/fakeacc/fakeacc.la
+
+tests_test_capture_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_capture_LDADD = $(TFR_TEST_CORE)
+tests_test_capture_SOURCES = tests/session_kit.h tests/test_capture.c tests/training_kit.h
+tests_test_capture_DEPENDENCIES = libtfrun-core.la tests/fakeacc/fakeacc.la
 
 tests_test_fetch_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_fetch_LDADD = $(TFR_TEST_CORE)

@@ -146,6 +146,8 @@ static int32_t look_around(tfr_plugin_device *device, tfr_err *err)
 int32_t fake_enter(tfr_plugin_device *device, tfr_err *err)
 {
     int32_t status = fake_check_device(device, err);
+    if (!status)
+        status = fake_check_capture(NULL, "a [device] call", err);
     if (status)
         return status;
     if (atomic_exchange(&device->is_inside, true))
@@ -179,6 +181,10 @@ bool fake_enter_void(tfr_plugin_device *device, const char *function)
 {
     if (fake_check_device(device, NULL))
         return false;
+    if (fake_capturing) {
+        fake_breach_later(device, "%s by a thread that captures", function);
+        return false;
+    }
     if (atomic_exchange(&device->is_inside, true)) {
         fake_breach_later(device, "%s while another thread is in a [device] call", function);
         return false;
@@ -200,6 +206,9 @@ int32_t fake_enter_queue(tfr_plugin_device *device, tfr_queue *queue, tfr_err *e
     pthread_mutex_unlock(&fake_lock);
     if (!q)
         return fake_breach(err, "queue %p is not one of device %u", (void *)queue, device->ordinal);
+    status = fake_check_capture(queue, "a [queue] call", err);
+    if (status)
+        return status;
     if (atomic_exchange(&queue->real->is_inside, true))
         return fake_breach(err, "two threads are in calls of one queue");
     status = look_around(device, err);
@@ -329,6 +338,7 @@ static int32_t fake_open(const tfr_device_info *info, const tfr_open_options *op
     device->ignores_waits = option_number("ignores_waits", 0) != 0;
     device->launch_waits = option_number("launch_waits", 0) != 0;
     device->loses_errors = option_number("loses_errors", 0) != 0;
+    device->capture = option_number("capture", 1);
     if (!fake_memory_map(device)) {
         tfr_fail(err, TFR_ENOMEM, "%llu bytes of device memory cannot be mapped",
                  (unsigned long long)device->memory_limit);
@@ -354,10 +364,10 @@ static void fake_close(tfr_plugin_device *device)
         return;
     /* What is still there may be in use: rather a leak than a crash far away from its cause. */
     if (device->queues || device->fences || device->kernels || device->blocks ||
-        device->near_blocks) {
-        fake_breach(NULL, "close of device %u, which still has%s%s%s%s", device->ordinal,
-                    device->queues ? " queues" : "", device->fences ? " fences" : "",
-                    device->kernels ? " kernels" : "",
+        device->near_blocks || device->executables) {
+        fake_breach(NULL, "close of device %u, which still has%s%s%s%s%s", device->ordinal,
+                    device->executables ? " executables" : "", device->queues ? " queues" : "",
+                    device->fences ? " fences" : "", device->kernels ? " kernels" : "",
                     device->blocks || device->near_blocks ? " allocations" : "");
         fake_leave(device);
         return;
@@ -390,6 +400,8 @@ static const void *fake_facet(const char *id)
         return &fake_native_facet;
     if (strcmp(id, "fake.driver") == 0) /* for another plugin of it */
         return fake_driver;
+    if (strcmp(id, TFR_CAPTURE_V1) == 0)
+        return &fake_capture_facet;
     return NULL;
 }
 

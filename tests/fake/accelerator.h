@@ -39,6 +39,7 @@
  *   ignores_waits 1 = a queue does not wait for fences (0)
  *   launch_waits  1 = launch returns when its queue is empty (0)
  *   loses_errors  1 = fences do not carry failures (0)
+ *   capture       0 = no launch is capturable, 2 = begin fails, 3 = end, 4 = a replay (1)
  *   links         0 = devices exchange through the host alone (1)
  *   uuid          1 = a device's identity is "uuid:N", and "fake:N" is one more (0)
  *   domain        a number: memory of device N is of the domain "fake:NUMBER:N" (0 = of none)
@@ -97,6 +98,7 @@ typedef struct fake_item {
     tfr_queue *via; /* that it was put on: the queue, or one made of it */
     fake_kind kind;
     fake_block *blocks[FAKE_MAX_BLOCKS];
+    tfr_executable *executable; /* that it is a piece of, when it is replayed */
     void *dst;
     const void *src;
     uint64_t bytes;
@@ -115,6 +117,16 @@ typedef struct fake_item {
     tfr_fence *fence;
     uint64_t value;
 } fake_item;
+
+enum { FAKE_BEGIN_FAILS = 2, FAKE_END_FAILS, FAKE_REPLAY_FAILS }; /* the option capture */
+
+struct tfr_executable {
+    tfr_executable *next;
+    fake_item *first;
+    fake_item **end;
+    uint32_t n_items, n_pending;
+    bool is_gone; /* memory that it uses was freed */
+};
 
 struct tfr_fence {
     tfr_fence *next;
@@ -135,6 +147,7 @@ struct tfr_queue {
     pthread_t thread;
     fake_item *first;
     fake_item **end;
+    tfr_executable *capture; /* that takes what is put on the queue, or NULL */
     bool stop, aborted;
     fake_failure failure; /* stays: all later fences carry it */
     atomic_bool is_inside;
@@ -192,7 +205,7 @@ struct tfr_plugin_device {
     int64_t fail_after;
     int64_t hang_after;
     uint64_t hang_ns;
-    int64_t programs;
+    int64_t programs, capture;
     bool may_profile, host_scalars, handles, consume, names_launch, sticky, may_abort, pool;
     bool transfer, pinned, pageable_blocks, host_results;
     uint64_t pinned_left;
@@ -214,6 +227,7 @@ struct tfr_plugin_device {
     tfr_queue *queues;
     tfr_fence *fences;
     tfr_kernel *kernels;
+    tfr_executable *executables;
     int64_t n_launches;
     bool is_lost, is_profiled;
     tfr_profile_record records[FAKE_MAX_RECORDS];
@@ -233,6 +247,7 @@ extern const tfr_layout_facet fake_layout_facet;
 extern const tfr_profile_facet fake_profile_facet;
 extern const tfr_native_facet fake_native_facet;
 extern const tfr_plugin fake_plugin;
+extern const tfr_capture_facet fake_capture_facet;
 
 /* Logs "host broke the contract: ..." and returns TFR_EPLUGIN with it. */
 __attribute__((format(printf, 2, 3))) int32_t fake_breach(tfr_err *err, const char *format, ...);
@@ -307,6 +322,14 @@ void fake_queue_drain(tfr_plugin_device *device, tfr_queue *queue);
 /* What an item does, without a lock. */
 void fake_move(const fake_item *item, fake_failure *failure);
 void fake_compute(const fake_item *item);
+
+/* captures */
+extern _Thread_local tfr_queue *fake_capturing; /* by this thread, or NULL */
+/* May this thread call `what` of the queue, or of the device if that is NULL? */
+int32_t fake_check_capture(const tfr_queue *queue, const char *what, tfr_err *err);
+/* The block is freed: what was captured with it is of no use. With the lock held, as the next. */
+void fake_forget_block(tfr_plugin_device *device, const fake_block *block);
+bool fake_is_captured(const tfr_plugin_device *device, const tfr_kernel *kernel);
 
 /* records */
 uint64_t fake_now_ns(void);

@@ -246,6 +246,8 @@ static int32_t judge(const tfr_plugin_device *device, const tfr_call *call, tfr_
         answer->host_inputs = (1u << ops[op].n_inputs) - 1;
         answer->host_outputs = 1u << 0;
     }
+    if (device->capture && !answer->host_inputs && op != FAKE_COMPRESS)
+        answer->flags |= TFR_ANSWER_CAPTURABLE;
     answer->time_ns = device->delay_ns + (uint64_t)tfr_operand_elements(y);
     for (uint32_t i = 0; op < FAKE_MATMUL && i < ops[op].n_inputs; i++) {
         if (tfr_operand_elements(tfr_call_input(call, i)) != tfr_operand_elements(y) ||
@@ -381,7 +383,9 @@ static void fake_drop(tfr_plugin_device *device, tfr_kernel *kernel)
         ;
     while (*at && kernel->n_pending > 0 && device->is_lost)
         pthread_cond_wait(&device->changed, &fake_lock);
-    if (!*at) {
+    if (fake_is_captured(device, kernel)) {
+        breach = "which an executable launches";
+    } else if (!*at) {
         breach = "which prepare did not give";
     } else if (kernel->n_pending > 0) {
         breach = "whose launch is under way";
@@ -546,6 +550,10 @@ static int32_t fake_launch(tfr_plugin_device *device, tfr_queue *queue, tfr_kern
     else if (!known)
         status =
             fake_breach(err, "launch of kernel %p, which prepare did not give", (void *)kernel);
+    else if (queue->capture &&
+             (kernel->host_result || kernel->host_scalar || kernel->op == FAKE_COMPRESS))
+        status = fake_breach(err, "launch of %s, which is not capturable, on a queue that captures",
+                             ops[kernel->op].name);
     else if (kernel->host_result)
         status = launch_on_host(device, kernel, launch, err);
     else

@@ -251,6 +251,8 @@ static void fake_free(tfr_plugin_device *device, uint32_t space, void *address)
     if (space != 0)
         at = fake_near_find(device, space, address);
     fake_block *block = *at;
+    if (block)
+        fake_forget_block(device, block);
     if (!block) {
         breach = "which alloc did not give";
     } else if (block->n_pending > 0) {
@@ -425,7 +427,9 @@ static int32_t copy_in_order(tfr_plugin_device *device, tfr_queue *queue, const 
     int32_t status = fake_enter_queue(device, queue, err);
     if (status)
         return status;
-    if (n > 0 && (!copies || stride < offsetof(tfr_copy, src_device))) {
+    if (queue && queue->capture && may_block) {
+        status = fake_breach(err, "a copy on a queue that captures");
+    } else if (n > 0 && (!copies || stride < offsetof(tfr_copy, src_device))) {
         status = fake_breach(err, "%u copies every %u bytes", n, stride);
     } else {
         pthread_mutex_lock(&fake_lock);

@@ -88,6 +88,7 @@ static int32_t compile_node(tfr_plugin_device *device, const tfr_program_node *f
             fake_kernel_facet.prepare(device, from->call, NULL, &to->kernel, &kernel_info, err);
     if (status)
         return status;
+    info->flags &= answer.flags;
     to->n_values = from->call->n_inputs + from->call->n_outputs;
     memcpy(to->values, from->inputs, from->call->n_inputs * sizeof *to->values);
     memcpy(to->values + from->call->n_inputs, from->outputs,
@@ -124,7 +125,8 @@ static int32_t fake_compile(tfr_plugin_device *device, const tfr_program_graph *
                             tfr_err *err)
 {
     int32_t status = TFR_OK;
-    tfr_program_info own = {.size = info->size};
+    tfr_program_info own = {.size = info->size,
+                            .flags = device->capture ? TFR_ANSWER_CAPTURABLE : 0};
     tfr_program *p = calloc(1, sizeof *p);
     if (p) {
         p->nodes = calloc(graph->n_nodes, sizeof *p->nodes);
@@ -288,7 +290,7 @@ static int32_t fake_reorder(tfr_plugin_device *device, tfr_queue *queue, const t
         return fake_breach(err, "reorder from %llu to %llu", (unsigned long long)from,
                            (unsigned long long)to);
     copy.bytes = (uint64_t)tfr_operand_elements(tensor) * sizeof(float);
-    return copy.bytes ? fake_memory_facet.copy(device, queue, &copy, 1, sizeof copy, err) : TFR_OK;
+    return copy.bytes ? fake_enqueue_copy(device, queue, &copy, err) : TFR_OK;
 }
 
 static void fake_describe(tfr_plugin_device *device, uint64_t layout, char *out, uint32_t n)

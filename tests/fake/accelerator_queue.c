@@ -148,6 +148,8 @@ static void finish_item(tfr_queue *queue)
     if (item->fence)
         item->fence->n_pending--;
     item->via->n_pending--;
+    if (item->executable)
+        item->executable->n_pending--;
     queue->first = item->next;
     if (!queue->first)
         queue->end = &queue->first;
@@ -186,6 +188,12 @@ void fake_push(tfr_plugin_device *device, tfr_queue *queue, fake_item *item)
     if (queue->id) {
         item->id = queue->id;
         item->node = queue->node;
+    }
+    if (queue->capture) {
+        *queue->capture->end = item;
+        queue->capture->end = &item->next;
+        queue->capture->n_items++;
+        return;
     }
     for (int i = 0; i < FAKE_MAX_BLOCKS; i++)
         if (item->blocks[i])
@@ -386,7 +394,10 @@ static int32_t push_fence(fake_kind kind, tfr_plugin_device *device, tfr_queue *
         return status;
     fake_item *item = calloc(1, sizeof *item);
     pthread_mutex_lock(&fake_lock);
-    if (item)
+    if (queue->capture)
+        status = fake_breach(err, "%s on a queue that captures",
+                             kind == FAKE_SIGNAL ? "signal" : "wait");
+    else if (item)
         status = check_fence(kind, device, queue, fence, value, err);
     else
         status = tfr_fail(err, TFR_ENOMEM, "no host memory for a piece of work");
@@ -476,6 +487,8 @@ static int32_t fake_host_wait(tfr_plugin_device *device, tfr_fence *fence, uint6
                               uint64_t timeout_ns, tfr_err *err)
 {
     int32_t status = fake_check_device(device, err);
+    if (!status)
+        status = fake_check_capture(NULL, "host_wait", err);
     if (status)
         return status;
     pthread_mutex_lock(&fake_lock);
