@@ -67,6 +67,7 @@ typedef struct cli_args {
     bool nodes;                  /* inspect: all of them */
     int32_t fallback;            /* tfr_fallback */
     int32_t programs;            /* 0 = not given, 1 on, 2 off */
+    int32_t capture;             /* as programs */
     int64_t runs, jobs, timeout; /* 0 = the command's default; timeout in seconds */
     const char *trace;           /* file for a trace of the runs */
     int32_t by;                  /* profile: 1 + op, node, backend; 0 = op */
@@ -170,6 +171,11 @@ typedef struct cli_command {
     {                                                                                              \
         0, "programs", "WHICH", CLI_CHOICE, CLI_FIELD(programs), "on|off", 0, 0,                   \
             "off: run every node as a kernel of its own, compile nothing; default is on"           \
+    }
+#define CLI_OPTION_CAPTURE                                                                         \
+    {                                                                                              \
+        0, "capture", "WHICH", CLI_CHOICE, CLI_FIELD(capture), "on|off", 0, 0,                     \
+            "off: launch nodes one by one, also where a device can replay them; default is on"     \
     }
 #define CLI_OPTION_INPUT                                                                           \
     {                                                                                              \

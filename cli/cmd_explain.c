@@ -83,6 +83,7 @@ static tfr_status explain(const cli_args *args, const cli_model *model, tfr_runt
     /* The table tells of fallbacks; warnings would tell it twice. */
     options.fallback = args->fallback ? args->fallback : TFR_FALLBACK_ALLOW;
     options.no_programs = args->programs == 2;
+    options.no_capture = args->capture == 2;
     status = tfr_session_create(runtime, model->graph, &options, &session, err);
     if (status)
         return status;
@@ -109,10 +110,9 @@ static int explain_run(const cli_args *args)
 }
 
 static const cli_option explain_options[] = {
-    CLI_OPTION_DEVICE,        CLI_OPTION_BACKEND, CLI_OPTION_FALLBACK,
-    CLI_OPTION_PROGRAMS,      CLI_OPTION_PASSES,  CLI_OPTION_MATH_MODE,
-    CLI_OPTION_DETERMINISTIC, CLI_OPTION_INPUT,   CLI_OPTION_RANDOM,
-    CLI_OPTION_SHAPE,         CLI_OPTION_END};
+    CLI_OPTION_DEVICE,  CLI_OPTION_BACKEND, CLI_OPTION_FALLBACK,  CLI_OPTION_PROGRAMS,
+    CLI_OPTION_CAPTURE, CLI_OPTION_PASSES,  CLI_OPTION_MATH_MODE, CLI_OPTION_DETERMINISTIC,
+    CLI_OPTION_INPUT,   CLI_OPTION_RANDOM,  CLI_OPTION_SHAPE,     CLI_OPTION_END};
 
 const cli_command cli_explain = {
     .name = "explain",

@@ -102,6 +102,7 @@ static tfr_status prepare(job *j, tfr_err *err)
     options.deterministic = args->deterministic;
     options.fallback = args->fallback;
     options.no_programs = args->programs == 2;
+    options.no_capture = args->capture == 2;
     options.log_placement = args->log_placement;
     options.timeout_ns = (uint64_t)(args->time_limit * 1e9);
     j->n_runs = args->runs ? args->runs : 1;
@@ -187,6 +188,7 @@ static const cli_option run_options[] = {
     CLI_OPTION_MATH_MODE,
     CLI_OPTION_DETERMINISTIC,
     CLI_OPTION_PROGRAMS,
+    CLI_OPTION_CAPTURE,
     {0, "log-device-placement", NULL, CLI_FLAG, CLI_FIELD(log_placement), "none", 0, 0,
      "say where each node runs, and why there"},
     CLI_OPTION_RANDOM,

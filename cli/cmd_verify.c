@@ -240,6 +240,7 @@ static const cli_option verify_options[] = {
     CLI_OPTION_MATH_MODE,
     CLI_OPTION_DETERMINISTIC,
     CLI_OPTION_PROGRAMS,
+    CLI_OPTION_CAPTURE,
     CLI_OPTION_RTOL,
     {0, "atol", "A", CLI_REAL, CLI_FIELD(atol), "none", 0, 1e30,
      "absolute tolerance; default is 1e-7"},

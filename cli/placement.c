@@ -148,6 +148,32 @@ static void print_times(const tfr_session *session)
            n_measured < n ? ", the others (~) estimated" : "");
 }
 
+/* What is in captures, and each reason why a node is not, or why one ends, with its first node. */
+static void print_captures(const tfr_session *session, const tfr_session_stats *s)
+{
+    tfr_placement p = {.size = sizeof p}, q = p;
+    bool any = s->n_captures;
+    for (uint32_t i = 0; !any && !tfr_session_placement(session, i, &p, NULL); i++)
+        any = *p.capture;
+    if (any)
+        printf("captures         %u, of %u launches %u are in them\n", (unsigned)s->n_captures,
+               (unsigned)s->n_launches, (unsigned)s->n_captured);
+    for (uint32_t i = 0; any && !tfr_session_placement(session, i, &p, NULL); i++) {
+        unsigned n = 0;
+        for (uint32_t k = 0; *p.capture && !tfr_session_placement(session, k, &q, NULL); k++) {
+            const bool same = strcmp(p.capture, q.capture) == 0;
+            if (same && k < i)
+                break; /* was told with that one */
+            n += same;
+        }
+        if (n == 1)
+            cli_line(stdout, "                 \"%s\" (%s): %s", p.node, p.op, p.capture);
+        else if (n)
+            cli_line(stdout, "                 %u nodes from \"%s\" (%s): %s", n, p.node, p.op,
+                     p.capture);
+    }
+}
+
 tfr_status cli_print_stats(const tfr_session *session, tfr_err *err)
 {
     tfr_session_stats s = {.size = sizeof s};
@@ -158,6 +184,7 @@ tfr_status cli_print_stats(const tfr_session *session, tfr_err *err)
     printf("steps            %u: %u launches, %u reorders, %u copies, %u waits\n",
            (unsigned)s.n_steps, (unsigned)s.n_launches, (unsigned)s.n_reorders,
            (unsigned)s.n_copies, (unsigned)s.n_waits);
+    print_captures(session, &s);
     printf("copied per run   %s\n", cli_format_bytes(s.copy_bytes, bytes, sizeof bytes));
     printf("arena            %s, lower bound %s, ratio %.2f\n",
            cli_format_bytes(s.arena_bytes, bytes, sizeof bytes),
@@ -209,6 +236,8 @@ json_t *cli_json_placements(const tfr_session *session)
         cli_json_set(row, "program", p.program < 0 ? json_null() : json_integer(p.program));
         cli_json_set(row, "alone", cli_json_text(p.alone));
         cli_json_set(row, "note", cli_json_text(p.note));
+        cli_json_set(row, "captured", json_boolean(p.captured));
+        cli_json_set(row, "capture", cli_json_text(p.capture));
         cli_json_set(row, "math_mode", json_boolean(p.math_mode));
         cli_json_append(rows, row);
     }
@@ -272,6 +301,8 @@ json_t *cli_json_stats(const tfr_session *session)
     cli_json_set(object, "copies", cli_json_int(s.n_copies));
     cli_json_set(object, "waits", cli_json_int(s.n_waits));
     cli_json_set(object, "programs", cli_json_int(s.n_programs));
+    cli_json_set(object, "captures", cli_json_int(s.n_captures));
+    cli_json_set(object, "captured_launches", cli_json_int(s.n_captured));
     cli_json_set(object, "fallbacks", cli_json_int(s.n_fallbacks));
     cli_json_set(object, "math_mode_nodes", cli_json_int(s.n_math_mode));
     cli_json_set(object, "copy_bytes", cli_json_int(s.copy_bytes));

@@ -270,6 +270,7 @@ static tfr_status try_model(trial *t, tfr_runtime *runtime, cli_verdict *out, tf
     options.deterministic = t->args->deterministic;
     options.fallback = t->args->fallback;
     options.no_programs = t->args->programs == 2;
+    options.no_capture = t->args->capture == 2;
     options.timeout_ns = (uint64_t)t->args->timeout * 1000000000;
     options.loose_shapes = 1; /* the data decide: some of ONNX's models declare other dims */
     status = tfr_session_create(runtime, t->graph, &options, &t->session, err);

@@ -85,6 +85,10 @@ _tfrun() {
         COMPREPLY=($(compgen -W 'on off' -- "$cur"))
         return
         ;;
+    --capture)
+        COMPREPLY=($(compgen -W 'on off' -- "$cur"))
+        return
+        ;;
     --random-inputs)
         COMPREPLY=()
         return
@@ -174,11 +178,11 @@ _tfrun() {
         plugins) options+=' --refresh' ;;
         ops) options+=' --backend' ;;
         inspect) options+=' --nodes' ;;
-        run) options+=' --input --output --device --backend --fallback --passes --math-mode --deterministic --programs --log-device-placement --random-inputs --shape --runs --timeout --trace' ;;
+        run) options+=' --input --output --device --backend --fallback --passes --math-mode --deterministic --programs --capture --log-device-placement --random-inputs --shape --runs --timeout --trace' ;;
         profile) options+=' --input --device --backend --fallback --programs --passes --math-mode --deterministic --random-inputs --shape --runs --by --trace' ;;
-        explain) options+=' --device --backend --fallback --programs --passes --math-mode --deterministic --input --random-inputs --shape' ;;
+        explain) options+=' --device --backend --fallback --programs --capture --passes --math-mode --deterministic --input --random-inputs --shape' ;;
         optimize) options+=' --passes --opset --fold-shapes --check --rtol --atol --input --random-inputs --shape --device --backend' ;;
-        verify) options+=' --device --backend --fallback --passes --math-mode --deterministic --programs --rtol --atol --jobs --timeout' ;;
+        verify) options+=' --device --backend --fallback --passes --math-mode --deterministic --programs --capture --rtol --atol --jobs --timeout' ;;
         certify) options+=' --device --ops --timeout' ;;
         matmul) options+=' --fallback --random-inputs --runs' ;;
         bench) options+=' --peers --library --pairs --size --batch --csv --constant --svg --device --backend --math-mode --timeout --random-inputs --shape' ;;
