@@ -37,6 +37,8 @@ libtfrun_core_la_SOURCES = \
 	core/base/status.c \
 	core/base/thread.c \
 	core/base/thread.h \
+	core/device/account.c \
+	core/device/account.h \
 	core/device/backend_memory.c \
 	core/device/comm.c \
 	core/device/comm.h \

@@ -98,6 +98,7 @@ unit_tests = \
 	tests/test_binding \
 	tests/test_executor \
 	tests/test_launch_errors \
+	tests/test_memory_account \
 	tests/test_memory_domain \
 	tests/test_memory_out \
 	tests/test_program_failure \
@@ -677,6 +678,11 @@ tests_fakeacc2_fakeacc2_la_CPPFLAGS = $(tests_fakeacc_fakeacc_la_CPPFLAGS) \
 tests_fakeacc2_fakeacc2_la_CFLAGS = $(tests_fakeacc_fakeacc_la_CFLAGS)
 tests_fakeacc2_fakeacc2_la_LDFLAGS = $(tests_fakeacc_fakeacc_la_LDFLAGS)
 tests_fakeacc2_fakeacc2_la_SOURCES = $(tests_fakeacc_fakeacc_la_SOURCES)
+
+tests_test_memory_account_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_memory_account_LDADD = $(TFR_TEST_CORE)
+tests_test_memory_account_SOURCES = tests/graph_text.h tests/session_kit.h tests/test_memory_account.c
+tests_test_memory_account_DEPENDENCIES = libtfrun-core.la tests/fakeacc/fakeacc.la
 
 tests_test_memory_domain_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_memory_domain_LDADD = $(TFR_TEST_CORE)

@@ -6,6 +6,7 @@
 #include <tfrun/fail.h>
 
 #include "base/alloc.h"
+#include "device/account.h"
 #include "device/stream.h"
 
 tfr_status tfr__backend_alloc(tfr__backend *b, uint32_t space, uint64_t bytes, uint32_t use,
@@ -24,6 +25,9 @@ tfr_status tfr__backend_alloc(tfr__backend *b, uint32_t space, uint64_t bytes, u
     if (space == 0 && b->space.max_alloc && bytes > b->space.max_alloc)
         return tfr_fail(err, TFR_ENOMEM, "%s gives at most %" PRIu64 " bytes at once", b->name,
                         b->space.max_alloc);
+    status = space ? TFR_OK : tfr__account_may(b->device, bytes, err);
+    if (status)
+        return status;
     pthread_mutex_lock(&b->lock);
     TFR__SLOT(b, "alloc", NULL, NULL,
               status = tfr__plugin_status(
@@ -34,6 +38,8 @@ tfr_status tfr__backend_alloc(tfr__backend *b, uint32_t space, uint64_t bytes, u
     else if (!*out)
         status = tfr_fail(err, TFR_EPLUGIN, "the slot alloc of %s returned TFR_OK and no memory",
                           b->name);
+    else if (!space)
+        tfr__account_add(b->device, *out, bytes);
     return status;
 }
 
@@ -45,6 +51,8 @@ void tfr__backend_free(tfr__backend *b, uint32_t space, void *address)
         tfr__free(address);
         return;
     }
+    if (!space)
+        tfr__account_remove(b->device, address);
     pthread_mutex_lock(&b->lock);
     TFR__SLOT(b, "free", NULL, NULL, b->memory.free(b->device, space, address));
     pthread_mutex_unlock(&b->lock);

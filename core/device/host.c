@@ -3,6 +3,7 @@
  * host.c: the table that every plugin gets, one for the process and for ever. A plugin does not
  * know runtimes; where a service needs one (talk, options), it is the newest that lives.
  */
+#include "device/account.h"
 #include "device/loader.h"
 
 #include "base/alloc.h"
@@ -252,6 +253,8 @@ static const void *host_facet(const char *id)
         return &host_arena;
     if (id && strcmp(id, TFR_HOST_STORE_V1) == 0)
         return &host_store;
+    if (id && strcmp(id, TFR_HOST_ACCOUNT_V1) == 0)
+        return &tfr__host_account;
     if (host_is_probe && id && strcmp(id, TFR_HOST_PROBE_V1) == 0)
         return &host_probe;
     return NULL;

@@ -5,6 +5,7 @@
  * stays mapped and started for ever. Its shutdown runs when the process exits, if no runtime
  * lives then: an earlier one would leave the next runtime with a plugin that may not be called.
  */
+#include "device/account.h"
 #include "device/loader.h"
 
 #include "base/alloc.h"
@@ -259,6 +260,8 @@ static tfr_status backend_open_device(tfr__backend *backend, uint32_t n_threads,
         options[given.n_options++] = (tfr_option){"threads", threads};
     TFR__SLOT(backend, "open", NULL, NULL,
               status = (tfr_status)tables->plugin.open(&backend->info, &given, &device, err));
+    if (!status && device)
+        tfr__account_open(device, tfr_open_option(&given, "memory_limit"));
     tfr__free(options);
     if (status)
         return status;
@@ -284,6 +287,7 @@ static tfr_status backend_open_device(tfr__backend *backend, uint32_t n_threads,
     backend->device = device;
     status = backend_check_spaces(backend, err);
     if (status) {
+        tfr__account_close(device);
         TFR__SLOT(backend, "close", NULL, NULL, tables->plugin.close(device));
         backend->device = NULL;
     }
@@ -385,6 +389,7 @@ static void backend_leave(const tfr__backend *backend)
 
 void tfr__backend_close(tfr__backend *backend)
 {
+    tfr__account_close(backend->device);
     if (backend->device && atomic_load(&backend->left))
         backend_leave(backend);
     else if (backend->device)

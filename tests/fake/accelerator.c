@@ -318,6 +318,7 @@ static int32_t fake_open(const tfr_device_info *info, const tfr_open_options *op
     device->consume = option_number("consume", 0) != 0;
     device->pinned = option_number("pinned", 0) != 0;
     device->pinned_left = (uint64_t)option_number("pinned_limit", 1 << 24);
+    device->own_bytes = (uint64_t)option_number("own_bytes", 0);
     device->max_alloc = (uint64_t)option_number("max_alloc", 0);
     device->pageable_blocks = option_number("pageable_blocks", 0) != 0;
     device->host_results = option_number("host_results", 0) != 0;

@@ -42,6 +42,7 @@
  *   capture       0 = no launch is capturable, 2 = begin fails, 3 = end, 4 = a replay (1)
  *   links         0 = devices exchange through the host alone (1)
  *   uuid          1 = a device's identity is "uuid:N", and "fake:N" is one more (0)
+ *   own_bytes     bytes that each kernel takes for itself, as it tells the host (0)
  *   domain        a number: memory of device N is of the domain "fake:NUMBER:N" (0 = of none)
  *
  * Two plugins are made of it, fakeacc and fakeacc2, as two libraries come with one driver: with
@@ -209,6 +210,7 @@ struct tfr_plugin_device {
     bool may_profile, host_scalars, handles, consume, names_launch, sticky, may_abort, pool;
     bool transfer, pinned, pageable_blocks, host_results;
     uint64_t pinned_left;
+    uint64_t own_bytes;
     int64_t wrong_dims;
     int64_t unsteady;
     bool early_waits, links, concurrent;

@@ -33,11 +33,10 @@ static int32_t fake_ops(const tfr_device_info *device, tfr_op_claim *out, uint32
     if (!fake_is_own(device))
         return fake_breach(err, "ops of \"%s\", which was not enumerated", device->identity);
     for (uint32_t i = 0; i < N_OPS && i < *n; i++) {
-        const tfr_op_claim claim = {
-            .since_version = ops[i].since_version,
-            .domain = "",
-            .name = ops[i].name,
-            .digest = tfr_op_digest("", ops[i].name)};
+        const tfr_op_claim claim = {.since_version = ops[i].since_version,
+                                    .domain = "",
+                                    .name = ops[i].name,
+                                    .digest = tfr_op_digest("", ops[i].name)};
         tfr_list_put(out, stride, *n, i, &claim, sizeof claim);
     }
     *n = N_OPS;
@@ -327,6 +326,11 @@ static int32_t consume(tfr_kernel *kernel, const tfr_operand *b, tfr_kernel_info
     return TFR_OK;
 }
 
+static const tfr_host_account *account(void)
+{
+    return fake_host->facet(TFR_HOST_ACCOUNT_V1);
+}
+
 static int32_t fake_prepare(tfr_plugin_device *device, const tfr_call *call,
                             const tfr_prepare_options *options, tfr_kernel **out,
                             tfr_kernel_info *info, tfr_err *err)
@@ -356,6 +360,8 @@ static int32_t fake_prepare(tfr_plugin_device *device, const tfr_call *call,
             info->flags |= TFR_ANSWER_NONDETERMINISTIC;
         if (device->consume && op == FAKE_MATMUL)
             status = consume(kernel, tfr_call_input(call, 1), info, err);
+        if (!status && device->own_bytes)
+            status = account()->take(device, "packed weights", device->own_bytes, err);
     }
     if (kernel && status) {
         free(kernel);
@@ -393,6 +399,8 @@ static void fake_drop(tfr_plugin_device *device, tfr_kernel *kernel)
         *at = kernel->next;
         free(kernel->packed);
         free(kernel);
+        if (device->own_bytes)
+            account()->give(device, device->own_bytes);
     }
     pthread_mutex_unlock(&fake_lock);
     if (breach)

@@ -107,9 +107,9 @@ typedef struct tfr_memory_facet {
                       tfr_err *err);
     /*
      * required [device]. bytes > 0, at most max_alloc. TFR_ENOMEM: there is not enough, or it would
-     * be more than the option memory_limit of open, which the plugin alone keeps to: it counts what
-     * alloc gave and what it takes for itself. The core then drops what it can do without, calls
-     * trim, and tries again.
+     * be more than the option memory_limit of open, which the plugin keeps to: it counts what alloc
+     * gave and what it takes for itself, or says the latter to tfr.host.account/1 and leaves the
+     * limit to the core. The core then drops what it can do without, calls trim, and tries again.
      */
     int32_t (*alloc)(tfr_plugin_device *device, uint32_t space, uint64_t bytes,
                      const tfr_alloc_options *options, void **out, tfr_err *err);
@@ -135,5 +135,24 @@ typedef struct tfr_memory_facet {
     void (*trim)(tfr_plugin_device *device);
 } tfr_memory_facet;
 #define TFR_MEMORY_MIN_SIZE ((uint32_t)(offsetof(tfr_memory_facet, free) + sizeof(void *)))
+
+/*
+ * What a plugin takes of a device's memory for itself: workspaces of a library, packed weights. A
+ * plugin that says so for all of it leaves the option memory_limit of open to the core, which
+ * counts that and what alloc has given; one that never does keeps to the limit alone.
+ */
+#define TFR_HOST_ACCOUNT_V1 "tfr.host.account/1"
+typedef struct tfr_host_account {
+    uint32_t size;
+    uint32_t reserved;
+    /*
+     * [any], from within slots, too, but not before open has returned. Before the memory is taken;
+     * what it is for is told to users: "workspace of acme-blas". TFR_ENOMEM: it would be more than
+     * memory_limit, and is not to be taken; err says the numbers, and a slot returns both.
+     */
+    int32_t (*take)(tfr_plugin_device *device, const char *what, uint64_t bytes, tfr_err *err);
+    /* [any]. So many bytes were given back. */
+    void (*give)(tfr_plugin_device *device, uint64_t bytes);
+} tfr_host_account;
 
 #endif
