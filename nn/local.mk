@@ -38,3 +38,15 @@ tfruninclude_HEADERS += \
 	include/tfrun/net.h \
 	include/tfrun/train.h \
 	$(NULL)
+
+# Digit images have the same bytes everywhere, so products and sums are rounded one by one.
+noinst_LTLIBRARIES += libtfrun-nn-digits.la
+libtfrun_nn_digits_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PUBLIC_INCLUDES)
+libtfrun_nn_digits_la_CFLAGS = $(AM_CFLAGS) -ffp-contract=off
+libtfrun_nn_digits_la_SOURCES = $(tfr_digits)
+tfr_digits = \
+	nn/data/digits.c \
+	nn/data/digits.h \
+	nn/data/glyphs.c \
+	nn/data/random.h \
+	$(NULL)

@@ -34,6 +34,8 @@ unit_tests = \
 	tests/test_cost \
 	tests/test_deterministic \
 	tests/test_device \
+	tests/test_digits \
+	tests/test_digits_unoptimized \
 	tests/test_dlpack \
 	tests/test_dtype \
 	tests/test_gemm \
@@ -266,6 +268,15 @@ tests_test_deterministic_DEPENDENCIES = libtfrun-core.la tests/fakeacc/fakeacc.l
 tests_test_device_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_device_LDADD = $(TFR_TEST_CORE)
 tests_test_device_SOURCES = tests/test_device.c tests/fake/kit.h
+
+tests_test_digits_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) -I$(top_srcdir) $(CUNIT_CFLAGS)
+tests_test_digits_LDADD = libtfrun-nn-digits.la $(CUNIT_LIBS)
+tests_test_digits_SOURCES = tests/test_digits.c
+
+tests_test_digits_unoptimized_CPPFLAGS = $(tests_test_digits_CPPFLAGS)
+tests_test_digits_unoptimized_CFLAGS = $(AM_CFLAGS) -O0 -ffp-contract=off
+tests_test_digits_unoptimized_LDADD = $(CUNIT_LIBS)
+tests_test_digits_unoptimized_SOURCES = tests/test_digits.c $(tfr_digits)
 
 tests_test_dlpack_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_dlpack_LDADD = $(TFR_TEST_CORE)
