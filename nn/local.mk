@@ -50,3 +50,11 @@ tfr_digits = \
 	nn/data/glyphs.c \
 	nn/data/random.h \
 	$(NULL)
+
+noinst_LTLIBRARIES += libtfrun-nn-order.la
+libtfrun_nn_order_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PUBLIC_INCLUDES)
+libtfrun_nn_order_la_SOURCES = \
+	nn/data/order.c \
+	nn/data/order.h \
+	nn/data/random.h \
+	$(NULL)

@@ -33,6 +33,7 @@ unit_tests = \
 	tests/test_compare \
 	tests/test_cost \
 	tests/test_deterministic \
+	tests/test_data_order \
 	tests/test_device \
 	tests/test_digits \
 	tests/test_digits_unoptimized \
@@ -264,6 +265,10 @@ tests_test_deterministic_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_
 tests_test_deterministic_LDADD = $(TFR_TEST_CORE)
 tests_test_deterministic_SOURCES = tests/session_kit.h tests/test_deterministic.c
 tests_test_deterministic_DEPENDENCIES = libtfrun-core.la tests/fakeacc/fakeacc.la
+
+tests_test_data_order_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) -I$(top_srcdir) $(CUNIT_CFLAGS)
+tests_test_data_order_LDADD = libtfrun-nn-order.la $(CUNIT_LIBS)
+tests_test_data_order_SOURCES = tests/test_data_order.c
 
 tests_test_device_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_device_LDADD = $(TFR_TEST_CORE)
