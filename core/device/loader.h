@@ -237,7 +237,8 @@ typedef struct tfr__tables {
     tfr_capture_facet capture;
     tfr_comm_facet comm;
     tfr_ops_facet ops;
-    bool has_queue, has_program, has_layout, has_profile, has_native, has_comm, has_ops, has_capture;
+    bool has_queue, has_program, has_layout, has_profile, has_native, has_comm, has_ops,
+        has_capture;
     char off[160]; /* what is wrong with an optional facet, which is off therefore; "" = nothing */
 } tfr__tables;
 
