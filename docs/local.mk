@@ -23,9 +23,8 @@ EXTRA_DIST += \
 	docs/decisions/0018-spaces-have-roles.md \
 	docs/decisions/0019-copies-between-devices.md \
 	docs/decisions/0020-variables-where-they-are-used.md \
-	docs/decisions/0022-ops-of-plugins.md \
-	docs/decisions/0023-memory-domains.md \
 	docs/decisions/0021-captures.md \
+	docs/decisions/0022-ops-of-plugins.md \
 	docs/decisions/0023-memory-domains.md \
 	docs/decisions/0024-building-determinism-and-groups.md \
 	docs/decisions/0025-certify-calls-slots-itself.md \
