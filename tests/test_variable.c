@@ -131,6 +131,39 @@ TEST(two_variables_are_updated_from_each_other_without_a_copy)
     }
 }
 
+/* a = b = a + x; y = a + b */
+TEST(two_variables_may_become_the_same_value)
+{
+    for (size_t way = 0; way < N_WAYS; way++) {
+        tfr_value x, a, b, next;
+        tfr_graph *graph = new_graph(1, &x);
+        tfr_session *session;
+        float va[N], vb[N], y[N];
+        a = variable(graph, "a", 1, 1);
+        b = variable(graph, "b", 2, 0.25f);
+        output(graph, binary(graph, "Add", a, b));
+        next = binary(graph, "Add", a, x);
+        update(graph, a, next);
+        update(graph, b, next);
+        session = open_session(runtime_of(way, NULL, NULL), way, graph);
+        for (int i = 0; i < N; i++) {
+            va[i] = 1 + (float)i;
+            vb[i] = 2 + 0.25f * (float)i;
+        }
+        for (int k = 0; k < 4; k++) {
+            for (int i = 0; i < N; i++) {
+                y[i] = va[i] + vb[i];
+                va[i] = vb[i] = va[i] + 0.5f;
+            }
+            run(session, 0.5f, y);
+        }
+        check_state(session, "a", va);
+        check_state(session, "b", vb);
+        tfr_session_destroy(session);
+        CHECK_STR("", breaches);
+    }
+}
+
 /* What reads the old state stands behind what makes the new one. */
 TEST(a_late_reader_still_reads_the_old_state)
 {
@@ -412,6 +445,7 @@ static const test_case cases[] = {
     CASE(a_variable_stays_where_it_is_used),
     CASE(a_state_that_is_set_is_what_the_next_run_reads),
     CASE(two_variables_are_updated_from_each_other_without_a_copy),
+    CASE(two_variables_may_become_the_same_value),
     CASE(a_late_reader_still_reads_the_old_state),
     CASE(updates_that_no_launch_makes_are_taken_over_too),
     CASE(plans_of_several_shapes_share_the_state),

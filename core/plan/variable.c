@@ -69,7 +69,9 @@ tfr_status tfr__variables_init(tfr__variables *vars, tfr__streams *streams, cons
             return status;
         vars->items[i].is_plain = true;
         vars->number[v] = (int32_t)i;
-        if (update != TFR_VALUE_NONE)
+        if (update != TFR_VALUE_NONE && vars->update_of[update] >= 0) /* it has no one home */
+            vars->items[i].host_only = vars->items[vars->update_of[update]].host_only = true;
+        else if (update != TFR_VALUE_NONE)
             vars->update_of[update] = (int32_t)i;
         vars->n = i + 1;
     }
