@@ -103,12 +103,9 @@ void tfr_trainer_destroy(tfr_trainer *t)
 
 tfr_status tfr_trainer_step(tfr_trainer *t, tfr_tensor *input, tfr_tensor *target, tfr_err *err)
 {
-    tfr_tensor *in[] = {input, target}, *loss = NULL;
-    tfr_status status;
+    tfr_tensor *in[] = {input, target};
     t->is_current = false;
-    status = tfr_session_run(t->step, in, 2, &loss, 1, err);
-    tfr_tensor_release(loss);
-    return status;
+    return tfr_session_run_fetch(t->step, in, 2, NULL, 0, NULL, err);
 }
 
 /* The evaluation's weights become those of the step. */
