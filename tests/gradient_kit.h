@@ -385,8 +385,10 @@ static void gradient_check_run(gradient_run *r, bool second)
         REQUIRE(middle[k] && g[k]);
         CHECK(tfr_shape_equal(tfr_tensor_shape(r->outputs[1 + k]), tfr_tensor_shape(r->inputs[k])));
         CHECK_INT(TFR_DTYPE_F64, tfr_tensor_dtype(r->outputs[1 + k]));
-        memcpy(middle[k], tfr_tensor_data(r->inputs[k]), bytes);
-        memcpy(g[k], tfr_tensor_data(r->outputs[1 + k]), bytes);
+        if (bytes) {
+            memcpy(middle[k], tfr_tensor_data(r->inputs[k]), bytes);
+            memcpy(g[k], tfr_tensor_data(r->outputs[1 + k]), bytes);
+        }
         total += gradient_size(r->inputs[k]);
     }
     gradient_release(r);

@@ -107,7 +107,7 @@ static inline tfr_tensor *new_tensor(tfr_dtype dtype, int32_t rank, const int64_
     tfr_tensor *t = NULL;
     REQUIRE_OK(tfr_shape_make(rank, dims, &shape, &err), &err);
     REQUIRE_OK(tfr_tensor_create(dtype, &shape, &t, &err), &err);
-    if (data)
+    if (data && tfr_tensor_bytes(t))
         memcpy(tfr_tensor_data(t), data, tfr_tensor_bytes(t));
     return t;
 }
