@@ -158,16 +158,56 @@ static tfr_status check_words(const cli_args *args, tfr_err *err)
     return TFR_OK;
 }
 
+/* The name of the next input whose value decides a shape, cut to n bytes. */
+static bool next_shape_input(const tfr_op_desc *op, uint32_t *i, const char **at, char *name,
+                             size_t n)
+{
+    while (**at) {
+        const char *item = *at;
+        const bool decides = *i < 32 && op->shape_inputs >> *i & 1;
+        *at += strcspn(item, " ");
+        *at += strspn(*at, " ");
+        ++*i;
+        if (decides) {
+            snprintf(name, n, "%.*s", (int)strcspn(item, "?.:"), item);
+            return true;
+        }
+    }
+    return false;
+}
+
+static void shape_inputs_text(const tfr_op_desc *op, char *text, size_t n)
+{
+    const char *at = op->inputs;
+    char name[64];
+    size_t used = 0;
+    uint32_t i = 0;
+    *text = '\0';
+    while (next_shape_input(op, &i, &at, name, sizeof name) && used < n)
+        used += (size_t)snprintf(text + used, n - used, "%s%s", used ? " " : "", name);
+}
+
+static json_t *shape_inputs_json(const tfr_op_desc *op)
+{
+    json_t *names = json_array();
+    const char *at = op->inputs;
+    char name[64];
+    uint32_t i = 0;
+    while (next_shape_input(op, &i, &at, name, sizeof name))
+        cli_json_append(names, cli_json_text(name));
+    return names;
+}
+
 static tfr_status print_ops(const cli_args *args, const tfr_runtime *runtime, tfr_err *err)
 {
     static const char *const titles[] = {"OP", "DOMAIN", "SINCE", "BACKENDS"};
-    static const char *const long_titles[] = {"OP",         "DOMAIN", "SINCE",
-                                              "BACKENDS",   "INPUTS", "OUTPUTS",
-                                              "ATTRIBUTES", "TYPES",  "COMPATIBLE"};
+    static const char *const long_titles[] = {"OP",         "DOMAIN",    "SINCE",      "BACKENDS",
+                                              "INPUTS",     "OUTPUTS",   "ATTRIBUTES", "TYPES",
+                                              "SHAPE FROM", "COMPATIBLE"};
     static const uint32_t flags[] = {0,        0,        CLI_RIGHT, CLI_WRAP, CLI_WRAP,
-                                     CLI_WRAP, CLI_WRAP, CLI_WRAP,  CLI_RIGHT};
+                                     CLI_WRAP, CLI_WRAP, CLI_WRAP,  CLI_WRAP, CLI_RIGHT};
     bool all = args->verbose || args->n_words;
-    cli_table *table = cli_table_create(all ? 9 : 4, all ? long_titles : titles, flags);
+    cli_table *table = cli_table_create(all ? 10 : 4, all ? long_titles : titles, flags);
     uint32_t n = 0, n_claimed = 0;
     tfr_status status;
     for (uint32_t i = 0; i < tfr_op_count(); i++) {
@@ -193,6 +233,8 @@ static tfr_status print_ops(const cli_args *args, const tfr_runtime *runtime, tf
             cli_table_add(table, "%s", op.outputs);
             cli_table_add(table, "%s", op.attrs);
             cli_table_add(table, "%s", op.types);
+            shape_inputs_text(&op, claims, sizeof claims);
+            cli_table_add(table, "%s", *claims ? claims : "-");
             cli_table_add(table, "%d", (int)op.compat_version);
         }
     }
@@ -236,6 +278,7 @@ static json_t *op_json(const tfr_runtime *runtime, uint32_t i, const tfr_op_desc
     cli_json_set(row, "dtypes", here);
     cli_json_set(row, "dtypes_conditional", conditional);
     cli_json_set(row, "inputs", cli_json_text(op->inputs));
+    cli_json_set(row, "shape_inputs", shape_inputs_json(op));
     cli_json_set(row, "outputs", cli_json_text(op->outputs));
     cli_json_set(row, "attributes", cli_json_text(op->attrs));
     cli_json_set(row, "types", cli_json_text(op->types));
@@ -287,8 +330,9 @@ const cli_command cli_ops = {
     .word_values = "op",
     .summary = "List the ops that tfrun knows and the backends that claim them",
     .text = "With names of ops, or with --verbose, the inputs, outputs, attributes and types\n"
-            "are listed, too. The types behind a backend are those that the first operand may\n"
-            "have there. \"core\" is what the core does itself on every device,\n"
+            "are listed, too, and the inputs whose values decide a shape, which a backend\n"
+            "reads on the host. The types behind a backend are those that the first operand\n"
+            "may have there. \"core\" is what the core does itself on every device,\n"
             "\"decomposition\" what other ops compute where no backend has a kernel; ops of a\n"
             "plugin's own have its name behind the domain.",
     .log_level = TFR_LOG_WARNING,

@@ -36,6 +36,7 @@ tfr_status tfr_op_describe(uint32_t i, tfr_op_desc *out, tfr_err *err)
     row.attrs = op->attrs;
     row.types = op->types;
     row.digest = tfr__op_digest(op);
+    row.shape_inputs = op->shape_args;
     row.normal_form = tfr__op_normal_form(op, &row.normal_version);
     foreign = tfr__op_foreign_of(op);
     if (foreign) {

@@ -32,6 +32,7 @@ typedef struct tfr_op_desc {
     const char *plugin;     /* that brings it; NULL = tfrun's own */
     uint32_t decomposition; /* 1 = it has a function of what it is made of */
     uint32_t gradient;      /* 1 = and one that differentiates it */
+    uint32_t shape_inputs;  /* bit i: the value of input i decides the shape of an output */
 } tfr_op_desc;
 
 TFR_API uint32_t tfr_op_count(void);

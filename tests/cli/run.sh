@@ -161,6 +161,8 @@ exits 0 "ops of one backend" "$TFRUN" ops --backend naive
 claim "no op of the core is among them" sh -c '! grep -q " core$" out'
 exits 0 "ops explains one op" "$TFRUN" ops conv
 has "inputs and outputs" out '^Conv .*X:T W:T B?:T '
+exits 0 "ops names inputs whose values decide shapes" "$TFRUN" ops Resize --json
+claim "in JSON" sh -c 'tr -d " \n" <out | grep -q "\"shape_inputs\":\[\"roi\",\"scales\",\"sizes\"\]"'
 exits 2 "an unknown op" "$TFRUN" ops Covn
 has "is answered with the nearest" err 'no op "Covn", did you mean "Conv"?'
 exits 0 "ops prints JSON" "$TFRUN" ops Relu --json
