@@ -2,33 +2,128 @@
 /* op.c: the op table made from ops.def, and look-up. */
 #include "op/op.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "op/infer_rows.h"
 #include "op/op_foreign.h"
 
-static const tfr__op ops[] = {
-#define tfr__infer_none NULL
+/*
+ * What the table is made of. Most of it would be pointers to texts, twice as much as the texts, so
+ * the rows that others see are made of this at first use.
+ */
+#define TEXT(domain, name, inputs, outputs, attrs, types)                                          \
+    domain "\0" #name "\0" inputs "\0" outputs "\0" attrs "\0" types
+
+static const struct {
 #define OP(domain_, name_, since_, compat_, kind_, shape_args_, infer_, traits_, cost_, inputs_,   \
            outputs_, attrs_, types_)                                                               \
-    {.domain = domain_,                                                                            \
-     .name = #name_,                                                                               \
-     .since_version = since_,                                                                      \
-     .compat_version = compat_,                                                                    \
-     .kind = TFR__OP_##kind_,                                                                      \
-     .shape_args = shape_args_,                                                                    \
-     .infer = tfr__infer_##infer_,                                                                 \
-     .traits = traits_,                                                                            \
-     .cost = cost_,                                                                                \
-     .inputs = inputs_,                                                                            \
-     .outputs = outputs_,                                                                          \
-     .attrs = attrs_,                                                                              \
-     .types = types_},
+    char name_[sizeof(TEXT(domain_, name_, inputs_, outputs_, attrs_, types_))];
+#include "op/ops.def"
+} texts = {
+#define OP(domain_, name_, since_, compat_, kind_, shape_args_, infer_, traits_, cost_, inputs_,   \
+           outputs_, attrs_, types_)                                                               \
+    .name_ = TEXT(domain_, name_, inputs_, outputs_, attrs_, types_),
 #include "op/ops.def"
 };
 
-enum { N_BUILT_IN = sizeof(ops) / sizeof(ops[0]) };
+/* The bytes of ops.def that stand for others. */
+static const char *const shared_texts[] = {
+    [1] = "u8|u16|u32|u64|i8|i16|i32|i64",
+    [2] = "f16|f32|f64|bf16",
+    [3] = "\1|\2",
+    [4] = "\3|bool|string|c64|c128",
+    [5] = "f8e4m3fn|f8e4m3fnuz|f8e5m2|f8e5m2fnuz",
+    [6] = "\4|\5|f8e8m0|f4e2m1|u4|i4|u2|i2",
+    [7] = "auto_pad:s=NOTSET|SAME_UPPER|SAME_LOWER|VALID",
+    [8] = "post_transform:s=NONE|SOFTMAX|LOGISTIC|SOFTMAX_ZERO|PROBIT",
+    [9] = "kernel_type:s=LINEAR|POLY|RBF|SIGMOID",
+    [10] = "nodes_falsenodeids:is nodes_featureids:is nodes_hitrates:fs "
+           "nodes_hitrates_as_tensor:t nodes_missing_value_tracks_true:is nodes_modes:ss "
+           "nodes_nodeids:is nodes_treeids:is nodes_truenodeids:is nodes_values:fs "
+           "nodes_values_as_tensor:t",
+};
+enum { N_SHARED = sizeof shared_texts / sizeof shared_texts[0] };
+
+static const struct {
+    tfr_status (*infer)(struct tfr__infer *, tfr_err *);
+    uint16_t shape_args;
+    uint8_t since, compat, kind, traits, cost[2];
+} facts[] = {
+#define tfr__infer_none NULL
+#define OP(domain_, name_, since_, compat_, kind_, shape_args_, infer_, traits_, cost_, inputs_,   \
+           outputs_, attrs_, types_)                                                               \
+    {.infer = tfr__infer_##infer_,                                                                 \
+     .shape_args = shape_args_,                                                                    \
+     .since = since_,                                                                              \
+     .compat = compat_,                                                                            \
+     .kind = TFR__OP_##kind_,                                                                      \
+     .traits = traits_,                                                                            \
+     .cost = cost_},
+#include "op/ops.def"
+};
+
+enum { N_BUILT_IN = sizeof(facts) / sizeof(facts[0]), LONG_TEXTS = 32 << 10 };
+
+static tfr__op ops[N_BUILT_IN];
+static struct {
+    pthread_once_t once;
+    uint32_t n;
+    char bytes[LONG_TEXTS]; /* with shared texts in them */
+} written = {.once = PTHREAD_ONCE_INIT};
+
+/* Behind what is written; without room the rest is left out, which test_op would see. */
+static void write_text(const char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char)*text < N_SHARED)
+            write_text(shared_texts[(unsigned char)*text]);
+        else if (written.n < LONG_TEXTS - 1)
+            written.bytes[written.n++] = *text;
+}
+
+/* The text at *at, which is stepped over. */
+static const char *next_text(const char **at)
+{
+    const char *text = *at, *p = text, *out = written.bytes + written.n;
+    bool plain = true;
+    for (; *p; p++)
+        plain = plain && (unsigned char)*p >= N_SHARED;
+    *at = p + 1;
+    if (plain)
+        return text;
+    write_text(text);
+    written.n += written.n < LONG_TEXTS - 1; /* the zero behind it */
+    return out;
+}
+
+static void make_rows(void)
+{
+    const char *at = (const char *)&texts;
+    for (uint32_t i = 0; i < N_BUILT_IN; i++) {
+        tfr__op *op = &ops[i];
+        const char **const columns[] = {&op->domain,  &op->name,  &op->inputs,
+                                        &op->outputs, &op->attrs, &op->types};
+        for (uint32_t k = 0; k < sizeof columns / sizeof columns[0]; k++)
+            *columns[k] = next_text(&at);
+        op->since_version = facts[i].since;
+        op->compat_version = facts[i].compat;
+        op->shape_args = facts[i].shape_args;
+        op->kind = facts[i].kind;
+        op->traits = facts[i].traits;
+        op->cost.rule = facts[i].cost[0];
+        op->cost.weight = facts[i].cost[1];
+        op->infer = facts[i].infer;
+    }
+}
+
+/* pthread_once looks at one word when it is done. */
+static const tfr__op *built_in(void)
+{
+    pthread_once(&written.once, make_rows);
+    return ops;
+}
 
 uint32_t tfr__op_count(void)
 {
@@ -37,7 +132,7 @@ uint32_t tfr__op_count(void)
 
 const tfr__op *tfr__op_at(uint32_t i)
 {
-    return i < N_BUILT_IN ? &ops[i] : tfr__op_foreign_at(i - N_BUILT_IN);
+    return i < N_BUILT_IN ? &built_in()[i] : tfr__op_foreign_at(i - N_BUILT_IN);
 }
 
 const tfr__op_foreign *tfr__op_foreign_of(const tfr__op *op)
@@ -66,6 +161,6 @@ const tfr__op *tfr__op_find(const char *domain, const char *name)
     if (!domain || strcmp(domain, "ai.onnx") == 0)
         domain = "";
     const char *key[2] = {domain, name};
-    const tfr__op *op = bsearch(key, ops, N_BUILT_IN, sizeof(ops[0]), compare_key);
+    const tfr__op *op = bsearch(key, built_in(), N_BUILT_IN, sizeof(tfr__op), compare_key);
     return op || !*domain ? op : tfr__op_foreign_find(domain, name);
 }
