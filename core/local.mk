@@ -173,6 +173,7 @@ libtfrun_core_la_SOURCES = \
 	core/plan/mincut.c \
 	core/plan/mincut.h \
 	core/plan/placed.h \
+	core/plan/plan.c \
 	core/plan/plan.h \
 	core/plan/plan_bind.c \
 	core/plan/plan_blob.c \
@@ -194,6 +195,8 @@ libtfrun_core_la_SOURCES = \
 	core/plan/step.h \
 	core/plan/variable.c \
 	core/plan/variable.h \
+	core/run/binding.c \
+	core/run/binding.h \
 	core/run/control.c \
 	core/run/exec.h \
 	core/run/failure.c \
@@ -216,6 +219,7 @@ libtfrun_core_la_SOURCES = \
 	core/value/join.h \
 	core/value/sequence.c \
 	core/value/shape.c \
+	core/value/convert.c \
 	core/value/smallfloat.h \
 	core/value/tensor.c \
 	core/value/tensor.h \
@@ -239,12 +243,10 @@ libtfrun_run_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_CORE_INCLUDES) -DTFR_FAIL_INLINE
 libtfrun_run_la_SOURCES = \
 	core/base/port/park.c \
 	core/base/port/pool.c \
-	core/plan/plan.c \
 	core/plan/plan_bound.c \
-	core/run/binding.c \
+	core/run/binding_run.c \
 	core/run/exec.c \
 	core/run/frame.c \
-	core/value/convert.c \
 	core/value/smallfloat.c \
 	core/value/strided.c \
 	$(NULL)

@@ -1,37 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * binding.c: a run with fixed tensors. A binding owns a plan of its own, so the session's cache
- * neither finds nor drops it. What a plan writes into a new tensor at each run is written into the
- * caller's here.
- */
+/* binding.c: makes and destroys bindings. */
+#include "run/binding.h"
+
 #include <string.h>
 #include <tfrun/fail.h>
 
 #include "base/alloc.h"
-#include "run/exec.h"
-#include "run/trace.h"
-
-/* An output that is not where a kernel writes it: a known value, or what something else holds. */
-typedef struct late_copy {
-    const tfr_tensor *dst;
-    const tfr_tensor *src; /* with its own strides; or NULL: */
-    uint32_t buffer;
-    uint32_t wanted; /* place in fetched */
-} late_copy;
-
-struct tfr_binding {
-    tfr_session *session;
-    tfr__frame frame;
-    tfr__plan *plan;
-    tfr_tensor **outputs; /* retained */
-    uint32_t n_outputs;
-    late_copy *copies;
-    uint32_t n_copies;
-    bool *fetched; /* as the session's fetch, for runs that write some outputs */
-    bool has_queue;
-    uint64_t n_runs;         /* goes on from the session's */
-    tfr_random_state random; /* so does this */
-};
 
 static tfr_status binding_refuse(const tfr_session *session, const char *why, tfr_err *err)
 {
@@ -129,18 +103,10 @@ static tfr_status sharing_check(const tfr_binding *b, uint32_t i, tfr_tensor *co
 static void copy_add(tfr_binding *b, uint32_t i, const tfr_tensor *src, uint32_t buffer)
 {
     b->copies[b->n_copies++] =
-        (late_copy){b->outputs[i], src, buffer, b->session->graph->n_values + i};
+        (tfr__late_copy){b->outputs[i], src, buffer, b->session->graph->n_values + i};
 }
 
 /* Strings deeply: each tensor frees its own. */
-static tfr_status copy_run(const tfr_binding *b, const late_copy *c, tfr_err *err)
-{
-    const void *from = c->src ? c->src->data : b->plan->buffers[c->buffer].address;
-    return tfr__strided_copy((tfr_dtype)c->dst->dtype, &c->dst->shape, c->dst->data, NULL, from,
-                             c->src ? c->src->strides : NULL, err);
-}
-
-/* Lets the kernel write into the caller's tensor where it can, and notes a copy where not. */
 static tfr_status output_bind(tfr_binding *b, uint32_t i, tfr_err *err)
 {
     const tfr_graph *g = b->session->graph;
@@ -234,13 +200,6 @@ static tfr_status binding_fill(tfr_binding *b, tfr_tensor *const *inputs, uint32
 }
 
 /* Kernels may be at work on all that it has. */
-static void binding_hold(tfr_binding *b)
-{
-    tfr__plan_hold(b->plan, &b->frame);
-    for (uint32_t i = 0; i < b->n_outputs; i++)
-        tfr__plan_keep(b->plan, b->outputs[i]);
-}
-
 tfr_status tfr_binding_create(tfr_session *session, tfr_tensor *const *inputs, uint32_t n_inputs,
                               tfr_tensor *const *outputs, uint32_t n_outputs, tfr_binding **out,
                               tfr_err *err)
@@ -265,57 +224,6 @@ tfr_status tfr_binding_create(tfr_session *session, tfr_tensor *const *inputs, u
     else
         *out = b;
     return status;
-}
-
-static tfr_status binding_run(tfr_binding *b, const bool *fetched, tfr_err *err)
-{
-    uint64_t traced = tfr__trace_begin(b->session);
-    tfr_status status;
-    if (b->plan->random)
-        *b->plan->random = b->random;
-    b->random.step++;
-    if (fetched || b->plan->n_skipped)
-        tfr__plan_fetch(b->plan, fetched);
-    b->plan->deadline = b->session->timeout_ns ? tfr__session_deadline(b->session) : 0;
-    status = tfr__plan_walk(b->session, b->plan, b->n_runs++, err);
-    for (uint32_t i = 0; !status && i < b->n_copies; i++)
-        if (!fetched || fetched[b->copies[i].wanted])
-            status = copy_run(b, &b->copies[i], err);
-    if (traced) {
-        tfr__trace_add(b->session, TFR_TRACE_RUN, traced, b->n_runs - 1, b->session->graph, -1);
-        tfr__trace_drain(b->session);
-    }
-    return status;
-}
-
-static tfr_status run_with(tfr_binding *b, const bool *fetched, tfr_err *err)
-{
-    tfr_status status = tfr__graph_check(b->session->graph, err);
-    if (status)
-        return status;
-    if (!b->has_queue && !tfr__is_traced(b->session))
-        return binding_run(b, fetched, err);
-    pthread_mutex_lock(&b->session->lock); /* the session's queues and its trace are shared */
-    status = tfr__session_begin(b->session, err);
-    if (!status)
-        status = binding_run(b, fetched, err);
-    if (status && b->session->streams.n_stuck)
-        binding_hold(b);
-    b->session->streams.deadline = 0;
-    pthread_mutex_unlock(&b->session->lock);
-    return status;
-}
-
-tfr_status tfr_binding_run(tfr_binding *b, tfr_err *err)
-{
-    return run_with(b, NULL, err);
-}
-
-tfr_status tfr_binding_run_fetch(tfr_binding *b, const uint32_t *fetch, uint32_t n_fetch,
-                                 tfr_err *err)
-{
-    tfr_status status = tfr__fetch_set(b->session->graph, fetch, n_fetch, b->fetched, err);
-    return status ? status : run_with(b, b->fetched, err);
 }
 
 void tfr_binding_destroy(tfr_binding *b)
