@@ -31,11 +31,10 @@ static const char *const config_keys[] = {
     "notice-after-ms",   "probe-memory-mb", "store",        "store-mb",
 };
 
-#define CONFIG_KEYS                                                                                \
-    "disable, enable, visible-devices, logical-cpus, threads, pin-threads, probe-timeout-ms, "     \
-    "failure-ttl-s, hide-cpu-features, log, tuning, check-launches, notice-after-ms, "             \
-    "probe-memory-mb, store, store-mb, "                                                           \
-    "NAME.priority and NAME.OPTION"
+static const char config_keys_text[] =
+    "disable, enable, visible-devices, logical-cpus, threads, pin-threads, probe-timeout-ms, "
+    "failure-ttl-s, hide-cpu-features, log, tuning, check-launches, notice-after-ms, "
+    "probe-memory-mb, store, store-mb, NAME.priority and NAME.OPTION";
 
 tfr_status tfr__config_add(tfr__config *config, const char *key, const char *value,
                            const char *origin)
@@ -107,8 +106,8 @@ static tfr_status config_line(tfr__config *config, tfr_runtime *runtime, const c
     equal = memchr(begin, '=', (size_t)(end - begin));
     if (!equal) {
         tfr__log(runtime, TFR_LOG_WARNING, "config",
-                 "%s:%u: the line is not \"key = value\" and is left out; keys are " CONFIG_KEYS,
-                 name, number);
+                 "%s:%u: the line is not \"key = value\" and is left out; keys are %s", name,
+                 number, config_keys_text);
         return TFR_OK;
     }
     key_end = equal;
@@ -126,7 +125,7 @@ static tfr_status config_line(tfr__config *config, tfr_runtime *runtime, const c
     snprintf(origin, sizeof origin, "%s:%u", name, number);
     if (!config_key_is_known(key)) {
         tfr__log(runtime, TFR_LOG_WARNING, "config",
-                 "%s: key \"%s\" is not known; keys are " CONFIG_KEYS, origin, key);
+                 "%s: key \"%s\" is not known; keys are %s", origin, key, config_keys_text);
         return TFR_OK;
     }
     return tfr__config_add(config, key, value, origin);
@@ -268,7 +267,8 @@ static tfr_status config_options(tfr__config *config, tfr_runtime *runtime,
             continue;
         if (!config_key_is_known(o->key))
             tfr__log(runtime, TFR_LOG_WARNING, "config",
-                     "option \"%s\" is not known; keys are " CONFIG_KEYS, o->key);
+                     "option \"%s\" is not known; keys are %s", o->key,
+                     config_keys_text);
         else
             status = tfr__config_add(config, o->key, o->value, TFR__CONFIG_PROGRAM);
     }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # libtfrun stays small: stripped, as it is installed by distributions.
 . "$TFR_SRCDIR/tests/lib.sh"
-limit=458752
+limit=430080
 
 grep -q '^TFR_SIZE_CFLAGS = -O[sz]' "$TFR_BUILDDIR/Makefile" ||
     skip_all "this build is not compiled for size: CFLAGS without -O2, or sanitizers"
