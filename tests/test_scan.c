@@ -143,6 +143,33 @@ TEST(without_a_pass_the_state_stays_and_the_output_is_empty_in_its_shape)
     tfr_tensor_release(out[1]);
 }
 
+TEST(without_a_pass_the_stacked_axis_is_the_empty_one)
+{
+    static const int64_t dims[] = {0, 3};
+    const scan s = {.out_axis = -1, .as_it_is = true};
+    tfr_tensor *out[2] = {NULL, NULL};
+    REQUIRE_OK(run("? 3", "3", &s, floats(2, dims, NULL), out), &err);
+    REQUIRE_INT(2, tfr_tensor_shape(out[1])->rank);
+    CHECK_INT(3, tfr_tensor_shape(out[1])->dims[0]);
+    CHECK_INT(0, tfr_tensor_shape(out[1])->dims[1]);
+    tfr_tensor_release(out[0]);
+    tfr_tensor_release(out[1]);
+}
+
+TEST(slices_without_elements_are_passed)
+{
+    static const int64_t dims[] = {3, 0};
+    const scan s = {.in_reverse = 1};
+    tfr_tensor *out[2] = {NULL, NULL};
+    REQUIRE_OK(run("3 0", "0", &s, floats(2, dims, NULL), out), &err);
+    CHECK_NEAR(0, *(float *)tfr_tensor_data(out[0]), 0);
+    REQUIRE_INT(2, tfr_tensor_shape(out[1])->rank);
+    CHECK_INT(3, tfr_tensor_shape(out[1])->dims[0]);
+    CHECK_INT(0, tfr_tensor_shape(out[1])->dims[1]);
+    tfr_tensor_release(out[0]);
+    tfr_tensor_release(out[1]);
+}
+
 TEST(an_axis_outside_of_the_rank_is_refused)
 {
     static const int64_t axes[] = {2, -3};
@@ -157,6 +184,8 @@ TEST(an_axis_outside_of_the_rank_is_refused)
 static const test_case cases[] = {
     CASE(axes_and_directions_of_inputs_and_outputs_are_obeyed),
     CASE(without_a_pass_the_state_stays_and_the_output_is_empty_in_its_shape),
+    CASE(without_a_pass_the_stacked_axis_is_the_empty_one),
+    CASE(slices_without_elements_are_passed),
     CASE(an_axis_outside_of_the_rank_is_refused),
 };
 TEST_MAIN(cases)

@@ -170,8 +170,11 @@ static tfr_status stack(control *c, const collected *list, uint32_t output, int6
         return tfr__tensors_join(list->values, list->n, axis, true, out, c->err);
     if (type->rank_known && type->rank < TFR_MAX_RANK) {
         empty.rank = type->rank + 1;
+        axis += axis < 0 ? empty.rank : 0;
         for (int32_t i = 0; i < type->rank; i++)
-            empty.dims[i + 1] = type->dims[i] < 0 ? 0 : type->dims[i];
+            empty.dims[i + (i >= axis)] = type->dims[i] < 0 ? 0 : type->dims[i];
+        if (axis >= 0 && axis < empty.rank)
+            empty.dims[axis] = 0;
     }
     return tfr_tensor_create(type->dtype ? (tfr_dtype)type->dtype : TFR_DTYPE_F32, &empty, out,
                              c->err);
@@ -306,7 +309,8 @@ static tfr_status scan_slice(control *c, uint32_t i, tfr_tensor *t, int64_t at, 
         strides[shape.rank] = t->strides[d];
         shape.dims[shape.rank++] = t->shape.dims[d];
     }
-    return tfr_tensor_view(t, at * t->strides[axis], &shape, strides, out, c->err);
+    return tfr_tensor_view(t, t->n_elements ? at * t->strides[axis] : 0, &shape, strides, out,
+                           c->err);
 }
 
 /* How many passes: the length of all scanned inputs along their axes. */
