@@ -20,10 +20,10 @@ static tfr_status view_node(const tfr__diff *d, uint32_t i, tfr_node_view *out)
     return tfr_graph_node(d->graph, i, out, d->err);
 }
 
-static bool any_flows(const tfr__diff *d, const tfr_value *values, uint32_t n)
+static bool any_flows(const bool *flows, const tfr_value *values, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
-        if (values[i] != TFR_VALUE_NONE && d->flows[values[i]])
+        if (values[i] != TFR_VALUE_NONE && flows[values[i]])
             return true;
     return false;
 }
@@ -36,30 +36,41 @@ static const tfr__diff_rule *rule_of(const tfr_node_view *node)
 }
 
 /* Integers and bools do not change little by little: nothing flows through them. */
-static bool is_discrete(const tfr__diff *d, tfr_value v)
+bool tfr__diff_discrete(const tfr__diff *d, const tfr_graph *graph, tfr_value v)
 {
-    int32_t dtype = tfr__diff_fact_of(d, v).dtype;
-    return dtype && !tfr_dtype_is_float((tfr_dtype)dtype);
+    tfr_value_type type = {.size = sizeof type};
+    if (tfr_graph_types_get(d->types, graph, v, &type, NULL) || !type.dtype)
+        return false;
+    return !tfr_dtype_is_float((tfr_dtype)type.dtype);
 }
 
-static tfr_status spread(tfr__diff *d, uint32_t n_nodes)
+/* Which outputs of a node depend on what flows. */
+static tfr_status spread_node(const tfr__diff *d, const tfr_graph *graph, uint32_t i, bool *flows)
 {
-    for (uint32_t i = 0; i < n_nodes; i++) {
-        tfr_node_view node;
-        const tfr__diff_rule *rule;
-        tfr_status status = view_node(d, i, &node);
-        if (status)
-            return status;
-        rule = rule_of(&node);
-        if (rule && !rule->run)
-            continue;
-        if (any_flows(d, node.inputs, node.n_inputs) ||
-            any_flows(d, node.captures, node.n_captures))
-            for (uint32_t k = 0; k < node.n_outputs; k++)
-                if (node.outputs[k] != TFR_VALUE_NONE && !is_discrete(d, node.outputs[k]))
-                    d->flows[node.outputs[k]] = true;
-    }
+    tfr_node_view node = {.size = sizeof node};
+    const tfr__diff_rule *rule;
+    tfr_status status = tfr_graph_node(graph, i, &node, d->err);
+    if (status)
+        return status;
+    rule = rule_of(&node);
+    if ((rule && !rule->run) || (!any_flows(flows, node.inputs, node.n_inputs) &&
+                                 !any_flows(flows, node.captures, node.n_captures)))
+        return TFR_OK;
+    if (node.n_subgraphs)
+        return tfr__diff_spread_control(d, graph, &node, flows);
+    for (uint32_t k = 0; k < node.n_outputs; k++)
+        if (node.outputs[k] != TFR_VALUE_NONE && !tfr__diff_discrete(d, graph, node.outputs[k]))
+            flows[node.outputs[k]] = true;
     return TFR_OK;
+}
+
+tfr_status tfr__diff_spread(const tfr__diff *d, const tfr_graph *graph, uint32_t first, bool *flows)
+{
+    const uint32_t n = tfr_graph_n_nodes(graph);
+    tfr_status status = TFR_OK;
+    for (uint32_t i = first; !status && i < n; i++)
+        status = spread_node(d, graph, i, flows);
+    return status;
 }
 
 static tfr_status refuse(const tfr__diff *d, const char *why)
@@ -74,11 +85,6 @@ void tfr__diff_refuse(tfr__diff *d, const char *why)
 {
     if (!d->status)
         d->status = refuse(d, why);
-}
-
-static tfr_value filled_like(tfr__diff *d, double value, tfr_value like)
-{
-    return tfr__diff_expand_like(d, tfr__diff_scalar(d, value, like), like);
 }
 
 /* By the function that the plugin of the op brings; *known is false if there is none. */
@@ -101,7 +107,7 @@ static tfr_status pull_foreign(tfr__diff *d, bool *known)
     for (uint32_t k = 0; k < node->n_outputs; k++) {
         tfr_value v = node->outputs[k], g = v == TFR_VALUE_NONE ? v : tfr__diff_gradient(d, k);
         if (v != TFR_VALUE_NONE && g == TFR_VALUE_NONE)
-            g = filled_like(d, 0, v);
+            g = tfr__diff_filled_like(d, 0, v);
         values[node->n_inputs + node->n_outputs + k] = g;
     }
     if (!d->status)
@@ -129,8 +135,8 @@ static tfr_status pull(tfr__diff *d, uint32_t i)
         if (tfr__diff_gradient(d, k) != TFR_VALUE_NONE)
             n = k + 1;
     if (status || !n ||
-        (!any_flows(d, d->node.inputs, d->node.n_inputs) &&
-         !any_flows(d, d->node.captures, d->node.n_captures)))
+        (!any_flows(d->flows, d->node.inputs, d->node.n_inputs) &&
+         !any_flows(d->flows, d->node.captures, d->node.n_captures)))
         return status;
     rule = rule_of(&d->node);
     if (!rule)
@@ -146,44 +152,12 @@ static tfr_status pull(tfr__diff *d, uint32_t i)
     return d->status;
 }
 
-/* One more than the greatest number of a value that counts. */
-static tfr_status count_values(tfr__diff *d, uint32_t n_nodes, const tfr_value *xs, uint32_t n_xs,
-                               tfr_value y)
+tfr_status tfr__diff_start(tfr__diff *d, uint32_t first, const tfr_value *xs, uint32_t n_xs)
 {
-    tfr_value most = y;
-    for (uint32_t i = 0; i < n_xs; i++)
-        most = xs[i] > most ? xs[i] : most;
-    for (uint32_t i = 0; i < n_nodes; i++) {
-        tfr_node_view node;
-        tfr_status status = view_node(d, i, &node);
-        if (status)
-            return status;
-        for (uint32_t k = 0; k < node.n_inputs; k++)
-            most = node.inputs[k] > most ? node.inputs[k] : most;
-        for (uint32_t k = 0; k < node.n_outputs; k++)
-            most = node.outputs[k] > most ? node.outputs[k] : most;
-        for (uint32_t k = 0; k < node.n_captures; k++)
-            most = node.captures[k] > most ? node.captures[k] : most;
-    }
-    d->n_values = (uint32_t)most + 1;
-    return TFR_OK;
-}
-
-static tfr_status start(tfr__diff *d, uint32_t n_nodes, const tfr_value *xs, uint32_t n_xs,
-                        tfr_value y)
-{
-    tfr_status status;
-    for (uint32_t i = 0; i <= n_xs; i++) {
-        tfr_value v = i < n_xs ? xs[i] : y;
-        if (!tfr_graph_value_type(d->graph, v))
-            return tfr_fail(d->err, TFR_EINVAL, "the graph has no value %d to differentiate",
-                            (int)v);
-    }
-    status = count_values(d, n_nodes, xs, n_xs, y);
-    if (status)
-        return status;
-    d->gradients = malloc(d->n_values * sizeof *d->gradients);
-    d->flows = calloc(d->n_values, sizeof *d->flows);
+    tfr_status status = TFR_OK;
+    d->n_values = tfr_graph_n_values(d->graph);
+    d->gradients = malloc(((size_t)d->n_values + 1) * sizeof *d->gradients);
+    d->flows = calloc((size_t)d->n_values + 1, sizeof *d->flows);
     if (!d->gradients || !d->flows)
         return tfr_fail(d->err, TFR_ENOMEM, "out of memory for the gradients of %u values",
                         d->n_values);
@@ -191,10 +165,36 @@ static tfr_status start(tfr__diff *d, uint32_t n_nodes, const tfr_value *xs, uin
         d->gradients[v] = TFR_VALUE_NONE;
     for (uint32_t i = 0; i < n_xs; i++)
         d->flows[xs[i]] = true;
-    status = tfr_graph_types_create(d->graph, &d->types, d->err);
+    if (!d->types)
+        status = tfr_graph_types_create(d->graph, &d->types, d->err);
     if (!status)
         status = tfr_graph_types_update(d->types, d->err);
-    return status ? status : spread(d, n_nodes);
+    return status ? status : tfr__diff_spread(d, d->graph, first, d->flows);
+}
+
+void tfr__diff_seed(tfr__diff *d, tfr_value y, tfr_value g)
+{
+    if (d->status)
+        return;
+    if (d->gradients[y] != TFR_VALUE_NONE)
+        g = tfr__diff_op2(d, "Add", d->gradients[y], g);
+    d->gradients[y] = g;
+}
+
+tfr_status tfr__diff_backwards(tfr__diff *d, uint32_t first, uint32_t end)
+{
+    for (uint32_t i = end; !d->status && i-- > first;)
+        d->status = pull(d, i);
+    memset(&d->node, 0, sizeof d->node);
+    return d->status;
+}
+
+void tfr__diff_finish(tfr__diff *d)
+{
+    free(d->gradients);
+    free(d->flows);
+    d->gradients = NULL;
+    d->flows = NULL;
 }
 
 tfr_status tfr_graph_gradient(tfr_graph *graph, tfr_value y, const tfr_value *xs, uint32_t n_xs,
@@ -202,27 +202,28 @@ tfr_status tfr_graph_gradient(tfr_graph *graph, tfr_value y, const tfr_value *xs
 {
     tfr__diff d = {.graph = graph, .err = err};
     uint32_t n_nodes;
-    tfr_status status;
+    tfr_status status = TFR_OK;
     if (!graph || !n_xs || !xs || !out_gradients)
         return tfr_fail(err, TFR_EINVAL, "a gradient needs a graph and values to differentiate by");
-    n_nodes = tfr_graph_n_nodes(graph);
-    status = start(&d, n_nodes, xs, n_xs, y);
-    if (!status) {
-        d.gradients[y] = filled_like(&d, 1, y);
-        status = d.status;
+    for (uint32_t i = 0; i <= n_xs; i++) {
+        tfr_value v = i < n_xs ? xs[i] : y;
+        if (!tfr_graph_value_type(graph, v))
+            return tfr_fail(err, TFR_EINVAL, "the graph has no value %d to differentiate", (int)v);
     }
-    for (uint32_t i = n_nodes; !status && i-- > 0;)
-        status = pull(&d, i);
-    memset(&d.node, 0, sizeof d.node);
+    n_nodes = tfr_graph_n_nodes(graph);
+    status = tfr__diff_start(&d, 0, xs, n_xs);
+    if (!status) {
+        tfr__diff_seed(&d, y, tfr__diff_filled_like(&d, 1, y));
+        status = tfr__diff_backwards(&d, 0, n_nodes);
+    }
     for (uint32_t i = 0; !status && i < n_xs; i++) {
         if (d.gradients[xs[i]] == TFR_VALUE_NONE)
-            d.gradients[xs[i]] = filled_like(&d, 0, xs[i]);
+            d.gradients[xs[i]] = tfr__diff_filled_like(&d, 0, xs[i]);
         status = d.status;
     }
     for (uint32_t i = 0; !status && i < n_xs; i++)
         out_gradients[i] = d.gradients[xs[i]];
-    free(d.gradients);
-    free(d.flows);
+    tfr__diff_finish(&d);
     tfr_graph_types_release(d.types);
     return status;
 }

@@ -29,7 +29,7 @@ typedef struct tfr__diff {
     uint32_t n_values;      /* before anything was added; the arrays below are by value */
     tfr_value *gradients;   /* so far, TFR_VALUE_NONE = none */
     bool *flows;            /* depends on xs */
-    tfr_graph_types *types; /* read with tfr__diff_fact_of */
+    tfr_graph_types *types; /* read with tfr__diff_fact_of; released by who made the state */
 } tfr__diff;
 
 /* g is the gradient of the only output that counts; of a rule for several it is absent. */
@@ -47,6 +47,25 @@ const tfr__diff_rule *tfr__diff_find(const char *op);
 
 /* Of a value that was there before anything was added; else nothing is known. */
 tfr__diff_fact tfr__diff_fact_of(const tfr__diff *d, tfr_value v);
+
+/*
+ * autodiff.c: a differentiation is start, seeds, backwards, finish; graph, err and where they are
+ * known types of d are given, all else is 0. Nodes before `first` are not looked at, nor those from
+ * `end` on; the gradients are in d->gradients then.
+ */
+TFR_MUST_CHECK tfr_status tfr__diff_start(tfr__diff *d, uint32_t first, const tfr_value *xs,
+                                          uint32_t n_xs);
+/* Adds to the gradient of a value. */
+void tfr__diff_seed(tfr__diff *d, tfr_value y, tfr_value g);
+TFR_MUST_CHECK tfr_status tfr__diff_backwards(tfr__diff *d, uint32_t first, uint32_t end);
+void tfr__diff_finish(tfr__diff *d);
+/* Sets which values of the graph, or of one inside it, depend on those that are set. */
+TFR_MUST_CHECK tfr_status tfr__diff_spread(const tfr__diff *d, const tfr_graph *graph,
+                                           uint32_t first, bool *flows);
+bool tfr__diff_discrete(const tfr__diff *d, const tfr_graph *graph, tfr_value v);
+/* autodiff_control.c: the same for a node with graphs inside. */
+TFR_MUST_CHECK tfr_status tfr__diff_spread_control(const tfr__diff *d, const tfr_graph *graph,
+                                                   const tfr_node_view *node, bool *flows);
 
 /* ---- autodiff_kit.c: for rules --------------------------------------------------------------- */
 
@@ -102,8 +121,9 @@ tfr_value tfr__diff_sum_to(tfr__diff *d, tfr_value v, tfr_value like);
 tfr_value tfr__diff_reshape_like(tfr__diff *d, tfr_value v, tfr_value like);
 /* v, an output of a reduction or its gradient, repeated along what was reduced. */
 tfr_value tfr__diff_repeated(tfr__diff *d, tfr_value v);
-/* v repeated to the shape of like. */
+/* v repeated to the shape of like; a number repeated so, in its type. */
 tfr_value tfr__diff_expand_like(tfr__diff *d, tfr_value v, tfr_value like);
+tfr_value tfr__diff_filled_like(tfr__diff *d, double value, tfr_value like);
 
 /* ---- rules, by file -------------------------------------------------------------------------- */
 
@@ -115,6 +135,8 @@ tfr__diff_rule_fn tfr__diff_formula;
 tfr_value tfr__diff_evaluate(tfr__diff *d, tfr_value g, const char *text);
 /* autodiff_attention.c */
 tfr__diff_rule_fn tfr__diff_attention, tfr__diff_rotary;
+/* autodiff_control.c, autodiff_loop.c */
+tfr__diff_rule_fn tfr__diff_if, tfr__diff_loop;
 /* autodiff_conv.c */
 tfr__diff_rule_fn tfr__diff_average_pool, tfr__diff_average_pool_grad, tfr__diff_conv,
     tfr__diff_conv_grad_filter, tfr__diff_conv_grad_input, tfr__diff_conv_transpose,

@@ -28,7 +28,7 @@ tfr_value tfr__diff_gradient(const tfr__diff *d, uint32_t k)
 tfr_value tfr__diff_gradient_or_zeros(tfr__diff *d, uint32_t k)
 {
     tfr_value g = tfr__diff_gradient(d, k), v = d->node.outputs[k];
-    return g != TFR_VALUE_NONE ? g : tfr__diff_expand_like(d, tfr__diff_scalar(d, 0, v), v);
+    return g != TFR_VALUE_NONE ? g : tfr__diff_filled_like(d, 0, v);
 }
 
 bool tfr__diff_wants(const tfr__diff *d, uint32_t i)
@@ -39,12 +39,7 @@ bool tfr__diff_wants(const tfr__diff *d, uint32_t i)
 
 void tfr__diff_give(tfr__diff *d, uint32_t i, tfr_value share)
 {
-    tfr_value v = tfr__diff_in(d, i);
-    if (d->status)
-        return;
-    if (d->gradients[v] != TFR_VALUE_NONE)
-        share = tfr__diff_op2(d, "Add", d->gradients[v], share);
-    d->gradients[v] = share;
+    tfr__diff_seed(d, tfr__diff_in(d, i), share);
 }
 
 int64_t tfr__diff_int(const tfr__diff *d, const char *name, int64_t absent)
@@ -247,6 +242,11 @@ tfr_value tfr__diff_reshape_like(tfr__diff *d, tfr_value v, tfr_value like)
 tfr_value tfr__diff_expand_like(tfr__diff *d, tfr_value v, tfr_value like)
 {
     return tfr__diff_op2(d, "Expand", v, tfr__diff_shape_of(d, like));
+}
+
+tfr_value tfr__diff_filled_like(tfr__diff *d, double value, tfr_value like)
+{
+    return tfr__diff_expand_like(d, tfr__diff_scalar(d, value, like), like);
 }
 
 tfr__diff_fact tfr__diff_fact_of(const tfr__diff *d, tfr_value v)

@@ -75,6 +75,7 @@ static const tfr__diff_rule rules[] = {
     {"HardSwish", tfr__diff_formula, "Where(x > 3, g, Where(x < -3, 0, g*(x/3 + 0.5)))", 0},
     {"Hardmax", .run = NULL},
     {"Identity", tfr__diff_formula, "g", 0},
+    {"If", .run = tfr__diff_if, .outputs = UINT32_MAX},
     {"InstanceNormalization", .run = tfr__diff_group_norm},
     {"Inverse", .run = tfr__diff_inverse},
     {"IsInf", .run = NULL},
@@ -86,6 +87,7 @@ static const tfr__diff_rule rules[] = {
     {"LessOrEqual", .run = NULL},
     {"Log", tfr__diff_formula, "g/x", 0},
     {"LogSoftmax", .run = tfr__diff_log_softmax},
+    {"Loop", .run = tfr__diff_loop, .outputs = UINT32_MAX},
     {"LpNormalization", .run = tfr__diff_lp_norm},
     {"LpPool", .run = tfr__diff_lp_pool},
     {"MatMul", .run = tfr__diff_matmul},
@@ -133,6 +135,7 @@ static const tfr__diff_rule rules[] = {
     {"ReverseSequence", .run = tfr__diff_again},
     {"RotaryEmbedding", .run = tfr__diff_rotary},
     {"Round", .run = NULL},
+    {"Scan", .run = tfr__diff_loop, .outputs = UINT32_MAX},
     {"ScatterElements", .run = tfr__diff_scatter},
     {"ScatterND", .run = tfr__diff_scatter},
     {"Selu", tfr__diff_formula, "Where(x > 0, g*gamma:1.0507009873, "

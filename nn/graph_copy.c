@@ -12,7 +12,7 @@ enum { MOST_OUTPUTS = 64 };
 static const char *name_of(const tfr__copy *copy, tfr_value v)
 {
     const char *name = tfr_graph_value_name(copy->from, v);
-    return name[0] == '%' ? NULL : name;
+    return name[0] == '%' || copy->unnamed ? NULL : name;
 }
 
 /* A dim with a name is the symbol of that name in the new graph. */
@@ -35,6 +35,10 @@ static tfr_status copy_value(tfr__copy *copy, tfr_value v, tfr_err *err)
     const char *name = name_of(copy, v);
     tfr_value_view view = {.size = sizeof view};
     tfr_status status = tfr_graph_value(copy->from, v, &view, err);
+    if (!status && view.role == TFR_ROLE_CAPTURE)
+        return tfr_graph_add_capture(copy->to,
+                                     copy->outer ? copy->outer[view.of_parent] : view.of_parent,
+                                     &copy->map[v], err);
     if (status || (view.role != TFR_ROLE_CONSTANT && view.role != TFR_ROLE_VARIABLE))
         return status;
     if (copy->value)
@@ -59,26 +63,46 @@ static tfr_status copy_inputs(tfr__copy *copy, tfr_err *err)
     return status;
 }
 
-tfr_status tfr__copy_begin(tfr__copy *copy, tfr_err *err)
+static tfr_status make_map(tfr__copy *copy, tfr_err *err)
 {
     const uint32_t n = tfr_graph_n_values(copy->from);
-    tfr_status status = tfr_graph_create(tfr_graph_name(copy->from), &copy->to, err);
     copy->map = malloc(((size_t)n + 1) * sizeof *copy->map);
     if (!copy->map)
         return tfr_fail(err, TFR_ENOMEM, "out of memory for a copy of graph \"%s\"",
                         tfr_graph_name(copy->from));
     for (uint32_t i = 0; i < n; i++)
         copy->map[i] = TFR_VALUE_NONE;
-    if (!status)
-        status = copy_inputs(copy, err);
-    for (uint32_t i = 0; !status && i < n; i++)
+    return TFR_OK;
+}
+
+static tfr_status copy_values(tfr__copy *copy, tfr_err *err)
+{
+    tfr_status status = TFR_OK;
+    for (uint32_t i = 0; !status && i < tfr_graph_n_values(copy->from); i++)
         status = copy_value(copy, (tfr_value)i, err);
     return status;
 }
 
-tfr_status tfr__copy_node(tfr__copy *copy, const tfr_node_view *view, const tfr_value *inputs,
-                          uint32_t n_inputs, const tfr_attr *attrs, uint32_t n_attrs,
-                          tfr_value *outputs, uint32_t n_outputs, tfr_err *err)
+tfr_status tfr__copy_begin(tfr__copy *copy, tfr_err *err)
+{
+    tfr_status status = tfr_graph_create(tfr_graph_name(copy->from), &copy->to, err);
+    if (!status)
+        status = make_map(copy, err);
+    if (!status)
+        status = copy_inputs(copy, err);
+    return status ? status : copy_values(copy, err);
+}
+
+tfr_status tfr__copy_enter(tfr__copy *copy, tfr_err *err)
+{
+    tfr_status status = make_map(copy, err);
+    return status ? status : copy_values(copy, err);
+}
+
+static tfr_status add_node(tfr__copy *copy, const tfr_node_view *view, const tfr_value *inputs,
+                           uint32_t n_inputs, const tfr_attr *attrs, uint32_t n_attrs,
+                           const tfr_subgraph *subgraphs, uint32_t n_subgraphs, tfr_value *outputs,
+                           uint32_t n_outputs, tfr_err *err)
 {
     const char *names[MOST_OUTPUTS];
     tfr_node_desc desc = {.size = sizeof desc,
@@ -91,7 +115,9 @@ tfr_status tfr__copy_node(tfr__copy *copy, const tfr_node_view *view, const tfr_
                           .n_outputs = n_outputs,
                           .output_names = names,
                           .attrs = attrs,
-                          .n_attrs = n_attrs};
+                          .n_attrs = n_attrs,
+                          .subgraphs = subgraphs,
+                          .n_subgraphs = n_subgraphs};
     if (n_outputs > MOST_OUTPUTS)
         return tfr_fail(err, TFR_ELIMIT, "node \"%s\" (%s) has %u outputs, more than %d",
                         view->name, view->op, n_outputs, MOST_OUTPUTS);
@@ -102,27 +128,89 @@ tfr_status tfr__copy_node(tfr__copy *copy, const tfr_node_view *view, const tfr_
     return tfr_graph_add_node(copy->to, &desc, outputs, err);
 }
 
+tfr_status tfr__copy_node(tfr__copy *copy, const tfr_node_view *view, const tfr_value *inputs,
+                          uint32_t n_inputs, const tfr_attr *attrs, uint32_t n_attrs,
+                          tfr_value *outputs, uint32_t n_outputs, tfr_err *err)
+{
+    return add_node(copy, view, inputs, n_inputs, attrs, n_attrs, NULL, 0, outputs, n_outputs, err);
+}
+
+/* A graph inside of a node, for a node of the copy. */
+static tfr_status copy_inside(tfr__copy *copy, const tfr_graph *graph, tfr_graph **out,
+                              tfr_err *err)
+{
+    tfr__copy inside = {.from = graph, .unnamed = copy->unnamed, .outer = copy->map};
+    tfr_status status = tfr_graph_create_child(copy->to, tfr_graph_name(graph), &inside.to, err);
+    if (status)
+        return status;
+    status = make_map(&inside, err);
+    if (!status)
+        status = copy_inputs(&inside, err);
+    if (!status)
+        status = copy_values(&inside, err);
+    if (!status)
+        status = tfr__copy_nodes(&inside, err);
+    for (uint32_t i = 0; !status && i < tfr_graph_n_outputs(graph); i++) {
+        const tfr_value_type *declared = tfr_graph_output_type(graph, i);
+        tfr_value_type type;
+        const char *name = copy->unnamed ? NULL : tfr_graph_output_name(graph, i);
+        status = tfr_graph_add_output(inside.to, inside.map[tfr_graph_output(graph, i)], name, err);
+        if (!status && declared)
+            status = copy_type(&inside, declared, &type, err);
+        if (!status && declared)
+            status = tfr_graph_declare_output(inside.to, i, &type, err);
+    }
+    tfr__copy_finish(&inside, status ? NULL : out);
+    return status;
+}
+
+/* Attributes and graphs of a node. */
+static tfr_status copy_attrs(tfr__copy *copy, const tfr_node_view *view, tfr_attr *attrs,
+                             uint32_t *n_attrs, tfr_subgraph *graphs, uint32_t *n_graphs,
+                             tfr_err *err)
+{
+    tfr_status status = TFR_OK;
+    for (uint32_t i = 0; !status && i < view->n_attrs; i++) {
+        const tfr_attr *attr =
+            (const tfr_attr *)((const char *)view->attrs + (size_t)i * view->attr_stride);
+        if (attr->type != TFR_ATTR_GRAPH) {
+            attrs[(*n_attrs)++] = *attr;
+            continue;
+        }
+        graphs[*n_graphs].name = attr->name;
+        status =
+            copy_inside(copy, tfr_node_subgraph(view, attr->name), &graphs[*n_graphs].graph, err);
+        *n_graphs += !status;
+    }
+    return status;
+}
+
 /* The node as it is. */
 static tfr_status copy_plain(tfr__copy *copy, const tfr_node_view *view, tfr_err *err)
 {
     tfr_value outputs[MOST_OUTPUTS];
     tfr_value *inputs = malloc(((size_t)view->n_inputs + 1) * sizeof *inputs);
     tfr_attr *attrs = calloc((size_t)view->n_attrs + 1, sizeof *attrs);
+    tfr_subgraph *graphs = calloc((size_t)view->n_subgraphs + 1, sizeof *graphs);
+    uint32_t n_attrs = 0, n_graphs = 0;
     tfr_status status = TFR_OK;
-    if (!inputs || !attrs)
+    if (!inputs || !attrs || !graphs)
         status = tfr_fail(err, TFR_ENOMEM, "out of memory for node \"%s\"", view->name);
     for (uint32_t i = 0; !status && i < view->n_inputs; i++)
         inputs[i] = view->inputs[i] == TFR_VALUE_NONE ? TFR_VALUE_NONE : copy->map[view->inputs[i]];
-    for (uint32_t i = 0; !status && i < view->n_attrs; i++)
-        memcpy(&attrs[i], (const char *)view->attrs + (size_t)i * view->attr_stride, sizeof *attrs);
     if (!status)
-        status = tfr__copy_node(copy, view, inputs, view->n_inputs, attrs, view->n_attrs, outputs,
-                                view->n_outputs, err);
+        status = copy_attrs(copy, view, attrs, &n_attrs, graphs, &n_graphs, err);
+    if (!status)
+        status = add_node(copy, view, inputs, view->n_inputs, attrs, n_attrs, graphs, n_graphs,
+                          outputs, view->n_outputs, err);
+    for (uint32_t i = 0; status && i < n_graphs; i++)
+        tfr_graph_release(graphs[i].graph);
     for (uint32_t i = 0; !status && i < view->n_outputs; i++)
         if (view->outputs[i] != TFR_VALUE_NONE)
             copy->map[view->outputs[i]] = outputs[i];
     free(inputs);
     free(attrs);
+    free(graphs);
     return status;
 }
 
@@ -133,10 +221,6 @@ tfr_status tfr__copy_nodes(tfr__copy *copy, tfr_err *err)
         tfr_node_view view = {.size = sizeof view};
         bool done = false;
         status = tfr_graph_node(copy->from, i, &view, err);
-        if (!status && view.n_subgraphs)
-            status = tfr_fail(err, TFR_EUNSUPPORTED,
-                              "node \"%s\" (%s) has graphs inside, which cannot be trained yet",
-                              view.name, view.op);
         if (!status && copy->node)
             status = copy->node(copy, i, &view, &done, err);
         if (!status && !done)
@@ -145,12 +229,17 @@ tfr_status tfr__copy_nodes(tfr__copy *copy, tfr_err *err)
     return status;
 }
 
+void tfr__copy_leave(tfr__copy *copy)
+{
+    free(copy->map);
+    copy->map = NULL;
+}
+
 void tfr__copy_finish(tfr__copy *copy, tfr_graph **out)
 {
     if (out)
         *out = copy->to;
     else
         tfr_graph_release(copy->to);
-    free(copy->map);
-    copy->map = NULL;
+    tfr__copy_leave(copy);
 }

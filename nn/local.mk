@@ -6,11 +6,15 @@ libtfrun_nn_core_la_SOURCES = \
 	nn/autodiff.c \
 	nn/autodiff.h \
 	nn/autodiff_attention.c \
+	nn/autodiff_control.c \
 	nn/autodiff_conv.c \
 	nn/autodiff_einsum.c \
 	nn/autodiff_elementwise.c \
 	nn/autodiff_formula.c \
+	nn/autodiff_inside.c \
+	nn/autodiff_inside.h \
 	nn/autodiff_kit.c \
+	nn/autodiff_loop.c \
 	nn/autodiff_matmul.c \
 	nn/autodiff_move.c \
 	nn/autodiff_norm.c \

@@ -22,6 +22,7 @@ unit_tests = \
 	tests/test_alloc \
 	tests/test_arena \
 	tests/test_autodiff \
+	tests/test_autodiff_control \
 	tests/test_autodiff_layers \
 	tests/test_autodiff_math \
 	tests/test_autodiff_move \
@@ -216,6 +217,10 @@ tests_test_arena_SOURCES = tests/test_arena.c
 tests_test_autodiff_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_autodiff_LDADD = $(TFR_TEST_NN)
 tests_test_autodiff_SOURCES = tests/test_autodiff.c
+
+tests_test_autodiff_control_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_autodiff_control_LDADD = $(TFR_TEST_NN)
+tests_test_autodiff_control_SOURCES = tests/gradient_kit.h tests/test_autodiff_control.c
 
 tests_test_autodiff_layers_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_autodiff_layers_LDADD = $(TFR_TEST_NN)
