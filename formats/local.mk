@@ -71,10 +71,12 @@ libtfrun_formats_la_SOURCES = \
 
 lib_LTLIBRARIES += libtfrun-nn.la
 libtfrun_nn_la_SOURCES =
-libtfrun_nn_la_LIBADD = libtfrun-nn-core.la libtfrun-formats.la libtfrun.la $(JANSSON_LIBS)
+libtfrun_nn_la_LIBADD = libtfrun-nn-core.la libtfrun-nn-data.la libtfrun-nn-digits.la \
+	libtfrun-formats.la libtfrun.la $(JANSSON_LIBS)
 libtfrun_nn_la_LDFLAGS = $(AM_LDFLAGS) $(TFR_NO_UNDEFINED) -version-info 0:0:0 \
 	-Wl,--version-script=$(top_srcdir)/formats/libtfrun-nn.map
-libtfrun_nn_la_DEPENDENCIES = libtfrun-nn-core.la libtfrun-formats.la libtfrun.la \
+libtfrun_nn_la_DEPENDENCIES = libtfrun-nn-core.la libtfrun-nn-data.la libtfrun-nn-digits.la \
+	libtfrun-formats.la libtfrun.la \
 	formats/libtfrun-nn.map
 EXTRA_DIST += formats/libtfrun-nn.map
 

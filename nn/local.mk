@@ -39,6 +39,7 @@ libtfrun_nn_core_la_SOURCES = \
 tfruninclude_HEADERS += \
 	include/tfrun/autodiff.h \
 	include/tfrun/checkpoint.h \
+	include/tfrun/dataset.h \
 	include/tfrun/net.h \
 	include/tfrun/train.h \
 	$(NULL)
@@ -55,10 +56,22 @@ tfr_digits = \
 	nn/data/random.h \
 	$(NULL)
 
-noinst_LTLIBRARIES += libtfrun-nn-order.la
-libtfrun_nn_order_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PUBLIC_INCLUDES)
-libtfrun_nn_order_la_SOURCES = \
+# Data to train with; formats/ has the files of the mapping kit.
+noinst_LTLIBRARIES += libtfrun-nn-data.la
+libtfrun_nn_data_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PUBLIC_INCLUDES) -I$(top_srcdir)
+libtfrun_nn_data_la_SOURCES = \
+	nn/data/batches.c \
+	nn/data/dataset.c \
+	nn/data/dataset.h \
+	nn/data/idx.c \
+	nn/data/inflate.c \
+	nn/data/inflate.h \
+	nn/data/library.c \
+	nn/data/library.h \
 	nn/data/order.c \
 	nn/data/order.h \
+	nn/data/parallel.c \
+	nn/data/parallel.h \
 	nn/data/random.h \
+	nn/data/synthetic.c \
 	$(NULL)

@@ -9,7 +9,8 @@ TFR_TEST_NN_INCLUDES = $(TFR_TEST_INCLUDES) -I$(top_srcdir)/formats
 TFR_TEST_FORMATS = libtfrun-formats.la libtfrun-core.la $(CUNIT_LIBS) $(JANSSON_LIBS)
 # The objects of nn/, not their archive: it would give only what somebody names, and formats/ does
 # not name nn/.
-TFR_WITH_NN = $(libtfrun_nn_core_la_OBJECTS) libtfrun-formats.la libtfrun-core.la $(JANSSON_LIBS)
+TFR_WITH_NN = $(libtfrun_nn_core_la_OBJECTS) libtfrun-nn-data.la libtfrun-nn-digits.la \
+	libtfrun-formats.la libtfrun-core.la $(JANSSON_LIBS)
 TFR_TEST_NN = $(TFR_WITH_NN) $(CUNIT_LIBS)
 
 unit_tests = \
@@ -35,6 +36,7 @@ unit_tests = \
 	tests/test_cost \
 	tests/test_deterministic \
 	tests/test_data_order \
+	tests/test_dataset \
 	tests/test_device \
 	tests/test_digits \
 	tests/test_digits_unoptimized \
@@ -272,8 +274,12 @@ tests_test_deterministic_SOURCES = tests/session_kit.h tests/test_deterministic.
 tests_test_deterministic_DEPENDENCIES = libtfrun-core.la tests/fakeacc/fakeacc.la
 
 tests_test_data_order_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) -I$(top_srcdir) $(CUNIT_CFLAGS)
-tests_test_data_order_LDADD = libtfrun-nn-order.la $(CUNIT_LIBS)
+tests_test_data_order_LDADD = libtfrun-nn-data.la $(CUNIT_LIBS)
 tests_test_data_order_SOURCES = tests/test_data_order.c
+
+tests_test_dataset_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) -I$(top_srcdir) $(CUNIT_CFLAGS)
+tests_test_dataset_LDADD = $(TFR_TEST_NN) -lpthread
+tests_test_dataset_SOURCES = tests/idx_kit.h tests/temp_path.h tests/test_dataset.c
 
 tests_test_device_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_device_LDADD = $(TFR_TEST_CORE)
