@@ -44,16 +44,17 @@ tfruninclude_HEADERS += \
 	include/tfrun/train.h \
 	$(NULL)
 
-# Digit images have the same bytes everywhere, so products and sums are rounded one by one.
+# Digit images have the same bytes everywhere, and so has augmentation: products and sums are rounded one by one.
 noinst_LTLIBRARIES += libtfrun-nn-digits.la
 libtfrun_nn_digits_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PUBLIC_INCLUDES)
 libtfrun_nn_digits_la_CFLAGS = $(AM_CFLAGS) -ffp-contract=off
-libtfrun_nn_digits_la_SOURCES = $(tfr_digits)
+libtfrun_nn_digits_la_SOURCES = $(tfr_digits) nn/data/augment.c nn/data/augment.h
 tfr_digits = \
 	nn/data/digits.c \
 	nn/data/digits.h \
 	nn/data/glyphs.c \
 	nn/data/random.h \
+	nn/data/rotation.h \
 	$(NULL)
 
 # Data to train with; formats/ has the files of the mapping kit.
@@ -72,6 +73,8 @@ libtfrun_nn_data_la_SOURCES = \
 	nn/data/order.h \
 	nn/data/parallel.c \
 	nn/data/parallel.h \
+	nn/data/prefetch.c \
+	nn/data/prefetch.h \
 	nn/data/random.h \
 	nn/data/synthetic.c \
 	$(NULL)

@@ -79,8 +79,9 @@ typedef struct tfr_batch_options {
     uint32_t size;
     uint32_t batch;    /* samples */
     uint32_t shuffle;  /* 0 = in order; else by a permutation of (seed, epoch) */
-    uint32_t augment;  /* not in this version: 0 */
-    uint32_t prefetch; /* not in this version: no matter */
+    uint32_t augment;  /* not 0: images are rotated by up to 10 degrees and shifted by up to 7 % of
+                          their size, by (seed, epoch, index) */
+    uint32_t prefetch; /* batches that a thread prepares ahead, 0 = none, at most 64 */
     uint32_t reserved;
     uint64_t seed;
 } tfr_batch_options;

@@ -4,8 +4,10 @@
 #include <string.h>
 #include <tfrun/fail.h>
 
+#include "augment.h"
 #include "dataset.h"
 #include "order.h"
+#include "prefetch.h"
 
 /* A batch in memory of its own, which is used again. */
 typedef struct slot {
@@ -13,17 +15,24 @@ typedef struct slot {
     tfr_tensor *part_input, *part_target; /* views of them, where fewer samples are left */
 } slot;
 
+enum { PREFETCH_MOST = 64 };
+
 struct tfr_batches {
     tfr_dataset *dataset;
     tfr_batch_options options;
     int64_t epoch, position;
+    int64_t first; /* position of batch 0, where the epoch was started */
+    int64_t taken; /* batches since then */
     int64_t *order;
-    slot slot;
+    float *scratch;          /* of a channel, for augmentation */
+    tfr__prefetch *prefetch; /* NULL before the first batch, and without */
+    uint32_t n_slots;        /* the one that was given out, and those ahead of it */
+    slot slots[];
 };
 
 /* ---- slots ----------------------------------------------------------------------------------- */
 
-static void slot_cut(slot *s)
+static void slot_unite(slot *s)
 {
     tfr_tensor_release(s->part_input);
     tfr_tensor_release(s->part_target);
@@ -32,7 +41,7 @@ static void slot_cut(slot *s)
 
 static void slot_destroy(slot *s)
 {
-    slot_cut(s);
+    slot_unite(s);
     tfr_tensor_release(s->input);
     tfr_tensor_release(s->target);
 }
@@ -44,12 +53,12 @@ static tfr_status first_rows(tfr_tensor *whole, int64_t n, tfr_tensor **out, tfr
     return tfr_tensor_view(whole, 0, &shape, tfr_tensor_strides(whole), out, err);
 }
 
-/* The first n samples of what is in the slot. */
-static tfr_status slot_give(slot *s, int64_t n, tfr_tensor **input, tfr_tensor **target,
-                            tfr_err *err)
+/* The slot's first n samples, whatever is or will be in it. */
+static tfr_status slot_cut(slot *s, int64_t n, tfr_tensor **input, tfr_tensor **target,
+                           tfr_err *err)
 {
     tfr_status status = TFR_OK;
-    slot_cut(s);
+    slot_unite(s);
     if (n == tfr_tensor_shape(s->input)->dims[0]) {
         *input = s->input;
         *target = s->target;
@@ -67,7 +76,8 @@ static tfr_status slot_give(slot *s, int64_t n, tfr_tensor **input, tfr_tensor *
 
 /* ---- batches --------------------------------------------------------------------------------- */
 
-static tfr_status read_options(const tfr_batch_options *given, tfr_batch_options *o, tfr_err *err)
+static tfr_status read_options(const tfr_dataset *dataset, const tfr_batch_options *given,
+                               tfr_batch_options *o, tfr_err *err)
 {
     const tfr_batch_options defaults = TFR_BATCH_OPTIONS_INIT;
     *o = defaults;
@@ -75,9 +85,32 @@ static tfr_status read_options(const tfr_batch_options *given, tfr_batch_options
         memcpy(o, given, given->size < sizeof *o ? given->size : sizeof *o);
     if (!o->batch)
         return tfr_fail(err, TFR_EINVAL, "batches of no samples; at least 1 is needed");
-    if (o->augment)
-        return tfr_fail(err, TFR_EUNSUPPORTED, "augment is not in this version");
+    if (o->batch > dataset->count)
+        o->batch = (uint32_t)dataset->count;
+    if (o->prefetch > PREFETCH_MOST)
+        return tfr_fail(err, TFR_EINVAL, "prefetch is %u batches, at most %d can be", o->prefetch,
+                        PREFETCH_MOST);
+    if (o->augment && dataset->sample.rank != 3)
+        return tfr_fail(err, TFR_EINVAL,
+                        "%s: augment is for images, and these samples have %d dims, not 3",
+                        dataset->name, dataset->sample.rank);
     return TFR_OK;
+}
+
+static tfr_status allocate(tfr_batches *b, tfr_err *err)
+{
+    const tfr_dataset *d = b->dataset;
+    tfr_status status = TFR_OK;
+    b->order = malloc((size_t)d->count * sizeof *b->order);
+    if (b->options.augment)
+        b->scratch = malloc((size_t)(d->sample.dims[1] * d->sample.dims[2]) * sizeof *b->scratch);
+    if (!b->order || (b->options.augment && !b->scratch))
+        return tfr_fail(err, TFR_ENOMEM, "%s: out of memory for the order of %lld samples", d->name,
+                        (long long)d->count);
+    for (uint32_t i = 0; !status && i < b->n_slots; i++)
+        status = tfr__dataset_create_rows(d, b->options.batch, &b->slots[i].input,
+                                          &b->slots[i].target, err);
+    return status;
 }
 
 tfr_status tfr_batches_create(tfr_dataset *dataset, const tfr_batch_options *options,
@@ -85,22 +118,16 @@ tfr_status tfr_batches_create(tfr_dataset *dataset, const tfr_batch_options *opt
 {
     tfr_batch_options o;
     tfr_batches *b;
-    tfr_status status = read_options(options, &o, err);
+    tfr_status status = read_options(dataset, options, &o, err);
     if (status)
         return status;
-    if (o.batch > dataset->count)
-        o.batch = (uint32_t)dataset->count;
-    b = calloc(1, sizeof *b);
+    b = calloc(1, sizeof *b + (o.prefetch + 1) * sizeof *b->slots);
     if (!b)
         return tfr_fail(err, TFR_ENOMEM, "%s: out of memory", dataset->name);
     b->dataset = tfr_dataset_retain(dataset);
     b->options = o;
-    b->order = malloc((size_t)dataset->count * sizeof *b->order);
-    if (!b->order)
-        status = tfr_fail(err, TFR_ENOMEM, "%s: out of memory for the order of %lld samples",
-                          dataset->name, (long long)dataset->count);
-    if (!status)
-        status = tfr__dataset_create_rows(dataset, o.batch, &b->slot.input, &b->slot.target, err);
+    b->n_slots = o.prefetch + 1;
+    status = allocate(b, err);
     if (!status)
         status = tfr_batches_start(b, 0, 0, err);
     if (status)
@@ -114,10 +141,19 @@ void tfr_batches_destroy(tfr_batches *batches)
 {
     if (!batches)
         return;
-    slot_destroy(&batches->slot);
+    tfr__prefetch_destroy(batches->prefetch);
+    for (uint32_t i = 0; i < batches->n_slots; i++)
+        slot_destroy(&batches->slots[i]);
+    free(batches->scratch);
     free(batches->order);
     tfr_dataset_release(batches->dataset);
     free(batches);
+}
+
+static int64_t batches_left(const tfr_batches *b)
+{
+    const int64_t left = b->dataset->count - b->first;
+    return (left + b->options.batch - 1) / b->options.batch;
 }
 
 tfr_status tfr_batches_start(tfr_batches *batches, int64_t epoch, int64_t position, tfr_err *err)
@@ -127,34 +163,74 @@ tfr_status tfr_batches_start(tfr_batches *batches, int64_t epoch, int64_t positi
         return tfr_fail(
             err, TFR_EINVAL, "%s: there is no position %lld of epoch %lld, but 0 to %lld",
             batches->dataset->name, (long long)position, (long long)epoch, (long long)n);
+    if (batches->prefetch)
+        tfr__prefetch_stop(batches->prefetch);
     batches->epoch = epoch;
-    batches->position = position;
+    batches->position = batches->first = position;
+    batches->taken = 0;
     if (batches->options.shuffle)
         tfr__data_order(batches->options.seed, (uint64_t)epoch, n, batches->order);
     else
         for (int64_t i = 0; i < n; i++)
             batches->order[i] = i;
+    if (batches->prefetch)
+        tfr__prefetch_begin(batches->prefetch, batches_left(batches));
+    return TFR_OK;
+}
+
+static int64_t samples_of(const tfr_batches *b, int64_t number)
+{
+    const int64_t left = b->dataset->count - b->first - number * b->options.batch;
+    return left < b->options.batch ? left : b->options.batch;
+}
+
+/* Fills the slot of a batch that there is, on the thread of prefetch or on the caller's. */
+static tfr_status fill(void *user, int64_t number, tfr_err *err)
+{
+    tfr_batches *b = user;
+    const tfr_dataset *d = b->dataset;
+    const slot *s = &b->slots[number % b->n_slots];
+    const int64_t *indices = b->order + b->first + number * b->options.batch;
+    const int64_t n = samples_of(b, number);
+    float *input = tfr_tensor_data(s->input);
+    tfr_status status =
+        tfr__dataset_fill(d, indices, (uint32_t)n, input, tfr_tensor_data(s->target), err);
+
+    if (status || !b->options.augment)
+        return status;
+    for (int64_t i = 0; i < n; i++)
+        tfr__augment(b->options.seed, (uint64_t)b->epoch, (uint64_t)indices[i], d->sample.dims[0],
+                     d->sample.dims[1], d->sample.dims[2], input + i * tfr__dataset_inputs(d),
+                     b->scratch);
     return TFR_OK;
 }
 
 tfr_status tfr_batches_next(tfr_batches *b, tfr_tensor **input, tfr_tensor **target, tfr_err *err)
 {
-    const int64_t left = b->dataset->count - b->position;
-    const int64_t n = left < b->options.batch ? left : b->options.batch;
+    const int64_t n = samples_of(b, b->taken);
+    tfr_tensor *x, *y;
     tfr_status status;
 
-    if (!n) {
+    if (n <= 0) {
         *input = *target = NULL;
         return TFR_OK;
     }
-    status =
-        tfr__dataset_fill(b->dataset, b->order + b->position, (uint32_t)n,
-                          tfr_tensor_data(b->slot.input), tfr_tensor_data(b->slot.target), err);
+    if (b->options.prefetch && !b->prefetch && !b->taken) {
+        b->prefetch = tfr__prefetch_create(b->options.prefetch, fill, b);
+        if (b->prefetch)
+            tfr__prefetch_begin(b->prefetch, batches_left(b));
+    }
+    /* What can fail comes first: a batch that was taken cannot be given back. */
+    status = slot_cut(&b->slots[b->taken % b->n_slots], n, &x, &y, err);
     if (!status)
-        status = slot_give(&b->slot, n, input, target, err);
-    if (!status)
-        b->position += n;
-    return status;
+        status = b->prefetch ? tfr__prefetch_take(b->prefetch, err) : fill(b, b->taken, err);
+    if (status)
+        return status;
+    b->taken++;
+    b->position += n;
+    *input = x;
+    *target = y;
+    return TFR_OK;
 }
 
 int64_t tfr_batches_epoch(const tfr_batches *batches)

@@ -16,6 +16,7 @@
 #include <tfrun/plugin.h>
 
 #include "random.h"
+#include "rotation.h"
 
 static const float JITTER = 1.1f;                          /* of points, in 24ths */
 static const float ROTATION = 0.31415927f;                 /* radians */
@@ -54,14 +55,6 @@ static float clamp(float v, float low, float high)
     return v < low ? low : v > high ? high : v;
 }
 
-/* Taylor's series, within a rounding for |a| < 0.4. */
-static void sine_cosine(float a, float *sine, float *cosine)
-{
-    const float q = a * a;
-    *sine = a * (1 - q / 6 * (1 - q / 20 * (1 - q / 42)));
-    *cosine = 1 - q / 2 * (1 - q / 12 * (1 - q / 30 * (1 - q / 56)));
-}
-
 static void place(tfr__draw *d, sheet *s)
 {
     const float scale = tfr__draw_float(d, SCALE_MIN, SCALE_MAX);
@@ -69,7 +62,7 @@ static void place(tfr__draw *d, sheet *s)
     const float shear = tfr__draw_float(d, -SHEAR, SHEAR);
     float sine, cosine;
 
-    sine_cosine(tfr__draw_float(d, -ROTATION, ROTATION), &sine, &cosine);
+    tfr__sine_cosine(tfr__draw_float(d, -ROTATION, ROTATION), &sine, &cosine);
     s->xx = cosine * width;
     s->yx = sine * width;
     s->xy = cosine * width * shear - sine * scale;
