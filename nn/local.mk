@@ -23,6 +23,10 @@ libtfrun_nn_core_la_SOURCES = \
 	nn/checkpoint.c \
 	nn/crc32c.c \
 	nn/crc32c.h \
+	nn/curves.c \
+	nn/curves.h \
+	nn/curves_events.c \
+	nn/curves_svg.c \
 	nn/graph_copy.c \
 	nn/graph_copy.h \
 	nn/graph_kit.c \
@@ -39,6 +43,7 @@ libtfrun_nn_core_la_SOURCES = \
 tfruninclude_HEADERS += \
 	include/tfrun/autodiff.h \
 	include/tfrun/checkpoint.h \
+	include/tfrun/curves.h \
 	include/tfrun/dataset.h \
 	include/tfrun/net.h \
 	include/tfrun/train.h \

@@ -34,6 +34,7 @@ unit_tests = \
 	tests/test_comm \
 	tests/test_compare \
 	tests/test_cost \
+	tests/test_curves \
 	tests/test_deterministic \
 	tests/test_data_order \
 	tests/test_dataset \
@@ -244,6 +245,10 @@ tests_test_building_DEPENDENCIES = libtfrun-core.la tests/fakeacc/fakeacc.la
 tests_test_cache_file_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_cache_file_LDADD = $(TFR_TEST_CORE)
 tests_test_cache_file_SOURCES = tests/fake/kit.h tests/test_cache_file.c
+
+tests_test_curves_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) -I$(top_srcdir) $(CUNIT_CFLAGS)
+tests_test_curves_LDADD = $(TFR_TEST_NN)
+tests_test_curves_SOURCES = tests/temp_path.h tests/test_curves.c
 
 tests_test_checkpoint_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) -I$(top_srcdir) $(CUNIT_CFLAGS)
 tests_test_checkpoint_LDADD = $(TFR_TEST_NN)
