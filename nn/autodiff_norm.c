@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* autodiff_norm.c: normalisations, Dropout, and the losses over classes. */
+#include <string.h>
+
 #include "autodiff.h"
 
 static tfr_value mul(tfr__diff *d, tfr_value a, tfr_value b)
@@ -39,7 +41,14 @@ static void inference_norm(tfr__diff *d, tfr_value g)
     give_channels(d, 4, mul(d, mul(d, g, xhat), mul(d, r, tfr__diff_scalar(d, -0.5, x))));
 }
 
-/* BatchNormalization; BatchNormTrain, too, which gives what a BatchNormalization cannot. */
+/* Gives what a BatchNormalization cannot: the mean and the inverse of the deviation. */
+static bool gives_statistics(const tfr_node_view *node)
+{
+    return node->domain[0] && node->n_outputs == 5 && node->outputs[3] != TFR_VALUE_NONE &&
+           node->outputs[4] != TFR_VALUE_NONE;
+}
+
+/* BatchNormalization and BatchNormTrain; where they do not give it, one more BatchNormTrain. */
 void tfr__diff_batch_norm(tfr__diff *d, tfr_value g)
 {
     const tfr_attr attrs[] = {TFR_SET_FLOAT("epsilon", tfr__diff_float(d, "epsilon", 1e-5f))};
@@ -48,7 +57,10 @@ void tfr__diff_batch_norm(tfr__diff *d, tfr_value g)
         inference_norm(d, g);
         return;
     }
-    tfr__diff_nodes(d, "BatchNormTrain", d->node.inputs, 5, attrs, 1, made, 5);
+    if (gives_statistics(&d->node))
+        memcpy(made, d->node.outputs, sizeof made);
+    else
+        tfr__diff_nodes(d, "BatchNormTrain", d->node.inputs, 5, attrs, 1, made, 5);
     tfr__diff_nodes(
         d, "BatchNormGrad",
         (const tfr_value[]){g, tfr__diff_in(d, 0), tfr__diff_in(d, 1), made[3], made[4]}, 5, NULL,

@@ -186,7 +186,8 @@ static tfr_status copy_attrs(tfr__copy *copy, const tfr_node_view *view, tfr_att
 }
 
 /* The node as it is. */
-static tfr_status copy_plain(tfr__copy *copy, const tfr_node_view *view, tfr_err *err)
+tfr_status tfr__copy_plain(tfr__copy *copy, const tfr_node_view *view, uint32_t n_outputs,
+                           tfr_err *err)
 {
     tfr_value outputs[MOST_OUTPUTS];
     tfr_value *inputs = malloc(((size_t)view->n_inputs + 1) * sizeof *inputs);
@@ -202,7 +203,7 @@ static tfr_status copy_plain(tfr__copy *copy, const tfr_node_view *view, tfr_err
         status = copy_attrs(copy, view, attrs, &n_attrs, graphs, &n_graphs, err);
     if (!status)
         status = add_node(copy, view, inputs, view->n_inputs, attrs, n_attrs, graphs, n_graphs,
-                          outputs, view->n_outputs, err);
+                          outputs, n_outputs, err);
     for (uint32_t i = 0; status && i < n_graphs; i++)
         tfr_graph_release(graphs[i].graph);
     for (uint32_t i = 0; !status && i < view->n_outputs; i++)
@@ -224,7 +225,7 @@ tfr_status tfr__copy_nodes(tfr__copy *copy, tfr_err *err)
         if (!status && copy->node)
             status = copy->node(copy, i, &view, &done, err);
         if (!status && !done)
-            status = copy_plain(copy, &view, err);
+            status = tfr__copy_plain(copy, &view, view.n_outputs, err);
     }
     return status;
 }

@@ -42,6 +42,9 @@ TFR_MUST_CHECK tfr_status tfr__copy_begin(tfr__copy *copy, tfr_err *err);
 TFR_MUST_CHECK tfr_status tfr__copy_enter(tfr__copy *copy, tfr_err *err);
 /* All nodes, with the graphs inside them, in which `value` and `node` are not asked. */
 TFR_MUST_CHECK tfr_status tfr__copy_nodes(tfr__copy *copy, tfr_err *err);
+/* The node as it is, with n_outputs >= view->n_outputs; sets the map of its outputs. */
+TFR_MUST_CHECK tfr_status tfr__copy_plain(tfr__copy *copy, const tfr_node_view *view,
+                                          uint32_t n_outputs, tfr_err *err);
 /* One node, with inputs of `to` (n of them as the view says), attributes and more outputs than it
  * had; outputs_wanted >= view->n_outputs. */
 TFR_MUST_CHECK tfr_status tfr__copy_node(tfr__copy *copy, const tfr_node_view *view,

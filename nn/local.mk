@@ -36,6 +36,7 @@ libtfrun_nn_core_la_SOURCES = \
 	nn/optimizer.c \
 	nn/train_graph.c \
 	nn/train_graph.h \
+	nn/train_loss.c \
 	nn/train_model.c \
 	nn/trainer.c \
 	$(NULL)

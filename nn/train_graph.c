@@ -11,6 +11,8 @@
 typedef struct making {
     const tfr__train_model *model;
     bool trains;           /* nodes are in training mode */
+    bool unbiased;         /* running variances, as PyTorch has them */
+    bool *flows;           /* by value of `from`, in training: a weight is behind it */
     tfr_session *session;  /* whose variables are constants here, or NULL */
     tfr_value *statistics; /* of `to`: running statistic, what it becomes, and so on */
     uint32_t n_statistics;
@@ -43,14 +45,15 @@ static tfr_value mapped(const tfr__copy *copy, const tfr_node_view *node, uint32
                                                                    : TFR_VALUE_NONE;
 }
 
-/* y, and the running mean and variance as they become. */
+/* BatchNormTrain: y, the running mean and variance as they become, and what the gradient reads. */
 static tfr_status add_batch_norm(tfr__copy *copy, const tfr_node_view *node, tfr_err *err)
 {
     making *m = copy->user;
     const tfr_attr *epsilon = tfr_node_attr(node, "epsilon");
     const tfr_attr *momentum = tfr_node_attr(node, "momentum");
-    tfr_attr attrs[3] = {TFR_SET_INT("training_mode", 1)};
-    tfr_value in[5], out[3];
+    tfr_node_view trains = *node;
+    tfr_attr attrs[3] = {TFR_SET_INT("unbiased", m->unbiased)};
+    tfr_value in[5], out[5];
     uint32_t n = 1;
     tfr_status status;
     if (epsilon)
@@ -59,10 +62,14 @@ static tfr_status add_batch_norm(tfr__copy *copy, const tfr_node_view *node, tfr
         attrs[n++] = *momentum;
     for (uint32_t i = 0; i < 5; i++)
         in[i] = mapped(copy, node, i);
-    status = tfr__copy_node(copy, node, in, 5, attrs, n, out, 3, err);
+    trains.domain = "tfrun";
+    trains.op = "BatchNormTrain";
+    status = tfr__copy_node(copy, &trains, in, 5, attrs, n, out, 5, err);
     if (status)
         return status;
-    copy->map[node->outputs[0]] = out[0];
+    for (uint32_t i = 0; i < node->n_outputs; i++)
+        if (node->outputs[i] != TFR_VALUE_NONE)
+            copy->map[node->outputs[i]] = out[i];
     for (uint32_t i = 0; i < 2; i++)
         if (m->model->parts[node->inputs[3 + i]] == TFR__PART_RUNNING) {
             m->statistics[m->n_statistics++] = in[3 + i];
@@ -87,21 +94,37 @@ static tfr_status add_dropout(tfr__copy *copy, const tfr_node_view *node, tfr_er
     return status;
 }
 
+/* Is the gradient of the node wanted? */
+static bool flows_through(making *m, const tfr_node_view *node)
+{
+    bool flows = false;
+    for (uint32_t i = 0; i < node->n_inputs; i++) {
+        tfr_value v = node->inputs[i];
+        flows = flows ||
+                (v != TFR_VALUE_NONE && (m->flows[v] || m->model->parts[v] == TFR__PART_WEIGHT));
+    }
+    for (uint32_t i = 0; i < node->n_outputs; i++)
+        if (node->outputs[i] != TFR_VALUE_NONE)
+            m->flows[node->outputs[i]] = flows;
+    return flows;
+}
+
 static tfr_status take_node(tfr__copy *copy, uint32_t i, const tfr_node_view *node, bool *done,
                             tfr_err *err)
 {
-    const making *m = copy->user;
+    making *m = copy->user;
+    const bool flows = m->trains && flows_through(m, node);
     (void)i;
-    if (!m->trains || node->domain[0])
-        return TFR_OK;
-    if (strcmp(node->op, "BatchNormalization") == 0) {
-        *done = true;
+    *done = true;
+    if (m->trains && !node->domain[0] && strcmp(node->op, "BatchNormalization") == 0)
         return add_batch_norm(copy, node, err);
-    }
-    if (strcmp(node->op, "Dropout") == 0) {
-        *done = true;
+    if (m->trains && !node->domain[0] && strcmp(node->op, "Dropout") == 0)
         return add_dropout(copy, node, err);
-    }
+    /* The gradient reads the Indices in the order of memory. */
+    if (flows && !node->domain[0] && strcmp(node->op, "MaxPool") == 0 && node->n_outputs == 1 &&
+        !tfr_node_attr(node, "storage_order"))
+        return tfr__copy_plain(copy, node, 2, err);
+    *done = false;
     return TFR_OK;
 }
 
@@ -112,7 +135,8 @@ static tfr_status copy_model(tfr__copy *copy, making *m, tfr_err *err)
     if (m->trains) {
         m->statistics =
             calloc((size_t)4 * tfr_graph_n_nodes(m->model->graph) + 1, sizeof *m->statistics);
-        if (!m->statistics)
+        m->flows = calloc((size_t)tfr_graph_n_values(m->model->graph) + 1, sizeof *m->flows);
+        if (!m->statistics || !m->flows)
             return tfr_fail(err, TFR_ENOMEM, "out of memory for a step of graph \"%s\"",
                             tfr_graph_name(m->model->graph));
     }
@@ -120,62 +144,7 @@ static tfr_status copy_model(tfr__copy *copy, making *m, tfr_err *err)
     return status ? status : tfr__copy_nodes(copy, err);
 }
 
-/* ---- loss and metrics ------------------------------------------------------------------------ */
-
-static tfr_value add_loss(tfr__kit *kit, const tfr__train_model *m, tfr_value scores,
-                          tfr_value targets)
-{
-    const tfr_attr attrs[] = {TFR_SET_INT("keepdims", 0)};
-    tfr_value each;
-    kit->scope = "loss";
-    switch (m->loss) {
-    case TFR__LOSS_SOFTMAX:
-        return tfr__kit_op2(kit, "SoftmaxCrossEntropyLoss", scores, targets);
-    case TFR__LOSS_SIGMOID: /* -y log s(x) - (1 - y) log(1 - s(x)) = softplus(x) - x y */
-        each = tfr__kit_op2(kit, "Sub", tfr__kit_op1(kit, "Softplus", scores),
-                            tfr__kit_op2(kit, "Mul", scores, targets));
-        return tfr__kit_node(kit, "ReduceMean", &each, 1, attrs, 1);
-    default:
-        each = tfr__kit_op2(kit, "Sub", scores, targets);
-        each = tfr__kit_op2(kit, "Mul", each, each);
-        return tfr__kit_node(kit, "ReduceMean", &each, 1, attrs, 1);
-    }
-}
-
-/* Of how many of the targets, as a part of 1, the highest score is that of their class. */
-static tfr_value add_accuracy(tfr__kit *kit, tfr_value scores, tfr_value targets)
-{
-    const tfr_attr arg_max[] = {TFR_SET_INT("axis", 1), TFR_SET_INT("keepdims", 0)};
-    const tfr_attr mean[] = {TFR_SET_INT("keepdims", 0)};
-    tfr_value best = tfr__kit_node(kit, "ArgMax", &scores, 1, arg_max, 2);
-    tfr_value right = tfr__kit_cast(kit, tfr__kit_op2(kit, "Equal", best, targets), TFR_DTYPE_F64);
-    return tfr__kit_node(kit, "ReduceMean", &right, 1, mean, 1);
-}
-
-static void add_to(tfr__kit *kit, const char *name, tfr_dtype dtype, tfr_value share)
-{
-    tfr_value sum = tfr__kit_variable(kit, name, dtype, &(tfr_shape){.rank = 0}, 0);
-    tfr__kit_update(kit, sum, tfr__kit_op2(kit, "Add", sum, share));
-}
-
-/* Sums over samples, in state. */
-static void add_metrics(tfr__kit *kit, const tfr__train_model *m, tfr_value loss, tfr_value scores,
-                        tfr_value targets)
-{
-    const tfr_attr first[] = {TFR_SET_INT("start", 0), TFR_SET_INT("end", 1)};
-    const tfr_attr sum[] = {TFR_SET_INT("keepdims", 0)};
-    tfr_value n, samples;
-    kit->scope = "metrics";
-    n = tfr__kit_node(kit, "Shape", &targets, 1, first, 2);
-    n = tfr__kit_node(kit, "ReduceSum", &n, 1, sum, 1); /* of rank 0 */
-    samples = tfr__kit_cast(kit, n, TFR_DTYPE_F64);
-    add_to(kit, TFR__LOSS_SUM, TFR_DTYPE_F64,
-           tfr__kit_op2(kit, "Mul", tfr__kit_cast(kit, loss, TFR_DTYPE_F64), samples));
-    add_to(kit, TFR__N_SAMPLES, TFR_DTYPE_I64, n);
-    if (m->loss == TFR__LOSS_SOFTMAX)
-        add_to(kit, TFR__ACCURACY_SUM, TFR_DTYPE_F64,
-               tfr__kit_op2(kit, "Mul", add_accuracy(kit, scores, targets), samples));
-}
+/* ---- the graphs ------------------------------------------------------------------------------ */
 
 static tfr_value add_targets(tfr__kit *kit, const tfr__train_model *m)
 {
@@ -194,8 +163,6 @@ static void add_output(tfr__kit *kit, tfr_value v, const char *name)
     if (!kit->status)
         kit->status = tfr_graph_add_output(kit->graph, v, name, kit->err);
 }
-
-/* ---- the graphs ------------------------------------------------------------------------------ */
 
 static void add_updates(tfr__kit *kit, const tfr__copy *copy, const making *m,
                         const tfr__optimizer *optimizer, tfr_value loss)
@@ -221,7 +188,7 @@ static void add_updates(tfr__kit *kit, const tfr__copy *copy, const making *m,
 tfr_status tfr__train_step_graph(const tfr__train_model *model, const tfr__optimizer *optimizer,
                                  tfr_graph **out, tfr_err *err)
 {
-    making m = {.model = model, .trains = true};
+    making m = {.model = model, .trains = true, .unbiased = optimizer->torch};
     tfr__copy copy = {.to = NULL};
     tfr__kit kit = {.err = err};
     tfr_value scores, targets, loss;
@@ -230,13 +197,14 @@ tfr_status tfr__train_step_graph(const tfr__train_model *model, const tfr__optim
     if (!kit.status) {
         scores = copy.map[model->scores];
         targets = add_targets(&kit, model);
-        loss = add_loss(&kit, model, scores, targets);
-        add_metrics(&kit, model, loss, scores, targets);
+        loss = tfr__train_add_loss(&kit, model, true, scores, targets);
+        tfr__train_add_metrics(&kit, model, loss, scores, targets);
         add_output(&kit, loss, "loss");
         add_updates(&kit, &copy, &m, optimizer, loss);
     }
     tfr__copy_finish(&copy, kit.status ? NULL : out);
     free(m.statistics);
+    free(m.flows);
     return kit.status;
 }
 
@@ -251,9 +219,9 @@ tfr_status tfr__train_evaluation_graph(const tfr__train_model *model, tfr_graph 
     if (!kit.status) {
         scores = copy.map[model->scores];
         targets = add_targets(&kit, model);
-        add_output(&kit, add_loss(&kit, model, scores, targets), "loss");
+        add_output(&kit, tfr__train_add_loss(&kit, model, false, scores, targets), "loss");
         if (model->loss == TFR__LOSS_SOFTMAX)
-            add_output(&kit, add_accuracy(&kit, scores, targets), "accuracy");
+            add_output(&kit, tfr__train_add_accuracy(&kit, scores, targets), "accuracy");
     }
     tfr__copy_finish(&copy, kit.status ? NULL : out);
     return kit.status;

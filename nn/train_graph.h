@@ -65,6 +65,17 @@ TFR_MUST_CHECK tfr_status tfr__train_trained_graph(const tfr__train_model *model
                                                    tfr_session *session, tfr_graph **out,
                                                    tfr_err *err);
 
+/* ---- train_loss.c ---------------------------------------------------------------------------- */
+
+/* A mean over the batch; `trains` adds what its gradient reads. */
+tfr_value tfr__train_add_loss(tfr__kit *kit, const tfr__train_model *model, bool trains,
+                              tfr_value scores, tfr_value targets);
+/* Of how many of the targets, as a part of 1, the highest score is that of their class. */
+tfr_value tfr__train_add_accuracy(tfr__kit *kit, tfr_value scores, tfr_value targets);
+/* Sums over samples, in state. */
+void tfr__train_add_metrics(tfr__kit *kit, const tfr__train_model *model, tfr_value loss,
+                            tfr_value scores, tfr_value targets);
+
 /* ---- optimizer.c ----------------------------------------------------------------------------- */
 
 TFR_MUST_CHECK tfr_status tfr__optimizer_init(tfr__optimizer *optimizer,
