@@ -37,7 +37,8 @@ tfr_status tfr__optimizer_init(tfr__optimizer *o, const tfr_train_options *optio
                                               : torch            ? 1e-2
                                                                  : 4e-3),
         .clip_value = given(options->clip_value, 0),
-        .clip_norm = given(options->clip_norm, 0)};
+        .clip_norm = given(options->clip_norm, 0),
+        .clip_norm_each = given(options->clip_norm_each, 0)};
     if (!(o->beta_1 < 1 && o->beta_2 < 1 && o->momentum < 1))
         return tfr_fail(err, TFR_EINVAL, "beta_1, beta_2 and momentum of %s are below 1", name);
     return TFR_OK;
@@ -159,34 +160,56 @@ static void sgd(const shared *s, tfr_value p, tfr_value g)
     tfr__kit_update(kit, p, tfr__kit_op2(kit, "Sub", decayed(s, p), step));
 }
 
-/* By what all gradients are multiplied: clip_norm / max(norm, clip_norm). */
-static tfr_value norm_factor(const shared *s, const tfr_value *gradients, uint32_t n)
+/* By what gradients are multiplied whose squares sum up to this, so that their norm is in bounds.
+ */
+static tfr_value norm_factor(const shared *s, tfr_value squares, double bound)
+{
+    tfr__kit *kit = s->kit;
+    tfr_value limit = number(s, bound), norm = tfr__kit_op1(kit, "Sqrt", squares);
+    if (!s->o->torch)
+        return tfr__kit_op2(kit, "Div", limit, tfr__kit_op2(kit, "Max", norm, limit));
+    norm = tfr__kit_op2(kit, "Add", norm, number(s, 1e-6));
+    return tfr__kit_op2(kit, "Min", tfr__kit_op2(kit, "Div", limit, norm), number(s, 1));
+}
+
+static tfr_value sum_squares(const shared *s, tfr_value g)
 {
     const tfr_attr attrs[] = {TFR_SET_INT("keepdims", 0)};
-    tfr_value sum = TFR_VALUE_NONE, limit = number(s, s->o->clip_norm);
-    for (uint32_t i = 0; i < n; i++) {
-        tfr_value one = tfr__kit_node(s->kit, "ReduceSumSquare", &gradients[i], 1, attrs, 1);
-        sum = i ? tfr__kit_op2(s->kit, "Add", sum, one) : one;
+    return tfr__kit_node(s->kit, "ReduceSumSquare", &g, 1, attrs, 1);
+}
+
+/* Replaces the gradients by those that are clipped: each by its norm, all by theirs, elements. */
+static void clip(const shared *s, tfr_value *gradients, uint32_t n)
+{
+    tfr__kit *kit = s->kit;
+    const tfr__optimizer *o = s->o;
+    tfr_value all = TFR_VALUE_NONE;
+    for (uint32_t i = 0; o->clip_norm_each > 0 && i < n; i++)
+        gradients[i] =
+            tfr__kit_op2(kit, "Mul", gradients[i],
+                         norm_factor(s, sum_squares(s, gradients[i]), o->clip_norm_each));
+    for (uint32_t i = 0; o->clip_norm > 0 && i < n; i++) {
+        tfr_value one = sum_squares(s, gradients[i]);
+        all = i ? tfr__kit_op2(kit, "Add", all, one) : one;
     }
-    sum = tfr__kit_op1(s->kit, "Sqrt", sum);
-    return tfr__kit_op2(s->kit, "Div", limit, tfr__kit_op2(s->kit, "Max", sum, limit));
+    if (o->clip_norm > 0)
+        all = norm_factor(s, all, o->clip_norm);
+    for (uint32_t i = 0; o->clip_norm > 0 && i < n; i++)
+        gradients[i] = tfr__kit_op2(kit, "Mul", gradients[i], all);
+    for (uint32_t i = 0; o->clip_value > 0 && i < n; i++)
+        gradients[i] = tfr__kit_op3(kit, "Clip", gradients[i], number(s, -o->clip_value),
+                                    number(s, o->clip_value));
 }
 
 void tfr__optimizer_add(tfr__kit *kit, const tfr__optimizer *o, const tfr_value *variables,
-                        const tfr_value *gradients, uint32_t n)
+                        tfr_value *gradients, uint32_t n)
 {
     shared s = {.kit = kit, .o = o, .dtype = TFR_DTYPE_F32};
-    tfr_value factor = TFR_VALUE_NONE;
     kit->scope = "optimizer";
     count_step(&s);
-    if (o->clip_norm > 0)
-        factor = norm_factor(&s, gradients, n);
+    clip(&s, gradients, n);
     for (uint32_t i = 0; i < n && !kit->status; i++) {
         tfr_value g = gradients[i];
-        if (factor != TFR_VALUE_NONE)
-            g = tfr__kit_op2(kit, "Mul", g, factor);
-        if (o->clip_value > 0)
-            g = tfr__kit_op3(kit, "Clip", g, number(&s, -o->clip_value), number(&s, o->clip_value));
         if (decays_gradient(o))
             g = tfr__kit_op2(kit, "Add", g,
                              tfr__kit_op2(kit, "Mul", variables[i], number(&s, o->decay)));

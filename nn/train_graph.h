@@ -37,7 +37,7 @@ typedef struct tfr__train_model {
 typedef struct tfr__optimizer {
     enum { TFR__ADAM, TFR__ADAMW, TFR__SGD } kind;
     bool torch;
-    double rate, momentum, beta_1, beta_2, epsilon, decay, clip_value, clip_norm;
+    double rate, momentum, beta_1, beta_2, epsilon, decay, clip_value, clip_norm, clip_norm_each;
 } tfr__optimizer;
 
 /* Variables of a step beside the model's own. */
@@ -80,8 +80,8 @@ void tfr__train_add_metrics(tfr__kit *kit, const tfr__train_model *model, tfr_va
 
 TFR_MUST_CHECK tfr_status tfr__optimizer_init(tfr__optimizer *optimizer,
                                               const tfr_train_options *options, tfr_err *err);
-/* Adds the updates of n variables. */
+/* Adds the updates of n variables; the gradients become what they are when clipped. */
 void tfr__optimizer_add(tfr__kit *kit, const tfr__optimizer *optimizer, const tfr_value *variables,
-                        const tfr_value *gradients, uint32_t n);
+                        tfr_value *gradients, uint32_t n);
 
 #endif

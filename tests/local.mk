@@ -130,6 +130,7 @@ unit_tests = \
 	tests/test_timeout \
 	tests/test_trace \
 	tests/test_train_graph \
+	tests/test_train_recorded \
 	tests/test_trainer \
 	tests/test_tuning \
 	tests/test_unaligned \
@@ -607,6 +608,10 @@ tests_test_tensor_SOURCES = tests/test_tensor.c
 tests_test_train_graph_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_train_graph_LDADD = $(TFR_TEST_NN)
 tests_test_train_graph_SOURCES = tests/session_kit.h tests/test_train_graph.c
+
+tests_test_train_recorded_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_train_recorded_LDADD = $(TFR_TEST_NN)
+tests_test_train_recorded_SOURCES = tests/session_kit.h tests/test_train_recorded.c tests/train_recorded.h
 
 tests_test_trainer_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_trainer_LDADD = $(TFR_TEST_NN)

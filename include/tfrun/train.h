@@ -42,7 +42,8 @@ typedef struct tfr_trainer tfr_trainer;
  *            Hutter, 2017)
  *   "sgd"    m = momentum m - rate g, p += m, with rate .01 and momentum 0; for TFR_NET_TORCH
  *            m = momentum m + g, p -= rate m, with rate .001
- * Order: clip, decay, update.
+ * Order: clip, decay, update. For TFR_NET_TORCH decay of "adam" and "sgd" is g += d p, for others
+ * p -= rate d p before the update; and norms clip by min(1, bound / (norm + 1e-6)).
  */
 typedef struct tfr_train_options {
     uint32_t size;
@@ -59,6 +60,7 @@ typedef struct tfr_train_options {
     const char *math_mode; /* as of a session */
     int32_t fallback;      /* tfr_fallback */
     uint32_t no_programs;
+    double clip_norm_each; /* each gradient by clip_norm_each / max(its norm, that); 0 = not */
 } tfr_train_options;
 #define TFR_TRAIN_OPTIONS_INIT                                                                     \
     {                                                                                              \
