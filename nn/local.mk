@@ -34,6 +34,8 @@ libtfrun_nn_core_la_SOURCES = \
 	nn/net.c \
 	nn/onnx_gradient.c \
 	nn/optimizer.c \
+	nn/schedule.c \
+	nn/schedule.h \
 	nn/train_graph.c \
 	nn/train_graph.h \
 	nn/train_loss.c \

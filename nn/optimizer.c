@@ -4,10 +4,12 @@
  * ops trains, and a compiler sees through them. What depends on the step alone is computed once, in
  * float64, as 1 - beta^t would lose most of its digits in float32.
  */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <tfrun/fail.h>
 
+#include "schedule.h"
 #include "train_graph.h"
 
 static double given(double value, double absent)
@@ -28,6 +30,7 @@ tfr_status tfr__optimizer_init(tfr__optimizer *o, const tfr_train_options *optio
     *o = (tfr__optimizer){
         .kind = kind,
         .torch = torch,
+        .is_scheduled = options->schedule != NULL,
         .rate = given(options->learning_rate, kind == TFR__SGD && !torch ? 1e-2 : 1e-3),
         .momentum = given(options->momentum, 0),
         .beta_1 = given(options->beta_1, .9),
@@ -68,6 +71,24 @@ static tfr_value rest(tfr__kit *kit, double beta, tfr_value t)
     return tfr__kit_op2(kit, "Sub", wide(kit, 1), tfr__kit_op2(kit, "Pow", wide(kit, beta), t));
 }
 
+/* What the trainer remembers of a schedule, in variables that no node reads. */
+static void keep_schedule(shared *s)
+{
+    const tfr_shape shape = {1, {4}};
+    tfr__plateau *p;
+    tfr_value out;
+    tfr_tensor *tensor = NULL;
+    tfr__kit_variable(s->kit, TFR__BASE_RATE, TFR_DTYPE_F64, &(tfr_shape){.rank = 0}, s->o->rate);
+    if (!s->kit->status)
+        s->kit->status = tfr_tensor_create(TFR_DTYPE_F64, &shape, &tensor, s->kit->err);
+    if (s->kit->status)
+        return;
+    p = tfr_tensor_data(tensor);
+    *p = (tfr__plateau)TFR__PLATEAU_INIT;
+    s->kit->status = tfr_graph_add_variable(s->kit->graph, TFR__PLATEAU, tensor, &out, s->kit->err);
+    tfr_tensor_release(tensor);
+}
+
 static void count_step(shared *s)
 {
     tfr__kit *kit = s->kit;
@@ -77,6 +98,8 @@ static void count_step(shared *s)
     tfr_value now = tfr__kit_op2(kit, "Add", before, tfr__kit_scalar(kit, TFR_DTYPE_I64, 1));
     tfr_value t, root;
     tfr__kit_update(kit, before, now);
+    if (s->o->is_scheduled)
+        keep_schedule(s);
     s->rate = tfr__kit_cast(kit, rate, s->dtype);
     if (s->o->kind == TFR__SGD)
         return;

@@ -36,13 +36,15 @@ typedef struct tfr__train_model {
 /* The optimizer's numbers, none of them a default any more. */
 typedef struct tfr__optimizer {
     enum { TFR__ADAM, TFR__ADAMW, TFR__SGD } kind;
-    bool torch;
+    bool torch, is_scheduled;
     double rate, momentum, beta_1, beta_2, epsilon, decay, clip_value, clip_norm, clip_norm_each;
 } tfr__optimizer;
 
 /* Variables of a step beside the model's own. */
 #define TFR__STEPS        "optimizer.steps"
 #define TFR__RATE         "optimizer.learning_rate"
+#define TFR__BASE_RATE    "schedule.learning_rate" /* these two where there is a schedule */
+#define TFR__PLATEAU      "schedule.plateau"       /* a tfr__plateau */
 #define TFR__LOSS_SUM     "metrics.loss"
 #define TFR__ACCURACY_SUM "metrics.accuracy"
 #define TFR__N_SAMPLES    "metrics.samples"

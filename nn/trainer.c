@@ -8,6 +8,7 @@
 #include <string.h>
 #include <tfrun/fail.h>
 
+#include "schedule.h"
 #include "train_graph.h"
 
 struct tfr_trainer {
@@ -18,6 +19,13 @@ struct tfr_trainer {
     const char **variables; /* names, owned by step_graph */
     uint32_t n_variables;
     bool is_current; /* the evaluation has the weights as they are now */
+    /* What the learning rate follows, if it is given, and what the session's variables say to it,
+     * where they were not set since. */
+    tfr__schedule schedule;
+    bool is_scheduled, is_known;
+    int64_t steps;
+    double base_rate, rate;
+    tfr__plateau plateau;
 };
 
 /* ---- making one ------------------------------------------------------------------------------ */
@@ -44,6 +52,9 @@ static tfr_status create(tfr_trainer *t, tfr_runtime *runtime, tfr_graph *graph,
     tfr__optimizer optimizer;
     tfr_session_options *s = &t->session_options;
     tfr_status status = tfr__optimizer_init(&optimizer, o, err);
+    t->is_scheduled = o->schedule != NULL;
+    if (!status && o->schedule)
+        status = tfr__schedule_init(&t->schedule, o->schedule, err);
     if (!status)
         status = tfr__train_model_init(&t->model, graph, o->loss, o->freeze, err);
     if (!status)
@@ -99,13 +110,102 @@ void tfr_trainer_destroy(tfr_trainer *t)
     free(t);
 }
 
+/* ---- variables ------------------------------------------------------------------------------- */
+
+/* Copies a variable out. */
+static tfr_status read_variable(tfr_trainer *t, const char *name, void *out, tfr_err *err)
+{
+    tfr_tensor *tensor = NULL;
+    tfr_status status = tfr_session_get_variable(t->step, name, &tensor, err);
+    if (!status)
+        memcpy(out, tfr_tensor_data(tensor), tfr_tensor_bytes(tensor));
+    tfr_tensor_release(tensor);
+    return status;
+}
+
+static tfr_status write(tfr_trainer *t, const char *name, tfr_dtype dtype, const tfr_shape *shape,
+                        void *value, tfr_err *err)
+{
+    tfr_tensor *tensor = NULL;
+    tfr_status status = tfr_tensor_wrap(dtype, shape, NULL, value, NULL, NULL, &tensor, err);
+    if (!status)
+        status = tfr_session_set_variable(t->step, name, tensor, err);
+    tfr_tensor_release(tensor);
+    return status;
+}
+
+static tfr_status write_scalar(tfr_trainer *t, const char *name, tfr_dtype dtype, void *value,
+                               tfr_err *err)
+{
+    return write(t, name, dtype, &(tfr_shape){.rank = 0}, value, err);
+}
+
+/* ---- the learning rate ----------------------------------------------------------------------- */
+
+/* What the variables say to the schedule. */
+static tfr_status know(tfr_trainer *t, tfr_err *err)
+{
+    tfr_status status = t->is_known ? TFR_OK : read_variable(t, TFR__STEPS, &t->steps, err);
+    if (status || t->is_known)
+        return status;
+    status = read_variable(t, TFR__BASE_RATE, &t->base_rate, err);
+    if (!status)
+        status = read_variable(t, TFR__RATE, &t->rate, err);
+    if (!status)
+        status = read_variable(t, TFR__PLATEAU, &t->plateau, err);
+    t->is_known = !status;
+    return status;
+}
+
+/* The rate of the next step. */
+static tfr_status follow_schedule(tfr_trainer *t, tfr_err *err)
+{
+    tfr_status status = know(t, err);
+    double rate;
+    if (status)
+        return status;
+    rate = t->base_rate * tfr__schedule_factor(&t->schedule, t->steps) * t->plateau.factor;
+    if (rate == t->rate)
+        return TFR_OK;
+    status = write_scalar(t, TFR__RATE, TFR_DTYPE_F64, &rate, err);
+    t->rate = rate;
+    t->is_known = !status;
+    return status;
+}
+
+tfr_status tfr_trainer_set_learning_rate(tfr_trainer *t, double rate, tfr_err *err)
+{
+    if (!(rate >= 0 && isfinite(rate)))
+        return tfr_fail(err, TFR_EINVAL, "a learning rate of %g", rate);
+    t->is_known = false;
+    return write_scalar(t, t->is_scheduled ? TFR__BASE_RATE : TFR__RATE, TFR_DTYPE_F64, &rate, err);
+}
+
+tfr_status tfr_trainer_see(tfr_trainer *t, double value, tfr_err *err)
+{
+    tfr_status status;
+    if (!t->is_scheduled || t->schedule.kind != TFR__SCHEDULE_PLATEAU)
+        return TFR_OK;
+    status = know(t, err);
+    if (status)
+        return status;
+    tfr__schedule_see(&t->schedule, &t->plateau, value);
+    t->is_known = false;
+    return write(t, TFR__PLATEAU, TFR_DTYPE_F64, &(tfr_shape){1, {4}}, &t->plateau, err);
+}
+
 /* ---- running --------------------------------------------------------------------------------- */
 
 tfr_status tfr_trainer_step(tfr_trainer *t, tfr_tensor *input, tfr_tensor *target, tfr_err *err)
 {
     tfr_tensor *in[] = {input, target};
+    tfr_status status = t->is_scheduled ? follow_schedule(t, err) : TFR_OK;
     t->is_current = false;
-    return tfr_session_run_fetch(t->step, in, 2, NULL, 0, NULL, err);
+    if (!status)
+        status = tfr_session_run_fetch(t->step, in, 2, NULL, 0, NULL, err);
+    t->is_known = t->is_known && !status;
+    t->steps++;
+    return status;
 }
 
 /* The evaluation's weights become those of the step. */
@@ -157,39 +257,16 @@ tfr_status tfr_trainer_evaluate(tfr_trainer *t, tfr_tensor *input, tfr_tensor *t
 
 /* ---- state ----------------------------------------------------------------------------------- */
 
-/* Copies a variable of one element out. */
-static tfr_status read_scalar(tfr_trainer *t, const char *name, void *out, tfr_err *err)
-{
-    tfr_tensor *tensor = NULL;
-    tfr_status status = tfr_session_get_variable(t->step, name, &tensor, err);
-    if (!status)
-        memcpy(out, tfr_tensor_data(tensor), tfr_tensor_bytes(tensor));
-    tfr_tensor_release(tensor);
-    return status;
-}
-
-static tfr_status write_scalar(tfr_trainer *t, const char *name, tfr_dtype dtype, void *value,
-                               tfr_err *err)
-{
-    tfr_tensor *tensor = NULL;
-    tfr_status status =
-        tfr_tensor_wrap(dtype, &(tfr_shape){.rank = 0}, NULL, value, NULL, NULL, &tensor, err);
-    if (!status)
-        status = tfr_session_set_variable(t->step, name, tensor, err);
-    tfr_tensor_release(tensor);
-    return status;
-}
-
 tfr_status tfr_trainer_read_metrics(tfr_trainer *t, tfr_train_metrics *out, tfr_err *err)
 {
     tfr_train_metrics m = {.has_accuracy = t->model.loss == TFR__LOSS_SOFTMAX};
     double loss = 0, accuracy = 0, zero = 0;
     int64_t none = 0;
-    tfr_status status = read_scalar(t, TFR__LOSS_SUM, &loss, err);
+    tfr_status status = read_variable(t, TFR__LOSS_SUM, &loss, err);
     if (!status)
-        status = read_scalar(t, TFR__N_SAMPLES, &m.samples, err);
+        status = read_variable(t, TFR__N_SAMPLES, &m.samples, err);
     if (!status && m.has_accuracy)
-        status = read_scalar(t, TFR__ACCURACY_SUM, &accuracy, err);
+        status = read_variable(t, TFR__ACCURACY_SUM, &accuracy, err);
     if (!status)
         status = write_scalar(t, TFR__LOSS_SUM, TFR_DTYPE_F64, &zero, err);
     if (!status)
@@ -207,14 +284,7 @@ tfr_status tfr_trainer_read_metrics(tfr_trainer *t, tfr_train_metrics *out, tfr_
 
 tfr_status tfr_trainer_steps(tfr_trainer *t, int64_t *out, tfr_err *err)
 {
-    return read_scalar(t, TFR__STEPS, out, err);
-}
-
-tfr_status tfr_trainer_set_learning_rate(tfr_trainer *t, double rate, tfr_err *err)
-{
-    if (!(rate >= 0 && isfinite(rate)))
-        return tfr_fail(err, TFR_EINVAL, "a learning rate of %g", rate);
-    return write_scalar(t, TFR__RATE, TFR_DTYPE_F64, &rate, err);
+    return read_variable(t, TFR__STEPS, out, err);
 }
 
 tfr_status tfr_trainer_graph(tfr_trainer *t, tfr_graph **out, tfr_err *err)
@@ -236,7 +306,7 @@ tfr_status tfr_trainer_get_variable(tfr_trainer *t, const char *name, tfr_tensor
 tfr_status tfr_trainer_set_variable(tfr_trainer *t, const char *name, const tfr_tensor *value,
                                     tfr_err *err)
 {
-    t->is_current = false;
+    t->is_current = t->is_known = false;
     return tfr_session_set_variable(t->step, name, value, err);
 }
 

@@ -111,6 +111,7 @@ unit_tests = \
 	tests/test_program_failure \
 	tests/test_program_memory \
 	tests/test_random \
+	tests/test_schedule \
 	tests/test_session \
 	tests/test_passes \
 	tests/test_program \
@@ -660,6 +661,10 @@ tests_test_mapped_SOURCES = tests/onnx_build.h tests/session_kit.h tests/temp_pa
 tests_test_regex_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_regex_LDADD = $(TFR_TEST_CORE)
 tests_test_regex_SOURCES = tests/session_kit.h tests/test_regex.c
+
+tests_test_schedule_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) -I$(top_srcdir) $(CUNIT_CFLAGS)
+tests_test_schedule_LDADD = $(TFR_TEST_NN)
+tests_test_schedule_SOURCES = tests/session_kit.h tests/test_schedule.c tests/train_recorded.h
 
 tests_test_session_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_session_LDADD = $(TFR_TEST_CORE)

@@ -44,6 +44,22 @@ typedef struct tfr_trainer tfr_trainer;
  *            m = momentum m + g, p -= rate m, with rate .001
  * Order: clip, decay, update. For TFR_NET_TORCH decay of "adam" and "sgd" is g += d p, for others
  * p -= rate d p before the update; and norms clip by min(1, bound / (norm + 1e-6)).
+ *
+ * Schedules, such as "cosine:steps=1000,warmup=100": the rate of a step is learning_rate times a
+ * factor, with s the number of updates before it, computed in double:
+ *   "constant"     1
+ *   "piecewise"    at=1000/2000,factors=.1/.01: 1, and from s > 1000 on .1, from s > 2000 on .01
+ *   "exponential"  steps=S,factor=F: F^(s/S); with stairs=1 s/S is rounded down
+ *   "cosine"       steps=S,end=0: end + (1 - end) (1 + cos(pi min(s/S, 1))) / 2
+ *   "polynomial"   steps=S,power=1,end=0: end + (1 - end) (1 - min(s/S, 1))^power
+ *   "one-cycle"    steps=S,peak=.3,start=.04,end=4e-6: from start up to 1 at peak S - 1, then down
+ *                  to end at S - 1, both along half a cosine
+ *   "plateau"      factor=.1,patience=10,delta=1e-4,cooldown=0,end=0: times factor, but not below
+ *                  end, whenever tfr_trainer_see has seen `patience` values in a row without one
+ *                  that is less than the best by more than delta; not within cooldown values of
+ *                  the last time
+ * All but one-cycle take warmup=W,start=0: from start up to 1 in a straight line over W steps, and
+ * then the schedule with s - W.
  */
 typedef struct tfr_train_options {
     uint32_t size;
@@ -61,6 +77,7 @@ typedef struct tfr_train_options {
     int32_t fallback;      /* tfr_fallback */
     uint32_t no_programs;
     double clip_norm_each; /* each gradient by clip_norm_each / max(its norm, that); 0 = not */
+    const char *schedule;  /* of the learning rate; NULL = none */
 } tfr_train_options;
 #define TFR_TRAIN_OPTIONS_INIT                                                                     \
     {                                                                                              \
@@ -107,8 +124,13 @@ TFR_API TFR_MUST_CHECK tfr_status tfr_trainer_evaluate(tfr_trainer *trainer, tfr
 /* Counts updates from 0. */
 TFR_API TFR_MUST_CHECK tfr_status tfr_trainer_steps(tfr_trainer *trainer, int64_t *out,
                                                     tfr_err *err);
+/* With a schedule: what its factors multiply. */
 TFR_API TFR_MUST_CHECK tfr_status tfr_trainer_set_learning_rate(tfr_trainer *trainer, double rate,
                                                                 tfr_err *err);
+
+/* A value that is to become less, such as the loss of a validation after each epoch. The schedule
+ * "plateau" goes by it, and others do nothing. */
+TFR_API TFR_MUST_CHECK tfr_status tfr_trainer_see(tfr_trainer *trainer, double value, tfr_err *err);
 
 /* The given graph with the weights as they are now; the caller owns it. */
 TFR_API TFR_MUST_CHECK tfr_status tfr_trainer_graph(tfr_trainer *trainer, tfr_graph **out,
