@@ -84,6 +84,7 @@ unit_tests = \
 	tests/test_native_handle \
 	tests/test_native_kernels \
 	tests/test_native_programs \
+	tests/test_native_train_kernels \
 	tests/test_native_ways \
 	tests/test_npy \
 	tests/test_older_version \
@@ -463,6 +464,18 @@ tests_test_native_kernels_SOURCES = tests/test_native_kernels.c tests/graph_text
 tests_test_native_programs_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_native_programs_LDADD = $(TFR_TEST_CORE)
 tests_test_native_programs_SOURCES = tests/test_native_programs.c tests/graph_text.h tests/temp_path.h
+
+tests_test_native_train_kernels_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS) \
+	-I$(top_srcdir)/plugins/cpu-native
+tests_test_native_train_kernels_LDADD = $(TFR_TEST_CORE) -lm
+tests_test_native_train_kernels_SOURCES = \
+	tests/test_native_train_kernels.c \
+	plugins/cpu-native/isa.c \
+	plugins/cpu-native/isa_avx2.c \
+	plugins/cpu-native/isa_avx512.c \
+	plugins/cpu-native/isa_portable.c \
+	plugins/cpu-native/level.c \
+	$(NULL)
 
 tests_test_native_ways_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_native_ways_LDADD = $(TFR_TEST_CORE)

@@ -13,6 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "pooled.h"
+
 /* y = f(x) for each element */
 typedef enum native_act_kind {
     NATIVE_ACT_NONE,
@@ -146,6 +148,7 @@ struct native_isa {
     /* Sums of place k lie at from + k step. False where one is not finite: nothing is written. */
     bool (*winograd_result[NATIVE_WINOGRAD_FORMS])(const float *from, int64_t step,
                                                    const native_winograd_end *end);
+    const native_pooled_isa *pooled;
 };
 
 extern const native_isa native_avx512, native_avx2, native_portable;

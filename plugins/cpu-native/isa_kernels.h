@@ -451,6 +451,7 @@ static void transpose(const float *from, int64_t from_step, float *to, int64_t t
 }
 
 #include "isa_winograd.h"
+#include "isa_pooled.h"
 
 /* ---- the table ---- */
 
@@ -480,4 +481,5 @@ const native_isa ISA_TABLE = {
     .transpose = transpose,
     .winograd_source = {winograd_source_2, winograd_source_4},
     .winograd_result = {winograd_result_2, winograd_result_4},
+    .pooled = &pooled_table,
 };

@@ -43,6 +43,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/isa_avx512.c \
 	plugins/cpu-native/isa_depthwise.h \
 	plugins/cpu-native/isa_kernels.h \
+	plugins/cpu-native/isa_pooled.h \
 	plugins/cpu-native/isa_portable.c \
 	plugins/cpu-native/isa_winograd.h \
 	plugins/cpu-native/kernel.c \
@@ -51,6 +52,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/matmul.h \
 	plugins/cpu-native/native.c \
 	plugins/cpu-native/ops.c \
+	plugins/cpu-native/pooled.h \
 	plugins/cpu-native/profile.c \
 	plugins/cpu-native/profile.h \
 	plugins/cpu-native/program.c \
