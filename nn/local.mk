@@ -3,6 +3,7 @@
 noinst_LTLIBRARIES += libtfrun-nn-core.la
 libtfrun_nn_core_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PUBLIC_INCLUDES) $(JANSSON_CFLAGS) -I$(top_srcdir)
 libtfrun_nn_core_la_SOURCES = \
+	nn/accumulate.c \
 	nn/autodiff.c \
 	nn/autodiff.h \
 	nn/autodiff_attention.c \

@@ -31,6 +31,8 @@ tfr_status tfr__optimizer_init(tfr__optimizer *o, const tfr_train_options *optio
         .kind = kind,
         .torch = torch,
         .is_scheduled = options->schedule != NULL,
+        .accumulate = options->accumulate ? options->accumulate : 1,
+        .loss_scale = options->loss_scale,
         .rate = given(options->learning_rate, kind == TFR__SGD && !torch ? 1e-2 : 1e-3),
         .momentum = given(options->momentum, 0),
         .beta_1 = given(options->beta_1, .9),
@@ -44,6 +46,8 @@ tfr_status tfr__optimizer_init(tfr__optimizer *o, const tfr_train_options *optio
         .clip_norm_each = given(options->clip_norm_each, 0)};
     if (!(o->beta_1 < 1 && o->beta_2 < 1 && o->momentum < 1))
         return tfr_fail(err, TFR_EINVAL, "beta_1, beta_2 and momentum of %s are below 1", name);
+    if (!(o->loss_scale < 1e30))
+        return tfr_fail(err, TFR_EINVAL, "a loss scale of %g, want less than 1e30", o->loss_scale);
     return TFR_OK;
 }
 
@@ -52,6 +56,7 @@ typedef struct shared {
     tfr__kit *kit;
     const tfr__optimizer *o;
     tfr_dtype dtype;
+    tfr_value when; /* a bool: whether this run updates; TFR_VALUE_NONE = it does */
     tfr_value rate, scaled_rate, epsilon; /* the last two of Adam */
 } shared;
 
@@ -69,6 +74,28 @@ static tfr_value wide(tfr__kit *kit, double value)
 static tfr_value rest(tfr__kit *kit, double beta, tfr_value t)
 {
     return tfr__kit_op2(kit, "Sub", wide(kit, 1), tfr__kit_op2(kit, "Pow", wide(kit, beta), t));
+}
+
+tfr_value tfr__optimizer_slot(tfr__kit *kit, const char *what, tfr_value weight)
+{
+    const char *of = tfr_graph_value_name(kit->graph, weight);
+    tfr_value_view view = {.size = sizeof view};
+    char name[300];
+    if (kit->status)
+        return TFR_VALUE_NONE;
+    snprintf(name, sizeof name, "%s/%s", what, of);
+    kit->status = tfr_graph_value(kit->graph, weight, &view, kit->err);
+    if (kit->status)
+        return TFR_VALUE_NONE;
+    return tfr__kit_variable(kit, name, TFR_DTYPE_F32, tfr_tensor_shape(view.tensor), 0);
+}
+
+/* The variable becomes `now`, where this run is one that updates. */
+static void update(const shared *s, tfr_value variable, tfr_value now)
+{
+    if (s->when != TFR_VALUE_NONE)
+        now = tfr__kit_op3(s->kit, "Where", s->when, now, variable);
+    tfr__kit_update(s->kit, variable, now);
 }
 
 /* What the trainer remembers of a schedule, in variables that no node reads. */
@@ -97,7 +124,7 @@ static void count_step(shared *s)
     tfr_value rate = tfr__kit_variable(kit, TFR__RATE, TFR_DTYPE_F64, &scalar, s->o->rate);
     tfr_value now = tfr__kit_op2(kit, "Add", before, tfr__kit_scalar(kit, TFR_DTYPE_I64, 1));
     tfr_value t, root;
-    tfr__kit_update(kit, before, now);
+    update(s, before, now);
     if (s->o->is_scheduled)
         keep_schedule(s);
     s->rate = tfr__kit_cast(kit, rate, s->dtype);
@@ -114,28 +141,13 @@ static void count_step(shared *s)
             tfr__kit_cast(kit, tfr__kit_op2(kit, "Mul", wide(kit, s->o->epsilon), root), s->dtype);
 }
 
-/* A state of the optimizer for each weight, such as "adam.m/conv1.weight". */
-static tfr_value slot(const shared *s, const char *what, tfr_value weight)
-{
-    const char *of = tfr_graph_value_name(s->kit->graph, weight);
-    tfr_value_view view = {.size = sizeof view};
-    char name[300];
-    if (s->kit->status)
-        return TFR_VALUE_NONE;
-    snprintf(name, sizeof name, "%s/%s", what, of);
-    s->kit->status = tfr_graph_value(s->kit->graph, weight, &view, s->kit->err);
-    if (s->kit->status)
-        return TFR_VALUE_NONE;
-    return tfr__kit_variable(s->kit, name, s->dtype, tfr_tensor_shape(view.tensor), 0);
-}
-
 /* state + (value - state) (1 - beta), which becomes the state. */
 static tfr_value average(const shared *s, tfr_value state, tfr_value value, double beta)
 {
     tfr_value step =
         tfr__kit_op2(s->kit, "Mul", tfr__kit_op2(s->kit, "Sub", value, state), number(s, 1 - beta));
     tfr_value now = tfr__kit_op2(s->kit, "Add", state, step);
-    tfr__kit_update(s->kit, state, now);
+    update(s, state, now);
     return now;
 }
 
@@ -157,11 +169,12 @@ static tfr_value decayed(const shared *s, tfr_value p)
 static void adam(const shared *s, tfr_value p, tfr_value g)
 {
     tfr__kit *kit = s->kit;
-    tfr_value m = average(s, slot(s, "adam.m", p), g, s->o->beta_1);
-    tfr_value v = average(s, slot(s, "adam.v", p), tfr__kit_op2(kit, "Mul", g, g), s->o->beta_2);
+    tfr_value m = average(s, tfr__optimizer_slot(kit, "adam.m", p), g, s->o->beta_1);
+    tfr_value v = average(s, tfr__optimizer_slot(kit, "adam.v", p), tfr__kit_op2(kit, "Mul", g, g),
+                          s->o->beta_2);
     tfr_value below = tfr__kit_op2(kit, "Add", tfr__kit_op1(kit, "Sqrt", v), s->epsilon);
     tfr_value step = tfr__kit_op2(kit, "Div", tfr__kit_op2(kit, "Mul", s->scaled_rate, m), below);
-    tfr__kit_update(kit, p, tfr__kit_op2(kit, "Sub", decayed(s, p), step));
+    update(s, p, tfr__kit_op2(kit, "Sub", decayed(s, p), step));
 }
 
 static void sgd(const shared *s, tfr_value p, tfr_value g)
@@ -169,7 +182,7 @@ static void sgd(const shared *s, tfr_value p, tfr_value g)
     tfr__kit *kit = s->kit;
     tfr_value m, kept, step = tfr__kit_op2(kit, "Mul", s->rate, g);
     if (s->o->momentum > 0) {
-        m = slot(s, "sgd.momentum", p);
+        m = tfr__optimizer_slot(kit, "sgd.momentum", p);
         kept = tfr__kit_op2(kit, "Mul", m, number(s, s->o->momentum));
         if (s->o->torch) {
             kept = tfr__kit_op2(kit, "Add", kept, g);
@@ -178,9 +191,9 @@ static void sgd(const shared *s, tfr_value p, tfr_value g)
             kept = tfr__kit_op2(kit, "Sub", kept, step);
             step = tfr__kit_op1(kit, "Neg", kept);
         }
-        tfr__kit_update(kit, m, kept);
+        update(s, m, kept);
     }
-    tfr__kit_update(kit, p, tfr__kit_op2(kit, "Sub", decayed(s, p), step));
+    update(s, p, tfr__kit_op2(kit, "Sub", decayed(s, p), step));
 }
 
 /* By what gradients are multiplied whose squares sum up to this, so that their norm is in bounds.
@@ -224,10 +237,10 @@ static void clip(const shared *s, tfr_value *gradients, uint32_t n)
                                     number(s, o->clip_value));
 }
 
-void tfr__optimizer_add(tfr__kit *kit, const tfr__optimizer *o, const tfr_value *variables,
-                        tfr_value *gradients, uint32_t n)
+void tfr__optimizer_add(tfr__kit *kit, const tfr__optimizer *o, tfr_value when,
+                        const tfr_value *variables, tfr_value *gradients, uint32_t n)
 {
-    shared s = {.kit = kit, .o = o, .dtype = TFR_DTYPE_F32};
+    shared s = {.kit = kit, .o = o, .dtype = TFR_DTYPE_F32, .when = when};
     kit->scope = "optimizer";
     count_step(&s);
     clip(&s, gradients, n);

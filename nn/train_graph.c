@@ -170,7 +170,10 @@ static void add_updates(tfr__kit *kit, const tfr__copy *copy, const making *m,
     const uint32_t n_values = tfr_graph_n_values(copy->from);
     tfr_value *weights = malloc(2 * ((size_t)n_values + 1) * sizeof *weights);
     tfr_value *gradients = weights ? weights + n_values : NULL;
+    tfr_value scale = tfr__loss_scale(kit, optimizer), when;
     uint32_t n = 0;
+    if (scale != TFR_VALUE_NONE)
+        loss = tfr__kit_op2(kit, "Mul", loss, scale);
     if (!weights && !kit->status)
         kit->status = tfr_fail(kit->err, TFR_ENOMEM, "out of memory for the weights of a step");
     for (uint32_t v = 0; !kit->status && v < n_values; v++)
@@ -178,8 +181,10 @@ static void add_updates(tfr__kit *kit, const tfr__copy *copy, const making *m,
             weights[n++] = copy->map[v];
     if (!kit->status)
         kit->status = tfr_graph_gradient(kit->graph, loss, weights, n, gradients, kit->err);
-    if (!kit->status)
-        tfr__optimizer_add(kit, optimizer, weights, gradients, n);
+    if (!kit->status) {
+        when = tfr__accumulate(kit, optimizer, scale, weights, gradients, n);
+        tfr__optimizer_add(kit, optimizer, when, weights, gradients, n);
+    }
     for (uint32_t i = 0; i < m->n_statistics; i += 2)
         tfr__kit_update(kit, m->statistics[i], m->statistics[i + 1]);
     free(weights);

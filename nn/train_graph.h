@@ -38,6 +38,8 @@ typedef struct tfr__optimizer {
     enum { TFR__ADAM, TFR__ADAMW, TFR__SGD } kind;
     bool torch, is_scheduled;
     double rate, momentum, beta_1, beta_2, epsilon, decay, clip_value, clip_norm, clip_norm_each;
+    int64_t accumulate; /* runs for an update */
+    double loss_scale;  /* to begin with; 0 = none, negative = what the graph wants */
 } tfr__optimizer;
 
 /* Variables of a step beside the model's own. */
@@ -45,6 +47,9 @@ typedef struct tfr__optimizer {
 #define TFR__RATE         "optimizer.learning_rate"
 #define TFR__BASE_RATE    "schedule.learning_rate" /* these two where there is a schedule */
 #define TFR__PLATEAU      "schedule.plateau"       /* a tfr__plateau */
+#define TFR__PENDING      "accumulate.runs"        /* since the last update */
+#define TFR__LOSS_SCALE   "loss_scale.scale"
+#define TFR__GOOD_STEPS   "loss_scale.good" /* updates since it changed */
 #define TFR__LOSS_SUM     "metrics.loss"
 #define TFR__ACCURACY_SUM "metrics.accuracy"
 #define TFR__N_SAMPLES    "metrics.samples"
@@ -82,8 +87,20 @@ void tfr__train_add_metrics(tfr__kit *kit, const tfr__train_model *model, tfr_va
 
 TFR_MUST_CHECK tfr_status tfr__optimizer_init(tfr__optimizer *optimizer,
                                               const tfr_train_options *options, tfr_err *err);
-/* Adds the updates of n variables; the gradients become what they are when clipped. */
-void tfr__optimizer_add(tfr__kit *kit, const tfr__optimizer *optimizer, const tfr_value *variables,
-                        tfr_value *gradients, uint32_t n);
+/* A state of the optimizer for a weight, such as "adam.m/conv1.weight", zeros at first. */
+tfr_value tfr__optimizer_slot(tfr__kit *kit, const char *what, tfr_value weight);
+/* Adds the updates of n variables, in runs where `when` is true or TFR_VALUE_NONE; the gradients
+ * become what they are when clipped. */
+void tfr__optimizer_add(tfr__kit *kit, const tfr__optimizer *optimizer, tfr_value when,
+                        const tfr_value *variables, tfr_value *gradients, uint32_t n);
+
+/* ---- accumulate.c ---------------------------------------------------------------------------- */
+
+/* By what the loss is multiplied before it is differentiated, or TFR_VALUE_NONE. */
+tfr_value tfr__loss_scale(tfr__kit *kit, const tfr__optimizer *optimizer);
+/* The gradients, of the loss times `scale`, become what the optimizer takes; out: when it does,
+ * TFR_VALUE_NONE = in each run. */
+tfr_value tfr__accumulate(tfr__kit *kit, const tfr__optimizer *optimizer, tfr_value scale,
+                          const tfr_value *variables, tfr_value *gradients, uint32_t n);
 
 #endif

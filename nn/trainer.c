@@ -23,6 +23,7 @@ struct tfr_trainer {
      * where they were not set since. */
     tfr__schedule schedule;
     bool is_scheduled, is_known;
+    bool may_skip; /* not every run updates */
     int64_t steps;
     double base_rate, rate;
     tfr__plateau plateau;
@@ -63,6 +64,9 @@ static tfr_status create(tfr_trainer *t, tfr_runtime *runtime, tfr_graph *graph,
         status = tfr__train_evaluation_graph(&t->model, &t->evaluation_graph, err);
     if (!status)
         status = find_variables(t, err);
+    for (uint32_t i = 0; i < t->n_variables; i++)
+        t->may_skip = t->may_skip || strcmp(t->variables[i], TFR__PENDING) == 0 ||
+                      strcmp(t->variables[i], TFR__LOSS_SCALE) == 0;
     *s = (tfr_session_options)TFR_SESSION_OPTIONS_INIT;
     s->device = o->device;
     s->math_mode = o->math_mode;
@@ -203,7 +207,7 @@ tfr_status tfr_trainer_step(tfr_trainer *t, tfr_tensor *input, tfr_tensor *targe
     t->is_current = false;
     if (!status)
         status = tfr_session_run_fetch(t->step, in, 2, NULL, 0, NULL, err);
-    t->is_known = t->is_known && !status;
+    t->is_known = t->is_known && !status && !t->may_skip;
     t->steps++;
     return status;
 }

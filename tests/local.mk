@@ -20,6 +20,7 @@ unit_tests = \
 	tests/test_accelerator_memory \
 	tests/test_accelerator_queue \
 	tests/test_accelerator_staging \
+	tests/test_accumulate \
 	tests/test_alloc \
 	tests/test_arena \
 	tests/test_autodiff \
@@ -212,6 +213,10 @@ tests_test_accelerator_staging_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(
 tests_test_accelerator_staging_LDADD = $(TFR_TEST_CORE)
 tests_test_accelerator_staging_SOURCES = tests/session_kit.h tests/test_accelerator_staging.c
 tests_test_accelerator_staging_DEPENDENCIES = libtfrun-core.la tests/fakeacc/fakeacc.la
+
+tests_test_accumulate_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_accumulate_LDADD = $(TFR_TEST_NN)
+tests_test_accumulate_SOURCES = tests/session_kit.h tests/test_accumulate.c
 
 tests_test_alloc_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_alloc_LDADD = $(TFR_TEST_CORE)

@@ -78,11 +78,18 @@ typedef struct tfr_train_options {
     uint32_t no_programs;
     double clip_norm_each; /* each gradient by clip_norm_each / max(its norm, that); 0 = not */
     const char *schedule;  /* of the learning rate; NULL = none */
+    uint32_t accumulate;   /* steps for an update, by the mean of their gradients; 0 is 1 */
+    /*
+     * By what the loss is multiplied, and gradients divided, so that small ones do not vanish in
+     * float16; 0 = not, negative = 32768 if the graph computes in float16. Where gradients are not
+     * finite, the update is left out and the scale halved; after 2000 updates it is doubled.
+     */
+    double loss_scale;
 } tfr_train_options;
 #define TFR_TRAIN_OPTIONS_INIT                                                                     \
     {                                                                                              \
         .size = (uint32_t)sizeof(tfr_train_options), .learning_rate = -1, .momentum = -1,          \
-        .beta_1 = -1, .beta_2 = -1, .epsilon = -1, .weight_decay = -1                              \
+        .beta_1 = -1, .beta_2 = -1, .epsilon = -1, .weight_decay = -1, .loss_scale = -1            \
     }
 
 /* Means over samples, each weighted alike. */
@@ -106,9 +113,9 @@ TFR_API TFR_MUST_CHECK tfr_status tfr_trainer_create(tfr_runtime *runtime, tfr_g
 TFR_API void tfr_trainer_destroy(tfr_trainer *trainer);
 
 /*
- * One update with a batch of any size. The samples' losses before it are added to the metrics.
- * After an error nothing has changed, or, where the error is TFR_ELOST, state is gone that a
- * checkpoint has.
+ * One update with a batch of any size, or a share of it with `accumulate`. The samples' losses
+ * before it are added to the metrics. After an error nothing has changed, or, where the error is
+ * TFR_ELOST, state is gone that a checkpoint has.
  */
 TFR_API TFR_MUST_CHECK tfr_status tfr_trainer_step(tfr_trainer *trainer, tfr_tensor *input,
                                                    tfr_tensor *target, tfr_err *err);
@@ -121,7 +128,7 @@ TFR_API TFR_MUST_CHECK tfr_status tfr_trainer_evaluate(tfr_trainer *trainer, tfr
                                                        tfr_tensor *target,
                                                        tfr_train_metrics *metrics, tfr_err *err);
 
-/* Counts updates from 0. */
+/* Counts updates from 0, none that was left out and one for `accumulate` steps. */
 TFR_API TFR_MUST_CHECK tfr_status tfr_trainer_steps(tfr_trainer *trainer, int64_t *out,
                                                     tfr_err *err);
 /* With a schedule: what its factors multiply. */
