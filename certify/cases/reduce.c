@@ -25,5 +25,8 @@ const ops_case ops_reduce_cases[] = {
     REDUCE("ReduceProd", OPS_FLOATS "|i32|i64|u32|u64", "0.9..1.1|-1", "ni"),
     REDUCE("ReduceSum", OPS_FLOATS "|i32|i64|u32|u64", NULL, "niz"),
     REDUCE("ReduceSumSquare", OPS_FLOATS "|i32|i64|u32|u64", NULL, "niz"),
+    {"SumTo", .domain = "tfrun", .vars = "N=1..4 C=1..20",
+     .in = {{OPS_FLOATS, "N,C", NULL, NULL, NULL}, {"i64", "2", "=1,C", NULL, NULL}},
+     .tolerance = OPS_SUM},
     {0},
 };

@@ -42,7 +42,8 @@ typedef enum native_binary_kind {
     NATIVE_ADD,
     NATIVE_SUB,
     NATIVE_MUL,
-    NATIVE_DIV
+    NATIVE_DIV,
+    NATIVE_MASK /* x > 0 ? y : 0 */
 } native_binary_kind;
 
 enum { NATIVE_MAX_BLOCKS = 4, NATIVE_MAX_PIXELS = 14, NATIVE_MAX_LANES = 16 };
@@ -96,6 +97,31 @@ typedef struct native_row {
     native_act act;
 } native_row;
 
+/*
+ * to[row][column] += sum over terms of x[row] y[column]: rows are numbers beside each other, or at
+ * offsets (apart), columns are blocks of vectors. Terms come in three loops, the innermost last.
+ */
+typedef struct native_outer {
+    const float *x, *y;
+    const int32_t *offsets; /* apart: floats to the number of each row */
+    int64_t n[3], x_step[3], y_step[3];
+    int64_t y_block;
+    float *to;
+    int64_t to_row, to_block; /* of whole vectors */
+    uint32_t last_lanes;      /* of the last block of y that are there; 0 = all */
+} native_outer;
+
+typedef void (*native_outer_fn)(const native_outer *outer);
+
+/* The gradient of a maximum over windows, a plane of one channel block. */
+typedef struct native_pool_grad {
+    const float *source, *from; /* what the pool read, and the gradient of what it made */
+    float *to;
+    int64_t height, width, out_height, out_width;
+    int64_t kernel[2], stride[2], dilation[2], pad[2];
+    bool masked; /* 0 where the maximum is not above 0 */
+} native_pool_grad;
+
 /* One channel block of an image. */
 typedef struct native_plane {
     const float *at;
@@ -126,6 +152,10 @@ struct native_isa {
     native_tile_fn blocked[NATIVE_MAX_BLOCKS + 1][NATIVE_MAX_PIXELS + 1];
     native_tile_fn plain[NATIVE_MAX_BLOCKS + 1][NATIVE_MAX_PIXELS + 1];
     native_tile_fn straight[NATIVE_MAX_BLOCKS + 1][NATIVE_MAX_PIXELS + 1];
+    native_outer_fn outer[NATIVE_MAX_BLOCKS + 1][NATIVE_MAX_PIXELS + 1];
+    native_outer_fn outer_apart[NATIVE_MAX_BLOCKS + 1][NATIVE_MAX_PIXELS + 1];
+    void (*add_vectors)(const float *from, int64_t n, float *to); /* to += their sum */
+    void (*pool_grad)(const native_pool_grad *grad);
     void (*depthwise_row)(const native_row *row);
     void (*pool_row)(const native_row *row);
     /* The mean over n vectors. */

@@ -92,6 +92,8 @@ static inline vec v_binary(native_binary_kind kind, vec x, vec y)
         return V_SUB(x, y);
     case NATIVE_MUL:
         return V_MUL(x, y);
+    case NATIVE_MASK:
+        return V_LESS(V_ZERO(), x, y, V_ZERO());
     default:
         return V_DIV(x, y);
     }
@@ -122,6 +124,7 @@ static void binary_loop(native_binary_kind kind, const float *x, int x_step, con
         BINARY_LOOP(NATIVE_SUB)
         BINARY_LOOP(NATIVE_MUL)
         BINARY_LOOP(NATIVE_DIV)
+        BINARY_LOOP(NATIVE_MASK)
     }
 }
 
@@ -450,6 +453,7 @@ static void transpose(const float *from, int64_t from_step, float *to, int64_t t
     }
 }
 
+#include "isa_train.h"
 #include "isa_winograd.h"
 #include "isa_pooled.h"
 
@@ -458,6 +462,8 @@ static void transpose(const float *from, int64_t from_step, float *to, int64_t t
 #define ROW_BLOCKED(B, P) [B][P] = blocked_##B##_##P,
 #define ROW_PLAIN(B, P)   [B][P] = plain_##B##_##P,
 #define ROW_STRAIGHT(B, P) [B][P] = straight_##B##_##P,
+#define ROW_OUTER(B, P) [B][P] = outer_##B##_##P,
+#define ROW_OUTER_APART(B, P) [B][P] = outer_apart_##B##_##P,
 #ifndef SIZES_4
 #define SIZES_4(X)
 #endif
@@ -471,6 +477,11 @@ const native_isa ISA_TABLE = {
     .plain = {SIZES_1(ROW_PLAIN) SIZES_2(ROW_PLAIN) SIZES_3(ROW_PLAIN) SIZES_4(ROW_PLAIN)},
     .straight = {SIZES_1(ROW_STRAIGHT) SIZES_2(ROW_STRAIGHT) SIZES_3(ROW_STRAIGHT)
                      SIZES_4(ROW_STRAIGHT)},
+    .outer = {SIZES_1(ROW_OUTER) SIZES_2(ROW_OUTER) SIZES_3(ROW_OUTER) SIZES_4(ROW_OUTER)},
+    .outer_apart = {SIZES_1(ROW_OUTER_APART) SIZES_2(ROW_OUTER_APART) SIZES_3(ROW_OUTER_APART)
+                        SIZES_4(ROW_OUTER_APART)},
+    .add_vectors = add_vectors,
+    .pool_grad = pool_grad,
     .depthwise_row = depthwise_row,
     .pool_row = pool_row,
     .mean = mean_of,

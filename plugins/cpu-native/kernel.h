@@ -53,6 +53,7 @@ typedef struct native_op {
     uint32_t types; /* of operand 0 */
     void (*supports)(const tfr_plugin_device *device, const tfr_call *call, tfr_answer *answer);
     void (*prepare)(native_build *b, const tfr_call *call);
+    const char *domain;
 } native_op;
 
 extern const native_op native_op_rows[]; /* sorted by name */

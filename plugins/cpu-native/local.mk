@@ -45,6 +45,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/isa_kernels.h \
 	plugins/cpu-native/isa_pooled.h \
 	plugins/cpu-native/isa_portable.c \
+	plugins/cpu-native/isa_train.h \
 	plugins/cpu-native/isa_winograd.h \
 	plugins/cpu-native/kernel.c \
 	plugins/cpu-native/kernel.h \
@@ -58,10 +59,12 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/program.c \
 	plugins/cpu-native/program.h \
 	plugins/cpu-native/program_attention.c \
+	plugins/cpu-native/program_chain.c \
 	plugins/cpu-native/program_conv.c \
 	plugins/cpu-native/program_flat.c \
 	plugins/cpu-native/program_forms.c \
 	plugins/cpu-native/program_fuse.c \
+	plugins/cpu-native/program_gradient.c \
 	plugins/cpu-native/program_kernel.c \
 	plugins/cpu-native/program_kit.c \
 	plugins/cpu-native/program_layout.c \
@@ -71,8 +74,12 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/program_plan.c \
 	plugins/cpu-native/program_product.c \
 	plugins/cpu-native/program_read.c \
+	plugins/cpu-native/program_reduce.c \
 	plugins/cpu-native/program_rows.c \
 	plugins/cpu-native/program_run.c \
+	plugins/cpu-native/program_stages.c \
+	plugins/cpu-native/program_stages_run.c \
+	plugins/cpu-native/program_train.c \
 	plugins/cpu-native/program_window.c \
 	plugins/cpu-native/program_winograd.c \
 	$(NULL)

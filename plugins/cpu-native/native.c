@@ -29,9 +29,9 @@ static int32_t native_ops(const tfr_device_info *device, tfr_op_claim *out, uint
         tfr_op_claim claim = {
             .size = sizeof claim,
             .since_version = op->since_version,
-            .domain = "",
+            .domain = op->domain,
             .name = op->name,
-            .digest = tfr_op_digest("", op->name),
+            .digest = tfr_op_digest(op->domain, op->name),
             .dtypes = op->types,
         };
         tfr_list_put(out, stride, *n, i, &claim, sizeof claim);

@@ -12,10 +12,14 @@
 
 #define OP(name, version, family, types)                                                           \
     {                                                                                              \
-        name, version, types, native_##family##_supports, native_##family##_prepare                \
+        name, version, types, native_##family##_supports, native_##family##_prepare, ""            \
     }
 /* What programs know, too: a program of one item. */
 #define ITEM(name, version) OP(name, version, item, BIT(F32))
+#define OWN(name, version)                                                                         \
+    {                                                                                              \
+        name, version, BIT(F32), native_item_supports, native_item_prepare, "tfrun"                \
+    }
 
 /* Sets of types of operand 0. */
 #define BIT(type) (1u << TFR_DTYPE_##type)
@@ -32,28 +36,37 @@ const native_op native_op_rows[] = {
     ITEM("Clip", 13),
     ITEM("Concat", 13),
     ITEM("Conv", 22),
+    OWN("ConvGradFilter", 1),
+    OWN("ConvGradInput", 1),
     ITEM("Div", 14),
     ITEM("Exp", 13),
     OP("Gather", 13, gather, MOVED),
     ITEM("Gelu", 20),
     OP("Gemm", 13, matmul, BIT(F32)),
     ITEM("GlobalAveragePool", 22),
+    ITEM("Greater", 13),
     ITEM("HardSigmoid", 22),
     ITEM("HardSwish", 22),
     ITEM("LayerNormalization", 17),
     ITEM("LeakyRelu", 16),
+    ITEM("LogSoftmax", 13),
     OP("MatMul", 13, matmul, BIT(F32)),
     ITEM("MaxPool", 22),
+    OWN("MaxPoolGrad", 1),
     ITEM("Mul", 14),
     ITEM("Neg", 13),
     ITEM("Relu", 14),
     ITEM("Sigmoid", 13),
     ITEM("Softmax", 13),
+    OWN("SoftmaxCrossEntropyGrad", 1),
+    ITEM("SoftmaxCrossEntropyLoss", 13),
     ITEM("Sqrt", 13),
     ITEM("Sub", 14),
+    OWN("SumTo", 1),
     ITEM("Swish", 24),
     ITEM("Tanh", 13),
     ITEM("Transpose", 25),
+    OP("Where", 16, item, BIT(BOOL)),
 };
 /* clang-format on */
 const uint32_t native_n_op_rows = sizeof native_op_rows / sizeof native_op_rows[0];
@@ -62,13 +75,13 @@ const native_op *native_find_op(const tfr_call *call)
 {
     uint32_t low = 0, high = native_n_op_rows;
 
-    if (call->domain[0] != 0)
-        return NULL;
     while (low < high) {
         uint32_t middle = (low + high) / 2;
         int order = strcmp(call->name, native_op_rows[middle].name);
         if (order == 0)
-            return &native_op_rows[middle];
+            return strcmp(call->domain, native_op_rows[middle].domain) == 0
+                       ? &native_op_rows[middle]
+                       : NULL;
         if (order < 0)
             high = middle;
         else

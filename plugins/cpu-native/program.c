@@ -108,7 +108,13 @@ static void describe(const tfr_program *program, const native_ir *ir, uint64_t c
     info->n_kernels = (uint32_t)program->plan.n_runs;
     info->n_reorders = (uint32_t)ir->n_reorders;
     info->time_ns = l->time_ns;
-    if (l->units > 1)
+    if (program->plan.stages)
+        snprintf(info->text, sizeof info->text,
+                 "%d kernels, %d fused, %s, %d stages, units of %lld of %lld samples in %d shards",
+                 program->plan.n_runs, ir->n_fused, ir->device->isa->name,
+                 program->plan.stages->n_stages, (long long)program->plan.samples,
+                 (long long)ir->samples, program->plan.stages->shards);
+    else if (l->units > 1)
         snprintf(info->text, sizeof info->text,
                  "%d kernels, %d fused, %s, units of %lld of %lld samples on %d threads",
                  program->plan.n_runs, ir->n_fused, ir->device->isa->name,
@@ -127,6 +133,7 @@ static int32_t compile_ir(native_ir *ir, const tfr_compile_options *options, tfr
 
     if (status != TFR_OK)
         return status;
+    native_fuse_gradients(ir);
     native_fuse(ir);
     status = native_layout(ir, err);
     if (status != TFR_OK)

@@ -13,6 +13,12 @@
  *   program_pack.c    packed constants of steps
  *   program_winograd.c, program_product.c
  *                     those of 3 x 3 convolutions with fewer products, and of large products
+ *   program_stages.c  steps of training: sums over samples, and what is computed from weights
+ *   program_stages_run.c their threads
+ *   program_train.c   which items become one there
+ *   program_reduce.c  the gradients of weights, and sums
+ *   program_gradient.c the gradients that go by samples
+ *   program_chain.c   what goes over memory element by element, many functions at once
  *   program_attention.c the items of an attention become one, and its step
  *   program_measure.c which of the ways to share out is fastest
  *   program_run.c     shares the steps out among threads
@@ -40,6 +46,7 @@ typedef struct native_value {
     int arg;               /* argument of launch, or -1 */
     bool output;           /* that argument is an output */
     bool batched;          /* dims[0] counts samples, one after the other in memory */
+    bool reduced;          /* a sum over samples, or a view of one */
     bool blocked;
     int readers;
 } native_value;
@@ -64,7 +71,20 @@ typedef enum native_item_kind {
     NATIVE_ITEM_CONCAT,
     NATIVE_ITEM_GATHER,
     NATIVE_ITEM_CAST,
-    NATIVE_ITEM_ATTENTION
+    NATIVE_ITEM_ATTENTION,
+    NATIVE_ITEM_COMPARE, /* Greater, into bool */
+    NATIVE_ITEM_SELECT,  /* Where */
+    NATIVE_ITEM_LOG_SOFTMAX,
+    NATIVE_ITEM_LOSS,      /* mean cross entropy: inputs LogSoftmax, labels */
+    NATIVE_ITEM_LOSS_GRAD, /* of softmax and that */
+    NATIVE_ITEM_SUM,
+    NATIVE_ITEM_INDICES,   /* of MaxPool */
+    NATIVE_ITEM_SCATTER,   /* MaxPoolGrad: inputs dY, Indices */
+    NATIVE_ITEM_POOL_GRAD, /* the same without Indices: inputs dY, X */
+    NATIVE_ITEM_CONV_GRAD_INPUT,
+    NATIVE_ITEM_CONV_GRAD_FILTER,
+    NATIVE_ITEM_PRODUCT_GRAD, /* both sides have samples as rows: A'B */
+    NATIVE_ITEM_CHAIN
 } native_item_kind;
 
 enum { NATIVE_ITEM_INPUTS = 8 };
@@ -97,12 +117,20 @@ typedef struct native_item {
     bool transposed; /* weights are [N, K] */
     bool is_big;     /* by gemm.h: set when a plan is made */
     float alpha;
-    float beta;             /* of input 2, which is absent where beta is 0 */
-    float epsilon;          /* LAYER_NORM */
-    int perm[TFR_MAX_RANK]; /* TRANSPOSE */
-    int axis;               /* CONCAT, GATHER */
-    native_heads heads;     /* ATTENTION: inputs Q, K, V, mask; alpha is the scale */
-    const tfr_call *call;   /* of the node, if there is one */
+    float beta;                 /* of input 2, which is absent where beta is 0 */
+    float epsilon;              /* LAYER_NORM */
+    int perm[TFR_MAX_RANK];     /* TRANSPOSE */
+    int axis;                   /* CONCAT, GATHER */
+    native_heads heads;         /* ATTENTION: inputs Q, K, V, mask; alpha is the scale */
+    int codes;                  /* of a pooled CONV: where in its window each maximum lies; or -1 */
+    int64_t pool[2];            /* the window and its steps, with codes */
+    bool masked;                /* POOL_GRAD: 0 where the maximum is not above 0 */
+    uint32_t axes;              /* SUM: bits */
+    struct native_chain *chain; /* CHAIN, which the IR owns */
+    bool by_samples;            /* for each sample without the others */
+    bool reduces;               /* sums over samples */
+    int stage;                  /* of program_stages.c */
+    const tfr_call *call;       /* of the node, if there is one */
 } native_item;
 
 typedef struct native_ir {
@@ -116,6 +144,7 @@ typedef struct native_ir {
     int *twins;      /* of each value: the one in the other layout, or -1 */
     int64_t samples; /* dims[0] of every batched value is a multiple */
     bool separable;  /* samples do not meet */
+    bool staged;     /* compiled by program_stages.c */
     bool failed;     /* no memory */
     int n_fused, n_reorders;
 } native_ir;
@@ -159,10 +188,39 @@ void native_count_readers(native_ir *ir);
 
 void native_fuse(native_ir *ir);
 int32_t native_layout(native_ir *ir, tfr_err *err);
+/* Whether the item does for each sample the same without the others. */
+bool native_is_separable(const native_ir *ir, const native_item *item);
 
 /* ---- program_attention.c ---- */
 
 void native_fuse_attention(native_ir *ir);
+
+/* ---- program_train.c ---- */
+
+void native_fuse_gradients(native_ir *ir);
+
+/* ---- program_chain.c ---- */
+
+enum { NATIVE_CHAIN_OPS = 48, NATIVE_CHAIN_ENDS = 24 };
+
+/* One function of registers, which hold a block of elements each. */
+typedef struct native_chain_op {
+    bool is_act;
+    native_binary_kind binary;
+    native_act act;
+    int to, from[2]; /* inputs of the chain, its outputs, registers */
+} native_chain_op;
+
+typedef struct native_chain {
+    native_chain_op ops[NATIVE_CHAIN_OPS];
+    int n_ops, n_inputs, n_outputs, n_registers;
+    int inputs[NATIVE_CHAIN_ENDS];   /* values, */
+    bool numbers[NATIVE_CHAIN_ENDS]; /* of one element */
+    int outputs[NATIVE_CHAIN_ENDS];
+} native_chain;
+
+/* Once stages are known. */
+void native_make_chains(native_ir *ir);
 
 /* ---- steps ---- */
 
@@ -180,6 +238,7 @@ typedef struct native_ref {
 typedef struct native_fault {
     pthread_mutex_t lock;
     bool there;
+    bool label; /* bad.index is a class */
     int step;
     native_bad_index bad;
 } native_fault;
@@ -188,14 +247,21 @@ typedef struct native_bases {
     char *const *base; /* 0 the arena, 1 + i argument i */
     char *scratch;     /* of the thread, for this step */
     native_fault *fault;
-    int64_t unit; /* of samples */
-    char *shared; /* memory of all threads, for the steps of an item */
+    int64_t unit;      /* of samples */
+    char *shared;      /* memory of all threads, for the steps of an item */
+    int64_t sums_step; /* bytes from the sums of a shard to the next one's */
 } native_bases;
 
 static inline float *native_at(const native_bases *bases, const native_ref *ref)
 {
     const char *p = ref->known ? ref->known : bases->base[ref->base] + ref->offset;
     return (float *)(uintptr_t)p;
+}
+
+/* Of sums, those of a shard, in steps that add them up. */
+static inline float *native_shard_at(const native_bases *bases, const native_ref *ref, int shard)
+{
+    return (float *)(void *)((char *)native_at(bases, ref) + shard * bases->sums_step);
 }
 
 /* Work that can be cut anywhere between 0 and n. */
@@ -210,6 +276,7 @@ typedef struct native_run {
     uint64_t scratch, scratch_bytes; /* of the first thread in the arena, and of each */
     uint64_t shared;                 /* in the arena */
     bool alone;                      /* too small to be shared out, or it cannot be cut */
+    int stage, wave;                 /* of program_stages.c */
 } native_run;
 
 /*
@@ -245,6 +312,7 @@ typedef struct native_plan {
     int n_blocks;
     struct native_constant **constants;
     int n_constants;
+    struct native_stages *stages; /* NULL = none */
 } native_plan;
 
 /* What the makers of steps share. Errors stick. */
@@ -266,7 +334,17 @@ typedef struct native_planner {
     struct big_product *last_product; /* of program_product.c */
     struct native_filling *fillings;  /* of program_pack.c */
     int n_fillings;
+    int stage, wave;                /* of the steps that are added */
+    struct native_staging *staging; /* of program_stages.c, or NULL */
 } native_planner;
+
+/* Bytes of a value in its layout. */
+uint64_t native_bytes_of(const native_planner *p, const native_value *v);
+/* With the core's planner of arenas, or one after the other. */
+int32_t native_place(native_planner *p, tfr_arena_block *blocks, uint32_t n);
+/* The steps of an item, without memory for scratch. */
+void native_plan_item(native_planner *p, int i);
+void native_place_scratch(native_planner *p, int item, int first_run);
 
 /* lanes: how many threads may share a step. */
 int32_t native_make_plan(native_ir *ir, int64_t samples, int lanes, native_plan *plan,
@@ -298,6 +376,88 @@ void native_need_scratch(native_planner *p, uint64_t bytes);
 void native_need_shared(native_planner *p, uint64_t bytes);
 /* How many parts a step over so many pixels is cut into; 1 = as its numbers lie. */
 int native_parts(const native_planner *p, int64_t pixels);
+
+/* ---- program_stages.c ---- */
+
+/*
+ * A program of training. Items go by samples, sum over samples, or are about neither: these are
+ * shared. Stages follow each other: in one with an even number threads share all steps, wave by
+ * wave, those of a wave in any order; in one with an odd number each shard of the samples goes
+ * through all of the steps, a unit of samples after the other. What sums over samples adds to
+ * memory of the shard, in the order of samples; in the next stage the shards are added up in their
+ * order. So bits depend on the number of shards alone.
+ */
+enum { NATIVE_CROSSINGS = 512 };
+typedef struct native_crossing {
+    int64_t offset, sample_bytes; /* of a value of all samples, in the workspace */
+} native_crossing;
+
+typedef struct native_wave {
+    int first, n; /* runs */
+    double cost;
+} native_wave;
+
+typedef struct native_stage {
+    bool by_units;
+    int first, n;              /* waves, or runs */
+    uint64_t sums, sums_bytes; /* of all shards in the workspace; of each */
+} native_stage;
+
+typedef struct native_stages {
+    native_stage *stages;
+    native_wave *waves;
+    native_crossing *crossings;
+    int n_stages, n_crossings, n_args, shards;
+    int64_t units;                                    /* of each shard */
+    uint64_t values, derived, scratch, scratch_bytes; /* in the workspace */
+    uint64_t lanes, lane_bytes;                       /* of shards: memory of units */
+    uint64_t bytes;                                   /* of all */
+} native_stages;
+
+/* Bases of memory behind the arguments of launch. */
+enum { NATIVE_BASE_VALUES = 1, NATIVE_BASE_DERIVED, NATIVE_BASE_SUMS, NATIVE_BASE_CROSSINGS };
+
+/* While the steps of stages are made. */
+typedef struct native_staging {
+    int shards, n_stages;
+    int64_t unit;                      /* samples */
+    int *first, *last;                 /* items that touch a root, in order; -1 = none */
+    int *first_stage, *last_stage;     /* of these */
+    int *ready, *wave;                 /* of each root: the stage and the wave that make it */
+    tfr_arena_block **blocks;          /* of each stage with units, placed */
+    uint32_t *n_blocks;                /* of these */
+    uint64_t *sums;                    /* bytes of each stage */
+    uint64_t values, derived, scratch; /* bytes */
+} native_staging;
+
+bool native_wants_stages(const native_ir *ir);
+/* Sets classes of values and stages of items; false: without memory. */
+bool native_find_stages(native_ir *ir);
+int32_t native_make_stages(native_ir *ir, int64_t unit, int shards, native_plan *plan,
+                           uint64_t *constant_bytes, tfr_err *err);
+void native_end_stages(native_plan *plan);
+void native_run_stages(tfr_plugin_device *device, const native_plan *plan, char *workspace,
+                       char *const *args, const int64_t *unit_bytes, uint64_t id,
+                       native_fault *fault);
+
+/*
+ * Sums of the item for each shard, zero at first, of whole vectors. native_finish adds a step to
+ * the next stage, which reads them by native_shard_at.
+ */
+native_ref native_sums(native_planner *p, uint64_t bytes);
+/* Whose sums there are. */
+int native_shards(const native_planner *p);
+native_run *native_finish(native_planner *p,
+                          void (*run)(const void *, const native_bases *, int64_t, int64_t),
+                          const void *params, int64_t n, double cost);
+/*
+ * Memory for a form of something that is shared, and a step before all of the item that fills it
+ * from the value `of`.
+ */
+native_ref native_derived(native_planner *p, uint64_t bytes);
+void native_derive(native_planner *p, int of,
+                   void (*run)(const void *, const native_bases *, int64_t, int64_t),
+                   const void *params, int64_t n, double cost);
 
 /* ---- program_pack.c ---- */
 
@@ -353,12 +513,30 @@ void native_plan_rows(native_planner *p, const native_item *item);
 void native_plan_transpose(native_planner *p, const native_item *item);
 void native_plan_batched_product(native_planner *p, const native_item *item);
 
+/* program_conv.c, too: by the weights of a convolution */
+void native_plan_conv_grad_input(native_planner *p, const native_item *item);
+/* program_reduce.c */
+void native_plan_conv_grad_filter(native_planner *p, const native_item *item);
+void native_plan_product_grad(native_planner *p, const native_item *item);
+void native_plan_sum(native_planner *p, const native_item *item);
+/* program_gradient.c */
+void native_plan_pool_grad(native_planner *p, const native_item *item);
+void native_plan_scatter(native_planner *p, const native_item *item);
+void native_plan_indices(native_planner *p, const native_item *item);
+void native_plan_log_softmax(native_planner *p, const native_item *item);
+void native_plan_loss(native_planner *p, const native_item *item);
+void native_plan_loss_grad(native_planner *p, const native_item *item);
+void native_plan_compare(native_planner *p, const native_item *item);
+void native_plan_select(native_planner *p, const native_item *item);
+/* program_chain.c */
+void native_plan_chain(native_planner *p, const native_item *item);
+
 /* program_attention.c */
 void native_plan_attention(native_planner *p, const native_item *item);
 
 /* ---- program_run.c ---- */
 
-enum { NATIVE_PROGRAM_ARGS = 255 };
+enum { NATIVE_PROGRAM_ARGS = 1023 };
 
 typedef struct native_sharing {
     tfr_plugin_device *device;

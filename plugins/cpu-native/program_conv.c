@@ -24,7 +24,8 @@ typedef struct tiles {
     const native_isa *isa;
     native_ref source, residual, to;
     bool has_residual, plain, pooled;
-    const float *weights, *bias;
+    native_ref weights, bias;
+    bool has_bias;
     const int32_t *offsets, *taps, *first_pixel; /* the last one of n_tiles + 1 */
     int n_taps, n_in, chunk;                     /* chunk: of n_in, or of taps if plain */
     int64_t plane, source_sample, to_sample, to_pixel, to_block;
@@ -73,7 +74,7 @@ static void run_chunk(const tiles *c, const native_bases *bases, int g, int64_t 
     tile.n_taps = c->plain ? n : c->n_taps;
     tile.taps = c->plain ? c->taps + at : NULL;
     tile.weights_step = (int64_t)blocks * lanes;
-    tile.weights = c->weights + c->first_block[g] * lanes * c->terms +
+    tile.weights = native_at(bases, &c->weights) + c->first_block[g] * lanes * c->terms +
                    (c->plain ? at : (int64_t)at * c->n_taps * lanes) * tile.weights_step;
     tile.to_pixel = c->to_pixel;
     tile.to_block = c->to_block;
@@ -82,7 +83,7 @@ static void run_chunk(const tiles *c, const native_bases *bases, int g, int64_t 
     tile.last = at + n == in;
     tile.pooled = c->pooled;
     tile.scale = 1.0f;
-    tile.bias = c->bias ? c->bias + c->first_block[g] * lanes : NULL;
+    tile.bias = c->has_bias ? native_at(bases, &c->bias) + c->first_block[g] * lanes : NULL;
     tile.act = c->act;
     source += c->plain ? 0 : at * c->plane;
     fetch_ahead(c, &tile, end - begin);
@@ -216,6 +217,20 @@ static void place_of(const tiles *c, int64_t i, int64_t width, int64_t *y, int64
     }
 }
 
+/* Of the pixel that a tap reads there; -1 = none. */
+static int64_t axis_of(const native_item *item, int axis, int64_t at, int64_t tap, int64_t size)
+{
+    if (item->kind != NATIVE_ITEM_CONV_GRAD_INPUT) {
+        at = at * item->stride[axis] - item->pad[axis] + tap * item->dilation[axis];
+        return at < size ? at : -1;
+    }
+    /* of the gradient's pixels the one whose window has this pixel at the tap */
+    at = at + item->pad[axis] - tap * item->dilation[axis];
+    return at >= 0 && at % item->stride[axis] == 0 && at / item->stride[axis] < size
+               ? at / item->stride[axis]
+               : -1;
+}
+
 /* Where each pixel of each tile finds each tap in a plane of the source; tiles hold tap by tap. */
 static void make_offsets(native_planner *p, tiles *c, const native_item *item,
                          const native_value *x, int64_t width, int64_t pixels)
@@ -231,13 +246,9 @@ static void make_offsets(native_planner *p, tiles *c, const native_item *item,
         for (tap = 0; tap < (c->plain ? 1 : c->n_taps); tap++) {
             for (i = c->first_pixel[tile]; i < c->first_pixel[tile + 1]; i++) {
                 place_of(c, i, width, &row, &column);
-                row = row * item->stride[0] - item->pad[0] +
-                      tap / item->kernel[1] * item->dilation[0];
-                column = column * item->stride[1] - item->pad[1] +
-                         tap % item->kernel[1] * item->dilation[1];
-                *to++ = row < 0 || column < 0 || row >= x->dims[2] || column >= x->dims[3]
-                            ? -1
-                            : (int32_t)((row * x->dims[3] + column) * step);
+                row = axis_of(item, 0, row, tap / item->kernel[1], x->dims[2]);
+                column = axis_of(item, 1, column, tap % item->kernel[1], x->dims[3]);
+                *to++ = row < 0 || column < 0 ? -1 : (int32_t)((row * x->dims[3] + column) * step);
             }
         }
     }
@@ -265,7 +276,8 @@ typedef struct packing {
     const tiles *tiles;
     const tfr_host *host;
     const float *from;
-    int64_t outs, ins, taps; /* from [outs, ins, taps], or [ins, outs] if transposed */
+    native_ref source, target;
+    int64_t outs, ins, taps; /* from [outs, ins, taps], or [ins, outs, taps] if transposed */
     bool transposed;
     float factor;
     float *to;
@@ -280,6 +292,16 @@ static void fill_part(const packing *k, int64_t g, int64_t in, int64_t part, flo
     const int64_t ins = k->ins - in < part ? k->ins - in : part;
     int64_t o, i, tap;
 
+    if (k->transposed && k->taps > 1) {
+        for (i = 0; i < ins; i++) {
+            const float *from = k->from + ((in + i) * k->outs + first) * k->taps;
+            for (o = 0; o < outs; o++) {
+                for (tap = 0; tap < k->taps; tap++)
+                    to[(tap * part + i) * width + o] = k->factor * *from++;
+            }
+        }
+        return;
+    }
     if (k->transposed) {
         for (i = 0; i < ins; i++) {
             for (o = 0; o < outs; o++)
@@ -313,6 +335,22 @@ static void fill_parts(void *user, int64_t begin, int64_t end)
     }
 }
 
+/* Lanes and terms of nothing. */
+static void clear_parts(const packing *k, int64_t begin, int64_t end)
+{
+    const tiles *c = k->tiles;
+    const int64_t lanes = c->isa->lanes, part = c->plain ? 1 : lanes;
+    const int64_t parts = c->terms / (part * k->taps);
+    int64_t i;
+
+    for (i = begin; i < end; i++) {
+        int64_t g = i / parts, in = i % parts * part;
+        int64_t width = (c->first_block[g + 1] - c->first_block[g]) * lanes;
+        memset(k->to + c->first_block[g] * lanes * c->terms + in * k->taps * width, 0,
+               (size_t)(part * k->taps * width) * sizeof *k->to);
+    }
+}
+
 /* [group][in / lanes][tap][in % lanes][block][lane], plain [group][in][tap][block][lane] */
 static void fill_weights(float *to, const void *user)
 {
@@ -332,6 +370,61 @@ static void fill_bias(float *to, const void *user)
         to[i] = k->factor * k->from[i];
 }
 
+/* ---- weights that are computed ---- */
+
+static void run_weights(const void *params, const native_bases *bases, int64_t begin, int64_t end)
+{
+    packing k = *(const packing *)params;
+
+    k.from = native_at(bases, &k.source);
+    k.to = native_at(bases, &k.target);
+    if (k.ins % (k.tiles->plain ? 1 : k.tiles->isa->lanes) != 0 ||
+        k.outs % k.tiles->isa->lanes != 0)
+        clear_parts(&k, begin, end);
+    fill_parts(&k, begin, end);
+}
+
+static void run_bias(const void *params, const native_bases *bases, int64_t begin, int64_t end)
+{
+    packing k = *(const packing *)params;
+    const int64_t lanes = k.tiles->isa->lanes;
+
+    (void)begin, (void)end;
+    k.from = native_at(bases, &k.source);
+    k.to = native_at(bases, &k.target);
+    memset(k.to, 0, (size_t)((k.outs + lanes - 1) / lanes * lanes) * sizeof *k.to);
+    fill_bias(k.to, &k);
+}
+
+static native_ref derive_weights(native_planner *p, const packing *from, int value, int64_t n,
+                                 uint64_t bytes)
+{
+    packing *k = native_keep(p, sizeof *k);
+    const native_ref none = {0};
+
+    if (!k)
+        return none;
+    *k = *from;
+    k->source = native_ref_of(p, value);
+    k->target = native_derived(p, bytes);
+    native_derive(p, value, run_weights, k, n, (double)bytes / 3.0);
+    return k->target;
+}
+
+static native_ref derive_bias(native_planner *p, const packing *from, int value, uint64_t bytes)
+{
+    packing *k = native_keep(p, sizeof *k);
+    const native_ref none = {0};
+
+    if (!k)
+        return none;
+    *k = *from;
+    k->source = native_ref_of(p, value);
+    k->target = native_derived(p, bytes);
+    native_derive(p, value, run_bias, k, 1, (double)bytes / 3.0);
+    return k->target;
+}
+
 static int64_t float_bits(float x)
 {
     uint32_t bits;
@@ -339,8 +432,10 @@ static int64_t float_bits(float x)
     return bits;
 }
 
-static void pack_weights(native_planner *p, tiles *c, packing *k, int64_t blocks)
+static void pack_weights(native_planner *p, tiles *c, packing *k, int value, int64_t blocks)
 {
+    const uint64_t bytes = (uint64_t)(blocks * p->isa->lanes * c->terms) * sizeof(float);
+    const int64_t part = c->plain ? 1 : p->isa->lanes;
     const native_constant_key key = {{k->from},
                                      {1 + c->plain, k->outs, k->ins, k->taps, k->transposed,
                                       float_bits(k->factor), c->first_block ? c->first_block[1] : 0,
@@ -348,22 +443,29 @@ static void pack_weights(native_planner *p, tiles *c, packing *k, int64_t blocks
 
     k->tiles = c;
     k->host = p->ir->device->host;
-    c->weights = native_pack(p, &key, (uint64_t)(blocks * p->isa->lanes * c->terms) * sizeof(float),
-                             fill_weights, k);
+    if (k->from)
+        c->weights.known = (const char *)native_pack(p, &key, bytes, fill_weights, k);
+    else
+        c->weights =
+            derive_weights(p, k, value, c->n_groups * (c->terms / (part * k->taps)), bytes);
 }
 
 /* Whole vectors of it. */
 static void pack_bias(native_planner *p, tiles *c, int value, float factor, int64_t n,
                       int64_t blocks)
 {
-    packing k = {.outs = n, .factor = factor};
+    packing k = {.tiles = c, .outs = n, .factor = factor};
+    const uint64_t bytes = (uint64_t)(blocks * p->isa->lanes) * sizeof(float);
     native_constant_key key = {{NULL}, {3, n, blocks, p->isa->lanes, float_bits(factor)}};
 
     if (value < 0)
         return;
+    c->has_bias = true;
     key.data[0] = k.from = p->ir->values[value].known;
-    c->bias =
-        native_pack(p, &key, (uint64_t)(blocks * p->isa->lanes) * sizeof(float), fill_bias, &k);
+    if (k.from)
+        c->bias.known = (const char *)native_pack(p, &key, bytes, fill_bias, &k);
+    else
+        c->bias = derive_bias(p, &k, value, bytes);
 }
 
 /* ---- the two items ---- */
@@ -411,7 +513,13 @@ void native_plan_conv(native_planner *p, const native_item *item)
     const int64_t out_pixels = y->dims[2] * y->dims[3], area = x->dims[2] * x->dims[3];
     int64_t pixels = out_pixels * (item->pooled ? 4 : 1);
     tiles *c = begin_tiles(p, item);
-    packing pack = {.from = k->known, .outs = outs, .ins = ins, .taps = taps, .factor = 1.0f};
+    const bool turned = item->kind == NATIVE_ITEM_CONV_GRAD_INPUT;
+    packing pack = {.from = k->known,
+                    .outs = outs,
+                    .ins = ins,
+                    .taps = taps,
+                    .transposed = turned,
+                    .factor = 1.0f};
 
     if (!c)
         return;
@@ -434,9 +542,18 @@ void native_plan_conv(native_planner *p, const native_item *item)
     make_offsets(p, c, item, x, y->dims[3] * (item->pooled ? 2 : 1), pixels);
     if (c->plain)
         make_taps(p, c, item, x);
-    pack_weights(p, c, &pack, blocks);
+    pack_weights(p, c, &pack, item->inputs[1], blocks);
     pack_bias(p, c, input_or_none(item, 2), 1.0f, outs, blocks);
     end_tiles(p, c, outs, pixels);
+}
+
+/*
+ * The gradient of what a convolution reads is one of the gradient of what it makes, by the same
+ * weights with inputs and outputs exchanged.
+ */
+void native_plan_conv_grad_input(native_planner *p, const native_item *item)
+{
+    native_plan_conv(p, item);
 }
 
 /* Row i lies at i * depth. */
@@ -486,7 +603,7 @@ void native_plan_product(native_planner *p, const native_item *item)
         return;
     make_chunks(p, c, rows * depth * (int64_t)sizeof(float) / c->n_tiles);
     make_rows(p, c, rows, depth);
-    pack_weights(p, c, &pack, blocks);
+    pack_weights(p, c, &pack, item->inputs[1], blocks);
     pack_bias(p, c, input_or_none(item, 2), item->beta, outs, blocks);
     end_tiles(p, c, outs, rows);
 }

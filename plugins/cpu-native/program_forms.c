@@ -59,15 +59,15 @@ static bool axis_form(const window_axis *w)
 }
 
 /* *padded: elements of the source with what windows read around it. */
-static bool window_form(const tfr_call *call, const int64_t *kernel, double *padded)
+static bool window_form(const tfr_call *call, const int64_t *kernel, const tfr_operand *x,
+                        const tfr_operand *y, double *padded)
 {
-    const tfr_operand *x = tfr_call_input(call, 0), *y = tfr_call_output(call, 0);
     const int64_t *strides = tfr_call_ints(call, "strides", 2);
     const int64_t *dilations = tfr_call_ints(call, "dilations", 2);
     const int64_t *pads = tfr_call_ints(call, "pads", 4);
     int i;
 
-    if (x->rank != 4 || !kernel || !fits(x) || !fits(y))
+    if (!x || !y || x->rank != 4 || y->rank != 4 || !kernel || !fits(x) || !fits(y))
         return false;
     *padded = (double)(x->dims[0] * x->dims[1]);
     for (i = 0; i < 2; i++) {
@@ -91,16 +91,45 @@ static bool conv_form(const tfr_call *call)
     int64_t group = tfr_call_int(call, "group", 1);
     double padded;
 
-    return x->rank == 4 && k->rank == 4 && k->data && (!bias || bias->data) &&
-           window_form(call, k->dims + 2, &padded) && padded < INT32_MAX / 2 &&
-           (group == 1 || (group == x->dims[1] && k->dims[0] == group && k->dims[1] == 1));
+    return x->rank == 4 && k->rank == 4 && fits(k) &&
+           window_form(call, k->dims + 2, x, tfr_call_output(call, 0), &padded) &&
+           padded < INT32_MAX / 2 &&
+           (group == 1 || (k->data && (!bias || bias->data) && group == x->dims[1] &&
+                           k->dims[0] == group && k->dims[1] == 1));
+}
+
+/* Gradients of a convolution x * k = y. */
+static bool conv_grad_form(const tfr_call *call, const tfr_operand *x, const tfr_operand *k,
+                           const tfr_operand *y)
+{
+    double padded;
+
+    return is_float(x) && is_float(k) && is_float(y) && x->rank == 4 && k->rank == 4 && fits(k) &&
+           tfr_call_int(call, "group", 1) == 1 && window_form(call, k->dims + 2, x, y, &padded) &&
+           padded < INT32_MAX / 2;
+}
+
+static bool conv_grad_input_form(const tfr_call *call)
+{
+    return conv_grad_form(call, tfr_call_output(call, 0), tfr_call_input(call, 1),
+                          tfr_call_input(call, 0));
+}
+
+static bool conv_grad_filter_form(const tfr_call *call)
+{
+    return conv_grad_form(call, tfr_call_input(call, 1), tfr_call_output(call, 0),
+                          tfr_call_input(call, 0));
 }
 
 static bool pool_form(const tfr_call *call)
 {
+    const tfr_operand *indices = tfr_call_output(call, 1);
     double padded;
 
-    return window_form(call, tfr_call_ints(call, "kernel_shape", 2), &padded) &&
+    return is_float(tfr_call_input(call, 0)) && is_float(tfr_call_output(call, 0)) &&
+           (!indices || tfr_call_int(call, "storage_order", 0) == 0) &&
+           window_form(call, tfr_call_ints(call, "kernel_shape", 2), tfr_call_input(call, 0),
+                       tfr_call_output(call, 0), &padded) &&
            !(strcmp(call->name, "AveragePool") == 0 && tfr_call_int(call, "ceil_mode", 0) &&
              tfr_call_int(call, "count_include_pad", 0));
 }
@@ -110,10 +139,13 @@ static bool gemm_form(const tfr_call *call)
     const tfr_operand *b = tfr_call_input(call, 1), *c = tfr_call_input(call, 2);
     const tfr_operand *y = tfr_call_output(call, 0);
 
-    return !tfr_call_int(call, "transA", 0) && b->data && b->rank == 2 && fits(b) && fits(y) &&
-           fits(tfr_call_input(call, 0)) &&
-           (!c || (c->data && c->rank > 0 && c->dims[c->rank - 1] == y->dims[1] &&
-                   tfr_operand_elements(c) == y->dims[1]));
+    if (b->rank != 2 || !fits(b) || !fits(y) || !fits(tfr_call_input(call, 0)))
+        return false;
+    if (tfr_call_int(call, "transA", 0))
+        return !tfr_call_int(call, "transB", 0) && tfr_call_float(call, "alpha", 1.0f) == 1.0f &&
+               (!c || tfr_call_float(call, "beta", 1.0f) == 0.0f);
+    return !c || (c->rank > 0 && c->dims[c->rank - 1] == y->dims[1] &&
+                  tfr_operand_elements(c) == y->dims[1]);
 }
 
 static bool matmul_form(const tfr_call *call)
@@ -123,7 +155,7 @@ static bool matmul_form(const tfr_call *call)
 
     if (!fits(a) || !fits(b) || !fits(tfr_call_output(call, 0)) || a->rank < 2)
         return false;
-    if (b->data)
+    if (b->data || b->rank == 2)
         return b->rank == 2;
     /* whole vectors: rows of b are read as they are */
     if (a->rank != b->rank || a->rank > 4 || b->dims[b->rank - 1] % NATIVE_MAX_LANES != 0)
@@ -211,6 +243,74 @@ static bool cast_form(const tfr_call *call)
     return native_find_cast(tfr_call_input(call, 0)->dtype, tfr_call_output(call, 0)->dtype);
 }
 
+/* ---- gradients ---- */
+
+static bool compare_form(const tfr_call *call)
+{
+    const tfr_operand *y = tfr_call_output(call, 0);
+
+    return is_float(tfr_call_input(call, 0)) && is_float(tfr_call_input(call, 1)) && y->rank <= 6;
+}
+
+static bool select_form(const tfr_call *call)
+{
+    return is_float(tfr_call_input(call, 1)) && is_float(tfr_call_input(call, 2)) &&
+           is_float(tfr_call_output(call, 0)) && tfr_call_output(call, 0)->rank <= 6;
+}
+
+/* Kept dims of rank r that lie beside each other, or none. */
+static bool axes_form(const tfr_operand *x, const tfr_attr *axes)
+{
+    bool reduced[TFR_MAX_RANK] = {false};
+    int d, turns = 0;
+    uint64_t i;
+
+    for (i = 0; axes && i < axes->n; i++) {
+        if (axes->ints[i] < 0 || axes->ints[i] >= x->rank)
+            return false;
+        reduced[axes->ints[i]] = true;
+    }
+    for (d = 0; d + 1 < x->rank; d++)
+        turns += reduced[d] != reduced[d + 1];
+    return turns < 2 || (turns == 2 && reduced[0]);
+}
+
+static bool sum_form(const tfr_call *call)
+{
+    const tfr_operand *x = tfr_call_input(call, 0);
+
+    return is_float(x) && x->rank > 0 && fits(x) && axes_form(x, tfr_call_attr(call, "axes"));
+}
+
+static bool scatter_form(const tfr_call *call)
+{
+    const tfr_operand *dy = tfr_call_input(call, 0);
+
+    return is_float(dy) && dy->rank == 4 && fits(tfr_call_output(call, 0));
+}
+
+/* Of the mean over labels of rank 1, each of which counts. */
+static bool loss_grad_form(const tfr_call *call)
+{
+    const tfr_operand *dy = tfr_call_input(call, 0), *x = tfr_call_input(call, 1);
+
+    return is_float(dy) && is_float(x) && x->rank == 2 && tfr_operand_elements(dy) == 1 &&
+           tfr_call_input(call, 2)->dtype == TFR_DTYPE_I64 && !tfr_call_input(call, 3) &&
+           !tfr_call_attr(call, "ignore_index") &&
+           tfr_call_string(call, "reduction", "mean")[0] == 'm';
+}
+
+/* The same loss: its mean, and the logarithms of softmax. */
+static bool loss_form(const tfr_call *call)
+{
+    const tfr_operand *x = tfr_call_input(call, 0), *log_prob = tfr_call_output(call, 1);
+
+    return is_float(x) && x->rank == 2 && is_float(tfr_call_output(call, 0)) &&
+           (!log_prob || is_float(log_prob)) && tfr_call_input(call, 1)->dtype == TFR_DTYPE_I64 &&
+           !tfr_call_input(call, 2) && !tfr_call_attr(call, "ignore_index") &&
+           tfr_call_string(call, "reduction", "mean")[0] == 'm';
+}
+
 #define ONE_IS_WHOLE "inputs of which one has the dims of the output, up to 6, are done here"
 #define WINDOWS                                                                                    \
     "windows over two spatial axes that all hold an element, and one output, are done here"
@@ -226,6 +326,10 @@ static const native_form forms[] = {
     {"Concat", any_form, NATIVE_ITEM_CONCAT, 0, "up to 8 inputs are done here"},
     {"Conv", conv_form, NATIVE_ITEM_CONV, 0,
      "known weights of two spatial axes, dense or depthwise, are done here"},
+    {"ConvGradFilter", conv_grad_filter_form, NATIVE_ITEM_CONV_GRAD_FILTER, 0,
+     "two spatial axes without groups are done here"},
+    {"ConvGradInput", conv_grad_input_form, NATIVE_ITEM_CONV_GRAD_INPUT, 0,
+     "two spatial axes without groups are done here"},
     {"Div", binary_form, NATIVE_ITEM_BINARY, NATIVE_DIV, ONE_IS_WHOLE},
     {"Exp", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_EXP, NULL},
     {"Gather", native_gather_fits, NATIVE_ITEM_GATHER, 0, NULL},
@@ -233,45 +337,83 @@ static const native_form forms[] = {
     {"Gemm", gemm_form, NATIVE_ITEM_PRODUCT, 0, NULL},
     {"GlobalAveragePool", rank_4_form, NATIVE_ITEM_MEAN, 0,
      "two spatial axes of less than 2^30 elements are done here"},
+    {"Greater", compare_form, NATIVE_ITEM_COMPARE, 0, NULL},
     {"HardSigmoid", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_HARD_SIGMOID, NULL},
     {"HardSwish", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_HARD_SWISH, NULL},
     {"LayerNormalization", layer_norm_form, NATIVE_ITEM_LAYER_NORM, 0,
      "the last axis with a scale for each of its elements is done here"},
     {"LeakyRelu", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_LEAKY, NULL},
+    {"LogSoftmax", last_axis_form, NATIVE_ITEM_LOG_SOFTMAX, 0, "the last axis is done here"},
     {"MatMul", matmul_form, NATIVE_ITEM_PRODUCT, 0, NULL},
     {"MaxPool", pool_form, NATIVE_ITEM_POOL, 0, WINDOWS},
+    {"MaxPoolGrad", scatter_form, NATIVE_ITEM_SCATTER, 0, "two spatial axes are done here"},
     {"Mul", binary_form, NATIVE_ITEM_BINARY, NATIVE_MUL, ONE_IS_WHOLE},
     {"Neg", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_LINEAR, NULL},
     {"Relu", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_CLIP, NULL},
     {"Sigmoid", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_SIGMOID, NULL},
     {"Softmax", last_axis_form, NATIVE_ITEM_SOFTMAX, 0, "the last axis is done here"},
+    {"SoftmaxCrossEntropyGrad", loss_grad_form, NATIVE_ITEM_LOSS_GRAD, 0,
+     "the mean over one int64 label for each row, all of which count, is done here"},
+    {"SoftmaxCrossEntropyLoss", loss_form, NATIVE_ITEM_LOSS, 0,
+     "the mean over one int64 label for each row, all of which count, is done here"},
     {"Sqrt", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_SQRT, NULL},
     {"Sub", binary_form, NATIVE_ITEM_BINARY, NATIVE_SUB, ONE_IS_WHOLE},
+    {"SumTo", sum_form, NATIVE_ITEM_SUM, 0,
+     "axes of which the others lie beside each other are done here"},
     {"Swish", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_SWISH, NULL},
     {"Tanh", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_TANH, NULL},
     {"Transpose", transpose_form, NATIVE_ITEM_TRANSPOSE, 0, "up to 6 dims are done here"},
+    {"Where", select_form, NATIVE_ITEM_SELECT, 0, NULL},
 };
+
+/* Of this domain of ours, "tfrun". */
+static bool is_own(native_item_kind kind)
+{
+    return kind == NATIVE_ITEM_SUM || kind == NATIVE_ITEM_SCATTER ||
+           kind == NATIVE_ITEM_LOSS_GRAD || kind == NATIVE_ITEM_CONV_GRAD_INPUT ||
+           kind == NATIVE_ITEM_CONV_GRAD_FILTER;
+}
 
 const native_form *native_form_of(const tfr_call *call)
 {
     size_t i;
 
-    for (i = 0; call->domain[0] == 0 && i < sizeof forms / sizeof forms[0]; i++) {
-        if (strcmp(forms[i].name, call->name) == 0)
+    for (i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+        if (strcmp(forms[i].name, call->name) == 0 &&
+            strcmp(is_own(forms[i].kind) ? "tfrun" : "", call->domain) == 0)
             return &forms[i];
     }
     return NULL;
 }
 
+/* Its form looks at the types of operands itself. */
+static bool sees_types(native_item_kind kind)
+{
+    switch (kind) {
+    case NATIVE_ITEM_GATHER:
+    case NATIVE_ITEM_CAST:
+    case NATIVE_ITEM_COMPARE:
+    case NATIVE_ITEM_SELECT:
+    case NATIVE_ITEM_SUM:
+    case NATIVE_ITEM_POOL:
+    case NATIVE_ITEM_SCATTER:
+    case NATIVE_ITEM_LOSS:
+    case NATIVE_ITEM_LOSS_GRAD:
+    case NATIVE_ITEM_CONV_GRAD_INPUT:
+    case NATIVE_ITEM_CONV_GRAD_FILTER:
+        return true;
+    default:
+        return false;
+    }
+}
+
 const native_form *native_find_form(const tfr_call *call)
 {
     const native_form *f = native_form_of(call);
-    bool mover;
 
     if (!f || call->n_inputs > NATIVE_ITEM_INPUTS)
         return NULL;
-    mover = f->kind == NATIVE_ITEM_GATHER || f->kind == NATIVE_ITEM_CAST;
-    return (mover || all_float(call)) && f->ok(call) ? f : NULL;
+    return (sees_types(f->kind) || all_float(call)) && f->ok(call) ? f : NULL;
 }
 
 bool native_is_native(const tfr_plugin_device *device, const tfr_call *call)

@@ -5,7 +5,7 @@
  */
 #include "program.h"
 
-enum { ITEM_ARGS = NATIVE_ITEM_INPUTS + 1 };
+enum { ITEM_OUTPUTS = 2, ITEM_ARGS = NATIVE_ITEM_INPUTS + ITEM_OUTPUTS };
 
 typedef struct item_kernel {
     tfr_plugin_device *device;
@@ -58,7 +58,7 @@ typedef struct lone_graph {
     tfr_program_graph graph;
     tfr_program_node node;
     tfr_program_value values[ITEM_ARGS];
-    int32_t inputs[NATIVE_ITEM_INPUTS], output, args[NATIVE_ITEM_INPUTS];
+    int32_t inputs[NATIVE_ITEM_INPUTS], outputs[ITEM_OUTPUTS], args[ITEM_ARGS];
 } lone_graph;
 
 static int32_t add_value(lone_graph *g, const tfr_operand *o)
@@ -83,20 +83,26 @@ static void make_graph(lone_graph *g, item_kernel *k, const tfr_call *call)
         k->from[g->graph.n_inputs] = i;
         g->args[g->graph.n_inputs++] = g->inputs[i];
     }
-    g->output = add_value(g, tfr_call_output(call, 0));
-    k->from[g->graph.n_inputs] = call->n_inputs;
+    for (i = 0; i < ITEM_OUTPUTS; i++) {
+        const tfr_operand *o = tfr_call_output(call, i);
+        g->outputs[i] = o ? add_value(g, o) : -1;
+        if (!o)
+            continue;
+        k->from[g->graph.n_inputs + g->graph.n_outputs] = call->n_inputs + i;
+        g->args[g->graph.n_inputs + g->graph.n_outputs++] = g->outputs[i];
+    }
     g->node.size = sizeof g->node;
     g->node.call = call;
     g->node.inputs = g->inputs;
-    g->node.outputs = &g->output;
+    g->node.outputs = g->outputs;
     g->graph.size = sizeof g->graph;
     g->graph.node_stride = sizeof g->node;
     g->graph.value_stride = sizeof *g->values;
-    g->graph.n_nodes = g->graph.n_outputs = 1;
+    g->graph.n_nodes = 1;
     g->graph.nodes = &g->node;
     g->graph.values = g->values;
     g->graph.inputs = g->args;
-    g->graph.outputs = &g->output;
+    g->graph.outputs = g->args + g->graph.n_inputs;
 }
 
 /* ---- the kernel ---- */

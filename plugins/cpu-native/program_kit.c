@@ -6,6 +6,7 @@
 #include "program.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 const char *const native_item_names[] = {
     [NATIVE_ITEM_COPY] = "copy",
@@ -26,6 +27,19 @@ const char *const native_item_names[] = {
     [NATIVE_ITEM_GATHER] = "gather",
     [NATIVE_ITEM_CAST] = "cast",
     [NATIVE_ITEM_ATTENTION] = "attention",
+    [NATIVE_ITEM_COMPARE] = "compare",
+    [NATIVE_ITEM_SELECT] = "select",
+    [NATIVE_ITEM_LOG_SOFTMAX] = "log softmax",
+    [NATIVE_ITEM_LOSS] = "loss",
+    [NATIVE_ITEM_LOSS_GRAD] = "loss gradient",
+    [NATIVE_ITEM_SUM] = "sum",
+    [NATIVE_ITEM_INDICES] = "pool indices",
+    [NATIVE_ITEM_SCATTER] = "pool gradient",
+    [NATIVE_ITEM_POOL_GRAD] = "pool gradient",
+    [NATIVE_ITEM_CONV_GRAD_INPUT] = "conv gradient",
+    [NATIVE_ITEM_CONV_GRAD_FILTER] = "conv weights gradient",
+    [NATIVE_ITEM_PRODUCT_GRAD] = "product weights gradient",
+    [NATIVE_ITEM_CHAIN] = "chain",
 };
 
 void *native_keep(native_planner *p, size_t bytes)
@@ -92,6 +106,10 @@ native_run *native_add_run(native_planner *p,
     more->name = native_item_names[p->item->kind];
     more->alone = cost < 1500.0 || n < 2;
     more->scratch = more->scratch_bytes = more->shared = 0;
+    more->stage = p->stage;
+    more->wave = p->wave;
+    if (p->staging && p->stage % 2 == 0)
+        p->wave++;
     return more;
 }
 
@@ -115,4 +133,83 @@ int native_parts(const native_planner *p, int64_t pixels)
     const int threads = p->ir->device->threads;
 
     return p->lanes > 1 && threads > 1 && pixels >= (int64_t)LEAST_PIXELS * threads ? threads : 1;
+}
+
+/* ---- stages ---- */
+
+native_ref native_derived(native_planner *p, uint64_t bytes)
+{
+    const native_ref ref = {NULL, (int64_t)p->staging->derived,
+                            p->plan->stages->n_args + NATIVE_BASE_DERIVED};
+
+    p->staging->derived += native_aligned(bytes);
+    return ref;
+}
+
+void native_derive(native_planner *p, int of,
+                   void (*run)(const void *, const native_bases *, int64_t, int64_t),
+                   const void *params, int64_t n, double cost)
+{
+    const native_staging *s = p->staging;
+    const int stage = p->item->by_samples ? p->item->stage - 1 : p->item->stage;
+    const int root = p->ir->values[of].root;
+    native_run *added = native_add_run(p, run, params, n, cost);
+
+    if (p->stage % 2 == 0)
+        p->wave--;
+    added->stage = stage;
+    added->wave = s->ready[root] == stage ? s->wave[root] + 1 : 0;
+    if (stage == p->stage && p->wave <= added->wave)
+        p->wave = added->wave + 1;
+}
+
+typedef struct zeros {
+    native_ref to;
+    uint64_t bytes;
+} zeros;
+
+static void run_zeros(const void *params, const native_bases *bases, int64_t begin, int64_t end)
+{
+    const zeros *z = params;
+
+    (void)begin, (void)end;
+    memset(native_at(bases, &z->to), 0, (size_t)z->bytes);
+}
+
+int native_shards(const native_planner *p)
+{
+    return p->item->reduces ? p->staging->shards : 1;
+}
+
+native_ref native_sums(native_planner *p, uint64_t bytes)
+{
+    native_staging *s = p->staging;
+    native_ref ref = {NULL, 0, p->plan->stages->n_args + NATIVE_BASE_SUMS};
+    zeros *z;
+
+    if (p->item->reduces) {
+        ref.offset = (int64_t)s->sums[p->item->stage];
+        s->sums[p->item->stage] += native_aligned(bytes);
+        return ref;
+    }
+    ref = native_derived(p, bytes);
+    z = native_keep(p, sizeof *z);
+    if (!z)
+        return ref;
+    *z = (zeros){ref, bytes};
+    native_add_run(p, run_zeros, z, 1, (double)bytes / 20.0)->alone = true;
+    return ref;
+}
+
+native_run *native_finish(native_planner *p,
+                          void (*run)(const void *, const native_bases *, int64_t, int64_t),
+                          const void *params, int64_t n, double cost)
+{
+    native_run *added = native_add_run(p, run, params, n, cost);
+
+    if (p->item->reduces) {
+        added->stage = p->item->stage + 1;
+        added->wave = 0;
+    }
+    return added;
 }

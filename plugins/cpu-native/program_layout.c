@@ -115,6 +115,25 @@ static void lay_conv(native_ir *ir, native_item *item)
         ir->values[item->output].blocked = true;
 }
 
+/* dY and X of a convolution, X as that reads it. */
+static void lay_conv_grad_filter(native_ir *ir, native_item *item)
+{
+    native_item conv = *item; /* forward */
+    int dw = item->output;
+
+    conv.kind = NATIVE_ITEM_CONV;
+    conv.inputs[0] = item->inputs[1];
+    conv.output = item->inputs[0] = as(ir, item->inputs[0], true);
+    if (ir->failed)
+        return;
+    lay_conv(ir, &conv);
+    item->inputs[1] = conv.inputs[0];
+    item->plain_source = conv.plain_source;
+    item->pad[0] = conv.pad[0];
+    item->pad[1] = conv.pad[1];
+    item->output = dw;
+}
+
 /* A constant for each channel of y, or for all. */
 static bool is_by_channel(const native_value *v, const native_value *y)
 {
@@ -189,6 +208,20 @@ static void lay_item(native_ir *ir, const native_item *old)
     case NATIVE_ITEM_MEAN:
         item.inputs[0] = as(ir, item.inputs[0], true);
         break;
+    case NATIVE_ITEM_POOL_GRAD:
+    case NATIVE_ITEM_CONV_GRAD_INPUT:
+        item.inputs[0] = as(ir, item.inputs[0], true);
+        if (item.kind == NATIVE_ITEM_POOL_GRAD)
+            item.inputs[1] = as(ir, item.inputs[1], true);
+        ir->values[item.output].blocked = true;
+        break;
+    case NATIVE_ITEM_CONV_GRAD_FILTER:
+        lay_conv_grad_filter(ir, &item);
+        break;
+    case NATIVE_ITEM_SUM:
+        if (!(ir->values[item.inputs[0]].rank == 4 && item.axes == 13))
+            item.inputs[0] = as(ir, item.inputs[0], false);
+        break;
     case NATIVE_ITEM_ACT:
     case NATIVE_ITEM_BINARY:
         lay_flat(ir, &item);
@@ -232,8 +265,7 @@ static bool first_alone(const native_ir *ir, const native_item *item)
     return item->n_inputs > 0 && batched(ir, item->inputs[0]);
 }
 
-/* Whether the item does for each sample the same without the others. */
-static bool is_separable(const native_ir *ir, const native_item *item)
+bool native_is_separable(const native_ir *ir, const native_item *item)
 {
     const native_value *y = &ir->values[item->output];
     bool ok = y->rank > 0 && y->dims[0] % ir->samples == 0;
@@ -241,6 +273,7 @@ static bool is_separable(const native_ir *ir, const native_item *item)
 
     switch (item->kind) {
     case NATIVE_ITEM_SOFTMAX:
+    case NATIVE_ITEM_LOG_SOFTMAX:
     case NATIVE_ITEM_LAYER_NORM:
         return ok && y->rank > 1 && first_alone(ir, item);
     case NATIVE_ITEM_PRODUCT:
@@ -264,8 +297,23 @@ static bool is_separable(const native_ir *ir, const native_item *item)
             ok = ok && batched(ir, item->inputs[i]);
         return ok &&
                (item->inputs[3] < 0 || batched(ir, item->inputs[3]) == (item->heads.mask[0] != 0));
+    case NATIVE_ITEM_INDICES: /* which count elements of all samples */
+    case NATIVE_ITEM_SCATTER:
+    case NATIVE_ITEM_CONV_GRAD_FILTER:
+    case NATIVE_ITEM_PRODUCT_GRAD:
+    case NATIVE_ITEM_LOSS:
+        return false;
+    case NATIVE_ITEM_SUM:
+        return ok && first_alone(ir, item) && !(item->axes & 1);
+    case NATIVE_ITEM_LOSS_GRAD:
+        return ok && !batched(ir, item->inputs[0]) && batched(ir, item->inputs[1]) &&
+               batched(ir, item->inputs[2]);
+    case NATIVE_ITEM_POOL_GRAD:
+        return ok && batched(ir, item->inputs[0]) && batched(ir, item->inputs[1]);
+    case NATIVE_ITEM_COMPARE:
+    case NATIVE_ITEM_SELECT:
     case NATIVE_ITEM_BINARY:
-        for (i = 0; i < 2; i++) {
+        for (i = 0; i < item->n_inputs; i++) {
             const native_value *v = &ir->values[item->inputs[i]];
             if (v->batched ? v->rank != y->rank : v->rank == y->rank && v->dims[0] != 1)
                 ok = false;
@@ -295,7 +343,7 @@ static void find_samples(native_ir *ir)
         bool any = batched(ir, item->residual);
         for (k = 0; k < item->n_inputs; k++)
             any = any || batched(ir, item->inputs[k]);
-        if (!any || !is_separable(ir, item))
+        if (!any || !native_is_separable(ir, item))
             ir->separable = false;
         ir->values[item->output].batched = any;
     }
@@ -322,6 +370,10 @@ int32_t native_layout(native_ir *ir, tfr_err *err)
     lay_outputs(ir);
     if (ir->failed)
         return tfr_fail(err, TFR_ENOMEM, "no memory for a program of %u nodes", ir->graph->n_nodes);
-    find_samples(ir);
+    ir->staged = native_wants_stages(ir);
+    if (!ir->staged)
+        find_samples(ir);
+    else if (!native_find_stages(ir))
+        return tfr_fail(err, TFR_ENOMEM, "no memory for a program of %u nodes", ir->graph->n_nodes);
     return TFR_OK;
 }

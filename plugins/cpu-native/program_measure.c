@@ -38,7 +38,7 @@ enum {
 native_choice native_choice_of(const native_sharing *l)
 {
     const native_choice choice = {MAGIC, (uint32_t)l->device->threads,
-                                  l->units > 1 ? l->plan->samples : 0};
+                                  l->units > 1 || l->plan->stages ? l->plan->samples : 0};
     return choice;
 }
 
@@ -79,6 +79,59 @@ static int32_t make_way(native_ir *ir, int64_t samples, int64_t units, native_pl
         l->workspace_bytes = lanes * l->lane_bytes;
     } else {
         l->workspace_bytes = plan->arena_bytes;
+    }
+    return status;
+}
+
+/* ---- stages ---- */
+
+enum { MOST_OF_UNIT = 8 };
+
+/* Samples of a unit: those of the blob, or as many as mostly fit the second cache. */
+static int64_t choose_unit(const native_ir *ir, const tfr_compile_options *options, int64_t samples)
+{
+    int64_t unit = samples < MOST_OF_UNIT ? samples : MOST_OF_UNIT;
+    native_choice choice;
+
+    if (options && options->blob && options->blob_bytes == sizeof choice) {
+        memcpy(&choice, options->blob, sizeof choice);
+        if (choice.magic == MAGIC && choice.threads == (uint32_t)ir->device->threads &&
+            choice.samples > 0 && choice.samples <= samples && samples % choice.samples == 0)
+            return choice.samples;
+    }
+    while (samples % unit != 0)
+        unit--;
+    return unit;
+}
+
+/* Shards share the samples evenly, and units those of a shard. */
+static int32_t make_staged(native_ir *ir, const tfr_compile_options *options, native_plan *plan,
+                           native_sharing *l, int64_t *unit_bytes, uint64_t *constant_bytes,
+                           tfr_err *err)
+{
+    int shards = ir->device->threads, i;
+    int64_t unit;
+    int32_t status;
+
+    while (ir->samples % shards != 0)
+        shards--;
+    unit = choose_unit(ir, options, ir->samples / shards);
+    status = native_make_stages(ir, unit, shards, plan, constant_bytes, err);
+    if (status != TFR_OK)
+        return status;
+    memset(l, 0, sizeof *l);
+    l->device = ir->device;
+    l->plan = plan;
+    l->units = 1;
+    l->n_args = (int)(ir->graph->n_inputs + ir->graph->n_outputs);
+    l->unit_bytes = unit_bytes;
+    l->share = ir->device->threads > 1;
+    l->workspace_bytes = plan->arena_bytes;
+    for (i = 0; i < ir->n_values; i++) {
+        const native_value *v = &ir->values[i];
+        if (v->arg >= 0)
+            unit_bytes[v->arg] =
+                v->batched ? (int64_t)(arg_bytes(v) / (uint64_t)ir->samples * (uint64_t)unit) : 0;
     }
     return status;
 }
@@ -302,10 +355,12 @@ int32_t native_choose_plan(native_ir *ir, const tfr_compile_options *options, na
                            tfr_err *err)
 {
     int64_t ways[MAX_WAYS], way;
-    int n = list_ways(ir, ways);
+    const int n = ir->staged ? 0 : list_ways(ir, ways);
     uint64_t time_ns = 0;
     int32_t status;
 
+    if (ir->staged)
+        return make_staged(ir, options, plan, l, unit_bytes, constant_bytes, err);
     way = saved_way(ir, options, ways, n);
     if (way < 0) {
         /* It keeps the packed constants while the ways come and go. */
@@ -325,5 +380,7 @@ int32_t native_choose_plan(native_ir *ir, const tfr_compile_options *options, na
 int32_t native_share_plan(native_ir *ir, native_plan *plan, native_sharing *l, int64_t *unit_bytes,
                           uint64_t *constant_bytes, tfr_err *err)
 {
+    if (ir->staged)
+        return make_staged(ir, NULL, plan, l, unit_bytes, constant_bytes, err);
     return make_chosen(ir, 0, plan, l, unit_bytes, constant_bytes, err);
 }

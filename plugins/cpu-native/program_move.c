@@ -23,6 +23,7 @@ static void note_fault(const gather *g, const native_bases *bases, const native_
     if (!fault->there || g->step < fault->step ||
         (g->step == fault->step && position < fault->bad.position)) {
         fault->there = true;
+        fault->label = false;
         fault->step = g->step;
         fault->bad = *bad;
         fault->bad.position = position;

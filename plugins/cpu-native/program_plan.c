@@ -13,8 +13,7 @@
 
 /* ---- memory ---- */
 
-/* Bytes of a value in its layout. */
-static uint64_t bytes_of(const native_planner *p, const native_value *v)
+uint64_t native_bytes_of(const native_planner *p, const native_value *v)
 {
     uint64_t n = (uint64_t)native_count(p, v);
 
@@ -81,7 +80,7 @@ static void begin_life(native_planner *p, lives *l, int value, int step)
     const native_value *v = &p->ir->values[value];
 
     if (needs_block(v, value) && l->blocks[value].bytes == 0) {
-        l->blocks[value].bytes = bytes_of(p, v);
+        l->blocks[value].bytes = native_bytes_of(p, v);
         l->blocks[value].first = (uint32_t)step;
     }
 }
@@ -100,7 +99,7 @@ static void share_block(native_planner *p, lives *l, const native_item *item, in
         root = ir->values[in].root;
         owner = l->shares[root];
         if (l->blocks[owner].bytes == 0 || last[root] != (uint32_t)step ||
-            l->blocks[owner].bytes != bytes_of(p, &ir->values[out]))
+            l->blocks[owner].bytes != native_bytes_of(p, &ir->values[out]))
             continue;
         if (item->residual == in && item->n_inputs > 0 && ir->values[item->inputs[0]].root == root)
             continue;
@@ -137,8 +136,7 @@ static void find_lives(native_planner *p, lives *l, uint32_t *last)
     }
 }
 
-/* Without the core's planner: one block after the other. */
-static int32_t place(native_planner *p, tfr_arena_block *blocks, uint32_t n)
+int32_t native_place(native_planner *p, tfr_arena_block *blocks, uint32_t n)
 {
     const tfr_host_arena *arena = p->ir->device->arena;
     uint64_t at = 0;
@@ -190,7 +188,7 @@ static void plan_memory(native_planner *p)
             if (l.blocks[i].bytes > 0)
                 dense[count++] = l.blocks[i];
         }
-        p->status = place(p, dense, count);
+        p->status = native_place(p, dense, count);
         for (i = 0, count = 0; i < n; i++) {
             if (l.blocks[i].bytes > 0)
                 l.blocks[i].offset = dense[count++].offset;
@@ -223,7 +221,7 @@ static uint64_t behind_block(const native_planner *p, uint32_t step, uint64_t at
  * Scratch memory of the threads and what they share for the steps of an item: the first hole of the
  * arena among what lives then, for it is written and read by this item alone.
  */
-static void place_scratch(native_planner *p, int item, int first_run)
+void native_place_scratch(native_planner *p, int item, int first_run)
 {
     const uint64_t bytes = p->shared + p->scratch * (uint64_t)p->lanes;
     uint64_t at = 0, before, live = bytes;
@@ -267,7 +265,8 @@ static void plan_product(native_planner *p, const native_item *item)
 
 static void plan_conv(native_planner *p, const native_item *item)
 {
-    int form = p->ir->device->winograd ? native_winograd_form(p, item) : -1;
+    const bool known = p->ir->values[item->inputs[1]].known;
+    int form = p->ir->device->winograd && known ? native_winograd_form(p, item) : -1;
 
     if (form >= 0)
         native_plan_winograd(p, item, form);
@@ -294,18 +293,36 @@ static void (*const makers[])(native_planner *p, const native_item *item) = {
     [NATIVE_ITEM_GATHER] = native_plan_gather,
     [NATIVE_ITEM_CAST] = native_plan_cast,
     [NATIVE_ITEM_ATTENTION] = native_plan_attention,
+    [NATIVE_ITEM_COMPARE] = native_plan_compare,
+    [NATIVE_ITEM_SELECT] = native_plan_select,
+    [NATIVE_ITEM_LOG_SOFTMAX] = native_plan_log_softmax,
+    [NATIVE_ITEM_LOSS] = native_plan_loss,
+    [NATIVE_ITEM_LOSS_GRAD] = native_plan_loss_grad,
+    [NATIVE_ITEM_SUM] = native_plan_sum,
+    [NATIVE_ITEM_INDICES] = native_plan_indices,
+    [NATIVE_ITEM_SCATTER] = native_plan_scatter,
+    [NATIVE_ITEM_POOL_GRAD] = native_plan_pool_grad,
+    [NATIVE_ITEM_CONV_GRAD_INPUT] = native_plan_conv_grad_input,
+    [NATIVE_ITEM_CONV_GRAD_FILTER] = native_plan_conv_grad_filter,
+    [NATIVE_ITEM_PRODUCT_GRAD] = native_plan_product_grad,
+    [NATIVE_ITEM_CHAIN] = native_plan_chain,
 };
+
+void native_plan_item(native_planner *p, int i)
+{
+    p->item = &p->ir->items[i];
+    p->scratch = p->shared = 0;
+    if (makers[p->item->kind])
+        makers[p->item->kind](p, p->item);
+}
 
 static void plan_item(native_planner *p, int i)
 {
     const int first_run = p->plan->n_runs;
 
-    p->item = &p->ir->items[i];
-    p->scratch = p->shared = 0;
-    if (makers[p->item->kind])
-        makers[p->item->kind](p, p->item);
+    native_plan_item(p, i);
     if (p->scratch > 0 && p->status == TFR_OK)
-        place_scratch(p, i, first_run);
+        native_place_scratch(p, i, first_run);
 }
 
 int32_t native_make_plan(native_ir *ir, int64_t samples, int lanes, native_plan *plan,
@@ -352,5 +369,6 @@ void native_drop_plan(tfr_plugin_device *device, native_plan *plan)
     free(plan->constants);
     free(plan->blocks);
     free(plan->runs);
+    native_end_stages(plan);
     memset(plan, 0, sizeof *plan);
 }

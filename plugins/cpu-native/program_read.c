@@ -45,6 +45,7 @@ int native_new_value(native_ir *ir, const native_value *like)
     }
     copy.root = ir->n_values;
     copy.arg = -1;
+    copy.reduced = false;
     copy.output = false;
     copy.readers = 0;
     copy.known = copy.unaligned = NULL;
@@ -64,7 +65,7 @@ native_item *native_new_item(native_ir *ir, native_item_kind kind)
     item = &ir->items[ir->n_items++];
     memset(item, 0, sizeof *item);
     item->kind = kind;
-    item->node = item->residual = -1;
+    item->node = item->residual = item->codes = -1;
     item->alpha = item->beta = 1.0f;
     item->stride[0] = item->stride[1] = item->dilation[0] = item->dilation[1] = 1;
     item->kernel[0] = item->kernel[1] = 1;
@@ -188,13 +189,18 @@ static void read_conv(native_item *item, const tfr_call *call)
 
 static void read_product(native_item *item, const tfr_call *call)
 {
-    if (strcmp(call->name, "Gemm") == 0) {
+    const tfr_operand *b = tfr_call_input(call, 1);
+
+    if (strcmp(call->name, "Gemm") == 0 && tfr_call_int(call, "transA", 0)) {
+        item->kind = NATIVE_ITEM_PRODUCT_GRAD;
+        item->n_inputs = 2;
+    } else if (strcmp(call->name, "Gemm") == 0) {
         item->transposed = tfr_call_int(call, "transB", 0) != 0;
         item->alpha = tfr_call_float(call, "alpha", 1.0f);
         item->beta = tfr_call_float(call, "beta", 1.0f);
         if (item->beta == 0.0f && item->n_inputs > 2)
             item->inputs[2] = -1;
-    } else if (!tfr_call_input(call, 1)->data) {
+    } else if (!b->data && b->rank > 2) {
         item->kind = NATIVE_ITEM_BATCHED_PRODUCT;
     }
 }
@@ -206,6 +212,17 @@ static void read_transpose(native_item *item, const tfr_call *call)
 
     for (i = 0; i < rank; i++)
         item->perm[i] = perm ? (int)perm[i] : rank - 1 - i;
+}
+
+/* Input 1 is the shape, which the output has. */
+static void read_sum(native_item *item, const tfr_call *call)
+{
+    const tfr_attr *axes = tfr_call_attr(call, "axes");
+    uint64_t i;
+
+    item->n_inputs = 1;
+    for (i = 0; axes && i < axes->n; i++)
+        item->axes |= 1u << axes->ints[i];
 }
 
 static void read_form(native_item *item, const tfr_call *call, const native_form *form)
@@ -234,6 +251,23 @@ static void read_form(native_item *item, const tfr_call *call, const native_form
     case NATIVE_ITEM_TRANSPOSE:
         read_transpose(item, call);
         break;
+    case NATIVE_ITEM_SUM:
+        read_sum(item, call);
+        break;
+    case NATIVE_ITEM_SCATTER:
+        item->n_inputs = 2;
+        break;
+    case NATIVE_ITEM_LOSS_GRAD:
+        item->n_inputs = 3;
+        break;
+    case NATIVE_ITEM_CONV_GRAD_INPUT:
+        item->n_inputs = 2;
+        read_window(item, call, tfr_call_input(call, 1)->dims + 2);
+        break;
+    case NATIVE_ITEM_CONV_GRAD_FILTER:
+        item->n_inputs = 2;
+        read_window(item, call, tfr_call_output(call, 0)->dims + 2);
+        break;
     case NATIVE_ITEM_GATHER:
         item->axis = native_gather_axis(call);
         break;
@@ -243,6 +277,39 @@ static void read_form(native_item *item, const tfr_call *call, const native_form
     default:
         break;
     }
+}
+
+/* What MaxPool tells beside the maxima. */
+static void read_indices(native_ir *ir, int at, int output)
+{
+    native_item *item = native_new_item(ir, NATIVE_ITEM_INDICES);
+
+    if (ir->failed)
+        return;
+    *item = ir->items[at];
+    item->kind = NATIVE_ITEM_INDICES;
+    item->output = output;
+}
+
+/* Two items: the logarithms of softmax, which are an output or not, and their mean at the labels.
+ */
+static void read_loss(native_ir *ir, int at, int log_prob)
+{
+    native_item *loss = native_new_item(ir, NATIVE_ITEM_LOSS), *item;
+
+    if (ir->failed)
+        return;
+    item = &ir->items[at];
+    *loss = *item;
+    if (log_prob < 0) {
+        const native_value copy = ir->values[item->inputs[0]];
+        log_prob = native_new_value(ir, &copy);
+    }
+    loss->inputs[0] = log_prob;
+    loss->n_inputs = 2;
+    item->kind = NATIVE_ITEM_LOG_SOFTMAX;
+    item->n_inputs = 1;
+    item->output = log_prob;
 }
 
 static int32_t read_node(native_ir *ir, int i, tfr_err *err)
@@ -264,6 +331,10 @@ static int32_t read_node(native_ir *ir, int i, tfr_err *err)
         item->inputs[k] = node->inputs[k];
     if (form && !ir->failed)
         read_form(item, call, form);
+    if (form && form->kind == NATIVE_ITEM_LOSS && !ir->failed)
+        read_loss(ir, ir->n_items - 1, call->n_outputs > 1 ? (int)node->outputs[1] : -1);
+    if (form && form->kind == NATIVE_ITEM_POOL && call->n_outputs > 1 && node->outputs[1] >= 0)
+        read_indices(ir, ir->n_items - 1, node->outputs[1]);
     return TFR_OK;
 }
 
@@ -282,6 +353,10 @@ int32_t native_read(native_ir *ir, tfr_err *err)
 
 void native_ir_end(native_ir *ir)
 {
+    int i;
+
+    for (i = 0; i < ir->n_items; i++)
+        free(ir->items[i].chain);
     free(ir->values);
     free(ir->twins);
     free(ir->items);

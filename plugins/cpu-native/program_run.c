@@ -43,7 +43,7 @@ static void run_part(void *user, int64_t begin, int64_t end)
     const native_bases bases = {s->base,
                                 s->workspace + s->step->scratch +
                                     lane_of(s->launch->device) * s->step->scratch_bytes,
-                                s->fault, 0, s->workspace + s->step->shared};
+                                s->fault, 0, s->workspace + s->step->shared, 0};
     int64_t n = s->step->n;
 
     s->step->run(s->step->params, &bases, begin * n / s->parts, end * n / s->parts);
@@ -61,7 +61,7 @@ static void run_shared(const native_sharing *l, char *workspace, char *const *ba
         uint64_t began = native_profile_begin(l->device, id);
         if (!l->share || step->alone) {
             const native_bases bases = {base, workspace + step->scratch, fault, 0,
-                                        workspace + step->shared};
+                                        workspace + step->shared, 0};
             step->run(step->params, &bases, 0, step->n);
         } else {
             s.step = step;
@@ -100,7 +100,7 @@ static void run_units(void *user, int64_t begin, int64_t end)
         for (i = 0; i < plan->n_runs; i++) {
             const native_run *step = &plan->runs[i];
             const native_bases bases = {base, lane + step->scratch, u->fault, unit,
-                                        lane + step->shared};
+                                        lane + step->shared, 0};
             uint64_t began = native_profile_begin(l->device, u->id);
             step->run(step->params, &bases, 0, step->n);
             record(l->device, began, u->id, step);
@@ -115,7 +115,9 @@ int32_t native_run_program(const native_sharing *l, void *workspace, char *const
     char *base[MAX_BASES];
     int i;
 
-    if (l->units > 1) {
+    if (l->plan->stages) {
+        native_run_stages(l->device, l->plan, workspace, args, l->unit_bytes, id, &fault);
+    } else if (l->units > 1) {
         units u = {l, workspace, args, id, &fault};
         l->device->host->parallel_for(run_units, &u, l->units, 1);
     } else {
@@ -124,5 +126,9 @@ int32_t native_run_program(const native_sharing *l, void *workspace, char *const
             base[1 + i] = args[i];
         run_shared(l, workspace, base, id, &fault);
     }
+    if (fault.there && fault.label)
+        return tfr_fail(err, TFR_EINVAL, "label %lld is class %lld, the scores have %lld",
+                        (long long)fault.bad.position, (long long)fault.bad.index,
+                        (long long)fault.bad.dim);
     return fault.there ? native_gather_fail(&fault.bad, err) : TFR_OK;
 }

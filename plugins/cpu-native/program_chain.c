@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * program_chain.c: functions of shared values, such as the updates of an optimizer, that go over
+ * the same elements become one item: it takes a block of elements after the other through all of
+ * them, with what lies between in the first cache.
+ */
+#include "program.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { BLOCK = 512 };
+
+/* ---- making ---- */
+
+/* A number, or an element for each of n. */
+static bool is_operand(const native_value *v, int64_t n)
+{
+    return v->dtype == TFR_DTYPE_F32 && !v->blocked &&
+           (native_elements(v) == n || native_elements(v) == 1);
+}
+
+static bool can_join(const native_ir *ir, const native_item *item, int64_t n, int stage)
+{
+    const native_value *y = &ir->values[item->output];
+    int k;
+
+    if ((item->kind != NATIVE_ITEM_BINARY && item->kind != NATIVE_ITEM_ACT) || item->by_samples ||
+        item->stage != stage || y->blocked || y->batched || native_elements(y) != n)
+        return false;
+    for (k = 0; k < item->n_inputs; k++) {
+        const native_value *v = &ir->values[item->inputs[k]];
+        if (!is_operand(v, n) || ir->values[v->root].batched)
+            return false;
+    }
+    return true;
+}
+
+static int position(const int *list, int n, int value)
+{
+    int i;
+
+    for (i = 0; i < n; i++) {
+        if (list[i] == value)
+            return i;
+    }
+    return -1;
+}
+
+/* An operand of an op while the chain grows: an input, or the result of an earlier op. */
+enum { RESULTS = NATIVE_CHAIN_ENDS };
+
+typedef struct growing {
+    native_ir *ir;
+    native_chain *chain;
+    int values[NATIVE_CHAIN_OPS]; /* of each op */
+    int64_t n;
+} growing;
+
+/* -1 = there is no room for one more input. */
+static int operand_of(growing *g, int value)
+{
+    native_chain *c = g->chain;
+    int at = position(g->values, c->n_ops, value);
+
+    if (at >= 0)
+        return RESULTS + at;
+    at = position(c->inputs, c->n_inputs, value);
+    if (at >= 0)
+        return at;
+    if (c->n_inputs == NATIVE_CHAIN_ENDS)
+        return -1;
+    c->inputs[c->n_inputs] = value;
+    c->numbers[c->n_inputs] = native_elements(&g->ir->values[value]) == 1 && g->n > 1;
+    return c->n_inputs++;
+}
+
+/* An item is up to two ops: its own, and the function behind it. */
+static bool join(growing *g, const native_item *item)
+{
+    native_chain *c = g->chain;
+    const bool more = item->kind == NATIVE_ITEM_BINARY && item->act.kind != NATIVE_ACT_NONE;
+    const int n_inputs = c->n_inputs;
+    native_chain_op *op;
+    int k;
+
+    if (c->n_ops + 1 + more > NATIVE_CHAIN_OPS)
+        return false;
+    op = &c->ops[c->n_ops];
+    memset(op, 0, sizeof *op);
+    op->is_act = item->kind == NATIVE_ITEM_ACT;
+    op->binary = item->binary;
+    op->act = item->act;
+    for (k = 0; k < item->n_inputs; k++) {
+        op->from[k] = operand_of(g, item->inputs[k]);
+        if (op->from[k] < 0) {
+            c->n_inputs = n_inputs;
+            return false;
+        }
+    }
+    g->values[c->n_ops++] = more ? -1 : item->output;
+    if (!more)
+        return true;
+    op = &c->ops[c->n_ops];
+    memset(op, 0, sizeof *op);
+    op->is_act = true;
+    op->act = item->act;
+    op->from[0] = RESULTS + c->n_ops - 1;
+    g->values[c->n_ops++] = item->output;
+    return true;
+}
+
+static bool reads(const native_ir *ir, const native_item *item, int value)
+{
+    int k;
+
+    if (item->kind == NATIVE_ITEM_NONE)
+        return false;
+    for (k = 0; k < item->n_inputs; k++) {
+        if (item->inputs[k] == value)
+            return true;
+    }
+    for (k = 0; item->chain && k < item->chain->n_inputs; k++) {
+        if (item->chain->inputs[k] == value)
+            return true;
+    }
+    (void)ir;
+    return item->residual == value;
+}
+
+static bool reads_any(const growing *g, const native_item *item)
+{
+    int i;
+
+    for (i = 0; i < g->chain->n_ops; i++) {
+        if (g->values[i] >= 0 && reads(g->ir, item, g->values[i]))
+            return true;
+    }
+    return false;
+}
+
+/* Somebody else reads it. */
+static bool is_wanted(const growing *g, int value, const bool *joined)
+{
+    int i;
+
+    if (value < 0)
+        return false;
+    if (g->ir->values[value].output)
+        return true;
+    for (i = 0; i < g->ir->n_items; i++) {
+        if (!joined[i] && reads(g->ir, &g->ir->items[i], value))
+            return true;
+    }
+    return false;
+}
+
+/* Registers are given to results that are not wanted outside, from their op to the last reader. */
+static void give_registers(native_chain *c, const int *output_of)
+{
+    int last[NATIVE_CHAIN_OPS] = {0}, place[NATIVE_CHAIN_OPS], i, k;
+    bool taken[NATIVE_CHAIN_OPS] = {false};
+
+    for (i = 0; i < c->n_ops; i++) {
+        for (k = 0; k < 2 - c->ops[i].is_act; k++) {
+            if (c->ops[i].from[k] >= RESULTS)
+                last[c->ops[i].from[k] - RESULTS] = i;
+        }
+    }
+    for (i = 0; i < c->n_ops; i++) {
+        int r = 0;
+        for (k = 0; k < 2 - c->ops[i].is_act; k++) {
+            int from = c->ops[i].from[k] - RESULTS;
+            if (from >= 0)
+                c->ops[i].from[k] = place[from];
+        }
+        for (k = 0; k < i; k++) {
+            if (output_of[k] < 0 && last[k] == i - 1)
+                taken[place[k] - c->n_inputs - c->n_outputs] = false;
+        }
+        while (output_of[i] < 0 && taken[r])
+            r++;
+        if (output_of[i] < 0)
+            taken[r] = true;
+        place[i] = output_of[i] < 0 ? c->n_inputs + c->n_outputs + r : c->n_inputs + output_of[i];
+        c->ops[i].to = place[i];
+        if (output_of[i] < 0 && c->n_registers < r + 1)
+            c->n_registers = r + 1;
+    }
+}
+
+/* False: it has too many ends; nothing was changed. */
+static bool end_chain(growing *g, const bool *joined)
+{
+    native_chain *c = g->chain;
+    int output_of[NATIVE_CHAIN_OPS], i;
+
+    for (i = 0; i < c->n_ops; i++) {
+        output_of[i] = -1;
+        if (!is_wanted(g, g->values[i], joined))
+            continue;
+        if (c->n_outputs == NATIVE_CHAIN_ENDS)
+            return false;
+        output_of[i] = c->n_outputs;
+        c->outputs[c->n_outputs++] = g->values[i];
+    }
+    give_registers(c, output_of);
+    return c->n_outputs > 0;
+}
+
+/* Chains everything that fits, from an item on, into the place of the last one. */
+static void grow(native_ir *ir, int first, bool *joined)
+{
+    const native_item *begin = &ir->items[first];
+    growing g = {.ir = ir, .n = native_elements(&ir->values[begin->output])};
+    int last = first, n = 0, i;
+
+    if (!can_join(ir, begin, g.n, begin->stage))
+        return;
+    g.chain = calloc(1, sizeof *g.chain);
+    if (!g.chain) {
+        ir->failed = true;
+        return;
+    }
+    memset(joined, 0, (size_t)ir->n_items * sizeof *joined);
+    for (i = first; i < ir->n_items; i++) {
+        if (can_join(ir, &ir->items[i], g.n, begin->stage) && join(&g, &ir->items[i])) {
+            joined[i] = true;
+            last = i;
+            n++;
+        } else if (reads_any(&g, &ir->items[i])) {
+            break;
+        }
+    }
+    if (n < 2 || !end_chain(&g, joined)) {
+        free(g.chain);
+        return;
+    }
+    for (i = first; i <= last; i++) {
+        if (joined[i])
+            ir->items[i].kind = NATIVE_ITEM_NONE;
+    }
+    ir->items[last].kind = NATIVE_ITEM_CHAIN;
+    ir->items[last].n_inputs = 0;
+    ir->items[last].residual = -1;
+    ir->items[last].output = g.chain->outputs[0];
+    ir->items[last].chain = g.chain;
+    ir->n_fused += n - 1;
+}
+
+void native_make_chains(native_ir *ir)
+{
+    bool *joined = calloc((size_t)ir->n_items + 1, sizeof *joined);
+    int i;
+
+    if (!joined)
+        ir->failed = true;
+    for (i = 0; joined && i < ir->n_items; i++)
+        grow(ir, i, joined);
+    free(joined);
+}
+
+/* ---- the step ---- */
+
+typedef struct chain {
+    const native_isa *isa;
+    int64_t n;
+    int n_ops, n_inputs, n_ends, n_registers;
+    native_ref ends[2 * NATIVE_CHAIN_ENDS];
+    bool numbers[2 * NATIVE_CHAIN_ENDS];
+    native_chain_op ops[NATIVE_CHAIN_OPS];
+} chain;
+
+/* Numbers count blocks. */
+static void run_chain(const void *params, const native_bases *bases, int64_t begin, int64_t end)
+{
+    const chain *c = params;
+    float *ends[2 * NATIVE_CHAIN_ENDS], *at[2 * NATIVE_CHAIN_ENDS + NATIVE_CHAIN_OPS];
+    int step[2 * NATIVE_CHAIN_ENDS + NATIVE_CHAIN_OPS], i;
+    int64_t b;
+
+    for (i = 0; i < c->n_ends + c->n_registers; i++) {
+        step[i] = i >= c->n_ends || !c->numbers[i];
+        if (i < c->n_ends)
+            ends[i] = native_at(bases, &c->ends[i]);
+        else
+            at[i] = (float *)(void *)bases->scratch + (i - c->n_ends) * BLOCK;
+    }
+    for (b = begin; b < end; b++) {
+        const int64_t first = b * BLOCK, n = c->n - first < BLOCK ? c->n - first : BLOCK;
+        for (i = 0; i < c->n_ends; i++)
+            at[i] = ends[i] + (step[i] ? first : 0);
+        for (i = 0; i < c->n_ops; i++) {
+            const native_chain_op *op = &c->ops[i];
+            const int x = op->from[0], y = op->from[1];
+            if (!op->is_act) {
+                c->isa->binary(op->binary, at[x], step[x], at[y], step[y], at[op->to], n);
+                continue;
+            }
+            if (step[x]) {
+                c->isa->act(&op->act, at[x], at[op->to], n);
+                continue;
+            }
+            c->isa->act(&op->act, at[x], at[op->to], 1);
+            for (int64_t k = 1; k < n; k++)
+                at[op->to][k] = at[op->to][0];
+        }
+    }
+}
+
+void native_plan_chain(native_planner *p, const native_item *item)
+{
+    const native_chain *from = item->chain;
+    chain *c = native_keep(p, sizeof *c);
+    int i;
+
+    if (!c)
+        return;
+    c->isa = p->isa;
+    c->n = native_count(p, &p->ir->values[item->output]);
+    c->n_ops = from->n_ops;
+    c->n_inputs = from->n_inputs;
+    c->n_ends = from->n_inputs + from->n_outputs;
+    c->n_registers = from->n_registers;
+    memcpy(c->ops, from->ops, sizeof c->ops);
+    for (i = 0; i < c->n_ends; i++) {
+        const bool input = i < from->n_inputs;
+        c->ends[i] = native_ref_of(p, input ? from->inputs[i] : from->outputs[i - from->n_inputs]);
+        c->numbers[i] = input && from->numbers[i];
+    }
+    native_need_scratch(p, (uint64_t)c->n_registers * BLOCK * sizeof(float));
+    native_add_run(p, run_chain, c, (c->n + BLOCK - 1) / BLOCK, (double)(c->n * c->n_ops) * 0.1);
+}

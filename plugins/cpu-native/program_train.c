@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * program_train.c: items of gradients that become one: a comparison with 0 and the choice by it are
+ * a mask, what MaxPool's Indices would tell is found anew where it is wanted, and a mask goes
+ * through the gradient of a maximum.
+ */
+#include "program.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The item that makes a value, or NULL. */
+static native_item *maker(const native_ir *ir, int value)
+{
+    int i;
+
+    for (i = 0; i < ir->n_items; i++) {
+        if (ir->items[i].kind != NATIVE_ITEM_NONE && ir->items[i].output == value)
+            return &ir->items[i];
+    }
+    return NULL;
+}
+
+static bool same_dims(const native_ir *ir, int a, int b)
+{
+    const native_value *x = &ir->values[a], *y = &ir->values[b];
+    return x->rank == y->rank && memcmp(x->dims, y->dims, (size_t)x->rank * sizeof *x->dims) == 0;
+}
+
+static bool is_zero(const native_ir *ir, int value)
+{
+    const native_value *v = &ir->values[value];
+    float number;
+
+    if (!v->known || v->dtype != TFR_DTYPE_F32 || native_elements(v) != 1)
+        return false;
+    memcpy(&number, v->known, sizeof number);
+    return number == 0.0f;
+}
+
+/* Where(x > 0, y, 0) */
+static void make_mask(native_ir *ir, native_item *item)
+{
+    const native_item *test = maker(ir, item->inputs[0]);
+
+    if (!test || test->kind != NATIVE_ITEM_COMPARE || !is_zero(ir, test->inputs[1]) ||
+        !is_zero(ir, item->inputs[2]) || !same_dims(ir, test->inputs[0], item->output) ||
+        !same_dims(ir, item->inputs[1], item->output))
+        return;
+    item->kind = NATIVE_ITEM_BINARY;
+    item->binary = NATIVE_MASK;
+    item->inputs[0] = test->inputs[0];
+    item->n_inputs = 2;
+    ir->n_fused++;
+}
+
+/* Where Relu's result is above 0 its operand is. */
+static void mask_by_result(const native_ir *ir, native_item *item)
+{
+    int i;
+
+    for (i = 0; &ir->items[i] != item; i++) {
+        const native_item *act = &ir->items[i];
+        if (act->kind == NATIVE_ITEM_ACT && act->act.kind == NATIVE_ACT_CLIP &&
+            act->act.a == 0.0f && act->act.b == INFINITY && act->inputs[0] == item->inputs[0]) {
+            item->inputs[0] = act->output;
+            return;
+        }
+    }
+}
+
+/* MaxPoolGrad by what the pool has read. */
+static void read_source(native_ir *ir, native_item *item)
+{
+    const native_item *indices = maker(ir, item->inputs[1]);
+    int i;
+
+    if (!indices || indices->kind != NATIVE_ITEM_INDICES ||
+        !same_dims(ir, indices->inputs[0], item->output))
+        return;
+    item->kind = NATIVE_ITEM_POOL_GRAD;
+    item->inputs[1] = indices->inputs[0];
+    for (i = 0; i < 2; i++) {
+        item->kernel[i] = indices->kernel[i];
+        item->stride[i] = indices->stride[i];
+        item->dilation[i] = indices->dilation[i];
+        item->pad[i] = indices->pad[i];
+    }
+    ir->n_fused++;
+}
+
+/* A mask by what the pool has read. */
+static void mask_pool(native_ir *ir, native_item *item)
+{
+    native_item *pool = maker(ir, item->inputs[1]);
+
+    if (!pool || pool->kind != NATIVE_ITEM_POOL_GRAD || pool->masked ||
+        pool->inputs[1] != item->inputs[0] || ir->values[pool->output].readers != 1 ||
+        ir->values[pool->output].output)
+        return;
+    pool->masked = true;
+    pool->output = item->output;
+    item->kind = NATIVE_ITEM_NONE;
+    ir->n_fused++;
+}
+
+static void remove_unread(native_ir *ir)
+{
+    int i;
+
+    for (i = ir->n_items - 1; i >= 0; i--) {
+        native_item *item = &ir->items[i];
+        native_count_readers(ir);
+        if ((item->kind == NATIVE_ITEM_COMPARE || item->kind == NATIVE_ITEM_INDICES ||
+             item->kind == NATIVE_ITEM_POOL) &&
+            ir->values[item->output].readers == 0)
+            item->kind = NATIVE_ITEM_NONE;
+    }
+}
+
+void native_fuse_gradients(native_ir *ir)
+{
+    int i;
+
+    for (i = 0; i < ir->n_items; i++) {
+        if (ir->items[i].kind == NATIVE_ITEM_SELECT)
+            make_mask(ir, &ir->items[i]);
+        else if (ir->items[i].kind == NATIVE_ITEM_SCATTER)
+            read_source(ir, &ir->items[i]);
+        if (ir->items[i].kind == NATIVE_ITEM_BINARY && ir->items[i].binary == NATIVE_MASK)
+            mask_by_result(ir, &ir->items[i]);
+    }
+    native_count_readers(ir);
+    for (i = 0; i < ir->n_items; i++) {
+        if (ir->items[i].kind == NATIVE_ITEM_BINARY && ir->items[i].binary == NATIVE_MASK)
+            mask_pool(ir, &ir->items[i]);
+    }
+    remove_unread(ir);
+}
