@@ -85,6 +85,7 @@ unit_tests = \
 	tests/test_native_handle \
 	tests/test_native_kernels \
 	tests/test_native_programs \
+	tests/test_native_train \
 	tests/test_native_train_kernels \
 	tests/test_native_ways \
 	tests/test_npy \
@@ -469,6 +470,10 @@ tests_test_native_kernels_SOURCES = tests/test_native_kernels.c tests/graph_text
 tests_test_native_programs_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_native_programs_LDADD = $(TFR_TEST_CORE)
 tests_test_native_programs_SOURCES = tests/test_native_programs.c tests/graph_text.h tests/temp_path.h
+
+tests_test_native_train_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_native_train_LDADD = $(TFR_TEST_NN)
+tests_test_native_train_SOURCES = tests/test_native_train.c
 
 tests_test_native_train_kernels_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS) \
 	-I$(top_srcdir)/plugins/cpu-native
