@@ -125,6 +125,12 @@ tfr_value tfr__diff_repeated(tfr__diff *d, tfr_value v);
 tfr_value tfr__diff_expand_like(tfr__diff *d, tfr_value v, tfr_value like);
 tfr_value tfr__diff_filled_like(tfr__diff *d, double value, tfr_value like);
 
+/*
+ * autodiff_expand.c: what was added from node `first` on gives outputs[k] in place of the node's
+ * output k, as far as that has a gradient; it is differentiated, and the node's inputs get that.
+ */
+void tfr__diff_through(tfr__diff *d, uint32_t first, const tfr_value *outputs);
+
 /* ---- rules, by file -------------------------------------------------------------------------- */
 
 /* autodiff_elementwise.c */
@@ -149,6 +155,8 @@ tfr__diff_rule_fn tfr__diff_batch_norm, tfr__diff_dropout, tfr__diff_group_norm,
 tfr__diff_rule_fn tfr__diff_again, tfr__diff_concat, tfr__diff_expand, tfr__diff_max_unpool,
     tfr__diff_moved, tfr__diff_reshaped, tfr__diff_scatter, tfr__diff_split, tfr__diff_top_k,
     tfr__diff_transpose;
+/* autodiff_recurrent.c */
+tfr__diff_rule_fn tfr__diff_recurrent;
 /* autodiff_reduce.c */
 tfr__diff_rule_fn tfr__diff_cum_prod, tfr__diff_cum_sum, tfr__diff_log_softmax, tfr__diff_lp_norm,
     tfr__diff_reduce_max, tfr__diff_reduce_mean, tfr__diff_reduce_prod, tfr__diff_softmax,

@@ -11,6 +11,7 @@ libtfrun_nn_core_la_SOURCES = \
 	nn/autodiff_conv.c \
 	nn/autodiff_einsum.c \
 	nn/autodiff_elementwise.c \
+	nn/autodiff_expand.c \
 	nn/autodiff_formula.c \
 	nn/autodiff_inside.c \
 	nn/autodiff_inside.h \
@@ -19,6 +20,7 @@ libtfrun_nn_core_la_SOURCES = \
 	nn/autodiff_matmul.c \
 	nn/autodiff_move.c \
 	nn/autodiff_norm.c \
+	nn/autodiff_recurrent.c \
 	nn/autodiff_reduce.c \
 	nn/autodiff_rules.c \
 	nn/checkpoint.c \

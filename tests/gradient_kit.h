@@ -21,15 +21,16 @@ enum {
     RANDOM = 16,      /* runs differ, so only the linear check is made */
     SINGLE = 32,      /* the op is not there in double: only the linear check is made, in float */
     RANKS = 8,        /* the ranks of the inputs have to be known */
-    GRADIENT_MOST = 6 /* operands, attributes */
+    GRADIENT_MOST = 8 /* operands, attributes */
 };
 
 /*
  * Operands, separated by blanks: "f2,3" an input of double with these dims ("f": rank 0), "c2,3" a
  * constant like it, "i1,-1" a constant list of int64, "n5:2,3" a constant of int64 with these dims
  * and values below 5, "b2,3" a constant of bool that alternates, "=0.5" a constant scalar, "true",
- * "s3" a constant scalar of int64, "-" an absent operand, "0" the same value as operand 0.
- * Attributes: "axis:i=1 pads:is=1,2 alpha:f=.5 mode:s=linear".
+ * "s3" a constant scalar of int64, "l3,0" a constant list of int32, "-" an absent operand, "0" the
+ * same value as operand 0. Attributes: "axis:i=1 pads:is=1,2 alpha:f=.5 fs:fs=.5,1 mode:s=linear
+ * activations:ss=Relu,Tanh", one list of strings.
  */
 typedef struct gradient_case {
     const char *op, *operands, *attrs; /* "tfrun.SumTo" */
@@ -177,6 +178,11 @@ static tfr_value gradient_operand(gradient_run *r, const char *p, tfr_value firs
         if (rank)
             memcpy(tfr_tensor_data(t), dims, rank * sizeof *dims);
         return gradient_constant(r->graph, t);
+    case 'l':
+        t = gradient_tensor(TFR_DTYPE_I32, 1, (const int64_t[]){rank});
+        for (uint32_t i = 0; i < rank; i++)
+            ((int32_t *)tfr_tensor_data(t))[i] = (int32_t)dims[i];
+        return gradient_constant(r->graph, t);
     case 's':
         t = gradient_tensor(TFR_DTYPE_I64, 0, NULL);
         *(int64_t *)tfr_tensor_data(t) = dims[0];
@@ -202,8 +208,8 @@ typedef struct gradient_attrs {
     tfr_attr list[8];
     char names[8][40];
     int64_t ints[8][16];
-    float floats[8];
-    tfr_string strings[8];
+    float floats[8][8];
+    tfr_string strings[8], lists[8];
     uint32_t n;
 } gradient_attrs;
 
@@ -222,9 +228,20 @@ static void gradient_read_attrs(const char *p, gradient_attrs *out)
             a->n = gradient_numbers(value, out->ints[i]);
             a->ints = out->ints[i];
         } else if (*p == 'f') {
-            a->type = TFR_ATTR_FLOAT;
-            out->floats[i] = strtof(value, NULL);
-            a->floats = &out->floats[i];
+            char *end = (char *)value;
+            a->type = p[1] == 's' ? TFR_ATTR_FLOATS : TFR_ATTR_FLOAT;
+            a->floats = out->floats[i];
+            for (a->n = 0; *end && *end != ' '; end += *end == ',')
+                out->floats[i][a->n++] = strtof(end, &end);
+        } else if (p[1] == 's') {
+            const char *text = value;
+            a->type = TFR_ATTR_STRINGS;
+            a->strings = out->lists;
+            for (a->n = 0; *text && *text != ' '; a->n++) {
+                out->lists[a->n] = (tfr_string){text, strcspn(text, ", ")};
+                text += out->lists[a->n].bytes;
+                text += *text == ',';
+            }
         } else {
             a->type = TFR_ATTR_STRING;
             out->strings[i] = (tfr_string){value, strcspn(value, " ")};

@@ -147,7 +147,46 @@ TEST(attention)
     CHECK_GRADIENTS(c);
 }
 
+/* X W R B sequence_lens initial_h initial_c P: T 3, B 2, I 2, H 2 */
+TEST(recurrent_layers)
+{
+    static const gradient_case c[] = {
+        {"RNN", "f3,2,2 f1,2,2 f1,2,2", "hidden_size:i=2", .flags = SECOND, .n_outputs = 2,
+         .outputs = 3},
+        {"RNN", "f3,2,2 f1,2,2 f1,2,2 f1,4 l2,3 f1,2,2",
+         "direction:s=reverse activations:ss=affine activation_alpha:fs=0.5 "
+         "activation_beta:fs=0.25",
+         .flags = 0, .n_outputs = 2, .outputs = 3},
+        {"RNN", "f2,3,2 f2,2,2 f2,2,2 f2,4 - f2,2,2",
+         "direction:s=bidirectional layout:i=1 activations:ss=ScaledTanh,HardSigmoid "
+         "activation_alpha:fs=0.5,0.125 activation_beta:fs=2,0.5",
+         .flags = 0, .n_outputs = 2, .outputs = 3},
+        {"RNN", "f3,2,2 f1,2,2 f1,2,2 f1,4 l0,2", "", .flags = 0, .n_outputs = 2, .outputs = 3},
+        {"RNN", "f1,2,2 f1,2,2 0", "", .flags = 0, .n_outputs = 2, .outputs = 1},
+        {"RNN", "f1,2,2 0 0", "activations:ss=Softsign", .flags = 0, .n_outputs = 2, .outputs = 2},
+        {"RNN", "f0,2,2 f1,2,2 f1,2,2 f1,4 - f1,2,2", "", .flags = 0, .n_outputs = 2, .outputs = 2},
+        {"GRU", "f3,2,2 f1,6,2 f1,6,2 f1,12", "hidden_size:i=2", .flags = 0, .n_outputs = 2,
+         .outputs = 3},
+        {"GRU", "f2,1,2 f1,6,2 f1,6,2", "linear_before_reset:i=1", .flags = SECOND, .n_outputs = 2,
+         .outputs = 3},
+        {"GRU", "f3,2,2 f2,6,2 f2,6,2 f2,12 l3,1 f2,2,2",
+         "linear_before_reset:i=1 direction:s=bidirectional clip:f=1.5", .flags = 0, .n_outputs = 2,
+         .outputs = 3, .low = -0.9, .high = 0.9},
+        {"LSTM", "f3,2,2 f1,8,2 f1,8,2 f1,16", "hidden_size:i=2", .flags = 0, .n_outputs = 3,
+         .outputs = 7},
+        {"LSTM", "f2,1,2 f1,8,2 f1,8,2", "", .flags = SECOND, .n_outputs = 3, .outputs = 1},
+        {"LSTM", "f3,2,2 f1,8,2 f1,8,2 - - - - f1,6", "input_forget:i=1 direction:s=reverse",
+         .flags = 0, .n_outputs = 3, .outputs = 4},
+        {"LSTM", "f3,3,2 f2,8,2 f2,8,2 f2,16 l2,0,3 f2,3,2 f2,3,2 f2,6",
+         "direction:s=bidirectional", .flags = 0, .n_outputs = 3, .outputs = 7},
+        {"LSTM", "f2,3,2 f1,8,2 f1,8,2 f1,16 l2,3 f2,1,2 f2,1,2 f1,6", "layout:i=1", .flags = 0,
+         .n_outputs = 3, .outputs = 7},
+    };
+    CHECK_GRADIENTS(c);
+}
+
 static const test_case cases[] = {
-    CASE(attention), CASE(convolutions), CASE(pools), CASE(normalisations), CASE(losses),
+    CASE(attention),      CASE(convolutions), CASE(pools),
+    CASE(normalisations), CASE(losses),       CASE(recurrent_layers),
 };
 TEST_MAIN(cases)
