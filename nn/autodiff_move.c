@@ -95,11 +95,6 @@ void tfr__diff_moved(tfr__diff *d, tfr_value g)
     const int64_t all = -1, one = 1, last = INT64_MAX;
     const tfr_attr attrs[] = {TFR_SET_INT("axis", 0), TFR_SET_STRING("reduction", "add")};
     tfr_value x = tfr__diff_in(d, 0), to, in[3], ones = tfr__diff_ints(d, &one, 1);
-    const char *mode = "mode";
-    if (strcmp(d->node.op, "Resize") == 0 && !tfr__diff_is(d, mode, "nearest", "nearest"))
-        tfr__diff_refuse(d, "its mode is not nearest");
-    if (strcmp(d->node.op, "GridSample") == 0 && !tfr__diff_is(d, mode, "linear", "nearest"))
-        tfr__diff_refuse(d, "its mode is not nearest");
     to = sources(d, "extrapolation_value");
     if (tfr__diff_wants(d, 2) && d->node.op[0] == 'P') {
         tfr_value fill = tfr__diff_op2(d, "Equal", to, tfr__diff_int_scalar(d, 0));

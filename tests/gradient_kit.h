@@ -28,9 +28,9 @@ enum {
  * Operands, separated by blanks: "f2,3" an input of double with these dims ("f": rank 0), "c2,3" a
  * constant like it, "i1,-1" a constant list of int64, "n5:2,3" a constant of int64 with these dims
  * and values below 5, "b2,3" a constant of bool that alternates, "=0.5" a constant scalar, "true",
- * "s3" a constant scalar of int64, "l3,0" a constant list of int32, "-" an absent operand, "0" the
- * same value as operand 0. Attributes: "axis:i=1 pads:is=1,2 alpha:f=.5 fs:fs=.5,1 mode:s=linear
- * activations:ss=Relu,Tanh", one list of strings.
+ * "p1,.5" a constant list of float32, "s3" a constant scalar of int64, "l3,0" a constant list of
+ * int32, "-" an absent operand, "0" the same value as operand 0. Attributes: "axis:i=1 pads:is=1,2
+ * alpha:f=.5 fs:fs=.5,1 mode:s=linear activations:ss=Relu,Tanh", one list of strings.
  */
 typedef struct gradient_case {
     const char *op, *operands, *attrs; /* "tfrun.SumTo" */
@@ -114,6 +114,15 @@ static uint32_t gradient_numbers(const char *text, int64_t *out)
     return n;
 }
 
+/* The numbers of a list that is not empty. */
+static uint32_t gradient_count(const char *text)
+{
+    uint32_t n = 1;
+    for (; *text && *text != ' '; text++)
+        n += *text == ',';
+    return n;
+}
+
 /* Points of a grid in no order, none of them twice and none in the middle: away from kinks. */
 static tfr_tensor *gradient_values(const gradient_case *c, uint32_t rank, const int64_t *dims,
                                    uint32_t number)
@@ -164,7 +173,9 @@ static tfr_value gradient_operand(gradient_run *r, const char *p, tfr_value firs
     int64_t dims[16] = {0}, most = has_colon ? strtoll(p + 1, NULL, 10) : 2;
     uint32_t rank = 0;
     tfr_tensor *t;
-    if (*p != '-' && *p != '=' && *p != 't')
+    if (*p == 'p')
+        rank = gradient_count(p);
+    else if (*p != '-' && *p != '=' && *p != 't')
         rank = gradient_numbers(has_colon ? strchr(p, ':') + 1 : p + 1, dims);
     switch (*p) {
     case 'f':
@@ -177,6 +188,13 @@ static tfr_value gradient_operand(gradient_run *r, const char *p, tfr_value firs
         t = gradient_tensor(TFR_DTYPE_I64, 1, (const int64_t[]){rank});
         if (rank)
             memcpy(tfr_tensor_data(t), dims, rank * sizeof *dims);
+        return gradient_constant(r->graph, t);
+    case 'p':
+        t = gradient_tensor(TFR_DTYPE_F32, 1, (const int64_t[]){rank});
+        for (uint32_t i = 0; i < rank; i++) {
+            p = i ? strchr(p, ',') + 1 : p + 1;
+            ((float *)tfr_tensor_data(t))[i] = strtof(p, NULL);
+        }
         return gradient_constant(r->graph, t);
     case 'l':
         t = gradient_tensor(TFR_DTYPE_I32, 1, (const int64_t[]){rank});

@@ -25,6 +25,7 @@ unit_tests = \
 	tests/test_arena \
 	tests/test_autodiff \
 	tests/test_autodiff_control \
+	tests/test_autodiff_image \
 	tests/test_autodiff_layers \
 	tests/test_autodiff_math \
 	tests/test_autodiff_move \
@@ -234,6 +235,10 @@ tests_test_autodiff_SOURCES = tests/test_autodiff.c
 tests_test_autodiff_control_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_autodiff_control_LDADD = $(TFR_TEST_NN)
 tests_test_autodiff_control_SOURCES = tests/gradient_kit.h tests/test_autodiff_control.c
+
+tests_test_autodiff_image_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_autodiff_image_LDADD = $(TFR_TEST_NN)
+tests_test_autodiff_image_SOURCES = tests/gradient_kit.h tests/test_autodiff_image.c
 
 tests_test_autodiff_layers_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_autodiff_layers_LDADD = $(TFR_TEST_NN)
