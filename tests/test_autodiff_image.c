@@ -53,6 +53,45 @@ TEST(grids_and_blocks)
     CHECK_GRADIENTS(c);
 }
 
+TEST(elements_between)
+{
+    static const gradient_case c[] = {
+        {"GridSample", "f1,2,3,4 f1,2,3,2", "", .flags = RANKS | SECOND, .low = -0.9, .high = 0.9},
+        {"GridSample", "f2,1,3,4 f2,2,2,2", "padding_mode:s=border", .flags = RANKS, .low = -1.3,
+         .high = 1.4},
+        {"GridSample", "f1,2,3,4 f1,2,4,2", "padding_mode:s=reflection align_corners:i=1",
+         .flags = RANKS, .low = -1.7, .high = 1.9},
+        {"GridSample", "f1,2,3,4 f1,2,4,2", "padding_mode:s=reflection", .flags = RANKS,
+         .low = -1.7, .high = 1.9},
+        {"GridSample", "f1,1,4,5 f1,2,2,2", "mode:s=cubic", .flags = RANKS | SECOND, .low = -1.1,
+         .high = 1.2},
+        {"GridSample", "f1,1,4,5 f1,2,2,2", "mode:s=cubic padding_mode:s=border align_corners:i=1",
+         .flags = RANKS, .low = -1.1, .high = 1.2},
+        {"GridSample", "f1,1,4,5 f1,2,2,2", "mode:s=cubic padding_mode:s=reflection",
+         .flags = RANKS, .low = -1.3, .high = 1.4},
+        {"GridSample", "f1,1,2,3,2 f1,1,2,2,3", "", .flags = RANKS, .low = -1.2, .high = 1.3},
+        {"GridSample", "f1,2,5 f1,4,1", "mode:s=cubic", .flags = RANKS, .low = -1.2, .high = 1.3},
+        {"GridSample", "f0,2,3,4 f0,2,3,2", "", .flags = RANKS},
+        {"RoiAlign", "f2,2,5,6 c3,4 n2:3", "output_height:i=2 output_width:i=3 sampling_ratio:i=2",
+         .flags = RANKS | LINEAR | SECOND, .low = 0, .high = 5},
+        {"RoiAlign", "f2,1,5,6 f2,4 n2:2",
+         "output_height:i=2 output_width:i=2 sampling_ratio:i=1 spatial_scale:f=0.75",
+         .flags = RANKS, .low = 0.3, .high = 5},
+        {"RoiAlign", "f1,1,6,6 f2,4 n1:2",
+         "output_height:i=2 output_width:i=1 coordinate_transformation_mode:s=output_half_pixel",
+         .flags = RANKS, .low = 0.3, .high = 6},
+        {"RoiAlign", "f1,1,6,6 c3,4 n1:3", "output_height:i=1 output_width:i=2",
+         .flags = RANKS | LINEAR, .low = 0, .high = 9},
+        {"DeformConv", "f1,2,4,4 f2,2,2,2 f1,8,3,3", "", .flags = RANKS, .low = -0.8, .high = 0.9},
+        {"DeformConv", "f1,4,4,3 f2,2,2,2 f1,16,3,3 f2 f1,8,3,3",
+         "offset_group:i=2 group:i=2 pads:is=1,0,0,1 dilations:is=2,1", .flags = RANKS, .low = -1.1,
+         .high = 1.2},
+        {"DeformConv", "f2,1,5,5 f1,1,2,2 f2,8,2,2 - f2,4,2,2", "strides:is=2,2",
+         .flags = RANKS | SECOND, .low = -1.6, .high = 1.5},
+    };
+    CHECK_GRADIENTS(c);
+}
+
 TEST(fourier)
 {
     static const gradient_case c[] = {
@@ -89,9 +128,7 @@ TEST(convolutions_with_state)
 }
 
 static const test_case cases[] = {
-    CASE(interpolation),
-    CASE(grids_and_blocks),
-    CASE(fourier),
-    CASE(convolutions_with_state),
+    CASE(interpolation), CASE(grids_and_blocks),        CASE(elements_between),
+    CASE(fourier),       CASE(convolutions_with_state),
 };
 TEST_MAIN(cases)
