@@ -11,6 +11,8 @@ tfrun_SOURCES += \
 	bench/child.h \
 	bench/contest.c \
 	bench/contest.h \
+	bench/dnnl_library.c \
+	bench/dnnl_library.h \
 	bench/onnx_bytes.c \
 	bench/onnx_bytes.h \
 	bench/ort_api.h \
