@@ -28,6 +28,9 @@ typedef struct bench_options {
     const char *math_mode; /* of our products (session.h); NULL = strict */
     uint64_t timeout_ns;   /* of each of our runs (session.h); 0 = none */
     bool constant;         /* matmul: the right operand is a constant, which may be packed */
+    uint32_t batch;        /* train: samples of a step; 0 = 64 */
+    uint32_t n_epochs;     /* train: whole epochs in turns; 0 = bursts of steps */
+    const char *data;      /* train: of what tfr_dataset_open takes; NULL = synthetic digits */
 } bench_options;
 
 /* ---- what is found --------------------------------------------------------------------------- */
@@ -47,6 +50,8 @@ typedef struct bench_side {
     double roof_share;    /* rate / the FMA roof of the same round, median */
     double error;         /* as bench_report.error_is says */
     uint64_t bytes;       /* peak resident memory; 0 = not asked */
+    double samples;       /* of one run, which is a step of training */
+    double accuracy;      /* share of test samples, after all */
 } bench_side;
 
 /* A figure that belongs to a row or the whole report and to no contender. */
@@ -117,6 +122,9 @@ TFR_MUST_CHECK tfr_status bench_matmul(const bench_options *options, bench_repor
 TFR_MUST_CHECK tfr_status bench_model(const bench_options *options, const char *path,
                                       tfr_graph *graph, tfr_tensor *const *inputs,
                                       uint32_t n_inputs, int64_t batch, bench_report *report,
+                                      tfr_err *err);
+/* Steps of training of the CNN of the TensorFlow guides for MNIST. */
+TFR_MUST_CHECK tfr_status bench_train(const bench_options *options, bench_report *report,
                                       tfr_err *err);
 TFR_MUST_CHECK tfr_status bench_startup(const bench_options *options, bench_report *report,
                                         tfr_err *err);

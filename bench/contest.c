@@ -19,7 +19,7 @@
 #define ROW_SECONDS    8.0 /* what a row may take when the user names no number of rounds */
 #define LEAST_ROUNDS   5
 #define MOST_ROUNDS    41
-#define SETTLE_SECONDS 0.1  /* libgomp, OpenBLAS and ONNX Runtime spin for 15 to 30 ms */
+#define SETTLE_SECONDS 0.1 /* libgomp, OpenBLAS and ONNX Runtime spin for 15 to 30 ms */
 
 double bench_now(void)
 {
@@ -161,7 +161,9 @@ static tfr_status burst(const bench_contender *c, uint64_t n, double *seconds, t
 static tfr_status calibrate(const bench_contender *c, measured *m, double *cost, tfr_err *err)
 {
     double seconds = 0;
-    m->n_runs = 1;
+    m->n_runs = c->n_runs ? c->n_runs : 1;
+    if (c->n_runs)
+        return TFR_OK;
     for (int look = 0; look < 3; look++) {
         double wanted;
         tfr_status status = burst(c, m->n_runs, &seconds, err);
@@ -252,6 +254,7 @@ static void report(bench_contest *contest, const measured *m, uint64_t n, double
         snprintf(side->note, sizeof side->note, "%s", c->note);
         side->n = n;
         side->error = c->error;
+        side->samples = c->samples > 0 ? c->samples : NAN;
         if (i != ours && ours != UINT32_MAX)
             side->ratio = spread_of_quotient(m[i].seconds, m[ours].seconds, 1, n, scratch);
         if (roof != UINT32_MAX && c->flops > 0 && !c->elsewhere)

@@ -27,6 +27,15 @@ typedef struct bench_contender {
     bool elsewhere;   /* on a device that is no processor of the host: the roof is not its own */
     bool ours;        /* the one that ratios are against; the first in the list */
     uint64_t n_inner; /* runs that one call of `run` makes; 0 = 1 */
+    uint64_t n_runs;  /* of a burst; 0 = as many as take 20 ms */
+    /* Of those that learn, one run being a step of training; each is optional. */
+    double samples; /* of one run; 0 = it does not learn */
+    /* Mean of the samples since the last call, each before its update. */
+    tfr_status (*loss)(void *user, double *out, tfr_err *err);
+    /* Share of the test samples that it takes for what they are. */
+    tfr_status (*accuracy)(void *user, double *out, tfr_err *err);
+    /* Adam's means of the gradients, as training.h lists weights. */
+    tfr_status (*moments)(void *user, float *const *out, tfr_err *err);
 } bench_contender;
 
 /* A list of contenders, with what it takes to build one. */

@@ -9,6 +9,11 @@ tfrun_SOURCES += \
 	bench/bench_startup.c \
 	bench/child.c \
 	bench/child.h \
+	bench/cnn_list.c \
+	bench/cnn_list.h \
+	bench/cnn_math.c \
+	bench/cnn_math.h \
+	bench/cnn_net.c \
 	bench/contest.c \
 	bench/contest.h \
 	bench/dnnl_library.c \
@@ -21,6 +26,7 @@ tfrun_SOURCES += \
 	bench/peer.c \
 	bench/peer.h \
 	bench/peer_onednn.c \
+	bench/peer_onednn_train.c \
 	bench/peer_openblas.c \
 	bench/peer_ort.c \
 	bench/peer_python.c \
@@ -30,6 +36,10 @@ tfrun_SOURCES += \
 	bench/roof.c \
 	bench/roof.h \
 	bench/svg.c \
+	bench/team.c \
+	bench/team.h \
+	bench/training.c \
+	bench/training.h \
 	$(NULL)
 
 # In a folder of its own: who puts the other modules on the plugin path does not get it.

@@ -35,6 +35,11 @@ void bench_add_openblas(bench_contest *contest, const bench_product *product);
 void bench_add_ort_product(bench_contest *contest, const bench_product *product);
 void bench_add_python(bench_contest *contest, const bench_product *product);
 
+/* The training of training.h: two forms of lists of oneDNN's primitives, and Python's frameworks.
+ */
+struct bench_training;
+void bench_add_onednn_training(bench_contest *contest, const struct bench_training *training);
+
 /* The file of ONNX Runtime's library, given or in Python's package, written to path; NULL = dlopen
  * finds it, or it is not there. Asking Python takes longer than starting ONNX Runtime. */
 const char *bench_ort_file(const bench_options *options, char *path, size_t capacity);

@@ -85,6 +85,7 @@ bench_side *bench_add_side(bench_report *report, bench_row *row)
     if (side) {
         side->seconds = side->ratio = none;
         side->rate = side->roof_share = side->error = NAN;
+        side->samples = side->accuracy = NAN;
     }
     return side;
 }
