@@ -7,6 +7,7 @@ tfrun_SOURCES += \
 	bench/bench_matmul.c \
 	bench/bench_model.c \
 	bench/bench_startup.c \
+	bench/bench_train.c \
 	bench/child.c \
 	bench/child.h \
 	bench/cnn_list.c \
@@ -30,6 +31,7 @@ tfrun_SOURCES += \
 	bench/peer_openblas.c \
 	bench/peer_ort.c \
 	bench/peer_python.c \
+	bench/peer_python_train.c \
 	bench/product.c \
 	bench/product.h \
 	bench/report.c \
@@ -41,6 +43,15 @@ tfrun_SOURCES += \
 	bench/training.c \
 	bench/training.h \
 	$(NULL)
+
+# The lines of a script, which the peer starts as text, so that no file must be found.
+nodist_tfrun_SOURCES = bench/train_script.c
+bench/train_script.c: bench/train_peers.py
+	$(AM_V_GEN)$(MKDIR_P) bench && { \
+	echo '#include <bench/peer.h>' && echo 'const char *const bench_train_script[] = {' && \
+	sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/.*/"&\\n",/' $(srcdir)/bench/train_peers.py && \
+	echo 'NULL};'; } >$@.new && mv $@.new $@
+CLEANFILES += bench/train_script.c
 
 # In a folder of its own: who puts the other modules on the plugin path does not get it.
 tfrunexec_LTLIBRARIES = bench/tfrun-null.la
@@ -54,4 +65,5 @@ EXTRA_DIST += \
 	bench/dispatch_instructions.sh \
 	bench/make_models.py \
 	bench/requirements.txt \
+	bench/train_peers.py \
 	$(NULL)

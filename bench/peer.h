@@ -39,6 +39,10 @@ void bench_add_python(bench_contest *contest, const bench_product *product);
  */
 struct bench_training;
 void bench_add_onednn_training(bench_contest *contest, const struct bench_training *training);
+void bench_add_python_training(bench_contest *contest, const struct bench_training *training);
+
+/* The lines of train_peers.py, then NULL; made at build time. */
+extern const char *const bench_train_script[];
 
 /* The file of ONNX Runtime's library, given or in Python's package, written to path; NULL = dlopen
  * finds it, or it is not there. Asking Python takes longer than starting ONNX Runtime. */

@@ -84,8 +84,10 @@ typedef struct cli_args {
     const char *peers, *sizes, *batches; /* "onednn,numpy", "500,1024", "1,64" */
     cli_list libraries;                  /* NAME=FILE */
     const char *svg;
-    int64_t pairs; /* 0 = not given */
-    int64_t batch; /* what an open first dim of made-up inputs is; 0 = 1 */
+    int64_t pairs;                     /* 0 = not given */
+    int64_t batch;                     /* what an open first dim of made-up inputs is; 0 = 1 */
+    int64_t train_batch, train_epochs; /* of bench train; 0 = not given */
+    const char *train_data;
     bool csv, constant;
 
     /* of certify */

@@ -20,10 +20,11 @@
 #include "text.h"
 
 #define MOST_SIZES 32
-#define BUSY_LOAD  0.5 /* above it a line says that the machine is not quiet */
+#define EPOCH      60000 /* samples of MNIST */
+#define BUSY_LOAD  0.5   /* above it a line says that the machine is not quiet */
 
-static const char *const names[] = {"dispatch", "matmul", "model", "startup", "memory"};
-enum { DISPATCH, MATMUL, MODEL, STARTUP, MEMORY, N_NAMES };
+static const char *const names[] = {"dispatch", "matmul", "model", "train", "startup", "memory"};
+enum { DISPATCH, MATMUL, MODEL, TRAIN, STARTUP, MEMORY, N_NAMES };
 
 typedef struct job {
     const cli_args *args;
@@ -49,8 +50,13 @@ static void add_seconds(cli_table *table, double value)
     cli_table_add(table, "%s", isnan(value) ? "-" : cli_format_seconds(value, text, sizeof text));
 }
 
-static void add_side(cli_table *table, const bench_row *row, const bench_side *side, bool bytes,
-                     bool rates, bool errors)
+/* Which columns some side has something for. */
+typedef struct columns {
+    bool rates, errors, bytes, samples, accuracies;
+} columns;
+
+static void add_side(cli_table *table, const bench_row *row, const bench_side *side,
+                     const columns *has)
 {
     char text[64];
     cli_table_add(table, "%s", row->what);
@@ -61,16 +67,37 @@ static void add_side(cli_table *table, const bench_row *row, const bench_side *s
     add_number(table, "%.2f", side->ratio.median);
     snprintf(text, sizeof text, "%.2f-%.2f", side->ratio.least, side->ratio.most);
     cli_table_add(table, "%s", isnan(side->ratio.median) ? "-" : text);
-    if (rates) {
+    if (has->samples) {
+        add_number(table, "%.0f", side->samples / side->seconds.median);
+        add_seconds(table, side->seconds.median * EPOCH / side->samples);
+    }
+    if (has->accuracies)
+        add_number(table, "%.2f%%", side->accuracy * 100);
+    if (has->rates) {
         add_number(table, "%.1f", side->rate / 1e9);
         add_number(table, "%.0f%%", side->roof_share * 100);
     }
-    if (errors)
+    if (has->errors)
         add_number(table, "%.1e", side->error);
-    if (bytes)
+    if (has->bytes)
         cli_table_add(table, "%s",
                       side->bytes ? cli_format_bytes(side->bytes, text, sizeof text) : "-");
     cli_table_add(table, "%s", side->note);
+}
+
+static columns columns_of(const bench_report *report)
+{
+    columns has = {0};
+    for (uint32_t r = 0; r < report->n_rows; r++)
+        for (uint32_t i = 0; i < report->rows[r].n_sides; i++) {
+            const bench_side *side = &report->rows[r].sides[i];
+            has.rates = has.rates || !isnan(side->rate);
+            has.errors = has.errors || !isnan(side->error);
+            has.bytes = has.bytes || side->bytes;
+            has.samples = has.samples || !isnan(side->samples);
+            has.accuracies = has.accuracies || !isnan(side->accuracy);
+        }
+    return has;
 }
 
 static tfr_status print_sides(const bench_report *report, tfr_err *err)
@@ -78,34 +105,25 @@ static tfr_status print_sides(const bench_report *report, tfr_err *err)
     const char *titles[CLI_MAX_COLUMNS] = {"CASE", "WHO", "MEDIAN", "P10", "P90", "RATIO", "RANGE"};
     uint32_t flags[CLI_MAX_COLUMNS] = {0, 0, CLI_RIGHT, CLI_RIGHT, CLI_RIGHT, CLI_RIGHT, CLI_RIGHT};
     uint32_t n = 7;
-    bool rates = false, errors = false, bytes = false;
+    columns has = columns_of(report);
+    const struct {
+        bool there;
+        const char *title;
+    } more[] = {{has.samples, "SAMPLES/S"}, {has.samples, "EPOCH"}, {has.accuracies, "ACCURACY"},
+                {has.rates, "GFLOP/S"},     {has.rates, "ROOF"},    {has.errors, "ERROR"},
+                {has.bytes, "PEAK RSS"}};
     cli_table *table;
-    for (uint32_t r = 0; r < report->n_rows; r++)
-        for (uint32_t i = 0; i < report->rows[r].n_sides; i++) {
-            const bench_side *side = &report->rows[r].sides[i];
-            rates = rates || !isnan(side->rate);
-            errors = errors || !isnan(side->error);
-            bytes = bytes || side->bytes;
+    for (size_t i = 0; i < sizeof more / sizeof *more; i++)
+        if (more[i].there) {
+            flags[n] = CLI_RIGHT;
+            titles[n++] = more[i].title;
         }
-    if (rates) {
-        flags[n] = flags[n + 1] = CLI_RIGHT;
-        titles[n++] = "GFLOP/S";
-        titles[n++] = "ROOF";
-    }
-    if (errors) {
-        flags[n] = CLI_RIGHT;
-        titles[n++] = "ERROR";
-    }
-    if (bytes) {
-        flags[n] = CLI_RIGHT;
-        titles[n++] = "PEAK RSS";
-    }
     flags[n] = CLI_WRAP;
     titles[n++] = "WITH";
     table = cli_table_create(n, titles, flags);
     for (uint32_t r = 0; r < report->n_rows; r++)
         for (uint32_t i = 0; i < report->rows[r].n_sides; i++)
-            add_side(table, &report->rows[r], &report->rows[r].sides[i], bytes, rates, errors);
+            add_side(table, &report->rows[r], &report->rows[r].sides[i], &has);
     return cli_table_print(table, err);
 }
 
@@ -214,6 +232,9 @@ static json_t *side_of(const bench_side *side)
     cli_json_set(object, "ratio", spread(&side->ratio));
     cli_json_set(object, "flops_per_second", real(side->rate));
     cli_json_set(object, "roof_share", real(side->roof_share));
+    cli_json_set(object, "samples_per_second", real(side->samples / side->seconds.median));
+    cli_json_set(object, "epoch_seconds", real(side->seconds.median * EPOCH / side->samples));
+    cli_json_set(object, "accuracy", real(side->accuracy));
     cli_json_set(object, "error", real(side->error));
     cli_json_set(object, "peak_rss_bytes", side->bytes ? cli_json_int(side->bytes) : json_null());
     return object;
@@ -275,7 +296,7 @@ static void print_csv(const job *j)
 {
     const bench_report *report = &j->report;
     printf("version,cpu,threads,bench,case,who,with,n,median,p10,p90,min,max,unit,ratio,"
-           "flops_per_second,roof_share,error,peak_rss_bytes\n");
+           "flops_per_second,roof_share,error,peak_rss_bytes,samples_per_second,accuracy\n");
     for (uint32_t r = 0; r < report->n_rows; r++)
         for (uint32_t i = 0; i < report->rows[r].n_sides; i++) {
             const bench_side *side = &report->rows[r].sides[i];
@@ -296,7 +317,9 @@ static void print_csv(const job *j)
             put_real(side->rate, ",");
             put_real(side->roof_share, ",");
             put_real(side->error, ",");
-            put_real(side->bytes ? (double)side->bytes : NAN, "\n");
+            put_real(side->bytes ? (double)side->bytes : NAN, ",");
+            put_real(side->samples / side->seconds.median, ",");
+            put_real(side->accuracy, "\n");
         }
 }
 
@@ -373,6 +396,9 @@ static tfr_status run(job *j, tfr_err *err)
         if (!status && args->svg)
             status = bench_svg_write(&j->report, args->svg, err);
         break;
+    case TRAIN:
+        status = bench_train(&j->options, &j->report, err);
+        break;
     case STARTUP:
         status = bench_startup(&j->options, &j->report, err);
         break;
@@ -404,7 +430,7 @@ static int bench_run(const cli_args *args)
     if (j.what == N_NAMES)
         return cli_usage(args,
                          "there is no benchmark \"%s\"; benchmarks are dispatch, matmul, "
-                         "model, startup and memory",
+                         "model, train, startup and memory",
                          args->words[0]);
     if ((args->n_words == 2) != (j.what == MODEL))
         return j.what == MODEL ? cli_usage(args, "MODEL is missing")
@@ -426,6 +452,9 @@ static int bench_run(const cli_args *args)
     j.options.seed = args->seed < 0 ? 0 : (uint64_t)args->seed;
     j.options.constant = args->constant;
     j.options.math_mode = args->math_mode;
+    j.options.batch = (uint32_t)args->train_batch;
+    j.options.n_epochs = (uint32_t)args->train_epochs;
+    j.options.data = args->train_data;
     cli_watch_limit(args, false);
     status = run(&j, &err);
     cli_watch_limit(NULL, false);
@@ -445,6 +474,12 @@ static const cli_option bench_options_table[] = {
      "sizes of matmul, or nodes of dispatch, for example 500,1024"},
     {0, "batch", "LIST", CLI_TEXT, CLI_FIELD(batches), "none", 0, 0,
      "model: sizes of the first dimension where the model leaves it open; default is 1"},
+    {0, "batch-size", "N", CLI_NUMBER, CLI_FIELD(train_batch), "none", 1, 4096,
+     "train: samples of a step; default is 64"},
+    {0, "epochs", "N", CLI_NUMBER, CLI_FIELD(train_epochs), "none", 1, 1000,
+     "train: whole epochs in turns, and accuracy after them; default is bursts of steps"},
+    {0, "data", "SOURCE", CLI_TEXT, CLI_FIELD(train_data), "dir", 0, 0,
+     "train: the folder of MNIST's files, or synthetic, which is the default"},
     {0, "csv", NULL, CLI_FLAG, CLI_FIELD(csv), "none", 0, 0,
      "print lines of values with commas between"},
     {0, "constant", NULL, CLI_FLAG, CLI_FIELD(constant), "none", 0, 0,
@@ -464,11 +499,12 @@ const cli_command cli_bench = {
     .words = "WHAT [MODEL]",
     .least_words = 1,
     .most_words = 2,
-    .word_values = "dispatch|matmul|model|startup|memory",
+    .word_values = "dispatch|matmul|model|train|startup|memory",
     .summary = "Measure tfrun beside its peers, in turns in one run",
     .text = "dispatch  what a node and a run cost when kernels do nothing\n"
             "matmul    products of square matrices of float32, 500 to 2048\n"
             "model     MODEL against ONNX Runtime, with plan time and memory\n"
+            "train     a step of training of the CNN for MNIST of the TensorFlow guides\n"
             "startup   from the start of a process to its first product, 500 x 500\n"
             "memory    the peak resident memory of the same processes\n"
             "\n"

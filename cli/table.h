@@ -8,7 +8,7 @@
 
 #include "text.h"
 
-#define CLI_MAX_COLUMNS 12
+#define CLI_MAX_COLUMNS 16
 
 enum {
     CLI_RIGHT = 1u << 0, /* numbers */

@@ -157,6 +157,18 @@ _tfrun() {
         COMPREPLY=()
         return
         ;;
+    --batch-size)
+        COMPREPLY=()
+        return
+        ;;
+    --epochs)
+        COMPREPLY=()
+        return
+        ;;
+    --data)
+        COMPREPLY=($(compgen -d -- "$cur"))
+        return
+        ;;
     --svg)
         COMPREPLY=($(compgen -f -- "${cur#*=}"))
         return
@@ -185,7 +197,7 @@ _tfrun() {
         verify) options+=' --device --backend --fallback --passes --math-mode --deterministic --programs --capture --rtol --atol --jobs --timeout' ;;
         certify) options+=' --device --ops --timeout' ;;
         matmul) options+=' --fallback --random-inputs --runs' ;;
-        bench) options+=' --peers --library --pairs --size --batch --csv --constant --svg --device --backend --math-mode --timeout --random-inputs --shape' ;;
+        bench) options+=' --peers --library --pairs --size --batch --batch-size --epochs --data --csv --constant --svg --device --backend --math-mode --timeout --random-inputs --shape' ;;
         __bench_child) options+=' --library' ;;
         esac
         COMPREPLY=($(compgen -W "$options" -- "$cur"))
@@ -223,7 +235,7 @@ _tfrun() {
         _tfrun_ask devices
         ;;
     bench)
-        COMPREPLY=($(compgen -W 'dispatch matmul model startup memory' -- "$cur"))
+        COMPREPLY=($(compgen -W 'dispatch matmul model train startup memory' -- "$cur"))
         ;;
     help)
         COMPREPLY=($(compgen -W 'devices plugins ops inspect run profile explain optimize verify certify matmul bench help version env' -- "$cur"))

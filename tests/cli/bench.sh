@@ -74,6 +74,28 @@ claim "each line has as many fields as the titles" \
     awk -F '","|",|,"|,' 'NR == 1 { n = NF } NF != n { exit 1 } END { exit NR != 2 }' out
 exits 7 "a model that is not there is an error" "$TFRUN" bench model none.onnx
 
+few="--data synthetic?train=120&test=20 --batch-size 8"
+exits 0 "train measures a step" "$TFRUN" bench train $few --pairs 1 --peers none
+has "with samples a second and the time of an epoch" out '^CASE .* SAMPLES/S  *EPOCH  GFLOP/S'
+has "and counts" out '^mnist-cnn, batch 8: nodes [0-9]*, launches a step [0-9]*, programs '
+exits 0 "train runs whole epochs" "$TFRUN" bench train $few --epochs 1 --peers none --json
+claim "as valid JSON" json out
+for field in '"samples_per_second": ' '"epoch_seconds": ' '"accuracy": 0.'; do
+    has "with $field" out "$field"
+done
+exits 0 "train with oneDNN" "$TFRUN" bench train $few --pairs 1 --peers onednn,onednn-split
+if grep -q '^skipped: onednn: libdnnl' out; then
+    skip "no oneDNN to compare gradients with"
+else
+    has "one list has our gradients" out '^mnist-cnn, batch 8  onednn  .* [0-9.]*e-0[5-9]  '
+    has "and a list on each thread" out '^mnist-cnn, batch 8  onednn-split  .* [0-9.]*e-0[5-9]  '
+fi
+exits 0 "train without Python" env PATH=/no_such_folder "$TFRUN" bench train $few --pairs 1 \
+    --peers torch
+has "says so" out '^skipped: torch: python3 does not start: No such file'
+exits 2 "a batch of too many" "$TFRUN" bench train --batch-size 5000
+exits 3 "train on data that is not there" "$TFRUN" bench train --data no_such_folder --peers none
+
 exits 2 "no benchmark of this name" "$TFRUN" bench speed
 has "the names there are" err 'no benchmark "speed"; benchmarks are dispatch'
 exits 2 "a model is missing" "$TFRUN" bench model
