@@ -77,6 +77,7 @@ libtfrun_core_la_SOURCES = \
 	core/device/stream.c \
 	core/device/stream.h \
 	core/device/stream_memory.c \
+	core/device/stream_rest.c \
 	core/device/stream_stop.c \
 	core/device/tuning.c \
 	core/device/tuning.h \

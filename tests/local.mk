@@ -52,6 +52,7 @@ unit_tests = \
 	tests/test_harness \
 	tests/test_hostile_values \
 	tests/test_immediate \
+	tests/test_immediate_queues \
 	tests/test_loader \
 	tests/test_mapped \
 	tests/test_optimize \
@@ -346,6 +347,11 @@ tests_test_hostile_values_SOURCES = tests/graph_text.h tests/test_hostile_values
 tests_test_immediate_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_immediate_LDADD = $(TFR_TEST_CORE)
 tests_test_immediate_SOURCES = tests/session_kit.h tests/test_immediate.c
+
+tests_test_immediate_queues_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_immediate_queues_LDADD = $(TFR_TEST_CORE)
+tests_test_immediate_queues_SOURCES = tests/session_kit.h tests/test_immediate_queues.c
+tests_test_immediate_queues_DEPENDENCIES = libtfrun-core.la tests/fakeacc/fakeacc.la
 
 tests_test_loader_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_loader_LDADD = $(TFR_TEST_CORE)

@@ -387,14 +387,26 @@ static void backend_leave(const tfr__backend *backend)
     pthread_mutex_unlock(&libraries.lock);
 }
 
+/* The queues that it keeps for sessions (stream_rest.c). */
+static void end_resting(tfr__backend *b)
+{
+    while (b->n_resting) {
+        const tfr__resting r = b->resting[--b->n_resting];
+        TFR__SLOT(b, "fence_destroy", NULL, NULL, b->queue.fence_destroy(b->device, r.fence));
+        TFR__SLOT(b, "queue destroy", NULL, NULL, b->queue.destroy(b->device, r.queue));
+    }
+}
+
 void tfr__backend_close(tfr__backend *backend)
 {
     tfr__account_close(backend->device);
     if (backend->device && atomic_load(&backend->left))
         backend_leave(backend);
-    else if (backend->device)
+    else if (backend->device) {
+        end_resting(backend);
         TFR__SLOT(backend, "close", NULL, NULL,
                   backend->plugin->library->tables.plugin.close(backend->device));
+    }
     backend->device = NULL;
     atomic_store(&backend->is_open, false);
 }

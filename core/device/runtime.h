@@ -31,6 +31,14 @@ typedef struct tfr__claim_types {
     uint64_t here, conditional;
 } tfr__claim_types;
 
+enum { TFR__MOST_RESTING = 4 };
+
+typedef struct tfr__resting {
+    tfr_queue *queue;
+    tfr_fence *fence;
+    uint64_t value;
+} tfr__resting;
+
 /* One plugin driving one device. Facets are copied and zero-filled to this core's size. */
 typedef struct tfr__backend {
     tfr__plugin *plugin;
@@ -63,6 +71,9 @@ typedef struct tfr__backend {
     /* with that role, or TFR_SPACE_HOST */
     uint32_t transfer_space, pinned_space;
     pthread_mutex_t lock;    /* serializes [device] calls */
+    /* Queues that nobody uses now, under lock: stream_rest.c. */
+    tfr__resting resting[TFR__MOST_RESTING];
+    uint32_t n_resting;
     atomic_bool quarantined; /* failed after a yes or broke the contract: not asked again */
     _Atomic(char *) failed;  /* how, or NULL: not known */
     atomic_bool left;        /* work on it has not ended when its session did: it is not closed */

@@ -19,6 +19,19 @@ static void fence_destroy(tfr__backend *b, tfr_fence *fence)
     TFR__SLOT(b, "fence_destroy", NULL, NULL, b->queue.fence_destroy(b->device, fence));
 }
 
+/* One of the queues that the backend keeps; false = it has none. Its lock is held. */
+static bool take_resting(tfr__stream *e)
+{
+    tfr__backend *b = e->backend;
+    if (e->is_native || !b->n_resting)
+        return false;
+    const tfr__resting *r = &b->resting[--b->n_resting];
+    e->queue = r->queue;
+    e->fence = r->fence;
+    e->fence_value = r->value;
+    return true;
+}
+
 tfr_status tfr__stream_open(tfr__stream *stream, tfr_err *err)
 {
     tfr__backend *b = stream->backend;
@@ -29,6 +42,10 @@ tfr_status tfr__stream_open(tfr__stream *stream, tfr_err *err)
     if (!b->has_queue)
         return TFR_OK;
     pthread_mutex_lock(&b->lock);
+    if (take_resting(stream)) {
+        pthread_mutex_unlock(&b->lock);
+        return TFR_OK;
+    }
     TFR__SLOT(b, "queue create", NULL, NULL,
               status =
                   tfr__plugin_status(b->queue.create(b->device, given, &stream->queue, err), err));

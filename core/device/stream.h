@@ -29,6 +29,7 @@ typedef struct tfr__stream {
     bool trace_asked, recorded; /* the backend was asked for records; it gives them to us */
     bool failed;                /* while queues are settled: it carries a failure */
     bool is_native;             /* the queue is made of the user's */
+    bool rests;                 /* the backend has the queue */
     char native_kind[40];
     void *native;
 } tfr__stream;
@@ -60,6 +61,11 @@ tfr_status tfr__streams_recover(tfr__streams *streams, tfr_err *err);
 bool tfr__stream_is_stuck(const tfr__streams *streams, const tfr__backend *backend);
 /* A stuck one at the end of its session. */
 void tfr__stream_leave(tfr__streams *streams, tfr__stream *stream);
+
+/* Gives the queues back to the backends until the next tfr__streams_wake, after which it takes any.
+ * Nothing runs. stream_rest.c */
+void tfr__streams_rest(tfr__streams *streams);
+tfr_status tfr__streams_wake(tfr__streams *streams, tfr_err *err);
 
 /* The number of the backend's stream, which is opened if need be. */
 tfr_status tfr__stream_get(tfr__streams *streams, tfr__device *device, tfr__backend *backend,

@@ -206,7 +206,8 @@ static tfr_status entry_get(tfr_runtime *runtime, const tfr__op *op, const char 
     return TFR_OK;
 }
 
-/* The inputs that are there, in order, as the session wants them. */
+/* The inputs that are there, in order, as the session wants them. Its queues go back: there may be
+ * more such calls than a driver has queues. */
 static tfr_status run_entry(tfr__call_entry *e, tfr_tensor *const *inputs, uint32_t n_inputs,
                             tfr_tensor **outputs, uint32_t n_outputs, tfr_err *err)
 {
@@ -215,7 +216,13 @@ static tfr_status run_entry(tfr__call_entry *e, tfr_tensor *const *inputs, uint3
     for (uint32_t i = 0; i < n_inputs; i++)
         if (inputs[i])
             given[n++] = inputs[i];
-    return tfr_session_run(e->session, given, n, outputs, n_outputs, err);
+    tfr_status status = tfr_session_run(e->session, given, n, outputs, n_outputs, err);
+    if (e->session->streams.n) {
+        pthread_mutex_lock(&e->session->lock);
+        tfr__streams_rest(&e->session->streams);
+        pthread_mutex_unlock(&e->session->lock);
+    }
+    return status;
 }
 
 tfr_status tfr_op_run(tfr_runtime *runtime, const char *device, const tfr_node_desc *given,

@@ -366,7 +366,8 @@ static void number_rows(tfr_session *session)
 tfr_status tfr__session_begin(tfr_session *session, tfr_err *err)
 {
     session->streams.deadline = session->timeout_ns ? tfr__session_deadline(session) : 0;
-    return tfr__streams_recover(&session->streams, err);
+    tfr_status status = tfr__streams_recover(&session->streams, err);
+    return status ? status : tfr__streams_wake(&session->streams, err);
 }
 
 tfr_status tfr__session_run(tfr_session *session, tfr_tensor *const *inputs, uint32_t n_inputs,

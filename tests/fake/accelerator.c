@@ -329,6 +329,7 @@ static int32_t fake_open(const tfr_device_info *info, const tfr_open_options *op
     device->hang_after = option_number("hang_after", -1);
     device->hang_ns = (uint64_t)option_number("hang_ms", 0) * 1000000;
     device->may_abort = option_number("abort", 1) != 0;
+    device->queue_limit = option_number("queue_limit", 0);
     device->pool = option_number("pool", 0) != 0;
     device->names_launch = option_number("names_launch", 1) != 0;
     device->sticky = option_number("sticky", 0) != 0;

@@ -19,6 +19,7 @@
  *   hang_after    launches that work; the next one does not end
  *   hang_ms       but after so long (0 = never)
  *   abort         0 = the slot refuses (1)
+ *   queue_limit   most queues at a time (0 = any)
  *   max_alloc     most bytes of one allocation (0 = any)
  *   pool          1 = what is freed is not free before trim (0)
  *   programs      0 none (default), 1 all nodes that it may have in one group, 2 each in its own
@@ -208,6 +209,7 @@ struct tfr_plugin_device {
     uint64_t hang_ns;
     int64_t programs, capture;
     bool may_profile, host_scalars, handles, consume, names_launch, sticky, may_abort, pool;
+    int64_t queue_limit;
     bool transfer, pinned, pageable_blocks, host_results;
     uint64_t pinned_left;
     uint64_t own_bytes;

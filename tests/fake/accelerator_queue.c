@@ -233,6 +233,16 @@ static int32_t find_native(tfr_plugin_device *device, const tfr_queue_options *o
                            device->ordinal);
 }
 
+static bool has_all_queues(const tfr_plugin_device *device)
+{
+    int64_t n = 0;
+    pthread_mutex_lock(&fake_lock);
+    for (const tfr_queue *q = device->queues; q; q = q->next)
+        n++;
+    pthread_mutex_unlock(&fake_lock);
+    return device->queue_limit && n >= device->queue_limit;
+}
+
 static int32_t fake_queue_create(tfr_plugin_device *device, const tfr_queue_options *options,
                                  tfr_queue **out, tfr_err *err)
 {
@@ -241,6 +251,9 @@ static int32_t fake_queue_create(tfr_plugin_device *device, const tfr_queue_opti
     if (status)
         return status;
     status = find_native(device, options, &real, err);
+    if (!status && has_all_queues(device))
+        status = tfr_fail(err, TFR_ENOMEM, "device %u has %lld queues, which is all",
+                          device->ordinal, (long long)device->queue_limit);
     if (status) {
         fake_leave(device);
         return status;
