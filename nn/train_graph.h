@@ -30,6 +30,7 @@ typedef struct tfr__train_model {
     tfr__part *parts; /* by value of it */
     tfr_value scores; /* that the loss takes */
     tfr__loss loss;
+    double smoothing;       /* of targets */
     tfr_value_type targets; /* of what the loss compares them with */
 } tfr__train_model;
 
@@ -54,9 +55,9 @@ typedef struct tfr__optimizer {
 #define TFR__ACCURACY_SUM "metrics.accuracy"
 #define TFR__N_SAMPLES    "metrics.samples"
 
-/* finish in any case. freeze: names with * in them, separated by commas. */
+/* finish in any case. */
 TFR_MUST_CHECK tfr_status tfr__train_model_init(tfr__train_model *model, tfr_graph *graph,
-                                                const char *loss, const char *freeze, tfr_err *err);
+                                                const tfr_train_options *options, tfr_err *err);
 void tfr__train_model_finish(tfr__train_model *model);
 
 /* Output 0 is the loss of the batch. */

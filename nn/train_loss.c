@@ -2,25 +2,49 @@
 /* train_loss.c: losses and metrics of the graphs of a trainer. */
 #include "train_graph.h"
 
+static tfr_value mean(tfr__kit *kit, tfr_value v)
+{
+    const tfr_attr attrs[] = {TFR_SET_INT("keepdims", 0)};
+    return tfr__kit_node(kit, "ReduceMean", &v, 1, attrs, 1);
+}
+
+static tfr_value times(tfr__kit *kit, tfr_value v, double factor)
+{
+    return tfr__kit_op2(kit, "Mul", v, tfr__kit_scalar(kit, TFR_DTYPE_F32, factor));
+}
+
+/* The mean of -log p[class], and with s of smoothing (1 - s) of it and s times that of all classes;
+ * the gradient reads log_prob. */
+static tfr_value cross_entropy(tfr__kit *kit, double smoothing, bool trains, tfr_value scores,
+                               tfr_value targets)
+{
+    tfr_value out[2];
+    tfr__kit_nodes(kit, "SoftmaxCrossEntropyLoss", (const tfr_value[]){scores, targets}, 2, NULL, 0,
+                   out, trains || smoothing > 0 ? 2 : 1);
+    if (smoothing == 0)
+        return out[0];
+    return tfr__kit_op2(kit, "Sub", times(kit, out[0], 1 - smoothing),
+                        times(kit, mean(kit, out[1]), smoothing));
+}
+
 tfr_value tfr__train_add_loss(tfr__kit *kit, const tfr__train_model *m, bool trains,
                               tfr_value scores, tfr_value targets)
 {
-    const tfr_attr attrs[] = {TFR_SET_INT("keepdims", 0)};
-    tfr_value each, out[2];
+    tfr_value each;
     kit->scope = "loss";
     switch (m->loss) {
-    case TFR__LOSS_SOFTMAX: /* the gradient reads log_prob */
-        tfr__kit_nodes(kit, "SoftmaxCrossEntropyLoss", (const tfr_value[]){scores, targets}, 2,
-                       NULL, 0, out, trains ? 2 : 1);
-        return out[0];
+    case TFR__LOSS_SOFTMAX:
+        return cross_entropy(kit, m->smoothing, trains, scores, targets);
     case TFR__LOSS_SIGMOID: /* -y log s(x) - (1 - y) log(1 - s(x)) = softplus(x) - x y */
+        if (m->smoothing > 0)
+            targets = tfr__kit_op2(kit, "Add", times(kit, targets, 1 - m->smoothing),
+                                   tfr__kit_scalar(kit, TFR_DTYPE_F32, m->smoothing / 2));
         each = tfr__kit_op2(kit, "Sub", tfr__kit_op1(kit, "Softplus", scores),
                             tfr__kit_op2(kit, "Mul", scores, targets));
-        return tfr__kit_node(kit, "ReduceMean", &each, 1, attrs, 1);
+        return mean(kit, each);
     default:
         each = tfr__kit_op2(kit, "Sub", scores, targets);
-        each = tfr__kit_op2(kit, "Mul", each, each);
-        return tfr__kit_node(kit, "ReduceMean", &each, 1, attrs, 1);
+        return mean(kit, tfr__kit_op2(kit, "Mul", each, each));
     }
 }
 
@@ -34,9 +58,7 @@ static tfr_value add_hits(tfr__kit *kit, tfr_value scores, tfr_value targets)
 
 tfr_value tfr__train_add_accuracy(tfr__kit *kit, tfr_value scores, tfr_value targets)
 {
-    const tfr_attr attrs[] = {TFR_SET_INT("keepdims", 0)};
-    tfr_value hits = add_hits(kit, scores, targets);
-    return tfr__kit_node(kit, "ReduceMean", &hits, 1, attrs, 1);
+    return mean(kit, add_hits(kit, scores, targets));
 }
 
 static void add_to(tfr__kit *kit, const char *name, tfr_dtype dtype, tfr_value share)

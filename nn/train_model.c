@@ -172,14 +172,15 @@ static tfr_status find_targets(tfr__train_model *m, tfr_err *err)
     return TFR_OK;
 }
 
-tfr_status tfr__train_model_init(tfr__train_model *m, tfr_graph *graph, const char *loss,
-                                 const char *freeze, tfr_err *err)
+tfr_status tfr__train_model_init(tfr__train_model *m, tfr_graph *graph, const tfr_train_options *o,
+                                 tfr_err *err)
 {
     static const struct {
         const char *name, *last;
     } losses[TFR__N_LOSSES] = {[TFR__LOSS_SOFTMAX] = {"softmax_cross_entropy", "Softmax"},
                                [TFR__LOSS_SIGMOID] = {"binary_cross_entropy", "Sigmoid"},
                                [TFR__LOSS_SQUARES] = {"mse", NULL}};
+    const char *loss = o->loss;
     int number = 0;
     tfr_status status;
     memset(m, 0, sizeof *m);
@@ -194,9 +195,15 @@ tfr_status tfr__train_model_init(tfr__train_model *m, tfr_graph *graph, const ch
         return tfr_fail(err, TFR_EINVAL,
                         "there is no loss \"%s\"; softmax_cross_entropy, binary_cross_entropy, mse",
                         loss);
+    if (!(o->label_smoothing >= 0 && o->label_smoothing < 1))
+        return tfr_fail(err, TFR_EINVAL, "a label smoothing of %g, want 0 up to below 1",
+                        o->label_smoothing);
+    if (o->label_smoothing > 0 && number == TFR__LOSS_SQUARES)
+        return tfr_fail(err, TFR_EINVAL, "the loss \"mse\" has no labels to smooth");
+    m->smoothing = o->label_smoothing;
     m->graph = tfr_graph_retain(graph);
     m->loss = (tfr__loss)number;
-    status = init_parts(m, freeze, err);
+    status = init_parts(m, o->freeze, err);
     if (!status)
         status = find_scores(m, losses[number].last, err);
     return status ? status : find_targets(m, err);

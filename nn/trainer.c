@@ -57,7 +57,7 @@ static tfr_status create(tfr_trainer *t, tfr_runtime *runtime, tfr_graph *graph,
     if (!status && o->schedule)
         status = tfr__schedule_init(&t->schedule, o->schedule, err);
     if (!status)
-        status = tfr__train_model_init(&t->model, graph, o->loss, o->freeze, err);
+        status = tfr__train_model_init(&t->model, graph, o, err);
     if (!status)
         status = tfr__train_step_graph(&t->model, &optimizer, &t->step_graph, err);
     if (!status)

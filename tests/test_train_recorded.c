@@ -230,6 +230,16 @@ TEST(adamw_is_that_of_keras)
     check(MLP, &o, N(keras_adamw));
 }
 
+TEST(label_smoothing_is_that_of_keras)
+{
+    tfr_train_options o = TFR_TRAIN_OPTIONS_INIT;
+    o.optimizer = "sgd";
+    o.learning_rate = .1;
+    o.label_smoothing = .2;
+    check(MLP, &o, N(keras_smooth));
+    check(SCORES, &o, N(keras_smooth_scores));
+}
+
 /* ---- PyTorch --------------------------------------------------------------------------------- */
 
 static tfr_train_options torch_options(const char *optimizer)
@@ -297,6 +307,15 @@ TEST(adamw_is_that_of_pytorch)
     check(MLP, &o, N(torch_adamw));
 }
 
+TEST(label_smoothing_is_that_of_pytorch)
+{
+    tfr_train_options o = torch_options("sgd");
+    o.learning_rate = .1;
+    o.label_smoothing = .2;
+    check(MLP, &o, N(torch_smooth));
+    check(PIXELS, &o, N(torch_smooth_pixels));
+}
+
 /* ---- initial weights ------------------------------------------------------------------------- */
 
 /* The greatest of 100 draws comes close to where the distribution ends, and stays within. */
@@ -351,6 +370,7 @@ static const test_case cases[] = {
     CASE(the_epsilon_of_adam_is_that_of_keras),
     CASE(the_loss_of_many_targets_a_sample_is_that_of_keras),
     CASE(adamw_is_that_of_keras),
+    CASE(label_smoothing_is_that_of_keras),
     CASE(plain_sgd_is_that_of_pytorch),
     CASE(sgd_with_batch_normalization_and_decay_is_that_of_pytorch),
     CASE(clipping_is_that_of_pytorch),
@@ -359,6 +379,7 @@ static const test_case cases[] = {
     CASE(the_epsilon_of_adam_is_that_of_pytorch),
     CASE(the_loss_of_many_targets_a_sample_is_that_of_pytorch),
     CASE(adamw_is_that_of_pytorch),
+    CASE(label_smoothing_is_that_of_pytorch),
     CASE(initial_weights_are_spread_as_those_of_keras),
     CASE(initial_weights_are_spread_as_those_of_pytorch),
 };

@@ -492,6 +492,13 @@ TEST(wrong_options_are_named_with_the_right_ones)
     CHECK_STR("there is no loss \"hinge\"; softmax_cross_entropy, binary_cross_entropy, mse",
               err.text);
     o.loss = "mse";
+    o.label_smoothing = .1;
+    CHECK_INT(TFR_EINVAL, tfr_trainer_create(runtime, graph, &o, &trainer, &err));
+    CHECK_STR("the loss \"mse\" has no labels to smooth", err.text);
+    o.label_smoothing = 1;
+    CHECK_INT(TFR_EINVAL, tfr_trainer_create(runtime, graph, &o, &trainer, &err));
+    CHECK_STR("a label smoothing of 1, want 0 up to below 1", err.text);
+    o.label_smoothing = 0;
     o.optimizer = "lion";
     CHECK_INT(TFR_EINVAL, tfr_trainer_create(runtime, graph, &o, &trainer, &err));
     CHECK_STR("there is no optimizer \"lion\"; adam, adamw, sgd", err.text);

@@ -85,6 +85,9 @@ typedef struct tfr_train_options {
      * finite, the update is left out and the scale halved; after 2000 updates it is doubled.
      */
     double loss_scale;
+    /* s in [0, 1): targets are (1 - s) of what is given and s of the same for all classes, which in
+     * "binary_cross_entropy" are two; also in evaluation. */
+    double label_smoothing;
 } tfr_train_options;
 #define TFR_TRAIN_OPTIONS_INIT                                                                     \
     {                                                                                              \
