@@ -2,10 +2,9 @@
 /* autodiff_kit.c: the helpers that rules build gradients with. */
 #include <stdio.h>
 #include <string.h>
-#include <tfrun/dtype.h>
-#include <tfrun/fail.h>
 
 #include "autodiff.h"
+#include "graph_kit.h"
 
 /* ---- the node at hand ------------------------------------------------------------------------ */
 
@@ -81,41 +80,24 @@ uint32_t tfr__diff_attrs(tfr__diff *d, const char *but, tfr_attr out[TFR__DIFF_A
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
-static const char *domain_of(const char *op)
+/* For what belongs to the node at hand. */
+static tfr__kit kit_of(const tfr__diff *d)
 {
-    static const char *const ours[] = {
-        "AveragePoolGrad", "BatchNormGrad", "BatchNormTrain",          "ConvGradFilter",
-        "ConvGradInput",   "Inverse",       "LayerNormGrad",           "MaxPoolGrad",
-        "Solve",           "SumTo",         "SoftmaxCrossEntropyGrad",
-    };
-    for (size_t i = 0; i < sizeof ours / sizeof ours[0]; i++)
-        if (strcmp(op, ours[i]) == 0)
-            return "tfrun";
-    return "";
+    return (tfr__kit){
+        .graph = d->graph, .status = d->status, .err = d->err, .device = d->node.device};
 }
 
 void tfr__diff_nodes(tfr__diff *d, const char *op, const tfr_value *inputs, uint32_t n_inputs,
                      const tfr_attr *attrs, uint32_t n_attrs, tfr_value *outputs,
                      uint32_t n_outputs)
 {
-    char name[128];
-    tfr_node_desc desc = {.size = sizeof desc,
-                          .domain = domain_of(op),
-                          .op = op,
-                          .name = name,
-                          .device = d->node.device,
-                          .inputs = inputs,
-                          .n_inputs = n_inputs,
-                          .n_outputs = n_outputs,
-                          .attrs = attrs,
-                          .n_attrs = n_attrs};
-    for (uint32_t i = 0; i < n_outputs; i++)
-        outputs[i] = TFR_VALUE_NONE;
-    if (d->status)
-        return;
-    snprintf(name, sizeof name, "gradient%s%.100s/%s", d->node.name ? "/" : "",
-             d->node.name ? d->node.name : "", op);
-    d->status = tfr_graph_add_node(d->graph, &desc, outputs, d->err);
+    char scope[128];
+    tfr__kit kit = kit_of(d);
+    snprintf(scope, sizeof scope, "gradient%s%.100s", d->node.name ? "/" : "",
+             d->node.name ? d->node.name : "");
+    kit.scope = scope;
+    tfr__kit_nodes(&kit, op, inputs, n_inputs, attrs, n_attrs, outputs, n_outputs);
+    d->status = kit.status;
 }
 
 tfr_value tfr__diff_node(tfr__diff *d, const char *op, const tfr_value *inputs, uint32_t n_inputs,
@@ -143,21 +125,12 @@ tfr_value tfr__diff_op3(tfr__diff *d, const char *op, tfr_value a, tfr_value b, 
 
 /* ---- constants ------------------------------------------------------------------------------- */
 
-/* n elements of type from, as a constant of another type. */
 static tfr_value constant(tfr__diff *d, tfr_dtype dtype, const tfr_shape *shape, tfr_dtype from,
                           const void *data, size_t n)
 {
-    tfr_value out = TFR_VALUE_NONE;
-    tfr_tensor *tensor = NULL;
-    if (d->status)
-        return out;
-    d->status = tfr_tensor_create(dtype, shape, &tensor, d->err);
-    if (!d->status && n)
-        d->status =
-            tfr_dtype_convert(dtype, tfr_tensor_data(tensor), from, data, (int64_t)n, d->err);
-    if (!d->status)
-        d->status = tfr_graph_add_constant(d->graph, NULL, tensor, &out, d->err);
-    tfr_tensor_release(tensor);
+    tfr__kit kit = kit_of(d);
+    tfr_value out = tfr__kit_constant(&kit, dtype, shape, from, data, n);
+    d->status = kit.status;
     return out;
 }
 

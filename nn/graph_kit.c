@@ -3,15 +3,31 @@
 #include "graph_kit.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <tfrun/dtype.h>
+
+static const char *domain_of(const char *op)
+{
+    static const char *const ours[] = {
+        "AveragePoolGrad", "BatchNormGrad", "BatchNormTrain",          "ConvGradFilter",
+        "ConvGradInput",   "Inverse",       "LayerNormGrad",           "MaxPoolGrad",
+        "Solve",           "SumTo",         "SoftmaxCrossEntropyGrad",
+    };
+    for (size_t i = 0; i < sizeof ours / sizeof ours[0]; i++)
+        if (strcmp(op, ours[i]) == 0)
+            return "tfrun";
+    return "";
+}
 
 void tfr__kit_nodes(tfr__kit *kit, const char *op, const tfr_value *inputs, uint32_t n_inputs,
                     const tfr_attr *attrs, uint32_t n_attrs, tfr_value *outputs, uint32_t n_outputs)
 {
-    char name[128];
+    char name[256];
     tfr_node_desc desc = {.size = sizeof desc,
+                          .domain = domain_of(op),
                           .op = op,
                           .name = kit->scope ? name : NULL,
+                          .device = kit->device,
                           .inputs = inputs,
                           .n_inputs = n_inputs,
                           .n_outputs = n_outputs,
@@ -53,6 +69,28 @@ tfr_value tfr__kit_cast(tfr__kit *kit, tfr_value v, tfr_dtype dtype)
     return tfr__kit_node(kit, "Cast", &v, 1, (const tfr_attr[]){TFR_SET_INT("to", dtype)}, 1);
 }
 
+tfr_value tfr__kit_constant(tfr__kit *kit, tfr_dtype dtype, const tfr_shape *shape, tfr_dtype from,
+                            const void *data, size_t n)
+{
+    tfr_value out = TFR_VALUE_NONE;
+    tfr_tensor *tensor = NULL;
+    if (kit->status)
+        return out;
+    kit->status = tfr_tensor_create(dtype, shape, &tensor, kit->err);
+    if (!kit->status && n)
+        kit->status =
+            tfr_dtype_convert(dtype, tfr_tensor_data(tensor), from, data, (int64_t)n, kit->err);
+    if (!kit->status)
+        kit->status = tfr_graph_add_constant(kit->graph, NULL, tensor, &out, kit->err);
+    tfr_tensor_release(tensor);
+    return out;
+}
+
+tfr_value tfr__kit_scalar(tfr__kit *kit, tfr_dtype dtype, double value)
+{
+    return tfr__kit_constant(kit, dtype, &(tfr_shape){.rank = 0}, TFR_DTYPE_F64, &value, 1);
+}
+
 /* A tensor of one value. */
 static tfr_tensor *filled(tfr__kit *kit, tfr_dtype dtype, const tfr_shape *shape, double value)
 {
@@ -65,16 +103,6 @@ static tfr_tensor *filled(tfr__kit *kit, tfr_dtype dtype, const tfr_shape *shape
         kit->status = tfr_dtype_convert(dtype, (char *)tfr_tensor_data(tensor) + (size_t)i * bytes,
                                         TFR_DTYPE_F64, &value, 1, kit->err);
     return tensor;
-}
-
-tfr_value tfr__kit_scalar(tfr__kit *kit, tfr_dtype dtype, double value)
-{
-    tfr_value out = TFR_VALUE_NONE;
-    tfr_tensor *tensor = filled(kit, dtype, &(tfr_shape){.rank = 0}, value);
-    if (!kit->status)
-        kit->status = tfr_graph_add_constant(kit->graph, NULL, tensor, &out, kit->err);
-    tfr_tensor_release(tensor);
-    return out;
 }
 
 tfr_value tfr__kit_variable(tfr__kit *kit, const char *name, tfr_dtype dtype,
