@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * trainer.c: see tfrun/train.h. Two sessions: one of the step, whose variables are the state, and
- * one of the evaluation, which gets the weights when they have changed since it had them last.
+ * one of the evaluation, which gets the weights when they have changed since it had them last, so
+ * once for each validation. To read those of the step instead, plans of two sessions would have to
+ * agree on where a variable lives and in which layout (core/plan/variable.h).
  */
 #include <math.h>
 #include <stdlib.h>

@@ -90,6 +90,7 @@ unit_tests = \
 	tests/test_native_train \
 	tests/test_native_train_kernels \
 	tests/test_native_ways \
+	tests/test_net \
 	tests/test_npy \
 	tests/test_older_version \
 	tests/test_one_pool \
@@ -501,6 +502,10 @@ tests_test_native_train_kernels_SOURCES = \
 tests_test_native_ways_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_native_ways_LDADD = $(TFR_TEST_CORE)
 tests_test_native_ways_SOURCES = tests/test_native_ways.c tests/graph_text.h
+
+tests_test_net_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_net_LDADD = $(TFR_TEST_NN)
+tests_test_net_SOURCES = tests/session_kit.h tests/test_net.c
 
 tests_test_npy_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_npy_LDADD = $(TFR_TEST_FORMATS)
