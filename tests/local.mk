@@ -645,7 +645,7 @@ tests_test_tensor_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_tensor_LDADD = $(TFR_TEST_CORE)
 tests_test_tensor_SOURCES = tests/test_tensor.c
 
-tests_test_train_graph_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_train_graph_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) -I$(top_srcdir) $(CUNIT_CFLAGS)
 tests_test_train_graph_LDADD = $(TFR_TEST_NN)
 tests_test_train_graph_SOURCES = tests/session_kit.h tests/test_train_graph.c
 

@@ -4,8 +4,7 @@
  * normalization keeps.
  */
 #include <math.h>
-#include <tfrun/train.h>
-
+#include "nn/train_graph.h"
 #include "session_kit.h"
 
 enum { N = 5, C = 3 };
@@ -72,6 +71,44 @@ TEST(the_gradient_reads_what_forward_nodes_give_instead_of_making_it_again)
     tfr_trainer_destroy(trainer);
 }
 
+/* Outputs of the only pool of a step; it stands before or behind a convolution. */
+static uint32_t pool_outputs(bool behind)
+{
+    const int64_t dims[] = {-1, 1, 8, 8};
+    const tfr_train_options options = TFR_TRAIN_OPTIONS_INIT;
+    tfr__train_model model;
+    tfr__optimizer optimizer;
+    tfr_net *net = NULL;
+    tfr_graph *graph = NULL, *made = NULL;
+    uint32_t n = 0;
+    REQUIRE_OK(tfr_net_create("pool", dims, 4, TFR_NET_KERAS, 3, &net, &err), &err);
+    if (behind)
+        tfr_net_conv(net, 2, 3, NULL);
+    tfr_net_max_pool(net, 2);
+    if (!behind)
+        tfr_net_conv(net, 2, 3, NULL);
+    REQUIRE_OK(tfr_net_graph(net, &graph, &err), &err);
+    REQUIRE_OK(tfr__optimizer_init(&optimizer, &options, &err), &err);
+    REQUIRE_OK(tfr__train_model_init(&model, graph, &options, &err), &err);
+    REQUIRE_OK(tfr__train_step_graph(&model, &optimizer, &made, &err), &err);
+    for (uint32_t i = 0; i < tfr_graph_n_nodes(made); i++) {
+        tfr_node_view node = {.size = sizeof node};
+        REQUIRE_OK(tfr_graph_node(made, i, &node, &err), &err);
+        n = strcmp(node.op, "MaxPool") == 0 ? node.n_outputs : n;
+    }
+    tfr_graph_release(made);
+    tfr__train_model_finish(&model);
+    tfr_graph_release(graph);
+    tfr_net_destroy(net);
+    return n;
+}
+
+TEST(a_pool_gives_indices_only_where_a_gradient_reads_them)
+{
+    CHECK_UINT(2, pool_outputs(true));
+    CHECK_UINT(1, pool_outputs(false));
+}
+
 static double after(double running, double momentum, double batch)
 {
     return running * momentum + batch * (1 - momentum);
@@ -122,6 +159,7 @@ TEST(the_running_variance_of_pytorch_is_unbiased)
 
 static const test_case cases[] = {
     CASE(the_gradient_reads_what_forward_nodes_give_instead_of_making_it_again),
+    CASE(a_pool_gives_indices_only_where_a_gradient_reads_them),
     CASE(the_running_variance_of_keras_is_that_of_the_batch),
     CASE(the_running_variance_of_pytorch_is_unbiased),
 };
