@@ -29,6 +29,7 @@ EXTRA_DIST += \
 	docs/decisions/0024-building-determinism-and-groups.md \
 	docs/decisions/0025-certify-calls-slots-itself.md \
 	docs/decisions/0026-size-of-libtfrun.md \
+	docs/decisions/0027-data-in-memory.md \
 	docs/decisions/0029-updates-that-are-left-out.md \
 	docs/decisions/0030-loops-are-differentiated-by-computing-again.md \
 	docs/differences.md \

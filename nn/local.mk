@@ -78,10 +78,14 @@ libtfrun_nn_data_la_SOURCES = \
 	nn/data/dataset.c \
 	nn/data/dataset.h \
 	nn/data/idx.c \
+	nn/data/image_file.c \
+	nn/data/image_file.h \
+	nn/data/images.c \
 	nn/data/inflate.c \
 	nn/data/inflate.h \
 	nn/data/library.c \
 	nn/data/library.h \
+	nn/data/npz.c \
 	nn/data/order.c \
 	nn/data/order.h \
 	nn/data/parallel.c \
@@ -90,4 +94,6 @@ libtfrun_nn_data_la_SOURCES = \
 	nn/data/prefetch.h \
 	nn/data/random.h \
 	nn/data/synthetic.c \
+	nn/data/zip.c \
+	nn/data/zip.h \
 	$(NULL)

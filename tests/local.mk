@@ -40,6 +40,7 @@ unit_tests = \
 	tests/test_deterministic \
 	tests/test_data_order \
 	tests/test_dataset \
+	tests/test_dataset_files \
 	tests/test_device \
 	tests/test_digits \
 	tests/test_digits_unoptimized \
@@ -302,6 +303,10 @@ tests_test_data_order_SOURCES = tests/test_data_order.c
 tests_test_dataset_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) -I$(top_srcdir) $(CUNIT_CFLAGS)
 tests_test_dataset_LDADD = $(TFR_TEST_NN) -lpthread
 tests_test_dataset_SOURCES = tests/idx_kit.h tests/temp_path.h tests/test_dataset.c
+
+tests_test_dataset_files_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_dataset_files_LDADD = $(TFR_TEST_NN) -lpthread
+tests_test_dataset_files_SOURCES = tests/idx_kit.h tests/temp_path.h tests/test_dataset_files.c
 
 tests_test_device_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_device_LDADD = $(TFR_TEST_CORE)

@@ -224,7 +224,7 @@ TEST(counts_that_disagree_are_refused)
     file.n = 0;
     put_images(&file, TEST_COUNT, H + 1, W);
     write_bytes(names[2], &file);
-    CHECK_CONTAINS("(train) has images of 3 x 4, and ", refusal(TFR_EMODEL));
+    CHECK_CONTAINS("(train) has inputs of shape [1,3,4], and ", refusal(TFR_EMODEL));
 }
 
 TEST(a_label_out_of_range_is_refused)

@@ -42,11 +42,21 @@ typedef struct tfr_batches tfr_batches;
  *                 train-labels-idx1-ubyte, t10k-images-idx3-ubyte, t10k-labels-idx1-ubyte, with a
  *                 dot in place of the second hyphen or without, plain or with .gz behind;
  *                 "idx:DIR?classes=26" if there are not 10
+ *   "npz:FILE"    arrays x_train, y_train, x_test and y_test as in Keras' mnist.npz, or x and y.
+ *                 Inputs of bytes are images, [n, H, W], [n, C, H, W] or [n, H, W, C] with 1, 3 or
+ *                 4 channels; other numbers become f32 and keep their shape. Targets of integers
+ *                 are classes, as many as the largest of training asks for or "?classes=N" says;
+ *                 of f32 and f64 they are numbers, and [n] becomes [n, 1]
+ *   "images:DIR"  a folder of PNG and JPEG images for each class, DIR/cat/1.png, or DIR/train and
+ *                 DIR/test with these folders; classes are in the order of their names, and images
+ *                 of one size, grey or in colours as the first one, or as "?channels=3" says. All
+ *                 are kept in memory
  *
  * TFR_ENOTFOUND and TFR_EIO for files that are not there or cannot be read, TFR_EMODEL for files
  * that are damaged or do not belong together, TFR_EUNSUPPORTED where a library is missing, with the
- * name of its package, TFR_EINVAL for a source that there is not. Large plain files are mapped:
- * nobody must change them while they are in use.
+ * name of its package (zlib for gzip and npz, libpng, libjpeg-turbo's TurboJPEG), TFR_EINVAL for a
+ * source that there is not. Large plain files are mapped: nobody must change them while they are in
+ * use.
  */
 TFR_API TFR_MUST_CHECK tfr_status tfr_dataset_open(const char *source, tfr_dataset **train,
                                                    tfr_dataset **test, tfr_err *err);

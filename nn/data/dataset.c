@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <tfrun/fail.h>
 
-#define SOURCES "synthetic, idx:DIR"
+#define SOURCES "synthetic, idx:DIR, npz:FILE, images:DIR"
 
 /* ---- what a source says ---------------------------------------------------------------------- */
 
@@ -72,6 +72,8 @@ static const struct {
 } readers[] = {
     {"synthetic", tfr__synthetic_open},
     {"idx", tfr__idx_open},
+    {"npz", tfr__npz_open},
+    {"images", tfr__images_open},
 };
 enum { N_READERS = sizeof readers / sizeof *readers };
 
@@ -96,12 +98,16 @@ static tfr_status look(const char *path, tfr__source_open_fn **open, tfr_err *er
         return tfr_fail(err, errno == ENOENT ? TFR_ENOTFOUND : TFR_EIO,
                         "data \"%s\": %s; data are %s, or the path of a folder or file", path,
                         strerror(errno), SOURCES);
-    if (S_ISDIR(info.st_mode) && tfr__idx_is_there(path))
+    if (!S_ISDIR(info.st_mode))
+        *open = tfr__npz_open; /* which says what is wrong with other files */
+    else if (tfr__idx_is_there(path))
         *open = tfr__idx_open;
+    else if (tfr__images_are_there(path))
+        *open = tfr__images_open;
     else
         return tfr_fail(err, TFR_ENOTFOUND,
-                        "data \"%s\": nothing that is known is there; a folder with "
-                        "train-images-idx3-ubyte and the other three files of MNIST is",
+                        "data \"%s\": this folder has neither train-images-idx3-ubyte and the "
+                        "other three files of MNIST, nor a folder of images for each class",
                         path);
     return TFR_OK;
 }
@@ -163,6 +169,7 @@ void tfr_dataset_release(tfr_dataset *dataset)
     if (!dataset || atomic_fetch_sub_explicit(&dataset->refs, 1, memory_order_acq_rel) != 1)
         return;
     tfr__mapping_release(dataset->mapping);
+    tfr_tensor_release(dataset->values);
     free(dataset->memory);
     free(dataset->labels);
     free(dataset->targets);
@@ -205,6 +212,24 @@ int64_t tfr__dataset_inputs(const tfr_dataset *dataset)
 int64_t tfr__dataset_targets(const tfr_dataset *dataset)
 {
     return dataset->classes ? 1 : elements_of(&dataset->target);
+}
+
+static bool equal_shapes(const tfr_shape *a, const tfr_shape *b)
+{
+    return a->rank == b->rank && memcmp(a->dims, b->dims, (size_t)a->rank * sizeof *a->dims) == 0;
+}
+
+tfr_status tfr__dataset_check_parts(const tfr_dataset *train, const tfr_dataset *test, tfr_err *err)
+{
+    const bool inputs = !equal_shapes(&train->sample, &test->sample);
+    char a[96], b[96];
+    if (!inputs && equal_shapes(&train->target, &test->target))
+        return TFR_OK;
+    return tfr_fail(
+        err, TFR_EMODEL, "%s has %s of shape %s, and %s of %s; take both parts from one data set",
+        train->name, inputs ? "inputs" : "targets",
+        tfr_shape_format(inputs ? &train->sample : &train->target, a, sizeof a), test->name,
+        tfr_shape_format(inputs ? &test->sample : &test->target, b, sizeof b));
 }
 
 /* ---- gathering ------------------------------------------------------------------------------- */

@@ -25,6 +25,7 @@ struct tfr_dataset {
     float *targets;        /* these */
     tfr__mapping *mapping; /* that bytes lie in, or NULL */
     void *memory;          /* that bytes or floats lie in, malloc'ed, or NULL */
+    tfr_tensor *values;    /* or that bytes lie in, or NULL */
     char name[];
 };
 
@@ -72,8 +73,15 @@ typedef tfr_status tfr__source_open_fn(tfr__source *source, tfr_dataset **train,
                                        tfr_err *err);
 tfr__source_open_fn tfr__synthetic_open;
 tfr__source_open_fn tfr__idx_open;
+tfr__source_open_fn tfr__npz_open;
+tfr__source_open_fn tfr__images_open;
 
 /* Whether the folder has files that a reader knows. */
 bool tfr__idx_is_there(const char *folder);
+bool tfr__images_are_there(const char *folder);
+
+/* TFR_EMODEL unless both parts have samples and targets of one shape. */
+TFR_MUST_CHECK tfr_status tfr__dataset_check_parts(const tfr_dataset *train,
+                                                   const tfr_dataset *test, tfr_err *err);
 
 #endif

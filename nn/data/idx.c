@@ -256,19 +256,6 @@ static tfr_status open_part(const tfr__source *source, const char *part, uint64_
     return status;
 }
 
-/* A network takes images of one size. */
-static tfr_status check_parts(const tfr_dataset *train, const tfr_dataset *test, tfr_err *err)
-{
-    const int64_t *a = train->sample.dims, *b = test->sample.dims;
-    if (a[1] == b[1] && a[2] == b[2])
-        return TFR_OK;
-    return tfr_fail(err, TFR_EMODEL,
-                    "%s has images of %lld x %lld, and %s of %lld x %lld; take both parts from one "
-                    "data set",
-                    train->name, (long long)a[1], (long long)a[2], test->name, (long long)b[1],
-                    (long long)b[2]);
-}
-
 tfr_status tfr__idx_open(tfr__source *source, tfr_dataset **train, tfr_dataset **test, tfr_err *err)
 {
     uint64_t classes = 10;
@@ -280,6 +267,6 @@ tfr_status tfr__idx_open(tfr__source *source, tfr_dataset **train, tfr_dataset *
     if (!status && test)
         status = open_part(source, "t10k", classes, true, test, err);
     if (!status && test && *test)
-        status = check_parts(*train, *test, err);
+        status = tfr__dataset_check_parts(*train, *test, err);
     return status;
 }

@@ -36,8 +36,10 @@ static struct {
     int (*end)(z_stream *stream);
     unsigned long (*crc32)(unsigned long crc, const unsigned char *bytes, unsigned n);
 } zlib;
+#define SONAME "libz.so.1"
+TFR_PLUGIN_MAY_OPEN(SONAME);
 static tfr__library library = {
-    .soname = "libz.so.1", .package = "zlib1g", .names = names, .functions = &zlib};
+    .soname = SONAME, .package = "zlib1g", .names = names, .functions = &zlib};
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
