@@ -63,6 +63,7 @@ EXTRA_DIST += \
 	bench/README.md \
 	bench/compare_backends.py \
 	bench/dispatch_instructions.sh \
+	bench/loss_curves.py \
 	bench/make_models.py \
 	bench/requirements.txt \
 	bench/train_peers.py \
