@@ -55,9 +55,11 @@ enum { NATIVE_MAX_BLOCKS = 4, NATIVE_MAX_PIXELS = 14, NATIVE_MAX_LANES = 16 };
  *
  * Terms come in groups of B neighbours in memory (blocked) or one by one (plain). The source of
  * pixel i for group g of tap t is source + g * plane + offsets[t * pixels + i]; a negative offset
- * is padding. Plain: one group, and the source for tap t is source + offsets[i] + taps[t].
+ * is padding, and NATIVE_ALL_PADDING as the first one that of all pixels: the tap is left out.
+ * Plain: one group, and the source for tap t is source + offsets[i] + taps[t].
  * Straight: blocked, one tap, no offsets; pixel i follows pixel i - 1 in memory.
  */
+enum { NATIVE_ALL_PADDING = -2 };
 typedef struct native_tile {
     const float *source;
     const int32_t *offsets;

@@ -259,6 +259,11 @@ __attribute__((noinline)) static void finish_stored(const native_tile *a, int bl
             const int32_t *offset = a->offsets;                                                    \
             for (t = 0; t < a->n_taps; t++, offset += P) {                                         \
                 const float *from[P];                                                              \
+                if (offset[0] == NATIVE_ALL_PADDING) {                                             \
+                    w += LANES * step;                                                             \
+                    ahead += a->ahead_bytes;                                                       \
+                    continue;                                                                      \
+                }                                                                                  \
                 UNROLL for (int i = 0; i < P; i++) from[i] =                                       \
                     offset[i] < 0 ? padding : plane + offset[i];                                   \
                 for (c = 0; c < a->ahead_bytes; c += 64) __builtin_prefetch(ahead + c, 0, 2);      \

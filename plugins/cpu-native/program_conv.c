@@ -231,6 +231,17 @@ static int64_t axis_of(const native_item *item, int axis, int64_t at, int64_t ta
                : -1;
 }
 
+/* Taps that find nothing but padding are left out. */
+static void mark_padding(int32_t *offsets, int64_t n)
+{
+    int64_t i = 0;
+
+    while (i < n && offsets[i] < 0)
+        i++;
+    if (i == n && n > 0)
+        offsets[0] = NATIVE_ALL_PADDING;
+}
+
 /* Where each pixel of each tile finds each tap in a plane of the source; tiles hold tap by tap. */
 static void make_offsets(native_planner *p, tiles *c, const native_item *item,
                          const native_value *x, int64_t width, int64_t pixels)
@@ -250,6 +261,8 @@ static void make_offsets(native_planner *p, tiles *c, const native_item *item,
                 column = axis_of(item, 1, column, tap % item->kernel[1], x->dims[3]);
                 *to++ = row < 0 || column < 0 ? -1 : (int32_t)((row * x->dims[3] + column) * step);
             }
+            if (!c->plain)
+                mark_padding(to - (i - c->first_pixel[tile]), i - c->first_pixel[tile]);
         }
     }
 }
