@@ -304,7 +304,8 @@ tests_test_dataset_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) -I$(top_src
 tests_test_dataset_LDADD = $(TFR_TEST_NN) -lpthread
 tests_test_dataset_SOURCES = tests/idx_kit.h tests/temp_path.h tests/test_dataset.c
 
-tests_test_dataset_files_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_dataset_files_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) -I$(top_srcdir) \
+	$(CUNIT_CFLAGS)
 tests_test_dataset_files_LDADD = $(TFR_TEST_NN) -lpthread
 tests_test_dataset_files_SOURCES = tests/idx_kit.h tests/temp_path.h tests/test_dataset_files.c
 

@@ -5,6 +5,7 @@
 #include <tfrun/dataset.h>
 
 #include "idx_kit.h"
+#include "nn/data/library.h"
 #include "tfr_test.h"
 
 static tfr_err err = TFR_ERR_INIT;
@@ -252,7 +253,12 @@ TEST(npz_files_that_are_not_right_are_refused)
     end_npz("a.npz");
     CHECK_CONTAINS("y is for 3 samples, and there are 2", refusal(TFR_EMODEL, "npz:", "a.npz"));
     temp_write("a.npz", "no archive", 10);
-    CHECK_CONTAINS("a.npz: it is no zip archive", refusal(TFR_EMODEL, "", "a.npz"));
+    CHECK_CONTAINS("a.npz: it is no zip archive", refusal(TFR_EMODEL, "npz:", "a.npz"));
+    CHECK_CONTAINS("a.npz\": the file is no npz archive but text; for MNIST's files",
+                   refusal(TFR_EMODEL, "", "a.npz"));
+    write_npz(false, "|u1");
+    REQUIRE_OK(open_file("", "a.npz", &train, NULL), &err);
+    tfr_dataset_release(train);
     drop_all();
 }
 
@@ -450,6 +456,27 @@ TEST(images_that_do_not_fit_are_refused_by_name)
     drop_all();
 }
 
+/* ---- libraries ------------------------------------------------------------------------------- */
+
+TEST(a_library_that_is_missing_is_named_with_its_package)
+{
+    static const char *const known[] = {"puts", NULL};
+    static const char *const unknown[] = {"puts", "tfr_there_is_no_such_function", NULL};
+    void *functions[2];
+    tfr__library absent = {"libtfr-absent.so.7", "libabsent7", known, functions, false, ""};
+    tfr__library older = {"libc.so.6", "libc6", unknown, functions, false, ""};
+    tfr__library there = {"libc.so.6", "libc6", known, functions, false, ""};
+    for (int i = 0; i < 2; i++) {
+        CHECK_STATUS(TFR_EUNSUPPORTED, tfr__library_need(&absent, "a GIF image", &err), &err);
+        CHECK_CONTAINS("a GIF image needs a library that does not load: libtfr-absent.so.7",
+                       err.text);
+        CHECK_CONTAINS("; install libabsent7", err.text);
+        CHECK_STATUS(TFR_EUNSUPPORTED, tfr__library_need(&older, "a GIF image", &err), &err);
+        CHECK_CONTAINS("libc.so.6 has no tfr_there_is_no_such_function", err.text);
+        CHECK_OK(tfr__library_need(&there, "a GIF image", &err), &err);
+    }
+}
+
 /* ---- damage ---------------------------------------------------------------------------------- */
 
 /*
@@ -541,6 +568,7 @@ static const test_case cases[] = {
     CASE(folders_of_png_are_classes_in_the_order_of_names),
     CASE(jpeg_and_png_go_together_and_grey_can_be_colours),
     CASE(images_that_do_not_fit_are_refused_by_name),
+    CASE(a_library_that_is_missing_is_named_with_its_package),
     CASE(damaged_idx_files_do_no_harm),
     CASE(damaged_npz_files_do_no_harm),
     CASE(damaged_images_do_no_harm),

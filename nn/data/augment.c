@@ -3,6 +3,7 @@
 #include "augment.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "random.h"
@@ -16,29 +17,32 @@ typedef struct movement {
     float xx, xy, x0, yx, yy, y0;
 } movement;
 
-/* The weighted mean of the four pixels around, in the order of rows. */
-static float sample(const float *from, int64_t height, int64_t width, float x, float y)
+/* The weighted sum of the four pixels around, in the order of rows; there are 0s outside. */
+static inline float sample(const float *from, int32_t height, int32_t width, float x, float y)
 {
     /* One more than needed on each side, so that the conversion cuts towards minus infinity. */
-    const int64_t x0 = (int64_t)(x + 1) - 1, y0 = (int64_t)(y + 1) - 1;
+    const int32_t x0 = (int32_t)(x + 1) - 1, y0 = (int32_t)(y + 1) - 1;
     const float u = x - (float)x0, v = y - (float)y0;
+    const float weights[4] = {(1 - v) * (1 - u), (1 - v) * u, v * (1 - u), v * u};
+    const ptrdiff_t at = (ptrdiff_t)y0 * width + x0;
     float sum = 0;
-    for (int64_t i = 0; i < 2; i++)
-        for (int64_t j = 0; j < 2; j++)
-            if (y0 + i >= 0 && y0 + i < height && x0 + j >= 0 && x0 + j < width)
-                sum +=
-                    (i ? v : 1 - v) * (j ? u : 1 - u) * from[(size_t)((y0 + i) * width + x0 + j)];
+    if (x0 >= 0 && y0 >= 0 && x0 + 1 < width && y0 + 1 < height)
+        return weights[0] * from[at] + weights[1] * from[at + 1] + weights[2] * from[at + width] +
+               weights[3] * from[at + width + 1];
+    for (int32_t i = 0; i < 4; i++)
+        if (y0 + i / 2 >= 0 && y0 + i / 2 < height && x0 + i % 2 >= 0 && x0 + i % 2 < width)
+            sum += weights[i] * from[at + i / 2 * width + i % 2];
     return sum;
 }
 
-static void move(const movement *m, int64_t height, int64_t width, const float *from, float *to)
+static void move(const movement *m, int32_t height, int32_t width, const float *from, float *to)
 {
-    for (int64_t row = 0; row < height; row++)
-        for (int64_t column = 0; column < width; column++) {
+    for (int32_t row = 0; row < height; row++)
+        for (int32_t column = 0; column < width; column++) {
             const float x = m->xx * (float)column + m->xy * (float)row + m->x0;
             const float y = m->yx * (float)column + m->yy * (float)row + m->y0;
             const bool inside = x > -1 && y > -1 && x < (float)width && y < (float)height;
-            to[row * width + column] = inside ? sample(from, height, width, x, y) : 0;
+            *to++ = inside ? sample(from, height, width, x, y) : 0;
         }
 }
 
@@ -59,7 +63,7 @@ void tfr__augment(uint64_t seed, uint64_t epoch, uint64_t index, int64_t channel
     m.x0 = cx + dx - (cosine * cx + sine * cy);
     m.y0 = cy + dy - (cosine * cy - sine * cx);
     for (int64_t c = 0; c < channels; c++, image += height * width) {
-        move(&m, height, width, image, scratch);
+        move(&m, (int32_t)height, (int32_t)width, image, scratch);
         memcpy(image, scratch, (size_t)(height * width) * sizeof *image);
     }
 }

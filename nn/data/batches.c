@@ -80,6 +80,7 @@ static tfr_status read_options(const tfr_dataset *dataset, const tfr_batch_optio
                                tfr_batch_options *o, tfr_err *err)
 {
     const tfr_batch_options defaults = TFR_BATCH_OPTIONS_INIT;
+    char shape[96];
     *o = defaults;
     if (given)
         memcpy(o, given, given->size < sizeof *o ? given->size : sizeof *o);
@@ -90,10 +91,13 @@ static tfr_status read_options(const tfr_dataset *dataset, const tfr_batch_optio
     if (o->prefetch > PREFETCH_MOST)
         return tfr_fail(err, TFR_EINVAL, "prefetch is %u batches, at most %d can be", o->prefetch,
                         PREFETCH_MOST);
-    if (o->augment && dataset->sample.rank != 3)
+    if (o->augment && (dataset->sample.rank != 3 || dataset->sample.dims[1] > TFR__AUGMENT_SIDE ||
+                       dataset->sample.dims[2] > TFR__AUGMENT_SIDE))
         return tfr_fail(err, TFR_EINVAL,
-                        "%s: augment is for images, and these samples have %d dims, not 3",
-                        dataset->name, dataset->sample.rank);
+                        "%s: augment is for images [C, H, W] of at most %d x %d, and these samples "
+                        "are %s",
+                        dataset->name, TFR__AUGMENT_SIDE, TFR__AUGMENT_SIDE,
+                        tfr_shape_format(&dataset->sample, shape, sizeof shape));
     return TFR_OK;
 }
 

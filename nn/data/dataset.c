@@ -3,6 +3,7 @@
 #include "dataset.h"
 
 #include <errno.h>
+#include <formats/foreign.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -90,6 +91,25 @@ static tfr__source_open_fn *reader_of(const char *text, const char **rest)
     return NULL;
 }
 
+static tfr_status look_at_file(const char *path, tfr__source_open_fn **open, tfr_err *err)
+{
+    tfr__mapping *file;
+    const char *foreign;
+    tfr_status status = tfr__mapping_open(path, &file, err);
+    if (status)
+        return status;
+    foreign = tfr__foreign_name(file->data, file->bytes);
+    if (file->bytes >= 4 && memcmp(file->data, "PK\3\4", 4) == 0)
+        *open = tfr__npz_open;
+    else
+        status = tfr_fail(err, TFR_EMODEL,
+                          "data \"%s\": the file is no npz archive%s%s; for MNIST's files and for "
+                          "images give the path of their folder",
+                          path, foreign ? " but " : "", foreign ? foreign : "");
+    tfr__mapping_release(file);
+    return status;
+}
+
 /* By what lies at a path. */
 static tfr_status look(const char *path, tfr__source_open_fn **open, tfr_err *err)
 {
@@ -99,8 +119,8 @@ static tfr_status look(const char *path, tfr__source_open_fn **open, tfr_err *er
                         "data \"%s\": %s; data are %s, or the path of a folder or file", path,
                         strerror(errno), SOURCES);
     if (!S_ISDIR(info.st_mode))
-        *open = tfr__npz_open; /* which says what is wrong with other files */
-    else if (tfr__idx_is_there(path))
+        return look_at_file(path, open, err);
+    if (tfr__idx_is_there(path))
         *open = tfr__idx_open;
     else if (tfr__images_are_there(path))
         *open = tfr__images_open;
@@ -237,11 +257,14 @@ tfr_status tfr__dataset_check_parts(const tfr_dataset *train, const tfr_dataset 
 static void fill_inputs(const tfr_dataset *d, const int64_t *indices, uint32_t n, float *out)
 {
     const size_t each = (size_t)tfr__dataset_inputs(d);
+    float values[256]; /* looked up in half the time of a division */
+    for (int v = 0; d->bytes && v < 256; v++)
+        values[v] = (float)v / 255.0f;
     for (uint32_t i = 0; i < n; i++, out += each)
         if (d->bytes) {
             const uint8_t *from = d->bytes + (size_t)indices[i] * each;
             for (size_t k = 0; k < each; k++)
-                out[k] = (float)from[k] / 255.0f;
+                out[k] = values[from[k]];
         } else {
             memcpy(out, d->floats + (size_t)indices[i] * each, each * sizeof *out);
         }
