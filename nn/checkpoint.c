@@ -88,10 +88,12 @@ static char *state_text(tfr_trainer *trainer, const tfr_checkpoint_info *info, u
     snprintf(seed, sizeof seed, "%" PRIu64, random_seed);
     snprintf(step, sizeof step, "%" PRIu64, random_step);
     snprintf(shuffle, sizeof shuffle, "%" PRIu64, info->shuffle_seed);
-    state = json_pack("{s:s, s:I, s:I, s:I, s:s, s:s, s:s, s:I}", "format", FORMAT, "steps",
-                      (json_int_t)info->steps, "epoch", (json_int_t)info->epoch, "position",
-                      (json_int_t)info->position, "shuffle_seed", shuffle, "random_seed", seed,
-                      "random_step", step, "crc32c", (json_int_t)crc);
+    state =
+        json_pack("{s:s, s:I, s:I, s:I, s:I, s:s, s:s, s:s, s:I, s:I, s:s}", "format", FORMAT,
+                  "steps", (json_int_t)info->steps, "epoch", (json_int_t)info->epoch, "position",
+                  (json_int_t)info->position, "batches", (json_int_t)info->batches, "shuffle_seed",
+                  shuffle, "random_seed", seed, "random_step", step, "crc32c", (json_int_t)crc,
+                  "best_steps", (json_int_t)info->best_steps, "conditions", info->conditions);
     if (state && isfinite(info->best) && json_object_set_new(state, "best", json_real(info->best)))
         json_decref(state), state = NULL;
     text = json_dumps(state, JSON_COMPACT);
@@ -168,7 +170,7 @@ static void file_name(char *out, size_t n, const char *folder, int64_t number)
 }
 
 /* What cannot be removed stays, which harms nobody. */
-static void remove_old(const char *folder, uint32_t keep, const char *best)
+static void remove_old(const char *folder, uint32_t keep, int64_t best_steps)
 {
     int64_t *numbers;
     size_t n;
@@ -176,15 +178,15 @@ static void remove_old(const char *folder, uint32_t keep, const char *best)
         for (size_t i = keep; i < n; i++) {
             char path[4096];
             file_name(path, sizeof path, folder, numbers[i]);
-            if (!best || strcmp(path, best) != 0)
+            if (!best_steps || numbers[i] != best_steps)
                 (void)unlink(path);
         }
     free(numbers);
 }
 
 tfr_status tfr_checkpoint_save(tfr_trainer *trainer, const char *folder,
-                               const tfr_checkpoint_info *given, uint32_t keep, const char *best,
-                               char *out, size_t n, tfr_err *err)
+                               const tfr_checkpoint_info *given, uint32_t keep, char *out, size_t n,
+                               tfr_err *err)
 {
     tfr_checkpoint_info info = {.best = NAN};
     const char *key = STATE_KEY;
@@ -215,7 +217,7 @@ tfr_status tfr_checkpoint_save(tfr_trainer *trainer, const char *folder,
     if (!status)
         status = sync_folder(folder, err);
     if (!status && keep)
-        remove_old(folder, keep, best);
+        remove_old(folder, keep, info.best_steps);
     if (!status && out && n)
         snprintf(out, n, "%s", path);
     snapshot_finish(&s);
@@ -283,8 +285,12 @@ static tfr_status put_state(tfr_trainer *trainer, const tfr_safetensors *file, c
     tfr_checkpoint_info info = {.steps = json_integer_value(json_object_get(state, "steps")),
                                 .epoch = json_integer_value(json_object_get(state, "epoch")),
                                 .position = json_integer_value(json_object_get(state, "position")),
+                                .batches = json_integer_value(json_object_get(state, "batches")),
                                 .shuffle_seed = number_text(state, "shuffle_seed"),
-                                .best = best ? json_number_value(best) : NAN};
+                                .best = best ? json_number_value(best) : NAN,
+                                .best_steps =
+                                    json_integer_value(json_object_get(state, "best_steps"))};
+    const char *conditions = json_string_value(json_object_get(state, "conditions"));
     tfr_status status = TFR_OK;
     for (uint32_t i = 0; !status && i < tfr_trainer_n_variables(trainer); i++) {
         const char *name = tfr_trainer_variable(trainer, i);
@@ -294,6 +300,7 @@ static tfr_status put_state(tfr_trainer *trainer, const tfr_safetensors *file, c
         return status;
     tfr_session_set_random(tfr_trainer_session(trainer), number_text(state, "random_seed"),
                            number_text(state, "random_step"));
+    snprintf(info.conditions, sizeof info.conditions, "%s", conditions ? conditions : "");
     info.size = out->size;
     memcpy(out, &info, out->size < sizeof info ? out->size : sizeof info);
     return TFR_OK;
@@ -319,6 +326,19 @@ tfr_status tfr_checkpoint_load(tfr_trainer *trainer, const char *path, tfr_check
     json_decref(state);
     tfr_safetensors_release(file);
     return status ? tfr_fail(err, status, "%s: %s", path, why.text) : TFR_OK;
+}
+
+tfr_status tfr_checkpoint_newest(const char *folder, int64_t *steps, tfr_err *err)
+{
+    int64_t *numbers;
+    size_t n;
+    tfr_status status = list_numbers(folder, &numbers, &n, err);
+    if (!status && !n)
+        status = tfr_fail(err, TFR_ENOTFOUND, "%s: there is no checkpoint", folder);
+    if (!status)
+        *steps = numbers[0];
+    free(numbers);
+    return status;
 }
 
 tfr_status tfr_checkpoint_resume(tfr_trainer *trainer, const char *folder,

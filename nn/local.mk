@@ -32,6 +32,9 @@ libtfrun_nn_core_la_SOURCES = \
 	nn/curves.h \
 	nn/curves_events.c \
 	nn/curves_svg.c \
+	nn/fit.c \
+	nn/fit_conditions.c \
+	nn/fit_conditions.h \
 	nn/graph_copy.c \
 	nn/graph_copy.h \
 	nn/graph_kit.c \
@@ -53,6 +56,7 @@ tfruninclude_HEADERS += \
 	include/tfrun/checkpoint.h \
 	include/tfrun/curves.h \
 	include/tfrun/dataset.h \
+	include/tfrun/fit.h \
 	include/tfrun/net.h \
 	include/tfrun/train.h \
 	$(NULL)

@@ -14,6 +14,7 @@
 #include "train_graph.h"
 
 struct tfr_trainer {
+    tfr_runtime *runtime; /* that the sessions retain */
     tfr__train_model model;
     tfr_graph *step_graph, *evaluation_graph;
     tfr_session *step, *evaluation;
@@ -58,6 +59,7 @@ static tfr_status create(tfr_trainer *t, tfr_runtime *runtime, tfr_graph *graph,
     t->is_scheduled = o->schedule != NULL;
     if (!status && o->schedule)
         status = tfr__schedule_init(&t->schedule, o->schedule, err);
+    t->runtime = runtime;
     if (!status)
         status = tfr__train_model_init(&t->model, graph, o, err);
     if (!status)
@@ -74,6 +76,7 @@ static tfr_status create(tfr_trainer *t, tfr_runtime *runtime, tfr_graph *graph,
     s->math_mode = o->math_mode;
     s->fallback = o->fallback;
     s->no_programs = o->no_programs;
+    s->deterministic = o->deterministic;
     s->seed = o->seed;
     if (!status)
         status = tfr_session_create(runtime, t->step_graph, s, &t->step, err);
@@ -301,6 +304,11 @@ tfr_status tfr_trainer_graph(tfr_trainer *t, tfr_graph **out, tfr_err *err)
 tfr_session *tfr_trainer_session(tfr_trainer *t)
 {
     return t->step;
+}
+
+tfr_runtime *tfr_trainer_runtime(tfr_trainer *t)
+{
+    return t->runtime;
 }
 
 tfr_status tfr_trainer_get_variable(tfr_trainer *t, const char *name, tfr_tensor **out,

@@ -48,6 +48,7 @@ unit_tests = \
 	tests/test_dtype \
 	tests/test_gemm \
 	tests/test_gemm_modes \
+	tests/test_fit \
 	tests/test_graph \
 	tests/test_growth \
 	tests/test_harness \
@@ -338,6 +339,10 @@ tests_test_gemm_SOURCES = tests/test_gemm.c tests/gemm_kit.h $(tfr_native_gemm)
 tests_test_gemm_modes_CPPFLAGS = $(tests_test_gemm_CPPFLAGS)
 tests_test_gemm_modes_LDADD = $(tests_test_gemm_LDADD)
 tests_test_gemm_modes_SOURCES = tests/test_gemm_modes.c tests/gemm_kit.h $(tfr_native_gemm)
+
+tests_test_fit_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) -I$(top_srcdir) $(CUNIT_CFLAGS)
+tests_test_fit_LDADD = $(TFR_TEST_NN) -lpthread
+tests_test_fit_SOURCES = tests/session_kit.h tests/temp_path.h tests/test_fit.c
 
 tests_test_graph_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_graph_LDADD = $(TFR_TEST_CORE)

@@ -57,11 +57,16 @@ static void train(tfr_trainer *trainer, int from, int to)
     }
 }
 
-static void save(tfr_trainer *trainer, uint32_t keep, const char *best, char path[300])
+static void save(tfr_trainer *trainer, uint32_t keep, int64_t best, char path[300])
 {
-    const tfr_checkpoint_info info = {
-        .size = sizeof info, .epoch = 2, .position = 7, .shuffle_seed = UINT64_MAX, .best = .5};
-    REQUIRE_OK(tfr_checkpoint_save(trainer, folder, &info, keep, best, path, 300, &err), &err);
+    const tfr_checkpoint_info info = {.size = sizeof info,
+                                      .epoch = 2,
+                                      .position = 7,
+                                      .shuffle_seed = UINT64_MAX,
+                                      .best = .5,
+                                      .best_steps = best,
+                                      .conditions = "threads 2\ndata \"x\""};
+    REQUIRE_OK(tfr_checkpoint_save(trainer, folder, &info, keep, path, 300, &err), &err);
 }
 
 static void check_same(tfr_trainer *a, tfr_trainer *b)
@@ -105,7 +110,7 @@ TEST(a_training_goes_on_bit_by_bit_from_a_checkpoint)
     begin();
     train(whole, 0, N_STEPS);
     train(first, 0, N_STEPS / 2);
-    save(first, 0, NULL, path);
+    save(first, 0, 0, path);
     CHECK_CONTAINS("/step-00000003.safetensors", path);
     REQUIRE_OK(tfr_checkpoint_resume(second, folder, &info, NULL, NULL, &err), &err);
     CHECK_INT(N_STEPS / 2, info.steps);
@@ -113,6 +118,7 @@ TEST(a_training_goes_on_bit_by_bit_from_a_checkpoint)
     CHECK_INT(7, info.position);
     CHECK_UINT(UINT64_MAX, info.shuffle_seed);
     CHECK(info.best == .5);
+    CHECK_STR("threads 2\ndata \"x\"", info.conditions);
     tfr_session_get_random(tfr_trainer_session(second), &seed, &step);
     CHECK_UINT(5, seed);
     CHECK_UINT(N_STEPS / 2, step);
@@ -132,7 +138,7 @@ TEST(an_evaluation_after_a_load_has_the_loaded_weights)
     tfr_tensor *x = numbers(N_IN, 1), *t = numbers(N_OUT, 2);
     begin();
     train(a, 0, N_STEPS);
-    save(a, 0, NULL, (char[300]){0});
+    save(a, 0, 0, (char[300]){0});
     REQUIRE_OK(tfr_trainer_evaluate(b, x, t, &of_b, &err), &err);
     REQUIRE_OK(tfr_checkpoint_resume(b, folder, &info, NULL, NULL, &err), &err);
     of_b = (tfr_train_metrics){.size = sizeof of_b};
@@ -178,7 +184,7 @@ TEST(a_damaged_or_torn_checkpoint_is_refused_and_an_older_one_is_taken)
     refusals[0] = '\0';
     for (int i = 0; i < 3; i++) {
         train(a, i, i + 1);
-        save(a, 0, NULL, paths[i]);
+        save(a, 0, 0, paths[i]);
         if (!i)
             train(c, 0, 1);
     }
@@ -206,11 +212,11 @@ TEST(a_checkpoint_of_another_optimizer_is_refused_and_nothing_changes)
     begin();
     train(b, 0, 1);
     train(c, 0, 1);
-    save(b, 0, NULL, path);
+    save(b, 0, 0, path);
     CHECK_INT(TFR_EMODEL, tfr_checkpoint_load(a, path, &info, &err));
     CHECK_CONTAINS("; it is of another model or optimizer", err.text);
     train(a, 0, 2);
-    save(a, 0, NULL, path);
+    save(a, 0, 0, path);
     CHECK_INT(TFR_EMODEL, tfr_checkpoint_load(b, path, &info, &err));
     check_same(b, c);
     tfr_trainer_destroy(a);
@@ -223,13 +229,16 @@ TEST(old_checkpoints_go_but_not_the_best)
 {
     tfr_trainer *a = new_trainer("sgd");
     char paths[5][300];
+    int64_t newest = 0;
     begin();
     for (int i = 0; i < 5; i++) {
         train(a, i, i + 1);
-        save(a, 2, i ? paths[1] : NULL, paths[i]);
+        save(a, 2, i ? 2 : 0, paths[i]);
     }
     CHECK(!is_there(paths[0]) && is_there(paths[1]) && !is_there(paths[2]));
     CHECK(is_there(paths[3]) && is_there(paths[4]));
+    REQUIRE_OK(tfr_checkpoint_newest(folder, &newest, &err), &err);
+    CHECK_INT(5, newest);
     tfr_trainer_destroy(a);
     end();
 }
@@ -258,7 +267,7 @@ TEST(a_place_that_cannot_be_written_is_named_and_the_last_checkpoint_stays)
     REQUIRE(f != NULL);
     fclose(f);
     snprintf(file, sizeof file, "%s", folder);
-    CHECK_INT(TFR_EIO, tfr_checkpoint_save(a, folder, &info, 1, NULL, NULL, 0, &err));
+    CHECK_INT(TFR_EIO, tfr_checkpoint_save(a, folder, &info, 1, NULL, 0, &err));
     CHECK_CONTAINS(file, err.text);
     tfr_trainer_destroy(a);
     end();

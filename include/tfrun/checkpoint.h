@@ -22,21 +22,28 @@ typedef struct tfr_checkpoint_info {
     uint32_t size;
     int64_t steps; /* of the trainer; save sees for itself */
     /* The caller's: where in the data the training is, and how good the model was. */
-    int64_t epoch, position;
+    int64_t epoch, position, batches;
     uint64_t shuffle_seed;
-    double best; /* NAN = not known */
+    double best;        /* NAN = not known */
+    int64_t best_steps; /* of the checkpoint that was so good, which stays; 0 = none */
+    /* On what the bits of the next steps depend, a line each: "threads 2". */
+    char conditions[2048];
 } tfr_checkpoint_info;
+
+/* The newest one's steps, by the names of files alone. TFR_ENOTFOUND if there is none. */
+TFR_API TFR_MUST_CHECK tfr_status tfr_checkpoint_newest(const char *folder, int64_t *steps,
+                                                        tfr_err *err);
 
 /*
  * Writes the trainer's state into the folder, which is made if it is not there, under the number of
- * its steps. Then removes older checkpoints but `keep` of the newest, 0 = all stay; not the one
- * that *best names, if best is not NULL. path gets the file's, cut to n bytes; NULL = no matter.
- * After an error all earlier ones are there. TFR_EIO (no space, no permission), TFR_ELOST.
+ * its steps. Then removes older checkpoints but `keep` of the newest and the best, 0 = all stay.
+ * path gets the file's, cut to n bytes; NULL = no matter. After an error all earlier ones are
+ * there. TFR_EIO (no space, no permission), TFR_ELOST.
  */
 TFR_API TFR_MUST_CHECK tfr_status tfr_checkpoint_save(tfr_trainer *trainer, const char *folder,
                                                       const tfr_checkpoint_info *info,
-                                                      uint32_t keep, const char *best, char *path,
-                                                      size_t n, tfr_err *err);
+                                                      uint32_t keep, char *path, size_t n,
+                                                      tfr_err *err);
 /*
  * Puts a checkpoint's state into the trainer. TFR_EMODEL: it is no checkpoint, torn (its checksum
  * is another one), or of another model, naming the first variable that is not the same; nothing has

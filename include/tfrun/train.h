@@ -88,6 +88,7 @@ typedef struct tfr_train_options {
     /* s in [0, 1): targets are (1 - s) of what is given and s of the same for all classes, which in
      * "binary_cross_entropy" are two; also in evaluation. */
     double label_smoothing;
+    uint32_t deterministic; /* as of a session */
 } tfr_train_options;
 #define TFR_TRAIN_OPTIONS_INIT                                                                     \
     {                                                                                              \
@@ -149,6 +150,8 @@ TFR_API TFR_MUST_CHECK tfr_status tfr_trainer_graph(tfr_trainer *trainer, tfr_gr
 /* The session of the step, which the trainer owns: where its nodes run, what it copies, what it
  * draws random numbers from. */
 TFR_API tfr_session *tfr_trainer_session(tfr_trainer *trainer);
+/* That it was made with; lives as long as the trainer. */
+TFR_API tfr_runtime *tfr_trainer_runtime(tfr_trainer *trainer);
 
 /* All state by name: weights, running statistics, the optimizer's, metrics. tfrun/checkpoint.h
  * keeps it in files. */

@@ -40,4 +40,11 @@ exits 1 "a device that is not there is an error" "$run_op" GPU:9 Neg int32 1
 has "with the devices that are there" "$tmp/err" 'CPU:0'
 exits 1 "a type that is not there is an error" "$run_op" CPU:0 Neg float33 1
 claim "with a sentence" test -s "$tmp/err"
+
+train=$TFR_BUILDDIR/examples/train_mnist
+exits 2 "train_mnist wants data and a file" "$train" synthetic
+exits 1 "data that are not there are an error" "$train" "$tmp/none" "$tmp/out.onnx"
+exits 0 "train_mnist trains" "$train" 'synthetic?train=64&test=32' "$tmp/trained.onnx" 1
+has "and tests" "$tmp/out" '^epoch 1: loss [0-9.]*, test accuracy [0-9.]*$'
+exits 0 "what it wrote is a model" "$TFRUN" run "$tmp/trained.onnx" --random-inputs 1
 finish
