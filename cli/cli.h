@@ -23,6 +23,7 @@
     X(IO, 7, "I/O error")                                                                          \
     X(DIFFERS, 8, "verify: at least one model failed; optimize: the outputs differ")               \
     X(TIMEOUT, 9, "a run took longer than --timeout")                                              \
+    X(STOPPED, 75, "train: stopped by a signal, with a checkpoint to resume from")                 \
     X(SKIPPED, 77, "verify: every model was skipped")
 
 enum cli_exit {
@@ -41,6 +42,17 @@ typedef struct cli_settings {
     tfr_option *items;
     uint32_t n;
 } cli_settings;
+
+/* Of train. Numbers that were not given are -1, texts NULL. */
+typedef struct cli_training {
+    const char *data, *model, *loss, *optimizer, *schedule, *freeze;
+    const char *checkpoints, *export, *log, *plot;
+    int64_t epochs, batch, limit, checkpoint_every, keep, log_every, accumulate;
+    double rate, momentum, beta_1, beta_2, epsilon, decay, clip_value, clip_norm;
+    int32_t defaults; /* 1 + tfr_net_defaults; 0 = not given */
+    int32_t resume;   /* tfr_fit_resume */
+    bool augment, no_shuffle;
+} cli_training;
 
 /* The command line, taken apart. A field that a command has no option for keeps its default. */
 typedef struct cli_args {
@@ -92,6 +104,8 @@ typedef struct cli_args {
 
     /* of certify */
     const char *ops; /* "Relu,Conv" */
+
+    cli_training train;
 } cli_args;
 
 typedef enum cli_option_kind {
@@ -102,7 +116,8 @@ typedef enum cli_option_kind {
     CLI_SETTING, /* cli_settings, likewise */
     CLI_NUMBER,  /* int64_t in [least, most] */
     CLI_REAL,    /* double in [least, most] */
-    CLI_CHOICE   /* int32_t, 1 + the place of the word in `values` */
+    CLI_CHOICE,  /* int32_t, 1 + the place of the word in `values` */
+    CLI_SWITCH   /* int32_t, the same with 1 more; 1 = without a word, which is "[=...]" in value */
 } cli_option_kind;
 
 /* A row of an option table, which makes --help, the parser and the completion. */

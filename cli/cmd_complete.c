@@ -9,6 +9,8 @@
 #include "commands.h"
 #include "options.h"
 
+enum { MOST_SEEN = 2 * CLI_MAX_OPTIONS }; /* names of options of all commands together */
+
 /* ---- lists ----------------------------------------------------------------------------------- */
 
 static int print_devices(const cli_args *args, bool plugins)
@@ -43,8 +45,9 @@ static int print_options(void)
     const cli_option *o;
     for (uint32_t i = 0; cli_commands[i] && !cli_commands[i]->hidden; i++)
         for (o = cli_commands[i]->options; o && o->name; o++)
-            printf("%s --%s%s%s\n", cli_commands[i]->name, o->name, o->value ? "=" : "",
-                   o->value ? o->value : "");
+            printf("%s --%s%s%s\n", cli_commands[i]->name, o->name,
+                   o->value && o->kind != CLI_SWITCH ? "=" : "",
+                   o->value && o->kind != CLI_SWITCH ? o->value : "");
     for (o = cli_shared_options; o->name; o++)
         printf("* --%s%s%s\n", o->name, o->value ? "=" : "", o->value ? o->value : "");
     return CLI_EXIT_DONE;
@@ -91,13 +94,13 @@ static void print_values(const char *values)
 /* One case for each option that takes a value; the same name means the same in all commands. */
 static void print_value_cases(void)
 {
-    const cli_option *seen[CLI_MAX_OPTIONS];
+    const cli_option *seen[MOST_SEEN];
     uint32_t n_seen = 0;
     for (uint32_t i = 0; cli_commands[i]; i++) {
         const cli_option *all[CLI_MAX_OPTIONS];
         uint32_t n = cli_options_of(cli_commands[i], all);
         for (uint32_t k = 0; k < n; k++) {
-            bool known = !all[k]->value || n_seen == CLI_MAX_OPTIONS;
+            bool known = !all[k]->value || all[k]->kind == CLI_SWITCH || n_seen == MOST_SEEN;
             for (uint32_t s = 0; s < n_seen; s++)
                 known = known || strcmp(seen[s]->name, all[k]->name) == 0;
             if (known)

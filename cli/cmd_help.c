@@ -44,7 +44,7 @@ static void print_options(const cli_option *options)
         char text[64];
         int n = snprintf(text, sizeof text, "  %c%c%s --%s%s%s", o->letter ? '-' : ' ',
                          o->letter ? o->letter : ' ', o->letter ? "," : " ", o->name,
-                         o->value ? "=" : "", o->value ? o->value : "");
+                         o->value && o->kind != CLI_SWITCH ? "=" : "", o->value ? o->value : "");
         printf("%s", text);
         if (n >= HELP_COLUMN)
             printf("\n%*s", HELP_COLUMN, "");

@@ -103,12 +103,11 @@ void cli_json_set_tensor(json_t *object, const tfr_tensor *tensor)
                                               : (int64_t)tfr_sequence_length(tensor)));
 }
 
-tfr_status cli_json_print(json_t *object, tfr_err *err)
+static tfr_status print(json_t *object, size_t flags, tfr_err *err)
 {
     /* Escaped: a name in a model may hold what a terminal obeys. */
-    int failed =
-        json_lost || !object ||
-        json_dumpf(object, stdout, JSON_INDENT(2) | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(15));
+    int failed = json_lost || !object ||
+                 json_dumpf(object, stdout, flags | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(15));
     json_decref(object);
     json_lost = false;
     /* A full disk is seen at the end of main, like for every other output. */
@@ -116,4 +115,16 @@ tfr_status cli_json_print(json_t *object, tfr_err *err)
         return tfr_fail(err, TFR_ENOMEM, "no memory for the JSON output");
     putchar('\n');
     return TFR_OK;
+}
+
+tfr_status cli_json_print(json_t *object, tfr_err *err)
+{
+    return print(object, JSON_INDENT(2), err);
+}
+
+tfr_status cli_json_print_line(json_t *object, tfr_err *err)
+{
+    tfr_status status = print(object, JSON_COMPACT, err);
+    fflush(stdout);
+    return status;
 }

@@ -29,5 +29,7 @@ void cli_json_set_tensor(json_t *object, const tfr_tensor *tensor);
 
 /* Prints and releases it. TFR_ENOMEM if a value was lost. */
 TFR_MUST_CHECK tfr_status cli_json_print(json_t *object, tfr_err *err);
+/* The same as one line, which readers get at once: for events. */
+TFR_MUST_CHECK tfr_status cli_json_print_line(json_t *object, tfr_err *err);
 
 #endif

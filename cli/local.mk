@@ -17,6 +17,7 @@ tfrun_SOURCES = \
 	cli/cmd_plugins.c \
 	cli/cmd_profile.c \
 	cli/cmd_run.c \
+	cli/cmd_train.c \
 	cli/cmd_verify.c \
 	cli/cmd_version.c \
 	cli/commands.h \
@@ -27,6 +28,8 @@ tfrun_SOURCES = \
 	cli/failure.c \
 	cli/guard.h \
 	cli/help.h \
+	cli/interrupt.c \
+	cli/interrupt.h \
 	cli/json.c \
 	cli/json.h \
 	cli/main.c \
@@ -56,6 +59,9 @@ tfrun_SOURCES = \
 	cli/timing.h \
 	cli/trace_json.c \
 	cli/trace_json.h \
+	cli/train.h \
+	cli/train_model.c \
+	cli/train_screen.c \
 	cli/values.c \
 	cli/values.h \
 	cli/verify.h \

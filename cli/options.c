@@ -128,6 +128,12 @@ static int take_value(cli_args *args, const cli_option *o, char *text)
         return *(int32_t *)field
                    ? 0
                    : cli_usage(args, "--%s takes one of %s, not \"%s\"", o->name, o->values, text);
+    case CLI_SWITCH:
+        *(int32_t *)field = text ? 1 + choice_of(o->values, text) : 1;
+        return !text || *(int32_t *)field > 1
+                   ? 0
+                   : cli_usage(args, "--%s takes no value or one of %s, not \"%s\"", o->name,
+                               o->values, text);
     case CLI_NUMBER:
     case CLI_REAL:
         break;
@@ -204,7 +210,9 @@ static void parser_init(parser *p, const cli_command *command, bool first)
     p->letters[used++] = ':';
     for (uint32_t i = 0; i < p->n; i++) {
         const cli_option *o = p->options[i];
-        int argument = o->value ? required_argument : no_argument;
+        int argument = o->kind == CLI_SWITCH ? optional_argument
+                       : o->value            ? required_argument
+                                             : no_argument;
         p->longs[i] = (struct option){o->name, argument, NULL, FIRST_VALUE + (int)i};
         if (o->letter) {
             p->letters[used++] = o->letter;
@@ -294,6 +302,17 @@ int cli_args_parse(int argc, char **argv, cli_args *args)
     args->rtol = 1e-3;
     args->atol = 1e-7;
     args->check_atol = -1;
+    args->train = (cli_training){.epochs = -1,
+                                 .batch = -1,
+                                 .keep = -1,
+                                 .rate = -1,
+                                 .momentum = -1,
+                                 .beta_1 = -1,
+                                 .beta_2 = -1,
+                                 .epsilon = -1,
+                                 .decay = -1,
+                                 .clip_value = -1,
+                                 .clip_norm = -1};
     if (!lists_init(args, argc)) {
         tfr_err err = {.size = sizeof err, .code = TFR_ENOMEM, .text = "no memory for arguments"};
         return cli_fail(args, &err);

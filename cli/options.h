@@ -9,7 +9,7 @@
 extern const cli_option cli_shared_options[];
 
 /* Longest value a choice's list or a did-you-mean may take in a message. */
-#define CLI_MAX_OPTIONS 48
+#define CLI_MAX_OPTIONS 64
 
 /*
  * Takes the command line apart. Returns 0 and sets args->command (which is `help` for --help

@@ -109,6 +109,114 @@ _tfrun() {
         COMPREPLY=($(compgen -f -- "${cur#*=}"))
         return
         ;;
+    --data)
+        COMPREPLY=($(compgen -f -- "${cur#*=}"))
+        return
+        ;;
+    --model)
+        COMPREPLY=($(compgen -f -- "${cur#*=}"))
+        return
+        ;;
+    --epochs)
+        COMPREPLY=()
+        return
+        ;;
+    --batch-size)
+        COMPREPLY=()
+        return
+        ;;
+    --limit-steps)
+        COMPREPLY=()
+        return
+        ;;
+    --seed)
+        COMPREPLY=()
+        return
+        ;;
+    --loss)
+        COMPREPLY=()
+        return
+        ;;
+    --optimizer)
+        COMPREPLY=($(compgen -W 'adam adamw sgd' -- "$cur"))
+        return
+        ;;
+    --learning-rate)
+        COMPREPLY=()
+        return
+        ;;
+    --schedule)
+        COMPREPLY=()
+        return
+        ;;
+    --accumulate)
+        COMPREPLY=()
+        return
+        ;;
+    --momentum)
+        COMPREPLY=()
+        return
+        ;;
+    --beta-1)
+        COMPREPLY=()
+        return
+        ;;
+    --beta-2)
+        COMPREPLY=()
+        return
+        ;;
+    --epsilon)
+        COMPREPLY=()
+        return
+        ;;
+    --weight-decay)
+        COMPREPLY=()
+        return
+        ;;
+    --clip-value)
+        COMPREPLY=()
+        return
+        ;;
+    --clip-norm)
+        COMPREPLY=()
+        return
+        ;;
+    --defaults)
+        COMPREPLY=($(compgen -W 'keras torch' -- "$cur"))
+        return
+        ;;
+    --freeze)
+        COMPREPLY=()
+        return
+        ;;
+    --checkpoint-dir)
+        COMPREPLY=($(compgen -d -- "$cur"))
+        return
+        ;;
+    --checkpoint-every)
+        COMPREPLY=()
+        return
+        ;;
+    --keep)
+        COMPREPLY=()
+        return
+        ;;
+    --export | -o)
+        COMPREPLY=($(compgen -f -- "${cur#*=}"))
+        return
+        ;;
+    --log-dir)
+        COMPREPLY=($(compgen -d -- "$cur"))
+        return
+        ;;
+    --log-every)
+        COMPREPLY=()
+        return
+        ;;
+    --plot)
+        COMPREPLY=($(compgen -f -- "${cur#*=}"))
+        return
+        ;;
     --by)
         COMPREPLY=($(compgen -W 'op node backend' -- "$cur"))
         return
@@ -176,7 +284,7 @@ _tfrun() {
     esac
     for ((i = 1; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
-        devices | plugins | ops | inspect | run | profile | explain | optimize | verify | certify | matmul | bench | help | version)
+        devices | plugins | ops | inspect | run | train | profile | explain | optimize | verify | certify | matmul | bench | help | version)
             command=${COMP_WORDS[i]}
             break
             ;;
@@ -191,6 +299,7 @@ _tfrun() {
         ops) options+=' --backend' ;;
         inspect) options+=' --nodes' ;;
         run) options+=' --input --output --device --backend --fallback --passes --math-mode --deterministic --programs --capture --log-device-placement --random-inputs --shape --runs --timeout --trace' ;;
+        train) options+=' --data --model --epochs --batch-size --limit-steps --seed --no-shuffle --augment --loss --optimizer --learning-rate --schedule --accumulate --momentum --beta-1 --beta-2 --epsilon --weight-decay --clip-value --clip-norm --defaults --freeze --checkpoint-dir --checkpoint-every --keep --resume --export --log-dir --log-every --plot --device --backend --fallback --math-mode --deterministic --programs' ;;
         profile) options+=' --input --device --backend --fallback --programs --passes --math-mode --deterministic --random-inputs --shape --runs --by --trace' ;;
         explain) options+=' --device --backend --fallback --programs --capture --passes --math-mode --deterministic --input --random-inputs --shape' ;;
         optimize) options+=' --passes --opset --fold-shapes --check --rtol --atol --input --random-inputs --shape --device --backend' ;;
@@ -205,7 +314,7 @@ _tfrun() {
     fi
     case $command in
     '')
-        COMPREPLY=($(compgen -W 'devices plugins ops inspect run profile explain optimize verify certify matmul bench help version' -- "$cur"))
+        COMPREPLY=($(compgen -W 'devices plugins ops inspect run train profile explain optimize verify certify matmul bench help version' -- "$cur"))
         ;;
     ops)
         _tfrun_ask ops
@@ -215,6 +324,9 @@ _tfrun() {
         ;;
     run)
         COMPREPLY=($(compgen -f -- "${cur#*=}"))
+        ;;
+    train)
+        COMPREPLY=($(compgen -W 'mnist-cnn ' -- "$cur"))
         ;;
     profile)
         COMPREPLY=($(compgen -f -- "${cur#*=}"))
@@ -238,7 +350,7 @@ _tfrun() {
         COMPREPLY=($(compgen -W 'dispatch matmul model train startup memory' -- "$cur"))
         ;;
     help)
-        COMPREPLY=($(compgen -W 'devices plugins ops inspect run profile explain optimize verify certify matmul bench help version env' -- "$cur"))
+        COMPREPLY=($(compgen -W 'devices plugins ops inspect run train profile explain optimize verify certify matmul bench help version env' -- "$cur"))
         ;;
     esac
 }

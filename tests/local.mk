@@ -174,6 +174,9 @@ shell_tests = \
 	tests/cli/strangers.sh \
 	tests/cli/timeout.sh \
 	tests/cli/trace.sh \
+	tests/cli/train.sh \
+	tests/cli/train_kill.sh \
+	tests/cli/train_onnx.sh \
 	tests/cli/verify.sh \
 	tests/dlpack_numpy.sh \
 	tests/native_programs.sh \
@@ -735,6 +738,11 @@ tests_optimize_models_LDADD = libtfrun-nn.la libtfrun.la
 tests_optimize_models_SOURCES = tests/optimize_models.c
 
 # Reads what tfrun run --trace writes.
+check_PROGRAMS += tests/cli/train_check
+tests_cli_train_check_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PUBLIC_INCLUDES)
+tests_cli_train_check_LDADD = libtfrun-nn.la libtfrun.la
+tests_cli_train_check_SOURCES = tests/cli/train_check.c
+
 check_PROGRAMS += tests/cli/trace_check
 tests_cli_trace_check_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_cli_trace_check_LDADD = $(JANSSON_LIBS)

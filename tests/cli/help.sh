@@ -76,7 +76,7 @@ awk '
     /^\.Sh / { command = "" }
     /^\.It Fl/ && command != "" {
         line = $0
-        while (match(line, /Fl -[a-z-]+/)) {
+        while (match(line, /Fl -[a-z0-9-]+/)) {
             name = substr(line, RSTART + 3, RLENGTH - 3)
             print command, "-" name
             line = substr(line, RSTART + RLENGTH)
