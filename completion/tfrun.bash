@@ -265,18 +265,6 @@ _tfrun() {
         COMPREPLY=()
         return
         ;;
-    --batch-size)
-        COMPREPLY=()
-        return
-        ;;
-    --epochs)
-        COMPREPLY=()
-        return
-        ;;
-    --data)
-        COMPREPLY=($(compgen -d -- "$cur"))
-        return
-        ;;
     --svg)
         COMPREPLY=($(compgen -f -- "${cur#*=}"))
         return
