@@ -71,8 +71,9 @@ static void format_progress(const cli_train_job *j, const tfr_fit_event *e, int 
     for (int i = 0; i < bar && i < 60; i++)
         drawn[i] = i < filled ? '=' : i == filled ? '>' : ' ';
     if (e->kind == TFR_FIT_VALIDATION) {
-        snprintf(text, n, "epoch %lld/%lld [%s] validation %lld/%lld", (long long)e->epoch + 1,
-                 (long long)e->epochs, drawn, (long long)e->done, (long long)e->samples);
+        snprintf(text, n, "epoch %lld/%lld%s%s%s validation %lld/%lld", (long long)e->epoch + 1,
+                 (long long)e->epochs, bar ? " [" : ",", drawn, bar ? "]" : "", (long long)e->done,
+                 (long long)e->samples);
         return;
     }
     if (j->last.samples)

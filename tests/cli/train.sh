@@ -78,10 +78,11 @@ has "with a warning" err 'warning: parts/step-00000099.safetensors: '
 stops() {
     signal=$1
     shift
+    rm -f running
     (exec "$TFRUN" train --model net.onnx --data "$data" --batch-size 16 --epochs 100000 --json \
         --log-every 1 "$@" >running 2>running.err) &
     pid=$!
-    until grep -q '"event":"step"' running || ! kill -0 $pid; do sleep .05; done
+    until grep -q '"event":"step"' running 2>grep.err || ! kill -0 $pid; do sleep .05; done
     kill -"$signal" $pid
     wait $pid
 }
