@@ -49,14 +49,21 @@ static bool gives_statistics(const tfr_node_view *node)
 }
 
 /* BatchNormalization and BatchNormTrain; where they do not give it, one more BatchNormTrain. */
-void tfr__diff_batch_norm(tfr__diff *d, tfr_value g)
+void tfr__diff_batch_norm(tfr__diff *d, tfr_value unused)
 {
+    tfr_value g = tfr__diff_gradient(d, 0);
     const tfr_attr attrs[] = {TFR_SET_FLOAT("epsilon", tfr__diff_float(d, "epsilon", 1e-5f))};
     tfr_value made[5], out[3];
+    (void)unused;
     if (!d->node.domain[0] && !tfr__diff_int(d, "training_mode", 0)) {
         inference_norm(d, g);
         return;
     }
+    for (uint32_t k = 1; k < 5; k++)
+        if (tfr__diff_gradient(d, k) != TFR_VALUE_NONE) {
+            tfr__diff_batch_norm_parts(d);
+            return;
+        }
     if (gives_statistics(&d->node))
         memcpy(made, d->node.outputs, sizeof made);
     else
@@ -219,10 +226,10 @@ static tfr_value by_log_prob(tfr__diff *d, tfr_value g, tfr_value log_prob)
 
 void tfr__diff_nll_loss(tfr__diff *d, tfr_value g)
 {
-    if (tfr__diff_wants(d, 0))
-        tfr__diff_give(d, 0, by_log_prob(d, g, tfr__diff_in(d, 0)));
     if (tfr__diff_wants(d, 2))
-        tfr__diff_refuse(d, "its weights have no rule");
+        tfr__diff_loss_parts(d);
+    else
+        tfr__diff_give(d, 0, by_log_prob(d, g, tfr__diff_in(d, 0)));
 }
 
 /* Its log_prob may be asked for, too: h - exp(log_prob) sum(h) of its gradient h. */
@@ -233,10 +240,10 @@ void tfr__diff_softmax_loss(tfr__diff *d, tfr_value g)
     tfr_value x = tfr__diff_in(d, 0), log_prob = TFR_VALUE_NONE, h = tfr__diff_gradient(d, 1);
     tfr_attr attrs[TFR__DIFF_ATTRS];
     uint32_t n = tfr__diff_attrs(d, NULL, attrs);
-    if (tfr__diff_wants(d, 2))
-        tfr__diff_refuse(d, "its weights have no rule");
-    if (!tfr__diff_wants(d, 0))
+    if (tfr__diff_wants(d, 2)) {
+        tfr__diff_loss_parts(d);
         return;
+    }
     g = tfr__diff_gradient(d, 0);
     log_prob = d->node.n_outputs > 1 ? d->node.outputs[1] : TFR_VALUE_NONE;
     if (log_prob == TFR_VALUE_NONE)
