@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <tfrun/autodiff.h>
 #include <tfrun/fail.h>
 
 #include "commands.h"
@@ -244,6 +245,16 @@ static tfr_status print_ops(const cli_args *args, const tfr_runtime *runtime, tf
     return status;
 }
 
+/* "yes", "zero", or why it has no gradient. */
+static const char *gradient_text(const tfr_op_desc *op)
+{
+    const char *why = NULL;
+    tfr_gradient_kind kind = tfr_op_gradient(op->domain, op->name, &why);
+    if (op->plugin)
+        return op->gradient ? "yes" : "its plugin brings no gradient";
+    return kind == TFR_GRADIENT_RULE ? "yes" : kind == TFR_GRADIENT_ZERO ? "zero" : why;
+}
+
 static json_t *types_json(uint64_t types)
 {
     json_t *names = json_array();
@@ -281,6 +292,7 @@ static json_t *op_json(const tfr_runtime *runtime, uint32_t i, const tfr_op_desc
     cli_json_set(row, "shape_inputs", shape_inputs_json(op));
     cli_json_set(row, "outputs", cli_json_text(op->outputs));
     cli_json_set(row, "attributes", cli_json_text(op->attrs));
+    cli_json_set(row, "differentiable", cli_json_text(gradient_text(op)));
     cli_json_set(row, "types", cli_json_text(op->types));
     cli_json_set(row, "normal_form", cli_json_text(op->normal_form));
     cli_json_set(row, "digest", cli_json_text(digest));

@@ -53,8 +53,8 @@ static tfr_status spread_node(const tfr__diff *d, const tfr_graph *graph, uint32
     if (status)
         return status;
     rule = rule_of(&node);
-    if ((rule && !rule->run) || (!any_flows(flows, node.inputs, node.n_inputs) &&
-                                 !any_flows(flows, node.captures, node.n_captures)))
+    if ((rule && !rule->run && !rule->why) || (!any_flows(flows, node.inputs, node.n_inputs) &&
+                                               !any_flows(flows, node.captures, node.n_captures)))
         return TFR_OK;
     if (node.n_subgraphs)
         return tfr__diff_spread_control(d, graph, &node, flows);
@@ -143,8 +143,11 @@ static tfr_status pull(tfr__diff *d, uint32_t i)
         status = pull_foreign(d, &known);
     if (status || known)
         return status;
-    if (!rule || !rule->run)
-        return refuse(d, "its op has no rule");
+    if (!rule || !rule->run) {
+        const char *why;
+        tfr_op_gradient(d->node.domain, d->node.op, &why);
+        return refuse(d, why);
+    }
     if (n > (rule->outputs ? rule->outputs : 1))
         return refuse(d, "there is no rule for that output of it which y depends on");
     d->rule = rule;

@@ -40,6 +40,7 @@ typedef struct tfr__diff_rule {
     tfr__diff_rule_fn *run; /* NULL = constant almost everywhere, so nothing flows through it */
     const char *formula;    /* for the rules that read it, autodiff_formula.c */
     uint32_t outputs;       /* it takes the gradients of so many with tfr__diff_gradient; 0 = one */
+    const char *why;        /* the op is refused for this reason; run is NULL */
 } tfr__diff_rule;
 
 /* autodiff_rules.c: the row of an op of domain "" or "tfrun", or NULL. */
@@ -156,8 +157,8 @@ tfr__diff_rule_fn tfr__diff_batch_norm, tfr__diff_dropout, tfr__diff_group_norm,
     tfr__diff_layer_norm, tfr__diff_lrn, tfr__diff_mvn, tfr__diff_nll_loss, tfr__diff_softmax_loss;
 /* autodiff_move.c */
 tfr__diff_rule_fn tfr__diff_again, tfr__diff_concat, tfr__diff_expand, tfr__diff_max_unpool,
-    tfr__diff_moved, tfr__diff_reshaped, tfr__diff_scatter, tfr__diff_split, tfr__diff_top_k,
-    tfr__diff_transpose;
+    tfr__diff_moved, tfr__diff_reshaped, tfr__diff_scatter, tfr__diff_split,
+    tfr__diff_tensor_scatter, tfr__diff_top_k, tfr__diff_transpose;
 /* autodiff_parts.c; the first two are for those that give more than the usual rule of the op */
 void tfr__diff_batch_norm_parts(tfr__diff *d);
 void tfr__diff_loss_parts(tfr__diff *d);

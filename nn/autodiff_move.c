@@ -89,12 +89,25 @@ static tfr_value sources(tfr__diff *d, const char *but)
     return tfr__diff_node(d, d->node.op, in, n, attrs, n_attrs);
 }
 
-/* Each element of g is added where it came from. */
-void tfr__diff_moved(tfr__diff *d, tfr_value g)
+/* Adds each element of g to that of input i whose number, from 1 on, stands in `to`; 0 = none. */
+static void give_to_sources(tfr__diff *d, uint32_t i, tfr_value g, tfr_value to)
 {
     const int64_t all = -1, one = 1, last = INT64_MAX;
     const tfr_attr attrs[] = {TFR_SET_INT("axis", 0), TFR_SET_STRING("reduction", "add")};
-    tfr_value x = tfr__diff_in(d, 0), to, in[3], ones = tfr__diff_ints(d, &one, 1);
+    tfr_value x = tfr__diff_in(d, i), in[3], ones = tfr__diff_ints(d, &one, 1);
+    in[0] = tfr__diff_op2(d, "Add", tfr__diff_op1(d, "Size", x), ones);
+    in[0] = tfr__diff_op2(d, "Expand", tfr__diff_scalar(d, 0, x), in[0]);
+    in[1] = tfr__diff_op2(d, "Reshape", to, tfr__diff_ints(d, &all, 1));
+    in[2] = tfr__diff_op2(d, "Reshape", g, tfr__diff_ints(d, &all, 1));
+    g = tfr__diff_node(d, "ScatterElements", in, 3, attrs, 2);
+    g = tfr__diff_op3(d, "Slice", g, ones, tfr__diff_ints(d, &last, 1));
+    tfr__diff_give(d, i, tfr__diff_reshape_like(d, g, x));
+}
+
+/* Each element of g is added where it came from. */
+void tfr__diff_moved(tfr__diff *d, tfr_value g)
+{
+    tfr_value x = tfr__diff_in(d, 0), to;
     to = sources(d, "extrapolation_value");
     if (tfr__diff_wants(d, 2) && d->node.op[0] == 'P') {
         tfr_value fill = tfr__diff_op2(d, "Equal", to, tfr__diff_int_scalar(d, 0));
@@ -102,15 +115,8 @@ void tfr__diff_moved(tfr__diff *d, tfr_value g)
         fill = tfr__diff_op1(d, "ReduceSum", fill);
         tfr__diff_give(d, 2, tfr__diff_reshape_like(d, fill, tfr__diff_in(d, 2)));
     }
-    if (!tfr__diff_wants(d, 0))
-        return;
-    in[0] = tfr__diff_op2(d, "Add", tfr__diff_op1(d, "Size", x), ones);
-    in[0] = tfr__diff_op2(d, "Expand", tfr__diff_scalar(d, 0, x), in[0]);
-    in[1] = tfr__diff_op2(d, "Reshape", to, tfr__diff_ints(d, &all, 1));
-    in[2] = tfr__diff_op2(d, "Reshape", g, tfr__diff_ints(d, &all, 1));
-    g = tfr__diff_node(d, "ScatterElements", in, 3, attrs, 2);
-    g = tfr__diff_op3(d, "Slice", g, ones, tfr__diff_ints(d, &last, 1));
-    tfr__diff_give(d, 0, tfr__diff_reshape_like(d, g, x));
+    if (tfr__diff_wants(d, 0))
+        give_to_sources(d, 0, g, to);
 }
 
 /* Trilu and ReverseSequence, whose gradient is the same of g. */
@@ -193,4 +199,23 @@ void tfr__diff_max_unpool(tfr__diff *d, tfr_value g)
     const int64_t all = -1;
     g = tfr__diff_op2(d, "Reshape", g, tfr__diff_ints(d, &all, 1));
     tfr__diff_give(d, 0, tfr__diff_op2(d, "Gather", g, tfr__diff_in(d, 1)));
+}
+
+/* What was written over gets nothing; both inputs take their elements of g by their numbers. */
+void tfr__diff_tensor_scatter(tfr__diff *d, tfr_value g)
+{
+    tfr_value in[3], scalar = tfr__diff_int_scalar(d, 1), to;
+    tfr_attr attrs[TFR__DIFF_ATTRS];
+    uint32_t n = tfr__diff_attrs(d, NULL, attrs);
+    for (uint32_t i = 0; i < 2; i++) {
+        tfr_value x = tfr__diff_in(d, i), other = tfr__diff_in(d, 1 - i);
+        if (!tfr__diff_wants(d, i))
+            continue;
+        to = tfr__diff_op2(d, "Add", tfr__diff_op1(d, "Size", x), scalar);
+        in[i] = tfr__diff_reshape_like(d, tfr__diff_op3(d, "Range", scalar, to, scalar), x);
+        in[1 - i] = tfr__diff_expand_like(d, tfr__diff_int_scalar(d, 0), other);
+        in[2] = tfr__diff_in(d, 2);
+        to = tfr__diff_node(d, "TensorScatter", in, d->node.n_inputs, attrs, n);
+        give_to_sources(d, i, g, to);
+    }
 }

@@ -489,6 +489,30 @@ TEST(an_op_without_a_rule_is_named)
     tfr_graph_release(graph);
 }
 
+/* Each op has a rule, or is constant, or says why it has none. */
+TEST(every_op_is_accounted_for)
+{
+    uint32_t n[3] = {0};
+    for (uint32_t i = 0; i < tfr_op_count(); i++) {
+        tfr_op_desc op = {.size = sizeof op};
+        const char *why;
+        tfr_gradient_kind kind;
+        REQUIRE_OK(tfr_op_describe(i, &op, &err), &err);
+        kind = tfr_op_gradient(op.domain, op.name, &why);
+        n[kind]++;
+        if ((kind == TFR_GRADIENT_NONE) != (why != NULL) ||
+            (why && strcmp(why, "its op has no rule") == 0)) {
+            printf("%s: %s\n", op.name, why ? why : "no reason");
+            CHECK(false);
+        }
+    }
+    printf("%u ops with rules, %u constant, %u without\n", n[1], n[2], n[0]);
+    CHECK_INT(TFR_GRADIENT_RULE, tfr_op_gradient("ai.onnx", "Loop", NULL));
+    CHECK_INT(TFR_GRADIENT_ZERO, tfr_op_gradient(NULL, "ArgMax", NULL));
+    CHECK_INT(TFR_GRADIENT_NONE, tfr_op_gradient("ai.onnx.ml", "Scaler", NULL));
+    CHECK_INT(TFR_GRADIENT_NONE, tfr_op_gradient("", "NoSuchOp", NULL));
+}
+
 TEST(wrong_values_are_refused)
 {
     tfr_value x, wrong = 77, g = TFR_VALUE_NONE;
@@ -528,6 +552,7 @@ static const test_case cases[] = {
     CASE(nothing_flows_through_integers),
     CASE(the_gradient_by_a_value_between_is_given),
     CASE(an_op_without_a_rule_is_named),
+    CASE(every_op_is_accounted_for),
     CASE(wrong_values_are_refused),
     CASE(the_graph_of_a_session_is_not_changed),
 };

@@ -56,6 +56,8 @@ TEST(elements_at_indices)
         {"ScatterElements", "f4,5 n5:4,2 f4,2", "axis:i=1", .flags = LINEAR},
         {"ScatterND", "f4,3 n4:2,1 f2,3", "", .flags = LINEAR | SECOND},
         {"ScatterND", "f4,3 n3:5,2 f5", "reduction:s=add", .flags = LINEAR | SECOND},
+        {"TensorScatter", "f2,5,3 f2,2,3 i3,0", "", .flags = LINEAR | SECOND},
+        {"TensorScatter", "f2,3,4 f2,3,3 i3,2", "axis:i=-1 mode:s=circular", .flags = LINEAR},
         {"TopK", "f3,5 i2", "", .flags = LINEAR | SECOND, .n_outputs = 2, .outputs = 1},
         {"TopK", "f5,3 i2", "axis:i=0 largest:i=0", .flags = LINEAR, .n_outputs = 2, .outputs = 1},
     };

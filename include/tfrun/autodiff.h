@@ -28,6 +28,18 @@ TFR_API TFR_MUST_CHECK tfr_status tfr_graph_gradient(tfr_graph *graph, tfr_value
                                                      const tfr_value *xs, uint32_t n_xs,
                                                      tfr_value *out_gradients, tfr_err *err);
 
+/* What tfr_graph_gradient knows of an op, for any of its calls; docs/ops.md lists it. */
+typedef enum tfr_gradient_kind {
+    TFR_GRADIENT_NONE = 0, /* refused, if y depends on xs through it */
+    TFR_GRADIENT_RULE = 1, /* most or all calls can be differentiated */
+    TFR_GRADIENT_ZERO = 2  /* its value is constant almost everywhere, or no float */
+} tfr_gradient_kind;
+
+/* Of ops of tfrun's own table; a plugin brings gradients of its ops with them. *why is a static
+ * text that says why there is none, or NULL; why may be NULL. Domain NULL, "" and "ai.onnx" are the
+ * same. */
+TFR_API tfr_gradient_kind tfr_op_gradient(const char *domain, const char *name, const char **why);
+
 #ifdef __cplusplus
 }
 #endif
