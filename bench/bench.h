@@ -136,6 +136,13 @@ TFR_MUST_CHECK tfr_status bench_memory(const bench_options *options, bench_repor
 TFR_MUST_CHECK tfr_status bench_child(const bench_options *options, const char *who, int64_t n,
                                       tfr_err *err);
 
+/* The same process for "train-" and a contender of bench_train: the peak memory of some steps of
+ * training with a batch of n, without the data set; and its parent's question for it. */
+TFR_MUST_CHECK tfr_status bench_train_child(const bench_options *options, const char *who,
+                                            uint32_t n, uint64_t *peak, tfr_err *err);
+TFR_MUST_CHECK tfr_status bench_child_peak(const bench_options *options, const char *who, int64_t n,
+                                           uint64_t *out, tfr_err *err);
+
 /* Draws rate against size of all rows as a plot with logarithmic axes (svg.c). */
 TFR_MUST_CHECK tfr_status bench_svg_write(const bench_report *report, const char *path,
                                           tfr_err *err);

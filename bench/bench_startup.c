@@ -24,20 +24,6 @@
 
 /* ---- the child ------------------------------------------------------------------------------- */
 
-/* Peak resident bytes of this process since its exec; getrusage would count its parent's, too. */
-static unsigned long long peak_bytes(void)
-{
-    char line[200];
-    unsigned long long kib = 0;
-    FILE *f = fopen("/proc/self/status", "r");
-    while (f && fgets(line, sizeof line, f))
-        if (sscanf(line, "VmHWM: %llu", &kib) == 1)
-            break;
-    if (f)
-        fclose(f);
-    return kib * 1024;
-}
-
 /* The line that the parent waits for. */
 static tfr_status __attribute__((format(printf, 2, 3)))
 answer(tfr_err *err, const char *format, ...)
@@ -69,7 +55,7 @@ static tfr_status child_ours(const bench_options *options, const bench_product *
         status = tfr_binding_run(ours.binding, err);
     if (!status)
         status = answer(err, "done %.9g %llu\n", (double)((float *)tfr_tensor_data(ours.c))[0],
-                        peak_bytes());
+                        (unsigned long long)bench_process_peak(0));
     bench_ours_finish(&ours);
     tfr_runtime_release(runtime);
     return status;
@@ -81,7 +67,13 @@ tfr_status bench_child(const bench_options *options, const char *who, int64_t n,
     bench_contest contest = {.options = options, .report = &report};
     bench_product product = {.m = n, .n = n, .k = n};
     tfr_status status = TFR_OK;
-    float *data = malloc(2 * (size_t)(n * n) * sizeof *data);
+    float *data;
+    if (strncmp(who, "train-", 6) == 0) {
+        uint64_t peak = 0;
+        status = bench_train_child(options, who + 6, (uint32_t)n, &peak, err);
+        return status ? status : answer(err, "done 0 %llu\n", (unsigned long long)peak);
+    }
+    data = malloc(2 * (size_t)(n * n) * sizeof *data);
     if (!data)
         return tfr_fail(err, TFR_ENOMEM, "no memory for two matrices of %lld elements",
                         (long long)(n * n));
@@ -105,7 +97,7 @@ tfr_status bench_child(const bench_options *options, const char *who, int64_t n,
     if (report.n_rows && report.rows[0].n_skips)
         status = answer(err, "no %s\n", report.rows[0].skips[0].why);
     else
-        status = answer(err, "done 0 %llu\n", peak_bytes());
+        status = answer(err, "done 0 %llu\n", (unsigned long long)bench_process_peak(0));
     bench_contest_finish(&contest);
     bench_report_finish(&report);
     free(data);
@@ -141,7 +133,7 @@ static const char python[] =
     "    print('no', str(e).replace('\\n', ' ')[:300], flush=True)\n";
 
 typedef struct starter {
-    char who[16], n[24], threads[24], library[700], self[1024];
+    char who[32], n[24], threads[24], library[700], self[1024];
     char variables[4][48];
     const char *argv[16];
     const char *environment[5];
@@ -159,8 +151,9 @@ static void starter_init(starter *s, const char *who, const bench_options *optio
     static const char *const names[] = {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS",
                                         "MKL_NUM_THREADS", "TFRUN_THREADS"};
     char path[600];
-    const char *file = strcmp(who, "onnxruntime") == 0 ? bench_ort_file(options, path, sizeof path)
-                                                       : bench_peer_file(options, who);
+    const char *peer = strncmp(who, "train-", 6) == 0 ? "onednn" : who;
+    const char *file = strcmp(peer, "onnxruntime") == 0 ? bench_ort_file(options, path, sizeof path)
+                                                        : bench_peer_file(options, peer);
     ssize_t length = readlink("/proc/self/exe", s->self, sizeof s->self - 1);
     int argc = 0;
     s->self[length > 0 ? length : 0] = 0;
@@ -183,7 +176,7 @@ static void starter_init(starter *s, const char *who, const bench_options *optio
     s->argv[argc++] = "--threads";
     s->argv[argc++] = s->threads;
     if (file) {
-        snprintf(s->library, sizeof s->library, "--library=%s=%s", who, file);
+        snprintf(s->library, sizeof s->library, "--library=%s=%s", peer, file);
         s->argv[argc++] = s->library;
     }
 }
@@ -210,6 +203,18 @@ static tfr_status start(void *user, uint64_t n, double *seconds, tfr_err *err)
                 tfr_fail(err, TFR_ENOTFOUND, "%s", strncmp(line, "no ", 3) == 0 ? line + 3 : line);
         s->peak = peak;
     }
+    return status;
+}
+
+tfr_status bench_child_peak(const bench_options *options, const char *who, int64_t n, uint64_t *out,
+                            tfr_err *err)
+{
+    starter s = {0};
+    double seconds;
+    tfr_status status;
+    starter_init(&s, who, options, n);
+    status = start(&s, 1, &seconds, err);
+    *out = s.peak;
     return status;
 }
 

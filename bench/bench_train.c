@@ -12,6 +12,7 @@
 #include <tfrun/fail.h>
 #include <tfrun/train.h>
 
+#include "child.h"
 #include "cnn_math.h"
 #include "peer.h"
 #include "product.h"
@@ -315,6 +316,25 @@ static tfr_status add_accuracies(bench_contest *contest, tfr_err *err)
     return TFR_OK;
 }
 
+/* Peaks of memory: of processes of their own for those that share this one. */
+static void add_peaks(bench_contest *contest, const bench_training *t)
+{
+    bench_row *row = contest->row;
+    for (uint32_t i = 0; row && i < contest->n; i++)
+        for (uint32_t k = 0; k < row->n_sides; k++) {
+            const bench_contender *c = &contest->list[i];
+            char who[32];
+            uint64_t bytes = bench_training_bytes(t), peak = 0;
+            if (strcmp(row->sides[k].who, c->who) != 0 || c->elsewhere)
+                continue;
+            snprintf(who, sizeof who, "train-%.20s", c->ours ? "tfrun" : c->who);
+            if (c->peak)
+                row->sides[k].bytes = c->peak(c->user) > bytes ? c->peak(c->user) - bytes : 0;
+            else if (!bench_child_peak(contest->options, who, t->batch, &peak, NULL))
+                row->sides[k].bytes = peak;
+        }
+}
+
 static tfr_status contend(bench_contest *contest, ours *o, const bench_training *t, tfr_err *err)
 {
     int64_t n_steps = (t->n_train + t->batch - 1) / t->batch;
@@ -340,6 +360,7 @@ static tfr_status contend(bench_contest *contest, ours *o, const bench_training 
     if (!status && n_epochs)
         status = add_accuracies(contest, err);
     add_figures(contest->report, contest->row, o);
+    add_peaks(contest, t);
     return status;
 }
 
@@ -367,5 +388,56 @@ tfr_status bench_train(const bench_options *options, bench_report *report, tfr_e
     bench_contest_finish(&contest);
     ours_finish(&o);
     bench_training_finish(&training);
+    return status;
+}
+
+/* ---- the process that is asked for its memory ------------------------------------------------ */
+
+static tfr_status add_one(bench_contest *contest, bench_training *t, ours *o, const char *who,
+                          tfr_err *err)
+{
+    tfr_status status;
+    if (strcmp(who, "tfrun") == 0) {
+        status = ours_init(o, t, contest->options, err);
+        return status ? status : add_ours(contest, o, err);
+    }
+    for (int i = 0; i < BENCH_CNN_PARAMS; i++) {
+        if (!(t->weights[i] = malloc((size_t)bench_cnn_sizes[i] * sizeof *t->weights[i])))
+            return tfr_fail(err, TFR_ENOMEM, "no memory for weights");
+        bench_fill_random(t->weights[i], bench_cnn_sizes[i], (uint64_t)i);
+    }
+    bench_add_onednn_training(contest, t);
+    return contest->n ? TFR_OK : tfr_fail(err, TFR_ENOTFOUND, "%s is not there", who);
+}
+
+tfr_status bench_train_child(const bench_options *options, const char *who, uint32_t n,
+                             uint64_t *peak, tfr_err *err)
+{
+    bench_training training = {.batch = n};
+    bench_options one = *options;
+    bench_report report;
+    bench_contest contest = {.options = &one, .report = &report};
+    tfr_runtime_options runtime = TFR_RUNTIME_OPTIONS_INIT;
+    ours o = {0};
+    tfr_status status = TFR_OK;
+    one.peers = who;
+    runtime.n_threads = options->n_threads;
+    bench_report_init(&report, "child", options);
+    contest.row = bench_add_row(&report, 1, "child");
+    if (strcmp(who, "tfrun") == 0)
+        status = tfr_runtime_create(&runtime, &one.runtime, err);
+    if (!status)
+        status = bench_training_load(&training, &one, err);
+    if (!status)
+        status = add_one(&contest, &training, &o, who, err);
+    if (!status)
+        status = run_steps(&contest.list[0], BENCH_CHECK_STEPS, err);
+    *peak = bench_process_peak(0);
+    *peak -= *peak > bench_training_bytes(&training) ? bench_training_bytes(&training) : *peak;
+    bench_contest_finish(&contest);
+    ours_finish(&o);
+    bench_training_finish(&training);
+    tfr_runtime_release(one.runtime);
+    bench_report_finish(&report);
     return status;
 }

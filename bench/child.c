@@ -126,6 +126,21 @@ tfr_status bench_process_read(bench_process *process, char *line, size_t capacit
     return TFR_OK;
 }
 
+uint64_t bench_process_peak(pid_t pid)
+{
+    char line[200];
+    unsigned long long kib = 0;
+    FILE *f;
+    snprintf(line, sizeof line, "/proc/%d/status", (int)(pid ? pid : getpid()));
+    f = fopen(line, "r");
+    while (f && fgets(line, sizeof line, f))
+        if (sscanf(line, "VmHWM: %llu", &kib) == 1)
+            break;
+    if (f)
+        fclose(f);
+    return (uint64_t)kib * 1024;
+}
+
 void bench_process_finish(bench_process *process)
 {
     int status;

@@ -23,6 +23,9 @@ TFR_MUST_CHECK tfr_status bench_process_write(bench_process *process, const char
  */
 TFR_MUST_CHECK tfr_status bench_process_read(bench_process *process, char *line, size_t capacity,
                                              int seconds, tfr_err *err);
+/* Peak resident bytes of a process since its exec, 0 = this one; getrusage would count its
+ * parent's, too. 0 = not known. */
+uint64_t bench_process_peak(pid_t pid);
 /* Closes the pipes, which ends a child that waits for a word, and waits for it. */
 void bench_process_finish(bench_process *process);
 

@@ -34,6 +34,8 @@ typedef struct bench_contender {
     tfr_status (*loss)(void *user, double *out, tfr_err *err);
     /* Share of the test samples that it takes for what they are. */
     tfr_status (*accuracy)(void *user, double *out, tfr_err *err);
+    /* Peak resident bytes of its process, if it has one; its data set included. */
+    uint64_t (*peak)(void *user);
     /* Adam's means of the gradients, as training.h lists weights. */
     tfr_status (*moments)(void *user, float *const *out, tfr_err *err);
 } bench_contender;

@@ -115,6 +115,11 @@ static tfr_status python_accuracy(void *user, double *out, tfr_err *err)
     return ask(user, "accuracy\n", out, err);
 }
 
+static uint64_t python_peak(void *user)
+{
+    return bench_process_peak(((bench_process *)user)->pid);
+}
+
 static void python_destroy(void *user)
 {
     bench_process_finish(user);
@@ -165,6 +170,7 @@ static void add(bench_contest *contest, const bench_training *training, const ch
     c->burst = python_burst;
     c->loss = python_loss;
     c->accuracy = python_accuracy;
+    c->peak = python_peak;
     c->destroy = python_destroy;
     c->user = p;
     if (clock_getcpuclockid(p->pid, &c->cpu))

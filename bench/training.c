@@ -84,6 +84,11 @@ tfr_status bench_training_load(bench_training *t, const bench_options *options, 
     return status;
 }
 
+uint64_t bench_training_bytes(const bench_training *t)
+{
+    return (uint64_t)(t->n_train + t->n_test) * (BENCH_PIXELS + 1);
+}
+
 void bench_training_finish(bench_training *t)
 {
     free(t->images);

@@ -39,6 +39,8 @@ typedef struct bench_training {
 TFR_MUST_CHECK tfr_status bench_training_load(bench_training *training,
                                               const bench_options *options, tfr_err *err);
 void bench_training_finish(bench_training *training);
+/* Bytes of images and labels. */
+uint64_t bench_training_bytes(const bench_training *training);
 
 /* Where a contender is in the epochs. Everyone's order is the same. */
 typedef struct bench_cursor {

@@ -36,4 +36,5 @@ EXTRA_DIST += \
 	docs/notations.md \
 	docs/ops.md \
 	docs/plugin-guide.md \
+	docs/training-peers.md \
 	$(NULL)

@@ -77,6 +77,7 @@ exits 7 "a model that is not there is an error" "$TFRUN" bench model none.onnx
 few="--data synthetic?train=120&test=20 --batch-size 8"
 exits 0 "train measures a step" "$TFRUN" bench train $few --pairs 1 --peers none
 has "with samples a second and the time of an epoch" out '^CASE .* SAMPLES/S  *EPOCH  GFLOP/S'
+has "the peak of memory" out '^mnist-cnn, batch 8  tfrun  .* [0-9.]* MiB  '
 has "and counts" out '^mnist-cnn, batch 8: nodes [0-9]*, launches a step [0-9]*, programs '
 exits 0 "train runs whole epochs" "$TFRUN" bench train $few --epochs 1 --peers none --json
 claim "as valid JSON" json out
