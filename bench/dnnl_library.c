@@ -8,7 +8,9 @@
 
 enum { CONVOLUTION_DIRECT = 1, POOLING_MAX = 511, RELU_2 = 31, RELU_3 = 32, RELU_BY_DST = 256 };
 
-const char *const bench_dnnl_names[] = {"libdnnl.so.3", "libdnnl.so.2", "libdnnl.so", NULL};
+/* Debian 13 has 3.7 with the minor number of its interface in the name. */
+const char *const bench_dnnl_names[] = {"libdnnl.so.3", "libdnnl.so.3.6", "libdnnl.so.2",
+                                        "libdnnl.so", NULL};
 
 /* 2.x fills operation descriptors, of which that of a convolution has 5976 bytes, and memory
  * descriptors of 696. */
