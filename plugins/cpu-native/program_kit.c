@@ -157,6 +157,7 @@ void native_derive(native_planner *p, int of,
 
     if (p->stage % 2 == 0)
         p->wave--;
+    added->name = "form of weights";
     added->stage = stage;
     added->wave = s->ready[root] == stage ? s->wave[root] + 1 : 0;
     if (stage == p->stage && p->wave <= added->wave)
@@ -207,6 +208,7 @@ native_run *native_finish(native_planner *p,
 {
     native_run *added = native_add_run(p, run, params, n, cost);
 
+    added->name = "sum of shards";
     if (p->item->reduces) {
         added->stage = p->item->stage + 1;
         added->wave = 0;

@@ -8,7 +8,10 @@
 
 #include <string.h>
 
-enum { NEAR_BYTES = 24 * 1024 /* of the gradient that rows go over again and again */ };
+enum {
+    NEAR_BYTES = 24 * 1024, /* of the gradient that rows go over again and again */
+    NEAR_TAPS = 9           /* of a block of weights whose shards are added up */
+};
 
 static int64_t blocks_of(const native_planner *p, int64_t n)
 {
@@ -139,30 +142,44 @@ static void run_filter(const void *params, const native_bases *bases, int64_t be
     }
 }
 
-/* Numbers count blocks of outputs, in them inputs. */
+/* One block of outputs by some rows that follow each other, all shards together. */
+static void add_shards(const filter *f, const native_bases *bases, int64_t at, int64_t n, float *to)
+{
+    int s;
+
+    memcpy(to, native_shard_at(bases, &f->sums, 0) + at, (size_t)n * sizeof *to);
+    for (s = 1; s < f->shards; s++)
+        f->isa->binary(NATIVE_ADD, to, 1, native_shard_at(bases, &f->sums, s) + at, 1, to, n);
+}
+
+/*
+ * Numbers count blocks of outputs, in them parts of inputs: lanes of them, or one if plain. A few
+ * taps at a time, as sums of a tap lie beside each other.
+ */
 static void finish_filter(const void *params, const native_bases *bases, int64_t begin, int64_t end)
 {
     const filter *f = params;
-    const int64_t lanes = f->isa->lanes, all = f->ins * f->taps;
-    int64_t i, tap, l;
-    int s;
+    const int64_t lanes = f->isa->lanes, all = f->ins * f->taps, rows = f->plain ? 1 : lanes;
+    const int64_t parts = f->plain ? f->ins : f->in_blocks;
+    float sums[NEAR_TAPS * NATIVE_MAX_LANES * NATIVE_MAX_LANES];
+    int64_t i, first, n, in, tap, l;
 
     for (i = begin; i < end; i++) {
-        const int64_t block = i / f->ins, in = i % f->ins;
+        const int64_t block = i / parts, part = i % parts;
         const int64_t outs = f->outs - block * lanes < lanes ? f->outs - block * lanes : lanes;
-        float *to = native_at(bases, &f->to) + block * lanes * all + in * f->taps;
-        for (tap = 0; tap < f->taps; tap++, to++) {
-            const int64_t row =
-                f->plain ? in * f->taps + tap : (in / lanes * f->taps + tap) * lanes + in % lanes;
-            float sum[NATIVE_MAX_LANES] = {0};
-            for (s = 0; s < f->shards; s++) {
-                const float *from =
-                    native_shard_at(bases, &f->sums, s) + block * block_floats(f) + row * lanes;
-                for (l = 0; l < lanes; l++)
-                    sum[l] = s == 0 ? from[l] : sum[l] + from[l];
+        const int64_t ins = f->ins - part * rows < rows ? f->ins - part * rows : rows;
+        for (first = 0; first < f->taps; first += n) {
+            n = f->taps - first < NEAR_TAPS ? f->taps - first : NEAR_TAPS;
+            add_shards(f, bases, block * block_floats(f) + (part * f->taps + first) * rows * lanes,
+                       n * rows * lanes, sums);
+            for (l = 0; l < outs; l++) {
+                float *to = native_at(bases, &f->to) + (block * lanes + l) * all +
+                            part * rows * f->taps + first;
+                for (in = 0; in < ins; in++) {
+                    for (tap = 0; tap < n; tap++)
+                        to[in * f->taps + tap] = sums[(tap * rows + in) * lanes + l];
+                }
             }
-            for (l = 0; l < outs; l++)
-                to[l * all] = sum[l];
         }
     }
 }
@@ -245,7 +262,7 @@ void native_plan_conv_grad_filter(native_planner *p, const native_item *item)
         2.0 * (double)(f->samples * f->outs * f->out[0] * f->out[1]) * (double)(f->ins * f->taps);
     native_add_run(p, run_filter, f, f->n_groups * (f->plain ? 1 : f->in_blocks), flops / 60.0)
         ->flops = flops;
-    native_finish(p, finish_filter, f, f->out_blocks * f->ins,
+    native_finish(p, finish_filter, f, f->out_blocks * (f->plain ? f->ins : f->in_blocks),
                   (double)(f->outs * f->ins * f->taps * f->shards));
 }
 
