@@ -72,11 +72,13 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/program_move.c \
 	plugins/cpu-native/program_pack.c \
 	plugins/cpu-native/program_plan.c \
+	plugins/cpu-native/program_pooled.c \
 	plugins/cpu-native/program_product.c \
 	plugins/cpu-native/program_read.c \
 	plugins/cpu-native/program_reduce.c \
 	plugins/cpu-native/program_rows.c \
 	plugins/cpu-native/program_run.c \
+	plugins/cpu-native/program_sparse.c \
 	plugins/cpu-native/program_stages.c \
 	plugins/cpu-native/program_stages_run.c \
 	plugins/cpu-native/program_train.c \

@@ -18,6 +18,8 @@
  *   program_train.c   which items become one there
  *   program_reduce.c  the gradients of weights, and sums
  *   program_gradient.c the gradients that go by samples
+ *   program_pooled.c, program_sparse.c
+ *                     convolutions with a maximum after them, and their gradients
  *   program_chain.c   what goes over memory element by element, many functions at once
  *   program_attention.c the items of an attention become one, and its step
  *   program_measure.c which of the ways to share out is fastest
@@ -124,6 +126,7 @@ typedef struct native_item {
     native_heads heads;         /* ATTENTION: inputs Q, K, V, mask; alpha is the scale */
     int codes;                  /* of a pooled CONV: where in its window each maximum lies; or -1 */
     int64_t pool[2];            /* the window and its steps, with codes */
+    int64_t full[2];            /* gradients with codes: outputs of the convolution */
     bool masked;                /* POOL_GRAD: 0 where the maximum is not above 0 */
     uint32_t axes;              /* SUM: bits */
     struct native_chain *chain; /* CHAIN, which the IR owns */
@@ -198,6 +201,16 @@ void native_fuse_attention(native_ir *ir);
 /* ---- program_train.c ---- */
 
 void native_fuse_gradients(native_ir *ir);
+
+/* ---- program_pooled.c, program_sparse.c ---- */
+
+typedef struct native_planner native_planner;
+
+/* Convolutions with a maximum after them, and their gradients, by codes. */
+void native_fuse_pooled(native_ir *ir);
+void native_plan_pooled_conv(native_planner *p, const native_item *item);
+void native_plan_sparse_grad_filter(native_planner *p, const native_item *item);
+void native_plan_sparse_grad_input(native_planner *p, const native_item *item);
 
 /* ---- program_chain.c ---- */
 
@@ -316,7 +329,7 @@ typedef struct native_plan {
 } native_plan;
 
 /* What the makers of steps share. Errors stick. */
-typedef struct native_planner {
+struct native_planner {
     native_ir *ir;
     const native_isa *isa;
     native_plan *plan;
@@ -336,7 +349,7 @@ typedef struct native_planner {
     int n_fillings;
     int stage, wave;                /* of the steps that are added */
     struct native_staging *staging; /* of program_stages.c, or NULL */
-} native_planner;
+};
 
 /* Bytes of a value in its layout. */
 uint64_t native_bytes_of(const native_planner *p, const native_value *v);

@@ -66,6 +66,12 @@ static int64_t max64(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+/* Outputs of the convolution along an axis for each that is written. */
+static int64_t window_of(const native_item *conv, int axis)
+{
+    return conv->codes >= 0 ? conv->pool[axis] : conv->pooled ? 2 : 1;
+}
+
 /* The image with zeros around it, as far as windows reach. */
 static int padded(native_ir *ir, const native_item *conv)
 {
@@ -75,7 +81,7 @@ static int padded(native_ir *ir, const native_item *conv)
     int v, i;
 
     for (i = 0; i < 2; i++) {
-        int64_t out = y->dims[2 + i] * (conv->pooled ? 2 : 1);
+        int64_t out = y->dims[2 + i] * window_of(conv, i);
         dims[i] = max64((out - 1) * conv->stride[i] + (conv->kernel[i] - 1) * conv->dilation[i] + 1,
                         ir->values[conv->inputs[0]].dims[2 + i] + conv->pad[i]);
     }
@@ -102,7 +108,7 @@ static void lay_conv(native_ir *ir, native_item *item)
     item->plain_source = item->kind == NATIVE_ITEM_CONV && x->dims[1] <= PLAIN_CHANNELS;
     item->inputs[0] = as(ir, item->inputs[0], !item->plain_source);
     for (i = 0; i < 2; i++) {
-        int64_t out = y->dims[2 + i] * (item->pooled ? 2 : 1);
+        int64_t out = y->dims[2 + i] * window_of(item, i);
         pads = pads || (out - 1) * item->stride[i] + (item->kernel[i] - 1) * item->dilation[i] >=
                            x->dims[2 + i];
     }
@@ -111,8 +117,11 @@ static void lay_conv(native_ir *ir, native_item *item)
         item->pad[0] = item->pad[1] = 0;
     }
     item->residual = as(ir, item->residual, true);
-    if (!ir->failed)
-        ir->values[item->output].blocked = true;
+    if (ir->failed)
+        return;
+    ir->values[item->output].blocked = true;
+    if (item->codes >= 0)
+        ir->values[item->codes].blocked = true;
 }
 
 /* dY and X of a convolution, X as that reads it. */

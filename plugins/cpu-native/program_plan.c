@@ -308,11 +308,24 @@ static void (*const makers[])(native_planner *p, const native_item *item) = {
     [NATIVE_ITEM_CHAIN] = native_plan_chain,
 };
 
+/* By the codes of maxima. */
+static void plan_coded(native_planner *p, const native_item *item)
+{
+    if (item->kind == NATIVE_ITEM_CONV)
+        native_plan_pooled_conv(p, item);
+    else if (item->kind == NATIVE_ITEM_CONV_GRAD_FILTER)
+        native_plan_sparse_grad_filter(p, item);
+    else
+        native_plan_sparse_grad_input(p, item);
+}
+
 void native_plan_item(native_planner *p, int i)
 {
     p->item = &p->ir->items[i];
     p->scratch = p->shared = 0;
-    if (makers[p->item->kind])
+    if (p->item->codes >= 0)
+        plan_coded(p, p->item);
+    else if (makers[p->item->kind])
         makers[p->item->kind](p, p->item);
 }
 

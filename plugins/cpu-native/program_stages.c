@@ -119,6 +119,8 @@ static void classify(native_ir *ir)
         item->reduces = any && reduces(ir, item);
         item->by_samples = item->reduces || (any && native_is_separable(ir, item));
         y->batched = item->by_samples && !item->reduces;
+        if (item->codes >= 0 && item->kind == NATIVE_ITEM_CONV)
+            ir->values[item->codes].batched = y->batched;
         y->reduced = item->reduces || (item->kind == NATIVE_ITEM_VIEW && item->inputs[0] >= 0 &&
                                        ir->values[item->inputs[0]].reduced);
     }
