@@ -88,6 +88,7 @@ unit_tests = \
 	tests/test_naive_values \
 	tests/test_native_handle \
 	tests/test_native_kernels \
+	tests/test_native_pooled \
 	tests/test_native_programs \
 	tests/test_native_train \
 	tests/test_native_train_kernels \
@@ -492,6 +493,20 @@ tests_test_naive_values_SOURCES = tests/test_naive_values.c tests/values_kit.h
 tests_test_native_kernels_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_native_kernels_LDADD = $(TFR_TEST_CORE)
 tests_test_native_kernels_SOURCES = tests/test_native_kernels.c tests/graph_text.h
+
+tests_test_native_pooled_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS) \
+	-I$(top_srcdir)/plugins/cpu-native
+tests_test_native_pooled_LDADD = $(TFR_TEST_CORE) -lm
+tests_test_native_pooled_SOURCES = \
+	tests/test_native_pooled.c \
+	plugins/cpu-native/isa.c \
+	plugins/cpu-native/isa_avx2.c \
+	plugins/cpu-native/isa_avx512.c \
+	plugins/cpu-native/isa_portable.c \
+	plugins/cpu-native/level.c \
+	plugins/cpu-native/program_pooled.c \
+	plugins/cpu-native/program_sparse.c \
+	$(NULL)
 
 tests_test_native_programs_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_native_programs_LDADD = $(TFR_TEST_CORE)
