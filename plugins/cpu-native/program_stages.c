@@ -106,6 +106,13 @@ static bool reduces(const native_ir *ir, const native_item *item)
     }
 }
 
+/* Views of samples that are no samples, as [1, N] of [N], cannot be read by those who get a part.
+ */
+static bool is_whole_view(const native_ir *ir, int value)
+{
+    return value >= 0 && !ir->values[value].batched && ir->values[ir->values[value].root].batched;
+}
+
 static void classify(native_ir *ir)
 {
     int i, k;
@@ -113,9 +120,12 @@ static void classify(native_ir *ir)
     for (i = 0; i < ir->n_items; i++) {
         native_item *item = &ir->items[i];
         native_value *y = &ir->values[item->output];
-        bool any = is_batched(ir, item->residual);
-        for (k = 0; k < item->n_inputs; k++)
+        bool any = is_batched(ir, item->residual), whole = is_whole_view(ir, item->residual);
+        for (k = 0; k < item->n_inputs; k++) {
             any = any || is_batched(ir, item->inputs[k]);
+            whole = whole || is_whole_view(ir, item->inputs[k]);
+        }
+        any = any && !whole;
         item->reduces = any && reduces(ir, item);
         item->by_samples = item->reduces || (any && native_is_separable(ir, item));
         y->batched = item->by_samples && !item->reduces;
