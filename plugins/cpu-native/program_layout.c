@@ -101,16 +101,17 @@ static int padded(native_ir *ir, const native_item *conv)
 
 static void lay_conv(native_ir *ir, native_item *item)
 {
-    const native_value *x = &ir->values[item->inputs[0]], *y = &ir->values[item->output];
+    /* copies: the values move when there are more */
+    const native_value x = ir->values[item->inputs[0]], y = ir->values[item->output];
     bool pads = item->pad[0] || item->pad[1];
     int i;
 
-    item->plain_source = item->kind == NATIVE_ITEM_CONV && x->dims[1] <= PLAIN_CHANNELS;
+    item->plain_source = item->kind == NATIVE_ITEM_CONV && x.dims[1] <= PLAIN_CHANNELS;
     item->inputs[0] = as(ir, item->inputs[0], !item->plain_source);
     for (i = 0; i < 2; i++) {
-        int64_t out = y->dims[2 + i] * window_of(item, i);
+        int64_t out = y.dims[2 + i] * window_of(item, i);
         pads = pads || (out - 1) * item->stride[i] + (item->kernel[i] - 1) * item->dilation[i] >=
-                           x->dims[2 + i];
+                           x.dims[2 + i];
     }
     if (item->plain_source && pads) {
         item->inputs[0] = padded(ir, item);
@@ -159,21 +160,21 @@ static bool is_full(const native_ir *ir, int value, const native_value *y)
 
 static void lay_flat(native_ir *ir, native_item *item)
 {
-    const native_value *y = &ir->values[item->output];
-    bool blocked = false, can = y->rank == 4;
+    const native_value y = ir->values[item->output]; /* they move when there are more */
+    bool blocked = false, can = y.rank == 4;
     int i;
 
     for (i = 0; i < item->n_inputs; i++) {
         blocked = blocked || ir->values[item->inputs[i]].blocked;
         can = can &&
-              (is_full(ir, item->inputs[i], y) || is_by_channel(&ir->values[item->inputs[i]], y));
+              (is_full(ir, item->inputs[i], &y) || is_by_channel(&ir->values[item->inputs[i]], &y));
     }
     /* 0 / 0 in the lanes of no channel would be NaN, which products with 0 keep. */
     if (item->kind == NATIVE_ITEM_BINARY && item->binary == NATIVE_DIV)
         can = false;
     blocked = blocked && can;
     for (i = 0; i < item->n_inputs; i++) {
-        if (!blocked || is_full(ir, item->inputs[i], y))
+        if (!blocked || is_full(ir, item->inputs[i], &y))
             item->inputs[i] = as(ir, item->inputs[i], blocked);
     }
     ir->values[item->output].blocked = blocked;
