@@ -80,6 +80,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/program_run.c \
 	plugins/cpu-native/program_sparse.c \
 	plugins/cpu-native/program_stages.c \
+	plugins/cpu-native/program_stages_plan.c \
 	plugins/cpu-native/program_stages_run.c \
 	plugins/cpu-native/program_train.c \
 	plugins/cpu-native/program_window.c \
