@@ -61,6 +61,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/program_attention.c \
 	plugins/cpu-native/program_chain.c \
 	plugins/cpu-native/program_conv.c \
+	plugins/cpu-native/program_conv_weights.c \
 	plugins/cpu-native/program_flat.c \
 	plugins/cpu-native/program_forms.c \
 	plugins/cpu-native/program_fuse.c \
@@ -82,6 +83,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/program_stages.c \
 	plugins/cpu-native/program_stages_plan.c \
 	plugins/cpu-native/program_stages_run.c \
+	plugins/cpu-native/program_tiles.h \
 	plugins/cpu-native/program_train.c \
 	plugins/cpu-native/program_window.c \
 	plugins/cpu-native/program_winograd.c \

@@ -9,7 +9,7 @@
  *
  * A product is a convolution of 1 x 1: its rows are the pixels.
  */
-#include "program.h"
+#include "program_tiles.h"
 
 #include <math.h>
 #include <string.h>
@@ -20,30 +20,13 @@ enum {
     SECOND_CACHE = 512 * 1024 /* bytes of the source that one group after the other reads */
 };
 
-typedef struct tiles {
-    const native_isa *isa;
-    native_ref source, residual, to;
-    bool has_residual, plain, pooled;
-    native_ref weights, bias;
-    bool has_bias;
-    const int32_t *offsets, *taps, *first_pixel; /* the last one of n_tiles + 1 */
-    int n_taps, n_in, chunk;                     /* chunk: of n_in, or of taps if plain */
-    int64_t plane, source_sample, to_sample, to_pixel, to_block;
-    int64_t samples, n_tiles, block_tiles;
-    int n_groups, parts;
-    const int16_t *first_block; /* n_groups + 1 */
-    int64_t terms;
-    uint32_t last_lanes;
-    native_act act;
-} tiles;
-
 /* ---- running ---- */
 
 /*
  * Where few tiles share weights, these come from far away: the tiles of a chunk fetch the next one,
  * which follows it in memory (or is a group's first), each a part.
  */
-static void fetch_ahead(const tiles *c, native_tile *tile, int64_t n)
+static void fetch_ahead(const native_tiles *c, native_tile *tile, int64_t n)
 {
     int64_t times = n * tile->n_taps * tile->n_groups;
     int64_t bytes =
@@ -56,8 +39,8 @@ static void fetch_ahead(const tiles *c, native_tile *tile, int64_t n)
 }
 
 /* Tiles [begin, end) of all samples, for one group of channels and one chunk of terms. */
-static void run_chunk(const tiles *c, const native_bases *bases, int g, int64_t begin, int64_t end,
-                      int at, int n)
+static void run_chunk(const native_tiles *c, const native_bases *bases, int g, int64_t begin,
+                      int64_t end, int at, int n)
 {
     const int lanes = c->isa->lanes, blocks = c->first_block[g + 1] - c->first_block[g];
     const int in = c->plain ? c->n_taps : c->n_in;
@@ -106,7 +89,7 @@ static void run_chunk(const tiles *c, const native_bases *bases, int g, int64_t 
 /* Numbers count parts of tiles, in them blocks of tiles, in them groups, in them tiles. */
 static void run_tiles(const void *params, const native_bases *bases, int64_t begin, int64_t end)
 {
-    const tiles *c = params;
+    const native_tiles *c = params;
     const int64_t all = c->samples * c->n_tiles, in_block = c->block_tiles * c->n_groups;
     const int in = c->plain ? c->n_taps : c->n_in;
 
@@ -141,7 +124,7 @@ static int group_size(const native_isa *isa, int blocks, bool pooled)
     return blocks < most ? blocks : pooled ? 1 : most;
 }
 
-static void make_groups(native_planner *p, tiles *c, int blocks)
+static void make_groups(native_planner *p, native_tiles *c, int blocks)
 {
     int size = group_size(p->isa, blocks, c->pooled), at = 0;
     int16_t *first = native_keep(p, ((size_t)blocks + 1) * sizeof *first);
@@ -158,7 +141,7 @@ static void make_groups(native_planner *p, tiles *c, int blocks)
     c->first_block = first;
 }
 
-static int largest_group(const tiles *c)
+static int largest_group(const native_tiles *c)
 {
     int i, most = 0;
 
@@ -170,7 +153,7 @@ static int largest_group(const tiles *c)
 }
 
 /* Tiles of nearly equal sizes, pooled ones of whole windows. */
-static void make_tiles(native_planner *p, tiles *c, int64_t pixels)
+static void make_tiles(native_planner *p, native_tiles *c, int64_t pixels)
 {
     int64_t unit = c->pooled ? 4 : 1, most = p->isa->max_pixels[largest_group(c)] / unit;
     int64_t units = pixels / unit, i;
@@ -184,7 +167,7 @@ static void make_tiles(native_planner *p, tiles *c, int64_t pixels)
 }
 
 /* source_bytes: that one tile reads. */
-static void make_chunks(const native_planner *p, tiles *c, int64_t source_bytes)
+static void make_chunks(const native_planner *p, native_tiles *c, int64_t source_bytes)
 {
     int64_t tap_bytes = (int64_t)largest_group(c) * p->isa->lanes * (int64_t)sizeof(float);
     int64_t bytes = c->plain ? tap_bytes : tap_bytes * c->n_taps * p->isa->lanes;
@@ -206,7 +189,7 @@ static void make_chunks(const native_planner *p, tiles *c, int64_t source_bytes)
 }
 
 /* Output pixel i as row and column; pooled ones count window by window. */
-static void place_of(const tiles *c, int64_t i, int64_t width, int64_t *y, int64_t *x)
+static void place_of(const native_tiles *c, int64_t i, int64_t width, int64_t *y, int64_t *x)
 {
     if (c->pooled) {
         *y = i / 4 / (width / 2) * 2 + i % 4 / 2;
@@ -243,7 +226,7 @@ static void mark_padding(int32_t *offsets, int64_t n)
 }
 
 /* Where each pixel of each tile finds each tap in a plane of the source; tiles hold tap by tap. */
-static void make_offsets(native_planner *p, tiles *c, const native_item *item,
+static void make_offsets(native_planner *p, native_tiles *c, const native_item *item,
                          const native_value *x, int64_t width, int64_t pixels)
 {
     const int64_t step = c->plain ? 1 : p->isa->lanes;
@@ -268,7 +251,8 @@ static void make_offsets(native_planner *p, tiles *c, const native_item *item,
 }
 
 /* Plain: where the taps lie from a pixel on, channel by channel. */
-static void make_taps(native_planner *p, tiles *c, const native_item *item, const native_value *x)
+static void make_taps(native_planner *p, native_tiles *c, const native_item *item,
+                      const native_value *x)
 {
     int32_t *to = native_keep(p, (size_t)c->n_taps * sizeof *to);
     int64_t channel, i, j;
@@ -283,209 +267,11 @@ static void make_taps(native_planner *p, tiles *c, const native_item *item, cons
     }
 }
 
-/* ---- weights ---- */
-
-typedef struct packing {
-    const tiles *tiles;
-    const tfr_host *host;
-    const float *from;
-    native_ref source, target;
-    int64_t outs, ins, taps; /* from [outs, ins, taps], or [ins, outs, taps] if transposed */
-    bool transposed;
-    float factor;
-    float *to;
-} packing;
-
-/* [tap][in % part][block][lane] of a group, for the inputs from in on. */
-static void fill_part(const packing *k, int64_t g, int64_t in, int64_t part, float *to)
-{
-    const int64_t lanes = k->tiles->isa->lanes, first = k->tiles->first_block[g] * lanes;
-    const int64_t width = k->tiles->first_block[g + 1] * lanes - first;
-    const int64_t outs = k->outs - first < width ? k->outs - first : width;
-    const int64_t ins = k->ins - in < part ? k->ins - in : part;
-    int64_t o, i, tap;
-
-    if (k->transposed && k->taps > 1) {
-        for (i = 0; i < ins; i++) {
-            const float *from = k->from + ((in + i) * k->outs + first) * k->taps;
-            for (o = 0; o < outs; o++) {
-                for (tap = 0; tap < k->taps; tap++)
-                    to[(tap * part + i) * width + o] = k->factor * *from++;
-            }
-        }
-        return;
-    }
-    if (k->transposed) {
-        for (i = 0; i < ins; i++) {
-            for (o = 0; o < outs; o++)
-                to[i * width + o] = k->factor * k->from[(in + i) * k->outs + first + o];
-        }
-        return;
-    }
-    for (o = 0; o < outs; o++) {
-        const float *from = k->from + ((first + o) * k->ins + in) * k->taps;
-        for (i = 0; i < ins; i++) {
-            for (tap = 0; tap < k->taps; tap++)
-                to[(tap * part + i) * width + o] = k->factor * *from++;
-        }
-    }
-}
-
-/* Numbers count the groups, in them the parts of inputs. */
-static void fill_parts(void *user, int64_t begin, int64_t end)
-{
-    const packing *k = user;
-    const tiles *c = k->tiles;
-    const int64_t lanes = c->isa->lanes, part = c->plain ? 1 : lanes;
-    const int64_t parts = c->terms / (part * k->taps);
-    int64_t i;
-
-    for (i = begin; i < end; i++) {
-        int64_t g = i / parts, in = i % parts * part;
-        int64_t width = (c->first_block[g + 1] - c->first_block[g]) * lanes;
-        fill_part(k, g, in, part,
-                  k->to + c->first_block[g] * lanes * c->terms + in * k->taps * width);
-    }
-}
-
-/* Lanes and terms of nothing. */
-static void clear_parts(const packing *k, int64_t begin, int64_t end)
-{
-    const tiles *c = k->tiles;
-    const int64_t lanes = c->isa->lanes, part = c->plain ? 1 : lanes;
-    const int64_t parts = c->terms / (part * k->taps);
-    int64_t i;
-
-    for (i = begin; i < end; i++) {
-        int64_t g = i / parts, in = i % parts * part;
-        int64_t width = (c->first_block[g + 1] - c->first_block[g]) * lanes;
-        memset(k->to + c->first_block[g] * lanes * c->terms + in * k->taps * width, 0,
-               (size_t)(part * k->taps * width) * sizeof *k->to);
-    }
-}
-
-/* [group][in / lanes][tap][in % lanes][block][lane], plain [group][in][tap][block][lane] */
-static void fill_weights(float *to, const void *user)
-{
-    packing k = *(const packing *)user;
-    const int64_t part = k.tiles->plain ? 1 : k.tiles->isa->lanes;
-
-    k.to = to;
-    k.host->parallel_for(fill_parts, &k, k.tiles->n_groups * (k.tiles->terms / (part * k.taps)), 0);
-}
-
-static void fill_bias(float *to, const void *user)
-{
-    const packing *k = user;
-    int64_t i;
-
-    for (i = 0; i < k->outs; i++)
-        to[i] = k->factor * k->from[i];
-}
-
-/* ---- weights that are computed ---- */
-
-static void run_weights(const void *params, const native_bases *bases, int64_t begin, int64_t end)
-{
-    packing k = *(const packing *)params;
-
-    k.from = native_at(bases, &k.source);
-    k.to = native_at(bases, &k.target);
-    if (k.ins % (k.tiles->plain ? 1 : k.tiles->isa->lanes) != 0 ||
-        k.outs % k.tiles->isa->lanes != 0)
-        clear_parts(&k, begin, end);
-    fill_parts(&k, begin, end);
-}
-
-static void run_bias(const void *params, const native_bases *bases, int64_t begin, int64_t end)
-{
-    packing k = *(const packing *)params;
-    const int64_t lanes = k.tiles->isa->lanes;
-
-    (void)begin, (void)end;
-    k.from = native_at(bases, &k.source);
-    k.to = native_at(bases, &k.target);
-    memset(k.to, 0, (size_t)((k.outs + lanes - 1) / lanes * lanes) * sizeof *k.to);
-    fill_bias(k.to, &k);
-}
-
-static native_ref derive_weights(native_planner *p, const packing *from, int value, int64_t n,
-                                 uint64_t bytes)
-{
-    packing *k = native_keep(p, sizeof *k);
-    const native_ref none = {0};
-
-    if (!k)
-        return none;
-    *k = *from;
-    k->source = native_ref_of(p, value);
-    k->target = native_derived(p, bytes);
-    native_derive(p, value, run_weights, k, n, (double)bytes / 3.0);
-    return k->target;
-}
-
-static native_ref derive_bias(native_planner *p, const packing *from, int value, uint64_t bytes)
-{
-    packing *k = native_keep(p, sizeof *k);
-    const native_ref none = {0};
-
-    if (!k)
-        return none;
-    *k = *from;
-    k->source = native_ref_of(p, value);
-    k->target = native_derived(p, bytes);
-    native_derive(p, value, run_bias, k, 1, (double)bytes / 3.0);
-    return k->target;
-}
-
-static int64_t float_bits(float x)
-{
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
-
-static void pack_weights(native_planner *p, tiles *c, packing *k, int value, int64_t blocks)
-{
-    const uint64_t bytes = (uint64_t)(blocks * p->isa->lanes * c->terms) * sizeof(float);
-    const int64_t part = c->plain ? 1 : p->isa->lanes;
-    const native_constant_key key = {{k->from},
-                                     {1 + c->plain, k->outs, k->ins, k->taps, k->transposed,
-                                      float_bits(k->factor), c->first_block ? c->first_block[1] : 0,
-                                      c->n_groups, p->isa->lanes}};
-
-    k->tiles = c;
-    k->host = p->ir->device->host;
-    if (k->from)
-        c->weights.known = (const char *)native_pack(p, &key, bytes, fill_weights, k);
-    else
-        c->weights =
-            derive_weights(p, k, value, c->n_groups * (c->terms / (part * k->taps)), bytes);
-}
-
-/* Whole vectors of it. */
-static void pack_bias(native_planner *p, tiles *c, int value, float factor, int64_t n,
-                      int64_t blocks)
-{
-    packing k = {.tiles = c, .outs = n, .factor = factor};
-    const uint64_t bytes = (uint64_t)(blocks * p->isa->lanes) * sizeof(float);
-    native_constant_key key = {{NULL}, {3, n, blocks, p->isa->lanes, float_bits(factor)}};
-
-    if (value < 0)
-        return;
-    c->has_bias = true;
-    key.data[0] = k.from = p->ir->values[value].known;
-    if (k.from)
-        c->bias.known = (const char *)native_pack(p, &key, bytes, fill_bias, &k);
-    else
-        c->bias = derive_bias(p, &k, value, bytes);
-}
-
 /* ---- the two items ---- */
 
-static tiles *begin_tiles(native_planner *p, const native_item *item)
+static native_tiles *begin_tiles(native_planner *p, const native_item *item)
 {
-    tiles *c = native_keep(p, sizeof *c);
+    native_tiles *c = native_keep(p, sizeof *c);
 
     if (!c)
         return NULL;
@@ -500,7 +286,7 @@ static tiles *begin_tiles(native_planner *p, const native_item *item)
 }
 
 /* Weights that are more than what is computed from and with them are better read by one thread. */
-static void end_tiles(native_planner *p, tiles *c, int64_t outs, int64_t pixels)
+static void end_tiles(native_planner *p, native_tiles *c, int64_t outs, int64_t pixels)
 {
     const int64_t source = c->samples * c->source_sample, to = c->samples * pixels * outs;
     double flops = 2.0 * (double)(c->samples * pixels * outs) * (double)c->terms;
@@ -525,14 +311,14 @@ void native_plan_conv(native_planner *p, const native_item *item)
     const int64_t blocks = (outs + lanes - 1) / lanes, taps = item->kernel[0] * item->kernel[1];
     const int64_t out_pixels = y->dims[2] * y->dims[3], area = x->dims[2] * x->dims[3];
     int64_t pixels = out_pixels * (item->pooled ? 4 : 1);
-    tiles *c = begin_tiles(p, item);
+    native_tiles *c = begin_tiles(p, item);
     const bool turned = item->kind == NATIVE_ITEM_CONV_GRAD_INPUT;
-    packing pack = {.from = k->known,
-                    .outs = outs,
-                    .ins = ins,
-                    .taps = taps,
-                    .transposed = turned,
-                    .factor = 1.0f};
+    native_packing pack = {.from = k->known,
+                           .outs = outs,
+                           .ins = ins,
+                           .taps = taps,
+                           .transposed = turned,
+                           .factor = 1.0f};
 
     if (!c)
         return;
@@ -555,8 +341,8 @@ void native_plan_conv(native_planner *p, const native_item *item)
     make_offsets(p, c, item, x, y->dims[3] * (item->pooled ? 2 : 1), pixels);
     if (c->plain)
         make_taps(p, c, item, x);
-    pack_weights(p, c, &pack, item->inputs[1], blocks);
-    pack_bias(p, c, input_or_none(item, 2), 1.0f, outs, blocks);
+    native_pack_weights(p, c, &pack, item->inputs[1], blocks);
+    native_pack_bias(p, c, input_or_none(item, 2), 1.0f, outs, blocks);
     end_tiles(p, c, outs, pixels);
 }
 
@@ -570,7 +356,7 @@ void native_plan_conv_grad_input(native_planner *p, const native_item *item)
 }
 
 /* Row i lies at i * depth. */
-static void make_rows(native_planner *p, tiles *c, int64_t rows, int64_t depth)
+static void make_rows(native_planner *p, native_tiles *c, int64_t rows, int64_t depth)
 {
     int32_t *offsets = native_keep(p, (size_t)rows * sizeof *offsets);
     int32_t *taps = c->plain ? native_keep(p, (size_t)depth * sizeof *taps) : NULL;
@@ -590,13 +376,13 @@ void native_plan_product(native_planner *p, const native_item *item)
     const int64_t lanes = p->isa->lanes, depth = x->dims[x->rank - 1];
     const int64_t outs = w->dims[item->transposed ? 0 : 1], blocks = (outs + lanes - 1) / lanes;
     const int64_t rows = native_count(p, x) / depth;
-    tiles *c = begin_tiles(p, item);
-    packing pack = {.from = w->known,
-                    .outs = outs,
-                    .ins = depth,
-                    .taps = 1,
-                    .transposed = !item->transposed,
-                    .factor = item->alpha};
+    native_tiles *c = begin_tiles(p, item);
+    native_packing pack = {.from = w->known,
+                           .outs = outs,
+                           .ins = depth,
+                           .taps = 1,
+                           .transposed = !item->transposed,
+                           .factor = item->alpha};
 
     if (!c)
         return;
@@ -616,7 +402,7 @@ void native_plan_product(native_planner *p, const native_item *item)
         return;
     make_chunks(p, c, rows * depth * (int64_t)sizeof(float) / c->n_tiles);
     make_rows(p, c, rows, depth);
-    pack_weights(p, c, &pack, item->inputs[1], blocks);
-    pack_bias(p, c, input_or_none(item, 2), item->beta, outs, blocks);
+    native_pack_weights(p, c, &pack, item->inputs[1], blocks);
+    native_pack_bias(p, c, input_or_none(item, 2), item->beta, outs, blocks);
     end_tiles(p, c, outs, rows);
 }

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* program_tiles.h: what convolutions and products with a matrix have in common, see program_conv.c
+ */
+#ifndef NATIVE_PROGRAM_TILES_H
+#define NATIVE_PROGRAM_TILES_H
+
+#include "program.h"
+
+typedef struct native_tiles {
+    const native_isa *isa;
+    native_ref source, residual, to;
+    bool has_residual, plain, pooled;
+    native_ref weights, bias;
+    bool has_bias;
+    const int32_t *offsets, *taps, *first_pixel; /* the last one of n_tiles + 1 */
+    int n_taps, n_in, chunk;                     /* chunk: of n_in, or of taps if plain */
+    int64_t plane, source_sample, to_sample, to_pixel, to_block;
+    int64_t samples, n_tiles, block_tiles;
+    int n_groups, parts;
+    const int16_t *first_block; /* n_groups + 1 */
+    int64_t terms;
+    uint32_t last_lanes;
+    native_act act;
+} native_tiles;
+
+typedef struct native_packing {
+    const native_tiles *tiles;
+    const tfr_host *host;
+    const float *from;
+    native_ref source, target;
+    int64_t outs, ins, taps; /* from [outs, ins, taps], or [ins, outs, taps] if transposed */
+    bool transposed;
+    float factor;
+    float *to;
+} native_packing;
+
+/* program_conv_weights.c: sets the item's weights, and its bias; value < 0 = it has none. */
+void native_pack_weights(native_planner *p, native_tiles *c, native_packing *k, int value,
+                         int64_t blocks);
+void native_pack_bias(native_planner *p, native_tiles *c, int value, float factor, int64_t n,
+                      int64_t blocks);
+
+#endif
