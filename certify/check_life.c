@@ -15,17 +15,18 @@ enum { N_CALLS = 12, N_ROUNDS = 8, N_WINDOWS = 6, N_STEADY = 4, N_TRIES = 3 };
 
 /* Calls that the plugin takes, and what it gave for them alone. */
 typedef struct chosen {
-    uint32_t n;
-    certify_found calls[N_CALLS];
+    uint32_t n_found, n;
+    certify_found found[N_CALLS];
+    const certify_found *calls[N_CALLS];
     tfr_tensor *outputs[N_CALLS][OPS_MAX_OUTPUTS];
 } chosen;
 
 static void release_chosen(chosen *c)
 {
-    for (uint32_t i = 0; i < c->n; i++) {
-        ops_release_outputs(c->outputs[i], c->calls[i].call.n_outputs);
-        ops_call_finish(&c->calls[i].call);
-    }
+    for (uint32_t i = 0; i < c->n; i++)
+        ops_release_outputs(c->outputs[i], c->calls[i]->call.n_outputs);
+    for (uint32_t i = 0; i < c->n_found; i++)
+        ops_call_finish(&c->found[i].call);
     free(c);
 }
 
@@ -67,7 +68,9 @@ static chosen *choose(certify_subject *s, uint32_t most, certify_verdict *v)
 {
     chosen *c = calloc(1, sizeof *c);
     if (c)
-        c->n = certify_find_calls(s, c->calls, most);
+        c->n = c->n_found = certify_find_calls(s, c->found, most);
+    for (uint32_t i = 0; c && i < c->n; i++)
+        c->calls[i] = &c->found[i];
     if (c && c->n)
         return c;
     if (!c)
@@ -98,7 +101,7 @@ void certify_check_life(certify_subject *s, certify_verdict *v)
     for (int i = 0; i < 2 && good; i++) {
         certify_subject *own = NULL;
         chosen *c = open_another(s->options, &own, v) ? choose(own, 1, v) : NULL;
-        good = c && run_and_drop(own, c->calls, i ? "when opened anew" : "when opened first", v);
+        good = c && run_and_drop(own, c->calls[0], i ? "when opened anew" : "when opened first", v);
         if (c)
             release_chosen(c);
         certify_finish(own);
@@ -114,11 +117,11 @@ void certify_check_two_runtimes(certify_subject *s, certify_verdict *v)
     if (!c)
         return;
     if (open_another(s->options, &a, v) && open_another(s->options, &b, v) &&
-        run_and_drop(a, c->calls, "in the first of two runtimes", v) &&
-        run_and_drop(b, c->calls, "in the second of two runtimes", v)) {
+        run_and_drop(a, c->calls[0], "in the first of two runtimes", v) &&
+        run_and_drop(b, c->calls[0], "in the second of two runtimes", v)) {
         certify_finish(a);
         a = NULL;
-        if (run_and_drop(b, c->calls, "in the second runtime after the first was released", v))
+        if (run_and_drop(b, c->calls[0], "in the second runtime after the first was released", v))
             certify_set(v, CERTIFY_PASSED, "both run, and one when the other is gone");
     }
     certify_finish(a);
@@ -139,12 +142,12 @@ typedef struct thread {
 
 static bool agrees(thread *t, uint32_t k)
 {
-    const ops_call *call = &t->calls->calls[k].call;
+    const ops_call *call = &t->calls->calls[k]->call;
     tfr_tensor *outputs[OPS_MAX_OUTPUTS] = {NULL};
     tfr_err err = TFR_ERR_INIT;
     tfr_status status;
     bool good = true;
-    if (ops_run_call(&t->run, t->run.backend, call, t->calls->calls[k].how, outputs, &status,
+    if (ops_run_call(&t->run, t->run.backend, call, t->calls->calls[k]->how, outputs, &status,
                      &err) != OPS_RAN) {
         snprintf(t->text, sizeof t->text, "%s: %s", tfr_status_name(status), err.text);
         return false;
@@ -182,7 +185,7 @@ static void run_threads(certify_subject *s, const chosen *c, certify_verdict *v)
         pthread_join(threads[i].id, NULL);
     for (uint32_t i = 0; i < n; i++)
         if (threads[i].failed >= 0) {
-            fail_call(s, v, &c->calls[threads[i].failed].call, "on two threads", threads[i].text);
+            fail_call(s, v, &c->calls[threads[i].failed]->call, "on two threads", threads[i].text);
             return;
         }
     if (n < 2)
@@ -194,16 +197,43 @@ static void run_threads(certify_subject *s, const chosen *c, certify_verdict *v)
                     c->n > 1 ? "s" : "", N_ROUNDS);
 }
 
+/* Each call alone, then all on both threads. */
+static void run_both(certify_subject *s, chosen *c, certify_verdict *v)
+{
+    bool good = true;
+    for (uint32_t i = 0; good && i < c->n; i++)
+        good = run_call(s, c->calls[i], "alone", c->outputs[i], v);
+    if (good)
+        run_threads(s, c, v);
+}
+
+/* Calls that other ops may stand behind; the outputs of all are gone. */
+static void keep_chained(chosen *c)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < c->n; i++) {
+        const bool stays = certify_may_chain(&c->calls[i]->call, c->outputs[i]);
+        ops_release_outputs(c->outputs[i], c->calls[i]->call.n_outputs);
+        if (stays)
+            c->calls[n++] = c->calls[i];
+    }
+    c->n = n;
+}
+
+/* And as programs, which both threads compile at once. */
 void certify_check_threads(certify_subject *s, certify_verdict *v)
 {
     chosen *c = choose(s, N_CALLS, v);
-    bool good = c != NULL;
-    for (uint32_t i = 0; good && i < c->n; i++)
-        good = run_call(s, &c->calls[i], "alone", c->outputs[i], v);
-    if (good)
-        run_threads(s, c, v);
-    if (c)
-        release_chosen(c);
+    if (!c)
+        return;
+    run_both(s, c, v);
+    if (v->result == CERTIFY_PASSED && certify_chain_begin(s)) {
+        keep_chained(c);
+        if (c->n)
+            run_both(s, c, v);
+    }
+    certify_chain_end(s);
+    release_chosen(c);
 }
 
 /* ---- leaks ----------------------------------------------------------------------------------- */
@@ -249,9 +279,9 @@ static bool use_all(certify_subject *s, const chosen *c, certify_verdict *v)
     bool good = true;
     for (int round = 0; round < N_ROUNDS && good; round++)
         for (uint32_t i = 0; i < c->n && good; i++)
-            good = run_and_drop(s, &c->calls[i], "again and again", v);
+            good = run_and_drop(s, c->calls[i], "again and again", v);
     good = good && open_another(s->options, &own, v) &&
-           run_and_drop(own, c->calls, "in a new runtime", v);
+           run_and_drop(own, c->calls[0], "in a new runtime", v);
     certify_finish(own);
     return good;
 }

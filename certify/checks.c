@@ -21,12 +21,19 @@ static const struct {
         {"two runtimes", certify_check_two_runtimes},
 },
   last[] = {
+      {"programs", certify_check_programs},
+      {"variables", certify_check_variables},
       {"copies", certify_check_copies},
-      {"queues", certify_check_queues},      {"enqueuing", certify_check_enqueue},
-      {"failure", certify_check_failure},    {"abort", certify_check_abort},
-      {"loss", certify_check_loss},          {"out of memory", certify_check_out_of_memory},
-      {"memory limit", certify_check_limit}, {"two devices", certify_check_two_devices},
-      {"threads", certify_check_threads},    {"leaks", certify_check_leaks},
+      {"queues", certify_check_queues},
+      {"enqueuing", certify_check_enqueue},
+      {"failure", certify_check_failure},
+      {"abort", certify_check_abort},
+      {"loss", certify_check_loss},
+      {"out of memory", certify_check_out_of_memory},
+      {"memory limit", certify_check_limit},
+      {"two devices", certify_check_two_devices},
+      {"threads", certify_check_threads},
+      {"leaks", certify_check_leaks},
 };
 enum { N_FIRST = sizeof first / sizeof *first, N_LAST = sizeof last / sizeof *last };
 

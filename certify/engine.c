@@ -108,6 +108,22 @@ static tfr_status add_operands(const ops_call *call, ops_how how, trial *t, tfr_
     return status;
 }
 
+/* Puts the ops of the run's chain behind *value. */
+static tfr_status add_chain(const ops_run *run, trial *t, tfr_value *value, tfr_err *err)
+{
+    tfr_status status = TFR_OK;
+    for (uint32_t i = 0; i < run->n_chain && !status; i++) {
+        const tfr_value inputs[2] = {*value, *value};
+        const tfr_node_desc node = {.size = sizeof node,
+                                    .op = run->chain[i],
+                                    .inputs = inputs,
+                                    .n_inputs = strcmp(run->chain[i], "Add") == 0 ? 2 : 1,
+                                    .n_outputs = 1};
+        status = tfr_graph_add_node(t->graph, &node, value, err);
+    }
+    return status;
+}
+
 static tfr_status trial_init(ops_run *run, const char *backend, const ops_call *call, ops_how how,
                              trial *t, tfr_err *err)
 {
@@ -127,8 +143,11 @@ static tfr_status trial_init(ops_run *run, const char *backend, const ops_call *
         status = add_operands(call, how, t, values, err);
     if (!status)
         status = tfr_graph_add_node(t->graph, &node, outputs, err);
-    for (uint32_t i = 0; i < call->n_outputs && !status; i++)
-        status = tfr_graph_add_output(t->graph, outputs[i], NULL, err);
+    for (uint32_t i = 0; i < call->n_outputs && !status; i++) {
+        status = add_chain(run, t, &outputs[i], err);
+        if (!status)
+            status = tfr_graph_add_output(t->graph, outputs[i], NULL, err);
+    }
     options.device = backend;
     options.passes = "none"; /* the op itself is tried */
     options.fallback = TFR_FALLBACK_ERROR;

@@ -19,6 +19,10 @@ typedef struct ops_run {
     bool is_reference; /* the backend is naive itself */
     bool verbose;
     bool no_programs; /* calls run as kernels */
+    /* Ops of one float that each output goes through, so that a call is more than one node. A
+     * binary one gets the value twice. */
+    const char *const *chain;
+    uint32_t n_chain;
     uint64_t first_seed, n_seeds;
     const char *only; /* a description's or an op's name, NULL = all */
     uint64_t n_passed, n_failed, n_declined;

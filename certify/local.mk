@@ -7,6 +7,8 @@ noinst_LTLIBRARIES += libtfrun-certify.la
 libtfrun_certify_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PUBLIC_INCLUDES)
 libtfrun_certify_la_SOURCES = \
 	$(op_families) \
+	certify/blobs.c \
+	certify/blobs.h \
 	certify/cases/case.h \
 	certify/cases/families.def \
 	certify/certify.h \
@@ -16,6 +18,7 @@ libtfrun_certify_la_SOURCES = \
 	certify/check_life.c \
 	certify/check_memory.c \
 	certify/check_ops.c \
+	certify/check_program.c \
 	certify/check_queue.c \
 	certify/check_room.c \
 	certify/checks.c \

@@ -96,6 +96,15 @@ void certify_check_enqueue(certify_subject *subject, certify_verdict *v);
 void certify_check_failure(certify_subject *subject, certify_verdict *v);
 void certify_check_abort(certify_subject *subject, certify_verdict *v);
 void certify_check_loss(certify_subject *subject, certify_verdict *v);
+/* check_program.c */
+void certify_check_programs(certify_subject *subject, certify_verdict *v);
+void certify_check_variables(certify_subject *subject, certify_verdict *v);
+/* Puts exact ops that the plugin claims behind the calls of the run, until the end; false if it
+ * compiles no programs, or claims none of them. */
+bool certify_chain_begin(certify_subject *subject);
+void certify_chain_end(certify_subject *subject);
+/* Are the call's outputs, which these were, for such ops? */
+bool certify_may_chain(const ops_call *call, tfr_tensor *const *outputs);
 /* check_room.c */
 void certify_check_out_of_memory(certify_subject *subject, certify_verdict *v);
 void certify_check_limit(certify_subject *subject, certify_verdict *v);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tables.c: see tables.h. What the core gets is the plugin's own tables but for two slots. */
+/* tables.c: see tables.h. What the core gets is the plugin's own tables but for three slots. */
 #include "tables.h"
+
+#include "blobs.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -243,6 +245,8 @@ static const void *watched_facet(const char *id)
         the.memory.alloc = the.memory.alloc ? watched_alloc : NULL;
         return &the.memory;
     }
+    if (strcmp(id, TFR_PROGRAM_V1) == 0 && size >= TFR_PROGRAM_MIN_SIZE)
+        return blobs_watch(facet);
     if (strcmp(id, TFR_QUEUE_V1) == 0 && size >= TFR_QUEUE_MIN_SIZE)
         take(&the.tables.queue, sizeof the.tables.queue, facet);
     return facet;

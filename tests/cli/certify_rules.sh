@@ -76,6 +76,17 @@ if [ -e "$accelerator" ]; then
     has "which is said" out '^MatMul values: passed: .* the others are refused: '
     switched 0 "nor are programs" Relu,Add programs=1
     has "whose nodes are tried as kernels" out '^Relu memory: passed: '
+    has "and more than one node as programs" out '^programs: passed: [2-9] calls, [2-9] programs, '
+    has "which two threads compile at once" out '^threads: passed: '
+    has "a program keeps its variables" out '^variables: passed: '
+    switched 0 "programs compiled from what they saved pass" Relu,Add programs=1 saves=1
+    has "with damaged blobs" out '^programs: passed: [2-9] calls, [2-9] programs, [1-9][0-9]* more '
+    switched 1 "a blob that is believed fails" Relu,Add programs=1 saves=2
+    has "by name" out '^programs: failed: .*, compiled from a damaged blob: output 0'
+    if [ -z "$TFR_SANITIZE" ]; then # which find this in their own way
+        switched 1 "a blob that is longer than its room fails" Relu,Add programs=1 saves=3
+        has "by name" out '^programs: failed: .*: save wrote behind the [0-9]* bytes it had$'
+    fi
     switched 0 "nor is an error that launch itself tells" Relu sticky=1 early_waits=1 delay_us=0
     switched 1 "launches that wait for the device fail" Relu launch_waits=1
     has "by name" out '^enqueuing: failed: launch waits for the device: '

@@ -336,6 +336,7 @@ static int32_t fake_open(const tfr_device_info *info, const tfr_open_options *op
     device->early_waits = option_number("early_waits", 0) != 0;
     device->links = option_number("links", 1) != 0;
     device->unsteady = option_number("unsteady", 0);
+    device->saves = option_number("saves", 0);
     device->concurrent = option_number("concurrent", 0) != 0;
     device->ignores_waits = option_number("ignores_waits", 0) != 0;
     device->launch_waits = option_number("launch_waits", 0) != 0;

@@ -37,6 +37,8 @@
  *   unsteady      its kernels are nondeterministic: 1 = it says no where they must not be, 2 = it
  *                 says yes, and what they are, 3 = only prepare and compile say what they are (0)
  *   concurrent    1 = prepare and compile may be called at any time; a test sets the flags (0)
+ *   saves         1 = a program can be saved, 2 = and compile believes the blob, 3 = save writes
+ *                 one byte more than it may (0)
  *   ignores_waits 1 = a queue does not wait for fences (0)
  *   launch_waits  1 = launch returns when its queue is empty (0)
  *   loses_errors  1 = fences do not carry failures (0)
@@ -214,7 +216,7 @@ struct tfr_plugin_device {
     uint64_t pinned_left;
     uint64_t own_bytes;
     int64_t wrong_dims;
-    int64_t unsteady;
+    int64_t unsteady, saves;
     bool early_waits, links, concurrent;
     bool ignores_waits, launch_waits, loses_errors;
     atomic_bool is_inside; /* a thread is in a [device] call */

@@ -30,7 +30,7 @@ typedef struct program_value {
 struct tfr_program {
     program_node *nodes;
     program_value *values;
-    uint32_t n_nodes, n_values, n_args, n_inputs;
+    uint32_t n_nodes, n_run, n_values, n_args, n_inputs;
 };
 
 static const tfr_program_node *node_at(const tfr_program_graph *g, uint32_t i)
@@ -119,6 +119,37 @@ static bool may_overwrite(const tfr_program *p, const tfr_program_value *v)
     return true;
 }
 
+/* What save gives: how many nodes a launch runs. */
+typedef struct program_blob {
+    uint64_t n_nodes, inverse;
+} program_blob;
+
+static int32_t fake_save(tfr_plugin_device *device, tfr_program *program, void *out, uint64_t *n,
+                         tfr_err *err)
+{
+    const program_blob blob = {program->n_nodes, ~(uint64_t)program->n_nodes};
+    const uint64_t room = *n;
+    *n = device->saves ? sizeof blob : 0;
+    if (*n && room >= sizeof blob) {
+        memcpy(out, &blob, sizeof blob);
+        if (device->saves == 3)
+            ((char *)out)[room] = 0;
+    }
+    return fake_check_device(device, err);
+}
+
+/* A wrong plugin runs as many nodes as the blob says. */
+static void read_blob(const tfr_plugin_device *device, const tfr_compile_options *options,
+                      tfr_program *p)
+{
+    program_blob blob;
+    if (!options->blob || options->blob_bytes != sizeof blob)
+        return;
+    memcpy(&blob, options->blob, sizeof blob);
+    if (device->saves == 2 && blob.n_nodes != p->n_nodes)
+        p->n_run = (uint32_t)(blob.n_nodes % p->n_nodes);
+}
+
 static int32_t fake_compile(tfr_plugin_device *device, const tfr_program_graph *graph,
                             const tfr_compile_options *options, tfr_program **out,
                             tfr_program_output *outputs, uint32_t stride, tfr_program_info *info,
@@ -172,6 +203,8 @@ static int32_t fake_compile(tfr_plugin_device *device, const tfr_program_graph *
         fake_program_drop(device, p);
         return status;
     }
+    p->n_run = p->n_nodes;
+    read_blob(device, options, p);
     for (uint32_t k = 0; k < graph->n_outputs; k++) {
         const tfr_program_value *value = value_at(graph, graph->outputs[k]);
         tfr_program_output *o = (void *)((char *)outputs + (size_t)k * stride);
@@ -231,7 +264,7 @@ static int32_t fake_program_launch(tfr_plugin_device *device, tfr_queue *queue,
                 fake_fill(device, queue, to->address, to->offset, FAKE_FILLER, FAKE_ALIGNMENT, err);
         }
     }
-    for (uint32_t i = 0; !status && i < program->n_nodes; i++) {
+    for (uint32_t i = 0; !status && i < program->n_run; i++) {
         const program_node *node = &program->nodes[i];
         tfr_arg args[5] = {{0}};
         tfr_launch one = {.size = sizeof one,
@@ -261,6 +294,7 @@ const tfr_program_facet fake_program_facet = {
     .compile = fake_compile,
     .launch = fake_program_launch,
     .drop = fake_program_drop,
+    .save = fake_save,
 };
 
 /* ---- the layout ------------------------------------------------------------------------------ */
