@@ -10,7 +10,7 @@
 
 #include "tfr_test.h"
 
-enum { X, W, BIAS, RESIDUAL, Y, VALUES, BLOCKS = 64 };
+enum { X, W, BIAS, RESIDUAL, Y, CODES, DERIVED, VALUES = 12, BLOCKS = 64 };
 
 /* ---- what program_plan.c does otherwise ---- */
 
@@ -51,19 +51,27 @@ int64_t native_count(const native_planner *p, const native_value *v)
     return v->dims[0] * v->dims[1] * v->dims[2] * v->dims[3];
 }
 
+static native_run derivations[VALUES];
+static void *derived[VALUES];
+static int n_derived, n_derivations;
+
+/* Memory that begins with what others left there. */
 native_ref native_derived(native_planner *p, uint64_t bytes)
 {
-    (void)p, (void)bytes;
-    return (native_ref){NULL, 0, 0};
+    (void)p;
+    REQUIRE(DERIVED + n_derived < VALUES);
+    derived[n_derived] = take(bytes);
+    memset(derived[n_derived], 0xff, bytes);
+    return (native_ref){NULL, 0, DERIVED + n_derived++};
 }
 
-/* All weights are known here. */
 void native_derive(native_planner *p, int of,
                    void (*run)(const void *, const native_bases *, int64_t, int64_t),
                    const void *params, int64_t n, double cost)
 {
-    (void)p, (void)of, (void)run, (void)params, (void)n, (void)cost;
-    CHECK(false);
+    (void)p, (void)of;
+    REQUIRE(n_derivations < VALUES);
+    derivations[n_derivations++] = (native_run){.run = run, .params = params, .n = n, .cost = cost};
 }
 
 native_ref native_ref_of(const native_planner *p, int value)
@@ -112,10 +120,15 @@ static const tfr_host host = {.size = sizeof host, .parallel_for = in_one_part};
 
 /* ---- layers ---- */
 
+/* Weights known when planned, made by a step before, and as the gradient of the input has them. */
+typedef enum weights_way { KNOWN, COMPUTED, TURNED, WAYS } weights_way;
+
 typedef struct layer {
     int64_t samples, ins, outs, height, width, rows, columns, top, left;
     bool bias, residual, pooled;
     native_act act;
+    weights_way way;
+    bool codes;
 } layer;
 
 typedef struct problem {
@@ -190,7 +203,8 @@ static double output_at(const problem *p, int64_t n, int64_t o, int64_t y, int64
             if (i < 0 || j < 0 || i >= l->height || j >= l->width)
                 continue;
             term = (double)p->plain[X][((n * l->ins + c) * l->height + i) * l->width + j] *
-                   (double)p->plain[W][(o * l->ins + c) * 9 + t];
+                   (double)p->plain[W][l->way == TURNED ? (c * l->outs + o) * 9 + 8 - t
+                                                        : (o * l->ins + c) * 9 + t];
             sum += term;
             *size += fabs(term);
         }
@@ -239,7 +253,11 @@ static void begin_problem(problem *p, const layer *l, const native_isa *isa, int
     set_value(p, BIAS, 1, l->outs, 1, 1, false);
     set_value(p, RESIDUAL, l->samples, l->outs, l->rows / part, l->columns / part, true);
     set_value(p, Y, l->samples, l->outs, l->rows / part, l->columns / part, true);
+    set_value(p, CODES, l->samples, l->outs, l->rows / part, l->columns / part, true);
+    if (l->way != KNOWN)
+        p->values[W].known = p->values[BIAS].known = NULL;
     p->device.threads = threads;
+    p->device.winograd = true;
     p->device.host = &host;
     p->ir.device = &p->device;
     p->ir.values = p->values;
@@ -247,17 +265,20 @@ static void begin_problem(problem *p, const layer *l, const native_isa *isa, int
     p->planner.ir = &p->ir;
     p->planner.isa = isa;
     p->planner.refs = p->refs;
-    p->item = (native_item){.kind = NATIVE_ITEM_CONV,
-                            .n_inputs = 3,
-                            .inputs = {X, W, l->bias ? BIAS : -1},
-                            .output = Y,
-                            .residual = l->residual ? RESIDUAL : -1,
-                            .act = l->act,
-                            .kernel = {3, 3},
-                            .stride = {1, 1},
-                            .dilation = {1, 1},
-                            .pad = {l->top, l->left},
-                            .pooled = l->pooled};
+    p->item = (native_item){
+        .kind = l->way == TURNED ? NATIVE_ITEM_CONV_GRAD_INPUT : NATIVE_ITEM_CONV,
+        .n_inputs = 3,
+        .inputs = {X, W, l->bias ? BIAS : -1},
+        .output = Y,
+        .residual = l->residual ? RESIDUAL : -1,
+        .act = l->act,
+        .kernel = {3, 3},
+        .stride = {1, 1},
+        .dilation = {1, 1},
+        .pad = {l->way == TURNED ? 2 - l->top : l->top, l->way == TURNED ? 2 - l->left : l->left},
+        .pooled = l->pooled && !l->codes,
+        .codes = l->codes ? CODES : -1,
+        .pool = {2, 2}};
 }
 
 static void plan_2(native_planner *p, const native_item *item)
@@ -281,9 +302,12 @@ static void run(problem *p, void (*plan)(native_planner *, const native_item *),
     to_blocked(p, X);
     to_blocked(p, RESIDUAL);
     scratch_bytes = 0;
+    n_derived = n_derivations = 0;
     plan(&p->planner, &p->item);
     for (int i = 0; i < VALUES; i++)
-        base[i] = (char *)p->memory[i];
+        base[i] = i < DERIVED ? (char *)p->memory[i] : derived[i - DERIVED];
+    for (int i = 0; i < n_derivations; i++)
+        derivations[i].run(derivations[i].params, &bases, 0, derivations[i].n);
     bases.scratch = take(scratch_bytes);
     memset(bases.scratch, 0xff, scratch_bytes);
     parts = parts < the_run.n ? parts : the_run.n;
@@ -301,6 +325,31 @@ static void check(const problem *p, double tolerance)
                                   : fabs(got - want) <= tolerance * p->size;
         if (!same) {
             CHECK_NEAR(want, got, tolerance * p->size);
+            return;
+        }
+    }
+    CHECK(true);
+}
+
+/* What a code names is the maximum: NaN where there is one, and what its output has otherwise. */
+static void check_codes(const problem *p, double tolerance)
+{
+    const layer *l = p->l;
+    const int64_t width = l->columns / 2, area = l->rows / 2 * width;
+
+    for (int64_t k = 0; k < p->count[CODES]; k++) {
+        const uint8_t *codes = (const uint8_t *)p->memory[CODES];
+        const int code = codes[place_of(p, CODES, k)];
+        double size, most = -INFINITY, named = NAN;
+        REQUIRE(code < 4);
+        for (int i = 0; i < 4; i++) {
+            double sum = output_at(p, k / area / l->outs, k / area % l->outs,
+                                   k % area / width * 2 + i / 2, k % width * 2 + i % 2, &size);
+            most = sum > most || isnan(sum) ? sum : most;
+            named = i == code ? sum : named;
+        }
+        if (isnan(most) ? !isnan(named) : !(most == named || most - named <= tolerance * p->size)) {
+            CHECK_NEAR(most, named, tolerance * p->size);
             return;
         }
     }
@@ -327,7 +376,7 @@ static const native_isa *isa_at(int i)
 static const native_act relu = {NATIVE_ACT_CLIP, 0.0f, INFINITY},
                         leaky = {NATIVE_ACT_LEAKY, 0.25f, 0.0f};
 
-static void check_layer(const layer *l)
+static void check_way(const layer *l)
 {
     EACH_FORM(plan) EACH_ISA(isa)
     {
@@ -337,20 +386,29 @@ static void check_layer(const layer *l)
         run(&p, plan, 1);
         reference(&p);
         check(&p, 1e-6);
+        if (l->codes)
+            check_codes(&p, 1e-6);
         free_all();
     }
+}
+
+static void check_layer(const layer *l)
+{
+    layer one = *l;
+    for (one.way = KNOWN; one.way < WAYS; one.way++)
+        check_way(&one);
 }
 
 TEST(odd_sizes_and_paddings_give_the_sum_over_the_window)
 {
     static const layer layers[] = {
-        {1, 16, 16, 4, 4, 4, 4, 1, 1, false, false, false, {0}},
-        {1, 16, 16, 6, 6, 4, 4, 0, 0, true, false, false, {0}},
-        {2, 32, 48, 7, 9, 7, 9, 1, 1, true, false, false, {0}},
-        {1, 17, 33, 13, 5, 13, 5, 1, 1, true, false, false, {0}},
-        {1, 40, 21, 11, 10, 12, 9, 2, 0, true, false, false, {0}},
-        {1, 16, 80, 5, 1, 7, 3, 2, 2, true, false, false, {0}},
-        {3, 24, 16, 10, 12, 8, 10, 0, 0, false, false, false, {0}},
+        {1, 16, 16, 4, 4, 4, 4, 1, 1, false, false, false, {0}, KNOWN, false},
+        {1, 16, 16, 6, 6, 4, 4, 0, 0, true, false, false, {0}, KNOWN, false},
+        {2, 32, 48, 7, 9, 7, 9, 1, 1, true, false, false, {0}, KNOWN, false},
+        {1, 17, 33, 13, 5, 13, 5, 1, 1, true, false, false, {0}, KNOWN, false},
+        {1, 40, 21, 11, 10, 12, 9, 2, 0, true, false, false, {0}, KNOWN, false},
+        {1, 16, 80, 5, 1, 7, 3, 2, 2, true, false, false, {0}, KNOWN, false},
+        {3, 24, 16, 10, 12, 8, 10, 0, 0, false, false, false, {0}, KNOWN, false},
     };
     for (size_t i = 0; i < sizeof layers / sizeof layers[0]; i++)
         check_layer(&layers[i]);
@@ -358,7 +416,7 @@ TEST(odd_sizes_and_paddings_give_the_sum_over_the_window)
 
 TEST(residuals_and_activations_are_fused)
 {
-    layer l = {2, 32, 48, 9, 7, 9, 7, 1, 1, true, true, false, {0}};
+    layer l = {2, 32, 48, 9, 7, 9, 7, 1, 1, true, true, false, {0}, KNOWN, false};
     check_layer(&l);
     l.act = relu;
     check_layer(&l);
@@ -370,16 +428,28 @@ TEST(residuals_and_activations_are_fused)
 
 TEST(pooled_windows_give_their_maximum)
 {
-    layer l = {2, 32, 24, 10, 14, 10, 14, 1, 1, true, false, true, {0}};
+    layer l = {2, 32, 24, 10, 14, 10, 14, 1, 1, true, false, true, {0}, KNOWN, false};
     check_layer(&l);
     l.rows = 6;
     l.act = relu;
     check_layer(&l);
 }
 
+TEST(codes_name_the_maximum_of_their_window)
+{
+    layer l = {2, 32, 24, 10, 14, 10, 14, 1, 1, true, false, true, {0}, COMPUTED, true};
+    check_way(&l);
+    l.rows = 6;
+    l.act = relu;
+    check_way(&l);
+    l.way = KNOWN;
+    l.bias = false;
+    check_way(&l);
+}
+
 TEST(neither_cuts_nor_bands_change_a_bit)
 {
-    const layer l = {3, 32, 80, 30, 29, 30, 29, 1, 1, true, true, false, relu};
+    const layer l = {3, 32, 80, 30, 29, 30, 29, 1, 1, true, true, false, relu, KNOWN, false};
     EACH_FORM(plan) EACH_ISA(isa)
     {
         problem p, q;
@@ -405,7 +475,7 @@ TEST(neither_cuts_nor_bands_change_a_bit)
 
 TEST(a_residual_may_be_where_the_result_goes)
 {
-    const layer l = {1, 32, 32, 9, 9, 9, 9, 1, 1, true, true, false, relu};
+    const layer l = {1, 32, 32, 9, 9, 9, 9, 1, 1, true, true, false, relu, KNOWN, false};
     EACH_FORM(plan) EACH_ISA(isa)
     {
         problem p;
@@ -423,9 +493,25 @@ TEST(a_residual_may_be_where_the_result_goes)
 TEST(nan_and_infinity_reach_their_windows_only)
 {
     static const layer layers[] = {
-        {2, 17, 33, 11, 9, 11, 9, 1, 1, true, true, false, {0}},
-        {1, 16, 40, 12, 9, 10, 8, 0, 1, true, false, true, {0}},
-        {1, 16, 40, 12, 9, 12, 9, 1, 1, true, true, false, {NATIVE_ACT_LEAKY, 0.25f, 0.0f}},
+        {2, 17, 33, 11, 9, 11, 9, 1, 1, true, true, false, {0}, KNOWN, false},
+        {1, 16, 40, 12, 9, 10, 8, 0, 1, true, false, true, {0}, KNOWN, false},
+        {1,
+         16,
+         40,
+         12,
+         9,
+         12,
+         9,
+         1,
+         1,
+         true,
+         true,
+         false,
+         {NATIVE_ACT_LEAKY, 0.25f, 0.0f},
+         KNOWN,
+         false},
+        {1, 16, 40, 12, 9, 10, 8, 0, 1, true, false, true, {0}, COMPUTED, true},
+        {2, 17, 33, 11, 9, 11, 9, 1, 1, true, true, false, {0}, TURNED, false},
     };
     for (size_t i = 0; i < sizeof layers / sizeof layers[0]; i++) {
         EACH_FORM(plan) EACH_ISA(isa)
@@ -440,6 +526,8 @@ TEST(nan_and_infinity_reach_their_windows_only)
             run(&p, plan, 2);
             reference(&p);
             check(&p, 1e-6);
+            if (layers[i].codes)
+                check_codes(&p, 1e-6);
             free_all();
         }
     }
@@ -459,7 +547,8 @@ TEST(errors_are_below_four_times_those_of_the_plain_sum)
 {
     static const int64_t channels[] = {16, 64, 256};
     for (int i = 0; i < 3; i++) {
-        const layer l = {1, channels[i], 32, 16, 16, 16, 16, 1, 1, false, false, false, {0}};
+        const layer l = {1, channels[i], 32,    16,    16,  16,    16,   1,
+                         1, false,       false, false, {0}, KNOWN, false};
         EACH_FORM(plan) EACH_ISA(isa)
         {
             problem p;
@@ -479,7 +568,7 @@ TEST(errors_are_below_four_times_those_of_the_plain_sum)
 
 TEST(only_windows_of_3_x_3_and_stride_1_are_taken)
 {
-    const layer l = {1, 64, 64, 28, 28, 28, 28, 1, 1, false, false, false, {0}};
+    const layer l = {1, 64, 64, 28, 28, 28, 28, 1, 1, false, false, false, {0}, KNOWN, false};
     EACH_FORM(plan) EACH_ISA(isa)
     {
         problem p;
@@ -506,6 +595,7 @@ static const test_case cases[] = {
     CASE(odd_sizes_and_paddings_give_the_sum_over_the_window),
     CASE(residuals_and_activations_are_fused),
     CASE(pooled_windows_give_their_maximum),
+    CASE(codes_name_the_maximum_of_their_window),
     CASE(neither_cuts_nor_bands_change_a_bit),
     CASE(a_residual_may_be_where_the_result_goes),
     CASE(nan_and_infinity_reach_their_windows_only),

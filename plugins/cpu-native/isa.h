@@ -142,6 +142,7 @@ typedef struct native_winograd_end {
     int64_t row;           /* floats from row to row of both */
     int rows, columns;     /* of outputs that there are */
     bool pooled;           /* the maximum of each 2 x 2 is one pixel of `to` */
+    uint8_t *codes;        /* pooled: which it was, as in pooled.h; lies as `to`; or NULL */
     const float *bias;     /* of the block, or NULL */
     native_act act;
 } native_winograd_end;

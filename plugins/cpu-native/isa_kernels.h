@@ -459,8 +459,8 @@ static void transpose(const float *from, int64_t from_step, float *to, int64_t t
 }
 
 #include "isa_train.h"
-#include "isa_winograd.h"
 #include "isa_pooled.h"
+#include "isa_winograd.h"
 
 /* ---- the table ---- */
 

@@ -95,18 +95,40 @@ SIZES_4(STRAIGHT_TILE)
 
 /* ---- the end of the transform back ---- */
 
-static void store_pooled(const native_winograd_end *e, vec y[4][4])
+/* The maximum of a window, and which it was: the first of equals. */
+static inline vec take_maximum(vec y[4][4], int i, int j, uint8_t *codes)
+{
+    vec best = y[i][j], code = V_ZERO();
+
+    if (!codes)
+        return V_MAX(V_MAX(y[i][j], y[i][j + 1]), V_MAX(y[i + 1][j], y[i + 1][j + 1]));
+    UNROLL for (int k = 1; k < 4; k++)
+    {
+        const vec v = y[i + k / 2][j + k % 2];
+        code = V_LESS(best, v, V_ALL((float)k), code);
+        best = V_LESS(best, v, v, best);
+    }
+    store_codes(codes, code);
+    return best;
+}
+
+static inline __attribute__((always_inline)) void store_pooled(const native_winograd_end *e,
+                                                               vec y[4][4], int n)
 {
     const vec bias = e->bias ? V_LOAD(e->bias) : V_ZERO();
-    int i, j;
 
-    for (i = 0; i + 2 <= e->rows; i += 2) {
-        for (j = 0; j + 2 <= e->columns; j += 2) {
-            vec v = V_MAX(V_MAX(y[i][j], y[i][j + 1]), V_MAX(y[i + 1][j], y[i + 1][j + 1]));
-            v = V_ADD(v, bias);
+    UNROLL for (int i = 0; i < n; i += 2)
+    {
+        UNROLL for (int j = 0; j < n; j += 2)
+        {
+            const int64_t at = i / 2 * e->row + j / 2 * LANES;
+            vec v;
+            if (i + 2 > e->rows || j + 2 > e->columns)
+                continue;
+            v = V_ADD(take_maximum(y, i, j, e->codes ? e->codes + at : NULL), bias);
             if (e->act.kind == NATIVE_ACT_CLIP)
                 v = v_clip(v, e->act.a, e->act.b);
-            V_STORE(e->to + i / 2 * e->row + j / 2 * LANES, v);
+            V_STORE(e->to + at, v);
         }
     }
 }
@@ -191,7 +213,7 @@ static inline vec pixel_or_0(const native_plane *plane, int64_t y, int64_t x)
         if (V_HAS_NAN(check))                                                                      \
             return false;                                                                          \
         if (e->pooled)                                                                             \
-            store_pooled(e, result);                                                               \
+            store_pooled(e, result, N);                                                            \
         else                                                                                       \
             store_tile(e, result);                                                                 \
         return true;                                                                               \

@@ -527,7 +527,6 @@ void native_plan_transpose(native_planner *p, const native_item *item);
 void native_plan_batched_product(native_planner *p, const native_item *item);
 
 /* program_conv.c, too: by the weights of a convolution */
-void native_plan_conv_grad_input(native_planner *p, const native_item *item);
 /* program_reduce.c */
 void native_plan_conv_grad_filter(native_planner *p, const native_item *item);
 void native_plan_product_grad(native_planner *p, const native_item *item);

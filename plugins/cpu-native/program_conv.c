@@ -346,15 +346,6 @@ void native_plan_conv(native_planner *p, const native_item *item)
     end_tiles(p, c, outs, pixels);
 }
 
-/*
- * The gradient of what a convolution reads is one of the gradient of what it makes, by the same
- * weights with inputs and outputs exchanged.
- */
-void native_plan_conv_grad_input(native_planner *p, const native_item *item)
-{
-    native_plan_conv(p, item);
-}
-
 /* Row i lies at i * depth. */
 static void make_rows(native_planner *p, native_tiles *c, int64_t rows, int64_t depth)
 {

@@ -263,10 +263,13 @@ static void plan_product(native_planner *p, const native_item *item)
         native_plan_batched_product(p, item);
 }
 
+/*
+ * The gradient of what a convolution reads is one of the gradient of what it makes, by the same
+ * weights with inputs and outputs exchanged.
+ */
 static void plan_conv(native_planner *p, const native_item *item)
 {
-    const bool known = p->ir->values[item->inputs[1]].known;
-    int form = p->ir->device->winograd && known ? native_winograd_form(p, item) : -1;
+    const int form = native_winograd_form(p, item);
 
     if (form >= 0)
         native_plan_winograd(p, item, form);
@@ -302,7 +305,7 @@ static void (*const makers[])(native_planner *p, const native_item *item) = {
     [NATIVE_ITEM_INDICES] = native_plan_indices,
     [NATIVE_ITEM_SCATTER] = native_plan_scatter,
     [NATIVE_ITEM_POOL_GRAD] = native_plan_pool_grad,
-    [NATIVE_ITEM_CONV_GRAD_INPUT] = native_plan_conv_grad_input,
+    [NATIVE_ITEM_CONV_GRAD_INPUT] = plan_conv,
     [NATIVE_ITEM_CONV_GRAD_FILTER] = native_plan_conv_grad_filter,
     [NATIVE_ITEM_PRODUCT_GRAD] = native_plan_product_grad,
     [NATIVE_ITEM_CHAIN] = native_plan_chain,
@@ -311,7 +314,11 @@ static void (*const makers[])(native_planner *p, const native_item *item) = {
 /* By the codes of maxima. */
 static void plan_coded(native_planner *p, const native_item *item)
 {
-    if (item->kind == NATIVE_ITEM_CONV)
+    const int form = item->kind == NATIVE_ITEM_CONV ? native_winograd_form(p, item) : -1;
+
+    if (form >= 0)
+        native_plan_winograd(p, item, form);
+    else if (item->kind == NATIVE_ITEM_CONV)
         native_plan_pooled_conv(p, item);
     else if (item->kind == NATIVE_ITEM_CONV_GRAD_FILTER)
         native_plan_sparse_grad_filter(p, item);

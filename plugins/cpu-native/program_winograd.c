@@ -58,9 +58,11 @@ typedef struct winograd {
     const native_isa *isa;
     const winograd_form *form;
     native_ref source, residual, to;
-    bool has_residual;
-    const float *weights, *bias;
-    const float *taps; /* weights as the model has them */
+    native_ref weights, bias;
+    native_ref taps, plain_bias; /* as the graph has them */
+    native_ref codes;            /* of maxima */
+    bool has_residual, has_bias, has_codes;
+    bool turned; /* taps are those of a convolution whose gradient this is */
     int64_t ins, outs, in_blocks, out_blocks;
     int64_t height, width, pad[2];
     int64_t rows, columns; /* of outputs, before they are pooled */
@@ -111,12 +113,14 @@ static int64_t group_floats(const winograd *w, int64_t blocks)
 }
 
 /* One group: [place][block][tile][lane] */
-static void multiply(const winograd *w, int64_t g, int64_t n, const float *source, float *to)
+static void multiply(const winograd *w, const native_bases *bases, int64_t g, int64_t n,
+                     const float *source, float *to)
 {
     const int64_t lanes = w->isa->lanes, left = w->out_blocks - g * GROUP;
     const int64_t blocks = left < GROUP ? left : GROUP, most = w->isa->max_pixels[blocks];
     const int64_t parts = (n + most - 1) / most, floats = group_floats(w, blocks);
-    const float *weights = w->weights + g * w->form->places * group_floats(w, GROUP);
+    const float *weights =
+        native_at(bases, &w->weights) + g * w->form->places * group_floats(w, GROUP);
     native_tile tile;
     int64_t place, i;
 
@@ -160,7 +164,8 @@ static native_winograd_end end_of(const winograd *w, const native_bases *bases, 
     end.rows = (int)(w->rows - c.y < w->form->out ? w->rows - c.y : w->form->out);
     end.columns = (int)(w->columns - c.x < w->form->out ? w->columns - c.x : w->form->out);
     end.pooled = w->pooled;
-    end.bias = w->bias ? w->bias + block * lanes : NULL;
+    end.codes = w->has_codes ? (uint8_t *)(void *)native_at(bases, &w->codes) + at * lanes : NULL;
+    end.bias = w->has_bias ? native_at(bases, &w->bias) + block * lanes : NULL;
     end.act = w->act;
     return end;
 }
@@ -182,9 +187,17 @@ static uint64_t transform_back(const winograd *w, const native_bases *bases, int
 
 /* ---- tiles that are not finite ---- */
 
-/* The weights of one block as tiles of program_conv.c want them: [in / lanes][tap][lane][lane] */
-static void pack_taps(const winograd *w, int64_t block, float *to)
+/* A weight as a convolution that is not a gradient would have it. */
+static float tap_at(const winograd *w, const float *taps, int64_t out, int64_t in, int tap)
 {
+    return w->turned ? taps[(in * w->outs + out) * TAPS + TAPS - 1 - tap]
+                     : taps[(out * w->ins + in) * TAPS + tap];
+}
+
+/* The weights of one block as tiles of program_conv.c want them: [in / lanes][tap][lane][lane] */
+static void pack_taps(const winograd *w, const native_bases *bases, int64_t block, float *to)
+{
+    const float *taps = native_at(bases, &w->taps);
     const int64_t lanes = w->isa->lanes;
     int64_t in, tap, i, o;
 
@@ -192,8 +205,7 @@ static void pack_taps(const winograd *w, int64_t block, float *to)
         for (tap = 0; tap < TAPS; tap++) {
             for (i = in; i < in + lanes; i++) {
                 for (o = block * lanes; o < (block + 1) * lanes; o++)
-                    *to++ =
-                        i < w->ins && o < w->outs ? w->taps[(o * w->ins + i) * TAPS + tap] : 0.0f;
+                    *to++ = i < w->ins && o < w->outs ? tap_at(w, taps, o, i, (int)tap) : 0.0f;
             }
         }
     }
@@ -213,6 +225,27 @@ static void find_taps(const winograd *w, int64_t y, int64_t x, int rows, int col
                         : (int32_t)((row * w->width + column) * w->isa->lanes);
         }
     }
+}
+
+/* One window: its sums, then the maximum and its code. */
+static void compute_window(const winograd *w, native_tile *tile, const native_winograd_end *end,
+                           int64_t at)
+{
+    _Alignas(NATIVE_ALIGNMENT) float sums[4 * NATIVE_MAX_LANES];
+    const bool clip = w->act.kind == NATIVE_ACT_CLIP;
+    const native_pool_end window = {.sums = sums,
+                                    .windows = 1,
+                                    .area = 4,
+                                    .bias = end->bias,
+                                    .clip = clip,
+                                    .low = clip ? w->act.a : 0.0f,
+                                    .high = clip ? w->act.b : 0.0f,
+                                    .to = end->to + at,
+                                    .codes = end->codes + at};
+
+    tile->to = sums;
+    w->isa->blocked[1][4](tile);
+    w->isa->pooled->pool_end(&window);
 }
 
 static void compute_plainly(const winograd *w, const native_bases *bases, int64_t block,
@@ -235,15 +268,21 @@ static void compute_plainly(const winograd *w, const native_bases *bases, int64_
     tile.weights = weights;
     tile.weights_step = tile.to_pixel = lanes;
     tile.first = tile.last = true;
-    tile.pooled = w->pooled;
-    tile.bias = end.bias;
     tile.scale = 1.0f;
-    tile.act = w->act;
+    if (!w->has_codes) {
+        tile.pooled = w->pooled;
+        tile.bias = end.bias;
+        tile.act = w->act;
+    }
     for (i = 0; i + part <= end.rows; i += part) {
         for (j = 0; j + part <= end.columns; j += w->pooled ? 2 : end.columns) {
             const int columns = w->pooled ? 2 : end.columns;
             const int64_t at = i / part * end.row + j / part * lanes;
             find_taps(w, c.y + i, c.x + j, part, columns, offsets);
+            if (w->has_codes) {
+                compute_window(w, &tile, &end, at);
+                continue;
+            }
             tile.to = end.to + at;
             tile.residual = end.residual ? end.residual + at : NULL;
             w->isa->blocked[1][part * columns](&tile);
@@ -259,12 +298,12 @@ static void run_group(const winograd *w, const native_bases *bases, int64_t g, i
     uint64_t bad[GROUP] = {0};
     int64_t block = g * GROUP, i, k;
 
-    multiply(w, g, n, source, sums);
+    multiply(w, bases, g, n, source, sums);
     for (k = 0; k < GROUP && block + k < w->out_blocks; k++)
         bad[k] = transform_back(w, bases, block + k, first, n, sums + k * w->band * w->isa->lanes);
     for (k = 0; k < GROUP; k++) {
         if (bad[k])
-            pack_taps(w, block + k, sums);
+            pack_taps(w, bases, block + k, sums);
         for (i = 0; i < n; i++) {
             if (bad[k] >> i & 1)
                 compute_plainly(w, bases, block + k, first + i, sums);
@@ -318,26 +357,27 @@ static void transform_weights(const winograd_form *form,
 typedef struct filling {
     const winograd *winograd;
     const tfr_host *host;
+    const float *taps;
     float *to;
 } filling;
 
-/* Numbers count the groups, in them the input channels. */
+/* Numbers count the groups, in them the input channels and those that fill up. */
 static void fill_parts(void *user, int64_t begin, int64_t end)
 {
     const filling *f = user;
     const winograd *w = f->winograd;
-    const int64_t lanes = w->isa->lanes;
+    const int64_t lanes = w->isa->lanes, ins = w->in_blocks * lanes;
     int64_t o;
     int tap;
 
     for (; begin < end; begin++) {
-        const int64_t block = begin / w->ins * GROUP, in = begin % w->ins;
+        const int64_t block = begin / ins * GROUP, in = begin % ins;
         int64_t blocks = w->out_blocks - block < GROUP ? w->out_blocks - block : GROUP;
         int64_t width = blocks * lanes;
         double g[TAPS][GROUP * NATIVE_MAX_LANES] = {{0}};
-        for (o = 0; o < width && block * lanes + o < w->outs; o++) {
+        for (o = 0; o < width && block * lanes + o < w->outs && in < w->ins; o++) {
             for (tap = 0; tap < TAPS; tap++)
-                g[tap][o] = w->taps[((block * lanes + o) * w->ins + in) * TAPS + tap];
+                g[tap][o] = tap_at(w, f->taps, block * lanes + o, in, tap);
         }
         transform_weights(w->form, (const double(*)[GROUP * NATIVE_MAX_LANES]) g, width,
                           f->to + w->form->places * group_floats(w, block) + in * width,
@@ -349,33 +389,118 @@ static void fill_parts(void *user, int64_t begin, int64_t end)
 static void fill_weights(float *to, const void *user)
 {
     filling f = *(const filling *)user;
+    const winograd *w = f.winograd;
 
     f.to = to;
-    f.host->parallel_for(fill_parts, &f, f.winograd->n_groups * f.winograd->ins, 0);
+    f.host->parallel_for(fill_parts, &f, w->n_groups * w->in_blocks * w->isa->lanes, 0);
 }
 
 static void fill_bias(float *to, const void *user)
 {
     const filling *f = user;
-    memcpy(to, f->winograd->bias, (size_t)f->winograd->outs * sizeof *to);
+    memcpy(to, f->taps, (size_t)f->winograd->outs * sizeof *to);
 }
 
-static void pack(native_planner *p, winograd *w, const float *bias)
+/* Those that a step of training has computed. */
+static void run_weights(const void *params, const native_bases *bases, int64_t begin, int64_t end)
 {
-    const int64_t lanes = w->isa->lanes;
-    const native_constant_key key = {{w->taps}, {5, w->outs, w->ins, lanes, w->form->out}};
-    const native_constant_key bias_key = {{bias}, {6, w->outs, lanes}};
-    const filling f = {w, p->ir->device->host, NULL};
-    uint64_t floats = (uint64_t)(w->form->places * w->in_blocks * w->out_blocks * lanes * lanes);
+    const winograd *w = params;
+    filling f = {w, NULL, native_at(bases, &w->taps), native_at(bases, &w->weights)};
 
-    w->weights = native_pack(p, &key, floats * sizeof(float), fill_weights, &f);
-    w->bias = bias;
-    if (bias)
-        w->bias = native_pack(p, &bias_key, (uint64_t)(w->out_blocks * lanes) * sizeof(float),
-                              fill_bias, &f);
+    fill_parts(&f, begin, end);
+}
+
+static void run_bias(const void *params, const native_bases *bases, int64_t begin, int64_t end)
+{
+    const winograd *w = params;
+    const int64_t wide = w->out_blocks * w->isa->lanes;
+    float *to = native_at(bases, &w->bias);
+
+    (void)begin, (void)end;
+    memset(to + w->outs, 0, (size_t)(wide - w->outs) * sizeof *to);
+    memcpy(to, native_at(bases, &w->plain_bias), (size_t)w->outs * sizeof *to);
+}
+
+static void set_weights(native_planner *p, winograd *w, int value)
+{
+    const int64_t lanes = w->isa->lanes, floats = w->form->places * group_floats(w, w->out_blocks);
+    const float *known = p->ir->values[value].known;
+    const native_constant_key key = {{known}, {5, w->outs, w->ins, lanes, w->form->out, w->turned}};
+    const filling f = {w, p->ir->device->host, known, NULL};
+
+    w->taps = native_ref_of(p, value);
+    if (known) {
+        w->taps.known = (const char *)known;
+        w->weights.known =
+            (const char *)native_pack(p, &key, (uint64_t)floats * sizeof(float), fill_weights, &f);
+        return;
+    }
+    w->weights = native_derived(p, (uint64_t)floats * sizeof(float));
+    native_derive(p, value, run_weights, w, w->n_groups * w->in_blocks * lanes,
+                  (double)floats / 2.0);
+}
+
+static void set_bias(native_planner *p, winograd *w, int value)
+{
+    const uint64_t bytes = (uint64_t)(w->out_blocks * w->isa->lanes) * sizeof(float);
+    const float *known = value < 0 ? NULL : p->ir->values[value].known;
+    const native_constant_key key = {{known}, {6, w->outs, w->isa->lanes}};
+    const filling f = {w, NULL, known, NULL};
+
+    w->has_bias = value >= 0;
+    if (known) {
+        w->bias.known = (const char *)native_pack(p, &key, bytes, fill_bias, &f);
+    } else if (w->has_bias) {
+        w->plain_bias = native_ref_of(p, value);
+        w->bias = native_derived(p, bytes);
+        native_derive(p, value, run_bias, w, 1, (double)bytes);
+    }
 }
 
 /* ---- planning ---- */
+
+/* Outputs of the convolution that are one of the item, in each direction. */
+static int64_t side(const native_item *item)
+{
+    return item->pooled || item->codes >= 0 ? 2 : 1;
+}
+
+/* Weights of training are read by unit after unit: few of them stay in the second cache. */
+static bool stays_near(const native_planner *p, const native_item *item, int places)
+{
+    const native_value *x = &p->ir->values[item->inputs[0]], *y = &p->ir->values[item->output];
+
+    return !p->ir->values[item->inputs[1]].known &&
+           places * x->dims[1] * y->dims[1] * (int64_t)sizeof(float) <= NEAR_BYTES;
+}
+
+/* Taps along an axis that read a pixel, over all outputs. */
+static int64_t count_taps(int64_t outputs, int64_t pixels, int64_t pad)
+{
+    int64_t n = 0, i;
+
+    for (i = 0; i < 3 * outputs; i++) {
+        const int64_t at = i / 3 + i % 3 - pad;
+        n += at >= 0 && at < pixels;
+    }
+    return n;
+}
+
+/*
+ * Products of the sum over the window. Of constants those with padding count, too: what they pay
+ * was measured so.
+ */
+static double count_products(const native_planner *p, const native_item *item, int64_t rows,
+                             int64_t columns)
+{
+    const native_value *x = &p->ir->values[item->inputs[0]];
+    const bool turned = item->kind == NATIVE_ITEM_CONV_GRAD_INPUT;
+
+    if (p->ir->values[item->inputs[1]].known)
+        return (double)(rows * columns * TAPS);
+    return (double)count_taps(rows, x->dims[2], turned ? 2 - item->pad[0] : item->pad[0]) *
+           (double)count_taps(columns, x->dims[3], turned ? 2 - item->pad[1] : item->pad[1]);
+}
 
 /*
  * The form that pays, or -1, counted in products of numbers; those in whose time a weight comes
@@ -384,23 +509,26 @@ static void pack(native_planner *p, winograd *w, const float *bias)
  */
 int native_winograd_form(const native_planner *p, const native_item *item)
 {
-    const double of_weight = 43.0, worth = 0.75;
+    const double worth = 0.75;
     const native_value *x = &p->ir->values[item->inputs[0]], *y = &p->ir->values[item->output];
     const double ins = (double)x->dims[1], outs = (double)y->dims[1];
-    const int64_t part = item->pooled ? 2 : 1, rows = y->dims[2] * part,
-                  columns = y->dims[3] * part;
-    double least = worth * (double)(rows * columns) * TAPS * ins * outs;
+    const int64_t part = side(item), rows = y->dims[2] * part, columns = y->dims[3] * part;
+    double least = worth * count_products(p, item, rows, columns) * ins * outs;
     int best = -1, i;
 
     for (i = 0; i < 2; i++) {
         if (item->kernel[i] != 3 || item->stride[i] != 1 || item->dilation[i] != 1)
             return -1;
     }
-    if (item->plain_source || x->dims[1] < NATIVE_MAX_LANES || y->dims[1] < NATIVE_MAX_LANES)
+    if (item->codes >= 0 && (item->pool[0] != 2 || item->pool[1] != 2))
+        return -1;
+    if (!p->ir->device->winograd || item->plain_source || x->dims[1] < NATIVE_MAX_LANES ||
+        y->dims[1] < NATIVE_MAX_LANES)
         return -1;
     for (i = 0; i < NATIVE_WINOGRAD_FORMS; i++) {
         const winograd_form *f = &forms[i];
         double tiles = (double)((rows + f->out - 1) / f->out * ((columns + f->out - 1) / f->out));
+        const double of_weight = stays_near(p, item, f->places) ? 0.0 : 43.0;
         double cost = f->places * ins * outs * (tiles > of_weight ? tiles : of_weight) +
                       tiles * (f->of_source * ins + f->of_result * outs);
         if (cost <= least) {
@@ -432,7 +560,7 @@ static void make_bands(const native_planner *p, winograd *w)
 static void set_shape(const native_planner *p, winograd *w, const native_item *item)
 {
     const native_value *x = &p->ir->values[item->inputs[0]], *y = &p->ir->values[item->output];
-    const int64_t lanes = p->isa->lanes, part = item->pooled ? 2 : 1;
+    const int64_t lanes = p->isa->lanes, part = side(item);
 
     w->ins = x->dims[1];
     w->outs = y->dims[1];
@@ -441,8 +569,8 @@ static void set_shape(const native_planner *p, winograd *w, const native_item *i
     w->n_groups = (w->out_blocks + GROUP - 1) / GROUP;
     w->height = x->dims[2];
     w->width = x->dims[3];
-    w->pad[0] = item->pad[0];
-    w->pad[1] = item->pad[1];
+    w->pad[0] = w->turned ? 2 - item->pad[0] : item->pad[0];
+    w->pad[1] = w->turned ? 2 - item->pad[1] : item->pad[1];
     w->rows = y->dims[2] * part;
     w->columns = y->dims[3] * part;
     w->tiles_y = (w->rows + w->form->out - 1) / w->form->out;
@@ -466,12 +594,15 @@ void native_plan_winograd(native_planner *p, const native_item *item, int number
     w->to = native_ref_of(p, item->output);
     w->has_residual = item->residual >= 0;
     w->residual = native_ref_of(p, item->residual);
-    w->pooled = item->pooled;
+    w->has_codes = item->codes >= 0;
+    w->codes = native_ref_of(p, item->codes);
+    w->pooled = item->pooled || w->has_codes;
+    w->turned = item->kind == NATIVE_ITEM_CONV_GRAD_INPUT;
     w->act = item->act;
-    w->taps = p->ir->values[item->inputs[1]].known;
     set_shape(p, w, item);
     make_bands(p, w);
-    pack(p, w, bias < 0 ? NULL : p->ir->values[bias].known);
+    set_weights(p, w, item->inputs[1]);
+    set_bias(p, w, bias);
     again = w->in_blocks * TAPS * p->isa->lanes * p->isa->lanes;
     if (again < w->form->places * w->sums_step)
         again = w->form->places * w->sums_step;
