@@ -69,7 +69,8 @@ static void train(size_t way, const char *capture, int moved, float numbers[5][N
             memcpy(numbers[k / 10 - 1], tfr_tensor_data(out), sizeof numbers[0]);
             tfr_tensor_release(out);
         }
-        CHECK_UINT(way ? 1 + looked_at : 0, stats_of(session).n_copies); /* the batch, the loss */
+        /* The batch, what it draws from, the loss. */
+        CHECK_UINT(way ? 2 + looked_at : 0, stats_of(session).n_copies);
         if (k == moved) {
             tfr_session *next =
                 open_session(runtime_of(way, "fakeacc.capture", capture), way, training_graph());

@@ -385,7 +385,7 @@ TEST(a_training_goes_on_bit_by_bit_where_it_was_saved)
             }
             tfr_tensor_release(in);
         }
-        CHECK_UINT(way ? 2 : 0, stats_of(second).n_copies);
+        CHECK_UINT(way ? 3 : 0, stats_of(second).n_copies); /* x, what it draws from, the loss */
         CHECK_UINT(way ? 2 : 0, stats_of(second).variable_moves);
         CHECK_UINT(ways[way].programs[0] == '1', stats_of(second).n_programs);
         CHECK(memcmp(losses[way], losses[0], sizeof losses[0]) == 0);

@@ -165,6 +165,17 @@ static tfr_status known_buffer(tfr__steps *s, tfr_value v, uint32_t memory, uint
     return status;
 }
 
+static void count_copy(tfr__steps *s, tfr__step *copy, uint64_t bytes)
+{
+    copy->bytes = bytes;
+    s->p->n_copies++;
+    s->p->copy_bytes += bytes;
+    if (s->placed) {
+        s->placed->n_copies++;
+        s->placed->copy_bytes += bytes;
+    }
+}
+
 /* The host's is written before a run walks; from there a copy goes to a device. */
 tfr_status tfr__steps_random(tfr__steps *s, uint32_t memory, uint32_t *out, tfr_err *err)
 {
@@ -195,7 +206,7 @@ tfr_status tfr__steps_random(tfr__steps *s, uint32_t memory, uint32_t *out, tfr_
             step->dst = *out;
             step->src = host;
             step->to_device = true;
-            step->bytes = bytes;
+            count_copy(s, step, bytes);
             tfr__steps_touch(s, host, stream);
         }
     }
@@ -401,14 +412,8 @@ static tfr_status copied_buffer(tfr__steps *s, tfr_value v, uint32_t memory, uin
     step->to_device = to_device;
     if (to_device && from != TFR__MEMORY_HOST)
         step->from = tfr__steps_stream_of(s, from);
-    step->bytes = tfr__steps_value_bytes(s->b, v);
+    count_copy(s, step, tfr__steps_value_bytes(s->b, v));
     tfr__steps_touch(s, to_device ? src : *out, stream);
-    s->p->n_copies++;
-    s->p->copy_bytes += step->bytes;
-    if (s->placed) {
-        s->placed->n_copies++;
-        s->placed->copy_bytes += step->bytes;
-    }
     return TFR_OK;
 }
 
