@@ -96,6 +96,28 @@ TEST(a_loss_shown_every_tenth_step_is_copied_then)
     CHECK_STR("", breaches);
 }
 
+TEST(a_view_of_a_constant_is_brought_to_the_device_once)
+{
+    tfr_value x, c;
+    tfr_graph *graph = new_graph(1, &x);
+    tfr_tensor *t = full(2), *in = full(3), *out = NULL;
+    tfr_session_options options = TFR_SESSION_OPTIONS_INIT;
+    tfr_runtime *runtime = accelerator_runtime(NULL, 0);
+    tfr_session *session = NULL;
+    REQUIRE_OK(tfr_graph_add_constant(graph, "c", t, &c, &err), &err);
+    output(graph, binary(graph, "Mul", unary(graph, "Identity", c), x));
+    options.device = "fakeacc:0";
+    options.passes = "none";
+    REQUIRE_OK(tfr_session_create(runtime, graph, &options, &session, &err), &err);
+    REQUIRE_OK(tfr_session_run(session, &in, 1, &out, 1, &err), &err);
+    CHECK_NEAR(6, first_of(out), 0);
+    CHECK_UINT(2, stats_of(session).n_copies);
+    tfr_tensor_release(t);
+    tfr_tensor_release(out);
+    end_session(runtime, graph, session, in);
+    CHECK_STR("", breaches);
+}
+
 TEST(another_choice_takes_no_memory)
 {
     static const uint32_t fetch[] = {0, 1, 2};
@@ -203,6 +225,7 @@ TEST(a_binding_writes_what_is_fetched)
 static const test_case cases[] = {
     CASE(what_is_not_fetched_is_not_copied),
     CASE(a_loss_shown_every_tenth_step_is_copied_then),
+    CASE(a_view_of_a_constant_is_brought_to_the_device_once),
     CASE(another_choice_takes_no_memory),
     CASE(numbers_of_no_output_and_doubles_are_refused),
     CASE(a_failed_run_gives_out_nothing_and_the_next_one_all),

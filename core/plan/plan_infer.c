@@ -379,6 +379,10 @@ tfr_status tfr__build_infer(tfr__build *b, tfr_err *err)
         status = infer_one(b, i, &ends, err);
         if (!status && !ends && node->op->kind == TFR__OP_CONST)
             status = known_output(b, i, err);
+        /* Else each run would bring it to the device where it is read. */
+        if (!status && !ends && node->op->kind == TFR__OP_VIEW &&
+            node->outputs[0] != TFR_VALUE_NONE && b->known[node->inputs[0]])
+            resolve_view(b, node, 0);
         if (status)
             return status;
         if (ends)
