@@ -96,6 +96,35 @@ TEST(a_loss_shown_every_tenth_step_is_copied_then)
     CHECK_STR("", breaches);
 }
 
+/* The output is written all the same, each time into the same memory. */
+TEST(a_training_whose_loss_nobody_fetches_takes_no_memory)
+{
+    static const char *const devices[] = {"naive:0", "fakeacc:0"};
+    static const uint32_t loss = 0;
+    for (size_t d = 0; d < 2; d++) {
+        tfr_session *session = session_over(accelerator_runtime(NULL, 0), training(), devices[d]);
+        tfr_tensor *in = full(1), *out = NULL, *kept = NULL;
+        uint64_t before = 0;
+        for (int k = 0; k < 6; k++) {
+            before = k == 2 ? tfr__alloc_count() : before;
+            REQUIRE_OK(tfr_session_run_fetch(session, &in, 1, NULL, 0, NULL, &err), &err);
+        }
+        CHECK_UINT(before, tfr__alloc_count());
+        /* What is fetched then is the caller's. */
+        for (int k = 6; k < 9; k++) {
+            REQUIRE_OK(tfr_session_run_fetch(session, &in, 1, &loss, k != 7, &out, &err), &err);
+            CHECK(k == 7 || first_of(out) == (float)k);
+            kept = k == 6 ? out : kept;
+        }
+        CHECK_NEAR(6, first_of(kept), 0);
+        tfr_tensor_release(kept);
+        tfr_tensor_release(out);
+        tfr_tensor_release(in);
+        tfr_session_destroy(session);
+        CHECK_STR("", breaches);
+    }
+}
+
 TEST(a_view_of_a_constant_is_brought_to_the_device_once)
 {
     tfr_value x, c;
@@ -225,6 +254,7 @@ TEST(a_binding_writes_what_is_fetched)
 static const test_case cases[] = {
     CASE(what_is_not_fetched_is_not_copied),
     CASE(a_loss_shown_every_tenth_step_is_copied_then),
+    CASE(a_training_whose_loss_nobody_fetches_takes_no_memory),
     CASE(a_view_of_a_constant_is_brought_to_the_device_once),
     CASE(another_choice_takes_no_memory),
     CASE(numbers_of_no_output_and_doubles_are_refused),

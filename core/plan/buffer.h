@@ -22,6 +22,7 @@ typedef struct tfr__buffer {
     tfr_shape shape;      /* TENSOR */
     tfr_tensor *tensor;   /* CONSTANT on the host */
     bool unwanted;        /* TENSOR: this run does not make it */
+    bool stays;           /* TENSOR: nobody gets it: the next run has the same one */
     void *address;        /* CONSTANT, ARENA: fixed; others: of this run */
     uint32_t first, last; /* ARENA: steps that use it */
     uint64_t offset;      /* ARENA */

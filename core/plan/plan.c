@@ -204,6 +204,9 @@ void tfr__plan_destroy(tfr__plan *p)
     for (uint32_t i = 0; i < p->n_dims; i++)
         tfr__backend_free(p->dims[i].backend, p->dims[i].backend->transfer_space,
                           p->dims[i].address);
+    for (uint32_t i = 0; i < p->n_buffers; i++)
+        if (p->buffers[i].kind == TFR__BUFFER_TENSOR)
+            tfr_tensor_release(p->buffers[i].tensor);
     for (uint32_t i = 0; i < p->n_known; i++)
         tfr_tensor_release(p->known[i]);
     for (uint32_t i = 0; i < p->n_live_outs; i++)

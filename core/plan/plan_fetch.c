@@ -44,6 +44,8 @@ void tfr__plan_fetch(tfr__plan *p, const bool *wanted)
         bind(p, out);
         if (out->first_step < out->end_step)
             p->buffers[out->buffer].unwanted = skip;
+        else if (!out->known) /* a launch writes it all the same, into what the next one takes */
+            p->buffers[out->buffer].stays = skip;
     }
 }
 

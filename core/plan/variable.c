@@ -55,9 +55,10 @@ tfr_status tfr__variables_init(tfr__variables *vars, tfr__streams *streams, cons
     const size_t n_values = (size_t)graph->n_values + 1;
     *vars = (tfr__variables){.streams = streams, .graph = graph};
     vars->items = tfr__calloc((size_t)graph->n_variables + 1, sizeof *vars->items);
+    vars->fresh = tfr__calloc((size_t)graph->n_variables + 1, sizeof *vars->fresh);
     vars->number = tfr__alloc(n_values * sizeof *vars->number);
     vars->update_of = tfr__alloc(n_values * sizeof *vars->update_of);
-    if (!vars->items || !vars->number || !vars->update_of)
+    if (!vars->items || !vars->fresh || !vars->number || !vars->update_of)
         return tfr_fail(err, TFR_ENOMEM, "out of memory for %u variables", graph->n_variables);
     memset(vars->number, 0xff, n_values * sizeof *vars->number);
     memset(vars->update_of, 0xff, n_values * sizeof *vars->update_of);
@@ -98,6 +99,7 @@ void tfr__variables_finish(tfr__variables *vars)
         tfr_tensor_release(vars->items[i].spare);
     }
     tfr__free(vars->items);
+    tfr__free(vars->fresh);
     tfr__free(vars->number);
     tfr__free(vars->update_of);
     memset(vars, 0, sizeof *vars);

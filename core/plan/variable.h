@@ -43,6 +43,7 @@ typedef struct tfr__variables {
     tfr__variable *items; /* by number in graph->variables */
     int32_t *number;      /* by value: the variable that it is, or -1 */
     int32_t *update_of;   /* by value: the variable that becomes it, or -1 */
+    tfr_tensor **fresh;   /* for the end of a run; NULL between runs */
     uint32_t n;
     uint64_t n_left;  /* homes whose memory was freed */
     uint64_t n_moves; /* states brought from one place to another, since the session began */

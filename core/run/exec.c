@@ -25,9 +25,11 @@ static tfr_status run_bind(tfr__plan *p, tfr__frame *frame, tfr_err *err)
         }
         if (b->unwanted)
             continue;
-        status = tfr__tensor_create_unset((tfr_dtype)b->dtype, &b->shape, &b->tensor, err);
-        if (status)
-            return status;
+        if (!b->tensor) {
+            status = tfr__tensor_create_unset((tfr_dtype)b->dtype, &b->shape, &b->tensor, err);
+            if (status)
+                return status;
+        }
         b->address = b->tensor->data;
     }
     tfr__plan_patch(p);
@@ -70,6 +72,8 @@ static void run_unbind(tfr__plan *p)
 {
     for (uint32_t i = 0; i < p->n_moving; i++) {
         tfr__buffer *b = &p->buffers[p->moving[i]];
+        if (b->stays && b->tensor && atomic_load(&b->tensor->refs) == 1)
+            continue;
         tfr_tensor_release(b->tensor);
         b->tensor = NULL;
     }

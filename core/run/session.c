@@ -242,10 +242,8 @@ static tfr_status update_variables(tfr_session *session, const tfr__frame *frame
 {
     const tfr_graph *g = session->graph;
     tfr__variables *vars = &session->variables;
-    tfr_tensor **fresh = tfr__calloc((size_t)vars->n + 1, sizeof *fresh);
+    tfr_tensor **fresh = vars->fresh;
     tfr_status status = TFR_OK;
-    if (!fresh)
-        return tfr_fail(err, TFR_ENOMEM, "out of memory for %u variables", vars->n);
     for (uint32_t i = 0; !status && i < vars->n; i++) {
         const tfr__value *variable = &g->values[g->variables[i]];
         const tfr_tensor *old = vars->items[i].plain;
@@ -268,8 +266,8 @@ static tfr_status update_variables(tfr_session *session, const tfr__frame *frame
             tfr__variable_set(vars, i, fresh[i]);
         else
             tfr_tensor_release(fresh[i]);
+        fresh[i] = NULL;
     }
-    tfr__free(fresh);
     return status;
 }
 
