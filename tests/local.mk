@@ -139,6 +139,7 @@ unit_tests = \
 	tests/test_tensor \
 	tests/test_timeout \
 	tests/test_trace \
+	tests/test_train_accelerator \
 	tests/test_train_graph \
 	tests/test_train_recorded \
 	tests/test_trainer \
@@ -674,6 +675,11 @@ tests_test_tensor_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_tensor_LDADD = $(TFR_TEST_CORE)
 tests_test_tensor_SOURCES = tests/test_tensor.c
 
+tests_test_train_accelerator_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_train_accelerator_LDADD = $(TFR_TEST_NN)
+tests_test_train_accelerator_SOURCES = tests/session_kit.h tests/test_train_accelerator.c
+tests_test_train_accelerator_DEPENDENCIES = $(TFR_WITH_NN) tests/fakeacc/fakeacc.la
+
 tests_test_train_graph_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) -I$(top_srcdir) $(CUNIT_CFLAGS)
 tests_test_train_graph_LDADD = $(TFR_TEST_NN)
 tests_test_train_graph_SOURCES = tests/session_kit.h tests/test_train_graph.c
@@ -785,6 +791,7 @@ tests_fakeacc_fakeacc_la_SOURCES = \
 	tests/fake/accelerator.h \
 	tests/fake/accelerator_capture.c \
 	tests/fake/accelerator_kernel.c \
+	tests/fake/accelerator_lent.c \
 	tests/fake/accelerator_memory.c \
 	tests/fake/accelerator_profile.c \
 	tests/fake/accelerator_program.c \

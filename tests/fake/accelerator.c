@@ -342,6 +342,7 @@ static int32_t fake_open(const tfr_device_info *info, const tfr_open_options *op
     device->launch_waits = option_number("launch_waits", 0) != 0;
     device->loses_errors = option_number("loses_errors", 0) != 0;
     device->capture = option_number("capture", 1);
+    device->borrows = fake_lender(err) != NULL;
     if (!fake_memory_map(device)) {
         tfr_fail(err, TFR_ENOMEM, "%llu bytes of device memory cannot be mapped",
                  (unsigned long long)device->memory_limit);

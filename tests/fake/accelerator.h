@@ -46,6 +46,8 @@
  *   links         0 = devices exchange through the host alone (1)
  *   uuid          1 = a device's identity is "uuid:N", and "fake:N" is one more (0)
  *   own_bytes     bytes that each kernel takes for itself, as it tells the host (0)
+ *   lender        a plugin for the host's memory, such as the reference: its kernels compute what
+ *                 the accelerator's own do not
  *   domain        a number: memory of device N is of the domain "fake:NUMBER:N" (0 = of none)
  *
  * Two plugins are made of it, fakeacc and fakeacc2, as two libraries come with one driver: with
@@ -65,8 +67,9 @@
 #define FAKE_ALIGNMENT    256
 #define FAKE_MAX_RANK     4
 #define FAKE_MATMUL_MAX_K 1024
-/* A launch has at most two inputs, an output, a workspace or dims, a state of random numbers. */
-#define FAKE_MAX_BLOCKS  5
+#define FAKE_MAX_LENT     16 /* operands of a lent kernel */
+/* Of operands, a workspace or dims, a state of random numbers. */
+#define FAKE_MAX_BLOCKS  (FAKE_MAX_LENT + 2)
 #define FAKE_MAX_SPACES  2 /* behind space 0 */
 #define FAKE_MAX_RECORDS 4096
 
@@ -112,7 +115,8 @@ typedef struct fake_item {
     uint8_t byte;
     tfr_kernel *kernel;
     float *args[3];
-    float *workspace;
+    tfr_arg lent[FAKE_MAX_LENT];
+    void *workspace;
     float scalar; /* what a launch read of a host input */
     const tfr_random_state *random;
     int64_t *dims; /* where a launch writes those of its output */
@@ -165,7 +169,8 @@ typedef enum fake_op {
     FAKE_RELU,
     FAKE_MATMUL,
     FAKE_DROPOUT,
-    FAKE_COMPRESS
+    FAKE_COMPRESS,
+    FAKE_LENT /* by another plugin */
 } fake_op;
 
 struct tfr_kernel {
@@ -185,6 +190,9 @@ struct tfr_kernel {
     bool host_result;   /* launch does it all, in the host's memory */
     int64_t wrong_dims; /* as the option */
     float ratio;        /* of Dropout */
+    tfr_kernel *lent;   /* and of its operands: */
+    uint64_t lent_bytes[FAKE_MAX_LENT];
+    bool is_random;
     uint32_t subsequence;
     uint32_t n_pending;
 };
@@ -218,7 +226,7 @@ struct tfr_plugin_device {
     int64_t wrong_dims;
     int64_t unsteady, saves;
     bool early_waits, links, concurrent;
-    bool ignores_waits, launch_waits, loses_errors;
+    bool ignores_waits, launch_waits, loses_errors, borrows;
     atomic_bool is_inside; /* a thread is in a [device] call */
     /* fake_lock guards everything below; changed is broadcast when anything of it changes. */
     pthread_cond_t changed;
@@ -319,6 +327,19 @@ fake_block *fake_near_block_of(const tfr_plugin_device *device, uint32_t space, 
 /* Are dims where a kernel can write them? Their block is NULL if they are ordinary memory. */
 int32_t fake_resolve_dims(const tfr_plugin_device *device, const char *name, int64_t *dims,
                           int32_t rank, fake_block **block, tfr_err *err);
+
+/* lent kernels */
+/* The plugin of the option "lender", or NULL; the same for the life of the process. */
+const tfr_kernel_facet *fake_lender(tfr_err *err);
+/* The others are for who has a lender. */
+int32_t fake_lent_judge(const tfr_call *call, tfr_answer *answer, tfr_err *err);
+int32_t fake_lent_prepare(const tfr_call *call, const tfr_answer *answer, tfr_kernel *kernel,
+                          tfr_err *err);
+void fake_lent_drop(tfr_kernel *kernel);
+/* With the lock held. */
+int32_t fake_lent_resolve(const tfr_plugin_device *device, const tfr_kernel *kernel,
+                          const tfr_launch *launch, fake_item *item, tfr_err *err);
+void fake_lent_compute(const fake_item *item);
 
 /* queues */
 /* Takes over items that were allocated by malloc, in order. With the lock held. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * accelerator_kernel.c: the six ops of the fake accelerator, on plain float32 of rank 0 to 4.
+ * accelerator_kernel.c: the six ops of the fake accelerator, on plain float32 of rank 0 to 4; what
+ * they do not take may be lent (accelerator_lent.c).
  *   Add, Mul    y = a + b, a * b with NumPy's broadcasting; y may have the memory of an input of
  *               its own shape
  *   Relu        y = max(x, 0), NaN stays; y may have x's memory
@@ -27,6 +28,31 @@ static const struct {
 };
 #define N_OPS (sizeof ops / sizeof ops[0])
 
+enum { MAX_CLAIMS = 1024 };
+
+/* Those of the lender that are not the accelerator's own, from number n on. */
+static uint32_t lent_ops(const tfr_device_info *device, tfr_op_claim *out, uint32_t stride,
+                         uint32_t capacity, uint32_t n, tfr_err *err)
+{
+    const tfr_kernel_facet *lender = fake_lender(err);
+    tfr_op_claim *claims = lender ? calloc(MAX_CLAIMS, sizeof *claims) : NULL;
+    uint32_t n_claims = MAX_CLAIMS;
+    for (uint32_t i = 0; claims && i < MAX_CLAIMS; i++)
+        claims[i].size = sizeof *claims;
+    if (!claims || lender->ops(device, claims, sizeof *claims, &n_claims, err))
+        n_claims = 0;
+    for (uint32_t i = 0; i < n_claims && i < MAX_CLAIMS; i++) {
+        bool is_own = false;
+        for (uint32_t k = 0; k < N_OPS; k++)
+            is_own = is_own || (!claims[i].domain[0] && !strcmp(claims[i].name, ops[k].name));
+        if (!is_own && n < capacity)
+            tfr_list_put(out, stride, capacity, n, &claims[i], sizeof claims[i]);
+        n += !is_own;
+    }
+    free(claims);
+    return n;
+}
+
 static int32_t fake_ops(const tfr_device_info *device, tfr_op_claim *out, uint32_t stride,
                         uint32_t *n, tfr_err *err)
 {
@@ -39,7 +65,7 @@ static int32_t fake_ops(const tfr_device_info *device, tfr_op_claim *out, uint32
                                     .digest = tfr_op_digest("", ops[i].name)};
         tfr_list_put(out, stride, *n, i, &claim, sizeof claim);
     }
-    *n = N_OPS;
+    *n = lent_ops(device, out, stride, *n, N_OPS, err);
     return TFR_OK;
 }
 
@@ -185,9 +211,9 @@ static bool is_host_result(const tfr_plugin_device *device, int op, const tfr_ca
            tfr_operand_elements(tfr_call_output(call, 0)) == 1;
 }
 
-/* Fills answer for a call. A failing status is a breach. */
-static int32_t judge(const tfr_plugin_device *device, const tfr_call *call, tfr_answer *answer,
-                     int *out_op, tfr_err *err)
+/* Fills answer for a call of an own op. A failing status is a breach. */
+static int32_t judge_own(const tfr_plugin_device *device, const tfr_call *call, tfr_answer *answer,
+                         int *out_op, tfr_err *err)
 {
     const int op = find_op(call);
     *out_op = op;
@@ -257,6 +283,18 @@ static int32_t judge(const tfr_plugin_device *device, const tfr_call *call, tfr_
         answer->n_in_place++;
     }
     return TFR_OK;
+}
+
+static int32_t judge(const tfr_plugin_device *device, const tfr_call *call, tfr_answer *answer,
+                     int *out_op, tfr_err *err)
+{
+    const uint32_t size = answer->size;
+    int32_t status = judge_own(device, call, answer, out_op, err);
+    if (status || answer->verdict != TFR_VERDICT_NO || !device->borrows)
+        return status;
+    *answer = (tfr_answer){.size = size};
+    *out_op = FAKE_LENT;
+    return fake_lent_judge(call, answer, err);
 }
 
 static int32_t fake_supports(tfr_plugin_device *device, const tfr_call *call, tfr_answer *answer,
@@ -353,7 +391,10 @@ static int32_t fake_prepare(tfr_plugin_device *device, const tfr_call *call,
         kernel->host_scalar = answer.host_inputs != 0 && !kernel->host_result;
         for (uint32_t i = 0; i < answer.n_in_place; i++)
             kernel->in_place |= UINT64_C(1) << answer.in_place[i].input;
-        set_shapes(kernel, call);
+        if (op == FAKE_LENT)
+            status = fake_lent_prepare(call, &answer, kernel, err);
+        else
+            set_shapes(kernel, call);
         if (op == FAKE_DROPOUT)
             set_dropout(kernel, call, info);
         if (device->unsteady == 3)
@@ -397,6 +438,8 @@ static void fake_drop(tfr_plugin_device *device, tfr_kernel *kernel)
         breach = "whose launch is under way";
     } else {
         *at = kernel->next;
+        if (kernel->op == FAKE_LENT)
+            fake_lent_drop(kernel);
         free(kernel->packed);
         free(kernel);
         if (device->own_bytes)
@@ -507,6 +550,16 @@ static int32_t resolve_random(const tfr_plugin_device *device, const tfr_kernel 
     return TFR_OK;
 }
 
+static int32_t resolve_all(const tfr_plugin_device *device, const tfr_kernel *kernel,
+                           const tfr_launch *launch, fake_item *item, tfr_err *err)
+{
+    void *places[3] = {NULL}; /* of inputs, then the output, in device memory */
+    int32_t status = resolve_args(device, kernel, launch, places, item, err);
+    if (!status)
+        status = resolve_workspace(device, kernel, launch, places, item, err);
+    return status ? status : resolve_random(device, kernel, launch, item, err);
+}
+
 static float element(fake_op op, float a, float b)
 {
     switch (op) {
@@ -541,7 +594,6 @@ static int32_t fake_launch(tfr_plugin_device *device, tfr_queue *queue, tfr_kern
                            const tfr_launch *launch, tfr_err *err)
 {
     const tfr_kernel *known;
-    void *places[3] = {NULL}; /* of inputs, then the output, in device memory */
     if (!queue)
         return fake_breach(err, "launch without a queue on a device that has queues");
     int32_t status = fake_enter_queue(device, queue, err);
@@ -559,17 +611,15 @@ static int32_t fake_launch(tfr_plugin_device *device, tfr_queue *queue, tfr_kern
         status =
             fake_breach(err, "launch of kernel %p, which prepare did not give", (void *)kernel);
     else if (queue->capture &&
-             (kernel->host_result || kernel->host_scalar || kernel->op == FAKE_COMPRESS))
+             (kernel->host_result || kernel->host_scalar || kernel->op >= FAKE_COMPRESS))
         status = fake_breach(err, "launch of %s, which is not capturable, on a queue that captures",
-                             ops[kernel->op].name);
+                             kernel->op == FAKE_LENT ? "a lent kernel" : ops[kernel->op].name);
     else if (kernel->host_result)
         status = launch_on_host(device, kernel, launch, err);
+    else if (kernel->op == FAKE_LENT)
+        status = fake_lent_resolve(device, kernel, launch, item, err);
     else
-        status = resolve_args(device, kernel, launch, places, item, err);
-    if (!status && !kernel->host_result)
-        status = resolve_workspace(device, kernel, launch, places, item, err);
-    if (!status && !kernel->host_result)
-        status = resolve_random(device, kernel, launch, item, err);
+        status = resolve_all(device, kernel, launch, item, err);
     if (!status && !kernel->host_result) {
         item->kind = FAKE_LAUNCH;
         item->kernel = kernel;
@@ -650,7 +700,9 @@ static void compute_compress(const fake_item *item)
 
 void fake_compute(const fake_item *item)
 {
-    if (item->kernel->op == FAKE_COMPRESS)
+    if (item->kernel->op == FAKE_LENT)
+        fake_lent_compute(item);
+    else if (item->kernel->op == FAKE_COMPRESS)
         compute_compress(item);
     else if (item->kernel->op == FAKE_MATMUL)
         compute_matmul(item->kernel, item->args, item->workspace);
