@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Tests of the CUDA backend that need no GPU.
+# Tests of the CUDA backend that need no GPU, and what they have instead of one: a stand-in of the
+# driver, in a folder that nothing but a test puts into LD_LIBRARY_PATH. It is loaded, never linked
+# and never installed, so one rule builds it.
 unit_tests += \
 	tests/cuda/test_abi \
 	$(NULL)
@@ -12,6 +14,41 @@ EXTRA_DIST += \
 
 TFR_CUDA_TEST_INCLUDES = -I$(top_srcdir)/plugins/cuda -I$(top_srcdir)/tests
 
+# ---- the stand-in of the driver ----
+fake_driver_sources = \
+	tests/cuda/driver_call.c \
+	tests/cuda/driver_capture.c \
+	tests/cuda/driver_copy.c \
+	tests/cuda/driver_device.c \
+	tests/cuda/driver_graph.c \
+	tests/cuda/driver_kernel.c \
+	tests/cuda/driver_memory.c \
+	tests/cuda/driver_own_kernels.c \
+	tests/cuda/driver_run.c \
+	tests/cuda/driver_stream.c \
+	tests/cuda/driver_switch.c \
+	$(NULL)
+fake_driver_headers = \
+	plugins/cuda/cuda_abi.h \
+	plugins/cuda/driver.def \
+	plugins/cuda/kernels/cpu_table.h \
+	tests/cuda/driver.h \
+	tests/cuda/fake_driver.h \
+	$(NULL)
+EXTRA_DIST += $(fake_driver_sources) tests/cuda/driver.h tests/cuda/fake_driver.h
+
+tests/cuda/libcuda.so.1: $(fake_driver_sources) $(fake_driver_headers)
+	$(AM_V_at)$(MKDIR_P) tests/cuda
+	$(AM_V_CCLD)files=; for c in $(fake_driver_sources); do \
+	    test -f "$$c" || c='$(srcdir)'/$$c; files="$$files $$c"; \
+	done; \
+	$(CC) $(AM_CPPFLAGS) $(TFR_CUDA_TEST_INCLUDES) $(CPPFLAGS) $(TFR_CFLAGS) $(CFLAGS) \
+	    $(TFR_SANITIZE) -fvisibility=hidden -fPIC -shared $(LDFLAGS) -Wl,-soname,libcuda.so.1 \
+	    -Wl,-z,nodelete -o $@ $$files -lpthread -ldl
+check_DATA += tests/cuda/libcuda.so.1
+CLEANFILES += tests/cuda/libcuda.so.1
+
+# ---- tests ----
 tests_cuda_test_abi_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_CUDA_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_cuda_test_abi_LDADD = $(CUNIT_LIBS)
 tests_cuda_test_abi_SOURCES = tests/cuda/test_abi.c tests/cuda/test_abi_functions.c
