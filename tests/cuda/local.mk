@@ -4,6 +4,10 @@
 # and never installed, so one rule builds it.
 unit_tests += \
 	tests/cuda/test_abi \
+	tests/cuda/test_driver_capture \
+	tests/cuda/test_driver_memory \
+	tests/cuda/test_driver_stream \
+	tests/cuda/test_driver_switches \
 	$(NULL)
 
 EXTRA_DIST += \
@@ -52,3 +56,24 @@ CLEANFILES += tests/cuda/libcuda.so.1
 tests_cuda_test_abi_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_CUDA_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_cuda_test_abi_LDADD = $(CUNIT_LIBS)
 tests_cuda_test_abi_SOURCES = tests/cuda/test_abi.c tests/cuda/test_abi_functions.c
+
+tests_cuda_test_driver_capture_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_CUDA_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_cuda_test_driver_capture_LDADD = $(CUNIT_LIBS) -lpthread -ldl
+tests_cuda_test_driver_capture_SOURCES = tests/cuda/driver_kit.h tests/cuda/test_driver_capture.c
+tests_cuda_test_driver_capture_DEPENDENCIES = tests/cuda/libcuda.so.1
+
+tests_cuda_test_driver_memory_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_CUDA_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_cuda_test_driver_memory_LDADD = $(CUNIT_LIBS) -ldl
+tests_cuda_test_driver_memory_SOURCES = tests/cuda/driver_kit.h tests/cuda/test_driver_memory.c
+tests_cuda_test_driver_memory_DEPENDENCIES = tests/cuda/libcuda.so.1
+
+tests_cuda_test_driver_stream_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_CUDA_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_cuda_test_driver_stream_LDADD = $(CUNIT_LIBS) -ldl
+tests_cuda_test_driver_stream_SOURCES = tests/cuda/driver_kit.h tests/cuda/test_driver_stream.c
+tests_cuda_test_driver_stream_DEPENDENCIES = tests/cuda/libcuda.so.1
+
+tests_cuda_test_driver_switches_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_CUDA_TEST_INCLUDES) \
+	$(CUNIT_CFLAGS)
+tests_cuda_test_driver_switches_LDADD = $(CUNIT_LIBS) -ldl
+tests_cuda_test_driver_switches_SOURCES = tests/cuda/driver_kit.h tests/cuda/test_driver_switches.c
+tests_cuda_test_driver_switches_DEPENDENCIES = tests/cuda/libcuda.so.1
