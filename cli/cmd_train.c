@@ -148,6 +148,8 @@ static const cli_option train_options[] = {
      "how the rate changes, such as cosine:steps=1000,warmup=100; tfrun(1) has them all"},
     {0, "accumulate", "N", CLI_NUMBER, CLI_FIELD(train.accumulate), "none", 1, 1e6,
      "steps whose gradients make one update"},
+    {0, "shards", "N", CLI_NUMBER, CLI_FIELD(train.shards), "none", 1, 1024,
+     "parts of a batch that are summed apart, on which bits depend; default is the threads"},
     {0, "momentum", "M", CLI_REAL, CLI_FIELD(train.momentum), "none", 0, 1, "of sgd"},
     {0, "beta-1", "B", CLI_REAL, CLI_FIELD(train.beta_1), "none", 0, 1, "of adam and adamw"},
     {0, "beta-2", "B", CLI_REAL, CLI_FIELD(train.beta_2), "none", 0, 1, "of adam and adamw"},

@@ -68,6 +68,12 @@ static bool is_used(tfr_session *session, const char *device, const char *backen
     return false;
 }
 
+/* Sums of these do not depend on the threads, if the shards are the same. */
+static bool is_steady(const char *plugin)
+{
+    return strcmp(plugin, "naive") == 0 || strcmp(plugin, "native") == 0;
+}
+
 /* A line for each backend that computes a node. */
 static tfr_status add_backends(lines *l, tfr_runtime *runtime, tfr_session *session, tfr_err *err)
 {
@@ -85,7 +91,7 @@ static tfr_status add_backends(lines *l, tfr_runtime *runtime, tfr_session *sess
             add(l, ", backend %s", backend.plugin);
             add(l, " %s", backend.version);
             snprintf(threads, sizeof threads, ", %u threads\n", (unsigned)device.n_threads);
-            add(l, "%s", device.n_threads ? threads : "\n");
+            add(l, "%s", device.n_threads && !is_steady(backend.plugin) ? threads : "\n");
         }
     }
     return status;
@@ -118,6 +124,9 @@ tfr_status tfr__fit_conditions(tfr_trainer *trainer, const char *more, char *tex
     tfr_session *session = tfr_trainer_session(trainer);
     lines l = {text, 0, n};
     tfr_status status = add_backends(&l, runtime, session, err);
+    char shards[16];
+    snprintf(shards, sizeof shards, "%u", (unsigned)tfr_trainer_shards(trainer));
+    add(&l, "shards %s\n", shards);
     add_instructions(&l, runtime);
     if (!status)
         status = add_kernels(&l, session, err);

@@ -32,6 +32,8 @@ struct tfr_trainer {
     tfr__plateau plateau;
 };
 
+enum { MOST_SHARDS = 1024 };
+
 /* ---- making one ------------------------------------------------------------------------------ */
 
 static tfr_status find_variables(tfr_trainer *t, tfr_err *err)
@@ -46,6 +48,22 @@ static tfr_status find_variables(tfr_trainer *t, tfr_err *err)
         status = tfr_graph_value(t->step_graph, (tfr_value)v, &view, err);
         if (!status && view.role == TFR_ROLE_VARIABLE)
             t->variables[t->n_variables++] = tfr_graph_value_name(t->step_graph, (tfr_value)v);
+    }
+    return status;
+}
+
+/* As given, or one for each thread. */
+static tfr_status find_shards(tfr_runtime *runtime, uint32_t given, uint32_t *out, tfr_err *err)
+{
+    tfr_status status = TFR_OK;
+    *out = given;
+    if (given > MOST_SHARDS)
+        return tfr_fail(err, TFR_EINVAL, "%u shards of a batch, want %d at most", (unsigned)given,
+                        MOST_SHARDS);
+    for (uint32_t d = 0; !status && !*out && d < tfr_runtime_n_devices(runtime); d++) {
+        tfr_device_desc device = {.size = sizeof device};
+        status = tfr_runtime_device(runtime, d, &device, err);
+        *out = device.n_threads < MOST_SHARDS ? device.n_threads : MOST_SHARDS;
     }
     return status;
 }
@@ -78,6 +96,8 @@ static tfr_status create(tfr_trainer *t, tfr_runtime *runtime, tfr_graph *graph,
     s->no_programs = o->no_programs;
     s->deterministic = o->deterministic;
     s->seed = o->seed;
+    if (!status)
+        status = find_shards(runtime, o->shards, &s->shards, err);
     if (!status)
         status = tfr_session_create(runtime, t->step_graph, s, &t->step, err);
     if (!status)
@@ -309,6 +329,11 @@ tfr_session *tfr_trainer_session(tfr_trainer *t)
 tfr_runtime *tfr_trainer_runtime(tfr_trainer *t)
 {
     return t->runtime;
+}
+
+uint32_t tfr_trainer_shards(const tfr_trainer *t)
+{
+    return t->session_options.shards;
 }
 
 tfr_status tfr_trainer_get_variable(tfr_trainer *t, const char *name, tfr_tensor **out,

@@ -142,6 +142,7 @@ unit_tests = \
 	tests/test_train_accelerator \
 	tests/test_train_graph \
 	tests/test_train_recorded \
+	tests/test_train_shards \
 	tests/test_trainer \
 	tests/test_tuning \
 	tests/test_unaligned \
@@ -687,6 +688,10 @@ tests_test_train_graph_SOURCES = tests/session_kit.h tests/test_train_graph.c
 tests_test_train_recorded_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_train_recorded_LDADD = $(TFR_TEST_NN)
 tests_test_train_recorded_SOURCES = tests/session_kit.h tests/test_train_recorded.c tests/train_recorded.h
+
+tests_test_train_shards_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_train_shards_LDADD = $(TFR_TEST_NN)
+tests_test_train_shards_SOURCES = tests/test_train_shards.c
 
 tests_test_trainer_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_trainer_LDADD = $(TFR_TEST_NN)

@@ -26,6 +26,7 @@ typedef struct tfr__plan_env {
     tfr__kernel_env kernel;
     int32_t math_mode;   /* tfr_math_mode */
     uint32_t call_flags; /* of all calls: TFR_CALL_DETERMINISTIC */
+    uint32_t shards;     /* of all calls */
     bool no_fallback;    /* is an error */
     bool no_programs;
     bool no_capture;

@@ -46,6 +46,7 @@ tfr_status tfr__build_call(tfr__build *b, uint32_t i, bool plain, tfr__call *cal
         return status;
     call->call.math_mode = b->env->math_mode;
     call->call.flags = b->env->call_flags;
+    call->call.shards = b->env->shards;
     call->call.subsequence = subsequence(b, node);
     if (state->choice.backend && state->choice.backend->claim_versions)
         call->call.since_version = state->choice.backend->claim_versions[tfr__op_number(node->op)];

@@ -87,6 +87,7 @@ tfr_status tfr__session_create(tfr_runtime *runtime, tfr_graph *graph,
     session->plans.kernel.random.seed = options.seed;
     session->plans.math_mode = math_mode;
     session->plans.call_flags = options.deterministic ? TFR_CALL_DETERMINISTIC : 0;
+    session->plans.shards = options.shards;
     session->loose_shapes = options.loose_shapes != 0;
     session->plans.kernel.preferred = (tfr__pin){-1, -1};
     session->fallback = options.fallback;

@@ -98,7 +98,7 @@ typedef struct tfr_fit_result {
  * validation may be NULL, and so may result, which is as far as the training came after an
  * error, too. With the same options, data and trainer, any row of trainings that were stopped, or
  * killed, and resumed ends with the bits of one that was not, on the same processor, backends and
- * number of threads.
+ * number of shards, and for other backends than naive and native, of threads.
  *
  * A checkpoint that cannot be written gives a warning, and the next one is tried at its time;
  * TFR_EIO is returned if it is the last one, of which the trainer still has the weights, or the

@@ -72,6 +72,11 @@ typedef struct tfr_session_options {
      * not for which reason. Traced runs launch one by one.
      */
     uint32_t no_capture;
+    /*
+     * Parts of the samples that sums over them have (tfr_call in plugin_call.h), which makes bits
+     * independent of the number of threads on backends that follow it; 0 = the backend's choice.
+     */
+    uint32_t shards;
 } tfr_session_options;
 #define TFR_SESSION_OPTIONS_INIT                                                                   \
     {                                                                                              \

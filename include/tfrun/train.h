@@ -89,6 +89,13 @@ typedef struct tfr_train_options {
      * "binary_cross_entropy" are two; also in evaluation. */
     double label_smoothing;
     uint32_t deterministic; /* as of a session */
+    /*
+     * Parts of a batch whose gradients are summed apart, nearly equal ones, and then added in their
+     * order; 0 = as many as the threads of the first CPU device, at most 1024. By the same seed and
+     * shards the backends naive and native compute the same bits on any number of threads; more
+     * threads than shards do not help much.
+     */
+    uint32_t shards;
 } tfr_train_options;
 #define TFR_TRAIN_OPTIONS_INIT                                                                     \
     {                                                                                              \
@@ -152,6 +159,8 @@ TFR_API TFR_MUST_CHECK tfr_status tfr_trainer_graph(tfr_trainer *trainer, tfr_gr
 TFR_API tfr_session *tfr_trainer_session(tfr_trainer *trainer);
 /* That it was made with; lives as long as the trainer. */
 TFR_API tfr_runtime *tfr_trainer_runtime(tfr_trainer *trainer);
+/* What tfr_train_options.shards came to. */
+TFR_API uint32_t tfr_trainer_shards(const tfr_trainer *trainer);
 
 /* All state by name: weights, running statistics, the optimizer's, metrics. tfrun/checkpoint.h
  * keeps it in files. */

@@ -421,14 +421,21 @@ typedef struct native_stages {
     native_wave *waves;
     native_crossing *crossings;
     int n_stages, n_crossings, n_args, shards;
-    int64_t units;                                    /* of each shard */
+    int64_t pieces, units;                            /* of all samples; of each piece */
     uint64_t values, derived, scratch, scratch_bytes; /* in the workspace */
-    uint64_t lanes, lane_bytes;                       /* of shards: memory of units */
+    uint64_t lanes, lane_bytes;                       /* memory of units, for each */
+    int n_lanes;                                      /* shards, or threads if they are fewer */
     uint64_t bytes;                                   /* of all */
 } native_stages;
 
 /* Bases of memory behind the arguments of launch. */
 enum { NATIVE_BASE_VALUES = 1, NATIVE_BASE_DERIVED, NATIVE_BASE_SUMS, NATIVE_BASE_CROSSINGS };
+
+/* Samples of a unit, of which pieces consist, of which shards consist. */
+typedef struct native_shares {
+    int shards;
+    int64_t piece, unit;
+} native_shares;
 
 /* While the steps of stages are made. */
 typedef struct native_staging {
@@ -446,7 +453,7 @@ typedef struct native_staging {
 bool native_wants_stages(const native_ir *ir);
 /* Sets classes of values and stages of items; false: without memory. */
 bool native_find_stages(native_ir *ir);
-int32_t native_make_stages(native_ir *ir, int64_t unit, int shards, native_plan *plan,
+int32_t native_make_stages(native_ir *ir, const native_shares *shares, native_plan *plan,
                            uint64_t *constant_bytes, tfr_err *err);
 void native_end_stages(native_plan *plan);
 void native_run_stages(tfr_plugin_device *device, const native_plan *plan, char *workspace,

@@ -85,7 +85,29 @@ static int32_t make_way(native_ir *ir, int64_t samples, int64_t units, native_pl
 
 /* ---- stages ---- */
 
-enum { MOST_OF_UNIT = 8 };
+enum {
+    MOST_OF_UNIT = 8,
+    LEAST_PIECES = 4 /* of a shard, so that none has a quarter more than another */
+};
+
+/*
+ * Shards: as many as the session wants, else one for each thread. Where they cannot be equal they
+ * are cut between pieces of some samples, which every unit divides. Neither depends on the other
+ * choices, for bits depend on it.
+ */
+static native_shares share_samples(const native_ir *ir)
+{
+    const uint32_t wanted = ir->graph->n_nodes ? native_graph_node(ir->graph, 0)->call->shards : 0;
+    const int64_t n = ir->samples, most = wanted ? (int64_t)wanted : ir->device->threads;
+    native_shares s = {(int)(most < n ? most : n), MOST_OF_UNIT, 0};
+
+    if (n % s.shards == 0)
+        s.piece = n / s.shards;
+    while (n % s.shards != 0 && s.piece > 1 &&
+           (n % s.piece != 0 || n / s.piece < LEAST_PIECES * s.shards))
+        s.piece--;
+    return s;
+}
 
 /* Samples of a unit: those of the blob, or as many as mostly fit the second cache. */
 static int64_t choose_unit(const native_ir *ir, const tfr_compile_options *options, int64_t samples)
@@ -104,19 +126,17 @@ static int64_t choose_unit(const native_ir *ir, const tfr_compile_options *optio
     return unit;
 }
 
-/* Shards share the samples evenly, and units those of a shard. */
 static int32_t make_staged(native_ir *ir, const tfr_compile_options *options, native_plan *plan,
                            native_sharing *l, int64_t *unit_bytes, uint64_t *constant_bytes,
                            tfr_err *err)
 {
-    int shards = ir->device->threads, i;
-    int64_t unit;
+    native_shares shares = share_samples(ir);
+    const int64_t unit = choose_unit(ir, options, shares.piece);
     int32_t status;
+    int i;
 
-    while (ir->samples % shards != 0)
-        shards--;
-    unit = choose_unit(ir, options, ir->samples / shards);
-    status = native_make_stages(ir, unit, shards, plan, constant_bytes, err);
+    shares.unit = unit;
+    status = native_make_stages(ir, &shares, plan, constant_bytes, err);
     if (status != TFR_OK)
         return status;
     memset(l, 0, sizeof *l);

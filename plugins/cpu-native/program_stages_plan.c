@@ -341,7 +341,8 @@ static void lay_out(native_planner *p, uint64_t arena)
     at += (uint64_t)p->ir->device->lanes * g->scratch;
     s->lanes = at;
     s->lane_bytes = native_aligned(arena);
-    s->bytes = at + (uint64_t)s->shards * s->lane_bytes;
+    s->n_lanes = s->shards < p->ir->device->lanes ? s->shards : p->ir->device->lanes;
+    s->bytes = at + (uint64_t)s->n_lanes * s->lane_bytes;
     p->plan->arena_bytes = p->plan->lower_bound = s->bytes;
 }
 
@@ -420,7 +421,7 @@ static bool begin_staging(native_staging *s, const native_ir *ir)
            s->blocks && s->n_blocks && s->sums;
 }
 
-static native_stages *new_stages(const native_ir *ir, int n, int shards, int64_t unit)
+static native_stages *new_stages(const native_ir *ir, int n, const native_shares *shares)
 {
     native_stages *s = calloc(1, sizeof *s);
 
@@ -429,24 +430,26 @@ static native_stages *new_stages(const native_ir *ir, int n, int shards, int64_t
     s->stages = calloc((size_t)n + 1, sizeof *s->stages);
     s->n_stages = n;
     s->n_args = (int)(ir->graph->n_inputs + ir->graph->n_outputs);
-    s->shards = shards;
-    s->units = ir->samples / shards / unit;
+    s->shards = shares->shards;
+    s->pieces = ir->samples / shares->piece;
+    s->units = shares->piece / shares->unit;
     return s;
 }
 
-int32_t native_make_stages(native_ir *ir, int64_t unit, int shards, native_plan *plan,
+int32_t native_make_stages(native_ir *ir, const native_shares *shares, native_plan *plan,
                            uint64_t *constant_bytes, tfr_err *err)
 {
-    native_staging staging = {.shards = shards, .n_stages = count_stages(ir), .unit = unit};
+    native_staging staging = {
+        .shards = shares->shards, .n_stages = count_stages(ir), .unit = shares->unit};
     native_planner p = {.ir = ir, .isa = ir->device->isa, .plan = plan, .err = err};
     int i;
 
     memset(plan, 0, sizeof *plan);
-    plan->samples = unit;
+    plan->samples = shares->unit;
     p.staging = &staging;
     p.item = ir->items;
     p.refs = calloc((size_t)ir->n_values + 1, sizeof *p.refs);
-    plan->stages = new_stages(ir, staging.n_stages, shards, unit);
+    plan->stages = new_stages(ir, staging.n_stages, shares);
     if (!p.refs || !plan->stages || !plan->stages->stages || !begin_staging(&staging, ir))
         p.status = tfr_fail(err, TFR_ENOMEM, "no memory for the values of a program");
     for (i = 0; i < ir->n_items && p.status == TFR_OK; i++)

@@ -69,6 +69,12 @@ typedef struct shards {
     const native_stage *stage;
 } shards;
 
+/* Of all units; n is the end of the last shard. */
+static int64_t first_unit(const native_stages *s, int64_t n)
+{
+    return n * s->pieces / s->shards * s->units;
+}
+
 static void run_shards(void *user, int64_t begin, int64_t end)
 {
     const shards *all = user;
@@ -79,12 +85,13 @@ static void run_shards(void *user, int64_t begin, int64_t end)
     int i;
 
     for (shard = begin; shard < end; shard++) {
-        char *lane = l->workspace + s->lanes + (uint64_t)shard * s->lane_bytes;
+        const uint64_t number = s->n_lanes < s->shards ? lane_of(l->device) : (uint64_t)shard;
+        char *lane = l->workspace + s->lanes + number * s->lane_bytes;
         char *sums = l->workspace + all->stage->sums + (uint64_t)shard * all->stage->sums_bytes;
         memset(sums, 0, (size_t)all->stage->sums_bytes);
         base[0] = lane;
         base[s->n_args + NATIVE_BASE_SUMS] = sums;
-        for (unit = shard * s->units; unit < (shard + 1) * s->units; unit++) {
+        for (unit = first_unit(s, shard); unit < first_unit(s, shard + 1); unit++) {
             set_bases(l, base, unit);
             for (i = all->stage->first; i < all->stage->first + all->stage->n; i++) {
                 const native_run *run = &l->plan->runs[i];

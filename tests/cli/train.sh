@@ -69,6 +69,14 @@ exits 5 "other options are not the same training" train --checkpoint-dir none --
 has "which says what differs" err '"learning rate default" then, "learning rate 0.5" now$'
 exits 0 "but may go on" train --checkpoint-dir none --resume --learning-rate .5 --threads 1
 has "with a warning" err 'tfrun: warning: from here on the bits may differ'
+exits 0 "shards are cut from batches" train --epochs 1 --shards 3 --threads 1 --device naive:0 \
+    --checkpoint-dir shards --limit-steps 3
+exits 0 "and go on with other threads" train --epochs 1 --shards 3 --device naive:0 \
+    --checkpoint-dir shards --resume=exact
+exits 5 "but not as another number of shards" train --epochs 2 --shards 4 --device naive:0 \
+    --checkpoint-dir shards --resume=exact
+has "which is told" err '"shards 3" then, "shards 4" now$'
+exits 2 "no shards" train --shards 0
 printf 'no more' >"parts/step-00000099.safetensors"
 exits 0 "a checkpoint that is torn is left out" train --checkpoint-dir parts --resume --epochs 4
 has "with a warning" err 'warning: parts/step-00000099.safetensors: '

@@ -108,7 +108,12 @@ typedef struct tfr_call {
     int32_t math_mode;    /* tfr_math_mode */
     uint32_t subsequence; /* of random numbers: the node's own (plugin_random.h) */
     uint32_t flags;       /* TFR_CALL_... */
-    uint32_t reserved;
+    /*
+     * Parts of the samples that a sum over them has: each is summed in the order of its samples,
+     * then the parts are added in theirs, so that bits depend on it, and not on threads. 0 = the
+     * backend's choice, for those that sum otherwise, too.
+     */
+    uint32_t shards;
 } tfr_call;
 
 /* ---- reading a call ---- */
