@@ -46,6 +46,7 @@ typedef struct cli_settings {
 /* Of train. Numbers that were not given are -1, texts NULL. */
 typedef struct cli_training {
     const char *data, *model, *loss, *optimizer, *schedule, *freeze;
+    const char *loss_scale, *class_weights;
     const char *checkpoints, *export, *log, *plot;
     int64_t epochs, batch, limit, checkpoint_every, keep, log_every, accumulate, shards;
     double rate, momentum, beta_1, beta_2, epsilon, decay, clip_value, clip_norm;

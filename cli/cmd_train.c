@@ -140,6 +140,11 @@ static const cli_option train_options[] = {
     {0, "loss", "NAME", CLI_TEXT, CLI_FIELD(train.loss), "none", 0, 0,
      "softmax_cross_entropy, binary_cross_entropy or mse; default is the first one for classes, "
      "else the last"},
+    {0, "class-weights", "W,W,...", CLI_TEXT, CLI_FIELD(train.class_weights), "none", 0, 0,
+     "by what the loss is multiplied where a sample is of class 0, 1, ..., such as 1,1,2.5"},
+    {0, "loss-scale", "HOW", CLI_TEXT, CLI_FIELD(train.loss_scale), "none|dynamic", 0, 0,
+     "for gradients in float16: dynamic, dynamic:S that begins with S, S that stays, or none; "
+     "default is dynamic if the model computes in float16"},
     {0, "optimizer", "NAME", CLI_TEXT, CLI_FIELD(train.optimizer), "adam|adamw|sgd", 0, 0,
      "adam, the default, adamw or sgd"},
     {0, "learning-rate", "R", CLI_REAL, CLI_FIELD(train.rate), "none", 0, 1e6,

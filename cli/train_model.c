@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* train_model.c: from the options of `tfrun train` to data and a trainer that fit together. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <core/base/writer.h>
@@ -149,6 +150,17 @@ static void add_number(cli_train_job *j, const char *name, double value)
     add_text(j, name, value < 0 ? NULL : text);
 }
 
+/* As they are given, or where that is too long a sum of it (FNV-1a). */
+static void add_weights(cli_train_job *j, const char *weights)
+{
+    uint64_t sum = 14695981039346656037u;
+    char text[40];
+    for (const char *c = weights; c && *c; c++)
+        sum = (sum ^ (unsigned char)*c) * 1099511628211u;
+    snprintf(text, sizeof text, "%016llx", (unsigned long long)sum);
+    add_text(j, "class weights", weights && strlen(weights) > 100 ? text : weights);
+}
+
 /* The options on which the weights depend; seeds are in checkpoints anyway. */
 static void note_conditions(cli_train_job *j)
 {
@@ -166,15 +178,61 @@ static void note_conditions(cli_train_job *j)
     add_number(j, "weight decay", o->decay);
     add_number(j, "clip value", o->clip_value);
     add_number(j, "clip norm", o->clip_norm);
+    add_text(j, "loss scale", o->loss_scale);
+    add_weights(j, o->class_weights);
     add_text(j, "math mode", j->args->math_mode);
     add_text(j, "augmentation", o->augment ? "on" : "off");
     add_text(j, "order", o->no_shuffle ? "as it is" : "shuffled");
+}
+
+/* none, S, dynamic, dynamic:S */
+static tfr_status read_loss_scale(const char *text, tfr_train_options *t, tfr_err *err)
+{
+    const bool dynamic = strncmp(text, "dynamic", 7) == 0 && (!text[7] || text[7] == ':');
+    const char *number = !dynamic ? text : text[7] ? text + 8 : "32768";
+    char *end;
+    t->loss_scale = strcmp(text, "none") == 0 ? 0 : strtod(number, &end);
+    t->fixed_loss_scale = !dynamic;
+    if (t->loss_scale == 0 && strcmp(text, "none") == 0)
+        return TFR_OK;
+    if (end == number || *end || !(t->loss_scale > 0))
+        return tfr_fail(err, TFR_EINVAL,
+                        "--loss-scale takes none, dynamic, dynamic:S or a number above 0, not "
+                        "\"%s\"",
+                        text);
+    return TFR_OK;
+}
+
+/* Numbers with commas between them; the caller frees them. */
+static tfr_status read_class_weights(const char *text, float **out, uint32_t *n, tfr_err *err)
+{
+    float *weights = malloc((strlen(text) + 1) * sizeof *weights);
+    const char *at = text;
+    if (!weights)
+        return tfr_fail(err, TFR_ENOMEM, "no memory for the weights of classes");
+    for (*n = 0;; at++) {
+        char *end;
+        weights[(*n)++] = strtof(at, &end);
+        if (end == at || (*end && *end != ',')) {
+            free(weights);
+            return tfr_fail(err, TFR_EINVAL,
+                            "--class-weights takes numbers with commas between them, not \"%s\"",
+                            text);
+        }
+        at = end;
+        if (!*at)
+            break;
+    }
+    *out = weights;
+    return TFR_OK;
 }
 
 static tfr_status make_trainer(cli_train_job *j, tfr_err *err)
 {
     const cli_training *o = &j->args->train;
     tfr_train_options t = TFR_TRAIN_OPTIONS_INIT;
+    float *weights = NULL;
+    tfr_status status = TFR_OK;
     t.defaults = o->defaults == 2 ? TFR_NET_TORCH : TFR_NET_KERAS;
     t.loss = o->loss;
     if (!o->loss && !tfr_dataset_classes(j->data))
@@ -200,7 +258,15 @@ static tfr_status make_trainer(cli_train_job *j, tfr_err *err)
     t.deterministic = j->args->deterministic;
     j->has_accuracy = !t.loss || strcmp(t.loss, CROSS_LOSS) == 0;
     note_conditions(j);
-    return tfr_trainer_create(j->runtime, j->graph, &t, &j->trainer, err);
+    if (o->loss_scale)
+        status = read_loss_scale(o->loss_scale, &t, err);
+    if (!status && o->class_weights)
+        status = read_class_weights(o->class_weights, &weights, &t.n_class_weights, err);
+    t.class_weights = weights;
+    if (!status)
+        status = tfr_trainer_create(j->runtime, j->graph, &t, &j->trainer, err);
+    free(weights);
+    return status;
 }
 
 /* What is written at the end only is tried first. */

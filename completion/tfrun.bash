@@ -137,6 +137,14 @@ _tfrun() {
         COMPREPLY=()
         return
         ;;
+    --class-weights)
+        COMPREPLY=()
+        return
+        ;;
+    --loss-scale)
+        COMPREPLY=($(compgen -W 'none dynamic' -- "$cur"))
+        return
+        ;;
     --optimizer)
         COMPREPLY=($(compgen -W 'adam adamw sgd' -- "$cur"))
         return
@@ -291,7 +299,7 @@ _tfrun() {
         ops) options+=' --backend' ;;
         inspect) options+=' --nodes' ;;
         run) options+=' --input --output --device --backend --fallback --passes --math-mode --deterministic --programs --capture --log-device-placement --random-inputs --shape --runs --timeout --trace' ;;
-        train) options+=' --data --model --epochs --batch-size --limit-steps --seed --no-shuffle --augment --loss --optimizer --learning-rate --schedule --accumulate --shards --momentum --beta-1 --beta-2 --epsilon --weight-decay --clip-value --clip-norm --defaults --freeze --checkpoint-dir --checkpoint-every --keep --resume --export --log-dir --log-every --plot --device --backend --fallback --math-mode --deterministic --programs' ;;
+        train) options+=' --data --model --epochs --batch-size --limit-steps --seed --no-shuffle --augment --loss --class-weights --loss-scale --optimizer --learning-rate --schedule --accumulate --shards --momentum --beta-1 --beta-2 --epsilon --weight-decay --clip-value --clip-norm --defaults --freeze --checkpoint-dir --checkpoint-every --keep --resume --export --log-dir --log-every --plot --device --backend --fallback --math-mode --deterministic --programs' ;;
         profile) options+=' --input --device --backend --fallback --programs --passes --math-mode --deterministic --random-inputs --shape --runs --by --trace' ;;
         explain) options+=' --device --backend --fallback --programs --capture --passes --math-mode --deterministic --input --random-inputs --shape' ;;
         optimize) options+=' --passes --opset --fold-shapes --check --rtol --atol --input --random-inputs --shape --device --backend' ;;

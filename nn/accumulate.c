@@ -113,6 +113,7 @@ tfr_value tfr__accumulate(tfr__kit *kit, const tfr__optimizer *o, tfr_value scal
         fails = tfr__kit_op2(kit, "And", when, fails);
         finite = tfr__kit_op2(kit, "And", when, finite);
     }
-    move_scale(kit, scale, finite, fails);
+    if (!o->is_fixed)
+        move_scale(kit, scale, finite, fails);
     return finite;
 }

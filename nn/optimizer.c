@@ -33,6 +33,7 @@ tfr_status tfr__optimizer_init(tfr__optimizer *o, const tfr_train_options *optio
         .is_scheduled = options->schedule != NULL,
         .accumulate = options->accumulate ? options->accumulate : 1,
         .loss_scale = options->loss_scale,
+        .is_fixed = options->fixed_loss_scale != 0,
         .rate = given(options->learning_rate, kind == TFR__SGD && !torch ? 1e-2 : 1e-3),
         .momentum = given(options->momentum, 0),
         .beta_1 = given(options->beta_1, .9),

@@ -31,7 +31,10 @@ typedef struct tfr__train_model {
     tfr_value scores; /* that the loss takes */
     tfr__loss loss;
     double smoothing;       /* of targets */
+    tfr_tensor *weights;    /* of classes, or NULL */
+    bool by_weights;        /* the loss is a mean by them, not by the number of targets */
     tfr_value_type targets; /* of what the loss compares them with */
+    int64_t n_classes;      /* TFR__LOSS_SOFTMAX; -1 = not known */
 } tfr__train_model;
 
 /* The optimizer's numbers, none of them a default any more. */
@@ -41,6 +44,7 @@ typedef struct tfr__optimizer {
     double rate, momentum, beta_1, beta_2, epsilon, decay, clip_value, clip_norm, clip_norm_each;
     int64_t accumulate; /* runs for an update */
     double loss_scale;  /* to begin with; 0 = none, negative = what the graph wants */
+    bool is_fixed;      /* that scale */
 } tfr__optimizer;
 
 /* Variables of a step beside the model's own. */

@@ -13,6 +13,19 @@ static tfr_value times(tfr__kit *kit, tfr_value v, double factor)
     return tfr__kit_op2(kit, "Mul", v, tfr__kit_scalar(kit, TFR_DTYPE_F32, factor));
 }
 
+/* The same with -w[class] log p[class]. */
+static tfr_value weighted_entropy(tfr__kit *kit, const tfr__train_model *m, tfr_value scores,
+                                  tfr_value targets)
+{
+    const tfr_attr none[] = {TFR_SET_STRING("reduction", "none")};
+    tfr_value in[] = {scores, targets, TFR_VALUE_NONE}, out[2];
+    if (!kit->status)
+        kit->status =
+            tfr_graph_add_constant(kit->graph, "loss.weights", m->weights, &in[2], kit->err);
+    tfr__kit_nodes(kit, "SoftmaxCrossEntropyLoss", in, 3, none, m->by_weights ? 0 : 1, out, 2);
+    return m->by_weights ? out[0] : mean(kit, out[0]);
+}
+
 /* The mean of -log p[class], and with s of smoothing (1 - s) of it and s times that of all classes;
  * the gradient reads log_prob. */
 static tfr_value cross_entropy(tfr__kit *kit, double smoothing, bool trains, tfr_value scores,
@@ -34,6 +47,8 @@ tfr_value tfr__train_add_loss(tfr__kit *kit, const tfr__train_model *m, bool tra
     kit->scope = "loss";
     switch (m->loss) {
     case TFR__LOSS_SOFTMAX:
+        if (trains && m->weights)
+            return weighted_entropy(kit, m, scores, targets);
         return cross_entropy(kit, m->smoothing, trains, scores, targets);
     case TFR__LOSS_SIGMOID: /* -y log s(x) - (1 - y) log(1 - s(x)) = softplus(x) - x y */
         if (m->smoothing > 0)

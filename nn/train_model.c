@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* train_model.c: what of a given graph is trained, and what its loss compares. */
+#include <float.h>
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
@@ -162,6 +163,7 @@ static tfr_status find_targets(tfr__train_model *m, tfr_err *err)
                         "the scores \"%s\" of graph \"%s\" have %d dims: no batch, or no classes",
                         tfr_graph_value_name(m->graph, m->scores), tfr_graph_name(m->graph),
                         (int)scores.rank);
+    m->n_classes = scores.rank_known ? scores.dims[1] : -1;
     m->targets =
         (tfr_value_type){.size = sizeof m->targets,
                          .dtype = m->loss == TFR__LOSS_SOFTMAX ? TFR_DTYPE_I64 : TFR_DTYPE_F32,
@@ -170,6 +172,29 @@ static tfr_status find_targets(tfr__train_model *m, tfr_err *err)
         if (i != 1 || m->loss != TFR__LOSS_SOFTMAX)
             m->targets.dims[m->targets.rank++] = scores.dims[i] >= 0 && i ? scores.dims[i] : -1;
     return TFR_OK;
+}
+
+static tfr_status take_weights(tfr__train_model *m, const tfr_train_options *o, tfr_err *err)
+{
+    const tfr_shape shape = {1, {o->n_class_weights}};
+    tfr_status status;
+    if (m->loss != TFR__LOSS_SOFTMAX)
+        return tfr_fail(err, TFR_EINVAL, "the loss \"%s\" has no classes to weigh", o->loss);
+    if (m->smoothing > 0)
+        return tfr_fail(err, TFR_EINVAL, "weights of classes and label smoothing at once");
+    if (m->n_classes >= 0 && m->n_classes != o->n_class_weights)
+        return tfr_fail(err, TFR_EINVAL, "%u weights of classes for scores of %lld classes",
+                        (unsigned)o->n_class_weights, (long long)m->n_classes);
+    for (uint32_t i = 0; i < o->n_class_weights; i++)
+        if (!(o->class_weights[i] >= 0 && o->class_weights[i] <= FLT_MAX))
+            return tfr_fail(err, TFR_EINVAL, "weight %u of classes is %g, want 0 or more",
+                            (unsigned)i, (double)o->class_weights[i]);
+    m->by_weights = o->defaults == TFR_NET_TORCH;
+    status = tfr_tensor_create(TFR_DTYPE_F32, &shape, &m->weights, err);
+    if (!status)
+        memcpy(tfr_tensor_data(m->weights), o->class_weights,
+               o->n_class_weights * sizeof *o->class_weights);
+    return status;
 }
 
 tfr_status tfr__train_model_init(tfr__train_model *m, tfr_graph *graph, const tfr_train_options *o,
@@ -206,11 +231,14 @@ tfr_status tfr__train_model_init(tfr__train_model *m, tfr_graph *graph, const tf
     status = init_parts(m, o->freeze, err);
     if (!status)
         status = find_scores(m, losses[number].last, err);
-    return status ? status : find_targets(m, err);
+    if (!status)
+        status = find_targets(m, err);
+    return status || !o->class_weights ? status : take_weights(m, o, err);
 }
 
 void tfr__train_model_finish(tfr__train_model *m)
 {
     free(m->parts);
+    tfr_tensor_release(m->weights);
     tfr_graph_release(m->graph);
 }

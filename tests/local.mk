@@ -32,6 +32,7 @@ unit_tests = \
 	tests/test_building \
 	tests/test_cache_file \
 	tests/test_checkpoint \
+	tests/test_class_weights \
 	tests/test_cli_text \
 	tests/test_comm \
 	tests/test_compare \
@@ -278,6 +279,10 @@ tests_test_curves_SOURCES = tests/temp_path.h tests/test_curves.c
 tests_test_checkpoint_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) -I$(top_srcdir) $(CUNIT_CFLAGS)
 tests_test_checkpoint_LDADD = $(TFR_TEST_NN)
 tests_test_checkpoint_SOURCES = tests/session_kit.h tests/temp_path.h tests/test_checkpoint.c
+
+tests_test_class_weights_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) -I$(top_srcdir) $(CUNIT_CFLAGS)
+tests_test_class_weights_LDADD = $(TFR_TEST_NN)
+tests_test_class_weights_SOURCES = tests/session_kit.h tests/test_class_weights.c
 
 tests_test_cli_text_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) -I$(top_srcdir)/cli \
 	$(CUNIT_CFLAGS)

@@ -225,6 +225,25 @@ TEST(the_scale_doubles_after_2000_updates_in_a_row)
     tfr_trainer_destroy(trainer);
 }
 
+TEST(a_fixed_scale_stays)
+{
+    tfr_train_options o = TFR_TRAIN_OPTIONS_INIT;
+    tfr_trainer *trainer, *other;
+    o.loss_scale = 8;
+    other = trainer_of(&o);
+    o.fixed_loss_scale = 1;
+    trainer = trainer_of(&o);
+    CHECK(!has(trainer, "loss_scale.good"));
+    step(trainer, 0, BATCH);
+    step(other, 0, BATCH);
+    bad_step(trainer);
+    CHECK(scale(trainer) == 8);
+    CHECK_INT(1, updates(trainer));
+    CHECK(difference(trainer, other) == 0);
+    tfr_trainer_destroy(trainer);
+    tfr_trainer_destroy(other);
+}
+
 TEST(one_bad_step_of_several_spoils_their_update_alone)
 {
     tfr_train_options o = TFR_TRAIN_OPTIONS_INIT;
@@ -320,6 +339,7 @@ static const test_case cases[] = {
     CASE(a_loss_scale_changes_no_bit_of_what_is_finite),
     CASE(gradients_that_are_not_finite_leave_weights_and_halve_the_scale),
     CASE(the_scale_doubles_after_2000_updates_in_a_row),
+    CASE(a_fixed_scale_stays),
     CASE(one_bad_step_of_several_spoils_their_update_alone),
     CASE(small_gradients_of_a_graph_in_float16_live_by_its_scale),
 };

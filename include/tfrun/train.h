@@ -82,7 +82,8 @@ typedef struct tfr_train_options {
     /*
      * By what the loss is multiplied, and gradients divided, so that small ones do not vanish in
      * float16; 0 = not, negative = 32768 if the graph computes in float16. Where gradients are not
-     * finite, the update is left out and the scale halved; after 2000 updates it is doubled.
+     * finite, the update is left out and the scale halved; after 2000 updates it is doubled. Both
+     * only if fixed_loss_scale is 0.
      */
     double loss_scale;
     /* s in [0, 1): targets are (1 - s) of what is given and s of the same for all classes, which in
@@ -96,6 +97,14 @@ typedef struct tfr_train_options {
      * threads than shards do not help much.
      */
     uint32_t shards;
+    uint32_t fixed_loss_scale; /* not 0: it stays; bad updates are left out all the same */
+    /*
+     * "softmax_cross_entropy": by what the loss of a target is multiplied, for each class; NULL =
+     * 1. The loss of a batch is the sum by the number of targets, for TFR_NET_TORCH by the sum of
+     * their weights. Not in evaluation, nor together with label_smoothing. Copied.
+     */
+    const float *class_weights;
+    uint32_t n_class_weights;
 } tfr_train_options;
 #define TFR_TRAIN_OPTIONS_INIT                                                                     \
     {                                                                                              \

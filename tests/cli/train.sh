@@ -42,6 +42,19 @@ exits 0 "numbers of the optimizer are taken" train --epochs 1 --optimizer adamw 
     --learning-rate .01 --beta-1 .8 --beta-2 .99 --epsilon 1e-6 --weight-decay .01 \
     --clip-norm 1 --clip-value .5 --no-shuffle --loss softmax_cross_entropy --math-mode strict
 
+exits 0 "losses are weighed and scaled" train --epochs 1 --class-weights 1,1,2,1,1,1,1,.5,1,1 \
+    --loss-scale 1024 --checkpoint-dir weighed
+exits 5 "which a training goes on with" train --epochs 2 --class-weights 1,1,2,1,1,1,1,1,1,1 \
+    --loss-scale 1024 --checkpoint-dir weighed --resume=exact
+has "or says what differs" err '"class weights 1,1,2,1,1,1,1,.5,1,1" then, "class weights 1,1,2,1,1,1,1,1,1,1" now$'
+exits 0 "a scale may move" train --epochs 1 --loss-scale dynamic:64 --limit-steps 1
+exits 5 "a scale is a number" train --loss-scale 12x
+has "which is told" err '[-]-loss-scale takes none, dynamic, dynamic:S or a number above 0, not "12x"$'
+exits 5 "weights are numbers" train --class-weights 1,,2
+has "which is told" err '[-]-class-weights takes numbers with commas between them, not "1,,2"$'
+exits 5 "there are as many as classes" train --class-weights 1,2
+has "which is told" err '2 weights of classes for scores of 10 classes$'
+
 # ---- JSON ----
 exits 0 "events are objects" train --epochs 1 --json --checkpoint-dir json --log-every 3
 claim "one a line" sh -c '! grep -v "^{\"schema\":\"tfrun.train/1\",\"event\":\"[a-z]*\",.*}$" out'
