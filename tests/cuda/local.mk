@@ -10,6 +10,10 @@ unit_tests += \
 	tests/cuda/test_driver_switches \
 	$(NULL)
 
+shell_tests += \
+	tests/cuda/listing.sh \
+	$(NULL)
+
 EXTRA_DIST += \
 	plugins/cuda/cuda_abi.h \
 	plugins/cuda/driver.def \

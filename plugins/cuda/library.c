@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * library.c: see library.h. Holds every dlopen of this backend. Who opens a library says so in the
+ * log, as TensorFlow's loader does, and who does not find one says which names it tried, what needs
+ * it and what brings it.
+ */
+#include "library.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <tfrun/fail.h>
+
+#include "host.h"
+
+#define DRIVER_FILE "libcuda.so.1"
+#define MAX_NAMES   3
+
+/* The loader looks for it before anything of ours runs: a machine without a driver costs nothing.
+ */
+TFR_PLUGIN_OPENS("libcuda.so.1");
+TFR_PLUGIN_MAY_OPEN("libcublasLt.so.13");
+TFR_PLUGIN_MAY_OPEN("libcudnn.so.9");
+TFR_PLUGIN_MAY_OPEN("libnccl.so.2");
+
+cuda_driver_table cuda_driver;
+
+static pthread_mutex_t library_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* ---- opening a file -------------------------------------------------------------------------- */
+
+/* In the folder of the option library-path first, where CUDA was installed out of the way. */
+static void *open_file(const char *name)
+{
+    char folder[1024], path[1200];
+    void *library = NULL;
+    const int32_t length =
+        cuda_host->option ? cuda_host->option("cuda", "library-path", folder, sizeof folder) : -1;
+
+    if (length > 0 && length < (int32_t)sizeof folder) {
+        snprintf(path, sizeof path, "%s/%s", folder, name);
+        library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    }
+    return library ? library : dlopen(name, RTLD_NOW | RTLD_LOCAL);
+}
+
+/* dlsym's answer as a function; POSIX says that this way works, ISO C knows none. */
+static bool find(void *library, const char *name, void *table, size_t offset)
+{
+    void *address = dlsym(library, name);
+
+    memcpy((char *)table + offset, &address, sizeof address);
+    return address != NULL;
+}
+
+/* ---- the driver ------------------------------------------------------------------------------ */
+
+typedef struct driver_function {
+    const char *name;
+    size_t offset;
+    bool required;
+    int since;
+    const char *who;
+} driver_function;
+
+static const driver_function driver_functions[] = {
+#define X(name, required, since, who)                                                              \
+    {#name, offsetof(cuda_driver_table, name), required, since, who},
+#include "driver.def"
+#undef X
+};
+
+static int32_t find_driver_functions(void *library, cuda_driver_table *table, tfr_err *err)
+{
+    for (size_t i = 0; i < sizeof driver_functions / sizeof driver_functions[0]; i++) {
+        const driver_function *f = &driver_functions[i];
+        if (!find(library, f->name, table, f->offset) && f->required)
+            return tfr_fail(err, TFR_EDEVICE,
+                            DRIVER_FILE " has no %s of CUDA %d.%d, needed by %s; install NVIDIA "
+                                        "driver " CUDA_OLDEST_FOR " or newer",
+                            f->name, f->since / 1000, f->since % 1000 / 10, f->who);
+    }
+    return TFR_OK;
+}
+
+static int32_t start_driver(cuda_driver_table *table, tfr_err *err)
+{
+    int version = 0;
+    tfr_cu_result result = table->cuDriverGetVersion(&version);
+
+    if (result == TFR_CU_SUCCESS && version < CUDA_OLDEST)
+        return tfr_fail(err, TFR_EDEVICE,
+                        "the NVIDIA driver knows CUDA %d.%d, and 12.0 is needed; install "
+                        "driver " CUDA_OLDEST_FOR " or newer",
+                        version / 1000, version % 1000 / 10);
+    if (result == TFR_CU_SUCCESS)
+        result = table->cuInit(0);
+    if (result == TFR_CU_SUCCESS) {
+        table->version = version;
+        return TFR_OK;
+    }
+    /* Its texts are asked for by way of the table, which is not ready yet. */
+    return cuda_fail_starting(err, result, table->cuGetErrorName, table->cuGetErrorString);
+}
+
+static int32_t open_driver(tfr_err *err)
+{
+    cuda_driver_table table;
+    void *library;
+    int32_t status;
+
+    memset(&table, 0, sizeof table);
+    errno = 0;
+    library = open_file(DRIVER_FILE);
+    if (!library) {
+        const int error = errno;
+        const char *why = dlerror();
+        if (tfr_dlopen_code(error, why, TFR_ENOTFOUND) == TFR_ENOMEM)
+            return tfr_fail(err, TFR_ENOMEM, "no memory to open the NVIDIA driver: %s",
+                            why ? why : DRIVER_FILE);
+        return tfr_fail(err, TFR_ENOTFOUND,
+                        "the NVIDIA driver does not open: %s; install driver " CUDA_OLDEST_FOR
+                        " or newer (on Debian: apt install nvidia-driver libcuda1)",
+                        why ? why : DRIVER_FILE);
+    }
+    status = find_driver_functions(library, &table, err);
+    if (status == TFR_OK)
+        status = start_driver(&table, err);
+    if (status != TFR_OK)
+        return status; /* it stays open: it may have threads by now */
+    cuda_driver = table;
+    cuda_log(TFR_LOG_INFO, "opened CUDA library " DRIVER_FILE ", CUDA %d.%d", table.version / 1000,
+             table.version % 1000 / 10);
+    return TFR_OK;
+}
+
+int32_t cuda_driver_open(tfr_err *err)
+{
+    int32_t status = TFR_OK;
+
+    pthread_mutex_lock(&library_lock);
+    if (!cuda_driver.version)
+        status = open_driver(err);
+    pthread_mutex_unlock(&library_lock);
+    return status;
+}
+
+/* ---- libraries beside the driver ------------------------------------------------------------- */
+
+typedef struct library_name {
+    int cuda; /* the version of CUDA that it was made for, which the driver has to know; 0 = any */
+    const char *file;
+} library_name;
+
+typedef struct library_function {
+    const char *name;
+    bool required;
+} library_function;
+
+static const library_function cublaslt_functions[] = {
+#define X(name, required, since, who) {#name, required},
+#include "cublaslt.def"
+#undef X
+};
+static const library_function cudnn_functions[] = {
+#define X(name, required, since, who) {#name, required},
+#include "cudnn.def"
+#undef X
+};
+static const library_function nccl_functions[] = {
+#define X(name, required, since, who) {#name, required},
+#include "nccl.def"
+#undef X
+};
+
+#define FUNCTIONS(list) list, sizeof list / sizeof list[0]
+
+static const struct {
+    const char *title;
+    const char *who;  /* needs it */
+    const char *step; /* that brings it */
+    library_name names[MAX_NAMES];
+    const library_function *functions;
+    size_t n_functions;
+} libraries[CUDA_N_LIBRARIES] = {
+    [CUDA_CUBLASLT] = {"cuBLASLt",
+                       "large matrix products need it",
+                       "install NVIDIA's libcublas-13-0 or libcublas-12-0, or set "
+                       "cuda.library-path",
+                       {{13000, "libcublasLt.so.13"}, {12000, "libcublasLt.so.12"}},
+                       FUNCTIONS(cublaslt_functions)},
+    [CUDA_CUDNN] = {"cuDNN",
+                    "fast convolutions need it",
+                    "install NVIDIA's libcudnn9-cuda-13 or libcudnn9-cuda-12, or set "
+                    "cuda.library-path",
+                    {{0, "libcudnn.so.9"}},
+                    FUNCTIONS(cudnn_functions)},
+    [CUDA_NCCL] = {"NCCL",
+                   "training on several GPUs needs it",
+                   "install NVIDIA's libnccl2, or set cuda.library-path",
+                   {{0, "libnccl.so.2"}},
+                   FUNCTIONS(nccl_functions)},
+};
+
+static struct {
+    void *library;
+    const char *file; /* of names */
+    bool is_tried;
+    char why[512]; /* not */
+} opened[CUDA_N_LIBRARIES];
+
+/* Whether all functions are there; else the sentence says which is not. */
+static bool has_functions(cuda_library_id id, const char *file, void *library)
+{
+    for (size_t i = 0; i < libraries[id].n_functions; i++) {
+        const library_function *f = &libraries[id].functions[i];
+        if (f->required && !dlsym(library, f->name)) {
+            snprintf(opened[id].why, sizeof opened[id].why, "%s has no %s; %s", file, f->name,
+                     libraries[id].step);
+            return false;
+        }
+    }
+    return true;
+}
+
+static void try_library(cuda_library_id id)
+{
+    char tried[256] = "";
+    size_t used = 0;
+
+    for (int i = 0; i < MAX_NAMES && libraries[id].names[i].file; i++) {
+        const library_name *name = &libraries[id].names[i];
+        void *library;
+        if (name->cuda > cuda_driver.version / 1000 * 1000) {
+            used += (size_t)snprintf(tried + used, sizeof tried - used,
+                                     "%s%s, which needs NVIDIA driver 580", used ? ", " : "",
+                                     name->file);
+            continue;
+        }
+        library = open_file(name->file);
+        if (library && has_functions(id, name->file, library)) {
+            opened[id].library = library;
+            opened[id].file = name->file;
+            cuda_log(TFR_LOG_INFO, "opened CUDA library %s", name->file);
+            return;
+        }
+        if (library)
+            return; /* said */
+        used += (size_t)snprintf(tried + used, sizeof tried - used, "%s%s", used ? ", " : "",
+                                 name->file);
+        if (used >= sizeof tried)
+            break;
+    }
+    snprintf(opened[id].why, sizeof opened[id].why,
+             "CUDA library %s is not found, tried %s: %s; %s", libraries[id].title, tried,
+             libraries[id].who, libraries[id].step);
+}
+
+int32_t cuda_library_open(cuda_library_id id, tfr_err *err)
+{
+    int32_t status = TFR_OK;
+
+    pthread_mutex_lock(&library_lock);
+    if (!opened[id].is_tried) {
+        opened[id].is_tried = true;
+        try_library(id);
+        if (!opened[id].library)
+            cuda_log(TFR_LOG_WARNING, "%s", opened[id].why);
+    }
+    if (!opened[id].library)
+        status = tfr_fail(err, TFR_ENOTFOUND, "%s", opened[id].why);
+    pthread_mutex_unlock(&library_lock);
+    return status;
+}
+
+void *cuda_library_symbol(cuda_library_id id, const char *name)
+{
+    return opened[id].library ? dlsym(opened[id].library, name) : NULL;
+}
+
+const char *cuda_library_file(cuda_library_id id)
+{
+    return opened[id].file;
+}
+
+void cuda_library_report(char *text, size_t n)
+{
+    static const char *const keys[] = {
+#define X(id, title) title,
+        CUDA_LIBRARY_LIST(X)
+#undef X
+    };
+    size_t used = (size_t)snprintf(text, n, "cuda_built=%s\ncuda_driver=%d.%d", CUDA_BUILT,
+                                   cuda_driver.version / 1000, cuda_driver.version % 1000 / 10);
+
+    for (int id = 0; id < CUDA_N_LIBRARIES && used < n; id++)
+        used += (size_t)snprintf(
+            text + used, n - used, "\n%s=%s", keys[id],
+            cuda_library_open((cuda_library_id)id, NULL) == TFR_OK ? opened[id].file : "missing");
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * plan.h: what one launch of an op is on the device: kernels with their grids and parameters, in
+ * order. A family of ops is one function that answers supports and, if there is room for one, makes
+ * the plan; families.def names them. It is a function of the call and of the chip alone and touches
+ * no driver, so that it can be tested anywhere.
+ */
+#ifndef CUDA_PLAN_H
+#define CUDA_PLAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <tfrun/plugin.h>
+
+/* What kernels are chosen by. */
+typedef struct cuda_chip {
+    int32_t capability; /* 90 = 9.0 */
+    int32_t multiprocessors;
+    int32_t threads_per_multiprocessor;
+    int32_t max_shared; /* bytes of a block, when it asks for them */
+} cuda_chip;
+
+enum {
+    CUDA_PLAN_STEPS = 8,
+    CUDA_STEP_PARAMS = 16,
+    CUDA_STEP_BYTES = 512 /* of parameters by value */
+};
+
+typedef enum cuda_param_kind {
+    CUDA_PARAM_OPERAND,   /* the address of operand number: inputs, then outputs; NULL = absent */
+    CUDA_PARAM_WORKSPACE, /* workspace + number */
+    CUDA_PARAM_RANDOM,    /* the address of a tfr_random_state */
+    CUDA_PARAM_DIMS,      /* where the true dims of output number are to be written */
+    CUDA_PARAM_BYTES      /* bytes[number] and what follows */
+} cuda_param_kind;
+
+typedef struct cuda_param {
+    uint32_t kind;
+    uint32_t number;
+} cuda_param;
+
+typedef struct cuda_step {
+    const char
+        *kernel; /* its name in the module; NULL = the first parameter is filled with zeros */
+    uint32_t grid[3], block[3];
+    uint32_t shared; /* dynamic */
+    uint32_t n_params, n_bytes;
+    uint64_t fill_bytes; /* without a kernel */
+    cuda_param params[CUDA_STEP_PARAMS];
+    _Alignas(16) unsigned char bytes[CUDA_STEP_BYTES];
+} cuda_step;
+
+typedef struct cuda_plan {
+    uint32_t n_steps;
+    bool is_full; /* something did not fit: a defect of the family */
+    cuda_step steps[CUDA_PLAN_STEPS];
+} cuda_plan;
+
+/*
+ * Says no with tfr_decline, or leaves the YES that it finds, and sets flags, in_place and
+ * workspace_bytes. Operands are plain, their types those of the family's row for operand 0. plan is
+ * NULL or empty.
+ */
+typedef void cuda_family(const cuda_chip *chip, const tfr_call *call, tfr_answer *answer,
+                         cuda_plan *plan);
+
+/* X(domain, name, since_version, dtypes, family): a row of families.def, sorted by name. */
+typedef struct cuda_op {
+    const char *domain, *name;
+    int32_t since_version;
+    uint64_t dtypes; /* of operand 0: bit n for the type of number n */
+    cuda_family *plan;
+} cuda_op;
+
+/* ---- making a plan; a NULL step or plan is taken, and nothing happens ---- */
+
+/* A kernel of blocks of threads. */
+cuda_step *cuda_plan_add(cuda_plan *plan, const char *kernel, uint64_t blocks, uint32_t threads);
+/* Fills so many bytes of a workspace or an operand, the one parameter that is to follow, with 0. */
+cuda_step *cuda_plan_zero(cuda_plan *plan, uint64_t bytes);
+void cuda_step_operand(cuda_plan *plan, cuda_step *step, uint32_t operand);
+void cuda_step_workspace(cuda_plan *plan, cuda_step *step, uint32_t offset);
+void cuda_step_random(cuda_plan *plan, cuda_step *step);
+void cuda_step_bytes(cuda_plan *plan, cuda_step *step, const void *value, uint32_t n);
+static inline void cuda_step_int(cuda_plan *plan, cuda_step *step, int32_t value)
+{
+    cuda_step_bytes(plan, step, &value, sizeof value);
+}
+static inline void cuda_step_long(cuda_plan *plan, cuda_step *step, int64_t value)
+{
+    cuda_step_bytes(plan, step, &value, sizeof value);
+}
+
+#endif
