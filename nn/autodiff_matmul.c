@@ -66,10 +66,39 @@ static void matmul_of_any_rank(tfr__diff *d, tfr_value g, tfr_value a, tfr_value
         tfr__diff_give(d, 1, tfr__diff_sum_to(d, einsum(d, "...ji,...jk->...ik", a, g), b));
 }
 
+/* All rows of v, of rank dims: [rows, columns]. */
+static tfr_value rows_of(tfr__diff *d, tfr_value v, int32_t rank)
+{
+    const tfr_attr axis[] = {TFR_SET_INT("axis", rank - 1)};
+    return rank == 2 ? v : tfr__diff_node(d, "Flatten", &v, 1, axis, 1);
+}
+
+/* As input i was before it got a dim more. */
+static void give_matrix(tfr__diff *d, uint32_t i, tfr_value share, bool is_vector)
+{
+    tfr__diff_give(d, i, is_vector ? tfr__diff_reshape_like(d, share, tfr__diff_in(d, i)) : share);
+}
+
+/* Where B is one matrix for all rows of A, so is its gradient: one product sums over all of them.
+ */
+static void matmul_by_matrix(tfr__diff *d, tfr_value g, tfr_value a, tfr_value b, int32_t rank_a,
+                             const bool *is_vector)
+{
+    if (tfr__diff_wants(d, 0))
+        give_matrix(d, 0,
+                    rank_a == 2 ? gemm(d, g, b, 1, false, true)
+                                : tfr__diff_op2(d, "MatMul", g, transposed(d, b, 2)),
+                    is_vector[0]);
+    if (tfr__diff_wants(d, 1))
+        give_matrix(d, 1, gemm(d, rows_of(d, a, rank_a), rows_of(d, g, rank_a), 1, true, false),
+                    is_vector[1]);
+}
+
 void tfr__diff_matmul(tfr__diff *d, tfr_value g)
 {
     tfr_value a = tfr__diff_in(d, 0), b = tfr__diff_in(d, 1), share;
     int32_t rank_a = tfr__diff_fact_of(d, a).rank, rank_b = tfr__diff_fact_of(d, b).rank;
+    bool is_vector[2];
     if (rank_a < 1 || rank_b < 1) {
         matmul_of_any_rank(d, g, a, b);
         return;
@@ -82,21 +111,21 @@ void tfr__diff_matmul(tfr__diff *d, tfr_value g)
         a = unsqueeze(d, a, 0);
         g = unsqueeze(d, g, -2);
     }
+    is_vector[0] = rank_a == 1;
+    is_vector[1] = rank_b == 1;
     rank_a = rank_a < 2 ? 2 : rank_a;
     rank_b = rank_b < 2 ? 2 : rank_b;
+    if (rank_b == 2) {
+        matmul_by_matrix(d, g, a, b, rank_a, is_vector);
+        return;
+    }
     if (tfr__diff_wants(d, 0)) {
-        share = rank_a == 2 && rank_b == 2
-                    ? gemm(d, g, b, 1, false, true)
-                    : tfr__diff_op2(d, "MatMul", g, transposed(d, b, rank_b));
-        share = tfr__diff_sum_to(d, share, a);
-        tfr__diff_give(d, 0, tfr__diff_reshape_like(d, share, tfr__diff_in(d, 0)));
+        share = tfr__diff_op2(d, "MatMul", g, transposed(d, b, rank_b));
+        give_matrix(d, 0, tfr__diff_sum_to(d, share, a), is_vector[0]);
     }
     if (tfr__diff_wants(d, 1)) {
-        share = rank_a == 2 && rank_b == 2
-                    ? gemm(d, a, g, 1, true, false)
-                    : tfr__diff_op2(d, "MatMul", transposed(d, a, rank_a), g);
-        share = tfr__diff_sum_to(d, share, b);
-        tfr__diff_give(d, 1, tfr__diff_reshape_like(d, share, tfr__diff_in(d, 1)));
+        share = tfr__diff_op2(d, "MatMul", transposed(d, a, rank_a), g);
+        give_matrix(d, 1, tfr__diff_sum_to(d, share, b), is_vector[1]);
     }
 }
 

@@ -15,18 +15,49 @@ tfr_value tfr__diff_repeated(tfr__diff *d, tfr_value g)
     return tfr__diff_expand_like(d, g, tfr__diff_in(d, 0));
 }
 
-/* The share is 1 / n, taken in double so that a great n does not overflow float16. */
-void tfr__diff_reduce_mean(tfr__diff *d, tfr_value g)
+/* Dims that are not known; the product of the others. */
+static int32_t unknown_dims(const tfr__diff_fact *fact, double *known)
 {
-    tfr_value x = tfr__diff_in(d, 0), one = tfr__diff_int_scalar(d, 1), n, share;
+    int32_t n = 0;
+    *known = 1;
+    for (int32_t i = 0; i < fact->rank; i++) {
+        n += fact->dims[i] < 0;
+        *known *= fact->dims[i] < 0 ? 1 : (double)fact->dims[i];
+    }
+    return n;
+}
+
+/* How many elements each of y is the mean of; 0 = only a run knows. */
+static double known_share(const tfr__diff *d, tfr_value x, tfr_value y)
+{
+    const tfr__diff_fact from = tfr__diff_fact_of(d, x), to = tfr__diff_fact_of(d, y);
+    double n, left;
+    if (from.rank < 0 || to.rank < 0 || unknown_dims(&from, &n) != unknown_dims(&to, &left))
+        return 0; /* else what is not known stays */
+    return left > 0 ? n / left : 0;
+}
+
+/* 1 / n, taken in double so that a great n does not overflow float16. */
+static tfr_value share_of_mean(tfr__diff *d, tfr_value x)
+{
+    tfr_value one, n, share;
     const tfr_attr to[] = {TFR_SET_INT("to", TFR_DTYPE_F64)};
-    if (!tfr__diff_wants(d, 0))
-        return;
+    double known = known_share(d, x, tfr__diff_out(d));
+    if (known > 0)
+        return tfr__diff_scalar(d, 1 / known, x);
+    one = tfr__diff_int_scalar(d, 1);
     n = tfr__diff_op2(d, "Max", tfr__diff_op1(d, "Size", tfr__diff_out(d)), one);
     n = tfr__diff_op2(d, "Div", tfr__diff_op1(d, "Size", x), n);
     share = tfr__diff_op1(d, "Reciprocal", tfr__diff_node(d, "Cast", &n, 1, to, 1));
-    share = tfr__diff_op2(d, "CastLike", share, x);
-    tfr__diff_give(d, 0, tfr__diff_repeated(d, tfr__diff_op2(d, "Mul", g, share)));
+    return tfr__diff_op2(d, "CastLike", share, x);
+}
+
+void tfr__diff_reduce_mean(tfr__diff *d, tfr_value g)
+{
+    if (tfr__diff_wants(d, 0))
+        tfr__diff_give(d, 0,
+                       tfr__diff_repeated(
+                           d, tfr__diff_op2(d, "Mul", g, share_of_mean(d, tfr__diff_in(d, 0)))));
 }
 
 /* The node's reduction by another op, repeated. */
