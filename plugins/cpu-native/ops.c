@@ -16,6 +16,8 @@
     }
 /* What programs know, too: a program of one item. */
 #define ITEM(name, version) OP(name, version, item, BIT(F32))
+/* And with rows of program_wide.c. */
+#define WIDE(name, version, types) OP(name, version, item, types)
 #define OWN(name, version)                                                                         \
     {                                                                                              \
         name, version, BIT(F32), native_item_supports, native_item_prepare, "tfrun"                \
@@ -23,14 +25,16 @@
 
 /* Sets of types of operand 0. */
 #define BIT(type) (1u << TFR_DTYPE_##type)
-#define CASTS     (BIT(F32) | BIT(I32) | BIT(I64) | BIT(U8) | BIT(I8) | BIT(BOOL))
+#define CASTS     (BIT(F32) | BIT(F64) | BIT(I32) | BIT(I64) | BIT(U8) | BIT(I8) | BIT(BOOL))
 /* Whole bytes, moved as they are. */
 #define MOVED ~(BIT(STRING) | BIT(U4) | BIT(I4) | BIT(F4E2M1) | BIT(U2) | BIT(I2) | BIT(NONE))
 
 /* clang-format off */
 const native_op native_op_rows[] = {
     ITEM("Abs", 13),
-    ITEM("Add", 14),
+    WIDE("Add", 14, BIT(F32) | BIT(F64) | BIT(I64)),
+    WIDE("And", 7, BIT(BOOL)),
+    WIDE("ArgMax", 13, BIT(F32)),
     ITEM("AveragePool", 22),
     OP("Cast", 28, cast, CASTS),
     ITEM("Clip", 13),
@@ -38,7 +42,8 @@ const native_op native_op_rows[] = {
     ITEM("Conv", 22),
     OWN("ConvGradFilter", 1),
     OWN("ConvGradInput", 1),
-    ITEM("Div", 14),
+    WIDE("Div", 14, BIT(F32) | BIT(F64)),
+    WIDE("Equal", 19, BIT(I64)),
     ITEM("Exp", 13),
     OP("Gather", 13, gather, MOVED),
     ITEM("Gelu", 20),
@@ -53,15 +58,19 @@ const native_op native_op_rows[] = {
     OP("MatMul", 13, matmul, BIT(F32)),
     ITEM("MaxPool", 22),
     OWN("MaxPoolGrad", 1),
-    ITEM("Mul", 14),
+    WIDE("Mul", 14, BIT(F32) | BIT(F64) | BIT(I64)),
     ITEM("Neg", 13),
+    WIDE("Not", 1, BIT(BOOL)),
+    WIDE("Or", 7, BIT(BOOL)),
+    WIDE("Pow", 15, BIT(F64)),
+    WIDE("ReduceSum", 13, BIT(F64)),
     ITEM("Relu", 14),
     ITEM("Sigmoid", 13),
     ITEM("Softmax", 13),
     OWN("SoftmaxCrossEntropyGrad", 1),
     ITEM("SoftmaxCrossEntropyLoss", 13),
-    ITEM("Sqrt", 13),
-    ITEM("Sub", 14),
+    WIDE("Sqrt", 13, BIT(F32) | BIT(F64)),
+    WIDE("Sub", 14, BIT(F32) | BIT(F64) | BIT(I64)),
     OWN("SumTo", 1),
     ITEM("Swish", 24),
     ITEM("Tanh", 13),

@@ -22,6 +22,7 @@
  *                     convolutions with a maximum after them, and their gradients
  *   program_chain.c   what goes over memory element by element, many functions at once
  *   program_attention.c the items of an attention become one, and its step
+ *   program_wide.c    the few numbers of other types that a step counts and prepares
  *   program_measure.c which of the ways to share out is fastest
  *   program_run.c     shares the steps out among threads
  *   program.c         the facet: propose, compile, launch, drop, save
@@ -86,7 +87,8 @@ typedef enum native_item_kind {
     NATIVE_ITEM_CONV_GRAD_INPUT,
     NATIVE_ITEM_CONV_GRAD_FILTER,
     NATIVE_ITEM_PRODUCT_GRAD, /* both sides have samples as rows: A'B */
-    NATIVE_ITEM_CHAIN
+    NATIVE_ITEM_CHAIN,
+    NATIVE_ITEM_WIDE /* numbers of other types */
 } native_item_kind;
 
 enum { NATIVE_ITEM_INPUTS = 8 };
@@ -197,6 +199,11 @@ bool native_is_separable(const native_ir *ir, const native_item *item);
 /* ---- program_attention.c ---- */
 
 void native_fuse_attention(native_ir *ir);
+
+/* ---- program_wide.c ---- */
+
+/* The row of a call over other types than float32 that is done, or NULL. */
+const native_form *native_find_wide(const tfr_call *call);
 
 /* ---- program_train.c ---- */
 
@@ -547,6 +554,8 @@ void native_plan_loss(native_planner *p, const native_item *item);
 void native_plan_loss_grad(native_planner *p, const native_item *item);
 void native_plan_compare(native_planner *p, const native_item *item);
 void native_plan_select(native_planner *p, const native_item *item);
+/* program_wide.c */
+void native_plan_wide(native_planner *p, const native_item *item);
 /* program_chain.c */
 void native_plan_chain(native_planner *p, const native_item *item);
 

@@ -411,9 +411,10 @@ const native_form *native_find_form(const tfr_call *call)
 {
     const native_form *f = native_form_of(call);
 
-    if (!f || call->n_inputs > NATIVE_ITEM_INPUTS)
+    if (call->n_inputs > NATIVE_ITEM_INPUTS)
         return NULL;
-    return (sees_types(f->kind) || all_float(call)) && f->ok(call) ? f : NULL;
+    return f && (sees_types(f->kind) || all_float(call)) && f->ok(call) ? f
+                                                                        : native_find_wide(call);
 }
 
 bool native_is_native(const tfr_plugin_device *device, const tfr_call *call)

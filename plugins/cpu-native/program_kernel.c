@@ -49,7 +49,7 @@ void native_item_supports(const tfr_plugin_device *device, const tfr_call *call,
         tfr_decline(answer, TFR_REASON_DTYPE, "only float32 is done here");
     else if (!form)
         tfr_decline(answer, TFR_REASON_ATTRIBUTE, "only %s",
-                    row->what ? row->what : "float32 and one output are done here");
+                    row && row->what ? row->what : "float32 and one output are done here");
 }
 
 /* ---- a graph of one node ---- */

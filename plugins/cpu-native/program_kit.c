@@ -40,6 +40,7 @@ const char *const native_item_names[] = {
     [NATIVE_ITEM_CONV_GRAD_FILTER] = "conv weights gradient",
     [NATIVE_ITEM_PRODUCT_GRAD] = "product weights gradient",
     [NATIVE_ITEM_CHAIN] = "chain",
+    [NATIVE_ITEM_WIDE] = "numbers",
 };
 
 void *native_keep(native_planner *p, size_t bytes)

@@ -313,6 +313,12 @@ bool native_is_separable(const native_ir *ir, const native_item *item)
     case NATIVE_ITEM_PRODUCT_GRAD:
     case NATIVE_ITEM_LOSS:
         return false;
+    case NATIVE_ITEM_WIDE:
+        for (i = 0; i < item->n_inputs; i++)
+            ok = ok && (batched(ir, item->inputs[i])
+                            ? ir->values[item->inputs[i]].dims[0] == y->dims[0]
+                            : native_elements(&ir->values[item->inputs[i]]) == 1);
+        return ok;
     case NATIVE_ITEM_SUM:
         return ok && first_alone(ir, item) && !(item->axes & 1);
     case NATIVE_ITEM_LOSS_GRAD:

@@ -254,6 +254,9 @@ static void read_form(native_item *item, const tfr_call *call, const native_form
     case NATIVE_ITEM_SUM:
         read_sum(item, call);
         break;
+    case NATIVE_ITEM_WIDE:
+        item->n_inputs = strcmp(call->name, "ReduceSum") == 0 ? 1 : item->n_inputs;
+        break;
     case NATIVE_ITEM_SCATTER:
         item->n_inputs = 2;
         break;
