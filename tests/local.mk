@@ -521,7 +521,7 @@ tests_test_native_programs_SOURCES = tests/test_native_programs.c tests/graph_te
 
 tests_test_native_train_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_native_train_LDADD = $(TFR_TEST_NN)
-tests_test_native_train_SOURCES = tests/test_native_train.c
+tests_test_native_train_SOURCES = tests/test_native_train.c tests/native_train_kit.h
 
 tests_test_native_train_kernels_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS) \
 	-I$(top_srcdir)/plugins/cpu-native
