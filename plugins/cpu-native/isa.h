@@ -30,7 +30,8 @@ typedef enum native_act_kind {
     NATIVE_ACT_GELU, /* x (1 + erf(x / sqrt(2))) / 2 */
     NATIVE_ACT_SQRT,
     NATIVE_ACT_ABS,
-    NATIVE_ACT_SQUARE
+    NATIVE_ACT_SQUARE,
+    NATIVE_ACT_ERF
 } native_act_kind;
 
 typedef struct native_act {
@@ -115,6 +116,18 @@ typedef struct native_outer {
 
 typedef void (*native_outer_fn)(const native_outer *outer);
 
+/*
+ * A row of the gradient of layer normalization: to the row's own if `to` is not NULL, else its
+ * share is added to the sums.
+ */
+typedef struct native_norm_row {
+    const float *dy, *x, *scale;
+    float *to, *sums;
+    float epsilon;
+    bool rms; /* the mean counts as 0 */
+    int64_t n;
+} native_norm_row;
+
 /* The gradient of a maximum over windows, a plane of one channel block. */
 typedef struct native_pool_grad {
     const float *source, *from; /* what the pool read, and the gradient of what it made */
@@ -172,6 +185,9 @@ struct native_isa {
                        float *to, int64_t n);
     /* softmax of scale x + mask; mask may be NULL; in place is fine */
     void (*softmax)(const float *x, float scale, const float *mask, float *to, int64_t n);
+    /* to = factor y (dy - sum(dy y)) */
+    void (*softmax_grad)(const float *dy, const float *y, float factor, float *to, int64_t n);
+    void (*layer_norm_grad)(const native_norm_row *row);
     /* to[j][i] = from[i][j] */
     void (*transpose)(const float *from, int64_t from_step, float *to, int64_t to_step,
                       int64_t rows, int64_t columns);

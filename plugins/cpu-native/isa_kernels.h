@@ -45,6 +45,8 @@ static inline vec v_act(const native_act *act, vec x)
         return V_ABS(x);
     case NATIVE_ACT_SQUARE:
         return V_MUL(x, x);
+    case NATIVE_ACT_ERF:
+        return v_erf(x);
     default:
         return x;
     }
@@ -80,6 +82,7 @@ __attribute__((noinline)) static void act_loop(const native_act *act, const floa
         ACT_LOOP(NATIVE_ACT_SQRT)
         ACT_LOOP(NATIVE_ACT_ABS)
         ACT_LOOP(NATIVE_ACT_SQUARE)
+        ACT_LOOP(NATIVE_ACT_ERF)
     }
 }
 
@@ -458,6 +461,7 @@ static void transpose(const float *from, int64_t from_step, float *to, int64_t t
     }
 }
 
+#include "isa_rows_grad.h"
 #include "isa_train.h"
 #include "isa_pooled.h"
 #include "isa_winograd.h"
@@ -494,6 +498,8 @@ const native_isa ISA_TABLE = {
     .binary = binary_loop,
     .layer_norm = layer_norm,
     .softmax = softmax,
+    .softmax_grad = softmax_grad,
+    .layer_norm_grad = layer_norm_grad,
     .transpose = transpose,
     .winograd_source = {winograd_source_2, winograd_source_4},
     .winograd_result = {winograd_result_2, winograd_result_4},

@@ -45,6 +45,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/isa_kernels.h \
 	plugins/cpu-native/isa_pooled.h \
 	plugins/cpu-native/isa_portable.c \
+	plugins/cpu-native/isa_rows_grad.h \
 	plugins/cpu-native/isa_train.h \
 	plugins/cpu-native/isa_winograd.h \
 	plugins/cpu-native/kernel.c \
@@ -78,6 +79,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/program_read.c \
 	plugins/cpu-native/program_reduce.c \
 	plugins/cpu-native/program_rows.c \
+	plugins/cpu-native/program_rows_grad.c \
 	plugins/cpu-native/program_run.c \
 	plugins/cpu-native/program_sparse.c \
 	plugins/cpu-native/program_stages.c \

@@ -22,6 +22,7 @@
  *                     convolutions with a maximum after them, and their gradients
  *   program_chain.c   what goes over memory element by element, many functions at once
  *   program_attention.c the items of an attention become one, and its step
+ *   program_rows_grad.c the gradients of softmax and layer normalization, sums inside of samples
  *   program_wide.c    the few numbers of other types that a step counts and prepares
  *   program_measure.c which of the ways to share out is fastest
  *   program_run.c     shares the steps out among threads
@@ -88,7 +89,11 @@ typedef enum native_item_kind {
     NATIVE_ITEM_CONV_GRAD_FILTER,
     NATIVE_ITEM_PRODUCT_GRAD, /* both sides have samples as rows: A'B */
     NATIVE_ITEM_CHAIN,
-    NATIVE_ITEM_WIDE /* numbers of other types */
+    NATIVE_ITEM_SOFTMAX_GRAD,    /* inputs dY, Y */
+    NATIVE_ITEM_LAYER_NORM_GRAD, /* inputs dY, X, scale */
+    NATIVE_ITEM_LAYER_NORM_SUMS, /* the same inputs: the gradient of the scale */
+    NATIVE_ITEM_REDUCE,          /* sums or means over dims inside of samples */
+    NATIVE_ITEM_WIDE             /* numbers of other types */
 } native_item_kind;
 
 enum { NATIVE_ITEM_INPUTS = 8 };
@@ -130,7 +135,9 @@ typedef struct native_item {
     int64_t pool[2];            /* the window and its steps, with codes */
     int64_t full[2];            /* gradients with codes: outputs of the convolution */
     bool masked;                /* POOL_GRAD: 0 where the maximum is not above 0 */
-    uint32_t axes;              /* SUM: bits */
+    uint32_t axes;              /* SUM, REDUCE: bits */
+    bool mean;                  /* REDUCE */
+    bool rms;                   /* LAYER_NORM_GRAD and _SUMS */
     struct native_chain *chain; /* CHAIN, which the IR owns */
     bool by_samples;            /* for each sample without the others */
     bool reduces;               /* sums over samples */
@@ -208,6 +215,8 @@ const native_form *native_find_wide(const tfr_call *call);
 /* ---- program_train.c ---- */
 
 void native_fuse_gradients(native_ir *ir);
+/* The gradients of softmax, and factors: once the attention of inference is found. */
+void native_fuse_rows(native_ir *ir);
 
 /* ---- program_pooled.c, program_sparse.c ---- */
 
@@ -554,6 +563,10 @@ void native_plan_loss(native_planner *p, const native_item *item);
 void native_plan_loss_grad(native_planner *p, const native_item *item);
 void native_plan_compare(native_planner *p, const native_item *item);
 void native_plan_select(native_planner *p, const native_item *item);
+/* program_rows_grad.c */
+void native_plan_rows_grad(native_planner *p, const native_item *item);
+void native_plan_layer_norm_sums(native_planner *p, const native_item *item);
+void native_plan_reduce(native_planner *p, const native_item *item);
 /* program_wide.c */
 void native_plan_wide(native_planner *p, const native_item *item);
 /* program_chain.c */

@@ -282,6 +282,36 @@ static bool sum_form(const tfr_call *call)
     return is_float(x) && x->rank > 0 && fits(x) && axes_form(x, tfr_call_attr(call, "axes"));
 }
 
+/* Dims beside each other, but not all outside of samples. */
+static bool reduce_form(const tfr_call *call)
+{
+    const tfr_operand *x = tfr_call_input(call, 0);
+    const tfr_attr *axes = tfr_call_attr(call, "axes");
+    int64_t previous = -1;
+    uint64_t i;
+
+    if (!is_float(x) || !axes || axes->n == 0 || tfr_operand_elements(x) == 0 || !fits(x))
+        return false;
+    for (i = 0; i < axes->n; i++) {
+        if (axes->ints[i] < 0 || axes->ints[i] >= x->rank ||
+            (i > 0 && axes->ints[i] != previous + 1))
+            return false;
+        previous = axes->ints[i];
+    }
+    return true;
+}
+
+static bool layer_norm_grad_form(const tfr_call *call)
+{
+    const tfr_operand *x = tfr_call_input(call, 1), *sums = tfr_call_output(call, 1);
+    const int64_t axis = tfr_call_int(call, "axis", -1);
+
+    return is_float(tfr_call_input(call, 0)) && is_float(x) && is_float(tfr_call_input(call, 2)) &&
+           is_float(tfr_call_output(call, 0)) && (!sums || is_float(sums)) && x->rank > 1 &&
+           (axis == -1 || axis == x->rank - 1) && tfr_operand_elements(x) > 0 &&
+           is_row(tfr_call_input(call, 2), x);
+}
+
 static bool scatter_form(const tfr_call *call)
 {
     const tfr_operand *dy = tfr_call_input(call, 0);
@@ -331,6 +361,7 @@ static const native_form forms[] = {
     {"ConvGradInput", conv_grad_input_form, NATIVE_ITEM_CONV_GRAD_INPUT, 0,
      "two spatial axes without groups are done here"},
     {"Div", binary_form, NATIVE_ITEM_BINARY, NATIVE_DIV, ONE_IS_WHOLE},
+    {"Erf", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_ERF, NULL},
     {"Exp", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_EXP, NULL},
     {"Gather", native_gather_fits, NATIVE_ITEM_GATHER, 0, NULL},
     {"Gelu", gelu_form, NATIVE_ITEM_ACT, NATIVE_ACT_GELU, "the form with erf is done here"},
@@ -340,6 +371,8 @@ static const native_form forms[] = {
     {"Greater", compare_form, NATIVE_ITEM_COMPARE, 0, NULL},
     {"HardSigmoid", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_HARD_SIGMOID, NULL},
     {"HardSwish", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_HARD_SWISH, NULL},
+    {"LayerNormGrad", layer_norm_grad_form, NATIVE_ITEM_LAYER_NORM_GRAD, 0,
+     "the last axis with a scale for each of its elements is done here"},
     {"LayerNormalization", layer_norm_form, NATIVE_ITEM_LAYER_NORM, 0,
      "the last axis with a scale for each of its elements is done here"},
     {"LeakyRelu", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_LEAKY, NULL},
@@ -349,6 +382,8 @@ static const native_form forms[] = {
     {"MaxPoolGrad", scatter_form, NATIVE_ITEM_SCATTER, 0, "two spatial axes are done here"},
     {"Mul", binary_form, NATIVE_ITEM_BINARY, NATIVE_MUL, ONE_IS_WHOLE},
     {"Neg", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_LINEAR, NULL},
+    {"ReduceMean", reduce_form, NATIVE_ITEM_REDUCE, 0, "dims beside each other are done here"},
+    {"ReduceSum", reduce_form, NATIVE_ITEM_REDUCE, 0, "dims beside each other are done here"},
     {"Relu", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_CLIP, NULL},
     {"Sigmoid", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_SIGMOID, NULL},
     {"Softmax", last_axis_form, NATIVE_ITEM_SOFTMAX, 0, "the last axis is done here"},
@@ -371,7 +406,7 @@ static bool is_own(native_item_kind kind)
 {
     return kind == NATIVE_ITEM_SUM || kind == NATIVE_ITEM_SCATTER ||
            kind == NATIVE_ITEM_LOSS_GRAD || kind == NATIVE_ITEM_CONV_GRAD_INPUT ||
-           kind == NATIVE_ITEM_CONV_GRAD_FILTER;
+           kind == NATIVE_ITEM_CONV_GRAD_FILTER || kind == NATIVE_ITEM_LAYER_NORM_GRAD;
 }
 
 const native_form *native_form_of(const tfr_call *call)
@@ -395,6 +430,8 @@ static bool sees_types(native_item_kind kind)
     case NATIVE_ITEM_COMPARE:
     case NATIVE_ITEM_SELECT:
     case NATIVE_ITEM_SUM:
+    case NATIVE_ITEM_REDUCE:
+    case NATIVE_ITEM_LAYER_NORM_GRAD:
     case NATIVE_ITEM_POOL:
     case NATIVE_ITEM_SCATTER:
     case NATIVE_ITEM_LOSS:

@@ -311,6 +311,7 @@ bool native_is_separable(const native_ir *ir, const native_item *item)
     case NATIVE_ITEM_SCATTER:
     case NATIVE_ITEM_CONV_GRAD_FILTER:
     case NATIVE_ITEM_PRODUCT_GRAD:
+    case NATIVE_ITEM_LAYER_NORM_SUMS:
     case NATIVE_ITEM_LOSS:
         return false;
     case NATIVE_ITEM_WIDE:
@@ -319,6 +320,12 @@ bool native_is_separable(const native_ir *ir, const native_item *item)
                             ? ir->values[item->inputs[i]].dims[0] == y->dims[0]
                             : native_elements(&ir->values[item->inputs[i]]) == 1);
         return ok;
+    case NATIVE_ITEM_SOFTMAX_GRAD:
+        return ok && y->rank > 1 && batched(ir, item->inputs[0]) && batched(ir, item->inputs[1]);
+    case NATIVE_ITEM_LAYER_NORM_GRAD:
+        return ok && y->rank > 1 && batched(ir, item->inputs[0]) && batched(ir, item->inputs[1]) &&
+               !batched(ir, item->inputs[2]);
+    case NATIVE_ITEM_REDUCE:
     case NATIVE_ITEM_SUM:
         return ok && first_alone(ir, item) && !(item->axes & 1);
     case NATIVE_ITEM_LOSS_GRAD:

@@ -225,6 +225,23 @@ static void read_sum(native_item *item, const tfr_call *call)
         item->axes |= 1u << axes->ints[i];
 }
 
+/* The gradient of X, and one more item for that of the scale. */
+static void read_layer_norm_grad(native_ir *ir, int at, int output)
+{
+    native_item *item = &ir->items[at], *sums;
+
+    item->epsilon = tfr_call_float(item->call, "epsilon", 1e-5f);
+    item->rms = tfr_call_int(item->call, "rms", 0) != 0;
+    if (output < 0)
+        return;
+    sums = native_new_item(ir, NATIVE_ITEM_LAYER_NORM_SUMS);
+    if (ir->failed)
+        return;
+    *sums = ir->items[at];
+    sums->kind = NATIVE_ITEM_LAYER_NORM_SUMS;
+    sums->output = output;
+}
+
 static void read_form(native_item *item, const tfr_call *call, const native_form *form)
 {
     switch (form->kind) {
@@ -250,6 +267,10 @@ static void read_form(native_item *item, const tfr_call *call, const native_form
         break;
     case NATIVE_ITEM_TRANSPOSE:
         read_transpose(item, call);
+        break;
+    case NATIVE_ITEM_REDUCE:
+        item->mean = strcmp(call->name, "ReduceMean") == 0;
+        read_sum(item, call);
         break;
     case NATIVE_ITEM_SUM:
         read_sum(item, call);
@@ -334,6 +355,8 @@ static int32_t read_node(native_ir *ir, int i, tfr_err *err)
         item->inputs[k] = node->inputs[k];
     if (form && !ir->failed)
         read_form(item, call, form);
+    if (form && form->kind == NATIVE_ITEM_LAYER_NORM_GRAD && !ir->failed)
+        read_layer_norm_grad(ir, ir->n_items - 1, call->n_outputs > 1 ? (int)node->outputs[1] : -1);
     if (form && form->kind == NATIVE_ITEM_LOSS && !ir->failed)
         read_loss(ir, ir->n_items - 1, call->n_outputs > 1 ? (int)node->outputs[1] : -1);
     if (form && form->kind == NATIVE_ITEM_POOL && call->n_outputs > 1 && node->outputs[1] >= 0)

@@ -25,6 +25,7 @@ static bool wants_stages(const native_ir *ir, const native_item *item)
     case NATIVE_ITEM_CONV_GRAD_FILTER:
     case NATIVE_ITEM_PRODUCT_GRAD:
     case NATIVE_ITEM_SUM:
+    case NATIVE_ITEM_LAYER_NORM_SUMS:
     case NATIVE_ITEM_LOSS:
         return true;
     default:
@@ -61,7 +62,8 @@ static void exclude_weights(const native_ir *ir, bool *excluded)
         const native_item *item = &ir->items[i];
         if (item->kind == NATIVE_ITEM_CONV_GRAD_INPUT || wants_stages(ir, item)) {
             for (k = 1; k < item->n_inputs && item->kind != NATIVE_ITEM_CONV_GRAD_FILTER &&
-                        item->kind != NATIVE_ITEM_PRODUCT_GRAD && item->kind != NATIVE_ITEM_LOSS;
+                        item->kind != NATIVE_ITEM_PRODUCT_GRAD &&
+                        item->kind != NATIVE_ITEM_LAYER_NORM_SUMS && item->kind != NATIVE_ITEM_LOSS;
                  k++) {
                 if (item->inputs[k] >= 0)
                     excluded[item->inputs[k]] = excluded[ir->values[item->inputs[k]].root] = true;
@@ -97,6 +99,7 @@ static bool reduces(const native_ir *ir, const native_item *item)
     switch (item->kind) {
     case NATIVE_ITEM_CONV_GRAD_FILTER:
     case NATIVE_ITEM_PRODUCT_GRAD:
+    case NATIVE_ITEM_LAYER_NORM_SUMS:
     case NATIVE_ITEM_LOSS:
         return is_batched(ir, item->inputs[0]) && is_batched(ir, item->inputs[1]);
     case NATIVE_ITEM_SUM:

@@ -104,6 +104,89 @@ static void mask_pool(native_ir *ir, native_item *item)
     ir->n_fused++;
 }
 
+static bool is_binary(const native_item *item, native_binary_kind kind)
+{
+    return item && item->kind == NATIVE_ITEM_BINARY && item->binary == kind &&
+           item->act.kind == NATIVE_ACT_NONE;
+}
+
+/* The item that makes a value for one reader only, or NULL. */
+static native_item *only_maker(const native_ir *ir, int value)
+{
+    return ir->values[value].readers == 1 && !ir->values[value].output ? maker(ir, value) : NULL;
+}
+
+static bool reads(const native_item *item, int a, int b)
+{
+    return (item->inputs[0] == a && item->inputs[1] == b) ||
+           (item->inputs[0] == b && item->inputs[1] == a);
+}
+
+/* y (g - sum(g y)) along the last dim, y = input k of the last product. */
+static bool make_softmax_grad(native_ir *ir, native_item *item, int k)
+{
+    const int y = item->inputs[k];
+    native_item *difference = only_maker(ir, item->inputs[1 - k]), *sum, *product;
+    int g;
+
+    if (!is_binary(difference, NATIVE_SUB))
+        return false;
+    g = difference->inputs[0];
+    sum = only_maker(ir, difference->inputs[1]);
+    if (!sum || sum->kind != NATIVE_ITEM_REDUCE || sum->mean || ir->values[y].rank < 2 ||
+        sum->axes != 1u << (ir->values[y].rank - 1))
+        return false;
+    product = only_maker(ir, sum->inputs[0]);
+    if (!is_binary(product, NATIVE_MUL) || !reads(product, g, y) || !same_dims(ir, g, y) ||
+        !same_dims(ir, y, item->output) || ir->values[sum->output].rank != ir->values[y].rank)
+        return false;
+    item->kind = NATIVE_ITEM_SOFTMAX_GRAD;
+    item->inputs[0] = g;
+    item->inputs[1] = y;
+    product->kind = sum->kind = difference->kind = NATIVE_ITEM_NONE;
+    ir->n_fused += 3;
+    return true;
+}
+
+/* The gradient of softmax, times a number. */
+static void take_factor(native_ir *ir, native_item *item)
+{
+    int k;
+
+    for (k = 0; k < 2; k++) {
+        const native_value *v = &ir->values[item->inputs[k]];
+        native_item *of = only_maker(ir, item->inputs[1 - k]);
+        float number;
+        if (!of || !v->known || v->dtype != TFR_DTYPE_F32 || native_elements(v) != 1 ||
+            of->kind != NATIVE_ITEM_SOFTMAX_GRAD ||
+            !same_dims(ir, of->output, item->output))
+            continue;
+        memcpy(&number, v->known, sizeof number);
+        of->alpha *= number;
+        of->output = item->output;
+        item->kind = NATIVE_ITEM_NONE;
+        ir->n_fused++;
+        return;
+    }
+}
+
+void native_fuse_rows(native_ir *ir)
+{
+    int i;
+
+    native_count_readers(ir);
+    for (i = 0; i < ir->n_items; i++) {
+        native_item *item = &ir->items[i];
+        if (is_binary(item, NATIVE_MUL) && !make_softmax_grad(ir, item, 0))
+            make_softmax_grad(ir, item, 1);
+    }
+    native_count_readers(ir);
+    for (i = 0; i < ir->n_items; i++) {
+        if (is_binary(&ir->items[i], NATIVE_MUL))
+            take_factor(ir, &ir->items[i]);
+    }
+}
+
 static void remove_unread(native_ir *ir)
 {
     int i;
