@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * program_chain.c: functions of shared values, such as the updates of an optimizer, that go over
- * the same elements become one item: it takes a block of elements after the other through all of
- * them, with what lies between in the first cache.
+ * program_chain.c: functions that go over the same elements, of shared values such as the updates
+ * of an optimizer, or of samples such as activations written out, become one item: it takes a block
+ * of elements after the other through all of them, with what lies between in the first cache.
  */
 #include "program.h"
 
@@ -13,24 +13,32 @@ enum { BLOCK = 512 };
 
 /* ---- making ---- */
 
-/* A number, or an element for each of n. */
-static bool is_operand(const native_value *v, int64_t n)
+/* A number, or an element for each of n; of samples what a step by samples reads. */
+static bool is_operand(const native_ir *ir, const native_item *item, int value, int64_t n)
 {
-    return v->dtype == TFR_DTYPE_F32 && !v->blocked &&
-           (native_elements(v) == n || native_elements(v) == 1);
+    const native_value *v = &ir->values[value];
+    const bool batched = ir->values[v->root].batched;
+
+    if (v->dtype != TFR_DTYPE_F32 || v->blocked)
+        return false;
+    if (native_elements(v) == 1 && !v->batched)
+        return !batched;
+    return native_elements(v) == n && v->batched == item->by_samples && batched == v->batched;
 }
 
-static bool can_join(const native_ir *ir, const native_item *item, int64_t n, int stage)
+/* What goes by samples is no sum over them, and shared values know no samples. */
+static bool can_join(const native_ir *ir, const native_item *item, int64_t n,
+                     const native_item *first)
 {
     const native_value *y = &ir->values[item->output];
     int k;
 
-    if ((item->kind != NATIVE_ITEM_BINARY && item->kind != NATIVE_ITEM_ACT) || item->by_samples ||
-        item->stage != stage || y->blocked || y->batched || native_elements(y) != n)
+    if ((item->kind != NATIVE_ITEM_BINARY && item->kind != NATIVE_ITEM_ACT) ||
+        item->by_samples != first->by_samples || item->stage != first->stage || y->blocked ||
+        y->batched != item->by_samples || native_elements(y) != n)
         return false;
     for (k = 0; k < item->n_inputs; k++) {
-        const native_value *v = &ir->values[item->inputs[k]];
-        if (!is_operand(v, n) || ir->values[v->root].batched)
+        if (!is_operand(ir, item, item->inputs[k], n))
             return false;
     }
     return true;
@@ -211,11 +219,11 @@ static bool end_chain(growing *g, const bool *joined)
 /* Chains everything that fits, from an item on, into the place of the last one. */
 static void grow(native_ir *ir, int first, bool *joined)
 {
-    const native_item *begin = &ir->items[first];
-    growing g = {.ir = ir, .n = native_elements(&ir->values[begin->output])};
+    const native_item begin = ir->items[first];
+    growing g = {.ir = ir, .n = native_elements(&ir->values[begin.output])};
     int last = first, n = 0, i;
 
-    if (!can_join(ir, begin, g.n, begin->stage))
+    if (!can_join(ir, &begin, g.n, &begin))
         return;
     g.chain = calloc(1, sizeof *g.chain);
     if (!g.chain) {
@@ -224,7 +232,7 @@ static void grow(native_ir *ir, int first, bool *joined)
     }
     memset(joined, 0, (size_t)ir->n_items * sizeof *joined);
     for (i = first; i < ir->n_items; i++) {
-        if (can_join(ir, &ir->items[i], g.n, begin->stage) && join(&g, &ir->items[i])) {
+        if (can_join(ir, &ir->items[i], g.n, &begin) && join(&g, &ir->items[i])) {
             joined[i] = true;
             last = i;
             n++;

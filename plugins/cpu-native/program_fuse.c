@@ -151,7 +151,13 @@ static bool take_swish(native_ir *ir, int i)
     return true;
 }
 
-/* A constant vector added over the last dim of a product is its bias. */
+/* A constant, or in training what the program is given. */
+static bool can_be_bias(const native_ir *ir, const native_item *product, const native_value *v)
+{
+    return v->known || (!ir->values[product->inputs[1]].known && v->arg >= 0 && !v->output);
+}
+
+/* A vector added over the last dim of a product is its bias. */
 static bool take_bias(native_ir *ir, int i)
 {
     native_item *item = &ir->items[i], *next = follower(ir, i);
@@ -165,7 +171,7 @@ static bool take_bias(native_ir *ir, int i)
     other = next->inputs[next->inputs[0] == item->output];
     v = &ir->values[other];
     y = &ir->values[next->output];
-    if (!v->known || v->rank < 1 || !same_dims(y, &ir->values[item->output]) ||
+    if (!can_be_bias(ir, item, v) || v->rank < 1 || !same_dims(y, &ir->values[item->output]) ||
         v->dims[v->rank - 1] != y->dims[y->rank - 1] || native_elements(v) != v->dims[v->rank - 1])
         return false;
     item->inputs[2] = other;
