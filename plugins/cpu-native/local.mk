@@ -86,6 +86,8 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/program_stages_plan.c \
 	plugins/cpu-native/program_stages_run.c \
 	plugins/cpu-native/program_tiles.h \
+	plugins/cpu-native/program_strided.c \
+	plugins/cpu-native/program_strided_run.c \
 	plugins/cpu-native/program_train.c \
 	plugins/cpu-native/program_wide.c \
 	plugins/cpu-native/program_window.c \

@@ -137,6 +137,7 @@ static int32_t compile_ir(native_ir *ir, const tfr_compile_options *options, tfr
     native_fuse(ir);
     if (native_wants_stages(ir))
         native_fuse_rows(ir);
+    native_fuse_strided(ir);
     native_fuse_pooled(ir);
     status = native_layout(ir, err);
     if (status != TFR_OK)

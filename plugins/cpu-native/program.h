@@ -22,6 +22,8 @@
  *                     convolutions with a maximum after them, and their gradients
  *   program_chain.c   what goes over memory element by element, many functions at once
  *   program_attention.c the items of an attention become one, and its step
+ *   program_strided.c what only moves elements is left out where its reader can read in steps
+ *   program_strided_run.c the steps of what still moves, and of products that read in steps
  *   program_rows_grad.c the gradients of softmax and layer normalization, sums inside of samples
  *   program_wide.c    the few numbers of other types that a step counts and prepares
  *   program_measure.c which of the ways to share out is fastest
@@ -89,6 +91,7 @@ typedef enum native_item_kind {
     NATIVE_ITEM_CONV_GRAD_FILTER,
     NATIVE_ITEM_PRODUCT_GRAD, /* both sides have samples as rows: A'B */
     NATIVE_ITEM_CHAIN,
+    NATIVE_ITEM_STRIDED,         /* each input, read in steps, to its place in the output */
     NATIVE_ITEM_SOFTMAX_GRAD,    /* inputs dY, Y */
     NATIVE_ITEM_LAYER_NORM_GRAD, /* inputs dY, X, scale */
     NATIVE_ITEM_LAYER_NORM_SUMS, /* the same inputs: the gradient of the scale */
@@ -96,7 +99,19 @@ typedef enum native_item_kind {
     NATIVE_ITEM_WIDE             /* numbers of other types */
 } native_item_kind;
 
-enum { NATIVE_ITEM_INPUTS = 8 };
+enum { NATIVE_ITEM_INPUTS = 8, NATIVE_ITEM_OUTPUTS = 8 };
+
+/*
+ * Where the elements of an operand of some dims lie in the memory of a value, and for items STRIDED
+ * in the output, counted in elements.
+ */
+enum { NATIVE_STRIDED_RANK = 8 };
+typedef struct native_strided {
+    int rank;
+    int64_t dims[NATIVE_STRIDED_RANK];
+    int64_t offset, steps[NATIVE_STRIDED_RANK];
+    int64_t to_offset, to_steps[NATIVE_STRIDED_RANK];
+} native_strided;
 
 /* softmax(scale Q K' + mask) V, by heads. Steps in floats from sample, head, row to the next. */
 typedef struct native_heads {
@@ -138,6 +153,7 @@ typedef struct native_item {
     uint32_t axes;              /* SUM, REDUCE: bits */
     bool mean;                  /* REDUCE */
     bool rms;                   /* LAYER_NORM_GRAD and _SUMS */
+    int strided;                /* STRIDED, BATCHED_PRODUCT: that of input 0 in the IR, or -1 */
     struct native_chain *chain; /* CHAIN, which the IR owns */
     bool by_samples;            /* for each sample without the others */
     bool reduces;               /* sums over samples */
@@ -153,6 +169,8 @@ typedef struct native_ir {
     int n_values, room_values;
     native_item *items;
     int n_items, room_items;
+    native_strided *strided;
+    int n_strided, room_strided;
     int *twins;      /* of each value: the one in the other layout, or -1 */
     int64_t samples; /* dims[0] of every batched value is a multiple */
     bool separable;  /* samples do not meet */
@@ -193,6 +211,8 @@ void native_ir_end(native_ir *ir);
 int native_new_value(native_ir *ir, const native_value *like);
 native_item *native_new_item(native_ir *ir, native_item_kind kind);
 int64_t native_elements(const native_value *v);
+/* The first of n new ones, which are all 0. */
+int native_new_strided(native_ir *ir, int n);
 /* Sets readers of values, for those who fuse. */
 void native_count_readers(native_ir *ir);
 
@@ -206,6 +226,14 @@ bool native_is_separable(const native_ir *ir, const native_item *item);
 /* ---- program_attention.c ---- */
 
 void native_fuse_attention(native_ir *ir);
+
+/* ---- program_strided.c ---- */
+
+void native_fuse_strided(native_ir *ir);
+/* The value as it lies. */
+void native_lies_plain(const native_value *v, native_strided *to);
+/* Whether each sample of it lies inside of that of the value. */
+bool native_keeps_samples(const native_value *of, const native_strided *s);
 
 /* ---- program_wide.c ---- */
 
@@ -547,7 +575,6 @@ void native_plan_cast(native_planner *p, const native_item *item);
 /* program_rows.c */
 void native_plan_rows(native_planner *p, const native_item *item);
 void native_plan_transpose(native_planner *p, const native_item *item);
-void native_plan_batched_product(native_planner *p, const native_item *item);
 
 /* program_conv.c, too: by the weights of a convolution */
 /* program_reduce.c */
@@ -563,6 +590,9 @@ void native_plan_loss(native_planner *p, const native_item *item);
 void native_plan_loss_grad(native_planner *p, const native_item *item);
 void native_plan_compare(native_planner *p, const native_item *item);
 void native_plan_select(native_planner *p, const native_item *item);
+/* program_strided_run.c */
+void native_plan_strided(native_planner *p, const native_item *item);
+void native_plan_batched_product(native_planner *p, const native_item *item);
 /* program_rows_grad.c */
 void native_plan_rows_grad(native_planner *p, const native_item *item);
 void native_plan_layer_norm_sums(native_planner *p, const native_item *item);

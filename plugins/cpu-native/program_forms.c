@@ -157,8 +157,8 @@ static bool matmul_form(const tfr_call *call)
         return false;
     if (b->data || b->rank == 2)
         return b->rank == 2;
-    /* whole vectors: rows of b are read as they are */
-    if (a->rank != b->rank || a->rank > 4 || b->dims[b->rank - 1] % NATIVE_MAX_LANES != 0)
+    if (a->rank != b->rank || a->rank > NATIVE_STRIDED_RANK || tfr_operand_elements(a) == 0 ||
+        tfr_operand_elements(b) == 0)
         return false;
     for (i = 0; i < a->rank - 2; i++) {
         if (a->dims[i] != b->dims[i])
@@ -301,6 +301,26 @@ static bool reduce_form(const tfr_call *call)
     return true;
 }
 
+/* What only moves, with steps and places that inference has found. */
+static bool strided_form(const tfr_call *call)
+{
+    const tfr_operand *x = tfr_call_input(call, 0);
+    const uint64_t rank = (uint64_t)x->rank;
+    uint32_t i;
+
+    for (i = 0; i < call->n_outputs; i++) {
+        const tfr_operand *y = tfr_call_output(call, i);
+        if (!y || !is_float(y) || y->rank > NATIVE_STRIDED_RANK || tfr_operand_elements(y) == 0 ||
+            !fits(y))
+            return false;
+    }
+    if (strcmp(call->name, "Slice") == 0 &&
+        (!tfr_call_ints(call, "starts", rank) || !tfr_call_ints(call, "steps", rank)))
+        return false;
+    return is_float(x) && x->rank <= NATIVE_STRIDED_RANK && tfr_operand_elements(x) > 0 &&
+           fits(x) && call->n_outputs <= NATIVE_ITEM_OUTPUTS;
+}
+
 static bool layer_norm_grad_form(const tfr_call *call)
 {
     const tfr_operand *x = tfr_call_input(call, 1), *sums = tfr_call_output(call, 1);
@@ -363,6 +383,7 @@ static const native_form forms[] = {
     {"Div", binary_form, NATIVE_ITEM_BINARY, NATIVE_DIV, ONE_IS_WHOLE},
     {"Erf", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_ERF, NULL},
     {"Exp", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_EXP, NULL},
+    {"Expand", strided_form, NATIVE_ITEM_STRIDED, 0, "up to 8 dims are done here"},
     {"Gather", native_gather_fits, NATIVE_ITEM_GATHER, 0, NULL},
     {"Gelu", gelu_form, NATIVE_ITEM_ACT, NATIVE_ACT_GELU, "the form with erf is done here"},
     {"Gemm", gemm_form, NATIVE_ITEM_PRODUCT, 0, NULL},
@@ -386,11 +407,13 @@ static const native_form forms[] = {
     {"ReduceSum", reduce_form, NATIVE_ITEM_REDUCE, 0, "dims beside each other are done here"},
     {"Relu", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_CLIP, NULL},
     {"Sigmoid", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_SIGMOID, NULL},
+    {"Slice", strided_form, NATIVE_ITEM_STRIDED, 0, "up to 8 dims are done here"},
     {"Softmax", last_axis_form, NATIVE_ITEM_SOFTMAX, 0, "the last axis is done here"},
     {"SoftmaxCrossEntropyGrad", loss_grad_form, NATIVE_ITEM_LOSS_GRAD, 0,
      "the mean over one int64 label for each row, all of which count, is done here"},
     {"SoftmaxCrossEntropyLoss", loss_form, NATIVE_ITEM_LOSS, 0,
      "the mean over one int64 label for each row, all of which count, is done here"},
+    {"Split", strided_form, NATIVE_ITEM_STRIDED, 0, "up to 8 dims and 8 outputs are done here"},
     {"Sqrt", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_SQRT, NULL},
     {"Sub", binary_form, NATIVE_ITEM_BINARY, NATIVE_SUB, ONE_IS_WHOLE},
     {"SumTo", sum_form, NATIVE_ITEM_SUM, 0,
@@ -431,6 +454,7 @@ static bool sees_types(native_item_kind kind)
     case NATIVE_ITEM_SELECT:
     case NATIVE_ITEM_SUM:
     case NATIVE_ITEM_REDUCE:
+    case NATIVE_ITEM_STRIDED:
     case NATIVE_ITEM_LAYER_NORM_GRAD:
     case NATIVE_ITEM_POOL:
     case NATIVE_ITEM_SCATTER:

@@ -5,7 +5,7 @@
  */
 #include "program.h"
 
-enum { ITEM_OUTPUTS = 2, ITEM_ARGS = NATIVE_ITEM_INPUTS + ITEM_OUTPUTS };
+enum { ITEM_ARGS = NATIVE_ITEM_INPUTS + NATIVE_ITEM_OUTPUTS };
 
 typedef struct item_kernel {
     tfr_plugin_device *device;
@@ -58,7 +58,7 @@ typedef struct lone_graph {
     tfr_program_graph graph;
     tfr_program_node node;
     tfr_program_value values[ITEM_ARGS];
-    int32_t inputs[NATIVE_ITEM_INPUTS], outputs[ITEM_OUTPUTS], args[ITEM_ARGS];
+    int32_t inputs[NATIVE_ITEM_INPUTS], outputs[NATIVE_ITEM_OUTPUTS], args[ITEM_ARGS];
 } lone_graph;
 
 static int32_t add_value(lone_graph *g, const tfr_operand *o)
@@ -83,7 +83,7 @@ static void make_graph(lone_graph *g, item_kernel *k, const tfr_call *call)
         k->from[g->graph.n_inputs] = i;
         g->args[g->graph.n_inputs++] = g->inputs[i];
     }
-    for (i = 0; i < ITEM_OUTPUTS; i++) {
+    for (i = 0; i < NATIVE_ITEM_OUTPUTS; i++) {
         const tfr_operand *o = tfr_call_output(call, i);
         g->outputs[i] = o ? add_value(g, o) : -1;
         if (!o)

@@ -275,6 +275,22 @@ static bool first_alone(const native_ir *ir, const native_item *item)
     return item->n_inputs > 0 && batched(ir, item->inputs[0]);
 }
 
+/* Each sample of the output comes from those of the inputs. */
+static bool moves_samples(const native_ir *ir, const native_item *item)
+{
+    const native_value *y = &ir->values[item->output];
+    int i;
+
+    for (i = 0; i < item->n_inputs; i++) {
+        const native_strided *s = &ir->strided[item->strided + i];
+        if (!batched(ir, item->inputs[i]) || s->dims[0] != y->dims[0] ||
+            s->to_steps[0] != native_elements(y) / y->dims[0] ||
+            !native_keeps_samples(&ir->values[item->inputs[i]], s))
+            return false;
+    }
+    return true;
+}
+
 bool native_is_separable(const native_ir *ir, const native_item *item)
 {
     const native_value *y = &ir->values[item->output];
@@ -320,6 +336,8 @@ bool native_is_separable(const native_ir *ir, const native_item *item)
                             ? ir->values[item->inputs[i]].dims[0] == y->dims[0]
                             : native_elements(&ir->values[item->inputs[i]]) == 1);
         return ok;
+    case NATIVE_ITEM_STRIDED:
+        return ok && y->dims[0] > 0 && moves_samples(ir, item);
     case NATIVE_ITEM_SOFTMAX_GRAD:
         return ok && y->rank > 1 && batched(ir, item->inputs[0]) && batched(ir, item->inputs[1]);
     case NATIVE_ITEM_LAYER_NORM_GRAD:

@@ -65,11 +65,26 @@ native_item *native_new_item(native_ir *ir, native_item_kind kind)
     item = &ir->items[ir->n_items++];
     memset(item, 0, sizeof *item);
     item->kind = kind;
-    item->node = item->residual = item->codes = -1;
+    item->node = item->residual = item->codes = item->strided = -1;
     item->alpha = item->beta = 1.0f;
     item->stride[0] = item->stride[1] = item->dilation[0] = item->dilation[1] = 1;
     item->kernel[0] = item->kernel[1] = 1;
     return item;
+}
+
+int native_new_strided(native_ir *ir, int n)
+{
+    int i;
+
+    for (i = 0; i < n; i++) {
+        if (!grow((void **)(void *)&ir->strided, ir->n_strided, &ir->room_strided,
+                  sizeof *ir->strided)) {
+            ir->failed = true;
+            return -1;
+        }
+        memset(&ir->strided[ir->n_strided++], 0, sizeof *ir->strided);
+    }
+    return ir->n_strided - n;
 }
 
 int64_t native_elements(const native_value *v)
@@ -225,6 +240,63 @@ static void read_sum(native_item *item, const tfr_call *call)
         item->axes |= 1u << axes->ints[i];
 }
 
+/* As the output's dims lie there; Slice and Split begin elsewhere. */
+static void read_strided(native_ir *ir, native_item *item, const tfr_call *call)
+{
+    const native_value *x = &ir->values[item->inputs[0]], *y = &ir->values[item->output];
+    const int64_t *starts = tfr_call_ints(call, "starts", (uint64_t)x->rank);
+    const int64_t *steps = tfr_call_ints(call, "steps", (uint64_t)x->rank);
+    const bool slices = strcmp(call->name, "Slice") == 0;
+    const int at = native_new_strided(ir, 1);
+    native_strided from, *s;
+    int d;
+
+    item->n_inputs = 1;
+    item->strided = at;
+    if (at < 0)
+        return;
+    s = &ir->strided[at];
+    native_lies_plain(x, &from);
+    native_lies_plain(y, s);
+    memcpy(s->to_steps, s->steps, sizeof s->steps);
+    for (d = 0; d < y->rank; d++) {
+        const int axis = d - (y->rank - x->rank);
+        s->steps[d] = axis < 0 || (x->dims[axis] == 1 && s->dims[d] != 1)
+                          ? 0
+                          : from.steps[axis] * (slices ? steps[axis] : 1);
+        if (slices)
+            s->offset += starts[axis] * from.steps[axis];
+    }
+}
+
+/* Outputs of Split follow each other along the axis: an item for each. */
+static void read_split(native_ir *ir, int at, const tfr_program_node *node)
+{
+    const native_item first = ir->items[at];
+    const native_value *x = &ir->values[first.inputs[0]];
+    const int64_t given = tfr_call_int(node->call, "axis", 0);
+    const int axis = (int)(given < 0 ? given + x->rank : given);
+    int64_t place = 0, step;
+    native_strided from;
+    uint32_t k;
+
+    if (ir->failed)
+        return;
+    native_lies_plain(x, &from);
+    step = from.steps[axis];
+    for (k = 0; k < node->call->n_outputs && !ir->failed; k++) {
+        native_item *item = k == 0 ? &ir->items[at] : native_new_item(ir, NATIVE_ITEM_STRIDED);
+        if (ir->failed)
+            return;
+        *item = first;
+        item->output = node->outputs[k];
+        read_strided(ir, item, node->call);
+        if (!ir->failed)
+            ir->strided[item->strided].offset = place * step;
+        place += ir->values[node->outputs[k]].dims[axis];
+    }
+}
+
 /* The gradient of X, and one more item for that of the scale. */
 static void read_layer_norm_grad(native_ir *ir, int at, int output)
 {
@@ -242,7 +314,8 @@ static void read_layer_norm_grad(native_ir *ir, int at, int output)
     sums->output = output;
 }
 
-static void read_form(native_item *item, const tfr_call *call, const native_form *form)
+static void read_form(native_ir *ir, native_item *item, const tfr_call *call,
+                      const native_form *form)
 {
     switch (form->kind) {
     case NATIVE_ITEM_CONV:
@@ -274,6 +347,9 @@ static void read_form(native_item *item, const tfr_call *call, const native_form
         break;
     case NATIVE_ITEM_SUM:
         read_sum(item, call);
+        break;
+    case NATIVE_ITEM_STRIDED:
+        read_strided(ir, item, call);
         break;
     case NATIVE_ITEM_WIDE:
         item->n_inputs = strcmp(call->name, "ReduceSum") == 0 ? 1 : item->n_inputs;
@@ -354,7 +430,9 @@ static int32_t read_node(native_ir *ir, int i, tfr_err *err)
     for (k = 0; k < item->n_inputs; k++)
         item->inputs[k] = node->inputs[k];
     if (form && !ir->failed)
-        read_form(item, call, form);
+        read_form(ir, item, call, form);
+    if (form && form->kind == NATIVE_ITEM_STRIDED && call->n_outputs > 1 && !ir->failed)
+        read_split(ir, ir->n_items - 1, node);
     if (form && form->kind == NATIVE_ITEM_LAYER_NORM_GRAD && !ir->failed)
         read_layer_norm_grad(ir, ir->n_items - 1, call->n_outputs > 1 ? (int)node->outputs[1] : -1);
     if (form && form->kind == NATIVE_ITEM_LOSS && !ir->failed)
@@ -385,5 +463,6 @@ void native_ir_end(native_ir *ir)
         free(ir->items[i].chain);
     free(ir->values);
     free(ir->twins);
+    free(ir->strided);
     free(ir->items);
 }

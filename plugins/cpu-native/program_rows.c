@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * program_rows.c: what works on rows of a plain tensor, and on the matrices in its last two dims:
- * softmax, layer normalization, transposition, products of two computed sides.
+ * softmax, layer normalization, transposition.
  */
 #include "program.h"
 
@@ -140,80 +140,4 @@ void native_plan_transpose(native_planner *p, const native_item *item)
     if (t->matrix != t->rank - 1)
         work /= t->dims[t->matrix];
     native_add_run(p, run_turn, t, work, (double)step * 0.4);
-}
-
-/* ---- products of two computed sides ---- */
-
-typedef struct products {
-    const native_isa *isa;
-    native_ref left, right, to;
-    int64_t rows, depth, columns;
-    native_act act;
-    int32_t *offsets, *taps;
-} products;
-
-/* One matrix; the right one is read as it is, row by row. */
-static void run_products(const void *params, const native_bases *bases, int64_t begin, int64_t end)
-{
-    const products *m = params;
-    const int64_t lanes = m->isa->lanes, wide = (m->columns + lanes - 1) / lanes;
-    const int most = m->isa->max_pixels[4] ? 4 : 3;
-    int64_t i, row, block;
-    native_tile tile;
-
-    memset(&tile, 0, sizeof tile);
-    tile.n_groups = 1;
-    tile.n_taps = (int)m->depth;
-    tile.taps = m->taps;
-    tile.offsets = m->offsets;
-    tile.weights_step = m->columns;
-    tile.to_pixel = m->columns;
-    tile.to_block = lanes;
-    tile.first = tile.last = true;
-    tile.scale = 1.0f;
-    for (i = begin; i < end; i++) {
-        const float *left = native_at(bases, &m->left) + i * m->rows * m->depth;
-        const float *right = native_at(bases, &m->right) + i * m->depth * m->columns;
-        float *to = native_at(bases, &m->to) + i * m->rows * m->columns;
-        for (block = 0; block < wide;) {
-            int blocks = (int)(wide - block < most ? wide - block : most);
-            tile.last_lanes = block + blocks == wide ? (uint32_t)(m->columns % lanes) : 0;
-            tile.weights = right + block * lanes;
-            for (row = 0; row < m->rows;) {
-                int64_t n = m->rows - row, pixels = m->isa->max_pixels[blocks];
-                pixels = n < pixels ? n : n < 2 * pixels ? (n + 1) / 2 : pixels;
-                tile.source = left + row * m->depth;
-                tile.to = to + row * m->columns + block * lanes;
-                m->isa->plain[blocks][pixels](&tile);
-                row += pixels;
-            }
-            block += blocks;
-        }
-    }
-}
-
-void native_plan_batched_product(native_planner *p, const native_item *item)
-{
-    const native_value *x = &p->ir->values[item->inputs[0]], *y = &p->ir->values[item->output];
-    products *m = native_keep(p, sizeof *m);
-    int64_t i, n;
-
-    if (!m)
-        return;
-    m->isa = p->isa;
-    m->left = native_ref_of(p, item->inputs[0]);
-    m->right = native_ref_of(p, item->inputs[1]);
-    m->to = native_ref_of(p, item->output);
-    m->rows = y->dims[y->rank - 2];
-    m->columns = y->dims[y->rank - 1];
-    m->depth = x->dims[x->rank - 1];
-    m->offsets = native_keep(p, NATIVE_MAX_PIXELS * sizeof *m->offsets);
-    m->taps = native_keep(p, (size_t)m->depth * sizeof *m->taps);
-    for (i = 0; m->offsets && i < NATIVE_MAX_PIXELS; i++)
-        m->offsets[i] = (int32_t)(i * m->depth);
-    for (i = 0; m->taps && i < m->depth; i++)
-        m->taps[i] = (int32_t)i;
-    n = native_count(p, y) / (m->rows * m->columns);
-    native_add_run(p, run_products, m, n,
-                   2.0 * (double)(n * m->rows * m->columns) * (double)m->depth / 60.0);
 }

@@ -148,7 +148,7 @@ static bool make_softmax_grad(native_ir *ir, native_item *item, int k)
     return true;
 }
 
-/* The gradient of softmax, times a number. */
+/* A product of computed sides, or the gradient of softmax, times a number. */
 static void take_factor(native_ir *ir, native_item *item)
 {
     int k;
@@ -158,7 +158,7 @@ static void take_factor(native_ir *ir, native_item *item)
         native_item *of = only_maker(ir, item->inputs[1 - k]);
         float number;
         if (!of || !v->known || v->dtype != TFR_DTYPE_F32 || native_elements(v) != 1 ||
-            of->kind != NATIVE_ITEM_SOFTMAX_GRAD ||
+            (of->kind != NATIVE_ITEM_BATCHED_PRODUCT && of->kind != NATIVE_ITEM_SOFTMAX_GRAD) ||
             !same_dims(ir, of->output, item->output))
             continue;
         memcpy(&number, v->known, sizeof number);

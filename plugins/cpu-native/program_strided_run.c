@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * program_strided_run.c: steps of what moves elements from and to any place, and products of two
+ * computed sides, each of which may be read in steps.
+ */
+#include "program.h"
+
+#include <string.h>
+
+/* Those that a plan is for, of dims that begin with samples. */
+static int64_t first_dim(const native_planner *p, const native_strided *s, const native_value *y)
+{
+    return y->batched && s->rank > 0 ? s->dims[0] / p->ir->samples * p->samples : s->dims[0];
+}
+
+/* ---- moves ---- */
+
+/*
+ * Along the last dim numbers lie beside each other in the result. In the source, too: they are
+ * copied; those of another dim do: both are a matrix to turn; else one by one.
+ */
+typedef struct move {
+    const native_isa *isa;
+    native_ref from, to;
+    native_strided at;
+    int matrix; /* the dim that is innermost in the source, or -1 */
+} move;
+
+static void move_row(const move *m, const float *from, float *to)
+{
+    const int last = m->at.rank - 1;
+    const int64_t n = m->at.dims[last], step = m->at.steps[last], to_step = m->at.to_steps[last];
+    int64_t i;
+
+    if (m->matrix >= 0) {
+        m->isa->transpose(from, step, to, m->at.to_steps[m->matrix], n, m->at.dims[m->matrix]);
+        return;
+    }
+    if (step == 1 && to_step == 1) {
+        memcpy(to, from, (size_t)n * sizeof *to);
+        return;
+    }
+    for (i = 0; i < n; i++)
+        to[i * to_step] = from[i * step];
+}
+
+/* Numbers count all dims but the last and that of a matrix. */
+static void run_move(const void *params, const native_bases *bases, int64_t begin, int64_t end)
+{
+    const move *m = params;
+    const float *from = native_at(bases, &m->from) + m->at.offset;
+    float *to = native_at(bases, &m->to) + m->at.to_offset;
+    int64_t i;
+
+    for (i = begin; i < end; i++) {
+        int64_t rest = i, at = 0, place = 0;
+        int d;
+        for (d = m->at.rank - 2; d >= 0; d--) {
+            if (d == m->matrix)
+                continue;
+            at += rest % m->at.dims[d] * m->at.steps[d];
+            place += rest % m->at.dims[d] * m->at.to_steps[d];
+            rest /= m->at.dims[d];
+        }
+        move_row(m, from + at, to + place);
+    }
+}
+
+/* Dims of one element go, and those that lie together on both sides are one. */
+static void join_dims(native_strided *to, const native_strided *from, int64_t first)
+{
+    int d;
+
+    *to = *from;
+    to->rank = 0;
+    for (d = 0; d < from->rank; d++) {
+        const int64_t n = d == 0 ? first : from->dims[d];
+        const int before = to->rank - 1;
+        if (n == 1)
+            continue;
+        if (before >= 0 && to->steps[before] == n * from->steps[d] &&
+            to->to_steps[before] == n * from->to_steps[d]) {
+            to->dims[before] *= n;
+            to->steps[before] = from->steps[d];
+            to->to_steps[before] = from->to_steps[d];
+            continue;
+        }
+        to->dims[to->rank] = n;
+        to->steps[to->rank] = from->steps[d];
+        to->to_steps[to->rank++] = from->to_steps[d];
+    }
+    if (to->rank > 0)
+        return;
+    to->rank = 1;
+    to->dims[0] = to->steps[0] = to->to_steps[0] = 1;
+}
+
+static void plan_move(native_planner *p, const native_item *item, int k)
+{
+    const native_strided *s = &p->ir->strided[item->strided + k];
+    const native_value *y = &p->ir->values[item->output];
+    move *m = native_keep(p, sizeof *m);
+    int64_t n = 1;
+    int d, last;
+
+    if (!m)
+        return;
+    m->isa = p->isa;
+    m->from = native_ref_of(p, item->inputs[k]);
+    m->to = native_ref_of(p, item->output);
+    join_dims(&m->at, s, first_dim(p, s, y));
+    last = m->at.rank - 1;
+    m->matrix = -1;
+    for (d = 0; d < last && m->at.steps[last] != 1 && m->at.to_steps[last] == 1; d++) {
+        if (m->at.steps[d] == 1)
+            m->matrix = d;
+    }
+    for (d = 0; d < last; d++)
+        n *= d == m->matrix ? 1 : m->at.dims[d];
+    native_add_run(p, run_move, m, n,
+                   (double)native_count(p, y) / item->n_inputs * (m->matrix < 0 ? 0.2 : 0.4));
+}
+
+void native_plan_strided(native_planner *p, const native_item *item)
+{
+    int k;
+
+    for (k = 0; k < item->n_inputs; k++)
+        plan_move(p, item, k);
+}
+
+/* ---- products ---- */
+
+typedef struct products {
+    const native_isa *isa;
+    native_ref left, right, to;
+    native_strided left_at, right_at;
+    int64_t rows, depth, columns, width; /* width: columns up to whole vectors */
+    bool packs;                          /* right sides, into scratch memory */
+    float factor;
+    int32_t *offsets, *taps;
+} products;
+
+/* Where matrix i begins. */
+static int64_t matrix_at(const native_strided *s, int64_t i)
+{
+    int64_t at = s->offset;
+    int d;
+
+    for (d = s->rank - 3; d >= 0; d--) {
+        at += i % s->dims[d] * s->steps[d];
+        i /= s->dims[d];
+    }
+    return at;
+}
+
+/* Rows of whole vectors. */
+static const float *pack_right(const products *m, const float *right, float *to)
+{
+    const int64_t term = m->right_at.steps[m->right_at.rank - 2];
+    const int64_t column = m->right_at.steps[m->right_at.rank - 1];
+    int64_t i, j;
+
+    if (m->width != m->columns)
+        memset(to, 0, (size_t)(m->depth * m->width) * sizeof *to);
+    if (term == 1 && column != 1) {
+        m->isa->transpose(right, column, to, m->width, m->columns, m->depth);
+        return to;
+    }
+    for (i = 0; i < m->depth; i++) {
+        for (j = 0; j < m->columns; j++)
+            to[i * m->width + j] = right[i * term + j * column];
+    }
+    return to;
+}
+
+static void multiply(const products *m, native_tile *tile, const float *left, const float *right,
+                     float *to)
+{
+    const int64_t lanes = m->isa->lanes, wide = m->width / lanes;
+    const int64_t step = m->left_at.steps[m->left_at.rank - 2];
+    const int64_t most = m->isa->max_pixels[4] ? 4 : 3;
+    int64_t block, blocks, row, n;
+
+    for (block = 0; block < wide; block += blocks) {
+        blocks = wide - block < most ? wide - block : most;
+        tile->last_lanes = block + blocks == wide ? (uint32_t)(m->columns % lanes) : 0;
+        tile->weights = right + block * lanes;
+        for (row = 0; row < m->rows; row += n) {
+            const int64_t pixels = m->isa->max_pixels[blocks];
+            n = m->rows - row;
+            n = n <= pixels ? n : n < 2 * pixels ? (n + 1) / 2 : pixels;
+            tile->source = left + row * step;
+            tile->to = to + row * m->columns + block * lanes;
+            m->isa->plain[blocks][n](tile);
+        }
+    }
+}
+
+/* Numbers count matrices. */
+static void run_products(const void *params, const native_bases *bases, int64_t begin, int64_t end)
+{
+    const products *m = params;
+    const float *left = native_at(bases, &m->left), *right = native_at(bases, &m->right);
+    float *to = native_at(bases, &m->to);
+    int64_t i;
+    native_tile tile;
+
+    memset(&tile, 0, sizeof tile);
+    tile.n_groups = 1;
+    tile.n_taps = (int)m->depth;
+    tile.taps = m->taps;
+    tile.offsets = m->offsets;
+    tile.weights_step = m->packs ? m->width : m->right_at.steps[m->right_at.rank - 2];
+    tile.to_pixel = m->columns;
+    tile.to_block = m->isa->lanes;
+    tile.first = tile.last = true;
+    tile.scale = m->factor;
+    for (i = begin; i < end; i++) {
+        const float *b = right + matrix_at(&m->right_at, i);
+        if (m->packs)
+            b = pack_right(m, b, (float *)(void *)bases->scratch);
+        multiply(m, &tile, left + matrix_at(&m->left_at, i), b, to + i * m->rows * m->columns);
+    }
+}
+
+static void read_sides(const native_planner *p, const native_item *item, products *m)
+{
+    if (item->strided >= 0) {
+        m->left_at = p->ir->strided[item->strided];
+        m->right_at = p->ir->strided[item->strided + 1];
+    } else {
+        native_lies_plain(&p->ir->values[item->inputs[0]], &m->left_at);
+        native_lies_plain(&p->ir->values[item->inputs[1]], &m->right_at);
+    }
+}
+
+void native_plan_batched_product(native_planner *p, const native_item *item)
+{
+    const native_value *y = &p->ir->values[item->output];
+    const int64_t lanes = p->isa->lanes;
+    products *m = native_keep(p, sizeof *m);
+    int64_t i, n, row, term;
+
+    if (!m)
+        return;
+    m->isa = p->isa;
+    m->left = native_ref_of(p, item->inputs[0]);
+    m->right = native_ref_of(p, item->inputs[1]);
+    m->to = native_ref_of(p, item->output);
+    read_sides(p, item, m);
+    m->factor = item->alpha;
+    m->rows = y->dims[y->rank - 2];
+    m->columns = y->dims[y->rank - 1];
+    m->depth = m->left_at.dims[m->left_at.rank - 1];
+    m->width = (m->columns + lanes - 1) / lanes * lanes;
+    m->packs = m->width != m->columns || m->right_at.steps[m->right_at.rank - 1] != 1;
+    row = m->left_at.steps[m->left_at.rank - 2];
+    term = m->left_at.steps[m->left_at.rank - 1];
+    m->offsets = native_keep(p, NATIVE_MAX_PIXELS * sizeof *m->offsets);
+    m->taps = native_keep(p, (size_t)m->depth * sizeof *m->taps);
+    for (i = 0; m->offsets && i < NATIVE_MAX_PIXELS; i++)
+        m->offsets[i] = (int32_t)(i * row);
+    for (i = 0; m->taps && i < m->depth; i++)
+        m->taps[i] = (int32_t)(i * term);
+    if (m->packs)
+        native_need_scratch(p, (uint64_t)(m->depth * m->width) * sizeof(float));
+    n = native_count(p, y) / (m->rows * m->columns);
+    native_add_run(p, run_products, m, n,
+                   2.0 * (double)(n * m->rows * m->columns) * (double)m->depth / 60.0);
+}
