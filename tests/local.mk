@@ -733,6 +733,7 @@ tests_test_winograd_SOURCES = \
 	plugins/cpu-native/program_conv.c \
 	plugins/cpu-native/program_conv_weights.c \
 	plugins/cpu-native/program_winograd.c \
+	plugins/cpu-native/program_winograd_weights.c \
 	$(NULL)
 
 tests_test_wire_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)

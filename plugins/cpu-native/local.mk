@@ -92,4 +92,6 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/program_wide.c \
 	plugins/cpu-native/program_window.c \
 	plugins/cpu-native/program_winograd.c \
+	plugins/cpu-native/program_winograd.h \
+	plugins/cpu-native/program_winograd_weights.c \
 	$(NULL)

@@ -12,15 +12,12 @@
  * The transforms mix pixels: where sums are not finite, the tile is computed anew tap by tap, as
  * program_conv.c does, so that NaN and infinity stay where they belong.
  */
-#include "program.h"
+#include "program_winograd.h"
 
 #include <string.h>
 
 enum {
     MOST_OUT = 4,
-    MOST_IN = 6,
-    TAPS = 9,
-    GROUP = 2,                /* vectors of output channels that are computed together */
     MOST_TILES = 56,          /* of a band, bits of a word */
     LEAST_TILES = 14,         /* of bands that are made for threads */
     BAND_BYTES = 1100 * 1024, /* of the transformed source */
@@ -28,57 +25,12 @@ enum {
     APART = 16                /* floats, so that places do not share the sets of a cache */
 };
 
-/* 1 / (2 a^2 (a^2 - b^2)) for the points a = 5/8 and b = 3/2, and with a and b exchanged */
-#define FACTOR_A (1.0 / (2.0 * 0.390625 * (0.390625 - 2.25)))
-#define FACTOR_B (1.0 / (2.0 * 2.25 * (2.25 - 0.390625)))
-
-/* The forms of isa.h; the weights of a tap become those of places by `weights`, G of the paper. */
-typedef struct winograd_form {
-    int out, in, places;
-    double weights[MOST_IN][3];
-    double of_source, of_result; /* products in whose time a tile of a channel is transformed */
-} winograd_form;
-
-static const winograd_form forms[NATIVE_WINOGRAD_FORMS] = {
-    {2, 4, 16, {{1.0, 0.0, 0.0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0.5}, {0.0, 0.0, 1.0}}, 90.0, 70.0},
-    {4,
-     6,
-     36,
-     {{1.0 / (0.390625 * 2.25), 0.0, 0.0},
-      {FACTOR_A, 0.625 * FACTOR_A, 0.390625 * FACTOR_A},
-      {FACTOR_A, -0.625 * FACTOR_A, 0.390625 * FACTOR_A},
-      {FACTOR_B, 1.5 * FACTOR_B, 2.25 * FACTOR_B},
-      {FACTOR_B, -1.5 * FACTOR_B, 2.25 * FACTOR_B},
-      {0.0, 0.0, 1.0}},
-     200.0,
-     160.0},
-};
-
-typedef struct winograd {
-    const native_isa *isa;
-    const winograd_form *form;
-    native_ref source, residual, to;
-    native_ref weights, bias;
-    native_ref taps, plain_bias; /* as the graph has them */
-    native_ref codes;            /* of maxima */
-    bool has_residual, has_bias, has_codes;
-    bool turned; /* taps are those of a convolution whose gradient this is */
-    int64_t ins, outs, in_blocks, out_blocks;
-    int64_t height, width, pad[2];
-    int64_t rows, columns; /* of outputs, before they are pooled */
-    int64_t tiles_y, tiles_x, all, band, n_bands;
-    int64_t n_groups;
-    int64_t source_step, sums_step; /* from place to place */
-    bool pooled;
-    native_act act;
-} winograd;
-
 /* A tile's sample and its first output. */
 typedef struct corner {
     int64_t sample, y, x;
 } corner;
 
-static corner corner_of(const winograd *w, int64_t tile)
+static corner corner_of(const native_winograd_item *w, int64_t tile)
 {
     int64_t sample = tile / (w->tiles_y * w->tiles_x), rest = tile % (w->tiles_y * w->tiles_x);
     const corner c = {sample, rest / w->tiles_x * w->form->out, rest % w->tiles_x * w->form->out};
@@ -88,8 +40,8 @@ static corner corner_of(const winograd *w, int64_t tile)
 /* ---- the three stages ---- */
 
 /* [place][block][tile][lane] */
-static void transform_source(const winograd *w, const native_bases *bases, int64_t first, int64_t n,
-                             float *to)
+static void transform_source(const native_winograd_item *w, const native_bases *bases,
+                             int64_t first, int64_t n, float *to)
 {
     const int64_t lanes = w->isa->lanes, area = w->height * w->width * lanes;
     const float *source = native_at(bases, &w->source);
@@ -100,27 +52,23 @@ static void transform_source(const winograd *w, const native_bases *bases, int64
             corner c = corner_of(w, first + i);
             const native_plane plane = {source + (c.sample * w->in_blocks + block) * area,
                                         w->height, w->width};
-            w->isa->winograd_source[w->form - forms](&plane, c.y - w->pad[0], c.x - w->pad[1],
-                                                     to + (block * w->band + i) * lanes,
-                                                     w->source_step);
+            w->isa->winograd_source[w->form - native_winograd_forms](
+                &plane, c.y - w->pad[0], c.x - w->pad[1], to + (block * w->band + i) * lanes,
+                w->source_step);
         }
     }
 }
 
-static int64_t group_floats(const winograd *w, int64_t blocks)
-{
-    return w->in_blocks * blocks * w->isa->lanes * w->isa->lanes;
-}
-
 /* One group: [place][block][tile][lane] */
-static void multiply(const winograd *w, const native_bases *bases, int64_t g, int64_t n,
+static void multiply(const native_winograd_item *w, const native_bases *bases, int64_t g, int64_t n,
                      const float *source, float *to)
 {
-    const int64_t lanes = w->isa->lanes, left = w->out_blocks - g * GROUP;
-    const int64_t blocks = left < GROUP ? left : GROUP, most = w->isa->max_pixels[blocks];
-    const int64_t parts = (n + most - 1) / most, floats = group_floats(w, blocks);
-    const float *weights =
-        native_at(bases, &w->weights) + g * w->form->places * group_floats(w, GROUP);
+    const int64_t lanes = w->isa->lanes, left = w->out_blocks - g * WINOGRAD_GROUP;
+    const int64_t blocks = left < WINOGRAD_GROUP ? left : WINOGRAD_GROUP,
+                  most = w->isa->max_pixels[blocks];
+    const int64_t parts = (n + most - 1) / most, floats = native_winograd_floats(w, blocks);
+    const float *weights = native_at(bases, &w->weights) +
+                           g * w->form->places * native_winograd_floats(w, WINOGRAD_GROUP);
     native_tile tile;
     int64_t place, i;
 
@@ -149,8 +97,8 @@ static void multiply(const winograd *w, const native_bases *bases, int64_t g, in
     }
 }
 
-static native_winograd_end end_of(const winograd *w, const native_bases *bases, int64_t block,
-                                  int64_t tile)
+static native_winograd_end end_of(const native_winograd_item *w, const native_bases *bases,
+                                  int64_t block, int64_t tile)
 {
     const int64_t lanes = w->isa->lanes, part = w->pooled ? 2 : 1;
     const int64_t width = w->columns / part, area = w->rows / part * width;
@@ -171,15 +119,16 @@ static native_winograd_end end_of(const winograd *w, const native_bases *bases, 
 }
 
 /* A bit for each tile that is not finite. */
-static uint64_t transform_back(const winograd *w, const native_bases *bases, int64_t block,
-                               int64_t first, int64_t n, const float *sums)
+static uint64_t transform_back(const native_winograd_item *w, const native_bases *bases,
+                               int64_t block, int64_t first, int64_t n, const float *sums)
 {
     uint64_t bad = 0;
     int64_t i;
 
     for (i = 0; i < n; i++) {
         const native_winograd_end end = end_of(w, bases, block, first + i);
-        if (!w->isa->winograd_result[w->form - forms](sums + i * w->isa->lanes, w->sums_step, &end))
+        if (!w->isa->winograd_result[w->form - native_winograd_forms](sums + i * w->isa->lanes,
+                                                                      w->sums_step, &end))
             bad |= (uint64_t)1 << i;
     }
     return bad;
@@ -187,36 +136,32 @@ static uint64_t transform_back(const winograd *w, const native_bases *bases, int
 
 /* ---- tiles that are not finite ---- */
 
-/* A weight as a convolution that is not a gradient would have it. */
-static float tap_at(const winograd *w, const float *taps, int64_t out, int64_t in, int tap)
-{
-    return w->turned ? taps[(in * w->outs + out) * TAPS + TAPS - 1 - tap]
-                     : taps[(out * w->ins + in) * TAPS + tap];
-}
-
 /* The weights of one block as tiles of program_conv.c want them: [in / lanes][tap][lane][lane] */
-static void pack_taps(const winograd *w, const native_bases *bases, int64_t block, float *to)
+static void pack_taps(const native_winograd_item *w, const native_bases *bases, int64_t block,
+                      float *to)
 {
     const float *taps = native_at(bases, &w->taps);
     const int64_t lanes = w->isa->lanes;
     int64_t in, tap, i, o;
 
     for (in = 0; in < w->in_blocks * lanes; in += lanes) {
-        for (tap = 0; tap < TAPS; tap++) {
+        for (tap = 0; tap < WINOGRAD_TAPS; tap++) {
             for (i = in; i < in + lanes; i++) {
                 for (o = block * lanes; o < (block + 1) * lanes; o++)
-                    *to++ = i < w->ins && o < w->outs ? tap_at(w, taps, o, i, (int)tap) : 0.0f;
+                    *to++ = i < w->ins && o < w->outs ? native_winograd_tap(w, taps, o, i, (int)tap)
+                                                      : 0.0f;
             }
         }
     }
 }
 
 /* Where outputs [y, y + rows) x [x, x + columns) find their taps; at most 4 of them. */
-static void find_taps(const winograd *w, int64_t y, int64_t x, int rows, int columns, int32_t *to)
+static void find_taps(const native_winograd_item *w, int64_t y, int64_t x, int rows, int columns,
+                      int32_t *to)
 {
     int tap, i, n = rows * columns;
 
-    for (tap = 0; tap < TAPS; tap++) {
+    for (tap = 0; tap < WINOGRAD_TAPS; tap++) {
         for (i = 0; i < n; i++) {
             int64_t row = y + i / columns + tap / 3 - w->pad[0];
             int64_t column = x + i % columns + tap % 3 - w->pad[1];
@@ -228,8 +173,8 @@ static void find_taps(const winograd *w, int64_t y, int64_t x, int rows, int col
 }
 
 /* One window: its sums, then the maximum and its code. */
-static void compute_window(const winograd *w, native_tile *tile, const native_winograd_end *end,
-                           int64_t at)
+static void compute_window(const native_winograd_item *w, native_tile *tile,
+                           const native_winograd_end *end, int64_t at)
 {
     _Alignas(NATIVE_ALIGNMENT) float sums[4 * NATIVE_MAX_LANES];
     const bool clip = w->act.kind == NATIVE_ACT_CLIP;
@@ -248,14 +193,14 @@ static void compute_window(const winograd *w, native_tile *tile, const native_wi
     w->isa->pooled->pool_end(&window);
 }
 
-static void compute_plainly(const winograd *w, const native_bases *bases, int64_t block,
+static void compute_plainly(const native_winograd_item *w, const native_bases *bases, int64_t block,
                             int64_t tile_number, const float *weights)
 {
     const int64_t lanes = w->isa->lanes, area = w->height * w->width * lanes;
     const native_winograd_end end = end_of(w, bases, block, tile_number);
     const corner c = corner_of(w, tile_number);
     const int part = w->pooled ? 2 : 1;
-    int32_t offsets[TAPS * MOST_OUT];
+    int32_t offsets[WINOGRAD_TAPS * MOST_OUT];
     native_tile tile;
     int i, j;
 
@@ -264,7 +209,7 @@ static void compute_plainly(const winograd *w, const native_bases *bases, int64_
     tile.offsets = offsets;
     tile.plane = area;
     tile.n_groups = (int)w->in_blocks;
-    tile.n_taps = TAPS;
+    tile.n_taps = WINOGRAD_TAPS;
     tile.weights = weights;
     tile.weights_step = tile.to_pixel = lanes;
     tile.first = tile.last = true;
@@ -292,16 +237,16 @@ static void compute_plainly(const winograd *w, const native_bases *bases, int64_
 
 /* ---- running ---- */
 
-static void run_group(const winograd *w, const native_bases *bases, int64_t g, int64_t first,
-                      int64_t n, const float *source, float *sums)
+static void run_group(const native_winograd_item *w, const native_bases *bases, int64_t g,
+                      int64_t first, int64_t n, const float *source, float *sums)
 {
-    uint64_t bad[GROUP] = {0};
-    int64_t block = g * GROUP, i, k;
+    uint64_t bad[WINOGRAD_GROUP] = {0};
+    int64_t block = g * WINOGRAD_GROUP, i, k;
 
     multiply(w, bases, g, n, source, sums);
-    for (k = 0; k < GROUP && block + k < w->out_blocks; k++)
+    for (k = 0; k < WINOGRAD_GROUP && block + k < w->out_blocks; k++)
         bad[k] = transform_back(w, bases, block + k, first, n, sums + k * w->band * w->isa->lanes);
-    for (k = 0; k < GROUP; k++) {
+    for (k = 0; k < WINOGRAD_GROUP; k++) {
         if (bad[k])
             pack_taps(w, bases, block + k, sums);
         for (i = 0; i < n; i++) {
@@ -314,7 +259,7 @@ static void run_group(const winograd *w, const native_bases *bases, int64_t g, i
 /* Numbers count bands, in them groups of output channels. */
 static void run_winograd(const void *params, const native_bases *bases, int64_t begin, int64_t end)
 {
-    const winograd *w = params;
+    const native_winograd_item *w = params;
     float *source = (float *)(void *)bases->scratch,
           *sums = source + w->form->places * w->source_step;
     int64_t here = -1;
@@ -326,134 +271,6 @@ static void run_winograd(const void *params, const native_bases *bases, int64_t 
             transform_source(w, bases, first, n, source);
         here = band;
         run_group(w, bases, begin % w->n_groups, first, n, source, sums);
-    }
-}
-
-/* ---- weights ---- */
-
-/* U = G g G', in double, rounded once. */
-static void transform_weights(const winograd_form *form,
-                              const double g[TAPS][GROUP * NATIVE_MAX_LANES], int64_t width,
-                              float *to, int64_t step)
-{
-    int i, j;
-    int64_t o;
-
-    for (i = 0; i < form->in; i++) {
-        const double *f = form->weights[i];
-        double half[3][GROUP * NATIVE_MAX_LANES];
-        for (j = 0; j < 3; j++) {
-            for (o = 0; o < width; o++)
-                half[j][o] = f[0] * g[j][o] + f[1] * g[3 + j][o] + f[2] * g[6 + j][o];
-        }
-        for (j = 0; j < form->in; j++, to += step) {
-            const double *h = form->weights[j];
-            for (o = 0; o < width; o++)
-                to[o] = (float)(h[0] * half[0][o] + h[1] * half[1][o] + h[2] * half[2][o]);
-        }
-    }
-}
-
-typedef struct filling {
-    const winograd *winograd;
-    const tfr_host *host;
-    const float *taps;
-    float *to;
-} filling;
-
-/* Numbers count the groups, in them the input channels and those that fill up. */
-static void fill_parts(void *user, int64_t begin, int64_t end)
-{
-    const filling *f = user;
-    const winograd *w = f->winograd;
-    const int64_t lanes = w->isa->lanes, ins = w->in_blocks * lanes;
-    int64_t o;
-    int tap;
-
-    for (; begin < end; begin++) {
-        const int64_t block = begin / ins * GROUP, in = begin % ins;
-        int64_t blocks = w->out_blocks - block < GROUP ? w->out_blocks - block : GROUP;
-        int64_t width = blocks * lanes;
-        double g[TAPS][GROUP * NATIVE_MAX_LANES] = {{0}};
-        for (o = 0; o < width && block * lanes + o < w->outs && in < w->ins; o++) {
-            for (tap = 0; tap < TAPS; tap++)
-                g[tap][o] = tap_at(w, f->taps, block * lanes + o, in, tap);
-        }
-        transform_weights(w->form, (const double(*)[GROUP * NATIVE_MAX_LANES]) g, width,
-                          f->to + w->form->places * group_floats(w, block) + in * width,
-                          group_floats(w, blocks));
-    }
-}
-
-/* [group][place][in][block][lane] */
-static void fill_weights(float *to, const void *user)
-{
-    filling f = *(const filling *)user;
-    const winograd *w = f.winograd;
-
-    f.to = to;
-    f.host->parallel_for(fill_parts, &f, w->n_groups * w->in_blocks * w->isa->lanes, 0);
-}
-
-static void fill_bias(float *to, const void *user)
-{
-    const filling *f = user;
-    memcpy(to, f->taps, (size_t)f->winograd->outs * sizeof *to);
-}
-
-/* Those that a step of training has computed. */
-static void run_weights(const void *params, const native_bases *bases, int64_t begin, int64_t end)
-{
-    const winograd *w = params;
-    filling f = {w, NULL, native_at(bases, &w->taps), native_at(bases, &w->weights)};
-
-    fill_parts(&f, begin, end);
-}
-
-static void run_bias(const void *params, const native_bases *bases, int64_t begin, int64_t end)
-{
-    const winograd *w = params;
-    const int64_t wide = w->out_blocks * w->isa->lanes;
-    float *to = native_at(bases, &w->bias);
-
-    (void)begin, (void)end;
-    memset(to + w->outs, 0, (size_t)(wide - w->outs) * sizeof *to);
-    memcpy(to, native_at(bases, &w->plain_bias), (size_t)w->outs * sizeof *to);
-}
-
-static void set_weights(native_planner *p, winograd *w, int value)
-{
-    const int64_t lanes = w->isa->lanes, floats = w->form->places * group_floats(w, w->out_blocks);
-    const float *known = p->ir->values[value].known;
-    const native_constant_key key = {{known}, {5, w->outs, w->ins, lanes, w->form->out, w->turned}};
-    const filling f = {w, p->ir->device->host, known, NULL};
-
-    w->taps = native_ref_of(p, value);
-    if (known) {
-        w->taps.known = (const char *)known;
-        w->weights.known =
-            (const char *)native_pack(p, &key, (uint64_t)floats * sizeof(float), fill_weights, &f);
-        return;
-    }
-    w->weights = native_derived(p, (uint64_t)floats * sizeof(float));
-    native_derive(p, value, run_weights, w, w->n_groups * w->in_blocks * lanes,
-                  (double)floats / 2.0);
-}
-
-static void set_bias(native_planner *p, winograd *w, int value)
-{
-    const uint64_t bytes = (uint64_t)(w->out_blocks * w->isa->lanes) * sizeof(float);
-    const float *known = value < 0 ? NULL : p->ir->values[value].known;
-    const native_constant_key key = {{known}, {6, w->outs, w->isa->lanes}};
-    const filling f = {w, NULL, known, NULL};
-
-    w->has_bias = value >= 0;
-    if (known) {
-        w->bias.known = (const char *)native_pack(p, &key, bytes, fill_bias, &f);
-    } else if (w->has_bias) {
-        w->plain_bias = native_ref_of(p, value);
-        w->bias = native_derived(p, bytes);
-        native_derive(p, value, run_bias, w, 1, (double)bytes);
     }
 }
 
@@ -497,7 +314,7 @@ static double count_products(const native_planner *p, const native_item *item, i
     const bool turned = item->kind == NATIVE_ITEM_CONV_GRAD_INPUT;
 
     if (p->ir->values[item->inputs[1]].known)
-        return (double)(rows * columns * TAPS);
+        return (double)(rows * columns * WINOGRAD_TAPS);
     return (double)count_taps(rows, x->dims[2], turned ? 2 - item->pad[0] : item->pad[0]) *
            (double)count_taps(columns, x->dims[3], turned ? 2 - item->pad[1] : item->pad[1]);
 }
@@ -526,7 +343,7 @@ int native_winograd_form(const native_planner *p, const native_item *item)
         y->dims[1] < NATIVE_MAX_LANES)
         return -1;
     for (i = 0; i < NATIVE_WINOGRAD_FORMS; i++) {
-        const winograd_form *f = &forms[i];
+        const native_winograd_form_desc *f = &native_winograd_forms[i];
         double tiles = (double)((rows + f->out - 1) / f->out * ((columns + f->out - 1) / f->out));
         const double of_weight = stays_near(p, item, f->places) ? 0.0 : 43.0;
         double cost = f->places * ins * outs * (tiles > of_weight ? tiles : of_weight) +
@@ -539,10 +356,10 @@ int native_winograd_form(const native_planner *p, const native_item *item)
     return best;
 }
 
-static void make_bands(const native_planner *p, winograd *w)
+static void make_bands(const native_planner *p, native_winograd_item *w)
 {
     const int64_t threads = p->ir->device->threads, lanes = w->isa->lanes;
-    const int64_t unit = w->isa->max_pixels[GROUP];
+    const int64_t unit = w->isa->max_pixels[WINOGRAD_GROUP];
     int64_t most = BAND_BYTES / (w->form->places * w->in_blocks * lanes * (int64_t)sizeof(float));
     int64_t even;
 
@@ -554,10 +371,10 @@ static void make_bands(const native_planner *p, winograd *w)
         w->n_bands = even;
     w->band = (w->all + w->n_bands - 1) / w->n_bands;
     w->source_step = w->in_blocks * w->band * lanes + APART;
-    w->sums_step = GROUP * w->band * lanes + APART;
+    w->sums_step = WINOGRAD_GROUP * w->band * lanes + APART;
 }
 
-static void set_shape(const native_planner *p, winograd *w, const native_item *item)
+static void set_shape(const native_planner *p, native_winograd_item *w, const native_item *item)
 {
     const native_value *x = &p->ir->values[item->inputs[0]], *y = &p->ir->values[item->output];
     const int64_t lanes = p->isa->lanes, part = side(item);
@@ -566,7 +383,7 @@ static void set_shape(const native_planner *p, winograd *w, const native_item *i
     w->outs = y->dims[1];
     w->in_blocks = (w->ins + lanes - 1) / lanes;
     w->out_blocks = (w->outs + lanes - 1) / lanes;
-    w->n_groups = (w->out_blocks + GROUP - 1) / GROUP;
+    w->n_groups = (w->out_blocks + WINOGRAD_GROUP - 1) / WINOGRAD_GROUP;
     w->height = x->dims[2];
     w->width = x->dims[3];
     w->pad[0] = w->turned ? 2 - item->pad[0] : item->pad[0];
@@ -580,7 +397,7 @@ static void set_shape(const native_planner *p, winograd *w, const native_item *i
 
 void native_plan_winograd(native_planner *p, const native_item *item, int number)
 {
-    winograd *w = native_keep(p, sizeof *w);
+    native_winograd_item *w = native_keep(p, sizeof *w);
     int bias = item->n_inputs > 2 ? item->inputs[2] : -1;
     int64_t again; /* floats of the weights of a block, for tiles that are not finite */
     double flops;
@@ -589,7 +406,7 @@ void native_plan_winograd(native_planner *p, const native_item *item, int number
     if (!w)
         return;
     w->isa = p->isa;
-    w->form = &forms[number];
+    w->form = &native_winograd_forms[number];
     w->source = native_ref_of(p, item->inputs[0]);
     w->to = native_ref_of(p, item->output);
     w->has_residual = item->residual >= 0;
@@ -601,9 +418,9 @@ void native_plan_winograd(native_planner *p, const native_item *item, int number
     w->act = item->act;
     set_shape(p, w, item);
     make_bands(p, w);
-    set_weights(p, w, item->inputs[1]);
-    set_bias(p, w, bias);
-    again = w->in_blocks * TAPS * p->isa->lanes * p->isa->lanes;
+    native_winograd_set_weights(p, w, item->inputs[1]);
+    native_winograd_set_bias(p, w, bias);
+    again = w->in_blocks * WINOGRAD_TAPS * p->isa->lanes * p->isa->lanes;
     if (again < w->form->places * w->sums_step)
         again = w->form->places * w->sums_step;
     native_need_scratch(p, (uint64_t)(w->form->places * w->source_step + again) * sizeof(float));

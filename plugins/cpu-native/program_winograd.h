@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* program_winograd.h: what program_winograd.c and program_winograd_weights.c know of an item. */
+#ifndef NATIVE_PROGRAM_WINOGRAD_H
+#define NATIVE_PROGRAM_WINOGRAD_H
+
+#include "program.h"
+
+enum {
+    WINOGRAD_TAPS = 9,
+    WINOGRAD_GROUP = 2,  /* vectors of output channels that are computed together */
+    WINOGRAD_MOST_IN = 6 /* rows and columns of a tile of the source */
+};
+
+/* The forms of isa.h; the weights of a tap become those of places by `weights`, G of the paper. */
+typedef struct native_winograd_form_desc {
+    int out, in, places;
+    double weights[WINOGRAD_MOST_IN][3];
+    double of_source, of_result; /* products in whose time a tile of a channel is transformed */
+} native_winograd_form_desc;
+
+extern const native_winograd_form_desc native_winograd_forms[NATIVE_WINOGRAD_FORMS];
+
+typedef struct native_winograd_item {
+    const native_isa *isa;
+    const native_winograd_form_desc *form;
+    native_ref source, residual, to;
+    native_ref weights, bias;
+    native_ref taps, plain_bias; /* as the graph has them */
+    native_ref codes;            /* of maxima */
+    bool has_residual, has_bias, has_codes;
+    bool turned; /* taps are those of a convolution whose gradient this is */
+    int64_t ins, outs, in_blocks, out_blocks;
+    int64_t height, width, pad[2];
+    int64_t rows, columns; /* of outputs, before they are pooled */
+    int64_t tiles_y, tiles_x, all, band, n_bands;
+    int64_t n_groups;
+    int64_t source_step, sums_step; /* from place to place */
+    bool pooled;
+    native_act act;
+} native_winograd_item;
+
+/* Floats of the weights of so many blocks of output channels, at one place. */
+static inline int64_t native_winograd_floats(const native_winograd_item *w, int64_t blocks)
+{
+    return w->in_blocks * blocks * w->isa->lanes * w->isa->lanes;
+}
+
+/* program_winograd_weights.c: a weight as a convolution that is not a gradient would have it. */
+float native_winograd_tap(const native_winograd_item *w, const float *taps, int64_t out, int64_t in,
+                          int tap);
+/* Sets the weights, and the bias, from a value: constants once, others by a step of each run. */
+void native_winograd_set_weights(native_planner *p, native_winograd_item *w, int value);
+void native_winograd_set_bias(native_planner *p, native_winograd_item *w, int value);
+
+#endif

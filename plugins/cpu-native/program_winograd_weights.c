@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * program_winograd_weights.c: the weights of Winograd's convolutions, transformed once where they
+ * are constants, and once in each run where a step of training computes them.
+ */
+#include "program_winograd.h"
+
+#include <string.h>
+
+/* 1 / (2 a^2 (a^2 - b^2)) for the points a = 5/8 and b = 3/2, and with a and b exchanged */
+#define FACTOR_A (1.0 / (2.0 * 0.390625 * (0.390625 - 2.25)))
+#define FACTOR_B (1.0 / (2.0 * 2.25 * (2.25 - 0.390625)))
+
+const native_winograd_form_desc native_winograd_forms[NATIVE_WINOGRAD_FORMS] = {
+    {2, 4, 16, {{1.0, 0.0, 0.0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0.5}, {0.0, 0.0, 1.0}}, 90.0, 70.0},
+    {4,
+     6,
+     36,
+     {{1.0 / (0.390625 * 2.25), 0.0, 0.0},
+      {FACTOR_A, 0.625 * FACTOR_A, 0.390625 * FACTOR_A},
+      {FACTOR_A, -0.625 * FACTOR_A, 0.390625 * FACTOR_A},
+      {FACTOR_B, 1.5 * FACTOR_B, 2.25 * FACTOR_B},
+      {FACTOR_B, -1.5 * FACTOR_B, 2.25 * FACTOR_B},
+      {0.0, 0.0, 1.0}},
+     200.0,
+     160.0},
+};
+
+/* A weight as a convolution that is not a gradient would have it. */
+float native_winograd_tap(const native_winograd_item *w, const float *taps, int64_t out, int64_t in,
+                          int tap)
+{
+    return w->turned ? taps[(in * w->outs + out) * WINOGRAD_TAPS + WINOGRAD_TAPS - 1 - tap]
+                     : taps[(out * w->ins + in) * WINOGRAD_TAPS + tap];
+}
+
+/* U = G g G', in double, rounded once. */
+static void transform_weights(const native_winograd_form_desc *form,
+                              const double g[WINOGRAD_TAPS][WINOGRAD_GROUP * NATIVE_MAX_LANES],
+                              int64_t width, float *to, int64_t step)
+{
+    int i, j;
+    int64_t o;
+
+    for (i = 0; i < form->in; i++) {
+        const double *f = form->weights[i];
+        double half[3][WINOGRAD_GROUP * NATIVE_MAX_LANES];
+        for (j = 0; j < 3; j++) {
+            for (o = 0; o < width; o++)
+                half[j][o] = f[0] * g[j][o] + f[1] * g[3 + j][o] + f[2] * g[6 + j][o];
+        }
+        for (j = 0; j < form->in; j++, to += step) {
+            const double *h = form->weights[j];
+            for (o = 0; o < width; o++)
+                to[o] = (float)(h[0] * half[0][o] + h[1] * half[1][o] + h[2] * half[2][o]);
+        }
+    }
+}
+
+typedef struct filling {
+    const native_winograd_item *winograd;
+    const tfr_host *host;
+    const float *taps;
+    float *to;
+} filling;
+
+/* Numbers count the groups, in them the input channels and those that fill up. */
+static void fill_parts(void *user, int64_t begin, int64_t end)
+{
+    const filling *f = user;
+    const native_winograd_item *w = f->winograd;
+    const int64_t lanes = w->isa->lanes, ins = w->in_blocks * lanes;
+    int64_t o;
+    int tap;
+
+    for (; begin < end; begin++) {
+        const int64_t block = begin / ins * WINOGRAD_GROUP, in = begin % ins;
+        int64_t blocks =
+            w->out_blocks - block < WINOGRAD_GROUP ? w->out_blocks - block : WINOGRAD_GROUP;
+        int64_t width = blocks * lanes;
+        double g[WINOGRAD_TAPS][WINOGRAD_GROUP * NATIVE_MAX_LANES] = {{0}};
+        for (o = 0; o < width && block * lanes + o < w->outs && in < w->ins; o++) {
+            for (tap = 0; tap < WINOGRAD_TAPS; tap++)
+                g[tap][o] = native_winograd_tap(w, f->taps, block * lanes + o, in, tap);
+        }
+        transform_weights(w->form, (const double(*)[WINOGRAD_GROUP * NATIVE_MAX_LANES]) g, width,
+                          f->to + w->form->places * native_winograd_floats(w, block) + in * width,
+                          native_winograd_floats(w, blocks));
+    }
+}
+
+/* [group][place][in][block][lane] */
+static void fill_weights(float *to, const void *user)
+{
+    filling f = *(const filling *)user;
+    const native_winograd_item *w = f.winograd;
+
+    f.to = to;
+    f.host->parallel_for(fill_parts, &f, w->n_groups * w->in_blocks * w->isa->lanes, 0);
+}
+
+static void fill_bias(float *to, const void *user)
+{
+    const filling *f = user;
+    memcpy(to, f->taps, (size_t)f->winograd->outs * sizeof *to);
+}
+
+/* Those that a step of training has computed. */
+static void run_weights(const void *params, const native_bases *bases, int64_t begin, int64_t end)
+{
+    const native_winograd_item *w = params;
+    filling f = {w, NULL, native_at(bases, &w->taps), native_at(bases, &w->weights)};
+
+    fill_parts(&f, begin, end);
+}
+
+static void run_bias(const void *params, const native_bases *bases, int64_t begin, int64_t end)
+{
+    const native_winograd_item *w = params;
+    const int64_t wide = w->out_blocks * w->isa->lanes;
+    float *to = native_at(bases, &w->bias);
+
+    (void)begin, (void)end;
+    memset(to + w->outs, 0, (size_t)(wide - w->outs) * sizeof *to);
+    memcpy(to, native_at(bases, &w->plain_bias), (size_t)w->outs * sizeof *to);
+}
+
+void native_winograd_set_weights(native_planner *p, native_winograd_item *w, int value)
+{
+    const int64_t lanes = w->isa->lanes,
+                  floats = w->form->places * native_winograd_floats(w, w->out_blocks);
+    const float *known = p->ir->values[value].known;
+    const native_constant_key key = {{known}, {5, w->outs, w->ins, lanes, w->form->out, w->turned}};
+    const filling f = {w, p->ir->device->host, known, NULL};
+
+    w->taps = native_ref_of(p, value);
+    if (known) {
+        w->taps.known = (const char *)known;
+        w->weights.known =
+            (const char *)native_pack(p, &key, (uint64_t)floats * sizeof(float), fill_weights, &f);
+        return;
+    }
+    w->weights = native_derived(p, (uint64_t)floats * sizeof(float));
+    native_derive(p, value, run_weights, w, w->n_groups * w->in_blocks * lanes,
+                  (double)floats / 2.0);
+}
+
+void native_winograd_set_bias(native_planner *p, native_winograd_item *w, int value)
+{
+    const uint64_t bytes = (uint64_t)(w->out_blocks * w->isa->lanes) * sizeof(float);
+    const float *known = value < 0 ? NULL : p->ir->values[value].known;
+    const native_constant_key key = {{known}, {6, w->outs, w->isa->lanes}};
+    const filling f = {w, NULL, known, NULL};
+
+    w->has_bias = value >= 0;
+    if (known) {
+        w->bias.known = (const char *)native_pack(p, &key, bytes, fill_bias, &f);
+    } else if (w->has_bias) {
+        w->plain_bias = native_ref_of(p, value);
+        w->bias = native_derived(p, bytes);
+        native_derive(p, value, run_bias, w, 1, (double)bytes);
+    }
+}
