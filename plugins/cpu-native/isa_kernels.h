@@ -443,23 +443,7 @@ static void softmax(const float *x, float scale, const float *mask, float *to, i
     }
 }
 
-static void transpose(const float *from, int64_t from_step, float *to, int64_t to_step,
-                      int64_t rows, int64_t columns)
-{
-    int64_t i, j, k, m;
-
-    /* squares that fit the first cache */
-    for (i = 0; i < rows; i += 16) {
-        int64_t up = i + 16 < rows ? i + 16 : rows;
-        for (j = 0; j < columns; j += 16) {
-            int64_t right = j + 16 < columns ? j + 16 : columns;
-            for (m = j; m < right; m++) {
-                for (k = i; k < up; k++)
-                    to[m * to_step + k] = from[k * from_step + m];
-            }
-        }
-    }
-}
+#include "isa_transpose.h"
 
 #include "isa_rows_grad.h"
 #include "isa_train.h"

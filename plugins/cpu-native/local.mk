@@ -47,6 +47,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/isa_portable.c \
 	plugins/cpu-native/isa_rows_grad.h \
 	plugins/cpu-native/isa_train.h \
+	plugins/cpu-native/isa_transpose.h \
 	plugins/cpu-native/isa_winograd.h \
 	plugins/cpu-native/kernel.c \
 	plugins/cpu-native/kernel.h \
