@@ -232,6 +232,8 @@ void native_fuse_attention(native_ir *ir);
 void native_fuse_strided(native_ir *ir);
 /* The value as it lies. */
 void native_lies_plain(const native_value *v, native_strided *to);
+/* With the dims of the result of a transposition. */
+void native_lies_turned(const native_strided *from, const int *perm, native_strided *to);
 /* Whether each sample of it lies inside of that of the value. */
 bool native_keeps_samples(const native_value *of, const native_strided *s);
 
@@ -574,7 +576,6 @@ void native_plan_gather(native_planner *p, const native_item *item);
 void native_plan_cast(native_planner *p, const native_item *item);
 /* program_rows.c */
 void native_plan_rows(native_planner *p, const native_item *item);
-void native_plan_transpose(native_planner *p, const native_item *item);
 
 /* program_conv.c, too: by the weights of a convolution */
 /* program_reduce.c */
@@ -592,6 +593,7 @@ void native_plan_compare(native_planner *p, const native_item *item);
 void native_plan_select(native_planner *p, const native_item *item);
 /* program_strided_run.c */
 void native_plan_strided(native_planner *p, const native_item *item);
+void native_plan_transpose(native_planner *p, const native_item *item);
 void native_plan_batched_product(native_planner *p, const native_item *item);
 /* program_rows_grad.c */
 void native_plan_rows_grad(native_planner *p, const native_item *item);

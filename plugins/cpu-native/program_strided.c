@@ -38,6 +38,19 @@ void native_lies_plain(const native_value *v, native_strided *to)
     }
 }
 
+void native_lies_turned(const native_strided *from, const int *perm, native_strided *to)
+{
+    int d;
+
+    memset(to, 0, sizeof *to);
+    to->rank = from->rank;
+    to->offset = from->offset;
+    for (d = 0; d < from->rank; d++) {
+        to->dims[d] = from->dims[perm[d]];
+        to->steps[d] = from->steps[perm[d]];
+    }
+}
+
 static bool is_plain(const native_strided *s)
 {
     int64_t step = 1;
@@ -69,19 +82,6 @@ bool native_keeps_samples(const native_value *of, const native_strided *s)
 }
 
 /* ---- what items make of an origin ---- */
-
-static void permute(const native_strided *from, const native_item *item, native_strided *to)
-{
-    int d;
-
-    memset(to, 0, sizeof *to);
-    to->rank = from->rank;
-    to->offset = from->offset;
-    for (d = 0; d < from->rank; d++) {
-        to->dims[d] = from->dims[item->perm[d]];
-        to->steps[d] = from->steps[item->perm[d]];
-    }
-}
 
 /* The steps of an item count in its input as if that lay plain: now in what that is read from. */
 static void compose(const native_strided *from, const native_strided *item, native_strided *to)
@@ -220,7 +220,7 @@ static bool turn_parts(pass *p, native_item *item)
     for (k = 0; k < parts->n_inputs; k++) {
         const origin *from = &p->origins[parts->inputs[k]];
         native_strided *s = &p->ir->strided[at + k];
-        permute(&from->at, item, s);
+        native_lies_turned(&from->at, item->perm, s);
         memcpy(s->to_steps, plain.steps, sizeof plain.steps);
         s->to_offset = place * plain.steps[axis];
         place += s->dims[axis];
@@ -248,7 +248,7 @@ static void follow_move(pass *p, native_item *item)
         return;
     to->base = from->base;
     if (item->kind == NATIVE_ITEM_TRANSPOSE)
-        permute(&from->at, item, &to->at);
+        native_lies_turned(&from->at, item->perm, &to->at);
     else
         compose(&from->at, &p->ir->strided[item->strided], &to->at);
     if (from->base == item->inputs[0])

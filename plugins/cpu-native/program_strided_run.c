@@ -10,7 +10,7 @@
 /* Those that a plan is for, of dims that begin with samples. */
 static int64_t first_dim(const native_planner *p, const native_strided *s, const native_value *y)
 {
-    return y->batched && s->rank > 0 ? s->dims[0] / p->ir->samples * p->samples : s->dims[0];
+    return s->rank == 0 ? 1 : y->batched ? s->dims[0] / p->ir->samples * p->samples : s->dims[0];
 }
 
 /* ---- moves ---- */
@@ -24,6 +24,10 @@ typedef struct move {
     native_ref from, to;
     native_strided at;
     int matrix; /* the dim that is innermost in the source, or -1 */
+    struct {
+        int64_t n, step, to_step;
+    } outer[NATIVE_STRIDED_RANK]; /* the other dims but the last */
+    int n_outer;
 } move;
 
 static void move_row(const move *m, const float *from, float *to)
@@ -44,25 +48,33 @@ static void move_row(const move *m, const float *from, float *to)
         to[i * to_step] = from[i * step];
 }
 
-/* Numbers count all dims but the last and that of a matrix. */
+/* Numbers count all dims but the last and that of a matrix; each is one more than the one before.
+ */
 static void run_move(const void *params, const native_bases *bases, int64_t begin, int64_t end)
 {
     const move *m = params;
     const float *from = native_at(bases, &m->from) + m->at.offset;
     float *to = native_at(bases, &m->to) + m->at.to_offset;
-    int64_t i;
+    int64_t at[NATIVE_STRIDED_RANK], rest = begin, i;
+    int d;
 
+    for (d = m->n_outer - 1; d >= 0; d--) {
+        at[d] = rest % m->outer[d].n;
+        rest /= m->outer[d].n;
+        from += at[d] * m->outer[d].step;
+        to += at[d] * m->outer[d].to_step;
+    }
     for (i = begin; i < end; i++) {
-        int64_t rest = i, at = 0, place = 0;
-        int d;
-        for (d = m->at.rank - 2; d >= 0; d--) {
-            if (d == m->matrix)
-                continue;
-            at += rest % m->at.dims[d] * m->at.steps[d];
-            place += rest % m->at.dims[d] * m->at.to_steps[d];
-            rest /= m->at.dims[d];
+        move_row(m, from, to);
+        for (d = m->n_outer - 1; d >= 0; d--) {
+            from += m->outer[d].step;
+            to += m->outer[d].to_step;
+            if (++at[d] < m->outer[d].n)
+                break;
+            from -= at[d] * m->outer[d].step;
+            to -= at[d] * m->outer[d].to_step;
+            at[d] = 0;
         }
-        move_row(m, from + at, to + place);
     }
 }
 
@@ -95,10 +107,9 @@ static void join_dims(native_strided *to, const native_strided *from, int64_t fi
     to->dims[0] = to->steps[0] = to->to_steps[0] = 1;
 }
 
-static void plan_move(native_planner *p, const native_item *item, int k)
+static void plan_move(native_planner *p, int from, const native_strided *s, int to, int parts)
 {
-    const native_strided *s = &p->ir->strided[item->strided + k];
-    const native_value *y = &p->ir->values[item->output];
+    const native_value *y = &p->ir->values[to];
     move *m = native_keep(p, sizeof *m);
     int64_t n = 1;
     int d, last;
@@ -106,8 +117,8 @@ static void plan_move(native_planner *p, const native_item *item, int k)
     if (!m)
         return;
     m->isa = p->isa;
-    m->from = native_ref_of(p, item->inputs[k]);
-    m->to = native_ref_of(p, item->output);
+    m->from = native_ref_of(p, from);
+    m->to = native_ref_of(p, to);
     join_dims(&m->at, s, first_dim(p, s, y));
     last = m->at.rank - 1;
     m->matrix = -1;
@@ -115,10 +126,16 @@ static void plan_move(native_planner *p, const native_item *item, int k)
         if (m->at.steps[d] == 1)
             m->matrix = d;
     }
-    for (d = 0; d < last; d++)
-        n *= d == m->matrix ? 1 : m->at.dims[d];
+    for (d = 0; d < last; d++) {
+        if (d == m->matrix)
+            continue;
+        m->outer[m->n_outer].n = m->at.dims[d];
+        m->outer[m->n_outer].step = m->at.steps[d];
+        m->outer[m->n_outer++].to_step = m->at.to_steps[d];
+        n *= m->at.dims[d];
+    }
     native_add_run(p, run_move, m, n,
-                   (double)native_count(p, y) / item->n_inputs * (m->matrix < 0 ? 0.2 : 0.4));
+                   (double)native_count(p, y) / parts * (m->matrix < 0 ? 0.2 : 0.4));
 }
 
 void native_plan_strided(native_planner *p, const native_item *item)
@@ -126,7 +143,19 @@ void native_plan_strided(native_planner *p, const native_item *item)
     int k;
 
     for (k = 0; k < item->n_inputs; k++)
-        plan_move(p, item, k);
+        plan_move(p, item->inputs[k], &p->ir->strided[item->strided + k], item->output,
+                  item->n_inputs);
+}
+
+void native_plan_transpose(native_planner *p, const native_item *item)
+{
+    native_strided from, to, plain;
+
+    native_lies_plain(&p->ir->values[item->inputs[0]], &from);
+    native_lies_plain(&p->ir->values[item->output], &plain);
+    native_lies_turned(&from, item->perm, &to);
+    memcpy(to.to_steps, plain.steps, sizeof plain.steps);
+    plan_move(p, item->inputs[0], &to, item->output, 1);
 }
 
 /* ---- products ---- */
@@ -168,7 +197,9 @@ static const float *pack_right(const products *m, const float *right, float *to)
         return to;
     }
     for (i = 0; i < m->depth; i++) {
-        for (j = 0; j < m->columns; j++)
+        if (column == 1)
+            memcpy(to + i * m->width, right + i * term, (size_t)m->columns * sizeof *to);
+        for (j = 0; j < m->columns && column != 1; j++)
             to[i * m->width + j] = right[i * term + j * column];
     }
     return to;
