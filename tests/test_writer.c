@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
@@ -290,6 +291,27 @@ TEST(nothing_is_in_its_place_before_commit)
     temp_drop("y");
 }
 
+/* Who looks for files that dead processes have left may not take one that is in use. */
+TEST(a_file_is_locked_until_it_is_in_its_place)
+{
+    tfr__writer writer;
+    char temporary[64];
+    int fd;
+    REQUIRE_OK(tfr__writer_open(temp_path("locked"), &writer, &err), &err);
+    snprintf(temporary, sizeof temporary, "%s", writer.temporary);
+    fd = open(temp_path(temporary), O_RDONLY | O_CLOEXEC);
+    REQUIRE(fd >= 0);
+    CHECK_INT(-1, flock(fd, LOCK_EX | LOCK_NB));
+    tfr__writer_put(&writer, "x", 1);
+    CHECK_OK(tfr__writer_finish(&writer, &err), &err);
+    CHECK_INT(-1, flock(fd, LOCK_EX | LOCK_NB));
+    CHECK_OK(tfr__writer_commit(&writer, &err), &err);
+    CHECK_INT(0, flock(fd, LOCK_EX | LOCK_NB));
+    close(fd);
+    CHECK_STR("x", read_text("locked"));
+    temp_drop("locked");
+}
+
 TEST(a_place_that_became_a_pipe_is_left_alone)
 {
     const char *path = temp_path("y");
@@ -408,6 +430,7 @@ static const test_case cases[] = {
     CASE(a_file_that_may_not_be_written_is_not_replaced),
     CASE(a_folder_and_a_place_in_no_folder_are_refused),
     CASE(nothing_is_in_its_place_before_commit),
+    CASE(a_file_is_locked_until_it_is_in_its_place),
     CASE(a_place_that_became_a_pipe_is_left_alone),
     CASE(only_what_the_writer_made_is_removed),
     CASE(a_try_leaves_nothing),

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <tfrun/fail.h>
@@ -44,7 +45,7 @@ static void make_name(char *out, size_t n)
     snprintf(out, n, ".tfrun-%016llx", (unsigned long long)bits);
 }
 
-/* Makes the temporary file. 0 or errno. */
+/* Makes the temporary file, locked, so that others see that it has a writer. 0 or errno. */
 static int make_temporary(tfr__writer *w, mode_t mode)
 {
     struct stat st;
@@ -52,18 +53,22 @@ static int make_temporary(tfr__writer *w, mode_t mode)
         make_name(w->temporary, sizeof w->temporary);
         w->fd = openat(w->folder, w->temporary,
                        O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
-        if (w->fd >= 0 || errno != EEXIST)
+        if (w->fd < 0 && errno != EEXIST)
             break;
-    }
-    if (w->fd < 0 || fstat(w->fd, &st)) {
-        int error = errno;
         if (w->fd < 0)
-            w->temporary[0] = 0;
-        return error;
+            continue;
+        (void)flock(w->fd, LOCK_EX); /* not all file systems have locks */
+        if (!fstat(w->fd, &st) && st.st_nlink) {
+            w->device = st.st_dev;
+            w->inode = st.st_ino;
+            return 0;
+        }
+        close(w->fd); /* it was taken for one that was left, before it was locked */
+        w->fd = -1;
+        errno = EEXIST;
     }
-    w->device = st.st_dev;
-    w->inode = st.st_ino;
-    return 0;
+    w->temporary[0] = 0;
+    return errno;
 }
 
 /* Gives the temporary file the owner and permissions of the one that it will replace. */
@@ -276,13 +281,16 @@ FILE *tfr__writer_stream(tfr__writer *w)
 tfr_status tfr__writer_finish(tfr__writer *w, tfr_err *err)
 {
     flush(w);
-    /* Else a crash of the machine soon after the rename could leave an empty file in the place of
-     * the old one. Pipes and terminals cannot be synced, and caches may be lost. */
-    if (!w->error && w->folder >= 0 && !w->magic && fsync(w->fd))
-        w->error = errno;
-    if (close(w->fd) && !w->error)
-        w->error = errno;
-    w->fd = -1;
+    if (w->folder >= 0 && !w->magic) {
+        /* Else a crash of the machine soon after the rename could leave an empty file in the place
+         * of the old one. It stays open, and locked, until it has its name. */
+        if (!w->error && fsync(w->fd))
+            w->error = errno;
+    } else { /* pipes and terminals cannot be synced, and caches may be lost */
+        if (close(w->fd) && !w->error)
+            w->error = errno;
+        w->fd = -1;
+    }
     if (!w->error)
         return TFR_OK;
     tfr__writer_abandon(w);

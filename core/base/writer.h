@@ -9,6 +9,9 @@
  *   open, put ..., finish         for each of several files that come all or not at all, then
  *   commit                        for each; or abandon, at any time
  *
+ * A process that is killed leaves the file of that name, ".tfrun-" and 16 hexadecimal digits. Who
+ * finds one that nobody has locked, as writers do from its beginning to the rename, may remove it.
+ *
  * A link is followed, as with ">" in a shell, and the file that it leads to is replaced; but not
  * one that another user has put into a folder where everybody may write, such as /tmp. The new file
  * has the permissions of the old one, and its owner and group as far as the process may set them.
