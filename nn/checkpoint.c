@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "crc32c.h"
+#include "leftovers.h"
 
 #define STATE_KEY "tfrun.state"
 #define FORMAT    "tfrun.checkpoint/1"
@@ -198,6 +199,7 @@ tfr_status tfr_checkpoint_save(tfr_trainer *trainer, const char *folder,
         return tfr_fail(err, TFR_ELIMIT, "the name of the folder \"%.80s...\" is too long", folder);
     if (mkdir(folder, 0777) && errno != EEXIST)
         return tfr_fail(err, TFR_EIO, "%s: cannot be made: %s", folder, strerror(errno));
+    tfr__leftovers_remove(folder);
     status = snapshot_take(trainer, &s, err);
     if (!status)
         status = tfr_trainer_steps(trainer, &info.steps, err);
@@ -350,6 +352,7 @@ tfr_status tfr_checkpoint_resume(tfr_trainer *trainer, const char *folder,
     size_t n;
     tfr_status status = list_numbers(folder, &numbers, &n, err);
     bool done = false;
+    tfr__leftovers_remove(folder);
     for (size_t i = 0; !status && !done && i < n; i++) {
         char path[4096];
         tfr_err why = TFR_ERR_INIT;

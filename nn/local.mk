@@ -40,6 +40,8 @@ libtfrun_nn_core_la_SOURCES = \
 	nn/graph_copy.h \
 	nn/graph_kit.c \
 	nn/graph_kit.h \
+	nn/leftovers.c \
+	nn/leftovers.h \
 	nn/net.c \
 	nn/onnx_gradient.c \
 	nn/optimizer.c \

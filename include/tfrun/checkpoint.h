@@ -7,6 +7,8 @@
  * of the trainer by their names, and what it draws random numbers from, a position that the caller
  * gives, and a checksum in its metadata. It is written under another name, synced, renamed, and the
  * folder synced, so that at any moment, power failures included, each file of such a name is whole.
+ * A file of the other name, ".tfrun-" and 16 digits, that a killed process has left in the folder
+ * is removed by the next one that saves there or resumes from there.
  */
 #ifndef TFRUN_CHECKPOINT_H
 #define TFRUN_CHECKPOINT_H
