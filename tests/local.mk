@@ -180,6 +180,7 @@ shell_tests = \
 	tests/cli/timeout.sh \
 	tests/cli/trace.sh \
 	tests/cli/train.sh \
+	tests/cli/train_faults.sh \
 	tests/cli/train_kill.sh \
 	tests/cli/train_onnx.sh \
 	tests/cli/verify.sh \
@@ -786,16 +787,17 @@ tests_cli_trace_check_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_cli_trace_check_LDADD = $(JANSSON_LIBS)
 tests_cli_trace_check_SOURCES = tests/cli/trace_check.c
 
-# For LD_PRELOAD: requests for memory of tfrun that fail. Built like the plugins of tests/fake, but
-# without sanitizers, which have a malloc of their own.
-tests/malloc_fails.so: tests/malloc_fails.c
-	$(AM_V_at)$(MKDIR_P) tests && c=tests/malloc_fails.c && \
+# For LD_PRELOAD: calls of tfrun that write in a folder, and requests for memory, that fail. Built
+# like the plugins of tests/fake, but without sanitizers, which have a malloc of their own.
+preloads = tests/io_fails.so tests/malloc_fails.so
+$(preloads): tests/%.so: tests/%.c
+	$(AM_V_at)$(MKDIR_P) tests && c=tests/$*.c && \
 	    { test -f "$$c" || c='$(srcdir)'/$$c; } && \
 	    $(CC) $(AM_CPPFLAGS) $(CPPFLAGS) $(TFR_CFLAGS) $(CFLAGS) -fPIC -shared $(LDFLAGS) \
 	        -o $@ "$$c"
-check_DATA += tests/malloc_fails.so
-CLEANFILES += tests/malloc_fails.so
-EXTRA_DIST += tests/malloc_fails.c
+check_DATA += $(preloads)
+CLEANFILES += $(preloads)
+EXTRA_DIST += tests/io_fails.c tests/malloc_fails.c
 
 # The fake accelerator, in a folder of its own: who puts it on the plugin path gets only it.
 check_LTLIBRARIES += tests/fakeacc/fakeacc.la
