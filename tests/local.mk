@@ -59,6 +59,7 @@ unit_tests = \
 	tests/test_loader \
 	tests/test_mapped \
 	tests/test_optimize \
+	tests/test_optimizer \
 	tests/test_pass_activation \
 	tests/test_pass_attention \
 	tests/test_pass_conv_bn \
@@ -398,6 +399,10 @@ tests_test_pass_cse_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAG
 tests_test_pass_cse_LDADD = $(TFR_TEST_CORE)
 tests_test_pass_cse_SOURCES = tests/graph_text.h tests/pass_kit.h tests/test_pass_cse.c
 
+tests_test_optimizer_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_optimizer_LDADD = $(TFR_TEST_NN)
+tests_test_optimizer_SOURCES = tests/session_kit.h tests/test_optimizer.c tests/trainer_kit.h
+
 tests_test_optimize_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_optimize_LDADD = $(TFR_TEST_CORE)
 tests_test_optimize_SOURCES = tests/graph_text.h tests/pass_kit.h tests/test_optimize.c
@@ -706,7 +711,7 @@ tests_test_train_shards_SOURCES = tests/test_train_shards.c
 
 tests_test_trainer_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_trainer_LDADD = $(TFR_TEST_NN)
-tests_test_trainer_SOURCES = tests/session_kit.h tests/test_trainer.c
+tests_test_trainer_SOURCES = tests/session_kit.h tests/test_trainer.c tests/trainer_kit.h
 
 tests_test_tuning_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_tuning_LDADD = $(TFR_TEST_CORE)
