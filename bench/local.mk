@@ -61,6 +61,7 @@ bench_tfrun_null_la_SOURCES = bench/null_plugin.c
 
 EXTRA_DIST += \
 	bench/README.md \
+	bench/check_events.py \
 	bench/compare_backends.py \
 	bench/dispatch_instructions.sh \
 	bench/loss_curves.py \
