@@ -143,6 +143,7 @@ unit_tests = \
 	tests/test_timeout \
 	tests/test_trace \
 	tests/test_train_accelerator \
+	tests/test_train_counts \
 	tests/test_train_graph \
 	tests/test_train_recorded \
 	tests/test_train_shards \
@@ -696,6 +697,11 @@ tests_test_train_accelerator_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $
 tests_test_train_accelerator_LDADD = $(TFR_TEST_NN)
 tests_test_train_accelerator_SOURCES = tests/session_kit.h tests/test_train_accelerator.c
 tests_test_train_accelerator_DEPENDENCIES = $(TFR_WITH_NN) tests/fakeacc/fakeacc.la
+
+tests_test_train_counts_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_train_counts_LDADD = $(TFR_TEST_NN)
+tests_test_train_counts_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=tfr__pool_run
+tests_test_train_counts_SOURCES = tests/session_kit.h tests/test_train_counts.c
 
 tests_test_train_graph_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) -I$(top_srcdir) $(CUNIT_CFLAGS)
 tests_test_train_graph_LDADD = $(TFR_TEST_NN)
