@@ -4,6 +4,7 @@
 # and never installed, so one rule builds it.
 unit_tests += \
 	tests/cuda/test_abi \
+	tests/cuda/test_abi_libraries \
 	tests/cuda/test_driver_capture \
 	tests/cuda/test_driver_memory \
 	tests/cuda/test_driver_stream \
@@ -15,7 +16,11 @@ shell_tests += \
 	$(NULL)
 
 EXTRA_DIST += \
+	plugins/cuda/cublaslt.def \
+	plugins/cuda/cublaslt_abi.h \
 	plugins/cuda/cuda_abi.h \
+	plugins/cuda/cudnn.def \
+	plugins/cuda/cudnn_abi.h \
 	plugins/cuda/driver.def \
 	plugins/cuda/kernels/cpu_table.h \
 	$(NULL)
@@ -60,6 +65,11 @@ CLEANFILES += tests/cuda/libcuda.so.1
 tests_cuda_test_abi_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_CUDA_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_cuda_test_abi_LDADD = $(CUNIT_LIBS)
 tests_cuda_test_abi_SOURCES = tests/cuda/test_abi.c tests/cuda/test_abi_functions.c
+
+tests_cuda_test_abi_libraries_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_CUDA_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_cuda_test_abi_libraries_LDADD = $(CUNIT_LIBS)
+tests_cuda_test_abi_libraries_SOURCES = tests/cuda/test_abi_libraries.c \
+	tests/cuda/test_abi_library_functions.c
 
 tests_cuda_test_driver_capture_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_CUDA_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_cuda_test_driver_capture_LDADD = $(CUNIT_LIBS) -lpthread -ldl
