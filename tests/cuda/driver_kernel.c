@@ -351,3 +351,40 @@ tfr_cu_result API(cuLaunchCooperativeKernel)(tfr_cu_function *fn, unsigned grid_
                                          block_z, shared_bytes, stream, &attr,   1};
     END(launch(fn, &config, args, NULL));
 }
+
+/* ------------------------------------------------------------------------------------------
+ * Kernels of library stand-ins. They are no kernels of a cuLibrary, and count as launched only.
+ */
+static tfr_cu_kernel *foreign_kernel(const tfr_cpu_kernel *row)
+{
+    static tfr_cu_kernel *kernels;
+    tfr_cu_kernel *k = kernels;
+    while (k && k->row != row)
+        k = k->next;
+    if (k)
+        return k;
+    k = calloc(1, sizeof *k);
+    if (k) {
+        *k = (tfr_cu_kernel){.next = kernels, .row = row};
+        for (int i = 0; i < MAX_DEVICES; i++)
+            k->loaded[i] = true;
+        kernels = k;
+    }
+    return k;
+}
+
+__attribute__((visibility("default"))) tfr_cu_result
+tfr_fake_cuda_launch(tfr_cu_stream *stream, const tfr_cpu_kernel *row, void **args)
+{
+    BEGIN(cuLaunchKernel, NEEDS_CONTEXT);
+    tfr_cu_stream *s = fake_stream(stream);
+    if (!s)
+        END(TFR_CU_INVALID_HANDLE);
+    fake_note("%s stream %d", row->name, s->id);
+    fake_op op = {.kind = OP_KERNEL,
+                  .u.kernel = {foreign_kernel(row), {1, 1, 1}, {1, 1, 1}, 0, NULL}};
+    op.u.kernel.bytes = copy_arguments(row, args);
+    if (!op.u.kernel.kernel || !op.u.kernel.bytes)
+        END(TFR_CU_OUT_OF_MEMORY);
+    END(fake_submit(s, &op));
+}

@@ -30,6 +30,9 @@
 
 #include <stddef.h>
 
+#include "cuda_abi.h"
+#include "kernels/cpu_table.h"
+
 /* Reads switches anew, as if the variable had been so from the beginning; all that was counted is
  * forgotten. Contexts must have been released; devices keep their addresses. */
 typedef void fake_configure_fn(const char *switches);
@@ -43,10 +46,15 @@ typedef unsigned fake_leaks_fn(char *text, size_t n);
  * block 128 1 1 = 0". Release it with free(). */
 typedef char *fake_log_fn(void);
 
+/* For the stand-ins of libraries, which run kernels of their own in a stream, as one block: the row
+ * must live for ever. Returns what cuLaunchKernel returns. */
+typedef tfr_cu_result fake_launch_fn(tfr_cu_stream *stream, const tfr_cpu_kernel *row, void **args);
+
 fake_configure_fn tfr_fake_cuda_configure;
 fake_calls_fn tfr_fake_cuda_calls;
 fake_leaks_fn tfr_fake_cuda_leaks;
 fake_log_fn tfr_fake_cuda_log;
+fake_launch_fn tfr_fake_cuda_launch;
 
 /* Kernels that the stand-in has of itself:
  * fake_add(float *y, const float *x, int n): y[i] += x[i]; needs n threads at least

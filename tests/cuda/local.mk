@@ -5,6 +5,7 @@
 unit_tests += \
 	tests/cuda/test_abi \
 	tests/cuda/test_abi_libraries \
+	tests/cuda/test_cublaslt \
 	tests/cuda/test_driver_capture \
 	tests/cuda/test_driver_memory \
 	tests/cuda/test_driver_stream \
@@ -50,16 +51,32 @@ fake_driver_headers = \
 	$(NULL)
 EXTRA_DIST += $(fake_driver_sources) tests/cuda/driver.h tests/cuda/fake_driver.h
 
-tests/cuda/libcuda.so.1: $(fake_driver_sources) $(fake_driver_headers)
-	$(AM_V_at)$(MKDIR_P) tests/cuda
-	$(AM_V_CCLD)files=; for c in $(fake_driver_sources); do \
+# $(call fake_library,FILES,LIBRARIES) links what make is to make.
+fake_library = files=; for c in $(1); do \
 	    test -f "$$c" || c='$(srcdir)'/$$c; files="$$files $$c"; \
 	done; \
 	$(CC) $(AM_CPPFLAGS) $(TFR_CUDA_TEST_INCLUDES) $(CPPFLAGS) $(TFR_CFLAGS) $(CFLAGS) \
-	    $(TFR_SANITIZE) -fvisibility=hidden -fPIC -shared $(LDFLAGS) -Wl,-soname,libcuda.so.1 \
-	    -Wl,-z,nodelete -o $@ $$files -lpthread -ldl
-check_DATA += tests/cuda/libcuda.so.1
-CLEANFILES += tests/cuda/libcuda.so.1
+	    $(TFR_SANITIZE) -fvisibility=hidden -fPIC -shared $(LDFLAGS) -Wl,-soname,$(@F) \
+	    -Wl,-z,nodelete -o $@ $$files $(2)
+tests/cuda/libcuda.so.1: $(fake_driver_sources) $(fake_driver_headers)
+	$(AM_V_at)$(MKDIR_P) tests/cuda
+	$(AM_V_CCLD)$(call fake_library,$(fake_driver_sources),-lpthread -ldl)
+
+# ---- the stand-ins of libraries, which run in streams of that driver ----
+fake_library_headers = \
+	plugins/cuda/cublaslt.def \
+	plugins/cuda/cublaslt_abi.h \
+	tests/cuda/fake_driver.h \
+	tests/cuda/fake_number.h \
+	$(NULL)
+EXTRA_DIST += tests/cuda/fake_cublaslt.c tests/cuda/fake_number.h
+tests/cuda/libcublasLt.so.13: tests/cuda/fake_cublaslt.c $(fake_library_headers)
+	$(AM_V_at)$(MKDIR_P) tests/cuda
+	$(AM_V_CCLD)$(call fake_library,tests/cuda/fake_cublaslt.c,-ldl -lm)
+
+fake_cuda = tests/cuda/libcuda.so.1 tests/cuda/libcublasLt.so.13
+check_DATA += $(fake_cuda)
+CLEANFILES += $(fake_cuda)
 
 # ---- tests ----
 tests_cuda_test_abi_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_CUDA_TEST_INCLUDES) $(CUNIT_CFLAGS)
@@ -71,23 +88,28 @@ tests_cuda_test_abi_libraries_LDADD = $(CUNIT_LIBS)
 tests_cuda_test_abi_libraries_SOURCES = tests/cuda/test_abi_libraries.c \
 	tests/cuda/test_abi_library_functions.c
 
+tests_cuda_test_cublaslt_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_CUDA_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_cuda_test_cublaslt_LDADD = $(CUNIT_LIBS) -ldl -lm
+tests_cuda_test_cublaslt_SOURCES = tests/cuda/driver_kit.h tests/cuda/test_cublaslt.c
+tests_cuda_test_cublaslt_DEPENDENCIES = $(fake_cuda)
+
 tests_cuda_test_driver_capture_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_CUDA_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_cuda_test_driver_capture_LDADD = $(CUNIT_LIBS) -lpthread -ldl
 tests_cuda_test_driver_capture_SOURCES = tests/cuda/driver_kit.h tests/cuda/test_driver_capture.c
-tests_cuda_test_driver_capture_DEPENDENCIES = tests/cuda/libcuda.so.1
+tests_cuda_test_driver_capture_DEPENDENCIES = $(fake_cuda)
 
 tests_cuda_test_driver_memory_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_CUDA_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_cuda_test_driver_memory_LDADD = $(CUNIT_LIBS) -ldl
 tests_cuda_test_driver_memory_SOURCES = tests/cuda/driver_kit.h tests/cuda/test_driver_memory.c
-tests_cuda_test_driver_memory_DEPENDENCIES = tests/cuda/libcuda.so.1
+tests_cuda_test_driver_memory_DEPENDENCIES = $(fake_cuda)
 
 tests_cuda_test_driver_stream_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_CUDA_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_cuda_test_driver_stream_LDADD = $(CUNIT_LIBS) -ldl
 tests_cuda_test_driver_stream_SOURCES = tests/cuda/driver_kit.h tests/cuda/test_driver_stream.c
-tests_cuda_test_driver_stream_DEPENDENCIES = tests/cuda/libcuda.so.1
+tests_cuda_test_driver_stream_DEPENDENCIES = $(fake_cuda)
 
 tests_cuda_test_driver_switches_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_CUDA_TEST_INCLUDES) \
 	$(CUNIT_CFLAGS)
 tests_cuda_test_driver_switches_LDADD = $(CUNIT_LIBS) -ldl
 tests_cuda_test_driver_switches_SOURCES = tests/cuda/driver_kit.h tests/cuda/test_driver_switches.c
-tests_cuda_test_driver_switches_DEPENDENCIES = tests/cuda/libcuda.so.1
+tests_cuda_test_driver_switches_DEPENDENCIES = $(fake_cuda)
