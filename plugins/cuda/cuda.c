@@ -37,7 +37,16 @@ void cuda_log(int32_t level, const char *format, ...)
 
 static const void *cuda_facet(const char *id)
 {
-    (void)id; /* nothing that computes: the loader refuses it where it finds a driver */
+    if (strcmp(id, TFR_MEMORY_V1) == 0)
+        return &cuda_memory_facet;
+    if (strcmp(id, TFR_QUEUE_V1) == 0)
+        return &cuda_queue_facet;
+    if (strcmp(id, TFR_KERNEL_V1) == 0)
+        return &cuda_kernel_facet;
+    if (strcmp(id, TFR_CAPTURE_V1) == 0)
+        return &cuda_capture_facet;
+    if (strcmp(id, TFR_NATIVE_V1) == 0)
+        return &cuda_native_facet;
     return NULL;
 }
 

@@ -120,10 +120,10 @@ int32_t cuda_fail(tfr_err *err, tfr_cu_result result, const char *format, ...)
     return fail(err, result, cuda_driver.cuGetErrorName, cuda_driver.cuGetErrorString, what);
 }
 
-int32_t cuda_fail_starting(tfr_err *err, tfr_cu_result result, tfr_cuGetErrorName_fn *name,
-                           tfr_cuGetErrorString_fn *text)
+int32_t cuda_fail_starting(tfr_err *err, tfr_cu_result result, const cuda_driver_table *table,
+                           const char *what)
 {
-    return fail(err, result, name, text, "the NVIDIA driver does not start");
+    return fail(err, result, table->cuGetErrorName, table->cuGetErrorString, what);
 }
 
 /* ---- cuBLASLt and cuDNN ---- */

@@ -41,8 +41,8 @@ typedef struct cuda_failure {
 __attribute__((format(printf, 3, 4))) int32_t cuda_fail(tfr_err *err, tfr_cu_result result,
                                                         const char *format, ...);
 /* The same before the table of the driver is ready. */
-int32_t cuda_fail_starting(tfr_err *err, tfr_cu_result result, tfr_cuGetErrorName_fn *name,
-                           tfr_cuGetErrorString_fn *text);
+int32_t cuda_fail_starting(tfr_err *err, tfr_cu_result result, const cuda_driver_table *table,
+                           const char *what);
 /* Of cuBLASLt and cuDNN, whose texts the caller has asked for. */
 int32_t cuda_fail_cublas(tfr_err *err, int result, const char *text, const char *what);
 int32_t cuda_fail_cudnn(tfr_err *err, int result, const char *text, const char *what);
@@ -85,7 +85,7 @@ struct tfr_plugin_device {
     atomic_int_fast64_t n_launches;
     /* is_lost is set when failure has been written, and never again */
     atomic_bool is_lost;
-    bool is_dead; /* the driver says so, too: nothing of it may be touched */
+    atomic_bool is_dead; /* the driver says so, too: nothing of it may be touched */
     cuda_failure failure;
 };
 
@@ -118,6 +118,11 @@ extern const tfr_native_facet cuda_native_facet;
 extern const tfr_kernel_facet cuda_kernel_facet;
 extern const tfr_capture_facet cuda_capture_facet;
 
+/* ---- launch.c: each open device holds the module of all kernels ---- */
+
+void cuda_module_hold(void);
+void cuda_module_release(bool is_dead);
+
 /* ---- memory.c, pool.c ---- */
 
 /* Lets go of all that is allocated; on a dead device only of what the host has. */
@@ -130,18 +135,20 @@ void cuda_pool_trim(tfr_plugin_device *device);
 
 /* ---- queue.c ---- */
 
+enum { CUDA_MAX_PEERS = 15 };
+
 struct tfr_queue {
     tfr_plugin_device *device;
     tfr_cu_stream *stream;
     bool is_imported;
-    bool is_capturing;
     pthread_mutex_t lock;
     cuda_failure failure; /* later work is skipped; with the lock held */
     atomic_bool has_failed;
     uint64_t last_launch; /* the newest one */
     uint32_t n_since;     /* launches since the last signal */
-    uint32_t n_peers;     /* devices whose fences it waits for */
-    tfr_plugin_device *peers[8];
+    /* devices whose fences it waits for; with the lock held */
+    uint32_t n_peers;
+    tfr_plugin_device *peers[CUDA_MAX_PEERS];
 };
 
 void cuda_queue_fail(tfr_queue *queue, const cuda_failure *failure);

@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <tfrun/fail.h>
 
@@ -86,30 +87,42 @@ static int32_t find_driver_functions(void *library, cuda_driver_table *table, tf
     return TFR_OK;
 }
 
+static int32_t check_version(const cuda_driver_table *table, int *version, tfr_err *err)
+{
+    if (!table->cuDriverGetVersion || table->cuDriverGetVersion(version) != TFR_CU_SUCCESS)
+        return tfr_fail(err, TFR_EDEVICE,
+                        DRIVER_FILE " tells no version; install NVIDIA driver " CUDA_OLDEST_FOR
+                                    " or newer");
+    if (*version < CUDA_OLDEST)
+        return tfr_fail(err, TFR_EDEVICE,
+                        "the NVIDIA driver knows CUDA up to %d.%d, and 12.0 is needed; install "
+                        "driver " CUDA_OLDEST_FOR " or newer",
+                        *version / 1000, *version % 1000 / 10);
+    return TFR_OK;
+}
+
 static int32_t start_driver(cuda_driver_table *table, tfr_err *err)
 {
-    int version = 0;
-    tfr_cu_result result = table->cuDriverGetVersion(&version);
+    const tfr_cu_result result = table->cuInit(0);
+    const char *visible = secure_getenv("CUDA_VISIBLE_DEVICES");
+    char what[160];
 
-    if (result == TFR_CU_SUCCESS && version < CUDA_OLDEST)
-        return tfr_fail(err, TFR_EDEVICE,
-                        "the NVIDIA driver knows CUDA %d.%d, and 12.0 is needed; install "
-                        "driver " CUDA_OLDEST_FOR " or newer",
-                        version / 1000, version % 1000 / 10);
     if (result == TFR_CU_SUCCESS)
-        result = table->cuInit(0);
-    if (result == TFR_CU_SUCCESS) {
-        table->version = version;
         return TFR_OK;
-    }
+    snprintf(what, sizeof what, "%s", "the NVIDIA driver does not start");
+    if (result == TFR_CU_NO_DEVICE && visible) /* the driver reads it, and we only say so */
+        snprintf(what, sizeof what, "no GPU, with CUDA_VISIBLE_DEVICES=\"%.99s\"", visible);
+    else if (result == TFR_CU_NO_DEVICE)
+        snprintf(what, sizeof what, "the NVIDIA driver finds no GPU");
     /* Its texts are asked for by way of the table, which is not ready yet. */
-    return cuda_fail_starting(err, result, table->cuGetErrorName, table->cuGetErrorString);
+    return cuda_fail_starting(err, result, table, what);
 }
 
 static int32_t open_driver(tfr_err *err)
 {
     cuda_driver_table table;
     void *library;
+    int version = 0;
     int32_t status;
 
     memset(&table, 0, sizeof table);
@@ -126,11 +139,16 @@ static int32_t open_driver(tfr_err *err)
                         " or newer (on Debian: apt install nvidia-driver libcuda1)",
                         why ? why : DRIVER_FILE);
     }
-    status = find_driver_functions(library, &table, err);
+    (void)find(library, "cuDriverGetVersion", &table,
+               offsetof(cuda_driver_table, cuDriverGetVersion));
+    status = check_version(&table, &version, err);
+    if (status == TFR_OK)
+        status = find_driver_functions(library, &table, err);
     if (status == TFR_OK)
         status = start_driver(&table, err);
     if (status != TFR_OK)
         return status; /* it stays open: it may have threads by now */
+    table.version = version;
     cuda_driver = table;
     cuda_log(TFR_LOG_INFO, "opened CUDA library " DRIVER_FILE ", CUDA %d.%d", table.version / 1000,
              table.version % 1000 / 10);

@@ -16,7 +16,7 @@ void cuda_lose(tfr_plugin_device *device, const cuda_failure *failure, bool is_d
     if (!atomic_load(&device->is_lost)) {
         device->failure = *failure;
         device->failure.code = TFR_ELOST;
-        device->is_dead = is_dead;
+        atomic_store(&device->is_dead, is_dead);
         atomic_store(&device->is_lost, true);
         cuda_log(TFR_LOG_ERROR, "%s (%s) is lost: %s", device->facts.name, device->facts.pci,
                  failure->text);
@@ -168,6 +168,8 @@ static int32_t start(tfr_plugin_device *device, const tfr_open_options *options,
             device,
             cuda_driver.cuStreamCreateWithPriority(&device->stream, TFR_CU_STREAM_NON_BLOCKING, 0),
             err, "a stream of %s", device->facts.name);
+    if (status == TFR_OK)
+        status = cuda_pool_open(device, err);
     cuda_leave(device);
     return status;
 }
@@ -184,6 +186,7 @@ int32_t cuda_open(const tfr_device_info *info, const tfr_open_options *options,
     if (!device)
         return tfr_fail(err, TFR_ENOMEM, "no memory for a device");
     pthread_mutex_init(&device->lock, NULL);
+    cuda_module_hold();
     device->fail_after = number_of(options, "fail_after", -1);
     device->lose_after = number_of(options, "lose_after", -1);
     status = find_device(info, &device->facts, err);
@@ -210,10 +213,17 @@ void cuda_close(tfr_plugin_device *device)
         cuda_driver.cuCtxPushCurrent_v2(device->context) == TFR_CU_SUCCESS) {
         if (device->stream)
             (void)cuda_driver.cuStreamSynchronize(device->stream);
+        cuda_memory_close(device);
+        cuda_pool_close(device);
+        cuda_events_close(device);
         if (device->stream)
             (void)cuda_driver.cuStreamDestroy_v2(device->stream);
+        cuda_module_release(false);
         cuda_leave(device);
         (void)cuda_driver.cuDevicePrimaryCtxRelease_v2(device->facts.device);
+    } else {
+        cuda_memory_close(device);
+        cuda_module_release(is_dead);
     }
     free(device->events);
     pthread_mutex_destroy(&device->lock);

@@ -21,9 +21,10 @@ typedef struct cuda_chip {
 } cuda_chip;
 
 enum {
-    CUDA_PLAN_STEPS = 8,
+    CUDA_PLAN_STEPS = 16,
     CUDA_STEP_PARAMS = 16,
-    CUDA_STEP_BYTES = 512 /* of parameters by value */
+    CUDA_STEP_ADDRESSES = 64,
+    CUDA_STEP_BYTES = 2048 /* of parameters by value */
 };
 
 typedef enum cuda_param_kind {
@@ -44,9 +45,13 @@ typedef struct cuda_step {
         *kernel; /* its name in the module; NULL = the first parameter is filled with zeros */
     uint32_t grid[3], block[3];
     uint32_t shared; /* dynamic */
-    uint32_t n_params, n_bytes;
+    uint32_t n_params, n_bytes, n_addresses;
     uint64_t fill_bytes; /* without a kernel */
     cuda_param params[CUDA_STEP_PARAMS];
+    /* operands whose addresses each launch puts into bytes, with where */
+    struct {
+        uint32_t byte, operand;
+    } addresses[CUDA_STEP_ADDRESSES];
     _Alignas(16) unsigned char bytes[CUDA_STEP_BYTES];
 } cuda_step;
 
@@ -82,6 +87,11 @@ void cuda_step_operand(cuda_plan *plan, cuda_step *step, uint32_t operand);
 void cuda_step_workspace(cuda_plan *plan, cuda_step *step, uint32_t offset);
 void cuda_step_random(cuda_plan *plan, cuda_step *step);
 void cuda_step_bytes(cuda_plan *plan, cuda_step *step, const void *value, uint32_t n);
+/*
+ * Each launch writes the address of an operand at this byte of the step's value that was added
+ * last: for pointers in a struct.
+ */
+void cuda_step_address(cuda_plan *plan, cuda_step *step, uint32_t byte, uint32_t operand);
 static inline void cuda_step_int(cuda_plan *plan, cuda_step *step, int32_t value)
 {
     cuda_step_bytes(plan, step, &value, sizeof value);

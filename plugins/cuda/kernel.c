@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * kernel.c: which calls this backend takes: those that a family of families.def makes a plan for.
+ * The plan is made once, in prepare; launch.c runs it.
+ */
+#include "kernel.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <tfrun/op_digests.h>
+
+#ifndef CUDA_FAMILIES /* a build for tests has others */
+#define CUDA_FAMILIES "families.def"
+#endif
+
+#define X(domain, name, since_version, dtypes, family) cuda_family family;
+#include CUDA_FAMILIES
+#undef X
+
+/* Ended by a row without a name. */
+static const cuda_op ops[] = {
+#define X(domain, name, since_version, dtypes, family)                                             \
+    {domain, name, since_version, dtypes, family},
+#include CUDA_FAMILIES
+#undef X
+    {NULL, NULL, 0, 0, NULL}};
+
+static int32_t cuda_ops(const tfr_device_info *device, tfr_op_claim *out, uint32_t stride,
+                        uint32_t *n, tfr_err *err)
+{
+    uint32_t i;
+
+    (void)device, (void)err;
+    for (i = 0; ops[i].name; i++) {
+        const tfr_op_claim claim = {
+            .size = sizeof claim,
+            .since_version = ops[i].since_version,
+            .domain = ops[i].domain,
+            .name = ops[i].name,
+            .digest = tfr_op_digest(ops[i].domain, ops[i].name),
+            .dtypes = ops[i].dtypes,
+        };
+        tfr_list_put(out, stride, *n, i, &claim, sizeof claim);
+    }
+    *n = i;
+    return TFR_OK;
+}
+
+static const cuda_op *find_op(const tfr_call *call)
+{
+    for (uint32_t i = 0; ops[i].name; i++)
+        if (strcmp(ops[i].name, call->name) == 0 && strcmp(ops[i].domain, call->domain) == 0)
+            return &ops[i];
+    return NULL;
+}
+
+static const tfr_operand *operand_at(const tfr_call *call, uint32_t i)
+{
+    return i < call->n_inputs ? tfr_call_input(call, i) : tfr_call_output(call, i - call->n_inputs);
+}
+
+/* The checks that hold for every op. False = declined. */
+static bool is_usual(const cuda_op *op, const tfr_call *call, tfr_answer *answer)
+{
+    const tfr_operand *first = call->n_inputs ? operand_at(call, 0) : tfr_call_output(call, 0);
+    bool is_strided = false;
+
+    if (first && (first->dtype < 0 || first->dtype > 63 || !(op->dtypes >> first->dtype & 1))) {
+        tfr_decline(answer, TFR_REASON_DTYPE, "no kernel of %s for element type %d", op->name,
+                    first->dtype);
+        return false;
+    }
+    for (uint32_t i = 0; i < call->n_inputs + call->n_outputs; i++) {
+        const tfr_operand *o = operand_at(call, i);
+        if (!o)
+            continue;
+        is_strided = is_strided || !tfr_operand_is_plain(o);
+        if (o->flags & TFR_OPERAND_DYNAMIC) {
+            tfr_decline(answer, TFR_REASON_DYNAMIC_SHAPE,
+                        "the dims of output %u are known only when it has been computed",
+                        i - call->n_inputs);
+            return false;
+        }
+        if (tfr_operand_elements(o) > INT32_MAX) {
+            tfr_decline(answer, TFR_REASON_SIZE_LIMIT, "operand %u has %lld elements, at most %d",
+                        i, (long long)tfr_operand_elements(o), INT32_MAX);
+            return false;
+        }
+    }
+    if (is_strided) {
+        tfr_decline(answer, TFR_REASON_LAYOUT, "kernels take dense operands in row-major order");
+        answer->verdict = TFR_VERDICT_REORDER;
+    }
+    return !is_strided;
+}
+
+static int32_t cuda_supports(tfr_plugin_device *device, const tfr_call *call, tfr_answer *answer,
+                             tfr_err *err)
+{
+    const cuda_op *op = find_op(call);
+
+    (void)err;
+    if (!op)
+        return tfr_decline(answer, TFR_REASON_UNKNOWN_OP, "no kernel of %s", call->name);
+    if (tfr_call_unknown(call, TFR_CALL_DETERMINISTIC))
+        return tfr_decline(answer, TFR_REASON_ATTRIBUTE, "flags 0x%x are not known", call->flags);
+    if (!is_usual(op, call, answer))
+        return TFR_OK;
+    answer->verdict = TFR_VERDICT_YES;
+    answer->flags |= TFR_ANSWER_CAPTURABLE;
+    op->plan(&device->facts.chip, call, answer, NULL);
+    return TFR_OK;
+}
+
+static int32_t make_kernel(tfr_plugin_device *device, const cuda_plan *plan, tfr_kernel **out,
+                           tfr_err *err)
+{
+    tfr_kernel *kernel = calloc(1, sizeof *kernel + plan->n_steps * sizeof kernel->steps[0]);
+    int32_t status = TFR_OK;
+
+    if (!kernel)
+        return tfr_fail(err, TFR_ENOMEM, "no memory for a kernel");
+    kernel->n_steps = plan->n_steps;
+    memcpy(kernel->steps, plan->steps, plan->n_steps * sizeof kernel->steps[0]);
+    for (uint32_t i = 0; i < plan->n_steps && status == TFR_OK; i++)
+        if (plan->steps[i].kernel)
+            status = cuda_find_function(device, &plan->steps[i], &kernel->functions[i], err);
+    if (status == TFR_OK)
+        *out = kernel;
+    else
+        free(kernel);
+    return status;
+}
+
+static int32_t cuda_prepare(tfr_plugin_device *device, const tfr_call *call,
+                            const tfr_prepare_options *options, tfr_kernel **out,
+                            tfr_kernel_info *info, tfr_err *err)
+{
+    const cuda_op *op = find_op(call);
+    tfr_answer answer = {.size = sizeof answer, .verdict = TFR_VERDICT_YES};
+    cuda_plan *plan;
+    int32_t status;
+
+    (void)options, (void)info;
+    if (!op)
+        return tfr_fail(err, TFR_EUNSUPPORTED, "no kernel of %s", call->name);
+    plan = calloc(1, sizeof *plan);
+    if (!plan)
+        return tfr_fail(err, TFR_ENOMEM, "no memory for a plan");
+    op->plan(&device->facts.chip, call, &answer, plan);
+    if (answer.verdict != TFR_VERDICT_YES || plan->is_full)
+        status = tfr_fail(err, TFR_EINTERNAL, "%s has no plan: %s", call->name,
+                          plan->is_full ? "it does not fit a plan" : answer.text);
+    else
+        status = cuda_enter(device, err);
+    if (status == TFR_OK) {
+        status = make_kernel(device, plan, out, err);
+        cuda_leave(device);
+    }
+    free(plan);
+    return status;
+}
+
+static void cuda_drop(tfr_plugin_device *device, tfr_kernel *kernel)
+{
+    (void)device;
+    free(kernel);
+}
+
+const tfr_kernel_facet cuda_kernel_facet = {
+    .size = sizeof cuda_kernel_facet,
+    .flags = TFR_KERNEL_PREPARE_ANY,
+    .ops = cuda_ops,
+    .supports = cuda_supports,
+    .prepare = cuda_prepare,
+    .launch = cuda_launch,
+    .drop = cuda_drop,
+};

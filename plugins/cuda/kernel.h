@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kernel.h: between kernel.c, which answers and prepares, and launch.c, which launches. */
+#ifndef CUDA_KERNEL_H
+#define CUDA_KERNEL_H
+
+#include "host.h"
+
+struct tfr_kernel {
+    uint32_t n_steps;
+    tfr_cu_function *functions[CUDA_PLAN_STEPS]; /* NULL: fill */
+    cuda_step steps[];
+};
+
+/* Finds a function of the module, loaded, with as much shared memory as it asks for. */
+int32_t cuda_find_function(tfr_plugin_device *device, const cuda_step *step, tfr_cu_function **out,
+                           tfr_err *err);
+int32_t cuda_launch(tfr_plugin_device *device, tfr_queue *queue, tfr_kernel *kernel,
+                    const tfr_launch *launch, tfr_err *err);
+
+#endif

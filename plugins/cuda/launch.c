@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * launch.c: the module of all kernels, which is part of the plugin's file, and launches of what
+ * prepare has found in it. Arguments are copied by the driver, so that a launch allocates nothing.
+ */
+#include "kernel.h"
+
+#include "blob.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#define SHARED_UNASKED (48u << 10) /* bytes that a block may have without asking */
+
+/* ---- the module ------------------------------------------------------------------------------ */
+
+static pthread_mutex_t module_lock = PTHREAD_MUTEX_INITIALIZER;
+static tfr_cu_library *module; /* of no context: the driver loads it where it is used */
+static uint32_t n_holders;     /* open devices */
+
+void cuda_module_hold(void)
+{
+    pthread_mutex_lock(&module_lock);
+    n_holders++;
+    pthread_mutex_unlock(&module_lock);
+}
+
+void cuda_module_release(bool is_dead)
+{
+    pthread_mutex_lock(&module_lock);
+    if (--n_holders == 0 && module) {
+        /* What is loaded in a dead context is leaked with it. */
+        if (!is_dead)
+            (void)cuda_driver.cuLibraryUnload(module);
+        module = NULL;
+    }
+    pthread_mutex_unlock(&module_lock);
+}
+
+static int32_t open_module(tfr_plugin_device *device, tfr_err *err)
+{
+    tfr_cu_result result = TFR_CU_SUCCESS;
+
+    pthread_mutex_lock(&module_lock);
+    if (!module)
+        result =
+            cuda_driver.cuLibraryLoadData(&module, tfr_cuda_blob, NULL, NULL, 0, NULL, NULL, 0);
+    pthread_mutex_unlock(&module_lock);
+    return cuda_check(device, result, err, "the kernels of the CUDA backend (built by CUDA %s)",
+                      CUDA_BUILT);
+}
+
+int32_t cuda_find_function(tfr_plugin_device *device, const cuda_step *step, tfr_cu_function **out,
+                           tfr_err *err)
+{
+    tfr_cu_kernel *kernel = NULL;
+    tfr_cu_result result;
+    int32_t status = open_module(device, err);
+
+    if (status != TFR_OK)
+        return status;
+    result = cuda_driver.cuLibraryGetKernel(&kernel, module, step->kernel);
+    /* The function of this context: a kernel may stand for it, but attributes are of one device. */
+    if (result == TFR_CU_SUCCESS)
+        result = cuda_driver.cuKernelGetFunction(out, kernel);
+    if (result == TFR_CU_SUCCESS && step->shared > SHARED_UNASKED)
+        result = cuda_driver.cuFuncSetAttribute(*out, TFR_CU_FUNC_MAX_DYNAMIC_SHARED_BYTES,
+                                                (int)step->shared);
+    /* Else the first launch would load it, which may allocate, and that breaks a capture. */
+    if (result == TFR_CU_SUCCESS && cuda_driver.cuFuncLoad)
+        result = cuda_driver.cuFuncLoad(*out);
+    return cuda_check(device, result, err, "the kernel %s", step->kernel);
+}
+
+/* ---- launches -------------------------------------------------------------------------------- */
+
+static uint64_t address_of(const tfr_launch *launch, const cuda_param *param)
+{
+    const uint32_t i = param->number;
+
+    switch (param->kind) {
+    case CUDA_PARAM_OPERAND:
+        return i < launch->n_args ? (uint64_t)(uintptr_t)launch->args[i].address : 0;
+    case CUDA_PARAM_WORKSPACE:
+        return (uint64_t)(uintptr_t)launch->workspace + i;
+    case CUDA_PARAM_RANDOM:
+        return (uint64_t)(uintptr_t)launch->random;
+    case CUDA_PARAM_DIMS:
+        return i < launch->n_args ? (uint64_t)(uintptr_t)launch->args[i].dims : 0;
+    default:
+        return 0;
+    }
+}
+
+static int32_t run_step(tfr_plugin_device *device, tfr_cu_stream *stream, const cuda_step *step,
+                        tfr_cu_function *function, const tfr_launch *launch, tfr_err *err)
+{
+    _Alignas(16) unsigned char own[CUDA_STEP_BYTES];
+    const unsigned char *bytes = step->n_addresses ? own : step->bytes;
+    uint64_t addresses[CUDA_STEP_PARAMS];
+    void *params[CUDA_STEP_PARAMS];
+    tfr_cu_result result;
+
+    /* One kernel may be launched on several queues at once: its own bytes stay as they are. */
+    if (step->n_addresses)
+        memcpy(own, step->bytes, step->n_bytes);
+    for (uint32_t i = 0; i < step->n_addresses; i++) {
+        const cuda_param operand = {CUDA_PARAM_OPERAND, step->addresses[i].operand};
+        const uint64_t address = address_of(launch, &operand);
+        memcpy(own + step->addresses[i].byte, &address, sizeof address);
+    }
+    for (uint32_t i = 0; i < step->n_params; i++) {
+        addresses[i] = address_of(launch, &step->params[i]);
+        params[i] = step->params[i].kind == CUDA_PARAM_BYTES
+                        ? (void *)(uintptr_t)(bytes + step->params[i].number)
+                        : (void *)&addresses[i];
+    }
+    if (function)
+        result = cuda_driver.cuLaunchKernel(function, step->grid[0], step->grid[1], step->grid[2],
+                                            step->block[0], step->block[1], step->block[2],
+                                            step->shared, stream, params, NULL);
+    else
+        result = cuda_driver.cuMemsetD8Async(addresses[0], 0, step->fill_bytes, stream);
+    return cuda_check_launch(device, result, launch->id, err, "launch of %s",
+                             step->kernel ? step->kernel : "a fill");
+}
+
+/* The options for tests. True: this launch is not made. */
+static bool goes_wrong(tfr_plugin_device *device, tfr_queue *queue, uint64_t id, tfr_err *err,
+                       int32_t *status)
+{
+    const int64_t n = atomic_fetch_add(&device->n_launches, 1);
+    cuda_failure failure = {.code = TFR_EDEVICE, .launch = id};
+
+    if (n == device->lose_after) {
+        snprintf(failure.text, sizeof failure.text, "the option lose_after is %lld", (long long)n);
+        cuda_lose(device, &failure, false);
+        *status = cuda_tell_lost(device, err);
+        return true;
+    }
+    if (n != device->fail_after)
+        return false;
+    snprintf(failure.text, sizeof failure.text, "the option fail_after is %lld", (long long)n);
+    cuda_queue_fail(queue, &failure);
+    *status = TFR_OK;
+    return true;
+}
+
+int32_t cuda_launch(tfr_plugin_device *device, tfr_queue *queue, tfr_kernel *kernel,
+                    const tfr_launch *launch, tfr_err *err)
+{
+    int32_t status = cuda_enter(device, err);
+
+    if (status != TFR_OK)
+        return status;
+    if (!atomic_load(&queue->has_failed) && !goes_wrong(device, queue, launch->id, err, &status)) {
+        for (uint32_t i = 0; i < kernel->n_steps && status == TFR_OK; i++)
+            status = run_step(device, queue->stream, &kernel->steps[i], kernel->functions[i],
+                              launch, err);
+        queue->last_launch = launch->id;
+        queue->n_since++;
+    }
+    cuda_leave(device);
+    return status;
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan.c: see plan.h. */
+#include "plan.h"
+
+#include <string.h>
+
+cuda_step *cuda_plan_add(cuda_plan *plan, const char *kernel, uint64_t blocks, uint32_t threads)
+{
+    cuda_step *step;
+
+    if (!plan)
+        return NULL;
+    if (plan->n_steps == CUDA_PLAN_STEPS || blocks > INT32_MAX || threads > 1024) {
+        plan->is_full = true;
+        return NULL;
+    }
+    step = &plan->steps[plan->n_steps++];
+    memset(step, 0, sizeof *step);
+    step->kernel = kernel;
+    step->grid[0] = blocks ? (uint32_t)blocks : 1;
+    step->block[0] = threads;
+    step->grid[1] = step->grid[2] = step->block[1] = step->block[2] = 1;
+    return step;
+}
+
+cuda_step *cuda_plan_zero(cuda_plan *plan, uint64_t bytes)
+{
+    cuda_step *step = cuda_plan_add(plan, NULL, 1, 1);
+
+    if (step)
+        step->fill_bytes = bytes;
+    return step;
+}
+
+static void add_param(cuda_plan *plan, cuda_step *step, cuda_param_kind kind, uint32_t number)
+{
+    if (!step)
+        return;
+    if (step->n_params == CUDA_STEP_PARAMS)
+        plan->is_full = true;
+    else
+        step->params[step->n_params++] = (cuda_param){kind, number};
+}
+
+void cuda_step_operand(cuda_plan *plan, cuda_step *step, uint32_t operand)
+{
+    add_param(plan, step, CUDA_PARAM_OPERAND, operand);
+}
+
+void cuda_step_workspace(cuda_plan *plan, cuda_step *step, uint32_t offset)
+{
+    add_param(plan, step, CUDA_PARAM_WORKSPACE, offset);
+}
+
+void cuda_step_random(cuda_plan *plan, cuda_step *step)
+{
+    add_param(plan, step, CUDA_PARAM_RANDOM, 0);
+}
+
+void cuda_step_bytes(cuda_plan *plan, cuda_step *step, const void *value, uint32_t n)
+{
+    if (!step)
+        return;
+    if (n > CUDA_STEP_BYTES - step->n_bytes) {
+        plan->is_full = true;
+        return;
+    }
+    add_param(plan, step, CUDA_PARAM_BYTES, step->n_bytes);
+    memcpy(step->bytes + step->n_bytes, value, n);
+    step->n_bytes += (n + 15) / 16 * 16; /* each aligned as any type may want it */
+}
+
+void cuda_step_address(cuda_plan *plan, cuda_step *step, uint32_t byte, uint32_t operand)
+{
+    const cuda_param *last = step && step->n_params ? &step->params[step->n_params - 1] : NULL;
+
+    if (!step)
+        return;
+    if (!last || last->kind != CUDA_PARAM_BYTES || byte % 8 ||
+        byte + 8 > step->n_bytes - last->number || step->n_addresses == CUDA_STEP_ADDRESSES) {
+        plan->is_full = true;
+        return;
+    }
+    step->addresses[step->n_addresses].byte = last->number + byte;
+    step->addresses[step->n_addresses++].operand = operand;
+}
