@@ -10,9 +10,11 @@ unit_tests += \
 	tests/cuda/test_driver_memory \
 	tests/cuda/test_driver_stream \
 	tests/cuda/test_driver_switches \
+	tests/cuda/test_host \
 	$(NULL)
 
 shell_tests += \
+	tests/cuda/host.sh \
 	tests/cuda/listing.sh \
 	$(NULL)
 
@@ -113,3 +115,26 @@ tests_cuda_test_driver_switches_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_CUDA_TEST_INCLUD
 tests_cuda_test_driver_switches_LDADD = $(CUNIT_LIBS) -ldl
 tests_cuda_test_driver_switches_SOURCES = tests/cuda/driver_kit.h tests/cuda/test_driver_switches.c
 tests_cuda_test_driver_switches_DEPENDENCIES = $(fake_cuda)
+tests_cuda_test_driver_switches_DEPENDENCIES = tests/cuda/libcuda.so.1
+
+# The host half with one op whose kernel the stand-in has.
+if TFR_CUDA
+check_LTLIBRARIES += tests/cuda/cudahost.la
+tests_cuda_cudahost_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PLUGIN_INCLUDES) \
+	-I$(top_srcdir)/plugins/cuda -I$(top_srcdir)/tests/cuda -DCUDA_BUILT='"none"' \
+	-DCUDA_FAMILIES='"host_families.def"'
+tests_cuda_cudahost_la_LDFLAGS = $(AM_LDFLAGS) $(TFR_MODULE_FLAGS) -rpath /nowhere
+tests_cuda_cudahost_la_SOURCES = \
+	$(tfr_cuda_host) \
+	plugins/cuda/blob.c \
+	tests/cuda/host_families.def \
+	tests/cuda/host_family.c \
+	$(NULL)
+tfr_cuda_host_test = tests/cuda/cudahost.la
+endif
+
+tests_cuda_test_host_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_CUDA_TEST_INCLUDES) $(TFR_PLUGIN_INCLUDES) \
+	$(CUNIT_CFLAGS)
+tests_cuda_test_host_LDADD = $(CUNIT_LIBS) -ldl -lm
+tests_cuda_test_host_SOURCES = tests/cuda/host_kit.h tests/cuda/test_host.c
+tests_cuda_test_host_DEPENDENCIES = tests/cuda/libcuda.so.1 $(tfr_cuda_host_test)
