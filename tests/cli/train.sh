@@ -119,6 +119,21 @@ exits 1 "without a folder" stops TERM -o stopped.onnx
 has "the weights go to the model" running.err 'but the weights are in stopped.onnx$'
 claim "which is there" test -s stopped.onnx
 
+# ---- a device with half of the ops ----
+fakeacc=$TFR_BUILDDIR/tests/fakeacc/.libs/fakeacc.so
+loss() { sed -n 's/^epoch 1.*validation loss \([0-9.]*\),.*/\1/p' "$1"; }
+if [ -e "$fakeacc" ]; then
+    exits 0 "the CPU trains" train --device CPU:0 --epochs 1
+    mv out cpu
+    exits 0 "so does an accelerator" train --device NPU:0 --plugin "$fakeacc" --epochs 1
+    claim "to the same loss" awk "BEGIN { d = $(loss cpu) - $(loss out); exit !(d * d < 1e-6) }"
+    has "what runs elsewhere and its copies are told" err \
+        'placement: warning: [0-9]* nodes run elsewhere than on fakeacc:0 ([0-9]* copies, [0-9]* bytes a run)'
+    exits 4 "or refused" train --device NPU:0 --plugin "$fakeacc" --epochs 1 --fallback=error
+else
+    skip "there is no fakeacc.so"
+fi
+
 # ---- places that cannot be written ----
 : >file
 exits 7 "a folder of checkpoints that is a file" train --checkpoint-dir file
