@@ -109,8 +109,8 @@ struct tfr_cu_stream {
     bool dropped;           /* with all that is queued */
     fake_op *first, **last; /* the queue */
     uint64_t submitted, completed, wanted;
-    pthread_t thread;
-    bool started;
+    bool started, ended; /* its thread */
+    unsigned n_waiters;  /* threads, and operations of other streams */
     /* While it is captured: */
     fake_capture *capture;
     fake_deps deps; /* what its next node depends on */
@@ -120,8 +120,10 @@ struct tfr_cu_event {
     tfr_cu_event *next;
     tfr_cu_context *ctx;
     unsigned flags;
-    bool destroyed;
-    tfr_cu_stream *stream; /* where it was recorded last, or NULL */
+    bool destroyed, recorded;
+    unsigned n_records; /* that streams have not reached */
+    tfr_cu_stream
+        *stream; /* where it was recorded last; NULL: reached long ago, or never recorded */
     uint64_t ticket;
     double when_ms;        /* when the record was reached */
     fake_capture *capture; /* it was recorded in a capture, which may be over */
@@ -158,7 +160,7 @@ struct fake_op {
             size_t n;
         } set;
         struct {
-            tfr_cu_kernel *kernel;
+            const tfr_cpu_kernel *row;
             unsigned grid[3], block[3];
             size_t shared_bytes;
             unsigned char *bytes; /* the arguments, one after the other, each aligned to 16 */
@@ -187,7 +189,7 @@ struct tfr_cu_graph_node {
 
 struct tfr_cu_graph {
     tfr_cu_graph *next;
-    bool destroyed;
+    bool captured; /* to its end, so that somebody has it */
     tfr_cu_graph_node **nodes;
     size_t n, room;
 };
@@ -202,7 +204,6 @@ struct fake_program {
 
 struct tfr_cu_graph_exec {
     tfr_cu_graph_exec *next;
-    bool destroyed;
     fake_program *program;
 };
 
@@ -217,13 +218,11 @@ struct fake_capture {
 
 struct tfr_cu_library {
     tfr_cu_library *next;
-    bool destroyed;
     tfr_cu_kernel *kernels;
 };
 
 struct tfr_cu_kernel {
     tfr_cu_kernel *next;
-    tfr_cu_library *library;
     const tfr_cpu_kernel *row;
     size_t max_dynamic_shared;
     bool loaded[MAX_DEVICES];
@@ -321,6 +320,8 @@ fake_block *fake_block_at(uint64_t address);
 void fake_block_ready(fake_block *block);
 void fake_block_release(fake_block *block);
 void fake_pinned_release(fake_pinned **at);
+/* Unless a block of it is still there. */
+void fake_pool_release(tfr_cu_pool *pool);
 /* Pools give back what is above their threshold. */
 void fake_pools_settle(void);
 
@@ -335,6 +336,8 @@ tfr_cu_result fake_wait(tfr_cu_stream *stream, uint64_t ticket);
 tfr_cu_result fake_wait_context(tfr_cu_context *ctx);
 /* Ends all streams; what is queued is not carried out. */
 void fake_streams_drop(void);
+void fake_stream_release(tfr_cu_stream *stream);
+void fake_event_release(tfr_cu_event *event);
 /* Lets a lazy stream run up to here. */
 void fake_want(tfr_cu_stream *stream, uint64_t ticket);
 
@@ -352,6 +355,7 @@ size_t fake_graph_add(tfr_cu_graph *graph, const fake_op *op, const fake_deps *d
 /* Node "of" runs after node "node" in any case, or is it. */
 bool fake_graph_reaches(const tfr_cu_graph *graph, size_t node, size_t of);
 void fake_graph_release(tfr_cu_graph *graph);
+void fake_exec_release(tfr_cu_graph_exec *exec);
 void fake_program_release(fake_program *program);
 
 /* ---- driver_capture.c ---- */
@@ -361,13 +365,14 @@ tfr_cu_result fake_capture_add(tfr_cu_stream *stream, const fake_op *op);
 tfr_cu_result fake_capture_wait(tfr_cu_stream *stream, tfr_cu_event *event);
 tfr_cu_result fake_capture_record(tfr_cu_event *event, tfr_cu_stream *stream);
 tfr_cu_result fake_capture_break(fake_capture *capture, tfr_cu_result result);
+void fake_capture_end(fake_capture *capture);
 /* A blocking stream of the context is captured. */
 fake_capture *fake_capture_of_blocking(const tfr_cu_context *ctx);
 
+/* ---- driver_kernel.c ---- */
+void fake_library_release(tfr_cu_library *library);
+
 /* ---- driver_own_kernels.c ---- */
 extern const tfr_cpu_kernel fake_own_kernels[];
-
-/* ---- driver_kernel.c ---- */
-bool fake_kernel_loaded(const tfr_cu_kernel *kernel, int device);
 
 #endif

@@ -138,20 +138,21 @@ void fake_note(const char *format, ...)
 
 static void add_line(const char *line)
 {
-    if (!fake.set.log)
+    if (fake.set.log_file[0]) {
+        FILE *file = fopen(fake.set.log_file, "ae");
+        if (file) {
+            fputs(line, file);
+            fclose(file);
+        }
         return;
+    }
     size_t n = strlen(line);
-    char *grown = realloc(fake.log, fake.log_bytes + n + 1);
+    char *grown = fake.set.log ? realloc(fake.log, fake.log_bytes + n + 1) : NULL;
     if (!grown)
         return;
     memcpy(grown + fake.log_bytes, line, n + 1);
     fake.log = grown;
     fake.log_bytes += n;
-    FILE *file = fake.set.log_file[0] ? fopen(fake.set.log_file, "ae") : NULL;
-    if (file) {
-        fputs(line, file);
-        fclose(file);
-    }
 }
 
 /* ------------------------------------------------------------------------------------------
@@ -279,15 +280,15 @@ static unsigned count_held(fake_text *text)
     put(text, n, "pinned block");
     n = 0;
     for (tfr_cu_library *l = fake.libraries; l; l = l->next)
-        n += !l->destroyed;
+        n++;
     put(text, n, "library");
     n = 0;
     for (tfr_cu_graph *g = fake.graphs; g; g = g->next)
-        n += !g->destroyed;
+        n += g->captured;
     put(text, n, "graph");
     n = 0;
     for (tfr_cu_graph_exec *e = fake.execs; e; e = e->next)
-        n += !e->destroyed;
+        n++;
     put(text, n, "executable graph");
     return text->n;
 }
@@ -332,26 +333,29 @@ EXPORT char *tfr_fake_cuda_log(void)
     return log;
 }
 
-/* Handles stay known, so that using them is an error and not a crash. */
 static void forget_objects(void)
 {
     fake_streams_drop();
-    for (tfr_cu_event *e = fake.events; e; e = e->next)
-        e->destroyed = true;
-    for (tfr_cu_pool *p = fake.pools; p; p = p->next)
-        p->destroyed = true;
-    for (tfr_cu_library *l = fake.libraries; l; l = l->next)
-        l->destroyed = true;
-    for (tfr_cu_graph *g = fake.graphs; g; g = g->next)
-        g->destroyed = true;
-    for (tfr_cu_graph_exec *e = fake.execs; e; e = e->next)
-        e->destroyed = true;
-    for (fake_capture *c = fake.captures; c; c = c->next)
-        c->over = true;
+    while (fake.captures)
+        fake_capture_end(fake.captures);
+    while (fake.events) {
+        fake.events->destroyed = true;
+        fake_event_release(fake.events);
+    }
+    while (fake.libraries)
+        fake_library_release(fake.libraries);
+    while (fake.graphs)
+        fake_graph_release(fake.graphs);
+    while (fake.execs)
+        fake_exec_release(fake.execs);
     while (fake.blocks)
         fake_block_release(fake.blocks);
     while (fake.pinned)
         fake_pinned_release(&fake.pinned);
+    while (fake.pools) {
+        fake.pools->destroyed = true;
+        fake_pool_release(fake.pools);
+    }
 }
 
 EXPORT void tfr_fake_cuda_configure(const char *switches)

@@ -67,14 +67,12 @@ static bool unite(fake_deps *deps, const fake_deps *more)
 tfr_cu_result fake_capture_add(tfr_cu_stream *s, const fake_op *op)
 {
     fake_capture *capture = s->capture;
-    fake_op own = *op;
-    bool unloaded =
-        op->kind == OP_KERNEL && !fake_kernel_loaded(op->u.kernel.kernel, s->ctx->device);
-    if (capture->invalid || unloaded) {
+    if (capture->invalid) {
+        fake_op own = *op;
         fake_op_finish(&own);
-        return fake_capture_break(capture, TFR_CU_CAPTURE_UNSUPPORTED);
+        return TFR_CU_CAPTURE_INVALIDATED;
     }
-    size_t node = fake_graph_add(capture->graph, &own, &s->deps);
+    size_t node = fake_graph_add(capture->graph, op, &s->deps);
     s->deps = (fake_deps){{node}, 1};
     return TFR_CU_SUCCESS;
 }
@@ -161,14 +159,28 @@ static bool is_joined(const fake_capture *capture)
     return true;
 }
 
-static void end(fake_capture *capture)
+/* What events of captures that are over belong to. */
+static fake_capture past = {.over = true};
+
+/* Its graph belongs to the caller, if it was captured to the end. */
+void fake_capture_end(fake_capture *capture)
 {
-    capture->over = true;
     for (tfr_cu_stream *s = fake.streams; s; s = s->next)
         if (s->capture == capture) {
             s->capture = NULL;
             s->deps.n = 0;
         }
+    for (tfr_cu_event *e = fake.events; e; e = e->next)
+        if (e->capture == capture)
+            e->capture = &past;
+    for (fake_capture **at = &fake.captures; *at; at = &(*at)->next)
+        if (*at == capture) {
+            *at = capture->next;
+            break;
+        }
+    if (!capture->graph->captured)
+        fake_graph_release(capture->graph);
+    free(capture);
 }
 
 tfr_cu_result API(cuStreamEndCapture)(tfr_cu_stream *stream, tfr_cu_graph **graph)
@@ -188,12 +200,9 @@ tfr_cu_result API(cuStreamEndCapture)(tfr_cu_stream *stream, tfr_cu_graph **grap
     tfr_cu_result result = capture->invalid      ? TFR_CU_CAPTURE_INVALIDATED
                            : !is_joined(capture) ? TFR_CU_CAPTURE_UNJOINED
                                                  : TFR_CU_SUCCESS;
-    end(capture);
     *graph = result ? NULL : capture->graph;
-    if (result)
-        fake_graph_release(capture->graph);
-    else
-        capture->graph->destroyed = false;
+    capture->graph->captured = !result;
+    fake_capture_end(capture);
     END(result);
 }
 

@@ -26,7 +26,7 @@ void fake_op_copy(fake_op *to, const fake_op *from)
     to->next = NULL;
     if (from->kind != OP_KERNEL || !from->u.kernel.bytes)
         return;
-    size_t n = argument_bytes(from->u.kernel.kernel->row);
+    size_t n = argument_bytes(from->u.kernel.row);
     to->u.kernel.bytes = malloc(n);
     if (to->u.kernel.bytes)
         memcpy(to->u.kernel.bytes, from->u.kernel.bytes, n);
@@ -38,6 +38,13 @@ void fake_op_finish(fake_op *op)
         free(op->u.kernel.bytes);
     else if (op->kind == OP_GRAPH)
         fake_program_release(op->u.program);
+    else if (op->kind == OP_WAIT) {
+        op->u.wait.stream->n_waiters--;
+        fake_stream_release(op->u.wait.stream);
+    } else if (op->kind == OP_RECORD) {
+        op->u.record.event->n_records--;
+        fake_event_release(op->u.record.event);
+    }
 }
 
 /* ------------------------------------------------------------------------------------------
@@ -48,7 +55,6 @@ tfr_cu_graph *fake_graph_create(void)
     tfr_cu_graph *graph = calloc(1, sizeof *graph);
     if (graph) {
         graph->next = fake.graphs;
-        graph->destroyed = true; /* nobody has it yet */
         fake.graphs = graph;
     }
     return graph;
@@ -88,15 +94,18 @@ void fake_graph_release(tfr_cu_graph *graph)
         free(graph->nodes[i]);
     }
     free(graph->nodes);
-    graph->nodes = NULL;
-    graph->n = graph->room = 0;
-    graph->destroyed = true;
+    for (tfr_cu_graph **at = &fake.graphs; *at; at = &(*at)->next)
+        if (*at == graph) {
+            *at = graph->next;
+            break;
+        }
+    free(graph);
 }
 
 static tfr_cu_graph *find_graph(const tfr_cu_graph *handle)
 {
     for (tfr_cu_graph *g = fake.graphs; g; g = g->next)
-        if (g == handle && !g->destroyed)
+        if (g == handle && g->captured)
             return g;
     return NULL;
 }
@@ -183,7 +192,7 @@ static fake_program *program_create(const tfr_cu_graph *graph)
 static tfr_cu_graph_exec *find_exec(const tfr_cu_graph_exec *handle)
 {
     for (tfr_cu_graph_exec *e = fake.execs; e; e = e->next)
-        if (e == handle && !e->destroyed)
+        if (e == handle)
             return e;
     return NULL;
 }
@@ -270,14 +279,23 @@ tfr_cu_result API(cuGraphLaunch)(tfr_cu_graph_exec *exec, tfr_cu_stream *stream)
     END(submit_graph(exec, stream, true));
 }
 
+void fake_exec_release(tfr_cu_graph_exec *exec)
+{
+    for (tfr_cu_graph_exec **at = &fake.execs; *at; at = &(*at)->next)
+        if (*at == exec) {
+            *at = exec->next;
+            break;
+        }
+    fake_program_release(exec->program);
+    free(exec);
+}
+
 tfr_cu_result API(cuGraphExecDestroy)(tfr_cu_graph_exec *handle)
 {
     BEGIN(cuGraphExecDestroy, NEEDS_INIT);
     tfr_cu_graph_exec *exec = find_exec(handle);
     if (!exec)
         END(TFR_CU_INVALID_VALUE);
-    exec->destroyed = true;
-    fake_program_release(exec->program);
-    exec->program = NULL;
+    fake_exec_release(exec);
     END(TFR_CU_SUCCESS);
 }

@@ -52,7 +52,7 @@ static const tfr_cpu_kernel *cpu_kernels(void)
 static tfr_cu_library *find_library(const tfr_cu_library *handle)
 {
     for (tfr_cu_library *l = fake.libraries; l; l = l->next)
-        if (l == handle && !l->destroyed)
+        if (l == handle)
             return l;
     return NULL;
 }
@@ -76,13 +76,29 @@ tfr_cu_result API(cuLibraryLoadData)(tfr_cu_library **out, const void *code, uns
     END(TFR_CU_SUCCESS);
 }
 
+/* What has been launched, or captured, needs the row of the table alone. */
+void fake_library_release(tfr_cu_library *library)
+{
+    for (tfr_cu_library **at = &fake.libraries; *at; at = &(*at)->next)
+        if (*at == library) {
+            *at = library->next;
+            break;
+        }
+    while (library->kernels) {
+        tfr_cu_kernel *next = library->kernels->next;
+        free(library->kernels);
+        library->kernels = next;
+    }
+    free(library);
+}
+
 tfr_cu_result API(cuLibraryUnload)(tfr_cu_library *handle)
 {
     BEGIN(cuLibraryUnload, NEEDS_INIT | IS_UNSAFE);
     tfr_cu_library *library = find_library(handle);
     if (!library)
         END(TFR_CU_INVALID_HANDLE);
-    library->destroyed = true;
+    fake_library_release(library);
     END(TFR_CU_SUCCESS);
 }
 
@@ -105,7 +121,7 @@ tfr_cu_result API(cuLibraryGetKernel)(tfr_cu_kernel **out, tfr_cu_library *handl
         kernel = calloc(1, sizeof *kernel);
         if (!kernel)
             END(TFR_CU_OUT_OF_MEMORY);
-        *kernel = (tfr_cu_kernel){.next = library->kernels, .library = library, .row = row};
+        *kernel = (tfr_cu_kernel){.next = library->kernels, .row = row};
         int plain = fake_attribute(TFR_CU_ATTR_SHARED_PER_BLOCK);
         kernel->max_dynamic_shared = (size_t)plain - row->static_shared;
         library->kernels = kernel;
@@ -120,7 +136,7 @@ tfr_cu_result API(cuLibraryGetKernel)(tfr_cu_kernel **out, tfr_cu_library *handl
 static tfr_cu_kernel *find_function(const tfr_cu_function *handle)
 {
     for (tfr_cu_library *l = fake.libraries; l; l = l->next)
-        for (tfr_cu_kernel *k = l->destroyed ? NULL : l->kernels; k; k = k->next)
+        for (tfr_cu_kernel *k = l->kernels; k; k = k->next)
             if ((const void *)k == (const void *)handle)
                 return k;
     return NULL;
@@ -133,11 +149,6 @@ tfr_cu_result API(cuKernelGetFunction)(tfr_cu_function **fn, tfr_cu_kernel *kern
         END(TFR_CU_INVALID_HANDLE);
     *fn = (tfr_cu_function *)kernel;
     END(TFR_CU_SUCCESS);
-}
-
-bool fake_kernel_loaded(const tfr_cu_kernel *kernel, int device)
-{
-    return kernel->loaded[device];
 }
 
 tfr_cu_result API(cuFuncLoad)(tfr_cu_function *fn)
@@ -306,10 +317,12 @@ static tfr_cu_result launch(tfr_cu_function *fn, const tfr_cu_launch_config *c, 
     if (extra || (!args && kernel->row->n_args))
         return TFR_CU_INVALID_VALUE;
     tfr_cu_result result = look_at_launch(kernel, c);
+    if (!result && s->capture && !kernel->loaded[s->ctx->device])
+        result = TFR_CU_CAPTURE_UNSUPPORTED;
     if (result)
         return s->capture ? fake_capture_break(s->capture, result) : result;
     fake_op op = {.kind = OP_KERNEL,
-                  .u.kernel = {.kernel = kernel,
+                  .u.kernel = {.row = kernel->row,
                                .grid = {c->grid_x, c->grid_y, c->grid_z},
                                .block = {c->block_x, c->block_y, c->block_z},
                                .shared_bytes = c->shared_bytes}};
@@ -355,24 +368,6 @@ tfr_cu_result API(cuLaunchCooperativeKernel)(tfr_cu_function *fn, unsigned grid_
 /* ------------------------------------------------------------------------------------------
  * Kernels of library stand-ins. They are no kernels of a cuLibrary, and count as launched only.
  */
-static tfr_cu_kernel *foreign_kernel(const tfr_cpu_kernel *row)
-{
-    static tfr_cu_kernel *kernels;
-    tfr_cu_kernel *k = kernels;
-    while (k && k->row != row)
-        k = k->next;
-    if (k)
-        return k;
-    k = calloc(1, sizeof *k);
-    if (k) {
-        *k = (tfr_cu_kernel){.next = kernels, .row = row};
-        for (int i = 0; i < MAX_DEVICES; i++)
-            k->loaded[i] = true;
-        kernels = k;
-    }
-    return k;
-}
-
 __attribute__((visibility("default"))) tfr_cu_result
 tfr_fake_cuda_launch(tfr_cu_stream *stream, const tfr_cpu_kernel *row, void **args)
 {
@@ -381,10 +376,9 @@ tfr_fake_cuda_launch(tfr_cu_stream *stream, const tfr_cpu_kernel *row, void **ar
     if (!s)
         END(TFR_CU_INVALID_HANDLE);
     fake_note("%s stream %d", row->name, s->id);
-    fake_op op = {.kind = OP_KERNEL,
-                  .u.kernel = {foreign_kernel(row), {1, 1, 1}, {1, 1, 1}, 0, NULL}};
+    fake_op op = {.kind = OP_KERNEL, .u.kernel = {row, {1, 1, 1}, {1, 1, 1}, 0, NULL}};
     op.u.kernel.bytes = copy_arguments(row, args);
-    if (!op.u.kernel.kernel || !op.u.kernel.bytes)
+    if (!op.u.kernel.bytes)
         END(TFR_CU_OUT_OF_MEMORY);
     END(fake_submit(s, &op));
 }

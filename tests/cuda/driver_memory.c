@@ -76,6 +76,8 @@ void fake_block_release(fake_block *block)
     if (block->pool) {
         block->pool->used -= block->bytes;
         block->pool->n_blocks--;
+        if (block->pool->destroyed)
+            fake_pool_release(block->pool);
     } else {
         fake.used[block->device] -= block->bytes;
     }
@@ -331,6 +333,19 @@ static void settle(tfr_cu_pool *pool, uint64_t keep)
         reserve(pool, least);
 }
 
+void fake_pool_release(tfr_cu_pool *pool)
+{
+    settle(pool, 0);
+    if (pool->n_blocks > 0)
+        return;
+    for (tfr_cu_pool **at = &fake.pools; *at; at = &(*at)->next)
+        if (*at == pool) {
+            *at = pool->next;
+            break;
+        }
+    free(pool);
+}
+
 void fake_pools_settle(void)
 {
     for (tfr_cu_pool *p = fake.pools; p; p = p->next)
@@ -369,7 +384,7 @@ tfr_cu_result API(cuMemPoolDestroy)(tfr_cu_pool *handle)
     if (!pool)
         END(TFR_CU_INVALID_VALUE);
     pool->destroyed = true;
-    settle(pool, 0);
+    fake_pool_release(pool);
     END(TFR_CU_SUCCESS);
 }
 

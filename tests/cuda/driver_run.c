@@ -70,7 +70,7 @@ static tfr_cu_result run_kernel(tfr_cu_context *ctx, const fake_op *op)
     tfr_cu_result result = sticky();
     if (result)
         return result;
-    const tfr_cpu_kernel *row = op->u.kernel.kernel->row;
+    const tfr_cpu_kernel *row = op->u.kernel.row;
     void *args[64];
     size_t at = 0;
     for (unsigned i = 0; i < row->n_args; i++) {

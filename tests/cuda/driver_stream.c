@@ -75,19 +75,39 @@ static void *stream_thread(void *arg)
         free(op);
         pthread_cond_broadcast(&fake.changed);
     }
+    s->ended = true;
+    fake_stream_release(s);
+    pthread_cond_broadcast(&fake.changed);
     pthread_mutex_unlock(&fake.lock);
     return NULL;
 }
 
 static tfr_cu_result start(tfr_cu_stream *s)
 {
+    pthread_t thread;
     if (s->started)
         return TFR_CU_SUCCESS;
-    if (pthread_create(&s->thread, NULL, stream_thread, s) != 0)
+    if (pthread_create(&thread, NULL, stream_thread, s) != 0)
         return TFR_CU_OPERATING_SYSTEM;
-    pthread_detach(s->thread);
+    pthread_detach(thread);
     s->started = true;
     return TFR_CU_SUCCESS;
+}
+
+/* Once it is destroyed, has done its work, and nobody waits. Its events have been reached. */
+void fake_stream_release(tfr_cu_stream *s)
+{
+    if (!s->destroyed || (s->started && !s->ended) || s->n_waiters > 0)
+        return;
+    for (tfr_cu_event *e = fake.events; e; e = e->next)
+        if (e->stream == s)
+            e->stream = NULL;
+    for (tfr_cu_stream **at = &fake.streams; *at; at = &(*at)->next)
+        if (*at == s) {
+            *at = s->next;
+            break;
+        }
+    free(s);
 }
 
 void fake_want(tfr_cu_stream *s, uint64_t ticket)
@@ -106,8 +126,11 @@ tfr_cu_result fake_wait(tfr_cu_stream *s, uint64_t ticket)
 {
     tfr_cu_context *ctx = s->ctx;
     fake_want(s, ticket);
+    s->n_waiters++;
     while (s->completed < ticket && !ctx->lost)
         pthread_cond_wait(&fake.changed, &fake.lock);
+    s->n_waiters--;
+    fake_stream_release(s);
     if (ctx->lost)
         ctx->told = true;
     return ctx->lost;
@@ -115,9 +138,14 @@ tfr_cu_result fake_wait(tfr_cu_stream *s, uint64_t ticket)
 
 tfr_cu_result fake_wait_context(tfr_cu_context *ctx)
 {
-    for (tfr_cu_stream *s = fake.streams; s && !ctx->lost; s = s->next)
-        if (s->ctx == ctx && s->submitted > s->completed)
+    tfr_cu_stream *s = fake.streams;
+    while (s && !ctx->lost) {
+        bool busy = s->ctx == ctx && s->submitted > s->completed;
+        if (busy)
             fake_wait(s, s->submitted);
+        /* The list may have changed while it waited. */
+        s = busy ? fake.streams : s->next;
+    }
     if (ctx->lost)
         ctx->told = true;
     return ctx->lost;
@@ -125,12 +153,14 @@ tfr_cu_result fake_wait_context(tfr_cu_context *ctx)
 
 void fake_streams_drop(void)
 {
-    for (tfr_cu_stream *s = fake.streams; s; s = s->next)
+    for (tfr_cu_stream *s = fake.streams, *next; s; s = next) {
+        next = s->next;
         s->destroyed = s->dropped = true;
+        fake_stream_release(s);
+    }
     pthread_cond_broadcast(&fake.changed);
-    for (tfr_cu_stream *s = fake.streams; s; s = s->next)
-        while (s->completed < s->submitted)
-            pthread_cond_wait(&fake.changed, &fake.lock);
+    while (fake.streams)
+        pthread_cond_wait(&fake.changed, &fake.lock);
 }
 
 /* ------------------------------------------------------------------------------------------
@@ -146,6 +176,10 @@ static tfr_cu_result enqueue(tfr_cu_stream *s, const fake_op *op)
     }
     *copy = *op;
     copy->next = NULL;
+    if (op->kind == OP_WAIT)
+        op->u.wait.stream->n_waiters++;
+    else if (op->kind == OP_RECORD)
+        op->u.record.event->n_records++;
     *s->last = copy;
     s->last = &copy->next;
     s->submitted++;
@@ -185,7 +219,7 @@ tfr_cu_result fake_submit(tfr_cu_stream *s, const fake_op *op)
         capture ? fake_capture_break(capture, TFR_CU_CAPTURE_IMPLICIT) : order_legacy(s);
     if (!result)
         result = enqueue(s, op);
-    if (result) {
+    if (result && (op->kind == OP_KERNEL || op->kind == OP_GRAPH)) {
         fake_op copy = *op;
         fake_op_finish(&copy);
     }
@@ -244,10 +278,11 @@ tfr_cu_result API(cuStreamDestroy_v2)(tfr_cu_stream *stream)
     if (!s || s == s->ctx->legacy)
         END(TFR_CU_INVALID_HANDLE);
     if (s->capture)
-        fake_capture_break(s->capture, TFR_CU_CAPTURE_UNSUPPORTED);
+        fake_capture_end(s->capture);
     fake_note("stream %d", s->id);
     fake_want(s, s->submitted);
     s->destroyed = true;
+    fake_stream_release(s);
     pthread_cond_broadcast(&fake.changed);
     END(TFR_CU_SUCCESS);
 }
@@ -311,6 +346,18 @@ static tfr_cu_event *find_event(const tfr_cu_event *handle)
     return NULL;
 }
 
+void fake_event_release(tfr_cu_event *event)
+{
+    if (!event->destroyed || event->n_records > 0)
+        return;
+    for (tfr_cu_event **at = &fake.events; *at; at = &(*at)->next)
+        if (*at == event) {
+            *at = event->next;
+            break;
+        }
+    free(event);
+}
+
 tfr_cu_result API(cuEventCreate)(tfr_cu_event **event, unsigned flags)
 {
     BEGIN(cuEventCreate, NEEDS_CONTEXT);
@@ -332,6 +379,7 @@ tfr_cu_result API(cuEventDestroy_v2)(tfr_cu_event *event)
     if (!e)
         END(TFR_CU_INVALID_HANDLE);
     e->destroyed = true;
+    fake_event_release(e);
     END(TFR_CU_SUCCESS);
 }
 
@@ -355,6 +403,7 @@ tfr_cu_result API(cuEventRecord)(tfr_cu_event *event, tfr_cu_stream *stream)
             op->u.record.ticket = s->submitted;
     e->stream = s;
     e->ticket = s->submitted;
+    e->recorded = true;
     e->capture = NULL;
     END(TFR_CU_SUCCESS);
 }
@@ -408,7 +457,8 @@ tfr_cu_result API(cuEventElapsedTime)(float *ms, tfr_cu_event *start_event, tfr_
     BEGIN(cuEventElapsedTime, NEEDS_CONTEXT);
     tfr_cu_event *a = find_event(start_event);
     tfr_cu_event *b = find_event(end_event);
-    if (!a || !b || (a->flags | b->flags) & TFR_CU_EVENT_DISABLE_TIMING || !a->stream || !b->stream)
+    if (!a || !b || (a->flags | b->flags) & TFR_CU_EVENT_DISABLE_TIMING || !a->recorded ||
+        !b->recorded)
         END(TFR_CU_INVALID_HANDLE);
     if (!is_reached(a) || !is_reached(b))
         END(TFR_CU_NOT_READY);

@@ -9,19 +9,20 @@
  *
  * The environment variable TFRUN_FAKE_CUDA has words, separated by blanks:
  *
- *     devices=N             1 to 4 of them (1); nodevice: cuInit gives 100
- *     peers=0               devices have no access to each other (1)
- *     capability=75         what the devices are like: 75, 80, 86, 90 or 100 (90)
- *     memory=BYTES          of each device (16 GiB); what does not fit gives 2
- *     version=12020         the driver's (13000)
- *     exclusive             another process has the devices: retaining gives 46
- *     prohibited            attribute 20 is 2, and retaining gives 46
- *     absent=NAME           the library has no such function; may be repeated, as the next two
- *     fail=NAME:N:CODE      the N-th call of NAME gives CODE and does nothing; N = 0: every call
- *     sticky=CODE:N         the N-th kernel that is launched fails with CODE, and its context is
- * lost lazy                  streams do nothing until somebody waits for or asks about them, so
- * that what was not waited for is seen not to have happened log or log=FILE       keep a line for
- * each call, at the end also "leaked: ..." in FILE
+ *     devices=N         1 to 4 of them (1); nodevice: cuInit gives 100
+ *     peers=0           devices have no access to each other (1)
+ *     capability=75     what the devices are like: 75, 80, 86, 90 or 100 (90)
+ *     memory=BYTES      of each device (16 GiB); what does not fit gives 2
+ *     version=12020     the driver's (13000); it lacks what is newer
+ *     exclusive         another process has the devices: retaining gives 46
+ *     prohibited        attribute 20 is 2, and retaining gives 46
+ *     absent=NAME       the library has no such function; may be repeated, as fail
+ *     fail=NAME:N:CODE  the N-th call of NAME gives CODE and does nothing; N = 0: every call
+ *     sticky=CODE:N     the N-th kernel that runs fails with CODE, and its context is lost
+ *     lazy              streams do nothing until somebody waits for or asks about them, so that
+ *                       what was not waited for is seen not to have happened
+ *     log or log=FILE   a line for each call, in memory or in FILE, which in the end also gets
+ *                       a line "leaked: ..."
  *
  * A test that has opened the library may use what follows, by dlsym.
  */

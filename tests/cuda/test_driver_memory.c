@@ -231,6 +231,26 @@ TEST(memory_of_a_pool_is_there_in_the_order_of_its_stream)
     cu.configure("");
 }
 
+TEST(a_pool_may_be_destroyed_before_its_memory_is_freed)
+{
+    kit_begin("lazy memory=1000");
+    tfr_cu_stream *stream = kit_stream();
+    tfr_cu_pool *pool = make_pool(0);
+    tfr_cu_ptr p;
+    size_t left, total;
+    CHECK_INT(0, cu.cuMemAllocFromPoolAsync(&p, 600, pool, stream));
+    CHECK_INT(0, cu.cuMemFreeAsync(p, stream));
+    CHECK_INT(0, cu.cuMemPoolDestroy(pool));
+    CHECK_INT(0, cu.cuMemGetInfo_v2(&left, &total));
+    CHECK_UINT(400, left);
+    CHECK_INT(0, cu.cuStreamSynchronize(stream));
+    CHECK_INT(0, cu.cuMemGetInfo_v2(&left, &total));
+    CHECK_UINT(1000, left);
+    CHECK_INT(TFR_CU_INVALID_VALUE, cu.cuMemAllocFromPoolAsync(&p, 4, pool, stream));
+    CHECK_INT(0, cu.cuStreamDestroy_v2(stream));
+    kit_end();
+}
+
 TEST(devices_copy_between_each_other_but_see_only_what_is_enabled)
 {
     tfr_cu_context *first = kit_begin("devices=2"), *second = NULL;
@@ -285,6 +305,7 @@ static const test_case cases[] = {
     CASE(a_pool_has_a_limit_and_keeps_what_it_may),
     CASE(reserved_memory_is_missing_elsewhere),
     CASE(memory_of_a_pool_is_there_in_the_order_of_its_stream),
+    CASE(a_pool_may_be_destroyed_before_its_memory_is_freed),
     CASE(devices_copy_between_each_other_but_see_only_what_is_enabled),
     CASE(a_kernel_that_reaches_into_another_device_without_access_fails),
 };

@@ -272,6 +272,35 @@ TEST(arguments_are_copied_at_the_launch)
     kit_end();
 }
 
+/* Nothing of these is kept: the work goes on, and what it needs goes with it. */
+TEST(what_is_destroyed_while_it_is_needed_does_its_work)
+{
+    kit_begin("");
+    atomic_int *go;
+    tfr_cu_library *library = kit_library();
+    tfr_cu_function *scale = kit_kernel(library, "fake_scale");
+    tfr_cu_stream *first = blocked_stream(library, &go), *second = kit_stream();
+    tfr_cu_event *event = kit_event();
+    tfr_cu_ptr y = kit_alloc(4);
+    float seen = 2;
+    CHECK_INT(0, cu.cuMemcpyHtoDAsync_v2(y, &seen, 4, second));
+    CHECK_INT(0, kit_scale(scale, first, y, 3, 1));
+    CHECK_INT(0, cu.cuEventRecord(event, first));
+    CHECK_INT(0, cu.cuStreamWaitEvent(second, event, 0));
+    CHECK_INT(0, kit_scale(scale, second, y, 7, 1));
+    CHECK_INT(0, cu.cuEventDestroy_v2(event));
+    CHECK_INT(0, cu.cuStreamDestroy_v2(first));
+    CHECK_INT(0, cu.cuLibraryUnload(library));
+    CHECK_INT(TFR_CU_INVALID_HANDLE, cu.cuStreamSynchronize(first));
+    atomic_store(go, 1);
+    CHECK_INT(0, cu.cuMemcpyDtoHAsync_v2(&seen, y, 4, second));
+    CHECK_NEAR(42, seen, 0);
+    CHECK_INT(0, cu.cuStreamDestroy_v2(second));
+    CHECK_INT(0, cu.cuMemFree_v2(y));
+    CHECK_INT(0, cu.cuMemFreeHost(go));
+    kit_end();
+}
+
 static const test_case cases[] = {
     CASE(a_stream_keeps_its_order),
     CASE(an_event_is_reached_after_what_stands_before_it),
@@ -284,5 +313,6 @@ static const test_case cases[] = {
     CASE(the_legacy_stream_waits_for_blocking_streams_alone),
     CASE(launches_that_cannot_be_are_refused),
     CASE(arguments_are_copied_at_the_launch),
+    CASE(what_is_destroyed_while_it_is_needed_does_its_work),
 };
 TEST_MAIN(cases)
