@@ -6,6 +6,7 @@ unit_tests += \
 	tests/cuda/test_abi \
 	tests/cuda/test_abi_libraries \
 	tests/cuda/test_cublaslt \
+	tests/cuda/test_cudnn \
 	tests/cuda/test_driver_capture \
 	tests/cuda/test_driver_memory \
 	tests/cuda/test_driver_stream \
@@ -68,15 +69,24 @@ tests/cuda/libcuda.so.1: $(fake_driver_sources) $(fake_driver_headers)
 fake_library_headers = \
 	plugins/cuda/cublaslt.def \
 	plugins/cuda/cublaslt_abi.h \
+	plugins/cuda/cudnn.def \
+	plugins/cuda/cudnn_abi.h \
+	tests/cuda/fake_cudnn.h \
 	tests/cuda/fake_driver.h \
 	tests/cuda/fake_number.h \
 	$(NULL)
-EXTRA_DIST += tests/cuda/fake_cublaslt.c tests/cuda/fake_number.h
+fake_cudnn_sources = tests/cuda/fake_cudnn.c tests/cuda/fake_cudnn_run.c
+EXTRA_DIST += tests/cuda/fake_cublaslt.c $(fake_cudnn_sources) tests/cuda/fake_cudnn.h \
+	tests/cuda/fake_number.h
 tests/cuda/libcublasLt.so.13: tests/cuda/fake_cublaslt.c $(fake_library_headers)
 	$(AM_V_at)$(MKDIR_P) tests/cuda
 	$(AM_V_CCLD)$(call fake_library,tests/cuda/fake_cublaslt.c,-ldl -lm)
 
-fake_cuda = tests/cuda/libcuda.so.1 tests/cuda/libcublasLt.so.13
+tests/cuda/libcudnn.so.9: $(fake_cudnn_sources) $(fake_library_headers)
+	$(AM_V_at)$(MKDIR_P) tests/cuda
+	$(AM_V_CCLD)$(call fake_library,$(fake_cudnn_sources),-ldl -lm)
+
+fake_cuda = tests/cuda/libcuda.so.1 tests/cuda/libcublasLt.so.13 tests/cuda/libcudnn.so.9
 check_DATA += $(fake_cuda)
 CLEANFILES += $(fake_cuda)
 
@@ -94,6 +104,11 @@ tests_cuda_test_cublaslt_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_CUDA_TEST_INCLUDES) $(C
 tests_cuda_test_cublaslt_LDADD = $(CUNIT_LIBS) -ldl -lm
 tests_cuda_test_cublaslt_SOURCES = tests/cuda/driver_kit.h tests/cuda/test_cublaslt.c
 tests_cuda_test_cublaslt_DEPENDENCIES = $(fake_cuda)
+
+tests_cuda_test_cudnn_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_CUDA_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_cuda_test_cudnn_LDADD = $(CUNIT_LIBS) -ldl -lm
+tests_cuda_test_cudnn_SOURCES = tests/cuda/driver_kit.h tests/cuda/test_cudnn.c
+tests_cuda_test_cudnn_DEPENDENCIES = $(fake_cuda)
 
 tests_cuda_test_driver_capture_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_CUDA_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_cuda_test_driver_capture_LDADD = $(CUNIT_LIBS) -lpthread -ldl
