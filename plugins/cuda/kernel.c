@@ -112,6 +112,16 @@ static int32_t cuda_supports(tfr_plugin_device *device, const tfr_call *call, tf
     return TFR_OK;
 }
 
+/* Whether each launch writes addresses into bytes that the step has. */
+static bool is_sound(const cuda_plan *plan)
+{
+    for (uint32_t i = 0; i < plan->n_steps; i++)
+        for (uint32_t k = 0; k < plan->steps[i].n_addresses; k++)
+            if (plan->steps[i].addresses[k].byte + 8u > plan->steps[i].n_bytes)
+                return false;
+    return !plan->is_full;
+}
+
 static int32_t make_kernel(tfr_plugin_device *device, const cuda_plan *plan, tfr_kernel **out,
                            tfr_err *err)
 {
@@ -148,9 +158,9 @@ static int32_t cuda_prepare(tfr_plugin_device *device, const tfr_call *call,
     if (!plan)
         return tfr_fail(err, TFR_ENOMEM, "no memory for a plan");
     op->plan(&device->facts.chip, call, &answer, plan);
-    if (answer.verdict != TFR_VERDICT_YES || plan->is_full)
+    if (answer.verdict != TFR_VERDICT_YES || !is_sound(plan))
         status = tfr_fail(err, TFR_EINTERNAL, "%s has no plan: %s", call->name,
-                          plan->is_full ? "it does not fit a plan" : answer.text);
+                          is_sound(plan) ? answer.text : "it does not fit a plan");
     else
         status = cuda_enter(device, err);
     if (status == TFR_OK) {

@@ -72,15 +72,11 @@ void cuda_step_bytes(cuda_plan *plan, cuda_step *step, const void *value, uint32
 
 void cuda_step_address(cuda_plan *plan, cuda_step *step, uint32_t byte, uint32_t operand)
 {
-    const cuda_param *last = step && step->n_params ? &step->params[step->n_params - 1] : NULL;
-
     if (!step)
         return;
-    if (!last || last->kind != CUDA_PARAM_BYTES || byte % 8 ||
-        byte + 8 > step->n_bytes - last->number || step->n_addresses == CUDA_STEP_ADDRESSES) {
+    if (step->n_addresses == CUDA_STEP_ADDRESSES)
         plan->is_full = true;
-        return;
-    }
-    step->addresses[step->n_addresses].byte = last->number + byte;
-    step->addresses[step->n_addresses++].operand = operand;
+    else
+        step->addresses[step->n_addresses++] =
+            (cuda_address){(uint16_t)(step->n_bytes + byte), (uint16_t)operand};
 }

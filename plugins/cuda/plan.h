@@ -23,8 +23,9 @@ typedef struct cuda_chip {
 enum {
     CUDA_PLAN_STEPS = 16,
     CUDA_STEP_PARAMS = 16,
-    CUDA_STEP_ADDRESSES = 64,
-    CUDA_STEP_BYTES = 2048 /* of parameters by value */
+    CUDA_STEP_BYTES = 1024, /* of parameters by value */
+    CUDA_STEP_ADDRESSES = 56,
+    CUDA_NO_OPERAND = UINT16_MAX /* in place of a number: NULL */
 };
 
 typedef enum cuda_param_kind {
@@ -40,18 +41,19 @@ typedef struct cuda_param {
     uint32_t number;
 } cuda_param;
 
+/* The address of an operand that a launch writes into the bytes of a struct by value. */
+typedef struct cuda_address {
+    uint16_t byte, operand;
+} cuda_address;
+
 typedef struct cuda_step {
-    const char
-        *kernel; /* its name in the module; NULL = the first parameter is filled with zeros */
+    const char *kernel; /* in the module; NULL = the first parameter is filled with zeros */
     uint32_t grid[3], block[3];
     uint32_t shared; /* dynamic */
     uint32_t n_params, n_bytes, n_addresses;
     uint64_t fill_bytes; /* without a kernel */
     cuda_param params[CUDA_STEP_PARAMS];
-    /* operands whose addresses each launch puts into bytes, with where */
-    struct {
-        uint32_t byte, operand;
-    } addresses[CUDA_STEP_ADDRESSES];
+    cuda_address addresses[CUDA_STEP_ADDRESSES];
     _Alignas(16) unsigned char bytes[CUDA_STEP_BYTES];
 } cuda_step;
 
@@ -87,10 +89,7 @@ void cuda_step_operand(cuda_plan *plan, cuda_step *step, uint32_t operand);
 void cuda_step_workspace(cuda_plan *plan, cuda_step *step, uint32_t offset);
 void cuda_step_random(cuda_plan *plan, cuda_step *step);
 void cuda_step_bytes(cuda_plan *plan, cuda_step *step, const void *value, uint32_t n);
-/*
- * Each launch writes the address of an operand at this byte of the step's value that was added
- * last: for pointers in a struct.
- */
+/* Of the struct that is given next: its 8 bytes from `byte` on are the operand's address. */
 void cuda_step_address(cuda_plan *plan, cuda_step *step, uint32_t byte, uint32_t operand);
 static inline void cuda_step_int(cuda_plan *plan, cuda_step *step, int32_t value)
 {
