@@ -50,8 +50,9 @@ typedef struct cli_training {
     const char *checkpoints, *export, *log, *plot;
     int64_t epochs, batch, limit, checkpoint_every, keep, log_every, accumulate, shards;
     double rate, momentum, beta_1, beta_2, epsilon, decay, clip_value, clip_norm;
-    int32_t defaults; /* 1 + tfr_net_defaults; 0 = not given */
-    int32_t resume;   /* tfr_fit_resume */
+    int32_t defaults;  /* 1 + tfr_net_defaults; 0 = not given */
+    int32_t resume;    /* tfr_fit_resume */
+    int32_t recompute; /* tfr_train_recompute */
     bool augment, no_shuffle;
 } cli_training;
 

@@ -155,6 +155,9 @@ static const cli_option train_options[] = {
      "steps whose gradients make one update"},
     {0, "shards", "N", CLI_NUMBER, CLI_FIELD(train.shards), "none", 1, 1024,
      "parts of a batch that are summed apart, on which bits depend; default is the threads"},
+    {0, "recompute", "WHAT", CLI_CHOICE, CLI_FIELD(train.recompute), "cheap|segments", 0, 0,
+     "compute again in the backward part, to save memory: cheap values, or all but those between "
+     "segments"},
     {0, "momentum", "M", CLI_REAL, CLI_FIELD(train.momentum), "none", 0, 1, "of sgd"},
     {0, "beta-1", "B", CLI_REAL, CLI_FIELD(train.beta_1), "none", 0, 1, "of adam and adamw"},
     {0, "beta-2", "B", CLI_REAL, CLI_FIELD(train.beta_2), "none", 0, 1, "of adam and adamw"},

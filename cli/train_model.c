@@ -250,6 +250,7 @@ static tfr_status make_trainer(cli_train_job *j, tfr_err *err)
     t.schedule = o->schedule;
     t.accumulate = (uint32_t)o->accumulate;
     t.shards = (uint32_t)o->shards;
+    t.recompute = o->recompute;
     t.seed = j->args->seed < 0 ? 0 : (uint64_t)j->args->seed;
     t.device = j->args->device;
     t.math_mode = j->args->math_mode;

@@ -8,11 +8,10 @@
 
 enum { MOST_OUTPUTS = 64 };
 
-/* Names that were made up are made up anew. */
 static const char *name_of(const tfr__copy *copy, tfr_value v)
 {
     const char *name = tfr_graph_value_name(copy->from, v);
-    return name[0] == '%' || copy->unnamed ? NULL : name;
+    return copy->unnamed || (name[0] == '%' && !copy->all_names) ? NULL : name;
 }
 
 /* A dim with a name is the symbol of that name in the new graph. */

@@ -29,6 +29,7 @@ struct tfr__copy {
                        tfr_err *err);
     void *user;
     bool unnamed;           /* values get made-up names */
+    bool all_names;         /* else names that were made up stay, too */
     const tfr_value *outer; /* by value of from's parent: of to's parent; NULL = the same */
     /* From begin on: */
     tfr_graph *to;

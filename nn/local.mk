@@ -45,6 +45,8 @@ libtfrun_nn_core_la_SOURCES = \
 	nn/net.c \
 	nn/onnx_gradient.c \
 	nn/optimizer.c \
+	nn/recompute.c \
+	nn/recompute.h \
 	nn/schedule.c \
 	nn/schedule.h \
 	nn/train_graph.c \

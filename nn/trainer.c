@@ -10,6 +10,7 @@
 #include <string.h>
 #include <tfrun/fail.h>
 
+#include "recompute.h"
 #include "schedule.h"
 #include "train_graph.h"
 
@@ -68,6 +69,30 @@ static tfr_status find_shards(tfr_runtime *runtime, uint32_t given, uint32_t *ou
     return status;
 }
 
+/* The step becomes one that computes again. Without what is equal before, as no pass may find it
+ * afterwards. */
+static tfr_status recompute(tfr_trainer *t, int32_t how, tfr_err *err)
+{
+    tfr_optimize_options options = TFR_OPTIMIZE_OPTIONS_INIT;
+    tfr_graph *slim = NULL, *again = NULL;
+    tfr_status status;
+    if (how < TFR_RECOMPUTE_NONE || how > TFR_RECOMPUTE_SEGMENTS)
+        return tfr_fail(err, TFR_EINVAL, "recompute %d; it is %d to %d", (int)how,
+                        TFR_RECOMPUTE_NONE, TFR_RECOMPUTE_SEGMENTS);
+    if (how == TFR_RECOMPUTE_NONE)
+        return TFR_OK;
+    options.passes = "cse";
+    status = tfr_graph_optimize(t->step_graph, t->runtime, &options, &slim, err);
+    if (!status)
+        status = tfr__recompute(slim, (tfr_train_recompute)how, &again, err);
+    tfr_graph_release(slim);
+    if (status)
+        return status;
+    tfr_graph_release(t->step_graph);
+    t->step_graph = again;
+    return TFR_OK;
+}
+
 static tfr_status create(tfr_trainer *t, tfr_runtime *runtime, tfr_graph *graph,
                          const tfr_train_options *o, tfr_err *err)
 {
@@ -82,6 +107,8 @@ static tfr_status create(tfr_trainer *t, tfr_runtime *runtime, tfr_graph *graph,
         status = tfr__train_model_init(&t->model, graph, o, err);
     if (!status)
         status = tfr__train_step_graph(&t->model, &optimizer, &t->step_graph, err);
+    if (!status)
+        status = recompute(t, o->recompute, err);
     if (!status)
         status = tfr__train_evaluation_graph(&t->model, &t->evaluation_graph, err);
     if (!status)
@@ -98,8 +125,12 @@ static tfr_status create(tfr_trainer *t, tfr_runtime *runtime, tfr_graph *graph,
     s->seed = o->seed;
     if (!status)
         status = find_shards(runtime, o->shards, &s->shards, err);
+    s->passes = o->recompute ? "-cse" : NULL;
+    s->no_programs = o->no_programs || o->recompute;
     if (!status)
         status = tfr_session_create(runtime, t->step_graph, s, &t->step, err);
+    s->passes = NULL;
+    s->no_programs = o->no_programs;
     if (!status)
         status = tfr_session_create(runtime, t->evaluation_graph, s, &t->evaluation, err);
     return status;

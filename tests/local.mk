@@ -127,6 +127,7 @@ unit_tests = \
 	tests/test_session \
 	tests/test_passes \
 	tests/test_program \
+	tests/test_recompute \
 	tests/test_regex \
 	tests/test_capture \
 	tests/test_fetch \
@@ -760,6 +761,10 @@ tests_test_mapped_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLA
 tests_test_mapped_LDADD = $(TFR_TEST_FORMATS)
 tests_test_mapped_SOURCES = tests/onnx_build.h tests/session_kit.h tests/temp_path.h \
 	tests/test_mapped.c
+
+tests_test_recompute_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_recompute_LDADD = $(TFR_TEST_NN)
+tests_test_recompute_SOURCES = tests/test_recompute.c
 
 tests_test_regex_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_regex_LDADD = $(TFR_TEST_CORE)

@@ -25,6 +25,20 @@ extern "C" {
 typedef struct tfr_trainer tfr_trainer;
 
 /*
+ * What of the forward part of a step is computed again where the backward part reads it, so that it
+ * is not kept until then. Such a step is not compiled into programs, which would compute it as soon
+ * as they can; the bits are those of another one that is not.
+ */
+typedef enum tfr_train_recompute {
+    TFR_RECOMPUTE_NONE = 0,
+    /* What costs little: functions of elements, normalizations, pools, views. */
+    TFR_RECOMPUTE_CHEAP = 1,
+    /* All, products and convolutions too, from what passes between as many segments of the graph as
+     * the root of their number: about a third of a step more, for the least memory. */
+    TFR_RECOMPUTE_SEGMENTS = 2
+} tfr_train_recompute;
+
+/*
  * Losses, each a mean over the batch:
  *   "softmax_cross_entropy"  of scores [N, C, ...] before softmax, and int64 classes [N, ...]; a
  *                            Softmax that ends the graph is left out of it
@@ -105,6 +119,7 @@ typedef struct tfr_train_options {
      */
     const float *class_weights;
     uint32_t n_class_weights;
+    int32_t recompute; /* tfr_train_recompute */
 } tfr_train_options;
 #define TFR_TRAIN_OPTIONS_INIT                                                                     \
     {                                                                                              \

@@ -47,6 +47,12 @@ exits 0 "losses are weighed and scaled" train --epochs 1 --class-weights 1,1,2,1
 exits 5 "which a training goes on with" train --epochs 2 --class-weights 1,1,2,1,1,1,1,1,1,1 \
     --loss-scale 1024 --checkpoint-dir weighed --resume=exact
 has "or says what differs" err '"class weights 1,1,2,1,1,1,1,.5,1,1" then, "class weights 1,1,2,1,1,1,1,1,1,1" now$'
+exits 0 "values are computed again" train --epochs 1 --recompute segments --checkpoint-dir again
+exits 0 "or not" train --epochs 1 --programs off --checkpoint-dir kept
+claim "with the same weights" sh -c '
+    for d in again kept; do tail -c 200 "$d/step-00000007.safetensors" >"$d.end"; done
+    cmp again.end kept.end'
+exits 2 "a way that there is not" train --recompute all
 exits 0 "a scale may move" train --epochs 1 --loss-scale dynamic:64 --limit-steps 1
 exits 5 "a scale is a number" train --loss-scale 12x
 has "which is told" err '[-]-loss-scale takes none, dynamic, dynamic:S or a number above 0, not "12x"$'
