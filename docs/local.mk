@@ -30,6 +30,7 @@ EXTRA_DIST += \
 	docs/decisions/0025-certify-calls-slots-itself.md \
 	docs/decisions/0026-size-of-libtfrun.md \
 	docs/decisions/0027-data-in-memory.md \
+	docs/decisions/0028-the-loop-of-a-training.md \
 	docs/decisions/0029-updates-that-are-left-out.md \
 	docs/decisions/0030-loops-are-differentiated-by-computing-again.md \
 	docs/decisions/0031-stages-of-training-programs.md \
