@@ -137,6 +137,20 @@ typedef struct native_pool_grad {
     bool masked; /* 0 where the maximum is not above 0 */
 } native_pool_grad;
 
+/*
+ * Batch normalization of a plane of one channel block, n vectors: (x - mean) factor + shift, and
+ * its gradient. What is of a channel is a vector.
+ */
+typedef struct native_norm {
+    const float *x;
+    const float *other; /* added to the result (NULL = nothing); the gradient of the result */
+    float *to;
+    int64_t n;
+    const float *mean, *factor, *shift;
+    const float *less, *times; /* of the gradient of x: (gradient - less) factor - x times */
+    bool masked;               /* behind a Relu */
+} native_norm;
+
 /* One channel block of an image. */
 typedef struct native_plane {
     const float *at;
@@ -172,6 +186,12 @@ struct native_isa {
     native_outer_fn outer_apart[NATIVE_MAX_BLOCKS + 1][NATIVE_MAX_PIXELS + 1];
     void (*add_vectors)(const float *from, int64_t n, float *to); /* to += their sum */
     void (*pool_grad)(const native_pool_grad *grad);
+    /* Sums in double grow by [mean, its square, squares of distances from it] of the plane, */
+    void (*norm_moments)(const float *x, int64_t n, double *sums);
+    void (*norm_plane)(const native_norm *norm);
+    /* and by [gradients, their products with distances from the mean]. */
+    void (*norm_grad_sums)(const native_norm *norm, double *sums);
+    void (*norm_grad_plane)(const native_norm *norm);
     void (*depthwise_row)(const native_row *row);
     void (*pool_row)(const native_row *row);
     /* The mean over n vectors. */

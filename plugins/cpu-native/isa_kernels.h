@@ -446,6 +446,7 @@ static void softmax(const float *x, float scale, const float *mask, float *to, i
 #include "isa_transpose.h"
 
 #include "isa_rows_grad.h"
+#include "isa_norm.h"
 #include "isa_train.h"
 #include "isa_pooled.h"
 #include "isa_winograd.h"
@@ -475,6 +476,10 @@ const native_isa ISA_TABLE = {
                         SIZES_4(ROW_OUTER_APART)},
     .add_vectors = add_vectors,
     .pool_grad = pool_grad,
+    .norm_moments = norm_moments,
+    .norm_plane = norm_plane,
+    .norm_grad_sums = norm_grad_sums,
+    .norm_grad_plane = norm_grad_plane,
     .depthwise_row = depthwise_row,
     .pool_row = pool_row,
     .mean = mean_of,

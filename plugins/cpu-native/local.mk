@@ -43,6 +43,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/isa_avx512.c \
 	plugins/cpu-native/isa_depthwise.h \
 	plugins/cpu-native/isa_kernels.h \
+	plugins/cpu-native/isa_norm.h \
 	plugins/cpu-native/isa_pooled.h \
 	plugins/cpu-native/isa_portable.c \
 	plugins/cpu-native/isa_rows_grad.h \
@@ -73,6 +74,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/program_layout.c \
 	plugins/cpu-native/program_measure.c \
 	plugins/cpu-native/program_move.c \
+	plugins/cpu-native/program_norm.c \
 	plugins/cpu-native/program_pack.c \
 	plugins/cpu-native/program_plan.c \
 	plugins/cpu-native/program_pooled.c \

@@ -36,6 +36,8 @@ const native_op native_op_rows[] = {
     WIDE("And", 7, BIT(BOOL)),
     WIDE("ArgMax", 13, BIT(F32)),
     ITEM("AveragePool", 22),
+    OWN("BatchNormGrad", 1),
+    OWN("BatchNormTrain", 1),
     OP("Cast", 28, cast, CASTS),
     ITEM("Clip", 13),
     ITEM("Concat", 13),

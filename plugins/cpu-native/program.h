@@ -18,6 +18,7 @@
  *   program_train.c   which items become one there
  *   program_reduce.c  the gradients of weights, and sums
  *   program_gradient.c the gradients that go by samples
+ *   program_norm.c    batch normalization and its gradient
  *   program_pooled.c, program_sparse.c
  *                     convolutions with a maximum after them, and their gradients
  *   program_chain.c   what goes over memory element by element, many functions at once
@@ -36,6 +37,7 @@
 #ifndef NATIVE_PROGRAM_H
 #define NATIVE_PROGRAM_H
 
+#include <math.h>
 #include <pthread.h>
 
 #include "gather.h"
@@ -96,10 +98,14 @@ typedef enum native_item_kind {
     NATIVE_ITEM_LAYER_NORM_GRAD, /* inputs dY, X, scale */
     NATIVE_ITEM_LAYER_NORM_SUMS, /* the same inputs: the gradient of the scale */
     NATIVE_ITEM_REDUCE,          /* sums or means over dims inside of samples */
-    NATIVE_ITEM_WIDE             /* numbers of other types */
+    NATIVE_ITEM_WIDE,            /* numbers of other types */
+    NATIVE_ITEM_MOMENTS,         /* of a batch: mean; more: inverse deviation, running ones */
+    NATIVE_ITEM_BATCH_NORM,      /* inputs x, mean, inverse deviation, scale, shift */
+    NATIVE_ITEM_BATCH_NORM_SUMS, /* gradient of scale; more: of shift */
+    NATIVE_ITEM_BATCH_NORM_GRAD  /* of x */
 } native_item_kind;
 
-enum { NATIVE_ITEM_INPUTS = 8, NATIVE_ITEM_OUTPUTS = 8 };
+enum { NATIVE_ITEM_INPUTS = 8, NATIVE_ITEM_OUTPUTS = 8, NATIVE_ITEM_MORE = 3 };
 
 /*
  * Where the elements of an operand of some dims lie in the memory of a value, and for items STRIDED
@@ -126,7 +132,8 @@ typedef struct native_item {
     int n_inputs;
     int inputs[NATIVE_ITEM_INPUTS]; /* -1 = absent */
     int output;
-    int residual; /* a value that is added before act, or -1 */
+    int more[NATIVE_ITEM_MORE]; /* further outputs, -1 = absent */
+    int residual;               /* a value that is added before act, or -1 */
     native_act act;
     /* CONV, DEPTHWISE, POOL */
     int64_t kernel[2], stride[2], dilation[2], pad[2]; /* padding at the beginning */
@@ -142,18 +149,19 @@ typedef struct native_item {
     bool is_big;     /* by gemm.h: set when a plan is made */
     float alpha;
     float beta;                 /* of input 2, which is absent where beta is 0 */
-    float epsilon;              /* LAYER_NORM */
+    float epsilon;              /* LAYER_NORM, MOMENTS */
+    bool unbiased;              /* MOMENTS, whose alpha is the momentum */
     int perm[TFR_MAX_RANK];     /* TRANSPOSE */
     int axis;                   /* CONCAT, GATHER */
     native_heads heads;         /* ATTENTION: inputs Q, K, V, mask; alpha is the scale */
     int codes;                  /* of a pooled CONV: where in its window each maximum lies; or -1 */
     int64_t pool[2];            /* the window and its steps, with codes */
     int64_t full[2];            /* gradients with codes: outputs of the convolution */
-    bool masked;                /* POOL_GRAD: 0 where the maximum is not above 0 */
     uint32_t axes;              /* SUM, REDUCE: bits */
     bool mean;                  /* REDUCE */
     bool rms;                   /* LAYER_NORM_GRAD and _SUMS */
     int strided;                /* STRIDED, BATCHED_PRODUCT: that of input 0 in the IR, or -1 */
+    bool masked;                /* gradients: 0 where what a Relu made is not above 0 */
     struct native_chain *chain; /* CHAIN, which the IR owns */
     bool by_samples;            /* for each sample without the others */
     bool reduces;               /* sums over samples */
@@ -213,6 +221,11 @@ native_item *native_new_item(native_ir *ir, native_item_kind kind);
 int64_t native_elements(const native_value *v);
 /* The first of n new ones, which are all 0. */
 int native_new_strided(native_ir *ir, int n);
+/* What is below 0 becomes 0. */
+static inline bool native_is_relu(const native_act *act)
+{
+    return act->kind == NATIVE_ACT_CLIP && act->a == 0.0f && act->b == INFINITY;
+}
 /* Sets readers of values, for those who fuse. */
 void native_count_readers(native_ir *ir);
 
@@ -601,6 +614,11 @@ void native_plan_layer_norm_sums(native_planner *p, const native_item *item);
 void native_plan_reduce(native_planner *p, const native_item *item);
 /* program_wide.c */
 void native_plan_wide(native_planner *p, const native_item *item);
+/* program_norm.c */
+void native_plan_moments(native_planner *p, const native_item *item);
+void native_plan_batch_norm(native_planner *p, const native_item *item);
+void native_plan_batch_norm_sums(native_planner *p, const native_item *item);
+void native_plan_batch_norm_grad(native_planner *p, const native_item *item);
 /* program_chain.c */
 void native_plan_chain(native_planner *p, const native_item *item);
 

@@ -361,7 +361,26 @@ static bool loss_form(const tfr_call *call)
            tfr_call_string(call, "reduction", "mean")[0] == 'm';
 }
 
+/* Over planes, all of float32. */
+static bool batch_norm_form(const tfr_call *call)
+{
+    const tfr_operand *x = tfr_call_input(call, 0);
+    uint32_t i;
+
+    for (i = 0; i < call->n_inputs; i++) {
+        if (!is_float(tfr_call_input(call, i)))
+            return false;
+    }
+    for (i = 0; i < call->n_outputs; i++) {
+        if (tfr_call_output(call, i) && !is_float(tfr_call_output(call, i)))
+            return false;
+    }
+    return call->n_inputs == 5 && x->rank == 4 && fits(x) && tfr_operand_elements(x) > 0 &&
+           tfr_call_output(call, 0);
+}
+
 #define ONE_IS_WHOLE "inputs of which one has the dims of the output, up to 6, are done here"
+#define PLANES       "two spatial axes of float32 are done here"
 #define WINDOWS                                                                                    \
     "windows over two spatial axes that all hold an element, and one output, are done here"
 
@@ -370,6 +389,8 @@ static const native_form forms[] = {
     {"Abs", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_ABS, NULL},
     {"Add", binary_form, NATIVE_ITEM_BINARY, NATIVE_ADD, ONE_IS_WHOLE},
     {"AveragePool", pool_form, NATIVE_ITEM_POOL, 0, WINDOWS},
+    {"BatchNormGrad", batch_norm_form, NATIVE_ITEM_BATCH_NORM_GRAD, 0, PLANES},
+    {"BatchNormTrain", batch_norm_form, NATIVE_ITEM_BATCH_NORM, 0, PLANES},
     {"Cast", cast_form, NATIVE_ITEM_CAST, 0, NULL},
     {"Clip", clip_form, NATIVE_ITEM_ACT, NATIVE_ACT_CLIP,
      "bounds that are known and numbers are done here"},
@@ -428,6 +449,7 @@ static const native_form forms[] = {
 static bool is_own(native_item_kind kind)
 {
     return kind == NATIVE_ITEM_SUM || kind == NATIVE_ITEM_SCATTER ||
+           kind == NATIVE_ITEM_BATCH_NORM || kind == NATIVE_ITEM_BATCH_NORM_GRAD ||
            kind == NATIVE_ITEM_LOSS_GRAD || kind == NATIVE_ITEM_CONV_GRAD_INPUT ||
            kind == NATIVE_ITEM_CONV_GRAD_FILTER || kind == NATIVE_ITEM_LAYER_NORM_GRAD;
 }
@@ -459,6 +481,8 @@ static bool sees_types(native_item_kind kind)
     case NATIVE_ITEM_POOL:
     case NATIVE_ITEM_SCATTER:
     case NATIVE_ITEM_LOSS:
+    case NATIVE_ITEM_BATCH_NORM:
+    case NATIVE_ITEM_BATCH_NORM_GRAD:
     case NATIVE_ITEM_LOSS_GRAD:
     case NATIVE_ITEM_CONV_GRAD_INPUT:
     case NATIVE_ITEM_CONV_GRAD_FILTER:

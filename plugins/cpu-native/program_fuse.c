@@ -67,7 +67,9 @@ static void move_to(native_ir *ir, int i, int j)
 
 static bool sums(native_item_kind kind)
 {
-    return kind == NATIVE_ITEM_CONV || kind == NATIVE_ITEM_DEPTHWISE || kind == NATIVE_ITEM_PRODUCT;
+    return kind == NATIVE_ITEM_CONV || kind == NATIVE_ITEM_DEPTHWISE ||
+           kind == NATIVE_ITEM_PRODUCT || kind == NATIVE_ITEM_BATCH_NORM ||
+           kind == NATIVE_ITEM_CONV_GRAD_INPUT;
 }
 
 static bool has_act(const native_item *item)

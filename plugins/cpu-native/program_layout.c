@@ -218,11 +218,21 @@ static void lay_item(native_ir *ir, const native_item *old)
     case NATIVE_ITEM_MEAN:
         item.inputs[0] = as(ir, item.inputs[0], true);
         break;
+    case NATIVE_ITEM_MOMENTS:
+        item.inputs[0] = as(ir, item.inputs[0], true);
+        break;
+    case NATIVE_ITEM_BATCH_NORM_SUMS:
+        item.inputs[0] = as(ir, item.inputs[0], true);
+        item.inputs[1] = as(ir, item.inputs[1], true);
+        break;
+    case NATIVE_ITEM_BATCH_NORM:
+    case NATIVE_ITEM_BATCH_NORM_GRAD:
     case NATIVE_ITEM_POOL_GRAD:
     case NATIVE_ITEM_CONV_GRAD_INPUT:
         item.inputs[0] = as(ir, item.inputs[0], true);
-        if (item.kind == NATIVE_ITEM_POOL_GRAD)
+        if (item.kind == NATIVE_ITEM_POOL_GRAD || item.kind == NATIVE_ITEM_BATCH_NORM_GRAD)
             item.inputs[1] = as(ir, item.inputs[1], true);
+        item.residual = as(ir, item.residual, true);
         ir->values[item.output].blocked = true;
         break;
     case NATIVE_ITEM_CONV_GRAD_FILTER:
@@ -329,6 +339,8 @@ bool native_is_separable(const native_ir *ir, const native_item *item)
     case NATIVE_ITEM_PRODUCT_GRAD:
     case NATIVE_ITEM_LAYER_NORM_SUMS:
     case NATIVE_ITEM_LOSS:
+    case NATIVE_ITEM_MOMENTS:
+    case NATIVE_ITEM_BATCH_NORM_SUMS:
         return false;
     case NATIVE_ITEM_WIDE:
         for (i = 0; i < item->n_inputs; i++)
@@ -349,6 +361,10 @@ bool native_is_separable(const native_ir *ir, const native_item *item)
     case NATIVE_ITEM_LOSS_GRAD:
         return ok && !batched(ir, item->inputs[0]) && batched(ir, item->inputs[1]) &&
                batched(ir, item->inputs[2]);
+    case NATIVE_ITEM_BATCH_NORM_GRAD:
+        for (i = 2; i < item->n_inputs; i++)
+            ok = ok && !batched(ir, item->inputs[i]);
+        return ok && batched(ir, item->inputs[0]) && batched(ir, item->inputs[1]);
     case NATIVE_ITEM_POOL_GRAD:
         return ok && batched(ir, item->inputs[0]) && batched(ir, item->inputs[1]);
     case NATIVE_ITEM_COMPARE:

@@ -315,6 +315,10 @@ static void (*const makers[])(native_planner *p, const native_item *item) = {
     [NATIVE_ITEM_LAYER_NORM_SUMS] = native_plan_layer_norm_sums,
     [NATIVE_ITEM_REDUCE] = native_plan_reduce,
     [NATIVE_ITEM_WIDE] = native_plan_wide,
+    [NATIVE_ITEM_MOMENTS] = native_plan_moments,
+    [NATIVE_ITEM_BATCH_NORM] = native_plan_batch_norm,
+    [NATIVE_ITEM_BATCH_NORM_SUMS] = native_plan_batch_norm_sums,
+    [NATIVE_ITEM_BATCH_NORM_GRAD] = native_plan_batch_norm_grad,
 };
 
 /* By the codes of maxima. */

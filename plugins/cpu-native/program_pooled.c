@@ -50,12 +50,6 @@ static bool is_plain_window(const native_item *item)
            item->kernel[0] * item->kernel[1] <= NATIVE_POOL_AREA;
 }
 
-/* A clip at 0, or none. */
-static bool has_relu(const native_item *item)
-{
-    return item->act.kind == NATIVE_ACT_CLIP && item->act.a == 0.0f && item->act.b == INFINITY;
-}
-
 static bool fits(const native_ir *ir, const native_item *conv, const native_item *pool,
                  const native_item *grad)
 {
@@ -66,7 +60,8 @@ static bool fits(const native_ir *ir, const native_item *conv, const native_item
     if (pool->kind != NATIVE_ITEM_POOL || pool->average || grad->kind != NATIVE_ITEM_POOL_GRAD ||
         grad->inputs[1] != conv->output || !is_plain_window(pool) || !is_plain_window(grad) ||
         conv->residual >= 0 || conv->pooled || v->output ||
-        (!has_relu(conv) && conv->act.kind != NATIVE_ACT_NONE) || has_relu(conv) != grad->masked)
+        (!native_is_relu(&conv->act) && conv->act.kind != NATIVE_ACT_NONE) ||
+        native_is_relu(&conv->act) != grad->masked)
         return false;
     for (i = 0; i < 2; i++) {
         if (conv->dilation[i] != 1 || pool->kernel[i] != grad->kernel[i] ||
@@ -85,7 +80,8 @@ static bool can_do_without(const native_ir *ir, native_item *const *readers, int
 
     for (i = 0; i < n; i++) {
         const native_item *item = readers[i];
-        bool ok = item->inputs[0] == value;
+        bool ok =
+            item->inputs[0] == value && item->residual < 0 && item->act.kind == NATIVE_ACT_NONE;
         if (item->kind == NATIVE_ITEM_SUM)
             ok = ok && item->axes == 13;
         else if (item->kind == NATIVE_ITEM_CONV_GRAD_FILTER ||

@@ -66,6 +66,7 @@ native_item *native_new_item(native_ir *ir, native_item_kind kind)
     memset(item, 0, sizeof *item);
     item->kind = kind;
     item->node = item->residual = item->codes = item->strided = -1;
+    memset(item->more, -1, sizeof item->more);
     item->alpha = item->beta = 1.0f;
     item->stride[0] = item->stride[1] = item->dilation[0] = item->dilation[1] = 1;
     item->kernel[0] = item->kernel[1] = 1;
@@ -412,6 +413,71 @@ static void read_loss(native_ir *ir, int at, int log_prob)
     item->output = log_prob;
 }
 
+/* An output of a node, or a value that nobody else reads. */
+static int output_or_new(native_ir *ir, const tfr_program_node *node, uint32_t i, int like)
+{
+    const native_value copy = ir->values[like];
+
+    return i < node->call->n_outputs && node->outputs[i] >= 0 ? node->outputs[i]
+                                                              : native_new_value(ir, &copy);
+}
+
+/* Two items: the moments of the batch, and what is made with them. */
+static void read_batch_norm(native_ir *ir, int at, const tfr_program_node *node)
+{
+    native_item *norm = native_new_item(ir, NATIVE_ITEM_BATCH_NORM), *moments;
+    int mean, deviation, i;
+
+    if (ir->failed)
+        return;
+    mean = output_or_new(ir, node, 3, node->inputs[3]);
+    deviation = output_or_new(ir, node, 4, node->inputs[4]);
+    moments = &ir->items[at];
+    *norm = *moments;
+    norm->inputs[1] = mean;
+    norm->inputs[2] = deviation;
+    norm->inputs[3] = node->inputs[1];
+    norm->inputs[4] = node->inputs[2];
+    moments->kind = NATIVE_ITEM_MOMENTS;
+    moments->n_inputs = 3;
+    moments->inputs[1] = node->inputs[3];
+    moments->inputs[2] = node->inputs[4];
+    moments->output = mean;
+    moments->more[0] = deviation;
+    for (i = 1; i < 3; i++)
+        moments->more[i] = (uint32_t)i < node->call->n_outputs ? node->outputs[i] : -1;
+    moments->epsilon = tfr_call_float(node->call, "epsilon", 1e-5f);
+    moments->alpha = tfr_call_float(node->call, "momentum", 0.9f);
+    moments->unbiased = tfr_call_int(node->call, "unbiased", 0) != 0;
+}
+
+/* Two items: the sums over the batch, and the gradient of x with them. Inputs dY, X, mean, inverse
+ * deviation, scale, shift where it is masked; then for the second the sums. */
+static void read_batch_norm_grad(native_ir *ir, int at, const tfr_program_node *node)
+{
+    native_item *grad = native_new_item(ir, NATIVE_ITEM_BATCH_NORM_GRAD), *sums;
+    int of_scale, of_shift;
+
+    if (ir->failed)
+        return;
+    of_scale = output_or_new(ir, node, 1, node->inputs[2]);
+    of_shift = output_or_new(ir, node, 2, node->inputs[2]);
+    sums = &ir->items[at];
+    sums->kind = NATIVE_ITEM_BATCH_NORM_SUMS;
+    sums->n_inputs = 6;
+    sums->inputs[2] = node->inputs[3];
+    sums->inputs[3] = node->inputs[4];
+    sums->inputs[4] = node->inputs[2];
+    sums->inputs[5] = -1;
+    *grad = *sums;
+    grad->kind = NATIVE_ITEM_BATCH_NORM_GRAD;
+    grad->n_inputs = 8;
+    grad->inputs[6] = of_scale;
+    grad->inputs[7] = of_shift;
+    sums->output = of_scale;
+    sums->more[0] = of_shift;
+}
+
 static int32_t read_node(native_ir *ir, int i, tfr_err *err)
 {
     const tfr_program_node *node = native_graph_node(ir->graph, i);
@@ -437,6 +503,10 @@ static int32_t read_node(native_ir *ir, int i, tfr_err *err)
         read_layer_norm_grad(ir, ir->n_items - 1, call->n_outputs > 1 ? (int)node->outputs[1] : -1);
     if (form && form->kind == NATIVE_ITEM_LOSS && !ir->failed)
         read_loss(ir, ir->n_items - 1, call->n_outputs > 1 ? (int)node->outputs[1] : -1);
+    if (form && form->kind == NATIVE_ITEM_BATCH_NORM && !ir->failed)
+        read_batch_norm(ir, ir->n_items - 1, node);
+    if (form && form->kind == NATIVE_ITEM_BATCH_NORM_GRAD && !ir->failed)
+        read_batch_norm_grad(ir, ir->n_items - 1, node);
     if (form && form->kind == NATIVE_ITEM_POOL && call->n_outputs > 1 && node->outputs[1] >= 0)
         read_indices(ir, ir->n_items - 1, node->outputs[1]);
     return TFR_OK;

@@ -27,6 +27,10 @@ static bool wants_stages(const native_ir *ir, const native_item *item)
     case NATIVE_ITEM_SUM:
     case NATIVE_ITEM_LAYER_NORM_SUMS:
     case NATIVE_ITEM_LOSS:
+    case NATIVE_ITEM_MOMENTS:
+    case NATIVE_ITEM_BATCH_NORM:
+    case NATIVE_ITEM_BATCH_NORM_SUMS:
+    case NATIVE_ITEM_BATCH_NORM_GRAD:
         return true;
     default:
         return false;
@@ -46,6 +50,25 @@ bool native_wants_stages(const native_ir *ir)
 
 /* ---- classes ---- */
 
+/* The first operand that is a weight or the like. */
+static int first_weight(const native_ir *ir, const native_item *item)
+{
+    switch (item->kind) {
+    case NATIVE_ITEM_CONV_GRAD_FILTER:
+    case NATIVE_ITEM_PRODUCT_GRAD:
+    case NATIVE_ITEM_LAYER_NORM_SUMS:
+    case NATIVE_ITEM_LOSS:
+        return item->n_inputs;
+    case NATIVE_ITEM_BATCH_NORM_SUMS:
+    case NATIVE_ITEM_BATCH_NORM_GRAD:
+        return 2;
+    case NATIVE_ITEM_CONV_GRAD_INPUT:
+        return 1;
+    default:
+        return wants_stages(ir, item) ? 1 : item->n_inputs;
+    }
+}
+
 /* State of the program, and what items read as weights, are no samples. */
 static void exclude_weights(const native_ir *ir, bool *excluded)
 {
@@ -60,14 +83,9 @@ static void exclude_weights(const native_ir *ir, bool *excluded)
     }
     for (i = 0; i < ir->n_items; i++) {
         const native_item *item = &ir->items[i];
-        if (item->kind == NATIVE_ITEM_CONV_GRAD_INPUT || wants_stages(ir, item)) {
-            for (k = 1; k < item->n_inputs && item->kind != NATIVE_ITEM_CONV_GRAD_FILTER &&
-                        item->kind != NATIVE_ITEM_PRODUCT_GRAD &&
-                        item->kind != NATIVE_ITEM_LAYER_NORM_SUMS && item->kind != NATIVE_ITEM_LOSS;
-                 k++) {
-                if (item->inputs[k] >= 0)
-                    excluded[item->inputs[k]] = excluded[ir->values[item->inputs[k]].root] = true;
-            }
+        for (k = first_weight(ir, item); k < item->n_inputs; k++) {
+            if (item->inputs[k] >= 0)
+                excluded[item->inputs[k]] = excluded[ir->values[item->inputs[k]].root] = true;
         }
     }
 }
@@ -101,7 +119,10 @@ static bool reduces(const native_ir *ir, const native_item *item)
     case NATIVE_ITEM_PRODUCT_GRAD:
     case NATIVE_ITEM_LAYER_NORM_SUMS:
     case NATIVE_ITEM_LOSS:
+    case NATIVE_ITEM_BATCH_NORM_SUMS:
         return is_batched(ir, item->inputs[0]) && is_batched(ir, item->inputs[1]);
+    case NATIVE_ITEM_MOMENTS:
+        return is_batched(ir, item->inputs[0]);
     case NATIVE_ITEM_SUM:
         return item->axes & 1 && is_batched(ir, item->inputs[0]);
     default:
@@ -134,6 +155,10 @@ static void classify(native_ir *ir)
         y->batched = item->by_samples && !item->reduces;
         if (item->codes >= 0 && item->kind == NATIVE_ITEM_CONV)
             ir->values[item->codes].batched = y->batched;
+        for (k = 0; k < NATIVE_ITEM_MORE; k++) {
+            if (item->more[k] >= 0)
+                ir->values[item->more[k]].reduced = item->reduces;
+        }
         y->reduced = item->reduces || (item->kind == NATIVE_ITEM_VIEW && item->inputs[0] >= 0 &&
                                        ir->values[item->inputs[0]].reduced);
     }
@@ -179,7 +204,7 @@ static int find_earliest(const native_ir *ir, const native_item *item, const int
 /* A view is where what it looks at is. */
 static void find_all_earliest(native_ir *ir, int *stages, int *last)
 {
-    int i;
+    int i, k;
 
     for (i = 0; i < ir->n_values; i++)
         stages[i] = -1;
@@ -189,6 +214,10 @@ static void find_all_earliest(native_ir *ir, int *stages, int *last)
         item->stage = find_earliest(ir, item, stages);
         stages[item->output] =
             item->kind == NATIVE_ITEM_VIEW ? stages[item->inputs[0]] : item->stage;
+        for (k = 0; k < NATIVE_ITEM_MORE; k++) {
+            if (item->more[k] >= 0)
+                stages[item->more[k]] = item->stage;
+        }
         *last = greatest(*last, item->by_samples ? item->stage + 1 : item->stage);
     }
 }
@@ -214,9 +243,12 @@ static void delay(native_ir *ir, int *allowed, int last)
         allowed[i] = last;
     for (i = ir->n_items - 1; i >= 0; i--) {
         native_item *item = &ir->items[i];
-        if (!item->by_samples)
-            item->stage = greatest(
-                item->stage, least(allowed[item->output], allowed[ir->values[item->output].root]));
+        if (!item->by_samples) {
+            int to = least(allowed[item->output], allowed[ir->values[item->output].root]);
+            for (k = 0; k < NATIVE_ITEM_MORE; k++)
+                to = item->more[k] >= 0 ? least(to, allowed[item->more[k]]) : to;
+            item->stage = greatest(item->stage, to);
+        }
         for (k = 0; k < item->n_inputs; k++)
             allow(ir, allowed, item->inputs[k], item);
         allow(ir, allowed, item->residual, item);

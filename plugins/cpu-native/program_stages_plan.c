@@ -20,6 +20,8 @@ static void for_each_value(const native_item *item, void (*f)(void *user, int va
         f(user, item->inputs[k], false);
     f(user, item->residual, false);
     f(user, item->codes, item->kind == NATIVE_ITEM_CONV);
+    for (k = 0; k < NATIVE_ITEM_MORE; k++)
+        f(user, item->more[k], true);
     if (!item->chain) {
         f(user, item->output, true);
         return;
@@ -46,7 +48,8 @@ static void touch(void *user, int value, bool written)
     if (value < 0)
         return;
     root = t->ir->values[value].root;
-    if (item->reduces && written)
+    /* sums are finished in the next stage, which may read what is shared */
+    if (item->reduces && (written || !t->ir->values[root].batched))
         stage++;
     if (s->first[root] < 0) {
         s->first[root] = t->item;
@@ -54,6 +57,8 @@ static void touch(void *user, int value, bool written)
         s->last_stage[root] = stage;
     }
     s->last[root] = t->item;
+    if (item->reduces && !written)
+        stage = item->stage < s->first_stage[root] ? item->stage : stage;
     if (stage < s->first_stage[root])
         s->first_stage[root] = stage;
     if (stage > s->last_stage[root])

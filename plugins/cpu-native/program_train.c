@@ -2,7 +2,7 @@
 /*
  * program_train.c: items of gradients that become one: a comparison with 0 and the choice by it are
  * a mask, what MaxPool's Indices would tell is found anew where it is wanted, and a mask goes
- * through the gradient of a maximum.
+ * through the gradient of a maximum or of a batch normalization.
  */
 #include "program.h"
 
@@ -61,8 +61,8 @@ static void mask_by_result(const native_ir *ir, native_item *item)
 
     for (i = 0; &ir->items[i] != item; i++) {
         const native_item *act = &ir->items[i];
-        if (act->kind == NATIVE_ITEM_ACT && act->act.kind == NATIVE_ACT_CLIP &&
-            act->act.a == 0.0f && act->act.b == INFINITY && act->inputs[0] == item->inputs[0]) {
+        if (act->kind == NATIVE_ITEM_ACT && native_is_relu(&act->act) &&
+            act->inputs[0] == item->inputs[0]) {
             item->inputs[0] = act->output;
             return;
         }
@@ -185,6 +185,50 @@ void native_fuse_rows(native_ir *ir)
         if (is_binary(&ir->items[i], NATIVE_MUL))
             take_factor(ir, &ir->items[i]);
     }
+
+/* The item whose sums go over what the mask makes, and the one that reads both; or false. */
+static bool find_norm_readers(native_ir *ir, int value, native_item **sums, native_item **grad)
+{
+    int i;
+
+    *sums = *grad = NULL;
+    for (i = 0; i < ir->n_items; i++) {
+        native_item *item = &ir->items[i];
+        if (item->n_inputs < 1 || item->inputs[0] != value)
+            continue;
+        if (item->kind == NATIVE_ITEM_BATCH_NORM_SUMS)
+            *sums = item;
+        else if (item->kind == NATIVE_ITEM_BATCH_NORM_GRAD)
+            *grad = item;
+    }
+    return ir->values[value].readers == 2 && !ir->values[value].output && *sums && *grad;
+}
+
+/*
+ * A mask by the Relu of a batch normalization, before the gradient of that: what the Relu cut is
+ * found anew from what was normalized.
+ */
+static void mask_norm(native_ir *ir, native_item *item)
+{
+    native_item *relu = maker(ir, item->inputs[0]), *norm, *sums, *grad;
+    int k;
+
+    norm = relu && relu->kind == NATIVE_ITEM_ACT && native_is_relu(&relu->act)
+               ? maker(ir, relu->inputs[0])
+               : NULL;
+    if (!norm || norm->kind != NATIVE_ITEM_BATCH_NORM || norm->residual >= 0 ||
+        !find_norm_readers(ir, item->output, &sums, &grad))
+        return;
+    for (k = 1; k < 5; k++) {
+        const int with[5] = {0, norm->inputs[0], norm->inputs[1], norm->inputs[2], norm->inputs[3]};
+        if (sums->inputs[k] != with[k] || grad->inputs[k] != with[k])
+            return;
+    }
+    sums->masked = grad->masked = true;
+    sums->inputs[0] = grad->inputs[0] = item->inputs[1];
+    sums->inputs[5] = grad->inputs[5] = norm->inputs[4];
+    item->kind = NATIVE_ITEM_NONE;
+    ir->n_fused++;
 }
 
 static void remove_unread(native_ir *ir)
@@ -217,6 +261,8 @@ void native_fuse_gradients(native_ir *ir)
     for (i = 0; i < ir->n_items; i++) {
         if (ir->items[i].kind == NATIVE_ITEM_BINARY && ir->items[i].binary == NATIVE_MASK)
             mask_pool(ir, &ir->items[i]);
+        if (ir->items[i].kind == NATIVE_ITEM_BINARY && ir->items[i].binary == NATIVE_MASK)
+            mask_norm(ir, &ir->items[i]);
     }
     remove_unread(ir);
 }
