@@ -102,6 +102,11 @@ tfr_value tfr__diff_op2(tfr__diff *d, const char *op, tfr_value a, tfr_value b);
 tfr_value tfr__diff_op3(tfr__diff *d, const char *op, tfr_value a, tfr_value b, tfr_value c);
 
 /* Constants: a scalar of the type of a value, an integer, a list of integers. */
+/*
+ * 1 / n of an output that is the mean of n elements of x, taken in double so that a great n does
+ * not overflow float16.
+ */
+tfr_value tfr__diff_share_of_mean(tfr__diff *d, tfr_value x);
 tfr_value tfr__diff_scalar(tfr__diff *d, double value, tfr_value like);
 tfr_value tfr__diff_int_scalar(tfr__diff *d, int64_t value);
 tfr_value tfr__diff_ints(tfr__diff *d, const int64_t *ints, int64_t n);

@@ -146,11 +146,8 @@ void tfr__diff_max_pool_grad(tfr__diff *d, tfr_value g)
 /* The mean over the axes from 2 on. */
 void tfr__diff_global_average_pool(tfr__diff *d, tfr_value g)
 {
-    const tfr_attr to[] = {TFR_SET_INT("to", TFR_DTYPE_F64)};
-    tfr_value x = tfr__diff_in(d, 0), n = tfr__diff_dims_product(d, x, 2, 0);
-    n = tfr__diff_op1(d, "Reciprocal", tfr__diff_node(d, "Cast", &n, 1, to, 1));
-    n = tfr__diff_op2(d, "CastLike", n, x);
-    tfr__diff_give(d, 0, tfr__diff_expand_like(d, tfr__diff_op2(d, "Mul", g, n), x));
+    tfr_value x = tfr__diff_in(d, 0), share = tfr__diff_share_of_mean(d, x);
+    tfr__diff_give(d, 0, tfr__diff_expand_like(d, tfr__diff_op2(d, "Mul", g, share), x));
 }
 
 /* The first of the largest elements of each plane [N, C, elements] gets all. */

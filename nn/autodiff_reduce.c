@@ -37,8 +37,7 @@ static double known_share(const tfr__diff *d, tfr_value x, tfr_value y)
     return left > 0 ? n / left : 0;
 }
 
-/* 1 / n, taken in double so that a great n does not overflow float16. */
-static tfr_value share_of_mean(tfr__diff *d, tfr_value x)
+tfr_value tfr__diff_share_of_mean(tfr__diff *d, tfr_value x)
 {
     tfr_value one, n, share;
     const tfr_attr to[] = {TFR_SET_INT("to", TFR_DTYPE_F64)};
@@ -55,9 +54,10 @@ static tfr_value share_of_mean(tfr__diff *d, tfr_value x)
 void tfr__diff_reduce_mean(tfr__diff *d, tfr_value g)
 {
     if (tfr__diff_wants(d, 0))
-        tfr__diff_give(d, 0,
-                       tfr__diff_repeated(
-                           d, tfr__diff_op2(d, "Mul", g, share_of_mean(d, tfr__diff_in(d, 0)))));
+        tfr__diff_give(
+            d, 0,
+            tfr__diff_repeated(
+                d, tfr__diff_op2(d, "Mul", g, tfr__diff_share_of_mean(d, tfr__diff_in(d, 0)))));
 }
 
 /* The node's reduction by another op, repeated. */
