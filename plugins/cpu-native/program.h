@@ -471,6 +471,7 @@ typedef struct native_wave {
 
 typedef struct native_stage {
     bool by_units;
+    int64_t unit;              /* samples of each */
     int first, n;              /* waves, or runs */
     uint64_t sums, sums_bytes; /* of all shards in the workspace; of each */
 } native_stage;
@@ -480,7 +481,7 @@ typedef struct native_stages {
     native_wave *waves;
     native_crossing *crossings;
     int n_stages, n_crossings, n_args, shards;
-    int64_t pieces, units;                            /* of all samples; of each piece */
+    int64_t pieces, piece;                            /* of all samples; samples of each */
     uint64_t values, derived, scratch, scratch_bytes; /* in the workspace */
     uint64_t lanes, lane_bytes;                       /* memory of units, for each */
     int n_lanes;                                      /* shards, or threads if they are fewer */
@@ -499,7 +500,7 @@ typedef struct native_shares {
 /* While the steps of stages are made. */
 typedef struct native_staging {
     int shards, n_stages;
-    int64_t unit;                      /* samples */
+    int64_t *units;                    /* samples of those of each stage */
     int *first, *last;                 /* items that touch a root, in order; -1 = none */
     int *first_stage, *last_stage;     /* of these */
     int *ready, *wave;                 /* of each root: the stage and the wave that make it */
@@ -634,7 +635,7 @@ typedef struct native_sharing {
     const native_plan *plan;
     int64_t units; /* of samples, one after the other; 1 = threads share the steps */
     int n_args;
-    const int64_t *unit_bytes; /* of each argument, from unit to unit */
+    const int64_t *unit_bytes; /* of each argument, from unit to unit; of a sample, with stages */
     uint64_t lane_bytes;       /* of the arena of a thread that takes units */
     uint64_t workspace_bytes;
     uint64_t time_ns; /* that was measured, or 0 */

@@ -150,8 +150,7 @@ static int32_t make_staged(native_ir *ir, const tfr_compile_options *options, na
     for (i = 0; i < ir->n_values; i++) {
         const native_value *v = &ir->values[i];
         if (v->arg >= 0 && v->root == i) /* a view of it may have the samples elsewhere */
-            unit_bytes[v->arg] =
-                v->batched ? (int64_t)(arg_bytes(v) / (uint64_t)ir->samples * (uint64_t)unit) : 0;
+            unit_bytes[v->arg] = v->batched ? (int64_t)(arg_bytes(v) / (uint64_t)ir->samples) : 0;
     }
     return status;
 }

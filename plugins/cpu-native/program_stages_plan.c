@@ -103,7 +103,7 @@ static void ref_units(native_planner *p, int stage, uint64_t *arena)
         p->status = tfr_fail(p->err, TFR_ENOMEM, "no memory to plan that of a program");
         return;
     }
-    p->samples = s->unit;
+    p->samples = s->units[stage];
     for (i = 0; i < p->ir->n_values; i++) {
         if (needs_block(p->ir, s, i) && is_local(p->ir, s, i) && s->first_stage[i] == stage)
             blocks[n++] = (tfr_arena_block){native_bytes_of(p, &p->ir->values[i]),
@@ -195,6 +195,60 @@ static void set_refs(native_planner *p)
     }
 }
 
+/* ---- units ---- */
+
+/* Weights of fewer bytes stay in the second cache. */
+enum { FAR_BYTES = 512 * 1024 };
+
+/* Bytes of weights, or of their gradient, that the item goes over in each unit; flops of a sample.
+ */
+static double far_bytes(const native_ir *ir, const native_item *item, double *flops)
+{
+    const bool sums =
+        item->kind == NATIVE_ITEM_CONV_GRAD_FILTER || item->kind == NATIVE_ITEM_PRODUCT_GRAD;
+    const native_value *w, *y;
+    double n;
+
+    *flops = 0.0;
+    if (!sums && item->kind != NATIVE_ITEM_CONV && item->kind != NATIVE_ITEM_CONV_GRAD_INPUT &&
+        item->kind != NATIVE_ITEM_PRODUCT)
+        return 0.0;
+    w = &ir->values[sums ? item->output : item->inputs[1]];
+    y = &ir->values[item->kind == NATIVE_ITEM_CONV ? item->output : item->inputs[0]];
+    n = (double)native_elements(w);
+    *flops = 2.0 * n * (y->rank == 4 ? (double)(y->dims[2] * y->dims[3]) : 1.0);
+    if (n * sizeof(float) < FAR_BYTES)
+        return 0.0;
+    if (item->kernel[0] == 3 && item->kernel[1] == 3 && item->stride[0] == 1)
+        n *= 4.0; /* Winograd's forms */
+    return n * sizeof(float) * (sums ? 2.0 : 1.0);
+}
+
+/*
+ * Samples of a stage's units: the least, or as many as make it cheap to fetch weights anew for
+ * each, which takes the time of about seven operations for each byte.
+ */
+static int64_t unit_of_stage(const native_ir *ir, int stage, int64_t least, int64_t piece)
+{
+    const double share = 20.0, of_byte = 7.0;
+    double bytes = 0.0, flops = 0.0, more;
+    int64_t unit = least;
+    int i;
+
+    for (i = 0; i < ir->n_items; i++) {
+        const native_item *item = &ir->items[i];
+        if (item->kind == NATIVE_ITEM_NONE || !item->by_samples || item->stage != stage)
+            continue;
+        bytes += far_bytes(ir, item, &more);
+        flops += more;
+    }
+    while (unit < piece && bytes * of_byte * share > flops * (double)unit)
+        do
+            unit += least;
+        while (piece % unit != 0);
+    return unit;
+}
+
 /* ---- steps ---- */
 
 static void latest_wave(void *user, int value, bool written)
@@ -247,7 +301,7 @@ static void plan_one(native_planner *p, int i)
         return;
     p->stage = item->stage;
     p->wave = 0;
-    p->samples = item->by_samples ? p->staging->unit : p->ir->samples;
+    p->samples = item->by_samples ? p->staging->units[item->stage] : p->ir->samples;
     p->lanes = item->by_samples ? 1 : p->ir->device->lanes;
     p->item = item;
     if (!item->by_samples)
@@ -370,6 +424,10 @@ static void plan_all(native_planner *p)
     uint64_t arena = 0;
     int i;
 
+    for (i = 1; i < s->n_stages; i += 2) {
+        native_stage *to = &p->plan->stages->stages[i];
+        s->units[i] = to->unit = unit_of_stage(p->ir, i, p->plan->samples, p->plan->stages->piece);
+    }
     find_lives(p->ir, s);
     for (i = 0; i < p->ir->n_values; i++)
         s->ready[i] = -1;
@@ -407,6 +465,7 @@ static void end_staging(native_staging *s)
     free(s->blocks);
     free(s->n_blocks);
     free(s->sums);
+    free(s->units);
 }
 
 static bool begin_staging(native_staging *s, const native_ir *ir)
@@ -422,8 +481,9 @@ static bool begin_staging(native_staging *s, const native_ir *ir)
     s->blocks = calloc(m, sizeof *s->blocks);
     s->n_blocks = calloc(m, sizeof *s->n_blocks);
     s->sums = calloc(m, sizeof *s->sums);
+    s->units = calloc(m, sizeof *s->units);
     return s->first && s->last && s->first_stage && s->last_stage && s->ready && s->wave &&
-           s->blocks && s->n_blocks && s->sums;
+           s->blocks && s->n_blocks && s->sums && s->units;
 }
 
 static native_stages *new_stages(const native_ir *ir, int n, const native_shares *shares)
@@ -437,15 +497,14 @@ static native_stages *new_stages(const native_ir *ir, int n, const native_shares
     s->n_args = (int)(ir->graph->n_inputs + ir->graph->n_outputs);
     s->shards = shares->shards;
     s->pieces = ir->samples / shares->piece;
-    s->units = shares->piece / shares->unit;
+    s->piece = shares->piece;
     return s;
 }
 
 int32_t native_make_stages(native_ir *ir, const native_shares *shares, native_plan *plan,
                            uint64_t *constant_bytes, tfr_err *err)
 {
-    native_staging staging = {
-        .shards = shares->shards, .n_stages = count_stages(ir), .unit = shares->unit};
+    native_staging staging = {.shards = shares->shards, .n_stages = count_stages(ir)};
     native_planner p = {.ir = ir, .isa = ir->device->isa, .plan = plan, .err = err};
     int i;
 

@@ -45,11 +45,10 @@ static void run_one(const launch *l, const native_run *run, const native_bases *
                                              .bytes = (uint64_t)run->bytes});
 }
 
-/* Addresses for the unit, counted over all shards; -1 = for all samples. */
-static void set_bases(const launch *l, char **base, int64_t unit)
+/* Addresses from a sample on. */
+static void set_bases(const launch *l, char **base, int64_t at)
 {
     const native_stages *s = l->plan->stages;
-    const int64_t at = unit < 0 ? 0 : unit;
     int i;
 
     for (i = 0; i < s->n_args; i++)
@@ -58,8 +57,8 @@ static void set_bases(const launch *l, char **base, int64_t unit)
     base[NATIVE_BASE_VALUES] = l->workspace;
     base[NATIVE_BASE_DERIVED] = l->workspace + s->derived;
     for (i = 0; i < s->n_crossings; i++)
-        base[NATIVE_BASE_CROSSINGS + i] = l->workspace + s->crossings[i].offset +
-                                          at * l->plan->samples * s->crossings[i].sample_bytes;
+        base[NATIVE_BASE_CROSSINGS + i] =
+            l->workspace + s->crossings[i].offset + at * s->crossings[i].sample_bytes;
 }
 
 /* ---- units ---- */
@@ -69,10 +68,10 @@ typedef struct shards {
     const native_stage *stage;
 } shards;
 
-/* Of all units; n is the end of the last shard. */
-static int64_t first_unit(const native_stages *s, int64_t n)
+/* Of all samples; n is the end of the last shard. */
+static int64_t first_sample(const native_stages *s, int64_t n)
 {
-    return n * s->pieces / s->shards * s->units;
+    return n * s->pieces / s->shards * s->piece;
 }
 
 static void run_shards(void *user, int64_t begin, int64_t end)
@@ -91,8 +90,9 @@ static void run_shards(void *user, int64_t begin, int64_t end)
         memset(sums, 0, (size_t)all->stage->sums_bytes);
         base[0] = lane;
         base[s->n_args + NATIVE_BASE_SUMS] = sums;
-        for (unit = first_unit(s, shard); unit < first_unit(s, shard + 1); unit++) {
-            set_bases(l, base, unit);
+        const int64_t each = all->stage->unit, last = first_sample(s, shard + 1) / each;
+        for (unit = first_sample(s, shard) / each; unit < last; unit++) {
+            set_bases(l, base, unit * each);
             for (i = all->stage->first; i < all->stage->first + all->stage->n; i++) {
                 const native_run *run = &l->plan->runs[i];
                 const native_bases bases = {base, lane + run->scratch, l->fault,
@@ -121,7 +121,7 @@ static void run_parts(void *user, int64_t begin, int64_t end)
     int64_t part;
     int i;
 
-    set_bases(l, base, -1);
+    set_bases(l, base, 0);
     base[0] = NULL;
     base[s->n_args + NATIVE_BASE_SUMS] = l->workspace + (w->sums ? w->sums->sums : 0);
     for (part = begin; part < end; part++) {
