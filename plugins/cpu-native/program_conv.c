@@ -59,7 +59,7 @@ static void run_chunk(const native_tiles *c, const native_bases *bases, int g, i
     tile.weights_step = (int64_t)blocks * lanes;
     tile.weights = native_at(bases, &c->weights) + c->first_block[g] * lanes * c->terms +
                    (c->plain ? at : (int64_t)at * c->n_taps * lanes) * tile.weights_step;
-    tile.to_pixel = c->to_pixel;
+    tile.to_pixel = c->places ? c->to_pixel * c->apart : c->to_pixel;
     tile.to_block = c->to_block;
     tile.last_lanes = g == c->n_groups - 1 ? c->last_lanes : 0;
     tile.first = at == 0;
@@ -71,8 +71,8 @@ static void run_chunk(const native_tiles *c, const native_bases *bases, int g, i
     source += c->plain ? 0 : at * c->plane;
     fetch_ahead(c, &tile, end - begin);
     for (i = begin; i < end; i++) {
-        int32_t first = c->first_pixel[t];
-        int64_t place = s * c->to_sample + (c->pooled ? first / 4 : first) * c->to_pixel;
+        const int32_t first = c->first_pixel[t], pixel = c->places ? c->places[t] : first;
+        int64_t place = s * c->to_sample + (c->pooled ? pixel / 4 : pixel) * c->to_pixel;
         tile.source = source + s * c->source_sample;
         tile.offsets = c->offsets + (c->plain ? first : (int64_t)first * c->n_taps);
         tile.to = to + place;
@@ -166,6 +166,46 @@ static void make_tiles(native_planner *p, native_tiles *c, int64_t pixels)
     c->first_pixel = first;
 }
 
+/* Tiles of one row of outputs, `apart` steps from each other; the end of the list. */
+static int32_t *add_row(int32_t *first, int32_t *place, int64_t row, int64_t n, int64_t apart,
+                        int64_t most)
+{
+    const int64_t tiles = (n + most - 1) / most;
+    int64_t i;
+
+    for (i = 0; i < tiles; i++) {
+        place[i] = (int32_t)(row + i * n / tiles * apart);
+        first[i + 1] = first[0] + (int32_t)((i + 1) * n / tiles);
+    }
+    return first + tiles;
+}
+
+/*
+ * The gradient of what a convolution with steps has read: the outputs of a tile lie as far apart as
+ * the steps, so that they have the same taps, and those that none of them has are left out.
+ */
+static void make_apart_tiles(native_planner *p, native_tiles *c, const native_item *item,
+                             const native_value *y)
+{
+    const int64_t height = y->dims[2], width = y->dims[3], apart = item->stride[1];
+    const int64_t most = p->isa->max_pixels[largest_group(c)], pixels = height * width;
+    int32_t *first = native_keep(p, ((size_t)pixels + 1) * sizeof *first), *end = first;
+    int32_t *place = native_keep(p, (size_t)pixels * sizeof *place);
+    int64_t row, column;
+
+    if (!first || !place)
+        return;
+    for (row = 0; row < height; row++) {
+        for (column = 0; column < apart && column < width; column++)
+            end = add_row(end, place + (end - first), row * width + column,
+                          (width - column + apart - 1) / apart, apart, most);
+    }
+    c->n_tiles = end - first;
+    c->first_pixel = first;
+    c->places = place;
+    c->apart = apart;
+}
+
 /* source_bytes: that one tile reads. */
 static void make_chunks(const native_planner *p, native_tiles *c, int64_t source_bytes)
 {
@@ -239,7 +279,8 @@ static void make_offsets(native_planner *p, native_tiles *c, const native_item *
     for (tile = 0; tile < c->n_tiles; tile++) {
         for (tap = 0; tap < (c->plain ? 1 : c->n_taps); tap++) {
             for (i = c->first_pixel[tile]; i < c->first_pixel[tile + 1]; i++) {
-                place_of(c, i, width, &row, &column);
+                place_of(c, c->places ? c->places[tile] + (i - c->first_pixel[tile]) * c->apart : i,
+                         width, &row, &column);
                 row = axis_of(item, 0, row, tap / item->kernel[1], x->dims[2]);
                 column = axis_of(item, 1, column, tap % item->kernel[1], x->dims[3]);
                 *to++ = row < 0 || column < 0 ? -1 : (int32_t)((row * x->dims[3] + column) * step);
@@ -333,7 +374,9 @@ void native_plan_conv(native_planner *p, const native_item *item)
     c->to_block = out_pixels * lanes;
     c->to_sample = blocks * c->to_block;
     make_groups(p, c, (int)blocks);
-    if (c->first_block)
+    if (c->first_block && turned && item->stride[1] > 1)
+        make_apart_tiles(p, c, item, y);
+    else if (c->first_block)
         make_tiles(p, c, pixels);
     if (!c->first_pixel)
         return;

@@ -13,7 +13,10 @@ typedef struct native_tiles {
     native_ref weights, bias;
     bool has_bias;
     const int32_t *offsets, *taps, *first_pixel; /* the last one of n_tiles + 1 */
-    int n_taps, n_in, chunk;                     /* chunk: of n_in, or of taps if plain */
+    /* Of outputs that have the same taps: where a tile begins, and how far its pixels are apart. */
+    const int32_t *places; /* NULL = first_pixel, and 1 */
+    int64_t apart;
+    int n_taps, n_in, chunk; /* chunk: of n_in, or of taps if plain */
     int64_t plane, source_sample, to_sample, to_pixel, to_block;
     int64_t samples, n_tiles, block_tiles;
     int n_groups, parts;
