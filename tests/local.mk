@@ -155,6 +155,7 @@ unit_tests = \
 	tests/test_verify_random \
 	tests/test_wire \
 	tests/test_winograd \
+	tests/test_winograd_grad \
 	tests/test_writer \
 	$(NULL)
 
@@ -752,6 +753,19 @@ tests_test_winograd_SOURCES = \
 	plugins/cpu-native/program_conv_weights.c \
 	plugins/cpu-native/program_winograd.c \
 	plugins/cpu-native/program_winograd_weights.c \
+	$(NULL)
+
+tests_test_winograd_grad_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS) \
+	-I$(top_srcdir)/plugins/cpu-native
+tests_test_winograd_grad_LDADD = $(TFR_TEST_CORE)
+tests_test_winograd_grad_SOURCES = \
+	tests/test_winograd_grad.c \
+	plugins/cpu-native/isa.c \
+	plugins/cpu-native/isa_avx2.c \
+	plugins/cpu-native/isa_avx512.c \
+	plugins/cpu-native/isa_portable.c \
+	plugins/cpu-native/level.c \
+	plugins/cpu-native/program_winograd_grad.c \
 	$(NULL)
 
 tests_test_wire_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)

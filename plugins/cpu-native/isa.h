@@ -186,6 +186,9 @@ struct native_isa {
     native_outer_fn outer_apart[NATIVE_MAX_BLOCKS + 1][NATIVE_MAX_PIXELS + 1];
     void (*add_vectors)(const float *from, int64_t n, float *to); /* to += their sum */
     void (*pool_grad)(const native_pool_grad *grad);
+    /* The transform of 4 x 4 pixels of the gradient of a result, as winograd_source[1]. */
+    void (*winograd_back)(const native_plane *plane, int64_t y, int64_t x, float *to, int64_t step);
+    bool (*are_finite)(const float *from, int64_t n); /* vectors */
     /* Sums in double grow by [mean, its square, squares of distances from it] of the plane, */
     void (*norm_moments)(const float *x, int64_t n, double *sums);
     void (*norm_plane)(const native_norm *norm);

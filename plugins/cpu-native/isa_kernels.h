@@ -450,6 +450,7 @@ static void softmax(const float *x, float scale, const float *mask, float *to, i
 #include "isa_train.h"
 #include "isa_pooled.h"
 #include "isa_winograd.h"
+#include "isa_winograd_grad.h"
 
 /* ---- the table ---- */
 
@@ -476,6 +477,8 @@ const native_isa ISA_TABLE = {
                         SIZES_4(ROW_OUTER_APART)},
     .add_vectors = add_vectors,
     .pool_grad = pool_grad,
+    .winograd_back = winograd_back,
+    .are_finite = are_finite,
     .norm_moments = norm_moments,
     .norm_plane = norm_plane,
     .norm_grad_sums = norm_grad_sums,

@@ -50,6 +50,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/isa_train.h \
 	plugins/cpu-native/isa_transpose.h \
 	plugins/cpu-native/isa_winograd.h \
+	plugins/cpu-native/isa_winograd_grad.h \
 	plugins/cpu-native/kernel.c \
 	plugins/cpu-native/kernel.h \
 	plugins/cpu-native/matmul.c \
@@ -97,4 +98,5 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/program_winograd.c \
 	plugins/cpu-native/program_winograd.h \
 	plugins/cpu-native/program_winograd_weights.c \
+	plugins/cpu-native/program_winograd_grad.c \
 	$(NULL)

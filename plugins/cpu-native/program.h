@@ -19,6 +19,7 @@
  *   program_reduce.c  the gradients of weights, and sums
  *   program_gradient.c the gradients that go by samples
  *   program_norm.c    batch normalization and its gradient
+ *   program_winograd_grad.c the gradient of weights of 3 x 3, with fewer products
  *   program_pooled.c, program_sparse.c
  *                     convolutions with a maximum after them, and their gradients
  *   program_chain.c   what goes over memory element by element, many functions at once
@@ -615,6 +616,9 @@ void native_plan_layer_norm_sums(native_planner *p, const native_item *item);
 void native_plan_reduce(native_planner *p, const native_item *item);
 /* program_wide.c */
 void native_plan_wide(native_planner *p, const native_item *item);
+/* program_winograd_grad.c */
+bool native_is_winograd_grad(const native_planner *p, const native_item *item);
+void native_plan_winograd_grad(native_planner *p, const native_item *item);
 /* program_norm.c */
 void native_plan_moments(native_planner *p, const native_item *item);
 void native_plan_batch_norm(native_planner *p, const native_item *item);

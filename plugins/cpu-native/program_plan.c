@@ -277,6 +277,14 @@ static void plan_conv(native_planner *p, const native_item *item)
         native_plan_conv(p, item);
 }
 
+static void plan_conv_grad_filter(native_planner *p, const native_item *item)
+{
+    if (p->ir->device->winograd && native_is_winograd_grad(p, item))
+        native_plan_winograd_grad(p, item);
+    else
+        native_plan_conv_grad_filter(p, item);
+}
+
 static void (*const makers[])(native_planner *p, const native_item *item) = {
     [NATIVE_ITEM_COPY] = native_plan_copy,
     [NATIVE_ITEM_REORDER] = native_plan_reorder,
@@ -306,7 +314,7 @@ static void (*const makers[])(native_planner *p, const native_item *item) = {
     [NATIVE_ITEM_SCATTER] = native_plan_scatter,
     [NATIVE_ITEM_POOL_GRAD] = native_plan_pool_grad,
     [NATIVE_ITEM_CONV_GRAD_INPUT] = plan_conv,
-    [NATIVE_ITEM_CONV_GRAD_FILTER] = native_plan_conv_grad_filter,
+    [NATIVE_ITEM_CONV_GRAD_FILTER] = plan_conv_grad_filter,
     [NATIVE_ITEM_PRODUCT_GRAD] = native_plan_product_grad,
     [NATIVE_ITEM_CHAIN] = native_plan_chain,
     [NATIVE_ITEM_STRIDED] = native_plan_strided,

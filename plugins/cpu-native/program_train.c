@@ -185,6 +185,7 @@ void native_fuse_rows(native_ir *ir)
         if (is_binary(&ir->items[i], NATIVE_MUL))
             take_factor(ir, &ir->items[i]);
     }
+}
 
 /* The item whose sums go over what the mask makes, and the one that reads both; or false. */
 static bool find_norm_readers(native_ir *ir, int value, native_item **sums, native_item **grad)
