@@ -68,4 +68,5 @@ EXTRA_DIST += \
 	bench/make_models.py \
 	bench/requirements.txt \
 	bench/train_peers.py \
+	bench/train_resnet.py \
 	$(NULL)
