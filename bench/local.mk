@@ -64,6 +64,7 @@ EXTRA_DIST += \
 	bench/check_events.py \
 	bench/compare_backends.py \
 	bench/dispatch_instructions.sh \
+	bench/encoder_peers.py \
 	bench/loss_curves.py \
 	bench/make_models.py \
 	bench/requirements.txt \

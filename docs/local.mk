@@ -36,6 +36,7 @@ EXTRA_DIST += \
 	docs/decisions/0031-stages-of-training-programs.md \
 	docs/decisions/0032-shards-of-a-training.md \
 	docs/decisions/0034-batch-statistics-in-a-step.md \
+	docs/decisions/0035-strided-reads.md \
 	docs/decisions/0036-cuda-host-half.md \
 	docs/decisions/0038-cuda-stand-ins.md \
 	docs/differences.md \
