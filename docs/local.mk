@@ -39,6 +39,7 @@ EXTRA_DIST += \
 	docs/decisions/0035-strided-reads.md \
 	docs/decisions/0036-cuda-host-half.md \
 	docs/decisions/0038-cuda-stand-ins.md \
+	docs/decisions/0037-cuda-kernels-on-the-cpu.md \
 	docs/differences.md \
 	docs/notations.md \
 	docs/ops.md \

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * args.h: the structs that kernels take by value, for the host half, which fills them in
+ * (plugins/cuda/plan_*.c), and for the kernels. Plain C; each type has the same layout for every
+ * compiler. Counts of elements fit 31 bits: larger calls are declined.
+ */
+#ifndef TFR_CUDA_ARGS_H
+#define TFR_CUDA_ARGS_H
+
+#include <stdint.h>
+
+/* x / d for 0 <= x < 2^31 without a division: (hi(x * multiplier) + x) >> shift. */
+typedef struct tfr_divisor {
+    uint32_t d, multiplier, shift;
+} tfr_divisor;
+
+enum { TFR_WALK_DIMS = 8, TFR_WALK_OPERANDS = 4 };
+
+/*
+ * An index space of n elements, row-major, and where element i of up to 4 operands lies: the sum of
+ * index[d] * strides[operand][d], from offset on. rank 0 stands for "at i itself".
+ */
+typedef struct tfr_walk {
+    int32_t n, rank;
+    tfr_divisor dims[TFR_WALK_DIMS];
+    int32_t strides[TFR_WALK_OPERANDS][TFR_WALK_DIMS];
+    int32_t offset[TFR_WALK_OPERANDS];
+} tfr_walk;
+
+/* What an elementwise kernel does: a number of its op and two attributes. */
+typedef struct tfr_function {
+    int32_t op;
+    float a, b;
+    int32_t mode;
+} tfr_function;
+
+/* A reduction: output i takes the elements at kept(i) + reduced(j) of the input for all j. */
+typedef struct tfr_reducing {
+    tfr_walk kept, reduced;
+    int32_t op;
+    float scale; /* of the result before the last function: 1 / n of a mean */
+} tfr_reducing;
+
+/* Lanes along one axis of a plain tensor: element (o, j, i) at (o * n + j) * inner + i. */
+typedef struct tfr_lanes {
+    int32_t outer, n, inner;
+} tfr_lanes;
+
+/* A window over up to 2 axes; one axis has the dims of y = 1. */
+typedef struct tfr_window {
+    int32_t planes;         /* batch * channels */
+    int32_t x[2], y[2];     /* dims */
+    int32_t kernel[2], stride[2], dilation[2], pad[2], pad_end[2];
+    int32_t include_pad, columns; /* AveragePool's count_include_pad, MaxPool's storage_order */
+} tfr_window;
+
+/*
+ * C[b] = alpha * A[b] * B[b] + beta * bias, row-major C [M, N]; A is read at
+ * a + m * a_row + k * a_column, B at b + k * b_row + n * b_column.
+ */
+typedef struct tfr_product {
+    int32_t M, N, K;
+    int32_t a_row, a_column, b_row, b_column;
+    int32_t bias_row, bias_column;
+    float alpha, beta;
+    tfr_walk batch; /* operands 0: A, 1: B */
+} tfr_product;
+
+/* A convolution of x [N, C, x0, x1] with w [M, C / groups, k0, k1] to y [N, M, y0, y1]. */
+typedef struct tfr_conv {
+    int32_t batch, channels, filters; /* N; C / groups; M / groups */
+    int32_t groups;
+    int32_t splits; /* of the sum of the filter's gradient */
+    tfr_window window;
+    tfr_divisor y_plane, y_row, x_plane, x_row, taps, kernel_row, filters_d, stride[2];
+} tfr_conv;
+
+/* What drawing kernels take: the call's seed, if it has one, and the distribution. */
+typedef struct tfr_draw {
+    int32_t n;
+    int32_t has_seed;
+    int32_t each_run; /* with a seed runs differ, too */
+    uint32_t subsequence;
+    uint64_t seed;
+    float a, b; /* mean and deviation, low and high, ratio */
+} tfr_draw;
+
+/* Row normalizations and batch norms. */
+typedef struct tfr_norm {
+    int32_t rows, n, plane;
+    int32_t rms, unbiased;
+    float epsilon, momentum;
+} tfr_norm;
+
+/* Gather along an axis: y (o, j, i) = x (o, index[j], i). */
+typedef struct tfr_gathering {
+    int32_t outer, dim, n_index, inner;
+    tfr_divisor inner_d, index_d;
+} tfr_gathering;
+
+/* Cross entropy over x [outer, classes, inner]. */
+typedef struct tfr_loss {
+    int32_t outer, classes, inner;
+    int32_t has_ignore, reduction; /* 0 none, 1 sum, 2 mean */
+    int32_t entropy;
+    int64_t ignore;
+} tfr_loss;
+
+/* A step of an optimizer, ai.onnx.preview.training. */
+typedef struct tfr_optimizer {
+    float norm, post, alpha, beta, epsilon, decay;
+    int32_t nesterov;
+} tfr_optimizer;
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * block.h: what a warp or a block makes of one value of each thread. The order is the same in each
+ * run. All threads come, and all get the result.
+ */
+#ifndef TFR_CUDA_BLOCK_H
+#define TFR_CUDA_BLOCK_H
+
+#include "hw.h"
+
+struct tfr_sum {
+    template <class T> __device__ static T of(T a, T b)
+    {
+        return a + b;
+    }
+};
+struct tfr_product_of {
+    template <class T> __device__ static T of(T a, T b)
+    {
+        return a * b;
+    }
+};
+/* A NaN is both the greatest and the smallest. */
+struct tfr_greatest {
+    template <class T> __device__ static T of(T a, T b)
+    {
+        return a > b || a != a ? a : b;
+    }
+};
+struct tfr_smallest {
+    template <class T> __device__ static T of(T a, T b)
+    {
+        return a < b || a != a ? a : b;
+    }
+};
+
+template <class fold, class T> __device__ inline T tfr_fold_warp(T v)
+{
+    for (unsigned bits = 16; bits > 0; bits /= 2)
+        v = fold::of(v, tfr_shuffle_xor(v, bits));
+    return v;
+}
+
+/* Blocks of up to 1024 threads. It begins with a barrier, so that it can be called again. */
+template <class fold, class T> __device__ inline T tfr_fold_block(T v)
+{
+    TFR_SHARED(T, of_warps, 32);
+    const int warps = (int)blockDim.x / 32;
+
+    v = tfr_fold_warp<fold>(v);
+    __syncthreads();
+    if (threadIdx.x % 32 == 0)
+        of_warps[threadIdx.x / 32] = v;
+    __syncthreads();
+    v = of_warps[0];
+    for (int w = 1; w < warps; w++)
+        v = fold::of(v, of_warps[w]);
+    return v;
+}
+
+#endif

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * hw.h: the language of the kernels, for nvcc and, by cpu_cuda.h, for a compiler of the CPU; and
+ * all that needs an instruction of its own, each with a body for the CPU.
+ *
+ * A kernel is TFR_GLOBAL(name, threads, (parameters)) { body }, where the body calls a __device__
+ * template. Its parameters are TFR_PTR(T), integers and structs of args.h; T is const where it
+ * only reads. Shared memory is TFR_SHARED(type, name, n). Blocks are whole warps, and all of a warp
+ * come to a shuffle.
+ */
+#ifndef TFR_CUDA_HW_H
+#define TFR_CUDA_HW_H
+
+#include <stdint.h>
+
+#ifdef __CUDACC__
+#define TFR_PTR(T)    T *__restrict__
+#define TFR_FIELD(T)  T *
+#define TFR_ALL_LANES 0xffffffffu
+#define TFR_SHARED(type, name, n) __shared__ __align__(16) type name[n]
+#define TFR_GLOBAL(name, threads, parameters)                                                      \
+    extern "C" __global__ void __launch_bounds__(threads) name parameters
+#define TFR_UNROLL    _Pragma("unroll")
+#define TFR_NO_UNROLL _Pragma("unroll 1")
+#else
+#include "cpu_cuda.h"
+#define TFR_UNROLL
+#define TFR_NO_UNROLL
+#endif
+
+/* ---- 16-bit floats: storage alone, arithmetic is float's ---- */
+
+struct tfr_f16 {
+    uint16_t bits;
+};
+struct tfr_bf16 {
+    uint16_t bits;
+};
+
+__device__ inline float tfr_bits_float(uint32_t bits)
+{
+#ifdef __CUDACC__
+    return __uint_as_float(bits);
+#else
+    float f;
+    memcpy(&f, &bits, sizeof f);
+    return f;
+#endif
+}
+
+__device__ inline uint32_t tfr_float_bits(float f)
+{
+#ifdef __CUDACC__
+    return __float_as_uint(f);
+#else
+    uint32_t bits;
+    memcpy(&bits, &f, sizeof bits);
+    return bits;
+#endif
+}
+
+__device__ inline float tfr_widen(tfr_f16 h)
+{
+#ifdef __CUDACC__
+    float f;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(h.bits));
+    return f;
+#else
+    const uint32_t sign = (uint32_t)(h.bits & 0x8000) << 16, rest = h.bits & 0x7fff;
+    if (rest >= 0x7c00)
+        return tfr_bits_float(sign | 0x7f800000u | (rest & 0x3ff) << 13);
+    /* 2^112 shifts the exponent, denormals among them */
+    return tfr_bits_float(tfr_float_bits(tfr_bits_float(rest << 13) * 0x1p112f) | sign);
+#endif
+}
+
+__device__ inline float tfr_widen(tfr_bf16 h)
+{
+    return tfr_bits_float((uint32_t)h.bits << 16);
+}
+
+/* To nearest, ties to even. */
+__device__ inline tfr_f16 tfr_narrow_f16(float f)
+{
+    tfr_f16 h;
+#ifdef __CUDACC__
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h.bits) : "f"(f));
+#else
+    const uint32_t bits = tfr_float_bits(f), sign = bits >> 16 & 0x8000, rest = bits & 0x7fffffff;
+    if (rest > 0x7f800000)
+        h.bits = 0x7fff;
+    else if (rest >= 0x477ff000) /* 65520 and more */
+        h.bits = (uint16_t)(sign | 0x7c00);
+    else if (rest < 0x38800000) /* a denormal: the sum rounds at its last bit */
+        h.bits = (uint16_t)(sign | (tfr_float_bits(tfr_bits_float(rest) + 0.5f) - 0x3f000000));
+    else
+        h.bits = (uint16_t)(sign | (rest - 0x38000000 + 0xfff + (rest >> 13 & 1)) >> 13);
+#endif
+    return h;
+}
+
+__device__ inline tfr_bf16 tfr_narrow_bf16(float f)
+{
+    const uint32_t bits = tfr_float_bits(f);
+    tfr_bf16 h;
+    if ((bits & 0x7fffffff) > 0x7f800000)
+        h.bits = (uint16_t)(bits >> 16 | 0x40);
+    else
+        h.bits = (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+    return h;
+}
+
+/* Elements as the type that is computed with. */
+template <class T> __device__ inline T tfr_load(T v)
+{
+    return v;
+}
+__device__ inline float tfr_load(tfr_f16 v)
+{
+    return tfr_widen(v);
+}
+__device__ inline float tfr_load(tfr_bf16 v)
+{
+    return tfr_widen(v);
+}
+template <class T> struct tfr_store {
+    template <class V> __device__ static T of(V v)
+    {
+        return (T)v;
+    }
+};
+template <> struct tfr_store<tfr_f16> {
+    __device__ static tfr_f16 of(float v)
+    {
+        return tfr_narrow_f16(v);
+    }
+};
+template <> struct tfr_store<tfr_bf16> {
+    __device__ static tfr_bf16 of(float v)
+    {
+        return tfr_narrow_bf16(v);
+    }
+};
+
+/* ---- warps and blocks ---- */
+
+template <class T> __device__ inline T tfr_shuffle_xor(T v, unsigned bits)
+{
+    return __shfl_xor_sync(TFR_ALL_LANES, v, bits);
+}
+
+/* ---- numbers ---- */
+
+__device__ inline bool tfr_is_nan(float x)
+{
+    return x != x;
+}
+
+/* x < 0, also for types that are never negative */
+template <class T> __device__ inline bool tfr_is_negative(T x)
+{
+    if constexpr ((T)-1 < (T)0)
+        return x < 0;
+    return false;
+}
+
+/* ---- 16 bytes at once ---- */
+
+struct alignas(16) tfr_f4 {
+    float v[4];
+};
+
+/* Elements i to i + 3, where i is a multiple of 4 and p is aligned to 16 bytes. */
+template <class P> __device__ inline tfr_f4 tfr_get4(const P &p, int i)
+{
+#ifdef __CUDACC__
+    return *reinterpret_cast<const tfr_f4 *>(&p[i]);
+#else
+    tfr_f4 out;
+    if (reinterpret_cast<uintptr_t>(&p[i]) % 16 != 0)
+        tfr_cpu_fail(TFR_CPU_MISALIGNED, "16 bytes are read at element %d, unaligned", i);
+    for (int k = 0; k < 4; k++)
+        out.v[k] = p[i + k];
+    return out;
+#endif
+}
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* index.h: from the number of an element to where it lies, without divisions; and grid loops. */
+#ifndef TFR_CUDA_INDEX_H
+#define TFR_CUDA_INDEX_H
+
+#include "args.h"
+#include "hw.h"
+
+__device__ inline int tfr_divide(int x, const tfr_divisor &by)
+{
+    const uint32_t high = (uint32_t)((uint64_t)(uint32_t)x * by.multiplier >> 32);
+    return (int)((high + (uint32_t)x) >> by.shift);
+}
+
+/* Where element i of operand k lies, for up to K operands. */
+template <int K> __device__ inline void tfr_walk_at(const tfr_walk &w, int i, int at[K])
+{
+TFR_UNROLL
+    for (int k = 0; k < K; k++)
+        at[k] = w.rank ? w.offset[k] : i;
+    for (int d = w.rank - 1; d > 0; d--) {
+        const int q = tfr_divide(i, w.dims[d]), r = i - q * (int)w.dims[d].d;
+TFR_UNROLL
+        for (int k = 0; k < K; k++)
+            at[k] += r * w.strides[k][d];
+        i = q;
+    }
+TFR_UNROLL
+    for (int k = 0; k < K; k++)
+        at[k] += w.rank ? i * w.strides[k][0] : 0;
+}
+
+__device__ inline int tfr_thread(void)
+{
+    return (int)(blockIdx.x * blockDim.x + threadIdx.x);
+}
+
+/* The threads of the grid, which elements of a loop lie apart. */
+__device__ inline int tfr_threads(void)
+{
+    return (int)(gridDim.x * blockDim.x);
+}
+
+#endif

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * reduce.cu: sums and the like over any axes. reduce_T has a block for each output, for long
+ * reductions; reduce_thread_T a thread, for short ones, where neighbours read neighbours. 16-bit
+ * floats are added in float, integers in 64 bits.
+ */
+#include "block.h"
+#include "functions.h"
+#include "index.h"
+
+namespace reduce
+{
+
+/* v as it enters the sum. */
+template <class V> __device__ inline V enter(V v, int op)
+{
+    if (op == TFR_FN_ReduceL1)
+        return v < 0 ? -v : v;
+    if (op == TFR_FN_ReduceL2 || op == TFR_FN_ReduceSumSquare)
+        return v * v;
+    return v;
+}
+
+__device__ inline float leave(float v, const tfr_reducing &r)
+{
+    if (r.op == TFR_FN_ReduceMean)
+        return v * r.scale;
+    if (r.op == TFR_FN_ReduceL2)
+        return sqrtf(v);
+    if (r.op == TFR_FN_ReduceLogSum)
+        return logf(v);
+    return v;
+}
+
+__device__ inline int64_t leave(int64_t v, const tfr_reducing &)
+{
+    return v;
+}
+
+template <class fold, class T, class V>
+__device__ inline V part(TFR_PTR(const T) x, const tfr_reducing &r, int base, int begin, int step)
+{
+    int at[1];
+    tfr_walk_at<1>(r.reduced, begin, at);
+    V sum = enter((V)tfr_load(x[base + at[0]]), r.op);
+    for (int j = begin + step; j < r.reduced.n; j += step) {
+        tfr_walk_at<1>(r.reduced, j, at);
+        sum = fold::of(sum, enter((V)tfr_load(x[base + at[0]]), r.op));
+    }
+    return sum;
+}
+
+/* Threads without an element take the one of thread 0 for a maximum, and the neutral one else. */
+template <class fold, class T, class V>
+__device__ inline void by_block(TFR_PTR(const T) x, TFR_PTR(T) y, const tfr_reducing &r, V neutral,
+                                bool has_neutral)
+{
+    for (int o = (int)blockIdx.x; o < r.kept.n; o += (int)gridDim.x) {
+        int base[1];
+        const bool has = (int)threadIdx.x < r.reduced.n;
+        V sum = neutral;
+        tfr_walk_at<1>(r.kept, o, base);
+        if (has || !has_neutral)
+            sum = part<fold, T, V>(x, r, base[0], has ? (int)threadIdx.x : 0, (int)blockDim.x);
+        sum = tfr_fold_block<fold>(sum);
+        if (threadIdx.x == 0)
+            y[o] = tfr_store<T>::of(leave(sum, r));
+    }
+}
+
+template <class fold, class T, class V>
+__device__ inline void by_thread(TFR_PTR(const T) x, TFR_PTR(T) y, const tfr_reducing &r)
+{
+    for (int o = tfr_thread(); o < r.kept.n; o += tfr_threads()) {
+        int base[1];
+        tfr_walk_at<1>(r.kept, o, base);
+        y[o] = tfr_store<T>::of(leave(part<fold, T, V>(x, r, base[0], 0, 1), r));
+    }
+}
+
+template <class T, class V, bool thread>
+__device__ inline void run(TFR_PTR(const T) x, TFR_PTR(T) y, const tfr_reducing &r)
+{
+    switch (r.op) {
+    case TFR_FN_ReduceMax:
+        thread ? by_thread<tfr_greatest, T, V>(x, y, r)
+               : by_block<tfr_greatest, T, V>(x, y, r, 0, false);
+        break;
+    case TFR_FN_ReduceMin:
+        thread ? by_thread<tfr_smallest, T, V>(x, y, r)
+               : by_block<tfr_smallest, T, V>(x, y, r, 0, false);
+        break;
+    case TFR_FN_ReduceProd:
+        thread ? by_thread<tfr_product_of, T, V>(x, y, r)
+               : by_block<tfr_product_of, T, V>(x, y, r, 1, true);
+        break;
+    default:
+        thread ? by_thread<tfr_sum, T, V>(x, y, r) : by_block<tfr_sum, T, V>(x, y, r, 0, true);
+        break;
+    }
+}
+
+/* The place of the greatest or smallest element of each lane; a thread a lane. */
+template <class T>
+__device__ inline void arg(TFR_PTR(const T) x, TFR_PTR(int64_t) y, const tfr_lanes &l, bool least,
+                           bool last)
+{
+    const int n_lanes = l.outer * l.inner;
+    for (int lane = tfr_thread(); lane < n_lanes; lane += tfr_threads()) {
+        const int base = lane / l.inner * l.n * l.inner + lane % l.inner;
+        auto best = tfr_load(x[base]);
+        int at = 0;
+        TFR_NO_UNROLL
+        for (int j = 1; j < l.n; j++) {
+            const auto v = tfr_load(x[base + j * l.inner]);
+            const bool better = (least ? v < best : v > best) || (v != v && best == best);
+            if (better || (last && (v == best || (v != v && best != best)))) {
+                best = v;
+                at = j;
+            }
+        }
+        y[lane] = at;
+    }
+}
+
+} // namespace reduce
+
+#define REDUCE(type, T, V)                                                                         \
+    TFR_GLOBAL(reduce_##type, 256, (TFR_PTR(const T) x, TFR_PTR(T) y, tfr_reducing r))            \
+    {                                                                                              \
+        reduce::run<T, V, false>(x, y, r);                                                         \
+    }                                                                                              \
+    TFR_GLOBAL(reduce_thread_##type, 256, (TFR_PTR(const T) x, TFR_PTR(T) y, tfr_reducing r))     \
+    {                                                                                              \
+        reduce::run<T, V, true>(x, y, r);                                                          \
+    }                                                                                              \
+    TFR_GLOBAL(arg_##type, 256,                                                                    \
+               (TFR_PTR(const T) x, TFR_PTR(int64_t) y, tfr_lanes l, int32_t least, int32_t last)) \
+    {                                                                                              \
+        reduce::arg<T>(x, y, l, least != 0, last != 0);                                            \
+    }
+
+REDUCE(f32, float, float)
+REDUCE(f16, tfr_f16, float)
+REDUCE(bf16, tfr_bf16, float)
+REDUCE(i32, int32_t, int64_t)
+REDUCE(i64, int64_t, int64_t)
+#undef REDUCE
