@@ -35,7 +35,7 @@ plugins_cuda_tfrun_cuda_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PLUGIN_INCLUDES) \
 plugins_cuda_tfrun_cuda_la_LDFLAGS = $(AM_LDFLAGS) $(TFR_MODULE_FLAGS) -rpath /nowhere
 plugins_cuda_tfrun_cuda_la_SOURCES = \
 	$(tfr_cuda_host) \
+	$(tfr_cuda_families) \
 	plugins/cuda/blob.c \
-	plugins/cuda/families.def \
 	$(NULL)
 endif

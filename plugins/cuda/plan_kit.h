@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan_kit.h: what the families of plan_*.c share: names of kernels, index spaces, grids. */
+#ifndef CUDA_PLAN_KIT_H
+#define CUDA_PLAN_KIT_H
+
+#include "kernels/args.h"
+#include "kernels/functions.h"
+#include "plan.h"
+
+#include <tfrun/fail.h>
+
+/* Rows of a table of names by element type: names[dtype], NULL where there is no such kernel. */
+#define CUDA_FLOATS(prefix)                                                                        \
+    [TFR_DTYPE_F32] = prefix "f32", [TFR_DTYPE_F16] = prefix "f16", [TFR_DTYPE_BF16] = prefix "bf16"
+#define CUDA_BYTES(prefix) [TFR_DTYPE_U8] = prefix "u8", [TFR_DTYPE_I8] = prefix "i8"
+#define CUDA_WIDE(prefix)  [TFR_DTYPE_I32] = prefix "i32", [TFR_DTYPE_I64] = prefix "i64"
+typedef const char *const cuda_names[TFR_DTYPE_END];
+
+/* Declines, and returns false, unless all operands are of up to 2^30 elements. */
+bool cuda_call_fits(const tfr_call *call, tfr_answer *answer);
+
+/* The kernel for the type, or NULL and a no that names the operand's number. */
+const char *cuda_pick(cuda_names names, const tfr_operand *operand, uint32_t number,
+                      tfr_answer *answer);
+/* The kernel for the type of input 0 of a call that fits, or NULL and a no. */
+const char *cuda_pick_input(cuda_names names, const tfr_call *call, tfr_answer *answer);
+
+/* The element's bytes as 0 to 3 for 1, 2, 4 and 8, or -1 and a no: packed types, strings. */
+int cuda_size_index(const tfr_operand *operand, tfr_answer *answer);
+
+tfr_divisor cuda_divisor(int64_t d);
+
+/* Row-major strides of an operand broadcast to a space of `rank` dims (numpy's rule). */
+void cuda_broadcast(const tfr_operand *operand, int32_t rank, int64_t *strides);
+/* Row-major strides of dims. */
+void cuda_dims_to_strides(int32_t rank, const int64_t *dims, int64_t *strides);
+
+/*
+ * The index space of dims with the strides of up to TFR_WALK_OPERANDS operands; dims that lie
+ * behind each other for all of them become one. false, and a no, if more than TFR_WALK_DIMS remain.
+ */
+bool cuda_walk(int32_t rank, const int64_t *dims, int32_t n_operands,
+               const int64_t (*strides)[TFR_MAX_RANK], const int64_t *offsets, tfr_walk *out,
+               tfr_answer *answer);
+
+/* Blocks for n items, `each` of them a block; no more than keep the chip busy. */
+uint64_t cuda_blocks(const cuda_chip *chip, int64_t n, int64_t each);
+
+/* The numbers of an attribute, n of them; NULL if it is absent. */
+const int64_t *cuda_ints(const tfr_call *call, const char *name, uint64_t *n);
+
+/* The attribute axis of input 0, and the plain lanes around it. */
+tfr_lanes cuda_lanes(const tfr_operand *operand, int64_t axis);
+
+/* Output `output` may be given the memory of input `input`. */
+void cuda_may_share(tfr_answer *answer, int16_t input, int16_t output);
+
+#define CUDA_FAMILY(name)                                                                          \
+    void name(const cuda_chip *chip, const tfr_call *call, tfr_answer *answer, cuda_plan *plan)
+
+#define X(domain, op, since_version, dtypes, family) CUDA_FAMILY(family);
+#include "families.def"
+#undef X
+
+#endif

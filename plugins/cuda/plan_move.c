@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan_move.c: launches of transpose.cu and gather.cu: what moves elements and computes nothing. */
+#include "plan_kit.h"
+
+#include <string.h>
+
+static const char *const copies[] = {"copy_8", "copy_16", "copy_32", "copy_64"};
+static const char *const swaps[] = {"swap_8", "swap_16", "swap_32", "swap_64"};
+
+/* Strides and offsets of the two sides of a copy. */
+typedef struct move {
+    int64_t strides[2][TFR_MAX_RANK];
+    int64_t offsets[2];
+} move;
+
+/* A copy of dims from operand `from` to operand `to`. */
+static void plan_copy(const cuda_chip *chip, int32_t rank, const int64_t *dims, const move *m,
+                      int size, uint32_t from, uint32_t to, tfr_answer *answer, cuda_plan *plan)
+{
+    cuda_step *step;
+    tfr_walk walk;
+
+    if (!cuda_walk(rank, dims, 2, m->strides, m->offsets, &walk, answer) || walk.n == 0)
+        return;
+    step = cuda_plan_add(plan, copies[size], cuda_blocks(chip, walk.n, 1024), 256);
+    cuda_step_operand(plan, step, from);
+    cuda_step_operand(plan, step, to);
+    cuda_step_bytes(plan, step, &walk, sizeof walk);
+}
+
+/* The size of the elements if they can be moved, else -1 and a no. */
+static int movable(const tfr_call *call, tfr_answer *answer)
+{
+    return cuda_call_fits(call, answer) ? cuda_size_index(tfr_call_input(call, 0), answer) : -1;
+}
+
+/* Reshape, Flatten, Identity and others that keep the order of the elements. */
+CUDA_FAMILY(cuda_same)
+{
+    const tfr_operand *y = tfr_call_output(call, 0);
+    const int size = movable(call, answer);
+    move m = {{{0}}, {0, 0}};
+
+    if (size < 0)
+        return;
+    cuda_dims_to_strides(y->rank, y->dims, m.strides[0]);
+    cuda_dims_to_strides(y->rank, y->dims, m.strides[1]);
+    cuda_may_share(answer, 0, 0);
+    plan_copy(chip, y->rank, y->dims, &m, size, 0, call->n_inputs, answer, plan);
+}
+
+CUDA_FAMILY(cuda_expand)
+{
+    const tfr_operand *y = tfr_call_output(call, 0);
+    const int size = movable(call, answer);
+    move m = {{{0}}, {0, 0}};
+
+    if (size < 0)
+        return;
+    cuda_broadcast(tfr_call_input(call, 0), y->rank, m.strides[0]);
+    cuda_dims_to_strides(y->rank, y->dims, m.strides[1]);
+    plan_copy(chip, y->rank, y->dims, &m, size, 0, call->n_inputs, answer, plan);
+}
+
+/* Whether perm swaps two neighbouring runs of axes behind `batch` others, in rows and columns. */
+static bool swaps_two(const tfr_operand *x, const int64_t *perm, int64_t *batch, int64_t *rows,
+                      int64_t *columns)
+{
+    int32_t same = 0, cut, d;
+
+    while (same < x->rank && perm[same] == same)
+        same++;
+    cut = same < x->rank ? (int32_t)perm[same] : same;
+    for (d = same; d < x->rank; d++)
+        if (perm[d] != (d - same < x->rank - cut ? cut + d - same : d - (x->rank - cut)))
+            return false;
+    *batch = tfr_operand_span(x, 0, same);
+    *rows = tfr_operand_span(x, same, cut);
+    *columns = tfr_operand_span(x, cut, x->rank);
+    return *rows >= 8 && *columns >= 8;
+}
+
+CUDA_FAMILY(cuda_transpose)
+{
+    const tfr_operand *x = tfr_call_input(call, 0), *y = tfr_call_output(call, 0);
+    const int size = movable(call, answer);
+    int64_t strides[TFR_MAX_RANK], batch, rows, columns, down, across;
+    uint64_t n;
+    const int64_t *perm = cuda_ints(call, "perm", &n);
+    move m = {{{0}}, {0, 0}};
+    cuda_step *step;
+    int32_t d;
+
+    if (size < 0)
+        return;
+    if (perm && swaps_two(x, perm, &batch, &rows, &columns)) {
+        down = (rows + 31) / 32;
+        across = (columns + 31) / 32;
+        step = batch ? cuda_plan_add(plan, swaps[size], (uint64_t)(batch * down * across), 256)
+                     : NULL;
+        cuda_step_operand(plan, step, 0);
+        cuda_step_operand(plan, step, call->n_inputs);
+        cuda_step_int(plan, step, (int32_t)rows);
+        cuda_step_int(plan, step, (int32_t)columns);
+        cuda_step_int(plan, step, (int32_t)down);
+        cuda_step_int(plan, step, (int32_t)across);
+        return;
+    }
+    cuda_dims_to_strides(x->rank, x->dims, strides);
+    for (d = 0; d < x->rank; d++)
+        m.strides[0][d] = strides[perm ? perm[d] : x->rank - 1 - d];
+    cuda_dims_to_strides(y->rank, y->dims, m.strides[1]);
+    plan_copy(chip, y->rank, y->dims, &m, size, 0, call->n_inputs, answer, plan);
+}
+
+/* Concat and Split: a copy for each part of the whole along axis. */
+static void plan_parts(const cuda_chip *chip, const tfr_call *call, bool joins, tfr_answer *answer,
+                       cuda_plan *plan)
+{
+    const tfr_operand *whole = joins ? tfr_call_output(call, 0) : tfr_call_input(call, 0);
+    const int64_t axis = tfr_call_int(call, "axis", 0);
+    const uint32_t n = joins ? call->n_inputs : call->n_outputs;
+    const int size = movable(call, answer), whole_side = joins ? 1 : 0;
+    move m = {{{0}}, {0, 0}};
+    uint32_t i;
+
+    if (size < 0)
+        return;
+    if (n > CUDA_PLAN_STEPS) {
+        tfr_decline(answer, TFR_REASON_SIZE_LIMIT, "%u parts are more than %d", n, CUDA_PLAN_STEPS);
+        return;
+    }
+    cuda_dims_to_strides(whole->rank, whole->dims, m.strides[whole_side]);
+    for (i = 0; i < n; i++) {
+        const tfr_operand *part = joins ? tfr_call_input(call, i) : tfr_call_output(call, i);
+        if (!part)
+            continue;
+        cuda_dims_to_strides(part->rank, part->dims, m.strides[1 - whole_side]);
+        plan_copy(chip, part->rank, part->dims, &m, size, joins ? i : 0,
+                  joins ? call->n_inputs : call->n_inputs + i, answer, plan);
+        m.offsets[whole_side] += part->dims[axis] * m.strides[whole_side][axis];
+    }
+}
+
+CUDA_FAMILY(cuda_concat)
+{
+    plan_parts(chip, call, true, answer, plan);
+}
+
+/* Outputs that are not wanted are absent: their lengths come from the attribute. */
+CUDA_FAMILY(cuda_split)
+{
+    uint32_t i;
+
+    for (i = 0; i < call->n_outputs; i++)
+        if (!tfr_call_output(call, i)) {
+            tfr_decline(answer, TFR_REASON_SIZE_LIMIT, "output %u is absent", i);
+            return;
+        }
+    plan_parts(chip, call, false, answer, plan);
+}
+
+CUDA_FAMILY(cuda_slice)
+{
+    const tfr_operand *x = tfr_call_input(call, 0), *y = tfr_call_output(call, 0);
+    const int size = movable(call, answer);
+    int64_t strides[TFR_MAX_RANK];
+    uint64_t n;
+    const int64_t *starts = cuda_ints(call, "starts", &n), *steps = cuda_ints(call, "steps", &n);
+    move m = {{{0}}, {0, 0}};
+    int32_t d;
+
+    if (size < 0)
+        return;
+    cuda_dims_to_strides(x->rank, x->dims, strides);
+    for (d = 0; d < x->rank; d++) {
+        if (y->dims[d] == 0)
+            return;
+        m.offsets[0] += starts[d] * strides[d];
+        m.strides[0][d] = y->dims[d] == 1 ? 0 : steps[d] * strides[d];
+    }
+    cuda_dims_to_strides(y->rank, y->dims, m.strides[1]);
+    plan_copy(chip, y->rank, y->dims, &m, size, 0, call->n_inputs, answer, plan);
+}
+
+CUDA_FAMILY(cuda_gather)
+{
+    static const char *const kernels[4][2] = {{"gather_8_i32", "gather_8_i64"},
+                                              {"gather_16_i32", "gather_16_i64"},
+                                              {"gather_32_i32", "gather_32_i64"},
+                                              {"gather_64_i32", "gather_64_i64"}};
+    const tfr_operand *x = tfr_call_input(call, 0), *index = tfr_call_input(call, 1);
+    const int size = movable(call, answer);
+    const int32_t axis = (int32_t)tfr_call_int(call, "axis", 0);
+    const int64_t n = tfr_operand_elements(tfr_call_output(call, 0));
+    tfr_gathering g;
+    cuda_step *step;
+
+    if (size < 0)
+        return;
+    g = (tfr_gathering){.outer = (int32_t)tfr_operand_span(x, 0, axis),
+                        .dim = (int32_t)x->dims[axis],
+                        .n_index = (int32_t)tfr_operand_elements(index),
+                        .inner = (int32_t)tfr_operand_span(x, axis + 1, x->rank)};
+    g.inner_d = cuda_divisor(g.inner);
+    g.index_d = cuda_divisor(g.n_index);
+    step = n ? cuda_plan_add(plan, kernels[size][index->dtype == TFR_DTYPE_I64],
+                             cuda_blocks(chip, n, 256), 256)
+             : NULL;
+    cuda_step_operand(plan, step, 0);
+    cuda_step_operand(plan, step, 1);
+    cuda_step_operand(plan, step, call->n_inputs);
+    cuda_step_bytes(plan, step, &g, sizeof g);
+}

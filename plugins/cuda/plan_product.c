@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan_product.c: launches of matmul.cu, conv.cu and pool.cu. */
+#include "plan_kit.h"
+
+#include <string.h>
+
+static uint32_t input_or_none(const tfr_call *call, uint32_t i)
+{
+    return tfr_call_input(call, i) ? i : CUDA_NO_OPERAND;
+}
+
+/* Tiles of 64 x 64 where they keep the chip busy, else of 32 x 32. */
+static void plan_product(const cuda_chip *chip, const tfr_call *call, const tfr_product *p,
+                         tfr_answer *answer, cuda_plan *plan)
+{
+    static cuda_names large = {CUDA_FLOATS("matmul_64_")}, small = {CUDA_FLOATS("matmul_32_")};
+    const int64_t tiles = (int64_t)((p->M + 63) / 64) * ((p->N + 63) / 64) * p->batch.n;
+    const bool is_large = tiles >= chip->multiprocessors;
+    const int64_t side = is_large ? 64 : 32;
+    const char *kernel = cuda_pick_input(is_large ? large : small, call, answer);
+    cuda_step *step;
+
+    if (!kernel || (int64_t)p->M * p->N * p->batch.n == 0)
+        return;
+    step = cuda_plan_add(plan, kernel,
+                         (uint64_t)((p->M + side - 1) / side * ((p->N + side - 1) / side) *
+                                    p->batch.n),
+                         is_large ? 256 : 64);
+    cuda_step_operand(plan, step, 0);
+    cuda_step_operand(plan, step, 1);
+    /* with beta 0 an addend does not count, be it NaN */
+    cuda_step_operand(plan, step, p->beta != 0 ? input_or_none(call, 2) : CUDA_NO_OPERAND);
+    cuda_step_operand(plan, step, call->n_inputs);
+    cuda_step_bytes(plan, step, p, sizeof *p);
+}
+
+/* A vector a is [1 K], a vector b [K 1]; what is in front are matrices, which broadcast. */
+CUDA_FAMILY(cuda_matmul)
+{
+    const tfr_operand *a = tfr_call_input(call, 0), *b = tfr_call_input(call, 1);
+    const tfr_operand *y = tfr_call_output(call, 0);
+    const int32_t rank = y->rank - (a->rank > 1) - (b->rank > 1);
+    const tfr_operand *both[2];
+    int64_t strides[2][TFR_MAX_RANK];
+    tfr_product p = {.alpha = 1};
+    int32_t k, d;
+
+    both[0] = a;
+    both[1] = b;
+    p.K = (int32_t)a->dims[a->rank - 1];
+    p.M = a->rank > 1 ? (int32_t)a->dims[a->rank - 2] : 1;
+    p.N = b->rank > 1 ? (int32_t)b->dims[b->rank - 1] : 1;
+    p.a_row = p.K;
+    p.a_column = 1;
+    p.b_row = p.N;
+    p.b_column = 1;
+    for (k = 0; k < 2; k++) {
+        tfr_operand outer = *both[k];
+        outer.rank = outer.rank > 2 ? outer.rank - 2 : 0;
+        cuda_broadcast(&outer, rank, strides[k]);
+        for (d = 0; d < rank; d++)
+            strides[k][d] *= k == 0 ? (int64_t)p.M * p.K : (int64_t)p.K * p.N;
+    }
+    if (!cuda_call_fits(call, answer) ||
+        !cuda_walk(rank, y->dims, 2, (const int64_t(*)[TFR_MAX_RANK])strides, NULL, &p.batch,
+                   answer))
+        return;
+    plan_product(chip, call, &p, answer, plan);
+}
+
+CUDA_FAMILY(cuda_gemm)
+{
+    const tfr_operand *a = tfr_call_input(call, 0), *b = tfr_call_input(call, 1);
+    const tfr_operand *c = tfr_call_input(call, 2), *y = tfr_call_output(call, 0);
+    const bool a_swapped = tfr_call_int(call, "transA", 0) != 0;
+    const bool b_swapped = tfr_call_int(call, "transB", 0) != 0;
+    int64_t strides[TFR_MAX_RANK] = {0, 0};
+    tfr_product p = {.alpha = tfr_call_float(call, "alpha", 1),
+                     .beta = tfr_call_float(call, "beta", 1)};
+
+    p.M = (int32_t)y->dims[0];
+    p.N = (int32_t)y->dims[1];
+    p.K = (int32_t)a->dims[a_swapped ? 0 : 1];
+    p.a_row = a_swapped ? 1 : p.K;
+    p.a_column = a_swapped ? p.M : 1;
+    p.b_row = b_swapped ? 1 : p.N;
+    p.b_column = b_swapped ? (int32_t)b->dims[1] : 1;
+    if (c)
+        cuda_broadcast(c, 2, strides);
+    p.bias_row = (int32_t)strides[0];
+    p.bias_column = (int32_t)strides[1];
+    p.batch.n = 1;
+    plan_product(chip, call, &p, answer, plan);
+}
+
+/* ---- windows ---- */
+
+static bool fill_window(const tfr_call *call, const tfr_operand *x, const tfr_operand *y,
+                        const tfr_operand *w, tfr_window *out, tfr_answer *answer)
+{
+    const int32_t axes = x->rank - 2;
+    uint64_t n;
+    const int64_t *kernel = cuda_ints(call, "kernel_shape", &n);
+    const int64_t *stride = cuda_ints(call, "strides", &n);
+    const int64_t *dilation = cuda_ints(call, "dilations", &n);
+    const int64_t *pads = cuda_ints(call, "pads", &n);
+    int32_t d;
+
+    memset(out, 0, sizeof *out);
+    if (axes < 1 || axes > 2) {
+        tfr_decline(answer, TFR_REASON_RANK, "%d spatial axes are not 1 or 2", axes);
+        return false;
+    }
+    for (d = 0; d < 2; d++)
+        out->x[d] = out->y[d] = out->kernel[d] = out->stride[d] = out->dilation[d] = 1;
+    for (d = 0; d < axes; d++) {
+        const int32_t to = 2 - axes + d;
+        const int64_t most = 1 << 15; /* their products fit 31 bits */
+        out->x[to] = (int32_t)x->dims[d + 2];
+        out->y[to] = (int32_t)y->dims[d + 2];
+        if (w ? w->dims[d + 2] > most : kernel[d] > most) {
+            tfr_decline(answer, TFR_REASON_SIZE_LIMIT, "a window of more than %lld",
+                        (long long)most);
+            return false;
+        }
+        if ((stride && stride[d] > most) || (dilation && dilation[d] > most) ||
+            (pads && (pads[d] > most || pads[axes + d] > most))) {
+            tfr_decline(answer, TFR_REASON_SIZE_LIMIT, "strides, dilations or pads over %lld",
+                        (long long)most);
+            return false;
+        }
+        out->kernel[to] = (int32_t)(w ? w->dims[d + 2] : kernel[d]);
+        out->stride[to] = stride ? (int32_t)stride[d] : 1;
+        out->dilation[to] = dilation ? (int32_t)dilation[d] : 1;
+        out->pad[to] = pads ? (int32_t)pads[d] : 0;
+        out->pad_end[to] = pads ? (int32_t)pads[axes + d] : 0;
+    }
+    out->planes = (int32_t)tfr_operand_span(x, 0, 2);
+    return true;
+}
+
+/* The convolution of x with w to y. */
+static bool fill_conv(const tfr_call *call, const tfr_operand *x, const tfr_operand *w,
+                      const tfr_operand *y, tfr_conv *c, tfr_answer *answer)
+{
+    const int64_t group = tfr_call_int(call, "group", 1);
+    const tfr_window *v = &c->window;
+    int d;
+
+    memset(c, 0, sizeof *c);
+    if (!fill_window(call, x, y, w, &c->window, answer))
+        return false;
+    if (tfr_operand_elements(w) == 0 || v->x[0] == 0 || v->x[1] == 0) {
+        tfr_decline(answer, TFR_REASON_SIZE_LIMIT, "a convolution of 0 elements");
+        return false;
+    }
+    c->batch = (int32_t)x->dims[0];
+    c->groups = (int32_t)group;
+    c->channels = (int32_t)w->dims[1];
+    c->filters = (int32_t)(w->dims[0] / group);
+    c->splits = 1;
+    c->y_plane = cuda_divisor((int64_t)v->y[0] * v->y[1]);
+    c->y_row = cuda_divisor(v->y[1]);
+    c->x_plane = cuda_divisor((int64_t)v->x[0] * v->x[1]);
+    c->x_row = cuda_divisor(v->x[1]);
+    c->taps = cuda_divisor((int64_t)v->kernel[0] * v->kernel[1]);
+    c->kernel_row = cuda_divisor(v->kernel[1]);
+    for (d = 0; d < 2; d++)
+        c->stride[d] = cuda_divisor(v->stride[d]);
+    return true;
+}
+
+static bool has_elements(const tfr_operand *dy, tfr_answer *answer)
+{
+    if (tfr_operand_elements(dy) == 0)
+        tfr_decline(answer, TFR_REASON_SIZE_LIMIT, "the gradient of 0 elements");
+    return tfr_operand_elements(dy) != 0;
+}
+
+static uint64_t tiles(int64_t M, int64_t N)
+{
+    return (uint64_t)((M + 63) / 64 * ((N + 63) / 64));
+}
+
+CUDA_FAMILY(cuda_conv)
+{
+    static cuda_names names = {CUDA_FLOATS("conv_")};
+    const tfr_operand *x = tfr_call_input(call, 0), *w = tfr_call_input(call, 1);
+    const char *kernel = cuda_pick_input(names, call, answer);
+    cuda_step *step;
+    tfr_conv c;
+
+    (void)chip;
+    if (!kernel || !fill_conv(call, x, w, tfr_call_output(call, 0), &c, answer))
+        return;
+    if (tfr_operand_elements(tfr_call_output(call, 0)) == 0)
+        return;
+    step = cuda_plan_add(plan, kernel,
+                         tiles(c.filters, (int64_t)c.batch * c.y_plane.d) * (uint64_t)c.groups,
+                         256);
+    cuda_step_operand(plan, step, 0);
+    cuda_step_operand(plan, step, 1);
+    cuda_step_operand(plan, step, input_or_none(call, 2));
+    cuda_step_operand(plan, step, call->n_inputs);
+    cuda_step_bytes(plan, step, &c, sizeof c);
+}
+
+CUDA_FAMILY(cuda_conv_grad_input)
+{
+    static cuda_names names = {CUDA_FLOATS("conv_grad_input_")};
+    const tfr_operand *dy = tfr_call_input(call, 0), *w = tfr_call_input(call, 1);
+    const char *kernel = cuda_pick_input(names, call, answer);
+    cuda_step *step;
+    tfr_conv c;
+
+    (void)chip;
+    if (!kernel || !fill_conv(call, tfr_call_output(call, 0), w, dy, &c, answer) ||
+        !has_elements(dy, answer))
+        return;
+    step = cuda_plan_add(plan, kernel,
+                         tiles(c.channels, (int64_t)c.batch * c.x_plane.d) * (uint64_t)c.groups,
+                         256);
+    cuda_step_operand(plan, step, 0);
+    cuda_step_operand(plan, step, 1);
+    cuda_step_operand(plan, step, call->n_inputs);
+    cuda_step_bytes(plan, step, &c, sizeof c);
+}
+
+/* Adds slabs of n elements, one behind the other, in their order. */
+static void plan_add_slabs(const cuda_chip *chip, const tfr_call *call, int32_t slabs, int64_t n,
+                           tfr_answer *answer, cuda_plan *plan)
+{
+    const int64_t strides[2][1][TFR_MAX_RANK] = {{{1}}, {{n}}}, counts[2] = {n, slabs};
+    cuda_step *step;
+    tfr_reducing r;
+
+    cuda_walk(1, &counts[0], 1, strides[0], NULL, &r.kept, answer);
+    cuda_walk(1, &counts[1], 1, strides[1], NULL, &r.reduced, answer);
+    r.op = TFR_FN_ReduceSum;
+    r.scale = 1;
+    step = cuda_plan_add(plan, "reduce_thread_f32", cuda_blocks(chip, n, 256), 256);
+    cuda_step_workspace(plan, step, 0);
+    cuda_step_operand(plan, step, call->n_inputs);
+    cuda_step_bytes(plan, step, &r, sizeof r);
+}
+
+/* So many splits of the long sum that two blocks come to each multiprocessor. */
+CUDA_FAMILY(cuda_conv_grad_filter)
+{
+    static cuda_names names = {[TFR_DTYPE_F32] = "conv_grad_filter_f32"};
+    const tfr_operand *dy = tfr_call_input(call, 0), *x = tfr_call_input(call, 1);
+    const tfr_operand *dw = tfr_call_output(call, 0);
+    const char *kernel = cuda_pick_input(names, call, answer);
+    const int64_t n = tfr_operand_elements(dw);
+    uint64_t blocks, splits, most;
+    cuda_step *step;
+    tfr_conv c;
+
+    if (!kernel || !fill_conv(call, x, dw, dy, &c, answer) || !has_elements(dy, answer))
+        return;
+    blocks = tiles(c.filters, (int64_t)c.channels * c.taps.d) * (uint64_t)c.groups;
+    splits = ((uint64_t)chip->multiprocessors * 2 + blocks - 1) / blocks;
+    most = ((uint64_t)c.batch * c.y_plane.d + 255) / 256; /* each has 256 products at least */
+    splits = splits < most ? splits : most;
+    c.splits = splits > 32 ? 32 : splits ? (int32_t)splits : 1;
+    if (c.splits > 1)
+        answer->workspace_bytes = (uint64_t)c.splits * (uint64_t)n * sizeof(float);
+    step = cuda_plan_add(plan, kernel, blocks * (uint64_t)c.splits, 256);
+    cuda_step_operand(plan, step, 0);
+    cuda_step_operand(plan, step, 1);
+    if (c.splits > 1)
+        cuda_step_workspace(plan, step, 0);
+    else
+        cuda_step_operand(plan, step, call->n_inputs);
+    cuda_step_bytes(plan, step, &c, sizeof c);
+    if (c.splits > 1)
+        plan_add_slabs(chip, call, c.splits, n, answer, plan);
+}
+
+CUDA_FAMILY(cuda_pool)
+{
+    static cuda_names max = {CUDA_FLOATS("max_pool_")}, average = {CUDA_FLOATS("average_pool_")};
+    const bool is_max = call->name[0] == 'M';
+    const tfr_operand *x = tfr_call_input(call, 0), *y = tfr_call_output(call, 0);
+    const char *kernel = cuda_pick_input(is_max ? max : average, call, answer);
+    const int64_t n = tfr_operand_elements(y);
+    cuda_step *step;
+    tfr_window w;
+
+    if (!kernel || !fill_window(call, x, y, NULL, &w, answer))
+        return;
+    w.include_pad = tfr_call_int(call, "count_include_pad", 0) != 0;
+    w.columns = tfr_call_int(call, "storage_order", 0) != 0;
+    step = n ? cuda_plan_add(plan, kernel, cuda_blocks(chip, n, 256), 256) : NULL;
+    cuda_step_operand(plan, step, 0);
+    cuda_step_operand(plan, step, call->n_inputs);
+    if (is_max)
+        cuda_step_operand(plan, step,
+                          tfr_call_output(call, 1) ? call->n_inputs + 1 : CUDA_NO_OPERAND);
+    cuda_step_bytes(plan, step, &w, sizeof w);
+}
+
+CUDA_FAMILY(cuda_pool_grad)
+{
+    static cuda_names max = {CUDA_FLOATS("max_pool_grad_")};
+    static cuda_names average = {CUDA_FLOATS("average_pool_grad_")};
+    const bool is_max = call->name[0] == 'M';
+    const tfr_operand *dy = tfr_call_input(call, 0), *dx = tfr_call_output(call, 0);
+    const char *kernel = cuda_pick_input(is_max ? max : average, call, answer);
+    const int64_t n = tfr_operand_elements(dx);
+    cuda_step *step;
+    tfr_window w;
+
+    if (!kernel || !fill_window(call, dx, dy, NULL, &w, answer))
+        return;
+    w.include_pad = tfr_call_int(call, "count_include_pad", 0) != 0;
+    step = n ? cuda_plan_add(plan, kernel, cuda_blocks(chip, is_max ? w.planes : n,
+                                                       is_max ? 1 : 256), 256)
+             : NULL;
+    cuda_step_operand(plan, step, 0);
+    if (is_max)
+        cuda_step_operand(plan, step, 1);
+    cuda_step_operand(plan, step, call->n_inputs);
+    cuda_step_bytes(plan, step, &w, sizeof w);
+}
+
+/* A global average is a mean over all axes but two: one window of the whole plane. */
+CUDA_FAMILY(cuda_global_pool)
+{
+    static cuda_names max = {CUDA_FLOATS("reduce_")};
+    const tfr_operand *x = tfr_call_input(call, 0);
+    const char *kernel = cuda_pick_input(max, call, answer);
+    const int64_t planes = tfr_operand_span(x, 0, 2), plane = tfr_operand_span(x, 2, x->rank);
+    const int64_t strides[2][1][TFR_MAX_RANK] = {{{plane}}, {{1}}}, counts[2] = {planes, plane};
+    cuda_step *step;
+    tfr_reducing r;
+
+    if (!kernel)
+        return;
+    if (plane == 0) {
+        tfr_decline(answer, TFR_REASON_SIZE_LIMIT, "planes of 0 elements");
+        return;
+    }
+    cuda_walk(1, &counts[0], 1, strides[0], NULL, &r.kept, answer);
+    cuda_walk(1, &counts[1], 1, strides[1], NULL, &r.reduced, answer);
+    r.op = strcmp(call->name, "GlobalMaxPool") == 0 ? TFR_FN_ReduceMax : TFR_FN_ReduceMean;
+    r.scale = 1 / (float)plane;
+    step = planes ? cuda_plan_add(plan, kernel, cuda_blocks(chip, planes, 1), 256) : NULL;
+    cuda_step_operand(plan, step, 0);
+    cuda_step_operand(plan, step, call->n_inputs);
+    cuda_step_bytes(plan, step, &r, sizeof r);
+}
