@@ -39,11 +39,16 @@
 #endif
 #if defined(__SANITIZE_THREAD__)
 #include <sanitizer/tsan_interface.h>
-#define TFR_CPU_TSAN         1
-#define TFR_CPU_UNSANITIZED  __attribute__((no_sanitize("thread"), noinline))
+#define TFR_CPU_TSAN        1
+#define TFR_CPU_UNSANITIZED __attribute__((no_sanitize("thread"), noinline))
+/* Who passes the second one sees what was before the first one. Switches alone order nothing. */
+#define TFR_CPU_BEFORE(p) __tsan_release(p)
+#define TFR_CPU_AFTER(p)  __tsan_acquire(p)
 #else
-#define TFR_CPU_TSAN         0
+#define TFR_CPU_TSAN 0
 #define TFR_CPU_UNSANITIZED
+#define TFR_CPU_BEFORE(p) ((void)(p))
+#define TFR_CPU_AFTER(p)  ((void)(p))
 #endif
 
 #define __device__
@@ -165,6 +170,7 @@ struct tfr_cpu_worker {
     tfr_cpu_dim3 block;
     unsigned n_threads, n_live, at_block;
     unsigned at_warp[TFR_CPU_MAX_THREADS / 32];
+    char begun, ended; /* addresses for TFR_CPU_BEFORE and TFR_CPU_AFTER */
     bool failed;
     alignas(16) char shared[TFR_CPU_SHARED];
     const void *shared_names[TFR_CPU_SHARED_NAMES];
@@ -213,7 +219,7 @@ static void TFR_CPU_UNSANITIZED tfr_cpu_leave(bool for_ever)
 }
 
 /* Ends the kernel with one of the driver's results, and says why. */
-[[noreturn]] static void __attribute__((format(printf, 2, 3)))
+[[noreturn]] static void TFR_CPU_UNSANITIZED __attribute__((format(printf, 2, 3)))
 tfr_cpu_fail(unsigned result, const char *format, ...)
 {
     tfr_cpu_worker *w = tfr_cpu_here;
@@ -228,6 +234,7 @@ tfr_cpu_fail(unsigned result, const char *format, ...)
         fprintf(stderr, "kernel %s, block %u,%u,%u, thread %u,%u,%u: %s\n", w->job->name,
                 w->block.x, w->block.y, w->block.z, threadIdx.x, threadIdx.y, threadIdx.z, text);
     w->failed = true;
+    TFR_CPU_BEFORE(&w->ended);
     tfr_cpu_leave(true);
     __builtin_unreachable(); /* nobody comes back to this fiber */
 }
@@ -244,17 +251,13 @@ static void TFR_CPU_UNSANITIZED tfr_cpu_sync_block(void)
 {
     tfr_cpu_worker *w = tfr_cpu_here;
     tfr_cpu_now->state = TFR_CPU_AT_BLOCK;
-#if TFR_CPU_TSAN
-    __tsan_release(&w->at_block);
-#endif
+    TFR_CPU_BEFORE(&w->at_block);
     if (++w->at_block == w->n_live) {
         w->at_block = 0;
         tfr_cpu_release(0, w->n_threads, TFR_CPU_AT_BLOCK);
     }
     tfr_cpu_leave(false);
-#if TFR_CPU_TSAN
-    __tsan_acquire(&w->at_block);
-#endif
+    TFR_CPU_AFTER(&w->at_block);
 }
 
 static void TFR_CPU_UNSANITIZED tfr_cpu_sync_warp(unsigned mask)
@@ -264,17 +267,13 @@ static void TFR_CPU_UNSANITIZED tfr_cpu_sync_warp(unsigned mask)
     if (mask != TFR_ALL_LANES)
         tfr_cpu_fail(TFR_CPU_FAILED, "mask 0x%x: warps are whole here", mask);
     tfr_cpu_now->state = TFR_CPU_AT_WARP;
-#if TFR_CPU_TSAN
-    __tsan_release(&w->at_warp[warp]);
-#endif
+    TFR_CPU_BEFORE(&w->at_warp[warp]);
     if (++w->at_warp[warp] == 32) {
         w->at_warp[warp] = 0;
         tfr_cpu_release(warp * 32, warp * 32 + 32, TFR_CPU_AT_WARP);
     }
     tfr_cpu_leave(false);
-#if TFR_CPU_TSAN
-    __tsan_acquire(&w->at_warp[warp]);
-#endif
+    TFR_CPU_AFTER(&w->at_warp[warp]);
 }
 
 #define __syncthreads() tfr_cpu_sync_block()
@@ -372,7 +371,6 @@ static char *TFR_CPU_UNSANITIZED tfr_cpu_shared(const void *name, size_t bytes)
             tfr_cpu_fail(TFR_CPU_FAILED, "no shared memory for %zu bytes", bytes);
         w->shared_names[i] = name;
         w->shared_begin[i] = w->shared_used;
-        memset(w->shared + w->shared_used, 0xff, bytes); /* NaN in each float type */
         w->shared_used = std::min((w->shared_used + bytes + 15) / 16 * 16, sizeof w->shared);
         w->n_shared++;
     }
@@ -391,6 +389,7 @@ static void TFR_CPU_UNSANITIZED tfr_cpu_end_fiber(void)
 {
     tfr_cpu_worker *w = tfr_cpu_here;
     tfr_cpu_now->state = TFR_CPU_DONE;
+    TFR_CPU_BEFORE(&w->ended);
     w->n_live--;
     if (w->n_live > 0 && w->at_block == w->n_live) {
         w->at_block = 0;
@@ -400,16 +399,17 @@ static void TFR_CPU_UNSANITIZED tfr_cpu_end_fiber(void)
     __builtin_unreachable();
 }
 
-static void tfr_cpu_enter(void)
+static void TFR_CPU_UNSANITIZED tfr_cpu_enter(void)
 {
 #if TFR_CPU_ASAN
     __sanitizer_finish_switch_fiber(NULL, &tfr_cpu_here->bottom, &tfr_cpu_here->stack_bytes);
 #endif
+    TFR_CPU_AFTER(&tfr_cpu_here->begun);
     tfr_cpu_here->job->call(tfr_cpu_here->job->args);
     tfr_cpu_end_fiber();
 }
 
-static void tfr_cpu_begin_fiber(tfr_cpu_worker *w, unsigned i)
+static void TFR_CPU_UNSANITIZED tfr_cpu_begin_fiber(tfr_cpu_worker *w, unsigned i)
 {
     tfr_cpu_fiber *f = &w->fibers[i];
     const tfr_cpu_dim3 *d = &w->job->threads;
@@ -449,7 +449,6 @@ static void TFR_CPU_UNSANITIZED tfr_cpu_resume(tfr_cpu_worker *w, tfr_cpu_fiber 
     __sanitizer_start_switch_fiber(&w->fake_stack, f->stack, TFR_CPU_STACK);
 #endif
 #if TFR_CPU_TSAN
-    /* A fiber sees what was before the block. */
     __tsan_switch_to_fiber(f->tsan, 1);
 #endif
 #ifdef TFR_CPU_UCONTEXT
@@ -483,7 +482,7 @@ static uint64_t tfr_cpu_stride(uint64_t n, uint64_t drawn)
     }
 }
 
-static void tfr_cpu_run_block(tfr_cpu_worker *w, uint64_t number)
+static void TFR_CPU_UNSANITIZED tfr_cpu_run_block(tfr_cpu_worker *w, uint64_t number)
 {
     tfr_cpu_job *job = w->job;
     uint64_t state = job->seed ^ number * 0xD1342543DE82EF95u;
@@ -496,8 +495,10 @@ static void tfr_cpu_run_block(tfr_cpu_worker *w, uint64_t number)
     w->at_block = w->n_shared = 0;
     w->shared_used = 0;
     memset(w->at_warp, 0, sizeof w->at_warp);
+    memset(w->shared, 0xff, sizeof w->shared); /* NaN in each float type */
     for (unsigned i = 0; i < n; i++)
         tfr_cpu_begin_fiber(w, i);
+    TFR_CPU_BEFORE(&w->begun);
     while (w->n_live && moved && !w->failed) {
         const uint64_t a = tfr_cpu_stride(n, tfr_cpu_draw(&state)), b = tfr_cpu_draw(&state) % n;
         moved = false;
@@ -516,6 +517,10 @@ static void tfr_cpu_run_block(tfr_cpu_worker *w, uint64_t number)
             fprintf(stderr, "kernel %s, block %u,%u,%u: %u threads wait at a barrier for ever\n",
                     job->name, w->block.x, w->block.y, w->block.z, w->n_live);
     }
+    TFR_CPU_AFTER(&w->ended);
+    TFR_CPU_AFTER(&w->at_block);
+    for (unsigned i = 0; i < n / 32; i++)
+        TFR_CPU_AFTER(&w->at_warp[i]);
 #if TFR_CPU_TSAN
     for (unsigned i = 0; i < n; i++)
         __tsan_destroy_fiber(w->fibers[i].tsan);
@@ -525,16 +530,16 @@ static void tfr_cpu_run_block(tfr_cpu_worker *w, uint64_t number)
 static void *tfr_cpu_work(void *p)
 {
     static std::mutex lock;
-    static std::vector<tfr_cpu_worker *> idle; /* their stacks are warm */
+    static auto *idle = new std::vector<tfr_cpu_worker *>; /* their stacks are warm */
     tfr_cpu_job *job = static_cast<tfr_cpu_job *>(p);
     tfr_cpu_worker *w = NULL, *outer = tfr_cpu_here;
     uint64_t i, a = tfr_cpu_stride(job->n_blocks, job->seed);
 
     {
         std::lock_guard<std::mutex> hold(lock);
-        if (!idle.empty()) {
-            w = idle.back();
-            idle.pop_back();
+        if (!idle->empty()) {
+            w = idle->back();
+            idle->pop_back();
         }
     }
     if (!w) {
@@ -557,7 +562,7 @@ static void *tfr_cpu_work(void *p)
         tfr_cpu_run_block(w, (uint64_t)((unsigned __int128)i * a % job->n_blocks));
     tfr_cpu_here = outer;
     std::lock_guard<std::mutex> hold(lock);
-    idle.push_back(w);
+    idle->push_back(w);
     return NULL;
 }
 
