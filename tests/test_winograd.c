@@ -566,6 +566,23 @@ TEST(errors_are_below_four_times_those_of_the_plain_sum)
     }
 }
 
+/* The gradient of what follows goes by the sign, and sums of blank pixels are 0 in direct sums. */
+TEST(a_step_has_direct_sums_before_an_activation)
+{
+    layer l = {1, 64, 64, 28, 28, 28, 28, 1, 1, true, false, false, {0}, COMPUTED, false};
+    EACH_ISA(isa)
+    {
+        problem p;
+        begin_problem(&p, &l, isa, 1);
+        CHECK_INT(1, native_winograd_form(&p.planner, &p.item));
+        p.item.act = relu;
+        CHECK_INT(-1, native_winograd_form(&p.planner, &p.item));
+        p.values[W].known = p.plain[W];
+        CHECK_INT(1, native_winograd_form(&p.planner, &p.item));
+        free_all();
+    }
+}
+
 TEST(only_windows_of_3_x_3_and_stride_1_are_taken)
 {
     const layer l = {1, 64, 64, 28, 28, 28, 28, 1, 1, false, false, false, {0}, KNOWN, false};
@@ -600,6 +617,7 @@ static const test_case cases[] = {
     CASE(a_residual_may_be_where_the_result_goes),
     CASE(nan_and_infinity_reach_their_windows_only),
     CASE(errors_are_below_four_times_those_of_the_plain_sum),
+    CASE(a_step_has_direct_sums_before_an_activation),
     CASE(only_windows_of_3_x_3_and_stride_1_are_taken),
 };
 TEST_MAIN(cases)

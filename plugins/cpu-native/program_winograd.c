@@ -291,6 +291,16 @@ static bool stays_near(const native_planner *p, const native_item *item, int pla
            places * x->dims[1] * y->dims[1] * (int64_t)sizeof(float) <= NEAR_BYTES;
 }
 
+/*
+ * A training's ReLU passes no gradient where its sum is 0, as that of blank pixels is while the
+ * bias is. Winograd's tiles see the pixels around as well and leave a rounding error there, which
+ * may be above 0.
+ */
+static bool needs_zeros(const native_planner *p, const native_item *item)
+{
+    return item->act.kind != NATIVE_ACT_NONE && !p->ir->values[item->inputs[1]].known;
+}
+
 /* Taps along an axis that read a pixel, over all outputs. */
 static int64_t count_taps(int64_t outputs, int64_t pixels, int64_t pad)
 {
@@ -339,8 +349,8 @@ int native_winograd_form(const native_planner *p, const native_item *item)
     }
     if (item->codes >= 0 && (item->pool[0] != 2 || item->pool[1] != 2))
         return -1;
-    if (!p->ir->device->winograd || item->plain_source || x->dims[1] < NATIVE_MAX_LANES ||
-        y->dims[1] < NATIVE_MAX_LANES)
+    if (!p->ir->device->winograd || needs_zeros(p, item) || item->plain_source ||
+        x->dims[1] < NATIVE_MAX_LANES || y->dims[1] < NATIVE_MAX_LANES)
         return -1;
     for (i = 0; i < NATIVE_WINOGRAD_FORMS; i++) {
         const native_winograd_form_desc *f = &native_winograd_forms[i];
