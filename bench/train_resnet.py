@@ -86,7 +86,7 @@ class Ours:
         self.err = self.Error(size=ctypes.sizeof(self.Error))
         runtime, graph, self.trainer = (ctypes.c_void_p() for _ in range(3))
         self.call(self.core.tfr_runtime_create, None, ctypes.byref(runtime))
-        self.call(self.core.tfr_onnx_load, model.encode(), ctypes.byref(graph))
+        self.call(self.nn.tfr_onnx_load, model.encode(), ctypes.byref(graph))
         self.call(self.nn.tfr_trainer_create, runtime, graph, None, ctypes.byref(self.trainer))
         self.x, self.y = self.tensor(1, images), self.tensor(7, labels)
         self.version = "strict f32"
