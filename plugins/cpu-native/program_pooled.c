@@ -20,7 +20,7 @@ enum {
 
 /* ---- which items ---- */
 
-/* Readers of a value, at most n of them; more are counted only. */
+/* Readers of a value, at most n of them; more than n where it is added as a residual. */
 static int find_readers(native_ir *ir, int value, native_item **to, int n)
 {
     int found = 0, i, k;
@@ -33,7 +33,8 @@ static int find_readers(native_ir *ir, int value, native_item **to, int n)
             if (item->inputs[k] == value && found++ < n)
                 to[found - 1] = item;
         }
-        found += item->residual == value;
+        if (item->residual == value)
+            found += n + 1;
     }
     return found;
 }

@@ -87,7 +87,8 @@ static void run_shards(void *user, int64_t begin, int64_t end)
         const uint64_t number = s->n_lanes < s->shards ? lane_of(l->device) : (uint64_t)shard;
         char *lane = l->workspace + s->lanes + number * s->lane_bytes;
         char *sums = l->workspace + all->stage->sums + (uint64_t)shard * all->stage->sums_bytes;
-        memset(sums, 0, (size_t)all->stage->sums_bytes);
+        if (all->stage->sums_bytes > 0)
+            memset(sums, 0, (size_t)all->stage->sums_bytes);
         base[0] = lane;
         base[s->n_args + NATIVE_BASE_SUMS] = sums;
         const int64_t each = all->stage->unit, last = first_sample(s, shard + 1) / each;
