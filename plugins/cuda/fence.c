@@ -80,7 +80,8 @@ static int32_t advance(tfr_fence *fence, tfr_err *err)
         n++;
     }
     fence->n_points -= n;
-    memmove(fence->points, fence->points + n, fence->n_points * sizeof fence->points[0]);
+    if (n > 0)
+        memmove(fence->points, fence->points + n, fence->n_points * sizeof fence->points[0]);
     return status;
 }
 
