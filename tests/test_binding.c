@@ -342,6 +342,25 @@ TEST(an_input_that_is_given_out_may_have_strides)
     tfr_tensor_release(out);
 }
 
+TEST(an_output_of_no_elements_can_be_bound)
+{
+    const tfr_shape none = {1, {0}};
+    tfr_value x;
+    tfr_graph *graph = new_graph(1, &x);
+    tfr_tensor *in = NULL, *out = NULL;
+    tfr_binding *binding = NULL;
+    output(graph, unary(graph, "Relu", x));
+    tfr_session *session = session_over(new_runtime(), graph, NULL);
+    REQUIRE_OK(tfr_tensor_create(TFR_DTYPE_F32, &none, &in, &err), &err);
+    REQUIRE_OK(tfr_tensor_create(TFR_DTYPE_F32, &none, &out, &err), &err);
+    REQUIRE_OK(tfr_binding_create(session, &in, 1, &out, 1, &binding, &err), &err);
+    CHECK_OK(tfr_binding_run(binding, &err), &err);
+    tfr_binding_destroy(binding);
+    tfr_session_destroy(session);
+    tfr_tensor_release(in);
+    tfr_tensor_release(out);
+}
+
 TEST(each_run_draws_other_random_numbers)
 {
     tfr_value x;
@@ -433,6 +452,7 @@ static const test_case cases[] = {
     CASE(strings_that_a_run_gives_out_are_copies),
     CASE(an_output_whose_strings_are_the_callers_is_refused),
     CASE(an_input_that_is_given_out_may_have_strides),
+    CASE(an_output_of_no_elements_can_be_bound),
     CASE(a_binding_on_the_host_may_fail_while_its_session_opens_a_device),
 };
 TEST_MAIN(cases)

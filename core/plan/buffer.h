@@ -20,7 +20,7 @@ typedef struct tfr__buffer {
     tfr_value value;      /* LIVE_IN: whose; TENSOR: the value that it becomes */
     int32_t dtype;        /* TENSOR */
     tfr_shape shape;      /* TENSOR */
-    tfr_tensor *tensor;   /* CONSTANT on the host */
+    tfr_tensor *tensor;   /* CONSTANT on the host; TENSOR: of this run, freed with the plan */
     bool unwanted;        /* TENSOR: this run does not make it */
     bool stays;           /* TENSOR: nobody gets it: the next run has the same one */
     void *address;        /* CONSTANT, ARENA: fixed; others: of this run */

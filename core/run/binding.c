@@ -232,9 +232,6 @@ void tfr_binding_destroy(tfr_binding *b)
         return;
     pthread_mutex_lock(&b->session->lock);
     (void)tfr__streams_recover(&b->session->streams, NULL);
-    for (uint32_t i = 0; b->plan && i < b->plan->n_buffers; i++)
-        if (b->plan->buffers[i].kind == TFR__BUFFER_TENSOR)
-            tfr_tensor_release(b->plan->buffers[i].tensor);
     tfr__plan_destroy(b->plan);
     pthread_mutex_unlock(&b->session->lock);
     for (uint32_t i = 0; i < b->n_outputs; i++)
