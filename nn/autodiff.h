@@ -137,6 +137,22 @@ tfr_value tfr__diff_filled_like(tfr__diff *d, double value, tfr_value like);
  */
 void tfr__diff_through(tfr__diff *d, uint32_t first, const tfr_value *outputs);
 
+/*
+ * autodiff_body.c: the body of a Scan. Helpers above build in it with &b->in. open and scan, in any
+ * case; scan adds the node to the graph of d, whose outputs a failure leaves unset.
+ */
+typedef struct tfr__diff_body {
+    tfr__diff *outer, in;
+} tfr__diff_body;
+void tfr__diff_body_open(tfr__diff_body *b, tfr__diff *d);
+tfr_value tfr__diff_body_input(tfr__diff_body *b);
+/* A value of the outer graph. */
+tfr_value tfr__diff_body_capture(tfr__diff_body *b, tfr_value v);
+void tfr__diff_body_output(tfr__diff_body *b, tfr_value v);
+void tfr__diff_body_scan(tfr__diff_body *b, const tfr_value *inputs, uint32_t n_inputs,
+                         const tfr_attr *attrs, uint32_t n_attrs, tfr_value *outputs,
+                         uint32_t n_outputs);
+
 /* ---- rules, by file -------------------------------------------------------------------------- */
 
 /* autodiff_elementwise.c */

@@ -39,7 +39,7 @@ static const activation activations[] = {
 /* One direction of a node. */
 typedef struct cell {
     tfr__diff *d;
-    tfr__diff body; /* the graph inside the Scan */
+    tfr__diff_body body;
     uint32_t gates, states, n_activations;
     bool lengths, flag; /* sequence_lens is there; linear_before_reset or input_forget */
     activation f[MOST_DIRECTIONS * MOST_ACTIVATIONS], *at; /* of both; of this direction */
@@ -91,28 +91,20 @@ static void read_activations(cell *c, uint32_t directions)
     }
 }
 
-/* A value of the outer graph in the body. */
-static tfr_value in_body(cell *c, tfr_value v)
-{
-    tfr_value out = TFR_VALUE_NONE;
-    if (!c->d->status && !c->body.status)
-        c->body.status = tfr_graph_add_capture(c->body.graph, v, &out, c->d->err);
-    return out;
-}
-
 static tfr_value number(cell *c, float value)
 {
-    return in_body(c, tfr__diff_scalar(c->d, (double)value, tfr__diff_in(c->d, 0)));
+    return tfr__diff_body_capture(&c->body,
+                                  tfr__diff_scalar(c->d, (double)value, tfr__diff_in(c->d, 0)));
 }
 
 static tfr_value plus(cell *c, tfr_value a, tfr_value b)
 {
-    return tfr__diff_op2(&c->body, "Add", a, b);
+    return tfr__diff_op2(&c->body.in, "Add", a, b);
 }
 
 static tfr_value times(cell *c, tfr_value a, tfr_value b)
 {
-    return tfr__diff_op2(&c->body, "Mul", a, b);
+    return tfr__diff_op2(&c->body.in, "Mul", a, b);
 }
 
 static tfr_value activate(cell *c, uint32_t which, tfr_value v)
@@ -120,13 +112,14 @@ static tfr_value activate(cell *c, uint32_t which, tfr_value v)
     const activation *f = &c->at[which];
     const tfr_attr attrs[] = {TFR_SET_FLOAT("alpha", f->alpha), TFR_SET_FLOAT("beta", f->beta)};
     if (c->clip[0] != TFR_VALUE_NONE)
-        v = tfr__diff_op3(&c->body, "Clip", v, in_body(c, c->clip[0]), in_body(c, c->clip[1]));
+        v = tfr__diff_op3(&c->body.in, "Clip", v, tfr__diff_body_capture(&c->body, c->clip[0]),
+                          tfr__diff_body_capture(&c->body, c->clip[1]));
     if (strcmp(f->name, "Affine") == 0)
         return plus(c, times(c, v, number(c, f->alpha)), number(c, f->beta));
     if (strcmp(f->name, "ScaledTanh") == 0)
-        return times(c, tfr__diff_op1(&c->body, "Tanh", times(c, v, number(c, f->beta))),
+        return times(c, tfr__diff_op1(&c->body.in, "Tanh", times(c, v, number(c, f->beta))),
                      number(c, f->alpha));
-    return tfr__diff_node(&c->body, f->name, &v, 1, attrs,
+    return tfr__diff_node(&c->body.in, f->name, &v, 1, attrs,
                           (uint32_t)f->has_alpha + (uint32_t)f->has_beta);
 }
 
@@ -144,7 +137,7 @@ static void split(tfr__diff *d, tfr_value v, uint32_t n, tfr_value *parts)
 
 static tfr_value from_state(cell *c, tfr_value h, tfr_value r)
 {
-    return tfr__diff_op2(&c->body, "MatMul", h, in_body(c, r));
+    return tfr__diff_op2(&c->body.in, "MatMul", h, tfr__diff_body_capture(&c->body, r));
 }
 
 /* s: x W' + Wb + Rb of all gates. */
@@ -157,7 +150,7 @@ static void step_rnn(cell *c, tfr_value s, tfr_value *state)
 static void step_gru(cell *c, tfr_value s, tfr_value *state)
 {
     tfr_value x[3], r[3], h[3], z, reset, n;
-    split(&c->body, s, 3, x);
+    split(&c->body.in, s, 3, x);
     split(c->d, c->r, 3, r);
     for (int i = 0; i < 2; i++)
         h[i] = plus(c, x[i], from_state(c, state[0], r[i]));
@@ -166,13 +159,13 @@ static void step_gru(cell *c, tfr_value s, tfr_value *state)
     if (c->flag) {
         n = from_state(c, state[0], r[2]);
         if (c->r_bias != TFR_VALUE_NONE)
-            n = plus(c, n, in_body(c, c->r_bias));
+            n = plus(c, n, tfr__diff_body_capture(&c->body, c->r_bias));
         n = times(c, reset, n);
     } else {
         n = from_state(c, times(c, reset, state[0]), r[2]);
     }
     n = activate(c, 1, plus(c, x[2], n));
-    state[0] = plus(c, n, times(c, z, tfr__diff_op2(&c->body, "Sub", state[0], n)));
+    state[0] = plus(c, n, times(c, z, tfr__diff_op2(&c->body.in, "Sub", state[0], n)));
 }
 
 /* v + P[gate] . state */
@@ -180,34 +173,20 @@ static tfr_value peep(cell *c, uint32_t gate, tfr_value v, tfr_value state)
 {
     return c->peepholes[gate] == TFR_VALUE_NONE
                ? v
-               : plus(c, v, times(c, in_body(c, c->peepholes[gate]), state));
+               : plus(c, v, times(c, tfr__diff_body_capture(&c->body, c->peepholes[gate]), state));
 }
 
 static void step_lstm(cell *c, tfr_value s, tfr_value *state)
 {
     enum { I, O, F, C };
     tfr_value g[4], i, o, f;
-    split(&c->body, plus(c, s, from_state(c, state[0], c->r)), 4, g);
+    split(&c->body.in, plus(c, s, from_state(c, state[0], c->r)), 4, g);
     i = activate(c, 0, peep(c, I, g[I], state[1]));
-    f = c->flag ? tfr__diff_op2(&c->body, "Sub", in_body(c, c->one), i)
+    f = c->flag ? tfr__diff_op2(&c->body.in, "Sub", tfr__diff_body_capture(&c->body, c->one), i)
                 : activate(c, 0, peep(c, F, g[F], state[1]));
     state[1] = plus(c, times(c, f, state[1]), times(c, i, activate(c, 1, g[C])));
     o = activate(c, 0, peep(c, O, g[O], state[1]));
     state[0] = times(c, o, activate(c, 2, state[1]));
-}
-
-static tfr_value add_input(cell *c)
-{
-    tfr_value v = TFR_VALUE_NONE;
-    if (!c->body.status)
-        c->body.status = tfr_graph_add_input(c->body.graph, NULL, NULL, &v, c->d->err);
-    return v;
-}
-
-static void add_output(cell *c, tfr_value v)
-{
-    if (!c->body.status)
-        c->body.status = tfr_graph_add_output(c->body.graph, v, NULL, c->d->err);
 }
 
 /* States, then s, then whether the step is one of the sequence; gives states and H or 0. */
@@ -215,25 +194,26 @@ static void make_body(cell *c)
 {
     tfr_value before[2], state[2], s, runs = TFR_VALUE_NONE, y;
     for (uint32_t i = 0; i < c->states; i++)
-        before[i] = state[i] = add_input(c);
-    s = add_input(c);
+        before[i] = state[i] = tfr__diff_body_input(&c->body);
+    s = tfr__diff_body_input(&c->body);
     if (c->lengths)
-        runs = add_input(c);
+        runs = tfr__diff_body_input(&c->body);
     if (c->gates == 4)
         step_lstm(c, s, state);
     else if (c->gates == 3)
         step_gru(c, s, state);
     else
         step_rnn(c, s, state);
-    y = tfr__diff_op1(&c->body, "Identity", state[0]);
+    y = tfr__diff_op1(&c->body.in, "Identity", state[0]);
     if (c->lengths) {
-        y = tfr__diff_op3(&c->body, "Where", runs, state[0], in_body(c, c->zero));
+        y = tfr__diff_op3(&c->body.in, "Where", runs, state[0],
+                          tfr__diff_body_capture(&c->body, c->zero));
         for (uint32_t i = 0; i < c->states; i++)
-            state[i] = tfr__diff_op3(&c->body, "Where", runs, state[i], before[i]);
+            state[i] = tfr__diff_op3(&c->body.in, "Where", runs, state[i], before[i]);
     }
     for (uint32_t i = 0; i < c->states; i++)
-        add_output(c, state[i]);
-    add_output(c, y);
+        tfr__diff_body_output(&c->body, state[i]);
+    tfr__diff_body_output(&c->body, y);
 }
 
 /* ---- around the loop ------------------------------------------------------------------------- */
@@ -338,38 +318,18 @@ static void run_direction(cell *c, tfr_value x, uint32_t i, uint32_t n, tfr_valu
                                .ints = turn},
                               TFR_SET_INTS("scan_output_directions", back && !c->lengths)};
     tfr_value inputs[4], s = prepare(c, back && c->lengths ? reversed(d, x) : x, i, n);
-    tfr_subgraph inside = {"body", NULL};
-    tfr_node_desc node = {.size = sizeof node,
-                          .op = "Scan",
-                          .name = d->node.name,
-                          .device = d->node.device,
-                          .inputs = inputs,
-                          .n_inputs = c->states + 1 + c->lengths,
-                          .n_outputs = c->states + 1,
-                          .attrs = attrs,
-                          .n_attrs = 3,
-                          .subgraphs = &inside,
-                          .n_subgraphs = 1};
     c->at = c->f + i * c->n_activations;
     for (uint32_t k = 0; k < c->states; k++)
         inputs[k] = start_of(d, 5 + k, x, i, n);
     inputs[c->states] = s;
     if (c->lengths)
         inputs[c->states + 1] = steps_that_run(d, x);
+    tfr__diff_body_open(&c->body, d);
+    make_body(c);
+    tfr__diff_body_scan(&c->body, inputs, c->states + 1 + c->lengths, attrs, 3, out + 1,
+                        c->states + 1);
     if (d->status)
         return;
-    c->body = (tfr__diff){.err = d->err};
-    c->body.status = tfr_graph_create_child(d->graph, "step", &c->body.graph, d->err);
-    make_body(c);
-    inside.graph = c->body.graph;
-    if (!d->status)
-        d->status = c->body.status;
-    if (!d->status)
-        d->status = tfr_graph_add_node(d->graph, &node, out + 1, d->err);
-    if (d->status) {
-        tfr_graph_release(c->body.graph);
-        return;
-    }
     out[0] = out[1 + c->states];
     if (back && c->lengths)
         out[0] = reversed(d, out[0]);

@@ -7,6 +7,7 @@ libtfrun_nn_core_la_SOURCES = \
 	nn/autodiff.c \
 	nn/autodiff.h \
 	nn/autodiff_attention.c \
+	nn/autodiff_body.c \
 	nn/autodiff_control.c \
 	nn/autodiff_conv.c \
 	nn/autodiff_einsum.c \
