@@ -173,6 +173,8 @@ tfr__diff_rule_fn tfr__diff_average_pool, tfr__diff_average_pool_grad, tfr__diff
 /* autodiff_linear.c */
 tfr__diff_rule_fn tfr__diff_affine_grid, tfr__diff_causal_conv, tfr__diff_col2im, tfr__diff_dft,
     tfr__diff_resize, tfr__diff_stft;
+/* autodiff_linear_attention.c */
+tfr__diff_rule_fn tfr__diff_linear_attention;
 /* autodiff_norm.c */
 tfr__diff_rule_fn tfr__diff_batch_norm, tfr__diff_dropout, tfr__diff_group_norm,
     tfr__diff_layer_norm, tfr__diff_lrn, tfr__diff_mvn, tfr__diff_nll_loss, tfr__diff_softmax_loss;

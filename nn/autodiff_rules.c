@@ -108,7 +108,7 @@ static const tfr__diff_rule rules[] = {
     {"LeakyRelu", tfr__diff_formula, "Where(x > 0, g, g*alpha:0.01)", 0, NULL},
     {"Less", .run = NULL},
     {"LessOrEqual", .run = NULL},
-    {"LinearAttention", .why = "its op has no rule yet"},
+    {"LinearAttention", .run = tfr__diff_linear_attention, .outputs = 2},
     {"Log", tfr__diff_formula, "g/x", 0, NULL},
     {"LogSoftmax", .run = tfr__diff_log_softmax},
     {"Loop", .run = tfr__diff_loop, .outputs = UINT32_MAX},

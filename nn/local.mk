@@ -18,6 +18,7 @@ libtfrun_nn_core_la_SOURCES = \
 	nn/autodiff_inside.h \
 	nn/autodiff_kit.c \
 	nn/autodiff_linear.c \
+	nn/autodiff_linear_attention.c \
 	nn/autodiff_loop.c \
 	nn/autodiff_matmul.c \
 	nn/autodiff_move.c \

@@ -175,6 +175,29 @@ TEST(attention)
     CHECK_GRADIENTS(c);
 }
 
+/* query key value past_state decay beta: B 2, T 3, D 2 */
+TEST(linear_attention)
+{
+    static const gradient_case c[] = {
+        {"LinearAttention", "f2,3,2 f2,3,2 f2,3,3",
+         "update_rule:s=linear q_num_heads:i=1 "
+         "kv_num_heads:i=1",
+         .flags = MULTILINEAR | SINGLE, .n_outputs = 2, .outputs = 1},
+        {"LinearAttention", "f2,3,8 f2,3,4 f2,3,6 f2,2,2,3 f2,3,4",
+         "update_rule:s=gated q_num_heads:i=4 kv_num_heads:i=2 scale:f=0.75", .flags = SINGLE,
+         .low = -1, .high = 1, .n_outputs = 2, .outputs = 3},
+        {"LinearAttention", "f2,3,4 f2,3,4 f2,3,2 - - f2,3,1",
+         "update_rule:s=delta q_num_heads:i=2 kv_num_heads:i=2", .flags = SINGLE | SECOND,
+         .low = -1, .high = 1, .n_outputs = 2, .outputs = 3},
+        {"LinearAttention", "f2,3,4 f2,3,4 f2,3,2 f2,2,2,1 f2,3,2 f2,3,2",
+         "q_num_heads:i=2 kv_num_heads:i=2", .flags = SINGLE, .low = -1, .high = 1, .n_outputs = 2,
+         .outputs = 1},
+        {"LinearAttention", "f2,0,4 f2,0,4 f2,0,2 f2,2,2,1 f2,0,2 f2,0,2",
+         "q_num_heads:i=2 kv_num_heads:i=2", .flags = SINGLE, .n_outputs = 2, .outputs = 2},
+    };
+    CHECK_GRADIENTS(c);
+}
+
 /* X W R B sequence_lens initial_h initial_c P: T 3, B 2, I 2, H 2 */
 TEST(recurrent_layers)
 {
@@ -214,7 +237,7 @@ TEST(recurrent_layers)
 }
 
 static const test_case cases[] = {
-    CASE(attention),      CASE(convolutions), CASE(pools),
-    CASE(normalisations), CASE(losses),       CASE(recurrent_layers),
+    CASE(attention),        CASE(convolutions),     CASE(pools), CASE(normalisations), CASE(losses),
+    CASE(recurrent_layers), CASE(linear_attention),
 };
 TEST_MAIN(cases)
