@@ -65,14 +65,15 @@ static void plan_two(const cuda_chip *chip, const tfr_call *call, const char *ke
 
 CUDA_FAMILY(cuda_binary)
 {
-    static cuda_names plain = {CUDA_FLOATS("binary_"), CUDA_BYTES("binary_"), CUDA_WIDE("binary_"),
-                               [TFR_DTYPE_BOOL] = "binary_u8"};
+    static cuda_names plain = {
+        CUDA_FLOATS("binary_"), CUDA_BYTES("binary_"),
+        CUDA_WIDE("binary_"), [TFR_DTYPE_F64] = "binary_f64", [TFR_DTYPE_BOOL] = "binary_u8"};
     static cuda_names longer = {CUDA_FLOATS("binary_long_"), CUDA_BYTES("binary_"),
-                                CUDA_WIDE("binary_")};
+                                CUDA_WIDE("binary_"), [TFR_DTYPE_F64] = "binary_long_f64"};
     const tfr_operand *a = tfr_call_input(call, 0), *b = tfr_call_input(call, 1);
     tfr_function f = {find(arithmetic, TFR_N_ARITHMETIC, call->name), 0, 0, 0};
-    const char *kernel = cuda_pick_input(
-        f.op == TFR_FN_Pow || f.op == TFR_FN_Mod ? longer : plain, call, answer);
+    const char *kernel =
+        cuda_pick_input(f.op == TFR_FN_Pow || f.op == TFR_FN_Mod ? longer : plain, call, answer);
 
     f.mode = tfr_call_int(call, "fmod", 0) != 0;
     if (kernel && b && b->dtype != a->dtype)
@@ -110,13 +111,19 @@ CUDA_FAMILY(cuda_variadic)
 typedef struct unary {
     const char *name;
     int32_t op;
-    bool is_long;            /* stands in the kernel of long functions */
-    const char *a, *b;       /* attributes */
+    bool is_long;      /* stands in the kernel of long functions */
+    const char *a, *b; /* attributes */
     float absent_a, absent_b;
 } unary;
 
-#define SHORT(name)      {#name, TFR_FN_##name, false, NULL, NULL, 0, 0}
-#define LONG(name)       {#name, TFR_FN_##name, true, NULL, NULL, 0, 0}
+#define SHORT(name)                                                                                \
+    {                                                                                              \
+#name, TFR_FN_##name, false, NULL, NULL, 0, 0                                              \
+    }
+#define LONG(name)                                                                                 \
+    {                                                                                              \
+#name, TFR_FN_##name, true, NULL, NULL, 0, 0                                               \
+    }
 static const unary unaries[] = {
     SHORT(Abs),
     LONG(Acos),
@@ -164,8 +171,9 @@ static const unary unaries[] = {
 
 CUDA_FAMILY(cuda_unary)
 {
-    static cuda_names plain = {CUDA_FLOATS("unary_"), CUDA_BYTES("unary_"), CUDA_WIDE("unary_"),
-                               [TFR_DTYPE_BOOL] = "unary_u8"};
+    static cuda_names plain = {
+        CUDA_FLOATS("unary_"), CUDA_BYTES("unary_"),
+        CUDA_WIDE("unary_"), [TFR_DTYPE_F64] = "unary_f64", [TFR_DTYPE_BOOL] = "unary_u8"};
     static cuda_names longer = {CUDA_FLOATS("unary_long_")};
     const unary *u = unaries;
     const int64_t n = tfr_operand_elements(tfr_call_input(call, 0));
@@ -210,8 +218,9 @@ CUDA_FAMILY(cuda_clip)
 
 CUDA_FAMILY(cuda_cast)
 {
-    static cuda_names names = {CUDA_FLOATS("cast_"), CUDA_BYTES("cast_"), CUDA_WIDE("cast_"),
-                               [TFR_DTYPE_BOOL] = "cast_u8"};
+    static cuda_names names = {
+        CUDA_FLOATS("cast_"), CUDA_BYTES("cast_"),
+        CUDA_WIDE("cast_"), [TFR_DTYPE_F64] = "cast_f64", [TFR_DTYPE_BOOL] = "cast_u8"};
     const tfr_operand *y = tfr_call_output(call, 0);
     const int64_t n = tfr_operand_elements(y);
     const char *kernel = cuda_pick_input(names, call, answer);
@@ -231,9 +240,8 @@ CUDA_FAMILY(cuda_cast)
 CUDA_FAMILY(cuda_where)
 {
     static const char *const kernels[] = {"where_8", "where_16", "where_32", "where_64"};
-    const int size = cuda_call_fits(call, answer)
-                         ? cuda_size_index(tfr_call_output(call, 0), answer)
-                         : -1;
+    const int size =
+        cuda_call_fits(call, answer) ? cuda_size_index(tfr_call_output(call, 0), answer) : -1;
     cuda_step *step;
     tfr_walk walk;
     uint32_t i;

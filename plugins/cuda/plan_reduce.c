@@ -5,16 +5,18 @@
 #include <string.h>
 
 enum {
-    SHORT_SUM = 32,    /* elements that one thread adds */
-    WARP_LANE = 1024   /* elements that one warp normalizes */
+    SHORT_SUM = 32,  /* elements that one thread adds */
+    WARP_LANE = 1024 /* elements that one warp normalizes */
 };
 
 #define NAME(op) #op,
 static const char *const reductions[] = {TFR_FOLD_LIST(NAME)};
 #undef NAME
 
-static cuda_names by_block = {CUDA_FLOATS("reduce_"), CUDA_WIDE("reduce_")};
-static cuda_names by_thread = {CUDA_FLOATS("reduce_thread_"), CUDA_WIDE("reduce_thread_")};
+static cuda_names by_block = {CUDA_FLOATS("reduce_"),
+                              CUDA_WIDE("reduce_"), [TFR_DTYPE_F64] = "reduce_f64"};
+static cuda_names by_thread = {CUDA_FLOATS("reduce_thread_"),
+                               CUDA_WIDE("reduce_thread_"), [TFR_DTYPE_F64] = "reduce_thread_f64"};
 
 /* Reduces the axes whose bit is set. */
 static void plan_reduction(const cuda_chip *chip, const tfr_call *call, uint32_t axes, int32_t op,
@@ -270,7 +272,9 @@ static tfr_loss loss_of(const tfr_call *call, const tfr_operand *x)
                   .classes = (int32_t)x->dims[1],
                   .inner = (int32_t)tfr_operand_span(x, 2, x->rank),
                   .has_ignore = ignore != NULL,
-                  .reduction = reduction[0] == 'm' ? 2 : reduction[0] == 's' ? 1 : 0,
+                  .reduction = reduction[0] == 'm'   ? 2
+                               : reduction[0] == 's' ? 1
+                                                     : 0,
                   .entropy = call->name[0] == 'S',
                   .ignore = ignore ? ignore->ints[0] : 0};
     return l;

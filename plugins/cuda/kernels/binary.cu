@@ -3,7 +3,8 @@
  * binary.cu: z = f(a, b) with broadcasting: arithmetic to the operands' type, comparisons to bool.
  * f is an argument: the branch is the same for all threads and costs nothing beside the memory.
  * A thread has 4 elements, a block's width apart, so that 8 loads are under way at a time.
- * 16-bit floats are computed in float; integers as plugins/naive/binary.c says.
+ * 16-bit floats are computed in float; integers as plugins/naive/binary.c says. float64 is for the
+ * few numbers that trainings keep in it, a rate and sums of metrics.
  */
 #include "functions.h"
 #include "index.h"
@@ -11,7 +12,7 @@
 namespace binary
 {
 
-__device__ inline float apply(float a, float b, const tfr_function &f)
+template <class F> __device__ inline F apply_float(F a, F b, const tfr_function &f)
 {
     switch (f.op) {
     case TFR_FN_Add:
@@ -25,12 +26,22 @@ __device__ inline float apply(float a, float b, const tfr_function &f)
     case TFR_FN_PRelu:
         return a < 0 ? a * b : a;
     case TFR_FN_Max:
-        return a > b || tfr_is_nan(a) ? a : b;
+        return a > b || a != a ? a : b;
     case TFR_FN_Min:
-        return a < b || tfr_is_nan(a) ? a : b;
+        return a < b || a != a ? a : b;
     default:
         return 0;
     }
+}
+
+__device__ inline float apply(float a, float b, const tfr_function &f)
+{
+    return apply_float(a, b, f);
+}
+
+__device__ inline double apply(double a, double b, const tfr_function &f)
+{
+    return apply_float(a, b, f);
 }
 
 /* Long functions, which need many registers: a kernel of their own. */
@@ -44,6 +55,11 @@ __device__ inline float apply_long(float a, float b, const tfr_function &f)
     if (r == 0)
         return copysignf(0, b);
     return (r < 0) != (b < 0) ? r + b : r;
+}
+
+__device__ inline double apply_long(double a, double b, const tfr_function &)
+{
+    return pow(a, b);
 }
 
 /* The smallest value by -1 wraps; by 0 is 0. */
@@ -193,6 +209,7 @@ __device__ inline void run(TFR_PTR(const T) a, TFR_PTR(const T) b, TFR_PTR(Z) z,
 BINARY(binary_f32, arithmetic, float, float)
 BINARY(binary_f16, arithmetic, tfr_f16, tfr_f16)
 BINARY(binary_bf16, arithmetic, tfr_bf16, tfr_bf16)
+BINARY(binary_f64, arithmetic, double, double)
 BINARY(binary_i32, arithmetic, int32_t, int32_t)
 BINARY(binary_i64, arithmetic, int64_t, int64_t)
 BINARY(binary_u8, arithmetic, uint8_t, uint8_t)
@@ -200,6 +217,7 @@ BINARY(binary_i8, arithmetic, int8_t, int8_t)
 BINARY(binary_long_f32, long_arithmetic, float, float)
 BINARY(binary_long_f16, long_arithmetic, tfr_f16, tfr_f16)
 BINARY(binary_long_bf16, long_arithmetic, tfr_bf16, tfr_bf16)
+BINARY(binary_long_f64, long_arithmetic, double, double)
 BINARY(compare_f32, comparison, float, uint8_t)
 BINARY(compare_f16, comparison, tfr_f16, uint8_t)
 BINARY(compare_bf16, comparison, tfr_bf16, uint8_t)

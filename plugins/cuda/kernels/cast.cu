@@ -11,26 +11,26 @@
 namespace cast
 {
 
-/* To an integer between low and high = 2^k - 1, by way of float. */
-__device__ inline int64_t saturate(float v, float low, float above, int64_t smallest,
-                                   int64_t greatest)
+/* To an integer between low and above - 1, powers of 2. */
+template <class F>
+__device__ inline int64_t saturate(F v, F low, F above, int64_t smallest, int64_t greatest)
 {
     if (v != v)
         return 0;
     return v < low ? smallest : v >= above ? greatest : (int64_t)v;
 }
 
-__device__ inline int64_t to_integer(float v, int dtype)
+template <class F> __device__ inline int64_t to_integer(F v, int dtype)
 {
     switch (dtype) {
     case TFR_DTYPE_I8:
-        return saturate(v, -128.f, 128.f, -128, 127);
+        return saturate(v, (F)-128, (F)128, -128, 127);
     case TFR_DTYPE_U8:
-        return saturate(v, 0.f, 256.f, 0, 255);
+        return saturate(v, (F)0, (F)256, 0, 255);
     case TFR_DTYPE_I32:
-        return saturate(v, -0x1p31f, 0x1p31f, INT32_MIN, INT32_MAX);
+        return saturate(v, (F)-0x1p31, (F)0x1p31, INT32_MIN, INT32_MAX);
     default:
-        return saturate(v, -0x1p63f, 0x1p63f, INT64_MIN, INT64_MAX);
+        return saturate(v, (F)-0x1p63, (F)0x1p63, INT64_MIN, INT64_MAX);
     }
 }
 
@@ -46,6 +46,9 @@ __device__ inline void put(TFR_PTR(uint8_t) y, TFR_PTR(uint16_t) y16, TFR_PTR(ui
     switch (dtype) {
     case TFR_DTYPE_F32:
         y32[i] = tfr_float_bits((float)v);
+        break;
+    case TFR_DTYPE_F64:
+        y64[i] = tfr_double_bits((double)v);
         break;
     case TFR_DTYPE_F16:
         y16[i] = tfr_narrow_f16((float)v).bits;
@@ -70,6 +73,10 @@ __device__ inline void put(TFR_PTR(uint8_t) y, TFR_PTR(uint16_t) y16, TFR_PTR(ui
 }
 
 __device__ inline float widest(float v)
+{
+    return v;
+}
+__device__ inline double widest(double v)
 {
     return v;
 }
@@ -98,6 +105,7 @@ __device__ inline void run(TFR_PTR(const T) x, TFR_PTR(uint8_t) y, TFR_PTR(uint1
     }
 
 CAST(cast_f32, float)
+CAST(cast_f64, double)
 CAST(cast_f16, tfr_f16)
 CAST(cast_bf16, tfr_bf16)
 CAST(cast_i8, int8_t)

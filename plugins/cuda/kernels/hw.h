@@ -59,6 +59,17 @@ __device__ inline uint32_t tfr_float_bits(float f)
 #endif
 }
 
+__device__ inline int64_t tfr_double_bits(double f)
+{
+#ifdef __CUDACC__
+    return __double_as_longlong(f);
+#else
+    int64_t bits;
+    memcpy(&bits, &f, sizeof bits);
+    return bits;
+#endif
+}
+
 __device__ inline float tfr_widen(tfr_f16 h)
 {
 #ifdef __CUDACC__
@@ -150,11 +161,6 @@ template <class T> __device__ inline T tfr_shuffle_xor(T v, unsigned bits)
 }
 
 /* ---- numbers ---- */
-
-__device__ inline bool tfr_is_nan(float x)
-{
-    return x != x;
-}
 
 /* x < 0, also for types that are never negative */
 template <class T> __device__ inline bool tfr_is_negative(T x)

@@ -32,6 +32,11 @@ __device__ inline float leave(float v, const tfr_reducing &r)
     return v;
 }
 
+__device__ inline double leave(double v, const tfr_reducing &r)
+{
+    return r.op == TFR_FN_ReduceMean ? v / r.reduced.n : v;
+}
+
 __device__ inline int64_t leave(int64_t v, const tfr_reducing &)
 {
     return v;
@@ -126,14 +131,15 @@ __device__ inline void arg(TFR_PTR(const T) x, TFR_PTR(int64_t) y, const tfr_lan
 } // namespace reduce
 
 #define REDUCE(type, T, V)                                                                         \
-    TFR_GLOBAL(reduce_##type, 256, (TFR_PTR(const T) x, TFR_PTR(T) y, tfr_reducing r))            \
+    TFR_GLOBAL(reduce_##type, 256, (TFR_PTR(const T) x, TFR_PTR(T) y, tfr_reducing r))             \
     {                                                                                              \
         reduce::run<T, V, false>(x, y, r);                                                         \
     }                                                                                              \
-    TFR_GLOBAL(reduce_thread_##type, 256, (TFR_PTR(const T) x, TFR_PTR(T) y, tfr_reducing r))     \
+    TFR_GLOBAL(reduce_thread_##type, 256, (TFR_PTR(const T) x, TFR_PTR(T) y, tfr_reducing r))      \
     {                                                                                              \
         reduce::run<T, V, true>(x, y, r);                                                          \
-    }                                                                                              \
+    }
+#define ARG(type, T)                                                                               \
     TFR_GLOBAL(arg_##type, 256,                                                                    \
                (TFR_PTR(const T) x, TFR_PTR(int64_t) y, tfr_lanes l, int32_t least, int32_t last)) \
     {                                                                                              \
@@ -141,8 +147,15 @@ __device__ inline void arg(TFR_PTR(const T) x, TFR_PTR(int64_t) y, const tfr_lan
     }
 
 REDUCE(f32, float, float)
+REDUCE(f64, double, double)
 REDUCE(f16, tfr_f16, float)
 REDUCE(bf16, tfr_bf16, float)
 REDUCE(i32, int32_t, int64_t)
 REDUCE(i64, int64_t, int64_t)
+ARG(f32, float)
+ARG(f16, tfr_f16)
+ARG(bf16, tfr_bf16)
+ARG(i32, int32_t)
+ARG(i64, int64_t)
 #undef REDUCE
+#undef ARG

@@ -39,6 +39,22 @@ __device__ inline float gelu(float x, bool tanh_form)
     return 0.5f * x * erfcf(-x * 0.707106781186547524f);
 }
 
+__device__ inline double apply(double x, const tfr_function &f)
+{
+    switch (f.op) {
+    case TFR_FN_Abs:
+        return fabs(x);
+    case TFR_FN_Neg:
+        return -x;
+    case TFR_FN_Reciprocal:
+        return 1 / x;
+    case TFR_FN_Sqrt:
+        return sqrt(x);
+    default:
+        return x;
+    }
+}
+
 /* Cheap ones. */
 __device__ inline float apply(float x, const tfr_function &f)
 {
@@ -212,6 +228,7 @@ UNARY(unary_bf16, tfr_bf16, false)
 UNARY(unary_long_f32, float, true)
 UNARY(unary_long_f16, tfr_f16, true)
 UNARY(unary_long_bf16, tfr_bf16, true)
+UNARY(unary_f64, double, false)
 UNARY(unary_i32, int32_t, false)
 UNARY(unary_i64, int64_t, false)
 UNARY(unary_u8, uint8_t, false)
