@@ -325,6 +325,15 @@ EXPORT unsigned tfr_fake_cuda_calls(const char *name)
     return n;
 }
 
+EXPORT void tfr_fake_cuda_fail(const char *name, unsigned nth, unsigned code)
+{
+    pthread_mutex_lock(&fake.lock);
+    for (int i = 0; i < N_CALLS; i++)
+        if (strcmp(call_names[i], name) == 0 && fake.set.n_orders < 16)
+            fake.set.orders[fake.set.n_orders++] = (fake_order){i, fake.counts[i] + nth, code};
+    pthread_mutex_unlock(&fake.lock);
+}
+
 EXPORT char *tfr_fake_cuda_log(void)
 {
     pthread_mutex_lock(&fake.lock);

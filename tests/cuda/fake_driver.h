@@ -39,6 +39,8 @@
 typedef void fake_configure_fn(const char *switches);
 /* How often NAME has been called since. */
 typedef unsigned fake_calls_fn(const char *name);
+/* The switch fail=NAME:N:CODE, with calls counted from now on; N is 1 or more. */
+typedef void fake_fail_fn(const char *name, unsigned nth, unsigned code);
 /* Writes what the program holds and should not, at its end: "leaked: nothing", or "leaked: 2
  * streams, 1 allocation"; then, if that has happened, "; after a fatal error: 3 calls, first
  * cuMemAlloc_v2". Returns the number of objects and of such calls. */
@@ -53,6 +55,7 @@ typedef tfr_cu_result fake_launch_fn(tfr_cu_stream *stream, const tfr_cpu_kernel
 
 fake_configure_fn tfr_fake_cuda_configure;
 fake_calls_fn tfr_fake_cuda_calls;
+fake_fail_fn tfr_fake_cuda_fail;
 fake_leaks_fn tfr_fake_cuda_leaks;
 fake_log_fn tfr_fake_cuda_log;
 fake_launch_fn tfr_fake_cuda_launch;

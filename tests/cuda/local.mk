@@ -12,6 +12,7 @@ unit_tests += \
 	tests/cuda/test_driver_stream \
 	tests/cuda/test_driver_switches \
 	tests/cuda/test_host \
+	tests/cuda/test_training \
 	$(NULL)
 
 shell_tests += \
@@ -152,3 +153,15 @@ tests_cuda_test_host_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_CUDA_TEST_INCLUDES) $(TFR_P
 tests_cuda_test_host_LDADD = $(CUNIT_LIBS) -ldl -lm
 tests_cuda_test_host_SOURCES = tests/cuda/host_kit.h tests/cuda/test_host.c
 tests_cuda_test_host_DEPENDENCIES = tests/cuda/libcuda.so.1 $(tfr_cuda_host_test)
+
+tests_cuda_test_training_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) \
+	$(TFR_CUDA_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_cuda_test_training_LDADD = $(TFR_TEST_NN) -ldl
+tests_cuda_test_training_SOURCES = tests/cuda/training_kit.h tests/cuda/test_training.c
+tests_cuda_test_training_DEPENDENCIES = $(TFR_WITH_NN) tests/cuda/libcuda.so.1 \
+	$(tfr_cuda_training_test)
+if TFR_CUDA
+if TFR_CUDA_CPU
+tfr_cuda_training_test = plugins/cuda/tfrun-cuda.la tests/cuda/cpu_kernels.so
+endif
+endif
