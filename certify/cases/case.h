@@ -20,7 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { OPS_MAX_INPUTS = 9, OPS_MAX_OPERANDS = 16, OPS_MAX_OUTPUTS = 8, OPS_MAX_ATTRS = 16 };
+enum { OPS_MAX_INPUTS = 10, OPS_MAX_OPERANDS = 16, OPS_MAX_OUTPUTS = 8, OPS_MAX_ATTRS = 16 };
 
 /* Sets of types that the families share; the first is what most backends know. */
 #define OPS_FLOATS   "f32|f64|f16|bf16"
