@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bf16.h"
 #include "isa.h"
 #include "profile.h"
 
@@ -41,6 +42,7 @@ int32_t native_device_open(const tfr_host *host, const tfr_open_options *options
     device->threads = count_threads(cpu, options);
     device->lanes = cpu && cpu->n_threads > 0 ? (int)cpu->n_threads : 1;
     device->isa = native_choose_isa(features);
+    device->bf16 = native_find_bf16(features);
     device->winograd = !is_set(options, "winograd", "off", "0");
     native_gemm_find_cpu(&device->gemm, features);
     if (is_set(options, "emulate-math-modes", "on", "1"))

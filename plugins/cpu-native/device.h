@@ -16,17 +16,18 @@
 
 struct tfr_plugin_device {
     const tfr_host *host;
-    const tfr_host_pool *pool;         /* NULL = the host has none */
-    const tfr_host_arena *arena;       /* NULL = the host has none */
-    int threads;                       /* for each launch, at least 1 */
-    int lanes;                         /* that the host's loops may have */
-    native_gemm_cpu gemm;              /* how products are computed here */
+    const tfr_host_pool *pool;   /* NULL = the host has none */
+    const tfr_host_arena *arena; /* NULL = the host has none */
+    int threads;                 /* for each launch, at least 1 */
+    int lanes;                   /* that the host's loops may have */
+    native_gemm_cpu gemm;        /* how products are computed here */
     const struct native_isa *isa;
-    bool winograd;                     /* items may compute convolutions so */
-    struct native_constant *constants; /* that programs have packed */
-    struct native_chunk *chunks;       /* their memory, the newest first */
-    atomic_bool profiling;             /* somebody wants records of launches */
-    struct native_profile *profile;    /* profile.c; NULL = nobody ever wanted any */
+    const struct native_bf16_isa *bf16; /* NULL = none */
+    bool winograd;                      /* items may compute convolutions so */
+    struct native_constant *constants;  /* that programs have packed */
+    struct native_chunk *chunks;        /* their memory, the newest first */
+    atomic_bool profiling;              /* somebody wants records of launches */
+    struct native_profile *profile;     /* profile.c; NULL = nobody ever wanted any */
 };
 
 int32_t native_device_open(const tfr_host *host, const tfr_open_options *options,

@@ -29,6 +29,7 @@ tfrun_native_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PLUGIN_INCLUDES)
 tfrun_native_la_LDFLAGS = $(AM_LDFLAGS) $(TFR_MODULE_FLAGS)
 tfrun_native_la_SOURCES = \
 	$(tfr_native_gemm) \
+	plugins/cpu-native/bf16.h \
 	plugins/cpu-native/cast.c \
 	plugins/cpu-native/cast.h \
 	plugins/cpu-native/constants.c \
@@ -41,6 +42,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/isa.h \
 	plugins/cpu-native/isa_avx2.c \
 	plugins/cpu-native/isa_avx512.c \
+	plugins/cpu-native/isa_bf16.c \
 	plugins/cpu-native/isa_depthwise.h \
 	plugins/cpu-native/isa_kernels.h \
 	plugins/cpu-native/isa_norm.h \
