@@ -91,6 +91,7 @@ unit_tests = \
 	tests/test_native_handle \
 	tests/test_native_kernels \
 	tests/test_native_batch_norm \
+	tests/test_native_bf16 \
 	tests/test_native_encoder \
 	tests/test_native_pooled \
 	tests/test_native_programs \
@@ -515,6 +516,10 @@ tests_test_native_kernels_SOURCES = tests/test_native_kernels.c tests/graph_text
 tests_test_native_batch_norm_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_native_batch_norm_LDADD = $(TFR_TEST_NN)
 tests_test_native_batch_norm_SOURCES = tests/test_native_batch_norm.c tests/native_train_kit.h
+
+tests_test_native_bf16_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_native_bf16_LDADD = $(TFR_TEST_NN)
+tests_test_native_bf16_SOURCES = tests/test_native_bf16.c tests/native_train_kit.h
 
 tests_test_native_encoder_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_native_encoder_LDADD = $(TFR_TEST_NN)

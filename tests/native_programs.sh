@@ -24,4 +24,12 @@ for math in math_modes_compute_products_of_rows_and_constants \
         fail "emulated $math: $(cat "$tmp/out")"
     fi
 done
+bf16=$TFR_BUILDDIR/tests/test_native_bf16
+if [ -x "$bf16" ]; then
+    if env TFRUN_HIDE_CPU_FEATURES=amx_bf16 TFR_TEST_HIDDEN=1 "$bf16" >"$tmp/out" 2>&1; then
+        pass "training in bf16 is strict without amx_bf16"
+    else
+        fail "training in bf16 without amx_bf16: $(cat "$tmp/out")"
+    fi
+fi
 finish

@@ -24,6 +24,7 @@ static tfr_program_facet real;
 static choice wanted, obtained;
 static bool is_forced;
 static uint32_t n_nodes; /* of the largest program */
+static const char *math_mode;
 
 static inline int32_t compile(tfr_plugin_device *device, const tfr_program_graph *graph,
                               const tfr_compile_options *options, tfr_program **out,
@@ -97,6 +98,7 @@ static inline tfr_trainer *new_trainer(tfr_runtime *runtime, tfr_graph *graph, c
     tfr_trainer *trainer = NULL;
     options.device = device;
     options.optimizer = optimizer;
+    options.math_mode = math_mode;
     options.no_programs = strcmp(device, "naive:0") == 0;
     REQUIRE_OK(tfr_trainer_create(runtime, graph, &options, &trainer, &err), &err);
     return trainer;

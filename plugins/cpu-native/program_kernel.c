@@ -3,7 +3,9 @@
  * program_kernel.c: the kernel of a single node is a program of one item, whose steps all threads
  * share. It has its own memory: a kernel is launched by one thread at a time.
  */
-#include "program.h"
+#include "program_bf16.h"
+
+#include <stdio.h>
 
 enum { ITEM_ARGS = NATIVE_ITEM_INPUTS + NATIVE_ITEM_OUTPUTS };
 
@@ -38,13 +40,30 @@ static void set_in_place(const tfr_call *call, tfr_answer *answer)
     }
 }
 
+static bool is_conv(native_item_kind kind)
+{
+    return kind == NATIVE_ITEM_CONV || kind == NATIVE_ITEM_CONV_GRAD_INPUT ||
+           kind == NATIVE_ITEM_CONV_GRAD_FILTER;
+}
+
+static void set_math_mode(const tfr_plugin_device *device, const tfr_call *call, tfr_answer *answer)
+{
+    const char *why = native_bf16_no_mode(device, call);
+
+    if (why)
+        snprintf(answer->text, sizeof answer->text, "%s", why);
+    else
+        answer->flags |= TFR_ANSWER_MATH_MODE;
+}
+
 void native_item_supports(const tfr_plugin_device *device, const tfr_call *call, tfr_answer *answer)
 {
     const native_form *form = native_find_form(call), *row = native_form_of(call);
 
-    (void)device;
     if (form && works_in_place(form->kind))
         set_in_place(call, answer);
+    else if (form && is_conv(form->kind) && call->math_mode != TFR_MATH_STRICT)
+        set_math_mode(device, call, answer);
     else if (!form && tfr_call_input(call, 0)->dtype != TFR_DTYPE_F32)
         tfr_decline(answer, TFR_REASON_DTYPE, "only float32 is done here");
     else if (!form)

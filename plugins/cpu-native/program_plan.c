@@ -4,7 +4,7 @@
  * makes it to the last that reads it; an item that works in place gives its input's block to its
  * output.
  */
-#include "program.h"
+#include "program_bf16.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -255,7 +255,9 @@ static bool is_product(const native_item *item)
 
 static void plan_product(native_planner *p, const native_item *item)
 {
-    if (item->is_big)
+    if (native_takes_bf16(p, item))
+        native_plan_bf16_product(p, item);
+    else if (item->is_big)
         native_plan_big_product(p, item);
     else if (item->kind == NATIVE_ITEM_PRODUCT)
         native_plan_product(p, item);
@@ -271,7 +273,9 @@ static void plan_conv(native_planner *p, const native_item *item)
 {
     const int form = native_winograd_form(p, item);
 
-    if (form >= 0)
+    if (native_takes_bf16(p, item))
+        native_plan_bf16_conv(p, item);
+    else if (form >= 0)
         native_plan_winograd(p, item, form);
     else
         native_plan_conv(p, item);
@@ -334,7 +338,9 @@ static void plan_coded(native_planner *p, const native_item *item)
 {
     const int form = item->kind == NATIVE_ITEM_CONV ? native_winograd_form(p, item) : -1;
 
-    if (form >= 0)
+    if (native_takes_bf16(p, item))
+        native_plan_bf16_conv(p, item);
+    else if (form >= 0)
         native_plan_winograd(p, item, form);
     else if (item->kind == NATIVE_ITEM_CONV)
         native_plan_pooled_conv(p, item);
