@@ -48,7 +48,8 @@ typedef struct cli_training {
     const char *data, *model, *loss, *optimizer, *schedule, *freeze;
     const char *loss_scale, *class_weights;
     const char *checkpoints, *export, *log, *plot;
-    int64_t epochs, batch, limit, checkpoint_every, keep, log_every, accumulate, shards;
+    int64_t epochs, batch, limit, checkpoint_every, keep, log_every, accumulate, shards,
+        memory_limit;
     double rate, momentum, beta_1, beta_2, epsilon, decay, clip_value, clip_norm;
     int32_t defaults;  /* 1 + tfr_net_defaults; 0 = not given */
     int32_t resume;    /* tfr_fit_resume */

@@ -158,6 +158,9 @@ static const cli_option train_options[] = {
     {0, "recompute", "WHAT", CLI_CHOICE, CLI_FIELD(train.recompute), "cheap|segments", 0, 0,
      "compute again in the backward part, to save memory: cheap values, or all but those between "
      "segments"},
+    {0, "memory-limit", "MIB", CLI_NUMBER, CLI_FIELD(train.memory_limit), "none", 1, 1e9,
+     "what a step may take for the values that it computes; more is computed again, as by "
+     "--recompute, until it does"},
     {0, "momentum", "M", CLI_REAL, CLI_FIELD(train.momentum), "none", 0, 1, "of sgd"},
     {0, "beta-1", "B", CLI_REAL, CLI_FIELD(train.beta_1), "none", 0, 1, "of adam and adamw"},
     {0, "beta-2", "B", CLI_REAL, CLI_FIELD(train.beta_2), "none", 0, 1, "of adam and adamw"},

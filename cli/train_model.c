@@ -251,6 +251,7 @@ static tfr_status make_trainer(cli_train_job *j, tfr_err *err)
     t.accumulate = (uint32_t)o->accumulate;
     t.shards = (uint32_t)o->shards;
     t.recompute = o->recompute;
+    t.memory_limit = (uint64_t)o->memory_limit << 20;
     t.seed = j->args->seed < 0 ? 0 : (uint64_t)j->args->seed;
     t.device = j->args->device;
     t.math_mode = j->args->math_mode;

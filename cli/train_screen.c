@@ -322,6 +322,10 @@ tfr_status cli_train_show_end(cli_train_job *j, const tfr_fit_result *r, tfr_err
         cli_line(stdout, "trained     %lld steps, %lld of them in %s", (long long)r->steps,
                  (long long)(r->steps - j->steps_before),
                  cli_format_seconds(cli_now() - j->began, seconds, sizeof seconds));
+    if (j->args->train.memory_limit && tfr_trainer_recompute(j->trainer))
+        cli_line(stdout, "recompute   %s, to keep to %lld MiB",
+                 tfr_trainer_recompute(j->trainer) == TFR_RECOMPUTE_CHEAP ? "cheap" : "segments",
+                 (long long)j->args->train.memory_limit);
     if (*r->checkpoint)
         cli_line(stdout, "checkpoint  %s", r->checkpoint);
     if (j->args->train.export && r->end != TFR_FIT_STOPPED)

@@ -169,6 +169,10 @@ _tfrun() {
         COMPREPLY=($(compgen -W 'cheap segments' -- "$cur"))
         return
         ;;
+    --memory-limit)
+        COMPREPLY=()
+        return
+        ;;
     --momentum)
         COMPREPLY=()
         return
@@ -303,7 +307,7 @@ _tfrun() {
         ops) options+=' --backend' ;;
         inspect) options+=' --nodes' ;;
         run) options+=' --input --output --device --backend --fallback --passes --math-mode --deterministic --programs --capture --log-device-placement --random-inputs --shape --runs --timeout --trace' ;;
-        train) options+=' --data --model --epochs --batch-size --limit-steps --seed --no-shuffle --augment --loss --class-weights --loss-scale --optimizer --learning-rate --schedule --accumulate --shards --recompute --momentum --beta-1 --beta-2 --epsilon --weight-decay --clip-value --clip-norm --defaults --freeze --checkpoint-dir --checkpoint-every --keep --resume --export --log-dir --log-every --plot --device --backend --fallback --math-mode --deterministic --programs' ;;
+        train) options+=' --data --model --epochs --batch-size --limit-steps --seed --no-shuffle --augment --loss --class-weights --loss-scale --optimizer --learning-rate --schedule --accumulate --shards --recompute --memory-limit --momentum --beta-1 --beta-2 --epsilon --weight-decay --clip-value --clip-norm --defaults --freeze --checkpoint-dir --checkpoint-every --keep --resume --export --log-dir --log-every --plot --device --backend --fallback --math-mode --deterministic --programs' ;;
         profile) options+=' --input --device --backend --fallback --programs --passes --math-mode --deterministic --random-inputs --shape --runs --by --trace' ;;
         explain) options+=' --device --backend --fallback --programs --capture --passes --math-mode --deterministic --input --random-inputs --shape' ;;
         optimize) options+=' --passes --opset --fold-shapes --check --rtol --atol --input --random-inputs --shape --device --backend' ;;

@@ -20,6 +20,10 @@ struct tfr_trainer {
     tfr_graph *step_graph, *evaluation_graph;
     tfr_session *step, *evaluation;
     tfr_session_options session_options;
+    char *device, *math_mode; /* of them */
+    tfr_train_recompute first, recompute;
+    uint64_t memory_limit;
+    int64_t most_samples;   /* of a step that is known to fit */
     const char **variables; /* names, owned by step_graph */
     uint32_t n_variables;
     bool is_current; /* the evaluation has the weights as they are now */
@@ -69,36 +73,65 @@ static tfr_status find_shards(tfr_runtime *runtime, uint32_t given, uint32_t *ou
     return status;
 }
 
-/* The step becomes one that computes again. Without what is equal before, as no pass may find it
+/* The step as one that computes again. Without what is equal before, as no pass may find it
  * afterwards. */
-static tfr_status recompute(tfr_trainer *t, int32_t how, tfr_err *err)
+static tfr_status recomputing(const tfr_trainer *t, tfr_train_recompute how, tfr_graph **out,
+                              tfr_err *err)
 {
     tfr_optimize_options options = TFR_OPTIMIZE_OPTIONS_INIT;
-    tfr_graph *slim = NULL, *again = NULL;
+    tfr_graph *slim = NULL;
     tfr_status status;
-    if (how < TFR_RECOMPUTE_NONE || how > TFR_RECOMPUTE_SEGMENTS)
-        return tfr_fail(err, TFR_EINVAL, "recompute %d; it is %d to %d", (int)how,
-                        TFR_RECOMPUTE_NONE, TFR_RECOMPUTE_SEGMENTS);
-    if (how == TFR_RECOMPUTE_NONE)
-        return TFR_OK;
     options.passes = "cse";
     status = tfr_graph_optimize(t->step_graph, t->runtime, &options, &slim, err);
     if (!status)
-        status = tfr__recompute(slim, (tfr_train_recompute)how, &again, err);
+        status = tfr__recompute(slim, how, out, err);
     tfr_graph_release(slim);
-    if (status)
-        return status;
-    tfr_graph_release(t->step_graph);
-    t->step_graph = again;
-    return TFR_OK;
+    return status;
+}
+
+static tfr_status make_step(const tfr_trainer *t, tfr_train_recompute how, tfr_session **out,
+                            tfr_err *err)
+{
+    tfr_session_options options = t->session_options;
+    tfr_graph *graph = NULL;
+    tfr_status status;
+    if (how == TFR_RECOMPUTE_NONE)
+        return tfr_session_create(t->runtime, t->step_graph, &options, out, err);
+    options.passes = "-cse";
+    options.no_programs = 1;
+    status = recomputing(t, how, &graph, err);
+    if (!status)
+        status = tfr_session_create(t->runtime, graph, &options, out, err);
+    tfr_graph_release(graph);
+    return status;
+}
+
+/* The caller's texts need not live on. */
+static tfr_status set_session_options(tfr_trainer *t, const tfr_train_options *o, tfr_err *err)
+{
+    tfr_session_options *s = &t->session_options;
+    t->device = o->device ? strdup(o->device) : NULL;
+    t->math_mode = o->math_mode ? strdup(o->math_mode) : NULL;
+    if ((o->device && !t->device) || (o->math_mode && !t->math_mode))
+        return tfr_fail(err, TFR_ENOMEM, "out of memory for a trainer");
+    *s = (tfr_session_options)TFR_SESSION_OPTIONS_INIT;
+    s->device = t->device;
+    s->math_mode = t->math_mode;
+    s->fallback = o->fallback;
+    s->no_programs = o->no_programs;
+    s->deterministic = o->deterministic;
+    s->seed = o->seed;
+    return find_shards(t->runtime, o->shards, &s->shards, err);
 }
 
 static tfr_status create(tfr_trainer *t, tfr_runtime *runtime, tfr_graph *graph,
                          const tfr_train_options *o, tfr_err *err)
 {
     tfr__optimizer optimizer;
-    tfr_session_options *s = &t->session_options;
     tfr_status status = tfr__optimizer_init(&optimizer, o, err);
+    if (!status && (o->recompute < TFR_RECOMPUTE_NONE || o->recompute > TFR_RECOMPUTE_SEGMENTS))
+        status = tfr_fail(err, TFR_EINVAL, "recompute %d; it is %d to %d", (int)o->recompute,
+                          TFR_RECOMPUTE_NONE, TFR_RECOMPUTE_SEGMENTS);
     t->is_scheduled = o->schedule != NULL;
     if (!status && o->schedule)
         status = tfr__schedule_init(&t->schedule, o->schedule, err);
@@ -108,31 +141,21 @@ static tfr_status create(tfr_trainer *t, tfr_runtime *runtime, tfr_graph *graph,
     if (!status)
         status = tfr__train_step_graph(&t->model, &optimizer, &t->step_graph, err);
     if (!status)
-        status = recompute(t, o->recompute, err);
-    if (!status)
         status = tfr__train_evaluation_graph(&t->model, &t->evaluation_graph, err);
     if (!status)
         status = find_variables(t, err);
     for (uint32_t i = 0; i < t->n_variables; i++)
         t->may_skip = t->may_skip || strcmp(t->variables[i], TFR__PENDING) == 0 ||
                       strcmp(t->variables[i], TFR__LOSS_SCALE) == 0;
-    *s = (tfr_session_options)TFR_SESSION_OPTIONS_INIT;
-    s->device = o->device;
-    s->math_mode = o->math_mode;
-    s->fallback = o->fallback;
-    s->no_programs = o->no_programs;
-    s->deterministic = o->deterministic;
-    s->seed = o->seed;
+    t->first = t->recompute = (tfr_train_recompute)o->recompute;
+    t->memory_limit = o->memory_limit;
     if (!status)
-        status = find_shards(runtime, o->shards, &s->shards, err);
-    s->passes = o->recompute ? "-cse" : NULL;
-    s->no_programs = o->no_programs || o->recompute;
+        status = set_session_options(t, o, err);
     if (!status)
-        status = tfr_session_create(runtime, t->step_graph, s, &t->step, err);
-    s->passes = NULL;
-    s->no_programs = o->no_programs;
+        status = make_step(t, t->recompute, &t->step, err);
     if (!status)
-        status = tfr_session_create(runtime, t->evaluation_graph, s, &t->evaluation, err);
+        status = tfr_session_create(runtime, t->evaluation_graph, &t->session_options,
+                                    &t->evaluation, err);
     return status;
 }
 
@@ -166,6 +189,8 @@ void tfr_trainer_destroy(tfr_trainer *t)
     tfr_graph_release(t->step_graph);
     tfr_graph_release(t->evaluation_graph);
     tfr__train_model_finish(&t->model);
+    free(t->device);
+    free(t->math_mode);
     free(t->variables);
     free(t);
 }
@@ -254,12 +279,81 @@ tfr_status tfr_trainer_see(tfr_trainer *t, double value, tfr_err *err)
     return write(t, TFR__PLATEAU, TFR_DTYPE_F64, &(tfr_shape){1, {4}}, &t->plateau, err);
 }
 
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+/* The step becomes one that computes so much again, with the state that it has. */
+static tfr_status change_step(tfr_trainer *t, tfr_train_recompute how, tfr_err *err)
+{
+    tfr_session *step = NULL;
+    uint64_t seed, at;
+    tfr_status status = how == t->recompute ? TFR_OK : make_step(t, how, &step, err);
+    if (status || !step)
+        return status;
+    for (uint32_t i = 0; !status && i < t->n_variables; i++) {
+        tfr_tensor *now = NULL;
+        status = tfr_session_get_variable(t->step, t->variables[i], &now, err);
+        if (!status)
+            status = tfr_session_set_variable(step, t->variables[i], now, err);
+        tfr_tensor_release(now);
+    }
+    if (status) {
+        tfr_session_destroy(step);
+        return status;
+    }
+    tfr_session_get_random(t->step, &seed, &at);
+    tfr_session_set_random(step, seed, at);
+    tfr_session_destroy(t->step);
+    t->step = step;
+    t->recompute = how;
+    return TFR_OK;
+}
+
+/* Finds how much to compute again, so that n samples keep the limit. */
+static tfr_status fit_memory(tfr_trainer *t, tfr_tensor *const *in, int64_t n, tfr_err *err)
+{
+    uint64_t least = UINT64_MAX;
+    for (int how = t->first; how <= TFR_RECOMPUTE_SEGMENTS; how++) {
+        tfr_session_stats stats = {.size = sizeof stats};
+        tfr_err why = TFR_ERR_INIT;
+        tfr_status status = change_step(t, (tfr_train_recompute)how, err);
+        if (status)
+            return status;
+        status = tfr_session_prepare(t->step, in, 2, &why);
+        if (!status)
+            status = tfr_session_get_stats(t->step, &stats, &why);
+        if (status && status != TFR_ENOMEM) {
+            *err = why;
+            return status;
+        }
+        if (!status && stats.arena_bytes <= t->memory_limit) {
+            t->most_samples = n;
+            return TFR_OK;
+        }
+        if (!status && stats.arena_bytes < least)
+            least = stats.arena_bytes;
+    }
+    if (least == UINT64_MAX)
+        return tfr_fail(err, TFR_ENOMEM,
+                        "no memory for a step of %lld samples, however much is computed again; "
+                        "make the batches smaller",
+                        (long long)n);
+    return tfr_fail(err, TFR_ENOMEM,
+                    "a step of %lld samples takes %llu bytes for its values, however much is "
+                    "computed again; the limit is %llu, make the batches smaller",
+                    (long long)n, (unsigned long long)least, (unsigned long long)t->memory_limit);
+}
+
 /* ---- running --------------------------------------------------------------------------------- */
 
 tfr_status tfr_trainer_step(tfr_trainer *t, tfr_tensor *input, tfr_tensor *target, tfr_err *err)
 {
     tfr_tensor *in[] = {input, target};
-    tfr_status status = t->is_scheduled ? follow_schedule(t, err) : TFR_OK;
+    const int64_t n = input && tfr_tensor_shape(input)->rank ? tfr_tensor_shape(input)->dims[0] : 0;
+    tfr_status status = TFR_OK;
+    if (t->memory_limit && n > t->most_samples)
+        status = fit_memory(t, in, n, err);
+    if (!status && t->is_scheduled)
+        status = follow_schedule(t, err);
     t->is_current = false;
     if (!status)
         status = tfr_session_run_fetch(t->step, in, 2, NULL, 0, NULL, err);
@@ -365,6 +459,11 @@ tfr_runtime *tfr_trainer_runtime(tfr_trainer *t)
 uint32_t tfr_trainer_shards(const tfr_trainer *t)
 {
     return t->session_options.shards;
+}
+
+tfr_train_recompute tfr_trainer_recompute(const tfr_trainer *t)
+{
+    return t->recompute;
 }
 
 tfr_status tfr_trainer_get_variable(tfr_trainer *t, const char *name, tfr_tensor **out,

@@ -127,18 +127,23 @@ static tfr_graph *residual(void)
     return graph;
 }
 
-static void step(tfr_trainer *trainer)
+static void batch(int64_t n, tfr_tensor **x, tfr_tensor **y)
 {
-    const tfr_shape images = {4, {BATCH, 1, 24, 24}}, labels = {1, {BATCH}};
-    tfr_tensor *x = NULL, *y = NULL;
+    const tfr_shape images = {4, {n, 1, 24, 24}}, labels = {1, {n}};
     float *p;
-    REQUIRE_OK(tfr_tensor_create(TFR_DTYPE_F32, &images, &x, &err), &err);
-    REQUIRE_OK(tfr_tensor_create(TFR_DTYPE_I64, &labels, &y, &err), &err);
-    p = tfr_tensor_data(x);
-    for (int64_t i = 0; i < tfr_tensor_elements(x); i++)
+    REQUIRE_OK(tfr_tensor_create(TFR_DTYPE_F32, &images, x, &err), &err);
+    REQUIRE_OK(tfr_tensor_create(TFR_DTYPE_I64, &labels, y, &err), &err);
+    p = tfr_tensor_data(*x);
+    for (int64_t i = 0; i < tfr_tensor_elements(*x); i++)
         p[i] = (float)((i * 7 + i / 576 % 10 * 131) % 97) / 97 + (float)(i * i % 89) / 445;
-    for (int64_t i = 0; i < BATCH; i++)
-        ((int64_t *)tfr_tensor_data(y))[i] = i % 10;
+    for (int64_t i = 0; i < n; i++)
+        ((int64_t *)tfr_tensor_data(*y))[i] = i % 10;
+}
+
+static void step(tfr_trainer *trainer, int64_t n)
+{
+    tfr_tensor *x = NULL, *y = NULL;
+    batch(n, &x, &y);
     REQUIRE_OK(tfr_trainer_step(trainer, x, y, &err), &err);
     tfr_tensor_release(x);
     tfr_tensor_release(y);
@@ -156,7 +161,19 @@ static tfr_trainer *train(tfr_runtime *runtime, tfr_graph *graph, int32_t how, c
     options.recompute = how;
     REQUIRE_OK(tfr_trainer_create(runtime, graph, &options, &trainer, &err), &err);
     for (int i = 0; i < steps; i++)
-        step(trainer);
+        step(trainer, BATCH);
+    return trainer;
+}
+
+static tfr_trainer *train_within(tfr_runtime *runtime, tfr_graph *graph, uint64_t limit)
+{
+    tfr_train_options options = TFR_TRAIN_OPTIONS_INIT;
+    tfr_trainer *trainer = NULL;
+    options.device = "naive:0";
+    options.no_programs = 1;
+    options.seed = 3;
+    options.memory_limit = limit;
+    REQUIRE_OK(tfr_trainer_create(runtime, graph, &options, &trainer, &err), &err);
     return trainer;
 }
 
@@ -243,6 +260,72 @@ TEST(plans_need_less_memory)
     tfr_runtime_release(runtime);
 }
 
+/* Two steps within what this way takes are those of a step that computes nothing again. */
+static void check_limit(tfr_runtime *runtime, tfr_graph *graph, int32_t how)
+{
+    tfr_trainer *plain = train(runtime, graph, TFR_RECOMPUTE_NONE, "naive:0", 2);
+    tfr_trainer *one = train(runtime, graph, how, "naive:0", 1);
+    tfr_trainer *other = train_within(runtime, graph, arena(one));
+    for (int i = 0; i < 2; i++)
+        step(other, BATCH);
+    CHECK_INT(how, tfr_trainer_recompute(other));
+    CHECK(same_bits(plain, other));
+    tfr_trainer_destroy(plain);
+    tfr_trainer_destroy(one);
+    tfr_trainer_destroy(other);
+    tfr_graph_release(graph);
+}
+
+TEST(a_limit_of_memory_chooses_the_way)
+{
+    tfr_runtime *runtime = NULL;
+    REQUIRE_OK(tfr_runtime_create(NULL, &runtime, &err), &err);
+    for (int32_t how = TFR_RECOMPUTE_NONE; how <= TFR_RECOMPUTE_SEGMENTS; how++)
+        check_limit(runtime, residual(), how);
+    /* One with random numbers, whose state goes along. */
+    check_limit(runtime, make(cnn), TFR_RECOMPUTE_CHEAP);
+    tfr_runtime_release(runtime);
+}
+
+TEST(a_larger_batch_chooses_anew)
+{
+    tfr_runtime *runtime = NULL;
+    tfr_graph *graph = residual();
+    tfr_trainer *one, *other;
+    REQUIRE_OK(tfr_runtime_create(NULL, &runtime, &err), &err);
+    one = train(runtime, graph, TFR_RECOMPUTE_SEGMENTS, "naive:0", 1);
+    other = train_within(runtime, graph, arena(one));
+    step(other, 1);
+    CHECK_INT(TFR_RECOMPUTE_NONE, tfr_trainer_recompute(other));
+    step(other, BATCH);
+    CHECK_INT(TFR_RECOMPUTE_SEGMENTS, tfr_trainer_recompute(other));
+    tfr_trainer_destroy(one);
+    tfr_trainer_destroy(other);
+    tfr_graph_release(graph);
+    tfr_runtime_release(runtime);
+}
+
+TEST(a_limit_that_nothing_keeps_is_an_error_and_changes_nothing)
+{
+    tfr_runtime *runtime = NULL;
+    tfr_graph *graph = make(mlp);
+    tfr_trainer *plain, *other;
+    tfr_tensor *x, *y;
+    REQUIRE_OK(tfr_runtime_create(NULL, &runtime, &err), &err);
+    plain = train(runtime, graph, TFR_RECOMPUTE_NONE, "naive:0", 0);
+    other = train_within(runtime, graph, 1000);
+    batch(BATCH, &x, &y);
+    CHECK_INT(TFR_ENOMEM, tfr_trainer_step(other, x, y, &err));
+    CHECK(strstr(err.text, "the limit is 1000, make the batches smaller"));
+    CHECK(same_bits(plain, other));
+    tfr_tensor_release(x);
+    tfr_tensor_release(y);
+    tfr_trainer_destroy(plain);
+    tfr_trainer_destroy(other);
+    tfr_graph_release(graph);
+    tfr_runtime_release(runtime);
+}
+
 TEST(a_way_that_there_is_not_is_refused)
 {
     tfr_train_options options = TFR_TRAIN_OPTIONS_INIT;
@@ -261,6 +344,9 @@ static const test_case cases[] = {
     CASE(the_reference_gets_the_same_bits),
     CASE(native_gets_the_same_bits),
     CASE(plans_need_less_memory),
+    CASE(a_limit_of_memory_chooses_the_way),
+    CASE(a_larger_batch_chooses_anew),
+    CASE(a_limit_that_nothing_keeps_is_an_error_and_changes_nothing),
     CASE(a_way_that_there_is_not_is_refused),
 };
 TEST_MAIN(cases)

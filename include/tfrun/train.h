@@ -120,6 +120,13 @@ typedef struct tfr_train_options {
     const float *class_weights;
     uint32_t n_class_weights;
     int32_t recompute; /* tfr_train_recompute */
+    /*
+     * Bytes that a plan of the step may take for values that it computes; 0 = no limit. When a step
+     * has more samples than any before, and its plan takes more or the memory of a device ends, the
+     * trainer goes on to the next way to compute again, from `recompute` on. TFR_ENOMEM if none is
+     * enough, with nothing changed.
+     */
+    uint64_t memory_limit;
 } tfr_train_options;
 #define TFR_TRAIN_OPTIONS_INIT                                                                     \
     {                                                                                              \
@@ -179,12 +186,13 @@ TFR_API TFR_MUST_CHECK tfr_status tfr_trainer_graph(tfr_trainer *trainer, tfr_gr
                                                     tfr_err *err);
 
 /* The session of the step, which the trainer owns: where its nodes run, what it copies, what it
- * draws random numbers from. */
+ * draws random numbers from. With memory_limit a step may make another one. */
 TFR_API tfr_session *tfr_trainer_session(tfr_trainer *trainer);
 /* That it was made with; lives as long as the trainer. */
 TFR_API tfr_runtime *tfr_trainer_runtime(tfr_trainer *trainer);
-/* What tfr_train_options.shards came to. */
+/* What tfr_train_options.shards came to; and recompute, as of the last step. */
 TFR_API uint32_t tfr_trainer_shards(const tfr_trainer *trainer);
+TFR_API tfr_train_recompute tfr_trainer_recompute(const tfr_trainer *trainer);
 
 /* All state by name: weights, running statistics, the optimizer's, metrics. tfrun/checkpoint.h
  * keeps it in files. */

@@ -53,6 +53,11 @@ claim "with the same weights" sh -c '
     for d in again kept; do tail -c 200 "$d/step-00000007.safetensors" >"$d.end"; done
     cmp again.end kept.end'
 exits 2 "a way that there is not" train --recompute all
+exits 0 "as far as a limit of memory asks for" train --epochs 1 --limit-steps 1 --memory-limit 8
+exits 6 "or the training ends before its first step" "$TFRUN" train mnist-cnn --memory-limit 1 \
+    --data 'synthetic?train=64&test=16' --limit-steps 1
+has "with what a step takes" err \
+    'a step of 64 samples takes [0-9]* bytes for its values, .* the limit is 1048576'
 exits 0 "a scale may move" train --epochs 1 --loss-scale dynamic:64 --limit-steps 1
 exits 5 "a scale is a number" train --loss-scale 12x
 has "which is told" err '[-]-loss-scale takes none, dynamic, dynamic:S or a number above 0, not "12x"$'
