@@ -24,11 +24,11 @@ enum {
 typedef struct native_bf16_product {
     const char *a[2]; /* 16 rows each; the second may be NULL */
     int64_t a_row;    /* bytes from row to row */
-    const int32_t *offsets;
-    int64_t n_steps; /* bytes from a to each step */
-    const char *b;   /* the first tile of a step; the second follows it */
-    int64_t b_step;
-    int columns; /* tiles: 1 or 2 */
+    const char *b;    /* rows are 64 bytes from each other */
+    int64_t b_column; /* bytes from tile to tile */
+    int columns;      /* tiles: 1 or 2 */
+    int64_t n_steps;
+    const int32_t *a_offsets, *b_offsets; /* bytes from a, from b to each step */
     float *to[2];
     int64_t to_row, to_column; /* floats from row to row, from tile to tile */
     bool add;
@@ -66,9 +66,13 @@ struct native_bf16_isa {
     void (*pack_columns)(const float *from, int64_t n, int64_t step, char *to);
     /* to[lane][row], `row` bytes from lane to lane, of n rows of 16 floats; 32 divides n. */
     void (*pack_turned)(const float *from, int64_t n, int64_t row, char *to);
-    /* 16 floats go where their codes say, to one of n places; 0 to the others. */
-    void (*expand)(const float *from, const uint8_t *codes, int n, const int32_t *places,
-                   float *to);
+    /*
+     * Of n windows 16 maxima, and 16 more at half from there (0 = none), become rows of the left
+     * side: each goes where its code says, to one of `area` places, 0 to the others. Windows begin
+     * at bytes `places`.
+     */
+    void (*expand)(const float *from, const uint8_t *codes, int64_t half, int64_t n,
+                   const int32_t *places, int area, const int32_t *inside, char *to);
 };
 
 /* NULL = this processor, or what of it is allowed, has none. */

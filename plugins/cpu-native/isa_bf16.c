@@ -153,15 +153,24 @@ static void pack_turned(const float *from, int64_t n, int64_t row, char *to)
     }
 }
 
-static void expand(const float *from, const uint8_t *codes, int n, const int32_t *places, float *to)
+static void expand(const float *from, const uint8_t *codes, int64_t half, int64_t n,
+                   const int32_t *places, int area, const int32_t *inside, char *to)
 {
-    const __m128i code = _mm_loadu_si128((const __m128i *)(const void *)codes);
-    const __m512 x = _mm512_loadu_ps(from);
+    int64_t w;
     int i;
 
-    for (i = 0; i < n; i++)
-        _mm512_storeu_ps(to + places[i],
-                         _mm512_maskz_mov_ps(_mm_cmpeq_epi8_mask(code, _mm_set1_epi8((char)i)), x));
+    for (w = 0; w < n; w++, from += 16, codes += 16) {
+        const __m512 x = _mm512_loadu_ps(from);
+        const __m512 y = half ? _mm512_loadu_ps(from + half) : _mm512_setzero_ps();
+        const __m128i low = _mm_loadu_si128((const __m128i *)(const void *)codes);
+        const __m128i high = _mm_loadu_si128((const __m128i *)(const void *)(codes + half));
+        const __m256i code = _mm256_set_m128i(high, low);
+        const __m512i both = round_both(x, y);
+        for (i = 0; i < area; i++)
+            _mm512_storeu_si512(to + places[w] + inside[i],
+                                _mm512_maskz_mov_epi16(
+                                    _mm256_cmpeq_epi8_mask(code, _mm256_set1_epi8((char)i)), both));
+    }
 }
 
 /* ---- results ---- */
@@ -219,7 +228,6 @@ static inline __attribute__((always_inline)) void multiply(const native_bf16_pro
                                                            const bool low, const bool right)
 {
     const size_t row = (size_t)p->to_row * sizeof(float), a_row = (size_t)p->a_row;
-    const char *b = p->b;
     int64_t k;
 
     MEMORY_IS_READ;
@@ -237,13 +245,14 @@ static inline __attribute__((always_inline)) void multiply(const native_bf16_pro
         _tile_zero(2);
         _tile_zero(3);
     }
-    for (k = 0; k < p->n_steps; k++, b += p->b_step) {
-        _tile_loadd(4, p->a[0] + p->offsets[k], a_row);
+    for (k = 0; k < p->n_steps; k++) {
+        const char *b = p->b + p->b_offsets[k];
+        _tile_loadd(4, p->a[0] + p->a_offsets[k], a_row);
         _tile_loadd(6, b, NATIVE_BF16_ROW);
         if (low)
-            _tile_loadd(5, p->a[1] + p->offsets[k], a_row);
+            _tile_loadd(5, p->a[1] + p->a_offsets[k], a_row);
         if (right)
-            _tile_loadd(7, b + NATIVE_BF16_TILE, NATIVE_BF16_ROW);
+            _tile_loadd(7, b + p->b_column, NATIVE_BF16_ROW);
         _tile_dpbf16ps(0, 4, 6);
         if (right)
             _tile_dpbf16ps(1, 4, 7);

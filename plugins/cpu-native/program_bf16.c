@@ -7,6 +7,7 @@
 enum {
     FEW = 16,                 /* channels: less fill no tile */
     MOST_BYTES = 1024 * 1024, /* of an image in bfloat16: units stay in the second cache */
+    DENSE_AREA = 4,           /* of windows: with more zeros between maxima leave them out */
     GROUP = 2                 /* blocks of outputs */
 };
 
@@ -77,6 +78,14 @@ static bool takes_product(const native_planner *p, const native_item *item)
            depth * NATIVE_BF16_ROW <= MOST_BYTES;
 }
 
+/* Gradients behind a pool leave out all products with zeros in float32. */
+static bool is_better_sparse(const native_item *item)
+{
+    return item->kind == NATIVE_ITEM_CONV_GRAD_FILTER ||
+           (item->kind == NATIVE_ITEM_CONV_GRAD_INPUT &&
+            item->pool[0] * item->pool[1] > DENSE_AREA);
+}
+
 bool native_takes_bf16(const native_planner *p, const native_item *item)
 {
     const tfr_plugin_device *device = p->ir->device;
@@ -89,6 +98,8 @@ bool native_takes_bf16(const native_planner *p, const native_item *item)
         return takes_product(p, item);
     case NATIVE_ITEM_CONV:
     case NATIVE_ITEM_CONV_GRAD_INPUT:
+        if (item->codes >= 0 && is_better_sparse(item))
+            return false;
         return !item->plain_source && !item->pooled && !item->scale && !no_form(item->call);
     default:
         return false;
@@ -113,21 +124,6 @@ static void stage_rows(const native_bf16_image *m, const float *from, float *to)
     }
 }
 
-static void stage_codes(const native_bf16_image *m, const float *from, const uint8_t *codes,
-                        float *to)
-{
-    const int64_t lanes = NATIVE_BF16_LANES;
-    int64_t y, x;
-
-    for (y = 0; y < m->rows; y++) {
-        for (x = 0; x < m->columns; x++, from += lanes, codes += lanes)
-            m->isa->expand(from, codes, (int)(m->pool[0] * m->pool[1]), m->places,
-                           to + ((m->top + y * m->pool[0] * m->step) * m->width + m->left +
-                                 x * m->pool[1] * m->step) *
-                                    lanes);
-    }
-}
-
 const float *native_bf16_plane(const native_bf16_image *m, const native_bases *bases,
                                int64_t sample, int64_t block, float *staged)
 {
@@ -137,11 +133,7 @@ const float *native_bf16_plane(const native_bf16_image *m, const native_bases *b
     if (m->as_is)
         return from;
     memset(staged, 0, (size_t)native_bf16_staged_bytes(m));
-    if (m->coded)
-        stage_codes(m, from, (const uint8_t *)(const void *)native_at(bases, &m->codes) + at,
-                    staged);
-    else
-        stage_rows(m, from, staged);
+    stage_rows(m, from, staged);
     return staged;
 }
 
@@ -149,12 +141,8 @@ void native_bf16_set_image(native_planner *p, native_bf16_image *m, const native
                            int input, const int64_t *top_left, int64_t step)
 {
     const native_value *v = &p->ir->values[item->inputs[input]];
-    int32_t *places;
-    int64_t i;
 
-    m->isa = p->ir->device->bf16;
     m->from = native_ref_of(p, item->inputs[input]);
-    m->coded = item->codes >= 0 && input == 0 && item->kind != NATIVE_ITEM_CONV;
     m->blocks = (v->dims[1] + NATIVE_BF16_LANES - 1) / NATIVE_BF16_LANES;
     m->samples = native_first_dim(p, v);
     m->rows = v->dims[2];
@@ -162,14 +150,6 @@ void native_bf16_set_image(native_planner *p, native_bf16_image *m, const native
     m->top = top_left[0];
     m->left = top_left[1];
     m->step = step;
-    if (!m->coded)
-        return;
-    m->codes = native_ref_of(p, item->codes);
-    memcpy(m->pool, item->pool, sizeof m->pool);
-    m->places = places = native_keep(p, (size_t)(m->pool[0] * m->pool[1]) * sizeof *places);
-    for (i = 0; places && i < m->pool[0] * m->pool[1]; i++)
-        places[i] =
-            (int32_t)((i / m->pool[1] * m->width + i % m->pool[1]) * step * NATIVE_BF16_LANES);
 }
 
 /* ---- weights ---- */

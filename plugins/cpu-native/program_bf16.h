@@ -19,16 +19,12 @@
 
 /* Planes of 16 channels with zeros around and between their pixels. */
 typedef struct native_bf16_image {
-    const native_bf16_isa *isa;
-    native_ref from, codes;
+    native_ref from;
     bool as_is;              /* the value's own planes will do */
-    bool coded;              /* maxima and their codes, by windows: rows and columns count these */
     int64_t blocks, samples; /* of 16 channels; that there are */
     int64_t rows, columns;
     int64_t height, width, top, left, step;
     int64_t pixels; /* of a plane: height times width, and what lies behind */
-    int64_t pool[2];
-    const int32_t *places; /* in a window, floats */
 } native_bf16_image;
 
 /* The plane of a block, in `staged` unless it is as it is. */

@@ -23,7 +23,8 @@ typedef struct convolution {
     const native_bf16_isa *isa;
     const native_isa *acts;
     native_bf16_image image;
-    bool product, has_bias, has_residual, coded;
+    bool product, has_bias, has_residual;
+    bool coded, expands; /* results have codes, the source has */
     native_ref weights, bias, residual, to, codes;
     native_act act;
     int64_t samples, near, rows; /* rows: of a product */
@@ -34,7 +35,9 @@ typedef struct convolution {
     int64_t tiles, together; /* of rows, in an image; images that make two */
     int64_t out_rows, out_columns, out_width;
     int64_t windows, area;
-    const int32_t *offsets, *places; /* places: coded, of each output of each window */
+    const int32_t *offsets, *weight_offsets;
+    const int32_t *places; /* coded: of each output of each window; expands: of windows, */
+    const int32_t *inside; /* and in them, bytes */
     uint64_t packed_bytes, staged_bytes, sums_bytes;
 } convolution;
 
@@ -53,6 +56,22 @@ static int64_t greatest(int64_t a, int64_t b)
 static int64_t rows_of(const convolution *c, int64_t sample)
 {
     return least(c->rows - sample * PRODUCT_ROWS, PRODUCT_ROWS);
+}
+
+/* What lies behind a pool; all pixels that are in no window are 0. */
+static void pack_codes(const convolution *c, const native_bases *bases, int64_t sample, char *to)
+{
+    const int64_t plane = c->windows * NATIVE_BF16_LANES, at = sample * c->image.blocks * plane;
+    const float *from = native_at(bases, &c->image.from) + at;
+    const uint8_t *codes = (const uint8_t *)(const void *)native_at(bases, &c->codes) + at;
+    int64_t i;
+
+    for (i = 0; i < c->pairs; i++, to += c->plane) {
+        const bool both = 2 * i + 1 < c->image.blocks;
+        memset(to, 0, (size_t)(c->image.pixels * NATIVE_BF16_ROW));
+        c->isa->expand(from + 2 * i * plane, codes + 2 * i * plane, both ? plane : 0, c->windows,
+                       c->places, (int)c->area, c->inside, to);
+    }
 }
 
 static void pack(const convolution *c, const native_bases *bases, int64_t sample, char *to,
@@ -87,10 +106,11 @@ static void multiply(const convolution *c, const char *image, int64_t n, const c
 {
     const int64_t tile = ROWS * NATIVE_BF16_LANES, all = c->tiles * n;
     native_bf16_product p = {.a_row = c->a_row,
-                             .offsets = c->offsets,
+                             .a_offsets = c->offsets,
+                             .b_offsets = c->weight_offsets,
                              .n_steps = c->steps,
                              .b = weights,
-                             .b_step = GROUP * NATIVE_BF16_TILE,
+                             .b_column = NATIVE_BF16_TILE,
                              .columns = columns,
                              .to_row = NATIVE_BF16_LANES,
                              .to_column = c->tiles * c->together * tile};
@@ -220,9 +240,13 @@ static void run_convolution(const void *params, const native_bases *bases, int64
     c->isa->begin();
     for (first = begin; first < end; first += n) {
         n = least(end - first, c->near);
-        for (i = 0; i < n; i++)
-            pack(c, bases, first + i, packed + i * c->image_bytes,
-                 (float *)(void *)(packed + c->packed_bytes));
+        for (i = 0; i < n; i++) {
+            char *to = packed + i * c->image_bytes;
+            if (c->expands)
+                pack_codes(c, bases, first + i, to);
+            else
+                pack(c, bases, first + i, to, (float *)(void *)(packed + c->packed_bytes));
+        }
         for (i = 0; i < c->groups; i++)
             run_group(c, bases, i, first, n, packed);
         activate(c, bases, first, n);
@@ -232,15 +256,19 @@ static void run_convolution(const void *params, const native_bases *bases, int64
 
 /* ---- planning ---- */
 
-/* Where the steps lie from the first tap of the first channels on. */
+/* Where the steps lie from the first tap of the first channels on, and their weights. */
 static void make_offsets(native_planner *p, convolution *c, const native_item *item)
 {
     const bool turned = item->kind == NATIVE_ITEM_CONV_GRAD_INPUT;
     const int64_t taps = c->product ? 1 : item->kernel[0] * item->kernel[1];
     int32_t *to = native_keep(p, (size_t)c->steps * sizeof *to);
+    int32_t *weights = native_keep(p, (size_t)c->steps * sizeof *weights);
     int64_t pair, i, tap;
 
     c->offsets = to;
+    c->weight_offsets = weights;
+    for (i = 0; weights && i < c->steps; i++)
+        weights[i] = (int32_t)(i * GROUP * NATIVE_BF16_TILE);
     for (pair = 0; to && pair < c->pairs; pair++) {
         for (i = 0; i < taps; i++) {
             tap = turned ? taps - 1 - i : i;
@@ -268,6 +296,27 @@ static void make_places(native_planner *p, convolution *c, const native_item *it
     }
 }
 
+/* Of a source with codes. */
+static void make_windows(native_planner *p, convolution *c, const native_item *item)
+{
+    const int64_t width = c->image.width, columns = c->image.columns;
+    const int64_t apart = c->image.step * NATIVE_BF16_ROW;
+    const int64_t first = (c->image.top * width + c->image.left) * NATIVE_BF16_ROW;
+    int32_t *places, *inside;
+    int64_t i;
+
+    c->windows = c->image.rows * columns;
+    c->area = item->pool[0] * item->pool[1];
+    c->places = places = native_keep(p, (size_t)c->windows * sizeof *places);
+    c->inside = inside = native_keep(p, (size_t)c->area * sizeof *inside);
+    for (i = 0; places && i < c->windows; i++)
+        places[i] =
+            (int32_t)(first +
+                      (i / columns * item->pool[0] * width + i % columns * item->pool[1]) * apart);
+    for (i = 0; inside && i < c->area; i++)
+        inside[i] = (int32_t)((i / item->pool[1] * width + i % item->pool[1]) * apart);
+}
+
 static void set_common(native_planner *p, convolution *c, const native_item *item)
 {
     c->isa = p->ir->device->bf16;
@@ -293,7 +342,8 @@ static void add_step(native_planner *p, convolution *c, const native_item *item,
     c->near = greatest(1, least(c->samples, NEAR_BYTES / c->image_bytes));
     c->together = c->tiles == 1 ? 2 : 1;
     c->packed_bytes = (uint64_t)(c->near * c->image_bytes);
-    c->staged_bytes = c->product || c->image.as_is ? 0 : 2 * native_bf16_staged_bytes(&c->image);
+    c->staged_bytes =
+        c->product || c->expands || c->image.as_is ? 0 : 2 * native_bf16_staged_bytes(&c->image);
     c->sums_bytes = (uint64_t)(GROUP * c->together * c->tiles) * tile;
     make_offsets(p, c, item);
     c->weights = native_bf16_pack_weights(p, w, item->inputs[1]);
@@ -344,7 +394,7 @@ static void set_size(convolution *c, const native_item *item)
     m->height = greatest(m->top + (rows - 1) * apart + 1, (c->out_rows - 1) * step + reach[0] + 1);
     m->width =
         greatest(m->left + (columns - 1) * apart + 1, (c->out_columns - 1) * step + reach[1] + 1);
-    m->as_is = !m->coded && apart == 1 && m->height == m->rows && m->width == m->columns;
+    m->as_is = apart == 1 && m->height == m->rows && m->width == m->columns;
     m->pixels = m->height * m->width;
     c->out_width = m->width;
     c->tiles = ((c->out_rows - 1) * c->out_width + c->out_columns + ROWS - 1) / ROWS;
@@ -370,6 +420,7 @@ void native_plan_bf16_conv(native_planner *p, const native_item *item)
     set_common(p, c, item);
     c->samples = native_first_dim(p, y);
     c->coded = item->codes >= 0 && !turned;
+    c->expands = item->codes >= 0 && turned;
     c->codes = native_ref_of(p, item->codes);
     c->out_rows = y->dims[2] * (c->coded ? item->pool[0] : 1);
     c->out_columns = y->dims[3] * (c->coded ? item->pool[1] : 1);
@@ -380,9 +431,10 @@ void native_plan_bf16_conv(native_planner *p, const native_item *item)
     c->image.columns = x->dims[3];
     c->image.top = corner[0];
     c->image.left = corner[1];
-    c->image.coded = item->codes >= 0 && turned;
     set_size(c, item);
     native_bf16_set_image(p, &c->image, item, 0, corner, turned ? item->stride[0] : 1);
+    if (c->expands)
+        make_windows(p, c, item);
     if (c->coded) {
         c->windows = y->dims[2] * y->dims[3];
         c->area = item->pool[0] * item->pool[1];
