@@ -201,6 +201,11 @@ TEST(gradients_of_inputs_stay_within_the_bound)
     check_ops("ConvGradInput");
 }
 
+TEST(gradients_of_weights_stay_within_the_bound)
+{
+    check_ops("ConvGradFilter");
+}
+
 /* ---- trainings ---- */
 
 static tfr_graph *finish(tfr_net *net)
@@ -314,6 +319,7 @@ TEST(steps_have_the_same_bits_whatever_the_units)
 static const test_case cases[] = {
     CASE(convolutions_of_computed_weights_stay_within_the_bound),
     CASE(gradients_of_inputs_stay_within_the_bound),
+    CASE(gradients_of_weights_stay_within_the_bound),
     CASE(gradients_of_the_cnn_are_those_of_the_reference_but_for_rounding),
     CASE(gradients_of_another_cnn_are_those_of_the_reference_but_for_rounding),
     CASE(steps_have_the_same_bits_whatever_the_units),

@@ -68,6 +68,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/program_bf16.c \
 	plugins/cpu-native/program_bf16.h \
 	plugins/cpu-native/program_bf16_conv.c \
+	plugins/cpu-native/program_bf16_grad.c \
 	plugins/cpu-native/program_chain.c \
 	plugins/cpu-native/program_conv.c \
 	plugins/cpu-native/program_conv_weights.c \

@@ -53,7 +53,9 @@ static const char *no_form(const tfr_call *call)
         return no_conv(call, a, b, y);
     if (strcmp(call->name, "ConvGradInput") == 0)
         return no_conv(call, y, b, a);
-    return "gradients of weights are strict";
+    if (strcmp(call->name, "ConvGradFilter") == 0)
+        return no_conv(call, b, y, a);
+    return "it has no products";
 }
 
 const char *native_bf16_no_mode(const tfr_plugin_device *device, const tfr_call *call)
@@ -98,6 +100,7 @@ bool native_takes_bf16(const native_planner *p, const native_item *item)
         return takes_product(p, item);
     case NATIVE_ITEM_CONV:
     case NATIVE_ITEM_CONV_GRAD_INPUT:
+    case NATIVE_ITEM_CONV_GRAD_FILTER:
         if (item->codes >= 0 && is_better_sparse(item))
             return false;
         return !item->plain_source && !item->pooled && !item->scale && !no_form(item->call);

@@ -5,6 +5,7 @@
  *
  *   program_bf16.c       which items, weights, and images as their steps read them
  *   program_bf16_conv.c  convolutions, their gradients by the input, products with a matrix
+ *   program_bf16_grad.c  the gradients of a convolution's weights
  *
  * A convolution counts its outputs as if its rows were as wide as the padded image that it reads:
  * then the sources of neighbours are neighbours for each tap, and a tile is loaded from where it
@@ -59,5 +60,7 @@ bool native_takes_bf16(const native_planner *p, const native_item *item);
 
 void native_plan_bf16_conv(native_planner *p, const native_item *item);
 void native_plan_bf16_product(native_planner *p, const native_item *item);
+/* The step that adds to sums as program_reduce.c has them, turned. */
+void native_plan_bf16_filter(native_planner *p, const native_item *item, native_ref sums);
 
 #endif

@@ -283,7 +283,7 @@ static void plan_conv(native_planner *p, const native_item *item)
 
 static void plan_conv_grad_filter(native_planner *p, const native_item *item)
 {
-    if (p->ir->device->winograd && native_is_winograd_grad(p, item))
+    if (!native_takes_bf16(p, item) && p->ir->device->winograd && native_is_winograd_grad(p, item))
         native_plan_winograd_grad(p, item);
     else
         native_plan_conv_grad_filter(p, item);

@@ -4,7 +4,7 @@
  * and sums over dims. Sums lie in memory of a shard, in vectors of output channels; where all units
  * are through, the shards are added up in their order, into the plain layout.
  */
-#include "program.h"
+#include "program_bf16.h"
 
 #include <string.h>
 
@@ -40,7 +40,7 @@ static int64_t rows_at(const native_isa *isa, int columns, int64_t n, int64_t at
 typedef struct filter {
     const native_isa *isa;
     native_ref x, y, sums, to;
-    bool plain;
+    bool plain, turned; /* turned: sums of a tap are [out lane][in lane] */
     int shards;
     int64_t samples, chunk; /* of all, that are near */
     int64_t x_sample, x_block, y_sample, y_block;
@@ -175,9 +175,11 @@ static void finish_filter(const void *params, const native_bases *bases, int64_t
             for (l = 0; l < outs; l++) {
                 float *to = native_at(bases, &f->to) + (block * lanes + l) * all +
                             part * rows * f->taps + first;
+                const float *from = sums + l * (f->turned ? lanes : 1);
+                const int64_t step = f->turned ? 1 : lanes;
                 for (in = 0; in < ins; in++) {
                     for (tap = 0; tap < n; tap++)
-                        to[in * f->taps + tap] = sums[(tap * rows + in) * lanes + l];
+                        to[in * f->taps + tap] = from[tap * rows * lanes + in * step];
                 }
             }
         }
@@ -260,8 +262,12 @@ void native_plan_conv_grad_filter(native_planner *p, const native_item *item)
     f->sums = native_sums(p, (uint64_t)(f->out_blocks * block_floats(f)) * sizeof(float));
     flops =
         2.0 * (double)(f->samples * f->outs * f->out[0] * f->out[1]) * (double)(f->ins * f->taps);
-    native_add_run(p, run_filter, f, f->n_groups * (f->plain ? 1 : f->in_blocks), flops / 60.0)
-        ->flops = flops;
+    f->turned = native_takes_bf16(p, item);
+    if (f->turned)
+        native_plan_bf16_filter(p, item, f->sums);
+    else
+        native_add_run(p, run_filter, f, f->n_groups * (f->plain ? 1 : f->in_blocks), flops / 60.0)
+            ->flops = flops;
     native_finish(p, finish_filter, f, f->out_blocks * (f->plain ? f->ins : f->in_blocks),
                   (double)(f->outs * f->ins * f->taps * f->shards));
 }
