@@ -53,6 +53,22 @@ static void add_window(const shape *s, tfr_attr *attrs, int64_t values[][4])
     }
 }
 
+static tfr_value node_of(tfr_graph *graph, const char *op, tfr_value a, tfr_value b)
+{
+    const tfr_value inputs[] = {a, b};
+    tfr_value y;
+    const tfr_node_desc node = {.size = sizeof node,
+                                .op = op,
+                                .name = op,
+                                .inputs = inputs,
+                                .n_inputs = b == TFR_VALUE_NONE ? 1 : 2,
+                                .n_outputs = 1};
+    REQUIRE_OK(tfr_graph_add_node(graph, &node, &y, &err), &err);
+    return y;
+}
+
+static bool has_residual; /* its first input is added, and a Relu follows */
+
 /* A node of two inputs of the graph; of the gradients a constant tells the dims of the result. */
 static tfr_graph *new_graph(const char *op, const shape *s, int64_t dims[3][4])
 {
@@ -85,6 +101,8 @@ static tfr_graph *new_graph(const char *op, const shape *s, int64_t dims[3][4])
     }
     add_window(s, attrs, values);
     REQUIRE_OK(tfr_graph_add_node(graph, &node, &y, &err), &err);
+    if (has_residual)
+        y = node_of(graph, "Relu", node_of(graph, "Add", y, inputs[0]), TFR_VALUE_NONE);
     REQUIRE_OK(tfr_graph_add_output(graph, y, NULL, &err), &err);
     return graph;
 }
@@ -168,8 +186,8 @@ static void check_op(tfr_runtime *runtime, const char *op, const shape *s)
     expected = run(runtime, graph, dims, NULL, true, false, NULL);
     sizes = run(runtime, graph, dims, NULL, true, true, NULL);
     for (int off = 0; off < 2; off++) {
-        snprintf(what, sizeof what, "%s of shape %d, %s", op, (int)(s - shapes),
-                 off ? "alone" : "in a program");
+        snprintf(what, sizeof what, "%s %d to %d of %d x %d, %s", op, (int)s->ins, (int)s->outs,
+                 (int)s->height, (int)s->width, off ? "alone" : "in a program");
         found = run(runtime, graph, dims, "bf16", off, false, &in_mode);
         check_bound(expected, sizes, found, what, in_mode);
         if (getenv("TFR_TEST_HIDDEN"))
@@ -194,6 +212,18 @@ static void check_ops(const char *op)
 TEST(convolutions_of_computed_weights_stay_within_the_bound)
 {
     check_ops("Conv");
+}
+
+TEST(sums_with_a_residual_stay_within_the_bound)
+{
+    static const shape same = {3, 32, 32, 9, 7, {3, 3}, 1, 1, {1, 1, 1, 1}};
+    tfr_runtime *runtime = new_runtime();
+    if (!runtime)
+        SKIP("there is no native backend");
+    has_residual = true;
+    check_op(runtime, "Conv", &same);
+    has_residual = false;
+    tfr_runtime_release(runtime);
 }
 
 TEST(gradients_of_inputs_stay_within_the_bound)
@@ -318,6 +348,7 @@ TEST(steps_have_the_same_bits_whatever_the_units)
 
 static const test_case cases[] = {
     CASE(convolutions_of_computed_weights_stay_within_the_bound),
+    CASE(sums_with_a_residual_stay_within_the_bound),
     CASE(gradients_of_inputs_stay_within_the_bound),
     CASE(gradients_of_weights_stay_within_the_bound),
     CASE(gradients_of_the_cnn_are_those_of_the_reference_but_for_rounding),
