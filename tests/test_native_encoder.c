@@ -182,10 +182,33 @@ static tfr_graph *odd(void)
     return encoder(&(sizes){7, 3, 5, 37});
 }
 
+/* A head whose keys and values fit no near cache. */
+static tfr_graph *large(void)
+{
+    return encoder(&(sizes){112, 1, 304, 16});
+}
+
 TEST(an_encoder_gets_the_weights_of_the_reference)
 {
     check_like_reference(even, "adam", 4);
     check_like_reference(odd, "sgd", 6);
+}
+
+TEST(an_encoder_of_large_heads_gets_the_weights_of_the_reference)
+{
+    check_like_reference(large, "sgd", 2);
+}
+
+/* Where there is no bfloat16, it is strict. */
+TEST(an_encoder_in_bf16_differs_by_rounding_alone)
+{
+    math_mode = "bf16";
+    most_difference = 2e-2;
+    check_like_reference(even, "adam", 4);
+    check_like_reference(odd, "sgd", 6);
+    check_bits(even);
+    most_difference = 2e-3;
+    math_mode = NULL;
 }
 
 TEST(an_encoder_has_the_same_bits_whatever_the_units)
@@ -224,6 +247,8 @@ TEST(the_whole_step_is_one_program)
 
 static const test_case cases[] = {
     CASE(an_encoder_gets_the_weights_of_the_reference),
+    CASE(an_encoder_of_large_heads_gets_the_weights_of_the_reference),
+    CASE(an_encoder_in_bf16_differs_by_rounding_alone),
     CASE(an_encoder_has_the_same_bits_whatever_the_units),
     CASE(the_whole_step_is_one_program),
 };

@@ -198,7 +198,7 @@ bool native_is_big_product(const native_planner *p, const native_item *item)
     native_epilogue e;
 
     read_epilogue(item, &e);
-    return (e.alpha == 1.0f || item->residual < 0) &&
+    return item->strided < 0 && (e.alpha == 1.0f || item->residual < 0) &&
            (s.math_mode != TFR_MATH_STRICT ||
             (s.m > FEW_ROWS && s.k * s.n * (int64_t)sizeof(float) > SMALL_RIGHT));
 }
