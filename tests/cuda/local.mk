@@ -55,16 +55,15 @@ fake_driver_headers = \
 	$(NULL)
 EXTRA_DIST += $(fake_driver_sources) tests/cuda/driver.h tests/cuda/fake_driver.h
 
-# $(call fake_library,FILES,LIBRARIES) links what make is to make.
-fake_library = files=; for c in $(1); do \
-	    test -f "$$c" || c='$(srcdir)'/$$c; files="$$files $$c"; \
-	done; \
+# Links what make is to make, of $$sources with $$libraries.
+link_stand_in = files=; for c in $$sources; do files="$$files $(srcdir)/$$c"; done; \
 	$(CC) $(AM_CPPFLAGS) $(TFR_CUDA_TEST_INCLUDES) $(CPPFLAGS) $(TFR_CFLAGS) $(CFLAGS) \
 	    $(TFR_SANITIZE) -fvisibility=hidden -fPIC -shared $(LDFLAGS) -Wl,-soname,$(@F) \
-	    -Wl,-z,nodelete -o $@ $$files $(2)
+	    -Wl,-z,nodelete -o $@ $$files $$libraries
 tests/cuda/libcuda.so.1: $(fake_driver_sources) $(fake_driver_headers)
 	$(AM_V_at)$(MKDIR_P) tests/cuda
-	$(AM_V_CCLD)$(call fake_library,$(fake_driver_sources),-lpthread -ldl)
+	$(AM_V_CCLD)sources='$(fake_driver_sources)' libraries='-lpthread -ldl'; \
+	$(link_stand_in)
 
 # ---- the stand-ins of libraries, which run in streams of that driver ----
 fake_library_headers = \
@@ -81,11 +80,11 @@ EXTRA_DIST += tests/cuda/fake_cublaslt.c $(fake_cudnn_sources) tests/cuda/fake_c
 	tests/cuda/fake_number.h
 tests/cuda/libcublasLt.so.13: tests/cuda/fake_cublaslt.c $(fake_library_headers)
 	$(AM_V_at)$(MKDIR_P) tests/cuda
-	$(AM_V_CCLD)$(call fake_library,tests/cuda/fake_cublaslt.c,-ldl -lm)
+	$(AM_V_CCLD)sources=tests/cuda/fake_cublaslt.c libraries='-ldl -lm'; $(link_stand_in)
 
 tests/cuda/libcudnn.so.9: $(fake_cudnn_sources) $(fake_library_headers)
 	$(AM_V_at)$(MKDIR_P) tests/cuda
-	$(AM_V_CCLD)$(call fake_library,$(fake_cudnn_sources),-ldl -lm)
+	$(AM_V_CCLD)sources='$(fake_cudnn_sources)' libraries='-ldl -lm'; $(link_stand_in)
 
 fake_cuda = tests/cuda/libcuda.so.1 tests/cuda/libcublasLt.so.13 tests/cuda/libcudnn.so.9
 check_DATA += $(fake_cuda)
