@@ -118,7 +118,7 @@ extern const tfr_native_facet cuda_native_facet;
 extern const tfr_kernel_facet cuda_kernel_facet;
 extern const tfr_capture_facet cuda_capture_facet;
 
-/* ---- launch.c: each open device holds the module of all kernels ---- */
+/* ---- module.c: each open device holds the kernels that are loaded ---- */
 
 void cuda_module_hold(void);
 void cuda_module_release(bool is_dead);

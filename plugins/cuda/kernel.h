@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kernel.h: between kernel.c, which answers and prepares, and launch.c, which launches. */
+/* kernel.h: between kernel.c, which answers and prepares, module.c, which finds kernels, and
+ * launch.c, which launches them. */
 #ifndef CUDA_KERNEL_H
 #define CUDA_KERNEL_H
 
@@ -11,7 +12,7 @@ struct tfr_kernel {
     cuda_step steps[];
 };
 
-/* Finds a function of the module, loaded, with as much shared memory as it asks for. */
+/* Finds a function by name, loaded, with as much shared memory as it asks for. */
 int32_t cuda_find_function(tfr_plugin_device *device, const cuda_step *step, tfr_cu_function **out,
                            tfr_err *err);
 int32_t cuda_launch(tfr_plugin_device *device, tfr_queue *queue, tfr_kernel *kernel,

@@ -1,78 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * launch.c: the module of all kernels, which is part of the plugin's file, and launches of what
- * prepare has found in it. Arguments are copied by the driver, so that a launch allocates nothing.
+ * launch.c: launches of what prepare has found. Arguments are copied by the driver, so that a
+ * launch allocates nothing.
  */
 #include "kernel.h"
 
-#include "blob.h"
-
-#include <pthread.h>
 #include <string.h>
-
-#define SHARED_UNASKED (48u << 10) /* bytes that a block may have without asking */
-
-/* ---- the module ------------------------------------------------------------------------------ */
-
-static pthread_mutex_t module_lock = PTHREAD_MUTEX_INITIALIZER;
-static tfr_cu_library *module; /* of no context: the driver loads it where it is used */
-static uint32_t n_holders;     /* open devices */
-
-void cuda_module_hold(void)
-{
-    pthread_mutex_lock(&module_lock);
-    n_holders++;
-    pthread_mutex_unlock(&module_lock);
-}
-
-void cuda_module_release(bool is_dead)
-{
-    pthread_mutex_lock(&module_lock);
-    if (--n_holders == 0 && module) {
-        /* What is loaded in a dead context is leaked with it. */
-        if (!is_dead)
-            (void)cuda_driver.cuLibraryUnload(module);
-        module = NULL;
-    }
-    pthread_mutex_unlock(&module_lock);
-}
-
-static int32_t open_module(tfr_plugin_device *device, tfr_err *err)
-{
-    tfr_cu_result result = TFR_CU_SUCCESS;
-
-    pthread_mutex_lock(&module_lock);
-    if (!module)
-        result =
-            cuda_driver.cuLibraryLoadData(&module, tfr_cuda_blob, NULL, NULL, 0, NULL, NULL, 0);
-    pthread_mutex_unlock(&module_lock);
-    return cuda_check(device, result, err, "the kernels of the CUDA backend (built by CUDA %s)",
-                      CUDA_BUILT);
-}
-
-int32_t cuda_find_function(tfr_plugin_device *device, const cuda_step *step, tfr_cu_function **out,
-                           tfr_err *err)
-{
-    tfr_cu_kernel *kernel = NULL;
-    tfr_cu_result result;
-    int32_t status = open_module(device, err);
-
-    if (status != TFR_OK)
-        return status;
-    result = cuda_driver.cuLibraryGetKernel(&kernel, module, step->kernel);
-    /* The function of this context: a kernel may stand for it, but attributes are of one device. */
-    if (result == TFR_CU_SUCCESS)
-        result = cuda_driver.cuKernelGetFunction(out, kernel);
-    if (result == TFR_CU_SUCCESS && step->shared > SHARED_UNASKED)
-        result = cuda_driver.cuFuncSetAttribute(*out, TFR_CU_FUNC_MAX_DYNAMIC_SHARED_BYTES,
-                                                (int)step->shared);
-    /* Else the first launch would load it, which may allocate, and that breaks a capture. */
-    if (result == TFR_CU_SUCCESS && cuda_driver.cuFuncLoad)
-        result = cuda_driver.cuFuncLoad(*out);
-    return cuda_check(device, result, err, "the kernel %s", step->kernel);
-}
-
-/* ---- launches -------------------------------------------------------------------------------- */
 
 static uint64_t address_of(const tfr_launch *launch, const cuda_param *param)
 {

@@ -21,6 +21,7 @@ tfr_cuda_host = \
 	plugins/cuda/library.c \
 	plugins/cuda/library.h \
 	plugins/cuda/memory.c \
+	plugins/cuda/module.c \
 	plugins/cuda/nccl.def \
 	plugins/cuda/open.c \
 	plugins/cuda/plan.c \

@@ -185,7 +185,7 @@ static inline int32_t copy(rig *r, tfr_queue *queue, uint32_t to, void *dst, uin
 }
 
 /* z = x + y, n floats each. */
-static inline tfr_kernel *new_add(const rig *r, const int64_t *n)
+static inline int32_t prepare_add(const rig *r, const int64_t *n, tfr_kernel **out)
 {
     const tfr_operand o = {.size = sizeof o, .dtype = TFR_DTYPE_F32, .rank = 1, .dims = n};
     const tfr_operand operands[3] = {o, o, o};
@@ -201,10 +201,15 @@ static inline tfr_kernel *new_add(const rig *r, const int64_t *n)
                            .output_stride = sizeof o};
     tfr_answer answer = {.size = sizeof answer};
     tfr_kernel_info info = {.size = sizeof info};
-    tfr_kernel *kernel = NULL;
     REQUIRE_OK(kernels->supports(r->device, &call, &answer, &err), &err);
     REQUIRE_INT(TFR_VERDICT_YES, answer.verdict);
-    REQUIRE_OK(kernels->prepare(r->device, &call, NULL, &kernel, &info, &err), &err);
+    return kernels->prepare(r->device, &call, NULL, out, &info, &err);
+}
+
+static inline tfr_kernel *new_add(const rig *r, const int64_t *n)
+{
+    tfr_kernel *kernel = NULL;
+    REQUIRE_OK(prepare_add(r, n, &kernel), &err);
     return kernel;
 }
 

@@ -140,7 +140,7 @@ tests_cuda_cudahost_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PLUGIN_INCLUDES) \
 tests_cuda_cudahost_la_LDFLAGS = $(AM_LDFLAGS) $(TFR_MODULE_FLAGS) -rpath /nowhere
 tests_cuda_cudahost_la_SOURCES = \
 	$(tfr_cuda_host) \
-	plugins/cuda/blob.c \
+	tests/cuda/host_blob.c \
 	tests/cuda/host_families.def \
 	tests/cuda/host_family.c \
 	$(NULL)

@@ -294,6 +294,57 @@ TEST(a_stream_of_the_users_becomes_a_queue_and_stays_his)
     check_leaks("leaked: nothing");
 }
 
+/* ---- files of kernels (host_blob.c) ---------------------------------------------------------- */
+
+TEST(the_driver_is_given_the_file_alone_that_has_the_kernel_in_its_name)
+{
+    const int64_t n = 4;
+    BEGIN("log");
+    rig r = rig_of(open_with(0, NULL, NULL));
+    CHECK_UINT(0, calls_of("cuLibraryLoadData"));
+    tfr_kernel *k = new_add(&r, &n), *again = new_add(&r, &n);
+    CHECK_UINT(1, calls_of("cuLibraryLoadData"));
+    kernels->drop(r.device, k);
+    kernels->drop(r.device, again);
+    end_rig(&r);
+    check_leaks("leaked: nothing");
+}
+
+TEST(a_kernel_that_is_not_in_that_file_is_looked_for_in_the_others)
+{
+    const int64_t n = 4;
+    BEGIN("fail=cuLibraryGetKernel:1:500 log");
+    rig r = rig_of(open_with(0, NULL, NULL));
+    tfr_kernel *k = new_add(&r, &n);
+    CHECK_UINT(2, calls_of("cuLibraryLoadData"));
+    kernels->drop(r.device, k);
+    end_rig(&r);
+    check_leaks("leaked: nothing");
+}
+
+TEST(a_kernel_that_no_file_has_is_told)
+{
+    const int64_t n = 4;
+    BEGIN("fail=cuLibraryGetKernel:0:500 log");
+    rig r = rig_of(open_with(0, NULL, NULL));
+    CHECK_STATUS(TFR_ENOTFOUND, prepare_add(&r, &n, &(tfr_kernel *){NULL}), &err);
+    CHECK_CONTAINS("the kernel fake_add", err.text);
+    CHECK_UINT(3, calls_of("cuLibraryLoadData"));
+    end_rig(&r);
+    check_leaks("leaked: nothing");
+}
+
+TEST(a_file_without_code_for_the_GPU_is_told_with_its_name)
+{
+    const int64_t n = 4;
+    BEGIN("fail=cuLibraryLoadData:1:209");
+    rig r = rig_of(open_with(0, NULL, NULL));
+    CHECK_STATUS(TFR_EUNSUPPORTED, prepare_add(&r, &n, &(tfr_kernel *){NULL}), &err);
+    CHECK_CONTAINS("the kernels of fake.cu", err.text);
+    CHECK_CONTAINS("CUDA_ERROR_NO_BINARY_FOR_GPU", err.text);
+    end_rig(&r);
+}
+
 static const test_case cases[] = {
     CASE(what_is_opened_is_closed),
     CASE(what_the_core_leaves_behind_is_given_back_when_the_device_is_closed),
@@ -312,5 +363,9 @@ static const test_case cases[] = {
     CASE(a_captured_launch_computes_when_it_is_replayed),
     CASE(a_capture_that_fails_leaves_the_queue_as_it_was),
     CASE(a_stream_of_the_users_becomes_a_queue_and_stays_his),
+    CASE(the_driver_is_given_the_file_alone_that_has_the_kernel_in_its_name),
+    CASE(a_kernel_that_is_not_in_that_file_is_looked_for_in_the_others),
+    CASE(a_kernel_that_no_file_has_is_told),
+    CASE(a_file_without_code_for_the_GPU_is_told_with_its_name),
 };
 TEST_MAIN(cases)
