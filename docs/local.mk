@@ -38,8 +38,9 @@ EXTRA_DIST += \
 	docs/decisions/0034-batch-statistics-in-a-step.md \
 	docs/decisions/0035-strided-reads.md \
 	docs/decisions/0036-cuda-host-half.md \
-	docs/decisions/0038-cuda-stand-ins.md \
 	docs/decisions/0037-cuda-kernels-on-the-cpu.md \
+	docs/decisions/0038-cuda-stand-ins.md \
+	docs/decisions/0039-cuda-fat-binaries.md \
 	docs/decisions/0043-bf16-in-training.md \
 	docs/differences.md \
 	docs/notations.md \

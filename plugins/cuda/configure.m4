@@ -13,13 +13,15 @@ AC_ARG_WITH([cuda-arch],
 AC_ARG_VAR([NVCC], [CUDA's compiler])
 CUDA_ARCH_FLAGS=
 CUDA_VERSION=none
+CUDA_WERROR=
+TFR_CUDA_FOLDER=
 tfr_cuda_kernels=no
 tfr_cuda_why="switched off by --without-cuda"
 AS_IF([test "x$with_cuda" != xno], [
     AS_CASE([$with_cuda],
         [yes|auto], [tfr_cuda_path=$PATH:/usr/local/cuda/bin],
         [tfr_cuda_path=$with_cuda/bin])
-    AC_PATH_PROG([NVCC], [nvcc], [], [$tfr_cuda_path])
+    AS_IF([test "x$NVCC" = x], [AC_PATH_PROG([NVCC], [nvcc], [], [$tfr_cuda_path])])
     for tfr_arch in `AS_ECHO(["$with_cuda_arch"]) | tr ',' ' '`; do
         tfr_number=`AS_ECHO(["$tfr_arch"]) | sed 's/^ptx//'`
         AS_CASE([$tfr_arch], [ptx*], [tfr_code=compute_$tfr_number], [tfr_code=sm_$tfr_number])
@@ -41,16 +43,23 @@ AS_IF([test "x$with_cuda" != xno], [
         done
         rm -f conftest.cu conftest.fatbin
         AC_MSG_RESULT([$tfr_cuda_kernels])
-        AS_IF([test "x$tfr_cuda_kernels" = xyes],
-            [tfr_cuda_why="its kernels are not in this release"],
+        AS_IF([test "x$tfr_cuda_kernels" = xno],
             [tfr_cuda_why="$NVCC cannot compile for $with_cuda_arch, see config.log"])
     ])
     AS_IF([test "x$tfr_cuda_kernels" = xno && test "x$with_cuda" != xauto],
         [AC_MSG_ERROR([--with-cuda=$with_cuda: $tfr_cuda_why])])
     tfr_cuda_why="built for tests alone: $tfr_cuda_why"
 ])
+AS_IF([test "x$tfr_cuda_kernels" = xyes], [
+    tfr_cuda_why="kernels for $with_cuda_arch by nvcc $CUDA_VERSION"
+    # Where tfrun-dev finds it.
+    TFR_CUDA_FOLDER=':$build/plugins/cuda/.libs'
+    AS_IF([test "x$enable_werror" = xyes], [CUDA_WERROR="-Werror all-warnings"])
+])
 AC_SUBST([CUDA_ARCH_FLAGS])
 AC_SUBST([CUDA_VERSION])
+AC_SUBST([CUDA_WERROR])
+AC_SUBST([TFR_CUDA_FOLDER])
 AM_CONDITIONAL([TFR_CUDA], [test "x$with_cuda" != xno])
 AM_CONDITIONAL([TFR_CUDA_KERNELS], [test "x$tfr_cuda_kernels" = xyes])
-TFR_ROW([plugin cuda], [no], [$tfr_cuda_why])
+TFR_ROW([plugin cuda], [$tfr_cuda_kernels], [$tfr_cuda_why])

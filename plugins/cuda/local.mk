@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# tfrun-cuda.so, for tests alone as long as it has no kernels. It is not beside the other plugins, so
+# tfrun-cuda.so; without kernels it is built for tests alone. It is not beside the other plugins, so
 # that tests of those do not meet it. tests/cuda has a second build of the host half.
 tfr_cuda_host = \
 	plugins/cuda/blob.h \
@@ -29,14 +29,21 @@ tfr_cuda_host = \
 	plugins/cuda/pool.c \
 	plugins/cuda/queue.c \
 	$(NULL)
+plugins_cuda_tfrun_cuda_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PLUGIN_INCLUDES) \
+	-I$(top_builddir)/plugins/cuda -DCUDA_BUILT='"$(CUDA_VERSION)"' \
+	-DCUDA_UNITS='"kernels/units.def"'
+plugins_cuda_tfrun_cuda_la_SOURCES = $(tfr_cuda_host) $(tfr_cuda_families)
+if TFR_CUDA_KERNELS
+plugin_LTLIBRARIES += plugins/cuda/tfrun-cuda.la
+plugins_cuda_tfrun_cuda_la_LDFLAGS = $(AM_LDFLAGS) $(TFR_MODULE_FLAGS)
+plugins_cuda_tfrun_cuda_la_SOURCES += plugins/cuda/blob_kernels.c
+# By a variable: automake takes a name for a rule in place of its own.
+tfr_cuda_blobs = plugins/cuda/tfrun_cuda_la-blob_kernels.lo
+$(tfr_cuda_blobs): $(tfr_cuda_fatbins) plugins/cuda/kernels/units.def
+else
 if TFR_CUDA
 check_LTLIBRARIES += plugins/cuda/tfrun-cuda.la
-plugins_cuda_tfrun_cuda_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PLUGIN_INCLUDES) \
-	-DCUDA_BUILT='"$(CUDA_VERSION)"'
+endif
 plugins_cuda_tfrun_cuda_la_LDFLAGS = $(AM_LDFLAGS) $(TFR_MODULE_FLAGS) -rpath /nowhere
-plugins_cuda_tfrun_cuda_la_SOURCES = \
-	$(tfr_cuda_host) \
-	$(tfr_cuda_families) \
-	plugins/cuda/blob.c \
-	$(NULL)
+plugins_cuda_tfrun_cuda_la_SOURCES += plugins/cuda/blob.c
 endif

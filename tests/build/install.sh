@@ -19,6 +19,10 @@ plugindir=$root$(where plugindir) includedir=$root$(where includedir)
 claim "the program is there" test -x "$bindir/tfrun"
 claim "the probe is there" test -x "$root$(where tfrunexecdir)/tfrun-probe"
 claim "the naive backend is there" test -f "$plugindir/tfrun-naive.so"
+if grep -q '^  plugin cuda *yes ' "$TFR_BUILDDIR/config.table"; then
+    claim "the CUDA backend is there, where its kernels were compiled" \
+        test -f "$plugindir/tfrun-cuda.so"
+fi
 claim "no libtool archive is left among the plugins" \
     sh -c '! ls "$1" | grep -q "\.la$"' - "$plugindir"
 for header in "$TFR_SRCDIR"/include/tfrun/*.h "$TFR_SRCDIR"/sdk/include/tfrun/*.h; do

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# The kernels of the CUDA backend and how they are launched. kernels.cu is one unit: nvcc makes one
-# fat binary of it, and the C++ compiler, where there is one, tests/cuda/cpu_kernels.so.
+# The kernels of the CUDA backend and how they are launched. nvcc makes a fat binary of each unit;
+# kernels.cu has all of them, and the C++ compiler, where there is one, makes
+# tests/cuda/cpu_kernels.so of it.
 tfr_cuda_families = \
 	plugins/cuda/families.def \
 	plugins/cuda/plan_elementwise.c \
@@ -11,32 +12,61 @@ tfr_cuda_families = \
 	plugins/cuda/plan_random.c \
 	plugins/cuda/plan_reduce.c \
 	$(NULL)
-tfr_cuda_kernels = \
-	plugins/cuda/kernels/args.h \
+tfr_cuda_units = \
 	plugins/cuda/kernels/batch_norm.cu \
 	plugins/cuda/kernels/binary.cu \
-	plugins/cuda/kernels/block.h \
 	plugins/cuda/kernels/cast.cu \
 	plugins/cuda/kernels/conv.cu \
-	plugins/cuda/kernels/cpu_cuda.h \
-	plugins/cuda/kernels/functions.h \
 	plugins/cuda/kernels/gather.cu \
-	plugins/cuda/kernels/hw.h \
-	plugins/cuda/kernels/index.h \
-	plugins/cuda/kernels/kernels.cu \
 	plugins/cuda/kernels/layer_norm.cu \
 	plugins/cuda/kernels/loss.cu \
 	plugins/cuda/kernels/matmul.cu \
-	plugins/cuda/kernels/philox.h \
 	plugins/cuda/kernels/pool.cu \
 	plugins/cuda/kernels/preview_training.cu \
 	plugins/cuda/kernels/random.cu \
 	plugins/cuda/kernels/reduce.cu \
 	plugins/cuda/kernels/softmax.cu \
-	plugins/cuda/kernels/tensors.h \
-	plugins/cuda/kernels/tile.h \
 	plugins/cuda/kernels/transpose.cu \
 	plugins/cuda/kernels/unary.cu \
 	plugins/cuda/kernels/where.cu \
 	$(NULL)
+tfr_cuda_headers = \
+	plugins/cuda/kernels/args.h \
+	plugins/cuda/kernels/block.h \
+	plugins/cuda/kernels/functions.h \
+	plugins/cuda/kernels/hw.h \
+	plugins/cuda/kernels/index.h \
+	plugins/cuda/kernels/philox.h \
+	plugins/cuda/kernels/tensors.h \
+	plugins/cuda/kernels/tile.h \
+	$(NULL)
+tfr_cuda_kernels = \
+	$(tfr_cuda_units) \
+	$(tfr_cuda_headers) \
+	plugins/cuda/kernels/cpu_cuda.h \
+	plugins/cuda/kernels/kernels.cu \
+	$(NULL)
 EXTRA_DIST += $(tfr_cuda_kernels)
+
+# ---- fat binaries ----
+# What ptxas says of each kernel's registers stays beside its fat binary, for tests/cuda/budgets.sh.
+tfr_cuda_fatbins = $(tfr_cuda_units:.cu=.fatbin)
+CLEANFILES += $(tfr_cuda_fatbins) $(tfr_cuda_units:.cu=.ptxas) plugins/cuda/kernels/units.def
+AM_V_NVCC = $(am__v_NVCC_@AM_V@)
+am__v_NVCC_ = $(am__v_NVCC_@AM_DEFAULT_V@)
+am__v_NVCC_0 = @echo "  NVCC    " $@;
+am__v_NVCC_1 =
+if TFR_CUDA_KERNELS
+.cu.fatbin:
+	$(AM_V_at)$(MKDIR_P) $(@D)
+	$(AM_V_NVCC)$(NVCC) -std=c++17 -fatbin $(CUDA_ARCH_FLAGS) $(CUDA_WERROR) \
+	    -Xptxas -v,--warn-on-spills -I$(top_srcdir)/sdk/include -o $@ $< >$*.ptxas 2>&1 || \
+	    { cat $*.ptxas >&2; rm -f $@; exit 1; }
+	$(AM_V_at)grep -i warning $*.ptxas >&2 || :
+$(tfr_cuda_fatbins): $(tfr_cuda_headers)
+
+# The list for blob_kernels.c.
+plugins/cuda/kernels/units.def: Makefile
+	$(AM_V_at)$(MKDIR_P) $(@D)
+	$(AM_V_GEN)for u in $(tfr_cuda_units); do echo "X(`basename $$u .cu`)"; done >$@
+endif
