@@ -16,11 +16,13 @@ unit_tests += \
 	$(NULL)
 
 shell_tests += \
+	tests/cuda/budgets.sh \
 	tests/cuda/host.sh \
 	tests/cuda/listing.sh \
 	$(NULL)
 
 EXTRA_DIST += \
+	plugins/cuda/budgets.def \
 	plugins/cuda/cublaslt.def \
 	plugins/cuda/cublaslt_abi.h \
 	plugins/cuda/cuda_abi.h \
