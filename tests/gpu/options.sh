@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+# What run.sh, which tests on a GPU, does without one: its options, what it says of tools that are
+# missing, and its exit status where there is no GPU. It builds nothing here.
+. "$TFR_SRCDIR/tests/lib.sh"
+
+run=$TFR_SRCDIR/tests/gpu/run.sh
+cd "$tmp" || exit 99
+exits 0 "it tells its options" "$run" --help
+exits 2 "an option that it does not know ends it" "$run" --built
+has "with its name" err 'unknown option --built,'
+exits 2 "so do tests that it does not have" "$run" --only=cases,speed
+has "with their name" err 'no tests called speed'
+exits 2 "a number that is none" "$run" --seeds=many
+has "is told" err '"many" is no number'
+exits 2 "a folder that is not there" "$run" --with-jansson=absent
+has "is told, too" err 'absent is no folder'
+
+# A checkout without configure, on a machine without Autotools.
+mkdir -p tree/tests/gpu bin
+cp "$run" tree/tests/gpu/
+for tool in sh cat mkdir find sort sed tr dirname rm; do
+    ln -s "$(command -v $tool)" bin/
+done
+exits 2 "without a compiler it ends" env PATH="$tmp/bin" tree/tests/gpu/run.sh
+has "and names it" err 'no C compiler; install gcc'
+for tool in cc make nvcc; do
+    printf '#!/bin/sh\n' >bin/$tool
+    chmod +x bin/$tool
+done
+exits 2 "without configure and Autotools it ends" env PATH="$tmp/bin" CC=cc tree/tests/gpu/run.sh
+has "and says what is missing" err 'no configure, and Autotools'
+has "and the next step" err 'Run `make dist`'
+
+plugin=$TFR_BUILDDIR/plugins/cuda/.libs/tfrun-cuda.so
+if [ ! -e "$plugin" ]; then
+    skip "what it does with a build: the CUDA backend was switched off"
+    finish
+fi
+unset LD_LIBRARY_PATH
+built() { "$run" --built="$TFR_BUILDDIR" --out="$tmp/results" --no-bench --only=listing "$@"; }
+stand_in=$TFR_BUILDDIR/tests/cuda
+if /sbin/ldconfig -p 2>/dev/null | grep -q 'libcuda\.so\.1'; then
+    skip "a machine without a driver, for this one has one"
+else
+    exits 3 "a machine without a driver" built
+    has "is told by the listing" out 'libcuda\.so\.1'
+    has "and in a sentence" out 'there is no GPU, as the table says'
+fi
+if [ -e "$stand_in/libcuda.so.1" ]; then
+    LD_LIBRARY_PATH=$stand_in
+    TFRUN_FAKE_CUDA=nodevice
+    export LD_LIBRARY_PATH TFRUN_FAKE_CUDA
+    exits 3 "a driver without a GPU is none, either" built
+    TFRUN_FAKE_CUDA=devices=1
+    exits 0 "with a GPU it tests" built
+    has "and counts" out '^[1-9][0-9]* passed, 0 failed, 0 skipped'
+    has "into a file, too" results/summary.txt '^[1-9][0-9]* passed, 0 failed'
+    has "and says what the machine is" results/machine.txt '^tfrun 0'
+    exits 1 "tests that have no time fail" built --time-limit=0
+else
+    skip "a machine with a GPU: the stand-in of the driver is not built"
+fi
+finish

@@ -1,0 +1,193 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Builds this tree, tests the CUDA backend on a GPU, and measures it. Made for machines that have a GPU,
+# nvcc, a C compiler and make, and little else: run it in an unpacked release (`make dist`), which
+# has configure. tests/gpu/run.sh --help tells the options; the last line of the tests is
+# "N passed, N failed, N skipped".
+set -u
+
+usage() {
+    cat <<'END'
+usage: tests/gpu/run.sh [OPTION]...
+
+Builds the tree, tests the CUDA backend on a GPU, and measures it.
+
+  --build=DIR          build there; default is build-gpu
+  --built=DIR          take the build that lies there, as it is
+  --out=DIR            write logs and figures there; default is gpu-results
+  --with-cuda=PREFIX   CUDA's folder, with bin/nvcc; default is where PATH has it
+  --with-cuda-arch=LIST
+                       compute capabilities, as configure takes them
+  --with-jansson=DIR   a folder, however deep, with jansson.h and libjansson, for
+                       example an unpacked package
+  --library-path=DIR   a folder with libcublasLt, libcudnn or libnccl; may be given
+                       again. Those of Python's packages are found without it
+  --device=NAME        test this one; default is cuda:0
+  --plugin=FILE        the backend; default is that of the build
+  --only=LIST          of listing, cases, certify, training, capture, limits, faults
+                       and sanitizer; default is all
+  --seeds=N            calls of each op case; default is 12
+  --time-limit=S       seconds for all tests; default is 480
+  --no-bench           measure nothing
+  --python=PROGRAM     for PyTorch's figures; default is python3
+  --help               this text
+
+Exit status: 0 all tests passed, 1 some failed, 2 it could not be built or the
+options are wrong, 3 built, and there is no GPU.
+END
+}
+die() {
+    echo "run.sh: $*" >&2
+    exit 2
+}
+say() { echo "==> $*"; }
+
+# ---- options ----
+src=$(cd "$(dirname "$0")/../.." && pwd) || exit 2
+build= built= out=gpu-results cuda= arch= jansson= libraries= device=cuda:0 plugin=
+only=listing,cases,certify,training,capture,limits,faults,sanitizer
+seeds=12 limit=480 bench=yes python=python3
+for option; do
+    value=${option#*=}
+    case $option in
+    --build=?*) build=$value ;;
+    --built=?*) built=$value ;;
+    --out=?*) out=$value ;;
+    --with-cuda=?*) cuda=$value ;;
+    --with-cuda-arch=?*) arch=$value ;;
+    --with-jansson=?*) jansson=$value ;;
+    --library-path=?*) libraries=$libraries:$value ;;
+    --device=?*) device=$value ;;
+    --plugin=?*) plugin=$value ;;
+    --only=?*) only=$value ;;
+    --seeds=?*) seeds=$value ;;
+    --time-limit=?*) limit=$value ;;
+    --no-bench) bench=no ;;
+    --python=?*) python=$value ;;
+    --help)
+        usage
+        exit 0
+        ;;
+    *) die "unknown option $option, or it lacks its value; see tests/gpu/run.sh --help" ;;
+    esac
+done
+for number in "$seeds" "$limit"; do
+    case $number in *[!0-9]*) die "\"$number\" is no number" ;; esac
+done
+for name in $(echo "$only" | tr ',' ' '); do
+    case $name in
+    listing | cases | certify | training | capture | limits | faults | sanitizer) ;;
+    *) die "--only: there are no tests called $name" ;;
+    esac
+done
+for folder in "$cuda" "$jansson" "$built" $(echo "$libraries" | tr ':' ' '); do
+    [ -z "$folder" ] || [ -d "$folder" ] || die "$folder is no folder"
+done
+mkdir -p "$out" || die "cannot make the folder $out for results"
+out=$(cd "$out" && pwd)
+[ -z "$built" ] || build=$(cd "$built" && pwd)
+build=${build:-$src/build-gpu}
+
+# ---- building ----
+# A library that is not where compilers look: FILE's folder below --with-NAME.
+folder_of() { find "$1" -name "$2" 2>/dev/null | sort | sed -n '1s,/[^/]*$,,p'; }
+
+find_jansson() {
+    if [ "$jansson" ]; then
+        include=$(folder_of "$jansson" jansson.h)
+        lib=$(folder_of "$jansson" 'libjansson.so*')
+        [ "$include" ] && [ "$lib" ] ||
+            die "$jansson has no jansson.h or no libjansson.so; unpack libjansson-dev and libjansson4 there"
+        name=$(cd "$lib" && find . -name 'libjansson.so*' | sort | sed -n '1s,^\./,,p')
+        JANSSON_CFLAGS=-I$include JANSSON_LIBS="-L$lib -Wl,-rpath,$lib -l:$name"
+        export JANSSON_CFLAGS JANSSON_LIBS
+    elif ! pkg-config --exists jansson 2>/dev/null; then
+        echo '#include <jansson.h>' | ${CC:-cc} -E - >/dev/null 2>&1 || die \
+            "jansson is missing: install libjansson-dev, or unpack its packages into a folder and give it by --with-jansson=FOLDER"
+        JANSSON_CFLAGS=' ' JANSSON_LIBS=-ljansson
+        export JANSSON_CFLAGS JANSSON_LIBS
+    fi
+}
+
+build_tree() {
+    command -v "${CC:-cc}" >/dev/null 2>&1 || die "there is no C compiler; install gcc, or set CC"
+    command -v make >/dev/null 2>&1 || die "make is missing"
+    nvcc=$(PATH=${cuda:+$cuda/bin:}$PATH:/usr/local/cuda/bin command -v nvcc) || die \
+        "nvcc is missing, and kernels are compiled by it: install NVIDIA's CUDA toolkit, or give its folder by --with-cuda=FOLDER"
+    if [ ! -x "$src/configure" ]; then
+        command -v autoreconf >/dev/null 2>&1 || die \
+            "this tree has no configure, and Autotools, which make it, are missing here.
+Run \`make dist\` in a build on a machine that has them, unpack tfrun-VERSION.tar.gz here, and run
+its tests/gpu/run.sh; or carry configure, aclocal.m4, Makefile.in and build-aux/ along"
+        say "autoreconf"
+        (cd "$src" && autoreconf -fi) >"$out/autoreconf.log" 2>&1 ||
+            die "autoreconf failed, see $out/autoreconf.log"
+    fi
+    find_jansson
+    mkdir -p "$build" || die "cannot make $build"
+    if [ ! -f "$build/config.status" ]; then
+        say "configure, in $build"
+        (cd "$build" && "$src/configure" NVCC="$nvcc" --with-cuda="${cuda:-yes}" \
+            ${arch:+--with-cuda-arch="$arch"}) >"$out/configure.log" 2>&1 || {
+            tail -n 5 "$out/configure.log"
+            die "configure failed, see $out/configure.log and $build/config.log"
+        }
+    fi
+    say "make -j$(nproc)"
+    # check_LTLIBRARIES and test programs are no part of "all".
+    make -C "$build" -j "$(nproc)" all plugins/cuda/tfrun-cuda.la tests/ops/ops \
+        >"$out/make.log" 2>&1 || {
+        grep -E 'error|Error' "$out/make.log" | head -n 10
+        die "make failed, see $out/make.log"
+    }
+}
+
+[ "$built" ] || build_tree
+plugin=${plugin:-$build/plugins/cuda/.libs/tfrun-cuda.so}
+[ -x "$build/tfrun" ] || die "there is no tfrun in $build"
+[ -f "$plugin" ] || die "there is no $plugin; was it built --without-cuda?"
+
+# ---- the environment of the tests ----
+# CUDA's libraries of Python's packages, each in a folder of its own.
+for folder in $("$python" -c 'import site
+for folder in site.getsitepackages() + [site.getusersitepackages()]: print(folder)' 2>/dev/null); do
+    for lib in "$folder"/nvidia/*/lib; do
+        for file in "$lib"/libcublasLt.so.* "$lib"/libcudnn.so.* "$lib"/libnccl.so.*; do
+            [ ! -e "$file" ] || case :$libraries: in *:$lib:*) ;; *) libraries=$libraries:$lib ;; esac
+        done
+    done
+done
+[ -z "$libraries" ] || LD_LIBRARY_PATH=${libraries#:}${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+TFRUN=$build/tfrun TFRUN_PROBE=$build/tfrun-probe TFRUN_PLUGIN_PATH=$build/.libs
+TFRUN_TUNING=off TFRUN_STORE=off XDG_CACHE_HOME=$out/cache LC_ALL=C NO_COLOR=1
+export LD_LIBRARY_PATH TFRUN TFRUN_PROBE TFRUN_PLUGIN_PATH TFRUN_TUNING TFRUN_STORE XDG_CACHE_HOME LC_ALL
+export NO_COLOR
+{
+    date -u
+    uname -a
+    (cd "$src" && git log -1 --format='commit %H' 2>/dev/null)
+    nvidia-smi 2>&1
+    nvcc --version 2>&1
+    "${CC:-cc}" --version 2>&1 | head -n 1
+    echo "LD_LIBRARY_PATH=${LD_LIBRARY_PATH:-}"
+    "$TFRUN" --version
+} >"$out/machine.txt" 2>&1
+
+"$TFRUN" --list-devices --refresh --plugin "$plugin" >"$out/devices.txt" 2>&1
+if ! grep -q "[ ,]${device%%:*} [0-9]" "$out/devices.txt" || ! grep -q '^GPU:' "$out/devices.txt"; then
+    cat "$out/devices.txt"
+    say "there is no GPU, as the table says: built in $build, and nothing was run"
+    exit 3
+fi
+
+# ---- tests and figures ----
+here=$src/tests/gpu
+. "$here/checks.sh"
+run_checks
+status=$?
+if [ "$bench" = yes ]; then
+    . "$here/bench.sh"
+    run_benches
+fi
+say "results are in $out"
+exit $status
