@@ -267,6 +267,36 @@ TEST(a_value_at_a_bound_is_on_the_side_that_onnx_says)
     CHECK_VALUES(calls);
 }
 
+TEST(a_complex_number_is_zero_if_both_its_parts_are)
+{
+    static const values_case calls[] = {
+        {"NonZero", "c64[5] 0:0 0:1 1:0 nan:0 0:-0", "i64[1,3] 1 2 3"},
+        {"NonZero", "c128[5] 0:0 0:1 1:0 0:nan -0:0", "i64[1,3] 1 2 3"},
+    };
+    CHECK_VALUES(calls);
+}
+
+TEST(frames_may_have_one_sample)
+{
+    static const values_case calls[] = {
+        {"STFT", "f32[1,3,1] 1 2 3; i64[] 1; f32[1] 2; i64[] 1", "f32[1,3,1,2] 2 0 4 0 6 0"},
+        {"STFT", "f32[1,3,1] 1 2 3; i64[] 1; f32[2] 2 2; i64[] 1",
+         "!input window has shape [2], want [1]"},
+    };
+    CHECK_VALUES(calls);
+}
+
+TEST(a_label_that_is_no_class_is_an_error_of_the_gradient_too)
+{
+    static const values_case calls[] = {
+        {"tfrun.SoftmaxCrossEntropyGrad", "f32[] 1; f32[1,2] -1 -1; i64[1] 2",
+         "!label 0 is class 2, the scores have 2"},
+        {"tfrun.SoftmaxCrossEntropyGrad reduction:s=none",
+         "f32[2] 1 1; f32[2,2] -1 -1 -1 -1; i64[2] 0 -1", "!label 1 is class -1"},
+    };
+    CHECK_VALUES(calls);
+}
+
 TEST(reductions_of_nothing_and_of_everything)
 {
     static const values_case calls[] = {
@@ -357,6 +387,9 @@ static const test_case cases[] = {
     CASE(texts_of_numbers_are_the_shortest_that_read_back),
     CASE(of_equal_values_the_one_that_onnx_names_is_taken),
     CASE(a_value_at_a_bound_is_on_the_side_that_onnx_says),
+    CASE(a_complex_number_is_zero_if_both_its_parts_are),
+    CASE(frames_may_have_one_sample),
+    CASE(a_label_that_is_no_class_is_an_error_of_the_gradient_too),
     CASE(reductions_of_nothing_and_of_everything),
     CASE(rounding_to_few_bits_saturates_and_takes_the_even_one),
     CASE(strings_without_memory_are_an_error_of_every_op_that_moves_them),

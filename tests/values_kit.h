@@ -6,7 +6,8 @@
  *   call     the op and its attributes: "Einsum equation:s=ij,jk->ki", "TopK axis:i=-1"; lists as
  *            "pads:is=0,1", "scales:fs=1,2", "names:ss=a,b"
  *   in, out  tensors, separated by semicolons: "f32[2,2] 1 2 3 nan; i64[] 5; s[2] a b"; "-" is an
- *            operand left out. An out that starts with "!" is a part of the error's text.
+ *            operand left out, "c128[1] 2:-1" is 2 - i. An out that starts with "!" is a part of
+ *            the error's text.
  *
  * Numbers may differ by 1e-6 of their size, so that hand-written decimals do.
  */
@@ -39,12 +40,21 @@ static inline const char *values_word(const char *at, const char *ends, char *wo
 static inline void values_store(tfr_tensor *t, int64_t i, const char *word)
 {
     void *data = tfr_tensor_data(t);
+    char *end;
     switch (tfr_tensor_dtype(t)) {
     case TFR_DTYPE_F32:
         ((float *)data)[i] = strtof(word, NULL);
         break;
     case TFR_DTYPE_F64:
         ((double *)data)[i] = strtod(word, NULL);
+        break;
+    case TFR_DTYPE_C64:
+        ((float *)data)[2 * i] = strtof(word, &end);
+        ((float *)data)[2 * i + 1] = strtof(end + 1, NULL);
+        break;
+    case TFR_DTYPE_C128:
+        ((double *)data)[2 * i] = strtod(word, &end);
+        ((double *)data)[2 * i + 1] = strtod(end + 1, NULL);
         break;
     case TFR_DTYPE_I64:
         ((int64_t *)data)[i] = strtoll(word, NULL, 10);
@@ -67,9 +77,9 @@ static inline void values_store(tfr_tensor *t, int64_t i, const char *word)
 static inline const char *values_tensor(const char *at, tfr_tensor **out)
 {
     static const char *const shorts[][2] = {
-        {"f32", "float32"}, {"f64", "float64"}, {"i64", "int64"},
-        {"i32", "int32"},   {"u64", "uint64"},  {"u8", "uint8"},
-        {"i8", "int8"},     {"bool", "bool"},   {"s", "string"}};
+        {"f32", "float32"}, {"f64", "float64"},   {"i64", "int64"},      {"i32", "int32"},
+        {"u64", "uint64"},  {"u8", "uint8"},      {"i8", "int8"},        {"bool", "bool"},
+        {"s", "string"},    {"c64", "complex64"}, {"c128", "complex128"}};
     tfr_shape shape = {0};
     char word[64];
     const char *name = "";
