@@ -99,9 +99,9 @@ find_jansson() {
         [ "$include" ] && [ "$lib" ] ||
             die "$jansson has no jansson.h or no libjansson.so; unpack libjansson-dev and libjansson4 there"
         name=$(cd "$lib" && find . -name 'libjansson.so*' | sort | sed -n '1s,^\./,,p')
-        JANSSON_CFLAGS=-I$include JANSSON_LIBS="-L$lib -Wl,-rpath,$lib -l:$name"
+        JANSSON_CFLAGS=-I$include JANSSON_LIBS="$lib/$name -Wl,-rpath,$lib"
         export JANSSON_CFLAGS JANSSON_LIBS
-    elif ! pkg-config --exists jansson 2>/dev/null; then
+    elif ! ${PKG_CONFIG:-pkg-config} --exists jansson 2>/dev/null; then
         echo '#include <jansson.h>' | ${CC:-cc} -E - >/dev/null 2>&1 || die \
             "jansson is missing: install libjansson-dev, or unpack its packages into a folder and give it by --with-jansson=FOLDER"
         JANSSON_CFLAGS=' ' JANSSON_LIBS=-ljansson
