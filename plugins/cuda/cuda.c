@@ -2,7 +2,7 @@
 /*
  * cuda.c: the tables of the CUDA backend. Options of the plugin, "cuda.NAME" to the user:
  *   library-path     a folder where CUDA's libraries are looked for first
- *   open-libraries   1 = the probe opens all of them and tells what it found in build_info (0)
+ *   open-libraries   1 = open all of them and tell in build_info what was found (0)
  *   logical-devices  of each GPU (1), each with the limit below for itself
  *   memory_limit     bytes of a device
  *   memory-fraction  over 0 and at most 1: that part of the GPU's memory; without these two what is
@@ -21,7 +21,7 @@ TFR_PLUGIN_ASKS_FILE("/sys/module/nvidia/version");
 TFR_PLUGIN_ASKS_FILE("/dev/nvidiactl");
 
 const tfr_host *cuda_host;
-static char build_info[512];
+static char build_info[2048];
 
 void cuda_log(int32_t level, const char *format, ...)
 {
@@ -68,7 +68,7 @@ int32_t tfrun_plugin_v0(const tfr_host *host, const tfr_plugin **out, tfr_err *e
     (void)err;
     cuda_host = host;
     snprintf(build_info, sizeof build_info, "cuda_built=%s", CUDA_BUILT);
-    if (cuda_option("open-libraries", 0) && cuda_driver_open(NULL) == TFR_OK)
+    if (cuda_option("open-libraries", 0))
         cuda_library_report(build_info, sizeof build_info);
     *out = &plugin;
     return TFR_OK;

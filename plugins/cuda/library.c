@@ -252,7 +252,8 @@ static void try_library(cuda_library_id id)
     for (int i = 0; i < MAX_NAMES && libraries[id].names[i].file; i++) {
         const library_name *name = &libraries[id].names[i];
         void *library;
-        if (name->cuda > cuda_driver.version / 1000 * 1000) {
+        /* Where no driver works, all are tried: who asks wants to know what there is. */
+        if (cuda_driver.version && name->cuda > cuda_driver.version / 1000 * 1000) {
             used += (size_t)snprintf(tried + used, sizeof tried - used,
                                      "%s%s, which needs NVIDIA driver 580", used ? ", " : "",
                                      name->file);
@@ -304,18 +305,51 @@ const char *cuda_library_file(cuda_library_id id)
     return opened[id].file;
 }
 
+/* "13.1.0", as each library tells it; "" = it tells none. */
+static void say_version(cuda_library_id id, char *text, size_t n)
+{
+    unsigned long long version = 0;
+    int nccl = 0;
+    void *address;
+
+    text[0] = '\0';
+    if (id == CUDA_NCCL) {
+        int (*get)(int *) = NULL;
+        address = cuda_library_symbol(id, "ncclGetVersion");
+        memcpy(&get, &address, sizeof address);
+        if (get && get(&nccl) == 0)
+            version = (unsigned long long)nccl;
+    } else {
+        size_t (*get)(void) = NULL;
+        address =
+            cuda_library_symbol(id, id == CUDA_CUDNN ? "cudnnGetVersion" : "cublasLtGetVersion");
+        memcpy(&get, &address, sizeof address);
+        version = get ? get() : 0;
+    }
+    if (version)
+        snprintf(text, n, "%llu.%llu.%llu ", version / 10000, version % 10000 / 100, version % 100);
+}
+
 void cuda_library_report(char *text, size_t n)
 {
     static const char *const keys[] = {
-#define X(id, title) title,
-        CUDA_LIBRARY_LIST(X)
-#undef X
-    };
-    size_t used = (size_t)snprintf(text, n, "cuda_built=%s\ncuda_driver=%d.%d", CUDA_BUILT,
-                                   cuda_driver.version / 1000, cuda_driver.version % 1000 / 10);
+        [CUDA_CUBLASLT] = "cublaslt", [CUDA_CUDNN] = "cudnn", [CUDA_NCCL] = "nccl"};
+    size_t used = (size_t)snprintf(text, n, "cuda_built=%s", CUDA_BUILT);
+    tfr_err err = TFR_ERR_INIT;
+    char version[48];
 
-    for (int id = 0; id < CUDA_N_LIBRARIES && used < n; id++)
-        used += (size_t)snprintf(
-            text + used, n - used, "\n%s=%s", keys[id],
-            cuda_library_open((cuda_library_id)id, NULL) == TFR_OK ? opened[id].file : "missing");
+    if (cuda_driver_open(&err) == TFR_OK)
+        used += (size_t)snprintf(text + used, n - used, "\ncuda_loaded=%d.%d (" DRIVER_FILE ")",
+                                 cuda_driver.version / 1000, cuda_driver.version % 1000 / 10);
+    for (int i = 0; i < CUDA_N_LIBRARIES && used < n; i++) {
+        const cuda_library_id id = (cuda_library_id)i;
+        err = (tfr_err)TFR_ERR_INIT;
+        if (cuda_library_open(id, &err) == TFR_OK) {
+            say_version(id, version, sizeof version);
+            used += (size_t)snprintf(text + used, n - used, "\n%s_loaded=%s(%s)", keys[id], version,
+                                     opened[id].file);
+        } else {
+            used += (size_t)snprintf(text + used, n - used, "\n%s_missing=%s", keys[id], err.text);
+        }
+    }
 }

@@ -60,7 +60,7 @@ int32_t cuda_library_open(cuda_library_id id, tfr_err *err);
 void *cuda_library_symbol(cuda_library_id id, const char *name);
 /* "libcublasLt.so.13" once it is open, else NULL. */
 const char *cuda_library_file(cuda_library_id id);
-/* Opens all that can be opened, and writes "key=value" lines of what was found. */
+/* Opens all that can be opened, and writes what was found as lines of build_info. */
 void cuda_library_report(char *text, size_t n);
 
 #endif

@@ -73,7 +73,13 @@ typedef struct tfr_plugin {
     const char *name;       /* required: as in the note, [a-z][a-z0-9-]* */
     const char *version;    /* required: the plugin's own version */
     const char *vendor;     /* NULL = unspecified */
-    const char *build_info; /* "key=value" lines: libraries it was built with and has loaded */
+    /*
+     * "key=value" lines: libraries it was built with (acme_built=2.1) and has loaded
+     * (acme_loaded=2.3). Who opens libraries only when a kernel needs them opens all of them if its
+     * option open-libraries is 1, which `tfrun doctor` sets while it probes, and says of one that
+     * does not open acme_missing=why it does not, what needs it; the next step.
+     */
+    const char *build_info;
     /*
      * required [any]. Fills up to *n infos, stride bytes apart (each with size set by the caller),
      * and sets *n to the number of devices there are, which may be more than fitted. 0 devices is
