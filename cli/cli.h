@@ -79,6 +79,7 @@ typedef struct cli_args {
     int64_t seed;                     /* of random inputs; -1 = none are wanted */
     bool log_placement, deterministic;
     bool refresh;                /* devices, plugins: ask all plugins anew */
+    bool build_info;             /* version: what plugins have loaded, too */
     bool nodes;                  /* inspect: all of them */
     int32_t fallback;            /* tfr_fallback */
     int32_t programs;            /* 0 = not given, 1 on, 2 off */

@@ -152,7 +152,8 @@ static int print_script(void)
     printf(")\n            command=${COMP_WORDS[i]}\n            break\n            ;;\n"
            "        esac\n    done\n    if [[ $cur == -* ]]; then\n        local options='");
     print_names(cli_shared_options);
-    printf("'\n        case $command in\n        '') options+=' --list-devices --version' ;;\n");
+    printf("'\n        case $command in\n        '') options+=' --list-devices --version "
+           "--build-info' ;;\n");
     for (uint32_t i = 0; cli_commands[i]; i++) {
         if (!cli_commands[i]->options)
             continue;

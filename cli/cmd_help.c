@@ -74,7 +74,8 @@ static int print_overview(void)
            "Runs deep-learning models on the devices that its plugins drive.\n\ncommands:\n");
     for (uint32_t i = 0; cli_commands[i] && !cli_commands[i]->hidden; i++)
         printf("  %-10s %s\n", cli_commands[i]->name, cli_commands[i]->summary);
-    printf("  --list-devices is the command devices, --version the command version\n");
+    printf("  --list-devices is the command devices, --version the command version,\n"
+           "  --build-info version --build-info\n");
     printf("\noptions of every command:\n");
     print_options(cli_shared_options);
     printf("\nexit status:\n");

@@ -56,7 +56,9 @@ static int version_run(const cli_args *args)
     tfr_runtime *runtime = NULL;
     tfr_status status = TFR_OK;
     /* The short answer looks at no plugin. */
-    if (args->verbose)
+    if (args->build_info)
+        status = cli_open_all(args, &runtime, &err);
+    else if (args->verbose)
         status = cli_open_runtime(args, &runtime, &err);
     if (!status && args->json)
         status = print_json(runtime, &err);
@@ -66,11 +68,18 @@ static int version_run(const cli_args *args)
     return status ? cli_fail(args, &err) : CLI_EXIT_DONE;
 }
 
+static const cli_option version_options[] = {
+    {0, "build-info", NULL, CLI_FLAG, CLI_FIELD(build_info), "none", 0, 0,
+     "also what plugins were built with and have loaded, after they opened all of it"},
+    CLI_OPTION_END};
+
 const cli_command cli_version = {
     .name = "version",
     .words = "",
     .summary = "Print the version; with --verbose, what tfrun and its plugins were built from",
-    .text = "Also tfrun --version.",
+    .text = "Also tfrun --version. tfrun --build-info is version --build-info: plugins open\n"
+            "all of their libraries and tell the versions that were loaded.",
     .log_level = TFR_LOG_WARNING,
+    .options = version_options,
     .run = version_run,
 };

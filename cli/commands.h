@@ -10,6 +10,7 @@ extern const cli_command cli_bench_child;
 extern const cli_command cli_certify;
 extern const cli_command cli_complete;
 extern const cli_command cli_devices;
+extern const cli_command cli_doctor;
 extern const cli_command cli_explain;
 extern const cli_command cli_inspect;
 extern const cli_command cli_help;
@@ -22,5 +23,8 @@ extern const cli_command cli_run;
 extern const cli_command cli_train;
 extern const cli_command cli_verify;
 extern const cli_command cli_version;
+
+/* A runtime whose plugins were asked anew and have opened all of their libraries (cmd_doctor.c). */
+tfr_status cli_open_all(const cli_args *args, tfr_runtime **out, tfr_err *err);
 
 #endif

@@ -8,6 +8,7 @@ tfrun_SOURCES = \
 	cli/cmd_certify.c \
 	cli/cmd_complete.c \
 	cli/cmd_devices.c \
+	cli/cmd_doctor.c \
 	cli/cmd_explain.c \
 	cli/cmd_help.c \
 	cli/cmd_inspect.c \

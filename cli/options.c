@@ -38,9 +38,10 @@ const cli_option cli_shared_options[] = {
 /* Options that are commands, for those who expect them. */
 static const struct {
     const char *option, *command;
-} command_options[] = {{"list-devices", "devices"}, {"version", "version"}};
+} command_options[] = {
+    {"list-devices", "devices"}, {"version", "version"}, {"build-info", "version"}};
 
-#define N_COMMAND_OPTIONS 2
+#define N_COMMAND_OPTIONS 3
 
 #define FIRST_VALUE 256 /* getopt's number of option 0, beyond all letters */
 
@@ -257,8 +258,9 @@ static int parse_options(int argc, char **argv, cli_args *args, bool first)
         }
         o = parser_option(&p, value);
         if (!o) {
-            args->command =
-                cli_find_command(command_options[value - FIRST_VALUE - (int)p.n].command);
+            const int i = value - FIRST_VALUE - (int)p.n;
+            args->command = cli_find_command(command_options[i].command);
+            args->build_info = strcmp(command_options[i].option, "build-info") == 0;
             return 0;
         }
         status = take_value(args, o, optarg);

@@ -292,7 +292,7 @@ _tfrun() {
     esac
     for ((i = 1; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
-        devices | plugins | ops | inspect | run | train | profile | explain | optimize | verify | certify | matmul | bench | help | version)
+        devices | plugins | doctor | ops | inspect | run | train | profile | explain | optimize | verify | certify | matmul | bench | help | version)
             command=${COMP_WORDS[i]}
             break
             ;;
@@ -301,7 +301,7 @@ _tfrun() {
     if [[ $cur == -* ]]; then
         local options=' --help --json --verbose --quiet --log-level --color --plugin --plugin-path --plugin-option --visible-devices --logical-cpus --threads'
         case $command in
-        '') options+=' --list-devices --version' ;;
+        '') options+=' --list-devices --version --build-info' ;;
         devices) options+=' --refresh' ;;
         plugins) options+=' --refresh' ;;
         ops) options+=' --backend' ;;
@@ -315,6 +315,7 @@ _tfrun() {
         certify) options+=' --device --ops --timeout' ;;
         matmul) options+=' --fallback --random-inputs --runs' ;;
         bench) options+=' --peers --library --pairs --size --batch --batch-size --epochs --data --csv --constant --svg --device --backend --math-mode --timeout --random-inputs --shape' ;;
+        version) options+=' --build-info' ;;
         __bench_child) options+=' --library' ;;
         esac
         COMPREPLY=($(compgen -W "$options" -- "$cur"))
@@ -322,7 +323,7 @@ _tfrun() {
     fi
     case $command in
     '')
-        COMPREPLY=($(compgen -W 'devices plugins ops inspect run train profile explain optimize verify certify matmul bench help version' -- "$cur"))
+        COMPREPLY=($(compgen -W 'devices plugins doctor ops inspect run train profile explain optimize verify certify matmul bench help version' -- "$cur"))
         ;;
     ops)
         _tfrun_ask ops
@@ -358,7 +359,7 @@ _tfrun() {
         COMPREPLY=($(compgen -W 'dispatch matmul model train startup memory' -- "$cur"))
         ;;
     help)
-        COMPREPLY=($(compgen -W 'devices plugins ops inspect run train profile explain optimize verify certify matmul bench help version env' -- "$cur"))
+        COMPREPLY=($(compgen -W 'devices plugins doctor ops inspect run train profile explain optimize verify certify matmul bench help version env' -- "$cur"))
         ;;
     esac
 }

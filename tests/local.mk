@@ -175,6 +175,7 @@ shell_tests = \
 	tests/cli/certify_rules.sh \
 	tests/cli/completion.sh \
 	tests/cli/devices.sh \
+	tests/cli/doctor.sh \
 	tests/cli/help.sh \
 	tests/cli/inspect.sh \
 	tests/cli/optimize.sh \

@@ -17,6 +17,7 @@ unit_tests += \
 
 shell_tests += \
 	tests/cuda/budgets.sh \
+	tests/cuda/doctor.sh \
 	tests/cuda/host.sh \
 	tests/cuda/listing.sh \
 	$(NULL)

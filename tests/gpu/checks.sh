@@ -144,8 +144,10 @@ run_checks() {
         says "the GPU is listed" devices '^GPU:0 '
         runs listing_json 0 "a listing as JSON" "$TFRUN" --list-devices --json --plugin "$plugin"
         says "has its compute capability" listing_json '"compute_capability": "[0-9.]*"'
-        runs listing_names 0 "its libraries are looked for" "$TFRUN" --list-devices --refresh \
-            --plugin "$plugin" --plugin-option cuda.open-libraries=1
+        runs doctor 0 "doctor opens its libraries" "$TFRUN" doctor --plugin "$plugin"
+        for library in cublaslt cudnn; do
+            says "$library is there" doctor "^cuda  *$library  *loaded"
+        done
     fi
     if wanted cases; then
         # The op cases look for plugins in folders alone.
