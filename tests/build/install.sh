@@ -48,4 +48,9 @@ export LD_LIBRARY_PATH
 exits 0 "the program runs" "$tmp/user"
 has "it has the version of the pkg-config file" "$tmp/out" "^$(pkg-config --modversion tfrun)\$"
 TFRUN_PLUGIN_PATH=$plugindir exits 0 "the installed tfrun runs" "$bindir/tfrun" --version
+if [ -f "$plugindir/tfrun-cuda.so" ]; then
+    TFRUN_PLUGIN_PATH=$plugindir TFRUN_PROBE=$root$(where tfrunexecdir)/tfrun-probe \
+        exits 0 "it lists its devices" "$bindir/tfrun" --list-devices
+    has "with a GPU, or why there is none" "$tmp/out" '^GPU:0 \|^cuda  *[a-z_]*  *[^ ]'
+fi
 finish

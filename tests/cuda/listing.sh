@@ -2,6 +2,10 @@
 # What a listing says of the CUDA backend, with and without a driver. None of it needs a GPU.
 . "$TFR_SRCDIR/tests/lib.sh"
 
+# With the backend's folder where it was built, and only then.
+exits 0 "tfrun-dev lists the devices" "$TFR_BUILDDIR/tfrun-dev" --list-devices
+claim "and warns of no folder" sh -c '! grep "plugin folder" "$1"' - "$tmp/err"
+
 plugin=$TFR_BUILDDIR/plugins/cuda/.libs/tfrun-cuda.so
 if [ ! -e "$plugin" ]; then
     skip "the CUDA backend was switched off"
@@ -11,6 +15,18 @@ fi
 readelf -d "$plugin" >"$tmp/dynamic"
 claim "it links nothing of CUDA" \
     sh -c '! grep -E "NEEDED.*(cuda|cublas|cudnn|nccl)" "$1"' - "$tmp/dynamic"
+
+units=$TFR_BUILDDIR/plugins/cuda/kernels/units.def
+if [ -e "$units" ]; then
+    # The first four bytes of a fat binary.
+    n=$(od -An -v -tx4 "$plugin" | grep -o ba55ed50 | wc -l)
+    claim "it has a fat binary of each file of kernels" test "$n" -ge "$(wc -l <"$units")"
+    claim "its row in configure's table says so" \
+        grep -q '^  plugin cuda *yes  *kernels for .* by nvcc' "$TFR_BUILDDIR/config.table"
+else
+    claim "its row in configure's table says what is missing" \
+        grep -q '^  plugin cuda *no  *built for tests alone: ' "$TFR_BUILDDIR/config.table"
+fi
 
 # The search is the dynamic linker's, which knows a driver that is installed.
 if /sbin/ldconfig -p 2>/dev/null | grep -q 'libcuda\.so\.1'; then
