@@ -3,6 +3,7 @@ dist_man_MANS += docs/tfrun.1
 EXTRA_DIST += \
 	docs/architecture.md \
 	docs/cpu-backends.md \
+	docs/cuda.md \
 	docs/decisions/0001-one-makefile.md \
 	docs/decisions/0002-tests-see-the-inside.md \
 	docs/decisions/0003-count-what-ran.md \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cuda.c: the tables of the CUDA backend. Options of the plugin, "cuda.NAME" to the user:
+ * cuda.c: the tables of the CUDA backend. Options, "cuda.NAME" to the user (docs/cuda.md):
  *   library-path     a folder where CUDA's libraries are looked for first
  *   open-libraries   1 = open all of them and tell in build_info what was found (0)
  *   logical-devices  of each GPU (1), each with the limit below for itself
