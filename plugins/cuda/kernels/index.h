@@ -18,6 +18,8 @@ template <int K> __device__ inline void tfr_walk_at(const tfr_walk &w, int i, in
 TFR_UNROLL
     for (int k = 0; k < K; k++)
         at[k] = w.rank ? w.offset[k] : i;
+    /* Four steps at once, as compilers like it, are more dims than most calls have. */
+TFR_NO_UNROLL
     for (int d = w.rank - 1; d > 0; d--) {
         const int q = tfr_divide(i, w.dims[d]), r = i - q * (int)w.dims[d].d;
 TFR_UNROLL
