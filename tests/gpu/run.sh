@@ -95,11 +95,11 @@ folder_of() { find "$1" -name "$2" 2>/dev/null | sort | sed -n '1s,/[^/]*$,,p'; 
 find_jansson() {
     if [ "$jansson" ]; then
         include=$(folder_of "$jansson" jansson.h)
-        lib=$(folder_of "$jansson" 'libjansson.so*')
-        [ "$include" ] && [ "$lib" ] ||
+        lib=$(folder_of "$jansson" libjansson.so)
+        [ "$include" ] && [ -e "$lib/libjansson.so" ] ||
             die "$jansson has no jansson.h or no libjansson.so; unpack libjansson-dev and libjansson4 there"
-        name=$(cd "$lib" && find . -name 'libjansson.so*' | sort | sed -n '1s,^\./,,p')
-        JANSSON_CFLAGS=-I$include JANSSON_LIBS="$lib/$name -Wl,-rpath,$lib"
+        # No file and no -l:NAME: libtool puts the one too early, make takes the other for a rule.
+        JANSSON_CFLAGS=-I$include JANSSON_LIBS="-L$lib -Wl,-rpath,$lib -ljansson"
         export JANSSON_CFLAGS JANSSON_LIBS
     elif ! ${PKG_CONFIG:-pkg-config} --exists jansson 2>/dev/null; then
         echo '#include <jansson.h>' | ${CC:-cc} -E - >/dev/null 2>&1 || die \
