@@ -33,7 +33,8 @@ void onednn_conv_grad_supports(const tfr_plugin_device *device, const tfr_call *
     onednn_window w;
     int i;
 
-    if (!onednn_want_float(device, call, answer, 1u << 2, true) ||
+    /* oneDNN 2.6 finds no code for many of bfloat16. */
+    if (!onednn_want_float(device, call, answer, 1u << 2, false) ||
         !onednn_want_rank(call, answer, 0, 3, 5))
         return;
     read_window(call, &w);

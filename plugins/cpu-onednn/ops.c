@@ -35,7 +35,7 @@ const onednn_op onednn_op_rows[] = {
     OP("Concat", 13, concat, MOVED),
     OP("Conv", 22, conv, FLOATS),
     OWN("ConvGradFilter", 1, conv_grad, F32),
-    OWN("ConvGradInput", 1, conv, F32),
+    OWN("ConvGradInput", 1, conv, FLOATS),
     OP("ConvInteger", 10, conv_integer, 0, INT8),
     OP("ConvTranspose", 22, conv, FLOATS),
     OP("DequantizeLinear", 28, quantize, INT8, 0),
