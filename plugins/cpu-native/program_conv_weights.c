@@ -7,12 +7,43 @@
 
 #include <string.h>
 
+/* Terms that are turned at a time: the nine taps of sixteen inputs. */
+enum { NEAR_TERMS = 144 };
+
 /* ---- the order of tiles ---- */
+
+/* Rows of outputs become columns, some terms at a time, which go to their taps from near memory. */
+static void turn_part(const native_packing *k, const float *from, int64_t part, int64_t outs,
+                      int64_t ins, int64_t width, float *to)
+{
+    const native_isa *isa = k->tiles->isa;
+    const int64_t terms = ins * k->taps, step = k->ins * k->taps, lanes = isa->lanes;
+    float near[NEAR_TERMS * NATIVE_MAX_LANES];
+    int64_t o, rows, first, n, i;
+
+    if (k->taps == 1) {
+        isa->transpose(from, step, to, width, outs, ins);
+        return;
+    }
+    for (o = 0; o < outs; o += rows) {
+        rows = outs - o < lanes ? outs - o : lanes;
+        for (first = 0; first < terms; first += n) {
+            n = terms - first < NEAR_TERMS ? terms - first : NEAR_TERMS;
+            isa->transpose(from + o * step + first, step, near, lanes, rows, n);
+            for (i = 0; i < n; i++) {
+                const int64_t in = (first + i) / k->taps, tap = (first + i) % k->taps;
+                memcpy(to + (tap * part + in) * width + o, near + i * lanes,
+                       (size_t)rows * sizeof *to);
+            }
+        }
+    }
+}
 
 /* [tap][in % part][block][lane] of a group, for the inputs from in on. */
 static void fill_part(const native_packing *k, int64_t g, int64_t in, int64_t part, float *to)
 {
-    const int64_t lanes = k->tiles->isa->lanes, first = k->tiles->first_block[g] * lanes;
+    const native_isa *isa = k->tiles->isa;
+    const int64_t lanes = isa->lanes, first = k->tiles->first_block[g] * lanes;
     const int64_t width = k->tiles->first_block[g + 1] * lanes - first;
     const int64_t outs = k->outs - first < width ? k->outs - first : width;
     const int64_t ins = k->ins - in < part ? k->ins - in : part;
@@ -21,6 +52,10 @@ static void fill_part(const native_packing *k, int64_t g, int64_t in, int64_t pa
     if (k->transposed && k->taps > 1) {
         for (i = 0; i < ins; i++) {
             const float *from = k->from + ((in + i) * k->outs + first) * k->taps;
+            if (k->factor == 1.0f) {
+                isa->transpose(from, k->taps, to + i * width, part * width, outs, k->taps);
+                continue;
+            }
             for (o = 0; o < outs; o++) {
                 for (tap = 0; tap < k->taps; tap++)
                     to[(tap * part + i) * width + o] = k->factor * *from++;
@@ -33,6 +68,10 @@ static void fill_part(const native_packing *k, int64_t g, int64_t in, int64_t pa
             for (o = 0; o < outs; o++)
                 to[i * width + o] = k->factor * k->from[(in + i) * k->outs + first + o];
         }
+        return;
+    }
+    if (k->factor == 1.0f) {
+        turn_part(k, k->from + (first * k->ins + in) * k->taps, part, outs, ins, width, to);
         return;
     }
     for (o = 0; o < outs; o++) {

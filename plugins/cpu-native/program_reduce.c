@@ -162,7 +162,8 @@ static void finish_filter(const void *params, const native_bases *bases, int64_t
     const int64_t lanes = f->isa->lanes, all = f->ins * f->taps, rows = f->plain ? 1 : lanes;
     const int64_t parts = f->plain ? f->ins : f->in_blocks;
     float sums[NEAR_TAPS * NATIVE_MAX_LANES * NATIVE_MAX_LANES];
-    int64_t i, first, n, in, tap, l;
+    float *to;
+    int64_t i, first, n, in, l, tap;
 
     for (i = begin; i < end; i++) {
         const int64_t block = i / parts, part = i % parts;
@@ -172,16 +173,20 @@ static void finish_filter(const void *params, const native_bases *bases, int64_t
             n = f->taps - first < NEAR_TAPS ? f->taps - first : NEAR_TAPS;
             add_shards(f, bases, block * block_floats(f) + (part * f->taps + first) * rows * lanes,
                        n * rows * lanes, sums);
-            for (l = 0; l < outs; l++) {
-                float *to = native_at(bases, &f->to) + (block * lanes + l) * all +
-                            part * rows * f->taps + first;
-                const float *from = sums + l * (f->turned ? lanes : 1);
-                const int64_t step = f->turned ? 1 : lanes;
-                for (in = 0; in < ins; in++) {
-                    for (tap = 0; tap < n; tap++)
-                        to[in * f->taps + tap] = from[tap * rows * lanes + in * step];
-                }
+            to = native_at(bases, &f->to) + block * lanes * all + part * rows * f->taps + first;
+            if (f->turned) { /* [tap][out][in] */
+                for (l = 0; l < outs; l++)
+                    for (in = 0; in < ins; in++)
+                        for (tap = 0; tap < n; tap++)
+                            to[l * all + in * f->taps + tap] = sums[(tap * rows + l) * lanes + in];
+                continue;
             }
+            if (f->taps == 1) {
+                f->isa->transpose(sums, lanes, to, all, ins, outs);
+                continue;
+            }
+            for (in = 0; in < ins; in++)
+                f->isa->transpose(sums + in * lanes, rows * lanes, to + in * f->taps, all, n, outs);
         }
     }
 }

@@ -21,6 +21,13 @@ typedef struct sparse {
     int shards;
 } sparse;
 
+enum { NEAR_TAPS = 25 }; /* whose shards are added up at a time */
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
 /* ---- what both gradients share ---- */
 
 static void set_windows(native_planner *p, sparse *s, const native_item *item,
@@ -151,23 +158,28 @@ static void run_filter(const void *params, const native_bases *bases, int64_t be
     }
 }
 
-/* Numbers count outputs. */
+/* Numbers count outputs. A few taps of a block of inputs at a time: all shards together. */
 static void finish_filter(const void *params, const native_bases *bases, int64_t begin, int64_t end)
 {
     const sparse *s = params;
     const int64_t lanes = s->isa->lanes, size = s->g.ins_blocks * s->taps * lanes;
-    int64_t o, in, tap;
+    float near[NEAR_TAPS * NATIVE_MAX_LANES];
+    int64_t o, b, tap, n;
     int k;
 
     for (o = begin; o < end; o++) {
-        float *to = native_at(bases, &s->to) + o * s->ins * s->taps;
-        for (k = 0; k < s->shards; k++) {
-            const float *from = native_shard_at(bases, &s->sums, k) + o * size;
-            for (in = 0; in < s->ins; in++) {
-                const float *row = from + in / lanes * s->taps * lanes + in % lanes;
-                for (tap = 0; tap < s->taps; tap++)
-                    to[in * s->taps + tap] =
-                        k == 0 ? row[tap * lanes] : to[in * s->taps + tap] + row[tap * lanes];
+        for (b = 0; b < s->g.ins_blocks; b++) {
+            float *to = native_at(bases, &s->to) + (o * s->ins + b * lanes) * s->taps;
+            for (tap = 0; tap < s->taps; tap += n) {
+                const int64_t at = o * size + (b * s->taps + tap) * lanes;
+                n = least(s->taps - tap, NEAR_TAPS);
+                memcpy(near, native_shard_at(bases, &s->sums, 0) + at,
+                       (size_t)(n * lanes) * sizeof *near);
+                for (k = 1; k < s->shards; k++)
+                    s->isa->binary(NATIVE_ADD, near, 1, native_shard_at(bases, &s->sums, k) + at, 1,
+                                   near, n * lanes);
+                s->isa->transpose(near, lanes, to + tap, s->taps, n,
+                                  least(s->ins - b * lanes, lanes));
             }
         }
     }
@@ -238,11 +250,6 @@ static void find_near(native_planner *p, sparse *s, const native_item *item)
         inside[i] = (int32_t)(i / item->pool[1] * 4 + i % item->pool[1]);
     s->near_taps = taps;
     s->near_inside = inside;
-}
-
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
 }
 
 /* The source of few channels is plain and has its padding, at least where windows read. */
@@ -324,18 +331,16 @@ static void run_weights(const void *params, const native_bases *bases, int64_t b
     const sparse *s = params;
     const int64_t lanes = s->isa->lanes;
     const float *from = native_at(bases, &s->target);
-    int64_t b, o, tap, l;
+    int64_t b, o;
 
     for (b = begin; b < end; b++) {
         float *to = native_at(bases, &s->weights) + b * s->g.outs * s->taps * lanes;
         const int64_t n = least(s->ins - b * lanes, lanes);
-        for (o = 0; o < s->g.outs; o++) {
-            const float *row = from + (o * s->ins + b * lanes) * s->taps;
-            for (tap = 0; tap < s->taps; tap++, to += lanes) {
-                for (l = 0; l < lanes; l++)
-                    to[l] = l < n ? row[l * s->taps + tap] : 0.0f;
-            }
-        }
+        if (n < lanes)
+            memset(to, 0, (size_t)(s->g.outs * s->taps * lanes) * sizeof *to);
+        for (o = 0; o < s->g.outs; o++, to += s->taps * lanes)
+            s->isa->transpose(from + (o * s->ins + b * lanes) * s->taps, s->taps, to, lanes, n,
+                              s->taps);
     }
 }
 
