@@ -14,6 +14,8 @@
 
 #include "cublaslt_abi.h"
 #include "fake_driver.h"
+#define FAKE_LIBRARY
+#include "fake_library.h"
 #include "fake_number.h"
 
 #define EXPORT                        __attribute__((visibility("default")))
@@ -26,11 +28,23 @@ static const uint64_t algo_magic = 0x6f676c61206b6166;
 
 /* How many handles and descriptors there are: tests ask for it by dlsym. */
 EXPORT unsigned tfr_fake_cublaslt_held(void);
+EXPORT fake_library_calls_fn tfr_fake_cublaslt_calls;
+EXPORT fake_library_fail_fn tfr_fake_cublaslt_fail;
 static atomic_uint n_held;
 
 EXPORT unsigned tfr_fake_cublaslt_held(void)
 {
     return atomic_load(&n_held);
+}
+
+EXPORT unsigned tfr_fake_cublaslt_calls(const char *name)
+{
+    return fake_calls(name);
+}
+
+EXPORT void tfr_fake_cublaslt_fail(const char *name, unsigned nth, unsigned code)
+{
+    fake_fail(name, nth, code);
 }
 
 static void *hold(size_t bytes)
@@ -62,6 +76,7 @@ struct tfr_lt_handle {
 
 tfr_lt_status cublasLtCreate(tfr_lt_handle **handle)
 {
+    FAKE_CALL;
     void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
     tfr_lt_handle *h = driver && handle ? hold(sizeof *h) : NULL;
     if (!h)
@@ -140,6 +155,7 @@ static tfr_lt_status put(void *to, size_t room, const void *value, size_t bytes)
 
 tfr_lt_status cublasLtMatmulDescCreate(tfr_lt_desc **desc, unsigned compute, unsigned scale_type)
 {
+    FAKE_CALL;
     if (scale_type != TFR_LT_F32 ||
         (compute != TFR_LT_COMPUTE_F32 && compute != TFR_LT_COMPUTE_FAST_BF16 &&
          compute != TFR_LT_COMPUTE_FAST_TF32 && compute != TFR_LT_COMPUTE_FAST_F16 &&
@@ -161,6 +177,7 @@ tfr_lt_status cublasLtMatmulDescDestroy(tfr_lt_desc *desc)
 tfr_lt_status cublasLtMatmulDescSetAttribute(tfr_lt_desc *d, unsigned attr, const void *value,
                                              size_t bytes)
 {
+    FAKE_CALL;
     switch (attr) {
     case TFR_LT_DESC_TRANS_A:
         return PUT(d->trans_a);
@@ -204,6 +221,7 @@ static fake_type type_of(unsigned type)
 tfr_lt_status cublasLtMatrixLayoutCreate(tfr_lt_layout **layout, unsigned type, uint64_t rows,
                                          uint64_t cols, int64_t ld)
 {
+    FAKE_CALL;
     if (type_of(type) == FAKE_NO_TYPE)
         return TFR_LT_NOT_SUPPORTED;
     tfr_lt_layout *l = hold(sizeof *l);
@@ -222,6 +240,7 @@ tfr_lt_status cublasLtMatrixLayoutDestroy(tfr_lt_layout *layout)
 tfr_lt_status cublasLtMatrixLayoutSetAttribute(tfr_lt_layout *l, unsigned attr, const void *value,
                                                size_t bytes)
 {
+    FAKE_CALL;
     switch (attr) {
     case TFR_LT_LAYOUT_ORDER:
         return PUT(l->order);
@@ -236,6 +255,7 @@ tfr_lt_status cublasLtMatrixLayoutSetAttribute(tfr_lt_layout *l, unsigned attr, 
 
 tfr_lt_status cublasLtMatmulPreferenceCreate(tfr_lt_pref **pref)
 {
+    FAKE_CALL;
     tfr_lt_pref *p = hold(sizeof *p);
     if (!p)
         return TFR_LT_ALLOC_FAILED;
@@ -252,6 +272,7 @@ tfr_lt_status cublasLtMatmulPreferenceDestroy(tfr_lt_pref *pref)
 tfr_lt_status cublasLtMatmulPreferenceSetAttribute(tfr_lt_pref *p, unsigned attr, const void *value,
                                                    size_t bytes)
 {
+    FAKE_CALL;
     if (attr == TFR_LT_PREF_WORKSPACE_BYTES)
         return PUT(p->workspace);
     if (attr == TFR_LT_PREF_REDUCTION_MASK)
@@ -302,6 +323,7 @@ tfr_lt_status cublasLtMatmulAlgoGetHeuristic(tfr_lt_handle *handle, tfr_lt_desc 
                                              tfr_lt_layout *d, tfr_lt_pref *pref, int n_wanted,
                                              tfr_lt_heuristic *results, int *n_results)
 {
+    FAKE_CALL;
     if (!handle || !pref || n_wanted < 1 || !results || !n_results)
         return TFR_LT_INVALID_VALUE;
     tfr_lt_status status = check_problem(desc, a, b, c, d);
@@ -331,6 +353,7 @@ tfr_lt_status cublasLtMatmulAlgoCheck(tfr_lt_handle *handle, tfr_lt_desc *desc, 
                                       tfr_lt_layout *b, tfr_lt_layout *c, tfr_lt_layout *d,
                                       const tfr_lt_algo *algo, tfr_lt_heuristic *result)
 {
+    FAKE_CALL;
     if (!handle || !result)
         return TFR_LT_INVALID_VALUE;
     tfr_lt_status status = check_problem(desc, a, b, c, d);
@@ -541,6 +564,7 @@ tfr_lt_status cublasLtMatmul(tfr_lt_handle *handle, tfr_lt_desc *desc, const voi
                              const tfr_lt_algo *algo, void *workspace, size_t workspace_bytes,
                              tfr_cu_stream *stream)
 {
+    FAKE_CALL;
     tfr_lt_status status = check_problem(desc, a_layout, b_layout, c_layout, d_layout);
     if (!handle || !alpha || !beta || status)
         return status ? status : TFR_LT_INVALID_VALUE;

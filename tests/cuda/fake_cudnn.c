@@ -14,6 +14,8 @@
 
 #include "cudnn_abi.h"
 #include "fake_cudnn.h"
+#define FAKE_LIBRARY
+#include "fake_library.h"
 
 #define EXPORT                        __attribute__((visibility("default")))
 #define X(name, required, since, who) EXPORT tfr_##name##_fn name;
@@ -22,11 +24,23 @@
 
 /* How many handles and descriptors there are: tests ask for it by dlsym. */
 EXPORT unsigned tfr_fake_cudnn_held(void);
+EXPORT fake_library_calls_fn tfr_fake_cudnn_calls;
+EXPORT fake_library_fail_fn tfr_fake_cudnn_fail;
 static atomic_uint n_held;
 
 EXPORT unsigned tfr_fake_cudnn_held(void)
 {
     return atomic_load(&n_held);
+}
+
+EXPORT unsigned tfr_fake_cudnn_calls(const char *name)
+{
+    return fake_calls(name);
+}
+
+EXPORT void tfr_fake_cudnn_fail(const char *name, unsigned nth, unsigned code)
+{
+    fake_fail(name, nth, code);
 }
 
 /* ------------------------------------------------------------------------------------------
@@ -50,6 +64,7 @@ static tfr_dnn_status fail(tfr_dnn_status status, const char *text)
 
 tfr_dnn_status cudnnCreate(tfr_dnn_handle **handle)
 {
+    FAKE_CALL;
     void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
     if (!driver)
         return fail(TFR_DNN_NOT_INITIALIZED, "no driver is open");
@@ -73,6 +88,7 @@ tfr_dnn_status cudnnDestroy(tfr_dnn_handle *handle)
 
 tfr_dnn_status cudnnSetStream(tfr_dnn_handle *handle, tfr_cu_stream *stream)
 {
+    FAKE_CALL;
     handle->stream = stream;
     return TFR_DNN_SUCCESS;
 }
@@ -165,6 +181,7 @@ static void release(fake_desc *desc)
 
 tfr_dnn_status cudnnBackendCreateDescriptor(unsigned kind, tfr_dnn_desc **out)
 {
+    FAKE_CALL;
     fake_desc *desc = calloc(1, sizeof *desc);
     if (!desc)
         return fail(TFR_DNN_HOST_ALLOCATION_FAILED, "descriptor");
@@ -186,6 +203,7 @@ tfr_dnn_status cudnnBackendDestroyDescriptor(tfr_dnn_desc *desc)
 tfr_dnn_status cudnnBackendSetAttribute(tfr_dnn_desc *handle, unsigned name, unsigned type,
                                         int64_t n, const void *elements)
 {
+    FAKE_CALL;
     fake_desc *desc = handle;
     if (!desc || !elements || n < 0)
         return fail(TFR_DNN_BAD_PARAM_NULL, "attribute without elements");
@@ -397,6 +415,7 @@ static tfr_dnn_status get_of_plan(const fake_desc *plan, int64_t n_wanted, int64
 tfr_dnn_status cudnnBackendGetAttribute(tfr_dnn_desc *handle, unsigned name, unsigned type,
                                         int64_t n_wanted, int64_t *n, void *to)
 {
+    FAKE_CALL;
     const fake_desc *desc = handle;
     int64_t ignored;
     n = n ? n : &ignored;
@@ -431,6 +450,7 @@ tfr_dnn_status cudnnBackendGetAttribute(tfr_dnn_desc *handle, unsigned name, uns
 
 tfr_dnn_status cudnnBackendFinalize(tfr_dnn_desc *handle)
 {
+    FAKE_CALL;
     fake_desc *desc = handle;
     fake_tensor tensor;
     fake_conv conv;
@@ -483,6 +503,7 @@ static bool bind_all(fake_conv *conv, const fake_desc *pack)
 tfr_dnn_status cudnnBackendExecute(tfr_dnn_handle *handle, tfr_dnn_desc *plan_handle,
                                    tfr_dnn_desc *pack_handle)
 {
+    FAKE_CALL;
     const fake_desc *plan = plan_handle, *pack = pack_handle;
     fake_conv conv;
     void *p;

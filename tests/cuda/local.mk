@@ -76,11 +76,12 @@ fake_library_headers = \
 	plugins/cuda/cudnn_abi.h \
 	tests/cuda/fake_cudnn.h \
 	tests/cuda/fake_driver.h \
+	tests/cuda/fake_library.h \
 	tests/cuda/fake_number.h \
 	$(NULL)
 fake_cudnn_sources = tests/cuda/fake_cudnn.c tests/cuda/fake_cudnn_run.c
 EXTRA_DIST += tests/cuda/fake_cublaslt.c $(fake_cudnn_sources) tests/cuda/fake_cudnn.h \
-	tests/cuda/fake_number.h
+	tests/cuda/fake_library.h tests/cuda/fake_number.h
 tests/cuda/libcublasLt.so.13: tests/cuda/fake_cublaslt.c $(fake_library_headers)
 	$(AM_V_at)$(MKDIR_P) tests/cuda
 	$(AM_V_CCLD)sources=tests/cuda/fake_cublaslt.c libraries='-ldl -lm'; $(link_stand_in)

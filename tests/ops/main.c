@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * main.c: the command line of the op tests:
- *   ops [--list FILE] [--case NAME[:SEED]] [--seeds N] [--seed FIRST] [-v] MODE[,MODE] BACKEND
+ *   ops [--list FILE] [--case NAME[:SEED]] [--seeds N] [--seed FIRST] [--option KEY=VALUE] [-v]
+ *       MODE[,MODE] BACKEND
  * Modes: value, hostile, claims, support (a table), bench (CSV). Ends with "N passed, N failed, N
  * skipped", but for the tables; exits 77 when there is no such backend.
  */
@@ -14,12 +15,15 @@
 typedef struct options {
     const char *list, *modes;
     char only[64];
+    char key[64]; /* of a plugin's option */
+    tfr_option option;
 } options;
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: ops [--list FILE] [--case NAME[:SEED]] [--seeds N] [--seed FIRST] [-v] "
-                    "MODE[,MODE] BACKEND\nmodes: value hostile claims support bench\n");
+    fprintf(stderr, "usage: ops [--list FILE] [--case NAME[:SEED]] [--seeds N] [--seed FIRST] "
+                    "[--option KEY=VALUE] [-v] MODE[,MODE] BACKEND\nmodes: value hostile claims "
+                    "support bench\n");
     return 2;
 }
 
@@ -31,6 +35,13 @@ static void set_case(ops_run *run, options *o, const char *text)
         run->first_seed = strtoull(strchr(text, ':') + 1, NULL, 10);
         run->n_seeds = 1;
     }
+}
+
+static void set_option(options *o, const char *text)
+{
+    const size_t length = strcspn(text, "=");
+    snprintf(o->key, sizeof o->key, "%.*s", (int)length, text);
+    o->option = (tfr_option){o->key, text + length + (text[length] == '=')};
 }
 
 static bool parse(int argc, char **argv, ops_run *run, options *o)
@@ -50,6 +61,8 @@ static bool parse(int argc, char **argv, ops_run *run, options *o)
             set_case(run, o, value);
         else if (strcmp(argv[i - 1], "--seeds") == 0)
             run->n_seeds = strtoull(value, NULL, 10);
+        else if (strcmp(argv[i - 1], "--option") == 0)
+            set_option(o, value);
         else if (strcmp(argv[i - 1], "--seed") == 0)
             run->first_seed = strtoull(value, NULL, 10);
         else
@@ -110,6 +123,8 @@ int main(int argc, char **argv)
     tfr_runtime_options runtime = TFR_RUNTIME_OPTIONS_INIT;
     runtime.log = hear;
     runtime.log_user = &run;
+    runtime.options = &o.option;
+    runtime.n_options = o.option.key ? 1 : 0;
     ops_must(tfr_runtime_create(&runtime, &run.runtime, &err), &err, "the runtime");
     tfr_status status =
         tfr_runtime_find(run.runtime, run.backend, &run.device, &run.backend_index, &err);
