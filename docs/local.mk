@@ -42,6 +42,7 @@ EXTRA_DIST += \
 	docs/decisions/0037-cuda-kernels-on-the-cpu.md \
 	docs/decisions/0038-cuda-stand-ins.md \
 	docs/decisions/0039-cuda-fat-binaries.md \
+	docs/decisions/0040-cuda-libraries-behind-kernels.md \
 	docs/decisions/0041-doctor-opens-everything.md \
 	docs/decisions/0043-bf16-in-training.md \
 	docs/differences.md \

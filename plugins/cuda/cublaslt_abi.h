@@ -99,6 +99,13 @@ enum {
     TFR_LT_LAYOUT_BATCH_STRIDE = 6, /* int64, elements */
 };
 
+/* How parts of a sum are added. */
+enum {
+    TFR_LT_REDUCTION_INPLACE = 1,
+    TFR_LT_REDUCTION_COMPUTE_TYPE = 2,
+    TFR_LT_REDUCTION_OUTPUT_TYPE = 4,
+};
+
 /* Attributes of a preference. */
 enum {
     TFR_LT_PREF_WORKSPACE_BYTES = 1, /* uint64 */

@@ -3,6 +3,8 @@
  * cuda.c: the tables of the CUDA backend. Options, "cuda.NAME" to the user (docs/cuda.md):
  *   library-path     a folder where CUDA's libraries are looked for first
  *   open-libraries   1 = open all of them and tell in build_info what was found (0)
+ *   library-from     multiplications of a product from which on cuBLASLt computes it
+ *                    (2^27, 512 x 512 x 512)
  *   logical-devices  of each GPU (1), each with the limit below for itself
  *   memory_limit     bytes of a device
  *   memory-fraction  over 0 and at most 1: that part of the GPU's memory; without these two what is

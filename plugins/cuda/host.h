@@ -80,6 +80,9 @@ struct tfr_plugin_device {
     pthread_mutex_t lock;
     tfr_cu_event **events;
     size_t n_events, capacity;
+    /* of libraries, for engine.c; made with the lock held */
+    pthread_mutex_t engine_lock;
+    struct tfr_lt_handle *lt;
     /* for tests; -1 = never */
     int64_t fail_after, lose_after;
     atomic_int_fast64_t n_launches;
@@ -122,6 +125,11 @@ extern const tfr_capture_facet cuda_capture_facet;
 
 void cuda_module_hold(void);
 void cuda_module_release(bool is_dead);
+
+/* ---- engine.c, gemm_lt.c: gives the handles of libraries back; on a dead device not ---- */
+
+void cuda_engines_close(tfr_plugin_device *device);
+void cuda_gemm_close(tfr_plugin_device *device);
 
 /* ---- memory.c, pool.c ---- */
 

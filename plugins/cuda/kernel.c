@@ -122,23 +122,57 @@ static bool is_sound(const cuda_plan *plan)
     return !plan->is_full;
 }
 
-static int32_t make_kernel(tfr_plugin_device *device, const cuda_plan *plan, tfr_kernel **out,
-                           tfr_err *err)
+/* Makes the plan's kernels ready; with an engine it has no steps. */
+static int32_t make_kernel(tfr_plugin_device *device, const cuda_plan *plan, cuda_engine *engine,
+                           tfr_kernel **out, tfr_err *err)
 {
-    tfr_kernel *kernel = calloc(1, sizeof *kernel + plan->n_steps * sizeof kernel->steps[0]);
+    const uint32_t n_steps = engine ? 0 : plan->n_steps;
+    tfr_kernel *kernel = calloc(1, sizeof *kernel + n_steps * sizeof kernel->steps[0]);
     int32_t status = TFR_OK;
 
     if (!kernel)
         return tfr_fail(err, TFR_ENOMEM, "no memory for a kernel");
-    kernel->n_steps = plan->n_steps;
-    memcpy(kernel->steps, plan->steps, plan->n_steps * sizeof kernel->steps[0]);
-    for (uint32_t i = 0; i < plan->n_steps && status == TFR_OK; i++)
+    kernel->engine = engine;
+    kernel->n_steps = n_steps;
+    memcpy(kernel->steps, plan->steps, n_steps * sizeof kernel->steps[0]);
+    for (uint32_t i = 0; i < n_steps && status == TFR_OK; i++)
         if (plan->steps[i].kernel)
             status = cuda_find_function(device, &plan->steps[i], &kernel->functions[i], err);
     if (status == TFR_OK)
         *out = kernel;
     else
         free(kernel);
+    return status;
+}
+
+/* What supports could not know. */
+static void correct_info(const cuda_engine *engine, tfr_kernel_info *info)
+{
+    if (!engine || !engine->uses_math_mode)
+        info->flags &= ~(uint32_t)TFR_ANSWER_MATH_MODE;
+    if (!engine)
+        return;
+    info->workspace_bytes = engine->workspace_bytes;
+    if (!engine->is_capturable)
+        info->flags &= ~(uint32_t)TFR_ANSWER_CAPTURABLE;
+}
+
+static int32_t make(tfr_plugin_device *device, const tfr_call *call, const cuda_plan *plan,
+                    tfr_kernel **out, tfr_kernel_info *info, tfr_err *err)
+{
+    cuda_engine *engine = NULL;
+    int32_t status = cuda_enter(device, err);
+
+    if (status != TFR_OK)
+        return status;
+    status = cuda_engine_make(device, call, plan, &engine, err);
+    if (status == TFR_OK)
+        status = make_kernel(device, plan, engine, out, err);
+    if (status == TFR_OK)
+        correct_info(engine, info);
+    else if (engine)
+        engine->drop(device, engine);
+    cuda_leave(device);
     return status;
 }
 
@@ -151,7 +185,7 @@ static int32_t cuda_prepare(tfr_plugin_device *device, const tfr_call *call,
     cuda_plan *plan;
     int32_t status;
 
-    (void)options, (void)info;
+    (void)options;
     if (!op)
         return tfr_fail(err, TFR_EUNSUPPORTED, "no kernel of %s", call->name);
     plan = calloc(1, sizeof *plan);
@@ -162,18 +196,15 @@ static int32_t cuda_prepare(tfr_plugin_device *device, const tfr_call *call,
         status = tfr_fail(err, TFR_EINTERNAL, "%s has no plan: %s", call->name,
                           is_sound(plan) ? answer.text : "it does not fit a plan");
     else
-        status = cuda_enter(device, err);
-    if (status == TFR_OK) {
-        status = make_kernel(device, plan, out, err);
-        cuda_leave(device);
-    }
+        status = make(device, call, plan, out, info, err);
     free(plan);
     return status;
 }
 
 static void cuda_drop(tfr_plugin_device *device, tfr_kernel *kernel)
 {
-    (void)device;
+    if (kernel && kernel->engine)
+        kernel->engine->drop(device, kernel->engine);
     free(kernel);
 }
 

@@ -4,9 +4,10 @@
 #ifndef CUDA_KERNEL_H
 #define CUDA_KERNEL_H
 
-#include "host.h"
+#include "engine.h"
 
 struct tfr_kernel {
+    cuda_engine *engine; /* computes all of it; NULL = the steps do */
     uint32_t n_steps;
     tfr_cu_function *functions[CUDA_PLAN_STEPS]; /* NULL: fill */
     cuda_step steps[];

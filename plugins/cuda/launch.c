@@ -87,6 +87,8 @@ int32_t cuda_launch(tfr_plugin_device *device, tfr_queue *queue, tfr_kernel *ker
     if (status != TFR_OK)
         return status;
     if (!atomic_load(&queue->has_failed) && !goes_wrong(device, queue, launch->id, err, &status)) {
+        if (kernel->engine)
+            status = kernel->engine->launch(device, queue, kernel->engine, launch, err);
         for (uint32_t i = 0; i < kernel->n_steps && status == TFR_OK; i++)
             status = run_step(device, queue->stream, &kernel->steps[i], kernel->functions[i],
                               launch, err);

@@ -11,9 +11,12 @@ tfr_cuda_host = \
 	plugins/cuda/cudnn.def \
 	plugins/cuda/device.c \
 	plugins/cuda/driver.def \
+	plugins/cuda/engine.c \
+	plugins/cuda/engine.h \
 	plugins/cuda/error.c \
 	plugins/cuda/fence.c \
 	plugins/cuda/fence.h \
+	plugins/cuda/gemm_lt.c \
 	plugins/cuda/host.h \
 	plugins/cuda/kernel.c \
 	plugins/cuda/kernel.h \

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MIB (UINT64_C(1) << 20)
+#define MIB          (UINT64_C(1) << 20)
+#define LIBRARY_FROM (1 << 27) /* 512 x 512 x 512 */
 
 /* ---- a device that is lost ------------------------------------------------------------------- */
 
@@ -186,10 +187,12 @@ int32_t cuda_open(const tfr_device_info *info, const tfr_open_options *options,
     if (!device)
         return tfr_fail(err, TFR_ENOMEM, "no memory for a device");
     pthread_mutex_init(&device->lock, NULL);
+    pthread_mutex_init(&device->engine_lock, NULL);
     cuda_module_hold();
     device->fail_after = number_of(options, "fail_after", -1);
     device->lose_after = number_of(options, "lose_after", -1);
     status = find_device(info, &device->facts, err);
+    device->facts.chip.library_from = number_of(options, "library-from", LIBRARY_FROM);
     if (status == TFR_OK)
         status = cuda_check(
             device, cuda_driver.cuDevicePrimaryCtxRetain(&device->context, device->facts.device),
@@ -213,6 +216,7 @@ void cuda_close(tfr_plugin_device *device)
         cuda_driver.cuCtxPushCurrent_v2(device->context) == TFR_CU_SUCCESS) {
         if (device->stream)
             (void)cuda_driver.cuStreamSynchronize(device->stream);
+        cuda_engines_close(device);
         cuda_memory_close(device);
         cuda_pool_close(device);
         cuda_events_close(device);
@@ -226,6 +230,7 @@ void cuda_close(tfr_plugin_device *device)
         cuda_module_release(is_dead);
     }
     free(device->events);
+    pthread_mutex_destroy(&device->engine_lock);
     pthread_mutex_destroy(&device->lock);
     free(device);
 }

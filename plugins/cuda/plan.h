@@ -17,7 +17,8 @@ typedef struct cuda_chip {
     int32_t capability; /* 90 = 9.0 */
     int32_t multiprocessors;
     int32_t threads_per_multiprocessor;
-    int32_t max_shared; /* bytes of a block, when it asks for them */
+    int32_t max_shared;   /* bytes of a block, when it asks for them */
+    int64_t library_from; /* multiplications from which on a call is worth a library */
 } cuda_chip;
 
 enum {
@@ -57,9 +58,25 @@ typedef struct cuda_step {
     _Alignas(16) unsigned char bytes[CUDA_STEP_BYTES];
 } cuda_step;
 
+/*
+ * A product as cuBLASLt may compute it in place of the steps, which are there, too: y = alpha op(a)
+ * op(b) + addend, all row-major. a is [m k], or [k m] if it is swapped, b [k n] or [n k].
+ */
+typedef struct cuda_product {
+    bool is_set;
+    bool a_swapped, b_swapped;
+    int64_t m, n, k;
+    int64_t batch, a_stride, b_stride; /* elements; 0: all of the batch share it */
+    uint16_t a, b, y;                  /* numbers of operands */
+    uint16_t bias;                     /* of n elements, or CUDA_NO_OPERAND */
+    uint16_t addend;                   /* [m n], times beta, or CUDA_NO_OPERAND */
+    float alpha, beta;
+} cuda_product;
+
 typedef struct cuda_plan {
     uint32_t n_steps;
     bool is_full; /* something did not fit: a defect of the family */
+    cuda_product product;
     cuda_step steps[CUDA_PLAN_STEPS];
 } cuda_plan;
 

@@ -22,16 +22,66 @@ static void plan_product(const cuda_chip *chip, const tfr_call *call, const tfr_
 
     if (!kernel || (int64_t)p->M * p->N * p->batch.n == 0)
         return;
-    step = cuda_plan_add(plan, kernel,
-                         (uint64_t)((p->M + side - 1) / side * ((p->N + side - 1) / side) *
-                                    p->batch.n),
-                         is_large ? 256 : 64);
+    step = cuda_plan_add(
+        plan, kernel,
+        (uint64_t)((p->M + side - 1) / side * ((p->N + side - 1) / side) * p->batch.n),
+        is_large ? 256 : 64);
     cuda_step_operand(plan, step, 0);
     cuda_step_operand(plan, step, 1);
     /* with beta 0 an addend does not count, be it NaN */
     cuda_step_operand(plan, step, p->beta != 0 ? input_or_none(call, 2) : CUDA_NO_OPERAND);
     cuda_step_operand(plan, step, call->n_inputs);
     cuda_step_bytes(plan, step, p, sizeof *p);
+}
+
+/*
+ * The product as cuBLASLt takes it, if it does: one batch with a stride for each operand, a bias
+ * along the rows of y or an addend that is as large as y. Opening the library takes 55 ms and 150
+ * MB, so that small products are ours: the first one of 500 x 500 is there before the library would
+ * be. The rule is of the shapes alone, so that bits depend on nothing that was computed before.
+ */
+static void describe_product(const cuda_chip *chip, const tfr_call *call, const tfr_product *p,
+                             tfr_answer *answer, cuda_plan *plan)
+{
+    const tfr_walk *batch = &p->batch;
+    const bool adds = p->beta != 0 && tfr_call_input(call, 2);
+    const bool has_bias = adds && p->beta == 1 && p->bias_row == 0 && p->bias_column == 1;
+    const bool has_addend = adds && p->bias_row == p->N && p->bias_column == 1;
+    const double work = (double)p->M * p->N * p->K * batch->n;
+    cuda_product *out;
+
+    if (p->alpha == 0 || work == 0 || work < (double)chip->library_from || batch->rank > 1 ||
+        (batch->n > 1 && batch->rank == 0) || (adds && !has_bias && !has_addend))
+        return;
+    if (tfr_call_input(call, 0)->dtype == TFR_DTYPE_F32 && call->math_mode >= TFR_MATH_TF32)
+        answer->flags |= TFR_ANSWER_MATH_MODE;
+    if (!plan)
+        return;
+    out = &plan->product;
+    *out = (cuda_product){
+        .is_set = true,
+        .a_swapped = p->a_column != 1,
+        .b_swapped = p->b_column != 1,
+        .m = p->M,
+        .n = p->N,
+        .k = p->K,
+        .batch = batch->n,
+        .a_stride = batch->n > 1 ? batch->strides[0][0] : 0,
+        .b_stride = batch->n > 1 ? batch->strides[1][0] : 0,
+        .a = 0,
+        .b = 1,
+        .y = (uint16_t)call->n_inputs,
+        .bias = has_bias ? 2 : CUDA_NO_OPERAND,
+        .addend = has_addend && !has_bias ? 2 : CUDA_NO_OPERAND,
+        .alpha = p->alpha,
+        .beta = has_addend && !has_bias ? p->beta : 0,
+    };
+    /* Matrices that lie behind each other and meet the same b are the rows of one. */
+    if (out->batch > 1 && !out->a_swapped && out->b_stride == 0 &&
+        out->a_stride == out->m * out->k) {
+        out->m *= out->batch;
+        out->batch = 1;
+    }
 }
 
 /* A vector a is [1 K], a vector b [K 1]; what is in front are matrices, which broadcast. */
@@ -66,6 +116,7 @@ CUDA_FAMILY(cuda_matmul)
                    answer))
         return;
     plan_product(chip, call, &p, answer, plan);
+    describe_product(chip, call, &p, answer, plan);
 }
 
 CUDA_FAMILY(cuda_gemm)
@@ -91,6 +142,7 @@ CUDA_FAMILY(cuda_gemm)
     p.bias_column = (int32_t)strides[1];
     p.batch.n = 1;
     plan_product(chip, call, &p, answer, plan);
+    describe_product(chip, call, &p, answer, plan);
 }
 
 /* ---- windows ---- */
@@ -195,9 +247,8 @@ CUDA_FAMILY(cuda_conv)
         return;
     if (tfr_operand_elements(tfr_call_output(call, 0)) == 0)
         return;
-    step = cuda_plan_add(plan, kernel,
-                         tiles(c.filters, (int64_t)c.batch * c.y_plane.d) * (uint64_t)c.groups,
-                         256);
+    step = cuda_plan_add(
+        plan, kernel, tiles(c.filters, (int64_t)c.batch * c.y_plane.d) * (uint64_t)c.groups, 256);
     cuda_step_operand(plan, step, 0);
     cuda_step_operand(plan, step, 1);
     cuda_step_operand(plan, step, input_or_none(call, 2));
@@ -217,9 +268,8 @@ CUDA_FAMILY(cuda_conv_grad_input)
     if (!kernel || !fill_conv(call, tfr_call_output(call, 0), w, dy, &c, answer) ||
         !has_elements(dy, answer))
         return;
-    step = cuda_plan_add(plan, kernel,
-                         tiles(c.channels, (int64_t)c.batch * c.x_plane.d) * (uint64_t)c.groups,
-                         256);
+    step = cuda_plan_add(
+        plan, kernel, tiles(c.channels, (int64_t)c.batch * c.x_plane.d) * (uint64_t)c.groups, 256);
     cuda_step_operand(plan, step, 0);
     cuda_step_operand(plan, step, 1);
     cuda_step_operand(plan, step, call->n_inputs);
@@ -314,8 +364,8 @@ CUDA_FAMILY(cuda_pool_grad)
     if (!kernel || !fill_window(call, dx, dy, NULL, &w, answer))
         return;
     w.include_pad = tfr_call_int(call, "count_include_pad", 0) != 0;
-    step = n ? cuda_plan_add(plan, kernel, cuda_blocks(chip, is_max ? w.planes : n,
-                                                       is_max ? 1 : 256), 256)
+    step = n ? cuda_plan_add(plan, kernel,
+                             cuda_blocks(chip, is_max ? w.planes : n, is_max ? 1 : 256), 256)
              : NULL;
     cuda_step_operand(plan, step, 0);
     if (is_max)

@@ -33,7 +33,7 @@ struct tfr_kernel {
 };
 
 /* Few multiprocessors, so that grids are smaller than the work and loops go round. */
-static const cuda_chip chip = {90, 4, 2048, 232448};
+static const cuda_chip chip = {90, 4, 2048, 232448, INT64_MAX};
 
 static const cuda_op ops[] = {
 #define X(domain, name, since_version, dtypes, family)                                             \

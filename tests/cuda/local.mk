@@ -11,6 +11,7 @@ unit_tests += \
 	tests/cuda/test_driver_memory \
 	tests/cuda/test_driver_stream \
 	tests/cuda/test_driver_switches \
+	tests/cuda/test_engines \
 	tests/cuda/test_host \
 	tests/cuda/test_training \
 	$(NULL)
@@ -18,8 +19,10 @@ unit_tests += \
 shell_tests += \
 	tests/cuda/budgets.sh \
 	tests/cuda/doctor.sh \
+	tests/cuda/engines.sh \
 	tests/cuda/host.sh \
 	tests/cuda/listing.sh \
+	tests/cuda/no_engines.sh \
 	$(NULL)
 
 EXTRA_DIST += \
@@ -156,6 +159,12 @@ tests_cuda_test_host_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_CUDA_TEST_INCLUDES) $(TFR_P
 tests_cuda_test_host_LDADD = $(CUNIT_LIBS) -ldl -lm
 tests_cuda_test_host_SOURCES = tests/cuda/host_kit.h tests/cuda/test_host.c
 tests_cuda_test_host_DEPENDENCIES = tests/cuda/libcuda.so.1 $(tfr_cuda_host_test)
+
+tests_cuda_test_engines_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) \
+	$(TFR_CUDA_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_cuda_test_engines_LDADD = $(TFR_TEST_NN) -ldl
+tests_cuda_test_engines_SOURCES = tests/cuda/test_engines.c tests/cuda/training_kit.h
+tests_cuda_test_engines_DEPENDENCIES = $(TFR_WITH_NN) $(fake_cuda) $(tfr_cuda_training_test)
 
 tests_cuda_test_training_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) \
 	$(TFR_CUDA_TEST_INCLUDES) $(CUNIT_CFLAGS)

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Products by cuBLASLt over the stand-ins: which calls it gets, in which mode, what is captured,
+ * and what follows when one of its functions fails.
+ */
+#include "cublaslt_abi.h"
+#include "fake_library.h"
+#include "training_kit.h"
+
+enum { M = 24, N = 40, K = 32 };
+
+typedef struct library {
+    const char *file;
+    fake_library_calls_fn *calls;
+    fake_library_fail_fn *fail;
+    unsigned (*held)(void);
+} library;
+
+static library lt = {.file = "cublaslt"};
+
+static void find_library(library *l, const char *soname)
+{
+    char path[4200], name[64];
+    snprintf(path, sizeof path, "%s/%s", folder, soname);
+    void *so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    REQUIRE(so != NULL);
+    snprintf(name, sizeof name, "tfr_fake_%s_calls", l->file);
+    *(void **)&l->calls = symbol(so, name);
+    snprintf(name, sizeof name, "tfr_fake_%s_fail", l->file);
+    *(void **)&l->fail = symbol(so, name);
+    snprintf(name, sizeof name, "tfr_fake_%s_held", l->file);
+    *(void **)&l->held = symbol(so, name);
+}
+
+/* from: the option library-from. */
+static tfr_runtime *engine_runtime(const char *from)
+{
+    char path[4200];
+    const char *files[] = {path}, *build = getenv("TFR_BUILDDIR");
+    const tfr_option given[] = {{"cuda.library-path", folder}, {"cuda.library-from", from}};
+    tfr_runtime_options options = TFR_RUNTIME_OPTIONS_INIT;
+    tfr_runtime *runtime = NULL;
+    find_library(&lt, "libcublasLt.so.13");
+    snprintf(path, sizeof path, "%s/plugins/cuda/.libs/tfrun-cuda.so", build ? build : ".");
+    options.plugin_files = files;
+    options.n_plugin_files = 1;
+    options.options = given;
+    options.n_options = 2;
+    options.log = keep_log;
+    REQUIRE_OK(tfr_runtime_create(&options, &runtime, &err), &err);
+    return runtime;
+}
+
+static tfr_tensor *numbers(int64_t rows, int64_t columns)
+{
+    const int64_t dims[] = {rows, columns};
+    float x[K * N];
+    for (int i = 0; i < rows * columns; i++)
+        x[i] = 0.37f * (float)(i % 11) - 1.9f + 0.001f * (float)(i % 7);
+    return floats(2, dims, x);
+}
+
+typedef struct result {
+    tfr_status status;
+    float y[M * N];
+    tfr_session_stats stats;
+} result;
+
+/* Relu(x w), so that there is more than one launch. Takes over the runtime. */
+static result multiply(tfr_runtime *runtime, const char *device, const char *mode)
+{
+    tfr_session_options o = TFR_SESSION_OPTIONS_INIT;
+    tfr_session *session = NULL;
+    tfr_value in[2];
+    tfr_tensor *x[] = {numbers(M, K), numbers(K, N)}, *y = NULL;
+    result r;
+    memset(&r, 0, sizeof r);
+    tfr_graph *graph = new_graph(2, in);
+    output(graph, unary(graph, "Relu", binary(graph, "MatMul", in[0], in[1])));
+    o.device = device;
+    o.math_mode = mode;
+    r.status = tfr_session_create(runtime, graph, &o, &session, &err);
+    if (!r.status)
+        r.status = tfr_session_run(session, x, 2, &y, 1, &err);
+    if (!r.status) {
+        memcpy(r.y, tfr_tensor_data(y), sizeof r.y);
+        r.stats = stats_of(session);
+    }
+    tfr_tensor_release(y);
+    tfr_tensor_release(x[0]);
+    tfr_tensor_release(x[1]);
+    tfr_session_destroy(session);
+    tfr_graph_release(graph);
+    tfr_runtime_release(runtime);
+    return r;
+}
+
+/* The largest difference. */
+static double apart(const result *a, const result *b)
+{
+    double most = 0;
+    for (int i = 0; i < M * N; i++)
+        most = fmax(most, fabs((double)a->y[i] - (double)b->y[i]));
+    return most;
+}
+
+static void check_end(void)
+{
+    CHECK_UINT(0, lt.held());
+    check_leaks("leaked: nothing");
+}
+
+TEST(a_small_product_opens_no_library)
+{
+    BEGIN("");
+    const result got = multiply(engine_runtime("100000"), "cuda:0", NULL);
+    const result want = multiply(new_runtime(), "naive:0", NULL);
+    CHECK_OK(got.status, &err);
+    CHECK(apart(&got, &want) < 1e-4);
+    CHECK_UINT(0, lt.calls("cublasLtCreate"));
+    check_end();
+}
+
+TEST(a_large_product_is_cublaslts)
+{
+    BEGIN("");
+    const result got = multiply(engine_runtime("30000"), "cuda:0", NULL);
+    const result want = multiply(new_runtime(), "naive:0", NULL);
+    CHECK_OK(got.status, &err);
+    CHECK(apart(&got, &want) < 1e-4);
+    CHECK_UINT(3, lt.calls("cublasLtMatmul")); /* two algorithms in prepare, one launch */
+    CHECK_UINT(1, lt.calls("cublasLtCreate"));
+    CHECK_STR("", logged);
+    check_end();
+}
+
+TEST(a_training_with_the_libraries_is_captured_from_its_first_step)
+{
+    BEGIN("");
+    tfr_runtime *runtime = engine_runtime("0");
+    const unsigned before = lt.calls("cublasLtMatmul");
+    tfr_trainer *gpu = new_trainer(runtime, mlp_graph(), "cuda:0");
+    tfr_trainer *cpu = new_trainer(new_runtime(), mlp_graph(), "naive:0");
+    unsigned captured = 0;
+    for (int i = 0; i < 4; i++) {
+        REQUIRE_OK(step(gpu, i), &err);
+        REQUIRE_OK(step(cpu, i), &err);
+        const tfr_session_stats stats = stats_of(tfr_trainer_session(gpu));
+        CHECK_UINT(stats.n_launches, stats.n_captured);
+        captured = i > 1 ? captured : lt.calls("cublasLtMatmul");
+        CHECK(captured > before);
+        CHECK_UINT(captured, lt.calls("cublasLtMatmul")); /* the first two steps capture them */
+        const double want = loss_of(cpu), got = loss_of(gpu);
+        CHECK(fabs(got - want) < 1e-4 * want);
+    }
+    tfr_trainer_destroy(gpu);
+    tfr_trainer_destroy(cpu);
+    CHECK_STR("", logged);
+    check_end();
+}
+
+TEST(tf32_and_bf16_are_computed_only_in_their_modes)
+{
+    BEGIN("");
+    const result strict = multiply(engine_runtime("0"), "cuda:0", NULL);
+    const result x3 = multiply(engine_runtime("0"), "cuda:0", "f32x3");
+    const result tf32 = multiply(engine_runtime("0"), "cuda:0", "tf32");
+    const result bf16 = multiply(engine_runtime("0"), "cuda:0", "bf16");
+    CHECK(apart(&strict, &x3) == 0);
+    CHECK(apart(&strict, &tf32) > 1e-4);
+    CHECK(apart(&strict, &tf32) < 5e-2);
+    CHECK(apart(&strict, &bf16) > apart(&strict, &tf32));
+    CHECK_UINT(0, strict.stats.n_math_mode);
+    CHECK_UINT(1, tf32.stats.n_math_mode);
+    CHECK_UINT(1, bf16.stats.n_math_mode);
+    check_end();
+}
+
+/* Whatever fails: an answer, the right one where there is one, a text, and nothing is left. */
+static void fail_one(const char *name, unsigned nth, unsigned code, const char *text,
+                     const result *want)
+{
+    BEGIN("");
+    tfr_runtime *runtime = engine_runtime("0");
+    const unsigned before = lt.calls("cublasLtMatmul");
+    lt.fail(name, nth, code);
+    const result got = multiply(runtime, "cuda:0", NULL);
+    lt.fail(name, 0, 0);
+    snprintf(logged + strlen(logged), sizeof logged - strlen(logged), "%s",
+             got.status ? err.text : "");
+    if (!got.status)
+        CHECK(apart(&got, want) < 1e-4);
+    if (code != TFR_LT_NOT_SUPPORTED && code != TFR_LT_ARCH_MISMATCH && !strstr(logged, text))
+        CHECK_STR(name, logged);
+    if (strcmp(name, "cublasLtMatmul") != 0) /* our kernel computes what could not be prepared */
+        CHECK_UINT(before, lt.calls("cublasLtMatmul"));
+    check_end();
+}
+
+TEST(whatever_function_fails_the_products_are_right_and_nothing_is_left)
+{
+    static const struct {
+        const char *name;
+        unsigned n; /* calls until the product has been prepared, and run */
+    } functions[] = {{"cublasLtCreate", 1},
+                     {"cublasLtMatmulDescCreate", 1},
+                     {"cublasLtMatrixLayoutCreate", 3},
+                     {"cublasLtMatmulPreferenceCreate", 2},
+                     {"cublasLtMatmulPreferenceSetAttribute", 12},
+                     {"cublasLtMatmulAlgoGetHeuristic", 2},
+                     {"cublasLtMatmul", 3}};
+    static const struct {
+        unsigned code;
+        const char *text;
+    } faults[] = {{TFR_LT_NOT_INITIALIZED, "CUBLAS_STATUS_NOT_INITIALIZED (1)"},
+                  {TFR_LT_ALLOC_FAILED, "CUBLAS_STATUS_ALLOC_FAILED (3)"},
+                  {TFR_LT_INVALID_VALUE, "CUBLAS_STATUS_INVALID_VALUE (7)"},
+                  {TFR_LT_EXECUTION_FAILED, "CUBLAS_STATUS_EXECUTION_FAILED (13)"},
+                  {TFR_LT_INTERNAL_ERROR, "CUBLAS_STATUS_INTERNAL_ERROR (14)"},
+                  {TFR_LT_NOT_SUPPORTED, ""}};
+    BEGIN("");
+    const result want = multiply(new_runtime(), "naive:0", NULL);
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+        for (unsigned nth = 1; nth <= functions[i].n; nth++)
+            for (size_t k = 0; k < sizeof faults / sizeof *faults; k++)
+                fail_one(functions[i].name, nth, faults[k].code, faults[k].text, &want);
+}
+
+TEST(without_memory_for_a_first_run_a_product_runs_for_the_first_time_at_launch)
+{
+    BEGIN("");
+    const unsigned before = lt.calls("cublasLtMatmul");
+    tfr_runtime *runtime = engine_runtime("0");
+    fail_at("cuMemAlloc_v2", 1, 2); /* the first one in prepare */
+    const result got = multiply(runtime, "cuda:0", NULL);
+    const result want = multiply(new_runtime(), "naive:0", NULL);
+    CHECK_OK(got.status, &err);
+    CHECK(apart(&got, &want) < 1e-4);
+    CHECK_UINT(before + 1, lt.calls("cublasLtMatmul"));
+    check_end();
+}
+
+TEST(a_gpu_that_is_lost_by_a_first_run_fails_the_preparing_and_is_left_alone)
+{
+    BEGIN("");
+    tfr_runtime *runtime = engine_runtime("0");
+    fail_at("cuStreamSynchronize", 1, 719);
+    const result got = multiply(runtime, "cuda:0", NULL);
+    if (got.status)
+        CHECK_CONTAINS("CUDA_ERROR_LAUNCH_FAILED", err.text);
+    else
+        CHECK_CONTAINS("CUDA_ERROR_LAUNCH_FAILED", logged);
+    char text[512] = "";
+    leaks(text, sizeof text);
+    CHECK(strstr(text, "after a fatal error") == NULL);
+}
+
+static const test_case cases[] = {
+    CASE(a_small_product_opens_no_library),
+    CASE(a_large_product_is_cublaslts),
+    CASE(a_training_with_the_libraries_is_captured_from_its_first_step),
+    CASE(tf32_and_bf16_are_computed_only_in_their_modes),
+    CASE(whatever_function_fails_the_products_are_right_and_nothing_is_left),
+    CASE(without_memory_for_a_first_run_a_product_runs_for_the_first_time_at_launch),
+    CASE(a_gpu_that_is_lost_by_a_first_run_fails_the_preparing_and_is_left_alone),
+};
+TEST_MAIN(cases)
