@@ -13,7 +13,6 @@ typedef struct cuda_engine cuda_engine;
 struct cuda_engine {
     uint64_t workspace_bytes; /* of each launch */
     bool uses_math_mode;      /* less exact than strict */
-    bool is_capturable;       /* it has run, so that nothing is loaded in a capture */
     /* The context is current. */
     int32_t (*launch)(tfr_plugin_device *device, tfr_queue *queue, cuda_engine *engine,
                       const tfr_launch *launch, tfr_err *err);

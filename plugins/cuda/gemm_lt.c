@@ -7,10 +7,10 @@
  * is one along the columns of C', as the library wants it.
  *
  * All is made in prepare: the handle, the descriptors, the algorithm that the library's heuristic
- * names first, and one run on scratch memory, because a first run loads code, which a capture does
- * not survive. Addresses are known at launch only. Most are aligned to 16 bytes, which is all that
- * an algorithm asks for, so one is chosen for those and one for any address; a deterministic call
- * has the latter alone, for bits may not depend on where an operand lies.
+ * names first. A first launch loads code, which a capture does not survive; the core captures what
+ * has been launched before. Addresses are known at launch only. Most are aligned to 16 bytes, which
+ * is all that an algorithm asks for, so one is chosen for those and one for any address; a
+ * deterministic call has the latter alone, for bits may not depend on where an operand lies.
  */
 #include "engine.h"
 
@@ -282,45 +282,6 @@ static int32_t gemm_launch(tfr_plugin_device *device, tfr_queue *queue, cuda_eng
     return multiply(device, g, is_aligned ? &g->aligned : &g->any, &m, queue->stream, err);
 }
 
-/* Bytes of an operand with the room that keeps the next one aligned. */
-static uint64_t room(int64_t elements, int64_t batch, int64_t stride, uint64_t size)
-{
-    return ((uint64_t)(elements + (batch - 1) * stride) * size + 255) / 256 * 256;
-}
-
-/* Runs each algorithm once on memory of its own. Without memory for that it does not run, and its
- * launches are not captured. */
-static int32_t warm(tfr_plugin_device *device, gemm *g, uint64_t size, tfr_err *err)
-{
-    const cuda_product *p = &g->product;
-    const uint64_t y = room(p->m * p->n, p->batch, p->m * p->n, size);
-    const uint64_t a = room(p->m * p->k, p->batch, p->a_stride, size);
-    const uint64_t b = room(p->k * p->n, p->batch, p->b_stride, size);
-    const uint64_t in = a > b ? a > y ? a : y : b > y ? b : y;
-    gemm_memory m = {NULL, NULL, NULL, NULL, NULL, NULL};
-    tfr_cu_ptr memory = 0;
-    int32_t status = TFR_OK;
-
-    if (cuda_driver.cuMemAlloc_v2(&memory, in + y + g->engine.workspace_bytes) != TFR_CU_SUCCESS)
-        return TFR_OK;
-    m.y = (void *)(uintptr_t)memory;
-    m.workspace = (void *)(uintptr_t)(memory + y);
-    m.a = m.b = (const void *)(uintptr_t)(memory + y + g->engine.workspace_bytes);
-    m.bias = p->bias != CUDA_NO_OPERAND ? m.a : NULL;
-    m.addend = p->addend != CUDA_NO_OPERAND ? m.a : NULL;
-    if (g->has_aligned)
-        status = multiply(device, g, &g->aligned, &m, device->stream, err);
-    if (status == TFR_OK)
-        status = multiply(device, g, &g->any, &m, device->stream, err);
-    if (status == TFR_OK)
-        status = cuda_check(device, cuda_driver.cuStreamSynchronize(device->stream), err,
-                            "a first product on %s", device->facts.name);
-    if (!device->is_dead)
-        (void)cuda_check(device, cuda_driver.cuMemFree_v2(memory), NULL, "free");
-    g->engine.is_capturable = status == TFR_OK;
-    return status;
-}
-
 /* ---- engines --------------------------------------------------------------------------------- */
 
 /* Descriptors are the host's alone: they are given back whatever became of the device. */
@@ -367,7 +328,7 @@ static int32_t build(tfr_plugin_device *device, const tfr_call *call, gemm *g, t
     if (g->has_aligned && g->aligned.workspace_bytes > g->any.workspace_bytes)
         g->engine.workspace_bytes = g->aligned.workspace_bytes;
     g->engine.workspace_bytes = (g->engine.workspace_bytes + 255) / 256 * 256;
-    return warm(device, g, size, err);
+    return TFR_OK;
 }
 
 int32_t cuda_gemm_make(tfr_plugin_device *device, const tfr_call *call, const cuda_product *product,

@@ -150,11 +150,8 @@ static void correct_info(const cuda_engine *engine, tfr_kernel_info *info)
 {
     if (!engine || !engine->uses_math_mode)
         info->flags &= ~(uint32_t)TFR_ANSWER_MATH_MODE;
-    if (!engine)
-        return;
-    info->workspace_bytes = engine->workspace_bytes;
-    if (!engine->is_capturable)
-        info->flags &= ~(uint32_t)TFR_ANSWER_CAPTURABLE;
+    if (engine)
+        info->workspace_bytes = engine->workspace_bytes;
 }
 
 static int32_t make(tfr_plugin_device *device, const tfr_call *call, const cuda_plan *plan,
