@@ -198,7 +198,7 @@ tfr_status tfr__staging_copy(tfr__stream *e, bool to_device, tfr_arg place, void
     for (uint64_t done = 0; !status && done < bytes;) {
         const uint64_t left = bytes - done;
         size_t n = left < LARGE ? (size_t)left : LARGE;
-        char *slice;
+        char *slice = NULL;
         status = slice_take(e, &n, &slice, err);
         if (!status)
             status = stage(e, to_device, place, (char *)host + done, n, slice, err);

@@ -53,7 +53,7 @@ tfr_status tfr__session_create(tfr_runtime *runtime, tfr_graph *graph,
     tfr_session *session;
     tfr_status status = TFR_OK;
     uint32_t device, passes;
-    int32_t math_mode;
+    int32_t math_mode = 0;
     if (!runtime || !graph)
         return tfr_fail(err, TFR_EINVAL, "a session needs a runtime and a graph");
     if (graph->parent)
