@@ -43,6 +43,8 @@ libtfrun_core_la_SOURCES = \
 	core/device/comm.c \
 	core/device/comm.h \
 	core/device/comm_store.c \
+	core/device/constant.c \
+	core/device/constant.h \
 	core/device/device.c \
 	core/device/device_name.c \
 	core/device/host.c \

@@ -45,6 +45,7 @@ EXTRA_DIST += \
 	docs/decisions/0040-cuda-libraries-behind-kernels.md \
 	docs/decisions/0041-doctor-opens-everything.md \
 	docs/decisions/0043-bf16-in-training.md \
+	docs/decisions/0045-shared-constants.md \
 	docs/differences.md \
 	docs/notations.md \
 	docs/ops.md \

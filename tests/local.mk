@@ -120,6 +120,7 @@ unit_tests = \
 	tests/test_executor \
 	tests/test_launch_errors \
 	tests/test_memory_account \
+	tests/test_memory_constant \
 	tests/test_memory_domain \
 	tests/test_memory_out \
 	tests/test_program_failure \
@@ -870,6 +871,11 @@ tests_test_memory_account_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT
 tests_test_memory_account_LDADD = $(TFR_TEST_CORE)
 tests_test_memory_account_SOURCES = tests/graph_text.h tests/session_kit.h tests/test_memory_account.c
 tests_test_memory_account_DEPENDENCIES = libtfrun-core.la tests/fakeacc/fakeacc.la
+
+tests_test_memory_constant_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_memory_constant_LDADD = $(TFR_TEST_CORE)
+tests_test_memory_constant_SOURCES = tests/session_kit.h tests/test_memory_constant.c
+tests_test_memory_constant_DEPENDENCIES = libtfrun-core.la tests/fakeacc/fakeacc.la
 
 tests_test_memory_domain_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_memory_domain_LDADD = $(TFR_TEST_CORE)

@@ -31,7 +31,7 @@ typedef struct tfr__claim_types {
     uint64_t here, conditional;
 } tfr__claim_types;
 
-enum { TFR__MOST_RESTING = 4 };
+enum { TFR__MOST_RESTING = 4, TFR__CONSTANT_LISTS = 64 };
 
 typedef struct tfr__resting {
     tfr_queue *queue;
@@ -45,10 +45,10 @@ typedef struct tfr__backend {
     const char *plugin_name;
     char name[48]; /* "naive:0" */
     int32_t priority;
-    bool priority_set;             /* by the configuration */
-    tfr_device_info info;          /* as enumerated */
-    uint32_t n_table; /* rows that the op table had: more may come, which it does not claim */
-    uint8_t *claims;  /* tfr__claim by op number; known before the plugin is loaded */
+    bool priority_set;    /* by the configuration */
+    tfr_device_info info; /* as enumerated */
+    uint32_t n_table;     /* rows that the op table had: more may come, which it does not claim */
+    uint8_t *claims;      /* tfr__claim by op number; known before the plugin is loaded */
     int32_t *claim_versions;       /* since_version and digest of the claim, to be put into calls */
     tfr__claim_types *claim_types; /* by op number; 0 = not said */
     uint32_t n_ops;
@@ -70,10 +70,12 @@ typedef struct tfr__backend {
     tfr_space_info space;    /* space 0 */
     /* with that role, or TFR_SPACE_HOST */
     uint32_t transfer_space, pinned_space;
-    pthread_mutex_t lock;    /* serializes [device] calls */
+    pthread_mutex_t lock; /* serializes [device] calls */
     /* Queues that nobody uses now, under lock: stream_rest.c. */
     tfr__resting resting[TFR__MOST_RESTING];
     uint32_t n_resting;
+    /* What plans have of constants in space 0, by tensor; under lock: constant.h. */
+    struct tfr__constant *constants[TFR__CONSTANT_LISTS];
     atomic_bool quarantined; /* failed after a yes or broke the contract: not asked again */
     _Atomic(char *) failed;  /* how, or NULL: not known */
     atomic_bool left;        /* work on it has not ended when its session did: it is not closed */

@@ -6,6 +6,7 @@
 #include <tfrun/fail.h>
 
 #include "base/alloc.h"
+#include "device/constant.h"
 #include "plan/plan_build.h"
 #include "plan/plan_cost.h"
 #include "base/port/clock.h"
@@ -193,8 +194,10 @@ void tfr__plan_destroy(tfr__plan *p)
         if (!tfr__stream_is_stuck(p->streams, p->programs[i].backend))
             tfr__program_drop(&p->programs[i]);
     for (uint32_t i = 0; i < p->n_buffers; i++)
-        if (p->buffers[i].kind == TFR__BUFFER_CONSTANT && !p->buffers[i].tensor)
-            plan_free(p, p->buffers[i].memory, p->buffers[i].address);
+        if (p->buffers[i].constant)
+            tfr__constant_release(p->streams, p->buffers[i].memory, p->buffers[i].constant);
+        else if (p->buffers[i].kind == TFR__BUFFER_CONSTANT && !p->buffers[i].tensor)
+            plan_free(p, TFR__MEMORY_HOST, p->buffers[i].address);
     for (uint32_t i = 0; i < p->n_arenas; i++)
         plan_free(p, p->arenas[i].memory, p->arenas[i].address);
     if (p->streams->n_stuck) { /* a device may use the rest */

@@ -22,6 +22,7 @@
 #include <tfrun/fail.h>
 
 #include "base/alloc.h"
+#include "device/constant.h"
 #include "plan/plan_steps.h"
 
 tfr_status tfr__steps_reserve(void *array_pointer, uint32_t n, uint32_t *capacity, size_t size,
@@ -136,7 +137,14 @@ void tfr__steps_touch(tfr__steps *s, uint32_t buffer, uint32_t stream)
 
 /* ---- buffers for values ---------------------------------------------------------------------- */
 
-/* Known values: the host's tensor itself, or a copy made now, kept in the device's memory. */
+/* Not what a run was given or has computed: that memory may be written once the run is over. */
+static bool is_of_graph(const tfr__steps *s, tfr_value v)
+{
+    const tfr__value *value = &s->b->graph->values[v];
+    return value->role == TFR__ROLE_CONSTANT && value->tensor == s->b->known[v];
+}
+
+/* Known values: the host's tensor itself, or a copy in the device's memory: tfr__steps_upload. */
 static tfr_status known_buffer(tfr__steps *s, tfr_value v, uint32_t memory, uint32_t *out,
                                tfr_err *err)
 {
@@ -153,14 +161,31 @@ static tfr_status known_buffer(tfr__steps *s, tfr_value v, uint32_t memory, uint
             return tfr_fail(err, TFR_ENOMEM, "no memory for %zu bytes of a constant", t->bytes);
         return tfr__build_keep(s->b, t, err);
     }
-    status = tfr__stream_alloc(s->b->streams, memory, t->bytes, TFR_ALLOC_CONSTANTS, "constant",
-                               s->b->graph->values[v].name, &buffer->address, err);
-    if (!status) {
-        tfr__stream *stream = &s->b->streams->items[tfr__steps_stream_of(s, memory)];
-        status = tfr__stream_copy(stream, true, (tfr_arg){.address = buffer->address},
-                                  (tfr_arg){.address = t->data}, t->bytes, err);
-        if (!status)
-            status = tfr__stream_sync(stream, err);
+    buffer->value = v;
+    return tfr__constant_get(s->b->streams, memory, t, is_of_graph(s, v),
+                             s->b->graph->values[v].name, &buffer->constant, err);
+}
+
+tfr_status tfr__steps_upload(tfr__steps *s, tfr_err *err)
+{
+    tfr__streams *streams = s->b->streams;
+    tfr_status status = TFR_OK;
+    for (uint32_t m = 1; !status && m < s->n_memories; m++) {
+        bool waits = false;
+        for (uint32_t i = 0; i < s->p->n_buffers; i++) {
+            const tfr__buffer *b = &s->p->buffers[i];
+            waits = waits || (b->memory == m && b->constant && !b->constant->tensor);
+        }
+        if (waits)
+            status = tfr__stream_sync(&streams->items[tfr__steps_stream_of(s, m)], err);
+    }
+    for (uint32_t i = 0; !status && i < s->p->n_buffers; i++) {
+        tfr__buffer *b = &s->p->buffers[i];
+        if (b->constant && is_of_graph(s, b->value))
+            b->constant =
+                tfr__constant_share(streams, b->memory, s->b->known[b->value], b->constant);
+        if (b->constant)
+            b->address = b->constant->address;
     }
     return status;
 }

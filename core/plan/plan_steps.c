@@ -449,6 +449,8 @@ tfr_status tfr__build_steps(tfr__build *b, tfr_err *err)
     if (!status)
         status = tfr__steps_hoist(&s, err);
     if (!status)
+        status = tfr__steps_upload(&s, err);
+    if (!status)
         status = tfr__steps_bind(&s, err);
     if (!status)
         status = tfr__steps_capture(&s, err);

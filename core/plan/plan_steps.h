@@ -109,6 +109,8 @@ tfr_status tfr__steps_order(tfr__steps *s, uint32_t later, uint32_t earlier, tfr
 /* What comes in is brought to devices that capture before all else, so that it breaks no capture.
  * plan_capture.c, as the next one. */
 tfr_status tfr__steps_hoist(tfr__steps *s, tfr_err *err);
+/* Waits once for the constants that are on their way, and shares them. Before bind. */
+tfr_status tfr__steps_upload(tfr__steps *s, tfr_err *err);
 /* After bind: finds the steps that can be captured together. */
 tfr_status tfr__steps_capture(tfr__steps *s, tfr_err *err);
 /* Lifetimes, arenas, and the arguments of all launches. plan_bind.c */

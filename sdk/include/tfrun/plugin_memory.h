@@ -51,10 +51,12 @@ typedef struct tfr_space_info {
 } tfr_space_info;
 
 enum {
-    TFR_ALLOC_CONSTANTS = 1u << 0, /* what stays for many runs: constants, states of variables */
-    TFR_ALLOC_ARENA = 1u << 1,     /* intermediate values of one plan, and workspaces */
-    TFR_ALLOC_STAGING = 1u << 2,   /* on the way between host and device: pinned, or device */
-    TFR_ALLOC_DIMS = 1u << 3       /* true dims of outputs (tfr_arg): in a transfer space */
+    /* What stays for many runs: constants, which queues of several sessions read at a time, and
+     * states of variables. */
+    TFR_ALLOC_CONSTANTS = 1u << 0,
+    TFR_ALLOC_ARENA = 1u << 1,   /* intermediate values of one plan, and workspaces */
+    TFR_ALLOC_STAGING = 1u << 2, /* on the way between host and device: pinned, or device */
+    TFR_ALLOC_DIMS = 1u << 3     /* true dims of outputs (tfr_arg): in a transfer space */
 };
 
 /* How memory is wanted; NULL = zeros. The core sets size. */
