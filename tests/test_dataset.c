@@ -5,6 +5,7 @@
 #include <tfrun/dataset.h>
 
 #include "idx_kit.h"
+#include "nn/data/augment.h"
 #include "nn/data/digits.h"
 #include "nn/data/order.h"
 #include "tfr_test.h"
@@ -632,6 +633,18 @@ TEST(augmented_images_have_the_same_bytes_everywhere)
     tfr_dataset_release(train);
 }
 
+TEST(all_channels_of_an_image_move_alike)
+{
+    enum { SIZE = 12 };
+    float one[SIZE * SIZE], three[3][SIZE * SIZE], scratch[SIZE * SIZE];
+    for (int i = 0; i < SIZE * SIZE; i++)
+        one[i] = three[0][i] = three[1][i] = three[2][i] = (float)(i * 7 % 23);
+    tfr__augment(1, 2, 3, 1, SIZE, SIZE, one, scratch);
+    tfr__augment(1, 2, 3, 3, SIZE, SIZE, three[0], scratch);
+    for (int c = 0; c < 3; c++)
+        CHECK(memcmp(one, three[c], sizeof one) == 0);
+}
+
 TEST(augmentation_moves_an_image_a_little_and_otherwise_in_each_epoch)
 {
     tfr_batch_options o = TFR_BATCH_OPTIONS_INIT;
@@ -683,6 +696,7 @@ static const test_case cases[] = {
     CASE(too_much_prefetch_is_refused),
     CASE(a_changed_file_is_an_error_of_the_batch_and_can_be_put_right),
     CASE(augmented_images_have_the_same_bytes_everywhere),
+    CASE(all_channels_of_an_image_move_alike),
     CASE(augmentation_moves_an_image_a_little_and_otherwise_in_each_epoch),
 };
 TEST_MAIN(cases)

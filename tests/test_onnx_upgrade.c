@@ -521,6 +521,7 @@ TEST(group_normalization_spreads_its_scale_over_the_channels)
     CHECK_STR("Shape Div Concat Unsqueeze Expand Reshape Unsqueeze Expand Reshape "
               "GroupNormalization",
               ops_of(graph));
+    CHECK(last(graph)->inputs[1] != last(graph)->inputs[2]); /* as "w" was of both */
     tfr_graph_release(graph);
 }
 
