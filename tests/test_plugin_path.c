@@ -56,6 +56,34 @@ TEST(a_file_of_another_user_is_refused)
     kit_end();
 }
 
+TEST(a_file_that_another_group_can_write_is_refused)
+{
+    static const struct {
+        gid_t group;
+        mode_t mode;
+        const char *state;
+    } rows[] = {
+        {4711, 0775, "unsafe_path"}, {4711, 0755, "usable"}, {0, 0775, "usable"}, /* root's */
+    };
+    if (geteuid() != 0)
+        SKIP("only root can give files away");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        tfr_runtime *runtime;
+        tfr_plugin_desc row;
+        kit_begin();
+        kit_add("good", "good");
+        REQUIRE_INT(0, chown(kit_path("plugins/good.so"), 0, rows[i].group));
+        REQUIRE_INT(0, chmod(kit_path("plugins/good.so"), rows[i].mode));
+        runtime = kit_open(NULL);
+        row = kit_row(runtime, "good");
+        CHECK_STATE(rows[i].state, row);
+        if (i == 0)
+            CHECK_CONTAINS("good.so can be written by group 4711 (mode 0775)", row.reason);
+        tfr_runtime_release(runtime);
+        kit_end();
+    }
+}
+
 TEST(a_link_is_followed_and_what_it_leads_to_is_checked)
 {
     tfr_runtime *runtime;
@@ -97,6 +125,7 @@ static const test_case cases[] = {
     CASE(a_file_that_others_can_write_is_refused),
     CASE(a_folder_that_others_can_write_is_refused),
     CASE(a_file_of_another_user_is_refused),
+    CASE(a_file_that_another_group_can_write_is_refused),
     CASE(a_link_is_followed_and_what_it_leads_to_is_checked),
     CASE(the_current_folder_is_never_searched),
 };
