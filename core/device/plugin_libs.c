@@ -35,6 +35,7 @@ typedef struct libs_item {
     const char *origin;                        /* folder of path */
     const char *rpath, *runpath;
     uint32_t parent;
+    bool later; /* it need not be there */
 } libs_item;
 
 typedef struct libs_walk {
@@ -151,12 +152,12 @@ static void libs_json_string(const char **at, char *out, size_t n)
     *at = *p ? p + 1 : p;
 }
 
-/* Adds the libraries of each object whose priority is "required". */
+/* Adds the libraries of each object whose priority is "required" or "recommended". */
 static void libs_add_opened(libs_walk *walk, const char *json)
 {
     char names[LIBS_MAX_CHOICES][128], text[128], key[16] = "";
     uint32_t n = 0, i;
-    bool required = false;
+    char priority = 0; /* 'q' of "required", 'c' of "recommended" */
     while (*json) {
         if (*json == '"') {
             libs_json_string(&json, text, sizeof text);
@@ -166,17 +167,20 @@ static void libs_add_opened(libs_walk *walk, const char *json)
             else if (strcmp(key, "soname") == 0 && n < LIBS_MAX_CHOICES)
                 snprintf(names[n++], sizeof names[0], "%s", text);
             else if (strcmp(key, "priority") == 0)
-                required = strcmp(text, "required") == 0;
+                priority = text[2]; /* of a short one, that of its key */
             continue;
         }
         if (*json == '}') {
-            libs_item *item = required && n ? libs_add(walk, names[0], 0) : NULL;
+            libs_item *item =
+                (priority == 'q' || priority == 'c') && n ? libs_add(walk, names[0], 0) : NULL;
             for (i = 1; item && i < n; i++) {
                 item->instead[i - 1] = tfr__region_copy(&walk->region, names[i]);
                 walk->no_memory = walk->no_memory || !item->instead[i - 1];
             }
+            if (item)
+                item->later = priority == 'c';
             n = 0;
-            required = false;
+            priority = 0;
             key[0] = 0;
         }
         json++;
@@ -378,14 +382,27 @@ static const char *libs_base(const char *path)
     return slash ? slash + 1 : path;
 }
 
+/* Tells of a library that the plugin would open, had it those that are missing. */
+static void libs_tell(tfr__plugin *plugin, libs_walk *walk, uint32_t i)
+{
+    const uint32_t n = walk->n;
+    libs_find_any(walk, i);
+    walk->n = n; /* not what it needs itself */
+    if (walk->items[i].path)
+        tfr__log(plugin->loader->runtime, TFR_LOG_INFO, "loader", "%s can open %s", plugin->path,
+                 walk->items[i].path);
+}
+
 /* "libx.so.1 (needed by libacme.so), liby.so (needed by tfrun-acme.so)" */
-static void libs_report(tfr__plugin *plugin, const libs_walk *walk)
+static void libs_report(tfr__plugin *plugin, libs_walk *walk)
 {
     char text[2048];
     size_t used = 0;
     uint32_t i;
     for (i = 1; i < walk->n && used < sizeof text; i++)
-        if (!walk->items[i].path)
+        if (walk->items[i].later)
+            libs_tell(plugin, walk, i);
+        else if (!walk->items[i].path)
             used += (size_t)snprintf(text + used, sizeof text - used, "%s%s (needed by %s)",
                                      used ? ", " : "", walk->items[i].name,
                                      libs_base(walk->items[walk->items[i].parent].name));
@@ -406,8 +423,9 @@ tfr_status tfr__plugin_find_libs(tfr__plugin *plugin, tfr_err *err)
         walk->n = 1;
         libs_try(walk, 0, plugin->path);
         for (i = 1; i < walk->n; i++) { /* grows while it is walked: breadth first */
-            libs_find_any(walk, i);
-            walk->n_missing += !walk->items[i].path;
+            if (!walk->items[i].later)
+                libs_find_any(walk, i);
+            walk->n_missing += !walk->items[i].later && !walk->items[i].path;
         }
         plugin->libs_hash = walk->hash;
         no_memory = walk->no_memory;

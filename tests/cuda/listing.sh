@@ -38,6 +38,17 @@ else
     has "it says which library is missing" "$tmp/out" \
         '^cuda  *missing_library  *1 library is missing: libcuda\.so\.1 (needed by tfrun-cuda\.so)'
     has "and the next step" "$tmp/out" 'install the packages that have the libraries'
+    if [ -e "$TFR_BUILDDIR/tests/cuda/libcublasLt.so.13" ]; then
+        mkdir "$tmp/libraries"
+        cp "$TFR_BUILDDIR/tests/cuda/libcublasLt.so.13" "$tmp/libraries"
+        exits 0 "CUDA's libraries without a driver are no failure either" \
+            env LD_LIBRARY_PATH="$tmp/libraries" "$TFRUN" --list-devices --plugin "$plugin" \
+            --log-level info
+        has "it says which one it could open" "$tmp/err" \
+            "tfrun-cuda\.so can open $tmp/libraries/libcublasLt\.so\.13\$"
+        has "and misses the driver all the same" "$tmp/out" \
+            '^cuda  *missing_library  *1 library is missing: libcuda\.so\.1 '
+    fi
 fi
 
 # A driver that is there, and what it says.

@@ -79,7 +79,8 @@ typedef struct tfr_note_record {
  * https://uapi-group.org/specifications/specs/elf_dlopen_metadata/ with the priority "required";
  * notes of that form which were made by other means count as well. See TFR_HOST_PROBE_V1, too.
  * TFR_PLUGIN_MAY_OPEN is for a library that only some calls need, and that supports declines them
- * without: priority "recommended", which packagers' tools read and the core does not.
+ * without: priority "recommended". The core needs none of these; where a required library is
+ * missing, it tells by --log-level info which of them are there.
  */
 #define TFR_DLOPEN_NOTE_OWNER "FDO"
 #define TFR_DLOPEN_NOTE_TYPE  0x407c0c0au
