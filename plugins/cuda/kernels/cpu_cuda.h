@@ -424,7 +424,8 @@ static void TFR_CPU_UNSANITIZED tfr_cpu_begin_fiber(tfr_cpu_worker *w, unsigned 
     __asan_unpoison_memory_region(f->stack, TFR_CPU_STACK);
 #endif
 #if TFR_CPU_TSAN
-    f->tsan = __tsan_create_fiber(0);
+    if (!f->tsan) /* which takes far longer than a block; one is used again by later blocks */
+        f->tsan = __tsan_create_fiber(0);
 #endif
 #ifdef TFR_CPU_UCONTEXT
     if (!f->sp)
@@ -522,8 +523,10 @@ static void TFR_CPU_UNSANITIZED tfr_cpu_run_block(tfr_cpu_worker *w, uint64_t nu
     for (unsigned i = 0; i < n / 32; i++)
         TFR_CPU_AFTER(&w->at_warp[i]);
 #if TFR_CPU_TSAN
-    for (unsigned i = 0; i < n; i++)
+    for (unsigned i = 0; i < n && w->failed; i++) { /* in the midst of calls */
         __tsan_destroy_fiber(w->fibers[i].tsan);
+        w->fibers[i].tsan = NULL;
+    }
 #endif
 }
 
