@@ -948,7 +948,10 @@ include tests/ops/local.mk
 
 TESTS = $(run_unit_tests) $(fuzz_tests) $(shell_tests)
 TEST_EXTENSIONS = .sh
-SH_LOG_COMPILER = $(SHELL)
+# A test that hangs fails by name, and the others go on; the longest takes a tenth of this.
+test_limit = timeout -k 10 1200
+LOG_COMPILER = $(test_limit)
+SH_LOG_COMPILER = $(test_limit) $(SHELL)
 AM_TESTS_ENVIRONMENT = \
 	TFR_SRCDIR='$(abs_top_srcdir)'; TFR_BUILDDIR='$(abs_top_builddir)'; \
 	TFR_CC='$(CC)'; TFR_SANITIZE='$(TFR_SANITIZE)'; \

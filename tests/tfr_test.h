@@ -183,7 +183,7 @@ static inline int test_run(const test_case *cases, size_t n, int argc, char **ar
             fprintf(stderr, "    %s\n", cases[i].name);
         return 1;
     }
-    setvbuf(stdout, NULL, _IOLBF, 0);
+    setvbuf(stdout, NULL, _IONBF, 0); /* the log of a test that is killed names its case */
     CU_basic_set_mode(CU_BRM_VERBOSE);
     CU_ErrorCode code = CU_basic_run_tests();
     unsigned n_ran = CU_get_number_of_tests_run();
