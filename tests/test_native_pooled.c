@@ -238,6 +238,7 @@ static void run(problem *p, void (*plan)(native_planner *, const native_item *),
     p->item.inputs[2] = c;
     p->item.n_inputs = 3;
     p->item.output = output;
+    p->planner.item = &p->item;
     plan(&p->planner, &p->item);
     for (int i = 0; i < n_runs; i++) {
         const native_bases bases = {.base = base, .scratch = scratch, .sums_step = sums_step};

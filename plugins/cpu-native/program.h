@@ -350,6 +350,8 @@ typedef struct native_run {
     uint64_t shared;                 /* in the arena */
     bool alone;                      /* too small to be shared out, or it cannot be cut */
     int stage, wave;                 /* of program_stages.c */
+    int made;                        /* value whose elements this makes in order, or -1: */
+    int64_t elements, numbers;       /* that many by each so many numbers of work */
 } native_run;
 
 /*
@@ -531,6 +533,18 @@ int native_shards(const native_planner *p);
 native_run *native_finish(native_planner *p,
                           void (*run)(const void *, const native_bases *, int64_t, int64_t),
                           const void *params, int64_t n, double cost);
+/*
+ * Says of a step that it makes the item's output in order, elements by each so many numbers of
+ * work: a chain that alone reads it may call it part by part (program_chain.c).
+ */
+static inline void native_in_order(const native_planner *p, native_run *run, int64_t elements,
+                                   int64_t numbers)
+{
+    run->made = p->ir->values[p->item->output].root;
+    run->elements = elements;
+    run->numbers = numbers;
+}
+
 /*
  * Memory for a form of something that is shared, and a step before all of the item that fills it
  * from the value `of`.

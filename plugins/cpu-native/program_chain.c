@@ -314,22 +314,72 @@ void native_make_chains(native_ir *ir)
 
 /* ---- the step ---- */
 
+/* A step that makes an input of the chain; it is called for each unit of its elements. */
+typedef struct source {
+    void (*run)(const void *params, const native_bases *bases, int64_t begin, int64_t end);
+    const void *params;
+    int64_t n, each, numbers; /* of work; elements by each so many */
+} source;
+
+enum { SOURCES = 4 };
+
 typedef struct chain {
     const native_isa *isa;
-    int64_t n;
+    int64_t n, unit; /* elements, all and of one number of work */
+    int n_sources;
+    source sources[SOURCES];
     int n_ops, n_inputs, n_ends, n_registers;
     native_ref ends[2 * NATIVE_CHAIN_ENDS];
     bool numbers[2 * NATIVE_CHAIN_ENDS];
     native_chain_op ops[NATIVE_CHAIN_OPS];
 } chain;
 
-/* Numbers count blocks. */
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* at, step: of inputs, outputs and registers. */
+static void run_block(const chain *c, float *const *at, const int *step, int64_t n)
+{
+    int i;
+
+    for (i = 0; i < c->n_ops; i++) {
+        const native_chain_op *op = &c->ops[i];
+        const int x = op->from[0], y = op->from[1];
+        if (!op->is_act) {
+            c->isa->binary(op->binary, at[x], step[x], at[y], step[y], at[op->to], n);
+            continue;
+        }
+        if (step[x]) {
+            c->isa->act(&op->act, at[x], at[op->to], n);
+            continue;
+        }
+        c->isa->act(&op->act, at[x], at[op->to], 1);
+        for (int64_t k = 1; k < n; k++)
+            at[op->to][k] = at[op->to][0];
+    }
+}
+
+/* What sources make of the elements from first on. */
+static void call_sources(const chain *c, const native_bases *bases, int64_t first, int64_t last)
+{
+    int i;
+
+    for (i = 0; i < c->n_sources; i++) {
+        const source *s = &c->sources[i];
+        const int64_t end = last == c->n ? s->n : last / s->each * s->numbers;
+        s->run(s->params, bases, first / s->each * s->numbers, end);
+    }
+}
+
+/* Numbers count units, which are gone through block by block. */
 static void run_chain(const void *params, const native_bases *bases, int64_t begin, int64_t end)
 {
     const chain *c = params;
     float *ends[2 * NATIVE_CHAIN_ENDS], *at[2 * NATIVE_CHAIN_ENDS + NATIVE_CHAIN_OPS];
     int step[2 * NATIVE_CHAIN_ENDS + NATIVE_CHAIN_OPS], i;
-    int64_t b;
+    int64_t unit, first;
 
     for (i = 0; i < c->n_ends + c->n_registers; i++) {
         step[i] = i >= c->n_ends || !c->numbers[i];
@@ -338,32 +388,122 @@ static void run_chain(const void *params, const native_bases *bases, int64_t beg
         else
             at[i] = (float *)(void *)bases->scratch + (i - c->n_ends) * BLOCK;
     }
-    for (b = begin; b < end; b++) {
-        const int64_t first = b * BLOCK, n = c->n - first < BLOCK ? c->n - first : BLOCK;
-        for (i = 0; i < c->n_ends; i++)
-            at[i] = ends[i] + (step[i] ? first : 0);
-        for (i = 0; i < c->n_ops; i++) {
-            const native_chain_op *op = &c->ops[i];
-            const int x = op->from[0], y = op->from[1];
-            if (!op->is_act) {
-                c->isa->binary(op->binary, at[x], step[x], at[y], step[y], at[op->to], n);
-                continue;
-            }
-            if (step[x]) {
-                c->isa->act(&op->act, at[x], at[op->to], n);
-                continue;
-            }
-            c->isa->act(&op->act, at[x], at[op->to], 1);
-            for (int64_t k = 1; k < n; k++)
-                at[op->to][k] = at[op->to][0];
+    for (unit = begin; unit < end; unit++) {
+        const int64_t last = least(c->n, (unit + 1) * c->unit);
+        call_sources(c, bases, unit * c->unit, last);
+        for (first = unit * c->unit; first < last; first += BLOCK) {
+            for (i = 0; i < c->n_ends; i++)
+                at[i] = ends[i] + (step[i] ? first : 0);
+            run_block(c, at, step, least(last - first, BLOCK));
         }
     }
 }
+
+/* ---- steps that make what a chain reads ---- */
+
+/* Elements that one thread may as well make alone. */
+enum { TAKEN_WHOLE = 2048 };
+
+static int count_reads(const native_ir *ir, const native_item *item, int root)
+{
+    int n = 0, k;
+
+    for (k = 0; k < item->n_inputs; k++)
+        n += item->inputs[k] >= 0 && ir->values[item->inputs[k]].root == root;
+    for (k = 0; item->chain && k < item->chain->n_inputs; k++)
+        n += ir->values[item->chain->inputs[k]].root == root;
+    return n + (item->residual >= 0 && ir->values[item->residual].root == root);
+}
+
+static bool has_one_reader(const native_ir *ir, int root)
+{
+    int n = 0, i;
+
+    for (i = 0; i < ir->n_items; i++) {
+        if (ir->items[i].kind != NATIVE_ITEM_NONE && ir->items[i].kind != NATIVE_ITEM_VIEW)
+            n += count_reads(ir, &ir->items[i], root);
+    }
+    return n == 1;
+}
+
+static int64_t common_multiple(int64_t a, int64_t b)
+{
+    int64_t x = a, y = b;
+
+    while (y != 0) {
+        const int64_t rest = x % y;
+        x = y;
+        y = rest;
+    }
+    return a / x * b;
+}
+
+/* Whether a step makes a value of n elements, in units that leave some for each thread. */
+static bool makes(const native_planner *p, const native_run *run, int value, int64_t n,
+                  int64_t unit)
+{
+    const native_value *v = &p->ir->values[value];
+
+    return v->root == run->made && run->stage == p->stage && native_elements(v) == n &&
+           native_elements(&p->ir->values[v->root]) == n &&
+           (n <= TAKEN_WHOLE || n / unit >= p->ir->device->threads) &&
+           has_one_reader(p->ir, v->root);
+}
+
+/*
+ * Takes a step of this stage out of the plan that makes a value of n elements which the item reads,
+ * if nothing else reads it and it makes them in order: the item's own step then calls it for the
+ * elements that it is about to read, so that no thread waits for the others' parts. *unit becomes a
+ * multiple of the elements that it makes at a time. The run of the last one is NULL.
+ */
+static native_run take_step(native_planner *p, const native_item *item, int64_t n, int64_t *unit)
+{
+    native_run taken = {0};
+    int i, k;
+
+    if (!p->staging || item->by_samples || p->status != TFR_OK)
+        return taken;
+    for (i = 0; i < p->plan->n_runs; i++) {
+        native_run *run = &p->plan->runs[i];
+        for (k = 0; k < item->chain->n_inputs && run->made >= 0 && run->elements > 0; k++) {
+            const int64_t common = common_multiple(*unit, run->elements);
+            if (!makes(p, run, item->chain->inputs[k], n, common))
+                continue;
+            taken = *run;
+            *unit = common;
+            run->run = NULL; /* make_order leaves it out */
+            run->made = -1;
+            return taken;
+        }
+    }
+    return taken;
+}
+
+/* Units are at least a block, and whole ones of the steps that are taken. Returns their cost. */
+static double take_sources(native_planner *p, const native_item *item, chain *c)
+{
+    double cost = 0.0;
+
+    c->unit = 1;
+    while (c->n_sources < SOURCES) {
+        const native_run run = take_step(p, item, c->n, &c->unit);
+        if (!run.run)
+            break;
+        c->sources[c->n_sources++] =
+            (source){run.run, run.params, run.n, run.elements, run.numbers};
+        cost += run.cost;
+    }
+    c->unit *= (BLOCK + c->unit - 1) / c->unit;
+    return cost;
+}
+
+/* ---- planning ---- */
 
 void native_plan_chain(native_planner *p, const native_item *item)
 {
     const native_chain *from = item->chain;
     chain *c = native_keep(p, sizeof *c);
+    double cost;
     int i;
 
     if (!c)
@@ -381,5 +521,6 @@ void native_plan_chain(native_planner *p, const native_item *item)
         c->numbers[i] = input && from->numbers[i];
     }
     native_need_scratch(p, (uint64_t)c->n_registers * BLOCK * sizeof(float));
-    native_add_run(p, run_chain, c, (c->n + BLOCK - 1) / BLOCK, (double)(c->n * c->n_ops) * 0.1);
+    cost = take_sources(p, item, c) + (double)(c->n * c->n_ops) * 0.1;
+    native_add_run(p, run_chain, c, (c->n + c->unit - 1) / c->unit, cost);
 }

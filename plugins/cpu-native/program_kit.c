@@ -118,6 +118,8 @@ native_run *native_add_run(native_planner *p,
     more->scratch = more->scratch_bytes = more->shared = 0;
     more->stage = p->stage;
     more->wave = p->wave;
+    more->made = -1;
+    more->elements = more->numbers = 0;
     if (p->staging && p->stage % 2 == 0)
         p->wave++;
     return more;

@@ -228,7 +228,8 @@ void native_plan_conv_grad_filter(native_planner *p, const native_item *item)
     const int64_t lanes = p->isa->lanes;
     filter *f = native_keep(p, sizeof *f);
     double flops;
-    int64_t near;
+    int64_t near, parts;
+    native_run *finish;
     int i;
 
     if (!f)
@@ -273,8 +274,10 @@ void native_plan_conv_grad_filter(native_planner *p, const native_item *item)
     else
         native_add_run(p, run_filter, f, f->n_groups * (f->plain ? 1 : f->in_blocks), flops / 60.0)
             ->flops = flops;
-    native_finish(p, finish_filter, f, f->out_blocks * (f->plain ? f->ins : f->in_blocks),
-                  (double)(f->outs * f->ins * f->taps * f->shards));
+    parts = f->plain ? f->ins : f->in_blocks;
+    finish = native_finish(p, finish_filter, f, f->out_blocks * parts,
+                           (double)(f->outs * f->ins * f->taps * f->shards));
+    native_in_order(p, finish, lanes * f->ins * f->taps, parts);
 }
 
 /* ---- the gradient of a product's weights ---- */
@@ -356,7 +359,10 @@ void native_plan_product_grad(native_planner *p, const native_item *item)
     w->sums = native_sums(p, (uint64_t)(w->rows * w->blocks * p->isa->lanes) * sizeof(float));
     flops = 2.0 * (double)(w->terms * w->rows) * (double)w->columns;
     native_add_run(p, run_weights, w, w->rows, flops / 60.0)->flops = flops;
-    native_finish(p, finish_weights, w, w->rows, (double)(w->rows * w->columns * w->shards) * 0.2);
+    native_in_order(p,
+                    native_finish(p, finish_weights, w, w->rows,
+                                  (double)(w->rows * w->columns * w->shards) * 0.2),
+                    w->columns, 1);
 }
 
 /* ---- sums over dims ---- */
@@ -474,5 +480,5 @@ void native_plan_sum(native_planner *p, const native_item *item)
     native_add_run(p, run_sum, s, s->blocked ? s->blocks : n,
                    (double)native_count(p, x) * (s->inner == 1 ? 0.1 : 0.5));
     if (!own)
-        native_finish(p, finish_sum, s, s->kept, (double)s->kept);
+        native_in_order(p, native_finish(p, finish_sum, s, s->kept, (double)s->kept), 1, 1);
 }

@@ -110,7 +110,8 @@ void native_plan_layer_norm_sums(native_planner *p, const native_item *item)
     r->shards = native_shards(p);
     r->sums = native_sums(p, (uint64_t)r->n * sizeof(float));
     native_add_run(p, run_sums, r, 1, (double)(r->n_rows * r->n) * 0.3)->alone = true;
-    native_finish(p, finish_sums, r, r->n, (double)(r->n * r->shards) * 0.2);
+    native_in_order(p, native_finish(p, finish_sums, r, r->n, (double)(r->n * r->shards) * 0.2), 1,
+                    1);
 }
 
 /* ---- sums inside of samples ---- */

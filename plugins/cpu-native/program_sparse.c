@@ -298,8 +298,9 @@ void native_plan_sparse_grad_filter(native_planner *p, const native_item *item)
                          products / 40.0);
     run->flops = 2.0 * products;
     run->alone = !s->plain;
-    native_finish(p, s->plain ? finish_first : finish_filter, s, s->g.outs,
-                  (double)(s->g.outs * s->ins * s->taps * s->shards));
+    run = native_finish(p, s->plain ? finish_first : finish_filter, s, s->g.outs,
+                        (double)(s->g.outs * s->ins * s->taps * s->shards));
+    native_in_order(p, run, s->ins * s->taps, 1);
 }
 
 /* ---- inputs ---- */

@@ -343,6 +343,18 @@ static void sort_runs(native_run *runs, int n)
     }
 }
 
+/* Those that others have taken. */
+static void drop_taken(native_plan *plan)
+{
+    int i, n = 0;
+
+    for (i = 0; i < plan->n_runs; i++) {
+        if (plan->runs[i].run)
+            plan->runs[n++] = plan->runs[i];
+    }
+    plan->n_runs = n;
+}
+
 static void add_waves(native_plan *plan, native_stage *stage, int first, int end)
 {
     native_stages *s = plan->stages;
@@ -365,6 +377,7 @@ static void make_order(native_planner *p)
     native_stages *s = plan->stages;
     int i = 0, stage, n_waves = 0;
 
+    drop_taken(plan);
     sort_runs(plan->runs, plan->n_runs);
     for (stage = 0; stage < s->n_stages; stage++) {
         native_stage *to = &s->stages[stage];
