@@ -2,7 +2,8 @@
 /*
  * program_chain.c: functions that go over the same elements, of shared values such as the updates
  * of an optimizer, or of samples such as activations written out, become one item: it takes a block
- * of elements after the other through all of them, with what lies between in the first cache.
+ * of elements after the other through all of them, with what lies between in the first cache. A
+ * step that makes what the chain alone reads, such as a gradient of all shards, becomes its part.
  */
 #include "program.h"
 
