@@ -566,19 +566,71 @@ TEST(errors_are_below_four_times_those_of_the_plain_sum)
     }
 }
 
-/* The gradient of what follows goes by the sign, and sums of blank pixels are 0 in direct sums. */
-TEST(a_step_has_direct_sums_before_an_activation)
+/* All pixels are 0 but a few, and of the outputs those that read one of them. */
+static void check_zeros(const layer *l, const native_isa *isa,
+                        void (*plan)(native_planner *, const native_item *))
 {
-    layer l = {1, 64, 64, 28, 28, 28, 28, 1, 1, true, false, false, {0}, COMPUTED, false};
-    EACH_ISA(isa)
+    problem p;
+    int64_t n = 0;
+
+    seed = 1;
+    begin_problem(&p, l, isa, 2);
+    memset(p.plain[X], 0, (size_t)p.count[X] * sizeof(float));
+    p.plain[X][3 * l->width + 4] = 0.37f;
+    p.plain[X][p.count[X] - 5 * l->width - 4] = -0.71f;
+    memset(p.plain[BIAS], 0, (size_t)p.count[BIAS] * sizeof(float));
+    run(&p, plan, 2);
+    reference(&p);
+    check(&p, 1e-6);
+    for (int64_t k = 0; k < p.count[Y]; k++) {
+        const int64_t at = place_of(&p, Y, k);
+        if (p.sums[k] != 0.0)
+            continue;
+        n++;
+        CHECK(p.memory[Y][at] == 0.0f);
+    }
+    CHECK(n > 0);
+    free_all();
+}
+
+/* The gradient behind a ReLU goes by the sign of a sum, which is that of a rounding error there. */
+TEST(sums_of_blank_pixels_are_exactly_0_before_an_activation_of_a_step)
+{
+    layer l = {2, 32, 40, 10, 14, 10, 14, 1, 1, true, false, false, relu, COMPUTED, false};
+    EACH_FORM(plan) EACH_ISA(isa)
+    {
+        l.bias = true;
+        check_zeros(&l, isa, plan);
+        l.bias = false;
+        check_zeros(&l, isa, plan);
+    }
+}
+
+/* Of equal maxima the first has the code, so that of four blank windows the code is 0. */
+TEST(blank_windows_have_the_code_of_the_first_in_a_step)
+{
+    const layer l = {1, 32, 24, 10, 14, 10, 14, 1, 1, true, false, true, {0}, COMPUTED, true};
+    EACH_FORM(plan) EACH_ISA(isa)
     {
         problem p;
+        int64_t wrong = 0, n = 0;
+
+        seed = 1;
         begin_problem(&p, &l, isa, 1);
-        CHECK_INT(1, native_winograd_form(&p.planner, &p.item));
-        p.item.act = relu;
-        CHECK_INT(-1, native_winograd_form(&p.planner, &p.item));
-        p.values[W].known = p.plain[W];
-        CHECK_INT(1, native_winograd_form(&p.planner, &p.item));
+        memset(p.plain[X], 0, (size_t)p.count[X] * sizeof(float));
+        memset(p.plain[BIAS], 0, (size_t)p.count[BIAS] * sizeof(float));
+        for (int64_t c = 0; c < l.ins; c++)
+            p.plain[X][c * l.height * l.width + 4 * l.width + 5] = next();
+        run(&p, plan, 1);
+        for (int64_t k = 0; k < p.count[CODES]; k++) {
+            const int64_t y = k / 7 % 5 * 2, x = k % 7 * 2; /* pixel 4, 5 is read by 3-5, 4-6 */
+            if (y <= 5 && y + 1 >= 3 && x <= 6 && x + 1 >= 4)
+                continue;
+            n++;
+            wrong += ((const uint8_t *)p.memory[CODES])[place_of(&p, CODES, k)] != 0;
+        }
+        CHECK(n > 0);
+        CHECK_INT(0, wrong);
         free_all();
     }
 }
@@ -617,7 +669,8 @@ static const test_case cases[] = {
     CASE(a_residual_may_be_where_the_result_goes),
     CASE(nan_and_infinity_reach_their_windows_only),
     CASE(errors_are_below_four_times_those_of_the_plain_sum),
-    CASE(a_step_has_direct_sums_before_an_activation),
+    CASE(sums_of_blank_pixels_are_exactly_0_before_an_activation_of_a_step),
+    CASE(blank_windows_have_the_code_of_the_first_in_a_step),
     CASE(only_windows_of_3_x_3_and_stride_1_are_taken),
 };
 TEST_MAIN(cases)

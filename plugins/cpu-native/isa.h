@@ -171,6 +171,7 @@ typedef struct native_winograd_end {
     bool pooled;           /* the maximum of each 2 x 2 is one pixel of `to` */
     uint8_t *codes;        /* pooled: which it was, as in pooled.h; lies as `to`; or NULL */
     const float *bias;     /* of the block, or NULL */
+    uint32_t blank;        /* a bit for each output, row by row, whose sum is exactly 0 */
     native_act act;
 } native_winograd_end;
 

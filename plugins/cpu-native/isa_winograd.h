@@ -180,6 +180,15 @@ static inline vec pixel_or_0(const native_plane *plane, int64_t y, int64_t x)
         }                                                                                          \
     }
 
+#define CLEAR_BLANK(N, blank, y)                                                                   \
+    {                                                                                              \
+        UNROLL for (int i = 0; i < N * N; i++)                                                     \
+        {                                                                                          \
+            if (blank >> i & 1)                                                                    \
+                y[i / N][i % N] = V_ZERO();                                                        \
+        }                                                                                          \
+    }
+
 /* The way back writes nothing and says no where a sum is not finite. */
 #define WINOGRAD(N, M)                                                                             \
     static void winograd_source_##N(const native_plane *plane, int64_t y, int64_t x, float *to,    \
@@ -212,6 +221,8 @@ static inline vec pixel_or_0(const native_plane *plane, int64_t y, int64_t x)
         }                                                                                          \
         if (V_HAS_NAN(check))                                                                      \
             return false;                                                                          \
+        if (e->blank)                                                                              \
+            CLEAR_BLANK(N, e->blank, result)                                                       \
         if (e->pooled)                                                                             \
             store_pooled(e, result, N);                                                            \
         else                                                                                       \

@@ -10,7 +10,9 @@
  * nothing but its own pixels, so neither cuts nor the sizes of bands change a bit of it.
  *
  * The transforms mix pixels: where sums are not finite, the tile is computed anew tap by tap, as
- * program_conv.c does, so that NaN and infinity stay where they belong.
+ * program_conv.c does, so that NaN and infinity stay where they belong. In training, sums over
+ * pixels that are all 0 are set to 0, for a ReLU or a maximum behind them tells it from a rounding
+ * error.
  */
 #include "program_winograd.h"
 
@@ -97,6 +99,67 @@ static void multiply(const native_winograd_item *w, const native_bases *bases, i
     }
 }
 
+/* ---- blank pixels ---- */
+
+static bool is_blank(const native_winograd_item *w, const float *source, int64_t y, int64_t x)
+{
+    const int64_t lanes = w->isa->lanes, area = w->height * w->width * lanes;
+    int64_t block, l;
+
+    if (y < 0 || x < 0 || y >= w->height || x >= w->width)
+        return true;
+    source += (y * w->width + x) * lanes;
+    for (block = 0; block < w->in_blocks; block++, source += area) {
+        for (l = 0; l < lanes; l++) {
+            if (source[l] != 0.0f)
+                return false;
+        }
+    }
+    return true;
+}
+
+/* A bit for each output of the tile all of whose pixels are 0, in all channels. */
+static uint32_t find_blank(const native_winograd_item *w, const native_bases *bases, int64_t tile)
+{
+    const corner c = corner_of(w, tile);
+    const float *source = native_at(bases, &w->source) +
+                          c.sample * w->in_blocks * w->height * w->width * w->isa->lanes;
+    bool pixels[WINOGRAD_MOST_IN][WINOGRAD_MOST_IN];
+    const int in = w->form->in, out = w->form->out;
+    uint32_t blank = 0;
+    int i, j, tap;
+
+    for (i = 0; i < in * in; i++)
+        pixels[i / in][i % in] =
+            is_blank(w, source, c.y - w->pad[0] + i / in, c.x - w->pad[1] + i % in);
+    for (i = 0; i < out; i++) {
+        for (j = 0; j < out; j++) {
+            for (tap = 0; tap < WINOGRAD_TAPS && pixels[i + tap / 3][j + tap % 3]; tap++)
+                continue;
+            if (tap == WINOGRAD_TAPS)
+                blank |= (uint32_t)1 << (i * out + j);
+        }
+    }
+    return blank;
+}
+
+/* Beside a bias other than 0, rounding errors make no difference. */
+static bool has_zero_bias(const native_winograd_item *w, const native_bases *bases, int64_t block)
+{
+    const int64_t lanes = w->isa->lanes;
+    const float *bias = native_at(bases, &w->bias);
+    int64_t o;
+
+    for (o = block * lanes; w->has_bias && o < w->outs && o < (block + WINOGRAD_GROUP) * lanes;
+         o++) {
+        if (bias[o] == 0.0f)
+            return true;
+    }
+    return !w->has_bias;
+}
+
+/* ---- the way back ---- */
+
 static native_winograd_end end_of(const native_winograd_item *w, const native_bases *bases,
                                   int64_t block, int64_t tile)
 {
@@ -114,19 +177,23 @@ static native_winograd_end end_of(const native_winograd_item *w, const native_ba
     end.pooled = w->pooled;
     end.codes = w->has_codes ? (uint8_t *)(void *)native_at(bases, &w->codes) + at * lanes : NULL;
     end.bias = w->has_bias ? native_at(bases, &w->bias) + block * lanes : NULL;
+    end.blank = 0;
     end.act = w->act;
     return end;
 }
 
 /* A bit for each tile that is not finite. */
 static uint64_t transform_back(const native_winograd_item *w, const native_bases *bases,
-                               int64_t block, int64_t first, int64_t n, const float *sums)
+                               int64_t block, int64_t first, int64_t n, const float *sums,
+                               const uint32_t *blank)
 {
     uint64_t bad = 0;
     int64_t i;
 
     for (i = 0; i < n; i++) {
-        const native_winograd_end end = end_of(w, bases, block, first + i);
+        native_winograd_end end = end_of(w, bases, block, first + i);
+        if (blank)
+            end.blank = blank[i];
         if (!w->isa->winograd_result[w->form - native_winograd_forms](sums + i * w->isa->lanes,
                                                                       w->sums_step, &end))
             bad |= (uint64_t)1 << i;
@@ -241,11 +308,16 @@ static void run_group(const native_winograd_item *w, const native_bases *bases, 
                       int64_t first, int64_t n, const float *source, float *sums)
 {
     uint64_t bad[WINOGRAD_GROUP] = {0};
+    uint32_t blank[MOST_TILES];
     int64_t block = g * WINOGRAD_GROUP, i, k;
+    const bool keeps_zeros = w->keeps_zeros && has_zero_bias(w, bases, block);
 
+    for (i = 0; keeps_zeros && i < n; i++)
+        blank[i] = find_blank(w, bases, first + i);
     multiply(w, bases, g, n, source, sums);
     for (k = 0; k < WINOGRAD_GROUP && block + k < w->out_blocks; k++)
-        bad[k] = transform_back(w, bases, block + k, first, n, sums + k * w->band * w->isa->lanes);
+        bad[k] = transform_back(w, bases, block + k, first, n, sums + k * w->band * w->isa->lanes,
+                                keeps_zeros ? blank : NULL);
     for (k = 0; k < WINOGRAD_GROUP; k++) {
         if (bad[k])
             pack_taps(w, bases, block + k, sums);
@@ -293,12 +365,13 @@ static bool stays_near(const native_planner *p, const native_item *item, int pla
 
 /*
  * A training's ReLU passes no gradient where its sum is 0, as that of blank pixels is while the
- * bias is. Winograd's tiles see the pixels around as well and leave a rounding error there, which
- * may be above 0.
+ * bias is, and of equal maxima the first one gets it. Winograd's tiles see the pixels around as
+ * well and leave a rounding error there, which may be above 0.
  */
 static bool needs_zeros(const native_planner *p, const native_item *item)
 {
-    return item->act.kind != NATIVE_ACT_NONE && !p->ir->values[item->inputs[1]].known;
+    return (item->act.kind != NATIVE_ACT_NONE || item->codes >= 0) &&
+           !p->ir->values[item->inputs[1]].known;
 }
 
 /* Taps along an axis that read a pixel, over all outputs. */
@@ -349,8 +422,8 @@ int native_winograd_form(const native_planner *p, const native_item *item)
     }
     if (item->codes >= 0 && (item->pool[0] != 2 || item->pool[1] != 2))
         return -1;
-    if (!p->ir->device->winograd || needs_zeros(p, item) || item->plain_source ||
-        x->dims[1] < NATIVE_MAX_LANES || y->dims[1] < NATIVE_MAX_LANES)
+    if (!p->ir->device->winograd || item->plain_source || x->dims[1] < NATIVE_MAX_LANES ||
+        y->dims[1] < NATIVE_MAX_LANES)
         return -1;
     for (i = 0; i < NATIVE_WINOGRAD_FORMS; i++) {
         const native_winograd_form_desc *f = &native_winograd_forms[i];
@@ -425,6 +498,7 @@ void native_plan_winograd(native_planner *p, const native_item *item, int number
     w->codes = native_ref_of(p, item->codes);
     w->pooled = item->pooled || w->has_codes;
     w->turned = item->kind == NATIVE_ITEM_CONV_GRAD_INPUT;
+    w->keeps_zeros = needs_zeros(p, item);
     w->act = item->act;
     set_shape(p, w, item);
     make_bands(p, w);

@@ -28,7 +28,8 @@ typedef struct native_winograd_item {
     native_ref taps, plain_bias; /* as the graph has them */
     native_ref codes;            /* of maxima */
     bool has_residual, has_bias, has_codes;
-    bool turned; /* taps are those of a convolution whose gradient this is */
+    bool keeps_zeros; /* what is summed over blank pixels is exactly 0 */
+    bool turned;      /* taps are those of a convolution whose gradient this is */
     int64_t ins, outs, in_blocks, out_blocks;
     int64_t height, width, pad[2];
     int64_t rows, columns; /* of outputs, before they are pooled */
