@@ -103,6 +103,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/program_window.c \
 	plugins/cpu-native/program_winograd.c \
 	plugins/cpu-native/program_winograd.h \
+	plugins/cpu-native/program_winograd_form.c \
 	plugins/cpu-native/program_winograd_weights.c \
 	plugins/cpu-native/program_winograd_grad.c \
 	$(NULL)

@@ -23,7 +23,6 @@ enum {
     MOST_TILES = 56,          /* of a band, bits of a word */
     LEAST_TILES = 14,         /* of bands that are made for threads */
     BAND_BYTES = 1100 * 1024, /* of the transformed source */
-    NEAR_BYTES = 512 * 1024,  /* of weights, that stay in the second cache anyway */
     APART = 16                /* floats, so that places do not share the sets of a cache */
 };
 
@@ -83,7 +82,7 @@ static void multiply(const native_winograd_item *w, const native_bases *bases, i
     tile.to_block = w->band * lanes;
     tile.first = tile.last = true;
     tile.scale = 1.0f;
-    if (w->form->places * w->n_groups * floats * (int64_t)sizeof(float) > NEAR_BYTES)
+    if (w->form->places * w->n_groups * floats * (int64_t)sizeof(float) > WINOGRAD_NEAR_BYTES)
         tile.ahead_bytes =
             (int)((floats * (int64_t)sizeof(float) / (parts * w->in_blocks) + 63) / 64 * 64);
     for (place = 0; place < w->form->places; place++) {
@@ -348,21 +347,6 @@ static void run_winograd(const void *params, const native_bases *bases, int64_t 
 
 /* ---- planning ---- */
 
-/* Outputs of the convolution that are one of the item, in each direction. */
-static int64_t side(const native_item *item)
-{
-    return item->pooled || item->codes >= 0 ? 2 : 1;
-}
-
-/* Weights of training are read by unit after unit: few of them stay in the second cache. */
-static bool stays_near(const native_planner *p, const native_item *item, int places)
-{
-    const native_value *x = &p->ir->values[item->inputs[0]], *y = &p->ir->values[item->output];
-
-    return !p->ir->values[item->inputs[1]].known &&
-           places * x->dims[1] * y->dims[1] * (int64_t)sizeof(float) <= NEAR_BYTES;
-}
-
 /*
  * A training's ReLU passes no gradient where its sum is 0, as that of blank pixels is while the
  * bias is, and of equal maxima the first one gets it. Winograd's tiles see the pixels around as
@@ -372,71 +356,6 @@ static bool needs_zeros(const native_planner *p, const native_item *item)
 {
     return (item->act.kind != NATIVE_ACT_NONE || item->codes >= 0) &&
            !p->ir->values[item->inputs[1]].known;
-}
-
-/* Taps along an axis that read a pixel, over all outputs. */
-static int64_t count_taps(int64_t outputs, int64_t pixels, int64_t pad)
-{
-    int64_t n = 0, i;
-
-    for (i = 0; i < 3 * outputs; i++) {
-        const int64_t at = i / 3 + i % 3 - pad;
-        n += at >= 0 && at < pixels;
-    }
-    return n;
-}
-
-/*
- * Products of the sum over the window. Of constants those with padding count, too: what they pay
- * was measured so.
- */
-static double count_products(const native_planner *p, const native_item *item, int64_t rows,
-                             int64_t columns)
-{
-    const native_value *x = &p->ir->values[item->inputs[0]];
-    const bool turned = item->kind == NATIVE_ITEM_CONV_GRAD_INPUT;
-
-    if (p->ir->values[item->inputs[1]].known)
-        return (double)(rows * columns * WINOGRAD_TAPS);
-    return (double)count_taps(rows, x->dims[2], turned ? 2 - item->pad[0] : item->pad[0]) *
-           (double)count_taps(columns, x->dims[3], turned ? 2 - item->pad[1] : item->pad[1]);
-}
-
-/*
- * The form that pays, or -1, counted in products of numbers; those in whose time a weight comes
- * from far away were measured. By the shape of a sample alone, so that the same model gives the
- * same numbers in every process and batch, however samples are shared out.
- */
-int native_winograd_form(const native_planner *p, const native_item *item)
-{
-    const double worth = 0.75;
-    const native_value *x = &p->ir->values[item->inputs[0]], *y = &p->ir->values[item->output];
-    const double ins = (double)x->dims[1], outs = (double)y->dims[1];
-    const int64_t part = side(item), rows = y->dims[2] * part, columns = y->dims[3] * part;
-    double least = worth * count_products(p, item, rows, columns) * ins * outs;
-    int best = -1, i;
-
-    for (i = 0; i < 2; i++) {
-        if (item->kernel[i] != 3 || item->stride[i] != 1 || item->dilation[i] != 1)
-            return -1;
-    }
-    if (item->codes >= 0 && (item->pool[0] != 2 || item->pool[1] != 2))
-        return -1;
-    if (!p->ir->device->winograd || item->plain_source || x->dims[1] < NATIVE_MAX_LANES ||
-        y->dims[1] < NATIVE_MAX_LANES)
-        return -1;
-    for (i = 0; i < NATIVE_WINOGRAD_FORMS; i++) {
-        const native_winograd_form_desc *f = &native_winograd_forms[i];
-        double tiles = (double)((rows + f->out - 1) / f->out * ((columns + f->out - 1) / f->out));
-        const double of_weight = stays_near(p, item, f->places) ? 0.0 : 43.0;
-        double cost = f->places * ins * outs * (tiles > of_weight ? tiles : of_weight) +
-                      tiles * (f->of_source * ins + f->of_result * outs);
-        if (cost <= least) {
-            least = cost;
-            best = i;
-        }
-    }
-    return best;
 }
 
 static void make_bands(const native_planner *p, native_winograd_item *w)
@@ -460,7 +379,7 @@ static void make_bands(const native_planner *p, native_winograd_item *w)
 static void set_shape(const native_planner *p, native_winograd_item *w, const native_item *item)
 {
     const native_value *x = &p->ir->values[item->inputs[0]], *y = &p->ir->values[item->output];
-    const int64_t lanes = p->isa->lanes, part = side(item);
+    const int64_t lanes = p->isa->lanes, part = w->pooled ? 2 : 1;
 
     w->ins = x->dims[1];
     w->outs = y->dims[1];

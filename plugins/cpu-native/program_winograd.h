@@ -7,8 +7,9 @@
 
 enum {
     WINOGRAD_TAPS = 9,
-    WINOGRAD_GROUP = 2,  /* vectors of output channels that are computed together */
-    WINOGRAD_MOST_IN = 6 /* rows and columns of a tile of the source */
+    WINOGRAD_GROUP = 2,               /* vectors of output channels that are computed together */
+    WINOGRAD_MOST_IN = 6,             /* rows and columns of a tile of the source */
+    WINOGRAD_NEAR_BYTES = 512 * 1024, /* of weights, that stay in the second cache anyway */
 };
 
 /* The forms of isa.h; the weights of a tap become those of places by `weights`, G of the paper. */
