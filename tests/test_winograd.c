@@ -120,8 +120,11 @@ static const tfr_host host = {.size = sizeof host, .parallel_for = in_one_part};
 
 /* ---- layers ---- */
 
-/* Weights known when planned, made by a step before, and as the gradient of the input has them. */
-typedef enum weights_way { KNOWN, COMPUTED, TURNED, WAYS } weights_way;
+/*
+ * Weights known when planned, made by a step before, as the gradient of the input has them, and
+ * both the first and the last.
+ */
+typedef enum weights_way { KNOWN, COMPUTED, TURNED, FROZEN, WAYS } weights_way;
 
 typedef struct layer {
     int64_t samples, ins, outs, height, width, rows, columns, top, left;
@@ -130,6 +133,11 @@ typedef struct layer {
     weights_way way;
     bool codes;
 } layer;
+
+static bool is_turned(const layer *l)
+{
+    return l->way == TURNED || l->way == FROZEN;
+}
 
 typedef struct problem {
     const layer *l;
@@ -203,8 +211,8 @@ static double output_at(const problem *p, int64_t n, int64_t o, int64_t y, int64
             if (i < 0 || j < 0 || i >= l->height || j >= l->width)
                 continue;
             term = (double)p->plain[X][((n * l->ins + c) * l->height + i) * l->width + j] *
-                   (double)p->plain[W][l->way == TURNED ? (c * l->outs + o) * 9 + 8 - t
-                                                        : (o * l->ins + c) * 9 + t];
+                   (double)p->plain[W][is_turned(l) ? (c * l->outs + o) * 9 + 8 - t
+                                                    : (o * l->ins + c) * 9 + t];
             sum += term;
             *size += fabs(term);
         }
@@ -254,7 +262,7 @@ static void begin_problem(problem *p, const layer *l, const native_isa *isa, int
     set_value(p, RESIDUAL, l->samples, l->outs, l->rows / part, l->columns / part, true);
     set_value(p, Y, l->samples, l->outs, l->rows / part, l->columns / part, true);
     set_value(p, CODES, l->samples, l->outs, l->rows / part, l->columns / part, true);
-    if (l->way != KNOWN)
+    if (l->way == COMPUTED || l->way == TURNED)
         p->values[W].known = p->values[BIAS].known = NULL;
     p->device.threads = threads;
     p->device.winograd = true;
@@ -266,7 +274,7 @@ static void begin_problem(problem *p, const layer *l, const native_isa *isa, int
     p->planner.isa = isa;
     p->planner.refs = p->refs;
     p->item = (native_item){
-        .kind = l->way == TURNED ? NATIVE_ITEM_CONV_GRAD_INPUT : NATIVE_ITEM_CONV,
+        .kind = is_turned(l) ? NATIVE_ITEM_CONV_GRAD_INPUT : NATIVE_ITEM_CONV,
         .n_inputs = 3,
         .inputs = {X, W, l->bias ? BIAS : -1},
         .output = Y,
@@ -275,7 +283,7 @@ static void begin_problem(problem *p, const layer *l, const native_isa *isa, int
         .kernel = {3, 3},
         .stride = {1, 1},
         .dilation = {1, 1},
-        .pad = {l->way == TURNED ? 2 - l->top : l->top, l->way == TURNED ? 2 - l->left : l->left},
+        .pad = {is_turned(l) ? 2 - l->top : l->top, is_turned(l) ? 2 - l->left : l->left},
         .pooled = l->pooled && !l->codes,
         .codes = l->codes ? CODES : -1,
         .pool = {2, 2}};
@@ -283,15 +291,33 @@ static void begin_problem(problem *p, const layer *l, const native_isa *isa, int
 
 static void plan_2(native_planner *p, const native_item *item)
 {
-    native_plan_winograd(p, item, 0);
+    native_plan_winograd(p, item, NATIVE_WINOGRAD_2);
 }
 
 static void plan_4(native_planner *p, const native_item *item)
 {
-    native_plan_winograd(p, item, 1);
+    native_plan_winograd(p, item, NATIVE_WINOGRAD_4);
 }
 
-static void (*const plans[])(native_planner *, const native_item *) = {plan_2, plan_4};
+static void plan_3(native_planner *p, const native_item *item)
+{
+    native_plan_winograd(p, item, NATIVE_WINOGRAD_3);
+}
+
+static void plan_3_back(native_planner *p, const native_item *item)
+{
+    native_plan_winograd(p, item, NATIVE_WINOGRAD_3_BACK);
+}
+
+/* Of any layer; plan_3_back is for layers of one tile alone. */
+static void (*const plans[])(native_planner *, const native_item *) = {plan_2, plan_4, plan_3};
+enum { N_PLANS = sizeof plans / sizeof plans[0] };
+
+/* A tile has whole windows of 2 x 2. */
+static bool makes(void (*plan)(native_planner *, const native_item *), const layer *l)
+{
+    return !l->pooled || plan != plan_3;
+}
 
 /* Parts in any order, with scratch that holds what others left there. */
 static void run(problem *p, void (*plan)(native_planner *, const native_item *), int64_t parts)
@@ -364,7 +390,7 @@ static const native_isa *isa_at(int i)
 }
 
 #define EACH_FORM(plan)                                                                            \
-    for (int n_form = 0; n_form < NATIVE_WINOGRAD_FORMS; n_form++)                                 \
+    for (int n_form = 0; n_form < N_PLANS; n_form++)                                               \
         for (void (*plan)(native_planner *, const native_item *) = plans[n_form]; plan; plan = NULL)
 
 #define EACH_ISA(isa)                                                                              \
@@ -376,9 +402,9 @@ static const native_isa *isa_at(int i)
 static const native_act relu = {NATIVE_ACT_CLIP, 0.0f, INFINITY},
                         leaky = {NATIVE_ACT_LEAKY, 0.25f, 0.0f};
 
-static void check_way(const layer *l)
+static void check_plan(const layer *l, void (*plan)(native_planner *, const native_item *))
 {
-    EACH_FORM(plan) EACH_ISA(isa)
+    EACH_ISA(isa)
     {
         problem p;
         seed = 1;
@@ -389,6 +415,15 @@ static void check_way(const layer *l)
         if (l->codes)
             check_codes(&p, 1e-6);
         free_all();
+    }
+}
+
+static void check_way(const layer *l)
+{
+    EACH_FORM(plan)
+    {
+        if (makes(plan, l))
+            check_plan(l, plan);
     }
 }
 
@@ -412,6 +447,21 @@ TEST(odd_sizes_and_paddings_give_the_sum_over_the_window)
     };
     for (size_t i = 0; i < sizeof layers / sizeof layers[0]; i++)
         check_layer(&layers[i]);
+}
+
+TEST(a_gradient_of_one_tile_is_the_transposed_form)
+{
+    static const layer layers[] = {
+        {5, 32, 48, 3, 3, 5, 5, 2, 2, false, false, false, {0}, TURNED, false},
+        {1, 17, 33, 2, 3, 4, 5, 2, 2, true, false, false, {0}, TURNED, false},
+        {2, 16, 80, 1, 1, 3, 3, 2, 2, false, false, false, {0}, TURNED, false},
+    };
+    for (size_t i = 0; i < sizeof layers / sizeof layers[0]; i++) {
+        layer frozen = layers[i];
+        frozen.way = FROZEN;
+        check_plan(&layers[i], plan_3_back);
+        check_plan(&frozen, plan_3_back);
+    }
 }
 
 TEST(residuals_and_activations_are_fused)
@@ -517,6 +567,8 @@ TEST(nan_and_infinity_reach_their_windows_only)
         EACH_FORM(plan) EACH_ISA(isa)
         {
             problem p;
+            if (!makes(plan, &layers[i]))
+                continue;
             seed = 1;
             begin_problem(&p, &layers[i], isa, 2);
             p.plain[X][0] = INFINITY;
@@ -530,6 +582,24 @@ TEST(nan_and_infinity_reach_their_windows_only)
                 check_codes(&p, 1e-6);
             free_all();
         }
+    }
+}
+
+TEST(nan_and_infinity_of_a_gradient_of_one_tile_reach_their_windows_only)
+{
+    const layer l = {7, 17, 33, 3, 3, 5, 5, 2, 2, false, false, false, {0}, TURNED, false};
+    EACH_ISA(isa)
+    {
+        problem p;
+        seed = 1;
+        begin_problem(&p, &l, isa, 2);
+        p.plain[X][0] = INFINITY;
+        p.plain[X][p.count[X] - 3] = NAN;
+        p.plain[X][p.count[X] / 2] = 3e38f;
+        run(&p, plan_3_back, 2);
+        reference(&p);
+        check(&p, 1e-6);
+        free_all();
     }
 }
 
@@ -607,6 +677,24 @@ TEST(sums_of_blank_pixels_are_exactly_0_before_an_activation_of_a_step)
 }
 
 /* Of equal maxima the first has the code, so that of four blank windows the code is 0. */
+TEST(gradients_of_one_tile_have_errors_below_four_times_those_of_the_plain_sum)
+{
+    const layer l = {64, 64, 64, 3, 3, 5, 5, 2, 2, false, false, false, {0}, TURNED, false};
+    EACH_ISA(isa)
+    {
+        problem p;
+        double direct;
+        seed = 1;
+        begin_problem(&p, &l, isa, 1);
+        reference(&p);
+        run(&p, native_plan_conv, 1);
+        direct = error_of(&p);
+        run(&p, plan_3_back, 1);
+        CHECK(error_of(&p) < 4.0 * direct);
+        free_all();
+    }
+}
+
 TEST(blank_windows_have_the_code_of_the_first_in_a_step)
 {
     const layer l = {1, 32, 24, 10, 14, 10, 14, 1, 1, true, false, true, {0}, COMPUTED, true};
@@ -615,6 +703,8 @@ TEST(blank_windows_have_the_code_of_the_first_in_a_step)
         problem p;
         int64_t wrong = 0, n = 0;
 
+        if (!makes(plan, &l))
+            continue;
         seed = 1;
         begin_problem(&p, &l, isa, 1);
         memset(p.plain[X], 0, (size_t)p.count[X] * sizeof(float));
@@ -631,6 +721,38 @@ TEST(blank_windows_have_the_code_of_the_first_in_a_step)
         }
         CHECK(n > 0);
         CHECK_INT(0, wrong);
+        free_all();
+    }
+}
+
+TEST(small_outputs_have_tiles_of_3_x_3)
+{
+    layer l = {1, 64, 64, 5, 5, 3, 3, 0, 0, true, false, false, relu, COMPUTED, false};
+    EACH_ISA(isa)
+    {
+        problem p;
+        begin_problem(&p, &l, isa, 1);
+        CHECK_INT(NATIVE_WINOGRAD_3, native_winograd_form(&p.planner, &p.item));
+        p.item.codes = CODES;
+        CHECK(native_winograd_form(&p.planner, &p.item) != NATIVE_WINOGRAD_3);
+        free_all();
+    }
+}
+
+TEST(gradients_of_small_outputs_are_the_transposed_form)
+{
+    const layer l = {1, 64, 64, 3, 3, 5, 5, 2, 2, false, false, false, {0}, TURNED, false};
+    EACH_ISA(isa)
+    {
+        problem p;
+        begin_problem(&p, &l, isa, 1);
+        CHECK_INT(NATIVE_WINOGRAD_3_BACK, native_winograd_form(&p.planner, &p.item));
+        p.item.pad[0] = 1; /* not all that the gradient reaches are outputs */
+        CHECK(native_winograd_form(&p.planner, &p.item) != NATIVE_WINOGRAD_3_BACK);
+        p.item.pad[0] = 0;
+        p.values[X].dims[2] = 4;
+        p.values[Y].dims[2] = 6;
+        CHECK(native_winograd_form(&p.planner, &p.item) != NATIVE_WINOGRAD_3_BACK);
         free_all();
     }
 }
@@ -662,15 +784,20 @@ TEST(only_windows_of_3_x_3_and_stride_1_are_taken)
 
 static const test_case cases[] = {
     CASE(odd_sizes_and_paddings_give_the_sum_over_the_window),
+    CASE(a_gradient_of_one_tile_is_the_transposed_form),
     CASE(residuals_and_activations_are_fused),
     CASE(pooled_windows_give_their_maximum),
     CASE(codes_name_the_maximum_of_their_window),
     CASE(neither_cuts_nor_bands_change_a_bit),
     CASE(a_residual_may_be_where_the_result_goes),
     CASE(nan_and_infinity_reach_their_windows_only),
+    CASE(nan_and_infinity_of_a_gradient_of_one_tile_reach_their_windows_only),
     CASE(errors_are_below_four_times_those_of_the_plain_sum),
+    CASE(gradients_of_one_tile_have_errors_below_four_times_those_of_the_plain_sum),
     CASE(sums_of_blank_pixels_are_exactly_0_before_an_activation_of_a_step),
     CASE(blank_windows_have_the_code_of_the_first_in_a_step),
+    CASE(small_outputs_have_tiles_of_3_x_3),
+    CASE(gradients_of_small_outputs_are_the_transposed_form),
     CASE(only_windows_of_3_x_3_and_stride_1_are_taken),
 };
 TEST_MAIN(cases)

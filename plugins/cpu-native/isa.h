@@ -158,11 +158,19 @@ typedef struct native_plane {
 } native_plane;
 
 /*
- * Winograd's convolutions: tiles of 2 x 2 (form 0) or 4 x 4 outputs (form 1) come from 4 x 4 or
- * 6 x 6 pixels, by a product at each of 16 or 36 places. Where a tile of outputs goes, and what is
- * done on the way.
+ * Winograd's convolutions F(2 x 2, 3 x 3), F(4 x 4, 3 x 3) and F(3 x 3, 3 x 3): tiles of outputs
+ * come from 4 x 4, 6 x 6 or 5 x 5 pixels, by a product at each of 16, 36 or 25 places. The last
+ * form is the third one backwards: the gradient of its 5 x 5 pixels from that of its 3 x 3 outputs.
  */
-enum { NATIVE_WINOGRAD_FORMS = 2 };
+enum {
+    NATIVE_WINOGRAD_2,
+    NATIVE_WINOGRAD_4,
+    NATIVE_WINOGRAD_3,
+    NATIVE_WINOGRAD_3_BACK,
+    NATIVE_WINOGRAD_FORMS
+};
+
+/* Where a tile of outputs goes, and what is done on the way. */
 typedef struct native_winograd_end {
     float *to;
     const float *residual; /* lies as `to`, or is it; NULL = none */

@@ -54,7 +54,7 @@ static inline vec v_act(const native_act *act, vec x)
 
 #define ACT_LOOP(k)                                                                                \
     case k: {                                                                                      \
-        const native_act fixed = {k, act->a, act->b};                                             \
+        const native_act fixed = {k, act->a, act->b};                                              \
         for (i = 0; i + LANES <= n; i += LANES)                                                    \
             V_STORE(to + i, v_act(&fixed, V_LOAD(from + i)));                                      \
         if (i < n)                                                                                 \
@@ -205,8 +205,7 @@ __attribute__((noinline)) static void finish_stored(const native_tile *a, int bl
     }
 }
 
-#define EACH(B, P)                                                                                 \
-    UNROLL for (int b = 0; b < B; b++) UNROLL for (int i = 0; i < P; i++)
+#define EACH(B, P) UNROLL for (int b = 0; b < B; b++) UNROLL for (int i = 0; i < P; i++)
 
 /* The memory form has a copy of the sums, or they would not stay in registers. */
 #define TILE_BEGIN(B, P)                                                                           \
@@ -229,14 +228,14 @@ __attribute__((noinline)) static void finish_stored(const native_tile *a, int bl
         vec copy[B * P];                                                                           \
         EACH(B, P) copy[b * P + i] = sum[b][i];                                                    \
         end_slowly(a, B, P, copy);                                                                 \
-    } else if (a->last && a->act.kind == NATIVE_ACT_CLIP) {                                       \
+    } else if (a->last && a->act.kind == NATIVE_ACT_CLIP) {                                        \
         const vec low = V_ALL(a->act.a), high = V_ALL(a->act.b);                                   \
         EACH(B, P)                                                                                 \
         V_STORE(a->to + i * a->to_pixel + b * a->to_block, V_MIN(high, V_MAX(low, sum[b][i])));    \
     } else {                                                                                       \
         EACH(B, P) V_STORE(a->to + i * a->to_pixel + b * a->to_block, sum[b][i]);                  \
     }                                                                                              \
-    if (a->act.kind > NATIVE_ACT_CLIP)                                                            \
+    if (a->act.kind > NATIVE_ACT_CLIP)                                                             \
         finish_stored(a, B, P);
 
 #define TILE_TERM(B, P, index)                                                                     \
@@ -252,7 +251,7 @@ __attribute__((noinline)) static void finish_stored(const native_tile *a, int bl
     }
 
 #define TILE(B, P)                                                                                 \
-    static void blocked_##B##_##P(const native_tile *a)                                           \
+    static void blocked_##B##_##P(const native_tile *a)                                            \
     {                                                                                              \
         const float *plane = a->source;                                                            \
         const char *ahead = a->ahead;                                                              \
@@ -269,14 +268,15 @@ __attribute__((noinline)) static void finish_stored(const native_tile *a, int bl
                 }                                                                                  \
                 UNROLL for (int i = 0; i < P; i++) from[i] =                                       \
                     offset[i] < 0 ? padding : plane + offset[i];                                   \
-                for (c = 0; c < a->ahead_bytes; c += 64) __builtin_prefetch(ahead + c, 0, 2);      \
+                for (c = 0; c < a->ahead_bytes; c += 64)                                           \
+                    __builtin_prefetch(ahead + c, 0, 2);                                           \
                 ahead += a->ahead_bytes;                                                           \
                 _Pragma("GCC unroll 2") for (c = 0; c < LANES; c++) TILE_TERM(B, P, c)             \
             }                                                                                      \
         }                                                                                          \
         TILE_END(B, P)                                                                             \
     }                                                                                              \
-    static void plain_##B##_##P(const native_tile *a)                                             \
+    static void plain_##B##_##P(const native_tile *a)                                              \
     {                                                                                              \
         const float *from[P];                                                                      \
         const int64_t step = a->weights_step;                                                      \
@@ -454,10 +454,10 @@ static void softmax(const float *x, float scale, const float *mask, float *to, i
 
 /* ---- the table ---- */
 
-#define ROW_BLOCKED(B, P) [B][P] = blocked_##B##_##P,
-#define ROW_PLAIN(B, P)   [B][P] = plain_##B##_##P,
-#define ROW_STRAIGHT(B, P) [B][P] = straight_##B##_##P,
-#define ROW_OUTER(B, P) [B][P] = outer_##B##_##P,
+#define ROW_BLOCKED(B, P)     [B][P] = blocked_##B##_##P,
+#define ROW_PLAIN(B, P)       [B][P] = plain_##B##_##P,
+#define ROW_STRAIGHT(B, P)    [B][P] = straight_##B##_##P,
+#define ROW_OUTER(B, P)       [B][P] = outer_##B##_##P,
 #define ROW_OUTER_APART(B, P) [B][P] = outer_apart_##B##_##P,
 #ifndef SIZES_4
 #define SIZES_4(X)
@@ -493,7 +493,9 @@ const native_isa ISA_TABLE = {
     .softmax_grad = softmax_grad,
     .layer_norm_grad = layer_norm_grad,
     .transpose = transpose,
-    .winograd_source = {winograd_source_2, winograd_source_4},
-    .winograd_result = {winograd_result_2, winograd_result_4},
+    .winograd_source = {winograd_source_2, winograd_source_4, winograd_source_3,
+                        winograd_source_3_BACK},
+    .winograd_result = {winograd_result_2, winograd_result_4, winograd_result_3,
+                        winograd_result_3_BACK},
     .pooled = &pooled_table,
 };

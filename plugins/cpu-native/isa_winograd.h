@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * isa_winograd.h: the transforms of Winograd's convolutions F(2 x 2, 3 x 3) and F(4 x 4, 3 x 3)
- * over vectors of channels, and the products between them; a part of isa_kernels.h.
+ * isa_winograd.h: the transforms of Winograd's convolutions F(2 x 2, 3 x 3), F(4 x 4, 3 x 3) and
+ * F(3 x 3, 3 x 3) over vectors of channels, and the products between them; a part of isa_kernels.h.
  *
  * After A. Lavin and S. Gray, Fast Algorithms for Convolutional Neural Networks, 2016. The points
  * of F(2 x 2) are 0, 1, -1 and infinity, those of F(4 x 4) 0, A, -A, B, -B and infinity for A = 5/8
- * and B = 3/2: all numbers of the transforms of the source are exact, and errors are less than half
- * of those of the points 1 and 2.
+ * and B = 3/2, those of F(3 x 3) 0, -1, 1/2, 2 and infinity: all numbers of the transforms of the
+ * source are exact, and errors of F(4 x 4) are less than half of those of the points 1 and 2.
  */
 
 /* ---- straight tiles ---- */
@@ -93,10 +93,47 @@ SIZES_4(STRAIGHT_TILE)
         y[1] = V_ADD(V_SUB(m[1], m[2]), m[3]);                                                     \
     }
 
+#define SOURCE_LINE_3(d, t)                                                                        \
+    {                                                                                              \
+        t[0] = V_FNMA(V_ALL(1.5f), V_ADD(d[1], d[2]), V_ADD(d[0], d[3]));                          \
+        t[1] = V_FNMA(V_ALL(2.5f), d[2], V_ADD(d[1], d[3]));                                       \
+        t[2] = V_FNMA(V_ALL(2.0f), d[1], V_SUB(d[3], d[2]));                                       \
+        t[3] = V_FMA(V_ALL(0.5f), V_SUB(d[2], d[1]), d[3]);                                        \
+        t[4] = V_FNMA(V_ALL(1.5f), V_ADD(d[2], d[3]), V_ADD(d[1], d[4]));                          \
+    }
+
+#define RESULT_LINE_3(m, y)                                                                        \
+    {                                                                                              \
+        y[0] = V_ADD(V_ADD(m[0], m[1]), V_ADD(m[2], m[3]));                                        \
+        y[1] = V_FMA(V_ALL(2.0f), m[3], V_SUB(V_MUL(V_ALL(0.5f), m[2]), m[1]));                    \
+        y[2] = V_ADD(V_FMA(V_ALL(4.0f), m[3], V_FMA(V_ALL(0.25f), m[2], m[1])), m[4]);             \
+    }
+
+/* Backwards each has the other's place, and is transposed. */
+#define SOURCE_LINE_3_BACK(d, t)                                                                   \
+    {                                                                                              \
+        t[0] = d[0];                                                                               \
+        t[1] = V_ADD(V_SUB(d[0], d[1]), d[2]);                                                     \
+        t[2] = V_FMA(V_ALL(0.25f), d[2], V_FMA(V_ALL(0.5f), d[1], d[0]));                          \
+        t[3] = V_FMA(V_ALL(4.0f), d[2], V_FMA(V_ALL(2.0f), d[1], d[0]));                           \
+        t[4] = d[2];                                                                               \
+    }
+
+#define RESULT_LINE_3_BACK(m, y)                                                                   \
+    {                                                                                              \
+        vec less = V_FNMA(V_ALL(1.5f), m[0], V_MUL(V_ALL(0.5f), m[3]));                            \
+        y[0] = m[0];                                                                               \
+        y[1] = V_FNMA(V_ALL(2.0f), m[2],                                                           \
+                      V_ADD(V_FNMA(V_ALL(1.5f), m[0], V_FNMA(V_ALL(0.5f), m[3], m[1])), m[4]));    \
+        y[2] = V_FNMA(V_ALL(1.5f), m[4], V_SUB(V_FNMA(V_ALL(2.5f), m[1], less), m[2]));            \
+        y[3] = V_FNMA(V_ALL(1.5f), m[4], V_ADD(V_ADD(m[0], m[1]), V_ADD(m[2], m[3])));             \
+        y[4] = m[4];                                                                               \
+    }
+
 /* ---- the end of the transform back ---- */
 
 /* The maximum of a window, and which it was: the first of equals. */
-static inline vec take_maximum(vec y[4][4], int i, int j, uint8_t *codes)
+static inline vec take_maximum(vec y[5][5], int i, int j, uint8_t *codes)
 {
     vec best = y[i][j], code = V_ZERO();
 
@@ -113,7 +150,7 @@ static inline vec take_maximum(vec y[4][4], int i, int j, uint8_t *codes)
 }
 
 static inline __attribute__((always_inline)) void store_pooled(const native_winograd_end *e,
-                                                               vec y[4][4], int n)
+                                                               vec y[5][5], int n)
 {
     const vec bias = e->bias ? V_LOAD(e->bias) : V_ZERO();
 
@@ -133,7 +170,7 @@ static inline __attribute__((always_inline)) void store_pooled(const native_wino
     }
 }
 
-static void store_tile(const native_winograd_end *e, vec y[4][4])
+static void store_tile(const native_winograd_end *e, vec y[5][5])
 {
     const vec bias = e->bias ? V_LOAD(e->bias) : V_ZERO();
     const vec low = V_ALL(e->act.kind == NATIVE_ACT_CLIP ? e->act.a : -INFINITY);
@@ -153,7 +190,7 @@ static void store_tile(const native_winograd_end *e, vec y[4][4])
     }
 }
 
-/* ---- tiles of N x N outputs from M x M pixels ---- */
+/* ---- tiles of N x N outputs from S x S pixels, by M x M places ---- */
 
 /* Pixels outside of the plane are 0. */
 static inline vec pixel_or_0(const native_plane *plane, int64_t y, int64_t x)
@@ -163,19 +200,19 @@ static inline vec pixel_or_0(const native_plane *plane, int64_t y, int64_t x)
                : V_LOAD(plane->at + (y * plane->width + x) * LANES);
 }
 
-#define SOURCE_TILE(N, M, pixel)                                                                   \
+#define SOURCE_TILE(FORM, S, M, pixel)                                                             \
     {                                                                                              \
-        vec half[M][M];                                                                            \
-        UNROLL for (int j = 0; j < M; j++)                                                         \
+        vec half[M][S];                                                                            \
+        UNROLL for (int j = 0; j < S; j++)                                                         \
         {                                                                                          \
-            vec d[M], t[M];                                                                        \
-            UNROLL for (int i = 0; i < M; i++) d[i] = pixel;                                       \
-            SOURCE_LINE_##N(d, t) UNROLL for (int i = 0; i < M; i++) half[i][j] = t[i];            \
+            vec d[S], t[M];                                                                        \
+            UNROLL for (int i = 0; i < S; i++) d[i] = pixel;                                       \
+            SOURCE_LINE_##FORM(d, t) UNROLL for (int i = 0; i < M; i++) half[i][j] = t[i];         \
         }                                                                                          \
         UNROLL for (int i = 0; i < M; i++)                                                         \
         {                                                                                          \
             vec t[M];                                                                              \
-            SOURCE_LINE_##N(half[i], t) UNROLL for (int j = 0; j < M; j++)                         \
+            SOURCE_LINE_##FORM(half[i], t) UNROLL for (int j = 0; j < M; j++)                      \
                 V_STORE(to + (i * M + j) * step, t[j]);                                            \
         }                                                                                          \
     }
@@ -190,30 +227,31 @@ static inline vec pixel_or_0(const native_plane *plane, int64_t y, int64_t x)
     }
 
 /* The way back writes nothing and says no where a sum is not finite. */
-#define WINOGRAD(N, M)                                                                             \
-    static void winograd_source_##N(const native_plane *plane, int64_t y, int64_t x, float *to,    \
-                                    int64_t step)                                                  \
+#define WINOGRAD(FORM, N, S, M)                                                                    \
+    static void winograd_source_##FORM(const native_plane *plane, int64_t y, int64_t x, float *to, \
+                                       int64_t step)                                               \
     {                                                                                              \
         const int64_t width = plane->width;                                                        \
         const float *from = plane->at + (y * width + x) * LANES;                                   \
-        if (y >= 0 && x >= 0 && y + M <= plane->height && x + M <= width)                          \
-            SOURCE_TILE(N, M, V_LOAD(from + (i * width + j) * LANES))                              \
+        if (y >= 0 && x >= 0 && y + S <= plane->height && x + S <= width)                          \
+            SOURCE_TILE(FORM, S, M, V_LOAD(from + (i * width + j) * LANES))                        \
         else                                                                                       \
-            SOURCE_TILE(N, M, pixel_or_0(plane, y + i, x + j))                                     \
+            SOURCE_TILE(FORM, S, M, pixel_or_0(plane, y + i, x + j))                               \
     }                                                                                              \
-    static bool winograd_result_##N(const float *from, int64_t step, const native_winograd_end *e) \
+    static bool winograd_result_##FORM(const float *from, int64_t step,                            \
+                                       const native_winograd_end *e)                               \
     {                                                                                              \
-        vec half[N][M], result[4][4], check = V_ZERO();                                            \
+        vec half[N][M], result[5][5], check = V_ZERO();                                            \
         UNROLL for (int j = 0; j < M; j++)                                                         \
         {                                                                                          \
             vec m[M], y[N];                                                                        \
             UNROLL for (int i = 0; i < M; i++) m[i] = V_LOAD(from + (i * M + j) * step);           \
-            RESULT_LINE_##N(m, y) UNROLL for (int i = 0; i < N; i++) half[i][j] = y[i];            \
+            RESULT_LINE_##FORM(m, y) UNROLL for (int i = 0; i < N; i++) half[i][j] = y[i];         \
         }                                                                                          \
         UNROLL for (int i = 0; i < N; i++)                                                         \
         {                                                                                          \
             vec y[N];                                                                              \
-            RESULT_LINE_##N(half[i], y) UNROLL for (int j = 0; j < N; j++)                         \
+            RESULT_LINE_##FORM(half[i], y) UNROLL for (int j = 0; j < N; j++)                      \
             {                                                                                      \
                 check = V_FMA(y[j], V_ZERO(), check);                                              \
                 result[i][j] = y[j];                                                               \
@@ -223,12 +261,14 @@ static inline vec pixel_or_0(const native_plane *plane, int64_t y, int64_t x)
             return false;                                                                          \
         if (e->blank)                                                                              \
             CLEAR_BLANK(N, e->blank, result)                                                       \
-        if (e->pooled)                                                                             \
+        if (N % 2 == 0 && e->pooled)                                                               \
             store_pooled(e, result, N);                                                            \
         else                                                                                       \
             store_tile(e, result);                                                                 \
         return true;                                                                               \
     }
 
-WINOGRAD(2, 4)
-WINOGRAD(4, 6)
+WINOGRAD(2, 2, 4, 4)
+WINOGRAD(4, 4, 6, 6)
+WINOGRAD(3, 3, 5, 5)
+WINOGRAD(3_BACK, 5, 3, 5)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * program_winograd.c: convolutions of 3 x 3 and stride 1 by Winograd's F(4 x 4, 3 x 3) or F(2 x 2,
- * 3 x 3): a quarter of the products, or four ninths. docs/decisions/0009-winograd.md tells what it
- * costs in precision.
+ * program_winograd.c: convolutions of 3 x 3 and stride 1 by Winograd's F(4 x 4, 3 x 3), F(3 x 3,
+ * 3 x 3) or F(2 x 2, 3 x 3): of the products a quarter, 25 of 81, or four ninths.
+ * docs/decisions/0009-winograd.md tells what it costs in precision.
  *
  * A band of tiles goes through three stages that stay in the second cache: its source is
  * transformed for all input channels, then for one group of output channels after the other come
- * the products, one for each of 36 places, and the transform back. What a tile gives depends on
- * nothing but its own pixels, so neither cuts nor the sizes of bands change a bit of it.
+ * the products, one for each of up to 36 places, and the transform back. What a tile gives depends
+ * on nothing but its own pixels, so neither cuts nor the sizes of bands change a bit of it.
  *
  * The transforms mix pixels: where sums are not finite, the tile is computed anew tap by tap, as
  * program_conv.c does, so that NaN and infinity stay where they belong. In training, sums over
@@ -19,7 +19,7 @@
 #include <string.h>
 
 enum {
-    MOST_OUT = 4,
+    MOST_OUT = 4,             /* that are computed tap by tap together */
     MOST_TILES = 56,          /* of a band, bits of a word */
     LEAST_TILES = 14,         /* of bands that are made for threads */
     BAND_BYTES = 1100 * 1024, /* of the transformed source */
@@ -46,6 +46,7 @@ static void transform_source(const native_winograd_item *w, const native_bases *
 {
     const int64_t lanes = w->isa->lanes, area = w->height * w->width * lanes;
     const float *source = native_at(bases, &w->source);
+    const int64_t top = w->form->back ? 0 : w->pad[0], left = w->form->back ? 0 : w->pad[1];
     int64_t i, block;
 
     for (block = 0; block < w->in_blocks; block++) {
@@ -54,8 +55,7 @@ static void transform_source(const native_winograd_item *w, const native_bases *
             const native_plane plane = {source + (c.sample * w->in_blocks + block) * area,
                                         w->height, w->width};
             w->isa->winograd_source[w->form - native_winograd_forms](
-                &plane, c.y - w->pad[0], c.x - w->pad[1], to + (block * w->band + i) * lanes,
-                w->source_step);
+                &plane, c.y - top, c.x - left, to + (block * w->band + i) * lanes, w->source_step);
         }
     }
 }
@@ -68,8 +68,8 @@ static void multiply(const native_winograd_item *w, const native_bases *bases, i
     const int64_t blocks = left < WINOGRAD_GROUP ? left : WINOGRAD_GROUP,
                   most = w->isa->max_pixels[blocks];
     const int64_t parts = (n + most - 1) / most, floats = native_winograd_floats(w, blocks);
-    const float *weights = native_at(bases, &w->weights) +
-                           g * w->form->places * native_winograd_floats(w, WINOGRAD_GROUP);
+    const float *weights =
+        native_at(bases, &w->weights) + g * w->places * native_winograd_floats(w, WINOGRAD_GROUP);
     native_tile tile;
     int64_t place, i;
 
@@ -82,10 +82,10 @@ static void multiply(const native_winograd_item *w, const native_bases *bases, i
     tile.to_block = w->band * lanes;
     tile.first = tile.last = true;
     tile.scale = 1.0f;
-    if (w->form->places * w->n_groups * floats * (int64_t)sizeof(float) > WINOGRAD_NEAR_BYTES)
+    if (w->places * w->n_groups * floats * (int64_t)sizeof(float) > WINOGRAD_NEAR_BYTES)
         tile.ahead_bytes =
             (int)((floats * (int64_t)sizeof(float) / (parts * w->in_blocks) + 63) / 64 * 64);
-    for (place = 0; place < w->form->places; place++) {
+    for (place = 0; place < w->places; place++) {
         tile.weights = weights + place * floats;
         tile.ahead = (const char *)(tile.weights + floats);
         for (i = 0; i < parts; i++) {
@@ -268,7 +268,7 @@ static void compute_plainly(const native_winograd_item *w, const native_bases *b
     const int part = w->pooled ? 2 : 1;
     int32_t offsets[WINOGRAD_TAPS * MOST_OUT];
     native_tile tile;
-    int i, j;
+    int i, j, columns;
 
     memset(&tile, 0, sizeof tile);
     tile.source = native_at(bases, &w->source) + c.sample * w->in_blocks * area;
@@ -286,9 +286,9 @@ static void compute_plainly(const native_winograd_item *w, const native_bases *b
         tile.act = w->act;
     }
     for (i = 0; i + part <= end.rows; i += part) {
-        for (j = 0; j + part <= end.columns; j += w->pooled ? 2 : end.columns) {
-            const int columns = w->pooled ? 2 : end.columns;
+        for (j = 0; j + part <= end.columns; j += columns) {
             const int64_t at = i / part * end.row + j / part * lanes;
+            columns = w->pooled ? 2 : end.columns - j < MOST_OUT ? end.columns - j : MOST_OUT;
             find_taps(w, c.y + i, c.x + j, part, columns, offsets);
             if (w->has_codes) {
                 compute_window(w, &tile, &end, at);
@@ -331,8 +331,7 @@ static void run_group(const native_winograd_item *w, const native_bases *bases, 
 static void run_winograd(const void *params, const native_bases *bases, int64_t begin, int64_t end)
 {
     const native_winograd_item *w = params;
-    float *source = (float *)(void *)bases->scratch,
-          *sums = source + w->form->places * w->source_step;
+    float *source = (float *)(void *)bases->scratch, *sums = source + w->places * w->source_step;
     int64_t here = -1;
 
     for (; begin < end; begin++) {
@@ -362,7 +361,7 @@ static void make_bands(const native_planner *p, native_winograd_item *w)
 {
     const int64_t threads = p->ir->device->threads, lanes = w->isa->lanes;
     const int64_t unit = w->isa->max_pixels[WINOGRAD_GROUP];
-    int64_t most = BAND_BYTES / (w->form->places * w->in_blocks * lanes * (int64_t)sizeof(float));
+    int64_t most = BAND_BYTES / (w->places * w->in_blocks * lanes * (int64_t)sizeof(float));
     int64_t even;
 
     most = most < MOST_TILES ? most : MOST_TILES;
@@ -409,6 +408,7 @@ void native_plan_winograd(native_planner *p, const native_item *item, int number
         return;
     w->isa = p->isa;
     w->form = &native_winograd_forms[number];
+    w->places = native_winograd_places(w->form);
     w->source = native_ref_of(p, item->inputs[0]);
     w->to = native_ref_of(p, item->output);
     w->has_residual = item->residual >= 0;
@@ -424,10 +424,10 @@ void native_plan_winograd(native_planner *p, const native_item *item, int number
     native_winograd_set_weights(p, w, item->inputs[1]);
     native_winograd_set_bias(p, w, bias);
     again = w->in_blocks * WINOGRAD_TAPS * p->isa->lanes * p->isa->lanes;
-    if (again < w->form->places * w->sums_step)
-        again = w->form->places * w->sums_step;
-    native_need_scratch(p, (uint64_t)(w->form->places * w->source_step + again) * sizeof(float));
-    flops = 2.0 * w->form->places * (double)w->all * (double)(w->ins * w->outs);
+    if (again < w->places * w->sums_step)
+        again = w->places * w->sums_step;
+    native_need_scratch(p, (uint64_t)(w->places * w->source_step + again) * sizeof(float));
+    flops = 2.0 * w->places * (double)w->all * (double)(w->ins * w->outs);
     run = native_add_run(p, run_winograd, w, w->n_bands * w->n_groups, flops / 80.0);
     run->flops = flops;
     run->name = "winograd conv";

@@ -12,12 +12,21 @@ enum {
     WINOGRAD_NEAR_BYTES = 512 * 1024, /* of weights, that stay in the second cache anyway */
 };
 
-/* The forms of isa.h; the weights of a tap become those of places by `weights`, G of the paper. */
+/*
+ * The forms of isa.h: rows and columns of a tile of outputs, of its source, and of places; the
+ * weights of a tap become those of places by `weights`, G of the paper.
+ */
 typedef struct native_winograd_form_desc {
-    int out, in, places;
+    int out, in, points;
+    bool back; /* a tile is the gradient of all that a tile of the source came from */
     double weights[WINOGRAD_MOST_IN][3];
     double of_source, of_result; /* products in whose time a tile of a channel is transformed */
 } native_winograd_form_desc;
+
+static inline int native_winograd_places(const native_winograd_form_desc *form)
+{
+    return form->points * form->points;
+}
 
 extern const native_winograd_form_desc native_winograd_forms[NATIVE_WINOGRAD_FORMS];
 
@@ -34,6 +43,7 @@ typedef struct native_winograd_item {
     int64_t ins, outs, in_blocks, out_blocks;
     int64_t height, width, pad[2];
     int64_t rows, columns; /* of outputs, before they are pooled */
+    int places;
     int64_t tiles_y, tiles_x, all, band, n_bands;
     int64_t n_groups;
     int64_t source_step, sums_step; /* from place to place */

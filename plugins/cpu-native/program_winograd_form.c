@@ -47,6 +47,19 @@ static double count_products(const native_planner *p, const native_item *item, i
            (double)count_taps(columns, x->dims[3], turned ? 2 - item->pad[1] : item->pad[1]);
 }
 
+/* Whether tiles of the form can make the item's outputs. */
+static bool fits(const native_planner *p, const native_item *item,
+                 const native_winograd_form_desc *f)
+{
+    const native_value *x = &p->ir->values[item->inputs[0]], *y = &p->ir->values[item->output];
+
+    if (!f->back)
+        return f->out % side(item) == 0;
+    return item->kind == NATIVE_ITEM_CONV_GRAD_INPUT && item->pad[0] == 0 && item->pad[1] == 0 &&
+           x->dims[2] <= f->in && x->dims[3] <= f->in && y->dims[2] <= f->out &&
+           y->dims[3] <= f->out;
+}
+
 /*
  * The form that pays, or -1, counted in products of numbers; those in whose time a weight comes
  * from far away were measured. By the shape of a sample alone, so that the same model gives the
@@ -73,10 +86,11 @@ int native_winograd_form(const native_planner *p, const native_item *item)
     for (i = 0; i < NATIVE_WINOGRAD_FORMS; i++) {
         const native_winograd_form_desc *f = &native_winograd_forms[i];
         double tiles = (double)((rows + f->out - 1) / f->out * ((columns + f->out - 1) / f->out));
-        const double of_weight = stays_near(p, item, f->places) ? 0.0 : 43.0;
-        double cost = f->places * ins * outs * (tiles > of_weight ? tiles : of_weight) +
+        const int places = native_winograd_places(f);
+        const double of_weight = stays_near(p, item, places) ? 0.0 : 43.0;
+        double cost = places * ins * outs * (tiles > of_weight ? tiles : of_weight) +
                       tiles * (f->of_source * ins + f->of_result * outs);
-        if (cost <= least) {
+        if (fits(p, item, f) && cost <= least) {
             least = cost;
             best = i;
         }

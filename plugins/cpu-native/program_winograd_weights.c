@@ -11,11 +11,27 @@
 #define FACTOR_A (1.0 / (2.0 * 0.390625 * (0.390625 - 2.25)))
 #define FACTOR_B (1.0 / (2.0 * 2.25 * (2.25 - 0.390625)))
 
+#define WEIGHTS_3                                                                                  \
+    {                                                                                              \
+        {1.0, 0.0, 0.0}, {-2.0 / 9.0, 2.0 / 9.0, -2.0 / 9.0},                                      \
+            {-8.0 / 9.0, -4.0 / 9.0, -2.0 / 9.0}, {1.0 / 9.0, 2.0 / 9.0, 4.0 / 9.0},               \
+        {                                                                                          \
+            0.0, 0.0, 1.0                                                                          \
+        }                                                                                          \
+    }
+
 const native_winograd_form_desc native_winograd_forms[NATIVE_WINOGRAD_FORMS] = {
-    {2, 4, 16, {{1.0, 0.0, 0.0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0.5}, {0.0, 0.0, 1.0}}, 90.0, 70.0},
+    {2,
+     4,
+     4,
+     false,
+     {{1.0, 0.0, 0.0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0.5}, {0.0, 0.0, 1.0}},
+     90.0,
+     70.0},
     {4,
      6,
-     36,
+     6,
+     false,
      {{1.0 / (0.390625 * 2.25), 0.0, 0.0},
       {FACTOR_A, 0.625 * FACTOR_A, 0.390625 * FACTOR_A},
       {FACTOR_A, -0.625 * FACTOR_A, 0.390625 * FACTOR_A},
@@ -24,6 +40,8 @@ const native_winograd_form_desc native_winograd_forms[NATIVE_WINOGRAD_FORMS] = {
       {0.0, 0.0, 1.0}},
      200.0,
      160.0},
+    {3, 5, 5, false, WEIGHTS_3, 160.0, 110.0},
+    {5, 3, 5, true, WEIGHTS_3, 80.0, 150.0},
 };
 
 /* A weight as a convolution that is not a gradient would have it. */
@@ -42,14 +60,14 @@ static void transform_weights(const native_winograd_form_desc *form,
     int i, j;
     int64_t o;
 
-    for (i = 0; i < form->in; i++) {
+    for (i = 0; i < form->points; i++) {
         const double *f = form->weights[i];
         double half[3][WINOGRAD_GROUP * NATIVE_MAX_LANES];
         for (j = 0; j < 3; j++) {
             for (o = 0; o < width; o++)
                 half[j][o] = f[0] * g[j][o] + f[1] * g[3 + j][o] + f[2] * g[6 + j][o];
         }
-        for (j = 0; j < form->in; j++, to += step) {
+        for (j = 0; j < form->points; j++, to += step) {
             const double *h = form->weights[j];
             for (o = 0; o < width; o++)
                 to[o] = (float)(h[0] * half[0][o] + h[1] * half[1][o] + h[2] * half[2][o]);
@@ -81,10 +99,11 @@ static void fill_parts(void *user, int64_t begin, int64_t end)
         double g[WINOGRAD_TAPS][WINOGRAD_GROUP * NATIVE_MAX_LANES] = {{0}};
         for (o = 0; o < width && block * lanes + o < w->outs && in < w->ins; o++) {
             for (tap = 0; tap < WINOGRAD_TAPS; tap++)
-                g[tap][o] = native_winograd_tap(w, f->taps, block * lanes + o, in, tap);
+                g[tap][o] = native_winograd_tap(w, f->taps, block * lanes + o, in,
+                                                w->form->back ? WINOGRAD_TAPS - 1 - tap : tap);
         }
         transform_weights(w->form, (const double(*)[WINOGRAD_GROUP * NATIVE_MAX_LANES]) g, width,
-                          f->to + w->form->places * native_winograd_floats(w, block) + in * width,
+                          f->to + w->places * native_winograd_floats(w, block) + in * width,
                           native_winograd_floats(w, blocks));
     }
 }
@@ -128,7 +147,7 @@ static void run_bias(const void *params, const native_bases *bases, int64_t begi
 void native_winograd_set_weights(native_planner *p, native_winograd_item *w, int value)
 {
     const int64_t lanes = w->isa->lanes,
-                  floats = w->form->places * native_winograd_floats(w, w->out_blocks);
+                  floats = w->places * native_winograd_floats(w, w->out_blocks);
     const float *known = p->ir->values[value].known;
     const native_constant_key key = {{known}, {5, w->outs, w->ins, lanes, w->form->out, w->turned}};
     const filling f = {w, p->ir->device->host, known, NULL};
