@@ -223,6 +223,9 @@ struct native_isa {
     /* to[j][i] = from[i][j] */
     void (*transpose)(const float *from, int64_t from_step, float *to, int64_t to_step,
                       int64_t rows, int64_t columns);
+    /* One vector of outputs, whose taps lie tap_step apart, by G of the form. */
+    void (*winograd_weights)(const double rows[][3], int points, const float *taps,
+                             int64_t tap_step, float *to, int64_t step);
     /* Pixels from (y, x) on, zeros outside; place k goes to to + k step. */
     void (*winograd_source[NATIVE_WINOGRAD_FORMS])(const native_plane *plane, int64_t y, int64_t x,
                                                    float *to, int64_t step);

@@ -493,6 +493,7 @@ const native_isa ISA_TABLE = {
     .softmax_grad = softmax_grad,
     .layer_norm_grad = layer_norm_grad,
     .transpose = transpose,
+    .winograd_weights = winograd_weights,
     .winograd_source = {winograd_source_2, winograd_source_4, winograd_source_3,
                         winograd_source_3_BACK},
     .winograd_result = {winograd_result_2, winograd_result_4, winograd_result_3,

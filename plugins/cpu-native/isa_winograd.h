@@ -272,3 +272,27 @@ WINOGRAD(2, 2, 4, 4)
 WINOGRAD(4, 4, 6, 6)
 WINOGRAD(3, 3, 5, 5)
 WINOGRAD(3_BACK, 5, 3, 5)
+
+/* The weights of a vector of outputs, whose taps lie tap_step apart; place k goes to to + k step.
+ */
+static void winograd_weights(const double rows[][3], int points, const float *taps,
+                             int64_t tap_step, float *to, int64_t step)
+{
+    vec g[9], half[6][3];
+    int i, j;
+
+    UNROLL for (int tap = 0; tap < 9; tap++) g[tap] = V_LOAD(taps + tap * tap_step);
+    for (i = 0; i < points; i++) {
+        const vec a = V_ALL((float)rows[i][0]), b = V_ALL((float)rows[i][1]),
+                  c = V_ALL((float)rows[i][2]);
+        UNROLL for (int k = 0; k < 3; k++) half[i][k] =
+            V_FMA(a, g[k], V_FMA(b, g[3 + k], V_MUL(c, g[6 + k])));
+    }
+    for (j = 0; j < points; j++, to += step) {
+        const vec a = V_ALL((float)rows[j][0]), b = V_ALL((float)rows[j][1]),
+                  c = V_ALL((float)rows[j][2]);
+        for (i = 0; i < points; i++)
+            V_STORE(to + i * points * step,
+                    V_FMA(a, half[i][0], V_FMA(b, half[i][1], V_MUL(c, half[i][2]))));
+    }
+}

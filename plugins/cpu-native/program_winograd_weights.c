@@ -124,13 +124,51 @@ static void fill_bias(float *to, const void *user)
     memcpy(to, f->taps, (size_t)f->winograd->outs * sizeof *to);
 }
 
-/* Those that a step of training has computed. */
+/* The taps of a block of outputs and one of inputs: [in][tap][out]. */
+static void gather_taps(const native_winograd_item *w, const float *taps, int64_t out, int64_t in,
+                        float *to)
+{
+    const int64_t lanes = w->isa->lanes, left = w->outs - out, ins = w->ins - in;
+    const int64_t n = left < lanes ? left : lanes, n_ins = ins < lanes ? ins : lanes;
+    int64_t i;
+
+    if (n < lanes || n_ins < lanes)
+        memset(to, 0, (size_t)(WINOGRAD_TAPS * lanes * lanes) * sizeof *to);
+    if (!w->turned)
+        w->isa->transpose(taps + (out * w->ins + in) * WINOGRAD_TAPS, w->ins * WINOGRAD_TAPS, to,
+                          lanes, n, n_ins * WINOGRAD_TAPS);
+    for (i = 0; w->turned && i < n_ins; i++)
+        w->isa->transpose(taps + ((in + i) * w->outs + out) * WINOGRAD_TAPS, WINOGRAD_TAPS,
+                          to + i * WINOGRAD_TAPS * lanes, lanes, n, WINOGRAD_TAPS);
+}
+
+/*
+ * Those that a step of training has computed, rounded at each step of the transform. Numbers count
+ * blocks of outputs, in them blocks of inputs.
+ */
 static void run_weights(const void *params, const native_bases *bases, int64_t begin, int64_t end)
 {
     const native_winograd_item *w = params;
-    filling f = {w, NULL, native_at(bases, &w->taps), native_at(bases, &w->weights)};
+    const int64_t lanes = w->isa->lanes;
+    const int64_t step = w->turned && !w->form->back ? -lanes : lanes;
+    _Alignas(NATIVE_ALIGNMENT) float taps[WINOGRAD_TAPS * NATIVE_MAX_LANES * NATIVE_MAX_LANES];
+    int64_t i;
 
-    fill_parts(&f, begin, end);
+    for (; begin < end; begin++) {
+        const int64_t block = begin / w->in_blocks, in = begin % w->in_blocks * lanes;
+        const int64_t first = block / WINOGRAD_GROUP * WINOGRAD_GROUP, left = w->out_blocks - first;
+        const int64_t blocks = left < WINOGRAD_GROUP ? left : WINOGRAD_GROUP;
+        float *to = native_at(bases, &w->weights) + w->places * native_winograd_floats(w, first) +
+                    (block - first) * lanes;
+        gather_taps(w, native_at(bases, &w->taps), block * lanes, in, taps);
+        for (i = 0; i < lanes; i++) {
+            const float *of_in = taps + i * WINOGRAD_TAPS * lanes;
+            w->isa->winograd_weights(w->form->weights, w->form->points,
+                                     step < 0 ? of_in + (WINOGRAD_TAPS - 1) * lanes : of_in, step,
+                                     to + (in + i) * blocks * lanes,
+                                     native_winograd_floats(w, blocks));
+        }
+    }
 }
 
 static void run_bias(const void *params, const native_bases *bases, int64_t begin, int64_t end)
@@ -160,8 +198,7 @@ void native_winograd_set_weights(native_planner *p, native_winograd_item *w, int
         return;
     }
     w->weights = native_derived(p, (uint64_t)floats * sizeof(float));
-    native_derive(p, value, run_weights, w, w->n_groups * w->in_blocks * lanes,
-                  (double)floats / 2.0);
+    native_derive(p, value, run_weights, w, w->out_blocks * w->in_blocks, (double)floats / 4.0);
 }
 
 void native_winograd_set_bias(native_planner *p, native_winograd_item *w, int value)
