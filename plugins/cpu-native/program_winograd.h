@@ -57,6 +57,8 @@ static inline int64_t native_winograd_floats(const native_winograd_item *w, int6
     return w->in_blocks * blocks * w->isa->lanes * w->isa->lanes;
 }
 
+/* program_winograd_form.c: taps along an axis that read a pixel, over all outputs. */
+int64_t native_winograd_count_taps(int64_t outputs, int64_t pixels, int64_t pad);
 /* program_winograd_weights.c: a weight as a convolution that is not a gradient would have it. */
 float native_winograd_tap(const native_winograd_item *w, const float *taps, int64_t out, int64_t in,
                           int tap);

@@ -1,8 +1,45 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * program_winograd_form.c: which of Winograd's forms pays for a convolution, if one does.
+ * program_winograd_form.c: Winograd's forms, and which of them pays for a convolution, if one does.
  */
 #include "program_winograd.h"
+
+/* 1 / (2 a^2 (a^2 - b^2)) for the points a = 5/8 and b = 3/2, and with a and b exchanged */
+#define FACTOR_A (1.0 / (2.0 * 0.390625 * (0.390625 - 2.25)))
+#define FACTOR_B (1.0 / (2.0 * 2.25 * (2.25 - 0.390625)))
+
+#define WEIGHTS_3                                                                                  \
+    {                                                                                              \
+        {1.0, 0.0, 0.0}, {-2.0 / 9.0, 2.0 / 9.0, -2.0 / 9.0},                                      \
+            {-8.0 / 9.0, -4.0 / 9.0, -2.0 / 9.0}, {1.0 / 9.0, 2.0 / 9.0, 4.0 / 9.0},               \
+        {                                                                                          \
+            0.0, 0.0, 1.0                                                                          \
+        }                                                                                          \
+    }
+
+const native_winograd_form_desc native_winograd_forms[NATIVE_WINOGRAD_FORMS] = {
+    {2,
+     4,
+     4,
+     false,
+     {{1.0, 0.0, 0.0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0.5}, {0.0, 0.0, 1.0}},
+     90.0,
+     70.0},
+    {4,
+     6,
+     6,
+     false,
+     {{1.0 / (0.390625 * 2.25), 0.0, 0.0},
+      {FACTOR_A, 0.625 * FACTOR_A, 0.390625 * FACTOR_A},
+      {FACTOR_A, -0.625 * FACTOR_A, 0.390625 * FACTOR_A},
+      {FACTOR_B, 1.5 * FACTOR_B, 2.25 * FACTOR_B},
+      {FACTOR_B, -1.5 * FACTOR_B, 2.25 * FACTOR_B},
+      {0.0, 0.0, 1.0}},
+     200.0,
+     160.0},
+    {3, 5, 5, false, WEIGHTS_3, 160.0, 110.0},
+    {5, 3, 5, true, WEIGHTS_3, 80.0, 150.0},
+};
 
 /* Outputs of the convolution that are one of the item, in each direction. */
 static int64_t side(const native_item *item)
@@ -19,8 +56,7 @@ static bool stays_near(const native_planner *p, const native_item *item, int pla
            places * x->dims[1] * y->dims[1] * (int64_t)sizeof(float) <= WINOGRAD_NEAR_BYTES;
 }
 
-/* Taps along an axis that read a pixel, over all outputs. */
-static int64_t count_taps(int64_t outputs, int64_t pixels, int64_t pad)
+int64_t native_winograd_count_taps(int64_t outputs, int64_t pixels, int64_t pad)
 {
     int64_t n = 0, i;
 
@@ -43,8 +79,10 @@ static double count_products(const native_planner *p, const native_item *item, i
 
     if (p->ir->values[item->inputs[1]].known)
         return (double)(rows * columns * WINOGRAD_TAPS);
-    return (double)count_taps(rows, x->dims[2], turned ? 2 - item->pad[0] : item->pad[0]) *
-           (double)count_taps(columns, x->dims[3], turned ? 2 - item->pad[1] : item->pad[1]);
+    return (double)native_winograd_count_taps(rows, x->dims[2],
+                                              turned ? 2 - item->pad[0] : item->pad[0]) *
+           (double)native_winograd_count_taps(columns, x->dims[3],
+                                              turned ? 2 - item->pad[1] : item->pad[1]);
 }
 
 /* Whether tiles of the form can make the item's outputs. */

@@ -7,43 +7,6 @@
 
 #include <string.h>
 
-/* 1 / (2 a^2 (a^2 - b^2)) for the points a = 5/8 and b = 3/2, and with a and b exchanged */
-#define FACTOR_A (1.0 / (2.0 * 0.390625 * (0.390625 - 2.25)))
-#define FACTOR_B (1.0 / (2.0 * 2.25 * (2.25 - 0.390625)))
-
-#define WEIGHTS_3                                                                                  \
-    {                                                                                              \
-        {1.0, 0.0, 0.0}, {-2.0 / 9.0, 2.0 / 9.0, -2.0 / 9.0},                                      \
-            {-8.0 / 9.0, -4.0 / 9.0, -2.0 / 9.0}, {1.0 / 9.0, 2.0 / 9.0, 4.0 / 9.0},               \
-        {                                                                                          \
-            0.0, 0.0, 1.0                                                                          \
-        }                                                                                          \
-    }
-
-const native_winograd_form_desc native_winograd_forms[NATIVE_WINOGRAD_FORMS] = {
-    {2,
-     4,
-     4,
-     false,
-     {{1.0, 0.0, 0.0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0.5}, {0.0, 0.0, 1.0}},
-     90.0,
-     70.0},
-    {4,
-     6,
-     6,
-     false,
-     {{1.0 / (0.390625 * 2.25), 0.0, 0.0},
-      {FACTOR_A, 0.625 * FACTOR_A, 0.390625 * FACTOR_A},
-      {FACTOR_A, -0.625 * FACTOR_A, 0.390625 * FACTOR_A},
-      {FACTOR_B, 1.5 * FACTOR_B, 2.25 * FACTOR_B},
-      {FACTOR_B, -1.5 * FACTOR_B, 2.25 * FACTOR_B},
-      {0.0, 0.0, 1.0}},
-     200.0,
-     160.0},
-    {3, 5, 5, false, WEIGHTS_3, 160.0, 110.0},
-    {5, 3, 5, true, WEIGHTS_3, 80.0, 150.0},
-};
-
 /* A weight as a convolution that is not a gradient would have it. */
 float native_winograd_tap(const native_winograd_item *w, const float *taps, int64_t out, int64_t in,
                           int tap)
