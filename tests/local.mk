@@ -773,6 +773,7 @@ tests_test_winograd_grad_SOURCES = \
 	plugins/cpu-native/isa_avx512.c \
 	plugins/cpu-native/isa_portable.c \
 	plugins/cpu-native/level.c \
+	plugins/cpu-native/program_winograd_form.c \
 	plugins/cpu-native/program_winograd_grad.c \
 	$(NULL)
 

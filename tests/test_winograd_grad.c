@@ -172,6 +172,7 @@ static bool run(problem *p, int64_t of_unit)
                               .by_samples = true,
                               .reduces = true};
     char *sums, *scratch;
+    planner.item = &item;
     unit = of_unit;
     if (!native_is_winograd_grad(&planner, &item))
         return false;

@@ -183,6 +183,16 @@ typedef struct native_winograd_end {
     native_act act;
 } native_winograd_end;
 
+/* What becomes the gradients of 9 taps, of one vector of outputs: sums of places, then of taps. */
+typedef struct native_winograd_sums {
+    const double (*rows)[3]; /* G of the form */
+    int points;
+    const float *from;
+    int64_t step, shard_step; /* from one sum to the next, and to the next shard, all of which */
+    int shards;               /* are added up */
+    float *to;                /* [tap][lane] */
+} native_winograd_sums;
+
 typedef struct native_isa native_isa;
 struct native_isa {
     const char *name;
@@ -197,6 +207,7 @@ struct native_isa {
     void (*pool_grad)(const native_pool_grad *grad);
     /* The transform of 4 x 4 pixels of the gradient of a result, as winograd_source[1]. */
     void (*winograd_back)(const native_plane *plane, int64_t y, int64_t x, float *to, int64_t step);
+    void (*winograd_taps)(const native_winograd_sums *sums);
     bool (*are_finite)(const float *from, int64_t n); /* vectors */
     /* Sums in double grow by [mean, its square, squares of distances from it] of the plane, */
     void (*norm_moments)(const float *x, int64_t n, double *sums);

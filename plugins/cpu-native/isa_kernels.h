@@ -478,6 +478,7 @@ const native_isa ISA_TABLE = {
     .add_vectors = add_vectors,
     .pool_grad = pool_grad,
     .winograd_back = winograd_back,
+    .winograd_taps = winograd_taps,
     .are_finite = are_finite,
     .norm_moments = norm_moments,
     .norm_plane = norm_plane,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * isa_winograd_grad.h: the transform of what comes back to F(4 x 4, 3 x 3), for the gradient of its
- * weights; a part of isa_kernels.h, behind isa_winograd.h, whose points it has.
+ * isa_winograd_grad.h: the transforms for the gradient of the weights of Winograd's convolutions; a
+ * part of isa_kernels.h, behind isa_winograd.h, whose points it has.
  */
 
 /* t = A times y, where isa_winograd.h has the transposed A */
@@ -34,6 +34,41 @@ static void winograd_back(const native_plane *plane, int64_t y, int64_t x, float
         vec t[6];
         BACK_LINE_4(half[i], t)
         UNROLL for (int j = 0; j < 6; j++) V_STORE(to + (i * 6 + j) * step, t[j]);
+    }
+}
+
+static inline vec add_shards(const native_winograd_sums *a, int64_t number)
+{
+    const float *from = a->from + number * a->step;
+    vec sum = V_LOAD(from);
+
+    for (int s = 1; s < a->shards; s++)
+        sum = V_ADD(sum, V_LOAD(from + s * a->shard_step));
+    return sum;
+}
+
+/* G' sums G + the sums of taps */
+static void winograd_taps(const native_winograd_sums *a)
+{
+    vec half[3][6];
+    int i, j, k;
+
+    for (j = 0; j < a->points; j++) {
+        UNROLL for (k = 0; k < 3; k++) half[k][j] = V_ZERO();
+        for (i = 0; i < a->points; i++) {
+            const vec m = add_shards(a, i * a->points + j);
+            UNROLL for (k = 0; k < 3; k++) half[k][j] =
+                V_FMA(V_ALL((float)a->rows[i][k]), m, half[k][j]);
+        }
+    }
+    for (i = 0; i < 3; i++) {
+        for (k = 0; k < 3; k++) {
+            vec sum = V_ZERO();
+            for (j = 0; j < a->points; j++)
+                sum = V_FMA(V_ALL((float)a->rows[j][k]), half[i][j], sum);
+            sum = V_ADD(sum, add_shards(a, a->points * a->points + i * 3 + k));
+            V_STORE(a->to + (i * 3 + k) * LANES, sum);
+        }
     }
 }
 

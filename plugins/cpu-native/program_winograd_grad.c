@@ -12,14 +12,13 @@
  * The transforms mix pixels: a sample that is not finite is left out of them, and its products are
  * summed tap by tap.
  */
-#include "program.h"
+#include "program_winograd.h"
 
 #include <string.h>
 
 enum {
     OUT = 4,
     PLACES = 36,
-    TAPS = 9,
     APART = 16, /* floats, so that places do not share the sets of a cache */
     BAND_BYTES = 1200 * 1024,
     NEAR_SUMS = 1024 * 1024 /* bytes that stay in the second cache */
@@ -122,7 +121,7 @@ static void add_plainly(const gradient *g, const native_bases *bases, int64_t sa
         native_at(bases, &g->y) + sample * g->out_blocks * g->rows * g->columns * lanes;
     int64_t tap, in, out, i, j;
 
-    for (tap = 0; tap < TAPS; tap++) {
+    for (tap = 0; tap < WINOGRAD_TAPS; tap++) {
         for (i = 0; i < g->rows; i++) {
             for (j = 0; j < g->columns; j++) {
                 const int64_t row = i + tap / 3 - g->pad[0], column = j + tap % 3 - g->pad[1];
@@ -171,84 +170,34 @@ static void run_gradient(const void *params, const native_bases *bases, int64_t 
 
 /* ---- the way back ---- */
 
-/* 1 / (2 a^2 (a^2 - b^2)) for the points a = 5/8 and b = 3/2, and with a and b exchanged */
-#define FACTOR_A (1.0 / (2.0 * 0.390625 * (0.390625 - 2.25)))
-#define FACTOR_B (1.0 / (2.0 * 2.25 * (2.25 - 0.390625)))
-
-/* y = G' m, for numbers that lie `step` apart. */
-static void back_line(const float *m, int64_t step, float *y)
-{
-    const float sum_a = (float)FACTOR_A * (m[step] + m[2 * step]);
-    const float less_a = (float)FACTOR_A * (m[step] - m[2 * step]);
-    const float sum_b = (float)FACTOR_B * (m[3 * step] + m[4 * step]);
-    const float less_b = (float)FACTOR_B * (m[3 * step] - m[4 * step]);
-
-    y[0] = m[0] * (float)(1.0 / (0.390625 * 2.25)) + (sum_a + sum_b);
-    y[1] = 0.625f * less_a + 1.5f * less_b;
-    y[2] = 0.390625f * sum_a + 2.25f * sum_b + m[5 * step];
-}
-
-/* Of one input channel and a block of outputs: [place][lane] becomes [tap][lane]. */
-static void transform_back(const float *m, int64_t lanes, float *to)
-{
-    float half[3][6], y[3];
-    int64_t l;
-    int i, j;
-
-    for (l = 0; l < lanes; l++) {
-        for (j = 0; j < 6; j++) {
-            back_line(m + j * lanes + l, 6 * lanes, y);
-            for (i = 0; i < 3; i++)
-                half[i][j] = y[i];
-        }
-        for (i = 0; i < 3; i++) {
-            back_line(half[i], 1, y);
-            for (j = 0; j < 3; j++)
-                to[(i * 3 + j) * lanes + l] += y[j];
-        }
-    }
-}
-
-/* [place][lane] of all shards, which lie plane after plane. */
-static void add_shards(const gradient *g, const native_bases *bases, int64_t at, int n, float *to)
-{
-    const int64_t lanes = g->isa->lanes;
-    int64_t l;
-    int place, s;
-
-    for (place = 0; place < n; place++, to += lanes) {
-        memcpy(to, native_shard_at(bases, &g->sums, 0) + at + place * g->plane,
-               (size_t)lanes * sizeof *to);
-        for (s = 1; s < g->shards; s++) {
-            const float *from = native_shard_at(bases, &g->sums, s) + at + place * g->plane;
-            for (l = 0; l < lanes; l++)
-                to[l] += from[l];
-        }
-    }
-}
-
-/* Numbers count input channels. */
+/* Numbers count blocks of outputs, in them blocks of inputs. */
 static void finish_gradient(const void *params, const native_bases *bases, int64_t begin,
                             int64_t end)
 {
     const gradient *g = params;
+    const native_winograd_form_desc *form = &native_winograd_forms[NATIVE_WINOGRAD_4];
     const int64_t lanes = g->isa->lanes;
-    float sums[PLACES * NATIVE_MAX_LANES], taps[TAPS * NATIVE_MAX_LANES];
-    int64_t in, block, l, tap;
+    _Alignas(NATIVE_ALIGNMENT) float taps[WINOGRAD_TAPS * NATIVE_MAX_LANES * NATIVE_MAX_LANES];
+    native_winograd_sums sums = {.rows = form->weights,
+                                 .points = form->points,
+                                 .step = g->plane,
+                                 .shard_step = bases->sums_step / (int64_t)sizeof(float),
+                                 .shards = g->shards};
 
-    for (in = begin; in < end; in++) {
-        for (block = 0; block < g->out_blocks; block++) {
-            const int64_t left = g->outs - block * lanes, n = left < lanes ? left : lanes;
-            const int64_t at = (in * g->out_blocks + block) * lanes;
-            add_shards(g, bases, at, PLACES, sums);
-            add_shards(g, bases, at + PLACES * g->plane, TAPS, taps);
-            transform_back(sums, lanes, taps);
-            for (l = 0; l < n; l++) {
-                float *to = native_at(bases, &g->to) + ((block * lanes + l) * g->ins + in) * TAPS;
-                for (tap = 0; tap < TAPS; tap++)
-                    to[tap] = taps[tap * lanes + l];
-            }
+    for (; begin < end; begin++) {
+        const int64_t block = begin / g->in_blocks, in = begin % g->in_blocks * lanes;
+        const int64_t outs = g->outs - block * lanes, ins = g->ins - in;
+        const int64_t n_ins = ins < lanes ? ins : lanes;
+        int64_t i;
+        for (i = 0; i < n_ins; i++) {
+            sums.from =
+                native_shard_at(bases, &g->sums, 0) + ((in + i) * g->out_blocks + block) * lanes;
+            sums.to = taps + i * WINOGRAD_TAPS * lanes;
+            g->isa->winograd_taps(&sums);
         }
+        g->isa->transpose(
+            taps, lanes, native_at(bases, &g->to) + (block * lanes * g->ins + in) * WINOGRAD_TAPS,
+            g->ins * WINOGRAD_TAPS, n_ins * WINOGRAD_TAPS, outs < lanes ? outs : lanes);
     }
 }
 
@@ -269,7 +218,7 @@ bool native_is_winograd_grad(const native_planner *p, const native_item *item)
         if (item->kernel[i] != 3 || item->stride[i] != 1 || item->dilation[i] != 1)
             return false;
     }
-    direct = (double)(y->dims[2] * y->dims[3]) * TAPS * (double)(x->dims[1] * y->dims[1]);
+    direct = (double)(y->dims[2] * y->dims[3]) * WINOGRAD_TAPS * (double)(x->dims[1] * y->dims[1]);
     fast = (double)tiles *
            (PLACES * (double)(x->dims[1] * y->dims[1]) + 200.0 * (double)(x->dims[1] + y->dims[1]));
     return item->by_samples && item->reduces && item->codes < 0 && !item->plain_source &&
@@ -296,7 +245,7 @@ static void set_shape(const native_planner *p, const native_item *item, gradient
     g->out_blocks = (g->outs + lanes - 1) / lanes;
     g->tiles_y = (g->rows + OUT - 1) / OUT;
     g->tiles_x = (g->columns + OUT - 1) / OUT;
-    g->plane = g->in_blocks * g->out_blocks * lanes * lanes;
+    g->plane = g->in_blocks * g->out_blocks * lanes * lanes + APART;
     tiles = g->tiles_y * g->tiles_x;
     sample_bytes = PLACES * (g->in_blocks + g->out_blocks) * lanes * tiles * (int64_t)sizeof(float);
     g->band = g->samples;
@@ -321,7 +270,7 @@ void native_plan_winograd_grad(native_planner *p, const native_item *item)
     g->to = native_ref_of(p, item->output);
     g->shards = native_shards(p);
     set_shape(p, item, g);
-    g->sums = native_sums(p, (uint64_t)((PLACES + TAPS) * g->plane) * sizeof(float));
+    g->sums = native_sums(p, (uint64_t)((PLACES + WINOGRAD_TAPS) * g->plane) * sizeof(float));
     native_need_scratch(
         p, (uint64_t)(PLACES * ((g->in_blocks + g->out_blocks) * g->step + 2 * APART)) *
                    sizeof(float) +
@@ -331,5 +280,8 @@ void native_plan_winograd_grad(native_planner *p, const native_item *item)
     run = native_add_run(p, run_gradient, g, 1, flops / 60.0);
     run->flops = flops;
     run->name = "winograd weights gradient";
-    native_finish(p, finish_gradient, g, g->ins, (double)(g->plane * PLACES * g->shards) * 0.5);
+    native_in_order(p,
+                    native_finish(p, finish_gradient, g, g->out_blocks * g->in_blocks,
+                                  (double)(g->plane * PLACES * g->shards) * 0.1),
+                    p->isa->lanes * g->ins * WINOGRAD_TAPS, g->in_blocks);
 }
