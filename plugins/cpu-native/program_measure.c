@@ -86,7 +86,7 @@ static int32_t make_way(native_ir *ir, int64_t samples, int64_t units, native_pl
 /* ---- stages ---- */
 
 enum {
-    MOST_OF_UNIT = 8,
+    FIRST_UNIT = 8,
     LEAST_PIECES = 4 /* of a shard, so that none has a quarter more than another */
 };
 
@@ -99,7 +99,7 @@ static native_shares share_samples(const native_ir *ir)
 {
     const uint32_t wanted = ir->graph->n_nodes ? native_graph_node(ir->graph, 0)->call->shards : 0;
     const int64_t n = ir->samples, most = wanted ? (int64_t)wanted : ir->device->threads;
-    native_shares s = {(int)(most < n ? most : n), MOST_OF_UNIT, 0};
+    native_shares s = {(int)(most < n ? most : n), FIRST_UNIT, 0};
 
     if (n % s.shards == 0)
         s.piece = n / s.shards;
@@ -109,21 +109,42 @@ static native_shares share_samples(const native_ir *ir)
     return s;
 }
 
-/* Samples of a unit: those of the blob, or as many as mostly fit the second cache. */
-static int64_t choose_unit(const native_ir *ir, const tfr_compile_options *options, int64_t samples)
+/* Samples of a unit as the blob has them, or 0. */
+static int64_t saved_unit(const native_ir *ir, const tfr_compile_options *options, int64_t samples)
 {
-    int64_t unit = samples < MOST_OF_UNIT ? samples : MOST_OF_UNIT;
     native_choice choice;
 
-    if (options && options->blob && options->blob_bytes == sizeof choice) {
-        memcpy(&choice, options->blob, sizeof choice);
-        if (choice.magic == MAGIC && choice.threads == (uint32_t)ir->device->threads &&
-            choice.samples > 0 && choice.samples <= samples && samples % choice.samples == 0)
-            return choice.samples;
-    }
+    if (!options || !options->blob || options->blob_bytes != sizeof choice)
+        return 0;
+    memcpy(&choice, options->blob, sizeof choice);
+    return choice.magic == MAGIC && choice.threads == (uint32_t)ir->device->threads &&
+                   choice.samples > 0 && choice.samples <= samples && samples % choice.samples == 0
+               ? choice.samples
+               : 0;
+}
+
+static int64_t first_unit(int64_t samples)
+{
+    int64_t unit = samples < FIRST_UNIT ? samples : FIRST_UNIT;
+
     while (samples % unit != 0)
         unit--;
     return unit;
+}
+
+/*
+ * The most whole units together whose values fit the second cache: the more samples, the less often
+ * weights and sums of gradients are gone over. Bits do not depend on it.
+ */
+static int64_t unit_that_fits(const native_ir *ir, const native_plan *plan, int64_t unit,
+                              int64_t samples)
+{
+    const uint64_t room = (uint64_t)ir->device->gemm.l2_bytes;
+    int64_t n = samples / unit;
+
+    while (n > 1 && (samples % (n * unit) != 0 || plan->stages->lane_bytes * (uint64_t)n > room))
+        n--;
+    return n * unit;
 }
 
 static int32_t make_staged(native_ir *ir, const tfr_compile_options *options, native_plan *plan,
@@ -131,12 +152,22 @@ static int32_t make_staged(native_ir *ir, const tfr_compile_options *options, na
                            tfr_err *err)
 {
     native_shares shares = share_samples(ir);
-    const int64_t unit = choose_unit(ir, options, shares.piece);
+    const int64_t saved = saved_unit(ir, options, shares.piece);
+    const uint64_t bytes = *constant_bytes;
     int32_t status;
     int i;
 
-    shares.unit = unit;
+    shares.unit = saved ? saved : first_unit(shares.piece);
     status = native_make_stages(ir, &shares, plan, constant_bytes, err);
+    if (status == TFR_OK && !saved) {
+        const int64_t unit = unit_that_fits(ir, plan, shares.unit, shares.piece);
+        if (unit > shares.unit) {
+            native_drop_plan(ir->device, plan);
+            shares.unit = unit;
+            *constant_bytes = bytes;
+            status = native_make_stages(ir, &shares, plan, constant_bytes, err);
+        }
+    }
     if (status != TFR_OK)
         return status;
     memset(l, 0, sizeof *l);
