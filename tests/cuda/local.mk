@@ -163,7 +163,8 @@ tests_cuda_test_host_DEPENDENCIES = tests/cuda/libcuda.so.1 $(tfr_cuda_host_test
 tests_cuda_test_engines_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) \
 	$(TFR_CUDA_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_cuda_test_engines_LDADD = $(TFR_TEST_NN) -ldl
-tests_cuda_test_engines_SOURCES = tests/cuda/test_engines.c tests/cuda/training_kit.h
+tests_cuda_test_engines_SOURCES = tests/cuda/engine_kit.h tests/cuda/test_engines.c \
+	tests/cuda/training_kit.h
 tests_cuda_test_engines_DEPENDENCIES = $(TFR_WITH_NN) $(fake_cuda) $(tfr_cuda_training_test)
 
 tests_cuda_test_training_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) \

@@ -4,52 +4,9 @@
  * and what follows when one of its functions fails.
  */
 #include "cublaslt_abi.h"
-#include "fake_library.h"
-#include "training_kit.h"
+#include "engine_kit.h"
 
 enum { M = 24, N = 40, K = 32 };
-
-typedef struct library {
-    const char *file;
-    fake_library_calls_fn *calls;
-    fake_library_fail_fn *fail;
-    unsigned (*held)(void);
-} library;
-
-static library lt = {.file = "cublaslt"};
-
-static void find_library(library *l, const char *soname)
-{
-    char path[4200], name[64];
-    snprintf(path, sizeof path, "%s/%s", folder, soname);
-    void *so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    REQUIRE(so != NULL);
-    snprintf(name, sizeof name, "tfr_fake_%s_calls", l->file);
-    *(void **)&l->calls = symbol(so, name);
-    snprintf(name, sizeof name, "tfr_fake_%s_fail", l->file);
-    *(void **)&l->fail = symbol(so, name);
-    snprintf(name, sizeof name, "tfr_fake_%s_held", l->file);
-    *(void **)&l->held = symbol(so, name);
-}
-
-/* from: the option library-from. */
-static tfr_runtime *engine_runtime(const char *from)
-{
-    char path[4200];
-    const char *files[] = {path}, *build = getenv("TFR_BUILDDIR");
-    const tfr_option given[] = {{"cuda.library-path", folder}, {"cuda.library-from", from}};
-    tfr_runtime_options options = TFR_RUNTIME_OPTIONS_INIT;
-    tfr_runtime *runtime = NULL;
-    find_library(&lt, "libcublasLt.so.13");
-    snprintf(path, sizeof path, "%s/plugins/cuda/.libs/tfrun-cuda.so", build ? build : ".");
-    options.plugin_files = files;
-    options.n_plugin_files = 1;
-    options.options = given;
-    options.n_options = 2;
-    options.log = keep_log;
-    REQUIRE_OK(tfr_runtime_create(&options, &runtime, &err), &err);
-    return runtime;
-}
 
 static tfr_tensor *numbers(int64_t rows, int64_t columns)
 {
@@ -102,12 +59,6 @@ static double apart(const result *a, const result *b)
     for (int i = 0; i < M * N; i++)
         most = fmax(most, fabs((double)a->y[i] - (double)b->y[i]));
     return most;
-}
-
-static void check_end(void)
-{
-    CHECK_UINT(0, lt.held());
-    check_leaks("leaked: nothing");
 }
 
 TEST(a_small_product_opens_no_library)

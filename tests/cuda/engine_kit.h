@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * engine_kit.h: what tests of calls that NVIDIA's libraries compute begin with: the stand-ins of
+ * these libraries and a runtime that uses them. Included once per test program.
+ */
+#ifndef TFR_CUDA_ENGINE_KIT_H
+#define TFR_CUDA_ENGINE_KIT_H
+
+#include "fake_library.h"
+#include "training_kit.h"
+
+typedef struct library {
+    const char *name, *soname;
+    fake_library_calls_fn *calls;
+    fake_library_fail_fn *fail;
+    unsigned (*held)(void);
+} library;
+
+static library lt = {.name = "cublaslt", .soname = "libcublasLt.so.13"};
+static library dnn = {.name = "cudnn", .soname = "libcudnn.so.9"};
+
+static inline void find_library(library *l)
+{
+    char path[4200], name[64];
+    snprintf(path, sizeof path, "%s/%s", folder, l->soname);
+    void *so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    REQUIRE(so != NULL);
+    snprintf(name, sizeof name, "tfr_fake_%s_calls", l->name);
+    *(void **)&l->calls = symbol(so, name);
+    snprintf(name, sizeof name, "tfr_fake_%s_fail", l->name);
+    *(void **)&l->fail = symbol(so, name);
+    snprintf(name, sizeof name, "tfr_fake_%s_held", l->name);
+    *(void **)&l->held = symbol(so, name);
+}
+
+/* from: the option library-from. */
+static inline tfr_runtime *engine_runtime(const char *from)
+{
+    char path[4200];
+    const char *files[] = {path}, *build = getenv("TFR_BUILDDIR");
+    const tfr_option given[] = {{"cuda.library-path", folder}, {"cuda.library-from", from}};
+    tfr_runtime_options options = TFR_RUNTIME_OPTIONS_INIT;
+    tfr_runtime *runtime = NULL;
+    find_library(&lt);
+    find_library(&dnn);
+    snprintf(path, sizeof path, "%s/plugins/cuda/.libs/tfrun-cuda.so", build ? build : ".");
+    options.plugin_files = files;
+    options.n_plugin_files = 1;
+    options.options = given;
+    options.n_options = 2;
+    options.log = keep_log;
+    REQUIRE_OK(tfr_runtime_create(&options, &runtime, &err), &err);
+    return runtime;
+}
+
+static inline void check_end(void)
+{
+    CHECK_UINT(0, lt.held());
+    CHECK_UINT(0, dnn.held());
+    check_leaks("leaked: nothing");
+}
+
+#endif
