@@ -3,9 +3,11 @@
  * The stand-in of cuDNN 9 for tests, tests/cuda/libcudnn.so.9: two-dimensional convolutions and
  * their gradients behind the vendor's descriptors, by plain loops in the streams of the driver
  * stand-in, which must be open. After a forward convolution may come additions and ReLU; other
- * patterns have no engine. Five engines differ in their notes and their workspace, all over which
- * they write; one with the note TENSOR_CORE rounds f32 to TF32. A handle allocates with its first
- * plan that runs, so that this one cannot be captured. Plans as text are not supported.
+ * patterns have no engine. The engines differ in their notes and their workspace, all over which
+ * they write; one with the note TENSOR_CORE rounds f32 to TF32. How often engine 2 ran is told as
+ * the calls of "engine 2". A graph without a handle has no engines, as its chip is not known. A
+ * handle allocates with its first plan that runs, so that this one cannot be captured. Plans as
+ * text are not supported.
  */
 #include <dlfcn.h>
 #include <stdatomic.h>
@@ -81,6 +83,7 @@ tfr_dnn_status cudnnCreate(tfr_dnn_handle **handle)
 
 tfr_dnn_status cudnnDestroy(tfr_dnn_handle *handle)
 {
+    fake_called(__func__);
     atomic_fetch_sub(&n_held, 1);
     free(handle);
     return TFR_DNN_SUCCESS;
@@ -194,6 +197,7 @@ tfr_dnn_status cudnnBackendCreateDescriptor(unsigned kind, tfr_dnn_desc **out)
 
 tfr_dnn_status cudnnBackendDestroyDescriptor(tfr_dnn_desc *desc)
 {
+    fake_called(__func__);
     if (desc)
         atomic_fetch_sub(&n_held, 1);
     release(desc);
@@ -261,17 +265,17 @@ static fake_type type_of(unsigned type)
 static bool read_tensor(const fake_desc *desc, fake_tensor *t)
 {
     unsigned type;
-    int64_t align;
     *t = (fake_tensor){.type = FAKE_F32};
     if (!take(desc, TFR_DNN_TENSOR_TYPE, TFR_DNN_TYPE_DATA_TYPE, 1, &type) ||
         !take(desc, TFR_DNN_TENSOR_DIMS, TFR_DNN_TYPE_INT64, 4, t->dims) ||
         !take(desc, TFR_DNN_TENSOR_STRIDES, TFR_DNN_TYPE_INT64, 4, t->strides) ||
         !take(desc, TFR_DNN_TENSOR_ID, TFR_DNN_TYPE_INT64, 1, &t->id) ||
-        !take(desc, TFR_DNN_TENSOR_ALIGNMENT, TFR_DNN_TYPE_INT64, 1, &align))
+        !take(desc, TFR_DNN_TENSOR_ALIGNMENT, TFR_DNN_TYPE_INT64, 1, &t->alignment))
         return false;
     take(desc, TFR_DNN_TENSOR_IS_VIRTUAL, TFR_DNN_TYPE_BOOLEAN, 1, &t->is_virtual);
     t->type = type_of(type);
-    return t->type != FAKE_NO_TYPE;
+    return t->type != FAKE_NO_TYPE && t->alignment % (int64_t)fake_size(t->type) == 0 &&
+           t->alignment > 0;
 }
 
 static double read_scale(const fake_desc *op, unsigned name, double otherwise)
@@ -362,18 +366,25 @@ static bool read_graph(const fake_desc *graph, fake_conv *conv)
 }
 
 /* ------------------------------------------------------------------------------------------
- * Engines. The heuristic of mode A has the first three, the fallback the others.
+ * Engines. The heuristic of mode A has the first ones, the fallback the others.
  */
 static const struct {
     int64_t workspace;
     unsigned n_notes, notes[2];
+    unsigned n_behaviors, behaviors[1];
 } engines[] = {
-    {1 << 20, 2, {TFR_DNN_NOTE_TENSOR_CORE, TFR_DNN_NOTE_DOWN_CONVERT}},
-    {0, 1, {TFR_DNN_NOTE_TENSOR_CORE}},
-    {3400000, 0, {0}},
-    {0, 1, {TFR_DNN_NOTE_NONDETERMINISTIC}},
-    {0, 0, {0}},
+    {1 << 20, 2, {TFR_DNN_NOTE_TENSOR_CORE, TFR_DNN_NOTE_DOWN_CONVERT}, 0, {0}},
+    {0, 1, {TFR_DNN_NOTE_NONDETERMINISTIC}, 0, {0}},
+    {0, 1, {TFR_DNN_NOTE_REDUCED_REDUCTION}, 0, {0}},
+    {0, 1, {TFR_DNN_NOTE_TENSOR_CORE}, 1, {TFR_DNN_BEHAVIOR_RUNTIME_COMPILATION}},
+    {0, 1, {TFR_DNN_NOTE_TENSOR_CORE}, 0, {0}},
+    {0, 1, {TFR_DNN_NOTE_FFT}, 0, {0}},
+    {INT64_C(1) << 40, 0, {0}, 0, {0}},
+    {3400000, 0, {0}, 0, {0}},
+    {0, 1, {TFR_DNN_NOTE_NONDETERMINISTIC}, 0, {0}},
+    {0, 0, {0}, 0, {0}},
 };
+enum { N_ENGINES = sizeof engines / sizeof engines[0], N_MODE_A = 8 };
 
 static void make_config(fake_desc *to, fake_desc *graph, int64_t engine)
 {
@@ -398,8 +409,10 @@ static tfr_dnn_status get_results(const fake_desc *heur, int64_t n_wanted, int64
     fake_desc *graph = part(heur, TFR_DNN_ENGINE_HEUR_GRAPH);
     unsigned mode = TFR_DNN_HEUR_A;
     take(heur, TFR_DNN_ENGINE_HEUR_MODE, TFR_DNN_TYPE_HEUR_MODE, 1, &mode);
-    const int64_t first = mode == TFR_DNN_HEUR_FALLBACK ? 3 : 0;
-    const int64_t n_have = mode == TFR_DNN_HEUR_FALLBACK ? 2 : 3;
+    const int64_t first = mode == TFR_DNN_HEUR_FALLBACK ? N_MODE_A : 0;
+    const int64_t n_have = !find_attr(graph, TFR_DNN_GRAPH_HANDLE) ? 0
+                           : mode == TFR_DNN_HEUR_FALLBACK         ? N_ENGINES - N_MODE_A
+                                                                   : N_MODE_A;
     *n = to && n_wanted < n_have ? n_wanted : n_have;
     for (int64_t i = 0; to && i < *n; i++)
         make_config(((fake_desc **)to)[i], graph, first + i);
@@ -436,7 +449,8 @@ tfr_dnn_status cudnnBackendGetAttribute(tfr_dnn_desc *handle, unsigned name, uns
     case TFR_DNN_ENGINE_NUMERICAL_NOTES:
         return give(engines[desc->engine].notes, 4, engines[desc->engine].n_notes, n_wanted, n, to);
     case TFR_DNN_ENGINE_BEHAVIOR_NOTES:
-        return give(NULL, 4, 0, 0, n, NULL);
+        return give(engines[desc->engine].behaviors, 4, engines[desc->engine].n_behaviors, n_wanted,
+                    n, to);
     case TFR_DNN_PLAN_WORKSPACE:
         return get_of_plan(desc, n_wanted, n, to);
     default: {
@@ -478,7 +492,7 @@ static bool bind(fake_tensor *t, const fake_attr *ids, const fake_attr *pointers
     for (int64_t i = 0; i < ids->n; i++)
         if (((const int64_t *)ids->data)[i] == t->id)
             t->data = ((const uint64_t *)pointers->data)[i];
-    return t->data != 0;
+    return t->data != 0 && t->data % (uint64_t)t->alignment == 0;
 }
 
 static bool bind_all(fake_conv *conv, const fake_desc *pack)
@@ -511,7 +525,7 @@ tfr_dnn_status cudnnBackendExecute(tfr_dnn_handle *handle, tfr_dnn_desc *plan_ha
         return fail(TFR_DNN_BAD_PARAM_NOT_FINALIZED, "plan or variant pack");
     const fake_desc *config = part(plan, TFR_DNN_PLAN_ENGINE_CFG);
     if (!read_graph(config->graph, &conv) || !bind_all(&conv, pack))
-        return fail(TFR_DNN_BAD_PARAM, "a tensor has no pointer in the variant pack");
+        return fail(TFR_DNN_BAD_PARAM, "a tensor has no pointer, or one that is not aligned");
     conv.workspace_bytes = (size_t)engines[config->engine].workspace;
     take(pack, TFR_DNN_PACK_WORKSPACE, TFR_DNN_TYPE_POINTER, 1, &conv.workspace);
     if (conv.workspace_bytes && !conv.workspace)
@@ -525,6 +539,9 @@ tfr_dnn_status cudnnBackendExecute(tfr_dnn_handle *handle, tfr_dnn_desc *plan_ha
         atomic_store(&handle->warm, true);
     }
     void *args[] = {&conv};
+    char engine[16];
+    snprintf(engine, sizeof engine, "engine %d", (int)config->engine);
+    fake_called(engine);
     return handle->launch(handle->stream, &fake_conv_kernel, args)
                ? fail(TFR_DNN_EXECUTION_FAILED_DRIVER, "launch")
                : TFR_DNN_SUCCESS;

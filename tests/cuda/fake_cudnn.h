@@ -12,7 +12,7 @@
 /* n, channels, height, width; of a filter: outputs, channels of a group, height, width. */
 typedef struct fake_tensor {
     fake_type type;
-    int64_t dims[4], strides[4], id;
+    int64_t dims[4], strides[4], id, alignment;
     bool is_virtual;
     uint64_t data;
 } fake_tensor;

@@ -170,21 +170,27 @@ static tfr_dnn_desc *pointwise(fixture *f, unsigned mode, tfr_dnn_desc *x, tfr_d
 static tfr_dnn_desc *heuristic(fixture *f, tfr_dnn_desc **ops, int64_t n, unsigned mode)
 {
     tfr_dnn_desc *graph = make(f, TFR_DNN_GRAPH), *heur = make(f, TFR_DNN_ENGINE_HEUR);
+    set(graph, TFR_DNN_GRAPH_HANDLE, TFR_DNN_TYPE_HANDLE, 1, &f->handle);
     set(graph, TFR_DNN_GRAPH_OPS, TFR_DNN_TYPE_DESCRIPTOR, n, ops);
     set_part(heur, TFR_DNN_ENGINE_HEUR_GRAPH, done(graph));
     set(heur, TFR_DNN_ENGINE_HEUR_MODE, TFR_DNN_TYPE_HEUR_MODE, 1, &mode);
     return heur;
 }
 
+enum { MOST_ENGINES = 8 };
+/* Of mode A. */
+enum { ROUNDING = 0, TENSOR_CORE = 4, EXACT = 7 };
+
 /* A plan of the n-th engine that the mode offers. */
 static tfr_dnn_desc *make_plan(fixture *f, tfr_dnn_desc **ops, int64_t n, unsigned mode, int nth)
 {
-    tfr_dnn_desc *heur = done(heuristic(f, ops, n, mode)), *configs[3];
+    tfr_dnn_desc *heur = done(heuristic(f, ops, n, mode)), *configs[MOST_ENGINES];
     int64_t found = 0;
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < MOST_ENGINES; i++)
         configs[i] = make(f, TFR_DNN_ENGINE_CFG);
-    CHECK_INT(0, dnn.cudnnBackendGetAttribute(heur, TFR_DNN_ENGINE_HEUR_RESULTS,
-                                              TFR_DNN_TYPE_DESCRIPTOR, 3, &found, configs));
+    CHECK_INT(0,
+              dnn.cudnnBackendGetAttribute(heur, TFR_DNN_ENGINE_HEUR_RESULTS,
+                                           TFR_DNN_TYPE_DESCRIPTOR, MOST_ENGINES, &found, configs));
     REQUIRE(nth < found);
     tfr_dnn_desc *plan = make(f, TFR_DNN_PLAN);
     set(plan, TFR_DNN_PLAN_HANDLE, TFR_DNN_TYPE_HANDLE, 1, &f->handle);
@@ -234,7 +240,7 @@ static void check_one(unsigned kind, const unsigned *names, size_t n)
     double expected[X_SIZE] = {0};
     float seen[X_SIZE];
     tfr_dnn_desc *op = convolution(&f, kind, names, false);
-    CHECK_INT(0, execute(&f, make_plan(&f, &op, 1, TFR_DNN_HEUR_A, 2)));
+    CHECK_INT(0, execute(&f, make_plan(&f, &op, 1, TFR_DNN_HEUR_A, EXACT)));
     download(&f, kind == TFR_DNN_OP_CONV_FORWARD ? f.y : kind == 12 ? f.x : f.w, seen, n);
     plain(&f, kind, expected);
     for (size_t i = 0; i < n; i++)
@@ -294,6 +300,22 @@ TEST(a_gradient_with_relu_has_no_engine)
     end(&f);
 }
 
+TEST(without_a_handle_there_is_no_engine)
+{
+    fixture f = begin();
+    int64_t n = -1;
+    tfr_dnn_desc *op = convolution(&f, TFR_DNN_OP_CONV_FORWARD, forward_names, false);
+    tfr_dnn_desc *graph = make(&f, TFR_DNN_GRAPH), *heur = make(&f, TFR_DNN_ENGINE_HEUR);
+    const unsigned mode = TFR_DNN_HEUR_A;
+    set(graph, TFR_DNN_GRAPH_OPS, TFR_DNN_TYPE_DESCRIPTOR, 1, &op);
+    set_part(heur, TFR_DNN_ENGINE_HEUR_GRAPH, done(graph));
+    set(heur, TFR_DNN_ENGINE_HEUR_MODE, TFR_DNN_TYPE_HEUR_MODE, 1, &mode);
+    CHECK_INT(0, dnn.cudnnBackendGetAttribute(done(heur), TFR_DNN_ENGINE_HEUR_RESULTS,
+                                              TFR_DNN_TYPE_DESCRIPTOR, 0, &n, NULL));
+    CHECK_INT(0, n);
+    end(&f);
+}
+
 TEST(an_engine_tells_what_it_does_to_numbers)
 {
     fixture f = begin();
@@ -302,7 +324,7 @@ TEST(an_engine_tells_what_it_does_to_numbers)
     unsigned notes[8];
     int64_t n = 0, workspace = 0;
     tfr_dnn_desc *op = convolution(&f, TFR_DNN_OP_CONV_FORWARD, forward_names, false);
-    tfr_dnn_desc *plan = make_plan(&f, &op, 1, TFR_DNN_HEUR_A, 0), *config = NULL;
+    tfr_dnn_desc *plan = make_plan(&f, &op, 1, TFR_DNN_HEUR_A, ROUNDING), *config = NULL;
     CHECK_INT(0, dnn.cudnnBackendGetAttribute(plan, TFR_DNN_PLAN_WORKSPACE, TFR_DNN_TYPE_INT64, 1,
                                               &n, &workspace));
     CHECK_INT(1 << 20, workspace);
@@ -329,7 +351,7 @@ TEST(a_plan_is_captured_after_a_warm_run)
     fixture f = begin();
     tfr_cu_graph *graph;
     tfr_dnn_desc *op = convolution(&f, TFR_DNN_OP_CONV_FORWARD, forward_names, false);
-    tfr_dnn_desc *plan = make_plan(&f, &op, 1, TFR_DNN_HEUR_A, 1);
+    tfr_dnn_desc *plan = make_plan(&f, &op, 1, TFR_DNN_HEUR_A, TENSOR_CORE);
     CHECK_INT(0, cu.cuStreamBeginCapture_v2(f.stream, TFR_CU_CAPTURE_THREAD_LOCAL));
     CHECK_INT(TFR_DNN_DEVICE_ALLOCATION_FAILED, execute(&f, plan));
     CHECK_INT(TFR_CU_CAPTURE_INVALIDATED, cu.cuStreamEndCapture(f.stream, &graph));
@@ -347,6 +369,7 @@ static const test_case cases[] = {
     CASE(a_gradient_of_filters_is_that_of_plain_loops),
     CASE(bias_and_relu_follow_in_one_plan),
     CASE(a_gradient_with_relu_has_no_engine),
+    CASE(without_a_handle_there_is_no_engine),
     CASE(an_engine_tells_what_it_does_to_numbers),
     CASE(a_plan_is_captured_after_a_warm_run),
 };
