@@ -46,6 +46,7 @@ EXTRA_DIST += \
 	docs/decisions/0041-doctor-opens-everything.md \
 	docs/decisions/0043-bf16-in-training.md \
 	docs/decisions/0045-shared-constants.md \
+	docs/decisions/0046-convolutions-by-cudnn.md \
 	docs/differences.md \
 	docs/notations.md \
 	docs/ops.md \

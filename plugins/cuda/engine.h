@@ -32,7 +32,15 @@ int32_t cuda_engine_make(tfr_plugin_device *device, const tfr_call *call, const 
 int32_t cuda_gemm_make(tfr_plugin_device *device, const tfr_call *call, const cuda_product *product,
                        cuda_engine **out, tfr_err *err);
 
+/* ---- conv_dnn.c ---- */
+
+int32_t cuda_convolution_make(tfr_plugin_device *device, const tfr_call *call,
+                              const cuda_convolution *convolution, cuda_engine **out, tfr_err *err);
+
 /* ---- what the files of engines share ---- */
+
+/* Warns, once, when the environment decides on the math mode of the libraries. */
+void cuda_engine_warn(void);
 
 /* The address of an operand at launch; NULL for CUDA_NO_OPERAND. */
 static inline void *cuda_operand_address(const tfr_launch *launch, uint32_t number)

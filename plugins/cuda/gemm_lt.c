@@ -70,11 +70,7 @@ static int32_t open_library(tfr_err *err)
     memcpy(&lt.name, &address, sizeof address);
 #include "cublaslt.def"
 #undef X
-        if (secure_getenv("NVIDIA_TF32_OVERRIDE"))
-            cuda_log(TFR_LOG_WARNING,
-                     "NVIDIA_TF32_OVERRIDE=%.9s is set: cuBLASLt and cuDNN follow it, and not the "
-                     "math mode",
-                     secure_getenv("NVIDIA_TF32_OVERRIDE"));
+        cuda_engine_warn();
     }
     pthread_mutex_unlock(&lock);
     return TFR_OK;

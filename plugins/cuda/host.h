@@ -83,6 +83,7 @@ struct tfr_plugin_device {
     /* of libraries, for engine.c; made with the lock held */
     pthread_mutex_t engine_lock;
     struct tfr_lt_handle *lt;
+    struct tfr_dnn_handle *dnn; /* used with the lock held, too */
     /* for tests; -1 = never */
     int64_t fail_after, lose_after;
     atomic_int_fast64_t n_launches;
@@ -126,9 +127,10 @@ extern const tfr_capture_facet cuda_capture_facet;
 void cuda_module_hold(void);
 void cuda_module_release(bool is_dead);
 
-/* ---- engine.c, gemm_lt.c: gives the handles of libraries back; on a dead device not ---- */
+/* ---- of engine.c: give handles of libraries back; not called for a dead device ---- */
 
 void cuda_engines_close(tfr_plugin_device *device);
+void cuda_convolution_close(tfr_plugin_device *device);
 void cuda_gemm_close(tfr_plugin_device *device);
 
 /* ---- memory.c, pool.c ---- */

@@ -4,12 +4,16 @@
 tfr_cuda_host = \
 	plugins/cuda/blob.h \
 	plugins/cuda/capture.c \
+	plugins/cuda/conv_dnn.c \
+	plugins/cuda/conv_plan.c \
 	plugins/cuda/copy.c \
 	plugins/cuda/cublaslt.def \
 	plugins/cuda/cuda.c \
 	plugins/cuda/cuda_abi.h \
 	plugins/cuda/cudnn.def \
 	plugins/cuda/device.c \
+	plugins/cuda/dnn.c \
+	plugins/cuda/dnn.h \
 	plugins/cuda/driver.def \
 	plugins/cuda/engine.c \
 	plugins/cuda/engine.h \

@@ -73,10 +73,31 @@ typedef struct cuda_product {
     float alpha, beta;
 } cuda_product;
 
+typedef enum cuda_conv_kind {
+    CUDA_CONV_NONE,
+    CUDA_CONV_FORWARD,
+    CUDA_CONV_GRAD_INPUT,
+    CUDA_CONV_GRAD_FILTER
+} cuda_conv_kind;
+
+/*
+ * A convolution as cuDNN may compute it in place of the steps: y from x and w, or the gradient of x
+ * or w from that of y. Each is dense; with one spatial axis the first of the two is 1.
+ */
+typedef struct cuda_convolution {
+    cuda_conv_kind kind;
+    int64_t x_dims[4], y_dims[4]; /* batch, channels, height, width */
+    int64_t w_dims[4];            /* filters, channels of a group, height, width */
+    int64_t stride[2], dilation[2], pad[2], pad_end[2];
+    uint16_t x, w, y; /* numbers of operands */
+    uint16_t bias;    /* of y_dims[1] elements, or CUDA_NO_OPERAND */
+} cuda_convolution;
+
 typedef struct cuda_plan {
     uint32_t n_steps;
     bool is_full; /* something did not fit: a defect of the family */
     cuda_product product;
+    cuda_convolution convolution;
     cuda_step steps[CUDA_PLAN_STEPS];
 } cuda_plan;
 

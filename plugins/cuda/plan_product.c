@@ -222,6 +222,60 @@ static bool fill_conv(const tfr_call *call, const tfr_operand *x, const tfr_oper
     return true;
 }
 
+static void put_dims(int64_t out[4], int64_t a, int64_t b, const int32_t plane[2])
+{
+    out[0] = a;
+    out[1] = b;
+    out[2] = plane[0];
+    out[3] = plane[1];
+}
+
+/*
+ * The convolution as cuDNN takes it, from as many multiplications on as a product is cuBLASLt's:
+ * its first plan takes a third of a second, in which our kernels compute a thousand small ones. The
+ * operands are numbered for the forward one.
+ */
+static void describe_conv(const cuda_chip *chip, const tfr_call *call, const tfr_conv *c,
+                          cuda_conv_kind kind, tfr_answer *answer, cuda_plan *plan)
+{
+    const tfr_window *v = &c->window;
+    const int64_t channels = (int64_t)c->channels * c->groups;
+    const int64_t filters = (int64_t)c->filters * c->groups;
+    const double work = (double)c->batch * (double)filters * c->channels * c->taps.d * c->y_plane.d;
+    const bool is_forward = kind == CUDA_CONV_FORWARD;
+    const uint16_t y = (uint16_t)call->n_inputs;
+    cuda_convolution *out;
+
+    if (work == 0 || work < (double)chip->library_from)
+        return;
+    for (int d = 0; d < 2; d++)
+        if (v->pad[d] < 0 || v->pad_end[d] < 0)
+            return;
+    if (tfr_call_input(call, 0)->dtype == TFR_DTYPE_F32 && call->math_mode >= TFR_MATH_TF32)
+        answer->flags |= TFR_ANSWER_MATH_MODE;
+    if (!plan)
+        return;
+    out = &plan->convolution;
+    *out = (cuda_convolution){
+        .kind = kind,
+        .x = is_forward                     ? 0
+             : kind == CUDA_CONV_GRAD_INPUT ? y
+                                            : 1,
+        .w = kind == CUDA_CONV_GRAD_FILTER ? y : 1,
+        .y = is_forward ? y : 0,
+        .bias = is_forward ? (uint16_t)input_or_none(call, 2) : CUDA_NO_OPERAND,
+    };
+    put_dims(out->x_dims, c->batch, channels, v->x);
+    put_dims(out->w_dims, filters, c->channels, v->kernel);
+    put_dims(out->y_dims, c->batch, filters, v->y);
+    for (int d = 0; d < 2; d++) {
+        out->stride[d] = v->stride[d];
+        out->dilation[d] = v->dilation[d];
+        out->pad[d] = v->pad[d];
+        out->pad_end[d] = v->pad_end[d];
+    }
+}
+
 static bool has_elements(const tfr_operand *dy, tfr_answer *answer)
 {
     if (tfr_operand_elements(dy) == 0)
@@ -242,7 +296,6 @@ CUDA_FAMILY(cuda_conv)
     cuda_step *step;
     tfr_conv c;
 
-    (void)chip;
     if (!kernel || !fill_conv(call, x, w, tfr_call_output(call, 0), &c, answer))
         return;
     if (tfr_operand_elements(tfr_call_output(call, 0)) == 0)
@@ -254,6 +307,7 @@ CUDA_FAMILY(cuda_conv)
     cuda_step_operand(plan, step, input_or_none(call, 2));
     cuda_step_operand(plan, step, call->n_inputs);
     cuda_step_bytes(plan, step, &c, sizeof c);
+    describe_conv(chip, call, &c, CUDA_CONV_FORWARD, answer, plan);
 }
 
 CUDA_FAMILY(cuda_conv_grad_input)
@@ -264,7 +318,6 @@ CUDA_FAMILY(cuda_conv_grad_input)
     cuda_step *step;
     tfr_conv c;
 
-    (void)chip;
     if (!kernel || !fill_conv(call, tfr_call_output(call, 0), w, dy, &c, answer) ||
         !has_elements(dy, answer))
         return;
@@ -274,6 +327,7 @@ CUDA_FAMILY(cuda_conv_grad_input)
     cuda_step_operand(plan, step, 1);
     cuda_step_operand(plan, step, call->n_inputs);
     cuda_step_bytes(plan, step, &c, sizeof c);
+    describe_conv(chip, call, &c, CUDA_CONV_GRAD_INPUT, answer, plan);
 }
 
 /* Adds slabs of n elements, one behind the other, in their order. */
@@ -325,6 +379,7 @@ CUDA_FAMILY(cuda_conv_grad_filter)
     cuda_step_bytes(plan, step, &c, sizeof c);
     if (c.splits > 1)
         plan_add_slabs(chip, call, c.splits, n, answer, plan);
+    describe_conv(chip, call, &c, CUDA_CONV_GRAD_FILTER, answer, plan);
 }
 
 CUDA_FAMILY(cuda_pool)

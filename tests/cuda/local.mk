@@ -5,6 +5,7 @@
 unit_tests += \
 	tests/cuda/test_abi \
 	tests/cuda/test_abi_libraries \
+	tests/cuda/test_conv_engine \
 	tests/cuda/test_cublaslt \
 	tests/cuda/test_cudnn \
 	tests/cuda/test_driver_capture \
@@ -159,6 +160,13 @@ tests_cuda_test_host_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_CUDA_TEST_INCLUDES) $(TFR_P
 tests_cuda_test_host_LDADD = $(CUNIT_LIBS) -ldl -lm
 tests_cuda_test_host_SOURCES = tests/cuda/host_kit.h tests/cuda/test_host.c
 tests_cuda_test_host_DEPENDENCIES = tests/cuda/libcuda.so.1 $(tfr_cuda_host_test)
+
+tests_cuda_test_conv_engine_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) \
+	$(TFR_CUDA_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_cuda_test_conv_engine_LDADD = $(TFR_TEST_NN) -ldl -lm
+tests_cuda_test_conv_engine_SOURCES = tests/cuda/engine_kit.h tests/cuda/test_conv_engine.c \
+	tests/cuda/training_kit.h
+tests_cuda_test_conv_engine_DEPENDENCIES = $(TFR_WITH_NN) $(fake_cuda) $(tfr_cuda_training_test)
 
 tests_cuda_test_engines_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) \
 	$(TFR_CUDA_TEST_INCLUDES) $(CUNIT_CFLAGS)

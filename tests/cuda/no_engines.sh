@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Without cuBLASLt tfrun's own kernels go on, and it is said what is missing.
+# Without cuBLASLt and cuDNN tfrun's own kernels go on, and it is said what is missing.
 . "$TFR_SRCDIR/tests/lib.sh"
 
 folder=$TFR_BUILDDIR/tests/cuda
@@ -27,4 +27,13 @@ has "and what it is for, and what brings it" "$tmp/err" \
     'large matrix products need it; install NVIDIA.s libcublas'
 exits 0 "a small product" product 100000
 claim "does not ask for it" sh -c '! grep -q cublas "$1"' - "$tmp/err"
+
+train() { "$TFRUN" train mnist-cnn --data 'synthetic?train=4&test=2' --batch-size 2 --epochs 1 \
+    --device cuda:0 --plugin-option cuda.library-from="$1"; }
+exits 0 "a network with convolutions is trained without cuDNN" train 0
+has "what is missing is said" "$tmp/err" 'CUDA library cuDNN is not found, tried libcudnn\.so\.9'
+has "and what it is for, and what brings it" "$tmp/err" \
+    'fast convolutions need it; install NVIDIA.s libcudnn9'
+exits 0 "a network with small convolutions" train 100000000
+claim "does not ask for it" sh -c '! grep -q cudnn "$1"' - "$tmp/err"
 finish
