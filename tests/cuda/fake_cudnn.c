@@ -289,13 +289,13 @@ static double read_scale(const fake_desc *op, unsigned name, double otherwise)
 
 static bool read_conv(const fake_desc *desc, fake_conv *conv)
 {
-    int64_t n = 0, post[2];
+    int64_t n = 0;
     unsigned mode = TFR_DNN_CROSS_CORRELATION;
     bool good = take(desc, TFR_DNN_CONV_SPATIAL_DIMS, TFR_DNN_TYPE_INT64, 1, &n) && n == 2 &&
                 take(desc, TFR_DNN_CONV_DILATIONS, TFR_DNN_TYPE_INT64, 2, conv->dilation) &&
                 take(desc, TFR_DNN_CONV_STRIDES, TFR_DNN_TYPE_INT64, 2, conv->stride) &&
                 take(desc, TFR_DNN_CONV_PRE_PADDINGS, TFR_DNN_TYPE_INT64, 2, conv->pad) &&
-                take(desc, TFR_DNN_CONV_POST_PADDINGS, TFR_DNN_TYPE_INT64, 2, post) &&
+                take(desc, TFR_DNN_CONV_POST_PADDINGS, TFR_DNN_TYPE_INT64, 2, conv->pad_end) &&
                 take(desc, TFR_DNN_CONV_MODE, TFR_DNN_TYPE_CONV_MODE, 1, &mode);
     conv->flip = mode == TFR_DNN_CONVOLUTION;
     return good;
@@ -325,6 +325,19 @@ static bool read_first_op(const fake_desc *op, fake_conv *conv)
                 : op->kind == TFR_DNN_OP_CONV_BACKWARD_DATA ? conv->x
                                                             : conv->w;
     return good && conv->w.dims[1] > 0 && conv->x.dims[1] % conv->w.dims[1] == 0;
+}
+
+/* Whether the window has so many places on x. */
+static bool has_right_dims(const fake_conv *conv)
+{
+    const int64_t *x = conv->x.dims, *w = conv->w.dims, *y = conv->y.dims;
+    for (int d = 0; d < 2; d++) {
+        const int64_t window = conv->dilation[d] * (w[d + 2] - 1) + 1;
+        const int64_t room = x[d + 2] + conv->pad[d] + conv->pad_end[d] - window;
+        if (room < 0 || y[d + 2] != room / conv->stride[d] + 1)
+            return false;
+    }
+    return y[0] == x[0] && y[1] == w[0];
 }
 
 /* Each takes what the one before made, which nobody else sees. */
@@ -472,6 +485,11 @@ tfr_dnn_status cudnnBackendFinalize(tfr_dnn_desc *handle)
         return fail(TFR_DNN_BAD_PARAM_NULL, "descriptor");
     if (desc->kind == TFR_DNN_TENSOR && !read_tensor(desc, &tensor))
         return fail(TFR_DNN_BAD_PARAM, "tensor lacks type, dimensions, strides, id or alignment");
+    if (desc->kind >= TFR_DNN_OP_CONV_FORWARD && desc->kind <= TFR_DNN_OP_CONV_BACKWARD_DATA) {
+        memset(&conv, 0, sizeof conv);
+        if (!read_first_op(desc, &conv) || !has_right_dims(&conv))
+            return fail(TFR_DNN_BAD_PARAM, "operation lacks a part, or has other dims");
+    }
     if (desc->kind == TFR_DNN_ENGINE_HEUR) {
         const fake_desc *graph = part(desc, TFR_DNN_ENGINE_HEUR_GRAPH);
         if (!graph || !read_graph(graph, &conv))

@@ -23,7 +23,7 @@ enum { MAX_POINTWISE = 4 };
 typedef struct fake_conv {
     unsigned kind; /* TFR_DNN_OP_CONV_... */
     bool flip, rounds;
-    int64_t pad[2], stride[2], dilation[2];
+    int64_t pad[2], pad_end[2], stride[2], dilation[2];
     double alpha, beta;
     fake_tensor x, w, y; /* or their gradients */
     fake_tensor out;     /* of the last pointwise operation */

@@ -124,9 +124,7 @@ static tfr_dnn_desc *tensor(fixture *f, int64_t id, const int64_t dims[4], bool 
 static const int64_t x_dims[] = {N, C, H, V}, w_dims[] = {K, C, R, R}, y_dims[] = {N, K, P, Q};
 static const int64_t b_dims[] = {1, K, 1, 1};
 
-/* kind is one of the three operations; names those of its w, x, y, and conv. */
-static tfr_dnn_desc *convolution(fixture *f, unsigned kind, const unsigned names[4],
-                                 bool is_virtual)
+static tfr_dnn_desc *window(fixture *f)
 {
     const int64_t two = 2, stride[] = {2, 1}, one[] = {1, 1};
     const unsigned mode = TFR_DNN_CROSS_CORRELATION, type = TFR_DNN_F32;
@@ -138,11 +136,18 @@ static tfr_dnn_desc *convolution(fixture *f, unsigned kind, const unsigned names
     set(conv, TFR_DNN_CONV_DILATIONS, TFR_DNN_TYPE_INT64, 2, one);
     set(conv, TFR_DNN_CONV_PRE_PADDINGS, TFR_DNN_TYPE_INT64, 2, one);
     set(conv, TFR_DNN_CONV_POST_PADDINGS, TFR_DNN_TYPE_INT64, 2, one);
+    return done(conv);
+}
+
+/* kind is one of the three operations; names those of its w, x, y, and conv. */
+static tfr_dnn_desc *convolution(fixture *f, unsigned kind, const unsigned names[4],
+                                 bool is_virtual)
+{
     tfr_dnn_desc *op = make(f, kind);
     set_part(op, names[0], tensor(f, ID_W, w_dims, false));
     set_part(op, names[1], tensor(f, ID_X, x_dims, false));
     set_part(op, names[2], tensor(f, ID_Y, y_dims, is_virtual));
-    set_part(op, names[3], done(conv));
+    set_part(op, names[3], window(f));
     return done(op);
 }
 
@@ -316,6 +321,19 @@ TEST(without_a_handle_there_is_no_engine)
     end(&f);
 }
 
+TEST(dims_that_the_window_does_not_give_are_refused)
+{
+    fixture f = begin();
+    const int64_t dims[] = {N, K, P, Q + 1};
+    tfr_dnn_desc *op = make(&f, TFR_DNN_OP_CONV_FORWARD);
+    set_part(op, TFR_DNN_FORWARD_CONV, window(&f));
+    set_part(op, TFR_DNN_FORWARD_W, tensor(&f, ID_W, w_dims, false));
+    set_part(op, TFR_DNN_FORWARD_X, tensor(&f, ID_X, x_dims, false));
+    set_part(op, TFR_DNN_FORWARD_Y, tensor(&f, ID_Y, dims, false));
+    CHECK_INT(TFR_DNN_BAD_PARAM, dnn.cudnnBackendFinalize(op));
+    end(&f);
+}
+
 TEST(an_engine_tells_what_it_does_to_numbers)
 {
     fixture f = begin();
@@ -370,6 +388,7 @@ static const test_case cases[] = {
     CASE(bias_and_relu_follow_in_one_plan),
     CASE(a_gradient_with_relu_has_no_engine),
     CASE(without_a_handle_there_is_no_engine),
+    CASE(dims_that_the_window_does_not_give_are_refused),
     CASE(an_engine_tells_what_it_does_to_numbers),
     CASE(a_plan_is_captured_after_a_warm_run),
 };
