@@ -8,6 +8,7 @@ unit_tests += \
 	tests/cuda/test_conv_engine \
 	tests/cuda/test_cublaslt \
 	tests/cuda/test_cudnn \
+	tests/cuda/test_cudnn_plans \
 	tests/cuda/test_driver_capture \
 	tests/cuda/test_driver_memory \
 	tests/cuda/test_driver_stream \
@@ -117,6 +118,13 @@ tests_cuda_test_cudnn_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_CUDA_TEST_INCLUDES) $(CUNI
 tests_cuda_test_cudnn_LDADD = $(CUNIT_LIBS) -ldl -lm
 tests_cuda_test_cudnn_SOURCES = tests/cuda/driver_kit.h tests/cuda/test_cudnn.c
 tests_cuda_test_cudnn_DEPENDENCIES = $(fake_cuda)
+
+# conv_plan.c against the real library, where it is.
+tests_cuda_test_cudnn_plans_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_CUDA_TEST_INCLUDES) \
+	$(TFR_PLUGIN_INCLUDES) $(CUNIT_CFLAGS)
+tests_cuda_test_cudnn_plans_LDADD = $(CUNIT_LIBS) -ldl
+tests_cuda_test_cudnn_plans_SOURCES = plugins/cuda/conv_plan.c plugins/cuda/dnn.c \
+	plugins/cuda/error.c tests/cuda/test_cudnn_plans.c
 
 tests_cuda_test_driver_capture_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_CUDA_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_cuda_test_driver_capture_LDADD = $(CUNIT_LIBS) -lpthread -ldl

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The real cuDNN plans our convolutions for chips that are not there: since 9.8 a description of a
+ * device takes the place of a handle, and neither a GPU nor a driver is needed. What is tested is
+ * that conv_plan.c's graphs are graphs for it, that each convolution has an engine that is exact
+ * enough, and that the plan lives on when what led to it was given back. Plans are not run.
+ *
+ * TFR_TEST_CUDNN is the file of the library; without it the loader looks for libcudnn.so.9.
+ */
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dnn.h"
+#include "tfr_test.h"
+
+enum { OLDEST = 90800 };
+
+cuda_driver_table cuda_driver; /* for error.c; nobody calls the driver */
+
+static tfr_err err = TFR_ERR_INIT;
+
+/* What the description of a chip has beside what all have. */
+typedef struct chip {
+    const char *name;
+    int version, multiprocessors, shared, threads;
+    long long memory;
+} chip;
+
+static const chip turing = {"T4", 750, 40, 65536, 1024, 15LL << 30};
+static const chip ampere = {"A100", 800, 108, 166912, 2048, 40LL << 30};
+static const chip ga102 = {"A6000", 860, 84, 101376, 1536, 48LL << 30};
+static const chip hopper = {"H200", 900, 132, 232448, 2048, 141LL << 30};
+
+/* NULL, and the reason in `why`: the library cannot do this. */
+static void *open_library(char *why, size_t n)
+{
+    static void *library;
+    const char *given = getenv("TFR_TEST_CUDNN"), *sanitizer = getenv("TFR_SANITIZE");
+    if (sanitizer && *sanitizer) {
+        snprintf(why, n, "cuDNN is not built for sanitizers");
+        return NULL;
+    }
+    if (!library)
+        library = dlopen(given ? given : "libcudnn.so.9", RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        snprintf(why, n, "no cuDNN: %.180s; set TFR_TEST_CUDNN", dlerror());
+        return NULL;
+    }
+#define X(name, required, since, who) *(void **)&cuda_dnn.name = dlsym(library, #name);
+#include "cudnn.def"
+#undef X
+    if (!cuda_dnn.cudnnGetVersion || cuda_dnn.cudnnGetVersion() < OLDEST) {
+        snprintf(why, n, "cuDNN 9.8 is the first that plans for a chip that is not there");
+        return NULL;
+    }
+    return library;
+}
+
+static tfr_dnn_desc *describe(const chip *c)
+{
+    char json[1024];
+    cuda_dnn_builder b = {.what = "a chip", .err = &err};
+    tfr_dnn_desc *properties = cuda_dnn_create(&b, TFR_DNN_DEVICE_PROP);
+    const int n = snprintf(
+        json, sizeof json,
+        "{\"deviceName\":\"%s\",\"cudaDeviceId\":0,\"deviceVer\":%d,\"multiProcessorCount\":%d,"
+        "\"driverVer\":13000,\"maxSharedMemoryPerBlock\":49152,\"maxSharedMemoryPerBlockOptin\":%d,"
+        "\"reservedSharedMemoryPerBlock\":1024,\"totalGlobalMem\":%lld,"
+        "\"maxGridSize\":[2147483647,65535,65535],\"maxBlockSize\":[1024,1024,64],"
+        "\"regsPerBlock\":65536,\"maxRegistersPerSM\":65536,\"smClockRateKHz\":1500000,"
+        "\"memClockRateKHz\":1500000,\"l2CacheSize\":41943040,\"warpSize\":32,\"pciDeviceId\":0,"
+        "\"maxCtasPerSM\":16,\"maxThreadsPerBlock\":1024,\"maxThreadsPerSM\":%d,\"isTccDriver\":0,"
+        "\"supportCoopLaunch\":1}",
+        c->name, c->version, c->multiprocessors, c->shared, c->memory, c->threads);
+    cuda_dnn_set(&b, properties, TFR_DNN_DEVICE_PROP_JSON, TFR_DNN_TYPE_CHAR, n + 1, json);
+    cuda_dnn_finish(&b, properties);
+    REQUIRE_OK(b.status, &err);
+    return properties;
+}
+
+/* ---- convolutions ---------------------------------------------------------------------------- */
+
+typedef struct shape {
+    const char *name;
+    cuda_convolution c;
+} shape;
+
+static const shape shapes[] = {
+    {"the guides' second",
+     {.x_dims = {64, 32, 13, 13},
+      .w_dims = {64, 32, 3, 3},
+      .y_dims = {64, 64, 11, 11},
+      .stride = {1, 1},
+      .dilation = {1, 1}}},
+    {"3 x 3 of a ResNet",
+     {.x_dims = {32, 64, 56, 56},
+      .w_dims = {64, 64, 3, 3},
+      .y_dims = {32, 64, 56, 56},
+      .stride = {1, 1},
+      .dilation = {1, 1},
+      .pad = {1, 1},
+      .pad_end = {1, 1}}},
+    {"1 x 1 with strides",
+     {.x_dims = {32, 256, 56, 56},
+      .w_dims = {128, 256, 1, 1},
+      .y_dims = {32, 128, 28, 28},
+      .stride = {2, 2},
+      .dilation = {1, 1}}},
+    {"pads behind only",
+     {.x_dims = {32, 64, 56, 56},
+      .w_dims = {128, 64, 3, 3},
+      .y_dims = {32, 128, 28, 28},
+      .stride = {2, 2},
+      .dilation = {1, 1},
+      .pad_end = {1, 1}}},
+    {"dilations",
+     {.x_dims = {8, 64, 56, 56},
+      .w_dims = {64, 64, 3, 3},
+      .y_dims = {8, 64, 56, 56},
+      .stride = {1, 1},
+      .dilation = {2, 2},
+      .pad = {2, 2},
+      .pad_end = {2, 2}}},
+    {"groups",
+     {.x_dims = {8, 128, 28, 28},
+      .w_dims = {128, 32, 3, 3},
+      .y_dims = {8, 128, 28, 28},
+      .stride = {1, 1},
+      .dilation = {1, 1},
+      .pad = {1, 1},
+      .pad_end = {1, 1}}},
+    {"depthwise",
+     {.x_dims = {32, 96, 56, 56},
+      .w_dims = {96, 1, 3, 3},
+      .y_dims = {32, 96, 56, 56},
+      .stride = {1, 1},
+      .dilation = {1, 1},
+      .pad = {1, 1},
+      .pad_end = {1, 1}}},
+    {"one axis, odd channels",
+     {.x_dims = {16, 63, 1, 3001},
+      .w_dims = {65, 63, 1, 5},
+      .y_dims = {16, 65, 1, 3001},
+      .stride = {1, 1},
+      .dilation = {1, 1},
+      .pad = {0, 2},
+      .pad_end = {0, 2}}},
+};
+enum { N_SHAPES = sizeof shapes / sizeof *shapes };
+
+static const struct {
+    const char *name;
+    cuda_conv_kind kind;
+    bool has_bias, is_f32; /* the only type of it */
+} patterns[] = {
+    {"Conv", CUDA_CONV_FORWARD, false, false},
+    {"Conv with a bias", CUDA_CONV_FORWARD, true, false},
+    {"ConvGradInput", CUDA_CONV_GRAD_INPUT, false, false},
+    {"ConvGradFilter", CUDA_CONV_GRAD_FILTER, false, true},
+};
+enum { N_PATTERNS = sizeof patterns / sizeof *patterns };
+
+static const struct {
+    const char *name;
+    int32_t dtype, mode;
+} types[] = {
+    {"f32", TFR_DTYPE_F32, TFR_MATH_STRICT},
+    {"f32 in tf32", TFR_DTYPE_F32, TFR_MATH_TF32},
+    {"f16", TFR_DTYPE_F16, TFR_MATH_STRICT},
+    {"bf16", TFR_DTYPE_BF16, TFR_MATH_STRICT},
+};
+enum { N_TYPES = sizeof types / sizeof *types };
+
+/* A plan that says how it is to be run is whole. */
+static void check_whole(const cuda_dnn_plan *plan, const char *what)
+{
+    static char json[1 << 16];
+    int64_t n = 0, workspace = -1;
+    CHECK_UINT(0, cuda_dnn.cudnnBackendGetAttribute(plan->plan, TFR_DNN_PLAN_WORKSPACE,
+                                                    TFR_DNN_TYPE_INT64, 1, &n, &workspace));
+    CHECK_INT((int64_t)plan->workspace_bytes, workspace);
+    memset(json, 0, sizeof json);
+    CHECK_UINT(0, cuda_dnn.cudnnBackendGetAttribute(plan->plan, TFR_DNN_PLAN_JSON,
+                                                    TFR_DNN_TYPE_CHAR, sizeof json - 1, &n, json));
+    if (*json != '{')
+        CHECK_STR(what, json);
+}
+
+static void check_notes(unsigned notes, int t, const char *what)
+{
+    const unsigned never = 1u << TFR_DNN_NOTE_DOWN_CONVERT | 1u << TFR_DNN_NOTE_REDUCED_REDUCTION |
+                           1u << TFR_DNN_NOTE_FFT | 1u << TFR_DNN_NOTE_NONDETERMINISTIC;
+    const bool is_strict = types[t].dtype == TFR_DTYPE_F32 && types[t].mode == TFR_MATH_STRICT;
+    if (notes & never || (is_strict && notes & 1u << TFR_DNN_NOTE_TENSOR_CORE))
+        CHECK_STR("an exact engine", what);
+}
+
+/* Whether tensor cores are used. */
+static bool plan_one(const cuda_dnn_target *target, const chip *c, const shape *s, int p, int t)
+{
+    char what[160];
+    cuda_convolution convolution = s->c;
+    cuda_dnn_plan plan;
+    convolution.kind = patterns[p].kind;
+    convolution.bias = patterns[p].has_bias ? 3 : CUDA_NO_OPERAND;
+    snprintf(what, sizeof what, "%s, %s, %s, %s", c->name, patterns[p].name, s->name,
+             types[t].name);
+    err = (tfr_err)TFR_ERR_INIT;
+    const int32_t status =
+        cuda_dnn_plan_make(target, &convolution, types[t].dtype, types[t].mode, &plan, &err);
+    if (types[t].dtype == TFR_DTYPE_BF16 && c->version < 800) {
+        if (status != TFR_EUNSUPPORTED)
+            CHECK_STR("no engine for bf16", what);
+    } else if (status != TFR_OK) {
+        CHECK_STR(what, err.text);
+    } else {
+        check_notes(plan.notes, t, what);
+        check_whole(&plan, what);
+    }
+    const bool uses_tensor_cores = status == TFR_OK && plan.notes & 1u << TFR_DNN_NOTE_TENSOR_CORE;
+    cuda_dnn_plan_drop(&plan);
+    return uses_tensor_cores;
+}
+
+static void plan_all(const chip *c)
+{
+    char why[256];
+    if (!open_library(why, sizeof why))
+        SKIP(why);
+    cuda_dnn_target target = {NULL, describe(c)};
+    for (int p = 0; p < N_PATTERNS; p++)
+        for (int t = 0; t < N_TYPES; t++) {
+            int n = 0;
+            if (patterns[p].is_f32 && types[t].dtype != TFR_DTYPE_F32)
+                continue;
+            for (int s = 0; s < N_SHAPES; s++)
+                n += plan_one(&target, c, &shapes[s], p, t);
+            printf("%s, %s, %s: %d of %d on tensor cores\n", c->name, patterns[p].name,
+                   types[t].name, n, N_SHAPES);
+        }
+    CHECK_UINT(0, cuda_dnn.cudnnBackendDestroyDescriptor(target.properties));
+}
+
+TEST(turing_has_a_plan_for_each_convolution)
+{
+    plan_all(&turing);
+}
+
+TEST(ampere_has_a_plan_for_each_convolution)
+{
+    plan_all(&ampere);
+}
+
+TEST(chips_of_8_6_have_a_plan_for_each_convolution)
+{
+    plan_all(&ga102);
+}
+
+TEST(hopper_has_a_plan_for_each_convolution)
+{
+    plan_all(&hopper);
+}
+
+TEST(a_convolution_whose_dims_do_not_fit_is_refused_with_the_librarys_text)
+{
+    char why[256];
+    cuda_convolution convolution = shapes[0].c;
+    cuda_dnn_plan plan;
+    if (!open_library(why, sizeof why))
+        SKIP(why);
+    cuda_dnn_target target = {NULL, describe(&hopper)};
+    convolution.kind = CUDA_CONV_FORWARD;
+    convolution.bias = CUDA_NO_OPERAND;
+    convolution.y_dims[3]++;
+    CHECK_STATUS(
+        TFR_EPLUGIN,
+        cuda_dnn_plan_make(&target, &convolution, TFR_DTYPE_F32, TFR_MATH_STRICT, &plan, &err),
+        &err);
+    CHECK_CONTAINS("the graph of a convolution: cuDNN says CUDNN_STATUS_BAD_PARAM", err.text);
+    CHECK(plan.plan == NULL);
+    CHECK_UINT(0, cuda_dnn.cudnnBackendDestroyDescriptor(target.properties));
+}
+
+static const test_case cases[] = {
+    CASE(turing_has_a_plan_for_each_convolution),
+    CASE(ampere_has_a_plan_for_each_convolution),
+    CASE(chips_of_8_6_have_a_plan_for_each_convolution),
+    CASE(hopper_has_a_plan_for_each_convolution),
+    CASE(a_convolution_whose_dims_do_not_fit_is_refused_with_the_librarys_text),
+};
+TEST_MAIN(cases)
