@@ -154,6 +154,11 @@ run_checks() {
         TFRUN_PLUGIN_PATH=$(dirname "$plugin"):$TFRUN_PLUGIN_PATH
         counts cases "op cases on $device" "$build/tests/ops/ops" --seeds "$seeds" \
             --list "$src/tests/cuda/kernels.list" value "$device"
+        # Each however small, in f32, f16 and bf16; as tests/cuda/engines.sh does over stand-ins.
+        for op in MatMul Gemm Conv ConvGradInput ConvGradFilter; do
+            counts "library_$op" "$op by NVIDIA's library" "$build/tests/ops/ops" \
+                --seeds "$seeds" --option cuda.library-from=0 --case "$op" value "$device"
+        done
     fi
     ! wanted certify || counts certify "certify" "$TFRUN" certify "$plugin"
     ! wanted training || check_training
