@@ -107,21 +107,39 @@ static inline vec v_some(const float *p, int step, int64_t i, int64_t n)
     return step == 0 ? V_ALL(*p) : n == LANES ? V_LOAD(p + i) : V_LOAD_SOME(p + i, n);
 }
 
+/* Kind and steps are constants of the caller. Four vectors are read before any is written. */
+static inline __attribute__((always_inline)) void binary_of(native_binary_kind kind, const float *x,
+                                                            int x_step, const float *y, int y_step,
+                                                            float *to, int64_t n)
+{
+    int64_t i = 0;
+
+    for (; i + 4 * LANES <= n; i += 4 * LANES) {
+        vec v[4];
+        UNROLL for (int k = 0; k < 4; k++) v[k] = v_binary(
+            kind, v_some(x, x_step, i + k * LANES, LANES), v_some(y, y_step, i + k * LANES, LANES));
+        UNROLL for (int k = 0; k < 4; k++) V_STORE(to + i + k * LANES, v[k]);
+    }
+    for (; i + LANES <= n; i += LANES)
+        V_STORE(to + i, v_binary(kind, v_some(x, x_step, i, LANES), v_some(y, y_step, i, LANES)));
+    if (i < n)
+        V_STORE_SOME(to + i, n - i,
+                     v_binary(kind, v_some(x, x_step, i, n - i), v_some(y, y_step, i, n - i)));
+}
+
 #define BINARY_LOOP(k)                                                                             \
     case k:                                                                                        \
-        for (i = 0; i + LANES <= n; i += LANES)                                                    \
-            V_STORE(to + i,                                                                        \
-                    v_binary(k, v_some(x, x_step, i, LANES), v_some(y, y_step, i, LANES)));        \
-        if (i < n)                                                                                 \
-            V_STORE_SOME(to + i, n - i,                                                            \
-                         v_binary(k, v_some(x, x_step, i, n - i), v_some(y, y_step, i, n - i)));   \
+        if (x_step && y_step)                                                                      \
+            binary_of(k, x, 1, y, 1, to, n);                                                       \
+        else if (x_step)                                                                           \
+            binary_of(k, x, 1, y, 0, to, n);                                                       \
+        else                                                                                       \
+            binary_of(k, x, 0, y, y_step, to, n);                                                  \
         return;
 
 static void binary_loop(native_binary_kind kind, const float *x, int x_step, const float *y,
                         int y_step, float *to, int64_t n)
 {
-    int64_t i;
-
     switch (kind) {
         BINARY_LOOP(NATIVE_ADD)
         BINARY_LOOP(NATIVE_SUB)

@@ -26,23 +26,35 @@ enum {
     APART = 16                /* floats, so that places do not share the sets of a cache */
 };
 
-/* A tile's sample and its first output. */
+/* A tile's sample and its first output; where that of the first block goes, in vectors. */
 typedef struct corner {
-    int64_t sample, y, x;
+    int64_t sample, y, x, to;
 } corner;
 
-static corner corner_of(const native_winograd_item *w, int64_t tile)
+static void find_corners(const native_winograd_item *w, int64_t first, int64_t n, corner *corners)
 {
-    int64_t sample = tile / (w->tiles_y * w->tiles_x), rest = tile % (w->tiles_y * w->tiles_x);
-    const corner c = {sample, rest / w->tiles_x * w->form->out, rest % w->tiles_x * w->form->out};
-    return c;
+    const int64_t part = w->pooled ? 2 : 1, width = w->columns / part;
+    const int64_t area = w->rows / part * width, tiles = w->tiles_y * w->tiles_x;
+    int64_t sample = first / tiles, tile = first % tiles, i;
+
+    for (i = 0; i < n; i++) {
+        corner *c = &corners[i];
+        c->sample = sample;
+        c->y = tile / w->tiles_x * w->form->out;
+        c->x = tile % w->tiles_x * w->form->out;
+        c->to = sample * w->out_blocks * area + c->y / part * width + c->x / part;
+        if (++tile == tiles) {
+            tile = 0;
+            sample++;
+        }
+    }
 }
 
 /* ---- the three stages ---- */
 
 /* [place][block][tile][lane] */
 static void transform_source(const native_winograd_item *w, const native_bases *bases,
-                             int64_t first, int64_t n, float *to)
+                             const corner *corners, int64_t n, float *to)
 {
     const int64_t lanes = w->isa->lanes, area = w->height * w->width * lanes;
     const float *source = native_at(bases, &w->source);
@@ -51,11 +63,12 @@ static void transform_source(const native_winograd_item *w, const native_bases *
 
     for (block = 0; block < w->in_blocks; block++) {
         for (i = 0; i < n; i++) {
-            corner c = corner_of(w, first + i);
-            const native_plane plane = {source + (c.sample * w->in_blocks + block) * area,
+            const corner *c = &corners[i];
+            const native_plane plane = {source + (c->sample * w->in_blocks + block) * area,
                                         w->height, w->width};
             w->isa->winograd_source[w->form - native_winograd_forms](
-                &plane, c.y - top, c.x - left, to + (block * w->band + i) * lanes, w->source_step);
+                &plane, c->y - top, c->x - left, to + (block * w->band + i) * lanes,
+                w->source_step);
         }
     }
 }
@@ -118,11 +131,11 @@ static bool is_blank(const native_winograd_item *w, const float *source, int64_t
 }
 
 /* A bit for each output of the tile all of whose pixels are 0, in all channels. */
-static uint32_t find_blank(const native_winograd_item *w, const native_bases *bases, int64_t tile)
+static uint32_t find_blank(const native_winograd_item *w, const native_bases *bases,
+                           const corner *c)
 {
-    const corner c = corner_of(w, tile);
     const float *source = native_at(bases, &w->source) +
-                          c.sample * w->in_blocks * w->height * w->width * w->isa->lanes;
+                          c->sample * w->in_blocks * w->height * w->width * w->isa->lanes;
     bool pixels[WINOGRAD_MOST_IN][WINOGRAD_MOST_IN];
     const int in = w->form->in, out = w->form->out;
     uint32_t blank = 0;
@@ -130,7 +143,7 @@ static uint32_t find_blank(const native_winograd_item *w, const native_bases *ba
 
     for (i = 0; i < in * in; i++)
         pixels[i / in][i % in] =
-            is_blank(w, source, c.y - w->pad[0] + i / in, c.x - w->pad[1] + i % in);
+            is_blank(w, source, c->y - w->pad[0] + i / in, c->x - w->pad[1] + i % in);
     for (i = 0; i < out; i++) {
         for (j = 0; j < out; j++) {
             for (tap = 0; tap < WINOGRAD_TAPS && pixels[i + tap / 3][j + tap % 3]; tap++)
@@ -160,19 +173,18 @@ static bool has_zero_bias(const native_winograd_item *w, const native_bases *bas
 /* ---- the way back ---- */
 
 static native_winograd_end end_of(const native_winograd_item *w, const native_bases *bases,
-                                  int64_t block, int64_t tile)
+                                  int64_t block, const corner *c)
 {
-    const int64_t lanes = w->isa->lanes, part = w->pooled ? 2 : 1;
-    const int64_t width = w->columns / part, area = w->rows / part * width;
-    const corner c = corner_of(w, tile);
-    int64_t at = ((c.sample * w->out_blocks + block) * area + c.y / part * width + c.x / part);
+    const int64_t lanes = w->isa->lanes;
+    const int64_t width = w->pooled ? w->columns / 2 : w->columns;
+    const int64_t at = c->to + block * width * (w->pooled ? w->rows / 2 : w->rows);
     native_winograd_end end;
 
     end.to = native_at(bases, &w->to) + at * lanes;
     end.residual = w->has_residual ? native_at(bases, &w->residual) + at * lanes : NULL;
     end.row = width * lanes;
-    end.rows = (int)(w->rows - c.y < w->form->out ? w->rows - c.y : w->form->out);
-    end.columns = (int)(w->columns - c.x < w->form->out ? w->columns - c.x : w->form->out);
+    end.rows = (int)(w->rows - c->y < w->form->out ? w->rows - c->y : w->form->out);
+    end.columns = (int)(w->columns - c->x < w->form->out ? w->columns - c->x : w->form->out);
     end.pooled = w->pooled;
     end.codes = w->has_codes ? (uint8_t *)(void *)native_at(bases, &w->codes) + at * lanes : NULL;
     end.bias = w->has_bias ? native_at(bases, &w->bias) + block * lanes : NULL;
@@ -183,14 +195,14 @@ static native_winograd_end end_of(const native_winograd_item *w, const native_ba
 
 /* A bit for each tile that is not finite. */
 static uint64_t transform_back(const native_winograd_item *w, const native_bases *bases,
-                               int64_t block, int64_t first, int64_t n, const float *sums,
+                               int64_t block, const corner *corners, int64_t n, const float *sums,
                                const uint32_t *blank)
 {
     uint64_t bad = 0;
     int64_t i;
 
     for (i = 0; i < n; i++) {
-        native_winograd_end end = end_of(w, bases, block, first + i);
+        native_winograd_end end = end_of(w, bases, block, &corners[i]);
         if (blank)
             end.blank = blank[i];
         if (!w->isa->winograd_result[w->form - native_winograd_forms](sums + i * w->isa->lanes,
@@ -260,18 +272,17 @@ static void compute_window(const native_winograd_item *w, native_tile *tile,
 }
 
 static void compute_plainly(const native_winograd_item *w, const native_bases *bases, int64_t block,
-                            int64_t tile_number, const float *weights)
+                            const corner *c, const float *weights)
 {
     const int64_t lanes = w->isa->lanes, area = w->height * w->width * lanes;
-    const native_winograd_end end = end_of(w, bases, block, tile_number);
-    const corner c = corner_of(w, tile_number);
+    const native_winograd_end end = end_of(w, bases, block, c);
     const int part = w->pooled ? 2 : 1;
     int32_t offsets[WINOGRAD_TAPS * MOST_OUT];
     native_tile tile;
     int i, j, columns;
 
     memset(&tile, 0, sizeof tile);
-    tile.source = native_at(bases, &w->source) + c.sample * w->in_blocks * area;
+    tile.source = native_at(bases, &w->source) + c->sample * w->in_blocks * area;
     tile.offsets = offsets;
     tile.plane = area;
     tile.n_groups = (int)w->in_blocks;
@@ -289,7 +300,7 @@ static void compute_plainly(const native_winograd_item *w, const native_bases *b
         for (j = 0; j + part <= end.columns; j += columns) {
             const int64_t at = i / part * end.row + j / part * lanes;
             columns = w->pooled ? 2 : end.columns - j < MOST_OUT ? end.columns - j : MOST_OUT;
-            find_taps(w, c.y + i, c.x + j, part, columns, offsets);
+            find_taps(w, c->y + i, c->x + j, part, columns, offsets);
             if (w->has_codes) {
                 compute_window(w, &tile, &end, at);
                 continue;
@@ -304,7 +315,7 @@ static void compute_plainly(const native_winograd_item *w, const native_bases *b
 /* ---- running ---- */
 
 static void run_group(const native_winograd_item *w, const native_bases *bases, int64_t g,
-                      int64_t first, int64_t n, const float *source, float *sums)
+                      const corner *corners, int64_t n, const float *source, float *sums)
 {
     uint64_t bad[WINOGRAD_GROUP] = {0};
     uint32_t blank[MOST_TILES];
@@ -312,17 +323,17 @@ static void run_group(const native_winograd_item *w, const native_bases *bases, 
     const bool keeps_zeros = w->keeps_zeros && has_zero_bias(w, bases, block);
 
     for (i = 0; keeps_zeros && i < n; i++)
-        blank[i] = find_blank(w, bases, first + i);
+        blank[i] = find_blank(w, bases, &corners[i]);
     multiply(w, bases, g, n, source, sums);
     for (k = 0; k < WINOGRAD_GROUP && block + k < w->out_blocks; k++)
-        bad[k] = transform_back(w, bases, block + k, first, n, sums + k * w->band * w->isa->lanes,
+        bad[k] = transform_back(w, bases, block + k, corners, n, sums + k * w->band * w->isa->lanes,
                                 keeps_zeros ? blank : NULL);
     for (k = 0; k < WINOGRAD_GROUP; k++) {
         if (bad[k])
             pack_taps(w, bases, block + k, sums);
         for (i = 0; i < n; i++) {
             if (bad[k] >> i & 1)
-                compute_plainly(w, bases, block + k, first + i, sums);
+                compute_plainly(w, bases, block + k, &corners[i], sums);
         }
     }
 }
@@ -332,15 +343,18 @@ static void run_winograd(const void *params, const native_bases *bases, int64_t 
 {
     const native_winograd_item *w = params;
     float *source = (float *)(void *)bases->scratch, *sums = source + w->places * w->source_step;
+    corner corners[MOST_TILES];
     int64_t here = -1;
 
     for (; begin < end; begin++) {
         int64_t band = begin / w->n_groups;
         int64_t first = band * w->all / w->n_bands, n = (band + 1) * w->all / w->n_bands - first;
-        if (band != here)
-            transform_source(w, bases, first, n, source);
+        if (band != here) {
+            find_corners(w, first, n, corners);
+            transform_source(w, bases, corners, n, source);
+        }
         here = band;
-        run_group(w, bases, begin % w->n_groups, first, n, source, sums);
+        run_group(w, bases, begin % w->n_groups, corners, n, source, sums);
     }
 }
 
