@@ -106,12 +106,25 @@ static block_kind kind_of(const tfr_plugin_device *device, uint32_t space,
     return BLOCK_POOLED;
 }
 
+/* The core copies on without the ring that it asked for, from memory that is not pinned. */
+static void tell_of_staging(const tfr_plugin_device *device, const tfr_alloc_options *options,
+                            const tfr_err *err)
+{
+    if (options && options->flags & TFR_ALLOC_STAGING && !atomic_load(&device->is_lost))
+        cuda_log(TFR_LOG_WARNING,
+                 "copies to and from %.48s are slower, as they are not from pinned memory: %s",
+                 device->facts.name, err->text);
+}
+
 static int32_t cuda_alloc(tfr_plugin_device *device, uint32_t space, uint64_t bytes,
                           const tfr_alloc_options *options, void **out, tfr_err *err)
 {
+    tfr_err own = TFR_ERR_INIT;
     cuda_block *block;
     int32_t status;
 
+    if (!err)
+        err = &own;
     if (options && (options->flags & TFR_MUST_UNDERSTAND || options->align > ALIGNMENT))
         return tfr_fail(err, TFR_EUNSUPPORTED, "memory aligned to %llu with flags 0x%x",
                         (unsigned long long)options->align, (unsigned)options->flags);
@@ -132,6 +145,7 @@ static int32_t cuda_alloc(tfr_plugin_device *device, uint32_t space, uint64_t by
         cuda_leave(device);
     }
     if (status != TFR_OK) {
+        tell_of_staging(device, options, err);
         free(block);
         return status;
     }

@@ -261,6 +261,7 @@ TEST(a_training_goes_on_or_ends_well_whichever_function_fails)
         "cuKernelGetFunction",
         "cuFuncLoad",
         "cuMemAlloc_v2",
+        "cuMemHostAlloc",
         "cuMemcpyHtoDAsync_v2",
         "cuEventCreate",
         "cuEventRecord",
@@ -272,7 +273,6 @@ TEST(a_training_goes_on_or_ends_well_whichever_function_fails)
         "cuGraphUpload",
         "cuGraphLaunch",
     };
-    /* Without cuMemHostAlloc copies are from memory that is not pinned, which nobody is told. */
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char switches[64];
         snprintf(switches, sizeof switches, "fail=%s:1:800", names[i]);
