@@ -10,6 +10,7 @@
  * text are not supported.
  */
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +31,32 @@ EXPORT fake_library_calls_fn tfr_fake_cudnn_calls;
 EXPORT fake_library_fail_fn tfr_fake_cudnn_fail;
 static atomic_uint n_held;
 
+/* All of them, so that LeakSanitizer finds those of a GPU that is lost, which nobody destroys. */
+typedef struct fake_link {
+    struct fake_link *next, **at;
+} fake_link;
+static fake_link *objects;
+static pthread_mutex_t objects_mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static void add_object(fake_link *link)
+{
+    pthread_mutex_lock(&objects_mutex);
+    *link = (fake_link){.next = objects, .at = &objects};
+    if (objects)
+        objects->at = &link->next;
+    objects = link;
+    pthread_mutex_unlock(&objects_mutex);
+}
+
+static void remove_object(fake_link *link)
+{
+    pthread_mutex_lock(&objects_mutex);
+    *link->at = link->next;
+    if (link->next)
+        link->next->at = link->at;
+    pthread_mutex_unlock(&objects_mutex);
+}
+
 EXPORT unsigned tfr_fake_cudnn_held(void)
 {
     return atomic_load(&n_held);
@@ -49,6 +76,7 @@ EXPORT void tfr_fake_cudnn_fail(const char *name, unsigned nth, unsigned code)
  * Handles and errors.
  */
 struct tfr_dnn_handle {
+    fake_link link;
     fake_launch_fn *launch;
     tfr_cuMemHostAlloc_fn *allocate;
     tfr_cuMemFreeHost_fn *release;
@@ -77,6 +105,7 @@ tfr_dnn_status cudnnCreate(tfr_dnn_handle **handle)
     *(void **)&h->allocate = dlsym(driver, "cuMemHostAlloc");
     *(void **)&h->release = dlsym(driver, "cuMemFreeHost");
     atomic_fetch_add(&n_held, 1);
+    add_object(&h->link);
     *handle = h;
     return TFR_DNN_SUCCESS;
 }
@@ -85,6 +114,8 @@ tfr_dnn_status cudnnDestroy(tfr_dnn_handle *handle)
 {
     fake_called(__func__);
     atomic_fetch_sub(&n_held, 1);
+    if (handle)
+        remove_object(&handle->link);
     free(handle);
     return TFR_DNN_SUCCESS;
 }
@@ -135,6 +166,7 @@ typedef struct fake_attr {
 } fake_attr;
 
 typedef struct fake_desc {
+    fake_link link;
     unsigned kind, n_refs;
     bool finalized;
     fake_attr *attrs;
@@ -179,6 +211,7 @@ static void release(fake_desc *desc)
         free(a);
     }
     release(desc->graph);
+    remove_object(&desc->link);
     free(desc);
 }
 
@@ -190,6 +223,7 @@ tfr_dnn_status cudnnBackendCreateDescriptor(unsigned kind, tfr_dnn_desc **out)
         return fail(TFR_DNN_HOST_ALLOCATION_FAILED, "descriptor");
     desc->kind = kind;
     desc->n_refs = 1;
+    add_object(&desc->link);
     atomic_fetch_add(&n_held, 1);
     *out = desc;
     return TFR_DNN_SUCCESS;
