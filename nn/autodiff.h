@@ -186,6 +186,8 @@ tfr__diff_rule_fn tfr__diff_again, tfr__diff_concat, tfr__diff_expand, tfr__diff
 void tfr__diff_batch_norm_parts(tfr__diff *d);
 void tfr__diff_loss_parts(tfr__diff *d);
 tfr__diff_rule_fn tfr__diff_batch_norm_grad, tfr__diff_layer_norm_grad, tfr__diff_loss_grad;
+/* autodiff_quantize.c */
+tfr__diff_rule_fn tfr__diff_dequantize;
 /* autodiff_recurrent.c */
 tfr__diff_rule_fn tfr__diff_recurrent;
 /* autodiff_reduce.c */

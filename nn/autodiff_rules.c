@@ -62,7 +62,7 @@ static const tfr__diff_rule rules[] = {
     {"DFT", .run = tfr__diff_dft},
     {"DeformConv", .run = tfr__diff_deform_conv},
     {"DepthToSpace", .run = tfr__diff_moved},
-    {"DequantizeLinear", .why = "scales of integers have no rule"},
+    {"DequantizeLinear", .run = tfr__diff_dequantize},
     {"Det", .run = tfr__diff_det},
     {"Div", tfr__diff_formula, "g/b; -g*y/b", 0, NULL},
     {"Dropout", .run = tfr__diff_dropout},

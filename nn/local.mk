@@ -24,6 +24,7 @@ libtfrun_nn_core_la_SOURCES = \
 	nn/autodiff_move.c \
 	nn/autodiff_norm.c \
 	nn/autodiff_parts.c \
+	nn/autodiff_quantize.c \
 	nn/autodiff_recurrent.c \
 	nn/autodiff_reduce.c \
 	nn/autodiff_rules.c \

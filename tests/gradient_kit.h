@@ -27,10 +27,11 @@ enum {
 /*
  * Operands, separated by blanks: "f2,3" an input of double with these dims ("f": rank 0), "c2,3" a
  * constant like it, "i1,-1" a constant list of int64, "n5:2,3" a constant of int64 with these dims
- * and values below 5, "b2,3" a constant of bool that alternates, "=0.5" a constant scalar, "true",
- * "p1,.5" a constant list of float32, "s3" a constant scalar of int64, "l3,0" a constant list of
- * int32, "-" an absent operand, "0" the same value as operand 0. Attributes: "axis:i=1 pads:is=1,2
- * alpha:f=.5 fs:fs=.5,1 mode:s=linear activations:ss=Relu,Tanh", one list of strings.
+ * and values below 5, "u5:2,3" the same of uint8, "b2,3" a constant of bool that alternates, "=0.5"
+ * a constant scalar, "true", "p1,.5" a constant list of float32, "s3" a constant scalar of int64,
+ * "l3,0" a constant list of int32, "-" an absent operand, "0" the same value as operand 0.
+ * Attributes: "axis:i=1 pads:is=1,2 alpha:f=.5 fs:fs=.5,1 mode:s=linear activations:ss=Relu,Tanh",
+ * one list of strings.
  */
 typedef struct gradient_case {
     const char *op, *operands, *attrs; /* "tfrun.SumTo" */
@@ -169,7 +170,7 @@ static tfr_value gradient_input(gradient_run *r, uint32_t rank, const int64_t *d
 
 static tfr_value gradient_operand(gradient_run *r, const char *p, tfr_value first, uint32_t number)
 {
-    const bool has_colon = *p == 'n';
+    const bool has_colon = *p == 'n' || *p == 'u';
     int64_t dims[16] = {0}, most = has_colon ? strtoll(p + 1, NULL, 10) : 2;
     uint32_t rank = 0;
     tfr_tensor *t;
@@ -209,6 +210,11 @@ static tfr_value gradient_operand(gradient_run *r, const char *p, tfr_value firs
         t = gradient_tensor(TFR_DTYPE_I64, rank, dims);
         for (int64_t i = 0; i < gradient_size(t); i++)
             ((int64_t *)tfr_tensor_data(t))[i] = (i * 7 + 3) % most;
+        return gradient_constant(r->graph, t);
+    case 'u':
+        t = gradient_tensor(TFR_DTYPE_U8, rank, dims);
+        for (int64_t i = 0; i < gradient_size(t); i++)
+            ((uint8_t *)tfr_tensor_data(t))[i] = (uint8_t)((i * 7 + 3) % most);
         return gradient_constant(r->graph, t);
     case 'b':
     case 't':

@@ -489,6 +489,42 @@ TEST(an_op_without_a_rule_is_named)
     tfr_graph_release(graph);
 }
 
+/* (x as float8) * 2, whose gradient by x is 0 as that of what QuantizeLinear rounds. */
+TEST(nothing_flows_to_elements_that_are_dequantized)
+{
+    const tfr_attr to[] = {TFR_SET_INT("to", TFR_DTYPE_F8E4M3FN)};
+    const tfr_attr single[] = {TFR_SET_INT("to", TFR_DTYPE_F32)};
+    const tfr_attr whole[] = {TFR_SET_INT("to", TFR_DTYPE_F64)};
+    tfr_value x, y, g = TFR_VALUE_NONE, scale;
+    tfr_graph *graph = graph_of_x(&x);
+    double out[2] = {1, 1};
+    y = add(graph, "Cast", &x, 1, to, 1);
+    scale = add(graph, "Size", &x, 1, NULL, 0);
+    scale = add(graph, "Cast", &scale, 1, single, 1);
+    y = add(graph, "DequantizeLinear", (tfr_value[]){y, scale}, 2, NULL, 0);
+    y = add(graph, "Cast", &y, 1, whole, 1);
+    REQUIRE_OK(tfr_graph_gradient(graph, y, &x, 1, &g, &err), &err);
+    REQUIRE_OK(tfr_graph_add_output(graph, g, NULL, &err), &err);
+    run_two(graph, out);
+    CHECK(out[0] == 0 && out[1] == 0);
+    tfr_graph_release(graph);
+}
+
+TEST(scales_that_are_powers_of_two_are_refused)
+{
+    const tfr_attr to[] = {TFR_SET_INT("to", TFR_DTYPE_F8E8M0)};
+    const tfr_attr integer[] = {TFR_SET_INT("to", TFR_DTYPE_I8)};
+    const tfr_attr first[] = {TFR_SET_INT("axis", 0)};
+    tfr_value x, y, scale, g = TFR_VALUE_NONE;
+    tfr_graph *graph = graph_of_x(&x);
+    y = add(graph, "Cast", &x, 1, integer, 1);
+    scale = add(graph, "Cast", &x, 1, to, 1);
+    y = add(graph, "DequantizeLinear", (tfr_value[]){y, scale}, 2, first, 1);
+    CHECK_STATUS(TFR_EUNSUPPORTED, tfr_graph_gradient(graph, y, &x, 1, &g, &err), &err);
+    CHECK_CONTAINS("its scales are powers of two", err.text);
+    tfr_graph_release(graph);
+}
+
 /* Each op has a rule, or is constant, or says why it has none. */
 TEST(every_op_is_accounted_for)
 {
@@ -552,6 +588,8 @@ static const test_case cases[] = {
     CASE(nothing_flows_through_integers),
     CASE(the_gradient_by_a_value_between_is_given),
     CASE(an_op_without_a_rule_is_named),
+    CASE(nothing_flows_to_elements_that_are_dequantized),
+    CASE(scales_that_are_powers_of_two_are_refused),
     CASE(every_op_is_accounted_for),
     CASE(wrong_values_are_refused),
     CASE(the_graph_of_a_session_is_not_changed),

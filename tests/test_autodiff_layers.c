@@ -124,6 +124,30 @@ TEST(normalisations)
     CHECK_GRADIENTS(c);
 }
 
+enum { SCALES = LINEAR | SECOND | SINGLE };
+
+TEST(scales_of_integers)
+{
+    static const gradient_case c[] = {
+        {"DequantizeLinear", "u9:2,3,4 f u9:", "", .flags = SCALES},
+        {"DequantizeLinear", "u9:2,3 f1", "", .flags = SCALES},
+        {"DequantizeLinear", "u9:5 f", "", .flags = SCALES},
+        {"DequantizeLinear", "u9: f u9:", "axis:i=0", .flags = SCALES},
+        {"DequantizeLinear", "u9:2,3,4 f3 u5:3", "", .flags = SCALES},
+        {"DequantizeLinear", "u9:2,3,4 f2", "axis:i=0 output_dtype:i=1", .flags = SCALES},
+        {"DequantizeLinear", "u9:2,3,4 f4 u7:4", "axis:i=-1", .flags = SCALES},
+        {"DequantizeLinear", "u9:2,3,4 f3 u7:3", "axis:i=-2", .flags = SCALES},
+        {"DequantizeLinear", "u9:2,6,2 f2,3,2 u7:2,3,2", "block_size:i=2", .flags = SCALES},
+        {"DequantizeLinear", "u9:5,3 f2,3 u7:2,3", "axis:i=0 block_size:i=3", .flags = SCALES},
+        {"DequantizeLinear", "u9:2,7 f2,3", "axis:i=-1 block_size:i=3", .flags = SCALES},
+        {"DequantizeLinear", "u9:2,3 f2,1 u7:2,1", "block_size:i=4000000000000", .flags = SCALES},
+        {"DequantizeLinear", "u9:7 f4 u7:4", "axis:i=0 block_size:i=2", .flags = SCALES},
+        {"DequantizeLinear", "u9:2,0 f2,0", "block_size:i=2", .flags = SCALES},
+        {"DequantizeLinear", "u9:0,3 f3", "", .flags = SCALES},
+    };
+    CHECK_GRADIENTS(c);
+}
+
 TEST(losses)
 {
     static const gradient_case c[] = {
@@ -237,7 +261,13 @@ TEST(recurrent_layers)
 }
 
 static const test_case cases[] = {
-    CASE(attention),        CASE(convolutions),     CASE(pools), CASE(normalisations), CASE(losses),
-    CASE(recurrent_layers), CASE(linear_attention),
+    CASE(attention),
+    CASE(convolutions),
+    CASE(pools),
+    CASE(normalisations),
+    CASE(losses),
+    CASE(recurrent_layers),
+    CASE(linear_attention),
+    CASE(scales_of_integers),
 };
 TEST_MAIN(cases)
