@@ -643,7 +643,8 @@ tests_libcounted_la_CFLAGS = $(AM_CFLAGS) $(TFR_CORE_CFLAGS) -O1 -fsanitize-cove
 tests_libcounted_la_CPPFLAGS = $(libtfrun_core_la_CPPFLAGS) -I$(top_srcdir)/formats \
 	-I$(top_srcdir)
 tests_libcounted_la_SOURCES = $(libtfrun_base_la_SOURCES) $(libtfrun_core_la_SOURCES) \
-	$(libtfrun_run_la_SOURCES) $(libtfrun_formats_la_SOURCES) $(libtfrun_nn_core_la_SOURCES)
+	$(libtfrun_call_la_SOURCES) $(libtfrun_run_la_SOURCES) $(libtfrun_formats_la_SOURCES) \
+	$(libtfrun_nn_core_la_SOURCES)
 else
 tests_test_growth_LDADD = $(TFR_TEST_NN)
 endif
