@@ -8,6 +8,8 @@
 #include "graph_text.h"
 #include "session_kit.h"
 
+#include <tfrun/op.h>
+
 #define SHORT_NS UINT64_C(300000000) /* enough for what does not hang */
 #define LONG_NS  UINT64_C(60000000000)
 
@@ -21,6 +23,8 @@ static void note_all(void *user, tfr_log_level level, const char *who, const cha
 }
 
 static const char *names_launch = "1"; /* the accelerator's option */
+
+static uint64_t op_timeout_ns; /* of the next runtime */
 
 static tfr_runtime *hanging_runtime(const char *abort, const char *ms)
 {
@@ -38,6 +42,7 @@ static tfr_runtime *hanging_runtime(const char *abort, const char *ms)
     options.options = given;
     options.n_options = 4;
     options.log = note_all;
+    options.op_timeout_ns = op_timeout_ns;
     breaches[0] = warnings[0] = '\0';
     REQUIRE_OK(tfr_runtime_create(&options, &runtime, &err), &err);
     return runtime;
@@ -271,6 +276,47 @@ TEST(a_loop_on_the_host_ends_after_its_time)
     end_session(runtime, graph, session, in);
 }
 
+static tfr_status call_relu(tfr_runtime *runtime)
+{
+    const tfr_node_desc node = {.size = sizeof node, .op = "Relu", .n_inputs = 1, .n_outputs = 1};
+    tfr_tensor *in = floats(2, two_by_three, six), *out = NULL;
+    const tfr_status status = tfr_op_run(runtime, "NPU:0", &node, &in, 1, &out, 1, &err);
+    tfr_tensor_release(out);
+    tfr_tensor_release(in);
+    return status;
+}
+
+/* Of a runtime whose second launch hangs. */
+static tfr_runtime *called_runtime(const char *abort)
+{
+    op_timeout_ns = SHORT_NS;
+    tfr_runtime *runtime = hanging_runtime(abort, "0");
+    op_timeout_ns = 0;
+    CHECK_OK(call_relu(runtime), &err);
+    CHECK_STATUS(TFR_ETIMEOUT, call_relu(runtime), &err);
+    CHECK_CONTAINS("was to take 0.3 s at most: after ", err.text);
+    CHECK_CONTAINS("(Relu) on NPU:0 (fakeacc:0)", err.text);
+    return runtime;
+}
+
+TEST(a_call_of_an_op_that_hangs_ends_after_its_time)
+{
+    tfr_runtime *runtime = called_runtime("1");
+    CHECK_OK(call_relu(runtime), &err);
+    tfr_runtime_release(runtime);
+    CHECK_STR("", breaches);
+    CHECK_STR("", warnings);
+}
+
+TEST(calls_like_one_that_is_not_given_up_fail_until_it_ends)
+{
+    tfr_runtime *runtime = called_runtime("0");
+    CHECK_STATUS(TFR_EDEVICE, call_relu(runtime), &err);
+    tfr_runtime_release(runtime);
+    CHECK_CONTAINS("the device stays open", warnings);
+    CHECK_STR("", breaches);
+}
+
 TEST(a_device_in_time_is_left_alone)
 {
     tfr_runtime *runtime = accelerator_runtime(NULL, 0);
@@ -297,6 +343,8 @@ static const test_case cases[] = {
     CASE(a_traced_run_has_its_time_too),
     CASE(a_run_on_the_host_ends_after_its_time),
     CASE(a_loop_on_the_host_ends_after_its_time),
+    CASE(a_call_of_an_op_that_hangs_ends_after_its_time),
+    CASE(calls_like_one_that_is_not_given_up_fail_until_it_ends),
     CASE(a_device_in_time_is_left_alone),
 };
 TEST_MAIN(cases)

@@ -334,6 +334,7 @@ tfr_status tfr_runtime_create(const tfr_runtime_options *given, tfr_runtime **ou
     runtime->log_user = options.log_user;
     runtime->wrap = options.wrap;
     runtime->wrap_user = options.wrap_user;
+    runtime->op_timeout_ns = options.op_timeout_ns;
     pthread_mutex_init(&runtime->log_lock, NULL);
     pthread_mutex_init(&runtime->calls_lock, NULL);
     status = tfr__loader_create(runtime, &options, &runtime->loader, err);

@@ -114,6 +114,7 @@ struct tfr_runtime {
     /* of the options */
     const struct tfr_plugin *(*wrap)(void *user, const char *path, const struct tfr_plugin *table);
     void *wrap_user;
+    uint64_t op_timeout_ns;
     bool checks_launches;          /* what tfr__slot_leave checks, after each launch, too */
     struct tfr__call_cache *calls; /* prepared immediate calls: private to immediate.c */
     pthread_mutex_t calls_lock;

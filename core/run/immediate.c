@@ -150,6 +150,7 @@ static tfr_status entry_create(tfr_runtime *runtime, const tfr__op *op, const ch
         status = entry_graph(node, n_inputs, present, &graph, err);
     options.device = device;
     options.passes = "none"; /* for one node */
+    options.timeout_ns = runtime->op_timeout_ns;
     if (!status)
         status = tfr__session_create(runtime, graph, &options, &e->session, err);
     tfr_graph_release(graph);

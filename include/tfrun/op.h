@@ -62,7 +62,8 @@ TFR_API void tfr_op_set_function_reader(tfr_function_reader *reader);
  * Runs one op at once, on `device` (NULL = the best). Of node only domain, op, attrs and n_outputs
  * count. inputs may hold NULL for absent operands; outputs gets new tensors. Prepared kernels are
  * remembered in the runtime, so that a second call with equal types, shapes and attributes is
- * quick.
+ * quick. TFR_ETIMEOUT after op_timeout_ns of the runtime's options; what the device does not give
+ * up then is as with a session's timeout_ns, and calls like it fail with TFR_EDEVICE until it ends.
  */
 TFR_API TFR_MUST_CHECK tfr_status tfr_op_run(tfr_runtime *runtime, const char *device,
                                              const tfr_node_desc *node, tfr_tensor *const *inputs,

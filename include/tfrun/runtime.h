@@ -64,6 +64,7 @@ typedef struct tfr_runtime_options {
      */
     const struct tfr_plugin *(*wrap)(void *user, const char *path, const struct tfr_plugin *table);
     void *wrap_user;
+    uint64_t op_timeout_ns; /* of each tfr_op_run, as timeout_ns of a session; 0 = none */
 } tfr_runtime_options;
 #define TFR_RUNTIME_OPTIONS_INIT                                                                   \
     {                                                                                              \
