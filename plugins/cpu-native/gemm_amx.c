@@ -301,14 +301,19 @@ const native_gemm_isa native_gemm_amx[3] = {
 bool native_gemm_amx_exists(void)
 {
     enum { AMX_BF16 = 1 << 22, AMX_TILE = 1 << 24, AVX512_BF16 = 1 << 5 };
+    enum { UNKNOWN, THERE, MISSING };
+    static atomic_int answer; /* a virtual machine takes 10 us for each cpuid */
+    int known = atomic_load(&answer);
     unsigned a, b, c, d, has;
 
-    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d))
-        return false;
-    has = d;
-    if (!__get_cpuid_count(7, 1, &a, &b, &c, &d))
-        return false;
-    return (has & AMX_BF16) && (has & AMX_TILE) && (a & AVX512_BF16);
+    if (known == UNKNOWN) {
+        __cpuid_count(7, 0, a, b, c, d); /* there, for whoever asks has AVX-512 */
+        has = d;
+        __cpuid_count(7, 1, a, b, c, d); /* zeros where it is not */
+        known = (has & AMX_BF16) && (has & AMX_TILE) && (a & AVX512_BF16) ? THERE : MISSING;
+        atomic_store(&answer, known);
+    }
+    return known == THERE;
 }
 
 /* The state of the tiles is large, so that the system wants to be asked: once for a process. */
