@@ -8,6 +8,9 @@
 
 #include "base/alloc.h"
 #include "value/tensor.h"
+#ifdef TFR__ASAN
+#include <sanitizer/asan_interface.h>
+#endif
 
 #define SHAPE(rank, ...) (&(tfr_shape){rank, {__VA_ARGS__}})
 #define STRIDES(...)     ((const int64_t[]){__VA_ARGS__})
@@ -58,6 +61,23 @@ TEST(a_new_tensor_is_zero_plain_and_aligned)
     CHECK_UINT(0, tfr_sequence_length(t));
     CHECK(tfr_sequence_at(t, 0) == NULL);
     tfr_tensor_release(t);
+}
+
+/* So that a kernel that writes one element too much is found. */
+TEST(bytes_around_elements_are_out_of_bounds_for_asan)
+{
+#ifdef TFR__ASAN
+    tfr_tensor *t = NULL;
+    tfr_err err = TFR_ERR_INIT;
+    REQUIRE_OK(tfr__tensor_create_unset(TFR_DTYPE_F32, SHAPE(1, 3), &t, &err), &err);
+    char *data = tfr_tensor_data(t);
+    CHECK(!__asan_region_is_poisoned(data, 12));
+    CHECK(__asan_address_is_poisoned(data + 12));
+    CHECK(__asan_address_is_poisoned(data - 1));
+    tfr_tensor_release(t);
+#else
+    SKIP("not built with AddressSanitizer");
+#endif
 }
 
 TEST(a_tensor_without_elements_is_fine)
@@ -545,6 +565,7 @@ TEST(references_are_counted_across_threads)
 
 static const test_case cases[] = {
     CASE(a_new_tensor_is_zero_plain_and_aligned),
+    CASE(bytes_around_elements_are_out_of_bounds_for_asan),
     CASE(a_tensor_without_elements_is_fine),
     CASE(create_refuses_bad_types_and_shapes),
     CASE(more_memory_than_there_is_is_an_error_with_the_number),

@@ -10,6 +10,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#if defined(__SANITIZE_ADDRESS__)
+#define TFR__ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define TFR__ASAN 1
+#endif
+#endif
+#ifdef TFR__ASAN
+void __asan_poison_memory_region(const volatile void *p, size_t n);
+#endif
+
 /* Never NULL for 0 bytes unless memory is out. */
 void *tfr__alloc(size_t bytes);
 /* Zeroed; NULL too if n * size overflows. */
@@ -26,6 +37,16 @@ bool tfr__reserve(void *array_pointer, uint32_t n, uint32_t *capacity, size_t si
 /* align is a power of two; freed with tfr__free. */
 void *tfr__alloc_aligned(size_t bytes, size_t align);
 void tfr__free(void *p);
+/* AddressSanitizer reports who reads or writes n bytes at p, of a block, until it is freed. */
+static inline void tfr__forbid(const void *p, size_t n)
+{
+#ifdef TFR__ASAN
+    __asan_poison_memory_region(p, n);
+#else
+    (void)p;
+    (void)n;
+#endif
+}
 char *tfr__strdup(const char *text);
 
 /* For tests: the n-th request from now on fails (1 = the next), 0 = none. Counts all requests. */

@@ -117,6 +117,9 @@ static tfr_status tensor_new(tfr_dtype dtype, const tfr_shape *shape, const int6
         char *data = (char *)(tensor + 1);
         tensor->data = data + (-behind & (TENSOR_ALIGNMENT - 1));
         tensor->owns = true;
+        tfr__forbid(data, (size_t)((char *)tensor->data - data));
+        tfr__forbid((char *)tensor->data + bytes,
+                    capacity - bytes - (size_t)((char *)tensor->data - data));
     }
     *out = tensor;
     return TFR_OK;
