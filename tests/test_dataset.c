@@ -112,6 +112,16 @@ TEST(synthetic_digits_are_those_of_the_generator)
     tfr_dataset_release(test);
 }
 
+TEST(synthetic_may_have_seed_0_and_no_test_part)
+{
+    tfr_dataset *train = NULL, *test = NULL;
+    REQUIRE_OK(tfr_dataset_open("synthetic?seed=0&train=10&test=0", &train, &test, &err), &err);
+    CHECK_INT(10, tfr_dataset_count(train));
+    CHECK(!test);
+    tfr_dataset_release(train);
+    tfr_dataset_release(test);
+}
+
 TEST(synthetic_says_what_it_does_not_know)
 {
     static const struct {
@@ -676,6 +686,7 @@ TEST(augmentation_moves_an_image_a_little_and_otherwise_in_each_epoch)
 
 static const test_case cases[] = {
     CASE(synthetic_digits_are_those_of_the_generator),
+    CASE(synthetic_may_have_seed_0_and_no_test_part),
     CASE(synthetic_says_what_it_does_not_know),
     CASE(idx_files_of_each_spelling_are_read),
     CASE(a_folder_of_idx_files_needs_no_scheme),

@@ -264,6 +264,9 @@ TEST(types_of_outputs_are_inferred_where_none_is_declared)
     CHECK_INT(2, type->rank);
     CHECK_INT(-1, type->dims[1]);
     tfr_graph_release(graph);
+    graph = again(graph_of_text("in x 0 3; out Transpose(x)"));
+    CHECK_INT(0, tfr_graph_output_type(graph, 0)->dims[1]);
+    tfr_graph_release(graph);
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */
