@@ -194,6 +194,8 @@ tfr__diff_rule_fn tfr__diff_recurrent;
 tfr__diff_rule_fn tfr__diff_cum_prod, tfr__diff_cum_sum, tfr__diff_log_softmax, tfr__diff_lp_norm,
     tfr__diff_reduce_max, tfr__diff_reduce_mean, tfr__diff_reduce_prod, tfr__diff_softmax,
     tfr__diff_summed;
+/* autodiff_roi.c */
+tfr__diff_rule_fn tfr__diff_max_roi_pool;
 /* autodiff_sample.c */
 tfr__diff_rule_fn tfr__diff_deform_conv, tfr__diff_grid_sample, tfr__diff_roi_align;
 /* autodiff_matmul.c, autodiff_einsum.c */

@@ -92,6 +92,164 @@ TEST(elements_between)
     CHECK_GRADIENTS(c);
 }
 
+/* ---- MaxRoiPool ------------------------------------------------------------------------------ */
+
+static const double regions[][5] = {
+    {0, 1, 0, 4, 3},         /* bins that overlap */
+    {1, -3, -2, 2, 1},       /* over the border */
+    {1, 3, 2, 9, 9},         /* over the other one */
+    {0, 20, 1, 22, 3},       /* outside */
+    {1, 4, 3, 2, 1},         /* its end before its start */
+    {0, 0.5, 1.5, 2.5, 2.5}, /* halves, which are rounded away from 0 */
+    {1, -0.5, -1.5, 3.4, 2.6},
+};
+
+/* Of operand 0 and regions in its type; to 2 x 3 bins. */
+static void max_roi_pool(tfr_graph *graph, const tfr_value *in, tfr_value *out)
+{
+    const tfr_attr attrs[] = {TFR_SET_INTS("pooled_shape", 2, 3)};
+    tfr_tensor *t = gradient_tensor(TFR_DTYPE_F64, 2, (const int64_t[]){7, 5});
+    tfr_value rois;
+    memcpy(tfr_tensor_data(t), regions, sizeof regions);
+    rois = gradient_op(graph, "CastLike", gradient_constant(graph, t), in[0], -1);
+    gradient_add(graph, "MaxRoiPool", (tfr_value[]){in[0], rois}, 2, attrs, 1, out, 1);
+}
+
+TEST(the_largest_of_regions)
+{
+    static const gradient_case c[] = {
+        {"MaxRoiPool", "f2,1,4,5", "", .flags = LINEAR | SECOND, .build = max_roi_pool},
+        {"MaxRoiPool", "f2,3,6,5", "", .flags = LINEAR, .build = max_roi_pool},
+        {"MaxRoiPool", "f2,2,1,1", "", .flags = LINEAR, .build = max_roi_pool},
+        {"MaxRoiPool", "f2,1,4,5", "", .flags = LINEAR | SINGLE, .build = max_roi_pool},
+        {"MaxRoiPool", "f2,2,7,8 c4,5", "pooled_shape:is=3,2 spatial_scale:f=3.7",
+         .flags = LINEAR | SECOND, .low = 0, .high = 2},
+        {"MaxRoiPool", "f2,1,5,6 f3,5", "pooled_shape:is=2,2 spatial_scale:f=2.6", .low = 0,
+         .high = 2},
+        {"MaxRoiPool", "c2,1,5,6 f3,5", "pooled_shape:is=2,2", .low = 0, .high = 2},
+        {"MaxRoiPool", "f3,2,4,4 c5,5", "pooled_shape:is=1,1", .flags = LINEAR, .low = 0,
+         .high = 3},
+    };
+    CHECK_GRADIENTS(c);
+}
+
+typedef struct pool_case {
+    int64_t x_dims[4], n_regions; /* in dtype; to 1 x 2 bins */
+    tfr_dtype dtype;
+    double x[8], rois[20], g[8], want[8];
+} pool_case;
+
+/* The gradient of the sum of y * g by x; the graph knows nothing of its inputs. */
+static void check_pool(tfr_runtime *runtime, const pool_case *c)
+{
+    const tfr_attr to[] = {TFR_SET_INT("to", c->dtype)},
+                   whole[] = {TFR_SET_INT("to", TFR_DTYPE_F64)},
+                   bins[] = {TFR_SET_INTS("pooled_shape", 1, 2)},
+                   flat[] = {TFR_SET_INT("keepdims", 0)};
+    const int64_t roi_dims[] = {c->n_regions, 5}, y_dims[] = {c->n_regions, c->x_dims[1], 1, 2};
+    tfr_session_options options = TFR_SESSION_OPTIONS_INIT;
+    tfr_tensor *in[3], *out = NULL;
+    const double *data[] = {c->x, c->rois, c->g};
+    tfr_graph *graph = NULL;
+    tfr_session *session = NULL;
+    tfr_value v[3], narrow[2], y, gradient;
+    static const char *const names[] = {"x", "rois", "g"};
+    in[0] = gradient_tensor(TFR_DTYPE_F64, 4, c->x_dims);
+    in[1] = gradient_tensor(TFR_DTYPE_F64, 2, roi_dims);
+    in[2] = gradient_tensor(TFR_DTYPE_F64, 4, y_dims);
+    REQUIRE_OK(tfr_graph_create("f", &graph, &gradient_err), &gradient_err);
+    for (int i = 0; i < 3; i++) {
+        if (gradient_size(in[i]))
+            memcpy(tfr_tensor_data(in[i]), data[i], (size_t)gradient_size(in[i]) * sizeof(double));
+        REQUIRE_OK(tfr_graph_add_input(graph, names[i], NULL, &v[i], &gradient_err), &gradient_err);
+    }
+    for (int i = 0; i < 2; i++)
+        gradient_add(graph, "Cast", &v[i], 1, to, 1, &narrow[i], 1);
+    gradient_add(graph, "MaxRoiPool", narrow, 2, bins, 1, &y, 1);
+    gradient_add(graph, "Cast", &y, 1, whole, 1, &y, 1);
+    y = gradient_op(graph, "Mul", y, v[2], -1);
+    gradient_add(graph, "ReduceSum", &y, 1, flat, 1, &y, 1);
+    REQUIRE_OK(tfr_graph_gradient(graph, y, v, 1, &gradient, &gradient_err), &gradient_err);
+    REQUIRE_OK(tfr_graph_add_output(graph, gradient, NULL, &gradient_err), &gradient_err);
+    options.device = "naive:0";
+    REQUIRE_OK(tfr_session_create(runtime, graph, &options, &session, &gradient_err),
+               &gradient_err);
+    REQUIRE_OK(tfr_session_run(session, in, 3, &out, 1, &gradient_err), &gradient_err);
+    CHECK(tfr_shape_equal(tfr_tensor_shape(out), tfr_tensor_shape(in[0])));
+    for (int64_t i = 0; i < gradient_size(out); i++)
+        CHECK_NEAR(c->want[i], ((const double *)tfr_tensor_data(out))[i], 0);
+    for (int i = 0; i < 3; i++)
+        tfr_tensor_release(in[i]);
+    tfr_tensor_release(out);
+    tfr_session_destroy(session);
+    tfr_graph_release(graph);
+}
+
+static void check_pools(const pool_case *cases, size_t n)
+{
+    tfr_runtime *runtime = NULL;
+    REQUIRE_OK(tfr_runtime_create(NULL, &runtime, &gradient_err), &gradient_err);
+    for (size_t i = 0; i < n; i++)
+        check_pool(runtime, &cases[i]);
+    tfr_runtime_release(runtime);
+}
+
+TEST(the_first_of_equal_elements_of_a_region_gets_all)
+{
+    static const pool_case c[] = {
+        {{1, 1, 2, 4},
+         1,
+         TFR_DTYPE_F64,
+         {1, 5, 2, 2, 5, 5, 2, 2},
+         {0, 0, 0, 3, 1},
+         {3, 7},
+         {0, 3, 7}},
+        {{1, 1, 2, 4},
+         2,
+         TFR_DTYPE_F32,
+         {1, 1, 3, 1, 1, 3, 3, 3},
+         {0, 0, 0, 3, 1, 0, 1, 1, 2, 1},
+         {3, 7, 11, 13},
+         {0, 0, 7, 0, 0, 14, 13}},
+        {{1, 1, 2, 4},
+         1,
+         TFR_DTYPE_F16,
+         {-INFINITY, -INFINITY, -1, -2, -INFINITY, -INFINITY, -1},
+         {0, 0, 0, 3, 1},
+         {3, 7},
+         {3, 0, 0, 0, 0, 0, 0, 7}},
+        {{2, 1, 2, 2},
+         2,
+         TFR_DTYPE_BF16,
+         {0},
+         {1, 0, 0, 1, 1, 1, 0, 1, 1, 1},
+         {3, 7, 11, 13},
+         {0, 0, 0, 0, 3, 7, 11, 13}},
+    };
+    check_pools(c, sizeof c / sizeof c[0]);
+}
+
+TEST(regions_without_elements_have_no_gradient)
+{
+    static const pool_case c[] = {
+        {{1, 1, 2, 2}, 0, TFR_DTYPE_F32, .x = {1, 2, 3, 4}},
+        {{0, 1, 2, 2}, 0, TFR_DTYPE_F32, .x = {0}},
+        {{1, 1, 0, 2}, 1, TFR_DTYPE_F32, .rois = {0, 0, 0, 1, 1}, .g = {1, 2}},
+        {{1, 0, 2, 2}, 1, TFR_DTYPE_F32, .rois = {0, 0, 0, 1, 1}},
+        {{1, 1, 2, 2},
+         2,
+         TFR_DTYPE_F32,
+         {-1, -2, -3, -4},
+         {0, 2, 0, 3, 1, 0, -2, 0, -1, 1},
+         {3, 7, 11, 13},
+         {0}},
+        {{1, 1, 2, 2}, 1, TFR_DTYPE_F32, {-1, -2, -3, -4}, {0, 1, 0, 2, 1}, {3, 7}, {0, 3}},
+    };
+    check_pools(c, sizeof c / sizeof c[0]);
+}
+
+/* ---- signals --------------------------------------------------------------------------------- */
+
 TEST(fourier)
 {
     static const gradient_case c[] = {
@@ -128,7 +286,13 @@ TEST(convolutions_with_state)
 }
 
 static const test_case cases[] = {
-    CASE(interpolation), CASE(grids_and_blocks),        CASE(elements_between),
-    CASE(fourier),       CASE(convolutions_with_state),
+    CASE(interpolation),
+    CASE(grids_and_blocks),
+    CASE(elements_between),
+    CASE(the_largest_of_regions),
+    CASE(the_first_of_equal_elements_of_a_region_gets_all),
+    CASE(regions_without_elements_have_no_gradient),
+    CASE(fourier),
+    CASE(convolutions_with_state),
 };
 TEST_MAIN(cases)
