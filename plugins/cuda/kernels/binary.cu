@@ -6,61 +6,11 @@
  * 16-bit floats are computed in float; integers as plugins/naive/binary.c says. float64 is for the
  * few numbers that trainings keep in it, a rate and sums of metrics.
  */
-#include "functions.h"
+#include "binary.h"
 #include "index.h"
 
 namespace binary
 {
-
-template <class F> __device__ inline F apply_float(F a, F b, const tfr_function &f)
-{
-    switch (f.op) {
-    case TFR_FN_Add:
-        return a + b;
-    case TFR_FN_Sub:
-        return a - b;
-    case TFR_FN_Mul:
-        return a * b;
-    case TFR_FN_Div:
-        return a / b;
-    case TFR_FN_PRelu:
-        return a < 0 ? a * b : a;
-    case TFR_FN_Max:
-        return a > b || a != a ? a : b;
-    case TFR_FN_Min:
-        return a < b || a != a ? a : b;
-    default:
-        return 0;
-    }
-}
-
-__device__ inline float apply(float a, float b, const tfr_function &f)
-{
-    return apply_float(a, b, f);
-}
-
-__device__ inline double apply(double a, double b, const tfr_function &f)
-{
-    return apply_float(a, b, f);
-}
-
-/* Long functions, which need many registers: a kernel of their own. */
-__device__ inline float apply_long(float a, float b, const tfr_function &f)
-{
-    if (f.op == TFR_FN_Pow)
-        return powf(a, b);
-    const float r = fmodf(a, b);
-    if (f.mode)
-        return r;
-    if (r == 0)
-        return copysignf(0, b);
-    return (r < 0) != (b < 0) ? r + b : r;
-}
-
-__device__ inline double apply_long(double a, double b, const tfr_function &)
-{
-    return pow(a, b);
-}
 
 /* The smallest value by -1 wraps; by 0 is 0. */
 template <class T> __device__ inline T quotient(T a, T b)

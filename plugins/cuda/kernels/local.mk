@@ -32,6 +32,7 @@ tfr_cuda_units = \
 	$(NULL)
 tfr_cuda_headers = \
 	plugins/cuda/kernels/args.h \
+	plugins/cuda/kernels/binary.h \
 	plugins/cuda/kernels/block.h \
 	plugins/cuda/kernels/functions.h \
 	plugins/cuda/kernels/hw.h \
@@ -39,6 +40,7 @@ tfr_cuda_headers = \
 	plugins/cuda/kernels/philox.h \
 	plugins/cuda/kernels/tensors.h \
 	plugins/cuda/kernels/tile.h \
+	plugins/cuda/kernels/unary.h \
 	$(NULL)
 tfr_cuda_kernels = \
 	$(tfr_cuda_units) \
