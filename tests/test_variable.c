@@ -403,6 +403,45 @@ static void count_states(const char *text)
     n_states += strstr(text, "288 bytes for constants") != NULL;
 }
 
+static void count_plain_states(const char *text)
+{
+    char part[64];
+    snprintf(part, sizeof part, "%d bytes for constants", (int)(N * sizeof(float)));
+    n_states += strncmp(text, part, strlen(part)) == 0;
+}
+
+/* y = w * w in one program, then w = w + x in another one, or the other way round. */
+TEST(a_program_writes_over_a_state_that_others_have_read)
+{
+    const tfr_option given[] = {{"fakeacc.programs", "2"}, {"log", "debug"}};
+    for (int late = 0; late < 2; late++) {
+        tfr_value x, w;
+        tfr_graph *graph = new_graph(1, &x);
+        float vw[N], vy[N];
+        w = variable(graph, "w", 0, 1);
+        if (late)
+            update(graph, w, binary(graph, "Add", w, x));
+        output(graph, binary(graph, "Mul", w, w));
+        if (!late)
+            update(graph, w, binary(graph, "Add", w, x));
+        n_states = 0;
+        log_reader = count_plain_states;
+        tfr_session *session = open_session(accelerator_runtime(given, 2), 3, graph);
+        for (int i = 0; i < N; i++)
+            vw[i] = (float)i;
+        for (int k = 0; k < 5; k++) {
+            step_sum(vw, vy, 0.5f);
+            run(session, 0.5f, vy);
+        }
+        log_reader = NULL;
+        CHECK_UINT(2, stats_of(session).n_programs);
+        CHECK_UINT(late ? 2 : 1, n_states);
+        check_state(session, "w", vw);
+        tfr_session_destroy(session);
+        CHECK_STR("", breaches);
+    }
+}
+
 /* y = w * w, then w = w + x or, if it may not work in place, w = (w + x) and then y. */
 TEST(a_program_keeps_a_state_in_its_own_layout_and_writes_over_it)
 {
@@ -455,5 +494,6 @@ static const test_case cases[] = {
     CASE(a_binding_of_variables_that_stay_reads_them_when_it_is_made),
     CASE(a_training_goes_on_bit_by_bit_where_it_was_saved),
     CASE(a_program_keeps_a_state_in_its_own_layout_and_writes_over_it),
+    CASE(a_program_writes_over_a_state_that_others_have_read),
 };
 TEST_MAIN(cases)

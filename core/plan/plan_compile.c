@@ -281,15 +281,16 @@ static bool any_layout(const tfr__build *b, const tfr__backend *backend, tfr_val
     return false;
 }
 
-/* Value v is the new state of a variable: is the old one here, and nowhere else? */
+/* Value v is the new state of a variable: is the old one here, and does nobody else read it? */
 static void mark_update(view *w, const tfr__build *b, uint32_t v)
 {
     const tfr_value old = b->graph->variables[tfr__build_update_of(b, w->value_of[v])];
     const int32_t n = w->number[old];
-    if (n < 0 || w->types[n].data || b->readers[old] != w->values[n].n_readers)
+    if (n < 0 || w->types[n].data)
         return;
-    w->values[v].flags |= TFR_VALUE_UPDATE;
     w->values[v].variable = n;
+    if (b->readers[old] == w->values[n].n_readers)
+        w->values[v].flags |= TFR_VALUE_UPDATE;
 }
 
 /* The border of the group: what goes in and out. */
@@ -335,7 +336,7 @@ static tfr_status answer_check(tfr__build *b, const view *w, tfr__group *g,
         tfr__value_layout *stored = &b->layouts[w->value_of[v]];
         const bool update = w->values[v].flags & TFR_VALUE_UPDATE;
         tfr_status status;
-        if (outputs[k].flags & TFR_OUTPUT_IN_PLACE && !update)
+        if (outputs[k].flags & TFR_OUTPUT_IN_PLACE && w->values[v].variable < 0)
             return tfr_fail(err, TFR_EPLUGIN,
                             "it writes output %u, which is no update of a variable, in place", k);
         for (uint32_t i = 0; i < w->pub.n_inputs; i++)

@@ -208,7 +208,7 @@ static int32_t fake_compile(tfr_plugin_device *device, const tfr_program_graph *
     for (uint32_t k = 0; k < graph->n_outputs; k++) {
         const tfr_program_value *value = value_at(graph, graph->outputs[k]);
         tfr_program_output *o = (void *)((char *)outputs + (size_t)k * stride);
-        if (value->flags & TFR_VALUE_UPDATE && may_overwrite(p, value))
+        if (value->variable >= 0 && may_overwrite(p, value))
             o->flags = TFR_OUTPUT_IN_PLACE;
     }
     if (device->unsteady == 3)

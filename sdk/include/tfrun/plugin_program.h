@@ -56,9 +56,9 @@ enum {
     TFR_VALUE_ANY_LAYOUT = 1u << 2,
     /*
      * OUTPUT: the new state of a variable, whose old one, the value `variable`, is an INPUT that no
-     * other program or kernel reads. The program may write the one over the other
-     * (TFR_OUTPUT_IN_PLACE), and may give it a layout of the plugin: the variable's state then lies
-     * in that from launch to launch, so the INPUT comes in it, too, whatever its layout is here.
+     * other program or kernel reads. The program may give it a layout of the plugin: the variable's
+     * state then lies in that from launch to launch, so the INPUT comes in it, too, whatever its
+     * layout is here.
      */
     TFR_VALUE_UPDATE = 1u << 3
 };
@@ -70,7 +70,11 @@ typedef struct tfr_program_value {
     uint64_t layout;            /* INPUT: how it will lie there; TFR_LAYOUT_PLAIN = 0 */
     int32_t node;               /* its maker in this graph, or -1 */
     uint32_t n_readers;         /* nodes of this graph that read it, each counted once */
-    int32_t variable;           /* UPDATE: number of the value that is the old state; else -1 */
+    /*
+     * OUTPUT that is the new state of a variable whose old one is an INPUT: number of that, over
+     * which the program may write it (TFR_OUTPUT_IN_PLACE); else -1
+     */
+    int32_t variable;
 } tfr_program_value;
 
 enum {
@@ -138,8 +142,8 @@ typedef struct tfr_compile_options {
 
 enum {
     /*
-     * of an UPDATE: launch may get one address for the output and for the variable's input, and
-     * gets it if nobody else needs the old state.
+     * of an output with a `variable`: launch may get one address for it and for that input, and
+     * gets it if nobody else needs the old state any more.
      */
     TFR_OUTPUT_IN_PLACE = 1u << 0
 };
