@@ -47,6 +47,7 @@ EXTRA_DIST += \
 	docs/decisions/0043-bf16-in-training.md \
 	docs/decisions/0045-shared-constants.md \
 	docs/decisions/0046-convolutions-by-cudnn.md \
+	docs/decisions/0047-elementwise-programs-of-cuda.md \
 	docs/differences.md \
 	docs/notations.md \
 	docs/ops.md \

@@ -45,6 +45,8 @@ static const void *cuda_facet(const char *id)
         return &cuda_queue_facet;
     if (strcmp(id, TFR_KERNEL_V1) == 0)
         return &cuda_kernel_facet;
+    if (strcmp(id, TFR_PROGRAM_V1) == 0)
+        return &cuda_program_facet;
     if (strcmp(id, TFR_CAPTURE_V1) == 0)
         return &cuda_capture_facet;
     if (strcmp(id, TFR_NATIVE_V1) == 0)

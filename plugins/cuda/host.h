@@ -121,6 +121,7 @@ extern const tfr_queue_facet cuda_queue_facet;
 extern const tfr_native_facet cuda_native_facet;
 extern const tfr_kernel_facet cuda_kernel_facet;
 extern const tfr_capture_facet cuda_capture_facet;
+extern const tfr_program_facet cuda_program_facet;
 
 /* ---- module.c: each open device holds the kernels that are loaded ---- */
 

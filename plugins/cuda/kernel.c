@@ -122,22 +122,22 @@ static bool is_sound(const cuda_plan *plan)
     return !plan->is_full;
 }
 
-/* Makes the plan's kernels ready; with an engine it has no steps. */
-static int32_t make_kernel(tfr_plugin_device *device, const cuda_plan *plan, cuda_engine *engine,
-                           tfr_kernel **out, tfr_err *err)
+int32_t cuda_kernel_make(tfr_plugin_device *device, const cuda_step *steps, uint32_t n_steps,
+                         cuda_engine *engine, tfr_kernel **out, tfr_err *err)
 {
-    const uint32_t n_steps = engine ? 0 : plan->n_steps;
-    tfr_kernel *kernel = calloc(1, sizeof *kernel + n_steps * sizeof kernel->steps[0]);
+    const size_t bytes = sizeof(tfr_kernel) + n_steps * sizeof(cuda_step);
+    tfr_kernel *kernel = calloc(1, bytes + n_steps * sizeof(tfr_cu_function *));
     int32_t status = TFR_OK;
 
     if (!kernel)
         return tfr_fail(err, TFR_ENOMEM, "no memory for a kernel");
     kernel->engine = engine;
     kernel->n_steps = n_steps;
-    memcpy(kernel->steps, plan->steps, n_steps * sizeof kernel->steps[0]);
+    kernel->functions = (tfr_cu_function **)(void *)((char *)kernel + bytes);
+    memcpy(kernel->steps, steps, n_steps * sizeof kernel->steps[0]);
     for (uint32_t i = 0; i < n_steps && status == TFR_OK; i++)
-        if (plan->steps[i].kernel)
-            status = cuda_find_function(device, &plan->steps[i], &kernel->functions[i], err);
+        if (steps[i].kernel)
+            status = cuda_find_function(device, &steps[i], &kernel->functions[i], err);
     if (status == TFR_OK)
         *out = kernel;
     else
@@ -164,7 +164,8 @@ static int32_t make(tfr_plugin_device *device, const tfr_call *call, const cuda_
         return status;
     status = cuda_engine_make(device, call, plan, &engine, err);
     if (status == TFR_OK)
-        status = make_kernel(device, plan, engine, out, err);
+        status =
+            cuda_kernel_make(device, plan->steps, engine ? 0 : plan->n_steps, engine, out, err);
     if (status == TFR_OK)
         correct_info(engine, info);
     else if (engine)
@@ -198,7 +199,7 @@ static int32_t cuda_prepare(tfr_plugin_device *device, const tfr_call *call,
     return status;
 }
 
-static void cuda_drop(tfr_plugin_device *device, tfr_kernel *kernel)
+void cuda_kernel_drop(tfr_plugin_device *device, tfr_kernel *kernel)
 {
     if (kernel && kernel->engine)
         kernel->engine->drop(device, kernel->engine);
@@ -212,5 +213,5 @@ const tfr_kernel_facet cuda_kernel_facet = {
     .supports = cuda_supports,
     .prepare = cuda_prepare,
     .launch = cuda_launch,
-    .drop = cuda_drop,
+    .drop = cuda_kernel_drop,
 };

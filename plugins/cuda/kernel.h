@@ -9,9 +9,15 @@
 struct tfr_kernel {
     cuda_engine *engine; /* computes all of it; NULL = the steps do */
     uint32_t n_steps;
-    tfr_cu_function *functions[CUDA_PLAN_STEPS]; /* NULL: fill */
+    tfr_cu_function **functions; /* of each step, behind the steps; NULL: fill */
     cuda_step steps[];
 };
+
+/* Takes the engine, or copies the steps and makes their kernels ready. The context is current. */
+int32_t cuda_kernel_make(tfr_plugin_device *device, const cuda_step *steps, uint32_t n_steps,
+                         cuda_engine *engine, tfr_kernel **out, tfr_err *err);
+/* NULL is fine. */
+void cuda_kernel_drop(tfr_plugin_device *device, tfr_kernel *kernel);
 
 /* Finds a function by name, loaded, with as much shared memory as it asks for. */
 int32_t cuda_find_function(tfr_plugin_device *device, const cuda_step *step, tfr_cu_function **out,

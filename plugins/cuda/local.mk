@@ -34,6 +34,9 @@ tfr_cuda_host = \
 	plugins/cuda/plan.c \
 	plugins/cuda/plan.h \
 	plugins/cuda/pool.c \
+	plugins/cuda/program.c \
+	plugins/cuda/program.h \
+	plugins/cuda/program_fuse.c \
 	plugins/cuda/queue.c \
 	$(NULL)
 plugins_cuda_tfrun_cuda_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PLUGIN_INCLUDES) \

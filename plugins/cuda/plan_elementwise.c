@@ -169,6 +169,37 @@ static const unary unaries[] = {
 #undef SHORT
 #undef LONG
 
+static tfr_function unary_function(const unary *u, const tfr_call *call)
+{
+    tfr_function f = {u->op, u->a ? tfr_call_float(call, u->a, u->absent_a) : 0,
+                      u->b ? tfr_call_float(call, u->b, u->absent_b) : 0, 0};
+
+    if (u->op == TFR_FN_Gelu)
+        f.a = strcmp(tfr_call_string(call, "approximate", "none"), "tanh") == 0;
+    return f;
+}
+
+bool cuda_fused_step(const tfr_call *call, tfr_fused_step *out)
+{
+    const char *name = strcmp(call->name, "Sum") == 0 ? "Add" : call->name;
+    const int32_t op = find(arithmetic, TFR_N_ARITHMETIC, name);
+
+    if (call->domain[0])
+        return false;
+    if (call->n_inputs == 2 && op >= 0) {
+        out->kind = TFR_FUSED_BINARY;
+        out->f.op = op;
+        return op <= TFR_FN_Div || op == TFR_FN_PRelu || op == TFR_FN_Max || op == TFR_FN_Min;
+    }
+    for (size_t i = 0; i < sizeof unaries / sizeof unaries[0] && call->n_inputs == 1; i++)
+        if (strcmp(unaries[i].name, name) == 0) {
+            out->kind = unaries[i].is_long ? TFR_FUSED_LONG_UNARY : TFR_FUSED_UNARY;
+            out->f = unary_function(&unaries[i], call);
+            return true;
+        }
+    return false;
+}
+
 CUDA_FAMILY(cuda_unary)
 {
     static cuda_names plain = {
@@ -186,10 +217,7 @@ CUDA_FAMILY(cuda_unary)
     kernel = cuda_pick_input(u->is_long ? longer : plain, call, answer);
     if (!kernel)
         return;
-    f = (tfr_function){u->op, u->a ? tfr_call_float(call, u->a, u->absent_a) : 0,
-                       u->b ? tfr_call_float(call, u->b, u->absent_b) : 0, 0};
-    if (u->op == TFR_FN_Gelu)
-        f.a = strcmp(tfr_call_string(call, "approximate", "none"), "tanh") == 0;
+    f = unary_function(u, call);
     share_equal(call, 1, answer);
     step = n ? cuda_plan_add(plan, kernel, cuda_blocks(chip, n, 1024), 256) : NULL;
     cuda_step_operand(plan, step, 0);

@@ -5,6 +5,7 @@
 
 #include "kernels/args.h"
 #include "kernels/functions.h"
+#include "kernels/fused.h"
 #include "plan.h"
 
 #include <tfrun/fail.h>
@@ -54,6 +55,9 @@ tfr_lanes cuda_lanes(const tfr_operand *operand, int64_t axis);
 
 /* Output `output` may be given the memory of input `input`. */
 void cuda_may_share(tfr_answer *answer, int16_t input, int16_t output);
+
+/* plan_elementwise.c: the step of fuse.cu that computes the call. False: it has none. */
+bool cuda_fused_step(const tfr_call *call, tfr_fused_step *out);
 
 #define CUDA_FAMILY(name)                                                                          \
     void name(const cuda_chip *chip, const tfr_call *call, tfr_answer *answer, cuda_plan *plan)

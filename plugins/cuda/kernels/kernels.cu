@@ -5,6 +5,7 @@
 #include "binary.cu"
 #include "cast.cu"
 #include "conv.cu"
+#include "fuse.cu"
 #include "gather.cu"
 #include "layer_norm.cu"
 #include "loss.cu"

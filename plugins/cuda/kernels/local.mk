@@ -17,6 +17,7 @@ tfr_cuda_units = \
 	plugins/cuda/kernels/binary.cu \
 	plugins/cuda/kernels/cast.cu \
 	plugins/cuda/kernels/conv.cu \
+	plugins/cuda/kernels/fuse.cu \
 	plugins/cuda/kernels/gather.cu \
 	plugins/cuda/kernels/layer_norm.cu \
 	plugins/cuda/kernels/loss.cu \
@@ -35,6 +36,7 @@ tfr_cuda_headers = \
 	plugins/cuda/kernels/binary.h \
 	plugins/cuda/kernels/block.h \
 	plugins/cuda/kernels/functions.h \
+	plugins/cuda/kernels/fused.h \
 	plugins/cuda/kernels/hw.h \
 	plugins/cuda/kernels/index.h \
 	plugins/cuda/kernels/philox.h \

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * fused.h: what fuse.cu computes, as it takes it by value: a chain of elementwise functions, and
+ * the tensors that it is computed for. For the host half pointers are addresses, which are put
+ * there at each launch. Plain C there.
+ */
+#ifndef TFR_CUDA_FUSED_H
+#define TFR_CUDA_FUSED_H
+
+#include <stdint.h>
+
+#include "args.h"
+
+#ifndef __cplusplus
+#undef TFR_FIELD
+#define TFR_FIELD(T) uint64_t
+#endif
+
+enum {
+    TFR_FUSED_THREADS = 128,
+    TFR_FUSED_INPUTS = 8,
+    TFR_FUSED_OUTPUTS = 4,
+    TFR_FUSED_STEPS = 24,
+    TFR_FUSED_TENSORS = 8, /* of a launch, and of each input and output */
+    TFR_FUSED_PART = 1024  /* elements of a block */
+};
+
+enum { TFR_FUSED_CONSTANT, TFR_FUSED_UNARY, TFR_FUSED_LONG_UNARY, TFR_FUSED_BINARY };
+
+/* Register TFR_FUSED_INPUTS + i is what step i makes; those before are the inputs. */
+typedef struct tfr_fused_step {
+    uint8_t kind, a, b, reserved; /* of what it takes */
+    tfr_function f;               /* the constant is f.a */
+} tfr_fused_step;
+
+typedef struct tfr_fused {
+    int32_t n_inputs, n_steps, n_outputs;
+    uint32_t single; /* bit k: input k has one element */
+    uint8_t outputs[TFR_FUSED_OUTPUTS]; /* registers */
+    tfr_fused_step steps[TFR_FUSED_STEPS];
+} tfr_fused;
+
+typedef struct tfr_fused_tensors {
+    TFR_FIELD(const float) x[TFR_FUSED_INPUTS][TFR_FUSED_TENSORS];
+    TFR_FIELD(float) y[TFR_FUSED_OUTPUTS][TFR_FUSED_TENSORS];
+    int32_t n[TFR_FUSED_TENSORS];
+    int32_t blocks[TFR_FUSED_TENSORS]; /* the first one of each */
+    int32_t count;
+} tfr_fused_tensors;
+
+#endif

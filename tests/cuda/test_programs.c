@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Chains of elementwise nodes on the CUDA backend as one launch each, beside a kernel for each
+ * node, whose bits they have. */
+#include "graph_text.h"
+#include "training_kit.h"
+
+enum { MOST = 256, N_RUNS = 3 };
+
+typedef struct result {
+    uint32_t n; /* bytes */
+    unsigned char bytes[1 << 17];
+    unsigned n_kernels; /* that the first run launched */
+    uint32_t n_programs;
+} result;
+
+static tfr_session *cuda_session(tfr_graph *graph, bool programs)
+{
+    tfr_session_options o = TFR_SESSION_OPTIONS_INIT;
+    tfr_runtime *runtime = cuda_runtime();
+    tfr_session *session = NULL;
+    o.device = "cuda:0";
+    o.fallback = TFR_FALLBACK_ERROR;
+    o.passes = "none";
+    o.no_programs = !programs;
+    REQUIRE_OK(tfr_session_create(runtime, graph, &o, &session, &err), &err);
+    tfr_runtime_release(runtime);
+    return session;
+}
+
+static void keep(result *r, tfr_tensor *t)
+{
+    const size_t n = tfr_tensor_bytes(t);
+    REQUIRE(r->n + n <= sizeof r->bytes);
+    memcpy(r->bytes + r->n, tfr_tensor_data(t), n);
+    r->n += (uint32_t)n;
+    tfr_tensor_release(t);
+}
+
+/* All outputs of some runs, and the states of variables behind them. */
+static void compute(const tfr_graph *graph, bool programs, result *r)
+{
+    tfr_session *session = cuda_session((tfr_graph *)(uintptr_t)graph, programs);
+    tfr_tensor *in[8], *out[8];
+    memset(r, 0, sizeof *r);
+    for (uint32_t run = 0; run < N_RUNS; run++) {
+        const unsigned before = calls_of("cuLaunchKernel");
+        for (uint32_t i = 0; i < tfr_graph_n_inputs(graph); i++)
+            in[i] = random_input(graph, i, 1, 10 * run + i, -1.5f, 2);
+        REQUIRE_OK(tfr_session_run(session, in, tfr_graph_n_inputs(graph), out,
+                                   tfr_graph_n_outputs(graph), &err),
+                   &err);
+        if (run == 0)
+            r->n_kernels = calls_of("cuLaunchKernel") - before;
+        for (uint32_t i = 0; i < tfr_graph_n_inputs(graph); i++)
+            tfr_tensor_release(in[i]);
+        for (uint32_t i = 0; i < tfr_graph_n_outputs(graph); i++)
+            keep(r, out[i]);
+    }
+    r->n_programs = stats_of(session).n_programs;
+    for (int i = 0; i < 2; i++) {
+        const char *name = i ? "w" : "v";
+        tfr_tensor *state = NULL;
+        if (tfr_session_get_variable(session, name, &state, NULL) == TFR_OK)
+            keep(r, state);
+    }
+    tfr_session_destroy(session);
+}
+
+/* Takes over the graph. `kernels` with programs, 0 = as many as without. */
+static void check_graph(tfr_graph *graph, unsigned kernels)
+{
+    static result one, each;
+    compute(graph, true, &one);
+    compute(graph, false, &each);
+    CHECK_UINT(each.n, one.n);
+    CHECK_MEM(each.bytes, one.bytes, each.n);
+    CHECK_UINT(kernels ? kernels : each.n_kernels, one.n_kernels);
+    CHECK(kernels ? one.n_programs > 0 : one.n_programs == 0);
+    CHECK_UINT(0, each.n_programs);
+    CHECK_STR("", logged);
+    tfr_graph_release(graph);
+    check_leaks("leaked: nothing");
+}
+
+TEST(a_chain_is_one_launch_with_the_bits_of_its_nodes)
+{
+    BEGIN("");
+    check_graph(graph_of_text("in x 7 11; in y 7 11; a = Add(Mul(x,y),0.25); b = Sqrt(Abs(a));"
+                              "out Div(Sub(b,x),Add(b,1.5))"),
+                1);
+    check_graph(graph_of_text("in x 3000; out Tanh(Neg(Sigmoid(x)))"), 1);
+    check_graph(graph_of_text("in x 5; out PRelu(Max(x,0.5),Min(x,-1)); out Gelu(Exp(x))"), 2);
+    check_graph(graph_of_text("in x; in y; out Mul(Add(x,y),x)"), 1);
+}
+
+TEST(numbers_that_are_not_known_before_are_read_by_each_element)
+{
+    BEGIN("");
+    check_graph(graph_of_text("in x 9 4; in s; in t 1 1; out Sub(Mul(s,x),Mul(x,t))"), 1);
+}
+
+TEST(what_others_read_of_a_chain_is_written_too)
+{
+    BEGIN("");
+    check_graph(graph_of_text("in x 4 6; a = Add(x,1); b = Mul(a,a); out b; out MatMul(a,"
+                              "Transpose(b)); out Neg(b)"),
+                3);
+}
+
+/* One node alone, other dims, and a constant beside it. */
+TEST(what_is_no_chain_is_left_alone)
+{
+    BEGIN("");
+    check_graph(graph_of_text("in x 4 6; out Softmax(Relu(x))"), 0);
+    check_graph(graph_of_text("in x 4 6; in y 6; out Add(Mul(x,y),y)"), 0);
+    check_graph(graph_of_text("in x 4 6; const w 4 6; out Mul(w,x)"), 0);
+}
+
+TEST(constants_of_many_elements_are_read_by_kernels)
+{
+    BEGIN("");
+    check_graph(graph_of_text("in x 4 6; const w 4 6; out Neg(Abs(Add(Mul(w,x),x)))"), 2);
+}
+
+/* 40 additions of its own in a row, of which 16 are a chain; 9 inputs; 5 outputs. */
+TEST(what_is_too_much_for_a_launch_is_parted_or_left_alone)
+{
+    tfr_value x, v;
+    BEGIN("");
+    tfr_graph *graph = graph_of_text("in x 10");
+    x = v = tfr_graph_input(graph, 0);
+    for (int i = 0; i < 40; i++)
+        v = binary(graph, i % 2 ? "Sub" : "Mul", v, x);
+    output(graph, v);
+    check_graph(graph, 3);
+    check_graph(graph_of_text("in a 3; in b 3; in c 3; in d 3; in e 3; in f 3; in g 3; in h 3;"
+                              "x = Add(Add(Add(a,b),Add(c,d)),Add(Add(e,f),Add(g,h)));"
+                              "out Mul(x,a)"),
+                1);
+    check_graph(graph_of_text("in x 3; a = Neg(x); b = Abs(a); c = Neg(b); d = Abs(c); e = Neg(d);"
+                              "out a; out b; out c; out d; out e"),
+                0);
+}
+
+/* ---- variables ------------------------------------------------------------------------------- */
+
+static void set_update(tfr_graph *graph, const char *variable, const char *op, const char *a,
+                       const char *b)
+{
+    tfr_value v = binary(graph, op, tfr_graph_find_value(graph, a), tfr_graph_find_value(graph, b));
+    v = unary(graph, "Neg", v);
+    REQUIRE_OK(tfr_graph_set_update(graph, tfr_graph_find_value(graph, variable), v, &err), &err);
+}
+
+TEST(states_of_equal_chains_share_a_launch)
+{
+    BEGIN("");
+    tfr_graph *graph = graph_of_text("in x 4; in y 1500; var v 4; var w 1500; out Shape(x)");
+    set_update(graph, "v", "Add", "v", "x");
+    set_update(graph, "w", "Add", "w", "y");
+    check_graph(graph, 1);
+}
+
+TEST(states_that_are_read_for_each_other_are_those_before)
+{
+    BEGIN("");
+    tfr_graph *graph = graph_of_text("in x 2000; var v 2000; var w 2000; out Shape(x)");
+    set_update(graph, "v", "Sub", "w", "x");
+    set_update(graph, "w", "Mul", "v", "x");
+    check_graph(graph, 2);
+}
+
+/* Of 12 kernels for each of 10 weights; a launch has room for 8. */
+TEST(the_updates_of_all_weights_are_two_launches)
+{
+    unsigned n[2];
+    BEGIN("");
+    for (uint32_t off = 0; off < 2; off++) {
+        tfr_train_options o = TFR_TRAIN_OPTIONS_INIT;
+        tfr_runtime *runtime = cuda_runtime();
+        tfr_graph *graph = cnn_graph();
+        tfr_trainer *trainer = NULL;
+        o.device = "cuda:0";
+        o.no_programs = off;
+        REQUIRE_OK(tfr_trainer_create(runtime, graph, &o, &trainer, &err), &err);
+        n[off] = calls_of("cuLaunchKernel");
+        REQUIRE_OK(step(trainer, 0), &err);
+        n[off] = calls_of("cuLaunchKernel") - n[off];
+        tfr_trainer_destroy(trainer);
+        tfr_graph_release(graph);
+        tfr_runtime_release(runtime);
+    }
+    CHECK_UINT(181, n[1]);
+    CHECK_UINT(181 - 10 * 12 + 2, n[0]);
+    CHECK_STR("", logged);
+    check_leaks("leaked: nothing");
+}
+
+TEST(a_training_has_the_bits_that_it_has_without_programs)
+{
+    float losses[2][4];
+    BEGIN("");
+    for (uint32_t off = 0; off < 2; off++) {
+        tfr_train_options o = TFR_TRAIN_OPTIONS_INIT;
+        tfr_runtime *runtime = cuda_runtime();
+        tfr_graph *graph = mlp_graph();
+        tfr_trainer *trainer = NULL;
+        o.device = "cuda:0";
+        o.optimizer = "adamw";
+        o.no_programs = off;
+        REQUIRE_OK(tfr_trainer_create(runtime, graph, &o, &trainer, &err), &err);
+        for (int i = 0; i < 4; i++) {
+            REQUIRE_OK(step(trainer, i), &err);
+            losses[off][i] = (float)loss_of(trainer);
+        }
+        tfr_trainer_destroy(trainer);
+        tfr_graph_release(graph);
+        tfr_runtime_release(runtime);
+    }
+    CHECK_MEM(losses[0], losses[1], sizeof losses[0]);
+}
+
+static const test_case cases[] = {
+    CASE(a_chain_is_one_launch_with_the_bits_of_its_nodes),
+    CASE(numbers_that_are_not_known_before_are_read_by_each_element),
+    CASE(what_others_read_of_a_chain_is_written_too),
+    CASE(what_is_no_chain_is_left_alone),
+    CASE(constants_of_many_elements_are_read_by_kernels),
+    CASE(what_is_too_much_for_a_launch_is_parted_or_left_alone),
+    CASE(states_of_equal_chains_share_a_launch),
+    CASE(states_that_are_read_for_each_other_are_those_before),
+    CASE(the_updates_of_all_weights_are_two_launches),
+    CASE(a_training_has_the_bits_that_it_has_without_programs),
+};
+TEST_MAIN(cases)
