@@ -4,6 +4,8 @@
  * ConvGradFilter are its adjoints; each of the three has the other two as gradients, with the same
  * window, so they can be differentiated any number of times.
  */
+#include <string.h>
+
 #include "autodiff.h"
 
 /* A node with operands and the attributes of the node at hand but one. */
@@ -69,33 +71,112 @@ void tfr__diff_conv_grad_filter(tfr__diff *d, tfr_value g)
         tfr__diff_give(d, 1, grad_input(d, dy, g, x));
 }
 
+/* ---- ConvTranspose --------------------------------------------------------------------------- */
+
+/* An attribute of the window, one number for each of n axes; name NULL: all absent. */
+static tfr_value window_list(tfr__diff *d, const char *name, uint64_t n, int64_t absent)
+{
+    const tfr_attr *attr = name ? tfr_node_attr(&d->node, name) : NULL;
+    int64_t list[TFR_MAX_RANK];
+    for (uint64_t i = 0; i < n; i++)
+        list[i] = attr && i < attr->n ? attr->ints[i] : absent;
+    return tfr__diff_ints(d, list, (int64_t)n);
+}
+
+/* What the windows reach along each axis: stride (X - 1) + dilation (kernel - 1) + 1. */
+static tfr_value reached(tfr__diff *d, uint64_t n)
+{
+    tfr_value one = tfr__diff_int_scalar(d, 1), strides = window_list(d, "strides", n, 1);
+    tfr_value x = tfr__diff_dims(d, tfr__diff_in(d, 0), 2, 0),
+              k = tfr__diff_dims(d, tfr__diff_in(d, 1), 2, 0);
+    x = tfr__diff_op2(d, "Mul", strides, tfr__diff_op2(d, "Sub", x, one));
+    k = tfr__diff_op2(d, "Mul", window_list(d, "dilations", n, 1), tfr__diff_op2(d, "Sub", k, one));
+    return tfr__diff_op2(d, "Add", tfr__diff_op2(d, "Add", x, k), one);
+}
+
 /*
- * ConvTranspose is ConvGradInput with an output shape of its own. Output padding adds elements
- * behind those that a window of Conv reaches, as long as it is less than a stride.
+ * What the node cuts off in front of that: its pads, or a half of what is too much for its output
+ * shape, which SAME_UPPER and SAME_LOWER have, too.
  */
-void tfr__diff_conv_transpose(tfr__diff *d, tfr_value g)
+static tfr_value cut_in_front(tfr__diff *d, tfr_value reach, tfr_value y, uint64_t n)
+{
+    const char *mode = "auto_pad", *none = "NOTSET";
+    const bool upper = tfr__diff_is(d, mode, none, "SAME_UPPER");
+    tfr_value much, half;
+    if (!tfr_node_attr(&d->node, "output_shape") && !upper &&
+        !tfr__diff_is(d, mode, none, "SAME_LOWER"))
+        return window_list(d, tfr__diff_is(d, mode, none, "VALID") ? NULL : "pads", n, 0);
+    much = tfr__diff_op2(d, "Add", reach, window_list(d, "output_padding", n, 0));
+    much = tfr__diff_op2(d, "Max", tfr__diff_op2(d, "Sub", much, y), tfr__diff_int_scalar(d, 0));
+    half = tfr__diff_op2(d, "Div", much, tfr__diff_int_scalar(d, 2));
+    return upper ? half : tfr__diff_op2(d, "Sub", much, half);
+}
+
+/* g with what was cut off as zeros, and without what the windows do not reach. */
+static tfr_value uncut(tfr__diff *d, tfr_value g, uint64_t n)
+{
+    const int64_t outer[] = {0, 0};
+    tfr_value y = tfr__diff_dims(d, tfr__diff_out(d), 2, 0), reach = reached(d, n), pads[4];
+    pads[0] = pads[2] = tfr__diff_ints(d, outer, 2);
+    pads[1] = cut_in_front(d, reach, y, n);
+    pads[3] = tfr__diff_op2(d, "Sub", tfr__diff_op2(d, "Sub", reach, y), pads[1]);
+    return tfr__diff_op2(d, "Pad", g, tfr__diff_join(d, pads, 4));
+}
+
+/* The attributes of a Conv like the node; of one that cuts nothing off. */
+static uint32_t conv_attrs(tfr__diff *d, bool uncuts, tfr_attr out[TFR__DIFF_ATTRS])
+{
+    static const char *const cuts[] = {"output_padding", "output_shape", "pads", "auto_pad"};
+    uint32_t n = tfr__diff_attrs(d, cuts[0], out), kept = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        bool keeps = true;
+        for (int k = 1; uncuts && k < 4; k++)
+            keeps = keeps && strcmp(out[i].name, cuts[k]) != 0;
+        if (keeps)
+            out[kept++] = out[i];
+    }
+    return kept;
+}
+
+/* How many spatial axes the node has if a Conv with its pads would not end where it ends; else 0.
+ * Conv does so as long as output_padding is less than a stride. */
+static uint64_t axes_to_uncut(tfr__diff *d)
 {
     const tfr_attr *extra = tfr_node_attr(&d->node, "output_padding"),
+                   *shape = tfr_node_attr(&d->node, "output_shape"),
                    *strides = tfr_node_attr(&d->node, "strides");
-    tfr_value x = tfr__diff_in(d, 0), w = tfr__diff_in(d, 1);
-    const char *mode = "auto_pad";
-    bool pads = false;
+    const bool automatic = !tfr__diff_is(d, "auto_pad", "NOTSET", "NOTSET");
+    if (shape)
+        return shape->n;
     for (uint64_t i = 0; extra && i < extra->n; i++) {
-        pads = pads || extra->ints[i] > 0;
-        if (extra->ints[i] >= (strides && i < strides->n ? strides->ints[i] : 1) && extra->ints[i])
-            tfr__diff_refuse(d, "its output_padding is not less than its stride");
+        int64_t stride = strides && i < strides->n ? strides->ints[i] : 1;
+        if (extra->ints[i] > 0 && (automatic || extra->ints[i] >= stride))
+            return extra->n;
     }
-    if (tfr_node_attr(&d->node, "output_shape"))
-        tfr__diff_refuse(d, "it has an output_shape; give it pads");
-    if (pads && !tfr__diff_is(d, mode, "NOTSET", "NOTSET"))
-        tfr__diff_refuse(d, "it has output_padding and auto_pad; give it pads");
-    if (tfr__diff_wants(d, 0))
-        tfr__diff_give(d, 0, with_window(d, "Conv", g, w, TFR_VALUE_NONE, "output_padding"));
-    if (tfr__diff_wants(d, 1))
-        tfr__diff_give(
-            d, 1,
-            with_window(d, "ConvGradFilter", x, g, tfr__diff_shape_of(d, w), "output_padding"));
+    return 0;
+}
+
+/* ConvTranspose is ConvGradInput with an output shape of its own. */
+void tfr__diff_conv_transpose(tfr__diff *d, tfr_value g)
+{
+    tfr_value x = tfr__diff_in(d, 0), w = tfr__diff_in(d, 1);
+    const uint64_t n = axes_to_uncut(d);
+    tfr_attr attrs[TFR__DIFF_ATTRS];
+    uint32_t n_attrs = conv_attrs(d, n > 0, attrs);
+    if (n > TFR_MAX_RANK) {
+        tfr__diff_refuse(d, "it has too many axes");
+        return;
+    }
     give_bias(d, 2, g);
+    if (n && (tfr__diff_wants(d, 0) || tfr__diff_wants(d, 1)))
+        g = uncut(d, g, n);
+    if (tfr__diff_wants(d, 0))
+        tfr__diff_give(d, 0,
+                       tfr__diff_node(d, "Conv", (const tfr_value[]){g, w}, 2, attrs, n_attrs));
+    if (tfr__diff_wants(d, 1)) {
+        const tfr_value in[] = {x, g, tfr__diff_shape_of(d, w)};
+        tfr__diff_give(d, 1, tfr__diff_node(d, "ConvGradFilter", in, 3, attrs, n_attrs));
+    }
 }
 
 /* ---- pools ----------------------------------------------------------------------------------- */
