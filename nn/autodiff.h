@@ -181,7 +181,7 @@ tfr__diff_rule_fn tfr__diff_batch_norm, tfr__diff_dropout, tfr__diff_group_norm,
 /* autodiff_move.c */
 tfr__diff_rule_fn tfr__diff_again, tfr__diff_concat, tfr__diff_expand, tfr__diff_max_unpool,
     tfr__diff_moved, tfr__diff_reshaped, tfr__diff_scatter, tfr__diff_split,
-    tfr__diff_tensor_scatter, tfr__diff_top_k, tfr__diff_transpose;
+    tfr__diff_tensor_scatter, tfr__diff_top_k, tfr__diff_transpose, tfr__diff_unique;
 /* autodiff_parts.c; the first two are for those that give more than the usual rule of the op */
 void tfr__diff_batch_norm_parts(tfr__diff *d);
 void tfr__diff_loss_parts(tfr__diff *d);

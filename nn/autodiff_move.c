@@ -193,6 +193,29 @@ void tfr__diff_top_k(tfr__diff *d, tfr_value g)
     tfr__diff_give(d, 0, along_axis(d, "ScatterElements", zeros, made[1], g, -1));
 }
 
+/* Y is what a Gather of the first occurrences gives; the other outputs count. */
+void tfr__diff_unique(tfr__diff *d, tfr_value g)
+{
+    const int64_t all = -1;
+    const tfr_attr *given = tfr_node_attr(&d->node, "axis");
+    const tfr_attr axis[] = {TFR_SET_INT("axis", tfr__diff_int(d, "axis", 0))};
+    tfr_value made[2], in[2];
+    tfr_attr attrs[TFR__DIFF_ATTRS];
+    uint32_t n = tfr__diff_attrs(d, NULL, attrs), first;
+    (void)g;
+    if (d->node.n_outputs > 1 && d->node.outputs[1] != TFR_VALUE_NONE)
+        made[1] = d->node.outputs[1];
+    else
+        tfr__diff_nodes(d, "Unique", d->node.inputs, 1, attrs, n, made, 2);
+    first = tfr_graph_n_nodes(d->graph);
+    in[0] = tfr__diff_in(d, 0);
+    in[1] = made[1];
+    if (!given)
+        in[0] = tfr__diff_op2(d, "Reshape", in[0], tfr__diff_ints(d, &all, 1));
+    in[0] = tfr__diff_node(d, "Gather", in, 2, axis, 1);
+    tfr__diff_through(d, first, in);
+}
+
 /* Indices count all of the output. */
 void tfr__diff_max_unpool(tfr__diff *d, tfr_value g)
 {

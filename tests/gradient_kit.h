@@ -489,6 +489,85 @@ static void gradient_check(const gradient_case *cases, size_t n)
     tfr_runtime_release(runtime);
     printf("%u cases, %u checks so far\n", gradient_cases, gradient_checks);
 }
-#define CHECK_GRADIENTS(list) gradient_check(list, sizeof(list) / sizeof(list)[0])
+/* The gradients of the sum of output 0 * g at values where a difference would meet a kink. */
+typedef struct gradient_exact {
+    const char *op, *operands, *attrs; /* as above; values of at most three inputs: */
+    double in[3][16], g[16], want[3][16];
+} gradient_exact;
+
+/* The sum of v * g, whose elements stand in the same order. */
+static tfr_value gradient_product(tfr_graph *graph, tfr_value v, const double g[16])
+{
+    const tfr_attr flat[] = {TFR_SET_INT("keepdims", 0)};
+    tfr_tensor *all = gradient_tensor(TFR_DTYPE_I64, 1, (const int64_t[]){1}),
+               *zero = gradient_tensor(TFR_DTYPE_I64, 1, (const int64_t[]){1}),
+               *numbers = gradient_tensor(TFR_DTYPE_F64, 1, (const int64_t[]){16});
+    tfr_value part;
+    *(int64_t *)tfr_tensor_data(all) = -1;
+    *(int64_t *)tfr_tensor_data(zero) = 0;
+    memcpy(tfr_tensor_data(numbers), g, 16 * sizeof *g);
+    v = gradient_op(graph, "Reshape", v, gradient_constant(graph, all), -1);
+    part = gradient_op(graph, "Slice", gradient_constant(graph, numbers),
+                       gradient_constant(graph, zero), gradient_op(graph, "Shape", v, -1, -1));
+    v = gradient_op(graph, "Mul", v, part, -1);
+    return gradient_add(graph, "ReduceSum", &v, 1, flat, 1, &v, 1);
+}
+
+static inline void gradient_check_at(tfr_runtime *runtime, const gradient_exact *c, int known)
+{
+    const gradient_case row = {.op = c->op, .operands = c->operands, .attrs = c->attrs};
+    tfr_session_options options = TFR_SESSION_OPTIONS_INIT;
+    tfr_value in[GRADIENT_MOST], y, gradients[GRADIENT_MOST];
+    gradient_run r = {.c = &row, .known = known};
+    gradient_attrs attrs;
+    uint32_t n = 0;
+    REQUIRE_OK(tfr_graph_create("f", &r.graph, &gradient_err), &gradient_err);
+    for (const char *p = c->operands; *p; n++) {
+        in[n] = gradient_operand(&r, p, in[0], n);
+        p += strcspn(p, " ");
+        p += *p == ' ';
+    }
+    gradient_read_attrs(c->attrs, &attrs);
+    gradient_add(r.graph, c->op, in, n, attrs.list, attrs.n, &y, 1);
+    y = gradient_product(r.graph, y, c->g);
+    REQUIRE_OK(tfr_graph_gradient(r.graph, y, r.xs, r.n, gradients, &gradient_err), &gradient_err);
+    for (uint32_t k = 0; k < r.n; k++) {
+        REQUIRE_OK(tfr_graph_add_output(r.graph, gradients[k], NULL, &gradient_err), &gradient_err);
+        memcpy(tfr_tensor_data(r.inputs[k]), c->in[k],
+               (size_t)gradient_size(r.inputs[k]) * sizeof(double));
+    }
+    options.device = "naive:0";
+    REQUIRE_OK(tfr_session_create(runtime, r.graph, &options, &r.session, &gradient_err),
+               &gradient_err);
+    REQUIRE_OK(tfr_session_run(r.session, r.inputs, r.n, r.outputs, r.n, &gradient_err),
+               &gradient_err);
+    for (uint32_t k = 0; k < r.n; k++) {
+        const double *have = tfr_tensor_data(r.outputs[k]);
+        CHECK(tfr_shape_equal(tfr_tensor_shape(r.outputs[k]), tfr_tensor_shape(r.inputs[k])));
+        for (int64_t i = 0; i < gradient_size(r.inputs[k]); i++, gradient_checks++) {
+            if (!(fabs(c->want[k][i] - have[i]) <= 1e-15 * fabs(have[i])))
+                printf("%s %s %s: gradient %u of input %u is %.17g, want %.17g\n", c->op,
+                       c->operands, c->attrs, (unsigned)i, k, have[i], c->want[k][i]);
+            CHECK_NEAR(c->want[k][i], have[i], 1e-15 * fabs(have[i]));
+        }
+        tfr_tensor_release(r.outputs[k]);
+        tfr_tensor_release(r.inputs[k]);
+    }
+    tfr_session_destroy(r.session);
+    tfr_graph_release(r.graph);
+}
+
+static inline void gradient_check_exact(const gradient_exact *cases, size_t n)
+{
+    tfr_runtime *runtime = NULL;
+    REQUIRE_OK(tfr_runtime_create(NULL, &runtime, &gradient_err), &gradient_err);
+    for (size_t i = 0; i < n; i++, gradient_cases++)
+        for (int known = 0; known < 3; known += 2)
+            gradient_check_at(runtime, &cases[i], known);
+    tfr_runtime_release(runtime);
+}
+
+#define CHECK_GRADIENTS(list)       gradient_check(list, sizeof(list) / sizeof(list)[0])
+#define CHECK_EXACT_GRADIENTS(list) gradient_check_exact(list, sizeof(list) / sizeof(list)[0])
 
 #endif

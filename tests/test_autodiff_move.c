@@ -64,8 +64,33 @@ TEST(elements_at_indices)
     CHECK_GRADIENTS(c);
 }
 
+TEST(the_first_of_equal_elements)
+{
+    static const gradient_case c[] = {
+        {"Unique", "f2,3", "", .flags = LINEAR | SECOND},
+        {"Unique", "f7", "sorted:i=0", .flags = LINEAR},
+        {"Unique", "f3,2,2", "axis:i=0", .flags = LINEAR | SECOND},
+        {"Unique", "f3,4,2", "axis:i=-2 sorted:i=0", .flags = LINEAR, .n_outputs = 4},
+        {"Unique", "f4,3", "axis:i=-1", .flags = LINEAR, .n_outputs = 2},
+        {"Unique", "f0", "", .flags = LINEAR},
+    };
+    static const gradient_exact e[] = {
+        {"Unique", "f6", "", {{3, 1, 3, 1, 2, 3}}, {5, 7, 11}, {{11, 5, 0, 0, 7, 0}}},
+        {"Unique", "f2,3", "sorted:i=0", {{3, 1, 3, 1, 2, 3}}, {5, 7, 11}, {{5, 7, 0, 0, 11, 0}}},
+        {"Unique",
+         "f2,4",
+         "axis:i=1",
+         {{2, 1, 2, 1, 5, 4, 5, 0}},
+         {1, 2, 3, 4, 5, 6},
+         {{3, 2, 0, 1, 6, 5, 0, 4}}},
+    };
+    CHECK_GRADIENTS(c);
+    CHECK_EXACT_GRADIENTS(e);
+}
+
 static const test_case cases[] = {
     CASE(elements_in_another_order),
     CASE(elements_at_indices),
+    CASE(the_first_of_equal_elements),
 };
 TEST_MAIN(cases)
