@@ -160,14 +160,96 @@ static tfr_value along_axis(tfr__diff *d, const char *op, tfr_value a, tfr_value
                           has_axis);
 }
 
+/* The elements of v, shaped like y, that the node's indices name. */
+static tfr_value at_indices(tfr__diff *d, tfr_value v)
+{
+    const bool nd = d->node.op[strlen(d->node.op) - 1] == 'D';
+    return along_axis(d, nd ? "GatherND" : "GatherElements", v, tfr__diff_in(d, 1), TFR_VALUE_NONE,
+                      0);
+}
+
+/* Other data and updates by the node's indices, with a reduction. */
+static tfr_value scattered(tfr__diff *d, tfr_value data, tfr_value updates, const char *reduction)
+{
+    const tfr_string text = {reduction, strlen(reduction)};
+    const tfr_attr how = {
+        .size = sizeof how, .type = TFR_ATTR_STRING, .name = "reduction", .n = 1, .strings = &text};
+    tfr_attr attrs[TFR__DIFF_ATTRS];
+    uint32_t n = tfr__diff_attrs(d, how.name, attrs);
+    if (n == TFR__DIFF_ATTRS) {
+        tfr__diff_refuse(d, "it has too many attributes");
+        return TFR_VALUE_NONE;
+    }
+    attrs[n] = how;
+    return tfr__diff_node(d, d->node.op, (const tfr_value[]){data, tfr__diff_in(d, 1), updates}, 3,
+                          attrs, n + 1);
+}
+
+static tfr_value equal(tfr__diff *d, tfr_value a, tfr_value b)
+{
+    return tfr__diff_op2(d, "Equal", a, b);
+}
+
+static tfr_value where(tfr__diff *d, tfr_value condition, tfr_value a, tfr_value b)
+{
+    return tfr__diff_op3(d, "Where", condition, a, b);
+}
+
+/* max and min: data and updates that are equal to y share g. */
+static void scatter_extreme(tfr__diff *d, tfr_value g)
+{
+    tfr_value data = tfr__diff_in(d, 0), updates = tfr__diff_in(d, 2), y = tfr__diff_out(d), n,
+              one = tfr__diff_scalar(d, 1, y), zero = tfr__diff_scalar(d, 0, y), is[2];
+    is[0] = equal(d, data, y);
+    is[1] = equal(d, updates, at_indices(d, y));
+    n = scattered(d, where(d, is[0], one, zero), where(d, is[1], one, zero), "add");
+    g = tfr__diff_op2(d, "Div", g, n);
+    if (tfr__diff_wants(d, 0))
+        tfr__diff_give(d, 0, where(d, is[0], g, zero));
+    if (tfr__diff_wants(d, 2))
+        tfr__diff_give(d, 2, where(d, is[1], at_indices(d, g), zero));
+}
+
+/*
+ * Data get g times the product of their updates. An update gets g times the product p of what is
+ * not 0 over it; where one factor of y is 0, p for that and 0 for the others.
+ */
+static void scatter_product(tfr__diff *d, tfr_value g)
+{
+    tfr_value factors[2] = {tfr__diff_in(d, 0), tfr__diff_in(d, 2)}, other[2], is0[2], count[2], p,
+              one = tfr__diff_scalar(d, 1, tfr__diff_out(d)), zeros, at0,
+              zero = tfr__diff_scalar(d, 0, tfr__diff_out(d));
+    if (tfr__diff_wants(d, 0)) {
+        p = scattered(d, tfr__diff_expand_like(d, one, factors[0]), factors[1], "mul");
+        tfr__diff_give(d, 0, tfr__diff_op2(d, "Mul", g, p));
+    }
+    if (!tfr__diff_wants(d, 2))
+        return;
+    for (int i = 0; i < 2; i++) {
+        is0[i] = equal(d, factors[i], zero);
+        other[i] = where(d, is0[i], one, factors[i]);
+        count[i] = where(d, is0[i], one, zero);
+    }
+    p = at_indices(d, scattered(d, other[0], other[1], "mul"));
+    zeros = at_indices(d, scattered(d, count[0], count[1], "add"));
+    at0 = where(d, equal(d, zeros, one), p, zero);
+    p = where(d, equal(d, zeros, zero), tfr__diff_op2(d, "Div", p, other[1]), zero);
+    p = where(d, is0[1], at0, p);
+    tfr__diff_give(d, 2, tfr__diff_op2(d, "Mul", at_indices(d, g), p));
+}
+
 /* ScatterElements and ScatterND: what was written over gets nothing. */
 void tfr__diff_scatter(tfr__diff *d, tfr_value g)
 {
-    const bool nd = d->node.op[strlen(d->node.op) - 1] == 'D';
-    const bool adds = tfr__diff_is(d, "reduction", "none", "add");
+    const char *name = "reduction", *none = "none";
+    const bool adds = tfr__diff_is(d, name, none, "add");
     tfr_value at = tfr__diff_in(d, 1), updates = tfr__diff_in(d, 2), zeros;
-    if (!adds && !tfr__diff_is(d, "reduction", "none", "none")) {
-        tfr__diff_refuse(d, "its reduction is not none or add");
+    if (tfr__diff_is(d, name, none, "max") || tfr__diff_is(d, name, none, "min")) {
+        scatter_extreme(d, g);
+        return;
+    }
+    if (tfr__diff_is(d, name, none, "mul")) {
+        scatter_product(d, g);
         return;
     }
     if (tfr__diff_wants(d, 0)) {
@@ -175,8 +257,7 @@ void tfr__diff_scatter(tfr__diff *d, tfr_value g)
         tfr__diff_give(d, 0, adds ? g : along_axis(d, d->node.op, g, at, zeros, 0));
     }
     if (tfr__diff_wants(d, 2))
-        tfr__diff_give(d, 2,
-                       along_axis(d, nd ? "GatherND" : "GatherElements", g, at, TFR_VALUE_NONE, 0));
+        tfr__diff_give(d, 2, at_indices(d, g));
 }
 
 /* The values go back to where Indices found them. */

@@ -88,9 +88,69 @@ TEST(the_first_of_equal_elements)
     CHECK_EXACT_GRADIENTS(e);
 }
 
+/* Of data and updates that reach the same element. */
+TEST(reductions_at_indices)
+{
+    static const gradient_case c[] = {
+        {"ScatterElements", "f4,3 n4:6,2 f6,2", "reduction:s=max", .flags = LINEAR | SECOND},
+        {"ScatterElements", "f4,5 n5:4,3 f4,3", "reduction:s=min axis:i=-1", .flags = LINEAR},
+        {"ScatterND", "f4,3 n3:7,2 f7", "reduction:s=min", .flags = LINEAR | SECOND},
+        {"ScatterND", "f4,3 n4:6,1 c6,3", "reduction:s=max", .flags = 0},
+        {"ScatterND", "c4,3 n4:6,1 f6,3", "reduction:s=max", .flags = 0},
+        {"ScatterElements", "f4,3 n3:7,2 f7,2", "reduction:s=mul", .flags = SECOND},
+        {"ScatterElements", "f3,5 n5:3,4 f3,4", "reduction:s=mul axis:i=1", .flags = 0},
+        {"ScatterND", "f3,3 n3:6,2 f6", "reduction:s=mul", .flags = SECOND},
+        {"ScatterND", "f4,3 n4:6,1 c6,3", "reduction:s=mul", .flags = LINEAR},
+        {"ScatterND", "c4,3 n4:6,1 f6,3", "reduction:s=mul", .flags = 0},
+        {"ScatterElements", "f4,3 n4:0,2 f0,2", "reduction:s=mul", .flags = LINEAR},
+        {"ScatterElements", "f4,3 n4:0,2 f0,2", "reduction:s=min", .flags = LINEAR},
+    };
+    CHECK_GRADIENTS(c);
+}
+
+/* i = 1, 1, -3, 1, 2 of 4 elements, of which the last is left as it is. */
+TEST(equal_elements_share_and_zeros_are_factors)
+{
+    static const gradient_exact c[] = {
+        {"ScatterElements",
+         "f4 i1,1,-3,1,2 f5",
+         "reduction:s=max",
+         {{9, 4, 3, 2}, {4, 4, 1, 3, 3}},
+         {2, 6, 10, 5},
+         {{2, 2, 5, 5}, {2, 2, 0, 0, 5}}},
+        {"ScatterElements",
+         "f4 i1,1,-3,1,2 f5",
+         "reduction:s=min",
+         {{9, 4, 3, 2}, {1, 4, 1, 3, 4}},
+         {2, 6, 10, 5},
+         {{2, 0, 10, 5}, {3, 0, 3, 0, 0}}},
+        {"ScatterElements",
+         "f4 i1,1,-3,1,2 f5",
+         "reduction:s=mul",
+         {{9, 4, 3, 2}, {2, 0, 3, 5, 0}},
+         {2, 6, 10, 5},
+         {{2, 0, 0, 5}, {0, 720, 0, 0, 30}}},
+        {"ScatterElements",
+         "f4 i1,1,-3,1,2 f5",
+         "reduction:s=mul",
+         {{0, 0, 0, 2}, {2, 1, 3, 5, 0}},
+         {2, 6, 10, 5},
+         {{2, 180, 0, 5}, {0, 0, 0, 0, 0}}},
+        {"ScatterElements",
+         "f4 i1,1,-3,1,2 f5",
+         "reduction:s=mul",
+         {{9, 4, 3, 2}, {0, 2, 0, 5, 7}},
+         {2, 6, 10, 5},
+         {{2, 0, 70, 5}, {0, 0, 0, 0, 30}}},
+    };
+    CHECK_EXACT_GRADIENTS(c);
+}
+
 static const test_case cases[] = {
     CASE(elements_in_another_order),
     CASE(elements_at_indices),
     CASE(the_first_of_equal_elements),
+    CASE(reductions_at_indices),
+    CASE(equal_elements_share_and_zeros_are_factors),
 };
 TEST_MAIN(cases)
