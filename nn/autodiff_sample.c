@@ -347,13 +347,8 @@ static void roi_taps(sampler *s, int32_t axis, tfr_value p)
 static tfr_value of_both(tfr__diff *d, tfr_value v, int32_t axis, tfr_value full)
 {
     static const int64_t rows[] = {3, 4}, columns[] = {1, 2};
-    const int64_t all[] = {0, -1};
-    const tfr_attr zero[] = {TFR_SET_INT("allowzero", 0)};
-    tfr_value in[2];
     v = tfr__diff_op2(d, "Unsqueeze", v, tfr__diff_ints(d, axis ? columns : rows, 2));
-    in[0] = tfr__diff_op2(d, "Expand", v, full);
-    in[1] = tfr__diff_ints(d, all, 2);
-    return tfr__diff_node(d, "Reshape", in, 2, zero, 1);
+    return tfr__diff_op1(d, "Flatten", tfr__diff_op2(d, "Expand", v, full));
 }
 
 /* avg: the mean over the points of each bin. */

@@ -82,6 +82,7 @@ TEST(elements_between)
          .flags = RANKS, .low = 0.3, .high = 6},
         {"RoiAlign", "f1,1,6,6 c3,4 n1:3", "output_height:i=1 output_width:i=2",
          .flags = RANKS | LINEAR, .low = 0, .high = 9},
+        {"RoiAlign", "f1,1,4,4 c0,4 n1:0", "", .flags = RANKS | LINEAR},
         {"DeformConv", "f1,2,4,4 f2,2,2,2 f1,8,3,3", "", .flags = RANKS, .low = -0.8, .high = 0.9},
         {"DeformConv", "f1,4,4,3 f2,2,2,2 f1,16,3,3 f2 f1,8,3,3",
          "offset_group:i=2 group:i=2 pads:is=1,0,0,1 dilations:is=2,1", .flags = RANKS, .low = -1.1,
