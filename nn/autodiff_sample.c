@@ -7,6 +7,7 @@
  *
  *   y[n,p,:] = sum over taps of weight[n,p] X[n,:,number[n,p]]
  */
+#include <math.h>
 #include <string.h>
 
 #include "autodiff.h"
@@ -313,10 +314,12 @@ static tfr_value roi_places(sampler *s, int32_t axis, int64_t column, tfr_value 
     size = divided(s, size, number(s, (double)bins)); /* of a bin, [R 1] */
     points = ratio > 0 ? tfr__diff_expand_like(d, number(s, (double)ratio), size)
                        : tfr__diff_op2(d, "Max", op1(s, "Ceil", size), number(s, 0));
-    most = ratio > 0 ? one_int(d, ratio)
-                     : tfr__diff_reshape(d, op1(s, "ReduceMax", points), one_int(d, 1));
-    if (ratio <= 0)
+    most = one_int(d, ratio);
+    if (ratio <= 0) { /* one that does not count where all bins are without points */
+        most = tfr__diff_op2(d, "Max", op1(s, "ReduceMax", points), one);
+        most = tfr__diff_reshape(d, most, one_int(d, 1));
         most = tfr__diff_node(d, "Cast", &most, 1, to, 1);
+    }
     i = count_to(s, most); /* [points] */
     inner = divided(s, add(s, i, number(s, 0.5)),
                     tfr__diff_op2(d, "Max", points, one)); /* [R points], in bins */
@@ -352,18 +355,60 @@ static tfr_value of_both(tfr__diff *d, tfr_value v, int32_t axis, tfr_value full
 }
 
 /* avg: the mean over the points of each bin. */
-void tfr__diff_roi_align(tfr__diff *d, tfr_value g)
+static tfr_value mean_of_bins(const sampler *s, tfr_value batch, tfr_value share, tfr_value full)
 {
     static const int64_t order[] = {0, 5, 1, 3, 2, 4}, points[] = {4, 5};
+    tfr__diff *d = s->d;
+    tfr_value out, lists[2];
+    share =
+        tfr__diff_op2(d, "CastLike", tfr__diff_op2(d, "Unsqueeze", share, one_int(d, -1)), s->x);
+    out = mul(s, sampled(s, batch), share);
+    lists[0] = full;
+    lists[1] = tfr__diff_dims(d, tfr__diff_in(d, 0), 1, 2);
+    out = tfr__diff_reshape(d, out, tfr__diff_join(d, lists, 2));
+    return tfr__diff_sum_axes(d, permuted(d, out, order, 6), points, 2, false);
+}
+
+/*
+ * max: the first of the largest weighted taps of each bin, in the order of plugins/naive/roi.c:
+ * points by row, of each the taps by row. A bin without points has constants, so nothing flows.
+ */
+static tfr_value largest_of_bins(const sampler *s, tfr_value batch, tfr_value share, tfr_value full)
+{
+    static const int64_t order[] = {0, 5, 1, 3, 2, 4, 6};
+    static const uint32_t by_row[] = {0, 2, 1, 3};
+    tfr__diff *d = s->d;
+    const tfr_attr last[] = {TFR_SET_INT("axis", -1)};
+    tfr_value taps[4], at = TFR_VALUE_NONE, weight = TFR_VALUE_NONE, lists[3], out, behind,
+                       is_point, none = tfr__diff_scalar(d, -INFINITY, tfr__diff_in(d, 0));
+    behind = one_int(d, -1);
+    is_point = compare(s, "Greater", tfr__diff_op2(d, "Unsqueeze", share, behind), number(s, 0));
+    for (uint32_t k = 0; k < 4; k++) {
+        combine(s, by_row[k], &at, &weight);
+        taps[k] = where(s, is_point, gathered(s, at, weight, batch), none);
+        taps[k] = tfr__diff_op2(d, "Unsqueeze", taps[k], behind);
+    }
+    lists[0] = full;
+    lists[1] = tfr__diff_dims(d, tfr__diff_in(d, 0), 1, 2);
+    lists[2] = one_int(d, 4);
+    out = tfr__diff_node(d, "Concat", taps, 4, last, 1);
+    out = tfr__diff_reshape(d, out, tfr__diff_join(d, lists, 3));
+    out = permuted(d, out, order, 7); /* [R C PH PW SH SW taps] */
+    lists[0] = tfr__diff_dims(d, out, 0, 4);
+    lists[1] = tfr__diff_dims_product(d, out, 4, 0);
+    lists[0] = tfr__diff_reshape(d, out, tfr__diff_join(d, lists, 2));
+    lists[1] = tfr__diff_node(d, "ArgMax", lists, 1, last, 1);
+    out = tfr__diff_node(d, "GatherElements", lists, 2, last, 1);
+    return tfr__diff_op2(d, "Squeeze", out, behind);
+}
+
+void tfr__diff_roi_align(tfr__diff *d, tfr_value g)
+{
     const uint32_t first = tfr_graph_n_nodes(d->graph);
     const int64_t r_only[] = {1, 2};
-    tfr_value place[2], share[2], full, lists[6], out, batch;
+    tfr_value place[2], share[2], full, lists[2], out, batch;
     sampler s;
     (void)g;
-    if (!tfr__diff_is(d, "mode", "avg", "avg")) {
-        tfr__diff_refuse(d, "its mode is not avg");
-        return;
-    }
     if (!start(&s, d, tfr__diff_in(d, 1)))
         return;
     s.n_taps = 2;
@@ -378,14 +423,11 @@ void tfr__diff_roi_align(tfr__diff *d, tfr_value g)
         share[i] = of_both(d, weight, i, full);
     }
     batch = tfr__diff_op2(d, "Unsqueeze", tfr__diff_in(d, 2), tfr__diff_ints(d, r_only, 2));
-    out = mul(&s, sampled(&s, batch),
-              tfr__diff_op2(
-                  d, "CastLike",
-                  tfr__diff_op2(d, "Unsqueeze", mul(&s, share[0], share[1]), one_int(d, -1)), s.x));
-    lists[0] = full;
-    lists[1] = tfr__diff_dims(d, tfr__diff_in(d, 0), 1, 2);
-    out = tfr__diff_reshape(d, out, tfr__diff_join(d, lists, 2));
-    out = tfr__diff_sum_axes(d, permuted(d, out, order, 6), points, 2, false);
+    share[0] = mul(&s, share[0], share[1]);
+    if (tfr__diff_is(d, "mode", "avg", "avg"))
+        out = mean_of_bins(&s, batch, share[0], full);
+    else
+        out = largest_of_bins(&s, batch, share[0], full);
     tfr__diff_through(d, first, &out);
 }
 

@@ -562,7 +562,7 @@ static inline void gradient_check_exact(const gradient_exact *cases, size_t n)
     tfr_runtime *runtime = NULL;
     REQUIRE_OK(tfr_runtime_create(NULL, &runtime, &gradient_err), &gradient_err);
     for (size_t i = 0; i < n; i++, gradient_cases++)
-        for (int known = 0; known < 3; known += 2)
+        for (int known = 1; known < 3; known++)
             gradient_check_at(runtime, &cases[i], known);
     tfr_runtime_release(runtime);
 }

@@ -249,6 +249,79 @@ TEST(regions_without_elements_have_no_gradient)
     check_pools(c, sizeof c / sizeof c[0]);
 }
 
+/* ---- RoiAlign with mode max ------------------------------------------------------------------ */
+
+TEST(the_largest_tap_of_regions)
+{
+    static const gradient_case c[] = {
+        {"RoiAlign", "f2,2,5,6 c3,4 n2:3",
+         "mode:s=max output_height:i=2 output_width:i=3 sampling_ratio:i=2",
+         .flags = RANKS | LINEAR | SECOND, .low = 0, .high = 5},
+        {"RoiAlign", "f2,3,5,6 c3,4 n2:3", "mode:s=max output_width:i=2", .flags = RANKS | LINEAR,
+         .low = -3, .high = 9},
+        {"RoiAlign", "f2,1,5,6 f2,4 n2:2",
+         "mode:s=max output_height:i=2 output_width:i=2 sampling_ratio:i=1 spatial_scale:f=0.75",
+         .flags = RANKS | SECOND, .low = 0.3, .high = 5},
+        {"RoiAlign", "f1,1,6,6 f2,4 n1:2",
+         "mode:s=max output_height:i=2 coordinate_transformation_mode:s=output_half_pixel",
+         .flags = RANKS, .low = 0.3, .high = 6},
+        {"RoiAlign", "f1,1,6,6 c4,4 n1:4", "mode:s=max output_width:i=2", .flags = RANKS | LINEAR,
+         .low = 0, .high = 9},
+        {"RoiAlign", "f1,1,4,4 c0,4 n1:0", "mode:s=max", .flags = RANKS | LINEAR},
+    };
+    CHECK_GRADIENTS(c);
+}
+
+/* By X and by the regions, whose rows are x, y, x, y. */
+TEST(the_first_of_equal_taps_of_a_region_gets_all)
+{
+    static const gradient_exact c[] = {
+        {"RoiAlign",
+         "f1,1,2,2 f1,4 n1:1",
+         "mode:s=max sampling_ratio:i=1",
+         {{1, 1, 1, 1}, {0, 0, 2, 2}},
+         {4},
+         {{1, 0, 0, 0}, {-1, -1, -1, -1}}},
+        {"RoiAlign",
+         "f1,1,2,2 f1,4 n1:1",
+         "mode:s=max sampling_ratio:i=1",
+         {{0, 4, 4, 0}, {0, 0, 2, 2}},
+         {4},
+         {{0, 1, 0, 0}, {4, -4, 4, -4}}},
+        {"RoiAlign",
+         "f1,1,2,2 f1,4 n1:1",
+         "mode:s=max sampling_ratio:i=1",
+         {{-4, -3, -2, -1}, {0, 0, 2, 2}},
+         {4},
+         {{0, 0, 0, 1}, {-1, -1, -1, -1}}},
+        {"RoiAlign",
+         "f1,1,4,4 f1,4 n1:1",
+         "mode:s=max sampling_ratio:i=2",
+         {{0, 0, 0, 0, 0, 0, 8, 0, 0, 8, 0, 0, 0, 0, 0, 0}, {1, 1, 3, 3}},
+         {1},
+         {{0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0}, {-2, -6, -6, -2}}},
+        {"RoiAlign", /* the first region has no points */
+         "f1,1,2,2 f2,4 n1:2",
+         "mode:s=max",
+         {{1, 1, 1, 1}, {1, 1, 1, 1, 0.5, 0.5, 1.5, 1.5}},
+         {2, 4},
+         {{1, 0, 0, 0}, {0, 0, 0, 0, -1, -1, -1, -1}}},
+        {"RoiAlign", /* one point and four */
+         "f1,1,2,2 f2,4 n1:2",
+         "mode:s=max",
+         {{-1, -1, -1, -1}, {0.5, 0.5, 1.5, 1.5, 0.25, 0.25, 1.75, 1.75}},
+         {4, 64},
+         {{1, 0, 0, 1}, {1, 1, 1, 1, -6, -6, -2, -2}}},
+        {"RoiAlign", /* no region has */
+         "f1,1,2,2 f1,4 n1:1",
+         "mode:s=max",
+         {{1, 2, 3, 4}, {1, 1, 1, 1}},
+         {2},
+         {{0}}},
+    };
+    CHECK_EXACT_GRADIENTS(c);
+}
+
 /* ---- signals --------------------------------------------------------------------------------- */
 
 TEST(fourier)
@@ -293,6 +366,8 @@ static const test_case cases[] = {
     CASE(the_largest_of_regions),
     CASE(the_first_of_equal_elements_of_a_region_gets_all),
     CASE(regions_without_elements_have_no_gradient),
+    CASE(the_largest_tap_of_regions),
+    CASE(the_first_of_equal_taps_of_a_region_gets_all),
     CASE(fourier),
     CASE(convolutions_with_state),
 };
