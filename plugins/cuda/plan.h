@@ -24,7 +24,7 @@ typedef struct cuda_chip {
 enum {
     CUDA_PLAN_STEPS = 16,
     CUDA_STEP_PARAMS = 16,
-    CUDA_STEP_BYTES = 1536, /* of parameters by value */
+    CUDA_STEP_BYTES = 1792, /* of parameters by value */
     CUDA_STEP_ADDRESSES = 96,
     CUDA_NO_OPERAND = UINT16_MAX /* in place of a number: NULL */
 };

@@ -179,17 +179,29 @@ static tfr_function unary_function(const unary *u, const tfr_call *call)
     return f;
 }
 
+/* Add, Sub, Mul, Div, PRelu, Max, Min, Pow and comparisons. */
+static bool two_step(const char *name, tfr_fused_step *out)
+{
+    const int32_t op = find(arithmetic, TFR_N_ARITHMETIC, strcmp(name, "Sum") == 0 ? "Add" : name);
+
+    out->f.op = op < 0 ? find(comparisons, TFR_N_COMPARISONS, name) : op;
+    out->kind = op < 0             ? TFR_FUSED_COMPARE
+                : op == TFR_FN_Pow ? TFR_FUSED_LONG_BINARY
+                                   : TFR_FUSED_BINARY;
+    return out->f.op >= 0 && (op < TFR_FN_BitwiseAnd && op != TFR_FN_Mod);
+}
+
 bool cuda_fused_step(const tfr_call *call, tfr_fused_step *out)
 {
-    const char *name = strcmp(call->name, "Sum") == 0 ? "Add" : call->name;
-    const int32_t op = find(arithmetic, TFR_N_ARITHMETIC, name);
+    const char *name = call->name;
 
     if (call->domain[0])
         return false;
-    if (call->n_inputs == 2 && op >= 0) {
-        out->kind = TFR_FUSED_BINARY;
-        out->f.op = op;
-        return op <= TFR_FN_Div || op == TFR_FN_PRelu || op == TFR_FN_Max || op == TFR_FN_Min;
+    if (call->n_inputs == 2)
+        return two_step(name, out);
+    if (call->n_inputs == 3) {
+        out->kind = TFR_FUSED_WHERE;
+        return strcmp(name, "Where") == 0;
     }
     for (size_t i = 0; i < sizeof unaries / sizeof unaries[0] && call->n_inputs == 1; i++)
         if (strcmp(unaries[i].name, name) == 0) {

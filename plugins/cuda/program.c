@@ -135,16 +135,19 @@ static void add_tensor(const compiler *c, const cuda_chain *chain, tfr_fused_ten
 static void add_launch(compiler *c, uint32_t first, bool *done)
 {
     const tfr_fused *code = &c->list[first].code;
+    const int32_t dtype = c->list[first].dtype;
     tfr_fused_tensors all;
     cuda_step *step;
     int32_t blocks = 0;
 
     memset(&all, 0, sizeof all);
     c->plan->n_steps = 0;
-    step = cuda_plan_add(c->plan, "fuse_f32", 1, TFR_FUSED_THREADS);
+    step = cuda_plan_add(c->plan, dtype == TFR_DTYPE_F64 ? "fuse_f64" : "fuse_f32", 1,
+                         TFR_FUSED_THREADS);
     cuda_step_bytes(c->plan, step, code, sizeof *code);
     for (uint32_t i = first; i < c->n && all.count < TFR_FUSED_TENSORS; i++)
-        if (!done[i] && memcmp(&c->list[i].code, code, sizeof *code) == 0) {
+        if (!done[i] && c->list[i].dtype == dtype &&
+            memcmp(&c->list[i].code, code, sizeof *code) == 0) {
             add_tensor(c, &c->list[i], &all, step, &blocks);
             done[i] = true;
         }

@@ -21,6 +21,7 @@ void cuda_chains_free(cuda_chains *chains);
 /* A chain as the kernel takes it, and the numbers of its values. Equal codes are equal bytes. */
 typedef struct cuda_chain {
     int64_t n; /* elements of each value that is not single */
+    int32_t dtype;
     tfr_fused code;
     int32_t inputs[TFR_FUSED_INPUTS], outputs[TFR_FUSED_OUTPUTS];
 } cuda_chain;

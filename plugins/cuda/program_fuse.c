@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * program_fuse.c: chains of elementwise nodes of float32. A node joins the chains that make its
- * inputs, if these have its dims and all together are not too long; its other inputs have one
- * element. So all values of a chain are there for an element before the next one is looked at.
+ * program_fuse.c: chains of elementwise nodes of float32 or float64. A node joins the chains that
+ * make its inputs, if these have its dims and all together are not too long; its other inputs have
+ * one element. So all values of a chain are there for an element before the next one is looked at.
+ * What a comparison gives, for Where, stays in its chain.
  */
 #include "program.h"
 
@@ -18,10 +19,16 @@ static bool is_single(const tfr_operand *o)
     return tfr_operand_elements(o) == 1;
 }
 
-/* What the kernel can read: one number, or elements that launch gets. */
-static bool is_readable(const tfr_operand *in, const tfr_operand *out)
+/* The type that a node is computed in. */
+static int32_t type_of(const tfr_program_node *node)
 {
-    if (!in || in->dtype != TFR_DTYPE_F32 || !tfr_operand_is_plain(in))
+    return tfr_call_input(node->call, node->call->n_inputs - 1)->dtype;
+}
+
+/* What the kernel can read: one number, or elements that launch gets. */
+static bool is_readable(const tfr_operand *in, int32_t dtype, const tfr_operand *out)
+{
+    if (!in || in->dtype != dtype || !tfr_operand_is_plain(in))
         return false;
     return is_single(in) || (tfr_operand_same_dims(in, out) && !in->data);
 }
@@ -29,19 +36,22 @@ static bool is_readable(const tfr_operand *in, const tfr_operand *out)
 static bool may_fuse(const tfr_program_node *node)
 {
     const tfr_call *call = node->call;
-    const tfr_operand *out;
+    const tfr_operand *out, *last;
     tfr_fused_step step;
 
-    if (!(node->flags & TFR_NODE_MINE) || call->n_outputs != 1)
+    if (!(node->flags & TFR_NODE_MINE) || call->n_outputs != 1 || !cuda_fused_step(call, &step))
         return false;
     out = tfr_call_output(call, 0);
-    if (!out || out->dtype != TFR_DTYPE_F32 || out->flags & TFR_OPERAND_DYNAMIC ||
-        !tfr_operand_is_plain(out) || tfr_operand_elements(out) < 1 ||
-        !cuda_fused_step(call, &step))
+    last = tfr_call_input(call, call->n_inputs - 1);
+    if (!out || out->flags & TFR_OPERAND_DYNAMIC || !tfr_operand_is_plain(out) ||
+        tfr_operand_elements(out) < 1 || !last ||
+        (last->dtype != TFR_DTYPE_F32 && last->dtype != TFR_DTYPE_F64))
         return false;
-    for (uint32_t i = 0; i < call->n_inputs; i++)
-        if (!is_readable(tfr_call_input(call, i), out))
+    for (uint32_t i = 0; i < call->n_inputs; i++) {
+        const bool is_condition = step.kind == TFR_FUSED_WHERE && i == 0;
+        if (!is_readable(tfr_call_input(call, i), is_condition ? TFR_DTYPE_BOOL : last->dtype, out))
             return false;
+    }
     return true;
 }
 
@@ -62,6 +72,7 @@ static int32_t maker_of(const tfr_program_graph *graph, const cuda_chains *chain
     const int32_t maker = value < 0 ? -1 : cuda_value_at(graph, value)->node;
 
     if (maker < 0 || chains->of[maker] < 0 ||
+        type_of(cuda_node_at(graph, (uint32_t)maker)) != type_of(node) ||
         !tfr_operand_same_dims(tfr_call_input(node->call, i), tfr_call_output(node->call, 0)))
         return -1;
     return chain_of(chains, maker);
@@ -71,6 +82,11 @@ static void join(const tfr_program_graph *graph, cuda_chains *chains, int32_t i)
 {
     const tfr_program_node *node = cuda_node_at(graph, (uint32_t)i);
 
+    if (node->call->n_inputs == 3) { /* Where without its comparison would keep all from fusing */
+        const int32_t to = maker_of(graph, chains, node, 0);
+        if (to < 0 || chains->n_nodes[to] == MOST_NODES)
+            return;
+    }
     chains->of[i] = i;
     chains->n_nodes[i] = 1;
     for (uint32_t k = 0; k < node->call->n_inputs; k++) {
@@ -158,7 +174,7 @@ static uint8_t add_input(writer *w, int32_t value, const tfr_operand *o)
     tfr_fused *code = &w->chain->code;
     const int32_t number = code->n_inputs;
 
-    if (number == TFR_FUSED_INPUTS) {
+    if (number == TFR_FUSED_INPUTS || o->dtype != w->chain->dtype) {
         w->is_full = true;
         return 0;
     }
@@ -169,19 +185,33 @@ static uint8_t add_input(writer *w, int32_t value, const tfr_operand *o)
     return (uint8_t)number;
 }
 
+/* A number that is known, of the chain's type. */
+static uint8_t add_constant(writer *w, int32_t value, const tfr_operand *o)
+{
+    tfr_fused_step step;
+    float f = 0;
+
+    memset(&step, 0, sizeof step);
+    step.kind = TFR_FUSED_CONSTANT;
+    w->is_full = w->is_full || o->dtype != w->chain->dtype;
+    if (o->dtype == TFR_DTYPE_F64) {
+        memcpy(&step.value, o->data, sizeof step.value);
+    } else if (o->dtype == TFR_DTYPE_F32) {
+        memcpy(&f, o->data, sizeof f);
+        step.value = (double)f;
+    }
+    return add_step(w, &step, value);
+}
+
 /* Where the value lies; a number that is known becomes part of the code. */
 static uint8_t find_register(writer *w, int32_t value)
 {
     const tfr_operand *o = cuda_value_at(w->graph, value)->operand;
-    tfr_fused_step constant = {.kind = TFR_FUSED_CONSTANT};
 
     for (int32_t i = 0; i < TFR_FUSED_INPUTS + w->chain->code.n_steps; i++)
         if (w->values[i] == value)
             return (uint8_t)i;
-    if (!o->data)
-        return add_input(w, value, o);
-    memcpy(&constant.f.a, o->data, sizeof constant.f.a);
-    return add_step(w, &constant, value);
+    return o->data ? add_constant(w, value, o) : add_input(w, value, o);
 }
 
 static void write_node(writer *w, const tfr_program_node *node)
@@ -190,9 +220,11 @@ static void write_node(writer *w, const tfr_program_node *node)
 
     memset(&step, 0, sizeof step); /* codes are compared as bytes */
     (void)cuda_fused_step(node->call, &step);
-    step.a = step.b = find_register(w, node->inputs[0]);
+    step.a = step.b = step.c = find_register(w, node->inputs[0]);
     if (node->call->n_inputs > 1)
         step.b = find_register(w, node->inputs[1]);
+    if (node->call->n_inputs > 2)
+        step.c = find_register(w, node->inputs[2]);
     (void)add_step(w, &step, node->outputs[0]);
 }
 
@@ -218,7 +250,8 @@ static void write_output(writer *w, int32_t value)
 {
     tfr_fused *code = &w->chain->code;
 
-    if (code->n_outputs == TFR_FUSED_OUTPUTS) {
+    if (code->n_outputs == TFR_FUSED_OUTPUTS ||
+        cuda_value_at(w->graph, value)->operand->dtype != w->chain->dtype) {
         w->is_full = true;
         return;
     }
@@ -233,6 +266,7 @@ bool cuda_chain_make(const tfr_program_graph *graph, const cuda_chains *chains, 
 
     memset(out, 0, sizeof *out);
     memset(w.values, 0xff, sizeof w.values);
+    out->dtype = type_of(cuda_node_at(graph, (uint32_t)number));
     for (uint32_t i = 0; i < graph->n_nodes && !w.is_full; i++)
         if (chains->of[i] == number)
             write_node(&w, cuda_node_at(graph, i));

@@ -79,22 +79,6 @@ template <class T> __device__ inline T apply(T a, T b, const tfr_function &f)
     return apply_integer(a, b, f);
 }
 
-template <class V> __device__ inline bool compare(V a, V b, int op)
-{
-    switch (op) {
-    case TFR_FN_Equal:
-        return a == b;
-    case TFR_FN_Greater:
-        return a > b;
-    case TFR_FN_GreaterOrEqual:
-        return a >= b;
-    case TFR_FN_Less:
-        return a < b;
-    default:
-        return a <= b;
-    }
-}
-
 struct arithmetic {
     template <class T, class V>
     __device__ static T of(V a, V b, const tfr_function &f)

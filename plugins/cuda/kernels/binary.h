@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* binary.h: arithmetic of two floats, for binary.cu and fuse.cu. */
+/* binary.h: arithmetic and comparisons of two floats, for binary.cu and fuse.cu. */
 #ifndef TFR_CUDA_BINARY_H
 #define TFR_CUDA_BINARY_H
 
@@ -58,6 +58,22 @@ __device__ inline float apply_long(float a, float b, const tfr_function &f)
 __device__ inline double apply_long(double a, double b, const tfr_function &)
 {
     return pow(a, b);
+}
+
+template <class V> __device__ inline bool compare(V a, V b, int op)
+{
+    switch (op) {
+    case TFR_FN_Equal:
+        return a == b;
+    case TFR_FN_Greater:
+        return a > b;
+    case TFR_FN_GreaterOrEqual:
+        return a >= b;
+    case TFR_FN_Less:
+        return a < b;
+    default:
+        return a <= b;
+    }
 }
 
 } // namespace binary

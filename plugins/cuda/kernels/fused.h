@@ -25,12 +25,21 @@ enum {
     TFR_FUSED_PART = 1024  /* elements of a block */
 };
 
-enum { TFR_FUSED_CONSTANT, TFR_FUSED_UNARY, TFR_FUSED_LONG_UNARY, TFR_FUSED_BINARY };
+enum {
+    TFR_FUSED_CONSTANT,
+    TFR_FUSED_UNARY,
+    TFR_FUSED_LONG_UNARY,
+    TFR_FUSED_BINARY,
+    TFR_FUSED_LONG_BINARY,
+    TFR_FUSED_COMPARE, /* to 1 or 0 */
+    TFR_FUSED_WHERE    /* a ? b : c */
+};
 
 /* Register TFR_FUSED_INPUTS + i is what step i makes; those before are the inputs. */
 typedef struct tfr_fused_step {
-    uint8_t kind, a, b, reserved; /* of what it takes */
-    tfr_function f;               /* the constant is f.a */
+    uint8_t kind, a, b, c; /* registers of what it takes */
+    tfr_function f;
+    double value; /* the constant */
 } tfr_fused_step;
 
 typedef struct tfr_fused {
@@ -40,12 +49,18 @@ typedef struct tfr_fused {
     tfr_fused_step steps[TFR_FUSED_STEPS];
 } tfr_fused;
 
-typedef struct tfr_fused_tensors {
-    TFR_FIELD(const float) x[TFR_FUSED_INPUTS][TFR_FUSED_TENSORS];
-    TFR_FIELD(float) y[TFR_FUSED_OUTPUTS][TFR_FUSED_TENSORS];
+#ifdef __cplusplus
+template <class T>
+#endif
+struct tfr_fused_tensors {
+    TFR_FIELD(const T) x[TFR_FUSED_INPUTS][TFR_FUSED_TENSORS];
+    TFR_FIELD(T) y[TFR_FUSED_OUTPUTS][TFR_FUSED_TENSORS];
     int32_t n[TFR_FUSED_TENSORS];
     int32_t blocks[TFR_FUSED_TENSORS]; /* the first one of each */
     int32_t count;
-} tfr_fused_tensors;
+};
+#ifndef __cplusplus
+typedef struct tfr_fused_tensors tfr_fused_tensors;
+#endif
 
 #endif
