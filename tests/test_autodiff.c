@@ -489,6 +489,20 @@ TEST(an_op_without_a_rule_is_named)
     tfr_graph_release(graph);
 }
 
+TEST(an_equation_with_too_many_letters_is_refused)
+{
+    static const char letters[] = "iiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiii->i";
+    const tfr_attr equation[] = {TFR_SET_STRING("equation", letters)};
+    tfr_value x = TFR_VALUE_NONE, y, g = TFR_VALUE_NONE;
+    tfr_graph *graph = NULL;
+    REQUIRE_OK(tfr_graph_create("f", &graph, &err), &err);
+    REQUIRE_OK(tfr_graph_add_input(graph, "x", NULL, &x, &err), &err);
+    y = add(graph, "Einsum", &x, 1, equation, 1);
+    CHECK_STATUS(TFR_EUNSUPPORTED, tfr_graph_gradient(graph, y, &x, 1, &g, &err), &err);
+    CHECK_CONTAINS("its equation has too many letters for a diagonal", err.text);
+    tfr_graph_release(graph);
+}
+
 /* (x as float8) * 2, whose gradient by x is 0 as that of what QuantizeLinear rounds. */
 TEST(nothing_flows_to_elements_that_are_dequantized)
 {
@@ -588,6 +602,7 @@ static const test_case cases[] = {
     CASE(nothing_flows_through_integers),
     CASE(the_gradient_by_a_value_between_is_given),
     CASE(an_op_without_a_rule_is_named),
+    CASE(an_equation_with_too_many_letters_is_refused),
     CASE(nothing_flows_to_elements_that_are_dequantized),
     CASE(scales_that_are_powers_of_two_are_refused),
     CASE(every_op_is_accounted_for),
