@@ -8,6 +8,7 @@
  * Heads of Q that share one of K and V are rows of one matrix: [B, HK, HQ / HK * TQ, ...].
  */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "autodiff.h"
@@ -51,24 +52,52 @@ static tfr_value transposed(tfr__diff *d, tfr_value v)
     return tfr__diff_node(d, "Transpose", &v, 1, perm, 1);
 }
 
-/* What the node's Attention has at a stage: 1 the scores after softcap, 3 the weights. */
+/*
+ * What the node's Attention has at a stage: 1 the scores after softcap, 3 the weights. It gives no
+ * present keys, which do not go with nonpad_kv_seqlen.
+ */
 static tfr_value stage(tfr__diff *d, int64_t mode)
 {
+    static const char *const wanted[] = {NULL, "", "", NULL};
     const tfr_attr of = TFR_SET_INT("qk_matmul_output_mode", mode);
     tfr_attr attrs[TFR__DIFF_ATTRS];
     uint32_t n = tfr__diff_attrs(d, of.name, attrs);
-    tfr_value out[4];
+    char name[160];
+    const tfr_node_desc node = {.size = sizeof node,
+                                .op = "Attention",
+                                .name = name,
+                                .device = d->node.device,
+                                .inputs = d->node.inputs,
+                                .n_inputs = d->node.n_inputs,
+                                .output_names = wanted,
+                                .n_outputs = 4,
+                                .attrs = attrs,
+                                .n_attrs = n + 1};
+    tfr_value out[4] = {TFR_VALUE_NONE, TFR_VALUE_NONE, TFR_VALUE_NONE, TFR_VALUE_NONE};
+    snprintf(name, sizeof name, "gradient/%.100s/Attention", d->node.name ? d->node.name : "");
     if (n == TFR__DIFF_ATTRS)
         tfr__diff_refuse(d, "it has too many attributes");
     else
-        attrs[n++] = of;
-    tfr__diff_nodes(d, "Attention", d->node.inputs, d->node.n_inputs, attrs, n, out, 4);
+        attrs[n] = of;
+    if (!d->status)
+        d->status = tfr_graph_add_node(d->graph, &node, out, d->err);
     return out[3];
 }
 
 static tfr_value plus(tfr__diff *d, tfr_value a, tfr_value b)
 {
     return tfr__diff_op2(d, "Add", a, b);
+}
+
+/* Of the gradient by the scores. Keys beyond the end of the mask have none. */
+static tfr_value mask_share(tfr__diff *d, tfr_value ds)
+{
+    const int64_t first = 0, last = -1;
+    tfr_value mask = tfr__diff_in(d, 3), in[4] = {ds};
+    in[1] = tfr__diff_ints(d, &first, 1);
+    in[2] = tfr__diff_dims(d, mask, -1, 0);
+    in[3] = tfr__diff_ints(d, &last, 1);
+    return tfr__diff_sum_to(d, tfr__diff_node(d, "Slice", in, 4, NULL, 0), mask);
 }
 
 /* The gradient by the scores, as [B HQ TQ T]; g and the values by groups. qk_matmul_output has its
@@ -88,7 +117,7 @@ static tfr_value by_scores(tfr__diff *d, tfr_value g, tfr_value values, tfr_valu
     ds = tfr__diff_op2(d, "Sub", ds, tfr__diff_op2(d, "Mul", weights, sum));
     ds = tfr__diff_reshape_like(d, ds, p);
     if (tfr__diff_wants(d, 3))
-        tfr__diff_give(d, 3, tfr__diff_sum_to(d, ds, tfr__diff_in(d, 3)));
+        tfr__diff_give(d, 3, mask_share(d, ds));
     if (takes && mode == 1)
         ds = plus(d, ds, h);
     if (softcap > 0) { /* of softcap tanh(s / softcap) */

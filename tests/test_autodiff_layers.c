@@ -217,6 +217,8 @@ TEST(attention)
         {"RotaryEmbedding", "f2,3,8 c2,3,1 c2,3,1", "num_heads:i=2 rotary_embedding_dim:i=2",
          .flags = LINEAR | SINGLE},
         {"Attention", "f1,1,4,2 0 0", "left_window_size:i=1", .flags = 0},
+        {"Attention", "f2,1,3,2 f2,1,4,2 f2,1,4,2 - - - i2,4", "is_causal:i=1", .flags = 0},
+        {"Attention", "f1,2,2,2 f1,2,5,2 f1,2,5,2 f2,3", "", .flags = 0},
     };
     CHECK_GRADIENTS(c);
 }
