@@ -178,9 +178,9 @@ TEST(counts_that_do_not_fit_are_refused)
 TEST(an_op_without_a_rule_is_named)
 {
     pb g = start();
-    add_node(&g, node("Unique", "c", "d"));
+    add_node(&g, node("SequenceConstruct", "c", "d"));
     add_gradient(&g, "a b", "da db", "a b", NULL, "d");
-    check_refused(&g, TFR_EUNSUPPORTED, "(Unique) cannot be differentiated");
+    check_refused(&g, TFR_EUNSUPPORTED, "(SequenceConstruct) cannot be differentiated");
 }
 
 TEST(gradients_of_gradients_end_at_a_limit)
