@@ -5,7 +5,8 @@
  *
  *   dV = p' G;  ds = p (G V' - sum over keys of p G V');  dQ = scale ds K;  dK = scale ds' Q
  *
- * Heads of Q that share one of K and V are rows of one matrix: [B, HK, HQ / HK * TQ, ...].
+ * with K and V behind their past. Heads of Q that share one of K and V are rows of one matrix:
+ * [B, HK, HQ / HK * TQ, ...].
  */
 #include <math.h>
 #include <stdio.h>
@@ -144,42 +145,65 @@ static tfr_value scale_of(tfr__diff *d, tfr_value query)
     return tfr__diff_op2(d, "CastLike", tfr__diff_op1(d, "Reciprocal", scale), tfr__diff_in(d, 0));
 }
 
+/* The keys or values v, of input i, behind their past. */
+static tfr_value behind_past(tfr__diff *d, tfr_value v, uint32_t i)
+{
+    const tfr_attr along[] = {TFR_SET_INT("axis", 2)};
+    const tfr_value in[] = {tfr__diff_in(d, i + 3), v};
+    return in[0] == TFR_VALUE_NONE ? v : tfr__diff_node(d, "Concat", in, 2, along, 1);
+}
+
+static tfr_value positions(tfr__diff *d, tfr_value v, tfr_value start, tfr_value end)
+{
+    const int64_t axis = 2;
+    const tfr_value in[] = {v, start, end, tfr__diff_ints(d, &axis, 1)};
+    return tfr__diff_node(d, "Slice", in, 4, NULL, 0);
+}
+
+/* Gives input i and its past, which are output i together, its gradient and their share in Y. */
+static void give_present(tfr__diff *d, uint32_t i, tfr_value share, bool flat)
+{
+    const int64_t zero = 0, last = INT64_MAX;
+    tfr_value past = tfr__diff_in(d, i + 3), h = tfr__diff_gradient(d, i), n;
+    if (h != TFR_VALUE_NONE)
+        share = plus(d, share, h);
+    if (past != TFR_VALUE_NONE) {
+        n = tfr__diff_dims(d, past, 2, 3);
+        if (tfr__diff_wants(d, i + 3))
+            tfr__diff_give(d, i + 3, positions(d, share, tfr__diff_ints(d, &zero, 1), n));
+        share = positions(d, share, n, tfr__diff_ints(d, &last, 1));
+    }
+    if (tfr__diff_wants(d, i))
+        tfr__diff_give(d, i, join_heads(d, share, flat, tfr__diff_in(d, i)));
+}
+
 void tfr__diff_attention(tfr__diff *d, tfr_value g)
 {
     const int64_t hq = tfr__diff_int(d, "q_num_heads", 0), hk = tfr__diff_int(d, "kv_num_heads", 0);
     tfr_value q = tfr__diff_in(d, 0), k = tfr__diff_in(d, 1), v = tfr__diff_in(d, 2), p, ds;
     int32_t rank = tfr__diff_fact_of(d, q).rank;
     const bool flat = rank == 3 || (rank < 0 && hq);
-    if (tfr__diff_in(d, 4) != TFR_VALUE_NONE || tfr__diff_in(d, 5) != TFR_VALUE_NONE) {
-        tfr__diff_refuse(d, "it has a past");
-        return;
-    }
-    if (tfr__diff_gradient(d, 1) != TFR_VALUE_NONE || tfr__diff_gradient(d, 2) != TFR_VALUE_NONE ||
-        (tfr__diff_gradient(d, 3) != TFR_VALUE_NONE &&
-         tfr__diff_int(d, "qk_matmul_output_mode", 0) == 2)) {
+    if (tfr__diff_gradient(d, 3) != TFR_VALUE_NONE &&
+        tfr__diff_int(d, "qk_matmul_output_mode", 0) == 2) {
         tfr__diff_refuse(d, "there is no rule for that output of it which y depends on");
         return;
     }
     g = tfr__diff_gradient_or_zeros(d, 0);
     q = split_heads(d, q, flat, hq);
-    k = split_heads(d, k, flat, hk);
-    v = split_heads(d, v, flat, hk);
+    k = behind_past(d, split_heads(d, k, flat, hk), 1);
+    v = behind_past(d, split_heads(d, v, flat, hk), 2);
     g = group(d, split_heads(d, g, flat, hq), k);
     p = stage(d, 3);
-    if (tfr__diff_wants(d, 2)) {
-        tfr_value dv = tfr__diff_op2(d, "MatMul", transposed(d, group(d, p, k)), g);
-        tfr__diff_give(d, 2, join_heads(d, dv, flat, tfr__diff_in(d, 2)));
-    }
+    if (tfr__diff_wants(d, 2) || tfr__diff_wants(d, 5))
+        give_present(d, 2, tfr__diff_op2(d, "MatMul", transposed(d, group(d, p, k)), g), flat);
     ds = tfr__diff_op2(d, "Mul", by_scores(d, g, v, p, k), scale_of(d, q));
     ds = group(d, ds, k);
     if (tfr__diff_wants(d, 0)) {
         tfr_value dq = tfr__diff_reshape_like(d, tfr__diff_op2(d, "MatMul", ds, k), q);
         tfr__diff_give(d, 0, join_heads(d, dq, flat, tfr__diff_in(d, 0)));
     }
-    if (tfr__diff_wants(d, 1)) {
-        tfr_value dk = tfr__diff_op2(d, "MatMul", transposed(d, ds), group(d, q, k));
-        tfr__diff_give(d, 1, join_heads(d, dk, flat, tfr__diff_in(d, 1)));
-    }
+    if (tfr__diff_wants(d, 1) || tfr__diff_wants(d, 4))
+        give_present(d, 1, tfr__diff_op2(d, "MatMul", transposed(d, ds), group(d, q, k)), flat);
 }
 
 /* Turned back by the same angle. */

@@ -219,6 +219,20 @@ TEST(attention)
         {"Attention", "f1,1,4,2 0 0", "left_window_size:i=1", .flags = 0},
         {"Attention", "f2,1,3,2 f2,1,4,2 f2,1,4,2 - - - i2,4", "is_causal:i=1", .flags = 0},
         {"Attention", "f1,2,2,2 f1,2,5,2 f1,2,5,2 f2,3", "", .flags = 0},
+        {"Attention", "f2,2,3,2 f2,2,2,2 f2,2,2,3 - f2,2,4,2 f2,2,4,3", "", .flags = SECOND},
+        {"Attention", "f1,2,3,2 f1,2,2,2 f1,2,2,3 - f1,2,4,2 f1,2,4,3", "is_causal:i=1",
+         .flags = SECOND, .n_outputs = 3, .outputs = 7},
+        {"Attention", "f2,3,8 f2,2,4 f2,2,6 f3,5 f2,2,3,2 f2,2,3,3",
+         "q_num_heads:i=4 kv_num_heads:i=2 softcap:f=1.5", .flags = 0, .n_outputs = 3,
+         .outputs = 5},
+        {"Attention", "f1,2,3,2 c1,2,2,2 c1,2,2,3 - f1,2,4,2 f1,2,4,3", "", .flags = 0,
+         .n_outputs = 4, .outputs = 11},
+        {"Attention", "f1,2,3,2 f1,2,2,2 f1,2,2,3 - c1,2,4,2 c1,2,4,3", "left_window_size:i=2",
+         .flags = 0, .n_outputs = 2, .outputs = 2},
+        {"Attention", "f2,3,4 f2,2,4 f2,2,4", "q_num_heads:i=2 kv_num_heads:i=2", .flags = 0,
+         .n_outputs = 3, .outputs = 7},
+        {"Attention", "f1,2,3,2 f1,2,2,2 f1,2,2,3 - f1,2,0,2 f1,2,0,3", "", .flags = 0},
+        {"Attention", "f1,2,3,2 f1,2,0,2 f1,2,0,3 - f1,2,2,2 f1,2,2,3", "", .flags = 0},
     };
     CHECK_GRADIENTS(c);
 }
