@@ -491,6 +491,14 @@ TEST(attention_reads_a_mask_of_each_sample)
           "out Transpose{perm=0,2,1,3}(MatMul(s,a))");
 }
 
+TEST(comparisons_choices_and_logic_stay_in_the_program)
+{
+    check("in x ? 8 12; const w 12 12; const m 8 1; const n 1 8 12; y = MatMul(x,w);"
+          "b = Or(And(Less(y,m),GreaterOrEqual(x,n)),Not(IsNaN(y)));"
+          "s = Where(b,Max(x,y,m),Min(n,y)); c = Equal(Cast{to=7}(s),Cast{to=7}(y));"
+          "out MatMul(Where(c,y,PRelu(s,m)),w)");
+}
+
 static const test_case cases[] = {
     CASE(a_convolution_of_few_channels_begins_a_chain),
     CASE(square_kernels_keep_size_and_channels),
@@ -518,6 +526,7 @@ static const test_case cases[] = {
     CASE(math_modes_compute_products_of_computed_sides),
     CASE(attention_is_one_step_with_its_scale_mask_and_heads),
     CASE(attention_reads_a_mask_of_each_sample),
+    CASE(comparisons_choices_and_logic_stay_in_the_program),
     CASE(what_was_measured_once_is_not_measured_again),
 };
 TEST_MAIN(cases)

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "elementwise.h"
 #include "pooled.h"
 
 /* y = f(x) for each element */
@@ -244,6 +245,7 @@ struct native_isa {
     bool (*winograd_result[NATIVE_WINOGRAD_FORMS])(const float *from, int64_t step,
                                                    const native_winograd_end *end);
     const native_pooled_isa *pooled;
+    const native_elementwise *elementwise; /* ends with op = NULL; alike in all tables */
 };
 
 extern const native_isa native_avx512, native_avx2, native_portable;

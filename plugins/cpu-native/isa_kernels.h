@@ -463,6 +463,8 @@ static void softmax(const float *x, float scale, const float *mask, float *to, i
 
 #include "isa_transpose.h"
 
+#include "isa_elementwise.h"
+
 #include "isa_rows_grad.h"
 #include "isa_norm.h"
 #include "isa_train.h"
@@ -518,4 +520,5 @@ const native_isa ISA_TABLE = {
     .winograd_result = {winograd_result_2, winograd_result_4, winograd_result_3,
                         winograd_result_3_BACK},
     .pooled = &pooled_table,
+    .elementwise = elementwise_rows,
 };

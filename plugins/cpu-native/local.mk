@@ -36,6 +36,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/constants.h \
 	plugins/cpu-native/device.c \
 	plugins/cpu-native/device.h \
+	plugins/cpu-native/elementwise.h \
 	plugins/cpu-native/gather.c \
 	plugins/cpu-native/gather.h \
 	plugins/cpu-native/isa.c \
@@ -44,6 +45,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/isa_avx512.c \
 	plugins/cpu-native/isa_bf16.c \
 	plugins/cpu-native/isa_depthwise.h \
+	plugins/cpu-native/isa_elementwise.h \
 	plugins/cpu-native/isa_kernels.h \
 	plugins/cpu-native/isa_norm.h \
 	plugins/cpu-native/isa_pooled.h \
@@ -72,6 +74,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/program_chain.c \
 	plugins/cpu-native/program_conv.c \
 	plugins/cpu-native/program_conv_weights.c \
+	plugins/cpu-native/program_elementwise.c \
 	plugins/cpu-native/program_flat.c \
 	plugins/cpu-native/program_forms.c \
 	plugins/cpu-native/program_fuse.c \

@@ -16,7 +16,7 @@
     }
 /* What programs know, too: a program of one item. */
 #define ITEM(name, version) OP(name, version, item, BIT(F32))
-/* And with rows of program_wide.c. */
+/* And with rows of program_wide.c and isa_elementwise.h. */
 #define WIDE(name, version, types) OP(name, version, item, types)
 #define OWN(name, version)                                                                         \
     {                                                                                              \
@@ -26,26 +26,33 @@
 /* Sets of types of operand 0. */
 #define BIT(type) (1u << TFR_DTYPE_##type)
 #define CASTS     (BIT(F32) | BIT(F64) | BIT(I32) | BIT(I64) | BIT(U8) | BIT(I8) | BIT(BOOL))
+#define INTEGERS  (BIT(I32) | BIT(I64))
+#define NUMBERS   (BIT(F32) | BIT(F64) | INTEGERS)
+#define BITS      (BIT(U8) | INTEGERS)
 /* Whole bytes, moved as they are. */
 #define MOVED ~(BIT(STRING) | BIT(U4) | BIT(I4) | BIT(F4E2M1) | BIT(U2) | BIT(I2) | BIT(NONE))
 
 /* clang-format off */
 const native_op native_op_rows[] = {
-    ITEM("Abs", 13),
-    WIDE("Add", 14, BIT(F32) | BIT(F64) | BIT(I64)),
+    WIDE("Abs", 13, BIT(F32) | INTEGERS),
+    WIDE("Add", 14, NUMBERS),
     WIDE("And", 7, BIT(BOOL)),
     WIDE("ArgMax", 13, BIT(F32)),
     ITEM("AveragePool", 22),
     OWN("BatchNormGrad", 1),
     OWN("BatchNormTrain", 1),
+    WIDE("BitwiseAnd", 18, BITS),
+    WIDE("BitwiseNot", 18, BITS),
+    WIDE("BitwiseOr", 18, BITS),
+    WIDE("BitwiseXor", 18, BITS),
     OP("Cast", 28, cast, CASTS),
-    ITEM("Clip", 13),
+    WIDE("Clip", 13, NUMBERS),
     ITEM("Concat", 13),
     ITEM("Conv", 22),
     OWN("ConvGradFilter", 1),
     OWN("ConvGradInput", 1),
-    WIDE("Div", 14, BIT(F32) | BIT(F64)),
-    WIDE("Equal", 19, BIT(I64)),
+    WIDE("Div", 14, NUMBERS),
+    WIDE("Equal", 19, NUMBERS | BIT(U8) | BIT(BOOL)),
     ITEM("Erf", 13),
     ITEM("Exp", 13),
     ITEM("Expand", 13),
@@ -53,37 +60,50 @@ const native_op native_op_rows[] = {
     ITEM("Gelu", 20),
     OP("Gemm", 13, matmul, BIT(F32)),
     ITEM("GlobalAveragePool", 22),
-    ITEM("Greater", 13),
+    WIDE("Greater", 13, NUMBERS),
+    WIDE("GreaterOrEqual", 16, NUMBERS),
     ITEM("HardSigmoid", 22),
     ITEM("HardSwish", 22),
+    WIDE("IsInf", 20, BIT(F32) | BIT(F64)),
+    WIDE("IsNaN", 20, BIT(F32) | BIT(F64) | BIT(F16) | BIT(BF16)),
     OWN("LayerNormGrad", 1),
     ITEM("LayerNormalization", 17),
     ITEM("LeakyRelu", 16),
+    WIDE("Less", 13, NUMBERS),
+    WIDE("LessOrEqual", 16, NUMBERS),
     ITEM("LogSoftmax", 13),
     OP("MatMul", 13, matmul, BIT(F32)),
+    WIDE("Max", 13, NUMBERS),
     ITEM("MaxPool", 22),
     OWN("MaxPoolGrad", 1),
-    WIDE("Mul", 14, BIT(F32) | BIT(F64) | BIT(I64)),
-    ITEM("Neg", 13),
+    WIDE("Mean", 13, BIT(F32) | BIT(F64)),
+    WIDE("Min", 13, NUMBERS),
+    WIDE("Mod", 28, INTEGERS),
+    WIDE("Mul", 14, NUMBERS),
+    WIDE("Neg", 13, BIT(F32) | INTEGERS),
     WIDE("Not", 1, BIT(BOOL)),
     WIDE("Or", 7, BIT(BOOL)),
-    WIDE("Pow", 15, BIT(F64)),
+    WIDE("PRelu", 16, BIT(F32)),
+    WIDE("Pow", 15, BIT(F32) | BIT(F64)),
     ITEM("ReduceMean", 18),
     WIDE("ReduceSum", 13, BIT(F32) | BIT(F64)),
-    ITEM("Relu", 14),
+    WIDE("Relu", 14, BIT(F32) | INTEGERS),
     ITEM("Sigmoid", 13),
+    WIDE("Sign", 13, BIT(F32) | INTEGERS),
     ITEM("Slice", 13),
     ITEM("Softmax", 13),
     OWN("SoftmaxCrossEntropyGrad", 1),
     ITEM("SoftmaxCrossEntropyLoss", 13),
     ITEM("Split", 18),
     WIDE("Sqrt", 13, BIT(F32) | BIT(F64)),
-    WIDE("Sub", 14, BIT(F32) | BIT(F64) | BIT(I64)),
+    WIDE("Sub", 14, NUMBERS),
+    WIDE("Sum", 13, BIT(F32) | BIT(F64)),
     OWN("SumTo", 1),
     ITEM("Swish", 24),
     ITEM("Tanh", 13),
     ITEM("Transpose", 25),
     OP("Where", 16, item, BIT(BOOL)),
+    WIDE("Xor", 7, BIT(BOOL)),
 };
 /* clang-format on */
 const uint32_t native_n_op_rows = sizeof native_op_rows / sizeof native_op_rows[0];

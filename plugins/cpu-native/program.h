@@ -27,7 +27,8 @@
  *   program_strided.c what only moves elements is left out where its reader can read in steps
  *   program_strided_run.c the steps of what still moves, and of products that read in steps
  *   program_rows_grad.c the gradients of softmax and layer normalization, sums inside of samples
- *   program_wide.c    the few numbers of other types that a step counts and prepares
+ *   program_elementwise.c numbers of any type that broadcast: comparisons, logic, choices
+ *   program_wide.c    the few numbers of other types that a step counts with
  *   program_measure.c which of the ways to share out is fastest
  *   program_run.c     shares the steps out among threads
  *   program.c         the facet: propose, compile, launch, drop, save
@@ -99,7 +100,8 @@ typedef enum native_item_kind {
     NATIVE_ITEM_LAYER_NORM_GRAD, /* inputs dY, X, scale */
     NATIVE_ITEM_LAYER_NORM_SUMS, /* the same inputs: the gradient of the scale */
     NATIVE_ITEM_REDUCE,          /* sums or means over dims inside of samples */
-    NATIVE_ITEM_WIDE,            /* numbers of other types */
+    NATIVE_ITEM_WIDE,            /* numbers of other types that become fewer */
+    NATIVE_ITEM_ELEMENTWISE,     /* of any type */
     NATIVE_ITEM_MOMENTS,         /* of a batch: mean; more: inverse deviation, running ones */
     NATIVE_ITEM_BATCH_NORM,      /* inputs x, mean, inverse deviation, scale, shift */
     NATIVE_ITEM_BATCH_NORM_SUMS, /* gradient of scale; more: of shift */
@@ -250,6 +252,11 @@ void native_lies_plain(const native_value *v, native_strided *to);
 void native_lies_turned(const native_strided *from, const int *perm, native_strided *to);
 /* Whether each sample of it lies inside of that of the value. */
 bool native_keeps_samples(const native_value *of, const native_strided *s);
+
+/* ---- program_elementwise.c ---- */
+
+/* Of a call that a row of elementwise.h does, or NULL. */
+const native_form *native_find_elementwise(const tfr_call *call);
 
 /* ---- program_wide.c ---- */
 
@@ -618,8 +625,6 @@ void native_plan_indices(native_planner *p, const native_item *item);
 void native_plan_log_softmax(native_planner *p, const native_item *item);
 void native_plan_loss(native_planner *p, const native_item *item);
 void native_plan_loss_grad(native_planner *p, const native_item *item);
-void native_plan_compare(native_planner *p, const native_item *item);
-void native_plan_select(native_planner *p, const native_item *item);
 /* program_strided_run.c */
 void native_plan_strided(native_planner *p, const native_item *item);
 void native_plan_transpose(native_planner *p, const native_item *item);
@@ -629,6 +634,7 @@ void native_plan_rows_grad(native_planner *p, const native_item *item);
 void native_plan_layer_norm_sums(native_planner *p, const native_item *item);
 void native_plan_reduce(native_planner *p, const native_item *item);
 /* program_wide.c */
+void native_plan_elementwise(native_planner *p, const native_item *item);
 void native_plan_wide(native_planner *p, const native_item *item);
 /* program_winograd_grad.c */
 bool native_is_winograd_grad(const native_planner *p, const native_item *item);

@@ -498,8 +498,10 @@ const native_form *native_find_form(const tfr_call *call)
 
     if (call->n_inputs > NATIVE_ITEM_INPUTS)
         return NULL;
-    return f && (sees_types(f->kind) || all_float(call)) && f->ok(call) ? f
-                                                                        : native_find_wide(call);
+    if (f && (sees_types(f->kind) || all_float(call)) && f->ok(call))
+        return f;
+    f = native_find_wide(call);
+    return f ? f : native_find_elementwise(call);
 }
 
 bool native_is_native(const tfr_plugin_device *device, const tfr_call *call)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * program_gradient.c: steps of gradients that go by samples: pools, softmax with cross entropy, and
- * the comparison and choice that others are written with.
+ * program_gradient.c: steps of gradients that go by samples: pools, softmax with cross entropy.
  */
 #include "program.h"
 
@@ -344,107 +343,4 @@ void native_plan_loss_grad(native_planner *p, const native_item *item)
     r->unit_rows = y->batched ? native_first_dim(p, y) : 0;
     r->step = p->plan->n_runs;
     native_add_run(p, run_loss_grad, r, native_first_dim(p, y), (double)native_count(p, y));
-}
-
-/* ---- comparison and choice ---- */
-
-enum { AXES = 6 };
-
-typedef struct elements {
-    native_ref in[3], to;
-    int rank;
-    int64_t dims[AXES], steps[3][AXES];
-} elements;
-
-static elements *begin_elements(native_planner *p, const native_item *item)
-{
-    const native_value *y = &p->ir->values[item->output];
-    elements *e = native_keep(p, sizeof *e);
-    int k, d;
-
-    if (!e)
-        return NULL;
-    e->to = native_ref_of(p, item->output);
-    e->rank = y->rank;
-    for (d = 0; d < y->rank; d++)
-        e->dims[d] = d == 0 ? native_first_dim(p, y) : y->dims[d];
-    if (e->rank == 0)
-        e->rank = 1, e->dims[0] = 1;
-    for (k = 0; k < item->n_inputs; k++) {
-        const native_value *v = &p->ir->values[item->inputs[k]];
-        int64_t step = 1;
-        e->in[k] = native_ref_of(p, item->inputs[k]);
-        for (d = v->rank - 1; d >= 0; d--) {
-            e->steps[k][y->rank - v->rank + d] = v->dims[d] == 1 ? 0 : step;
-            step *= d == 0 ? native_first_dim(p, v) : v->dims[d];
-        }
-    }
-    return e;
-}
-
-/* Where the operands of a row have their elements. */
-static void find_row(const elements *e, int64_t row, int64_t *at)
-{
-    int d, k;
-
-    at[0] = at[1] = at[2] = 0;
-    for (d = e->rank - 2; d >= 0; d--) {
-        for (k = 0; k < 3; k++)
-            at[k] += row % e->dims[d] * e->steps[k][d];
-        row /= e->dims[d];
-    }
-}
-
-/* Numbers count rows of the last dim. */
-static void run_compare(const void *params, const native_bases *bases, int64_t begin, int64_t end)
-{
-    const elements *e = params;
-    const int64_t n = e->dims[e->rank - 1], x_step = e->steps[0][e->rank - 1],
-                  y_step = e->steps[1][e->rank - 1];
-    const float *x = native_at(bases, &e->in[0]), *y = native_at(bases, &e->in[1]);
-    uint8_t *to = (uint8_t *)(void *)native_at(bases, &e->to);
-    int64_t row, i, at[3];
-
-    for (row = begin; row < end; row++) {
-        find_row(e, row, at);
-        for (i = 0; i < n; i++)
-            to[row * n + i] = x[at[0] + i * x_step] > y[at[1] + i * y_step];
-    }
-}
-
-static void run_select(const void *params, const native_bases *bases, int64_t begin, int64_t end)
-{
-    const elements *e = params;
-    const int last = e->rank - 1;
-    const int64_t n = e->dims[last];
-    const uint8_t *which = (const uint8_t *)(const void *)native_at(bases, &e->in[0]);
-    const float *x = native_at(bases, &e->in[1]), *y = native_at(bases, &e->in[2]);
-    float *to = native_at(bases, &e->to);
-    int64_t row, i, at[3];
-
-    for (row = begin; row < end; row++) {
-        find_row(e, row, at);
-        for (i = 0; i < n; i++)
-            to[row * n + i] = which[at[0] + i * e->steps[0][last]]
-                                  ? x[at[1] + i * e->steps[1][last]]
-                                  : y[at[2] + i * e->steps[2][last]];
-    }
-}
-
-void native_plan_compare(native_planner *p, const native_item *item)
-{
-    const int64_t n = native_count(p, &p->ir->values[item->output]);
-    elements *e = begin_elements(p, item);
-
-    if (e)
-        native_add_run(p, run_compare, e, n / e->dims[e->rank - 1], (double)n * 0.5);
-}
-
-void native_plan_select(native_planner *p, const native_item *item)
-{
-    const int64_t n = native_count(p, &p->ir->values[item->output]);
-    elements *e = begin_elements(p, item);
-
-    if (e)
-        native_add_run(p, run_select, e, n / e->dims[e->rank - 1], (double)n * 0.5);
 }

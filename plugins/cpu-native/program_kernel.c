@@ -65,7 +65,7 @@ void native_item_supports(const tfr_plugin_device *device, const tfr_call *call,
     else if (form && is_conv(form->kind) && call->math_mode != TFR_MATH_STRICT)
         set_math_mode(device, call, answer);
     else if (!form && tfr_call_input(call, 0)->dtype != TFR_DTYPE_F32)
-        tfr_decline(answer, TFR_REASON_DTYPE, "only float32 is done here");
+        tfr_decline(answer, TFR_REASON_DTYPE, "not done here for these types or operands");
     else if (!form)
         tfr_decline(answer, TFR_REASON_ATTRIBUTE, "only %s",
                     row && row->what ? row->what : "float32 and one output are done here");

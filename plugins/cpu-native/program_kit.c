@@ -46,6 +46,7 @@ const char *const native_item_names[] = {
     [NATIVE_ITEM_LAYER_NORM_SUMS] = "layer norm scale gradient",
     [NATIVE_ITEM_REDUCE] = "reduction",
     [NATIVE_ITEM_WIDE] = "numbers",
+    [NATIVE_ITEM_ELEMENTWISE] = "elementwise",
     [NATIVE_ITEM_MOMENTS] = "batch moments",
     [NATIVE_ITEM_BATCH_NORM] = "batch norm",
     [NATIVE_ITEM_BATCH_NORM_SUMS] = "batch norm sums",

@@ -369,9 +369,12 @@ bool native_is_separable(const native_ir *ir, const native_item *item)
         return ok && batched(ir, item->inputs[0]) && batched(ir, item->inputs[1]);
     case NATIVE_ITEM_COMPARE:
     case NATIVE_ITEM_SELECT:
+    case NATIVE_ITEM_ELEMENTWISE:
     case NATIVE_ITEM_BINARY:
         for (i = 0; i < item->n_inputs; i++) {
-            const native_value *v = &ir->values[item->inputs[i]];
+            const native_value *v = &ir->values[item->inputs[i] < 0 ? 0 : item->inputs[i]];
+            if (item->inputs[i] < 0)
+                continue;
             if (v->batched ? v->rank != y->rank : v->rank == y->rank && v->dims[0] != 1)
                 ok = false;
         }

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * program_elementwise.c: the walk over operands that broadcast, for every op and type of
+ * elementwise.h. Dims over which each operand goes on evenly, or stays, come together, so that the
+ * innermost is as long as it can be, and in it an operand has its elements beside each other or one
+ * for all.
+ */
+#include "program.h"
+
+#include <string.h>
+
+/* Results of one number of work, at most. */
+enum { PART = 4096 };
+
+typedef struct walk {
+    native_span_fn run;
+    native_ref in[NATIVE_SPAN_INPUTS], to;
+    bool absent[NATIVE_SPAN_INPUTS], folds;
+    int n_in, mode, rank;
+    int64_t dims[TFR_MAX_RANK];                      /* from outside inwards */
+    int64_t steps[NATIVE_SPAN_INPUTS][TFR_MAX_RANK]; /* elements */
+    int64_t bytes[NATIVE_SPAN_INPUTS], to_bytes;     /* of an element */
+    int64_t parts;                                   /* of the innermost dim */
+} walk;
+
+/* ---- forms ---- */
+
+static bool is_op(const tfr_call *call, const char *name)
+{
+    return strcmp(call->name, name) == 0;
+}
+
+/* Where moves elements of some bytes, whatever they are. */
+static bool has_types(const native_elementwise *row, const tfr_call *call)
+{
+    const tfr_operand *y = tfr_call_output(call, 0);
+    const bool chooses = is_op(call, "Where");
+    uint32_t i;
+
+    for (i = chooses ? 1 : 0; i < call->n_inputs; i++) {
+        const tfr_operand *x = tfr_call_input(call, i);
+        if (x && chooses ? x->dtype == TFR_DTYPE_STRING ||
+                               tfr_dtype_bits(x->dtype) != tfr_dtype_bits(row->inputs)
+                         : x && x->dtype != row->inputs)
+            return false;
+    }
+    return chooses || y->dtype == row->output;
+}
+
+static bool has_form(const tfr_call *call)
+{
+    const tfr_operand *y = tfr_call_output(call, 0);
+    uint32_t i;
+
+    for (i = 0; i < call->n_inputs; i++) {
+        const tfr_operand *x = tfr_call_input(call, i);
+        if (!x && !is_op(call, "Clip"))
+            return false;
+        if (x && (x->rank > y->rank || tfr_operand_elements(x) == 0))
+            return false;
+    }
+    return call->n_inputs <= NATIVE_SPAN_INPUTS && tfr_operand_elements(y) > 0;
+}
+
+/* The number of the row, which is the same for all instruction sets, or -1. */
+static int row_of(const tfr_call *call)
+{
+    const native_elementwise *rows = native_portable.elementwise;
+    int i;
+
+    if (call->domain[0] || call->n_outputs != 1 || call->n_inputs == 0 ||
+        !tfr_call_input(call, 0) || !tfr_call_output(call, 0))
+        return -1;
+    for (i = 0; rows[i].op; i++) {
+        if (is_op(call, rows[i].op) && has_types(&rows[i], call))
+            return has_form(call) ? i : -1;
+    }
+    return -1;
+}
+
+const native_form *native_find_elementwise(const tfr_call *call)
+{
+    static const native_form form = {"", NULL, NATIVE_ITEM_ELEMENTWISE, 0, NULL};
+
+    return row_of(call) >= 0 ? &form : NULL;
+}
+
+static int mode_of(const tfr_call *call)
+{
+    if (is_op(call, "IsInf"))
+        return (tfr_call_int(call, "detect_negative", 1) != 0) +
+               2 * (tfr_call_int(call, "detect_positive", 1) != 0);
+    return tfr_call_int(call, "fmod", 0) != 0;
+}
+
+/* ---- the step ---- */
+
+static void run_span(const walk *w, native_span *s)
+{
+    int i;
+
+    if (w->folds && w->n_in == 1) {
+        s->in[1] = s->in[0];
+        s->step[1] = s->step[0];
+    }
+    s->n_in = w->folds ? 2 : w->n_in;
+    w->run(s);
+    for (i = 2; w->folds && i < w->n_in; i++) {
+        s->in[0] = s->to;
+        s->step[0] = 1;
+        s->in[1] = s->in[i];
+        s->step[1] = s->step[i];
+        w->run(s);
+    }
+}
+
+/* Numbers count parts of rows of the innermost dim. */
+static void run_walk(const void *params, const native_bases *bases, int64_t begin, int64_t end)
+{
+    const walk *w = params;
+    const int last = w->rank - 1;
+    const int64_t length = w->dims[last];
+    int64_t i;
+    int k, d;
+
+    for (i = begin; i < end; i++) {
+        const int64_t row = i / w->parts, first = i % w->parts * length / w->parts;
+        int64_t rest = row, at[NATIVE_SPAN_INPUTS] = {0};
+        native_span s = {.mode = w->mode};
+        s.n = (i % w->parts + 1) * length / w->parts - first;
+        for (d = last - 1; d >= 0; d--) {
+            const int64_t place = rest % w->dims[d];
+            rest /= w->dims[d];
+            for (k = 0; k < w->n_in; k++)
+                at[k] += place * w->steps[k][d];
+        }
+        for (k = 0; k < w->n_in; k++) {
+            s.step[k] = (int)w->steps[k][last];
+            s.in[k] = w->absent[k] ? NULL
+                                   : (const char *)native_at(bases, &w->in[k]) +
+                                         (at[k] + first * s.step[k]) * w->bytes[k];
+        }
+        s.to = (char *)native_at(bases, &w->to) + (row * length + first) * w->to_bytes;
+        run_span(w, &s);
+    }
+}
+
+/* ---- plan ---- */
+
+/* The steps of an operand over the dims of the result. */
+static void spread(const native_planner *p, const native_value *v, int rank, int64_t *steps)
+{
+    int64_t step = 1;
+    int d;
+
+    for (d = v->rank - 1; d >= 0; d--) {
+        const int64_t n = d == 0 ? native_first_dim(p, v) : v->dims[d];
+        steps[rank - v->rank + d] = n == 1 ? 0 : step;
+        step *= n;
+    }
+}
+
+/* Whether every operand goes from one to the next of dim `outer` as over the whole of `inner`. */
+static bool go_together(const walk *w, int outer, int inner, int64_t n)
+{
+    int k;
+
+    for (k = 0; k < w->n_in; k++) {
+        if (w->steps[k][outer] != w->steps[k][inner] * n)
+            return false;
+    }
+    return true;
+}
+
+/* Dims of one element go. */
+static void collapse(walk *w, int rank, const int64_t *dims)
+{
+    int d, k;
+
+    for (d = 0; d < rank; d++) {
+        const bool joins = w->rank > 0 && go_together(w, w->rank - 1, d, dims[d]);
+        if (dims[d] == 1)
+            continue;
+        if (joins)
+            w->dims[w->rank - 1] *= dims[d];
+        else
+            w->dims[w->rank++] = dims[d];
+        for (k = 0; k < w->n_in; k++)
+            w->steps[k][w->rank - 1] = w->steps[k][d];
+    }
+    if (w->rank > 0)
+        return;
+    w->rank = 1;
+    w->dims[0] = 1;
+    for (k = 0; k < w->n_in; k++)
+        w->steps[k][0] = 0;
+}
+
+void native_plan_elementwise(native_planner *p, const native_item *item)
+{
+    const native_value *y = &p->ir->values[item->output];
+    const int number = row_of(item->call);
+    walk *w = native_keep(p, sizeof *w);
+    int64_t dims[TFR_MAX_RANK], n = native_count(p, y);
+    int k;
+
+    if (!w || number < 0)
+        return;
+    w->run = p->isa->elementwise[number].run;
+    w->folds = p->isa->elementwise[number].folds;
+    w->mode = mode_of(item->call);
+    w->to = native_ref_of(p, item->output);
+    w->to_bytes = tfr_dtype_bits(y->dtype) / 8;
+    w->n_in = item->n_inputs;
+    memcpy(dims, y->dims, sizeof dims);
+    if (y->rank > 0)
+        dims[0] = native_first_dim(p, y);
+    for (k = 0; k < w->n_in; k++) {
+        const native_value *v = item->inputs[k] < 0 ? NULL : &p->ir->values[item->inputs[k]];
+        w->absent[k] = !v;
+        if (!v)
+            continue;
+        w->in[k] = native_ref_of(p, item->inputs[k]);
+        w->bytes[k] = tfr_dtype_bits(v->dtype) / 8;
+        spread(p, v, y->rank, w->steps[k]);
+    }
+    collapse(w, y->rank, dims);
+    w->parts = (w->dims[w->rank - 1] + PART - 1) / PART;
+    native_add_run(p, run_walk, w, n / w->dims[w->rank - 1] * w->parts,
+                   (double)n * 0.3 + (double)(n / w->dims[w->rank - 1]) * 5.0);
+}
