@@ -459,6 +459,24 @@ TEST(what_was_measured_once_is_not_measured_again)
     temp_drop("store");
 }
 
+/* Which would pack the right side as the weights of a layer, with no blocks for the caches. */
+TEST(products_of_two_computed_matrices_have_no_stages)
+{
+    static const char text[] = "in x 200 200; out Relu(MatMul(x,Sigmoid(x)))";
+    tfr_program_desc row = {.size = sizeof row};
+    tfr_graph *graph = graph_of_text(text);
+    tfr_runtime *runtime = new_runtime();
+    tfr_session *session = new_session(runtime, graph, "native:0");
+    check(text);
+    tfr_tensor_release(run(session, graph, 1));
+    REQUIRE_INT(1, (int)tfr_session_n_programs(session));
+    CHECK_OK(tfr_session_program(session, 0, &row, &err), &err);
+    CHECK(!strstr(row.text, "stages"));
+    tfr_session_destroy(session);
+    tfr_graph_release(graph);
+    tfr_runtime_release(runtime);
+}
+
 TEST(attention_is_one_step_with_its_scale_mask_and_heads)
 {
     static const char heads[] =
@@ -524,6 +542,7 @@ static const test_case cases[] = {
     CASE(attention_of_several_heads),
     CASE(math_modes_compute_products_of_rows_and_constants),
     CASE(math_modes_compute_products_of_computed_sides),
+    CASE(products_of_two_computed_matrices_have_no_stages),
     CASE(attention_is_one_step_with_its_scale_mask_and_heads),
     CASE(attention_reads_a_mask_of_each_sample),
     CASE(comparisons_choices_and_logic_stay_in_the_program),

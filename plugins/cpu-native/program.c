@@ -133,6 +133,7 @@ static int32_t compile_ir(native_ir *ir, const tfr_compile_options *options, tfr
 
     if (status != TFR_OK)
         return status;
+    native_free_products(ir);
     native_fuse_gradients(ir);
     native_fuse(ir);
     if (native_wants_stages(ir))

@@ -521,6 +521,9 @@ typedef struct native_staging {
 } native_staging;
 
 bool native_wants_stages(const native_ir *ir);
+/* In a program that has nothing else of a training, products of two computed matrices are no
+ * layers, whose weights a step packs: they become batched products, which gemm.h computes. */
+void native_free_products(native_ir *ir);
 /* Sets classes of values and stages of items; false: without memory. */
 bool native_find_stages(native_ir *ir);
 int32_t native_make_stages(native_ir *ir, const native_shares *shares, native_plan *plan,

@@ -48,6 +48,28 @@ bool native_wants_stages(const native_ir *ir)
     return false;
 }
 
+/* MatMul of two matrices that are both computed. */
+static bool is_free_product(const native_ir *ir, const native_item *item)
+{
+    return item->kind == NATIVE_ITEM_PRODUCT && strcmp(item->call->name, "MatMul") == 0 &&
+           item->n_inputs == 2 && !ir->values[item->inputs[1]].known &&
+           ir->values[item->inputs[0]].rank == 2 && ir->values[item->inputs[1]].rank == 2;
+}
+
+void native_free_products(native_ir *ir)
+{
+    int i;
+
+    for (i = 0; i < ir->n_items; i++) {
+        if (wants_stages(ir, &ir->items[i]) && !is_free_product(ir, &ir->items[i]))
+            return;
+    }
+    for (i = 0; i < ir->n_items; i++) {
+        if (is_free_product(ir, &ir->items[i]))
+            ir->items[i].kind = NATIVE_ITEM_BATCHED_PRODUCT;
+    }
+}
+
 /* ---- classes ---- */
 
 /* The first operand that is a weight or the like. */
