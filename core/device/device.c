@@ -58,7 +58,8 @@ uint32_t tfr__claims_match(const tfr__reply_device *device, uint32_t n_table, ui
             answer = TFR__CLAIM_DIGEST;
         else
             answer = TFR__CLAIM_YES;
-        if (tfr__op_has_older(op, claim->since_version))
+        if (claim->since_version < op->compat_version &&
+            tfr__op_has_older(op, claim->since_version))
             answer = answer == TFR__CLAIM_YES ? TFR__CLAIM_OLDER : answer;
         else if (claim->since_version < op->compat_version ||
                  claim->since_version > op->since_version)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* normal_form.c: the normal form of an op's calls, as plugin_normal.h says it, and the digest that
  * covers it. */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/hash.h"
@@ -21,20 +20,34 @@ const char *tfr__op_normal_form(const tfr__op *op, uint32_t *version)
 {
     *version = 0;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (strcmp(rows[i].name, op->name) == 0 && strcmp(rows[i].domain, op->domain) == 0) {
+        if (rows[i].name[0] == op->name[0] && strcmp(rows[i].name, op->name) == 0 &&
+            strcmp(rows[i].domain, op->domain) == 0) {
             *version = rows[i].version;
             return rows[i].text;
         }
     return "";
 }
 
+/* The digits of a number, ended by `last`, at `at`; where they end. */
+static char *put_number(char *at, uint32_t number, char last)
+{
+    uint32_t above = 1;
+    while (number / above > 9)
+        above *= 10;
+    for (; above; above /= 10)
+        *at++ = (char)('0' + number / above % 10);
+    *at = last;
+    return at + 1;
+}
+
+/* For each claim of each plugin at the start of a process, so that printf would show. */
 uint64_t tfr__op_digest_with(const tfr__op *op, uint32_t all, uint32_t version, const char *form)
 {
     char versions[32];
     const char *parts[] = {op->domain, op->name, op->inputs, op->outputs,
                            op->attrs,  versions, form};
     uint64_t hash = TFR__HASH_SEED;
-    snprintf(versions, sizeof versions, "%u.%u", all, version);
+    put_number(put_number(versions, all, '.'), version, '\0');
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         if (i)
             hash = tfr__hash(hash, "|", 1);
