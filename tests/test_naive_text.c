@@ -91,6 +91,15 @@ TEST(of_equal_keys_the_last_one_counts)
     values_check_all("naive:0", calls, sizeof calls / sizeof calls[0]);
 }
 
+TEST(letters_from_a_to_z_change_their_case)
+{
+    static const values_case calls[] = {
+        {"StringNormalizer case_change_action:s=LOWER", "s[2] @AZ[ `az{", "s[2] @az[ `az{"},
+        {"StringNormalizer case_change_action:s=UPPER", "s[2] @AZ[ `az{", "s[2] @AZ[ `AZ{"},
+    };
+    values_check_all("naive:0", calls, sizeof calls / sizeof calls[0]);
+}
+
 TEST(stop_words_are_folded_as_texts_are)
 {
     static const values_case calls[] = {
@@ -177,6 +186,7 @@ TEST(one_long_string_among_many_is_not_padded_to_gigabytes)
 static const test_case cases[] = {
     CASE(a_list_costs_its_length_times_a_logarithm_whatever_it_holds),
     CASE(of_equal_keys_the_last_one_counts),
+    CASE(letters_from_a_to_z_change_their_case),
     CASE(stop_words_are_folded_as_texts_are),
     CASE(grams_are_counted_however_often_the_pool_repeats_them),
     CASE(more_grams_than_a_launch_may_look_at_are_refused),

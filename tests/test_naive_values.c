@@ -262,6 +262,11 @@ TEST(a_value_at_a_bound_is_on_the_side_that_onnx_says)
         {"ai.onnx.ml.ArrayFeatureExtractor", "f32[2,3] 1 2 3 4 5 6; i64[2] 0 -1",
          "f32[2,2] 1 3 4 6"},
         {"Multinomial seed:f=3 sample_size:i=3", "f32[1,3] nan 0 -inf", "i32[1,3] 1 1 1"},
+        {"MelWeightMatrix", "i64[] 1; i64[] 16; i64[] 17; f32[] 8.5; f32[] 8.5",
+         "f32[9,1] 0 0 0 0 0 0 0 0 1"},
+        {"MelWeightMatrix", "i64[] 1; i64[] 16; i64[] 17; f32[] 9.5; f32[] 9.5",
+         "!mel edge 0 lies at bin 9, the spectrogram has 9"},
+        {"LayerNormalization", "f32[2,0]; f32[0]", "f32[2,0]; f32[2,1] nan nan; f32[2,1] nan nan"},
         {"BitShift direction:s=LEFT", "u64[2] 1 3; u64[2] 63 64", "u64[2] 9223372036854775808 0"},
     };
     CHECK_VALUES(calls);
