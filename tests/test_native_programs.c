@@ -509,6 +509,20 @@ TEST(attention_reads_a_mask_of_each_sample)
           "out Transpose{perm=0,2,1,3}(MatMul(s,a))");
 }
 
+TEST(activations_join_convolutions_and_products)
+{
+    static const char *const acts[] = {"Elu{alpha=0.5}", "Celu{alpha=2.0}", "Selu", "Softplus",
+                                       "Mish",           "Softsign"};
+    char text[400];
+    for (size_t i = 0; i < sizeof acts / sizeof acts[0]; i++) {
+        snprintf(text, sizeof text,
+                 "in x ? 3 9 9; const w 5 3 3 3; const v 4 5 3 3; const m 100 7;"
+                 "y = %s(Conv(%s(Conv(x,w)),v)); out %s(MatMul(Reshape(y,[0,-1]),m))",
+                 acts[i], acts[i], acts[i]);
+        check(text);
+    }
+}
+
 TEST(comparisons_choices_and_logic_stay_in_the_program)
 {
     check("in x ? 8 12; const w 12 12; const m 8 1; const n 1 8 12; y = MatMul(x,w);"
@@ -545,6 +559,7 @@ static const test_case cases[] = {
     CASE(products_of_two_computed_matrices_have_no_stages),
     CASE(attention_is_one_step_with_its_scale_mask_and_heads),
     CASE(attention_reads_a_mask_of_each_sample),
+    CASE(activations_join_convolutions_and_products),
     CASE(comparisons_choices_and_logic_stay_in_the_program),
     CASE(what_was_measured_once_is_not_measured_again),
 };

@@ -32,7 +32,16 @@ typedef enum native_act_kind {
     NATIVE_ACT_SQRT,
     NATIVE_ACT_ABS,
     NATIVE_ACT_SQUARE,
-    NATIVE_ACT_ERF
+    NATIVE_ACT_ERF,
+    NATIVE_ACT_GELU_TANH,
+    NATIVE_ACT_ELU,       /* x < 0 ? a (exp(x) - 1) : x */
+    NATIVE_ACT_CELU,      /* max(0, x) + min(0, a (exp(x / a) - 1)) */
+    NATIVE_ACT_SELU,      /* b (x > 0 ? x : a (exp(x) - 1)) */
+    NATIVE_ACT_SOFTPLUS,  /* log(1 + exp(x)) */
+    NATIVE_ACT_MISH,      /* x tanh of that */
+    NATIVE_ACT_SOFTSIGN,  /* x / (1 + |x|) */
+    NATIVE_ACT_THRESHOLD, /* x > a ? x : 0 */
+    NATIVE_ACT_SHRINK     /* x < -a ? x + b : x > a ? x - b : 0 */
 } native_act_kind;
 
 typedef struct native_act {

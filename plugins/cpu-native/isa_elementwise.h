@@ -165,6 +165,116 @@ static inline float power(float x, float y)
     return y == 2.0f ? x * x : y == 1.0f ? x : y == 0.5f && x > 0.0f ? sqrtf(x) : powf(x, y);
 }
 
+/*
+ * In double, rounded once, of 64 numbers at a time; where one of them is beyond what the formula is
+ * for, by the C library.
+ */
+typedef struct function_of {
+    double (*exactly)(double x);
+    float most;
+} function_of;
+
+static const function_of sine_of = {sin, 0x1p19f}, cosine_of = {cos, 0x1p19f};
+static const function_of logarithm_of = {log, INFINITY};
+
+/* r - r^3 / 3! + ... up to a quarter of a turn, below 1e-11 of it */
+static inline double sine_near(double r)
+{
+    const double q = r * r;
+    double p = -1.0 / 1307674368000.0;
+
+    p = p * q + 1.0 / 6227020800.0;
+    p = p * q - 1.0 / 39916800.0;
+    p = p * q + 1.0 / 362880.0;
+    p = p * q - 1.0 / 5040.0;
+    p = p * q + 1.0 / 120.0;
+    p = p * q - 1.0 / 6.0;
+    return r + r * q * p;
+}
+
+#define HALF_TURN      3.14159265160560607910 /* 33 bits of pi, and the rest */
+#define HALF_TURN_REST 1.98418714791870343106e-9
+
+/* x - n pi, turned about for odd n. Adding 1.5 2^52 leaves n in the low bits. */
+static inline double sine(double x)
+{
+    const double shifted = x * 0.31830988618379067154 + 0x1.8p52, n = shifted - 0x1.8p52;
+    uint64_t bits;
+    double r = sine_near(x - n * HALF_TURN - n * HALF_TURN_REST);
+
+    memcpy(&bits, &shifted, sizeof bits);
+    return bits & 1 ? -r : r;
+}
+
+static inline double cosine(double x)
+{
+    const double shifted = x * 0.31830988618379067154 - 0.5 + 0x1.8p52;
+    const double n = shifted - 0x1.8p52 + 0.5;
+    uint64_t bits;
+    double r = sine_near(x - n * HALF_TURN - n * HALF_TURN_REST);
+
+    memcpy(&bits, &shifted, sizeof bits);
+    return bits & 1 ? r : -r;
+}
+
+/* x = 2^e m, m within a root of 2 of 1; log m = 2 (f + f^3 / 3 + ...), f = (m - 1) / (m + 1) */
+static inline double logarithm(double x)
+{
+    uint64_t bits, high;
+    double e, m, half, f, q, p, special;
+
+    memcpy(&bits, &x, sizeof bits);
+    high = bits >> 52 | 0x4330000000000000u;
+    memcpy(&e, &high, sizeof e);
+    bits = (bits & 0xfffffffffffffu) | 0x3ff0000000000000u;
+    memcpy(&m, &bits, sizeof m);
+    e -= 0x1p52 + 1023.0;
+    half = m > 1.41421356237309504880 ? 0.5 : 0.0; /* no sum in a choice: it might trap */
+    e += 2.0 * half;
+    m -= half * m;
+    f = (m - 1.0) / (m + 1.0);
+    q = f * f;
+    p = 2.0 / 13.0;
+    p = p * q + 2.0 / 11.0;
+    p = p * q + 2.0 / 9.0;
+    p = p * q + 2.0 / 7.0;
+    p = p * q + 2.0 / 5.0;
+    p = p * q + 2.0 / 3.0;
+    p = e * 0.69314718055994530942 + (2.0 * f + f * q * p);
+    special = x * 0.0; /* stays NaN; chosen from numbers alone, as above */
+    special = x == (double)INFINITY ? (double)INFINITY : special;
+    special = x == 0.0 ? -(double)INFINITY : special;
+    special = x < 0.0 ? (double)NAN : special;
+    return p + special;
+}
+
+#define CALCULATED(op, from, in_type, result, out_type, function)                                  \
+    static void span_##op##_##from(const native_span *s)                                           \
+    {                                                                                              \
+        const in_type *p = s->in[0];                                                               \
+        out_type *to = s->to;                                                                      \
+        in_type block[SPAN_BLOCK];                                                                 \
+        int64_t at, n;                                                                             \
+        int k, beyond;                                                                             \
+                                                                                                   \
+        for (at = 0; at < s->n; at += n) {                                                         \
+            n = s->n - at < SPAN_BLOCK ? s->n - at : SPAN_BLOCK;                                   \
+            for (k = 0; k < SPAN_BLOCK; k++)                                                       \
+                block[k] = 1;                                                                      \
+            memcpy(block, p + at, (size_t)n * sizeof *p);                                          \
+            for (beyond = 0, k = 0; k < SPAN_BLOCK; k++)                                           \
+                beyond |= fabsf(block[k]) > function##_of.most;                                    \
+            if (beyond) {                                                                          \
+                for (k = 0; k < SPAN_BLOCK; k++)                                                   \
+                    block[k] = (out_type)function##_of.exactly(block[k]);                          \
+            } else {                                                                               \
+                for (k = 0; k < SPAN_BLOCK; k++)                                                   \
+                    block[k] = (out_type)function(block[k]);                                       \
+            }                                                                                      \
+            memcpy(to + at, block, (size_t)n * sizeof *to);                                        \
+        }                                                                                          \
+    }
+
 /* ---- the list: kind, op, type of the inputs, type of the output, value ---- */
 
 #define ARITHMETIC(X, op, value)                                                                   \
@@ -187,6 +297,10 @@ static inline float power(float x, float y)
     X(kind, op, F32, float, F32, float, value)                                                     \
     X(kind, op, F64, double, F64, double, value)
 
+#define FLOAT_MATH(X, op, function)                                                                \
+    X(UNARY, op, F32, float, F32, float, function##f(x))                                           \
+    X(UNARY, op, F64, double, F64, double, function(x))
+
 #define LOGIC(X, op, value) X(BINARY, op, BOOL, uint8_t, BOOL, uint8_t, value)
 
 #define BITS(X, kind, op, value)                                                                   \
@@ -196,20 +310,30 @@ static inline float power(float x, float y)
 /* NaN in an operand stays; of zeros the first. */
 #define NATIVE_ELEMENTWISE_LIST(X)                                                                 \
     INTEGERS(X, UNARY, Abs, x < 0 ? 0 - (uint64_t)x : (uint64_t)x)                                 \
+    FLOAT_MATH(X, Acos, acos)                                                                      \
+    FLOAT_MATH(X, Acosh, acosh)                                                                    \
     ARITHMETIC(X, Add, x + y)                                                                      \
     LOGIC(X, And, (x != 0) & (y != 0))                                                             \
+    FLOAT_MATH(X, Asin, asin)                                                                      \
+    FLOAT_MATH(X, Asinh, asinh)                                                                    \
+    FLOAT_MATH(X, Atan, atan)                                                                      \
+    FLOAT_MATH(X, Atanh, atanh)                                                                    \
     BITS(X, BINARY, BitwiseAnd, x &y)                                                              \
     BITS(X, UNARY, BitwiseNot, ~x)                                                                 \
     BITS(X, BINARY, BitwiseOr, x | y)                                                              \
     BITS(X, BINARY, BitwiseXor, x ^ y)                                                             \
+    FLOATS(X, UNARY, Ceil, copysign(rint(x) + (rint(x) < x ? 1 : 0), x))                           \
     FLOATS(X, BOUNDED, Clip, x)                                                                    \
     INTEGERS(X, BOUNDED, Clip, x)                                                                  \
+    X(CALCULATED, Cos, F32, float, F32, float, cosine)                                             \
+    FLOAT_MATH(X, Cosh, cosh)                                                                      \
     FLOATS(X, BINARY, Div, x / y)                                                                  \
     X(BINARY, Div, I32, int32_t, I32, int32_t, divide_I32(x, y))                                   \
     X(BINARY, Div, I64, int64_t, I64, int64_t, divide_I64(x, y))                                   \
     COMPARISON(X, Equal, x == y)                                                                   \
     X(BINARY, Equal, U8, uint8_t, BOOL, uint8_t, x == y)                                           \
     X(BINARY, Equal, BOOL, uint8_t, BOOL, uint8_t, (x != 0) == (y != 0))                           \
+    FLOATS(X, UNARY, Floor, copysign(rint(x) - (rint(x) > x ? 1 : 0), x))                          \
     COMPARISON(X, Greater, x > y)                                                                  \
     COMPARISON(X, GreaterOrEqual, x >= y)                                                          \
     X(UNARY, IsInf, F32, float, BOOL, uint8_t,                                                     \
@@ -222,6 +346,7 @@ static inline float power(float x, float y)
     X(UNARY, IsNaN, BF16, uint16_t, BOOL, uint8_t, (x & 0x7fff) > 0x7f80)                          \
     COMPARISON(X, Less, x < y)                                                                     \
     COMPARISON(X, LessOrEqual, x <= y)                                                             \
+    X(CALCULATED, Log, F32, float, F32, float, logarithm)                                          \
     FLOATS(X, FOLD, Max, (y > x) | (y != y) ? y : x)                                               \
     INTEGERS(X, FOLD, Max, y > x ? y : x)                                                          \
     FLOATS(X, SUM, Mean, x / s->n_in)                                                              \
@@ -236,12 +361,17 @@ static inline float power(float x, float y)
     X(BINARY, PRelu, F32, float, F32, float, x < 0.0f ? x * y : x)                                 \
     X(BINARY, Pow, F32, float, F32, float, power(x, y))                                            \
     X(BINARY, Pow, F64, double, F64, double, pow(x, y))                                            \
+    FLOATS(X, UNARY, Reciprocal, 1 / x)                                                            \
     INTEGERS(X, UNARY, Relu, x > 0 ? x : 0)                                                        \
+    FLOAT_MATH(X, Round, rint)                                                                     \
     INTEGERS(X, UNARY, Sign, (x > 0) - (x < 0))                                                    \
     X(UNARY, Sign, F32, float, F32, float, x > 0.0f ? 1.0f : x < 0.0f ? -1.0f : x)                 \
+    X(CALCULATED, Sin, F32, float, F32, float, sine)                                               \
+    FLOAT_MATH(X, Sinh, sinh)                                                                      \
     X(UNARY, Sqrt, F64, double, F64, double, sqrt(x))                                              \
     ARITHMETIC(X, Sub, x - y)                                                                      \
     FLOATS(X, SUM, Sum, x)                                                                         \
+    FLOAT_MATH(X, Tan, tan)                                                                        \
     X(CHOICE, Where, U8, uint8_t, U8, uint8_t, x)                                                  \
     X(CHOICE, Where, F16, uint16_t, F16, uint16_t, x)                                              \
     X(CHOICE, Where, F32, uint32_t, F32, uint32_t, x)                                              \
@@ -252,12 +382,13 @@ static inline float power(float x, float y)
     kind(op, from, in_type, result, out_type, value)
 NATIVE_ELEMENTWISE_LIST(SPAN_FUNCTION)
 
-#define FOLDS_UNARY   false
-#define FOLDS_BINARY  false
-#define FOLDS_FOLD    true
-#define FOLDS_CHOICE  false
-#define FOLDS_BOUNDED false
-#define FOLDS_SUM     false
+#define FOLDS_UNARY      false
+#define FOLDS_BINARY     false
+#define FOLDS_FOLD       true
+#define FOLDS_CHOICE     false
+#define FOLDS_BOUNDED    false
+#define FOLDS_SUM        false
+#define FOLDS_CALCULATED false
 #define SPAN_ROW(kind, op, from, in_type, result, out_type, value)                                 \
     {#op, TFR_DTYPE_##from, TFR_DTYPE_##result, FOLDS_##kind, span_##op##_##from},
 

@@ -47,6 +47,26 @@ static inline vec v_act(const native_act *act, vec x)
         return V_MUL(x, x);
     case NATIVE_ACT_ERF:
         return v_erf(x);
+    case NATIVE_ACT_GELU_TANH:
+        return v_gelu_tanh(x);
+    case NATIVE_ACT_ELU:
+        return V_LESS(x, V_ZERO(), V_MUL(V_ALL(act->a), v_expm1(x)), x);
+    case NATIVE_ACT_CELU:
+        return V_ADD(V_MAX(V_ZERO(), x),
+                     V_MIN(V_ZERO(), V_MUL(V_ALL(act->a), v_expm1(V_DIV(x, V_ALL(act->a))))));
+    case NATIVE_ACT_SELU:
+        return V_MUL(V_ALL(act->b), V_LESS(V_ZERO(), x, x, V_MUL(V_ALL(act->a), v_expm1(x))));
+    case NATIVE_ACT_SOFTPLUS:
+        return v_softplus(x);
+    case NATIVE_ACT_MISH:
+        return v_mish(x);
+    case NATIVE_ACT_SOFTSIGN:
+        return V_DIV(x, V_ADD(V_ALL(1.0f), V_ABS(x)));
+    case NATIVE_ACT_THRESHOLD:
+        return V_LESS(V_ALL(act->a), x, x, V_ZERO());
+    case NATIVE_ACT_SHRINK:
+        return V_LESS(x, V_ALL(-act->a), V_ADD(x, V_ALL(act->b)),
+                      V_LESS(V_ALL(act->a), x, V_SUB(x, V_ALL(act->b)), V_ZERO()));
     default:
         return x;
     }
@@ -83,6 +103,15 @@ __attribute__((noinline)) static void act_loop(const native_act *act, const floa
         ACT_LOOP(NATIVE_ACT_ABS)
         ACT_LOOP(NATIVE_ACT_SQUARE)
         ACT_LOOP(NATIVE_ACT_ERF)
+        ACT_LOOP(NATIVE_ACT_GELU_TANH)
+        ACT_LOOP(NATIVE_ACT_ELU)
+        ACT_LOOP(NATIVE_ACT_CELU)
+        ACT_LOOP(NATIVE_ACT_SELU)
+        ACT_LOOP(NATIVE_ACT_SOFTPLUS)
+        ACT_LOOP(NATIVE_ACT_MISH)
+        ACT_LOOP(NATIVE_ACT_SOFTSIGN)
+        ACT_LOOP(NATIVE_ACT_THRESHOLD)
+        ACT_LOOP(NATIVE_ACT_SHRINK)
     }
 }
 

@@ -195,9 +195,9 @@ static bool clip_form(const tfr_call *call)
     return known_number(tfr_call_input(call, 1)) && known_number(tfr_call_input(call, 2));
 }
 
-static bool gelu_form(const tfr_call *call)
+static bool celu_form(const tfr_call *call)
 {
-    return strcmp(tfr_call_string(call, "approximate", "none"), "none") == 0;
+    return tfr_call_float(call, "alpha", 1.0f) != 0.0f;
 }
 
 static bool last_axis_form(const tfr_call *call)
@@ -392,6 +392,7 @@ static const native_form forms[] = {
     {"BatchNormGrad", batch_norm_form, NATIVE_ITEM_BATCH_NORM_GRAD, 0, PLANES},
     {"BatchNormTrain", batch_norm_form, NATIVE_ITEM_BATCH_NORM, 0, PLANES},
     {"Cast", cast_form, NATIVE_ITEM_CAST, 0, NULL},
+    {"Celu", celu_form, NATIVE_ITEM_ACT, NATIVE_ACT_CELU, "an alpha that is not 0 is done here"},
     {"Clip", clip_form, NATIVE_ITEM_ACT, NATIVE_ACT_CLIP,
      "bounds that are known and numbers are done here"},
     {"Concat", any_form, NATIVE_ITEM_CONCAT, 0, "up to 8 inputs are done here"},
@@ -402,11 +403,12 @@ static const native_form forms[] = {
     {"ConvGradInput", conv_grad_input_form, NATIVE_ITEM_CONV_GRAD_INPUT, 0,
      "two spatial axes without groups are done here"},
     {"Div", binary_form, NATIVE_ITEM_BINARY, NATIVE_DIV, ONE_IS_WHOLE},
+    {"Elu", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_ELU, NULL},
     {"Erf", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_ERF, NULL},
     {"Exp", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_EXP, NULL},
     {"Expand", strided_form, NATIVE_ITEM_STRIDED, 0, "up to 8 dims are done here"},
     {"Gather", native_gather_fits, NATIVE_ITEM_GATHER, 0, NULL},
-    {"Gelu", gelu_form, NATIVE_ITEM_ACT, NATIVE_ACT_GELU, "the form with erf is done here"},
+    {"Gelu", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_GELU, NULL},
     {"Gemm", gemm_form, NATIVE_ITEM_PRODUCT, 0, NULL},
     {"GlobalAveragePool", rank_4_form, NATIVE_ITEM_MEAN, 0,
      "two spatial axes of less than 2^30 elements are done here"},
@@ -422,11 +424,14 @@ static const native_form forms[] = {
     {"MatMul", matmul_form, NATIVE_ITEM_PRODUCT, 0, NULL},
     {"MaxPool", pool_form, NATIVE_ITEM_POOL, 0, WINDOWS},
     {"MaxPoolGrad", scatter_form, NATIVE_ITEM_SCATTER, 0, "two spatial axes are done here"},
+    {"Mish", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_MISH, NULL},
     {"Mul", binary_form, NATIVE_ITEM_BINARY, NATIVE_MUL, ONE_IS_WHOLE},
     {"Neg", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_LINEAR, NULL},
     {"ReduceMean", reduce_form, NATIVE_ITEM_REDUCE, 0, "dims beside each other are done here"},
     {"ReduceSum", reduce_form, NATIVE_ITEM_REDUCE, 0, "dims beside each other are done here"},
     {"Relu", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_CLIP, NULL},
+    {"Selu", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_SELU, NULL},
+    {"Shrink", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_SHRINK, NULL},
     {"Sigmoid", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_SIGMOID, NULL},
     {"Slice", strided_form, NATIVE_ITEM_STRIDED, 0, "up to 8 dims are done here"},
     {"Softmax", last_axis_form, NATIVE_ITEM_SOFTMAX, 0, "the last axis is done here"},
@@ -434,6 +439,8 @@ static const native_form forms[] = {
      "the mean over one int64 label for each row, all of which count, is done here"},
     {"SoftmaxCrossEntropyLoss", loss_form, NATIVE_ITEM_LOSS, 0,
      "the mean over one int64 label for each row, all of which count, is done here"},
+    {"Softplus", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_SOFTPLUS, NULL},
+    {"Softsign", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_SOFTSIGN, NULL},
     {"Split", strided_form, NATIVE_ITEM_STRIDED, 0, "up to 8 dims and 8 outputs are done here"},
     {"Sqrt", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_SQRT, NULL},
     {"Sub", binary_form, NATIVE_ITEM_BINARY, NATIVE_SUB, ONE_IS_WHOLE},
@@ -441,6 +448,7 @@ static const native_form forms[] = {
      "axes of which the others lie beside each other are done here"},
     {"Swish", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_SWISH, NULL},
     {"Tanh", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_TANH, NULL},
+    {"ThresholdedRelu", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_THRESHOLD, NULL},
     {"Transpose", transpose_form, NATIVE_ITEM_TRANSPOSE, 0, "up to 6 dims are done here"},
     {"Where", select_form, NATIVE_ITEM_SELECT, 0, NULL},
 };

@@ -148,6 +148,9 @@ static bool read_epilogue(const native_item *item, native_epilogue *e)
     case NATIVE_ACT_GELU:
         e->activation = NATIVE_GEMM_GELU_ERF;
         break;
+    case NATIVE_ACT_GELU_TANH:
+        e->activation = NATIVE_GEMM_GELU_TANH;
+        break;
     case NATIVE_ACT_SWISH:
         if (item->act.a != 1.0f)
             return false;

@@ -173,9 +173,15 @@ static void read_act(native_item *item, const tfr_call *call, int kind)
     } else if (kind == NATIVE_ACT_HARD_SWISH) {
         act->a = 1.0f / 6.0f;
         act->b = 0.5f;
+    } else if (kind == NATIVE_ACT_SHRINK) {
+        act->a = tfr_call_float(call, "lambd", 0.5f);
+        act->b = tfr_call_float(call, "bias", 0.0f);
     } else {
         act->a = tfr_call_float(call, "alpha", 1.0f);
+        act->b = tfr_call_float(call, "gamma", 1.0f); /* Selu's */
     }
+    if (kind == NATIVE_ACT_GELU && strcmp(tfr_call_string(call, "approximate", ""), "tanh") == 0)
+        act->kind = NATIVE_ACT_GELU_TANH;
 }
 
 static void read_window(native_item *item, const tfr_call *call, const int64_t *kernel)

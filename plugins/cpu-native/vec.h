@@ -107,6 +107,47 @@ static inline vec v_gelu_tanh(vec x)
     return V_MUL(x, v_sigmoid(u));
 }
 
+/* exp(x) - 1: near 0 the series to x^8, which is within 1 ulp below 0.5. */
+static inline vec v_expm1(vec x)
+{
+    vec p = V_FMA(x, V_ALL(1.0f / 40320.0f), V_ALL(1.0f / 5040.0f));
+
+    p = V_FMA(p, x, V_ALL(1.0f / 720.0f));
+    p = V_FMA(p, x, V_ALL(1.0f / 120.0f));
+    p = V_FMA(p, x, V_ALL(1.0f / 24.0f));
+    p = V_FMA(p, x, V_ALL(1.0f / 6.0f));
+    p = V_FMA(p, x, V_ALL(0.5f));
+    p = V_FMA(V_MUL(p, x), x, x);
+    return V_LESS(V_ABS(x), V_ALL(0.5f), p, V_SUB(v_exp(x), V_ALL(1.0f)));
+}
+
+/*
+ * log(1 + exp(x)) = max(0, x) + log(1 + t), t = exp(-|x|): with s = t / (2 + t) <= 1/3 the last is
+ * 2 (s + s^3 / 3 + s^5 / 5 + ...), here to s^15, which is within 1 ulp.
+ */
+static inline vec v_softplus(vec x)
+{
+    const vec t = v_exp(V_SUB(V_ZERO(), V_ABS(x)));
+    const vec s = V_DIV(t, V_ADD(V_ALL(2.0f), t)), q = V_MUL(s, s);
+    vec p = V_FMA(q, V_ALL(2.0f / 15.0f), V_ALL(2.0f / 13.0f));
+
+    p = V_FMA(p, q, V_ALL(2.0f / 11.0f));
+    p = V_FMA(p, q, V_ALL(2.0f / 9.0f));
+    p = V_FMA(p, q, V_ALL(2.0f / 7.0f));
+    p = V_FMA(p, q, V_ALL(2.0f / 5.0f));
+    p = V_FMA(p, q, V_ALL(2.0f / 3.0f));
+    p = V_FMA(p, q, V_ALL(2.0f));
+    return V_FMA(p, s, V_MAX(V_ZERO(), x));
+}
+
+/* x tanh(log(1 + e)), e = exp(x): the tanh is n / (n + 2) with n = e (e + 2); 1 from 20 on. */
+static inline vec v_mish(vec x)
+{
+    const vec e = v_exp(V_MIN(V_ALL(20.0f), x));
+    const vec n = V_MUL(e, V_ADD(e, V_ALL(2.0f)));
+    return V_MUL(x, V_DIV(n, V_ADD(n, V_ALL(2.0f))));
+}
+
 static inline vec v_clip(vec x, float low, float high)
 {
     return V_MIN(V_ALL(high), V_MAX(V_ALL(low), x));
