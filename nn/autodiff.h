@@ -173,6 +173,9 @@ tfr__diff_rule_fn tfr__diff_average_pool, tfr__diff_average_pool_grad, tfr__diff
 /* autodiff_linear.c */
 tfr__diff_rule_fn tfr__diff_affine_grid, tfr__diff_causal_conv, tfr__diff_col2im, tfr__diff_dft,
     tfr__diff_resize, tfr__diff_stft;
+/* autodiff_resize.c: what the node, which keeps the aspect ratio, does to the elements of an axis,
+ * as a matrix [n m]; entry i of its `entries` lists is of that axis. */
+tfr_value tfr__diff_resize_weights(tfr__diff *d, int32_t i, int32_t entries, int32_t axis);
 /* autodiff_linear_attention.c */
 tfr__diff_rule_fn tfr__diff_linear_attention;
 /* autodiff_norm.c */

@@ -95,6 +95,14 @@ static tfr_value resize_matrix(tfr__diff *d, int32_t i, int32_t entries, int32_t
     return tfr__diff_node(d, "Resize", in, d->node.n_inputs, kept, n_kept);
 }
 
+/* Does one scale of its sizes go for all axes? Models say "no sizes" with an empty list, too. */
+static bool keeps_ratio(const tfr__diff *d)
+{
+    const tfr__diff_fact sizes = tfr__diff_fact_of(d, tfr__diff_in(d, 3));
+    return tfr__diff_in(d, 3) != TFR_VALUE_NONE && !(sizes.rank == 1 && sizes.dims[0] == 0) &&
+           !tfr__diff_is(d, "keep_aspect_ratio_policy", "stretch", "stretch");
+}
+
 /* v times the transposed matrix along one axis of rank. */
 static tfr_value along_axis(tfr__diff *d, tfr_value v, tfr_value matrix, int32_t axis, int32_t rank)
 {
@@ -121,12 +129,14 @@ void tfr__diff_resize(tfr__diff *d, tfr_value g)
     }
     if (rank < 0)
         tfr__diff_refuse(d, "the rank of its X is not known");
-    if (!tfr__diff_is(d, "keep_aspect_ratio_policy", "stretch", "stretch"))
-        tfr__diff_refuse(d, "its keep_aspect_ratio_policy is not stretch");
     for (int32_t i = 0; i < n && tfr__diff_wants(d, 0); i++) {
         int32_t axis = axes ? (int32_t)axes->ints[i] : i;
         axis += axis < 0 ? rank : 0;
-        if (axis >= 0 && axis < rank && !keeps_axis(d, i, axis))
+        if (axis < 0 || axis >= rank)
+            continue;
+        if (keeps_ratio(d))
+            g = along_axis(d, g, tfr__diff_resize_weights(d, i, n, axis), axis, rank);
+        else if (!keeps_axis(d, i, axis))
             g = along_axis(d, g, resize_matrix(d, i, n, axis), axis, rank);
     }
     if (tfr__diff_wants(d, 0))

@@ -27,6 +27,7 @@ libtfrun_nn_core_la_SOURCES = \
 	nn/autodiff_quantize.c \
 	nn/autodiff_recurrent.c \
 	nn/autodiff_reduce.c \
+	nn/autodiff_resize.c \
 	nn/autodiff_rules.c \
 	nn/autodiff_roi.c \
 	nn/autodiff_sample.c \

@@ -38,6 +38,103 @@ TEST(interpolation)
     CHECK_GRADIENTS(c);
 }
 
+/* One scale for all axes: 4/3 or 0.6 of 3 x 5 elements, and others. */
+TEST(interpolation_that_keeps_the_aspect_ratio)
+{
+    static const gradient_case c[] = {
+        {"Resize", "f2,3,5 - - i4,9",
+         "mode:s=linear axes:is=1,2 keep_aspect_ratio_policy:s=not_larger",
+         .flags = LINEAR | SECOND | RANKS},
+        {"Resize", "f2,3,5 - - i4,9",
+         "mode:s=linear axes:is=-2,-1 keep_aspect_ratio_policy:s=not_smaller",
+         .flags = LINEAR | RANKS},
+        {"Resize", "f3,5 - - i2,3", "mode:s=linear keep_aspect_ratio_policy:s=not_larger",
+         .flags = LINEAR | RANKS},
+        {"Resize", "f3,5 - - i2,3", "mode:s=cubic keep_aspect_ratio_policy:s=not_smaller",
+         .flags = LINEAR | SECOND | RANKS},
+        {"Resize", "f3,5 - - i7,9",
+         "mode:s=cubic cubic_coeff_a:f=-0.5 keep_aspect_ratio_policy:s=not_larger",
+         .flags = LINEAR | RANKS},
+        {"Resize", "f3,7 - - i2,3",
+         "mode:s=linear antialias:i=1 keep_aspect_ratio_policy:s=not_larger",
+         .flags = LINEAR | RANKS},
+        {"Resize", "f3,9 - - i1,2",
+         "mode:s=cubic antialias:i=1 keep_aspect_ratio_policy:s=not_larger",
+         .flags = LINEAR | RANKS},
+        {"Resize", "f5,8 - - i2,4",
+         "mode:s=cubic antialias:i=1 exclude_outside:i=1 keep_aspect_ratio_policy:s=not_larger",
+         .flags = LINEAR | RANKS},
+        {"Resize", "f3,5 - - i4,9",
+         "mode:s=cubic exclude_outside:i=1 keep_aspect_ratio_policy:s=not_smaller",
+         .flags = LINEAR | RANKS},
+        {"Resize", "f3,5 - - i4,9",
+         "mode:s=linear coordinate_transformation_mode:s=align_corners "
+         "keep_aspect_ratio_policy:s=not_larger",
+         .flags = LINEAR | RANKS},
+        {"Resize", "f5,8 - - i2,3",
+         "mode:s=cubic coordinate_transformation_mode:s=align_corners "
+         "keep_aspect_ratio_policy:s=not_smaller",
+         .flags = LINEAR | RANKS},
+        {"Resize", "f9,4 - - i4,2",
+         "mode:s=linear coordinate_transformation_mode:s=align_corners "
+         "keep_aspect_ratio_policy:s=not_larger",
+         .flags = LINEAR | RANKS},
+        {"Resize", "f4,9 - - i1,5",
+         "mode:s=linear coordinate_transformation_mode:s=align_corners "
+         "keep_aspect_ratio_policy:s=not_larger",
+         .flags = LINEAR | RANKS},
+        {"Resize", "f3,5 - - i4,9",
+         "mode:s=linear coordinate_transformation_mode:s=asymmetric "
+         "keep_aspect_ratio_policy:s=not_smaller",
+         .flags = LINEAR | RANKS},
+        {"Resize", "f3,7 - - i1,3",
+         "mode:s=linear coordinate_transformation_mode:s=pytorch_half_pixel "
+         "keep_aspect_ratio_policy:s=not_larger",
+         .flags = LINEAR | RANKS},
+        {"Resize", "f3,7 - - i2,9",
+         "mode:s=cubic coordinate_transformation_mode:s=half_pixel_symmetric "
+         "keep_aspect_ratio_policy:s=not_larger",
+         .flags = LINEAR | RANKS},
+        {"Resize", "f4,5 p0.1,-0.2,0.9,1.25 - i7,6",
+         "mode:s=linear coordinate_transformation_mode:s=tf_crop_and_resize "
+         "keep_aspect_ratio_policy:s=not_larger extrapolation_value:f=7",
+         .flags = RANKS},
+        {"Resize", "f2,4,3 p0,0.25,1,0.5 - i4,1",
+         "mode:s=cubic coordinate_transformation_mode:s=tf_crop_and_resize axes:is=2,1 "
+         "keep_aspect_ratio_policy:s=not_larger",
+         .flags = LINEAR | RANKS},
+        {"Resize", "f3,5 - p2,0.5 i", "mode:s=linear keep_aspect_ratio_policy:s=not_larger",
+         .flags = LINEAR | RANKS},
+        {"Resize", "f3,5 - p2,0.5", "mode:s=linear keep_aspect_ratio_policy:s=not_larger",
+         .flags = LINEAR | RANKS},
+        {"Resize", "f15,3 - - i8,9",
+         "mode:s=cubic coordinate_transformation_mode:s=align_corners "
+         "keep_aspect_ratio_policy:s=not_larger",
+         .flags = LINEAR | RANKS},
+        {"Resize", "f5,8 - - i1,9",
+         "mode:s=linear coordinate_transformation_mode:s=align_corners "
+         "keep_aspect_ratio_policy:s=not_larger",
+         .flags = LINEAR | RANKS},
+        {"Resize", "f5,8 - - i1,9",
+         "mode:s=linear coordinate_transformation_mode:s=align_corners exclude_outside:i=1 "
+         "keep_aspect_ratio_policy:s=not_larger",
+         .flags = LINEAR | RANKS},
+        {"Resize", "f3,5 - - i4,9",
+         "mode:s=linear antialias:i=1 keep_aspect_ratio_policy:s=not_smaller",
+         .flags = LINEAR | RANKS},
+        {"Resize", "f2,4 p0,0,1,1 - i4,8",
+         "mode:s=linear coordinate_transformation_mode:s=tf_crop_and_resize "
+         "keep_aspect_ratio_policy:s=not_larger",
+         .flags = LINEAR | RANKS},
+        {"Resize", "f3,5 - - i0,4",
+         "mode:s=linear antialias:i=1 keep_aspect_ratio_policy:s=not_larger",
+         .flags = LINEAR | RANKS},
+        {"Resize", "f3,5 - - i4,9", "mode:s=nearest keep_aspect_ratio_policy:s=not_smaller",
+         .flags = LINEAR | RANKS},
+    };
+    CHECK_GRADIENTS(c);
+}
+
 TEST(grids_and_blocks)
 {
     static const gradient_case c[] = {
@@ -361,6 +458,7 @@ TEST(convolutions_with_state)
 
 static const test_case cases[] = {
     CASE(interpolation),
+    CASE(interpolation_that_keeps_the_aspect_ratio),
     CASE(grids_and_blocks),
     CASE(elements_between),
     CASE(the_largest_of_regions),
