@@ -117,6 +117,8 @@ static tfr_value by_scores(tfr__diff *d, tfr_value g, tfr_value values, tfr_valu
     sum = tfr__diff_sum_axes(d, ds, &last, 1, true);
     ds = tfr__diff_op2(d, "Sub", ds, tfr__diff_op2(d, "Mul", weights, sum));
     ds = tfr__diff_reshape_like(d, ds, p);
+    if (takes && mode == 2)
+        ds = plus(d, ds, h);
     if (tfr__diff_wants(d, 3))
         tfr__diff_give(d, 3, mask_share(d, ds));
     if (takes && mode == 1)
@@ -183,11 +185,6 @@ void tfr__diff_attention(tfr__diff *d, tfr_value g)
     tfr_value q = tfr__diff_in(d, 0), k = tfr__diff_in(d, 1), v = tfr__diff_in(d, 2), p, ds;
     int32_t rank = tfr__diff_fact_of(d, q).rank;
     const bool flat = rank == 3 || (rank < 0 && hq);
-    if (tfr__diff_gradient(d, 3) != TFR_VALUE_NONE &&
-        tfr__diff_int(d, "qk_matmul_output_mode", 0) == 2) {
-        tfr__diff_refuse(d, "there is no rule for that output of it which y depends on");
-        return;
-    }
     g = tfr__diff_gradient_or_zeros(d, 0);
     q = split_heads(d, q, flat, hq);
     k = behind_past(d, split_heads(d, k, flat, hk), 1);
