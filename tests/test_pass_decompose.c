@@ -131,6 +131,9 @@ TEST(plain_attention_is_written_out)
     check_parts("Attention", "in q 2 3 4 8; in k 2 3 6 8; in v 2 3 6 8; const m 4 6;"
                              "out Attention{scale=0.2}(q,k,v,m)");
     check_stays("Attention", "Attention", "in q 2 3 4 8; out Attention{is_causal=1}(q,q,q)");
+    check_stays("Attention", "Attention", "in q 2 3 4 8; out Attention{left_window_size=1}(q,q,q)");
+    check_stays("Attention", "Attention",
+                "in q 2 3 4 8; out Attention{right_window_size=0}(q,q,q)");
     check_stays("Attention", "Attention", "in q 2 4 4 8; in k 2 2 4 8; out Attention(q,k,k)");
 }
 

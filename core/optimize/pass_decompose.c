@@ -75,6 +75,8 @@ static bool is_plain_attention(tfr__rewrite *rw, const tfr__node *node)
          t[1]->dims[2] < 1 || t[3]->dims[t[3]->rank - 1] != t[1]->dims[2]))
         return false;
     return !tfr__attr_int(&node->attrs, "is_causal", 0) &&
+           tfr__attr_int(&node->attrs, "left_window_size", -1) < 0 &&
+           tfr__attr_int(&node->attrs, "right_window_size", -1) < 0 &&
            tfr__attr_float(&node->attrs, "softcap", 0) == 0 &&
            !tfr__attr_find(&node->attrs, "softmax_precision");
 }
