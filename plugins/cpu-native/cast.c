@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cast.c: Cast between float32, bool and the usual integers, and from and to float64 what training
- * counts with: from float32 to an integer the
- * fraction is dropped, what is out of range saturates and NaN is 0; between integers the low bits
- * stay; bool is "not 0".
+ * cast.c: casts between float32, bool and the usual integers, and of these to float64: from float32
+ * to an integer the fraction is dropped, what is out of range saturates and NaN is 0; between
+ * integers the low bits stay; bool is "not 0". isa_cast.h has the others.
  */
 #include "cast.h"
-
-#include <tfrun/fail.h>
 
 #define CAST(from_name, from_type, to_name, to_type, value)                                        \
     static void from_name##_to_##to_name(const void *from, void *to, int64_t n)                    \
@@ -102,69 +99,4 @@ native_cast_fn native_find_cast(int32_t from, int32_t to)
     const int i = number_of(from), k = number_of(to);
 
     return i < N_TYPES && k < N_TYPES ? casts[i][k] : NULL;
-}
-
-/* ---- the kernel ---- */
-
-enum { PART = 4096 /* elements that a thread takes at once */ };
-
-typedef struct cast_state {
-    native_cast_fn cast;
-    const void *known;
-    int64_t n, from_bytes, to_bytes;
-} cast_state;
-
-typedef struct work {
-    const cast_state *cast;
-    const char *from;
-    char *to;
-} work;
-
-static void run_parts(void *user, int64_t begin, int64_t end)
-{
-    const work *w = user;
-    const int64_t first = begin * PART, last = end * PART < w->cast->n ? end * PART : w->cast->n;
-
-    w->cast->cast(w->from + first * w->cast->from_bytes, w->to + first * w->cast->to_bytes,
-                  last - first);
-}
-
-static int32_t run_cast(const tfr_plugin_device *device, void *state, const tfr_launch *launch,
-                        tfr_err *err)
-{
-    const cast_state *c = state;
-    work w = {c, launch->args[0].address, launch->args[1].address};
-
-    (void)err;
-    if (!w.from)
-        w.from = c->known;
-    if (c->n <= PART)
-        run_parts(&w, 0, 1);
-    else
-        device->host->parallel_for(run_parts, &w, (c->n + PART - 1) / PART, 1);
-    return TFR_OK;
-}
-
-void native_cast_supports(const tfr_plugin_device *device, const tfr_call *call, tfr_answer *answer)
-{
-    const int32_t from = tfr_call_input(call, 0)->dtype, to = tfr_call_output(call, 0)->dtype;
-
-    (void)device;
-    if (!native_find_cast(from, to))
-        tfr_decline(answer, TFR_REASON_DTYPE, "a cast of type %d to type %d is not done here",
-                    (int)from, (int)to);
-}
-
-void native_cast_prepare(native_build *b, const tfr_call *call)
-{
-    const tfr_operand *x = tfr_call_input(call, 0), *y = tfr_call_output(call, 0);
-    cast_state *c = native_set_function(b, run_cast, NULL, sizeof *c, "cast");
-
-    if (!c)
-        return;
-    c->cast = native_find_cast(x->dtype, y->dtype);
-    c->known = x->data;
-    c->n = tfr_operand_elements(x);
-    c->from_bytes = tfr_dtype_bits(x->dtype) / 8;
-    c->to_bytes = tfr_dtype_bits(y->dtype) / 8;
 }

@@ -382,6 +382,8 @@ static inline double logarithm(double x)
     kind(op, from, in_type, result, out_type, value)
 NATIVE_ELEMENTWISE_LIST(SPAN_FUNCTION)
 
+#include "isa_cast.h"
+
 #define FOLDS_UNARY      false
 #define FOLDS_BINARY     false
 #define FOLDS_FOLD       true
@@ -393,5 +395,5 @@ NATIVE_ELEMENTWISE_LIST(SPAN_FUNCTION)
     {#op, TFR_DTYPE_##from, TFR_DTYPE_##result, FOLDS_##kind, span_##op##_##from},
 
 static const native_elementwise elementwise_rows[] = {
-    NATIVE_ELEMENTWISE_LIST(SPAN_ROW){NULL, 0, 0, false, NULL},
+    NATIVE_ELEMENTWISE_LIST(SPAN_ROW) NATIVE_CAST_LIST(CAST_ROW){NULL, 0, 0, false, NULL},
 };

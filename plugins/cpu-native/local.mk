@@ -44,6 +44,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/isa_avx2.c \
 	plugins/cpu-native/isa_avx512.c \
 	plugins/cpu-native/isa_bf16.c \
+	plugins/cpu-native/isa_cast.h \
 	plugins/cpu-native/isa_depthwise.h \
 	plugins/cpu-native/isa_elementwise.h \
 	plugins/cpu-native/isa_kernels.h \

@@ -5,7 +5,6 @@
  */
 #include <string.h>
 
-#include "cast.h"
 #include "gather.h"
 #include "matmul.h"
 #include "program.h"
@@ -25,11 +24,13 @@
 
 /* Sets of types of operand 0. */
 #define BIT(type) (1u << TFR_DTYPE_##type)
-#define CASTS     (BIT(F32) | BIT(F64) | BIT(I32) | BIT(I64) | BIT(U8) | BIT(I8) | BIT(BOOL))
-#define INTEGERS  (BIT(I32) | BIT(I64))
-#define NUMBERS   (BIT(F32) | BIT(F64) | INTEGERS)
-#define BITS      (BIT(U8) | INTEGERS)
-#define FLOATS    (BIT(F32) | BIT(F64))
+#define CASTS                                                                                      \
+    (BIT(F32) | BIT(F64) | BIT(F16) | BIT(BF16) | BIT(I32) | BIT(I64) | BIT(U8) | BIT(I8) |        \
+     BIT(BOOL))
+#define INTEGERS (BIT(I32) | BIT(I64))
+#define NUMBERS  (BIT(F32) | BIT(F64) | INTEGERS)
+#define BITS     (BIT(U8) | INTEGERS)
+#define FLOATS   (BIT(F32) | BIT(F64))
 /* Whole bytes, moved as they are. */
 #define MOVED ~(BIT(STRING) | BIT(U4) | BIT(I4) | BIT(F4E2M1) | BIT(U2) | BIT(I2) | BIT(NONE))
 
@@ -52,7 +53,8 @@ const native_op native_op_rows[] = {
     WIDE("BitwiseNot", 18, BITS),
     WIDE("BitwiseOr", 18, BITS),
     WIDE("BitwiseXor", 18, BITS),
-    OP("Cast", 28, cast, CASTS),
+    WIDE("Cast", 28, CASTS),
+    WIDE("CastLike", 25, CASTS),
     WIDE("Ceil", 13, FLOATS),
     ITEM("Celu", 28),
     WIDE("Clip", 13, NUMBERS),

@@ -30,14 +30,21 @@ static bool is_op(const tfr_call *call, const char *name)
     return strcmp(call->name, name) == 0;
 }
 
+/* Whose second operand tells a type, and is not read. */
+static bool is_cast(const tfr_call *call)
+{
+    return is_op(call, "Cast") || is_op(call, "CastLike");
+}
+
 /* Where moves elements of some bytes, whatever they are. */
 static bool has_types(const native_elementwise *row, const tfr_call *call)
 {
     const tfr_operand *y = tfr_call_output(call, 0);
     const bool chooses = is_op(call, "Where");
+    const uint32_t n = is_cast(call) ? 1 : call->n_inputs;
     uint32_t i;
 
-    for (i = chooses ? 1 : 0; i < call->n_inputs; i++) {
+    for (i = chooses ? 1 : 0; i < n; i++) {
         const tfr_operand *x = tfr_call_input(call, i);
         if (x && chooses ? x->dtype == TFR_DTYPE_STRING ||
                                tfr_dtype_bits(x->dtype) != tfr_dtype_bits(row->inputs)
@@ -50,9 +57,10 @@ static bool has_types(const native_elementwise *row, const tfr_call *call)
 static bool has_form(const tfr_call *call)
 {
     const tfr_operand *y = tfr_call_output(call, 0);
+    const uint32_t n = is_cast(call) ? 1 : call->n_inputs;
     uint32_t i;
 
-    for (i = 0; i < call->n_inputs; i++) {
+    for (i = 0; i < n; i++) {
         const tfr_operand *x = tfr_call_input(call, i);
         if (!x && !is_op(call, "Clip"))
             return false;
@@ -72,7 +80,8 @@ static int row_of(const tfr_call *call)
         !tfr_call_input(call, 0) || !tfr_call_output(call, 0))
         return -1;
     for (i = 0; rows[i].op; i++) {
-        if (is_op(call, rows[i].op) && has_types(&rows[i], call))
+        if ((is_op(call, rows[i].op) || (is_cast(call) && strcmp(rows[i].op, "Cast") == 0)) &&
+            has_types(&rows[i], call))
             return has_form(call) ? i : -1;
     }
     return -1;

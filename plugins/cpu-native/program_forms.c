@@ -392,6 +392,7 @@ static const native_form forms[] = {
     {"BatchNormGrad", batch_norm_form, NATIVE_ITEM_BATCH_NORM_GRAD, 0, PLANES},
     {"BatchNormTrain", batch_norm_form, NATIVE_ITEM_BATCH_NORM, 0, PLANES},
     {"Cast", cast_form, NATIVE_ITEM_CAST, 0, NULL},
+    {"CastLike", cast_form, NATIVE_ITEM_CAST, 0, NULL},
     {"Celu", celu_form, NATIVE_ITEM_ACT, NATIVE_ACT_CELU, "an alpha that is not 0 is done here"},
     {"Clip", clip_form, NATIVE_ITEM_ACT, NATIVE_ACT_CLIP,
      "bounds that are known and numbers are done here"},

@@ -361,6 +361,12 @@ static void read_form(native_ir *ir, native_item *item, const tfr_call *call,
     case NATIVE_ITEM_WIDE:
         item->n_inputs = strcmp(call->name, "ReduceSum") == 0 ? 1 : item->n_inputs;
         break;
+    case NATIVE_ITEM_CAST:
+        item->n_inputs = 1;
+        break;
+    case NATIVE_ITEM_ELEMENTWISE:
+        item->n_inputs = strcmp(call->name, "CastLike") == 0 ? 1 : item->n_inputs;
+        break;
     case NATIVE_ITEM_SCATTER:
         item->n_inputs = 2;
         break;
