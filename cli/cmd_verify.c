@@ -3,104 +3,21 @@
  * cmd_verify.c: `tfrun verify`: finds models with test data, has them tried, and adds up. What
  * cannot be done is skipped with its reason, what is done wrong has failed.
  */
-#include <dirent.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include <tfrun/fail.h>
 
 #include "commands.h"
 #include "json.h"
+#include "model_folders.h"
 #include "text.h"
 #include "verify.h"
 
-#define MOST_DEPTH 8 /* of folders below a word */
-
 /* ---- finding models -------------------------------------------------------------------------- */
 
-typedef struct folders {
-    char **items;
-    uint32_t n, capacity;
-} folders;
-
-static tfr_status add_folder(folders *f, const char *path, tfr_err *err)
-{
-    if (f->n == f->capacity) {
-        uint32_t capacity = f->capacity ? 2 * f->capacity : 64;
-        char **more = realloc(f->items, capacity * sizeof *more);
-        if (!more)
-            return tfr_fail(err, TFR_ENOMEM, "no memory for %u models", (unsigned)capacity);
-        f->items = more;
-        f->capacity = capacity;
-    }
-    f->items[f->n] = strdup(path);
-    if (!f->items[f->n])
-        return tfr_fail(err, TFR_ENOMEM, "no memory for a path");
-    f->n++;
-    return TFR_OK;
-}
-
-static tfr_status has_model(const char *dir, bool *has, tfr_err *err)
-{
-    char *path = NULL;
-    struct stat st;
-    if (asprintf(&path, "%s/model.onnx", dir) < 0)
-        return tfr_fail(err, TFR_ENOMEM, "no memory for a path");
-    *has = stat(path, &st) == 0;
-    free(path);
-    return TFR_OK;
-}
-
-static int keep_visible(const struct dirent *entry)
-{
-    return entry->d_name[0] != '.';
-}
-
-static tfr_status find_models(folders *f, const char *dir, int depth, tfr_err *err);
-
-static tfr_status find_in(folders *f, const char *dir, const char *name, int depth, tfr_err *err)
-{
-    struct stat st;
-    char *path = NULL;
-    tfr_status status = TFR_OK;
-    if (asprintf(&path, "%s/%s", dir, name) < 0)
-        return tfr_fail(err, TFR_ENOMEM, "no memory for a path");
-    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-        status = find_models(f, path, depth + 1, err);
-    free(path);
-    return status;
-}
-
-/* The folder itself if it holds a model, else the folders in it, sorted. */
-static tfr_status find_models(folders *f, const char *dir, int depth, tfr_err *err)
-{
-    struct dirent **entries = NULL;
-    bool has = false;
-    tfr_status status = has_model(dir, &has, err);
-    int n;
-    if (status)
-        return status;
-    if (has)
-        return add_folder(f, dir, err);
-    if (depth > MOST_DEPTH)
-        return TFR_OK;
-    n = scandir(dir, &entries, keep_visible, alphasort);
-    if (n < 0)
-        return tfr_fail(err, errno == ENOMEM ? TFR_ENOMEM : TFR_EIO, "%s cannot be read: %s", dir,
-                        strerror(errno));
-    for (int i = 0; i < n; i++) {
-        if (!status)
-            status = find_in(f, dir, entries[i]->d_name, depth, err);
-        free(entries[i]);
-    }
-    free(entries);
-    return status;
-}
-
-static tfr_status find_all(const cli_args *args, folders *f, tfr_err *err)
+static tfr_status find_all(const cli_args *args, cli_folders *f, tfr_err *err)
 {
     for (uint32_t i = 0; i < args->n_words; i++) {
         uint32_t before = f->n;
@@ -109,7 +26,7 @@ static tfr_status find_all(const cli_args *args, folders *f, tfr_err *err)
         tfr_status status;
         while (n > 1 && dir[n - 1] == '/')
             dir[--n] = 0;
-        status = find_models(f, dir, 0, err);
+        status = cli_folders_find(f, dir, err);
         if (status)
             return status;
         if (f->n == before)
@@ -125,7 +42,7 @@ static tfr_status find_all(const cli_args *args, folders *f, tfr_err *err)
 
 typedef struct sums {
     const cli_args *args;
-    const folders *models;
+    const cli_folders *models;
     json_t *rows; /* with --json */
     uint32_t n[3];
     uint32_t n_broken;    /* models at which a plugin did not keep its word */
@@ -214,7 +131,7 @@ static int finish(sums *s)
 static int verify_run(const cli_args *args)
 {
     tfr_err err = TFR_ERR_INIT;
-    folders models = {0};
+    cli_folders models = {0};
     sums s = {.args = args, .models = &models};
     int status;
     if (find_all(args, &models, &err)) {
@@ -226,9 +143,7 @@ static int verify_run(const cli_args *args)
             status = finish(&s);
         json_decref(s.rows);
     }
-    for (uint32_t i = 0; i < models.n; i++)
-        free(models.items[i]);
-    free(models.items);
+    cli_folders_finish(&models);
     return status;
 }
 

@@ -36,6 +36,8 @@ tfrun_SOURCES = \
 	cli/main.c \
 	cli/model.c \
 	cli/model.h \
+	cli/model_folders.c \
+	cli/model_folders.h \
 	cli/note.c \
 	cli/open.c \
 	cli/options.c \
