@@ -174,6 +174,7 @@ tfr_status bench_model(const bench_options *options, const char *path, tfr_graph
         ready_seconds = time_ready(options, path, &s);
         bench_all_cores();
         bench_add_ort_model(&contest, path, graph, inputs, n_inputs, s.outputs, s.n_outputs);
+        bench_add_openvino_model(&contest, path, graph, inputs, n_inputs, s.outputs, s.n_outputs);
         bench_our_cores();
         for (uint32_t i = 0; i < contest.n; i++)
             contest.list[i].flops = flops;

@@ -29,6 +29,7 @@ tfrun_SOURCES += \
 	bench/peer_onednn.c \
 	bench/peer_onednn_train.c \
 	bench/peer_openblas.c \
+	bench/peer_openvino.c \
 	bench/peer_ort.c \
 	bench/peer_python.c \
 	bench/peer_python_train.c \

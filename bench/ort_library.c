@@ -9,27 +9,34 @@
 
 const char *const bench_ort_names[] = {"libonnxruntime.so.1", "libonnxruntime.so", NULL};
 
-const char *bench_ort_in_python(char *path, size_t capacity)
+const char *bench_file_in_python(const char *package, const char *pattern, char *path,
+                                 size_t capacity)
 {
-    char folder[600] = "", pattern[700];
+    char command[300], folder[600] = "", full[700];
     glob_t found;
-    FILE *pipe = popen("python3 -c 'import importlib.util as u; "
-                       "print(u.find_spec(\"onnxruntime\").submodule_search_locations[0])' "
-                       "2>/dev/null",
-                       "r");
+    FILE *pipe;
     *path = 0;
-    if (!pipe)
+    snprintf(command, sizeof command,
+             "python3 -c 'import importlib.util as u; "
+             "print(u.find_spec(\"%s\").submodule_search_locations[0])' 2>/dev/null",
+             package);
+    if (!(pipe = popen(command, "r")))
         return path;
     if (fgets(folder, sizeof folder, pipe))
         folder[strcspn(folder, "\n")] = 0;
     if (pclose(pipe) || !*folder)
         return path;
-    snprintf(pattern, sizeof pattern, "%s/capi/libonnxruntime.so*", folder);
-    if (glob(pattern, 0, NULL, &found) == 0) {
+    snprintf(full, sizeof full, "%s/%s", folder, pattern);
+    if (glob(full, 0, NULL, &found) == 0) {
         snprintf(path, capacity, "%s", found.gl_pathv[0]);
         globfree(&found);
     }
     return path;
+}
+
+const char *bench_ort_in_python(char *path, size_t capacity)
+{
+    return bench_file_in_python("onnxruntime", "capi/libonnxruntime.so*", path, capacity);
 }
 
 bool bench_ort_take(void *library, ort_api *api, const char **version)

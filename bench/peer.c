@@ -58,3 +58,29 @@ double bench_product_error(const bench_product *product, const float *c)
     }
     return error;
 }
+
+bool bench_peer_agrees(bench_contest *contest, const char *peer, tfr_tensor *const *ours,
+                       uint32_t n, const void *const *theirs)
+{
+    double most = 0, largest = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const float *a = tfr_tensor_data(ours[i]), *b = theirs[i];
+        const int64_t count =
+            tfr_tensor_dtype(ours[i]) == TFR_DTYPE_F32 ? tfr_tensor_elements(ours[i]) : 0;
+        for (int64_t k = 0; k < count; k++) {
+            double d = fabs((double)a[k] - (double)b[k]);
+            if (isnan(a[k]) && isnan(b[k]))
+                continue;
+            most = d <= most ? most : d;
+            largest = fmax(largest, fabs((double)b[k]));
+        }
+    }
+    contest->list[contest->n - 1].error = most;
+    if (most <= 0.01 * largest + 1e-6)
+        return true;
+    bench_peer_skip(contest, peer,
+                    "its outputs differ from tfrun's by %.3g, and the largest value is %.3g", most,
+                    largest);
+    bench_contest_remove(contest, contest->n - 1);
+    return false;
+}

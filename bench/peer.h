@@ -29,6 +29,14 @@ const char *bench_peer_file(const bench_options *options, const char *peer);
 void bench_peer_skip(bench_contest *contest, const char *peer, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/*
+ * Compares outputs of float32 of the contender that was added last with ours, and sets its error:
+ * the largest difference, NaN differing from all but NaN. False after taking it out again, with a
+ * skip, for a difference above a hundredth of the largest value.
+ */
+bool bench_peer_agrees(bench_contest *contest, const char *peer, tfr_tensor *const *ours,
+                       uint32_t n, const void *const *theirs);
+
 /* Each takes one run for the error of its result, too. */
 void bench_add_onednn(bench_contest *contest, const bench_product *product);
 void bench_add_openblas(bench_contest *contest, const bench_product *product);
@@ -50,7 +58,10 @@ const char *bench_ort_file(const bench_options *options, char *path, size_t capa
 
 /* ONNX Runtime on a chain of n nodes that add one element, and on a file. */
 void bench_add_ort_chain(bench_contest *contest, int64_t n);
-/* What it computes for outputs is compared with these: the largest difference. */
+/* Models: what they compute for outputs is compared with these. */
+void bench_add_openvino_model(bench_contest *contest, const char *path, const tfr_graph *graph,
+                              tfr_tensor *const *inputs, uint32_t n_inputs,
+                              tfr_tensor *const *outputs, uint32_t n_outputs);
 void bench_add_ort_model(bench_contest *contest, const char *path, const tfr_graph *graph,
                          tfr_tensor *const *inputs, uint32_t n_inputs, tfr_tensor *const *outputs,
                          uint32_t n_outputs);

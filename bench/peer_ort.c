@@ -249,31 +249,13 @@ void bench_add_ort_chain(bench_contest *contest, int64_t n)
         ort_destroy(p);
 }
 
-/* Largest difference of float32 outputs, NaN differing from everything; *largest of |expected|. */
-static double difference(tfr_tensor *const *outputs, const ort_peer *p, double *largest)
-{
-    double most = 0;
-    *largest = 0;
-    for (size_t i = 0; i < p->n_outputs; i++) {
-        const float *ours = tfr_tensor_data(outputs[i]), *theirs = p->owned[p->n_inputs + i];
-        int64_t n = tfr_tensor_elements(outputs[i]);
-        for (int64_t k = 0; tfr_tensor_dtype(outputs[i]) == TFR_DTYPE_F32 && k < n; k++) {
-            double d = fabs((double)ours[k] - (double)theirs[k]);
-            most = d <= most ? most : d;
-            *largest = fmax(*largest, fabs((double)theirs[k]));
-        }
-    }
-    return most;
-}
-
 void bench_add_ort_model(bench_contest *contest, const char *path, const tfr_graph *graph,
                          tfr_tensor *const *inputs, uint32_t n_inputs, tfr_tensor *const *outputs,
                          uint32_t n_outputs)
 {
     ort_peer *p;
-    bench_contender *c;
     bool good = true;
-    double largest, ready_seconds;
+    double ready_seconds;
     if (!bench_wants(contest->options, PEER) || !open_library(contest) ||
         !(p = ort_create(contest, path, NULL, n_inputs, n_outputs)))
         return;
@@ -292,16 +274,11 @@ void bench_add_ort_model(bench_contest *contest, const char *path, const tfr_gra
         return;
     }
     ready_seconds = p->ready_seconds;
-    if (!(c = ort_add(contest, p, "")))
+    if (!ort_add(contest, p, ""))
         return;
-    c->error = difference(outputs, p, &largest);
-    if (!(c->error <= 0.01 * largest + 1e-6)) {
-        bench_peer_skip(contest, PEER,
-                        "its outputs differ from tfrun's by %.3g, and the largest value is %.3g",
-                        c->error, largest);
-        bench_contest_remove(contest, contest->n - 1);
+    if (!bench_peer_agrees(contest, PEER, outputs, n_outputs,
+                           (const void *const *)p->owned + n_inputs))
         return;
-    }
     bench_add_figure(contest->report, contest->row, "onnxruntime_ready_seconds",
                      "onnxruntime ready", "s", ready_seconds);
 }
