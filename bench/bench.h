@@ -143,6 +143,11 @@ TFR_MUST_CHECK tfr_status bench_train_child(const bench_options *options, const 
 TFR_MUST_CHECK tfr_status bench_child_peak(const bench_options *options, const char *who, int64_t n,
                                            uint64_t *out, tfr_err *err);
 
+/* Runs argv, found on PATH, to its end, and gives all that it writes to standard output, a string
+ * to free. One that takes longer is ended: TFR_ETIMEOUT. */
+TFR_MUST_CHECK tfr_status bench_process_output(const char *const *argv, int seconds, char **out,
+                                               tfr_err *err);
+
 /* Draws rate against size of all rows as a plot with logarithmic axes (svg.c). */
 TFR_MUST_CHECK tfr_status bench_svg_write(const bench_report *report, const char *path,
                                           tfr_err *err);

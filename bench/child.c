@@ -15,6 +15,8 @@
 
 #include <tfrun/fail.h>
 
+#include "contest.h"
+
 extern char **environ;
 
 /* The variables, then the environment without them. Free the array. */
@@ -123,6 +125,55 @@ tfr_status bench_process_read(bench_process *process, char *line, size_t capacit
             line[n++] = c;
     }
     line[n] = 0;
+    return TFR_OK;
+}
+
+/* Appends what there is to read; *ended at the end of it. */
+static tfr_status read_more(bench_process *process, double end, char **text, size_t *n,
+                            size_t *capacity, bool *ended, tfr_err *err)
+{
+    struct pollfd wait = {.fd = process->from, .events = POLLIN};
+    const double left = end - bench_now();
+    ssize_t got;
+    if (*n + 1 >= *capacity) {
+        const size_t wanted = *capacity ? 2 * *capacity : 16384;
+        char *more = realloc(*text, wanted);
+        if (!more)
+            return tfr_fail(err, TFR_ENOMEM, "no memory for %zu bytes of a report", wanted);
+        *text = more;
+        *capacity = wanted;
+    }
+    if (left <= 0 || poll(&wait, 1, (int)(left * 1000)) == 0)
+        return tfr_fail(err, TFR_ETIMEOUT, "its process took too long");
+    got = read(process->from, *text + *n, *capacity - *n - 1);
+    if (got > 0)
+        *n += (size_t)got;
+    *ended = got == 0 || (got < 0 && errno != EINTR);
+    return TFR_OK;
+}
+
+tfr_status bench_process_output(const char *const *argv, int seconds, char **out, tfr_err *err)
+{
+    const char *none[] = {NULL};
+    const double end = bench_now() + seconds;
+    bench_process process;
+    size_t n = 0, capacity = 0;
+    bool ended = false;
+    char *text = NULL;
+    tfr_status status = bench_process_start(&process, argv, none, err);
+    if (status)
+        return status;
+    while (!status && !ended)
+        status = read_more(&process, end, &text, &n, &capacity, &ended, err);
+    if (status)
+        kill(process.pid, SIGKILL);
+    bench_process_finish(&process);
+    if (status) {
+        free(text);
+        return status;
+    }
+    text[n] = 0;
+    *out = text;
     return TFR_OK;
 }
 

@@ -66,6 +66,10 @@ EXTRA_DIST += \
 	bench/compare_backends.py \
 	bench/dispatch_instructions.sh \
 	bench/encoder_peers.py \
+	bench/field/exports.py \
+	bench/field/get_models.py \
+	bench/field/learned.py \
+	bench/field/requirements.txt \
 	bench/loss_curves.py \
 	bench/make_models.py \
 	bench/requirements.txt \

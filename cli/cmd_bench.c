@@ -12,6 +12,7 @@
 #include <bench/bench.h>
 #include <tfrun/fail.h>
 
+#include "bench_field.h"
 #include "commands.h"
 #include "guard.h"
 #include "json.h"
@@ -23,8 +24,9 @@
 #define EPOCH      60000 /* samples of MNIST */
 #define BUSY_LOAD  0.5   /* above it a line says that the machine is not quiet */
 
-static const char *const names[] = {"dispatch", "matmul", "model", "train", "startup", "memory"};
-enum { DISPATCH, MATMUL, MODEL, TRAIN, STARTUP, MEMORY, N_NAMES };
+static const char *const names[] = {"dispatch", "matmul",  "model", "field",
+                                    "train",    "startup", "memory"};
+enum { DISPATCH, MATMUL, MODEL, FIELD, TRAIN, STARTUP, MEMORY, N_NAMES };
 
 typedef struct job {
     const cli_args *args;
@@ -359,8 +361,8 @@ static tfr_status run_model(job *j, tfr_err *err)
         args.batch = j->options.n_sizes ? j->sizes[i] : 1;
         status = cli_model_load(&args, args.words[1], true, &model, err);
         if (!status)
-            status = bench_model(&j->options, args.words[1], model.graph, model.inputs,
-                                 model.n_inputs, args.batch, &j->report, err);
+            status = bench_model(&j->options, model.path, model.graph, model.inputs, model.n_inputs,
+                                 args.batch, &j->report, err);
         cli_model_finish(&model);
     }
     return status;
@@ -405,6 +407,9 @@ static tfr_status run(job *j, tfr_err *err)
     case MEMORY:
         status = bench_memory(&j->options, &j->report, err);
         break;
+    case FIELD:
+        status = cli_bench_field(args, &j->report, err);
+        break;
     default:
         status = run_model(j, err);
     }
@@ -414,6 +419,8 @@ static tfr_status run(job *j, tfr_err *err)
         status = print_json(j, err);
     else if (!status && args->csv)
         print_csv(j);
+    else if (!status && j->what == FIELD)
+        status = cli_bench_field_print(&j->report, err);
     else if (!status)
         status = print_table(j, err);
     return status;
@@ -430,12 +437,13 @@ static int bench_run(const cli_args *args)
     if (j.what == N_NAMES)
         return cli_usage(args,
                          "there is no benchmark \"%s\"; benchmarks are dispatch, matmul, "
-                         "model, train, startup and memory",
+                         "model, field, train, startup and memory",
                          args->words[0]);
-    if ((args->n_words == 2) != (j.what == MODEL))
-        return j.what == MODEL ? cli_usage(args, "MODEL is missing")
-                               : cli_usage(args, "bench %s takes no file, but got \"%s\"",
-                                           names[j.what], args->words[1]);
+    if ((args->n_words == 2) != (j.what == MODEL || j.what == FIELD))
+        return j.what == MODEL   ? cli_usage(args, "MODEL is missing")
+               : j.what == FIELD ? cli_usage(args, "the folder of models is missing")
+                                 : cli_usage(args, "bench %s takes no file, but got \"%s\"",
+                                             names[j.what], args->words[1]);
     if (args->json && args->csv)
         return cli_usage(args, "--json and --csv exclude each other");
     if (args->sizes && !(j.options.n_sizes = take_sizes(&j, "size", args->sizes, 100000)))
@@ -467,7 +475,7 @@ static const cli_option bench_options_table[] = {
     {0, "peers", "LIST", CLI_TEXT, CLI_FIELD(peers), "none", 0, 0,
      "only these, for example onednn,openblas,onnxruntime,numpy; none = tfrun alone"},
     {0, "library", "NAME=FILE", CLI_LIST, CLI_FIELD(libraries), "file", 0, 0,
-     "where the library of onednn, openblas or onnxruntime is"},
+     "where the library of onednn, openblas, onnxruntime or openvino is"},
     {0, "pairs", "N", CLI_NUMBER, CLI_FIELD(pairs), "none", 1, 10000,
      "rounds in which each has a turn; default is what fits into some seconds"},
     {0, "size", "LIST", CLI_TEXT, CLI_FIELD(sizes), "none", 0, 0,
@@ -496,14 +504,17 @@ static const cli_option bench_options_table[] = {
 
 const cli_command cli_bench = {
     .name = "bench",
-    .words = "WHAT [MODEL]",
+    .words = "WHAT [MODEL|DIR]",
     .least_words = 1,
     .most_words = 2,
-    .word_values = "dispatch|matmul|model|train|startup|memory",
+    .word_values = "dispatch|matmul|model|field|train|startup|memory",
     .summary = "Measure tfrun beside its peers, in turns in one run",
     .text = "dispatch  what a node and a run cost when kernels do nothing\n"
             "matmul    products of square matrices of float32, 500 to 2048\n"
-            "model     MODEL against ONNX Runtime, with plan time and memory\n"
+            "model     MODEL against ONNX Runtime and OpenVINO, with plan time and memory;\n"
+            "          a folder with model.onnx and test_data_set_0/input_K.pb is one, too\n"
+            "field     all such folders in DIR, each in a process of its own, and how much\n"
+            "          faster than the best peer we are, as a geometric mean\n"
             "train     a step of training of the CNN for MNIST of the TensorFlow guides\n"
             "startup   from the start of a process to its first product, 500 x 500\n"
             "memory    the peak resident memory of the same processes\n"
@@ -533,7 +544,7 @@ static int child_run(const cli_args *args)
 
 static const cli_option child_options[] = {
     {0, "library", "NAME=FILE", CLI_LIST, CLI_FIELD(libraries), "file", 0, 0,
-     "where the library of onednn, openblas or onnxruntime is"},
+     "where the library of onednn, openblas, onnxruntime or openvino is"},
     CLI_OPTION_END};
 
 const cli_command cli_bench_child = {

@@ -3,6 +3,8 @@
 bin_PROGRAMS += tfrun
 tfrun_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PUBLIC_INCLUDES) $(JANSSON_CFLAGS)
 tfrun_SOURCES = \
+	cli/bench_field.c \
+	cli/bench_field.h \
 	cli/cli.h \
 	cli/cmd_bench.c \
 	cli/cmd_certify.c \

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <tfrun/fail.h>
 #include <tfrun/onnx.h>
@@ -235,7 +237,27 @@ tfr_status cli_model_open(const cli_args *args, const char *path, cli_model *mod
     return cli_graph_load(args, path, &model->graph, err);
 }
 
-tfr_status cli_model_fill(const cli_args *args, bool fill, cli_model *model, tfr_err *err)
+/* Inputs that have no value yet are those of the folder's first test data, as far as it has any. */
+static tfr_status load_test_data(const char *folder, cli_model *model, tfr_err *err)
+{
+    tfr_status status = TFR_OK;
+    for (uint32_t i = 0; !status && i < model->n_inputs; i++) {
+        const tfr_value_type *type =
+            tfr_graph_value_type(model->graph, tfr_graph_input(model->graph, i));
+        char *path = NULL;
+        if (model->inputs[i])
+            continue;
+        if (asprintf(&path, "%s/test_data_set_0/input_%u.pb", folder, (unsigned)i) < 0)
+            return tfr_fail(err, TFR_ENOMEM, "no memory for a path");
+        if (access(path, F_OK) == 0)
+            status = tfr_onnx_load_tensor(path, (tfr_kind)type->kind, &model->inputs[i], err);
+        free(path);
+    }
+    return status;
+}
+
+static tfr_status fill_model(const cli_args *args, const char *folder, bool fill, cli_model *model,
+                             tfr_err *err)
 {
     tfr_status status;
     model->n_inputs = tfr_graph_n_inputs(model->graph);
@@ -244,6 +266,8 @@ tfr_status cli_model_fill(const cli_args *args, bool fill, cli_model *model, tfr
     if (!model->inputs || !model->is_random)
         return tfr_fail(err, TFR_ENOMEM, "no memory for %u inputs", (unsigned)model->n_inputs);
     status = load_inputs(args, model, err);
+    if (!status && folder)
+        status = load_test_data(folder, model, err);
     for (uint32_t i = 0; !status && i < model->n_inputs; i++) {
         if (model->inputs[i])
             continue;
@@ -254,11 +278,25 @@ tfr_status cli_model_fill(const cli_args *args, bool fill, cli_model *model, tfr
     return status ? status : check_shapes(args, model, err);
 }
 
+tfr_status cli_model_fill(const cli_args *args, bool fill, cli_model *model, tfr_err *err)
+{
+    return fill_model(args, NULL, fill, model, err);
+}
+
 tfr_status cli_model_load(const cli_args *args, const char *path, bool fill, cli_model *model,
                           tfr_err *err)
 {
-    tfr_status status = cli_model_open(args, path, model, err);
-    return status ? status : cli_model_fill(args, fill, model, err);
+    struct stat st;
+    const bool is_folder = stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+    char *inside = NULL;
+    tfr_status status;
+    if (is_folder && asprintf(&inside, "%s/model.onnx", path) < 0) {
+        memset(model, 0, sizeof *model);
+        return tfr_fail(err, TFR_ENOMEM, "no memory for a path");
+    }
+    status = cli_model_open(args, inside ? inside : path, model, err);
+    model->path_in_folder = inside;
+    return status ? status : fill_model(args, is_folder ? path : NULL, fill, model, err);
 }
 
 void cli_model_finish(cli_model *model)
@@ -267,6 +305,7 @@ void cli_model_finish(cli_model *model)
         tfr_tensor_release(model->inputs[i]);
     free(model->inputs);
     free(model->is_random);
+    free(model->path_in_folder);
     tfr_graph_release(model->graph);
     memset(model, 0, sizeof *model);
 }

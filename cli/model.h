@@ -7,6 +7,7 @@
 
 typedef struct cli_model {
     const char *path;
+    char *path_in_folder; /* what path is then */
     tfr_graph *graph;
     tfr_tensor **inputs; /* in the graph's order */
     bool *is_random;     /* of each input: made up */
@@ -14,7 +15,9 @@ typedef struct cli_model {
 } cli_model;
 
 /*
- * Loads the model and its inputs. If `fill`, inputs without a value are made up even without
+ * Loads the model and its inputs. A folder is taken as ONNX has its test data: its model.onnx, and
+ * test_data_set_0/input_K.pb for inputs that --input does not give. If `fill`, inputs without a
+ * value are made up even without
  * --random-inputs. Errors name the input that is wrong or missing, and the inputs there are.
  * cli_model_finish in any case; model is zeroed first.
  */

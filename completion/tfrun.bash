@@ -356,7 +356,7 @@ _tfrun() {
         _tfrun_ask devices
         ;;
     bench)
-        COMPREPLY=($(compgen -W 'dispatch matmul model train startup memory' -- "$cur"))
+        COMPREPLY=($(compgen -W 'dispatch matmul model field train startup memory' -- "$cur"))
         ;;
     help)
         COMPREPLY=($(compgen -W 'devices plugins doctor ops inspect run train profile explain optimize verify certify matmul bench help version env' -- "$cur"))

@@ -72,6 +72,27 @@ has "as who and reason" out '"who": "onnxruntime"'
 exits 0 "model prints CSV" "$TFRUN" bench model open.onnx --pairs 1 --peers none --csv
 claim "each line has as many fields as the titles" \
     awk -F '","|",|,"|,' 'NR == 1 { n = NF } NF != n { exit 1 } END { exit NR != 2 }' out
+
+# field: folders as ONNX has its test data.
+mkdir -p field/good/test_data_set_0 field/bad
+cp open.onnx field/good/model.onnx
+echo nothing >field/bad/model.onnx
+{ number 1 2; number 1 3; number 2 1; byte 74 24; printf '%024d' 0; } >field/good/test_data_set_0/input_0.pb
+exits 0 "a folder is a model with its test data" "$TFRUN" run field/good -o y.npy
+exits 0 "model takes a folder, too" "$TFRUN" bench model field/good --pairs 1 --peers none
+exits 0 "field measures the models of a folder" "$TFRUN" bench field field --pairs 1 --peers none
+has "each is a line when it is done" out '^good  *tfrun [0-9.]* '
+has "and a row" out '^good  *[0-9.]* [mun]*s  *-  *-  *-  *-  *-  *[0-9.]* [mun]*s$'
+has "what cannot be measured is said" out '^skipped: bad: field/bad/model.onnx: '
+exits 0 "field prints JSON" "$TFRUN" bench field field --pairs 1 --peers none --json
+claim "it is valid" json out
+has "with the model" out '"case": "good"'
+has "and what was left out" out '"who": "bad"'
+mkdir empty
+exits 5 "a folder without models is an error" "$TFRUN" bench field empty
+has "that says how to make some" err 'holds no model.onnx.*bench/field/get_models.py'
+exits 2 "a field without a folder is one, too" "$TFRUN" bench field
+
 exits 7 "a model that is not there is an error" "$TFRUN" bench model none.onnx
 
 few="--data synthetic?train=120&test=20 --batch-size 8"
