@@ -509,6 +509,34 @@ TEST(attention_reads_a_mask_of_each_sample)
           "out Transpose{perm=0,2,1,3}(MatMul(s,a))");
 }
 
+/* More rows than a block has, of which each sees a part of the keys. */
+TEST(the_op_attention_is_in_the_program_in_all_its_forms)
+{
+    static const char x[] = "in x ? 100 64; const q 64 64; const k 64 32; const v 64 32;"
+                            "a = MatMul(x,q); b = MatMul(x,k); c = MatMul(x,v);"
+                            "d = Transpose{perm=0,2,1,3}(Reshape(a,[0,100,4,16]));"
+                            "e = Transpose{perm=0,2,1,3}(Reshape(b,[0,100,2,16]));"
+                            "f = Transpose{perm=0,2,1,3}(Reshape(c,[0,100,2,16]));";
+    static const char *const ends[] = {
+        "out Attention{q_num_heads=4;kv_num_heads=2;is_causal=1;scale=0.02}(a,b,c)",
+        "out Transpose{perm=0,2,1,3}(Attention{is_causal=1;scale=0.02}(d,e,f))",
+        "out Attention{left_window_size=20;right_window_size=5;softcap=3.0;scale=0.02}(d,e,f)",
+        "const m 100 100; out Attention{scale=0.02}(d,e,f,Greater(m,0))",
+        "const m 4 1 100; out Attention{scale=0.02;is_causal=1}(d,e,f,Mul(m,3))"};
+    char text[2000];
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        snprintf(text, sizeof text, "%s%s", x, ends[i]);
+        check(text);
+    }
+}
+
+TEST(heads_of_one_row_share_keys_of_the_past)
+{
+    check("in x 1 1 64; const q 64 128; const k 64 32; const p 1 2 130 16; const r 1 2 130 16;"
+          "out Attention{q_num_heads=8;kv_num_heads=2;is_causal=1;scale=0.02}(MatMul(x,q),"
+          "MatMul(x,k),MatMul(x,k),-,p,r)");
+}
+
 TEST(activations_join_convolutions_and_products)
 {
     static const char *const acts[] = {"Elu{alpha=0.5}", "Celu{alpha=2.0}", "Selu", "Softplus",
@@ -559,6 +587,8 @@ static const test_case cases[] = {
     CASE(products_of_two_computed_matrices_have_no_stages),
     CASE(attention_is_one_step_with_its_scale_mask_and_heads),
     CASE(attention_reads_a_mask_of_each_sample),
+    CASE(the_op_attention_is_in_the_program_in_all_its_forms),
+    CASE(heads_of_one_row_share_keys_of_the_past),
     CASE(activations_join_convolutions_and_products),
     CASE(comparisons_choices_and_logic_stay_in_the_program),
     CASE(what_was_measured_once_is_not_measured_again),

@@ -68,6 +68,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/program.c \
 	plugins/cpu-native/program.h \
 	plugins/cpu-native/program_attention.c \
+	plugins/cpu-native/program_attention_read.c \
 	plugins/cpu-native/program_bf16.c \
 	plugins/cpu-native/program_bf16.h \
 	plugins/cpu-native/program_bf16_conv.c \

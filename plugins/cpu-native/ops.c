@@ -46,6 +46,7 @@ const native_op native_op_rows[] = {
     WIDE("Asinh", 22, FLOATS),
     WIDE("Atan", 22, FLOATS),
     WIDE("Atanh", 22, FLOATS),
+    ITEM("Attention", 25),
     ITEM("AveragePool", 22),
     OWN("BatchNormGrad", 1),
     OWN("BatchNormTrain", 1),

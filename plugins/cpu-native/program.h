@@ -24,6 +24,7 @@
  *                     convolutions with a maximum after them, and their gradients
  *   program_chain.c   what goes over memory element by element, many functions at once
  *   program_attention.c the items of an attention become one, and its step
+ *   program_attention_read.c the op Attention as such an item
  *   program_strided.c what only moves elements is left out where its reader can read in steps
  *   program_strided_run.c the steps of what still moves, and of products that read in steps
  *   program_rows_grad.c the gradients of softmax and layer normalization, sums inside of samples
@@ -127,6 +128,13 @@ typedef struct native_heads {
     int64_t heads, rows, keys, depth, width; /* width: of V and the result */
     int64_t q[3], k[3], v[3], to[3], mask[3];
     int64_t k_term; /* from number to number of a key: 1, or k[2] is */
+    int64_t group;  /* heads of Q for each of K and V */
+    /* Keys that a row sees: its place among them is `first` for row 0, and `next` more for each
+     * other row; it sees `left` before and `right` behind that, where they are not below 0. */
+    int64_t first, next, left, right;
+    float softcap;  /* 0 = none */
+    bool bool_mask; /* the mask is of bool */
+    bool zero_rows; /* a row that sees no key is 0, not NaN */
 } native_heads;
 
 typedef struct native_item {
@@ -239,9 +247,13 @@ int32_t native_layout(native_ir *ir, tfr_err *err);
 /* Whether the item does for each sample the same without the others. */
 bool native_is_separable(const native_ir *ir, const native_item *item);
 
-/* ---- program_attention.c ---- */
+/* ---- program_attention.c, program_attention_read.c ---- */
 
 void native_fuse_attention(native_ir *ir);
+/* Of the op Attention: whether it is done, and item `at`, which becomes that and items that put
+ * past and new keys and values together. */
+bool native_attention_form(const tfr_call *call);
+void native_read_attention(native_ir *ir, int at, const tfr_program_node *node);
 
 /* ---- program_strided.c ---- */
 

@@ -181,6 +181,8 @@ static void join(native_ir *ir, parts *p)
     native_heads *h = &item->heads;
 
     h->heads = q->dims[1];
+    h->group = 1;
+    h->left = h->right = -1;
     h->rows = q->dims[2];
     h->depth = q->dims[3];
     h->keys = v->dims[2];
@@ -223,10 +225,44 @@ static void drop_between(native_ir *ir, const parts *p)
     }
 }
 
+/* The op Attention of [B, H, S, D] that transpositions make, and one that turns the result. */
+static void turn_heads(native_ir *ir, native_item *item)
+{
+    native_heads *h = &item->heads;
+    const int64_t heads[] = {h->heads, h->heads / h->group, h->heads / h->group};
+    const int64_t rows[] = {h->rows, h->keys, h->keys}, depth[] = {h->depth, h->depth, h->width};
+    int64_t *steps[] = {h->q, h->k, h->v}, plain[3];
+    native_item *turn = only_reader(ir, item->output, NATIVE_ITEM_TRANSPOSE);
+    parts p = {.n_taken = 0};
+    int k;
+
+    if (h->next == 0)
+        return;
+    for (k = 0; k < 3; k++) {
+        set_steps(plain, heads[k], rows[k], depth[k]);
+        if (ir->values[item->inputs[k]].rank == 4 && memcmp(plain, steps[k], sizeof plain) == 0)
+            item->inputs[k] =
+                through(ir, &p, item->inputs[k], steps[k], heads[k], rows[k], depth[k]);
+    }
+    if (turn && has_perm(turn, 0, 2, 1, 3) && ir->values[item->output].rank == 4) {
+        set_turned_steps(h->to, h->heads, h->rows, h->width);
+        item->output = turn->output;
+        turn->kind = NATIVE_ITEM_NONE;
+        p.n_taken++;
+    }
+    ir->n_fused += p.n_taken;
+    if (p.n_taken)
+        native_count_readers(ir);
+}
+
 void native_fuse_attention(native_ir *ir)
 {
     int i;
 
+    for (i = 0; i < ir->n_items; i++) {
+        if (ir->items[i].kind == NATIVE_ITEM_ATTENTION)
+            turn_heads(ir, &ir->items[i]);
+    }
     for (i = 0; i < ir->n_items; i++) {
         parts p = {.softmax = &ir->items[i], .mask = -1, .scale = 1.0f};
         if (p.softmax->kind != NATIVE_ITEM_SOFTMAX)
@@ -251,6 +287,7 @@ typedef struct attention {
     native_ref q, k, v, mask, to;
     native_heads h;
     bool has_mask;
+    int64_t mask_bytes; /* of its elements */
     float scale;
     int64_t blocks;           /* of rows of a head */
     int64_t wide, group;      /* vectors of a row of scores; of one tile */
@@ -305,9 +342,10 @@ static void pack_values(const attention *a, const float *v, float *to)
     }
 }
 
-/* to[n rows, columns] = from[n rows, terms] x packed, whose vectors are `wide` a row. */
+/* to[n rows, columns] = from[n rows, terms] x packed, whose vectors are `wide` a row and whose
+ * terms are `all`. */
 static void multiply(const attention *a, native_tile *tile, const float *from, int64_t from_row,
-                     const float *packed, int64_t n, int64_t terms, int64_t columns)
+                     const float *packed, int64_t n, int64_t terms, int64_t all, int64_t columns)
 {
     const int64_t lanes = a->isa->lanes, wide = vectors(a, columns);
     float *to = tile->to;
@@ -327,34 +365,97 @@ static void multiply(const attention *a, native_tile *tile, const float *from, i
             tile->to = to + row * tile->to_pixel + at * lanes;
             a->isa->plain[blocks][(i + 1) * n / tiles - row](tile);
         }
-        packed += terms * blocks * lanes;
+        packed += all * blocks * lanes;
     }
 }
 
+/* The keys that a row sees are [*begin, *end). */
+static void find_range(const native_heads *h, int64_t row, int64_t *begin, int64_t *end)
+{
+    const int64_t place = h->first + row * h->next;
+
+    *begin = h->left >= 0 && place > h->left ? place - h->left : 0;
+    *end = h->keys;
+    if (h->right >= 0 && place + h->right + 1 < *end)
+        *end = place + h->right + 1;
+}
+
+/* Whether there is a key that the mask lets through; a mask of bool as numbers in `numbers`. */
+static bool read_mask(const attention *a, const void **mask, float *numbers, int64_t begin,
+                      int64_t end)
+{
+    const float *given = *mask;
+    bool any = false;
+    int64_t j;
+
+    if (!a->h.bool_mask) {
+        for (j = begin; j < end && !any; j++)
+            any = given[j] != -INFINITY;
+        return any;
+    }
+    for (j = begin; j < end; j++) {
+        const bool seen = ((const uint8_t *)*mask)[j] != 0;
+        numbers[j] = seen ? 0.0f : -INFINITY;
+        any = any || seen;
+    }
+    *mask = numbers;
+    return any;
+}
+
+/* Scores of a row become weights: none where it sees no key. */
+static void weigh_row(const attention *a, const void *mask, int64_t row, float *scores,
+                      float *numbers)
+{
+    static const native_act tanh_of = {.kind = NATIVE_ACT_TANH};
+    const int64_t pitch = a->wide * a->isa->lanes;
+    float scale = a->scale;
+    int64_t begin, end;
+
+    find_range(&a->h, row, &begin, &end);
+    if (a->h.zero_rows && (begin >= end || (mask && !read_mask(a, &mask, numbers, begin, end)))) {
+        memset(scores, 0, (size_t)pitch * sizeof *scores);
+        return;
+    }
+    if (a->h.softcap > 0) { /* the scale is in them */
+        a->isa->act(&tanh_of, scores + begin, scores + begin, end - begin);
+        scale = a->h.softcap;
+    }
+    a->isa->softmax(scores + begin, scale, mask ? (const float *)mask + begin : NULL,
+                    scores + begin, end - begin);
+    memset(scores, 0, (size_t)begin * sizeof *scores);
+    memset(scores + end, 0, (size_t)(pitch - end) * sizeof *scores);
+}
+
 /* Rows [row, row + n) of a head whose K' and V are packed. */
-static void run_rows(const attention *a, const float *q, const float *mask, float *to,
+static void run_rows(const attention *a, const float *q, const char *mask, float *to,
                      const float *keys, const float *values, float *scores, int64_t row, int64_t n)
 {
-    const int64_t pitch = a->wide * a->isa->lanes;
+    const int64_t pitch = a->wide * a->isa->lanes, part = a->group * a->isa->lanes;
+    int64_t begin, end, seen;
     native_tile tile;
     int64_t i;
 
+    /* Behind what the last row sees there is nothing to compute. */
+    find_range(&a->h, row + n - 1, &begin, &end);
+    end = end < 1 ? 1 : end;
+    seen = smaller(pitch, (end + part - 1) / part * part);
     memset(&tile, 0, sizeof tile);
     tile.taps = a->terms;
     tile.n_groups = 1;
     tile.first = tile.last = true;
-    tile.scale = 1.0f;
+    tile.scale = a->h.softcap > 0 ? a->scale / a->h.softcap : 1.0f;
     tile.offsets = a->q_rows;
     tile.to = scores;
     tile.to_pixel = pitch;
-    multiply(a, &tile, q + row * a->h.q[2], a->h.q[2], keys, n, a->h.depth, pitch);
+    multiply(a, &tile, q + row * a->h.q[2], a->h.q[2], keys, n, a->h.depth, a->h.depth, seen);
     for (i = 0; i < n; i++)
-        a->isa->softmax(scores + i * pitch, a->scale, mask ? mask + (row + i) * a->h.mask[2] : NULL,
-                        scores + i * pitch, a->h.keys);
+        weigh_row(a, mask ? mask + (row + i) * a->h.mask[2] * a->mask_bytes : NULL, row + i,
+                  scores + i * pitch, scores + n * pitch);
+    tile.scale = 1.0f;
     tile.offsets = a->p_rows;
     tile.to = to + row * a->h.to[2];
     tile.to_pixel = a->h.to[2];
-    multiply(a, &tile, scores, pitch, values, n, a->h.keys, a->h.width);
+    multiply(a, &tile, scores, pitch, values, n, end, a->h.keys, a->h.width);
 }
 
 /* Numbers count samples, in them heads, in them blocks of rows. */
@@ -372,14 +473,16 @@ static void run_attention(const void *params, const native_bases *bases, int64_t
         const int64_t head = i / a->blocks, b = head / h->heads, at = head % h->heads;
         const int64_t row = i % a->blocks * h->rows / a->blocks;
         const int64_t next = (i % a->blocks + 1) * h->rows / a->blocks;
-        const float *mask = NULL;
-        if (packed != head) {
-            pack_keys(a, native_at(bases, &a->k) + b * h->k[0] + at * h->k[1], keys);
-            pack_values(a, native_at(bases, &a->v) + b * h->v[0] + at * h->v[1], values);
-            packed = head;
+        const char *mask = NULL;
+        if (packed != head / h->group) {
+            const int64_t of = at / h->group;
+            pack_keys(a, native_at(bases, &a->k) + b * h->k[0] + of * h->k[1], keys);
+            pack_values(a, native_at(bases, &a->v) + b * h->v[0] + of * h->v[1], values);
+            packed = head / h->group;
         }
         if (a->has_mask)
-            mask = native_at(bases, &a->mask) + b * h->mask[0] + at * h->mask[1];
+            mask = (const char *)native_at(bases, &a->mask) +
+                   (b * h->mask[0] + at * h->mask[1]) * a->mask_bytes;
         run_rows(a, native_at(bases, &a->q) + b * h->q[0] + at * h->q[1], mask,
                  native_at(bases, &a->to) + b * h->to[0] + at * h->to[1], keys, values, scores, row,
                  next - row);
@@ -414,6 +517,7 @@ void native_plan_attention(native_planner *p, const native_item *item)
     a->v = native_ref_of(p, item->inputs[2]);
     a->mask = native_ref_of(p, item->inputs[3]);
     a->has_mask = item->inputs[3] >= 0;
+    a->mask_bytes = h->bool_mask ? 1 : (int64_t)sizeof(float);
     a->to = native_ref_of(p, item->output);
     a->scale = item->alpha;
     a->wide = vectors(a, h->keys);
@@ -423,7 +527,7 @@ void native_plan_attention(native_planner *p, const native_item *item)
     a->p_rows = make_numbers(p, NATIVE_MAX_PIXELS, a->wide * lanes);
     a->terms = make_numbers(p, h->depth > h->keys ? h->depth : h->keys, 1);
     floats = h->depth * a->wide * lanes + h->keys * vectors(a, h->width) * lanes +
-             BLOCK_ROWS * a->wide * lanes;
+             (BLOCK_ROWS + 1) * a->wide * lanes; /* and a mask as numbers */
     native_need_scratch(p, (uint64_t)floats * sizeof(float));
     n = native_count(p, &p->ir->values[item->output]) / (h->rows * h->width);
     flops = 2.0 * (double)(n * h->rows * h->keys) * (double)(h->depth + h->width);

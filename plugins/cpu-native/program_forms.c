@@ -388,6 +388,8 @@ static bool batch_norm_form(const tfr_call *call)
 static const native_form forms[] = {
     {"Abs", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_ABS, NULL},
     {"Add", binary_form, NATIVE_ITEM_BINARY, NATIVE_ADD, ONE_IS_WHOLE},
+    {"Attention", native_attention_form, NATIVE_ITEM_ATTENTION, 0,
+     "float32 with masks of all keys and without nonpad_kv_seqlen is done here"},
     {"AveragePool", pool_form, NATIVE_ITEM_POOL, 0, WINDOWS},
     {"BatchNormGrad", batch_norm_form, NATIVE_ITEM_BATCH_NORM_GRAD, 0, PLANES},
     {"BatchNormTrain", batch_norm_form, NATIVE_ITEM_BATCH_NORM, 0, PLANES},
@@ -479,6 +481,7 @@ const native_form *native_form_of(const tfr_call *call)
 static bool sees_types(native_item_kind kind)
 {
     switch (kind) {
+    case NATIVE_ITEM_ATTENTION:
     case NATIVE_ITEM_GATHER:
     case NATIVE_ITEM_CAST:
     case NATIVE_ITEM_COMPARE:
