@@ -8,7 +8,8 @@
  *   a = Expr        a name for a value
  *   out Expr        an output
  * An expression is a name, a number (a scalar constant), a list [1,-1] (int64), or an op with
- * attributes and a pin: Transpose{perm=1,0}(x), Relu@naive:0(x). A dash is an operand left out.
+ * attributes and a pin: Transpose{perm=1,0}(x), Relu@naive:0(x), Einsum{equation=ij>ji}(x), where >
+ * is an arrow. A dash is an operand left out.
  */
 #ifndef TFR_GRAPH_TEXT_H
 #define TFR_GRAPH_TEXT_H
@@ -119,9 +120,27 @@ static inline uint32_t graph_text_ints(graph_text *g, int64_t *out)
     return n;
 }
 
+typedef struct graph_text_letters {
+    char letters[48];
+    tfr_string string;
+} graph_text_letters;
+
+static inline void graph_text_string(graph_text *g, graph_text_letters *to)
+{
+    size_t n = 0;
+    for (; *g->at && *g->at != ';' && *g->at != '}' && n + 3 < sizeof to->letters; g->at++) {
+        if (*g->at == '>')
+            to->letters[n++] = '-';
+        to->letters[n++] = *g->at;
+    }
+    to->letters[n] = '\0';
+    to->string = (tfr_string){to->letters, n};
+}
+
 /* {name=1,2;other=0.5}, typed as the op table says. */
 static inline uint32_t graph_text_attrs(graph_text *g, const char *op, tfr_attr *attrs,
-                                        int64_t (*ints)[8], float *floats, char (*names)[24])
+                                        int64_t (*ints)[8], float *floats, char (*names)[24],
+                                        graph_text_letters *texts)
 {
     uint32_t n = 0;
     while (*g->at == '{' || *g->at == ';') {
@@ -141,6 +160,9 @@ static inline uint32_t graph_text_attrs(graph_text *g, const char *op, tfr_attr 
             floats[n] = strtof(g->at, &end);
             g->at = end;
             attrs[n].floats = &floats[n];
+        } else if (formal.type == TFR_ATTR_STRING) {
+            graph_text_string(g, &texts[n]);
+            attrs[n].strings = &texts[n].string;
         } else {
             attrs[n].n = graph_text_ints(g, ints[n]);
         }
@@ -157,6 +179,7 @@ static inline tfr_value graph_text_expr(graph_text *g)
     tfr_attr attrs[4];
     int64_t ints[4][8], list[8];
     float floats[4];
+    graph_text_letters texts[4];
     tfr_node_desc node = {.size = sizeof node, .n_outputs = 1, .op = word, .inputs = in};
     graph_text_blanks(g);
     if (*g->at == '-' && !isdigit((unsigned char)g->at[1])) {
@@ -187,7 +210,7 @@ static inline tfr_value graph_text_expr(graph_text *g)
         printf("no value \"%s\"\n", word);
         REQUIRE(false);
     }
-    node.n_attrs = graph_text_attrs(g, word, attrs, ints, floats, names);
+    node.n_attrs = graph_text_attrs(g, word, attrs, ints, floats, names, texts);
     node.attrs = attrs;
     if (*g->at == '@') {
         size_t n = strcspn(++g->at, "(");

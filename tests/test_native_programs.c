@@ -509,6 +509,23 @@ TEST(attention_reads_a_mask_of_each_sample)
           "out Transpose{perm=0,2,1,3}(MatMul(s,a))");
 }
 
+TEST(einsum_is_a_product_in_the_program)
+{
+    static const char *const ends[] = {
+        "out Einsum{equation=abcd,abde>abce}(x,y)", "out Einsum{equation=abcd,abed>abce}(x,z)",
+        "out Einsum{equation=abcd,ebd>cae}(x,w)",
+        "out Einsum{equation=abcd,ae>ecbda}(x,Einsum{equation=abcd,abcd>ad}(x,x))",
+        "out Einsum{equation=abcd>dacb}(x)"};
+    char text[2000];
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        snprintf(text, sizeof text,
+                 "in x ? 4 24 20; const w 9 4 20; z = Sigmoid(x);"
+                 "y = Transpose{perm=0,1,3,2}(z); %s",
+                 ends[i]);
+        check(text);
+    }
+}
+
 /* More rows than a block has, of which each sees a part of the keys. */
 TEST(the_op_attention_is_in_the_program_in_all_its_forms)
 {
@@ -587,6 +604,7 @@ static const test_case cases[] = {
     CASE(products_of_two_computed_matrices_have_no_stages),
     CASE(attention_is_one_step_with_its_scale_mask_and_heads),
     CASE(attention_reads_a_mask_of_each_sample),
+    CASE(einsum_is_a_product_in_the_program),
     CASE(the_op_attention_is_in_the_program_in_all_its_forms),
     CASE(heads_of_one_row_share_keys_of_the_past),
     CASE(activations_join_convolutions_and_products),

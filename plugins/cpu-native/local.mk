@@ -76,6 +76,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/program_chain.c \
 	plugins/cpu-native/program_conv.c \
 	plugins/cpu-native/program_conv_weights.c \
+	plugins/cpu-native/program_einsum.c \
 	plugins/cpu-native/program_elementwise.c \
 	plugins/cpu-native/program_flat.c \
 	plugins/cpu-native/program_forms.c \

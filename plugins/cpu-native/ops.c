@@ -66,6 +66,7 @@ const native_op native_op_rows[] = {
     ITEM("Cos", 22),
     WIDE("Cosh", 22, FLOATS),
     WIDE("Div", 14, NUMBERS),
+    ITEM("Einsum", 28),
     ITEM("Elu", 22),
     WIDE("Equal", 19, NUMBERS | BIT(U8) | BIT(BOOL)),
     ITEM("Erf", 13),

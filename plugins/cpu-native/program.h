@@ -25,6 +25,7 @@
  *   program_chain.c   what goes over memory element by element, many functions at once
  *   program_attention.c the items of an attention become one, and its step
  *   program_attention_read.c the op Attention as such an item
+ *   program_einsum.c  Einsum as moves and a product
  *   program_strided.c what only moves elements is left out where its reader can read in steps
  *   program_strided_run.c the steps of what still moves, and of products that read in steps
  *   program_rows_grad.c the gradients of softmax and layer normalization, sums inside of samples
@@ -254,6 +255,12 @@ void native_fuse_attention(native_ir *ir);
  * past and new keys and values together. */
 bool native_attention_form(const tfr_call *call);
 void native_read_attention(native_ir *ir, int at, const tfr_program_node *node);
+
+/* ---- program_einsum.c ---- */
+
+/* Of Einsum: whether it is done, and item `at`, which becomes moves and a product. */
+bool native_einsum_form(const tfr_call *call);
+void native_read_einsum(native_ir *ir, int at);
 
 /* ---- program_strided.c ---- */
 

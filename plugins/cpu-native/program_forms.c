@@ -406,6 +406,9 @@ static const native_form forms[] = {
     {"ConvGradInput", conv_grad_input_form, NATIVE_ITEM_CONV_GRAD_INPUT, 0,
      "two spatial axes without groups are done here"},
     {"Div", binary_form, NATIVE_ITEM_BINARY, NATIVE_DIV, ONE_IS_WHOLE},
+    {"Einsum", native_einsum_form, NATIVE_ITEM_BATCHED_PRODUCT, 0,
+     "up to two operands of up to 6 dims, whose letters are all different and are summed over only "
+     "where both have them, are done here"},
     {"Elu", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_ELU, NULL},
     {"Erf", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_ERF, NULL},
     {"Exp", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_EXP, NULL},

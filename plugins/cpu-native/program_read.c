@@ -513,6 +513,8 @@ static int32_t read_node(native_ir *ir, int i, tfr_err *err)
         read_split(ir, ir->n_items - 1, node);
     if (form && form->kind == NATIVE_ITEM_ATTENTION && !ir->failed)
         native_read_attention(ir, ir->n_items - 1, node);
+    if (form && form->kind == NATIVE_ITEM_BATCHED_PRODUCT && !ir->failed)
+        native_read_einsum(ir, ir->n_items - 1);
     if (form && form->kind == NATIVE_ITEM_LAYER_NORM_GRAD && !ir->failed)
         read_layer_norm_grad(ir, ir->n_items - 1, call->n_outputs > 1 ? (int)node->outputs[1] : -1);
     if (form && form->kind == NATIVE_ITEM_LOSS && !ir->failed)
