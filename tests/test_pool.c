@@ -302,6 +302,66 @@ TEST(workers_are_pinned_if_there_is_one_for_each_processor)
         CHECK_INT(0, pinned_in_child(true, 2));
 }
 
+/* Each notes its processor, and waits for the others, so that all have a range. */
+typedef struct places {
+    uint32_t n;
+    _Atomic uint32_t n_inside;
+    cpu_set_t workers; /* that they are pinned to, put together */
+    pthread_mutex_t lock;
+} places;
+
+static void note_place(void *user, int64_t begin, int64_t end)
+{
+    places *p = user;
+    cpu_set_t set;
+    (void)begin, (void)end;
+    CPU_ZERO(&set);
+    if (tfr__pool_lane() && sched_getaffinity(0, sizeof set, &set) == 0) {
+        pthread_mutex_lock(&p->lock);
+        CPU_OR(&p->workers, &p->workers, &set);
+        pthread_mutex_unlock(&p->lock);
+    }
+    atomic_fetch_add(&p->n_inside, 1);
+    while (atomic_load(&p->n_inside) < p->n)
+        sched_yield();
+}
+
+/* In a child, whose pool is new: is the caller alone on each processor that it moves to? */
+static bool makes_way_in_child(uint32_t n)
+{
+    int status = 0;
+    const pid_t pid = fork();
+    if (pid == 0) {
+        cpu_set_t all;
+        bool alone = sched_getaffinity(0, sizeof all, &all) == 0;
+        places first = {.n = n, .lock = PTHREAD_MUTEX_INITIALIZER};
+        tfr__pool_run(tfr__pool_get(), 0, note_place, &first, n, 1);
+        alone = alone && CPU_COUNT(&first.workers) == (int)n - 1;
+        for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+            places p = {.n = n, .lock = PTHREAD_MUTEX_INITIALIZER};
+            cpu_set_t one;
+            if (!CPU_ISSET(cpu, &all))
+                continue;
+            CPU_ZERO(&one);
+            CPU_SET(cpu, &one);
+            sched_setaffinity(0, sizeof one, &one);
+            tfr__pool_run(tfr__pool_get(), 0, note_place, &p, n, 1);
+            alone = alone && CPU_COUNT(&p.workers) == (int)n - 1 && !CPU_ISSET(cpu, &p.workers);
+        }
+        _exit(alone ? 0 : 1);
+    }
+    return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) &&
+           WEXITSTATUS(status) == 0;
+}
+
+TEST(a_caller_on_the_processor_of_a_worker_changes_places_with_it)
+{
+    const uint32_t n = tfr__cpus_usable();
+    if (n < 2 || n != tfr__cpus_allowed())
+        SKIP("there is one processor, or a quota");
+    CHECK(makes_way_in_child(n));
+}
+
 TEST(processors_are_counted_without_the_one_that_is_left_out)
 {
     uint32_t n = tfr__cpus_allowed();
@@ -527,6 +587,7 @@ static const test_case cases[] = {
     CASE(max_threads_bounds_a_loop),
     CASE(threads_of_a_loop_have_numbers_of_their_own),
     CASE(workers_are_pinned_if_there_is_one_for_each_processor),
+    CASE(a_caller_on_the_processor_of_a_worker_changes_places_with_it),
     CASE(processors_are_counted_without_the_one_that_is_left_out),
     CASE(a_nested_loop_runs_on_the_calling_thread),
     CASE(callers_on_several_threads_all_get_their_loops_run),

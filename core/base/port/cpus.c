@@ -55,7 +55,7 @@ int tfr__cpus_nth(uint32_t n, int except)
     return found;
 }
 
-void tfr__cpus_pin(int cpu)
+void tfr__cpus_pin(pthread_t thread, int cpu)
 {
     const size_t bytes = CPU_ALLOC_SIZE(cpu + 1);
     cpu_set_t *set = cpu < 0 ? NULL : CPU_ALLOC((size_t)cpu + 1);
@@ -63,7 +63,7 @@ void tfr__cpus_pin(int cpu)
         return;
     CPU_ZERO_S(bytes, set);
     CPU_SET_S((size_t)cpu, bytes, set);
-    (void)sched_setaffinity(0, bytes, set);
+    (void)pthread_setaffinity_np(thread, bytes, set);
     CPU_FREE(set);
 }
 

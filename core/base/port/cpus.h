@@ -3,6 +3,7 @@
 #ifndef TFR_CORE_PORT_CPUS_H
 #define TFR_CORE_PORT_CPUS_H
 
+#include <pthread.h>
 #include <stdint.h>
 
 /*
@@ -17,8 +18,8 @@ uint32_t tfr__cpus_allowed(void);
 /* The number of the nth processor (from 0) of the mask, `except` left out; -1 if there is none. */
 int tfr__cpus_nth(uint32_t n, int except);
 
-/* The calling thread stays on this processor, if the system agrees; -1 = where it is. */
-void tfr__cpus_pin(int cpu);
+/* The thread stays on this processor, if the system agrees; -1 = where it is. */
+void tfr__cpus_pin(pthread_t thread, int cpu);
 
 /*
  * The quota of this process's control groups alone, version 1 or 2, rounded up; 0 = there is none.

@@ -55,7 +55,7 @@ typedef struct worker {
     pthread_t thread;
     tfr__pool *pool;
     uint32_t number; /* from 1; the caller is 0 */
-    int cpu;         /* that it is pinned to, or -1 */
+    int cpu;         /* that it is pinned to, or -1; changed by the holder of the pool only */
 } worker;
 
 struct tfr__pool {
@@ -65,6 +65,7 @@ struct tfr__pool {
     tfr__word holder;
     uint32_t n_workers; /* started ones; changed by the holder only */
     worker *workers;    /* n_threads - 1 of them */
+    int home;           /* the processor without a pinned worker, or -1 */
     /* The loop. */
     tfr_range_fn fn;
     void *user;
@@ -186,7 +187,6 @@ static void *worker_main(void *argument)
     char name[16];
     snprintf(name, sizeof name, "tfr-pool-%u", self->number % 100000);
     pthread_setname_np(pthread_self(), name);
-    tfr__cpus_pin(self->cpu);
     is_inside = true;
     lane = self->number;
     tfr__thread *thread = tfr__thread_self();
@@ -210,12 +210,33 @@ static void *worker_main(void *argument)
  * so a worker takes another processor than the one that starts it. A quota makes the pool narrower
  * than the mask.
  */
-static int choose_cpu(const tfr__pool *pool, uint32_t number, bool is_widest)
+static int choose_cpu(tfr__pool *pool, uint32_t number, bool is_widest)
 {
+    if (pool->n_workers == 0)
+        pool->home = -1;
     if (!is_widest || !pool->pins || !atomic_load_explicit(&may_pin, memory_order_relaxed) ||
         pool->n_threads != tfr__cpus_allowed())
         return -1;
-    return tfr__cpus_nth(number - 1, sched_getcpu());
+    if (pool->home < 0)
+        pool->home = sched_getcpu();
+    return tfr__cpus_nth(number - 1, pool->home);
+}
+
+/* A caller that has moved to the processor of a worker changes places with it: else both would be
+ * there, for the worker cannot go elsewhere. */
+static void make_way(tfr__pool *pool)
+{
+    const int here = pool->home < 0 ? -1 : sched_getcpu();
+    if (here == pool->home)
+        return;
+    for (uint32_t i = 0; i < pool->n_workers; i++) {
+        worker *w = &pool->workers[i];
+        if (w->cpu != here)
+            continue;
+        w->cpu = pool->home;
+        pool->home = here;
+        tfr__cpus_pin(w->thread, w->cpu);
+    }
 }
 
 /* At least `wanted` workers, or as many as the system gives. The caller holds the pool. */
@@ -240,6 +261,7 @@ static uint32_t start_workers(tfr__pool *pool, uint32_t wanted, bool is_widest)
         w->cpu = choose_cpu(pool, w->number, is_widest);
         if (pthread_create(&w->thread, NULL, worker_main, w) != 0)
             break;
+        tfr__cpus_pin(w->thread, w->cpu);
         pool->n_workers++;
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -319,6 +341,7 @@ void tfr__pool_run(tfr__pool *pool, uint32_t max_threads, tfr_range_fn fn, void 
     pool->grain = grain;
     pool->n_ranges = n_ranges;
     atomic_store_explicit(&pool->next_range, n_workers + 1, memory_order_relaxed);
+    make_way(pool);
     for (uint32_t i = 0; i < n_workers; i++)
         give(&pool->workers[i]);
     is_inside = true;
