@@ -8,10 +8,7 @@
 
 #include <string.h>
 
-enum {
-    FEW_ROWS = 32,           /* of the left side: no use of a packed panel of the right one */
-    SMALL_RIGHT = 128 * 1024 /* bytes that the second cache keeps beside everything else */
-};
+enum { FEW_ROWS = 32 /* of the left side: no use of a packed panel of the right one */ };
 
 typedef struct big_product {
     native_gemm gemm;
@@ -194,6 +191,13 @@ static native_gemm_shape shape_of(const native_planner *p, const native_item *it
     return s;
 }
 
+/* A right side that the second cache keeps beside everything else is read again and again from
+ * there: blocks, and panels of the left side, would cost more than they bring. */
+static bool stays_near(const native_planner *p, const native_gemm_shape *s)
+{
+    return s->k * s->n * (int64_t)sizeof(float) <= p->ir->device->gemm.l2_bytes / 2;
+}
+
 /* The shape for all samples: what is decided by it does not depend on how they are shared out. */
 bool native_is_big_product(const native_planner *p, const native_item *item)
 {
@@ -203,7 +207,7 @@ bool native_is_big_product(const native_planner *p, const native_item *item)
     read_epilogue(item, &e);
     return item->strided < 0 && (e.alpha == 1.0f || item->residual < 0) &&
            (s.math_mode != TFR_MATH_STRICT ||
-            (s.m > FEW_ROWS && s.k * s.n * (int64_t)sizeof(float) > SMALL_RIGHT));
+            (s.m > FEW_ROWS && !stays_near(p, &s)));
 }
 
 /* ---- the right side ---- */
