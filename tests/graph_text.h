@@ -175,7 +175,7 @@ static inline uint32_t graph_text_attrs(graph_text *g, const char *op, tfr_attr 
 static inline tfr_value graph_text_expr(graph_text *g)
 {
     char word[32], pin[16] = "", names[4][24];
-    tfr_value in[8], out = TFR_VALUE_NONE;
+    tfr_value in[24], out = TFR_VALUE_NONE;
     tfr_attr attrs[4];
     int64_t ints[4][8], list[8];
     float floats[4];

@@ -509,6 +509,25 @@ TEST(attention_reads_a_mask_of_each_sample)
           "out Transpose{perm=0,2,1,3}(MatMul(s,a))");
 }
 
+/* As in DenseNet; 24 and 7 channels are no whole blocks. */
+TEST(normalizations_and_joined_channels_stay_in_the_program)
+{
+    static const int channels[] = {32, 24, 7};
+    char text[2000];
+    for (size_t i = 0; i < sizeof channels / sizeof channels[0]; i++) {
+        const int c = channels[i], n = c + 2 * 16;
+        snprintf(text, sizeof text,
+                 "in x ? %d 9 11; const w 16 %d 3 3; const s %d; const t %d; const m %d;"
+                 "const d %d; const u 8 %d 1 1; y = Conv{pads=1,1,1,1}(x,w);"
+                 "z = Concat{axis=1}(Relu(x),y,Sigmoid(y));"
+                 "out Conv(Relu(BatchNormalization{epsilon=0.1}(z,s,t,m,d)),u)",
+                 c, c, n, n, n, n, n);
+        check(text);
+    }
+    check("in x ? 3 5; out Concat{axis=-1}(x,x,x,x,x,Relu(x),x,x,x,x,x,x,x,x,x,x,x,x,x,Neg(x))");
+    check("in x ? 300 5 5; out Concat{axis=1}(x,Relu(x),x)");
+}
+
 TEST(einsum_is_a_product_in_the_program)
 {
     static const char *const ends[] = {
@@ -604,6 +623,7 @@ static const test_case cases[] = {
     CASE(products_of_two_computed_matrices_have_no_stages),
     CASE(attention_is_one_step_with_its_scale_mask_and_heads),
     CASE(attention_reads_a_mask_of_each_sample),
+    CASE(normalizations_and_joined_channels_stay_in_the_program),
     CASE(einsum_is_a_product_in_the_program),
     CASE(the_op_attention_is_in_the_program_in_all_its_forms),
     CASE(heads_of_one_row_share_keys_of_the_past),

@@ -50,6 +50,7 @@ const native_op native_op_rows[] = {
     ITEM("AveragePool", 22),
     OWN("BatchNormGrad", 1),
     OWN("BatchNormTrain", 1),
+    ITEM("BatchNormalization", 15),
     WIDE("BitwiseAnd", 18, BITS),
     WIDE("BitwiseNot", 18, BITS),
     WIDE("BitwiseOr", 18, BITS),

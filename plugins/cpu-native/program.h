@@ -110,7 +110,7 @@ typedef enum native_item_kind {
     NATIVE_ITEM_BATCH_NORM_GRAD  /* of x */
 } native_item_kind;
 
-enum { NATIVE_ITEM_INPUTS = 8, NATIVE_ITEM_OUTPUTS = 8, NATIVE_ITEM_MORE = 3 };
+enum { NATIVE_ITEM_INPUTS = 64, NATIVE_ITEM_OUTPUTS = 8, NATIVE_ITEM_MORE = 3 };
 
 /*
  * Where the elements of an operand of some dims lie in the memory of a value, and for items STRIDED
@@ -161,7 +161,8 @@ typedef struct native_item {
     bool is_big;     /* by gemm.h: set when a plan is made */
     float alpha;
     float beta;                 /* of input 2, which is absent where beta is 0 */
-    float epsilon;              /* LAYER_NORM, MOMENTS */
+    float epsilon;              /* LAYER_NORM, MOMENTS; BATCH_NORM of a variance */
+    bool of_variance;           /* BATCH_NORM: input 2 is the variance, not what it is divided by */
     bool unbiased;              /* MOMENTS, whose alpha is the momentum */
     int perm[TFR_MAX_RANK];     /* TRANSPOSE */
     int axis;                   /* CONCAT, GATHER */

@@ -334,13 +334,17 @@ void native_plan_pad(native_planner *p, const native_item *item)
                    (double)native_count(p, y) * 0.2);
 }
 
+enum { CONCAT_PART = 8192 /* elements of a number of work, about */ };
+
+/* Along channels blocked values go like plain ones if all have whole blocks (program_layout.c). */
 typedef struct concat {
     int n;
     native_ref from[NATIVE_ITEM_INPUTS], to;
     int64_t inner[NATIVE_ITEM_INPUTS], all; /* elements of each outer index */
+    int64_t parts;
 } concat;
 
-/* Numbers count outer indices. */
+/* Numbers count outer indices, in them parts of what each has. */
 static void run_concat(const void *params, const native_bases *bases, int64_t begin, int64_t end)
 {
     const concat *c = params;
@@ -349,13 +353,16 @@ static void run_concat(const void *params, const native_bases *bases, int64_t be
     int k;
 
     for (i = begin; i < end; i++) {
-        float *at = to + i * c->all;
-        for (k = 0; k < c->n; k++) {
-            if (c->inner[k] == 0) /* which may have no address */
-                continue;
-            memcpy(at, native_at(bases, &c->from[k]) + i * c->inner[k],
-                   (size_t)c->inner[k] * sizeof *at);
-            at += c->inner[k];
+        const int64_t outer = i / c->parts, part = i % c->parts;
+        const int64_t first = part * c->all / c->parts, last = (part + 1) * c->all / c->parts;
+        int64_t at = 0;
+        for (k = 0; k < c->n; at += c->inner[k++]) {
+            const int64_t low = first > at ? first - at : 0;
+            const int64_t high = last - at < c->inner[k] ? last - at : c->inner[k];
+            if (low < high)
+                memcpy(to + outer * c->all + at + low,
+                       native_at(bases, &c->from[k]) + outer * c->inner[k] + low,
+                       (size_t)(high - low) * sizeof *to);
         }
     }
 }
@@ -379,5 +386,6 @@ void native_plan_concat(native_planner *p, const native_item *item)
             c->inner[k] *= d == 0 ? native_first_dim(p, x) : x->dims[d];
         c->all += c->inner[k];
     }
-    native_add_run(p, run_concat, c, c->all > 0 ? n / c->all : 0, (double)n * 0.1);
+    c->parts = c->all > CONCAT_PART ? c->all / CONCAT_PART : 1;
+    native_add_run(p, run_concat, c, c->all > 0 ? n / c->all * c->parts : 0, (double)n * 0.1);
 }

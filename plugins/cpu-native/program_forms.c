@@ -379,6 +379,12 @@ static bool batch_norm_form(const tfr_call *call)
            tfr_call_output(call, 0);
 }
 
+static bool normalize_form(const tfr_call *call)
+{
+    return batch_norm_form(call) && !tfr_call_int(call, "training_mode", 0) &&
+           !tfr_call_output(call, 1) && !tfr_call_output(call, 2);
+}
+
 #define ONE_IS_WHOLE "inputs of which one has the dims of the output, up to 6, are done here"
 #define PLANES       "two spatial axes of float32 are done here"
 #define WINDOWS                                                                                    \
@@ -392,13 +398,15 @@ static const native_form forms[] = {
      "float32 with masks of all keys and without nonpad_kv_seqlen is done here"},
     {"AveragePool", pool_form, NATIVE_ITEM_POOL, 0, WINDOWS},
     {"BatchNormGrad", batch_norm_form, NATIVE_ITEM_BATCH_NORM_GRAD, 0, PLANES},
+    {"BatchNormalization", normalize_form, NATIVE_ITEM_BATCH_NORM, 1,
+     "two spatial axes of float32 without training_mode are done here"},
     {"BatchNormTrain", batch_norm_form, NATIVE_ITEM_BATCH_NORM, 0, PLANES},
     {"Cast", cast_form, NATIVE_ITEM_CAST, 0, NULL},
     {"CastLike", cast_form, NATIVE_ITEM_CAST, 0, NULL},
     {"Celu", celu_form, NATIVE_ITEM_ACT, NATIVE_ACT_CELU, "an alpha that is not 0 is done here"},
     {"Clip", clip_form, NATIVE_ITEM_ACT, NATIVE_ACT_CLIP,
      "bounds that are known and numbers are done here"},
-    {"Concat", any_form, NATIVE_ITEM_CONCAT, 0, "up to 8 inputs are done here"},
+    {"Concat", any_form, NATIVE_ITEM_CONCAT, 0, "up to 64 inputs are done here"},
     {"Conv", conv_form, NATIVE_ITEM_CONV, 0,
      "known weights of two spatial axes, dense or depthwise, are done here"},
     {"ConvGradFilter", conv_grad_filter_form, NATIVE_ITEM_CONV_GRAD_FILTER, 0,
@@ -460,12 +468,16 @@ static const native_form forms[] = {
 };
 
 /* Of this domain of ours, "tfrun". */
-static bool is_own(native_item_kind kind)
+static bool is_own(const native_form *form)
 {
+    const native_item_kind kind = form->kind;
+
+    if (kind == NATIVE_ITEM_BATCH_NORM)
+        return form->sub == 0;
     return kind == NATIVE_ITEM_SUM || kind == NATIVE_ITEM_SCATTER ||
-           kind == NATIVE_ITEM_BATCH_NORM || kind == NATIVE_ITEM_BATCH_NORM_GRAD ||
-           kind == NATIVE_ITEM_LOSS_GRAD || kind == NATIVE_ITEM_CONV_GRAD_INPUT ||
-           kind == NATIVE_ITEM_CONV_GRAD_FILTER || kind == NATIVE_ITEM_LAYER_NORM_GRAD;
+           kind == NATIVE_ITEM_BATCH_NORM_GRAD || kind == NATIVE_ITEM_LOSS_GRAD ||
+           kind == NATIVE_ITEM_CONV_GRAD_INPUT || kind == NATIVE_ITEM_CONV_GRAD_FILTER ||
+           kind == NATIVE_ITEM_LAYER_NORM_GRAD;
 }
 
 const native_form *native_form_of(const tfr_call *call)
@@ -474,7 +486,7 @@ const native_form *native_form_of(const tfr_call *call)
 
     for (i = 0; i < sizeof forms / sizeof forms[0]; i++) {
         if (strcmp(forms[i].name, call->name) == 0 &&
-            strcmp(is_own(forms[i].kind) ? "tfrun" : "", call->domain) == 0)
+            strcmp(is_own(&forms[i]) ? "tfrun" : "", call->domain) == 0)
             return &forms[i];
     }
     return NULL;

@@ -180,6 +180,26 @@ static void lay_flat(native_ir *ir, native_item *item)
     ir->values[item->output].blocked = blocked;
 }
 
+/* Blocked channels beside each other, if one input is and all have whole blocks. */
+static void lay_concat(native_ir *ir, native_item *item)
+{
+    const native_value *y = &ir->values[item->output];
+    const int axis = item->axis < 0 ? item->axis + y->rank : item->axis;
+    bool blocked = false, whole = y->rank == 4 && axis == 1;
+    int i;
+
+    for (i = 0; i < item->n_inputs; i++) {
+        const native_value *x = &ir->values[item->inputs[i]];
+        blocked = blocked || x->blocked;
+        whole = whole && x->dims[1] % ir->device->isa->lanes == 0;
+    }
+    blocked = blocked && whole;
+    for (i = 0; i < item->n_inputs; i++)
+        item->inputs[i] = as(ir, item->inputs[i], blocked);
+    if (!ir->failed)
+        ir->values[item->output].blocked = blocked;
+}
+
 /* An output that is a view takes the memory of the program's argument for its root, or a copy. */
 static void lay_view(native_ir *ir, native_item *item)
 {
@@ -245,6 +265,9 @@ static void lay_item(native_ir *ir, const native_item *old)
     case NATIVE_ITEM_ACT:
     case NATIVE_ITEM_BINARY:
         lay_flat(ir, &item);
+        break;
+    case NATIVE_ITEM_CONCAT:
+        lay_concat(ir, &item);
         break;
     case NATIVE_ITEM_VIEW:
         lay_view(ir, &item);

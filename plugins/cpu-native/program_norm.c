@@ -21,7 +21,7 @@ typedef struct norm {
     native_ref mean, deviation, scale, shift, of_scale, of_shift;
     native_ref sums;
     native_ref before[2], after[2]; /* running mean and variance */
-    bool has_other, has_after[2], masked;
+    bool has_other, has_after[2], masked, of_variance;
     bool finishes; /* with an activation that is not a Relu */
     native_act act;
     int64_t samples, channels, blocks, plane; /* vectors */
@@ -101,6 +101,8 @@ static void set_vectors(const norm *s, const native_bases *bases, int64_t block,
     load_channels(s, bases, &s->deviation, block, v->deviation);
     load_channels(s, bases, &s->scale, block, v->factor);
     load_channels(s, bases, &s->shift, block, v->shift);
+    for (i = 0; i < s->isa->lanes && s->of_variance; i++)
+        v->deviation[i] = (float)(1.0 / sqrt((double)v->deviation[i] + s->epsilon));
     for (i = 0; i < s->isa->lanes; i++)
         v->factor[i] *= v->deviation[i];
     *to = (native_norm){.n = s->plane,
@@ -219,6 +221,8 @@ void native_plan_batch_norm(native_planner *p, const native_item *item)
     s->to = native_ref_of(p, item->output);
     s->has_other = item->residual >= 0;
     s->other = native_ref_of(p, item->residual);
+    s->of_variance = item->of_variance;
+    s->epsilon = (double)item->epsilon;
     s->masked = native_is_relu(&item->act);
     s->finishes = !s->masked && item->act.kind != NATIVE_ACT_NONE;
     s->act = item->act;

@@ -321,6 +321,19 @@ static void read_layer_norm_grad(native_ir *ir, int at, int output)
     sums->output = output;
 }
 
+/* BatchNormalization: X, scale, shift, mean, variance. */
+static void read_normalization(native_item *item, const tfr_call *call)
+{
+    const int scale = item->inputs[1], shift = item->inputs[2];
+
+    item->inputs[1] = item->inputs[3];
+    item->inputs[2] = item->inputs[4];
+    item->inputs[3] = scale;
+    item->inputs[4] = shift;
+    item->epsilon = tfr_call_float(call, "epsilon", 1e-5f);
+    item->of_variance = true;
+}
+
 static void read_form(native_ir *ir, native_item *item, const tfr_call *call,
                       const native_form *form)
 {
@@ -380,6 +393,10 @@ static void read_form(native_ir *ir, native_item *item, const tfr_call *call,
     case NATIVE_ITEM_CONV_GRAD_FILTER:
         item->n_inputs = 2;
         read_window(item, call, tfr_call_output(call, 0)->dims + 2);
+        break;
+    case NATIVE_ITEM_BATCH_NORM:
+        if (form->sub)
+            read_normalization(item, call);
         break;
     case NATIVE_ITEM_GATHER:
         item->axis = native_gather_axis(call);
@@ -519,7 +536,7 @@ static int32_t read_node(native_ir *ir, int i, tfr_err *err)
         read_layer_norm_grad(ir, ir->n_items - 1, call->n_outputs > 1 ? (int)node->outputs[1] : -1);
     if (form && form->kind == NATIVE_ITEM_LOSS && !ir->failed)
         read_loss(ir, ir->n_items - 1, call->n_outputs > 1 ? (int)node->outputs[1] : -1);
-    if (form && form->kind == NATIVE_ITEM_BATCH_NORM && !ir->failed)
+    if (form && form->kind == NATIVE_ITEM_BATCH_NORM && form->sub == 0 && !ir->failed)
         read_batch_norm(ir, ir->n_items - 1, node);
     if (form && form->kind == NATIVE_ITEM_BATCH_NORM_GRAD && !ir->failed)
         read_batch_norm_grad(ir, ir->n_items - 1, node);

@@ -21,6 +21,8 @@ static bool wants_stages(const native_ir *ir, const native_item *item)
                 return true;
         }
         return false;
+    case NATIVE_ITEM_BATCH_NORM:
+        return !item->of_variance;
     case NATIVE_ITEM_CONV_GRAD_INPUT:
     case NATIVE_ITEM_CONV_GRAD_FILTER:
     case NATIVE_ITEM_PRODUCT_GRAD:
@@ -28,7 +30,6 @@ static bool wants_stages(const native_ir *ir, const native_item *item)
     case NATIVE_ITEM_LAYER_NORM_SUMS:
     case NATIVE_ITEM_LOSS:
     case NATIVE_ITEM_MOMENTS:
-    case NATIVE_ITEM_BATCH_NORM:
     case NATIVE_ITEM_BATCH_NORM_SUMS:
     case NATIVE_ITEM_BATCH_NORM_GRAD:
         return true;
