@@ -509,6 +509,32 @@ TEST(attention_reads_a_mask_of_each_sample)
           "out Transpose{perm=0,2,1,3}(MatMul(s,a))");
 }
 
+TEST(convolutions_over_one_axis_stay_in_the_program)
+{
+    check("in x ? 20 50; const w 24 20 7; const b 24; const v 24 1 5; const u 6 24 1;"
+          "y = LeakyRelu{alpha=0.1}(Conv{pads=3,3;strides=2}(x,w,b));"
+          "z = Add(y,Relu(Conv{pads=4,4;dilations=2;group=24}(y,v))); out Conv(Mul(z,0.5),u)");
+    check("in x ? 3 40; const w 16 3 5; const s 16; const t 16; const m 16; const d 16;"
+          "const a 16 1; y = BatchNormalization(Conv(x,w),s,t,m,d);"
+          "out Softmax(Transpose{perm=0,2,1}(Tanh(Mul(y,a))))");
+}
+
+TEST(transposed_convolutions_stay_in_the_program)
+{
+    static const char *const ends[] = {
+        "const w 32 48 3 3; const b 48; out Relu(ConvTranspose{pads=1,1,1,1}(y,w,b))",
+        "const w 32 20 4 5; out ConvTranspose{pads=1,1,2,2;strides=2,3;output_padding=1,0}(y,w)",
+        "const w 32 20 3 2; out ConvTranspose{dilations=2,3;strides=1,2}(y,w)",
+        "z = Reshape(y,[0,32,-1]); const w 32 20 6; out ConvTranspose{pads=2,2;strides=3}(z,w)",
+        "z = Reshape(y,[0,32,-1]); const w 32 9 16; const b 9; const v 7 9 3;"
+        "out Conv(LeakyRelu{alpha=0.2}(ConvTranspose{pads=4,4;strides=8}(z,w,b)),v)"};
+    char text[1000];
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        snprintf(text, sizeof text, "in x ? 8 20 18; const k 32 8 3 3; y = Conv(x,k); %s", ends[i]);
+        check(text);
+    }
+}
+
 /* As in DenseNet; 24 and 7 channels are no whole blocks. */
 TEST(normalizations_and_joined_channels_stay_in_the_program)
 {
@@ -623,6 +649,8 @@ static const test_case cases[] = {
     CASE(products_of_two_computed_matrices_have_no_stages),
     CASE(attention_is_one_step_with_its_scale_mask_and_heads),
     CASE(attention_reads_a_mask_of_each_sample),
+    CASE(convolutions_over_one_axis_stay_in_the_program),
+    CASE(transposed_convolutions_stay_in_the_program),
     CASE(normalizations_and_joined_channels_stay_in_the_program),
     CASE(einsum_is_a_product_in_the_program),
     CASE(the_op_attention_is_in_the_program_in_all_its_forms),

@@ -64,6 +64,7 @@ const native_op native_op_rows[] = {
     ITEM("Conv", 22),
     OWN("ConvGradFilter", 1),
     OWN("ConvGradInput", 1),
+    ITEM("ConvTranspose", 22),
     ITEM("Cos", 22),
     WIDE("Cosh", 22, FLOATS),
     WIDE("Div", 14, NUMBERS),

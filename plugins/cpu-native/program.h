@@ -4,6 +4,7 @@
  *
  *   program_forms.c   which calls items do
  *   program_read.c    the group becomes a list of items over numbered values
+ *   program_lift.c    windows over one axis become windows over two
  *   program_fuse.c    items take over activations, residual sums and pools that follow them
  *   program_layout.c  which values are blocked; items that reorder are put in between
  *   program_plan.c    items become steps with addresses in an arena, for a number of samples
@@ -241,6 +242,10 @@ static inline bool native_is_relu(const native_act *act)
 }
 /* Sets readers of values, for those who fuse. */
 void native_count_readers(native_ir *ir);
+
+/* ---- program_lift.c ---- */
+
+void native_lift(native_ir *ir);
 
 /* ---- program_fuse.c, program_layout.c ---- */
 

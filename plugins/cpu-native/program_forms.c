@@ -84,6 +84,42 @@ static bool window_form(const tfr_call *call, const int64_t *kernel, const tfr_o
     return true;
 }
 
+/* Windows of k over one spatial axis of x, one for each element of y. */
+static bool line_windows(const tfr_call *call, const tfr_operand *x, const tfr_operand *k,
+                         const tfr_operand *y)
+{
+    const int64_t *strides = tfr_call_ints(call, "strides", 1);
+    const int64_t *dilations = tfr_call_ints(call, "dilations", 1);
+    const int64_t *pads = tfr_call_ints(call, "pads", 2);
+    window_axis w;
+
+    if (k->rank != 3 || !x || x->rank != 3 || !y || y->rank != 3 || !fits(x) || !fits(k) ||
+        !fits(y) || tfr_operand_elements(x) == 0 || tfr_operand_elements(k) == 0 ||
+        tfr_operand_elements(y) == 0)
+        return false;
+    w = (window_axis){k->dims[2],
+                      strides ? strides[0] : 1,
+                      dilations ? dilations[0] : 1,
+                      {pads ? pads[0] : 0, pads ? pads[1] : 0},
+                      x->dims[2],
+                      y->dims[2]};
+    return axis_form(&w) &&
+           (double)(x->dims[0] * x->dims[1]) *
+                   (double)(w.size + w.pad[0] + (w.kernel - 1) * w.dilation + w.stride) <
+               INT32_MAX / 2;
+}
+
+/* With known weights, dense or depthwise. */
+static bool line_form(const tfr_call *call)
+{
+    const tfr_operand *x = tfr_call_input(call, 0), *k = tfr_call_input(call, 1);
+    const tfr_operand *bias = tfr_call_input(call, 2);
+    const int64_t group = tfr_call_int(call, "group", 1);
+
+    return k->data && (!bias || bias->data) && line_windows(call, x, k, tfr_call_output(call, 0)) &&
+           (group == 1 || (group == x->dims[1] && k->dims[0] == group && k->dims[1] == 1));
+}
+
 static bool conv_form(const tfr_call *call)
 {
     const tfr_operand *x = tfr_call_input(call, 0), *k = tfr_call_input(call, 1);
@@ -91,6 +127,8 @@ static bool conv_form(const tfr_call *call)
     int64_t group = tfr_call_int(call, "group", 1);
     double padded;
 
+    if (x->rank == 3)
+        return line_form(call);
     return x->rank == 4 && k->rank == 4 && fits(k) &&
            window_form(call, k->dims + 2, x, tfr_call_output(call, 0), &padded) &&
            padded < INT32_MAX / 2 &&
@@ -113,6 +151,19 @@ static bool conv_grad_input_form(const tfr_call *call)
 {
     return conv_grad_form(call, tfr_call_output(call, 0), tfr_call_input(call, 1),
                           tfr_call_input(call, 0));
+}
+
+/* Which is the gradient of what a convolution by the same weights reads. */
+static bool conv_transpose_form(const tfr_call *call)
+{
+    const tfr_operand *x = tfr_call_input(call, 0), *k = tfr_call_input(call, 1);
+    const tfr_operand *bias = tfr_call_input(call, 2), *y = tfr_call_output(call, 0);
+
+    if (!all_float(call) || !k->data || (bias && !bias->data))
+        return false;
+    if (x->rank == 3)
+        return tfr_call_int(call, "group", 1) == 1 && line_windows(call, y, k, x);
+    return conv_grad_form(call, y, k, x);
 }
 
 static bool conv_grad_filter_form(const tfr_call *call)
@@ -361,8 +412,8 @@ static bool loss_form(const tfr_call *call)
            tfr_call_string(call, "reduction", "mean")[0] == 'm';
 }
 
-/* Over planes, all of float32. */
-static bool batch_norm_form(const tfr_call *call)
+/* All of float32. */
+static bool norm_form(const tfr_call *call, int rank)
 {
     const tfr_operand *x = tfr_call_input(call, 0);
     uint32_t i;
@@ -375,13 +426,18 @@ static bool batch_norm_form(const tfr_call *call)
         if (tfr_call_output(call, i) && !is_float(tfr_call_output(call, i)))
             return false;
     }
-    return call->n_inputs == 5 && x->rank == 4 && fits(x) && tfr_operand_elements(x) > 0 &&
+    return call->n_inputs == 5 && x->rank == rank && fits(x) && tfr_operand_elements(x) > 0 &&
            tfr_call_output(call, 0);
+}
+
+static bool batch_norm_form(const tfr_call *call)
+{
+    return norm_form(call, 4);
 }
 
 static bool normalize_form(const tfr_call *call)
 {
-    return batch_norm_form(call) && !tfr_call_int(call, "training_mode", 0) &&
+    return (norm_form(call, 3) || norm_form(call, 4)) && !tfr_call_int(call, "training_mode", 0) &&
            !tfr_call_output(call, 1) && !tfr_call_output(call, 2);
 }
 
@@ -399,7 +455,7 @@ static const native_form forms[] = {
     {"AveragePool", pool_form, NATIVE_ITEM_POOL, 0, WINDOWS},
     {"BatchNormGrad", batch_norm_form, NATIVE_ITEM_BATCH_NORM_GRAD, 0, PLANES},
     {"BatchNormalization", normalize_form, NATIVE_ITEM_BATCH_NORM, 1,
-     "two spatial axes of float32 without training_mode are done here"},
+     "one or two spatial axes of float32 without training_mode are done here"},
     {"BatchNormTrain", batch_norm_form, NATIVE_ITEM_BATCH_NORM, 0, PLANES},
     {"Cast", cast_form, NATIVE_ITEM_CAST, 0, NULL},
     {"CastLike", cast_form, NATIVE_ITEM_CAST, 0, NULL},
@@ -408,11 +464,13 @@ static const native_form forms[] = {
      "bounds that are known and numbers are done here"},
     {"Concat", any_form, NATIVE_ITEM_CONCAT, 0, "up to 64 inputs are done here"},
     {"Conv", conv_form, NATIVE_ITEM_CONV, 0,
-     "known weights of two spatial axes, dense or depthwise, are done here"},
+     "known weights of one or two spatial axes, dense or depthwise, are done here"},
     {"ConvGradFilter", conv_grad_filter_form, NATIVE_ITEM_CONV_GRAD_FILTER, 0,
      "two spatial axes without groups are done here"},
     {"ConvGradInput", conv_grad_input_form, NATIVE_ITEM_CONV_GRAD_INPUT, 0,
      "two spatial axes without groups are done here"},
+    {"ConvTranspose", conv_transpose_form, NATIVE_ITEM_CONV_GRAD_INPUT, 1,
+     "known weights of one or two spatial axes without groups are done here"},
     {"Div", binary_form, NATIVE_ITEM_BINARY, NATIVE_DIV, ONE_IS_WHOLE},
     {"Einsum", native_einsum_form, NATIVE_ITEM_BATCHED_PRODUCT, 0,
      "up to two operands of up to 6 dims, whose letters are all different and are summed over only "
@@ -472,12 +530,11 @@ static bool is_own(const native_form *form)
 {
     const native_item_kind kind = form->kind;
 
-    if (kind == NATIVE_ITEM_BATCH_NORM)
+    if (kind == NATIVE_ITEM_BATCH_NORM || kind == NATIVE_ITEM_CONV_GRAD_INPUT)
         return form->sub == 0;
     return kind == NATIVE_ITEM_SUM || kind == NATIVE_ITEM_SCATTER ||
            kind == NATIVE_ITEM_BATCH_NORM_GRAD || kind == NATIVE_ITEM_LOSS_GRAD ||
-           kind == NATIVE_ITEM_CONV_GRAD_INPUT || kind == NATIVE_ITEM_CONV_GRAD_FILTER ||
-           kind == NATIVE_ITEM_LAYER_NORM_GRAD;
+           kind == NATIVE_ITEM_CONV_GRAD_FILTER || kind == NATIVE_ITEM_LAYER_NORM_GRAD;
 }
 
 const native_form *native_form_of(const tfr_call *call)

@@ -200,11 +200,33 @@ static void read_window(native_item *item, const tfr_call *call, const int64_t *
     item->count = (float)(kernel[0] * kernel[1]);
 }
 
-static void read_conv(native_item *item, const tfr_call *call)
+/* A window over one axis is the second of two (program_lift.c). */
+static void read_line(native_item *item, const tfr_call *call, int64_t kernel)
+{
+    const int64_t *strides = tfr_call_ints(call, "strides", 1);
+    const int64_t *dilations = tfr_call_ints(call, "dilations", 1);
+    const int64_t *pads = tfr_call_ints(call, "pads", 2);
+
+    item->kernel[1] = kernel;
+    item->stride[1] = strides ? strides[0] : 1;
+    item->dilation[1] = dilations ? dilations[0] : 1;
+    item->pad[1] = pads ? pads[0] : 0;
+    item->count = (float)kernel;
+}
+
+static void read_windows(native_item *item, const tfr_call *call)
 {
     const tfr_operand *k = tfr_call_input(call, 1);
 
-    read_window(item, call, k->dims + 2);
+    if (k->rank == 3)
+        read_line(item, call, k->dims[2]);
+    else
+        read_window(item, call, k->dims + 2);
+}
+
+static void read_conv(native_item *item, const tfr_call *call)
+{
+    read_windows(item, call);
     if (tfr_call_int(call, "group", 1) > 1)
         item->kind = NATIVE_ITEM_DEPTHWISE;
 }
@@ -387,8 +409,8 @@ static void read_form(native_ir *ir, native_item *item, const tfr_call *call,
         item->n_inputs = 3;
         break;
     case NATIVE_ITEM_CONV_GRAD_INPUT:
-        item->n_inputs = 2;
-        read_window(item, call, tfr_call_input(call, 1)->dims + 2);
+        item->n_inputs = form->sub ? item->n_inputs : 2;
+        read_windows(item, call);
         break;
     case NATIVE_ITEM_CONV_GRAD_FILTER:
         item->n_inputs = 2;
@@ -553,6 +575,8 @@ int32_t native_read(native_ir *ir, tfr_err *err)
     read_values(ir);
     for (i = 0; i < ir->graph->n_nodes && status == TFR_OK && !ir->failed; i++)
         status = read_node(ir, (int)i, err);
+    if (status == TFR_OK && !ir->failed)
+        native_lift(ir);
     if (ir->failed)
         return tfr_fail(err, TFR_ENOMEM, "no memory for a program of %u nodes", ir->graph->n_nodes);
     return status;

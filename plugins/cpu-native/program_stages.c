@@ -15,6 +15,7 @@ static bool wants_stages(const native_ir *ir, const native_item *item)
 
     switch (item->kind) {
     case NATIVE_ITEM_CONV:
+    case NATIVE_ITEM_CONV_GRAD_INPUT:
     case NATIVE_ITEM_PRODUCT:
         for (k = 1; k < item->n_inputs; k++) {
             if (item->inputs[k] >= 0 && !ir->values[item->inputs[k]].known)
@@ -23,7 +24,6 @@ static bool wants_stages(const native_ir *ir, const native_item *item)
         return false;
     case NATIVE_ITEM_BATCH_NORM:
         return !item->of_variance;
-    case NATIVE_ITEM_CONV_GRAD_INPUT:
     case NATIVE_ITEM_CONV_GRAD_FILTER:
     case NATIVE_ITEM_PRODUCT_GRAD:
     case NATIVE_ITEM_SUM:

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * program_lift.c: convolutions and normalizations of one spatial axis as those of two, the first of
+ * one element: [N, C, L] is read as [N, C, 1, L], in the same memory. What goes element by element
+ * behind them is lifted, too, so that values stay blocked from one to the next; views lead to what
+ * has three dims, and go where nobody is left to read them.
+ */
+#include "program.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct lift {
+    native_ir *ir;
+    int *twins; /* of each value: itself with four dims, or -1 */
+} lift;
+
+static bool is_window(const native_ir *ir, const native_item *item)
+{
+    return (item->kind == NATIVE_ITEM_CONV || item->kind == NATIVE_ITEM_DEPTHWISE ||
+            item->kind == NATIVE_ITEM_CONV_GRAD_INPUT || item->kind == NATIVE_ITEM_BATCH_NORM) &&
+           ir->values[item->inputs[0]].rank == 3;
+}
+
+/* A value of its own with a dim of 1 before the last one. */
+static int new_twin(lift *l, int value)
+{
+    native_ir *ir = l->ir;
+    native_value v = ir->values[value];
+    int *more, twin;
+
+    v.dims[v.rank] = v.dims[v.rank - 1];
+    v.dims[v.rank - 1] = 1;
+    v.rank++;
+    twin = native_new_value(ir, &v);
+    more = ir->failed ? NULL : realloc(l->twins, (size_t)ir->n_values * sizeof *more);
+    if (!more) {
+        ir->failed = true;
+        return value;
+    }
+    l->twins = more;
+    ir->values[twin].known = v.known;
+    ir->values[twin].unaligned = v.unaligned;
+    l->twins[twin] = -1;
+    l->twins[value] = twin;
+    return twin;
+}
+
+static void add_view(lift *l, const native_item *of, int from, int to)
+{
+    native_item *item = native_new_item(l->ir, NATIVE_ITEM_VIEW);
+
+    item->node = of->node;
+    item->call = of->call;
+    item->n_inputs = 1;
+    item->inputs[0] = from;
+    item->output = to;
+}
+
+/* What an item reads, lifted. */
+static int lifted(lift *l, const native_item *of, int value)
+{
+    int twin;
+
+    if (value < 0 || l->ir->failed)
+        return value;
+    if (l->twins[value] >= 0)
+        return l->twins[value];
+    twin = new_twin(l, value);
+    if (!l->ir->failed && !l->ir->values[twin].known)
+        add_view(l, of, value, twin);
+    return twin;
+}
+
+/* It writes the twin, and a view of that is the value. */
+static void add_lifted(lift *l, native_item *item)
+{
+    const int output = item->output;
+
+    item->output = new_twin(l, output);
+    if (l->ir->failed)
+        return;
+    *native_new_item(l->ir, item->kind) = *item;
+    add_view(l, item, item->output, output);
+}
+
+/* Element by element, of what has been lifted, of numbers, and of constants that spread over it. */
+static bool follows(const lift *l, const native_item *item)
+{
+    const native_value *y = &l->ir->values[item->output];
+    bool any = false;
+    int i;
+
+    if ((item->kind != NATIVE_ITEM_ACT && item->kind != NATIVE_ITEM_BINARY) || y->rank != 3)
+        return false;
+    for (i = 0; i < item->n_inputs; i++) {
+        const native_value *x = &l->ir->values[item->inputs[i]];
+        const bool has_twin = l->twins[item->inputs[i]] >= 0 && !x->known;
+        any = any || has_twin;
+        if (!has_twin && !x->known)
+            return false;
+    }
+    return any;
+}
+
+static void lift_item(lift *l, const native_item *old)
+{
+    native_item item = *old;
+    int i;
+
+    if (is_window(l->ir, &item)) {
+        item.inputs[0] = lifted(l, old, item.inputs[0]);
+        if (item.kind != NATIVE_ITEM_BATCH_NORM)
+            item.inputs[1] = lifted(l, old, item.inputs[1]);
+        add_lifted(l, &item);
+        return;
+    }
+    if (!follows(l, &item)) {
+        *native_new_item(l->ir, item.kind) = item;
+        return;
+    }
+    for (i = 0; i < item.n_inputs; i++) {
+        if (l->ir->values[item.inputs[i]].rank > 1)
+            item.inputs[i] = lifted(l, old, item.inputs[i]);
+    }
+    add_lifted(l, &item);
+}
+
+static void remove_unread_views(native_ir *ir)
+{
+    int i;
+
+    native_count_readers(ir);
+    for (i = ir->n_items - 1; i >= 0; i--) {
+        native_item *item = &ir->items[i];
+        if (item->kind != NATIVE_ITEM_VIEW || ir->values[item->output].readers > 0)
+            continue;
+        ir->values[item->inputs[0]].readers--;
+        item->kind = NATIVE_ITEM_NONE;
+    }
+}
+
+void native_lift(native_ir *ir)
+{
+    lift l = {ir, NULL};
+    native_item *old = ir->items;
+    const int n = ir->n_items;
+    bool any = false;
+    int i;
+
+    for (i = 0; i < n; i++)
+        any = any || is_window(ir, &old[i]);
+    if (!any)
+        return;
+    ir->items = NULL;
+    ir->n_items = ir->room_items = 0;
+    l.twins = malloc((size_t)ir->n_values * sizeof *l.twins);
+    ir->failed = ir->failed || !l.twins;
+    for (i = 0; i < ir->n_values && !ir->failed; i++)
+        l.twins[i] = -1;
+    for (i = 0; i < n && !ir->failed; i++)
+        lift_item(&l, &old[i]);
+    free(l.twins);
+    free(old);
+    if (!ir->failed)
+        remove_unread_views(ir);
+}
