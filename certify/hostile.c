@@ -177,6 +177,12 @@ static const char *change_attr(ops_call *call, ops_random *random)
     uint32_t k = (uint32_t)ops_random_below(random, call->n_attrs);
     tfr_attr *a = &call->attrs[k];
     uint64_t at = a->n ? ops_random_below(random, a->n) : 0;
+    if (a->type == TFR_ATTR_TENSOR) {
+        call->floats[k][0] = ops_bad_float(random);
+        call->bytes[k][0] = (uint8_t)ops_bad_int(random);
+        call->lengths[k] -= ops_random_below(random, 2) && call->lengths[k] > 0;
+        return "a tensor with a bad value, or shorter";
+    }
     switch (ops_random_below(random, 8)) {
     case 0:
         a->type = (int32_t)(1 + ops_random_below(random, 6));

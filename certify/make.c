@@ -97,6 +97,8 @@ static void list_strings(ops_call *call, uint32_t k, const char *text)
 
 static int32_t attr_type(const char *type)
 {
+    if (type[0] == 't')
+        return TFR_ATTR_TENSOR;
     if (type[0] == 'i')
         return type[1] == 's' ? TFR_ATTR_INTS : TFR_ATTR_INT;
     if (type[0] == 'f')
@@ -118,6 +120,25 @@ static void set_numbers(ops_letters *letters, ops_call *call, uint32_t k, const 
         call->ints[k][i] = ops_to_int(call->numbers[k][i]);
         call->floats[k][i] = (float)call->numbers[k][i];
     }
+}
+
+/* "t": float32, "tb": uint8; of one dim. */
+static void set_tensor(ops_letters *letters, ops_call *call, uint32_t k, bool bytes,
+                       const char *value)
+{
+    tfr_operand *o = &call->tensors[k];
+    call->lengths[k] = ops_list(letters, value, 0, call->numbers[k]);
+    for (int64_t i = 0; i < call->lengths[k]; i++) {
+        call->floats[k][i] = (float)call->numbers[k][i];
+        call->bytes[k][i] = (uint8_t)ops_to_int(call->numbers[k][i]);
+    }
+    *o = (tfr_operand){.size = sizeof *o,
+                       .dtype = bytes ? TFR_DTYPE_U8 : TFR_DTYPE_F32,
+                       .rank = 1,
+                       .dims = &call->lengths[k]};
+    o->data = bytes ? (const void *)call->bytes[k] : call->floats[k];
+    call->attrs[k].tensor = o;
+    call->attrs[k].n = 1;
 }
 
 /* One item of attrs, "name:type=value", "name?:..." or "name?EXPR:...". */
@@ -148,6 +169,8 @@ static void make_attr(ops_letters *letters, ops_call *call, const char *item)
         draw_string(call, k, value + 1, letters->random);
     else if (a->type == TFR_ATTR_STRINGS)
         list_strings(call, k, value + 1);
+    else if (a->type == TFR_ATTR_TENSOR)
+        set_tensor(letters, call, k, at[2] == 'b', value + 1);
     else
         set_numbers(letters, call, k, value + 1);
     call->n_attrs++;
@@ -269,6 +292,10 @@ void ops_call_finish(ops_call *call)
 static void print_attr(FILE *out, const tfr_attr *a)
 {
     fprintf(out, " %s=", a->name);
+    if (a->type == TFR_ATTR_TENSOR) {
+        fprintf(out, "a tensor of %lld", (long long)tfr_operand_elements(a->tensor));
+        return;
+    }
     for (uint64_t i = 0; i < a->n; i++) {
         fprintf(out, "%s", i ? "," : "");
         if (a->type == TFR_ATTR_INT || a->type == TFR_ATTR_INTS)

@@ -26,6 +26,9 @@ typedef struct ops_call {
     int64_t ints[OPS_MAX_ATTRS][OPS_MAX_LIST];
     float floats[OPS_MAX_ATTRS][OPS_MAX_LIST];
     tfr_string strings[OPS_MAX_ATTRS][8];
+    uint8_t bytes[OPS_MAX_ATTRS][OPS_MAX_LIST];
+    tfr_operand tensors[OPS_MAX_ATTRS]; /* lists of floats or bytes */
+    int64_t lengths[OPS_MAX_ATTRS];
 } ops_call;
 
 /*

@@ -51,7 +51,8 @@ typedef struct ops_case {
     const char *domain;
     const char *vars;  /* "R=0..5 d=0..7" */
     const char *attrs; /* "axis:i=A mode:s=x|y kernel_shape:is=k^R"; "name?:..." = given at times,
-                          "name?EXPR:..." = given if EXPR is not 0 */
+                          "name?EXPR:..." = given if EXPR is not 0; t and tb are tensors of one
+                          dim, of float32 and uint8 */
     ops_operand in[OPS_MAX_INPUTS];
     bool varies;         /* runs of one session differ on purpose */
     const char *outputs; /* how many are asked for, a draw; NULL = 1 */
