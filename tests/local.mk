@@ -97,6 +97,7 @@ unit_tests = \
 	tests/test_native_programs \
 	tests/test_native_train \
 	tests/test_native_train_kernels \
+	tests/test_native_trees \
 	tests/test_native_ways \
 	tests/test_net \
 	tests/test_npy \
@@ -560,6 +561,10 @@ tests_test_native_train_kernels_SOURCES = \
 	plugins/cpu-native/isa_portable.c \
 	plugins/cpu-native/level.c \
 	$(NULL)
+
+tests_test_native_trees_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_native_trees_LDADD = $(TFR_TEST_CORE)
+tests_test_native_trees_SOURCES = tests/session_kit.h tests/test_native_trees.c
 
 tests_test_native_ways_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_native_ways_LDADD = $(TFR_TEST_CORE)

@@ -60,6 +60,8 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/kernel.h \
 	plugins/cpu-native/matmul.c \
 	plugins/cpu-native/matmul.h \
+	plugins/cpu-native/ml.c \
+	plugins/cpu-native/ml.h \
 	plugins/cpu-native/native.c \
 	plugins/cpu-native/ops.c \
 	plugins/cpu-native/pooled.h \
@@ -113,4 +115,10 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/program_winograd_form.c \
 	plugins/cpu-native/program_winograd_weights.c \
 	plugins/cpu-native/program_winograd_grad.c \
+	plugins/cpu-native/tree_ensemble.c \
+	plugins/cpu-native/tree_ensemble.h \
+	plugins/cpu-native/tree_ensemble_run.c \
+	plugins/cpu-native/trees.c \
+	plugins/cpu-native/trees.h \
+	plugins/cpu-native/trees_flat.c \
 	$(NULL)

@@ -8,6 +8,7 @@
 #include "gather.h"
 #include "matmul.h"
 #include "program.h"
+#include "tree_ensemble.h"
 
 #define OP(name, version, family, types)                                                           \
     {                                                                                              \
@@ -20,6 +21,12 @@
 #define OWN(name, version)                                                                         \
     {                                                                                              \
         name, version, BIT(F32), native_item_supports, native_item_prepare, "tfrun"                \
+    }
+
+/* Of domain ai.onnx.ml. */
+#define ML(name, version, family, types)                                                           \
+    {                                                                                              \
+        name, version, types, native_##family##_supports, native_##family##_prepare, "ai.onnx.ml"  \
     }
 
 /* Sets of types of operand 0. */
@@ -133,6 +140,9 @@ const native_op native_op_rows[] = {
     ITEM("Tanh", 13),
     ITEM("ThresholdedRelu", 22),
     ITEM("Transpose", 25),
+    ML("TreeEnsemble", 5, tree_ensemble, FLOATS),
+    ML("TreeEnsembleClassifier", 5, tree_ensemble, NUMBERS),
+    ML("TreeEnsembleRegressor", 5, tree_ensemble, NUMBERS),
     OP("Where", 16, item, BIT(BOOL)),
     WIDE("Xor", 7, BIT(BOOL)),
 };
