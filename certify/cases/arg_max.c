@@ -11,8 +11,15 @@
         }                                                                                          \
     }
 
+/* Long rows, many rows and wide ones, around vectors and blocks, with NaN. */
+#define LONG(op)                                                                                   \
+    {                                                                                              \
+        .name = op "/long", .vars = "N=1|3|65 A=1|31|33|100|700 C=1|2|9|70 B=0..2",                \
+        .attrs = "axis:i=B select_last_index?:i=0|1", .in = {                                      \
+            {"f32|f64|i32|i64", "N,A,C", "-3..3|1|2", "niz", NULL}                                 \
+        }                                                                                          \
+    }
+
 const ops_case ops_arg_max_cases[] = {
-    ARG("ArgMax"),
-    ARG("ArgMin"),
-    {0},
+    ARG("ArgMax"), ARG("ArgMin"), LONG("ArgMax"), LONG("ArgMin"), {0},
 };

@@ -14,6 +14,12 @@
         .tolerance = OPS_SUM, .bench = "R=4 d=32 M=2"                                              \
     }
 
+/* Long rows, many rows and wide ones, around vectors and blocks. */
+#define LONG(types, specials)                                                                      \
+    .vars = "N=1|3|65 A=1|31|33|100|700 C=1|2|9|40|300 B=0..2", .attrs = "keepdims?:i=0|1",        \
+    .in = {{types, "N,A,C", NULL, specials, NULL}, {"i64", "1", "B", NULL, NULL}},                 \
+    .tolerance = OPS_SUM
+
 const ops_case ops_reduce_cases[] = {
     REDUCE("ReduceL1", OPS_FLOATS "|i32|i64|u32|u64", NULL, "niz"),
     REDUCE("ReduceL2", OPS_FLOATS "|i32|i64|u32|u64", NULL, "niz"),
@@ -25,6 +31,10 @@ const ops_case ops_reduce_cases[] = {
     REDUCE("ReduceProd", OPS_FLOATS "|i32|i64|u32|u64", "0.9..1.1|-1", "ni"),
     REDUCE("ReduceSum", OPS_FLOATS "|i32|i64|u32|u64", NULL, "niz"),
     REDUCE("ReduceSumSquare", OPS_FLOATS "|i32|i64|u32|u64", NULL, "niz"),
+    {"ReduceMax/long", LONG("f32|f64|i32|i64", "n")},
+    {"ReduceMin/long", LONG("f32|f64|i32|i64", "n")},
+    {"ReduceSum/long", LONG("f32|f64|i32|i64", NULL)},
+    {"ReduceLogSumExp/long", LONG("f32|f64", "i")},
     {"SumTo", .domain = "tfrun", .vars = "N=1..4 C=1..20",
      .in = {{OPS_FLOATS, "N,C", NULL, NULL, NULL}, {"i64", "2", "=1,C", NULL, NULL}},
      .tolerance = OPS_SUM},

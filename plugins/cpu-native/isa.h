@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "elementwise.h"
+#include "fold.h"
 #include "pooled.h"
 
 /* y = f(x) for each element */
@@ -254,6 +255,7 @@ struct native_isa {
     bool (*winograd_result[NATIVE_WINOGRAD_FORMS])(const float *from, int64_t step,
                                                    const native_winograd_end *end);
     const native_pooled_isa *pooled;
+    const native_fold_table *folds;
     const native_elementwise *elementwise; /* ends with op = NULL; alike in all tables */
 };
 

@@ -493,6 +493,7 @@ static void softmax(const float *x, float scale, const float *mask, float *to, i
 #include "isa_transpose.h"
 
 #include "isa_elementwise.h"
+#include "isa_fold.h"
 
 #include "isa_rows_grad.h"
 #include "isa_norm.h"
@@ -549,5 +550,6 @@ const native_isa ISA_TABLE = {
     .winograd_result = {winograd_result_2, winograd_result_4, winograd_result_3,
                         winograd_result_3_BACK},
     .pooled = &pooled_table,
+    .folds = &fold_table,
     .elementwise = elementwise_rows,
 };

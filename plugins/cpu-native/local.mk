@@ -37,6 +37,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/device.c \
 	plugins/cpu-native/device.h \
 	plugins/cpu-native/elementwise.h \
+	plugins/cpu-native/fold.h \
 	plugins/cpu-native/gather.c \
 	plugins/cpu-native/gather.h \
 	plugins/cpu-native/isa.c \
@@ -47,6 +48,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/isa_cast.h \
 	plugins/cpu-native/isa_depthwise.h \
 	plugins/cpu-native/isa_elementwise.h \
+	plugins/cpu-native/isa_fold.h \
 	plugins/cpu-native/isa_kernels.h \
 	plugins/cpu-native/isa_norm.h \
 	plugins/cpu-native/isa_pooled.h \
@@ -69,6 +71,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/profile.h \
 	plugins/cpu-native/program.c \
 	plugins/cpu-native/program.h \
+	plugins/cpu-native/program_arg.c \
 	plugins/cpu-native/program_attention.c \
 	plugins/cpu-native/program_attention_read.c \
 	plugins/cpu-native/program_bf16.c \
@@ -81,6 +84,8 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/program_einsum.c \
 	plugins/cpu-native/program_elementwise.c \
 	plugins/cpu-native/program_flat.c \
+	plugins/cpu-native/program_fold.c \
+	plugins/cpu-native/program_fold.h \
 	plugins/cpu-native/program_forms.c \
 	plugins/cpu-native/program_fuse.c \
 	plugins/cpu-native/program_gradient.c \
@@ -108,7 +113,6 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/program_strided.c \
 	plugins/cpu-native/program_strided_run.c \
 	plugins/cpu-native/program_train.c \
-	plugins/cpu-native/program_wide.c \
 	plugins/cpu-native/program_window.c \
 	plugins/cpu-native/program_winograd.c \
 	plugins/cpu-native/program_winograd.h \

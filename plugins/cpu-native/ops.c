@@ -16,7 +16,7 @@
     }
 /* What programs know, too: a program of one item. */
 #define ITEM(name, version) OP(name, version, item, BIT(F32))
-/* And with rows of program_wide.c and isa_elementwise.h. */
+/* And of other types: program_fold.c, program_arg.c, isa_elementwise.h. */
 #define WIDE(name, version, types) OP(name, version, item, types)
 #define OWN(name, version)                                                                         \
     {                                                                                              \
@@ -37,6 +37,7 @@
 #define INTEGERS (BIT(I32) | BIT(I64))
 #define NUMBERS  (BIT(F32) | BIT(F64) | INTEGERS)
 #define BITS     (BIT(U8) | INTEGERS)
+#define BYTES    (BIT(U8) | BIT(I8))
 #define FLOATS   (BIT(F32) | BIT(F64))
 /* Whole bytes, moved as they are. */
 #define MOVED ~(BIT(STRING) | BIT(U4) | BIT(I4) | BIT(F4E2M1) | BIT(U2) | BIT(I2) | BIT(NONE))
@@ -48,7 +49,8 @@ const native_op native_op_rows[] = {
     WIDE("Acosh", 22, FLOATS),
     WIDE("Add", 14, NUMBERS),
     WIDE("And", 7, BIT(BOOL)),
-    WIDE("ArgMax", 13, BIT(F32)),
+    WIDE("ArgMax", 13, NUMBERS),
+    WIDE("ArgMin", 13, NUMBERS),
     WIDE("Asin", 22, FLOATS),
     WIDE("Asinh", 22, FLOATS),
     WIDE("Atan", 22, FLOATS),
@@ -114,8 +116,16 @@ const native_op native_op_rows[] = {
     WIDE("PRelu", 16, BIT(F32)),
     WIDE("Pow", 15, BIT(F32) | BIT(F64)),
     WIDE("Reciprocal", 13, FLOATS),
-    ITEM("ReduceMean", 18),
-    WIDE("ReduceSum", 13, BIT(F32) | BIT(F64)),
+    WIDE("ReduceL1", 18, NUMBERS),
+    WIDE("ReduceL2", 18, NUMBERS),
+    WIDE("ReduceLogSum", 28, FLOATS),
+    WIDE("ReduceLogSumExp", 28, FLOATS),
+    WIDE("ReduceMax", 20, NUMBERS | BYTES),
+    WIDE("ReduceMean", 18, NUMBERS),
+    WIDE("ReduceMin", 20, NUMBERS | BYTES),
+    WIDE("ReduceProd", 18, NUMBERS),
+    WIDE("ReduceSum", 13, NUMBERS),
+    WIDE("ReduceSumSquare", 18, NUMBERS),
     WIDE("Relu", 14, BIT(F32) | INTEGERS),
     WIDE("Round", 22, FLOATS),
     ITEM("Selu", 22),

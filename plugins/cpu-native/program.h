@@ -103,7 +103,8 @@ typedef enum native_item_kind {
     NATIVE_ITEM_LAYER_NORM_GRAD, /* inputs dY, X, scale */
     NATIVE_ITEM_LAYER_NORM_SUMS, /* the same inputs: the gradient of the scale */
     NATIVE_ITEM_REDUCE,          /* sums or means over dims inside of samples */
-    NATIVE_ITEM_WIDE,            /* numbers of other types that become fewer */
+    NATIVE_ITEM_FOLD,            /* other reductions over any axes, of any type */
+    NATIVE_ITEM_ARG,             /* ArgMax, ArgMin */
     NATIVE_ITEM_ELEMENTWISE,     /* of any type */
     NATIVE_ITEM_MOMENTS,         /* of a batch: mean; more: inverse deviation, running ones */
     NATIVE_ITEM_BATCH_NORM,      /* inputs x, mean, inverse deviation, scale, shift */
@@ -283,10 +284,13 @@ bool native_keeps_samples(const native_value *of, const native_strided *s);
 /* Of a call that a row of elementwise.h does, or NULL. */
 const native_form *native_find_elementwise(const tfr_call *call);
 
-/* ---- program_wide.c ---- */
+/* ---- program_fold.c, program_arg.c ---- */
 
-/* The row of a call over other types than float32 that is done, or NULL. */
-const native_form *native_find_wide(const tfr_call *call);
+/* Of a call that reductions do, or NULL. */
+const native_form *native_find_fold(const tfr_call *call);
+/* The same for ArgMax and ArgMin. */
+const native_form *native_find_arg(const tfr_call *call);
+int native_arg_axis(const tfr_call *call);
 
 /* ---- program_train.c ---- */
 
@@ -660,10 +664,10 @@ void native_plan_batched_product(native_planner *p, const native_item *item);
 /* program_rows_grad.c */
 void native_plan_rows_grad(native_planner *p, const native_item *item);
 void native_plan_layer_norm_sums(native_planner *p, const native_item *item);
-void native_plan_reduce(native_planner *p, const native_item *item);
+void native_plan_fold(native_planner *p, const native_item *item);
 /* program_wide.c */
 void native_plan_elementwise(native_planner *p, const native_item *item);
-void native_plan_wide(native_planner *p, const native_item *item);
+void native_plan_arg(native_planner *p, const native_item *item);
 /* program_winograd_grad.c */
 bool native_is_winograd_grad(const native_planner *p, const native_item *item);
 void native_plan_winograd_grad(native_planner *p, const native_item *item);

@@ -584,7 +584,9 @@ const native_form *native_find_form(const tfr_call *call)
         return NULL;
     if (f && (sees_types(f->kind) || all_float(call)) && f->ok(call))
         return f;
-    f = native_find_wide(call);
+    f = native_find_fold(call);
+    if (!f)
+        f = native_find_arg(call);
     return f ? f : native_find_elementwise(call);
 }
 

@@ -365,7 +365,8 @@ bool native_is_separable(const native_ir *ir, const native_item *item)
     case NATIVE_ITEM_MOMENTS:
     case NATIVE_ITEM_BATCH_NORM_SUMS:
         return false;
-    case NATIVE_ITEM_WIDE:
+    case NATIVE_ITEM_ARG:
+        ok = ok && !(item->axes & 1);
         for (i = 0; i < item->n_inputs; i++)
             ok = ok && (batched(ir, item->inputs[i])
                             ? ir->values[item->inputs[i]].dims[0] == y->dims[0]
@@ -379,6 +380,7 @@ bool native_is_separable(const native_ir *ir, const native_item *item)
         return ok && y->rank > 1 && batched(ir, item->inputs[0]) && batched(ir, item->inputs[1]) &&
                !batched(ir, item->inputs[2]);
     case NATIVE_ITEM_REDUCE:
+    case NATIVE_ITEM_FOLD:
     case NATIVE_ITEM_SUM:
         return ok && first_alone(ir, item) && !(item->axes & 1);
     case NATIVE_ITEM_LOSS_GRAD:

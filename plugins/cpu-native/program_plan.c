@@ -326,8 +326,9 @@ static void (*const makers[])(native_planner *p, const native_item *item) = {
     [NATIVE_ITEM_SOFTMAX_GRAD] = native_plan_rows_grad,
     [NATIVE_ITEM_LAYER_NORM_GRAD] = native_plan_rows_grad,
     [NATIVE_ITEM_LAYER_NORM_SUMS] = native_plan_layer_norm_sums,
-    [NATIVE_ITEM_REDUCE] = native_plan_reduce,
-    [NATIVE_ITEM_WIDE] = native_plan_wide,
+    [NATIVE_ITEM_REDUCE] = native_plan_fold,
+    [NATIVE_ITEM_FOLD] = native_plan_fold,
+    [NATIVE_ITEM_ARG] = native_plan_arg,
     [NATIVE_ITEM_MOMENTS] = native_plan_moments,
     [NATIVE_ITEM_BATCH_NORM] = native_plan_batch_norm,
     [NATIVE_ITEM_BATCH_NORM_SUMS] = native_plan_batch_norm_sums,
@@ -366,7 +367,7 @@ static void plan_item(native_planner *p, int i)
     const int first_run = p->plan->n_runs;
 
     native_plan_item(p, i);
-    if (p->scratch > 0 && p->status == TFR_OK)
+    if (p->scratch + p->shared > 0 && p->status == TFR_OK)
         native_place_scratch(p, i, first_run);
 }
 

@@ -383,6 +383,7 @@ static void read_form(native_ir *ir, native_item *item, const tfr_call *call,
     case NATIVE_ITEM_TRANSPOSE:
         read_transpose(item, call);
         break;
+    case NATIVE_ITEM_FOLD:
     case NATIVE_ITEM_REDUCE:
         item->mean = strcmp(call->name, "ReduceMean") == 0;
         read_sum(item, call);
@@ -393,8 +394,8 @@ static void read_form(native_ir *ir, native_item *item, const tfr_call *call,
     case NATIVE_ITEM_STRIDED:
         read_strided(ir, item, call);
         break;
-    case NATIVE_ITEM_WIDE:
-        item->n_inputs = strcmp(call->name, "ReduceSum") == 0 ? 1 : item->n_inputs;
+    case NATIVE_ITEM_ARG:
+        item->axes = native_arg_axis(call) == 0;
         break;
     case NATIVE_ITEM_CAST:
         item->n_inputs = 1;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * program_rows_grad.c: the gradients of softmax and of layer normalization, row by row, and sums
- * and means over dims that lie beside each other inside of samples.
+ * program_rows_grad.c: the gradients of softmax and of layer normalization, row by row.
  */
 #include "program.h"
 
@@ -112,72 +111,4 @@ void native_plan_layer_norm_sums(native_planner *p, const native_item *item)
     native_add_run(p, run_sums, r, 1, (double)(r->n_rows * r->n) * 0.3)->alone = true;
     native_in_order(p, native_finish(p, finish_sums, r, r->n, (double)(r->n * r->shards) * 0.2), 1,
                     1);
-}
-
-/* ---- sums inside of samples ---- */
-
-/* x [outer, n, inner], of which n goes. */
-typedef struct reduction {
-    const native_isa *isa;
-    native_ref from, to;
-    int64_t outer, n, inner;
-    float factor;
-} reduction;
-
-static void sum_vectors(const reduction *r, const float *from, float *to)
-{
-    int64_t i;
-
-    memcpy(to, from, (size_t)r->inner * sizeof *to);
-    for (i = 1; i < r->n; i++)
-        r->isa->binary(NATIVE_ADD, to, 1, from + i * r->inner, 1, to, r->inner);
-    if (r->factor != 1.0f)
-        r->isa->binary(NATIVE_MUL, to, 1, &r->factor, 0, to, r->inner);
-}
-
-/* Numbers count outer. */
-static void run_reduction(const void *params, const native_bases *bases, int64_t begin, int64_t end)
-{
-    const reduction *r = params;
-    const float *from = native_at(bases, &r->from);
-    float *to = native_at(bases, &r->to);
-    int64_t i, k;
-
-    for (i = begin; i < end; i++) {
-        const float *row = from + i * r->n * r->inner;
-        double sum = 0.0;
-        if (r->inner > 1) {
-            sum_vectors(r, row, to + i * r->inner);
-            continue;
-        }
-        for (k = 0; k < r->n; k++)
-            sum += (double)row[k];
-        to[i] = (float)(sum * (double)r->factor);
-    }
-}
-
-void native_plan_reduce(native_planner *p, const native_item *item)
-{
-    const native_value *x = &p->ir->values[item->inputs[0]];
-    reduction *r = native_keep(p, sizeof *r);
-    int64_t *part;
-    int d;
-
-    if (!r)
-        return;
-    r->isa = p->isa;
-    r->from = native_ref_of(p, item->inputs[0]);
-    r->to = native_ref_of(p, item->output);
-    r->outer = r->n = r->inner = 1;
-    part = &r->outer;
-    for (d = 0; d < x->rank; d++) {
-        if (item->axes >> d & 1)
-            part = &r->n;
-        else if (part == &r->n)
-            part = &r->inner;
-        *part *= d == 0 ? native_first_dim(p, x) : x->dims[d];
-    }
-    r->factor = item->mean ? 1.0f / (float)r->n : 1.0f;
-    native_add_run(p, run_reduction, r, r->outer,
-                   (double)native_count(p, x) * (r->inner > 1 ? 0.1 : 0.5));
 }

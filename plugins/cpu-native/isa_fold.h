@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * isa_fold.h: the loops of fold.h, a part of isa_kernels.h: plain C that compilers turn into
+ * vectors. Four rows at a time, as each round loads and stores the results so far; the order of
+ * additions does not depend on the instructions.
+ */
+#include "fold.h"
+
+/* e^x for x <= 0, x = n ln 2 + r: the series to r^9, within 1e-11 of it, or to r^13. */
+static inline double exp_of_negative(double x, bool exact)
+{
+    const double in = x < -700.0 ? -700.0 : x;
+    const double shifted = in * 1.44269504088896340736 + 0x1.8p52, n = shifted - 0x1.8p52;
+    const double r = in - n * 0.693147180369123816490 - n * 1.90821492927058770002e-10;
+    double p = 1.0 / 6227020800.0;
+    uint64_t power, bits;
+
+    p = p * r + 1.0 / 479001600.0;
+    p = p * r + 1.0 / 39916800.0;
+    p = p * r + 1.0 / 3628800.0;
+    p = (exact ? p * r : 0.0) + 1.0 / 362880.0;
+    p = p * r + 1.0 / 40320.0;
+    p = p * r + 1.0 / 5040.0;
+    p = p * r + 1.0 / 720.0;
+    p = p * r + 1.0 / 120.0;
+    p = p * r + 1.0 / 24.0;
+    p = p * r + 1.0 / 6.0;
+    p = p * r + 0.5;
+    p = p * r + 1.0;
+    p = p * r + 1.0;
+    memcpy(&power, &shifted, sizeof power);
+    memcpy(&bits, &p, sizeof bits);
+    bits += power << 52;
+    memcpy(&p, &bits, sizeof p);
+    return p;
+}
+
+/* As many columns from `at` on as there are whole groups of lanes. */
+#define FOLD_LANES_OF(lanes, type, sum_type, value)                                                \
+    for (; at + (lanes) <= f->n; at += (lanes)) {                                                  \
+        const double *top = f->top ? f->top + at : NULL;                                           \
+        const type *x = (const type *)f->x + at;                                                   \
+        sum_type *sums = (sum_type *)f->to + at;                                                   \
+        (void)top;                                                                                 \
+        for (r = 0; r + 4 <= f->rows; r += 4, x += 4 * f->step) {                                  \
+            const type *x1 = x + f->step, *x2 = x1 + f->step, *x3 = x2 + f->step;                  \
+            EACH_ALONE for (k = 0; k < (lanes); k++)                                               \
+            {                                                                                      \
+                sum_type a = sums[k];                                                              \
+                type v = x[k];                                                                     \
+                a = (sum_type)(value);                                                             \
+                v = x1[k];                                                                         \
+                a = (sum_type)(value);                                                             \
+                v = x2[k];                                                                         \
+                a = (sum_type)(value);                                                             \
+                v = x3[k];                                                                         \
+                sums[k] = (sum_type)(value);                                                       \
+            }                                                                                      \
+        }                                                                                          \
+        for (; r < f->rows; r++, x += f->step) {                                                   \
+            EACH_ALONE for (k = 0; k < (lanes); k++)                                               \
+            {                                                                                      \
+                const sum_type a = sums[k];                                                        \
+                const type v = x[k];                                                               \
+                sums[k] = (sum_type)(value);                                                       \
+            }                                                                                      \
+        }                                                                                          \
+    }
+
+/* The value is an expression of a, the result so far, v, an element, and for EXP of top[k]. */
+#define FOLD_ROWS(kind, name, type, sum_type, value)                                               \
+    static void fold_rows_##kind##_##name(const native_fold *f)                                    \
+    {                                                                                              \
+        int64_t at = 0, r, k;                                                                      \
+                                                                                                   \
+        FOLD_LANES_OF(NATIVE_FOLD_LANES, type, sum_type, value)                                    \
+        FOLD_LANES_OF(8, type, sum_type, value)                                                    \
+        FOLD_LANES_OF(1, type, sum_type, value)                                                    \
+    }
+
+#define FOLD_OF_FLOATS(X, name, type)                                                              \
+    X(SUM, name, type, double, a + (double)v)                                                      \
+    X(ABS, name, type, double, a + fabs((double)v))                                                \
+    X(SQUARE, name, type, double, a + (double)v * (double)v)                                       \
+    X(PRODUCT, name, type, double, a *(double)v)                                                   \
+    X(GREATEST, name, type, type, ((v > a) | (v != v)) ? v : a)                                    \
+    X(LEAST, name, type, type, ((v < a) | (v != v)) ? v : a)
+
+#define FOLD_OF_INTEGERS(X, name, type)                                                            \
+    X(SUM, name, type, uint64_t, a + (uint64_t)(int64_t)v)                                         \
+    X(ABS, name, type, uint64_t, a + (v < 0 ? 0 - (uint64_t)(int64_t)v : (uint64_t)(int64_t)v))    \
+    X(SQUARE, name, type, uint64_t, a + (uint64_t)(int64_t)v * (uint64_t)(int64_t)v)               \
+    X(PRODUCT, name, type, uint64_t, a *(uint64_t)(int64_t)v)                                      \
+    FOLD_OF_BYTES(X, name, type)
+
+#define FOLD_OF_BYTES(X, name, type)                                                               \
+    X(GREATEST, name, type, type, v > a ? v : a)                                                   \
+    X(LEAST, name, type, type, v < a ? v : a)
+
+#define FOLD_LIST(X)                                                                               \
+    FOLD_OF_FLOATS(X, F32, float)                                                                  \
+    FOLD_OF_FLOATS(X, F64, double)                                                                 \
+    FOLD_OF_INTEGERS(X, I32, int32_t)                                                              \
+    FOLD_OF_INTEGERS(X, I64, int64_t)                                                              \
+    FOLD_OF_BYTES(X, U8, uint8_t)                                                                  \
+    FOLD_OF_BYTES(X, I8, int8_t)
+
+/* Its tops are there once for each column. */
+#define FOLD_EXP_LIST(X)                                                                           \
+    X(EXP, F32, float, double, a + exp_of_negative((double)v - top[k], false))                     \
+    X(EXP, F64, double, double, a + exp_of_negative(v - top[k], true))
+
+FOLD_LIST(FOLD_ROWS)
+FOLD_EXP_LIST(FOLD_ROWS)
+
+/* ---- places ---- */
+
+/* Words are as wide as elements, for masks of both. */
+#define PLACE_COLUMNS_OF(lanes, type, word, beats)                                                 \
+    for (; at + (lanes) <= f->n; at += (lanes)) {                                                  \
+        const type *x = (const type *)f->x + at;                                                   \
+        type best[lanes];                                                                          \
+        word place[lanes];                                                                         \
+        for (k = 0; k < (lanes); k++) {                                                            \
+            best[k] = x[k];                                                                        \
+            place[k] = 0;                                                                          \
+        }                                                                                          \
+        for (r = 1; r < f->rows; r++) {                                                            \
+            x += f->step;                                                                          \
+            for (k = 0; k < (lanes); k++) {                                                        \
+                const type v = x[k], b = best[k];                                                  \
+                place[k] = (beats) ? (word)r : place[k];                                           \
+                best[k] = (beats) ? v : b;                                                         \
+            }                                                                                      \
+        }                                                                                          \
+        for (k = 0; k < (lanes); k++)                                                              \
+            ((int64_t *)f->to)[at + k] = place[k];                                                 \
+    }
+
+#define PLACES(least, last, name, type, word, beats)                                               \
+    static void places_##least##_##last##_##name(const native_fold *f)                             \
+    {                                                                                              \
+        int64_t at = 0, r, k;                                                                      \
+                                                                                                   \
+        PLACE_COLUMNS_OF(64, type, word, beats)                                                    \
+        PLACE_COLUMNS_OF(8, type, word, beats)                                                     \
+        PLACE_COLUMNS_OF(1, type, word, beats)                                                     \
+    }
+
+#define PLACES_LIST(X, name, type, word)                                                           \
+    X(0, 0, name, type, word, b == b && !(v <= b))                                                 \
+    X(0, 1, name, type, word, !(v < b) && (b == b || v != v))                                      \
+    X(1, 0, name, type, word, b == b && !(v >= b))                                                 \
+    X(1, 1, name, type, word, !(v > b) && (b == b || v != v))
+
+PLACES_LIST(PLACES, F32, float, int32_t)
+PLACES_LIST(PLACES, F64, double, int64_t)
+PLACES_LIST(PLACES, I32, int32_t, int32_t)
+PLACES_LIST(PLACES, I64, int64_t, int64_t)
+
+#define ROW_OF_FOLDS(kind, name, type, sum_type, value)                                            \
+    [NATIVE_FOLD_##kind][NATIVE_FOLD_##name] = fold_rows_##kind##_##name,
+#define ROW_OF_PLACES(least, last, name, type, word, beats)                                        \
+    [least][last][NATIVE_FOLD_##name] = places_##least##_##last##_##name,
+
+static const native_fold_table fold_table = {
+    .rows = {FOLD_LIST(ROW_OF_FOLDS) FOLD_EXP_LIST(ROW_OF_FOLDS)},
+    .places = {PLACES_LIST(ROW_OF_PLACES, F32, float, int32_t) PLACES_LIST(
+        ROW_OF_PLACES, F64, double, int64_t) PLACES_LIST(ROW_OF_PLACES, I32, int32_t, int32_t)
+                   PLACES_LIST(ROW_OF_PLACES, I64, int64_t, int64_t)},
+};

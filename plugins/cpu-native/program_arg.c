@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * program_arg.c: ArgMax and ArgMin along any axis. Along the innermost one the greatest number is
+ * found first, in vectors, and then where it is; along another one 64 columns go together, each
+ * with its best number and the place of it.
+ */
+#include "program_fold.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { COLUMNS = 64 };
+
+typedef struct places {
+    const native_isa *isa;
+    native_ref from, to;
+    native_fold_type type;
+    bool least, last;
+    int64_t n, inner, blocks;
+} places;
+
+/* The first number that is equal to the best one, or the last; NaN is equal to NaN. */
+#define PLACE(name, c_type)                                                                        \
+    static int64_t place_##name(const places *p, const void *from)                                 \
+    {                                                                                              \
+        const native_fold_kind kind = p->least ? NATIVE_FOLD_LEAST : NATIVE_FOLD_GREATEST;         \
+        const native_fold_fn fold = p->isa->folds->rows[kind][NATIVE_FOLD_##name];                 \
+        const int64_t rows = p->n / NATIVE_FOLD_LANES;                                             \
+        const c_type *x = from;                                                                    \
+        c_type best[NATIVE_FOLD_LANES], b;                                                         \
+        int64_t k;                                                                                 \
+                                                                                                   \
+        for (k = 0; k < NATIVE_FOLD_LANES; k++)                                                    \
+            best[k] = x[0];                                                                        \
+        fold(&(native_fold){                                                                       \
+            .x = x, .rows = rows, .step = NATIVE_FOLD_LANES, .n = NATIVE_FOLD_LANES, .to = best}); \
+        fold(&(native_fold){.x = x + rows * NATIVE_FOLD_LANES,                                     \
+                            .rows = 1,                                                             \
+                            .n = p->n - rows * NATIVE_FOLD_LANES,                                  \
+                            .to = best});                                                          \
+        for (k = NATIVE_FOLD_LANES / 2; k > 0; k /= 2)                                             \
+            fold(&(native_fold){.x = best + k, .rows = 1, .n = k, .to = best});                    \
+        b = best[0];                                                                               \
+        if (p->last)                                                                               \
+            for (k = p->n - 1; k > 0 && !(x[k] == b || (b != b && x[k] != x[k])); k--)             \
+                ;                                                                                  \
+        else                                                                                       \
+            for (k = 0; k < p->n - 1 && !(x[k] == b || (b != b && x[k] != x[k])); k++)             \
+                ;                                                                                  \
+        return k;                                                                                  \
+    }
+
+PLACE(F32, float)
+PLACE(F64, double)
+PLACE(I32, int32_t)
+PLACE(I64, int64_t)
+
+static const int8_t type_bytes[NATIVE_FOLD_TYPES] = {4, 8, 4, 8, 1, 1};
+
+/* Numbers count rows. */
+static void run_rows(const void *params, const native_bases *bases, int64_t begin, int64_t end)
+{
+    static int64_t (*const place[NATIVE_FOLD_TYPES])(const places *, const void *) = {
+        place_F32, place_F64, place_I32, place_I64};
+    const places *p = params;
+    const char *from = (const char *)native_at(bases, &p->from);
+    int64_t *to = (int64_t *)(void *)native_at(bases, &p->to);
+
+    for (; begin < end; begin++)
+        to[begin] = place[p->type](p, from + begin * p->n * type_bytes[p->type]);
+}
+
+/* Short ones, turned to columns. */
+static void run_short(const void *params, const native_bases *bases, int64_t begin, int64_t end)
+{
+    const places *p = params;
+    const char *from = (const char *)native_at(bases, &p->from);
+    int64_t *to = (int64_t *)(void *)native_at(bases, &p->to), n;
+    uint64_t turned[NATIVE_SHORT_ROWS * NATIVE_SHORT];
+
+    for (; begin < end; begin += n) {
+        n = end - begin < NATIVE_SHORT_ROWS ? end - begin : NATIVE_SHORT_ROWS;
+        native_turn_rows(p->isa, from + begin * p->n * type_bytes[p->type], n, p->n,
+                         type_bytes[p->type], turned);
+        p->isa->folds->places[p->least][p->last][p->type](
+            &(native_fold){.x = turned, .rows = p->n, .step = n, .n = n, .to = to + begin});
+    }
+}
+
+/* Numbers count blocks of columns. */
+static void run_columns(const void *params, const native_bases *bases, int64_t begin, int64_t end)
+{
+    const places *p = params;
+    const char *from = (const char *)native_at(bases, &p->from);
+    int64_t *to = (int64_t *)(void *)native_at(bases, &p->to);
+    native_fold f = {.rows = p->n, .step = p->inner};
+
+    for (; begin < end; begin++) {
+        const int64_t outer = begin / p->blocks, column = begin % p->blocks * COLUMNS;
+        f.n = p->inner - column < COLUMNS ? p->inner - column : COLUMNS;
+        f.x = from + (outer * p->n * p->inner + column) * type_bytes[p->type];
+        f.to = to + outer * p->inner + column;
+        p->isa->folds->places[p->least][p->last][p->type](&f);
+    }
+}
+
+int native_arg_axis(const tfr_call *call)
+{
+    const int64_t axis = tfr_call_int(call, "axis", 0);
+
+    return (int)(axis < 0 ? axis + tfr_call_input(call, 0)->rank : axis);
+}
+
+void native_plan_arg(native_planner *p, const native_item *item)
+{
+    const native_value *x = &p->ir->values[item->inputs[0]];
+    const int axis = native_arg_axis(item->call);
+    places *w = native_keep(p, sizeof *w);
+    int64_t outer = 1;
+    int d;
+
+    if (!w)
+        return;
+    w->isa = p->isa;
+    w->from = native_ref_of(p, item->inputs[0]);
+    w->to = native_ref_of(p, item->output);
+    w->type = (native_fold_type)native_fold_type_of(tfr_call_input(item->call, 0)->dtype);
+    w->least = strcmp(item->call->name, "ArgMin") == 0;
+    w->last = tfr_call_int(item->call, "select_last_index", 0) != 0;
+    w->n = axis == 0 ? native_first_dim(p, x) : x->dims[axis];
+    w->inner = 1;
+    for (d = 0; d < axis; d++)
+        outer *= d == 0 ? native_first_dim(p, x) : x->dims[d];
+    for (d = axis + 1; d < x->rank; d++)
+        w->inner *= x->dims[d];
+    w->blocks = (w->inner + COLUMNS - 1) / COLUMNS;
+    native_add_run(p,
+                   w->inner > 1           ? run_columns
+                   : w->n <= NATIVE_SHORT ? run_short
+                                          : run_rows,
+                   w, outer * w->blocks, (double)native_count(p, x) * 0.4 + (double)outer * 20.0);
+}
+
+const native_form *native_find_arg(const tfr_call *call)
+{
+    static const native_form form = {"", NULL, NATIVE_ITEM_ARG, 0, NULL};
+    const tfr_operand *x;
+    int axis, type;
+
+    if ((strcmp(call->name, "ArgMax") != 0 && strcmp(call->name, "ArgMin") != 0) ||
+        call->domain[0] || call->n_inputs < 1)
+        return NULL;
+    x = tfr_call_input(call, 0);
+    axis = native_arg_axis(call);
+    type = native_fold_type_of(x->dtype);
+    if (x->rank == 0 || axis < 0 || axis >= x->rank || tfr_operand_elements(x) == 0 || type < 0 ||
+        type > NATIVE_FOLD_I64)
+        return NULL;
+    return &form;
+}

@@ -1,0 +1,580 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * program_fold.c: reductions of every kind over any axes. Neighbouring dims that are both reduced,
+ * or both kept, are one; of the innermost two groups one is reduced and gives the rows of fold.h,
+ * the other ones are walked. Where rows are short, several that lie beside each other are one row,
+ * whose parts are folded onto each other at the end. A long reduction to few numbers is cut in
+ * parts that depend on its dims alone, so that results are the same with any number of threads.
+ */
+#include "program_fold.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    COLUMNS = 256,   /* of results at a time: they stay near */
+    NEAR_ROWS = 16,  /* of so many columns, before the next columns of these rows */
+    LEAST_ROW = 64,  /* shorter ones are put together */
+    PART = 16384,    /* elements of a part, at least */
+    MOST_UNITS = 64, /* that are cut in parts */
+    MOST_PARTS = 64
+};
+
+typedef struct reduction_kind {
+    const char *name;
+    native_fold_kind fold;
+    bool root, logarithm, mean;
+} reduction_kind;
+
+static const reduction_kind kinds[] = {
+    {"ReduceL1", NATIVE_FOLD_ABS, false, false, false},
+    {"ReduceL2", NATIVE_FOLD_SQUARE, true, false, false},
+    {"ReduceLogSum", NATIVE_FOLD_SUM, false, true, false},
+    {"ReduceLogSumExp", NATIVE_FOLD_EXP, false, true, false},
+    {"ReduceMax", NATIVE_FOLD_GREATEST, false, false, false},
+    {"ReduceMean", NATIVE_FOLD_SUM, false, false, true},
+    {"ReduceMin", NATIVE_FOLD_LEAST, false, false, false},
+    {"ReduceProd", NATIVE_FOLD_PRODUCT, false, false, false},
+    {"ReduceSum", NATIVE_FOLD_SUM, false, false, false},
+    {"ReduceSumSquare", NATIVE_FOLD_SQUARE, false, false, false},
+};
+
+typedef struct group {
+    int64_t dim, step;
+} group;
+
+typedef struct reduction {
+    const native_isa *isa;
+    native_ref from, to, parts_at;
+    bool shared; /* parts lie in memory that the steps of the item share */
+    reduction_kind kind;
+    native_fold_type type, sum_type;
+    group kept[TFR_MAX_RANK], over[TFR_MAX_RANK]; /* outermost first, of what is walked */
+    int n_kept, n_over;
+    int64_t rows, step, inner; /* of the innermost groups */
+    int64_t steps;             /* rows of each result in all */
+    int64_t terms;             /* of each result: the same */
+    int64_t together;          /* rows that are one */
+    int64_t columns, blocks;   /* results of a unit; units of each place of the kept groups */
+    int64_t outer;             /* such places */
+    int64_t parts, part;       /* of the rows of a unit; rows of each */
+} reduction;
+
+/* Results so far; the type is that of sums. */
+typedef union sums {
+    double f64[COLUMNS + NATIVE_FOLD_LANES];
+    float f32[COLUMNS + NATIVE_FOLD_LANES];
+    uint64_t i64[COLUMNS + NATIVE_FOLD_LANES];
+    int32_t i32[COLUMNS + NATIVE_FOLD_LANES];
+    uint8_t u8[COLUMNS + NATIVE_FOLD_LANES];
+    int8_t i8[COLUMNS + NATIVE_FOLD_LANES];
+} sums;
+
+static const int8_t type_bytes[NATIVE_FOLD_TYPES] = {4, 8, 4, 8, 1, 1};
+
+int native_fold_type_of(int32_t dtype)
+{
+    switch (dtype) {
+    case TFR_DTYPE_F32:
+        return NATIVE_FOLD_F32;
+    case TFR_DTYPE_F64:
+        return NATIVE_FOLD_F64;
+    case TFR_DTYPE_I32:
+        return NATIVE_FOLD_I32;
+    case TFR_DTYPE_I64:
+        return NATIVE_FOLD_I64;
+    case TFR_DTYPE_U8:
+        return NATIVE_FOLD_U8;
+    case TFR_DTYPE_I8:
+        return NATIVE_FOLD_I8;
+    default:
+        return -1;
+    }
+}
+
+static bool is_extreme(native_fold_kind kind)
+{
+    return kind == NATIVE_FOLD_GREATEST || kind == NATIVE_FOLD_LEAST;
+}
+
+static native_fold_type sums_of(native_fold_kind kind, native_fold_type type)
+{
+    if (is_extreme(kind))
+        return type;
+    return type == NATIVE_FOLD_F32 || type == NATIVE_FOLD_F64 ? NATIVE_FOLD_F64 : NATIVE_FOLD_I64;
+}
+
+/* ---- sums ---- */
+
+#define FILL(field, number)                                                                        \
+    for (i = 0; i < n; i++)                                                                        \
+        s->field[i] = (number);                                                                    \
+    break
+
+/* With what changes nothing. */
+static void begin_sums(native_fold_kind kind, native_fold_type type, sums *s, int64_t n)
+{
+    const bool greatest = kind == NATIVE_FOLD_GREATEST, extreme = is_extreme(kind);
+    int64_t i;
+
+    switch (type) {
+    case NATIVE_FOLD_F32:
+        FILL(f32, greatest ? -INFINITY : INFINITY);
+    case NATIVE_FOLD_F64:
+        FILL(f64, extreme ? (greatest ? -(double)INFINITY : (double)INFINITY)
+                          : kind == NATIVE_FOLD_PRODUCT);
+    case NATIVE_FOLD_I32:
+        FILL(i32, greatest ? INT32_MIN : INT32_MAX);
+    case NATIVE_FOLD_I64:
+        FILL(i64,
+             extreme ? (uint64_t)(greatest ? INT64_MIN : INT64_MAX) : kind == NATIVE_FOLD_PRODUCT);
+    case NATIVE_FOLD_U8:
+        FILL(u8, greatest ? 0 : UINT8_MAX);
+    case NATIVE_FOLD_I8:
+        FILL(i8, greatest ? INT8_MIN : INT8_MAX);
+    default:
+        break;
+    }
+}
+
+/* How sums of a kind are added to each other. */
+static native_fold_fn merge_of(const reduction *r, native_fold_kind kind)
+{
+    const bool keeps = is_extreme(kind) || kind == NATIVE_FOLD_PRODUCT;
+
+    return r->isa->folds->rows[keeps ? kind : NATIVE_FOLD_SUM][sums_of(kind, r->type)];
+}
+
+/* `groups` rows of sums of n become one. */
+static void fold_together(const reduction *r, native_fold_kind kind, sums *s, int64_t groups,
+                          int64_t n)
+{
+    const int64_t bytes = type_bytes[sums_of(kind, r->type)];
+    const native_fold_fn merge = merge_of(r, kind);
+
+    while (groups > 1) {
+        const int64_t half = (groups + 1) / 2;
+        merge(&(native_fold){
+            .x = (const char *)s + half * n * bytes, .rows = 1, .n = (groups - half) * n, .to = s});
+        groups = half;
+    }
+}
+
+static double number_at(const void *p, native_fold_type type, int64_t i)
+{
+    switch (type) {
+    case NATIVE_FOLD_F32:
+        return (double)((const float *)p)[i];
+    case NATIVE_FOLD_F64:
+        return ((const double *)p)[i];
+    default:
+        return (double)((const int64_t *)p)[i];
+    }
+}
+
+static int64_t integer_of(double x, int64_t most)
+{
+    return x >= (double)most ? most : (int64_t)x;
+}
+
+static void end_floats(const reduction *r, const sums *s, const double *top, void *to, int64_t n)
+{
+    int64_t i;
+
+    for (i = 0; i < n; i++) {
+        double v = s->f64[i];
+        if (r->kind.mean)
+            v /= (double)r->terms;
+        if (r->kind.root)
+            v = sqrt(v);
+        if (r->kind.logarithm)
+            v = log(v);
+        if (top)
+            v = isfinite(top[i]) ? top[i] + v : top[i];
+        if (r->type == NATIVE_FOLD_F32)
+            ((float *)to)[i] = (float)v;
+        else
+            ((double *)to)[i] = v;
+    }
+}
+
+static void end_integers(const reduction *r, const sums *s, void *to, int64_t n)
+{
+    int64_t i;
+
+    for (i = 0; i < n; i++) {
+        int64_t v = (int64_t)s->i64[i];
+        if (r->kind.mean)
+            v /= r->terms;
+        if (r->kind.root)
+            v = integer_of(sqrt((double)v), r->type == NATIVE_FOLD_I32 ? INT32_MAX : INT64_MAX);
+        if (r->type == NATIVE_FOLD_I32)
+            ((int32_t *)to)[i] = (int32_t)(uint32_t)(uint64_t)v;
+        else
+            ((int64_t *)to)[i] = v;
+    }
+}
+
+/* n results, of which `to` is the first. */
+static void end_sums(const reduction *r, const sums *s, const double *top, void *to, int64_t n)
+{
+    if (is_extreme(r->kind.fold))
+        memcpy(to, s, (size_t)(n * type_bytes[r->type]));
+    else if (r->sum_type == NATIVE_FOLD_F64)
+        end_floats(r, s, top, to, n);
+    else
+        end_integers(r, s, to, n);
+}
+
+/* ---- walks ---- */
+
+static int64_t offset_of(const group *groups, int n, int64_t place)
+{
+    int64_t offset = 0;
+    int i;
+
+    for (i = n - 1; i >= 0; i--) {
+        offset += place % groups[i].dim * groups[i].step;
+        place /= groups[i].dim;
+    }
+    return offset;
+}
+
+/* Rows beside each other, or of n numbers in steps. */
+static void add_rows(const reduction *r, native_fold *f, native_fold_fn add, int64_t rows)
+{
+    const int64_t bytes = type_bytes[r->type], n = f->n;
+    const char *x = f->x;
+
+    if (r->together > 1) {
+        f->rows = rows / r->together;
+        f->step = f->n = r->together * n;
+        add(f);
+        f->x = x + f->rows * f->step * bytes;
+        f->n = (rows - f->rows * r->together) * n;
+        f->rows = f->n > 0;
+        add(f);
+        f->n = n;
+        return;
+    }
+    f->step = r->step;
+    for (; rows > 0; rows -= f->rows) {
+        f->rows = rows < NEAR_ROWS ? rows : NEAR_ROWS;
+        f->x = x;
+        add(f);
+        x += f->rows * r->step * bytes;
+    }
+}
+
+/* Rows [first, end) of all that a result has; what is added up is columns numbers from x on. */
+static void add_range(const reduction *r, native_fold_kind kind, const char *x, int64_t columns,
+                      int64_t first, int64_t end, sums *s, const double *top)
+{
+    const native_fold_fn add = r->isa->folds->rows[kind][r->type];
+    native_fold f = {.to = s, .top = top, .n = columns};
+    int64_t n;
+
+    begin_sums(kind, sums_of(kind, r->type), s, r->together * columns);
+    for (; first < end; first += n) {
+        const int64_t row = first % r->rows;
+        const int64_t at = offset_of(r->over, r->n_over, first / r->rows) + row * r->step;
+        n = r->rows - row < end - first ? r->rows - row : end - first;
+        f.x = x + at * type_bytes[r->type];
+        add_rows(r, &f, add, n);
+    }
+    fold_together(r, kind, s, r->together, columns);
+}
+
+/* Where unit u begins, and how many results it has. */
+static const char *unit_at(const reduction *r, const native_bases *bases, int64_t u,
+                           int64_t *columns, int64_t *result)
+{
+    const int64_t column = u % r->blocks * r->columns, outer = u / r->blocks;
+
+    *columns = r->inner - column < r->columns ? r->inner - column : r->columns;
+    *result = outer * r->inner + column;
+    return (const char *)native_at(bases, &r->from) +
+           (offset_of(r->kept, r->n_kept, outer) + column) * type_bytes[r->type];
+}
+
+static char *result_at(const reduction *r, const native_bases *bases, int64_t i)
+{
+    return (char *)native_at(bases, &r->to) + i * type_bytes[r->type];
+}
+
+/* The tops of the logarithm of a sum of powers, for each of the rows that are one. */
+static void find_tops(const reduction *r, const char *x, int64_t columns, double *top)
+{
+    sums s;
+    int64_t i;
+
+    add_range(r, NATIVE_FOLD_GREATEST, x, columns, 0, r->steps, &s, NULL);
+    for (i = 0; i < r->together * columns; i++)
+        top[i] = number_at(&s, r->type, i % columns);
+}
+
+/* Numbers count units. */
+static void run_units(const void *params, const native_bases *bases, int64_t begin, int64_t end)
+{
+    const reduction *r = params;
+    const bool powers = r->kind.fold == NATIVE_FOLD_EXP;
+    double top[COLUMNS + NATIVE_FOLD_LANES];
+    int64_t columns, result;
+    sums s;
+
+    for (; begin < end; begin++) {
+        const char *x = unit_at(r, bases, begin, &columns, &result);
+        if (powers)
+            find_tops(r, x, columns, top);
+        add_range(r, r->kind.fold, x, columns, 0, r->steps, &s, powers ? top : NULL);
+        end_sums(r, &s, powers ? top : NULL, result_at(r, bases, result), columns);
+    }
+}
+
+void native_turn_rows(const native_isa *isa, const void *from, int64_t rows, int64_t n,
+                      int64_t bytes, void *to)
+{
+    int64_t i, k;
+
+    if (bytes == 4) {
+        isa->transpose(from, n, to, rows, rows, n);
+    } else if (bytes == 8) {
+        for (i = 0; i < rows; i++)
+            for (k = 0; k < n; k++)
+                ((uint64_t *)to)[k * rows + i] = ((const uint64_t *)from)[i * n + k];
+    } else {
+        for (i = 0; i < rows; i++)
+            for (k = 0; k < n; k++)
+                ((uint8_t *)to)[k * rows + i] = ((const uint8_t *)from)[i * n + k];
+    }
+}
+
+/* Short rows that lie one behind the other, turned to columns: numbers count rows. */
+static void run_short(const void *params, const native_bases *bases, int64_t begin, int64_t end)
+{
+    const reduction *r = params;
+    const bool powers = r->kind.fold == NATIVE_FOLD_EXP;
+    const char *x = (const char *)native_at(bases, &r->from);
+    uint64_t turned[NATIVE_SHORT_ROWS * NATIVE_SHORT];
+    double top[NATIVE_SHORT_ROWS];
+    native_fold f = {.x = turned, .rows = r->rows, .top = powers ? top : NULL};
+    int64_t n, i;
+    sums s;
+
+    f.to = &s;
+    for (; begin < end; begin += n) {
+        f.n = f.step = n = end - begin < NATIVE_SHORT_ROWS ? end - begin : NATIVE_SHORT_ROWS;
+        native_turn_rows(r->isa, x + begin * r->rows * type_bytes[r->type], n, r->rows,
+                         type_bytes[r->type], turned);
+        if (powers) {
+            begin_sums(NATIVE_FOLD_GREATEST, r->type, &s, n);
+            r->isa->folds->rows[NATIVE_FOLD_GREATEST][r->type](&f);
+            for (i = 0; i < n; i++)
+                top[i] = number_at(&s, r->type, i);
+        }
+        begin_sums(r->kind.fold, r->sum_type, &s, n);
+        r->isa->folds->rows[r->kind.fold][r->type](&f);
+        end_sums(r, &s, f.top, result_at(r, bases, begin), n);
+    }
+}
+
+/* ---- parts ---- */
+
+static char *part_at(const reduction *r, const native_bases *bases, int64_t number)
+{
+    char *at = r->shared ? bases->shared : (char *)native_at(bases, &r->parts_at);
+
+    return at + number * r->columns * type_bytes[r->sum_type];
+}
+
+/* Numbers count parts, which lie as [unit][part]. */
+static void run_parts(const void *params, const native_bases *bases, int64_t begin, int64_t end)
+{
+    const reduction *r = params;
+    int64_t columns, result;
+    sums s;
+
+    for (; begin < end; begin++) {
+        const char *x = unit_at(r, bases, begin / r->parts, &columns, &result);
+        const int64_t first = begin % r->parts * r->part;
+        add_range(r, r->kind.fold, x, columns, first,
+                  r->steps - first < r->part ? r->steps : first + r->part, &s, NULL);
+        memcpy(part_at(r, bases, begin), &s, (size_t)(columns * type_bytes[r->sum_type]));
+    }
+}
+
+/* Numbers count units. */
+static void merge_parts(const void *params, const native_bases *bases, int64_t begin, int64_t end)
+{
+    const reduction *r = params;
+    int64_t columns, result;
+    sums s;
+
+    for (; begin < end; begin++) {
+        unit_at(r, bases, begin, &columns, &result);
+        begin_sums(r->kind.fold, r->sum_type, &s, columns);
+        merge_of(r, r->kind.fold)(&(native_fold){.x = part_at(r, bases, begin * r->parts),
+                                                 .rows = r->parts,
+                                                 .step = r->columns,
+                                                 .n = columns,
+                                                 .to = &s});
+        end_sums(r, &s, NULL, result_at(r, bases, result), columns);
+    }
+}
+
+/* ---- plans ---- */
+
+/* From the innermost dim outwards; dims of one are nothing. */
+static int merge_dims(const native_planner *p, const native_value *x, uint32_t axes, group *groups,
+                      bool *reduced)
+{
+    int64_t step = 1;
+    int d, n = 0;
+
+    for (d = x->rank - 1; d >= 0; d--) {
+        const int64_t dim = d == 0 ? native_first_dim(p, x) : x->dims[d];
+        const bool over = axes >> d & 1;
+        if (dim != 1 && n > 0 && reduced[n - 1] == over) {
+            groups[n - 1].dim *= dim;
+        } else if (dim != 1) {
+            reduced[n] = over;
+            groups[n++] = (group){dim, step};
+        }
+        step *= dim;
+    }
+    return n;
+}
+
+static void read_groups(const native_planner *p, const native_value *x, uint32_t axes, reduction *r)
+{
+    group groups[TFR_MAX_RANK];
+    bool reduced[TFR_MAX_RANK];
+    const int n = merge_dims(p, x, axes, groups, reduced);
+    int i = 0;
+
+    r->inner = r->rows = r->outer = r->terms = 1;
+    if (i < n && !reduced[i])
+        r->inner = groups[i++].dim;
+    r->step = r->inner;
+    if (i < n) {
+        r->step = groups[i].step;
+        r->rows = groups[i++].dim;
+    }
+    r->terms = r->rows;
+    for (i = n - 1; i >= 0 && groups[i].step > r->step; i--) {
+        if (reduced[i])
+            r->over[r->n_over++] = groups[i];
+        else
+            r->kept[r->n_kept++] = groups[i];
+        *(reduced[i] ? &r->terms : &r->outer) *= groups[i].dim;
+    }
+    r->steps = r->terms;
+}
+
+static void find_parts(const native_planner *p, reduction *r)
+{
+    const int64_t units = r->outer * r->blocks;
+    int64_t parts = r->steps * r->columns / PART;
+
+    r->parts = 1;
+    r->part = r->steps;
+    /* Plans of fewer samples have to give the same bits. */
+    if (units >= MOST_UNITS || parts < 2 || r->kind.fold == NATIVE_FOLD_EXP ||
+        (p->item->by_samples && (p->staging || p->ir->samples > 1)))
+        return;
+    parts = parts < MOST_PARTS ? parts : MOST_PARTS;
+    r->part = (r->steps + parts - 1) / parts;
+    r->part = (r->part + NEAR_ROWS * r->together - 1) / (NEAR_ROWS * r->together) * NEAR_ROWS *
+              r->together;
+    r->parts = (r->steps + r->part - 1) / r->part;
+}
+
+static void plan_parts(native_planner *p, reduction *r, double cost)
+{
+    const int64_t units = r->outer * r->blocks;
+    const uint64_t bytes =
+        (uint64_t)(units * r->parts * r->columns) * (uint64_t)type_bytes[r->sum_type];
+
+    r->shared = !p->staging;
+    if (r->shared)
+        native_need_shared(p, bytes);
+    else
+        r->parts_at = native_derived(p, bytes);
+    native_add_run(p, run_parts, r, units * r->parts, cost);
+    native_add_run(p, merge_parts, r, units, (double)(units * r->parts * r->columns))->alone = true;
+}
+
+static const reduction_kind *kind_of(const tfr_call *call)
+{
+    size_t i;
+
+    for (i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        if (strcmp(kinds[i].name, call->name) == 0)
+            return &kinds[i];
+    }
+    return NULL;
+}
+
+void native_plan_fold(native_planner *p, const native_item *item)
+{
+    const native_value *x = &p->ir->values[item->inputs[0]];
+    reduction *r = native_keep(p, sizeof *r);
+    double cost;
+
+    if (!r)
+        return;
+    r->isa = p->isa;
+    r->from = native_ref_of(p, item->inputs[0]);
+    r->to = native_ref_of(p, item->output);
+    r->kind = *kind_of(item->call);
+    r->type = (native_fold_type)native_fold_type_of(tfr_call_input(item->call, 0)->dtype);
+    r->sum_type = sums_of(r->kind.fold, r->type);
+    read_groups(p, x, item->axes, r);
+    r->columns = r->inner < COLUMNS ? r->inner : COLUMNS;
+    r->blocks = (r->inner + r->columns - 1) / r->columns;
+    r->together = r->step != r->inner || r->inner >= LEAST_ROW / 2 ? 1
+                  : r->inner == 1                                  ? NATIVE_FOLD_LANES
+                                                                   : LEAST_ROW / r->inner;
+    if (r->together > r->rows)
+        r->together = r->rows;
+    find_parts(p, r);
+    cost = (double)native_count(p, x) * (r->kind.fold == NATIVE_FOLD_EXP ? 1.0 : 0.15) +
+           (double)r->outer * 20.0;
+    if (r->parts > 1)
+        plan_parts(p, r, cost);
+    else if (r->inner == 1 && r->n_over == 0 && r->n_kept < 2 && r->rows <= NATIVE_SHORT &&
+             r->kept[0].step == r->rows * (r->n_kept > 0))
+        native_add_run(p, run_short, r, r->outer, cost);
+    else
+        native_add_run(p, run_units, r, r->outer * r->blocks, cost);
+}
+
+/* ---- forms ---- */
+
+static bool all_axes(const tfr_call *call)
+{
+    const tfr_operand *x = tfr_call_input(call, 0);
+    const tfr_attr *axes = tfr_call_attr(call, "axes");
+    uint64_t i;
+
+    for (i = 0; axes && i < axes->n; i++) {
+        if (axes->ints[i] < 0 || axes->ints[i] >= x->rank)
+            return false;
+    }
+    return axes && tfr_operand_elements(x) > 0;
+}
+
+const native_form *native_find_fold(const tfr_call *call)
+{
+    static const native_form form = {"", NULL, NATIVE_ITEM_FOLD, 0, NULL};
+    const reduction_kind *kind = kind_of(call);
+    int type;
+
+    if (!kind || call->domain[0] || call->n_inputs < 1)
+        return NULL;
+    type = native_fold_type_of(tfr_call_input(call, 0)->dtype);
+    if (type < 0 || !native_portable.folds->rows[kind->fold][type] || !all_axes(call) ||
+        (kind->logarithm && sums_of(NATIVE_FOLD_SUM, (native_fold_type)type) != NATIVE_FOLD_F64))
+        return NULL;
+    return &form;
+}

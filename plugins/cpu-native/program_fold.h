@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* program_fold.h: steps of reductions and of what else goes along an axis. */
+#ifndef NATIVE_PROGRAM_FOLD_H
+#define NATIVE_PROGRAM_FOLD_H
+
+#include "program.h"
+
+/* -1 = reductions do not know it. */
+int native_fold_type_of(int32_t dtype);
+
+/* Rows that are short are turned to columns, so many at a time. */
+enum { NATIVE_SHORT = 32, NATIVE_SHORT_ROWS = 64 };
+/* to[i][row] = from[row][i], which lie one behind the other; elements of 1, 4, 8 bytes. */
+void native_turn_rows(const native_isa *isa, const void *from, int64_t rows, int64_t n,
+                      int64_t bytes, void *to);
+
+#endif
