@@ -51,10 +51,10 @@
 
 const ops_case ops_tree_ensemble_cases[] = {
     {"TreeEnsemble", ML, .vars = "N=1..20 F=1..5 C=1..3", .attrs = PLACES("0..5"),
-     .in = {{"f32|f64", "N,F", "-2..2", "niz", NULL}}, .tolerance = OPS_MATH},
+     .in = {{"f32|f64|f16", "N,F", "-2..2", "niz", NULL}}, .tolerance = OPS_MATH},
     {"TreeEnsemble/members", ML, .vars = "N=1..20 F=1..5 C=1..3",
      .attrs = PLACES("6") "membership_values:t=1,-1",
-     .in = {{"f32|f64", "N,F", "-2..2", "niz", NULL}}, .tolerance = OPS_MATH},
+     .in = {{"f32|f64|f16", "N,F", "-2..2", "niz", NULL}}, .tolerance = OPS_MATH},
     CLASSIFIER("one label", "7", "0,0,0,0,0"),
     CLASSIFIER("two labels and one class", "3,-2", "1,1,1,1,1"),
     CLASSIFIER("three labels", "3,0,9", "0,1,2,1,2"),

@@ -139,6 +139,21 @@ bool native_labels_supports(const tfr_call *call, tfr_answer *answer)
     return false;
 }
 
+bool native_numbers_supports(const tfr_call *call, tfr_answer *answer)
+{
+    switch (tfr_call_input(call, 0)->dtype) {
+    case TFR_DTYPE_F32:
+    case TFR_DTYPE_F64:
+    case TFR_DTYPE_I32:
+    case TFR_DTYPE_I64:
+        return true;
+    default:
+        tfr_decline(answer, TFR_REASON_DTYPE,
+                    "only float32, float64, int32 and int64 are done here");
+        return false;
+    }
+}
+
 void native_read_doubles(int32_t dtype, const void *x, int64_t i, int64_t n, double *out)
 {
     int64_t k;

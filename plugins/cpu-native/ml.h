@@ -34,6 +34,8 @@ bool native_attr_is_float(const tfr_call *call, const char *tensor);
 /* Whether labels are integers, which are all that is written here; else declines. */
 bool native_labels_supports(const tfr_call *call, tfr_answer *answer);
 
+/* Whether operand 0 is of f32, f64, i32 or i64; else declines. */
+bool native_numbers_supports(const tfr_call *call, tfr_answer *answer);
 /* n numbers of f32, f64, i32 or i64 from element i on, as doubles. */
 void native_read_doubles(int32_t dtype, const void *x, int64_t i, int64_t n, double *out);
 

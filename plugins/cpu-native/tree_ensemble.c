@@ -63,6 +63,8 @@ void native_tree_ensemble_supports(const tfr_plugin_device *device, const tfr_ca
     size_t i;
 
     (void)device;
+    if (!native_numbers_supports(call, answer))
+        return;
     for (i = 0; i < sizeof tensors / sizeof *tensors; i++) {
         if (!native_attr_is_float(call, tensors[i])) {
             tfr_decline(answer, TFR_REASON_DTYPE, "%s is of neither float32 nor float64",
