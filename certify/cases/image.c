@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ops on images and signals that sample: grids, regions, deformed windows, transforms. */
+/* Ops on images and signals that sample: grids, deformed windows, transforms. */
 #include "case.h"
 
 #define WINDOW "kernel_shape:is=k^H strides?:is=s^H pads?:is=p^H,q^H"
@@ -29,18 +29,9 @@ const ops_case ops_image_cases[] = {
               "padding_mode?:s=zeros|border|reflection",
      .in = {{"f32|f64", "N,C,x^H", NULL, NULL, NULL}, {"=0", "N,z^H,H", "-1.5..1.5", NULL, NULL}},
      .tolerance = OPS_SUM},
-    {"MaxRoiPool", .vars = "N=1|2 C=1..3 M=1..3", .attrs = "pooled_shape:is=2,2",
-     .in = {{"f32|f64", "N,C,6,6", NULL, NULL, NULL}, {"=0", "1,5", "=0,1,1,4,5", NULL, NULL}}},
     {"MaxUnpool", .vars = "N=1 C=1|2 x=1..3", .attrs = "kernel_shape:is=2,2 strides:is=2,2",
      .in = {{OPS_FLOATS, "N,C,x^2", NULL, NULL, NULL},
             {"i64", "N,C,x^2", "0..4*x[0]*x[1]-1", NULL, NULL}}},
-    {"RoiAlign", .vars = "N=1..3 C=1..3 M=1..4",
-     .attrs = "mode?:s=avg|max output_height:i=2 output_width:i=3 sampling_ratio?:i=2 "
-              "coordinate_transformation_mode?:s=half_pixel|output_half_pixel",
-     .in = {{"f32|f64", "N,C,6,6", NULL, NULL, NULL},
-            {"=0", "M,4", "0..5", NULL, NULL},
-            {"i64", "M", "0..N-1", NULL, NULL}},
-     .tolerance = OPS_SUM},
     {"STFT", .vars = "N=1|2 T=8..20 F=4|5", .attrs = "onesided?:i=0|1",
      .in = {{"f32|f64", "N,T,1", NULL, NULL, NULL},
             {"i64", "", "2", NULL, NULL},
