@@ -119,6 +119,8 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/program_winograd_form.c \
 	plugins/cpu-native/program_winograd_weights.c \
 	plugins/cpu-native/program_winograd_grad.c \
+	plugins/cpu-native/roi_align.c \
+	plugins/cpu-native/roi_align.h \
 	plugins/cpu-native/tree_ensemble.c \
 	plugins/cpu-native/tree_ensemble.h \
 	plugins/cpu-native/tree_ensemble_run.c \

@@ -8,6 +8,7 @@
 #include "gather.h"
 #include "matmul.h"
 #include "program.h"
+#include "roi_align.h"
 #include "tree_ensemble.h"
 
 #define OP(name, version, family, types)                                                           \
@@ -127,6 +128,7 @@ const native_op native_op_rows[] = {
     WIDE("ReduceSum", 13, NUMBERS),
     WIDE("ReduceSumSquare", 18, NUMBERS),
     WIDE("Relu", 14, BIT(F32) | INTEGERS),
+    OP("RoiAlign", 22, roi_align, BIT(F32)),
     WIDE("Round", 22, FLOATS),
     ITEM("Selu", 22),
     ITEM("Shrink", 9),
