@@ -6,6 +6,7 @@
  *                   shape that is not known
  *   const w 4 5     a constant of numbers in [0.5, 1.5), var v 4 a variable
  *   a = Expr        a name for a value
+ *   a,b = Expr      names for both outputs of an op
  *   out Expr        an output
  * An expression is a name, a number (a scalar constant), a list [1,-1] (int64), or an op with
  * attributes and a pin: Transpose{perm=1,0}(x), Relu@naive:0(x), Einsum{equation=ij>ji}(x), where >
@@ -29,6 +30,8 @@ typedef struct graph_text {
         tfr_value value;
     } names[40];
     uint32_t n_names;
+    bool pair;        /* the next op has two outputs, */
+    tfr_value second; /* and this is the second one */
     const char *at;
 } graph_text;
 
@@ -175,7 +178,7 @@ static inline uint32_t graph_text_attrs(graph_text *g, const char *op, tfr_attr 
 static inline tfr_value graph_text_expr(graph_text *g)
 {
     char word[32], pin[16] = "", names[4][24];
-    tfr_value in[24], out = TFR_VALUE_NONE;
+    tfr_value in[24], out[2] = {TFR_VALUE_NONE, TFR_VALUE_NONE};
     tfr_attr attrs[4];
     int64_t ints[4][8], list[8];
     float floats[4];
@@ -218,11 +221,14 @@ static inline tfr_value graph_text_expr(graph_text *g)
         g->at += n;
         node.device = pin;
     }
+    node.n_outputs = g->pair ? 2 : 1;
+    g->pair = false;
     for (g->at++; *g->at != ')'; graph_text_blanks(g))
         in[node.n_inputs++] = graph_text_expr(g);
     g->at++;
-    REQUIRE_OK(tfr_graph_add_node(g->graph, &node, &out, &graph_text_err), &graph_text_err);
-    return out;
+    REQUIRE_OK(tfr_graph_add_node(g->graph, &node, out, &graph_text_err), &graph_text_err);
+    g->second = out[1];
+    return out[0];
 }
 
 static inline void graph_text_name(graph_text *g, const char *name, tfr_value value)
@@ -289,6 +295,14 @@ static inline void graph_text_more(graph_text *g, const char *text)
         } else if (strcmp(word, "out") == 0) {
             REQUIRE_OK(tfr_graph_add_output(g->graph, graph_text_expr(g), NULL, &graph_text_err),
                        &graph_text_err);
+        } else if (islower((unsigned char)*g->at)) {
+            char second[16];
+            graph_text_word(g, second, sizeof second);
+            graph_text_blanks(g);
+            g->at++;
+            g->pair = true;
+            graph_text_name(g, word, graph_text_expr(g));
+            graph_text_name(g, second, g->second);
         } else if (*g->at == '=') {
             g->at++;
             graph_text_name(g, word, graph_text_expr(g));

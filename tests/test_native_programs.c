@@ -621,6 +621,15 @@ TEST(comparisons_choices_and_logic_stay_in_the_program)
           "out MatMul(Where(c,y,PRelu(s,m)),w)");
 }
 
+TEST(reductions_and_selections_stay_in_the_program)
+{
+    check("in x ? 6 40; const w 40 40; y = MatMul(x,w); t,i = TopK{axis=1}(y,[4]);"
+          "l = ReduceLogSumExp{keepdims=1}(t,[-1]); m = ReduceMax{keepdims=1}(y,[2,0]);"
+          "a = Cast{to=1}(ArgMax{axis=1;keepdims=1}(y)); p = ReduceMin{keepdims=1}(m,[1]);"
+          "out Add(Add(MatMul(Sub(t,l),w),a),Mul(p,Cast{to=1}(i)))");
+    check("in x ? 6 40; const w 40 40; y = MatMul(x,w); out ReduceL2{keepdims=1}(y,[1])");
+}
+
 static const test_case cases[] = {
     CASE(a_convolution_of_few_channels_begins_a_chain),
     CASE(square_kernels_keep_size_and_channels),
@@ -657,6 +666,7 @@ static const test_case cases[] = {
     CASE(heads_of_one_row_share_keys_of_the_past),
     CASE(activations_join_convolutions_and_products),
     CASE(comparisons_choices_and_logic_stay_in_the_program),
+    CASE(reductions_and_selections_stay_in_the_program),
     CASE(what_was_measured_once_is_not_measured_again),
 };
 TEST_MAIN(cases)

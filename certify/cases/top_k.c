@@ -8,5 +8,14 @@ const ops_case ops_top_k_cases[] = {
      .in = {{OPS_FLOATS "|" OPS_INTEGERS, "d^R", "-3..3|1|2", "iz", NULL},
             {"i64", "1", "K", NULL, NULL}},
      .outputs = "2"},
+    /* Long rows with NaN: lists of few, cut lists, and all of the row. */
+    {"TopK/long", .vars = "N=1|5 A=70|600|3000 C=1|3 K=1|5|16|17|60|70",
+     .attrs = "axis:i=1 largest?:i=0|1 sorted?:i=1",
+     .in = {{"f32|f64|i32|i64", "N,A,C", "-9..9|1|2", "niz", NULL}, {"i64", "1", "K", NULL, NULL}},
+     .outputs = "2"},
+    {"TopK/many", .vars = "A=600|3000 K=300|599|600",
+     .attrs = "axis:i=0 largest?:i=0|1 sorted?:i=1",
+     .in = {{"f32|f64|i32|i64", "A", "-99..99|0|1", "niz", NULL}, {"i64", "1", "K", NULL, NULL}},
+     .outputs = "2"},
     {0},
 };

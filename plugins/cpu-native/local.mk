@@ -105,6 +105,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/program_rows.c \
 	plugins/cpu-native/program_rows_grad.c \
 	plugins/cpu-native/program_run.c \
+	plugins/cpu-native/program_select.h \
 	plugins/cpu-native/program_sparse.c \
 	plugins/cpu-native/program_stages.c \
 	plugins/cpu-native/program_stages_plan.c \
@@ -112,6 +113,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/program_tiles.h \
 	plugins/cpu-native/program_strided.c \
 	plugins/cpu-native/program_strided_run.c \
+	plugins/cpu-native/program_top_k.c \
 	plugins/cpu-native/program_train.c \
 	plugins/cpu-native/program_window.c \
 	plugins/cpu-native/program_winograd.c \

@@ -151,6 +151,7 @@ const native_op native_op_rows[] = {
     WIDE("Tan", 22, FLOATS),
     ITEM("Tanh", 13),
     ITEM("ThresholdedRelu", 22),
+    WIDE("TopK", 24, NUMBERS),
     ITEM("Transpose", 25),
     ML("TreeEnsemble", 5, tree_ensemble, FLOATS),
     ML("TreeEnsembleClassifier", 5, tree_ensemble, NUMBERS),

@@ -105,6 +105,7 @@ typedef enum native_item_kind {
     NATIVE_ITEM_REDUCE,          /* sums or means over dims inside of samples */
     NATIVE_ITEM_FOLD,            /* other reductions over any axes, of any type */
     NATIVE_ITEM_ARG,             /* ArgMax, ArgMin */
+    NATIVE_ITEM_TOP_K,           /* values; more: their places */
     NATIVE_ITEM_ELEMENTWISE,     /* of any type */
     NATIVE_ITEM_MOMENTS,         /* of a batch: mean; more: inverse deviation, running ones */
     NATIVE_ITEM_BATCH_NORM,      /* inputs x, mean, inverse deviation, scale, shift */
@@ -284,13 +285,14 @@ bool native_keeps_samples(const native_value *of, const native_strided *s);
 /* Of a call that a row of elementwise.h does, or NULL. */
 const native_form *native_find_elementwise(const tfr_call *call);
 
-/* ---- program_fold.c, program_arg.c ---- */
+/* ---- program_fold.c, program_arg.c, program_top_k.c ---- */
 
 /* Of a call that reductions do, or NULL. */
 const native_form *native_find_fold(const tfr_call *call);
 /* The same for ArgMax and ArgMin. */
 const native_form *native_find_arg(const tfr_call *call);
 int native_arg_axis(const tfr_call *call);
+const native_form *native_find_top_k(const tfr_call *call);
 
 /* ---- program_train.c ---- */
 
@@ -668,6 +670,7 @@ void native_plan_fold(native_planner *p, const native_item *item);
 /* program_wide.c */
 void native_plan_elementwise(native_planner *p, const native_item *item);
 void native_plan_arg(native_planner *p, const native_item *item);
+void native_plan_top_k(native_planner *p, const native_item *item);
 /* program_winograd_grad.c */
 bool native_is_winograd_grad(const native_planner *p, const native_item *item);
 void native_plan_winograd_grad(native_planner *p, const native_item *item);

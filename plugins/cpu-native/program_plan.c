@@ -68,6 +68,8 @@ static void touch_all(const native_planner *p, lives *l, const native_item *item
         touch(p, l, item->inputs[k], step);
     touch(p, l, item->residual, step);
     touch(p, l, item->output, step);
+    for (k = 0; k < NATIVE_ITEM_MORE; k++)
+        touch(p, l, item->more[k], step);
 }
 
 static bool needs_block(const native_value *v, int number)
@@ -124,7 +126,7 @@ static void find_last(native_planner *p, lives *l, uint32_t *last)
 
 static void find_lives(native_planner *p, lives *l, uint32_t *last)
 {
-    int i;
+    int i, k;
 
     find_last(p, l, last);
     for (i = 0; i < p->ir->n_items; i++) {
@@ -132,6 +134,10 @@ static void find_lives(native_planner *p, lives *l, uint32_t *last)
         share_block(p, l, item, i, last);
         if (l->shares[item->output] == item->output)
             begin_life(p, l, item->output, i);
+        for (k = 0; k < NATIVE_ITEM_MORE; k++) {
+            if (item->more[k] >= 0)
+                begin_life(p, l, item->more[k], i);
+        }
         touch_all(p, l, item, i);
     }
 }
@@ -329,6 +335,7 @@ static void (*const makers[])(native_planner *p, const native_item *item) = {
     [NATIVE_ITEM_REDUCE] = native_plan_fold,
     [NATIVE_ITEM_FOLD] = native_plan_fold,
     [NATIVE_ITEM_ARG] = native_plan_arg,
+    [NATIVE_ITEM_TOP_K] = native_plan_top_k,
     [NATIVE_ITEM_MOMENTS] = native_plan_moments,
     [NATIVE_ITEM_BATCH_NORM] = native_plan_batch_norm,
     [NATIVE_ITEM_BATCH_NORM_SUMS] = native_plan_batch_norm_sums,

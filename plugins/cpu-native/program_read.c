@@ -397,6 +397,7 @@ static void read_form(native_ir *ir, native_item *item, const tfr_call *call,
     case NATIVE_ITEM_ARG:
         item->axes = native_arg_axis(call) == 0;
         break;
+    case NATIVE_ITEM_TOP_K:
     case NATIVE_ITEM_CAST:
         item->n_inputs = 1;
         break;
@@ -563,6 +564,8 @@ static int32_t read_node(native_ir *ir, int i, tfr_err *err)
         read_batch_norm(ir, ir->n_items - 1, node);
     if (form && form->kind == NATIVE_ITEM_BATCH_NORM_GRAD && !ir->failed)
         read_batch_norm_grad(ir, ir->n_items - 1, node);
+    if (form && form->kind == NATIVE_ITEM_TOP_K && call->n_outputs > 1)
+        item->more[0] = (int)node->outputs[1];
     if (form && form->kind == NATIVE_ITEM_POOL && call->n_outputs > 1 && node->outputs[1] >= 0)
         read_indices(ir, ir->n_items - 1, node->outputs[1]);
     return TFR_OK;
