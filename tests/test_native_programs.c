@@ -535,6 +535,20 @@ TEST(transposed_convolutions_stay_in_the_program)
     }
 }
 
+TEST(borders_of_every_mode_stay_in_the_program)
+{
+    static const char *const modes[] = {"constant", "edge", "reflect", "wrap"};
+    char text[600];
+    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
+        snprintf(text, sizeof text,
+                 "in x ? 6 7 5; y = Pad{mode=%s}(Relu(x),[0,2,0,3,0,1,0,4]);"
+                 "out Sigmoid(Pad{mode=%s}(y,[0,0,-1,5,0,0,2,-2]))",
+                 modes[i], modes[i]);
+        check(text);
+    }
+    check("in x ? 6 7; out Pad(Relu(x),[1,0,2,0,3,-1],2.5)");
+}
+
 /* As in DenseNet; 24 and 7 channels are no whole blocks. */
 TEST(normalizations_and_joined_channels_stay_in_the_program)
 {
@@ -658,6 +672,7 @@ static const test_case cases[] = {
     CASE(products_of_two_computed_matrices_have_no_stages),
     CASE(attention_is_one_step_with_its_scale_mask_and_heads),
     CASE(attention_reads_a_mask_of_each_sample),
+    CASE(borders_of_every_mode_stay_in_the_program),
     CASE(convolutions_over_one_axis_stay_in_the_program),
     CASE(transposed_convolutions_stay_in_the_program),
     CASE(normalizations_and_joined_channels_stay_in_the_program),

@@ -97,6 +97,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/program_move.c \
 	plugins/cpu-native/program_norm.c \
 	plugins/cpu-native/program_pack.c \
+	plugins/cpu-native/program_pad.c \
 	plugins/cpu-native/program_plan.c \
 	plugins/cpu-native/program_pooled.c \
 	plugins/cpu-native/program_product.c \

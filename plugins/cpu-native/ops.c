@@ -43,6 +43,10 @@
 /* Whole bytes, moved as they are. */
 #define MOVED ~(BIT(STRING) | BIT(U4) | BIT(I4) | BIT(F4E2M1) | BIT(U2) | BIT(I2) | BIT(NONE))
 
+/* Those of them that Pad has. */
+#define PADDED                                                                                     \
+    (MOVED & ~(BIT(F8E4M3FN) | BIT(F8E4M3FNUZ) | BIT(F8E5M2) | BIT(F8E5M2FNUZ) | BIT(F8E8M0)))
+
 /* clang-format off */
 const native_op native_op_rows[] = {
     WIDE("Abs", 13, BIT(F32) | INTEGERS),
@@ -115,6 +119,7 @@ const native_op native_op_rows[] = {
     WIDE("Not", 1, BIT(BOOL)),
     WIDE("Or", 7, BIT(BOOL)),
     WIDE("PRelu", 16, BIT(F32)),
+    OP("Pad", 25, item, PADDED),
     WIDE("Pow", 15, BIT(F32) | BIT(F64)),
     WIDE("Reciprocal", 13, FLOATS),
     WIDE("ReduceL1", 18, NUMBERS),

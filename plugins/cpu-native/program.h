@@ -27,6 +27,7 @@
  *   program_attention.c the items of an attention become one, and its step
  *   program_attention_read.c the op Attention as such an item
  *   program_einsum.c  Einsum as moves and a product
+ *   program_pad.c     Pad
  *   program_strided.c what only moves elements is left out where its reader can read in steps
  *   program_strided_run.c the steps of what still moves, and of products that read in steps
  *   program_rows_grad.c the gradients of softmax and layer normalization, sums inside of samples
@@ -106,6 +107,7 @@ typedef enum native_item_kind {
     NATIVE_ITEM_FOLD,            /* other reductions over any axes, of any type */
     NATIVE_ITEM_ARG,             /* ArgMax, ArgMin */
     NATIVE_ITEM_TOP_K,           /* values; more: their places */
+    NATIVE_ITEM_PADDED,          /* Pad: inputs data, value */
     NATIVE_ITEM_ELEMENTWISE,     /* of any type */
     NATIVE_ITEM_MOMENTS,         /* of a batch: mean; more: inverse deviation, running ones */
     NATIVE_ITEM_BATCH_NORM,      /* inputs x, mean, inverse deviation, scale, shift */
@@ -264,6 +266,11 @@ void native_fuse_attention(native_ir *ir);
 bool native_attention_form(const tfr_call *call);
 void native_read_attention(native_ir *ir, int at, const tfr_program_node *node);
 
+/* ---- program_pad.c ---- */
+
+bool native_pad_form(const tfr_call *call);
+/* Whether it pads or crops the first axis. */
+bool native_pads_samples(const native_item *item);
 /* ---- program_einsum.c ---- */
 
 /* Of Einsum: whether it is done, and item `at`, which becomes moves and a product. */
@@ -660,6 +667,7 @@ void native_plan_log_softmax(native_planner *p, const native_item *item);
 void native_plan_loss(native_planner *p, const native_item *item);
 void native_plan_loss_grad(native_planner *p, const native_item *item);
 /* program_strided_run.c */
+void native_plan_padded(native_planner *p, const native_item *item);
 void native_plan_strided(native_planner *p, const native_item *item);
 void native_plan_transpose(native_planner *p, const native_item *item);
 void native_plan_batched_product(native_planner *p, const native_item *item);

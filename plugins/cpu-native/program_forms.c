@@ -499,6 +499,8 @@ static const native_form forms[] = {
     {"Mish", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_MISH, NULL},
     {"Mul", binary_form, NATIVE_ITEM_BINARY, NATIVE_MUL, ONE_IS_WHOLE},
     {"Neg", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_LINEAR, NULL},
+    {"Pad", native_pad_form, NATIVE_ITEM_PADDED, 0,
+     "elements of whole bytes, of which some of each axis stay, are done here"},
     {"ReduceMean", reduce_form, NATIVE_ITEM_REDUCE, 0, "dims beside each other are done here"},
     {"ReduceSum", reduce_form, NATIVE_ITEM_REDUCE, 0, "dims beside each other are done here"},
     {"Relu", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_CLIP, NULL},
@@ -554,6 +556,7 @@ static bool sees_types(native_item_kind kind)
 {
     switch (kind) {
     case NATIVE_ITEM_ATTENTION:
+    case NATIVE_ITEM_PADDED:
     case NATIVE_ITEM_GATHER:
     case NATIVE_ITEM_CAST:
     case NATIVE_ITEM_COMPARE:

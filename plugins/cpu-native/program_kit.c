@@ -41,6 +41,7 @@ const char *const native_item_names[] = {
     [NATIVE_ITEM_PRODUCT_GRAD] = "product weights gradient",
     [NATIVE_ITEM_CHAIN] = "chain",
     [NATIVE_ITEM_STRIDED] = "move",
+    [NATIVE_ITEM_PADDED] = "padding",
     [NATIVE_ITEM_SOFTMAX_GRAD] = "softmax gradient",
     [NATIVE_ITEM_LAYER_NORM_GRAD] = "layer norm gradient",
     [NATIVE_ITEM_LAYER_NORM_SUMS] = "layer norm scale gradient",

@@ -373,6 +373,8 @@ bool native_is_separable(const native_ir *ir, const native_item *item)
                             ? ir->values[item->inputs[i]].dims[0] == y->dims[0]
                             : native_elements(&ir->values[item->inputs[i]]) == 1);
         return ok;
+    case NATIVE_ITEM_PADDED:
+        return ok && first_alone(ir, item) && !native_pads_samples(item);
     case NATIVE_ITEM_STRIDED:
         return ok && y->dims[0] > 0 && moves_samples(ir, item);
     case NATIVE_ITEM_SOFTMAX_GRAD:

@@ -329,6 +329,7 @@ static void (*const makers[])(native_planner *p, const native_item *item) = {
     [NATIVE_ITEM_PRODUCT_GRAD] = native_plan_product_grad,
     [NATIVE_ITEM_CHAIN] = native_plan_chain,
     [NATIVE_ITEM_STRIDED] = native_plan_strided,
+    [NATIVE_ITEM_PADDED] = native_plan_padded,
     [NATIVE_ITEM_SOFTMAX_GRAD] = native_plan_rows_grad,
     [NATIVE_ITEM_LAYER_NORM_GRAD] = native_plan_rows_grad,
     [NATIVE_ITEM_LAYER_NORM_SUMS] = native_plan_layer_norm_sums,

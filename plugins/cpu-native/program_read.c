@@ -422,6 +422,10 @@ static void read_form(native_ir *ir, native_item *item, const tfr_call *call,
         if (form->sub)
             read_normalization(item, call);
         break;
+    case NATIVE_ITEM_PADDED: /* where its pads are is known */
+        item->inputs[1] = item->n_inputs > 2 ? item->inputs[2] : -1;
+        item->n_inputs = 2;
+        break;
     case NATIVE_ITEM_GATHER:
         item->axis = native_gather_axis(call);
         break;

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * program_pad.c: Pad in all its modes, of any type of whole bytes. What each place along a padded
+ * axis takes is in a list; what lies behind the last padded axis is moved as one element, and what
+ * the data have beside each other as one piece.
+ */
+#include "program.h"
+
+#include <string.h>
+
+typedef struct pad {
+    native_ref from, to, value;
+    bool has_value;
+    int rank;                      /* up to the last padded axis, which rows are along */
+    int64_t dims[TFR_MAX_RANK];    /* of the result */
+    int64_t steps[TFR_MAX_RANK];   /* bytes of the data */
+    int32_t *places[TFR_MAX_RANK]; /* of the data for each of the result; -1 = the value */
+    int64_t bytes, size;           /* of an element with what lies behind it; of a number */
+    int64_t first, last;           /* of a row: what the data have beside each other */
+    int64_t row_bytes;
+} pad;
+
+/* ---- the form ---- */
+
+static const int64_t *pads_of(const tfr_call *call)
+{
+    return tfr_call_ints(call, "pads", 2 * (uint64_t)tfr_call_input(call, 0)->rank);
+}
+
+bool native_pad_form(const tfr_call *call)
+{
+    const tfr_operand *x = tfr_call_input(call, 0), *y = tfr_call_output(call, 0);
+    const tfr_operand *value = tfr_call_input(call, 2);
+    int d;
+
+    if (!y || y->dtype != x->dtype || x->dtype == TFR_DTYPE_STRING || x->rank < 1 ||
+        tfr_dtype_bits(x->dtype) % 8 || tfr_operand_elements(x) == 0 ||
+        tfr_operand_elements(y) == 0 || !pads_of(call) ||
+        (value && (value->dtype != x->dtype || tfr_operand_elements(value) != 1)))
+        return false;
+    for (d = 0; d < x->rank; d++) { /* something of each axis stays */
+        const int64_t *pads = pads_of(call);
+        const int64_t before = pads[d] < 0 ? -pads[d] : 0;
+        const int64_t after = pads[x->rank + d] < 0 ? -pads[x->rank + d] : 0;
+        if (before + after >= x->dims[d])
+            return false;
+    }
+    return true;
+}
+
+bool native_pads_samples(const native_item *item)
+{
+    const int64_t *pads = pads_of(item->call);
+
+    return pads[0] != 0 || pads[tfr_call_input(item->call, 0)->rank] != 0;
+}
+
+/* ---- the step ---- */
+
+/* The same number n times. */
+static void fill(char *to, const char *number, int64_t size, int64_t bytes)
+{
+    int64_t done = size;
+
+    if (bytes == 0)
+        return;
+    memcpy(to, number, (size_t)size);
+    while (done < bytes) {
+        const int64_t more = done < bytes - done ? done : bytes - done;
+        memcpy(to + done, to, (size_t)more);
+        done += more;
+    }
+}
+
+/* Places [begin, end) of a row, one by one. */
+static void move_places(const pad *s, const char *from, char *to, const char *value, int64_t begin,
+                        int64_t end)
+{
+    const int32_t *places = s->places[s->rank - 1];
+
+    for (; begin < end; begin++) {
+        if (places[begin] < 0)
+            fill(to + begin * s->bytes, value, s->size, s->bytes);
+        else
+            memcpy(to + begin * s->bytes, from + places[begin] * s->bytes, (size_t)s->bytes);
+    }
+}
+
+/* Numbers count rows. */
+static void run_pad(const void *params, const native_bases *bases, int64_t begin, int64_t end)
+{
+    static const char zeros[16];
+    const pad *s = params;
+    const int last = s->rank - 1;
+    const char *data = (const char *)native_at(bases, &s->from);
+    const char *value = s->has_value ? (const char *)native_at(bases, &s->value) : zeros;
+    char *to = (char *)native_at(bases, &s->to) + begin * s->row_bytes;
+
+    for (; begin < end; begin++, to += s->row_bytes) {
+        const char *from = data;
+        int64_t rest = begin;
+        int d;
+        for (d = last - 1; d >= 0 && from; d--) {
+            const int64_t at = rest % s->dims[d];
+            const int64_t place = s->places[d] ? s->places[d][at] : at;
+            rest /= s->dims[d];
+            from = place < 0 ? NULL : from + place * s->steps[d];
+        }
+        if (!from) {
+            fill(to, value, s->size, s->row_bytes);
+            continue;
+        }
+        move_places(s, from, to, value, 0, s->first);
+        memcpy(to + s->first * s->bytes, from + s->places[last][s->first] * s->bytes,
+               (size_t)((s->last - s->first) * s->bytes));
+        move_places(s, from, to, value, s->last, s->dims[last]);
+    }
+}
+
+/* ---- plan ---- */
+
+/* i, outside of [0, n), brought inside; -1 = the value. */
+static int64_t bring_inside(int64_t i, int64_t n, char mode)
+{
+    const int64_t period = mode == 'r' ? 2 * (n - 1) : n;
+
+    if (mode == 'c')
+        return -1;
+    if (mode == 'e')
+        return i < 0 ? 0 : n - 1;
+    if (period == 0)
+        return 0;
+    i = (i % period + period) % period;
+    return i < n ? i : period - i;
+}
+
+static int32_t *make_places(native_planner *p, const tfr_call *call, int d, int64_t dim)
+{
+    const tfr_operand *x = tfr_call_input(call, 0);
+    const int64_t *pads = pads_of(call);
+    const int64_t before = pads[d], after = pads[x->rank + d];
+    const int64_t begin = before < 0 ? -before : 0;
+    const int64_t n = x->dims[d] - begin - (after < 0 ? -after : 0);
+    const char mode = tfr_call_string(call, "mode", "constant")[0];
+    int32_t *places = native_keep(p, (size_t)dim * sizeof *places);
+    int64_t i;
+
+    for (i = 0; places && i < dim; i++) {
+        const int64_t at = i - (before > 0 ? before : 0);
+        const int64_t place = at >= 0 && at < n ? at : bring_inside(at, n, mode);
+        places[i] = place < 0 ? -1 : (int32_t)(begin + place);
+    }
+    return places;
+}
+
+/* The longest piece of a row that lies in the data as it does there. */
+static void find_piece(pad *s)
+{
+    const int32_t *places = s->places[s->rank - 1];
+    int64_t begin, end;
+
+    for (begin = 0; places && begin < s->dims[s->rank - 1]; begin = end) {
+        end = begin + 1;
+        if (places[begin] < 0)
+            continue;
+        while (end < s->dims[s->rank - 1] && places[end] == places[end - 1] + 1)
+            end++;
+        if (end - begin > s->last - s->first) {
+            s->first = begin;
+            s->last = end;
+        }
+    }
+}
+
+void native_plan_padded(native_planner *p, const native_item *item)
+{
+    const native_value *x = &p->ir->values[item->inputs[0]], *y = &p->ir->values[item->output];
+    const int64_t *pads = pads_of(item->call);
+    pad *s = native_keep(p, sizeof *s);
+    int64_t rows = 1, step;
+    int d;
+
+    if (!s)
+        return;
+    s->from = native_ref_of(p, item->inputs[0]);
+    s->has_value = item->inputs[1] >= 0;
+    s->value = native_ref_of(p, item->inputs[1]);
+    s->to = native_ref_of(p, item->output);
+    s->size = s->bytes = tfr_dtype_bits(x->dtype) / 8;
+    for (s->rank = x->rank; s->rank > 1 && !pads[s->rank - 1] && !pads[x->rank + s->rank - 1];)
+        s->bytes *= x->dims[--s->rank];
+    for (d = s->rank - 1, step = s->bytes; d >= 0; d--) {
+        s->dims[d] = d == 0 ? native_first_dim(p, y) : y->dims[d];
+        s->steps[d] = step;
+        step *= d == 0 ? 1 : x->dims[d];
+        if (d == s->rank - 1 || pads[d] || pads[x->rank + d])
+            s->places[d] = make_places(p, item->call, d, s->dims[d]);
+        rows *= d == s->rank - 1 ? 1 : s->dims[d];
+    }
+    find_piece(s);
+    s->row_bytes = s->dims[s->rank - 1] * s->bytes;
+    native_add_run(p, run_pad, s, rows, (double)(rows * s->row_bytes) * 0.05);
+}
