@@ -38,6 +38,8 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/device.h \
 	plugins/cpu-native/elementwise.h \
 	plugins/cpu-native/fold.h \
+	plugins/cpu-native/features.c \
+	plugins/cpu-native/features.h \
 	plugins/cpu-native/gather.c \
 	plugins/cpu-native/gather.h \
 	plugins/cpu-native/isa.c \
@@ -62,6 +64,8 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/kernel.h \
 	plugins/cpu-native/matmul.c \
 	plugins/cpu-native/matmul.h \
+	plugins/cpu-native/linear_model.c \
+	plugins/cpu-native/linear_model.h \
 	plugins/cpu-native/ml.c \
 	plugins/cpu-native/ml.h \
 	plugins/cpu-native/native.c \

@@ -5,7 +5,9 @@
  */
 #include <string.h>
 
+#include "features.h"
 #include "gather.h"
+#include "linear_model.h"
 #include "matmul.h"
 #include "program.h"
 #include "roi_align.h"
@@ -104,6 +106,8 @@ const native_op native_op_rows[] = {
     ITEM("LeakyRelu", 16),
     WIDE("Less", 13, NUMBERS),
     WIDE("LessOrEqual", 16, NUMBERS),
+    ML("LinearClassifier", 1, linear_model, NUMBERS),
+    ML("LinearRegressor", 1, linear_model, NUMBERS),
     ITEM("Log", 13),
     ITEM("LogSoftmax", 13),
     OP("MatMul", 13, matmul, BIT(F32)),
@@ -116,6 +120,7 @@ const native_op native_op_rows[] = {
     WIDE("Mod", 28, INTEGERS),
     WIDE("Mul", 14, NUMBERS),
     WIDE("Neg", 13, BIT(F32) | INTEGERS),
+    ML("Normalizer", 1, features, NUMBERS),
     WIDE("Not", 1, BIT(BOOL)),
     WIDE("Or", 7, BIT(BOOL)),
     WIDE("PRelu", 16, BIT(F32)),
@@ -135,6 +140,7 @@ const native_op native_op_rows[] = {
     WIDE("Relu", 14, BIT(F32) | INTEGERS),
     OP("RoiAlign", 22, roi_align, BIT(F32)),
     WIDE("Round", 22, FLOATS),
+    ML("Scaler", 1, features, NUMBERS),
     ITEM("Selu", 22),
     ITEM("Shrink", 9),
     ITEM("Sigmoid", 13),

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ops of domain ai.onnx.ml that prepare features. */
+#include "case.h"
+
+#define ML    .domain = "ai.onnx.ml"
+#define TYPES "f32|f64|i32|i64"
+
+const ops_case ops_features_cases[] = {
+    {"Normalizer", ML, .vars = "N=1..4 F=1..9", .attrs = "norm?:s=MAX|L1|L2",
+     .in = {{TYPES, "N,F", NULL, "niz", NULL}}, .tolerance = OPS_ROUND},
+    {"Normalizer/long rows", ML, .vars = "N=1..40 F=300..600", .attrs = "norm?:s=MAX|L1|L2",
+     .in = {{TYPES, "N,F", NULL, NULL, NULL}}, .tolerance = OPS_ROUND},
+    {"Scaler", ML, .vars = "N=1..4 F=1..9 f=0..9 g=1..9",
+     .attrs = "offset:fs=(f-5)^F scale:fs=(g/4)^F", .in = {{TYPES, "N,F", NULL, "niz", NULL}},
+     .tolerance = OPS_ROUND},
+    {"Scaler/one for all", ML, .vars = "N=1..40 F=1..600", .attrs = "offset?:fs=0.3 scale?:fs=1.7",
+     .in = {{TYPES, "N,F", NULL, NULL, NULL}}, .tolerance = OPS_ROUND},
+    {0},
+};

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* features.h: Scaler and Normalizer of ai.onnx.ml. */
+#ifndef NATIVE_FEATURES_H
+#define NATIVE_FEATURES_H
+
+#include "ml.h"
+
+void native_features_supports(const tfr_plugin_device *device, const tfr_call *call,
+                              tfr_answer *answer);
+void native_features_prepare(native_build *b, const tfr_call *call);
+
+#endif

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * linear_model.c: LinearClassifier and LinearRegressor, what plugins/naive/linear_model.c says of
+ * them. Four scores of a sample are summed at once, each in the order of the features and in
+ * double, so that their bits are naive's; threads share samples.
+ */
+#include "linear_model.h"
+
+#include <string.h>
+
+enum { AT_ONCE = 4, CHUNK = 256, ROWS = 64 };
+
+typedef struct state {
+    int64_t N, F, E;    /* E: rows of coefficients */
+    int64_t columns;    /* scores that are written */
+    double *weights;    /* [groups of AT_ONCE, F, AT_ONCE] */
+    double *intercepts; /* of whole groups */
+    int64_t *labels;
+    int64_t n_labels; /* 0: a regressor */
+    native_transform transform;
+    int32_t dtype;
+    const void *known_x;
+} state;
+
+typedef struct work {
+    const state *state;
+    const void *x;
+    double *scores; /* of whole groups, for each sample */
+    int64_t *labels;
+    float *y;
+} work;
+
+static int64_t whole_groups(int64_t n)
+{
+    return (n + AT_ONCE - 1) / AT_ONCE * AT_ONCE;
+}
+
+static void add_features(const double *x, int64_t n, const double *w, double *scores)
+{
+    double s0 = scores[0], s1 = scores[1], s2 = scores[2], s3 = scores[3];
+    int64_t f;
+
+    for (f = 0; f < n; f++, w += AT_ONCE) {
+        s0 += x[f] * w[0];
+        s1 += x[f] * w[1];
+        s2 += x[f] * w[2];
+        s3 += x[f] * w[3];
+    }
+    scores[0] = s0;
+    scores[1] = s1;
+    scores[2] = s2;
+    scores[3] = s3;
+}
+
+static void score_row(const state *s, const void *x, int64_t row, double *scores)
+{
+    int64_t E = whole_groups(s->E), f, n, e;
+    double chunk[CHUNK];
+
+    memcpy(scores, s->intercepts, (size_t)E * sizeof *scores);
+    for (f = 0; f < s->F; f += n) {
+        n = s->F - f < CHUNK ? s->F - f : CHUNK;
+        native_read_doubles(s->dtype, x, row * s->F + f, n, chunk);
+        for (e = 0; e < E; e += AT_ONCE)
+            add_features(chunk, n, s->weights + e * s->F + f * AT_ONCE, scores + e);
+    }
+}
+
+static int64_t label_of(const state *s, const double *scores)
+{
+    if (s->n_labels > 1)
+        return s->labels[native_best(scores, s->n_labels)];
+    return scores[0] >= (s->transform == NATIVE_NONE ? 0 : 0.5) ? s->labels[0] : 0;
+}
+
+static void run_rows(void *user, int64_t row, int64_t end)
+{
+    const work *w = user;
+    const state *s = w->state;
+    int64_t c;
+
+    for (; row < end; row++) {
+        double *scores = w->scores + row * whole_groups(s->columns);
+        score_row(s, w->x, row, scores);
+        if (s->E < s->columns) { /* two labels of one row */
+            scores[1] = scores[0];
+            scores[0] = -scores[0];
+        }
+        native_transform_scores(s->transform, scores, s->columns);
+        if (w->labels)
+            w->labels[row] = label_of(s, scores);
+        for (c = 0; w->y && c < s->columns; c++)
+            w->y[row * s->columns + c] = (float)scores[c];
+    }
+}
+
+static int32_t run(const tfr_plugin_device *device, void *user, const tfr_launch *launch,
+                   tfr_err *err)
+{
+    const state *s = user;
+    work w = {.state = s, .x = native_argument(launch, 0, s->known_x), .scores = launch->workspace};
+
+    (void)err;
+    if (s->n_labels) {
+        w.labels = launch->args[1].address;
+        w.y = launch->n_args > 2 ? launch->args[2].address : NULL;
+    } else {
+        w.y = launch->args[1].address;
+    }
+    if (s->N <= ROWS)
+        run_rows(&w, 0, s->N);
+    else
+        device->host->parallel_for(run_rows, &w, s->N, ROWS);
+    return TFR_OK;
+}
+
+static bool is_classifier(const tfr_call *call)
+{
+    return strcmp(call->name, "LinearClassifier") == 0;
+}
+
+static int64_t count_columns(const tfr_call *call)
+{
+    if (!is_classifier(call))
+        return tfr_call_output(call, 0)->dims[1];
+    return native_attr_length(call, "classlabels_ints") +
+           native_attr_length(call, "classlabels_strings");
+}
+
+void native_linear_model_supports(const tfr_plugin_device *device, const tfr_call *call,
+                                  tfr_answer *answer)
+{
+    (void)device;
+    if (!native_numbers_supports(call, answer))
+        return;
+    if (!tfr_call_output(call, 0))
+        tfr_decline(answer, TFR_REASON_ATTRIBUTE, "output 0 is not asked for");
+    else if (!is_classifier(call) || native_labels_supports(call, answer))
+        answer->workspace_bytes = (uint64_t)native_samples(tfr_call_input(call, 0)) *
+                                  (uint64_t)whole_groups(count_columns(call)) * sizeof(double);
+}
+
+void native_linear_model_prepare(native_build *b, const tfr_call *call)
+{
+    const tfr_operand *x = tfr_call_input(call, 0);
+    const float *weights = native_attr_floats(call, "coefficients"),
+                *intercepts = native_attr_floats(call, "intercepts");
+    state *s = native_set_function(b, run, NULL, sizeof *s, "linear_model");
+    int64_t groups, e, f;
+
+    if (!s)
+        return;
+    s->N = native_samples(x);
+    s->F = native_features(x);
+    s->columns = count_columns(call);
+    s->n_labels = is_classifier(call) ? s->columns : 0;
+    s->E = s->n_labels == 2 && native_attr_length(call, "coefficients") == s->F ? 1 : s->columns;
+    s->transform = native_transform_of(call);
+    s->dtype = x->dtype;
+    s->known_x = x->data;
+    groups = whole_groups(s->E);
+    s->weights = native_add_block(b, (size_t)(groups * (s->F + 1)) * sizeof *s->weights);
+    s->labels = native_add_block(b, (size_t)s->n_labels * sizeof *s->labels);
+    if (!s->weights || !s->labels)
+        return;
+    if (s->n_labels)
+        memcpy(s->labels, native_attr_ints(call, "classlabels_ints"),
+               (size_t)s->n_labels * sizeof *s->labels);
+    memset(s->weights, 0, (size_t)(groups * (s->F + 1)) * sizeof *s->weights);
+    s->intercepts = s->weights + groups * s->F;
+    for (e = 0; e < s->E; e++) {
+        double *to = s->weights + e / AT_ONCE * AT_ONCE * s->F + e % AT_ONCE;
+        for (f = 0; f < s->F; f++)
+            to[f * AT_ONCE] = (double)weights[e * s->F + f];
+        s->intercepts[e] = intercepts ? (double)intercepts[e] : 0;
+    }
+}
