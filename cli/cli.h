@@ -76,6 +76,7 @@ typedef struct cli_args {
     /* of some commands */
     const char *device, *backend, *passes, *math_mode;
     cli_list inputs, outputs, shapes; /* NAME=FILE, NAME=FILE, NAME=1,3,224,224 */
+    cli_list dims;                    /* NAME=4 */
     int64_t seed;                     /* of random inputs; -1 = none are wanted */
     bool log_placement, deterministic;
     bool refresh;                /* devices, plugins: ask all plugins anew */
@@ -206,8 +207,13 @@ typedef struct cli_command {
 #define CLI_OPTION_RANDOM                                                                          \
     {                                                                                              \
         0, "random-inputs", "SEED", CLI_NUMBER, CLI_FIELD(seed), "none", 0, 9007199254740992.0,    \
-            "fill the other inputs: floats from [0,1), integers and bools 0 or 1; a dim that "     \
-            "the model leaves open is 1"                                                           \
+            "fill the other inputs: floats from [0,1), masks 1, integers below what they index, "  \
+            "else 0 or 1; open dims are what their names suggest (batch 1, sequence 128), else 1"  \
+    }
+#define CLI_OPTION_DIM                                                                             \
+    {                                                                                              \
+        0, "dim", "NAME=N", CLI_LIST, CLI_FIELD(dims), "none", 0, 0,                               \
+            "the dim that the model calls NAME is N, in all inputs, for example batch=4"           \
     }
 #define CLI_OPTION_SHAPE                                                                           \
     {                                                                                              \

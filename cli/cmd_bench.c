@@ -358,11 +358,11 @@ static tfr_status run_model(job *j, tfr_err *err)
     for (uint32_t i = 0; !status && i < n; i++) {
         cli_args args = *j->args;
         cli_model model;
-        args.batch = j->options.n_sizes ? j->sizes[i] : 1;
+        args.batch = j->options.n_sizes ? j->sizes[i] : 0; /* by the dim's name */
         status = cli_model_load(&args, args.words[1], true, &model, err);
         if (!status)
             status = bench_model(&j->options, model.path, model.graph, model.inputs, model.n_inputs,
-                                 args.batch, &j->report, err);
+                                 args.batch ? args.batch : 1, &j->report, err);
         cli_model_finish(&model);
     }
     return status;
@@ -499,6 +499,7 @@ static const cli_option bench_options_table[] = {
     CLI_OPTION_MATH_MODE,
     CLI_OPTION_TIMEOUT,
     CLI_OPTION_RANDOM,
+    CLI_OPTION_DIM,
     CLI_OPTION_SHAPE,
     CLI_OPTION_END};
 

@@ -340,6 +340,7 @@ static int inspect_run(const cli_args *args)
 static const cli_option inspect_options[] = {{0, "nodes", NULL, CLI_FLAG, CLI_FIELD(nodes), "none",
                                               0, 0,
                                               "list all nodes, and the types of what they make"},
+                                             CLI_OPTION_DIM,
                                              CLI_OPTION_END};
 
 const cli_command cli_inspect = {

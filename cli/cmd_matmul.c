@@ -72,7 +72,7 @@ static tfr_status make_inputs(job *j, tfr_err *err)
     tfr_shape shape = {2, {j->n, j->n}};
     int64_t swapped[] = {1, j->n};
     uint64_t seed = j->args->seed < 0 ? 0 : (uint64_t)j->args->seed;
-    tfr_status status = cli_tensor_random(TFR_DTYPE_F32, &shape, seed, &j->inputs[0], err);
+    tfr_status status = cli_tensor_random(TFR_DTYPE_F32, &shape, seed, 0, 2, &j->inputs[0], err);
     if (!status)
         status = tfr_tensor_view(j->inputs[0], 0, &shape, swapped, &j->inputs[1], err);
     return status;

@@ -264,6 +264,7 @@ static const cli_option profile_options[] = {
     CLI_OPTION_MATH_MODE,
     CLI_OPTION_DETERMINISTIC,
     CLI_OPTION_RANDOM,
+    CLI_OPTION_DIM,
     CLI_OPTION_SHAPE,
     {0, "runs", "N", CLI_NUMBER, CLI_FIELD(runs), "none", 1, 1e9,
      "measure N runs, after 2 that do not count; default 20"},

@@ -192,6 +192,7 @@ static const cli_option run_options[] = {
     {0, "log-device-placement", NULL, CLI_FLAG, CLI_FIELD(log_placement), "none", 0, 0,
      "say where each node runs, and why there"},
     CLI_OPTION_RANDOM,
+    CLI_OPTION_DIM,
     CLI_OPTION_SHAPE,
     {0, "runs", "N", CLI_NUMBER, CLI_FIELD(runs), "none", 1, 1e9,
      "run N times, plan apart, and print the times"},

@@ -27,6 +27,8 @@ tfrun_SOURCES = \
 	cli/crash.c \
 	cli/crew.c \
 	cli/crew.h \
+	cli/dims.c \
+	cli/dims.h \
 	cli/exit_guard.c \
 	cli/failure.c \
 	cli/guard.h \
@@ -35,6 +37,8 @@ tfrun_SOURCES = \
 	cli/interrupt.h \
 	cli/json.c \
 	cli/json.h \
+	cli/made_up.c \
+	cli/made_up.h \
 	cli/main.c \
 	cli/model.c \
 	cli/model.h \

@@ -13,6 +13,8 @@
 #include <tfrun/onnx.h>
 #include <tfrun/op.h>
 
+#include "dims.h"
+#include "made_up.h"
 #include "suggest.h"
 #include "tensor_file.h"
 #include "text.h"
@@ -91,61 +93,7 @@ tfr_status cli_parse_dims(const char *option, const char *name, const char *text
     return tfr_shape_make(rank, dims, out, err);
 }
 
-/* The shape that --shape gives to input i; false if it gives none. */
-static tfr_status given_shape(const cli_args *args, const tfr_graph *graph, uint32_t i,
-                              tfr_shape *out, bool *given, tfr_err *err)
-{
-    *given = false;
-    for (uint32_t k = 0; k < args->shapes.n; k++) {
-        const char *rest;
-        uint32_t number;
-        tfr_status status =
-            cli_model_split(graph, false, args->shapes.items[k], &number, &rest, err);
-        if (!status && number == i) {
-            *given = true;
-            status = cli_parse_dims("shape", cli_model_input_name(graph, i), rest, out, err);
-        }
-        if (status)
-            return status;
-    }
-    return TFR_OK;
-}
-
 /* ---- inputs ---------------------------------------------------------------------------------- */
-
-static tfr_status make_up(const cli_args *args, cli_model *model, uint32_t i, tfr_err *err)
-{
-    const char *name = cli_model_input_name(model->graph, i);
-    const tfr_value_type *type =
-        tfr_graph_value_type(model->graph, tfr_graph_input(model->graph, i));
-    uint64_t seed = args->seed < 0 ? 0 : (uint64_t)args->seed;
-    int64_t dims[TFR_MAX_RANK];
-    tfr_shape shape;
-    bool given;
-    char text[200];
-    tfr_status status = given_shape(args, model->graph, i, &shape, &given, err);
-    if (status)
-        return status;
-    if (type->kind > TFR_KIND_TENSOR || !type->dtype)
-        return tfr_fail(err, TFR_EINVAL,
-                        "input \"%s\" is %s, which is not made up; give --input %s=FILE", name,
-                        cli_format_type(type, text, sizeof text), name);
-    if (!given && !type->rank_known)
-        return tfr_fail(err, TFR_ESHAPE,
-                        "the model leaves the shape of input \"%s\" open; give --shape %s=DIMS",
-                        name, name);
-    for (int32_t k = 0; !given && k < type->rank; k++)
-        dims[k] = type->dims[k] >= 0 ? type->dims[k] : k == 0 && args->batch > 0 ? args->batch : 1;
-    if (!given)
-        status = tfr_shape_make(type->rank, dims, &shape, err);
-    /* A stream of its own for each input, so that giving one does not change the others. */
-    if (!status)
-        status =
-            cli_tensor_random((tfr_dtype)type->dtype, &shape,
-                              (seed << 16) + 0x5851F42D4C957F2Du * (i + 1), &model->inputs[i], err);
-    model->is_random[i] = !status;
-    return status;
-}
 
 /* Tells which inputs lack a value, with their types. */
 static tfr_status fail_missing(const cli_model *model, tfr_err *err)
@@ -222,11 +170,18 @@ tfr_status cli_graph_load(const cli_args *args, const char *path, tfr_graph **ou
     tfr_status status = tfr_onnx_load(path, out, err);
     quiet.log_level = TFR_LOG_ERROR;
     quiet.log_placement = 0;
-    if (status != TFR_EMODEL || cli_open_runtime(&quiet, &runtime, &none))
+    if (status == TFR_EMODEL && !cli_open_runtime(&quiet, &runtime, &none)) {
+        if (tfr_op_count() > n_ops)
+            status = tfr_onnx_load(path, out, err);
+        tfr_runtime_release(runtime);
+    }
+    if (status)
         return status;
-    if (tfr_op_count() > n_ops)
-        status = tfr_onnx_load(path, out, err);
-    tfr_runtime_release(runtime);
+    status = cli_dims_fix(args, *out, err);
+    if (status)
+        tfr_graph_release(*out);
+    if (status)
+        *out = NULL;
     return status;
 }
 
@@ -273,7 +228,8 @@ static tfr_status fill_model(const cli_args *args, const char *folder, bool fill
             continue;
         if (!fill && args->seed < 0)
             return fail_missing(model, err);
-        status = make_up(args, model, i, err);
+        status = cli_make_up(args, model, i, &model->inputs[i], err);
+        model->is_random[i] = !status;
     }
     return status ? status : check_shapes(args, model, err);
 }

@@ -26,7 +26,7 @@ TFR_MUST_CHECK tfr_status cli_model_load(const cli_args *args, const char *path,
 /* The same in two steps: the graph, and a value for each of its inputs. */
 TFR_MUST_CHECK tfr_status cli_model_open(const cli_args *args, const char *path, cli_model *model,
                                          tfr_err *err);
-/* tfr_onnx_load, with the ops of the plugins that the user has. */
+/* tfr_onnx_load, with the ops of the plugins that the user has, and the dims of --dim fixed. */
 TFR_MUST_CHECK tfr_status cli_graph_load(const cli_args *args, const char *path, tfr_graph **out,
                                          tfr_err *err);
 TFR_MUST_CHECK tfr_status cli_model_fill(const cli_args *args, bool fill, cli_model *model,

@@ -287,8 +287,8 @@ static int check_words(cli_args *args)
 
 static bool lists_init(cli_args *args, int argc)
 {
-    cli_list *lists[] = {&args->plugins, &args->plugin_paths, &args->inputs,     &args->outputs,
-                         &args->shapes,  &args->libraries,    &args->fold_shapes};
+    cli_list *lists[] = {&args->plugins, &args->plugin_paths, &args->inputs,      &args->outputs,
+                         &args->shapes,  &args->libraries,    &args->fold_shapes, &args->dims};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
         if (!(lists[i]->items = calloc((size_t)argc + 1, sizeof *lists[i]->items)))
             return false;
@@ -360,4 +360,5 @@ void cli_args_finish(cli_args *args)
     free(args->shapes.items);
     free(args->libraries.items);
     free(args->fold_shapes.items);
+    free(args->dims.items);
 }

@@ -60,7 +60,8 @@ static tfr_status fill_strings(tfr_tensor *tensor, uint64_t state, tfr_err *err)
 }
 
 /* Fills in pieces, so that no second copy of a large tensor is needed. */
-static tfr_status fill_numbers(tfr_tensor *tensor, uint64_t state, tfr_err *err)
+static tfr_status fill_numbers(tfr_tensor *tensor, uint64_t state, int64_t least, int64_t n_values,
+                               tfr_err *err)
 {
     enum { PIECE = 1024 }; /* a multiple of 8 elements, so pieces of packed types start on a byte */
     tfr_dtype dtype = tfr_tensor_dtype(tensor);
@@ -80,22 +81,24 @@ static tfr_status fill_numbers(tfr_tensor *tensor, uint64_t state, tfr_err *err)
         for (int64_t k = 0; k < some; k++) {
             uint64_t bits = next_random(&state);
             /* 24 bits, as many as a float has. */
-            values[k] = is_real ? (float)(bits >> 40) / 16777216.0f : (float)(bits >> 63);
+            values[k] = is_real
+                            ? (float)(bits >> 40) / 16777216.0f
+                            : (float)(least + (int64_t)((bits >> 32) * (uint64_t)n_values >> 32));
         }
         status = tfr_dtype_convert(part, data, TFR_DTYPE_F32, values, some, err);
     }
     return status;
 }
 
-tfr_status cli_tensor_random(tfr_dtype dtype, const tfr_shape *shape, uint64_t seed,
-                             tfr_tensor **out, tfr_err *err)
+tfr_status cli_tensor_random(tfr_dtype dtype, const tfr_shape *shape, uint64_t seed, int64_t least,
+                             int64_t n_values, tfr_tensor **out, tfr_err *err)
 {
     tfr_tensor *tensor;
     tfr_status status = tfr_tensor_create(dtype, shape, &tensor, err);
     if (status)
         return status;
     status = dtype == TFR_DTYPE_STRING ? fill_strings(tensor, seed, err)
-                                       : fill_numbers(tensor, seed, err);
+                                       : fill_numbers(tensor, seed, least, n_values, err);
     if (status)
         tfr_tensor_release(tensor);
     else

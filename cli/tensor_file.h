@@ -21,10 +21,11 @@ TFR_MUST_CHECK tfr_status cli_tensor_write(const char *path, const char *name,
                                            tfr_err *err);
 
 /*
- * Floats uniform in [0,1), integers and bools 0 or 1, strings "a" or "b": values that are valid
- * indices, too. The same on every machine.
+ * Floats uniform in [0,1), integers and bools in [least, least + n_values), which is within 2^24,
+ * strings "a" or "b". The same on every machine.
  */
 TFR_MUST_CHECK tfr_status cli_tensor_random(tfr_dtype dtype, const tfr_shape *shape, uint64_t seed,
-                                            tfr_tensor **out, tfr_err *err);
+                                            int64_t least, int64_t n_values, tfr_tensor **out,
+                                            tfr_err *err);
 
 #endif

@@ -57,6 +57,10 @@ _tfrun() {
         _tfrun_ask backends
         return
         ;;
+    --dim)
+        COMPREPLY=()
+        return
+        ;;
     --input | -i)
         COMPREPLY=($(compgen -f -- "${cur#*=}"))
         return
@@ -305,16 +309,16 @@ _tfrun() {
         devices) options+=' --refresh' ;;
         plugins) options+=' --refresh' ;;
         ops) options+=' --backend' ;;
-        inspect) options+=' --nodes' ;;
-        run) options+=' --input --output --device --backend --fallback --passes --math-mode --deterministic --programs --capture --log-device-placement --random-inputs --shape --runs --timeout --trace' ;;
+        inspect) options+=' --nodes --dim' ;;
+        run) options+=' --input --output --device --backend --fallback --passes --math-mode --deterministic --programs --capture --log-device-placement --random-inputs --dim --shape --runs --timeout --trace' ;;
         train) options+=' --data --model --epochs --batch-size --limit-steps --seed --no-shuffle --augment --loss --class-weights --loss-scale --optimizer --learning-rate --schedule --accumulate --shards --recompute --memory-limit --momentum --beta-1 --beta-2 --epsilon --weight-decay --clip-value --clip-norm --defaults --freeze --checkpoint-dir --checkpoint-every --keep --resume --export --log-dir --log-every --plot --device --backend --fallback --math-mode --deterministic --programs' ;;
-        profile) options+=' --input --device --backend --fallback --programs --passes --math-mode --deterministic --random-inputs --shape --runs --by --trace' ;;
-        explain) options+=' --device --backend --fallback --programs --capture --passes --math-mode --deterministic --input --random-inputs --shape' ;;
+        profile) options+=' --input --device --backend --fallback --programs --passes --math-mode --deterministic --random-inputs --dim --shape --runs --by --trace' ;;
+        explain) options+=' --device --backend --fallback --programs --capture --passes --math-mode --deterministic --input --random-inputs --dim --shape' ;;
         optimize) options+=' --passes --opset --fold-shapes --check --rtol --atol --input --random-inputs --shape --device --backend' ;;
         verify) options+=' --device --backend --fallback --passes --math-mode --deterministic --programs --capture --rtol --atol --jobs --timeout' ;;
         certify) options+=' --device --ops --timeout' ;;
         matmul) options+=' --fallback --random-inputs --runs' ;;
-        bench) options+=' --peers --library --pairs --size --batch --batch-size --epochs --data --csv --constant --svg --device --backend --math-mode --timeout --random-inputs --shape' ;;
+        bench) options+=' --peers --library --pairs --size --batch --batch-size --epochs --data --csv --constant --svg --device --backend --math-mode --timeout --random-inputs --dim --shape' ;;
         version) options+=' --build-info' ;;
         __bench_child) options+=' --library' ;;
         esac

@@ -179,6 +179,7 @@ shell_tests = \
 	tests/cli/devices.sh \
 	tests/cli/doctor.sh \
 	tests/cli/help.sh \
+	tests/cli/inputs.sh \
 	tests/cli/inspect.sh \
 	tests/cli/optimize.sh \
 	tests/cli/options.sh \

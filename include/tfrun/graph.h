@@ -53,7 +53,8 @@ TFR_API TFR_MUST_CHECK tfr_status tfr_graph_add_input(tfr_graph *graph, const ch
                                                       const tfr_value_type *type, tfr_value *out,
                                                       tfr_err *err);
 /*
- * Fixes the shape of input i, and dims of the same name in other inputs and declared outputs.
+ * Fixes the shape of input i, and dims of the same name in other inputs and declared outputs. A
+ * negative dim that is as it is declared stays open.
  * TFR_ESHAPE if the declared shape is another one, or the input is no tensor.
  */
 TFR_API TFR_MUST_CHECK tfr_status tfr_graph_set_input_shape(tfr_graph *graph, uint32_t i,

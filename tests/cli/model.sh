@@ -31,13 +31,13 @@ keep() {
     kept=${kept%.}
 }
 
-# A ValueInfoProto: NAME, element type, dims; n is an open dim.
+# A ValueInfoProto: NAME, element type, dims; a word is the name of an open dim.
 value_info() {
     name=$1 type=$2
     shift 2
     dims=
     for d; do
-        case $d in n) keep text 2 n ;; *) keep number 1 "$d" ;; esac
+        case $d in [!0-9]*) keep text 2 "$d" ;; *) keep number 1 "$d" ;; esac
         keep text 1 "$kept"
         dims=$dims$kept
     done
