@@ -37,6 +37,9 @@ typedef struct cli_list {
     uint32_t n;
 } cli_list;
 
+/* The most that --threads takes, and more than there are: the library uses those that there are. */
+#define CLI_ALL_THREADS 4096
+
 /* NAME.KEY=VALUE, cut at the sign; as many as fit one command line. */
 typedef struct cli_settings {
     tfr_option *items;
@@ -71,7 +74,7 @@ typedef struct cli_args {
     cli_list plugins, plugin_paths;
     cli_settings plugin_options;
     const char *visible_devices;
-    int64_t logical_cpus, threads; /* 0 = not given */
+    int64_t logical_cpus, threads; /* 0 = not given; CLI_ALL_THREADS for --threads 0 */
 
     /* of some commands */
     const char *device, *backend, *passes, *math_mode;

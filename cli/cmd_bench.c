@@ -379,7 +379,7 @@ static tfr_status run(job *j, tfr_err *err)
         status = tfr_runtime_find(j->options.runtime, args->device, &number, &backend, err);
     if (status)
         return status;
-    j->options.n_threads = (uint32_t)args->threads;
+    j->options.n_threads = args->threads < CLI_ALL_THREADS ? (uint32_t)args->threads : 0;
     for (uint32_t i = 0; !j->options.n_threads; i++) {
         if (tfr_runtime_device(j->options.runtime, i, &device, NULL))
             j->options.n_threads = 1;
@@ -498,6 +498,7 @@ static const cli_option bench_options_table[] = {
     CLI_OPTION_BACKEND,
     CLI_OPTION_MATH_MODE,
     CLI_OPTION_TIMEOUT,
+    CLI_OPTION_INPUT,
     CLI_OPTION_RANDOM,
     CLI_OPTION_DIM,
     CLI_OPTION_SHAPE,

@@ -205,7 +205,7 @@ const cli_command cli_matmul = {
     .text = "DEVICE is a device (CPU:0) or one backend of it (onednn:0). Prints the sum, the\n"
             "shape, where it ran and how long it took, without making the matrix and the\n"
             "plan.",
-    .log_level = TFR_LOG_INFO,
+    .log_level = TFR_LOG_WARNING,
     .options = matmul_options,
     .run = matmul_run,
 };

@@ -211,7 +211,7 @@ const cli_command cli_run = {
             "not at all. Example:\n"
             "\n"
             "  tfrun run model.onnx --input x=x.npy --output y=y.npy --log-device-placement",
-    .log_level = TFR_LOG_INFO,
+    .log_level = TFR_LOG_WARNING,
     .options = run_options,
     .run = run_run,
 };

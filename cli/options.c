@@ -31,8 +31,8 @@ const cli_option cli_shared_options[] = {
      "use these devices only, for example CPU:0,GPU:1"},
     {0, "logical-cpus", "N", CLI_NUMBER, CLI_FIELD(logical_cpus), "none", 1, 1024,
      "split the threads into N CPU devices"},
-    {0, "threads", "N", CLI_NUMBER, CLI_FIELD(threads), "none", 1, 4096,
-     "threads for computing; default is all processors"},
+    {0, "threads", "N", CLI_NUMBER, CLI_FIELD(threads), "none", 0, CLI_ALL_THREADS,
+     "threads for computing; 0, the default, is all processors"},
     CLI_OPTION_END};
 
 /* Options that are commands, for those who expect them. */
@@ -301,6 +301,7 @@ int cli_args_parse(int argc, char **argv, cli_args *args)
     int status;
     memset(args, 0, sizeof *args);
     args->seed = -1;
+    args->threads = -1;
     args->rtol = 1e-3;
     args->atol = 1e-7;
     args->check_atol = -1;
@@ -337,6 +338,7 @@ int cli_args_parse(int argc, char **argv, cli_args *args)
     if (!args->command) {
         args->command = cli_find_command("help");
         args->help = false;
+        args->threads = 0;
         return 0;
     }
     /* From here on options may stand between words, which getopt learns only when it starts anew;
@@ -347,6 +349,7 @@ int cli_args_parse(int argc, char **argv, cli_args *args)
     status = parse_options(argc, argv, args, false);
     args->words = argv + optind;
     args->n_words = (uint32_t)(argc - optind);
+    args->threads = args->threads < 0 ? 0 : args->threads ? args->threads : CLI_ALL_THREADS;
     return status ? status : check_words(args);
 }
 

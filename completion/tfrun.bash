@@ -318,7 +318,7 @@ _tfrun() {
         verify) options+=' --device --backend --fallback --passes --math-mode --deterministic --programs --capture --rtol --atol --jobs --timeout' ;;
         certify) options+=' --device --ops --timeout' ;;
         matmul) options+=' --fallback --random-inputs --runs' ;;
-        bench) options+=' --peers --library --pairs --size --batch --batch-size --epochs --data --csv --constant --svg --device --backend --math-mode --timeout --random-inputs --dim --shape' ;;
+        bench) options+=' --peers --library --pairs --size --batch --batch-size --epochs --data --csv --constant --svg --device --backend --math-mode --timeout --input --random-inputs --dim --shape' ;;
         version) options+=' --build-info' ;;
         __bench_child) options+=' --library' ;;
         esac

@@ -53,7 +53,7 @@ has "which option" "$tmp/err" 'run: --input needs a value'
 exits 2 "a value for a flag is wrong usage" "$TFRUN" devices --json=x
 has "which flag" "$tmp/err" 'json takes no value'
 exits 2 "a word that is no number is wrong usage" "$TFRUN" devices --threads many
-has "the limits" "$tmp/err" 'threads takes a number from 1 to 4096, not "many"'
+has "the limits" "$tmp/err" 'threads takes a number from 0 to 4096, not "many"'
 exits 2 "a number out of range is wrong usage" "$TFRUN" verify --jobs 0 x
 exits 2 "a word that is no choice is wrong usage" "$TFRUN" run m --fallback never
 has "the choices" "$tmp/err" 'fallback takes one of allow|warn|error, not "never"'

@@ -61,4 +61,16 @@ keep field 12 value_info y 7 n 4; outputs=$kept
 model "$nodes" "$inputs" "$outputs" >mask.onnx
 exits 0 "a mask is made up" "$TFRUN" run mask.onnx --random-inputs 1
 has "of ones" out ' 1, 1, 1, 1$'
+
+# What is said.
+exits 0 "a run" "$TFRUN" run named.onnx --random-inputs 1
+claim "says nothing beside its result" test ! -s err
+exits 0 "a run with -v" "$TFRUN" -v run named.onnx --random-inputs 1
+has "tells of plugins" err '^tfrun: loader: loaded plugin naive'
+exits 0 "--threads 0 is all, whatever the environment says" \
+    env TFRUN_THREADS=1 "$TFRUN" devices --threads 0 --json
+grep '"threads"' out >all
+exits 0 "as without either" "$TFRUN" devices --json
+grep '"threads"' out >usual
+claim "the devices have as many" cmp all usual
 finish

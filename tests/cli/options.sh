@@ -10,11 +10,11 @@ while IFS='|' read -r status words pattern; do
 done <<'END'
 0| -q devices --threads 1|
 0| -q devices --threads 4096|
-2| devices --threads 0|devices: --threads takes a number from 1 to 4096, not "0"
-2| devices --threads 4097|devices: --threads takes a number from 1 to 4096, not "4097"
-2| devices --threads -1|devices: --threads takes a number from 1 to 4096, not "-1"
-2| devices --threads 2x|devices: --threads takes a number from 1 to 4096, not "2x"
-2| --threads= devices|--threads takes a number from 1 to 4096, not ""
+0| -q devices --threads 0|
+2| devices --threads 4097|devices: --threads takes a number from 0 to 4096, not "4097"
+2| devices --threads -1|devices: --threads takes a number from 0 to 4096, not "-1"
+2| devices --threads 2x|devices: --threads takes a number from 0 to 4096, not "2x"
+2| --threads= devices|--threads takes a number from 0 to 4096, not ""
 2| --threads 99999999999999999999 devices|--threads takes .* not "99999999999999999999"
 0| -q verify --rtol 0 --help|
 0| -q verify --rtol 1e30 --help|
@@ -53,9 +53,9 @@ done <<'END'
 END
 
 # What comes before --json is told as JSON, too, but not what comes after --.
-exits 2 "a mistake before --json" "$TFRUN" --threads 0 devices --json
+exits 2 "a mistake before --json" "$TFRUN" --threads -1 devices --json
 has "is an object" "$tmp/out" '"schema": "tfrun.error/1"'
-exits 2 "a mistake before -- --json" "$TFRUN" --threads 0 devices -- --json
+exits 2 "a mistake before -- --json" "$TFRUN" --threads -1 devices -- --json
 claim "is none" test ! -s "$tmp/out"
 exits 0 "an option's value may stand apart, together and after a letter" \
     "$TFRUN" -q devices --threads 1 --threads=1 --json
