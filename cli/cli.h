@@ -81,7 +81,7 @@ typedef struct cli_args {
     cli_list inputs, outputs, shapes; /* NAME=FILE, NAME=FILE, NAME=1,3,224,224 */
     cli_list dims;                    /* NAME=4 */
     int64_t seed;                     /* of random inputs; -1 = none are wanted */
-    bool log_placement, deterministic;
+    bool log_placement, deterministic, cast_inputs;
     bool refresh;                /* devices, plugins: ask all plugins anew */
     bool build_info;             /* version: what plugins have loaded, too */
     bool nodes;                  /* inspect: all of them */
@@ -205,7 +205,14 @@ typedef struct cli_command {
 #define CLI_OPTION_INPUT                                                                           \
     {                                                                                              \
         'i', "input", "NAME=FILE", CLI_LIST, CLI_FIELD(inputs), "file", 0, 0,                      \
-            "value of an input from a .npy or .pb file; NAME= may go when there is one input"      \
+            "value of an input from a .npy, .npz, .pb, .csv or .txt file; NAME= may go when "      \
+            "there "                                                                               \
+            "is one input, and an .npz file has values of all by their names"                      \
+    }
+#define CLI_OPTION_CAST                                                                            \
+    {                                                                                              \
+        0, "cast-inputs", NULL, CLI_FLAG, CLI_FIELD(cast_inputs), "none", 0, 0,                    \
+            "convert inputs from files that have other element types than the model wants"         \
     }
 #define CLI_OPTION_RANDOM                                                                          \
     {                                                                                              \

@@ -499,6 +499,7 @@ static const cli_option bench_options_table[] = {
     CLI_OPTION_MATH_MODE,
     CLI_OPTION_TIMEOUT,
     CLI_OPTION_INPUT,
+    CLI_OPTION_CAST,
     CLI_OPTION_RANDOM,
     CLI_OPTION_DIM,
     CLI_OPTION_SHAPE,

@@ -112,8 +112,8 @@ static int explain_run(const cli_args *args)
 static const cli_option explain_options[] = {
     CLI_OPTION_DEVICE,  CLI_OPTION_BACKEND, CLI_OPTION_FALLBACK,  CLI_OPTION_PROGRAMS,
     CLI_OPTION_CAPTURE, CLI_OPTION_PASSES,  CLI_OPTION_MATH_MODE, CLI_OPTION_DETERMINISTIC,
-    CLI_OPTION_INPUT,   CLI_OPTION_RANDOM,  CLI_OPTION_DIM,       CLI_OPTION_SHAPE,
-    CLI_OPTION_END};
+    CLI_OPTION_INPUT,   CLI_OPTION_CAST,    CLI_OPTION_RANDOM,    CLI_OPTION_DIM,
+    CLI_OPTION_SHAPE,   CLI_OPTION_END};
 
 const cli_command cli_explain = {
     .name = "explain",

@@ -256,6 +256,7 @@ static int profile_run(const cli_args *args)
 
 static const cli_option profile_options[] = {
     CLI_OPTION_INPUT,
+    CLI_OPTION_CAST,
     CLI_OPTION_DEVICE,
     CLI_OPTION_BACKEND,
     CLI_OPTION_FALLBACK,

@@ -179,6 +179,7 @@ static int run_run(const cli_args *args)
 
 static const cli_option run_options[] = {
     CLI_OPTION_INPUT,
+    CLI_OPTION_CAST,
     {'o', "output", "NAME=FILE", CLI_LIST, CLI_FIELD(outputs), "file", 0, 0,
      "write this output to a .npy or .pb file; NAME= may go when there is one output"},
     CLI_OPTION_DEVICE,

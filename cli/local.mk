@@ -33,6 +33,8 @@ tfrun_SOURCES = \
 	cli/failure.c \
 	cli/guard.h \
 	cli/help.h \
+	cli/input_file.c \
+	cli/input_file.h \
 	cli/interrupt.c \
 	cli/interrupt.h \
 	cli/json.c \

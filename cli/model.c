@@ -14,9 +14,9 @@
 #include <tfrun/op.h>
 
 #include "dims.h"
+#include "input_file.h"
 #include "made_up.h"
 #include "suggest.h"
-#include "tensor_file.h"
 #include "text.h"
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -121,21 +121,38 @@ static tfr_status fail_missing(const cli_model *model, tfr_err *err)
                     model->path, list);
 }
 
+/* All inputs that an archive has arrays for, and at least one. */
+static tfr_status load_npz(const cli_args *args, cli_model *model, const char *path, tfr_err *err)
+{
+    tfr_status status = TFR_ENOTFOUND;
+    bool found = false;
+    for (uint32_t i = 0; i < model->n_inputs && (!status || status == TFR_ENOTFOUND); i++) {
+        if (model->inputs[i])
+            continue;
+        status = cli_input_load(args, model->graph, i, path, &model->inputs[i], err);
+        found = found || !status;
+    }
+    return found && status == TFR_ENOTFOUND ? TFR_OK : status;
+}
+
 static tfr_status load_inputs(const cli_args *args, cli_model *model, tfr_err *err)
 {
     for (uint32_t k = 0; k < args->inputs.n; k++) {
-        const char *path;
+        const char *path = args->inputs.items[k];
         uint32_t i;
-        const tfr_value_type *type;
-        tfr_status status =
-            cli_model_split(model->graph, false, args->inputs.items[k], &i, &path, err);
+        tfr_status status;
+        if (cli_input_is_npz(path) && !strchr(path, '=') && model->n_inputs > 1) {
+            status = load_npz(args, model, path, err);
+            if (status)
+                return status;
+            continue;
+        }
+        status = cli_model_split(model->graph, false, args->inputs.items[k], &i, &path, err);
         if (!status && model->inputs[i])
             status = tfr_fail(err, TFR_EINVAL, "input \"%s\" is given twice",
                               cli_model_input_name(model->graph, i));
-        if (status)
-            return status;
-        type = tfr_graph_value_type(model->graph, tfr_graph_input(model->graph, i));
-        status = cli_tensor_load(path, (tfr_kind)type->kind, &model->inputs[i], err);
+        if (!status)
+            status = cli_input_load(args, model->graph, i, path, &model->inputs[i], err);
         if (status)
             return status;
     }

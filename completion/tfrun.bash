@@ -310,15 +310,15 @@ _tfrun() {
         plugins) options+=' --refresh' ;;
         ops) options+=' --backend' ;;
         inspect) options+=' --nodes --dim' ;;
-        run) options+=' --input --output --device --backend --fallback --passes --math-mode --deterministic --programs --capture --log-device-placement --random-inputs --dim --shape --runs --timeout --trace' ;;
+        run) options+=' --input --cast-inputs --output --device --backend --fallback --passes --math-mode --deterministic --programs --capture --log-device-placement --random-inputs --dim --shape --runs --timeout --trace' ;;
         train) options+=' --data --model --epochs --batch-size --limit-steps --seed --no-shuffle --augment --loss --class-weights --loss-scale --optimizer --learning-rate --schedule --accumulate --shards --recompute --memory-limit --momentum --beta-1 --beta-2 --epsilon --weight-decay --clip-value --clip-norm --defaults --freeze --checkpoint-dir --checkpoint-every --keep --resume --export --log-dir --log-every --plot --device --backend --fallback --math-mode --deterministic --programs' ;;
-        profile) options+=' --input --device --backend --fallback --programs --passes --math-mode --deterministic --random-inputs --dim --shape --runs --by --trace' ;;
-        explain) options+=' --device --backend --fallback --programs --capture --passes --math-mode --deterministic --input --random-inputs --dim --shape' ;;
+        profile) options+=' --input --cast-inputs --device --backend --fallback --programs --passes --math-mode --deterministic --random-inputs --dim --shape --runs --by --trace' ;;
+        explain) options+=' --device --backend --fallback --programs --capture --passes --math-mode --deterministic --input --cast-inputs --random-inputs --dim --shape' ;;
         optimize) options+=' --passes --opset --fold-shapes --check --rtol --atol --input --random-inputs --shape --device --backend' ;;
         verify) options+=' --device --backend --fallback --passes --math-mode --deterministic --programs --capture --rtol --atol --jobs --timeout' ;;
         certify) options+=' --device --ops --timeout' ;;
         matmul) options+=' --fallback --random-inputs --runs' ;;
-        bench) options+=' --peers --library --pairs --size --batch --batch-size --epochs --data --csv --constant --svg --device --backend --math-mode --timeout --input --random-inputs --dim --shape' ;;
+        bench) options+=' --peers --library --pairs --size --batch --batch-size --epochs --data --csv --constant --svg --device --backend --math-mode --timeout --input --cast-inputs --random-inputs --dim --shape' ;;
         version) options+=' --build-info' ;;
         __bench_child) options+=' --library' ;;
         esac

@@ -18,6 +18,12 @@ TFR_API TFR_MUST_CHECK tfr_status tfr_npy_load(const char *path, tfr_tensor **ou
 TFR_API TFR_MUST_CHECK tfr_status tfr_npy_parse(const void *bytes, size_t n, tfr_tensor **out,
                                                 tfr_err *err);
 /*
+ * The array of this name in an .npz file, plain or deflated. TFR_ENOTFOUND: it has none of that
+ * name, and the text lists what it has; TFR_EUNSUPPORTED: zlib, which unpacks it, is not there.
+ */
+TFR_API TFR_MUST_CHECK tfr_status tfr_npz_load(const char *path, const char *name, tfr_tensor **out,
+                                               tfr_err *err);
+/*
  * Replaces the file when the new one is whole, so that after an error the old one is there; links
  * are followed, and what is no regular file, such as a pipe, is written as it is.
  */

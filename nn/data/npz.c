@@ -277,3 +277,26 @@ tfr_status tfr__npz_open(tfr__source *source, tfr_dataset **train, tfr_dataset *
     tfr__mapping_release(mapping);
     return status;
 }
+
+tfr_status tfr_npz_load(const char *path, const char *name, tfr_tensor **out, tfr_err *err)
+{
+    char member_name[256];
+    tfr__zip zip;
+    tfr__zip_member member;
+    tfr__mapping *mapping;
+    void *bytes = NULL;
+    tfr_status status = tfr__mapping_open(path, &mapping, err);
+    if (status)
+        return status;
+    snprintf(member_name, sizeof member_name, "%s.npy", name);
+    status = tfr__zip_open(mapping->data, mapping->bytes, &zip, err);
+    if (!status)
+        status = tfr__zip_find(&zip, member_name, &member, err);
+    if (!status)
+        status = tfr__zip_read(&zip, &member, &bytes, err);
+    if (!status)
+        status = tfr_npy_parse(bytes, member.bytes, out, err);
+    free(bytes);
+    tfr__mapping_release(mapping);
+    return status ? tfr__prefix(err, status, "%s: ", path) : TFR_OK;
+}

@@ -62,6 +62,55 @@ model "$nodes" "$inputs" "$outputs" >mask.onnx
 exits 0 "a mask is made up" "$TFRUN" run mask.onnx --random-inputs 1
 has "of ones" out ' 1, 1, 1, 1$'
 
+# Files.
+one Relu 1 n 3 >rows.onnx
+printf 'a,b,c\n-1,2,3\n4,-5,6\n' >x.csv
+exits 0 "an input from a .csv file" "$TFRUN" run rows.onnx -i x.csv
+has "has a row a line, without the titles" out 'float32\[2,3\]  *0, 2, 3, 4, 0, 6$'
+printf '1 2 3\n4 5' >x.txt
+exits 5 "numbers that make no such shape" "$TFRUN" run rows.onnx -i x.txt
+has "are counted" err 'x.txt has 5 numbers in 2 lines, which make no float32\[?,3\] of input "x"'
+printf '1,2,3\n4,5\n' >x.csv
+exits 5 "a row that is shorter" "$TFRUN" run rows.onnx -i x.csv
+has "is named" err 'x.csv: line 2 has 2 numbers, those before 3$'
+printf '1,2,3\n4,5,six\n' >x.csv
+exits 5 "what is no number" "$TFRUN" run rows.onnx -i x.csv
+has "is shown" err 'x.csv: line 2: "six" is no number$'
+one Identity 8 n >strings.onnx
+printf 'two words\n\nlast' >x.txt
+exits 0 "strings from a .txt file" "$TFRUN" run strings.onnx -i x.txt
+has "are its lines" out 'string\[3\]  *"two words", "", "last"$'
+one Identity 7 3 >integers.onnx
+float32_npy 3 "$floats" >x.npy
+exits 5 "another element type" "$TFRUN" run integers.onnx -i x.npy
+has "is an error that names the option" err \
+    '^tfrun: x.npy has float32, and input "x" is int64; give --cast-inputs to convert it$'
+exits 0 "with the option" "$TFRUN" run integers.onnx -i x.npy --cast-inputs
+has "it is converted" out 'int64\[3\]  *-1, 0, 2$'
+
+# Archives, which the shell cannot make.
+keep field 1 node Add n1 "x z" y; nodes=$kept
+keep field 11 value_info x 1 3; inputs=$kept
+keep field 11 value_info z 1 3; inputs=$inputs$kept
+keep field 12 value_info y 1 3; outputs=$kept
+model "$nodes" "$inputs" "$outputs" >sum.onnx
+if command -v python3 >/dev/null 2>&1; then
+    python3 -c 'import zipfile
+x = open("x.npy", "rb").read()
+with zipfile.ZipFile("both.npz", "w") as z: z.writestr("x.npy", x), z.writestr("z.npy", x)
+with zipfile.ZipFile("z.npz", "w", zipfile.ZIP_DEFLATED) as z: z.writestr("z.npy", x)'
+    exits 0 "an archive has values of all inputs" "$TFRUN" run sum.onnx -i both.npz
+    has "by their names" out 'float32\[3\]  *-2, 0, 4$'
+    exits 0 "an archive has some of them" "$TFRUN" run sum.onnx -i x=x.npy -i z.npz
+    has "and the others come from elsewhere" out 'float32\[3\]  *-2, 0, 4$'
+    exits 5 "an input that an archive lacks" "$TFRUN" run sum.onnx -i z.npz
+    has "has no value" err 'no value for "x" (float32\[3\]); give --input'
+    exits 3 "an array that is asked for by name" "$TFRUN" run sum.onnx -i x=z.npz -i z=x.npy
+    has "is answered with those there are" err 'z.npz: it has no member "x.npy", but "z.npy"'
+else
+    skip "there is no python3 to make an archive"
+fi
+
 # What is said.
 exits 0 "a run" "$TFRUN" run named.onnx --random-inputs 1
 claim "says nothing beside its result" test ! -s err
