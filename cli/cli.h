@@ -80,6 +80,8 @@ typedef struct cli_args {
     const char *device, *backend, *passes, *math_mode;
     cli_list inputs, outputs, shapes; /* NAME=FILE, NAME=FILE, NAME=1,3,224,224 */
     cli_list dims;                    /* NAME=4 */
+    const char *labels;               /* file with a name of a class a line */
+    int64_t top;                      /* 0 = not given */
     int64_t seed;                     /* of random inputs; -1 = none are wanted */
     bool log_placement, deterministic, cast_inputs;
     bool refresh;                /* devices, plugins: ask all plugins anew */

@@ -12,6 +12,7 @@
 #include "placement.h"
 #include "table.h"
 #include "timing.h"
+#include "top.h"
 #include "trace_json.h"
 #include "values.h"
 
@@ -23,6 +24,7 @@ typedef struct job {
     tfr_session *session;
     cli_model model;
     cli_output_files files;
+    cli_labels labels;
     tfr_tensor **outputs;
     uint32_t n_outputs;
     double *seconds; /* of each run */
@@ -68,6 +70,8 @@ static tfr_status print_json(const job *j, tfr_err *err)
         cli_json_set(row, "name", cli_json_text(tfr_graph_output_name(j->model.graph, i)));
         cli_json_set_tensor(row, j->outputs[i]);
         cli_json_set(row, "first_values", cli_json_values(j->outputs[i], SHOWN_VALUES));
+        if (j->args->top)
+            cli_json_set(row, "top", cli_top_json(j->args, &j->labels, j->outputs[i]));
         cli_json_set(row, "file", cli_json_text(cli_output_files_path(&j->files, i)));
         cli_json_append(rows, row);
     }
@@ -89,7 +93,9 @@ static tfr_status prepare(job *j, tfr_err *err)
 {
     const cli_args *args = j->args;
     tfr_session_options options = TFR_SESSION_OPTIONS_INIT;
-    tfr_status status = cli_model_load(args, args->words[0], false, &j->model, err);
+    tfr_status status = cli_labels_load(args, &j->labels, err);
+    if (!status)
+        status = cli_model_load(args, args->words[0], false, &j->model, err);
     if (!status)
         status = cli_output_files_init(args, j->model.graph, &j->files, err);
     if (!status)
@@ -153,6 +159,9 @@ static tfr_status show(const job *j, tfr_err *err)
     if (j->args->json)
         return print_json(j, err);
     status = print_outputs(j, err);
+    for (uint32_t i = 0; !status && j->args->top && i < j->n_outputs; i++)
+        status = cli_top_print(j->args, &j->labels, tfr_graph_output_name(j->model.graph, i),
+                               j->outputs[i], err);
     if (!status && j->n_runs > 1)
         print_times(j);
     return status;
@@ -162,6 +171,8 @@ static int run_run(const cli_args *args)
 {
     tfr_err err = TFR_ERR_INIT;
     job j = {.args = args};
+    if (args->labels && !args->top)
+        return cli_usage(args, "--labels names what --top shows; give --top, too");
     tfr_status status = prepare(&j, &err);
     if (!status)
         status = run(&j, &err);
@@ -173,6 +184,7 @@ static int run_run(const cli_args *args)
     tfr_session_destroy(j.session);
     tfr_runtime_release(j.runtime);
     cli_output_files_finish(&j.files);
+    cli_labels_finish(&j.labels);
     cli_model_finish(&j.model);
     return status ? cli_fail(args, &err) : CLI_EXIT_DONE;
 }
@@ -182,6 +194,10 @@ static const cli_option run_options[] = {
     CLI_OPTION_CAST,
     {'o', "output", "NAME=FILE", CLI_LIST, CLI_FIELD(outputs), "file", 0, 0,
      "write this output to a .npy or .pb file; NAME= may go when there is one output"},
+    {0, "top", "K", CLI_NUMBER, CLI_FIELD(top), "none", 1, 1000,
+     "print the K largest values along the last dim of each output, with their indices"},
+    {0, "labels", "FILE", CLI_TEXT, CLI_FIELD(labels), "file", 0, 0,
+     "names for the indices of --top, one a line"},
     CLI_OPTION_DEVICE,
     CLI_OPTION_BACKEND,
     CLI_OPTION_FALLBACK,

@@ -68,6 +68,8 @@ tfrun_SOURCES = \
 	cli/text.h \
 	cli/timing.c \
 	cli/timing.h \
+	cli/top.c \
+	cli/top.h \
 	cli/trace_json.c \
 	cli/trace_json.h \
 	cli/train.h \

@@ -59,6 +59,17 @@ exits 0 "--log-device-placement says where nodes run" \
     "$TFRUN" run relu.onnx -i x.npy --log-device-placement
 has "each node" err '^tfrun: placement: n1 (Relu): CPU:0 naive:0'
 
+# The largest values.
+printf 'cat\nunder dog\nbird\n' >labels.txt
+exits 0 "the largest values are shown" "$TFRUN" run relu.onnx -i x.npy --top 2 --labels labels.txt
+has "the largest one with its label" out '^y  *0  *2  *2  *bird$'
+has "of equal ones the first" out '^y  *0  *0  *0  *cat$'
+claim "and no more than asked for" sh -c '! grep -q dog out'
+exits 0 "more than there are" "$TFRUN" run relu.onnx -i x.npy --top 9 --json
+claim "are all, in JSON, too" test "$(grep -c '"index"' out)" = 3
+exits 2 "labels without --top" "$TFRUN" run relu.onnx -i x.npy --labels labels.txt
+exits 7 "labels that are not there" "$TFRUN" run relu.onnx -i x.npy --top 1 --labels none.txt
+
 # Inputs made up.
 exits 5 "a missing input is an error" "$TFRUN" run relu.onnx
 has "with name, type and what to do" err \
