@@ -28,7 +28,7 @@ refuses 5 "an empty file" '^tfrun: empty.onnx: ' empty.onnx
 model_of Rleu 3 >unknown.onnx
 refuses 5 "an unknown op" '^tfrun: unknown.onnx: .*op "Rleu"' unknown.onnx
 refuses 7 "a model that is not there" '^tfrun: none.onnx: .*No such file' none.onnx
-refuses 7 "a model that is a folder" '^tfrun: good: ' good
+refuses 7 "a model that is a folder" '^tfrun: good/model.onnx: ' good
 keep field 1 node Relu n1 nothing y; nodes=$kept
 keep field 12 value_info y 1 3; outputs=$kept
 model "$nodes" "" "$outputs" >missing.onnx
