@@ -205,6 +205,7 @@ typedef struct native_winograd_sums {
 } native_winograd_sums;
 
 typedef struct native_isa native_isa;
+struct native_recurrent_step;
 struct native_isa {
     const char *name;
     int lanes;
@@ -256,6 +257,7 @@ struct native_isa {
                                                    const native_winograd_end *end);
     const native_pooled_isa *pooled;
     const native_fold_table *folds;
+    void (*recurrent_step)(const struct native_recurrent_step *step);
     const native_elementwise *elementwise; /* ends with op = NULL; alike in all tables */
 };
 

@@ -494,6 +494,7 @@ static void softmax(const float *x, float scale, const float *mask, float *to, i
 
 #include "isa_elementwise.h"
 #include "isa_fold.h"
+#include "isa_recurrent.h"
 
 #include "isa_rows_grad.h"
 #include "isa_norm.h"
@@ -551,5 +552,6 @@ const native_isa ISA_TABLE = {
                         winograd_result_3_BACK},
     .pooled = &pooled_table,
     .folds = &fold_table,
+    .recurrent_step = recurrent_step,
     .elementwise = elementwise_rows,
 };

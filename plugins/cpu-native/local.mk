@@ -55,6 +55,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/isa_norm.h \
 	plugins/cpu-native/isa_pooled.h \
 	plugins/cpu-native/isa_portable.c \
+	plugins/cpu-native/isa_recurrent.h \
 	plugins/cpu-native/isa_rows_grad.h \
 	plugins/cpu-native/isa_train.h \
 	plugins/cpu-native/isa_transpose.h \
@@ -126,6 +127,10 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/program_winograd_form.c \
 	plugins/cpu-native/program_winograd_weights.c \
 	plugins/cpu-native/program_winograd_grad.c \
+	plugins/cpu-native/recurrent.c \
+	plugins/cpu-native/recurrent.h \
+	plugins/cpu-native/recurrent_layer.h \
+	plugins/cpu-native/recurrent_run.c \
 	plugins/cpu-native/roi_align.c \
 	plugins/cpu-native/roi_align.h \
 	plugins/cpu-native/tree_ensemble.c \

@@ -10,6 +10,7 @@
 #include "linear_model.h"
 #include "matmul.h"
 #include "program.h"
+#include "recurrent.h"
 #include "roi_align.h"
 #include "tree_ensemble.h"
 
@@ -91,6 +92,7 @@ const native_op native_op_rows[] = {
     ITEM("Exp", 13),
     ITEM("Expand", 13),
     WIDE("Floor", 13, FLOATS),
+    OP("GRU", 22, recurrent, BIT(F32)),
     OP("Gather", 13, gather, MOVED),
     ITEM("Gelu", 20),
     OP("Gemm", 13, matmul, BIT(F32)),
@@ -101,6 +103,7 @@ const native_op native_op_rows[] = {
     ITEM("HardSwish", 22),
     WIDE("IsInf", 20, BIT(F32) | BIT(F64)),
     WIDE("IsNaN", 20, BIT(F32) | BIT(F64) | BIT(F16) | BIT(BF16)),
+    OP("LSTM", 22, recurrent, BIT(F32)),
     OWN("LayerNormGrad", 1),
     ITEM("LayerNormalization", 17),
     ITEM("LeakyRelu", 16),
@@ -126,6 +129,7 @@ const native_op native_op_rows[] = {
     WIDE("PRelu", 16, BIT(F32)),
     OP("Pad", 25, item, PADDED),
     WIDE("Pow", 15, BIT(F32) | BIT(F64)),
+    OP("RNN", 22, recurrent, BIT(F32)),
     WIDE("Reciprocal", 13, FLOATS),
     WIDE("ReduceL1", 18, NUMBERS),
     WIDE("ReduceL2", 18, NUMBERS),
