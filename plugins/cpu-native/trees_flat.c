@@ -5,8 +5,7 @@
  * A step waits for a node and a feature out of the cache, and which way it goes no processor can
  * predict. So steps have no branch, and eight of them, of eight samples in one tree or of one
  * sample in eight trees, wait together. Lanes that have reached a leaf stay there until all have;
- * that is looked at every fourth step. Vectors of gathered nodes and features were no faster where
- * a gather is as slow as its loads.
+ * that is looked at every fourth step.
  */
 #include "trees.h"
 
