@@ -644,6 +644,14 @@ TEST(reductions_and_selections_stay_in_the_program)
     check("in x ? 6 40; const w 40 40; y = MatMul(x,w); out ReduceL2{keepdims=1}(y,[1])");
 }
 
+TEST(normalizations_of_groups_channels_and_rows)
+{
+    check("in x ? 8 9 9; const w 8 8 3 3; const s 8; const b 8; y = Conv(x,w);"
+          "z = Relu(InstanceNormalization(y,s,b));"
+          "out GroupNormalization{num_groups=4}(Conv(z,w),s,b)");
+    check("in x ? 6 40; const w 40 40; const s 40; out MatMul(RMSNormalization(MatMul(x,w),s),w)");
+}
+
 static const test_case cases[] = {
     CASE(a_convolution_of_few_channels_begins_a_chain),
     CASE(square_kernels_keep_size_and_channels),
@@ -682,6 +690,7 @@ static const test_case cases[] = {
     CASE(activations_join_convolutions_and_products),
     CASE(comparisons_choices_and_logic_stay_in_the_program),
     CASE(reductions_and_selections_stay_in_the_program),
+    CASE(normalizations_of_groups_channels_and_rows),
     CASE(what_was_measured_once_is_not_measured_again),
 };
 TEST_MAIN(cases)

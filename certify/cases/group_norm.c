@@ -15,5 +15,12 @@ const ops_case ops_group_norm_cases[] = {
             {"=0", "C", NULL, NULL, NULL},
             {"=0", "C", NULL, NULL, NULL}},
      .tolerance = OPS_NORM, .bench = "N=1 H=2 C=64 x=56"},
+    /* Beyond the first of a loop's parts, of numbers far from 0, too. */
+    {"GroupNormalization/wide", .vars = "N=1|2 C=1|3 G=1|4 x=47|50|300",
+     .attrs = "num_groups:i=G epsilon:f=0.001",
+     .in = {{"f32", "N,C*G,x,9", "-1..1|3..4", NULL, NULL},
+            {"f32", "C*G", NULL, NULL, NULL},
+            {"f32", "C*G", NULL, NULL, NULL}},
+     .tolerance = OPS_NORM},
     {0},
 };

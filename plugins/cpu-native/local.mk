@@ -94,6 +94,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/program_forms.c \
 	plugins/cpu-native/program_fuse.c \
 	plugins/cpu-native/program_gradient.c \
+	plugins/cpu-native/program_group_norm.c \
 	plugins/cpu-native/program_kernel.c \
 	plugins/cpu-native/program_kit.c \
 	plugins/cpu-native/program_layout.c \

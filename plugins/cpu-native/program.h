@@ -106,6 +106,7 @@ typedef enum native_item_kind {
     NATIVE_ITEM_REDUCE,          /* sums or means over dims inside of samples */
     NATIVE_ITEM_FOLD,            /* other reductions over any axes, of any type */
     NATIVE_ITEM_ARG,             /* ArgMax, ArgMin */
+    NATIVE_ITEM_GROUP_NORM,      /* of groups, channels, rows: inputs x, scale, shift */
     NATIVE_ITEM_TOP_K,           /* values; more: their places */
     NATIVE_ITEM_PADDED,          /* Pad: inputs data, value */
     NATIVE_ITEM_ELEMENTWISE,     /* of any type */
@@ -257,6 +258,11 @@ void native_fuse(native_ir *ir);
 int32_t native_layout(native_ir *ir, tfr_err *err);
 /* Whether the item does for each sample the same without the others. */
 bool native_is_separable(const native_ir *ir, const native_item *item);
+
+/* ---- program_group_norm.c ---- */
+
+bool native_group_norm_form(const tfr_call *call);
+bool native_rms_form(const tfr_call *call);
 
 /* ---- program_attention.c, program_attention_read.c ---- */
 
@@ -678,6 +684,7 @@ void native_plan_fold(native_planner *p, const native_item *item);
 /* program_wide.c */
 void native_plan_elementwise(native_planner *p, const native_item *item);
 void native_plan_arg(native_planner *p, const native_item *item);
+void native_plan_group_norm(native_planner *p, const native_item *item);
 void native_plan_top_k(native_planner *p, const native_item *item);
 /* program_winograd_grad.c */
 bool native_is_winograd_grad(const native_planner *p, const native_item *item);

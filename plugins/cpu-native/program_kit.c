@@ -49,6 +49,7 @@ const char *const native_item_names[] = {
     [NATIVE_ITEM_FOLD] = "reduction",
     [NATIVE_ITEM_ARG] = "arg",
     [NATIVE_ITEM_TOP_K] = "top k",
+    [NATIVE_ITEM_GROUP_NORM] = "group normalization",
     [NATIVE_ITEM_ELEMENTWISE] = "elementwise",
     [NATIVE_ITEM_MOMENTS] = "batch moments",
     [NATIVE_ITEM_BATCH_NORM] = "batch norm",

@@ -337,6 +337,7 @@ static void (*const makers[])(native_planner *p, const native_item *item) = {
     [NATIVE_ITEM_FOLD] = native_plan_fold,
     [NATIVE_ITEM_ARG] = native_plan_arg,
     [NATIVE_ITEM_TOP_K] = native_plan_top_k,
+    [NATIVE_ITEM_GROUP_NORM] = native_plan_group_norm,
     [NATIVE_ITEM_MOMENTS] = native_plan_moments,
     [NATIVE_ITEM_BATCH_NORM] = native_plan_batch_norm,
     [NATIVE_ITEM_BATCH_NORM_SUMS] = native_plan_batch_norm_sums,
