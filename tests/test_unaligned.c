@@ -106,6 +106,70 @@ TEST(packed_constants_are_told_to_rest)
     CHECK(graph_text_rests > 0);
 }
 
+/* Loop of 9 trips: h = h w, with w handed on from trip to trip. */
+static tfr_graph *carry_weight(void)
+{
+    graph_text g = {0};
+    tfr_graph *body;
+    tfr_value formals[4], product, outs[2];
+    REQUIRE_OK(tfr_graph_create("test", &g.graph, &err), &err);
+    graph_text_more(&g, "in x 1 8; const w 8 8; n = [9]");
+    REQUIRE_OK(tfr_graph_create_child(g.graph, "body", &body, &err), &err);
+    for (int i = 0; i < 4; i++)
+        REQUIRE_OK(tfr_graph_add_input(body, NULL, NULL, &formals[i], &err), &err);
+    const tfr_node_desc matmul = {.size = sizeof matmul,
+                                  .op = "MatMul",
+                                  .inputs = formals + 2,
+                                  .n_inputs = 2,
+                                  .n_outputs = 1};
+    REQUIRE_OK(tfr_graph_add_node(body, &matmul, &product, &err), &err);
+    REQUIRE_OK(tfr_graph_add_output(body, formals[1], NULL, &err), &err);
+    REQUIRE_OK(tfr_graph_add_output(body, product, NULL, &err), &err);
+    REQUIRE_OK(tfr_graph_add_output(body, formals[3], NULL, &err), &err);
+    const tfr_value in[] = {g.names[2].value, TFR_VALUE_NONE, g.names[0].value, g.names[1].value};
+    const tfr_subgraph sub = {.name = "body", .graph = body};
+    const tfr_node_desc loop = {.size = sizeof loop,
+                                .op = "Loop",
+                                .inputs = in,
+                                .n_inputs = 4,
+                                .n_outputs = 2,
+                                .n_subgraphs = 1,
+                                .subgraphs = &sub};
+    REQUIRE_OK(tfr_graph_add_node(g.graph, &loop, outs, &err), &err);
+    REQUIRE_OK(tfr_graph_add_output(g.graph, outs[0], "y", &err), &err);
+    return g.graph;
+}
+
+TEST(a_loop_does_not_copy_a_weight_at_an_odd_address_in_each_trip)
+{
+    const tfr_shape shape = {2, {1, 8}};
+    tfr_runtime *runtime = NULL;
+    tfr_session *session = NULL;
+    tfr_tensor *in = random_floats(&shape, 5, -1, 1), *out = NULL;
+    tfr_trace_event event = {.size = sizeof event};
+    tfr_graph *graph;
+    int n_reorders = 0, n_launches = 0;
+    graph_text_loose = true;
+    graph = carry_weight();
+    REQUIRE_OK(tfr_runtime_create(NULL, &runtime, &err), &err);
+    REQUIRE_OK(tfr_session_create(runtime, graph, NULL, &session, &err), &err);
+    REQUIRE_OK(tfr_trace_start(session, 0, &err), &err);
+    REQUIRE_OK(tfr_session_run(session, &in, 1, &out, 1, &err), &err);
+    tfr_trace_stop(session);
+    for (uint32_t i = 0; i < tfr_trace_count(session, NULL); i++) {
+        REQUIRE_OK(tfr_trace_get(session, i, &event, &err), &err);
+        n_reorders += event.kind == TFR_TRACE_REORDER;
+        n_launches += event.kind == TFR_TRACE_KERNEL || event.kind == TFR_TRACE_PROGRAM;
+    }
+    CHECK_INT(9, n_launches);
+    CHECK_INT(0, n_reorders);
+    tfr_session_destroy(session);
+    tfr_tensor_release(in);
+    tfr_tensor_release(out);
+    tfr_graph_release(graph);
+    tfr_runtime_release(runtime);
+}
+
 /* ---- a backend that does not take them ---- */
 
 static tfr_kernel_facet real_kernel;
@@ -183,6 +247,7 @@ static const test_case cases[] = {
     CASE(other_kernels_read_constants_at_any_address),
     CASE(a_constant_at_any_address_can_be_an_output),
     CASE(packed_constants_are_told_to_rest),
+    CASE(a_loop_does_not_copy_a_weight_at_an_odd_address_in_each_trip),
     CASE(a_backend_that_does_not_say_so_sees_aligned_data_only),
 };
 TEST_MAIN(cases)

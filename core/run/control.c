@@ -259,7 +259,11 @@ static tfr_status loop_start(control *c, loop *l, int64_t *trips, bool *go_on)
     for (uint32_t i = 0; !status && i < l->n_carried; i++) {
         if (!c->in[2 + i])
             return control_fail(c, "a carried value is missing");
-        l->state[2 + i] = tfr_tensor_retain(c->in[2 + i]);
+        /* A weight of a file at an odd address would be copied in each trip that hands it on. */
+        if (tfr__tensor_is_aligned(c->in[2 + i]))
+            l->state[2 + i] = tfr_tensor_retain(c->in[2 + i]);
+        else
+            status = tfr_tensor_copy(c->in[2 + i], &l->state[2 + i], c->err);
     }
     return status;
 }
