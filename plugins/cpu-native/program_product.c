@@ -206,8 +206,7 @@ bool native_is_big_product(const native_planner *p, const native_item *item)
 
     read_epilogue(item, &e);
     return item->strided < 0 && (e.alpha == 1.0f || item->residual < 0) &&
-           (s.math_mode != TFR_MATH_STRICT ||
-            (s.m > FEW_ROWS && !stays_near(p, &s)));
+           (s.math_mode != TFR_MATH_STRICT || (s.m > FEW_ROWS && !stays_near(p, &s)));
 }
 
 /* ---- the right side ---- */

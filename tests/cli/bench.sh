@@ -67,7 +67,7 @@ model_of Relu 3 >fixed.onnx
 float32_npy 3 "$floats" >x.npy
 exits 0 "model takes an input from a file" \
     "$TFRUN" bench model fixed.onnx --pairs 1 --peers none -i x.npy
-exits 5 "and reads it" "$TFRUN" bench model fixed.onnx --pairs 1 --peers none -i none.txt
+exits 7 "and reads it" "$TFRUN" bench model fixed.onnx --pairs 1 --peers none -i none.txt
 exits 0 "a peer whose library is missing is no error" \
     "$TFRUN" bench model open.onnx --pairs 1 --library onnxruntime=no_such_library.so
 has "but a line that says why" out '^skipped: onnxruntime: no_such_library.so: cannot open'
