@@ -3,7 +3,7 @@
  * features.c: Scaler and Normalizer, what plugins/naive/features.c says of them, row by row in
  * double and on all threads.
  */
-#include "features.h"
+#include "ml_features.h"
 
 #include <math.h>
 #include <string.h>

@@ -39,7 +39,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/elementwise.h \
 	plugins/cpu-native/fold.h \
 	plugins/cpu-native/features.c \
-	plugins/cpu-native/features.h \
+	plugins/cpu-native/ml_features.h \
 	plugins/cpu-native/gather.c \
 	plugins/cpu-native/gather.h \
 	plugins/cpu-native/isa.c \

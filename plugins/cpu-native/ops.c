@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "features.h"
+#include "ml_features.h"
 #include "gather.h"
 #include "linear_model.h"
 #include "matmul.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* features.h: Scaler and Normalizer of ai.onnx.ml. */
-#ifndef NATIVE_FEATURES_H
-#define NATIVE_FEATURES_H
+/* ml_features.h: Scaler and Normalizer of ai.onnx.ml. */
+#ifndef NATIVE_ML_FEATURES_H
+#define NATIVE_ML_FEATURES_H
 
 #include "ml.h"
 
