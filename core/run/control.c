@@ -250,7 +250,7 @@ static tfr_status loop_start(control *c, loop *l, int64_t *trips, bool *go_on)
     if (c->in[0]) {
         if (c->in[0]->dtype != TFR_DTYPE_I64 || c->in[0]->n_elements != 1)
             return control_fail(c, "the trip count must be one int64");
-        *trips = *(const int64_t *)c->in[0]->data;
+        memcpy(trips, c->in[0]->data, sizeof *trips); /* which may lie anywhere */
     }
     if (c->in[1])
         status = read_bool(c, c->in[1], go_on);
