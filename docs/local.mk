@@ -49,6 +49,7 @@ EXTRA_DIST += \
 	docs/decisions/0046-convolutions-by-cudnn.md \
 	docs/decisions/0047-elementwise-programs-of-cuda.md \
 	docs/differences.md \
+	docs/field-peers.md \
 	docs/notations.md \
 	docs/ops.md \
 	docs/plugin-guide.md \
