@@ -8,7 +8,10 @@
 
 #include <string.h>
 
-enum { FEW_ROWS = 32 /* of the left side: no use of a packed panel of the right one */ };
+enum {
+    FEW_ROWS = 32,              /* of the left side: no use of a packed panel of the right one */
+    SMALL_COMPUTED = 128 * 1024 /* bytes of a computed right side */
+};
 
 typedef struct big_product {
     native_gemm gemm;
@@ -191,11 +194,16 @@ static native_gemm_shape shape_of(const native_planner *p, const native_item *it
     return s;
 }
 
-/* A right side that the second cache keeps beside everything else is read again and again from
- * there: blocks, and panels of the left side, would cost more than they bring. */
+/*
+ * A constant right side that the second cache keeps beside everything else is read again and again
+ * from there: blocks, and panels of the left side, would cost more than they bring. A computed one
+ * is not packed before, and small products share out whole matrices only.
+ */
 static bool stays_near(const native_planner *p, const native_gemm_shape *s)
 {
-    return s->k * s->n * (int64_t)sizeof(float) <= p->ir->device->gemm.l2_bytes / 2;
+    const int64_t room = s->b_packed ? p->ir->device->gemm.l2_bytes / 2 : SMALL_COMPUTED;
+
+    return s->k * s->n * (int64_t)sizeof(float) <= room;
 }
 
 /* The shape for all samples: what is decided by it does not depend on how they are shared out. */
