@@ -57,14 +57,12 @@ int tfr__cpus_nth(uint32_t n, int except)
 
 void tfr__cpus_pin(pthread_t thread, int cpu)
 {
-    const size_t bytes = CPU_ALLOC_SIZE(cpu + 1);
-    cpu_set_t *set = cpu < 0 ? NULL : CPU_ALLOC((size_t)cpu + 1);
-    if (!set)
+    /* Of so many processors as machines have; it takes no memory, for it is called in runs. */
+    unsigned long set[1024] = {0};
+    if (cpu < 0 || (size_t)cpu >= sizeof set * 8)
         return;
-    CPU_ZERO_S(bytes, set);
-    CPU_SET_S((size_t)cpu, bytes, set);
-    (void)pthread_setaffinity_np(thread, bytes, set);
-    CPU_FREE(set);
+    CPU_SET_S((size_t)cpu, sizeof set, (cpu_set_t *)set);
+    (void)pthread_setaffinity_np(thread, sizeof set, (cpu_set_t *)set);
 }
 
 /* Reads the text of a small file. False if there is none. */
