@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* normal_form.c: the normal form of an op's calls, as plugin_normal.h says it, and the digest that
  * covers it. */
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/hash.h"
@@ -56,9 +57,18 @@ uint64_t tfr__op_digest_with(const tfr__op *op, uint32_t all, uint32_t version, 
     return hash ? hash : 1; /* 0 means "not compared" in a claim */
 }
 
+/* Each call has it, so it is kept once it is known. */
 uint64_t tfr__op_digest(const tfr__op *op)
 {
+    _Atomic uint64_t *kept = tfr__op_kept_digest(op);
+    uint64_t digest = kept ? atomic_load_explicit(kept, memory_order_relaxed) : 0;
     uint32_t version;
-    const char *form = tfr__op_normal_form(op, &version);
-    return tfr__op_digest_with(op, TFR_NORMAL_FORM, version, form);
+    const char *form;
+    if (digest)
+        return digest;
+    form = tfr__op_normal_form(op, &version);
+    digest = tfr__op_digest_with(op, TFR_NORMAL_FORM, version, form);
+    if (kept)
+        atomic_store_explicit(kept, digest, memory_order_relaxed);
+    return digest;
 }

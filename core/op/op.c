@@ -146,6 +146,12 @@ uint32_t tfr__op_number(const tfr__op *op)
     return foreign ? foreign->number : (uint32_t)(op - ops);
 }
 
+_Atomic uint64_t *tfr__op_kept_digest(const tfr__op *op)
+{
+    static _Atomic uint64_t digests[N_BUILT_IN];
+    return op >= ops && op < ops + N_BUILT_IN ? &digests[op - ops] : NULL;
+}
+
 static int compare_key(const void *key, const void *row)
 {
     const char *const *k = key;

@@ -99,6 +99,8 @@ const char *tfr__op_normal_form(const tfr__op *op, uint32_t *version);
  * of types does not change what a call means. Never 0.
  */
 uint64_t tfr__op_digest(const tfr__op *op);
+/* Where that of a built-in row is kept, 0 = not yet; NULL for other rows. */
+_Atomic uint64_t *tfr__op_kept_digest(const tfr__op *op);
 /* The same with other numbers, and another form. */
 uint64_t tfr__op_digest_with(const tfr__op *op, uint32_t all, uint32_t version, const char *form);
 
