@@ -382,6 +382,31 @@ TEST(without_memory_less_is_kept)
     temp_drop("t");
 }
 
+TEST(a_second_checkpoint_waits_and_the_end_does_not)
+{
+    tfr__tuning t = open_at("t"), other;
+    put(&t, "a", "one");
+    tfr__tuning_checkpoint(&t);
+    put(&t, "b", "two");
+    tfr__tuning_checkpoint(&t);
+    other = open_at("t");
+    CHECK_STR("one", get(&other, "a"));
+    CHECK_STR("", get(&other, "b"));
+    tfr__tuning_finish(&other);
+    tfr__tuning_save(&t);
+    other = open_at("t");
+    CHECK_STR("two", get(&other, "b"));
+    tfr__tuning_finish(&other);
+    put(&t, "c", "three");
+    t.saved_ns = 1; /* long ago */
+    tfr__tuning_checkpoint(&t);
+    tfr__tuning_finish(&t);
+    t = open_at("t");
+    CHECK_STR("three", get(&t, "c"));
+    tfr__tuning_finish(&t);
+    temp_drop("t");
+}
+
 static const test_case cases[] = {
     CASE(what_is_put_is_got_by_the_next_process),
     CASE(keys_depend_on_every_byte),
@@ -398,5 +423,6 @@ static const test_case cases[] = {
     CASE(a_file_that_tfrun_did_not_write_is_left_alone),
     CASE(a_file_of_others_is_not_read),
     CASE(without_memory_less_is_kept),
+    CASE(a_second_checkpoint_waits_and_the_end_does_not),
 };
 TEST_MAIN(cases)

@@ -17,6 +17,7 @@
 #include "base/cache_file.h"
 #include "base/env.h"
 #include "base/hash.h"
+#include "base/port/clock.h"
 #include "device/loader.h"
 
 #include <string.h>
@@ -36,6 +37,7 @@ typedef struct file_entry {
     uint32_t bytes, zero;
 } file_entry;
 
+enum { CHECKPOINT_NS = 1000000000 };
 enum { FILE_MOST = TFR__TUNING_BYTES + TFR__TUNING_ENTRIES * (int)sizeof(file_entry) + 64 };
 
 static void add_word(tfr__tuning_key *key, uint64_t word)
@@ -321,9 +323,8 @@ static void write_file(tfr__tuning *t)
     tfr__free(bytes);
 }
 
-void tfr__tuning_save(tfr__tuning *t)
+static void save(tfr__tuning *t)
 {
-    pthread_mutex_lock(&t->lock);
     if (t->path && t->is_changed) {
         bool was_loaded = t->is_loaded;
         load(t); /* what others have saved since; of a damaged file was told already */
@@ -333,6 +334,21 @@ void tfr__tuning_save(tfr__tuning *t)
         if (t->path)
             write_file(t);
         t->is_changed = false;
+        t->saved_ns = tfr__now_ns();
     }
+}
+
+void tfr__tuning_save(tfr__tuning *t)
+{
+    pthread_mutex_lock(&t->lock);
+    save(t);
+    leave(t);
+}
+
+void tfr__tuning_checkpoint(tfr__tuning *t)
+{
+    pthread_mutex_lock(&t->lock);
+    if (!t->saved_ns || tfr__now_ns() - t->saved_ns >= CHECKPOINT_NS)
+        save(t);
     leave(t);
 }

@@ -50,6 +50,7 @@ typedef struct tfr__tuning {
     tfr__tuning_entry *entries;  /* by key, ascending */
     uint32_t n, capacity;
     uint64_t bytes, clock;
+    uint64_t saved_ns; /* when it was written; 0 = never */
     bool is_loaded, is_changed;
     tfr_err trouble; /* with the file, and not said yet; code 0 = none */
 } tfr__tuning;
@@ -64,5 +65,8 @@ uint32_t tfr__tuning_get(tfr__tuning *tuning, tfr__tuning_key key, void *out, ui
 void tfr__tuning_put(tfr__tuning *tuning, tfr__tuning_key key, const void *value, uint32_t bytes);
 /* Writes what changed, on top of what other processes wrote; the last one wins for a key. */
 void tfr__tuning_save(tfr__tuning *tuning);
+/* The same, but not before a second has passed since the last time: for the middle of a process,
+ * which may never come to its end. */
+void tfr__tuning_checkpoint(tfr__tuning *tuning);
 
 #endif

@@ -374,7 +374,7 @@ tfr_status tfr__build_programs(tfr__build *b, tfr_err *err)
     if (!status)
         status = compile_all(&w, err);
     if (b->n_groups)
-        tfr__tuning_save(&rt->tuning);
+        tfr__tuning_checkpoint(&rt->tuning);
     tfr__free(w.stack);
     tfr__free(w.mark);
     return status;
