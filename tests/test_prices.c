@@ -136,6 +136,26 @@ TEST(of_all_runs_but_the_first_the_least_time_is_kept)
     end(runtime, graph);
 }
 
+TEST(a_graph_of_ever_new_shapes_is_not_timed_for_ever)
+{
+    tfr_runtime *runtime = runtime_with(NULL, NULL);
+    tfr_graph *graph = graph_of_text("in x -1; y = Relu(x); out Add(y,x)");
+    tfr_session *session = NULL;
+    uint32_t n_timed = 0;
+    REQUIRE_OK(tfr_session_create(runtime, graph, NULL, &session, &err), &err);
+    for (int64_t n = 1; n <= 30; n++) {
+        const tfr_shape shape = {1, {n}};
+        tfr_tensor *in = random_floats(&shape, 3, -1, 1), *out = NULL;
+        REQUIRE_OK(tfr_session_run(session, &in, 1, &out, 1, &err), &err);
+        n_timed += session->used[0]->sampling > 0;
+        tfr_tensor_release(out);
+        tfr_tensor_release(in);
+    }
+    CHECK_UINT(8, n_timed);
+    tfr_session_destroy(session);
+    end(runtime, graph);
+}
+
 TEST(without_a_store_no_run_is_timed)
 {
     tfr_runtime *runtime = NULL;
@@ -503,6 +523,7 @@ TEST(small_graphs_are_placed_as_cheaply_as_any_way_there_is)
 static const test_case cases[] = {
     CASE(times_of_the_first_runs_are_kept_and_the_next_session_has_them),
     CASE(of_all_runs_but_the_first_the_least_time_is_kept),
+    CASE(a_graph_of_ever_new_shapes_is_not_timed_for_ever),
     CASE(without_a_store_no_run_is_timed),
     CASE(a_binding_and_an_accelerator_are_timed_too),
     CASE(nodes_go_where_they_were_measured_to_be_cheapest_and_say_so),

@@ -152,7 +152,8 @@ tfr_status tfr__plan_create(const tfr__plan_env *env, const tfr__section *sectio
     }
     b.plan->end = b.end;
     b.plan->plan_ns = tfr__now_ns() - began;
-    tfr__sample_begin(b.plan);
+    if (!section->unsampled)
+        tfr__sample_begin(b.plan);
     *out = b.plan;
     return TFR_OK;
 }

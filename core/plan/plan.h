@@ -41,6 +41,7 @@ typedef struct tfr__section {
                           * type and shape, until a plan needs more */
     uint32_t first;      /* node */
     tfr__variables *variables; /* that live where they are used; NULL = none do */
+    bool unsampled; /* times of its nodes are not worth measuring */
 } tfr__section;
 
 /* What a section takes from the frame, as it must be for the plan to fit. */

@@ -11,6 +11,10 @@
 #include "run/host_ops.h"
 #include "run/trace.h"
 
+/* A graph that is planned more often than this meets ever new shapes: the times of its nodes would
+ * help no later plan, and drive those of other models out of the tuning file. */
+enum { SAMPLED_PLANS = 8 };
+
 /* ---- making ---------------------------------------------------------------------------------- */
 
 static void use(tfr__subgraph *subgraph, tfr_value v, uint32_t at)
@@ -272,7 +276,8 @@ static tfr_status make_plan(tfr_session *session, const tfr__frame *frame, uint3
                                   .values = frame->values,
                                   .first = first,
                                   .variables =
-                                      subgraph == session->main ? &session->variables : NULL};
+                                      subgraph == session->main ? &session->variables : NULL,
+                                  .unsampled = subgraph->n_made >= SAMPLED_PLANS};
     return tfr__plan_create(&session->plans, &section, out, err);
 }
 
@@ -312,6 +317,7 @@ static tfr_status find_plan(tfr_session *session, tfr__frame *frame, uint32_t fi
     (*out)->used_at = ++session->n_finds;
     subgraph->plans = *out;
     subgraph->n_plans++;
+    subgraph->n_made++;
     session->n_plans++;
     session->plan_ns += (*out)->plan_ns;
     return TFR_OK;
