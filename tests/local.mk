@@ -765,6 +765,7 @@ tests_test_winograd_SOURCES = \
 	plugins/cpu-native/level.c \
 	plugins/cpu-native/program_conv.c \
 	plugins/cpu-native/program_conv_weights.c \
+	plugins/cpu-native/program_tile_table.c \
 	plugins/cpu-native/program_winograd.c \
 	plugins/cpu-native/program_winograd_form.c \
 	plugins/cpu-native/program_winograd_weights.c \

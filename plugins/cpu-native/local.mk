@@ -117,6 +117,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/program_stages.c \
 	plugins/cpu-native/program_stages_plan.c \
 	plugins/cpu-native/program_stages_run.c \
+	plugins/cpu-native/program_tile_table.c \
 	plugins/cpu-native/program_tiles.h \
 	plugins/cpu-native/program_strided.c \
 	plugins/cpu-native/program_strided_run.c \

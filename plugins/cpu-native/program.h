@@ -11,6 +11,7 @@
  *   program_kit.c     what the makers of steps ask of it
  *   program_conv.c, program_window.c, program_flat.c, program_move.c, program_rows.c
  *                     the steps of each kind of item
+ *   program_tile_table.c which pixels tiles of convolutions have, and where these find their taps
  *   program_pack.c    packed constants of steps
  *   program_winograd.c, program_product.c
  *                     those of 3 x 3 convolutions with fewer products, and of large products
@@ -458,6 +459,7 @@ struct native_planner {
     uint64_t constant_bytes;          /* that were added */
     const native_item *item;          /* whose steps are made */
     struct big_product *last_product; /* of program_product.c */
+    struct native_tile_table *tables; /* of program_tile_table.c */
     struct native_filling *fillings;  /* of program_pack.c */
     int n_fillings;
     int stage, wave;                /* of the steps that are added */

@@ -4,8 +4,9 @@
  *
  * Output channels come in groups of up to 4 vectors, output pixels in tiles of as many as fit the
  * registers beside them, whatever rows they stand in: each tile has the offsets of its pixels for
- * every tap of the window. The terms are cut to chunks, so that the weights of a chunk stay in the
- * first cache while many tiles go over them; sums wait in the output between chunks.
+ * every tap of the window (program_tile_table.c). The terms are cut to chunks, so that the weights
+ * of a chunk stay in the first cache while many tiles go over them; sums wait in the output between
+ * chunks.
  *
  * A product is a convolution of 1 x 1: its rows are the pixels.
  */
@@ -73,8 +74,8 @@ static void run_chunk(const native_tiles *c, const native_bases *bases, int g, i
     for (i = begin; i < end; i++) {
         const int32_t first = c->first_pixel[t], pixel = c->places ? c->places[t] : first;
         int64_t place = s * c->to_sample + (c->pooled ? pixel / 4 : pixel) * c->to_pixel;
-        tile.source = source + s * c->source_sample;
-        tile.offsets = c->offsets + (c->plain ? first : (int64_t)first * c->n_taps);
+        tile.source = source + s * c->source_sample + c->shift[t];
+        tile.offsets = c->offsets + c->at[t];
         tile.to = to + place;
         tile.residual = residual ? residual + c->first_block[g] * c->to_block + place : NULL;
         fns[c->first_pixel[t + 1] - first](&tile);
@@ -141,75 +142,10 @@ static void make_groups(native_planner *p, native_tiles *c, int blocks)
     c->first_block = first;
 }
 
-static int largest_group(const native_tiles *c)
-{
-    int i, most = 0;
-
-    for (i = 0; i < c->n_groups; i++) {
-        int n = c->first_block[i + 1] - c->first_block[i];
-        most = n > most ? n : most;
-    }
-    return most;
-}
-
-/* Tiles of nearly equal sizes, pooled ones of whole windows. */
-static void make_tiles(native_planner *p, native_tiles *c, int64_t pixels)
-{
-    int64_t unit = c->pooled ? 4 : 1, most = p->isa->max_pixels[largest_group(c)] / unit;
-    int64_t units = pixels / unit, i;
-    int32_t *first;
-
-    c->n_tiles = (units + most - 1) / most;
-    first = native_keep(p, ((size_t)c->n_tiles + 1) * sizeof *first);
-    for (i = 0; first && i <= c->n_tiles; i++)
-        first[i] = (int32_t)(i * units / c->n_tiles * unit);
-    c->first_pixel = first;
-}
-
-/* Tiles of one row of outputs, `apart` steps from each other; the end of the list. */
-static int32_t *add_row(int32_t *first, int32_t *place, int64_t row, int64_t n, int64_t apart,
-                        int64_t most)
-{
-    const int64_t tiles = (n + most - 1) / most;
-    int64_t i;
-
-    for (i = 0; i < tiles; i++) {
-        place[i] = (int32_t)(row + i * n / tiles * apart);
-        first[i + 1] = first[0] + (int32_t)((i + 1) * n / tiles);
-    }
-    return first + tiles;
-}
-
-/*
- * The gradient of what a convolution with steps has read: the outputs of a tile lie as far apart as
- * the steps, so that they have the same taps, and those that none of them has are left out.
- */
-static void make_apart_tiles(native_planner *p, native_tiles *c, const native_item *item,
-                             const native_value *y)
-{
-    const int64_t height = y->dims[2], width = y->dims[3], apart = item->stride[1];
-    const int64_t most = p->isa->max_pixels[largest_group(c)], pixels = height * width;
-    int32_t *first = native_keep(p, ((size_t)pixels + 1) * sizeof *first), *end = first;
-    int32_t *place = native_keep(p, (size_t)pixels * sizeof *place);
-    int64_t row, column;
-
-    if (!first || !place)
-        return;
-    for (row = 0; row < height; row++) {
-        for (column = 0; column < apart && column < width; column++)
-            end = add_row(end, place + (end - first), row * width + column,
-                          (width - column + apart - 1) / apart, apart, most);
-    }
-    c->n_tiles = end - first;
-    c->first_pixel = first;
-    c->places = place;
-    c->apart = apart;
-}
-
 /* source_bytes: that one tile reads. */
 static void make_chunks(const native_planner *p, native_tiles *c, int64_t source_bytes)
 {
-    int64_t tap_bytes = (int64_t)largest_group(c) * p->isa->lanes * (int64_t)sizeof(float);
+    int64_t tap_bytes = (int64_t)native_largest_group(c) * p->isa->lanes * (int64_t)sizeof(float);
     int64_t bytes = c->plain ? tap_bytes : tap_bytes * c->n_taps * p->isa->lanes;
     int64_t all = c->samples * c->n_tiles;
     int in = c->plain ? c->n_taps : c->n_in;
@@ -226,69 +162,6 @@ static void make_chunks(const native_planner *p, native_tiles *c, int64_t source
         c->block_tiles = 16;
     if (c->block_tiles > all)
         c->block_tiles = all;
-}
-
-/* Output pixel i as row and column; pooled ones count window by window. */
-static void place_of(const native_tiles *c, int64_t i, int64_t width, int64_t *y, int64_t *x)
-{
-    if (c->pooled) {
-        *y = i / 4 / (width / 2) * 2 + i % 4 / 2;
-        *x = i / 4 % (width / 2) * 2 + i % 2;
-    } else {
-        *y = i / width;
-        *x = i % width;
-    }
-}
-
-/* Of the pixel that a tap reads there; -1 = none. */
-static int64_t axis_of(const native_item *item, int axis, int64_t at, int64_t tap, int64_t size)
-{
-    if (item->kind != NATIVE_ITEM_CONV_GRAD_INPUT) {
-        at = at * item->stride[axis] - item->pad[axis] + tap * item->dilation[axis];
-        return at < size ? at : -1;
-    }
-    /* of the gradient's pixels the one whose window has this pixel at the tap */
-    at = at + item->pad[axis] - tap * item->dilation[axis];
-    return at >= 0 && at % item->stride[axis] == 0 && at / item->stride[axis] < size
-               ? at / item->stride[axis]
-               : -1;
-}
-
-/* Taps that find nothing but padding are left out. */
-static void mark_padding(int32_t *offsets, int64_t n)
-{
-    int64_t i = 0;
-
-    while (i < n && offsets[i] < 0)
-        i++;
-    if (i == n && n > 0)
-        offsets[0] = NATIVE_ALL_PADDING;
-}
-
-/* Where each pixel of each tile finds each tap in a plane of the source; tiles hold tap by tap. */
-static void make_offsets(native_planner *p, native_tiles *c, const native_item *item,
-                         const native_value *x, int64_t width, int64_t pixels)
-{
-    const int64_t step = c->plain ? 1 : p->isa->lanes;
-    int32_t *to = native_keep(p, (size_t)pixels * (size_t)(c->plain ? 1 : c->n_taps) * sizeof *to);
-    int64_t tile, tap, i, row, column;
-
-    c->offsets = to;
-    if (!to || !c->first_pixel)
-        return;
-    for (tile = 0; tile < c->n_tiles; tile++) {
-        for (tap = 0; tap < (c->plain ? 1 : c->n_taps); tap++) {
-            for (i = c->first_pixel[tile]; i < c->first_pixel[tile + 1]; i++) {
-                place_of(c, c->places ? c->places[tile] + (i - c->first_pixel[tile]) * c->apart : i,
-                         width, &row, &column);
-                row = axis_of(item, 0, row, tap / item->kernel[1], x->dims[2]);
-                column = axis_of(item, 1, column, tap % item->kernel[1], x->dims[3]);
-                *to++ = row < 0 || column < 0 ? -1 : (int32_t)((row * x->dims[3] + column) * step);
-            }
-            if (!c->plain)
-                mark_padding(to - (i - c->first_pixel[tile]), i - c->first_pixel[tile]);
-        }
-    }
 }
 
 /* Plain: where the taps lie from a pixel on, channel by channel. */
@@ -374,14 +247,9 @@ void native_plan_conv(native_planner *p, const native_item *item)
     c->to_block = out_pixels * lanes;
     c->to_sample = blocks * c->to_block;
     make_groups(p, c, (int)blocks);
-    if (c->first_block && turned && item->stride[1] > 1)
-        make_apart_tiles(p, c, item, y);
-    else if (c->first_block)
-        make_tiles(p, c, pixels);
-    if (!c->first_pixel)
+    if (!c->first_block || !native_make_tile_table(p, c, item))
         return;
     make_chunks(p, c, x->dims[1] * area * (int64_t)sizeof(float) / c->n_tiles);
-    make_offsets(p, c, item, x, y->dims[3] * (item->pooled ? 2 : 1), pixels);
     if (c->plain)
         make_taps(p, c, item, x);
     native_pack_weights(p, c, &pack, item->inputs[1], blocks);
@@ -389,18 +257,14 @@ void native_plan_conv(native_planner *p, const native_item *item)
     end_tiles(p, c, outs, pixels);
 }
 
-/* Row i lies at i * depth. */
-static void make_rows(native_planner *p, native_tiles *c, int64_t rows, int64_t depth)
+/* The terms of a row follow each other. */
+static void make_depth(native_planner *p, native_tiles *c)
 {
-    int32_t *offsets = native_keep(p, (size_t)rows * sizeof *offsets);
-    int32_t *taps = c->plain ? native_keep(p, (size_t)depth * sizeof *taps) : NULL;
-    int64_t i;
+    int32_t *taps = native_keep(p, (size_t)c->n_taps * sizeof *taps);
+    int i;
 
-    for (i = 0; offsets && i < rows; i++)
-        offsets[i] = (int32_t)(i * depth);
-    for (i = 0; taps && i < depth; i++)
-        taps[i] = (int32_t)i;
-    c->offsets = offsets;
+    for (i = 0; taps && i < c->n_taps; i++)
+        taps[i] = i;
     c->taps = taps;
 }
 
@@ -431,11 +295,13 @@ void native_plan_product(native_planner *p, const native_item *item)
     c->last_lanes = (uint32_t)(outs % lanes);
     make_groups(p, c, (int)blocks);
     if (c->first_block)
-        make_tiles(p, c, rows);
+        native_make_tiles(p, c, rows);
     if (!c->first_pixel)
         return;
     make_chunks(p, c, rows * depth * (int64_t)sizeof(float) / c->n_tiles);
-    make_rows(p, c, rows, depth);
+    native_make_rows(p, c, depth);
+    if (c->plain)
+        make_depth(p, c);
     native_pack_weights(p, c, &pack, item->inputs[1], blocks);
     native_pack_bias(p, c, input_or_none(item, 2), item->beta, outs, blocks);
     end_tiles(p, c, outs, rows);

@@ -12,7 +12,10 @@ typedef struct native_tiles {
     bool has_residual, plain, pooled;
     native_ref weights, bias;
     bool has_bias;
-    const int32_t *offsets, *taps, *first_pixel; /* the last one of n_tiles + 1 */
+    const int32_t *taps, *first_pixel; /* the last one of n_tiles + 1 */
+    /* Where the pixels of a tile find their taps, tap by tap: from offsets[at[tile]] on, counted
+     * from shift[tile]. */
+    const int32_t *offsets, *at, *shift;
     /* Of outputs that have the same taps: where a tile begins, and how far its pixels are apart. */
     const int32_t *places; /* NULL = first_pixel, and 1 */
     int64_t apart;
@@ -37,6 +40,15 @@ typedef struct native_packing {
     float *to;
 } native_packing;
 
+/* program_tile_table.c */
+/* Vectors in the largest group of channels. */
+int native_largest_group(const native_tiles *c);
+/* first_pixel and n_tiles, of so many pixels. */
+void native_make_tiles(native_planner *p, native_tiles *c, int64_t pixels);
+/* offsets, where each pixel has one tap and they are so far apart. */
+void native_make_rows(native_planner *p, native_tiles *c, int64_t depth);
+/* All of these of a convolution, and places and apart. False after an error. */
+bool native_make_tile_table(native_planner *p, native_tiles *c, const native_item *item);
 /* program_conv_weights.c: sets the item's weights, and its bias; value < 0 = it has none. */
 void native_pack_weights(native_planner *p, native_tiles *c, native_packing *k, int value,
                          int64_t blocks);
