@@ -116,6 +116,7 @@ unit_tests = \
 	tests/test_onnx_upgrade \
 	tests/test_op \
 	tests/test_pool \
+	tests/test_plan_again \
 	tests/test_prices \
 	tests/test_binding \
 	tests/test_executor \
@@ -892,6 +893,10 @@ tests_test_memory_domain_LDADD = $(TFR_TEST_CORE)
 tests_test_memory_domain_SOURCES = tests/graph_text.h tests/session_kit.h tests/test_memory_domain.c
 tests_test_memory_domain_DEPENDENCIES = libtfrun-core.la tests/fakeacc/fakeacc.la \
 	tests/fakeacc2/fakeacc2.la
+
+tests_test_plan_again_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_plan_again_LDADD = $(TFR_TEST_CORE)
+tests_test_plan_again_SOURCES = tests/graph_text.h tests/session_kit.h tests/test_plan_again.c
 
 tests_test_prices_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_prices_LDADD = $(TFR_TEST_CORE)

@@ -41,8 +41,10 @@ static void kernel_drop(const tfr__streams *streams, tfr__backend *backend, tfr_
     pthread_mutex_unlock(&backend->lock);
 }
 
-static void build_finish(tfr__build *b)
+void tfr__build_free(tfr__build *b)
 {
+    if (!b)
+        return;
     for (uint32_t i = 0; b->nodes && i < b->n_node_states; i++) {
         tfr__attr_free(&b->nodes[i].attrs);
         tfr__free(b->nodes[i].choice.text);
@@ -74,6 +76,7 @@ static void build_finish(tfr__build *b)
     tfr__free(b->layouts);
     tfr__free(b->readers);
     tfr__free(b->number);
+    tfr__free(b);
 }
 
 static tfr_status live_in_add(tfr__build *b, tfr_value v, const tfr_tensor *t, tfr_err *err)
@@ -114,47 +117,118 @@ static tfr_status find_live_ins(tfr__build *b, tfr_err *err)
     return TFR_OK;
 }
 
-tfr_status tfr__plan_create(const tfr__plan_env *env, const tfr__section *section, tfr__plan **out,
-                            tfr_err *err)
+/* An empty plan of a section. */
+static tfr_status plan_begin(tfr__build *b, const tfr__section *section, tfr_err *err)
 {
-    const uint32_t first = section->first;
-    tfr__build b = {.env = env,
-                    .section = section,
-                    .streams = env->kernel.streams,
-                    .graph = section->graph,
-                    .first = first,
-                    .end = first};
-    uint64_t began = tfr__now_ns();
-    tfr_status status = build_init(&b, err);
-    b.plan = tfr__calloc(1, sizeof *b.plan);
-    if (!b.plan)
-        status = tfr_fail(err, TFR_ENOMEM, "out of memory for a plan");
-    else
-        *b.plan = (tfr__plan){.streams = b.streams, .graph = b.graph, .first = first};
+    b->section = section;
+    b->plan = tfr__calloc(1, sizeof *b->plan);
+    if (!b->plan)
+        return tfr_fail(err, TFR_ENOMEM, "out of memory for a plan");
+    *b->plan = (tfr__plan){.streams = b->streams, .graph = b->graph, .first = b->first};
+    return TFR_OK;
+}
+
+static tfr_status build(tfr__build *b, const tfr__section *section, tfr_err *err)
+{
+    tfr_status status = build_init(b, err);
     if (!status)
-        status = tfr__build_infer(&b, err);
-    if (!status && b.end == b.first && first < b.graph->n_nodes)
+        status = plan_begin(b, section, err);
+    if (!status)
+        status = tfr__build_infer(b, err);
+    if (!status && b->end == b->first && b->first < b->graph->n_nodes)
         status = tfr_fail(err, TFR_EUNSUPPORTED,
                           "node \"%s\" (%s) cannot be planned: its inputs have no known shape",
-                          b.graph->nodes[first].name, b.graph->nodes[first].op->name);
+                          b->graph->nodes[b->first].name, b->graph->nodes[b->first].op->name);
     if (!status)
-        status = find_live_ins(&b, err);
+        status = find_live_ins(b, err);
+    b->stays = !status && tfr__build_can_stay(b);
     if (!status)
-        status = tfr__build_place(&b, err);
+        status = tfr__build_place(b, err);
+    return status ? status : tfr__build_steps(b, err);
+}
+
+/* The build that `like` has left, for the section as it is now. */
+static tfr_status build_again(tfr__build *b, const tfr__section *section, const tfr__plan *like,
+                              bool *same, tfr_err *err)
+{
+    const size_t n = b->graph->n_values;
+    tfr_status status = plan_begin(b, section, err);
+    memset(b->live_in, 0, n * sizeof *b->live_in);
+    memset(b->uses, 0, n * sizeof *b->uses);
     if (!status)
-        status = tfr__build_steps(&b, err);
-    if (status) /* constants may be on their way */
-        tfr__streams_settle(b.streams);
-    build_finish(&b);
-    if (status) {
-        tfr__plan_destroy(b.plan);
-        return status;
+        status = tfr__build_infer_again(b, like, same, err);
+    if (!status && *same)
+        status = find_live_ins(b, err);
+    if (!status && *same)
+        status = tfr__build_place_again(b, same, err);
+    return status || !*same ? status : tfr__build_steps(b, err);
+}
+
+/* The plan goes to the caller, and the build with it if it stays. */
+static tfr__plan *plan_take(tfr__build *b, bool sampled)
+{
+    tfr__plan *p = b->plan;
+    p->end = b->end;
+    if (sampled)
+        tfr__sample_begin(p);
+    if (b->stays) {
+        b->section = NULL;
+        p->build = b;
+    } else {
+        tfr__build_free(b);
     }
-    b.plan->end = b.end;
-    b.plan->plan_ns = tfr__now_ns() - began;
-    if (!section->unsampled)
-        tfr__sample_begin(b.plan);
-    *out = b.plan;
+    return p;
+}
+
+static void plan_give_up(tfr__build *b)
+{
+    tfr__plan *p = b ? b->plan : NULL;
+    if (!b)
+        return;
+    tfr__streams_settle(b->streams); /* constants may be on their way */
+    tfr__build_free(b);
+    tfr__plan_destroy(p);
+}
+
+/* NULL: it takes a plan from nothing, which says why if there is none. */
+static tfr__plan *plan_again(const tfr__section *section, tfr__plan *like)
+{
+    tfr_err own = TFR_ERR_INIT;
+    tfr__build *b = like->build;
+    bool same = true;
+    like->build = NULL;
+    if (!build_again(b, section, like, &same, &own) && same) {
+        b->plan->again = true;
+        return plan_take(b, false);
+    }
+    plan_give_up(b);
+    return NULL;
+}
+
+tfr_status tfr__plan_create(const tfr__plan_env *env, const tfr__section *section, tfr__plan *like,
+                            tfr__plan **out, tfr_err *err)
+{
+    const uint64_t began = tfr__now_ns();
+    tfr__build *b;
+    tfr_status status;
+    *out = like && like->build && !like->stale ? plan_again(section, like) : NULL;
+    if (!*out) {
+        b = tfr__calloc(1, sizeof *b);
+        if (!b)
+            return tfr_fail(err, TFR_ENOMEM, "out of memory for a plan");
+        *b = (tfr__build){.env = env,
+                          .streams = env->kernel.streams,
+                          .graph = section->graph,
+                          .first = section->first,
+                          .end = section->first};
+        status = build(b, section, err);
+        if (status) {
+            plan_give_up(b);
+            return status;
+        }
+        *out = plan_take(b, !section->unsampled);
+    }
+    (*out)->plan_ns = tfr__now_ns() - began;
     return TFR_OK;
 }
 
@@ -188,6 +262,8 @@ void tfr__plan_destroy(tfr__plan *p)
     if (!p)
         return;
     tfr__captures_destroy(p);
+    if (!p->streams->n_stuck)
+        tfr__build_free(p->build);
     for (uint32_t i = 0; i < p->n_steps; i++)
         if (p->steps[i].kind == TFR__STEP_LAUNCH && p->steps[i].kernel)
             kernel_drop(p->streams, p->steps[i].backend, p->steps[i].kernel);

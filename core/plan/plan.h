@@ -41,7 +41,7 @@ typedef struct tfr__section {
                           * type and shape, until a plan needs more */
     uint32_t first;      /* node */
     tfr__variables *variables; /* that live where they are used; NULL = none do */
-    bool unsampled; /* times of its nodes are not worth measuring */
+    bool unsampled;            /* times of its nodes are not worth measuring */
 } tfr__section;
 
 /* What a section takes from the frame, as it must be for the plan to fit. */
@@ -103,6 +103,7 @@ typedef struct tfr__plan {
     uint32_t first, end;    /* nodes [first, end) */
     bool host;              /* one node that the core does itself; nothing below is set */
     bool stale;             /* uses a kernel that was quarantined since: make a new one */
+    bool again;             /* was made from what another was made from */
     bool used;              /* is in the session's list of those of the last run */
     tfr__live_in *live_ins;
     tfr__shape_input *shape_inputs;
@@ -126,6 +127,7 @@ typedef struct tfr__plan {
     tfr__placed *placed;
     tfr_tensor **known; /* tensors that kernels may read until they are dropped */
     tfr__program *programs;
+    struct tfr__build *build; /* what it was made from; NULL = it is gone, or another plan has it */
     uint32_t n_live_ins, n_shape_inputs, n_live_outs, n_buffers, n_steps, n_patches, n_placed,
         n_known, n_moving, n_programs, n_variables, n_dims;
     /* Arena per memory: [n_memories]. */
@@ -142,9 +144,13 @@ typedef struct tfr__plan {
     uint64_t copy_bytes, arena_bytes, arena_lower_bound, plan_ns;
 } tfr__plan;
 
-/* Makes the plan of a section, which is none of those that the core does itself. */
-tfr_status tfr__plan_create(const tfr__plan_env *env, const tfr__section *section, tfr__plan **out,
-                            tfr_err *err);
+/*
+ * Makes the plan of a section, which is none of those that the core does itself. like: one of the
+ * same section for other shapes, or NULL. If it still has what it was made from, only what these
+ * change is found anew: nodes stay where they are, in the same programs.
+ */
+tfr_status tfr__plan_create(const tfr__plan_env *env, const tfr__section *section, tfr__plan *like,
+                            tfr__plan **out, tfr_err *err);
 /* While a queue is stuck, all that its work may use stays, for ever. */
 void tfr__plan_destroy(tfr__plan *plan);
 /* The plan retains a tensor, or NULL, too. */

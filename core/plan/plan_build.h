@@ -17,6 +17,8 @@ typedef struct tfr__build_node {
     tfr__attr_list attrs; /* canonical */
     bool needed;          /* makes a value that is wanted and not known */
     tfr__choice choice;   /* kernels only */
+    tfr__backend *first;  /* choice, before prices */
+    bool changed;         /* since the plan that this build is from: shapes, or what is known */
     tfr_kernel *kernel;
     uint64_t consumed; /* bit i: the kernel has input i in a form of its own */
     uint32_t stream;
@@ -51,7 +53,9 @@ typedef struct tfr__value_layout {
 
 typedef struct tfr__build {
     const tfr__plan_env *env;
-    const tfr__section *section;
+    const tfr__section *section; /* while a plan is made */
+    bool stays; /* with its plan, so that one for other shapes can be made from it: plan_again.c */
+    uint64_t decided_ns; /* a guess of what its nodes took when they were placed */
     tfr__streams *streams;
     const tfr_graph *graph;
     tfr__plan *plan;
@@ -149,12 +153,30 @@ static inline bool tfr__build_remains(const tfr__build *b, tfr_value v)
 }
 
 tfr_status tfr__build_infer(tfr__build *b, tfr_err *err);
+/* Node i, whose attributes are not there yet; *ends = the section ends before it. */
+tfr_status tfr__build_infer_node(tfr__build *b, uint32_t i, bool *ends, tfr_err *err);
+/* The value, borrowed from known, or NULL if it takes a launch (or memory) to know it. */
+tfr_tensor *tfr__build_resolve(tfr__build *b, tfr_value value);
+/* The plan depends on what this value from outside holds, which is t. */
+tfr_status tfr__build_shape_input(tfr__build *b, tfr_value value, tfr_tensor *t);
 tfr_status tfr__build_place(tfr__build *b, tfr_err *err);
+/* The same for a build whose groups and choices stand, and some of whose nodes have changed; *same
+ * = they can be kept. */
+tfr_status tfr__build_place_again(tfr__build *b, bool *same, tfr_err *err);
 tfr_status tfr__build_steps(tfr__build *b, tfr_err *err);
+/* plan.c: all that it has, and itself. */
+void tfr__build_free(tfr__build *b);
+/* plan_again.c: whether plans for other shapes may be wanted, and be made from this build. */
+bool tfr__build_can_stay(const tfr__build *b);
+/* What a section reads from outside of another shape than `like` had it: into the build, which
+ * was like's, with all that follows for types and known values; *same = the rest of it holds. */
+tfr_status tfr__build_infer_again(tfr__build *b, const tfr__plan *like, bool *same, tfr_err *err);
 /* plan_variables.c: which new states of variables the plan writes where these live. */
 void tfr__build_updates(tfr__build *b);
 /* plan_program.c: groups of nodes for programs, the programs, and the order of everything. */
 tfr_status tfr__build_programs(tfr__build *b, tfr_err *err);
+/* The groups that stand, for other shapes; *same, which is true, = they can be kept. */
+tfr_status tfr__build_programs_again(tfr__build *b, bool *same, tfr_err *err);
 /* plan_compile.c */
 /* Asks a backend which nodes it wants to compile; sets claim, label and alone of free ones. */
 tfr_status tfr__group_propose(tfr__build *b, tfr__backend *backend, tfr_err *err);

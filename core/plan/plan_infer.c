@@ -81,7 +81,7 @@ tfr_status tfr__infer_values(const tfr__node *node, tfr_tensor *const *inputs, t
 
 /* Remembers that the plan depends on the bytes of a live-in, or on the text of its strings, which
  * is compared as a tensor. Asked once: from then on the value is known. */
-static tfr_status add_shape_input(tfr__build *b, tfr_value value, tfr_tensor *t)
+tfr_status tfr__build_shape_input(tfr__build *b, tfr_value value, tfr_tensor *t)
 {
     tfr__plan *p = b->plan;
     tfr__shape_input *more;
@@ -125,7 +125,7 @@ static tfr_tensor *resolve_live_in(tfr__build *b, tfr_value value, tfr_tensor *t
     /* Always a copy: the caller may change its tensor later, and the plan lives on. */
     if (tfr_tensor_copy(t, &plain, NULL))
         return NULL;
-    if (add_shape_input(b, value, plain)) {
+    if (tfr__build_shape_input(b, value, plain)) {
         tfr_tensor_release(plain);
         return NULL;
     }
@@ -308,8 +308,8 @@ static tfr_status take_inputs(tfr__build *b, const tfr__node *node, tfr_err *err
     return TFR_OK;
 }
 
-/* Infers one node; *ends = the section ends before it. */
-static tfr_status infer_one(tfr__build *b, uint32_t i, bool *ends, tfr_err *err)
+/* The types of what node i makes. */
+static tfr_status infer_types(tfr__build *b, uint32_t i, bool *ends, tfr_err *err)
 {
     const tfr__node *node = tfr__build_node_at(b, i);
     asking ask = {b, node};
@@ -362,6 +362,24 @@ static tfr_status infer_one(tfr__build *b, uint32_t i, bool *ends, tfr_err *err)
     return status;
 }
 
+tfr_status tfr__build_infer_node(tfr__build *b, uint32_t i, bool *ends, tfr_err *err)
+{
+    const tfr__node *node = tfr__build_node_at(b, i);
+    tfr_status status = infer_types(b, i, ends, err);
+    if (!status && !*ends && node->op->kind == TFR__OP_CONST)
+        status = known_output(b, i, err);
+    /* Else each run would bring it to the device where it is read. */
+    if (!status && !*ends && node->op->kind == TFR__OP_VIEW && node->outputs[0] != TFR_VALUE_NONE &&
+        b->known[node->inputs[0]])
+        resolve_view(b, node, 0);
+    return status;
+}
+
+tfr_tensor *tfr__build_resolve(tfr__build *b, tfr_value value)
+{
+    return resolve(b, value, 0);
+}
+
 tfr_status tfr__build_infer(tfr__build *b, tfr_err *err)
 {
     for (b->end = b->first; b->end < b->graph->n_nodes; b->end++) {
@@ -376,13 +394,7 @@ tfr_status tfr__build_infer(tfr__build *b, tfr_err *err)
             return status;
         if (!inputs_ready(b, node))
             break;
-        status = infer_one(b, i, &ends, err);
-        if (!status && !ends && node->op->kind == TFR__OP_CONST)
-            status = known_output(b, i, err);
-        /* Else each run would bring it to the device where it is read. */
-        if (!status && !ends && node->op->kind == TFR__OP_VIEW &&
-            node->outputs[0] != TFR_VALUE_NONE && b->known[node->inputs[0]])
-            resolve_view(b, node, 0);
+        status = tfr__build_infer_node(b, i, &ends, err);
         if (status)
             return status;
         if (ends)

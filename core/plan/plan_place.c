@@ -75,6 +75,7 @@ static tfr_status choose(tfr__build *b, uint32_t i, tfr_err *err)
     bool again = true;
     while (!status && again)
         status = choose_try(b, i, &again, err);
+    b->nodes[i].first = b->nodes[i].choice.backend;
     return status;
 }
 
@@ -249,6 +250,15 @@ static void count_uses(tfr__build *b)
             count_use(b, b->groups[g].args[k]);
 }
 
+/* A text for the plan; a build that stays keeps its own. Without memory there is none. */
+static char *hand_over(const tfr__build *b, char **text)
+{
+    char *given = b->stays && *text ? tfr__strdup(*text) : *text;
+    if (!b->stays)
+        *text = NULL;
+    return given;
+}
+
 static void report(tfr__build *b, uint32_t i, tfr__placed *out)
 {
     tfr__build_node *state = &b->nodes[i];
@@ -259,8 +269,7 @@ static void report(tfr__build *b, uint32_t i, tfr__placed *out)
     out->program = -1;
     if (state->group >= 0) /* a view: its program's number follows with its step */
         out->backend = b->groups[state->group].backend->name;
-    out->alone = state->alone; /* moves */
-    state->alone = NULL;
+    out->alone = hand_over(b, &state->alone);
     if (!state->choice.backend)
         return;
     out->device = state->choice.device->name;
@@ -277,8 +286,7 @@ static void report(tfr__build *b, uint32_t i, tfr__placed *out)
         out->note = tfr__strdup(state->choice.answer.text); /* without memory there is none */
     out->nondeterministic = (state->choice.answer.flags & TFR_ANSWER_NONDETERMINISTIC) != 0;
     out->random = (state->choice.answer.flags & TFR_ANSWER_RANDOM) != 0;
-    out->text = state->choice.text; /* moves */
-    state->choice.text = NULL;
+    out->text = hand_over(b, &state->choice.text);
     if (tfr__build_node_at(b, i)->instead) {
         out->fallback = true;
         tfr__free(out->text);
@@ -292,26 +300,11 @@ static bool is_launched(const tfr__build *b, uint32_t i)
     return b->nodes[i].needed && tfr__build_node_at(b, i)->op->kind == TFR__OP_KERNEL;
 }
 
-tfr_status tfr__build_place(tfr__build *b, tfr_err *err)
+/* Prepares what is in no program, and says of all nodes where they are. */
+static tfr_status finish(tfr__build *b, tfr_err *err)
 {
-    uint32_t n = b->end - b->first;
+    const uint32_t n = b->end - b->first;
     tfr_status status = TFR_OK;
-    b->plan->placed = tfr__calloc((size_t)n + 1, sizeof *b->plan->placed);
-    if (!b->plan->placed)
-        return tfr_fail(err, TFR_ENOMEM, "out of memory for the placement of %u nodes", n);
-    find_needed(b);
-    for (uint32_t i = 0; !status && i < n; i++) {
-        if (!is_launched(b, i))
-            continue;
-        status = keep_inputs(b, tfr__build_node_at(b, i), err);
-        if (!status)
-            status = choose(b, i, err);
-    }
-    tfr__build_updates(b);
-    if (!status)
-        status = tfr__build_cheapest(b, err);
-    if (!status)
-        status = tfr__build_programs(b, err);
     for (uint32_t i = 0; !status && i < n; i++)
         if (is_launched(b, i) && b->nodes[i].group < 0)
             status = prepare(b, i, err);
@@ -322,4 +315,99 @@ tfr_status tfr__build_place(tfr__build *b, tfr_err *err)
     for (uint32_t i = 0; i < n; i++)
         report(b, i, &b->plan->placed[b->plan->n_placed++]);
     return TFR_OK;
+}
+
+static tfr_status begin(tfr__build *b, tfr_err *err)
+{
+    const uint32_t n = b->end - b->first;
+    b->plan->placed = tfr__calloc((size_t)n + 1, sizeof *b->plan->placed);
+    return b->plan->placed
+               ? TFR_OK
+               : tfr_fail(err, TFR_ENOMEM, "out of memory for the placement of %u nodes", n);
+}
+
+tfr_status tfr__build_place(tfr__build *b, tfr_err *err)
+{
+    uint32_t n = b->end - b->first;
+    tfr_status status = begin(b, err);
+    if (status)
+        return status;
+    find_needed(b);
+    for (uint32_t i = 0; !status && i < n; i++) {
+        if (!is_launched(b, i))
+            continue;
+        status = keep_inputs(b, tfr__build_node_at(b, i), err);
+        if (!status)
+            status = choose(b, i, err);
+        b->decided_ns += tfr__neutral_ns(&b->nodes[i].work);
+    }
+    tfr__build_updates(b);
+    if (!status)
+        status = tfr__build_cheapest(b, err);
+    if (!status)
+        status = tfr__build_programs(b, err);
+    return status ? status : finish(b, err);
+}
+
+/* Asks anew about a node that changed: is it taken as it was? */
+static tfr_status choose_again(tfr__build *b, uint32_t i, bool *same, tfr_err *err)
+{
+    tfr__build_node *state = &b->nodes[i];
+    const tfr__choice before = state->choice;
+    tfr__backend *first = state->first;
+    const bool moved = before.backend != first;
+    const uint64_t plain = state->plain;
+    tfr__call call;
+    tfr_status status;
+    state->choice = (tfr__choice){0};
+    status = choose(b, i, err);
+    *same = !status && state->first == first && state->plain == plain;
+    if (status || !*same || !moved) {
+        tfr__free(before.text);
+        return status;
+    }
+    tfr__free(state->choice.text); /* by price it is elsewhere */
+    state->choice = before;
+    status = tfr__build_call(b, i, !before.device->is_host, &call, err);
+    if (status)
+        return status;
+    status =
+        tfr__ask(b->streams->runtime, before.backend, tfr__op_number(tfr__build_node_at(b, i)->op),
+                 &call, &state->choice.answer, err);
+    tfr__call_finish(&call);
+    *same = !status && state->choice.answer.verdict == TFR_VERDICT_YES;
+    return status;
+}
+
+static bool is_quarantined(const tfr__build *b, uint32_t i)
+{
+    const tfr__backend *backend = b->nodes[i].choice.backend;
+    const uint32_t op = tfr__op_number(tfr__build_node_at(b, i)->op);
+    return atomic_load(&backend->quarantined) ||
+           (backend->op_quarantined && atomic_load(&backend->op_quarantined[op]));
+}
+
+/*
+ * Prices are not asked for: placements hold as long as there is between half and twice as much to
+ * do as when they were found.
+ */
+tfr_status tfr__build_place_again(tfr__build *b, bool *same, tfr_err *err)
+{
+    uint64_t ns = 0;
+    tfr_status status = begin(b, err);
+    *same = true;
+    for (uint32_t i = 0; !status && *same && i < b->end - b->first; i++) {
+        if (!is_launched(b, i))
+            continue;
+        status = keep_inputs(b, tfr__build_node_at(b, i), err);
+        *same = !is_quarantined(b, i);
+        b->nodes[i].consumed = 0;
+        if (!status && *same && b->nodes[i].changed)
+            status = choose_again(b, i, same, err);
+        ns += tfr__neutral_ns(&b->nodes[i].work);
+    }
+    *same = *same && ns / 2 <= b->decided_ns && b->decided_ns / 2 <= ns;
+    if (!status && *same)
+        status = tfr__build_programs_again(b, same, err);
+    return status || !*same ? status : finish(b, err);
 }

@@ -338,9 +338,24 @@ static tfr_status compile_all(walk *w, tfr_err *err)
     return status;
 }
 
-tfr_status tfr__build_programs(tfr__build *b, tfr_err *err)
+/* Asks all backends that are open and compile. */
+static tfr_status propose_all(tfr__build *b, tfr_err *err)
 {
     tfr_runtime *rt = b->streams->runtime;
+    tfr_status status = TFR_OK;
+    for (uint32_t d = 0; !b->env->no_programs && d < rt->n_devices; d++) {
+        for (uint32_t k = 0; !status && k < rt->devices[d].n_backends; k++) {
+            tfr__backend *backend = &rt->devices[d].backends[k];
+            if (atomic_load(&backend->is_open) && backend->has_program &&
+                !atomic_load(&backend->program_off))
+                status = tfr__group_propose(b, backend, err);
+        }
+    }
+    return status;
+}
+
+tfr_status tfr__build_programs(tfr__build *b, tfr_err *err)
+{
     size_t n = (size_t)n_nodes(b) + 1, n_values = (size_t)b->graph->n_values + 1;
     walk w = {.b = b};
     tfr_status status = TFR_OK;
@@ -359,14 +374,8 @@ tfr_status tfr__build_programs(tfr__build *b, tfr_err *err)
     for (uint32_t i = 0; !status && i < n_nodes(b); i++)
         if (b->nodes[i].needed)
             count_reads(b, i, b->readers, 1);
-    for (uint32_t d = 0; !b->env->no_programs && d < rt->n_devices; d++) {
-        for (uint32_t k = 0; !status && k < rt->devices[d].n_backends; k++) {
-            tfr__backend *backend = &rt->devices[d].backends[k];
-            if (atomic_load(&backend->is_open) && backend->has_program &&
-                !atomic_load(&backend->program_off))
-                status = tfr__group_propose(b, backend, err);
-        }
-    }
+    if (!status)
+        status = propose_all(b, err);
     if (!status)
         status = groups_cut(&w, err);
     if (!status)
@@ -374,8 +383,61 @@ tfr_status tfr__build_programs(tfr__build *b, tfr_err *err)
     if (!status)
         status = compile_all(&w, err);
     if (b->n_groups)
-        tfr__tuning_checkpoint(&rt->tuning);
+        tfr__tuning_checkpoint(&b->streams->runtime->tuning);
     tfr__free(w.stack);
     tfr__free(w.mark);
+    return status;
+}
+
+/* ---- once more, for other shapes ------------------------------------------------------------- */
+
+/* What a backend has said of a node. */
+typedef struct claim {
+    const tfr__backend *backend;
+    int32_t label;
+} claim;
+
+/* Proposes anew: *same = all nodes are wanted by whom they were, in the same groups. */
+static tfr_status propose_again(tfr__build *b, bool *same, tfr_err *err)
+{
+    claim *before = tfr__calloc((size_t)n_nodes(b) + 1, sizeof *before);
+    tfr_status status;
+    if (!before)
+        return tfr_fail(err, TFR_ENOMEM, "out of memory for a proposal");
+    for (uint32_t i = 0; i < n_nodes(b); i++) {
+        tfr__build_node *state = &b->nodes[i];
+        before[i] = (claim){state->claim, state->label};
+        state->claim = NULL;
+        tfr__free(state->alone);
+        state->alone = NULL;
+    }
+    status = propose_all(b, err);
+    for (uint32_t i = 0; !status && *same && i < n_nodes(b); i++)
+        *same = b->nodes[i].claim == before[i].backend &&
+                (!before[i].backend || b->nodes[i].label == before[i].label);
+    tfr__free(before);
+    return status;
+}
+
+tfr_status tfr__build_programs_again(tfr__build *b, bool *same, tfr_err *err)
+{
+    tfr_status status = propose_again(b, same, err);
+    memset(b->layouts, 0, b->graph->n_values * sizeof *b->layouts);
+    for (uint32_t g = 0; g < b->n_groups; g++) {
+        tfr__group *group = &b->groups[g];
+        tfr__free(group->args);
+        tfr__free(group->in_place);
+        group->args = NULL;
+        group->in_place = NULL;
+        group->n_inputs = group->n_outputs = 0;
+        memset(&group->program.info, 0, sizeof group->program.info);
+    }
+    for (uint32_t at = 0; !status && *same && at < b->n_order; at++) {
+        const int32_t group = b->nodes[b->order[at]].group;
+        if (group < 0 || b->groups[group].program.program)
+            continue;
+        status = tfr__group_compile(b, (uint32_t)group, err);
+        *same = b->groups[group].program.n_nodes > 0;
+    }
     return status;
 }

@@ -146,7 +146,7 @@ static tfr_status make_plan(tfr_binding *b, tfr_err *err)
                                   .last_use = subgraph->last_use,
                                   .pins = subgraph->pins,
                                   .values = b->frame.values};
-    tfr_status status = tfr__plan_create(&b->session->plans, &section, &b->plan, err);
+    tfr_status status = tfr__plan_create(&b->session->plans, &section, NULL, &b->plan, err);
     if (!status)
         b->session->n_plans++;
     return status;

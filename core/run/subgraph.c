@@ -278,7 +278,10 @@ static tfr_status make_plan(tfr_session *session, const tfr__frame *frame, uint3
                                   .variables =
                                       subgraph == session->main ? &session->variables : NULL,
                                   .unsampled = subgraph->n_made >= SAMPLED_PLANS};
-    return tfr__plan_create(&session->plans, &section, out, err);
+    tfr__plan *like = subgraph->plans; /* the last one that was used */
+    while (like && (like->first != first || !like->build))
+        like = like->next;
+    return tfr__plan_create(&session->plans, &section, like, out, err);
 }
 
 /* The plan of the section at node `first`, moved to the front of the subgraph's list. */
