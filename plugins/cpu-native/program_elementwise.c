@@ -27,7 +27,7 @@ typedef struct walk {
 
 static bool is_op(const tfr_call *call, const char *name)
 {
-    return strcmp(call->name, name) == 0;
+    return call->name[0] == name[0] && strcmp(call->name, name) == 0;
 }
 
 /* Whose second operand tells a type, and is not read. */

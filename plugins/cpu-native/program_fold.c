@@ -509,7 +509,7 @@ static const reduction_kind *kind_of(const tfr_call *call)
     size_t i;
 
     for (i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
-        if (strcmp(kinds[i].name, call->name) == 0)
+        if (kinds[i].name[0] == call->name[0] && strcmp(kinds[i].name, call->name) == 0)
             return &kinds[i];
     }
     return NULL;

@@ -549,7 +549,7 @@ const native_form *native_form_of(const tfr_call *call)
     size_t i;
 
     for (i = 0; i < sizeof forms / sizeof forms[0]; i++) {
-        if (strcmp(forms[i].name, call->name) == 0 &&
+        if (forms[i].name[0] == call->name[0] && strcmp(forms[i].name, call->name) == 0 &&
             strcmp(is_own(&forms[i]) ? "tfrun" : "", call->domain) == 0)
             return &forms[i];
     }

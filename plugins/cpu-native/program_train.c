@@ -232,17 +232,31 @@ static void mask_norm(native_ir *ir, native_item *item)
     ir->n_fused++;
 }
 
+/* The item is gone, and does not read any more. */
+static void remove_item(native_ir *ir, native_item *item)
+{
+    int k;
+
+    item->kind = NATIVE_ITEM_NONE;
+    for (k = 0; k < item->n_inputs; k++) {
+        if (item->inputs[k] >= 0)
+            ir->values[item->inputs[k]].readers--;
+    }
+    if (item->residual >= 0)
+        ir->values[item->residual].readers--;
+}
+
 static void remove_unread(native_ir *ir)
 {
     int i;
 
+    native_count_readers(ir);
     for (i = ir->n_items - 1; i >= 0; i--) {
         native_item *item = &ir->items[i];
-        native_count_readers(ir);
         if ((item->kind == NATIVE_ITEM_COMPARE || item->kind == NATIVE_ITEM_INDICES ||
              item->kind == NATIVE_ITEM_POOL) &&
             ir->values[item->output].readers == 0)
-            item->kind = NATIVE_ITEM_NONE;
+            remove_item(ir, item);
     }
 }
 
