@@ -49,7 +49,7 @@ static void add_attr(tfr__tuning_key *key, const tfr_attr *a)
         tfr__key_add_operand(key, a->tensor);
 }
 
-void tfr__key_add_call(tfr__tuning_key *key, const tfr_call *call)
+void tfr__key_add_op(tfr__tuning_key *key, const tfr_call *call)
 {
     const uint32_t head[6] = {(uint32_t)call->since_version,
                               (uint32_t)call->math_mode,
@@ -64,6 +64,11 @@ void tfr__key_add_call(tfr__tuning_key *key, const tfr_call *call)
     for (uint32_t i = 0; i < call->n_attrs; i++)
         add_attr(key, (const tfr_attr *)(const void *)((const char *)call->attrs +
                                                        (size_t)i * call->attr_stride));
+}
+
+void tfr__key_add_call(tfr__tuning_key *key, const tfr_call *call)
+{
+    tfr__key_add_op(key, call);
     for (uint32_t i = 0; i < call->n_inputs; i++)
         tfr__key_add_operand(key, tfr_call_input(call, i));
     for (uint32_t i = 0; i < call->n_outputs; i++)

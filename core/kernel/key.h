@@ -7,8 +7,10 @@
 
 #include "device/tuning.h"
 
-/* All that the work of a call depends on; an operand alone, NULL = absent. */
+/* All that the work of a call depends on; that without its operands; an operand alone, NULL =
+ * absent. */
 void tfr__key_add_call(tfr__tuning_key *key, const tfr_call *call);
+void tfr__key_add_op(tfr__tuning_key *key, const tfr_call *call);
 void tfr__key_add_operand(tfr__tuning_key *key, const tfr_operand *operand);
 
 #endif

@@ -14,7 +14,7 @@
 static void add_node(tfr__tuning_key *key, const tfr_program_node *node)
 {
     const tfr_call *call = node->call;
-    tfr__key_add_call(key, call);
+    tfr__key_add_op(key, call); /* operands follow, each value once */
     tfr__tuning_add(key, node->inputs, call->n_inputs * sizeof *node->inputs);
     tfr__tuning_add(key, node->outputs, call->n_outputs * sizeof *node->outputs);
 }
