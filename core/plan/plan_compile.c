@@ -410,7 +410,8 @@ static tfr_status compile(tfr__build *b, const view *w, tfr__group *g, tfr_err *
         .size = sizeof options, .advise_unused = advise_unused, .user = &r};
     tfr__backend *backend = g->backend;
     const bool is_any = backend->program.flags & TFR_PROGRAM_COMPILE_ANY;
-    tfr__blob blob;
+    const bool quick = b->section->unsampled;
+    tfr__blob blob = {0};
     tfr_status status;
     tfr_program_output *outputs = tfr__calloc((size_t)w->pub.n_outputs + 1, sizeof *outputs);
     if (!outputs)
@@ -419,7 +420,10 @@ static tfr_status compile(tfr__build *b, const view *w, tfr__group *g, tfr_err *
         outputs[k].size = sizeof outputs[k];
     g->program.backend = backend;
     g->program.info.size = sizeof g->program.info;
-    tfr__blob_get(b->streams->runtime, backend, &w->pub, &blob);
+    if (quick)
+        options.flags = TFR_COMPILE_QUICK;
+    else
+        tfr__blob_get(b->streams->runtime, backend, &w->pub, &blob);
     options.blob = blob.bytes ? blob.data : NULL;
     options.blob_bytes = blob.bytes;
     tfr__lock_unless(backend, is_any);

@@ -412,6 +412,8 @@ int32_t native_choose_plan(native_ir *ir, const tfr_compile_options *options, na
     if (ir->staged)
         return make_staged(ir, options, plan, l, unit_bytes, constant_bytes, err);
     way = saved_way(ir, options, ways, n);
+    if (way < 0 && options && options->flags & TFR_COMPILE_QUICK)
+        way = n > 1 && ir->samples >= 4 * ir->device->threads ? ways[1] : ways[0];
     if (way < 0) {
         /* It keeps the packed constants while the ways come and go. */
         native_plan keep;

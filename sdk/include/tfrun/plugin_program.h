@@ -121,9 +121,17 @@ typedef struct tfr_proposal {
     char text[128]; /* and the sentence */
 } tfr_proposal;
 
+enum {
+    /*
+     * The graph has come with ever new shapes, and may not come with these again: what takes long
+     * to find out, as by measuring, is guessed better. There is no blob, and save is not called.
+     */
+    TFR_COMPILE_QUICK = 1
+};
+
 typedef struct tfr_compile_options {
     uint32_t size;
-    uint32_t flags; /* none yet */
+    uint32_t flags; /* TFR_COMPILE_... */
     /*
      * What save gave for an equal group on an equal machine once, or NULL. Groups are equal if
      * their ops, attributes, types, shapes, layouts and edges are: the values of constants do not
