@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <tfrun/fail.h>
@@ -172,6 +173,17 @@ typedef struct member {
 
 static volatile float sink;
 
+enum { SPINS = 100000 };
+
+/* Under a real-time policy the others may need the processor that spins here. */
+static void await_all(const atomic_uint *n_waiting)
+{
+    const struct timespec nap = {0, 50000};
+    for (uint32_t i = 0; atomic_load(n_waiting); i++)
+        if (i >= SPINS)
+            nanosleep(&nap, NULL);
+}
+
 static void *member_main(void *user)
 {
     member *m = user;
@@ -180,8 +192,7 @@ static void *member_main(void *user)
     if (m->bytes)
         memset(m->bytes, 1, t->bytes); /* pages of this thread's own */
     atomic_fetch_sub(&t->n_waiting, 1);
-    while (atomic_load(&t->n_waiting))
-        ;
+    await_all(&t->n_waiting);
     began = bench_now();
     if (t->bytes) {
         for (uint64_t i = 0; i < t->n; i++) {
