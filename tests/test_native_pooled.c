@@ -225,7 +225,7 @@ static void begin_problem(problem *p, const layer *l, const native_isa *isa, boo
                             .full = {p->full[0], p->full[1]},
                             .plain_source = plain};
     if (l->relu)
-        p->item.act = (native_act){NATIVE_ACT_CLIP, 0.0f, INFINITY};
+        p->item.act = (native_act){.kind = NATIVE_ACT_CLIP, .b = INFINITY};
 }
 
 static void run(problem *p, void (*plan)(native_planner *, const native_item *), int a, int b,
@@ -426,7 +426,7 @@ static void begin_small(small *s)
                         .n_items = I_N};
     for (int i = 0; i < I_N; i++)
         s->items[i] = i == I_POOL || i == I_GRAD ? pool : conv;
-    s->items[I_CONV].act = (native_act){NATIVE_ACT_CLIP, 0.0f, INFINITY};
+    s->items[I_CONV].act = (native_act){.kind = NATIVE_ACT_CLIP, .b = INFINITY};
     s->items[I_GRAD].masked = true;
     s->items[I_SUM].axes = 13;
     s->items[I_POOL].n_inputs = s->items[I_SUM].n_inputs = 1;

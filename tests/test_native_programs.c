@@ -627,6 +627,51 @@ TEST(activations_join_convolutions_and_products)
     }
 }
 
+/* How many steps the one program of a graph has. */
+static uint32_t kernels_of(const char *text)
+{
+    tfr_runtime *runtime = new_runtime();
+    tfr_graph *graph = graph_of_text(text);
+    tfr_session *session = new_session(runtime, graph, "native:0");
+    tfr_program_desc desc = {.size = sizeof desc};
+    tfr_tensor_release(run(session, graph, 1));
+    REQUIRE_INT(1, tfr_session_n_programs(session));
+    CHECK_OK(tfr_session_program(session, 0, &desc, &err), &err);
+    tfr_session_destroy(session);
+    tfr_graph_release(graph);
+    tfr_runtime_release(runtime);
+    return desc.n_kernels;
+}
+
+TEST(numbers_around_an_activation_become_a_part_of_it)
+{
+    static const char *const acts[] = {
+        "Relu", "HardSwish", "HardSigmoid", "Sigmoid", "LeakyRelu{alpha=0.1}", "Softplus"};
+    char with[500], without[500];
+    for (size_t i = 0; i < sizeof acts / sizeof acts[0]; i++) {
+        snprintf(with, sizeof with,
+                 "in x ? 3 9 9; const w 5 3 3 3; const v 4 5 1 1; const d 5 1 3 3;"
+                 "y = Add(Mul(2.0,%s(Add(Mul(Conv(x,w),0.5),-0.25))),-1.0);"
+                 "z = Sub(Div(%s(Conv{group=5}(y,d)),4.0),0.5); out Mul(Conv(z,v),3.0)",
+                 acts[i], acts[i]);
+        snprintf(without, sizeof without,
+                 "in x ? 3 9 9; const w 5 3 3 3; const v 4 5 1 1; const d 5 1 3 3;"
+                 "y = %s(Conv(x,w)); z = %s(Conv{group=5}(y,d)); out Relu(Conv(z,v))",
+                 acts[i], acts[i]);
+        check(with);
+        CHECK_UINT(kernels_of(without), kernels_of(with));
+    }
+}
+
+/* Numbers that are no single float, or too large together, stay apart. */
+TEST(numbers_that_cannot_be_composed_stay_right)
+{
+    check("in x ? 3 9 9; const w 5 3 3 3; out Mul(Mul(Relu(Conv(x,w)),1e30),1e-30)");
+    check("in x ? 3 9 9; const w 5 3 3 3; out Mul(Mul(Conv(x,w),1e-30),1e30)");
+    check("in x ? 3 9 9; const w 5 3 3 3; const c 5 1 1; out Mul(Relu(Add(Conv(x,w),c)),c)");
+    check("in x ? 3 9 9; const w 5 3 3 3; y = Conv(x,w); out Add(Mul(Sigmoid(y),2.0),y)");
+}
+
 TEST(comparisons_choices_and_logic_stay_in_the_program)
 {
     check("in x ? 8 12; const w 12 12; const m 8 1; const n 1 8 12; y = MatMul(x,w);"
@@ -688,6 +733,8 @@ static const test_case cases[] = {
     CASE(the_op_attention_is_in_the_program_in_all_its_forms),
     CASE(heads_of_one_row_share_keys_of_the_past),
     CASE(activations_join_convolutions_and_products),
+    CASE(numbers_around_an_activation_become_a_part_of_it),
+    CASE(numbers_that_cannot_be_composed_stay_right),
     CASE(comparisons_choices_and_logic_stay_in_the_program),
     CASE(reductions_and_selections_stay_in_the_program),
     CASE(normalizations_of_groups_channels_and_rows),

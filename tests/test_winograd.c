@@ -399,8 +399,8 @@ static const native_isa *isa_at(int i)
 
 /* ---- the claims ---- */
 
-static const native_act relu = {NATIVE_ACT_CLIP, 0.0f, INFINITY},
-                        leaky = {NATIVE_ACT_LEAKY, 0.25f, 0.0f};
+static const native_act relu = {.kind = NATIVE_ACT_CLIP, .b = INFINITY},
+                        leaky = {.kind = NATIVE_ACT_LEAKY, .a = 0.25f};
 
 static void check_plan(const layer *l, void (*plan)(native_planner *, const native_item *))
 {
@@ -557,7 +557,7 @@ TEST(nan_and_infinity_reach_their_windows_only)
          true,
          true,
          false,
-         {NATIVE_ACT_LEAKY, 0.25f, 0.0f},
+         {.kind = NATIVE_ACT_LEAKY, .a = 0.25f},
          KNOWN,
          false},
         {1, 16, 40, 12, 9, 10, 8, 0, 1, true, false, true, {0}, COMPUTED, true},

@@ -42,12 +42,16 @@ typedef enum native_act_kind {
     NATIVE_ACT_MISH,      /* x tanh of that */
     NATIVE_ACT_SOFTSIGN,  /* x / (1 + |x|) */
     NATIVE_ACT_THRESHOLD, /* x > a ? x : 0 */
-    NATIVE_ACT_SHRINK     /* x < -a ? x + b : x > a ? x - b : 0 */
+    NATIVE_ACT_SHRINK,    /* x < -a ? x + b : x > a ? x - b : 0 */
+    NATIVE_ACT_AFFINE     /* another one, with multiples and sums before and after it */
 } native_act_kind;
 
 typedef struct native_act {
     native_act_kind kind;
     float a, b;
+    /* AFFINE: f(x scale[0] + shift[0]) scale[1] + shift[1], where f has a and b */
+    native_act_kind inner;
+    float scale[2], shift[2];
 } native_act;
 
 typedef enum native_binary_kind {

@@ -74,13 +74,54 @@ static inline vec v_act(const native_act *act, vec x)
 
 #define ACT_LOOP(k)                                                                                \
     case k: {                                                                                      \
-        const native_act fixed = {k, act->a, act->b};                                              \
+        const native_act fixed = {.kind = k, .a = act->a, .b = act->b};                            \
         for (i = 0; i + LANES <= n; i += LANES)                                                    \
             V_STORE(to + i, v_act(&fixed, V_LOAD(from + i)));                                      \
         if (i < n)                                                                                 \
             V_STORE_SOME(to + i, n - i, v_act(&fixed, V_LOAD_SOME(from + i, n - i)));              \
         return;                                                                                    \
     }
+
+#define AFFINE_LOOP(k)                                                                             \
+    case k: {                                                                                      \
+        const native_act fixed = {.kind = k, .a = act->a, .b = act->b};                            \
+        for (i = 0; i + LANES <= n; i += LANES)                                                    \
+            V_STORE(to + i,                                                                        \
+                    V_FMA(v_act(&fixed, V_FMA(V_LOAD(from + i), before, plus)), after, and));      \
+        if (i < n)                                                                                 \
+            V_STORE_SOME(to + i, n - i,                                                            \
+                         V_FMA(v_act(&fixed, V_FMA(V_LOAD_SOME(from + i, n - i), before, plus)),   \
+                               after, and));                                                       \
+        return;                                                                                    \
+    }
+
+static void act_loop(const native_act *act, const float *from, float *to, int64_t n);
+
+/* In one pass for what networks have so; else in three. */
+__attribute__((noinline)) static void affine_loop(const native_act *act, const float *from,
+                                                  float *to, int64_t n)
+{
+    const vec before = V_ALL(act->scale[0]), plus = V_ALL(act->shift[0]);
+    const vec after = V_ALL(act->scale[1]), and = V_ALL(act->shift[1]);
+    native_act part = {.kind = NATIVE_ACT_LINEAR, .a = act->scale[0], .b = act->shift[0]};
+    int64_t i;
+
+    switch (act->inner) {
+        AFFINE_LOOP(NATIVE_ACT_CLIP)
+        AFFINE_LOOP(NATIVE_ACT_LEAKY)
+        AFFINE_LOOP(NATIVE_ACT_HARD_SIGMOID)
+        AFFINE_LOOP(NATIVE_ACT_HARD_SWISH)
+        AFFINE_LOOP(NATIVE_ACT_SIGMOID)
+        AFFINE_LOOP(NATIVE_ACT_SWISH)
+    default:
+        act_loop(&part, from, to, n);
+        part = (native_act){.kind = act->inner, .a = act->a, .b = act->b};
+        act_loop(&part, to, to, n);
+        part = (native_act){
+            .kind = NATIVE_ACT_LINEAR, .a = act->scale[1], .b = act->shift[1]};
+        act_loop(&part, to, to, n);
+    }
+}
 
 __attribute__((noinline)) static void act_loop(const native_act *act, const float *from, float *to,
                                                int64_t n)
@@ -112,6 +153,8 @@ __attribute__((noinline)) static void act_loop(const native_act *act, const floa
         ACT_LOOP(NATIVE_ACT_SOFTSIGN)
         ACT_LOOP(NATIVE_ACT_THRESHOLD)
         ACT_LOOP(NATIVE_ACT_SHRINK)
+    case NATIVE_ACT_AFFINE:
+        affine_loop(act, from, to, n);
     }
 }
 
@@ -241,6 +284,12 @@ __attribute__((noinline)) static void finish_stored(const native_tile *a, int bl
 
     if (a->act.kind <= NATIVE_ACT_CLIP || !a->last)
         return;
+    if (a->to_pixel == LANES && !a->last_lanes) { /* of a block they follow each other */
+        for (b = 0; b < blocks; b++)
+            act_loop(&a->act, a->to + b * a->to_block, a->to + b * a->to_block,
+                     (int64_t)pixels * LANES);
+        return;
+    }
     for (i = 0; i < pixels; i++) {
         float *p = a->to + i * a->to_pixel;
         if (a->to_block == LANES) {

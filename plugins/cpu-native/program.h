@@ -25,6 +25,7 @@
  *   program_pooled.c, program_sparse.c
  *                     convolutions with a maximum after them, and their gradients
  *   program_chain.c   what goes over memory element by element, many functions at once
+ *   program_affine.c  multiples and sums around an activation as a part of it
  *   program_attention.c the items of an attention become one, and its step
  *   program_attention_read.c the op Attention as such an item
  *   program_einsum.c  Einsum as moves and a product
@@ -264,6 +265,17 @@ bool native_is_separable(const native_ir *ir, const native_item *item);
 
 bool native_group_norm_form(const tfr_call *call);
 bool native_rms_form(const tfr_call *call);
+
+/* ---- program_affine.c ---- */
+
+/*
+ * With a number that is known a sum, a difference, a product is a x + b, to the same bits; a
+ * quotient is a product with the reciprocal, which is rounded once more and takes a fifth of the
+ * time. *operand: the one that is no number.
+ */
+bool native_is_linear(const native_ir *ir, const native_item *item, native_act *act, int *operand);
+/* One after the other as one; false: there is none for both. */
+bool native_compose_acts(const native_act *first, const native_act *then, native_act *both);
 
 /* ---- program_attention.c, program_attention_read.c ---- */
 

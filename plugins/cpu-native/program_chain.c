@@ -86,43 +86,6 @@ static int operand_of(growing *g, int value)
     return c->n_inputs++;
 }
 
-/* What operand k of an item is known to be, if that is one number. */
-static bool known_number(const growing *g, const native_item *item, int k, float *number)
-{
-    const native_value *v = &g->ir->values[item->inputs[k]];
-
-    if (!v->known || v->dtype != TFR_DTYPE_F32 || native_elements(v) != 1)
-        return false;
-    memcpy(number, v->known, sizeof *number);
-    return true;
-}
-
-/*
- * With a number that is known a sum, a difference, a product is a x + b, to the same bits; a
- * quotient is a product with the reciprocal, which is rounded once more and takes a fifth of the
- * time. *operand: the one that is no number.
- */
-static bool is_linear(const growing *g, const native_item *item, native_act *act, int *operand)
-{
-    const bool commutes = item->binary == NATIVE_ADD || item->binary == NATIVE_MUL;
-    float number;
-
-    if (item->kind != NATIVE_ITEM_BINARY || item->binary == NATIVE_MASK)
-        return false;
-    if (known_number(g, item, 1, &number))
-        *operand = 0;
-    else if (commutes && known_number(g, item, 0, &number))
-        *operand = 1;
-    else
-        return false;
-    act->kind = NATIVE_ACT_LINEAR;
-    act->a = item->binary == NATIVE_MUL   ? number
-             : item->binary == NATIVE_DIV ? 1.0f / number
-                                          : 1.0f;
-    act->b = item->binary == NATIVE_ADD ? number : item->binary == NATIVE_SUB ? -number : -0.0f;
-    return isfinite(act->a) && isfinite(act->b) && fabsf(act->a) >= FLT_MIN;
-}
-
 /* An item is up to two ops: its own, and the function behind it. */
 static bool join(growing *g, const native_item *item)
 {
@@ -140,7 +103,7 @@ static bool join(growing *g, const native_item *item)
     op->is_act = item->kind == NATIVE_ITEM_ACT;
     op->binary = item->binary;
     op->act = item->act;
-    if (is_linear(g, item, &linear, &operand)) {
+    if (native_is_linear(g->ir, item, &linear, &operand)) {
         op->is_act = true;
         op->act = linear;
     }

@@ -111,6 +111,35 @@ static bool take_act(native_ir *ir, int i)
     return true;
 }
 
+/* Runs functions over what it has stored, whatever they are. */
+static bool takes_affine(native_item_kind kind)
+{
+    return kind == NATIVE_ITEM_ACT || kind == NATIVE_ITEM_CONV || kind == NATIVE_ITEM_DEPTHWISE ||
+           kind == NATIVE_ITEM_BATCH_NORM;
+}
+
+/* Multiples and sums with one number, before an activation and after it. */
+static bool take_affine(native_ir *ir, int i)
+{
+    native_item *item = &ir->items[i], *next = follower(ir, i);
+    native_act act, both;
+    int operand = 0;
+
+    if (!next || !takes_affine(item->kind) || item->pooled)
+        return false;
+    if (next->kind == NATIVE_ITEM_ACT)
+        act = next->act;
+    else if (!native_is_linear(ir, next, &act, &operand) || has_act(next))
+        return false;
+    if (next->inputs[operand] != item->output ||
+        !same_dims(&ir->values[item->output], &ir->values[next->output]) ||
+        !native_compose_acts(&item->act, &act, &both))
+        return false;
+    item->act = both;
+    take(ir, i, next);
+    return true;
+}
+
 /*
  * A maximum over windows of 2 x 2 that do not overlap, after a convolution: outputs that no window
  * holds are not computed.
@@ -183,24 +212,28 @@ static bool take_bias(native_ir *ir, int i)
     return true;
 }
 
+/* One of what follows item i becomes a part of it. */
+static bool take_more(native_ir *ir, int i, bool trains)
+{
+    const native_item_kind kind = ir->items[i].kind;
+
+    if (kind == NATIVE_ITEM_ACT && take_swish(ir, i))
+        return true;
+    if (sums(kind) &&
+        (take_bias(ir, i) || take_act(ir, i) || take_pool(ir, i) || take_residual(ir, i)))
+        return true;
+    return !trains && take_affine(ir, i);
+}
+
 void native_fuse(native_ir *ir)
 {
+    const bool trains = native_wants_stages(ir);
     int i;
 
     native_count_readers(ir);
     for (i = 0; i < ir->n_items; i++) {
-        bool more = true;
-        while (more) {
-            if (ir->items[i].kind == NATIVE_ITEM_ACT)
-                more = take_swish(ir, i);
-            else if (sums(ir->items[i].kind))
-                more =
-                    take_bias(ir, i) || take_act(ir, i) || take_pool(ir, i) || take_residual(ir, i);
-            else
-                more = false;
-            if (more)
-                native_count_readers(ir);
-        }
+        while (take_more(ir, i, trains))
+            native_count_readers(ir);
     }
     native_fuse_attention(ir);
 }

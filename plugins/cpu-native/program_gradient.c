@@ -204,7 +204,7 @@ static void run_log_softmax(const void *params, const native_bases *bases, int64
                             int64_t end)
 {
     const scores *r = params;
-    const native_act exponential = {NATIVE_ACT_EXP, 0.0f, 0.0f};
+    const native_act exponential = {.kind = NATIVE_ACT_EXP};
     float *scratch = (float *)(void *)bases->scratch;
     int64_t i, k;
 
@@ -314,7 +314,7 @@ void native_plan_loss(native_planner *p, const native_item *item)
 static void run_loss_grad(const void *params, const native_bases *bases, int64_t begin, int64_t end)
 {
     const scores *r = params;
-    const native_act exponential = {NATIVE_ACT_EXP, 0.0f, 0.0f};
+    const native_act exponential = {.kind = NATIVE_ACT_EXP};
     const float scale = *native_at(bases, &r->scale) * r->part;
     const int64_t *labels = (const int64_t *)(const void *)native_at(bases, &r->labels);
     int64_t i;

@@ -55,8 +55,9 @@ static void shift_plane(const native_isa *isa, const float *x, double mean, doub
                         double shift, float *to, int64_t n)
 {
     const float near_mean = (float)mean;
-    const native_act act = {NATIVE_ACT_LINEAR, (float)factor,
-                            (float)(shift + ((double)near_mean - mean) * factor)};
+    const native_act act = {.kind = NATIVE_ACT_LINEAR,
+                            .a = (float)factor,
+                            .b = (float)(shift + ((double)near_mean - mean) * factor)};
     int64_t at, part;
 
     for (at = 0; at < n; at += part) {

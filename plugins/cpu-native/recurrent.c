@@ -65,9 +65,12 @@ static bool read_act(const tfr_call *call, uint64_t i, native_gate_act *f)
             break;
     if (k == sizeof acts / sizeof acts[0])
         return false;
-    *f = (native_gate_act){{acts[k].kind, alpha->floats[i], beta->floats[i]}, 1.0f, 1.0f, false};
+    *f = (native_gate_act){
+        .act = {.kind = acts[k].kind, .a = alpha->floats[i], .b = beta->floats[i]},
+        .before = 1.0f,
+        .after = 1.0f};
     if (acts[k].kind == NATIVE_ACT_CLIP)
-        f->act = (native_act){NATIVE_ACT_CLIP, 0.0f, INFINITY};
+        f->act = (native_act){.kind = NATIVE_ACT_CLIP, .b = INFINITY};
     if (strcmp(acts[k].name, "ScaledTanh") == 0) {
         f->after = alpha->floats[i];
         f->before = beta->floats[i];
