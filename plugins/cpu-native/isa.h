@@ -210,6 +210,7 @@ typedef struct native_winograd_sums {
 
 typedef struct native_isa native_isa;
 struct native_recurrent_step;
+struct native_svm_tile;
 struct native_isa {
     const char *name;
     int lanes;
@@ -262,6 +263,9 @@ struct native_isa {
     const native_pooled_isa *pooled;
     const native_fold_table *folds;
     void (*recurrent_step)(const struct native_recurrent_step *step);
+    void (*svm_kernels)(const struct native_svm_tile *tile);
+    /* the sum of coefficients[v] kernels[v] */
+    double (*svm_sum)(const float *coefficients, const double *kernels, int64_t n);
     const native_elementwise *elementwise; /* ends with op = NULL; alike in all tables */
 };
 

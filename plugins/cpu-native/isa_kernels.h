@@ -544,6 +544,7 @@ static void softmax(const float *x, float scale, const float *mask, float *to, i
 #include "isa_elementwise.h"
 #include "isa_fold.h"
 #include "isa_recurrent.h"
+#include "isa_svm.h"
 
 #include "isa_rows_grad.h"
 #include "isa_norm.h"
@@ -602,5 +603,7 @@ const native_isa ISA_TABLE = {
     .pooled = &pooled_table,
     .folds = &fold_table,
     .recurrent_step = recurrent_step,
+    .svm_kernels = svm_kernels,
+    .svm_sum = svm_sum,
     .elementwise = elementwise_rows,
 };

@@ -57,6 +57,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/isa_portable.c \
 	plugins/cpu-native/isa_recurrent.h \
 	plugins/cpu-native/isa_rows_grad.h \
+	plugins/cpu-native/isa_svm.h \
 	plugins/cpu-native/isa_train.h \
 	plugins/cpu-native/isa_transpose.h \
 	plugins/cpu-native/isa_winograd.h \
@@ -136,6 +137,9 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/recurrent_run.c \
 	plugins/cpu-native/roi_align.c \
 	plugins/cpu-native/roi_align.h \
+	plugins/cpu-native/svm.c \
+	plugins/cpu-native/svm.h \
+	plugins/cpu-native/svm_score.c \
 	plugins/cpu-native/tree_ensemble.c \
 	plugins/cpu-native/tree_ensemble.h \
 	plugins/cpu-native/tree_ensemble_run.c \

@@ -12,6 +12,7 @@
 #include "program.h"
 #include "recurrent.h"
 #include "roi_align.h"
+#include "svm.h"
 #include "tree_ensemble.h"
 
 #define OP(name, version, family, types)                                                           \
@@ -147,6 +148,8 @@ const native_op native_op_rows[] = {
     WIDE("Relu", 14, BIT(F32) | INTEGERS),
     OP("RoiAlign", 22, roi_align, BIT(F32)),
     WIDE("Round", 22, FLOATS),
+    ML("SVMClassifier", 1, svm, BIT(F32)),
+    ML("SVMRegressor", 1, svm, BIT(F32)),
     ML("Scaler", 1, features, NUMBERS),
     ITEM("Selu", 22),
     ITEM("Shrink", 9),
