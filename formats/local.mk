@@ -20,6 +20,7 @@ libtfrun_formats_la_SOURCES = \
 	formats/onnx/facts.c \
 	formats/onnx/fields.c \
 	formats/onnx/fields.h \
+	formats/onnx/flex_attention.c \
 	formats/onnx/function.c \
 	formats/onnx/gradient.c \
 	formats/onnx/gradient.h \

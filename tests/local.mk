@@ -106,6 +106,7 @@ unit_tests = \
 	tests/test_onednn_library \
 	tests/test_onnx \
 	tests/test_onnx_external \
+	tests/test_onnx_flex_attention \
 	tests/test_onnx_gradient \
 	tests/test_onnx_hostile \
 	tests/test_onnx_memory \
@@ -599,6 +600,10 @@ tests_test_onnx_SOURCES = tests/test_onnx.c tests/onnx_build.h tests/temp_path.h
 tests_test_onnx_external_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_onnx_external_LDADD = $(TFR_TEST_FORMATS)
 tests_test_onnx_external_SOURCES = tests/test_onnx_external.c tests/onnx_build.h tests/temp_path.h
+
+tests_test_onnx_flex_attention_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_onnx_flex_attention_LDADD = $(TFR_TEST_NN)
+tests_test_onnx_flex_attention_SOURCES = tests/test_onnx_flex_attention.c tests/onnx_build.h
 
 tests_test_onnx_gradient_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_onnx_gradient_LDADD = $(TFR_TEST_NN)

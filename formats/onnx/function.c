@@ -109,3 +109,40 @@ tfr_status tfr__onnx_inline(tfr__onnx_scope *scope, tfr__onnx_function *function
     call->done = true;
     return status;
 }
+
+tfr_status tfr__onnx_inline_graph(tfr__onnx_scope *scope, const tfr__onnx_graph *graph,
+                                  const char *name, tfr_value *value, tfr_err *err)
+{
+    tfr__onnx_import *import = scope->import;
+    const tfr__onnx_frame frame = {.attrs = scope->frame ? scope->frame->attrs : NULL,
+                                   .n_attrs = scope->frame ? scope->frame->n_attrs : 0,
+                                   .name = name};
+    tfr__onnx_scope body = {.import = import,
+                            .builder = scope->builder,
+                            .graph = graph,
+                            .outer = scope,
+                            .opsets = scope->opsets,
+                            .frame = &frame};
+    tfr_status status;
+
+    if (graph->n_inputs != 1 || graph->n_outputs != 1)
+        return tfr_fail(err, TFR_EMODEL, "its graph has %u inputs and %u outputs, want one each",
+                        graph->n_inputs, graph->n_outputs);
+    if (import->n_inlined + graph->n_nodes > NODES_MAX)
+        return tfr_fail(err, TFR_EMODEL, "the functions of the model unfold to more than %d nodes",
+                        NODES_MAX);
+    import->n_inlined += graph->n_nodes;
+    status = tfr__onnx_scope_start(&body, err);
+    if (!status)
+        status = tfr__onnx_define(&body, graph->inputs[0].name, *value, err);
+    for (uint32_t i = 0; !status && i < graph->n_initializers; i++)
+        status = tfr__onnx_import_initializer(&body, &graph->initializers[i], err);
+    if (!status)
+        status = tfr__onnx_import_nodes(&body, err);
+    if (!status)
+        status = tfr__onnx_resolve(&body, graph->outputs[0].name, value, err);
+    tfr__onnx_scope_finish(&body);
+    if (!status && *value == TFR_VALUE_NONE)
+        status = tfr_fail(err, TFR_EMODEL, "its output is a value that was not given");
+    return status;
+}

@@ -102,7 +102,7 @@ static tfr_status start_call(tfr__onnx_scope *scope, const tfr__onnx_node *node,
     call->n_inputs = n_inputs;
     for (uint32_t i = 0; i < node->n_outputs; i++) {
         /* Names inside a function may be those of the caller, so they are made up. */
-        call->outputs[i] = scope->frame && !scope->outer && node->outputs[i].bytes
+        call->outputs[i] = tfr__onnx_is_inlined(scope) && node->outputs[i].bytes
                                ? NULL
                                : tfr__scratch_text(scratch, node->outputs[i]);
         if (!call->outputs[i] && !scope->frame)
@@ -146,6 +146,8 @@ static tfr_status finish_call(tfr__onnx_scope *scope, const tfr__onnx_node *node
         return import_constant(call, err);
     if (strcmp(call->op, "Gradient") == 0 && strcmp(call->domain, "ai.onnx.preview.training") == 0)
         return tfr__onnx_import_gradient(scope, call, err);
+    if (strcmp(call->op, "FlexAttention") == 0 && strcmp(call->domain, "ai.onnx.preview") == 0)
+        return tfr__onnx_import_flex_attention(scope, node, call, err);
     status = tfr__onnx_upgrade(call, err);
     /* Types that are missing for want of memory would make another graph. */
     for (const tfr__onnx_builder *b = call->builder; b; b = b->outer)
@@ -221,8 +223,8 @@ static tfr_status import_input(tfr__onnx_scope *scope, const tfr__onnx_value *in
     return status;
 }
 
-static tfr_status import_initializer(tfr__onnx_scope *scope, const tfr__onnx_initializer *init,
-                                     tfr_err *err)
+tfr_status tfr__onnx_import_initializer(tfr__onnx_scope *scope, const tfr__onnx_initializer *init,
+                                        tfr_err *err)
 {
     tfr__scratch_mark mark = tfr__scratch_now(&scope->import->scratch);
     char *name = tfr__scratch_text(&scope->import->scratch, init->name);
@@ -238,7 +240,8 @@ static tfr_status import_initializer(tfr__onnx_scope *scope, const tfr__onnx_ini
     else
         status = tfr__onnx_read_tensor(scope->import->source, init->wire, NULL, &tensor, err);
     if (!status)
-        status = tfr_graph_add_constant(scope->builder->graph, name, tensor, &value, err);
+        status = tfr_graph_add_constant(
+            scope->builder->graph, tfr__onnx_is_inlined(scope) ? NULL : name, tensor, &value, err);
     if (!status)
         status = tfr__onnx_define(scope, init->name, value, err);
     if (status)
@@ -281,7 +284,7 @@ tfr_status tfr__onnx_import_graph(tfr__onnx_scope *scope, tfr_err *err)
     for (uint32_t i = 0; !status && i < graph->n_inputs; i++)
         status = import_input(scope, &graph->inputs[i], err);
     for (uint32_t i = 0; !status && i < graph->n_initializers; i++)
-        status = import_initializer(scope, &graph->initializers[i], err);
+        status = tfr__onnx_import_initializer(scope, &graph->initializers[i], err);
     if (!status)
         status = tfr__onnx_import_nodes(scope, err);
     for (uint32_t i = 0; !status && i < graph->n_outputs; i++)

@@ -64,7 +64,8 @@ struct tfr__onnx_scope {
     tfr__onnx_import *import;
     tfr__onnx_builder *builder;
     const tfr__onnx_graph *graph;
-    tfr__onnx_scope *outer; /* NULL for the model's graph and for functions */
+    tfr__onnx_scope
+        *outer; /* NULL for the model's graph and for functions; may share the builder */
     const tfr__onnx_opsets *opsets;
     const tfr__onnx_frame *frame; /* NULL outside functions */
     tfr_value *values;            /* by label; TFR_VALUE_NONE = not made yet, or absent */
@@ -94,6 +95,8 @@ typedef struct tfr__onnx_call {
 /* graph, builder, outer... are set; the rest is zero. Needs a finish after an error, too. */
 TFR_MUST_CHECK tfr_status tfr__onnx_scope_start(tfr__onnx_scope *scope, tfr_err *err);
 void tfr__onnx_scope_finish(tfr__onnx_scope *scope);
+/* Do its nodes go into the graph of a caller, which may have the same names? */
+bool tfr__onnx_is_inlined(const tfr__onnx_scope *scope);
 /* What a name of the scope's own graph stands for, with what value_info says of it. */
 TFR_MUST_CHECK tfr_status tfr__onnx_define(tfr__onnx_scope *scope, tfr__text name, tfr_value value,
                                            tfr_err *err);
@@ -106,6 +109,9 @@ TFR_MUST_CHECK tfr_status tfr__onnx_resolve(tfr__onnx_scope *scope, tfr__text na
 /* The graph of the file into builder. scope->graph, outer... are set; the rest is zero. */
 TFR_MUST_CHECK tfr_status tfr__onnx_import_graph(tfr__onnx_scope *scope, tfr_err *err);
 TFR_MUST_CHECK tfr_status tfr__onnx_import_nodes(tfr__onnx_scope *scope, tfr_err *err);
+TFR_MUST_CHECK tfr_status tfr__onnx_import_initializer(tfr__onnx_scope *scope,
+                                                       const tfr__onnx_initializer *init,
+                                                       tfr_err *err);
 /* A child graph of the scope's, for an attribute of a node. */
 TFR_MUST_CHECK tfr_status tfr__onnx_import_subgraph(tfr__onnx_scope *scope,
                                                     const tfr__onnx_graph *graph, tfr_graph **out,
@@ -132,6 +138,14 @@ TFR_MUST_CHECK tfr_status tfr__onnx_constant_value(const tfr__onnx_call *call, t
 /* Puts the body of a function in place of the call, whose inputs and attrs are filled. */
 TFR_MUST_CHECK tfr_status tfr__onnx_inline(tfr__onnx_scope *scope, tfr__onnx_function *function,
                                            tfr__onnx_call *call, tfr_err *err);
+
+/*
+ * Puts the nodes of a graph with one input and one output, an attribute of a node of the scope's,
+ * among those of the scope; *value is its input, then its output. name: of the calling node.
+ */
+TFR_MUST_CHECK tfr_status tfr__onnx_inline_graph(tfr__onnx_scope *scope,
+                                                 const tfr__onnx_graph *graph, const char *name,
+                                                 tfr_value *value, tfr_err *err);
 
 /* ---- facts.c --------------------------------------------------------------------------------- */
 
@@ -166,6 +180,13 @@ TFR_MUST_CHECK tfr_status tfr__onnx_import_old_scan(tfr__onnx_scope *scope,
 /* A call of Gradient becomes the nodes that compute it. */
 TFR_MUST_CHECK tfr_status tfr__onnx_import_gradient(tfr__onnx_scope *scope, tfr__onnx_call *call,
                                                     tfr_err *err);
+
+/* ---- flex_attention.c ------------------------------------------------------------------------ */
+
+/* A call of FlexAttention becomes the nodes that compute it. */
+TFR_MUST_CHECK tfr_status tfr__onnx_import_flex_attention(tfr__onnx_scope *scope,
+                                                          const tfr__onnx_node *node,
+                                                          tfr__onnx_call *call, tfr_err *err);
 
 /* ---- upgrade.c ------------------------------------------------------------------------------- */
 

@@ -20,6 +20,11 @@ static void read_infos(tfr__onnx_scope *scope)
     }
 }
 
+bool tfr__onnx_is_inlined(const tfr__onnx_scope *scope)
+{
+    return scope->outer ? scope->outer->builder == scope->builder : scope->frame != NULL;
+}
+
 tfr_status tfr__onnx_scope_start(tfr__onnx_scope *scope, tfr_err *err)
 {
     uint32_t n = scope->graph->labels.n;
@@ -112,6 +117,8 @@ tfr_status tfr__onnx_resolve(tfr__onnx_scope *scope, tfr__text name, tfr_value *
                             tfr__text_quote(name, quoted, sizeof quoted));
         return TFR_OK;
     }
+    if (scope->outer && scope->outer->builder == scope->builder)
+        return tfr__onnx_resolve(scope->outer, name, out, err);
     if (scope->outer)
         return capture(scope, name, out, err);
     return tfr_fail(err, TFR_EMODEL, "value %s is not made by any node, input or initializer",

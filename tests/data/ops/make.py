@@ -25,7 +25,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 OLD_OPSET = 17  # that of the distribution's node models
 MOST_BYTES = 12 << 10  # a case; larger ones show nothing that small ones do not
 # Out: what tfrun does not have (docs/differences.md), and random numbers, which differ.
-LEFT_OUT = {"ImageDecoder", "FlexAttention", "Bernoulli"}
+LEFT_OUT = {"ImageDecoder", "Bernoulli"}
 LEFT_OUT_NAMES = ("training_dropout",)
 ML = "ai.onnx.ml"
 
