@@ -97,6 +97,31 @@ fake_plugin() {
     $TFR_CC $TFR_SANITIZE -D_GNU_SOURCE -I"$TFR_SRCDIR/sdk/include" -I"$TFR_SRCDIR/tests/fake" \
         -fPIC -shared "$1.c" -o "$1.so" 2>cc.log
 }
+# bf16_case NAME EXPECTED: Identity of 1 and -0 in bfloat16.
+bf16_pb() { # OCTALS
+    number 1 2
+    number 2 16
+    varint $((9 * 8 + 2))
+    varint 4
+    # shellcheck disable=SC2059 # the bytes are a format
+    printf "$1"
+}
+bf16_case() {
+    mkdir -p "bf16/$1/test_data_set_0"
+    keep field 1 node Identity n1 x y; nodes=$kept
+    keep field 11 value_info x 16 2; inputs=$kept
+    keep field 12 value_info y 16 2; outputs=$kept
+    model "$nodes" "$inputs" "$outputs" >"bf16/$1/model.onnx"
+    bf16_pb '\200\077\000\200' >"bf16/$1/test_data_set_0/input_0.pb"
+    bf16_pb "$2" >"bf16/$1/test_data_set_0/output_0.pb"
+}
+bf16_case one_up '\201\077\001\000'
+exits 0 "one unit in the last place of bfloat16 passes, across 0, too" "$TFRUN" verify bf16/one_up
+bf16_case two_up '\202\077\000\000'
+exits 8 "two do not" "$TFRUN" verify bf16/two_up
+bf16_case inf '\200\177\000\000'
+exits 8 "nor does an infinity" "$TFRUN" verify bf16/inf
+
 if fake_plugin dies 'raise(SIGKILL);' && fake_plugin sleeps 'for (;;) pause();'; then
     exits 8 "a crash fails one model, the others go on" \
         "$TFRUN" verify all/good all/unknown all/wrong --jobs 1 --plugin ./dies.so
