@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <tfrun/compare.h>
 
 /* Bits of a float type's significand, the hidden one among them; 0 for other types. */
 static int significand_bits(tfr_dtype dtype)

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include <tfrun/compare.h>
 #include <tfrun/fail.h>
 #include <tfrun/onnx.h>
 

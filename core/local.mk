@@ -214,7 +214,6 @@ libtfrun_core_la_SOURCES = \
 	core/run/subgraph.h \
 	core/run/trace.c \
 	core/run/trace.h \
-	core/value/compare.c \
 	core/value/dtype.c \
 	core/value/join.c \
 	core/value/join.h \

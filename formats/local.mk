@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # libtfrun-nn: file formats here, differentiation in nn/, which lies above. It uses libtfrun like any
 # other user does.
-noinst_LTLIBRARIES += libtfrun-formats.la
+noinst_LTLIBRARIES += libtfrun-compare.la libtfrun-formats.la
+libtfrun_compare_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PUBLIC_INCLUDES)
+libtfrun_compare_la_SOURCES = formats/compare.c
 libtfrun_formats_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PUBLIC_INCLUDES) $(JANSSON_CFLAGS) -I$(top_srcdir)/formats -I$(top_srcdir)
-libtfrun_formats_la_LIBADD = libtfrun-base.la
+libtfrun_formats_la_LIBADD = libtfrun-base.la libtfrun-compare.la
 libtfrun_formats_la_SOURCES = \
 	formats/file.c \
 	formats/file.h \
@@ -82,6 +84,7 @@ libtfrun_nn_la_DEPENDENCIES = libtfrun-nn-core.la libtfrun-nn-data.la libtfrun-n
 EXTRA_DIST += formats/libtfrun-nn.map
 
 tfruninclude_HEADERS += \
+	include/tfrun/compare.h \
 	include/tfrun/npy.h \
 	include/tfrun/onnx.h \
 	include/tfrun/safetensors.h \

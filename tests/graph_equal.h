@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <tfrun/compare.h>
 #include <tfrun/fail.h>
 #include <tfrun/graph.h>
 

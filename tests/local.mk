@@ -4,7 +4,7 @@
 #
 # Misbehaving plugins are tests/fake/NAME.c and one line in tests/fake/local.mk.
 TFR_TEST_INCLUDES = $(TFR_CORE_INCLUDES) -I$(top_srcdir)/tests
-TFR_TEST_CORE = libtfrun-core.la $(CUNIT_LIBS)
+TFR_TEST_CORE = libtfrun-compare.la libtfrun-core.la $(CUNIT_LIBS)
 TFR_TEST_NN_INCLUDES = $(TFR_TEST_INCLUDES) -I$(top_srcdir)/formats
 TFR_TEST_FORMATS = libtfrun-formats.la libtfrun-core.la $(CUNIT_LIBS) $(JANSSON_LIBS)
 # The objects of nn/, not their archive: it would give only what somebody names, and formats/ does

@@ -7,6 +7,8 @@
 #ifndef TFR_PASS_KIT_H
 #define TFR_PASS_KIT_H
 
+#include <tfrun/compare.h>
+
 #include "base/alloc.h"
 #include "graph_text.h"
 #include "run/session.h"

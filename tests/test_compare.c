@@ -3,6 +3,7 @@
 #include "tfr_test.h"
 
 #include <stdlib.h>
+#include <tfrun/compare.h>
 
 #include "value/tensor.h"
 

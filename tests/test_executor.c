@@ -4,6 +4,8 @@
  * failures. The accelerator works late and on its own thread, faults when the host touches its
  * memory, and fails a call when the host changes memory that a queue still reads.
  */
+#include <tfrun/compare.h>
+
 #include "graph_text.h"
 #include "session_kit.h"
 

@@ -5,6 +5,8 @@
  * order; with two everything goes through the host. The accelerator logs an error if memory is
  * freed that a queue of either still uses, and its freed memory holds no numbers of use.
  */
+#include <tfrun/compare.h>
+
 #include "graph_text.h"
 #include "session_kit.h"
 

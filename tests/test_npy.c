@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* npy files: round trips, NumPy's own bytes, and hostile headers. */
 #include <stdlib.h>
+#include <tfrun/compare.h>
 #include <tfrun/fail.h>
 #include <tfrun/npy.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* TensorProto, SequenceProto and OptionalProto: every way to store elements, and every lie. */
 #include <stdlib.h>
+#include <tfrun/compare.h>
 #include <tfrun/onnx.h>
 
 #include "onnx_build.h"

@@ -3,6 +3,8 @@
  * Graphs on two devices of one plugin, which the fake accelerator plays with two of its own: values
  * go from one to the other in one copy, in order, and failures are told of the one that failed.
  */
+#include <tfrun/compare.h>
+
 #include "graph_text.h"
 #include "session_kit.h"
 

@@ -3,6 +3,8 @@
  * Tests of core/plan/plan_again.c: a plan for other shapes that is made from the plan before gives
  * what a session gives that has never seen other shapes.
  */
+#include <tfrun/compare.h>
+
 #include "base/alloc.h"
 #include "run/session.h"
 

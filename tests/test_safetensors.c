@@ -2,6 +2,7 @@
 /* Tests of formats/safetensors*.c: what is written comes back, and each wrong file is refused. */
 #include <inttypes.h>
 #include <stdlib.h>
+#include <tfrun/compare.h>
 #include <tfrun/safetensors.h>
 
 #include "temp_path.h"

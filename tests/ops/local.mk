@@ -2,7 +2,7 @@
 # The program that runs the op cases of certify/ on any backend.
 check_PROGRAMS += tests/ops/ops
 tests_ops_ops_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PUBLIC_INCLUDES) -I$(top_srcdir)
-tests_ops_ops_LDADD = libtfrun-certify.la libtfrun-core.la -lm
+tests_ops_ops_LDADD = libtfrun-certify.la libtfrun-compare.la libtfrun-core.la -lm
 tests_ops_ops_SOURCES = \
 	tests/ops/bench.c \
 	tests/ops/claims.c \

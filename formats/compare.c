@@ -4,13 +4,12 @@
  * in their wide form (double, or 64-bit integers, which doubles do not hold), so that it needs no
  * memory and cannot fail.
  */
-#include "value/tensor.h"
+#include <tfrun/compare.h>
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <tfrun/fail.h>
 
 /* A multiple of the elements in a byte of any packed type. */
 #define CHUNK 256
@@ -43,12 +42,14 @@ typedef struct walk {
 static void walk_on(walk *w)
 {
     const tfr_tensor *t = w->tensor;
-    for (int32_t d = t->shape.rank - 1; d >= 0; d--) {
-        if (++w->index[d] < t->shape.dims[d]) {
-            w->offset += t->strides[d];
+    const tfr_shape *shape = tfr_tensor_shape(t);
+    const int64_t *strides = tfr_tensor_strides(t);
+    for (int32_t d = shape->rank - 1; d >= 0; d--) {
+        if (++w->index[d] < shape->dims[d]) {
+            w->offset += strides[d];
             return;
         }
-        w->offset -= t->strides[d] * (t->shape.dims[d] - 1);
+        w->offset -= strides[d] * (shape->dims[d] - 1);
         w->index[d] = 0;
     }
 }
@@ -56,9 +57,9 @@ static void walk_on(walk *w)
 /* The next n elements as plain memory: the tensor's own, or gathered in room. */
 static const void *walk_fetch(walk *w, int64_t first, int64_t n, unsigned char *capacity)
 {
-    const int64_t bits = tfr_dtype_bits(w->tensor->dtype);
-    const char *data = tfr__tensor_data(w->tensor);
-    if (w->tensor->plain)
+    const int64_t bits = tfr_dtype_bits(tfr_tensor_dtype(w->tensor));
+    const char *data = tfr_tensor_data(w->tensor);
+    if (tfr_tensor_is_plain(w->tensor))
         return data + first / 8 * bits + first % 8 * bits / 8;
     for (int64_t i = 0; i < n; i++) {
         memcpy(capacity + i * (bits / 8), data + w->offset * (bits / 8), (size_t)bits / 8);
@@ -184,7 +185,8 @@ static void compare_strings(comparison *c, int64_t first, const tfr_string *expe
 
 static void compare_elements(comparison *c, const tfr_tensor *expected, const tfr_tensor *obtained)
 {
-    const tfr_dtype dtype = (tfr_dtype)expected->dtype;
+    const tfr_dtype dtype = tfr_tensor_dtype(expected);
+    const int64_t n_elements = tfr_tensor_elements(expected);
     const bool is_complex = dtype == TFR_DTYPE_C64 || dtype == TFR_DTYPE_C128;
     /* Everything unsigned goes through u64, so that sign says how to read the 64 bits. */
     const bool has_sign = dtype == TFR_DTYPE_I64 || dtype == TFR_DTYPE_I32 ||
@@ -201,10 +203,10 @@ static void compare_elements(comparison *c, const tfr_tensor *expected, const tf
     } wides[2];
     walk walks[2] = {{.tensor = expected}, {.tensor = obtained}};
 
-    c->shape = &expected->shape;
-    c->report.n_elements += expected->n_elements;
-    for (int64_t first = 0; first < expected->n_elements; first += CHUNK) {
-        const int64_t left = expected->n_elements - first;
+    c->shape = tfr_tensor_shape(expected);
+    c->report.n_elements += n_elements;
+    for (int64_t first = 0; first < n_elements; first += CHUNK) {
+        const int64_t left = n_elements - first;
         const int64_t n = left < CHUNK ? left : CHUNK;
         const void *e = walk_fetch(&walks[0], first, n, rooms[0]);
         const void *o = walk_fetch(&walks[1], first, n, rooms[1]);
@@ -244,6 +246,7 @@ static const char *kind_name(const tfr_tensor *value)
 /* False ends the comparison: the values are not of one form. Recursion ends: values nest little. */
 static bool compare_values(comparison *c, const tfr_tensor *expected, const tfr_tensor *obtained)
 {
+    const size_t n_values = expected ? tfr_sequence_length(expected) : 0;
     tfr_compare_report *r = &c->report;
     char text_e[SHAPE_TEXT];
     char text_o[SHAPE_TEXT];
@@ -253,17 +256,17 @@ static bool compare_values(comparison *c, const tfr_tensor *expected, const tfr_
                  kind_name(obtained));
     else if (!expected)
         return true;
-    else if (expected->dtype != obtained->dtype)
+    else if (tfr_tensor_dtype(expected) != tfr_tensor_dtype(obtained))
         snprintf(why, sizeof why, "expected %s, obtained %s",
-                 tfr_dtype_name((tfr_dtype)expected->dtype),
-                 tfr_dtype_name((tfr_dtype)obtained->dtype));
-    else if (expected->n_values != obtained->n_values)
-        snprintf(why, sizeof why, "expected %zu values, obtained %zu", expected->n_values,
-                 obtained->n_values);
-    else if (!tfr_shape_equal(&expected->shape, &obtained->shape))
+                 tfr_dtype_name(tfr_tensor_dtype(expected)),
+                 tfr_dtype_name(tfr_tensor_dtype(obtained)));
+    else if (n_values != tfr_sequence_length(obtained))
+        snprintf(why, sizeof why, "expected %zu values, obtained %zu", n_values,
+                 tfr_sequence_length(obtained));
+    else if (!tfr_shape_equal(tfr_tensor_shape(expected), tfr_tensor_shape(obtained)))
         snprintf(why, sizeof why, "expected shape %.80s, obtained shape %.80s",
-                 tfr_shape_format(&expected->shape, text_e, sizeof text_e),
-                 tfr_shape_format(&obtained->shape, text_o, sizeof text_o));
+                 tfr_shape_format(tfr_tensor_shape(expected), text_e, sizeof text_e),
+                 tfr_shape_format(tfr_tensor_shape(obtained), text_o, sizeof text_o));
     if (why[0]) {
         r->n_different = -1;
         r->first_index = -1;
@@ -271,12 +274,12 @@ static bool compare_values(comparison *c, const tfr_tensor *expected, const tfr_
         snprintf(r->text, sizeof r->text, "%s%s", c->where, why);
         return false;
     }
-    if (expected->kind == TFR_KIND_TENSOR)
+    if (tfr_tensor_kind(expected) == TFR_KIND_TENSOR)
         compare_elements(c, expected, obtained);
-    for (size_t i = 0; i < expected->n_values; i++) {
-        if (expected->kind == TFR_KIND_SEQUENCE)
+    for (size_t i = 0; i < n_values; i++) {
+        if (tfr_tensor_kind(expected) == TFR_KIND_SEQUENCE)
             snprintf(c->where, sizeof c->where, "value %zu of the sequence: ", i);
-        if (!compare_values(c, expected->values[i], obtained->values[i]))
+        if (!compare_values(c, tfr_sequence_at(expected, i), tfr_sequence_at(obtained, i)))
             return false;
     }
     return true;
