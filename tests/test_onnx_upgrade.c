@@ -315,6 +315,14 @@ TEST(dropout_infers_with_its_ratio_as_an_input)
     tfr_graph_release(graph);
 }
 
+TEST(the_mask_of_an_old_dropout_is_ones_of_the_type_of_the_data)
+{
+    tfr_graph *graph = load(node("Dropout", "x", "y mask"), 9, 2);
+    CHECK_STR("Shape Expand Dropout", ops_of(graph));
+    CHECK_UINT(1, last(graph)->n_outputs);
+    tfr_graph_release(graph);
+}
+
 /* ---- shapes ---------------------------------------------------------------------------------- */
 
 TEST(broadcasting_from_an_axis_adds_dims_of_one)
@@ -559,6 +567,7 @@ static const test_case cases[] = {
     CASE(a_call_without_its_data_is_refused_by_its_own_name),
     CASE(pads_become_an_input_under_both_old_names),
     CASE(dropout_infers_with_its_ratio_as_an_input),
+    CASE(the_mask_of_an_old_dropout_is_ones_of_the_type_of_the_data),
     CASE(broadcasting_from_an_axis_adds_dims_of_one),
     CASE(an_axis_of_broadcasting_that_does_not_fit_is_refused),
     CASE(tile_along_one_axis_repeats_once_along_the_others),

@@ -29,9 +29,22 @@ tfr_status tfr__upgrade_batch_norm(tfr__onnx_call *call, tfr_err *err)
     return trains ? tfr__call_set_int(call, "training_mode", 1, err) : TFR_OK;
 }
 
+/* The mask of Dropout up to opset 9 is of the data's type; what runs a model drops nothing. */
+static tfr_status add_mask_of_ones(tfr__onnx_call *call, tfr_err *err)
+{
+    tfr_value data = tfr__call_input(call, 0), one[2];
+    tfr_status status = tfr__call_scalar_like(call, 1, data, &one[0], err);
+
+    if (!status)
+        status = tfr__call_node(call, "Shape", &data, 1, NULL, 0, &one[1], err);
+    if (!status)
+        status = tfr__call_node(call, "Expand", one, 2, NULL, 0, &call->results[1], err);
+    call->n_outputs = 1;
+    return status;
+}
+
 /*
  * Dropout up to opset 11: the ratio was an attribute, and running a model meant not to train.
- * Before opset 10 the mask was of the data's type.
  */
 tfr_status tfr__upgrade_dropout(tfr__onnx_call *call, tfr_err *err)
 {
@@ -40,8 +53,9 @@ tfr_status tfr__upgrade_dropout(tfr__onnx_call *call, tfr_err *err)
     tfr_status status;
 
     tfr__call_drop(call, "is_test");
-    if (call->version < 10 && tfr__call_wants(call, 1))
-        return tfr_fail(err, TFR_EUNSUPPORTED, "the mask of Dropout up to opset 9");
+    if (call->version < 10 && tfr__call_wants(call, 1) && call->n_outputs == 2 &&
+        (status = add_mask_of_ones(call, err)))
+        return status;
     if (call->n_outputs > 1 && !tfr__call_wants(call, 1))
         call->n_outputs = 1;
     if (!tfr__call_take(call, "ratio", &ratio))
