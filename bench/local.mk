@@ -68,6 +68,7 @@ EXTRA_DIST += \
 	bench/encoder_peers.py \
 	bench/field/exports.py \
 	bench/field/get_models.py \
+	bench/field/get_onnx_tests.py \
 	bench/field/learned.py \
 	bench/field/requirements.txt \
 	bench/loss_curves.py \
