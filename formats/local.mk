@@ -50,6 +50,7 @@ libtfrun_formats_la_SOURCES = \
 	formats/onnx/tensor_file.c \
 	formats/onnx/type.c \
 	formats/onnx/type.h \
+	formats/onnx/unknown.c \
 	formats/onnx/upgrade.c \
 	formats/onnx/upgrade.h \
 	formats/onnx/upgrade_attrs.c \

@@ -70,6 +70,16 @@ TEST(an_unknown_op_is_named_with_domain_and_version)
     refuse(&g, 17, "node 0 (Frobnicate): op \"Frobnicate\" of domain \"\" (opset 17) is not known");
 }
 
+TEST(all_unknown_ops_are_told_at_once_with_the_numbers_of_their_nodes)
+{
+    pb g = start();
+    add_node(&g, node("Frobnicate", "a", "b"));
+    add_node(&g, node("Neg", "b", "d"));
+    add_node(&g, node("Whirl", "d", "e"));
+    add_node(&g, node("Frobnicate", "e", "c"));
+    refuse(&g, 17, "; all such: Frobnicate (2), Whirl (1)");
+}
+
 TEST(an_opset_newer_than_known_or_missing_is_refused)
 {
     pb g = start(), own = start(), n = node("Op", "a", "c");
@@ -312,6 +322,7 @@ static const test_case cases[] = {
     CASE(files_that_are_no_model_are_named_for_what_they_are),
     CASE(a_path_that_is_not_there_or_no_file_is_an_io_error),
     CASE(an_unknown_op_is_named_with_domain_and_version),
+    CASE(all_unknown_ops_are_told_at_once_with_the_numbers_of_their_nodes),
     CASE(an_opset_newer_than_known_or_missing_is_refused),
     CASE(each_domain_has_an_opset_of_its_own_that_is_newest),
     CASE(an_op_newer_than_the_models_opset_is_refused),

@@ -150,13 +150,25 @@ static const upgrade *find(const char *op)
     return row;
 }
 
+bool tfr__onnx_knows(const char *domain, const char *op)
+{
+    static const char *const readers[] = {"Constant", "Gradient", "FlexAttention", "Scan"};
+    for (size_t i = 0; i < sizeof readers / sizeof *readers; i++)
+        if (strcmp(op, readers[i]) == 0)
+            return true;
+    return tfr_op_find(domain, op) >= 0 || (!*domain && find(op));
+}
+
 static tfr_status fail_unknown(const tfr__onnx_call *call, tfr_err *err)
 {
+    char all[400];
+    tfr__onnx_list_unknown(call->import->model, all, sizeof all);
     return tfr_fail(err, TFR_EMODEL,
                     "op \"%.64s\" of domain \"%.64s\" (opset %d) is not known; `tfrun ops` lists "
-                    "those that are, of ONNX up to opset %d%s",
+                    "those that are, of ONNX up to opset %d%s%s",
                     call->op, call->domain, call->version, TFR__ONNX_NEWEST_OPSET,
-                    *call->domain ? ", and those of the plugins that a runtime was made with" : "");
+                    *call->domain ? ", and those of the plugins that a runtime was made with" : "",
+                    all);
 }
 
 tfr_status tfr__onnx_upgrade(tfr__onnx_call *call, tfr_err *err)

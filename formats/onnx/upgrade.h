@@ -31,4 +31,13 @@ tfr__upgrade_fn tfr__upgrade_batch_norm, tfr__upgrade_dropout, tfr__upgrade_grou
 tfr__upgrade_fn tfr__upgrade_resize_10, tfr__upgrade_resize_12, tfr__upgrade_resize_empty,
     tfr__upgrade_upsample_1, tfr__upgrade_upsample_7, tfr__upgrade_upsample_9;
 
+/* Is there an op of this name, now or in an older opset? */
+bool tfr__onnx_knows(const char *domain, const char *op);
+
+/*
+ * unknown.c: "; all such: com.example.A (12), com.example.B (1)" with the numbers of nodes, in the
+ * order of the model; empty where there is one such op only.
+ */
+void tfr__onnx_list_unknown(const tfr__onnx_model *model, char *out, size_t n);
+
 #endif
