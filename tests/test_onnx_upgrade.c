@@ -323,6 +323,16 @@ TEST(the_mask_of_an_old_dropout_is_ones_of_the_type_of_the_data)
     tfr_graph_release(graph);
 }
 
+TEST(normalizations_that_optimizers_write_into_old_models_are_those_of_today)
+{
+    tfr_graph *graph = load(node("LayerNormalization", "x w", "y"), 14, 2);
+    CHECK_STR("LayerNormalization", ops_of(graph));
+    tfr_graph_release(graph);
+    graph = load(node("SimplifiedLayerNormalization", "x w", "y"), 14, 2);
+    CHECK_STR("RMSNormalization", ops_of(graph));
+    tfr_graph_release(graph);
+}
+
 /* ---- shapes ---------------------------------------------------------------------------------- */
 
 TEST(broadcasting_from_an_axis_adds_dims_of_one)
@@ -568,6 +578,7 @@ static const test_case cases[] = {
     CASE(pads_become_an_input_under_both_old_names),
     CASE(dropout_infers_with_its_ratio_as_an_input),
     CASE(the_mask_of_an_old_dropout_is_ones_of_the_type_of_the_data),
+    CASE(normalizations_that_optimizers_write_into_old_models_are_those_of_today),
     CASE(broadcasting_from_an_axis_adds_dims_of_one),
     CASE(an_axis_of_broadcasting_that_does_not_fit_is_refused),
     CASE(tile_along_one_axis_repeats_once_along_the_others),

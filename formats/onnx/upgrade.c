@@ -66,6 +66,7 @@ static const upgrade upgrades[] = {
     {"InstanceNormalization", 5, NULL},
     {"LSTM", 6, tfr__upgrade_recurrent},
     {"LSTM", EVERY, NULL},
+    {"LayerNormalization", EVERY, NULL}, /* optimizers write it into models older than opset 17 */
     {"LeakyRelu", 5, NULL},
     {"Less", 6, tfr__upgrade_binary},
     {"Log", 5, NULL},
@@ -115,6 +116,7 @@ static const upgrade upgrades[] = {
     {"Selu", 5, tfr__upgrade_selu},
     {"Shape", EVERY, NULL},
     {"Sigmoid", 5, NULL},
+    {"SimplifiedLayerNormalization", EVERY, tfr__upgrade_simplified_layer_norm},
     {"Slice", 9, tfr__upgrade_slice},
     {"Softmax", 12, tfr__upgrade_softmax},
     {"SpaceToDepth", EVERY, NULL},

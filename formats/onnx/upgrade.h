@@ -25,7 +25,8 @@ tfr__upgrade_fn tfr__upgrade_cast, tfr__upgrade_concat, tfr__upgrade_drop_broadc
 tfr__upgrade_fn tfr__upgrade_binary, tfr__upgrade_prelu, tfr__upgrade_softmax;
 
 /* upgrade_norm.c */
-tfr__upgrade_fn tfr__upgrade_batch_norm, tfr__upgrade_dropout, tfr__upgrade_group_norm;
+tfr__upgrade_fn tfr__upgrade_batch_norm, tfr__upgrade_dropout, tfr__upgrade_group_norm,
+    tfr__upgrade_simplified_layer_norm;
 
 /* upgrade_resize.c */
 tfr__upgrade_fn tfr__upgrade_resize_10, tfr__upgrade_resize_12, tfr__upgrade_resize_empty,

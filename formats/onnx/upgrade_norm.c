@@ -111,3 +111,14 @@ tfr_status tfr__upgrade_group_norm(tfr__onnx_call *call, tfr_err *err)
     }
     return status;
 }
+
+/* ONNX Runtime's optimizer writes what became RMSNormalization so, in any opset. */
+tfr_status tfr__upgrade_simplified_layer_norm(tfr__onnx_call *call, tfr_err *err)
+{
+    if (tfr__call_wants(call, 1))
+        return tfr_fail(err, TFR_EUNSUPPORTED, "the second output of SimplifiedLayerNormalization");
+    if (call->n_outputs > 1)
+        call->n_outputs = 1;
+    call->op = "RMSNormalization";
+    return TFR_OK;
+}
