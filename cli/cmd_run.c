@@ -24,7 +24,7 @@ typedef struct job {
     tfr_session *session;
     cli_model model;
     cli_output_files files;
-    cli_labels labels;
+    cli_labels labels, *keys; /* keys: of each output */
     tfr_tensor **outputs;
     uint32_t n_outputs;
     double *seconds; /* of each run */
@@ -32,6 +32,22 @@ typedef struct job {
 } job;
 
 /* ---- results --------------------------------------------------------------------------------- */
+
+/* What names the columns of output i: --labels, or its keys. */
+static const cli_labels *labels_of(const job *j, uint32_t i)
+{
+    return j->labels.n ? &j->labels : &j->keys[i];
+}
+
+static void add_values(const job *j, cli_table *table, uint32_t i)
+{
+    char text[400];
+    if (j->keys[i].n)
+        cli_format_map(&j->keys[i], j->outputs[i], SHOWN_VALUES, text, sizeof text);
+    else
+        cli_format_values(j->outputs[i], SHOWN_VALUES, text, sizeof text);
+    cli_table_add(table, "%s", text);
+}
 
 static tfr_status print_outputs(const job *j, tfr_err *err)
 {
@@ -43,8 +59,7 @@ static tfr_status print_outputs(const job *j, tfr_err *err)
         const char *path = cli_output_files_path(&j->files, i);
         cli_table_add(table, "%s", tfr_graph_output_name(j->model.graph, i));
         cli_table_add(table, "%s", cli_format_tensor(j->outputs[i], text, sizeof text));
-        cli_table_add(table, "%s",
-                      cli_format_values(j->outputs[i], SHOWN_VALUES, text, sizeof text));
+        add_values(j, table, i);
         if (j->files.n)
             cli_table_add(table, "%s", path ? path : "-");
     }
@@ -70,8 +85,14 @@ static tfr_status print_json(const job *j, tfr_err *err)
         cli_json_set(row, "name", cli_json_text(tfr_graph_output_name(j->model.graph, i)));
         cli_json_set_tensor(row, j->outputs[i]);
         cli_json_set(row, "first_values", cli_json_values(j->outputs[i], SHOWN_VALUES));
+        if (j->keys[i].n) {
+            json_t *keys = json_array();
+            for (int64_t k = 0; k < j->keys[i].n; k++)
+                cli_json_append(keys, cli_json_text(j->keys[i].items[k]));
+            cli_json_set(row, "keys", keys);
+        }
         if (j->args->top)
-            cli_json_set(row, "top", cli_top_json(j->args, &j->labels, j->outputs[i]));
+            cli_json_set(row, "top", cli_top_json(j->args, labels_of(j, i), j->outputs[i]));
         cli_json_set(row, "file", cli_json_text(cli_output_files_path(&j->files, i)));
         cli_json_append(rows, row);
     }
@@ -115,8 +136,13 @@ static tfr_status prepare(job *j, tfr_err *err)
     j->n_outputs = tfr_graph_n_outputs(j->model.graph);
     j->outputs = calloc((size_t)j->n_outputs + 1, sizeof *j->outputs);
     j->seconds = calloc((size_t)j->n_runs, sizeof *j->seconds);
-    if (!j->outputs || !j->seconds)
+    j->keys = calloc((size_t)j->n_outputs + 1, sizeof *j->keys);
+    if (!j->outputs || !j->seconds || !j->keys)
         return tfr_fail(err, TFR_ENOMEM, "no memory for the results");
+    for (uint32_t i = 0; !status && i < j->n_outputs; i++)
+        status = cli_labels_of_output(j->model.graph, i, &j->keys[i], err);
+    if (status)
+        return status;
     return tfr_session_create(j->runtime, j->model.graph, &options, &j->session, err);
 }
 
@@ -160,7 +186,7 @@ static tfr_status show(const job *j, tfr_err *err)
         return print_json(j, err);
     status = print_outputs(j, err);
     for (uint32_t i = 0; !status && j->args->top && i < j->n_outputs; i++)
-        status = cli_top_print(j->args, &j->labels, tfr_graph_output_name(j->model.graph, i),
+        status = cli_top_print(j->args, labels_of(j, i), tfr_graph_output_name(j->model.graph, i),
                                j->outputs[i], err);
     if (!status && j->n_runs > 1)
         print_times(j);
@@ -179,6 +205,9 @@ static int run_run(const cli_args *args)
     if (!status)
         status = show(&j, &err);
     release_outputs(&j);
+    for (uint32_t i = 0; j.keys && i < j.n_outputs; i++)
+        cli_labels_finish(&j.keys[i]);
+    free(j.keys);
     free(j.outputs);
     free(j.seconds);
     tfr_session_destroy(j.session);

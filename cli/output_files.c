@@ -10,6 +10,7 @@
 #include <core/base/path.h>
 #include <core/base/writer.h>
 #include <tfrun/fail.h>
+#include <tfrun/onnx.h>
 
 #include "model.h"
 #include "tensor_file.h"
@@ -28,9 +29,8 @@ static bool is_same_file(const char *a, const char *b)
         return false;
     if (exists)
         return st[0].st_dev == st[1].st_dev && st[0].st_ino == st[1].st_ino;
-    good = tfr__path_find(a, &fds[0], names[0]) == 0 &&
-           tfr__path_find(b, &fds[1], names[1]) == 0 && fstat(fds[0], &folders[0]) == 0 &&
-           fstat(fds[1], &folders[1]) == 0;
+    good = tfr__path_find(a, &fds[0], names[0]) == 0 && tfr__path_find(b, &fds[1], names[1]) == 0 &&
+           fstat(fds[0], &folders[0]) == 0 && fstat(fds[1], &folders[1]) == 0;
     for (int i = 0; i < 2; i++)
         if (fds[i] >= 0)
             close(fds[i]);
@@ -88,11 +88,15 @@ static tfr_status put(void *writer, const void *data, size_t n, tfr_err *err)
 static tfr_status write_file(const cli_output_file *file, tfr__writer *writer,
                              const tfr_graph *graph, const tfr_tensor *output, tfr_err *err)
 {
+    tfr_tensor *keys;
     tfr_status status = tfr__writer_open(file->path, writer, err);
     if (status)
         return status;
-    status = cli_tensor_write(file->path, tfr_graph_output_name(graph, file->output), output, put,
-                              writer, err);
+    status = tfr_onnx_output_keys(graph, file->output, &keys, err);
+    if (!status)
+        status = cli_tensor_write(file->path, tfr_graph_output_name(graph, file->output), keys,
+                                  output, put, writer, err);
+    tfr_tensor_release(keys);
     if (!status)
         return tfr__writer_finish(writer, err);
     tfr__writer_abandon(writer);

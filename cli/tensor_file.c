@@ -33,11 +33,13 @@ tfr_status cli_tensor_load(const char *path, tfr_kind kind, tfr_tensor **out, tf
                                  : tfr_onnx_load_tensor(path, kind, out, err);
 }
 
-tfr_status cli_tensor_write(const char *path, const char *name, const tfr_tensor *tensor,
-                            tfr_write_fn write, void *user, tfr_err *err)
+tfr_status cli_tensor_write(const char *path, const char *name, const tfr_tensor *keys,
+                            const tfr_tensor *tensor, tfr_write_fn write, void *user, tfr_err *err)
 {
-    return ends_in(path, ".pb") ? tfr_onnx_write_tensor(name, tensor, write, user, err)
-                                : tfr_npy_write(tensor, write, user, err);
+    if (!ends_in(path, ".pb"))
+        return tfr_npy_write(tensor, write, user, err);
+    return keys ? tfr_onnx_write_maps(name, keys, tensor, write, user, err)
+                : tfr_onnx_write_tensor(name, tensor, write, user, err);
 }
 
 /* ---- random values --------------------------------------------------------------------------- */

@@ -15,10 +15,13 @@ TFR_MUST_CHECK tfr_status cli_tensor_check_name(const char *path, tfr_err *err);
 TFR_MUST_CHECK tfr_status cli_tensor_load(const char *path, tfr_kind kind, tfr_tensor **out,
                                           tfr_err *err);
 
-/* Writes the format that path ends in; name is the tensor's in a .pb file. */
+/*
+ * Writes the format that path ends in; name is the tensor's in a .pb file, which has a list of maps
+ * for a table with keys (NULL = it is none).
+ */
 TFR_MUST_CHECK tfr_status cli_tensor_write(const char *path, const char *name,
-                                           const tfr_tensor *tensor, tfr_write_fn write, void *user,
-                                           tfr_err *err);
+                                           const tfr_tensor *keys, const tfr_tensor *tensor,
+                                           tfr_write_fn write, void *user, tfr_err *err);
 
 /*
  * Floats uniform in [0,1), integers and bools in [least, least + n_values), which is within 2^24,

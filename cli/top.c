@@ -9,11 +9,13 @@
 #include <string.h>
 
 #include <tfrun/fail.h>
+#include <tfrun/onnx.h>
 
 #include "table.h"
 #include "text.h"
 
 #define MOST_ROWS   16
+#define MOST_DIGITS 20
 #define MOST_LABELS (1 << 24) /* bytes of their file */
 
 /* ---- labels ---------------------------------------------------------------------------------- */
@@ -64,6 +66,62 @@ tfr_status cli_labels_load(const cli_args *args, cli_labels *out, tfr_err *err)
     status = read_labels(file, args->labels, out, err);
     fclose(file);
     return status;
+}
+
+static tfr_status take_keys(const tfr_tensor *keys, cli_labels *out, tfr_err *err)
+{
+    const int64_t n = tfr_tensor_elements(keys);
+    const bool texts = tfr_tensor_dtype(keys) == TFR_DTYPE_STRING;
+    size_t bytes = 0, at = 0;
+    for (int64_t k = 0; k < n; k++) {
+        size_t length = MOST_DIGITS;
+        if (texts)
+            (void)tfr_tensor_get_string(keys, k, &length);
+        bytes += length + 1;
+    }
+    out->bytes = malloc(bytes + 1);
+    out->items = calloc((size_t)n + 1, sizeof *out->items);
+    if (!out->bytes || !out->items)
+        return tfr_fail(err, TFR_ENOMEM, "no memory for %lld keys", (long long)n);
+    for (int64_t k = 0; k < n; k++) {
+        char *text = out->bytes + at;
+        out->items[k] = text;
+        if (texts)
+            at +=
+                (size_t)snprintf(text, bytes - at, "%s", tfr_tensor_get_string(keys, k, NULL)) + 1;
+        else
+            at += (size_t)snprintf(text, bytes - at, "%lld",
+                                   (long long)((const int64_t *)tfr_tensor_data(keys))[k]) +
+                  1;
+    }
+    out->n = n;
+    return TFR_OK;
+}
+
+tfr_status cli_labels_of_output(const tfr_graph *graph, uint32_t i, cli_labels *out, tfr_err *err)
+{
+    tfr_tensor *keys;
+    tfr_status status = tfr_onnx_output_keys(graph, i, &keys, err);
+    *out = (cli_labels){0};
+    if (!status && keys)
+        status = take_keys(keys, out, err);
+    tfr_tensor_release(keys);
+    return status;
+}
+
+const char *cli_format_map(const cli_labels *keys, const tfr_tensor *table, int64_t n, char *text,
+                           size_t capacity)
+{
+    const float *values = tfr_tensor_data(table);
+    const int64_t all = tfr_tensor_elements(table);
+    size_t used = 0;
+    text[0] = 0;
+    for (int64_t i = 0; i < all && i < n && i < keys->n && used < capacity; i++)
+        used += (size_t)snprintf(text + used, capacity - used, "%s%.40s: %.7g", i ? ", " : "",
+                                 keys->items[i], (double)values[i]);
+    if ((n < all || keys->n < all) && used < capacity)
+        snprintf(text + used, capacity - used, ", ...");
+    return text;
 }
 
 void cli_labels_finish(cli_labels *labels)

@@ -227,6 +227,19 @@ static bool are_neighbours(const tfr_tensor *expected, const tfr_tensor *obtaine
     return true;
 }
 
+static tfr_status load_output(const trial *t, const char *path, uint32_t i, tfr_tensor **out,
+                              tfr_err *err)
+{
+    tfr_tensor *keys;
+    tfr_status status = tfr_onnx_output_keys(t->graph, i, &keys, err);
+    if (!status && keys)
+        status = tfr_onnx_load_maps(path, keys, out, err);
+    else if (!status)
+        status = tfr_onnx_load_tensor(path, tfr_tensor_kind(t->outputs[i]), out, err);
+    tfr_tensor_release(keys);
+    return status;
+}
+
 /* Sets out->result and out->text at the first output that differs. */
 static tfr_status compare_outputs(trial *t, uint32_t set, cli_verdict *out, tfr_err *err)
 {
@@ -234,10 +247,9 @@ static tfr_status compare_outputs(trial *t, uint32_t set, cli_verdict *out, tfr_
     for (uint32_t i = 0; i < t->n_outputs && out->result != CLI_DIFFERENT; i++) {
         tfr_compare_report report = {.size = sizeof report};
         tfr_tensor *expected = NULL, *obtained = t->outputs[i];
-        tfr_status status =
-            set_path(path, t->dir, set, "output", i)
-                ? tfr_onnx_load_tensor(path, tfr_tensor_kind(obtained), &expected, err)
-                : tfr_fail(err, TFR_EIO, "a path is too long");
+        tfr_status status = set_path(path, t->dir, set, "output", i)
+                                ? load_output(t, path, i, &expected, err)
+                                : tfr_fail(err, TFR_EIO, "a path is too long");
         if (!status)
             status = as_bfloat16(&expected, (int32_t)tfr_tensor_dtype(obtained), err);
         if (!status &&

@@ -30,6 +30,7 @@ libtfrun_formats_la_SOURCES = \
 	formats/onnx/import.h \
 	formats/onnx/labels.c \
 	formats/onnx/labels.h \
+	formats/onnx/map.c \
 	formats/onnx/model.c \
 	formats/onnx/model.h \
 	formats/onnx/node.c \

@@ -109,6 +109,7 @@ unit_tests = \
 	tests/test_onnx_flex_attention \
 	tests/test_onnx_gradient \
 	tests/test_onnx_hostile \
+	tests/test_onnx_map \
 	tests/test_onnx_memory \
 	tests/test_onnx_models \
 	tests/test_onnx_roundtrip \
@@ -608,6 +609,10 @@ tests_test_onnx_flex_attention_SOURCES = tests/test_onnx_flex_attention.c tests/
 tests_test_onnx_gradient_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_onnx_gradient_LDADD = $(TFR_TEST_NN)
 tests_test_onnx_gradient_SOURCES = tests/test_onnx_gradient.c tests/onnx_build.h
+
+tests_test_onnx_map_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_onnx_map_LDADD = $(TFR_TEST_FORMATS)
+tests_test_onnx_map_SOURCES = tests/test_onnx_map.c tests/onnx_build.h tests/temp_path.h
 
 tests_test_onnx_hostile_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_onnx_hostile_LDADD = $(TFR_TEST_FORMATS)

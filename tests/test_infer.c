@@ -335,6 +335,7 @@ TEST(classic_models_are_sized_by_their_lists)
         {"FeatureVectorizer", "f32[5,4] f32[5,2]", "inputdimensions=3,4", "f32[5,7]", ""},
         {"FeatureVectorizer", "i64[4] i64[2]", "", "f32[1,6]", ""},
         {"Imputer", "f32[5,2]", "imputed_value_floats=1,2", "f32[5,2]", "replaced_value_float=0"},
+        {"ZipMap", "f32[5,2]", "classlabels_strings=a,b", "f32[5,2]", ""},
         {"Scaler", "i64[5,2]", "offset=1 scale=2,3", "f32[5,2]", ""},
         {"CategoryMapper", "string[2]", "cats_int64s=1,2 cats_strings=a,b", "i64[2]", ""},
         {"OneHotEncoder", "i64[2,3]", "cats_int64s=1,2", "f32[2,3,2]", "zeros=1"},

@@ -60,6 +60,20 @@ tfr_status tfr__ml_labels(const tfr__infer *in, tfr_err *err, const char *ints, 
 
 /* ---- features ---- */
 
+/* The numbers stay where they are; the classes are the keys of the last dim. */
+tfr_status tfr__infer_zip_map(tfr__infer *in, tfr_err *err)
+{
+    int64_t n, f;
+    uint64_t n_keys;
+    int32_t dtype;
+    TFR__TRY(tfr__ml_samples(in, err, &n, &f));
+    TFR__TRY(tfr__ml_labels(in, err, "classlabels_int64s", &n_keys, &dtype));
+    if (f >= 0 && (uint64_t)f != n_keys)
+        return tfr__infer_fail(in, err, TFR_ESHAPE, "X has %lld columns and there are %llu classes",
+                               (long long)f, (unsigned long long)n_keys);
+    return tfr__infer_same(in, err);
+}
+
 /* Indices of any shape pick from the last dim; a vector gives a matrix of one row. */
 tfr_status tfr__infer_array_feature_extractor(tfr__infer *in, tfr_err *err)
 {

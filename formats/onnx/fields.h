@@ -105,6 +105,13 @@
     X(SEQUENCE, MAP_VALUES, 6, MESSAGE, "map_values")                                              \
     X(SEQUENCE, OPTIONAL_VALUES, 7, MESSAGE, "optional_values")
 
+#define TFR__MAP_FIELDS(X)                                                                         \
+    X(MAP, NAME, 1, BYTES, "name")                                                                 \
+    X(MAP, KEY_TYPE, 2, VARINT, "key_type")                                                        \
+    X(MAP, KEYS, 3, VARINTS, "keys")                                                               \
+    X(MAP, STRING_KEYS, 4, BYTES, "string_keys")                                                   \
+    X(MAP, VALUES, 5, MESSAGE, "values")
+
 #define TFR__OPTIONAL_FIELDS(X)                                                                    \
     X(OPTIONAL, NAME, 1, BYTES, "name")                                                            \
     X(OPTIONAL, ELEM_TYPE, 2, VARINT, "elem_type")                                                 \
@@ -134,6 +141,10 @@
 
 /* Sequence and Optional inside TypeProto. */
 #define TFR__INNER_TYPE_FIELDS(X) X(INNER_TYPE, ELEM_TYPE, 1, MESSAGE, "elem_type")
+
+#define TFR__MAP_TYPE_FIELDS(X)                                                                    \
+    X(MAP_TYPE, KEY_TYPE, 1, VARINT, "key_type")                                                   \
+    X(MAP_TYPE, VALUE_TYPE, 2, MESSAGE, "value_type")
 
 #define TFR__SHAPE_FIELDS(X) X(SHAPE, DIM, 1, MESSAGE, "dim")
 
@@ -166,11 +177,13 @@
     M(ENTRY, TFR__ENTRY_FIELDS, entry, "StringStringEntryProto")                                   \
     M(SPARSE, TFR__SPARSE_FIELDS, sparse, "SparseTensorProto")                                     \
     M(SEQUENCE, TFR__SEQUENCE_FIELDS, sequence, "SequenceProto")                                   \
+    M(MAP, TFR__MAP_FIELDS, map, "MapProto")                                                       \
     M(OPTIONAL, TFR__OPTIONAL_FIELDS, optional, "OptionalProto")                                   \
     M(VALUE_INFO, TFR__VALUE_INFO_FIELDS, value_info, "ValueInfoProto")                            \
     M(TYPE, TFR__TYPE_FIELDS, type, "TypeProto")                                                   \
     M(TENSOR_TYPE, TFR__TENSOR_TYPE_FIELDS, tensor_type, "TypeProto.Tensor")                       \
     M(INNER_TYPE, TFR__INNER_TYPE_FIELDS, inner_type, "TypeProto.Sequence")                        \
+    M(MAP_TYPE, TFR__MAP_TYPE_FIELDS, map_type, "TypeProto.Map")                                   \
     M(SHAPE, TFR__SHAPE_FIELDS, shape, "TensorShapeProto")                                         \
     M(DIM, TFR__DIM_FIELDS, dim, "TensorShapeProto.Dimension")                                     \
     M(FUNCTION, TFR__FUNCTION_FIELDS, function, "FunctionProto")

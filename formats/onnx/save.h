@@ -74,6 +74,9 @@ TFR_MUST_CHECK tfr_status tfr__onnx_find_versions(tfr__onnx_save *save, tfr_err 
 /* A tfr__onnx_save as a ModelProto; for tfr__wire_out_measure and _write. */
 void tfr__onnx_put_model(tfr__wire_out *out, void *save);
 
+/* map.c: the type of the keys of a value that is a list of maps; TFR_DTYPE_NONE for others. */
+tfr_dtype tfr__onnx_key_type(const tfr_graph *graph, tfr_value value);
+
 /* ---- save_data.c: large tensors beside the model --------------------------------------------- */
 
 enum { TFR__ONNX_LARGE_BYTES = 1 << 20 };

@@ -221,6 +221,28 @@ static void put_value(tfr__wire_out *out, unsigned field, const char *name, cons
     tfr__put_end(out, info);
 }
 
+/* An output that is a list of maps to float32. */
+static void put_maps(tfr__wire_out *out, const char *name, tfr_dtype keys)
+{
+    const tfr_value_type number = {.size = sizeof number, .dtype = TFR_DTYPE_F32};
+    tfr__wire_part info = tfr__put_begin(out, TFR__GRAPH_OUTPUT), type, list, element, map, value;
+
+    tfr__put_text(out, TFR__VALUE_INFO_NAME, name);
+    type = tfr__put_begin(out, TFR__VALUE_INFO_TYPE);
+    list = tfr__put_begin(out, TFR__TYPE_SEQUENCE);
+    element = tfr__put_begin(out, TFR__INNER_TYPE_ELEM_TYPE);
+    map = tfr__put_begin(out, TFR__TYPE_MAP);
+    tfr__put_varint(out, TFR__MAP_TYPE_KEY_TYPE, (uint64_t)keys);
+    value = tfr__put_begin(out, TFR__MAP_TYPE_VALUE_TYPE);
+    tfr__onnx_put_type(out, NULL, &number);
+    tfr__put_end(out, value);
+    tfr__put_end(out, map);
+    tfr__put_end(out, element);
+    tfr__put_end(out, list);
+    tfr__put_end(out, type);
+    tfr__put_end(out, info);
+}
+
 /* ---- graphs -----------------------------------------------------------------------------------
  */
 
@@ -240,7 +262,11 @@ static void put_graph(tfr__wire_out *out, tfr__onnx_save *save)
         const tfr_value_type *declared = tfr_graph_output_type(graph, i);
         tfr_value_type type =
             declared ? *declared : tfr__onnx_type_of(save, part, tfr_graph_output(graph, i));
-        put_value(out, TFR__GRAPH_OUTPUT, part->results[i].name, graph, &type);
+        const tfr_dtype keys = tfr__onnx_key_type(graph, tfr_graph_output(graph, i));
+        if (keys)
+            put_maps(out, part->results[i].name, keys);
+        else
+            put_value(out, TFR__GRAPH_OUTPUT, part->results[i].name, graph, &type);
     }
 }
 

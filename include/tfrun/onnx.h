@@ -101,6 +101,23 @@ TFR_API TFR_MUST_CHECK tfr_status tfr_onnx_write_tensor(const char *name, const 
                                                         tfr_err *err);
 
 /*
+ * Lists of maps. What ZipMap gives, a map from classes to numbers for each sample, is a table in
+ * tfrun: float32 [N,C], or [C] of one sample, a map a row and a key a column.
+ *
+ * *keys has the keys of the columns of output i, int64[C] or string[C], to be released; NULL if the
+ * output is no list of maps. A plain tensor with the same numbers is what a run gives.
+ */
+TFR_API TFR_MUST_CHECK tfr_status tfr_onnx_output_keys(const tfr_graph *graph, uint32_t i,
+                                                       tfr_tensor **keys, tfr_err *err);
+/* A SequenceProto of MapProto as a table [N,C]: each map has all keys, in any order. */
+TFR_API TFR_MUST_CHECK tfr_status tfr_onnx_load_maps(const char *path, const tfr_tensor *keys,
+                                                     tfr_tensor **out, tfr_err *err);
+/* The same to anywhere, of a plain table. */
+TFR_API TFR_MUST_CHECK tfr_status tfr_onnx_write_maps(const char *name, const tfr_tensor *keys,
+                                                      const tfr_tensor *values, tfr_write_fn write,
+                                                      void *user, tfr_err *err);
+
+/*
  * The name of the file, of those that are mapped by this library, that holds the address, or NULL.
  * For a program's handler of SIGBUS, which the system sends when somebody has made a mapped file
  * shorter: may be called there. Names are cut after 255 bytes, and beyond 64 files there are none.

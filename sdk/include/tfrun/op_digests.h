@@ -234,6 +234,7 @@
     X("ai.onnx.ml", "TreeEnsemble", UINT64_C(0x2e17efefa7dc7b50))                                  \
     X("ai.onnx.ml", "TreeEnsembleClassifier", UINT64_C(0xe5f172d8145de4f7))                        \
     X("ai.onnx.ml", "TreeEnsembleRegressor", UINT64_C(0xb961323c1b5765a0))                         \
+    X("ai.onnx.ml", "ZipMap", UINT64_C(0x3f24ac632d6e625b))                                        \
     X("ai.onnx.preview.training", "Adagrad", UINT64_C(0x53d874bad53214b7))                         \
     X("ai.onnx.preview.training", "Adam", UINT64_C(0x7dd7becfe9922dcb))                            \
     X("ai.onnx.preview.training", "Gradient", UINT64_C(0x98b91828992c14b9))                        \
