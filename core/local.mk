@@ -161,6 +161,7 @@ libtfrun_core_la_SOURCES = \
 	core/optimize/pass_decompose.c \
 	core/optimize/pass_fold.c \
 	core/optimize/pass_layer_norm.c \
+	core/optimize/pass_loop.c \
 	core/optimize/pass_matmul_add.c \
 	core/optimize/pass_transpose.c \
 	core/optimize/passes.c \

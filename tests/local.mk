@@ -68,6 +68,7 @@ unit_tests = \
 	tests/test_pass_decompose \
 	tests/test_pass_fold \
 	tests/test_pass_layer_norm \
+	tests/test_pass_loop \
 	tests/test_pass_matmul_add \
 	tests/test_pass_transpose \
 	tests/test_peer \
@@ -434,6 +435,10 @@ tests_test_pass_fold_SOURCES = tests/graph_text.h tests/pass_kit.h tests/test_pa
 tests_test_pass_layer_norm_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_pass_layer_norm_LDADD = $(TFR_TEST_CORE)
 tests_test_pass_layer_norm_SOURCES = tests/graph_text.h tests/pass_kit.h tests/test_pass_layer_norm.c
+
+tests_test_pass_loop_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_pass_loop_LDADD = $(TFR_TEST_CORE)
+tests_test_pass_loop_SOURCES = tests/graph_text.h tests/pass_kit.h tests/test_pass_loop.c
 
 tests_test_pass_matmul_add_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_pass_matmul_add_LDADD = $(TFR_TEST_CORE)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * graph_copy.c: the copy of a graph that passes may change. Nodes, values and lists of operands
- * are its own; names, attributes and tensors are borrowed from the graph that it was made of.
+ * graph_copy.c: the copy of a graph that passes may change. Nodes, values, lists of operands and,
+ * inside of a node, types of outputs are its own; names, attributes and tensors are borrowed from
+ * the graph that it was made of.
  */
 #include <string.h>
 #include <tfrun/fail.h>
@@ -27,6 +28,7 @@ static tfr_status node_copy(tfr_graph *g, tfr__node *node, tfr_value **block, tf
     }
     if (!n_children)
         return TFR_OK;
+    *block += node->n_inputs; /* which may become captures */
     items = tfr__region_alloc(&g->region, node->attrs.n, sizeof *items);
     node->subgraphs = tfr__region_alloc(&g->region, n_children, sizeof *node->subgraphs);
     if (!items || !node->subgraphs)
@@ -45,17 +47,25 @@ static tfr_status node_copy(tfr_graph *g, tfr__node *node, tfr_value **block, tf
     return TFR_OK;
 }
 
+/* What the model declares of an output, else what is known of it before any pass. */
+static const tfr_value_type *output_type(const tfr_graph *graph, uint32_t i)
+{
+    return i < graph->n_declared && graph->output_types[i].dtype
+               ? &graph->output_types[i]
+               : &graph->values[graph->outputs[i]].type;
+}
+
 tfr_status tfr__graph_copy(tfr_graph *graph, tfr_graph *parent, tfr_graph **out, tfr_err *err)
 {
     tfr_graph *g = tfr__calloc(1, sizeof *g);
-    size_t n_operands = graph->n_outputs;
+    size_t n_operands = (size_t)graph->n_outputs + graph->n_inputs;
     tfr_value *block;
     tfr_status status = TFR_OK;
     if (!g)
         return tfr_fail(err, TFR_ENOMEM, "out of memory for a copy of a graph");
     for (uint32_t i = 0; i < graph->n_nodes; i++) {
         const tfr__node *node = &graph->nodes[i];
-        n_operands += (size_t)node->n_inputs + node->n_outputs + node->n_captures;
+        n_operands += (size_t)node->n_inputs * 2 + node->n_outputs + node->n_captures;
     }
     atomic_init(&g->refs, 1);
     atomic_init(&g->frozen, true);
@@ -63,7 +73,6 @@ tfr_status tfr__graph_copy(tfr_graph *graph, tfr_graph *parent, tfr_graph **out,
     g->name = graph->name;
     g->parent = parent;
     g->number = parent ? parent->n_children++ : 0;
-    g->inputs = graph->inputs;
     g->variables = graph->variables;
     g->output_types = graph->output_types;
     g->n_declared = graph->n_declared;
@@ -75,7 +84,12 @@ tfr_status tfr__graph_copy(tfr_graph *graph, tfr_graph *parent, tfr_graph **out,
     g->nodes = tfr__calloc(g->nodes_capacity, sizeof *g->nodes);
     block = tfr__region_alloc(&g->region, n_operands + 1, sizeof *block);
     g->output_names = tfr__region_alloc(&g->region, (size_t)graph->n_outputs + 1, sizeof(char *));
-    if (!g->values || !g->nodes || !block || !g->output_names) {
+    if (parent) {
+        g->n_declared = graph->n_outputs;
+        g->output_types =
+            tfr__region_alloc(&g->region, (size_t)graph->n_outputs + 1, sizeof *g->output_types);
+    }
+    if (!g->values || !g->nodes || !block || !g->output_names || (parent && !g->output_types)) {
         status = TFR_ENOMEM;
     } else {
         g->n_values = graph->n_values;
@@ -88,7 +102,12 @@ tfr_status tfr__graph_copy(tfr_graph *graph, tfr_graph *parent, tfr_graph **out,
         for (uint32_t i = 0; i < g->n_outputs; i++) {
             *block++ = graph->outputs[i];
             g->output_names[i] = (char *)tfr_graph_output_name(graph, i);
+            if (parent)
+                g->output_types[i] = *output_type(graph, i);
         }
+        g->inputs = block;
+        for (uint32_t i = 0; i < g->n_inputs; i++)
+            *block++ = graph->inputs[i];
     }
     for (uint32_t i = 0; !status && i < graph->n_nodes; i++) {
         g->nodes[i] = graph->nodes[i];

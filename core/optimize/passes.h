@@ -17,6 +17,7 @@
 #define TFR__PASSES(X)                                                                             \
     X(fold, "%u nodes computed beforehand")                                                        \
     X(dead, "%u nodes that do nothing or that nobody reads removed")                               \
+    X(loop, "%u values that loops carry without need taken out of them")                           \
     X(cse, "%u nodes that compute what another one does removed")                                  \
     X(transpose, "%u transposes cancelled, merged, moved or taken into products")                  \
     X(conv_bn, "%u BatchNormalization folded into Conv or ConvTranspose")                          \

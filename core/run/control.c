@@ -148,16 +148,14 @@ static void collected_finish(collected *lists, size_t n)
     tfr__free(lists);
 }
 
-/* What the model declares of an output of the body, else of the value: in a copy that passes
- * changed, types are what these found out. */
+/* What is declared of an output of the body, else known of the value; a copy that passes changed
+ * says what it was before. */
 static const tfr_value_type *declared(const control *c, uint32_t output)
 {
-    const tfr_graph *graph = c->body->graph, *source = graph->source;
-    if (output < graph->n_declared && graph->output_types[output].dtype)
-        return &graph->output_types[output];
-    if (source)
-        graph = source;
-    return &graph->values[graph->outputs[output]].type;
+    const tfr_graph *graph = c->body->graph;
+    return graph->source || (output < graph->n_declared && graph->output_types[output].dtype)
+               ? &graph->output_types[output]
+               : &graph->values[graph->outputs[output]].type;
 }
 
 /* All passes stacked; after no pass at all an empty tensor of what is declared of the output. */
