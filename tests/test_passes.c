@@ -49,6 +49,25 @@ TEST(subgraphs_are_simplified_with_what_they_capture)
     check_branch("out Identity(w)", "Exp Greater If()(Neg)");
 }
 
+TEST(a_captured_constant_is_the_subgraphs_own_though_no_pass_changes_anything)
+{
+    static const char *const passes[] = {"none", "cse"};
+    for (int i = 0; i < 2; i++) {
+        tfr_runtime *runtime = new_runtime(false);
+        tfr_graph *graph = graph_with_branch("out Add(c,w)");
+        tfr_session *session = new_session(runtime, graph, passes[i]);
+        const tfr_graph *g = session->graph, *branch;
+        REQUIRE(g->n_nodes == 4 && g->nodes[3].n_subgraphs == 2);
+        branch = g->nodes[3].subgraphs[0];
+        CHECK_INT(TFR__ROLE_CAPTURE, branch->values[branch->nodes[0].inputs[0]].role);
+        CHECK_INT(i ? TFR__ROLE_CONSTANT : TFR__ROLE_CAPTURE,
+                  branch->values[branch->nodes[0].inputs[1]].role);
+        tfr_session_destroy(session);
+        tfr_graph_release(graph);
+        tfr_runtime_release(runtime);
+    }
+}
+
 TEST(an_if_that_nobody_reads_goes_with_its_subgraphs)
 {
     tfr_runtime *runtime = new_runtime(true);
@@ -222,6 +241,7 @@ TEST(passes_survive_each_failed_request)
 
 static const test_case cases[] = {
     CASE(subgraphs_are_simplified_with_what_they_capture),
+    CASE(a_captured_constant_is_the_subgraphs_own_though_no_pass_changes_anything),
     CASE(an_if_that_nobody_reads_goes_with_its_subgraphs),
     CASE(the_reference_keeps_its_roundings),
     CASE(an_operand_that_is_not_there_is_told_by_the_run),

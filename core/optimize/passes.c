@@ -66,6 +66,7 @@ typedef struct graphs {
     bool loose_shapes;
     tfr__rewrite **items;
     uint32_t n, capacity;
+    uint32_t n_constants; /* captured ones, which subgraphs have as their own now */
 } graphs;
 
 /* What is known of inputs holds only where a run checks it. */
@@ -138,7 +139,7 @@ static tfr_status run_pass(graphs *list, uint32_t p, bool on, tfr__pass_row *row
         uint32_t n;
         if (is_dead(rw))
             continue;
-        tfr__rewrite_captures(rw);
+        list->n_constants += tfr__rewrite_captures(rw);
         n = on ? passes[p].run(rw) : tfr__rewrite_types(rw, NULL);
         if (on && n && !rw->status)
             tfr__rewrite_tidy(rw);
@@ -162,7 +163,7 @@ static tfr_status drop_unread(graphs *list, uint32_t *changes)
     for (uint32_t i = list->n; i-- > 0;) {
         tfr__rewrite *rw = list->items[i];
         uint32_t n;
-        tfr__rewrite_captures(rw);
+        list->n_constants += tfr__rewrite_captures(rw);
         n = tfr__rewrite_drop_unread(rw);
         if (n && !rw->status)
             tfr__rewrite_tidy(rw);
@@ -190,7 +191,7 @@ static tfr_status run_rounds(graphs *list, uint32_t mask, tfr__pass_row *rows)
         /* Subgraphs may have stopped to use what they captured. */
         for (uint32_t i = list->n; !status && i-- > 0;) {
             if (!is_dead(list->items[i])) {
-                tfr__rewrite_captures(list->items[i]);
+                (void)tfr__rewrite_captures(list->items[i]);
                 tfr__rewrite_tidy(list->items[i]);
                 status = list->items[i]->status;
             }
@@ -219,7 +220,7 @@ static tfr_status write_out(graphs *list, uint32_t *changes, tfr_err *err)
         n = 0;
         for (uint32_t i = 0; !status && i < list->n; i++) {
             tfr__rewrite *rw = list->items[i];
-            tfr__rewrite_captures(rw);
+            (void)tfr__rewrite_captures(rw);
             (void)tfr__rewrite_types(rw, NULL);
             status = tfr__rewrite_write_out(rw, round, &n, &n_nodes, err);
             if (!status && n)
@@ -261,7 +262,7 @@ tfr_status tfr__passes_run(const tfr__kernel_env *env, bool loose_shapes, uint32
     if (status == TFR_ENOMEM)
         status =
             tfr_fail(err, status, "out of memory for passes over graph \"%s\"", (*graph)->name);
-    if (status || !changes) {
+    if (status || !(changes + (mask ? list.n_constants : 0))) {
         tfr_graph_release(copy);
     } else {
         tfr_graph_release(*graph); /* the copy holds it */

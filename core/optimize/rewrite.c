@@ -462,9 +462,10 @@ void tfr__rewrite_count(tfr__rewrite *rw)
         use(rw, &g->values[g->variables[i]].update);
 }
 
-void tfr__rewrite_captures(tfr__rewrite *rw)
+uint32_t tfr__rewrite_captures(tfr__rewrite *rw)
 {
     tfr_graph *g = rw->graph;
+    uint32_t n = 0;
     for (uint32_t v = 0; rw->parent && v < g->n_values; v++) {
         tfr__value *value = &g->values[v];
         const tfr__value *outer;
@@ -476,8 +477,10 @@ void tfr__rewrite_captures(tfr__rewrite *rw)
         if (outer->role == TFR__ROLE_CONSTANT) {
             value->role = TFR__ROLE_CONSTANT;
             value->tensor = tfr_tensor_retain(outer->tensor);
+            n++;
         }
     }
+    return n;
 }
 
 /* The captures that a node's subgraphs still have; there are never more than at first. */

@@ -25,8 +25,8 @@ typedef struct tfr__rewrite {
 
 /* Counts uses; call it again when a subgraph or its parent has changed. */
 void tfr__rewrite_count(tfr__rewrite *rw);
-/* Takes over what became of captured values in the parent. */
-void tfr__rewrite_captures(tfr__rewrite *rw);
+/* Takes over what became of captured values in the parent. Returns how many are constants now. */
+uint32_t tfr__rewrite_captures(tfr__rewrite *rw);
 /* Applies replacements, drops dead nodes, puts the others in order, counts. */
 void tfr__rewrite_tidy(tfr__rewrite *rw);
 void tfr__rewrite_finish(tfr__rewrite *rw);
