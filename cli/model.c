@@ -187,7 +187,8 @@ tfr_status cli_graph_load(const cli_args *args, const char *path, tfr_graph **ou
     tfr_status status = tfr_onnx_load(path, out, err);
     quiet.log_level = TFR_LOG_ERROR;
     quiet.log_placement = 0;
-    if (status == TFR_EMODEL && !cli_open_runtime(&quiet, &runtime, &none)) {
+    if ((status == TFR_EMODEL || status == TFR_EUNSUPPORTED) &&
+        !cli_open_runtime(&quiet, &runtime, &none)) {
         if (tfr_op_count() > n_ops)
             status = tfr_onnx_load(path, out, err);
         tfr_runtime_release(runtime);

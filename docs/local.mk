@@ -49,6 +49,7 @@ EXTRA_DIST += \
 	docs/decisions/0046-convolutions-by-cudnn.md \
 	docs/decisions/0047-elementwise-programs-of-cuda.md \
 	docs/decisions/0048-plans-from-plans.md \
+	docs/decisions/0050-image-decoder.md \
 	docs/differences.md \
 	docs/field-peers.md \
 	docs/notations.md \

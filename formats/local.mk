@@ -56,6 +56,7 @@ libtfrun_formats_la_SOURCES = \
 	formats/onnx/upgrade.h \
 	formats/onnx/upgrade_attrs.c \
 	formats/onnx/upgrade_broadcast.c \
+	formats/onnx/upgrade_image.c \
 	formats/onnx/upgrade_inputs.c \
 	formats/onnx/upgrade_norm.c \
 	formats/onnx/upgrade_resize.c \

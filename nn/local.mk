@@ -87,6 +87,7 @@ tfr_digits = \
 # Data to train with; formats/ has the files of the mapping kit.
 noinst_LTLIBRARIES += libtfrun-nn-data.la
 libtfrun_nn_data_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PUBLIC_INCLUDES) -I$(top_srcdir)
+libtfrun_nn_data_la_LIBADD = libtfrun-images.la
 libtfrun_nn_data_la_SOURCES = \
 	nn/data/batches.c \
 	nn/data/dataset.c \
@@ -97,8 +98,6 @@ libtfrun_nn_data_la_SOURCES = \
 	nn/data/images.c \
 	nn/data/inflate.c \
 	nn/data/inflate.h \
-	nn/data/library.c \
-	nn/data/library.h \
 	nn/data/npz.c \
 	nn/data/order.c \
 	nn/data/order.h \

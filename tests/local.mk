@@ -54,6 +54,7 @@ unit_tests = \
 	tests/test_growth \
 	tests/test_harness \
 	tests/test_hostile_values \
+	tests/test_images \
 	tests/test_immediate \
 	tests/test_immediate_queues \
 	tests/test_loader \
@@ -615,6 +616,10 @@ tests_test_onnx_gradient_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUN
 tests_test_onnx_gradient_LDADD = $(TFR_TEST_NN)
 tests_test_onnx_gradient_SOURCES = tests/test_onnx_gradient.c tests/onnx_build.h
 
+tests_test_images_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) -I$(top_srcdir) $(CUNIT_CFLAGS)
+tests_test_images_LDADD = libtfrun-images.la $(CUNIT_LIBS)
+tests_test_images_SOURCES = tests/test_images.c
+
 tests_test_onnx_map_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_onnx_map_LDADD = $(TFR_TEST_FORMATS)
 tests_test_onnx_map_SOURCES = tests/test_onnx_map.c tests/onnx_build.h tests/temp_path.h
@@ -998,6 +1003,7 @@ EXTRA_DIST += \
 	tests/data/ops/classic.tar.gz \
 	tests/data/ops/coarse.tar.gz \
 	tests/data/ops/make.py \
+	tests/data/ops/image.tar.gz \
 	tests/data/ops/newer.tar.gz \
 	tests/data/ops/tfrun.tar.gz \
 	$(NULL)

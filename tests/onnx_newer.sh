@@ -2,7 +2,7 @@
 # Ops newer than libonnx-testdata, classic models and linear systems give the values that
 # tests/data/ops/README names the source of, on naive alone and where tfrun places them.
 . "$TFR_SRCDIR/tests/lib.sh"
-for archive in newer coarse classic tfrun; do
+for archive in newer coarse classic image tfrun; do
     mkdir "$tmp/$archive" || exit 99
     gzip -dc "$TFR_SRCDIR/tests/data/ops/$archive.tar.gz" | (cd "$tmp/$archive" && tar -xf -) ||
         exit 99
@@ -23,4 +23,13 @@ verified "bfloat16 on naive" coarse --rtol 1e-2 --backend naive
 verified "bfloat16 where tfrun places it" coarse --rtol 1e-2
 verified "classic models" classic
 verified "linear systems" tfrun
+# What the plugin image opens may be missing on a machine without the packages.
+"$TFRUN" verify "$tmp/image" >"$tmp/images"
+if grep 'needs a library that does not load' "$tmp/images"; then
+    skip "all formats of ImageDecoder: a library is missing"
+else
+    verified "images" image
+fi
+TFRUN_DISABLE=image exits 77 "without the plugin they are skipped" "$TFRUN" verify "$tmp/image"
+has "for the reason" "$tmp/out" 'ImageDecoder is an op of the plugin image, which no runtime'
 finish

@@ -5,7 +5,7 @@
 #include <tfrun/dataset.h>
 
 #include "idx_kit.h"
-#include "nn/data/library.h"
+#include "images/library.h"
 #include "tfr_test.h"
 
 static tfr_err err = TFR_ERR_INIT;
@@ -439,7 +439,7 @@ TEST(images_that_do_not_fit_are_refused_by_name)
                    refusal(TFR_EMODEL, "images:", "d"));
     CHECK_CONTAINS("ant/x.png 8 x 4; make all of one size first", err.text);
     temp_write("d/train/cat/0.PNG", "GIF89a", 6);
-    CHECK_CONTAINS("0.PNG: neither a PNG nor a JPEG image but text",
+    CHECK_CONTAINS("0.PNG: the 6 bytes are no image in PNG, JPEG",
                    refusal(TFR_EMODEL, "images:", "d"));
     unlink(temp_path("d/train/cat/0.PNG"));
     make_folder("d/train/dog");

@@ -63,6 +63,7 @@ static const upgrade upgrades[] = {
     {"GroupNormalization", 20, tfr__upgrade_group_norm},
     {"HardSigmoid", 5, NULL},
     {"Hardmax", 12, tfr__upgrade_softmax},
+    {"ImageDecoder", EVERY, tfr__upgrade_image_decoder},
     {"InstanceNormalization", 5, NULL},
     {"LSTM", 6, tfr__upgrade_recurrent},
     {"LSTM", EVERY, NULL},

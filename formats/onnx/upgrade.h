@@ -16,6 +16,9 @@ tfr__upgrade_fn tfr__upgrade_axes, tfr__upgrade_clip, tfr__upgrade_dft, tfr__upg
     tfr__upgrade_pad_2, tfr__upgrade_reduce, tfr__upgrade_reshape, tfr__upgrade_slice,
     tfr__upgrade_split_11, tfr__upgrade_split_13, tfr__upgrade_tile, tfr__upgrade_top_k;
 
+/* upgrade_image.c: an op of a plugin in place of one that the core cannot infer */
+tfr__upgrade_fn tfr__upgrade_image_decoder;
+
 /* upgrade_attrs.c: attributes that changed their form, name or default */
 tfr__upgrade_fn tfr__upgrade_cast, tfr__upgrade_concat, tfr__upgrade_drop_broadcast,
     tfr__upgrade_grid_sample, tfr__upgrade_integer_p, tfr__upgrade_recurrent,

@@ -47,14 +47,14 @@ typedef struct tfr_batches tfr_batches;
  *                 4 channels; other numbers become f32 and keep their shape. Targets of integers
  *                 are classes, as many as the largest of training asks for or "?classes=N" says;
  *                 of f32 and f64 they are numbers, and [n] becomes [n, 1]
- *   "images:DIR"  a folder of PNG and JPEG images for each class, DIR/cat/1.png, or DIR/train and
- *                 DIR/test with these folders; classes are in the order of their names, and images
- *                 of one size, grey or in colours as the first one, or as "?channels=3" says. All
- *                 are kept in memory
+ *   "images:DIR"  a folder of images for each class, DIR/cat/1.png, or DIR/train and DIR/test with
+ *                 these folders: PNG, JPEG, JPEG 2000, WebP, TIFF, BMP and PNM by their endings.
+ *                 Classes are in the order of their names, and images of one size, grey or in
+ *                 colours as the first one, or as "?channels=3" says. All are kept in memory
  *
  * TFR_ENOTFOUND and TFR_EIO for files that are not there or cannot be read, TFR_EMODEL for files
  * that are damaged or do not belong together, TFR_EUNSUPPORTED where a library is missing, with the
- * name of its package (zlib for gzip and npz, libpng, libjpeg-turbo's TurboJPEG), TFR_EINVAL for a
+ * name of its package (zlib for gzip and npz, one for each format of images), TFR_EINVAL for a
  * source that there is not. Large plain files are mapped: nobody must change them while they are in
  * use.
  */

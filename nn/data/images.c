@@ -73,9 +73,13 @@ static const char *name_of(const char *path)
 
 static bool is_image_name(const char *name)
 {
+    static const char *const endings[] = {".png", ".jpg", ".jpeg", ".jp2", ".webp", ".tif", ".tiff",
+                                          ".bmp", ".pbm", ".pgm",  ".ppm", ".pnm",  NULL};
     const char *dot = strrchr(name, '.');
-    return dot &&
-           (!strcasecmp(dot, ".png") || !strcasecmp(dot, ".jpg") || !strcasecmp(dot, ".jpeg"));
+    for (int i = 0; dot && endings[i]; i++)
+        if (strcasecmp(dot, endings[i]) == 0)
+            return true;
+    return false;
 }
 
 static bool is_folder(const char *path)
@@ -148,10 +152,11 @@ static tfr_status find_images(const char *folder, list *classes, list *images, t
         else
             status = list_folder(path, false, label, images, err);
         if (!status && images->n == before && folders == classes)
-            status = tfr_fail(err, TFR_ENOTFOUND,
-                              "%s has no image, that is no .png, .jpg or .jpeg; remove the folder "
-                              "or put some there",
-                              path);
+            status =
+                tfr_fail(err, TFR_ENOTFOUND,
+                         "%s has no image (.png, .jpg, .webp, .tiff, .bmp, .ppm and the like); "
+                         "remove the folder or put some there",
+                         path);
     }
     if (!status && !images->n)
         status = tfr_fail(err, TFR_ENOTFOUND, "%s has no images", folder);

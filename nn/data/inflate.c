@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <tfrun/fail.h>
 
-#include "library.h"
+#include <images/library.h>
 
 /* ---- what is used of zlib -------------------------------------------------------------------- */
 

@@ -4,11 +4,11 @@
  * that tfrun runs without; what is called of them is declared where it is used, since these
  * interfaces have not changed in decades, and a build needs no header that way.
  */
-#ifndef TFR_NN_DATA_LIBRARY_H
-#define TFR_NN_DATA_LIBRARY_H
+#ifndef TFR_IMAGES_LIBRARY_H
+#define TFR_IMAGES_LIBRARY_H
 
 #include <stdbool.h>
-#include <tfrun/status.h>
+#include <tfrun/fail.h>
 
 typedef struct tfr__library {
     const char *soname;       /* "libz.so.1" */
@@ -23,6 +23,6 @@ typedef struct tfr__library {
  * Opens it, once for the process. TFR_EUNSUPPORTED: it is not there, in words that end with what to
  * install; what says who needs it.
  */
-TFR_MUST_CHECK tfr_status tfr__library_need(tfr__library *library, const char *what, tfr_err *err);
+tfr_status tfr__library_need(tfr__library *library, const char *what, tfr_err *err);
 
 #endif
