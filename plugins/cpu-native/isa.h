@@ -211,6 +211,8 @@ typedef struct native_winograd_sums {
 typedef struct native_isa native_isa;
 struct native_recurrent_step;
 struct native_svm_tile;
+struct native_boxes;
+struct native_near;
 struct native_isa {
     const char *name;
     int lanes;
@@ -266,6 +268,10 @@ struct native_isa {
     void (*svm_kernels)(const struct native_svm_tile *tile);
     /* the sum of coefficients[v] kernels[v] */
     double (*svm_sum)(const float *coefficients, const double *kernels, int64_t n);
+    /* The first vector from box i on, a multiple of LANES, with a box that may be too near; its
+     * sums go to `excess`, which are not negative for such boxes. -1 = there is none. */
+    int64_t (*boxes_near)(const struct native_boxes *boxes, const struct native_near *near,
+                          int64_t i, float *excess);
     const native_elementwise *elementwise; /* ends with op = NULL; alike in all tables */
 };
 

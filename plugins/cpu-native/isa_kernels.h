@@ -117,8 +117,7 @@ __attribute__((noinline)) static void affine_loop(const native_act *act, const f
         act_loop(&part, from, to, n);
         part = (native_act){.kind = act->inner, .a = act->a, .b = act->b};
         act_loop(&part, to, to, n);
-        part = (native_act){
-            .kind = NATIVE_ACT_LINEAR, .a = act->scale[1], .b = act->shift[1]};
+        part = (native_act){.kind = NATIVE_ACT_LINEAR, .a = act->scale[1], .b = act->shift[1]};
         act_loop(&part, to, to, n);
     }
 }
@@ -545,6 +544,7 @@ static void softmax(const float *x, float scale, const float *mask, float *to, i
 #include "isa_fold.h"
 #include "isa_recurrent.h"
 #include "isa_svm.h"
+#include "isa_boxes.h"
 
 #include "isa_rows_grad.h"
 #include "isa_norm.h"
@@ -605,5 +605,6 @@ const native_isa ISA_TABLE = {
     .recurrent_step = recurrent_step,
     .svm_kernels = svm_kernels,
     .svm_sum = svm_sum,
+    .boxes_near = boxes_near,
     .elementwise = elementwise_rows,
 };

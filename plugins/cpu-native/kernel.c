@@ -13,12 +13,12 @@ enum { ALIGNMENT = 64 };
 /* ---- supports ---- */
 
 /* empty_ok: an operand that only describes the call. */
-static bool check_operand(const tfr_operand *o, bool empty_ok, const char *which, uint32_t i,
-                          tfr_answer *answer)
+static bool check_operand(const tfr_operand *o, bool empty_ok, bool counted, const char *which,
+                          uint32_t i, tfr_answer *answer)
 {
     int64_t n = tfr_operand_elements(o);
 
-    if (o->flags & TFR_OPERAND_DYNAMIC)
+    if ((o->flags & TFR_OPERAND_DYNAMIC) && !counted)
         tfr_decline(answer, TFR_REASON_DYNAMIC_SHAPE, "the dims of %s %u are not known", which, i);
     else if (n == 0 && !empty_ok)
         tfr_decline(answer, TFR_REASON_SIZE_LIMIT, "%s %u has 0 elements", which, i);
@@ -31,7 +31,8 @@ static bool check_operand(const tfr_operand *o, bool empty_ok, const char *which
 }
 
 /* *strided: the number of an operand that is not plain, inputs first, or -1. */
-static bool check_operands(const tfr_call *call, int *strided, tfr_answer *answer)
+static bool check_operands(const native_op *op, const tfr_call *call, int *strided,
+                           tfr_answer *answer)
 {
     const uint32_t n = call->n_inputs + call->n_outputs;
     uint32_t i;
@@ -43,7 +44,8 @@ static bool check_operands(const tfr_call *call, int *strided, tfr_answer *answe
         const tfr_operand *o = input ? tfr_call_input(call, number) : tfr_call_output(call, number);
         if (!o)
             continue;
-        if (!check_operand(o, input && i > 0, input ? "input" : "output", number, answer))
+        if (!check_operand(o, input && i > 0, op->counted && !input, input ? "input" : "output",
+                           number, answer))
             return false;
         if (!tfr_operand_is_plain(o))
             *strided = (int)i;
@@ -66,7 +68,7 @@ int32_t native_supports(tfr_plugin_device *device, const tfr_call *call, tfr_ans
     if (tfr_call_unknown(call, TFR_CALL_DETERMINISTIC))
         return tfr_decline(answer, TFR_REASON_POLICY, "flags 0x%x of the call are not known here",
                            (unsigned)call->flags);
-    if (!check_operands(call, &strided, answer))
+    if (!check_operands(op, call, &strided, answer))
         return TFR_OK;
     answer->verdict = TFR_VERDICT_YES;
     op->supports(device, call, answer);

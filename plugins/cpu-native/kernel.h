@@ -54,6 +54,7 @@ typedef struct native_op {
     void (*supports)(const tfr_plugin_device *device, const tfr_call *call, tfr_answer *answer);
     void (*prepare)(native_build *b, const tfr_call *call);
     const char *domain;
+    bool counted; /* its launches say how long the outputs are */
 } native_op;
 
 extern const native_op native_op_rows[]; /* sorted by name */

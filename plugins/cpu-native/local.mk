@@ -30,6 +30,7 @@ tfrun_native_la_LDFLAGS = $(AM_LDFLAGS) $(TFR_MODULE_FLAGS)
 tfrun_native_la_SOURCES = \
 	$(tfr_native_gemm) \
 	plugins/cpu-native/bf16.h \
+	plugins/cpu-native/boxes.h \
 	plugins/cpu-native/cast.c \
 	plugins/cpu-native/cast.h \
 	plugins/cpu-native/constants.c \
@@ -47,6 +48,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/isa_avx2.c \
 	plugins/cpu-native/isa_avx512.c \
 	plugins/cpu-native/isa_bf16.c \
+	plugins/cpu-native/isa_boxes.h \
 	plugins/cpu-native/isa_cast.h \
 	plugins/cpu-native/isa_depthwise.h \
 	plugins/cpu-native/isa_elementwise.h \
@@ -71,6 +73,8 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/ml.c \
 	plugins/cpu-native/ml.h \
 	plugins/cpu-native/native.c \
+	plugins/cpu-native/non_max_suppression.c \
+	plugins/cpu-native/non_max_suppression.h \
 	plugins/cpu-native/ops.c \
 	plugins/cpu-native/pooled.h \
 	plugins/cpu-native/profile.c \

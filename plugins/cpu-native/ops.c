@@ -9,6 +9,7 @@
 #include "gather.h"
 #include "linear_model.h"
 #include "matmul.h"
+#include "non_max_suppression.h"
 #include "program.h"
 #include "recurrent.h"
 #include "roi_align.h"
@@ -17,7 +18,12 @@
 
 #define OP(name, version, family, types)                                                           \
     {                                                                                              \
-        name, version, types, native_##family##_supports, native_##family##_prepare, ""            \
+        name, version, types, native_##family##_supports, native_##family##_prepare, "", false     \
+    }
+/* A launch says how long the output is. */
+#define COUNTED(name, version, family, types)                                                      \
+    {                                                                                              \
+        name, version, types, native_##family##_supports, native_##family##_prepare, "", true      \
     }
 /* What programs know, too: a program of one item. */
 #define ITEM(name, version) OP(name, version, item, BIT(F32))
@@ -25,13 +31,14 @@
 #define WIDE(name, version, types) OP(name, version, item, types)
 #define OWN(name, version)                                                                         \
     {                                                                                              \
-        name, version, BIT(F32), native_item_supports, native_item_prepare, "tfrun"                \
+        name, version, BIT(F32), native_item_supports, native_item_prepare, "tfrun", false         \
     }
 
 /* Of domain ai.onnx.ml. */
 #define ML(name, version, family, types)                                                           \
     {                                                                                              \
-        name, version, types, native_##family##_supports, native_##family##_prepare, "ai.onnx.ml"  \
+        name, version, types, native_##family##_supports, native_##family##_prepare, "ai.onnx.ml", \
+            false                                                                                  \
     }
 
 /* Sets of types of operand 0. */
@@ -126,6 +133,7 @@ const native_op native_op_rows[] = {
     WIDE("Mod", 28, INTEGERS),
     WIDE("Mul", 14, NUMBERS),
     WIDE("Neg", 13, BIT(F32) | INTEGERS),
+    COUNTED("NonMaxSuppression", 11, nms, BIT(F32)),
     ML("Normalizer", 1, features, NUMBERS),
     WIDE("Not", 1, BIT(BOOL)),
     WIDE("Or", 7, BIT(BOOL)),

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* boxes.h: what NonMaxSuppression asks the vectors of: non_max_suppression.c, isa_boxes.h. */
+#ifndef NATIVE_BOXES_H
+#define NATIVE_BOXES_H
+
+#include <stdint.h>
+
+enum { NATIVE_BOXES = 64 /* a whole number of vectors of any length */ };
+
+/*
+ * Sides are rounded away from the middle of a box, areas down, so that a box which is too near in
+ * exact numbers is so in these. Behind the last box are zeros up to a multiple of NATIVE_BOXES.
+ */
+typedef struct native_boxes {
+    float *x0, *x1, *y0, *y1, *area;
+    int64_t n; /* such a multiple */
+} native_boxes;
+
+/*
+ * A box, and the sum for each of the others of which more than 0 is too near: the area of both
+ * times `share`, plus `least`, less iou times the areas of each.
+ */
+typedef struct native_near {
+    float x0, x1, y0, y1, area, iou, share, least;
+} native_near;
+
+#endif
