@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ops that look for, pick and count elements: NonZero, Compress, Unique, ReverseSequence, Trilu,
- * EyeLike. */
+/* Ops that look for, pick and count elements: Compress, Unique, ReverseSequence, Trilu, EyeLike. */
 #include "case.h"
 
 const ops_case ops_index_cases[] = {
@@ -10,7 +9,6 @@ const ops_case ops_index_cases[] = {
      .in = {{OPS_ANY, "d^R", NULL, NULL, NULL}, {"bool", "Q", NULL, NULL, NULL}}},
     {"EyeLike", .vars = "M=0..6 N=0..6 K=-3..3 T=" OPS_FLOATS "|i32|bool",
      .attrs = "dtype?:i=T k?:i=K", .in = {{OPS_FLOATS "|i32|bool", "M,N", NULL, NULL, NULL}}},
-    {"NonZero", .vars = "R=1..4 d=0..5", .in = {{OPS_ANY, "d^R", "0|1", "nizh", NULL}}},
     {"ReverseSequence", .vars = "T=1..5 N=1..4 R=0..2 d=0..4 L=0|1",
      .attrs = "time_axis:i=L batch_axis:i=1-L",
      .in = {{OPS_ANY, "L?N:T,L?T:N,d^R", NULL, NULL, NULL}, {"i64", "N", "1..T", NULL, NULL}}},

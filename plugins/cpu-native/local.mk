@@ -75,6 +75,8 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/native.c \
 	plugins/cpu-native/non_max_suppression.c \
 	plugins/cpu-native/non_max_suppression.h \
+	plugins/cpu-native/non_zero.c \
+	plugins/cpu-native/non_zero.h \
 	plugins/cpu-native/ops.c \
 	plugins/cpu-native/pooled.h \
 	plugins/cpu-native/profile.c \

@@ -10,6 +10,7 @@
 #include "linear_model.h"
 #include "matmul.h"
 #include "non_max_suppression.h"
+#include "non_zero.h"
 #include "program.h"
 #include "recurrent.h"
 #include "roi_align.h"
@@ -51,6 +52,9 @@
 #define BITS     (BIT(U8) | INTEGERS)
 #define BYTES    (BIT(U8) | BIT(I8))
 #define FLOATS   (BIT(F32) | BIT(F64))
+/* 0 if all bits are, but for the sign of floats. */
+#define COUNTABLE                                                                                  \
+    (NUMBERS | BYTES | BIT(F16) | BIT(BF16) | BIT(I16) | BIT(U16) | BIT(U32) | BIT(U64) | BIT(BOOL))
 /* Whole bytes, moved as they are. */
 #define MOVED ~(BIT(STRING) | BIT(U4) | BIT(I4) | BIT(F4E2M1) | BIT(U2) | BIT(I2) | BIT(NONE))
 
@@ -134,6 +138,7 @@ const native_op native_op_rows[] = {
     WIDE("Mul", 14, NUMBERS),
     WIDE("Neg", 13, BIT(F32) | INTEGERS),
     COUNTED("NonMaxSuppression", 11, nms, BIT(F32)),
+    COUNTED("NonZero", 13, non_zero, COUNTABLE),
     ML("Normalizer", 1, features, NUMBERS),
     WIDE("Not", 1, BIT(BOOL)),
     WIDE("Or", 7, BIT(BOOL)),
