@@ -81,6 +81,8 @@ typedef struct cli_args {
     cli_list inputs, outputs, shapes; /* NAME=FILE, NAME=FILE, NAME=1,3,224,224 */
     cli_list dims;                    /* NAME=4 */
     const char *labels;               /* file with a name of a class a line */
+    const char *image_mean, *image_std; /* "0.5" or "0.485,0.456,0.406" */
+    int32_t layout;                   /* of images: 0 = what the dims say, 1 nchw, 2 nhwc */
     int64_t top;                      /* 0 = not given */
     int64_t seed;                     /* of random inputs; -1 = none are wanted */
     bool log_placement, deterministic, cast_inputs;
@@ -207,9 +209,8 @@ typedef struct cli_command {
 #define CLI_OPTION_INPUT                                                                           \
     {                                                                                              \
         'i', "input", "NAME=FILE", CLI_LIST, CLI_FIELD(inputs), "file", 0, 0,                      \
-            "value of an input from a .npy, .npz, .pb, .csv or .txt file; NAME= may go when "      \
-            "there "                                                                               \
-            "is one input, and an .npz file has values of all by their names"                      \
+            "value of an input from a .npy, .npz, .pb, .csv or .txt file or an image; NAME= may "  \
+            "go when there is one input, and an .npz file has values of all by their names"        \
     }
 #define CLI_OPTION_CAST                                                                            \
     {                                                                                              \

@@ -10,6 +10,7 @@
 #include <tfrun/fail.h>
 #include <tfrun/npy.h>
 
+#include "image_input.h"
 #include "tensor_file.h"
 #include "text.h"
 
@@ -259,6 +260,8 @@ tfr_status cli_input_load(const cli_args *args, const tfr_graph *graph, uint32_t
     tfr_status status;
     if (ends_in(path, ".csv") || ends_in(path, ".txt"))
         return load_text(name, path, type, out, err);
+    if (cli_input_is_image(path))
+        return cli_image_load(args, name, path, type, out, err);
     status = cli_input_is_npz(path) ? tfr_npz_load(path, name, &tensor, err)
                                     : cli_tensor_load(path, (tfr_kind)type->kind, &tensor, err);
     if (!status)

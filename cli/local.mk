@@ -33,6 +33,8 @@ tfrun_SOURCES = \
 	cli/failure.c \
 	cli/guard.h \
 	cli/help.h \
+	cli/image_input.c \
+	cli/image_input.h \
 	cli/input_file.c \
 	cli/input_file.h \
 	cli/interrupt.c \
@@ -83,7 +85,7 @@ tfrun_SOURCES = \
 	cli/verify_workers.c \
 	cli/watch.c \
 	$(NULL)
-tfrun_LDADD = libtfrun-certify.la libtfrun-base.la libtfrun-nn.la libtfrun.la $(JANSSON_LIBS) -lpthread -lm
+tfrun_LDADD = libtfrun-certify.la libtfrun-images.la libtfrun-base.la libtfrun-nn.la libtfrun.la $(JANSSON_LIBS) -lpthread -lm
 
 # Made by `tfrun __complete`; tests/cli/completion.sh says when it is out of date.
 bashcompletiondir = $(datadir)/bash-completion/completions

@@ -122,4 +122,39 @@ grep '"threads"' out >all
 exits 0 "as without either" "$TFRUN" devices --json
 grep '"threads"' out >usual
 claim "the devices have as many" cmp all usual
+
+# Images: 2 x 1, red and grey.
+printf 'P6 2 1 255\n\377\000\000\100\100\100' >two.ppm
+one Relu 1 1 3 h w >first.onnx
+exits 0 "an image is an input" "$TFRUN" run first.onnx -i two.ppm
+has "its channels come first, open dims are its own" out \
+    '^y  *float32\[1,3,1,2\]  *1, 0.2509804, 0, 0.2509804, 0, 0.2509804$'
+exits 0 "it is normalized" "$TFRUN" run first.onnx -i two.ppm --image-mean 1,0,0 --image-std 0.5
+has "by mean and standard deviation" out '0, 0, 0, 0.5019608, 0, 0.5019608$'
+one Relu 1 1 2 3 3 >last.onnx
+exits 0 "channels may come last" "$TFRUN" run last.onnx -i two.ppm
+has "and the image is resized" out \
+    '^y  *float32\[1,2,3,3\]  *1, 0, 0, 0.6254902, 0.1254902, 0.1254902, \.\.\.$'
+one Relu 1 3 h w >plain.onnx
+exits 0 "a batch is not needed" "$TFRUN" run plain.onnx -i two.ppm
+one Relu 1 1 3 1 3 >either.onnx
+exits 0 "--layout decides where dims say nothing" \
+    "$TFRUN" run either.onnx -i two.ppm --layout nhwc
+has "as it says" out '^y  *float32\[1,3,1,3\]'
+one Relu 1 1 1 h w >grey.onnx
+exits 0 "one channel is grey" "$TFRUN" run grey.onnx -i two.ppm
+has "of all colours" out '^y  *float32\[1,1,1,2\]  *0.299, 0.2509804$'
+one Identity 2 1 h w 3 >bytes.onnx
+exits 0 "bytes stay bytes" "$TFRUN" run bytes.onnx -i two.ppm
+has "as they are" out '^y  *uint8\[1,1,2,3\]  *255, 0, 0, 64, 64, 64$'
+one Relu 1 3 4 >flat.onnx
+exits 5 "a matrix takes no image" "$TFRUN" run flat.onnx -i two.ppm
+has "and it is said what does" err 'input "x" is float32\[3,4\]; an image goes into \[1,C,H,W\] or'
+exits 5 "a mean of two channels" "$TFRUN" run first.onnx -i two.ppm --image-mean 1,2
+has "is answered with how to write it" err \
+    '--image-mean 1,2 is neither one number nor three, write it like 0.485,0.456,0.406$'
+exits 5 "a deviation of 0" "$TFRUN" run first.onnx -i two.ppm --image-std 0
+head -c 12 two.ppm >cut.ppm
+exits 5 "a damaged image" "$TFRUN" run first.onnx -i cut.ppm
+has "is named" err '^tfrun: cut.ppm: the PNM image ends in row 0 of 1$'
 finish
