@@ -14,7 +14,7 @@
 /* Was the newest plan of the graph made from the one before? */
 static bool was_again(const tfr_session *session)
 {
-    return session->main->plans->again;
+    return session->main->plans[0]->again;
 }
 
 static tfr_session *open(tfr_runtime *runtime, tfr_graph *graph)
@@ -125,7 +125,7 @@ TEST(static_graphs_and_variables_keep_nothing)
         tfr_session *session = open(runtime, graphs[i]);
         tfr_tensor *in = random_input(graphs[i], 0, 3, 1, -1, 1), *out = NULL;
         REQUIRE_OK(tfr_session_run(session, &in, 1, &out, 1, &err), &err);
-        CHECK(session->main->plans->build == NULL);
+        CHECK(session->main->plans[0]->build == NULL);
         tfr_tensor_release(out);
         tfr_tensor_release(in);
         tfr_session_destroy(session);

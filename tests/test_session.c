@@ -241,6 +241,33 @@ TEST(a_shape_that_only_a_run_can_tell_splits_the_graph)
     tfr_session_destroy(session);
 }
 
+/* More sections than plans are kept of a graph. */
+TEST(each_section_keeps_its_plan)
+{
+    enum { SECTIONS = 20 };
+    tfr_value x;
+    tfr_graph *graph = new_graph(1, &x);
+    const float data[2][6] = {{0, 7, 0, 9, 0, 1}, {0, 7, 0, 9, 0, 0}};
+    tfr_tensor *in, *out[SECTIONS];
+    uint64_t n_plans = 0;
+    for (int i = 0; i < SECTIONS; i++, x = unary(graph, "Abs", x))
+        output(graph, unary(graph, "Neg", unary(graph, "NonZero", x)));
+    tfr_session *session = session_over(new_runtime(), graph, NULL);
+    for (int i = 0; i < 4; i++) {
+        in = floats(2, two_by_three, data[i / 2]);
+        REQUIRE_OK(tfr_session_run(session, &in, 1, out, SECTIONS, &err), &err);
+        for (int k = 0; k < SECTIONS; k++) {
+            CHECK_INT(i / 2 ? 2 : 3, tfr_tensor_shape(out[k])->dims[1]);
+            tfr_tensor_release(out[k]);
+        }
+        tfr_tensor_release(in);
+        CHECK(i % 2 ? stats_of(session).n_plans == n_plans
+                    : stats_of(session).n_plans >= n_plans + SECTIONS);
+        n_plans = stats_of(session).n_plans;
+    }
+    tfr_session_destroy(session);
+}
+
 /* The ends of a Slice take a launch, so it begins a section; the one before has seen its starts. */
 TEST(a_plan_that_saw_a_value_of_the_next_section_survives_a_shorter_one)
 {
@@ -693,6 +720,7 @@ static const test_case cases[] = {
     CASE(strings_that_decide_a_shape_are_read_when_planning),
     CASE(shape_arithmetic_is_done_when_planning),
     CASE(a_shape_that_only_a_run_can_tell_splits_the_graph),
+    CASE(each_section_keeps_its_plan),
     CASE(a_plan_that_saw_a_value_of_the_next_section_survives_a_shorter_one),
     CASE(what_control_flow_passes_on_is_the_callers_own),
     CASE(a_loop_keeps_no_more_plans_than_the_session_may),

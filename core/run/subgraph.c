@@ -66,8 +66,10 @@ tfr_status tfr__subgraph_create(tfr_session *session, tfr_graph *graph, tfr__sub
         subgraph->last_use = tfr__calloc((size_t)graph->n_values + 1, sizeof *subgraph->last_use);
         subgraph->pins = tfr__calloc((size_t)graph->n_nodes + 1, sizeof *subgraph->pins);
         subgraph->children = tfr__calloc((size_t)graph->n_nodes + 1, sizeof *subgraph->children);
+        subgraph->plans = tfr__calloc((size_t)graph->n_nodes + 1, sizeof *subgraph->plans);
     }
-    if (!subgraph || !subgraph->last_use || !subgraph->pins || !subgraph->children)
+    if (!subgraph || !subgraph->last_use || !subgraph->pins || !subgraph->children ||
+        !subgraph->plans)
         status = tfr_fail(err, TFR_ENOMEM, "out of memory for graph \"%s\"", graph->name);
     if (!status) {
         find_last_uses(subgraph);
@@ -95,12 +97,12 @@ void tfr__subgraph_destroy(tfr_session *session, tfr__subgraph *subgraph)
 {
     if (!subgraph)
         return;
-    while (subgraph->plans) {
-        tfr__plan *next = subgraph->plans->next;
-        tfr__plan_destroy(subgraph->plans);
-        subgraph->plans = next;
-    }
-    for (uint32_t i = 0; subgraph->children && i < subgraph->graph->n_nodes; i++) {
+    for (uint32_t i = 0; subgraph->plans && subgraph->children && i < subgraph->graph->n_nodes;
+         i++) {
+        for (tfr__plan *p = subgraph->plans[i], *next; p; p = next) {
+            next = p->next;
+            tfr__plan_destroy(p);
+        }
         for (uint32_t k = 0; subgraph->children[i] && k < subgraph->graph->nodes[i].n_subgraphs;
              k++)
             tfr__subgraph_destroy(session, subgraph->children[i][k]);
@@ -109,6 +111,7 @@ void tfr__subgraph_destroy(tfr_session *session, tfr__subgraph *subgraph)
     tfr__free(subgraph->last_use);
     tfr__free(subgraph->pins);
     tfr__free(subgraph->children);
+    tfr__free(subgraph->plans);
     tfr__free(subgraph);
 }
 
@@ -166,23 +169,27 @@ static tfr_status host_node_run(tfr_session *session, tfr__frame *frame, uint32_
 /* ---- the walk -------------------------------------------------------------------------------- */
 
 /*
- * No plan is under way when one is made. If the oldest is of this run, as in a loop whose shapes
- * grow, the run's report does without it.
+ * The plan of the section at node `first` that was not used for longest; none if it has none, so
+ * that each section of a graph keeps one, however many there are. No plan is under way when one is
+ * made. If it is of this run, as in a loop whose shapes grow, the run's report does without it.
  */
-static void forget_oldest(tfr_session *session, tfr__subgraph *subgraph)
+static void forget_oldest(tfr_session *session, tfr__subgraph *subgraph, uint32_t first)
 {
-    tfr__plan **at = &subgraph->plans;
+    tfr__plan **at = &subgraph->plans[first], *p;
     uint32_t n = 0;
+    if (!*at)
+        return;
     while ((*at)->next)
         at = &(*at)->next;
-    if ((*at)->used) {
+    p = *at;
+    if (p->used) {
         for (uint32_t i = 0; i < session->n_used; i++)
-            if (session->used[i] != *at)
+            if (session->used[i] != p)
                 session->used[n++] = session->used[i];
         session->n_used = n;
         tfr__trace_drain(session); /* records name nodes by their plan */
     }
-    tfr__plan_destroy(*at);
+    tfr__plan_destroy(p);
     *at = NULL;
     subgraph->n_plans--;
 }
@@ -208,16 +215,17 @@ static bool uses_memory(const tfr__plan *p, uint32_t memory)
 static tfr__plan **find_oldest(tfr__subgraph *subgraph, uint32_t memory, tfr__plan **oldest,
                                tfr__subgraph **whose)
 {
-    for (tfr__plan **at = &subgraph->plans; *at; at = &(*at)->next)
-        if (!(*at)->used && (!oldest || (*at)->used_at < (*oldest)->used_at) &&
-            uses_memory(*at, memory)) {
-            oldest = at;
-            *whose = subgraph;
-        }
-    for (uint32_t i = 0; i < subgraph->graph->n_nodes; i++)
+    for (uint32_t i = 0; i < subgraph->graph->n_nodes; i++) {
+        for (tfr__plan **at = &subgraph->plans[i]; *at; at = &(*at)->next)
+            if (!(*at)->used && (!oldest || (*at)->used_at < (*oldest)->used_at) &&
+                uses_memory(*at, memory)) {
+                oldest = at;
+                *whose = subgraph;
+            }
         for (uint32_t k = 0; subgraph->children[i] && k < subgraph->graph->nodes[i].n_subgraphs;
              k++)
             oldest = find_oldest(subgraph->children[i][k], memory, oldest, whose);
+    }
     return oldest;
 }
 
@@ -247,22 +255,23 @@ bool tfr__session_make_room(void *user, uint32_t memory)
 static bool forget_unused(tfr_session *session, tfr__subgraph *subgraph)
 {
     bool any = false;
-    for (tfr__plan **at = &subgraph->plans; *at;) {
-        tfr__plan *p = *at;
-        if (p->used) {
-            at = &p->next;
-            continue;
+    for (uint32_t i = 0; i < subgraph->graph->n_nodes; i++) {
+        for (tfr__plan **at = &subgraph->plans[i]; *at;) {
+            tfr__plan *p = *at;
+            if (p->used) {
+                at = &p->next;
+                continue;
+            }
+            *at = p->next;
+            tfr__plan_destroy(p);
+            subgraph->n_plans--;
+            session->n_plans_dropped++;
+            any = true;
         }
-        *at = p->next;
-        tfr__plan_destroy(p);
-        subgraph->n_plans--;
-        session->n_plans_dropped++;
-        any = true;
-    }
-    for (uint32_t i = 0; i < subgraph->graph->n_nodes; i++)
         for (uint32_t k = 0; subgraph->children[i] && k < subgraph->graph->nodes[i].n_subgraphs;
              k++)
             any = forget_unused(session, subgraph->children[i][k]) || any;
+    }
     return any;
 }
 
@@ -278,27 +287,27 @@ static tfr_status make_plan(tfr_session *session, const tfr__frame *frame, uint3
                                   .variables =
                                       subgraph == session->main ? &session->variables : NULL,
                                   .unsampled = subgraph->n_made >= SAMPLED_PLANS};
-    tfr__plan *like = subgraph->plans; /* the last one that was used */
-    while (like && (like->first != first || !like->build))
+    tfr__plan *like = subgraph->plans[first];
+    while (like && !like->build)
         like = like->next;
     return tfr__plan_create(&session->plans, &section, like, out, err);
 }
 
-/* The plan of the section at node `first`, moved to the front of the subgraph's list. */
+/* The plan of the section at node `first`, moved to the front of its list. */
 static tfr_status find_plan(tfr_session *session, tfr__frame *frame, uint32_t first,
                             tfr__plan **out, tfr_err *err)
 {
     tfr__subgraph *subgraph = frame->subgraph;
     tfr_status status;
     uint64_t traced;
-    for (tfr__plan **at = &subgraph->plans; *at; at = &(*at)->next) {
+    for (tfr__plan **at = &subgraph->plans[first]; *at; at = &(*at)->next) {
         tfr__plan *p = *at;
-        if (p->first != first || !tfr__plan_fits(p, frame->values))
+        if (!tfr__plan_fits(p, frame->values))
             continue;
         *at = p->next;
-        p->next = subgraph->plans;
+        p->next = subgraph->plans[first];
         p->used_at = ++session->n_finds;
-        *out = subgraph->plans = p;
+        *out = subgraph->plans[first] = p;
         return TFR_OK;
     }
     traced = tfr__trace_begin(session);
@@ -315,10 +324,10 @@ static tfr_status find_plan(tfr_session *session, tfr__frame *frame, uint32_t fi
     if (status)
         return status;
     if (subgraph->n_plans >= session->max_plans)
-        forget_oldest(session, subgraph);
-    (*out)->next = subgraph->plans;
+        forget_oldest(session, subgraph, first);
+    (*out)->next = subgraph->plans[first];
     (*out)->used_at = ++session->n_finds;
-    subgraph->plans = *out;
+    subgraph->plans[first] = *out;
     subgraph->n_plans++;
     subgraph->n_made++;
     session->n_plans++;

@@ -15,9 +15,9 @@ struct tfr__frame;
 
 typedef struct tfr__subgraph {
     tfr_graph *graph;
-    tfr__plan *plans;
-    uint32_t n_plans;
-    uint64_t n_made; /* plans, since the session began */
+    tfr__plan **plans; /* by node: of the section that begins there, the last used first */
+    uint32_t n_plans;  /* of all */
+    uint64_t n_made;   /* plans, since the session began */
     int32_t *last_use; /* by value: the last node, n_nodes for the graph's caller, -1 */
     tfr__pin *pins;    /* by node */
     struct tfr__subgraph ***children; /* by node: n_subgraphs of them, or NULL */

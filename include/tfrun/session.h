@@ -33,9 +33,13 @@ typedef struct tfr_session_options {
     int32_t fallback;   /* tfr_fallback */
     const char *device; /* preferred device or backend for nodes without a pin; NULL = the best */
     uint32_t log_placement; /* not 0: logs where each node runs, and why, at info level */
-    uint32_t max_plans;     /* plans kept of each graph, least recently used goes first; 0 = 16 */
-    uint32_t loose_shapes;  /* not 0: the graph's declared dims of inputs are hints, not checked */
-    uint32_t no_programs;   /* not 0: every node is a kernel of its own, nothing is compiled */
+    /*
+     * Plans kept of each graph, least recently used goes first; 0 = 16. Of each section, which is
+     * what lies between values whose dims only the run tells, one is kept in any case.
+     */
+    uint32_t max_plans;
+    uint32_t loose_shapes; /* not 0: the graph's declared dims of inputs are hints, not checked */
+    uint32_t no_programs;  /* not 0: every node is a kernel of its own, nothing is compiled */
     /*
      * Which passes may change the session's own copy of the graph: NULL or "all", "none",
      * "fold,cse" for those alone, "-cse" for all but that. TFR_EINVAL lists their names. On the
