@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "bf16.h"
+#include "int8.h"
 #include "isa.h"
 #include "profile.h"
 
@@ -42,6 +43,7 @@ int32_t native_device_open(const tfr_host *host, const tfr_open_options *options
     device->threads = count_threads(cpu, options);
     device->lanes = cpu && cpu->n_threads > 0 ? (int)cpu->n_threads : 1;
     device->isa = native_choose_isa(features);
+    device->int8 = native_choose_int8(features);
     device->bf16 = native_find_bf16(features);
     device->winograd = !is_set(options, "winograd", "off", "0");
     native_gemm_find_cpu(&device->gemm, features);

@@ -22,6 +22,7 @@ struct tfr_plugin_device {
     int lanes;                   /* that the host's loops may have */
     native_gemm_cpu gemm;        /* how products are computed here */
     const struct native_isa *isa;
+    const struct native_int8_isa *int8;
     const struct native_bf16_isa *bf16; /* NULL = none */
     bool winograd;                      /* items may compute convolutions so */
     struct native_constant *constants;  /* that programs have packed */

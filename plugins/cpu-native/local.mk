@@ -43,6 +43,12 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/ml_features.h \
 	plugins/cpu-native/gather.c \
 	plugins/cpu-native/gather.h \
+	plugins/cpu-native/int8.c \
+	plugins/cpu-native/int8.h \
+	plugins/cpu-native/int8_avx2.c \
+	plugins/cpu-native/int8_avx512.c \
+	plugins/cpu-native/int8_loops.h \
+	plugins/cpu-native/int8_portable.c \
 	plugins/cpu-native/isa.c \
 	plugins/cpu-native/isa.h \
 	plugins/cpu-native/isa_avx2.c \
@@ -137,6 +143,8 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/program_winograd_form.c \
 	plugins/cpu-native/program_winograd_weights.c \
 	plugins/cpu-native/program_winograd_grad.c \
+	plugins/cpu-native/quantize.c \
+	plugins/cpu-native/quantize.h \
 	plugins/cpu-native/recurrent.c \
 	plugins/cpu-native/recurrent.h \
 	plugins/cpu-native/recurrent_layer.h \

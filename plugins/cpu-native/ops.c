@@ -12,6 +12,7 @@
 #include "non_max_suppression.h"
 #include "non_zero.h"
 #include "program.h"
+#include "quantize.h"
 #include "recurrent.h"
 #include "roi_align.h"
 #include "svm.h"
@@ -96,7 +97,9 @@ const native_op native_op_rows[] = {
     ITEM("ConvTranspose", 22),
     ITEM("Cos", 22),
     WIDE("Cosh", 22, FLOATS),
+    OP("DequantizeLinear", 28, quantize, BYTES | BIT(I32)),
     WIDE("Div", 14, NUMBERS),
+    OP("DynamicQuantizeLinear", 11, dynamic_quantize, BIT(F32)),
     ITEM("Einsum", 28),
     ITEM("Elu", 22),
     WIDE("Equal", 19, NUMBERS | BIT(U8) | BIT(BOOL)),
@@ -145,6 +148,7 @@ const native_op native_op_rows[] = {
     WIDE("PRelu", 16, BIT(F32)),
     OP("Pad", 25, item, PADDED),
     WIDE("Pow", 15, BIT(F32) | BIT(F64)),
+    OP("QuantizeLinear", 28, quantize, BIT(F32)),
     ITEM("RMSNormalization", 23),
     OP("RNN", 22, recurrent, BIT(F32)),
     WIDE("Reciprocal", 13, FLOATS),

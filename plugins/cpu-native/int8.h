@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * int8.h: the inner loops of quantized ops, as a table for each instruction set. int8_avx512.c,
+ * int8_avx2.c and int8_portable.c fill one each from the same text, int8_loops.h; int8.c chooses by
+ * the processor.
+ */
+#ifndef NATIVE_INT8_H
+#define NATIVE_INT8_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* n elements beside each other, with one scale and zero point for all, or one for each. */
+typedef struct native_quantized_span {
+    const float *scale, *zero;
+    bool each;
+    float low, high; /* of the type of 8 bits */
+    int64_t n;
+} native_quantized_span;
+
+typedef struct native_int8_isa {
+    const char *name;
+    void (*quantize)(const native_quantized_span *span, const float *x, uint8_t *to);
+    void (*dequantize_u8)(const native_quantized_span *span, const uint8_t *x, float *to);
+    void (*dequantize_i8)(const native_quantized_span *span, const int8_t *x, float *to);
+    /* Of 0 and the elements that are numbers. */
+    void (*range)(const float *x, int64_t n, float *low, float *high);
+} native_int8_isa;
+
+extern const native_int8_isa native_int8_avx512, native_int8_avx2, native_int8_portable;
+/* The best that the processor has and the user allows. */
+const native_int8_isa *native_choose_int8(const char *features);
+
+#endif

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * int8_loops.h: the loops of int8.h, written once and compiled by int8_avx512.c, int8_avx2.c and
+ * int8_portable.c, each of which includes this file once. Blocks of a constant length let compilers
+ * make vectors of plain C.
+ *
+ * A quotient is limited to what the type holds less the zero point, which is an integer, so that
+ * rounding first would give the same. Its sum with 1.5 * 2^23 has the nearest integer, ties to
+ * even, in the low bits: a conversion that every processor has in vectors.
+ */
+#include <string.h>
+
+#include "int8.h"
+#include "vec.h"
+
+enum { BLOCK = 64, BITS_OF_ROUNDER = 0x4b400000 };
+#define ROUNDER 0x1.8p23f
+
+#if defined(__clang__)
+#define EACH_ALONE
+#else
+#define EACH_ALONE _Pragma("GCC ivdep")
+#endif
+
+#define LOOP(count, ...)                                                                           \
+    do {                                                                                           \
+        int64_t block = 0, j;                                                                      \
+        for (; block + BLOCK <= (count); block += BLOCK) {                                         \
+            EACH_ALONE for (int k = 0; k < BLOCK; k++)                                             \
+            {                                                                                      \
+                j = block + k;                                                                     \
+                __VA_ARGS__;                                                                       \
+            }                                                                                      \
+        }                                                                                          \
+        for (j = block; j < (count); j++) {                                                        \
+            __VA_ARGS__;                                                                           \
+        }                                                                                          \
+    } while (0)
+
+static inline uint8_t quantize_one(float x, float scale, float zero, float low, float high)
+{
+    float v = x / scale, sum;
+    int32_t bits;
+
+    v = v < low - zero ? low - zero : v;
+    v = v > high - zero ? high - zero : v;
+    sum = v + ROUNDER;
+    memcpy(&bits, &sum, sizeof bits);
+    bits = bits - BITS_OF_ROUNDER + (int32_t)zero;
+    return (uint8_t)(bits & -(int32_t)(v == v)); /* NaN is 0 */
+}
+
+static void quantize(const native_quantized_span *s, const float *x, uint8_t *to)
+{
+    const float *scales = s->scale, *zeros = s->zero;
+    const float scale = *scales, zero = *zeros, low = s->low, high = s->high;
+
+    if (s->each)
+        LOOP(s->n, to[j] = quantize_one(x[j], scales[j], zeros[j], low, high));
+    else
+        LOOP(s->n, to[j] = quantize_one(x[j], scale, zero, low, high));
+}
+
+/* The difference is exact, and the product rounded once. */
+#define DEQUANTIZE(name, type)                                                                     \
+    static void dequantize_##name(const native_quantized_span *s, const type *x, float *to)        \
+    {                                                                                              \
+        const float *scales = s->scale, *zeros = s->zero;                                          \
+        const float scale = *scales, zero = *zeros;                                                \
+                                                                                                   \
+        if (s->each)                                                                               \
+            LOOP(s->n, to[j] = ((float)x[j] - zeros[j]) * scales[j]);                              \
+        else                                                                                       \
+            LOOP(s->n, to[j] = ((float)x[j] - zero) * scale);                                      \
+    }
+DEQUANTIZE(u8, uint8_t)
+DEQUANTIZE(i8, int8_t)
+
+/* A NaN is the first operand, which gives the second one. */
+static void range(const float *x, int64_t n, float *low, float *high)
+{
+    vec least = V_ZERO(), most = V_ZERO();
+    float ends[2][LANES];
+    int64_t i;
+
+    for (i = 0; i + LANES <= n; i += LANES) {
+        const vec v = V_LOAD(x + i);
+        least = V_MIN(v, least);
+        most = V_MAX(v, most);
+    }
+    V_STORE(ends[0], least);
+    V_STORE(ends[1], most);
+    *low = *high = 0;
+    for (int k = 0; k < LANES; k++) {
+        *low = ends[0][k] < *low ? ends[0][k] : *low;
+        *high = ends[1][k] > *high ? ends[1][k] : *high;
+    }
+    for (; i < n; i++) {
+        *low = x[i] < *low ? x[i] : *low;
+        *high = x[i] > *high ? x[i] : *high;
+    }
+}
+
+const native_int8_isa ISA_TABLE = {
+    .name = ISA_NAME,
+    .quantize = quantize,
+    .dequantize_u8 = dequantize_u8,
+    .dequantize_i8 = dequantize_i8,
+    .range = range,
+};
