@@ -17,5 +17,12 @@ const ops_case ops_non_max_suppression_cases[] = {
             {"i64", "", "M", NULL, NULL},
             {"f32", "1", "-0.5|0|0.01|0.3|0.5|0.7|2", NULL, NULL},
             {"f32", "1", "0|1|3", NULL, "0|1"}}},
+    /* far apart, as boxes without a positive width and height count for nothing */
+    {"NonMaxSuppression/small boxes", .vars = "S=300..900 M=90..900 W=20..300",
+     .attrs = "center_point_box:i=1",
+     .in = {{"f32", "1,S,4", "-W..0|1..9", NULL, NULL},
+            {"f32", "1,1,S", "0..999|-7..7", NULL, NULL},
+            {"i64", "", "M", NULL, NULL},
+            {"f32", "1", "0|0.01|0.1|0.3|0.5", NULL, NULL}}},
     {0},
 };

@@ -8,12 +8,14 @@
 enum { NATIVE_BOXES = 64 /* a whole number of vectors of any length */ };
 
 /*
- * Sides are rounded away from the middle of a box, areas down, so that a box which is too near in
- * exact numbers is so in these. Behind the last box are zeros up to a multiple of NATIVE_BOXES.
+ * Some boxes. Sides are rounded away from the middle of a box, areas down, so that a box which is
+ * too near in exact numbers is so in these. Behind the last box are zeros.
  */
 typedef struct native_boxes {
-    float *x0, *x1, *y0, *y1, *area;
-    int64_t n; /* such a multiple */
+    float x0[NATIVE_BOXES], x1[NATIVE_BOXES], y0[NATIVE_BOXES], y1[NATIVE_BOXES];
+    float area[NATIVE_BOXES];
+    uint32_t which[NATIVE_BOXES];
+    int32_t n, next; /* the number of others, -1 = none */
 } native_boxes;
 
 /*

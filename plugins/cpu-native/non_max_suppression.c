@@ -4,10 +4,10 @@
  * non_max_suppression.c, whose double arithmetic decides.
  *
  * Boxes whose score is not above the threshold are left out before the others are sorted, by radix.
- * A candidate is compared with all boxes that its class has so far in vectors of floats, rounded so
- * that they never call a box far that is not; the few that may be too near are looked at in double.
- * Boxes without an area overlap nothing and are never compared. Threads share pairs of a batch and
- * a class, each of which writes to rows of its own, which are put together at the end.
+ * A candidate is compared with the boxes near it that its class has so far in vectors of floats,
+ * rounded so that they never call a box far that is not; the few that may be too near are looked at
+ * in double. Boxes without an area overlap nothing and are never compared. Threads share pairs of a
+ * batch and a class, each of which writes to rows of its own, which are put together at the end.
  */
 #include "non_max_suppression.h"
 
@@ -19,10 +19,11 @@
 #include "isa.h"
 #include "ml.h"
 
+enum { BUCKETS = 64 };
+
 typedef struct state {
     int64_t C, S, pairs; /* classes, boxes, and batches times classes */
     int64_t limit;       /* boxes of a pair that are taken */
-    int64_t capacity;    /* of lists of them */
     bool center;
     int n_inputs;
     size_t lane_bytes;
@@ -43,11 +44,14 @@ typedef struct box {
     double x0, x1, y0, y1;
 } box;
 
-/* What a thread works with. */
+/* What a thread works with. Boxes that were taken lie in buckets by x0, which are at least as wide
+ * as the widest box, so that those which overlap lie in the same or in neighbours. */
 typedef struct lane {
     uint64_t *items, *other; /* a score's key, and a box */
-    native_boxes taken;
-    uint32_t *which;
+    native_boxes *taken;
+    int32_t n_taken;        /* of those */
+    int32_t first[BUCKETS]; /* of a bucket's, -1 = none */
+    double start, width;
 } lane;
 
 /* ---- order ---- */
@@ -106,6 +110,12 @@ static double area_of(const box *a)
     return (a->x1 - a->x0) * (a->y1 - a->y0);
 }
 
+/* Can it overlap another one? */
+static bool has_area(const box *a)
+{
+    return a->x1 > a->x0 && area_of(a) > 0;
+}
+
 /* Both have an area. */
 static bool overlap(const box *a, const box *b, double iou)
 {
@@ -135,40 +145,87 @@ static native_near round_box(const box *a, double iou)
     return q;
 }
 
-static bool is_suppressed(const work *w, const lane *l, const float *boxes, const box *a,
-                          const native_near *q)
+/* ---- those that were taken ---- */
+
+/* All in one bucket where that is no use or numbers are not finite. */
+static void find_buckets(const work *w, lane *l, const float *boxes, int64_t n)
 {
+    double low = INFINITY, high = -INFINITY, widest = 0;
+    int64_t i;
+
+    for (i = 0; i < n; i++) {
+        const box a = read_box(w->state, boxes, (uint32_t)l->items[i]);
+        if (!has_area(&a))
+            continue;
+        low = fmin(low, a.x0);
+        high = fmax(high, a.x0);
+        widest = fmax(widest, a.x1 - a.x0);
+    }
+    for (i = 0; i < BUCKETS; i++)
+        l->first[i] = -1;
+    l->n_taken = 0;
+    l->start = low;
+    l->width = fmax(widest * (1 + 0x1p-20), (high - low) / (BUCKETS - 1)); /* more than rounding */
+}
+
+static int find_bucket(const lane *l, const box *a)
+{
+    const double x = (a->x0 - l->start) / l->width;
+
+    return x >= 1 ? (int)x : 0;
+}
+
+static bool is_near(const work *w, const native_boxes *taken, const float *boxes, const box *a,
+                    const native_near *q)
+{
+    const int lanes = w->device->isa->lanes;
     float excess[NATIVE_MAX_LANES];
     int64_t at = 0;
     int i;
 
-    while ((at = w->device->isa->boxes_near(&l->taken, q, at, excess)) >= 0) {
-        for (i = 0; i < w->device->isa->lanes; i++) {
+    for (; (at = w->device->isa->boxes_near(taken, q, at, excess)) >= 0; at += lanes) {
+        for (i = 0; i < lanes; i++) {
             if (excess[i] >= 0) {
-                const box b = read_box(w->state, boxes, l->which[at + i]);
+                const box b = read_box(w->state, boxes, taken->which[at + i]);
                 if (overlap(a, &b, w->iou))
                     return true;
             }
         }
-        at += w->device->isa->lanes;
     }
     return false;
 }
 
-static void take(lane *l, int64_t i, const native_near *q, uint32_t which)
+static bool is_suppressed(const work *w, const lane *l, const float *boxes, const box *a,
+                          const native_near *q)
 {
-    float *lists[] = {l->taken.x0, l->taken.x1, l->taken.y0, l->taken.y1, l->taken.area};
-    const float values[] = {q->x0, q->x1, q->y0, q->y1, q->area};
-    int k;
+    const int bucket = find_bucket(l, a), last = bucket + 1 < BUCKETS ? bucket + 1 : bucket;
+    int32_t at;
+    int i;
 
-    for (k = 0; k < 5; k++) {
-        if (i == l->taken.n)
-            memset(lists[k] + i, 0, NATIVE_BOXES * sizeof(float));
-        lists[k][i] = values[k];
+    for (i = bucket ? bucket - 1 : 0; i <= last; i++)
+        for (at = l->first[i]; at >= 0; at = l->taken[at].next)
+            if (is_near(w, &l->taken[at], boxes, a, q))
+                return true;
+    return false;
+}
+
+static void take(lane *l, const box *a, const native_near *q, uint32_t which)
+{
+    int32_t *first = &l->first[find_bucket(l, a)];
+    native_boxes *to = &l->taken[*first < 0 ? 0 : *first];
+
+    if (*first < 0 || to->n == NATIVE_BOXES) {
+        to = &l->taken[l->n_taken];
+        memset(to, 0, sizeof *to);
+        to->next = *first;
+        *first = l->n_taken++;
     }
-    if (i == l->taken.n)
-        l->taken.n += NATIVE_BOXES;
-    l->which[i] = which;
+    to->x0[to->n] = q->x0;
+    to->x1[to->n] = q->x1;
+    to->y0[to->n] = q->y0;
+    to->y1[to->n] = q->y1;
+    to->area[to->n] = q->area;
+    to->which[to->n++] = which;
 }
 
 /* ---- a run ---- */
@@ -179,14 +236,8 @@ static lane find_lane(const work *w)
     uint64_t number = s->pairs > 1 && w->device->pool ? w->device->pool->lane() : 0;
     char *at = w->scratch + number * s->lane_bytes;
     lane l = {.items = (uint64_t *)(void *)at, .other = (uint64_t *)(void *)at + s->S};
-    float *floats = (float *)(void *)(l.other + s->S);
 
-    l.taken = (native_boxes){.x0 = floats,
-                             .x1 = floats + s->capacity,
-                             .y0 = floats + 2 * s->capacity,
-                             .y1 = floats + 3 * s->capacity,
-                             .area = floats + 4 * s->capacity};
-    l.which = (uint32_t *)(void *)(floats + 5 * s->capacity);
+    l.taken = (native_boxes *)(void *)(l.other + s->S);
     return l;
 }
 
@@ -198,21 +249,21 @@ static void run_pairs(void *user, int64_t pair, int64_t end)
 
     for (; pair < end; pair++) {
         const float *scores = w->scores + pair * s->S, *boxes = w->boxes + pair / s->C * s->S * 4;
-        int64_t *row = w->rows + pair * s->limit * 3, n = 0, count = 0, compared = 0, i;
+        int64_t *row = w->rows + pair * s->limit * 3, n = 0, count = 0, i;
         const uint64_t *order;
         for (i = 0; i < s->S; i++)
             if (!w->threshold || scores[i] > *w->threshold)
                 l.items[n++] = key_of(scores[i]) << 32 | (uint64_t)i;
+        find_buckets(w, &l, boxes, n);
         order = sort(l.items, l.other, n);
-        l.taken.n = 0;
         for (i = 0; i < n && count < s->limit; i++) {
             const uint32_t which = (uint32_t)order[i];
             const box a = read_box(s, boxes, which);
-            if (area_of(&a) > 0) {
+            if (has_area(&a)) {
                 const native_near q = round_box(&a, w->iou);
                 if (is_suppressed(w, &l, boxes, &a, &q))
                     continue;
-                take(&l, compared++, &q, which);
+                take(&l, &a, &q, which);
             }
             *row++ = pair / s->C;
             *row++ = pair % s->C;
@@ -267,10 +318,10 @@ static void read_call(const tfr_call *call, state *s)
     s->S = scores->dims[2];
     s->pairs = scores->dims[0] * s->C;
     s->limit = tfr_call_output(call, 0)->dims[0] / s->pairs;
-    s->capacity = (s->limit + NATIVE_BOXES - 1) / NATIVE_BOXES * NATIVE_BOXES;
     s->center = tfr_call_int(call, "center_point_box", 0) != 0;
     s->n_inputs = (int)call->n_inputs;
-    s->lane_bytes = (size_t)s->S * 2 * sizeof(uint64_t) + (size_t)s->capacity * 6 * sizeof(float);
+    s->lane_bytes = (size_t)s->S * 2 * sizeof(uint64_t) +
+                    (size_t)(s->limit / NATIVE_BOXES + BUCKETS) * sizeof(native_boxes);
     s->lane_bytes = (s->lane_bytes + 63) / 64 * 64;
     for (i = 0; i < call->n_inputs; i++)
         if (tfr_call_input(call, i))
