@@ -41,6 +41,9 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/fold.h \
 	plugins/cpu-native/features.c \
 	plugins/cpu-native/ml_features.h \
+	plugins/cpu-native/gather_elements.c \
+	plugins/cpu-native/elements.h \
+	plugins/cpu-native/transpose_expand.c \
 	plugins/cpu-native/gather.c \
 	plugins/cpu-native/gather.h \
 	plugins/cpu-native/int8.c \
@@ -159,5 +162,6 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/tree_ensemble_run.c \
 	plugins/cpu-native/trees.c \
 	plugins/cpu-native/trees.h \
+	plugins/cpu-native/gather_nd.c \
 	plugins/cpu-native/trees_flat.c \
 	$(NULL)

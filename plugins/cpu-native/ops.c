@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ml_features.h"
+#include "elements.h"
 #include "gather.h"
 #include "linear_model.h"
 #include "matmul.h"
@@ -91,6 +92,7 @@ const native_op native_op_rows[] = {
     ITEM("Celu", 28),
     WIDE("Clip", 13, NUMBERS),
     ITEM("Concat", 13),
+    OP("ConstantOfShape", 25, fill, BIT(I64)),
     ITEM("Conv", 22),
     OWN("ConvGradFilter", 1),
     OWN("ConvGradInput", 1),
@@ -105,10 +107,12 @@ const native_op native_op_rows[] = {
     WIDE("Equal", 19, NUMBERS | BIT(U8) | BIT(BOOL)),
     ITEM("Erf", 13),
     ITEM("Exp", 13),
-    ITEM("Expand", 13),
+    OP("Expand", 13, expand, MOVED),
     WIDE("Floor", 13, FLOATS),
     OP("GRU", 22, recurrent, BIT(F32)),
     OP("Gather", 13, gather, MOVED),
+    OP("GatherElements", 13, elements, MOVED),
+    OP("GatherND", 13, tuples, MOVED),
     ITEM("Gelu", 20),
     OP("Gemm", 13, matmul, BIT(F32)),
     ITEM("GlobalAveragePool", 22),
@@ -168,6 +172,8 @@ const native_op native_op_rows[] = {
     ML("SVMClassifier", 1, svm, BIT(F32)),
     ML("SVMRegressor", 1, svm, BIT(F32)),
     ML("Scaler", 1, features, NUMBERS),
+    OP("ScatterElements", 18, elements, MOVED),
+    OP("ScatterND", 18, tuples, MOVED),
     ITEM("Selu", 22),
     ITEM("Shrink", 9),
     ITEM("Sigmoid", 13),

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gather_elements.c: GatherElements, and ScatterElements without a reduction, of any type of whole
+ * bytes. Elements whose indices meet differ in the coordinate along the axis alone, so threads
+ * share out another dim, and the last of equal indices wins as in one loop. A line along the last
+ * dim is a loop for each size of elements.
+ */
+#include "elements.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <tfrun/fail.h>
+
+#include "gather.h"
+
+enum { PART = 8 * 1024 /* elements that a thread moves at once, at least */ };
+
+typedef struct elements {
+    int rank, axis, split;         /* split: the dim that threads share out */
+    int64_t dims[TFR_MAX_RANK];    /* of the indices */
+    int64_t strides[TFR_MAX_RANK]; /* of the data, in elements */
+    int64_t dim, n_data;           /* of the data: at the axis, elements */
+    int width;                     /* bytes of an element */
+    bool wide, scatters;
+    const void *known[3];
+} elements;
+
+typedef struct work {
+    const elements *e;
+    const void *indices;
+    const char *from; /* data, or updates */
+    char *to;
+    pthread_mutex_t lock; /* of what follows */
+    native_bad_index bad;
+    bool failed;
+} work;
+
+static void note_bad(work *w, int64_t index, int64_t position)
+{
+    pthread_mutex_lock(&w->lock);
+    if (!w->failed || position < w->bad.position)
+        w->bad = (native_bad_index){index, position, w->e->dim};
+    w->failed = true;
+    pthread_mutex_unlock(&w->lock);
+}
+
+static int64_t index_at(const elements *e, const void *indices, int64_t i)
+{
+    return e->wide ? ((const int64_t *)indices)[i] : ((const int32_t *)indices)[i];
+}
+
+/* Elements [first, end) of the last dim, whose others are at `at` in the indices and `base` in the
+ * data. False: an index is out of range. */
+#define LINE(type)                                                                                 \
+    static bool line_##type(work *w, int64_t at, int64_t base, int64_t first, int64_t end)         \
+    {                                                                                              \
+        const elements *e = w->e;                                                                  \
+        const int64_t stride = e->strides[e->axis], step = e->axis == e->rank - 1 ? 0 : 1;         \
+        const type *from = (const type *)(const void *)w->from;                                    \
+        type *to = (type *)(void *)w->to;                                                          \
+        int64_t i;                                                                                 \
+        for (i = first; i < end; i++) {                                                            \
+            const int64_t given = index_at(e, w->indices, at + i);                                 \
+            const int64_t row = given < 0 ? given + e->dim : given;                                \
+            if (row < 0 || row >= e->dim) {                                                        \
+                note_bad(w, given, at + i);                                                        \
+                return false;                                                                      \
+            }                                                                                      \
+            if (e->scatters)                                                                       \
+                to[base + row * stride + i * step] = from[at + i];                                 \
+            else                                                                                   \
+                to[at + i] = from[base + row * stride + i * step];                                 \
+        }                                                                                          \
+        return true;                                                                               \
+    }
+
+typedef struct pair {
+    uint64_t half[2];
+} pair;
+LINE(uint8_t)
+LINE(uint16_t)
+LINE(uint32_t)
+LINE(uint64_t)
+LINE(pair)
+
+static bool run_line(work *w, int64_t at, int64_t base, int64_t first, int64_t end)
+{
+    switch (w->e->width) {
+    case 1:
+        return line_uint8_t(w, at, base, first, end);
+    case 2:
+        return line_uint16_t(w, at, base, first, end);
+    case 4:
+        return line_uint32_t(w, at, base, first, end);
+    case 8:
+        return line_uint64_t(w, at, base, first, end);
+    default:
+        return line_pair(w, at, base, first, end);
+    }
+}
+
+/* Those whose coordinate of the split dim is in [begin, end), line by line in order. */
+static void run_part(void *user, int64_t begin, int64_t end)
+{
+    work *w = user;
+    const elements *e = w->e;
+    const int last = e->rank - 1;
+    int64_t low[TFR_MAX_RANK] = {0}, high[TFR_MAX_RANK], index[TFR_MAX_RANK];
+    int d;
+
+    memcpy(high, e->dims, sizeof high);
+    low[e->split] = begin;
+    high[e->split] = end;
+    memcpy(index, low, sizeof index);
+    for (;;) {
+        int64_t at = 0, base = 0;
+        for (d = 0; d < last; d++) {
+            at = at * e->dims[d] + index[d];
+            base += d == e->axis ? 0 : index[d] * e->strides[d];
+        }
+        if (!run_line(w, at * e->dims[last], base, low[last], high[last]))
+            return;
+        for (d = last - 1; d >= 0 && ++index[d] == high[d]; d--)
+            index[d] = low[d];
+        if (d < 0)
+            return;
+    }
+}
+
+static int32_t run(const tfr_plugin_device *device, void *user, const tfr_launch *launch,
+                   tfr_err *err)
+{
+    const elements *e = user;
+    const void *args[3];
+    work w = {.e = e, .lock = PTHREAD_MUTEX_INITIALIZER};
+    int64_t n = 1;
+    int i;
+
+    for (i = 0; i < 2 + e->scatters; i++)
+        args[i] = launch->args[i].address ? launch->args[i].address : e->known[i];
+    w.indices = args[1];
+    w.from = args[e->scatters ? 2 : 0];
+    w.to = launch->args[2 + e->scatters].address;
+    if (e->scatters && w.to != args[0])
+        memcpy(w.to, args[0], (size_t)e->n_data * (size_t)e->width);
+    for (i = 0; i < e->rank; i++)
+        n *= e->dims[i];
+    if (n <= PART && n)
+        run_part(&w, 0, e->dims[e->split]);
+    else if (n)
+        device->host->parallel_for(run_part, &w, e->dims[e->split],
+                                   PART / (n / e->dims[e->split]) + 1);
+    if (!w.failed)
+        return TFR_OK;
+    return e->scatters ? tfr_fail(err, TFR_EINVAL,
+                                  "scatter index %lld at position %lld is outside [-%lld, %lld)",
+                                  (long long)w.bad.index, (long long)w.bad.position,
+                                  (long long)w.bad.dim, (long long)w.bad.dim)
+                       : native_gather_fail(&w.bad, err);
+}
+
+void native_elements_supports(const tfr_plugin_device *device, const tfr_call *call,
+                              tfr_answer *answer)
+{
+    const tfr_operand *x = tfr_call_input(call, 0), *i = tfr_call_input(call, 1);
+    const int axis = native_gather_axis(call);
+    int d;
+
+    (void)device;
+    if (!native_gather_fits(call) || tfr_dtype_bits(x->dtype) > 128) {
+        tfr_decline(answer, TFR_REASON_DTYPE,
+                    "only int32 and int64 indices of elements of whole bytes are done here");
+        return;
+    }
+    if (strcmp(tfr_call_string(call, "reduction", "none"), "none") != 0) {
+        tfr_decline(answer, TFR_REASON_ATTRIBUTE, "a reduction is left to naive");
+        return;
+    }
+    for (d = 0; d < x->rank; d++)
+        if (d != axis && i->dims[d] > x->dims[d]) {
+            tfr_decline(answer, TFR_REASON_LAYOUT,
+                        "dim %d of the indices is larger than the data's", d);
+            return;
+        }
+}
+
+void native_elements_prepare(native_build *b, const tfr_call *call)
+{
+    const tfr_operand *x = tfr_call_input(call, 0), *indices = tfr_call_input(call, 1);
+    elements *e = native_set_function(b, run, NULL, sizeof *e, "elements");
+    uint32_t i;
+    int d;
+
+    if (!e)
+        return;
+    e->rank = x->rank;
+    e->axis = native_gather_axis(call);
+    e->scatters = call->n_inputs > 2;
+    e->dim = x->dims[e->axis];
+    e->n_data = tfr_operand_elements(x);
+    e->width = (int)(tfr_dtype_bits(x->dtype) / 8);
+    e->wide = indices->dtype == TFR_DTYPE_I64;
+    for (d = x->rank - 1; d >= 0; d--) {
+        e->dims[d] = indices->dims[d];
+        e->strides[d] = d == x->rank - 1 ? 1 : e->strides[d + 1] * x->dims[d + 1];
+    }
+    e->split = e->axis; /* of one dim: then it is one part */
+    for (d = x->rank - 1; d >= 0; d--)
+        if (d != e->axis && (e->split == e->axis || e->dims[d] > 1))
+            e->split = d;
+    for (i = 0; i < call->n_inputs && i < 3; i++)
+        e->known[i] = tfr_call_input(call, i)->data;
+}
