@@ -9,12 +9,17 @@
 #include "base/alloc.h"
 #include "kernel/eval.h"
 
-/* Of the host's backends the last one to be asked, which is the reference. */
+/* Of the host's backends the last one to be asked, but for those behind the reference, whose
+ * priority is 0: they have ops of their own only. */
 static tfr__pin reference_pin(const tfr_runtime *runtime)
 {
     for (uint32_t i = 0; i < runtime->n_devices; i++)
-        if (runtime->devices[i].is_host)
-            return (tfr__pin){(int32_t)i, (int32_t)runtime->devices[i].n_backends - 1};
+        if (runtime->devices[i].is_host) {
+            int32_t k = (int32_t)runtime->devices[i].n_backends - 1;
+            while (k > 0 && runtime->devices[i].backends[k].priority < 0)
+                k--;
+            return (tfr__pin){(int32_t)i, k};
+        }
     return (tfr__pin){-1, -1};
 }
 

@@ -45,8 +45,8 @@ typedef struct tfr_note {
     uint32_t size;
     uint32_t abi_major, abi_minor;
     uint32_t kind;    /* TFR_PLUGIN_... */
-    int32_t priority; /* higher is asked first among the backends of a device; 0 the reference, 100
-                         usual */
+    int32_t priority; /* higher is asked first among the backends of a device; 100 usual, 0 the
+                         reference, below 0 what has ops of its own only */
     uint32_t sanitizer; /* TFR_SANITIZER_... that it was built with */
     char name[32];
     char cpu_features[96]; /* space-separated Linux names that the file's code needs at load: "avx2
