@@ -31,11 +31,18 @@ typedef struct native_prefetch {
     int n;
 } native_prefetch;
 
-/* C[rows, cols] (+)= panel of A x panel of B */
+/*
+ * C[rows, cols] (+)= panel of A x panel of B. A tile of an ISA with packs_on_its_way also packs
+ * what its successors read: with raw_a it fills a itself, line by line in front of its use, and
+ * with packed_b it leaves a copy of the rows of B that it reads.
+ */
 typedef struct native_gemm_tile {
     const void *a;
     const void *b;
-    int64_t b_step; /* floats from one k to the next: nr, or the step of B where it lies */
+    int64_t b_step;     /* floats from one k to the next: nr, or the step of B where it lies */
+    const float *raw_a; /* dense rows, lda apart; NULL = a is packed */
+    int64_t lda;
+    float *packed_b; /* NULL = no copy */
     int64_t k;
     float *c;
     int64_t ldc;
@@ -56,10 +63,10 @@ typedef struct native_source {
 struct native_gemm_isa {
     const char *name;
     int mr, nr;
-    int kc;            /* the longest block of K that it likes, for a first cache of 48 KiB */
-    int l2_quarters;   /* of the second cache for a block of B, 0 = 2 */
-    bool can_read_b;   /* b_step may be anything */
-    bool whole_panels; /* rows are cut at multiples of mr; else in panels of equal height */
+    int kc;                /* the longest block of K that it likes, for a first cache of 48 KiB */
+    int l2_quarters;       /* of the second cache for a block of B, 0 = 2 */
+    bool packs_on_its_way; /* b_step may be anything, raw_a and packed_b may be there */
+    bool whole_panels;     /* rows are cut at multiples of mr; else in panels of equal height */
     /* What packing takes: bits of the least absolute value but 0, and of the first that is too
      * large. high 0 = everything. */
     uint32_t low, high;

@@ -126,7 +126,7 @@ static void split_c(native_gemm *g, const native_gemm_cpu *cpu, int64_t threads)
 static bool reads_raw_b(const native_gemm *g)
 {
     const native_gemm_shape *s = &g->shape;
-    return !s->b_packed && !s->trans_b && g->isa->can_read_b && s->m <= 2 * g->isa->mr;
+    return !s->b_packed && !s->trans_b && g->isa->packs_on_its_way && s->m <= 2 * g->isa->mr;
 }
 
 /* What of A is packed for all stripes: nothing where each thread would pack it only once, anyway.

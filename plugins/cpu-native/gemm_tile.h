@@ -54,6 +54,39 @@ ALWAYS_INLINE void prefetch_next(const native_gemm_tile *t, native_prefetch *a, 
     b->at += 64;
 }
 
+/* Lines of 16 k of rows of A, which lie lda apart, as they come in a packed panel. */
+ALWAYS_INLINE void copy_lines(const int rows, const float *from, int64_t lda, float *to)
+{
+    int i;
+
+    UNROLL_ALL
+    for (i = 0; i < rows; i++)
+        memcpy(to + i * K_ROW, from + i * lda, K_ROW * sizeof(float));
+}
+
+/* The last k of rows, fewer than 16, and zeros. */
+static inline void copy_rest(int rows, const float *from, int64_t lda, int n, float *to)
+{
+    int i;
+
+    for (i = 0; i < rows; i++) {
+        memset(to + i * K_ROW, 0, K_ROW * sizeof(float));
+        memcpy(to + i * K_ROW, from + i * lda, (size_t)n * sizeof(float));
+    }
+}
+
+/* n rows of a panel of B. */
+ALWAYS_INLINE void copy_b(const int nv, const float *from, int64_t step, int n, float *to)
+{
+    int j, k;
+
+    for (k = 0; k < n; k++) {
+        UNROLL_ALL
+        for (j = 0; j < nv; j++)
+            V_STORE(to + k * NR + j * LANES, V_LOAD(from + k * step + j * LANES));
+    }
+}
+
 /* One k. rows and nv are constants where it is inlined. */
 ALWAYS_INLINE void step_of(const int rows, const int nv, const float *a, const float *b,
                            int64_t ahead, vec sum[MR][NV])
@@ -77,7 +110,8 @@ ALWAYS_INLINE void step_of(const int rows, const int nv, const float *a, const f
 
 ALWAYS_INLINE void tile_of(const int rows, const int nv, const native_gemm_tile *t)
 {
-    const float *a = t->a, *b = t->b, *next_c = t->next_c;
+    const float *a = t->a, *b = t->b, *raw = t->raw_a, *next_c = t->next_c;
+    float *packed_b = t->packed_b;
     const float *c_end = next_c ? next_c + MR * t->ldc : NULL;
     native_prefetch next_a = t->next_a, next_b = t->next_b;
     float edge[MR * NR];
@@ -93,12 +127,24 @@ ALWAYS_INLINE void tile_of(const int rows, const int nv, const native_gemm_tile 
         for (j = 0; j < nv; j++)
             sum[i][j] = V_ALL(0.0f);
     }
+    if (raw && t->k >= K_ROW)
+        copy_lines(rows, raw, t->lda, (float *)a);
     for (left = t->k; left >= K_ROW; left -= K_ROW, a += rows * K_ROW) {
         prefetch_next(t, &next_a, &next_b, &next_c, c_end);
+        if (raw && left >= 2 * K_ROW) /* a round ahead of its use */
+            copy_lines(rows, raw += K_ROW, t->lda, (float *)a + rows * K_ROW);
+        if (packed_b) {
+            copy_b(nv, b, t->b_step, K_ROW, packed_b);
+            packed_b += K_ROW * NR;
+        }
         UNROLL_TWO
         for (kk = 0; kk < K_ROW; kk++, b += t->b_step)
             step_of(rows, nv, a + kk, b, ahead, sum);
     }
+    if (raw && left > 0)
+        copy_rest(rows, t->raw_a + t->k - left, t->lda, (int)left, (float *)a);
+    if (packed_b)
+        copy_b(nv, b, t->b_step, (int)left, packed_b);
     for (kk = 0; kk < left; kk++, b += t->b_step)
         step_of(rows, nv, a + kk, b, ahead, sum);
     if (t->cols < nv * LANES) { /* computed in a tile of its own */
