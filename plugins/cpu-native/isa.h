@@ -247,6 +247,8 @@ struct native_isa {
                        float *to, int64_t n);
     /* softmax of scale x + mask; mask may be NULL; in place is fine */
     void (*softmax)(const float *x, float scale, const float *mask, float *to, int64_t n);
+    /* softmax of each of so many columns of n rows, which lie step apart */
+    void (*softmax_columns)(const float *x, int64_t step, float *to, int64_t n, int64_t columns);
     /* to = factor y (dy - sum(dy y)) */
     void (*softmax_grad)(const float *dy, const float *y, float factor, float *to, int64_t n);
     void (*layer_norm_grad)(const native_norm_row *row);

@@ -538,6 +538,35 @@ static void softmax(const float *x, float scale, const float *mask, float *to, i
     }
 }
 
+/* The first n lanes, up to all. */
+static inline void store_some(float *to, int64_t n, vec v)
+{
+    if (n == LANES)
+        V_STORE(to, v);
+    else
+        V_STORE_SOME(to, n, v);
+}
+
+static void softmax_columns(const float *x, int64_t step, float *to, int64_t n, int64_t columns)
+{
+    int64_t i, j;
+
+    for (j = 0; j < columns; j += LANES) {
+        const int64_t some = columns - j < LANES ? columns - j : LANES;
+        vec m = V_ALL(-INFINITY), sum = V_ZERO();
+        for (i = 0; i < n; i++)
+            m = V_MAX(m, v_some(x + i * step, 1, j, some));
+        for (i = 0; i < n; i++) {
+            vec v = v_exp_or_0(V_SUB(v_some(x + i * step, 1, j, some), m));
+            sum = V_ADD(sum, v);
+            store_some(to + i * step + j, some, v);
+        }
+        sum = V_DIV(V_ALL(1.0f), sum);
+        for (i = 0; i < n; i++)
+            store_some(to + i * step + j, some, V_MUL(v_some(to + i * step, 1, j, some), sum));
+    }
+}
+
 #include "isa_transpose.h"
 
 #include "isa_elementwise.h"
@@ -592,6 +621,7 @@ const native_isa ISA_TABLE = {
     .binary = binary_loop,
     .layer_norm = layer_norm,
     .softmax = softmax,
+    .softmax_columns = softmax_columns,
     .softmax_grad = softmax_grad,
     .layer_norm_grad = layer_norm_grad,
     .transpose = transpose,

@@ -1,14 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* isa_rows_grad.h: gradients of what works on rows, a part of isa_kernels.h. */
 
-static inline void store_some(float *to, int64_t some, vec v)
-{
-    if (some == LANES)
-        V_STORE(to, v);
-    else
-        V_STORE_SOME(to, some, v);
-}
-
 /* Lanes that are not there count as 0. */
 static inline float sum_of_products(const float *x, const float *y, int64_t n)
 {

@@ -28,6 +28,7 @@
  *   program_affine.c  multiples and sums around an activation as a part of it
  *   program_attention.c the items of an attention become one, and its step
  *   program_attention_read.c the op Attention as such an item
+ *   program_columns.c Softmax along another axis than the last
  *   program_einsum.c  Einsum as moves and a product
  *   program_pad.c     Pad
  *   program_strided.c what only moves elements is left out where its reader can read in steps
@@ -82,6 +83,7 @@ typedef enum native_item_kind {
     NATIVE_ITEM_PRODUCT,         /* rows times a constant matrix */
     NATIVE_ITEM_BATCHED_PRODUCT, /* both sides are computed */
     NATIVE_ITEM_SOFTMAX,         /* over the last dim */
+    NATIVE_ITEM_COLUMN_SOFTMAX,  /* over another */
     NATIVE_ITEM_LAYER_NORM,      /* over the last dim */
     NATIVE_ITEM_TRANSPOSE,
     NATIVE_ITEM_CONCAT,
@@ -317,8 +319,13 @@ const native_form *native_find_elementwise(const tfr_call *call);
 const native_form *native_find_fold(const tfr_call *call);
 /* The same for ArgMax and ArgMin. */
 const native_form *native_find_arg(const tfr_call *call);
-int native_arg_axis(const tfr_call *call);
+/* The attribute axis of a call, counted from the front. */
+int native_axis(const tfr_call *call, int64_t otherwise);
 const native_form *native_find_top_k(const tfr_call *call);
+/* Softmax along an axis that is not the last (program_columns.c). */
+const native_form *native_find_columns(const tfr_call *call);
+/* The axes that a reduction takes together, as bits. */
+uint32_t native_fold_axes(const tfr_call *call);
 
 /* ---- program_train.c ---- */
 
@@ -698,6 +705,7 @@ void native_plan_fold(native_planner *p, const native_item *item);
 /* program_wide.c */
 void native_plan_elementwise(native_planner *p, const native_item *item);
 void native_plan_arg(native_planner *p, const native_item *item);
+void native_plan_columns(native_planner *p, const native_item *item);
 void native_plan_group_norm(native_planner *p, const native_item *item);
 void native_plan_top_k(native_planner *p, const native_item *item);
 /* program_winograd_grad.c */

@@ -104,9 +104,9 @@ static void run_columns(const void *params, const native_bases *bases, int64_t b
     }
 }
 
-int native_arg_axis(const tfr_call *call)
+int native_axis(const tfr_call *call, int64_t otherwise)
 {
-    const int64_t axis = tfr_call_int(call, "axis", 0);
+    const int64_t axis = tfr_call_int(call, "axis", otherwise);
 
     return (int)(axis < 0 ? axis + tfr_call_input(call, 0)->rank : axis);
 }
@@ -114,7 +114,7 @@ int native_arg_axis(const tfr_call *call)
 void native_plan_arg(native_planner *p, const native_item *item)
 {
     const native_value *x = &p->ir->values[item->inputs[0]];
-    const int axis = native_arg_axis(item->call);
+    const int axis = native_axis(item->call, 0);
     places *w = native_keep(p, sizeof *w);
     int64_t outer = 1;
     int d;
@@ -151,7 +151,7 @@ const native_form *native_find_arg(const tfr_call *call)
         call->domain[0] || call->n_inputs < 1)
         return NULL;
     x = tfr_call_input(call, 0);
-    axis = native_arg_axis(call);
+    axis = native_axis(call, 0);
     type = native_fold_type_of(x->dtype);
     if (x->rank == 0 || axis < 0 || axis >= x->rank || tfr_operand_elements(x) == 0 || type < 0 ||
         type > NATIVE_FOLD_I64)

@@ -27,6 +27,8 @@ typedef struct reduction_kind {
 } reduction_kind;
 
 static const reduction_kind kinds[] = {
+    {"GlobalAveragePool", NATIVE_FOLD_SUM, false, false, true},
+    {"GlobalMaxPool", NATIVE_FOLD_GREATEST, false, false, false},
     {"ReduceL1", NATIVE_FOLD_ABS, false, false, false},
     {"ReduceL2", NATIVE_FOLD_SQUARE, true, false, false},
     {"ReduceLogSum", NATIVE_FOLD_SUM, false, true, false},
@@ -551,6 +553,21 @@ void native_plan_fold(native_planner *p, const native_item *item)
 
 /* ---- forms ---- */
 
+/* Those of global pools are the spatial ones. */
+uint32_t native_fold_axes(const tfr_call *call)
+{
+    const int rank = tfr_call_input(call, 0)->rank;
+    const tfr_attr *axes = tfr_call_attr(call, "axes");
+    uint32_t bits = 0;
+    uint64_t i;
+
+    if (call->name[0] == 'G')
+        return rank > 2 ? ((1u << rank) - 1) & ~3u : 0;
+    for (i = 0; axes && i < axes->n; i++)
+        bits |= 1u << axes->ints[i];
+    return bits;
+}
+
 static bool all_axes(const tfr_call *call)
 {
     const tfr_operand *x = tfr_call_input(call, 0);
@@ -561,7 +578,7 @@ static bool all_axes(const tfr_call *call)
         if (axes->ints[i] < 0 || axes->ints[i] >= x->rank)
             return false;
     }
-    return axes && tfr_operand_elements(x) > 0;
+    return (axes || (call->name[0] == 'G' && x->rank > 2)) && tfr_operand_elements(x) > 0;
 }
 
 const native_form *native_find_fold(const tfr_call *call)

@@ -597,6 +597,8 @@ const native_form *native_find_form(const tfr_call *call)
         f = native_find_arg(call);
     if (!f)
         f = native_find_top_k(call);
+    if (!f)
+        f = native_find_columns(call);
     return f ? f : native_find_elementwise(call);
 }
 

@@ -385,6 +385,7 @@ bool native_is_separable(const native_ir *ir, const native_item *item)
     case NATIVE_ITEM_REDUCE:
     case NATIVE_ITEM_FOLD:
     case NATIVE_ITEM_SUM:
+    case NATIVE_ITEM_COLUMN_SOFTMAX:
         return ok && first_alone(ir, item) && !(item->axes & 1);
     case NATIVE_ITEM_LOSS_GRAD:
         return ok && !batched(ir, item->inputs[0]) && batched(ir, item->inputs[1]) &&

@@ -384,6 +384,12 @@ static void read_form(native_ir *ir, native_item *item, const tfr_call *call,
         read_transpose(item, call);
         break;
     case NATIVE_ITEM_FOLD:
+        item->n_inputs = 1;
+        item->axes = native_fold_axes(call);
+        break;
+    case NATIVE_ITEM_COLUMN_SOFTMAX:
+        item->axes = 1u << native_axis(call, -1);
+        break;
     case NATIVE_ITEM_REDUCE:
         item->mean = strcmp(call->name, "ReduceMean") == 0;
         read_sum(item, call);
@@ -395,7 +401,7 @@ static void read_form(native_ir *ir, native_item *item, const tfr_call *call,
         read_strided(ir, item, call);
         break;
     case NATIVE_ITEM_ARG:
-        item->axes = native_arg_axis(call) == 0;
+        item->axes = native_axis(call, 0) == 0;
         break;
     case NATIVE_ITEM_TOP_K:
     case NATIVE_ITEM_CAST:
