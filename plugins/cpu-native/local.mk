@@ -153,6 +153,10 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/recurrent.h \
 	plugins/cpu-native/recurrent_layer.h \
 	plugins/cpu-native/recurrent_run.c \
+	plugins/cpu-native/resize.c \
+	plugins/cpu-native/resize.h \
+	plugins/cpu-native/resize_axis.c \
+	plugins/cpu-native/resize_axis.h \
 	plugins/cpu-native/roi_align.c \
 	plugins/cpu-native/roi_align.h \
 	plugins/cpu-native/svm.c \

@@ -15,6 +15,7 @@
 #include "program.h"
 #include "quantize.h"
 #include "recurrent.h"
+#include "resize.h"
 #include "roi_align.h"
 #include "svm.h"
 #include "tree_ensemble.h"
@@ -168,6 +169,7 @@ const native_op native_op_rows[] = {
     WIDE("ReduceSum", 13, NUMBERS),
     WIDE("ReduceSumSquare", 18, NUMBERS),
     WIDE("Relu", 14, BIT(F32) | INTEGERS),
+    OP("Resize", 19, resize, FLOATS | BIT(F16) | BIT(BF16) | BIT(U8) | BIT(I32)),
     OP("RoiAlign", 22, roi_align, BIT(F32)),
     WIDE("Round", 22, FLOATS),
     ML("SVMClassifier", 1, svm, BIT(F32)),
