@@ -50,6 +50,7 @@ EXTRA_DIST += \
 	docs/decisions/0047-elementwise-programs-of-cuda.md \
 	docs/decisions/0048-plans-from-plans.md \
 	docs/decisions/0050-image-decoder.md \
+	docs/decisions/0052-half-in-programs.md \
 	docs/differences.md \
 	docs/field-peers.md \
 	docs/notations.md \

@@ -38,6 +38,9 @@ static tfr_tensor *run(tfr_session *session, tfr_graph *graph, int64_t batch)
     return out;
 }
 
+/* Of the largest number expected. */
+static double bound = 1e-5;
+
 /* Largest difference, in parts of the largest number expected. */
 static double difference(const tfr_tensor *expected, const tfr_tensor *obtained)
 {
@@ -66,7 +69,7 @@ static void check_batch(tfr_session *naive, tfr_session *session, tfr_graph *gra
     tfr_tensor *expected = run(naive, graph, batch), *obtained = run(session, graph, batch);
     tfr_tensor *again = run(session, graph, batch);
     REQUIRE(tfr_shape_equal(tfr_tensor_shape(expected), tfr_tensor_shape(obtained)));
-    CHECK(difference(expected, obtained) <= 1e-5);
+    CHECK(difference(expected, obtained) <= bound);
     CHECK(memcmp(tfr_tensor_data(again), tfr_tensor_data(obtained), tfr_tensor_bytes(again)) == 0);
     tfr_tensor_release(expected);
     tfr_tensor_release(obtained);
@@ -680,6 +683,44 @@ TEST(comparisons_choices_and_logic_stay_in_the_program)
           "out MatMul(Where(c,y,PRelu(s,m)),w)");
 }
 
+/* The reference rounds to half after each node, programs where they end and where it is asked for.
+ * 10 is float16, 16 bfloat16. */
+static void check_half(const char *text, double ulps)
+{
+    bound = ulps;
+    check(text);
+    bound = 1e-5;
+}
+
+TEST(float16_and_bfloat16_stay_in_the_program)
+{
+    check_half("in x ? 6 40; const w 40 40; const s 40; h = Cast{to=10}(x); v = Cast{to=10}(w);"
+               "y = Gelu(MatMul(h,v)); n = LayerNormalization(Add(y,h),Cast{to=10}(s));"
+               "out Cast{to=1}(Softmax(MatMul(n,v)))",
+               4e-3);
+    check_half("in x ? 3 16 16; const w 8 3 3 3; const b 8; h = Cast{to=10}(x);"
+               "y = Relu(Conv{pads=1,1,1,1}(h,Cast{to=10}(w),Cast{to=10}(b)));"
+               "out Cast{to=1}(Mul(GlobalAveragePool(y),Cast{to=10}(0.5)))",
+               4e-3);
+    check_half("in x ? 6 40; const w 40 40; h = Cast{to=16}(x); v = Cast{to=16}(w);"
+               "out Cast{to=1}(Clip(MatMul(h,v),Cast{to=16}(-4),Cast{to=16}(4)))",
+               2e-2);
+}
+
+TEST(rows_of_half_are_gathered_as_they_are)
+{
+    check_half("in x 4 6; const w 9 6; g = Gather(Cast{to=10}(w),[3,-4,0,0]);"
+               "out Cast{to=1}(Add(g,Cast{to=10}(x)))",
+               2e-3);
+}
+
+/* To the same bits as node by node: what an explicit Cast rounds is rounded. */
+TEST(casts_to_half_and_back_round_in_programs)
+{
+    check_half("in x ? 40; out Mul(Cast{to=1}(Cast{to=10}(x)),3)", 0);
+    check_half("in x ? 40; out Mul(Cast{to=1}(Add(Cast{to=10}(x),Cast{to=10}(1))),3)", 0);
+}
+
 TEST(reductions_and_selections_stay_in_the_program)
 {
     check("in x ? 6 40; const w 40 40; y = MatMul(x,w); t,i = TopK{axis=1}(y,[4]);"
@@ -736,6 +777,9 @@ static const test_case cases[] = {
     CASE(numbers_around_an_activation_become_a_part_of_it),
     CASE(numbers_that_cannot_be_composed_stay_right),
     CASE(comparisons_choices_and_logic_stay_in_the_program),
+    CASE(float16_and_bfloat16_stay_in_the_program),
+    CASE(rows_of_half_are_gathered_as_they_are),
+    CASE(casts_to_half_and_back_round_in_programs),
     CASE(reductions_and_selections_stay_in_the_program),
     CASE(normalizations_of_groups_channels_and_rows),
     CASE(what_was_measured_once_is_not_measured_again),

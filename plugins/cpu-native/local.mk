@@ -113,6 +113,8 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/program_fuse.c \
 	plugins/cpu-native/program_gradient.c \
 	plugins/cpu-native/program_group_norm.c \
+	plugins/cpu-native/program_half.c \
+	plugins/cpu-native/program_half.h \
 	plugins/cpu-native/program_kernel.c \
 	plugins/cpu-native/program_kit.c \
 	plugins/cpu-native/program_layout.c \

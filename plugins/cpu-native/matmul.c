@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "matmul.h"
+#include "program_half.h"
 
 typedef struct product_state {
     native_gemm gemm;
@@ -223,6 +224,10 @@ void native_matmul_supports(const tfr_plugin_device *device, const tfr_call *cal
     size_t strict;
     int threads;
 
+    if (native_has_half(call)) {
+        native_item_supports(device, call, answer);
+        return;
+    }
     if (!check(call, answer))
         return;
     threads = threads_of(device, call);
@@ -282,7 +287,7 @@ static void pack_right_side(native_build *b, product_state *p, native_gemm_shape
     p->packed = packed;
 }
 
-void native_matmul_prepare(native_build *b, const tfr_call *call)
+static void prepare_product(native_build *b, const tfr_call *call)
 {
     product_state *p = native_set_function(b, run_product, NULL, sizeof *p, "product");
     const tfr_operand *c = strcmp(call->name, "Gemm") == 0 ? tfr_call_input(call, 2) : NULL;
@@ -303,4 +308,13 @@ void native_matmul_prepare(native_build *b, const tfr_call *call)
         pack_right_side(b, p, &s, tfr_call_input(call, 1)->data);
     else if (tfr_call_input(call, 1)->data)
         p->packed = tfr_call_input(call, 1)->data; /* known, but as it lies */
+}
+
+/* Products of half are programs of one item. */
+void native_matmul_prepare(native_build *b, const tfr_call *call)
+{
+    if (native_has_half(call))
+        native_item_prepare(b, call);
+    else
+        prepare_product(b, call);
 }

@@ -30,9 +30,10 @@
         name, version, types, native_##family##_supports, native_##family##_prepare, "", true      \
     }
 /* What programs know, too: a program of one item. */
-#define ITEM(name, version) OP(name, version, item, BIT(F32))
+#define ITEM(name, version) OP(name, version, item, BIT(F32) | HALVES)
 /* And of other types: program_fold.c, program_arg.c, isa_elementwise.h. */
-#define WIDE(name, version, types) OP(name, version, item, types)
+#define WIDE(name, version, types)                                                                 \
+    OP(name, version, item, (types) | ((types) & BIT(F32) ? HALVES : 0))
 #define OWN(name, version)                                                                         \
     {                                                                                              \
         name, version, BIT(F32), native_item_supports, native_item_prepare, "tfrun", false         \
@@ -50,6 +51,8 @@
 #define CASTS                                                                                      \
     (BIT(F32) | BIT(F64) | BIT(F16) | BIT(BF16) | BIT(I32) | BIT(I64) | BIT(U8) | BIT(I8) |        \
      BIT(BOOL))
+/* Which programs widen to float32. */
+#define HALVES   (BIT(F16) | BIT(BF16))
 #define INTEGERS (BIT(I32) | BIT(I64))
 #define NUMBERS  (BIT(F32) | BIT(F64) | INTEGERS)
 #define BITS     (BIT(U8) | INTEGERS)
@@ -115,7 +118,7 @@ const native_op native_op_rows[] = {
     OP("GatherElements", 13, elements, MOVED),
     OP("GatherND", 13, tuples, MOVED),
     ITEM("Gelu", 20),
-    OP("Gemm", 13, matmul, BIT(F32)),
+    OP("Gemm", 13, matmul, BIT(F32) | HALVES),
     WIDE("GlobalAveragePool", 22, FLOATS),
     WIDE("GlobalMaxPool", 22, FLOATS),
     WIDE("Greater", 13, NUMBERS),
@@ -136,7 +139,7 @@ const native_op native_op_rows[] = {
     ML("LinearRegressor", 1, linear_model, NUMBERS),
     ITEM("Log", 13),
     ITEM("LogSoftmax", 13),
-    OP("MatMul", 13, matmul, BIT(F32)),
+    OP("MatMul", 13, matmul, BIT(F32) | HALVES),
     WIDE("Max", 13, NUMBERS),
     ITEM("MaxPool", 22),
     OWN("MaxPoolGrad", 1),

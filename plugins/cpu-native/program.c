@@ -3,7 +3,7 @@
  * program.c: the program facet: which nodes form groups, and the life of a program. How a group is
  * compiled is told in program.h.
  */
-#include "program.h"
+#include "program_half.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +11,7 @@
 
 struct tfr_program {
     native_plan plan;
+    native_half half;
     native_sharing launch;
     int64_t unit_bytes[NATIVE_PROGRAM_ARGS];
 };
@@ -90,8 +91,10 @@ static int32_t propose(tfr_plugin_device *device, const tfr_program_graph *graph
 
 static void end_program(tfr_plugin_device *device, tfr_program *program)
 {
-    if (program)
+    if (program) {
         native_drop_plan(device, &program->plan);
+        native_drop_half(device, &program->half);
+    }
     free(program);
 }
 
@@ -129,8 +132,11 @@ static int32_t compile_ir(native_ir *ir, const tfr_compile_options *options, tfr
                           tfr_program_info *info, tfr_err *err)
 {
     uint64_t constant_bytes = 0;
-    int32_t status = native_read(ir, err);
+    int32_t status =
+        native_widen_graph(ir->device, ir->graph, &program->half, ir, &constant_bytes, err);
 
+    if (status == TFR_OK)
+        status = native_read(ir, err);
     if (status != TFR_OK)
         return status;
     native_free_products(ir);
@@ -172,6 +178,7 @@ static int32_t compile(tfr_plugin_device *device, const tfr_program_graph *graph
     ir.options = options;
     status = compile_ir(&ir, options, program, info, err);
     native_ir_end(&ir);
+    native_end_half_graph(&program->half);
     if (status != TFR_OK) {
         end_program(device, program);
         return status;

@@ -35,6 +35,7 @@
  *   program_strided_run.c the steps of what still moves, and of products that read in steps
  *   program_rows_grad.c the gradients of softmax and layer normalization, sums inside of samples
  *   program_elementwise.c numbers of any type that broadcast: comparisons, logic, choices
+ *   program_half.c    groups of float16 and bfloat16 as those of float32 with casts
  *   program_wide.c    the few numbers of other types that a step counts with
  *   program_measure.c which of the ways to share out is fastest
  *   program_run.c     shares the steps out among threads
@@ -194,6 +195,7 @@ typedef struct native_item {
 
 typedef struct native_ir {
     const tfr_program_graph *graph;
+    const int *origin;                  /* of each node: that of the group; NULL = itself */
     const tfr_compile_options *options; /* NULL in tests */
     tfr_plugin_device *device;
     native_value *values;

@@ -2,7 +2,7 @@
 /*
  * program_forms.c: which calls items do: of each op the form that its kind of item has steps for.
  */
-#include "program.h"
+#include "program_half.h"
 
 #include "cast.h"
 
@@ -604,7 +604,7 @@ const native_form *native_find_form(const tfr_call *call)
 
 bool native_is_native(const tfr_plugin_device *device, const tfr_call *call)
 {
-    return device->isa && native_find_form(call);
+    return device->isa && native_find_any_form(call);
 }
 
 bool native_can_hold(const tfr_call *call, const char **why)

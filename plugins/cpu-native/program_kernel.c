@@ -4,6 +4,7 @@
  * share. It has its own memory: a kernel is launched by one thread at a time.
  */
 #include "program_bf16.h"
+#include "program_half.h"
 
 #include <stdio.h>
 
@@ -12,6 +13,7 @@ enum { ITEM_ARGS = NATIVE_ITEM_INPUTS + NATIVE_ITEM_OUTPUTS };
 typedef struct item_kernel {
     tfr_plugin_device *device;
     native_plan plan;
+    native_half half;
     native_sharing sharing;
     int64_t unit_bytes[ITEM_ARGS];
     uint32_t from[ITEM_ARGS]; /* of each argument of the program: that of launch */
@@ -58,11 +60,12 @@ static void set_math_mode(const tfr_plugin_device *device, const tfr_call *call,
 
 void native_item_supports(const tfr_plugin_device *device, const tfr_call *call, tfr_answer *answer)
 {
-    const native_form *form = native_find_form(call), *row = native_form_of(call);
+    const native_form *form = native_find_any_form(call), *row = native_form_of(call);
 
-    if (form && works_in_place(form->kind))
+    if (form && works_in_place(form->kind) && !native_has_half(call))
         set_in_place(call, answer);
-    else if (form && is_conv(form->kind) && call->math_mode != TFR_MATH_STRICT)
+    else if (form && is_conv(form->kind) && !native_has_half(call) &&
+             call->math_mode != TFR_MATH_STRICT)
         set_math_mode(device, call, answer);
     else if (!form && tfr_call_input(call, 0)->dtype != TFR_DTYPE_F32)
         tfr_decline(answer, TFR_REASON_DTYPE, "not done here for these types or operands");
@@ -143,8 +146,10 @@ static void release_item(void *state)
 {
     item_kernel *k = state;
 
-    if (k->device)
-        native_drop_plan(k->device, &k->plan);
+    if (!k->device)
+        return;
+    native_drop_plan(k->device, &k->plan);
+    native_drop_half(k->device, &k->half);
 }
 
 static int32_t make_program(item_kernel *k, const tfr_call *call, tfr_err *err)
@@ -155,19 +160,22 @@ static int32_t make_program(item_kernel *k, const tfr_call *call, tfr_err *err)
     int32_t status;
 
     make_graph(&g, k, call);
-    status = native_read(&ir, err);
+    status = native_widen_graph(k->device, &g.graph, &k->half, &ir, &constant_bytes, err);
+    if (status == TFR_OK)
+        status = native_read(&ir, err);
     if (status == TFR_OK)
         status = native_layout(&ir, err);
     if (status == TFR_OK)
         status = native_share_plan(&ir, &k->plan, &k->sharing, k->unit_bytes, &constant_bytes, err);
     native_ir_end(&ir);
+    native_end_half_graph(&k->half);
     return status;
 }
 
 void native_item_prepare(native_build *b, const tfr_call *call)
 {
     item_kernel *k = native_set_function(b, run_item, release_item, sizeof *k,
-                                         native_item_names[native_find_form(call)->kind]);
+                                         native_item_names[native_find_any_form(call)->kind]);
 
     if (!k)
         return;

@@ -552,7 +552,7 @@ static int32_t read_node(native_ir *ir, int i, tfr_err *err)
     if (!form && !(node->flags & TFR_NODE_VIEW))
         return tfr_fail(err, TFR_EUNSUPPORTED, "programs do not know this form of %s", call->name);
     item = native_new_item(ir, form ? form->kind : NATIVE_ITEM_VIEW);
-    item->node = i;
+    item->node = ir->origin ? ir->origin[i] : i;
     item->call = call;
     item->output = node->outputs[0];
     item->n_inputs = form ? (int)call->n_inputs : 1;
