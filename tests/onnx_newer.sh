@@ -30,6 +30,10 @@ if grep 'needs a library that does not load' "$tmp/images"; then
 else
     verified "images" image
 fi
+model=$tmp/image/test_image_decoder_decode_png_rgb/model.onnx
+"$TFRUN" optimize "$model" "$tmp/saved.onnx" >"$tmp/out" || exit 99
+TFRUN_DISABLE=image "$TFRUN" inspect "$tmp/saved.onnx" >"$tmp/out" 2>&1
+has "a saved model has ONNX's op" "$tmp/out" 'ImageDecoder is an op of the plugin image, which no runtime'
 TFRUN_DISABLE=image exits 77 "without the plugin they are skipped" "$TFRUN" verify "$tmp/image"
 has "for the reason" "$tmp/out" 'ImageDecoder is an op of the plugin image, which no runtime'
 finish

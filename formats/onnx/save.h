@@ -69,6 +69,9 @@ tfr_value_type tfr__onnx_type_of(const tfr__onnx_save *save, const tfr__onnx_par
 /* The oldest versions in which every node means what it means to tfrun. */
 TFR_MUST_CHECK tfr_status tfr__onnx_find_versions(tfr__onnx_save *save, tfr_err *err);
 
+/* upgrade_image.c: the domain that ONNX has the op in, for one that a plugin stands in for. */
+const char *tfr__onnx_saved_domain(const tfr_node_view *node);
+
 /* ---- save_model.c ---------------------------------------------------------------------------- */
 
 /* A tfr__onnx_save as a ModelProto; for tfr__wire_out_measure and _write. */

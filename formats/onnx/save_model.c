@@ -109,7 +109,7 @@ static void put_node(tfr__wire_out *out, tfr__onnx_save *save, const tfr__onnx_p
                      const tfr_node_view *node)
 {
     tfr__wire_part message = tfr__put_begin(out, TFR__GRAPH_NODE);
-    const char *name = text_or(node->name, NULL);
+    const char *name = text_or(node->name, NULL), *domain = tfr__onnx_saved_domain(node);
 
     for (uint32_t i = 0; i < node->n_inputs; i++)
         tfr__put_text(out, TFR__NODE_INPUT,
@@ -124,8 +124,8 @@ static void put_node(tfr__wire_out *out, tfr__onnx_save *save, const tfr__onnx_p
         const void *item = (const char *)node->attrs + (size_t)i * node->attr_stride;
         put_attr(out, save, node, item);
     }
-    if (*node->domain)
-        tfr__put_text(out, TFR__NODE_DOMAIN, node->domain);
+    if (*domain)
+        tfr__put_text(out, TFR__NODE_DOMAIN, domain);
     tfr__put_end(out, message);
 }
 

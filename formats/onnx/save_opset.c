@@ -197,7 +197,7 @@ static tfr_status look_at_node(tfr__onnx_save *save, const tfr__onnx_part *part,
 
     if (status)
         return status;
-    if (!*node->domain)
+    if (!*tfr__onnx_saved_domain(node))
         at_least(&save->versions.onnx, opset_of_node(save, part, node, op.compat_version, all));
     else if (strcmp(node->domain, "ai.onnx.ml") == 0)
         at_least(&save->versions.ml, ml_of_node(node));
