@@ -352,6 +352,53 @@ TEST(a_mode_changed_by_a_launch_is_set_back_and_the_next_run_finds_out_whose_it_
     end(&s);
 }
 
+#if defined(__x86_64__)
+static uint64_t changed_bits;
+
+static void change_bits(void)
+{
+    tfr__fp_set(tfr__fp_mode() | changed_bits);
+}
+
+TEST(each_way_to_round_or_to_flush_is_seen_and_set_back)
+{
+    static const struct {
+        uint64_t bits;
+        const char *what;
+    } ways[] = {{0x2000, "rounding"},
+                {0x4000, "rounding"},
+                {0x6000, "rounding"},
+                {0x8000, "flushing"},
+                {0x40, "flushing"}};
+    const uint64_t before = tfr__fp_mode();
+    for (int i = 0; i < 5; i++) {
+        scene s = begin(NULL, NULL, false);
+        run(&s);
+        CHECK_STR("", talk);
+        changed_bits = ways[i].bits;
+        in_launch = change_bits;
+        run(&s);
+        CHECK(tfr__fp_mode() == before);
+        CHECK_CONTAINS("floating-point: a kernel changed the", talk);
+        CHECK_CONTAINS(ways[i].what, talk);
+        end(&s);
+    }
+}
+
+TEST(a_run_in_the_usual_mode_makes_no_subnormal_number_that_would_trap)
+{
+    const uint64_t before = tfr__fp_mode(), traps = before & ~UINT64_C(0x900);
+    scene s = begin(NULL, NULL, false);
+    tfr__fp_set(traps); /* on operands that are subnormal, and on underflow */
+    run(&s);            /* plans, which looks at the mode */
+    run(&s);
+    CHECK(tfr__fp_mode() == traps);
+    tfr__fp_set(before);
+    CHECK_STR("", talk);
+    end(&s);
+}
+#endif
+
 TEST(a_checked_launch_names_the_plugin_at_once)
 {
     scene s = begin(NULL, round_up, true);
@@ -408,6 +455,10 @@ static const test_case cases[] = {
     CASE(a_child_of_fork_does_not_know_the_other_threads_calls),
     CASE(a_mode_changed_by_prepare_is_set_back_and_told_of_once),
     CASE(a_mode_changed_by_a_launch_is_set_back_and_the_next_run_finds_out_whose_it_was),
+#if defined(__x86_64__)
+    CASE(each_way_to_round_or_to_flush_is_seen_and_set_back),
+    CASE(a_run_in_the_usual_mode_makes_no_subnormal_number_that_would_trap),
+#endif
     CASE(a_checked_launch_names_the_plugin_at_once),
     CASE(a_mode_changed_on_threads_of_the_pool_is_set_back_there),
     CASE(the_mode_of_the_program_itself_stays),

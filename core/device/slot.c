@@ -2,6 +2,7 @@
 /* slot.c: calls of plugins' slots: announced, checked, and told (thread.c has the threads). */
 #include "device/slot.h"
 
+#include <float.h>
 #include <string.h>
 
 #include "device/loader.h"
@@ -11,7 +12,7 @@
 tfr__visit tfr__slot_enter(const char *plugin, const char *slot, const char *node, const char *op)
 {
     tfr__thread *thread = tfr__thread_self();
-    tfr__visit visit = {thread, tfr__thread_where(thread), tfr__fp_mode()};
+    tfr__visit visit = {thread, tfr__thread_where(thread), tfr__mode_read()};
     if (visit.was)
         return visit;
     atomic_store_explicit(&thread->own.plugin, plugin, memory_order_relaxed);
@@ -36,9 +37,23 @@ void tfr__slot_leave(const tfr__visit *visit, tfr__plugin *plugin)
 
 /* ---- the floating-point mode ----------------------------------------------------------------- */
 
+#ifdef TFR__FP_PROBE
+const tfr__fp_sums tfr__fp_probe = TFR__FP_PROBE;
+#endif
+_Thread_local bool tfr__mode_silent; /* as far as is known: no exception traps in this thread */
+
+uint64_t tfr__mode_read(void)
+{
+    const uint64_t mode = tfr__fp_mode();
+    tfr__mode_silent = (mode & TFR__FP_SILENT) == TFR__FP_SILENT;
+    return mode;
+}
+
 const char *tfr__mode_restore(tfr__thread *thread, uint64_t mode)
 {
     const uint64_t now = tfr__fp_mode();
+    if (!mode)
+        mode = now & ~TFR__FP_UNUSUAL;
     tfr__fp_set(mode);
     /* The pool set back what its threads had; they do not say what it was. */
     return atomic_exchange(&thread->mode_changed, false) && now == mode

@@ -26,7 +26,25 @@ static inline bool tfr__mode_is(const tfr__thread *thread, uint64_t mode)
            !atomic_load_explicit(&thread->mode_changed, memory_order_relaxed);
 }
 
-/* Sets the mode back. Returns what was changed, in words. */
+/*
+ * The same for the walk of a plan, which may take 10 ns in all: what begin gave, 0 in the usual
+ * mode, is what stays wants. In the usual mode they see rounding and subnormal numbers alone.
+ */
+extern __attribute__((tls_model("initial-exec"))) _Thread_local bool tfr__mode_silent;
+uint64_t tfr__mode_read(void);
+
+static inline uint64_t tfr__mode_begin(void)
+{
+    return __builtin_expect(tfr__mode_silent && tfr__fp_usual(), 1) ? 0 : tfr__mode_read();
+}
+
+static inline bool tfr__mode_stays(const tfr__thread *thread, uint64_t mode)
+{
+    return (__builtin_expect(!mode, 1) ? tfr__fp_usual() : tfr__mode_read() == mode) &&
+           !atomic_load_explicit(&thread->mode_changed, memory_order_relaxed);
+}
+
+/* Sets the mode back, 0 = to the usual one. Returns what was changed, in words. */
 const char *tfr__mode_restore(tfr__thread *thread, uint64_t mode);
 /* Tells, once for each plugin, that it changed the mode in a call. plugin may be NULL. */
 void tfr__mode_tell(struct tfr__plugin *plugin, const tfr__where *where, const char *what);

@@ -41,6 +41,7 @@ typedef struct tfr__streams {
     uint64_t generation; /* changes when a queue is replaced, which plans have in their steps */
     uint64_t deadline;   /* of the run, by tfr__now_ns; 0 = none */
     uint32_t n_stuck;
+    bool rest; /* some do; tfr__streams_wake */
     /* Frees some of a memory that could be used later; false = there is nothing to free. */
     bool (*make_room)(void *user, uint32_t memory);
     void *user;

@@ -24,7 +24,7 @@ void tfr__streams_rest(tfr__streams *streams)
             tfr__stream_close(b, e->queue, e->fence);
         e->queue = NULL;
         e->fence = NULL;
-        e->rests = true;
+        e->rests = streams->rest = true;
         streams->generation++; /* plans have the old one in their steps */
     }
 }
@@ -41,5 +41,6 @@ tfr_status tfr__streams_wake(tfr__streams *streams, tfr_err *err)
         e->rests = status != TFR_OK;
         streams->generation++;
     }
+    streams->rest = status != TFR_OK;
     return status;
 }

@@ -79,12 +79,18 @@ struct tfr_graph {
     tfr__region region;
 };
 
-/* Whether the constants are still what they were, as far as somebody can tell. */
-static inline tfr_status tfr__graph_check(const tfr_graph *graph, tfr_err *err)
+/* Whose constants graph has: its own, or those of what it is a copy of. */
+static inline const tfr_graph *tfr__graph_source(const tfr_graph *graph)
 {
-    while (graph->source) /* whose constants a copy shares */
+    while (graph->source)
         graph = graph->source;
-    return graph->check ? graph->check(graph->check_user, err) : TFR_OK;
+    return graph;
+}
+
+/* Whether the constants of a source are still what they were, as far as somebody can tell. */
+static inline tfr_status tfr__graph_check(const tfr_graph *source, tfr_err *err)
+{
+    return source->check ? source->check(source->check_user, err) : TFR_OK;
 }
 
 /* A copy of graph to be changed; parent is the copy that it is for, NULL for an outermost graph.

@@ -107,7 +107,7 @@ tfr_status tfr_graph_value(const tfr_graph *graph, tfr_value value, tfr_value_vi
 
 tfr_status tfr_graph_check(const tfr_graph *graph, tfr_err *err)
 {
-    return tfr__graph_check(graph, err);
+    return tfr__graph_check(tfr__graph_source(graph), err);
 }
 
 tfr_status tfr_graph_node(const tfr_graph *graph, uint32_t i, tfr_node_view *out, tfr_err *err)

@@ -196,6 +196,8 @@ static tfr_status binding_fill(tfr_binding *b, tfr_tensor *const *inputs, uint32
         b->plan->watch |= TFR__WATCH_DEADLINE;
     if (!status)
         tfr__plan_patch(b->plan);
+    b->only_walks =
+        !status && !b->has_queue && !b->n_copies && !b->session->timeout_ns && !b->plan->random;
     return status;
 }
 

@@ -28,6 +28,7 @@ struct tfr_binding {
     uint32_t n_copies;
     bool *fetched; /* as the session's fetch, for runs that write some outputs */
     bool has_queue;
+    bool only_walks;         /* a run is the walk of the plan alone */
     uint64_t n_runs;         /* goes on from the session's */
     tfr_random_state random; /* so does this */
 };

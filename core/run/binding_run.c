@@ -39,11 +39,9 @@ static tfr_status binding_run(tfr_binding *b, const bool *fetched, tfr_err *err)
     return status;
 }
 
-static tfr_status run_with(tfr_binding *b, const bool *fetched, tfr_err *err)
+__attribute__((cold)) static tfr_status run_with(tfr_binding *b, const bool *fetched, tfr_err *err)
 {
-    tfr_status status = tfr__graph_check(b->session->graph, err);
-    if (status)
-        return status;
+    tfr_status status;
     if (!b->has_queue && !tfr__is_traced(b->session))
         return binding_run(b, fetched, err);
     pthread_mutex_lock(&b->session->lock); /* the session's queues and its trace are shared */
@@ -59,12 +57,21 @@ static tfr_status run_with(tfr_binding *b, const bool *fetched, tfr_err *err)
 
 tfr_status tfr_binding_run(tfr_binding *b, tfr_err *err)
 {
-    return run_with(b, NULL, err);
+    tfr_status status = tfr__graph_check(b->session->source, err);
+    if (status)
+        return status;
+    if (__builtin_expect(!b->only_walks || tfr__is_traced(b->session), 0))
+        return run_with(b, NULL, err);
+    b->random.step++;
+    return tfr__plan_walk(b->session, b->plan, b->n_runs++, err);
 }
 
 tfr_status tfr_binding_run_fetch(tfr_binding *b, const uint32_t *fetch, uint32_t n_fetch,
                                  tfr_err *err)
 {
     tfr_status status = tfr__fetch_set(b->session->graph, fetch, n_fetch, b->fetched, err);
+    if (!status)
+        status = tfr__graph_check(b->session->source, err);
+    b->only_walks = false; /* the next run computes again what this one leaves out */
     return status ? status : run_with(b, b->fetched, err);
 }

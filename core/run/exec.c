@@ -139,7 +139,8 @@ static tfr_status give_out(tfr__plan *p, const tfr__live_out *out, tfr__frame *f
 }
 
 TFR__ANY_OBJECT
-static int32_t timed_step(tfr_session *session, tfr__plan *p, uint32_t i, tfr_err *err)
+__attribute__((cold)) static int32_t timed_step(tfr_session *session, tfr__plan *p, uint32_t i,
+                                                tfr_err *err)
 {
     tfr__bound *b = &p->bound[i];
     uint64_t began = tfr__now_ns(), ns;
@@ -157,7 +158,8 @@ static int32_t timed_step(tfr_session *session, tfr__plan *p, uint32_t i, tfr_er
 }
 
 /* The walk with a clock; the last one keeps what it found. */
-static tfr_status sample_walk(tfr_session *session, tfr__plan *p, tfr_err *err)
+__attribute__((cold)) static tfr_status sample_walk(tfr_session *session, tfr__plan *p,
+                                                    tfr_err *err)
 {
     for (uint32_t i = 0; i < p->n_steps; i++) {
         int32_t status = timed_step(session, p, i, err);
@@ -170,7 +172,8 @@ static tfr_status sample_walk(tfr_session *session, tfr__plan *p, tfr_err *err)
 }
 
 /* The walk that looks at the clock before each step, and after it at the floating-point mode. */
-static tfr_status watched_walk(tfr_session *session, tfr__plan *p, tfr_err *err)
+__attribute__((cold)) static tfr_status watched_walk(tfr_session *session, tfr__plan *p,
+                                                     tfr_err *err)
 {
     for (uint32_t i = 0; i < p->n_steps; i++) {
         int32_t status = tfr__plan_step(p, i, err);
@@ -182,7 +185,8 @@ static tfr_status watched_walk(tfr_session *session, tfr__plan *p, tfr_err *err)
 
 /* Some launch of the walk did it. Whose it was is found out by the next walk, if it does it again.
  */
-static void modes_changed(tfr_session *session, tfr__plan *p, tfr__thread *thread, uint64_t mode)
+__attribute__((cold, noinline)) static void modes_changed(tfr_session *session, tfr__plan *p,
+                                                          tfr__thread *thread, uint64_t mode)
 {
     const char *what = tfr__mode_restore(thread, mode);
     p->watch |= TFR__WATCH_MODES;
@@ -192,34 +196,45 @@ static void modes_changed(tfr_session *session, tfr__plan *p, tfr__thread *threa
              what);
 }
 
+/* What is watched, or has a clock. True: that was the walk. */
+__attribute__((cold, noinline)) static bool
+special_walk(tfr_session *session, tfr__plan *p, uint64_t run, tfr_err *err, tfr_status *status)
+{
+    const bool traced = tfr__is_traced(session);
+    if (p->watch && p->queues != session->streams.generation)
+        tfr__plan_rebind(p);
+    if (p->watch & TFR__WATCH_CAPTURES)
+        tfr__captures_ready(p, session->variables.n_left, traced || p->watch & TFR__WATCH_SAMPLES);
+    if (traced)
+        *status = tfr__trace_walk(session, p, run, err);
+    else if (p->watch & TFR__WATCH_SAMPLES)
+        *status = sample_walk(session, p, err);
+    else if (p->watch & (TFR__WATCH_MODES | TFR__WATCH_DEADLINE))
+        *status = watched_walk(session, p, err);
+    else
+        return false;
+    return true;
+}
+
 /* Only what a run needs: all else is bound, and what failed is found out elsewhere. */
 TFR__ANY_OBJECT
 tfr_status tfr__plan_walk(tfr_session *session, tfr__plan *p, uint64_t run, tfr_err *err)
 {
-    tfr__bound *b = p->bound, *const end = b + p->n_steps;
-    const tfr__where *where = p->where;
-    tfr__thread *const thread = tfr__thread_self();
-    const tfr__where *const was = tfr__thread_where(thread);
-    const uint64_t mode = tfr__fp_mode();
     int32_t status = TFR_OK;
+    tfr_status special;
     if (err && err->size > offsetof(tfr_err, text)) {
         err->native = 0; /* what is said of a failure is said by who failed */
         err->text[0] = '\0';
         tfr_err_set_launch(err, 0);
     }
-    if (p->watch) {
-        if (p->queues != session->streams.generation)
-            tfr__plan_rebind(p);
-        if (p->watch & TFR__WATCH_CAPTURES)
-            tfr__captures_ready(p, session->variables.n_left,
-                                tfr__is_traced(session) || p->watch & TFR__WATCH_SAMPLES);
-        if (p->watch & TFR__WATCH_SAMPLES && !tfr__is_traced(session))
-            return sample_walk(session, p, err);
-        if (p->watch & (TFR__WATCH_MODES | TFR__WATCH_DEADLINE) && !tfr__is_traced(session))
-            return watched_walk(session, p, err);
-    }
-    if (tfr__is_traced(session))
-        return tfr__trace_walk(session, p, run, err);
+    if (__builtin_expect(p->watch || tfr__is_traced(session), 0) &&
+        special_walk(session, p, run, err, &special))
+        return special;
+    tfr__thread *const thread = tfr__thread_self();
+    const tfr__where *const was = tfr__thread_where(thread);
+    const uint64_t mode = tfr__mode_begin();
+    tfr__bound *b = p->bound, *const end = b + p->n_steps;
+    const tfr__where *where = p->where;
     tfr__thread_begin(thread);
     for (; b < end; b++, where++) {
         tfr__thread_enter(thread, where);
@@ -228,9 +243,11 @@ tfr_status tfr__plan_walk(tfr_session *session, tfr__plan *p, uint64_t run, tfr_
             break;
     }
     tfr__thread_leave(thread, was);
-    if (__builtin_expect(!tfr__mode_is(thread, mode), 0))
+    if (__builtin_expect(!tfr__mode_stays(thread, mode), 0))
         modes_changed(session, p, thread, mode);
-    return status ? tfr__plan_failed(session, p, (uint32_t)(b - p->bound), status, err) : TFR_OK;
+    return __builtin_expect(!status, 1)
+               ? TFR_OK
+               : tfr__plan_failed(session, p, (uint32_t)(b - p->bound), status, err);
 }
 
 void tfr__plan_hold(tfr__plan *p, const tfr__frame *frame)

@@ -102,6 +102,7 @@ tfr_status tfr__session_create(tfr_runtime *runtime, tfr_graph *graph,
     }
     if (!status)
         status = run_passes(session, passes, err);
+    session->source = tfr__graph_source(session->graph);
     if (!status)
         status = tfr__variables_init(&session->variables, &session->streams, session->graph, err);
     if (!status)
@@ -379,15 +380,17 @@ tfr_status tfr__session_run(tfr_session *session, tfr_tensor *const *inputs, uin
     tfr__subgraph_forget_used(session);
     session->plan_ns = 0;
     session->n_passes_run = session->plans.kernel.random.pass = 0;
-    status = tfr__session_begin(session, err);
+    status = session->timeout_ns | session->streams.n_stuck | session->streams.rest
+                 ? tfr__session_begin(session, err)
+                 : TFR_OK;
     if (!status)
-        status = tfr__graph_check(session->graph, err);
+        status = tfr__graph_check(session->source, err);
     if (!status)
         status = tfr__session_bind_inputs(session, frame, inputs, n_inputs, false, err);
     if (!status)
         status = tfr__subgraph_run(session, frame, outputs, run, err);
     if (!status)
-        status = tfr__graph_check(session->graph, err);
+        status = tfr__graph_check(session->source, err);
     if (!status && run) {
         status = own_outputs(session, outputs, err);
         if (!status && session->variables.n)
@@ -399,7 +402,7 @@ tfr_status tfr__session_run(tfr_session *session, tfr_tensor *const *inputs, uin
     }
     if (status)
         tfr__variables_abort(&session->variables);
-    else
+    else if (session->variables.n)
         tfr__variables_commit(&session->variables);
     session->streams.deadline = 0;
     tfr__frame_clear(frame);

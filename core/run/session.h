@@ -11,6 +11,7 @@
 struct tfr_session {
     tfr_runtime *runtime;
     tfr_graph *graph;
+    const tfr_graph *source; /* whose constants it has */
     tfr__subgraph *main;
     tfr__plan_env plans;
     int32_t fallback; /* tfr_fallback, never DEFAULT */

@@ -83,13 +83,13 @@ static tfr_status tensor_new(tfr_dtype dtype, const tfr_shape *shape, const int6
                              bool memory, tfr_tensor **out, tfr_err *err)
 {
     size_t bytes;
-    int64_t n_elements;
+    int64_t n_elements = 1;
     char text[SHAPE_TEXT];
     tfr_status status = tfr_shape_bytes(shape, dtype, &bytes, err);
-    if (!status)
-        status = tfr_shape_elements(shape, &n_elements, err);
     if (status)
         return status;
+    for (int32_t i = 0; i < shape->rank; i++)
+        n_elements = (int64_t)((uint64_t)n_elements * (uint64_t)shape->dims[i]);
     bool plain = !strides || strides_are_plain(shape, strides, n_elements);
     if (!plain && tfr_dtype_bits((int32_t)dtype) < 8)
         return tfr_fail(err, TFR_EUNSUPPORTED, "%s is packed, a tensor %s of it has to be plain",
