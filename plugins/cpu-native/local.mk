@@ -52,6 +52,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/int8_avx512.c \
 	plugins/cpu-native/int8_loops.h \
 	plugins/cpu-native/int8_portable.c \
+	plugins/cpu-native/int8_product.h \
 	plugins/cpu-native/isa.c \
 	plugins/cpu-native/isa.h \
 	plugins/cpu-native/isa_avx2.c \
