@@ -57,6 +57,7 @@ unit_tests = \
 	tests/test_images \
 	tests/test_immediate \
 	tests/test_immediate_queues \
+	tests/test_int8_product \
 	tests/test_loader \
 	tests/test_mapped \
 	tests/test_optimize \
@@ -367,6 +368,12 @@ tests_test_gemm_SOURCES = tests/test_gemm.c tests/gemm_kit.h $(tfr_native_gemm)
 tests_test_gemm_modes_CPPFLAGS = $(tests_test_gemm_CPPFLAGS)
 tests_test_gemm_modes_LDADD = $(tests_test_gemm_LDADD)
 tests_test_gemm_modes_SOURCES = tests/test_gemm_modes.c tests/gemm_kit.h $(tfr_native_gemm)
+
+tests_test_int8_product_CPPFLAGS = $(tests_test_gemm_CPPFLAGS)
+tests_test_int8_product_LDADD = $(tests_test_gemm_LDADD)
+tests_test_int8_product_SOURCES = tests/test_int8_product.c $(tfr_native_int8) \
+	plugins/cpu-native/level.c plugins/cpu-native/level.h \
+	plugins/cpu-native/vec_avx2.h plugins/cpu-native/vec_end.h
 
 tests_test_fit_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) -I$(top_srcdir) $(CUNIT_CFLAGS)
 tests_test_fit_LDADD = $(TFR_TEST_NN) -lpthread

@@ -56,6 +56,7 @@ typedef struct native_int8_shape {
 typedef struct native_int8_way native_int8_way;
 typedef struct native_int8_cpu {
     const native_int8_way *constant, *variable; /* for B that is constant, and that is not */
+    const native_int8_way *depthwise;
     int64_t l2_bytes;
 } native_int8_cpu;
 void native_int8_find_cpu(native_int8_cpu *cpu, const char *features);
@@ -129,7 +130,7 @@ typedef struct native_int8_addition {
  *   F32     y = limit(S * scale * row_scale + addend + residual), each step rounded to float32, S +
  *           bias in front of S
  *   U8, I8  y = limit(round((S + bias) * rescale) + zero): ties to even, product and quotient of
- *           doubles; S + bias must stay below 2^31 in size
+ *           doubles; S must stay below 2^31 in size, and S + bias unless bias_is_far says so
  *
  * Each of bias, row_scale, addend, residual and then may be NULL, and means nothing then.
  */
@@ -137,6 +138,7 @@ typedef struct native_int8_finish {
     int32_t result;         /* native_int8_result */
     const int32_t *bias;    /* N */
     const float *scale;     /* N, or one; for F32 */
+    bool bias_is_far;       /* for U8 and I8: it is added in double, which takes longer */
     bool scale_each;        /* of scale and rescale: N of them */
     const float *row_scale; /* M; for F32 */
     const float *addend;    /* N; for F32 */
@@ -176,14 +178,16 @@ void native_int8_run_all(const native_int8_product *p, const native_int8_args *a
 /* ---- depthwise ---- */
 
 /*
- * Every channel by itself: K = taps, N = the window's channels = its pixel_step. C[r][n] as above,
- * with all that finish can do. Weights are packed as [tap][n] of differences to their zero points,
- * which b gives as a matrix with k = tap.
+ * Every channel by itself: K is the number of taps, at most NATIVE_INT8_MOST_TAPS, and N that of
+ * the window's channels, which follow each other in pixels: pixel_step >= N. C[r][n] is as above,
+ * with all that finish can do. Packed weights are differences to their zero points; b gives them
+ * as a matrix with k = tap. There are no a_zeros, and zero points of B are not looked at again.
  */
+enum { NATIVE_INT8_MOST_TAPS = 256 };
 size_t native_int8_depthwise_bytes(const native_int8_shape *shape);
 void native_int8_depthwise_pack(const native_int8_shape *shape, const native_int8_matrix *b,
                                 int32_t b_zero, const int32_t *b_zeros, void *packed);
-/* Rows [begin, end) of C; args->packed is of depthwise_pack, its zeros of B are not read. */
+/* Rows [begin, end) of C. */
 void native_int8_depthwise_run(const native_int8_cpu *cpu, const native_int8_shape *shape,
                                const native_int8_args *args, int64_t begin, int64_t end);
 

@@ -24,11 +24,30 @@ tfr_native_gemm = \
 	plugins/cpu-native/vec_end.h \
 	plugins/cpu-native/vec_portable.h \
 	$(NULL)
+# And products of 8-bit integers.
+tfr_native_int8 = \
+	plugins/cpu-native/int8_depthwise.c \
+	plugins/cpu-native/int8_finish.h \
+	plugins/cpu-native/int8_layout.h \
+	plugins/cpu-native/int8_lists.c \
+	plugins/cpu-native/int8_lists.h \
+	plugins/cpu-native/int8_pack.c \
+	plugins/cpu-native/int8_plan.c \
+	plugins/cpu-native/int8_product.c \
+	plugins/cpu-native/int8_product.h \
+	plugins/cpu-native/int8_tile.h \
+	plugins/cpu-native/int8_way.h \
+	plugins/cpu-native/int8_way_avx2.c \
+	plugins/cpu-native/int8_way_avx512_vnni.c \
+	plugins/cpu-native/int8_way_avx_vnni.c \
+	plugins/cpu-native/int8_way_portable.c \
+	$(NULL)
 plugin_LTLIBRARIES += tfrun-native.la
 tfrun_native_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PLUGIN_INCLUDES)
 tfrun_native_la_LDFLAGS = $(AM_LDFLAGS) $(TFR_MODULE_FLAGS)
 tfrun_native_la_SOURCES = \
 	$(tfr_native_gemm) \
+	$(tfr_native_int8) \
 	plugins/cpu-native/bf16.h \
 	plugins/cpu-native/boxes.h \
 	plugins/cpu-native/cast.c \
@@ -52,7 +71,6 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/int8_avx512.c \
 	plugins/cpu-native/int8_loops.h \
 	plugins/cpu-native/int8_portable.c \
-	plugins/cpu-native/int8_product.h \
 	plugins/cpu-native/isa.c \
 	plugins/cpu-native/isa.h \
 	plugins/cpu-native/isa_avx2.c \

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * int8_depthwise.c: convolutions of 8-bit integers in which every channel stands by itself.
+ *
+ * A strip of output pixels has the addresses of its taps; for those in the padding a line of zero
+ * points is read, so that the loop over 16 channels at a time knows no edges. Zero points of A are
+ * taken off at the end, by the sums of the weights; those of B were taken off when they were
+ * packed. Sums of 256 taps stay below 256 * 255 * 255 < 2^24.
+ */
+#include <string.h>
+
+#include "int8_layout.h"
+
+enum {
+    CHANNELS = NATIVE_INT8_DEPTHWISE,
+    MOST_ADDRESSES = 1024,
+    MOST_ROWS = 32 /* of a strip */
+};
+
+/* Packed: the sums of all channels, then pairs of taps with [n][2] int16 each. */
+static int64_t padded(const native_int8_shape *s)
+{
+    return int8_ceil_div(s->n, CHANNELS) * CHANNELS;
+}
+
+static int64_t pairs_of(const native_int8_shape *s)
+{
+    return int8_ceil_div(s->k, 2);
+}
+
+static int16_t *weights_of(const native_int8_shape *s, const void *packed)
+{
+    return (int16_t *)(uintptr_t)((const char *)packed + int8_aligned(padded(s) * 4));
+}
+
+size_t native_int8_depthwise_bytes(const native_int8_shape *s)
+{
+    return (size_t)(int8_aligned(padded(s) * 4) + int8_aligned(pairs_of(s) * padded(s) * 4));
+}
+
+void native_int8_depthwise_pack(const native_int8_shape *s, const native_int8_matrix *b,
+                                int32_t b_zero, const int32_t *b_zeros, void *packed)
+{
+    const int64_t n_padded = padded(s);
+    int16_t *weights = weights_of(s, packed);
+    int32_t *sums = packed;
+    int64_t k, n;
+
+    memset(packed, 0, native_int8_depthwise_bytes(s));
+    for (k = 0; k < s->k; k++) {
+        const uint8_t *from =
+            (const uint8_t *)b->at + k / b->inner * b->outer_step + k % b->inner * b->inner_step;
+        int16_t *to = weights + k / 2 * n_padded * 2 + k % 2;
+        for (n = 0; n < s->n; n++) {
+            const uint8_t byte = from[n * b->n_step];
+            const int32_t zero = b_zeros ? b_zeros[n] : b_zero;
+            const int32_t w = (s->b_signed ? (int8_t)byte : byte) - zero;
+            to[(n / CHANNELS * CHANNELS + native_int8_place((int)(n % CHANNELS))) * 2] = (int16_t)w;
+            sums[n] += w;
+        }
+    }
+}
+
+/* ---- addresses ---- */
+
+typedef struct strip {
+    const native_int8_shape *shape;
+    const native_int8_args *args;
+    uint8_t zeros[CHANNELS];
+    const uint8_t *taps[MOST_ADDRESSES];
+    int64_t first; /* row of C */
+    int rows, pairs;
+} strip;
+
+/* The taps of the output pixel at `at`, its image first. */
+static void find_taps(const strip *s, const int64_t *at, const uint8_t **to)
+{
+    const native_int8_window *w = &s->shape->window;
+    const uint8_t *image = (const uint8_t *)s->args->a + at[0] * w->image_step;
+    int64_t tap[NATIVE_INT8_AXES] = {0}, k;
+    int d;
+
+    for (k = 0; k < s->shape->k; k++) {
+        int64_t pixel = 0;
+        bool inside = true;
+        for (d = 0; d < w->rank; d++) {
+            const int64_t x = at[1 + d] * w->stride[d] - w->pad[d] + tap[d] * w->dilation[d];
+            inside = inside && x >= 0 && x < w->in[d];
+            pixel = pixel * w->in[d] + x;
+        }
+        *to++ = inside ? image + pixel * w->pixel_step : NULL;
+        for (d = w->rank - 1; d >= 0 && ++tap[d] == w->kernel[d]; d--)
+            tap[d] = 0;
+    }
+    if (k % 2 != 0)
+        *to = NULL;
+}
+
+static void find_strip(strip *s)
+{
+    const native_int8_window *w = &s->shape->window;
+    int64_t at[1 + NATIVE_INT8_AXES] = {0}, row = s->first;
+    int d, i;
+
+    for (d = w->rank - 1; d >= 0; d--) {
+        at[1 + d] = row % w->out[d];
+        row /= w->out[d];
+    }
+    at[0] = row;
+    for (i = 0; i < s->rows; i++) {
+        find_taps(s, at, s->taps + (int64_t)i * 2 * s->pairs);
+        for (d = w->rank - 1; d >= 0 && ++at[1 + d] == w->out[d]; d--)
+            at[1 + d] = 0;
+        at[0] += d < 0;
+    }
+}
+
+/* ---- channels ---- */
+
+static void take_columns(const strip *s, int64_t channel, native_int8_columns *c)
+{
+    const int32_t *sums = s->args->packed;
+    int j;
+
+    native_int8_finish_columns(&s->args->finish, channel, CHANNELS, s->shape->n, c);
+    for (j = 0; j < CHANNELS; j++)
+        c->term[j] = (int32_t)((uint32_t)c->term[j] -
+                               (uint32_t)s->args->a_zero * (uint32_t)sums[channel + j]);
+}
+
+static void finish(const strip *s, const native_int8_way *way, int64_t channel,
+                   const native_int8_columns *columns, const int32_t *sums)
+{
+    const native_int8_finish *f = &s->args->finish;
+    const int64_t at = s->first * s->shape->ldc + channel;
+    const bool bytes = f->result == NATIVE_INT8_TO_U8 || f->result == NATIVE_INT8_TO_I8;
+    native_int8_band band = {.finish = f, .columns = columns, .sums = sums, .rows = s->rows};
+
+    band.ldc = s->shape->ldc;
+    band.cols = (int)int8_smaller(CHANNELS, s->shape->n - channel);
+    band.c = (char *)s->args->c + at * (bytes ? 1 : 4);
+    band.row_scale = f->row_scale ? f->row_scale + s->first : NULL;
+    band.residual = f->residual ? f->residual + at : NULL;
+    band.with = bytes && f->then ? (const uint8_t *)f->then->with + at : NULL;
+    way->finish(&band);
+}
+
+/* The last channels, where 16 may not be read: copied to the front of lines of 16. */
+static void copy_taps(const strip *s, int64_t channel, uint8_t *lines, const uint8_t **taps)
+{
+    const size_t n = (size_t)(s->shape->n - channel);
+    int64_t i;
+
+    for (i = 0; i < (int64_t)s->rows * 2 * s->pairs; i++) {
+        const uint8_t *from = s->taps[i];
+        taps[i] = NULL;
+        if (!from)
+            continue;
+        memset(lines + i * CHANNELS, 0, CHANNELS);
+        memcpy(lines + i * CHANNELS, from + channel, n);
+        taps[i] = lines + i * CHANNELS;
+    }
+}
+
+static void run_strip(strip *s, const native_int8_way *way)
+{
+    uint8_t lines[MOST_ADDRESSES * CHANNELS];
+    const uint8_t *copied[MOST_ADDRESSES];
+    int32_t sums[MOST_ROWS * CHANNELS];
+    native_int8_columns columns;
+    native_int8_strip part = {.pairs = s->pairs, .rows = s->rows, .sums = sums};
+
+    part.zeros = s->zeros;
+    memset(&columns, 0, sizeof columns);
+    part.is_signed = s->shape->a_signed;
+    part.weights_step = padded(s->shape) * 2;
+    for (int64_t n = 0; n < s->shape->n; n += CHANNELS) {
+        const bool whole = n + CHANNELS <= s->shape->n;
+        part.taps = s->taps;
+        part.channel = n;
+        if (!whole) {
+            copy_taps(s, n, lines, copied);
+            part.taps = copied;
+            part.channel = 0;
+        }
+        part.weights = weights_of(s->shape, s->args->packed) + n * 2;
+        take_columns(s, n, &columns);
+        way->depthwise(&part);
+        finish(s, way, n, &columns, sums);
+    }
+}
+
+void native_int8_depthwise_run(const native_int8_cpu *cpu, const native_int8_shape *shape,
+                               const native_int8_args *args, int64_t begin, int64_t end)
+{
+    strip s = {.shape = shape, .args = args, .pairs = (int)pairs_of(shape)};
+    int64_t most = MOST_ADDRESSES / (2 * s.pairs);
+
+    memset(s.zeros, args->a_zero, sizeof s.zeros);
+    most = most > MOST_ROWS ? MOST_ROWS : most;
+    for (s.first = begin; s.first < end; s.first += s.rows) {
+        s.rows = (int)int8_smaller(most, end - s.first);
+        find_strip(&s);
+        run_strip(&s, cpu->depthwise);
+    }
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * int8_finish.h: what becomes of the sums of a tile, and the packing of rows of A, as plain loops
+ * over NR columns that compilers make vectors of. Each way's file includes it once, with NR.
+ *
+ * A result of 8 bits is the nearest integer to a product of doubles. float32 finds the same one
+ * except next to a tie: its product is wrong by at most three roundings, 3 * 2^-24 of at most 511,
+ * so what is farther than that from a tie is right, and the few others are computed in double.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "int8_way.h"
+
+#define ROUNDER 0x1.8p23f /* a sum with it has the nearest integer in its low bits */
+enum { BITS_OF_ROUNDER = 0x4b400000, PIECE = 32 };
+#define SURE 0.4998f
+
+#if defined(__clang__)
+#define EACH_ALONE
+#else
+#define EACH_ALONE _Pragma("GCC ivdep")
+#endif
+#define EACH_COLUMN EACH_ALONE for (int j = 0; j < NR; j++)
+
+/* ---- sums ---- */
+
+static void read_sums(const native_int8_band *b, int row, int32_t *restrict to)
+{
+    const native_int8_columns *c = b->columns;
+    const int32_t *s = b->sums + row * NR;
+
+    EACH_COLUMN to[j] = (int32_t)((uint32_t)s[j] + (uint32_t)c->term[j]);
+    if (b->row_sums) {
+        const uint32_t sum = (uint32_t)b->row_sums[row];
+        EACH_COLUMN to[j] = (int32_t)((uint32_t)to[j] - sum * (uint32_t)c->zero[j]);
+    }
+    if (b->row_zeros) {
+        const uint32_t zero = (uint32_t)b->row_zeros[row];
+        EACH_COLUMN to[j] = (int32_t)((uint32_t)to[j] - zero * (uint32_t)c->sum[j]);
+    }
+}
+
+/* ---- float32 ---- */
+
+static void finish_f32(const native_int8_band *b, int row, const int32_t *restrict s,
+                       float *restrict y)
+{
+    const native_int8_columns *c = b->columns;
+    const native_int8_finish *f = b->finish;
+    const float low = f->low_f, high = f->high_f;
+
+    EACH_COLUMN y[j] = (float)s[j] * c->scale[j];
+    if (b->row_scale) {
+        const float scale = b->row_scale[row];
+        EACH_COLUMN y[j] *= scale;
+    }
+    if (f->addend)
+        EACH_COLUMN y[j] += c->addend[j];
+    if (b->residual) {
+        float r[NR] = {0};
+        memcpy(r, b->residual + row * b->ldc, (size_t)b->cols * sizeof *r);
+        EACH_COLUMN y[j] += r[j];
+    }
+    EACH_COLUMN
+    {
+        y[j] = y[j] < low ? low : y[j];
+        y[j] = y[j] > high ? high : y[j];
+    }
+}
+
+/* ---- 8 bits ---- */
+
+static int32_t limited(double v, const native_int8_finish *f)
+{
+    v = nearbyint(v) + f->zero;
+    v = v < f->low ? f->low : v > f->high ? f->high : v;
+    return v == v ? (int32_t)v : 0;
+}
+
+/* The finished integers. */
+static void finish_i8(const native_int8_band *b, const int32_t *restrict s, int32_t *restrict y)
+{
+    const native_int8_columns *c = b->columns;
+    const native_int8_finish *f = b->finish;
+    const float low = (float)(f->low - f->zero), high = (float)(f->high - f->zero);
+    const int32_t shift = f->zero - BITS_OF_ROUNDER;
+    int32_t unsure = f->bias_is_far;
+
+    EACH_COLUMN
+    {
+        float v = (float)s[j] * c->scale[j], sum, rest;
+        v = v < low ? low : v;
+        v = v > high ? high : v;
+        sum = v + ROUNDER;
+        rest = fabsf(v - (sum - ROUNDER));
+        memcpy(&y[j], &sum, sizeof sum);
+        y[j] += shift;
+        unsure |= !(rest <= SURE);
+    }
+    if (unsure)
+        for (int j = 0; j < NR; j++)
+            y[j] = limited(((double)s[j] + c->far_bias[j]) * c->rescale[j], f);
+}
+
+/* The addition of what is quantized, too. */
+static void add_i8(const native_int8_band *b, int row, int32_t *restrict y)
+{
+    const native_int8_addition *t = b->finish->then;
+    const float zero = (float)b->finish->zero, with_zero = (float)t->with_zero;
+    const float low = (float)(t->low - t->sum_zero), high = (float)(t->high - t->sum_zero);
+    const float scale = t->scale, with_scale = t->with_scale, sum_scale = t->sum_scale;
+    const int32_t shift = t->sum_zero - BITS_OF_ROUNDER;
+    uint8_t bytes[NR] = {0};
+    float with[NR];
+
+    memcpy(bytes, b->with + row * b->ldc, (size_t)b->cols);
+    if (t->with_signed)
+        EACH_COLUMN with[j] = (float)(int8_t)bytes[j];
+    else
+        EACH_COLUMN with[j] = (float)bytes[j];
+    EACH_COLUMN
+    {
+        float v = ((float)y[j] - zero) * scale, w = (with[j] - with_zero) * with_scale, sum;
+        v = v + w;
+        v = v / sum_scale;
+        v = v < low ? low : v;
+        v = v > high ? high : v;
+        sum = v + ROUNDER;
+        memcpy(&y[j], &sum, sizeof sum);
+        y[j] += shift;
+    }
+}
+
+static void finish_bytes(const native_int8_band *b, int row, const int32_t *s, uint8_t *restrict to)
+{
+    int32_t y[NR];
+
+    finish_i8(b, s, y);
+    if (b->with)
+        add_i8(b, row, y);
+    EACH_COLUMN to[j] = (uint8_t)y[j];
+}
+
+static void finish(const native_int8_band *b)
+{
+    int row;
+
+    for (row = 0; row < b->rows; row++) {
+        int32_t s[NR];
+        float y[NR];
+        uint8_t bytes[NR];
+        const int64_t at = row * b->ldc;
+
+        read_sums(b, row, s);
+        switch (b->finish->result) {
+        case NATIVE_INT8_TO_I32:
+            memcpy((int32_t *)b->c + at, s, (size_t)b->cols * sizeof *s);
+            break;
+        case NATIVE_INT8_TO_F32:
+            finish_f32(b, row, s, y);
+            memcpy((float *)b->c + at, y, (size_t)b->cols * sizeof *y);
+            break;
+        default:
+            finish_bytes(b, row, s, bytes);
+            if (b->cols == NR)
+                memcpy((uint8_t *)b->c + at, bytes, NR);
+            else
+                memcpy((uint8_t *)b->c + at, bytes, (size_t)b->cols);
+        }
+    }
+}
+
+/* ---- rows of A ---- */
+
+#define TAKE(count, ...)                                                                           \
+    do {                                                                                           \
+        int64_t piece = 0, j;                                                                      \
+        for (; piece + PIECE <= (count); piece += PIECE) {                                         \
+            EACH_ALONE for (int i = 0; i < PIECE; i++)                                             \
+            {                                                                                      \
+                j = piece + i;                                                                     \
+                __VA_ARGS__;                                                                       \
+            }                                                                                      \
+        }                                                                                          \
+        for (j = piece; j < (count); j++) {                                                        \
+            __VA_ARGS__;                                                                           \
+        }                                                                                          \
+    } while (0)
+
+#ifdef HAS_WIDE
+static void take_wide(void *to, const uint8_t *from, int64_t n, bool is_signed, int32_t zero)
+{
+    int16_t *restrict y = to;
+    const int8_t *x = (const int8_t *)from;
+    const int16_t off = (int16_t)zero;
+
+    if (is_signed)
+        TAKE(n, y[j] = (int16_t)(x[j] - off));
+    else
+        TAKE(n, y[j] = (int16_t)(from[j] - off));
+}
+#endif
+
+#ifdef HAS_BYTES
+static void take_bytes(void *to, const uint8_t *from, int64_t n, bool is_signed, int32_t zero)
+{
+    uint8_t *restrict y = to;
+
+    (void)zero;
+    if (is_signed)
+        TAKE(n, y[j] = from[j] ^ 0x80);
+    else
+        memcpy(to, from, (size_t)n);
+}
+#endif

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* int8_pack.c: packs panels of B, and rows of A, which may be windows of an image. */
+#include <string.h>
+
+#include "int8_layout.h"
+#include "int8_lists.h"
+
+/* ---- B ---- */
+
+enum { MOST_NR = NATIVE_INT8_MOST_COLUMNS };
+
+static const uint8_t *term_of(const native_int8_matrix *b, int64_t k)
+{
+    return (const uint8_t *)b->at + k / b->inner * b->outer_step + k % b->inner * b->inner_step;
+}
+
+/* One row of B, b' of `columns` columns. */
+static void read_term(const native_int8_matrix *b, int64_t k, int64_t column, int columns,
+                      uint8_t flip, int8_t *restrict to)
+{
+    const uint8_t *from = term_of(b, k) + column * b->n_step;
+    int j;
+
+    if (b->n_step == 1)
+        for (j = 0; j < columns; j++)
+            to[j] = (int8_t)(from[j] ^ flip);
+    else
+        for (j = 0; j < columns; j++)
+            to[j] = (int8_t)(from[j * b->n_step] ^ flip);
+}
+
+static void weave_2(const int8_t *restrict a, const int8_t *restrict b, int nr, int8_t *restrict to)
+{
+    int j;
+
+    for (j = 0; j < nr; j++) {
+        to[2 * j] = a[j];
+        to[2 * j + 1] = b[j];
+    }
+}
+
+static void pack_groups(const native_int8_product *p, const native_int8_matrix *b, int64_t column,
+                        int columns, int8_t *to)
+{
+    const int nr = p->way->nr, group = native_int8_group(p->way);
+    const uint8_t flip = p->shape.b_signed ? 0 : 0x80;
+    int8_t rows[4][MOST_NR];
+    int64_t k;
+    int i, j;
+
+    memset(rows, 0, sizeof rows);
+    for (k = 0; k < p->shape.k; k += group, to += group * nr) {
+        for (i = 0; i < group; i++)
+            if (k + i < p->shape.k)
+                read_term(b, k + i, column, columns, flip, rows[i]);
+            else
+                memset(rows[i], 0, sizeof rows[i]);
+        if (group == 2)
+            weave_2(rows[0], rows[1], nr, to);
+        else
+            for (j = 0; j < nr; j++)
+                for (i = 0; i < group; i++)
+                    to[j * group + i] = rows[i][j];
+    }
+}
+
+/* Sums over k of the columns of b'. */
+static void sum_columns(const native_int8_product *p, const native_int8_matrix *b, int64_t column,
+                        int columns, int32_t *sums)
+{
+    const uint8_t flip = p->shape.b_signed ? 0 : 0x80;
+    int8_t row[MOST_NR];
+    int64_t k;
+    int j;
+
+    memset(sums, 0, (size_t)p->way->nr * sizeof *sums);
+    for (k = 0; k < p->shape.k; k++) {
+        read_term(b, k, column, columns, flip, row);
+        for (j = 0; j < columns; j++)
+            sums[j] += row[j];
+    }
+}
+
+void native_int8_pack(const native_int8_product *p, const native_int8_matrix *b, void *packed,
+                      int64_t begin, int64_t end)
+{
+    const int nr = p->way->nr;
+    int64_t i;
+
+    for (i = begin; i < end; i++) {
+        const int64_t column = i * nr;
+        const int columns = (int)int8_smaller(nr, p->shape.n - column);
+        int8_t *panel = native_int8_panel(p, packed, i);
+        if (p->way->lists)
+            native_int8_make_lists(b, p->shape.b_signed, p->shape.k, column, columns, NULL, NULL,
+                                   (native_int8_lists *)(void *)panel);
+        else
+            pack_groups(p, b, column, columns, panel);
+        if (p->way->wide)
+            memset(native_int8_column_sums(p, packed) + column, 0, (size_t)nr * sizeof(int32_t));
+        else
+            sum_columns(p, b, column, columns, native_int8_column_sums(p, packed) + column);
+    }
+}
+
+/* ---- rows of A ---- */
+
+typedef struct taker {
+    const native_int8_product *p;
+    const uint8_t *a;
+    int32_t zero;    /* that is taken off */
+    int32_t padding; /* bytes: what stands for it */
+    int size;        /* bytes of a packed term */
+} taker;
+
+static void take(const taker *t, uint8_t **to, const uint8_t *from, int64_t n)
+{
+    t->p->way->take(*to, from, n, t->p->shape.a_signed, t->zero);
+    *to += n * t->size;
+}
+
+/* Terms that add nothing. */
+static void fill(const taker *t, uint8_t **to, int64_t n)
+{
+    memset(*to, t->padding, (size_t)(n * t->size));
+    *to += n * t->size;
+}
+
+static bool is_inside(int64_t at, int64_t n)
+{
+    return at >= 0 && at < n;
+}
+
+/* The taps of the last axis, from the pixel at `line` on; x is where the first one lies. */
+static void take_line(const taker *t, uint8_t **to, const uint8_t *line, int64_t x)
+{
+    const native_int8_window *w = &t->p->shape.window;
+    const int last = w->rank - 1;
+    const int64_t kernel = w->kernel[last], dilation = w->dilation[last], in = w->in[last];
+    int64_t tap;
+
+    if (dilation == 1 && w->pixel_step == w->channels) {
+        const int64_t front = x < 0 ? int8_smaller(-x, kernel) : 0;
+        const int64_t end = int8_smaller(kernel, in - x);
+        if (front > 0)
+            fill(t, to, front * w->channels);
+        if (end > front)
+            take(t, to, line + (x + front) * w->pixel_step, (end - front) * w->channels);
+        if (kernel > (end > front ? end : front))
+            fill(t, to, (kernel - (end > front ? end : front)) * w->channels);
+        return;
+    }
+    for (tap = 0; tap < kernel; tap++, x += dilation)
+        if (is_inside(x, in))
+            take(t, to, line + x * w->pixel_step, w->channels);
+        else
+            fill(t, to, w->channels);
+}
+
+/* at: the output pixel of the row, its image first. */
+static void take_window(const taker *t, uint8_t *to, const int64_t *at)
+{
+    const native_int8_window *w = &t->p->shape.window;
+    const uint8_t *image = t->a + at[0] * w->image_step;
+    const int last = w->rank - 1;
+    int64_t first[NATIVE_INT8_AXES] = {0}, outer[NATIVE_INT8_AXES] = {1, 1, 1}, i, j;
+    int d;
+
+    for (d = 0; d < w->rank; d++)
+        first[d] = at[1 + d] * w->stride[d] - w->pad[d];
+    for (d = 0; d < last; d++)
+        outer[NATIVE_INT8_AXES - last + d] = w->kernel[d];
+    for (i = 0; i < outer[1]; i++)
+        for (j = 0; j < outer[2]; j++) {
+            /* of ranks 1 to 3 the tap's index in the axes in front of the last one */
+            const int64_t tap[2] = {last == 2 ? i : j, j};
+            int64_t line = 0;
+            bool inside = true;
+            for (d = 0; d < last; d++) {
+                const int64_t x = first[d] + tap[d] * w->dilation[d];
+                inside = inside && is_inside(x, w->in[d]);
+                line = line * w->in[d] + x;
+            }
+            if (inside)
+                take_line(t, &to, image + line * w->in[last] * w->pixel_step, first[last]);
+            else
+                fill(t, &to, w->kernel[last] * w->channels);
+        }
+}
+
+/* The next output pixel. */
+static void step(const native_int8_window *w, int64_t *at)
+{
+    int d;
+
+    for (d = w->rank - 1; d >= 0; d--) {
+        if (++at[1 + d] < w->out[d])
+            return;
+        at[1 + d] = 0;
+    }
+    at[0]++;
+}
+
+static void begin_at(const native_int8_window *w, int64_t row, int64_t *at)
+{
+    int d;
+
+    for (d = w->rank - 1; d >= 0; d--) {
+        at[1 + d] = row % w->out[d];
+        row /= w->out[d];
+    }
+    at[0] = row;
+}
+
+void native_int8_pack_rows(const native_int8_product *p, const native_int8_args *args, int64_t row,
+                           int64_t n, uint8_t *to)
+{
+    const native_int8_window *w = &p->shape.window;
+    const int size = p->way->wide ? 2 : 1;
+    const int64_t bytes = native_int8_row_bytes(p), rest = (p->k_padded - p->shape.k) * size;
+    taker t = {.p = p, .a = args->a, .zero = args->a_zero, .size = size};
+    int64_t at[1 + NATIVE_INT8_AXES] = {0}, i;
+
+    if (!p->way->wide)
+        t.padding = args->a_zero + int8_flip_a(p);
+    if (w->rank > 0)
+        begin_at(w, row, at);
+    for (i = 0; i < n; i++, to += bytes) {
+        uint8_t *end = to;
+        if (args->a_zeros)
+            t.zero = args->a_zeros[row + i];
+        if (w->rank > 0) {
+            take_window(&t, to, at);
+            step(w, at);
+        } else {
+            take(&t, &end, t.a + (row + i) * p->shape.lda, p->shape.k);
+        }
+        memset(to + p->shape.k * size, 0, (size_t)rest);
+    }
+}

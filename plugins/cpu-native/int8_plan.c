@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * int8_plan.c: what a product of 8-bit integers is computed with and how it is cut into units; and
+ * the processor.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "int8_layout.h"
+#include "int8_lists.h"
+#include "level.h"
+
+#if NATIVE_VNNI
+#include <cpuid.h>
+#endif
+
+/* ---- the processor ---- */
+
+#if NATIVE_VNNI
+static bool is_allowed(const char *features, const char *name)
+{
+    const size_t n = strlen(name);
+    const char *p = features;
+
+    for (; (p = strstr(p, name)) != NULL; p += n)
+        if ((p == features || p[-1] == ' ') && (p[n] == ' ' || p[n] == 0))
+            return true;
+    return false;
+}
+
+/* The level says that the system saves the registers. */
+static const native_int8_way *find_vnni(native_level level, const char *features)
+{
+    unsigned a, b, c, d;
+
+    if (level >= NATIVE_LEVEL_AVX512 && is_allowed(features, "avx512_vnni") &&
+        __get_cpuid_count(7, 0, &a, &b, &c, &d) && (c >> 11 & 1))
+        return &native_int8_way_avx512_vnni;
+    if (level >= NATIVE_LEVEL_AVX2 && is_allowed(features, "avx_vnni") &&
+        __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a >> 4 & 1))
+        return &native_int8_way_avx_vnni;
+    return NULL;
+}
+#else
+static const native_int8_way *find_vnni(native_level level, const char *features)
+{
+    (void)level;
+    (void)features;
+    return NULL;
+}
+#endif
+
+void native_int8_find_cpu(native_int8_cpu *cpu, const char *features)
+{
+    const native_level level = native_find_level(features);
+    const native_int8_way *vnni = find_vnni(level, features);
+    long l2 = 0;
+
+#ifdef _SC_LEVEL2_CACHE_SIZE
+    l2 = sysconf(_SC_LEVEL2_CACHE_SIZE);
+#endif
+    cpu->l2_bytes = l2 > 0 ? l2 : 512 << 10;
+    cpu->constant = cpu->variable = cpu->depthwise = &native_int8_way_portable;
+#if defined(__x86_64__)
+    if (level >= NATIVE_LEVEL_AVX2) {
+        cpu->constant = &native_int8_way_avx2_lists;
+        cpu->variable = cpu->depthwise = &native_int8_way_avx2;
+    }
+#endif
+    if (vnni)
+        cpu->constant = cpu->variable = vnni;
+}
+
+const char *native_int8_way_name(const native_int8_way *way)
+{
+    return way->name;
+}
+
+/* ---- the plan ---- */
+
+/* Windows of one pixel that follow each other are rows. */
+static void drop_window(native_int8_shape *s)
+{
+    const native_int8_window *w = &s->window;
+    int64_t pixels = 1;
+    int d;
+
+    for (d = 0; d < w->rank; d++) {
+        if (w->kernel[d] != 1 || w->stride[d] != 1 || w->pad[d] != 0 || w->in[d] != w->out[d])
+            return;
+        pixels *= w->out[d];
+    }
+    if (w->rank == 0 || (s->m > pixels && w->image_step != pixels * w->pixel_step))
+        return;
+    s->lda = w->pixel_step;
+    s->window.rank = 0;
+}
+
+/*
+ * Weights that need many corrections, as evenly distributed ones do, are faster with variable's
+ * way: each half takes as long as a quarter of an octet does.
+ */
+static void choose_lists(native_int8_product *p, const native_int8_cpu *cpu,
+                         const native_int8_matrix *b)
+{
+    const native_int8_shape *s = &p->shape;
+    const int64_t n_panels = int8_ceil_div(s->n, NATIVE_LIST_COLUMNS);
+    int64_t halves, others, all_halves = 0, all_others = 0, i;
+
+    p->most_halves = 0;
+    for (i = 0; i < n_panels; i++) {
+        const int64_t column = i * NATIVE_LIST_COLUMNS;
+        native_int8_make_lists(b, s->b_signed, s->k, column,
+                               (int)int8_smaller(NATIVE_LIST_COLUMNS, s->n - column), &halves,
+                               &others, NULL);
+        all_halves += halves;
+        all_others += others;
+        p->most_halves = halves > p->most_halves ? halves : p->most_halves;
+    }
+    if (all_halves * 2 > all_others)
+        p->way = cpu->variable;
+}
+
+/* Rows in blocks whose packed form takes a quarter of the second cache, and enough units. */
+static void split(native_int8_product *p, const native_int8_cpu *cpu, int64_t threads)
+{
+    const int64_t mr = p->way->mr, m = p->shape.m, wanted = threads > 1 ? threads * 4 : 1;
+    const int64_t row = p->in_place ? p->shape.k : native_int8_row_bytes(p);
+    const int64_t least_columns = p->in_place ? 1 : 4; /* panels for which rows are packed */
+    int64_t block = cpu->l2_bytes / 4 / row / mr * mr;
+
+    block = block < 2 * mr ? 2 * mr : block > 240 ? 240 : block;
+    if (int8_ceil_div(m, block) < wanted) {
+        const int64_t even = int8_ceil_div(int8_ceil_div(m, wanted), mr) * mr;
+        const int64_t low = 12 * mr < block ? 12 * mr : block;
+        block = even < low ? low : even < block ? even : block;
+    }
+    p->row_block = int8_smaller(block, m);
+    p->row_units = int8_ceil_div(m, p->row_block);
+    p->column_units = 1;
+    if (p->row_units < wanted) {
+        const int64_t most = p->n_panels / least_columns,
+                      want = int8_ceil_div(wanted, p->row_units);
+        p->column_units = want < most ? want : most > 1 ? most : 1;
+    }
+    p->n_units = p->row_units * p->column_units;
+}
+
+void native_int8_plan(native_int8_product *p, const native_int8_cpu *cpu,
+                      const native_int8_shape *shape, const native_int8_matrix *constant_b,
+                      int threads)
+{
+    int64_t unit;
+
+    memset(p, 0, sizeof *p);
+    p->shape = *shape;
+    drop_window(&p->shape);
+    p->way = constant_b ? cpu->constant : cpu->variable;
+    if (p->way->lists)
+        choose_lists(p, cpu, constant_b);
+    unit = native_int8_group(p->way);
+    p->k_padded = int8_ceil_div(shape->k, unit) * unit;
+    p->n_panels = int8_ceil_div(shape->n, p->way->nr);
+    p->panel_bytes = int8_aligned(p->k_padded * p->way->nr);
+    if (p->way->lists)
+        p->panel_bytes = int8_aligned((int64_t)native_int8_lists_bytes(shape->k, p->most_halves));
+    p->packed_bytes = (size_t)(int8_sums_bytes(p) + p->n_panels * p->panel_bytes);
+    p->in_place =
+        !p->way->wide && p->shape.window.rank == 0 && !shape->a_signed && shape->k % unit == 0;
+    split(p, cpu, threads);
+    p->scratch_bytes = (size_t)native_int8_scratch_bytes(p);
+}

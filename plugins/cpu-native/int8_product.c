@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * int8_product.c: runs products of 8-bit integers: rows of A are packed for a block of rows, or
+ * read where they lie, and meet one panel of B after the other. Sums stay in registers for all of
+ * K, for which B needs no blocks: a panel of 16 columns is K cache lines of a quarter each, which
+ * come from the second cache as fast as they are used.
+ */
+#include "int8_product.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "int8_layout.h"
+
+/* ---- columns ---- */
+
+void native_int8_finish_columns(const native_int8_finish *f, int64_t first, int nr, int64_t n,
+                                native_int8_columns *c)
+{
+    int j;
+
+    for (j = 0; j < nr; j++) {
+        const int64_t at = int8_smaller(first + j, n - 1), each = f->scale_each ? at : 0;
+        const int32_t bias = f->bias ? f->bias[at] : 0;
+        c->term[j] = f->bias_is_far ? 0 : bias;
+        c->far_bias[j] = f->bias_is_far ? bias : 0;
+        c->scale[j] = f->scale ? f->scale[each] : 1.0f;
+        c->addend[j] = f->addend ? f->addend[at] : 0.0f;
+        if (f->rescale) {
+            c->rescale[j] = f->rescale[each];
+            c->scale[j] = (float)f->rescale[each];
+        }
+    }
+}
+
+/* What all rows have in common in a panel: made for each block of rows, which is little. */
+static void take_columns(const native_int8_product *p, const native_int8_args *args, int64_t panel,
+                         native_int8_columns *c)
+{
+    const int nr = p->way->nr, flip_b = p->shape.b_signed ? 0 : 128;
+    const int64_t first = panel * nr;
+    const int32_t *sums = native_int8_column_sums(p, args->packed) + first;
+    const uint32_t a_zero = p->way->wide ? 0 : (uint32_t)(args->a_zero + int8_flip_a(p));
+    int j;
+
+    native_int8_finish_columns(&args->finish, first, nr, p->shape.n, c);
+    for (j = 0; j < nr; j++) {
+        const int64_t n = first + j < p->shape.n ? first + j : p->shape.n - 1;
+        const int32_t zero = (args->b_zeros ? args->b_zeros[n] : args->b_zero) - flip_b;
+        const uint32_t sum = (uint32_t)sums[j] - (uint32_t)p->shape.k * (uint32_t)zero;
+        c->zero[j] = zero;
+        c->sum[j] = (int32_t)sum;
+        if (!args->a_zeros)
+            c->term[j] = (int32_t)((uint32_t)c->term[j] - a_zero * sum);
+    }
+}
+
+static bool has_b_zeros(const native_int8_product *p, const native_int8_args *args)
+{
+    const int32_t flip = p->shape.b_signed ? 0 : 128;
+    int64_t n;
+
+    if (!args->b_zeros)
+        return args->b_zero != flip;
+    for (n = 0; n < p->shape.n; n++)
+        if (args->b_zeros[n] != flip)
+            return true;
+    return false;
+}
+
+/* ---- rows ---- */
+
+/* A block of rows that is ready for tiles. */
+typedef struct ready_rows {
+    const uint8_t *a;
+    int64_t step; /* bytes */
+    int32_t *sums, *zeros;
+    bool has_sums;
+} ready_rows;
+
+static int32_t sum_of_row(const native_int8_product *p, const uint8_t *a)
+{
+    const int16_t *wide = (const int16_t *)(const void *)a;
+    uint32_t sum = 0;
+    int64_t k;
+
+    if (p->way->wide)
+        for (k = 0; k < p->shape.k; k++)
+            sum += (uint32_t)wide[k];
+    else
+        for (k = 0; k < p->shape.k; k++)
+            sum += a[k];
+    return (int32_t)sum;
+}
+
+static void take_rows(const native_int8_product *p, const native_int8_args *args, int64_t row,
+                      int64_t n, uint8_t *memory, ready_rows *r)
+{
+    int64_t i;
+
+    r->a = memory;
+    r->step = native_int8_row_bytes(p);
+    if (p->in_place) {
+        r->a = (const uint8_t *)args->a + row * p->shape.lda;
+        r->step = p->shape.lda;
+    } else {
+        native_int8_pack_rows(p, args, row, n, memory);
+    }
+    for (i = 0; i < n && r->has_sums; i++)
+        r->sums[i] = sum_of_row(p, r->a + i * r->step);
+    for (i = 0; i < n && r->zeros; i++)
+        r->zeros[i] = args->a_zeros[row + i] + int8_flip_a(p);
+}
+
+/* ---- tiles ---- */
+
+/* Columns of the panels [panel, end) of a block of rows. row_of_c: which of them is c's first. */
+typedef struct block {
+    const native_int8_product *p;
+    const native_int8_args *args;
+    const ready_rows *rows;
+    int64_t row, n, row_of_c;
+    bool b_zeros;
+} block;
+
+static void set_band(const block *b, int64_t i, int64_t column, native_int8_band *band)
+{
+    const native_int8_finish *f = &b->args->finish;
+    const int64_t ldc = b->p->shape.ldc, row = b->row + i, at = row * ldc + column;
+    const int64_t at_c = (row - b->row_of_c) * ldc + column;
+    const bool bytes = f->result == NATIVE_INT8_TO_U8 || f->result == NATIVE_INT8_TO_I8;
+
+    band->finish = f;
+    band->ldc = ldc;
+    band->c = (char *)b->args->c + at_c * (bytes ? 1 : 4);
+    band->row_sums = b->b_zeros ? b->rows->sums + i : NULL;
+    band->row_zeros = b->rows->zeros ? b->rows->zeros + i : NULL;
+    band->row_scale = f->row_scale ? f->row_scale + row : NULL;
+    band->residual = f->residual ? f->residual + at : NULL;
+    band->with = bytes && f->then ? (const uint8_t *)f->then->with + at : NULL;
+}
+
+static void run_panel(const block *b, int64_t panel, native_int8_columns *columns, int32_t *sums)
+{
+    const native_int8_product *p = b->p;
+    const native_int8_way *way = p->way;
+    const int64_t tiles = int8_ceil_div(b->n, way->mr), column = panel * way->nr;
+    native_int8_tile t = {.a_step = b->rows->step, .sums = sums};
+    native_int8_band band = {.columns = columns, .sums = sums};
+    int64_t i;
+
+    t.b = native_int8_panel(p, b->args->packed, panel);
+    t.groups = int8_ceil_div(p->shape.k, native_int8_group(way));
+    band.cols = (int)int8_smaller(way->nr, p->shape.n - column);
+    take_columns(p, b->args, panel, columns);
+    for (i = 0; i < tiles; i++) {
+        const int64_t begin = b->n * i / tiles, end = b->n * (i + 1) / tiles;
+        t.a = b->rows->a + begin * t.a_step;
+        t.rows = band.rows = (int)(end - begin);
+        way->tile(&t);
+        set_band(b, begin, column, &band);
+        way->finish(&band);
+    }
+}
+
+static void run_block(const native_int8_product *p, const native_int8_args *args, void *scratch,
+                      int64_t row, int64_t n, int64_t row_of_c, int64_t panel, int64_t panel_end)
+{
+    const int8_scratch s = native_int8_scratch(p, scratch);
+    ready_rows r = {.sums = s.row_sums};
+    block b = {.p = p, .args = args, .rows = &r, .row = row, .n = n, .row_of_c = row_of_c};
+
+    b.b_zeros = r.has_sums = has_b_zeros(p, args);
+    r.zeros = args->a_zeros && !p->way->wide ? s.row_zeros : NULL;
+    take_rows(p, args, row, n, s.rows, &r);
+    for (; panel < panel_end; panel++)
+        run_panel(&b, panel, s.columns, s.sums);
+}
+
+void native_int8_run(const native_int8_product *p, const native_int8_args *args, void *scratch,
+                     int64_t begin, int64_t end)
+{
+    int64_t i;
+
+    for (i = begin; i < end; i++) {
+        const int64_t row_unit = i / p->column_units, column = i % p->column_units;
+        const int64_t row = row_unit * p->row_block;
+        run_block(p, args, scratch, row, int8_smaller(p->row_block, p->shape.m - row), 0,
+                  p->n_panels * column / p->column_units,
+                  p->n_panels * (column + 1) / p->column_units);
+    }
+}
+
+void native_int8_run_rows(const native_int8_product *p, const native_int8_args *args, void *scratch,
+                          int64_t row, int64_t rows)
+{
+    run_block(p, args, scratch, row, rows, row, 0, p->n_panels);
+}
+
+/* ---- all of it ---- */
+
+typedef struct whole_run {
+    const native_int8_product *p;
+    const native_int8_args *args;
+    char *scratch;
+    atomic_int_fast64_t next;
+} whole_run;
+
+/* A thread's share: units as they come, with the scratch memory of this number. */
+static void run_share(void *user, int64_t begin, int64_t end)
+{
+    whole_run *run = user;
+    int64_t i, unit;
+
+    for (i = begin; i < end; i++)
+        while ((unit = atomic_fetch_add_explicit(&run->next, 1, memory_order_relaxed)) <
+               run->p->n_units)
+            native_int8_run(run->p, run->args, run->scratch + (size_t)i * run->p->scratch_bytes,
+                            unit, unit + 1);
+}
+
+size_t native_int8_workspace(const native_int8_product *p, int n_threads)
+{
+    return p->scratch_bytes * (size_t)int8_smaller(n_threads, p->n_units);
+}
+
+void native_int8_run_all(const native_int8_product *p, const native_int8_args *args,
+                         void *workspace, const tfr_host *host, int n_threads)
+{
+    const int64_t n = int8_smaller(n_threads, p->n_units);
+    whole_run run = {p, args, workspace, 0};
+
+    if (n <= 1 || !host || !host->parallel_for)
+        native_int8_run(p, args, workspace, 0, p->n_units);
+    else
+        host->parallel_for(run_share, &run, n, 1);
+}

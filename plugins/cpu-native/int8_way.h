@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * int8_way.h: what one way to multiply 8-bit integers gives to int8_product.c: the formats of
+ * packed operands, the product of a few rows of A and a panel of B, and what finishes it. Only
+ * int8_*.c include it.
+ *
+ * B is packed as int8: b' = b - 128 where b is uint8. A is packed as
+ *
+ *   wide      int16 differences to its zero point; a lane of 32 bits sums 2 terms
+ *   else      uint8: a' = a + 128 where a is int8; a lane sums 4 terms. Then zero points of A are
+ *             taken off at the end, by the sums of the columns of b'.
+ *
+ * Zero points of b' are taken off at the end, by the sums of the rows of packed A. All of it is
+ * exact modulo 2^32, so that the order does not matter.
+ */
+#ifndef NATIVE_INT8_WAY_H
+#define NATIVE_INT8_WAY_H
+
+#include "int8_product.h"
+
+enum { NATIVE_INT8_MOST_COLUMNS = 32, NATIVE_INT8_MOST_ROWS = 12 };
+
+typedef struct native_int8_tile {
+    const uint8_t *a;
+    int64_t a_step;  /* bytes from row to row */
+    const int8_t *b; /* the panel */
+    int64_t groups;  /* of terms that a lane sums at a time */
+    int32_t *sums;   /* [rows][nr] */
+    int rows;
+} native_int8_tile;
+
+/* The columns of a panel, those behind the last one as well. */
+typedef struct native_int8_columns {
+    int32_t term[NATIVE_INT8_MOST_COLUMNS]; /* that is added to every sum */
+    int32_t zero[NATIVE_INT8_MOST_COLUMNS]; /* of b' */
+    int32_t sum[NATIVE_INT8_MOST_COLUMNS];  /* of b' - zero, over k */
+    float scale[NATIVE_INT8_MOST_COLUMNS];  /* of F32, or rescale rounded to float32 */
+    float addend[NATIVE_INT8_MOST_COLUMNS];
+    double rescale[NATIVE_INT8_MOST_COLUMNS];
+    double far_bias[NATIVE_INT8_MOST_COLUMNS]; /* that is not in term */
+} native_int8_columns;
+
+/* Sums of a tile, and where they go. */
+typedef struct native_int8_band {
+    const native_int8_finish *finish;
+    const native_int8_columns *columns;
+    const int32_t *sums;      /* [rows][nr] */
+    const int32_t *row_sums;  /* of A; NULL = the zero points of b' are 0 */
+    const int32_t *row_zeros; /* of A, that are still in the sums; NULL = they are not */
+    const float *row_scale;   /* of the first row, or NULL */
+    void *c;
+    const float *residual; /* or NULL */
+    const uint8_t *with;   /* or NULL */
+    int64_t ldc;
+    int rows, cols;
+} native_int8_band;
+
+/* The taps of output pixels, each in pairs, and 16 channels of them. */
+enum { NATIVE_INT8_DEPTHWISE = 16 };
+typedef struct native_int8_strip {
+    const uint8_t *const *taps; /* [rows][2 * pairs]: where channel 0 lies; NULL = padding */
+    const uint8_t *zeros;       /* 16 of them, for that */
+    int64_t channel;            /* the first one; 16 may be read */
+    const int16_t *weights;     /* [16][2] of the first pair of taps, then weights_step apart; in
+                                   the order of native_int8_place */
+    int64_t weights_step;
+    int pairs, rows;
+    bool is_signed;
+    int32_t *sums; /* [rows][16] */
+} native_int8_strip;
+
+static inline const uint8_t *native_int8_tap(const native_int8_strip *s, const uint8_t *tap)
+{
+    return tap ? tap + s->channel : s->zeros;
+}
+
+/* Where channel j of 16 is among the weights: as vpunpcklwd and vpunpckhwd take them. */
+static inline int native_int8_place(int j)
+{
+    return (j & 3) | (j & 4) << 1 | (j & 8) >> 1;
+}
+
+struct native_int8_way {
+    const char *name;
+    int mr, nr;
+    bool wide;
+    bool lists; /* panels are int8_lists.h's */
+    void (*tile)(const native_int8_tile *tile);
+    void (*finish)(const native_int8_band *band);
+    /* n terms of A, packed. zero: wide, the zero point. */
+    void (*take)(void *to, const uint8_t *from, int64_t n, bool is_signed, int32_t zero);
+    void (*depthwise)(const native_int8_strip *strip); /* nr is 16; NULL = there is none */
+};
+
+static inline int native_int8_group(const native_int8_way *way)
+{
+    return way->wide ? 2 : 4;
+}
+
+extern const native_int8_way native_int8_way_portable, native_int8_way_avx2,
+    native_int8_way_avx2_lists, native_int8_way_avx_vnni, native_int8_way_avx512_vnni;
+
+/* What compilers know; the processor is asked at run time. */
+#if defined(__x86_64__) && ((defined(__clang__) && __clang_major__ >= 12) ||                       \
+                            (!defined(__clang__) && defined(__GNUC__) && __GNUC__ >= 11))
+#define NATIVE_VNNI 1
+#else
+#define NATIVE_VNNI 0
+#endif
+
+#endif

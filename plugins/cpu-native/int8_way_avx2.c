@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * int8_way_avx2.c: products of 8-bit integers with AVX2.
+ *
+ * Two instructions multiply: vpmaddwd, 16 products of int16 into 8 sums of 32 bits, and vpmaddubsw,
+ * 32 of bytes into 16 of 16 bits, which saturate. A variable B is multiplied by the first one:
+ * nothing can saturate. A constant one is sorted by int8_lists.c into terms for which the second
+ * one cannot saturate either.
+ *
+ * On Zen 3, 3.2 GHz, one core, operands in the first cache: 75e9 products a second by vpmaddwd in
+ * tiles of 6 x 16, 99e9 by quads and 122e9 by octets in tiles of 4 x 16; float32 makes 51e9.
+ */
+#include "int8_way.h"
+
+#if defined(__x86_64__)
+
+#include "int8_lists.h"
+#include "vec_avx2.h"
+
+#define NR 16
+#define HAS_WIDE
+#define HAS_BYTES
+#include "int8_finish.h"
+
+typedef __m256i ivec;
+#define MR             6
+#define NV             2
+#define GROUP_BYTES    16
+#define I_ZERO()       _mm256_setzero_si256()
+#define I_STORE(p, v)  _mm256_storeu_si256((__m256i *)(void *)(p), v)
+#define I_GROUP(p)     _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(const void *)(p)))
+#define I_DOT(s, a, b) _mm256_add_epi32(s, _mm256_madd_epi16(a, b))
+#define I_KEEP(x)      __asm__("" : "+x"(x))
+
+static inline __m256i all_of(const uint8_t *p)
+{
+    int32_t group;
+
+    memcpy(&group, p, sizeof group);
+    return _mm256_set1_epi32(group);
+}
+#define I_ALL(p) all_of(p)
+
+#include "int8_tile.h"
+
+/* ---- lists ---- */
+
+enum { LIST_ROWS = 4, QUAD_BYTES = 64 };
+
+static inline __m256i weights_at(const int8_t *p)
+{
+    return _mm256_load_si256((const __m256i *)(const void *)p);
+}
+
+/* 8 columns of a quad, or of two. */
+static inline __m256i dot_quad(__m256i s, __m256i a, __m256i b)
+{
+    return _mm256_add_epi32(s, _mm256_madd_epi16(_mm256_maddubs_epi16(a, b), _mm256_set1_epi16(1)));
+}
+
+static inline __m256i dot_octet(__m256i s, __m256i a0, __m256i b0, __m256i a1, __m256i b1)
+{
+    const __m256i sum =
+        _mm256_add_epi16(_mm256_maddubs_epi16(a0, b0), _mm256_maddubs_epi16(a1, b1));
+    return _mm256_add_epi32(s, _mm256_madd_epi16(sum, _mm256_set1_epi16(1)));
+}
+
+static inline __attribute__((always_inline)) void list_of(const int rows, const native_int8_tile *t)
+{
+    const native_int8_lists *l = (const native_int8_lists *)(const void *)t->b;
+    const int32_t *number = (const int32_t *)(const void *)(l + 1);
+    const int8_t *b = t->b + l->weights;
+    __m256i s[LIST_ROWS][2];
+    int n;
+
+    EVERY(int i = 0; i < rows; i++)
+    {
+        s[i][0] = s[i][1] = _mm256_setzero_si256();
+    }
+    for (n = l->octets; n > 0; n--, b += 2 * QUAD_BYTES) {
+        const uint8_t *a = t->a + (int64_t)*number++ * 4;
+        const __m256i b0 = weights_at(b), b1 = weights_at(b + QUAD_BYTES);
+        const __m256i c0 = weights_at(b + 32), c1 = weights_at(b + QUAD_BYTES + 32);
+        EVERY(int i = 0; i < rows; i++)
+        {
+            const __m256i x = all_of(a + i * t->a_step), y = all_of(a + i * t->a_step + 4);
+            s[i][0] = dot_octet(s[i][0], x, b0, y, b1);
+            s[i][1] = dot_octet(s[i][1], x, c0, y, c1);
+            __asm__("" : "+x"(s[i][0]), "+x"(s[i][1]));
+        }
+    }
+    for (n = l->quads; n > 0; n--, b += QUAD_BYTES) {
+        const uint8_t *a = t->a + (int64_t)*number++ * 4;
+        const __m256i b0 = weights_at(b), b1 = weights_at(b + 32);
+        EVERY(int i = 0; i < rows; i++)
+        {
+            const __m256i x = all_of(a + i * t->a_step);
+            s[i][0] = dot_quad(s[i][0], x, b0);
+            s[i][1] = dot_quad(s[i][1], x, b1);
+            __asm__("" : "+x"(s[i][0]), "+x"(s[i][1]));
+        }
+    }
+    for (n = l->halves; n > 0; n--, b += QUAD_BYTES / 2) {
+        const int32_t which = *number++;
+        const uint8_t *a = t->a + (int64_t)(which & ~NATIVE_LIST_LAST_8) * 4;
+        const __m256i b0 = weights_at(b);
+        if (which & NATIVE_LIST_LAST_8)
+            EVERY(int i = 0; i < rows; i++)
+            {
+                s[i][1] = dot_quad(s[i][1], all_of(a + i * t->a_step), b0);
+            }
+        else
+            EVERY(int i = 0; i < rows; i++)
+            {
+                s[i][0] = dot_quad(s[i][0], all_of(a + i * t->a_step), b0);
+            }
+    }
+    EVERY(int i = 0; i < rows; i++)
+    {
+        I_STORE(t->sums + i * NR, s[i][0]);
+        I_STORE(t->sums + i * NR + 8, s[i][1]);
+    }
+}
+
+static void list_tile(const native_int8_tile *t)
+{
+    switch (t->rows) {
+    case 1:
+        list_of(1, t);
+        break;
+    case 2:
+        list_of(2, t);
+        break;
+    case 3:
+        list_of(3, t);
+        break;
+    default:
+        list_of(4, t);
+    }
+}
+
+/* ---- depthwise ---- */
+
+static inline __m256i channels_at(const uint8_t *p, bool is_signed)
+{
+    const __m128i x = _mm_loadu_si128((const __m128i *)(const void *)p);
+    return is_signed ? _mm256_cvtepi8_epi16(x) : _mm256_cvtepu8_epi16(x);
+}
+
+/* vpunpck works on halves of registers: sums come in the order 0-3, 8-11 and 4-7, 12-15. */
+static inline __attribute__((always_inline)) void strip_of(const native_int8_strip *s,
+                                                           const bool is_signed)
+{
+    const uint8_t *const *tap = s->taps;
+    int row, pair;
+
+    for (row = 0; row < s->rows; row++) {
+        __m256i low = _mm256_setzero_si256(), high = low;
+        const int16_t *w = s->weights;
+        for (pair = 0; pair < s->pairs; pair++, tap += 2, w += s->weights_step) {
+            const __m256i x = channels_at(native_int8_tap(s, tap[0]), is_signed);
+            const __m256i y = channels_at(native_int8_tap(s, tap[1]), is_signed);
+            const __m256i first = _mm256_loadu_si256((const __m256i *)(const void *)w);
+            const __m256i second = _mm256_loadu_si256((const __m256i *)(const void *)(w + 16));
+            low = I_DOT(low, _mm256_unpacklo_epi16(x, y), first);
+            high = I_DOT(high, _mm256_unpackhi_epi16(x, y), second);
+        }
+        I_STORE(s->sums + row * NR, _mm256_permute2x128_si256(low, high, 0x20));
+        I_STORE(s->sums + row * NR + 8, _mm256_permute2x128_si256(low, high, 0x31));
+    }
+}
+
+static void depthwise(const native_int8_strip *s)
+{
+    if (s->is_signed)
+        strip_of(s, true);
+    else
+        strip_of(s, false);
+}
+
+const native_int8_way native_int8_way_avx2 = {
+    .name = "avx2",
+    .mr = MR,
+    .nr = NR,
+    .wide = true,
+    .tile = tile,
+    .finish = finish,
+    .take = take_wide,
+    .depthwise = depthwise,
+};
+
+const native_int8_way native_int8_way_avx2_lists = {
+    .name = "avx2 lists",
+    .mr = LIST_ROWS,
+    .nr = NR,
+    .lists = true,
+    .tile = list_tile,
+    .finish = finish,
+    .take = take_bytes,
+};
+
+#include "vec_end.h"
+#else
+typedef int native_no_int8_way_avx2; /* C wants one declaration in a file */
+#endif
