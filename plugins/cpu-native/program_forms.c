@@ -123,7 +123,6 @@ static bool line_form(const tfr_call *call)
 static bool conv_form(const tfr_call *call)
 {
     const tfr_operand *x = tfr_call_input(call, 0), *k = tfr_call_input(call, 1);
-    const tfr_operand *bias = tfr_call_input(call, 2);
     int64_t group = tfr_call_int(call, "group", 1);
     double padded;
 
@@ -132,8 +131,7 @@ static bool conv_form(const tfr_call *call)
     return x->rank == 4 && k->rank == 4 && fits(k) &&
            window_form(call, k->dims + 2, x, tfr_call_output(call, 0), &padded) &&
            padded < INT32_MAX / 2 &&
-           (group == 1 || (k->data && (!bias || bias->data) && group == x->dims[1] &&
-                           k->dims[0] == group && k->dims[1] == 1));
+           (group == 1 || (group == x->dims[1] && k->dims[0] == group && k->dims[1] == 1));
 }
 
 /* Gradients of a convolution x * k = y. */
@@ -159,10 +157,10 @@ static bool conv_transpose_form(const tfr_call *call)
     const tfr_operand *x = tfr_call_input(call, 0), *k = tfr_call_input(call, 1);
     const tfr_operand *bias = tfr_call_input(call, 2), *y = tfr_call_output(call, 0);
 
-    if (!all_float(call) || !k->data || (bias && !bias->data))
+    if (!all_float(call) || (bias && !bias->data))
         return false;
     if (x->rank == 3)
-        return tfr_call_int(call, "group", 1) == 1 && line_windows(call, y, k, x);
+        return k->data && tfr_call_int(call, "group", 1) == 1 && line_windows(call, y, k, x);
     return conv_grad_form(call, y, k, x);
 }
 
@@ -464,7 +462,7 @@ static const native_form forms[] = {
      "bounds that are known and numbers are done here"},
     {"Concat", any_form, NATIVE_ITEM_CONCAT, 0, "up to 64 inputs are done here"},
     {"Conv", conv_form, NATIVE_ITEM_CONV, 0,
-     "known weights of one or two spatial axes, dense or depthwise, are done here"},
+     "two spatial axes, or one with known weights, dense or depthwise, are done here"},
     {"ConvGradFilter", conv_grad_filter_form, NATIVE_ITEM_CONV_GRAD_FILTER, 0,
      "two spatial axes without groups are done here"},
     {"ConvGradInput", conv_grad_input_form, NATIVE_ITEM_CONV_GRAD_INPUT, 0,

@@ -13,7 +13,8 @@ typedef struct windows {
     void (*row)(const native_row *row);
     int64_t height, width, out_height, out_width, blocks, taps, rows;
     int parts;
-    native_row form; /* what all rows have in common; weights and bias of block 0 */
+    native_row form;                 /* what all rows have in common; weights and bias of block 0 */
+    int64_t computed, computed_bias; /* where they are in what threads share, less 1; 0 = known */
     int64_t pad[2];
 } windows;
 
@@ -29,8 +30,12 @@ static void run_rows(const windows *w, const native_bases *bases, int64_t plane,
     row.source = native_at(bases, &w->source) + plane * w->height * w->width * lanes;
     row.to = native_at(bases, &w->to) + place;
     row.residual = residual ? residual + place : NULL;
-    row.weights = w->form.weights ? w->form.weights + block * w->taps * lanes : NULL;
-    row.bias = w->form.bias ? w->form.bias + block * lanes : NULL;
+    if (w->computed > 0)
+        row.weights = (const float *)(const void *)(bases->shared + w->computed - 1);
+    if (w->computed_bias > 0)
+        row.bias = (const float *)(const void *)(bases->shared + w->computed_bias - 1);
+    row.weights = row.weights ? row.weights + block * w->taps * lanes : NULL;
+    row.bias = row.bias ? row.bias + block * lanes : NULL;
     for (; y < end; y++) {
         row.top = y * w->form.stride[0] - w->pad[0];
         w->row(&row);
@@ -114,6 +119,8 @@ static void end_windows(native_planner *p, windows *w, const native_value *y)
 typedef struct packing {
     const float *from;
     int64_t channels, taps, lanes;
+    native_ref source; /* of what is computed, */
+    int64_t at, bytes; /* and its place in what threads share */
 } packing;
 
 /* [block][tap][lane] */
@@ -128,14 +135,58 @@ static void fill_weights(float *to, const void *user)
     }
 }
 
+static void run_packing(const void *params, const native_bases *bases, int64_t begin, int64_t end)
+{
+    packing k = *(const packing *)params;
+    float *to = (float *)(void *)(bases->shared + k.at);
+
+    (void)begin, (void)end;
+    k.from = native_at(bases, &k.source);
+    memset(to, 0, (size_t)k.bytes);
+    fill_weights(to, &k);
+}
+
+/* A step in front that packs what is computed to so many bytes of shared memory, from `at` on. */
+static void pack_computed(native_planner *p, const windows *w, int value, int64_t taps, int64_t at)
+{
+    packing *k = native_keep(p, sizeof *k);
+
+    if (!k)
+        return;
+    k->source = native_ref_of(p, value);
+    k->channels = native_elements(&p->ir->values[value]) / taps;
+    k->taps = taps;
+    k->lanes = p->isa->lanes;
+    k->at = at;
+    k->bytes = w->blocks * k->lanes * taps * (int64_t)sizeof(float);
+    native_need_shared(p, (uint64_t)(at + k->bytes));
+    native_add_run(p, run_packing, k, 1, (double)k->bytes)->alone = true;
+}
+
 static const float *pack(native_planner *p, const windows *w, const void *from, int64_t channels,
                          int64_t taps)
 {
-    const packing k = {from, channels, taps, p->isa->lanes};
+    const packing k = {.from = from, .channels = channels, .taps = taps, .lanes = p->isa->lanes};
     const native_constant_key key = {{from}, {4, channels, taps, p->isa->lanes}};
 
     return native_pack(p, &key, (uint64_t)(w->blocks * p->isa->lanes * taps) * sizeof(float),
                        fill_weights, &k);
+}
+
+/* Of so many taps; 0 = the bias, which lies behind the weights if both are computed. */
+static void set_weights(native_planner *p, windows *w, int value, int64_t taps)
+{
+    const native_value *v = &p->ir->values[value];
+    const int64_t at = taps > 0 ? 0 : w->blocks * p->isa->lanes * w->taps * (int64_t)sizeof(float);
+
+    if (!v->known) {
+        *(taps > 0 ? &w->computed : &w->computed_bias) = at + 1;
+        pack_computed(p, w, value, taps > 0 ? taps : 1, at);
+    } else if (taps > 0) {
+        w->form.weights = pack(p, w, v->known, native_elements(v) / taps, taps);
+    } else {
+        w->form.bias = pack(p, w, v->known, native_elements(v), 1);
+    }
 }
 
 void native_plan_depthwise(native_planner *p, const native_item *item)
@@ -146,9 +197,9 @@ void native_plan_depthwise(native_planner *p, const native_item *item)
     if (!w)
         return;
     w->row = p->isa->depthwise_row;
-    w->form.weights = pack(p, w, p->ir->values[item->inputs[1]].known, y->dims[1], w->taps);
+    set_weights(p, w, item->inputs[1], w->taps);
     if (item->n_inputs > 2 && item->inputs[2] >= 0)
-        w->form.bias = pack(p, w, p->ir->values[item->inputs[2]].known, y->dims[1], 1);
+        set_weights(p, w, item->inputs[2], 0);
     end_windows(p, w, y);
 }
 
