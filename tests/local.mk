@@ -98,6 +98,7 @@ unit_tests = \
 	tests/test_native_encoder \
 	tests/test_native_pooled \
 	tests/test_native_programs \
+	tests/test_native_quantized \
 	tests/test_native_train \
 	tests/test_native_train_kernels \
 	tests/test_native_trees \
@@ -562,6 +563,10 @@ tests_test_native_pooled_SOURCES = \
 tests_test_native_programs_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_native_programs_LDADD = $(TFR_TEST_CORE)
 tests_test_native_programs_SOURCES = tests/test_native_programs.c tests/graph_text.h tests/temp_path.h
+
+tests_test_native_quantized_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_native_quantized_LDADD = $(TFR_TEST_CORE) -lm
+tests_test_native_quantized_SOURCES = tests/test_native_quantized.c tests/graph_text.h
 
 tests_test_native_train_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_native_train_LDADD = $(TFR_TEST_NN)

@@ -14,6 +14,15 @@ for hidden in avx512f "avx512f avx2"; do
         fail "programs without $hidden: $(cat "$tmp/out")"
     fi
 done
+quantized=$TFR_BUILDDIR/tests/test_native_quantized
+for hidden in avx512f "avx512f avx2"; do
+    [ -x "$quantized" ] || break
+    if TFRUN_HIDE_CPU_FEATURES=$hidden "$quantized" >"$tmp/out" 2>&1; then
+        pass "quantized models are right without $hidden"
+    else
+        fail "quantized models without $hidden: $(cat "$tmp/out")"
+    fi
+done
 mkdir -p "$tmp/emulated/tfrun"
 echo 'native.emulate-math-modes = 1' >"$tmp/emulated/tfrun/tfrun.conf"
 for math in math_modes_compute_products_of_rows_and_constants \

@@ -59,6 +59,17 @@ static tfr_tensor *fold_known(tfr__rewrite *rw, const tfr__node *node, const tfr
     return t;
 }
 
+/* In a file weights of integers are small, and who quantizes in a run takes matrices and kernels of
+ * 8 bits as they are. */
+static bool stays(const tfr__rewrite *rw, const tfr__node *node, int32_t rank)
+{
+    const int32_t type = tfr__rewrite_type(rw, node->inputs[0])->dtype;
+    return tfr__rewrite_is(node, "DequantizeLinear") &&
+           (rw->env->opset ||
+            ((rank == 2 || rank == 4) && (type == TFR_DTYPE_U8 || type == TFR_DTYPE_I8) &&
+             tfr__rewrite_claimed(rw, "DynamicQuantizeLinear")));
+}
+
 /* May the node be computed here? */
 static bool is_foldable(tfr__rewrite *rw, const tfr__node *node, const tfr__type *outputs,
                         tfr_tensor **inputs)
@@ -66,8 +77,7 @@ static bool is_foldable(tfr__rewrite *rw, const tfr__node *node, const tfr__type
     int64_t in = 0, out = 0;
     if ((node->op->traits & TFR__TRAIT_RANDOM) || !node->n_inputs)
         return false;
-    /* In a file its weights are small, and whoever runs it may compute with them as they are. */
-    if (rw->env->opset && tfr__rewrite_is(node, "DequantizeLinear"))
+    if (stays(rw, node, outputs->rank))
         return false;
     for (uint32_t k = 0; k < node->n_inputs; k++) {
         if (node->inputs[k] == TFR_VALUE_NONE)

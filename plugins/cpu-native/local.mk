@@ -146,6 +146,9 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/program_plan.c \
 	plugins/cpu-native/program_pooled.c \
 	plugins/cpu-native/program_product.c \
+	plugins/cpu-native/program_quantized.c \
+	plugins/cpu-native/program_quantized.h \
+	plugins/cpu-native/program_quantized_run.c \
 	plugins/cpu-native/program_read.c \
 	plugins/cpu-native/program_reduce.c \
 	plugins/cpu-native/program_rows.c \

@@ -4,6 +4,7 @@
  * compiled is told in program.h.
  */
 #include "program_half.h"
+#include "program_quantized.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 struct tfr_program {
     native_plan plan;
     native_half half;
+    native_unpacked unpacked;
     native_sharing launch;
     int64_t unit_bytes[NATIVE_PROGRAM_ARGS];
 };
@@ -94,6 +96,7 @@ static void end_program(tfr_plugin_device *device, tfr_program *program)
     if (program) {
         native_drop_plan(device, &program->plan);
         native_drop_half(device, &program->half);
+        native_drop_unpacked(device, &program->unpacked);
     }
     free(program);
 }
@@ -137,6 +140,8 @@ static int32_t compile_ir(native_ir *ir, const tfr_compile_options *options, tfr
 
     if (status == TFR_OK)
         status = native_read(ir, err);
+    if (status == TFR_OK)
+        status = native_unpack_known(ir, &program->unpacked, &constant_bytes, err);
     if (status != TFR_OK)
         return status;
     native_free_products(ir);

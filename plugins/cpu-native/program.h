@@ -35,6 +35,9 @@
  *   program_strided_run.c the steps of what still moves, and of products that read in steps
  *   program_rows_grad.c the gradients of softmax and layer normalization, sums inside of samples
  *   program_elementwise.c numbers of any type that broadcast: comparisons, logic, choices
+ *   program_quantized.c, program_quantized_run.c
+ *                     values of 8 bits, and what goes between them and float32
+ *   program_integer.h convolutions and products of such, and what stands around them, in integers
  *   program_half.c    groups of float16 and bfloat16 as those of float32 with casts
  *   program_wide.c    the few numbers of other types that a step counts with
  *   program_measure.c which of the ways to share out is fastest
@@ -65,9 +68,18 @@ typedef struct native_value {
     bool output;           /* that argument is an output */
     bool batched;          /* dims[0] counts samples, one after the other in memory */
     bool reduced;          /* a sum over samples, or a view of one */
-    bool blocked;
+    bool blocked;          /* of 8 bits: the channels are last */
+    bool wants_last;       /* of 8 bits: who reads it wants them so */
     int readers;
 } native_value;
+
+/* Of integers: (x - zero) scale, one of both for all, or for each index of an axis. */
+typedef struct native_quant {
+    const void *scale, *zero; /* float32, and of dtype; they may lie anywhere. zero NULL = 0 */
+    int32_t dtype;
+    int64_t n; /* 1 = for all */
+    int axis;
+} native_quant;
 
 typedef enum native_item_kind {
     NATIVE_ITEM_NONE, /* taken over by another */
@@ -118,7 +130,10 @@ typedef enum native_item_kind {
     NATIVE_ITEM_MOMENTS,         /* of a batch: mean; more: inverse deviation, running ones */
     NATIVE_ITEM_BATCH_NORM,      /* inputs x, mean, inverse deviation, scale, shift */
     NATIVE_ITEM_BATCH_NORM_SUMS, /* gradient of scale; more: of shift */
-    NATIVE_ITEM_BATCH_NORM_GRAD  /* of x */
+    NATIVE_ITEM_BATCH_NORM_GRAD, /* of x */
+    NATIVE_ITEM_QUANTIZE,        /* float32 to 8 bits */
+    NATIVE_ITEM_DEQUANTIZE,
+    NATIVE_ITEM_DYNAMIC_QUANTIZE /* more: the scale, the zero point */
 } native_item_kind;
 
 enum { NATIVE_ITEM_INPUTS = 64, NATIVE_ITEM_OUTPUTS = 8, NATIVE_ITEM_MORE = 3 };
@@ -187,6 +202,8 @@ typedef struct native_item {
     int strided;                /* STRIDED, BATCHED_PRODUCT: that of input 0 in the IR, or -1 */
     bool masked;                /* gradients: 0 where what a Relu made is not above 0 */
     struct native_chain *chain; /* CHAIN, which the IR owns */
+    native_quant quant;         /* QUANTIZE, DEQUANTIZE */
+    int integer;                /* computed in integers: that of the IR, or -1 */
     bool by_samples;            /* for each sample without the others */
     bool reduces;               /* sums over samples */
     int stage;                  /* of program_stages.c */
@@ -204,6 +221,8 @@ typedef struct native_ir {
     int n_items, room_items;
     native_strided *strided;
     int n_strided, room_strided;
+    struct native_integer *integers;
+    int n_integers;
     int *twins;      /* of each value: the one in the other layout, or -1 */
     int64_t samples; /* dims[0] of every batched value is a multiple */
     bool separable;  /* samples do not meet */

@@ -3,6 +3,7 @@
  * program_forms.c: which calls items do: of each op the form that its kind of item has steps for.
  */
 #include "program_half.h"
+#include "program_quantized.h"
 
 #include "cast.h"
 
@@ -469,6 +470,7 @@ static const native_form forms[] = {
      "two spatial axes without groups are done here"},
     {"ConvTranspose", conv_transpose_form, NATIVE_ITEM_CONV_GRAD_INPUT, 1,
      "known weights of one or two spatial axes without groups are done here"},
+    {"DequantizeLinear", native_dequantize_form, NATIVE_ITEM_DEQUANTIZE, 0, NULL},
     {"Div", binary_form, NATIVE_ITEM_BINARY, NATIVE_DIV, ONE_IS_WHOLE},
     {"Einsum", native_einsum_form, NATIVE_ITEM_BATCHED_PRODUCT, 0,
      "up to two operands of up to 6 dims, whose letters are all different and are summed over only "
@@ -502,6 +504,7 @@ static const native_form forms[] = {
     {"Neg", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_LINEAR, NULL},
     {"Pad", native_pad_form, NATIVE_ITEM_PADDED, 0,
      "elements of whole bytes, of which some of each axis stay, are done here"},
+    {"QuantizeLinear", native_quantize_form, NATIVE_ITEM_QUANTIZE, 0, NULL},
     {"RMSNormalization", native_rms_form, NATIVE_ITEM_GROUP_NORM, 0,
      "a scale of the dims from an axis on, which is not the first, is done here"},
     {"ReduceMean", reduce_form, NATIVE_ITEM_REDUCE, 0, "dims beside each other are done here"},
@@ -576,6 +579,8 @@ static bool sees_types(native_item_kind kind)
     case NATIVE_ITEM_LOSS_GRAD:
     case NATIVE_ITEM_CONV_GRAD_INPUT:
     case NATIVE_ITEM_CONV_GRAD_FILTER:
+    case NATIVE_ITEM_QUANTIZE:
+    case NATIVE_ITEM_DEQUANTIZE:
         return true;
     default:
         return false;

@@ -56,6 +56,9 @@ const char *const native_item_names[] = {
     [NATIVE_ITEM_BATCH_NORM] = "batch norm",
     [NATIVE_ITEM_BATCH_NORM_SUMS] = "batch norm sums",
     [NATIVE_ITEM_BATCH_NORM_GRAD] = "batch norm gradient",
+    [NATIVE_ITEM_QUANTIZE] = "quantize",
+    [NATIVE_ITEM_DEQUANTIZE] = "dequantize",
+    [NATIVE_ITEM_DYNAMIC_QUANTIZE] = "quantize dynamic",
 };
 
 void *native_keep(native_planner *p, size_t bytes)

@@ -180,6 +180,29 @@ static void lay_flat(native_ir *ir, native_item *item)
     ir->values[item->output].blocked = blocked;
 }
 
+/* As the input lies, but by one scale plain float32 becomes bytes with the channels last. */
+static void lay_quantized(native_ir *ir, native_item *item)
+{
+    const int x = item->inputs[0];
+    const bool blocked = ir->values[x].blocked && (item->quant.n == 1 || item->quant.axis == 1);
+
+    item->inputs[0] = as(ir, x, blocked);
+    if (!ir->failed)
+        ir->values[item->output].blocked =
+            blocked || (ir->values[item->output].wants_last && item->quant.n == 1);
+}
+
+static void find_wishes(native_ir *ir, const native_item *items, int n)
+{
+    int i;
+
+    for (i = 0; i < n; i++) {
+        if (items[i].integer >= 0 &&
+            (items[i].kind == NATIVE_ITEM_CONV || items[i].kind == NATIVE_ITEM_DEPTHWISE))
+            ir->values[items[i].inputs[0]].wants_last = true;
+    }
+}
+
 /* Blocked channels beside each other, if one input is and all have whole blocks. */
 static void lay_concat(native_ir *ir, native_item *item)
 {
@@ -266,6 +289,10 @@ static void lay_item(native_ir *ir, const native_item *old)
     case NATIVE_ITEM_BINARY:
         lay_flat(ir, &item);
         break;
+    case NATIVE_ITEM_QUANTIZE:
+    case NATIVE_ITEM_DEQUANTIZE:
+        lay_quantized(ir, &item);
+        break;
     case NATIVE_ITEM_CONCAT:
         lay_concat(ir, &item);
         break;
@@ -337,6 +364,9 @@ bool native_is_separable(const native_ir *ir, const native_item *item)
         return ok && y->rank > 1 && first_alone(ir, item);
     case NATIVE_ITEM_PRODUCT:
         return ok && first_alone(ir, item);
+    case NATIVE_ITEM_QUANTIZE:
+    case NATIVE_ITEM_DEQUANTIZE:
+        return ok && first_alone(ir, item) && (item->quant.n == 1 || item->quant.axis > 0);
     case NATIVE_ITEM_TRANSPOSE:
         return ok && item->perm[0] == 0;
     case NATIVE_ITEM_GATHER: /* rows of a constant by indices of samples, or inside of samples */
@@ -453,6 +483,7 @@ int32_t native_layout(native_ir *ir, tfr_err *err)
     ir->failed = ir->failed || !ir->twins;
     for (i = 0; i < ir->n_values && !ir->failed; i++)
         ir->twins[i] = -1;
+    find_wishes(ir, old, n);
     for (i = 0; i < n && !ir->failed; i++)
         lay_item(ir, &old[i]);
     free(old);

@@ -5,6 +5,7 @@
  * output.
  */
 #include "program_bf16.h"
+#include "program_quantized.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,7 @@ uint64_t native_bytes_of(const native_planner *p, const native_value *v)
 {
     uint64_t n = (uint64_t)native_count(p, v);
 
-    if (v->blocked) {
+    if (v->blocked) { /* with the channels last less of it is used */
         uint64_t lanes = (uint64_t)p->isa->lanes, c = (uint64_t)v->dims[1];
         n = n / c * ((c + lanes - 1) / lanes * lanes);
     }
@@ -295,9 +296,17 @@ static void plan_conv_grad_filter(native_planner *p, const native_item *item)
         native_plan_conv_grad_filter(p, item);
 }
 
+static void plan_reorder(native_planner *p, const native_item *item)
+{
+    if (p->ir->values[item->output].dtype == TFR_DTYPE_F32)
+        native_plan_reorder(p, item);
+    else
+        native_plan_reorder_bytes(p, item);
+}
+
 static void (*const makers[])(native_planner *p, const native_item *item) = {
     [NATIVE_ITEM_COPY] = native_plan_copy,
-    [NATIVE_ITEM_REORDER] = native_plan_reorder,
+    [NATIVE_ITEM_REORDER] = plan_reorder,
     [NATIVE_ITEM_PAD] = native_plan_pad,
     [NATIVE_ITEM_CONV] = plan_conv,
     [NATIVE_ITEM_DEPTHWISE] = native_plan_depthwise,
@@ -343,6 +352,8 @@ static void (*const makers[])(native_planner *p, const native_item *item) = {
     [NATIVE_ITEM_BATCH_NORM] = native_plan_batch_norm,
     [NATIVE_ITEM_BATCH_NORM_SUMS] = native_plan_batch_norm_sums,
     [NATIVE_ITEM_BATCH_NORM_GRAD] = native_plan_batch_norm_grad,
+    [NATIVE_ITEM_QUANTIZE] = native_plan_quantize,
+    [NATIVE_ITEM_DEQUANTIZE] = native_plan_quantize,
 };
 
 /* By the codes of maxima. */

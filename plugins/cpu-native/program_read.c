@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* program_read.c: the nodes of a group as items over values. */
-#include "program.h"
+#include "program_quantized.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -65,7 +65,7 @@ native_item *native_new_item(native_ir *ir, native_item_kind kind)
     item = &ir->items[ir->n_items++];
     memset(item, 0, sizeof *item);
     item->kind = kind;
-    item->node = item->residual = item->codes = item->strided = -1;
+    item->node = item->residual = item->codes = item->strided = item->integer = -1;
     memset(item->more, -1, sizeof item->more);
     item->alpha = item->beta = 1.0f;
     item->stride[0] = item->stride[1] = item->dilation[0] = item->dilation[1] = 1;
@@ -438,6 +438,10 @@ static void read_form(native_ir *ir, native_item *item, const tfr_call *call,
     case NATIVE_ITEM_CONCAT:
         item->axis = (int)tfr_call_int(call, "axis", 0);
         break;
+    case NATIVE_ITEM_QUANTIZE:
+    case NATIVE_ITEM_DEQUANTIZE:
+        native_read_quantized(ir, item);
+        break;
     default:
         break;
     }
@@ -605,5 +609,6 @@ void native_ir_end(native_ir *ir)
     free(ir->values);
     free(ir->twins);
     free(ir->strided);
+    free(ir->integers);
     free(ir->items);
 }

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * program_quantized.h: values of 8 bits in programs: QuantizeLinear and DequantizeLinear as items,
+ * and the items that compute in integers what stands between them.
+ */
+#ifndef NATIVE_PROGRAM_QUANTIZED_H
+#define NATIVE_PROGRAM_QUANTIZED_H
+
+#include "constants.h"
+#include "program.h"
+
+/* ---- program_quantized.c ---- */
+
+bool native_quantize_form(const tfr_call *call);
+bool native_dequantize_form(const tfr_call *call);
+void native_read_quantized(const native_ir *ir, native_item *item);
+/* The pair of a scale and a zero point among the inputs, from input `at` on; of integers as in o.
+ */
+bool native_known_quant(const tfr_call *call, uint32_t at, const tfr_operand *o, int64_t n);
+float native_quant_scale(const native_quant *q, int64_t i);
+int32_t native_quant_zero(const native_quant *q, int64_t i);
+
+/* Constants that are dequantized once, as long as the program lives. */
+typedef struct native_unpacked {
+    struct native_constant **constants;
+    int n;
+} native_unpacked;
+
+/* What DequantizeLinear makes of constants is known, if somebody reads it still. */
+int32_t native_unpack_known(native_ir *ir, native_unpacked *unpacked, uint64_t *constant_bytes,
+                            tfr_err *err);
+void native_drop_unpacked(tfr_plugin_device *device, native_unpacked *unpacked);
+
+/* ---- program_quantized_run.c ---- */
+
+void native_plan_quantize(native_planner *p, const native_item *item);
+/* From plain to channels last and back. */
+void native_plan_reorder_bytes(native_planner *p, const native_item *item);
+
+#endif

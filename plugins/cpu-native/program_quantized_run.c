@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * program_quantized_run.c: steps between float32 and 8 bits. Values of 8 bits that are blocked have
+ * their channels last, [N, pixels, C]: so the terms of a product lie beside each other. Those of
+ * float32 are blocked as ever, so that quantizing changes the layout on its way.
+ */
+#include "program_quantized.h"
+
+#include <string.h>
+
+#include "int8.h"
+
+enum { PART = 2048 /* elements of a number of work, about */ };
+
+/* ---- one element after the other ---- */
+
+/* In plain memory [rows, length], where a row has one scale, or each index in it. */
+typedef struct flat {
+    const native_int8_isa *isa;
+    native_ref from, to;
+    const float *scales, *zeros;
+    int64_t n_scales, length, parts;
+    bool to_float, is_signed, each;
+} flat;
+
+static void run_span(const flat *f, const native_quantized_span *span, const char *from, char *to,
+                     int64_t at)
+{
+    if (!f->to_float)
+        f->isa->quantize(span, (const float *)(const void *)from + at, (uint8_t *)to + at);
+    else if (f->is_signed)
+        f->isa->dequantize_i8(span, (const int8_t *)from + at, (float *)(void *)to + at);
+    else
+        f->isa->dequantize_u8(span, (const uint8_t *)from + at, (float *)(void *)to + at);
+}
+
+static native_quantized_span span_of(const flat *f, int64_t i)
+{
+    return (native_quantized_span){.scale = f->scales + i,
+                                   .zero = f->zeros + i,
+                                   .low = f->is_signed ? INT8_MIN : 0,
+                                   .high = f->is_signed ? INT8_MAX : UINT8_MAX};
+}
+
+/* Numbers count rows, in them parts. */
+static void run_flat(const void *params, const native_bases *bases, int64_t begin, int64_t end)
+{
+    const flat *f = params;
+    const char *from = (const char *)native_at(bases, &f->from);
+    char *to = (char *)native_at(bases, &f->to);
+
+    for (; begin < end; begin++) {
+        const int64_t row = begin / f->parts, part = begin % f->parts;
+        const int64_t first = part * f->length / f->parts;
+        native_quantized_span span = span_of(f, f->each ? first : row % f->n_scales);
+        span.each = f->each;
+        span.n = (part + 1) * f->length / f->parts - first;
+        run_span(f, &span, from, to, row * f->length + first);
+    }
+}
+
+/* ---- between blocked and channels last ---- */
+
+typedef struct blocked {
+    flat flat;
+    int64_t lanes, channels, blocks, pixels, chunk; /* chunk: pixels that go together */
+} blocked;
+
+/* n pixels of [blocks, pixels, lanes] to rows of channels, or back; lanes of no channel are 0. */
+static void gather_rows(const blocked *b, const float *from, int64_t n, float *rows)
+{
+    int64_t k, i;
+
+    for (k = 0; k < b->blocks; k++) {
+        const int64_t c = k * b->lanes;
+        const size_t some = (size_t)(b->channels - c < b->lanes ? b->channels - c : b->lanes);
+        for (i = 0; i < n; i++)
+            memcpy(rows + i * b->channels + c, from + (k * b->pixels + i) * b->lanes,
+                   some * sizeof *rows);
+    }
+}
+
+static void scatter_rows(const blocked *b, const float *rows, int64_t n, float *to)
+{
+    int64_t k, i;
+
+    for (k = 0; k < b->blocks; k++) {
+        const int64_t c = k * b->lanes;
+        const size_t some = (size_t)(b->channels - c < b->lanes ? b->channels - c : b->lanes);
+        for (i = 0; i < n; i++) {
+            float *at = to + (k * b->pixels + i) * b->lanes;
+            memcpy(at, rows + i * b->channels + c, some * sizeof *at);
+            memset(at + some, 0, ((size_t)b->lanes - some) * sizeof *at);
+        }
+    }
+}
+
+/* n pixels whose channels follow each other. */
+static void run_pixels(const blocked *b, const char *from, char *to, int64_t n)
+{
+    native_quantized_span span = span_of(&b->flat, 0);
+    int64_t i;
+
+    span.each = b->flat.each;
+    span.n = span.each ? b->channels : n * b->channels;
+    for (i = 0; i < (span.each ? n : 1); i++)
+        run_span(&b->flat, &span, from, to, i * b->channels);
+}
+
+/* Numbers count samples, in them chunks of pixels. */
+static void run_blocked(const void *params, const native_bases *bases, int64_t begin, int64_t end)
+{
+    const blocked *b = params;
+    const int64_t chunks = (b->pixels + b->chunk - 1) / b->chunk;
+    const char *from = (const char *)native_at(bases, &b->flat.from);
+    char *to = (char *)native_at(bases, &b->flat.to);
+    float *rows = (float *)(void *)bases->scratch;
+
+    for (; begin < end; begin++) {
+        const int64_t sample = begin / chunks, first = begin % chunks * b->chunk;
+        const int64_t n = b->pixels - first < b->chunk ? b->pixels - first : b->chunk;
+        const int64_t last = (sample * b->pixels + first) * b->channels;
+        const int64_t place = (sample * b->blocks * b->pixels + first) * b->lanes;
+        if (b->flat.to_float) {
+            run_pixels(b, from + last, (char *)rows, n);
+            scatter_rows(b, rows, n, (float *)(void *)to + place);
+        } else {
+            gather_rows(b, (const float *)(const void *)from + place, n, rows);
+            run_pixels(b, (const char *)rows, to + last, n);
+        }
+    }
+}
+
+/* Plain [channels, pixels] to rows of channels. Numbers as above. */
+static void run_turned(const void *params, const native_bases *bases, int64_t begin, int64_t end)
+{
+    const blocked *b = params;
+    const int64_t chunks = (b->pixels + b->chunk - 1) / b->chunk;
+    const native_quantized_span form = span_of(&b->flat, 0);
+
+    for (; begin < end; begin++) {
+        const int64_t sample = begin / chunks, first = begin % chunks * b->chunk;
+        const int64_t n = b->pixels - first < b->chunk ? b->pixels - first : b->chunk;
+        const float *from = native_at(bases, &b->flat.from) + sample * b->channels * b->pixels;
+        uint8_t *to =
+            (uint8_t *)native_at(bases, &b->flat.to) + (sample * b->pixels + first) * b->channels;
+        uint8_t *row = (uint8_t *)bases->scratch;
+        int64_t c, i;
+        for (c = 0; c < b->channels; c++) {
+            native_quantized_span span = form;
+            span.n = n;
+            b->flat.isa->quantize(&span, from + c * b->pixels + first, row);
+            for (i = 0; i < n; i++)
+                to[i * b->channels + c] = row[i];
+        }
+    }
+}
+
+/* ---- plan ---- */
+
+static void set_scales(native_planner *p, flat *f, const native_quant *q)
+{
+    float *scales = native_keep(p, (size_t)q->n * sizeof *scales);
+    float *zeros = native_keep(p, (size_t)q->n * sizeof *zeros);
+    int64_t i;
+
+    for (i = 0; scales && zeros && i < q->n; i++) {
+        scales[i] = native_quant_scale(q, i);
+        zeros[i] = (float)native_quant_zero(q, i);
+    }
+    f->scales = scales;
+    f->zeros = zeros;
+    f->n_scales = q->n;
+}
+
+/* turned: what is read is plain. */
+static void plan_blocked(native_planner *p, const flat *f, const native_value *y, bool turned)
+{
+    blocked *b = native_keep(p, sizeof *b);
+
+    if (!b)
+        return;
+    b->flat = *f;
+    b->flat.each = f->n_scales > 1;
+    b->lanes = p->isa->lanes;
+    b->channels = y->dims[1];
+    b->blocks = (b->channels + b->lanes - 1) / b->lanes;
+    b->pixels = y->dims[2] * y->dims[3];
+    b->chunk = (turned ? PART * 4 : PART) / b->channels + 1;
+    native_need_scratch(p, (uint64_t)(b->chunk * b->channels) * sizeof(float));
+    native_add_run(p, turned ? run_turned : run_blocked, b,
+                   native_first_dim(p, y) * ((b->pixels + b->chunk - 1) / b->chunk),
+                   (double)native_count(p, y) * 0.5);
+}
+
+void native_plan_quantize(native_planner *p, const native_item *item)
+{
+    const native_value *y = &p->ir->values[item->output];
+    const native_quant *q = &item->quant;
+    flat *f = native_keep(p, sizeof *f);
+    int64_t inner = 1;
+    int d;
+
+    if (!f)
+        return;
+    f->isa = p->ir->device->int8;
+    f->from = native_ref_of(p, item->inputs[0]);
+    f->to = native_ref_of(p, item->output);
+    f->to_float = item->kind == NATIVE_ITEM_DEQUANTIZE;
+    f->is_signed = q->dtype == TFR_DTYPE_I8;
+    set_scales(p, f, q);
+    if (y->blocked) {
+        plan_blocked(p, f, y, !p->ir->values[item->inputs[0]].blocked);
+        return;
+    }
+    for (d = q->n == 1 ? 0 : q->axis + 1; d < y->rank; d++)
+        inner *= d == 0 ? native_first_dim(p, y) : y->dims[d];
+    f->each = q->n > 1 && inner == 1;
+    f->length = f->each ? q->n : inner;
+    f->parts = f->length / PART + 1;
+    native_add_run(p, run_flat, f, native_count(p, y) / f->length * f->parts,
+                   (double)native_count(p, y) * 0.2);
+}
+
+/* ---- plain and channels last ---- */
+
+typedef struct turn {
+    native_ref from, to;
+    int64_t rows, columns; /* of a sample: [rows, columns] becomes [columns, rows] */
+} turn;
+
+enum { SQUARE = 32 };
+
+/* Numbers count samples, in them rows of squares of the result. */
+static void run_turn(const void *params, const native_bases *bases, int64_t begin, int64_t end)
+{
+    const turn *t = params;
+    const int64_t parts = (t->columns + SQUARE - 1) / SQUARE;
+    int64_t first, r, c;
+
+    for (; begin < end; begin++) {
+        const int64_t sample = begin / parts * t->rows * t->columns, at = begin % parts * SQUARE;
+        const int64_t last = t->columns - at < SQUARE ? t->columns : at + SQUARE;
+        const uint8_t *from = (const uint8_t *)native_at(bases, &t->from) + sample;
+        uint8_t *to = (uint8_t *)native_at(bases, &t->to) + sample;
+        for (first = 0; first < t->rows; first += SQUARE) {
+            const int64_t n = t->rows - first < SQUARE ? t->rows : first + SQUARE;
+            for (c = at; c < last; c++) {
+                for (r = first; r < n; r++)
+                    to[c * t->rows + r] = from[r * t->columns + c];
+            }
+        }
+    }
+}
+
+void native_plan_reorder_bytes(native_planner *p, const native_item *item)
+{
+    const native_value *x = &p->ir->values[item->inputs[0]], *y = &p->ir->values[item->output];
+    const int64_t pixels = x->dims[2] * x->dims[3];
+    turn *t = native_keep(p, sizeof *t);
+
+    if (!t)
+        return;
+    t->from = native_ref_of(p, item->inputs[0]);
+    t->to = native_ref_of(p, item->output);
+    t->rows = y->blocked ? x->dims[1] : pixels;
+    t->columns = y->blocked ? pixels : x->dims[1];
+    native_add_run(p, run_turn, t, native_first_dim(p, x) * ((t->columns + SQUARE - 1) / SQUARE),
+                   (double)native_count(p, x) * 0.5);
+}
