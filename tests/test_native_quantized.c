@@ -145,6 +145,65 @@ TEST(values_are_quantized_and_dequantized_as_the_standard_says)
           .015f, 2);
 }
 
+/* ---- convolutions ---------------------------------------------------------------------------- */
+
+TEST(convolutions_of_dequantized_values_sum_integers)
+{
+    check("in x ? 24 9 8; const w 20 24 3 3;" U8("q", "x", ".008", "128") WEIGHTS("v", "w")
+              U8("z", "Conv{pads=1,1,1,1}(q,v)", ".05", "120") "out z",
+          .05f, 5);
+    check("in x ? 24 9 8; const w 20 24 3 3;" S8("q", "x", ".008", "5") WEIGHTS("v", "w")
+              S8("z", "Conv{pads=1,1,1,1}(q,v)", ".05", "-7") "out z",
+          .05f, 5);
+    check("in x ? 24 9 8; const w 20 24 1 1;" U8("q", "x", ".008", "128") WEIGHTS_U8("v", "w")
+              U8("z", "Conv(q,v)", ".02", "120") "out z",
+          .02f, 5);
+}
+
+TEST(weights_have_a_scale_for_each_channel)
+{
+    check("in x ? 16 9 8; const w 33 16 3 3; const vt 33; const b 33;" U8("q", "x", ".008", "128")
+              WEIGHTS_BY_CHANNEL(
+                  "v", "w") "bs = Mul(vs,.008);"
+                            "c = DequantizeLinear{axis=0}(Cast{to=6}(Mul(Sub(b,1),900)),bs);" U8(
+                                "z", "Relu(Conv{pads=1,1,1,1;strides=2,2}(q,v,c))", ".03",
+                                "0") "out z",
+          .03f, 5);
+    check("in x ? 16 9 8; const w 33 16 3 3; const vt 33;" S8("q", "x", ".008", "-3")
+              WEIGHTS_BY_CHANNEL("v", "w")
+                  S8("z", "Clip(Conv{pads=2,2,2,2;dilations=2,2}(q,v),0,1)", ".01", "-128") "out z",
+          .01f, 5);
+}
+
+TEST(biases_that_are_no_integers_are_added_in_float32)
+{
+    check("in x ? 16 9 8; const w 12 16 3 3; const b 12;" U8("q", "x", ".008", "128")
+              WEIGHTS("v", "w") U8("z", "Conv(q,v,b)", ".05", "90") "out z",
+          .05f, 8);
+}
+
+TEST(convolutions_follow_each_other_without_float32)
+{
+    check("in x ? 3 19 17; const w 20 3 7 7; const v 33 20 3 3; const b 20;" U8("q", "x", ".008",
+                                                                                "128")
+              WEIGHTS("ww", "w") WEIGHTS("vv", "v") BIAS("c", "b", ".000032")
+                  U8("z", "Relu(Conv{pads=3,3,3,3;strides=2,2}(q,ww,c))", ".03", "0")
+                      U8("y", "Conv{pads=1,1,1,1}(z,vv)", ".08", "130") "out y",
+          .08f, 6);
+}
+
+TEST(depthwise_convolutions_stay_in_integers)
+{
+    check("in x ? 24 9 8; const w 24 1 3 3; const b 24;" U8("q", "x", ".008", "128")
+              WEIGHTS("v", "w") BIAS("c", "b", ".000032")
+                  U8("z", "Clip(Conv{pads=1,1,1,1;group=24}(q,v,c),0,6)", ".01", "0") "out z",
+          .01f, 5);
+    check("in x ? 17 9 8; const w 17 1 5 5; const vt 17;" S8("q", "x", ".008", "-1")
+              WEIGHTS_BY_CHANNEL("v", "w")
+                  S8("z", "Conv{pads=2,2,2,2;group=17;strides=2,2}(q,v)", ".02", "0") "out z",
+          .02f, 5);
+}
+
 TEST(weights_may_be_computed)
 {
     check_floats("in x ? 24 9 8; const w 24 1 3 3; const b 24; r = ReduceMean{keepdims=0}(x);"
@@ -158,6 +217,35 @@ TEST(weights_may_be_computed)
           .05f, 8);
 }
 
+TEST(residual_sums_join_their_convolution)
+{
+    check("in x ? 32 10 10; const w 32 32 3 3; const v 32 32 1 1;" U8("q", "x", ".008", "128")
+              WEIGHTS("ww", "w") WEIGHTS("vv", "v") U8("z", "Relu(Conv{pads=1,1,1,1}(q,ww))", ".04",
+                                                       "0") U8("y", "Conv(z,vv)", ".05", "128")
+                  U8("s", "Relu(Add(y,q))", ".05", "0") "out s",
+          .05f, 6);
+    check("in x ? 32 10 10; const w 32 32 3 3; const v 32 32 1 1;" S8("q", "x", ".008", "0")
+              WEIGHTS("ww", "w") WEIGHTS("vv", "v") S8("z", "Conv{pads=1,1,1,1}(q,ww)", ".04", "0")
+                  S8("y", "Conv(q,vv)", ".05", "0") S8("s", "Add(z,y)", ".05", "3") "out s",
+          .05f, 6);
+}
+
+/* ---- products -------------------------------------------------------------------------------- */
+
+TEST(products_of_dequantized_values_sum_integers)
+{
+    check("in x ? 40; const w 40 24; const b 24;" U8("q", "x", ".008", "128") WEIGHTS("v", "w")
+              U8("z", "Relu(Add(MatMul(q,v),b))", ".02", "0") "out z",
+          .02f, 5);
+    check("in x ? 6 40; const w 24 40; const b 24;" S8("q", "x", ".008", "0") WEIGHTS("v", "w")
+              BIAS("c", "b", ".000032")
+                  S8("z", "Add(MatMul(q,Transpose{perm=1,0}(v)),c)", ".02", "1") "out z",
+          .02f, 5);
+    check_floats("in x ? 40; const w 24 40; const vt 24; const b 24;" U8("q", "x", ".008", "128")
+                     WEIGHTS_BY_CHANNEL("v", "w") "out Gemm{transB=1}(q,v,b)",
+                 1e-4f, 3);
+}
+
 TEST(constants_are_dequantized_once)
 {
     check_floats("in x ? 40 16; const w 2 40 16; const t 2; s = Mul(t,.01);"
@@ -168,7 +256,14 @@ TEST(constants_are_dequantized_once)
 
 static const test_case cases[] = {
     CASE(values_are_quantized_and_dequantized_as_the_standard_says),
+    CASE(convolutions_of_dequantized_values_sum_integers),
+    CASE(weights_have_a_scale_for_each_channel),
+    CASE(biases_that_are_no_integers_are_added_in_float32),
+    CASE(convolutions_follow_each_other_without_float32),
+    CASE(depthwise_convolutions_stay_in_integers),
     CASE(weights_may_be_computed),
+    CASE(residual_sums_join_their_convolution),
+    CASE(products_of_dequantized_values_sum_integers),
     CASE(constants_are_dequantized_once),
 };
 TEST_MAIN(cases)

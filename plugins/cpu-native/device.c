@@ -44,6 +44,8 @@ int32_t native_device_open(const tfr_host *host, const tfr_open_options *options
     device->lanes = cpu && cpu->n_threads > 0 ? (int)cpu->n_threads : 1;
     device->isa = native_choose_isa(features);
     device->int8 = native_choose_int8(features);
+    native_int8_find_cpu(&device->int8_cpu, features);
+    device->qdq = !is_set(options, "qdq", "off", "0");
     device->bf16 = native_find_bf16(features);
     device->winograd = !is_set(options, "winograd", "off", "0");
     native_gemm_find_cpu(&device->gemm, features);

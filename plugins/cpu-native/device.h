@@ -13,6 +13,7 @@
 #include <tfrun/plugin.h>
 
 #include "gemm.h"
+#include "int8_product.h"
 
 struct tfr_plugin_device {
     const tfr_host *host;
@@ -23,6 +24,8 @@ struct tfr_plugin_device {
     native_gemm_cpu gemm;        /* how products are computed here */
     const struct native_isa *isa;
     const struct native_int8_isa *int8;
+    native_int8_cpu int8_cpu;           /* and how those of 8 bits are */
+    bool qdq;                           /* items may compute in integers what models dequantize */
     const struct native_bf16_isa *bf16; /* NULL = none */
     bool winograd;                      /* items may compute convolutions so */
     struct native_constant *constants;  /* that programs have packed */

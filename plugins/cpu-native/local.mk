@@ -134,6 +134,9 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/program_group_norm.c \
 	plugins/cpu-native/program_half.c \
 	plugins/cpu-native/program_half.h \
+	plugins/cpu-native/program_integer.c \
+	plugins/cpu-native/program_integer.h \
+	plugins/cpu-native/program_integer_run.c \
 	plugins/cpu-native/program_kernel.c \
 	plugins/cpu-native/program_kit.c \
 	plugins/cpu-native/program_layout.c \

@@ -4,7 +4,7 @@
  * compiled is told in program.h.
  */
 #include "program_half.h"
-#include "program_quantized.h"
+#include "program_integer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -131,6 +131,15 @@ static void describe(const tfr_program *program, const native_ir *ir, uint64_t c
                  ir->n_fused, ir->device->isa->name, ir->device->threads);
 }
 
+/* Behind the text, which ends in a number of threads. */
+static void describe_integers(const native_ir *ir, tfr_program_info *info)
+{
+    const size_t n = strlen(info->text);
+
+    if (ir->n_integers > 0)
+        snprintf(info->text + n, sizeof info->text - n, ", %d in integers", ir->n_integers);
+}
+
 static int32_t compile_ir(native_ir *ir, const tfr_compile_options *options, tfr_program *program,
                           tfr_program_info *info, tfr_err *err)
 {
@@ -140,6 +149,8 @@ static int32_t compile_ir(native_ir *ir, const tfr_compile_options *options, tfr
 
     if (status == TFR_OK)
         status = native_read(ir, err);
+    if (status == TFR_OK && ir->device->qdq)
+        native_find_integers(ir);
     if (status == TFR_OK)
         status = native_unpack_known(ir, &program->unpacked, &constant_bytes, err);
     if (status != TFR_OK)
@@ -147,6 +158,7 @@ static int32_t compile_ir(native_ir *ir, const tfr_compile_options *options, tfr
     native_free_products(ir);
     native_fuse_gradients(ir);
     native_fuse(ir);
+    native_fuse_integers(ir);
     if (native_wants_stages(ir))
         native_fuse_rows(ir);
     native_fuse_strided(ir);
@@ -158,6 +170,8 @@ static int32_t compile_ir(native_ir *ir, const tfr_compile_options *options, tfr
                                 &constant_bytes, err);
     if (status == TFR_OK)
         describe(program, ir, constant_bytes, info);
+    if (status == TFR_OK)
+        describe_integers(ir, info);
     return status;
 }
 

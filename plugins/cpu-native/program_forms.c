@@ -3,7 +3,7 @@
  * program_forms.c: which calls items do: of each op the form that its kind of item has steps for.
  */
 #include "program_half.h"
-#include "program_quantized.h"
+#include "program_integer.h"
 
 #include "cast.h"
 

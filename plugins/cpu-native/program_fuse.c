@@ -84,7 +84,8 @@ static bool take_residual(native_ir *ir, int i)
     int other;
 
     if (!next || next->kind != NATIVE_ITEM_BINARY || next->binary != NATIVE_ADD ||
-        item->residual >= 0 || has_act(item) || item->pooled)
+        item->residual >= 0 || has_act(item) || item->pooled ||
+        (item->integer >= 0 && item->kind != NATIVE_ITEM_PRODUCT))
         return false;
     other = next->inputs[next->inputs[0] == item->output];
     if (other == item->output || ir->values[other].known ||
@@ -104,7 +105,7 @@ static bool take_act(native_ir *ir, int i)
 
     if (!next || next->kind != NATIVE_ITEM_ACT || has_act(item))
         return false;
-    if (item->pooled && next->act.kind != NATIVE_ACT_CLIP)
+    if ((item->pooled || item->integer >= 0) && next->act.kind != NATIVE_ACT_CLIP)
         return false;
     item->act = next->act;
     take(ir, i, next);
@@ -125,7 +126,7 @@ static bool take_affine(native_ir *ir, int i)
     native_act act, both;
     int operand = 0;
 
-    if (!next || !takes_affine(item->kind) || item->pooled)
+    if (!next || !takes_affine(item->kind) || item->pooled || item->integer >= 0)
         return false;
     if (next->kind == NATIVE_ITEM_ACT)
         act = next->act;
@@ -150,7 +151,7 @@ static bool take_pool(native_ir *ir, int i)
     const native_value *y;
 
     if (!next || item->kind != NATIVE_ITEM_CONV || next->kind != NATIVE_ITEM_POOL ||
-        next->average || item->residual >= 0 || item->pooled)
+        next->average || item->residual >= 0 || item->pooled || item->integer >= 0)
         return false;
     if (has_act(item) && item->act.kind != NATIVE_ACT_CLIP)
         return false;
@@ -206,7 +207,7 @@ static bool take_bias(native_ir *ir, int i)
         v->dims[v->rank - 1] != y->dims[y->rank - 1] || native_elements(v) != v->dims[v->rank - 1])
         return false;
     item->inputs[2] = other;
-    item->n_inputs = 3;
+    item->n_inputs = item->n_inputs < 3 ? 3 : item->n_inputs;
     item->beta = 1.0f;
     take(ir, i, next);
     return true;

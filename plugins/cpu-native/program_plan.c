@@ -5,7 +5,7 @@
  * output.
  */
 #include "program_bf16.h"
-#include "program_quantized.h"
+#include "program_integer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -257,7 +257,8 @@ void native_place_scratch(native_planner *p, int item, int first_run)
 
 static bool is_product(const native_item *item)
 {
-    return item->kind == NATIVE_ITEM_PRODUCT || item->kind == NATIVE_ITEM_BATCHED_PRODUCT;
+    return item->integer < 0 &&
+           (item->kind == NATIVE_ITEM_PRODUCT || item->kind == NATIVE_ITEM_BATCHED_PRODUCT);
 }
 
 static void plan_product(native_planner *p, const native_item *item)
@@ -377,7 +378,9 @@ void native_plan_item(native_planner *p, int i)
 {
     p->item = &p->ir->items[i];
     p->scratch = p->shared = 0;
-    if (p->item->codes >= 0)
+    if (p->item->integer >= 0)
+        native_plan_integer(p, p->item);
+    else if (p->item->codes >= 0)
         plan_coded(p, p->item);
     else if (makers[p->item->kind])
         makers[p->item->kind](p, p->item);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* program_read.c: the nodes of a group as items over values. */
-#include "program_quantized.h"
+#include "program_integer.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -13,6 +13,8 @@ static bool wants_stages(const native_ir *ir, const native_item *item)
 {
     int k;
 
+    if (item->integer >= 0)
+        return false;
     switch (item->kind) {
     case NATIVE_ITEM_CONV:
     case NATIVE_ITEM_CONV_GRAD_INPUT:

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * program_integer.h: items that compute in integers what a model says of dequantized values.
+ *
+ *   program_integer.c      which convolutions and products do, and what follows them that they take
+ *   program_integer_run.c  their steps
+ *   program_dynamic.c      what is quantized by what it holds in a run
+ *   program_bytes.c        what is done with values of 8 bits beside them
+ *   program_bytes_run.c    the steps of that
+ */
+#ifndef NATIVE_PROGRAM_INTEGER_H
+#define NATIVE_PROGRAM_INTEGER_H
+
+#include "program_quantized.h"
+
+/*
+ * x, w and y are of inputs 0 and 1 and of the output.
+ *
+ * Of a CONV, DEPTHWISE or PRODUCT: inputs 0 and 1 are values of 8 bits, input 2 is of float32. The
+ * output is of float32 while y has no scale. Then it may be added to what the item's residual
+ * holds, of 8 bits, too: the output is that sum, limited and quantized again.
+ */
+enum { NATIVE_BYTE_STEPS = 8 };
+/* A function of one number, or of it and a known one. */
+typedef struct native_byte_step {
+    bool is_act, second; /* second: the known one is the first operand */
+    native_act act;      /* of a binary one: after it, or NONE */
+    native_binary_kind binary;
+    float number;
+} native_byte_step;
+
+typedef struct native_integer {
+    native_byte_step steps[NATIVE_BYTE_STEPS]; /* of an ACT: one after the other */
+    int n_steps;
+    native_quant x, w, y, with, sum;
+    native_act limits; /* CLIP of the sum, or NONE */
+    int64_t scales;    /* program_dynamic.c: of w, where x has none; 0 = sums stay int32 */
+} native_integer;
+
+enum { NATIVE_INTEGER_TERMS = 32768 /* products of 255 * 255 that fit into int32 */ };
+
+/* QLinearMatMul; and it or QLinearConv as an item, whose inputs are still those of the call. */
+bool native_qlinear_matmul_form(const tfr_call *call);
+void native_read_qlinear(native_ir *ir, int at);
+/* Convolutions and products of dequantized values become such, before anything is fused; */
+void native_find_integers(native_ir *ir);
+/* and take over what quantizes them, after that. */
+void native_fuse_integers(native_ir *ir);
+void native_plan_integer(native_planner *p, const native_item *item);
+
+/* The only reader of a value, behind item `from`, or NULL. */
+native_item *native_reader_of(const native_ir *ir, int from, int value);
+/* The number of a new one, or -1 and ir->failed. */
+int native_new_integer(native_ir *ir, const native_quant *x, const native_quant *w);
+
+bool native_dynamic_quantize_form(const tfr_call *call);
+void native_plan_dynamic_quantize(native_planner *p, const native_item *item);
+bool native_matmul_integer_form(const tfr_call *call);
+void native_read_matmul_integer(native_ir *ir, int at);
+/* Item i takes over what makes float32 of its sums. */
+void native_take_scales(native_ir *ir, const int *makers, int i);
+
+/* Functions, moves and pools of values of 8 bits; makers: the item that makes each value, or -1. */
+void native_find_bytes(native_ir *ir, const int *makers);
+void native_plan_bytes(native_planner *p, const native_item *item);
+bool native_same_grid(const native_quant *a, const native_quant *b);
+/* For each value of 8 bits that of the other grid; NULL = the same, or an error. */
+const uint8_t *native_regrid(native_planner *p, const native_quant *from, const native_quant *to);
+/* A maximum over windows. */
+void native_plan_byte_pool(native_planner *p, const native_item *item);
+
+#endif

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* program_integer_run.c: the steps of program_integer.c's items, by int8_product.h. */
+#include "program_integer.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "int8_product.h"
+
+typedef struct integer {
+    const tfr_plugin_device *device;
+    native_int8_product product;
+    native_int8_shape shape;
+    native_int8_args args;
+    native_int8_addition addition;
+    native_int8_matrix weights;
+    native_ref source, packed, to, with;
+    native_ref scale, zero; /* of the source, where a run computes them */
+    bool has_scale, has_zero, zero_signed;
+    bool has_with, depthwise, blocked; /* blocked: of float32, made in shared memory first */
+    int32_t w_zero;                    /* depthwise: of all, or of each channel */
+    const int32_t *w_zeros;
+    int64_t channels, blocks, pixels; /* blocked */
+} integer;
+
+/* ---- running ---- */
+
+static native_int8_args args_of(const integer *c, const native_bases *bases,
+                                native_int8_addition *addition)
+{
+    native_int8_args args = c->args;
+
+    args.a = native_at(bases, &c->source);
+    args.packed = native_at(bases, &c->packed);
+    args.c = c->blocked ? (void *)bases->shared : (void *)native_at(bases, &c->to);
+    if (c->has_with && args.finish.result == NATIVE_INT8_TO_F32)
+        args.finish.residual = native_at(bases, &c->with);
+    else if (c->has_with) {
+        *addition = c->addition;
+        addition->with = native_at(bases, &c->with);
+        args.finish.then = addition;
+    }
+    return args;
+}
+
+/* A scale for each row, and a zero point, where a run computes them. */
+static void set_computed(const integer *c, const native_bases *bases, native_int8_args *args)
+{
+    float *scales = (float *)(void *)(bases->scratch + native_aligned(c->product.scratch_bytes));
+    int64_t i;
+
+    if (c->has_zero) {
+        const void *zero = native_at(bases, &c->zero);
+        args->a_zero = c->zero_signed ? *(const int8_t *)zero : *(const uint8_t *)zero;
+    }
+    if (!c->has_scale)
+        return;
+    for (i = 0; i < c->shape.m; i++)
+        scales[i] = *native_at(bases, &c->scale);
+    args->finish.row_scale = scales;
+}
+
+static void run_units(const void *params, const native_bases *bases, int64_t begin, int64_t end)
+{
+    const integer *c = params;
+    native_int8_addition addition;
+    native_int8_args args = args_of(c, bases, &addition);
+
+    set_computed(c, bases, &args);
+    if (c->depthwise)
+        native_int8_depthwise_run(&c->device->int8_cpu, &c->shape, &args, begin, end);
+    else
+        native_int8_run(&c->product, &args, bases->scratch, begin, end);
+}
+
+/* Rows of channels to blocks of them. Numbers count samples, in them blocks. */
+static void run_blocks(const void *params, const native_bases *bases, int64_t begin, int64_t end)
+{
+    const integer *c = params;
+    const int64_t lanes = c->device->isa->lanes;
+    const float *rows = (const float *)(const void *)bases->shared;
+    float *to = native_at(bases, &c->to);
+
+    for (; begin < end; begin++) {
+        const int64_t sample = begin / c->blocks, first = begin % c->blocks * lanes;
+        const int64_t some = c->channels - first < lanes ? c->channels - first : lanes;
+        const float *from = rows + sample * c->pixels * c->channels + first;
+        float *at = to + begin * c->pixels * lanes;
+        int64_t i;
+        for (i = 0; i < c->pixels; i++, from += c->channels, at += lanes) {
+            memcpy(at, from, (size_t)some * sizeof *at);
+            memset(at + some, 0, (size_t)(lanes - some) * sizeof *at);
+        }
+    }
+}
+
+/* ---- what becomes of the sums ---- */
+
+/* The integer that the number becomes, or the end of the type. */
+static int32_t quantized(const native_quant *q, float x)
+{
+    const double v = rint((double)(x / native_quant_scale(q, 0))) + native_quant_zero(q, 0);
+    const int32_t low = q->dtype == TFR_DTYPE_I8 ? INT8_MIN : 0;
+    const int32_t high = q->dtype == TFR_DTYPE_I8 ? INT8_MAX : UINT8_MAX;
+
+    return v <= low ? low : v >= high ? high : (int32_t)v;
+}
+
+static void set_limits(const native_quant *q, const native_act *act, int32_t *low, int32_t *high)
+{
+    const bool clips = act->kind == NATIVE_ACT_CLIP;
+
+    *low = quantized(q, clips ? act->a : -INFINITY);
+    *high = quantized(q, clips ? act->b : INFINITY);
+}
+
+static float computed_scale(const native_integer *in, int64_t i)
+{
+    const native_quant w = {.scale = in->w.scale, .n = in->scales};
+
+    return native_quant_scale(&w, i);
+}
+
+static void set_float(native_planner *p, integer *c, const native_item *item, int64_t n)
+{
+    const native_integer *in = &p->ir->integers[item->integer];
+    native_int8_finish *f = &c->args.finish;
+    float *scale = native_keep(p, (size_t)n * sizeof *scale), *addend;
+    int64_t i;
+
+    for (i = 0; scale && i < n; i++)
+        scale[i] = in->x.scale ? native_quant_scale(&in->x, 0) * native_quant_scale(&in->w, i)
+                               : computed_scale(in, i);
+    f->result = NATIVE_INT8_TO_F32;
+    f->scale = scale;
+    f->low_f = item->act.kind == NATIVE_ACT_CLIP ? item->act.a : -INFINITY;
+    f->high_f = item->act.kind == NATIVE_ACT_CLIP ? item->act.b : INFINITY;
+    if (item->n_inputs < 3 || item->inputs[2] < 0)
+        return;
+    addend = native_keep(p, (size_t)n * sizeof *addend);
+    for (i = 0; addend && i < n; i++)
+        addend[i] = item->beta * ((const float *)p->ir->values[item->inputs[2]].known)[i];
+    f->addend = addend;
+}
+
+static void set_addition(integer *c, const native_integer *in)
+{
+    native_int8_addition *t = &c->addition;
+
+    t->with_signed = in->with.dtype == TFR_DTYPE_I8;
+    t->sum_signed = in->sum.dtype == TFR_DTYPE_I8;
+    t->scale = native_quant_scale(&in->y, 0);
+    t->with_scale = native_quant_scale(&in->with, 0);
+    t->sum_scale = native_quant_scale(&in->sum, 0);
+    t->with_zero = native_quant_zero(&in->with, 0);
+    t->sum_zero = native_quant_zero(&in->sum, 0);
+    set_limits(&in->sum, &in->limits, &t->low, &t->high);
+}
+
+static void set_bytes(native_planner *p, integer *c, const native_item *item, int64_t n)
+{
+    const native_integer *in = &p->ir->integers[item->integer];
+    native_int8_finish *f = &c->args.finish;
+    double *rescale = native_keep(p, (size_t)n * sizeof *rescale);
+    const double x = native_quant_scale(&in->x, 0), y = native_quant_scale(&in->y, 0);
+    const native_value *v;
+    int32_t *bias;
+    int64_t i;
+
+    for (i = 0; rescale && i < n; i++)
+        rescale[i] = x * native_quant_scale(&in->w, i) / y;
+    f->result = in->y.dtype == TFR_DTYPE_I8 ? NATIVE_INT8_TO_I8 : NATIVE_INT8_TO_U8;
+    f->rescale = rescale;
+    f->zero = native_quant_zero(&in->y, 0);
+    set_limits(&in->y, &item->act, &f->low, &f->high);
+    if (in->with.scale)
+        set_addition(c, in);
+    if (item->n_inputs < 3 || item->inputs[2] < 0)
+        return;
+    v = &p->ir->values[item->inputs[2]];
+    bias = native_keep(p, (size_t)n * sizeof *bias);
+    for (i = 0; bias && i < n; i++)
+        bias[i] = v->dtype == TFR_DTYPE_I32
+                      ? ((const int32_t *)v->known)[i]
+                      : (int32_t)rint((double)((const float *)v->known)[i] * item->beta /
+                                      (x * native_quant_scale(&in->w, i)));
+    for (i = 0; bias && i < n; i++)
+        f->bias_is_far = f->bias_is_far ||
+                         fabs((double)bias[i]) + 255.0 * 255.0 * (double)c->shape.k > INT32_MAX;
+    f->bias = bias;
+}
+
+static void set_finish(native_planner *p, integer *c, const native_item *item, int64_t n)
+{
+    const native_integer *in = &p->ir->integers[item->integer];
+    int32_t *zeros;
+    int64_t i;
+
+    c->args.finish.scale_each = true;
+    c->args.a_zero = native_quant_zero(&in->x, 0);
+    c->args.b_zero = c->w_zero = native_quant_zero(&in->w, 0);
+    zeros = in->w.n > 1 && in->w.zero ? native_keep(p, (size_t)n * sizeof *zeros) : NULL;
+    for (i = 0; zeros && i < n; i++)
+        zeros[i] = native_quant_zero(&in->w, i);
+    for (i = 0; zeros && i < n && zeros[i] == zeros[0]; i++)
+        continue;
+    c->args.b_zeros = c->w_zeros = zeros && i < n ? zeros : NULL;
+    if (in->y.scale)
+        set_bytes(p, c, item, n);
+    else if (!in->x.scale && !in->scales)
+        c->args.finish.result = NATIVE_INT8_TO_I32;
+    else
+        set_float(p, c, item, n);
+}
+
+/* ---- weights ---- */
+
+static void pack_panels(void *user, int64_t begin, int64_t end)
+{
+    const integer *c = user;
+
+    native_int8_pack(&c->product, &c->weights, (void *)(uintptr_t)c->packed.known, begin, end);
+}
+
+static void fill_weights(float *to, const void *user)
+{
+    integer c = *(const integer *)user;
+
+    c.packed.known = (const char *)to;
+    if (c.depthwise)
+        native_int8_depthwise_pack(&c.shape, &c.weights, c.w_zero, c.w_zeros, to);
+    else
+        c.device->host->parallel_for(pack_panels, &c, c.product.n_panels, 1);
+}
+
+static void pack(native_planner *p, integer *c, const native_item *item)
+{
+    const native_integer *in = &p->ir->integers[item->integer];
+    const native_int8_product *g = &c->product;
+    const native_int8_matrix *w = &c->weights;
+    const native_constant_key key = {
+        {w->at, in->w.zero, c->depthwise ? NULL : (const void *)g->way},
+        {-3 - c->depthwise, c->shape.n, c->shape.k, w->n_step, w->inner_step, w->outer_step,
+         c->shape.b_signed, c->shape.a_signed, g->panel_bytes}};
+    const uint64_t bytes = c->depthwise ? native_int8_depthwise_bytes(&c->shape) : g->packed_bytes;
+
+    c->packed.known = (const char *)native_pack(p, &key, bytes, fill_weights, c);
+}
+
+/* ---- plan ---- */
+
+static void set_window(native_int8_shape *s, const native_item *item, const native_value *x,
+                       const native_value *y)
+{
+    native_int8_window *w = &s->window;
+    int i;
+
+    w->rank = 2;
+    for (i = 0; i < 2; i++) {
+        w->in[i] = x->dims[2 + i];
+        w->out[i] = y->dims[2 + i];
+        w->kernel[i] = item->kernel[i];
+        w->stride[i] = item->stride[i];
+        w->dilation[i] = item->dilation[i];
+        w->pad[i] = item->pad[i];
+    }
+    w->channels = w->pixel_step = x->dims[1];
+    w->image_step = x->dims[1] * x->dims[2] * x->dims[3];
+}
+
+static void set_shape(native_planner *p, integer *c, const native_item *item)
+{
+    const native_value *x = &p->ir->values[item->inputs[0]], *y = &p->ir->values[item->output];
+    const native_value *w = &p->ir->values[item->inputs[1]];
+    native_int8_shape *s = &c->shape;
+    const int64_t taps = item->kernel[0] * item->kernel[1];
+
+    s->a_signed = x->dtype == TFR_DTYPE_I8;
+    s->b_signed = w->dtype == TFR_DTYPE_I8;
+    if (item->kind == NATIVE_ITEM_PRODUCT) {
+        s->k = w->dims[item->transposed];
+        s->n = w->dims[!item->transposed];
+        s->m = native_count(p, x) / s->k;
+        s->lda = s->k;
+        c->weights = item->transposed ? (native_int8_matrix){w->known, s->k, s->k, 1, 0}
+                                      : (native_int8_matrix){w->known, 1, s->k, s->n, 0};
+    } else {
+        c->depthwise = item->kind == NATIVE_ITEM_DEPTHWISE;
+        s->n = y->dims[1];
+        s->m = native_first_dim(p, y) * y->dims[2] * y->dims[3];
+        s->k = taps * w->dims[1];
+        set_window(s, item, x, y);
+        c->weights = (native_int8_matrix){w->known, s->k, w->dims[1], taps, 1};
+    }
+    s->ldc = s->n;
+}
+
+/* Of inputs 3 and 4. */
+static void set_refs(native_planner *p, integer *c, const native_item *item)
+{
+    c->has_scale = item->inputs[3] >= 0;
+    c->scale = native_ref_of(p, item->inputs[3]);
+    c->has_zero = item->inputs[4] >= 0;
+    c->zero = native_ref_of(p, item->inputs[4]);
+    c->zero_signed = c->shape.a_signed;
+    if (c->has_scale)
+        native_need_scratch(p, native_aligned(c->product.scratch_bytes) +
+                                   (uint64_t)c->shape.m * sizeof(float));
+}
+
+void native_plan_integer(native_planner *p, const native_item *item)
+{
+    const native_value *y = &p->ir->values[item->output];
+    const tfr_plugin_device *device = p->ir->device;
+    integer *c;
+    double flops;
+
+    c = native_keep(p, sizeof *c);
+    if (!c)
+        return;
+    c->device = device;
+    c->source = native_ref_of(p, item->inputs[0]);
+    c->to = native_ref_of(p, item->output);
+    c->has_with = item->residual >= 0;
+    c->with = native_ref_of(p, item->residual);
+    set_shape(p, c, item);
+    if (!c->depthwise) {
+        native_int8_plan(&c->product, &device->int8_cpu, &c->shape, &c->weights,
+                         p->lanes > 1 ? device->threads : 1);
+        native_need_scratch(p, c->product.scratch_bytes);
+    }
+    if (item->n_inputs > 4)
+        set_refs(p, c, item);
+    set_finish(p, c, item, c->shape.n);
+    if (p->status == TFR_OK)
+        pack(p, c, item);
+    flops = 2.0 * (double)c->shape.m * (double)c->shape.n * (double)c->shape.k;
+    c->blocked = y->blocked && y->dtype == TFR_DTYPE_F32;
+    if (c->blocked)
+        native_need_shared(p, (uint64_t)(c->shape.m * c->shape.n) * sizeof(float));
+    native_add_run(p, run_units, c, c->depthwise ? c->shape.m : c->product.n_units, flops / 100.0)
+        ->flops = flops;
+    if (!c->blocked)
+        return;
+    c->channels = c->shape.n;
+    c->blocks = (c->shape.n + p->isa->lanes - 1) / p->isa->lanes;
+    c->pixels = y->dims[2] * y->dims[3];
+    native_add_run(p, run_blocks, c, native_first_dim(p, y) * c->blocks,
+                   (double)native_count(p, y) * 0.5);
+}
