@@ -145,6 +145,14 @@ TEST(values_are_quantized_and_dequantized_as_the_standard_says)
           .015f, 2);
 }
 
+TEST(functions_between_are_those_of_float32)
+{
+    check("in x ? 6 5 4;" U8("y", "x", ".01", "128") U8("z", "Sigmoid(y)", ".004", "0") "out z",
+          .004f, 4);
+    check("in x ? 6 9;" U8("y", "x", ".01", "128") U8("z", "Softmax(y)", ".004", "0") "out z",
+          .004f, 5);
+}
+
 /* ---- convolutions ---------------------------------------------------------------------------- */
 
 TEST(convolutions_of_dequantized_values_sum_integers)
@@ -246,6 +254,41 @@ TEST(products_of_dequantized_values_sum_integers)
                  1e-4f, 3);
 }
 
+/* ---- what stands between --------------------------------------------------------------------- */
+
+TEST(pools_and_a_mean_are_those_of_float32)
+{
+    check("in x ? 20 9 8; const w 24 20 3 3;" U8("q", "x", ".008", "128") WEIGHTS("v", "w")
+              U8("z", "Conv(q,v)", ".05", "120")
+                  U8("m", "MaxPool{kernel_shape=2,2;strides=2,2}(z)", ".05", "120") "out m",
+          .05f, 8);
+    check("in x ? 20 9 8; const w 24 20 3 3;" U8("q", "x", ".008", "128") WEIGHTS("v", "w")
+              U8("z", "Conv(q,v)", ".05", "120")
+                  U8("m", "GlobalAveragePool(z)", ".02", "120") "out m",
+          .02f, 9);
+}
+
+TEST(what_moves_elements_moves_dequantized_ones)
+{
+    check("in x ? 16 6 5; const w 24 16 1 1; const v 8 16 1 1;" U8("q", "x", ".008", "128")
+              WEIGHTS("ww", "w") WEIGHTS("vv", "v") U8("a", "Conv(q,ww)", ".02", "120")
+                  U8("b", "Conv(q,vv)", ".02", "120")
+                      U8("c", "Concat{axis=1}(a,b)", ".02", "120") "out Transpose{perm=0,2,3,1}(c)",
+          .02f, 14);
+}
+
+TEST(parts_of_other_scales_are_put_together)
+{
+    check("in x ? 16 6 5; const w 24 16 1 1; const v 9 16 1 1;" U8("q", "x", ".008", "128")
+              WEIGHTS("ww", "w") WEIGHTS("vv", "v") U8("a", "Conv(q,ww)", ".02", "120")
+                  U8("b", "Conv(q,vv)", ".03", "100")
+                      U8("c", "Concat{axis=1}(a,b)", ".04", "90") "out c",
+          .04f, 7);
+    check("in x ? 6 5;" U8("a", "x", ".008", "128") S8("b", "Neg(x)", ".01", "-5")
+              U8("c", "Concat{axis=-1}(a,b)", ".02", "90") "out c",
+          .02f, 6);
+}
+
 TEST(constants_are_dequantized_once)
 {
     check_floats("in x ? 40 16; const w 2 40 16; const t 2; s = Mul(t,.01);"
@@ -254,8 +297,32 @@ TEST(constants_are_dequantized_once)
                  0, 3);
 }
 
+TEST(functions_of_one_value_are_a_table)
+{
+    check("in x ? 24 6 5;" U8("a", "x", ".008", "128")
+              U8("b", "Mul(Add(Erf(Div(a,1.4142)),1),.5)", ".004", "3") "out b",
+          .004f, 3);
+    check("in x ? 16 6 5; const w 24 16 1 1;" S8("q", "x", ".008", "0") WEIGHTS("v", "w")
+              S8("a", "Conv(q,v)", ".02", "-3") U8("b", "HardSwish(a)", ".02", "20") "out b",
+          .02f, 6);
+}
+
+TEST(functions_of_two_values_read_both)
+{
+    check("in x ? 16 6 5; const w 24 16 1 1; const v 24 16 1 1;" U8("q", "x", ".008", "128")
+              WEIGHTS("ww", "w") WEIGHTS("vv", "v") U8("a", "Conv(q,ww)", ".02", "120")
+                  U8("b", "Conv(q,vv)", ".03", "100") S8("c", "Mul(a,b)", ".05", "-9") "out c",
+          .05f, 7);
+    check("in x ? 16 6 5; const w 24 16 1 1;" U8("q", "x", ".008", "128") WEIGHTS("ww", "w")
+              U8("a", "Conv(q,ww)", ".02", "120") S8("m", "GlobalAveragePool(a)", ".02", "-3")
+                  S8("b", "HardSigmoid(m)", ".008", "-128")
+                      U8("c", "Mul(b,a)", ".02", "100") "out c",
+          .02f, 9);
+}
+
 static const test_case cases[] = {
     CASE(values_are_quantized_and_dequantized_as_the_standard_says),
+    CASE(functions_between_are_those_of_float32),
     CASE(convolutions_of_dequantized_values_sum_integers),
     CASE(weights_have_a_scale_for_each_channel),
     CASE(biases_that_are_no_integers_are_added_in_float32),
@@ -264,6 +331,11 @@ static const test_case cases[] = {
     CASE(weights_may_be_computed),
     CASE(residual_sums_join_their_convolution),
     CASE(products_of_dequantized_values_sum_integers),
+    CASE(pools_and_a_mean_are_those_of_float32),
+    CASE(what_moves_elements_moves_dequantized_ones),
+    CASE(parts_of_other_scales_are_put_together),
     CASE(constants_are_dequantized_once),
+    CASE(functions_of_one_value_are_a_table),
+    CASE(functions_of_two_values_read_both),
 };
 TEST_MAIN(cases)

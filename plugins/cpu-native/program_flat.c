@@ -3,7 +3,7 @@
  * program_flat.c: what goes over memory element by element: functions of one and two operands, the
  * second perhaps spread over dims of the first, and copies from one layout to another.
  */
-#include "program.h"
+#include "program_integer.h"
 
 #include <string.h>
 
@@ -334,21 +334,35 @@ void native_plan_pad(native_planner *p, const native_item *item)
                    (double)native_count(p, y) * 0.2);
 }
 
-enum { CONCAT_PART = 8192 /* elements of a number of work, about */ };
+enum { CONCAT_PART = 32768 /* bytes of a number of work, about */ };
 
-/* Along channels blocked values go like plain ones if all have whole blocks (program_layout.c). */
+/*
+ * Along channels blocked values go like plain ones if all have whole blocks (program_layout.c);
+ * those of 8 bits pixel by pixel.
+ */
 typedef struct concat {
     int n;
     native_ref from[NATIVE_ITEM_INPUTS], to;
-    int64_t inner[NATIVE_ITEM_INPUTS], all; /* elements of each outer index */
+    const uint8_t *tables[NATIVE_ITEM_INPUTS]; /* that bytes go through, or NULL */
+    int64_t inner[NATIVE_ITEM_INPUTS], all;    /* bytes of each outer index */
     int64_t parts;
 } concat;
+
+static void put_bytes(const uint8_t *table, const char *from, char *to, int64_t n)
+{
+    int64_t i;
+
+    if (!table)
+        memcpy(to, from, (size_t)n);
+    for (i = 0; table && i < n; i++)
+        to[i] = (char)table[(uint8_t)from[i]];
+}
 
 /* Numbers count outer indices, in them parts of what each has. */
 static void run_concat(const void *params, const native_bases *bases, int64_t begin, int64_t end)
 {
     const concat *c = params;
-    float *to = native_at(bases, &c->to);
+    char *to = (char *)native_at(bases, &c->to);
     int64_t i;
     int k;
 
@@ -360,9 +374,9 @@ static void run_concat(const void *params, const native_bases *bases, int64_t be
             const int64_t low = first > at ? first - at : 0;
             const int64_t high = last - at < c->inner[k] ? last - at : c->inner[k];
             if (low < high)
-                memcpy(to + outer * c->all + at + low,
-                       native_at(bases, &c->from[k]) + outer * c->inner[k] + low,
-                       (size_t)(high - low) * sizeof *to);
+                put_bytes(c->tables[k],
+                          (const char *)native_at(bases, &c->from[k]) + outer * c->inner[k] + low,
+                          to + outer * c->all + at + low, high - low);
         }
     }
 }
@@ -371,7 +385,8 @@ void native_plan_concat(native_planner *p, const native_item *item)
 {
     const native_value *y = &p->ir->values[item->output];
     int axis = item->axis < 0 ? item->axis + y->rank : item->axis, k, d;
-    int64_t n = native_count(p, y);
+    const int64_t size = tfr_dtype_bits(y->dtype) / 8, n = native_count(p, y);
+    const int last = y->blocked && size == 1 ? axis + 1 : y->rank;
     concat *c = native_keep(p, sizeof *c);
 
     if (!c)
@@ -381,11 +396,15 @@ void native_plan_concat(native_planner *p, const native_item *item)
     for (k = 0; k < c->n; k++) {
         const native_value *x = &p->ir->values[item->inputs[k]];
         c->from[k] = native_ref_of(p, item->inputs[k]);
-        c->inner[k] = 1;
-        for (d = axis; d < x->rank; d++)
+        if (item->integer >= 0)
+            c->tables[k] = native_regrid(p, &p->ir->integers[item->integer + k].x,
+                                         &p->ir->integers[item->integer + k].y);
+        c->inner[k] = size;
+        for (d = axis; d < last; d++)
             c->inner[k] *= d == 0 ? native_first_dim(p, x) : x->dims[d];
         c->all += c->inner[k];
     }
     c->parts = c->all > CONCAT_PART ? c->all / CONCAT_PART : 1;
-    native_add_run(p, run_concat, c, c->all > 0 ? n / c->all * c->parts : 0, (double)n * 0.1);
+    native_add_run(p, run_concat, c, c->all > 0 ? n * size / c->all * c->parts : 0,
+                   (double)n * 0.1);
 }

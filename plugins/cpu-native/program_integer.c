@@ -292,6 +292,9 @@ void native_fuse_integers(native_ir *ir)
             native_count_readers(ir);
         makers[ir->items[i].output] = i;
     }
+    native_count_readers(ir);
+    if (makers)
+        native_find_bytes(ir, makers);
     ir->failed = ir->failed || !makers;
     free(makers);
     drop_unread(ir);

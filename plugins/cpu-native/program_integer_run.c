@@ -315,6 +315,11 @@ void native_plan_integer(native_planner *p, const native_item *item)
     integer *c;
     double flops;
 
+    if (item->kind != NATIVE_ITEM_CONV && item->kind != NATIVE_ITEM_DEPTHWISE &&
+        item->kind != NATIVE_ITEM_PRODUCT) {
+        native_plan_bytes(p, item);
+        return;
+    }
     c = native_keep(p, sizeof *c);
     if (!c)
         return;

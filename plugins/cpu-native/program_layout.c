@@ -181,6 +181,20 @@ static void lay_flat(native_ir *ir, native_item *item)
     ir->values[item->output].blocked = blocked;
 }
 
+/* Of 8 bits: all alike. */
+static void lay_bytes(native_ir *ir, native_item *item)
+{
+    bool blocked = false;
+    int i;
+
+    for (i = 0; i < item->n_inputs; i++)
+        blocked = blocked || ir->values[item->inputs[i]].blocked;
+    for (i = 0; i < item->n_inputs; i++)
+        item->inputs[i] = as(ir, item->inputs[i], blocked);
+    if (!ir->failed)
+        ir->values[item->output].blocked = blocked;
+}
+
 /* As the input lies, but by one scale plain float32 becomes bytes with the channels last. */
 static void lay_quantized(native_ir *ir, native_item *item)
 {
@@ -215,7 +229,7 @@ static void lay_concat(native_ir *ir, native_item *item)
     for (i = 0; i < item->n_inputs; i++) {
         const native_value *x = &ir->values[item->inputs[i]];
         blocked = blocked || x->blocked;
-        whole = whole && x->dims[1] % ir->device->isa->lanes == 0;
+        whole = whole && (x->dtype != TFR_DTYPE_F32 || x->dims[1] % ir->device->isa->lanes == 0);
     }
     blocked = blocked && whole;
     for (i = 0; i < item->n_inputs; i++)
@@ -288,7 +302,10 @@ static void lay_item(native_ir *ir, const native_item *old)
         break;
     case NATIVE_ITEM_ACT:
     case NATIVE_ITEM_BINARY:
-        lay_flat(ir, &item);
+        if (item.integer >= 0)
+            lay_bytes(ir, &item);
+        else
+            lay_flat(ir, &item);
         break;
     case NATIVE_ITEM_QUANTIZE:
     case NATIVE_ITEM_DEQUANTIZE:

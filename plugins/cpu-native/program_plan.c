@@ -297,6 +297,14 @@ static void plan_conv_grad_filter(native_planner *p, const native_item *item)
         native_plan_conv_grad_filter(p, item);
 }
 
+static void plan_pool(native_planner *p, const native_item *item)
+{
+    if (p->ir->values[item->output].dtype == TFR_DTYPE_F32)
+        native_plan_pool(p, item);
+    else
+        native_plan_byte_pool(p, item);
+}
+
 static void plan_reorder(native_planner *p, const native_item *item)
 {
     if (p->ir->values[item->output].dtype == TFR_DTYPE_F32)
@@ -311,7 +319,7 @@ static void (*const makers[])(native_planner *p, const native_item *item) = {
     [NATIVE_ITEM_PAD] = native_plan_pad,
     [NATIVE_ITEM_CONV] = plan_conv,
     [NATIVE_ITEM_DEPTHWISE] = native_plan_depthwise,
-    [NATIVE_ITEM_POOL] = native_plan_pool,
+    [NATIVE_ITEM_POOL] = plan_pool,
     [NATIVE_ITEM_MEAN] = native_plan_mean,
     [NATIVE_ITEM_ACT] = native_plan_act,
     [NATIVE_ITEM_BINARY] = native_plan_binary,

@@ -24,6 +24,7 @@ typedef struct move {
     native_ref from, to;
     native_strided at;
     int matrix; /* the dim that is innermost in the source, or -1 */
+    int size;   /* bytes of an element: 4, or 1 */
     struct {
         int64_t n, step, to_step;
     } outer[NATIVE_STRIDED_RANK]; /* the other dims but the last */
@@ -48,14 +49,32 @@ static void move_row(const move *m, const float *from, float *to)
         to[i * to_step] = from[i * step];
 }
 
+static void move_bytes(const move *m, const uint8_t *from, uint8_t *to)
+{
+    const int last = m->at.rank - 1, matrix = m->matrix;
+    const int64_t n = m->at.dims[last], step = m->at.steps[last], to_step = m->at.to_steps[last];
+    const int64_t rows = matrix < 0 ? 1 : m->at.dims[matrix];
+    int64_t i, row;
+
+    for (row = 0; row < rows; row++) {
+        if (step == 1 && to_step == 1)
+            memcpy(to, from, (size_t)n);
+        for (i = 0; i < n && !(step == 1 && to_step == 1); i++)
+            to[i * to_step] = from[i * step];
+        from += 1;
+        to += matrix < 0 ? 0 : m->at.to_steps[matrix];
+    }
+}
+
 /* Numbers count all dims but the last and that of a matrix; each is one more than the one before.
  */
 static void run_move(const void *params, const native_bases *bases, int64_t begin, int64_t end)
 {
     const move *m = params;
-    const float *from = native_at(bases, &m->from) + m->at.offset;
-    float *to = native_at(bases, &m->to) + m->at.to_offset;
+    const char *base = (const char *)native_at(bases, &m->from);
+    char *to_base = (char *)native_at(bases, &m->to);
     int64_t at[NATIVE_STRIDED_RANK], rest = begin, i;
+    int64_t from = m->at.offset, to = m->at.to_offset;
     int d;
 
     for (d = m->n_outer - 1; d >= 0; d--) {
@@ -65,7 +84,10 @@ static void run_move(const void *params, const native_bases *bases, int64_t begi
         to += at[d] * m->outer[d].to_step;
     }
     for (i = begin; i < end; i++) {
-        move_row(m, from, to);
+        if (m->size == 1)
+            move_bytes(m, (const uint8_t *)base + from, (uint8_t *)to_base + to);
+        else
+            move_row(m, (const float *)(const void *)base + from, (float *)(void *)to_base + to);
         for (d = m->n_outer - 1; d >= 0; d--) {
             from += m->outer[d].step;
             to += m->outer[d].to_step;
@@ -119,6 +141,7 @@ static void plan_move(native_planner *p, int from, const native_strided *s, int 
     m->isa = p->isa;
     m->from = native_ref_of(p, from);
     m->to = native_ref_of(p, to);
+    m->size = (int)tfr_dtype_bits(y->dtype) / 8;
     join_dims(&m->at, s, first_dim(p, s, y));
     last = m->at.rank - 1;
     m->matrix = -1;

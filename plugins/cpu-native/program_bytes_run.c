@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* program_bytes_run.c: the steps of program_bytes.c's items. */
+#include "program_integer.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "int8.h"
+
+enum { PART = 4096, BLOCK = 512 };
+
+/* ---- one value: a table ---- */
+
+typedef struct table {
+    native_ref from, to;
+    int64_t n;
+    uint8_t made[256];
+} table;
+
+static void run_table(const void *params, const native_bases *bases, int64_t begin, int64_t end)
+{
+    const table *t = params;
+    const uint8_t *from = (const uint8_t *)native_at(bases, &t->from);
+    uint8_t *to = (uint8_t *)native_at(bases, &t->to);
+    const int64_t last = end * PART < t->n ? end * PART : t->n;
+    int64_t i;
+
+    for (i = begin * PART; i < last; i++)
+        to[i] = t->made[from[i]];
+}
+
+/* A grid as spans want it. */
+typedef struct grid {
+    float scale, zero;
+    bool is_signed;
+} grid;
+
+static grid grid_of(const native_quant *q)
+{
+    return (grid){native_quant_scale(q, 0), (float)native_quant_zero(q, 0),
+                  q->dtype == TFR_DTYPE_I8};
+}
+
+static void dequantize(const native_int8_isa *isa, const grid *g, const uint8_t *from, float *to,
+                       int64_t n)
+{
+    const native_quantized_span span = {.scale = &g->scale, .zero = &g->zero, .n = n};
+
+    if (g->is_signed)
+        isa->dequantize_i8(&span, (const int8_t *)from, to);
+    else
+        isa->dequantize_u8(&span, from, to);
+}
+
+static void quantize(const native_int8_isa *isa, const grid *g, const float *from, uint8_t *to,
+                     int64_t n)
+{
+    const native_quantized_span span = {.scale = &g->scale,
+                                        .zero = &g->zero,
+                                        .low = g->is_signed ? INT8_MIN : 0,
+                                        .high = g->is_signed ? INT8_MAX : UINT8_MAX,
+                                        .n = n};
+
+    isa->quantize(&span, from, to);
+}
+
+const uint8_t *native_regrid(native_planner *p, const native_quant *from, const native_quant *to)
+{
+    const grid x = grid_of(from), y = grid_of(to);
+    uint8_t all[256], *made;
+    float numbers[256];
+    int i;
+
+    if (native_same_grid(from, to))
+        return NULL;
+    made = native_keep(p, sizeof all);
+    if (!made)
+        return NULL;
+    for (i = 0; i < 256; i++)
+        all[i] = (uint8_t)i;
+    dequantize(p->ir->device->int8, &x, all, numbers, 256);
+    quantize(p->ir->device->int8, &y, numbers, made, 256);
+    return made;
+}
+
+static void take_step(const native_isa *isa, const native_byte_step *step, float *numbers)
+{
+    if (!step->is_act && step->second)
+        isa->binary(step->binary, &step->number, 0, numbers, 1, numbers, 256);
+    else if (!step->is_act)
+        isa->binary(step->binary, numbers, 1, &step->number, 0, numbers, 256);
+    if (step->act.kind != NATIVE_ACT_NONE)
+        isa->act(&step->act, numbers, numbers, 256);
+}
+
+static void plan_table(native_planner *p, const native_item *item, const native_integer *in)
+{
+    const native_int8_isa *isa = p->ir->device->int8;
+    const grid x = grid_of(&in->x), y = grid_of(&in->y);
+    table *t = native_keep(p, sizeof *t);
+    uint8_t all[256];
+    float numbers[256];
+    int i;
+
+    if (!t)
+        return;
+    for (i = 0; i < 256; i++)
+        all[i] = (uint8_t)i;
+    dequantize(isa, &x, all, numbers, 256);
+    for (i = 0; i < in->n_steps; i++)
+        take_step(p->isa, &in->steps[i], numbers);
+    quantize(isa, &y, numbers, t->made, 256);
+    t->from = native_ref_of(p, item->inputs[0]);
+    t->to = native_ref_of(p, item->output);
+    t->n = native_count(p, &p->ir->values[item->output]);
+    native_add_run(p, run_table, t, (t->n + PART - 1) / PART, (double)t->n * 0.4);
+}
+
+/* ---- two values ---- */
+
+/*
+ * Rows of x; y has as many elements as each, or one for it. Rows follow each other; y goes on
+ * after `repeats` of them.
+ */
+typedef struct pair {
+    const native_isa *isa;
+    const native_int8_isa *int8;
+    native_ref in[2], to;
+    grid grids[2], made;
+    native_binary_kind kind;
+    native_act act;
+    int64_t rows, length, repeats, parts;
+    bool number;
+} pair;
+
+static void run_some(const pair *f, const uint8_t *x, const uint8_t *y, uint8_t *to, int64_t n)
+{
+    float a[BLOCK], b[BLOCK];
+
+    dequantize(f->int8, &f->grids[0], x, a, n);
+    dequantize(f->int8, &f->grids[1], y, b, f->number ? 1 : n);
+    f->isa->binary(f->kind, a, 1, b, !f->number, a, n);
+    if (f->act.kind != NATIVE_ACT_NONE)
+        f->isa->act(&f->act, a, a, n);
+    quantize(f->int8, &f->made, a, to, n);
+}
+
+/* Numbers count rows, in them parts. */
+static void run_pair(const void *params, const native_bases *bases, int64_t begin, int64_t end)
+{
+    const pair *f = params;
+    const uint8_t *x = (const uint8_t *)native_at(bases, &f->in[0]);
+    const uint8_t *y = (const uint8_t *)native_at(bases, &f->in[1]);
+    uint8_t *to = (uint8_t *)native_at(bases, &f->to);
+
+    for (; begin < end; begin++) {
+        const int64_t row = begin / f->parts, part = begin % f->parts;
+        const int64_t last = (part + 1) * f->length / f->parts, base = row * f->length;
+        const uint8_t *other = y + row / f->repeats * (f->number ? 1 : f->length);
+        int64_t i, n;
+        for (i = part * f->length / f->parts; i < last; i += n) {
+            n = last - i < BLOCK ? last - i : BLOCK;
+            run_some(f, x + base + i, f->number ? other : other + i, to + base + i, n);
+        }
+    }
+}
+
+static void set_rows(const native_planner *p, pair *f, const native_item *item)
+{
+    const native_value *x = &p->ir->values[item->inputs[0]], *y = &p->ir->values[item->inputs[1]];
+    const int64_t n = native_count(p, x), pixels = x->rank == 4 ? x->dims[2] * x->dims[3] : 1;
+
+    f->repeats = 1;
+    if (native_count(p, y) == n) {
+        f->length = n;
+    } else if (x->blocked) {
+        f->length = x->dims[1];
+        f->repeats = pixels;
+    } else {
+        f->length = pixels;
+        f->number = true;
+    }
+    f->rows = n / f->length;
+    f->parts = f->length / PART + 1;
+}
+
+static void plan_pair(native_planner *p, const native_item *item, const native_integer *in)
+{
+    pair *f = native_keep(p, sizeof *f);
+
+    if (!f)
+        return;
+    f->isa = p->isa;
+    f->int8 = p->ir->device->int8;
+    f->kind = item->binary;
+    f->act = item->act;
+    f->in[0] = native_ref_of(p, item->inputs[0]);
+    f->in[1] = native_ref_of(p, item->inputs[1]);
+    f->to = native_ref_of(p, item->output);
+    f->grids[0] = grid_of(&in->x);
+    f->grids[1] = grid_of(&in->w);
+    f->made = grid_of(&in->y);
+    set_rows(p, f, item);
+    native_add_run(p, run_pair, f, f->rows * f->parts, (double)(f->rows * f->length) * 0.4);
+}
+
+/* ---- means and maxima of channels that are last ---- */
+
+typedef struct planes {
+    native_ref from, to;
+    grid grids[2];
+    int64_t channels, in[2], out[2];
+    int64_t kernel[2], stride[2], dilation[2], pad[2];
+    bool is_signed, to_float;
+} planes;
+
+enum { CHANNELS = 256 /* whose sums are kept at a time */, VECTOR = 32 };
+
+/* n of a constant in most calls, so that the compiler makes vectors. */
+static inline void add_bytes(int32_t *restrict sums, const uint8_t *restrict from, int64_t n,
+                             uint8_t flip)
+{
+    int64_t c;
+
+    for (c = 0; c < n; c++)
+        sums[c] += from[c] ^ flip;
+}
+
+/* Sums of bytes, which of signed ones are 128 too large. */
+static void sum_pixels(const planes *f, const uint8_t *from, int64_t pixels, int64_t n,
+                       int32_t *sums)
+{
+    const uint8_t flip = f->is_signed ? 0x80 : 0;
+    int64_t i, c;
+
+    memset(sums, 0, (size_t)n * sizeof *sums);
+    for (i = 0; i < pixels; i++, from += f->channels) {
+        for (c = 0; c + VECTOR <= n; c += VECTOR)
+            add_bytes(sums + c, from + c, VECTOR, flip);
+        add_bytes(sums + c, from + c, n - c, flip);
+    }
+}
+
+static uint8_t limited(const grid *g, double x)
+{
+    const double low = g->is_signed ? INT8_MIN : 0, high = g->is_signed ? INT8_MAX : UINT8_MAX;
+    const double v = rint((double)((float)x / g->scale)) + (double)g->zero;
+
+    return (uint8_t)(int32_t)(v < low ? low : v > high ? high : v);
+}
+
+/* Numbers count samples, in them some channels. */
+static void run_means(const void *params, const native_bases *bases, int64_t begin, int64_t end)
+{
+    const planes *f = params;
+    const int64_t pixels = f->in[0] * f->in[1], parts = (f->channels + CHANNELS - 1) / CHANNELS;
+    const double factor = (double)f->grids[0].scale / (double)pixels;
+    const double zero = ((double)f->grids[0].zero + (f->is_signed ? 128 : 0)) * (double)pixels;
+
+    for (; begin < end; begin++) {
+        const int64_t sample = begin / parts, first = begin % parts * CHANNELS;
+        const int64_t n = f->channels - first < CHANNELS ? f->channels - first : CHANNELS;
+        uint8_t *to = (uint8_t *)native_at(bases, &f->to) + sample * f->channels + first;
+        float *floats = native_at(bases, &f->to) + sample * f->channels + first;
+        int32_t sums[CHANNELS];
+        int64_t c;
+        sum_pixels(
+            f, (const uint8_t *)native_at(bases, &f->from) + sample * pixels * f->channels + first,
+            pixels, n, sums);
+        for (c = 0; c < n && f->to_float; c++)
+            floats[c] = (float)((sums[c] - zero) * factor);
+        for (c = 0; c < n && !f->to_float; c++)
+            to[c] = limited(&f->grids[1], (sums[c] - zero) * factor);
+    }
+}
+
+static inline void raise_some(uint8_t *restrict to, const uint8_t *restrict from, int64_t n,
+                              uint8_t flip)
+{
+    int64_t c;
+
+    for (c = 0; c < n; c++) {
+        const uint8_t a = (uint8_t)(to[c] ^ flip), b = (uint8_t)(from[c] ^ flip);
+        to[c] = (uint8_t)((a > b ? a : b) ^ flip);
+    }
+}
+
+static void raise_all(uint8_t *to, const uint8_t *from, int64_t n, uint8_t flip)
+{
+    int64_t c;
+
+    for (c = 0; c + VECTOR <= n; c += VECTOR)
+        raise_some(to + c, from + c, VECTOR, flip);
+    raise_some(to + c, from + c, n - c, flip);
+}
+
+/* Numbers count samples, in them rows. */
+static void run_maxima(const void *params, const native_bases *bases, int64_t begin, int64_t end)
+{
+    const planes *f = params;
+    const uint8_t flip = f->is_signed ? 0x80 : 0;
+
+    for (; begin < end; begin++) {
+        const int64_t sample = begin / f->out[0],
+                      top = begin % f->out[0] * f->stride[0] - f->pad[0];
+        const uint8_t *from = (const uint8_t *)native_at(bases, &f->from) +
+                              sample * f->in[0] * f->in[1] * f->channels;
+        uint8_t *to = (uint8_t *)native_at(bases, &f->to) + begin * f->out[1] * f->channels;
+        int64_t x, i, j;
+        for (x = 0; x < f->out[1]; x++, to += f->channels) {
+            memset(to, f->is_signed ? 0x80 : 0, (size_t)f->channels);
+            for (i = 0; i < f->kernel[0]; i++) {
+                const int64_t y = top + i * f->dilation[0];
+                for (j = 0; j < f->kernel[1] && y >= 0 && y < f->in[0]; j++) {
+                    const int64_t at = x * f->stride[1] - f->pad[1] + j * f->dilation[1];
+                    if (at >= 0 && at < f->in[1])
+                        raise_all(to, from + (y * f->in[1] + at) * f->channels, f->channels, flip);
+                }
+            }
+        }
+    }
+}
+
+static planes *begin_planes(native_planner *p, const native_item *item)
+{
+    const native_value *x = &p->ir->values[item->inputs[0]], *y = &p->ir->values[item->output];
+    planes *f = native_keep(p, sizeof *f);
+    int i;
+
+    if (!f)
+        return NULL;
+    f->from = native_ref_of(p, item->inputs[0]);
+    f->to = native_ref_of(p, item->output);
+    f->channels = x->dims[1];
+    f->is_signed = x->dtype == TFR_DTYPE_I8;
+    for (i = 0; i < 2; i++) {
+        f->in[i] = x->dims[2 + i];
+        f->out[i] = y->dims[2 + i];
+        f->kernel[i] = item->kernel[i];
+        f->stride[i] = item->stride[i];
+        f->dilation[i] = item->dilation[i];
+        f->pad[i] = item->pad[i];
+    }
+    return f;
+}
+
+void native_plan_byte_pool(native_planner *p, const native_item *item)
+{
+    const native_value *y = &p->ir->values[item->output];
+    planes *f = begin_planes(p, item);
+
+    if (f)
+        native_add_run(p, run_maxima, f, native_first_dim(p, y) * f->out[0],
+                       (double)(native_count(p, y) * f->kernel[0] * f->kernel[1]) * 0.05);
+}
+
+static void plan_means(native_planner *p, const native_item *item, const native_integer *in)
+{
+    const native_value *x = &p->ir->values[item->inputs[0]];
+    planes *f = begin_planes(p, item);
+
+    if (!f)
+        return;
+    f->grids[0] = grid_of(&in->x);
+    f->to_float = !in->y.scale;
+    if (!f->to_float)
+        f->grids[1] = grid_of(&in->y);
+    native_add_run(p, run_means, f,
+                   native_first_dim(p, x) * ((f->channels + CHANNELS - 1) / CHANNELS),
+                   (double)native_count(p, x) * 0.1);
+}
+
+void native_plan_bytes(native_planner *p, const native_item *item)
+{
+    const native_integer *in = &p->ir->integers[item->integer];
+
+    if (item->kind == NATIVE_ITEM_ACT)
+        plan_table(p, item, in);
+    else if (item->kind == NATIVE_ITEM_MEAN)
+        plan_means(p, item, in);
+    else if (item->kind == NATIVE_ITEM_CONCAT)
+        native_plan_concat(p, item);
+    else
+        plan_pair(p, item, in);
+}
