@@ -320,6 +320,57 @@ TEST(functions_of_two_values_read_both)
           .02f, 9);
 }
 
+/* ---- ops of integers ------------------------------------------------------------------------- */
+
+TEST(ops_of_integers_are_the_same_items)
+{
+    check("in x ? 16 9 8; const w 20 16 3 3; const b 20; z = Cast{to=2}(128); y = Cast{to=3}(-7);"
+          "q = QuantizeLinear(x,.008,z); v = QuantizeLinear{output_dtype=3}(Sub(w,1),.004,-);"
+          "r = QLinearConv{pads=1,1,1,1;strides=2,2}(q,.008,z,v,.004,Cast{to=3}(0),.05,y,"
+          "Cast{to=6}(Mul(b,900))); out DequantizeLinear(r,.05,y)",
+          .05f, 4);
+    check("in x ? 5 16; const w 16 20; z = Cast{to=2}(128); y = Cast{to=2}(130);"
+          "q = QuantizeLinear(x,.008,z); v = QuantizeLinear(Sub(w,1),.005,z);"
+          "out DequantizeLinear(QLinearMatMul(q,.008,z,v,.005,z,.03,y),.03,y)",
+          .03f, 3);
+    check_floats("in x ? 5 16; const w 16 20; z = Cast{to=2}(128);"
+                 "q = QuantizeLinear(x,.008,z); v = QuantizeLinear(Sub(w,1),.005,z);"
+                 "out Mul(Cast{to=1}(MatMulInteger(q,v,z,z)),.00004)",
+                 0, 4);
+}
+
+/* y = x W + b as a quantizer for dynamic ranges writes it. */
+static tfr_graph *dynamic_graph(const char *rest)
+{
+    graph_text g = {0};
+    tfr_value x, q[3];
+    tfr_node_desc node = {.size = sizeof node,
+                          .op = "DynamicQuantizeLinear",
+                          .inputs = &x,
+                          .n_inputs = 1,
+                          .n_outputs = 3};
+    REQUIRE_OK(tfr_graph_create("dynamic", &g.graph, &err), &err);
+    graph_text_more(&g, "in x ? 7 48; const w 48 20; const b 20; const t 20;"
+                        "v = QuantizeLinear{output_dtype=3}(Sub(w,1),.005,-)");
+    x = tfr_graph_input(g.graph, 0);
+    REQUIRE_OK(tfr_graph_add_node(g.graph, &node, q, &err), &err);
+    graph_text_name(&g, "q", q[0]);
+    graph_text_name(&g, "s", q[1]);
+    graph_text_name(&g, "z", q[2]);
+    graph_text_more(&g, rest);
+    return g.graph;
+}
+
+TEST(products_of_dynamic_ranges_are_one_step)
+{
+    check_graph(dynamic_graph("c = Cast{to=1}(MatMulInteger(q,v,z,Cast{to=3}(0)));"
+                              "out Add(Mul(c,Mul(s,.005)),b)"),
+                "a scale for all", 1e-4f, 4, 1);
+    check_graph(dynamic_graph("c = Cast{to=1}(MatMulInteger(q,v,z)); u = Mul(t,.005);"
+                              "out Relu(Add(Mul(c,Mul(s,u)),b))"),
+                "a scale for each column", 1e-4f, 4, 1);
+}
+
 static const test_case cases[] = {
     CASE(values_are_quantized_and_dequantized_as_the_standard_says),
     CASE(functions_between_are_those_of_float32),
@@ -337,5 +388,7 @@ static const test_case cases[] = {
     CASE(constants_are_dequantized_once),
     CASE(functions_of_one_value_are_a_table),
     CASE(functions_of_two_values_read_both),
+    CASE(ops_of_integers_are_the_same_items),
+    CASE(products_of_dynamic_ranges_are_one_step),
 };
 TEST_MAIN(cases)

@@ -165,6 +165,23 @@ static bool conv_transpose_form(const tfr_call *call)
     return conv_grad_form(call, y, k, x);
 }
 
+static bool qlinear_conv_form(const tfr_call *call)
+{
+    const tfr_operand *x = tfr_call_input(call, 0), *w = tfr_call_input(call, 3);
+    const tfr_operand *bias = tfr_call_input(call, 8), *y = tfr_call_output(call, 0);
+    const int64_t group = tfr_call_int(call, "group", 1);
+    double padded;
+
+    return x->rank == 4 && w->rank == 4 && w->data && fits(w) && tfr_operand_elements(w) > 0 &&
+           tfr_operand_elements(x) > 0 && tfr_operand_elements(y) > 0 && (!bias || bias->data) &&
+           window_form(call, w->dims + 2, x, y, &padded) &&
+           tfr_operand_elements(w) / w->dims[0] <=
+               (group == 1 ? NATIVE_INTEGER_TERMS : NATIVE_INT8_MOST_TAPS) &&
+           (group == 1 || (group == x->dims[1] && w->dims[0] == group && w->dims[1] == 1)) &&
+           native_known_quant(call, 1, x, 1) && native_known_quant(call, 4, w, w->dims[0]) &&
+           native_known_quant(call, 6, y, 1);
+}
+
 static bool conv_grad_filter_form(const tfr_call *call)
 {
     return conv_grad_form(call, tfr_call_input(call, 1), tfr_call_output(call, 0),
@@ -472,6 +489,7 @@ static const native_form forms[] = {
      "known weights of one or two spatial axes without groups are done here"},
     {"DequantizeLinear", native_dequantize_form, NATIVE_ITEM_DEQUANTIZE, 0, NULL},
     {"Div", binary_form, NATIVE_ITEM_BINARY, NATIVE_DIV, ONE_IS_WHOLE},
+    {"DynamicQuantizeLinear", native_dynamic_quantize_form, NATIVE_ITEM_DYNAMIC_QUANTIZE, 0, NULL},
     {"Einsum", native_einsum_form, NATIVE_ITEM_BATCHED_PRODUCT, 0,
      "up to two operands of up to 6 dims, whose letters are all different and are summed over only "
      "where both have them, are done here"},
@@ -497,6 +515,8 @@ static const native_form forms[] = {
     {"LeakyRelu", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_LEAKY, NULL},
     {"LogSoftmax", last_axis_form, NATIVE_ITEM_LOG_SOFTMAX, 0, "the last axis is done here"},
     {"MatMul", matmul_form, NATIVE_ITEM_PRODUCT, 0, NULL},
+    {"MatMulInteger", native_matmul_integer_form, NATIVE_ITEM_PRODUCT, 2,
+     "known matrices with known zero points, by one zero point, are done here"},
     {"MaxPool", pool_form, NATIVE_ITEM_POOL, 0, WINDOWS},
     {"MaxPoolGrad", scatter_form, NATIVE_ITEM_SCATTER, 0, "two spatial axes are done here"},
     {"Mish", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_MISH, NULL},
@@ -504,6 +524,11 @@ static const native_form forms[] = {
     {"Neg", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_LINEAR, NULL},
     {"Pad", native_pad_form, NATIVE_ITEM_PADDED, 0,
      "elements of whole bytes, of which some of each axis stay, are done here"},
+    {"QLinearConv", qlinear_conv_form, NATIVE_ITEM_CONV, 1,
+     "known weights, scales and zero points of two spatial axes, dense or depthwise, are done "
+     "here"},
+    {"QLinearMatMul", native_qlinear_matmul_form, NATIVE_ITEM_PRODUCT, 1,
+     "known matrices, scales and zero points are done here"},
     {"QuantizeLinear", native_quantize_form, NATIVE_ITEM_QUANTIZE, 0, NULL},
     {"RMSNormalization", native_rms_form, NATIVE_ITEM_GROUP_NORM, 0,
      "a scale of the dims from an axis on, which is not the first, is done here"},
@@ -581,10 +606,17 @@ static bool sees_types(native_item_kind kind)
     case NATIVE_ITEM_CONV_GRAD_FILTER:
     case NATIVE_ITEM_QUANTIZE:
     case NATIVE_ITEM_DEQUANTIZE:
+    case NATIVE_ITEM_DYNAMIC_QUANTIZE:
         return true;
     default:
         return false;
     }
+}
+
+/* A CONV or PRODUCT of integers. */
+static bool is_integer(const native_form *form)
+{
+    return form->sub > 0 && (form->kind == NATIVE_ITEM_CONV || form->kind == NATIVE_ITEM_PRODUCT);
 }
 
 const native_form *native_find_form(const tfr_call *call)
@@ -593,7 +625,7 @@ const native_form *native_find_form(const tfr_call *call)
 
     if (call->n_inputs > NATIVE_ITEM_INPUTS)
         return NULL;
-    if (f && (sees_types(f->kind) || all_float(call)) && f->ok(call))
+    if (f && (sees_types(f->kind) || is_integer(f) || all_float(call)) && f->ok(call))
         return f;
     f = native_find_fold(call);
     if (!f)

@@ -138,6 +138,50 @@ static void find_integer(native_ir *ir, const int *makers, native_item *item)
     item->inputs[1] = w->inputs[0];
 }
 
+/* ---- ops of integers ---- */
+
+bool native_qlinear_matmul_form(const tfr_call *call)
+{
+    const tfr_operand *a = tfr_call_input(call, 0), *b = tfr_call_input(call, 3);
+    const tfr_operand *y = tfr_call_output(call, 0);
+
+    return a->rank > 1 && b->rank == 2 && b->data && b->dims[0] > 0 &&
+           b->dims[0] <= NATIVE_INTEGER_TERMS && tfr_operand_elements(y) > 0 &&
+           native_known_quant(call, 1, a, 1) && native_known_quant(call, 4, b, b->dims[1]) &&
+           native_known_quant(call, 6, y, 1);
+}
+
+/* The pair at inputs `at` and the next one. */
+static native_quant quant_of(const native_ir *ir, const native_item *item, int at, int32_t dtype,
+                             int axis)
+{
+    const native_value *scale = &ir->values[item->inputs[at]];
+
+    return (native_quant){.scale = scale->known,
+                          .zero = ir->values[item->inputs[at + 1]].known,
+                          .dtype = dtype,
+                          .n = native_elements(scale),
+                          .axis = axis};
+}
+
+void native_read_qlinear(native_ir *ir, int at)
+{
+    native_item *item = &ir->items[at];
+    const int bias = item->n_inputs > 8 ? item->inputs[8] : -1;
+    const native_quant x = quant_of(ir, item, 1, ir->values[item->inputs[0]].dtype, 0);
+    const native_quant w =
+        quant_of(ir, item, 4, ir->values[item->inputs[3]].dtype, item->kind == NATIVE_ITEM_PRODUCT);
+    const native_quant y = quant_of(ir, item, 6, ir->values[item->output].dtype, 0);
+
+    item->integer = native_new_integer(ir, &x, &w);
+    if (item->integer < 0)
+        return;
+    ir->integers[item->integer].y = y;
+    item->inputs[1] = item->inputs[3];
+    item->inputs[2] = bias;
+    item->n_inputs = 3;
+}
+
 /* What only was dequantized, or turned, for items that do without. */
 static void drop_unread(native_ir *ir)
 {
@@ -166,6 +210,8 @@ void native_find_integers(native_ir *ir)
     for (i = 0; i < ir->n_items && !ir->failed; i++) {
         if (is_kind(&ir->items[i]) && ir->items[i].integer < 0)
             find_integer(ir, makers, &ir->items[i]);
+        else if (ir->items[i].kind == NATIVE_ITEM_PRODUCT && ir->items[i].integer >= 0)
+            native_take_scales(ir, makers, i);
     }
     free(makers);
     drop_unread(ir);

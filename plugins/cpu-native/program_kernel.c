@@ -64,7 +64,7 @@ void native_item_supports(const tfr_plugin_device *device, const tfr_call *call,
 
     if (form && works_in_place(form->kind) && !native_has_half(call))
         set_in_place(call, answer);
-    else if (form && is_conv(form->kind) && !native_has_half(call) &&
+    else if (form && is_conv(form->kind) && !native_has_half(call) && call->name[0] != 'Q' &&
              call->math_mode != TFR_MATH_STRICT)
         set_math_mode(device, call, answer);
     else if (!form && tfr_call_input(call, 0)->dtype != TFR_DTYPE_F32)

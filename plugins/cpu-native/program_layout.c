@@ -405,6 +405,7 @@ bool native_is_separable(const native_ir *ir, const native_item *item)
         return ok &&
                (item->inputs[3] < 0 || batched(ir, item->inputs[3]) == (item->heads.mask[0] != 0));
     case NATIVE_ITEM_TOP_K:
+    case NATIVE_ITEM_DYNAMIC_QUANTIZE:
     case NATIVE_ITEM_INDICES: /* which count elements of all samples */
     case NATIVE_ITEM_SCATTER:
     case NATIVE_ITEM_CONV_GRAD_FILTER:

@@ -363,6 +363,7 @@ static void (*const makers[])(native_planner *p, const native_item *item) = {
     [NATIVE_ITEM_BATCH_NORM_GRAD] = native_plan_batch_norm_grad,
     [NATIVE_ITEM_QUANTIZE] = native_plan_quantize,
     [NATIVE_ITEM_DEQUANTIZE] = native_plan_quantize,
+    [NATIVE_ITEM_DYNAMIC_QUANTIZE] = native_plan_dynamic_quantize,
 };
 
 /* By the codes of maxima. */

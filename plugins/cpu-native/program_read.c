@@ -224,9 +224,12 @@ static void read_windows(native_item *item, const tfr_call *call)
         read_window(item, call, k->dims + 2);
 }
 
-static void read_conv(native_item *item, const tfr_call *call)
+static void read_conv(native_item *item, const tfr_call *call, uint32_t weights)
 {
-    read_windows(item, call);
+    if (weights == 1)
+        read_windows(item, call);
+    else
+        read_window(item, call, tfr_call_input(call, weights)->dims + 2);
     if (tfr_call_int(call, "group", 1) > 1)
         item->kind = NATIVE_ITEM_DEPTHWISE;
 }
@@ -361,7 +364,7 @@ static void read_form(native_ir *ir, native_item *item, const tfr_call *call,
 {
     switch (form->kind) {
     case NATIVE_ITEM_CONV:
-        read_conv(item, call);
+        read_conv(item, call, form->sub ? 3 : 1);
         break;
     case NATIVE_ITEM_POOL:
         item->average = call->name[0] == 'A';
@@ -375,7 +378,8 @@ static void read_form(native_ir *ir, native_item *item, const tfr_call *call,
         item->binary = (native_binary_kind)form->sub;
         break;
     case NATIVE_ITEM_PRODUCT:
-        read_product(item, call);
+        if (!form->sub)
+            read_product(item, call);
         break;
     case NATIVE_ITEM_LAYER_NORM:
         item->epsilon = tfr_call_float(call, "epsilon", 1e-5f);
@@ -403,6 +407,7 @@ static void read_form(native_ir *ir, native_item *item, const tfr_call *call,
     case NATIVE_ITEM_ARG:
         item->axes = native_axis(call, 0) == 0;
         break;
+    case NATIVE_ITEM_DYNAMIC_QUANTIZE:
     case NATIVE_ITEM_TOP_K:
     case NATIVE_ITEM_CAST:
         item->n_inputs = 1;
@@ -564,6 +569,12 @@ static int32_t read_node(native_ir *ir, int i, tfr_err *err)
         item->inputs[k] = node->inputs[k];
     if (form && !ir->failed)
         read_form(ir, item, call, form);
+    if (form && call->name[0] == 'Q' && form->kind != NATIVE_ITEM_QUANTIZE && !ir->failed)
+        native_read_qlinear(ir, ir->n_items - 1);
+    if (form && form->kind == NATIVE_ITEM_PRODUCT && form->sub == 2 && !ir->failed)
+        native_read_matmul_integer(ir, ir->n_items - 1);
+    for (k = 0; form && form->kind == NATIVE_ITEM_DYNAMIC_QUANTIZE && !ir->failed && k < 2; k++)
+        item->more[k] = (int)node->outputs[1 + k];
     if (form && form->kind == NATIVE_ITEM_STRIDED && call->n_outputs > 1 && !ir->failed)
         read_split(ir, ir->n_items - 1, node);
     if (form && form->kind == NATIVE_ITEM_ATTENTION && !ir->failed)
