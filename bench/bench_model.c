@@ -148,12 +148,23 @@ static void add_figures(bench_report *report, bench_row *row, const subject *s, 
     bench_add_figure(report, row, "copies", "copies", "", stats.n_copies);
 }
 
+static bool is_quantized(const tfr_graph *graph)
+{
+    tfr_node_view node = {.size = sizeof node};
+    tfr_err err = TFR_ERR_INIT;
+    for (uint32_t i = 0; i < tfr_graph_n_nodes(graph); i++)
+        if (tfr_graph_node(graph, i, &node, &err) == TFR_OK && strstr(node.op, "QuantizeLinear"))
+            return true;
+    return false;
+}
+
 tfr_status bench_model(const bench_options *options, const char *path, tfr_graph *graph,
                        tfr_tensor *const *inputs, uint32_t n_inputs, int64_t batch,
                        bench_report *report, tfr_err *err)
 {
     subject s = {.inputs = inputs, .n_inputs = n_inputs};
-    bench_contest contest = {.options = options, .report = report};
+    bench_contest contest = {
+        .options = options, .report = report, .quantized = is_quantized(graph)};
     const char *name = strrchr(path, '/');
     bench_contender *c;
     char who[48];

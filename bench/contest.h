@@ -47,6 +47,7 @@ typedef struct bench_contest {
     bench_row *row;
     bench_contender list[BENCH_MAX_CONTENDERS];
     uint32_t n;
+    bool quantized; /* the model rounds to few values, by which peers differ among themselves */
 } bench_contest;
 
 /* The next place, zeroed but for error, or NULL when all are taken. */
