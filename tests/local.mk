@@ -91,6 +91,7 @@ unit_tests = \
 	tests/test_mincut \
 	tests/test_naive_text \
 	tests/test_naive_values \
+	tests/test_nbits \
 	tests/test_native_handle \
 	tests/test_native_kernels \
 	tests/test_native_batch_norm \
@@ -375,6 +376,10 @@ tests_test_int8_product_LDADD = $(tests_test_gemm_LDADD)
 tests_test_int8_product_SOURCES = tests/test_int8_product.c $(tfr_native_int8) \
 	plugins/cpu-native/level.c plugins/cpu-native/level.h \
 	plugins/cpu-native/vec_avx2.h plugins/cpu-native/vec_end.h
+
+tests_test_nbits_CPPFLAGS = $(tests_test_gemm_CPPFLAGS)
+tests_test_nbits_LDADD = $(tests_test_gemm_LDADD)
+tests_test_nbits_SOURCES = tests/test_nbits.c $(tfr_native_gemm) $(tfr_native_nbits)
 
 tests_test_fit_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) -I$(top_srcdir) $(CUNIT_CFLAGS)
 tests_test_fit_LDADD = $(TFR_TEST_NN) -lpthread

@@ -147,6 +147,11 @@ static void pack_block_of_b(unit *u)
     u->b_failed = false;
     if (g->shape.b_packed)
         return;
+    if (g->shape.b_made) {
+        u->own.make_b(u->own.b, packed_panel(u, u->panel_begin), begin, end - begin, u->k0, u->k,
+                      (int)nr);
+        return;
+    }
     if (g->raw_b || u->copies_b)
         begin = end / nr * nr;
     if (begin >= end)
@@ -391,7 +396,8 @@ void native_gemm_run(const native_gemm *g, const native_gemm_args *args, void *s
     }
     if (g->isa->begin)
         g->isa->begin();
-    u.copies_b = g->isa->packs_on_its_way && !g->shape.b_packed && !g->shape.trans_b && !g->raw_b;
+    u.copies_b = g->isa->packs_on_its_way && !g->shape.b_packed && !g->shape.b_made &&
+                 !g->shape.trans_b && !g->raw_b;
     u.keeps_c = args->residual == args->c;
     if (u.keeps_c)
         whole.residual = NULL;

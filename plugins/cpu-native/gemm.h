@@ -52,6 +52,7 @@ typedef struct native_gemm_shape {
     int64_t lda, ldb, ldc;
     bool trans_a, trans_b;
     bool b_packed; /* b will be what native_gemm_pack wrote; not with a batch over b */
+    bool b_made;   /* make_b of the args writes each block of B, strictly; the same there */
     /* Up to 3 batch dims, outermost first; unused ones are 1 (0 counts as 1). Steps in elements. */
     int64_t batch[NATIVE_GEMM_BATCH_RANK];
     int64_t batch_a[NATIVE_GEMM_BATCH_RANK], batch_b[NATIVE_GEMM_BATCH_RANK],
@@ -107,6 +108,10 @@ typedef struct native_gemm_args {
     size_t ahead_bytes;
     void *shared_a; /* panels of A of this round; or NULL: tiles pack theirs, for all of K */
     int64_t round;
+    /* With b_made: n columns from `column` and n_k from k0, a multiple of 32, as panels of nr
+     * columns, [n_k][nr] each, with zeros behind the last column. b is what it gets first. */
+    void (*make_b)(const void *b, float *to, int64_t column, int64_t n, int64_t k0, int64_t n_k,
+                   int nr);
 } native_gemm_args;
 
 /*

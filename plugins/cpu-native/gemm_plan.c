@@ -126,7 +126,8 @@ static void split_c(native_gemm *g, const native_gemm_cpu *cpu, int64_t threads)
 static bool reads_raw_b(const native_gemm *g)
 {
     const native_gemm_shape *s = &g->shape;
-    return !s->b_packed && !s->trans_b && g->isa->packs_on_its_way && s->m <= 2 * g->isa->mr;
+    return !s->b_packed && !s->b_made && !s->trans_b && g->isa->packs_on_its_way &&
+           s->m <= 2 * g->isa->mr;
 }
 
 /* What of A is packed for all stripes: nothing where each thread would pack it only once, anyway.
@@ -153,7 +154,7 @@ void native_gemm_plan(native_gemm *g, const native_gemm_cpu *cpu, const native_g
     memset(g, 0, sizeof *g);
     g->shape = *shape;
     g->strict = g->isa = cpu->strict;
-    if (!no_isa(cpu, shape->math_mode))
+    if (!shape->b_made && !no_isa(cpu, shape->math_mode))
         g->isa = &cpu->modes[shape->math_mode <= TFR_MATH_F32X6 ? 0
                              : shape->math_mode < TFR_MATH_BF16 ? 1 /* f32x3 is in tf32's bound */
                                                                 : 2];

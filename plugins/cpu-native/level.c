@@ -2,7 +2,6 @@
 /* level.c: what the processor has, and what of it is allowed. */
 #include "level.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -35,10 +34,22 @@ native_level native_find_level(const char *features)
         return NATIVE_LEVEL_AVX512;
     return NATIVE_LEVEL_AMX;
 }
+
+bool native_has_vnni(const char *features)
+{
+    return native_find_level(features) >= NATIVE_LEVEL_AVX512 &&
+           is_allowed(features, "avx512_vnni") && __builtin_cpu_supports("avx512vnni");
+}
 #else
 native_level native_find_level(const char *features)
 {
     (void)features;
     return NATIVE_LEVEL_PORTABLE;
+}
+
+bool native_has_vnni(const char *features)
+{
+    (void)features;
+    return false;
 }
 #endif

@@ -3,6 +3,8 @@
 #ifndef NATIVE_LEVEL_H
 #define NATIVE_LEVEL_H
 
+#include <stdbool.h>
+
 typedef enum native_level {
     NATIVE_LEVEL_PORTABLE, /* what every processor of the architecture has */
     NATIVE_LEVEL_AVX2,     /* with FMA */
@@ -12,5 +14,7 @@ typedef enum native_level {
 
 /* features: those that are allowed, by Linux's names, with blanks between them. */
 native_level native_find_level(const char *features);
+/* Whether there is AVX-512 with products of bytes, too. */
+bool native_has_vnni(const char *features);
 
 #endif

@@ -42,12 +42,25 @@ tfr_native_int8 = \
 	plugins/cpu-native/int8_way_avx_vnni.c \
 	plugins/cpu-native/int8_way_portable.c \
 	$(NULL)
+tfr_native_nbits = \
+	plugins/cpu-native/nbits.c \
+	plugins/cpu-native/nbits.h \
+	plugins/cpu-native/nbits_avx2.c \
+	plugins/cpu-native/nbits_avx512.c \
+	plugins/cpu-native/nbits_avx512.h \
+	plugins/cpu-native/nbits_digits.h \
+	plugins/cpu-native/nbits_loops.h \
+	plugins/cpu-native/nbits_portable.c \
+	plugins/cpu-native/nbits_vnni.c \
+	plugins/cpu-native/nbits_x86.h \
+	$(NULL)
 plugin_LTLIBRARIES += tfrun-native.la
 tfrun_native_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PLUGIN_INCLUDES)
 tfrun_native_la_LDFLAGS = $(AM_LDFLAGS) $(TFR_MODULE_FLAGS)
 tfrun_native_la_SOURCES = \
 	$(tfr_native_gemm) \
 	$(tfr_native_int8) \
+	$(tfr_native_nbits) \
 	plugins/cpu-native/bf16.h \
 	plugins/cpu-native/boxes.h \
 	plugins/cpu-native/cast.c \
