@@ -31,7 +31,7 @@ const ops_case ops_quantize_cases[] = {
      .tolerance = OPS_ROUND},
     {"DequantizeLinear/many elements", .vars = "N=1..3 C=1|3|40 x=60..130 y=1|90 A=0..2",
      .attrs = "axis:i=A",
-     .in = {{"u8|i8", "N,C,x*y", NULL, "h", NULL},
+     .in = {{"u8|i8|i4|u4", "N,C,x*y", NULL, "h", NULL},
             {"f32", "A==0?N:A==1?C:x*y", "0.1..2", NULL, NULL},
             {"=0", "A==0?N:A==1?C:x*y", NULL, "h", "0|1"}}},
     {"DynamicQuantizeLinear/many elements", .vars = "N=1..3 C=1|3|40 x=60..1300",

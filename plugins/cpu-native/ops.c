@@ -103,7 +103,7 @@ const native_op native_op_rows[] = {
     ITEM("ConvTranspose", 22),
     ITEM("Cos", 22),
     WIDE("Cosh", 22, FLOATS),
-    OP("DequantizeLinear", 28, quantize, BYTES | BIT(I32)),
+    OP("DequantizeLinear", 28, quantize, BYTES | BIT(I32) | BIT(U4) | BIT(I4)),
     WIDE("Div", 14, NUMBERS),
     OP("DynamicQuantizeLinear", 11, dynamic_quantize, BIT(F32)),
     ITEM("Einsum", 28),

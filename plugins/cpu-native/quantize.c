@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * quantize.c: QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear between float32 and 8
- * bits, and from int32: what plugins/naive/quantize.c says of them, bit for bit, on all threads.
+ * bits, and from int32 and 4 bits: what plugins/naive/quantize.c says of them, bit for bit, on all
+ * threads.
  *
  * The tensor is rows of elements beside each other that have one scale and zero point, or each its
  * own: those follow each other then, too.
@@ -106,9 +107,25 @@ typedef struct work {
     char *to;
 } work;
 
+/* Integer i of 4 bits, the low half of a byte first. */
+static int nibble(const void *from, int64_t i, bool is_signed)
+{
+    const int code = ((const uint8_t *)from)[i / 2] >> (i % 2 * 4) & 15;
+
+    return is_signed ? (code ^ 8) - 8 : code;
+}
+
+static bool is_nibble(int32_t dtype)
+{
+    return dtype == TFR_DTYPE_U4 || dtype == TFR_DTYPE_I4;
+}
+
 static float zero_at(const work *w, int64_t i)
 {
     switch (w->state->zero_dtype) {
+    case TFR_DTYPE_U4:
+    case TFR_DTYPE_I4:
+        return (float)nibble(w->zero, i, w->state->zero_dtype == TFR_DTYPE_I4);
     case TFR_DTYPE_U8:
         return ((const uint8_t *)w->zero)[i];
     case TFR_DTYPE_I8:
@@ -118,13 +135,26 @@ static float zero_at(const work *w, int64_t i)
     }
 }
 
+/* Up to PIECE integers of 4 bits as bytes, then as those. */
+static void do_nibbles(const work *w, const native_quantized_span *span, int64_t at)
+{
+    int8_t bytes[PIECE];
+    int64_t i;
+
+    for (i = 0; i < span->n; i++)
+        bytes[i] = (int8_t)nibble(w->x, at + i, w->state->dtype == TFR_DTYPE_I4);
+    w->isa->dequantize_i8(span, bytes, (float *)w->to + at);
+}
+
 static void do_span(const work *w, native_quantized_span *span, int64_t at)
 {
     const bool is_signed = w->state->dtype == TFR_DTYPE_I8;
 
     span->low = is_signed ? INT8_MIN : 0;
     span->high = is_signed ? INT8_MAX : UINT8_MAX;
-    if (!w->state->to_float)
+    if (is_nibble(w->state->dtype))
+        do_nibbles(w, span, at);
+    else if (!w->state->to_float)
         w->isa->quantize(span, (const float *)w->x + at, (uint8_t *)w->to + at);
     else if (is_signed)
         w->isa->dequantize_i8(span, (const int8_t *)w->x + at, (float *)w->to + at);
@@ -225,8 +255,9 @@ void native_quantize_supports(const tfr_plugin_device *device, const tfr_call *c
         (precision != 0 && precision != TFR_DTYPE_F32))
         tfr_decline(answer, TFR_REASON_DTYPE, "only float32 on one side is done here");
     else if (q->dtype != TFR_DTYPE_U8 && q->dtype != TFR_DTYPE_I8 &&
-             (!to_float || q->dtype != TFR_DTYPE_I32))
-        tfr_decline(answer, TFR_REASON_DTYPE, "integers of 8 bits, and from int32, are done here");
+             (!to_float || (q->dtype != TFR_DTYPE_I32 && !is_nibble(q->dtype))))
+        tfr_decline(answer, TFR_REASON_DTYPE,
+                    "integers of 8 bits, and from int32 and 4 bits, are done here");
     else if (zero && zero->dtype != q->dtype)
         tfr_decline(answer, TFR_REASON_DTYPE, "zero points of another type are not done here");
     else if (tfr_operand_elements(scale) == 0 ||
