@@ -95,6 +95,7 @@ unit_tests = \
 	tests/test_native_handle \
 	tests/test_native_kernels \
 	tests/test_native_batch_norm \
+	tests/test_native_nbits \
 	tests/test_native_bf16 \
 	tests/test_native_encoder \
 	tests/test_native_pooled \
@@ -538,6 +539,10 @@ tests_test_naive_values_SOURCES = tests/test_naive_values.c tests/values_kit.h
 tests_test_native_kernels_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_native_kernels_LDADD = $(TFR_TEST_CORE)
 tests_test_native_kernels_SOURCES = tests/test_native_kernels.c tests/graph_text.h
+
+tests_test_native_nbits_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_native_nbits_LDADD = $(TFR_TEST_CORE)
+tests_test_native_nbits_SOURCES = tests/session_kit.h tests/test_native_nbits.c
 
 tests_test_native_batch_norm_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_native_batch_norm_LDADD = $(TFR_TEST_NN)

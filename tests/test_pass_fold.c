@@ -10,6 +10,16 @@ TEST(nodes_of_constants_are_computed_beforehand)
     check("const w 3; out Add(w,w)", "fold", "");
 }
 
+TEST(weights_in_blocks_stay_integers)
+{
+    check("in x 2 4; const w 4 6; const s 2 6; q = QuantizeLinear{axis=0;block_size=2}(w,s);"
+          "out MatMul(x,DequantizeLinear{axis=0;block_size=2}(q,s))",
+          "fold", "DequantizeLinear MatMul");
+    check("in x 2 2 4; const w 2 4 6; const s 6; q = QuantizeLinear{axis=2}(w,s);"
+          "out MatMul(x,DequantizeLinear{axis=2}(q,s))",
+          "fold", "MatMul");
+}
+
 TEST(shapes_that_the_graph_declares_are_constants)
 {
     check("in x 2 3 4; out Reshape(x,Concat{axis=0}(Slice(Shape(x),[0],[1]),[-1]))", "fold",
@@ -46,9 +56,8 @@ TEST(a_wrong_node_of_constants_is_told_by_the_run)
 }
 
 static const test_case cases[] = {
-    CASE(nodes_of_constants_are_computed_beforehand),
-    CASE(shapes_that_the_graph_declares_are_constants),
-    CASE(what_a_run_decides_is_not_folded),
+    CASE(nodes_of_constants_are_computed_beforehand),   CASE(weights_in_blocks_stay_integers),
+    CASE(shapes_that_the_graph_declares_are_constants), CASE(what_a_run_decides_is_not_folded),
     CASE(a_wrong_node_of_constants_is_told_by_the_run),
 };
 TEST_MAIN(cases)

@@ -59,13 +59,13 @@ static tfr_tensor *fold_known(tfr__rewrite *rw, const tfr__node *node, const tfr
     return t;
 }
 
-/* In a file weights of integers are small, and who quantizes in a run takes matrices and kernels of
- * 8 bits as they are. */
+/* In a file weights of integers are small, those in blocks are of products, and who quantizes in a
+ * run takes matrices and kernels of 8 bits as they are. */
 static bool stays(const tfr__rewrite *rw, const tfr__node *node, int32_t rank)
 {
     const int32_t type = tfr__rewrite_type(rw, node->inputs[0])->dtype;
     return tfr__rewrite_is(node, "DequantizeLinear") &&
-           (rw->env->opset ||
+           (rw->env->opset || tfr__attr_int(&node->attrs, "block_size", 0) ||
             ((rank == 2 || rank == 4) && (type == TFR_DTYPE_U8 || type == TFR_DTYPE_I8) &&
              tfr__rewrite_claimed(rw, "DynamicQuantizeLinear")));
 }

@@ -7,6 +7,7 @@
 
 #include "bf16.h"
 #include "int8.h"
+#include "nbits.h"
 #include "isa.h"
 #include "profile.h"
 
@@ -46,6 +47,7 @@ int32_t native_device_open(const tfr_host *host, const tfr_open_options *options
     device->int8 = native_choose_int8(features);
     native_int8_find_cpu(&device->int8_cpu, features);
     device->qdq = !is_set(options, "qdq", "off", "0");
+    device->nbits = native_choose_nbits(features);
     device->bf16 = native_find_bf16(features);
     device->winograd = !is_set(options, "winograd", "off", "0");
     native_gemm_find_cpu(&device->gemm, features);

@@ -26,6 +26,7 @@ struct tfr_plugin_device {
     const struct native_int8_isa *int8;
     native_int8_cpu int8_cpu;           /* and how those of 8 bits are */
     bool qdq;                           /* items may compute in integers what models dequantize */
+    const struct native_nbits_isa *nbits;
     const struct native_bf16_isa *bf16; /* NULL = none */
     bool winograd;                      /* items may compute convolutions so */
     struct native_constant *constants;  /* that programs have packed */

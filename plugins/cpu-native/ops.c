@@ -141,6 +141,8 @@ const native_op native_op_rows[] = {
     ITEM("LogSoftmax", 13),
     OP("MatMul", 13, matmul, BIT(F32) | HALVES),
     OP("MatMulInteger", 10, item, BYTES),
+    {"MatMulNBits", 1, BIT(F32) | HALVES, native_item_supports, native_item_prepare,
+     "com.microsoft", false},
     WIDE("Max", 13, NUMBERS),
     ITEM("MaxPool", 22),
     OWN("MaxPoolGrad", 1),

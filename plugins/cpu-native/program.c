@@ -32,9 +32,10 @@ static void leave(tfr_proposal *row, tfr_reason reason, const char *text)
     snprintf(row->text, sizeof row->text, "%s", text);
 }
 
-static void propose_node(const tfr_plugin_device *device, const tfr_program_node *node,
+static void propose_node(const tfr_plugin_device *device, const tfr_program_graph *graph, int i,
                          tfr_proposal *row)
 {
+    const tfr_program_node *node = native_graph_node(graph, i);
     const char *why = "";
 
     row->group = 0;
@@ -46,6 +47,10 @@ static void propose_node(const tfr_plugin_device *device, const tfr_program_node
         leave(row, TFR_REASON_DYNAMIC_SHAPE, why);
     else if (!native_is_native(device, node->call))
         leave(row, TFR_REASON_NONE, "programs do not know this form of it");
+    else if (native_form_of(node->call) &&
+             native_form_of(node->call)->kind == NATIVE_ITEM_BLOCKS &&
+             !native_feeds_products(graph, i))
+        leave(row, TFR_REASON_NONE, "programs know it for weights of products alone");
 }
 
 /* Views stay only between what is taken: elsewhere the core does them for nothing. */
@@ -84,7 +89,7 @@ static int32_t propose(tfr_plugin_device *device, const tfr_program_graph *graph
 
     (void)err;
     for (i = 0; i < (int)graph->n_nodes; i++)
-        propose_node(device, native_graph_node(graph, i), row_of(out, stride, i));
+        propose_node(device, graph, i, row_of(out, stride, i));
     propose_views(graph, out, stride);
     return TFR_OK;
 }
@@ -155,6 +160,9 @@ static int32_t compile_ir(native_ir *ir, const tfr_compile_options *options, tfr
         status = native_unpack_known(ir, &program->unpacked, &constant_bytes, err);
     if (status != TFR_OK)
         return status;
+    if (!native_fuse_nbits(ir))
+        return tfr_fail(err, TFR_EUNSUPPORTED,
+                        "programs know DequantizeLinear for weights of products alone");
     native_free_products(ir);
     native_fuse_gradients(ir);
     native_fuse(ir);

@@ -15,6 +15,7 @@
  *   program_pack.c    packed constants of steps
  *   program_winograd.c, program_product.c
  *                     those of 3 x 3 convolutions with fewer products, and of large products
+ *   program_nbits.c   products with weights of 4 and 8 bits
  *   program_stages.c  steps of training: sums over samples, and what is computed from weights
  *   program_stages_run.c their threads
  *   program_train.c   which items become one there
@@ -129,6 +130,7 @@ typedef enum native_item_kind {
     NATIVE_ITEM_ELEMENTWISE,     /* of any type */
     NATIVE_ITEM_MOMENTS,         /* of a batch: mean; more: inverse deviation, running ones */
     NATIVE_ITEM_BATCH_NORM,      /* inputs x, mean, inverse deviation, scale, shift */
+    NATIVE_ITEM_BLOCKS,          /* weights in blocks, which a product takes over */
     NATIVE_ITEM_BATCH_NORM_SUMS, /* gradient of scale; more: of shift */
     NATIVE_ITEM_BATCH_NORM_GRAD, /* of x */
     NATIVE_ITEM_QUANTIZE,        /* float32 to 8 bits */
@@ -184,6 +186,7 @@ typedef struct native_item {
     native_binary_kind binary;
     /* PRODUCT */
     bool transposed; /* weights are [N, K] */
+    const tfr_call *quantized; /* whose operands are the weights: see program_nbits.c; or NULL */
     bool is_big;     /* by gemm.h: set when a plan is made */
     float alpha;
     float beta;                 /* of input 2, which is absent where beta is 0 */
@@ -328,6 +331,16 @@ void native_lies_plain(const native_value *v, native_strided *to);
 void native_lies_turned(const native_strided *from, const int *perm, native_strided *to);
 /* Whether each sample of it lies inside of that of the value. */
 bool native_keeps_samples(const native_value *of, const native_strided *s);
+
+/* ---- program_nbits.c ---- */
+
+/* MatMulNBits, and DequantizeLinear of weights, where products with packed ones do them. */
+bool native_nbits_form(const tfr_call *call);
+bool native_blocks_form(const tfr_call *call);
+/* Whether only products read what node i, a DequantizeLinear, makes. */
+bool native_feeds_products(const tfr_program_graph *graph, int i);
+/* Products take over what makes their weights; false: some of it would have to be computed. */
+bool native_fuse_nbits(native_ir *ir);
 
 /* ---- program_elementwise.c ---- */
 
@@ -682,6 +695,24 @@ void native_plan_product(native_planner *p, const native_item *item);
 /* program_product.c */
 bool native_is_big_product(const native_planner *p, const native_item *item);
 void native_plan_big_product(native_planner *p, const native_item *item);
+/* Of an item, for gemm.h; false: it does not have the activation. */
+bool native_read_epilogue(const native_item *item, native_epilogue *e);
+/* One of those that gemm.h shares packed panels of the left side in; 0 rounds = nothing is shared,
+ * all of it. */
+typedef struct native_round {
+    const void *product;
+    int64_t number, rounds;
+} native_round;
+/* The steps of a product, in rounds of equal size: pack counts panels of rows, run counts tiles;
+ * their params are rounds. */
+void native_add_rounds(native_planner *p, const native_gemm *g, const void *product,
+                       void (*pack)(const void *, const native_bases *, int64_t, int64_t),
+                       void (*run)(const void *, const native_bases *, int64_t, int64_t),
+                       double flops);
+/* The activation over rows of n numbers. */
+void native_plan_after(native_planner *p, const native_item *item, int64_t n);
+/* program_nbits.c */
+void native_plan_nbits(native_planner *p, const native_item *item);
 /* program_winograd.c */
 int native_winograd_form(const native_planner *p, const native_item *item);
 void native_plan_winograd(native_planner *p, const native_item *item, int form);

@@ -488,6 +488,8 @@ static const native_form forms[] = {
     {"ConvTranspose", conv_transpose_form, NATIVE_ITEM_CONV_GRAD_INPUT, 1,
      "known weights of one or two spatial axes without groups are done here"},
     {"DequantizeLinear", native_dequantize_form, NATIVE_ITEM_DEQUANTIZE, 0, NULL},
+    {"DequantizeLinear", native_blocks_form, NATIVE_ITEM_BLOCKS, 0,
+     "known matrices with blocks are done here"},
     {"Div", binary_form, NATIVE_ITEM_BINARY, NATIVE_DIV, ONE_IS_WHOLE},
     {"DynamicQuantizeLinear", native_dynamic_quantize_form, NATIVE_ITEM_DYNAMIC_QUANTIZE, 0, NULL},
     {"Einsum", native_einsum_form, NATIVE_ITEM_BATCHED_PRODUCT, 0,
@@ -517,6 +519,8 @@ static const native_form forms[] = {
     {"MatMul", matmul_form, NATIVE_ITEM_PRODUCT, 0, NULL},
     {"MatMulInteger", native_matmul_integer_form, NATIVE_ITEM_PRODUCT, 2,
      "known matrices with known zero points, by one zero point, are done here"},
+    {"MatMulNBits", native_nbits_form, NATIVE_ITEM_PRODUCT, 3,
+     "known weights of 4 or 8 bits in blocks of up to 256, without g_idx, are done here"},
     {"MaxPool", pool_form, NATIVE_ITEM_POOL, 0, WINDOWS},
     {"MaxPoolGrad", scatter_form, NATIVE_ITEM_SCATTER, 0, "two spatial axes are done here"},
     {"Mish", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_MISH, NULL},
@@ -558,6 +562,11 @@ static const native_form forms[] = {
     {"Where", select_form, NATIVE_ITEM_SELECT, 0, NULL},
 };
 
+static bool is_nbits(const native_form *form)
+{
+    return form->kind == NATIVE_ITEM_PRODUCT && form->sub == 3;
+}
+
 /* Of this domain of ours, "tfrun". */
 static bool is_own(const native_form *form)
 {
@@ -570,22 +579,38 @@ static bool is_own(const native_form *form)
            kind == NATIVE_ITEM_CONV_GRAD_FILTER || kind == NATIVE_ITEM_LAYER_NORM_GRAD;
 }
 
+static const char *domain_of(const native_form *form)
+{
+    return is_nbits(form) ? "com.microsoft" : is_own(form) ? "tfrun" : "";
+}
+
+/* DequantizeLinear has two forms: with blocks, and without. */
+static bool has_blocks(const native_form *form, const tfr_call *call)
+{
+    const native_item_kind kind = form->kind;
+    return (kind != NATIVE_ITEM_BLOCKS && kind != NATIVE_ITEM_DEQUANTIZE) ||
+           (kind == NATIVE_ITEM_BLOCKS) == (tfr_call_int(call, "block_size", 0) != 0);
+}
+
 const native_form *native_form_of(const tfr_call *call)
 {
     size_t i;
 
     for (i = 0; i < sizeof forms / sizeof forms[0]; i++) {
         if (forms[i].name[0] == call->name[0] && strcmp(forms[i].name, call->name) == 0 &&
-            strcmp(is_own(&forms[i]) ? "tfrun" : "", call->domain) == 0)
+            strcmp(domain_of(&forms[i]), call->domain) == 0 && has_blocks(&forms[i], call))
             return &forms[i];
     }
     return NULL;
 }
 
 /* Its form looks at the types of operands itself. */
-static bool sees_types(native_item_kind kind)
+static bool sees_types(const native_form *form)
 {
-    switch (kind) {
+    switch (form->kind) {
+    case NATIVE_ITEM_PRODUCT:
+        return is_nbits(form);
+    case NATIVE_ITEM_BLOCKS:
     case NATIVE_ITEM_ATTENTION:
     case NATIVE_ITEM_PADDED:
     case NATIVE_ITEM_GATHER:
@@ -625,7 +650,7 @@ const native_form *native_find_form(const tfr_call *call)
 
     if (call->n_inputs > NATIVE_ITEM_INPUTS)
         return NULL;
-    if (f && (sees_types(f->kind) || is_integer(f) || all_float(call)) && f->ok(call))
+    if (f && (sees_types(f) || is_integer(f) || all_float(call)) && f->ok(call))
         return f;
     f = native_find_fold(call);
     if (!f)

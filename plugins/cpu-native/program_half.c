@@ -121,7 +121,7 @@ const native_form *native_find_any_form(const tfr_call *call)
 
     if (native_has_half(call) && (call->name[0] == 'Q' || strstr(call->name, "quantizeLinear")))
         return NULL; /* it rounds in half */
-    if (!native_has_half(call) || keeps_half(call) || call->domain[0])
+    if (!native_has_half(call) || keeps_half(call) || strcmp(call->domain, "tfrun") == 0)
         return native_find_form(call);
     return widen_call(call, &wide) ? native_find_form(&wide.call) : NULL;
 }

@@ -55,6 +55,7 @@ const char *const native_item_names[] = {
     [NATIVE_ITEM_MOMENTS] = "batch moments",
     [NATIVE_ITEM_BATCH_NORM] = "batch norm",
     [NATIVE_ITEM_BATCH_NORM_SUMS] = "batch norm sums",
+    [NATIVE_ITEM_BLOCKS] = "dequantize blocks",
     [NATIVE_ITEM_BATCH_NORM_GRAD] = "batch norm gradient",
     [NATIVE_ITEM_QUANTIZE] = "quantize",
     [NATIVE_ITEM_DEQUANTIZE] = "dequantize",

@@ -380,8 +380,8 @@ bool native_is_separable(const native_ir *ir, const native_item *item)
     case NATIVE_ITEM_LOG_SOFTMAX:
     case NATIVE_ITEM_LAYER_NORM:
         return ok && y->rank > 1 && first_alone(ir, item);
-    case NATIVE_ITEM_PRODUCT:
-        return ok && first_alone(ir, item);
+    case NATIVE_ITEM_PRODUCT: /* integers that units would read again from memory */
+        return ok && first_alone(ir, item) && !item->quantized;
     case NATIVE_ITEM_QUANTIZE:
     case NATIVE_ITEM_DEQUANTIZE:
         return ok && first_alone(ir, item) && (item->quant.n == 1 || item->quant.axis > 0);

@@ -99,7 +99,7 @@ const float *native_pack_later(native_planner *p, const native_constant_key *key
     *more = (struct native_filling){.to = to, .bytes = bytes, .fill = fill, .user = copy};
     more->from = v->known;
     if (v->known == v->unaligned)
-        more->stage_bytes = (uint64_t)native_elements(v) * sizeof(float);
+        more->stage_bytes = ((uint64_t)native_elements(v) * tfr_dtype_bits(v->dtype) + 7) / 8;
     return to;
 }
 
@@ -209,7 +209,7 @@ static void fill_copy(float *to, const void *user)
 /* Whether the item takes its input from any address. */
 static bool takes_unaligned(const native_item *item, int input)
 {
-    return (item->kind == NATIVE_ITEM_PRODUCT && input == 1 && item->is_big) ||
+    return (item->kind == NATIVE_ITEM_PRODUCT && input == 1 && (item->is_big || item->quantized)) ||
            (item->kind == NATIVE_ITEM_GATHER && input == 0);
 }
 

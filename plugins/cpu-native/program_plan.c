@@ -257,13 +257,15 @@ void native_place_scratch(native_planner *p, int item, int first_run)
 
 static bool is_product(const native_item *item)
 {
-    return item->integer < 0 &&
+    return item->integer < 0 && !item->quantized &&
            (item->kind == NATIVE_ITEM_PRODUCT || item->kind == NATIVE_ITEM_BATCHED_PRODUCT);
 }
 
 static void plan_product(native_planner *p, const native_item *item)
 {
-    if (native_takes_bf16(p, item))
+    if (item->quantized)
+        native_plan_nbits(p, item);
+    else if (native_takes_bf16(p, item))
         native_plan_bf16_product(p, item);
     else if (item->is_big)
         native_plan_big_product(p, item);

@@ -22,12 +22,6 @@ typedef struct big_product {
     const struct big_product *next; /* with a packed right side; NULL = none */
 } big_product;
 
-/* One round of those that gemm.h shares packed panels of the left side in. */
-typedef struct product_round {
-    const big_product *product;
-    int64_t number, rounds; /* 0 rounds = nothing is shared, all of it */
-} product_round;
-
 /* The weights of the next product are fetched while this one computes, those of the same share. */
 static void set_ahead(const big_product *b, native_gemm_args *args, int64_t begin)
 {
@@ -40,7 +34,7 @@ static void set_ahead(const big_product *b, native_gemm_args *args, int64_t begi
 static void run_big_product(const void *params, const native_bases *bases, int64_t begin,
                             int64_t end)
 {
-    const product_round *r = params;
+    const native_round *r = params;
     const big_product *b = r->product;
     native_gemm_args args = {.a = native_at(bases, &b->left),
                              .c = native_at(bases, &b->to),
@@ -60,17 +54,19 @@ static void run_big_product(const void *params, const native_bases *bases, int64
 /* Numbers count panels of rows. */
 static void run_pack(const void *params, const native_bases *bases, int64_t begin, int64_t end)
 {
-    const product_round *r = params;
+    const native_round *r = params;
+    const big_product *b = r->product;
     const native_gemm_args args = {
-        .a = native_at(bases, &r->product->left), .shared_a = bases->shared, .round = r->number};
+        .a = native_at(bases, &b->left), .shared_a = bases->shared, .round = r->number};
 
-    native_gemm_pack_a(&r->product->gemm, &args, begin, end);
+    native_gemm_pack_a(&b->gemm, &args, begin, end);
 }
 
-/* The steps of the product, in rounds of equal size. */
-static void add_rounds(native_planner *p, const big_product *b, double flops)
+void native_add_rounds(native_planner *p, const native_gemm *g, const void *product,
+                       void (*pack)(const void *, const native_bases *, int64_t, int64_t),
+                       void (*run)(const void *, const native_bases *, int64_t, int64_t),
+                       double flops)
 {
-    const native_gemm *g = &b->gemm;
     const int64_t rounds = native_gemm_rounds(g);
     const double steps = rounds > 0 ? (double)rounds : 1.0;
     int64_t i;
@@ -78,17 +74,13 @@ static void add_rounds(native_planner *p, const big_product *b, double flops)
     native_need_scratch(p, g->scratch_bytes);
     native_need_shared(p, native_gemm_shared_bytes(g));
     for (i = 0; i < rounds || i == 0; i++) {
-        product_round *r = native_keep(p, sizeof *r);
+        native_round *r = native_keep(p, sizeof *r);
         if (!r)
             return;
-        r->product = b;
-        r->number = i;
-        r->rounds = rounds;
+        *r = (native_round){product, i, rounds};
         if (rounds > 0)
-            native_add_run(p, run_pack, r, g->row_panels,
-                           (double)(g->shape.m * g->shape.k) / steps);
-        native_add_run(p, run_big_product, r, g->n_tiles, flops / 100.0 / steps)->flops =
-            flops / steps;
+            native_add_run(p, pack, r, g->row_panels, (double)(g->shape.m * g->shape.k) / steps);
+        native_add_run(p, run, r, g->n_tiles, flops / 100.0 / steps)->flops = flops / steps;
     }
 }
 
@@ -110,7 +102,7 @@ static void run_after(const void *params, const native_bases *bases, int64_t beg
     r->isa->act(&r->act, to, to, (end - begin) * r->row);
 }
 
-static void plan_after(native_planner *p, const native_item *item, const native_gemm_shape *s)
+void native_plan_after(native_planner *p, const native_item *item, int64_t row)
 {
     const int64_t n = native_count(p, &p->ir->values[item->output]);
     after *r = native_keep(p, sizeof *r);
@@ -119,15 +111,14 @@ static void plan_after(native_planner *p, const native_item *item, const native_
         return;
     r->isa = p->isa;
     r->to = native_ref_of(p, item->output);
-    r->row = s->n;
+    r->row = row;
     r->act = item->act;
-    native_add_run(p, run_after, r, n / s->n, (double)n * 0.2);
+    native_add_run(p, run_after, r, n / row, (double)n * 0.2);
 }
 
 /* ---- the item ---- */
 
-/* False: the epilogue of gemm.h does not have it. */
-static bool read_epilogue(const native_item *item, native_epilogue *e)
+bool native_read_epilogue(const native_item *item, native_epilogue *e)
 {
     memset(e, 0, sizeof *e);
     e->alpha = item->kind == NATIVE_ITEM_PRODUCT ? item->alpha : 1.0f;
@@ -212,7 +203,7 @@ bool native_is_big_product(const native_planner *p, const native_item *item)
     const native_gemm_shape s = shape_of(p, item, p->ir->samples);
     native_epilogue e;
 
-    read_epilogue(item, &e);
+    native_read_epilogue(item, &e);
     return item->strided < 0 && (e.alpha == 1.0f || item->residual < 0) &&
            (s.math_mode != TFR_MATH_STRICT || (s.m > FEW_ROWS && !stays_near(p, &s)));
 }
@@ -262,7 +253,7 @@ void native_plan_big_product(native_planner *p, const native_item *item)
 
     if (!b)
         return;
-    has_act = read_epilogue(item, &s.epilogue);
+    has_act = native_read_epilogue(item, &s.epilogue);
     s.epilogue.ld_residual = s.n;
     if (s.b_packed)
         set_bias(p, item, b, &s.epilogue);
@@ -282,7 +273,7 @@ void native_plan_big_product(native_planner *p, const native_item *item)
         p->last_product->next = b;
     if (b->packed)
         p->last_product = b;
-    add_rounds(p, b, flops);
+    native_add_rounds(p, &b->gemm, b, run_pack, run_big_product, flops);
     if (!has_act)
-        plan_after(p, item, &s);
+        native_plan_after(p, item, s.n);
 }

@@ -238,7 +238,11 @@ static void read_product(native_item *item, const tfr_call *call)
 {
     const tfr_operand *b = tfr_call_input(call, 1);
 
-    if (strcmp(call->name, "Gemm") == 0 && tfr_call_int(call, "transA", 0)) {
+    if (strcmp(call->name, "MatMulNBits") == 0) {
+        item->quantized = call;
+        item->inputs[2] = item->n_inputs > 5 ? item->inputs[5] : -1; /* the bias */
+        item->n_inputs = 3;
+    } else if (strcmp(call->name, "Gemm") == 0 && tfr_call_int(call, "transA", 0)) {
         item->kind = NATIVE_ITEM_PRODUCT_GRAD;
         item->n_inputs = 2;
     } else if (strcmp(call->name, "Gemm") == 0) {
@@ -378,7 +382,7 @@ static void read_form(native_ir *ir, native_item *item, const tfr_call *call,
         item->binary = (native_binary_kind)form->sub;
         break;
     case NATIVE_ITEM_PRODUCT:
-        if (!form->sub)
+        if (form->sub == 0 || form->sub == 3) /* the others are of integers */
             read_product(item, call);
         break;
     case NATIVE_ITEM_LAYER_NORM:
