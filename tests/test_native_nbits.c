@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Products whose weights are a DequantizeLinear of integers of 4 or 8 bits in blocks: native's
- * programs read the integers, and agree with the reference node by node.
+ * programs read the integers, and agree with the reference node by node. And the ops of
+ * com.microsoft with such weights, against the plugin that brings them.
  */
 #include <math.h>
 
@@ -19,7 +20,7 @@ typedef struct weights {
     bool zeros, act, read_twice;
 } weights;
 
-static tfr_tensor *codes(tfr_dtype dtype, const int64_t *dims)
+static tfr_tensor *some_codes(tfr_dtype dtype, int32_t rank, const int64_t *dims)
 {
     static uint8_t bytes[MOST_BYTES];
     uint32_t seed = 7, i;
@@ -27,7 +28,7 @@ static tfr_tensor *codes(tfr_dtype dtype, const int64_t *dims)
         seed = seed * 1664525u + 1013904223u;
         bytes[i] = (uint8_t)(seed >> 24);
     }
-    return new_tensor(dtype, 2, dims, bytes);
+    return new_tensor(dtype, rank, dims, bytes);
 }
 
 static tfr_tensor *numbers(int32_t rank, const int64_t *dims, float low, float high)
@@ -57,11 +58,11 @@ static tfr_value dequantize(tfr_graph *graph, const weights *w)
     const tfr_attr attrs[] = {TFR_SET_INT("axis", axis), TFR_SET_INT("block_size", w->block)};
     tfr_value out = TFR_VALUE_NONE, in[3];
     tfr_node_desc node = {.size = sizeof node, .op = "DequantizeLinear", .inputs = in};
-    in[0] = constant(graph, codes(w->dtype, dims));
+    in[0] = constant(graph, some_codes(w->dtype, 2, dims));
     in[1] = constant(graph, numbers(2, grid, 0.01f, 0.1f));
     node.n_inputs = 2;
     if (w->zeros)
-        in[node.n_inputs++] = constant(graph, codes(w->dtype, grid));
+        in[node.n_inputs++] = constant(graph, some_codes(w->dtype, 2, grid));
     node.n_outputs = 1;
     node.attrs = attrs;
     node.n_attrs = 2;
@@ -205,11 +206,129 @@ TEST(weights_that_are_read_as_floats_are_made_floats)
     check(&w, false);
 }
 
+/* ---- ops of com.microsoft, where a plugin brings them ---------------------------------------- */
+
+/* The only node of a graph, its input 0 or 1 the graph's; false: nobody brings the op. */
+static bool compare_node(const tfr_node_desc *node, tfr_runtime *runtime, tfr_graph *graph,
+                         tfr_tensor **x, uint32_t n)
+{
+    tfr_value y = TFR_VALUE_NONE;
+    tfr_session *reference, *native;
+    if (tfr_graph_add_node(graph, node, &y, &err) != TFR_OK)
+        return false;
+    output(graph, y);
+    reference = session_on(runtime, graph, "com-microsoft:0");
+    native = session_on(runtime, graph, "native:0");
+    REQUIRE(reference != NULL);
+    for (uint32_t i = 0; native && i < n; i++) {
+        tfr_tensor *want = NULL, *got = NULL;
+        REQUIRE_OK(tfr_session_run(reference, &x[i], 1, &want, 1, &err), &err);
+        REQUIRE_OK(tfr_session_run(native, &x[i], 1, &got, 1, &err), &err);
+        CHECK(same(want, got));
+        CHECK_STR("native:0", row_of(native, 0).backend);
+        tfr_tensor_release(want);
+        tfr_tensor_release(got);
+    }
+    tfr_session_destroy(reference);
+    tfr_session_destroy(native);
+    return native != NULL;
+}
+
+/* zeros: 0 none, 1 packed, 2 floats */
+static bool check_nbits(int64_t bits, int64_t block, int64_t k, int64_t n, int zeros, bool bias)
+{
+    static const int64_t rows[] = {1, 2, 5, 20};
+    const int64_t blocks = (k + block - 1) / block, per = (blocks * bits + 7) / 8;
+    const tfr_attr attrs[] = {TFR_SET_INT("K", k), TFR_SET_INT("N", n), TFR_SET_INT("bits", bits),
+                              TFR_SET_INT("block_size", block)};
+    tfr_runtime *runtime = new_runtime();
+    tfr_value in[6] = {TFR_VALUE_NONE, 0, 0, TFR_VALUE_NONE, TFR_VALUE_NONE, TFR_VALUE_NONE};
+    tfr_graph *graph = new_graph(1, in);
+    const tfr_node_desc node = {.size = sizeof node,
+                                .domain = "com.microsoft",
+                                .op = "MatMulNBits",
+                                .n_inputs = 6,
+                                .inputs = in,
+                                .n_outputs = 1,
+                                .n_attrs = 4,
+                                .attrs = attrs};
+    tfr_tensor *x[4];
+    bool there;
+    in[1] = constant(graph,
+                     some_codes(TFR_DTYPE_U8, 3, (const int64_t[]){n, blocks, block * bits / 8}));
+    in[2] = constant(graph, numbers(1, (const int64_t[]){n * blocks}, 0.01f, 0.1f));
+    if (zeros == 1)
+        in[3] = constant(graph, some_codes(TFR_DTYPE_U8, 1, (const int64_t[]){n * per}));
+    if (zeros == 2)
+        in[3] = constant(graph, numbers(1, (const int64_t[]){n * blocks}, 1, 9));
+    if (bias)
+        in[5] = constant(graph, numbers(1, &n, -1, 1));
+    for (int i = 0; i < 4; i++)
+        x[i] = numbers(2, (const int64_t[]){rows[i], k}, -1, 1);
+    there = compare_node(&node, runtime, graph, x, 4);
+    for (int i = 0; i < 4; i++)
+        tfr_tensor_release(x[i]);
+    end_session(runtime, graph, NULL, NULL);
+    return there;
+}
+
+TEST(products_of_com_microsoft_agree_with_its_reference)
+{
+    for (int64_t bits = 4; bits <= 8; bits += 4)
+        for (int zeros = 0; zeros < 3; zeros++)
+            for (int64_t block = 16; block <= 256; block *= 4)
+                if (!check_nbits(bits, block, 300, 37, zeros, zeros == 1))
+                    SKIP("there is no native backend, or nobody brings MatMulNBits");
+}
+
+/* A table of 9 rows, of two rows each. */
+static bool check_gather(tfr_dtype dtype, int64_t bits, bool zeros)
+{
+    static const int64_t indices[] = {3, -1, 8, 99};
+    const bool packed = dtype == TFR_DTYPE_U8;
+    const int64_t per = packed ? 8 / bits : 1, length = 72, blocks = 5;
+    const tfr_attr attrs[] = {TFR_SET_INT("bits", bits), TFR_SET_INT("block_size", 16),
+                              TFR_SET_INT("quantize_axis", -1)};
+    tfr_runtime *runtime = new_runtime();
+    tfr_value in[4], given;
+    tfr_graph *graph = new_graph(1, &given);
+    const tfr_node_desc node = {.size = sizeof node,
+                                .domain = "com.microsoft",
+                                .op = "GatherBlockQuantized",
+                                .n_inputs = zeros ? 4 : 3,
+                                .inputs = in,
+                                .n_outputs = 1,
+                                .n_attrs = 3,
+                                .attrs = attrs};
+    tfr_tensor *x = new_tensor(TFR_DTYPE_I64, 1, (const int64_t[]){4}, indices);
+    bool there;
+    in[0] = constant(graph, some_codes(dtype, 3, (const int64_t[]){9, 2, length / per}));
+    in[1] = given;
+    in[2] = constant(graph, numbers(3, (const int64_t[]){9, 2, blocks}, 0.01f, 0.1f));
+    if (zeros)
+        in[3] = constant(graph,
+                         some_codes(dtype, 3, (const int64_t[]){9, 2, (blocks + per - 1) / per}));
+    there = compare_node(&node, runtime, graph, &x, 1);
+    tfr_tensor_release(x);
+    end_session(runtime, graph, NULL, NULL);
+    return there;
+}
+
+TEST(rows_of_quantized_tables_agree_with_their_reference)
+{
+    for (int zeros = 0; zeros < 2; zeros++)
+        if (!check_gather(TFR_DTYPE_U8, 4, zeros) || !check_gather(TFR_DTYPE_U8, 8, zeros) ||
+            !check_gather(TFR_DTYPE_U4, 4, zeros) || !check_gather(TFR_DTYPE_I4, 4, zeros))
+            SKIP("there is no native backend, or nobody brings GatherBlockQuantized");
+}
+
 static const test_case cases[] = {
     CASE(integers_in_blocks_are_multiplied_as_they_are),
     CASE(many_rows_share_packed_panels),
     CASE(blocks_that_are_not_packed_are_made_floats),
     CASE(weights_that_are_read_as_floats_are_made_floats),
+    CASE(products_of_com_microsoft_agree_with_its_reference),
+    CASE(rows_of_quantized_tables_agree_with_their_reference),
 };
 
 TEST_MAIN(cases)

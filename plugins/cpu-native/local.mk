@@ -78,6 +78,8 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/transpose_expand.c \
 	plugins/cpu-native/gather.c \
 	plugins/cpu-native/gather.h \
+	plugins/cpu-native/gather_quantized.c \
+	plugins/cpu-native/gather_quantized.h \
 	plugins/cpu-native/int8.c \
 	plugins/cpu-native/int8.h \
 	plugins/cpu-native/int8_avx2.c \

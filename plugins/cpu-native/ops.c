@@ -8,6 +8,7 @@
 #include "ml_features.h"
 #include "elements.h"
 #include "gather.h"
+#include "gather_quantized.h"
 #include "linear_model.h"
 #include "matmul.h"
 #include "non_max_suppression.h"
@@ -115,6 +116,8 @@ const native_op native_op_rows[] = {
     WIDE("Floor", 13, FLOATS),
     OP("GRU", 22, recurrent, BIT(F32)),
     OP("Gather", 13, gather, MOVED),
+    {"GatherBlockQuantized", 1, BIT(U8) | BIT(U4) | BIT(I4), native_gather_quantized_supports,
+     native_gather_quantized_prepare, "com.microsoft", false},
     OP("GatherElements", 13, elements, MOVED),
     OP("GatherND", 13, tuples, MOVED),
     ITEM("Gelu", 20),
