@@ -213,73 +213,15 @@ static tfr_status check_outputs(const tfr__infer *in, tfr_err *err)
 
 /* ---- with less than everything known ---- */
 
-typedef tfr_status infer_fn(struct tfr__infer *in, tfr_err *err);
-
-/* Functions that need no rank of some inputs: bit i for input i. A function that is not here runs
- * only if all ranks are known but those of inputs whose values it asks for. */
-static bool copes_without_rank(infer_fn *infer, uint32_t i)
+/* Whether the function of an op needs no rank of input i. One that does runs only if all ranks are
+ * known but those of inputs whose values it asks for. */
+static bool copes_without_rank(const tfr__op *op, uint32_t i)
 {
-    enum { ALL = -1, ALL_BUT_FIRST = -2 };
-    static const struct {
-        infer_fn *infer;
-        int inputs;
-    } rows[] = {
-        {tfr__infer_adagrad, ALL},
-        {tfr__infer_adam, ALL},
-        {tfr__infer_affine_grid, ALL},
-        {tfr__infer_attention, ~(1 << 0 | 1 << 3)},
-        {tfr__infer_batch_norm, ALL_BUT_FIRST},
-        {tfr__infer_bernoulli, ALL},
-        {tfr__infer_binary, ALL},
-        {tfr__infer_bit_cast, ALL},
-        {tfr__infer_cast, ALL},
-        {tfr__infer_cast_like, ALL},
-        {tfr__infer_causal_conv, ALL},
-        {tfr__infer_clip, ALL},
-        {tfr__infer_col2im, ALL},
-        {tfr__infer_compare, ALL},
-        {tfr__infer_constant_of_shape, ALL},
-        {tfr__infer_conv, ALL_BUT_FIRST},
-        {tfr__infer_conv_transpose, ALL_BUT_FIRST},
-        {tfr__infer_deform_conv, ALL},
-        {tfr__infer_depth_to_space, ALL},
-        {tfr__infer_dropout, ALL},
-        {tfr__infer_dynamic_quantize, ALL},
-        {tfr__infer_expand, ALL},
-        {tfr__infer_eye_like, ALL},
-        {tfr__infer_flatten, ALL},
-        {tfr__infer_gemm, ALL},
-        {tfr__infer_group_norm, ALL_BUT_FIRST},
-        {tfr__infer_instance_norm, ALL_BUT_FIRST},
-        {tfr__infer_layer_norm, ALL_BUT_FIRST},
-        {tfr__infer_max_roi_pool, ALL},
-        {tfr__infer_momentum, ALL},
-        {tfr__infer_multinomial, ALL},
-        {tfr__infer_nll_loss, ALL_BUT_FIRST},
-        {tfr__infer_nms, ALL},
-        {tfr__infer_pad, 1 << 2},
-        {tfr__infer_prelu, ALL},
-        {tfr__infer_random_like, ALL},
-        {tfr__infer_reshape, ALL},
-        {tfr__infer_reverse_sequence, ALL_BUT_FIRST},
-        {tfr__infer_rms_norm, ALL_BUT_FIRST},
-        {tfr__infer_rnn, ALL},
-        {tfr__infer_roi_align, ALL},
-        {tfr__infer_rotary_embedding, ALL_BUT_FIRST},
-        {tfr__infer_same, ALL},
-        {tfr__infer_shape, ALL},
-        {tfr__infer_size, ALL},
-        {tfr__infer_softmax_loss, ALL_BUT_FIRST},
-        {tfr__infer_space_to_depth, ALL},
-        {tfr__infer_swiglu, ALL},
-        {tfr__infer_test, ALL},
-        {tfr__infer_variadic, ALL},
-        {tfr__infer_where, ALL},
-    };
-    for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++)
-        if (rows[k].infer == infer)
-            return i < 31 ? rows[k].inputs >> i & 1 : rows[k].inputs < 0;
-    return false;
+    if (op->infer == tfr__infer_attention)
+        return i != 0 && i != 3;
+    if (op->infer == tfr__infer_pad)
+        return i == 2;
+    return op->traits & TFR__TRAIT_ANY_RANK || (op->traits & TFR__TRAIT_RANK_OF_FIRST && i > 0);
 }
 
 /* Operands of one set have one element type, so one that is known is that of all of them. */
@@ -329,7 +271,7 @@ static tfr_status infer_symbolic(tfr__infer *in, bindings *bound, tfr_err *err)
         if (t->kind == TFR__KIND_ANY)
             runs = in->op->infer == tfr__infer_same;
         else if (t->kind == TFR_KIND_TENSOR && !t->shape_known && !asked)
-            runs = in->op->kind == TFR__OP_SEQUENCE || copes_without_rank(in->op->infer, i);
+            runs = in->op->kind == TFR__OP_SEQUENCE || copes_without_rank(in->op, i);
     }
     if (!runs)
         return TFR_OK;

@@ -13,7 +13,8 @@
 /*
  * From this version on; conditions are separated by blanks: "a=v" an integer, all integers of a
  * list, or a string are v; "a!v" the string is not v; "a+" the list is not empty; "a@i" the integer
- * is the number of input i's element type, or that of uint8 if there is no such input.
+ * is the number of input i's element type, or that of uint8 if there is no such input. Of all that
+ * reduce, neutral_of says it.
  */
 static const struct {
     const char *name;
@@ -36,16 +37,6 @@ static const struct {
     {"QuantizeLinear", 13, "block_size=0 output_dtype@2 precision=0 saturate=1"},
     {"RNN", 7, "layout=0"},
     {"Range", 11, "stash_type=1"},
-    {"ReduceL1", 1, "axes+"},
-    {"ReduceL2", 1, "axes+"},
-    {"ReduceLogSum", 1, "axes+"},
-    {"ReduceLogSumExp", 1, "axes+"},
-    {"ReduceMax", 1, "axes+"},
-    {"ReduceMean", 1, "axes+"},
-    {"ReduceMin", 1, "axes+"},
-    {"ReduceProd", 1, "axes+"},
-    {"ReduceSum", 1, "axes+"},
-    {"ReduceSumSquare", 1, "axes+"},
     {"ScatterElements", 11, "reduction=none"},
     {"ScatterND", 11, "reduction=none"},
     {"SpaceToDepth", 1, "mode=DCR"},
@@ -55,6 +46,8 @@ static const struct {
 
 static const char *neutral_of(const tfr__op *op, int32_t version)
 {
+    if (!*op->domain && strncmp(op->name, "Reduce", 6) == 0)
+        return version >= 1 && version < op->compat_version ? "axes+" : NULL;
     for (size_t i = 0; !*op->domain && i < sizeof rows / sizeof *rows; i++)
         if (strcmp(rows[i].name, op->name) == 0)
             return version >= rows[i].version && version < op->compat_version ? rows[i].neutral

@@ -35,7 +35,7 @@ static const char *const shared_texts[] = {
     [3] = "\1|\2",
     [4] = "\3|bool|string|c64|c128",
     [5] = "f8e4m3fn|f8e4m3fnuz|f8e5m2|f8e5m2fnuz",
-    [6] = "\4|\5|f8e8m0|f4e2m1|u4|i4|u2|i2",
+    [6] = "\4|\5|\26",
     [7] = "auto_pad:s=NOTSET|SAME_UPPER|SAME_LOWER|VALID",
     [8] = "post_transform:s=NONE|SOFTMAX|LOGISTIC|SOFTMAX_ZERO|PROBIT",
     [9] = "kernel_type:s=LINEAR|POLY|RBF|SIGMOID",
@@ -43,6 +43,28 @@ static const char *const shared_texts[] = {
            "nodes_hitrates_as_tensor:t nodes_missing_value_tracks_true:is nodes_modes:ss "
            "nodes_nodeids:is nodes_treeids:is nodes_truenodeids:is nodes_values:fs "
            "nodes_values_as_tensor:t",
+    [11] = "i32|i64",
+    [12] = "keepdims:i=1 noop_with_empty_axes:i=0",
+    [13] = "pads:is strides:is",
+    [14] = "kernel_shape:is",
+    [15] = "input:T",
+    [16] = "output:T",
+    [17] = "X:T",
+    [18] = "Y:T",
+    [19] = "A:T B:T",
+    [20] = "data:T axes?:i64",
+    [21] = "W:T R:T B?:T sequence_lens?:T1 initial_h?:T",
+    [22] = "f8e8m0|f4e2m1|u4|i4|u2|i2",
+    [23] = "T=\2",
+    [24] = "ai.onnx.ml",
+    [25] = "f32|f64|i32|i64",
+    [26] = "\27|u32|u64|i32|i64",
+    [27] = "dilations:is group:i=1 \16 \15",
+    [28] = "dilations:is kernel_shape:is!",
+    [29] = "output:T2",
+    [30] = "activation_alpha:fs activation_beta:fs activations:ss clip:f "
+           "direction:s=forward|reverse|bidirectional hidden_size:i",
+    [31] = "T=\1|f16|f32|f64|bool|string|c64|c128",
 };
 enum { N_SHARED = sizeof shared_texts / sizeof shared_texts[0] };
 
@@ -64,7 +86,7 @@ static const struct {
 #include "op/ops.def"
 };
 
-enum { N_BUILT_IN = sizeof(facts) / sizeof(facts[0]), LONG_TEXTS = 32 << 10 };
+enum { N_BUILT_IN = sizeof(facts) / sizeof(facts[0]), LONG_TEXTS = 40 << 10 };
 
 static tfr__op ops[N_BUILT_IN];
 static struct {

@@ -30,7 +30,10 @@ enum {
     TFR__TRAIT_CHEAP = 1u << 1,  /* its work is about its bytes; elementwise ones are cheap, too */
     TFR__TRAIT_RANDOM = 1u << 2, /* draws random numbers: two calls give different values */
     TFR__TRAIT_READS_PART = 1u << 3, /* reads of input 0 only what it writes */
-    TFR__TRAIT_FOREIGN = 1u << 7     /* the row is in a tfr__op_foreign (op_foreign.h) */
+    /* Before a run: can be inferred without the rank of any input, or of any but the first. */
+    TFR__TRAIT_ANY_RANK = 1u << 4,
+    TFR__TRAIT_RANK_OF_FIRST = 1u << 5,
+    TFR__TRAIT_FOREIGN = 1u << 7 /* the row is in a tfr__op_foreign (op_foreign.h) */
 };
 
 /* How floating-point operations are counted (cost.c). */

@@ -20,8 +20,8 @@ const char *tfr_dtype_name(tfr_dtype dtype)
 }
 
 typedef struct dtype_alias {
-    const char *name;
-    tfr_dtype dtype;
+    char name[15];
+    uint8_t dtype; /* tfr_dtype */
 } dtype_alias;
 
 /* Official names first; then this project's short ones, C's and NumPy's. */
@@ -68,7 +68,7 @@ tfr_dtype tfr_dtype_parse(const char *name)
 {
     for (size_t i = 0; name && i < sizeof aliases / sizeof aliases[0]; i++)
         if (strcmp(name, aliases[i].name) == 0)
-            return aliases[i].dtype;
+            return (tfr_dtype)aliases[i].dtype;
     return TFR_DTYPE_NONE;
 }
 
