@@ -44,6 +44,14 @@ static bool is_too_large(const tfr__type *t)
     return tfr__type_elements(&known) < 0;
 }
 
+/* Whether there is nothing to say of an operand, as mostly: its name takes longer than that. */
+static bool is_fine(const tfr__infer *in, const tfr__formal *formal, const tfr__type *t)
+{
+    return t->kind == TFR_KIND_TENSOR && t->shape_known && !tfr__is_symbolic(in) &&
+           tfr__type_elements(t) >= 0 &&
+           tfr__op_admits(in->op, formal->type, formal->type_bytes, t->kind, t->dtype);
+}
+
 static tfr_status check_tensor(const tfr__infer *in, tfr_err *err, const char *name,
                                const tfr__type *t)
 {
@@ -127,6 +135,8 @@ static tfr_status check_input(const tfr__infer *in, tfr_err *err, const tfr__for
         if (!t->dtype || t->kind == TFR__KIND_ANY)
             return TFR_OK;
     }
+    if (is_fine(in, formal, t))
+        return TFR_OK;
     tfr__in_name(in, i, &name);
     if (t->kind < TFR_KIND_TENSOR || t->kind > TFR_KIND_OPTIONAL || !tfr_dtype_bits(t->dtype))
         return tfr__infer_fail(in, err, TFR_EDTYPE, "input %s is %s of element type %d", name.text,
@@ -196,6 +206,8 @@ static tfr_status check_outputs(const tfr__infer *in, tfr_err *err)
         const tfr__type *t = &in->outputs[i];
         char name[96];
         if (t->kind == TFR_KIND_NONE || !tfr__op_formal(in->op->outputs, i, &formal))
+            continue;
+        if (is_fine(in, &formal, t))
             continue;
         snprintf(name, sizeof name, "output %.*s", (int)formal.name_bytes, formal.name);
         if (tfr__is_symbolic(in) && (!t->dtype || t->kind == TFR__KIND_ANY))
