@@ -321,6 +321,40 @@ tfr_status tfr__attr_copy(const tfr__attr_list *list, tfr__attr_list *out, tfr_e
     return TFR_OK;
 }
 
+bool tfr__attr_same(const tfr_attr *a, const tfr_attr *b)
+{
+    const bool ints = a->type == TFR_ATTR_INT || a->type == TFR_ATTR_INTS;
+    if (a->type != b->type || a->n != b->n || strcmp(a->name, b->name) != 0)
+        return false;
+    switch (a->type) {
+    case TFR_ATTR_INT:
+    case TFR_ATTR_INTS:
+    case TFR_ATTR_FLOAT:
+    case TFR_ATTR_FLOATS:
+        return !a->n || memcmp(ints ? (const void *)a->ints : a->floats,
+                               ints ? (const void *)b->ints : b->floats,
+                               (size_t)a->n * (ints ? sizeof *a->ints : sizeof *a->floats)) == 0;
+    case TFR_ATTR_STRING:
+    case TFR_ATTR_STRINGS:
+        for (uint64_t i = 0; i < a->n; i++)
+            if (a->strings[i].bytes != b->strings[i].bytes ||
+                (a->strings[i].bytes &&
+                 memcmp(a->strings[i].data, b->strings[i].data, (size_t)a->strings[i].bytes) != 0))
+                return false;
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool tfr__attrs_same(const tfr__attr_list *a, const tfr__attr_list *b)
+{
+    bool same = a->n == b->n;
+    for (uint32_t i = 0; same && i < a->n; i++)
+        same = tfr__attr_same(&a->items[i].pub, &b->items[i].pub);
+    return same;
+}
+
 static const tfr__attr *find_typed(const tfr__attr_list *list, const char *name, int32_t type)
 {
     const tfr__attr *a = tfr__attr_find(list, name);

@@ -46,6 +46,11 @@ tfr_status tfr__attr_set(tfr__attr_list *list, const tfr_attr *attr, void *graph
 /* False if there was none. */
 bool tfr__attr_remove(tfr__attr_list *list, const char *name);
 
+/* Name and value; tensors and graphs are not compared, they count as different. */
+bool tfr__attr_same(const tfr_attr *a, const tfr_attr *b);
+/* All of them, in the same order. */
+bool tfr__attrs_same(const tfr__attr_list *a, const tfr__attr_list *b);
+
 /* NULL if there is none. Valid until the list changes. */
 const tfr__attr *tfr__attr_find(const tfr__attr_list *list, const char *name);
 /* The value, or absent if there is none of that name and type. */

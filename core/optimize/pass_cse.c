@@ -12,49 +12,13 @@
 
 #define SMALL_BYTES 1024
 
-/* The payload of an attribute that is one block. */
-static const void *attr_block(const tfr_attr *a, size_t *bytes)
-{
-    bool ints = a->type == TFR_ATTR_INT || a->type == TFR_ATTR_INTS;
-    *bytes = (size_t)a->n * (ints ? sizeof *a->ints : sizeof *a->floats);
-    return ints ? (const void *)a->ints : (const void *)a->floats;
-}
-
-static bool same_attr(const tfr_attr *a, const tfr_attr *b)
-{
-    size_t bytes;
-    const void *block = attr_block(a, &bytes);
-    if (a->type != b->type || a->n != b->n || strcmp(a->name, b->name) != 0)
-        return false;
-    switch (a->type) {
-    case TFR_ATTR_INT:
-    case TFR_ATTR_INTS:
-    case TFR_ATTR_FLOAT:
-    case TFR_ATTR_FLOATS:
-        return !bytes || memcmp(block, attr_block(b, &bytes), bytes) == 0;
-    case TFR_ATTR_STRING:
-    case TFR_ATTR_STRINGS:
-        for (uint64_t i = 0; i < a->n; i++)
-            if (a->strings[i].bytes != b->strings[i].bytes ||
-                memcmp(a->strings[i].data, b->strings[i].data, (size_t)a->strings[i].bytes) != 0)
-                return false;
-        return true;
-    default:
-        return false; /* tensors, which folding has made constants, and graphs */
-    }
-}
-
 static bool same_node(const tfr__node *a, const tfr__node *b)
 {
     if (a->op != b->op || a->n_inputs != b->n_inputs || a->n_outputs != b->n_outputs ||
-        a->attrs.n != b->attrs.n || !a->device != !b->device ||
-        (a->device && strcmp(a->device, b->device) != 0) ||
+        !a->device != !b->device || (a->device && strcmp(a->device, b->device) != 0) ||
         memcmp(a->inputs, b->inputs, a->n_inputs * sizeof *a->inputs) != 0)
         return false;
-    for (uint32_t i = 0; i < a->attrs.n; i++)
-        if (!same_attr(&a->attrs.items[i].pub, &b->attrs.items[i].pub))
-            return false;
-    return true;
+    return tfr__attrs_same(&a->attrs, &b->attrs);
 }
 
 static uint64_t node_hash(const tfr__node *node)

@@ -31,30 +31,6 @@ struct tfr__call_cache {
     uint64_t n_runs; /* each draws other random numbers, whichever session it is */
 };
 
-static bool attr_equal(const tfr_attr *a, const tfr_attr *b)
-{
-    if (a->type != b->type || a->n != b->n || strcmp(a->name, b->name) != 0)
-        return false;
-    switch (a->type) {
-    case TFR_ATTR_INT:
-    case TFR_ATTR_INTS:
-        return !a->n || memcmp(a->ints, b->ints, a->n * sizeof *a->ints) == 0;
-    case TFR_ATTR_FLOAT:
-    case TFR_ATTR_FLOATS:
-        return !a->n || memcmp(a->floats, b->floats, a->n * sizeof *a->floats) == 0;
-    case TFR_ATTR_STRING:
-    case TFR_ATTR_STRINGS:
-        for (uint64_t i = 0; i < a->n; i++)
-            if (a->strings[i].bytes != b->strings[i].bytes ||
-                (a->strings[i].bytes &&
-                 memcmp(a->strings[i].data, b->strings[i].data, a->strings[i].bytes) != 0))
-                return false;
-        return true;
-    default:
-        return false; /* tensors: not worth comparing */
-    }
-}
-
 static bool entry_fits(const tfr__call_entry *e, const tfr__op *op, const char *device,
                        const tfr_node_desc *node, uint64_t present, uint32_t n_inputs)
 {
@@ -63,7 +39,7 @@ static bool entry_fits(const tfr__call_entry *e, const tfr__op *op, const char *
         (device && strcmp(device, e->device) != 0))
         return false;
     for (uint32_t i = 0; i < node->n_attrs; i++)
-        if (!attr_equal(&e->attrs.items[i].pub, &node->attrs[i]))
+        if (!tfr__attr_same(&e->attrs.items[i].pub, &node->attrs[i]))
             return false;
     return true;
 }
