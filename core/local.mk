@@ -197,6 +197,9 @@ libtfrun_core_la_SOURCES = \
 	core/plan/plan_steps.c \
 	core/plan/plan_steps.h \
 	core/plan/plan_variables.c \
+	core/plan/plan_view.c \
+	core/plan/plan_view.h \
+	core/plan/plan_twin.c \
 	core/plan/step.h \
 	core/plan/variable.c \
 	core/plan/variable.h \

@@ -125,6 +125,7 @@ unit_tests = \
 	tests/test_op \
 	tests/test_pool \
 	tests/test_plan_again \
+	tests/test_plan_layers \
 	tests/test_prices \
 	tests/test_binding \
 	tests/test_executor \
@@ -939,6 +940,10 @@ tests_test_memory_domain_DEPENDENCIES = libtfrun-core.la tests/fakeacc/fakeacc.l
 tests_test_plan_again_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_plan_again_LDADD = $(TFR_TEST_CORE)
 tests_test_plan_again_SOURCES = tests/graph_text.h tests/session_kit.h tests/test_plan_again.c
+
+tests_test_plan_layers_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_plan_layers_LDADD = $(TFR_TEST_CORE)
+tests_test_plan_layers_SOURCES = $(tests_program_case) tests/test_plan_layers.c
 
 tests_test_prices_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_prices_LDADD = $(TFR_TEST_CORE)

@@ -53,10 +53,9 @@ void tfr__build_free(tfr__build *b)
             kernel_drop(b->streams, b->nodes[i].choice.backend, b->nodes[i].kernel);
     }
     for (uint32_t g = 0; g < b->n_groups; g++) {
-        if (!tfr__stream_is_stuck(b->streams, b->groups[g].backend))
-            tfr__program_drop(&b->groups[g].program);
-        tfr__free(b->groups[g].args);
-        tfr__free(b->groups[g].in_place);
+        if (tfr__stream_is_stuck(b->streams, b->groups[g].backend))
+            b->groups[g].program.program = NULL;
+        tfr__group_free(&b->groups[g]);
     }
     for (uint32_t v = 0; b->known && v < b->graph->n_values; v++)
         tfr_tensor_release(b->known[v]);
@@ -76,6 +75,8 @@ void tfr__build_free(tfr__build *b)
     tfr__free(b->layouts);
     tfr__free(b->readers);
     tfr__free(b->number);
+    tfr__free(b->rooms);
+    tfr__free(b->arenas);
     tfr__free(b);
 }
 

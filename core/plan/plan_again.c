@@ -45,13 +45,6 @@ bool tfr__build_can_stay(const tfr__build *b)
 
 /* ---- what comes from outside ----------------------------------------------------------------- */
 
-static bool same_bytes(const tfr_tensor *a, const tfr_tensor *b)
-{
-    return a->dtype == b->dtype && a->dtype != TFR_DTYPE_STRING && a->bytes == b->bytes &&
-           tfr_shape_equal(&a->shape, &b->shape) &&
-           (!a->bytes || memcmp(a->data, b->data, a->bytes) == 0);
-}
-
 /* Takes the new dims of what comes in; false: it differs by more. */
 static bool take_live_ins(tfr__build *b, const tfr__plan *like, bool *changed)
 {
@@ -80,7 +73,7 @@ static bool take_shape_inputs(tfr__build *b, const tfr__plan *like, bool *change
         if (!t || t->kind != TFR_KIND_TENSOR || !before || like->shape_inputs[i].strings ||
             t->dtype != before->dtype || !t->plain)
             return false;
-        if (same_bytes(t, before)) {
+        if (tfr__same_bytes(t, before)) {
             if (tfr__build_shape_input(b, v, before))
                 return false;
             continue;
@@ -123,7 +116,7 @@ static bool compare_output(tfr__build *b, tfr_value v, made *before, uint32_t k,
         return b->known[v] == NULL;
     if (!tfr__build_resolve(b, v))
         return false;
-    if (*changed || !same_bytes(b->known[v], known)) {
+    if (*changed || !tfr__same_bytes(b->known[v], known)) {
         *changed = true;
         return true;
     }
@@ -139,7 +132,7 @@ static tfr_status infer_again(tfr__build *b, uint32_t i, made *before, bool *cha
 {
     const tfr__node *node = tfr__build_node_at(b, i);
     bool ends = false;
-    tfr_status status;
+    tfr_status status = TFR_OK;
     *holds = node->n_outputs <= MOST_OUTPUTS;
     if (!*holds)
         return TFR_OK;
@@ -153,9 +146,11 @@ static tfr_status infer_again(tfr__build *b, uint32_t i, made *before, bool *cha
         before->known[k] = b->known[v];
         b->known[v] = NULL;
     }
-    tfr__attr_free(&b->nodes[i].attrs);
-    b->nodes[i].attrs = (tfr__attr_list){0};
-    status = tfr__build_infer_node(b, i, &ends, err);
+    if (!tfr__twin_types(b, i, before->known)) {
+        tfr__attr_free(&b->nodes[i].attrs);
+        b->nodes[i].attrs = (tfr__attr_list){0};
+        status = tfr__build_infer_node(b, i, &ends, err);
+    }
     *holds = !status && !ends;
     for (uint32_t k = 0; k < node->n_outputs; k++) {
         const tfr_value v = node->outputs[k];
@@ -182,7 +177,10 @@ tfr_status tfr__build_infer_again(tfr__build *b, const tfr__plan *like, bool *sa
     tfr_status status = TFR_OK;
     if (!changed || !before)
         status = tfr_fail(err, TFR_ENOMEM, "out of memory for the shapes of a plan");
-    else
+    else if (!b->is_again)
+        status = tfr__twins_begin(b, err);
+    b->is_again = !status;
+    if (!status)
         *same = take_live_ins(b, like, changed) && take_shape_inputs(b, like, changed);
     for (uint32_t i = 0; !status && *same && i < b->end - b->first; i++) {
         b->nodes[i].changed = false;

@@ -179,27 +179,104 @@ static void announce_memory(const tfr__steps *s)
         (unsigned long long)(largest->bytes >> 20), (unsigned long long)(given >> 10));
 }
 
+/*
+ * Plans of ever new sizes lie as the one before as long as they fit. So a buffer gets room to grow,
+ * an eighth at most: to find places takes longer than all else of a plan with many buffers.
+ */
+static uint64_t room_of(uint64_t bytes)
+{
+    uint64_t step = 512;
+    while (step * 16 < bytes)
+        step *= 2;
+    return bytes < UINT64_MAX / 2 ? (bytes + step - 1) & ~(step - 1) : bytes;
+}
+
+/* Whether all buffers live as they did in the plan before and fit where they lay. */
+static bool take_rooms(tfr__steps *s)
+{
+    const tfr__build *b = s->b;
+    tfr__plan *p = s->p;
+    if (!b->rooms || b->n_rooms != p->n_buffers || b->n_arenas != s->n_memories)
+        return false;
+    for (uint32_t i = 0; i < p->n_buffers; i++) {
+        const tfr__buffer *now = &p->buffers[i];
+        const tfr__room *room = &b->rooms[i];
+        if (now->kind != TFR__BUFFER_ARENA
+                ? room->memory != UINT32_MAX
+                : now->memory != room->memory || now->first != room->first ||
+                      now->last != room->last || now->bytes > room->bytes)
+            return false;
+    }
+    for (uint32_t i = 0; i < p->n_buffers; i++)
+        p->buffers[i].offset = b->rooms[i].offset;
+    for (uint32_t m = 0; m < s->n_memories; m++)
+        p->arenas[m] = b->arenas[m];
+    return true;
+}
+
+/* Notes places for the next plan; without memory it finds its own. */
+static void keep_rooms(tfr__steps *s)
+{
+    tfr__build *b = s->b;
+    const tfr__plan *p = s->p;
+    tfr__free(b->rooms);
+    tfr__free(b->arenas);
+    b->rooms = tfr__calloc((size_t)p->n_buffers + 1, sizeof *b->rooms);
+    b->arenas = tfr__calloc(s->n_memories, sizeof *b->arenas);
+    b->n_rooms = p->n_buffers;
+    b->n_arenas = b->rooms && b->arenas ? s->n_memories : 0;
+    for (uint32_t m = 0; m < b->n_arenas; m++)
+        b->arenas[m] = p->arenas[m];
+    for (uint32_t i = 0; b->n_arenas && i < p->n_buffers; i++) {
+        const tfr__buffer *buffer = &p->buffers[i];
+        const bool in = buffer->kind == TFR__BUFFER_ARENA;
+        b->rooms[i] = (tfr__room){room_of(buffer->bytes), buffer->offset,
+                                  in ? buffer->memory : UINT32_MAX, buffer->first, buffer->last};
+    }
+}
+
+/* Where in the arena of a memory each of its buffers lies; with room in plans of other shapes. */
+static tfr_status find_rooms(tfr__steps *s, tfr__arena *arena, tfr_err *err)
+{
+    tfr__plan *p = s->p;
+    uint64_t alignment = 64, *bytes = NULL;
+    tfr_status status;
+    if (arena->memory != TFR__MEMORY_HOST)
+        alignment =
+            s->b->streams->items[tfr__steps_stream_of(s, arena->memory)].backend->space.alignment;
+    if (s->b->is_again) {
+        bytes = tfr__alloc(((size_t)p->n_buffers + 1) * sizeof *bytes);
+        if (!bytes)
+            return tfr_fail(err, TFR_ENOMEM, "out of memory for planning %u buffers", p->n_buffers);
+    }
+    for (uint32_t i = 0; bytes && i < p->n_buffers; i++) {
+        bytes[i] = p->buffers[i].bytes;
+        p->buffers[i].bytes = room_of(bytes[i]);
+    }
+    status = tfr__arena_plan(p->buffers, p->n_buffers, arena->memory, alignment ? alignment : 64,
+                             &arena->bytes, &arena->lower_bound, err);
+    for (uint32_t i = 0; bytes && i < p->n_buffers; i++)
+        p->buffers[i].bytes = bytes[i];
+    tfr__free(bytes);
+    return status;
+}
+
 static tfr_status make_arenas(tfr__steps *s, tfr_err *err)
 {
     tfr__plan *p = s->p;
-    p->arenas = tfr__calloc(s->n_memories, sizeof *p->arenas);
-    if (!p->arenas)
-        return tfr_fail(err, TFR_ENOMEM, "out of memory for %u arenas", s->n_memories);
+    const bool found = take_rooms(s);
     for (uint32_t m = 0; m < s->n_memories; m++) {
-        tfr__arena *arena = &p->arenas[m];
-        uint64_t alignment = 64;
         tfr_status status;
-        arena->memory = m;
+        p->arenas[m].memory = m;
         p->n_arenas = m + 1;
-        if (m != TFR__MEMORY_HOST)
-            alignment = s->b->streams->items[tfr__steps_stream_of(s, m)].backend->space.alignment;
-        status = tfr__arena_plan(p->buffers, p->n_buffers, m, alignment ? alignment : 64,
-                                 &arena->bytes, &arena->lower_bound, err);
+        status = found ? TFR_OK : find_rooms(s, &p->arenas[m], err);
         if (status)
             return status;
-        p->arena_bytes += arena->bytes;
-        p->arena_lower_bound += arena->lower_bound;
+        p->arena_bytes += p->arenas[m].bytes;
+        p->arena_lower_bound += p->arenas[m].lower_bound;
     }
+    if (s->b->is_again && !found)
+        keep_rooms(s);
     announce_memory(s);
     for (uint32_t m = 0; m < p->n_arenas; m++) {
         tfr_status status = tfr__stream_alloc(s->b->streams, m, p->arenas[m].bytes, TFR_ALLOC_ARENA,
@@ -314,7 +391,9 @@ static tfr_status bind_args(tfr__steps *s, tfr_err *err)
 tfr_status tfr__steps_bind(tfr__steps *s, tfr_err *err)
 {
     tfr_status status;
-    status = find_lifetimes(s, err);
+    s->p->arenas = tfr__calloc(s->n_memories, sizeof *s->p->arenas);
+    status = s->p->arenas ? find_lifetimes(s, err)
+                          : tfr_fail(err, TFR_ENOMEM, "out of memory for %u arenas", s->n_memories);
     if (!status)
         status = make_arenas(s, err);
     if (!status)

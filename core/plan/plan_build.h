@@ -12,26 +12,32 @@
 #include "plan/plan.h"
 
 #define TFR__NO_BUFFER UINT32_MAX
+#define TFR__NO_TWIN   UINT32_MAX
 
 typedef struct tfr__build_node {
-    tfr__attr_list attrs; /* canonical */
-    bool needed;          /* makes a value that is wanted and not known */
-    tfr__choice choice;   /* kernels only */
-    tfr__backend *first;  /* choice, before prices */
-    bool changed;         /* since the plan that this build is from: shapes, or what is known */
-    tfr_kernel *kernel;
-    uint64_t consumed; /* bit i: the kernel has input i in a form of its own */
+    /* First what each plan of other shapes looks at, for all nodes. */
+    bool needed;    /* makes a value that is wanted and not known */
+    bool changed;   /* since the plan that this build is from: shapes, or what is known */
+    bool is_copied; /* by the twin's, when types were inferred again */
+    bool measured;  /* time_ns; else it is an estimate */
+    int32_t group;  /* its number in the build's groups, or -1 */
+    int32_t label;
     uint32_t stream;
-    uint64_t plain;         /* bit i: input i must be made plain (inputs over 63 always are) */
-    tfr__backend *claim;    /* wants it in the group that it calls label */
+    tfr__backend *claim; /* wants it in the group that it calls label */
+    tfr_kernel *kernel;
+    /* Nodes before it, counted from 1, 0 = none: the last one that is called alike, and the one
+     * whose outputs have its types, TFR__NO_TWIN = there is none (plan_twin.c). */
+    uint32_t before, twin;
+    tfr__attr_list attrs; /* canonical */
+    tfr__work work;
+    uint64_t consumed;   /* bit i: the kernel has input i in a form of its own */
+    uint64_t plain;      /* bit i: input i must be made plain (inputs over 63 always are) */
+    tfr__backend *first; /* choice, before prices */
+    char *alone;         /* why it is in no program */
+    uint64_t time_ns;
     tfr__tuning_key key;    /* of its call, the backend aside */
     tfr__tuning_key priced; /* and with the chosen one, whose are */
-    uint64_t time_ns;
-    bool measured; /* else it is an estimate */
-    int32_t label;
-    int32_t group; /* its number in the build's groups, or -1 */
-    char *alone;   /* why it is in no program */
-    tfr__work work;
+    tfr__choice choice;     /* kernels only */
 } tfr__build_node;
 
 /* Nodes that one backend wants to compile as a whole, and the program once it has. */
@@ -39,6 +45,7 @@ typedef struct tfr__group {
     tfr__backend *backend;
     int32_t label;        /* the backend's own number of it */
     uint32_t first, last; /* its members lie between, both included */
+    bool changed;         /* they are nodes that other shapes change; else none of them is */
     uint32_t stream;
     tfr_value *args; /* inputs, then outputs, of launches */
     uint32_t n_inputs, n_outputs;
@@ -51,10 +58,17 @@ typedef struct tfr__value_layout {
     uint64_t layout, bytes;
 } tfr__value_layout;
 
+/* Where a buffer of an arena lay in plans of other shapes, with room to grow. */
+typedef struct tfr__room {
+    uint64_t bytes, offset;
+    uint32_t memory, first, last; /* memory UINT32_MAX: it is in none */
+} tfr__room;
+
 typedef struct tfr__build {
     const tfr__plan_env *env;
     const tfr__section *section; /* while a plan is made */
     bool stays; /* with its plan, so that one for other shapes can be made from it: plan_again.c */
+    bool is_again;       /* it has been a plan of other shapes before */
     uint64_t decided_ns; /* a guess of what its nodes took when they were placed */
     tfr__streams *streams;
     const tfr_graph *graph;
@@ -78,8 +92,12 @@ typedef struct tfr__build {
     tfr__value_layout *layouts; /* by value */
     uint32_t *readers;          /* by value: needed nodes that read it, each counted once */
     uint32_t *live_in;          /* by value: its number in the plan's live-ins plus one, 0 = none */
-    int32_t *number; /* by value: -1, but while plan_compile.c numbers those of a group */
-    uint32_t *seen;  /* by value: the last look (tfr__build_look) that has met it */
+    int32_t *number;  /* by value: -1, but while plan_compile.c numbers those of a group */
+    tfr__room *rooms; /* by buffer, as plans of other shapes had them last; or NULL */
+    uint32_t n_rooms;
+    tfr__arena *arenas; /* what these take, by memory */
+    uint32_t n_arenas;
+    uint32_t *seen; /* by value: the last look (tfr__build_look) that has met it */
     uint32_t n_looks;
 } tfr__build;
 
@@ -182,8 +200,23 @@ tfr_status tfr__build_programs_again(tfr__build *b, bool *same, tfr_err *err);
 tfr_status tfr__group_propose(tfr__build *b, tfr__backend *backend, tfr_err *err);
 /* Its nodes become kernels; why is kept for those that have no reason yet. */
 void tfr__group_dissolve(tfr__build *b, uint32_t group, const char *why);
-/* Compiles, or dissolves the group: then its n_nodes is 0. */
-tfr_status tfr__group_compile(tfr__build *b, uint32_t group, tfr_err *err);
+/* Compiles, or dissolves the group: then its n_nodes is 0. seen: groups that were compiled before,
+ * or NULL; one that is equal but for the values it is given gets the same program. */
+struct tfr__views;
+tfr_status tfr__group_compile(tfr__build *b, uint32_t group, struct tfr__views *seen, tfr_err *err);
+/* The program, or what is left of it, and its arguments. */
+void tfr__group_free(tfr__group *group);
+/* plan_twin.c */
+/* Finds, before the first look for twins, nodes that are called alike. */
+tfr_status tfr__twins_begin(tfr__build *b, tfr_err *err);
+/*
+ * Whether an earlier node has inputs of the same types and, where they count, values as node i. Its
+ * outputs have those of that one's then; values are borrowed for known[k] of outputs that were
+ * known, which are NULL elsewhere.
+ */
+bool tfr__twin_types(tfr__build *b, uint32_t i, tfr_tensor *const *known);
+/* The same bytes of the same type and shape, and no strings. */
+bool tfr__same_bytes(const tfr_tensor *a, const tfr_tensor *b);
 /* plan_blob.c: what save gave for an equal group once, if the backend has save; then put. */
 typedef struct tfr__blob {
     tfr__tuning_key key;

@@ -11,141 +11,7 @@
 
 #include "base/alloc.h"
 #include "kernel/call.h"
-#include "plan/plan_build.h"
-
-/* A tfr_program_graph with all that it points to. */
-typedef struct view {
-    tfr_program_graph pub;
-    tfr_program_node *nodes;
-    tfr__call *calls;
-    uint32_t *which;   /* node of the section, by number here */
-    int32_t *operands; /* numbers of the values of all nodes' inputs and outputs */
-    tfr_program_value *values;
-    tfr_operand *types;  /* by value here */
-    tfr_value *value_of; /* by value here */
-    int32_t *number;     /* by value of the graph: its number here, or -1; the build's */
-    int32_t *args;       /* inputs, then outputs of launches */
-} view;
-
-static void view_finish(view *w)
-{
-    for (uint32_t i = 0; w->calls && i < w->pub.n_nodes; i++)
-        tfr__call_finish(&w->calls[i]);
-    tfr__free(w->nodes);
-    tfr__free(w->calls);
-    tfr__free(w->which);
-    tfr__free(w->operands);
-    tfr__free(w->values);
-    tfr__free(w->types);
-    for (uint32_t v = 0; v < w->pub.n_values; v++)
-        w->number[w->value_of[v]] = -1;
-    tfr__free(w->value_of);
-    tfr__free(w->args);
-}
-
-/* What the core knows of v goes along; known without elements is known, too. */
-static void view_value(view *w, const tfr__build *b, const tfr__backend *backend, tfr_value v)
-{
-    static const char nothing[16];
-    uint32_t n = w->pub.n_values++;
-    tfr_program_value *value = &w->values[n];
-    int64_t maker = tfr__build_maker(b, v);
-    const tfr_tensor *known = b->known[v];
-    bool unaligned = known && !tfr__tensor_is_aligned(known) &&
-                     (backend->kernel.flags & TFR_KERNEL_TAKES_UNALIGNED);
-    const void *data = unaligned ? known->data : known ? tfr__tensor_data(known) : NULL;
-    tfr__operand_set(&w->types[n], &b->types[v], NULL, known && !data ? nothing : data);
-    if (unaligned)
-        w->types[n].flags |= TFR_OPERAND_UNALIGNED;
-    w->number[v] = (int32_t)n;
-    w->value_of[n] = v;
-    value->size = sizeof *value;
-    value->operand = &w->types[n];
-    value->node = value->variable = -1;
-    value->flags = TFR_VALUE_INPUT;
-    if (maker >= 0 && b->nodes[maker].group >= 0 && b->layouts[v].layout &&
-        b->groups[b->nodes[maker].group].backend == backend) {
-        value->layout = b->layouts[v].layout;
-        value->flags |= TFR_VALUE_ANY_LAYOUT;
-    }
-}
-
-/* Numbers the values of a node; inputs counts each reader once. */
-static void view_operands(view *w, tfr__build *b, const tfr__backend *backend, uint32_t i,
-                          int32_t **next)
-{
-    const tfr__node *node = tfr__build_node_at(b, w->which[i]);
-    tfr_program_node *out = &w->nodes[i];
-    out->size = sizeof *out;
-    out->name = node->name;
-    out->call = &w->calls[i].call;
-    out->inputs = *next;
-    out->outputs = *next + node->n_inputs;
-    tfr__build_look(b);
-    for (uint32_t k = 0; k < node->n_inputs + node->n_outputs; k++) {
-        bool made = k >= node->n_inputs;
-        tfr_value v = made ? node->outputs[k - node->n_inputs] : node->inputs[k];
-        *(*next) = -1;
-        if (v != TFR_VALUE_NONE) {
-            if (w->number[v] < 0)
-                view_value(w, b, backend, v);
-            *(*next) = w->number[v];
-            w->values[w->number[v]].n_readers += !made && tfr__build_meet(b, v);
-            if (made && !b->known[v]) {
-                w->values[w->number[v]].node = (int32_t)i;
-                w->values[w->number[v]].flags = 0;
-            }
-        }
-        ++*next;
-    }
-}
-
-/* The nodes of a group, or, with group -1, all that are needed, for a backend. */
-static tfr_status view_init(view *w, tfr__build *b, int32_t group, const tfr__backend *backend,
-                            tfr_err *err)
-{
-    uint32_t first = group < 0 ? 0 : b->groups[group].first, n = 0;
-    uint32_t last = group < 0 ? b->end - b->first - 1 : b->groups[group].last;
-    size_t n_operands = 1;
-    int32_t *next;
-    memset(w, 0, sizeof *w);
-    w->which = tfr__calloc((size_t)(last - first) + 2, sizeof *w->which);
-    for (uint32_t i = first; w->which && i <= last; i++) {
-        if (!b->nodes[i].needed || (group >= 0 && b->nodes[i].group != group))
-            continue;
-        w->which[n++] = i;
-        n_operands += tfr__build_node_at(b, i)->n_inputs + tfr__build_node_at(b, i)->n_outputs;
-    }
-    w->nodes = tfr__calloc((size_t)n + 1, sizeof *w->nodes);
-    w->calls = tfr__calloc((size_t)n + 1, sizeof *w->calls);
-    w->operands = next = tfr__calloc(n_operands, sizeof *w->operands);
-    w->values = tfr__calloc(n_operands, sizeof *w->values);
-    w->types = tfr__calloc(n_operands, sizeof *w->types);
-    w->value_of = tfr__calloc(n_operands, sizeof *w->value_of);
-    w->args = tfr__calloc(n_operands, sizeof *w->args);
-    w->number = b->number;
-    if (!w->which || !w->nodes || !w->calls || !w->operands || !w->values || !w->types ||
-        !w->value_of || !w->args)
-        return tfr_fail(err, TFR_ENOMEM, "out of memory to show %u nodes to a compiler", n);
-    for (uint32_t i = 0; i < n; i++) {
-        tfr_status status = tfr__build_call(b, w->which[i], true, &w->calls[i], err);
-        if (status)
-            return status;
-        w->pub.n_nodes = i + 1;
-        if (!(backend->kernel.flags & TFR_KERNEL_TAKES_UNALIGNED))
-            status = tfr__call_align(&w->calls[i], err);
-        if (status)
-            return status;
-        view_operands(w, b, backend, i, &next);
-    }
-    w->pub.size = sizeof w->pub;
-    w->pub.node_stride = sizeof *w->nodes;
-    w->pub.value_stride = sizeof *w->values;
-    w->pub.nodes = w->nodes;
-    w->pub.values = w->values;
-    w->pub.inputs = w->args;
-    return TFR_OK;
-}
+#include "plan/plan_view.h"
 
 /* ---- proposals ------------------------------------------------------------------------------- */
 
@@ -182,7 +48,7 @@ static void breach(tfr__build *b, tfr__backend *backend, const char *text)
 }
 
 /* Takes over what the backend wants, or, if one row is wrong, nothing. */
-static tfr_status proposals_read(tfr__build *b, const view *w, tfr__backend *backend,
+static tfr_status proposals_read(tfr__build *b, const tfr__view *w, tfr__backend *backend,
                                  tfr_proposal *rows, tfr_err *err)
 {
     char text[96];
@@ -216,13 +82,13 @@ tfr_status tfr__group_propose(tfr__build *b, tfr__backend *backend, tfr_err *err
     const tfr__device *device = NULL;
     tfr_status status;
     uint32_t n = 0;
-    view w;
+    tfr__view w;
     for (uint32_t i = 0; i < b->end - b->first; i++)
         if (b->nodes[i].choice.backend == backend)
             device = b->nodes[i].choice.device;
     if (!device)
         return TFR_OK;
-    status = view_init(&w, b, -1, backend, err);
+    status = tfr__view_init(&w, b, -1, backend, err);
     for (uint32_t i = 0; !status && i < w.pub.n_nodes; i++) {
         const tfr__node *node = tfr__build_node_at(b, w.which[i]);
         if (node->op->kind == TFR__OP_KERNEL)
@@ -257,72 +123,17 @@ tfr_status tfr__group_propose(tfr__build *b, tfr__backend *backend, tfr_err *err
         }
     }
     tfr__free(rows);
-    view_finish(&w);
+    tfr__view_finish(&w);
     return status;
 }
 
 /* ---- compiling ------------------------------------------------------------------------------- */
 
-/* May v leave the program in a layout of the backend, and does a program of it read v? */
-static bool any_layout(const tfr__build *b, const tfr__backend *backend, tfr_value v)
-{
-    if (!backend->has_layout || tfr__build_remains(b, v))
-        return false;
-    for (uint32_t i = 0; i < b->end - b->first; i++) {
-        const tfr__node *node = tfr__build_node_at(b, i);
-        int32_t group = b->nodes[i].group, maker = b->graph->values[v].node - (int32_t)b->first;
-        if (!b->nodes[i].needed || group < 0 || b->groups[group].backend != backend ||
-            group == b->nodes[maker].group)
-            continue;
-        for (uint32_t k = 0; k < node->n_inputs; k++)
-            if (node->inputs[k] == v)
-                return true;
-    }
-    return false;
-}
-
-/* Value v is the new state of a variable: is the old one here, and does nobody else read it? */
-static void mark_update(view *w, const tfr__build *b, uint32_t v)
-{
-    const tfr_value old = b->graph->variables[tfr__build_update_of(b, w->value_of[v])];
-    const int32_t n = w->number[old];
-    if (n < 0 || w->types[n].data)
-        return;
-    w->values[v].variable = n;
-    if (b->readers[old] == w->values[n].n_readers)
-        w->values[v].flags |= TFR_VALUE_UPDATE;
-}
-
-/* The border of the group: what goes in and out. */
-static void find_border(view *w, const tfr__build *b, const tfr__backend *backend)
-{
-    int32_t *args = w->args;
-    for (uint32_t v = 0; v < w->pub.n_values; v++)
-        if ((w->values[v].flags & TFR_VALUE_INPUT) && !w->types[v].data)
-            args[w->pub.n_inputs++] = (int32_t)v;
-    args += w->pub.n_inputs;
-    w->pub.outputs = args;
-    for (uint32_t v = 0; v < w->pub.n_values; v++) {
-        tfr_value value = w->value_of[v];
-        if ((w->values[v].flags & TFR_VALUE_INPUT) ||
-            (!tfr__build_remains(b, value) && b->readers[value] == w->values[v].n_readers))
-            continue;
-        w->values[v].flags |= TFR_VALUE_OUTPUT;
-        if (any_layout(b, backend, value))
-            w->values[v].flags |= TFR_VALUE_ANY_LAYOUT;
-        if (b->updates[value])
-            mark_update(w, b, v);
-        args[w->pub.n_outputs++] = (int32_t)v;
-    }
-}
-
 /* The answer of compile: layouts where they are allowed, sizes that can be. */
-static tfr_status answer_check(tfr__build *b, const view *w, tfr__group *g,
+static tfr_status answer_check(tfr__build *b, const tfr__view *w, tfr__group *g,
                                const tfr_program_output *outputs, tfr_err *err)
 {
     tfr_program_info *info = &g->program.info;
-    if (!g->program.program)
-        return tfr_fail(err, TFR_EPLUGIN, "it gave no program");
     info->text[sizeof info->text - 1] = '\0';
     if (info->workspace_bytes > INT64_MAX / 4)
         return tfr_fail(err, TFR_EPLUGIN, "it wants a workspace of %" PRIu64 " bytes",
@@ -363,12 +174,13 @@ static tfr_status answer_check(tfr__build *b, const view *w, tfr__group *g,
 
 void tfr__program_drop(tfr__program *p)
 {
-    if (!p->program)
-        return;
-    pthread_mutex_lock(&p->backend->lock);
-    TFR__SLOT(p->backend, "drop", NULL, NULL,
-              p->backend->program.drop(p->backend->device, p->program));
-    pthread_mutex_unlock(&p->backend->lock);
+    if (p->program && --*p->refs == 0) {
+        pthread_mutex_lock(&p->backend->lock);
+        TFR__SLOT(p->backend, "drop", NULL, NULL,
+                  p->backend->program.drop(p->backend->device, p->program));
+        pthread_mutex_unlock(&p->backend->lock);
+        tfr__free(p->refs);
+    }
     p->program = NULL;
 }
 
@@ -387,7 +199,7 @@ void tfr__group_dissolve(tfr__build *b, uint32_t group, const char *why)
 
 typedef struct rest {
     const tfr__build *b;
-    const view *w;
+    const tfr__view *w;
 } rest;
 
 static void advise_unused(void *user, const void *data)
@@ -403,7 +215,7 @@ static void advise_unused(void *user, const void *data)
 }
 
 /* Calls compile and checks what it gives. */
-static tfr_status compile(tfr__build *b, const view *w, tfr__group *g, tfr_err *err)
+static tfr_status compile(tfr__build *b, const tfr__view *w, tfr__group *g, tfr_err *err)
 {
     rest r = {b, w};
     tfr_compile_options options = {
@@ -414,8 +226,12 @@ static tfr_status compile(tfr__build *b, const view *w, tfr__group *g, tfr_err *
     tfr__blob blob = {0};
     tfr_status status;
     tfr_program_output *outputs = tfr__calloc((size_t)w->pub.n_outputs + 1, sizeof *outputs);
-    if (!outputs)
+    uint32_t *refs = tfr__calloc(1, sizeof *refs);
+    if (!outputs || !refs) {
+        tfr__free(outputs);
+        tfr__free(refs);
         return tfr_fail(err, TFR_ENOMEM, "out of memory for %u outputs", w->pub.n_outputs);
+    }
     for (uint32_t k = 0; k < w->pub.n_outputs; k++)
         outputs[k].size = sizeof outputs[k];
     g->program.backend = backend;
@@ -433,9 +249,14 @@ static tfr_status compile(tfr__build *b, const view *w, tfr__group *g, tfr_err *
                   &g->program.info, err));
     tfr__unlock_unless(backend, is_any);
     tfr__blob_put(b->streams->runtime, backend, status ? NULL : g->program.program, &blob);
-    if (status) {
-        g->program.program = NULL; /* outputs are written only on success */
+    if (status || !g->program.program) { /* outputs are written only on success */
+        g->program.program = NULL;
+        tfr__free(refs);
+        if (!status)
+            status = tfr_fail(err, TFR_EPLUGIN, "it gave no program");
     } else {
+        g->program.refs = refs;
+        *refs = 1;
         status = answer_check(b, w, g, outputs, err);
         if (status == TFR_EUNSUPPORTED)
             status = TFR_EPLUGIN;
@@ -446,29 +267,43 @@ static tfr_status compile(tfr__build *b, const view *w, tfr__group *g, tfr_err *
     return status;
 }
 
-tfr_status tfr__group_compile(tfr__build *b, uint32_t group, tfr_err *err)
+void tfr__group_free(tfr__group *g)
+{
+    tfr__program_drop(&g->program);
+    tfr__free(g->args);
+    tfr__free(g->in_place);
+    g->args = NULL;
+    g->in_place = NULL;
+    g->n_inputs = g->n_outputs = 0;
+}
+
+tfr_status tfr__group_compile(tfr__build *b, uint32_t group, tfr__views *seen, tfr_err *err)
 {
     tfr__group *g = &b->groups[group];
     tfr__build_node *state = &b->nodes[g->first];
     tfr_err own = TFR_ERR_INIT;
     tfr_status status;
-    view w;
+    tfr__view w;
     if (atomic_load(&g->backend->program_off)) {
         tfr__group_dissolve(b, group, "its compiler failed earlier in this process");
         return TFR_OK;
     }
+    tfr__group_free(g);
+    if (seen && tfr__views_share(seen, b, group))
+        return TFR_OK;
+    memset(&g->program.info, 0, sizeof g->program.info);
     while (state->choice.backend != g->backend)
         state++; /* views have none */
     status = tfr__stream_get(b->streams, state->choice.device, g->backend, &g->stream, err);
     if (status)
         return status;
-    status = view_init(&w, b, (int32_t)group, g->backend, err);
+    status = tfr__view_init(&w, b, (int32_t)group, g->backend, err);
     if (!status) {
         for (uint32_t i = 0; i < w.pub.n_nodes; i++)
             w.nodes[i].flags = tfr__build_node_at(b, w.which[i])->op->kind == TFR__OP_KERNEL
                                    ? TFR_NODE_MINE
                                    : TFR_NODE_VIEW;
-        find_border(&w, b, g->backend);
+        tfr__view_border(&w, b, g->backend);
         g->n_inputs = w.pub.n_inputs;
         g->n_outputs = w.pub.n_outputs;
         g->args = tfr__calloc((size_t)g->n_inputs + g->n_outputs + 1, sizeof *g->args);
@@ -496,6 +331,9 @@ tfr_status tfr__group_compile(tfr__build *b, uint32_t group, tfr_err *err)
             }
         }
     }
-    view_finish(&w);
+    if (seen && !status && g->program.program)
+        tfr__views_add(seen, &w, group);
+    else
+        tfr__view_finish(&w);
     return status;
 }

@@ -379,6 +379,32 @@ static tfr_status choose_again(tfr__build *b, uint32_t i, bool *same, tfr_err *e
     return status;
 }
 
+/* May a program take the node in other sizes without a word of its backend, which has the program's
+ * compiler look at them? */
+static bool goes_along(const tfr__build *b, uint32_t i)
+{
+    const int32_t group = b->nodes[i].group;
+    return group >= 0 && b->groups[group].backend->program.flags & TFR_PROGRAM_ANY_DIMS;
+}
+
+/* Then only how much there is to do is found out. */
+static tfr_status work_again(tfr__build *b, uint32_t i, tfr_err *err)
+{
+    tfr__build_node *state = &b->nodes[i];
+    tfr__call call;
+    tfr_status status;
+    if (state->is_copied && is_launched(b, state->twin - 1)) {
+        state->work = b->nodes[state->twin - 1].work;
+        return TFR_OK;
+    }
+    status = tfr__build_call(b, i, true, &call, err);
+    if (status)
+        return status;
+    state->work = tfr__cost(&call.call);
+    tfr__call_finish(&call);
+    return TFR_OK;
+}
+
 static bool is_quarantined(const tfr__build *b, uint32_t i)
 {
     const tfr__backend *backend = b->nodes[i].choice.backend;
@@ -403,7 +429,7 @@ tfr_status tfr__build_place_again(tfr__build *b, bool *same, tfr_err *err)
         *same = !is_quarantined(b, i);
         b->nodes[i].consumed = 0;
         if (!status && *same && b->nodes[i].changed)
-            status = choose_again(b, i, same, err);
+            status = goes_along(b, i) ? work_again(b, i, err) : choose_again(b, i, same, err);
         ns += tfr__neutral_ns(&b->nodes[i].work);
     }
     *same = *same && ns / 2 <= b->decided_ns && b->decided_ns / 2 <= ns;

@@ -16,10 +16,11 @@
 #include <tfrun/fail.h>
 
 #include "base/alloc.h"
-#include "plan/plan_build.h"
+#include "plan/plan_view.h"
 
 #define NO_READ      UINT32_MAX
 #define WINDOW_STEPS (1u << 20)
+#define LET_GO       (-2) /* instead of a group, while groups are cut again */
 
 /* Something that a group reads from outside: a node or a group, by its first node. */
 typedef struct outside {
@@ -129,6 +130,7 @@ static tfr_status group_add(tfr__build *b, uint32_t i, tfr_err *err)
     memset(more, 0, sizeof *more);
     more->backend = b->nodes[i].claim;
     more->label = b->nodes[i].label;
+    more->changed = b->nodes[i].changed;
     more->first = i;
     b->n_groups++;
     return TFR_OK;
@@ -147,8 +149,9 @@ static tfr_status node_cut(walk *w, uint32_t i, tfr_err *err)
     }
     walk_back(w, i);
     g = w->window_group;
-    while (g < b->n_groups && (b->groups[g].backend != state->claim ||
-                               b->groups[g].label != state->label || w->met[g] == w->walk))
+    while (g < b->n_groups &&
+           (b->groups[g].backend != state->claim || b->groups[g].label != state->label ||
+            b->groups[g].changed != state->changed || w->met[g] == w->walk))
         g++;
     w->steps += g - w->window_group;
     if (g == b->n_groups) {
@@ -161,14 +164,20 @@ static tfr_status node_cut(walk *w, uint32_t i, tfr_err *err)
     return TFR_OK;
 }
 
+/* Has a backend claimed it, and was it not let go since? */
+static bool is_free(const tfr__build_node *state)
+{
+    return state->claim && state->group != LET_GO;
+}
+
 static tfr_status groups_cut(walk *w, tfr_err *err)
 {
     const tfr__build *b = w->b;
     size_t n = 0, n_inputs = 0;
     tfr_status status = TFR_OK;
     for (uint32_t i = 0; i < n_nodes(b); i++) {
-        n += b->nodes[i].claim != NULL;
-        n_inputs += b->nodes[i].claim ? tfr__build_node_at(b, i)->n_inputs : 0;
+        n += is_free(&b->nodes[i]);
+        n_inputs += is_free(&b->nodes[i]) ? tfr__build_node_at(b, i)->n_inputs : 0;
     }
     if (!n)
         return TFR_OK;
@@ -179,13 +188,29 @@ static tfr_status groups_cut(walk *w, tfr_err *err)
     if (!w->met || !w->first_read || !w->reads || !w->noted)
         status = tfr_fail(err, TFR_ENOMEM, "out of memory for groups of %zu nodes", n);
     for (uint32_t i = 0; !status && i < n_nodes(b); i++)
-        if (b->nodes[i].claim)
+        if (is_free(&b->nodes[i]))
             status = node_cut(w, i, err);
     tfr__free(w->met);
     tfr__free(w->first_read);
     tfr__free(w->reads);
     tfr__free(w->noted);
     return status;
+}
+
+static tfr_status walk_init(walk *w, tfr_err *err)
+{
+    const size_t n = (size_t)n_nodes(w->b) + 1;
+    w->stack = tfr__calloc(n, sizeof *w->stack);
+    w->mark = tfr__calloc(n, sizeof *w->mark);
+    return w->stack && w->mark
+               ? TFR_OK
+               : tfr_fail(err, TFR_ENOMEM, "out of memory for an order of %zu nodes", n - 1);
+}
+
+static void walk_finish(walk *w)
+{
+    tfr__free(w->stack);
+    tfr__free(w->mark);
 }
 
 /* Adds to the count of each value that node i reads, once for each. */
@@ -329,7 +354,7 @@ static tfr_status compile_all(walk *w, tfr_err *err)
         int32_t group = b->nodes[b->order[at]].group;
         if (group < 0 || b->groups[group].program.program)
             continue;
-        status = tfr__group_compile(b, (uint32_t)group, err);
+        status = tfr__group_compile(b, (uint32_t)group, NULL, err);
         if (!status && !b->groups[group].program.n_nodes) {
             status = find_order(w, err); /* its nodes run one by one now */
             at = UINT32_MAX;
@@ -363,10 +388,10 @@ tfr_status tfr__build_programs(tfr__build *b, tfr_err *err)
     b->layouts = tfr__calloc(n_values, sizeof *b->layouts);
     b->readers = tfr__calloc(n_values, sizeof *b->readers);
     b->number = tfr__alloc(n_values * sizeof *b->number);
-    w.stack = tfr__calloc(n, sizeof *w.stack);
-    w.mark = tfr__calloc(n, sizeof *w.mark);
-    if (!b->order || !b->layouts || !b->readers || !b->number || !w.stack || !w.mark)
+    if (!b->order || !b->layouts || !b->readers || !b->number)
         status = tfr_fail(err, TFR_ENOMEM, "out of memory for an order of %zu nodes", n - 1);
+    if (!status)
+        status = walk_init(&w, err);
     if (!status)
         memset(b->number, 0xff, n_values * sizeof *b->number);
     for (uint32_t i = 0; i < n_nodes(b); i++)
@@ -384,8 +409,7 @@ tfr_status tfr__build_programs(tfr__build *b, tfr_err *err)
         status = compile_all(&w, err);
     if (b->n_groups)
         tfr__tuning_checkpoint(&b->streams->runtime->tuning);
-    tfr__free(w.stack);
-    tfr__free(w.mark);
+    walk_finish(&w);
     return status;
 }
 
@@ -419,25 +443,74 @@ static tfr_status propose_again(tfr__build *b, bool *same, tfr_err *err)
     return status;
 }
 
+/* Whether a backend that compiles wants to be asked about other sizes. */
+static bool wants_to_be_asked(const tfr__build *b)
+{
+    const tfr_runtime *rt = b->streams->runtime;
+    for (uint32_t d = 0; !b->env->no_programs && d < rt->n_devices; d++)
+        for (uint32_t k = 0; k < rt->devices[d].n_backends; k++) {
+            const tfr__backend *backend = &rt->devices[d].backends[k];
+            if (atomic_load(&backend->is_open) && backend->has_program &&
+                !(backend->program.flags & TFR_PROGRAM_ANY_DIMS))
+                return true;
+        }
+    return false;
+}
+
+/* Notes which groups have changed; false: of one only some nodes have. */
+static bool mark_changed(tfr__build *b)
+{
+    bool whole = true;
+    for (uint32_t g = 0; g < b->n_groups; g++)
+        b->groups[g].changed = b->nodes[b->groups[g].first].changed;
+    for (uint32_t i = 0; i < n_nodes(b); i++)
+        whole = whole && (b->nodes[i].group < 0 ||
+                          b->groups[b->nodes[i].group].changed == b->nodes[i].changed);
+    return whole;
+}
+
+/*
+ * Cuts the groups anew, so that what has changed is in other groups than what has not: programs of
+ * these can be kept, now and for the shapes to come.
+ */
+static tfr_status cut_by_change(tfr__build *b, tfr_err *err)
+{
+    walk w = {.b = b};
+    tfr_status status = walk_init(&w, err);
+    for (uint32_t g = 0; g < b->n_groups; g++)
+        tfr__group_free(&b->groups[g]);
+    tfr__free(b->groups);
+    b->groups = NULL;
+    b->n_groups = 0;
+    for (uint32_t i = 0; i < n_nodes(b); i++)
+        b->nodes[i].group = b->nodes[i].group < 0 ? LET_GO : -1;
+    if (!status)
+        status = groups_cut(&w, err);
+    for (uint32_t i = 0; i < n_nodes(b); i++)
+        b->nodes[i].group = b->nodes[i].group == LET_GO ? -1 : b->nodes[i].group;
+    if (!status)
+        status = groups_trim(b, err);
+    if (!status)
+        status = find_order(&w, err);
+    walk_finish(&w);
+    return status;
+}
+
 tfr_status tfr__build_programs_again(tfr__build *b, bool *same, tfr_err *err)
 {
-    tfr_status status = propose_again(b, same, err);
+    tfr__views seen = {.n = 0};
+    tfr_status status = wants_to_be_asked(b) ? propose_again(b, same, err) : TFR_OK;
     memset(b->layouts, 0, b->graph->n_values * sizeof *b->layouts);
-    for (uint32_t g = 0; g < b->n_groups; g++) {
-        tfr__group *group = &b->groups[g];
-        tfr__free(group->args);
-        tfr__free(group->in_place);
-        group->args = NULL;
-        group->in_place = NULL;
-        group->n_inputs = group->n_outputs = 0;
-        memset(&group->program.info, 0, sizeof group->program.info);
-    }
+    if (!status && *same && !mark_changed(b))
+        status = cut_by_change(b, err);
     for (uint32_t at = 0; !status && *same && at < b->n_order; at++) {
-        const int32_t group = b->nodes[b->order[at]].group;
-        if (group < 0 || b->groups[group].program.program)
+        const int32_t number = b->nodes[b->order[at]].group;
+        tfr__group *group = number < 0 ? NULL : &b->groups[number];
+        if (!group || (group->program.program && !group->changed && !group->backend->has_layout))
             continue;
-        status = tfr__group_compile(b, (uint32_t)group, err);
-        *same = b->groups[group].program.n_nodes > 0;
+        status = tfr__group_compile(b, (uint32_t)number, &seen, err);
+        *same = group->program.n_nodes > 0;
     }
+    tfr__views_finish(&seen);
     return status;
 }

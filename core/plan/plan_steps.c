@@ -263,7 +263,10 @@ static tfr_status program_add(tfr__steps *s, tfr__group *g, tfr__step *step, tfr
     p->programs[p->n_programs] = g->program;
     step->program = (int32_t)p->n_programs++;
     step->call = (tfr__launch_fn *)g->backend->program.launch;
-    g->program.program = NULL; /* the plan owns it now */
+    if (s->b->stays) /* for the plan of other shapes that do not change it */
+        ++*g->program.refs;
+    else
+        g->program.program = NULL;
     p->programs[step->program].first_row = g->first;
     p->programs[step->program].last_row = g->last;
     for (uint32_t i = g->first; i <= g->last; i++)

@@ -250,6 +250,7 @@ static int32_t save(tfr_plugin_device *device, tfr_program *program, void *out, 
 
 const tfr_program_facet native_program_facet = {
     .size = sizeof native_program_facet,
+    .flags = TFR_PROGRAM_ANY_DIMS,
     .propose = propose,
     .compile = compile,
     .launch = launch,

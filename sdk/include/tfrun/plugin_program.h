@@ -184,7 +184,13 @@ enum {
      * slot of it, trim and drop of other programs among them. Two threads may compile equal groups
      * at once. The core may call them for a device that gets lost meanwhile.
      */
-    TFR_PROGRAM_COMPILE_ANY = 1u << 0
+    TFR_PROGRAM_COMPILE_ANY = 1u << 0,
+    /*
+     * Groups do not depend on sizes: for other dims of the same nodes compile may be given the
+     * groups of before, though neither supports nor propose was asked about these dims. It looks at
+     * them itself, and says TFR_EUNSUPPORTED where it cannot; then all is asked anew.
+     */
+    TFR_PROGRAM_ANY_DIMS = 1u << 1
 };
 
 typedef struct tfr_program_facet {

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Tests of core/plan/plan_twin.c and of what plans for other shapes share: a model of equal layers
+ * whose caches grow, counted with the compiler of program_kit.h.
+ */
+#include <tfrun/compare.h>
+
+#include "base/alloc.h"
+#include "plan/plan_build.h"
+#include "run/session.h"
+
+#include "program_case.h"
+
+enum { LAYERS = 3, N_INPUTS = 1 + LAYERS, N_OUTPUTS = 1 + LAYERS };
+
+/* Each layer puts what is new behind its cache, attends to all of that, and gives both. */
+static tfr_graph *make_layers(void)
+{
+    return graph_of_text("in x 1 2 1 4; in p 1 2 ? 4; in q 1 2 ? 4; in r 1 2 ? 4; const w 4 4;"
+                         "k = Concat{axis=2}(p,MatMul(x,w));"
+                         "a = MatMul(Softmax{axis=-1}(MatMul(x,Transpose{perm=0,1,3,2}(k))),k);"
+                         "y = Relu(MatMul(a,w));"
+                         "l = Concat{axis=2}(q,MatMul(y,w));"
+                         "b = MatMul(Softmax{axis=-1}(MatMul(y,Transpose{perm=0,1,3,2}(l))),l);"
+                         "z = Relu(MatMul(b,w));"
+                         "m = Concat{axis=2}(r,MatMul(z,w));"
+                         "c = MatMul(Softmax{axis=-1}(MatMul(z,Transpose{perm=0,1,3,2}(m))),m);"
+                         "out Relu(MatMul(c,w)); out k; out l; out m");
+}
+
+static tfr_runtime *layers_runtime(bool any_dims)
+{
+    tfr_runtime *runtime = program_runtime();
+    kit_backend->has_layout = false;
+    kit_backend->program.flags = any_dims ? TFR_PROGRAM_ANY_DIMS : 0;
+    return runtime;
+}
+
+static void run_length(tfr_session *session, tfr_graph *graph, int64_t length, tfr_tensor **out)
+{
+    tfr_tensor *in[N_INPUTS];
+    for (uint32_t i = 0; i < N_INPUTS; i++)
+        in[i] = random_input(graph, i, length, 7 + i, -1, 1);
+    REQUIRE_OK(tfr_session_run(session, in, N_INPUTS, out, N_OUTPUTS, &err), &err);
+    for (uint32_t i = 0; i < N_INPUTS; i++)
+        tfr_tensor_release(in[i]);
+}
+
+static void drop(tfr_tensor **out)
+{
+    for (uint32_t k = 0; k < N_OUTPUTS; k++)
+        tfr_tensor_release(out[k]);
+}
+
+/* A run of the session against that of one that has no programs and has seen no other length. */
+static void check_length(tfr_runtime *runtime, tfr_session *session, tfr_graph *graph,
+                         int64_t length)
+{
+    tfr_session *plain = new_session(runtime, graph, false);
+    tfr_tensor *out[N_OUTPUTS], *want[N_OUTPUTS];
+    run_length(session, graph, length, out);
+    run_length(plain, graph, length, want);
+    for (uint32_t k = 0; k < N_OUTPUTS; k++)
+        CHECK(tfr_tensor_compare(out[k], want[k], 0, 0, NULL));
+    drop(out);
+    drop(want);
+    tfr_session_destroy(plain);
+}
+
+TEST(a_new_length_compiles_one_of_the_layers_and_proposes_nothing)
+{
+    tfr_runtime *runtime = layers_runtime(true);
+    tfr_graph *graph = make_layers();
+    tfr_session *session = new_session(runtime, graph, true);
+    uint32_t proposes, compiles;
+    check_length(runtime, session, graph, 5);
+    CHECK_UINT(1, kit.n_compiles);
+    check_length(runtime, session, graph, 6); /* and cuts what changes from what does not */
+    CHECK(session->main->plans[0]->again);
+    CHECK_UINT(2 * LAYERS + 1, session->main->plans[0]->n_programs);
+    proposes = kit.n_proposes;
+    for (int64_t length = 7; length < 10; length++) {
+        compiles = kit.n_compiles;
+        check_length(runtime, session, graph, length);
+        CHECK(session->main->plans[0]->again);
+        CHECK_UINT(compiles + 1, kit.n_compiles);
+    }
+    CHECK_UINT(proposes, kit.n_proposes);
+    check_length(runtime, session, graph, 5); /* of the first plan, which is there yet */
+    CHECK_UINT(compiles + 1, kit.n_compiles);
+    tfr_session_destroy(session);
+    CHECK_UINT(0, kit.n_live);
+    tfr_graph_release(graph);
+    tfr_runtime_release(runtime);
+}
+
+TEST(a_new_length_infers_the_types_of_one_layer)
+{
+    tfr_runtime *runtime = layers_runtime(true);
+    tfr_graph *graph = make_layers();
+    tfr_session *session = new_session(runtime, graph, true);
+    check_length(runtime, session, graph, 5);
+    for (int64_t length = 6; length < 9; length++) {
+        const tfr__build *b;
+        uint32_t n_changed = 0, n_inferred = 0;
+        check_length(runtime, session, graph, length);
+        b = session->main->plans[0]->build;
+        for (uint32_t i = 0; i < b->end - b->first; i++) {
+            n_changed += b->nodes[i].changed;
+            n_inferred += b->nodes[i].changed && !b->nodes[i].is_copied;
+        }
+        CHECK_UINT(LAYERS * 5, n_changed); /* Concat, Transpose, MatMul, Softmax, MatMul */
+        CHECK_UINT(5, n_inferred);
+    }
+    tfr_session_destroy(session);
+    tfr_graph_release(graph);
+    tfr_runtime_release(runtime);
+}
+
+TEST(a_compiler_that_does_not_say_that_sizes_do_not_matter_is_asked)
+{
+    tfr_runtime *runtime = layers_runtime(false);
+    tfr_graph *graph = make_layers();
+    tfr_session *session = new_session(runtime, graph, true);
+    uint32_t proposes;
+    check_length(runtime, session, graph, 5);
+    proposes = kit.n_proposes;
+    check_length(runtime, session, graph, 6);
+    check_length(runtime, session, graph, 7);
+    CHECK_UINT(proposes + 2, kit.n_proposes);
+    CHECK(session->main->plans[0]->again);
+    tfr_session_destroy(session);
+    tfr_graph_release(graph);
+    tfr_runtime_release(runtime);
+}
+
+/* Then the model is planned from nothing, with the sizes that it has. */
+TEST(a_compiler_may_say_no_to_other_sizes)
+{
+    tfr_runtime *runtime = layers_runtime(true);
+    tfr_graph *graph = make_layers();
+    tfr_session *session = new_session(runtime, graph, true);
+    check_length(runtime, session, graph, 5);
+    kit.compile_status = TFR_EUNSUPPORTED;
+    check_length(runtime, session, graph, 6);
+    CHECK(!session->main->plans[0]->again);
+    CHECK_UINT(0, session->main->plans[0]->n_programs);
+    kit.compile_status = TFR_OK;
+    check_length(runtime, session, graph, 7);
+    tfr_session_destroy(session);
+    CHECK_UINT(0, kit.n_live);
+    tfr_graph_release(graph);
+    tfr_runtime_release(runtime);
+}
+
+TEST(memory_is_flat_over_100_lengths_and_a_new_one_takes_few_requests)
+{
+    tfr_runtime *runtime = layers_runtime(true);
+    tfr_graph *graph = make_layers();
+    tfr_session *session = new_session(runtime, graph, true);
+    uint64_t first = 0, live = 0, last = 0;
+    uint32_t programs = 0;
+    for (int64_t length = 200; length < 300; length++) {
+        const uint64_t before = tfr__alloc_count();
+        tfr_tensor *out[N_OUTPUTS];
+        run_length(session, graph, length, out);
+        last = tfr__alloc_count() - before;
+        first = length == 200 ? last : first;
+        drop(out);
+        if (length == 250) {
+            live = tfr__alloc_live();
+            programs = kit.n_live;
+        }
+    }
+    CHECK_UINT(live, tfr__alloc_live());
+    CHECK_UINT(programs, kit.n_live);
+    printf("requests for memory: %llu of the first length, %llu of the last\n",
+           (unsigned long long)first, (unsigned long long)last);
+    CHECK(last * 2 < first);
+    tfr_session_destroy(session);
+    tfr_graph_release(graph);
+    tfr_runtime_release(runtime);
+}
+
+TEST(each_failed_request_leaves_a_session_that_runs)
+{
+    tfr_runtime *runtime = layers_runtime(true);
+    tfr_graph *graph = make_layers();
+    uint32_t n_ok = 0;
+    for (uint64_t n = 1; n < 700 && n_ok < 10; n += 3) {
+        tfr_session *session = new_session(runtime, graph, true);
+        tfr_tensor *in[N_INPUTS], *out[N_OUTPUTS];
+        tfr_status status;
+        check_length(runtime, session, graph, 5);
+        if (n % 2)
+            check_length(runtime, session, graph, 6);
+        for (uint32_t i = 0; i < N_INPUTS; i++)
+            in[i] = random_input(graph, i, 7, 7 + i, -1, 1);
+        tfr__alloc_fail_at(n);
+        status = tfr_session_run(session, in, N_INPUTS, out, N_OUTPUTS, &err);
+        tfr__alloc_fail_at(0);
+        CHECK(status == TFR_OK || status == TFR_ENOMEM);
+        if (!status)
+            drop(out);
+        n_ok += !status;
+        for (uint32_t i = 0; i < N_INPUTS; i++)
+            tfr_tensor_release(in[i]);
+        check_length(runtime, session, graph, 7);
+        tfr_session_destroy(session);
+    }
+    CHECK(n_ok > 2);
+    CHECK_UINT(0, kit.n_live);
+    tfr_graph_release(graph);
+    tfr_runtime_release(runtime);
+}
+
+static const test_case cases[] = {
+    CASE(a_new_length_compiles_one_of_the_layers_and_proposes_nothing),
+    CASE(a_new_length_infers_the_types_of_one_layer),
+    CASE(a_compiler_that_does_not_say_that_sizes_do_not_matter_is_asked),
+    CASE(a_compiler_may_say_no_to_other_sizes),
+    CASE(memory_is_flat_over_100_lengths_and_a_new_one_takes_few_requests),
+    CASE(each_failed_request_leaves_a_session_that_runs),
+};
+TEST_MAIN(cases)
