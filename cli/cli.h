@@ -78,13 +78,14 @@ typedef struct cli_args {
 
     /* of some commands */
     const char *device, *backend, *passes, *math_mode;
-    cli_list inputs, outputs, shapes; /* NAME=FILE, NAME=FILE, NAME=1,3,224,224 */
-    cli_list dims;                    /* NAME=4 */
-    const char *labels;               /* file with a name of a class a line */
+    cli_list inputs, outputs, shapes;   /* NAME=FILE, NAME=FILE, NAME=1,3,224,224 */
+    cli_list dims;                      /* NAME=4 */
+    cli_list loop_states;               /* OUTPUT=INPUT */
+    const char *labels;                 /* file with a name of a class a line */
     const char *image_mean, *image_std; /* "0.5" or "0.485,0.456,0.406" */
-    int32_t layout;                   /* of images: 0 = what the dims say, 1 nchw, 2 nhwc */
-    int64_t top;                      /* 0 = not given */
-    int64_t seed;                     /* of random inputs; -1 = none are wanted */
+    int32_t layout;                     /* of images: 0 = what the dims say, 1 nchw, 2 nhwc */
+    int64_t top;                        /* 0 = not given */
+    int64_t seed;                       /* of random inputs; -1 = none are wanted */
     bool log_placement, deterministic, cast_inputs;
     bool refresh;                /* devices, plugins: ask all plugins anew */
     bool build_info;             /* version: what plugins have loaded, too */

@@ -2,6 +2,7 @@
 /* cmd_run.c: `tfrun run`: runs a model on tensors from files and puts its outputs into files. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <tfrun/fail.h>
 
@@ -18,6 +19,11 @@
 
 #define SHOWN_VALUES 6
 
+/* An output that is an input of the next run. */
+typedef struct loop_state {
+    uint32_t output, input;
+} loop_state;
+
 typedef struct job {
     const cli_args *args;
     tfr_runtime *runtime;
@@ -29,6 +35,8 @@ typedef struct job {
     uint32_t n_outputs;
     double *seconds; /* of each run */
     int64_t n_runs;
+    loop_state *loops;
+    uint32_t n_loops;
 } job;
 
 /* ---- results --------------------------------------------------------------------------------- */
@@ -108,6 +116,62 @@ static tfr_status print_json(const job *j, tfr_err *err)
     return cli_json_print(object, err);
 }
 
+/* ---- what a run leaves to the next one ------------------------------------------------------ */
+
+/* The input that OUTPUT=INPUT names, of those that no other has. */
+static tfr_status find_input(const job *j, const char *name, uint32_t *input, tfr_err *err)
+{
+    const tfr_graph *graph = j->model.graph;
+    for (uint32_t i = 0; i < tfr_graph_n_inputs(graph); i++) {
+        if (strcmp(name, cli_model_input_name(graph, i)) != 0)
+            continue;
+        for (uint32_t k = 0; k < j->n_loops; k++)
+            if (j->loops[k].input == i)
+                return tfr_fail(err, TFR_EINVAL,
+                                "--loop-state gives input \"%s\" two values, those of outputs "
+                                "\"%s\" and \"%s\"",
+                                name, tfr_graph_output_name(graph, j->loops[k].output),
+                                tfr_graph_output_name(graph, j->loops[j->n_loops].output));
+        *input = i;
+        return TFR_OK;
+    }
+    return tfr_fail(err, TFR_EINVAL,
+                    "--loop-state: the model has no input \"%s\"; `tfrun inspect %s` lists them",
+                    name, j->args->words[0]);
+}
+
+static tfr_status find_loops(job *j, tfr_err *err)
+{
+    const cli_list *given = &j->args->loop_states;
+    tfr_status status = TFR_OK;
+    j->loops = calloc((size_t)given->n + 1, sizeof *j->loops);
+    if (!j->loops)
+        return tfr_fail(err, TFR_ENOMEM, "no memory for the results");
+    for (; !status && j->n_loops < given->n; j->n_loops += !status) {
+        loop_state *loop = &j->loops[j->n_loops];
+        const char *word = given->items[j->n_loops], *name;
+        if (!strchr(word, '='))
+            return tfr_fail(err, TFR_EINVAL, "--loop-state %s: write OUTPUT=INPUT", word);
+        status = cli_model_split(j->model.graph, true, word, &loop->output, &name, err);
+        if (!status)
+            status = find_input(j, name, &loop->input, err);
+    }
+    return status;
+}
+
+/* The next run reads what the last one has made. */
+static void pass_on(job *j)
+{
+    for (uint32_t i = 0; i < j->n_loops; i++) {
+        tfr_tensor **input = &j->model.inputs[j->loops[i].input];
+        tfr_tensor *made = j->outputs[j->loops[i].output];
+        if (!made)
+            continue;
+        tfr_tensor_release(*input);
+        *input = tfr_tensor_retain(made);
+    }
+}
+
 /* ---- the run --------------------------------------------------------------------------------- */
 
 static tfr_status prepare(job *j, tfr_err *err)
@@ -117,6 +181,8 @@ static tfr_status prepare(job *j, tfr_err *err)
     tfr_status status = cli_labels_load(args, &j->labels, err);
     if (!status)
         status = cli_model_load(args, args->words[0], false, &j->model, err);
+    if (!status)
+        status = find_loops(j, err);
     if (!status)
         status = cli_output_files_init(args, j->model.graph, &j->files, err);
     if (!status)
@@ -166,6 +232,7 @@ static tfr_status run(job *j, tfr_err *err)
     for (int64_t i = 0; !status && i < j->n_runs; i++) {
         double began = cli_now();
         cli_watch_limit(j->args, true);
+        pass_on(j);
         release_outputs(j);
         status = tfr_session_run(j->session, j->model.inputs, j->model.n_inputs, j->outputs,
                                  j->n_outputs, err);
@@ -199,6 +266,8 @@ static int run_run(const cli_args *args)
     job j = {.args = args};
     if (args->labels && !args->top)
         return cli_usage(args, "--labels names what --top shows; give --top, too");
+    if (args->loop_states.n && args->runs < 2)
+        return cli_usage(args, "--loop-state passes on from run to run; give --runs, too");
     tfr_status status = prepare(&j, &err);
     if (!status)
         status = run(&j, &err);
@@ -210,6 +279,7 @@ static int run_run(const cli_args *args)
     free(j.keys);
     free(j.outputs);
     free(j.seconds);
+    free(j.loops);
     tfr_session_destroy(j.session);
     tfr_runtime_release(j.runtime);
     cli_output_files_finish(&j.files);
@@ -249,6 +319,8 @@ static const cli_option run_options[] = {
     CLI_OPTION_SHAPE,
     {0, "runs", "N", CLI_NUMBER, CLI_FIELD(runs), "none", 1, 1e9,
      "run N times, plan apart, and print the times"},
+    {0, "loop-state", "OUTPUT=INPUT", CLI_LIST, CLI_FIELD(loop_states), "none", 0, 0,
+     "with --runs: from the second run on the input is what the run before gave as this output"},
     CLI_OPTION_TIMEOUT,
     CLI_OPTION_TRACE,
     CLI_OPTION_END};

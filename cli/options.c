@@ -287,8 +287,9 @@ static int check_words(cli_args *args)
 
 static bool lists_init(cli_args *args, int argc)
 {
-    cli_list *lists[] = {&args->plugins, &args->plugin_paths, &args->inputs,      &args->outputs,
-                         &args->shapes,  &args->libraries,    &args->fold_shapes, &args->dims};
+    cli_list *lists[] = {&args->plugins,     &args->plugin_paths, &args->inputs,
+                         &args->outputs,     &args->shapes,       &args->libraries,
+                         &args->fold_shapes, &args->dims,         &args->loop_states};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
         if (!(lists[i]->items = calloc((size_t)argc + 1, sizeof *lists[i]->items)))
             return false;
@@ -364,4 +365,5 @@ void cli_args_finish(cli_args *args)
     free(args->libraries.items);
     free(args->fold_shapes.items);
     free(args->dims.items);
+    free(args->loop_states.items);
 }

@@ -125,6 +125,10 @@ _tfrun() {
         COMPREPLY=()
         return
         ;;
+    --loop-state)
+        COMPREPLY=()
+        return
+        ;;
     --timeout)
         COMPREPLY=()
         return
@@ -330,7 +334,7 @@ _tfrun() {
         plugins) options+=' --refresh' ;;
         ops) options+=' --backend' ;;
         inspect) options+=' --nodes --dim' ;;
-        run) options+=' --input --cast-inputs --image-mean --image-std --layout --output --top --labels --device --backend --fallback --passes --math-mode --deterministic --programs --capture --log-device-placement --random-inputs --dim --shape --runs --timeout --trace' ;;
+        run) options+=' --input --cast-inputs --image-mean --image-std --layout --output --top --labels --device --backend --fallback --passes --math-mode --deterministic --programs --capture --log-device-placement --random-inputs --dim --shape --runs --loop-state --timeout --trace' ;;
         train) options+=' --data --model --epochs --batch-size --limit-steps --seed --no-shuffle --augment --loss --class-weights --loss-scale --optimizer --learning-rate --schedule --accumulate --shards --recompute --memory-limit --momentum --beta-1 --beta-2 --epsilon --weight-decay --clip-value --clip-norm --defaults --freeze --checkpoint-dir --checkpoint-every --keep --resume --export --log-dir --log-every --plot --device --backend --fallback --math-mode --deterministic --programs' ;;
         profile) options+=' --input --cast-inputs --device --backend --fallback --programs --passes --math-mode --deterministic --random-inputs --dim --shape --runs --by --trace' ;;
         explain) options+=' --device --backend --fallback --programs --capture --passes --math-mode --deterministic --input --cast-inputs --random-inputs --dim --shape' ;;

@@ -51,6 +51,21 @@ claim "and is the same" cmp relu.npy z.npy
 exits 0 "-q keeps standard error empty" "$TFRUN" -q run relu.onnx -i x.npy
 claim "it is empty" test ! -s err
 
+model_of Neg 3 >neg.onnx
+exits 0 "an output is an input of the next run" \
+    "$TFRUN" run neg.onnx -i x.npy -o y=z.npy --runs 2 --loop-state y=x
+claim "so two runs that turn signs give what went in" cmp x.npy z.npy
+exits 2 "--loop-state without --runs" "$TFRUN" run neg.onnx -i x.npy --loop-state y=x
+has "is pointed to it" err 'give --runs, too'
+exits 5 "an unknown input of --loop-state" \
+    "$TFRUN" run neg.onnx -i x.npy --runs 2 --loop-state y=w
+has "is answered" err 'the model has no input "w"'
+exits 5 "an unknown output of it" "$TFRUN" run neg.onnx -i x.npy --runs 2 --loop-state w=x
+has "is answered, too" err 'the model has no output "w"'
+exits 5 "an input with two values" \
+    "$TFRUN" run neg.onnx -i x.npy --runs 2 --loop-state y=x --loop-state y=x
+has "is none" err 'gives input "x" two values'
+
 exits 0 "run prints JSON" "$TFRUN" run relu.onnx -i x.npy -q --json
 sed -e '/"seconds"/,/}/d' -e '/_seconds"/d' -e '/"text"/d' out >masked
 claim "with values, nodes and counts" diff "$TFR_SRCDIR/tests/cli/run_json.expected" masked
