@@ -222,7 +222,8 @@ void tfr__variable_set(tfr__variables *vars, uint32_t i, tfr_tensor *state)
 {
     tfr__variable *v = &vars->items[i];
     put_plain(v, state, true);
-    v->is_home = is_host_tensor(&v->home);
+    /* one that was never used has no home yet, and gets the one of who reads it */
+    v->is_home = v->is_home && is_host_tensor(&v->home);
 }
 
 tfr_status tfr__variable_to_plain(tfr__variables *vars, uint32_t i, tfr_err *err)
