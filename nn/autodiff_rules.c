@@ -165,7 +165,7 @@ static const tfr__diff_rule rules[] = {
     {"ReduceSum", tfr__diff_formula, "G", 0, NULL},
     {"ReduceSumSquare", tfr__diff_formula, "2*G*x", 0, NULL},
     {"RegexFullMatch", .run = NULL},
-    {"Relu", tfr__diff_formula, "Where(x > 0, g, 0)", 0, NULL},
+    {"Relu", tfr__diff_formula, "Where(y > 0, g, 0)", 0, NULL},
     {"Reorder", .why = "only compiled graphs have it"},
     {"Reshape", .run = tfr__diff_reshaped},
     {"Resize", .run = tfr__diff_resize},
