@@ -73,9 +73,9 @@ struct tfr_plugin_device {
     tfr_cu_context *context;
     tfr_cu_stream *stream; /* for what is done on return */
     /* memory */
-    uint64_t limit, in_use; /* bytes; limit 0 = none */
-    tfr_cu_pool *pool;      /* NULL = the device has none */
-    struct cuda_block *blocks;
+    uint64_t limit, in_use;    /* bytes; limit 0 = none */
+    tfr_cu_pool *pool;         /* NULL = the device has none */
+    struct cuda_block *blocks; /* with the lock held, as in_use */
     /* events that no fence uses */
     pthread_mutex_t lock;
     tfr_cu_event **events;
@@ -84,6 +84,9 @@ struct tfr_plugin_device {
     pthread_mutex_t engine_lock;
     struct tfr_lt_handle *lt;
     struct tfr_dnn_handle *dnn; /* used with the lock held, too */
+    /* that programs read, with their lock held */
+    pthread_mutex_t constants_lock;
+    struct cuda_constant *constants;
     /* for tests; -1 = never */
     int64_t fail_after, lose_after;
     atomic_int_fast64_t n_launches;
@@ -133,6 +136,17 @@ void cuda_module_release(bool is_dead);
 void cuda_engines_close(tfr_plugin_device *device);
 void cuda_convolution_close(tfr_plugin_device *device);
 void cuda_gemm_close(tfr_plugin_device *device);
+
+/* ---- constants.c ---- */
+
+typedef struct cuda_constant cuda_constant;
+
+/* The copy on the device of an operand whose data are known, until it is dropped. */
+int32_t cuda_constant_hold(tfr_plugin_device *device, const tfr_operand *operand,
+                           cuda_constant **out, tfr_err *err);
+void cuda_constant_drop(tfr_plugin_device *device, cuda_constant *constant);
+void *cuda_constant_address(const cuda_constant *constant);
+uint64_t cuda_constant_bytes(const cuda_constant *constant);
 
 /* ---- memory.c, pool.c ---- */
 

@@ -4,6 +4,7 @@
 tfr_cuda_host = \
 	plugins/cuda/blob.h \
 	plugins/cuda/capture.c \
+	plugins/cuda/constants.c \
 	plugins/cuda/conv_dnn.c \
 	plugins/cuda/conv_plan.c \
 	plugins/cuda/copy.c \

@@ -116,6 +116,32 @@ static void tell_of_staging(const tfr_plugin_device *device, const tfr_alloc_opt
                  device->facts.name, err->text);
 }
 
+/* What programs compile may be allocated while another thread allocates. */
+static bool count_in(tfr_plugin_device *device, uint64_t bytes, tfr_err *err)
+{
+    bool fits;
+
+    pthread_mutex_lock(&device->lock);
+    fits = !device->limit || bytes <= device->limit - device->in_use;
+    if (fits)
+        device->in_use += bytes;
+    else
+        (void)tfr_fail(err, TFR_ENOMEM,
+                       "no %llu bytes on %.64s: %llu of the limit, %llu, are in use; raise "
+                       "cuda.memory_limit or cuda.memory-fraction",
+                       (unsigned long long)bytes, device->facts.name,
+                       (unsigned long long)device->in_use, (unsigned long long)device->limit);
+    pthread_mutex_unlock(&device->lock);
+    return fits;
+}
+
+static void count_out(tfr_plugin_device *device, uint64_t bytes)
+{
+    pthread_mutex_lock(&device->lock);
+    device->in_use -= bytes;
+    pthread_mutex_unlock(&device->lock);
+}
+
 static int32_t cuda_alloc(tfr_plugin_device *device, uint32_t space, uint64_t bytes,
                           const tfr_alloc_options *options, void **out, tfr_err *err)
 {
@@ -128,16 +154,14 @@ static int32_t cuda_alloc(tfr_plugin_device *device, uint32_t space, uint64_t by
     if (options && (options->flags & TFR_MUST_UNDERSTAND || options->align > ALIGNMENT))
         return tfr_fail(err, TFR_EUNSUPPORTED, "memory aligned to %llu with flags 0x%x",
                         (unsigned long long)options->align, (unsigned)options->flags);
-    if (space == SPACE_DEVICE && device->limit && bytes > device->limit - device->in_use)
-        return tfr_fail(err, TFR_ENOMEM,
-                        "no %llu bytes on %.64s: %llu of the limit, %llu, are in use; raise "
-                        "cuda.memory_limit or cuda.memory-fraction",
-                        (unsigned long long)bytes, device->facts.name,
-                        (unsigned long long)device->in_use, (unsigned long long)device->limit);
     block = calloc(1, sizeof *block);
     if (!block)
         return tfr_fail(err, TFR_ENOMEM, "no host memory for an allocation");
     block->bytes = bytes;
+    if (space == SPACE_DEVICE && !count_in(device, bytes, err)) {
+        free(block);
+        return TFR_ENOMEM;
+    }
     block->kind = kind_of(device, space, options);
     status = cuda_enter(device, err);
     if (status == TFR_OK) {
@@ -146,14 +170,16 @@ static int32_t cuda_alloc(tfr_plugin_device *device, uint32_t space, uint64_t by
     }
     if (status != TFR_OK) {
         tell_of_staging(device, options, err);
+        if (space == SPACE_DEVICE)
+            count_out(device, bytes);
         free(block);
         return status;
     }
-    if (space == SPACE_DEVICE)
-        device->in_use += bytes;
+    *out = block->address;
+    pthread_mutex_lock(&device->lock);
     block->next = device->blocks;
     device->blocks = block;
-    *out = block->address;
+    pthread_mutex_unlock(&device->lock);
     return TFR_OK;
 }
 
@@ -161,14 +187,17 @@ static void cuda_free(tfr_plugin_device *device, uint32_t space, void *address)
 {
     cuda_block **at = &device->blocks, *block;
 
+    pthread_mutex_lock(&device->lock);
     while (*at && (*at)->address != address)
         at = &(*at)->next;
     block = *at;
+    if (block)
+        *at = block->next;
+    if (block && space == SPACE_DEVICE)
+        device->in_use -= block->bytes;
+    pthread_mutex_unlock(&device->lock);
     if (!block)
         return;
-    *at = block->next;
-    if (space == SPACE_DEVICE)
-        device->in_use -= block->bytes;
     /* What a device has that the driver has given up on is leaked; the process goes on. */
     if (!device->is_dead && cuda_driver.cuCtxPushCurrent_v2(device->context) == TFR_CU_SUCCESS) {
         give(device, block);

@@ -188,6 +188,7 @@ int32_t cuda_open(const tfr_device_info *info, const tfr_open_options *options,
         return tfr_fail(err, TFR_ENOMEM, "no memory for a device");
     pthread_mutex_init(&device->lock, NULL);
     pthread_mutex_init(&device->engine_lock, NULL);
+    pthread_mutex_init(&device->constants_lock, NULL);
     cuda_module_hold();
     device->fail_after = number_of(options, "fail_after", -1);
     device->lose_after = number_of(options, "lose_after", -1);
@@ -231,6 +232,7 @@ void cuda_close(tfr_plugin_device *device)
     }
     free(device->events);
     pthread_mutex_destroy(&device->engine_lock);
+    pthread_mutex_destroy(&device->constants_lock);
     pthread_mutex_destroy(&device->lock);
     free(device);
 }
