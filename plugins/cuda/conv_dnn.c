@@ -80,15 +80,24 @@ static int32_t conv_launch(tfr_plugin_device *device, tfr_queue *queue, cuda_eng
                            const tfr_launch *launch, tfr_err *err)
 {
     const conv *v = (const conv *)engine;
-    const bool has_bias = v->what.bias != CUDA_NO_OPERAND;
-    const int64_t ids[] = {CUDA_DNN_X, CUDA_DNN_W, CUDA_DNN_Y, CUDA_DNN_BIAS};
-    void *addresses[] = {
-        cuda_operand_address(launch, v->what.x), cuda_operand_address(launch, v->what.w),
-        cuda_operand_address(launch, v->what.y), cuda_operand_address(launch, v->what.bias)};
-    const int64_t n = has_bias ? 4 : 3;
+    const struct {
+        int64_t id;
+        uint16_t operand;
+    } all[] = {{CUDA_DNN_X, v->what.x},
+               {CUDA_DNN_W, v->what.w},
+               {CUDA_DNN_Y, v->what.y},
+               {CUDA_DNN_BIAS, v->what.bias},
+               {CUDA_DNN_ADDEND, v->what.addend}};
+    int64_t ids[5], n = 0;
+    void *addresses[5];
     cuda_dnn_builder b = {.what = "the operands of a convolution", .err = err};
     tfr_dnn_desc *pack = cuda_dnn_create(&b, TFR_DNN_PACK);
 
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i].operand != CUDA_NO_OPERAND) {
+            ids[n] = all[i].id;
+            addresses[n++] = cuda_operand_address(launch, all[i].operand);
+        }
     cuda_dnn_set_ints(&b, pack, TFR_DNN_PACK_IDS, n, ids);
     cuda_dnn_set(&b, pack, TFR_DNN_PACK_POINTERS, TFR_DNN_TYPE_POINTER, n, addresses);
     cuda_dnn_set(&b, pack, TFR_DNN_PACK_WORKSPACE, TFR_DNN_TYPE_POINTER, 1, &launch->workspace);

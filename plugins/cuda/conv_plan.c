@@ -2,7 +2,7 @@
 /*
  * conv_plan.c: plans of cuDNN for convolutions and their gradients, by its graph interface.
  *
- * A graph of one operation, or of two with a bias, is described to the library, whose heuristics
+ * A graph of a convolution and what stands behind it is described to the library, whose heuristics
  * then name engines, the fastest first. The first one that is exact enough makes the plan that is
  * kept; the descriptors that led to it are given back. Tensors are said to be aligned to their
  * elements: the library has engines for that which are nearly all that it has for 16 bytes, so that
@@ -96,43 +96,73 @@ static tfr_dnn_desc *make_operation(cuda_dnn_builder *b, const cuda_convolution 
     return cuda_dnn_finish(b, operation);
 }
 
-/* y = sum + bias */
-static tfr_dnn_desc *make_addition(cuda_dnn_builder *b, const cuda_convolution *c, int32_t dtype,
-                                   tfr_dnn_desc *sum)
-{
-    const int64_t dims[] = {1, c->y_dims[1], 1, 1};
-    const unsigned mode = TFR_DNN_POINTWISE_ADD;
-    tfr_dnn_desc *add = cuda_dnn_create(b, TFR_DNN_POINTWISE), *operation;
+/* What one operation behind the convolution takes and makes. */
+typedef struct pointwise {
+    unsigned mode;
+    tfr_dnn_desc *x, *b, *y; /* b of an addition */
+    const float *ceiling;    /* of Relu, or NULL */
+} pointwise;
 
-    cuda_dnn_set(b, add, TFR_DNN_POINTWISE_MODE, TFR_DNN_TYPE_POINTWISE_MODE, 1, &mode);
-    cuda_dnn_set_type(b, add, TFR_DNN_POINTWISE_PRECISION, TFR_DNN_F32);
-    cuda_dnn_finish(b, add);
+static tfr_dnn_desc *make_pointwise(cuda_dnn_builder *b, const pointwise *p)
+{
+    const double zero = 0, ceiling = p->ceiling ? (double)*p->ceiling : 0;
+    tfr_dnn_desc *what = cuda_dnn_create(b, TFR_DNN_POINTWISE), *operation;
+
+    cuda_dnn_set(b, what, TFR_DNN_POINTWISE_MODE, TFR_DNN_TYPE_POINTWISE_MODE, 1, &p->mode);
+    cuda_dnn_set_type(b, what, TFR_DNN_POINTWISE_PRECISION, TFR_DNN_F32);
+    if (p->ceiling) {
+        cuda_dnn_set(b, what, TFR_DNN_POINTWISE_RELU_LOWER_CLIP, TFR_DNN_TYPE_DOUBLE, 1, &zero);
+        cuda_dnn_set(b, what, TFR_DNN_POINTWISE_RELU_UPPER_CLIP, TFR_DNN_TYPE_DOUBLE, 1, &ceiling);
+    }
+    cuda_dnn_finish(b, what);
     operation = cuda_dnn_create(b, TFR_DNN_OP_POINTWISE);
-    cuda_dnn_set_desc(b, operation, TFR_DNN_OP_POINTWISE_DESC, add);
-    cuda_dnn_set_desc(b, operation, TFR_DNN_OP_POINTWISE_X, sum);
-    cuda_dnn_set_desc(b, operation, TFR_DNN_OP_POINTWISE_B,
-                      make_tensor(b, CUDA_DNN_BIAS, dtype, dims, false));
-    cuda_dnn_set_desc(b, operation, TFR_DNN_OP_POINTWISE_Y,
-                      make_tensor(b, CUDA_DNN_Y, dtype, c->y_dims, false));
+    cuda_dnn_set_desc(b, operation, TFR_DNN_OP_POINTWISE_DESC, what);
+    cuda_dnn_set_desc(b, operation, TFR_DNN_OP_POINTWISE_X, p->x);
+    if (p->b)
+        cuda_dnn_set_desc(b, operation, TFR_DNN_OP_POINTWISE_B, p->b);
+    cuda_dnn_set_desc(b, operation, TFR_DNN_OP_POINTWISE_Y, p->y);
     return cuda_dnn_finish(b, operation);
 }
 
+/* y = Relu(sum + addend + bias), as far as they are there, in the order that the library's engines
+ * are made for. */
 static tfr_dnn_desc *make_graph(cuda_dnn_builder *b, const cuda_dnn_target *target,
                                 const cuda_convolution *c, int32_t dtype)
 {
-    const bool has_bias = c->bias != CUDA_NO_OPERAND;
-    tfr_dnn_desc *y =
-        make_tensor(b, has_bias ? CUDA_DNN_SUM : CUDA_DNN_Y, dtype, c->y_dims, has_bias);
-    tfr_dnn_desc *operations[2] = {make_operation(b, c, dtype, y), NULL};
-    tfr_dnn_desc *graph;
+    const int64_t of_channels[] = {1, c->y_dims[1], 1, 1};
+    const struct {
+        bool is_there;
+        unsigned mode;
+        int64_t id; /* of what is added, with its dims */
+        const int64_t *dims;
+    } ends[] = {
+        {c->addend != CUDA_NO_OPERAND, TFR_DNN_POINTWISE_ADD, CUDA_DNN_ADDEND, c->y_dims},
+        {c->bias != CUDA_NO_OPERAND, TFR_DNN_POINTWISE_ADD, CUDA_DNN_BIAS, of_channels},
+        {c->has_relu, TFR_DNN_POINTWISE_RELU_FORWARD, 0, NULL},
+    };
+    const int64_t n_ends = ends[0].is_there + ends[1].is_there + ends[2].is_there;
+    tfr_dnn_desc *operations[4] = {NULL}, *y, *graph;
+    int64_t n = 0;
 
-    if (has_bias)
-        operations[1] = make_addition(b, c, dtype, y);
+    y = make_tensor(b, n_ends ? CUDA_DNN_SUM : CUDA_DNN_Y, dtype, c->y_dims, n_ends > 0);
+    operations[n++] = make_operation(b, c, dtype, y);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        pointwise p = {.mode = ends[i].mode, .x = y};
+        if (!ends[i].is_there)
+            continue;
+        if (ends[i].dims)
+            p.b = make_tensor(b, ends[i].id, dtype, ends[i].dims, false);
+        else
+            p.ceiling = c->has_ceiling ? &c->ceiling : NULL;
+        y = make_tensor(b, n < n_ends ? CUDA_DNN_SUM + n : CUDA_DNN_Y, dtype, c->y_dims,
+                        n < n_ends);
+        p.y = y;
+        operations[n++] = make_pointwise(b, &p);
+    }
     graph = cuda_dnn_create(b, TFR_DNN_GRAPH);
     if (target->handle) /* without one the heuristics know no chip, and name no engine */
         cuda_dnn_set(b, graph, TFR_DNN_GRAPH_HANDLE, TFR_DNN_TYPE_HANDLE, 1, &target->handle);
-    cuda_dnn_set(b, graph, TFR_DNN_GRAPH_OPS, TFR_DNN_TYPE_DESCRIPTOR, has_bias ? 2 : 1,
-                 operations);
+    cuda_dnn_set(b, graph, TFR_DNN_GRAPH_OPS, TFR_DNN_TYPE_DESCRIPTOR, n, operations);
     return cuda_dnn_finish(b, graph);
 }
 

@@ -46,7 +46,14 @@ void cuda_dnn_drop(cuda_dnn_builder *b);
 /* ---- conv_plan.c ---- */
 
 /* What the library knows the tensors of a convolution by. */
-enum { CUDA_DNN_X = 1, CUDA_DNN_W, CUDA_DNN_Y, CUDA_DNN_BIAS, CUDA_DNN_SUM };
+enum {
+    CUDA_DNN_X = 1,
+    CUDA_DNN_W,
+    CUDA_DNN_Y,
+    CUDA_DNN_BIAS,
+    CUDA_DNN_ADDEND,
+    CUDA_DNN_SUM /* and two more: what only the graph sees */
+};
 
 /* Where a plan is to run. */
 typedef struct cuda_dnn_target {

@@ -120,10 +120,24 @@ static int32_t set(gemm *g, unsigned attribute, const void *value, size_t bytes,
                  "the description of a product", err);
 }
 
+static uint32_t epilogue_of(const cuda_product *p)
+{
+    const bool has_bias = p->bias != CUDA_NO_OPERAND;
+
+    switch (p->activation) {
+    case CUDA_ACTIVATION_RELU:
+        return has_bias ? TFR_LT_EPILOGUE_RELU_BIAS : TFR_LT_EPILOGUE_RELU;
+    case CUDA_ACTIVATION_GELU:
+        return has_bias ? TFR_LT_EPILOGUE_GELU_BIAS : TFR_LT_EPILOGUE_GELU;
+    default:
+        return has_bias ? TFR_LT_EPILOGUE_BIAS : TFR_LT_EPILOGUE_DEFAULT;
+    }
+}
+
 static int32_t make_desc(gemm *g, unsigned compute, tfr_err *err)
 {
     const int32_t transposed = TFR_LT_OP_T;
-    const uint32_t epilogue = TFR_LT_EPILOGUE_BIAS;
+    const uint32_t epilogue = epilogue_of(&g->product);
     const uint64_t some_address = 256; /* heuristics take a product with a bias that has one */
     int32_t status = check(lt.cublasLtMatmulDescCreate(&g->desc, compute, TFR_LT_F32),
                            "the description of a product", err);
@@ -132,11 +146,10 @@ static int32_t make_desc(gemm *g, unsigned compute, tfr_err *err)
         status = set(g, TFR_LT_DESC_TRANS_A, &transposed, sizeof transposed, err);
     if (status == TFR_OK && g->product.a_swapped)
         status = set(g, TFR_LT_DESC_TRANS_B, &transposed, sizeof transposed, err);
-    if (status == TFR_OK && g->product.bias != CUDA_NO_OPERAND) {
+    if (status == TFR_OK && epilogue != TFR_LT_EPILOGUE_DEFAULT)
         status = set(g, TFR_LT_DESC_EPILOGUE, &epilogue, sizeof epilogue, err);
-        if (status == TFR_OK)
-            status = set(g, TFR_LT_DESC_BIAS_POINTER, &some_address, sizeof some_address, err);
-    }
+    if (status == TFR_OK && g->product.bias != CUDA_NO_OPERAND)
+        status = set(g, TFR_LT_DESC_BIAS_POINTER, &some_address, sizeof some_address, err);
     return status;
 }
 

@@ -24,7 +24,7 @@ typedef struct cuda_chip {
 enum {
     CUDA_PLAN_STEPS = 16,
     CUDA_STEP_PARAMS = 16,
-    CUDA_STEP_BYTES = 1792, /* of parameters by value */
+    CUDA_STEP_BYTES = 2048, /* of parameters by value */
     CUDA_STEP_ADDRESSES = 96,
     CUDA_NO_OPERAND = UINT16_MAX /* in place of a number: NULL */
 };
@@ -58,6 +58,13 @@ typedef struct cuda_step {
     _Alignas(16) unsigned char bytes[CUDA_STEP_BYTES];
 } cuda_step;
 
+/* What a product or a convolution ends with. */
+typedef enum cuda_activation {
+    CUDA_ACTIVATION_NONE,
+    CUDA_ACTIVATION_RELU,
+    CUDA_ACTIVATION_GELU /* by tanh */
+} cuda_activation;
+
 /*
  * A product as cuBLASLt may compute it in place of the steps, which are there, too: y = alpha op(a)
  * op(b) + addend, all row-major. a is [m k], or [k m] if it is swapped, b [k n] or [n k].
@@ -71,6 +78,7 @@ typedef struct cuda_product {
     uint16_t bias;                     /* of n elements, or CUDA_NO_OPERAND */
     uint16_t addend;                   /* [m n], times beta, or CUDA_NO_OPERAND */
     float alpha, beta;
+    cuda_activation activation; /* of the sum */
 } cuda_product;
 
 typedef enum cuda_conv_kind {
@@ -89,13 +97,18 @@ typedef struct cuda_convolution {
     int64_t x_dims[4], y_dims[4]; /* batch, channels, height, width */
     int64_t w_dims[4];            /* filters, channels of a group, height, width */
     int64_t stride[2], dilation[2], pad[2], pad_end[2];
-    uint16_t x, w, y; /* numbers of operands */
-    uint16_t bias;    /* of y_dims[1] elements, or CUDA_NO_OPERAND */
+    uint16_t x, w, y;           /* numbers of operands */
+    uint16_t bias;              /* of y_dims[1] elements, or CUDA_NO_OPERAND */
+    uint16_t addend;            /* as large as y, or CUDA_NO_OPERAND */
+    bool has_relu, has_ceiling; /* of the sum; no more than ceiling */
+    float ceiling;
 } cuda_convolution;
 
 typedef struct cuda_plan {
     uint32_t n_steps;
     bool is_full; /* something did not fit: a defect of the family */
+    /* an int32 in the bytes of steps[0] that makes the kernel end with Relu if it is 1; 0: none */
+    uint32_t relu_at;
     cuda_product product;
     cuda_convolution convolution;
     cuda_step steps[CUDA_PLAN_STEPS];

@@ -264,6 +264,7 @@ static void describe_conv(const cuda_chip *chip, const tfr_call *call, const tfr
         .w = kind == CUDA_CONV_GRAD_FILTER ? y : 1,
         .y = is_forward ? y : 0,
         .bias = is_forward ? (uint16_t)input_or_none(call, 2) : CUDA_NO_OPERAND,
+        .addend = CUDA_NO_OPERAND,
     };
     put_dims(out->x_dims, c->batch, channels, v->x);
     put_dims(out->w_dims, filters, c->channels, v->kernel);

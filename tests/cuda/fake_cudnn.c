@@ -10,6 +10,7 @@
  * text are not supported.
  */
 #include <dlfcn.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -393,6 +394,9 @@ static bool read_pointwise(const fake_desc *op, fake_conv *conv)
     } else if (mode != TFR_DNN_POINTWISE_RELU_FORWARD) {
         return false;
     }
+    conv->ceilings[i] = INFINITY;
+    take(part(op, TFR_DNN_OP_POINTWISE_DESC), TFR_DNN_POINTWISE_RELU_UPPER_CLIP,
+         TFR_DNN_TYPE_DOUBLE, 1, &conv->ceilings[i]);
     conv->modes[i] = mode;
     conv->out = y;
     conv->n_pointwise++;

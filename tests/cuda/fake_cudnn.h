@@ -30,6 +30,7 @@ typedef struct fake_conv {
     unsigned n_pointwise;
     unsigned modes[MAX_POINTWISE];
     fake_tensor addends[MAX_POINTWISE];
+    double ceilings[MAX_POINTWISE]; /* of ReLU */
     uint64_t workspace;
     size_t workspace_bytes;
 } fake_conv;

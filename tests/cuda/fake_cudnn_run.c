@@ -106,7 +106,7 @@ static double finish(const fake_conv *conv, void *const *addends, double v, cons
         if (conv->modes[i] == TFR_DNN_POINTWISE_ADD)
             v += add(addends[i], &conv->addends[i], at);
         else if (conv->modes[i] == TFR_DNN_POINTWISE_RELU_FORWARD)
-            v = v > 0 || isnan(v) ? v : 0;
+            v = v > conv->ceilings[i] ? conv->ceilings[i] : v > 0 || isnan(v) ? v : 0;
     }
     return v;
 }

@@ -152,12 +152,20 @@ enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 static const struct {
     const char *name;
     cuda_conv_kind kind;
-    bool has_bias, is_f32; /* the only type of it */
+    bool is_f32; /* the only type of it */
+    bool has_bias, has_addend, has_relu, has_ceiling;
 } patterns[] = {
-    {"Conv", CUDA_CONV_FORWARD, false, false},
-    {"Conv with a bias", CUDA_CONV_FORWARD, true, false},
-    {"ConvGradInput", CUDA_CONV_GRAD_INPUT, false, false},
-    {"ConvGradFilter", CUDA_CONV_GRAD_FILTER, false, true},
+    {"Conv", CUDA_CONV_FORWARD, .has_bias = false},
+    {"Conv with a bias", CUDA_CONV_FORWARD, .has_bias = true},
+    {"Conv with a bias and Relu", CUDA_CONV_FORWARD, .has_bias = true, .has_relu = true},
+    /* for which it has no engine on tensor cores, and none without a bias */
+    {"Conv with a bias and Relu up to 6", CUDA_CONV_FORWARD, .is_f32 = true, .has_bias = true,
+     .has_relu = true, .has_ceiling = true},
+    {"Conv with a bias and an addend", CUDA_CONV_FORWARD, .has_bias = true, .has_addend = true},
+    {"Conv with all of them", CUDA_CONV_FORWARD, .has_bias = true, .has_addend = true,
+     .has_relu = true},
+    {"ConvGradInput", CUDA_CONV_GRAD_INPUT, .has_bias = false},
+    {"ConvGradFilter", CUDA_CONV_GRAD_FILTER, .is_f32 = true},
 };
 enum { N_PATTERNS = sizeof patterns / sizeof *patterns };
 
@@ -204,6 +212,10 @@ static bool plan_one(const cuda_dnn_target *target, const chip *c, const shape *
     cuda_dnn_plan plan;
     convolution.kind = patterns[p].kind;
     convolution.bias = patterns[p].has_bias ? 3 : CUDA_NO_OPERAND;
+    convolution.addend = patterns[p].has_addend ? 4 : CUDA_NO_OPERAND;
+    convolution.has_relu = patterns[p].has_relu;
+    convolution.has_ceiling = patterns[p].has_ceiling;
+    convolution.ceiling = 6;
     snprintf(what, sizeof what, "%s, %s, %s, %s", c->name, patterns[p].name, s->name,
              types[t].name);
     err = (tfr_err)TFR_ERR_INIT;
@@ -271,7 +283,7 @@ TEST(a_convolution_whose_dims_do_not_fit_is_refused_with_the_librarys_text)
         SKIP(why);
     cuda_dnn_target target = {NULL, describe(&hopper)};
     convolution.kind = CUDA_CONV_FORWARD;
-    convolution.bias = CUDA_NO_OPERAND;
+    convolution.bias = convolution.addend = CUDA_NO_OPERAND;
     convolution.y_dims[3]++;
     CHECK_STATUS(
         TFR_EPLUGIN,
