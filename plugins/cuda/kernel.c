@@ -122,6 +122,20 @@ static bool is_sound(const cuda_plan *plan)
     return !plan->is_full;
 }
 
+bool cuda_call_plan(tfr_plugin_device *device, const tfr_call *call, cuda_plan *plan,
+                    uint64_t *workspace)
+{
+    const cuda_op *op = find_op(call);
+    tfr_answer answer = {.size = sizeof answer, .verdict = TFR_VERDICT_YES};
+
+    memset(plan, 0, sizeof *plan);
+    if (!op || !is_usual(op, call, &answer))
+        return false;
+    op->plan(&device->facts.chip, call, &answer, plan);
+    *workspace = answer.workspace_bytes;
+    return answer.verdict == TFR_VERDICT_YES && is_sound(plan);
+}
+
 int32_t cuda_kernel_make(tfr_plugin_device *device, const cuda_step *steps, uint32_t n_steps,
                          cuda_engine *engine, tfr_kernel **out, tfr_err *err)
 {

@@ -7,7 +7,7 @@
 #include "engine.h"
 
 struct tfr_kernel {
-    cuda_engine *engine; /* computes all of it; NULL = the steps do */
+    cuda_engine *engine; /* runs first; without steps it computes all of it; or NULL */
     uint32_t n_steps;
     tfr_cu_function **functions; /* of each step, behind the steps; NULL: fill */
     cuda_step steps[];
@@ -18,6 +18,10 @@ int32_t cuda_kernel_make(tfr_plugin_device *device, const cuda_step *steps, uint
                          cuda_engine *engine, tfr_kernel **out, tfr_err *err);
 /* NULL is fine. */
 void cuda_kernel_drop(tfr_plugin_device *device, tfr_kernel *kernel);
+
+/* The plan of the call, and the workspace of its steps. False: it is none of this backend's. */
+bool cuda_call_plan(tfr_plugin_device *device, const tfr_call *call, cuda_plan *plan,
+                    uint64_t *workspace);
 
 /* Finds a function by name, loaded, with as much shared memory as it asks for. */
 int32_t cuda_find_function(tfr_plugin_device *device, const cuda_step *step, tfr_cu_function **out,

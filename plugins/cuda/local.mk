@@ -37,7 +37,10 @@ tfr_cuda_host = \
 	plugins/cuda/pool.c \
 	plugins/cuda/program.c \
 	plugins/cuda/program.h \
+	plugins/cuda/program_code.c \
+	plugins/cuda/program_compile.c \
 	plugins/cuda/program_fuse.c \
+	plugins/cuda/program_product.c \
 	plugins/cuda/queue.c \
 	$(NULL)
 plugins_cuda_tfrun_cuda_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PLUGIN_INCLUDES) \

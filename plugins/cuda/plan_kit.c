@@ -60,17 +60,6 @@ int cuda_size_index(const tfr_operand *operand, tfr_answer *answer)
 }
 
 /* shift = bits of d - 1; multiplier = 2^32 (2^shift - d) / d + 1. Exact for x < 2^31. */
-tfr_divisor cuda_divisor(int64_t d)
-{
-    tfr_divisor out = {d > 0 ? (uint32_t)d : 1, 0, 0};
-
-    while (((uint64_t)1 << out.shift) < out.d)
-        out.shift++;
-    out.multiplier =
-        (uint32_t)(((uint64_t)1 << 32) * (((uint64_t)1 << out.shift) - out.d) / out.d + 1);
-    return out;
-}
-
 void cuda_dims_to_strides(int32_t rank, const int64_t *dims, int64_t *strides)
 {
     int64_t stride = 1;

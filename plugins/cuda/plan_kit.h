@@ -29,7 +29,16 @@ const char *cuda_pick_input(cuda_names names, const tfr_call *call, tfr_answer *
 /* The element's bytes as 0 to 3 for 1, 2, 4 and 8, or -1 and a no: packed types, strings. */
 int cuda_size_index(const tfr_operand *operand, tfr_answer *answer);
 
-tfr_divisor cuda_divisor(int64_t d);
+static inline tfr_divisor cuda_divisor(int64_t d)
+{
+    tfr_divisor out = {d > 0 ? (uint32_t)d : 1, 0, 0};
+
+    while (((uint64_t)1 << out.shift) < out.d)
+        out.shift++;
+    out.multiplier =
+        (uint32_t)(((uint64_t)1 << 32) * (((uint64_t)1 << out.shift) - out.d) / out.d + 1);
+    return out;
+}
 
 /* Row-major strides of an operand broadcast to a space of `rank` dims (numpy's rule). */
 void cuda_broadcast(const tfr_operand *operand, int32_t rank, int64_t *strides);

@@ -2,7 +2,15 @@
 /* plan_product.c: launches of matmul.cu, conv.cu and pool.cu. */
 #include "plan_kit.h"
 
+#include <stddef.h>
 #include <string.h>
+
+/* The last bytes of the step, a struct of args.h, have this member. */
+static void mark_relu(cuda_plan *plan, const cuda_step *step, size_t bytes, size_t member)
+{
+    if (step)
+        plan->relu_at = step->n_bytes - (uint32_t)((bytes + 15) / 16 * 16) + (uint32_t)member;
+}
 
 static uint32_t input_or_none(const tfr_call *call, uint32_t i)
 {
@@ -32,6 +40,7 @@ static void plan_product(const cuda_chip *chip, const tfr_call *call, const tfr_
     cuda_step_operand(plan, step, p->beta != 0 ? input_or_none(call, 2) : CUDA_NO_OPERAND);
     cuda_step_operand(plan, step, call->n_inputs);
     cuda_step_bytes(plan, step, p, sizeof *p);
+    mark_relu(plan, step, sizeof *p, offsetof(tfr_product, relu));
 }
 
 /*
@@ -308,6 +317,7 @@ CUDA_FAMILY(cuda_conv)
     cuda_step_operand(plan, step, input_or_none(call, 2));
     cuda_step_operand(plan, step, call->n_inputs);
     cuda_step_bytes(plan, step, &c, sizeof c);
+    mark_relu(plan, step, sizeof c, offsetof(tfr_conv, relu));
     describe_conv(chip, call, &c, CUDA_CONV_FORWARD, answer, plan);
 }
 

@@ -1,17 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* program.h: between program_fuse.c, which finds chains of elementwise nodes, and program.c, which
- * makes launches of them. */
+/* program.h: between program_fuse.c, which finds chains of elementwise nodes, program_product.c,
+ * which finds products and convolutions that end with one, and program.c, which makes launches of
+ * them. */
 #ifndef CUDA_PROGRAM_H
 #define CUDA_PROGRAM_H
 
 #include "kernel.h"
 #include "plan_kit.h"
 
+#include <string.h>
+
 /* Which chain each node of a graph is in: a chain has the number of one of its nodes. */
 typedef struct cuda_chains {
     int32_t *of;       /* by node; -1 = none */
     int32_t *n_nodes;  /* by the number of a chain */
     int32_t *n_beside; /* by that, too: reads of its values by nodes that are not in it */
+    int32_t *product;  /* by that, too: the node whose end the chain is (cuda_ends_find), or -1 */
+    int32_t *rank;     /* by that, or by a node in none: see join() */
+    bool *is_read;     /* by that: another node has read a value of it so far */
 } cuda_chains;
 
 /* TFR_ENOMEM is the one failure. */
@@ -26,9 +32,70 @@ typedef struct cuda_chain {
     int32_t inputs[TFR_FUSED_INPUTS], outputs[TFR_FUSED_OUTPUTS];
 } cuda_chain;
 
+/* ---- program_code.c ---- */
+
+/* The dims of `in` are those of `out` in a row of dims, and 1 in front of and behind it: element i
+ * of out goes with element i / inner % dim. */
+bool cuda_find_repeat(const tfr_operand *in, const tfr_operand *out, int64_t *inner, int64_t *dim);
+
 /* False: it is too long, or has too many inputs or outputs. */
 bool cuda_chain_make(const tfr_program_graph *graph, const cuda_chains *chains, int32_t number,
                      cuda_chain *out);
+
+/* ---- program_product.c ---- */
+
+/* Finds the products and convolutions that have one of the chains for an end. */
+int32_t cuda_ends_find(const tfr_program_graph *graph, cuda_chains *chains, tfr_err *err);
+
+/* ---- program_compile.c ---- */
+
+struct tfr_program {
+    tfr_kernel *kernel;
+    uint32_t n_args, n_constants; /* of launch; constants are numbered behind them */
+    cuda_constant *constants[];
+};
+
+enum { CUDA_PROGRAM_CONSTANTS = 32, CUDA_PROGRAM_ARGS = CUDA_STEP_ADDRESSES + 32 };
+
+int32_t cuda_compile(tfr_plugin_device *device, const tfr_program_graph *graph,
+                     const tfr_compile_options *options, tfr_program **out,
+                     tfr_program_output *outputs, uint32_t stride, tfr_program_info *info,
+                     tfr_err *err);
+void cuda_program_drop(tfr_plugin_device *device, tfr_program *program);
+
+/* ---- of program_product.c, too ---- */
+
+/* How arguments of launch are numbered: by value of the graph; -1 = none. */
+typedef struct cuda_numbering {
+    const tfr_program_graph *graph;
+    const int32_t *arg;
+} cuda_numbering;
+
+/* A product or convolution with its end, ready to be launched. */
+typedef struct cuda_end {
+    cuda_engine *engine; /* or NULL: the steps of the plan */
+    bool has_chain;      /* the chain is left to do */
+    uint64_t workspace_bytes;
+} cuda_end;
+
+/*
+ * How node `number` and the chain behind it are computed: by a library as a whole, or without the
+ * chain, or by our kernels: plan is theirs. What the node makes lies where output 0 of the chain
+ * does. TFR_EUNSUPPORTED: not in a program. The context is current.
+ */
+int32_t cuda_end_make(tfr_plugin_device *device, const cuda_numbering *numbers, int32_t number,
+                      const cuda_chain *chain, cuda_plan *plan, cuda_end *out, tfr_err *err);
+
+static inline bool cuda_is_single(const tfr_operand *o)
+{
+    return tfr_operand_elements(o) == 1;
+}
+
+/* The type that a node of a chain is computed in. */
+static inline int32_t cuda_type_of(const tfr_program_node *node)
+{
+    return tfr_call_input(node->call, strcmp(node->call->name, "Where") == 0)->dtype;
+}
 
 static inline const tfr_program_node *cuda_node_at(const tfr_program_graph *graph, uint32_t i)
 {

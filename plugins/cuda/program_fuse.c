@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * program_fuse.c: chains of elementwise nodes of float32 or float64. A node joins the chains that
+ * program_fuse.c: chains of elementwise nodes of one type of floats. A node joins the chains that
  * make its inputs, if these have its dims and all together are not too long; its other inputs have
- * one element. So all values of a chain are there for an element before the next one is looked at.
- * What a comparison gives, for Where, stays in its chain.
+ * one element, or are repeated along dims in front of them and behind them, as a bias of channels
+ * is. So all values of a chain are there for an element before the next one is looked at.
+ * program_code.c writes chains as the kernel takes them.
  */
 #include "program.h"
 
@@ -14,42 +15,49 @@ enum { MOST_NODES = 16 }; /* of a chain; the steps that remain are for constants
 
 /* ---- which nodes ----------------------------------------------------------------------------- */
 
-static bool is_single(const tfr_operand *o)
+/* Whether input i of the node is a condition. */
+static bool is_condition(const tfr_fused_step *step, uint32_t i)
 {
-    return tfr_operand_elements(o) == 1;
+    return step->kind == TFR_FUSED_WHERE && i == 0;
 }
 
-/* The type that a node is computed in. */
-static int32_t type_of(const tfr_program_node *node)
-{
-    return tfr_call_input(node->call, node->call->n_inputs - 1)->dtype;
-}
-
-/* What the kernel can read: one number, or elements that launch gets. */
+/* What the kernel can read. */
 static bool is_readable(const tfr_operand *in, int32_t dtype, const tfr_operand *out)
 {
+    int64_t inner, dim;
+
     if (!in || in->dtype != dtype || !tfr_operand_is_plain(in))
         return false;
-    return is_single(in) || (tfr_operand_same_dims(in, out) && !in->data);
+    return cuda_is_single(in) || tfr_operand_same_dims(in, out) ||
+           cuda_find_repeat(in, out, &inner, &dim);
 }
 
-static bool may_fuse(const tfr_program_node *node)
+static bool is_float(int32_t dtype)
+{
+    return dtype == TFR_DTYPE_F32 || dtype == TFR_DTYPE_F64 || dtype == TFR_DTYPE_F16 ||
+           dtype == TFR_DTYPE_BF16;
+}
+
+static bool may_fuse(const tfr_program_node *node, tfr_fused_step *step)
 {
     const tfr_call *call = node->call;
-    const tfr_operand *out, *last;
-    tfr_fused_step step;
+    const tfr_operand *out, *main;
 
-    if (!(node->flags & TFR_NODE_MINE) || call->n_outputs != 1 || !cuda_fused_step(call, &step))
+    memset(step, 0, sizeof *step); /* codes are compared as bytes */
+    if (!(node->flags & TFR_NODE_MINE) || call->n_outputs != 1 || !cuda_fused_step(call, step))
         return false;
     out = tfr_call_output(call, 0);
-    last = tfr_call_input(call, call->n_inputs - 1);
+    main = tfr_call_input(call, step->kind == TFR_FUSED_WHERE);
     if (!out || out->flags & TFR_OPERAND_DYNAMIC || !tfr_operand_is_plain(out) ||
-        tfr_operand_elements(out) < 1 || !last ||
-        (last->dtype != TFR_DTYPE_F32 && last->dtype != TFR_DTYPE_F64))
+        tfr_operand_elements(out) < 1 || !main || !is_float(main->dtype))
         return false;
     for (uint32_t i = 0; i < call->n_inputs; i++) {
-        const bool is_condition = step.kind == TFR_FUSED_WHERE && i == 0;
-        if (!is_readable(tfr_call_input(call, i), is_condition ? TFR_DTYPE_BOOL : last->dtype, out))
+        const tfr_operand *in = tfr_call_input(call, i);
+        const bool is_absent = !in && step->kind == TFR_FUSED_CLIP && i > 0;
+        const bool is_bound = step->kind == TFR_FUSED_CLIP && i > 0;
+        if (!is_absent &&
+            (!is_readable(in, is_condition(step, i) ? TFR_DTYPE_BOOL : main->dtype, out) ||
+             (is_bound && !cuda_is_single(in))))
             return false;
     }
     return true;
@@ -64,37 +72,108 @@ static int32_t chain_of(const cuda_chains *chains, int32_t node)
     return node;
 }
 
-/* The maker of input i of a node, if it may be in one chain with it; else -1. */
-static int32_t maker_of(const tfr_program_graph *graph, const cuda_chains *chains,
-                        const tfr_program_node *node, uint32_t i)
+static int32_t maker_of(const tfr_program_graph *graph, const tfr_program_node *node, uint32_t i)
 {
-    const int32_t value = node->inputs[i];
-    const int32_t maker = value < 0 ? -1 : cuda_value_at(graph, value)->node;
-
-    if (maker < 0 || chains->of[maker] < 0 ||
-        type_of(cuda_node_at(graph, (uint32_t)maker)) != type_of(node) ||
-        !tfr_operand_same_dims(tfr_call_input(node->call, i), tfr_call_output(node->call, 0)))
-        return -1;
-    return chain_of(chains, maker);
+    return node->inputs[i] < 0 ? -1 : cuda_value_at(graph, node->inputs[i])->node;
 }
 
+/* The chain of the maker of input i, if the node may be in it; else -1. */
+static int32_t chain_before(const tfr_program_graph *graph, const cuda_chains *chains,
+                            const tfr_program_node *node, const tfr_fused_step *step, uint32_t i)
+{
+    const int32_t maker = maker_of(graph, node, i);
+    int32_t chain;
+
+    if (maker < 0 || chains->of[maker] < 0 ||
+        cuda_type_of(cuda_node_at(graph, (uint32_t)maker)) != cuda_type_of(node) ||
+        !tfr_operand_same_dims(tfr_call_input(node->call, i), tfr_call_output(node->call, 0)))
+        return -1;
+    chain = chain_of(chains, maker);
+    /* A comparison belongs to those that read it, rather than to what many read. */
+    return step->kind == TFR_FUSED_COMPARE && chains->is_read[chain] ? -1 : chain;
+}
+
+/* The chains that a node may join, and the least rank that it has without them. */
+typedef struct joining {
+    int32_t chains[3]; /* -1 = not any more */
+    int32_t n, rank;
+} joining;
+
+static void find_joining(const tfr_program_graph *graph, const cuda_chains *chains,
+                         const tfr_program_node *node, const tfr_fused_step *step, joining *j)
+{
+    *j = (joining){.n = 0, .rank = 0};
+    for (uint32_t k = 0; k < node->call->n_inputs; k++) {
+        const int32_t maker = maker_of(graph, node, k);
+        const int32_t to = step ? chain_before(graph, chains, node, step, k) : -1;
+        bool is_new = to >= 0;
+        if (maker >= 0 && to < 0) {
+            const int32_t unit = chains->of[maker] < 0 ? maker : chain_of(chains, maker);
+            j->rank = j->rank > chains->rank[unit] ? j->rank : chains->rank[unit] + 1;
+        }
+        for (int32_t i = 0; i < j->n; i++)
+            is_new = is_new && j->chains[i] != to;
+        if (is_new)
+            j->chains[j->n++] = to;
+    }
+}
+
+/* Leaves out chains until the others can be one with the node. */
+static void choose_joining(const cuda_chains *chains, joining *j)
+{
+    for (bool again = true; again;) {
+        int32_t size = 1;
+        again = false;
+        for (int32_t i = 0; i < j->n; i++)
+            if (j->chains[i] >= 0 && chains->rank[j->chains[i]] > j->rank)
+                j->rank = chains->rank[j->chains[i]];
+        for (int32_t i = 0; i < j->n; i++) {
+            const int32_t chain = j->chains[i];
+            if (chain < 0)
+                continue;
+            if ((chains->rank[chain] == j->rank || !chains->is_read[chain]) &&
+                size + chains->n_nodes[chain] <= MOST_NODES) {
+                size += chains->n_nodes[chain];
+                continue;
+            }
+            if (j->rank <= chains->rank[chain])
+                j->rank = chains->rank[chain] + 1;
+            j->chains[i] = -1;
+            again = true;
+        }
+    }
+}
+
+/*
+ * No path leads from a chain through other nodes back to it: each chain and each other node has a
+ * rank, over those of all that it reads. A node joins chains of its own rank, and lower ones that
+ * nobody else has read, which rise to it: what reads them later is of a higher rank yet.
+ */
 static void join(const tfr_program_graph *graph, cuda_chains *chains, int32_t i)
 {
     const tfr_program_node *node = cuda_node_at(graph, (uint32_t)i);
+    tfr_fused_step step;
+    const bool fuses = may_fuse(node, &step);
+    joining j;
 
-    if (node->call->n_inputs == 3) { /* Where without its comparison would keep all from fusing */
-        const int32_t to = maker_of(graph, chains, node, 0);
-        if (to < 0 || chains->n_nodes[to] == MOST_NODES)
-            return;
+    find_joining(graph, chains, node, fuses ? &step : NULL, &j);
+    choose_joining(chains, &j);
+    chains->rank[i] = j.rank;
+    if (fuses) {
+        chains->of[i] = i;
+        chains->n_nodes[i] = 1;
     }
-    chains->of[i] = i;
-    chains->n_nodes[i] = 1;
+    for (int32_t k = 0; k < j.n; k++)
+        if (j.chains[k] >= 0) {
+            chains->of[j.chains[k]] = i;
+            chains->n_nodes[i] += chains->n_nodes[j.chains[k]];
+            chains->is_read[i] = chains->is_read[i] || chains->is_read[j.chains[k]];
+        }
     for (uint32_t k = 0; k < node->call->n_inputs; k++) {
-        const int32_t to = maker_of(graph, chains, node, k), own = chain_of(chains, i);
-        if (to < 0 || to == own || chains->n_nodes[to] + chains->n_nodes[own] > MOST_NODES)
-            continue;
-        chains->of[own] = to;
-        chains->n_nodes[to] += chains->n_nodes[own];
+        const int32_t maker = maker_of(graph, node, k);
+        const int32_t chain = maker < 0 || chains->of[maker] < 0 ? -1 : chain_of(chains, maker);
+        if (chain >= 0 && chain != i)
+            chains->is_read[chain] = true;
     }
 }
 
@@ -123,162 +202,30 @@ static void count_readers(const tfr_program_graph *graph, cuda_chains *chains)
 int32_t cuda_chains_find(const tfr_program_graph *graph, cuda_chains *out, tfr_err *err)
 {
     const size_t n = graph->n_nodes;
-    int32_t *of = malloc((3 * n + 1) * sizeof *of);
+    int32_t *of = calloc(5 * n + 1, sizeof *of);
 
-    if (!of)
+    *out =
+        (cuda_chains){of, of + n, of + 2 * n, of + 3 * n, of + 4 * n, calloc(n + 1, sizeof(bool))};
+    if (!of || !out->is_read) {
+        cuda_chains_free(out);
         return tfr_fail(err, TFR_ENOMEM, "no memory for the chains of %zu nodes", n);
-    *out = (cuda_chains){of, of + n, of + 2 * n};
+    }
     for (size_t i = 0; i < n; i++)
-        of[i] = -1;
-    memset(of + n, 0, 2 * n * sizeof *of);
+        of[i] = out->product[i] = -1;
     for (size_t i = 0; i < n; i++)
-        if (may_fuse(cuda_node_at(graph, (uint32_t)i)))
-            join(graph, out, (int32_t)i);
+        join(graph, out, (int32_t)i);
     for (size_t i = 0; i < n; i++)
         of[i] = chain_of(out, of[i]);
     count_readers(graph, out);
-    return TFR_OK;
+    if (cuda_ends_find(graph, out, err) == TFR_OK)
+        return TFR_OK;
+    cuda_chains_free(out);
+    return TFR_ENOMEM;
 }
 
 void cuda_chains_free(cuda_chains *chains)
 {
     free(chains->of);
-}
-
-/* ---- code ------------------------------------------------------------------------------------ */
-
-/* While a chain is written: which value lies in which register. */
-typedef struct writer {
-    const tfr_program_graph *graph;
-    cuda_chain *chain;
-    int32_t values[TFR_FUSED_INPUTS + TFR_FUSED_STEPS]; /* by register; -1 = none */
-    bool is_full;
-} writer;
-
-static uint8_t add_step(writer *w, const tfr_fused_step *step, int32_t value)
-{
-    tfr_fused *code = &w->chain->code;
-    const int32_t number = TFR_FUSED_INPUTS + code->n_steps;
-
-    if (code->n_steps == TFR_FUSED_STEPS) {
-        w->is_full = true;
-        return 0;
-    }
-    code->steps[code->n_steps++] = *step;
-    w->values[number] = value;
-    return (uint8_t)number;
-}
-
-static uint8_t add_input(writer *w, int32_t value, const tfr_operand *o)
-{
-    tfr_fused *code = &w->chain->code;
-    const int32_t number = code->n_inputs;
-
-    if (number == TFR_FUSED_INPUTS || o->dtype != w->chain->dtype) {
-        w->is_full = true;
-        return 0;
-    }
-    code->single |= (uint32_t)is_single(o) << number;
-    code->n_inputs++;
-    w->chain->inputs[number] = value;
-    w->values[number] = value;
-    return (uint8_t)number;
-}
-
-/* A number that is known, of the chain's type. */
-static uint8_t add_constant(writer *w, int32_t value, const tfr_operand *o)
-{
-    tfr_fused_step step;
-    float f = 0;
-
-    memset(&step, 0, sizeof step);
-    step.kind = TFR_FUSED_CONSTANT;
-    w->is_full = w->is_full || o->dtype != w->chain->dtype;
-    if (o->dtype == TFR_DTYPE_F64) {
-        memcpy(&step.value, o->data, sizeof step.value);
-    } else if (o->dtype == TFR_DTYPE_F32) {
-        memcpy(&f, o->data, sizeof f);
-        step.value = (double)f;
-    }
-    return add_step(w, &step, value);
-}
-
-/* Where the value lies; a number that is known becomes part of the code. */
-static uint8_t find_register(writer *w, int32_t value)
-{
-    const tfr_operand *o = cuda_value_at(w->graph, value)->operand;
-
-    for (int32_t i = 0; i < TFR_FUSED_INPUTS + w->chain->code.n_steps; i++)
-        if (w->values[i] == value)
-            return (uint8_t)i;
-    return o->data ? add_constant(w, value, o) : add_input(w, value, o);
-}
-
-static void write_node(writer *w, const tfr_program_node *node)
-{
-    tfr_fused_step step;
-
-    memset(&step, 0, sizeof step); /* codes are compared as bytes */
-    (void)cuda_fused_step(node->call, &step);
-    step.a = step.b = step.c = find_register(w, node->inputs[0]);
-    if (node->call->n_inputs > 1)
-        step.b = find_register(w, node->inputs[1]);
-    if (node->call->n_inputs > 2)
-        step.c = find_register(w, node->inputs[2]);
-    (void)add_step(w, &step, node->outputs[0]);
-}
-
-/* Does a node that is not in the chain read the value? */
-static bool is_read_beside(const tfr_program_graph *graph, const cuda_chains *chains,
-                           int32_t number, int32_t value)
-{
-    uint32_t left = cuda_value_at(graph, value)->n_readers;
-
-    for (uint32_t i = 0; i < graph->n_nodes && left; i++) {
-        const tfr_program_node *node = cuda_node_at(graph, i);
-        bool reads = false;
-        for (uint32_t k = 0; k < node->call->n_inputs; k++)
-            reads = reads || node->inputs[k] == value;
-        if (reads && chains->of[i] != number)
-            return true;
-        left -= reads;
-    }
-    return false;
-}
-
-static void write_output(writer *w, int32_t value)
-{
-    tfr_fused *code = &w->chain->code;
-
-    if (code->n_outputs == TFR_FUSED_OUTPUTS ||
-        cuda_value_at(w->graph, value)->operand->dtype != w->chain->dtype) {
-        w->is_full = true;
-        return;
-    }
-    w->chain->outputs[code->n_outputs] = value;
-    code->outputs[code->n_outputs++] = find_register(w, value);
-}
-
-bool cuda_chain_make(const tfr_program_graph *graph, const cuda_chains *chains, int32_t number,
-                     cuda_chain *out)
-{
-    writer w = {.graph = graph, .chain = out};
-
-    memset(out, 0, sizeof *out);
-    memset(w.values, 0xff, sizeof w.values);
-    out->dtype = type_of(cuda_node_at(graph, (uint32_t)number));
-    for (uint32_t i = 0; i < graph->n_nodes && !w.is_full; i++)
-        if (chains->of[i] == number)
-            write_node(&w, cuda_node_at(graph, i));
-    for (uint32_t i = 0; i < graph->n_nodes && !w.is_full; i++) {
-        const tfr_program_node *node = cuda_node_at(graph, i);
-        const int32_t value = node->outputs[0];
-        if (chains->of[i] != number)
-            continue;
-        out->n = tfr_operand_elements(tfr_call_output(node->call, 0));
-        if (cuda_value_at(graph, value)->flags & TFR_VALUE_OUTPUT ||
-            is_read_beside(graph, chains, number, value))
-            write_output(&w, value);
-    }
-    return !w.is_full && out->code.n_outputs > 0;
+    free(chains->is_read);
+    *chains = (cuda_chains){.of = NULL};
 }

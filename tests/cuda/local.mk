@@ -13,6 +13,7 @@ unit_tests += \
 	tests/cuda/test_driver_memory \
 	tests/cuda/test_driver_stream \
 	tests/cuda/test_driver_switches \
+	tests/cuda/test_ends \
 	tests/cuda/test_engines \
 	tests/cuda/test_host \
 	tests/cuda/test_programs \
@@ -176,6 +177,13 @@ tests_cuda_test_conv_engine_LDADD = $(TFR_TEST_NN) -ldl -lm
 tests_cuda_test_conv_engine_SOURCES = tests/cuda/engine_kit.h tests/cuda/test_conv_engine.c \
 	tests/cuda/training_kit.h
 tests_cuda_test_conv_engine_DEPENDENCIES = $(TFR_WITH_NN) $(fake_cuda) $(tfr_cuda_training_test)
+
+tests_cuda_test_ends_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) \
+	$(TFR_CUDA_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_cuda_test_ends_LDADD = $(TFR_TEST_NN) -ldl -lm
+tests_cuda_test_ends_SOURCES = tests/cuda/engine_kit.h tests/cuda/test_ends.c \
+	tests/cuda/training_kit.h
+tests_cuda_test_ends_DEPENDENCIES = $(TFR_WITH_NN) $(fake_cuda) $(tfr_cuda_training_test)
 
 tests_cuda_test_engines_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) \
 	$(TFR_CUDA_TEST_INCLUDES) $(CUNIT_CFLAGS)

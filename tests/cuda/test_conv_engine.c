@@ -130,7 +130,7 @@ static tfr_tensor *numbers(int32_t rank, const int64_t *dims, int seed)
     return floats(rank, dims, x);
 }
 
-/* Relu(op(...)), so that there is more than one launch. Takes over the runtime. */
+/* -op(...), so that there is more than one launch. Takes over the runtime. */
 static result compute(tfr_runtime *runtime, const char *device, const char *mode,
                       const conv_case *c)
 {
@@ -144,7 +144,7 @@ static result compute(tfr_runtime *runtime, const char *device, const char *mode
     for (; n < 3 && c->dims[n][0]; n++)
         x[n] = numbers(n == 2 ? 1 : c->rank, c->dims[n], (int)n);
     tfr_graph *graph = new_graph(n, in);
-    output(graph, unary(graph, "Relu", add_case(graph, c, in, n)));
+    output(graph, unary(graph, "Neg", add_case(graph, c, in, n)));
     o.device = device;
     o.math_mode = mode;
     r.status = tfr_session_create(runtime, graph, &o, &session, &err);
@@ -370,7 +370,7 @@ TEST(nothing_of_cudnn_is_called_for_a_gpu_that_is_lost)
     tfr_graph *graph = new_graph(2, in);
     x[0] = numbers(4, plain.dims[0], 0);
     x[1] = numbers(4, plain.dims[1], 1);
-    output(graph, unary(graph, "Relu", add_case(graph, &plain, in, 2)));
+    output(graph, unary(graph, "Neg", add_case(graph, &plain, in, 2)));
     o.device = "cuda:0";
     REQUIRE_OK(tfr_session_create(runtime, graph, &o, &session, &err), &err);
     REQUIRE_OK(tfr_session_run(session, x, 2, &y, 1, &err), &err);

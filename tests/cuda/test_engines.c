@@ -23,7 +23,7 @@ typedef struct result {
     tfr_session_stats stats;
 } result;
 
-/* Relu(x w), so that there is more than one launch. Takes over the runtime. */
+/* -x w, so that there is more than one launch. Takes over the runtime. */
 static result multiply(tfr_runtime *runtime, const char *device, const char *mode)
 {
     tfr_session_options o = TFR_SESSION_OPTIONS_INIT;
@@ -33,7 +33,7 @@ static result multiply(tfr_runtime *runtime, const char *device, const char *mod
     result r;
     memset(&r, 0, sizeof r);
     tfr_graph *graph = new_graph(2, in);
-    output(graph, unary(graph, "Relu", binary(graph, "MatMul", in[0], in[1])));
+    output(graph, unary(graph, "Neg", binary(graph, "MatMul", in[0], in[1])));
     o.device = device;
     o.math_mode = mode;
     r.status = tfr_session_create(runtime, graph, &o, &session, &err);

@@ -62,6 +62,7 @@ typedef struct tfr_product {
     int32_t M, N, K;
     int32_t a_row, a_column, b_row, b_column;
     int32_t bias_row, bias_column;
+    int32_t relu; /* at the end */
     float alpha, beta;
     tfr_walk batch; /* operands 0: A, 1: B */
 } tfr_product;
@@ -71,6 +72,7 @@ typedef struct tfr_conv {
     int32_t batch, channels, filters; /* N; C / groups; M / groups */
     int32_t groups;
     int32_t splits; /* of the sum of the filter's gradient */
+    int32_t relu;   /* at the end of the forward one */
     tfr_window window;
     tfr_divisor y_plane, y_row, x_plane, x_row, taps, kernel_row, filters_d, stride[2];
 } tfr_conv;

@@ -87,6 +87,8 @@ template <class T> struct forward {
         const int sample = tfr_divide(n, c.y_plane), filter = group * M + m;
         if (bias)
             sum += tfr_load(bias[filter]);
+        if (c.relu)
+            sum = sum < 0 ? 0 : sum;
         y[(sample * c.groups * M + filter) * (int)c.y_plane.d + n - sample * (int)c.y_plane.d] =
             tfr_store<T>::of(sum);
     }

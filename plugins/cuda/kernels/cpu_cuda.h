@@ -358,6 +358,7 @@ template <class T> struct tfr_field {
     }
 };
 #define TFR_FIELD(T) tfr_field<T>
+#define TFR_FIELD_AS(T, field) tfr_field<T>{(field).address}
 #define TFR_ALIAS(T) tfr_span<T>
 
 static char *TFR_CPU_UNSANITIZED tfr_cpu_shared(const void *name, size_t bytes)

@@ -32,7 +32,8 @@ enum {
     TFR_FUSED_BINARY,
     TFR_FUSED_LONG_BINARY,
     TFR_FUSED_COMPARE, /* to 1 or 0 */
-    TFR_FUSED_WHERE    /* a ? b : c */
+    TFR_FUSED_WHERE,   /* a ? b : c */
+    TFR_FUSED_CLIP     /* a between b, if f.mode has bit 0, and c, if it has bit 1 */
 };
 
 /* Register TFR_FUSED_INPUTS + i is what step i makes; those before are the inputs. */
@@ -42,10 +43,18 @@ typedef struct tfr_fused_step {
     double value; /* the constant */
 } tfr_fused_step;
 
+/* Which element of an input that is repeated goes with element i: i / inner % dim. */
+typedef struct tfr_fused_repeat {
+    tfr_divisor inner, dim;
+} tfr_fused_repeat;
+
 typedef struct tfr_fused {
     int32_t n_inputs, n_steps, n_outputs;
     uint32_t single; /* bit k: input k has one element */
+    uint32_t repeated; /* bit k: it is read by repeats[k] */
+    uint32_t bool_inputs, bool_outputs; /* bit k: bytes, 0 or 1 */
     uint8_t outputs[TFR_FUSED_OUTPUTS]; /* registers */
+    tfr_fused_repeat repeats[TFR_FUSED_INPUTS];
     tfr_fused_step steps[TFR_FUSED_STEPS];
 } tfr_fused;
 

@@ -5,8 +5,9 @@
  *
  * A kernel is TFR_GLOBAL(name, threads, (parameters)) { body }, where the body calls a __device__
  * template. Its parameters are TFR_PTR(T), integers and structs of args.h; T is const where it
- * only reads. TFR_ALIAS(T) may point where another one writes. Shared memory is TFR_SHARED(type,
- * name, n). Blocks are whole warps, and all of a warp come to a shuffle.
+ * only reads. TFR_ALIAS(T) may point where another one writes; TFR_FIELD_AS(T, field) is a pointer
+ * of a struct taken as one to T. Shared memory is TFR_SHARED(type, name, n). Blocks are whole
+ * warps, and all of a warp come to a shuffle.
  */
 #ifndef TFR_CUDA_HW_H
 #define TFR_CUDA_HW_H
@@ -16,6 +17,7 @@
 #ifdef __CUDACC__
 #define TFR_PTR(T)    T *__restrict__
 #define TFR_FIELD(T)  T *
+#define TFR_FIELD_AS(T, field) reinterpret_cast<T *>(field)
 #define TFR_ALIAS(T)  T *
 #define TFR_ALL_LANES 0xffffffffu
 #define TFR_SHARED(type, name, n) __shared__ __align__(16) type name[n]

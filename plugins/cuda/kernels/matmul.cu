@@ -39,6 +39,8 @@ template <class T> struct operands {
         sum *= p.alpha;
         if (bias)
             sum += p.beta * tfr_load(bias[m * p.bias_row + n * p.bias_column]);
+        if (p.relu)
+            sum = sum < 0 ? 0 : sum;
         y[m * p.N + n] = tfr_store<T>::of(sum);
     }
 };

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* program_compile.c: launches of the chains of a group, and of the product in front of one. */
+#include "program.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct compiler {
+    tfr_plugin_device *device;
+    const tfr_program_graph *graph;
+    cuda_chains chains;
+    uint32_t n; /* chains, in the order of their last nodes */
+    cuda_chain *list;
+    int32_t *product; /* of each, or -1 */
+    bool *done;       /* whether each has its launch */
+    int32_t *arg;     /* by value: the number of the argument of launch; -1 = none */
+    cuda_step *steps;
+    cuda_plan *plan; /* of one product, or room for one step */
+    uint32_t n_steps, most_steps;
+    cuda_engine *engine; /* in front of the steps */
+    uint64_t workspace_bytes;
+    tfr_program *program;
+} compiler;
+
+static void compiler_free(compiler *c)
+{
+    cuda_chains_free(&c->chains);
+    free(c->list);
+    free(c->product);
+    free(c->done);
+    free(c->arg);
+    free(c->steps);
+    free(c->plan);
+}
+
+static int32_t compiler_init(compiler *c, tfr_plugin_device *device, const tfr_program_graph *graph,
+                             tfr_err *err)
+{
+    const size_t n = graph->n_nodes + 1;
+    int32_t status;
+
+    memset(c, 0, sizeof *c);
+    c->device = device;
+    c->graph = graph;
+    status = cuda_chains_find(graph, &c->chains, err);
+    if (status != TFR_OK)
+        return status;
+    c->most_steps = (uint32_t)n + CUDA_PLAN_STEPS;
+    c->list = calloc(n, sizeof *c->list);
+    c->product = calloc(n, sizeof *c->product);
+    c->done = calloc(n, sizeof *c->done);
+    c->arg = malloc((graph->n_values + 1) * sizeof *c->arg);
+    c->steps = calloc(c->most_steps, sizeof *c->steps);
+    c->plan = calloc(1, sizeof *c->plan);
+    c->program = calloc(1, sizeof *c->program + CUDA_PROGRAM_CONSTANTS * sizeof(cuda_constant *));
+    if (!c->list || !c->product || !c->done || !c->arg || !c->steps || !c->plan || !c->program)
+        return tfr_fail(err, TFR_ENOMEM, "no memory for a program of %u nodes", graph->n_nodes);
+    for (uint32_t i = 0; i < graph->n_values; i++)
+        c->arg[i] = -1;
+    for (uint32_t i = 0; i < graph->n_inputs; i++)
+        c->arg[graph->inputs[i]] = (int32_t)i;
+    for (uint32_t i = 0; i < graph->n_outputs; i++)
+        c->arg[graph->outputs[i]] = (int32_t)(graph->n_inputs + i);
+    c->program->n_args = graph->n_inputs + graph->n_outputs;
+    return TFR_OK;
+}
+
+/* An input that is known gets a copy on the device. False: it is no argument and not known. */
+static bool find_argument(compiler *c, int32_t value, int32_t *status, tfr_err *err)
+{
+    const tfr_operand *o = value < 0 ? NULL : cuda_value_at(c->graph, value)->operand;
+    tfr_program *p = c->program;
+
+    if (!o || c->arg[value] >= 0)
+        return true;
+    if (!o->data)
+        return false;
+    if (p->n_constants == CUDA_PROGRAM_CONSTANTS ||
+        p->n_args + CUDA_PROGRAM_CONSTANTS > CUDA_PROGRAM_ARGS)
+        *status = tfr_fail(err, TFR_EUNSUPPORTED, "a program reads too many constants");
+    else
+        *status = cuda_constant_hold(c->device, o, &p->constants[p->n_constants], err);
+    if (*status == TFR_OK)
+        c->arg[value] = (int32_t)(p->n_args + p->n_constants++);
+    return true;
+}
+
+static int32_t find_arguments(compiler *c, const cuda_chain *chain, int32_t product, tfr_err *err)
+{
+    const tfr_program_node *node = product < 0 ? NULL : cuda_node_at(c->graph, (uint32_t)product);
+    int32_t status = TFR_OK;
+
+    for (uint32_t k = 0; node && k < node->call->n_inputs && status == TFR_OK; k++)
+        if (!find_argument(c, node->inputs[k], &status, err))
+            status = tfr_fail(err, TFR_EUNSUPPORTED, "a product reads what its program makes");
+    for (int32_t k = 0; k < chain->code.n_inputs && status == TFR_OK; k++) {
+        const int32_t value = chain->inputs[k];
+        if (node && value == node->outputs[0])
+            c->arg[value] = c->arg[chain->outputs[0]]; /* it lies where the chain's output will */
+        else if (cuda_value_at(c->graph, value)->node >= 0 ||
+                 !find_argument(c, value, &status, err))
+            status = tfr_fail(err, TFR_EUNSUPPORTED, "a chain reads what another one makes");
+    }
+    return status;
+}
+
+static bool is_product(const compiler *c, uint32_t i)
+{
+    for (uint32_t k = 0; k < c->graph->n_nodes; k++)
+        if (c->chains.of[k] == (int32_t)k && c->chains.product[k] == (int32_t)i)
+            return true;
+    return false;
+}
+
+/* The core may give parts of what was proposed: each has to be whole for itself. */
+static int32_t make_chains(compiler *c, tfr_err *err)
+{
+    const tfr_program_graph *graph = c->graph;
+    int32_t status = TFR_OK;
+
+    for (uint32_t i = 0; i < graph->n_nodes && status == TFR_OK; i++) {
+        cuda_chain *chain = &c->list[c->n];
+        if (c->chains.of[i] < 0 && !is_product(c, i))
+            return tfr_fail(err, TFR_EUNSUPPORTED, "\"%s\" is not elementwise",
+                            cuda_node_at(graph, i)->name);
+        if (c->chains.of[i] != (int32_t)i)
+            continue;
+        if (!cuda_chain_make(graph, &c->chains, (int32_t)i, chain))
+            return tfr_fail(err, TFR_EUNSUPPORTED, "a chain has too many inputs or outputs");
+        c->product[c->n] = c->chains.product[i];
+        status = find_arguments(c, chain, c->product[c->n], err);
+        c->n++;
+    }
+    return status;
+}
+
+/* The addresses of one more chain in a launch, as its tensor t. */
+static void add_tensor(const compiler *c, const cuda_chain *chain, tfr_fused_tensors *all,
+                       cuda_step *step, int32_t *blocks)
+{
+    const int32_t t = all->count++;
+    const uint32_t at = (uint32_t)((size_t)t * sizeof(uint64_t));
+
+    all->n[t] = (int32_t)chain->n;
+    all->blocks[t] = *blocks;
+    *blocks += (int32_t)((chain->n + TFR_FUSED_PART - 1) / TFR_FUSED_PART);
+    for (int32_t k = 0; k < chain->code.n_inputs; k++)
+        cuda_step_address(c->plan, step, (uint32_t)offsetof(tfr_fused_tensors, x[k]) + at,
+                          (uint32_t)c->arg[chain->inputs[k]]);
+    for (int32_t k = 0; k < chain->code.n_outputs; k++)
+        cuda_step_address(c->plan, step, (uint32_t)offsetof(tfr_fused_tensors, y[k]) + at,
+                          (uint32_t)c->arg[chain->outputs[k]]);
+}
+
+/* A launch of chain `first` and of those with its code behind it. */
+static void add_launch(compiler *c, uint32_t first)
+{
+    static cuda_names names = {CUDA_FLOATS("fuse_"), [TFR_DTYPE_F64] = "fuse_f64"};
+    const tfr_fused *code = &c->list[first].code;
+    const int32_t dtype = c->list[first].dtype;
+    tfr_fused_tensors all;
+    cuda_step *step;
+    int32_t blocks = 0;
+
+    memset(&all, 0, sizeof all);
+    c->plan->n_steps = 0;
+    step = cuda_plan_add(c->plan, names[dtype], 1, TFR_FUSED_THREADS);
+    cuda_step_bytes(c->plan, step, code, sizeof *code);
+    for (uint32_t i = first; i < c->n && all.count < TFR_FUSED_TENSORS; i++)
+        if (!c->done[i] && c->list[i].dtype == dtype && (i == first || c->product[i] < 0) &&
+            memcmp(&c->list[i].code, code, sizeof *code) == 0) {
+            add_tensor(c, &c->list[i], &all, step, &blocks);
+            c->done[i] = true;
+        }
+    cuda_step_bytes(c->plan, step, &all, sizeof all);
+    step->grid[0] = (uint32_t)blocks;
+    c->steps[c->n_steps++] = *step;
+}
+
+/* The product of chain i, and the chain behind it where that is left. The context is current. */
+static int32_t add_product(compiler *c, uint32_t i, tfr_err *err)
+{
+    const cuda_numbering numbers = {c->graph, c->arg};
+    cuda_end end;
+    int32_t status =
+        cuda_end_make(c->device, &numbers, c->product[i], &c->list[i], c->plan, &end, err);
+
+    if (status != TFR_OK)
+        return status;
+    if (end.engine && (c->engine || c->n_steps)) { /* there is room for one, in front of all */
+        end.engine->drop(c->device, end.engine);
+        return tfr_fail(err, TFR_EUNSUPPORTED, "a second product in a program");
+    }
+    if (!end.engine && c->n_steps + c->plan->n_steps > c->most_steps - c->n)
+        return tfr_fail(err, TFR_EUNSUPPORTED, "too many products in a program");
+    if (!end.engine && c->workspace_bytes && end.workspace_bytes)
+        return tfr_fail(err, TFR_EUNSUPPORTED, "two products with workspaces in a program");
+    c->engine = end.engine ? end.engine : c->engine;
+    c->workspace_bytes += end.workspace_bytes;
+    for (uint32_t k = 0; !end.engine && k < c->plan->n_steps; k++)
+        c->steps[c->n_steps++] = c->plan->steps[k];
+    c->plan->is_full = false;
+    if (end.has_chain)
+        add_launch(c, i);
+    c->done[i] = true;
+    return TFR_OK;
+}
+
+/* The context is current. */
+static int32_t make_launches(compiler *c, tfr_err *err)
+{
+    int32_t status = TFR_OK;
+
+    for (uint32_t i = 0; i < c->n && !c->plan->is_full && status == TFR_OK; i++) {
+        if (c->done[i])
+            continue;
+        if (c->product[i] >= 0)
+            status = add_product(c, i, err);
+        else
+            add_launch(c, i);
+    }
+    if (status == TFR_OK && c->plan->is_full)
+        return tfr_fail(err, TFR_EINTERNAL, "a chain does not fit a launch");
+    return status;
+}
+
+/* Whether a state may be written over the one before: only its own chain, element by element, reads
+ * that. */
+static bool may_overwrite(const compiler *c, int32_t output)
+{
+    const tfr_program_value *value = cuda_value_at(c->graph, output);
+    bool overwrites = false;
+
+    if (value->variable < 0)
+        return false;
+    for (uint32_t i = 0; i < c->n; i++) {
+        const cuda_chain *chain = &c->list[i];
+        const uint32_t elsewhere = chain->code.repeated | (chain->n > 1 ? chain->code.single : 0);
+        bool is_own = false;
+        if (c->product[i] >= 0) /* which writes before the chain reads */
+            return false;
+        for (int32_t k = 0; k < chain->code.n_outputs; k++)
+            is_own = is_own || chain->outputs[k] == output;
+        for (int32_t k = 0; k < chain->code.n_inputs; k++)
+            if (chain->inputs[k] == value->variable) {
+                if (!is_own || elsewhere >> k & 1)
+                    return false;
+                overwrites = true;
+            }
+    }
+    return overwrites;
+}
+
+static void tell(const compiler *c, tfr_program_output *outputs, uint32_t stride,
+                 tfr_program_info *info)
+{
+    uint32_t n_products = 0;
+
+    for (uint32_t i = 0; i < c->graph->n_outputs; i++) {
+        tfr_program_output *out = (void *)((char *)outputs + (size_t)i * stride);
+        if (may_overwrite(c, c->graph->outputs[i]))
+            out->flags |= TFR_OUTPUT_IN_PLACE;
+    }
+    info->flags = TFR_ANSWER_CAPTURABLE;
+    if (c->engine && c->engine->uses_math_mode)
+        info->flags |= TFR_ANSWER_MATH_MODE;
+    info->workspace_bytes = c->workspace_bytes;
+    info->n_kernels = c->n_steps + (c->engine != NULL);
+    for (uint32_t i = 0; i < c->program->n_constants; i++)
+        info->constant_bytes += cuda_constant_bytes(c->program->constants[i]);
+    for (uint32_t i = 0; i < c->n; i++)
+        n_products += c->product[i] >= 0;
+    snprintf(info->text, sizeof info->text, "%u elementwise nodes in %u chains",
+             c->graph->n_nodes - n_products, c->n);
+    if (n_products)
+        snprintf(info->text, sizeof info->text, "%s with its end of %u nodes, by %s",
+                 cuda_node_at(c->graph, (uint32_t)c->product[0])->call->name,
+                 c->graph->n_nodes - n_products,
+                 c->engine && !c->n_steps ? "a library"
+                 : c->engine              ? "a library and a kernel"
+                                          : "kernels");
+}
+
+void cuda_program_drop(tfr_plugin_device *device, tfr_program *program)
+{
+    if (!program)
+        return;
+    cuda_kernel_drop(device, program->kernel);
+    for (uint32_t i = 0; i < program->n_constants; i++)
+        cuda_constant_drop(device, program->constants[i]);
+    free(program);
+}
+
+/* All that needs the context. */
+static int32_t make_kernel(compiler *c, tfr_err *err)
+{
+    int32_t status = make_chains(c, err);
+
+    if (status == TFR_OK)
+        status = cuda_enter(c->device, err);
+    if (status != TFR_OK)
+        return status;
+    status = make_launches(c, err);
+    if (status == TFR_OK)
+        status =
+            cuda_kernel_make(c->device, c->steps, c->n_steps, c->engine, &c->program->kernel, err);
+    if (status != TFR_OK && c->engine)
+        c->engine->drop(c->device, c->engine);
+    cuda_leave(c->device);
+    return status;
+}
+
+int32_t cuda_compile(tfr_plugin_device *device, const tfr_program_graph *graph,
+                     const tfr_compile_options *options, tfr_program **out,
+                     tfr_program_output *outputs, uint32_t stride, tfr_program_info *info,
+                     tfr_err *err)
+{
+    compiler c;
+    int32_t status = compiler_init(&c, device, graph, err);
+
+    (void)options;
+    if (status == TFR_OK)
+        status = make_kernel(&c, err);
+    if (status == TFR_OK) {
+        tell(&c, outputs, stride, info);
+        *out = c.program;
+    } else {
+        cuda_program_drop(device, c.program);
+    }
+    compiler_free(&c);
+    return status;
+}
