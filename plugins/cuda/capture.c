@@ -23,6 +23,7 @@ static int32_t cuda_begin(tfr_plugin_device *device, tfr_queue *queue, tfr_err *
         status = cuda_check(
             device, cuda_driver.cuStreamBeginCapture_v2(queue->stream, TFR_CU_CAPTURE_THREAD_LOCAL),
             err, "capture on %s", device->facts.name);
+    queue->is_capturing = status == TFR_OK;
     cuda_leave(device);
     return status;
 }
@@ -75,6 +76,7 @@ static int32_t cuda_end(tfr_plugin_device *device, tfr_queue *queue, tfr_executa
     tfr_cu_graph *graph = NULL;
     int32_t status = cuda_enter(device, err);
 
+    queue->is_capturing = false;
     if (status != TFR_OK)
         return status;
     status = end_capture(device, queue, &graph, err);

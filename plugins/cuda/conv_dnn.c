@@ -152,6 +152,7 @@ int32_t cuda_convolution_make(tfr_plugin_device *device, const tfr_call *call,
     if (!v)
         return tfr_fail(err, TFR_ENOMEM, "no memory for a convolution");
     v->what = *convolution;
+    v->engine.name = "cudnn";
     v->engine.launch = conv_launch;
     v->engine.drop = conv_drop;
     status = build(device, call, v, err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* copy.c: copies between host and device and between devices, on a queue or done on return. */
-#include "host.h"
+#include "profile.h"
 
 #include <string.h>
 
@@ -36,9 +36,26 @@ static bool is_of_host(const tfr_copy *c)
     return !is_device(c->dst_space) && !is_device(c->src_space);
 }
 
-static int32_t copy_all(tfr_plugin_device *device, const tfr_copy *copies, uint32_t n,
-                        uint32_t stride, tfr_cu_stream *stream, bool is_synchronous, tfr_err *err)
+/* The core knows copies by their order. */
+static void record_copy(tfr_plugin_device *device, const tfr_queue *queue, const tfr_copy *c,
+                        tfr_cu_event *begin)
 {
+    const tfr_profile_record what = {.size = sizeof what,
+                                     .kind = TFR_PROFILE_COPY,
+                                     .node = -1,
+                                     .bytes = c->bytes,
+                                     .name = "copy"};
+
+    cuda_span_end(device, queue, begin, &what);
+}
+
+/* Without a queue all is done on return. */
+static int32_t copy_all(tfr_plugin_device *device, tfr_queue *queue, const tfr_copy *copies,
+                        uint32_t n, uint32_t stride, tfr_err *err)
+{
+    tfr_cu_stream *stream = queue ? queue->stream : device->stream;
+    const bool is_synchronous = !queue;
+
     for (uint32_t i = 0; i < n; i++) {
         const tfr_copy *c =
             (const tfr_copy *)(const void *)((const char *)copies + (size_t)i * stride);
@@ -53,8 +70,11 @@ static int32_t copy_all(tfr_plugin_device *device, const tfr_copy *copies, uint3
             if (status == TFR_OK)
                 memmove(c->dst, c->src, c->bytes);
         } else {
+            tfr_cu_event *begin = cuda_span_begin(device, queue);
             status = cuda_check(device, copy_one(device, c, stream), err, "a copy of %llu bytes",
                                 (unsigned long long)c->bytes);
+            if (begin)
+                record_copy(device, queue, c, begin);
         }
         if (status != TFR_OK)
             return status;
@@ -74,8 +94,7 @@ int32_t cuda_copy(tfr_plugin_device *device, tfr_queue *queue, const tfr_copy *c
     status = cuda_enter(device, err);
     if (status != TFR_OK)
         return status;
-    status =
-        copy_all(device, copies, n, stride, queue ? queue->stream : device->stream, !queue, err);
+    status = copy_all(device, queue, copies, n, stride, err);
     cuda_leave(device);
     return status;
 }

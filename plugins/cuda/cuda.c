@@ -6,6 +6,7 @@
  *   library-from     multiplications of a product from which on cuBLASLt computes it
  *                    (2^27, 512 x 512 x 512)
  *   logical-devices  of each GPU (1), each with the limit below for itself
+ *   nvtx             1 = name launches by ranges of NVTX (0; 1 in a tool of NVIDIA's)
  *   memory_limit     bytes of a device
  *   memory-fraction  over 0 and at most 1: that part of the GPU's memory; without these two what is
  *                    free, but for a reserve as TensorFlow leaves it
@@ -49,6 +50,8 @@ static const void *cuda_facet(const char *id)
         return &cuda_program_facet;
     if (strcmp(id, TFR_CAPTURE_V1) == 0)
         return &cuda_capture_facet;
+    if (strcmp(id, TFR_PROFILE_V1) == 0)
+        return &cuda_profile_facet;
     if (strcmp(id, TFR_NATIVE_V1) == 0)
         return &cuda_native_facet;
     return NULL;

@@ -11,6 +11,7 @@
 
 typedef struct cuda_engine cuda_engine;
 struct cuda_engine {
+    const char *name;         /* for records */
     uint64_t workspace_bytes; /* of each launch */
     bool uses_math_mode;      /* less exact than strict */
     /* The context is current. */

@@ -350,6 +350,7 @@ int32_t cuda_gemm_make(tfr_plugin_device *device, const tfr_call *call, const cu
         return tfr_fail(err, TFR_ENOMEM, "no memory for a product");
     pthread_mutex_init(&g->lock, NULL);
     g->product = *product;
+    g->engine.name = "cublasLt";
     g->engine.launch = gemm_launch;
     g->engine.drop = gemm_drop;
     status = build(device, call, g, err);

@@ -67,6 +67,16 @@ typedef struct cuda_facts {
     int32_t compute_mode;
 } cuda_facts;
 
+/* Records of profile.c. */
+typedef struct cuda_profile {
+    atomic_bool is_on;
+    pthread_mutex_t lock; /* of what follows */
+    tfr_cu_event *base;   /* happened at base_ns of CLOCK_MONOTONIC */
+    uint64_t base_ns;
+    struct cuda_span *spans;
+    size_t n, n_drained;
+} cuda_profile;
+
 struct tfr_plugin_device {
     tfr_plugin_device *next; /* of those that are open */
     cuda_facts facts;
@@ -87,6 +97,8 @@ struct tfr_plugin_device {
     /* that programs read, with their lock held */
     pthread_mutex_t constants_lock;
     struct cuda_constant *constants;
+    cuda_profile profile;
+    atomic_uint n_queues; /* that were made */
     /* for tests; -1 = never */
     int64_t fail_after, lose_after;
     atomic_int_fast64_t n_launches;
@@ -125,6 +137,7 @@ extern const tfr_native_facet cuda_native_facet;
 extern const tfr_kernel_facet cuda_kernel_facet;
 extern const tfr_capture_facet cuda_capture_facet;
 extern const tfr_program_facet cuda_program_facet;
+extern const tfr_profile_facet cuda_profile_facet;
 
 /* ---- module.c: each open device holds the kernels that are loaded ---- */
 
@@ -136,6 +149,10 @@ void cuda_module_release(bool is_dead);
 void cuda_engines_close(tfr_plugin_device *device);
 void cuda_convolution_close(tfr_plugin_device *device);
 void cuda_gemm_close(tfr_plugin_device *device);
+
+/* ---- profile.c ---- */
+
+void cuda_profile_close(tfr_plugin_device *device);
 
 /* ---- constants.c ---- */
 
@@ -165,7 +182,8 @@ enum { CUDA_MAX_PEERS = 15 };
 struct tfr_queue {
     tfr_plugin_device *device;
     tfr_cu_stream *stream;
-    bool is_imported;
+    uint32_t lane; /* its number, for records */
+    bool is_imported, is_capturing;
     pthread_mutex_t lock;
     cuda_failure failure; /* later work is skipped; with the lock held */
     atomic_bool has_failed;

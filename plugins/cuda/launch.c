@@ -4,7 +4,9 @@
  * launch allocates nothing.
  */
 #include "kernel.h"
+#include "profile.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static uint64_t address_of(const tfr_launch *launch, const cuda_param *param)
@@ -58,6 +60,27 @@ static int32_t run_step(tfr_plugin_device *device, tfr_cu_stream *stream, const 
                              step->kernel ? step->kernel : "a fill");
 }
 
+/* The engine or, with one, a step, which may be recorded. */
+static int32_t run_recorded(tfr_plugin_device *device, tfr_queue *queue, tfr_kernel *kernel,
+                            const cuda_step *step, tfr_cu_function *function,
+                            const tfr_launch *launch, tfr_err *err)
+{
+    tfr_profile_record what = {
+        .size = sizeof what, .kind = TFR_PROFILE_KERNEL, .id = launch->id, .node = -1};
+    tfr_cu_event *begin = launch->id ? cuda_span_begin(device, queue) : NULL;
+    int32_t status = step ? run_step(device, queue->stream, step, function, launch, err)
+                          : kernel->engine->launch(device, queue, kernel->engine, launch, err);
+
+    if (!begin)
+        return status;
+    snprintf(what.name, sizeof what.name, "%s",
+             !step          ? kernel->engine->name
+             : step->kernel ? step->kernel
+                            : "fill");
+    cuda_span_end(device, queue, begin, &what);
+    return status;
+}
+
 /* The options for tests. True: this launch is not made. */
 static bool goes_wrong(tfr_plugin_device *device, tfr_queue *queue, uint64_t id, tfr_err *err,
                        int32_t *status)
@@ -87,11 +110,15 @@ int32_t cuda_launch(tfr_plugin_device *device, tfr_queue *queue, tfr_kernel *ker
     if (status != TFR_OK)
         return status;
     if (!atomic_load(&queue->has_failed) && !goes_wrong(device, queue, launch->id, err, &status)) {
+        cuda_range_begin(kernel->engine                               ? kernel->engine->name
+                         : kernel->n_steps && kernel->steps[0].kernel ? kernel->steps[0].kernel
+                                                                      : "fill");
         if (kernel->engine)
-            status = kernel->engine->launch(device, queue, kernel->engine, launch, err);
+            status = run_recorded(device, queue, kernel, NULL, NULL, launch, err);
         for (uint32_t i = 0; i < kernel->n_steps && status == TFR_OK; i++)
-            status = run_step(device, queue->stream, &kernel->steps[i], kernel->functions[i],
-                              launch, err);
+            status = run_recorded(device, queue, kernel, &kernel->steps[i], kernel->functions[i],
+                                  launch, err);
+        cuda_range_end();
         queue->last_launch = launch->id;
         queue->n_since++;
     }

@@ -188,6 +188,7 @@ static const library_function cudnn_functions[] = {
 #include "cudnn.def"
 #undef X
 };
+static const library_function nvtx_functions[] = {{"nvtxRangePushA", true}, {"nvtxRangePop", true}};
 static const library_function nccl_functions[] = {
 #define X(name, required, since, who) {#name, required},
 #include "nccl.def"
@@ -221,6 +222,11 @@ static const struct {
                    "install NVIDIA's libnccl2, or set cuda.library-path",
                    {{0, "libnccl.so.2"}},
                    FUNCTIONS(nccl_functions)},
+    [CUDA_NVTX] = {"NVTX",
+                   "names of launches in NVIDIA's tools need it",
+                   "install NVIDIA's cuda-nvtx-13-0 or cuda-nvtx-12-0, or set cuda.library-path",
+                   {{0, "libnvtx3interop.so.1"}, {0, "libnvToolsExt.so.1"}},
+                   FUNCTIONS(nvtx_functions)},
 };
 
 static struct {
@@ -341,7 +347,7 @@ void cuda_library_report(char *text, size_t n)
     if (cuda_driver_open(&err) == TFR_OK)
         used += (size_t)snprintf(text + used, n - used, "\ncuda_loaded=%d.%d (" DRIVER_FILE ")",
                                  cuda_driver.version / 1000, cuda_driver.version % 1000 / 10);
-    for (int i = 0; i < CUDA_N_LIBRARIES && used < n; i++) {
+    for (int i = 0; i < CUDA_NVTX && used < n; i++) { /* which is for tools alone */
         const cuda_library_id id = (cuda_library_id)i;
         err = (tfr_err)TFR_ERR_INIT;
         if (cuda_library_open(id, &err) == TFR_OK) {

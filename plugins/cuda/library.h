@@ -41,7 +41,8 @@ int32_t cuda_driver_open(tfr_err *err);
 #define CUDA_LIBRARY_LIST(X)                                                                       \
     X(CUBLASLT, "cuBLASLt")                                                                        \
     X(CUDNN, "cuDNN")                                                                              \
-    X(NCCL, "NCCL")
+    X(NCCL, "NCCL")                                                                                \
+    X(NVTX, "NVTX")
 
 typedef enum cuda_library_id {
 #define X(id, title) CUDA_##id,

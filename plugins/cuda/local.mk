@@ -35,6 +35,8 @@ tfr_cuda_host = \
 	plugins/cuda/plan.c \
 	plugins/cuda/plan.h \
 	plugins/cuda/pool.c \
+	plugins/cuda/profile.c \
+	plugins/cuda/profile.h \
 	plugins/cuda/program.c \
 	plugins/cuda/program.h \
 	plugins/cuda/program_code.c \

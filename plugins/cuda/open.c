@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* open.c: opens and closes devices, and knows which are lost. */
-#include "host.h"
+#include "profile.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -189,6 +189,7 @@ int32_t cuda_open(const tfr_device_info *info, const tfr_open_options *options,
     pthread_mutex_init(&device->lock, NULL);
     pthread_mutex_init(&device->engine_lock, NULL);
     pthread_mutex_init(&device->constants_lock, NULL);
+    pthread_mutex_init(&device->profile.lock, NULL);
     cuda_module_hold();
     device->fail_after = number_of(options, "fail_after", -1);
     device->lose_after = number_of(options, "lose_after", -1);
@@ -205,6 +206,7 @@ int32_t cuda_open(const tfr_device_info *info, const tfr_open_options *options,
         return status;
     }
     say_found(device);
+    cuda_ranges_open();
     *out = device;
     return TFR_OK;
 }
@@ -218,6 +220,7 @@ void cuda_close(tfr_plugin_device *device)
         if (device->stream)
             (void)cuda_driver.cuStreamSynchronize(device->stream);
         cuda_engines_close(device);
+        cuda_profile_close(device);
         cuda_memory_close(device);
         cuda_pool_close(device);
         cuda_events_close(device);
@@ -227,12 +230,14 @@ void cuda_close(tfr_plugin_device *device)
         cuda_leave(device);
         (void)cuda_driver.cuDevicePrimaryCtxRelease_v2(device->facts.device);
     } else {
+        cuda_profile_close(device);
         cuda_memory_close(device);
         cuda_module_release(is_dead);
     }
     free(device->events);
     pthread_mutex_destroy(&device->engine_lock);
     pthread_mutex_destroy(&device->constants_lock);
+    pthread_mutex_destroy(&device->profile.lock);
     pthread_mutex_destroy(&device->lock);
     free(device);
 }

@@ -81,6 +81,7 @@ static int32_t cuda_queue_create(tfr_plugin_device *device, const tfr_queue_opti
     if (!queue)
         return tfr_fail(err, TFR_ENOMEM, "no memory for a queue");
     queue->device = device;
+    queue->lane = atomic_fetch_add(&device->n_queues, 1);
     status = cuda_enter(device, err);
     if (status == TFR_OK) {
         status = make_stream(device, options, queue, err);
