@@ -26,7 +26,8 @@ typedef struct fit {
     tfr_batches *batches, *tests; /* tests NULL = no validation */
     int64_t n_train, n_tests;
     int64_t epoch, position, steps;
-    sums reported; /* of the epoch, at the last event that had metrics */
+    bool holds, has_held; /* samples are on the device; a step with them was taken */
+    sums reported;        /* of the epoch, at the last event that had metrics */
     bool stops;
     double best;
     int64_t best_steps;
@@ -224,6 +225,43 @@ static bool is_at_limit(const fit *f)
     return f->o.max_steps && f->steps >= f->o.max_steps;
 }
 
+/* Where the device has no room for the samples after all, they stay with the host. */
+static tfr_status take_held(fit *f, int64_t *n, tfr_err *err)
+{
+    tfr_err own = TFR_ERR_INIT;
+    tfr_tensor *samples;
+    tfr_status status = tfr_batches_next_numbers(f->batches, &samples, err);
+    if (status || !samples)
+        return status;
+    status = tfr_trainer_step_held(f->trainer, samples, &own);
+    if (status == TFR_ENOMEM && f->o.hold <= 0 && !f->has_held) {
+        f->holds = false;
+        status = tfr_trainer_hold(f->trainer, NULL, err);
+        return status ? status : tfr_batches_start(f->batches, f->epoch, f->position, err);
+    }
+    if (status)
+        *err = own;
+    f->has_held = true;
+    *n = tfr_tensor_shape(samples)->dims[0];
+    return status;
+}
+
+/* *n samples; 0 = the epoch is over. */
+static tfr_status take_step(fit *f, int64_t *n, tfr_err *err)
+{
+    tfr_tensor *input, *target;
+    tfr_status status = TFR_OK;
+    if (f->holds)
+        status = take_held(f, n, err);
+    if (status || f->holds)
+        return status;
+    status = tfr_batches_next(f->batches, &input, &target, err);
+    if (status || !input)
+        return status;
+    *n = tfr_tensor_shape(target)->dims[0];
+    return tfr_trainer_step(f->trainer, input, target, err);
+}
+
 /* The rest of the epoch, unless it is stopped or the limit comes before. */
 static tfr_status take_steps(fit *f, tfr_err *err)
 {
@@ -232,13 +270,11 @@ static tfr_status take_steps(fit *f, tfr_err *err)
     if (!status)
         status = tfr_batches_start(f->batches, f->epoch, f->position, err);
     while (!status && !f->stops && !is_at_limit(f)) {
-        tfr_tensor *input, *target;
-        status = tfr_batches_next(f->batches, &input, &target, err);
-        if (status || !input)
+        int64_t n = 0;
+        status = take_step(f, &n, err);
+        if (status || !n)
             return status;
-        status = tfr_trainer_step(f->trainer, input, target, err);
-        if (!status && !f->knows_conditions &&
-            (tfr_tensor_shape(target)->dims[0] == f->o.batch || f->n_train < f->o.batch))
+        if (!status && !f->knows_conditions && (n == f->o.batch || f->n_train < f->o.batch))
             status = compare_conditions(f, err);
         if (status)
             return status;
@@ -391,6 +427,10 @@ tfr_status tfr_trainer_fit(tfr_trainer *trainer, tfr_dataset *train, tfr_dataset
     status = begin(f, err);
     if (!status)
         status = make_batches(f, train, validation, err);
+    f->holds =
+        !o.augment && (o.hold > 0 || (!o.hold && tfr_trainer_should_hold(trainer, train) != 0));
+    if (!status && f->holds)
+        status = tfr_trainer_hold(trainer, train, err);
     if (!status)
         status = run(f, err);
     out.epochs = f->epoch;

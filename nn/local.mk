@@ -56,6 +56,7 @@ libtfrun_nn_core_la_SOURCES = \
 	nn/schedule.h \
 	nn/train_graph.c \
 	nn/train_graph.h \
+	nn/train_held.c \
 	nn/train_loss.c \
 	nn/train_model.c \
 	nn/trainer.c \

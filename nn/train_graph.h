@@ -6,6 +6,7 @@
 #ifndef TFR_NN_TRAIN_GRAPH_H
 #define TFR_NN_TRAIN_GRAPH_H
 
+#include <tfrun/dataset.h>
 #include <tfrun/train.h>
 
 #include "graph_copy.h"
@@ -76,6 +77,12 @@ TFR_MUST_CHECK tfr_status tfr__train_evaluation_graph(const tfr__train_model *mo
 TFR_MUST_CHECK tfr_status tfr__train_trained_graph(const tfr__train_model *model,
                                                    tfr_session *session, tfr_graph **out,
                                                    tfr_err *err);
+
+/* ---- train_held.c ---------------------------------------------------------------------------- */
+
+/* The step with these samples as constants: its one input is a vector of i64, which of them. */
+TFR_MUST_CHECK tfr_status tfr__train_held_graph(const tfr_graph *step, tfr_dataset *dataset,
+                                                tfr_graph **out, tfr_err *err);
 
 /* ---- train_loss.c ---------------------------------------------------------------------------- */
 

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <tfrun/fail.h>
 
+#include "data/dataset.h"
 #include "recompute.h"
 #include "schedule.h"
 #include "train_graph.h"
@@ -18,6 +19,7 @@ struct tfr_trainer {
     tfr_runtime *runtime; /* that the sessions retain */
     tfr__train_model model;
     tfr_graph *step_graph, *evaluation_graph;
+    tfr_graph *held_graph; /* in place of the step's, with samples; or NULL */
     tfr_session *step, *evaluation;
     tfr_session_options session_options;
     char *device, *math_mode; /* of them */
@@ -73,6 +75,11 @@ static tfr_status find_shards(tfr_runtime *runtime, uint32_t given, uint32_t *ou
     return status;
 }
 
+static tfr_graph *graph_of(const tfr_trainer *t)
+{
+    return t->held_graph ? t->held_graph : t->step_graph;
+}
+
 /* The step as one that computes again. Without what is equal before, as no pass may find it
  * afterwards. */
 static tfr_status recomputing(const tfr_trainer *t, tfr_train_recompute how, tfr_graph **out,
@@ -82,7 +89,7 @@ static tfr_status recomputing(const tfr_trainer *t, tfr_train_recompute how, tfr
     tfr_graph *slim = NULL;
     tfr_status status;
     options.passes = "cse";
-    status = tfr_graph_optimize(t->step_graph, t->runtime, &options, &slim, err);
+    status = tfr_graph_optimize(graph_of(t), t->runtime, &options, &slim, err);
     if (!status)
         status = tfr__recompute(slim, how, out, err);
     tfr_graph_release(slim);
@@ -96,7 +103,7 @@ static tfr_status make_step(const tfr_trainer *t, tfr_train_recompute how, tfr_s
     tfr_graph *graph = NULL;
     tfr_status status;
     if (how == TFR_RECOMPUTE_NONE)
-        return tfr_session_create(t->runtime, t->step_graph, &options, out, err);
+        return tfr_session_create(t->runtime, graph_of(t), &options, out, err);
     options.passes = "-cse";
     options.no_programs = 1;
     status = recomputing(t, how, &graph, err);
@@ -187,6 +194,7 @@ void tfr_trainer_destroy(tfr_trainer *t)
     tfr_session_destroy(t->step);
     tfr_session_destroy(t->evaluation);
     tfr_graph_release(t->step_graph);
+    tfr_graph_release(t->held_graph);
     tfr_graph_release(t->evaluation_graph);
     tfr__train_model_finish(&t->model);
     free(t->device);
@@ -281,14 +289,11 @@ tfr_status tfr_trainer_see(tfr_trainer *t, double value, tfr_err *err)
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-/* The step becomes one that computes so much again, with the state that it has. */
-static tfr_status change_step(tfr_trainer *t, tfr_train_recompute how, tfr_err *err)
+/* Takes over a session in place of the step's, whose state it gets. */
+static tfr_status replace_step(tfr_trainer *t, tfr_session *step, tfr_err *err)
 {
-    tfr_session *step = NULL;
     uint64_t seed, at;
-    tfr_status status = how == t->recompute ? TFR_OK : make_step(t, how, &step, err);
-    if (status || !step)
-        return status;
+    tfr_status status = TFR_OK;
     for (uint32_t i = 0; !status && i < t->n_variables; i++) {
         tfr_tensor *now = NULL;
         status = tfr_session_get_variable(t->step, t->variables[i], &now, err);
@@ -304,8 +309,20 @@ static tfr_status change_step(tfr_trainer *t, tfr_train_recompute how, tfr_err *
     tfr_session_set_random(step, seed, at);
     tfr_session_destroy(t->step);
     t->step = step;
-    t->recompute = how;
     return TFR_OK;
+}
+
+/* The step becomes one that computes so much again, with the state that it has. */
+static tfr_status change_step(tfr_trainer *t, tfr_train_recompute how, tfr_err *err)
+{
+    tfr_session *step = NULL;
+    tfr_status status = how == t->recompute ? TFR_OK : make_step(t, how, &step, err);
+    if (status || !step)
+        return status;
+    status = replace_step(t, step, err);
+    if (!status)
+        t->recompute = how;
+    return status;
 }
 
 /* Finds how much to compute again, so that n samples keep the limit. */
@@ -345,21 +362,82 @@ static tfr_status fit_memory(tfr_trainer *t, tfr_tensor *const *in, int64_t n, t
 
 /* ---- running --------------------------------------------------------------------------------- */
 
+static tfr_status run_step(tfr_trainer *t, tfr_tensor *const *in, uint32_t n, tfr_err *err)
+{
+    tfr_status status = t->is_scheduled ? follow_schedule(t, err) : TFR_OK;
+    t->is_current = false;
+    if (!status)
+        status = tfr_session_run_fetch(t->step, in, n, NULL, 0, NULL, err);
+    t->is_known = t->is_known && !status && !t->may_skip;
+    t->steps++;
+    return status;
+}
+
 tfr_status tfr_trainer_step(tfr_trainer *t, tfr_tensor *input, tfr_tensor *target, tfr_err *err)
 {
     tfr_tensor *in[] = {input, target};
     const int64_t n = input && tfr_tensor_shape(input)->rank ? tfr_tensor_shape(input)->dims[0] : 0;
     tfr_status status = TFR_OK;
-    if (t->memory_limit && n > t->most_samples)
+    if (t->held_graph)
+        status = tfr_trainer_hold(t, NULL, err);
+    if (!status && t->memory_limit && n > t->most_samples)
         status = fit_memory(t, in, n, err);
-    if (!status && t->is_scheduled)
-        status = follow_schedule(t, err);
-    t->is_current = false;
+    return status ? status : run_step(t, in, 2, err);
+}
+
+/* ---- samples that are held ------------------------------------------------------------------- */
+
+tfr_status tfr_trainer_hold(tfr_trainer *t, tfr_dataset *dataset, tfr_err *err)
+{
+    tfr_graph *before = t->held_graph, *held = NULL;
+    tfr_session *step = NULL;
+    tfr_status status = TFR_OK;
+    if (!dataset && !before)
+        return TFR_OK;
+    if (dataset && t->memory_limit)
+        return tfr_fail(err, TFR_EUNSUPPORTED, "samples are not held with a limit of memory");
+    if (dataset)
+        status = tfr__train_held_graph(t->step_graph, dataset, &held, err);
+    if (status)
+        return status;
+    t->held_graph = held;
+    status = make_step(t, t->recompute, &step, err);
     if (!status)
-        status = tfr_session_run_fetch(t->step, in, 2, NULL, 0, NULL, err);
-    t->is_known = t->is_known && !status && !t->may_skip;
-    t->steps++;
+        status = replace_step(t, step, err);
+    if (status)
+        t->held_graph = before;
+    tfr_graph_release(status ? held : before);
     return status;
+}
+
+tfr_status tfr_trainer_step_held(tfr_trainer *t, tfr_tensor *samples, tfr_err *err)
+{
+    if (!t->held_graph)
+        return tfr_fail(err, TFR_EINVAL, "the trainer holds no samples; see tfr_trainer_hold");
+    return run_step(t, &samples, 1, err);
+}
+
+/* The device that was asked for, or the first one beside the host. */
+static bool find_device(const tfr_trainer *t, tfr_device_desc *out)
+{
+    uint32_t i = 0;
+    int32_t backend;
+    tfr_err err = TFR_ERR_INIT;
+    *out = (tfr_device_desc){.size = sizeof *out};
+    if (t->device)
+        return tfr_runtime_find(t->runtime, t->device, &i, &backend, &err) == TFR_OK &&
+               tfr_runtime_device(t->runtime, i, out, &err) == TFR_OK;
+    while (i < tfr_runtime_n_devices(t->runtime) &&
+           tfr_runtime_device(t->runtime, i, out, &err) == TFR_OK && strcmp(out->type, "CPU") == 0)
+        i++;
+    return i < tfr_runtime_n_devices(t->runtime);
+}
+
+uint32_t tfr_trainer_should_hold(const tfr_trainer *t, const tfr_dataset *dataset)
+{
+    tfr_device_desc device;
+    return !t->memory_limit && find_device(t, &device) && strcmp(device.type, "CPU") != 0 &&
+           tfr__dataset_bytes(dataset) <= device.memory_total / 4;
 }
 
 /* The evaluation's weights become those of the step. */

@@ -220,6 +220,31 @@ TEST(a_training_stopped_at_any_step_and_resumed_ends_with_the_same_bits)
     end();
 }
 
+/* A checkpoint tells where nodes ran, and these are other ones: so what came out is compared. */
+TEST(samples_that_are_held_give_the_same_bits)
+{
+    tfr_fit_options o = options_of(NULL);
+    tfr_fit_result plain, held, resumed;
+    begin();
+    REQUIRE_OK(fit(&o, &plain), &err);
+    o.hold = 1;
+    o.checkpoints = folder;
+    REQUIRE_OK(fit(&o, &held), &err);
+    CHECK_MEM(&plain.train, &held.train, sizeof held.train);
+    CHECK_MEM(&plain.validation, &held.validation, sizeof held.validation);
+    end();
+    begin();
+    o.checkpoints = folder;
+    seen.stop_at = 3;
+    REQUIRE_OK(fit(&o, &resumed), &err);
+    CHECK_INT(TFR_FIT_STOPPED, resumed.end);
+    seen.stop_at = 0;
+    o.resume = TFR_FIT_EXACT;
+    REQUIRE_OK(fit(&o, &resumed), &err);
+    CHECK_MEM(&plain.validation, &resumed.validation, sizeof resumed.validation);
+    end();
+}
+
 TEST(so_does_one_between_two_updates_whose_rate_follows_a_schedule)
 {
     begin();
@@ -374,6 +399,7 @@ TEST(no_epochs_are_a_validation)
 static const test_case cases[] = {
     CASE(it_tells_of_each_step_validation_epoch_and_checkpoint),
     CASE(a_training_stopped_at_any_step_and_resumed_ends_with_the_same_bits),
+    CASE(samples_that_are_held_give_the_same_bits),
     CASE(so_does_one_between_two_updates_whose_rate_follows_a_schedule),
     CASE(a_validation_that_was_stopped_is_made_again),
     CASE(a_limit_of_steps_ends_with_a_validation_and_can_be_raised),

@@ -120,6 +120,12 @@ TFR_API TFR_MUST_CHECK tfr_status tfr_batches_start(tfr_batches *batches, int64_
  */
 TFR_API TFR_MUST_CHECK tfr_status tfr_batches_next(tfr_batches *batches, tfr_tensor **input,
                                                    tfr_tensor **target, tfr_err *err);
+/*
+ * In place of it: only the numbers of the samples of the next batch, [n] of i64, for
+ * tfr_trainer_step_held; then NULL. TFR_EUNSUPPORTED with augment.
+ */
+TFR_API TFR_MUST_CHECK tfr_status tfr_batches_next_numbers(tfr_batches *batches,
+                                                           tfr_tensor **samples, tfr_err *err);
 TFR_API int64_t tfr_batches_epoch(const tfr_batches *batches);
 /* Samples of the epoch that were in batches so far, for tfr_batches_start. */
 TFR_API int64_t tfr_batches_position(const tfr_batches *batches);

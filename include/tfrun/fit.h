@@ -68,6 +68,9 @@ typedef struct tfr_fit_options {
     const char *conditions;   /* more lines for tfr_checkpoint_info, such as "rate .1"; or NULL */
     tfr_fit_fn event;         /* or NULL */
     void *user;
+    /* The samples to train with lie on the device (tfr_trainer_hold): 0 = if they should, less =
+     * not, more = in any case; not with augment. */
+    int32_t hold;
 } tfr_fit_options;
 #define TFR_FIT_OPTIONS_INIT                                                                       \
     {                                                                                              \

@@ -15,6 +15,7 @@
 #ifndef TFRUN_TRAIN_H
 #define TFRUN_TRAIN_H
 
+#include <tfrun/dataset.h>
 #include <tfrun/net.h>
 #include <tfrun/session.h>
 
@@ -161,6 +162,22 @@ TFR_API void tfr_trainer_destroy(tfr_trainer *trainer);
  */
 TFR_API TFR_MUST_CHECK tfr_status tfr_trainer_step(tfr_trainer *trainer, tfr_tensor *input,
                                                    tfr_tensor *target, tfr_err *err);
+/*
+ * Puts all samples of a data set where the step is computed, as constants, for
+ * tfr_trainer_step_held, which takes the numbers of samples and copies nothing else to the device,
+ * until this is called with another set or NULL, or tfr_trainer_step is. Same bits as that one with
+ * what tfr_dataset_gather gives. Makes another session of the step and retains the set.
+ * TFR_EUNSUPPORTED with memory_limit; after an error nothing has changed.
+ */
+TFR_API TFR_MUST_CHECK tfr_status tfr_trainer_hold(tfr_trainer *trainer, tfr_dataset *dataset,
+                                                   tfr_err *err);
+/* samples: [n] of i64, each from 0 to less than there are. TFR_ENOMEM as well if the first one
+ * finds no memory for the samples. */
+TFR_API TFR_MUST_CHECK tfr_status tfr_trainer_step_held(tfr_trainer *trainer, tfr_tensor *samples,
+                                                        tfr_err *err);
+/* Not 0: the step is for a device with memory of its own, and the samples would take no more than a
+ * quarter of it. */
+TFR_API uint32_t tfr_trainer_should_hold(const tfr_trainer *trainer, const tfr_dataset *dataset);
 /* Of all steps since the last call, or since the trainer was made. */
 TFR_API TFR_MUST_CHECK tfr_status tfr_trainer_read_metrics(tfr_trainer *trainer,
                                                            tfr_train_metrics *out, tfr_err *err);

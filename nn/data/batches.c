@@ -24,6 +24,7 @@ struct tfr_batches {
     int64_t first; /* position of batch 0, where the epoch was started */
     int64_t taken; /* batches since then */
     int64_t *order;
+    tfr_tensor *numbers;     /* of the samples that were given out, in order */
     float *scratch;          /* of a channel, for augmentation */
     tfr__prefetch *prefetch; /* NULL before the first batch, and without */
     uint32_t n_slots;        /* the one that was given out, and those ahead of it */
@@ -148,6 +149,7 @@ void tfr_batches_destroy(tfr_batches *batches)
     tfr__prefetch_destroy(batches->prefetch);
     for (uint32_t i = 0; i < batches->n_slots; i++)
         slot_destroy(&batches->slots[i]);
+    tfr_tensor_release(batches->numbers);
     free(batches->scratch);
     free(batches->order);
     tfr_dataset_release(batches->dataset);
@@ -234,6 +236,31 @@ tfr_status tfr_batches_next(tfr_batches *b, tfr_tensor **input, tfr_tensor **tar
     b->position += n;
     *input = x;
     *target = y;
+    return TFR_OK;
+}
+
+tfr_status tfr_batches_next_numbers(tfr_batches *b, tfr_tensor **samples, tfr_err *err)
+{
+    const int64_t n = samples_of(b, b->taken);
+    const tfr_shape shape = {1, {n}};
+    tfr_tensor *numbers = NULL;
+    tfr_status status;
+
+    *samples = NULL;
+    if (b->options.augment)
+        return tfr_fail(err, TFR_EUNSUPPORTED, "%s: augmented samples have no numbers",
+                        b->dataset->name);
+    if (n <= 0)
+        return TFR_OK;
+    status = tfr_tensor_wrap(TFR_DTYPE_I64, &shape, NULL,
+                             b->order + b->first + b->taken * b->options.batch, NULL, NULL,
+                             &numbers, err);
+    if (status)
+        return status;
+    tfr_tensor_release(b->numbers);
+    b->numbers = *samples = numbers;
+    b->taken++;
+    b->position += n;
     return TFR_OK;
 }
 

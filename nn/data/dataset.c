@@ -252,6 +252,15 @@ tfr_status tfr__dataset_check_parts(const tfr_dataset *train, const tfr_dataset 
         tfr_shape_format(inputs ? &test->sample : &test->target, b, sizeof b));
 }
 
+uint64_t tfr__dataset_bytes(const tfr_dataset *dataset)
+{
+    const uint64_t inputs = (uint64_t)tfr__dataset_inputs(dataset);
+    const uint64_t targets = (uint64_t)tfr__dataset_targets(dataset);
+    return (uint64_t)dataset->count *
+           (inputs * (dataset->bytes ? 1 : sizeof(float)) +
+            (dataset->labels ? sizeof(int32_t) : targets * sizeof(float)));
+}
+
 /* ---- gathering ------------------------------------------------------------------------------- */
 
 static void fill_inputs(const tfr_dataset *d, const int64_t *indices, uint32_t n, float *out)

@@ -36,6 +36,9 @@ tfr_dataset *tfr__dataset_new(const char *name, const char *part, tfr_err *err);
 int64_t tfr__dataset_inputs(const tfr_dataset *dataset);
 int64_t tfr__dataset_targets(const tfr_dataset *dataset);
 
+/* Of all samples, as they are kept. */
+uint64_t tfr__dataset_bytes(const tfr_dataset *dataset);
+
 /* Tensors for n samples. */
 TFR_MUST_CHECK tfr_status tfr__dataset_create_rows(const tfr_dataset *dataset, uint32_t n,
                                                    tfr_tensor **input, tfr_tensor **target,

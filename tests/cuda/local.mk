@@ -15,6 +15,7 @@ unit_tests += \
 	tests/cuda/test_driver_switches \
 	tests/cuda/test_ends \
 	tests/cuda/test_engines \
+	tests/cuda/test_held \
 	tests/cuda/test_host \
 	tests/cuda/test_profile \
 	tests/cuda/test_programs \
@@ -192,6 +193,13 @@ tests_cuda_test_engines_LDADD = $(TFR_TEST_NN) -ldl
 tests_cuda_test_engines_SOURCES = tests/cuda/engine_kit.h tests/cuda/test_engines.c \
 	tests/cuda/training_kit.h
 tests_cuda_test_engines_DEPENDENCIES = $(TFR_WITH_NN) $(fake_cuda) $(tfr_cuda_training_test)
+
+tests_cuda_test_held_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) \
+	$(TFR_CUDA_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_cuda_test_held_LDADD = $(TFR_TEST_NN) -ldl
+tests_cuda_test_held_SOURCES = tests/cuda/training_kit.h tests/cuda/test_held.c
+tests_cuda_test_held_DEPENDENCIES = $(TFR_WITH_NN) tests/cuda/libcuda.so.1 \
+	$(tfr_cuda_training_test)
 
 tests_cuda_test_profile_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) \
 	$(TFR_CUDA_TEST_INCLUDES) $(CUNIT_CFLAGS)
