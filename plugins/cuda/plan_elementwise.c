@@ -197,6 +197,11 @@ bool cuda_fused_step(const tfr_call *call, tfr_fused_step *out)
 
     if (call->domain[0])
         return false;
+    if (strcmp(name, "Cast") == 0) {
+        const tfr_operand *x = tfr_call_input(call, 0);
+        out->kind = TFR_FUSED_CLIP; /* by nothing */
+        return x && (x->dtype == TFR_DTYPE_U8 || x->dtype == TFR_DTYPE_BOOL);
+    }
     if (strcmp(name, "Clip") == 0) {
         out->kind = TFR_FUSED_CLIP;
         out->f.mode = (tfr_call_input(call, 1) != NULL) | (tfr_call_input(call, 2) != NULL) << 1;

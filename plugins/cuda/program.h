@@ -94,6 +94,8 @@ static inline bool cuda_is_single(const tfr_operand *o)
 /* The type that a node of a chain is computed in. */
 static inline int32_t cuda_type_of(const tfr_program_node *node)
 {
+    if (strcmp(node->call->name, "Cast") == 0)
+        return tfr_call_output(node->call, 0)->dtype;
     return tfr_call_input(node->call, strcmp(node->call->name, "Where") == 0)->dtype;
 }
 

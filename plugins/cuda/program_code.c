@@ -66,7 +66,8 @@ static uint8_t add_input(writer *w, int32_t value, const tfr_operand *o)
         return 0;
     }
     code->single |= (uint32_t)cuda_is_single(o) << number;
-    code->bool_inputs |= (uint32_t)(o->dtype == TFR_DTYPE_BOOL) << number;
+    code->byte_inputs |= (uint32_t)(o->dtype == TFR_DTYPE_BOOL || o->dtype == TFR_DTYPE_U8)
+                         << number;
     if (!cuda_is_single(o) && !tfr_operand_same_dims(o, w->out) &&
         cuda_find_repeat(o, w->out, &inner, &dim)) {
         code->repeated |= 1u << number;
@@ -113,8 +114,8 @@ static uint8_t add_constant(writer *w, int32_t value, const tfr_operand *o)
     } else if (o->dtype == TFR_DTYPE_F32) {
         memcpy(&f, o->data, sizeof f);
         step.value = (double)f;
-    } else if (o->dtype == TFR_DTYPE_BOOL) {
-        step.value = *(const unsigned char *)o->data != 0;
+    } else if (o->dtype == TFR_DTYPE_BOOL || o->dtype == TFR_DTYPE_U8) {
+        step.value = *(const unsigned char *)o->data;
     } else {
         step.value = half_value(o);
     }

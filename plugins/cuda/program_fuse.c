@@ -38,26 +38,31 @@ static bool is_float(int32_t dtype)
            dtype == TFR_DTYPE_BF16;
 }
 
+/* The type that input i of the node has to have. */
+static int32_t input_type(const tfr_program_node *node, const tfr_fused_step *step, uint32_t i)
+{
+    if (strcmp(node->call->name, "Cast") == 0) /* of bytes, as cuda_fused_step has seen */
+        return tfr_call_input(node->call, 0)->dtype;
+    return is_condition(step, i) ? TFR_DTYPE_BOOL : cuda_type_of(node);
+}
+
 static bool may_fuse(const tfr_program_node *node, tfr_fused_step *step)
 {
     const tfr_call *call = node->call;
-    const tfr_operand *out, *main;
+    const tfr_operand *out;
 
     memset(step, 0, sizeof *step); /* codes are compared as bytes */
     if (!(node->flags & TFR_NODE_MINE) || call->n_outputs != 1 || !cuda_fused_step(call, step))
         return false;
     out = tfr_call_output(call, 0);
-    main = tfr_call_input(call, step->kind == TFR_FUSED_WHERE);
     if (!out || out->flags & TFR_OPERAND_DYNAMIC || !tfr_operand_is_plain(out) ||
-        tfr_operand_elements(out) < 1 || !main || !is_float(main->dtype))
+        tfr_operand_elements(out) < 1 || !is_float(cuda_type_of(node)))
         return false;
     for (uint32_t i = 0; i < call->n_inputs; i++) {
         const tfr_operand *in = tfr_call_input(call, i);
-        const bool is_absent = !in && step->kind == TFR_FUSED_CLIP && i > 0;
         const bool is_bound = step->kind == TFR_FUSED_CLIP && i > 0;
-        if (!is_absent &&
-            (!is_readable(in, is_condition(step, i) ? TFR_DTYPE_BOOL : main->dtype, out) ||
-             (is_bound && !cuda_is_single(in))))
+        if (!(is_bound && !in) &&
+            (!is_readable(in, input_type(node, step, i), out) || (is_bound && !cuda_is_single(in))))
             return false;
     }
     return true;

@@ -76,7 +76,7 @@ static bool read_end(const cuda_chain *chain, int32_t value, end_code *out)
     *out = (end_code){.bias = -1, .addend = -1};
     while (sum < code->n_inputs && chain->inputs[sum] != value)
         sum++;
-    if (sum == code->n_inputs || code->n_outputs != 1 || code->bool_inputs || code->bool_outputs)
+    if (sum == code->n_inputs || code->n_outputs != 1 || code->byte_inputs || code->bool_outputs)
         return false;
     for (int32_t k = 0; k < code->n_steps; k++) {
         const tfr_fused_step *s = &code->steps[k];

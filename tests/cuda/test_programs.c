@@ -124,6 +124,16 @@ TEST(bounds_of_clip_are_known_or_read)
     check_graph(graph_of_text("in x 6 5; in y; out Clip(Exp(x),y,3)"), 1);
 }
 
+TEST(bytes_become_floats_in_a_chain)
+{
+    BEGIN("");
+    check_graph(
+        graph_of_text("in x 900; a = Cast{to=2}(Mul(Abs(x),100)); out Div(Cast{to=1}(a),255)"), 3);
+    check_graph(graph_of_text("in x 6 5; out Mul(Cast{to=1}(Greater(x,0.25)),x)"), 1);
+    check_graph(graph_of_text("in x 6 5; a = Greater(x,0.25); out a; out Add(Cast{to=1}(a),x)"), 1);
+    check_graph(graph_of_text("in x 6 5; out Cast{to=7}(Cast{to=1}(Greater(x,0.25)))"), 2);
+}
+
 TEST(operands_may_be_repeated_in_front_and_behind)
 {
     BEGIN("");
@@ -325,6 +335,7 @@ static const test_case cases[] = {
     CASE(numbers_that_are_not_known_before_are_read_by_each_element),
     CASE(a_comparison_and_where_are_one_launch),
     CASE(bounds_of_clip_are_known_or_read),
+    CASE(bytes_become_floats_in_a_chain),
     CASE(operands_may_be_repeated_in_front_and_behind),
     CASE(chains_of_half_types_have_the_bits_of_their_nodes),
     CASE(no_chain_waits_for_itself),

@@ -70,7 +70,7 @@ __device__ inline void run(const tfr_fused &code, const tfr_fused_tensors<T> &al
             TFR_ALIAS(const T) x = all.x[k][t];
             TFR_ALIAS(const uint8_t) bytes = TFR_FIELD_AS(const uint8_t, all.x[k][t]);
             r[k * TFR_FUSED_THREADS + own] =
-                code.bool_inputs >> k & 1 ? (V)bytes[at] : (V)tfr_load(x[at]);
+                code.byte_inputs >> k & 1 ? (V)bytes[at] : (V)tfr_load(x[at]);
         }
         for (int k = 0; k < code.n_steps; k++) {
             const tfr_fused_step &s = code.steps[k];
