@@ -29,11 +29,13 @@ static unsigned type_of(int32_t dtype)
                                      : TFR_DNN_F32;
 }
 
-/* Row-major. What only the graph sees is f32. */
+/* Row-major, or with the channels last. What only the graph sees is f32. */
 static tfr_dnn_desc *make_tensor(cuda_dnn_builder *b, int64_t id, int32_t dtype,
-                                 const int64_t dims[4], bool is_virtual)
+                                 const int64_t dims[4], bool is_last, bool is_virtual)
 {
-    const int64_t strides[] = {dims[1] * dims[2] * dims[3], dims[2] * dims[3], dims[3], 1};
+    const int64_t plain[] = {dims[1] * dims[2] * dims[3], dims[2] * dims[3], dims[3], 1};
+    const int64_t last[] = {dims[1] * dims[2] * dims[3], 1, dims[3] * dims[1], dims[1]};
+    const int64_t *strides = is_last ? last : plain;
     const int64_t alignment = is_virtual ? 4 : tfr_dtype_bits(dtype) / 8;
     tfr_dnn_desc *tensor = cuda_dnn_create(b, TFR_DNN_TENSOR);
 
@@ -87,9 +89,9 @@ static tfr_dnn_desc *make_operation(cuda_dnn_builder *b, const cuda_convolution 
 
     cuda_dnn_set_desc(b, operation, names[c->kind].conv, make_window(b, c));
     cuda_dnn_set_desc(b, operation, names[c->kind].x,
-                      make_tensor(b, CUDA_DNN_X, dtype, c->x_dims, false));
+                      make_tensor(b, CUDA_DNN_X, dtype, c->x_dims, c->x_last, false));
     cuda_dnn_set_desc(b, operation, names[c->kind].w,
-                      make_tensor(b, CUDA_DNN_W, dtype, c->w_dims, false));
+                      make_tensor(b, CUDA_DNN_W, dtype, c->w_dims, false, false));
     cuda_dnn_set_desc(b, operation, names[c->kind].y, y);
     cuda_dnn_set(b, operation, names[c->kind].alpha, TFR_DNN_TYPE_FLOAT, 1, &one);
     cuda_dnn_set(b, operation, names[c->kind].beta, TFR_DNN_TYPE_FLOAT, 1, &zero);
@@ -135,26 +137,28 @@ static tfr_dnn_desc *make_graph(cuda_dnn_builder *b, const cuda_dnn_target *targ
         unsigned mode;
         int64_t id; /* of what is added, with its dims */
         const int64_t *dims;
+        bool is_last;
     } ends[] = {
-        {c->addend != CUDA_NO_OPERAND, TFR_DNN_POINTWISE_ADD, CUDA_DNN_ADDEND, c->y_dims},
-        {c->bias != CUDA_NO_OPERAND, TFR_DNN_POINTWISE_ADD, CUDA_DNN_BIAS, of_channels},
-        {c->has_relu, TFR_DNN_POINTWISE_RELU_FORWARD, 0, NULL},
+        {c->addend != CUDA_NO_OPERAND, TFR_DNN_POINTWISE_ADD, CUDA_DNN_ADDEND, c->y_dims,
+         c->addend_last},
+        {c->bias != CUDA_NO_OPERAND, TFR_DNN_POINTWISE_ADD, CUDA_DNN_BIAS, of_channels, false},
+        {c->has_relu, TFR_DNN_POINTWISE_RELU_FORWARD, 0, NULL, false},
     };
     const int64_t n_ends = ends[0].is_there + ends[1].is_there + ends[2].is_there;
     tfr_dnn_desc *operations[4] = {NULL}, *y, *graph;
     int64_t n = 0;
 
-    y = make_tensor(b, n_ends ? CUDA_DNN_SUM : CUDA_DNN_Y, dtype, c->y_dims, n_ends > 0);
+    y = make_tensor(b, n_ends ? CUDA_DNN_SUM : CUDA_DNN_Y, dtype, c->y_dims, c->y_last, n_ends > 0);
     operations[n++] = make_operation(b, c, dtype, y);
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
         pointwise p = {.mode = ends[i].mode, .x = y};
         if (!ends[i].is_there)
             continue;
         if (ends[i].dims)
-            p.b = make_tensor(b, ends[i].id, dtype, ends[i].dims, false);
+            p.b = make_tensor(b, ends[i].id, dtype, ends[i].dims, ends[i].is_last, false);
         else
             p.ceiling = c->has_ceiling ? &c->ceiling : NULL;
-        y = make_tensor(b, n < n_ends ? CUDA_DNN_SUM + n : CUDA_DNN_Y, dtype, c->y_dims,
+        y = make_tensor(b, n < n_ends ? CUDA_DNN_SUM + n : CUDA_DNN_Y, dtype, c->y_dims, c->y_last,
                         n < n_ends);
         p.y = y;
         operations[n++] = make_pointwise(b, &p);

@@ -50,6 +50,8 @@ static const void *cuda_facet(const char *id)
         return &cuda_program_facet;
     if (strcmp(id, TFR_CAPTURE_V1) == 0)
         return &cuda_capture_facet;
+    if (strcmp(id, TFR_LAYOUT_V1) == 0)
+        return &cuda_layout_facet;
     if (strcmp(id, TFR_PROFILE_V1) == 0)
         return &cuda_profile_facet;
     if (strcmp(id, TFR_NATIVE_V1) == 0)

@@ -97,6 +97,8 @@ struct tfr_plugin_device {
     /* that programs read, with their lock held */
     pthread_mutex_t constants_lock;
     struct cuda_constant *constants;
+    /* of layout.c, by the size of elements: found once, as a capture could not bear a search */
+    _Atomic(tfr_cu_function *) swaps[4];
     cuda_profile profile;
     atomic_uint n_queues; /* that were made */
     /* for tests; -1 = never */
@@ -138,6 +140,9 @@ extern const tfr_kernel_facet cuda_kernel_facet;
 extern const tfr_capture_facet cuda_capture_facet;
 extern const tfr_program_facet cuda_program_facet;
 extern const tfr_profile_facet cuda_profile_facet;
+extern const tfr_layout_facet cuda_layout_facet;
+
+enum { CUDA_LAYOUT_LAST = 1 }; /* of images: the channels last */
 
 /* ---- module.c: each open device holds the kernels that are loaded ---- */
 

@@ -136,19 +136,28 @@ bool cuda_call_plan(tfr_plugin_device *device, const tfr_call *call, cuda_plan *
     return answer.verdict == TFR_VERDICT_YES && is_sound(plan);
 }
 
-int32_t cuda_kernel_make(tfr_plugin_device *device, const cuda_step *steps, uint32_t n_steps,
-                         cuda_engine *engine, tfr_kernel **out, tfr_err *err)
+tfr_kernel *cuda_kernel_new(const cuda_step *steps, uint32_t n_steps, cuda_engine *engine)
 {
     const size_t bytes = sizeof(tfr_kernel) + n_steps * sizeof(cuda_step);
     tfr_kernel *kernel = calloc(1, bytes + n_steps * sizeof(tfr_cu_function *));
-    int32_t status = TFR_OK;
 
     if (!kernel)
-        return tfr_fail(err, TFR_ENOMEM, "no memory for a kernel");
+        return NULL;
     kernel->engine = engine;
     kernel->n_steps = n_steps;
     kernel->functions = (tfr_cu_function **)(void *)((char *)kernel + bytes);
     memcpy(kernel->steps, steps, n_steps * sizeof kernel->steps[0]);
+    return kernel;
+}
+
+int32_t cuda_kernel_make(tfr_plugin_device *device, const cuda_step *steps, uint32_t n_steps,
+                         cuda_engine *engine, tfr_kernel **out, tfr_err *err)
+{
+    tfr_kernel *kernel = cuda_kernel_new(steps, n_steps, engine);
+    int32_t status = TFR_OK;
+
+    if (!kernel)
+        return tfr_fail(err, TFR_ENOMEM, "no memory for a kernel");
     for (uint32_t i = 0; i < n_steps && status == TFR_OK; i++)
         if (steps[i].kernel)
             status = cuda_find_function(device, &steps[i], &kernel->functions[i], err);

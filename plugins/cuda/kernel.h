@@ -16,6 +16,8 @@ struct tfr_kernel {
 /* Takes the engine, or copies the steps and makes their kernels ready. The context is current. */
 int32_t cuda_kernel_make(tfr_plugin_device *device, const cuda_step *steps, uint32_t n_steps,
                          cuda_engine *engine, tfr_kernel **out, tfr_err *err);
+/* The same without functions, which the caller sets; NULL: no memory. */
+tfr_kernel *cuda_kernel_new(const cuda_step *steps, uint32_t n_steps, cuda_engine *engine);
 /* NULL is fine. */
 void cuda_kernel_drop(tfr_plugin_device *device, tfr_kernel *kernel);
 

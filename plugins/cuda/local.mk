@@ -26,6 +26,7 @@ tfr_cuda_host = \
 	plugins/cuda/kernel.c \
 	plugins/cuda/kernel.h \
 	plugins/cuda/launch.c \
+	plugins/cuda/layout.c \
 	plugins/cuda/library.c \
 	plugins/cuda/library.h \
 	plugins/cuda/memory.c \

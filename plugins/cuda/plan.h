@@ -102,6 +102,7 @@ typedef struct cuda_convolution {
     uint16_t addend;            /* as large as y, or CUDA_NO_OPERAND */
     bool has_relu, has_ceiling; /* of the sum; no more than ceiling */
     float ceiling;
+    bool x_last, y_last, addend_last; /* channels last in memory */
 } cuda_convolution;
 
 typedef struct cuda_plan {

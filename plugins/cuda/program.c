@@ -51,18 +51,23 @@ static int32_t cuda_propose(tfr_plugin_device *device, const tfr_program_graph *
 {
     cuda_chains chains;
     cuda_chain *chain = malloc(sizeof *chain);
-    int32_t status = chain ? cuda_chains_find(graph, &chains, err)
-                           : tfr_fail(err, TFR_ENOMEM, "no memory for a chain");
+    cuda_plan *plan = malloc(sizeof *plan);
+    int32_t status = chain && plan ? cuda_chains_find(graph, &chains, err)
+                                   : tfr_fail(err, TFR_ENOMEM, "no memory for a chain");
 
-    (void)device;
     for (uint32_t i = 0; i < graph->n_nodes && status == TFR_OK; i++)
         propose_node(graph, &chains, (int32_t)i, chain, out, stride);
+    for (uint32_t i = 0; i < graph->n_nodes && status == TFR_OK; i++)
+        if (row(out, stride, (int32_t)i)->group < 0 &&
+            cuda_wants_last(device, cuda_node_at(graph, i), plan))
+            row(out, stride, (int32_t)i)->group = 1 + (int32_t)i;
     for (uint32_t i = 0; i < graph->n_nodes && status == TFR_OK; i++)
         if (row(out, stride, (int32_t)i)->group >= 0) /* maybe after it was left alone */
             row(out, stride, (int32_t)i)->text[0] = '\0';
     if (status == TFR_OK)
         cuda_chains_free(&chains);
     free(chain);
+    free(plan);
     return status;
 }
 

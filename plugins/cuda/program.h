@@ -28,6 +28,7 @@ void cuda_chains_free(cuda_chains *chains);
 typedef struct cuda_chain {
     int64_t n; /* elements of each value that is not single */
     int32_t dtype;
+    bool is_last; /* outputs lie with the channels last */
     tfr_fused code;
     int32_t inputs[TFR_FUSED_INPUTS], outputs[TFR_FUSED_OUTPUTS];
 } cuda_chain;
@@ -38,7 +39,8 @@ typedef struct cuda_chain {
  * of out goes with element i / inner % dim. */
 bool cuda_find_repeat(const tfr_operand *in, const tfr_operand *out, int64_t *inner, int64_t *dim);
 
-/* False: it is too long, or has too many inputs or outputs. */
+/* False: it is too long, or has too many inputs or outputs. In the graph of a group it says how
+ * outputs are to lie. */
 bool cuda_chain_make(const tfr_program_graph *graph, const cuda_chains *chains, int32_t number,
                      cuda_chain *out);
 
@@ -65,6 +67,12 @@ void cuda_program_drop(tfr_plugin_device *device, tfr_program *program);
 
 /* ---- of program_product.c, too ---- */
 
+/* A convolution whose operands are better with the channels last: worth a program without an end.
+ * plan: room for it. */
+bool cuda_wants_last(tfr_plugin_device *device, const tfr_program_node *node, cuda_plan *plan);
+/* The end of a product that has none. */
+void cuda_no_end(const tfr_program_graph *graph, int32_t number, cuda_chain *out);
+
 /* How arguments of launch are numbered: by value of the graph; -1 = none. */
 typedef struct cuda_numbering {
     const tfr_program_graph *graph;
@@ -74,6 +82,7 @@ typedef struct cuda_numbering {
 /* A product or convolution with its end, ready to be launched. */
 typedef struct cuda_end {
     cuda_engine *engine; /* or NULL: the steps of the plan */
+    bool y_last;         /* the output lies with the channels last */
     bool has_chain;      /* the chain is left to do */
     uint64_t workspace_bytes;
 } cuda_end;

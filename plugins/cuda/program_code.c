@@ -55,6 +55,18 @@ static uint8_t add_step(writer *w, const tfr_fused_step *step, int32_t value)
     return (uint8_t)number;
 }
 
+/* A repeat of a chain whose channels are last: a bias of channels, or one of samples. */
+static bool find_last(const tfr_operand *out, int64_t *inner, int64_t dim)
+{
+    const int64_t plane = out->dims[2] * out->dims[3];
+
+    if (*inner == plane && dim == out->dims[1])
+        *inner = 1;
+    else
+        return *inner == plane * out->dims[1];
+    return true;
+}
+
 static uint8_t add_input(writer *w, int32_t value, const tfr_operand *o)
 {
     tfr_fused *code = &w->chain->code;
@@ -65,11 +77,16 @@ static uint8_t add_input(writer *w, int32_t value, const tfr_operand *o)
         w->is_full = true;
         return 0;
     }
+    if (!tfr_operand_same_dims(o, w->out) && cuda_value_at(w->graph, value)->layout)
+        w->is_full = true;
     code->single |= (uint32_t)cuda_is_single(o) << number;
     code->byte_inputs |= (uint32_t)(o->dtype == TFR_DTYPE_BOOL || o->dtype == TFR_DTYPE_U8)
                          << number;
-    if (!cuda_is_single(o) && !tfr_operand_same_dims(o, w->out) &&
-        cuda_find_repeat(o, w->out, &inner, &dim)) {
+    if (tfr_operand_same_dims(o, w->out) && !cuda_is_single(o)) {
+        const bool is_last = cuda_value_at(w->graph, value)->layout != TFR_LAYOUT_PLAIN;
+        code->swapped |= (uint32_t)(is_last != w->chain->is_last) << number;
+    } else if (!cuda_is_single(o) && cuda_find_repeat(o, w->out, &inner, &dim)) {
+        w->is_full = w->is_full || (w->chain->is_last && !find_last(w->out, &inner, dim));
         code->repeated |= 1u << number;
         code->repeats[number].inner = cuda_divisor(inner);
         code->repeats[number].dim = cuda_divisor(dim);
@@ -179,6 +196,32 @@ static void write_output(writer *w, int32_t value)
     code->outputs[code->n_outputs++] = find_register(w, value);
 }
 
+/* Channels are last in the outputs if they are in an input and all outputs may lie so. */
+static void find_layout(const tfr_program_graph *graph, const cuda_chains *chains, int32_t number,
+                        cuda_chain *out)
+{
+    const tfr_operand *o = tfr_call_output(cuda_node_at(graph, (uint32_t)number)->call, 0);
+    bool has_last = false, may_be = o->rank == 4;
+
+    for (uint32_t i = 0; i < graph->n_nodes && may_be; i++) {
+        const tfr_program_node *node = cuda_node_at(graph, i);
+        const tfr_program_value *value = cuda_value_at(graph, node->outputs[0]);
+        if (chains->of[i] != number)
+            continue;
+        may_be = !(value->flags & TFR_VALUE_OUTPUT) || value->flags & TFR_VALUE_ANY_LAYOUT;
+        for (uint32_t k = 0; k < node->call->n_inputs; k++)
+            has_last =
+                has_last || (node->inputs[k] >= 0 && cuda_value_at(graph, node->inputs[k])->layout);
+    }
+    out->is_last = may_be && has_last && chains->product[number] < 0;
+    if (o->rank == 4) {
+        const int64_t plane = o->dims[2] * o->dims[3];
+        out->code.sample = cuda_divisor(plane * o->dims[1]);
+        out->code.row = cuda_divisor(out->is_last ? o->dims[1] : plane);
+        out->code.rows = (int32_t)(out->is_last ? plane : o->dims[1]);
+    }
+}
+
 bool cuda_chain_make(const tfr_program_graph *graph, const cuda_chains *chains, int32_t number,
                      cuda_chain *out)
 {
@@ -190,6 +233,7 @@ bool cuda_chain_make(const tfr_program_graph *graph, const cuda_chains *chains, 
     memset(w.values, 0xff, sizeof w.values);
     out->dtype = cuda_type_of(cuda_node_at(graph, (uint32_t)number));
     out->n = tfr_operand_elements(w.out);
+    find_layout(graph, chains, number, out);
     for (uint32_t i = 0; i < graph->n_nodes && !w.is_full; i++)
         if (chains->of[i] == number)
             write_node(&w, cuda_node_at(graph, i));
@@ -201,6 +245,10 @@ bool cuda_chain_make(const tfr_program_graph *graph, const cuda_chains *chains, 
         if (cuda_value_at(graph, value)->flags & TFR_VALUE_OUTPUT ||
             is_read_beside(graph, chains, number, value))
             write_output(&w, value);
+    }
+    if (!out->code.swapped) { /* equal codes are equal bytes */
+        out->code.sample = out->code.row = (tfr_divisor){0, 0, 0};
+        out->code.rows = 0;
     }
     return !w.is_full && out->code.n_outputs > 0;
 }

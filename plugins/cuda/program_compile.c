@@ -119,6 +119,11 @@ static int32_t make_chains(compiler *c, tfr_err *err)
     const tfr_program_graph *graph = c->graph;
     int32_t status = TFR_OK;
 
+    if (graph->n_nodes == 1 && c->chains.of[0] < 0) {
+        cuda_no_end(graph, 0, &c->list[0]);
+        c->n = 1;
+        return find_arguments(c, &c->list[0], 0, err);
+    }
     for (uint32_t i = 0; i < graph->n_nodes && status == TFR_OK; i++) {
         cuda_chain *chain = &c->list[c->n];
         if (c->chains.of[i] < 0 && !is_product(c, i))
@@ -197,6 +202,7 @@ static int32_t add_product(compiler *c, uint32_t i, tfr_err *err)
     if (!end.engine && c->workspace_bytes && end.workspace_bytes)
         return tfr_fail(err, TFR_EUNSUPPORTED, "two products with workspaces in a program");
     c->engine = end.engine ? end.engine : c->engine;
+    c->list[i].is_last = end.y_last;
     c->workspace_bytes += end.workspace_bytes;
     for (uint32_t k = 0; !end.engine && k < c->plan->n_steps; k++)
         c->steps[c->n_steps++] = c->plan->steps[k];
@@ -252,6 +258,15 @@ static bool may_overwrite(const compiler *c, int32_t output)
     return overwrites;
 }
 
+static bool is_last(const compiler *c, int32_t output)
+{
+    for (uint32_t i = 0; i < c->n; i++)
+        for (int32_t k = 0; k < c->list[i].code.n_outputs; k++)
+            if (c->list[i].outputs[k] == output)
+                return c->list[i].is_last;
+    return false;
+}
+
 static void tell(const compiler *c, tfr_program_output *outputs, uint32_t stride,
                  tfr_program_info *info)
 {
@@ -261,6 +276,8 @@ static void tell(const compiler *c, tfr_program_output *outputs, uint32_t stride
         tfr_program_output *out = (void *)((char *)outputs + (size_t)i * stride);
         if (may_overwrite(c, c->graph->outputs[i]))
             out->flags |= TFR_OUTPUT_IN_PLACE;
+        if (is_last(c, c->graph->outputs[i]))
+            out->layout = CUDA_LAYOUT_LAST;
     }
     info->flags = TFR_ANSWER_CAPTURABLE;
     if (c->engine && c->engine->uses_math_mode)

@@ -16,7 +16,7 @@
 typedef struct end_code {
     int32_t bias, addend;
     int64_t inner, dim; /* of the bias: element i has number i / inner % dim */
-    bool has_relu, has_gelu, has_ceiling;
+    bool has_steps, has_relu, has_gelu, has_ceiling;
     float ceiling;
 } end_code;
 
@@ -96,6 +96,7 @@ static bool read_end(const cuda_chain *chain, int32_t value, end_code *out)
         }
         if (!good)
             return false;
+        out->has_steps = true;
         sum = (uint8_t)(TFR_FUSED_INPUTS + k);
     }
     return code->outputs[0] == sum;
@@ -253,23 +254,78 @@ static bool end_convolution(const renumbering *r, const end_code *end, cuda_conv
     return true;
 }
 
-/* A library with the whole end, or without. */
+/* A library with the whole end, the channels last if they may be, or without the end. */
 static int32_t make_engine(tfr_plugin_device *device, const renumbering *r, const end_code *end,
-                           cuda_plan *plan, cuda_end *out, tfr_err *err)
+                           bool may_last, cuda_plan *plan, cuda_end *out, tfr_err *err)
 {
     const cuda_product product = plan->product;
     const cuda_convolution convolution = plan->convolution;
     int32_t status = TFR_OK;
 
-    out->has_chain = false;
     if (end_product(r, end, &plan->product) || end_convolution(r, end, &plan->convolution))
-        status = cuda_engine_make(device, r->node->call, plan, &out->engine, err);
+        for (int last = may_last; last >= 0 && status == TFR_OK && !out->engine; last--) {
+            plan->convolution.y_last = out->y_last = last;
+            status = cuda_engine_make(device, r->node->call, plan, &out->engine, err);
+        }
     if (status != TFR_OK || out->engine)
         return status;
     plan->product = product;
     plan->convolution = convolution;
-    out->has_chain = true;
+    out->has_chain = end->has_steps;
     return cuda_engine_make(device, r->node->call, plan, &out->engine, err);
+}
+
+/* ---- channels last --------------------------------------------------------------------------- */
+
+static bool is_last(const cuda_numbering *numbers, int32_t value)
+{
+    return value >= 0 && cuda_value_at(numbers->graph, value)->layout != TFR_LAYOUT_PLAIN;
+}
+
+/* Tensor cores take them so, and cuDNN has engines for any address where something is added. */
+static bool likes_last(const cuda_chip *chip, const cuda_convolution *c, const tfr_call *call)
+{
+    const int32_t dtype = tfr_call_input(call, 0)->dtype;
+    const bool uses_tensor_cores = dtype == TFR_DTYPE_F32
+                                       ? call->math_mode >= TFR_MATH_TF32 && chip->capability >= 90
+                                       : chip->capability >= (dtype == TFR_DTYPE_BF16 ? 80 : 70);
+
+    return c->kind == CUDA_CONV_FORWARD && tfr_call_input(call, 0)->rank == 4 &&
+           uses_tensor_cores && c->x_dims[1] == c->w_dims[1] && c->x_dims[1] % 8 == 0 &&
+           c->y_dims[1] % 8 == 0;
+}
+
+bool cuda_wants_last(tfr_plugin_device *device, const tfr_program_node *node, cuda_plan *plan)
+{
+    uint64_t workspace;
+
+    return is_product(node) && strcmp(node->call->name, "Conv") == 0 &&
+           tfr_call_input(node->call, 2) && cuda_call_plan(device, node->call, plan, &workspace) &&
+           likes_last(&device->facts.chip, &plan->convolution, node->call);
+}
+
+void cuda_no_end(const tfr_program_graph *graph, int32_t number, cuda_chain *out)
+{
+    const tfr_program_node *node = cuda_node_at(graph, (uint32_t)number);
+
+    memset(out, 0, sizeof *out);
+    out->dtype = tfr_call_output(node->call, 0)->dtype;
+    out->n = tfr_operand_elements(tfr_call_output(node->call, 0));
+    out->code.n_inputs = out->code.n_outputs = 1;
+    out->inputs[0] = out->outputs[0] = node->outputs[0];
+}
+
+/* How the operands of a convolution lie. False: our kernels cannot read them so. */
+static bool take_layouts(const cuda_numbering *numbers, const tfr_program_node *node,
+                         const end_code *end, cuda_plan *plan)
+{
+    bool has_others = false;
+
+    for (uint32_t i = 1; i < node->call->n_inputs; i++)
+        has_others = has_others || is_last(numbers, node->inputs[i]);
+    plan->convolution.x_last = is_last(numbers, node->inputs[0]);
+    plan->convolution.addend_last = is_last(numbers, end->addend);
+    return !has_others && (!plan->convolution.x_last || plan->convolution.kind != CUDA_CONV_NONE);
 }
 
 static void set_relu(cuda_plan *plan)
@@ -285,16 +341,22 @@ int32_t cuda_end_make(tfr_plugin_device *device, const cuda_numbering *numbers, 
     const tfr_program_node *node = cuda_node_at(numbers->graph, (uint32_t)number);
     const renumbering r = {numbers, node, chain->outputs[0]};
     end_code end;
+    bool may_last;
     int32_t status;
 
     *out = (cuda_end){.engine = NULL};
     if (!read_end(chain, node->outputs[0], &end) ||
-        !cuda_call_plan(device, node->call, plan, &out->workspace_bytes))
+        !cuda_call_plan(device, node->call, plan, &out->workspace_bytes) ||
+        !take_layouts(numbers, node, &end, plan))
         return tfr_fail(err, TFR_EUNSUPPORTED, "\"%s\" has no end", node->name);
+    may_last = cuda_value_at(numbers->graph, chain->outputs[0])->flags & TFR_VALUE_ANY_LAYOUT &&
+               likes_last(&device->facts.chip, &plan->convolution, node->call);
     renumber_plan(&r, plan);
-    status = make_engine(device, &r, &end, plan, out, err);
+    status = make_engine(device, &r, &end, may_last, plan, out, err);
     if (status != TFR_OK)
         return status;
+    if (!out->engine && (plan->convolution.x_last || !end.has_steps))
+        return tfr_fail(err, TFR_EUNSUPPORTED, "\"%s\" has no engine", node->name);
     if (out->engine) {
         out->workspace_bytes = out->engine->workspace_bytes;
     } else if (end.has_relu && !end.has_ceiling && end.bias < 0 && end.addend < 0 &&

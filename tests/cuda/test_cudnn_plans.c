@@ -147,13 +147,14 @@ static const shape shapes[] = {
       .pad = {0, 2},
       .pad_end = {0, 2}}},
 };
-enum { N_SHAPES = sizeof shapes / sizeof *shapes };
+enum { N_SHAPES = sizeof shapes / sizeof *shapes, N_LAST = 5 }; /* without groups */
 
 static const struct {
     const char *name;
     cuda_conv_kind kind;
     bool is_f32; /* the only type of it */
     bool has_bias, has_addend, has_relu, has_ceiling;
+    bool is_last; /* the channels of images; of half types and many channels */
 } patterns[] = {
     {"Conv", CUDA_CONV_FORWARD, .has_bias = false},
     {"Conv with a bias", CUDA_CONV_FORWARD, .has_bias = true},
@@ -164,6 +165,9 @@ static const struct {
     {"Conv with a bias and an addend", CUDA_CONV_FORWARD, .has_bias = true, .has_addend = true},
     {"Conv with all of them", CUDA_CONV_FORWARD, .has_bias = true, .has_addend = true,
      .has_relu = true},
+    {"Conv with a bias, channels last", CUDA_CONV_FORWARD, .has_bias = true, .is_last = true},
+    {"Conv with all of them, channels last", CUDA_CONV_FORWARD, .has_bias = true,
+     .has_addend = true, .has_relu = true, .is_last = true},
     {"ConvGradInput", CUDA_CONV_GRAD_INPUT, .has_bias = false},
     {"ConvGradFilter", CUDA_CONV_GRAD_FILTER, .is_f32 = true},
 };
@@ -216,6 +220,7 @@ static bool plan_one(const cuda_dnn_target *target, const chip *c, const shape *
     convolution.has_relu = patterns[p].has_relu;
     convolution.has_ceiling = patterns[p].has_ceiling;
     convolution.ceiling = 6;
+    convolution.x_last = convolution.y_last = convolution.addend_last = patterns[p].is_last;
     snprintf(what, sizeof what, "%s, %s, %s, %s", c->name, patterns[p].name, s->name,
              types[t].name);
     err = (tfr_err)TFR_ERR_INIT;
@@ -244,12 +249,14 @@ static void plan_all(const chip *c)
     for (int p = 0; p < N_PATTERNS; p++)
         for (int t = 0; t < N_TYPES; t++) {
             int n = 0;
-            if (patterns[p].is_f32 && types[t].dtype != TFR_DTYPE_F32)
+            const bool is_f32 = types[t].dtype == TFR_DTYPE_F32;
+            const int n_shapes = patterns[p].is_last ? N_LAST : N_SHAPES;
+            if ((patterns[p].is_f32 && !is_f32) || (patterns[p].is_last && is_f32))
                 continue;
-            for (int s = 0; s < N_SHAPES; s++)
+            for (int s = 0; s < n_shapes; s++)
                 n += plan_one(&target, c, &shapes[s], p, t);
             printf("%s, %s, %s: %d of %d on tensor cores\n", c->name, patterns[p].name,
-                   types[t].name, n, N_SHAPES);
+                   types[t].name, n, n_shapes);
         }
     CHECK_UINT(0, cuda_dnn.cudnnBackendDestroyDescriptor(target.properties));
 }

@@ -50,6 +50,11 @@ __device__ inline int place(const tfr_fused &code, int k, int i)
         const int q = tfr_divide(i, by.inner);
         return q - tfr_divide(q, by.dim) * (int)by.dim.d;
     }
+    if (code.swapped >> k & 1) {
+        const int r = i - tfr_divide(i, code.sample) * (int)code.sample.d;
+        const int q = tfr_divide(r, code.row);
+        return i - r + (r - q * (int)code.row.d) * code.rows + q;
+    }
     return i;
 }
 

@@ -52,6 +52,10 @@ typedef struct tfr_fused {
     int32_t n_inputs, n_steps, n_outputs;
     uint32_t single; /* bit k: input k has one element */
     uint32_t repeated; /* bit k: it is read by repeats[k] */
+    /* bit k: it is read as r % row * rows + r / row of each sample where the chain is at r */
+    uint32_t swapped;
+    int32_t rows;
+    tfr_divisor sample, row; /* elements */
     uint32_t byte_inputs, bool_outputs; /* bit k: bytes; of an output 0 or 1 */
     uint8_t outputs[TFR_FUSED_OUTPUTS]; /* registers */
     tfr_fused_repeat repeats[TFR_FUSED_INPUTS];
