@@ -29,6 +29,8 @@ for tool in cc make nvcc; do
 done
 exits 2 "without configure and Autotools it ends" env PATH="$tmp/bin" CC=cc tree/tests/gpu/run.sh
 has "and says what is missing" err 'no configure, and Autotools'
+exits 2 "a compiler may have arguments" env PATH="$tmp/bin" CC='cc -m64' tree/tests/gpu/run.sh
+has "and is found" err 'no configure, and Autotools'
 has "and the next step" err 'Run `make dist`'
 
 plugin=$TFR_BUILDDIR/plugins/cuda/.libs/tfrun-cuda.so

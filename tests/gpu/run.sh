@@ -110,7 +110,10 @@ find_jansson() {
 }
 
 build_tree() {
-    command -v "${CC:-cc}" >/dev/null 2>&1 || die "there is no C compiler; install gcc, or set CC"
+    # CC may be a command with arguments, such as "ccache gcc".
+    compiler=${CC:-cc}
+    command -v "${compiler%% *}" >/dev/null 2>&1 ||
+        die "there is no C compiler; install gcc, or set CC"
     command -v make >/dev/null 2>&1 || die "make is missing"
     nvcc=$(PATH=${cuda:+$cuda/bin:}$PATH:/usr/local/cuda/bin command -v nvcc) || die \
         "nvcc is missing, and kernels are compiled by it: install NVIDIA's CUDA toolkit, or give its folder by --with-cuda=FOLDER"
@@ -168,7 +171,7 @@ export NO_COLOR
     (cd "$src" && git log -1 --format='commit %H' 2>/dev/null)
     nvidia-smi 2>&1
     nvcc --version 2>&1
-    "${CC:-cc}" --version 2>&1 | head -n 1
+    ${CC:-cc} --version 2>&1 | head -n 1
     echo "LD_LIBRARY_PATH=${LD_LIBRARY_PATH:-}"
     "$TFRUN" --version
 } >"$out/machine.txt" 2>&1
