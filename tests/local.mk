@@ -204,6 +204,7 @@ shell_tests = \
 	tests/cli/train_kill.sh \
 	tests/cli/train_onnx.sh \
 	tests/cli/verify.sh \
+	tests/com_microsoft.sh \
 	tests/dlpack_numpy.sh \
 	tests/native_programs.sh \
 	tests/onnx_newer.sh \
@@ -1029,8 +1030,10 @@ EXTRA_DIST += \
 	tests/data/ops/README \
 	tests/data/ops/classic.tar.gz \
 	tests/data/ops/coarse.tar.gz \
-	tests/data/ops/make.py \
 	tests/data/ops/image.tar.gz \
+	tests/data/ops/make.py \
+	tests/data/ops/make_microsoft.py \
+	tests/data/ops/microsoft.tar.gz \
 	tests/data/ops/newer.tar.gz \
 	tests/data/ops/tfrun.tar.gz \
 	$(NULL)

@@ -105,7 +105,7 @@ TEST(a_row_that_cannot_be_read_is_refused_and_the_row_of_the_plugin_says_why)
     CHECK_INT(-1, tfr_op_find("test.brings", "Bad 8"));
     CHECK_INT(-1, tfr_op_find("", "Bad15"));
     CHECK_INT(-1, tfr_op_find("ai.onnx.mine", "Bad16"));
-    CHECK_INT(-1, tfr_op_find("com.microsoft", "Bad17"));
+    CHECK_INT(-1, tfr_op_find("Org.example", "Bad17"));
     CHECK_INT(-1, tfr_op_find("tfrun", "Bad18"));
     CHECK_CONTAINS(
         "brings an op \"Bad1\" that is refused: its attributes \"k:f=two\" cannot be read",

@@ -150,7 +150,7 @@ static const char *check_attrs(const char *p)
 /* Of an author: with a dot, and of nobody who is here already. */
 static bool is_own_domain(const char *domain)
 {
-    static const char *const taken[] = {"ai.onnx", "com.microsoft", "tfrun"};
+    static const char *const taken[] = {"ai.onnx", "tfrun"};
     size_t n = strspn(domain, "abcdefghijklmnopqrstuvwxyz0123456789.-_");
     for (size_t i = 0; i < sizeof taken / sizeof taken[0]; i++) {
         const size_t bytes = strlen(taken[i]);

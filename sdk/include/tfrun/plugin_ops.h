@@ -41,8 +41,8 @@ typedef struct tfr_op_schema {
     /* of the plugin's domain: 1 or more, and what models that import a later version may call */
     int32_t since_version;
     int32_t compat_version; /* the oldest version with the same meaning; 0 = since_version */
-    /* a name that its author owns, of a-z 0-9 . - _, with a dot: "org.example"; not "ai.onnx...",
-     * "com.microsoft..." or "tfrun..." */
+    /* a name of a-z 0-9 . - _ with a dot: "org.example"; not "ai.onnx..." or "tfrun...". That of
+     * its author, or of somebody whose ops it computes as they are defined there */
     const char *domain;
     const char *name;    /* a letter, then letters, digits and _ */
     const char *inputs;  /* "X:T scale?:f32" */

@@ -288,4 +288,5 @@ def main():
     own.write(os.path.join(HERE, "tfrun.tar.gz"))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
+# tfrun-com-microsoft.so: the ops that ONNX Runtime's optimizers and quantizers write. Builds
+# everywhere, for it needs no library.
+plugin_LTLIBRARIES += tfrun-com-microsoft.la
+tfrun_com_microsoft_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PLUGIN_INCLUDES)
+tfrun_com_microsoft_la_LDFLAGS = $(AM_LDFLAGS) $(TFR_MODULE_FLAGS)
+tfrun_com_microsoft_la_LIBADD = -lm
+tfrun_com_microsoft_la_SOURCES = \
+	plugins/com-microsoft/contrib.c \
+	plugins/com-microsoft/contrib.h \
+	plugins/com-microsoft/element.c \
+	plugins/com-microsoft/gather_block_quantized.c \
+	plugins/com-microsoft/matmul_nbits.c \
+	$(NULL)
