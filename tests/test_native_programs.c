@@ -609,6 +609,13 @@ TEST(the_op_attention_is_in_the_program_in_all_its_forms)
     }
 }
 
+TEST(heads_of_keys_that_are_a_part_of_a_product_are_the_right_ones)
+{
+    check("in x 2 4 8; const w 8 16; a,b = Split{axis=2;num_outputs=2}(MatMul(x,w));"
+          "y,k = Attention{q_num_heads=2;kv_num_heads=2}(a,b,b);"
+          "out Add(Reshape(y,[64]),Reshape(k,[64]))");
+}
+
 TEST(heads_of_one_row_share_keys_of_the_past)
 {
     check("in x 1 1 64; const q 64 128; const k 64 32; const p 1 2 130 16; const r 1 2 130 16;"
@@ -772,6 +779,7 @@ static const test_case cases[] = {
     CASE(normalizations_and_joined_channels_stay_in_the_program),
     CASE(einsum_is_a_product_in_the_program),
     CASE(the_op_attention_is_in_the_program_in_all_its_forms),
+    CASE(heads_of_keys_that_are_a_part_of_a_product_are_the_right_ones),
     CASE(heads_of_one_row_share_keys_of_the_past),
     CASE(activations_join_convolutions_and_products),
     CASE(numbers_around_an_activation_become_a_part_of_it),

@@ -103,6 +103,24 @@ static void compose(const native_strided *from, const native_strided *item, nati
 }
 
 /*
+ * Does each dim of an item step along one dim of its input? Heads that Attention takes out of
+ * [B, T, H * S] do not: two of their dims are one there.
+ */
+static bool is_along_axes(const native_strided *from, const native_strided *item)
+{
+    const int more = item->rank - from->rank;
+    int64_t plain = 1;
+    int d;
+
+    for (d = item->rank - 1; d >= 0; d--) {
+        if (item->dims[d] > 1 && item->steps[d] != 0 && (d < more || item->steps[d] % plain != 0))
+            return false;
+        plain *= d < more ? 1 : from->dims[d - more];
+    }
+    return true;
+}
+
+/*
  * Other dims of the same elements; false: their steps would not be even. Dims of both go together
  * in the smallest groups of equally many elements.
  */
@@ -244,7 +262,8 @@ static void follow_move(pass *p, native_item *item)
     origin *to = &p->origins[item->output];
     const native_value *base = &p->ir->values[from->base];
 
-    if (turn_parts(p, item))
+    if (turn_parts(p, item) || (item->kind == NATIVE_ITEM_STRIDED &&
+                                !is_along_axes(&from->at, &p->ir->strided[item->strided])))
         return;
     to->base = from->base;
     if (item->kind == NATIVE_ITEM_TRANSPOSE)
