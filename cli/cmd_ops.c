@@ -101,9 +101,10 @@ static void claims_text(const tfr_runtime *runtime, uint32_t op, const tfr_op_de
 {
     claim c = {0};
     size_t used = (size_t)snprintf(text, n, "%s",
-                                   row->metadata        ? "core"
-                                   : row->decomposition ? "decomposition"
-                                                        : "");
+                                   row->metadata            ? "core"
+                                   : row->decomposition & 4 ? "written out"
+                                   : row->decomposition     ? "decomposition"
+                                                            : "");
     while (next_claim(runtime, op, &c) && used < n) {
         char types[200];
         types_text(c.here, types, sizeof types);
@@ -345,8 +346,9 @@ const cli_command cli_ops = {
             "are listed, too, and the inputs whose values decide a shape, which a backend\n"
             "reads on the host. The types behind a backend are those that the first operand\n"
             "may have there. \"core\" is what the core does itself on every device,\n"
-            "\"decomposition\" what other ops compute where no backend has a kernel; ops of a\n"
-            "plugin's own have its name behind the domain.",
+            "\"decomposition\" what other ops compute where no backend has a kernel, \"written\n"
+            "out\" what becomes other ops while a model is read; ops of a plugin's own have\n"
+            "its name behind the domain.",
     .log_level = TFR_LOG_WARNING,
     .options = ops_options,
     .run = ops_run,

@@ -51,6 +51,7 @@ EXTRA_DIST += \
 	docs/decisions/0048-plans-from-plans.md \
 	docs/decisions/0050-image-decoder.md \
 	docs/decisions/0052-half-in-programs.md \
+	docs/decisions/0055-ops-that-are-written-out.md \
 	docs/differences.md \
 	docs/field-peers.md \
 	docs/notations.md \

@@ -62,6 +62,7 @@ libtfrun_formats_la_SOURCES = \
 	formats/onnx/upgrade_resize.c \
 	formats/onnx/upgrade_scan.c \
 	formats/onnx/values.c \
+	formats/onnx/written.c \
 	formats/prefix.c \
 	formats/prefix.h \
 	formats/safetensors.c \

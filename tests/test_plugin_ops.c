@@ -372,6 +372,63 @@ TEST(a_model_with_such_an_op_is_written_and_read_again)
     end(runtime);
 }
 
+/* What reading a model with one node of this op gives. */
+static tfr_status read_again(const char *op, tfr_graph **again)
+{
+    struct {
+        char bytes[4096];
+        size_t n;
+    } file = {.n = 0};
+    tfr_value x, y;
+    tfr_graph *graph = graph_of(op, true, &x, &y);
+    tfr_status status;
+    REQUIRE_OK(tfr_onnx_write(graph, gather, &file, &err), &err);
+    tfr_graph_release(graph);
+    *again = NULL;
+    status = tfr_onnx_parse(file.bytes, file.n, again, &err);
+    CHECK(!status == (*again != NULL));
+    return status;
+}
+
+TEST(a_call_that_is_written_out_becomes_nodes_while_a_model_is_read)
+{
+    tfr_runtime *runtime = begin();
+    tfr_node_view node = {.size = sizeof node};
+    tfr_value x, y;
+    tfr_graph *graph = graph_of("WrittenTwice", true, &x, &y), *again;
+    float out[3];
+    CHECK_INT(4, row_of("WrittenTwice").decomposition);
+    CHECK_STATUS(TFR_EUNSUPPORTED, run(runtime, graph, NULL, out, 1), &err);
+    CHECK_CONTAINS("WrittenTwice is written out", err.text);
+    tfr_graph_release(graph);
+    REQUIRE_OK(read_again("WrittenTwice", &again), &err);
+    CHECK_INT(1, tfr_graph_n_nodes(again));
+    REQUIRE_OK(tfr_graph_node(again, 0, &node, &err), &err);
+    CHECK_STR("Add", node.op);
+    CHECK_OK(run(runtime, again, NULL, out, 1), &err);
+    CHECK(out[0] == 2 && out[1] == 4 && out[2] == 6);
+    tfr_graph_release(again);
+    end(runtime);
+}
+
+TEST(calls_whose_text_is_garbage_endless_too_long_or_refused_are_errors)
+{
+    static const char *const ops[] = {"Garbage", "Itself", "Long", "No", "Needs"};
+    static const char *const says[] = {"written out: ", "more than 32 deep",
+                                       "plugin brings writes 1099511627776 bytes", "X has rank 1",
+                                       "attribute \"k\" is missing"};
+    tfr_runtime *runtime = begin();
+    tfr_graph *again;
+    char name[32];
+    for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++) {
+        snprintf(name, sizeof name, "Written%s", ops[i]);
+        CHECK(read_again(name, &again) != TFR_OK);
+        CHECK_CONTAINS(says[i], err.text);
+        tfr_graph_release(again);
+    }
+    end(runtime);
+}
+
 static const test_case cases[] = {
     CASE(what_a_plugin_brings_is_in_the_table_with_its_name),
     CASE(a_row_that_cannot_be_read_is_refused_and_the_row_of_the_plugin_says_why),
@@ -386,5 +443,7 @@ static const test_case cases[] = {
     CASE(functions_that_are_garbage_endless_or_too_large_are_errors),
     CASE(the_gradient_is_the_function_that_the_plugin_brings),
     CASE(a_model_with_such_an_op_is_written_and_read_again),
+    CASE(a_call_that_is_written_out_becomes_nodes_while_a_model_is_read),
+    CASE(calls_whose_text_is_garbage_endless_too_long_or_refused_are_errors),
 };
 TEST_MAIN(cases)

@@ -63,8 +63,8 @@ static tfr_status source_tables(source *s, const tfr__tables **out, tfr_err *err
 }
 
 /* What a callback may say of a call that is wrong; all else is its own failure. */
-static tfr_status infer(const tfr__op_foreign *row, const tfr_call *call, tfr_inferred *out,
-                        tfr_err *err)
+static tfr_status ask(const tfr__op_foreign *row, const tfr_call *call, void *out, uint64_t *n,
+                      tfr_err *err)
 {
     const tfr__tables *tables;
     tfr_err own = TFR_ERR_INIT;
@@ -72,7 +72,12 @@ static tfr_status infer(const tfr__op_foreign *row, const tfr_call *call, tfr_in
     if (status)
         return status;
     const tfr__visit visit = tfr__slot_enter(row->plugin, "infer", NULL, call->name);
-    status = (tfr_status)tables->ops.infer(call, out, sizeof *out, &own);
+    if (!n)
+        status = (tfr_status)tables->ops.infer(call, out, sizeof(tfr_inferred), &own);
+    else if (tables->ops.decompose)
+        status = (tfr_status)tables->ops.decompose(call, out, n, &own);
+    else
+        status = TFR_EPLUGIN;
     tfr__slot_leave(&visit, NULL);
     if (!status)
         return TFR_OK;
@@ -200,7 +205,7 @@ static tfr_status add_row(tfr__plugin *plugin, const tfr__reply_op *said, source
                              .functions = said->numbers.functions,
                              .plugin = (*s)->plugin.name,
                              .source = *s,
-                             .infer = infer,
+                             .ask = ask,
                              .function = function};
     return tfr__op_add(row, err);
 }

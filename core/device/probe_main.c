@@ -204,6 +204,8 @@ static const char *check_op(answer *a, const tfr__reply_op *op)
                          .shape_args = (uint32_t)op->numbers.shape_args};
     if (op->numbers.shape_args >> 32 || op->numbers.flags & TFR_MUST_UNDERSTAND)
         return "it has flags or shape arguments that are not known here";
+    if (op->numbers.flags & TFR_OP_WRITTEN && !a->tables.ops.decompose)
+        return "it is to be written out, and its plugin has no slot decompose";
     return tfr__op_check(&row, &err) ? text_of(tfr__region_copy(&a->region, err.text)) : "";
 }
 
@@ -230,6 +232,7 @@ static bool answer_ops(answer *a)
             .numbers = {s->since_version, s->compat_version ? s->compat_version : s->since_version,
                         s->flags,
                         (s->decomposition ? 1u << TFR__OP_DECOMPOSITION : 0) |
+                            (s->flags & TFR_OP_WRITTEN ? 1u << TFR__OP_WRITTEN : 0) |
                             (s->gradient ? 1u << TFR__OP_GRADIENT : 0),
                         s->shape_args}};
         op->texts[TFR__REPLY_OP_WRONG] = check_op(a, op);

@@ -144,7 +144,7 @@ static tfr_status ask(tfr__infer *in, foreign_call *c, tfr_err *err)
 {
     const tfr__op_foreign *row = tfr__op_foreign_of(in->op);
     tfr_err own = TFR_ERR_INIT;
-    tfr_status status = row->infer(row, &c->call, c->out, &own);
+    tfr_status status = row->ask(row, &c->call, c->out, NULL, &own);
     own.text[sizeof own.text - 1] = 0;
     if (status)
         return tfr__infer_fail(in, err, status, "%s",

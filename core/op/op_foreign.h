@@ -12,7 +12,7 @@
 enum { TFR__MOST_FOREIGN = 1024, TFR__OP_NAME_BYTES = 63, TFR__OP_TEXT_BYTES = 1023 };
 
 /* Of which function: tfrun/op.h has the same numbers. */
-enum { TFR__OP_DECOMPOSITION = 0, TFR__OP_GRADIENT = 1 };
+enum { TFR__OP_DECOMPOSITION = 0, TFR__OP_GRADIENT = 1, TFR__OP_WRITTEN = 2 };
 
 typedef struct tfr__op_foreign {
     tfr__op op; /* first */
@@ -20,8 +20,9 @@ typedef struct tfr__op_foreign {
     uint32_t functions; /* bit TFR__OP_...: it has one, as the plugin's facts say */
     const char *plugin; /* its name */
     void *source;       /* who answers */
-    tfr_status (*infer)(const struct tfr__op_foreign *row, const tfr_call *call, tfr_inferred *out,
-                        tfr_err *err);
+    /* Inference into tfr_inferred, or, with n, the function of a call into *n bytes. */
+    tfr_status (*ask)(const struct tfr__op_foreign *row, const tfr_call *call, void *out,
+                      uint64_t *n, tfr_err *err);
     /* The FunctionProto, which lives for good; *n 0 = none. */
     tfr_status (*function)(const struct tfr__op_foreign *row, uint32_t which, const void **bytes,
                            uint64_t *n, tfr_err *err);

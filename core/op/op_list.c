@@ -41,9 +41,16 @@ tfr_status tfr_op_describe(uint32_t i, tfr_op_desc *out, tfr_err *err)
     foreign = tfr__op_foreign_of(op);
     if (foreign) {
         row.plugin = foreign->plugin;
-        row.decomposition = foreign->functions >> TFR__OP_DECOMPOSITION & 1;
+        row.decomposition = foreign->functions & ~(1u << TFR__OP_GRADIENT);
         row.gradient = foreign->functions >> TFR__OP_GRADIENT & 1;
     }
     memcpy(out, &row, row.size);
     return TFR_OK;
+}
+
+tfr_status tfr_op_decompose(const tfr_call *call, void *out, uint64_t *n, tfr_err *err)
+{
+    const tfr__op *op = tfr__op_find(call->domain, call->name);
+    const tfr__op_foreign *row = op ? tfr__op_foreign_of(op) : NULL;
+    return row ? row->ask(row, call, out, n, err) : TFR_EINVAL;
 }

@@ -149,6 +149,8 @@ static tfr_status finish_call(tfr__onnx_scope *scope, const tfr__onnx_node *node
     if (strcmp(call->op, "FlexAttention") == 0 && strcmp(call->domain, "ai.onnx.preview") == 0)
         return tfr__onnx_import_flex_attention(scope, node, call, err);
     status = tfr__onnx_upgrade(call, err);
+    if (!status && !call->done)
+        status = tfr__onnx_write_out(call, err);
     /* Types that are missing for want of memory would make another graph. */
     for (const tfr__onnx_builder *b = call->builder; b; b = b->outer)
         if (b->out_of_memory)

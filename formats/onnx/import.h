@@ -188,6 +188,17 @@ TFR_MUST_CHECK tfr_status tfr__onnx_import_flex_attention(tfr__onnx_scope *scope
                                                           const tfr__onnx_node *node,
                                                           tfr__onnx_call *call, tfr_err *err);
 
+/* ---- written.c ------------------------------------------------------------------------------- */
+
+/* A call of an op that a plugin writes out becomes its nodes; nothing happens to others. */
+TFR_MUST_CHECK tfr_status tfr__onnx_write_out(tfr__onnx_call *call, tfr_err *err);
+
+/* ---- op_function.c --------------------------------------------------------------------------- */
+
+/* Puts the nodes of a serialized FunctionProto in place of a call, whose attributes it ignores. */
+TFR_MUST_CHECK tfr_status tfr__onnx_inline_bytes(tfr__onnx_call *call, const void *bytes,
+                                                 uint64_t n, tfr_err *err);
+
 /* ---- upgrade.c ------------------------------------------------------------------------------- */
 
 /* Rewrites a call of an older form into one of the newest form, or says what is wrong with it. */

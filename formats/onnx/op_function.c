@@ -68,24 +68,72 @@ static tfr_status inline_function(tfr__onnx_model *model, tfr_graph *graph,
     return status;
 }
 
+/* The function as a model; *copy holds its bytes as long as it lives. */
+static tfr_status read_function(const void *bytes, uint64_t n, const char *op,
+                                tfr__onnx_model *model, unsigned char **copy, tfr_err *err)
+{
+    size_t whole;
+    *model = (tfr__onnx_model){.n_functions = 0};
+    *copy = wrap(bytes, n, &whole);
+    return *copy ? tfr__onnx_read_model(*copy, whole, model, err)
+                 : tfr_fail(err, TFR_ENOMEM, "out of memory for a function of %s", op);
+}
+
 tfr_status tfr__onnx_call_function(tfr_graph *graph, const void *bytes, uint64_t n,
                                    const tfr_node_view *node, const tfr_value *inputs,
                                    uint32_t n_inputs, tfr_value *outputs, uint32_t n_outputs,
                                    tfr_err *err)
 {
-    tfr__onnx_model model = {.n_functions = 0};
-    size_t whole;
-    unsigned char *copy = wrap(bytes, n, &whole);
-    tfr_status status;
-    if (!copy)
-        return tfr_fail(err, TFR_ENOMEM, "out of memory for a function of %s", node->op);
-    status = tfr__onnx_read_model(copy, whole, &model, err);
+    tfr__onnx_model model;
+    unsigned char *copy;
+    tfr_status status = read_function(bytes, n, node->op, &model, &copy, err);
     if (!status)
         status = inline_function(&model, graph, node, inputs, n_inputs, outputs, n_outputs, err);
     tfr__onnx_model_finish(&model);
     free(copy);
     if (status)
         (void)tfr__prefix(err, status, "the function of %s of domain %s: ", node->op, node->domain);
+    return status;
+}
+
+/* Into the caller's graph and types; what it counts goes on in the caller. */
+static tfr_status inline_call(tfr__onnx_model *model, tfr__onnx_call *outer, tfr_err *err)
+{
+    tfr__onnx_source source = {.dense_bytes = TFR__DENSE_BYTES_MAX};
+    tfr__onnx_import import = {.model = model,
+                               .source = &source,
+                               .subgraph = tfr__onnx_import_subgraph,
+                               .n_inlined = outer->import->n_inlined,
+                               .n_open = outer->import->n_open};
+    tfr__onnx_scope scope = {.import = &import,
+                             .builder = outer->builder,
+                             .graph = model->graph,
+                             .opsets = &model->opsets};
+    tfr__onnx_call call = *outer;
+    tfr_status status;
+    call.import = &import;
+    call.n_attrs = 0;
+    status = tfr__onnx_inline(&scope, &model->functions[0], &call, err);
+    outer->import->n_inlined = import.n_inlined;
+    outer->done = call.done;
+    while (import.n_held)
+        tfr_tensor_release(import.held[--import.n_held].tensor);
+    free(import.held);
+    tfr__scratch_finish(&import.scratch);
+    return status;
+}
+
+tfr_status tfr__onnx_inline_bytes(tfr__onnx_call *call, const void *bytes, uint64_t n, tfr_err *err)
+{
+    tfr__onnx_model model;
+    unsigned char *copy;
+    tfr_status status = read_function(bytes, n, call->op, &model, &copy, err);
+    if (!status)
+        status = inline_call(&model, call, err);
+    tfr__onnx_model_finish(&model);
+    free(copy);
+    if (status)
+        (void)tfr__prefix(err, status, "written out: ");
     return status;
 }
 

@@ -30,7 +30,9 @@ typedef struct tfr_op_desc {
     const char *normal_form; /* what calls keep to besides, as tfrun/plugin_normal.h writes it */
     uint32_t normal_version; /* of that */
     const char *plugin;     /* that brings it; NULL = tfrun's own */
-    uint32_t decomposition; /* 1 = it has a function of what it is made of */
+    /* bits: 1 = it has a function of what it is made of; 4 = calls are written out, each by a
+     * function of its own, while a model is read, and it is no op of graphs otherwise */
+    uint32_t decomposition;
     uint32_t gradient;      /* 1 = and one that differentiates it */
     uint32_t shape_inputs;  /* bit i: the value of input i decides the shape of an output */
 } tfr_op_desc;
@@ -48,6 +50,12 @@ TFR_API int32_t tfr_op_find(const char *domain, const char *name);
 TFR_API TFR_MUST_CHECK tfr_status tfr_op_function(const char *domain, const char *name,
                                                   uint32_t which, const void **bytes, uint64_t *n,
                                                   tfr_err *err);
+/*
+ * What one call of an op with bit 4 in decomposition is made of: asks its plugin for a
+ * FunctionProto of at most *n bytes, with the meaning of tfr_ops_facet.decompose.
+ */
+TFR_API TFR_MUST_CHECK tfr_status tfr_op_decompose(const tfr_call *call, void *out, uint64_t *n,
+                                                   tfr_err *err);
 /*
  * For libtfrun-nn, which gives the core what reads such a function: adds its nodes to the graph for
  * a call with domain, op, name and attributes of node, between these values.

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Brings good ops and bad ones, all without kernels: signatures that cannot be read, inference that
  * answers nonsense, functions that are garbage or contain their own op. */
-#define FAKE_NAME "brings"
+#define FAKE_NAME      "brings"
+#define FAKE_DECOMPOSE brings_decompose
+#include <tfrun/plugin.h>
+static int32_t brings_decompose(const tfr_call *call, void *out, uint64_t *n, tfr_err *err);
 #include "brings.h"
 
 /* Y = X * k, with k = 2 if it is not given; its gradient is dY * k. */
@@ -15,6 +18,11 @@ static const char times_gradient[] =
 /* Y = Itself(X) */
 static const char itself[] = "\012\001F\"\001X*\001YJ\017\012\013test.brings\020\001"
                              ":\033\012\001X\022\001Y\"\006Itself:\013test.brings";
+/* Y = X + X, and Y = WrittenItself(X) */
+static const char twice[] =
+    "\012\001F\"\001X*\001YJ\002\020\025:\016\012\001X\012\001X\022\001Y\"\003Add";
+static const char written_itself[] = "\012\001F\"\001X*\001YJ\017\012\013test.brings\020\001"
+                                     ":\042\012\001X\022\001Y\"\015WrittenItself:\013test.brings";
 static const char garbage[] = "\377\377garbage";
 
 static const tfr_op_schema rows[] = {
@@ -41,6 +49,12 @@ static const tfr_op_schema rows[] = {
     ROW("SaysNothing", .attrs = NULL),
     ROW("SaysStatus", .attrs = NULL),
     ROW("SaysNo", .attrs = NULL),
+    ROW("WrittenTwice", .flags = TFR_OP_WRITTEN, .attrs = "k:f=2"),
+    ROW("WrittenItself", .flags = TFR_OP_WRITTEN),
+    ROW("WrittenGarbage", .flags = TFR_OP_WRITTEN),
+    ROW("WrittenLong", .flags = TFR_OP_WRITTEN),
+    ROW("WrittenNo", .flags = TFR_OP_WRITTEN),
+    ROW("WrittenNeeds", .flags = TFR_OP_WRITTEN, .attrs = "k:f!"),
     /* refused */
     ROW("Bad1", .attrs = "k:f=two"),
     ROW("Bad2", .attrs = "k:z"),
@@ -121,6 +135,8 @@ static int32_t brings_infer(const tfr_call *call, tfr_inferred *out, uint32_t st
 {
     const tfr_operand *x = tfr_call_input(call, 0);
     const char *says = strncmp(call->name, "Says", 4) ? "" : call->name + 4;
+    if (!strncmp(call->name, "Written", 7))
+        return tfr_fail(err, TFR_EUNSUPPORTED, "%s is written out", call->name);
     tfr_inferred_like(out, x);
     if (!strcmp(call->name, "Head")) {
         const tfr_operand *n = tfr_call_input(call, 1);
@@ -146,5 +162,20 @@ static int32_t brings_infer(const tfr_call *call, tfr_inferred *out, uint32_t st
     }
     if (!strcmp(says, "No"))
         return tfr_fail(err, TFR_ESHAPE, "dim 0 is %d", (int)x->dims[0]);
+    return TFR_OK;
+}
+
+static int32_t brings_decompose(const tfr_call *call, void *out, uint64_t *n, tfr_err *err)
+{
+    const char *says = call->name + 7;
+    const char *bytes = !strcmp(says, "Itself")    ? written_itself
+                        : !strcmp(says, "Garbage") ? garbage
+                                                   : twice;
+    if (!strcmp(says, "No"))
+        return tfr_fail(err, TFR_EUNSUPPORTED, "X has rank %d", (int)tfr_call_input(call, 0)->rank);
+    *n = strlen(bytes);
+    memcpy(out, bytes, *n);
+    if (!strcmp(says, "Long"))
+        *n = UINT64_C(1) << 40;
     return TFR_OK;
 }

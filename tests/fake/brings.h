@@ -23,8 +23,13 @@ static int32_t brings_schemas(tfr_op_schema *out, uint32_t stride, uint32_t *n, 
     return TFR_OK;
 }
 
-static const tfr_ops_facet brings_ops = {
-    .size = sizeof brings_ops, .schemas = brings_schemas, .infer = brings_infer};
+#ifndef FAKE_DECOMPOSE
+#define FAKE_DECOMPOSE NULL
+#endif
+static const tfr_ops_facet brings_ops = {.size = sizeof brings_ops,
+                                         .schemas = brings_schemas,
+                                         .infer = brings_infer,
+                                         .decompose = FAKE_DECOMPOSE};
 
 #define FAKE_ON_FACET                                                                              \
     if (strcmp(id, TFR_OPS_V1) == 0)                                                               \

@@ -27,7 +27,13 @@
 #define TFR_OPS_V1 "tfr.ops/1"
 
 enum {
-    TFR_OP_RANDOM = 1u << 0 /* two calls give different values: neither folded nor shared */
+    TFR_OP_RANDOM = 1u << 0, /* two calls give different values: neither folded nor shared */
+    /*
+     * Calls become the nodes that tfr_ops_facet.decompose makes of them while a model is read, so
+     * that passes and backends see ops that they know, and gradients follow. Nobody has kernels for
+     * the op, and its inputs may be sequences of operands ("X...:T"). infer says no.
+     */
+    TFR_OP_WRITTEN = 1u << 1
 };
 
 /*
@@ -104,6 +110,19 @@ typedef struct tfr_ops_facet {
      * the model with TFR_EPLUGIN and the plugin's name.
      */
     int32_t (*infer)(const tfr_call *call, tfr_inferred *out, uint32_t stride, tfr_err *err);
+    /*
+     * For rows with TFR_OP_WRITTEN, required there [any]. Writes a FunctionProto of what this call
+     * is made of into out, which has room for *n bytes, and sets *n to their number. It is as
+     * decomposition of tfr_op_schema, but has attributes of its own in its nodes alone, and as many
+     * outputs as the call. Nodes may be of rows with TFR_OP_WRITTEN, too.
+     *
+     * The call is what the model's text says: attributes are those that the model has, with the
+     * types of the signature. Of an input what is known while the model is read: dtype
+     * TFR_DTYPE_NONE is absent, less than that not known, as rank -1 is; a dim that is not known is
+     * negative; data, if it is a constant of the model. An output that the node wants has a dtype,
+     * which says no more than that. Failures are those of infer.
+     */
+    int32_t (*decompose)(const tfr_call *call, void *out, uint64_t *n, tfr_err *err);
 } tfr_ops_facet;
 #define TFR_OPS_MIN_SIZE ((uint32_t)(offsetof(tfr_ops_facet, infer) + sizeof(void *)))
 
