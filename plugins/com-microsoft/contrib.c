@@ -7,13 +7,16 @@
 #include <string.h>
 #include <tfrun/host_device.h>
 
-#include "contrib.h"
+#include "text.h"
 
 /* Behind the reference: it has no say where ops of networks run. */
 TFR_PLUGIN_NOTE("com-microsoft", TFR_PLUGIN_BACKEND, -10, "");
 
 static const contrib_kernel *const kernels[] = {&contrib_gather_block, &contrib_nbits};
 enum { N_KERNELS = sizeof(kernels) / sizeof(kernels[0]) };
+
+static const contrib_written *const written[] = {contrib_activations, contrib_norms};
+enum { N_WRITTEN = sizeof(written) / sizeof(written[0]) };
 
 static struct tfr_plugin_device {
     int unused;
@@ -39,10 +42,14 @@ static const contrib_kernel *find_kernel(const tfr_call *call)
 static int32_t contrib_schemas(tfr_op_schema *out, uint32_t stride, uint32_t *n, tfr_err *err)
 {
     const uint32_t capacity = *n;
+    uint32_t count = 0;
     (void)err;
     for (uint32_t i = 0; i < N_KERNELS; i++)
-        tfr_list_put(out, stride, capacity, i, &kernels[i]->row, sizeof(kernels[i]->row));
-    *n = N_KERNELS;
+        tfr_list_put(out, stride, capacity, count++, &kernels[i]->row, sizeof(kernels[i]->row));
+    for (uint32_t i = 0; i < N_WRITTEN; i++)
+        for (const contrib_written *op = written[i]; op->row.name; op++)
+            tfr_list_put(out, stride, capacity, count++, &op->row, sizeof(op->row));
+    *n = count;
     return TFR_OK;
 }
 
@@ -50,12 +57,41 @@ static int32_t contrib_infer(const tfr_call *call, tfr_inferred *out, uint32_t s
 {
     const contrib_kernel *kernel = find_kernel(call);
     if (!kernel)
-        return tfr_fail(err, TFR_EUNSUPPORTED, "plugin com-microsoft has no op %s", call->name);
+        return tfr_fail(err, TFR_EUNSUPPORTED,
+                        "%s is written out while a model is read, and is no op of a graph",
+                        call->name);
     return kernel->infer(call, (contrib_outputs){out, stride}, err);
 }
 
-static const tfr_ops_facet contrib_ops_facet = {
-    .size = sizeof(tfr_ops_facet), .schemas = contrib_schemas, .infer = contrib_infer};
+static const contrib_written *find_written(const tfr_call *call)
+{
+    for (uint32_t i = 0; i < N_WRITTEN; i++)
+        for (const contrib_written *op = written[i]; op->row.name; op++)
+            if (strcmp(op->row.name, call->name) == 0)
+                return op;
+    return NULL;
+}
+
+static int32_t contrib_decompose(const tfr_call *call, void *out, uint64_t *n, tfr_err *err)
+{
+    const contrib_written *op = find_written(call);
+    contrib_text text;
+    int32_t status = TFR_OK;
+    if (!op)
+        return tfr_fail(err, TFR_EUNSUPPORTED, "plugin com-microsoft does not write out %s",
+                        call->name);
+    contrib_begin(&text, &op->row, call, out, *n);
+    if (op->text)
+        contrib_write(&text, "%s", op->text);
+    if (op->write)
+        status = op->write(&text, err);
+    return status ? status : contrib_end(&text, n, err);
+}
+
+static const tfr_ops_facet contrib_ops_facet = {.size = sizeof(tfr_ops_facet),
+                                                .schemas = contrib_schemas,
+                                                .infer = contrib_infer,
+                                                .decompose = contrib_decompose};
 
 /* ---- facet tfr.kernel/1 ---------------------------------------------------------------------- */
 

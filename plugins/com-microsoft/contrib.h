@@ -41,8 +41,8 @@ extern const contrib_kernel contrib_nbits, contrib_gather_block;
 /* ---- elements ---- */
 
 /* Element i of floats of type f32, f16 or bf16. */
-double contrib_read(const void *data, int32_t dtype, int64_t i);
-void contrib_write(void *data, int32_t dtype, int64_t i, double value);
+double contrib_load(const void *data, int32_t dtype, int64_t i);
+void contrib_store(void *data, int32_t dtype, int64_t i, double value);
 /* Element i of a dense row of fields of so many bits, a divisor of 8, the low ones first. */
 static inline int32_t contrib_field(const void *data, int64_t i, int32_t bits)
 {

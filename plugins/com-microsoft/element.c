@@ -51,7 +51,7 @@ static uint16_t brain_bits(double value)
     return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
-double contrib_read(const void *data, int32_t dtype, int64_t i)
+double contrib_load(const void *data, int32_t dtype, int64_t i)
 {
     if (dtype == TFR_DTYPE_F16)
         return half_value(((const uint16_t *)data)[i]);
@@ -60,7 +60,7 @@ double contrib_read(const void *data, int32_t dtype, int64_t i)
     return (double)((const float *)data)[i];
 }
 
-void contrib_write(void *data, int32_t dtype, int64_t i, double value)
+void contrib_store(void *data, int32_t dtype, int64_t i, double value)
 {
     if (dtype == TFR_DTYPE_F16)
         ((uint16_t *)data)[i] = half_bits(value);

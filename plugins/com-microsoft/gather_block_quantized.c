@@ -145,7 +145,7 @@ static double value(const contrib_params *p, const void *const *in, int64_t i)
     if (p->types[ZEROS]) /* rows of bytes are padded */
         zero = element(p, in[ZEROS],
                        bytes ? row * contrib_ceil(blocks, per_byte) * per_byte + block : scale);
-    return (element(p, in[DATA], i) - zero) * contrib_read(in[SCALES], p->types[SCALES], scale);
+    return (element(p, in[DATA], i) - zero) * contrib_load(in[SCALES], p->types[SCALES], scale);
 }
 
 static int32_t run(const contrib_params *p, const void *const *in, void *out, tfr_err *err)
@@ -160,7 +160,7 @@ static int32_t run(const contrib_params *p, const void *const *in, void *out, tf
             const bool there = index >= -table && index < table;
             index += index < 0 ? table : 0;
             for (int64_t i = 0; i < inner; i++, at++)
-                contrib_write(out, p->types[SCALES], at,
+                contrib_store(out, p->types[SCALES], at,
                               there ? value(p, in, (o * table + index) * inner + i) : 0);
         }
     }

@@ -116,7 +116,7 @@ static double zero_of(const contrib_params *p, const void *zeros, int64_t column
     if (!p->types[ZEROS])
         return 1 << (bits - 1);
     if (p->types[ZEROS] != TFR_DTYPE_U8)
-        return contrib_read(zeros, p->types[ZEROS], column * blocks + block);
+        return contrib_load(zeros, p->types[ZEROS], column * blocks + block);
     return contrib_field((const uint8_t *)zeros + column * contrib_ceil(blocks * bits, 8), block,
                          bits);
 }
@@ -129,7 +129,7 @@ static double weight(const contrib_params *p, const void *const *in, int64_t col
     const int64_t block = p->types[GROUPS] ? groups[k] : k / size;
     const int32_t q = contrib_field(in[B], column * blocks * size + k, (int32_t)p->numbers[BITS]);
     return (q - zero_of(p, in[ZEROS], column, block)) *
-           contrib_read(in[SCALES], p->types[SCALES], column * blocks + block);
+           contrib_load(in[SCALES], p->types[SCALES], column * blocks + block);
 }
 
 static int32_t check_groups(const contrib_params *p, const void *const *in, tfr_err *err)
@@ -153,10 +153,10 @@ static int32_t run(const contrib_params *p, const void *const *in, void *out, tf
         for (int64_t k = 0; k < depth; k++)
             column[k] = weight(p, in, j, k);
         for (int64_t i = 0; i < p->numbers[ROWS]; i++) {
-            double sum = p->types[BIAS] ? contrib_read(in[BIAS], p->types[BIAS], j) : 0;
+            double sum = p->types[BIAS] ? contrib_load(in[BIAS], p->types[BIAS], j) : 0;
             for (int64_t k = 0; k < depth; k++)
-                sum += contrib_read(in[A], p->types[A], i * depth + k) * column[k];
-            contrib_write(out, p->types[A], i * n + j, sum);
+                sum += contrib_load(in[A], p->types[A], i * depth + k) * column[k];
+            contrib_store(out, p->types[A], i * n + j, sum);
         }
     }
     free(column);
