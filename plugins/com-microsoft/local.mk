@@ -13,7 +13,9 @@ tfrun_com_microsoft_la_SOURCES = \
 	plugins/com-microsoft/facts.c \
 	plugins/com-microsoft/gather_block_quantized.c \
 	plugins/com-microsoft/matmul_nbits.c \
+	plugins/com-microsoft/moves.c \
 	plugins/com-microsoft/norms.c \
+	plugins/com-microsoft/products.c \
 	plugins/com-microsoft/text.c \
 	plugins/com-microsoft/text.h \
 	$(NULL)
