@@ -9,6 +9,7 @@ tfrun_com_microsoft_la_SOURCES = \
 	plugins/com-microsoft/activations.c \
 	plugins/com-microsoft/contrib.c \
 	plugins/com-microsoft/contrib.h \
+	plugins/com-microsoft/dynamic.c \
 	plugins/com-microsoft/element.c \
 	plugins/com-microsoft/facts.c \
 	plugins/com-microsoft/gather_block_quantized.c \
@@ -16,6 +17,7 @@ tfrun_com_microsoft_la_SOURCES = \
 	plugins/com-microsoft/moves.c \
 	plugins/com-microsoft/norms.c \
 	plugins/com-microsoft/products.c \
+	plugins/com-microsoft/quantized.c \
 	plugins/com-microsoft/text.c \
 	plugins/com-microsoft/text.h \
 	$(NULL)
