@@ -15,9 +15,9 @@ TFR_PLUGIN_NOTE("com-microsoft", TFR_PLUGIN_BACKEND, -10, "");
 static const contrib_kernel *const kernels[] = {&contrib_gather_block, &contrib_nbits};
 enum { N_KERNELS = sizeof(kernels) / sizeof(kernels[0]) };
 
-static const contrib_written *const written[] = {contrib_activations, contrib_dynamic,
-                                                 contrib_moves,       contrib_norms,
-                                                 contrib_products,    contrib_quantized};
+static const contrib_written *const written[] = {
+    contrib_activations, contrib_attentions, contrib_dynamic,  contrib_groups,
+    contrib_moves,       contrib_norms,      contrib_products, contrib_quantized};
 enum { N_WRITTEN = sizeof(written) / sizeof(written[0]) };
 
 static struct tfr_plugin_device {

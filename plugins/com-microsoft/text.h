@@ -55,8 +55,8 @@ typedef struct contrib_written {
 
 #define CONTRIB_FLOATS "f16|f32|f64|bf16"
 
-extern const contrib_written contrib_activations[], contrib_dynamic[], contrib_moves[],
-    contrib_norms[], contrib_products[], contrib_quantized[];
+extern const contrib_written contrib_activations[], contrib_attentions[], contrib_dynamic[],
+    contrib_groups[], contrib_moves[], contrib_norms[], contrib_products[], contrib_quantized[];
 
 /* The head of the function: inputs and outputs of the row. */
 void contrib_begin(contrib_text *t, const tfr_op_schema *row, const tfr_call *call, void *out,
