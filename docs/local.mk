@@ -2,6 +2,7 @@
 dist_man_MANS += docs/tfrun.1
 EXTRA_DIST += \
 	docs/architecture.md \
+	docs/com-microsoft.md \
 	docs/cpu-backends.md \
 	docs/cuda.md \
 	docs/decisions/0001-one-makefile.md \

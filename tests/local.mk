@@ -1034,6 +1034,7 @@ EXTRA_DIST += \
 	tests/data/ops/make.py \
 	tests/data/ops/make_microsoft.py \
 	tests/data/ops/microsoft.tar.gz \
+	tests/data/ops/microsoft_refused.tar.gz \
 	tests/data/ops/newer.tar.gz \
 	tests/data/ops/tfrun.tar.gz \
 	$(NULL)

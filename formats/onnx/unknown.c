@@ -46,6 +46,34 @@ static void count(unknowns *list, const tfr__onnx_model *model, const tfr__onnx_
         list->n_more++;
 }
 
+/* Ops that models have and that are left alone on purpose; op NULL = all of the domain. */
+static const struct {
+    const char *domain, *op, *why;
+} refused[] = {
+    {"com.microsoft.nchwc", NULL,
+     "it works on weights in the layout of one processor; save the model with optimizations up to "
+     "the level extended"},
+    {"com.microsoft", "Tokenizer", "it splits texts; split them before the model"},
+    {"com.microsoft", "BeamSearch", "it is a loop of generation; run the decoder step by step"},
+    {"com.microsoft", "GreedySearch", "it is a loop of generation; run the decoder step by step"},
+    {"com.microsoft", "Sampling", "it is a loop of generation; run the decoder step by step"},
+    {"com.microsoft", "WhisperBeamSearch",
+     "it is a loop of generation; run the decoder step by step"},
+    {"com.microsoft", "DecoderMaskedMultiHeadAttention",
+     "it reads a cache in the layout of a GPU; export the decoder with MultiHeadAttention"},
+    {"com.microsoft", "DecoderMaskedSelfAttention",
+     "it reads a cache in the layout of a GPU; export the decoder with Attention"},
+};
+
+const char *tfr__onnx_why_refused(const char *domain, const char *op)
+{
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+        if (strcmp(domain, refused[i].domain) == 0 &&
+            (!refused[i].op || strcmp(op, refused[i].op) == 0))
+            return refused[i].why;
+    return NULL;
+}
+
 void tfr__onnx_list_unknown(const tfr__onnx_model *model, char *out, size_t n)
 {
     unknowns list = {.n = 0};

@@ -164,8 +164,12 @@ bool tfr__onnx_knows(const char *domain, const char *op)
 
 static tfr_status fail_unknown(const tfr__onnx_call *call, tfr_err *err)
 {
+    const char *why = tfr__onnx_why_refused(call->domain, call->op);
     char all[400];
     tfr__onnx_list_unknown(call->import->model, all, sizeof all);
+    if (why)
+        return tfr_fail(err, TFR_EUNSUPPORTED, "op \"%.64s\" of domain \"%.64s\" is refused: %s%s",
+                        call->op, call->domain, why, all);
     return tfr_fail(err, TFR_EMODEL,
                     "op \"%.64s\" of domain \"%.64s\" (opset %d) is not known; `tfrun ops` lists "
                     "those that are, of ONNX up to opset %d%s%s",

@@ -43,5 +43,7 @@ bool tfr__onnx_knows(const char *domain, const char *op);
  * order of the model; empty where there is one such op only.
  */
 void tfr__onnx_list_unknown(const tfr__onnx_model *model, char *out, size_t n);
+/* Why an op that is not known is left out on purpose, as the end of a sentence, or NULL. */
+const char *tfr__onnx_why_refused(const char *domain, const char *op);
 
 #endif
