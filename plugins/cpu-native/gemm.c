@@ -101,11 +101,16 @@ typedef struct unit {
     int64_t k0, k;                                              /* the block of K */
     bool finishes;                                              /* there is an epilogue */
     bool keeps_c;                                               /* the residual is what C holds */
-    bool b_failed; /* the block of B could not be packed */
-    bool copies_b; /* the first panel of rows packs the whole panels of the block of B */
+    bool b_failed;        /* the block of B could not be packed */
+    bool copies_b;        /* the first panel of rows packs the whole panels of the block of B */
+    const char *packed_b; /* the first panel of the packed block of B, and what each takes */
+    int64_t b_panel_bytes;
+    int64_t steps;   /* of 16 k, at each of which a tile fetches lines */
+    int64_t a_lines; /* of a packed panel of A for each tile and step */
+    int64_t a_rows;  /* of A as it lies, for each tile */
     /* Packed B that is wanted after this block, its lines, and the tiles that still fetch some. */
     const char *next_b;
-    int64_t next_lines, next_tiles;
+    int64_t next_lines, lines_each; /* lines of it that are left; of each tile and step */
 } unit;
 
 /* Is panel p of B read where it lies? The last one has fewer columns than a tile reads. */
@@ -118,7 +123,7 @@ static bool is_raw(const unit *u, int64_t i, int64_t p)
 /* Where panel p of the block of B is packed. */
 static void *packed_panel(const unit *u, int64_t p)
 {
-    return (char *)u->b_block + u->g->isa->b_bytes(u->k) * (size_t)(p - u->panel_begin);
+    return (char *)u->b_block + u->b_panel_bytes * (p - u->panel_begin);
 }
 
 /* Panel p of the block of B that is worked on, for the panel of rows i. */
@@ -129,7 +134,7 @@ static const void *b_panel(const unit *u, int64_t i, int64_t p, int64_t *step)
 
     *step = nr;
     if (g->shape.b_packed)
-        return (const char *)u->own.b + packed_at(g, u->k0, u->k, p);
+        return u->packed_b + u->b_panel_bytes * (p - u->panel_begin);
     if (is_raw(u, i, p)) {
         *step = g->shape.ldb;
         return (const float *)u->own.b + u->k0 * g->shape.ldb + p * nr;
@@ -201,30 +206,42 @@ static void run_strictly(const unit *u, const native_gemm_tile *whole, int64_t r
     }
 }
 
-/*
- * Lines of panel i of A for panel p of B to fetch, all panels of the stripe the whole of it: rows
- * p, p + n... of it where it lies.
- */
-static native_prefetch part_of_a(const unit *u, int64_t i, int64_t p)
+/* Lines that the tiles of a panel fetch one after the other, and how many there are. */
+typedef struct lines_ahead {
+    native_prefetch next;
+    int64_t left;
+} lines_ahead;
+
+/* Panel i of A; where it lies as it is, a line of each row. */
+static lines_ahead lines_of_a(const unit *u, int64_t i)
 {
     const native_gemm *g = u->g;
-    const int64_t panels = u->panel_end - u->panel_begin, part = p - u->panel_begin;
-    native_prefetch next = {0};
+    lines_ahead a = {{0}, 0};
 
     if (i >= u->row_end)
-        return next;
+        return a;
     if (u->own.shared_a) {
-        const int64_t lines = (int64_t)g->isa->a_bytes(u->k) / LINE;
-        const int64_t steps = ceil_div(u->k, PREFETCH_K);
-        next.n = (int)ceil_div(ceil_div(lines, panels), larger(steps, 1));
-        next.step = steps * LINE;
-        next.at = shared_panel(g, &u->own, u->k0, i) + part * next.n * next.step;
+        a.next.at = shared_panel(g, &u->own, u->k0, i);
+        a.next.step = u->steps * LINE;
+        a.next.n = (int)u->a_lines;
+        a.left = INT64_MAX;
     } else if (!g->shape.trans_a) {
-        const int64_t row = panel_row(g, i), each = ceil_div(g->isa->mr, panels);
-        next.n = (int)larger(smaller(each, panel_row(g, i + 1) - row - part * each), 0);
-        next.step = g->shape.lda * (int64_t)sizeof(float);
-        next.at = (const char *)(u->own.a + (row + part * each) * g->shape.lda + u->k0);
+        const int64_t row = panel_row(g, i);
+        a.next.at = (const char *)(u->own.a + row * g->shape.lda + u->k0);
+        a.next.step = g->shape.lda * (int64_t)sizeof(float);
+        a.next.n = (int)u->a_rows;
+        a.left = panel_row(g, i + 1) - row;
     }
+    return a;
+}
+
+static native_prefetch next_lines(lines_ahead *a)
+{
+    native_prefetch next = a->next;
+
+    next.n = (int)smaller(next.n, a->left);
+    a->left -= next.n;
+    a->next.at += next.n * next.step;
     return next;
 }
 
@@ -234,25 +251,41 @@ static native_prefetch part_of_a(const unit *u, int64_t i, int64_t p)
  */
 static native_prefetch next_part_of_b(unit *u)
 {
-    const int64_t steps = ceil_div(u->k, PREFETCH_K);
     native_prefetch next = {0};
 
-    if (u->next_lines <= 0 || u->next_tiles <= 0 || steps == 0)
+    if (u->next_lines <= 0)
         return next;
-    next.n = (int)ceil_div(ceil_div(u->next_lines, u->next_tiles), steps);
+    next.n = (int)u->lines_each;
     next.at = u->next_b;
-    next.step = steps * LINE;
+    next.step = u->steps * LINE;
     u->next_b += next.n * next.step;
-    u->next_lines -= next.n * steps;
-    u->next_tiles--;
+    u->next_lines -= next.n * u->steps;
     return next;
 }
 
 static void set_next_b(unit *u, const void *b, size_t bytes)
 {
+    const int64_t tiles = (u->row_end - u->row_begin) * (u->panel_end - u->panel_begin);
+
     u->next_b = b;
-    u->next_lines = b ? (int64_t)(bytes / LINE) : 0;
-    u->next_tiles = (u->row_end - u->row_begin) * (u->panel_end - u->panel_begin);
+    u->next_lines = b && tiles > 0 && u->steps > 0 ? (int64_t)(bytes / LINE) : 0;
+    if (u->next_lines > 0)
+        u->lines_each = ceil_div(ceil_div(u->next_lines, tiles), u->steps);
+}
+
+/* What all tiles of a block of K have in common: divisions take as long as some k of a tile. */
+static void begin_block(unit *u)
+{
+    const native_gemm *g = u->g;
+    const int64_t panels = larger(u->panel_end - u->panel_begin, 1);
+    const int64_t lines = (int64_t)g->isa->a_bytes(u->k) / LINE;
+
+    u->b_panel_bytes = (int64_t)g->isa->b_bytes(u->k);
+    if (g->shape.b_packed)
+        u->packed_b = (const char *)u->own.b + packed_at(g, u->k0, u->k, u->panel_begin);
+    u->steps = ceil_div(u->k, PREFETCH_K);
+    u->a_lines = ceil_div(ceil_div(lines, panels), larger(u->steps, 1));
+    u->a_rows = ceil_div(g->isa->mr, panels);
 }
 
 /* Panel i of A for the tile. False: the format cannot hold it. */
@@ -281,6 +314,7 @@ static void run_panel(unit *u, int64_t i)
     const int64_t nr = g->isa->nr, row = panel_row(g, i), rows = panel_row(g, i + 1) - row;
     const bool last = u->k0 + u->k >= s->k;
     native_gemm_tile t = {.k = u->k, .ldc = s->ldc, .rows = (int)rows};
+    lines_ahead next_a = lines_of_a(u, i + 1);
     bool strictly;
     int64_t p;
 
@@ -296,7 +330,7 @@ static void run_panel(unit *u, int64_t i)
             t.next_c = t.c + nr;
         else if (i + 1 < u->row_end && row + rows + g->isa->mr <= s->m)
             t.next_c = u->own.c + (row + rows) * s->ldc + u->panel_begin * nr;
-        t.next_a = part_of_a(u, i + 1, p);
+        t.next_a = next_lines(&next_a);
         t.next_b = next_part_of_b(u);
         if (strictly)
             run_strictly(u, &t, row, p);
@@ -340,6 +374,7 @@ static void run_unit(unit *u, const void *ahead, size_t ahead_bytes)
 
     for (u->k0 = range->begin; u->k0 == 0 || u->k0 < range->end; u->k0 += g->k_block) {
         u->k = smaller(g->k_block, g->shape.k - u->k0);
+        begin_block(u);
         set_next_b(u, ahead, ahead_bytes);
         if (g->shape.b_packed && u->k0 + g->k_block < range->end) {
             size_t bytes;

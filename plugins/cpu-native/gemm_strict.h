@@ -81,6 +81,9 @@ static bool pack_b(void *to, const native_source *b)
     return true;
 }
 
+#ifndef KC
+#define KC 512
+#endif
 #define NAME_AGAIN(isa) #isa
 #define NAME(isa)       NAME_AGAIN(isa)
 
@@ -88,7 +91,7 @@ const native_gemm_isa JOIN(native_gemm_, ISA) = {
     .name = NAME(ISA),
     .mr = MR,
     .nr = NR,
-    .kc = 512,
+    .kc = KC,
     .packs_on_its_way = true,
     .a_bytes = panel_a_bytes,
     .b_bytes = panel_b_bytes,

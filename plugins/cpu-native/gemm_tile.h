@@ -29,6 +29,9 @@
 #define UNROLL_ALL _Pragma("GCC unroll 16")
 #define UNROLL_TWO _Pragma("GCC unroll 2")
 #endif
+#ifndef UNROLL_K /* of the 16 k between fetches */
+#define UNROLL_K UNROLL_TWO
+#endif
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
 /* Far enough for the second cache: B comes 24 k ahead of its use. */
@@ -97,7 +100,8 @@ ALWAYS_INLINE void step_of(const int rows, const int nv, const float *a, const f
     UNROLL_ALL
     for (j = 0; j < nv; j++) {
         y[j] = V_LOAD(b + j * LANES);
-        __builtin_prefetch(b + ahead + j * LANES, 0, 3);
+        if (j * LANES % 16 == 0) /* once for each line */
+            __builtin_prefetch(b + ahead + j * LANES, 0, 3);
     }
     UNROLL_ALL
     for (i = 0; i < rows; i++) {
@@ -137,7 +141,7 @@ ALWAYS_INLINE void tile_of(const int rows, const int nv, const native_gemm_tile 
             copy_b(nv, b, t->b_step, K_ROW, packed_b);
             packed_b += K_ROW * NR;
         }
-        UNROLL_TWO
+        UNROLL_K
         for (kk = 0; kk < K_ROW; kk++, b += t->b_step)
             step_of(rows, nv, a + kk, b, ahead, sum);
     }
