@@ -809,6 +809,7 @@ tests_test_winograd_SOURCES = \
 	plugins/cpu-native/isa_portable.c \
 	plugins/cpu-native/level.c \
 	plugins/cpu-native/program_conv.c \
+	plugins/cpu-native/program_conv_groups.c \
 	plugins/cpu-native/program_conv_weights.c \
 	plugins/cpu-native/program_tile_table.c \
 	plugins/cpu-native/program_winograd.c \

@@ -98,6 +98,25 @@ TEST(windows_run_alone)
     check("in x ? 20 9 8; out GlobalAveragePool(x)");
 }
 
+TEST(convolutions_in_groups_run_alone)
+{
+    static const char *const forms[] = {
+        "in x ? 64 9 8; const w 64 8 3 3; const b 64; out Conv{group=8;pads=1,1,1,1}(x,w,b)",
+        "in x ? 64 9 8; const w 64 16 3 3; out Conv{group=4;strides=2,2;pads=1,1,1,1}(x,w)",
+        "in x ? 64 9 8; const w 64 4 3 3; out Conv{group=16;dilations=2,2;pads=2,2,2,2}(x,w)",
+        "in x ? 24 9 8; const w 36 12 3 3; const b 36; out Conv{group=2}(x,w,b)",
+        "in x ? 72 7 7; const w 72 24 3 3; const b 72; out Conv{group=3;pads=1,1,1,1}(x,w,b)",
+        "in x ? 10 9 8; const w 35 2 2 3; const b 35; out Conv{group=5}(x,w,b)",
+        "in x ? 96 9 8; const w 48 48 1 1; out Conv{group=2}(x,w)",
+        "in x ? 80 9 8; const w 160 40 3 3; out Conv{group=2;pads=0,1,2,1}(x,w)",
+        "in x ? 6 21; const w 9 2 5; const b 9; out Conv{group=3;pads=2,2}(x,w,b)",
+    };
+    size_t i;
+
+    for (i = 0; i < sizeof forms / sizeof forms[0]; i++)
+        check(forms[i]);
+}
+
 TEST(rows_run_alone)
 {
     check("in x ? 7 65; out Softmax(x)");
@@ -119,6 +138,7 @@ static const test_case cases[] = {
     CASE(functions_of_an_element_run_alone),
     CASE(functions_of_two_elements_run_alone),
     CASE(windows_run_alone),
+    CASE(convolutions_in_groups_run_alone),
     CASE(rows_run_alone),
     CASE(an_activation_after_a_product_has_the_bits_that_it_has_alone),
 };

@@ -141,6 +141,40 @@ TEST(strides_and_dilations_are_kept)
     check("in x ? 24 9 9; const w 16 24 5 3; y = Relu(x); out Conv{pads=2,1,2,1;strides=1,2}(y,w)");
 }
 
+/* Of whole vectors, of parts of them, and across their borders. */
+TEST(convolutions_in_groups_stay_in_the_program)
+{
+    check("in x ? 64 9 8; const w 64 8 3 3; const b 64; y = Relu(x);"
+          "z = Relu(Conv{group=8;pads=1,1,1,1}(y,w,b)); out Conv{group=8;strides=2,2}(z,w)");
+    check("in x ? 64 7 9; const w 64 4 3 3; const v 64 16 3 3; y = Relu(x);"
+          "z = HardSwish(Conv{group=16;pads=1,1,1,1}(y,w));"
+          "out Relu(Add(y,Conv{group=4;pads=1,1,1,1}(z,v)))");
+    check("in x ? 24 9 8; const w 36 12 3 3; const b 36; const v 6 12 1 1; y = Relu(x);"
+          "out Conv{group=3}(Sigmoid(Conv{group=2;dilations=2,2}(y,w,b)),v)");
+    check("in x ? 72 7 7; const w 72 24 3 3; const b 72; y = Relu(x);"
+          "out MaxPool{kernel_shape=2,2;strides=2,2}(Relu(Conv{group=3;pads=1,1,1,1}(y,w,b)))");
+    check("in x ? 10 9 8; const w 35 2 2 3; const b 35; y = Relu(x);"
+          "out ThresholdedRelu{alpha=0.5}(Conv{group=5}(y,w,b))");
+    check("in x ? 80 9 8; const w 160 40 3 3; y = Relu(x); out Conv{group=2;pads=0,1,2,1}(y,w)");
+    check("in x ? 6 21; const w 9 2 5; const b 9; y = Relu(x);"
+          "out Relu(Conv{group=3;pads=2,2}(y,w,b))");
+}
+
+/* Where groups share a vector, those beside infinities are what they are alone. */
+TEST(numbers_that_are_not_finite_stay_in_their_group)
+{
+    uint32_t n_launches;
+
+    compare("in x ? 4 9 8; const w 8 4 3 3; const b 8;"
+            "z = Concat{axis=1}(x,Div(x,Sub(x,x)));"
+            "out Slice(Relu(Conv{group=2;pads=1,1,1,1}(z,w,b)),[0],[4],[1])",
+            &n_launches);
+    compare("in x ? 12 9 8; const w 18 12 3 3; y = Relu(x); z = Concat{axis=1}(y,Div(x,Sub(x,x)));"
+            "r = Concat{axis=1}(x,Slice(x,[0],[6],[1]));"
+            "out Slice(Add(r,Conv{group=2;pads=1,1,1,1}(z,w)),[0],[9],[1])",
+            &n_launches);
+}
+
 TEST(a_residual_sum_joins_its_convolution)
 {
     check("in x ? 32 10 10; const w 32 32 3 3; const b 32; const v 32 32 1 1; y = Relu(x);"
@@ -749,6 +783,8 @@ static const test_case cases[] = {
     CASE(a_convolution_of_few_channels_begins_a_chain),
     CASE(square_kernels_keep_size_and_channels),
     CASE(strides_and_dilations_are_kept),
+    CASE(convolutions_in_groups_stay_in_the_program),
+    CASE(numbers_that_are_not_finite_stay_in_their_group),
     CASE(a_residual_sum_joins_its_convolution),
     CASE(a_sum_that_is_spread_over_a_residual_stays_apart),
     CASE(batch_normalization_is_folded),

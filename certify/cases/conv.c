@@ -30,6 +30,12 @@ const ops_case ops_conv_cases[] = {
              "x=5..9",
      .attrs = WINDOW " pads?:is=p^H,q^H",
      .in = {{"f32|bf16", "N,C*G,x^H", NULL, NULL, NULL}, WEIGHTS}, .tolerance = OPS_SUM},
+    {"Conv/groups",
+     .vars = "H=1|2 N=1|2 C=2|3|4|8|12|16|24 M=2|4|8|9|16 G=2|3|4 k=1|3 e=1|1|2 s=1|2 p=0|1 q=0|1 "
+             "x=5..9",
+     .attrs = WINDOW " pads?:is=p^H,q^H",
+     .in = {{"f32|bf16", "N,C*G,x^H", NULL, NULL, NULL}, WEIGHTS}, .tolerance = OPS_SUM,
+     .bench = "C=8 M=8 G=16 k=3 e=1 s=1 p=1 q=1 x=28"},
     {"Conv/empty batch", .vars = "H=1..3 C=1..3 M=1..3 k=1..3 x=3..5", .attrs = "",
      .in = {{OPS_FLOATS, "0,C,x^H", NULL, NULL, NULL}, {"=0", "M,C,k^H", NULL, NULL, NULL}},
      .tolerance = OPS_SUM},

@@ -11,6 +11,7 @@
  *   program_kit.c     what the makers of steps ask of it
  *   program_conv.c, program_window.c, program_flat.c, program_move.c, program_rows.c
  *                     the steps of each kind of item
+ *   program_conv_groups.c convolutions in groups
  *   program_tile_table.c which pixels tiles of convolutions have, and where these find their taps
  *   program_pack.c    packed constants of steps
  *   program_winograd.c, program_product.c
@@ -177,6 +178,7 @@ typedef struct native_item {
     native_act act;
     /* CONV, DEPTHWISE, POOL */
     int64_t kernel[2], stride[2], dilation[2], pad[2]; /* padding at the beginning */
+    int64_t groups;                                    /* CONV: 0 or 1 = none */
     bool average, count_padding;
     float count;
     bool plain_source; /* CONV: few channels, the source is plain and padded */

@@ -69,7 +69,7 @@ static void run_chunk(const native_tiles *c, const native_bases *bases, int g, i
     tile.scale = 1.0f;
     tile.bias = c->has_bias ? native_at(bases, &c->bias) + c->first_block[g] * lanes : NULL;
     tile.act = c->act;
-    source += c->plain ? 0 : at * c->plane;
+    source += c->plain ? 0 : (at + (c->groups ? c->groups->first_in[g] : 0)) * c->plane;
     fetch_ahead(c, &tile, end - begin);
     for (i = begin; i < end; i++) {
         const int32_t first = c->first_pixel[t], pixel = c->places ? c->places[t] : first;
@@ -105,6 +105,8 @@ static void run_tiles(const void *params, const native_bases *bases, int64_t beg
         for (at = 0; at < in; at += c->chunk)
             run_chunk(c, bases, (int)g, first, first + n, at,
                       in - at < c->chunk ? in - at : c->chunk);
+        if (c->groups)
+            native_check_groups(c, bases, (int)g, first, first + n);
         begin += n;
     }
 }
@@ -203,13 +205,15 @@ static native_tiles *begin_tiles(native_planner *p, const native_item *item)
 static void end_tiles(native_planner *p, native_tiles *c, int64_t outs, int64_t pixels)
 {
     const int64_t source = c->samples * c->source_sample, to = c->samples * pixels * outs;
-    double flops = 2.0 * (double)(c->samples * pixels * outs) * (double)c->terms;
+    const double flops = 2.0 * (double)(c->samples * pixels * outs) * (double)c->terms;
+    const double taken =
+        c->groups ? (double)c->groups->ins / (double)(c->n_in * c->isa->lanes) : 1.0;
 
     c->parts =
         outs * c->terms <= (source > to ? source : to) ? native_parts(p, c->samples * pixels) : 1;
 
     native_add_run(p, run_tiles, c, c->samples * c->n_tiles * c->n_groups, flops / 100.0)->flops =
-        flops;
+        taken * flops;
 }
 
 static int input_or_none(const native_item *item, int i)
@@ -240,13 +244,16 @@ void native_plan_conv(native_planner *p, const native_item *item)
     c->samples = native_first_dim(p, y);
     c->n_taps = (int)(c->plain ? ins * taps : taps);
     c->n_in = (int)(c->plain ? 1 : (ins + lanes - 1) / lanes);
+    if (item->groups > 1)
+        native_group_channels(p, c, item, (int)blocks);
+    else
+        make_groups(p, c, (int)blocks);
     c->terms = c->plain ? c->n_taps : c->n_in * lanes * taps;
     c->plane = area * lanes;
-    c->source_sample = c->plain ? ins * area : c->n_in * c->plane;
+    c->source_sample = c->plain ? ins * area : (ins + lanes - 1) / lanes * c->plane;
     c->to_pixel = lanes;
     c->to_block = out_pixels * lanes;
     c->to_sample = blocks * c->to_block;
-    make_groups(p, c, (int)blocks);
     if (!c->first_block || !native_make_tile_table(p, c, item))
         return;
     make_chunks(p, c, x->dims[1] * area * (int64_t)sizeof(float) / c->n_tiles);

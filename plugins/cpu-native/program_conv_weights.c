@@ -49,6 +49,10 @@ static void fill_part(const native_packing *k, int64_t g, int64_t in, int64_t pa
     const int64_t ins = k->ins - in < part ? k->ins - in : part;
     int64_t o, i, tap;
 
+    if (k->tiles->groups) {
+        native_fill_group(k, g, in, part, to);
+        return;
+    }
     if (k->transposed && k->taps > 1) {
         for (i = 0; i < ins; i++) {
             const float *from = k->from + ((in + i) * k->outs + first) * k->taps;
@@ -206,7 +210,8 @@ void native_pack_weights(native_planner *p, native_tiles *c, native_packing *k, 
     const native_constant_key key = {{k->from},
                                      {1 + c->plain, k->outs, k->ins, k->taps, k->transposed,
                                       float_bits(k->factor), c->first_block ? c->first_block[1] : 0,
-                                      c->n_groups, p->isa->lanes}};
+                                      c->n_groups, p->isa->lanes,
+                                      c->groups ? c->groups->groups : 1}};
 
     k->tiles = c;
     k->host = p->ir->device->host;

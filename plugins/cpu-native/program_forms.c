@@ -110,29 +110,42 @@ static bool line_windows(const tfr_call *call, const tfr_operand *x, const tfr_o
                INT32_MAX / 2;
 }
 
-/* With known weights, dense or depthwise. */
-static bool line_form(const tfr_call *call)
+/*
+ * All inputs of each output, or of one input each, or groups with known weights. Groups of one
+ * input are depthwise, or vectors would be nearly all zeros.
+ */
+static bool group_form(const tfr_call *call)
 {
     const tfr_operand *x = tfr_call_input(call, 0), *k = tfr_call_input(call, 1);
     const tfr_operand *bias = tfr_call_input(call, 2);
     const int64_t group = tfr_call_int(call, "group", 1);
 
-    return k->data && (!bias || bias->data) && line_windows(call, x, k, tfr_call_output(call, 0)) &&
-           (group == 1 || (group == x->dims[1] && k->dims[0] == group && k->dims[1] == 1));
+    if (group == 1 || (group == x->dims[1] && k->dims[0] == group && k->dims[1] == 1))
+        return true;
+    return k->data && (!bias || bias->data) && group > 1 && k->dims[1] * group == x->dims[1] &&
+           k->dims[0] % group == 0 && k->dims[1] > 1;
+}
+
+/* With known weights. */
+static bool line_form(const tfr_call *call)
+{
+    const tfr_operand *x = tfr_call_input(call, 0), *k = tfr_call_input(call, 1);
+    const tfr_operand *bias = tfr_call_input(call, 2);
+
+    return k->data && (!bias || bias->data) && group_form(call) &&
+           line_windows(call, x, k, tfr_call_output(call, 0));
 }
 
 static bool conv_form(const tfr_call *call)
 {
     const tfr_operand *x = tfr_call_input(call, 0), *k = tfr_call_input(call, 1);
-    int64_t group = tfr_call_int(call, "group", 1);
     double padded;
 
     if (x->rank == 3)
         return line_form(call);
     return x->rank == 4 && k->rank == 4 && fits(k) &&
            window_form(call, k->dims + 2, x, tfr_call_output(call, 0), &padded) &&
-           padded < INT32_MAX / 2 &&
-           (group == 1 || (group == x->dims[1] && k->dims[0] == group && k->dims[1] == 1));
+           padded < INT32_MAX / 2 && group_form(call);
 }
 
 /* Gradients of a convolution x * k = y. */
@@ -480,7 +493,9 @@ static const native_form forms[] = {
      "bounds that are known and numbers are done here"},
     {"Concat", any_form, NATIVE_ITEM_CONCAT, 0, "up to 64 inputs are done here"},
     {"Conv", conv_form, NATIVE_ITEM_CONV, 0,
-     "two spatial axes, or one with known weights, dense or depthwise, are done here"},
+     "two spatial axes, or one with known weights, dense, depthwise or, with known weights, in "
+     "groups "
+     "of more than one input, are done here"},
     {"ConvGradFilter", conv_grad_filter_form, NATIVE_ITEM_CONV_GRAD_FILTER, 0,
      "two spatial axes without groups are done here"},
     {"ConvGradInput", conv_grad_input_form, NATIVE_ITEM_CONV_GRAD_INPUT, 0,

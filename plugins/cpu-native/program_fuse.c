@@ -99,11 +99,18 @@ static bool take_residual(native_ir *ir, int i)
     return true;
 }
 
+/* These make numbers of NaN, by which convolutions in groups know what to compute again. */
+static bool drops_nan(const native_act *act)
+{
+    return act->kind == NATIVE_ACT_THRESHOLD || act->kind == NATIVE_ACT_SHRINK;
+}
+
 static bool take_act(native_ir *ir, int i)
 {
     native_item *item = &ir->items[i], *next = follower(ir, i);
 
-    if (!next || next->kind != NATIVE_ITEM_ACT || has_act(item))
+    if (!next || next->kind != NATIVE_ITEM_ACT || has_act(item) ||
+        (item->groups > 1 && drops_nan(&next->act)))
         return false;
     if ((item->pooled || item->integer >= 0) && next->act.kind != NATIVE_ACT_CLIP)
         return false;
@@ -132,7 +139,7 @@ static bool take_affine(native_ir *ir, int i)
         act = next->act;
     else if (!native_is_linear(ir, next, &act, &operand) || has_act(next))
         return false;
-    if (next->inputs[operand] != item->output ||
+    if (next->inputs[operand] != item->output || (item->groups > 1 && drops_nan(&act)) ||
         !same_dims(&ir->values[item->output], &ir->values[next->output]) ||
         !native_compose_acts(&item->act, &act, &both))
         return false;
@@ -151,7 +158,8 @@ static bool take_pool(native_ir *ir, int i)
     const native_value *y;
 
     if (!next || item->kind != NATIVE_ITEM_CONV || next->kind != NATIVE_ITEM_POOL ||
-        next->average || item->residual >= 0 || item->pooled || item->integer >= 0)
+        next->average || item->residual >= 0 || item->pooled || item->integer >= 0 ||
+        item->groups > 1)
         return false;
     if (has_act(item) && item->act.kind != NATIVE_ACT_CLIP)
         return false;

@@ -106,8 +106,8 @@ static void lay_conv(native_ir *ir, native_item *item)
     bool pads = item->pad[0] || item->pad[1];
     int i;
 
-    item->plain_source =
-        item->kind == NATIVE_ITEM_CONV && item->integer < 0 && x.dims[1] <= PLAIN_CHANNELS;
+    item->plain_source = item->kind == NATIVE_ITEM_CONV && item->integer < 0 && item->groups <= 1 &&
+                         x.dims[1] <= PLAIN_CHANNELS;
     item->inputs[0] = as(ir, item->inputs[0], !item->plain_source);
     for (i = 0; i < 2; i++) {
         int64_t out = y.dims[2 + i] * window_of(item, i);

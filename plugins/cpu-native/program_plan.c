@@ -35,7 +35,8 @@ static int in_place(const native_item *item, int nth)
         return nth == 0 ? item->inputs[0] : -1;
     case NATIVE_ITEM_BINARY:
         return nth < 2 ? item->inputs[nth] : -1;
-    case NATIVE_ITEM_CONV:
+    case NATIVE_ITEM_CONV: /* groups may be computed again from the residual */
+        return nth == 0 && item->groups <= 1 ? item->residual : -1;
     case NATIVE_ITEM_DEPTHWISE:
     case NATIVE_ITEM_PRODUCT:
         return nth == 0 ? item->residual : -1;

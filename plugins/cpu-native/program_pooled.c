@@ -149,7 +149,7 @@ void native_fuse_pooled(native_ir *ir)
     int i;
 
     for (i = 0; i < ir->n_items && !ir->failed; i++) {
-        if (ir->items[i].kind == NATIVE_ITEM_CONV)
+        if (ir->items[i].kind == NATIVE_ITEM_CONV && ir->items[i].groups <= 1)
             fuse_one(ir, i);
     }
     native_count_readers(ir);

@@ -230,8 +230,12 @@ static void read_conv(native_item *item, const tfr_call *call, uint32_t weights)
         read_windows(item, call);
     else
         read_window(item, call, tfr_call_input(call, weights)->dims + 2);
-    if (tfr_call_int(call, "group", 1) > 1)
+    item->groups = tfr_call_int(call, "group", 1);
+    if (item->groups > 1 && tfr_call_input(call, 0)->dims[1] == item->groups &&
+        tfr_call_input(call, weights)->dims[0] == item->groups) {
         item->kind = NATIVE_ITEM_DEPTHWISE;
+        item->groups = 1;
+    }
 }
 
 static void read_product(native_item *item, const tfr_call *call)

@@ -6,6 +6,14 @@
 
 #include "program.h"
 
+/* Of a convolution in groups. */
+typedef struct native_conv_groups {
+    int64_t groups, ins, outs;   /* ins, outs: of each */
+    bool narrow;                 /* blocks have channels of several groups */
+    const float *weights, *bias; /* the model's; bias may be NULL */
+    const int16_t *first_in;     /* of each group of blocks of outputs: a block of inputs */
+} native_conv_groups;
+
 typedef struct native_tiles {
     const native_isa *isa;
     native_ref source, residual, to;
@@ -22,8 +30,9 @@ typedef struct native_tiles {
     int n_taps, n_in, chunk; /* chunk: of n_in, or of taps if plain */
     int64_t plane, source_sample, to_sample, to_pixel, to_block;
     int64_t samples, n_tiles, block_tiles;
-    int n_groups, parts;
-    const int16_t *first_block; /* n_groups + 1 */
+    int n_groups, parts;              /* groups of blocks of outputs */
+    const native_conv_groups *groups; /* NULL = each output reads all inputs */
+    const int16_t *first_block;       /* n_groups + 1 */
     int64_t terms;
     uint32_t last_lanes;
     native_act act;
@@ -54,5 +63,11 @@ void native_pack_weights(native_planner *p, native_tiles *c, native_packing *k, 
                          int64_t blocks);
 void native_pack_bias(native_planner *p, native_tiles *c, int value, float factor, int64_t n,
                       int64_t blocks);
+
+/* program_conv_groups.c: groups of blocks, n_in and groups; weights; and after the last chunk. */
+void native_group_channels(native_planner *p, native_tiles *c, const native_item *item, int blocks);
+void native_fill_group(const native_packing *k, int64_t group, int64_t in, int64_t part, float *to);
+void native_check_groups(const native_tiles *c, const native_bases *bases, int group, int64_t begin,
+                         int64_t end);
 
 #endif
