@@ -45,7 +45,9 @@ static void run_chunk(const native_tiles *c, const native_bases *bases, int g, i
 {
     const int lanes = c->isa->lanes, blocks = c->first_block[g + 1] - c->first_block[g];
     const int in = c->plain ? c->n_taps : c->n_in;
-    const native_tile_fn *fns = (c->plain ? c->isa->plain : c->isa->blocked)[blocks];
+    const native_tile_fn *fns = (c->plain      ? c->isa->plain
+                                 : c->straight ? c->isa->straight
+                                               : c->isa->blocked)[blocks];
     const float *source = native_at(bases, &c->source);
     const float *residual = c->has_residual ? native_at(bases, &c->residual) : NULL;
     float *to = native_at(bases, &c->to) + c->first_block[g] * c->to_block;
@@ -221,6 +223,18 @@ static int input_or_none(const native_item *item, int i)
     return i < item->n_inputs ? item->inputs[i] : -1;
 }
 
+/* Windows of one pixel, each of which is one of the output: no offsets to look up. */
+static bool is_straight(const native_item *item, const native_value *x, const native_value *y)
+{
+    bool is = item->kind == NATIVE_ITEM_CONV && !item->plain_source && !item->pooled;
+    int i;
+
+    for (i = 0; i < 2; i++)
+        is = is && item->kernel[i] == 1 && item->stride[i] == 1 && item->pad[i] == 0 &&
+             x->dims[2 + i] == y->dims[2 + i];
+    return is;
+}
+
 void native_plan_conv(native_planner *p, const native_item *item)
 {
     const native_value *x = &p->ir->values[item->inputs[0]], *y = &p->ir->values[item->output];
@@ -241,6 +255,7 @@ void native_plan_conv(native_planner *p, const native_item *item)
     if (!c)
         return;
     c->plain = item->plain_source;
+    c->straight = is_straight(item, x, y);
     c->samples = native_first_dim(p, y);
     c->n_taps = (int)(c->plain ? ins * taps : taps);
     c->n_in = (int)(c->plain ? 1 : (ins + lanes - 1) / lanes);

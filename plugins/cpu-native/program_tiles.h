@@ -18,6 +18,7 @@ typedef struct native_tiles {
     const native_isa *isa;
     native_ref source, residual, to;
     bool has_residual, plain, pooled;
+    bool straight; /* the pixels of a tile follow each other in the source, too */
     native_ref weights, bias;
     bool has_bias;
     const int32_t *taps, *first_pixel; /* the last one of n_tiles + 1 */
