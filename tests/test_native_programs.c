@@ -707,6 +707,24 @@ TEST(numbers_around_an_activation_become_a_part_of_it)
     }
 }
 
+/* As squeeze and excitation has it: what is multiplied stays as convolutions have it. */
+TEST(numbers_by_channel_and_sample_spread_without_a_reorder)
+{
+    static const char *const ends[] = {"Mul(y,s)", "Mul(s,y)", "Sub(s,y)", "Add(y,s)"};
+    char text[500];
+
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        snprintf(text, sizeof text,
+                 "in x ? 5 9 7; const w 20 5 3 3; const v 20 20 1 1; const u 6 20 1 1;"
+                 "y = Relu(Conv(x,w)); s = Sigmoid(Conv(GlobalAveragePool(y),v)); out Conv(%s,u)",
+                 ends[i]);
+        check(text);
+        CHECK_UINT(8, kernels_of(text));
+    }
+    check("in x ? 8 9 7; const w 20 8 3 3; const a 20 1 1; const u 6 20 1 1;"
+          "out Conv(Mul(a,Add(Conv(x,w),a)),u)");
+}
+
 /* Numbers that are no single float, or too large together, stay apart. */
 TEST(numbers_that_cannot_be_composed_stay_right)
 {
@@ -819,6 +837,7 @@ static const test_case cases[] = {
     CASE(heads_of_one_row_share_keys_of_the_past),
     CASE(activations_join_convolutions_and_products),
     CASE(numbers_around_an_activation_become_a_part_of_it),
+    CASE(numbers_by_channel_and_sample_spread_without_a_reorder),
     CASE(numbers_that_cannot_be_composed_stay_right),
     CASE(comparisons_choices_and_logic_stay_in_the_program),
     CASE(float16_and_bfloat16_stay_in_the_program),

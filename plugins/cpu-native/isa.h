@@ -239,7 +239,7 @@ struct native_isa {
     /* The mean over n vectors. */
     void (*mean)(const float *from, int64_t n, float *to);
     void (*act)(const native_act *act, const float *from, float *to, int64_t n);
-    /* steps are 0 (one number for all) or 1 */
+    /* steps are 0 (one number for all), 1, or for one operand 2: a vector for all, n whole ones */
     void (*binary)(native_binary_kind kind, const float *x, int x_step, const float *y, int y_step,
                    float *to, int64_t n);
     /* to = x + period y, a whole number of periods; all of B-lane vectors if y is one */

@@ -175,7 +175,10 @@ static inline vec v_binary(native_binary_kind kind, vec x, vec y)
 
 static inline vec v_some(const float *p, int step, int64_t i, int64_t n)
 {
-    return step == 0 ? V_ALL(*p) : n == LANES ? V_LOAD(p + i) : V_LOAD_SOME(p + i, n);
+    if (step == 0)
+        return V_ALL(*p);
+    p += step == 1 ? i : 0;
+    return n == LANES ? V_LOAD(p) : V_LOAD_SOME(p, n);
 }
 
 /* Kind and steps are constants of the caller. Four vectors are read before any is written. */
@@ -200,7 +203,11 @@ static inline __attribute__((always_inline)) void binary_of(native_binary_kind k
 
 #define BINARY_LOOP(k)                                                                             \
     case k:                                                                                        \
-        if (x_step && y_step)                                                                      \
+        if (y_step == 2)                                                                           \
+            binary_of(k, x, 1, y, 2, to, n);                                                       \
+        else if (x_step == 2)                                                                      \
+            binary_of(k, x, 2, y, 1, to, n);                                                       \
+        else if (x_step && y_step)                                                                 \
             binary_of(k, x, 1, y, 1, to, n);                                                       \
         else if (x_step)                                                                           \
             binary_of(k, x, 1, y, 0, to, n);                                                       \

@@ -87,7 +87,7 @@ typedef struct spread {
     native_binary_kind kind;
     native_ref in[2], to;
     int rank;
-    int64_t dims[GROUPS], steps[2][GROUPS]; /* from outside inwards; the last steps are 0 or 1 */
+    int64_t dims[GROUPS], steps[2][GROUPS]; /* from outside inwards; the last as isa.h has them */
     native_act act;
 } spread;
 
@@ -102,8 +102,8 @@ static void run_spread(const void *params, const native_bases *bases, int64_t be
 
     if (s->rank == 1) {
         int64_t first = begin * PART, stop = end * PART < n ? end * PART : n;
-        s->isa->binary(s->kind, x + first * x_step, x_step, y + first * y_step, y_step, to + first,
-                       stop - first);
+        s->isa->binary(s->kind, x_step == 1 ? x + first : x, x_step, y_step == 1 ? y + first : y,
+                       y_step, to + first, stop - first);
         if (s->act.kind != NATIVE_ACT_NONE)
             s->isa->act(&s->act, to + first, to + first, stop - first);
         return;
@@ -169,7 +169,28 @@ static void fill_channels(float *to, const void *user)
         to[i] = c->from[c->n == 1 ? 0 : i];
 }
 
-/* Blocked: [N, C / lanes, pixels, lanes], and constants by channel. */
+/* A vector for all pixels of a block: they are one row, not one for each pixel. */
+static void join_pixels(spread *s, int64_t lanes)
+{
+    const int last = s->rank - 1;
+    int k;
+
+    for (k = 0; k < 2 && last > 0 && s->dims[last] == lanes; k++) {
+        if (s->steps[k][last] == 1 && s->steps[k][last - 1] == 0 && s->steps[1 - k][last] == 1 &&
+            s->steps[1 - k][last - 1] == lanes) {
+            s->dims[last - 1] *= lanes;
+            s->steps[k][last - 1] = 2;
+            s->steps[1 - k][last - 1] = 1;
+            s->rank--;
+            return;
+        }
+    }
+}
+
+/*
+ * Blocked: [N, C / lanes, pixels, lanes], and what has a number for each channel: constants, or
+ * blocked values of one pixel.
+ */
 static void spread_blocked(native_planner *p, spread *s, const native_item *item)
 {
     const native_value *y = &p->ir->values[item->output];
@@ -183,12 +204,15 @@ static void spread_blocked(native_planner *p, spread *s, const native_item *item
         channels c = {v->known, native_elements(v), y->dims[1]};
         const native_constant_key key = {{v->known}, {5, c.n, c.count, lanes}};
         for (d = 0; d < 4; d++)
-            has[d][k] = v->blocked || d == 1 || d == 3;
+            has[d][k] = d == 1 || d == 3 ||
+                        (v->blocked &&
+                         (d == 0 ? v->dims[0] == y->dims[0] : v->dims[2] * v->dims[3] == dims[2]));
         if (!v->blocked)
             s->in[k].known = (const char *)native_pack(
                 p, &key, (uint64_t)(blocks * lanes) * sizeof(float), fill_channels, &c);
     }
     collapse(s, 4, dims, (const bool(*)[2])has);
+    join_pixels(s, lanes);
 }
 
 static void spread_plain(native_planner *p, spread *s, const native_item *item)

@@ -159,6 +159,14 @@ static bool is_full(const native_ir *ir, int value, const native_value *y)
     return v->rank == y->rank && memcmp(v->dims, y->dims, sizeof(int64_t) * (size_t)y->rank) == 0;
 }
 
+/* A number for each channel of every sample, or of all: what squeeze and excitation multiplies by.
+ */
+static bool is_pixel(const native_value *v, const native_value *y)
+{
+    return !v->known && v->rank == 4 && y->rank == 4 && v->dims[1] == y->dims[1] &&
+           v->dims[2] == 1 && v->dims[3] == 1 && (v->dims[0] == y->dims[0] || v->dims[0] == 1);
+}
+
 static void lay_flat(native_ir *ir, native_item *item)
 {
     const native_value y = ir->values[item->output]; /* they move when there are more */
@@ -166,16 +174,18 @@ static void lay_flat(native_ir *ir, native_item *item)
     int i;
 
     for (i = 0; i < item->n_inputs; i++) {
-        blocked = blocked || ir->values[item->inputs[i]].blocked;
-        can = can &&
-              (is_full(ir, item->inputs[i], &y) || is_by_channel(&ir->values[item->inputs[i]], &y));
+        const native_value *v = &ir->values[item->inputs[i]];
+        const bool full = is_full(ir, item->inputs[i], &y);
+        blocked = blocked || (full && v->blocked);
+        can = can && (full || is_by_channel(v, &y) || is_pixel(v, &y));
     }
     /* 0 / 0 in the lanes of no channel would be NaN, which products with 0 keep. */
     if (item->kind == NATIVE_ITEM_BINARY && item->binary == NATIVE_DIV)
         can = false;
     blocked = blocked && can;
     for (i = 0; i < item->n_inputs; i++) {
-        if (!blocked || is_full(ir, item->inputs[i], &y))
+        if (!blocked || is_full(ir, item->inputs[i], &y) ||
+            is_pixel(&ir->values[item->inputs[i]], &y))
             item->inputs[i] = as(ir, item->inputs[i], blocked);
     }
     ir->values[item->output].blocked = blocked;
