@@ -97,6 +97,23 @@ static inline bool twin_attrs(const tfr_attr *a, const tfr_attr *b)
     return same && (!a->tensor || twin_operands(a->tensor, b->tensor));
 }
 
+/* The same name; or with a number behind it, which the writer gives to nodes that share theirs with
+ * an earlier one. */
+static inline bool twin_names(const twin *t, uint32_t i, const char *a, const char *b)
+{
+    const size_t n = strlen(a);
+    tfr_node_view node = {.size = sizeof node};
+    if (strcmp(a, b) == 0)
+        return true;
+    if (strncmp(a, b, n) != 0 || b[n] != '_' ||
+        strspn(b + n + 1, "0123456789") != strlen(b + n + 1))
+        return false;
+    for (uint32_t k = 0; k < i; k++)
+        if (!tfr_graph_node(t->a, k, &node, NULL) && strcmp(node.name, a) == 0)
+            return true;
+    return false;
+}
+
 static inline bool twin_nodes(twin *t, uint32_t i, tfr_err *err)
 {
     tfr_node_view a = {.size = sizeof a}, b = {.size = sizeof b};
@@ -104,8 +121,8 @@ static inline bool twin_nodes(twin *t, uint32_t i, tfr_err *err)
     if (tfr_graph_node(t->a, i, &a, err) || tfr_graph_node(t->b, i, &b, err))
         return false;
     same = strcmp(a.domain, b.domain) == 0 && strcmp(a.op, b.op) == 0 &&
-           strcmp(a.name, b.name) == 0 && a.n_inputs == b.n_inputs && a.n_outputs == b.n_outputs &&
-           a.n_attrs == b.n_attrs;
+           twin_names(t, i, a.name, b.name) && a.n_inputs == b.n_inputs &&
+           a.n_outputs == b.n_outputs && a.n_attrs == b.n_attrs;
     for (uint32_t k = 0; same && k < a.n_inputs; k++)
         same = twin_values(t, a.inputs[k], b.inputs[k]);
     for (uint32_t k = 0; same && k < a.n_attrs; k++) {

@@ -285,6 +285,33 @@ TEST(values_without_names_are_named_after_their_nodes)
     tfr_graph_release(graph);
 }
 
+/* Runtimes refuse two nodes of one name, which passes make when they split one. */
+TEST(nodes_of_one_name_get_numbers)
+{
+    static const char *const names[] = {"n", "n_1", "n", "n"};
+    tfr_value v;
+    tfr_graph *graph = new_graph("x", TFR_DTYPE_F32, &v);
+    for (int i = 0; i < 4; i++) {
+        const tfr_node_desc node = {.size = sizeof node,
+                                    .op = "Relu",
+                                    .name = names[i],
+                                    .inputs = (tfr_value[]){v},
+                                    .n_inputs = 1,
+                                    .n_outputs = 1};
+        REQUIRE_OK(tfr_graph_add_node(graph, &node, &v, &err), &err);
+    }
+    output(graph, v, "y");
+    graph = again(graph);
+    for (uint32_t i = 0; i < 4; i++)
+        for (uint32_t k = 0; k < i; k++) {
+            tfr_node_view a = {.size = sizeof a}, b = {.size = sizeof b};
+            REQUIRE_OK(tfr_graph_node(graph, i, &a, &err), &err);
+            REQUIRE_OK(tfr_graph_node(graph, k, &b, &err), &err);
+            CHECK(strcmp(a.name, b.name) != 0);
+        }
+    check_same(graph);
+}
+
 TEST(outputs_keep_their_names_and_others_give_way)
 {
     tfr_value x, a, b, c;
@@ -749,6 +776,7 @@ static const test_case cases[] = {
     CASE(types_of_outputs_are_inferred_where_none_is_declared),
     CASE(a_constant_that_nothing_reads_is_left_out),
     CASE(values_without_names_are_named_after_their_nodes),
+    CASE(nodes_of_one_name_get_numbers),
     CASE(outputs_keep_their_names_and_others_give_way),
     CASE(names_that_are_not_utf8_are_made_up_inside_and_refused_outside),
     CASE(subgraphs_capture_by_name_and_no_name_hides_another),

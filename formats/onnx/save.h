@@ -28,10 +28,12 @@ typedef struct tfr__onnx_part {
     const tfr_tensor **tensors;   /* by value: a constant's, or NULL */
     bool *shared;                 /* by value: a graph around this one has the same constant */
     const char **names;           /* by value, NULL = it is not written */
+    const char **node_names;      /* by node, NULL = none */
     tfr__onnx_result *results;    /* by output */
     uint64_t *offsets;            /* by value: place of a constant in the data file + 1, or 0 */
     tfr__labels labels;           /* the names */
-    tfr__labels addresses;        /* of the tensors, as texts: pieces of the array */
+    tfr__labels node_labels;
+    tfr__labels addresses; /* of the tensors, as texts: pieces of the array */
 } tfr__onnx_part;
 
 /* Versions of operator sets; 0 = none of its ops is used. */
@@ -47,8 +49,9 @@ typedef struct tfr__onnx_versions {
 typedef struct tfr__onnx_save {
     tfr__onnx_part **parts;
     uint32_t n_parts, capacity;
-    uint32_t next; /* the part that a run of the writer meets next */
-    uint32_t n_made_up;
+    uint32_t next;          /* the part that a run of the writer meets next */
+    uint32_t n_made_up;     /* names of values, */
+    uint32_t n_numbered;    /* and of nodes, with a number so far */
     tfr__scratch scratch;   /* of names and arrays */
     tfr_graph_types *types; /* what follows from the inputs, or NULL: the graph is wrong */
     tfr__onnx_versions versions;

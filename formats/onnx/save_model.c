@@ -106,10 +106,10 @@ static void put_attr(tfr__wire_out *out, tfr__onnx_save *save, const tfr_node_vi
  */
 
 static void put_node(tfr__wire_out *out, tfr__onnx_save *save, const tfr__onnx_part *part,
-                     const tfr_node_view *node)
+                     const tfr_node_view *node, const char *name)
 {
     tfr__wire_part message = tfr__put_begin(out, TFR__GRAPH_NODE);
-    const char *name = text_or(node->name, NULL), *domain = tfr__onnx_saved_domain(node);
+    const char *domain = tfr__onnx_saved_domain(node);
 
     for (uint32_t i = 0; i < node->n_inputs; i++)
         tfr__put_text(out, TFR__NODE_INPUT,
@@ -146,7 +146,7 @@ static void put_nodes(tfr__wire_out *out, tfr__onnx_save *save, const tfr__onnx_
     for (uint32_t i = 0; i < tfr_graph_n_nodes(part->graph) && !out->status; i++) {
         out->status = tfr_graph_node(part->graph, i, &node, out->err);
         if (!out->status)
-            put_node(out, save, part, &node);
+            put_node(out, save, part, &node, part->node_names[i]);
     }
     for (uint32_t i = 0; i < tfr_graph_n_outputs(part->graph); i++)
         if (part->results[i].is_identity)

@@ -42,11 +42,13 @@ static tfr_status add_part(tfr__onnx_save *save, const tfr_graph *graph, tfr__on
     part->tensors = tfr__scratch_take(&save->scratch, n, sizeof *part->tensors);
     part->shared = tfr__scratch_take(&save->scratch, n, sizeof *part->shared);
     part->names = tfr__scratch_take(&save->scratch, n, sizeof *part->names);
+    part->node_names =
+        tfr__scratch_take(&save->scratch, tfr_graph_n_nodes(graph), sizeof *part->node_names);
     part->offsets = tfr__scratch_take(&save->scratch, n, sizeof *part->offsets);
     part->results =
         tfr__scratch_take(&save->scratch, tfr_graph_n_outputs(graph), sizeof *part->results);
-    if (!part->used || !part->tensors || !part->shared || !part->names || !part->offsets ||
-        !part->results)
+    if (!part->used || !part->tensors || !part->shared || !part->names || !part->node_names ||
+        !part->offsets || !part->results)
         return no_memory(err);
     save->parts[save->n_parts++] = part;
     *out = part;
@@ -340,6 +342,55 @@ static tfr_status name_rest(tfr__onnx_save *save, tfr__onnx_part *part, tfr_err 
     return status;
 }
 
+/* ---- nodes ------------------------------------------------------------------------------------
+ */
+
+static tfr_status take_node_name(tfr__onnx_part *part, const char *name, bool *is_new, tfr_err *err)
+{
+    uint32_t label;
+    return tfr__labels_add(&part->node_labels, (tfr__text){name, strlen(name)}, &label, is_new,
+                           err);
+}
+
+/* The node's own name, or with a number: passes make several nodes of one, which share its name. */
+static tfr_status name_node(tfr__onnx_save *save, tfr__onnx_part *part, uint32_t i,
+                            const char *base, tfr_err *err)
+{
+    size_t capacity = strlen(base) + 12;
+    char *name = tfr__scratch_take(&save->scratch, capacity, 1);
+    bool is_new = false;
+    tfr_status status = TFR_OK;
+
+    if (!name)
+        return no_memory(err);
+    snprintf(name, capacity, "%s", base);
+    status = take_node_name(part, name, &is_new, err);
+    while (!status && !is_new) {
+        snprintf(name, capacity, "%s_%u", base, ++save->n_numbered);
+        status = take_node_name(part, name, &is_new, err);
+    }
+    part->node_names[i] = name;
+    return status;
+}
+
+/* ONNX leaves it open, but runtimes refuse two nodes of one name. */
+static tfr_status name_nodes(tfr__onnx_save *save, tfr__onnx_part *part, tfr_err *err)
+{
+    tfr_node_view node = {.size = sizeof node};
+    tfr_status status = TFR_OK;
+    bool is_new;
+
+    for (uint32_t i = 0; !status && i < tfr_graph_n_outputs(part->graph); i++)
+        if (part->results[i].is_identity)
+            status = take_node_name(part, part->results[i].name, &is_new, err);
+    for (uint32_t i = 0; !status && i < tfr_graph_n_nodes(part->graph); i++) {
+        status = tfr_graph_node(part->graph, i, &node, err);
+        if (!status && is_text(node.name))
+            status = name_node(save, part, i, node.name, err);
+    }
+    return status;
+}
+
 static tfr_status name_part(tfr__onnx_save *save, tfr__onnx_part *part, tfr_err *err)
 {
     tfr_status status = TFR_OK;
@@ -350,6 +401,8 @@ static tfr_status name_part(tfr__onnx_save *save, tfr__onnx_part *part, tfr_err 
         status = name_output(save, part, i, err);
     if (!status)
         status = keep_names(part, err);
+    if (!status)
+        status = name_nodes(save, part, err);
     return status ? status : name_rest(save, part, err);
 }
 
@@ -383,6 +436,7 @@ void tfr__onnx_save_finish(tfr__onnx_save *save)
 {
     for (uint32_t i = 0; i < save->n_parts; i++) {
         tfr__labels_finish(&save->parts[i]->labels);
+        tfr__labels_finish(&save->parts[i]->node_labels);
         tfr__labels_finish(&save->parts[i]->addresses);
     }
     tfr_graph_types_release(save->types);
