@@ -8,10 +8,13 @@
 
 enum { MOST_OUTPUTS = 64 };
 
+/* Passes give a new value the name of one that it is like, which may still be there. */
 static const char *name_of(const tfr__copy *copy, tfr_value v)
 {
     const char *name = tfr_graph_value_name(copy->from, v);
-    return copy->unnamed || (name[0] == '%' && !copy->all_names) ? NULL : name;
+    if (copy->unnamed || (name[0] == '%' && !copy->all_names))
+        return NULL;
+    return tfr_graph_find_value(copy->to, name) == TFR_VALUE_NONE ? name : NULL;
 }
 
 /* A dim with a name is the symbol of that name in the new graph. */
