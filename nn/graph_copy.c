@@ -17,9 +17,8 @@ static const char *name_of(const tfr__copy *copy, tfr_value v)
     return tfr_graph_find_value(copy->to, name) == TFR_VALUE_NONE ? name : NULL;
 }
 
-/* A dim with a name is the symbol of that name in the new graph. */
-static tfr_status copy_type(const tfr__copy *copy, const tfr_value_type *from, tfr_value_type *to,
-                            tfr_err *err)
+tfr_status tfr__copy_type(const tfr__copy *copy, const tfr_value_type *from, tfr_value_type *to,
+                          tfr_err *err)
 {
     tfr_status status = TFR_OK;
     *to = *from;
@@ -58,7 +57,7 @@ static tfr_status copy_inputs(tfr__copy *copy, tfr_err *err)
     for (uint32_t i = 0; !status && i < tfr_graph_n_inputs(copy->from); i++) {
         tfr_value v = tfr_graph_input(copy->from, i);
         tfr_value_type type;
-        status = copy_type(copy, tfr_graph_value_type(copy->from, v), &type, err);
+        status = tfr__copy_type(copy, tfr_graph_value_type(copy->from, v), &type, err);
         if (!status)
             status = tfr_graph_add_input(copy->to, name_of(copy, v), &type, &copy->map[v], err);
     }
@@ -158,7 +157,7 @@ static tfr_status copy_inside(tfr__copy *copy, const tfr_graph *graph, tfr_graph
         const char *name = copy->unnamed ? NULL : tfr_graph_output_name(graph, i);
         status = tfr_graph_add_output(inside.to, inside.map[tfr_graph_output(graph, i)], name, err);
         if (!status && declared)
-            status = copy_type(&inside, declared, &type, err);
+            status = tfr__copy_type(&inside, declared, &type, err);
         if (!status && declared)
             status = tfr_graph_declare_output(inside.to, i, &type, err);
     }

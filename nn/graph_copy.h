@@ -41,6 +41,9 @@ TFR_MUST_CHECK tfr_status tfr__copy_begin(tfr__copy *copy, tfr_err *err);
 /* Into copy->to, which stays the caller's: constants, variables and captures. The caller then sets
  * what stands for the inputs in the map. */
 TFR_MUST_CHECK tfr_status tfr__copy_enter(tfr__copy *copy, tfr_err *err);
+/* A type for the new graph: a dim with a name is the symbol of that name there. */
+TFR_MUST_CHECK tfr_status tfr__copy_type(const tfr__copy *copy, const tfr_value_type *from,
+                                         tfr_value_type *to, tfr_err *err);
 /* All nodes, with the graphs inside them, in which `value` and `node` are not asked. */
 TFR_MUST_CHECK tfr_status tfr__copy_nodes(tfr__copy *copy, tfr_err *err);
 /* The node as it is, with n_outputs >= view->n_outputs; sets the map of its outputs. */

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The other part of libtfrun-nn: differentiation and training.
 noinst_LTLIBRARIES += libtfrun-nn-core.la
-libtfrun_nn_core_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PUBLIC_INCLUDES) $(JANSSON_CFLAGS) -I$(top_srcdir)
+libtfrun_nn_core_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PUBLIC_INCLUDES) $(JANSSON_CFLAGS) -I$(top_srcdir) -I$(top_srcdir)/nn
 libtfrun_nn_core_la_SOURCES = \
 	nn/accumulate.c \
 	nn/autodiff.c \
@@ -50,6 +50,18 @@ libtfrun_nn_core_la_SOURCES = \
 	nn/net.c \
 	nn/onnx_gradient.c \
 	nn/optimizer.c \
+	nn/quantize/accuracy.c \
+	nn/quantize/calibration.c \
+	nn/quantize/calibration.h \
+	nn/quantize/common.c \
+	nn/quantize/half.c \
+	nn/quantize/numbers.c \
+	nn/quantize/qdq.h \
+	nn/quantize/qdq_plan.c \
+	nn/quantize/qdq_write.c \
+	nn/quantize/quantize.c \
+	nn/quantize/quantize.h \
+	nn/quantize/weights.c \
 	nn/recompute.c \
 	nn/recompute.h \
 	nn/schedule.c \
@@ -69,6 +81,7 @@ tfruninclude_HEADERS += \
 	include/tfrun/dataset.h \
 	include/tfrun/fit.h \
 	include/tfrun/net.h \
+	include/tfrun/quantize.h \
 	include/tfrun/train.h \
 	$(NULL)
 

@@ -136,6 +136,7 @@ unit_tests = \
 	tests/test_memory_out \
 	tests/test_program_failure \
 	tests/test_program_memory \
+	tests/test_quantize \
 	tests/test_random \
 	tests/test_schedule \
 	tests/test_session \
@@ -691,7 +692,7 @@ tests_test_growth_LDADD = tests/libcounted.la $(CUNIT_LIBS)
 tests_test_growth_DEPENDENCIES = tests/libcounted.la tests/fakeacc/fakeacc.la
 EXTRA_LTLIBRARIES += tests/libcounted.la
 tests_libcounted_la_CFLAGS = $(AM_CFLAGS) $(TFR_CORE_CFLAGS) -O1 -fsanitize-coverage=trace-pc
-tests_libcounted_la_CPPFLAGS = $(libtfrun_core_la_CPPFLAGS) -I$(top_srcdir)/formats \
+tests_libcounted_la_CPPFLAGS = $(libtfrun_core_la_CPPFLAGS) -I$(top_srcdir)/formats -I$(top_srcdir)/nn \
 	-I$(top_srcdir)
 tests_libcounted_la_SOURCES = $(libtfrun_base_la_SOURCES) $(libtfrun_core_la_SOURCES) \
 	$(libtfrun_call_la_SOURCES) $(libtfrun_run_la_SOURCES) $(libtfrun_formats_la_SOURCES) \
@@ -843,6 +844,10 @@ tests_test_mapped_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLA
 tests_test_mapped_LDADD = $(TFR_TEST_FORMATS)
 tests_test_mapped_SOURCES = tests/onnx_build.h tests/session_kit.h tests/temp_path.h \
 	tests/test_mapped.c
+
+tests_test_quantize_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_quantize_LDADD = $(TFR_TEST_NN)
+tests_test_quantize_SOURCES = tests/graph_text.h tests/pass_kit.h tests/test_quantize.c
 
 tests_test_recompute_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_recompute_LDADD = $(TFR_TEST_NN)
