@@ -60,6 +60,15 @@ typedef struct cli_training {
     bool augment, no_shuffle;
 } cli_training;
 
+/* Of quantize. Choices are 1 + their place; 0 = not given. */
+typedef struct cli_quantizing {
+    int32_t weights, activations, ranges, io;
+    const char *samples_in; /* a folder */
+    int64_t block, samples; /* 0 = not given */
+    cli_list only, except;  /* patterns for nodes */
+    bool asymmetric, reduce_range, per_tensor, tables, no_check;
+} cli_quantizing;
+
 /* The command line, taken apart. A field that a command has no option for keeps its default. */
 typedef struct cli_args {
     const struct cli_command *command;
@@ -119,6 +128,7 @@ typedef struct cli_args {
     const char *ops; /* "Relu,Conv" */
 
     cli_training train;
+    cli_quantizing quantize;
 } cli_args;
 
 typedef enum cli_option_kind {
@@ -233,6 +243,30 @@ typedef struct cli_command {
     {                                                                                              \
         0, "shape", "NAME=DIMS", CLI_LIST, CLI_FIELD(shapes), "none", 0, 0,                        \
             "shape of a random input, for example x=1,3,224,224"                                   \
+    }
+#define CLI_OPTION_IMAGES                                                                          \
+    {0,                                                                                            \
+     "image-mean",                                                                                 \
+     "R,G,B",                                                                                      \
+     CLI_TEXT,                                                                                     \
+     CLI_FIELD(image_mean),                                                                        \
+     "none",                                                                                       \
+     0,                                                                                            \
+     0,                                                                                            \
+     "of inputs that are images: pixels are (byte / 255 - mean) / std; one number holds for all "  \
+     "channels, default is 0"},                                                                    \
+        {0,                                                                                        \
+         "image-std",                                                                              \
+         "R,G,B",                                                                                  \
+         CLI_TEXT,                                                                                 \
+         CLI_FIELD(image_std),                                                                     \
+         "none",                                                                                   \
+         0,                                                                                        \
+         0,                                                                                        \
+         "what images are divided by after that; default is 1"},                                   \
+    {                                                                                              \
+        0, "layout", "ORDER", CLI_CHOICE, CLI_FIELD(layout), "nchw|nhwc", 0, 0,                    \
+            "where the channels of images stand; default is what the dims of the input say"        \
     }
 #define CLI_OPTION_RTOL                                                                            \
     {                                                                                              \

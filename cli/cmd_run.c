@@ -291,13 +291,7 @@ static int run_run(const cli_args *args)
 static const cli_option run_options[] = {
     CLI_OPTION_INPUT,
     CLI_OPTION_CAST,
-    {0, "image-mean", "R,G,B", CLI_TEXT, CLI_FIELD(image_mean), "none", 0, 0,
-     "of inputs that are images: pixels are (byte / 255 - mean) / std; one number holds for all "
-     "channels, default is 0"},
-    {0, "image-std", "R,G,B", CLI_TEXT, CLI_FIELD(image_std), "none", 0, 0,
-     "what images are divided by after that; default is 1"},
-    {0, "layout", "ORDER", CLI_CHOICE, CLI_FIELD(layout), "nchw|nhwc", 0, 0,
-     "where the channels of images stand; default is what the dims of the input say"},
+    CLI_OPTION_IMAGES,
     {'o', "output", "NAME=FILE", CLI_LIST, CLI_FIELD(outputs), "file", 0, 0,
      "write this output to a .npy or .pb file; NAME= may go when there is one output"},
     {0, "top", "K", CLI_NUMBER, CLI_FIELD(top), "none", 1, 1000,

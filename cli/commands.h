@@ -19,6 +19,7 @@ extern const cli_command cli_ops;
 extern const cli_command cli_optimize;
 extern const cli_command cli_plugins;
 extern const cli_command cli_profile_command;
+extern const cli_command cli_quantize;
 extern const cli_command cli_run;
 extern const cli_command cli_train;
 extern const cli_command cli_verify;

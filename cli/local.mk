@@ -19,6 +19,7 @@ tfrun_SOURCES = \
 	cli/cmd_optimize.c \
 	cli/cmd_plugins.c \
 	cli/cmd_profile.c \
+	cli/cmd_quantize.c \
 	cli/cmd_run.c \
 	cli/cmd_train.c \
 	cli/cmd_verify.c \
@@ -60,6 +61,10 @@ tfrun_SOURCES = \
 	cli/placement.h \
 	cli/profile.c \
 	cli/profile.h \
+	cli/quantize_check.c \
+	cli/quantize_check.h \
+	cli/samples.c \
+	cli/samples.h \
 	cli/suggest.c \
 	cli/suggest.h \
 	cli/table.c \

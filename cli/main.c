@@ -17,10 +17,10 @@
 
 /* In the order of `tfrun help`; hidden ones last. */
 const cli_command *const cli_commands[] = {
-    &cli_devices, &cli_plugins,  &cli_doctor,          &cli_ops,     &cli_inspect,
-    &cli_run,     &cli_train,    &cli_profile_command, &cli_explain, &cli_optimize,
-    &cli_verify,  &cli_certify,  &cli_matmul,          &cli_bench,   &cli_help,
-    &cli_version, &cli_complete, &cli_bench_child,     NULL,
+    &cli_devices,  &cli_plugins, &cli_doctor,          &cli_ops,         &cli_inspect,
+    &cli_run,      &cli_train,   &cli_profile_command, &cli_explain,     &cli_optimize,
+    &cli_quantize, &cli_verify,  &cli_certify,         &cli_matmul,      &cli_bench,
+    &cli_help,     &cli_version, &cli_complete,        &cli_bench_child, NULL,
 };
 
 const cli_command *cli_find_command(const char *name)

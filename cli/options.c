@@ -287,9 +287,10 @@ static int check_words(cli_args *args)
 
 static bool lists_init(cli_args *args, int argc)
 {
-    cli_list *lists[] = {&args->plugins,     &args->plugin_paths, &args->inputs,
-                         &args->outputs,     &args->shapes,       &args->libraries,
-                         &args->fold_shapes, &args->dims,         &args->loop_states};
+    cli_list *lists[] = {&args->plugins,       &args->plugin_paths,   &args->inputs,
+                         &args->outputs,       &args->shapes,         &args->libraries,
+                         &args->fold_shapes,   &args->dims,           &args->loop_states,
+                         &args->quantize.only, &args->quantize.except};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
         if (!(lists[i]->items = calloc((size_t)argc + 1, sizeof *lists[i]->items)))
             return false;
@@ -366,4 +367,6 @@ void cli_args_finish(cli_args *args)
     free(args->fold_shapes.items);
     free(args->dims.items);
     free(args->loop_states.items);
+    free(args->quantize.only.items);
+    free(args->quantize.except.items);
 }

@@ -285,6 +285,42 @@ _tfrun() {
         COMPREPLY=()
         return
         ;;
+    --weights)
+        COMPREPLY=($(compgen -W 'int8 int4 f16' -- "$cur"))
+        return
+        ;;
+    --calibrate)
+        COMPREPLY=($(compgen -d -- "$cur"))
+        return
+        ;;
+    --samples)
+        COMPREPLY=()
+        return
+        ;;
+    --activations)
+        COMPREPLY=($(compgen -W 'int8 uint8' -- "$cur"))
+        return
+        ;;
+    --ranges)
+        COMPREPLY=($(compgen -W 'minmax mse' -- "$cur"))
+        return
+        ;;
+    --block-size)
+        COMPREPLY=()
+        return
+        ;;
+    --io)
+        COMPREPLY=($(compgen -W 'f32 f16' -- "$cur"))
+        return
+        ;;
+    --nodes)
+        COMPREPLY=()
+        return
+        ;;
+    --exclude)
+        COMPREPLY=()
+        return
+        ;;
     --jobs)
         COMPREPLY=()
         return
@@ -320,7 +356,7 @@ _tfrun() {
     esac
     for ((i = 1; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
-        devices | plugins | doctor | ops | inspect | run | train | profile | explain | optimize | verify | certify | matmul | bench | help | version)
+        devices | plugins | doctor | ops | inspect | run | train | profile | explain | optimize | quantize | verify | certify | matmul | bench | help | version)
             command=${COMP_WORDS[i]}
             break
             ;;
@@ -339,6 +375,7 @@ _tfrun() {
         profile) options+=' --input --cast-inputs --device --backend --fallback --programs --passes --math-mode --deterministic --random-inputs --dim --shape --runs --by --trace' ;;
         explain) options+=' --device --backend --fallback --programs --capture --passes --math-mode --deterministic --input --cast-inputs --random-inputs --dim --shape' ;;
         optimize) options+=' --passes --opset --fold-shapes --check --rtol --atol --input --random-inputs --shape --device --backend' ;;
+        quantize) options+=' --weights --calibrate --samples --activations --ranges --per-tensor --reduce-range --block-size --asymmetric --tables --io --nodes --exclude --passes --no-check --input --cast-inputs --image-mean --image-std --layout --random-inputs --dim --shape --device --backend' ;;
         verify) options+=' --device --backend --fallback --passes --math-mode --deterministic --programs --capture --rtol --atol --jobs --timeout' ;;
         certify) options+=' --device --ops --timeout' ;;
         matmul) options+=' --fallback --random-inputs --runs' ;;
@@ -351,7 +388,7 @@ _tfrun() {
     fi
     case $command in
     '')
-        COMPREPLY=($(compgen -W 'devices plugins doctor ops inspect run train profile explain optimize verify certify matmul bench help version' -- "$cur"))
+        COMPREPLY=($(compgen -W 'devices plugins doctor ops inspect run train profile explain optimize quantize verify certify matmul bench help version' -- "$cur"))
         ;;
     ops)
         _tfrun_ask ops
@@ -374,6 +411,9 @@ _tfrun() {
     optimize)
         COMPREPLY=($(compgen -f -- "${cur#*=}"))
         ;;
+    quantize)
+        COMPREPLY=($(compgen -f -- "${cur#*=}"))
+        ;;
     verify)
         COMPREPLY=($(compgen -d -- "$cur"))
         ;;
@@ -387,7 +427,7 @@ _tfrun() {
         COMPREPLY=($(compgen -W 'dispatch matmul model field train startup memory' -- "$cur"))
         ;;
     help)
-        COMPREPLY=($(compgen -W 'devices plugins doctor ops inspect run train profile explain optimize verify certify matmul bench help version env' -- "$cur"))
+        COMPREPLY=($(compgen -W 'devices plugins doctor ops inspect run train profile explain optimize quantize verify certify matmul bench help version env' -- "$cur"))
         ;;
     esac
 }

@@ -196,6 +196,7 @@ shell_tests = \
 	tests/cli/options.sh \
 	tests/cli/out_of_memory.sh \
 	tests/cli/profile.sh \
+	tests/cli/quantize.sh \
 	tests/cli/run.sh \
 	tests/cli/strangers.sh \
 	tests/cli/timeout.sh \
