@@ -66,7 +66,7 @@ typedef struct cli_quantizing {
     const char *samples_in; /* a folder */
     int64_t block, samples; /* 0 = not given */
     cli_list only, except;  /* patterns for nodes */
-    bool asymmetric, reduce_range, per_tensor, tables, no_check;
+    bool asymmetric, dynamic, reduce_range, per_tensor, tables, no_check;
 } cli_quantizing;
 
 /* The command line, taken apart. A field that a command has no option for keeps its default. */

@@ -99,6 +99,8 @@ static int check_usage(const cli_args *args)
     if (!is_static && (q->activations || q->ranges))
         return cli_usage(args, "--activations and --ranges are for --weights int8 with "
                                "--calibrate; give it a folder of samples");
+    if (q->dynamic && (form != TFR_QUANTIZE_INT8 || q->samples_in))
+        return cli_usage(args, "--dynamic is for --weights int8 without --calibrate");
     if (form != TFR_QUANTIZE_INT8 && (q->per_tensor || q->reduce_range))
         return cli_usage(args, "--per-tensor and --reduce-range are for --weights int8");
     if (form != TFR_QUANTIZE_INT4 && (q->block || q->asymmetric))
@@ -141,6 +143,7 @@ static tfr_quantize_options options_of(job *j)
     o.activations = q->activations == 2 ? TFR_DTYPE_U8 : TFR_DTYPE_I8;
     o.per_tensor = q->per_tensor;
     o.reduce_range = q->reduce_range;
+    o.dynamic = q->dynamic;
     o.block_size = q->block;
     o.asymmetric = q->asymmetric;
     o.tables = q->tables;
@@ -300,7 +303,8 @@ static void describe(const job *j, char *text, size_t n)
         snprintf(text, n, "weights %s, blocks of %lld", q->asymmetric ? "uint4" : "int4",
                  (long long)(q->block ? q->block : 32));
     else if (!q->samples_in)
-        snprintf(text, n, "weights int8, %s", one);
+        snprintf(text, n, "weights int8, %s%s", one,
+                 q->dynamic ? "; activations uint8 in each run" : "");
     else
         snprintf(text, n, "weights int8, %s; activations %s, ranges by %s", one,
                  q->activations == 2 ? "uint8" : "int8", q->ranges == 2 ? "mse" : "minmax");
@@ -426,6 +430,8 @@ static const cli_option quantize_options[] = {
     {0, "ranges", "METHOD", CLI_CHOICE, OF(ranges), "minmax|mse", 0, 0,
      "range of activations: all that the samples had, the default, or that with the least mean "
      "squared error, which cuts off far outliers"},
+    {0, "dynamic", NULL, CLI_FLAG, OF(dynamic), "none", 0, 0,
+     "int8 without samples: activations of MatMul and Gemm become uint8 in each run"},
     {0, "per-tensor", NULL, CLI_FLAG, OF(per_tensor), "none", 0, 0,
      "int8: one scale for all channels of weights"},
     {0, "reduce-range", NULL, CLI_FLAG, OF(reduce_range), "none", 0, 0,

@@ -375,7 +375,7 @@ _tfrun() {
         profile) options+=' --input --cast-inputs --device --backend --fallback --programs --passes --math-mode --deterministic --random-inputs --dim --shape --runs --by --trace' ;;
         explain) options+=' --device --backend --fallback --programs --capture --passes --math-mode --deterministic --input --cast-inputs --random-inputs --dim --shape' ;;
         optimize) options+=' --passes --opset --fold-shapes --check --rtol --atol --input --random-inputs --shape --device --backend' ;;
-        quantize) options+=' --weights --calibrate --samples --activations --ranges --per-tensor --reduce-range --block-size --asymmetric --tables --io --nodes --exclude --passes --no-check --input --cast-inputs --image-mean --image-std --layout --random-inputs --dim --shape --device --backend' ;;
+        quantize) options+=' --weights --calibrate --samples --activations --ranges --dynamic --per-tensor --reduce-range --block-size --asymmetric --tables --io --nodes --exclude --passes --no-check --input --cast-inputs --image-mean --image-std --layout --random-inputs --dim --shape --device --backend' ;;
         verify) options+=' --device --backend --fallback --passes --math-mode --deterministic --programs --capture --rtol --atol --jobs --timeout' ;;
         certify) options+=' --device --ops --timeout' ;;
         matmul) options+=' --fallback --random-inputs --runs' ;;

@@ -54,6 +54,7 @@ libtfrun_nn_core_la_SOURCES = \
 	nn/quantize/calibration.c \
 	nn/quantize/calibration.h \
 	nn/quantize/common.c \
+	nn/quantize/dynamic.c \
 	nn/quantize/half.c \
 	nn/quantize/numbers.c \
 	nn/quantize/qdq.h \

@@ -243,6 +243,34 @@ TEST(tables_of_gather_are_quantized_on_request)
     tfr_graph_release(graph);
 }
 
+TEST(dynamic_products_are_of_integers)
+{
+    static const struct {
+        const char *text, *ops;
+    } rows[] = {
+        {"in x 2 3; const w 3 4; const v 3 4; out MatMul(x,w); out MatMul(x,v)",
+         "DynamicQuantizeLinear MatMulInteger Cast Mul Mul MatMulInteger Cast Mul Mul"},
+        {"in x 2 3; const w 4 3; const b 4; out Gemm{transB=1}(x,w,b)",
+         "DynamicQuantizeLinear MatMulInteger Cast Mul Mul Add"},
+        {"in x 2 3; const w 3 4; out Gemm{alpha=2}(x,w)", "DequantizeLinear Gemm"},
+        {"in x 4 2 3; const w 3 4; out Relu(MatMul(x,w))",
+         "DynamicQuantizeLinear MatMulInteger Cast Mul Mul Relu"},
+        {"in x 1 2 5 5; const w 4 2 3 3; out Conv(x,w)", "DequantizeLinear Conv"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (uint32_t per_tensor = 0; per_tensor < 2; per_tensor++) {
+            tfr_quantize_options options = new_options(TFR_QUANTIZE_INT8);
+            tfr_graph *graph = graph_of_text(rows[i].text), *out;
+            options.dynamic = 1;
+            options.per_tensor = per_tensor;
+            out = quantized(graph, &options);
+            check_ops(rows[i].ops, out);
+            CHECK(sqnr_of(graph, out) > 30);
+            tfr_graph_release(out);
+            tfr_graph_release(graph);
+        }
+}
+
 /* ---- what is odd about weights --------------------------------------------------------------- */
 
 TEST(weights_that_are_not_finite_are_left_alone)
@@ -752,6 +780,9 @@ TEST(options_that_make_no_sense_are_refused)
     options.activations = TFR_DTYPE_I16;
     CHECK_STATUS(TFR_EINVAL, tfr_graph_quantize(graph, &options, &out, &err), &err);
     options.activations = 0;
+    options.dynamic = 1;
+    CHECK_STATUS(TFR_EINVAL, tfr_graph_quantize(graph, &options, &out, &err), &err);
+    options.dynamic = 0;
     options.calibration = calibration;
     CHECK_STATUS(TFR_EINVAL, tfr_graph_quantize(graph, &options, &out, &err), &err);
     CHECK_CONTAINS("another graph", err.text);
@@ -776,16 +807,18 @@ TEST(without_memory_there_is_an_error_and_no_graph)
 {
     static const char text[] = "in x 1 2 6 6; const w 4 2 3 3; const b 4; const v 4 2; "
                                "out MatMul(Transpose{perm=0,2,3,1}(Relu(Conv(x,w,b))),v)";
-    for (int form = TFR_QUANTIZE_INT8; form <= TFR_QUANTIZE_F16; form++) {
+    for (int form = 0; form <= TFR_QUANTIZE_F16; form++) {
         tfr_graph *graph = graph_of_text(text);
         tfr_calibration *calibration = calibrated(graph, 1);
         bool failed = true;
         for (uint64_t n = 1; failed; n++) {
             const uint64_t requests = tfr__alloc_count();
-            tfr_quantize_options options = TFR_QUANTIZE_OPTIONS_INIT(form);
+            tfr_quantize_options options =
+                TFR_QUANTIZE_OPTIONS_INIT(form ? form : TFR_QUANTIZE_INT8);
             tfr_graph *out = NULL;
             tfr_status status;
-            options.calibration = calibration;
+            options.calibration = form ? calibration : NULL;
+            options.dynamic = form == 0;
             tfr__alloc_fail_at(n);
             status = tfr_graph_quantize(graph, &options, &out, &err);
             tfr__alloc_fail_at(0);
@@ -832,6 +865,7 @@ static const test_case cases[] = {
     CASE(int4_weights_have_a_scale_for_each_block_of_the_sum),
     CASE(an_int4_block_of_equal_magnitudes_is_exact),
     CASE(tables_of_gather_are_quantized_on_request),
+    CASE(dynamic_products_are_of_integers),
     CASE(weights_that_are_not_finite_are_left_alone),
     CASE(channels_and_blocks_of_zeros_stay_zeros),
     CASE(weights_that_are_tiny_or_huge_have_scales_that_are_finite),

@@ -96,6 +96,11 @@ typedef struct tfr_quantize_options {
     int32_t activations;  /* TFR_DTYPE_I8 or TFR_DTYPE_U8; 0 = int8 */
     uint32_t per_tensor;  /* int8: not 0 = one scale for all channels */
     /*
+     * int8 without a calibration: not 0 = activations of MatMul and Gemm become uint8 in each run,
+     * by DynamicQuantizeLinear, and are multiplied by MatMulInteger.
+     */
+    uint32_t dynamic;
+    /*
      * int8: not 0 = weights of 7 bits, for runtimes that add two products of 8 bits in 16, as x86
      * processors without VNNI do.
      */
@@ -116,8 +121,8 @@ typedef struct tfr_quantize_options {
 } tfr_quantize_options;
 #define TFR_QUANTIZE_OPTIONS_INIT(form)                                                            \
     {                                                                                              \
-        (uint32_t)sizeof(tfr_quantize_options), form, NULL, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, 0, \
-            0, NULL, NULL                                                                          \
+        (uint32_t)sizeof(tfr_quantize_options), form, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, \
+            0, 0, NULL, NULL                                                                       \
     }
 
 /*

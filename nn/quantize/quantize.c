@@ -17,6 +17,8 @@ static tfr_status check_options(const tfr_quantize_options *o, const tfr_graph *
     if (o->activations && o->activations != TFR_DTYPE_I8 && o->activations != TFR_DTYPE_U8)
         return tfr_fail(err, TFR_EINVAL, "activations are int8 or uint8, not %s",
                         tfr_dtype_name((tfr_dtype)o->activations));
+    if (o->dynamic && (o->form != TFR_QUANTIZE_INT8 || o->calibration))
+        return tfr_fail(err, TFR_EINVAL, "only int8 without a calibration can be dynamic");
     if (o->block_size && (o->block_size < TFR__Q_LEAST_BLOCK || o->block_size > 1 << 20 ||
                           (o->block_size & (o->block_size - 1))))
         return tfr_fail(err, TFR_EINVAL,
@@ -70,6 +72,7 @@ static void finish(tfr__quantizer *q, tfr_graph **out)
         free(q->made[i].scales);
     free(q->made);
     free(q->last_made);
+    free(q->dynamic);
 }
 
 static tfr_status run(tfr__quantizer *q, tfr_err *err)
@@ -78,6 +81,8 @@ static tfr_status run(tfr__quantizer *q, tfr_err *err)
     if (q->options->form == TFR_QUANTIZE_F16)
         return tfr__q_half(q, err);
     status = tfr__copy_begin(&q->copy, err);
+    if (!status)
+        status = tfr__q_begin_dynamic(q, err);
     if (!status)
         status = q->options->form == TFR_QUANTIZE_INT8 && q->options->calibration
                      ? tfr__q_static(q, err)

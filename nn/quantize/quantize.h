@@ -39,6 +39,13 @@ typedef struct tfr__q_made {
     uint32_t before; /* number + 1 of another form of the same constant, 0 = none */
 } tfr__q_made;
 
+/* What dynamic products have made of a value of `from`, as what they multiply or as weights. */
+typedef struct tfr__q_dynamic {
+    tfr_value x[3]; /* integers, scale and zero point */
+    tfr_value weights, scale;
+    bool transposed;
+} tfr__q_dynamic;
+
 typedef struct tfr__quantizer {
     const tfr_quantize_options *options;
     tfr_graph *from;
@@ -46,7 +53,8 @@ typedef struct tfr__quantizer {
     tfr__copy copy;
     tfr__q_made *made;
     uint32_t n_made, made_capacity;
-    uint32_t *last_made; /* by value of from: number + 1 of its last form, 0 = none */
+    tfr__q_dynamic *dynamic; /* by value of from, for dynamic products; else NULL */
+    uint32_t *last_made;     /* by value of from: number + 1 of its last form, 0 = none */
 } tfr__quantizer;
 
 /* The weights of a node. */
@@ -125,6 +133,16 @@ TFR_MUST_CHECK tfr_status tfr__q_constant_as(tfr__quantizer *q, tfr_value consta
 /* The form that options ask for. */
 tfr__q_form tfr__q_weights_form(const tfr__quantizer *q, const tfr__q_weights *weights);
 TFR_MUST_CHECK tfr_status tfr__q_weights_only(tfr__quantizer *q, tfr_err *err);
+
+/* ---- dynamic.c: activations that become integers in each run --------------------------------- */
+
+TFR_MUST_CHECK tfr_status tfr__q_begin_dynamic(tfr__quantizer *q, tfr_err *err);
+/* Is it a product of this kind, with the weights that were found? */
+bool tfr__q_is_dynamic(const tfr__quantizer *q, const tfr_node_view *view,
+                       const tfr__q_weights *weights);
+/* Adds what takes the node's place, and sets the map of its output. */
+TFR_MUST_CHECK tfr_status tfr__q_add_dynamic(tfr__quantizer *q, const tfr_node_view *view,
+                                             const tfr__q_weights *weights, tfr_err *err);
 
 /* ---- qdq.c, half.c: the other forms ---------------------------------------------------------- */
 

@@ -118,7 +118,7 @@ static void describe(const tfr__q_form *form, char *text, size_t n)
         snprintf(text, n, "weights int8, %s", form->axis < 0 ? "one scale" : "a scale a channel");
 }
 
-/* Whether the node has weights to be quantized, and a note of what becomes of it. */
+/* Whether the node has weights to stand behind a DequantizeLinear; notes what becomes of it. */
 static bool take_node(const tfr__quantizer *q, const tfr_node_view *view, tfr__q_weights *weights)
 {
     const char *why;
@@ -143,8 +143,10 @@ static bool take_node(const tfr__quantizer *q, const tfr_node_view *view, tfr__q
     }
     form = tfr__q_weights_form(q, weights);
     describe(&form, text, sizeof text);
+    if (tfr__q_is_dynamic(q, view, weights))
+        snprintf(text, sizeof text, "weights int8, activations uint8 in each run");
     tfr__q_note(q, view, TFR_QUANTIZE_DONE, text);
-    return true;
+    return !tfr__q_is_dynamic(q, view, weights);
 }
 
 /* All constants come first, so that nodes before the one that they are quantized for find them. */
@@ -176,11 +178,16 @@ static tfr_status copy_node(tfr__copy *copy, uint32_t i, const tfr_node_view *vi
     (void)i;
     if (view->n_subgraphs || !tfr__q_is_wanted(q, view))
         return TFR_OK;
+    if (!tfr__q_find_weights(q, view, &weights, &why)) {
+        weights.tensor = NULL;
+    } else if (tfr__q_is_dynamic(q, view, &weights)) {
+        status = tfr__q_add_dynamic(q, view, &weights, err);
+        *done = !status;
+        return status;
+    }
     instead = malloc(((size_t)view->n_inputs + 1) * sizeof *instead);
     if (!instead)
         return tfr_fail(err, TFR_ENOMEM, "out of memory for node \"%s\"", view->name);
-    if (!tfr__q_find_weights(q, view, &weights, &why))
-        weights.tensor = NULL;
     for (uint32_t k = 0; k < view->n_inputs; k++) {
         const tfr__q_form form = tfr__q_weights_form(q, &weights);
         const bool own = weights.tensor && k == weights.input;

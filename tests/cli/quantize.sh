@@ -42,6 +42,9 @@ has "each one" out '^samples  *2 of plain$'
 exits 0 "a folder with input_0 is one sample" \
     "$TFRUN" quantize cnn.onnx out.onnx --calibrate samples/test_data_set_1
 has "it alone" out '^samples  *1 of '
+exits 0 "without samples activations become integers in each run" \
+    "$TFRUN" quantize cnn.onnx dynamic.onnx --dynamic
+has "which is told" out '; activations uint8 in each run$'
 exits 0 "weights become int4" "$TFRUN" quantize cnn.onnx int4.onnx --weights int4 --block-size 16
 has "in blocks" out '^form  *weights int4, blocks of 16$'
 exits 0 "or uint4" "$TFRUN" quantize cnn.onnx out.onnx --weights int4 --asymmetric
@@ -51,7 +54,7 @@ has "half the size" out '(\(2\.0\|1\.9\)[0-9]*x)$'
 exits 0 "whose inputs may be that, too" "$TFRUN" quantize cnn.onnx io.onnx --weights f16 --io f16
 exits 0 "as the model says" "$TFRUN" inspect io.onnx
 has "it is float16" out 'float16'
-for form in int8 qdq int4 f16 io; do
+for form in int8 qdq dynamic int4 f16 io; do
     exits 0 "the $form model runs" "$TFRUN" run $form.onnx --random-inputs 1
 done
 claim "the model is as it was" cmp cnn.onnx before.onnx
@@ -113,6 +116,8 @@ exits 7 "a folder that is not there" "$TFRUN" quantize cnn.onnx no/such/out.onnx
 has "is told" err 'no/such/out.onnx cannot be written'
 exits 2 "ranges want samples" "$TFRUN" quantize cnn.onnx old.onnx --ranges mse
 has "which is told" err 'for --weights int8 with --calibrate'
+exits 2 "dynamic is without samples" \
+    "$TFRUN" quantize cnn.onnx old.onnx --dynamic --calibrate samples
 exits 2 "blocks want int4" "$TFRUN" quantize cnn.onnx old.onnx --block-size 32
 exits 2 "float16 inputs want f16" "$TFRUN" quantize cnn.onnx old.onnx --io f16
 exits 2 "7 bits want int8" "$TFRUN" quantize cnn.onnx old.onnx --weights f16 --reduce-range
