@@ -36,6 +36,8 @@ tfr_native_int8 = \
 	plugins/cpu-native/int8_product.c \
 	plugins/cpu-native/int8_product.h \
 	plugins/cpu-native/int8_tile.h \
+	plugins/cpu-native/int8_turn.c \
+	plugins/cpu-native/int8_turn.h \
 	plugins/cpu-native/int8_way.h \
 	plugins/cpu-native/int8_way_avx2.c \
 	plugins/cpu-native/int8_way_avx512_vnni.c \
@@ -67,6 +69,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/cast.h \
 	plugins/cpu-native/constants.c \
 	plugins/cpu-native/constants.h \
+	plugins/cpu-native/conv_integer.c \
 	plugins/cpu-native/device.c \
 	plugins/cpu-native/device.h \
 	plugins/cpu-native/elementwise.h \
@@ -86,6 +89,8 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/int8_avx512.c \
 	plugins/cpu-native/int8_loops.h \
 	plugins/cpu-native/int8_portable.c \
+	plugins/cpu-native/integer_op.c \
+	plugins/cpu-native/integer_op.h \
 	plugins/cpu-native/isa.c \
 	plugins/cpu-native/isa.h \
 	plugins/cpu-native/isa_avx2.c \
@@ -111,6 +116,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/kernel.h \
 	plugins/cpu-native/matmul.c \
 	plugins/cpu-native/matmul.h \
+	plugins/cpu-native/matmul_integer.c \
 	plugins/cpu-native/linear_model.c \
 	plugins/cpu-native/linear_model.h \
 	plugins/cpu-native/ml.c \

@@ -85,18 +85,21 @@ static void read_batch(const product_dims *p, native_gemm_shape *s)
     }
 }
 
-static void read_matmul(const tfr_call *call, native_gemm_shape *s)
+bool native_matmul_dims(const tfr_operand *a, const tfr_operand *b, native_gemm_shape *s)
 {
     product_dims p;
 
     memset(&p, 0, sizeof p);
-    read_dims(tfr_call_input(call, 0), tfr_call_input(call, 1), &p);
+    read_dims(a, b, &p);
+    if (p.rank > NATIVE_GEMM_BATCH_RANK + 2)
+        return false;
     s->m = p.c[p.rank - 2];
     s->n = p.c[p.rank - 1];
     s->k = p.a[p.rank - 1];
     s->lda = s->k;
     s->ldb = s->ldc = s->n;
     read_batch(&p, s);
+    return true;
 }
 
 static void read_gemm(const tfr_call *call, native_gemm_shape *s)
@@ -131,7 +134,7 @@ static native_gemm_shape shape_of(const tfr_call *call)
     if (strcmp(call->name, "Gemm") == 0)
         read_gemm(call, &s);
     else
-        read_matmul(call, &s);
+        (void)native_matmul_dims(tfr_call_input(call, 0), tfr_call_input(call, 1), &s);
     return s;
 }
 

@@ -9,6 +9,7 @@
 #include "elements.h"
 #include "gather.h"
 #include "gather_quantized.h"
+#include "integer_op.h"
 #include "linear_model.h"
 #include "matmul.h"
 #include "non_max_suppression.h"
@@ -101,6 +102,7 @@ const native_op native_op_rows[] = {
     ITEM("Conv", 22),
     OWN("ConvGradFilter", 1),
     OWN("ConvGradInput", 1),
+    OP("ConvInteger", 10, int8_conv, BYTES),
     ITEM("ConvTranspose", 22),
     ITEM("Cos", 22),
     WIDE("Cosh", 22, FLOATS),
@@ -143,7 +145,7 @@ const native_op native_op_rows[] = {
     ITEM("Log", 13),
     ITEM("LogSoftmax", 13),
     OP("MatMul", 13, matmul, BIT(F32) | HALVES),
-    OP("MatMulInteger", 10, item, BYTES),
+    OP("MatMulInteger", 10, int8_matmul, BYTES),
     {"MatMulNBits", 1, BIT(F32) | HALVES, native_item_supports, native_item_prepare,
      "com.microsoft", false},
     WIDE("Max", 13, NUMBERS),
@@ -163,8 +165,8 @@ const native_op native_op_rows[] = {
     WIDE("PRelu", 16, BIT(F32)),
     OP("Pad", 25, item, PADDED),
     WIDE("Pow", 15, BIT(F32) | BIT(F64)),
-    OP("QLinearConv", 10, item, BYTES),
-    OP("QLinearMatMul", 21, item, BYTES),
+    OP("QLinearConv", 10, int8_conv, BYTES),
+    OP("QLinearMatMul", 21, int8_matmul, BYTES),
     OP("QuantizeLinear", 28, quantize, BIT(F32)),
     ITEM("RMSNormalization", 23),
     OP("RNN", 22, recurrent, BIT(F32)),

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * int8_turn.c: transposes bytes by blocks of 16 x 16, which are 64 instructions of SSE2, and int32
+ * by blocks that stay in the cache.
+ */
+#include "int8_turn.h"
+
+enum { BLOCK = 16 };
+
+#if defined(__SSE2__)
+#include <immintrin.h>
+
+/*
+ * Four times the same step: row i of the first half woven with row i of the second one, which moves
+ * one bit of a byte's row number behind its column number.
+ */
+static void turn_block(const uint8_t *from, int64_t from_step, uint8_t *to, int64_t to_step)
+{
+    __m128i x[BLOCK], y[BLOCK];
+    int i, step;
+
+    for (i = 0; i < BLOCK; i++)
+        x[i] = _mm_loadu_si128((const __m128i *)(const void *)(from + i * from_step));
+    for (step = 0; step < 2; step++) {
+        for (i = 0; i < BLOCK / 2; i++) {
+            y[2 * i] = _mm_unpacklo_epi8(x[i], x[i + BLOCK / 2]);
+            y[2 * i + 1] = _mm_unpackhi_epi8(x[i], x[i + BLOCK / 2]);
+        }
+        for (i = 0; i < BLOCK / 2; i++) {
+            x[2 * i] = _mm_unpacklo_epi8(y[i], y[i + BLOCK / 2]);
+            x[2 * i + 1] = _mm_unpackhi_epi8(y[i], y[i + BLOCK / 2]);
+        }
+    }
+    for (i = 0; i < BLOCK; i++)
+        _mm_storeu_si128((__m128i *)(void *)(to + i * to_step), x[i]);
+}
+#else
+static void turn_block(const uint8_t *from, int64_t from_step, uint8_t *to, int64_t to_step)
+{
+    for (int r = 0; r < BLOCK; r++)
+        for (int c = 0; c < BLOCK; c++)
+            to[c * to_step + r] = from[r * from_step + c];
+}
+#endif
+
+void native_int8_turn(const uint8_t *from, int64_t from_step, int64_t rows, int64_t columns,
+                      uint8_t *to, int64_t to_step)
+{
+    int64_t r, c, i, k;
+
+    for (r = 0; r < rows; r += BLOCK)
+        for (c = 0; c < columns; c += BLOCK) {
+            const uint8_t *x = from + r * from_step + c;
+            uint8_t *y = to + c * to_step + r;
+            if (r + BLOCK <= rows && c + BLOCK <= columns) {
+                turn_block(x, from_step, y, to_step);
+                continue;
+            }
+            for (i = 0; i < BLOCK && r + i < rows; i++)
+                for (k = 0; k < BLOCK && c + k < columns; k++)
+                    y[k * to_step + i] = x[i * from_step + k];
+        }
+}
+
+void native_int8_turn_sums(const int32_t *from, int64_t from_step, int64_t rows, int64_t columns,
+                           int32_t *to, int64_t to_step)
+{
+    int64_t r, c, i, k;
+
+    for (r = 0; r < rows; r += BLOCK)
+        for (c = 0; c < columns; c += BLOCK)
+            for (i = c; i < c + BLOCK && i < columns; i++)
+                for (k = r; k < r + BLOCK && k < rows; k++)
+                    to[i * to_step + k] = from[k * from_step + i];
+}
