@@ -245,7 +245,6 @@ libtfrun_run_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_CORE_INCLUDES) -DTFR_FAIL_INLINE
 libtfrun_run_la_SOURCES = \
 	core/base/port/park.c \
 	core/base/port/pool.c \
-	core/plan/plan_bound.c \
 	core/run/binding_run.c \
 	core/run/exec.c \
 	core/run/frame.c \
@@ -258,6 +257,7 @@ libtfrun_run_la_SOURCES = \
 libtfrun_call_la_CFLAGS = $(libtfrun_core_la_CFLAGS) $(TFR_STRING_CFLAGS)
 libtfrun_call_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_CORE_INCLUDES) -DTFR_FAIL_INLINE=inline
 libtfrun_call_la_SOURCES = \
+	core/plan/plan_bound.c \
 	core/run/fetch.c \
 	core/run/session.c \
 	core/run/subgraph.c \
