@@ -291,7 +291,7 @@ TEST(parts_of_other_scales_are_put_together)
 
 TEST(constants_are_dequantized_once)
 {
-    check_floats("in x ? 40 16; const w 2 40 16; const t 2; s = Mul(t,.01);"
+    check_floats("in x 3 40 16; const w 2 40 16; const t 2; s = Mul(t,.01);"
                  "q = QuantizeLinear{axis=0}(w,s); a = Slice(x,[0],[1],[0]);"
                  "v = DequantizeLinear{axis=0}@native:0(q,s); out Add(a,v)",
                  0, 3);

@@ -457,6 +457,39 @@ static bool wants_to_be_asked(const tfr__build *b)
     return false;
 }
 
+/*
+ * What is made of constants alone goes where it is read: a compiler may make something of it that
+ * its reader needs, such as weights of other types. In seen: 1 = made of constants, 2 = a node that
+ * has changed reads it.
+ */
+static tfr_status constants_follow(tfr__build *b, tfr_err *err)
+{
+    uint8_t *seen = tfr__calloc((size_t)b->graph->n_values + 1, 1);
+    if (!seen)
+        return tfr_fail(err, TFR_ENOMEM, "out of memory for programs of other shapes");
+    for (uint32_t i = 0; i < n_nodes(b); i++) {
+        const tfr__node *node = tfr__build_node_at(b, i);
+        bool constant = node->n_inputs && !(node->op->traits & TFR__TRAIT_RANDOM);
+        for (uint32_t k = 0; constant && k < node->n_inputs; k++)
+            constant = node->inputs[k] == TFR_VALUE_NONE || b->known[node->inputs[k]] ||
+                       seen[node->inputs[k]];
+        for (uint32_t k = 0; constant && k < node->n_outputs; k++)
+            if (node->outputs[k] != TFR_VALUE_NONE)
+                seen[node->outputs[k]] = 1;
+    }
+    for (uint32_t i = n_nodes(b); i-- > 0;) {
+        const tfr__node *node = tfr__build_node_at(b, i);
+        for (uint32_t k = 0; k < node->n_outputs; k++)
+            if (node->outputs[k] != TFR_VALUE_NONE && seen[node->outputs[k]] == 3)
+                b->nodes[i].changed = true;
+        for (uint32_t k = 0; b->nodes[i].changed && k < node->n_inputs; k++)
+            if (node->inputs[k] != TFR_VALUE_NONE)
+                seen[node->inputs[k]] |= 2;
+    }
+    tfr__free(seen);
+    return TFR_OK;
+}
+
 /* Notes which groups have changed; false: of one only some nodes have. */
 static bool mark_changed(tfr__build *b)
 {
@@ -501,6 +534,8 @@ tfr_status tfr__build_programs_again(tfr__build *b, bool *same, tfr_err *err)
     tfr__views seen = {.n = 0};
     tfr_status status = wants_to_be_asked(b) ? propose_again(b, same, err) : TFR_OK;
     memset(b->layouts, 0, b->graph->n_values * sizeof *b->layouts);
+    if (!status && *same)
+        status = constants_follow(b, err);
     if (!status && *same && !mark_changed(b))
         status = cut_by_change(b, err);
     for (uint32_t at = 0; !status && *same && at < b->n_order; at++) {
