@@ -158,6 +158,14 @@ enum {
 
 struct tfr_cpu_job; /* a launch, see below */
 
+/* Where an address of a launch lies, and how many bytes from there on are its block's. */
+struct tfr_cpu_place {
+    uint64_t address;
+    void *at;
+    size_t bytes;
+};
+enum { TFR_CPU_PLACES = 64 };
+
 /* What runs blocks, one at a time: a thread's fibers and the block's memory. */
 struct tfr_cpu_worker {
     tfr_cpu_job *job;
@@ -176,6 +184,7 @@ struct tfr_cpu_worker {
     const void *shared_names[TFR_CPU_SHARED_NAMES];
     size_t shared_begin[TFR_CPU_SHARED_NAMES], shared_used;
     unsigned n_shared;
+    tfr_cpu_place places[TFR_CPU_PLACES];
 };
 
 struct tfr_cpu_job {
@@ -332,7 +341,27 @@ template <class T> struct tfr_span {
 
 #define TFR_PTR(T) tfr_span<T>
 
-template <class T> static tfr_span<T> tfr_cpu_reach(const tfr_cpu_launch *launch, uint64_t address)
+/* Each thread of a kernel asks for the same few addresses, and again for each element, while the
+ * driver's answer takes a lock and a list: it is kept until the worker's next launch. */
+static void *TFR_CPU_UNSANITIZED tfr_cpu_place_of(tfr_cpu_worker *w, uint64_t address,
+                                                  size_t *bytes)
+{
+    const tfr_cpu_launch *launch = w->job->launch;
+    tfr_cpu_place *p = &w->places[address * 0x9E3779B97F4A7C15u >> 58];
+
+    if (!p->at || p->address != address) {
+        p->address = address;
+        p->bytes = 0;
+        p->at = launch->reach(launch->ctx, address, &p->bytes);
+    }
+    *bytes = p->bytes;
+    return p->at;
+}
+
+/* worker is NULL outside of the kernel's threads. */
+template <class T>
+static tfr_span<T> tfr_cpu_reach(const tfr_cpu_launch *launch, uint64_t address,
+                                 tfr_cpu_worker *worker)
 {
     tfr_span<T> s;
     size_t bytes = 0;
@@ -342,7 +371,10 @@ template <class T> static tfr_span<T> tfr_cpu_reach(const tfr_cpu_launch *launch
         s.high = address ? INT64_MAX / 2 : 0;
         return s;
     }
-    s.at = static_cast<T *>(address ? launch->reach(launch->ctx, address, &bytes) : nullptr);
+    if (address && worker)
+        s.at = static_cast<T *>(tfr_cpu_place_of(worker, address, &bytes));
+    else if (address)
+        s.at = static_cast<T *>(launch->reach(launch->ctx, address, &bytes));
     s.high = s.at ? (int64_t)bytes : 0;
     if (address && !s.at) /* it may be one that is never followed */
         s.at = reinterpret_cast<T *>(alignof(T));
@@ -354,7 +386,7 @@ template <class T> struct tfr_field {
     uint64_t address;
     operator tfr_span<T>() const
     {
-        return tfr_cpu_reach<T>(tfr_cpu_here->job->launch, address);
+        return tfr_cpu_reach<T>(tfr_cpu_here->job->launch, address, tfr_cpu_here);
     }
 };
 #define TFR_FIELD(T) tfr_field<T>
@@ -557,6 +589,7 @@ static void *tfr_cpu_work(void *p)
 #endif
     }
     w->job = job;
+    memset(w->places, 0, sizeof w->places);
     w->failed = false;
     w->n_threads = job->threads.x * job->threads.y * job->threads.z;
     tfr_cpu_here = w;
@@ -609,7 +642,7 @@ template <class T> struct tfr_cpu_arg<tfr_span<T>> {
     {
         uint64_t address;
         memcpy(&address, p, sizeof address);
-        return tfr_cpu_reach<T>(launch, address);
+        return tfr_cpu_reach<T>(launch, address, NULL);
     }
 };
 
@@ -659,16 +692,15 @@ template <auto K, class F> static bool tfr_cpu_register(const char *name, unsign
         return false; /* nobody finds it, which a test tells */
     entry::name = name;
     tfr_cpu_kernels[tfr_cpu_n_kernels++] = {
-        name,        entry::run, sizeof entry::bytes / sizeof entry::bytes[0], entry::bytes,
-        max_threads, 0};
+        name,         entry::run,  sizeof entry::bytes / sizeof entry::bytes[0],
+        entry::bytes, max_threads, 0};
     return true;
 }
 
 /* TFR_GLOBAL(name, threads of a block at most, (parameters)) { body } */
 #define TFR_GLOBAL(name, threads, parameters)                                                      \
     static void name parameters;                                                                   \
-    static const bool tfr_has_##name =                                                             \
-        tfr_cpu_register<&name, void parameters>(#name, threads);                                  \
+    static const bool tfr_has_##name = tfr_cpu_register<&name, void parameters>(#name, threads);   \
     static void name parameters
 
 #endif
