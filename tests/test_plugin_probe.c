@@ -62,8 +62,8 @@ TEST(a_lying_probe_is_not_believed)
     } lies[] = {
         {"#!/bin/sh\nprintf nonsense >&3\n", "bad_reply", "8 bytes, cut short"},
         {"#!/bin/sh\nhead -c 5000000 /dev/zero >&3\n", "bad_reply", "no answer"},
-        {"#!/bin/sh\nprintf TFRREPL5 >&3\nhead -c 16 /dev/zero >&3\n", "bad_reply", "checksum"},
-        {"#!/bin/sh\nprintf 'TFRREPL5\\377\\377\\377\\377\\377\\377\\377\\377aaaaaaaa' >&3\n",
+        {"#!/bin/sh\nprintf TFRREPL6 >&3\nhead -c 16 /dev/zero >&3\n", "bad_reply", "checksum"},
+        {"#!/bin/sh\nprintf 'TFRREPL6\\377\\377\\377\\377\\377\\377\\377\\377aaaaaaaa' >&3\n",
          "bad_reply", "no answer"},
         {"#!/bin/sh\nexit 9\n", "probe_exit", "exit status 9"},
         {"#!/bin/sh\nkill -9 $$\n", "probe_crash", "SIGKILL"},

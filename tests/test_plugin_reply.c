@@ -8,7 +8,10 @@
 
 static void *make_reply(size_t *bytes)
 {
-    tfr__reply_claim claims[] = {{"", "Relu", 14, 2, 4, 7}, {"tfrun", "Inverse", 1, 0, 0, 0}};
+    tfr__reply_claim claims[] = {
+        {"", "Relu", {.dtypes = 2, .dtypes_if = 4, .digest = 7, .since_version = 14}},
+        {"tfrun", "Inverse", {.since_version = 1}},
+    };
     tfr__reply_device device = {
         .info = {.size = sizeof device.info,
                  .ordinal = 3,
@@ -60,9 +63,9 @@ TEST(what_is_written_is_read_back_without_control_bytes)
     CHECK_INT(-1, reply.devices[0].info.numa_node);
     REQUIRE_INT(2, (int)reply.devices[0].n_claims);
     CHECK_STR("Inverse", reply.devices[0].claims[1].name);
-    CHECK_UINT(7, reply.devices[0].claims[0].digest);
-    CHECK_UINT(2, reply.devices[0].claims[0].dtypes);
-    CHECK_UINT(4, reply.devices[0].claims[0].dtypes_if);
+    CHECK_UINT(7, reply.devices[0].claims[0].numbers.digest);
+    CHECK_UINT(2, reply.devices[0].claims[0].numbers.dtypes);
+    CHECK_UINT(4, reply.devices[0].claims[0].numbers.dtypes_if);
     tfr__region_free(&region);
     tfr__free(bytes);
 }
@@ -87,7 +90,7 @@ TEST(a_shortened_answer_is_refused_at_every_length)
 static void seal(char *bytes, size_t n)
 {
     uint64_t sum =
-        tfr__hash(TFR__HASH_SEED, bytes + TFR__REPLY_HEAD_BYTES, n - TFR__REPLY_HEAD_BYTES);
+        tfr__hash_words(TFR__HASH_SEED, bytes + TFR__REPLY_HEAD_BYTES, n - TFR__REPLY_HEAD_BYTES);
     memcpy(bytes + 16, &sum, sizeof sum);
 }
 
@@ -125,7 +128,7 @@ TEST(a_count_larger_than_the_answer_takes_no_memory)
     for (at = TFR__REPLY_HEAD_BYTES + 12; at + 8 < n; at++)
         if (memcmp(bytes + at, "z=t", 3) == 0)
             break;
-    memcpy(bytes + at + 3, &huge, sizeof huge);
+    memcpy(bytes + at + 4, &huge, sizeof huge); /* behind its zero */
     seal(bytes, n);
     CHECK_STATUS(TFR_EPLUGIN, tfr__reply_read(bytes, n, &region, &reply, &err), &err);
     CHECK_CONTAINS("a count is larger than possible", err.text);
@@ -288,7 +291,7 @@ TEST(an_answer_over_four_mebibytes_is_not_written)
 
 TEST(a_head_that_says_more_than_four_mebibytes_is_none)
 {
-    char head[TFR__REPLY_HEAD_BYTES] = "TFRREPL5";
+    char head[TFR__REPLY_HEAD_BYTES] = "TFRREPL6";
     uint64_t body = TFR__REPLY_MAX_BYTES;
     memcpy(head + 8, &body, sizeof body);
     CHECK_UINT(TFR__REPLY_MAX_BYTES + TFR__REPLY_HEAD_BYTES, tfr__reply_bytes(head));

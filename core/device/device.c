@@ -54,21 +54,21 @@ uint32_t tfr__claims_match(const tfr__reply_device *device, uint32_t n_table, ui
         uint8_t answer;
         if (number >= n_table || claims[number] == TFR__CLAIM_YES)
             continue;
-        if (claim->digest && claim->digest != tfr__op_digest(op))
+        if (claim->numbers.digest && claim->numbers.digest != tfr__op_digest(op))
             answer = TFR__CLAIM_DIGEST;
         else
             answer = TFR__CLAIM_YES;
-        if (claim->since_version < op->compat_version &&
-            tfr__op_has_older(op, claim->since_version))
+        if (claim->numbers.since_version < op->compat_version &&
+            tfr__op_has_older(op, claim->numbers.since_version))
             answer = answer == TFR__CLAIM_YES ? TFR__CLAIM_OLDER : answer;
-        else if (claim->since_version < op->compat_version ||
-                 claim->since_version > op->since_version)
+        else if (claim->numbers.since_version < op->compat_version ||
+                 claim->numbers.since_version > op->since_version)
             answer = TFR__CLAIM_VERSION;
         n += answer == TFR__CLAIM_YES;
         claims[number] = answer;
-        versions[number] = claim->since_version;
-        types[number].here = claim->dtypes;
-        types[number].conditional = claim->dtypes_if;
+        versions[number] = claim->numbers.since_version;
+        types[number].here = claim->numbers.dtypes;
+        types[number].conditional = claim->numbers.dtypes_if;
     }
     return n;
 }

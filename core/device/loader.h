@@ -75,9 +75,11 @@ typedef enum tfr__outcome {
 
 typedef struct tfr__reply_claim {
     const char *domain, *name;
-    int32_t since_version;
-    uint64_t dtypes, dtypes_if;
-    uint64_t digest;
+    struct {
+        uint64_t dtypes, dtypes_if, digest;
+        int32_t since_version;
+        uint32_t reserved; /* 0, not a hole: it is sent, too */
+    } numbers;
 } tfr__reply_claim;
 
 /* A row of the op table. */
@@ -130,7 +132,7 @@ typedef struct tfr__reply {
 void *tfr__reply_write(const tfr__reply *reply, size_t *bytes);
 /* Bytes of the whole reply from its first TFR__REPLY_HEAD_BYTES; 0 = no reply of this core. */
 size_t tfr__reply_bytes(const void *head);
-/* Texts are copied into region. TFR_EPLUGIN with a sentence if anything is wrong, or TFR_ENOMEM. */
+/* Texts stay in a copy in region. TFR_EPLUGIN with a sentence if anything is wrong; TFR_ENOMEM. */
 tfr_status tfr__reply_read(const void *bytes, size_t n, tfr__region *region, tfr__reply *out,
                            tfr_err *err);
 

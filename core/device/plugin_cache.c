@@ -7,7 +7,8 @@
  * no error; a privileged process neither reads nor writes.
  *
  *   file    magic "TFRCACH1", u64 world, i64 written at, i32 state, u64 stdout bytes,
- *           u32 reason bytes, u32 reply bytes, reason, reply, u64 FNV-1a of all before
+ *           u32 reason bytes, u32 reply bytes, reason, reply (which has a checksum of its own),
+ *           u64 FNV-1a of all before the reply
  */
 #include "base/hash.h"
 #include "device/loader.h"
@@ -148,7 +149,7 @@ void tfr__cache_store(tfr__plugin *plugin, const void *reply, size_t bytes)
     memcpy(whole + sizeof head, plugin->reason, head.reason_bytes);
     if (bytes)
         memcpy(whole + sizeof head + head.reason_bytes, reply, bytes);
-    sum = tfr__hash(TFR__HASH_SEED, whole, n);
+    sum = tfr__hash(TFR__HASH_SEED, whole, n - bytes);
     memcpy(whole + n, &sum, sizeof sum);
     status = tfr__cache_write(path, whole, n + sizeof sum, &err);
     if (!status)
@@ -202,8 +203,8 @@ static bool cache_take(tfr__plugin *plugin, const char *bytes, size_t n)
     if (n != body + sizeof sum)
         return false;
     memcpy(&sum, bytes + body, sizeof sum);
-    if (sum != tfr__hash(TFR__HASH_SEED, bytes, body) || head.world != cache_world(plugin) ||
-        !cache_is_fresh(plugin, &head))
+    if (sum != tfr__hash(TFR__HASH_SEED, bytes, body - head.reply_bytes) ||
+        head.world != cache_world(plugin) || !cache_is_fresh(plugin, &head))
         return false;
     if (head.reply_bytes) {
         if (tfr__reply_read(bytes + sizeof head + head.reason_bytes, head.reply_bytes,

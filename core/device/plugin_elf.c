@@ -21,6 +21,10 @@ bool tfr__elf_read(const tfr__elf *elf, uint64_t offset, void *out, size_t n)
     size_t got = 0;
     if (offset > elf->file_bytes || n > elf->file_bytes - offset)
         return false;
+    if (offset < elf->n_first && n <= elf->n_first - offset) {
+        memcpy(out, elf->first + offset, n);
+        return true;
+    }
     while (got < n) {
         ssize_t bytes = pread(elf->fd, (char *)out + got, n - got, (off_t)(offset + got));
         if (bytes <= 0)
@@ -95,18 +99,20 @@ static tfr__elf_answer elf_check_segments(tfr__elf *elf, char *why, size_t n)
 
 tfr__elf_answer tfr__elf_open(tfr__elf *elf, int fd, uint64_t file_bytes, char *why, size_t n)
 {
-    unsigned char first[4096]; /* headers mostly fit; saves a system call for each */
+    unsigned char *first = elf->first;
     ElfW(Ehdr) *head = &elf->head;
     tfr__elf_answer answer;
-    size_t have = file_bytes < sizeof first ? (size_t)file_bytes : sizeof first, table;
+    size_t have = file_bytes < sizeof elf->first ? (size_t)file_bytes : sizeof elf->first, table;
     elf->fd = fd;
     elf->file_bytes = file_bytes;
     elf->n_segments = 0;
+    elf->n_first = 0;
     if (!tfr__elf_read(elf, 0, first, have)) {
         snprintf(why, n, "cannot be read: it is shorter than the %llu bytes that it had",
                  (unsigned long long)file_bytes);
         return TFR__ELF_BROKEN;
     }
+    elf->n_first = have;
     if (have < SELFMAG || memcmp(first, ELFMAG, SELFMAG) != 0) {
         snprintf(why, n, "is not an ELF file, of %llu bytes", (unsigned long long)file_bytes);
         return TFR__ELF_BROKEN;
@@ -136,9 +142,7 @@ tfr__elf_answer tfr__elf_open(tfr__elf *elf, int fd, uint64_t file_bytes, char *
         return TFR__ELF_BROKEN;
     }
     table = head->e_phnum * sizeof(ElfW(Phdr));
-    if (head->e_phoff <= have && table <= have - head->e_phoff) {
-        memcpy(elf->segments, first + head->e_phoff, table);
-    } else if (!tfr__elf_read(elf, head->e_phoff, elf->segments, table)) {
+    if (!tfr__elf_read(elf, head->e_phoff, elf->segments, table)) {
         snprintf(why, n, "is cut short: program headers at %llu, the file has %llu bytes",
                  (unsigned long long)head->e_phoff, (unsigned long long)file_bytes);
         return TFR__ELF_BROKEN;

@@ -22,6 +22,10 @@ typedef enum tfr__elf_answer {
 typedef struct tfr__elf {
     int fd; /* the caller's; stays open */
     uint64_t file_bytes;
+    /* The file's begin, read at once: headers and notes mostly are there, and each would be a
+     * system call or three. */
+    unsigned char first[4096];
+    size_t n_first;
     ElfW(Ehdr) head;
     ElfW(Phdr) segments[TFR__ELF_MAX_SEGMENTS];
     uint32_t n_segments;

@@ -65,12 +65,14 @@ typedef struct cache_entry {
     uint64_t hwcap;
 } cache_entry;
 
+/* At the first library that is looked for there: most plugins need the C library alone. */
 static void cache_open(libs_walk *walk)
 {
     struct stat st;
-    int fd = open(LIBS_CACHE_FILE, O_RDONLY | O_CLOEXEC);
+    int fd = walk->cache_bytes ? -1 : open(LIBS_CACHE_FILE, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return;
+    walk->cache_bytes = 1; /* tried */
     if (fstat(fd, &st) == 0 && st.st_size > (off_t)sizeof(cache_head)) {
         void *map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (map != MAP_FAILED) {
@@ -299,10 +301,12 @@ static bool libs_in_list(libs_walk *walk, uint32_t index, const char *list, cons
 static bool libs_in_cache(libs_walk *walk, uint32_t index)
 {
     static const char magic[] = "glibc-ld.so.cache1.1";
-    const cache_head *head = (const void *)walk->cache;
+    const cache_head *head;
     const cache_entry *entries;
     uint32_t i;
-    if (!walk->cache || memcmp(head->magic, magic, sizeof head->magic) != 0 ||
+    cache_open(walk);
+    head = (const void *)walk->cache;
+    if (!head || memcmp(head->magic, magic, sizeof head->magic) != 0 ||
         head->n_libs > (walk->cache_bytes - sizeof *head) / sizeof *entries)
         return false;
     entries = (const void *)(walk->cache + sizeof *head);
@@ -418,7 +422,6 @@ tfr_status tfr__plugin_find_libs(tfr__plugin *plugin, tfr_err *err)
     if (walk) {
         walk->hash = TFR__HASH_SEED;
         dl_iterate_phdr(libs_note_loaded, walk);
-        cache_open(walk);
         walk->items[0].name = plugin->path;
         walk->n = 1;
         libs_try(walk, 0, plugin->path);

@@ -437,7 +437,7 @@ static probe_limits probe_limits_of(const tfr__loader *loader)
 
 tfr_status tfr__plugins_probe(tfr__loader *loader, tfr_err *err)
 {
-    const probe_limits limits = probe_limits_of(loader);
+    probe_limits limits = {0}; /* asks the system; mostly all is remembered */
     probe slots[PROBE_SIDE_BY_SIDE] = {{0}};
     tfr_status status = TFR_OK;
     uint32_t next = 0, n_live = 0, i;
@@ -445,8 +445,10 @@ tfr_status tfr__plugins_probe(tfr__loader *loader, tfr_err *err)
         for (i = 0; i < PROBE_SIDE_BY_SIDE; i++)
             while (!slots[i].pid && next < loader->n_plugins && !status) {
                 tfr__plugin *plugin = loader->plugins[next++];
-                if (plugin->state == TFR_PLUGIN_FOUND)
-                    status = probe_start(&slots[i], plugin, &limits, err);
+                if (plugin->state != TFR_PLUGIN_FOUND)
+                    continue;
+                limits = probe_limits_of(loader);
+                status = probe_start(&slots[i], plugin, &limits, err);
             }
         n_live = 0;
         for (i = 0; i < PROBE_SIDE_BY_SIDE; i++) {

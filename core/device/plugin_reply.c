@@ -3,11 +3,11 @@
  * plugin_reply.c: the format in which the probe child answers, and in which the cache remembers.
  * Written by our own code, but in a process where a plugin's code ran: the reader believes nothing.
  *
- *   head    magic "TFRREPL5", u64 bytes of the body, u64 FNV-1a of the body
+ *   head    magic "TFRREPL6", u64 bytes of the body, u64 tfr__hash_words of the body
  *   body    i32 outcome, i32 code, u32 abi_minor, texts, u32 ops, ops, u32 devices, devices
  *   op      texts, i32 versions x 2, u32 flags, u32 functions, u64 shape arguments
  *   device  u32 ordinal, texts, u64 memory x 2, u32 clock, i32 node, i32 unusable, text, claims
- *   text    u32 bytes, bytes (no zero among them)
+ *   text    u32 bytes, bytes (no zero among them), a zero
  *
  * Numbers are in the machine's order: a reply never leaves it.
  */
@@ -19,7 +19,7 @@
 #include <string.h>
 #include <tfrun/fail.h>
 
-static const char reply_magic[8] = {'T', 'F', 'R', 'R', 'E', 'P', 'L', '5'};
+static const char reply_magic[8] = {'T', 'F', 'R', 'R', 'E', 'P', 'L', '6'};
 
 /* The longest texts that are sent and believed. */
 enum {
@@ -30,10 +30,15 @@ enum {
     REPLY_TEXT_BYTES = 2047,
     REPLY_INFO_BYTES = 8191,
     /* The least bytes that a claim and a device can have: their numbers and empty texts. */
-    REPLY_OP_LEAST = 52,
-    REPLY_CLAIM_LEAST = 36,
-    REPLY_DEVICE_LEAST = 64
+    REPLY_OP_LEAST = 59,
+    REPLY_CLAIM_LEAST = 42,
+    REPLY_DEVICE_LEAST = 71
 };
+
+static uint64_t checksum(const char *body, size_t n)
+{
+    return tfr__hash_words(TFR__HASH_SEED, body, n);
+}
 
 /* ---- writing ---- */
 
@@ -70,9 +75,10 @@ static void put_text(reply_out *out, const char *text, size_t most)
     size_t i;
     put(out, &n, sizeof n);
     put(out, text ? text : "", n);
+    put(out, "", 1);
     if (out->failed)
         return;
-    for (i = out->n - n; i < out->n; i++)
+    for (i = out->n - n - 1; i < out->n - 1; i++)
         if (((unsigned char)out->bytes[i] < ' ' && out->bytes[i] != '\n') || out->bytes[i] == 127)
             out->bytes[i] = '?';
 }
@@ -99,10 +105,7 @@ static void put_device(reply_out *out, const tfr__reply_device *d)
         const tfr__reply_claim *c = &d->claims[i];
         put_text(out, c->domain, REPLY_OP_BYTES);
         put_text(out, c->name, REPLY_OP_BYTES);
-        put(out, &c->since_version, sizeof c->since_version);
-        put(out, &c->digest, sizeof c->digest);
-        put(out, &c->dtypes, sizeof c->dtypes);
-        put(out, &c->dtypes_if, sizeof c->dtypes_if);
+        put(out, &c->numbers, sizeof c->numbers);
     }
 }
 
@@ -139,7 +142,7 @@ void *tfr__reply_write(const tfr__reply *reply, size_t *bytes)
         return NULL;
     }
     body = out.n - sizeof head;
-    sum = tfr__hash(TFR__HASH_SEED, out.bytes + sizeof head, body);
+    sum = checksum(out.bytes + sizeof head, body);
     memcpy(out.bytes, reply_magic, 8);
     memcpy(out.bytes + 8, &body, 8);
     memcpy(out.bytes + 16, &sum, 8);
@@ -156,10 +159,16 @@ typedef struct reply_in {
     bool no_memory;
 } reply_in;
 
+static void set_wrong(reply_in *in, const char *why)
+{
+    if (!in->wrong)
+        in->wrong = why;
+}
+
 static void get(reply_in *in, void *out, size_t n)
 {
     if (n > (size_t)(in->end - in->at)) {
-        in->wrong = in->wrong ? in->wrong : "it ends early";
+        set_wrong(in, "it ends early");
         in->at = in->end;
         memset(out, 0, n);
         return;
@@ -168,41 +177,29 @@ static void get(reply_in *in, void *out, size_t n)
     in->at += n;
 }
 
-/* Bytes of the next text, which stay where they are. Control bytes but \n are refused. */
-static const char *get_span(reply_in *in, uint32_t most, uint32_t *n)
-{
-    const char *text;
-    uint32_t i;
-    get(in, n, sizeof *n);
-    text = in->at;
-    if (*n > most || *n > (size_t)(in->end - in->at)) {
-        in->wrong = in->wrong ? in->wrong : "a text is longer than possible";
-        *n = 0;
-        return text;
-    }
-    for (i = 0; i < *n; i++)
-        if (((unsigned char)text[i] < ' ' && text[i] != '\n') || text[i] == 127)
-            in->wrong = in->wrong ? in->wrong : "a text has control bytes";
-    in->at += *n;
-    return text;
-}
-
+/* The next text, which stays where it is. Control bytes but \n are refused. */
 static const char *get_text(reply_in *in, uint32_t most)
 {
-    uint32_t n;
-    const char *span = get_span(in, most, &n);
-    const char *text = n ? tfr__region_span(in->region, span, n) : "";
-    if (!text)
-        in->no_memory = true;
-    return text ? text : "";
+    const char *text;
+    uint32_t i, n;
+    get(in, &n, sizeof n);
+    text = in->at;
+    if (n > most || n >= (size_t)(in->end - in->at) || text[n]) {
+        set_wrong(in, "a text is longer than possible");
+        return "";
+    }
+    for (i = 0; i < n; i++)
+        if (((unsigned char)text[i] < ' ' && text[i] != '\n') || text[i] == 127)
+            set_wrong(in, "a text has control bytes");
+    in->at += n + 1;
+    return text;
 }
 
 static void get_array(reply_in *in, char *out, size_t capacity)
 {
-    uint32_t n;
-    const char *span = get_span(in, (uint32_t)capacity - 1, &n);
+    const char *text = get_text(in, (uint32_t)capacity - 1);
     memset(out, 0, capacity);
-    memcpy(out, span, n);
+    memcpy(out, text, strlen(text));
 }
 
 /* least: bytes that each item takes, so that no memory is taken for what is not there. */
@@ -211,7 +208,7 @@ static uint32_t get_count(reply_in *in, uint32_t most, size_t least)
     uint32_t n;
     get(in, &n, sizeof n);
     if (n > most || n > (size_t)(in->end - in->at) / least) {
-        in->wrong = in->wrong ? in->wrong : "a count is larger than possible";
+        set_wrong(in, "a count is larger than possible");
         n = 0;
     }
     return n;
@@ -245,10 +242,10 @@ static void get_device(reply_in *in, tfr__reply_device *d)
     get(in, &info->numa_node, sizeof info->numa_node);
     get(in, &info->unusable, sizeof info->unusable);
     get_array(in, info->why, sizeof info->why);
-    if (!in->wrong && !reply_type_is_good(info->type))
-        in->wrong = "a device's type is not upper-case letters";
-    if (!in->wrong && !info->identity[0])
-        in->wrong = "a device has no identity";
+    if (!reply_type_is_good(info->type))
+        set_wrong(in, "a device's type is not upper-case letters");
+    if (!info->identity[0])
+        set_wrong(in, "a device has no identity");
     d->n_claims = get_count(in, TFR__REPLY_MAX_CLAIMS, REPLY_CLAIM_LEAST);
     if (!d->n_claims)
         return;
@@ -262,10 +259,7 @@ static void get_device(reply_in *in, tfr__reply_device *d)
         tfr__reply_claim *c = &d->claims[i];
         c->domain = get_text(in, REPLY_OP_BYTES);
         c->name = get_text(in, REPLY_OP_BYTES);
-        get(in, &c->since_version, sizeof c->since_version);
-        get(in, &c->digest, sizeof c->digest);
-        get(in, &c->dtypes, sizeof c->dtypes);
-        get(in, &c->dtypes_if, sizeof c->dtypes_if);
+        get(in, &c->numbers, sizeof c->numbers);
     }
 }
 
@@ -298,8 +292,8 @@ static void get_body(reply_in *in, tfr__reply *out)
     out->version = get_text(in, REPLY_VERSION_BYTES);
     out->vendor = get_text(in, REPLY_VERSION_BYTES);
     out->build_info = get_text(in, REPLY_INFO_BYTES);
-    if (!in->wrong && (out->outcome < TFR__OUTCOME_OK || out->outcome > TFR__OUTCOME_MEMORY))
-        in->wrong = "its outcome is not known";
+    if (out->outcome < TFR__OUTCOME_OK || out->outcome > TFR__OUTCOME_MEMORY)
+        set_wrong(in, "its outcome is not known");
     out->n_ops = get_count(in, TFR__REPLY_MAX_OPS, REPLY_OP_LEAST);
     out->ops = tfr__region_alloc(in->region, out->n_ops + 1, sizeof *out->ops);
     if (!out->ops) {
@@ -337,16 +331,19 @@ tfr_status tfr__reply_read(const void *bytes, size_t n, tfr__region *region, tfr
     if (whole != n)
         return tfr_fail(err, TFR_EPLUGIN, "the answer says %zu bytes and has %zu", whole, n);
     memcpy(&sum, (const char *)bytes + 16, 8);
-    in.at = (const char *)bytes + TFR__REPLY_HEAD_BYTES;
-    in.end = (const char *)bytes + n;
+    in.at = tfr__region_span(region, bytes, n);
+    if (!in.at)
+        return tfr_fail(err, TFR_ENOMEM, "no memory for an answer of %zu bytes", n);
+    in.end = in.at + n;
+    in.at += TFR__REPLY_HEAD_BYTES;
     in.region = region;
-    if (sum != tfr__hash(TFR__HASH_SEED, in.at, n - TFR__REPLY_HEAD_BYTES))
+    if (sum != checksum(in.at, n - TFR__REPLY_HEAD_BYTES))
         return tfr_fail(err, TFR_EPLUGIN, "the answer of %zu bytes has a wrong checksum", n);
     get_body(&in, &reply);
     if (in.no_memory)
         return tfr_fail(err, TFR_ENOMEM, "no memory for an answer of %zu bytes", n);
-    if (!in.wrong && in.at != in.end)
-        in.wrong = "it goes on after its end";
+    if (in.at != in.end)
+        set_wrong(&in, "it goes on after its end");
     if (in.wrong)
         return tfr_fail(err, TFR_EPLUGIN, "the answer of %zu bytes is not valid: %s", n, in.wrong);
     *out = reply;

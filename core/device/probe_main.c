@@ -82,10 +82,10 @@ static bool answer_claims(answer *a, tfr__reply_device *out)
             continue;
         c->domain = claims[i].domain ? claims[i].domain : "";
         c->name = claims[i].name;
-        c->since_version = claims[i].since_version;
-        c->digest = claims[i].digest;
-        c->dtypes = claims[i].dtypes;
-        c->dtypes_if = claims[i].dtypes_if;
+        c->numbers.since_version = claims[i].since_version;
+        c->numbers.digest = claims[i].digest;
+        c->numbers.dtypes = claims[i].dtypes;
+        c->numbers.dtypes_if = claims[i].dtypes_if;
         out->n_claims++;
     }
     return true;

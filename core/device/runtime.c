@@ -96,7 +96,7 @@ static tfr_status loader_ask(tfr__loader *loader, tfr_err *err)
 /* The pool's width is fixed; a runtime may use less of it. */
 static uint32_t loader_threads(const tfr__loader *loader)
 {
-    uint32_t most = tfr__cpus_usable();
+    uint32_t most = tfr__cpus_width();
     int64_t n = tfr__config_number(&loader->config, loader->runtime, NULL, "threads", 0, 0, 4096);
     return n > 0 && n < (int64_t)most ? (uint32_t)n : most;
 }

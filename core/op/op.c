@@ -109,11 +109,10 @@ static void write_text(const char *text)
 static const char *next_text(const char **at)
 {
     const char *text = *at, *p = text, *out = written.bytes + written.n;
-    bool plain = true;
-    for (; *p; p++)
-        plain = plain && (unsigned char)*p >= N_SHARED;
-    *at = p + 1;
-    if (plain)
+    while ((unsigned char)*p >= N_SHARED)
+        p++;
+    *at = p + strlen(p) + 1;
+    if (!*p)
         return text;
     write_text(text);
     written.n += written.n < LONG_TEXTS - 1; /* the zero behind it */

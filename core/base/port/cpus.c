@@ -228,3 +228,11 @@ uint32_t tfr__cpus_usable(void)
     const uint32_t n = least_limit(tfr__cpus_allowed(), tfr__cpus_quota(""));
     return n ? n : 1;
 }
+
+uint32_t tfr__cpus_width(void)
+{
+    static _Atomic uint32_t width;
+    if (!width)
+        width = tfr__cpus_usable();
+    return width;
+}

@@ -12,6 +12,9 @@
  */
 uint32_t tfr__cpus_usable(void);
 
+/* What that said at the first call, without another look at a dozen files of the system. */
+uint32_t tfr__cpus_width(void);
+
 /* The processors of the affinity mask alone. At least 1. */
 uint32_t tfr__cpus_allowed(void);
 

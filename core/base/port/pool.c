@@ -405,7 +405,7 @@ static tfr__pool serial_pool = {.n_threads = 1};
 
 static void make_process_pool(void)
 {
-    tfr__pool *pool = tfr__pool_create(tfr__cpus_usable());
+    tfr__pool *pool = tfr__pool_create(tfr__cpus_width());
     if (pool)
         pool->pins = true;
     process_pool = pool ? pool : &serial_pool;

@@ -13,8 +13,8 @@
 typedef struct tfr__pool tfr__pool;
 
 /*
- * The pool of the process, as wide as tfr__cpus_usable said at the first call. It lives for ever
- * and starts its threads when a loop first needs them. In a child of fork it starts new ones.
+ * The pool of the process, tfr__cpus_width wide. It lives for ever and starts its threads when a
+ * loop first needs them. In a child of fork it starts new ones.
  */
 tfr__pool *tfr__pool_get(void);
 
