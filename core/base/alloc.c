@@ -13,9 +13,6 @@
 #include <sys/mman.h>
 #endif
 
-/* A processor finds a page of this size as fast as one of 4 KiB, and needs 512 times fewer. */
-enum { HUGE_PAGE = 2 << 20 };
-
 static atomic_uint_fast64_t n_requests;
 static atomic_uint_fast64_t n_live;
 /* The number of the request that fails; 0 is none, for the first request is number 1. */
@@ -96,13 +93,13 @@ void *tfr__alloc_aligned(size_t bytes, size_t align)
         return NULL;
     if (align < sizeof(void *))
         align = sizeof(void *);
-    if (bytes >= HUGE_PAGE && align < HUGE_PAGE)
-        align = HUGE_PAGE;
+    if (bytes >= TFR__HUGE_PAGE && align < TFR__HUGE_PAGE)
+        align = TFR__HUGE_PAGE;
     if (posix_memalign(&p, align, bytes ? bytes : 1) != 0)
         return NULL;
 #ifdef MADV_HUGEPAGE
-    if (bytes >= HUGE_PAGE) /* only whole ones: the rest stays as it is */
-        (void)madvise(p, bytes / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
+    if (bytes >= TFR__HUGE_PAGE) /* only whole ones: the rest stays as it is */
+        (void)madvise(p, bytes / TFR__HUGE_PAGE * TFR__HUGE_PAGE, MADV_HUGEPAGE);
 #endif
     return count_live(p);
 }
