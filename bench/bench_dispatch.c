@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <core/base/beside.h>
 #include <tfrun/fail.h>
 
 #include "contest.h"
@@ -17,30 +18,12 @@
 
 static const int64_t default_sizes[] = {1, 10, 100, 1000};
 
-/* Where null_plugin.c's shared object lies: in the build tree beside this program, or installed. */
-static const char *find_null(char *path, size_t capacity)
-{
-    static const char *const beside[] = {"../bench/.libs/tfrun-null.so",
-                                         "bench/.libs/tfrun-null.so"};
-    char self[1024];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    for (int i = 0; i < 2 && n > 0; i++) {
-        self[n] = 0;
-        if (!strrchr(self, '/'))
-            break;
-        snprintf(path, capacity, "%.*s/%s", (int)(strrchr(self, '/') - self), self, beside[i]);
-        if (access(path, R_OK) == 0)
-            return path;
-    }
-    snprintf(path, capacity, "%s/tfrun-null.so", BENCH_EXEC_DIR);
-    return path;
-}
-
 /* A runtime with the null backend alone. */
 static tfr_status open_null(tfr_runtime **out, tfr_err *err)
 {
     char path[1200];
-    const char *files[] = {find_null(path, sizeof path)};
+    const char *files[] = {
+        tfr__beside_find("bench", "tfrun-null.so", BENCH_EXEC_DIR, path, sizeof path)};
     tfr_option only[] = {{"disable", "*"}, {"enable", "null"}};
     tfr_runtime_options options = TFR_RUNTIME_OPTIONS_INIT;
     options.plugin_files = files;

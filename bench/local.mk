@@ -55,7 +55,7 @@ bench/train_script.c: bench/train_peers.py
 CLEANFILES += bench/train_script.c
 
 # In a folder of its own: who puts the other modules on the plugin path does not get it.
-tfrunexec_LTLIBRARIES = bench/tfrun-null.la
+tfrunexec_LTLIBRARIES += bench/tfrun-null.la
 bench_tfrun_null_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PLUGIN_INCLUDES)
 bench_tfrun_null_la_LDFLAGS = $(AM_LDFLAGS) $(TFR_MODULE_FLAGS)
 bench_tfrun_null_la_SOURCES = bench/null_plugin.c

@@ -2,7 +2,8 @@
 /*
  * certify/certify.h: the checks that `tfrun certify` makes of one plugin. Each has a name and ends
  * with a verdict; nothing here prints. cli/cmd_certify.c runs them in worker processes, so a check
- * may crash or hang.
+ * may crash or hang. It loads them as the module tfrun-certify.so (module.c): the calls are some
+ * hundred kilobytes of tables with pointers, which every start of tfrun would have to relocate.
  *
  * Layer: public headers of tfrun and the C library.
  */
@@ -61,5 +62,19 @@ typedef struct certify_subject certify_subject;
 void certify_run(const certify_options *options, certify_subject **state, uint32_t i,
                  certify_verdict *out);
 void certify_finish(certify_subject *state);
+
+/* The functions above, as the module exports them under CERTIFY_MODULE. */
+typedef struct certify_module {
+    const char *version; /* of the tfrun that it belongs to: another has other structs */
+    uint32_t (*n_checks)(void);
+    certify_check (*describe)(uint32_t i);
+    bool (*is_wanted)(const certify_options *options, uint32_t i);
+    bool (*has_unknown)(const char *ops, char *name, size_t n);
+    void (*run)(const certify_options *options, certify_subject **state, uint32_t i,
+                certify_verdict *out);
+    void (*finish)(certify_subject *state);
+} certify_module;
+#define CERTIFY_MODULE "tfrun_certify"
+extern const certify_module tfrun_certify;
 
 #endif

@@ -48,3 +48,11 @@ libtfrun_certify_la_SOURCES = \
 	certify/tables.c \
 	certify/tables.h \
 	$(NULL)
+
+# What `tfrun certify` loads; the tests have libtfrun-certify.la inside.
+tfrunexec_LTLIBRARIES += certify/tfrun-certify.la
+certify_tfrun_certify_la_CPPFLAGS = $(libtfrun_certify_la_CPPFLAGS)
+certify_tfrun_certify_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared \
+	-export-symbols-regex '^tfrun_certify$$'
+certify_tfrun_certify_la_LIBADD = libtfrun-certify.la libtfrun.la -lpthread -lm
+certify_tfrun_certify_la_SOURCES = certify/module.c

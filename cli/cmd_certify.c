@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cmd_certify.c: `tfrun certify`: has the checks of certify/ made in worker processes, so that a
- * plugin that crashes or hangs fails a check, and reports.
+ * cmd_certify.c: `tfrun certify`: loads the checks of certify/, has them made in worker processes,
+ * so that a plugin that crashes or hangs fails a check, and reports.
  */
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include <certify/certify.h>
+#include <core/base/beside.h>
 #include <tfrun/fail.h>
 
 #include "commands.h"
@@ -25,6 +27,7 @@
 
 typedef struct report {
     const cli_args *args;
+    const certify_module *checks;
     certify_options options;
     json_t *rows; /* with --json */
     uint32_t n[4];
@@ -46,17 +49,17 @@ static void do_check(void *user, void **state, uint32_t job, void *result)
 {
     const report *r = user;
     certify_subject *subject = *state;
-    if (!certify_is_wanted(&r->options, job))
+    if (!r->checks->is_wanted(&r->options, job))
         return;
     cli_exit_guard_install();
-    certify_run(&r->options, &subject, job, result);
+    r->checks->run(&r->options, &subject, job, result);
     *state = subject;
 }
 
 static void finish_worker(void *user, void *state)
 {
-    (void)user;
-    certify_finish(state);
+    const report *r = user;
+    r->checks->finish(state);
 }
 
 static void lose_check(void *user, uint32_t job, const char *why, double seconds, void *result)
@@ -104,7 +107,7 @@ static int report_check(void *user, uint32_t job, const void *result)
 {
     report *r = user;
     const certify_verdict *v = result;
-    const certify_check check = certify_describe(job);
+    const certify_check check = r->checks->describe(job);
     if (v->code) {
         tfr_err err = TFR_ERR_INIT;
         (void)tfr_fail(&err, (tfr_status)v->code, "%s", v->text);
@@ -155,7 +158,7 @@ static int run_checks(report *r)
 {
     const cli_crew crew = {
         .args = r->args,
-        .n_jobs = certify_n_checks(),
+        .n_jobs = r->checks->n_checks(),
         .n_workers = 1, /* a device may be there for one process only */
         .result_bytes = sizeof(certify_verdict),
         .seconds = r->args->timeout ? r->args->timeout : DEFAULT_TIMEOUT,
@@ -193,6 +196,24 @@ static tfr_status set_runtime(const cli_args *args, const char **files, certify_
     return o->place != MAP_FAILED ? TFR_OK : tfr_fail(err, TFR_ENOMEM, "no memory for a report");
 }
 
+/* The module stays loaded until the process ends. */
+static tfr_status load_checks(const certify_module **out, tfr_err *err)
+{
+    char path[1200];
+    void *module =
+        dlopen(tfr__beside_find("certify", "tfrun-certify.so", CLI_EXEC_DIR, path, sizeof path),
+               RTLD_NOW | RTLD_LOCAL);
+    const char *why = module ? NULL : dlerror();
+    *out = module ? dlsym(module, CERTIFY_MODULE) : NULL;
+    if (*out && strcmp((*out)->version, PACKAGE_VERSION) != 0)
+        why = "it belongs to another version";
+    else if (*out)
+        return TFR_OK;
+    return tfr_fail(err, TFR_EIO,
+                    "the checks of plugins cannot be loaded: %s: %s; install this tfrun again",
+                    path, why ? why : "it has no " CERTIFY_MODULE);
+}
+
 static int certify_main(const cli_args *args)
 {
     report r = {.args = args,
@@ -204,7 +225,9 @@ static int certify_main(const cli_args *args)
     const char **files;
     tfr_err err = TFR_ERR_INIT;
     int status;
-    if (certify_has_unknown(args->ops, name, sizeof name))
+    if (load_checks(&r.checks, &err))
+        return cli_fail(args, &err);
+    if (r.checks->has_unknown(args->ops, name, sizeof name))
         return cli_usage(args, "there is no op \"%s\"%s", name,
                          *cli_did_you_mean(name, op_name, NULL, tfr_op_count(), hint, sizeof hint)
                              ? hint

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # The tfrun command: one file a subcommand.
 bin_PROGRAMS += tfrun
-tfrun_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PUBLIC_INCLUDES) $(JANSSON_CFLAGS)
+tfrun_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PUBLIC_INCLUDES) $(JANSSON_CFLAGS) \
+	-DCLI_EXEC_DIR='"$(tfrunexecdir)"'
 tfrun_SOURCES = \
 	cli/bench_field.c \
 	cli/bench_field.h \
@@ -90,7 +91,7 @@ tfrun_SOURCES = \
 	cli/verify_workers.c \
 	cli/watch.c \
 	$(NULL)
-tfrun_LDADD = libtfrun-certify.la libtfrun-images.la libtfrun-base.la libtfrun-nn.la libtfrun.la $(JANSSON_LIBS) -lpthread -lm
+tfrun_LDADD = libtfrun-images.la libtfrun-base.la libtfrun-nn.la libtfrun.la $(JANSSON_LIBS) -lpthread -lm
 
 # Made by `tfrun __complete`; tests/cli/completion.sh says when it is out of date.
 bashcompletiondir = $(datadir)/bash-completion/completions

@@ -233,6 +233,8 @@ libtfrun_core_la_SOURCES = \
 libtfrun_base_la_CFLAGS = $(AM_CFLAGS) $(TFR_CORE_CFLAGS) $(TFR_SIZE_CFLAGS)
 libtfrun_base_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PUBLIC_INCLUDES)
 libtfrun_base_la_SOURCES = \
+	core/base/beside.c \
+	core/base/beside.h \
 	core/base/path.c \
 	core/base/path.h \
 	core/base/writer.c \

@@ -18,6 +18,7 @@ plugindir=$root$(where plugindir) includedir=$root$(where includedir)
 
 claim "the program is there" test -x "$bindir/tfrun"
 claim "the probe is there" test -x "$root$(where tfrunexecdir)/tfrun-probe"
+claim "the checks of plugins are there" test -f "$root$(where tfrunexecdir)/tfrun-certify.so"
 claim "the naive backend is there" test -f "$plugindir/tfrun-naive.so"
 if grep -q '^  plugin cuda *yes ' "$TFR_BUILDDIR/config.table"; then
     claim "the CUDA backend is there, where its kernels were compiled" \
