@@ -8,6 +8,8 @@
 
 #if defined(__x86_64__) || defined(__i386__)
 #include <immintrin.h>
+
+#include "cpu_has.h"
 #define X86 1
 #endif
 
@@ -109,9 +111,9 @@ AVX2 static void adam_row_avx2(const cnn_adam *a, float *p, float *m, float *v, 
 }
 
 #define CHOOSE(name)                                                                               \
-    (__builtin_cpu_supports("avx512f")                                 ? name##_avx512             \
-     : __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? name##_avx2               \
-                                                                       : name)
+    (CPU_HAS(AVX512F, "avx512f")                    ? name##_avx512                                \
+     : CPU_HAS(AVX2, "avx2") && CPU_HAS(FMA, "fma") ? name##_avx2                                  \
+                                                    : name)
 #else
 #define CHOOSE(name) name
 #endif

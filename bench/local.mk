@@ -17,6 +17,7 @@ tfrun_SOURCES += \
 	bench/cnn_net.c \
 	bench/contest.c \
 	bench/contest.h \
+	bench/cpu_has.h \
 	bench/dnnl_library.c \
 	bench/dnnl_library.h \
 	bench/onnx_bytes.c \

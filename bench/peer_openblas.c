@@ -3,11 +3,15 @@
  * peer_openblas.c: OpenBLAS, sgemm. On processors of AMD with AVX-512 it would choose AVX2 kernels
  * by itself and be half as fast, so it is told to take those of SkylakeX.
  */
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cpu_has.h"
 #include "peer.h"
 
 #define PEER "openblas"
@@ -24,7 +28,8 @@ typedef struct blas_peer {
 static void choose_core(void)
 {
 #if defined(__x86_64__)
-    if (__builtin_cpu_is("amd") && __builtin_cpu_supports("avx512f"))
+    unsigned most, b, c, d;
+    if (__get_cpuid(0, &most, &b, &c, &d) && b == signature_AMD_ebx && CPU_HAS(AVX512F, "avx512f"))
         setenv("OPENBLAS_CORETYPE", "SkylakeX", 0);
 #endif
 }

@@ -18,6 +18,8 @@
 #if defined(__x86_64__) || defined(__i386__)
 #define ROOF_X86 1
 #include <immintrin.h>
+
+#include "cpu_has.h"
 #endif
 
 #define MOST_THREADS 256
@@ -146,9 +148,9 @@ typedef struct kernels {
 static kernels choose(void)
 {
 #ifdef ROOF_X86
-    if (__builtin_cpu_supports("avx512f"))
+    if (CPU_HAS(AVX512F, "avx512f"))
         return (kernels){"avx512", 2.0 * 16 * SUMS, fma_avx512, read_avx512};
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    if (CPU_HAS(AVX2, "avx2") && CPU_HAS(FMA, "fma"))
         return (kernels){"avx2", 2.0 * 8 * SUMS, fma_avx2, read_avx2};
 #endif
     return (kernels){"portable", 2.0 * PORTABLE_SUMS, fma_portable, read_portable};

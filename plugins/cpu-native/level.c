@@ -6,6 +6,19 @@
 #include <string.h>
 
 #if (defined(__x86_64__) || defined(__i386__)) && defined(__GNUC__)
+/* The dynamic linker knows already; gcc's own builtin would execute cpuid some thirty times when
+ * the plugin is loaded, and in a virtual machine each of them is a microsecond or two. */
+#if defined(__has_include)
+#if __has_include(<sys/platform/x86.h>)
+#include <sys/platform/x86.h>
+#endif
+#endif
+#ifdef CPU_FEATURE_ACTIVE
+#define HAS(feature, name) x86_cpu_active(x86_cpu_##feature)
+#else
+#define HAS(feature, name) __builtin_cpu_supports(name)
+#endif
+
 static bool is_allowed(const char *features, const char *name)
 {
     const size_t n = strlen(name);
@@ -20,13 +33,13 @@ static bool is_allowed(const char *features, const char *name)
 
 native_level native_find_level(const char *features)
 {
-    if (!is_allowed(features, "avx2") || !__builtin_cpu_supports("avx2") ||
-        !is_allowed(features, "fma") || !__builtin_cpu_supports("fma"))
+    if (!is_allowed(features, "avx2") || !HAS(AVX2, "avx2") || !is_allowed(features, "fma") ||
+        !HAS(FMA, "fma"))
         return NATIVE_LEVEL_PORTABLE;
-    if (!is_allowed(features, "avx512f") || !__builtin_cpu_supports("avx512f") ||
-        !is_allowed(features, "avx512bw") || !__builtin_cpu_supports("avx512bw") ||
-        !is_allowed(features, "avx512vl") || !__builtin_cpu_supports("avx512vl") ||
-        !is_allowed(features, "avx512dq") || !__builtin_cpu_supports("avx512dq"))
+    if (!is_allowed(features, "avx512f") || !HAS(AVX512F, "avx512f") ||
+        !is_allowed(features, "avx512bw") || !HAS(AVX512BW, "avx512bw") ||
+        !is_allowed(features, "avx512vl") || !HAS(AVX512VL, "avx512vl") ||
+        !is_allowed(features, "avx512dq") || !HAS(AVX512DQ, "avx512dq"))
         return NATIVE_LEVEL_AVX2;
     /* Compilers know the names of these late; gemm_amx.c asks the processor. */
     if (!is_allowed(features, "avx512_bf16") || !is_allowed(features, "amx_tile") ||
@@ -38,7 +51,7 @@ native_level native_find_level(const char *features)
 bool native_has_vnni(const char *features)
 {
     return native_find_level(features) >= NATIVE_LEVEL_AVX512 &&
-           is_allowed(features, "avx512_vnni") && __builtin_cpu_supports("avx512vnni");
+           is_allowed(features, "avx512_vnni") && HAS(AVX512_VNNI, "avx512vnni");
 }
 #else
 native_level native_find_level(const char *features)
