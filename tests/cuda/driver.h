@@ -237,7 +237,7 @@ typedef struct fake_order { /* fail=NAME:N:CODE */
 
 typedef struct fake_settings {
     int n_devices, capability, version;
-    bool no_device, peers, exclusive, prohibited, lazy, log;
+    bool no_device, peers, exclusive, prohibited, lazy, log, work_time;
     size_t memory_bytes;
     fake_order orders[16];
     unsigned n_orders;
@@ -255,7 +255,8 @@ typedef struct fake_state {
     int n_visible;
     unsigned counts[N_CALLS];
     unsigned n_launches;
-    int n_pushed; /* contexts, on the stacks of all threads */
+    double spent_ms; /* by kernels, as they say */
+    int n_pushed;    /* contexts, on the stacks of all threads */
     unsigned n_after_loss;
     int first_after_loss;
     tfr_cu_context contexts[MAX_DEVICES];

@@ -374,6 +374,7 @@ EXPORT void tfr_fake_cuda_configure(const char *switches)
     fake_read_switches(switches);
     fake.pid = 0;
     fake.n_launches = fake.n_after_loss = 0;
+    fake.spent_ms = 0;
     fake.n_pushed = 0;
     fake_self = (fake_thread){0};
     memset(fake.counts, 0, sizeof fake.counts);

@@ -50,6 +50,10 @@ static tfr_cu_result run_set(tfr_cu_context *ctx, const fake_op *op)
     unsigned char *dst = reach(ctx, op->u.set.dst, &left);
     if (!dst || op->u.set.n * op->u.set.size > left)
         return TFR_CU_ILLEGAL_ADDRESS;
+    if (op->u.set.size == 1) {
+        memset(dst, (int)(op->u.set.value & 0xff), op->u.set.n);
+        return TFR_CU_SUCCESS;
+    }
     for (size_t i = 0; i < op->u.set.n; i++)
         memcpy(dst + i * op->u.set.size, &op->u.set.value, op->u.set.size);
     return TFR_CU_SUCCESS;

@@ -12,6 +12,8 @@
 static double now_ms(void)
 {
     struct timespec t;
+    if (fake.set.work_time)
+        return fake.spent_ms;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }

@@ -97,6 +97,7 @@ void fake_read_switches(const char *text)
         fake.set.exclusive |= is_word(word, n, "exclusive");
         fake.set.prohibited |= is_word(word, n, "prohibited");
         fake.set.lazy |= is_word(word, n, "lazy");
+        fake.set.work_time |= is_word(word, n, "worktime");
         fake.set.log |= is_word(word, n, "log") || value_of(word, n, "log");
         read_value(word, n);
     }

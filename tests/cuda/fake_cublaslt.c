@@ -2,10 +2,11 @@
 /*
  * The stand-in of cuBLASLt for tests, tests/cuda/libcublasLt.so.13: products by plain loops in the
  * streams of the driver stand-in, which must be open. An algorithm differs from the others in the
- * alignment and the workspace that it needs, and writes all over its workspace, as two products
- * that share one by mistake would. A handle allocates with its first product, so that this one
- * cannot be captured. Strict f32 is not rounded, TF32 and bf16 computing are, so that a test sees
- * which it was.
+ * alignment, the workspace that it needs and the time that it takes, and writes all over its
+ * workspace, as two products that share one by mistake would. How often algorithm 2 was put on a
+ * stream is told as the calls of "algo 2". A handle allocates with its first product, so that this
+ * one cannot be captured. Strict f32 is not rounded, TF32 and bf16 computing are, so that a test
+ * sees which it was.
  */
 #include <dlfcn.h>
 #include <stdatomic.h>
@@ -30,6 +31,7 @@ static const uint64_t algo_magic = 0x6f676c61206b6166;
 EXPORT unsigned tfr_fake_cublaslt_held(void);
 EXPORT fake_library_calls_fn tfr_fake_cublaslt_calls;
 EXPORT fake_library_fail_fn tfr_fake_cublaslt_fail;
+EXPORT fake_library_cost_fn tfr_fake_cublaslt_cost;
 static atomic_uint n_held;
 
 EXPORT unsigned tfr_fake_cublaslt_held(void)
@@ -45,6 +47,11 @@ EXPORT unsigned tfr_fake_cublaslt_calls(const char *name)
 EXPORT void tfr_fake_cublaslt_fail(const char *name, unsigned nth, unsigned code)
 {
     fake_fail(name, nth, code);
+}
+
+EXPORT void tfr_fake_cublaslt_cost(unsigned number, double ms)
+{
+    fake_set_cost(number, ms);
 }
 
 static void *hold(size_t bytes)
@@ -68,11 +75,16 @@ static tfr_lt_status drop(void *p)
  * Handles.
  */
 struct tfr_lt_handle {
+    tfr_lt_handle *next;
     fake_launch_fn *launch;
+    fake_spend_fn *spend;
     tfr_cuMemHostAlloc_fn *allocate;
     tfr_cuMemFreeHost_fn *release;
     atomic_bool warm;
 };
+
+/* All of them, so that LeakSanitizer finds that of a GPU that is lost, which nobody destroys. */
+static tfr_lt_handle *handles;
 
 tfr_lt_status cublasLtCreate(tfr_lt_handle **handle)
 {
@@ -82,14 +94,26 @@ tfr_lt_status cublasLtCreate(tfr_lt_handle **handle)
     if (!h)
         return driver ? TFR_LT_ALLOC_FAILED : TFR_LT_NOT_INITIALIZED;
     *(void **)&h->launch = dlsym(driver, "tfr_fake_cuda_launch");
+    *(void **)&h->spend = dlsym(driver, "tfr_fake_cuda_spend");
     *(void **)&h->allocate = dlsym(driver, "cuMemHostAlloc");
     *(void **)&h->release = dlsym(driver, "cuMemFreeHost");
+    pthread_mutex_lock(&fake_lock);
+    h->next = handles;
+    handles = h;
+    pthread_mutex_unlock(&fake_lock);
     *handle = h;
     return TFR_LT_SUCCESS;
 }
 
 tfr_lt_status cublasLtDestroy(tfr_lt_handle *handle)
 {
+    pthread_mutex_lock(&fake_lock);
+    tfr_lt_handle **at = &handles;
+    while (*at && *at != handle)
+        at = &(*at)->next;
+    if (*at)
+        *at = handle->next;
+    pthread_mutex_unlock(&fake_lock);
     return drop(handle);
 }
 
@@ -374,6 +398,8 @@ typedef struct fake_job {
     uint64_t pa, pb, pc, pd, workspace;
     size_t workspace_bytes;
     float alpha, beta;
+    fake_spend_fn *spend;
+    double ms;
 } fake_job;
 
 /* What a job works on, as the CPU sees it. */
@@ -533,6 +559,7 @@ static unsigned run(const tfr_cpu_launch *launch)
             return TFR_CU_ILLEGAL_ADDRESS;
         memset(workspace, 0xff, job->workspace_bytes);
     }
+    job->spend(job->ms);
     for (int batch = 0; batch < job->d.batch; batch++) {
         multiply(job, &mem, batch);
         if (desc->epilogue & (16 | TFR_LT_EPILOGUE_BGRAD_A | TFR_LT_EPILOGUE_BGRAD_B))
@@ -569,11 +596,16 @@ tfr_lt_status cublasLtMatmul(tfr_lt_handle *handle, tfr_lt_desc *desc, const voi
     if (!handle || !alpha || !beta || status)
         return status ? status : TFR_LT_INVALID_VALUE;
     size_t needed = 0, align = 1;
+    double ms = 0;
+    char name[16];
     if (algo) {
         status = check_algo(algo);
         needed = status ? 0 : algos[algo->data[2]].workspace;
         align = status ? 1 : algos[algo->data[2]].align;
+        ms = status ? 0 : fake_cost((unsigned)algo->data[2]);
     }
+    if (ms < 0)
+        status = TFR_LT_NOT_SUPPORTED;
     if (has_bias(desc->epilogue) && !desc->bias)
         status = TFR_LT_INVALID_VALUE;
     if (!status && (needed > workspace_bytes || (uintptr_t)a % align || (uintptr_t)b % align ||
@@ -592,6 +624,12 @@ tfr_lt_status cublasLtMatmul(tfr_lt_handle *handle, tfr_lt_desc *desc, const voi
     job.workspace_bytes = needed;
     job.alpha = *(const float *)alpha;
     job.beta = *(const float *)beta;
+    job.spend = handle->spend;
+    job.ms = ms;
+    if (algo) {
+        snprintf(name, sizeof name, "algo %d", (int)algo->data[2]);
+        fake_called(name);
+    }
     void *args[] = {&job};
     return handle->launch(stream, &job_kernel, args) ? TFR_LT_EXECUTION_FAILED : TFR_LT_SUCCESS;
 }

@@ -3,11 +3,11 @@
  * The stand-in of cuDNN 9 for tests, tests/cuda/libcudnn.so.9: two-dimensional convolutions and
  * their gradients behind the vendor's descriptors, by plain loops in the streams of the driver
  * stand-in, which must be open. After a forward convolution may come additions and ReLU; other
- * patterns have no engine. The engines differ in their notes and their workspace, all over which
- * they write; one with the note TENSOR_CORE rounds f32 to TF32. How often engine 2 ran is told as
- * the calls of "engine 2". A graph without a handle has no engines, as its chip is not known. A
- * handle allocates with its first plan that runs, so that this one cannot be captured. Plans as
- * text are not supported.
+ * patterns have no engine. The engines differ in their notes, the time that they take and their
+ * workspace, all over which they write; one with the note TENSOR_CORE rounds f32 to TF32. How often
+ * engine 2 ran is told as the calls of "engine 2". A graph without a handle has no engines, as its
+ * chip is not known. A handle allocates with its first plan that runs, so that this one cannot be
+ * captured. Plans as text are not supported.
  */
 #include <dlfcn.h>
 #include <math.h>
@@ -30,6 +30,7 @@
 EXPORT unsigned tfr_fake_cudnn_held(void);
 EXPORT fake_library_calls_fn tfr_fake_cudnn_calls;
 EXPORT fake_library_fail_fn tfr_fake_cudnn_fail;
+EXPORT fake_library_cost_fn tfr_fake_cudnn_cost;
 static atomic_uint n_held;
 
 /* All of them, so that LeakSanitizer finds those of a GPU that is lost, which nobody destroys. */
@@ -73,12 +74,18 @@ EXPORT void tfr_fake_cudnn_fail(const char *name, unsigned nth, unsigned code)
     fake_fail(name, nth, code);
 }
 
+EXPORT void tfr_fake_cudnn_cost(unsigned number, double ms)
+{
+    fake_set_cost(number, ms);
+}
+
 /* ------------------------------------------------------------------------------------------
  * Handles and errors.
  */
 struct tfr_dnn_handle {
     fake_link link;
     fake_launch_fn *launch;
+    fake_spend_fn *spend;
     tfr_cuMemHostAlloc_fn *allocate;
     tfr_cuMemFreeHost_fn *release;
     tfr_cu_stream *stream;
@@ -103,6 +110,7 @@ tfr_dnn_status cudnnCreate(tfr_dnn_handle **handle)
     if (!h)
         return fail(TFR_DNN_HOST_ALLOCATION_FAILED, "handle");
     *(void **)&h->launch = dlsym(driver, "tfr_fake_cuda_launch");
+    *(void **)&h->spend = dlsym(driver, "tfr_fake_cuda_spend");
     *(void **)&h->allocate = dlsym(driver, "cuMemHostAlloc");
     *(void **)&h->release = dlsym(driver, "cuMemFreeHost");
     atomic_fetch_add(&n_held, 1);
@@ -586,6 +594,10 @@ tfr_dnn_status cudnnBackendExecute(tfr_dnn_handle *handle, tfr_dnn_desc *plan_ha
     take(pack, TFR_DNN_PACK_WORKSPACE, TFR_DNN_TYPE_POINTER, 1, &conv.workspace);
     if (conv.workspace_bytes && !conv.workspace)
         return fail(TFR_DNN_BAD_PARAM_NULL, "workspace");
+    conv.spend = handle->spend;
+    conv.ms = fake_cost((unsigned)config->engine);
+    if (conv.ms < 0)
+        return fail(TFR_DNN_EXECUTION_FAILED, "this engine cannot be run");
     conv.rounds = engines[config->engine].n_notes > 0 &&
                   engines[config->engine].notes[0] == TFR_DNN_NOTE_TENSOR_CORE;
     if (!atomic_load(&handle->warm)) {

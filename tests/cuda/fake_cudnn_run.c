@@ -155,6 +155,7 @@ static unsigned run(const tfr_cpu_launch *launch)
     t.sums = calloc((size_t)count(&conv->out), sizeof *t.sums);
     if (!t.sums)
         return TFR_CU_OUT_OF_MEMORY;
+    conv->spend(conv->ms);
     convolve(&t);
     write_out(conv, t.sums, out, addends);
     free(t.sums);

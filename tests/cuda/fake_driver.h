@@ -21,6 +21,8 @@
  *     sticky=CODE:N     the N-th kernel that runs fails with CODE, and its context is lost
  *     lazy              streams do nothing until somebody waits for or asks about them, so that
  *                       what was not waited for is seen not to have happened
+ *     worktime          events tell the time that kernels say they have spent, and not the clock's,
+ *                       so that a test knows it: none, but for what libraries have been told
  *     log or log=FILE   a line for each call, in memory or in FILE, which in the end also gets
  *                       a line "leaked: ..."
  *
@@ -53,12 +55,16 @@ typedef char *fake_log_fn(void);
  * must live for ever. Returns what cuLaunchKernel returns. */
 typedef tfr_cu_result fake_launch_fn(tfr_cu_stream *stream, const tfr_cpu_kernel *row, void **args);
 
+/* Called by such a kernel while it runs: with the switch worktime it has taken so long. */
+typedef void fake_spend_fn(double ms);
+
 fake_configure_fn tfr_fake_cuda_configure;
 fake_calls_fn tfr_fake_cuda_calls;
 fake_fail_fn tfr_fake_cuda_fail;
 fake_leaks_fn tfr_fake_cuda_leaks;
 fake_log_fn tfr_fake_cuda_log;
 fake_launch_fn tfr_fake_cuda_launch;
+fake_spend_fn tfr_fake_cuda_spend;
 
 /* Kernels that the stand-in has of itself:
  * fake_add(float *y, const float *x, int n): y[i] += x[i]; needs n threads at least

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fake_library.h: what the stand-ins of libraries tell and are told by tests, by dlsym: how often a
- * function was called, and which call is to fail. Included once per library, which exports
- * tfr_fake_LIBRARY_calls and tfr_fake_LIBRARY_fail.
+ * function was called, which call is to fail, and how long a way of computing takes. Included once
+ * per library, which exports tfr_fake_LIBRARY_calls, tfr_fake_LIBRARY_fail and
+ * tfr_fake_LIBRARY_cost.
  */
 #ifndef FAKE_LIBRARY_H
 #define FAKE_LIBRARY_H
@@ -15,6 +16,9 @@
 typedef unsigned fake_library_calls_fn(const char *name);
 /* The n-th call of NAME from now on gives code and does nothing; n = 0: none does. */
 typedef void fake_library_fail_fn(const char *name, unsigned nth, unsigned code);
+/* Algorithm or engine `number` takes so long from now on, by the driver's switch worktime; 0 is
+ * what each takes at first. Negative: it cannot be run. */
+typedef void fake_library_cost_fn(unsigned number, double ms);
 
 #ifdef FAKE_LIBRARY
 
@@ -63,6 +67,24 @@ static void fake_fail(const char *name, unsigned nth, unsigned code)
     fake_fault.nth = nth;
     fake_fault.code = code;
     pthread_mutex_unlock(&fake_lock);
+}
+
+static double fake_costs[16];
+
+static void fake_set_cost(unsigned number, double ms)
+{
+    pthread_mutex_lock(&fake_lock);
+    fake_costs[number % 16] = ms;
+    pthread_mutex_unlock(&fake_lock);
+}
+
+static double fake_cost(unsigned number)
+{
+    double ms;
+    pthread_mutex_lock(&fake_lock);
+    ms = fake_costs[number % 16];
+    pthread_mutex_unlock(&fake_lock);
+    return ms;
 }
 
 /* The beginning of a function that may fail. */

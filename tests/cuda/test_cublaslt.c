@@ -2,12 +2,15 @@
 /* The stand-in of cuBLASLt: products and epilogues against plain loops, algorithms, capture. */
 #include "cublaslt_abi.h"
 #include "driver_kit.h"
+#include "fake_library.h"
 
 static struct {
 #define X(name, required, since, who) tfr_##name##_fn *name;
 #include "cublaslt.def"
 #undef X
     unsigned (*held)(void);
+    fake_library_calls_fn *calls;
+    fake_library_cost_fn *cost;
     void *so;
 } lt;
 
@@ -38,6 +41,8 @@ static void open_library(void)
 #include "cublaslt.def"
 #undef X
     kit_take(lt.so, "tfr_fake_cublaslt_held", &lt.held);
+    kit_take(lt.so, "tfr_fake_cublaslt_calls", &lt.calls);
+    kit_take(lt.so, "tfr_fake_cublaslt_cost", &lt.cost);
 }
 
 static tfr_cu_ptr upload(const product *p, const void *host, size_t bytes)
@@ -63,11 +68,11 @@ static void find_algos(product *p, uint64_t workspace, uint32_t align)
                                                    &p->n_found));
 }
 
-static product begin(unsigned compute)
+static product begin_with(const char *switches, unsigned compute)
 {
     product p = {.stream = NULL};
     open_library();
-    kit_begin("");
+    kit_begin(switches);
     p.stream = kit_stream();
     for (int i = 0; i < M * K; i++)
         p.host_a[i] = 0.1f * (float)(i % 7) - 0.3f;
@@ -87,6 +92,11 @@ static product begin(unsigned compute)
     REQUIRE_INT(0, lt.cublasLtMatmulPreferenceCreate(&p.pref));
     find_algos(&p, 0, 256);
     return p;
+}
+
+static product begin(unsigned compute)
+{
+    return begin_with("", compute);
 }
 
 static void end(product *p)
@@ -345,6 +355,33 @@ TEST(a_product_is_captured_after_a_warm_one)
     end(&p);
 }
 
+TEST(an_algorithm_takes_the_time_that_was_ordered_or_fails)
+{
+    product p = begin_with("worktime", TFR_LT_COMPUTE_F32);
+    tfr_cu_event *from, *to;
+    float ms = -1;
+    const unsigned before = lt.calls("algo 3");
+    CHECK_INT(0, cu.cuEventCreate(&from, 0));
+    CHECK_INT(0, cu.cuEventCreate(&to, 0));
+    lt.cost(3, 2.5);
+    lt.cost(4, -1);
+    CHECK_INT(0, cu.cuEventRecord(from, p.stream));
+    CHECK_INT(0, multiply(&p, 0, 1, 0)); /* algorithms 1, 3 and 4 need no workspace */
+    CHECK_INT(0, multiply(&p, 1, 1, 0));
+    CHECK_INT(0, multiply(&p, 1, 1, 0));
+    CHECK_INT(TFR_LT_NOT_SUPPORTED, multiply(&p, 2, 1, 0));
+    CHECK_INT(0, cu.cuEventRecord(to, p.stream));
+    CHECK_INT(0, cu.cuEventSynchronize(to));
+    CHECK_INT(0, cu.cuEventElapsedTime(&ms, from, to));
+    CHECK_NEAR(5, ms, 0);
+    CHECK_UINT(before + 2, lt.calls("algo 3"));
+    lt.cost(3, 0);
+    lt.cost(4, 0);
+    CHECK_INT(0, cu.cuEventDestroy_v2(from));
+    CHECK_INT(0, cu.cuEventDestroy_v2(to));
+    end(&p);
+}
+
 static const test_case cases[] = {
     CASE(a_product_is_that_of_plain_loops),
     CASE(operands_may_be_transposed_and_row_major),
@@ -355,5 +392,6 @@ static const test_case cases[] = {
     CASE(tf32_is_seen_and_strict_is_exact),
     CASE(algorithms_are_those_for_the_workspace_and_the_alignment),
     CASE(a_product_is_captured_after_a_warm_one),
+    CASE(an_algorithm_takes_the_time_that_was_ordered_or_fails),
 };
 TEST_MAIN(cases)

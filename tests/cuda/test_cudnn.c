@@ -2,12 +2,14 @@
 /* The stand-in of cuDNN: convolutions against plain loops, notes of engines, capture. */
 #include "cudnn_abi.h"
 #include "driver_kit.h"
+#include "fake_library.h"
 
 static struct {
 #define X(name, required, since, who) tfr_##name##_fn *name;
 #include "cudnn.def"
 #undef X
     unsigned (*held)(void);
+    fake_library_cost_fn *cost;
     void *so;
 } dnn;
 
@@ -37,6 +39,7 @@ static void open_library(void)
 #include "cudnn.def"
 #undef X
     kit_take(dnn.so, "tfr_fake_cudnn_held", &dnn.held);
+    kit_take(dnn.so, "tfr_fake_cudnn_cost", &dnn.cost);
 }
 
 static tfr_cu_ptr upload(const fixture *f, const float *host, size_t n)
@@ -46,11 +49,11 @@ static tfr_cu_ptr upload(const fixture *f, const float *host, size_t n)
     return at;
 }
 
-static fixture begin(void)
+static fixture begin_with(const char *switches)
 {
     fixture f = {.n = 0};
     open_library();
-    kit_begin("");
+    kit_begin(switches);
     f.stream = kit_stream();
     for (int i = 0; i < X_SIZE; i++)
         f.host_x[i] = 0.1f * (float)(i % 7) - 0.3f;
@@ -68,6 +71,11 @@ static fixture begin(void)
     REQUIRE_INT(0, dnn.cudnnCreate(&f.handle));
     CHECK_INT(0, dnn.cudnnSetStream(f.handle, f.stream));
     return f;
+}
+
+static fixture begin(void)
+{
+    return begin_with("");
 }
 
 static void end(fixture *f)
@@ -381,6 +389,30 @@ TEST(a_plan_is_captured_after_a_warm_run)
     end(&f);
 }
 
+TEST(an_engine_takes_the_time_that_was_ordered_or_fails)
+{
+    fixture f = begin_with("worktime");
+    tfr_cu_event *from, *to;
+    float ms = -1;
+    tfr_dnn_desc *op = convolution(&f, TFR_DNN_OP_CONV_FORWARD, forward_names, false);
+    tfr_dnn_desc *plan = make_plan(&f, &op, 1, TFR_DNN_HEUR_A, TENSOR_CORE);
+    CHECK_INT(0, cu.cuEventCreate(&from, 0));
+    CHECK_INT(0, cu.cuEventCreate(&to, 0));
+    dnn.cost(TENSOR_CORE, 1.5);
+    CHECK_INT(0, cu.cuEventRecord(from, f.stream));
+    CHECK_INT(0, execute(&f, plan));
+    CHECK_INT(0, cu.cuEventRecord(to, f.stream));
+    dnn.cost(TENSOR_CORE, -1);
+    CHECK_INT(TFR_DNN_EXECUTION_FAILED, execute(&f, plan));
+    dnn.cost(TENSOR_CORE, 0);
+    CHECK_INT(0, cu.cuEventSynchronize(to));
+    CHECK_INT(0, cu.cuEventElapsedTime(&ms, from, to));
+    CHECK_NEAR(1.5, ms, 0);
+    CHECK_INT(0, cu.cuEventDestroy_v2(from));
+    CHECK_INT(0, cu.cuEventDestroy_v2(to));
+    end(&f);
+}
+
 static const test_case cases[] = {
     CASE(a_convolution_is_that_of_plain_loops),
     CASE(a_gradient_of_data_is_that_of_plain_loops),
@@ -391,5 +423,6 @@ static const test_case cases[] = {
     CASE(dims_that_the_window_does_not_give_are_refused),
     CASE(an_engine_tells_what_it_does_to_numbers),
     CASE(a_plan_is_captured_after_a_warm_run),
+    CASE(an_engine_takes_the_time_that_was_ordered_or_fails),
 };
 TEST_MAIN(cases)
