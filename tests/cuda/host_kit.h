@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * host_kit.h: the CUDA backend's host half through the plugin contract alone, over the driver
- * stand-in (fake_driver.h). Included once per test program.
+ * stand-in (fake_driver.h). Included once per test program. HOST_KIT_PLUGIN may be defined before:
+ * another build of it, relative to the build folder.
  */
 #ifndef TFR_CUDA_HOST_KIT_H
 #define TFR_CUDA_HOST_KIT_H
@@ -15,6 +16,10 @@
 #include "fake_driver.h"
 #include "tfr_test.h"
 
+#ifndef HOST_KIT_PLUGIN
+#define HOST_KIT_PLUGIN "tests/cuda/.libs/cudahost.so"
+#endif
+
 static char folder[4096]; /* of the stand-in */
 static const char *n_logical = "1";
 static tfr_err err = TFR_ERR_INIT;
@@ -26,8 +31,10 @@ static const tfr_capture_facet *captures;
 static const tfr_native_facet *natives;
 static fake_configure_fn *configure;
 static fake_calls_fn *calls_of;
+static fake_fail_fn *fail_at;
 static fake_leaks_fn *leaks;
 static tfr_cuInit_fn *start;
+static const void *(*facet_of_host)(const char *id); /* NULL = the host has none */
 
 static inline void host_log(int32_t level, const char *who, const char *text)
 {
@@ -46,8 +53,7 @@ static inline int32_t host_option(const char *name, const char *key, char *out, 
 
 static inline const void *host_facet(const char *id)
 {
-    (void)id;
-    return NULL;
+    return facet_of_host ? facet_of_host(id) : NULL;
 }
 
 static const tfr_host host = {
@@ -86,12 +92,13 @@ static inline bool begin(const char *switches)
     snprintf(folder, sizeof folder, "%s/tests/cuda", build ? build : ".");
     snprintf(path, sizeof path, "%s/libcuda.so.1", folder);
     void *driver = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    snprintf(path, sizeof path, "%s/.libs/cudahost.so", folder);
+    snprintf(path, sizeof path, "%s/" HOST_KIT_PLUGIN, build ? build : ".");
     void *so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!driver || !so)
         return false;
     *(void **)&configure = symbol(driver, "tfr_fake_cuda_configure");
     *(void **)&calls_of = symbol(driver, "tfr_fake_cuda_calls");
+    *(void **)&fail_at = symbol(driver, "tfr_fake_cuda_fail");
     *(void **)&start = symbol(driver, "cuInit");
     *(void **)&leaks = symbol(driver, "tfr_fake_cuda_leaks");
     *(void **)&entry = symbol(so, "tfrun_plugin_v0");
@@ -106,11 +113,11 @@ static inline bool begin(const char *switches)
     return true;
 }
 
-static inline tfr_plugin_device *open_with(uint32_t number, const char *key, const char *value)
+static inline tfr_plugin_device *open_options(uint32_t number, const tfr_option *options,
+                                              uint32_t n_options)
 {
     tfr_device_info infos[8] = {{0}};
-    const tfr_option option = {key, value};
-    const tfr_open_options given = {sizeof given, key != NULL, &option};
+    const tfr_open_options given = {sizeof given, n_options, options};
     tfr_plugin_device *device = NULL;
     uint32_t n = 8;
     for (int i = 0; i < 8; i++)
@@ -119,6 +126,12 @@ static inline tfr_plugin_device *open_with(uint32_t number, const char *key, con
     REQUIRE(number < n);
     (void)plugin->open(&infos[number], &given, &device, &err);
     return device;
+}
+
+static inline tfr_plugin_device *open_with(uint32_t number, const char *key, const char *value)
+{
+    const tfr_option option = {key, value};
+    return open_options(number, &option, key != NULL);
 }
 
 typedef struct rig {

@@ -176,22 +176,22 @@ tests_cuda_test_host_DEPENDENCIES = tests/cuda/libcuda.so.1 $(tfr_cuda_host_test
 tests_cuda_test_conv_engine_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) \
 	$(TFR_CUDA_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_cuda_test_conv_engine_LDADD = $(TFR_TEST_NN) -ldl -lm
-tests_cuda_test_conv_engine_SOURCES = tests/cuda/engine_kit.h tests/cuda/test_conv_engine.c \
-	tests/cuda/training_kit.h
+tests_cuda_test_conv_engine_SOURCES = tests/cuda/engine_kit.h tests/cuda/library_kit.h \
+	tests/cuda/test_conv_engine.c tests/cuda/training_kit.h
 tests_cuda_test_conv_engine_DEPENDENCIES = $(TFR_WITH_NN) $(fake_cuda) $(tfr_cuda_training_test)
 
 tests_cuda_test_ends_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) \
 	$(TFR_CUDA_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_cuda_test_ends_LDADD = $(TFR_TEST_NN) -ldl -lm
-tests_cuda_test_ends_SOURCES = tests/cuda/engine_kit.h tests/cuda/test_ends.c \
-	tests/cuda/training_kit.h
+tests_cuda_test_ends_SOURCES = tests/cuda/engine_kit.h tests/cuda/library_kit.h \
+	tests/cuda/test_ends.c tests/cuda/training_kit.h
 tests_cuda_test_ends_DEPENDENCIES = $(TFR_WITH_NN) $(fake_cuda) $(tfr_cuda_training_test)
 
 tests_cuda_test_engines_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) \
 	$(TFR_CUDA_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_cuda_test_engines_LDADD = $(TFR_TEST_NN) -ldl
-tests_cuda_test_engines_SOURCES = tests/cuda/engine_kit.h tests/cuda/test_engines.c \
-	tests/cuda/training_kit.h
+tests_cuda_test_engines_SOURCES = tests/cuda/engine_kit.h tests/cuda/library_kit.h \
+	tests/cuda/test_engines.c tests/cuda/training_kit.h
 tests_cuda_test_engines_DEPENDENCIES = $(TFR_WITH_NN) $(fake_cuda) $(tfr_cuda_training_test)
 
 tests_cuda_test_held_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) \
