@@ -21,7 +21,9 @@ tfr_cuda_host = \
 	plugins/cuda/error.c \
 	plugins/cuda/fence.c \
 	plugins/cuda/fence.h \
+	plugins/cuda/gemm_algo.c \
 	plugins/cuda/gemm_lt.c \
+	plugins/cuda/gemm_lt.h \
 	plugins/cuda/host.h \
 	plugins/cuda/kernel.c \
 	plugins/cuda/kernel.h \
