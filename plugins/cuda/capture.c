@@ -11,6 +11,13 @@ struct tfr_executable {
     tfr_cu_graph_exec *exec;
 };
 
+static _Thread_local unsigned n_captures; /* of this thread, which ends what it begins */
+
+bool cuda_is_capturing(void)
+{
+    return n_captures > 0;
+}
+
 static int32_t cuda_begin(tfr_plugin_device *device, tfr_queue *queue, tfr_err *err)
 {
     int32_t status = cuda_enter(device, err);
@@ -24,6 +31,7 @@ static int32_t cuda_begin(tfr_plugin_device *device, tfr_queue *queue, tfr_err *
             device, cuda_driver.cuStreamBeginCapture_v2(queue->stream, TFR_CU_CAPTURE_THREAD_LOCAL),
             err, "capture on %s", device->facts.name);
     queue->is_capturing = status == TFR_OK;
+    n_captures += status == TFR_OK;
     cuda_leave(device);
     return status;
 }
@@ -76,6 +84,7 @@ static int32_t cuda_end(tfr_plugin_device *device, tfr_queue *queue, tfr_executa
     tfr_cu_graph *graph = NULL;
     int32_t status = cuda_enter(device, err);
 
+    n_captures -= queue->is_capturing;
     queue->is_capturing = false;
     if (status != TFR_OK)
         return status;

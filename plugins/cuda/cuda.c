@@ -6,6 +6,8 @@
  *   library-from     multiplications of a product from which on cuBLASLt computes it
  *                    (2^27, 512 x 512 x 512)
  *   logical-devices  of each GPU (1), each with the limit below for itself
+ *   tune             off = take the way of computing that a library names first, and time none
+ *                    (on)
  *   nvtx             1 = name launches by ranges of NVTX (0; 1 in a tool of NVIDIA's)
  *   memory_limit     bytes of a device
  *   memory-fraction  over 0 and at most 1: that part of the GPU's memory; without these two what is

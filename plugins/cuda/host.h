@@ -77,6 +77,16 @@ typedef struct cuda_profile {
     size_t n, n_drained;
 } cuda_profile;
 
+/* Choices of tune.c. */
+typedef struct cuda_choice cuda_choice;
+typedef struct cuda_tuner {
+    bool is_on;
+    uint64_t fill_bytes;         /* that are filled in front of each run */
+    atomic_int_fast64_t left_ns; /* for running candidates */
+    pthread_mutex_t lock;        /* held while they run, taken before all others; of what follows */
+    cuda_choice *choices;
+} cuda_tuner;
+
 struct tfr_plugin_device {
     tfr_plugin_device *next; /* of those that are open */
     cuda_facts facts;
@@ -100,6 +110,7 @@ struct tfr_plugin_device {
     /* of layout.c, by the size of elements: found once, as a capture could not bear a search */
     _Atomic(tfr_cu_function *) swaps[4];
     cuda_profile profile;
+    cuda_tuner tuner;
     atomic_uint n_queues; /* that were made */
     /* for tests; -1 = never */
     int64_t fail_after, lose_after;
@@ -154,6 +165,11 @@ void cuda_module_release(bool is_dead);
 void cuda_engines_close(tfr_plugin_device *device);
 void cuda_convolution_close(tfr_plugin_device *device);
 void cuda_gemm_close(tfr_plugin_device *device);
+
+/* ---- capture.c ---- */
+
+/* Whether the calling thread has begun to capture, and not ended. */
+bool cuda_is_capturing(void);
 
 /* ---- profile.c ---- */
 

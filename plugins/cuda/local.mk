@@ -47,6 +47,8 @@ tfr_cuda_host = \
 	plugins/cuda/program_fuse.c \
 	plugins/cuda/program_product.c \
 	plugins/cuda/queue.c \
+	plugins/cuda/tune.c \
+	plugins/cuda/tune.h \
 	$(NULL)
 plugins_cuda_tfrun_cuda_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PLUGIN_INCLUDES) \
 	-I$(top_builddir)/plugins/cuda -DCUDA_BUILT='"$(CUDA_VERSION)"' \

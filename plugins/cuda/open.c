@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* open.c: opens and closes devices, and knows which are lost. */
 #include "profile.h"
+#include "tune.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 
 #define MIB          (UINT64_C(1) << 20)
 #define LIBRARY_FROM (1 << 27) /* 512 x 512 x 512 */
+#define TUNE_FILL    (1 << 26) /* less for tests, where a fill is the host's work */
 
 /* ---- a device that is lost ------------------------------------------------------------------- */
 
@@ -118,6 +120,19 @@ static int32_t find_limit(tfr_plugin_device *device, const tfr_open_options *opt
     return TFR_OK;
 }
 
+/* ---- the switch of tune.c -------------------------------------------------------------------- */
+
+static int32_t open_tuner(tfr_plugin_device *device, const tfr_open_options *options, tfr_err *err)
+{
+    const char *text = tfr_open_option(options, "tune");
+    const bool is_off = text && (strcmp(text, "off") == 0 || strcmp(text, "0") == 0);
+
+    if (text && *text && !is_off && strcmp(text, "on") != 0 && strcmp(text, "1") != 0)
+        return tfr_fail(err, TFR_EINVAL, "cuda.tune is %.32s, and has to be on or off", text);
+    cuda_tune_open(device, !is_off, (uint64_t)number_of(options, "tune_fill", TUNE_FILL));
+    return TFR_OK;
+}
+
 /* ---- opening and closing --------------------------------------------------------------------- */
 
 /* The driver's number of the device that was listed, maybe by another process. */
@@ -193,7 +208,10 @@ int32_t cuda_open(const tfr_device_info *info, const tfr_open_options *options,
     cuda_module_hold();
     device->fail_after = number_of(options, "fail_after", -1);
     device->lose_after = number_of(options, "lose_after", -1);
-    status = find_device(info, &device->facts, err);
+    pthread_mutex_init(&device->tuner.lock, NULL);
+    status = open_tuner(device, options, err);
+    if (status == TFR_OK)
+        status = find_device(info, &device->facts, err);
     device->facts.chip.library_from = number_of(options, "library-from", LIBRARY_FROM);
     if (status == TFR_OK)
         status = cuda_check(
@@ -234,7 +252,9 @@ void cuda_close(tfr_plugin_device *device)
         cuda_memory_close(device);
         cuda_module_release(is_dead);
     }
+    cuda_tune_close(device);
     free(device->events);
+    pthread_mutex_destroy(&device->tuner.lock);
     pthread_mutex_destroy(&device->engine_lock);
     pthread_mutex_destroy(&device->constants_lock);
     pthread_mutex_destroy(&device->profile.lock);

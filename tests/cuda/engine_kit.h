@@ -10,12 +10,15 @@
 
 #include "library_kit.h"
 
-/* from: the option library-from. */
-static inline tfr_runtime *engine_runtime(const char *from)
+/* Options library-from and tune. */
+static inline tfr_runtime *tuned_runtime(const char *from, const char *tune)
 {
     char path[4200];
     const char *files[] = {path}, *build = getenv("TFR_BUILDDIR");
-    const tfr_option given[] = {{"cuda.library-path", folder}, {"cuda.library-from", from}};
+    const tfr_option given[] = {{"cuda.library-path", folder},
+                                {"cuda.library-from", from},
+                                {"cuda.tune", tune},
+                                {"cuda.tune_fill", "0"}};
     tfr_runtime_options options = TFR_RUNTIME_OPTIONS_INIT;
     tfr_runtime *runtime = NULL;
     find_library(&lt);
@@ -24,10 +27,16 @@ static inline tfr_runtime *engine_runtime(const char *from)
     options.plugin_files = files;
     options.n_plugin_files = 1;
     options.options = given;
-    options.n_options = 2;
+    options.n_options = 4;
     options.log = keep_log;
     REQUIRE_OK(tfr_runtime_create(&options, &runtime, &err), &err);
     return runtime;
+}
+
+/* What the libraries name first computes: no time decides, and calls can be counted. */
+static inline tfr_runtime *engine_runtime(const char *from)
+{
+    return tuned_runtime(from, "off");
 }
 
 static inline void check_end(void)

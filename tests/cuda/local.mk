@@ -20,6 +20,7 @@ unit_tests += \
 	tests/cuda/test_profile \
 	tests/cuda/test_programs \
 	tests/cuda/test_training \
+	tests/cuda/test_tune \
 	$(NULL)
 
 shell_tests += \
@@ -220,7 +221,16 @@ tests_cuda_test_training_LDADD = $(TFR_TEST_NN) -ldl
 tests_cuda_test_training_SOURCES = tests/cuda/training_kit.h tests/cuda/test_training.c
 tests_cuda_test_training_DEPENDENCIES = $(TFR_WITH_NN) tests/cuda/libcuda.so.1 \
 	$(tfr_cuda_training_test)
+
+tests_cuda_test_tune_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_CUDA_TEST_INCLUDES) $(TFR_PLUGIN_INCLUDES) \
+	$(CUNIT_CFLAGS)
+tests_cuda_test_tune_LDADD = $(CUNIT_LIBS) -ldl -lm
+tests_cuda_test_tune_SOURCES = tests/cuda/host_kit.h tests/cuda/library_kit.h \
+	tests/cuda/test_tune.c tests/cuda/tune_kit.h
+tests_cuda_test_tune_DEPENDENCIES = $(fake_cuda) $(tfr_cuda_plugin_test)
+
 if TFR_CUDA
+tfr_cuda_plugin_test = plugins/cuda/tfrun-cuda.la
 if TFR_CUDA_CPU
 tfr_cuda_training_test = plugins/cuda/tfrun-cuda.la tests/cuda/cpu_kernels.so
 endif
