@@ -3,10 +3,11 @@
  * conv_plan.c: plans of cuDNN for convolutions and their gradients, by its graph interface.
  *
  * A graph of a convolution and what stands behind it is described to the library, whose heuristics
- * then name engines, the fastest first. The first one that is exact enough makes the plan that is
- * kept; the descriptors that led to it are given back. Tensors are said to be aligned to their
- * elements: the library has engines for that which are nearly all that it has for 16 bytes, so that
- * one plan serves any address and bits do not depend on it.
+ * then name engines, the fastest first as they guess. The first ones that are exact enough make
+ * plans, one of which is taken (conv_dnn.c); the descriptors that led to them are given back.
+ * Tensors are said to be aligned to their elements: the library has engines for that which are
+ * nearly all that it has for 16 bytes, so that one plan serves any address and bits do not depend
+ * on it.
  *
  * Strict f32 takes no engine on tensor cores. No mode takes one that rounds its inputs to another
  * type (to f16, which overflows where tf32 does not), that adds up in less than f32, by atomic
@@ -176,6 +177,7 @@ typedef struct request {
     const cuda_dnn_target *target;
     unsigned refused; /* notes */
     uint64_t most_workspace;
+    cuda_dnn_plans *plans;
 } request;
 
 static bool is_unsupported(tfr_dnn_status status)
@@ -200,8 +202,19 @@ static int32_t get_notes(tfr_dnn_desc *engine, unsigned attribute, unsigned type
     return status;
 }
 
-/* What an engine does to numbers; *is_slow: it is compiled when a plan is made of it. */
-static int32_t look_at(tfr_dnn_desc *config, unsigned *notes, bool *is_slow, tfr_err *err)
+static int64_t number_of(tfr_dnn_desc *engine)
+{
+    int64_t n = 0, number = -1;
+    const tfr_dnn_status status = cuda_dnn.cudnnBackendGetAttribute(
+        engine, TFR_DNN_ENGINE_INDEX, TFR_DNN_TYPE_INT64, 1, &n, &number);
+
+    return status == TFR_DNN_SUCCESS && n == 1 ? number : -1;
+}
+
+/* Which engine it is, and what that does to numbers; *is_slow: it is compiled when a plan is made
+ * of it. */
+static int32_t look_at(const request *r, tfr_dnn_desc *config, cuda_dnn_plan *plan, bool *is_slow,
+                       tfr_err *err)
 {
     cuda_dnn_builder b = {.what = "an engine for a convolution", .err = err};
     tfr_dnn_desc *engine = cuda_dnn_create(&b, TFR_DNN_ENGINE);
@@ -215,11 +228,12 @@ static int32_t look_at(tfr_dnn_desc *config, unsigned *notes, bool *is_slow, tfr
             b.what, err);
     if (b.status == TFR_OK)
         b.status = get_notes(engine, TFR_DNN_ENGINE_NUMERICAL_NOTES, TFR_DNN_TYPE_NUMERICAL_NOTE,
-                             notes, err);
+                             &plan->notes, err);
     if (b.status == TFR_OK)
         b.status = get_notes(engine, TFR_DNN_ENGINE_BEHAVIOR_NOTES, TFR_DNN_TYPE_BEHAVIOR_NOTE,
                              &behavior, err);
     *is_slow = behavior & 1u << TFR_DNN_BEHAVIOR_RUNTIME_COMPILATION;
+    plan->engine = b.status == TFR_OK && r->plans->wants_engine ? number_of(engine) : -1;
     cuda_dnn_drop(&b);
     return b.status;
 }
@@ -285,28 +299,33 @@ static int32_t list_configs(tfr_dnn_desc *heuristic, config_list *list, const ch
     return status;
 }
 
-/* A plan of the first engine that will do, whose configuration is taken out of the list. */
-static int32_t choose(const request *r, config_list *list, cuda_dnn_plan *out, tfr_err *err)
+/* Makes plans of engines that will do, whose configurations are taken out of the list. offset: the
+ * number of the first one of the list. */
+static int32_t choose(const request *r, config_list *list, int64_t offset, tfr_err *err)
 {
+    cuda_dnn_plans *plans = r->plans;
     int32_t status = TFR_OK;
 
-    for (int64_t i = 0; i < list->n_found && status == TFR_OK && !out->plan; i++) {
+    for (int64_t i = 0; i < list->n_found && status == TFR_OK && plans->n < plans->most; i++) {
+        cuda_dnn_plan plan = {.number = offset + i};
         bool is_slow = false;
-        status = look_at(list->all[i], &out->notes, &is_slow, err);
-        if (status != TFR_OK || out->notes & r->refused || is_slow)
+        if (plan.number < plans->first)
             continue;
-        status = make_plan(r, list->all[i], out, err);
-        if (!out->plan)
+        status = look_at(r, list->all[i], &plan, &is_slow, err);
+        if (status != TFR_OK || plan.notes & r->refused || is_slow)
             continue;
-        out->config = list->all[i];
+        status = make_plan(r, list->all[i], &plan, err);
+        if (!plan.plan)
+            continue;
+        plan.config = list->all[i];
         list->all[i] = NULL;
+        plans->all[plans->n++] = plan;
     }
     return status;
 }
 
 /* Tries the engines that the library's heuristic of this mode names, the best first. */
-static int32_t ask(const request *r, tfr_dnn_desc *graph, unsigned mode, cuda_dnn_plan *out,
-                   tfr_err *err)
+static int32_t ask(const request *r, tfr_dnn_desc *graph, unsigned mode, tfr_err *err)
 {
     cuda_dnn_builder b = {.what = "the choice of an engine for a convolution", .err = err};
     tfr_dnn_desc *heuristic = cuda_dnn_create(&b, TFR_DNN_ENGINE_HEUR);
@@ -326,7 +345,7 @@ static int32_t ask(const request *r, tfr_dnn_desc *graph, unsigned mode, cuda_dn
         if (b.status == TFR_OK)
             b.status = list_configs(heuristic, &list, b.what, err);
         if (b.status == TFR_OK)
-            b.status = choose(r, &list, out, err);
+            b.status = choose(r, &list, mode == TFR_DNN_HEUR_A ? 0 : MAX_CONFIGS, err);
     }
     for (int64_t i = 0; i < list.n; i++)
         if (list.all[i])
@@ -357,26 +376,37 @@ static unsigned refused_notes(int32_t dtype, int32_t math_mode)
     return is_strict ? always | NOTE(TENSOR_CORE) : always;
 }
 
-int32_t cuda_dnn_plan_make(const cuda_dnn_target *target, const cuda_convolution *convolution,
-                           int32_t dtype, int32_t math_mode, cuda_dnn_plan *out, tfr_err *err)
+int32_t cuda_dnn_plans_make(const cuda_dnn_target *target, const cuda_convolution *convolution,
+                            int32_t dtype, int32_t math_mode, cuda_dnn_plans *plans, tfr_err *err)
 {
     const request r = {
         .target = target,
         .refused = refused_notes(dtype, math_mode),
         .most_workspace = most_workspace(convolution, dtype),
+        .plans = plans,
     };
     cuda_dnn_builder b = {.what = "the graph of a convolution", .err = err};
     tfr_dnn_desc *graph = make_graph(&b, target, convolution, dtype);
 
-    *out = (cuda_dnn_plan){NULL, NULL, 0, 0};
-    if (b.status == TFR_OK)
-        b.status = ask(&r, graph, TFR_DNN_HEUR_A, out, err);
-    if (b.status == TFR_OK && !out->plan)
-        b.status = ask(&r, graph, TFR_DNN_HEUR_FALLBACK, out, err);
-    if (b.status == TFR_OK && !out->plan)
+    plans->n = 0;
+    if (b.status == TFR_OK && plans->first < MAX_CONFIGS)
+        b.status = ask(&r, graph, TFR_DNN_HEUR_A, err);
+    if (b.status == TFR_OK && !plans->n)
+        b.status = ask(&r, graph, TFR_DNN_HEUR_FALLBACK, err);
+    if (b.status == TFR_OK && !plans->n)
         b.status = tfr_fail(err, TFR_EUNSUPPORTED, "cuDNN has no engine for this convolution");
     cuda_dnn_drop(&b);
-    return b.status;
+    return plans->n ? TFR_OK : b.status; /* one that fails behind others is passed over */
+}
+
+int32_t cuda_dnn_plan_make(const cuda_dnn_target *target, const cuda_convolution *convolution,
+                           int32_t dtype, int32_t math_mode, cuda_dnn_plan *out, tfr_err *err)
+{
+    cuda_dnn_plans plans = {.most = 1};
+    const int32_t status = cuda_dnn_plans_make(target, convolution, dtype, math_mode, &plans, err);
+
+    *out = plans.n ? plans.all[0] : (cuda_dnn_plan){.plan = NULL};
+    return status;
 }
 
 void cuda_dnn_plan_drop(cuda_dnn_plan *plan)

@@ -66,9 +66,25 @@ typedef struct cuda_dnn_plan {
     tfr_dnn_desc *plan, *config; /* the plan's */
     uint64_t workspace_bytes;
     unsigned notes; /* of its engine, bit n for note n */
+    int64_t number; /* among all that the heuristics name */
+    int64_t engine; /* the library's number of it, where it was asked for; -1 = it has none */
 } cuda_dnn_plan;
 
-/* TFR_EUNSUPPORTED: the library has no engine that is exact enough. */
+enum { CUDA_DNN_PLANS = 8 };
+
+/* Plans of the engines that will do, in the order of the heuristics. */
+typedef struct cuda_dnn_plans {
+    int64_t first;     /* the number from which on they are wanted */
+    int64_t most;      /* so many at most */
+    bool wants_engine; /* the engines' numbers, too */
+    int64_t n;
+    cuda_dnn_plan all[CUDA_DNN_PLANS];
+} cuda_dnn_plans;
+
+/* Fills in n and all. TFR_EUNSUPPORTED: the library has no engine that is exact enough. */
+int32_t cuda_dnn_plans_make(const cuda_dnn_target *target, const cuda_convolution *convolution,
+                            int32_t dtype, int32_t math_mode, cuda_dnn_plans *plans, tfr_err *err);
+/* The first of them. */
 int32_t cuda_dnn_plan_make(const cuda_dnn_target *target, const cuda_convolution *convolution,
                            int32_t dtype, int32_t math_mode, cuda_dnn_plan *out, tfr_err *err);
 void cuda_dnn_plan_drop(cuda_dnn_plan *plan);

@@ -208,12 +208,9 @@ static void check_notes(unsigned notes, int t, const char *what)
         CHECK_STR("an exact engine", what);
 }
 
-/* Whether tensor cores are used. */
-static bool plan_one(const cuda_dnn_target *target, const chip *c, const shape *s, int p, int t)
+static cuda_convolution convolution_of(const shape *s, int p)
 {
-    char what[160];
     cuda_convolution convolution = s->c;
-    cuda_dnn_plan plan;
     convolution.kind = patterns[p].kind;
     convolution.bias = patterns[p].has_bias ? 3 : CUDA_NO_OPERAND;
     convolution.addend = patterns[p].has_addend ? 4 : CUDA_NO_OPERAND;
@@ -221,6 +218,15 @@ static bool plan_one(const cuda_dnn_target *target, const chip *c, const shape *
     convolution.has_ceiling = patterns[p].has_ceiling;
     convolution.ceiling = 6;
     convolution.x_last = convolution.y_last = convolution.addend_last = patterns[p].is_last;
+    return convolution;
+}
+
+/* Whether tensor cores are used. */
+static bool plan_one(const cuda_dnn_target *target, const chip *c, const shape *s, int p, int t)
+{
+    char what[160];
+    const cuda_convolution convolution = convolution_of(s, p);
+    cuda_dnn_plan plan;
     snprintf(what, sizeof what, "%s, %s, %s, %s", c->name, patterns[p].name, s->name,
              types[t].name);
     err = (tfr_err)TFR_ERR_INIT;
@@ -238,6 +244,53 @@ static bool plan_one(const cuda_dnn_target *target, const chip *c, const shape *
     const bool uses_tensor_cores = status == TFR_OK && plan.notes & 1u << TFR_DNN_NOTE_TENSOR_CORE;
     cuda_dnn_plan_drop(&plan);
     return uses_tensor_cores;
+}
+
+/* What a choice among them is kept by: each is found again by its place. */
+static void name_plans(const cuda_dnn_target *target, const cuda_convolution *convolution, int t,
+                       const char *what)
+{
+    cuda_dnn_plans plans = {.most = CUDA_DNN_PLANS, .wants_engine = true};
+    CHECK_OK(cuda_dnn_plans_make(target, convolution, types[t].dtype, types[t].mode, &plans, &err),
+             &err);
+    CHECK(plans.n >= 1 && plans.n <= CUDA_DNN_PLANS);
+    for (int64_t i = 0; i < plans.n; i++) {
+        const cuda_dnn_plan *plan = &plans.all[i];
+        cuda_dnn_plans again = {.first = plan->number, .most = 1, .wants_engine = true};
+        if (plan->engine < 0 || (i > 0 && plan->number <= plan[-1].number))
+            CHECK_STR("a place and an engine", what);
+        check_notes(plan->notes, t, what);
+        CHECK_OK(
+            cuda_dnn_plans_make(target, convolution, types[t].dtype, types[t].mode, &again, &err),
+            &err);
+        CHECK_INT(1, again.n);
+        if (again.all[0].number != plan->number || again.all[0].engine != plan->engine ||
+            again.all[0].notes != plan->notes ||
+            again.all[0].workspace_bytes != plan->workspace_bytes)
+            CHECK_STR("the same plan again", what);
+        cuda_dnn_plan_drop(&again.all[0]);
+    }
+    for (int64_t i = 0; i < plans.n; i++)
+        cuda_dnn_plan_drop(&plans.all[i]);
+    printf("%s: %d plans\n", what, (int)plans.n);
+}
+
+TEST(each_of_several_plans_is_found_again)
+{
+    char why[256], what[160];
+    if (!open_library(why, sizeof why))
+        SKIP(why);
+    cuda_dnn_target target = {NULL, describe(&hopper)};
+    for (int p = 0; p < N_PATTERNS; p++)
+        for (int t = 0; t < 3; t++) {
+            cuda_convolution convolution = convolution_of(&shapes[0], p);
+            const bool is_f32 = types[t].dtype == TFR_DTYPE_F32;
+            if ((patterns[p].is_f32 && !is_f32) || (patterns[p].is_last && is_f32))
+                continue;
+            snprintf(what, sizeof what, "%s, %s", patterns[p].name, types[t].name);
+            name_plans(&target, &convolution, t, what);
+        }
+    CHECK_UINT(0, cuda_dnn.cudnnBackendDestroyDescriptor(target.properties));
 }
 
 static void plan_all(const chip *c)
@@ -306,6 +359,7 @@ static const test_case cases[] = {
     CASE(ampere_has_a_plan_for_each_convolution),
     CASE(chips_of_8_6_have_a_plan_for_each_convolution),
     CASE(hopper_has_a_plan_for_each_convolution),
+    CASE(each_of_several_plans_is_found_again),
     CASE(a_convolution_whose_dims_do_not_fit_is_refused_with_the_librarys_text),
 };
 TEST_MAIN(cases)
