@@ -21,6 +21,8 @@ unit_tests += \
 	tests/cuda/test_programs \
 	tests/cuda/test_training \
 	tests/cuda/test_tune \
+	tests/cuda/test_tune_conv \
+	tests/cuda/test_tune_runs \
 	$(NULL)
 
 shell_tests += \
@@ -229,6 +231,19 @@ tests_cuda_test_tune_SOURCES = tests/cuda/host_kit.h tests/cuda/library_kit.h \
 	tests/cuda/test_tune.c tests/cuda/tune_kit.h
 tests_cuda_test_tune_DEPENDENCIES = $(fake_cuda) $(tfr_cuda_plugin_test)
 
+tests_cuda_test_tune_conv_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_CUDA_TEST_INCLUDES) \
+	$(TFR_PLUGIN_INCLUDES) $(CUNIT_CFLAGS)
+tests_cuda_test_tune_conv_LDADD = $(CUNIT_LIBS) -ldl -lm
+tests_cuda_test_tune_conv_SOURCES = tests/cuda/host_kit.h tests/cuda/library_kit.h \
+	tests/cuda/test_tune_conv.c tests/cuda/tune_kit.h
+tests_cuda_test_tune_conv_DEPENDENCIES = $(fake_cuda) $(tfr_cuda_training_test)
+
+tests_cuda_test_tune_runs_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) \
+	$(TFR_CUDA_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_cuda_test_tune_runs_LDADD = $(TFR_TEST_NN) -ldl -lm
+tests_cuda_test_tune_runs_SOURCES = tests/cuda/engine_kit.h tests/cuda/library_kit.h \
+	tests/cuda/test_tune_runs.c tests/cuda/training_kit.h
+tests_cuda_test_tune_runs_DEPENDENCIES = $(TFR_WITH_NN) $(fake_cuda) $(tfr_cuda_training_test)
 if TFR_CUDA
 tfr_cuda_plugin_test = plugins/cuda/tfrun-cuda.la
 if TFR_CUDA_CPU
