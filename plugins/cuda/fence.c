@@ -8,6 +8,7 @@
  * asks again and again: at once for a while, for most work is short, then with pauses.
  */
 #include "fence.h"
+#include "finding.h"
 
 #include <sched.h>
 #include <stdlib.h>
@@ -60,6 +61,18 @@ void cuda_events_close(tfr_plugin_device *device)
 
 /* ---- points ---------------------------------------------------------------------------------- */
 
+/* Values from this point on carry what the work before it has found wrong. With the lock held. */
+static void take_finding(tfr_fence *fence, const cuda_point *point)
+{
+    cuda_failure failure;
+
+    if ((fence->failure.code && fence->failed_at <= point->value) ||
+        !cuda_finding_tell(fence->findings, point->n_findings, &failure))
+        return;
+    fence->failure = failure;
+    fence->failed_at = point->value;
+}
+
 /* Takes off what has happened. With the fence's lock held, and the context current. */
 static int32_t advance(tfr_fence *fence, tfr_err *err)
 {
@@ -76,6 +89,7 @@ static int32_t advance(tfr_fence *fence, tfr_err *err)
         if (status != TFR_OK)
             break;
         fence->value = point->value;
+        take_finding(fence, point);
         give_event(fence->device, point->event);
         n++;
     }
@@ -127,6 +141,7 @@ void cuda_fence_destroy(tfr_plugin_device *device, tfr_fence *fence)
             give_event(device, fence->points[i].event);
     if (works)
         cuda_leave(device);
+    cuda_findings_drop(fence->findings);
     pthread_mutex_destroy(&fence->lock);
     free(fence->points);
     free(fence);
@@ -136,7 +151,9 @@ void cuda_fence_destroy(tfr_plugin_device *device, tfr_fence *fence)
 static int32_t add_point(tfr_queue *queue, tfr_fence *fence, uint64_t value, tfr_err *err)
 {
     tfr_plugin_device *device = queue->device;
-    cuda_point point = {.value = value, .launch = queue->n_since == 1 ? queue->last_launch : 0};
+    cuda_point point = {.value = value,
+                        .launch = queue->n_since == 1 ? queue->last_launch : 0,
+                        .n_findings = queue->n_findings};
     int32_t status = cuda_check(device, take_event(device, &point.event), err, "an event of %s",
                                 device->facts.name);
 
@@ -151,6 +168,8 @@ static int32_t add_point(tfr_queue *queue, tfr_fence *fence, uint64_t value, tfr
     queue->n_since = 0;
     fence->points[fence->n_points++] = point;
     fence->signaller = queue;
+    if (!fence->findings)
+        fence->findings = cuda_findings_hold(queue->findings);
     return TFR_OK;
 }
 
@@ -217,6 +236,7 @@ static const tfr_plugin_device *find_lost_peer(tfr_queue *queue)
 static int32_t follow(tfr_queue *queue, tfr_fence *fence, uint64_t value, tfr_err *err)
 {
     size_t i = 0;
+    int32_t status;
 
     if (fence->failure.code && value >= fence->failed_at) {
         const cuda_failure failure = carried(&fence->failure, fence->device, queue->device);
@@ -228,9 +248,11 @@ static int32_t follow(tfr_queue *queue, tfr_fence *fence, uint64_t value, tfr_er
         return TFR_OK;
     if (fence->device != queue->device)
         note_peer(queue, fence->device);
-    return cuda_check(queue->device,
-                      cuda_driver.cuStreamWaitEvent(queue->stream, fence->points[i].event, 0), err,
-                      "a wait on a queue of %s", queue->device->facts.name);
+    status = cuda_check(queue->device,
+                        cuda_driver.cuStreamWaitEvent(queue->stream, fence->points[i].event, 0),
+                        err, "a wait on a queue of %s", queue->device->facts.name);
+    return status ? status
+                  : cuda_finding_follow(queue, fence->findings, fence->points[i].n_findings, err);
 }
 
 int32_t cuda_wait(tfr_plugin_device *device, tfr_queue *queue, tfr_fence *fence, uint64_t value,

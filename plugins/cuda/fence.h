@@ -8,13 +8,15 @@
 typedef struct cuda_point {
     uint64_t value;
     tfr_cu_event *event;
-    uint64_t launch; /* the only one since the signal before; 0 = none or several */
+    uint64_t launch;     /* the only one since the signal before; 0 = none or several */
+    uint64_t n_findings; /* of the signaller's queue before it */
 } cuda_point;
 
 struct tfr_fence {
     tfr_plugin_device *device;
     pthread_mutex_t lock; /* of all that follows; taken before a queue's and the device's */
     tfr_queue *signaller;
+    cuda_findings *findings; /* of the signaller, once it has some */
     uint64_t value;
     cuda_point *points; /* the oldest first */
     size_t n_points, capacity;

@@ -54,6 +54,9 @@ int32_t cuda_failure_tell(const cuda_failure *failure, tfr_err *err);
 
 /* ---- device.c, open.c ---- */
 
+typedef struct cuda_findings cuda_findings;
+typedef struct cuda_notes cuda_notes;
+
 typedef struct cuda_facts {
     tfr_cu_device device;
     char uuid[48]; /* 8-4-4-4-12 */
@@ -100,6 +103,9 @@ struct tfr_plugin_device {
     pthread_mutex_t lock;
     tfr_cu_event **events;
     size_t n_events, capacity;
+    /* of finding.c: all that there are, and those that wait to be used */
+    cuda_notes *notes;
+    struct note *free_notes;
     /* of libraries, for engine.c; made with the lock held */
     pthread_mutex_t engine_lock;
     struct tfr_lt_handle *lt;
@@ -171,6 +177,11 @@ void cuda_gemm_close(tfr_plugin_device *device);
 /* Whether the calling thread has begun to capture, and not ended. */
 bool cuda_is_capturing(void);
 
+/* ---- finding.c ---- */
+
+/* No queue is left. */
+void cuda_notes_close(tfr_plugin_device *device);
+
 /* ---- profile.c ---- */
 
 void cuda_profile_close(tfr_plugin_device *device);
@@ -208,8 +219,10 @@ struct tfr_queue {
     pthread_mutex_t lock;
     cuda_failure failure; /* later work is skipped; with the lock held */
     atomic_bool has_failed;
-    uint64_t last_launch; /* the newest one */
-    uint32_t n_since;     /* launches since the last signal */
+    uint64_t last_launch;    /* the newest one */
+    uint32_t n_since;        /* launches since the last signal */
+    cuda_findings *findings; /* NULL before the first */
+    uint64_t n_findings;
     /* devices whose fences it waits for; with the lock held */
     uint32_t n_peers;
     tfr_plugin_device *peers[CUDA_MAX_PEERS];

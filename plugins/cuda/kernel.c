@@ -189,10 +189,12 @@ static int32_t make(tfr_plugin_device *device, const tfr_call *call, const cuda_
     if (status == TFR_OK)
         status =
             cuda_kernel_make(device, plan->steps, engine ? 0 : plan->n_steps, engine, out, err);
-    if (status == TFR_OK)
+    if (status == TFR_OK) {
+        (*out)->solution = plan->solution;
         correct_info(engine, info);
-    else if (engine)
+    } else if (engine) {
         engine->drop(device, engine);
+    }
     cuda_leave(device);
     return status;
 }

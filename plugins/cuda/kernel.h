@@ -7,7 +7,8 @@
 #include "engine.h"
 
 struct tfr_kernel {
-    cuda_engine *engine; /* runs first; without steps it computes all of it; or NULL */
+    cuda_engine *engine;    /* runs first; without steps it computes all of it; or NULL */
+    cuda_solution solution; /* what it finds is read behind it, if that is set */
     uint32_t n_steps;
     tfr_cu_function **functions; /* of each step, behind the steps; NULL: fill */
     cuda_step steps[];

@@ -3,6 +3,7 @@
  * launch.c: launches of what prepare has found. Arguments are copied by the driver, so that a
  * launch allocates nothing.
  */
+#include "finding.h"
 #include "kernel.h"
 #include "profile.h"
 
@@ -119,6 +120,8 @@ int32_t cuda_launch(tfr_plugin_device *device, tfr_queue *queue, tfr_kernel *ker
             status = run_recorded(device, queue, kernel, &kernel->steps[i], kernel->functions[i],
                                   launch, err);
         cuda_range_end();
+        if (kernel->solution.is_set && status == TFR_OK)
+            status = cuda_finding_post(queue, &kernel->solution, launch, err);
         queue->last_launch = launch->id;
         queue->n_since++;
     }

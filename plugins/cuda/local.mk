@@ -21,6 +21,8 @@ tfr_cuda_host = \
 	plugins/cuda/error.c \
 	plugins/cuda/fence.c \
 	plugins/cuda/fence.h \
+	plugins/cuda/finding.c \
+	plugins/cuda/finding.h \
 	plugins/cuda/gemm_algo.c \
 	plugins/cuda/gemm_lt.c \
 	plugins/cuda/gemm_lt.h \

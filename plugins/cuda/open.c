@@ -242,6 +242,7 @@ void cuda_close(tfr_plugin_device *device)
         cuda_memory_close(device);
         cuda_pool_close(device);
         cuda_events_close(device);
+        cuda_notes_close(device);
         if (device->stream)
             (void)cuda_driver.cuStreamDestroy_v2(device->stream);
         cuda_module_release(false);
@@ -250,6 +251,7 @@ void cuda_close(tfr_plugin_device *device)
     } else {
         cuda_profile_close(device);
         cuda_memory_close(device);
+        cuda_notes_close(device);
         cuda_module_release(is_dead);
     }
     cuda_tune_close(device);

@@ -4,6 +4,19 @@
 
 #include <string.h>
 
+int64_t cuda_walk_find(const tfr_walk *walk, int32_t operand, int64_t i)
+{
+    int64_t at = walk->offset[operand];
+
+    if (walk->rank == 0)
+        return i;
+    for (int32_t d = walk->rank - 1; d >= 0; d--) {
+        at += i % walk->dims[d].d * walk->strides[operand][d];
+        i /= walk->dims[d].d;
+    }
+    return at;
+}
+
 cuda_step *cuda_plan_add(cuda_plan *plan, const char *kernel, uint64_t blocks, uint32_t threads)
 {
     cuda_step *step;

@@ -12,6 +12,8 @@
 #include <stdint.h>
 #include <tfrun/plugin.h>
 
+#include "kernels/args.h"
+
 /* What kernels are chosen by. */
 typedef struct cuda_chip {
     int32_t capability; /* 90 = 9.0 */
@@ -105,6 +107,19 @@ typedef struct cuda_convolution {
     bool x_last, y_last, addend_last; /* channels last in memory */
 } cuda_convolution;
 
+/*
+ * Equations A X = B. The steps leave what they found in the workspace, an int64: -1, or the number
+ * of a matrix that is singular, times 2^32, and 1 + that of its pivot; that is an error which the
+ * queue finds out (finding.c).
+ */
+typedef struct cuda_solution {
+    bool is_set;
+    tfr_solving what;
+} cuda_solution;
+
+/* Where they have it in the workspace, and `info` of each matrix, an int32. */
+enum { CUDA_SOLUTION_FOUND = 0, CUDA_SOLUTION_INFO = 256 };
+
 typedef struct cuda_plan {
     uint32_t n_steps;
     bool is_full; /* something did not fit: a defect of the family */
@@ -112,6 +127,7 @@ typedef struct cuda_plan {
     uint32_t relu_at;
     cuda_product product;
     cuda_convolution convolution;
+    cuda_solution solution;
     cuda_step steps[CUDA_PLAN_STEPS];
 } cuda_plan;
 
@@ -130,6 +146,9 @@ typedef struct cuda_op {
     uint64_t dtypes; /* of operand 0: bit n for the type of number n */
     cuda_family *plan;
 } cuda_op;
+
+/* Where element i of an operand of the walk lies. */
+int64_t cuda_walk_find(const tfr_walk *walk, int32_t operand, int64_t i);
 
 /* ---- making a plan; a NULL step or plan is taken, and nothing happens ---- */
 

@@ -5,6 +5,7 @@
  * on the host that it is to skip what follows, and its fences are told at their signals.
  */
 #include "fence.h"
+#include "finding.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -103,6 +104,7 @@ static void cuda_queue_destroy(tfr_plugin_device *device, tfr_queue *queue)
         (void)cuda_driver.cuStreamDestroy_v2(queue->stream);
         cuda_leave(device);
     }
+    cuda_findings_drop(queue->findings);
     pthread_mutex_destroy(&queue->lock);
     free(queue);
 }

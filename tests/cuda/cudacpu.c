@@ -162,8 +162,8 @@ static void *reach(void *ctx, uint64_t address, size_t *bytes)
     uint32_t i;
 
     for (i = 0; i < r->n; i++)
-        if (address == r->begin[i] && r->bytes[i]) {
-            *bytes = (size_t)r->bytes[i];
+        if (address >= r->begin[i] && address - r->begin[i] < r->bytes[i]) {
+            *bytes = (size_t)(r->bytes[i] - (address - r->begin[i]));
             return (void *)(uintptr_t)address;
         }
     return NULL;

@@ -15,6 +15,7 @@ unit_tests += \
 	tests/cuda/test_driver_switches \
 	tests/cuda/test_ends \
 	tests/cuda/test_engines \
+	tests/cuda/test_finding \
 	tests/cuda/test_held \
 	tests/cuda/test_host \
 	tests/cuda/test_profile \
@@ -196,6 +197,12 @@ tests_cuda_test_engines_LDADD = $(TFR_TEST_NN) -ldl
 tests_cuda_test_engines_SOURCES = tests/cuda/engine_kit.h tests/cuda/library_kit.h \
 	tests/cuda/test_engines.c tests/cuda/training_kit.h
 tests_cuda_test_engines_DEPENDENCIES = $(TFR_WITH_NN) $(fake_cuda) $(tfr_cuda_training_test)
+
+tests_cuda_test_finding_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_CUDA_TEST_INCLUDES) \
+	$(TFR_PLUGIN_INCLUDES) $(CUNIT_CFLAGS)
+tests_cuda_test_finding_LDADD = $(CUNIT_LIBS) -ldl -lm
+tests_cuda_test_finding_SOURCES = tests/cuda/host_kit.h tests/cuda/test_finding.c
+tests_cuda_test_finding_DEPENDENCIES = tests/cuda/libcuda.so.1 $(tfr_cuda_training_test)
 
 tests_cuda_test_held_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) \
 	$(TFR_CUDA_TEST_INCLUDES) $(CUNIT_CFLAGS)

@@ -108,6 +108,13 @@ typedef struct tfr_loss {
     int64_t ignore;
 } tfr_loss;
 
+/* Equations A X = B of `batch`, whose operands are the matrices of A and B: A is n x n, B n x k. */
+typedef struct tfr_solving {
+    int32_t n, k;
+    int32_t has_b; /* else the unit matrix */
+    tfr_walk batch;
+} tfr_solving;
+
 /* A step of an optimizer, ai.onnx.preview.training. */
 typedef struct tfr_optimizer {
     float norm, post, alpha, beta, epsilon, decay;

@@ -15,6 +15,7 @@
 #include "random.cu"
 #include "reduce.cu"
 #include "softmax.cu"
+#include "solve.cu"
 #include "transpose.cu"
 #include "unary.cu"
 #include "where.cu"

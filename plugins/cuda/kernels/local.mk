@@ -11,6 +11,7 @@ tfr_cuda_families = \
 	plugins/cuda/plan_product.c \
 	plugins/cuda/plan_random.c \
 	plugins/cuda/plan_reduce.c \
+	plugins/cuda/plan_solve.c \
 	$(NULL)
 tfr_cuda_units = \
 	plugins/cuda/kernels/batch_norm.cu \
@@ -27,6 +28,7 @@ tfr_cuda_units = \
 	plugins/cuda/kernels/random.cu \
 	plugins/cuda/kernels/reduce.cu \
 	plugins/cuda/kernels/softmax.cu \
+	plugins/cuda/kernels/solve.cu \
 	plugins/cuda/kernels/transpose.cu \
 	plugins/cuda/kernels/unary.cu \
 	plugins/cuda/kernels/where.cu \
