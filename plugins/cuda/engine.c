@@ -27,6 +27,8 @@ int32_t cuda_engine_make(tfr_plugin_device *device, const tfr_call *call, const 
         status = cuda_gemm_make(device, call, &plan->product, out, &why);
     else if (plan->convolution.kind != CUDA_CONV_NONE)
         status = cuda_convolution_make(device, call, &plan->convolution, out, &why);
+    else if (plan->solution.is_large)
+        status = cuda_solve_make(device, &plan->solution, out, &why);
     if (atomic_load(&device->is_lost))
         return cuda_tell_lost(device, err);
     /* That a library is missing was said when it was looked for. */
@@ -38,6 +40,7 @@ int32_t cuda_engine_make(tfr_plugin_device *device, const tfr_call *call, const 
 
 void cuda_engines_close(tfr_plugin_device *device)
 {
+    cuda_solve_close(device);
     cuda_convolution_close(device);
     cuda_gemm_close(device);
 }

@@ -38,6 +38,11 @@ int32_t cuda_gemm_make(tfr_plugin_device *device, const tfr_call *call, const cu
 int32_t cuda_convolution_make(tfr_plugin_device *device, const tfr_call *call,
                               const cuda_convolution *convolution, cuda_engine **out, tfr_err *err);
 
+/* ---- solve_dn.c ---- */
+
+int32_t cuda_solve_make(tfr_plugin_device *device, const cuda_solution *solution, cuda_engine **out,
+                        tfr_err *err);
+
 /* ---- what the files of engines share ---- */
 
 /* Warns, once, when the environment decides on the math mode of the libraries. */

@@ -126,7 +126,7 @@ int32_t cuda_fail_starting(tfr_err *err, tfr_cu_result result, const cuda_driver
     return fail(err, result, table->cuGetErrorName, table->cuGetErrorString, what);
 }
 
-/* ---- cuBLASLt and cuDNN ---- */
+/* ---- cuBLASLt, cuDNN and cuSOLVER ---- */
 
 static int32_t fail_library(tfr_err *err, tfr_status code, const char *library, int result,
                             const char *text, const char *what)
@@ -178,6 +178,33 @@ int32_t cuda_fail_cudnn(tfr_err *err, int result, const char *text, const char *
     else if (result / 1000 == 3)
         code = TFR_EUNSUPPORTED;
     return fail_library(err, code, "cuDNN", result, text, what);
+}
+
+/* It has no function for its texts, which are the vendor's names. */
+int32_t cuda_fail_cusolver(tfr_err *err, int result, const char *what)
+{
+    static const struct {
+        const char *name;
+        tfr_status code;
+    } statuses[] = {
+        [1] = {"CUSOLVER_STATUS_NOT_INITIALIZED", TFR_EDEVICE},
+        [2] = {"CUSOLVER_STATUS_ALLOC_FAILED", TFR_ENOMEM},
+        [3] = {"CUSOLVER_STATUS_INVALID_VALUE", TFR_EPLUGIN},
+        [4] = {"CUSOLVER_STATUS_ARCH_MISMATCH", TFR_EUNSUPPORTED},
+        [5] = {"CUSOLVER_STATUS_MAPPING_ERROR", TFR_EDEVICE},
+        [6] = {"CUSOLVER_STATUS_EXECUTION_FAILED", TFR_EDEVICE},
+        [7] = {"CUSOLVER_STATUS_INTERNAL_ERROR", TFR_EDEVICE},
+        [8] = {"CUSOLVER_STATUS_MATRIX_TYPE_NOT_SUPPORTED", TFR_EUNSUPPORTED},
+        [9] = {"CUSOLVER_STATUS_NOT_SUPPORTED", TFR_EUNSUPPORTED},
+        [10] = {"CUSOLVER_STATUS_ZERO_PIVOT", TFR_EINVAL},
+        [11] = {"CUSOLVER_STATUS_INVALID_LICENSE", TFR_EPERM},
+    };
+    const bool is_known = result > 0 && result < (int)(sizeof statuses / sizeof statuses[0]);
+
+    if (result == 0)
+        return TFR_OK;
+    return fail_library(err, is_known ? statuses[result].code : TFR_EDEVICE, "cuSOLVER", result,
+                        is_known ? statuses[result].name : NULL, what);
 }
 
 /* ---- failures that are kept ---- */

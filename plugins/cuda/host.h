@@ -46,6 +46,7 @@ int32_t cuda_fail_starting(tfr_err *err, tfr_cu_result result, const cuda_driver
 /* Of cuBLASLt and cuDNN, whose texts the caller has asked for. */
 int32_t cuda_fail_cublas(tfr_err *err, int result, const char *text, const char *what);
 int32_t cuda_fail_cudnn(tfr_err *err, int result, const char *text, const char *what);
+int32_t cuda_fail_cusolver(tfr_err *err, int result, const char *what);
 /* Whether the context is unusable from then on. */
 bool cuda_is_fatal(tfr_cu_result result);
 /* err as a failure that is kept, and back. */
@@ -109,7 +110,8 @@ struct tfr_plugin_device {
     /* of libraries, for engine.c; made with the lock held */
     pthread_mutex_t engine_lock;
     struct tfr_lt_handle *lt;
-    struct tfr_dnn_handle *dnn; /* used with the lock held, too */
+    struct tfr_dnn_handle *dnn; /* used with the lock held, too, and so is the next */
+    struct tfr_solver_handle *solver;
     /* that programs read, with their lock held */
     pthread_mutex_t constants_lock;
     struct cuda_constant *constants;
@@ -171,6 +173,7 @@ void cuda_module_release(bool is_dead);
 void cuda_engines_close(tfr_plugin_device *device);
 void cuda_convolution_close(tfr_plugin_device *device);
 void cuda_gemm_close(tfr_plugin_device *device);
+void cuda_solve_close(tfr_plugin_device *device);
 
 /* ---- capture.c ---- */
 

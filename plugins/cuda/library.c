@@ -25,6 +25,7 @@
 TFR_PLUGIN_OPENS("libcuda.so.1");
 TFR_PLUGIN_MAY_OPEN("libcublasLt.so.13");
 TFR_PLUGIN_MAY_OPEN("libcudnn.so.9");
+TFR_PLUGIN_MAY_OPEN("libcusolver.so.12");
 TFR_PLUGIN_MAY_OPEN("libnccl.so.2");
 
 cuda_driver_table cuda_driver;
@@ -188,6 +189,11 @@ static const library_function cudnn_functions[] = {
 #include "cudnn.def"
 #undef X
 };
+static const library_function cusolver_functions[] = {
+#define X(name, required, since, who) {#name, required},
+#include "cusolver.def"
+#undef X
+};
 static const library_function nvtx_functions[] = {{"nvtxRangePushA", true}, {"nvtxRangePop", true}};
 static const library_function nccl_functions[] = {
 #define X(name, required, since, who) {#name, required},
@@ -217,6 +223,12 @@ static const struct {
                     "cuda.library-path",
                     {{0, "libcudnn.so.9"}},
                     FUNCTIONS(cudnn_functions)},
+    [CUDA_CUSOLVER] = {"cuSOLVER",
+                       "inverses of large matrices need it",
+                       "install NVIDIA's libcusolver-13-0 or libcusolver-12-0, or set "
+                       "cuda.library-path",
+                       {{13000, "libcusolver.so.12"}, {12000, "libcusolver.so.11"}},
+                       FUNCTIONS(cusolver_functions)},
     [CUDA_NCCL] = {"NCCL",
                    "training on several GPUs needs it",
                    "install NVIDIA's libnccl2, or set cuda.library-path",
@@ -311,35 +323,44 @@ const char *cuda_library_file(cuda_library_id id)
     return opened[id].file;
 }
 
+/* The function that tells the version has one of two forms. */
+static unsigned long long ask_version(cuda_library_id id)
+{
+    static const char *const names[] = {[CUDA_CUBLASLT] = "cublasLtGetVersion",
+                                        [CUDA_CUDNN] = "cudnnGetVersion",
+                                        [CUDA_CUSOLVER] = "cusolverGetVersion",
+                                        [CUDA_NCCL] = "ncclGetVersion"};
+    void *address = cuda_library_symbol(id, names[id]);
+    size_t (*give)(void) = NULL;
+    int (*write)(int *) = NULL;
+    int version = 0;
+
+    if (!address)
+        return 0;
+    if (id == CUDA_CUBLASLT || id == CUDA_CUDNN) {
+        memcpy(&give, &address, sizeof address);
+        return give();
+    }
+    memcpy(&write, &address, sizeof address);
+    return write(&version) == 0 && version > 0 ? (unsigned long long)version : 0;
+}
+
 /* "13.1.0", as each library tells it; "" = it tells none. */
 static void say_version(cuda_library_id id, char *text, size_t n)
 {
-    unsigned long long version = 0;
-    int nccl = 0;
-    void *address;
+    const unsigned long long version = ask_version(id), major = id == CUDA_CUSOLVER ? 1000 : 10000;
 
     text[0] = '\0';
-    if (id == CUDA_NCCL) {
-        int (*get)(int *) = NULL;
-        address = cuda_library_symbol(id, "ncclGetVersion");
-        memcpy(&get, &address, sizeof address);
-        if (get && get(&nccl) == 0)
-            version = (unsigned long long)nccl;
-    } else {
-        size_t (*get)(void) = NULL;
-        address =
-            cuda_library_symbol(id, id == CUDA_CUDNN ? "cudnnGetVersion" : "cublasLtGetVersion");
-        memcpy(&get, &address, sizeof address);
-        version = get ? get() : 0;
-    }
     if (version)
-        snprintf(text, n, "%llu.%llu.%llu ", version / 10000, version % 10000 / 100, version % 100);
+        snprintf(text, n, "%llu.%llu.%llu ", version / major, version % major / 100, version % 100);
 }
 
 void cuda_library_report(char *text, size_t n)
 {
-    static const char *const keys[] = {
-        [CUDA_CUBLASLT] = "cublaslt", [CUDA_CUDNN] = "cudnn", [CUDA_NCCL] = "nccl"};
+    static const char *const keys[] = {[CUDA_CUBLASLT] = "cublaslt",
+                                       [CUDA_CUDNN] = "cudnn",
+                                       [CUDA_CUSOLVER] = "cusolver",
+                                       [CUDA_NCCL] = "nccl"};
     size_t used = (size_t)snprintf(text, n, "cuda_built=%s", CUDA_BUILT);
     tfr_err err = TFR_ERR_INIT;
     char version[48];

@@ -41,6 +41,7 @@ int32_t cuda_driver_open(tfr_err *err);
 #define CUDA_LIBRARY_LIST(X)                                                                       \
     X(CUBLASLT, "cuBLASLt")                                                                        \
     X(CUDNN, "cuDNN")                                                                              \
+    X(CUSOLVER, "cuSOLVER")                                                                        \
     X(NCCL, "NCCL")                                                                                \
     X(NVTX, "NVTX")
 

@@ -12,6 +12,7 @@ tfr_cuda_host = \
 	plugins/cuda/cuda.c \
 	plugins/cuda/cuda_abi.h \
 	plugins/cuda/cudnn.def \
+	plugins/cuda/cusolver.def \
 	plugins/cuda/device.c \
 	plugins/cuda/dnn.c \
 	plugins/cuda/dnn.h \
@@ -49,6 +50,7 @@ tfr_cuda_host = \
 	plugins/cuda/program_fuse.c \
 	plugins/cuda/program_product.c \
 	plugins/cuda/queue.c \
+	plugins/cuda/solve_dn.c \
 	plugins/cuda/tune.c \
 	plugins/cuda/tune.h \
 	$(NULL)

@@ -110,14 +110,16 @@ typedef struct cuda_convolution {
 /*
  * Equations A X = B. The steps leave what they found in the workspace, an int64: -1, or the number
  * of a matrix that is singular, times 2^32, and 1 + that of its pivot; that is an error which the
- * queue finds out (finding.c).
+ * queue finds out (finding.c). If is_large, cuSOLVER may compute X in place of the steps, which are
+ * there, too.
  */
 typedef struct cuda_solution {
-    bool is_set;
+    bool is_set, is_large;
+    int32_t dtype;
     tfr_solving what;
 } cuda_solution;
 
-/* Where they have it in the workspace, and `info` of each matrix, an int32. */
+/* Where both have it in the workspace, and `info` of each matrix, an int32. */
 enum { CUDA_SOLUTION_FOUND = 0, CUDA_SOLUTION_INFO = 256 };
 
 typedef struct cuda_plan {

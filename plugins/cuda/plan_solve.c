@@ -5,8 +5,9 @@
 #include <string.h>
 
 enum {
-    MAX_ELEMENTS = 1 << 30, /* of A and B together */
-    MAX_WORKSPACE = 1 << 28 /* bytes, unless one matrix takes more */
+    MAX_ELEMENTS = 1 << 30,  /* of A and B together */
+    MAX_WORKSPACE = 1 << 28, /* bytes, unless one matrix takes more */
+    BLOCK_OF_LIBRARY = 32    /* the part of a GPU that a block is reckoned to be */
 };
 
 /* Strides in matrices of the operand's batch. */
@@ -76,6 +77,17 @@ static void plan_steps(const cuda_chip *chip, const char *kernel, const tfr_call
     cuda_step_int(plan, step, s->batch.n);
 }
 
+/*
+ * From so many multiplications on a matrix is cuSOLVER's, which has the whole GPU for it: a rule of
+ * the shapes alone, as that of products. 128 x 128 are inverted by it unless told otherwise.
+ */
+static bool is_large(const cuda_chip *chip, const tfr_solving *s)
+{
+    const double work = (double)s->n * s->n * (s->n + s->k);
+
+    return work * BLOCK_OF_LIBRARY >= (double)chip->library_from;
+}
+
 CUDA_FAMILY(cuda_solve)
 {
     static cuda_names names = {CUDA_FLOATS("solve_"), [TFR_DTYPE_F64] = "solve_f64"};
@@ -89,5 +101,8 @@ CUDA_FAMILY(cuda_solve)
     answer->flags &= ~(uint32_t)TFR_ANSWER_CAPTURABLE; /* what was found is told of each launch */
     plan_steps(chip, kernel, call, &s, answer, plan);
     if (plan)
-        plan->solution = (cuda_solution){.is_set = true, .what = s};
+        plan->solution = (cuda_solution){.is_set = true,
+                                         .is_large = is_large(chip, &s),
+                                         .dtype = tfr_call_input(call, 0)->dtype,
+                                         .what = s};
 }

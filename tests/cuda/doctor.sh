@@ -8,7 +8,7 @@ stand_in=$TFR_BUILDDIR/tests/cuda
     skip_all "the CUDA backend was switched off"
 
 mkdir "$tmp/libraries"
-for library in libcuda.so.1 libcublasLt.so.13; do
+for library in libcuda.so.1 libcublasLt.so.13 libcusolver.so.12; do
     ln -s "$stand_in/$library" "$tmp/libraries/"
 done
 # A file that is no library hides one that the system may have.
@@ -26,6 +26,7 @@ has "and tells what nvcc compiled the kernels" "$tmp/out" '^cuda  *cuda  *built 
 has "and the driver's version of CUDA" "$tmp/out" '^cuda  *cuda  *loaded  *13\.0 (libcuda\.so\.1)'
 has "and that of a library" "$tmp/out" \
     '^cuda  *cublaslt  *loaded  *1[0-9]\.[0-9.]* (libcublasLt\.so\.13)'
+has "of each" "$tmp/out" '^cuda  *cusolver  *loaded  *12\.0\.4 (libcusolver\.so\.12)'
 has "what is missing has the names that were tried" "$tmp/out" \
     '^cuda  *cudnn  *missing  *.*tried libcudnn\.so\.9'
 has "and the package that brings it" "$tmp/out" "install NVIDIA's libcudnn9-cuda-13"

@@ -10,6 +10,8 @@
 
 #include "library_kit.h"
 
+static library solver = {.name = "cusolver", .soname = "libcusolver.so.12"};
+
 /* Options library-from and tune. */
 static inline tfr_runtime *tuned_runtime(const char *from, const char *tune)
 {
@@ -23,6 +25,7 @@ static inline tfr_runtime *tuned_runtime(const char *from, const char *tune)
     tfr_runtime *runtime = NULL;
     find_library(&lt);
     find_library(&dnn);
+    find_library(&solver);
     snprintf(path, sizeof path, "%s/plugins/cuda/.libs/tfrun-cuda.so", build ? build : ".");
     options.plugin_files = files;
     options.n_plugin_files = 1;
@@ -43,6 +46,7 @@ static inline void check_end(void)
 {
     CHECK_UINT(0, lt.held());
     CHECK_UINT(0, dnn.held());
+    CHECK_UINT(0, solver.held());
     check_leaks("leaked: nothing");
 }
 

@@ -3,7 +3,7 @@
 # against naive.
 folder=$TFR_BUILDDIR/tests/cuda
 if ! test -f "$folder/cpu_kernels.so" || ! test -f "$folder/libcublasLt.so.13" ||
-    ! test -f "$folder/libcudnn.so.9"; then
+    ! test -f "$folder/libcudnn.so.9" || ! test -f "$folder/libcusolver.so.12"; then
     echo "skipped: configure found no C++ compiler for CUDA's kernels"
     exit 77
 fi
@@ -14,7 +14,7 @@ TFRUN_PLUGIN_PATH=$TFR_BUILDDIR/plugins/cuda/.libs:$TFRUN_PLUGIN_PATH
 XDG_CACHE_HOME=$cache # remembers answers, which depend on the switches of the stand-in
 export LD_LIBRARY_PATH TFRUN_PLUGIN_PATH XDG_CACHE_HOME
 status=0
-for case in ${*:-MatMul Gemm Conv ConvGradInput ConvGradFilter}; do
+for case in ${*:-MatMul Gemm Conv ConvGradInput ConvGradFilter Inverse Solve}; do
     "$TFR_BUILDDIR/tests/ops/ops" --option cuda.library-from=0 --option cuda.tune_fill=0 \
         --seeds 12 --case "$case" value cuda:0 || status=1
 done

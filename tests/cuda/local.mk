@@ -20,6 +20,7 @@ unit_tests += \
 	tests/cuda/test_host \
 	tests/cuda/test_profile \
 	tests/cuda/test_programs \
+	tests/cuda/test_solve \
 	tests/cuda/test_training \
 	tests/cuda/test_tune \
 	tests/cuda/test_tune_conv \
@@ -42,6 +43,8 @@ EXTRA_DIST += \
 	plugins/cuda/cuda_abi.h \
 	plugins/cuda/cudnn.def \
 	plugins/cuda/cudnn_abi.h \
+	plugins/cuda/cusolver.def \
+	plugins/cuda/cusolver_abi.h \
 	plugins/cuda/driver.def \
 	plugins/cuda/kernels/cpu_table.h \
 	$(NULL)
@@ -87,6 +90,8 @@ fake_library_headers = \
 	plugins/cuda/cublaslt_abi.h \
 	plugins/cuda/cudnn.def \
 	plugins/cuda/cudnn_abi.h \
+	plugins/cuda/cusolver.def \
+	plugins/cuda/cusolver_abi.h \
 	tests/cuda/fake_cudnn.h \
 	tests/cuda/fake_driver.h \
 	tests/cuda/fake_library.h \
@@ -94,7 +99,7 @@ fake_library_headers = \
 	$(NULL)
 fake_cudnn_sources = tests/cuda/fake_cudnn.c tests/cuda/fake_cudnn_run.c
 EXTRA_DIST += tests/cuda/fake_cublaslt.c $(fake_cudnn_sources) tests/cuda/fake_cudnn.h \
-	tests/cuda/fake_library.h tests/cuda/fake_number.h
+	tests/cuda/fake_cusolver.c tests/cuda/fake_library.h tests/cuda/fake_number.h
 tests/cuda/libcublasLt.so.13: tests/cuda/fake_cublaslt.c $(fake_library_headers)
 	$(AM_V_at)$(MKDIR_P) tests/cuda
 	$(AM_V_CCLD)sources=tests/cuda/fake_cublaslt.c libraries='-ldl -lm'; $(link_stand_in)
@@ -103,7 +108,12 @@ tests/cuda/libcudnn.so.9: $(fake_cudnn_sources) $(fake_library_headers)
 	$(AM_V_at)$(MKDIR_P) tests/cuda
 	$(AM_V_CCLD)sources='$(fake_cudnn_sources)' libraries='-ldl -lm'; $(link_stand_in)
 
-fake_cuda = tests/cuda/libcuda.so.1 tests/cuda/libcublasLt.so.13 tests/cuda/libcudnn.so.9
+tests/cuda/libcusolver.so.12: tests/cuda/fake_cusolver.c $(fake_library_headers)
+	$(AM_V_at)$(MKDIR_P) tests/cuda
+	$(AM_V_CCLD)sources=tests/cuda/fake_cusolver.c libraries='-ldl -lm'; $(link_stand_in)
+
+fake_cuda = tests/cuda/libcuda.so.1 tests/cuda/libcublasLt.so.13 tests/cuda/libcudnn.so.9 \
+	tests/cuda/libcusolver.so.12
 check_DATA += $(fake_cuda)
 CLEANFILES += $(fake_cuda)
 
@@ -113,7 +123,7 @@ tests_cuda_test_abi_LDADD = $(CUNIT_LIBS)
 tests_cuda_test_abi_SOURCES = tests/cuda/test_abi.c tests/cuda/test_abi_functions.c
 
 tests_cuda_test_abi_libraries_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_CUDA_TEST_INCLUDES) $(CUNIT_CFLAGS)
-tests_cuda_test_abi_libraries_LDADD = $(CUNIT_LIBS)
+tests_cuda_test_abi_libraries_LDADD = $(CUNIT_LIBS) -ldl
 tests_cuda_test_abi_libraries_SOURCES = tests/cuda/test_abi_libraries.c \
 	tests/cuda/test_abi_library_functions.c
 
@@ -223,6 +233,13 @@ tests_cuda_test_programs_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) \
 tests_cuda_test_programs_LDADD = $(TFR_TEST_NN) -ldl
 tests_cuda_test_programs_SOURCES = tests/cuda/training_kit.h tests/cuda/test_programs.c
 tests_cuda_test_programs_DEPENDENCIES = $(TFR_WITH_NN) $(fake_cuda) $(tfr_cuda_training_test)
+
+tests_cuda_test_solve_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) \
+	$(TFR_CUDA_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_cuda_test_solve_LDADD = $(TFR_TEST_NN) -ldl -lm
+tests_cuda_test_solve_SOURCES = tests/cuda/engine_kit.h tests/cuda/test_solve.c \
+	tests/cuda/training_kit.h
+tests_cuda_test_solve_DEPENDENCIES = $(TFR_WITH_NN) $(fake_cuda) $(tfr_cuda_training_test)
 
 tests_cuda_test_training_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) \
 	$(TFR_CUDA_TEST_INCLUDES) $(CUNIT_CFLAGS)

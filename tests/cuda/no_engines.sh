@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Without cuBLASLt and cuDNN tfrun's own kernels go on, and it is said what is missing.
+# Without cuBLASLt, cuDNN and cuSOLVER tfrun's own kernels go on, and it is said what is missing.
 . "$TFR_SRCDIR/tests/lib.sh"
 
 folder=$TFR_BUILDDIR/tests/cuda
@@ -9,7 +9,8 @@ if ! test -f "$folder/cpu_kernels.so"; then
 fi
 mkdir "$tmp/driver"
 # A file that is no library is what the loader finds first, whatever is installed.
-for file in libcublasLt.so.13 libcublasLt.so.12 libcudnn.so.9; do
+for file in libcublasLt.so.13 libcublasLt.so.12 libcudnn.so.9 libcusolver.so.12 \
+    libcusolver.so.11; do
     echo "no library" >"$tmp/driver/$file"
 done
 cp "$folder/libcuda.so.1" "$folder/cpu_kernels.so" "$tmp/driver"
@@ -36,4 +37,15 @@ has "and what it is for, and what brings it" "$tmp/err" \
     'fast convolutions need it; install NVIDIA.s libcudnn9'
 exits 0 "a network with small convolutions" train 100000000
 claim "does not ask for it" sh -c '! grep -q cudnn "$1"' - "$tmp/err"
+
+mkdir systems
+gzip -dc "$TFR_SRCDIR/tests/data/ops/tfrun.tar.gz" | (cd systems && tar -xf -) || exit 99
+invert() { "$TFRUN" run systems/Inverse_1/model.onnx --random-inputs=1 --device cuda:0 --fallback error \
+    --plugin-option cuda.library-from="$1" -o inverse.npy; }
+exits 0 "matrices are inverted without cuSOLVER" invert 0
+has "what is missing is said" "$tmp/err" 'CUDA library cuSOLVER is not found, tried libcusolver'
+has "and what it is for, and what brings it" "$tmp/err" \
+    'inverses of large matrices need it; install NVIDIA.s libcusolver-13-0'
+exits 0 "small matrices" invert 100000000
+claim "do not ask for it" sh -c '! grep -q cusolver "$1"' - "$tmp/err"
 finish

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * plugins/cuda/cublaslt_abi.h and cudnn_abi.h against the vendor's cublasLt.h and cudnn.h, where
- * those are. The types of functions are compared in test_abi_library_functions.c.
+ * plugins/cuda/cublaslt_abi.h, cudnn_abi.h and cusolver_abi.h against the vendor's cublasLt.h,
+ * cudnn.h and cusolverDn.h, where those are, and cusolver.def against the library itself. The types
+ * of functions are compared in test_abi_library_functions.c.
  */
+#include <dlfcn.h>
+
 #include "cublaslt_abi.h"
 #include "cudnn_abi.h"
+#include "cusolver_abi.h"
 #include "tfr_test.h"
 
 #if defined __has_include
@@ -15,6 +19,10 @@
 #if __has_include(<cudnn.h>) && __has_include(<cuda_runtime.h>)
 #include <cudnn.h>
 #define HAS_CUDNN
+#endif
+#if __has_include(<cusolverDn.h>) && __has_include(<cuda_runtime.h>)
+#include <cusolverDn.h>
+#define HAS_CUSOLVER
 #endif
 #endif
 
@@ -307,9 +315,58 @@ TEST(cudnn_has_the_vendors_values)
 
 #endif
 
+#ifdef HAS_CUSOLVER
+
+#define SOLVER(name) PAIR(TFR_SOLVER_##name, CUSOLVER_STATUS_##name)
+
+TEST(cusolver_has_the_vendors_values)
+{
+    SOLVER(SUCCESS);
+    SOLVER(NOT_INITIALIZED);
+    SOLVER(ALLOC_FAILED);
+    SOLVER(INVALID_VALUE);
+    SOLVER(ARCH_MISMATCH);
+    SOLVER(MAPPING_ERROR);
+    SOLVER(EXECUTION_FAILED);
+    SOLVER(INTERNAL_ERROR);
+    SOLVER(MATRIX_TYPE_NOT_SUPPORTED);
+    SOLVER(NOT_SUPPORTED);
+    SOLVER(ZERO_PIVOT);
+    SOLVER(INVALID_LICENSE);
+    PAIR(TFR_SOLVER_OP_N, CUBLAS_OP_N);
+    PAIR(TFR_SOLVER_OP_T, CUBLAS_OP_T);
+}
+
+#else
+
+TEST(cusolver_has_the_vendors_values)
+{
+    SKIP("the header cusolverDn.h is not in the compiler's path");
+}
+
+#endif
+
+TEST(the_installed_cusolver_has_the_functions)
+{
+    static const char *const names[] = {
+#define X(name, required, since, who) #name,
+#include "cusolver.def"
+#undef X
+    };
+    void *library = dlopen("libcusolver.so.12", RTLD_NOW | RTLD_LOCAL);
+    if (!library)
+        library = dlopen("libcusolver.so.11", RTLD_NOW | RTLD_LOCAL);
+    if (!library)
+        SKIP("cuSOLVER is not in the loader's path");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!dlsym(library, names[i]))
+            CHECK_STR("there", names[i]);
+}
+
 /* The comparison itself is made by the compiler. */
 size_t test_abi_cublaslt_compared(void);
 size_t test_abi_cudnn_compared(void);
+size_t test_abi_cusolver_compared(void);
 
 TEST(cublaslt_functions_have_the_vendors_types)
 {
@@ -325,9 +382,21 @@ TEST(cudnn_functions_have_the_vendors_types)
     CHECK_UINT(12, test_abi_cudnn_compared());
 }
 
+TEST(cusolver_functions_have_the_vendors_types)
+{
+    if (test_abi_cusolver_compared() == 0)
+        SKIP("no cusolverDn.h");
+    CHECK_UINT(7, test_abi_cusolver_compared());
+}
+
 static const test_case cases[] = {
-    CASE(cublaslt_has_the_vendors_values),           CASE(cublaslt_has_the_vendors_structures),
-    CASE(cublaslt_functions_have_the_vendors_types), CASE(cudnn_has_the_vendors_values),
+    CASE(cublaslt_has_the_vendors_values),
+    CASE(cublaslt_has_the_vendors_structures),
+    CASE(cublaslt_functions_have_the_vendors_types),
+    CASE(cudnn_has_the_vendors_values),
     CASE(cudnn_functions_have_the_vendors_types),
+    CASE(cusolver_has_the_vendors_values),
+    CASE(the_installed_cusolver_has_the_functions),
+    CASE(cusolver_functions_have_the_vendors_types),
 };
 TEST_MAIN_OF_ONE_THREAD(cases)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The types of the functions of cuBLASLt and cuDNN, ours against the vendor's: the vendor's
- * structures take the names of ours, and the compiler refuses the file if one function differs.
- * Part of test_abi_libraries.
+ * The types of the functions of cuBLASLt, cuDNN and cuSOLVER, ours against the vendor's: the
+ * vendor's structures take the names of ours, and the compiler refuses the file if one function
+ * differs. Part of test_abi_libraries.
  */
 #include <stddef.h>
 
 size_t test_abi_cublaslt_compared(void);
 size_t test_abi_cudnn_compared(void);
+size_t test_abi_cusolver_compared(void);
 
 #if defined __has_include
 #if __has_include(<cublasLt.h>)
@@ -17,6 +18,10 @@ size_t test_abi_cudnn_compared(void);
 #if __has_include(<cudnn.h>) && __has_include(<cuda_runtime.h>)
 #include <cudnn.h>
 #define HAS_CUDNN
+#endif
+#if __has_include(<cusolverDn.h>) && __has_include(<cuda_runtime.h>)
+#include <cusolverDn.h>
+#define HAS_CUSOLVER
 #endif
 #endif
 
@@ -49,6 +54,12 @@ typedef struct info_unused tfr_cu_update_info;
 #include "cudnn_abi.h"
 #include "cudnn.def"
 #endif
+
+#ifdef HAS_CUSOLVER
+#define tfr_solver_handle cusolverDnContext
+#include "cusolver_abi.h"
+#include "cusolver.def"
+#endif
 #undef X
 
 #define X(name, required, since, who) n++;
@@ -67,6 +78,15 @@ size_t test_abi_cudnn_compared(void)
     size_t n = 0;
 #ifdef HAS_CUDNN
 #include "cudnn.def"
+#endif
+    return n;
+}
+
+size_t test_abi_cusolver_compared(void)
+{
+    size_t n = 0;
+#ifdef HAS_CUSOLVER
+#include "cusolver.def"
 #endif
     return n;
 }

@@ -4,7 +4,9 @@
  *
  * solve_T has a block for each matrix: elimination with partial pivoting in double, as the
  * reference does it, in A and B of a workspace. That is for small matrices and many of them; a
- * large one keeps one multiprocessor busy for long.
+ * large one keeps one multiprocessor busy for long, and is cuSOLVER's where that is installed,
+ * between solve_load_T and solve_store_T, which bring a matrix into the library's order by columns
+ * and back.
  *
  * info[m] is 0, or 1 + the number of the pivot of matrix m that is exactly 0, as LAPACK has it.
  * solve_found makes one number of all: matrix * 2^32 + info of the first that is not 0, or -1.
@@ -172,6 +174,24 @@ TFR_NO_UNROLL
                 TFR_PTR(int32_t) info, tfr_solving s))                                             \
     {                                                                                              \
         solve::run<T>(a, b, x, work, info, s);                                                     \
+    }                                                                                              \
+    /* unit: the unit matrix in place of m */                                                      \
+    TFR_GLOBAL(solve_load_##type, 256,                                                             \
+               (TFR_PTR(const T) m, TFR_PTR(double) out, int32_t rows, int32_t columns,            \
+                int32_t unit))                                                                     \
+    {                                                                                              \
+        for (int i = tfr_thread(); i < rows * columns; i += tfr_threads()) {                       \
+            const int c = i / rows, r = i - c * rows;                                              \
+            out[i] = unit ? (double)(r == c) : (double)tfr_load(m[r * columns + c]);               \
+        }                                                                                          \
+    }                                                                                              \
+    TFR_GLOBAL(solve_store_##type, 256,                                                            \
+               (TFR_PTR(const double) m, TFR_PTR(T) out, int32_t rows, int32_t columns))           \
+    {                                                                                              \
+        for (int i = tfr_thread(); i < rows * columns; i += tfr_threads()) {                       \
+            const int r = i / columns, c = i - r * columns;                                        \
+            out[i] = tfr_store<T>::of(m[c * rows + r]);                                            \
+        }                                                                                          \
     }
 
 SOLVE(f32, float)
