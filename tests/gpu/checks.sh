@@ -136,36 +136,37 @@ check_sanitizer() {
     done
 }
 
-# 0 = none failed
+check_listing() {
+    cp "$out/devices.txt" "$out/devices.log"
+    says "the GPU is listed" devices '^GPU:0 '
+    runs listing_json 0 "a listing as JSON" "$TFRUN" --list-devices --json --plugin "$plugin"
+    says "has its compute capability" listing_json '"compute_capability": "[0-9.]*"'
+    runs doctor 0 "doctor opens its libraries" "$TFRUN" doctor --plugin "$plugin"
+    for library in cublaslt cudnn cusolver; do
+        says "$library is there" doctor "^cuda  *$library  *loaded"
+    done
+}
+
+check_cases() {
+    # The op cases look for plugins in folders alone.
+    TFRUN_PLUGIN_PATH=$(dirname "$plugin"):$TFRUN_PLUGIN_PATH
+    counts cases "op cases on $device" "$build/tests/ops/ops" --seeds "$seeds" \
+        --list "$src/tests/cuda/kernels.list" value "$device"
+    # Each however small, in f32, f16 and bf16; as tests/cuda/engines.sh does over stand-ins.
+    for op in MatMul Gemm Conv ConvGradInput ConvGradFilter Inverse Solve; do
+        counts "library_$op" "$op by NVIDIA's library" "$build/tests/ops/ops" \
+            --seeds "$seeds" --option cuda.library-from=0 --case "$op" value "$device"
+    done
+}
+
+check_certify() { counts certify "certify" "$TFRUN" certify "$plugin"; }
+
+# 0 = none failed. Those that take long come last: when the time is up, the others have been made.
 run_checks() {
     export plugin
-    if wanted listing; then
-        cp "$out/devices.txt" "$out/devices.log"
-        says "the GPU is listed" devices '^GPU:0 '
-        runs listing_json 0 "a listing as JSON" "$TFRUN" --list-devices --json --plugin "$plugin"
-        says "has its compute capability" listing_json '"compute_capability": "[0-9.]*"'
-        runs doctor 0 "doctor opens its libraries" "$TFRUN" doctor --plugin "$plugin"
-        for library in cublaslt cudnn; do
-            says "$library is there" doctor "^cuda  *$library  *loaded"
-        done
-    fi
-    if wanted cases; then
-        # The op cases look for plugins in folders alone.
-        TFRUN_PLUGIN_PATH=$(dirname "$plugin"):$TFRUN_PLUGIN_PATH
-        counts cases "op cases on $device" "$build/tests/ops/ops" --seeds "$seeds" \
-            --list "$src/tests/cuda/kernels.list" value "$device"
-        # Each however small, in f32, f16 and bf16; as tests/cuda/engines.sh does over stand-ins.
-        for op in MatMul Gemm Conv ConvGradInput ConvGradFilter; do
-            counts "library_$op" "$op by NVIDIA's library" "$build/tests/ops/ops" \
-                --seeds "$seeds" --option cuda.library-from=0 --case "$op" value "$device"
-        done
-    fi
-    ! wanted certify || counts certify "certify" "$TFRUN" certify "$plugin"
-    ! wanted training || check_training
-    ! wanted capture || check_capture
-    ! wanted limits || check_limits
-    ! wanted faults || check_faults
-    ! wanted sanitizer || check_sanitizer
+    for kind in listing cases training capture limits faults certify sanitizer; do
+        ! wanted $kind || timed "  $kind" check_$kind
+    done
     echo "$n_pass passed, $n_fail failed, $n_skip skipped" | tee "$out/summary.txt"
     [ "$n_fail" = 0 ]
 }

@@ -33,6 +33,28 @@ exits 2 "a compiler may have arguments" env PATH="$tmp/bin" CC='cc -m64' tree/te
 has "and is found" err 'no configure, and Autotools'
 has "and the next step" err 'Run `make dist`'
 
+# A configure that keeps what it was asked for, and fails.
+for tool in date tee tail uname nproc; do
+    ln -s "$(command -v $tool)" bin/
+done
+printf '#!/bin/sh\necho "$@" >configured\nexit 1\n' >tree/configure
+chmod +x tree/configure
+configured() { # CAPABILITIES OPTION...
+    printf '#!/bin/sh\nprintf "%s"\n' "$1" >bin/nvidia-smi
+    chmod +x bin/nvidia-smi
+    shift
+    exits 2 "a configure that fails ends it" env PATH="$tmp/bin" CC=cc tree/tests/gpu/run.sh \
+        --out=results "$@"
+}
+configured '9.0\\n8.6\\n9.0\\n'
+has "it was asked for kernels of the GPUs that are there" tree/build-gpu/configured \
+    'with-cuda-arch=86,90a'
+has "its seconds are kept" results/times.txt '^configure: [0-9]* s$'
+configured '9.0\\n' --with-cuda-arch=75
+has "or of what was given" tree/build-gpu/configured 'with-cuda-arch=75'
+configured '9.0\\n12.0\\n'
+claim "a newer GPU takes all, with PTX" sh -c '! grep with-cuda-arch "$1"' - tree/build-gpu/configured
+
 plugin=$TFR_BUILDDIR/plugins/cuda/.libs/tfrun-cuda.so
 if [ ! -e "$plugin" ]; then
     skip "what it does with a build: the CUDA backend was switched off"

@@ -10,21 +10,22 @@ usage() {
     cat <<'END'
 usage: tests/gpu/run.sh [OPTION]...
 
-Builds the tree, tests the CUDA backend on a GPU, and measures it.
+Builds what is needed of the tree, tests the CUDA backend on a GPU, and measures it.
 
   --build=DIR          build there; default is build-gpu
   --built=DIR          take the build that lies there, as it is
   --out=DIR            write logs and figures there; default is gpu-results
   --with-cuda=PREFIX   CUDA's folder, with bin/nvcc; default is where PATH has it
   --with-cuda-arch=LIST
-                       compute capabilities, as configure takes them
+                       compute capabilities, as configure takes them; default is those
+                       of the GPUs that are there, as nvidia-smi says
   --with-jansson=DIR   a folder, however deep, with jansson.h and libjansson, for
                        example an unpacked package
-  --library-path=DIR   a folder with libcublasLt, libcudnn or libnccl; may be given
-                       again. Those of Python's packages are found without it
+  --library-path=DIR   a folder with libcublasLt, libcudnn, libcusolver or libnccl;
+                       may be given again. Those of Python's packages are found without it
   --device=NAME        test this one; default is cuda:0
   --plugin=FILE        the backend; default is that of the build
-  --only=LIST          of listing, cases, certify, training, capture, limits, faults
+  --only=LIST          of listing, cases, training, capture, limits, faults, certify
                        and sanitizer; default is all
   --seeds=N            calls of each op case; default is 12
   --time-limit=S       seconds for all tests; default is 480
@@ -41,6 +42,19 @@ die() {
     exit 2
 }
 say() { echo "==> $*"; }
+
+# timed NAME COMMAND...: says how long it takes, and keeps it in $out/times.txt. One may be in another.
+timed() { timed_since "$(date +%s)" "$@"; }
+timed_since() {
+    command_of "$@"
+    result=$?
+    echo "$2: $(($(date +%s) - $1)) s" | tee -a "$out/times.txt"
+    return $result
+}
+command_of() { # BEGIN NAME COMMAND...
+    shift 2
+    "$@"
+}
 
 # ---- options ----
 src=$(cd "$(dirname "$0")/../.." && pwd) || exit 2
@@ -87,6 +101,7 @@ mkdir -p "$out" || die "cannot make the folder $out for results"
 out=$(cd "$out" && pwd)
 [ -z "$built" ] || build=$(cd "$built" && pwd)
 build=${build:-$src/build-gpu}
+: >"$out/times.txt"
 
 # ---- building ----
 # A library that is not where compilers look: FILE's folder below --with-NAME.
@@ -109,6 +124,41 @@ find_jansson() {
     fi
 }
 
+# Kernels for what is there alone: each further architecture costs nvcc 20 s of one processor. A newer
+# GPU than configure's list names takes the whole list, with its PTX.
+find_arch() {
+    [ -z "$arch" ] || return 0
+    for capability in $(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | sort -u); do
+        case $capability in
+        7.5 | 8.[0-9]) one=$(echo "$capability" | tr -d .) ;;
+        9.0) one=90a ;;
+        *)
+            arch=
+            return
+            ;;
+        esac
+        arch=${arch:+$arch,}$one
+    done
+    [ "$arch" ] || [ -e /proc/driver/nvidia ] || [ -e /dev/dxg ] || {
+        arch=90a
+        say "no GPU is seen: kernels are compiled for $arch alone, to show that they can be"
+    }
+}
+
+run_autoreconf() { (cd "$src" && autoreconf -fi) >"$out/autoreconf.log" 2>&1; }
+
+run_configure() {
+    # Without what is not tested here. CFLAGS: debugging information is a fifth of a compiler's time.
+    (cd "$build" && "$src/configure" NVCC="$nvcc" CFLAGS="${CFLAGS--O2}" --with-cuda="${cuda:-yes}" \
+        --without-onednn ${arch:+--with-cuda-arch="$arch"}) >"$out/configure.log" 2>&1
+}
+
+# Not "all", most of whose time goes into kernels for processors, which nothing here runs.
+run_make() {
+    make -C "$build" -j "$(nproc)" tfrun tfrun-probe tfrun-naive.la plugins/cuda/tfrun-cuda.la \
+        tests/ops/ops >"$out/make.log" 2>&1
+}
+
 build_tree() {
     # CC may be a command with arguments, such as "ccache gcc".
     compiler=${CC:-cc}
@@ -123,23 +173,21 @@ build_tree() {
 Run \`make dist\` in a build on a machine that has them, unpack tfrun-VERSION.tar.gz here, and run
 its tests/gpu/run.sh; or carry configure, aclocal.m4, Makefile.in and build-aux/ along"
         say "autoreconf"
-        (cd "$src" && autoreconf -fi) >"$out/autoreconf.log" 2>&1 ||
+        timed autoreconf run_autoreconf ||
             die "autoreconf failed, see $out/autoreconf.log"
     fi
     find_jansson
     mkdir -p "$build" || die "cannot make $build"
     if [ ! -f "$build/config.status" ]; then
+        find_arch
         say "configure, in $build"
-        (cd "$build" && "$src/configure" NVCC="$nvcc" --with-cuda="${cuda:-yes}" \
-            ${arch:+--with-cuda-arch="$arch"}) >"$out/configure.log" 2>&1 || {
+        timed configure run_configure || {
             tail -n 5 "$out/configure.log"
             die "configure failed, see $out/configure.log and $build/config.log"
         }
     fi
     say "make -j$(nproc)"
-    # check_LTLIBRARIES and test programs are no part of "all".
-    make -C "$build" -j "$(nproc)" all plugins/cuda/tfrun-cuda.la tests/ops/ops \
-        >"$out/make.log" 2>&1 || {
+    timed make run_make || {
         grep -E 'error|Error' "$out/make.log" | head -n 10
         die "make failed, see $out/make.log"
     }
@@ -155,7 +203,8 @@ plugin=${plugin:-$build/plugins/cuda/.libs/tfrun-cuda.so}
 for folder in $("$python" -c 'import site
 for folder in site.getsitepackages() + [site.getusersitepackages()]: print(folder)' 2>/dev/null); do
     for lib in "$folder"/nvidia/*/lib; do
-        for file in "$lib"/libcublasLt.so.* "$lib"/libcudnn.so.* "$lib"/libnccl.so.*; do
+        for file in "$lib"/libcublasLt.so.* "$lib"/libcudnn.so.* "$lib"/libcusolver.so.* \
+            "$lib"/libnccl.so.*; do
             [ ! -e "$file" ] || case :$libraries: in *:$lib:*) ;; *) libraries=$libraries:$lib ;; esac
         done
     done
@@ -176,7 +225,8 @@ export NO_COLOR
     "$TFRUN" --version
 } >"$out/machine.txt" 2>&1
 
-"$TFRUN" --list-devices --refresh --plugin "$plugin" >"$out/devices.txt" 2>&1
+list_devices() { "$TFRUN" --list-devices --refresh --plugin "$plugin" >"$out/devices.txt" 2>&1; }
+timed "listing of devices" list_devices
 if ! grep -q "[ ,]${device%%:*} [0-9]" "$out/devices.txt" || ! grep -q '^GPU:' "$out/devices.txt"; then
     cat "$out/devices.txt"
     say "there is no GPU, as the table says: built in $build, and nothing was run"
@@ -186,11 +236,11 @@ fi
 # ---- tests and figures ----
 here=$src/tests/gpu
 . "$here/checks.sh"
-run_checks
+timed tests run_checks
 status=$?
 if [ "$bench" = yes ]; then
     . "$here/bench.sh"
-    run_benches
+    timed benches run_benches
 fi
 say "results are in $out"
 exit $status
