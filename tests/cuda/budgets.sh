@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Registers, shared memory, stack and spills of CUDA's kernels, as nvcc has compiled them for this
-# build, are within plugins/cuda/budgets.def.
+# build, are within plugins/cuda/budgets.def, and it had nothing to warn of.
 . "$TFR_SRCDIR/tests/lib.sh"
 
 kernels=$TFR_BUILDDIR/plugins/cuda/kernels
@@ -10,6 +10,10 @@ sed -n 's/^#include "\(.*\)\.cu"$/X(\1)/p' "$TFR_SRCDIR/plugins/cuda/kernels/ker
     LC_ALL=C sort >"$tmp/all"
 LC_ALL=C sort "$kernels/units.def" >"$tmp/compiled"
 claim "what the CPU build has in kernels.cu, nvcc compiles, too" diff "$tmp/all" "$tmp/compiled"
+
+# Those of ptxas tell of spills, too (--warn-on-spills).
+claim "nvcc has warned of nothing, for whatever architectures it has compiled" \
+    sh -c '! grep -i warning "$1"/*.ptxas' - "$kernels"
 
 version=$(sed -n 's/^CUDA_VERSION = //p' "$TFR_BUILDDIR/Makefile")
 budgets=$TFR_SRCDIR/plugins/cuda/budgets.def
