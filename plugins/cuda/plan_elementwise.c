@@ -20,7 +20,7 @@ static int32_t find(const char *const *names, int32_t n, const char *name)
     return -1;
 }
 
-/* Both operands broadcast to the output. Rank 0 of the walk: neither does. */
+/* Both operands, or one in place of two, broadcast to the output. Rank 0 of the walk: none does. */
 static bool walk_inputs(const tfr_call *call, int32_t n, tfr_walk *walk, tfr_answer *answer)
 {
     const tfr_operand *z = tfr_call_output(call, 0);
@@ -28,7 +28,8 @@ static bool walk_inputs(const tfr_call *call, int32_t n, tfr_walk *walk, tfr_ans
     int32_t k;
 
     for (k = 0; k < n; k++)
-        cuda_broadcast(tfr_call_input(call, (uint32_t)k), z->rank, strides[k]);
+        cuda_broadcast(tfr_call_input(call, call->n_inputs > 1 ? (uint32_t)k : 0), z->rank,
+                       strides[k]);
     return cuda_walk(z->rank, z->dims, n, (const int64_t(*)[TFR_MAX_RANK])strides, NULL, walk,
                      answer);
 }
@@ -57,8 +58,8 @@ static void plan_two(const cuda_chip *chip, const tfr_call *call, const char *ke
     share_equal(call, 2, answer);
     step = walk.n ? cuda_plan_add(plan, kernel, cuda_blocks(chip, walk.n, 1024), 256) : NULL;
     cuda_step_operand(plan, step, 0);
-    cuda_step_operand(plan, step, 1);
-    cuda_step_operand(plan, step, 2);
+    cuda_step_operand(plan, step, call->n_inputs - 1);
+    cuda_step_operand(plan, step, call->n_inputs);
     cuda_step_bytes(plan, step, f, sizeof *f);
     cuda_step_bytes(plan, step, &walk, sizeof walk);
 }
@@ -213,6 +214,8 @@ bool cuda_fused_step(const tfr_call *call, tfr_fused_step *out)
         out->kind = TFR_FUSED_WHERE;
         return strcmp(name, "Where") == 0;
     }
+    if (strcmp(name, "IsNaN") == 0)
+        return two_step(name, out);
     for (size_t i = 0; i < sizeof unaries / sizeof unaries[0] && call->n_inputs == 1; i++)
         if (strcmp(unaries[i].name, name) == 0) {
             out->kind = unaries[i].is_long ? TFR_FUSED_LONG_UNARY : TFR_FUSED_UNARY;

@@ -106,6 +106,7 @@ TEST(a_comparison_and_where_are_one_launch)
     check_graph(graph_of_text("in x 6 5; in y 1; a = LessOrEqual(x,y); out Where(a,x,y);"
                               "out Neg(Where(a,y,x))"),
                 1);
+    check_graph(graph_of_text("in x 6 5; a = Sqrt(x); out Where(IsNaN(a),0.5,a)"), 1);
     /* whose condition others read, or is not of the chain, or of other dims */
     check_graph(graph_of_text("in x 6; a = Less(x,0); out a; out Where(a,Neg(x),x)"), 1);
     check_graph(graph_of_text("in x 6; in y 6; a = Where(Not(Less(x,y)),Add(x,1),y);"

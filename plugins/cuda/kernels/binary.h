@@ -71,6 +71,8 @@ template <class V> __device__ inline bool compare(V a, V b, int op)
         return a >= b;
     case TFR_FN_Less:
         return a < b;
+    case TFR_FN_IsNaN:
+        return a != a;
     default:
         return a <= b;
     }

@@ -26,7 +26,8 @@
     X(Greater)                                                                                     \
     X(GreaterOrEqual)                                                                              \
     X(Less)                                                                                        \
-    X(LessOrEqual)
+    X(LessOrEqual)                                                                                 \
+    X(IsNaN) /* of the first operand */
 
 /* Of unary.cu; a and b are the op's attributes in the order of plan_elementwise.c. */
 #define TFR_UNARY_LIST(X)                                                                          \
