@@ -203,6 +203,45 @@ CUDA_FAMILY(cuda_layer_norm)
     cuda_step_bytes(plan, step, &m, sizeof m);
 }
 
+/* dX, which leaves the statistics of the rows in the workspace, and dScale, which reads them. */
+CUDA_FAMILY(cuda_layer_norm_grad)
+{
+    static cuda_names names = {CUDA_FLOATS("layer_norm_grad_")};
+    static cuda_names scales = {CUDA_FLOATS("layer_norm_scale_")};
+    const tfr_operand *x = tfr_call_input(call, 1), *scale = tfr_call_input(call, 2);
+    const int64_t axis = tfr_call_int(call, "axis", -1);
+    const int32_t first = (int32_t)(axis < 0 ? axis + x->rank : axis);
+    const char *kernel = cuda_pick_input(names, call, answer);
+    tfr_norm m = {.rms = tfr_call_int(call, "rms", 0) != 0,
+                  .epsilon = tfr_call_float(call, "epsilon", 1e-5f)};
+    cuda_step *step;
+    uint32_t i;
+
+    if (!kernel || !same_types(call, answer))
+        return;
+    m.rows = (int32_t)tfr_operand_span(x, 0, first);
+    m.n = (int32_t)tfr_operand_span(x, first, x->rank);
+    if (tfr_operand_elements(scale) != m.n || scale->rank > x->rank - first || m.n == 0) {
+        tfr_decline(answer, TFR_REASON_SIZE_LIMIT, "Scale is not of the %d elements of a row", m.n);
+        return;
+    }
+    answer->workspace_bytes = (uint64_t)m.rows * 2 * sizeof(float);
+    step = m.rows ? cuda_plan_add(plan, kernel, cuda_blocks(chip, m.rows, 1), m.n > 128 ? 256 : 64)
+                  : NULL;
+    for (i = 0; i < 4; i++)
+        cuda_step_operand(plan, step, i);
+    cuda_step_workspace(plan, step, 0);
+    cuda_step_bytes(plan, step, &m, sizeof m);
+    if (!tfr_call_output(call, 1))
+        return;
+    step = cuda_plan_add(plan, scales[x->dtype], cuda_blocks(chip, m.n, 32), 256);
+    for (i = 0; i < 2; i++)
+        cuda_step_operand(plan, step, i);
+    cuda_step_workspace(plan, step, 0);
+    cuda_step_operand(plan, step, 4);
+    cuda_step_bytes(plan, step, &m, sizeof m);
+}
+
 static tfr_norm channels_of(const tfr_operand *x, const tfr_call *call)
 {
     tfr_norm m = {.rows = x->rank > 0 ? (int32_t)x->dims[0] : 1,
