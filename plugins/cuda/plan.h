@@ -123,6 +123,8 @@ typedef struct cuda_solution {
 enum { CUDA_SOLUTION_FOUND = 0, CUDA_SOLUTION_INFO = 256 };
 
 typedef struct cuda_plan {
+    /* given: bit k = operand k, inputs first, lies with the channels last (cuda_may_last) */
+    uint32_t last;
     uint32_t n_steps;
     bool is_full; /* something did not fit: a defect of the family */
     /* an int32 in the bytes of steps[0] that makes the kernel end with Relu if it is 1; 0: none */
@@ -135,8 +137,8 @@ typedef struct cuda_plan {
 
 /*
  * Says no with tfr_decline, or leaves the YES that it finds, and sets flags, in_place and
- * workspace_bytes. Operands are plain, their types those of the family's row for operand 0. plan is
- * NULL or empty.
+ * workspace_bytes. Operands are plain, or as plan->last says; their types those of the family's row
+ * for operand 0. plan is NULL or empty but for that.
  */
 typedef void cuda_family(const cuda_chip *chip, const tfr_call *call, tfr_answer *answer,
                          cuda_plan *plan);

@@ -65,6 +65,27 @@ tfr_lanes cuda_lanes(const tfr_operand *operand, int64_t axis);
 /* Output `output` may be given the memory of input `input`. */
 void cuda_may_share(tfr_answer *answer, int16_t input, int16_t output);
 
+/*
+ * plan_last.c: the operands of images, inputs first, that may lie with the channels last in a plan
+ * of our kernels; 0 = the op is for plain ones alone. *together: all of them or none.
+ */
+uint32_t cuda_may_last(const tfr_call *call, bool *together);
+/* Of these ops: whether that parameter of a kernel may be NULL, for an output that nobody reads. */
+bool cuda_may_lack(const tfr_call *call, uint32_t parameter);
+/* n sums of so many elements each, where neighbours belong to other ones: a thread for each? */
+static inline bool cuda_sums_by_thread(const cuda_chip *chip, int64_t n, int64_t each)
+{
+    return n >= 16 * (int64_t)chip->multiprocessors && each <= 1024;
+}
+static inline bool cuda_is_last(const cuda_plan *plan, uint32_t operand)
+{
+    return plan && plan->last >> operand & 1;
+}
+
+/* plan_product.c: a window over x; w is a filter, or NULL: kernel_shape says how large it is. */
+bool cuda_fill_window(const tfr_call *call, const tfr_operand *x, const tfr_operand *y,
+                      const tfr_operand *w, tfr_window *out, tfr_answer *answer);
+
 /* plan_elementwise.c: the step of fuse.cu that computes the call. False: it has none. */
 bool cuda_fused_step(const tfr_call *call, tfr_fused_step *out);
 

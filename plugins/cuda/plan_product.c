@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan_product.c: launches of matmul.cu, conv.cu and pool.cu. */
+/* plan_product.c: launches of matmul.cu and conv.cu, and the windows of pool.cu, too. */
 #include "plan_kit.h"
 
 #include <stddef.h>
@@ -156,8 +156,8 @@ CUDA_FAMILY(cuda_gemm)
 
 /* ---- windows ---- */
 
-static bool fill_window(const tfr_call *call, const tfr_operand *x, const tfr_operand *y,
-                        const tfr_operand *w, tfr_window *out, tfr_answer *answer)
+bool cuda_fill_window(const tfr_call *call, const tfr_operand *x, const tfr_operand *y,
+                      const tfr_operand *w, tfr_window *out, tfr_answer *answer)
 {
     const int32_t axes = x->rank - 2;
     uint64_t n;
@@ -209,7 +209,7 @@ static bool fill_conv(const tfr_call *call, const tfr_operand *x, const tfr_oper
     int d;
 
     memset(c, 0, sizeof *c);
-    if (!fill_window(call, x, y, w, &c->window, answer))
+    if (!cuda_fill_window(call, x, y, w, &c->window, answer))
         return false;
     if (tfr_operand_elements(w) == 0 || v->x[0] == 0 || v->x[1] == 0) {
         tfr_decline(answer, TFR_REASON_SIZE_LIMIT, "a convolution of 0 elements");
@@ -391,78 +391,4 @@ CUDA_FAMILY(cuda_conv_grad_filter)
     if (c.splits > 1)
         plan_add_slabs(chip, call, c.splits, n, answer, plan);
     describe_conv(chip, call, &c, CUDA_CONV_GRAD_FILTER, answer, plan);
-}
-
-CUDA_FAMILY(cuda_pool)
-{
-    static cuda_names max = {CUDA_FLOATS("max_pool_")}, average = {CUDA_FLOATS("average_pool_")};
-    const bool is_max = call->name[0] == 'M';
-    const tfr_operand *x = tfr_call_input(call, 0), *y = tfr_call_output(call, 0);
-    const char *kernel = cuda_pick_input(is_max ? max : average, call, answer);
-    const int64_t n = tfr_operand_elements(y);
-    cuda_step *step;
-    tfr_window w;
-
-    if (!kernel || !fill_window(call, x, y, NULL, &w, answer))
-        return;
-    w.include_pad = tfr_call_int(call, "count_include_pad", 0) != 0;
-    w.columns = tfr_call_int(call, "storage_order", 0) != 0;
-    step = n ? cuda_plan_add(plan, kernel, cuda_blocks(chip, n, 256), 256) : NULL;
-    cuda_step_operand(plan, step, 0);
-    cuda_step_operand(plan, step, call->n_inputs);
-    if (is_max)
-        cuda_step_operand(plan, step,
-                          tfr_call_output(call, 1) ? call->n_inputs + 1 : CUDA_NO_OPERAND);
-    cuda_step_bytes(plan, step, &w, sizeof w);
-}
-
-CUDA_FAMILY(cuda_pool_grad)
-{
-    static cuda_names max = {CUDA_FLOATS("max_pool_grad_")};
-    static cuda_names average = {CUDA_FLOATS("average_pool_grad_")};
-    const bool is_max = call->name[0] == 'M';
-    const tfr_operand *dy = tfr_call_input(call, 0), *dx = tfr_call_output(call, 0);
-    const char *kernel = cuda_pick_input(is_max ? max : average, call, answer);
-    const int64_t n = tfr_operand_elements(dx);
-    cuda_step *step;
-    tfr_window w;
-
-    if (!kernel || !fill_window(call, dx, dy, NULL, &w, answer))
-        return;
-    w.include_pad = tfr_call_int(call, "count_include_pad", 0) != 0;
-    step = n ? cuda_plan_add(plan, kernel,
-                             cuda_blocks(chip, is_max ? w.planes : n, is_max ? 1 : 256), 256)
-             : NULL;
-    cuda_step_operand(plan, step, 0);
-    if (is_max)
-        cuda_step_operand(plan, step, 1);
-    cuda_step_operand(plan, step, call->n_inputs);
-    cuda_step_bytes(plan, step, &w, sizeof w);
-}
-
-/* A global average is a mean over all axes but two: one window of the whole plane. */
-CUDA_FAMILY(cuda_global_pool)
-{
-    static cuda_names max = {CUDA_FLOATS("reduce_")};
-    const tfr_operand *x = tfr_call_input(call, 0);
-    const char *kernel = cuda_pick_input(max, call, answer);
-    const int64_t planes = tfr_operand_span(x, 0, 2), plane = tfr_operand_span(x, 2, x->rank);
-    const int64_t strides[2][1][TFR_MAX_RANK] = {{{plane}}, {{1}}}, counts[2] = {planes, plane};
-    cuda_step *step;
-    tfr_reducing r;
-
-    if (!kernel)
-        return;
-    if (plane == 0) {
-        tfr_decline(answer, TFR_REASON_SIZE_LIMIT, "planes of 0 elements");
-        return;
-    }
-    cuda_walk(1, &counts[0], 1, strides[0], NULL, &r.kept, answer);
-    cuda_walk(1, &counts[1], 1, strides[1], NULL, &r.reduced, answer);
-    r.op = strcmp(call->name, "GlobalMaxPool") == 0 ? TFR_FN_ReduceMax : TFR_FN_ReduceMean;
-    r.scale = 1 / (float)plane;
-    step = planes ? cuda_plan_add(plan, kernel, cuda_blocks(chip, planes, 1), 256) : NULL;
-    cuda_step_operand(plan, step, 0);
-    cuda_step_operand(plan, step, call->n_inputs);
-    cuda_step_bytes(plan, step, &r, sizeof r);
 }

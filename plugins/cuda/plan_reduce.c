@@ -18,7 +18,21 @@ static cuda_names by_block = {CUDA_FLOATS("reduce_"),
 static cuda_names by_thread = {CUDA_FLOATS("reduce_thread_"),
                                CUDA_WIDE("reduce_thread_"), [TFR_DTYPE_F64] = "reduce_thread_f64"};
 
-/* Reduces the axes whose bit is set. */
+/* Strides of a plain operand, or with the channels last. */
+static void find_strides(const tfr_operand *x, bool is_last, int64_t *out)
+{
+    cuda_dims_to_strides(x->rank, x->dims, out);
+    if (!is_last)
+        return;
+    out[1] = 1;
+    out[2] = x->dims[3] * x->dims[1];
+    out[3] = x->dims[1];
+}
+
+/*
+ * Reduces the axes whose bit is set. With the channels last neighbours belong to other sums, so
+ * that a thread has one where there are many.
+ */
 static void plan_reduction(const cuda_chip *chip, const tfr_call *call, uint32_t axes, int32_t op,
                            tfr_answer *answer, cuda_plan *plan)
 {
@@ -26,10 +40,11 @@ static void plan_reduction(const cuda_chip *chip, const tfr_call *call, uint32_t
     int64_t dims[2][TFR_MAX_RANK], strides[2][1][TFR_MAX_RANK], all[TFR_MAX_RANK];
     int32_t rank[2] = {0, 0}, d;
     const char *kernel;
+    bool is_by_thread;
     tfr_reducing r;
     cuda_step *step;
 
-    cuda_dims_to_strides(x->rank, x->dims, all);
+    find_strides(x, cuda_is_last(plan, 0), all);
     for (d = 0; d < x->rank; d++) {
         const int reduced = (int)(axes >> d & 1);
         dims[reduced][rank[reduced]] = x->dims[d];
@@ -46,11 +61,12 @@ static void plan_reduction(const cuda_chip *chip, const tfr_call *call, uint32_t
     }
     r.op = op;
     r.scale = 1 / (float)r.reduced.n;
-    kernel = cuda_pick(r.reduced.n > SHORT_SUM ? by_block : by_thread, x, 0, answer);
+    is_by_thread = r.reduced.n <= SHORT_SUM ||
+                   (cuda_is_last(plan, 0) && cuda_sums_by_thread(chip, r.kept.n, r.reduced.n));
+    kernel = cuda_pick(is_by_thread ? by_thread : by_block, x, 0, answer);
     if (!kernel || r.kept.n == 0)
         return;
-    step = cuda_plan_add(plan, kernel,
-                         cuda_blocks(chip, r.kept.n, r.reduced.n > SHORT_SUM ? 1 : 256), 256);
+    step = cuda_plan_add(plan, kernel, cuda_blocks(chip, r.kept.n, is_by_thread ? 256 : 1), 256);
     cuda_step_operand(plan, step, 0);
     cuda_step_operand(plan, step, call->n_inputs);
     cuda_step_bytes(plan, step, &r, sizeof r);
@@ -242,7 +258,8 @@ CUDA_FAMILY(cuda_layer_norm_grad)
     cuda_step_bytes(plan, step, &m, sizeof m);
 }
 
-static tfr_norm channels_of(const tfr_operand *x, const tfr_call *call)
+/* With the channels last each place of a plane is a row. */
+static tfr_norm channels_of(const tfr_operand *x, const tfr_call *call, bool is_last)
 {
     tfr_norm m = {.rows = x->rank > 0 ? (int32_t)x->dims[0] : 1,
                   .n = x->rank > 1 ? (int32_t)x->dims[1] : 1,
@@ -250,6 +267,10 @@ static tfr_norm channels_of(const tfr_operand *x, const tfr_call *call)
                   .epsilon = tfr_call_float(call, "epsilon", 1e-5f),
                   .momentum = tfr_call_float(call, "momentum", 0.9f),
                   .unbiased = tfr_call_int(call, "unbiased", 0) != 0};
+    if (is_last) {
+        m.rows *= m.plane;
+        m.plane = 1;
+    }
     return m;
 }
 
@@ -259,7 +280,7 @@ CUDA_FAMILY(cuda_batch_norm)
     const tfr_operand *x = tfr_call_input(call, 0);
     const int64_t n = tfr_operand_elements(x);
     const char *kernel = cuda_pick_input(names, call, answer);
-    const tfr_norm m = channels_of(x, call);
+    const tfr_norm m = channels_of(x, call, cuda_is_last(plan, 0));
     cuda_step *step;
     uint32_t i;
 
@@ -284,7 +305,7 @@ CUDA_FAMILY(cuda_batch_norm_train)
     const bool trains = strcmp(call->name, "BatchNormTrain") == 0;
     const tfr_operand *x = tfr_call_input(call, 0);
     const char *kernel = cuda_pick_input(trains ? train : grad, call, answer);
-    const tfr_norm m = channels_of(x, call);
+    const tfr_norm m = channels_of(x, call, cuda_is_last(plan, 0));
     cuda_step *step;
     uint32_t i;
 

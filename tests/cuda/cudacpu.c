@@ -4,6 +4,9 @@
  * runs them, launched as plugins/cuda/plan_*.c plans it, in the host's memory. So every op case is
  * a test of kernels, grids and arguments without a GPU or a driver. Each operand has its own
  * bounds, and outputs begin as NaN: what a kernel leaves out shows.
+ *
+ * TFR_CPU_LAST: images lie with the channels last for kernels that take them so: "x" those that are
+ * read, "y" those that are written, "xy" both.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,10 +28,17 @@ static struct tfr_plugin_device {
 
 enum { MAX_REGIONS = 96 };
 
+/* Of an operand that lies with the channels last: its dims, and the bytes of an element. */
+typedef struct image {
+    int64_t samples, channels, plane;
+    size_t each;
+} image;
+
 struct tfr_kernel {
     cuda_plan plan;
     uint32_t n_inputs, n_operands;
     uint64_t bytes[MAX_REGIONS]; /* of each operand */
+    image images[MAX_REGIONS];
     uint64_t workspace_bytes;
 };
 
@@ -112,6 +122,20 @@ static int32_t cudacpu_supports(tfr_plugin_device *device, const tfr_call *call,
     return TFR_OK;
 }
 
+static uint32_t which_last(const tfr_call *call)
+{
+    const char *given = getenv("TFR_CPU_LAST");
+    bool together;
+    const uint32_t all = cuda_may_last(call, &together);
+    const uint32_t inputs = ((uint32_t)1 << call->n_inputs) - 1;
+
+    if (!given || !all)
+        return 0;
+    return together
+               ? all
+               : (strchr(given, 'x') ? all & inputs : 0) | (strchr(given, 'y') ? all & ~inputs : 0);
+}
+
 static int32_t cudacpu_prepare(tfr_plugin_device *device, const tfr_call *call,
                                const tfr_prepare_options *options, tfr_kernel **out,
                                tfr_kernel_info *info, tfr_err *err)
@@ -125,6 +149,7 @@ static int32_t cudacpu_prepare(tfr_plugin_device *device, const tfr_call *call,
     (void)info;
     if (!kernel)
         return tfr_fail(err, TFR_ENOMEM, "no memory for a kernel");
+    kernel->plan.last = which_last(call);
     find_op(call)->plan(&chip, call, &answer, &kernel->plan);
     if (answer.verdict != TFR_VERDICT_YES || kernel->plan.is_full) {
         free(kernel);
@@ -139,6 +164,9 @@ static int32_t cudacpu_prepare(tfr_plugin_device *device, const tfr_call *call,
         if (o)
             kernel->bytes[i] =
                 (uint64_t)(tfr_operand_elements(o) * tfr_dtype_bits(o->dtype) + 7) / 8;
+        if (o && cuda_is_last(&kernel->plan, i))
+            kernel->images[i] = (image){o->dims[0], o->dims[1], o->dims[2] * o->dims[3],
+                                        tfr_dtype_bits(o->dtype) / 8};
     }
     *out = kernel;
     return TFR_OK;
@@ -208,29 +236,67 @@ static int32_t run_step(const tfr_kernel *kernel, const cuda_step *step, regions
                   : TFR_OK;
 }
 
+/* From the plain order to the one with the channels last, or back. */
+static void swap(const image *m, const unsigned char *from, unsigned char *to, bool back)
+{
+    int64_t n, c, i;
+
+    for (n = 0; n < m->samples; n++)
+        for (c = 0; c < m->channels; c++)
+            for (i = 0; i < m->plane; i++) {
+                const size_t plain = (size_t)((n * m->channels + c) * m->plane + i) * m->each;
+                const size_t last = (size_t)((n * m->plane + i) * m->channels + c) * m->each;
+                memcpy(to + (back ? plain : last), from + (back ? last : plain), m->each);
+            }
+}
+
+static int32_t run_all(const tfr_kernel *kernel, regions *r, tfr_err *err)
+{
+    uint32_t i, j;
+    int32_t status = TFR_OK;
+
+    if (kernel->workspace_bytes && r->begin[kernel->n_operands])
+        memset((void *)(uintptr_t)r->begin[kernel->n_operands], 0xff,
+               (size_t)kernel->workspace_bytes);
+    for (i = kernel->n_inputs; i < kernel->n_operands; i++) {
+        for (j = 0; j < kernel->n_inputs && r->begin[j] != r->begin[i]; j++)
+            ;
+        if (j == kernel->n_inputs && r->bytes[i]) /* not an input's memory, too */
+            memset((void *)(uintptr_t)r->begin[i], 0xff, (size_t)r->bytes[i]);
+    }
+    for (i = 0; i < kernel->plan.n_steps && !status; i++)
+        status = run_step(kernel, &kernel->plan.steps[i], r, err);
+    return status;
+}
+
 static int32_t cudacpu_launch(tfr_plugin_device *device, tfr_queue *queue, tfr_kernel *kernel,
                               const tfr_launch *launch, tfr_err *err)
 {
     regions r = {.n = 0};
-    uint32_t i, j;
+    unsigned char *own[MAX_REGIONS] = {NULL}; /* of operands in the other order */
+    uint32_t i;
     int32_t status = TFR_OK;
 
     (void)device;
     (void)queue;
-    for (i = 0; i < kernel->n_operands; i++)
-        add_region(&r, launch->args[i].address, kernel->bytes[i]);
+    for (i = 0; i < kernel->n_operands; i++) {
+        const bool is_last = kernel->images[i].each && launch->args[i].address;
+        own[i] = is_last ? malloc((size_t)kernel->bytes[i] + 1) : NULL;
+        if (is_last && !own[i])
+            status = tfr_fail(err, TFR_ENOMEM, "no memory for an image");
+        if (own[i] && i < kernel->n_inputs)
+            swap(&kernel->images[i], launch->args[i].address, own[i], false);
+        add_region(&r, own[i] ? own[i] : launch->args[i].address, kernel->bytes[i]);
+    }
     add_region(&r, launch->workspace, kernel->workspace_bytes);
     add_region(&r, launch->random, sizeof(tfr_random_state));
-    if (launch->workspace && kernel->workspace_bytes)
-        memset(launch->workspace, 0xff, (size_t)kernel->workspace_bytes);
-    for (i = kernel->n_inputs; i < kernel->n_operands; i++) {
-        for (j = 0; j < kernel->n_inputs && r.begin[j] != r.begin[i]; j++)
-            ;
-        if (j == kernel->n_inputs && r.bytes[i]) /* not an input's memory, too */
-            memset(launch->args[i].address, 0xff, (size_t)r.bytes[i]);
+    if (!status)
+        status = run_all(kernel, &r, err);
+    for (i = 0; i < kernel->n_operands; i++) {
+        if (own[i] && i >= kernel->n_inputs)
+            swap(&kernel->images[i], own[i], launch->args[i].address, true);
+        free(own[i]);
     }
-    for (i = 0; i < kernel->plan.n_steps && !status; i++)
-        status = run_step(kernel, &kernel->plan.steps[i], &r, err);
     return status;
 }
 

@@ -1,11 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-# The op cases on CUDA's kernels, as the CPU runs them, against naive.
+# The op cases on CUDA's kernels, as the CPU runs them, against naive; those of images with the
+# channels last, too, in what they read, what they write and both.
+. "$TFR_SRCDIR/tests/lib.sh"
+
 plugins=$TFR_BUILDDIR/tests/cuda/plugins
-if ! test -f "$plugins/tfrun-cudacpu.so"; then
-    echo "skipped: configure found no C++ compiler for CUDA's kernels"
-    exit 77
-fi
+[ -f "$plugins/tfrun-cudacpu.so" ] || skip_all "configure found no C++ compiler for CUDA's kernels"
 TFRUN_PLUGIN_PATH=$plugins:$TFRUN_PLUGIN_PATH
 export TFRUN_PLUGIN_PATH
-TFR_CPU_SEED=7 TFR_CPU_WORKERS=2 exec "$TFR_BUILDDIR/tests/ops/ops" --seeds 12 \
-    --list "$TFR_SRCDIR/tests/cuda/kernels.list" value cudacpu:0
+
+ops() {
+    TFR_CPU_SEED=7 TFR_CPU_WORKERS=2 "$TFR_BUILDDIR/tests/ops/ops" "$@" value cudacpu:0
+}
+claim "all that the kernels compute is as naive computes it" \
+    ops --seeds 12 --list "$TFR_SRCDIR/tests/cuda/kernels.list"
+
+# The ops of plan_last.c.
+names=$(tr '{' '\n' <"$TFR_SRCDIR/plugins/cuda/plan_last.c" |
+    sed -n 's/^"[a-z]*", "\([A-Za-z]*\)", [0-9].*/\1/p')
+[ -n "$names" ] || fail "plan_last.c names ops"
+last() {
+    for name in $names; do
+        seeds=12
+        [ "$name" != BatchNormGrad ] || seeds=40 # few of its calls are of images
+        TFR_CPU_LAST=$1 ops --seeds $seeds --case "$name" || return 1
+    done
+}
+claim "images that are read may have the channels last" last x
+claim "images that are written may have them" last y
+claim "both may" last xy
+finish

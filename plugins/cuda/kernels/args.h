@@ -52,6 +52,9 @@ typedef struct tfr_window {
     int32_t x[2], y[2];     /* dims */
     int32_t kernel[2], stride[2], dilation[2], pad[2], pad_end[2];
     int32_t include_pad, columns; /* AveragePool's count_include_pad, MaxPool's storage_order */
+    /* of kernels for channels last: how many there are, and which of x, y and indices lie so */
+    int32_t channels;
+    int32_t x_last, y_last, indices_last;
 } tfr_window;
 
 /*

@@ -7,7 +7,9 @@ tfr_cuda_families = \
 	plugins/cuda/plan_elementwise.c \
 	plugins/cuda/plan_kit.c \
 	plugins/cuda/plan_kit.h \
+	plugins/cuda/plan_last.c \
 	plugins/cuda/plan_move.c \
+	plugins/cuda/plan_pool.c \
 	plugins/cuda/plan_product.c \
 	plugins/cuda/plan_random.c \
 	plugins/cuda/plan_reduce.c \

@@ -4,6 +4,10 @@
  * that is written. The gradient of an element adds what the windows over it give, so that nothing
  * is added by two threads and the bits are the same in each run. NaN and empty windows as in
  * plugins/naive/pool.c.
+ *
+ * The kernels named last are for images of which some have the channels last: threads go along what
+ * is written, so that they write, and mostly read, one behind the other. Bits are the same. They
+ * are apart from the others, which need neither their divisions nor their registers.
  */
 #include "block.h"
 #include "index.h"
@@ -32,13 +36,56 @@ __device__ inline int column_major(const tfr_window &w, int i)
     return (p.plane * w.x[1] + p.across) * w.x[0] + p.row;
 }
 
-template <class T>
+/* Where element (row, across) of a plane lies. */
+struct grid {
+    int first, down, right;
+
+    __device__ int at(int row, int across) const
+    {
+        return first + row * down + across * right;
+    }
+};
+
+/* Planes one behind the other. */
+struct plain {
+    __device__ static place find(const tfr_window &, int i, const int dims[2], int)
+    {
+        return place_of(i, dims);
+    }
+    __device__ static grid of(const tfr_window &, int plane, const int dims[2], int)
+    {
+        return {plane * dims[0] * dims[1], dims[1], 1};
+    }
+};
+
+/* The same, or with the channels last. */
+struct either {
+    __device__ static place find(const tfr_window &w, int i, const int dims[2], int is_last)
+    {
+        if (!is_last)
+            return place_of(i, dims);
+        place p = place_of(i / w.channels, dims);
+        p.plane = p.plane * w.channels + i % w.channels;
+        return p;
+    }
+    __device__ static grid of(const tfr_window &w, int plane, const int dims[2], int is_last)
+    {
+        if (!is_last)
+            return plain::of(w, plane, dims, 0);
+        const int sample = plane / w.channels, channel = plane % w.channels;
+        return {sample * dims[0] * dims[1] * w.channels + channel, dims[1] * w.channels,
+                w.channels};
+    }
+};
+
+template <class T, class order>
 __device__ inline void max(TFR_PTR(const T) x, TFR_PTR(T) y, TFR_PTR(int64_t) indices,
                            const tfr_window &w)
 {
     const int n = w.planes * w.y[0] * w.y[1];
     for (int i = tfr_thread(); i < n; i += tfr_threads()) {
-        const place p = place_of(i, w.y);
+        const place p = order::find(w, i, w.y, w.y_last);
+        const grid from = order::of(w, p.plane, w.x, w.x_last);
         float best = -INFINITY;
         int at = -1;
         for (int r = 0; r < w.kernel[0]; r++) {
@@ -49,17 +96,17 @@ __device__ inline void max(TFR_PTR(const T) x, TFR_PTR(T) y, TFR_PTR(int64_t) in
                 const int across = p.across * w.stride[1] + c * w.dilation[1] - w.pad[1];
                 if (across < 0 || across >= w.x[1])
                     continue;
-                const int from = (p.plane * w.x[0] + row) * w.x[1] + across;
-                const float v = tfr_load(x[from]);
+                const float v = tfr_load(x[from.at(row, across)]);
                 if (at < 0 || v > best || (v != v && best == best)) {
                     best = v;
-                    at = from;
+                    at = (p.plane * w.x[0] + row) * w.x[1] + across;
                 }
             }
         }
         y[i] = tfr_store<T>::of(best);
         if (indices)
-            indices[i] = at >= 0 && w.columns ? column_major(w, at) : at;
+            indices[order::of(w, p.plane, w.y, w.indices_last).at(p.row, p.across)] =
+                at >= 0 && w.columns ? column_major(w, at) : at;
     }
 }
 
@@ -75,12 +122,13 @@ __device__ inline int padded_taps(const tfr_window &w, int d, int o)
     return n;
 }
 
-template <class T>
+template <class T, class order>
 __device__ inline void average(TFR_PTR(const T) x, TFR_PTR(T) y, const tfr_window &w)
 {
     const int n = w.planes * w.y[0] * w.y[1];
     for (int i = tfr_thread(); i < n; i += tfr_threads()) {
-        const place p = place_of(i, w.y);
+        const place p = order::find(w, i, w.y, w.y_last);
+        const grid from = order::of(w, p.plane, w.x, w.x_last);
         const int count = padded_taps(w, 0, p.row) * padded_taps(w, 1, p.across);
         float sum = 0;
         for (int r = 0; r < w.kernel[0]; r++) {
@@ -90,7 +138,7 @@ __device__ inline void average(TFR_PTR(const T) x, TFR_PTR(T) y, const tfr_windo
             for (int c = 0; c < w.kernel[1]; c++) {
                 const int across = p.across * w.stride[1] + c * w.dilation[1] - w.pad[1];
                 if (across >= 0 && across < w.x[1])
-                    sum += tfr_load(x[(p.plane * w.x[0] + row) * w.x[1] + across]);
+                    sum += tfr_load(x[from.at(row, across)]);
             }
         }
         y[i] = tfr_store<T>::of(count > 0 ? sum / (float)count : 0.f);
@@ -166,39 +214,92 @@ __device__ inline void max_grad(TFR_PTR(const T) dy, TFR_PTR(const int64_t) indi
     }
 }
 
+/* The same for either order: a block has 8 channels of a sample, which lie in one sector. */
 template <class T>
+__device__ inline void max_grad_last(TFR_PTR(const T) dy, TFR_PTR(const int64_t) indices,
+                                     TFR_PTR(T) dx, const tfr_window &w)
+{
+    const int parts = (w.channels + 7) / 8, n = w.planes / w.channels * parts;
+    for (int part = (int)blockIdx.x; part < n; part += (int)gridDim.x) {
+        const int channel = part % parts * 8 + (int)threadIdx.x % 8;
+        const int plane = part / parts * w.channels + channel;
+        const int first = channel < w.channels ? (int)threadIdx.x / 8 : INT32_MAX - 32;
+        const grid of_dy = either::of(w, plane, w.y, w.y_last);
+        const grid of_indices = either::of(w, plane, w.y, w.indices_last);
+        const grid of_dx = either::of(w, plane, w.x, w.x_last);
+        int strays = 0;
+        TFR_NO_UNROLL
+        for (int o = first; o < w.y[0] * w.y[1]; o += 32) {
+            const place p = {plane, o / w.y[1], o % w.y[1]};
+            strays += is_stray(w, p, indices[of_indices.at(p.row, p.across)]);
+        }
+        strays = tfr_fold_block<tfr_sum>(strays);
+        TFR_NO_UNROLL
+        for (int e = first; e < w.x[0] * w.x[1]; e += 32) {
+            const place p = {plane, e / w.x[1], e % w.x[1]};
+            const int i = plane * w.x[0] * w.x[1] + e;
+            const auto given = [&](int, int row, int across) {
+                return indices[of_indices.at(row, across)] == i
+                           ? (float)tfr_load(dy[of_dy.at(row, across)])
+                           : 0.f;
+            };
+            float sum = 0;
+            if (strays == 0)
+                sum = over<T>(w, p, given);
+            else
+                TFR_NO_UNROLL
+                for (int o = 0; o < w.y[0] * w.y[1]; o++)
+                    sum += given(o, o / w.y[1], o % w.y[1]);
+            dx[of_dx.at(p.row, p.across)] = tfr_store<T>::of(sum);
+        }
+    }
+}
+
+template <class T, class order>
 __device__ inline void average_grad(TFR_PTR(const T) dy, TFR_PTR(T) dx, const tfr_window &w)
 {
     const int n = w.planes * w.x[0] * w.x[1];
-    for (int i = tfr_thread(); i < n; i += tfr_threads())
-        dx[i] = tfr_store<T>::of(over<T>(w, place_of(i, w.x), [&](int o, int row, int across) {
-            return tfr_load(dy[o]) / (float)(padded_taps(w, 0, row) * padded_taps(w, 1, across));
+    for (int i = tfr_thread(); i < n; i += tfr_threads()) {
+        const place p = order::find(w, i, w.x, w.x_last);
+        const grid from = order::of(w, p.plane, w.y, w.y_last);
+        dx[i] = tfr_store<T>::of(over<T>(w, p, [&](int, int row, int across) {
+            return tfr_load(dy[from.at(row, across)]) /
+                   (float)(padded_taps(w, 0, row) * padded_taps(w, 1, across));
         }));
+    }
 }
 
 } // namespace pool
 
-#define POOL(type, T)                                                                              \
-    TFR_GLOBAL(max_pool_##type, 256,                                                               \
+#define POOL(name, T, order)                                                                       \
+    TFR_GLOBAL(max_pool_##name, 256,                                                               \
                (TFR_PTR(const T) x, TFR_PTR(T) y, TFR_PTR(int64_t) indices, tfr_window w))         \
     {                                                                                              \
-        pool::max<T>(x, y, indices, w);                                                            \
+        pool::max<T, pool::order>(x, y, indices, w);                                               \
     }                                                                                              \
-    TFR_GLOBAL(average_pool_##type, 256, (TFR_PTR(const T) x, TFR_PTR(T) y, tfr_window w))         \
+    TFR_GLOBAL(average_pool_##name, 256, (TFR_PTR(const T) x, TFR_PTR(T) y, tfr_window w))         \
     {                                                                                              \
-        pool::average<T>(x, y, w);                                                                 \
+        pool::average<T, pool::order>(x, y, w);                                                    \
     }                                                                                              \
-    TFR_GLOBAL(max_pool_grad_##type, 256,                                                          \
+    TFR_GLOBAL(average_pool_grad_##name, 256, (TFR_PTR(const T) dy, TFR_PTR(T) dx, tfr_window w))  \
+    {                                                                                              \
+        pool::average_grad<T, pool::order>(dy, dx, w);                                             \
+    }
+#define MAX_GRAD(name, T, function)                                                                \
+    TFR_GLOBAL(max_pool_grad_##name, 256,                                                          \
                (TFR_PTR(const T) dy, TFR_PTR(const int64_t) indices, TFR_PTR(T) dx, tfr_window w)) \
     {                                                                                              \
-        pool::max_grad<T>(dy, indices, dx, w);                                                     \
-    }                                                                                              \
-    TFR_GLOBAL(average_pool_grad_##type, 256, (TFR_PTR(const T) dy, TFR_PTR(T) dx, tfr_window w))  \
-    {                                                                                              \
-        pool::average_grad<T>(dy, dx, w);                                                          \
+        pool::function<T>(dy, indices, dx, w);                                                     \
     }
+#define BOTH(type, T)                                                                              \
+    POOL(type, T, plain)                                                                           \
+    POOL(last_##type, T, either)                                                                   \
+    MAX_GRAD(type, T, max_grad)                                                                    \
+    MAX_GRAD(last_##type, T, max_grad_last)
 
-POOL(f32, float)
-POOL(f16, tfr_f16)
-POOL(bf16, tfr_bf16)
+BOTH(f32, float)
+BOTH(f16, tfr_f16)
+BOTH(bf16, tfr_bf16)
+#undef BOTH
+#undef MAX_GRAD
 #undef POOL

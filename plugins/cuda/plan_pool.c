@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan_pool.c: launches of pool.cu, and of reduce.cu for global pools. */
+#include "plan_kit.h"
+
+#include <string.h>
+
+/* Kernels of MaxPool and AveragePool, for plain images and for others. */
+static cuda_names pools[2][2] = {
+    {{CUDA_FLOATS("average_pool_")}, {CUDA_FLOATS("average_pool_last_")}},
+    {{CUDA_FLOATS("max_pool_")}, {CUDA_FLOATS("max_pool_last_")}},
+};
+static cuda_names pool_grads[2][2] = {
+    {{CUDA_FLOATS("average_pool_grad_")}, {CUDA_FLOATS("average_pool_grad_last_")}},
+    {{CUDA_FLOATS("max_pool_grad_")}, {CUDA_FLOATS("max_pool_grad_last_")}},
+};
+
+CUDA_FAMILY(cuda_pool)
+{
+    const bool is_max = call->name[0] == 'M';
+    const tfr_operand *x = tfr_call_input(call, 0), *y = tfr_call_output(call, 0);
+    const char *kernel = cuda_pick_input(pools[is_max][plan && plan->last], call, answer);
+    const int64_t n = tfr_operand_elements(y);
+    cuda_step *step;
+    tfr_window w;
+
+    if (!kernel || !cuda_fill_window(call, x, y, NULL, &w, answer))
+        return;
+    w.include_pad = tfr_call_int(call, "count_include_pad", 0) != 0;
+    w.columns = tfr_call_int(call, "storage_order", 0) != 0;
+    w.channels = (int32_t)x->dims[1];
+    w.x_last = cuda_is_last(plan, 0);
+    w.y_last = cuda_is_last(plan, call->n_inputs);
+    w.indices_last = cuda_is_last(plan, call->n_inputs + 1);
+    step = n ? cuda_plan_add(plan, kernel, cuda_blocks(chip, n, 256), 256) : NULL;
+    cuda_step_operand(plan, step, 0);
+    cuda_step_operand(plan, step, call->n_inputs);
+    if (is_max)
+        cuda_step_operand(plan, step,
+                          tfr_call_output(call, 1) ? call->n_inputs + 1 : CUDA_NO_OPERAND);
+    cuda_step_bytes(plan, step, &w, sizeof w);
+}
+
+CUDA_FAMILY(cuda_pool_grad)
+{
+    const bool is_max = call->name[0] == 'M', has_last = plan && plan->last;
+    const tfr_operand *dy = tfr_call_input(call, 0), *dx = tfr_call_output(call, 0);
+    const char *kernel = cuda_pick_input(pool_grads[is_max][has_last], call, answer);
+    const int64_t n = tfr_operand_elements(dx);
+    int64_t blocks;
+    cuda_step *step;
+    tfr_window w;
+
+    if (!kernel || !cuda_fill_window(call, dx, dy, NULL, &w, answer))
+        return;
+    w.include_pad = tfr_call_int(call, "count_include_pad", 0) != 0;
+    w.channels = (int32_t)dx->dims[1];
+    w.x_last = cuda_is_last(plan, call->n_inputs);
+    w.y_last = cuda_is_last(plan, 0);
+    w.indices_last = is_max && cuda_is_last(plan, 1);
+    blocks = is_max && has_last ? dx->dims[0] * ((w.channels + 7) / 8) : w.planes;
+    step = n ? cuda_plan_add(plan, kernel, cuda_blocks(chip, is_max ? blocks : n, is_max ? 1 : 256),
+                             256)
+             : NULL;
+    cuda_step_operand(plan, step, 0);
+    if (is_max)
+        cuda_step_operand(plan, step, 1);
+    cuda_step_operand(plan, step, call->n_inputs);
+    cuda_step_bytes(plan, step, &w, sizeof w);
+}
+
+/*
+ * A global average is a mean over all axes but two: one window of the whole plane. With the
+ * channels last neighbours are of other windows, so that a thread has one, unless these are large.
+ */
+CUDA_FAMILY(cuda_global_pool)
+{
+    static cuda_names by_block = {CUDA_FLOATS("reduce_")};
+    static cuda_names by_thread = {CUDA_FLOATS("reduce_thread_")};
+    const tfr_operand *x = tfr_call_input(call, 0);
+    const int64_t planes = tfr_operand_span(x, 0, 2), plane = tfr_operand_span(x, 2, x->rank);
+    const bool is_last = cuda_is_last(plan, 0),
+               is_by_thread = is_last && cuda_sums_by_thread(chip, planes, plane);
+    const char *kernel = cuda_pick_input(is_by_thread ? by_thread : by_block, call, answer);
+    const int64_t channels = x->rank > 1 ? x->dims[1] : 1;
+    const int64_t strides[2][1][TFR_MAX_RANK] = {{{plane * channels, 1}}, {{channels}}};
+    const int64_t plain[2][1][TFR_MAX_RANK] = {{{plane * channels, plane}}, {{1}}};
+    const int64_t counts[2][2] = {{x->dims[0], channels}, {plane}};
+    cuda_step *step;
+    tfr_reducing r;
+
+    if (!kernel)
+        return;
+    if (plane == 0) {
+        tfr_decline(answer, TFR_REASON_SIZE_LIMIT, "planes of 0 elements");
+        return;
+    }
+    cuda_walk(2, counts[0], 1, is_last ? strides[0] : plain[0], NULL, &r.kept, answer);
+    cuda_walk(1, counts[1], 1, is_last ? strides[1] : plain[1], NULL, &r.reduced, answer);
+    r.op = strcmp(call->name, "GlobalMaxPool") == 0 ? TFR_FN_ReduceMax : TFR_FN_ReduceMean;
+    r.scale = 1 / (float)plane;
+    step = planes
+               ? cuda_plan_add(plan, kernel, cuda_blocks(chip, planes, is_by_thread ? 256 : 1), 256)
+               : NULL;
+    cuda_step_operand(plan, step, 0);
+    cuda_step_operand(plan, step, call->n_inputs);
+    cuda_step_bytes(plan, step, &r, sizeof r);
+}
