@@ -22,7 +22,8 @@ _Static_assert((int)CUDA_DNN_PLANS <= (int)CUDA_TUNE_MOST, "each plan is a candi
 typedef struct conv {
     cuda_engine engine;
     cuda_convolution what;
-    cuda_dnn_plan plan;
+    cuda_dnn_plan plan;    /* for any address, or NULL ones: there is none */
+    cuda_dnn_plan aligned; /* for multiples of 16, or NULL ones: the other one is as good */
 } conv;
 
 /* ---- the handle, one of each device ---------------------------------------------------------- */
@@ -99,9 +100,9 @@ static void list_operands(const cuda_convolution *c, operand out[N_OPERANDS])
 }
 
 /* Addresses are by operand; those of operands that are not there do not count. */
-static int32_t run_plan(tfr_plugin_device *device, const conv *v, const cuda_dnn_plan *plan,
-                        void *const addresses[N_OPERANDS], void *workspace, tfr_cu_stream *stream,
-                        tfr_err *err)
+static int32_t run_plan(tfr_plugin_device *device, const cuda_convolution *what,
+                        const cuda_dnn_plan *plan, void *const addresses[N_OPERANDS],
+                        void *workspace, tfr_cu_stream *stream, tfr_err *err)
 {
     operand all[N_OPERANDS];
     int64_t ids[N_OPERANDS], n = 0;
@@ -109,7 +110,7 @@ static int32_t run_plan(tfr_plugin_device *device, const conv *v, const cuda_dnn
     cuda_dnn_builder b = {.what = "the operands of a convolution", .err = err};
     tfr_dnn_desc *pack = cuda_dnn_create(&b, TFR_DNN_PACK);
 
-    list_operands(&v->what, all);
+    list_operands(what, all);
     for (int i = 0; i < N_OPERANDS; i++)
         if (all[i].number != CUDA_NO_OPERAND) {
             ids[n] = all[i].id;
@@ -129,13 +130,20 @@ static int32_t conv_launch(tfr_plugin_device *device, tfr_queue *queue, cuda_eng
                            const tfr_launch *launch, tfr_err *err)
 {
     const conv *v = (const conv *)engine;
+    const cuda_dnn_plan *plan = v->aligned.plan ? &v->aligned : &v->plan;
     operand all[N_OPERANDS];
     void *addresses[N_OPERANDS];
 
     list_operands(&v->what, all);
-    for (int i = 0; i < N_OPERANDS; i++)
+    for (int i = 0; i < N_OPERANDS; i++) {
         addresses[i] = cuda_operand_address(launch, all[i].number);
-    return run_plan(device, v, &v->plan, addresses, launch->workspace, queue->stream, err);
+        if (all[i].number != CUDA_NO_OPERAND && (uintptr_t)addresses[i] % 16 != 0)
+            plan = &v->plan;
+    }
+    if (!plan->plan)
+        return tfr_fail(err, TFR_EUNSUPPORTED,
+                        "cuDNN takes this convolution from multiples of 16 bytes alone");
+    return run_plan(device, &v->what, plan, addresses, launch->workspace, queue->stream, err);
 }
 
 /* ---- which plan ------------------------------------------------------------------------------ */
@@ -148,8 +156,8 @@ static void drop_plan(const tfr_plugin_device *device, cuda_dnn_plan *plan)
     *plan = (cuda_dnn_plan){.plan = NULL};
 }
 
-static int32_t make_plans(tfr_plugin_device *device, const tfr_call *call, const conv *v,
-                          cuda_dnn_plans *plans, tfr_err *err)
+static int32_t make_plans(tfr_plugin_device *device, const tfr_call *call,
+                          const cuda_convolution *what, cuda_dnn_plans *plans, tfr_err *err)
 {
     const int32_t dtype = tfr_call_input(call, 0)->dtype;
     cuda_dnn_target target = {NULL, NULL};
@@ -159,7 +167,7 @@ static int32_t make_plans(tfr_plugin_device *device, const tfr_call *call, const
     status = make_handle(device, err);
     target.handle = device->dnn;
     if (status == TFR_OK)
-        status = cuda_dnn_plans_make(&target, &v->what, dtype, call->math_mode, plans, err);
+        status = cuda_dnn_plans_make(&target, what, dtype, call->math_mode, plans, err);
     pthread_mutex_unlock(&device->engine_lock);
     return status;
 }
@@ -195,17 +203,18 @@ static void write_key(const tfr_plugin_device *device, const tfr_call *call,
     used += write_dims(text + used, sizeof text - used, "y", c->y_dims, c->y_last);
     snprintf(text + used, sizeof text - used,
              ", strides %lld %lld, dilations %lld %lld, pads %lld %lld %lld %lld, bias %d, addend "
-             "%d%s, relu %d, ceiling %a",
+             "%d%s, relu %d, ceiling %a%s",
              (long long)c->stride[0], (long long)c->stride[1], (long long)c->dilation[0],
              (long long)c->dilation[1], (long long)c->pad[0], (long long)c->pad[1],
              (long long)c->pad_end[0], (long long)c->pad_end[1], c->bias != CUDA_NO_OPERAND,
              c->addend != CUDA_NO_OPERAND, c->addend_last ? " last" : "", c->has_relu,
-             c->has_ceiling ? (double)c->ceiling : HUGE_VAL);
+             c->has_ceiling ? (double)c->ceiling : HUGE_VAL, c->is_aligned ? ", aligned" : "");
     cuda_tune_key(device, "cuDNN", cuda_dnn.cudnnGetVersion(), text, key);
 }
 
 /* The plan that was chosen before, and no other. */
-static bool make_known(tfr_plugin_device *device, const tfr_call *call, conv *v, const char *key)
+static bool make_known(tfr_plugin_device *device, const tfr_call *call,
+                       const cuda_convolution *what, const char *key, cuda_dnn_plan *out)
 {
     cuda_dnn_plans plans = {.most = 1, .wants_engine = true};
     cuda_candidate_id known, found;
@@ -214,18 +223,18 @@ static bool make_known(tfr_plugin_device *device, const tfr_call *call, conv *v,
     if (!cuda_tune_recall(device, key, &known))
         return false;
     plans.first = (int64_t)known.words[0];
-    if (make_plans(device, call, v, &plans, &err) != TFR_OK)
+    if (make_plans(device, call, what, &plans, &err) != TFR_OK)
         return false;
     found = id_of(&plans.all[0]);
     if (memcmp(&found, &known, sizeof known) == 0)
-        v->plan = plans.all[0];
+        *out = plans.all[0];
     else
         drop_plan(device, &plans.all[0]);
-    return v->plan.plan != NULL;
+    return out->plan != NULL;
 }
 
 typedef struct trial {
-    const conv *v;
+    const cuda_convolution *what;
     const cuda_dnn_plans *plans;
 } trial;
 
@@ -234,7 +243,7 @@ static int32_t try_plan(tfr_plugin_device *device, const void *user, uint32_t nu
 {
     const trial *t = user;
 
-    return run_plan(device, t->v, &t->plans->all[number], operands, workspace, stream, err);
+    return run_plan(device, t->what, &t->plans->all[number], operands, workspace, stream, err);
 }
 
 static uint64_t bytes_of(const int64_t dims[4], int32_t dtype)
@@ -242,14 +251,13 @@ static uint64_t bytes_of(const int64_t dims[4], int32_t dtype)
     return (uint64_t)(dims[0] * dims[1] * dims[2] * dims[3]) * tfr_dtype_bits(dtype) / 8;
 }
 
-static int32_t choose_by_time(tfr_plugin_device *device, const tfr_call *call, const conv *v,
-                              const cuda_dnn_plans *plans, const char *key, uint32_t *out,
-                              tfr_err *err)
+static int32_t choose_by_time(tfr_plugin_device *device, const tfr_call *call,
+                              const cuda_convolution *c, const cuda_dnn_plans *plans,
+                              const char *key, uint32_t *out, tfr_err *err)
 {
-    const cuda_convolution *c = &v->what;
     const int32_t dtype = tfr_call_input(call, 0)->dtype;
     const int64_t bias[] = {1, c->y_dims[1], 1, 1};
-    const trial t = {v, plans};
+    const trial t = {c, plans};
     cuda_contest contest = {
         .key = key,
         .n = (uint32_t)plans->n,
@@ -268,7 +276,8 @@ static int32_t choose_by_time(tfr_plugin_device *device, const tfr_call *call, c
     return cuda_tune(device, &contest, out, err);
 }
 
-static int32_t choose(tfr_plugin_device *device, const tfr_call *call, conv *v, tfr_err *err)
+static int32_t choose(tfr_plugin_device *device, const tfr_call *call, const cuda_convolution *what,
+                      cuda_dnn_plan *out, tfr_err *err)
 {
     const bool decides = cuda_tune_decides(device, call);
     const bool runs = decides && cuda_tune_may_run(device);
@@ -279,18 +288,18 @@ static int32_t choose(tfr_plugin_device *device, const tfr_call *call, conv *v, 
     int32_t status;
 
     if (decides) {
-        write_key(device, call, &v->what, key);
-        if (make_known(device, call, v, key))
+        write_key(device, call, what, key);
+        if (make_known(device, call, what, key, out))
             return TFR_OK;
     }
-    status = make_plans(device, call, v, &plans, err);
+    status = make_plans(device, call, what, &plans, err);
     if (runs)
         cuda_tune_spend(device, since); /* the library takes 10 ms for a plan */
     if (status == TFR_OK && runs)
-        status = choose_by_time(device, call, v, &plans, key, &number, err);
+        status = choose_by_time(device, call, what, &plans, key, &number, err);
     for (uint32_t i = 0; i < plans.n; i++)
         if (i == number && status == TFR_OK)
-            v->plan = plans.all[i];
+            *out = plans.all[i];
         else
             drop_plan(device, &plans.all[i]);
     return status;
@@ -302,24 +311,49 @@ static void conv_drop(tfr_plugin_device *device, cuda_engine *engine)
 {
     conv *v = (conv *)engine;
 
-    if (v->plan.plan && !device->is_dead &&
+    if ((v->plan.plan || v->aligned.plan) && !device->is_dead &&
         cuda_driver.cuCtxPushCurrent_v2(device->context) == TFR_CU_SUCCESS) {
         drop_plan(device, &v->plan);
+        drop_plan(device, &v->aligned);
         cuda_leave(device);
     }
     free(v);
 }
 
+/* Where channels are last and nothing is added, a plan for aligned addresses goes first; the one
+ * for any address is then rarely used, and may be missing. */
+static int32_t choose_all(tfr_plugin_device *device, const tfr_call *call, conv *v, tfr_err *err)
+{
+    cuda_convolution what = v->what;
+    int32_t status;
+
+    what.is_aligned = (what.x_last || what.y_last) && what.bias == CUDA_NO_OPERAND;
+    if (what.is_aligned) {
+        status = choose(device, call, &what, &v->aligned, err);
+        if (status != TFR_OK)
+            return status;
+        what.is_aligned = false;
+    }
+    status = choose(device, call, &what, &v->plan, err);
+    return status == TFR_EUNSUPPORTED && v->aligned.plan ? TFR_OK : status;
+}
+
 static int32_t build(tfr_plugin_device *device, const tfr_call *call, conv *v, tfr_err *err)
 {
     const int32_t dtype = tfr_call_input(call, 0)->dtype;
+    const cuda_dnn_plan *best;
+    uint64_t bytes;
     int32_t status = open_library(err);
 
     if (status == TFR_OK)
-        status = choose(device, call, v, err);
+        status = choose_all(device, call, v, err);
+    best = v->aligned.plan ? &v->aligned : &v->plan;
+    bytes = v->plan.plan && v->plan.workspace_bytes > best->workspace_bytes
+                ? v->plan.workspace_bytes
+                : best->workspace_bytes;
     v->engine.uses_math_mode =
-        dtype == TFR_DTYPE_F32 && v->plan.notes & 1u << TFR_DNN_NOTE_TENSOR_CORE;
-    v->engine.workspace_bytes = (v->plan.workspace_bytes + 255) / 256 * 256;
+        dtype == TFR_DTYPE_F32 && best->notes & 1u << TFR_DNN_NOTE_TENSOR_CORE;
+    v->engine.workspace_bytes = (bytes + 255) / 256 * 256;
     return status;
 }
 

@@ -7,7 +7,8 @@
  * plans, one of which is taken (conv_dnn.c); the descriptors that led to them are given back.
  * Tensors are said to be aligned to their elements: the library has engines for that which are
  * nearly all that it has for 16 bytes, so that one plan serves any address and bits do not depend
- * on it.
+ * on it. Where channels are last and nothing is added, it has none on tensor cores but for 16 bytes
+ * (conv_dnn.c).
  *
  * Strict f32 takes no engine on tensor cores. No mode takes one that rounds its inputs to another
  * type (to f16, which overflows where tf32 does not), that adds up in less than f32, by atomic
@@ -31,13 +32,13 @@ static unsigned type_of(int32_t dtype)
 }
 
 /* Row-major, or with the channels last. What only the graph sees is f32. */
-static tfr_dnn_desc *make_tensor(cuda_dnn_builder *b, int64_t id, int32_t dtype,
+static tfr_dnn_desc *make_tensor(cuda_dnn_builder *b, int64_t id, int32_t dtype, bool is_aligned,
                                  const int64_t dims[4], bool is_last, bool is_virtual)
 {
     const int64_t plain[] = {dims[1] * dims[2] * dims[3], dims[2] * dims[3], dims[3], 1};
     const int64_t last[] = {dims[1] * dims[2] * dims[3], 1, dims[3] * dims[1], dims[1]};
     const int64_t *strides = is_last ? last : plain;
-    const int64_t alignment = is_virtual ? 4 : tfr_dtype_bits(dtype) / 8;
+    const int64_t alignment = is_virtual ? 4 : is_aligned ? 16 : tfr_dtype_bits(dtype) / 8;
     tfr_dnn_desc *tensor = cuda_dnn_create(b, TFR_DNN_TENSOR);
 
     cuda_dnn_set_type(b, tensor, TFR_DNN_TENSOR_TYPE, is_virtual ? TFR_DNN_F32 : type_of(dtype));
@@ -89,10 +90,11 @@ static tfr_dnn_desc *make_operation(cuda_dnn_builder *b, const cuda_convolution 
     tfr_dnn_desc *operation = cuda_dnn_create(b, names[c->kind].kind);
 
     cuda_dnn_set_desc(b, operation, names[c->kind].conv, make_window(b, c));
-    cuda_dnn_set_desc(b, operation, names[c->kind].x,
-                      make_tensor(b, CUDA_DNN_X, dtype, c->x_dims, c->x_last, false));
+    cuda_dnn_set_desc(
+        b, operation, names[c->kind].x,
+        make_tensor(b, CUDA_DNN_X, dtype, c->is_aligned, c->x_dims, c->x_last, false));
     cuda_dnn_set_desc(b, operation, names[c->kind].w,
-                      make_tensor(b, CUDA_DNN_W, dtype, c->w_dims, false, false));
+                      make_tensor(b, CUDA_DNN_W, dtype, c->is_aligned, c->w_dims, false, false));
     cuda_dnn_set_desc(b, operation, names[c->kind].y, y);
     cuda_dnn_set(b, operation, names[c->kind].alpha, TFR_DNN_TYPE_FLOAT, 1, &one);
     cuda_dnn_set(b, operation, names[c->kind].beta, TFR_DNN_TYPE_FLOAT, 1, &zero);
@@ -149,18 +151,20 @@ static tfr_dnn_desc *make_graph(cuda_dnn_builder *b, const cuda_dnn_target *targ
     tfr_dnn_desc *operations[4] = {NULL}, *y, *graph;
     int64_t n = 0;
 
-    y = make_tensor(b, n_ends ? CUDA_DNN_SUM : CUDA_DNN_Y, dtype, c->y_dims, c->y_last, n_ends > 0);
+    y = make_tensor(b, n_ends ? CUDA_DNN_SUM : CUDA_DNN_Y, dtype, c->is_aligned, c->y_dims,
+                    c->y_last, n_ends > 0);
     operations[n++] = make_operation(b, c, dtype, y);
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
         pointwise p = {.mode = ends[i].mode, .x = y};
         if (!ends[i].is_there)
             continue;
         if (ends[i].dims)
-            p.b = make_tensor(b, ends[i].id, dtype, ends[i].dims, ends[i].is_last, false);
+            p.b = make_tensor(b, ends[i].id, dtype, c->is_aligned, ends[i].dims, ends[i].is_last,
+                              false);
         else
             p.ceiling = c->has_ceiling ? &c->ceiling : NULL;
-        y = make_tensor(b, n < n_ends ? CUDA_DNN_SUM + n : CUDA_DNN_Y, dtype, c->y_dims, c->y_last,
-                        n < n_ends);
+        y = make_tensor(b, n < n_ends ? CUDA_DNN_SUM + n : CUDA_DNN_Y, dtype, c->is_aligned,
+                        c->y_dims, c->y_last, n < n_ends);
         p.y = y;
         operations[n++] = make_pointwise(b, &p);
     }
@@ -175,7 +179,7 @@ static tfr_dnn_desc *make_graph(cuda_dnn_builder *b, const cuda_dnn_target *targ
 
 typedef struct request {
     const cuda_dnn_target *target;
-    unsigned refused; /* notes */
+    unsigned refused, wanted; /* notes */
     uint64_t most_workspace;
     cuda_dnn_plans *plans;
 } request;
@@ -312,7 +316,7 @@ static int32_t choose(const request *r, config_list *list, int64_t offset, tfr_e
         if (plan.number < plans->first)
             continue;
         status = look_at(r, list->all[i], &plan, &is_slow, err);
-        if (status != TFR_OK || plan.notes & r->refused || is_slow)
+        if (status != TFR_OK || plan.notes & r->refused || r->wanted & ~plan.notes || is_slow)
             continue;
         status = make_plan(r, list->all[i], &plan, err);
         if (!plan.plan)
@@ -376,10 +380,21 @@ static unsigned refused_notes(int32_t dtype, int32_t math_mode)
     return is_strict ? always | NOTE(TENSOR_CORE) : always;
 }
 
+/*
+ * Small convolutions in TF32 the library thinks faster without tensor cores, which holds for plain
+ * images: with the channels last such an engine brings them into the plain order first.
+ */
+static unsigned wanted_notes(const cuda_convolution *c, unsigned refused)
+{
+    const bool has_last = c->x_last || c->y_last || c->addend_last;
+
+    return has_last ? NOTE(TENSOR_CORE) & ~refused : 0;
+}
+
 int32_t cuda_dnn_plans_make(const cuda_dnn_target *target, const cuda_convolution *convolution,
                             int32_t dtype, int32_t math_mode, cuda_dnn_plans *plans, tfr_err *err)
 {
-    const request r = {
+    request r = {
         .target = target,
         .refused = refused_notes(dtype, math_mode),
         .most_workspace = most_workspace(convolution, dtype),
@@ -389,7 +404,11 @@ int32_t cuda_dnn_plans_make(const cuda_dnn_target *target, const cuda_convolutio
     tfr_dnn_desc *graph = make_graph(&b, target, convolution, dtype);
 
     plans->n = 0;
-    if (b.status == TFR_OK && plans->first < MAX_CONFIGS)
+    r.wanted = wanted_notes(convolution, r.refused);
+    if (b.status == TFR_OK && r.wanted && plans->first < MAX_CONFIGS)
+        b.status = ask(&r, graph, TFR_DNN_HEUR_A, err);
+    r.wanted = 0;
+    if (b.status == TFR_OK && !plans->n && plans->first < MAX_CONFIGS)
         b.status = ask(&r, graph, TFR_DNN_HEUR_A, err);
     if (b.status == TFR_OK && !plans->n)
         b.status = ask(&r, graph, TFR_DNN_HEUR_FALLBACK, err);

@@ -105,6 +105,7 @@ typedef struct cuda_convolution {
     bool has_relu, has_ceiling; /* of the sum; no more than ceiling */
     float ceiling;
     bool x_last, y_last, addend_last; /* channels last in memory */
+    bool is_aligned;                  /* addresses are multiples of 16 bytes */
 } cuda_convolution;
 
 /*

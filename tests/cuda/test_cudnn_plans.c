@@ -147,14 +147,15 @@ static const shape shapes[] = {
       .pad = {0, 2},
       .pad_end = {0, 2}}},
 };
-enum { N_SHAPES = sizeof shapes / sizeof *shapes, N_LAST = 5 }; /* without groups */
+enum { N_SHAPES = sizeof shapes / sizeof *shapes, N_LAST = 5 };
+/* N_LAST: without groups; the next one has groups of many channels */
 
 static const struct {
     const char *name;
     cuda_conv_kind kind;
     bool is_f32; /* the only type of it */
     bool has_bias, has_addend, has_relu, has_ceiling;
-    bool is_last; /* the channels of images; of half types and many channels */
+    bool is_last; /* the channels of images; of half types, and on 9.0 of TF32 */
 } patterns[] = {
     {"Conv", CUDA_CONV_FORWARD, .has_bias = false},
     {"Conv with a bias", CUDA_CONV_FORWARD, .has_bias = true},
@@ -168,8 +169,11 @@ static const struct {
     {"Conv with a bias, channels last", CUDA_CONV_FORWARD, .has_bias = true, .is_last = true},
     {"Conv with all of them, channels last", CUDA_CONV_FORWARD, .has_bias = true,
      .has_addend = true, .has_relu = true, .is_last = true},
+    {"Conv, channels last", CUDA_CONV_FORWARD, .is_last = true},
     {"ConvGradInput", CUDA_CONV_GRAD_INPUT, .has_bias = false},
+    {"ConvGradInput, channels last", CUDA_CONV_GRAD_INPUT, .is_last = true},
     {"ConvGradFilter", CUDA_CONV_GRAD_FILTER, .is_f32 = true},
+    {"ConvGradFilter, channels last", CUDA_CONV_GRAD_FILTER, .is_f32 = true, .is_last = true},
 };
 enum { N_PATTERNS = sizeof patterns / sizeof *patterns };
 
@@ -208,6 +212,23 @@ static void check_notes(unsigned notes, int t, const char *what)
         CHECK_STR("an exact engine", what);
 }
 
+static uint64_t bytes_of(const int64_t dims[4], int32_t dtype)
+{
+    return (uint64_t)(dims[0] * dims[1] * dims[2] * dims[3]) * tfr_dtype_bits(dtype) / 8;
+}
+
+/* That the engine computes on images as they lie. Which one is named for the gradient of a filter
+ * depends on the shape, and some bring the images into another order whatever theirs is. */
+static void check_last(const cuda_dnn_plan *plan, const cuda_convolution *c, int t,
+                       const char *what)
+{
+    const uint64_t x = bytes_of(c->x_dims, types[t].dtype), y = bytes_of(c->y_dims, types[t].dtype);
+    if (!(plan->notes & 1u << TFR_DNN_NOTE_TENSOR_CORE))
+        CHECK_STR("an engine on tensor cores", what);
+    if (c->kind != CUDA_CONV_GRAD_FILTER && plan->workspace_bytes >= (x < y ? x : y))
+        CHECK_STR("a workspace that is smaller than the images", what);
+}
+
 static cuda_convolution convolution_of(const shape *s, int p)
 {
     cuda_convolution convolution = s->c;
@@ -218,6 +239,7 @@ static cuda_convolution convolution_of(const shape *s, int p)
     convolution.has_ceiling = patterns[p].has_ceiling;
     convolution.ceiling = 6;
     convolution.x_last = convolution.y_last = convolution.addend_last = patterns[p].is_last;
+    convolution.is_aligned = patterns[p].is_last && !patterns[p].has_bias;
     return convolution;
 }
 
@@ -240,6 +262,8 @@ static bool plan_one(const cuda_dnn_target *target, const chip *c, const shape *
     } else {
         check_notes(plan.notes, t, what);
         check_whole(&plan, what);
+        if (patterns[p].is_last)
+            check_last(&plan, &convolution, t, what);
     }
     const bool uses_tensor_cores = status == TFR_OK && plan.notes & 1u << TFR_DNN_NOTE_TENSOR_CORE;
     cuda_dnn_plan_drop(&plan);
@@ -303,8 +327,9 @@ static void plan_all(const chip *c)
         for (int t = 0; t < N_TYPES; t++) {
             int n = 0;
             const bool is_f32 = types[t].dtype == TFR_DTYPE_F32;
-            const int n_shapes = patterns[p].is_last ? N_LAST : N_SHAPES;
-            if ((patterns[p].is_f32 && !is_f32) || (patterns[p].is_last && is_f32))
+            const int n_shapes = patterns[p].is_last ? N_LAST + !is_f32 : N_SHAPES;
+            const bool is_hopper = c->version >= 900 && types[t].mode == TFR_MATH_TF32;
+            if ((patterns[p].is_f32 && !is_f32) || (patterns[p].is_last && is_f32 && !is_hopper))
                 continue;
             for (int s = 0; s < n_shapes; s++)
                 n += plan_one(&target, c, &shapes[s], p, t);
