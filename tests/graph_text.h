@@ -8,9 +8,9 @@
  *   a = Expr        a name for a value
  *   a,b = Expr      names for both outputs of an op
  *   out Expr        an output
- * An expression is a name, a number (a scalar constant), a list [1,-1] (int64), or an op with
- * attributes and a pin: Transpose{perm=1,0}(x), Relu@naive:0(x), Einsum{equation=ij>ji}(x), where >
- * is an arrow. A dash is an operand left out.
+ * An expression is a name, a number (a scalar constant; 6h is of float16 and not negative), a list
+ * [1,-1] (int64), or an op with attributes and a pin: Transpose{perm=1,0}(x), Relu@naive:0(x),
+ * Einsum{equation=ij>ji}(x), where > is an arrow. A dash is an operand left out.
  */
 #ifndef TFR_GRAPH_TEXT_H
 #define TFR_GRAPH_TEXT_H
@@ -111,6 +111,21 @@ static inline tfr_value graph_text_constant(graph_text *g, tfr_tensor *t)
     return v;
 }
 
+/* A scalar of float32 that is no less than 0, as one of float16. Takes over the tensor. */
+static inline tfr_tensor *graph_text_half(graph_text *g, tfr_tensor *t)
+{
+    tfr_tensor *half = NULL;
+    uint32_t bits;
+    memcpy(&bits, tfr_tensor_data(t), sizeof bits);
+    tfr_tensor_release(t);
+    REQUIRE_OK(tfr_tensor_create(TFR_DTYPE_F16, &(tfr_shape){0, {0}}, &half, &graph_text_err),
+               &graph_text_err);
+    *(uint16_t *)tfr_tensor_data(half) =
+        bits ? (uint16_t)(((bits >> 23) - 112) << 10 | (bits >> 13 & 0x3ff)) : 0;
+    g->at++;
+    return half;
+}
+
 static inline uint32_t graph_text_ints(graph_text *g, int64_t *out)
 {
     uint32_t n = 0;
@@ -140,6 +155,11 @@ static inline void graph_text_string(graph_text *g, graph_text_letters *to)
     to->string = (tfr_string){to->letters, n};
 }
 
+static inline const char *graph_text_domain(const char *op)
+{
+    return tfr__op_find("", op) ? "" : "tfrun";
+}
+
 /* {name=1,2;other=0.5}, typed as the op table says. */
 static inline uint32_t graph_text_attrs(graph_text *g, const char *op, tfr_attr *attrs,
                                         int64_t (*ints)[8], float *floats, char (*names)[24],
@@ -147,7 +167,7 @@ static inline uint32_t graph_text_attrs(graph_text *g, const char *op, tfr_attr 
 {
     uint32_t n = 0;
     while (*g->at == '{' || *g->at == ';') {
-        const char *cursor = tfr__op_find("", op)->attrs;
+        const char *cursor = tfr__op_find(graph_text_domain(op), op)->attrs;
         tfr__attr_formal formal;
         g->at++;
         graph_text_word(g, names[n], sizeof names[n]);
@@ -194,6 +214,8 @@ static inline tfr_value graph_text_expr(graph_text *g)
         tfr_tensor *t = random_floats(&(tfr_shape){0, {0}}, 1, 0, 1);
         *(float *)tfr_tensor_data(t) = strtof(g->at, &end);
         g->at = end;
+        if (*g->at == 'h')
+            t = graph_text_half(g, t);
         return graph_text_constant(g, t);
     }
     if (*g->at == '[') {
@@ -213,6 +235,7 @@ static inline tfr_value graph_text_expr(graph_text *g)
         printf("no value \"%s\"\n", word);
         REQUIRE(false);
     }
+    node.domain = graph_text_domain(word);
     node.n_attrs = graph_text_attrs(g, word, attrs, ints, floats, names, texts);
     node.attrs = attrs;
     if (*g->at == '@') {

@@ -5,9 +5,10 @@
  * stand-in, which must be open. After a forward convolution may come additions and ReLU; other
  * patterns have no engine. The engines differ in their notes, the time that they take and their
  * workspace, all over which they write; one with the note TENSOR_CORE rounds f32 to TF32. How often
- * engine 2 ran is told as the calls of "engine 2". A graph without a handle has no engines, as its
- * chip is not known. A handle allocates with its first plan that runs, so that this one cannot be
- * captured. Plans as text are not supported.
+ * engine 2 ran is told as the calls of "engine 2", and how many images lay plain for one on tensor
+ * cores, which has to convert them, as those of "conversion". A graph without a handle has no
+ * engines, as its chip is not known. A handle allocates with its first plan that runs, so that this
+ * one cannot be captured. Plans as text are not supported.
  */
 #include <dlfcn.h>
 #include <math.h>
@@ -578,6 +579,26 @@ static bool bind_all(fake_conv *conv, const fake_desc *pack)
     return good;
 }
 
+/* An image that an engine on tensor cores brings into the order that it computes in. */
+static void count_conversion(const fake_tensor *t)
+{
+    if (t->dims[1] > 1 && t->dims[2] * t->dims[3] > 1 && t->strides[1] != 1)
+        fake_called("conversion");
+}
+
+static void count_conversions(const fake_conv *conv)
+{
+    if (conv->kind != TFR_DNN_OP_CONV_BACKWARD_DATA)
+        count_conversion(&conv->x);
+    if (conv->kind != TFR_DNN_OP_CONV_FORWARD)
+        count_conversion(&conv->y);
+    if (conv->kind != TFR_DNN_OP_CONV_BACKWARD_FILTER)
+        count_conversion(&conv->out);
+    for (unsigned i = 0; i < conv->n_pointwise; i++)
+        if (conv->modes[i] == TFR_DNN_POINTWISE_ADD)
+            count_conversion(&conv->addends[i]);
+}
+
 tfr_dnn_status cudnnBackendExecute(tfr_dnn_handle *handle, tfr_dnn_desc *plan_handle,
                                    tfr_dnn_desc *pack_handle)
 {
@@ -600,6 +621,8 @@ tfr_dnn_status cudnnBackendExecute(tfr_dnn_handle *handle, tfr_dnn_desc *plan_ha
         return fail(TFR_DNN_EXECUTION_FAILED, "this engine cannot be run");
     conv.rounds = engines[config->engine].n_notes > 0 &&
                   engines[config->engine].notes[0] == TFR_DNN_NOTE_TENSOR_CORE;
+    if (conv.rounds)
+        count_conversions(&conv);
     if (!atomic_load(&handle->warm)) {
         if (handle->allocate(&p, 64, 0))
             return fail(TFR_DNN_DEVICE_ALLOCATION_FAILED, "first plan of the handle");

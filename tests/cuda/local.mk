@@ -18,6 +18,7 @@ unit_tests += \
 	tests/cuda/test_finding \
 	tests/cuda/test_held \
 	tests/cuda/test_host \
+	tests/cuda/test_last \
 	tests/cuda/test_profile \
 	tests/cuda/test_programs \
 	tests/cuda/test_solve \
@@ -197,9 +198,16 @@ tests_cuda_test_conv_engine_DEPENDENCIES = $(TFR_WITH_NN) $(fake_cuda) $(tfr_cud
 tests_cuda_test_ends_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) \
 	$(TFR_CUDA_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_cuda_test_ends_LDADD = $(TFR_TEST_NN) -ldl -lm
-tests_cuda_test_ends_SOURCES = tests/cuda/engine_kit.h tests/cuda/library_kit.h \
+tests_cuda_test_ends_SOURCES = tests/cuda/ends_kit.h tests/cuda/engine_kit.h tests/cuda/library_kit.h \
 	tests/cuda/test_ends.c tests/cuda/training_kit.h
 tests_cuda_test_ends_DEPENDENCIES = $(TFR_WITH_NN) $(fake_cuda) $(tfr_cuda_training_test)
+
+tests_cuda_test_last_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) \
+	$(TFR_CUDA_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_cuda_test_last_LDADD = $(TFR_TEST_NN) -ldl -lm
+tests_cuda_test_last_SOURCES = tests/cuda/ends_kit.h tests/cuda/engine_kit.h \
+	tests/cuda/test_last.c tests/cuda/training_kit.h
+tests_cuda_test_last_DEPENDENCIES = $(TFR_WITH_NN) $(fake_cuda) $(tfr_cuda_training_test)
 
 tests_cuda_test_engines_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) \
 	$(TFR_CUDA_TEST_INCLUDES) $(CUNIT_CFLAGS)

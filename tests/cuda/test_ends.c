@@ -3,18 +3,7 @@
  * Products and convolutions with what stands behind them, by the stand-ins of cuBLASLt and cuDNN:
  * one call of the library each, right values, and what follows when something fails on the way.
  */
-#include "engine_kit.h"
-#include "graph_text.h"
-
-enum { MOST = 4096 };
-
-typedef struct result {
-    tfr_status status;
-    float y[MOST];
-    int64_t n;
-    unsigned of_library, kernels; /* calls in the first run */
-    tfr_session_stats stats;
-} result;
+#include "ends_kit.h"
 
 typedef struct end_case {
     const char *text;
@@ -46,57 +35,6 @@ static const end_case all[] = {
     {"in x 24 32; const w 32 40; out Add(MatMul(x,w),2)", 1, 1},
 };
 enum { N_CASES = sizeof all / sizeof *all };
-
-static void run(tfr_session *session, const tfr_graph *graph, result *r)
-{
-    tfr_tensor *in[8] = {NULL}, *out[4] = {NULL};
-    const uint32_t n = tfr_graph_n_inputs(graph), n_out = tfr_graph_n_outputs(graph);
-    const unsigned before = dnn.calls("cudnnBackendExecute") + lt.calls("cublasLtMatmul");
-    const unsigned kernels = calls_of("cuLaunchKernel");
-    for (uint32_t i = 0; i < n; i++)
-        in[i] = random_input(graph, i, 1, i + 1, -1.5f, 2);
-    r->status = tfr_session_run(session, in, n, out, n_out, &err);
-    for (uint32_t i = 0; i < n_out && !r->status; i++) {
-        REQUIRE(r->n + tfr_tensor_elements(out[i]) <= MOST);
-        memcpy(r->y + r->n, tfr_tensor_data(out[i]), tfr_tensor_bytes(out[i]));
-        r->n += tfr_tensor_elements(out[i]);
-        tfr_tensor_release(out[i]);
-    }
-    for (uint32_t i = 0; i < n; i++)
-        tfr_tensor_release(in[i]);
-    r->of_library = dnn.calls("cudnnBackendExecute") + lt.calls("cublasLtMatmul") - before;
-    r->kernels = calls_of("cuLaunchKernel") - kernels - r->of_library;
-    r->stats = stats_of(session);
-}
-
-/* Takes over the runtime. */
-static result compute(tfr_runtime *runtime, const char *device, const char *text)
-{
-    tfr_session_options o = TFR_SESSION_OPTIONS_INIT;
-    tfr_graph *graph = graph_of_text(text);
-    tfr_session *session = NULL;
-    static result r;
-    memset(&r, 0, sizeof r);
-    o.device = device;
-    o.passes = "none";
-    r.status = tfr_session_create(runtime, graph, &o, &session, &err);
-    if (!r.status)
-        run(session, graph, &r);
-    tfr_session_destroy(session);
-    tfr_graph_release(graph);
-    tfr_runtime_release(runtime);
-    return r;
-}
-
-/* The largest difference, by the larger one of the numbers and 1. */
-static double apart(const result *a, const result *b)
-{
-    double most = 0;
-    CHECK_INT(a->n, b->n);
-    for (int64_t i = 0; i < a->n; i++)
-        most = fmax(most, fabs((double)a->y[i] - (double)b->y[i]) / fmax(1, fabs((double)b->y[i])));
-    return most;
-}
 
 TEST(an_end_is_computed_by_the_library_that_computes_the_product)
 {
@@ -160,65 +98,16 @@ TEST(a_constant_that_two_programs_read_is_on_the_gpu_once)
     check_end();
 }
 
-/* ---- channels last --------------------------------------------------------------------------- */
-
-/* What is made of the constants is 5 kernels. */
-#define HALF                                                                                       \
-    "in x 2 8 6 7; const k 16 8 3 3; const l 16 16 3 3; const m 16; h = Cast{to=10}(x);"           \
-    "w = Cast{to=10}(Mul(k,.1)); v = Cast{to=10}(Mul(l,.05)); b = Cast{to=10}(m);"
-
-static const struct {
-    const char *text;
-    unsigned of_library, kernels, reorders;
-} last_cases[] = {
-    /* a block of a ResNet, and another one, to a pool: from the first convolution to the last */
-    {HALF "a = Relu(Conv{pads=1,1,1,1}(h,w,b)); c = Relu(Conv{pads=1,1,1,1}(a,v,b));"
-          "d = Relu(Add(Conv{pads=1,1,1,1}(c,v,b),a));"
-          "out Cast{to=1}(MaxPool{kernel_shape=2,2}(Relu(Conv(d,v,b))))",
-     4, 8, 0},
-    /* one without an end in the way of the addend */
-    {HALF
-     "a = Relu(Conv(h,w,b)); c = Conv{pads=1,1,1,1}(a,v,b); d = Relu(Conv{pads=1,1,1,1}(a,v,b));"
-     "e = Relu(Add(Conv{pads=1,1,1,1}(d,v,b),c)); out Cast{to=1}(Relu(Conv(e,v,b)))",
-     5, 7, 0},
-    /* what another kernel reads, too, is brought into the plain order for it */
-    {HALF "a = Relu(Conv(h,w,b)); out Cast{to=1}(Relu(Conv(a,v,b)));"
-          "out Cast{to=1}(MaxPool{kernel_shape=2,2}(a))",
-     2, 10, 1},
-    /* chains go on in the order of what they read, by channels and by samples, */
-    {HALF "const t 2 1 1 1; s = Cast{to=10}(t); a = Relu(Conv(h,w,b)); c = Exp(Neg(Mul(a,s)));"
-          "out Cast{to=1}(Relu(Conv(c,v,b)))",
-     2, 9, 0},
-    /* and read the other order where there are both */
-    {HALF "in y 2 16 4 5; a = Relu(Conv(h,w,b)); c = Mul(Tanh(a),Cast{to=10}(y));"
-          "out Cast{to=1}(Relu(Conv(c,v,b))); out Cast{to=1}(c)",
-     2, 11, 1},
-};
-
-TEST(channels_are_last_between_convolutions_of_half_types)
-{
-    BEGIN("");
-    for (size_t i = 0; i < sizeof last_cases / sizeof *last_cases; i++) {
-        const unsigned before = calls_of("cuLaunchKernel");
-        const result got = compute(engine_runtime("0"), "cuda:0", last_cases[i].text);
-        const result want = compute(new_runtime(), "naive:0", last_cases[i].text);
-        CHECK_OK(got.status, &err);
-        if (apart(&got, &want) >= 1e-2)
-            CHECK_STR("right values", last_cases[i].text);
-        CHECK_UINT(last_cases[i].of_library, got.of_library);
-        CHECK_UINT(last_cases[i].kernels, got.kernels);
-        CHECK_UINT(last_cases[i].reorders, got.stats.n_reorders);
-        CHECK(calls_of("cuLaunchKernel") > before);
-        CHECK_UINT(0, got.stats.n_fallbacks);
-    }
-    CHECK_STR("", logged);
-    check_end();
-}
-
 /* ---- failures -------------------------------------------------------------------------------- */
 
 static const char conv_text[] =
     "in x 1 2 5 5; const w 3 2 3 3; const b 3; in r 1 3 3 3; out Relu(Add(Conv(x,w,b),r))";
+/* with the channels last between the convolutions, and the plain order for another reader */
+static const char last_text[] =
+    "in x 2 8 6 7; const k 16 8 3 3; const l 16 16 3 3; const m 16; h = Cast{to=10}(x);"
+    "w = Cast{to=10}(Mul(k,.1)); v = Cast{to=10}(Mul(l,.05)); b = Cast{to=10}(m);"
+    "a = Relu(Conv(h,w,b)); out Cast{to=1}(MaxPool{kernel_shape=2,2}(Relu(Conv(a,v))));"
+    "out Cast{to=1}(Softmax(a))";
 static const char product_text[] = "in x 4 8; const w 8 6; const b 6; out Relu(Add(MatMul(x,w),b))";
 
 typedef void fail_fn(const char *name, unsigned nth, unsigned code);
@@ -272,8 +161,8 @@ TEST(whatever_function_of_a_library_fails_the_values_are_right_and_nothing_is_le
         fail_each(of_dnn[i], dnn.calls, dnn.fail, conv_text, 3000); /* not supported */
         fail_each(of_dnn[i], dnn.calls, dnn.fail, conv_text, 4000); /* internal error */
     }
-    fail_each("cudnnBackendExecute", dnn.calls, dnn.fail, last_cases[2].text, 4000);
-    fail_each("cudnnBackendFinalize", dnn.calls, dnn.fail, last_cases[2].text, 3000);
+    fail_each("cudnnBackendExecute", dnn.calls, dnn.fail, last_text, 4000);
+    fail_each("cudnnBackendFinalize", dnn.calls, dnn.fail, last_text, 3000);
     for (size_t i = 0; i < sizeof of_lt / sizeof *of_lt; i++)
         fail_each(of_lt[i], lt.calls, lt.fail, product_text, 15); /* not supported */
 }
@@ -287,7 +176,7 @@ TEST(whatever_call_of_the_driver_fails_nothing_is_left)
         fail_each(names[i], calls_of, fail_at, conv_text, 2);
         fail_each(names[i], calls_of, fail_at, product_text, 1);
     }
-    fail_each("cuLaunchKernel", calls_of, fail_at, last_cases[2].text, 1);
+    fail_each("cuLaunchKernel", calls_of, fail_at, last_text, 1);
 }
 
 TEST(when_the_gpu_is_lost_while_constants_go_there_nothing_of_it_is_called_any_more)
@@ -304,7 +193,6 @@ static const test_case cases[] = {
     CASE(an_end_is_computed_by_the_library_that_computes_the_product),
     CASE(half_types_have_ends_too),
     CASE(a_constant_that_two_programs_read_is_on_the_gpu_once),
-    CASE(channels_are_last_between_convolutions_of_half_types),
     CASE(whatever_function_of_a_library_fails_the_values_are_right_and_nothing_is_left),
     CASE(whatever_call_of_the_driver_fails_nothing_is_left),
     CASE(when_the_gpu_is_lost_while_constants_go_there_nothing_of_it_is_called_any_more),
