@@ -49,6 +49,13 @@ static int32_t open_library(tfr_err *err)
     return TFR_OK;
 }
 
+bool cuda_convolution_can(void)
+{
+    tfr_err why = TFR_ERR_INIT;
+
+    return open_library(&why) == TFR_OK;
+}
+
 /* With the lock held. */
 static int32_t make_handle(tfr_plugin_device *device, tfr_err *err)
 {

@@ -35,6 +35,8 @@ int32_t cuda_gemm_make(tfr_plugin_device *device, const tfr_call *call, const cu
 
 /* ---- conv_dnn.c ---- */
 
+/* Whether cuDNN is there. It is opened, as for the first convolution. */
+bool cuda_convolution_can(void);
 int32_t cuda_convolution_make(tfr_plugin_device *device, const tfr_call *call,
                               const cuda_convolution *convolution, cuda_engine **out, tfr_err *err);
 

@@ -122,13 +122,14 @@ static bool is_sound(const cuda_plan *plan)
     return !plan->is_full;
 }
 
-bool cuda_call_plan(tfr_plugin_device *device, const tfr_call *call, cuda_plan *plan,
+bool cuda_call_plan(tfr_plugin_device *device, const tfr_call *call, uint32_t last, cuda_plan *plan,
                     uint64_t *workspace)
 {
     const cuda_op *op = find_op(call);
     tfr_answer answer = {.size = sizeof answer, .verdict = TFR_VERDICT_YES};
 
     memset(plan, 0, sizeof *plan);
+    plan->last = last;
     if (!op || !is_usual(op, call, &answer))
         return false;
     op->plan(&device->facts.chip, call, &answer, plan);

@@ -22,8 +22,9 @@ tfr_kernel *cuda_kernel_new(const cuda_step *steps, uint32_t n_steps, cuda_engin
 /* NULL is fine. */
 void cuda_kernel_drop(tfr_plugin_device *device, tfr_kernel *kernel);
 
-/* The plan of the call, and the workspace of its steps. False: it is none of this backend's. */
-bool cuda_call_plan(tfr_plugin_device *device, const tfr_call *call, cuda_plan *plan,
+/* The plan of the call, and the workspace of its steps. False: it is none of this backend's.
+ * last: of cuda_plan. */
+bool cuda_call_plan(tfr_plugin_device *device, const tfr_call *call, uint32_t last, cuda_plan *plan,
                     uint64_t *workspace);
 
 /* Finds a function by name, loaded, with as much shared memory as it asks for. */

@@ -48,6 +48,8 @@ tfr_cuda_host = \
 	plugins/cuda/program_code.c \
 	plugins/cuda/program_compile.c \
 	plugins/cuda/program_fuse.c \
+	plugins/cuda/program_image.c \
+	plugins/cuda/program_last.c \
 	plugins/cuda/program_product.c \
 	plugins/cuda/queue.c \
 	plugins/cuda/solve_dn.c \

@@ -4,7 +4,8 @@
  * no node of the graph reads, as the new states of variables, is one program: chains with equal
  * code and other tensors share launches, so that the updates of all weights are a few. Other chains
  * are a program each, so that the core can order them among the rest, with the product or
- * convolution whose end they are (program_product.c).
+ * convolution whose end they are (program_product.c). Pools and their like are programs where
+ * images keep the channels last by that (program_last.c).
  */
 #include "program.h"
 
@@ -35,7 +36,7 @@ static void propose_node(const tfr_program_graph *graph, const cuda_chains *chai
         return;
     if (number < 0 || (chains->n_nodes[number] < 2 && chains->product[number] < 0)) {
         leave(p, TFR_REASON_POLICY, "there is nothing to fuse it with");
-    } else if (!cuda_chain_make(graph, chains, number, chain)) {
+    } else if (!cuda_chain_make(graph, chains, number, false, chain)) {
         leave(p, TFR_REASON_SIZE_LIMIT,
               "the chain of elementwise nodes around it has too many inputs or outputs");
     } else if (chains->product[number] >= 0) {
@@ -46,28 +47,46 @@ static void propose_node(const tfr_program_graph *graph, const cuda_chains *chai
     }
 }
 
+/* Nodes beside chains that are programs for the sake of images between them. */
+static int32_t propose_images(tfr_plugin_device *device, const tfr_program_graph *graph,
+                              const cuda_chains *chains, tfr_proposal *out, uint32_t stride,
+                              tfr_err *err)
+{
+    bool *in_group = calloc(2 * (size_t)graph->n_nodes + 1, sizeof *in_group);
+    bool *chosen = in_group + graph->n_nodes;
+    int32_t status = in_group ? TFR_OK : tfr_fail(err, TFR_ENOMEM, "no memory for a proposal");
+
+    for (uint32_t i = 0; i < graph->n_nodes && status == TFR_OK; i++)
+        in_group[i] = row(out, stride, (int32_t)i)->group >= 0;
+    if (status == TFR_OK)
+        status = cuda_last_find(device, graph, chains, in_group, chosen, err);
+    for (uint32_t i = 0; i < graph->n_nodes && status == TFR_OK; i++)
+        if (chosen[i])
+            row(out, stride, (int32_t)i)->group = 1 + (int32_t)i;
+    free(in_group);
+    return status;
+}
+
 static int32_t cuda_propose(tfr_plugin_device *device, const tfr_program_graph *graph,
                             tfr_proposal *out, uint32_t stride, tfr_err *err)
 {
     cuda_chains chains;
     cuda_chain *chain = malloc(sizeof *chain);
-    cuda_plan *plan = malloc(sizeof *plan);
-    int32_t status = chain && plan ? cuda_chains_find(graph, &chains, err)
-                                   : tfr_fail(err, TFR_ENOMEM, "no memory for a chain");
+    int32_t status = chain ? cuda_chains_find(graph, &chains, err)
+                           : tfr_fail(err, TFR_ENOMEM, "no memory for a chain");
 
-    for (uint32_t i = 0; i < graph->n_nodes && status == TFR_OK; i++)
+    if (status != TFR_OK) {
+        free(chain);
+        return status;
+    }
+    for (uint32_t i = 0; i < graph->n_nodes; i++)
         propose_node(graph, &chains, (int32_t)i, chain, out, stride);
-    for (uint32_t i = 0; i < graph->n_nodes && status == TFR_OK; i++)
-        if (row(out, stride, (int32_t)i)->group < 0 &&
-            cuda_wants_last(device, cuda_node_at(graph, i), plan))
-            row(out, stride, (int32_t)i)->group = 1 + (int32_t)i;
+    status = propose_images(device, graph, &chains, out, stride, err);
     for (uint32_t i = 0; i < graph->n_nodes && status == TFR_OK; i++)
         if (row(out, stride, (int32_t)i)->group >= 0) /* maybe after it was left alone */
             row(out, stride, (int32_t)i)->text[0] = '\0';
-    if (status == TFR_OK)
-        cuda_chains_free(&chains);
+    cuda_chains_free(&chains);
     free(chain);
-    free(plan);
     return status;
 }
 

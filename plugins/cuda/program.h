@@ -40,9 +40,10 @@ typedef struct cuda_chain {
 bool cuda_find_repeat(const tfr_operand *in, const tfr_operand *out, int64_t *inner, int64_t *dim);
 
 /* False: it is too long, or has too many inputs or outputs. In the graph of a group it says how
- * outputs are to lie. */
+ * outputs are to lie; behind a product they lie as the sums do, with the channels last if is_last.
+ */
 bool cuda_chain_make(const tfr_program_graph *graph, const cuda_chains *chains, int32_t number,
-                     cuda_chain *out);
+                     bool is_last, cuda_chain *out);
 
 /* ---- program_product.c ---- */
 
@@ -65,11 +66,33 @@ int32_t cuda_compile(tfr_plugin_device *device, const tfr_program_graph *graph,
                      tfr_err *err);
 void cuda_program_drop(tfr_plugin_device *device, tfr_program *program);
 
+/* ---- program_last.c ---- */
+
+static inline bool cuda_is_convolution(const tfr_call *call)
+{
+    return strcmp(call->name, "Conv") == 0 || strcmp(call->name, "ConvGradInput") == 0 ||
+           strcmp(call->name, "ConvGradFilter") == 0;
+}
+
+/* The shape that a gradient is to have: no launch reads it. */
+static inline bool cuda_is_shape(const tfr_call *call, uint32_t k)
+{
+    return k == 2 && cuda_is_convolution(call) && call->name[4] == 'G';
+}
+
+/* Whether what the convolution writes is better with the channels last. */
+bool cuda_likes_last(const cuda_chip *chip, const cuda_convolution *convolution,
+                     const tfr_call *call);
+
+/*
+ * Which nodes are better programs of their own, so that images keep the channels last. in_group: by
+ * node, whether it is in a program anyway; chosen: by node. TFR_ENOMEM is the one failure.
+ */
+int32_t cuda_last_find(tfr_plugin_device *device, const tfr_program_graph *graph,
+                       const cuda_chains *chains, const bool *in_group, bool *chosen, tfr_err *err);
+
 /* ---- of program_product.c, too ---- */
 
-/* A convolution whose operands are better with the channels last: worth a program without an end.
- * plan: room for it. */
-bool cuda_wants_last(tfr_plugin_device *device, const tfr_program_node *node, cuda_plan *plan);
 /* The end of a product that has none. */
 void cuda_no_end(const tfr_program_graph *graph, int32_t number, cuda_chain *out);
 
@@ -78,6 +101,11 @@ typedef struct cuda_numbering {
     const tfr_program_graph *graph;
     const int32_t *arg;
 } cuda_numbering;
+
+static inline uint16_t cuda_argument(const cuda_numbering *numbers, int32_t value)
+{
+    return value < 0 || numbers->arg[value] < 0 ? CUDA_NO_OPERAND : (uint16_t)numbers->arg[value];
+}
 
 /* A product or convolution with its end, ready to be launched. */
 typedef struct cuda_end {
@@ -90,10 +118,22 @@ typedef struct cuda_end {
 /*
  * How node `number` and the chain behind it are computed: by a library as a whole, or without the
  * chain, or by our kernels: plan is theirs. What the node makes lies where output 0 of the chain
- * does. TFR_EUNSUPPORTED: not in a program. The context is current.
+ * does. can_last: the chain can be computed with the channels last. TFR_EUNSUPPORTED: not in a
+ * program. The context is current.
  */
 int32_t cuda_end_make(tfr_plugin_device *device, const cuda_numbering *numbers, int32_t number,
-                      const cuda_chain *chain, cuda_plan *plan, cuda_end *out, tfr_err *err);
+                      const cuda_chain *chain, bool can_last, cuda_plan *plan, cuda_end *out,
+                      tfr_err *err);
+
+/* ---- program_image.c: a node that our kernels compute, with images in any order ---- */
+
+/* plan: of the node alone, with its operands as it numbers them; their order as the graph says, and
+ * the channels last in outputs that may lie so. TFR_EUNSUPPORTED: there is no such program. */
+int32_t cuda_image_plan(tfr_plugin_device *device, const tfr_program_graph *graph, cuda_plan *plan,
+                        uint64_t *workspace, tfr_err *err);
+/* The steps of the plan, from operands of the node to arguments of launch. */
+int32_t cuda_image_number(const cuda_numbering *numbers, const cuda_plan *plan, cuda_step *steps,
+                          uint32_t *n, tfr_err *err);
 
 static inline bool cuda_is_single(const tfr_operand *o)
 {

@@ -36,7 +36,8 @@ bool cuda_find_repeat(const tfr_operand *in, const tfr_operand *out, int64_t *in
 typedef struct writer {
     const tfr_program_graph *graph;
     cuda_chain *chain;
-    const tfr_operand *out;                             /* of any of its nodes */
+    const tfr_operand *out; /* of any of its nodes */
+    int32_t sum;            /* the product's value, which lies as the outputs do; -1 = none */
     int32_t values[TFR_FUSED_INPUTS + TFR_FUSED_STEPS]; /* by register; -1 = none */
     bool is_full;
 } writer;
@@ -84,7 +85,7 @@ static uint8_t add_input(writer *w, int32_t value, const tfr_operand *o)
                          << number;
     if (tfr_operand_same_dims(o, w->out) && !cuda_is_single(o)) {
         const bool is_last = cuda_value_at(w->graph, value)->layout != TFR_LAYOUT_PLAIN;
-        code->swapped |= (uint32_t)(is_last != w->chain->is_last) << number;
+        code->swapped |= (uint32_t)(value != w->sum && is_last != w->chain->is_last) << number;
     } else if (!cuda_is_single(o) && cuda_find_repeat(o, w->out, &inner, &dim)) {
         w->is_full = w->is_full || (w->chain->is_last && !find_last(w->out, &inner, dim));
         code->repeated |= 1u << number;
@@ -196,9 +197,10 @@ static void write_output(writer *w, int32_t value)
     code->outputs[code->n_outputs++] = find_register(w, value);
 }
 
-/* Channels are last in the outputs if they are in an input and all outputs may lie so. */
+/* Channels are last in the outputs if they are in an input and all outputs may lie so; behind a
+ * product as is_last says. */
 static void find_layout(const tfr_program_graph *graph, const cuda_chains *chains, int32_t number,
-                        cuda_chain *out)
+                        bool is_last, cuda_chain *out)
 {
     const tfr_operand *o = tfr_call_output(cuda_node_at(graph, (uint32_t)number)->call, 0);
     bool has_last = false, may_be = o->rank == 4;
@@ -213,7 +215,7 @@ static void find_layout(const tfr_program_graph *graph, const cuda_chains *chain
             has_last =
                 has_last || (node->inputs[k] >= 0 && cuda_value_at(graph, node->inputs[k])->layout);
     }
-    out->is_last = may_be && has_last && chains->product[number] < 0;
+    out->is_last = chains->product[number] < 0 ? may_be && has_last : is_last && o->rank == 4;
     if (o->rank == 4) {
         const int64_t plane = o->dims[2] * o->dims[3];
         out->code.sample = cuda_divisor(plane * o->dims[1]);
@@ -223,17 +225,19 @@ static void find_layout(const tfr_program_graph *graph, const cuda_chains *chain
 }
 
 bool cuda_chain_make(const tfr_program_graph *graph, const cuda_chains *chains, int32_t number,
-                     cuda_chain *out)
+                     bool is_last, cuda_chain *out)
 {
+    const int32_t product = chains->product[number];
     writer w = {.graph = graph,
                 .chain = out,
+                .sum = product < 0 ? -1 : cuda_node_at(graph, (uint32_t)product)->outputs[0],
                 .out = tfr_call_output(cuda_node_at(graph, (uint32_t)number)->call, 0)};
 
     memset(out, 0, sizeof *out);
     memset(w.values, 0xff, sizeof w.values);
     out->dtype = cuda_type_of(cuda_node_at(graph, (uint32_t)number));
     out->n = tfr_operand_elements(w.out);
-    find_layout(graph, chains, number, out);
+    find_layout(graph, chains, number, is_last, out);
     for (uint32_t i = 0; i < graph->n_nodes && !w.is_full; i++)
         if (chains->of[i] == number)
             write_node(&w, cuda_node_at(graph, i));

@@ -13,12 +13,14 @@ typedef struct compiler {
     uint32_t n; /* chains, in the order of their last nodes */
     cuda_chain *list;
     int32_t *product; /* of each, or -1 */
+    int32_t *number;  /* of each among the chains of the graph; -1 = it has no nodes */
     bool *done;       /* whether each has its launch */
     int32_t *arg;     /* by value: the number of the argument of launch; -1 = none */
     cuda_step *steps;
     cuda_plan *plan; /* of one product, or room for one step */
     uint32_t n_steps, most_steps;
     cuda_engine *engine; /* in front of the steps */
+    bool is_image;       /* the one node is of program_image.c, and the plan its */
     uint64_t workspace_bytes;
     tfr_program *program;
 } compiler;
@@ -28,6 +30,7 @@ static void compiler_free(compiler *c)
     cuda_chains_free(&c->chains);
     free(c->list);
     free(c->product);
+    free(c->number);
     free(c->done);
     free(c->arg);
     free(c->steps);
@@ -49,12 +52,14 @@ static int32_t compiler_init(compiler *c, tfr_plugin_device *device, const tfr_p
     c->most_steps = (uint32_t)n + CUDA_PLAN_STEPS;
     c->list = calloc(n, sizeof *c->list);
     c->product = calloc(n, sizeof *c->product);
+    c->number = calloc(n, sizeof *c->number);
     c->done = calloc(n, sizeof *c->done);
     c->arg = malloc((graph->n_values + 1) * sizeof *c->arg);
     c->steps = calloc(c->most_steps, sizeof *c->steps);
     c->plan = calloc(1, sizeof *c->plan);
     c->program = calloc(1, sizeof *c->program + CUDA_PROGRAM_CONSTANTS * sizeof(cuda_constant *));
-    if (!c->list || !c->product || !c->done || !c->arg || !c->steps || !c->plan || !c->program)
+    if (!c->list || !c->product || !c->number || !c->done || !c->arg || !c->steps || !c->plan ||
+        !c->program)
         return tfr_fail(err, TFR_ENOMEM, "no memory for a program of %u nodes", graph->n_nodes);
     for (uint32_t i = 0; i < graph->n_values; i++)
         c->arg[i] = -1;
@@ -86,13 +91,28 @@ static bool find_argument(compiler *c, int32_t value, int32_t *status, tfr_err *
     return true;
 }
 
+/* What the kernels of the plan read. */
+static int32_t find_image_arguments(compiler *c, tfr_err *err)
+{
+    const tfr_program_node *node = cuda_node_at(c->graph, 0);
+    int32_t status = TFR_OK;
+
+    for (uint32_t i = 0; i < c->plan->n_steps; i++)
+        for (uint32_t k = 0; k < c->plan->steps[i].n_params && status == TFR_OK; k++) {
+            const cuda_param *p = &c->plan->steps[i].params[k];
+            if (p->kind == CUDA_PARAM_OPERAND && p->number < node->call->n_inputs)
+                (void)find_argument(c, node->inputs[p->number], &status, err);
+        }
+    return status;
+}
+
 static int32_t find_arguments(compiler *c, const cuda_chain *chain, int32_t product, tfr_err *err)
 {
     const tfr_program_node *node = product < 0 ? NULL : cuda_node_at(c->graph, (uint32_t)product);
     int32_t status = TFR_OK;
 
     for (uint32_t k = 0; node && k < node->call->n_inputs && status == TFR_OK; k++)
-        if (!find_argument(c, node->inputs[k], &status, err))
+        if (!cuda_is_shape(node->call, k) && !find_argument(c, node->inputs[k], &status, err))
             status = tfr_fail(err, TFR_EUNSUPPORTED, "a product reads what its program makes");
     for (int32_t k = 0; k < chain->code.n_inputs && status == TFR_OK; k++) {
         const int32_t value = chain->inputs[k];
@@ -119,8 +139,14 @@ static int32_t make_chains(compiler *c, tfr_err *err)
     const tfr_program_graph *graph = c->graph;
     int32_t status = TFR_OK;
 
+    if (graph->n_nodes == 1 && c->chains.of[0] < 0 && !cuda_is_convolution(graph->nodes->call)) {
+        c->is_image = true;
+        status = cuda_image_plan(c->device, graph, c->plan, &c->workspace_bytes, err);
+        return status == TFR_OK ? find_image_arguments(c, err) : status;
+    }
     if (graph->n_nodes == 1 && c->chains.of[0] < 0) {
         cuda_no_end(graph, 0, &c->list[0]);
+        c->number[0] = -1;
         c->n = 1;
         return find_arguments(c, &c->list[0], 0, err);
     }
@@ -131,9 +157,10 @@ static int32_t make_chains(compiler *c, tfr_err *err)
                             cuda_node_at(graph, i)->name);
         if (c->chains.of[i] != (int32_t)i)
             continue;
-        if (!cuda_chain_make(graph, &c->chains, (int32_t)i, chain))
+        if (!cuda_chain_make(graph, &c->chains, (int32_t)i, false, chain))
             return tfr_fail(err, TFR_EUNSUPPORTED, "a chain has too many inputs or outputs");
         c->product[c->n] = c->chains.product[i];
+        c->number[c->n] = (int32_t)i;
         status = find_arguments(c, chain, c->product[c->n], err);
         c->n++;
     }
@@ -187,12 +214,17 @@ static void add_launch(compiler *c, uint32_t first)
 static int32_t add_product(compiler *c, uint32_t i, tfr_err *err)
 {
     const cuda_numbering numbers = {c->graph, c->arg};
+    const int32_t number = c->number[i];
+    cuda_chain last;
+    const bool can_last = number >= 0 && cuda_chain_make(c->graph, &c->chains, number, true, &last);
     cuda_end end;
-    int32_t status =
-        cuda_end_make(c->device, &numbers, c->product[i], &c->list[i], c->plan, &end, err);
+    int32_t status = cuda_end_make(c->device, &numbers, c->product[i], &c->list[i], can_last,
+                                   c->plan, &end, err);
 
     if (status != TFR_OK)
         return status;
+    if (end.has_chain && end.y_last)
+        c->list[i] = last;
     if (end.engine && (c->engine || c->n_steps)) { /* there is room for one, in front of all */
         end.engine->drop(c->device, end.engine);
         return tfr_fail(err, TFR_EUNSUPPORTED, "a second product in a program");
@@ -218,6 +250,9 @@ static int32_t make_launches(compiler *c, tfr_err *err)
 {
     int32_t status = TFR_OK;
 
+    if (c->is_image)
+        return cuda_image_number(&(cuda_numbering){c->graph, c->arg}, c->plan, c->steps,
+                                 &c->n_steps, err);
     for (uint32_t i = 0; i < c->n && !c->plan->is_full && status == TFR_OK; i++) {
         if (c->done[i])
             continue;
@@ -260,6 +295,11 @@ static bool may_overwrite(const compiler *c, int32_t output)
 
 static bool is_last(const compiler *c, int32_t output)
 {
+    const tfr_program_node *node = cuda_node_at(c->graph, 0);
+
+    for (uint32_t k = 0; c->is_image && k < node->call->n_outputs; k++)
+        if (node->outputs[k] == output)
+            return cuda_is_last(c->plan, node->call->n_inputs + k);
     for (uint32_t i = 0; i < c->n; i++)
         for (int32_t k = 0; k < c->list[i].code.n_outputs; k++)
             if (c->list[i].outputs[k] == output)
@@ -290,6 +330,9 @@ static void tell(const compiler *c, tfr_program_output *outputs, uint32_t stride
         n_products += c->product[i] >= 0;
     snprintf(info->text, sizeof info->text, "%u elementwise nodes in %u chains",
              c->graph->n_nodes - n_products, c->n);
+    if (c->is_image)
+        snprintf(info->text, sizeof info->text, "%s of images in any order",
+                 cuda_node_at(c->graph, 0)->call->name);
     if (n_products)
         snprintf(info->text, sizeof info->text, "%s with its end of %u nodes, by %s",
                  cuda_node_at(c->graph, (uint32_t)c->product[0])->call->name,

@@ -125,7 +125,7 @@ static bool ends_with(const tfr_program_graph *graph, const cuda_chains *chains,
 
     return !(value->flags & TFR_VALUE_OUTPUT) && tfr_operand_elements(out) > 0 &&
            tfr_operand_same_dims(out, tfr_call_output(last, 0)) &&
-           cuda_chain_make(graph, chains, number, chain) && chain->dtype == out->dtype &&
+           cuda_chain_make(graph, chains, number, false, chain) && chain->dtype == out->dtype &&
            read_end(chain, node->outputs[0], &code);
 }
 
@@ -176,17 +176,12 @@ typedef struct renumbering {
     int32_t output;
 } renumbering;
 
-static uint16_t argument(const renumbering *r, int32_t value)
-{
-    return value < 0 || r->numbers->arg[value] < 0 ? CUDA_NO_OPERAND
-                                                   : (uint16_t)r->numbers->arg[value];
-}
-
 static uint16_t renumber(const renumbering *r, uint32_t operand)
 {
     if (operand == CUDA_NO_OPERAND)
         return CUDA_NO_OPERAND;
-    return argument(r, operand < r->node->call->n_inputs ? r->node->inputs[operand] : r->output);
+    return cuda_argument(r->numbers,
+                         operand < r->node->call->n_inputs ? r->node->inputs[operand] : r->output);
 }
 
 static void renumber_plan(const renumbering *r, cuda_plan *plan)
@@ -216,12 +211,12 @@ static bool end_product(const renumbering *r, const end_code *end, cuda_product 
     if (end->bias >= 0) {
         if (p->bias != CUDA_NO_OPERAND || end->inner != 1 || end->dim != p->n)
             return false;
-        p->bias = argument(r, end->bias);
+        p->bias = cuda_argument(r->numbers, end->bias);
     }
     if (end->addend >= 0) {
         if (p->addend != CUDA_NO_OPERAND)
             return false;
-        p->addend = argument(r, end->addend);
+        p->addend = cuda_argument(r->numbers, end->addend);
         p->beta = 1;
     }
     p->activation = end->has_relu   ? CUDA_ACTIVATION_RELU
@@ -237,42 +232,65 @@ static bool end_convolution(const renumbering *r, const end_code *end, cuda_conv
     const bool is_strict =
         tfr_call_input(call, 0)->dtype == TFR_DTYPE_F32 && call->math_mode < TFR_MATH_TF32;
 
+    if (c->kind != CUDA_CONV_FORWARD)
+        return c->kind != CUDA_CONV_NONE && !end->has_steps;
     /* It has no engine on tensor cores for Relu with a ceiling. */
-    if (c->kind != CUDA_CONV_FORWARD || end->has_gelu || (end->has_ceiling && !is_strict))
+    if (end->has_gelu || (end->has_ceiling && !is_strict))
         return false;
     if (end->bias >= 0) {
         if (c->bias != CUDA_NO_OPERAND || end->inner != c->y_dims[2] * c->y_dims[3] ||
             end->dim != c->y_dims[1])
             return false;
-        c->bias = argument(r, end->bias);
+        c->bias = cuda_argument(r->numbers, end->bias);
     }
     if (end->addend >= 0)
-        c->addend = argument(r, end->addend);
+        c->addend = cuda_argument(r->numbers, end->addend);
     c->has_relu = end->has_relu;
     c->has_ceiling = end->has_ceiling;
     c->ceiling = end->ceiling;
     return true;
 }
 
-/* A library with the whole end, the channels last if they may be, or without the end. */
+/* Says whether the channels of what it writes are last; a filter lies as it does. */
+static void set_output_last(cuda_convolution *c, bool is_last)
+{
+    if (c->kind == CUDA_CONV_FORWARD)
+        c->y_last = is_last;
+    else if (c->kind == CUDA_CONV_GRAD_INPUT)
+        c->x_last = is_last;
+}
+
+/* A library for the plan, with the channels last if they may be. */
+static int32_t find_engine(tfr_plugin_device *device, const renumbering *r, bool may_last,
+                           cuda_plan *plan, cuda_end *out, tfr_err *err)
+{
+    int32_t status = TFR_OK;
+
+    for (int last = may_last; last >= 0 && status == TFR_OK && !out->engine; last--) {
+        set_output_last(&plan->convolution, last);
+        out->y_last = last;
+        status = cuda_engine_make(device, r->node->call, plan, &out->engine, err);
+    }
+    return status;
+}
+
+/* With the whole end, or without it. */
 static int32_t make_engine(tfr_plugin_device *device, const renumbering *r, const end_code *end,
-                           bool may_last, cuda_plan *plan, cuda_end *out, tfr_err *err)
+                           bool may_last, bool can_last, cuda_plan *plan, cuda_end *out,
+                           tfr_err *err)
 {
     const cuda_product product = plan->product;
     const cuda_convolution convolution = plan->convolution;
     int32_t status = TFR_OK;
 
     if (end_product(r, end, &plan->product) || end_convolution(r, end, &plan->convolution))
-        for (int last = may_last; last >= 0 && status == TFR_OK && !out->engine; last--) {
-            plan->convolution.y_last = out->y_last = last;
-            status = cuda_engine_make(device, r->node->call, plan, &out->engine, err);
-        }
+        status = find_engine(device, r, may_last, plan, out, err);
     if (status != TFR_OK || out->engine)
         return status;
     plan->product = product;
     plan->convolution = convolution;
     out->has_chain = end->has_steps;
-    return cuda_engine_make(device, r->node->call, plan, &out->engine, err);
+    return find_engine(device, r, may_last && can_last, plan, out, err);
 }
 
 /* ---- channels last --------------------------------------------------------------------------- */
@@ -280,28 +298,6 @@ static int32_t make_engine(tfr_plugin_device *device, const renumbering *r, cons
 static bool is_last(const cuda_numbering *numbers, int32_t value)
 {
     return value >= 0 && cuda_value_at(numbers->graph, value)->layout != TFR_LAYOUT_PLAIN;
-}
-
-/* Tensor cores take them so, and cuDNN has engines for any address where something is added. */
-static bool likes_last(const cuda_chip *chip, const cuda_convolution *c, const tfr_call *call)
-{
-    const int32_t dtype = tfr_call_input(call, 0)->dtype;
-    const bool uses_tensor_cores = dtype == TFR_DTYPE_F32
-                                       ? call->math_mode >= TFR_MATH_TF32 && chip->capability >= 90
-                                       : chip->capability >= (dtype == TFR_DTYPE_BF16 ? 80 : 70);
-
-    return c->kind == CUDA_CONV_FORWARD && tfr_call_input(call, 0)->rank == 4 &&
-           uses_tensor_cores && c->x_dims[1] == c->w_dims[1] && c->x_dims[1] % 8 == 0 &&
-           c->y_dims[1] % 8 == 0;
-}
-
-bool cuda_wants_last(tfr_plugin_device *device, const tfr_program_node *node, cuda_plan *plan)
-{
-    uint64_t workspace;
-
-    return is_product(node) && strcmp(node->call->name, "Conv") == 0 &&
-           tfr_call_input(node->call, 2) && cuda_call_plan(device, node->call, plan, &workspace) &&
-           likes_last(&device->facts.chip, &plan->convolution, node->call);
 }
 
 void cuda_no_end(const tfr_program_graph *graph, int32_t number, cuda_chain *out)
@@ -315,17 +311,22 @@ void cuda_no_end(const tfr_program_graph *graph, int32_t number, cuda_chain *out
     out->inputs[0] = out->outputs[0] = node->outputs[0];
 }
 
-/* How the operands of a convolution lie. False: our kernels cannot read them so. */
+/* How the operands of a convolution lie, which it numbers as its node does. False: they cannot be
+ * read so, or not by our kernels. */
 static bool take_layouts(const cuda_numbering *numbers, const tfr_program_node *node,
                          const end_code *end, cuda_plan *plan)
 {
-    bool has_others = false;
+    cuda_convolution *c = &plan->convolution;
 
-    for (uint32_t i = 1; i < node->call->n_inputs; i++)
-        has_others = has_others || is_last(numbers, node->inputs[i]);
-    plan->convolution.x_last = is_last(numbers, node->inputs[0]);
-    plan->convolution.addend_last = is_last(numbers, end->addend);
-    return !has_others && (!plan->convolution.x_last || plan->convolution.kind != CUDA_CONV_NONE);
+    for (uint32_t k = 0; k < node->call->n_inputs; k++) {
+        if (!is_last(numbers, node->inputs[k]))
+            continue;
+        if (c->kind == CUDA_CONV_NONE || (k != c->x && k != c->y))
+            return false;
+        *(k == c->x ? &c->x_last : &c->y_last) = true;
+    }
+    c->addend_last = is_last(numbers, end->addend);
+    return true;
 }
 
 static void set_relu(cuda_plan *plan)
@@ -336,26 +337,29 @@ static void set_relu(cuda_plan *plan)
 }
 
 int32_t cuda_end_make(tfr_plugin_device *device, const cuda_numbering *numbers, int32_t number,
-                      const cuda_chain *chain, cuda_plan *plan, cuda_end *out, tfr_err *err)
+                      const cuda_chain *chain, bool can_last, cuda_plan *plan, cuda_end *out,
+                      tfr_err *err)
 {
     const tfr_program_node *node = cuda_node_at(numbers->graph, (uint32_t)number);
     const renumbering r = {numbers, node, chain->outputs[0]};
     end_code end;
-    bool may_last;
+    bool may_last, has_last;
     int32_t status;
 
     *out = (cuda_end){.engine = NULL};
     if (!read_end(chain, node->outputs[0], &end) ||
-        !cuda_call_plan(device, node->call, plan, &out->workspace_bytes) ||
+        !cuda_call_plan(device, node->call, 0, plan, &out->workspace_bytes) ||
         !take_layouts(numbers, node, &end, plan))
         return tfr_fail(err, TFR_EUNSUPPORTED, "\"%s\" has no end", node->name);
     may_last = cuda_value_at(numbers->graph, chain->outputs[0])->flags & TFR_VALUE_ANY_LAYOUT &&
-               likes_last(&device->facts.chip, &plan->convolution, node->call);
+               plan->convolution.kind != CUDA_CONV_GRAD_FILTER &&
+               cuda_likes_last(&device->facts.chip, &plan->convolution, node->call);
+    has_last = plan->convolution.x_last || plan->convolution.y_last;
     renumber_plan(&r, plan);
-    status = make_engine(device, &r, &end, may_last, plan, out, err);
+    status = make_engine(device, &r, &end, may_last, can_last, plan, out, err);
     if (status != TFR_OK)
         return status;
-    if (!out->engine && (plan->convolution.x_last || !end.has_steps))
+    if (!out->engine && (has_last || !end.has_steps))
         return tfr_fail(err, TFR_EUNSUPPORTED, "\"%s\" has no engine", node->name);
     if (out->engine) {
         out->workspace_bytes = out->engine->workspace_bytes;

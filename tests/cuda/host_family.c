@@ -39,3 +39,17 @@ bool cuda_fused_step(const tfr_call *call, tfr_fused_step *out)
     (void)out;
     return false;
 }
+
+uint32_t cuda_may_last(const tfr_call *call, bool *together)
+{
+    (void)call;
+    *together = false;
+    return 0;
+}
+
+bool cuda_may_lack(const tfr_call *call, uint32_t parameter)
+{
+    (void)call;
+    (void)parameter;
+    return false;
+}
