@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * int8_finish.h: what becomes of the sums of a tile, and the packing of rows of A, as plain loops
- * over NR columns that compilers make vectors of. Each way's file includes it once, with NR.
+ * over NR columns that compilers make vectors of. Each way's file includes it once, with NR, and
+ * with FINISH_AVX2 if it may use AVX2 and NR is 16.
  *
  * A result of 8 bits is the nearest integer to a product of doubles. float32 finds the same one
  * except next to a tie: its product is wrong by at most three roundings, 3 * 2^-24 of at most 511,
@@ -142,10 +143,21 @@ static void finish_bytes(const native_int8_band *b, int row, const int32_t *s, u
     EACH_COLUMN to[j] = (uint8_t)y[j];
 }
 
+#ifdef FINISH_AVX2
+#include "int8_finish_avx2.h"
+#endif
+
 static void finish(const native_int8_band *b)
 {
     int row;
 
+#ifdef FINISH_AVX2
+    if ((b->finish->result == NATIVE_INT8_TO_U8 || b->finish->result == NATIVE_INT8_TO_I8) &&
+        !b->finish->bias_is_far) {
+        finish_tile_of_bytes(b);
+        return;
+    }
+#endif
     for (row = 0; row < b->rows; row++) {
         int32_t s[NR];
         float y[NR];

@@ -20,6 +20,7 @@
 #define NR 16
 #define HAS_WIDE
 #define HAS_BYTES
+#define FINISH_AVX2
 #include "int8_finish.h"
 
 typedef __m256i ivec;
