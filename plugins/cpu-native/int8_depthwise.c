@@ -3,9 +3,10 @@
  * int8_depthwise.c: convolutions of 8-bit integers in which every channel stands by itself.
  *
  * A strip of output pixels has the addresses of its taps; for those in the padding a line of zero
- * points is read, so that the loop over 16 channels at a time knows no edges. Zero points of A are
- * taken off at the end, by the sums of the weights; those of B were taken off when they were
- * packed. Sums of 256 taps stay below 256 * 255 * 255 < 2^24.
+ * points is read, so that the loop over 16 channels at a time knows no edges. Behind a pixel that
+ * is away from the edges of its line, the next one's addresses are the same and a step. Zero points
+ * of A are taken off at the end, by the sums of the weights; those of B were taken off when they
+ * were packed. Sums of 256 taps stay below 256 * 255 * 255 < 2^24.
  */
 #include <string.h>
 
@@ -14,7 +15,8 @@
 enum {
     CHANNELS = NATIVE_INT8_DEPTHWISE,
     MOST_ADDRESSES = 1024,
-    MOST_ROWS = 32 /* of a strip */
+    MOST_ROWS = 32, /* of a strip */
+    LINE = 1024     /* channels that are done together */
 };
 
 /* Packed: the sums of all channels, then pairs of taps with [n][2] int16 each. */
@@ -66,9 +68,10 @@ void native_int8_depthwise_pack(const native_int8_shape *s, const native_int8_ma
 typedef struct strip {
     const native_int8_shape *shape;
     const native_int8_args *args;
-    uint8_t zeros[CHANNELS];
+    uint8_t zeros[LINE];
     const uint8_t *taps[MOST_ADDRESSES];
-    int64_t first; /* row of C */
+    int64_t first;             /* row of C */
+    int64_t channel, channels; /* of N */
     int rows, pairs;
 } strip;
 
@@ -76,7 +79,7 @@ typedef struct strip {
 static void find_taps(const strip *s, const int64_t *at, const uint8_t **to)
 {
     const native_int8_window *w = &s->shape->window;
-    const uint8_t *image = (const uint8_t *)s->args->a + at[0] * w->image_step;
+    const uint8_t *image = (const uint8_t *)s->args->a + at[0] * w->image_step + s->channel;
     int64_t tap[NATIVE_INT8_AXES] = {0}, k;
     int d;
 
@@ -88,18 +91,38 @@ static void find_taps(const strip *s, const int64_t *at, const uint8_t **to)
             inside = inside && x >= 0 && x < w->in[d];
             pixel = pixel * w->in[d] + x;
         }
-        *to++ = inside ? image + pixel * w->pixel_step : NULL;
+        *to++ = inside ? image + pixel * w->pixel_step : s->zeros;
         for (d = w->rank - 1; d >= 0 && ++tap[d] == w->kernel[d]; d--)
             tap[d] = 0;
     }
     if (k % 2 != 0)
-        *to = NULL;
+        *to = s->zeros;
+}
+
+/* The same taps as those of the pixel in front of it are in the padding. */
+static void step_taps(const strip *s, const uint8_t *const *from, const uint8_t **to)
+{
+    const native_int8_window *w = &s->shape->window;
+    const int64_t step = w->stride[w->rank - 1] * w->pixel_step;
+
+    for (int k = 0; k < 2 * s->pairs; k++)
+        to[k] = from[k] == s->zeros ? from[k] : from[k] + step;
+}
+
+/* Whether no tap of the last axis is in the padding. */
+static bool is_between(const native_int8_window *w, int64_t at)
+{
+    const int last = w->rank - 1;
+    const int64_t x = at * w->stride[last] - w->pad[last];
+
+    return x >= 0 && x + (w->kernel[last] - 1) * w->dilation[last] < w->in[last];
 }
 
 static void find_strip(strip *s)
 {
     const native_int8_window *w = &s->shape->window;
     int64_t at[1 + NATIVE_INT8_AXES] = {0}, row = s->first;
+    bool follows = false; /* the pixel in front is beside it, and between edges, too */
     int d, i;
 
     for (d = w->rank - 1; d >= 0; d--) {
@@ -108,10 +131,16 @@ static void find_strip(strip *s)
     }
     at[0] = row;
     for (i = 0; i < s->rows; i++) {
-        find_taps(s, at, s->taps + (int64_t)i * 2 * s->pairs);
+        const uint8_t **taps = s->taps + (int64_t)i * 2 * s->pairs;
+        const bool between = is_between(w, at[w->rank]);
+        if (between && follows)
+            step_taps(s, taps - 2 * s->pairs, taps);
+        else
+            find_taps(s, at, taps);
         for (d = w->rank - 1; d >= 0 && ++at[1 + d] == w->out[d]; d--)
             at[1 + d] = 0;
         at[0] += d < 0;
+        follows = between && d == w->rank - 1;
     }
 }
 
@@ -148,16 +177,12 @@ static void finish(const strip *s, const native_int8_way *way, int64_t channel,
 /* The last channels, where 16 may not be read: copied to the front of lines of 16. */
 static void copy_taps(const strip *s, int64_t channel, uint8_t *lines, const uint8_t **taps)
 {
-    const size_t n = (size_t)(s->shape->n - channel);
+    const size_t n = (size_t)(s->channels - channel);
     int64_t i;
 
     for (i = 0; i < (int64_t)s->rows * 2 * s->pairs; i++) {
-        const uint8_t *from = s->taps[i];
-        taps[i] = NULL;
-        if (!from)
-            continue;
         memset(lines + i * CHANNELS, 0, CHANNELS);
-        memcpy(lines + i * CHANNELS, from + channel, n);
+        memcpy(lines + i * CHANNELS, s->taps[i] + channel, n);
         taps[i] = lines + i * CHANNELS;
     }
 }
@@ -170,23 +195,22 @@ static void run_strip(strip *s, const native_int8_way *way)
     native_int8_columns columns;
     native_int8_strip part = {.pairs = s->pairs, .rows = s->rows, .sums = sums};
 
-    part.zeros = s->zeros;
     memset(&columns, 0, sizeof columns);
     part.is_signed = s->shape->a_signed;
     part.weights_step = padded(s->shape) * 2;
-    for (int64_t n = 0; n < s->shape->n; n += CHANNELS) {
-        const bool whole = n + CHANNELS <= s->shape->n;
+    for (int64_t n = 0; n < s->channels; n += CHANNELS) {
+        const int64_t column = s->channel + n;
         part.taps = s->taps;
         part.channel = n;
-        if (!whole) {
+        if (n + CHANNELS > s->channels) {
             copy_taps(s, n, lines, copied);
             part.taps = copied;
             part.channel = 0;
         }
-        part.weights = weights_of(s->shape, s->args->packed) + n * 2;
-        take_columns(s, n, &columns);
+        part.weights = weights_of(s->shape, s->args->packed) + column * 2;
+        take_columns(s, column, &columns);
         way->depthwise(&part);
-        finish(s, way, n, &columns, sums);
+        finish(s, way, column, &columns, sums);
     }
 }
 
@@ -198,9 +222,12 @@ void native_int8_depthwise_run(const native_int8_cpu *cpu, const native_int8_sha
 
     memset(s.zeros, args->a_zero, sizeof s.zeros);
     most = most > MOST_ROWS ? MOST_ROWS : most;
-    for (s.first = begin; s.first < end; s.first += s.rows) {
-        s.rows = (int)int8_smaller(most, end - s.first);
-        find_strip(&s);
-        run_strip(&s, cpu->depthwise);
+    for (s.channel = 0; s.channel < shape->n; s.channel += LINE) {
+        s.channels = int8_smaller(LINE, shape->n - s.channel);
+        for (s.first = begin; s.first < end; s.first += s.rows) {
+            s.rows = (int)int8_smaller(most, end - s.first);
+            find_strip(&s);
+            run_strip(&s, cpu->depthwise);
+        }
     }
 }

@@ -15,7 +15,7 @@
 
 #define ROUNDER 0x1.8p23f /* a sum with it has the nearest integer in its low bits */
 enum { BITS_OF_ROUNDER = 0x4b400000, PIECE = 32 };
-#define SURE 0.4998f
+#define SURE 0.4999f
 
 #if defined(__clang__)
 #define EACH_ALONE

@@ -58,8 +58,7 @@ typedef struct native_int8_band {
 /* The taps of output pixels, each in pairs, and 16 channels of them. */
 enum { NATIVE_INT8_DEPTHWISE = 16 };
 typedef struct native_int8_strip {
-    const uint8_t *const *taps; /* [rows][2 * pairs]: where channel 0 lies; NULL = padding */
-    const uint8_t *zeros;       /* 16 of them, for that */
+    const uint8_t *const *taps; /* [rows][2 * pairs]: where channel 0 lies, or zero points do */
     int64_t channel;            /* the first one; 16 may be read */
     const int16_t *weights;     /* [16][2] of the first pair of taps, then weights_step apart; in
                                    the order of native_int8_place */
@@ -68,11 +67,6 @@ typedef struct native_int8_strip {
     bool is_signed;
     int32_t *sums; /* [rows][16] */
 } native_int8_strip;
-
-static inline const uint8_t *native_int8_tap(const native_int8_strip *s, const uint8_t *tap)
-{
-    return tap ? tap + s->channel : s->zeros;
-}
 
 /* Where channel j of 16 is among the weights: as vpunpcklwd and vpunpckhwd take them. */
 static inline int native_int8_place(int j)

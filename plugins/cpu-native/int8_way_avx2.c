@@ -148,21 +148,39 @@ static inline __m256i channels_at(const uint8_t *p, bool is_signed)
     return is_signed ? _mm256_cvtepi8_epi16(x) : _mm256_cvtepu8_epi16(x);
 }
 
-/* vpunpck works on halves of registers: sums come in the order 0-3, 8-11 and 4-7, 12-15. */
+/*
+ * vpunpck works on halves of registers: sums come in the order 0-3, 8-11 and 4-7, 12-15. Weights of
+ * PAIRS pairs, those of 3 x 3 taps, stay in registers for all rows.
+ */
+enum { PAIRS = 5 };
+
 static inline __attribute__((always_inline)) void strip_of(const native_int8_strip *s,
-                                                           const bool is_signed)
+                                                           const bool is_signed, const int pairs)
 {
     const uint8_t *const *tap = s->taps;
+    const int64_t channel = s->channel;
+    __m256i kept[PAIRS][2];
     int row, pair;
 
-    for (row = 0; row < s->rows; row++) {
+    EVERY(int i = 0; i < PAIRS && pairs == PAIRS; i++)
+    {
+        const int16_t *w = s->weights + i * s->weights_step;
+        kept[i][0] = _mm256_loadu_si256((const __m256i *)(const void *)w);
+        kept[i][1] = _mm256_loadu_si256((const __m256i *)(const void *)(w + 16));
+    }
+    for (row = 0; row < s->rows; row++, tap += 2 * pairs) {
         __m256i low = _mm256_setzero_si256(), high = low;
-        const int16_t *w = s->weights;
-        for (pair = 0; pair < s->pairs; pair++, tap += 2, w += s->weights_step) {
-            const __m256i x = channels_at(native_int8_tap(s, tap[0]), is_signed);
-            const __m256i y = channels_at(native_int8_tap(s, tap[1]), is_signed);
-            const __m256i first = _mm256_loadu_si256((const __m256i *)(const void *)w);
-            const __m256i second = _mm256_loadu_si256((const __m256i *)(const void *)(w + 16));
+        EVERY(pair = 0; pair < pairs; pair++)
+        {
+            const __m256i x = channels_at(tap[2 * pair] + channel, is_signed);
+            const __m256i y = channels_at(tap[2 * pair + 1] + channel, is_signed);
+            const int16_t *w = s->weights + pair * s->weights_step;
+            const __m256i first = pairs == PAIRS
+                                      ? kept[pair][0]
+                                      : _mm256_loadu_si256((const __m256i *)(const void *)w);
+            const __m256i second =
+                pairs == PAIRS ? kept[pair][1]
+                               : _mm256_loadu_si256((const __m256i *)(const void *)(w + 16));
             low = I_DOT(low, _mm256_unpacklo_epi16(x, y), first);
             high = I_DOT(high, _mm256_unpackhi_epi16(x, y), second);
         }
@@ -173,10 +191,14 @@ static inline __attribute__((always_inline)) void strip_of(const native_int8_str
 
 static void depthwise(const native_int8_strip *s)
 {
-    if (s->is_signed)
-        strip_of(s, true);
+    if (s->is_signed && s->pairs == PAIRS)
+        strip_of(s, true, PAIRS);
+    else if (s->is_signed)
+        strip_of(s, true, s->pairs);
+    else if (s->pairs == PAIRS)
+        strip_of(s, false, PAIRS);
     else
-        strip_of(s, false);
+        strip_of(s, false, s->pairs);
 }
 
 const native_int8_way native_int8_way_avx2 = {

@@ -36,8 +36,8 @@ static void depthwise(const native_int8_strip *s)
         int32_t *sums = s->sums + row * NR;
         memset(sums, 0, NR * sizeof *sums);
         for (pair = 0; pair < s->pairs; pair++) {
-            const uint8_t *x = native_int8_tap(s, taps[2 * pair]);
-            const uint8_t *y = native_int8_tap(s, taps[2 * pair + 1]);
+            const uint8_t *x = taps[2 * pair] + s->channel;
+            const uint8_t *y = taps[2 * pair + 1] + s->channel;
             const int16_t *w = s->weights + pair * s->weights_step;
             for (j = 0; j < NR; j++) {
                 const int32_t first = s->is_signed ? (int8_t)x[j] : x[j];
