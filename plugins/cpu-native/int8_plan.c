@@ -135,7 +135,9 @@ static void split(native_int8_product *p, const native_int8_cpu *cpu, int64_t th
         const int64_t low = 12 * mr < block ? 12 * mr : block;
         block = even < low ? low : even < block ? even : block;
     }
-    p->row_block = int8_smaller(block, m);
+    /* About as long each: a rest of few rows would leave a thread without work. */
+    p->row_units = m > block ? int8_ceil_div(m - block / 4, block) : 1;
+    p->row_block = int8_smaller(int8_ceil_div(int8_ceil_div(m, p->row_units), mr) * mr, m);
     p->row_units = int8_ceil_div(m, p->row_block);
     p->column_units = 1;
     if (p->row_units < wanted) {
