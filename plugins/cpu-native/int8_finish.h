@@ -14,7 +14,7 @@
 #include "int8_way.h"
 
 #define ROUNDER 0x1.8p23f /* a sum with it has the nearest integer in its low bits */
-enum { BITS_OF_ROUNDER = 0x4b400000, PIECE = 32 };
+enum { BITS_OF_ROUNDER = 0x4b400000, PIECE = 32, SMALL_PIECE = 8 };
 #define SURE 0.4999f
 
 #if defined(__clang__)
@@ -185,20 +185,29 @@ static void finish(const native_int8_band *b)
 
 /* ---- rows of A ---- */
 
+/* Vectors to the end: where elements remain, the last vector begins among those that are done. */
 #define TAKE(count, ...)                                                                           \
     do {                                                                                           \
-        int64_t piece = 0, j;                                                                      \
-        for (; piece + PIECE <= (count); piece += PIECE) {                                         \
-            EACH_ALONE for (int i = 0; i < PIECE; i++)                                             \
-            {                                                                                      \
-                j = piece + i;                                                                     \
+        int64_t at = 0, j;                                                                         \
+        TAKE_PIECES(PIECE, count, __VA_ARGS__);                                                    \
+        if ((count) < PIECE)                                                                       \
+            TAKE_PIECES(SMALL_PIECE, count, __VA_ARGS__);                                          \
+        if ((count) < SMALL_PIECE)                                                                 \
+            for (j = 0; j < (count); j++) {                                                        \
                 __VA_ARGS__;                                                                       \
             }                                                                                      \
-        }                                                                                          \
-        for (j = piece; j < (count); j++) {                                                        \
+    } while (0)
+
+#define TAKE_PIECES(length, count, ...)                                                            \
+    while ((count) >= (length) && at < (count)) {                                                  \
+        at = at + (length) <= (count) ? at : (count) - (length);                                   \
+        EACH_ALONE for (int i = 0; i < (length); i++)                                              \
+        {                                                                                          \
+            j = at + i;                                                                            \
             __VA_ARGS__;                                                                           \
         }                                                                                          \
-    } while (0)
+        at += (length);                                                                            \
+    }
 
 #ifdef HAS_WIDE
 static void take_wide(void *to, const uint8_t *from, int64_t n, bool is_signed, int32_t zero)

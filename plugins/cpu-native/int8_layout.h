@@ -64,7 +64,11 @@ typedef struct int8_scratch {
     native_int8_columns *columns;
 } int8_scratch;
 
-enum { INT8_SUMS_BYTES = NATIVE_INT8_MOST_ROWS * NATIVE_INT8_MOST_COLUMNS * 4 };
+/* Sums of one of the largest tiles, or of some smaller ones. */
+enum {
+    INT8_SUMS = NATIVE_INT8_MOST_ROWS * NATIVE_INT8_MOST_COLUMNS,
+    INT8_SUMS_BYTES = INT8_SUMS * 4
+};
 
 static inline int64_t native_int8_scratch_bytes(const native_int8_product *p)
 {

@@ -140,12 +140,13 @@ static void set_band(const block *b, int64_t i, int64_t column, native_int8_band
     band->with = bytes && f->then ? (const uint8_t *)f->then->with + at : NULL;
 }
 
+/* Some tiles are finished together: what they have in common is set up once. */
 static void run_panel(const block *b, int64_t panel, native_int8_columns *columns, int32_t *sums)
 {
     const native_int8_product *p = b->p;
     const native_int8_way *way = p->way;
     const int64_t tiles = int8_ceil_div(b->n, way->mr), column = panel * way->nr;
-    native_int8_tile t = {.a_step = b->rows->step, .sums = sums};
+    native_int8_tile t = {.a_step = b->rows->step};
     native_int8_band band = {.columns = columns, .sums = sums};
     int64_t i;
 
@@ -156,10 +157,15 @@ static void run_panel(const block *b, int64_t panel, native_int8_columns *column
     for (i = 0; i < tiles; i++) {
         const int64_t begin = b->n * i / tiles, end = b->n * (i + 1) / tiles;
         t.a = b->rows->a + begin * t.a_step;
-        t.rows = band.rows = (int)(end - begin);
+        t.rows = (int)(end - begin);
+        t.sums = sums + band.rows * way->nr;
         way->tile(&t);
-        set_band(b, begin, column, &band);
+        band.rows += t.rows;
+        if (i + 1 < tiles && (band.rows + way->mr) * way->nr <= INT8_SUMS)
+            continue;
+        set_band(b, end - band.rows, column, &band);
         way->finish(&band);
+        band.rows = 0;
     }
 }
 
