@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 
+#include "int8_turn.h"
 #include "int8_way.h"
 #include "tfr_test.h"
 
@@ -572,6 +573,26 @@ TEST(a_block_of_rows_gives_what_all_of_them_do)
     free_product(&p);
 }
 
+/* ---- transposed ---- */
+
+TEST(matrices_of_every_small_size_are_transposed)
+{
+    enum { MOST = 37 };
+    for (int64_t rows = 1; rows <= MOST; rows++)
+        for (int64_t columns = 1; columns <= MOST; columns++) {
+            const int64_t step = columns + 1;
+            uint8_t *from = make_bytes(rows * step), *to = malloc((size_t)(rows * columns));
+            int wrong = 0;
+            REQUIRE(from && to);
+            native_int8_turn(from, step, rows, columns, to, rows);
+            for (int64_t i = 0; i < rows * columns; i++)
+                wrong += to[i] != from[i % rows * step + i / rows];
+            CHECK_INT(0, wrong);
+            free(from);
+            free(to);
+        }
+}
+
 static const test_case cases[] = {
     CASE(products_of_every_small_size_are_exact),
     CASE(weights_of_every_spread_are_exact),
@@ -585,6 +606,7 @@ static const test_case cases[] = {
     CASE(an_addition_rounds_as_its_three_ops_do),
     CASE(float_results_round_every_step),
     CASE(a_block_of_rows_gives_what_all_of_them_do),
+    CASE(matrices_of_every_small_size_are_transposed),
 };
 
 TEST_MAIN_OF_ONE_THREAD(cases)

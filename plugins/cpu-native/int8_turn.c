@@ -43,6 +43,12 @@ static void turn_block(const uint8_t *from, int64_t from_step, uint8_t *to, int6
 }
 #endif
 
+/* Where a block begins: one at the end may have elements of the one in front of it, too. */
+static int64_t begin_of(int64_t at, int64_t n)
+{
+    return at + BLOCK <= n || n < BLOCK ? at : n - BLOCK;
+}
+
 void native_int8_turn(const uint8_t *from, int64_t from_step, int64_t rows, int64_t columns,
                       uint8_t *to, int64_t to_step)
 {
@@ -50,14 +56,15 @@ void native_int8_turn(const uint8_t *from, int64_t from_step, int64_t rows, int6
 
     for (r = 0; r < rows; r += BLOCK)
         for (c = 0; c < columns; c += BLOCK) {
-            const uint8_t *x = from + r * from_step + c;
-            uint8_t *y = to + c * to_step + r;
-            if (r + BLOCK <= rows && c + BLOCK <= columns) {
+            const int64_t row = begin_of(r, rows), column = begin_of(c, columns);
+            const uint8_t *x = from + row * from_step + column;
+            uint8_t *y = to + column * to_step + row;
+            if (rows >= BLOCK && columns >= BLOCK) {
                 turn_block(x, from_step, y, to_step);
                 continue;
             }
-            for (i = 0; i < BLOCK && r + i < rows; i++)
-                for (k = 0; k < BLOCK && c + k < columns; k++)
+            for (i = 0; i < BLOCK && row + i < rows; i++)
+                for (k = 0; k < BLOCK && column + k < columns; k++)
                     y[k * to_step + i] = x[i * from_step + k];
         }
 }

@@ -214,7 +214,7 @@ typedef struct planes {
     bool is_signed, to_float;
 } planes;
 
-enum { CHANNELS = 256 /* whose sums are kept at a time */, VECTOR = 32 };
+enum { CHANNELS = 256 /* whose sums are kept at a time */, VECTOR = 32, SMALL_VECTOR = 16 };
 
 /* n of a constant in most calls, so that the compiler makes vectors. */
 static inline void add_bytes(int32_t *restrict sums, const uint8_t *restrict from, int64_t n,
@@ -285,13 +285,19 @@ static inline void raise_some(uint8_t *restrict to, const uint8_t *restrict from
     }
 }
 
+/* The last vector may begin among those that are done: a maximum is the same once more. */
 static void raise_all(uint8_t *to, const uint8_t *from, int64_t n, uint8_t flip)
 {
     int64_t c;
 
     for (c = 0; c + VECTOR <= n; c += VECTOR)
         raise_some(to + c, from + c, VECTOR, flip);
-    raise_some(to + c, from + c, n - c, flip);
+    for (; c + SMALL_VECTOR <= n; c += SMALL_VECTOR)
+        raise_some(to + c, from + c, SMALL_VECTOR, flip);
+    if (c < n && n >= SMALL_VECTOR)
+        raise_some(to + n - SMALL_VECTOR, from + n - SMALL_VECTOR, SMALL_VECTOR, flip);
+    else
+        raise_some(to + c, from + c, n - c, flip);
 }
 
 /* Numbers count samples, in them rows. */

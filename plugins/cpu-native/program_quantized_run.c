@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "int8.h"
+#include "int8_turn.h"
 
 enum { PART = 2048 /* elements of a number of work, about */ };
 
@@ -229,27 +230,26 @@ typedef struct turn {
     int64_t rows, columns; /* of a sample: [rows, columns] becomes [columns, rows] */
 } turn;
 
-enum { SQUARE = 32 };
+enum { TURNED = 64 /* rows of the result that are made together, about */ };
 
-/* Numbers count samples, in them rows of squares of the result. */
+static int64_t turned_parts(const turn *t)
+{
+    return (t->columns + TURNED - 1) / TURNED;
+}
+
+/* Numbers count samples, in them parts of the rows of the result. */
 static void run_turn(const void *params, const native_bases *bases, int64_t begin, int64_t end)
 {
     const turn *t = params;
-    const int64_t parts = (t->columns + SQUARE - 1) / SQUARE;
-    int64_t first, r, c;
+    const int64_t parts = turned_parts(t);
 
     for (; begin < end; begin++) {
-        const int64_t sample = begin / parts * t->rows * t->columns, at = begin % parts * SQUARE;
-        const int64_t last = t->columns - at < SQUARE ? t->columns : at + SQUARE;
+        const int64_t sample = begin / parts * t->rows * t->columns, part = begin % parts;
+        const int64_t first = part * t->columns / parts, last = (part + 1) * t->columns / parts;
         const uint8_t *from = (const uint8_t *)native_at(bases, &t->from) + sample;
         uint8_t *to = (uint8_t *)native_at(bases, &t->to) + sample;
-        for (first = 0; first < t->rows; first += SQUARE) {
-            const int64_t n = t->rows - first < SQUARE ? t->rows : first + SQUARE;
-            for (c = at; c < last; c++) {
-                for (r = first; r < n; r++)
-                    to[c * t->rows + r] = from[r * t->columns + c];
-            }
-        }
+        native_int8_turn(from + first, t->columns, t->rows, last - first, to + first * t->rows,
+                         t->rows);
     }
 }
 
@@ -265,6 +265,6 @@ void native_plan_reorder_bytes(native_planner *p, const native_item *item)
     t->to = native_ref_of(p, item->output);
     t->rows = y->blocked ? x->dims[1] : pixels;
     t->columns = y->blocked ? pixels : x->dims[1];
-    native_add_run(p, run_turn, t, native_first_dim(p, x) * ((t->columns + SQUARE - 1) / SQUARE),
-                   (double)native_count(p, x) * 0.5);
+    native_add_run(p, run_turn, t, native_first_dim(p, x) * turned_parts(t),
+                   (double)native_count(p, x) * 0.2);
 }
