@@ -6,8 +6,9 @@
 
 enum { COLUMNS = NATIVE_LIST_COLUMNS, OCTET = 8, QUAD = 4, LINE = 64 };
 
+/* Of 16 bits, so that compilers make vectors of the loops over columns. */
 typedef struct octet {
-    int8_t w[OCTET][COLUMNS];
+    int16_t w[OCTET][COLUMNS];
 } octet;
 
 static int64_t ceil_to(int64_t n, int64_t unit)
@@ -41,54 +42,69 @@ static void read_octet(const native_int8_matrix *b, bool is_signed, int64_t k0, 
     }
 }
 
-static int above(int w)
+static inline int16_t above(int16_t w, int16_t least)
 {
-    return w > 0 ? w : 0;
+    return w > least ? (int16_t)(w - least) : 0;
 }
 
 /* Whether four products may be summed in 16 bits. */
 static bool is_narrow(const octet *o)
 {
-    int bad = 0;
+    int16_t most = 0;
 
     for (int i = 0; i < QUAD; i += 2)
         for (int j = 0; j < COLUMNS; j++) {
-            const int a = o->w[i][j], b = o->w[i + 1][j];
-            const int c = o->w[i + QUAD][j], d = o->w[i + QUAD + 1][j];
-            const int high = above(a) + above(b) + above(c) + above(d);
-            bad |= high > NATIVE_LIST_MOST || high - (a + b + c + d) > NATIVE_LIST_MOST;
+            const int16_t a = o->w[i][j], b = o->w[i + 1][j];
+            const int16_t c = o->w[i + QUAD][j], d = o->w[i + QUAD + 1][j];
+            const int16_t high = (int16_t)(above(a, 0) + above(b, 0) + above(c, 0) + above(d, 0));
+            const int16_t low = (int16_t)(high - (a + b + c + d)), more = high > low ? high : low;
+            most = most > more ? most : more;
         }
-    return !bad;
+    return most <= NATIVE_LIST_MOST;
 }
 
-/* Leaves pairs in the quad whose products may be summed, and takes the rest off; which halves? */
-static int split_quad(int8_t (*w)[COLUMNS], int8_t (*rest)[COLUMNS])
+/*
+ * Leaves pairs in the quad whose products may be summed, and takes the rest off; which halves? Only
+ * two of the same sign can be too much, and then the rest has that sign, too.
+ */
+static int split_quad(int16_t (*w)[COLUMNS], int16_t (*rest)[COLUMNS])
 {
+    int16_t any[COLUMNS] = {0};
     int which = 0;
 
-    memset(rest, 0, QUAD * COLUMNS);
+    memset(rest, 0, QUAD * sizeof *rest);
     for (int i = 0; i < QUAD; i += 2)
         for (int j = 0; j < COLUMNS; j++) {
-            const int sum = w[i][j] + w[i + 1][j];
-            /* Only two of the same sign can be too much. */
-            if ((w[i][j] < 0) != (w[i + 1][j] < 0) ||
-                (sum <= NATIVE_LIST_MOST && sum >= -NATIVE_LIST_MOST))
-                continue;
-            rest[i][j] = (int8_t)(sum > 0 ? sum - NATIVE_LIST_MOST : sum + NATIVE_LIST_MOST);
-            w[i][j] = (int8_t)(w[i][j] - rest[i][j]);
-            which |= j < COLUMNS / 2 ? 1 : 2;
+            const int16_t sum = (int16_t)(w[i][j] + w[i + 1][j]);
+            const int16_t r =
+                (int16_t)(above(sum, NATIVE_LIST_MOST) - above((int16_t)-sum, NATIVE_LIST_MOST));
+            rest[i][j] = r;
+            w[i][j] = (int16_t)(w[i][j] - r);
+            any[j] |= r;
         }
+    for (int j = 0; j < COLUMNS; j++)
+        which |= any[j] ? j < COLUMNS / 2 ? 1 : 2 : 0;
     return which;
 }
 
 /* ---- a panel ---- */
 
-/* [columns][4] */
-static void put_quad(int8_t *to, int8_t (*w)[COLUMNS], int column, int columns)
+/* [8][4], for lists are of x86, which has the lowest byte first. */
+static void put_half_quad(int8_t *to, int16_t (*w)[COLUMNS], int column)
 {
-    for (int j = 0; j < columns; j++)
-        for (int i = 0; i < QUAD; i++)
-            to[j * QUAD + i] = w[i][column + j];
+    uint32_t four[COLUMNS / 2];
+
+    for (int j = 0; j < COLUMNS / 2; j++)
+        four[j] = (uint32_t)(w[0][column + j] & 0xff) | (uint32_t)(w[1][column + j] & 0xff) << 8 |
+                  (uint32_t)(w[2][column + j] & 0xff) << 16 |
+                  (uint32_t)(w[3][column + j] & 0xff) << 24;
+    memcpy(to, four, sizeof four);
+}
+
+static void put_quad(int8_t *to, int16_t (*w)[COLUMNS])
+{
+    put_half_quad(to, w, 0);
+    put_half_quad(to + QUAD * COLUMNS / 2, w, COLUMNS / 2);
 }
 
 /* What each octet becomes: counted in the first pass, written in the second. */
@@ -97,25 +113,25 @@ typedef struct places {
 } places;
 
 static void put_half(const native_int8_lists *l, places *at, int64_t group, bool last,
-                     int8_t (*rest)[COLUMNS])
+                     int16_t (*rest)[COLUMNS])
 {
     int32_t *number = (int32_t *)(uintptr_t)(l + 1);
     int8_t *weights = (int8_t *)(uintptr_t)l + l->weights;
 
     number[l->octets + l->quads + at->half] = (int32_t)group | (last ? NATIVE_LIST_LAST_8 : 0);
     weights += ((int64_t)l->octets * 2 + l->quads) * QUAD * COLUMNS;
-    put_quad(weights + at->half * QUAD * COLUMNS / 2, rest, last ? COLUMNS / 2 : 0, COLUMNS / 2);
+    put_half_quad(weights + at->half * QUAD * COLUMNS / 2, rest, last ? COLUMNS / 2 : 0);
     at->half++;
 }
 
 static void put_whole_quad(const native_int8_lists *l, places *at, int64_t group,
-                           int8_t (*w)[COLUMNS])
+                           int16_t (*w)[COLUMNS])
 {
     int32_t *number = (int32_t *)(uintptr_t)(l + 1);
     int8_t *weights = (int8_t *)(uintptr_t)l + l->weights;
 
     number[l->octets + at->quad] = (int32_t)group;
-    put_quad(weights + ((int64_t)l->octets * 2 + at->quad) * QUAD * COLUMNS, w, 0, COLUMNS);
+    put_quad(weights + ((int64_t)l->octets * 2 + at->quad) * QUAD * COLUMNS, w);
     at->quad++;
 }
 
@@ -125,14 +141,14 @@ static void put_octet(const native_int8_lists *l, places *at, int64_t group, oct
     int8_t *weights = (int8_t *)(uintptr_t)l + l->weights + at->octet * OCTET * COLUMNS;
 
     number[at->octet++] = (int32_t)group;
-    put_quad(weights, o->w, 0, COLUMNS);
-    put_quad(weights + QUAD * COLUMNS, o->w + QUAD, 0, COLUMNS);
+    put_quad(weights, o->w);
+    put_quad(weights + QUAD * COLUMNS, o->w + QUAD);
 }
 
 /* One quad of an octet that is too much, or that has only one. */
-static void do_quad(const native_int8_lists *l, places *at, int64_t group, int8_t (*w)[COLUMNS])
+static void do_quad(const native_int8_lists *l, places *at, int64_t group, int16_t (*w)[COLUMNS])
 {
-    int8_t rest[QUAD][COLUMNS];
+    int16_t rest[QUAD][COLUMNS];
     const int which = split_quad(w, rest);
 
     if (!l) {
