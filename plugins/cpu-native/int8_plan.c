@@ -121,24 +121,29 @@ static void choose_lists(native_int8_product *p, const native_int8_cpu *cpu,
         p->way = cpu->variable;
 }
 
-/* Rows in blocks whose packed form takes a quarter of the second cache, and enough units. */
+/*
+ * Rows in blocks whose packed form takes a quarter of the second cache, and enough units. Blocks
+ * are of about one size and as many for each thread, for those who give each the same number of
+ * units.
+ */
 static void split(native_int8_product *p, const native_int8_cpu *cpu, int64_t threads)
 {
     const int64_t mr = p->way->mr, m = p->shape.m, wanted = threads > 1 ? threads * 4 : 1;
     const int64_t row = p->in_place ? p->shape.k : native_int8_row_bytes(p);
     const int64_t least_columns = p->in_place ? 1 : 4; /* panels for which rows are packed */
-    int64_t block = cpu->l2_bytes / 4 / row / mr * mr;
+    int64_t block = cpu->l2_bytes / 4 / row / mr * mr, even;
 
     block = block < 2 * mr ? 2 * mr : block > 240 ? 240 : block;
     if (int8_ceil_div(m, block) < wanted) {
-        const int64_t even = int8_ceil_div(int8_ceil_div(m, wanted), mr) * mr;
-        const int64_t low = 12 * mr < block ? 12 * mr : block;
-        block = even < low ? low : even < block ? even : block;
+        const int64_t least = 12 * mr < block ? 12 * mr : block;
+        even = int8_ceil_div(int8_ceil_div(m, wanted), mr) * mr;
+        block = even < least ? least : even < block ? even : block;
     }
-    /* About as long each: a rest of few rows would leave a thread without work. */
     p->row_units = m > block ? int8_ceil_div(m - block / 4, block) : 1;
-    p->row_block = int8_smaller(int8_ceil_div(int8_ceil_div(m, p->row_units), mr) * mr, m);
-    p->row_units = int8_ceil_div(m, p->row_block);
+    even = int8_ceil_div(p->row_units, threads) * threads;
+    if (p->row_units > 1 && even * 4 * mr <= m)
+        p->row_units = even;
+    p->row_block = int8_smaller(int8_ceil_div(m, p->row_units) + mr - 1, m);
     p->column_units = 1;
     if (p->row_units < wanted) {
         const int64_t most = p->n_panels / least_columns,

@@ -183,6 +183,14 @@ static void run_block(const native_int8_product *p, const native_int8_args *args
         run_panel(&b, panel, s.columns, s.sums);
 }
 
+/* The blocks are as many tiles each as they can be, so that only the last one has a part of one. */
+static int64_t first_row(const native_int8_product *p, int64_t row_unit)
+{
+    const int64_t mr = p->way->mr;
+
+    return row_unit == p->row_units ? p->shape.m : p->shape.m * row_unit / p->row_units / mr * mr;
+}
+
 void native_int8_run(const native_int8_product *p, const native_int8_args *args, void *scratch,
                      int64_t begin, int64_t end)
 {
@@ -190,8 +198,8 @@ void native_int8_run(const native_int8_product *p, const native_int8_args *args,
 
     for (i = begin; i < end; i++) {
         const int64_t row_unit = i / p->column_units, column = i % p->column_units;
-        const int64_t row = row_unit * p->row_block;
-        run_block(p, args, scratch, row, int8_smaller(p->row_block, p->shape.m - row), 0,
+        const int64_t row = first_row(p, row_unit);
+        run_block(p, args, scratch, row, first_row(p, row_unit + 1) - row, 0,
                   p->n_panels * column / p->column_units,
                   p->n_panels * (column + 1) / p->column_units);
     }
