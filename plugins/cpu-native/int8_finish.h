@@ -143,8 +143,39 @@ static void finish_bytes(const native_int8_band *b, int row, const int32_t *s, u
     EACH_COLUMN to[j] = (uint8_t)y[j];
 }
 
+static void finish_row(const native_int8_band *b, int row)
+{
+    int32_t s[NR];
+    float y[NR];
+    uint8_t bytes[NR];
+    const int64_t at = row * b->ldc;
+
+    read_sums(b, row, s);
+    switch (b->finish->result) {
+    case NATIVE_INT8_TO_I32:
+        memcpy((int32_t *)b->c + at, s, (size_t)b->cols * sizeof *s);
+        break;
+    case NATIVE_INT8_TO_F32:
+        finish_f32(b, row, s, y);
+        memcpy((float *)b->c + at, y, (size_t)b->cols * sizeof *y);
+        break;
+    default:
+        finish_bytes(b, row, s, bytes);
+        if (b->cols == NR)
+            memcpy((uint8_t *)b->c + at, bytes, NR);
+        else
+            memcpy((uint8_t *)b->c + at, bytes, (size_t)b->cols);
+    }
+}
+
 #ifdef FINISH_AVX2
 #include "int8_finish_avx2.h"
+
+static bool is_for_avx2(const native_int8_finish *f)
+{
+    return (f->result == NATIVE_INT8_TO_U8 || f->result == NATIVE_INT8_TO_I8) && !f->bias_is_far &&
+           (!f->then || has_reciprocal(f->then));
+}
 #endif
 
 static void finish(const native_int8_band *b)
@@ -152,35 +183,13 @@ static void finish(const native_int8_band *b)
     int row;
 
 #ifdef FINISH_AVX2
-    if ((b->finish->result == NATIVE_INT8_TO_U8 || b->finish->result == NATIVE_INT8_TO_I8) &&
-        !b->finish->bias_is_far) {
+    if (is_for_avx2(b->finish)) {
         finish_tile_of_bytes(b);
         return;
     }
 #endif
-    for (row = 0; row < b->rows; row++) {
-        int32_t s[NR];
-        float y[NR];
-        uint8_t bytes[NR];
-        const int64_t at = row * b->ldc;
-
-        read_sums(b, row, s);
-        switch (b->finish->result) {
-        case NATIVE_INT8_TO_I32:
-            memcpy((int32_t *)b->c + at, s, (size_t)b->cols * sizeof *s);
-            break;
-        case NATIVE_INT8_TO_F32:
-            finish_f32(b, row, s, y);
-            memcpy((float *)b->c + at, y, (size_t)b->cols * sizeof *y);
-            break;
-        default:
-            finish_bytes(b, row, s, bytes);
-            if (b->cols == NR)
-                memcpy((uint8_t *)b->c + at, bytes, NR);
-            else
-                memcpy((uint8_t *)b->c + at, bytes, (size_t)b->cols);
-        }
-    }
+    for (row = 0; row < b->rows; row++)
+        finish_row(b, row);
 }
 
 /* ---- rows of A ---- */

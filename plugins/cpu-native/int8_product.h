@@ -118,7 +118,7 @@ typedef enum native_int8_result {
  * sum_zero.
  */
 typedef struct native_int8_addition {
-    const void *with; /* like C, with the same step of rows */
+    const void *with; /* like C, with the same step of rows; may be C itself */
     bool with_signed, sum_signed;
     float scale, with_scale, sum_scale;
     int32_t with_zero, sum_zero;
