@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Times single ops on each CPU backend and writes the table of docs/cpu-backends.md.
 
-    bench/compare_backends.py TFRUN [--threads N] [--rounds N] >docs/cpu-backends.md
+    bench/compare_backends.py TFRUN [--threads N] [--rounds N] [--ops A,B] >docs/cpu-backends.md
 
 Each row is a model of one node. `tfrun bench model MODEL --backend B` runs it in a process of its
 own for each backend that has the op, in turns for some rounds; the table has the median of their
@@ -180,10 +180,13 @@ def main():
     parser.add_argument("tfrun")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--ops", help="only the rows of these, with commas between")
     args = parser.parse_args()
     rows, cpu = [], ""
     with tempfile.TemporaryDirectory() as folder:
         for case in cases():
+            if args.ops and case.op not in args.ops.split(","):
+                continue
             cells, name = row(args, case, pathlib.Path(folder) / "case.onnx")
             cpu = name or cpu
             rows.append(cells)
