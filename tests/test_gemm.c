@@ -167,6 +167,53 @@ TEST(activations_agree_with_float64)
     }
 }
 
+/* 40 x n, n <= 64, of a product that is 64 wide, with a bias and a residual. */
+static void run_columns(const product *p, const char *features, int64_t n, float *c)
+{
+    native_gemm_shape shape = p->shape;
+    native_gemm_args args = p->args;
+    native_gemm_cpu cpu;
+    native_gemm g;
+    void *scratch;
+
+    shape.n = n;
+    args.c = c;
+    native_gemm_find_cpu(&cpu, features);
+    native_gemm_plan(&g, &cpu, &shape, 1);
+    scratch = make_aligned(g.scratch_bytes);
+    REQUIRE(scratch != NULL);
+    native_gemm_run(&g, &args, scratch, 0, g.n_tiles);
+    free(scratch);
+}
+
+TEST(the_end_of_a_cut_tile_has_the_bits_of_a_whole_one)
+{
+    product p = make_product(40, 64, 33);
+    float *more = make_matrix(40 * 64), *bias = make_matrix(64);
+    float *whole = make_matrix(40 * 64), *cut = make_matrix(40 * 64);
+    int act, f, i;
+
+    REQUIRE(more && bias && whole && cut);
+    p.args.column_bias = bias;
+    p.args.residual = more;
+    p.shape.epilogue.ld_residual = 64;
+    p.shape.epilogue.low = -0.25f;
+    p.shape.epilogue.high = 0.5f;
+    for (f = 0; f < N_FEATURES; f++)
+        for (act = NATIVE_GEMM_NONE; act <= NATIVE_GEMM_GELU_TANH; act++) {
+            p.shape.epilogue.activation = act;
+            run_columns(&p, all_features[f], 64, whole);
+            run_columns(&p, all_features[f], 61, cut);
+            for (i = 0; i < 40; i++)
+                CHECK(memcmp(whole + i * 64, cut + i * 64, 61 * sizeof(float)) == 0);
+        }
+    free(more);
+    free(bias);
+    free(whole);
+    free(cut);
+    free_product(&p);
+}
+
 TEST(activations_of_what_is_not_finite_are_their_limits)
 {
     static const float special[] = {INFINITY, -INFINITY, NAN, 1e30f, -1e30f, 0.0f, -0.0f};
@@ -354,6 +401,7 @@ static const test_case cases[] = {
     CASE(every_part_of_the_epilogue_agrees_with_float64),
     CASE(the_residual_may_be_the_result_itself),
     CASE(activations_agree_with_float64),
+    CASE(the_end_of_a_cut_tile_has_the_bits_of_a_whole_one),
     CASE(activations_of_what_is_not_finite_are_their_limits),
     CASE(what_is_not_finite_comes_out_as_in_float64),
     CASE(a_batch_is_many_products),

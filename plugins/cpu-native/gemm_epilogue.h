@@ -48,11 +48,66 @@ ALWAYS_INLINE vec v_strided(const float *p, int64_t step, int n)
     return V_LOAD(x);
 }
 
+/* What most tiles are: all columns, a bias of them, a residual. The activation is a constant. */
+ALWAYS_INLINE void finish_whole(const native_epilogue *e, const int activation, float *c,
+                                int64_t ldc, const float *bias, const float *residual, int rows)
+{
+    native_epilogue fixed = *e;
+    int i, j;
+
+    fixed.activation = activation;
+    for (i = 0; i < rows; i++, c += ldc) {
+        vec x[NV];
+        UNROLL_ALL
+        for (j = 0; j < NV; j++) {
+            x[j] = V_LOAD(c + j * LANES);
+            if (bias)
+                x[j] = V_ADD(x[j], V_LOAD(bias + j * LANES));
+            if (residual)
+                x[j] = V_ADD(x[j], V_LOAD(residual + i * e->ld_residual + j * LANES));
+        }
+        UNROLL_ALL
+        for (j = 0; j < NV; j++)
+            V_STORE(c + j * LANES, v_activate(&fixed, x[j]));
+    }
+}
+
+#define FINISH_WHOLE(activation)                                                                   \
+    case activation:                                                                               \
+        finish_whole(e, activation, c, ldc, bias, residual, rows);                                 \
+        return true;
+
+/* False: it is another tile. */
+static bool finish_fast(const native_epilogue *e, const native_gemm_args *args, float *c,
+                        int64_t ldc, int64_t row, int64_t column, int rows, int cols)
+{
+    const float *bias = args->column_bias ? args->column_bias + column : NULL;
+    const float *residual = NULL;
+
+    if (cols < NR || e->alpha != 1.0f || args->addend || args->row_bias)
+        return false;
+    if (args->residual)
+        residual = args->residual + row * e->ld_residual + column;
+    switch (e->activation) {
+        FINISH_WHOLE(NATIVE_GEMM_NONE)
+        FINISH_WHOLE(NATIVE_GEMM_RELU)
+        FINISH_WHOLE(NATIVE_GEMM_CLIP)
+        FINISH_WHOLE(NATIVE_GEMM_SIGMOID)
+        FINISH_WHOLE(NATIVE_GEMM_TANH)
+        FINISH_WHOLE(NATIVE_GEMM_SILU)
+        FINISH_WHOLE(NATIVE_GEMM_GELU_ERF)
+        FINISH_WHOLE(NATIVE_GEMM_GELU_TANH)
+    }
+    return false;
+}
+
 static void finish_tile(const native_epilogue *e, const native_gemm_args *args, float *c,
                         int64_t ldc, int64_t row, int64_t column, int rows, int cols)
 {
     int i, j;
 
+    if (finish_fast(e, args, c, ldc, row, column, rows, cols))
+        return;
     for (i = 0; i < rows; i++) {
         const float *addend = NULL, *residual = NULL;
         float row_bias = args->row_bias ? args->row_bias[row + i] : 0.0f;

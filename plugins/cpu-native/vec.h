@@ -94,10 +94,34 @@ static inline vec v_erf(vec x)
     return V_LESS(a, V_ALL(0.92f), p, q);
 }
 
+/*
+ * x Phi(x): of a = |x| the smaller side, Phi(-a) = 2^(a q(a) - 1), has the same relative error far
+ * out as near 0, and the other one is 1 less it. q was fitted here to the smallest greatest error
+ * of a Phi(-a), 9e-9 up to 5.6, behind which it is 0; the power of 2 is within 2e-9 of itself.
+ */
 static inline vec v_gelu(vec x)
 {
-    vec e = v_erf(V_MUL(x, V_ALL(0.70710678f)));
-    return V_MUL(x, V_FMA(e, V_ALL(0.5f), V_ALL(0.5f)));
+    const vec a = V_MIN(V_ALL(5.6f), V_ABS(x));
+    vec q, n, r, p;
+
+    q = V_FMA(a, V_ALL(-1.90206507e-06f), V_ALL(2.80569335e-05f));
+    q = V_FMA(q, a, V_ALL(-0.000131473186f));
+    q = V_FMA(q, a, V_ALL(-0.000272075832f));
+    q = V_FMA(q, a, V_ALL(0.00724542138f));
+    q = V_FMA(q, a, V_ALL(-0.0526276109f));
+    q = V_FMA(q, a, V_ALL(-0.459162143f));
+    q = V_FMA(q, a, V_ALL(-1.15111105f));
+    q = V_FMA(q, a, V_ALL(-1.0f));
+    n = V_ROUND(q);
+    r = V_SUB(q, n);
+    p = V_FMA(r, V_ALL(0.000153533618f), V_ALL(0.00133988744f));
+    p = V_FMA(p, r, V_ALL(0.00961843736f));
+    p = V_FMA(p, r, V_ALL(0.0555033247f));
+    p = V_FMA(p, r, V_ALL(0.240226479f));
+    p = V_FMA(p, r, V_ALL(0.693147203f));
+    p = V_FMA(p, r, V_ALL(1.0f));
+    p = V_LESS(a, V_ALL(5.6f), V_SCALE(p, n), V_ZERO());
+    return V_MUL(x, V_LESS(x, V_ZERO(), p, V_SUB(V_ALL(1.0f), p)));
 }
 
 /* The form with tanh: (1 + tanh u) / 2 = sigmoid(2 u). */
