@@ -75,10 +75,12 @@ static inline vec v_act(const native_act *act, vec x)
 #define ACT_LOOP(k)                                                                                \
     case k: {                                                                                      \
         const native_act fixed = {.kind = k, .a = act->a, .b = act->b};                            \
-        for (i = 0; i + LANES <= n; i += LANES)                                                    \
-            V_STORE(to + i, v_act(&fixed, V_LOAD(from + i)));                                      \
-        if (i < n)                                                                                 \
-            V_STORE_SOME(to + i, n - i, v_act(&fixed, V_LOAD_SOME(from + i, n - i)));              \
+        for (row = 0; row < rows; row++, from += step, to += step) {                               \
+            for (i = 0; i + LANES <= n; i += LANES)                                                \
+                V_STORE(to + i, v_act(&fixed, V_LOAD(from + i)));                                  \
+            if (i < n)                                                                             \
+                V_STORE_SOME(to + i, n - i, v_act(&fixed, V_LOAD_SOME(from + i, n - i)));          \
+        }                                                                                          \
         return;                                                                                    \
     }
 
@@ -122,10 +124,11 @@ __attribute__((noinline)) static void affine_loop(const native_act *act, const f
     }
 }
 
-__attribute__((noinline)) static void act_loop(const native_act *act, const float *from, float *to,
-                                               int64_t n)
+/* Rows of n that lie step apart: the kind is asked for once a tile, not once a row. */
+__attribute__((noinline)) static void act_rows(const native_act *act, const float *from, float *to,
+                                               int64_t n, int64_t rows, int64_t step)
 {
-    int64_t i;
+    int64_t i, row;
 
     switch (act->kind) {
         ACT_LOOP(NATIVE_ACT_NONE)
@@ -153,8 +156,14 @@ __attribute__((noinline)) static void act_loop(const native_act *act, const floa
         ACT_LOOP(NATIVE_ACT_THRESHOLD)
         ACT_LOOP(NATIVE_ACT_SHRINK)
     case NATIVE_ACT_AFFINE:
-        affine_loop(act, from, to, n);
+        for (row = 0; row < rows; row++)
+            affine_loop(act, from + row * step, to + row * step, n);
     }
+}
+
+static void act_loop(const native_act *act, const float *from, float *to, int64_t n)
+{
+    act_rows(act, from, to, n, 1, 0);
 }
 
 static inline vec v_binary(native_binary_kind kind, vec x, vec y)
@@ -296,12 +305,12 @@ __attribute__((noinline)) static void finish_stored(const native_tile *a, int bl
                      (int64_t)pixels * LANES);
         return;
     }
+    if (a->to_block == LANES) {
+        act_rows(&a->act, a->to, a->to, n, pixels, a->to_pixel);
+        return;
+    }
     for (i = 0; i < pixels; i++) {
         float *p = a->to + i * a->to_pixel;
-        if (a->to_block == LANES) {
-            act_loop(&a->act, p, p, n);
-            continue;
-        }
         for (b = 0; b < blocks; b++)
             act_loop(&a->act, p + b * a->to_block, p + b * a->to_block, LANES);
     }
@@ -315,7 +324,7 @@ __attribute__((noinline)) static void finish_stored(const native_tile *a, int bl
     const float *w = a->weights;                                                                   \
     vec sum[B][P];                                                                                 \
     int g, t, c;                                                                                   \
-    if (slow || (a->first && a->residual)) {                                                       \
+    if (slow) {                                                                                    \
         vec copy[B * P];                                                                           \
         begin_slowly(a, B, P, copy);                                                               \
         EACH(B, P) sum[b][i] = copy[b * P + i];                                                    \
@@ -323,6 +332,11 @@ __attribute__((noinline)) static void finish_stored(const native_tile *a, int bl
         EACH(B, P) sum[b][i] = V_LOAD(a->to + i * a->to_pixel + b * a->to_block);                  \
     } else {                                                                                       \
         EACH(B, P) sum[b][i] = a->bias ? V_LOAD(a->bias + b * LANES) : V_ZERO();                   \
+        if (a->residual) {                                                                         \
+            const float *more = a->residual;                                                       \
+            EACH(B, P)                                                                             \
+            sum[b][i] = V_ADD(V_LOAD(more + i * a->to_pixel + b * a->to_block), sum[b][i]);        \
+        }                                                                                          \
     }
 
 #define TILE_END(B, P)                                                                             \
