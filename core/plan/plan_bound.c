@@ -207,8 +207,11 @@ tfr_status tfr__plan_bind(tfr__plan *p, tfr_err *err)
 
 void tfr__plan_patch(tfr__plan *p)
 {
-    for (uint32_t i = 0; i < p->n_patches; i++)
-        p->patches[i].arg->address = p->buffers[p->patches[i].buffer].address;
+    /* Held apart from p, which these writes could be into as far as a compiler knows. */
+    const tfr__patch *patch = p->patches, *end = patch + p->n_patches;
+    const tfr__buffer *buffers = p->buffers;
+    for (; patch < end; patch++)
+        patch->arg->address = buffers[patch->buffer].address;
 }
 
 TFR__ANY_OBJECT
