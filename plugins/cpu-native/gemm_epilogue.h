@@ -77,14 +77,14 @@ ALWAYS_INLINE void finish_whole(const native_epilogue *e, const int activation, 
         finish_whole(e, activation, c, ldc, bias, residual, rows);                                 \
         return true;
 
-/* False: it is another tile. */
+/* False: it is another tile, such as one of a math mode, which may be wider. */
 static bool finish_fast(const native_epilogue *e, const native_gemm_args *args, float *c,
                         int64_t ldc, int64_t row, int64_t column, int rows, int cols)
 {
     const float *bias = args->column_bias ? args->column_bias + column : NULL;
     const float *residual = NULL;
 
-    if (cols < NR || e->alpha != 1.0f || args->addend || args->row_bias)
+    if (cols != NR || e->alpha != 1.0f || args->addend || args->row_bias)
         return false;
     if (args->residual)
         residual = args->residual + row * e->ld_residual + column;
