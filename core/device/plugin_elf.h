@@ -22,7 +22,7 @@ typedef enum tfr__elf_answer {
 typedef struct tfr__elf {
     int fd; /* the caller's; stays open */
     uint64_t file_bytes;
-    /* The file's begin, read at once: headers and notes mostly are there, and each would be a
+    /* The start of the file, read at once: headers and notes are mostly there, and each would be a
      * system call or three. */
     unsigned char first[4096];
     size_t n_first;

@@ -207,7 +207,7 @@ tfr_status tfr__plan_bind(tfr__plan *p, tfr_err *err)
 
 void tfr__plan_patch(tfr__plan *p)
 {
-    /* Held apart from p, which these writes could be into as far as a compiler knows. */
+    /* Locals, for the compiler cannot know that the writes do not change p. */
     const tfr__patch *patch = p->patches, *end = patch + p->n_patches;
     const tfr__buffer *buffers = p->buffers;
     for (; patch < end; patch++)
