@@ -23,7 +23,7 @@ static tfr_status open_null(tfr_runtime **out, tfr_err *err)
 {
     char path[1200];
     const char *files[] = {
-        tfr__beside_find("bench", "tfrun-null.so", BENCH_EXEC_DIR, path, sizeof path)};
+        tfr__beside_find("bench", "tfrun-null.so", TFR_EXEC_DIR, path, sizeof path)};
     tfr_option only[] = {{"disable", "*"}, {"enable", "null"}};
     tfr_runtime_options options = TFR_RUNTIME_OPTIONS_INIT;
     options.plugin_files = files;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The benchmarks, a part of the tfrun command, and the backend that does nothing.
-tfrun_CPPFLAGS += -I$(top_srcdir) -DBENCH_EXEC_DIR='"$(tfrunexecdir)"'
+tfrun_CPPFLAGS += -I$(top_srcdir)
 tfrun_SOURCES += \
 	bench/bench.h \
 	bench/bench_dispatch.c \

@@ -201,7 +201,7 @@ static tfr_status load_checks(const certify_module **out, tfr_err *err)
 {
     char path[1200];
     void *module =
-        dlopen(tfr__beside_find("certify", "tfrun-certify.so", CLI_EXEC_DIR, path, sizeof path),
+        dlopen(tfr__beside_find("certify", "tfrun-certify.so", TFR_EXEC_DIR, path, sizeof path),
                RTLD_NOW | RTLD_LOCAL);
     const char *why = module ? NULL : dlerror();
     *out = module ? dlsym(module, CERTIFY_MODULE) : NULL;

@@ -2,7 +2,7 @@
 # The tfrun command: one file a subcommand.
 bin_PROGRAMS += tfrun
 tfrun_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_PUBLIC_INCLUDES) $(JANSSON_CFLAGS) \
-	-DCLI_EXEC_DIR='"$(tfrunexecdir)"'
+	-DTFR_EXEC_DIR='"$(tfrunexecdir)"'
 tfrun_SOURCES = \
 	cli/bench_field.c \
 	cli/bench_field.h \

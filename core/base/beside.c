@@ -9,16 +9,16 @@
 const char *tfr__beside_find(const char *folder, const char *file, const char *installed,
                              char *path, size_t capacity)
 {
-    static const char *const up[] = {"../", ""};
     char self[1024];
     const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    for (int i = 0; i < 2 && n > 0; i++) {
-        self[n] = 0;
-        const char *slash = strrchr(self, '/');
-        if (!slash)
-            break;
-        snprintf(path, capacity, "%.*s/%s%s/.libs/%s", (int)(slash - self), self, up[i], folder,
-                 file);
+    char *slash;
+    self[n > 0 ? n : 0] = 0;
+    slash = strrchr(self, '/');
+    if (slash) {
+        *slash = 0;
+        if (slash - self >= 6 && strcmp(slash - 6, "/.libs") == 0)
+            slash[-6] = 0;
+        snprintf(path, capacity, "%s/%s/.libs/%s", self, folder, file);
         if (access(path, R_OK) == 0)
             return path;
     }

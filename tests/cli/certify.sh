@@ -98,4 +98,17 @@ exits 2 "an op that there is not" "$TFRUN" certify "$naive" --ops Rellu
 has "is wrong usage" err 'there is no op "Rellu", did you mean "Relu"'
 exits 2 "certify wants a file" "$TFRUN" certify
 exits 7 "a file that is not there" "$TFRUN" certify none.so
+
+# The checks are a module, which is loaded from the build or the installation and nowhere else.
+mkdir -p bin certify/.libs
+echo planted >certify/.libs/tfrun-certify.so
+if ! cp "$libs/tfrun" bin/ 2>/dev/null; then
+    skip "a program without its module: libtool made no program in .libs"
+elif LD_LIBRARY_PATH=$libs bin/tfrun certify "$naive" --ops Relu >out 2>err; then
+    skip "a program without its module: one is installed under this build's prefix"
+else
+    has "a module that is missing is named, with what to do" err \
+        'the checks of plugins cannot be loaded: .*/tfrun-certify.so: .*; install this tfrun again'
+    lacks "none is taken from a folder above the program" err "$tmp/certify"
+fi
 finish
