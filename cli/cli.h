@@ -319,6 +319,9 @@ int cli_usage(const cli_args *args, const char *format, ...) __attribute__((form
  */
 tfr_status cli_open_runtime(const cli_args *args, tfr_runtime **out, tfr_err *err);
 
+/* Are warnings logged, as far as the command line and the configuration decide it? */
+bool cli_warns(const cli_args *args, const tfr_runtime *runtime);
+
 /* Whether the state means that the plugin works. */
 bool cli_plugin_is_usable(int32_t state);
 

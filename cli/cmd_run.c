@@ -11,6 +11,7 @@
 #include "model.h"
 #include "output_files.h"
 #include "placement.h"
+#include "reference.h"
 #include "table.h"
 #include "timing.h"
 #include "top.h"
@@ -18,6 +19,10 @@
 #include "values.h"
 
 #define SHOWN_VALUES 6
+
+/* Seconds on the reference that are worth a warning: first runs pay for cold memory, too. */
+#define LEAST_COLD 1e-3
+#define LEAST_WARM 20e-6
 
 /* An output that is an input of the next run. */
 typedef struct loop_state {
@@ -220,27 +225,51 @@ static void release_outputs(job *j)
     }
 }
 
+static tfr_status run_once(job *j, double *seconds, tfr_err *err)
+{
+    double began = cli_now();
+    tfr_status status;
+    cli_watch_limit(j->args, true);
+    pass_on(j);
+    release_outputs(j);
+    status = tfr_session_run(j->session, j->model.inputs, j->model.n_inputs, j->outputs,
+                             j->n_outputs, err);
+    *seconds = cli_now() - began;
+    return status;
+}
+
+/* Without --trace, the last run is traced if the reference may be what holds the model up. */
+static tfr_status run_all(job *j, tfr_err *err)
+{
+    const bool trace = j->args->trace != NULL;
+    const bool watch = cli_reference_may_matter(j->args, j->runtime, j->session);
+    tfr_status status = TFR_OK;
+    for (int64_t i = 0; !status && i < j->n_runs; i++) {
+        if (!trace && watch && i == j->n_runs - 1)
+            status = tfr_trace_start(j->session, CLI_TRACE_EVENTS, err);
+        if (!status)
+            status = run_once(j, &j->seconds[i], err);
+    }
+    cli_watch_limit(NULL, false);
+    if (!status && trace)
+        status = cli_trace_end(j->args, j->session, err);
+    else
+        tfr_trace_stop(j->session);
+    if (!status && watch)
+        cli_reference_tell(j->args, j->session, j->n_runs > 1 ? LEAST_WARM : LEAST_COLD);
+    return status;
+}
+
 static tfr_status run(job *j, tfr_err *err)
 {
     tfr_status status = TFR_OK;
     cli_watch_limit(j->args, true);
     if (j->args->trace)
         status = tfr_trace_start(j->session, CLI_TRACE_EVENTS, err);
-    /* Several runs are timed without the planning, which the first one would pay. */
-    if (!status && j->n_runs > 1)
+    if (!status)
         status = tfr_session_prepare(j->session, j->model.inputs, j->model.n_inputs, err);
-    for (int64_t i = 0; !status && i < j->n_runs; i++) {
-        double began = cli_now();
-        cli_watch_limit(j->args, true);
-        pass_on(j);
-        release_outputs(j);
-        status = tfr_session_run(j->session, j->model.inputs, j->model.n_inputs, j->outputs,
-                                 j->n_outputs, err);
-        j->seconds[i] = cli_now() - began;
-    }
-    cli_watch_limit(NULL, false);
-    if (!status && j->args->trace)
-        status = cli_trace_end(j->args, j->session, err);
+    if (!status)
+        status = run_all(j, err);
     if (!status)
         status = cli_output_files_save(&j->files, j->model.graph, j->outputs, err);
     return status;

@@ -64,6 +64,8 @@ tfrun_SOURCES = \
 	cli/profile.h \
 	cli/quantize_check.c \
 	cli/quantize_check.h \
+	cli/reference.c \
+	cli/reference.h \
 	cli/samples.c \
 	cli/samples.h \
 	cli/suggest.c \

@@ -76,8 +76,7 @@ static tfr_status check_backend(const tfr_runtime *runtime, const char *name, tf
                     n ? cli_join(usable_name, runtime, n, list, sizeof list) : "none");
 }
 
-/* Are warnings logged, as far as the command line and the configuration decide it? */
-static bool talks(const cli_args *args, const tfr_runtime *runtime)
+bool cli_warns(const cli_args *args, const tfr_runtime *runtime)
 {
     int32_t level = log_level_of(args);
     const char *value, *origin;
@@ -145,7 +144,7 @@ tfr_status cli_open_runtime(const cli_args *args, tfr_runtime **out, tfr_err *er
         tfr_runtime_release(runtime);
         return status;
     }
-    if (talks(args, runtime))
+    if (cli_warns(args, runtime))
         cli_watch_start(notice_after_ms(runtime));
     *out = runtime;
     return TFR_OK;

@@ -193,4 +193,25 @@ exits 2 "an unknown op" "$TFRUN" ops Covn
 has "is answered with the nearest" err 'no op "Covn", did you mean "Conv"?'
 exits 0 "ops prints JSON" "$TFRUN" ops Relu --json
 has "with its schema" out '"schema": "tfrun.ops/1"'
+
+# The reference beside a faster backend: a warning where it takes the time.
+if [ -e "$TFR_BUILDDIR/.libs/tfrun-native.so" ]; then
+    model_of Bernoulli "3000 400" >slow.onnx
+    exits 0 "a model that waits for the reference" "$TFRUN" run slow.onnx --random 1
+    claim "has no line where there is no faster backend" test ! -s err
+    cp "$TFR_BUILDDIR/.libs/tfrun-native.so" plugins
+    exits 0 "it runs beside a faster backend" "$TFRUN" run slow.onnx --random 1
+    has "and one line says what it waits for" err \
+        'naive took [0-9]* % of the time, .* a run, node "n1" (Bernoulli) .*tfrun explain slow.onnx'
+    exits 0 "of several runs" "$TFRUN" run slow.onnx --random 1 --runs 3
+    has "the last one is looked at" err 'naive took [0-9]* % of the time'
+    exits 0 "-q" "$TFRUN" -q run slow.onnx --random 1
+    claim "leaves it out" test ! -s err
+    exits 0 "who asks for naive" "$TFRUN" run slow.onnx --random 1 --device naive
+    claim "is not told" test ! -s err
+    exits 0 "what the reference has no part in" "$TFRUN" run relu.onnx -i x.npy
+    claim "has no such line" sh -c '! grep -q "of the time" err'
+else
+    skip "native is not built"
+fi
 finish
