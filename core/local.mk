@@ -248,8 +248,8 @@ libtfrun_run_la_SOURCES = \
 	core/base/port/park.c \
 	core/base/port/pool.c \
 	core/run/binding_run.c \
-	core/run/exec.c \
 	core/run/frame.c \
+	core/run/walk.c \
 	core/value/smallfloat.c \
 	core/value/strided.c \
 	$(NULL)
@@ -260,6 +260,7 @@ libtfrun_call_la_CFLAGS = $(libtfrun_core_la_CFLAGS) $(TFR_STRING_CFLAGS)
 libtfrun_call_la_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_CORE_INCLUDES) -DTFR_FAIL_INLINE=inline
 libtfrun_call_la_SOURCES = \
 	core/plan/plan_bound.c \
+	core/run/exec.c \
 	core/run/fetch.c \
 	core/run/session.c \
 	core/run/subgraph.c \

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * exec.c: walks a plan. The caller holds the session's lock, or the plan is a binding's that has
- * no queue (binding.c). Nothing is looked up here; addresses that change from run to run are
- * patched into the prepared arguments first.
+ * exec.c: runs a plan: what comes before its walk and after, and walks that look after something
+ * (walk.c is the one that does not). The caller holds the session's lock, or the plan is a
+ * binding's that has no queue (binding.c). Nothing is looked up here; addresses that change from
+ * run to run are patched into the prepared arguments first.
  */
-#include <stdio.h>
 #include <tfrun/fail.h>
 
 #include "run/exec.h"
@@ -55,17 +55,6 @@ static tfr_status run_variables(tfr_session *session, tfr__plan *p, tfr_err *err
             p->buffers[v->beside].address = beside;
     }
     return TFR_OK;
-}
-
-void tfr__plan_wrote(tfr_session *session, const tfr__plan *p, bool failed, uint32_t end)
-{
-    for (uint32_t i = 0; i < p->n_variables; i++) {
-        const tfr__plan_variable *v = &p->variables[i];
-        const bool over = v->beside == UINT32_MAX;
-        if (v->written < end && (over || !failed))
-            session->variables.items[v->variable].written =
-                over ? TFR__WRITTEN_OVER : TFR__WRITTEN_BESIDE;
-    }
 }
 
 static void run_unbind(tfr__plan *p)
@@ -139,8 +128,7 @@ static tfr_status give_out(tfr__plan *p, const tfr__live_out *out, tfr__frame *f
 }
 
 TFR__ANY_OBJECT
-__attribute__((cold)) static int32_t timed_step(tfr_session *session, tfr__plan *p, uint32_t i,
-                                                tfr_err *err)
+static int32_t timed_step(tfr_session *session, tfr__plan *p, uint32_t i, tfr_err *err)
 {
     tfr__bound *b = &p->bound[i];
     uint64_t began = tfr__now_ns(), ns;
@@ -158,8 +146,7 @@ __attribute__((cold)) static int32_t timed_step(tfr_session *session, tfr__plan 
 }
 
 /* The walk with a clock; the last one keeps what it found. */
-__attribute__((cold)) static tfr_status sample_walk(tfr_session *session, tfr__plan *p,
-                                                    tfr_err *err)
+static tfr_status sample_walk(tfr_session *session, tfr__plan *p, tfr_err *err)
 {
     for (uint32_t i = 0; i < p->n_steps; i++) {
         int32_t status = timed_step(session, p, i, err);
@@ -172,8 +159,7 @@ __attribute__((cold)) static tfr_status sample_walk(tfr_session *session, tfr__p
 }
 
 /* The walk that looks at the clock before each step, and after it at the floating-point mode. */
-__attribute__((cold)) static tfr_status watched_walk(tfr_session *session, tfr__plan *p,
-                                                     tfr_err *err)
+static tfr_status watched_walk(tfr_session *session, tfr__plan *p, tfr_err *err)
 {
     for (uint32_t i = 0; i < p->n_steps; i++) {
         int32_t status = tfr__plan_step(p, i, err);
@@ -183,22 +169,8 @@ __attribute__((cold)) static tfr_status watched_walk(tfr_session *session, tfr__
     return TFR_OK;
 }
 
-/* Some launch of the walk did it. Whose it was is found out by the next walk, if it does it again.
- */
-__attribute__((cold, noinline)) static void modes_changed(tfr_session *session, tfr__plan *p,
-                                                          tfr__thread *thread, uint64_t mode)
-{
-    const char *what = tfr__mode_restore(thread, mode);
-    p->watch |= TFR__WATCH_MODES;
-    tfr__log(session->runtime, TFR_LOG_WARNING, "floating-point",
-             "a kernel changed %s, which it must not; it was set back, but results of this run may "
-             "be wrong; the next run looks for the plugin, and so does TFRUN_CHECK_LAUNCHES=1",
-             what);
-}
-
-/* What is watched, or has a clock. True: that was the walk. */
-__attribute__((cold, noinline)) static bool
-special_walk(tfr_session *session, tfr__plan *p, uint64_t run, tfr_err *err, tfr_status *status)
+bool tfr__plan_walk_special(tfr_session *session, tfr__plan *p, uint64_t run, tfr_err *err,
+                            tfr_status *status)
 {
     const bool traced = tfr__is_traced(session);
     if (p->watch && p->queues != session->streams.generation)
@@ -214,40 +186,6 @@ special_walk(tfr_session *session, tfr__plan *p, uint64_t run, tfr_err *err, tfr
     else
         return false;
     return true;
-}
-
-/* Only what a run needs: all else is bound, and what failed is found out elsewhere. */
-TFR__ANY_OBJECT
-tfr_status tfr__plan_walk(tfr_session *session, tfr__plan *p, uint64_t run, tfr_err *err)
-{
-    int32_t status = TFR_OK;
-    tfr_status special;
-    if (err && err->size > offsetof(tfr_err, text)) {
-        err->native = 0; /* what is said of a failure is said by who failed */
-        err->text[0] = '\0';
-        tfr_err_set_launch(err, 0);
-    }
-    if (__builtin_expect(p->watch || tfr__is_traced(session), 0) &&
-        special_walk(session, p, run, err, &special))
-        return special;
-    tfr__thread *const thread = tfr__thread_self();
-    const tfr__where *const was = tfr__thread_where(thread);
-    const uint64_t mode = tfr__mode_begin();
-    tfr__bound *b = p->bound, *const end = b + p->n_steps;
-    const tfr__where *where = p->where;
-    tfr__thread_begin(thread);
-    for (; b < end; b++, where++) {
-        tfr__thread_enter(thread, where);
-        status = b->call(b->device, b->queue, b->object, &b->launch, err);
-        if (__builtin_expect(status, 0))
-            break;
-    }
-    tfr__thread_leave(thread, was);
-    if (__builtin_expect(!tfr__mode_stays(thread, mode), 0))
-        modes_changed(session, p, thread, mode);
-    return __builtin_expect(!status, 1)
-               ? TFR_OK
-               : tfr__plan_failed(session, p, (uint32_t)(b - p->bound), status, err);
 }
 
 void tfr__plan_hold(tfr__plan *p, const tfr__frame *frame)

@@ -8,9 +8,12 @@
 tfr_status tfr__plan_run(tfr_session *session, tfr__plan *plan, tfr__frame *frame, tfr_err *err);
 /* The steps alone, with everything in place; run numbers the run. An error names the node. */
 tfr_status tfr__plan_walk(tfr_session *session, tfr__plan *plan, uint64_t run, tfr_err *err);
+/* For a plan that is watched, or traced. False: nothing is in the way of a plain walk. */
+__attribute__((cold)) bool tfr__plan_walk_special(tfr_session *session, tfr__plan *plan,
+                                                  uint64_t run, tfr_err *err, tfr_status *status);
 
 /* Notes which variables the plan has written: all, or, failed, those whose old state the steps
- * before `end` may have overwritten. */
+ * before `end` may have overwritten. failure.c */
 void tfr__plan_wrote(tfr_session *session, const tfr__plan *plan, bool failed, uint32_t end);
 /* Some queue is stuck: what the plan was given and gives now lives as long as the plan. */
 void tfr__plan_hold(tfr__plan *plan, const tfr__frame *frame);

@@ -164,6 +164,17 @@ static const tfr__step *find_origin(tfr_session *session, const tfr__plan *p, co
     return step;
 }
 
+void tfr__plan_wrote(tfr_session *session, const tfr__plan *p, bool failed, uint32_t end)
+{
+    for (uint32_t i = 0; i < p->n_variables; i++) {
+        const tfr__plan_variable *v = &p->variables[i];
+        const bool over = v->beside == UINT32_MAX;
+        if (v->written < end && (over || !failed))
+            session->variables.items[v->variable].written =
+                over ? TFR__WRITTEN_OVER : TFR__WRITTEN_BESIDE;
+    }
+}
+
 tfr_status tfr__plan_failed(tfr_session *session, tfr__plan *p, uint32_t step, int32_t status,
                             tfr_err *err)
 {

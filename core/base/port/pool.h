@@ -29,9 +29,9 @@ void tfr__pool_may_pin(bool may);
 uint32_t tfr__pool_lane(void);
 
 /* A pool of its own of n_threads, the caller's among them. NULL if memory is out. */
-tfr__pool *tfr__pool_create(uint32_t n_threads);
+__attribute__((cold)) tfr__pool *tfr__pool_create(uint32_t n_threads);
 /* Joins the threads. No loop is running. NULL is fine. */
-void tfr__pool_destroy(tfr__pool *pool);
+__attribute__((cold)) void tfr__pool_destroy(tfr__pool *pool);
 
 /* Threads that a loop can run on, the caller's among them. */
 uint32_t tfr__pool_threads(const tfr__pool *pool);
