@@ -136,6 +136,7 @@ typedef struct tfr__plan {
     uint32_t n_launches, n_copies, n_reorders, n_syncs, n_fallbacks;
     tfr__capture *captures;
     uint32_t n_captures, n_walks; /* that were not one by one for a reason */
+    uint32_t most, made;          /* runs that the one at hand may stand for; does: 1, or even */
     bool replays;                 /* the bound steps are those of captures */
     uint64_t homes;               /* that variables had left when captures were made */
     uint32_t n_skipped; /* live-outs that the run at hand, or the last one, does without */

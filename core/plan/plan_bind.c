@@ -55,6 +55,8 @@ static void step_lives(tfr__steps *s, uint32_t i, const uint32_t *next)
                 live_at(p, buffer, i, kept_until(s, next, i, &p->buffers[buffer]));
         }
     }
+    if (step->to_device && p->n_variables)
+        live_at(p, step->dst, i, p->n_steps - 1); /* plan_buffers.c */
     for (uint32_t k = 0; k < sizeof own / sizeof *own; k++)
         if (own[k] != TFR__NO_BUFFER)
             live_at(p, own[k], i, kept_until(s, next, i, &p->buffers[own[k]]));

@@ -437,6 +437,8 @@ static tfr_status copied_buffer(tfr__steps *s, tfr_value v, uint32_t memory, uin
     step->to_device = to_device;
     if (to_device && from != TFR__MEMORY_HOST)
         step->from = tfr__steps_stream_of(s, from);
+    /* Runs that are repeated read it again (plan_bind.c has its lifetime). */
+    s->pending[*out].is_shared = to_device && s->p->n_variables;
     count_copy(s, step, tfr__steps_value_bytes(s->b, v));
     tfr__steps_touch(s, to_device ? src : *out, stream);
     return TFR_OK;

@@ -212,6 +212,10 @@ tfr_status tfr__plan_run(tfr_session *session, tfr__plan *p, tfr__frame *frame, 
     if (session->fetch || p->n_skipped)
         tfr__plan_fetch(p, session->fetch);
     session->plan_runs = true;
+    p->most = p->graph == session->graph && p->end - p->first == p->graph->n_nodes
+                  ? session->most_repeats
+                  : 1;
+    p->made = 1;
     status = run_variables(session, p, err);
     if (!status)
         status = run_bind(p, frame, err);
@@ -219,6 +223,7 @@ tfr_status tfr__plan_run(tfr_session *session, tfr__plan *p, tfr__frame *frame, 
         forget_dims(p);
     if (!status)
         status = tfr__plan_walk(session, p, session->plans.kernel.run, err);
+    session->repeats = p->made;
     if (!status)
         tfr__plan_wrote(session, p, false, UINT32_MAX);
     if (status && session->streams.n_stuck)

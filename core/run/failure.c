@@ -168,7 +168,8 @@ void tfr__plan_wrote(tfr_session *session, const tfr__plan *p, bool failed, uint
 {
     for (uint32_t i = 0; i < p->n_variables; i++) {
         const tfr__plan_variable *v = &p->variables[i];
-        const bool over = v->beside == UINT32_MAX;
+        /* After an even number of runs a state is where it was. */
+        const bool over = v->beside == UINT32_MAX || p->made > 1;
         if (v->written < end && (over || !failed))
             session->variables.items[v->variable].written =
                 over ? TFR__WRITTEN_OVER : TFR__WRITTEN_BESIDE;

@@ -50,14 +50,16 @@ static tfr_status places_make(tfr_session *session, tfr_err *err)
                : tfr_fail(err, TFR_ENOMEM, "out of memory for %u outputs", g->n_outputs);
 }
 
-tfr_status tfr_session_run_fetch(tfr_session *session, tfr_tensor *const *inputs, uint32_t n_inputs,
-                                 const uint32_t *fetch, uint32_t n_fetch, tfr_tensor **outputs,
-                                 tfr_err *err)
+/* Up to *n runs, and takes those that were made from it. */
+static tfr_status run_some(tfr_session *session, tfr_tensor *const *inputs, uint32_t n_inputs,
+                           const uint32_t *fetch, uint32_t n_fetch, tfr_tensor **outputs,
+                           uint32_t *n, tfr_err *err)
 {
     tfr_status status;
     for (uint32_t i = 0; i < n_fetch; i++)
         outputs[i] = NULL;
     pthread_mutex_lock(&session->lock);
+    session->most_repeats = *n;
     status = places_make(session, err);
     if (!status)
         status = tfr__fetch_set(session->graph, fetch, n_fetch, session->fetch_room, err);
@@ -70,6 +72,25 @@ tfr_status tfr_session_run_fetch(tfr_session *session, tfr_tensor *const *inputs
         outputs[i] = session->fetch_places[fetch[i]];
         session->fetch_places[fetch[i]] = NULL;
     }
+    session->most_repeats = 1;
+    *n -= session->repeats;
     pthread_mutex_unlock(&session->lock);
+    return status;
+}
+
+tfr_status tfr_session_run_fetch(tfr_session *session, tfr_tensor *const *inputs, uint32_t n_inputs,
+                                 const uint32_t *fetch, uint32_t n_fetch, tfr_tensor **outputs,
+                                 tfr_err *err)
+{
+    uint32_t n = 1;
+    return run_some(session, inputs, n_inputs, fetch, n_fetch, outputs, &n, err);
+}
+
+tfr_status tfr_session_repeat(tfr_session *session, tfr_tensor *const *inputs, uint32_t n_inputs,
+                              uint32_t n, tfr_err *err)
+{
+    tfr_status status = TFR_OK;
+    while (!status && n)
+        status = run_some(session, inputs, n_inputs, NULL, 0, NULL, &n, err);
     return status;
 }

@@ -380,6 +380,7 @@ tfr_status tfr__session_run(tfr_session *session, tfr_tensor *const *inputs, uin
     tfr__subgraph_forget_used(session);
     session->plan_ns = 0;
     session->n_passes_run = session->plans.kernel.random.pass = 0;
+    session->repeats = 1;
     status = session->timeout_ns | session->streams.n_stuck | session->streams.rest
                  ? tfr__session_begin(session, err)
                  : TFR_OK;
@@ -412,8 +413,10 @@ tfr_status tfr__session_run(tfr_session *session, tfr_tensor *const *inputs, uin
                        -1);
         tfr__trace_drain(session);
     }
-    session->plans.kernel.run += run && !status;
-    session->plans.kernel.random.step += run && !status;
+    if (run && !status) {
+        session->plans.kernel.run += session->repeats;
+        session->plans.kernel.random.step += session->repeats;
+    }
     if (!status && session->n_plans != n_plans) {
         report_placement(session);
         report_math_mode(session);

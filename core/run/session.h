@@ -31,9 +31,10 @@ struct tfr_session {
     uint32_t n_passes_run;           /* of this run, through bodies of control flow */
     uint32_t n_rows, n_program_rows; /* of the report on the last run */
     uint64_t n_plans, n_plans_dropped, plan_ns;
-    bool plan_runs;               /* none of those that the run has used may go */
-    uint64_t n_finds;             /* of plans, so that the one not used for longest can be told */
-    struct tfr__pass_row *passes; /* one per pass, or NULL: none ran */
+    uint32_t most_repeats, repeats; /* runs that the one at hand may stand for, and does */
+    bool plan_runs;                 /* none of those that the run has used may go */
+    uint64_t n_finds;               /* of plans, so that the one not used for longest can be told */
+    struct tfr__pass_row *passes;   /* one per pass, or NULL: none ran */
     atomic_bool is_traced;
     struct tfr__trace *trace; /* trace.c; stays when is_traced ends */
 };

@@ -126,6 +126,17 @@ TFR_API TFR_MUST_CHECK tfr_status tfr_session_run_fetch(tfr_session *session,
                                                         uint32_t n_fetch, tfr_tensor **outputs,
                                                         tfr_err *err);
 
+/*
+ * n runs with the same inputs, one after the other, whose outputs nobody wants: of a graph whose
+ * variables tell how far it is, such as steps of a training that count their batches. Bits are
+ * those of n calls of tfr_session_run_fetch. Where all that a run launches is one capture, a device
+ * that can takes many of them at once, and the host waits for the last one. After an error some of
+ * the runs may have been made; variables are as after a run that fails.
+ */
+TFR_API TFR_MUST_CHECK tfr_status tfr_session_repeat(tfr_session *session,
+                                                     tfr_tensor *const *inputs, uint32_t n_inputs,
+                                                     uint32_t n, tfr_err *err);
+
 /* Plans for these inputs without running; values are looked at only where shapes depend on them. */
 TFR_API TFR_MUST_CHECK tfr_status tfr_session_prepare(tfr_session *session,
                                                       tfr_tensor *const *inputs, uint32_t n_inputs,

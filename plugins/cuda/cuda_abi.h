@@ -467,6 +467,10 @@ typedef tfr_cu_result tfr_cuLaunchCooperativeKernel_fn(tfr_cu_function *fn, unsi
                                                        unsigned block_z, unsigned shared_bytes,
                                                        tfr_cu_stream *stream, void **args);
 
+typedef tfr_cu_result tfr_cuGraphCreate_fn(tfr_cu_graph **graph, unsigned flags);
+typedef tfr_cu_result tfr_cuGraphAddChildGraphNode_fn(tfr_cu_graph_node **node, tfr_cu_graph *graph,
+                                                      tfr_cu_graph_node *const *dependencies,
+                                                      size_t n, tfr_cu_graph *child);
 typedef tfr_cu_result tfr_cuGraphInstantiateWithFlags_fn(tfr_cu_graph_exec **exec,
                                                          tfr_cu_graph *graph,
                                                          unsigned long long flags);

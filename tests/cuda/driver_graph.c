@@ -110,6 +110,74 @@ static tfr_cu_graph *find_graph(const tfr_cu_graph *handle)
     return NULL;
 }
 
+tfr_cu_result API(cuGraphCreate)(tfr_cu_graph **out, unsigned flags)
+{
+    BEGIN(cuGraphCreate, NEEDS_INIT);
+    if (!out || flags)
+        END(TFR_CU_INVALID_VALUE);
+    *out = fake_graph_create();
+    if (!*out)
+        END(TFR_CU_OUT_OF_MEMORY);
+    (*out)->captured = true;
+    END(TFR_CU_SUCCESS);
+}
+
+static bool find_nodes(const tfr_cu_graph *graph, tfr_cu_graph_node *const *nodes, size_t n,
+                       fake_deps *out)
+{
+    out->n = 0;
+    for (size_t i = 0; i < n && out->n < MAX_DEPS; i++)
+        for (size_t k = 0; k < graph->n; k++)
+            if (graph->nodes[k] == nodes[i])
+                out->at[out->n++] = k;
+    return out->n == n;
+}
+
+/* Copies of the child's nodes; the one behind all of them stands for the child. */
+static tfr_cu_graph_node *add_child(tfr_cu_graph *graph, const fake_deps *deps,
+                                    const tfr_cu_graph *child)
+{
+    const fake_op nothing = {.kind = OP_NOTHING};
+    const size_t first = fake_graph_add(graph, &nothing, deps) + 1;
+    fake_deps all = {{0}, 0};
+    fake_op op;
+    for (size_t i = 0; i < child->n; i++) {
+        fake_deps own = child->nodes[i]->deps;
+        bool is_last = true;
+        for (unsigned d = 0; d < own.n; d++)
+            own.at[d] += first;
+        if (!own.n)
+            own = (fake_deps){{first - 1}, 1};
+        for (size_t k = i + 1; k < child->n && is_last; k++)
+            for (unsigned d = 0; d < child->nodes[k]->deps.n; d++)
+                is_last = is_last && child->nodes[k]->deps.at[d] != i;
+        if (is_last && all.n == MAX_DEPS)
+            return NULL;
+        if (is_last)
+            all.at[all.n++] = first + i;
+        fake_op_copy(&op, &child->nodes[i]->op);
+        fake_graph_add(graph, &op, &own);
+    }
+    if (!all.n)
+        all = (fake_deps){{first - 1}, 1};
+    return graph->nodes[fake_graph_add(graph, &nothing, &all)];
+}
+
+tfr_cu_result API(cuGraphAddChildGraphNode)(tfr_cu_graph_node **out, tfr_cu_graph *handle,
+                                            tfr_cu_graph_node *const *dependencies, size_t n,
+                                            tfr_cu_graph *child_handle)
+{
+    BEGIN(cuGraphAddChildGraphNode, NEEDS_INIT);
+    tfr_cu_graph *graph = find_graph(handle);
+    const tfr_cu_graph *child = find_graph(child_handle);
+    fake_deps deps;
+    if (!out || !graph || !child || child == graph || (n && !dependencies) ||
+        !find_nodes(graph, dependencies, n, &deps))
+        END(TFR_CU_INVALID_VALUE);
+    *out = add_child(graph, &deps, child);
+    END(*out ? TFR_CU_SUCCESS : TFR_CU_UNKNOWN);
+}
+
 tfr_cu_result API(cuGraphDestroy)(tfr_cu_graph *handle)
 {
     BEGIN(cuGraphDestroy, NEEDS_INIT);

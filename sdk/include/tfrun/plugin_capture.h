@@ -33,7 +33,7 @@ typedef struct tfr_executable tfr_executable;
  * - To each begin that succeeded there is an end, by the same thread, also if a launch between them
  *   has failed.
  * - An executable is launched again only when the launch before has ended, as after a host_wait for
- *   it; so it is never at work twice.
+ *   it; so it is never at work twice. `repeat` alone puts several launches on a queue at once.
  * - What captured launches were given (operands, workspace, state of random numbers, but not the
  *   tfr_launch and its arrays) is there, at the same place, each time when the executable is
  *   launched; what lies in it is of that time. Kernels and programs are dropped after the
@@ -68,6 +68,14 @@ typedef struct tfr_capture_facet {
                       tfr_err *err);
     /* required [device]. No launch of it is under way. NULL is fine. */
     void (*drop)(tfr_plugin_device *device, tfr_executable *executable);
+    /*
+     * optional [queue]; NULL = the core waits for each launch before the next. Puts n launches on
+     * the queue, one behind the other, each of which begins when the one before it has ended:
+     * first, second, first, second ... These may be one executable, and n is even. If it
+     * fails, none of them has been put on the queue. Work that fails ends what is behind it.
+     */
+    int32_t (*repeat)(tfr_plugin_device *device, tfr_queue *queue, tfr_executable *first,
+                      tfr_executable *second, uint32_t n, tfr_err *err);
 } tfr_capture_facet;
 #define TFR_CAPTURE_MIN_SIZE ((uint32_t)(offsetof(tfr_capture_facet, drop) + sizeof(void *)))
 
