@@ -12,6 +12,7 @@
 #include <tfrun/fail.h>
 #include <tfrun/fit.h>
 
+#include "data/dataset.h"
 #include "fit_conditions.h"
 #include "train_graph.h"
 
@@ -225,12 +226,36 @@ static bool is_at_limit(const fit *f)
     return f->o.max_steps && f->steps >= f->o.max_steps;
 }
 
-/* Where the device has no room for the samples after all, they stay with the host. */
-static tfr_status take_held(fit *f, int64_t *n, tfr_err *err)
+static int64_t until(int64_t steps, int64_t every)
 {
+    return every - steps % every;
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Steps until the host has something to do, all of them with whole batches, or 1. */
+static int64_t n_at_once(const fit *f)
+{
+    int64_t n = least((f->n_train - f->position) / f->o.batch, TFR__HELD_ROWS);
+    n = least(n, until(f->steps, f->o.report_every > 0 ? f->o.report_every : 1));
+    if (f->o.max_steps)
+        n = least(n, f->o.max_steps - f->steps);
+    if (f->o.checkpoints && f->o.checkpoint_every)
+        n = least(n, until(f->steps, f->o.checkpoint_every));
+    return f->knows_conditions && n > 1 ? n : 1;
+}
+
+/* Where the device has no room for the samples after all, they stay with the host. */
+static tfr_status take_held(fit *f, int64_t *n, int64_t *n_steps, tfr_err *err)
+{
+    const int64_t most = n_at_once(f);
     tfr_err own = TFR_ERR_INIT;
     tfr_tensor *samples;
-    tfr_status status = tfr_batches_next_numbers(f->batches, &samples, err);
+    const tfr_shape *shape;
+    tfr_status status = tfr__batches_next_rows(f->batches, most, &samples, err);
     if (status || !samples)
         return status;
     status = tfr_trainer_step_held(f->trainer, samples, &own);
@@ -242,45 +267,58 @@ static tfr_status take_held(fit *f, int64_t *n, tfr_err *err)
     if (status)
         *err = own;
     f->has_held = true;
-    *n = tfr_tensor_shape(samples)->dims[0];
+    shape = tfr_tensor_shape(samples);
+    *n = shape->dims[shape->rank - 1];
+    *n_steps = most;
     return status;
 }
 
-/* *n samples; 0 = the epoch is over. */
-static tfr_status take_step(fit *f, int64_t *n, tfr_err *err)
+/* *n_steps of *n samples each; 0 = the epoch is over. */
+static tfr_status take_steps(fit *f, int64_t *n, int64_t *n_steps, tfr_err *err)
 {
     tfr_tensor *input, *target;
     tfr_status status = TFR_OK;
     if (f->holds)
-        status = take_held(f, n, err);
+        status = take_held(f, n, n_steps, err);
     if (status || f->holds)
         return status;
     status = tfr_batches_next(f->batches, &input, &target, err);
     if (status || !input)
         return status;
     *n = tfr_tensor_shape(target)->dims[0];
+    *n_steps = 1;
     return tfr_trainer_step(f->trainer, input, target, err);
 }
 
+/* Each of the steps that were taken has its event. */
+static tfr_status tell_steps(fit *f, int64_t n, int64_t n_steps, tfr_err *err)
+{
+    tfr_status status = TFR_OK;
+    for (int64_t i = 0; !status && i < n_steps; i++) {
+        f->steps++;
+        f->position += n;
+        status = tell_step(f, err);
+    }
+    return status;
+}
+
 /* The rest of the epoch, unless it is stopped or the limit comes before. */
-static tfr_status take_steps(fit *f, tfr_err *err)
+static tfr_status train_epoch(fit *f, tfr_err *err)
 {
     bool has_accuracy;
     tfr_status status = look_at_sums(f, &f->reported, &has_accuracy, err);
     if (!status)
         status = tfr_batches_start(f->batches, f->epoch, f->position, err);
     while (!status && !f->stops && !is_at_limit(f)) {
-        int64_t n = 0;
-        status = take_step(f, &n, err);
+        int64_t n = 0, n_steps = 0;
+        status = take_steps(f, &n, &n_steps, err);
         if (status || !n)
             return status;
         if (!status && !f->knows_conditions && (n == f->o.batch || f->n_train < f->o.batch))
             status = compare_conditions(f, err);
         if (status)
             return status;
-        f->steps++;
-        f->position = tfr_batches_position(f->batches);
-        status = tell_step(f, err);
+        status = tell_steps(f, n, n_steps, err);
         if (!status && f->o.checkpoint_every && f->steps % f->o.checkpoint_every == 0 &&
             f->position < f->n_train)
             status = try_to_save(f, err);
@@ -372,7 +410,7 @@ static tfr_status run(fit *f, tfr_err *err)
     if (status)
         return status;
     while (f->epoch < f->o.epochs && !f->stops && !is_at_limit(f)) {
-        status = take_steps(f, err);
+        status = train_epoch(f, err);
         if (!status && f->position == f->n_train && !f->stops)
             status = end_epoch(f, err);
         if (!status && !f->position && f->epoch < f->o.epochs && !f->stops && !is_at_limit(f))

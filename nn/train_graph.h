@@ -80,7 +80,13 @@ TFR_MUST_CHECK tfr_status tfr__train_trained_graph(const tfr__train_model *model
 
 /* ---- train_held.c ---------------------------------------------------------------------------- */
 
-/* The step with these samples as constants: its one input is a vector of i64, which of them. */
+/*
+ * The step with these samples as constants. Its one input is TFR__HELD_ROWS rows of i64, which of
+ * them: a run reads the row that a variable names and moves that on by one, to the first row behind
+ * the last one. So steps can follow each other without the host.
+ */
+#define TFR__HELD_AT "data.at"
+enum { TFR__HELD_ROWS = 32 }; /* a power of 2 */
 TFR_MUST_CHECK tfr_status tfr__train_held_graph(const tfr_graph *step, tfr_dataset *dataset,
                                                 tfr_graph **out, tfr_err *err);
 

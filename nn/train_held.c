@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * train_held.c: the step of a training whose samples are constants of its graph. What it gets for
- * a batch is the numbers of samples, and it gathers them itself, bytes of images divided by 255 as
- * tfr_dataset_gather does. So a device that has memory of its own has the samples there, and
+ * some batches is the numbers of samples, and it gathers them itself, bytes of images divided by
+ * 255 as tfr_dataset_gather does. So a device that has memory of its own has the samples there, and
  * neither the host nor the way to the device is in a step.
  */
 #include <string.h>
@@ -60,25 +60,50 @@ static tfr_value add_node(tfr__kit *kit, const char *name, const char *op, tfr_v
     return out;
 }
 
+/* Of rank 0, with a name for the same reason. */
+static tfr_value add_scalar(tfr__kit *kit, const char *name, tfr_dtype dtype, const void *value)
+{
+    tfr_tensor *tensor = NULL;
+    tfr_value out = TFR_VALUE_NONE;
+
+    if (kit->status)
+        return out;
+    kit->status = tfr_tensor_create(dtype, &(tfr_shape){.rank = 0}, &tensor, kit->err);
+    if (!kit->status) {
+        memcpy(tfr_tensor_data(tensor), value, tfr_tensor_bytes(tensor));
+        kit->status = tfr_graph_add_constant(kit->graph, name, tensor, &out, kit->err);
+    }
+    tfr_tensor_release(tensor);
+    return out;
+}
+
+/* The row of numbers whose turn it is. */
+static tfr_value add_row(tfr__kit *kit, tfr_value rows)
+{
+    const int64_t one = 1, last = TFR__HELD_ROWS - 1;
+    tfr_value at = tfr__kit_variable(kit, TFR__HELD_AT, TFR_DTYPE_I64, &(tfr_shape){.rank = 0}, 0),
+              next;
+
+    next = add_node(kit, "data.behind", "Add", at, add_scalar(kit, "data.one", TFR_DTYPE_I64, &one),
+                    TFR_DTYPE_NONE);
+    next = add_node(kit, "data.next", "BitwiseAnd", next,
+                    add_scalar(kit, "data.last", TFR_DTYPE_I64, &last), TFR_DTYPE_NONE);
+    tfr__kit_update(kit, at, next);
+    return add_node(kit, "data.row", "Gather", rows, at, TFR_DTYPE_NONE);
+}
+
 static tfr_value add_input(tfr__kit *kit, tfr_dataset *d, tfr_value numbers)
 {
-    float most = 255;
-    tfr_tensor *tensor = NULL;
-    tfr_value scale = TFR_VALUE_NONE,
-              samples = add_samples(kit, d, "data.inputs", d->bytes ? TFR_DTYPE_U8 : TFR_DTYPE_F32,
+    const float most = 255;
+    tfr_value samples = add_samples(kit, d, "data.inputs", d->bytes ? TFR_DTYPE_U8 : TFR_DTYPE_F32,
                                     &d->sample, d->bytes ? (const void *)d->bytes : d->floats);
 
     samples = add_node(kit, "data.batch", "Gather", samples, numbers, TFR_DTYPE_NONE);
     if (!d->bytes || kit->status)
         return samples;
-    kit->status = tfr_tensor_create(TFR_DTYPE_F32, &(tfr_shape){.rank = 0}, &tensor, kit->err);
-    if (!kit->status) {
-        memcpy(tfr_tensor_data(tensor), &most, sizeof most);
-        kit->status = tfr_graph_add_constant(kit->graph, "data.most", tensor, &scale, kit->err);
-    }
-    tfr_tensor_release(tensor);
     samples = add_node(kit, "data.floats", "Cast", samples, TFR_VALUE_NONE, TFR_DTYPE_F32);
-    return add_node(kit, "data.input", "Div", samples, scale, TFR_DTYPE_NONE);
+    return add_node(kit, "data.input", "Div", samples,
+                    add_scalar(kit, "data.most", TFR_DTYPE_F32, &most), TFR_DTYPE_NONE);
 }
 
 static tfr_value add_target(tfr__kit *kit, tfr_dataset *d, tfr_value numbers)
@@ -110,8 +135,11 @@ static void finish_step(tfr__kit *kit, const tfr__copy *copy)
 tfr_status tfr__train_held_graph(const tfr_graph *step, tfr_dataset *dataset, tfr_graph **out,
                                  tfr_err *err)
 {
-    const tfr_value_type type = {
-        .size = sizeof type, .dtype = TFR_DTYPE_I64, .rank_known = 1, .rank = 1, .dims = {-1}};
+    const tfr_value_type type = {.size = sizeof type,
+                                 .dtype = TFR_DTYPE_I64,
+                                 .rank_known = 1,
+                                 .rank = 2,
+                                 .dims = {TFR__HELD_ROWS, -1}};
     tfr_value numbers = TFR_VALUE_NONE;
     tfr__copy copy = {.from = step, .all_names = true};
     tfr__kit kit = {.err = err};
@@ -124,6 +152,7 @@ tfr_status tfr__train_held_graph(const tfr_graph *step, tfr_dataset *dataset, tf
     if (!kit.status)
         kit.status = tfr__copy_enter(&copy, err);
     if (!kit.status) {
+        numbers = add_row(&kit, numbers);
         copy.map[tfr_graph_input(step, 0)] = add_input(&kit, dataset, numbers);
         copy.map[tfr_graph_input(step, 1)] = add_target(&kit, dataset, numbers);
     }

@@ -37,6 +37,10 @@ struct tfr_trainer {
     int64_t steps;
     double base_rate, rate;
     tfr__plateau plateau;
+    /* Of samples that are held: their numbers for some steps, and the row of the next one as the
+     * session has it, -1 = not known. */
+    tfr_tensor *rows;
+    int64_t at;
 };
 
 enum { MOST_SHARDS = 1024 };
@@ -195,6 +199,7 @@ void tfr_trainer_destroy(tfr_trainer *t)
     tfr_session_destroy(t->evaluation);
     tfr_graph_release(t->step_graph);
     tfr_graph_release(t->held_graph);
+    tfr_tensor_release(t->rows);
     tfr_graph_release(t->evaluation_graph);
     tfr__train_model_finish(&t->model);
     free(t->device);
@@ -250,6 +255,11 @@ static tfr_status know(tfr_trainer *t, tfr_err *err)
     return status;
 }
 
+static double rate_at(const tfr_trainer *t, int64_t step)
+{
+    return t->base_rate * tfr__schedule_factor(&t->schedule, step) * t->plateau.factor;
+}
+
 /* The rate of the next step. */
 static tfr_status follow_schedule(tfr_trainer *t, tfr_err *err)
 {
@@ -257,13 +267,24 @@ static tfr_status follow_schedule(tfr_trainer *t, tfr_err *err)
     double rate;
     if (status)
         return status;
-    rate = t->base_rate * tfr__schedule_factor(&t->schedule, t->steps) * t->plateau.factor;
+    rate = rate_at(t, t->steps);
     if (rate == t->rate)
         return TFR_OK;
     status = write_scalar(t, TFR__RATE, TFR_DTYPE_F64, &rate, err);
     t->rate = rate;
     t->is_known = !status;
     return status;
+}
+
+/* Of the next n steps, so many have the rate of the first one. */
+static uint32_t n_of_rate(const tfr_trainer *t, uint32_t n)
+{
+    uint32_t k = 1;
+    if (!t->is_scheduled)
+        return n;
+    while (!t->may_skip && k < n && rate_at(t, t->steps + k) == t->rate)
+        k++;
+    return k;
 }
 
 tfr_status tfr_trainer_set_learning_rate(tfr_trainer *t, double rate, tfr_err *err)
@@ -362,14 +383,14 @@ static tfr_status fit_memory(tfr_trainer *t, tfr_tensor *const *in, int64_t n, t
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-static tfr_status run_step(tfr_trainer *t, tfr_tensor *const *in, uint32_t n, tfr_err *err)
+/* n_steps of the same rate, which has been set. */
+static tfr_status run_steps(tfr_trainer *t, tfr_tensor *const *in, uint32_t n, uint32_t n_steps,
+                            tfr_err *err)
 {
-    tfr_status status = t->is_scheduled ? follow_schedule(t, err) : TFR_OK;
+    tfr_status status = tfr_session_repeat(t->step, in, n, n_steps, err);
     t->is_current = false;
-    if (!status)
-        status = tfr_session_run_fetch(t->step, in, n, NULL, 0, NULL, err);
     t->is_known = t->is_known && !status && !t->may_skip;
-    t->steps++;
+    t->steps += n_steps;
     return status;
 }
 
@@ -382,7 +403,9 @@ tfr_status tfr_trainer_step(tfr_trainer *t, tfr_tensor *input, tfr_tensor *targe
         status = tfr_trainer_hold(t, NULL, err);
     if (!status && t->memory_limit && n > t->most_samples)
         status = fit_memory(t, in, n, err);
-    return status ? status : run_step(t, in, 2, err);
+    if (!status && t->is_scheduled)
+        status = follow_schedule(t, err);
+    return status ? status : run_steps(t, in, 2, 1, err);
 }
 
 /* ---- samples that are held ------------------------------------------------------------------- */
@@ -406,15 +429,75 @@ tfr_status tfr_trainer_hold(tfr_trainer *t, tfr_dataset *dataset, tfr_err *err)
         status = replace_step(t, step, err);
     if (status)
         t->held_graph = before;
+    else
+        t->at = 0;
     tfr_graph_release(status ? held : before);
+    return status;
+}
+
+/* Rows for batches of n, and a session that knows which is next. */
+static tfr_status ready_rows(tfr_trainer *t, int64_t n, tfr_err *err)
+{
+    const tfr_shape shape = {.rank = 2, .dims = {TFR__HELD_ROWS, n}};
+    tfr_status status = TFR_OK;
+    int64_t first = 0;
+    if (t->at < 0) {
+        status = write_scalar(t, TFR__HELD_AT, TFR_DTYPE_I64, &first, err);
+        if (status)
+            return status;
+        t->at = 0;
+    }
+    if (t->rows && tfr_tensor_shape(t->rows)->dims[1] == n)
+        return TFR_OK;
+    tfr_tensor_release(t->rows);
+    t->rows = NULL;
+    return tfr_tensor_create(TFR_DTYPE_I64, &shape, &t->rows, err);
+}
+
+/* The next steps of one rate: *n of them at most, and after it as many as it were. */
+static tfr_status take_rows(tfr_trainer *t, const int64_t *numbers, int64_t batch, uint32_t *n,
+                            tfr_err *err)
+{
+    tfr_status status = ready_rows(t, batch, err);
+    int64_t *rows;
+    if (!status && t->is_scheduled)
+        status = follow_schedule(t, err);
+    if (status)
+        return status;
+    *n = n_of_rate(t, *n < TFR__HELD_ROWS ? *n : TFR__HELD_ROWS);
+    rows = tfr_tensor_data(t->rows);
+    for (uint32_t i = 0; i < *n; i++)
+        memcpy(rows + (t->at + i) % TFR__HELD_ROWS * batch, numbers + i * batch,
+               (size_t)batch * sizeof *rows);
+    status = run_steps(t, &t->rows, 1, *n, err);
+    t->at = status ? -1 : (t->at + *n) % TFR__HELD_ROWS;
+    if (status) { /* work that does not end may still read them */
+        tfr_tensor_release(t->rows);
+        t->rows = NULL;
+    }
     return status;
 }
 
 tfr_status tfr_trainer_step_held(tfr_trainer *t, tfr_tensor *samples, tfr_err *err)
 {
+    const tfr_shape *shape = samples ? tfr_tensor_shape(samples) : NULL;
+    tfr_status status = TFR_OK;
+    uint32_t n;
     if (!t->held_graph)
         return tfr_fail(err, TFR_EINVAL, "the trainer holds no samples; see tfr_trainer_hold");
-    return run_step(t, &samples, 1, err);
+    if (!shape || tfr_tensor_dtype(samples) != TFR_DTYPE_I64 || shape->rank < 1 ||
+        shape->rank > 2 || !tfr_tensor_is_plain(samples))
+        return tfr_fail(err, TFR_EINVAL,
+                        "the numbers of samples are a plain tensor of i64, of one dim, or two for "
+                        "several steps");
+    const int64_t steps = shape->rank == 2 ? shape->dims[0] : 1,
+                  batch = shape->dims[shape->rank - 1];
+    for (int64_t i = 0; !status && i < steps; i += n) {
+        n = steps - i < TFR__HELD_ROWS ? (uint32_t)(steps - i) : TFR__HELD_ROWS;
+        status =
+            take_rows(t, (const int64_t *)tfr_tensor_data(samples) + i * batch, batch, &n, err);
+    }
+    return status;
 }
 
 /* The device that was asked for, or the first one beside the host. */

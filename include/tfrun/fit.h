@@ -17,7 +17,7 @@ extern "C" {
 
 typedef enum tfr_fit_kind {
     TFR_FIT_BEGIN = 0,      /* once, before the first step; steps is not 0 after a resume */
-    TFR_FIT_STEP = 1,       /* an update was made */
+    TFR_FIT_STEP = 1,       /* an update was made, or several were: see tfr_fit_fn */
     TFR_FIT_VALIDATION = 2, /* a batch was validated */
     TFR_FIT_EPOCH = 3,      /* an epoch is over, and its validation */
     TFR_FIT_CHECKPOINT = 4, /* one was written */
@@ -41,8 +41,13 @@ typedef struct tfr_fit_event {
     const char *text; /* WARNING: a sentence */
 } tfr_fit_event;
 
-/* Not 0 = stop: the step or validation ends, a checkpoint is written, and fit returns. The trainer
- * may be used in it. */
+/*
+ * Not 0 = stop: the step or validation ends, a checkpoint is written, and fit returns. The trainer
+ * may be used in it. Where samples are held on a device, steps between two with metrics are taken
+ * up to 32 at once, as far as no checkpoint, limit or end of the epoch comes before. Each has its
+ * event, but they come when all of them are made: the trainer is where the last one is, and that is
+ * where a stop ends.
+ */
 typedef int32_t (*tfr_fit_fn)(void *user, const tfr_fit_event *event);
 
 typedef enum tfr_fit_resume {

@@ -171,8 +171,12 @@ TFR_API TFR_MUST_CHECK tfr_status tfr_trainer_step(tfr_trainer *trainer, tfr_ten
  */
 TFR_API TFR_MUST_CHECK tfr_status tfr_trainer_hold(tfr_trainer *trainer, tfr_dataset *dataset,
                                                    tfr_err *err);
-/* samples: [n] of i64, each from 0 to less than there are. TFR_ENOMEM as well if the first one
- * finds no memory for the samples. */
+/*
+ * samples: [n] of i64, each from 0 to less than there are; or [steps, n] for so many steps, with
+ * the bits of as many calls, which a device that can takes without the host between them. After an
+ * error some of them may have been made. TFR_ENOMEM as well if the first one finds no memory for
+ * the samples.
+ */
 TFR_API TFR_MUST_CHECK tfr_status tfr_trainer_step_held(tfr_trainer *trainer, tfr_tensor *samples,
                                                         tfr_err *err);
 /* Not 0: the step is for a device with memory of its own, and the samples would take no more than a

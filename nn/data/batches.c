@@ -239,10 +239,12 @@ tfr_status tfr_batches_next(tfr_batches *b, tfr_tensor **input, tfr_tensor **tar
     return TFR_OK;
 }
 
-tfr_status tfr_batches_next_numbers(tfr_batches *b, tfr_tensor **samples, tfr_err *err)
+tfr_status tfr__batches_next_rows(tfr_batches *b, int64_t n_batches, tfr_tensor **samples,
+                                  tfr_err *err)
 {
     const int64_t n = samples_of(b, b->taken);
-    const tfr_shape shape = {1, {n}};
+    const tfr_shape one = {1, {n}}, several = {2, {n_batches, n}};
+    const tfr_shape *shape = n_batches > 1 ? &several : &one;
     tfr_tensor *numbers = NULL;
     tfr_status status;
 
@@ -252,16 +254,21 @@ tfr_status tfr_batches_next_numbers(tfr_batches *b, tfr_tensor **samples, tfr_er
                         b->dataset->name);
     if (n <= 0)
         return TFR_OK;
-    status = tfr_tensor_wrap(TFR_DTYPE_I64, &shape, NULL,
+    status = tfr_tensor_wrap(TFR_DTYPE_I64, shape, NULL,
                              b->order + b->first + b->taken * b->options.batch, NULL, NULL,
                              &numbers, err);
     if (status)
         return status;
     tfr_tensor_release(b->numbers);
     b->numbers = *samples = numbers;
-    b->taken++;
-    b->position += n;
+    b->taken += n_batches;
+    b->position += n_batches * n;
     return TFR_OK;
+}
+
+tfr_status tfr_batches_next_numbers(tfr_batches *b, tfr_tensor **samples, tfr_err *err)
+{
+    return tfr__batches_next_rows(b, 1, samples, err);
 }
 
 int64_t tfr_batches_epoch(const tfr_batches *batches)

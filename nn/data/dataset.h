@@ -36,6 +36,11 @@ tfr_dataset *tfr__dataset_new(const char *name, const char *part, tfr_err *err);
 int64_t tfr__dataset_inputs(const tfr_dataset *dataset);
 int64_t tfr__dataset_targets(const tfr_dataset *dataset);
 
+/* As tfr_batches_next_numbers, of n whole batches, which there are: [n, batch], or [batch] of one.
+ */
+TFR_MUST_CHECK tfr_status tfr__batches_next_rows(tfr_batches *batches, int64_t n,
+                                                 tfr_tensor **samples, tfr_err *err);
+
 /* Of all samples, as they are kept. */
 uint64_t tfr__dataset_bytes(const tfr_dataset *dataset);
 
