@@ -248,7 +248,6 @@ libtfrun_run_la_SOURCES = \
 	core/base/port/park.c \
 	core/base/port/pool.c \
 	core/run/binding_run.c \
-	core/run/frame.c \
 	core/run/walk.c \
 	core/value/smallfloat.c \
 	core/value/strided.c \
@@ -262,6 +261,7 @@ libtfrun_call_la_SOURCES = \
 	core/plan/plan_bound.c \
 	core/run/exec.c \
 	core/run/fetch.c \
+	core/run/frame.c \
 	core/run/session.c \
 	core/run/subgraph.c \
 	core/value/shape.c \

@@ -49,6 +49,7 @@ typedef struct libs_walk {
     size_t cache_bytes;
     uint64_t hash;
     bool no_memory;
+    bool opens_all; /* the plugin is to tell itself what it can open */
 } libs_walk;
 
 /* ---- /etc/ld.so.cache, in the form that glibc has written since 2.2 ---- */
@@ -180,7 +181,7 @@ static void libs_add_opened(libs_walk *walk, const char *json)
                 walk->no_memory = walk->no_memory || !item->instead[i - 1];
             }
             if (item)
-                item->later = priority == 'c';
+                item->later = priority == 'c' || walk->opens_all;
             n = 0;
             priority = 0;
             key[0] = 0;
@@ -422,6 +423,7 @@ tfr_status tfr__plugin_find_libs(tfr__plugin *plugin, tfr_err *err)
     if (walk) {
         walk->hash = TFR__HASH_SEED;
         dl_iterate_phdr(libs_note_loaded, walk);
+        walk->opens_all = tfr__config_find(&plugin->loader->config, plugin->name, "open-libraries");
         walk->items[0].name = plugin->path;
         walk->n = 1;
         libs_try(walk, 0, plugin->path);

@@ -12,8 +12,7 @@ typedef struct tfr__frame {
     uint32_t n_there;
 } tfr__frame;
 
-__attribute__((cold)) tfr_status tfr__frame_init(tfr__subgraph *subgraph, tfr__frame *frame,
-                                                 tfr_err *err);
+tfr_status tfr__frame_init(tfr__subgraph *subgraph, tfr__frame *frame, tfr_err *err);
 /* The value becomes t, which frame owns now, instead of what it was. */
 void tfr__frame_put(tfr__frame *frame, tfr_value v, tfr_tensor *t);
 /* All values go; then the memory, too. */

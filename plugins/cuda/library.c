@@ -23,9 +23,9 @@
 /* The loader looks for it before anything of ours runs: a machine without a driver costs nothing.
  */
 TFR_PLUGIN_OPENS("libcuda.so.1");
-TFR_PLUGIN_MAY_OPEN("libcublasLt.so.13");
+TFR_PLUGIN_MAY_OPEN_EITHER("libcublasLt.so.13", "libcublasLt.so.12");
 TFR_PLUGIN_MAY_OPEN("libcudnn.so.9");
-TFR_PLUGIN_MAY_OPEN("libcusolver.so.12");
+TFR_PLUGIN_MAY_OPEN_EITHER("libcusolver.so.12", "libcusolver.so.11");
 TFR_PLUGIN_MAY_OPEN("libnccl.so.2");
 
 cuda_driver_table cuda_driver;

@@ -45,4 +45,25 @@ TFRUN_FAKE_CUDA=nodevice
 exits 0 "without a GPU" "$TFRUN" doctor --plugin "$plugin"
 has "it says so" "$tmp/out" '^cuda  *plugin  *no_device'
 has "and still opens the libraries" "$tmp/out" '^cuda  *cudnn  *loaded  *9\.'
+
+# A file that is no driver hides one that the system may have.
+rm "$tmp/libraries/libcuda.so.1" "$tmp/libraries/libcusolver.so.12"
+for library in libcuda.so.1 libcusolver.so.12 libcusolver.so.11 libnccl.so.2; do
+    echo none >"$tmp/libraries/$library"
+done
+exits 0 "without a driver, too" "$TFRUN" doctor --plugin "$plugin"
+has "it says that the driver does not open, and what to install" "$tmp/out" \
+    '^cuda  *plugin  *no_device  *the NVIDIA driver does not open: .*libcuda\.so\.1.*install driver 525'
+has "each library has its row: one that was opened, with its file" "$tmp/out" \
+    '^cuda  *cublaslt  *loaded  *1[0-9]\.[0-9.]* (libcublasLt\.so\.13)'
+has "and the next" "$tmp/out" '^cuda  *cudnn  *loaded  *9\.[0-9.]* (libcudnn\.so\.9)'
+has "one that is missing, with all names that were tried and who needs it" "$tmp/out" \
+    'cusolver  *missing  *.*tried libcusolver\.so\.12, libcusolver\.so\.11: inverses of large'
+has "and the package" "$tmp/out" "install NVIDIA's libcusolver-13-0 or libcusolver-12-0"
+has "and the last one" "$tmp/out" '^cuda  *nccl  *missing  *.*training on several GPUs needs it'
+# Libraries of CUDA 12.
+mv "$tmp/libraries/libcublasLt.so.13" "$tmp/libraries/libcublasLt.so.12"
+echo none >"$tmp/libraries/libcublasLt.so.13"
+exits 0 "with libraries of CUDA 12" "$TFRUN" doctor --plugin "$plugin"
+has "these are opened" "$tmp/out" '^cuda  *cublaslt  *loaded  *.*(libcublasLt\.so\.12)'
 finish

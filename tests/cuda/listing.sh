@@ -48,6 +48,16 @@ else
             "tfrun-cuda\.so can open $tmp/libraries/libcublasLt\.so\.13\$"
         has "and misses the driver all the same" "$tmp/out" \
             '^cuda  *missing_library  *1 library is missing: libcuda\.so\.1 '
+        if /sbin/ldconfig -p 2>/dev/null | grep -q 'libcublasLt\.so\.13'; then
+            skip "libraries of CUDA 12 alone: there are those of CUDA 13"
+        else
+            mv "$tmp/libraries/libcublasLt.so.13" "$tmp/libraries/libcublasLt.so.12"
+            exits 0 "those of CUDA 12 will do" \
+                env LD_LIBRARY_PATH="$tmp/libraries" "$TFRUN" --list-devices --plugin "$plugin" \
+                --refresh --log-level info
+            has "and are named" "$tmp/err" \
+                "tfrun-cuda\.so can open $tmp/libraries/libcublasLt\.so\.12\$"
+        fi
     fi
 fi
 

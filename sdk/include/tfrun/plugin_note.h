@@ -44,9 +44,9 @@ enum {
 typedef struct tfr_note {
     uint32_t size;
     uint32_t abi_major, abi_minor;
-    uint32_t kind;    /* TFR_PLUGIN_... */
-    int32_t priority; /* higher is asked first among the backends of a device; 100 usual, 0 the
-                         reference, below 0 what has ops of its own only */
+    uint32_t kind;      /* TFR_PLUGIN_... */
+    int32_t priority;   /* higher is asked first among the backends of a device; 100 usual, 0 the
+                           reference, below 0 what has ops of its own only */
     uint32_t sanitizer; /* TFR_SANITIZER_... that it was built with */
     char name[32];
     char cpu_features[96]; /* space-separated Linux names that the file's code needs at load: "avx2
@@ -80,7 +80,10 @@ typedef struct tfr_note_record {
  * notes of that form which were made by other means count as well. See TFR_HOST_PROBE_V1, too.
  * TFR_PLUGIN_MAY_OPEN is for a library that only some calls need, and that supports declines them
  * without: priority "recommended". The core needs none of these; where a required library is
- * missing, it tells by --log-level info which of them are there.
+ * missing, it tells by --log-level info which of them are there. TFR_PLUGIN_MAY_OPEN_EITHER is for
+ * one of which another major version will do, too. With the option NAME.open-libraries, as `tfrun
+ * doctor` sets it, the core asks the plugin even where a library of these notes is missing, so that
+ * it can tell itself what there is.
  */
 #define TFR_DLOPEN_NOTE_OWNER "FDO"
 #define TFR_DLOPEN_NOTE_TYPE  0x407c0c0au
@@ -90,6 +93,9 @@ typedef struct tfr_note_record {
 #define TFR__OPENS_NAME(line)       TFR__OPENS_NAME2(line)
 #define TFR_PLUGIN_OPENS(soname)    TFR__OPENS_NOTE(TFR__OPENS_TEXT(soname, "required"))
 #define TFR_PLUGIN_MAY_OPEN(soname) TFR__OPENS_NOTE(TFR__OPENS_TEXT(soname, "recommended"))
+#define TFR_PLUGIN_MAY_OPEN_EITHER(soname, other)                                                  \
+    TFR__OPENS_NOTE("[{\"feature\":\"" soname                                                      \
+                    "\",\"priority\":\"recommended\",\"soname\":[\"" soname "\",\"" other "\"]}]")
 #define TFR__OPENS_NOTE(json)                                                                      \
     __attribute__((section(".note.dlopen"), used, aligned(4))) static const struct {               \
         uint32_t namesz, descsz, type;                                                             \
