@@ -81,6 +81,10 @@ if [ -e "$stand_in/libcuda.so.1" ]; then
     has "into a file, too" results/summary.txt '^[1-9][0-9]* passed, 0 failed'
     has "and says what the machine is" results/machine.txt '^tfrun 0'
     exits 1 "tests that have no time fail" built --time-limit=0
+    exits 0 "certify ends when its time is up" built --only=certify --certify-limit=1
+    has "and what had none is skipped, by name" out \
+        '^skipped: certify has no time for these, .*: [A-Z][A-Za-z]*,.*[,]Relu[,]'
+    has "which is no failure" out '^0 passed, 0 failed, 1 skipped'
 else
     skip "a machine with a GPU: the stand-in of the driver is not built"
 fi

@@ -29,6 +29,7 @@ Builds what is needed of the tree, tests the CUDA backend on a GPU, and measures
                        and sanitizer; default is all
   --seeds=N            calls of each op case; default is 12
   --time-limit=S       seconds for all tests; default is 480
+  --certify-limit=S    seconds of these for certify; default is 150. What has no time is told
   --no-bench           measure nothing
   --python=PROGRAM     for PyTorch's figures; default is python3
   --help               this text
@@ -60,7 +61,7 @@ command_of() { # BEGIN NAME COMMAND...
 src=$(cd "$(dirname "$0")/../.." && pwd) || exit 2
 build= built= out=gpu-results cuda= arch= jansson= libraries= device=cuda:0 plugin=
 only=listing,cases,certify,training,capture,limits,faults,sanitizer
-seeds=12 limit=480 bench=yes python=python3
+seeds=12 limit=480 certify_limit=150 bench=yes python=python3
 for option; do
     value=${option#*=}
     case $option in
@@ -76,6 +77,7 @@ for option; do
     --only=?*) only=$value ;;
     --seeds=?*) seeds=$value ;;
     --time-limit=?*) limit=$value ;;
+    --certify-limit=?*) certify_limit=$value ;;
     --no-bench) bench=no ;;
     --python=?*) python=$value ;;
     --help)
@@ -85,7 +87,7 @@ for option; do
     *) die "unknown option $option, or it lacks its value; see tests/gpu/run.sh --help" ;;
     esac
 done
-for number in "$seeds" "$limit"; do
+for number in "$seeds" "$limit" "$certify_limit"; do
     case $number in *[!0-9]*) die "\"$number\" is no number" ;; esac
 done
 for name in $(echo "$only" | tr ',' ' '); do
