@@ -101,6 +101,7 @@ unit_tests = \
 	tests/test_native_pooled \
 	tests/test_native_programs \
 	tests/test_native_quantized \
+	tests/test_native_solve \
 	tests/test_native_train \
 	tests/test_native_train_kernels \
 	tests/test_native_trees \
@@ -581,6 +582,10 @@ tests_test_native_programs_SOURCES = tests/test_native_programs.c tests/graph_te
 tests_test_native_quantized_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_native_quantized_LDADD = $(TFR_TEST_CORE) -lm
 tests_test_native_quantized_SOURCES = tests/test_native_quantized.c tests/graph_text.h
+
+tests_test_native_solve_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_native_solve_LDADD = $(TFR_TEST_CORE) -lm
+tests_test_native_solve_SOURCES = tests/session_kit.h tests/test_native_solve.c
 
 tests_test_native_train_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_native_train_LDADD = $(TFR_TEST_NN)

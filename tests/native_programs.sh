@@ -28,6 +28,15 @@ for hidden in avx512f "avx512f avx2"; do
         fail "quantized models without $hidden: $(cat "$tmp/out")"
     fi
 done
+solve=$TFR_BUILDDIR/tests/test_native_solve
+for hidden in avx512f "avx512f avx2"; do
+    [ -x "$solve" ] || break
+    if TFRUN_HIDE_CPU_FEATURES=$hidden "$solve" >"$tmp/out" 2>&1; then
+        pass "matrices are solved for without $hidden"
+    else
+        fail "solving without $hidden: $(cat "$tmp/out")"
+    fi
+done
 mkdir -p "$tmp/emulated/tfrun"
 echo 'native.emulate-math-modes = 1' >"$tmp/emulated/tfrun/tfrun.conf"
 for math in math_modes_compute_products_of_rows_and_constants \

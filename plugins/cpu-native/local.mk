@@ -115,6 +115,12 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/isa_winograd_grad.h \
 	plugins/cpu-native/kernel.c \
 	plugins/cpu-native/kernel.h \
+	plugins/cpu-native/lu.c \
+	plugins/cpu-native/lu.h \
+	plugins/cpu-native/lu_avx2.c \
+	plugins/cpu-native/lu_avx512.c \
+	plugins/cpu-native/lu_kernels.h \
+	plugins/cpu-native/lu_portable.c \
 	plugins/cpu-native/matmul.c \
 	plugins/cpu-native/matmul.h \
 	plugins/cpu-native/matmul_integer.c \
@@ -213,6 +219,8 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/resize_axis.h \
 	plugins/cpu-native/roi_align.c \
 	plugins/cpu-native/roi_align.h \
+	plugins/cpu-native/solve.c \
+	plugins/cpu-native/solve.h \
 	plugins/cpu-native/svm.c \
 	plugins/cpu-native/svm.h \
 	plugins/cpu-native/svm_score.c \

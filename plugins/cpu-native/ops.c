@@ -19,6 +19,7 @@
 #include "recurrent.h"
 #include "resize.h"
 #include "roi_align.h"
+#include "solve.h"
 #include "svm.h"
 #include "tree_ensemble.h"
 
@@ -39,6 +40,11 @@
 #define OWN(name, version)                                                                         \
     {                                                                                              \
         name, version, BIT(F32), native_item_supports, native_item_prepare, "tfrun", false         \
+    }
+
+#define SOLVE(name, version, domain)                                                               \
+    {                                                                                              \
+        name, version, FLOATS, native_solve_supports, native_solve_prepare, domain, false          \
     }
 
 /* Of domain ai.onnx.ml. */
@@ -107,6 +113,7 @@ const native_op native_op_rows[] = {
     ITEM("Cos", 22),
     WIDE("Cosh", 22, FLOATS),
     OP("DequantizeLinear", 28, quantize, BYTES | BIT(I32) | BIT(U4) | BIT(I4)),
+    SOLVE("Det", 22, ""),
     WIDE("Div", 14, NUMBERS),
     OP("DynamicQuantizeLinear", 11, dynamic_quantize, BIT(F32)),
     ITEM("Einsum", 28),
@@ -132,6 +139,7 @@ const native_op native_op_rows[] = {
     ITEM("HardSigmoid", 22),
     ITEM("HardSwish", 22),
     ITEM("InstanceNormalization", 22),
+    SOLVE("Inverse", 1, "tfrun"),
     WIDE("IsInf", 20, BIT(F32) | BIT(F64)),
     WIDE("IsNaN", 20, BIT(F32) | BIT(F64) | BIT(F16) | BIT(BF16)),
     OP("LSTM", 22, recurrent, BIT(F32)),
@@ -202,6 +210,7 @@ const native_op native_op_rows[] = {
     ITEM("SoftmaxCrossEntropyLoss", 13),
     ITEM("Softplus", 22),
     ITEM("Softsign", 22),
+    SOLVE("Solve", 1, "tfrun"),
     ITEM("Split", 18),
     WIDE("Sqrt", 13, BIT(F32) | BIT(F64)),
     WIDE("Sub", 14, NUMBERS),
