@@ -14,5 +14,8 @@
 const ops_case ops_cum_sum_cases[] = {
     CUMULATE("CumProd", "0.5..2|-1"),
     CUMULATE("CumSum", NULL),
+    {"CumSum/many lanes", .vars = "A=0..2 N=1..90", .attrs = "exclusive?:i=0|1 reverse?:i=0|1",
+     .in = {{"f32|f64|i32|i64", "3,60,N", "-3..3", NULL, NULL}, {"i64", "", "A", NULL, NULL}},
+     .tolerance = OPS_SUM},
     {0},
 };

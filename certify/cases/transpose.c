@@ -9,6 +9,8 @@ const ops_case ops_transpose_cases[] = {
      .in = {{OPS_ANY, "d^R", NULL, NULL, NULL}, {"i64", "R", "=(b?d:1)^R", NULL, NULL}}},
     {"Tile", .vars = "R=0..4 d=0..4 t=0..3",
      .in = {{OPS_ANY, "d^R", NULL, "nizh", NULL}, {"i64", "R", "=t^R", NULL, NULL}}},
+    {"Tile/large", .vars = "d=1..40 t=1..4",
+     .in = {{OPS_FLOATS "|u8", "d^3"}, {"i64", "3", "=t^3"}}},
     {"Transpose", .vars = "R=1..5 d=0..7 p=perm(R)", .attrs = "perm?:is=p^R",
      .in = {{OPS_ANY "|i4|u4|i2|u2|f4e2m1|f8e8m0|f8e4m3fn|f8e4m3fnuz|f8e5m2|f8e5m2fnuz", "d^R",
              NULL, "nizh", NULL}}},

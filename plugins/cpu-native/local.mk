@@ -71,6 +71,8 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/constants.c \
 	plugins/cpu-native/constants.h \
 	plugins/cpu-native/conv_integer.c \
+	plugins/cpu-native/cum_sum.c \
+	plugins/cpu-native/depth_tile.c \
 	plugins/cpu-native/device.c \
 	plugins/cpu-native/device.h \
 	plugins/cpu-native/elementwise.h \
@@ -84,6 +86,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/gather.h \
 	plugins/cpu-native/gather_quantized.c \
 	plugins/cpu-native/gather_quantized.h \
+	plugins/cpu-native/index_rows.c \
 	plugins/cpu-native/int8.c \
 	plugins/cpu-native/int8.h \
 	plugins/cpu-native/int8_avx2.c \
@@ -128,12 +131,14 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/linear_model.h \
 	plugins/cpu-native/ml.c \
 	plugins/cpu-native/ml.h \
+	plugins/cpu-native/move.h \
 	plugins/cpu-native/native.c \
 	plugins/cpu-native/non_max_suppression.c \
 	plugins/cpu-native/non_max_suppression.h \
 	plugins/cpu-native/non_zero.c \
 	plugins/cpu-native/non_zero.h \
 	plugins/cpu-native/ops.c \
+	plugins/cpu-native/one_hot.c \
 	plugins/cpu-native/pooled.h \
 	plugins/cpu-native/profile.c \
 	plugins/cpu-native/profile.h \

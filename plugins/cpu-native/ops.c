@@ -12,6 +12,7 @@
 #include "integer_op.h"
 #include "linear_model.h"
 #include "matmul.h"
+#include "move.h"
 #include "non_max_suppression.h"
 #include "non_zero.h"
 #include "program.h"
@@ -112,6 +113,9 @@ const native_op native_op_rows[] = {
     ITEM("ConvTranspose", 22),
     ITEM("Cos", 22),
     WIDE("Cosh", 22, FLOATS),
+    OP("CumProd", 26, cum_sum, NUMBERS),
+    OP("CumSum", 14, cum_sum, NUMBERS),
+    OP("DepthToSpace", 28, move, PADDED),
     OP("DequantizeLinear", 28, quantize, BYTES | BIT(I32) | BIT(U4) | BIT(I4)),
     SOLVE("Det", 22, ""),
     WIDE("Div", 14, NUMBERS),
@@ -122,6 +126,7 @@ const native_op native_op_rows[] = {
     ITEM("Erf", 13),
     ITEM("Exp", 13),
     OP("Expand", 13, expand, MOVED),
+    OP("EyeLike", 22, place, FLOATS | BIT(I32) | BIT(BOOL)),
     WIDE("Floor", 13, FLOATS),
     OP("GRU", 22, recurrent, BIT(F32)),
     OP("Gather", 13, gather, MOVED),
@@ -169,6 +174,7 @@ const native_op native_op_rows[] = {
     COUNTED("NonZero", 13, non_zero, COUNTABLE),
     ML("Normalizer", 1, features, NUMBERS),
     WIDE("Not", 1, BIT(BOOL)),
+    OP("OneHot", 28, place, INTEGERS),
     WIDE("Or", 7, BIT(BOOL)),
     WIDE("PRelu", 16, BIT(F32)),
     OP("Pad", 25, item, PADDED),
@@ -178,6 +184,7 @@ const native_op native_op_rows[] = {
     OP("QuantizeLinear", 28, quantize, BIT(F32)),
     ITEM("RMSNormalization", 23),
     OP("RNN", 22, recurrent, BIT(F32)),
+    OP("Range", 27, place, NUMBERS),
     WIDE("Reciprocal", 13, FLOATS),
     WIDE("ReduceL1", 18, NUMBERS),
     WIDE("ReduceL2", 18, NUMBERS),
@@ -191,6 +198,7 @@ const native_op native_op_rows[] = {
     WIDE("ReduceSumSquare", 18, NUMBERS),
     WIDE("Relu", 14, BIT(F32) | INTEGERS),
     OP("Resize", 19, resize, FLOATS | BIT(F16) | BIT(BF16) | BIT(U8) | BIT(I32)),
+    OP("ReverseSequence", 28, move_rows, PADDED),
     OP("RoiAlign", 22, roi_align, BIT(F32)),
     WIDE("Round", 22, FLOATS),
     ML("SVMClassifier", 1, svm, BIT(F32)),
@@ -211,6 +219,7 @@ const native_op native_op_rows[] = {
     ITEM("Softplus", 22),
     ITEM("Softsign", 22),
     SOLVE("Solve", 1, "tfrun"),
+    OP("SpaceToDepth", 28, move, PADDED),
     ITEM("Split", 18),
     WIDE("Sqrt", 13, BIT(F32) | BIT(F64)),
     WIDE("Sub", 14, NUMBERS),
@@ -220,11 +229,13 @@ const native_op native_op_rows[] = {
     WIDE("Tan", 22, FLOATS),
     ITEM("Tanh", 13),
     ITEM("ThresholdedRelu", 22),
+    OP("Tile", 13, move, PADDED),
     WIDE("TopK", 24, NUMBERS),
     ITEM("Transpose", 25),
     ML("TreeEnsemble", 5, tree_ensemble, FLOATS),
     ML("TreeEnsembleClassifier", 5, tree_ensemble, NUMBERS),
     ML("TreeEnsembleRegressor", 5, tree_ensemble, NUMBERS),
+    OP("Trilu", 14, move_rows, PADDED),
     OP("Where", 16, item, BIT(BOOL)),
     WIDE("Xor", 7, BIT(BOOL)),
 };
