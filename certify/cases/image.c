@@ -5,9 +5,6 @@
 #define WINDOW "kernel_shape:is=k^H strides?:is=s^H pads?:is=p^H,q^H"
 
 const ops_case ops_image_cases[] = {
-    {"AffineGrid", .vars = "N=1..3 C=1..3 H=2|3 x=1..5", .attrs = "align_corners?:i=0|1",
-     .in = {{OPS_FLOATS, "N,H,H+1", NULL, NULL, NULL}, {"i64", "H+2", "=N,C,x^H", NULL, NULL}},
-     .tolerance = OPS_SUM},
     {"Col2Im", .vars = "N=1|2 C=1..3 A=2..5 B=2..5 K=1|2 L=1|2",
      .in = {{"f32|f64|i32", "N,C*K*L,(A-K+1)*(B-L+1)", NULL, NULL, NULL},
             {"i64", "2", "=A,B", NULL, NULL},
@@ -23,11 +20,6 @@ const ops_case ops_image_cases[] = {
             {"=0", "M", NULL, NULL, "0|1"}},
      .tolerance = OPS_SUM},
     {"Det", .vars = "R=0..2 d=0..3 N=1..5", .in = {{OPS_FLOATS, "d^R,N,N", NULL, NULL, NULL}},
-     .tolerance = OPS_SUM},
-    {"GridSample", .vars = "N=1..3 C=1..3 H=2 x=1..5 z=1..5",
-     .attrs = "align_corners?:i=0|1 mode?:s=linear|nearest|cubic "
-              "padding_mode?:s=zeros|border|reflection",
-     .in = {{"f32|f64", "N,C,x^H", NULL, NULL, NULL}, {"=0", "N,z^H,H", "-1.5..1.5", NULL, NULL}},
      .tolerance = OPS_SUM},
     {"MaxUnpool", .vars = "N=1 C=1|2 x=1..3", .attrs = "kernel_shape:is=2,2 strides:is=2,2",
      .in = {{OPS_FLOATS, "N,C,x^2", NULL, NULL, NULL},

@@ -86,6 +86,9 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/gather.h \
 	plugins/cpu-native/gather_quantized.c \
 	plugins/cpu-native/gather_quantized.h \
+	plugins/cpu-native/grid_sample.c \
+	plugins/cpu-native/grid_sample.h \
+	plugins/cpu-native/grid_sample_affine.c \
 	plugins/cpu-native/index_rows.c \
 	plugins/cpu-native/int8.c \
 	plugins/cpu-native/int8.h \

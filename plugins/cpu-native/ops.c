@@ -9,6 +9,7 @@
 #include "elements.h"
 #include "gather.h"
 #include "gather_quantized.h"
+#include "grid_sample.h"
 #include "integer_op.h"
 #include "linear_model.h"
 #include "matmul.h"
@@ -83,6 +84,7 @@ const native_op native_op_rows[] = {
     WIDE("Acos", 22, FLOATS),
     WIDE("Acosh", 22, FLOATS),
     WIDE("Add", 14, NUMBERS),
+    OP("AffineGrid", 20, affine_grid, FLOATS),
     WIDE("And", 7, BIT(BOOL)),
     WIDE("ArgMax", 13, NUMBERS),
     WIDE("ArgMin", 13, NUMBERS),
@@ -140,6 +142,7 @@ const native_op native_op_rows[] = {
     WIDE("GlobalMaxPool", 22, FLOATS),
     WIDE("Greater", 13, NUMBERS),
     WIDE("GreaterOrEqual", 16, NUMBERS),
+    OP("GridSample", 22, grid_sample, PADDED),
     ITEM("GroupNormalization", 21),
     ITEM("HardSigmoid", 22),
     ITEM("HardSwish", 22),
