@@ -16,5 +16,8 @@ const ops_case ops_attention_cases[] = {
             {"=0", "8,E", NULL, NULL, NULL},
             {"i64", "N,S", "0..7", NULL, NULL}},
      .tolerance = OPS_SUM},
+    {"RotaryEmbedding/many tokens", .vars = "N=1|2 H=4|5 S=60 E=8..13 P=0..2",
+     .attrs = "interleaved?:i=0|1 num_heads:i=H rotary_embedding_dim:i=2*E",
+     .in = {{"f32", "N,S,H*2*(E+P)"}, {"=0", "N,S,E"}, {"=0", "N,S,E"}}, .tolerance = OPS_SUM},
     {0},
 };

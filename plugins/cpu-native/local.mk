@@ -64,6 +64,8 @@ tfrun_native_la_SOURCES = \
 	$(tfr_native_gemm) \
 	$(tfr_native_int8) \
 	$(tfr_native_nbits) \
+	plugins/cpu-native/attention_rotary.c \
+	plugins/cpu-native/attention_rotary.h \
 	plugins/cpu-native/bf16.h \
 	plugins/cpu-native/boxes.h \
 	plugins/cpu-native/cast.c \

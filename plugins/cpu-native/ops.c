@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "attention_rotary.h"
 #include "ml_features.h"
 #include "elements.h"
 #include "gather.h"
@@ -203,6 +204,7 @@ const native_op native_op_rows[] = {
     OP("Resize", 19, resize, FLOATS | BIT(F16) | BIT(BF16) | BIT(U8) | BIT(I32)),
     OP("ReverseSequence", 28, move_rows, PADDED),
     OP("RoiAlign", 22, roi_align, BIT(F32)),
+    OP("RotaryEmbedding", 23, rotary, BIT(F32)),
     WIDE("Round", 22, FLOATS),
     ML("SVMClassifier", 1, svm, BIT(F32)),
     ML("SVMRegressor", 1, svm, BIT(F32)),
