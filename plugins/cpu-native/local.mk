@@ -77,6 +77,9 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/depth_tile.c \
 	plugins/cpu-native/device.c \
 	plugins/cpu-native/device.h \
+	plugins/cpu-native/dft.c \
+	plugins/cpu-native/dft.h \
+	plugins/cpu-native/dft_fft.c \
 	plugins/cpu-native/elementwise.h \
 	plugins/cpu-native/fold.h \
 	plugins/cpu-native/features.c \

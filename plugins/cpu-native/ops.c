@@ -7,6 +7,7 @@
 
 #include "attention_rotary.h"
 #include "ml_features.h"
+#include "dft.h"
 #include "elements.h"
 #include "gather.h"
 #include "gather_quantized.h"
@@ -118,6 +119,7 @@ const native_op native_op_rows[] = {
     WIDE("Cosh", 22, FLOATS),
     OP("CumProd", 26, cum_sum, NUMBERS),
     OP("CumSum", 14, cum_sum, NUMBERS),
+    OP("DFT", 20, dft, FLOATS),
     OP("DepthToSpace", 28, move, PADDED),
     OP("DequantizeLinear", 28, quantize, BYTES | BIT(I32) | BIT(U4) | BIT(I4)),
     SOLVE("Det", 22, ""),
@@ -206,6 +208,7 @@ const native_op native_op_rows[] = {
     OP("RoiAlign", 22, roi_align, BIT(F32)),
     OP("RotaryEmbedding", 23, rotary, BIT(F32)),
     WIDE("Round", 22, FLOATS),
+    OP("STFT", 17, dft, FLOATS),
     ML("SVMClassifier", 1, svm, BIT(F32)),
     ML("SVMRegressor", 1, svm, BIT(F32)),
     ML("Scaler", 1, features, NUMBERS),
