@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 
+#include "int8_lists.h"
 #include "int8_turn.h"
 #include "int8_way.h"
 #include "tfr_test.h"
@@ -285,6 +286,37 @@ TEST(weights_of_every_spread_are_exact)
             check_sums(&p);
             free_product(&p);
         }
+}
+
+/* 16 columns of the same k weights, sorted into lists. */
+static native_int8_lists *make_lists(const int8_t *weights, int k)
+{
+    int8_t b[64 * 16];
+    const native_int8_matrix matrix = {b, 1, k, 16, 0};
+    native_int8_lists *l = make_aligned(native_int8_lists_bytes(k));
+    for (int i = 0; i < 16 * k; i++)
+        b[i] = weights[i / 16];
+    if (l)
+        native_int8_make_lists(&matrix, true, k, 0, 16, l);
+    return l;
+}
+
+TEST(terms_meet_others_where_their_neighbours_are_too_large)
+{
+    static const int8_t paired[16] = {100, 100, 100, 100, 9, 9, 9,   9,
+                                      9,   100, 9,   100, 9, 9, 100, 100};
+    static const int8_t summed[16] = {90, 80, 70, 60, 9, 9, 9, 9, -90, -80, -70, -60, 3, -3, 3, -3};
+    static const int8_t large[20] = {100, 100, 100, 100, 100, 100, 100, 100, 100, 100,
+                                     100, 100, 100, 100, 100, 100, 1,   2,   3,   4};
+    native_int8_lists *l = make_lists(paired, 16);
+    CHECK(l && l->octets == 0 && l->quads == 2 && l->wides == 0);
+    free(l);
+    l = make_lists(summed, 16);
+    CHECK(l && l->octets == 2 && l->quads == 0 && l->wides == 0);
+    free(l);
+    l = make_lists(large, 20);
+    CHECK(l && l->octets == 1 && l->quads == 0 && l->wides == 2);
+    free(l);
 }
 
 TEST(extreme_values_do_not_saturate)
@@ -603,6 +635,7 @@ TEST(matrices_of_every_small_size_are_transposed)
 static const test_case cases[] = {
     CASE(products_of_every_small_size_are_exact),
     CASE(weights_of_every_spread_are_exact),
+    CASE(terms_meet_others_where_their_neighbours_are_too_large),
     CASE(extreme_values_do_not_saturate),
     CASE(long_sums_keep_their_low_32_bits),
     CASE(every_row_and_column_may_have_a_zero_point),

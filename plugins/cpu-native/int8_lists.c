@@ -1,205 +1,199 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* int8_lists.c: sorts the terms of constant weights by how much their products may sum to. */
+/* int8_lists.c: reads constant weights by windows of 16 terms, and writes what they are sorted
+ * into. */
 #include "int8_lists.h"
 
 #include <string.h>
 
-enum { COLUMNS = NATIVE_LIST_COLUMNS, OCTET = 8, QUAD = 4, LINE = 64 };
+#include "int8_sort.h"
 
-/* Of 16 bits, so that compilers make vectors of the loops over columns. */
-typedef struct octet {
-    int16_t w[OCTET][COLUMNS];
-} octet;
+enum { COLUMNS = NATIVE_LIST_COLUMNS, WINDOW = NATIVE_LIST_WINDOW, EIGHT = NATIVE_LIST_TERMS };
+enum { LINE = 64 };
 
 static int64_t ceil_to(int64_t n, int64_t unit)
 {
     return (n + unit - 1) / unit * unit;
 }
 
-size_t native_int8_lists_bytes(int64_t k, int64_t halves)
+static int64_t weights_at(int64_t k)
 {
-    const int64_t quads = ceil_to(k, QUAD) / QUAD;
+    const int64_t eights = ceil_to(k, EIGHT) / EIGHT;
 
-    return (size_t)(ceil_to((int64_t)sizeof(native_int8_lists) + (quads + halves) * 4, LINE) +
-                    quads * QUAD * COLUMNS + ceil_to(halves * QUAD * COLUMNS / 2, LINE));
+    return ceil_to(
+        (int64_t)(sizeof(native_int8_lists) + (size_t)eights * sizeof(native_int8_eight)), LINE);
 }
 
-/* ---- one octet ---- */
-
-static void read_octet(const native_int8_matrix *b, bool is_signed, int64_t k0, int64_t k,
-                       int64_t column, int columns, octet *to)
+size_t native_int8_lists_bytes(int64_t k)
 {
-    const uint8_t *at = (const uint8_t *)b->at + column * b->n_step;
-    const uint8_t flip = is_signed ? 0 : 0x80;
+    return (size_t)(weights_at(k) + ceil_to(k, EIGHT) / EIGHT * NATIVE_LIST_BYTES);
+}
 
-    memset(to, 0, sizeof *to);
-    for (int i = 0; i < OCTET && k0 + i < k; i++) {
-        const int64_t term = k0 + i;
-        const uint8_t *from =
-            at + term / b->inner * b->outer_step + term % b->inner * b->inner_step;
-        for (int j = 0; j < columns; j++)
-            to->w[i][j] = (int8_t)(from[j * b->n_step] ^ flip);
+/* ---- reading ---- */
+
+static void read_term(const native_int8_matrix *b, uint8_t flip, int64_t term, int64_t column,
+                      int columns, int8_t *to)
+{
+    const uint8_t *from = (const uint8_t *)b->at + column * b->n_step +
+                          term / b->inner * b->outer_step + term % b->inner * b->inner_step;
+
+    for (int j = 0; j < columns; j++)
+        to[j] = (int8_t)(from[j * b->n_step] ^ flip);
+}
+
+static void split_term(const int8_t *w, native_int8_parts *to)
+{
+    for (int j = 0; j < COLUMNS; j++) {
+        to->above[j] = (uint8_t)(w[j] > 0 ? w[j] : 0);
+        to->below[j] = (uint8_t)(w[j] < 0 ? -w[j] : 0);
     }
 }
 
-static inline int16_t above(int16_t w, int16_t least)
+/* Sums of squares with the number of the term in the low bits, the greatest first. */
+static void sort_sizes(int32_t *sizes, int n)
 {
-    return w > least ? (int16_t)(w - least) : 0;
+    for (int i = 1; i < n; i++) {
+        const int32_t size = sizes[i];
+        int j = i;
+        for (; j > 0 && sizes[j - 1] < size; j--)
+            sizes[j] = sizes[j - 1];
+        sizes[j] = size;
+    }
 }
 
-/* Whether four products may be summed in 16 bits. */
-static bool is_narrow(const octet *o)
+/* Terms [k0, k0 + n), of which the first is byte `offset` of the 16; how many there are then. */
+static int read_window(native_int8_terms *s, const native_int8_matrix *b, bool is_signed,
+                       int64_t k0, int n, int offset, int64_t column, int columns)
 {
-    int16_t most = 0;
+    int8_t w[WINDOW][COLUMNS];
+    int32_t sizes[WINDOW];
 
-    for (int i = 0; i < QUAD; i += 2)
-        for (int j = 0; j < COLUMNS; j++) {
-            const int16_t a = o->w[i][j], b = o->w[i + 1][j];
-            const int16_t c = o->w[i + QUAD][j], d = o->w[i + QUAD + 1][j];
-            const int16_t high = (int16_t)(above(a, 0) + above(b, 0) + above(c, 0) + above(d, 0));
-            const int16_t low = (int16_t)(high - (a + b + c + d)), more = high > low ? high : low;
-            most = most > more ? most : more;
-        }
-    return most <= NATIVE_LIST_MOST;
+    memset(w, 0, sizeof w);
+    for (int i = 0; i < n; i++) {
+        int32_t size = 0;
+        read_term(b, is_signed ? 0 : 0x80, k0 + i, column, columns, w[i]);
+        for (int j = 0; j < COLUMNS; j++)
+            size += w[i][j] * w[i][j];
+        sizes[i] = size * WINDOW + i;
+    }
+    sort_sizes(sizes, n);
+    for (int i = 0; i < WINDOW; i++) {
+        const int from = i < n ? sizes[i] % WINDOW : i;
+        memcpy(s->w[i], w[from], COLUMNS);
+        split_term(s->w[i], &s->term[i]);
+        s->place[i] = (uint8_t)(i < n ? from + offset : NATIVE_LIST_NONE);
+    }
+    return n <= EIGHT ? EIGHT : WINDOW;
 }
 
-/*
- * Leaves pairs in the quad whose products may be summed, and takes the rest off; which halves? Only
- * two of the same sign can be too much, and then the rest has that sign, too.
- */
-static int split_quad(int16_t (*w)[COLUMNS], int16_t (*rest)[COLUMNS])
-{
-    int16_t any[COLUMNS] = {0};
-    int which = 0;
+/* ---- writing ---- */
 
-    memset(rest, 0, QUAD * sizeof *rest);
-    for (int i = 0; i < QUAD; i += 2)
-        for (int j = 0; j < COLUMNS; j++) {
-            const int16_t sum = (int16_t)(w[i][j] + w[i + 1][j]);
-            const int16_t r =
-                (int16_t)(above(sum, NATIVE_LIST_MOST) - above((int16_t)-sum, NATIVE_LIST_MOST));
-            rest[i][j] = r;
-            w[i][j] = (int16_t)(w[i][j] - r);
-            any[j] |= r;
-        }
+/* [columns][n], of terms that follow each other. */
+static int8_t *put_terms(const native_int8_terms *s, const uint8_t *terms, int n, int8_t *to)
+{
     for (int j = 0; j < COLUMNS; j++)
-        which |= any[j] ? j < COLUMNS / 2 ? 1 : 2 : 0;
-    return which;
+        for (int i = 0; i < n; i++)
+            *to++ = s->w[terms[i]][j];
+    return to;
 }
 
-/* ---- a panel ---- */
-
-/* [8][4], for lists are of x86, which has the lowest byte first. */
-static void put_half_quad(int8_t *to, int16_t (*w)[COLUMNS], int column)
+static void put_eight(const native_int8_terms *s, const native_int8_sorted *e, int32_t first,
+                      native_int8_eight *to, int8_t *weights)
 {
-    uint32_t four[COLUMNS / 2];
+    const int n = e->list == NATIVE_INT8_WIDE ? 2 : 4;
 
-    for (int j = 0; j < COLUMNS / 2; j++)
-        four[j] = (uint32_t)(w[0][column + j] & 0xff) | (uint32_t)(w[1][column + j] & 0xff) << 8 |
-                  (uint32_t)(w[2][column + j] & 0xff) << 16 |
-                  (uint32_t)(w[3][column + j] & 0xff) << 24;
-    memcpy(to, four, sizeof four);
+    to->first = first;
+    for (int i = 0; i < EIGHT; i++)
+        to->term[i] = s->place[e->term[i]];
+    for (int i = 0; i < EIGHT; i += n)
+        weights = put_terms(s, e->term + i, n, weights);
 }
 
-static void put_quad(int8_t *to, int16_t (*w)[COLUMNS])
+static native_int8_eight *eight_of(native_int8_lists *l, int64_t i)
 {
-    put_half_quad(to, w, 0);
-    put_half_quad(to + QUAD * COLUMNS / 2, w, COLUMNS / 2);
+    return (native_int8_eight *)(l + 1) + i;
 }
 
-/* What each octet becomes: counted in the first pass, written in the second. */
-typedef struct places {
-    int64_t octet, quad, half; /* the next ones, in the order of the lists */
-} places;
-
-static void put_half(const native_int8_lists *l, places *at, int64_t group, bool last,
-                     int16_t (*rest)[COLUMNS])
+static int8_t *weights_of(native_int8_lists *l, int64_t i)
 {
-    int32_t *number = (int32_t *)(uintptr_t)(l + 1);
-    int8_t *weights = (int8_t *)(uintptr_t)l + l->weights;
-
-    number[l->octets + l->quads + at->half] = (int32_t)group | (last ? NATIVE_LIST_LAST_8 : 0);
-    weights += ((int64_t)l->octets * 2 + l->quads) * QUAD * COLUMNS;
-    put_half_quad(weights + at->half * QUAD * COLUMNS / 2, rest, last ? COLUMNS / 2 : 0);
-    at->half++;
+    return (int8_t *)l + l->weights + i * NATIVE_LIST_BYTES;
 }
 
-static void put_whole_quad(const native_int8_lists *l, places *at, int64_t group,
-                           int16_t (*w)[COLUMNS])
+static void move_eight(native_int8_lists *l, int64_t from, int64_t to)
 {
-    int32_t *number = (int32_t *)(uintptr_t)(l + 1);
-    int8_t *weights = (int8_t *)(uintptr_t)l + l->weights;
-
-    number[l->octets + at->quad] = (int32_t)group;
-    put_quad(weights + ((int64_t)l->octets * 2 + at->quad) * QUAD * COLUMNS, w);
-    at->quad++;
-}
-
-static void put_octet(const native_int8_lists *l, places *at, int64_t group, octet *o)
-{
-    int32_t *number = (int32_t *)(uintptr_t)(l + 1);
-    int8_t *weights = (int8_t *)(uintptr_t)l + l->weights + at->octet * OCTET * COLUMNS;
-
-    number[at->octet++] = (int32_t)group;
-    put_quad(weights, o->w);
-    put_quad(weights + QUAD * COLUMNS, o->w + QUAD);
-}
-
-/* One quad of an octet that is too much, or that has only one. */
-static void do_quad(const native_int8_lists *l, places *at, int64_t group, int16_t (*w)[COLUMNS])
-{
-    int16_t rest[QUAD][COLUMNS];
-    const int which = split_quad(w, rest);
-
-    if (!l) {
-        at->quad++;
-        at->half += (which & 1) + (which >> 1);
+    if (from == to)
         return;
-    }
-    put_whole_quad(l, at, group, w);
-    if (which & 1)
-        put_half(l, at, group, false, rest);
-    if (which & 2)
-        put_half(l, at, group, true, rest);
+    *eight_of(l, to) = *eight_of(l, from);
+    memcpy(weights_of(l, to), weights_of(l, from), NATIVE_LIST_BYTES);
 }
 
-static void do_octets(const native_int8_matrix *b, bool is_signed, int64_t k, int64_t column,
-                      int columns, const native_int8_lists *l, places *at)
+/* Octets from the front on; of `all` eights wides are the last ones, and quads in front of them. */
+static int64_t place_of(native_int8_lists *l, native_int8_list which, int64_t all)
 {
-    const int64_t quads = ceil_to(k, QUAD) / QUAD;
-    int64_t q;
-    octet o;
+    const int64_t quads = all - l->wides - l->quads;
 
-    for (q = 0; q < quads; q += 2) {
-        read_octet(b, is_signed, q * QUAD, k, column, columns, &o);
-        if (q + 1 < quads && is_narrow(&o)) {
-            if (l)
-                put_octet(l, at, q, &o);
-            else
-                at->octet++;
-            continue;
-        }
-        do_quad(l, at, q, o.w);
-        if (q + 1 < quads)
-            do_quad(l, at, q + 1, o.w + QUAD);
+    switch (which) {
+    case NATIVE_INT8_OCTET:
+        return l->octets++;
+    case NATIVE_INT8_QUADS:
+        l->quads++;
+        return quads - 1;
+    default: /* the place of a quad, which goes to the front of them */
+        l->wides++;
+        move_eight(l, all - l->wides, quads - 1);
+        return all - l->wides;
     }
 }
 
 void native_int8_make_lists(const native_int8_matrix *b, bool is_signed, int64_t k, int64_t column,
-                            int columns, int64_t *halves, int64_t *others, native_int8_lists *to)
+                            int columns, native_int8_lists *to)
 {
-    places n = {0}, at = {0};
+    const int64_t all = ceil_to(k, EIGHT) / EIGHT;
+    int64_t k0;
+    native_int8_terms s;
 
-    do_octets(b, is_signed, k, column, columns, NULL, &n);
-    if (halves) {
-        *halves = n.half;
-        *others = n.octet * 2 + n.quad;
+    memset(to, 0, sizeof *to);
+    to->weights = (int32_t)weights_at(k);
+    for (k0 = 0; k0 < k; k0 += WINDOW) {
+        const int n = (int)(k - k0 < WINDOW ? k - k0 : WINDOW);
+        /* The last one ends where the row does, which may be the end of memory. */
+        const int64_t first = n < WINDOW && k > WINDOW ? k - WINDOW : k0;
+        native_int8_sorted eights[2];
+        const int slots = read_window(&s, b, is_signed, k0, n, (int)(k0 - first), column, columns);
+        native_int8_sort_terms(&s, slots, eights);
+        for (int i = 0; i < slots / EIGHT; i++) {
+            const int64_t at = place_of(to, eights[i].list, all);
+            put_eight(&s, &eights[i], (int32_t)first, eight_of(to, at), weights_of(to, at));
+        }
     }
-    if (!to)
-        return;
-    to->octets = (int32_t)n.octet;
-    to->quads = (int32_t)n.quad;
-    to->halves = (int32_t)n.half;
-    to->weights = (int32_t)ceil_to((int64_t)sizeof *to + (n.octet + n.quad + n.half) * 4, LINE);
-    do_octets(b, is_signed, k, column, columns, to, &at);
+}
+
+/* ---- whether ---- */
+
+/*
+ * By what an eight takes in each list, in hundredths of a cycle for a row on Zen 3; vpmaddwd in
+ * tiles of 6 rows takes 510, and its rows have to be packed for all panels.
+ */
+bool native_int8_suits_lists(const native_int8_matrix *b, bool is_signed, int64_t k, int64_t n,
+                             bool in_place)
+{
+    enum { SAMPLES = 16, EACH = 510, PACKED = 300 };
+    static const int costs[] = {
+        [NATIVE_INT8_OCTET] = 350, [NATIVE_INT8_QUADS] = 430, [NATIVE_INT8_WIDE] = 640};
+    const int64_t windows = ceil_to(k, WINDOW) / WINDOW, panels = ceil_to(n, COLUMNS) / COLUMNS;
+    int cost = 0, found = 0;
+    native_int8_terms s;
+
+    for (int i = 0; i < SAMPLES; i++) {
+        const int64_t k0 = windows * (i * 7 % SAMPLES) / SAMPLES * WINDOW;
+        const int64_t column = panels * i / SAMPLES * COLUMNS;
+        const int columns = (int)(n - column < COLUMNS ? n - column : COLUMNS);
+        native_int8_sorted eights[2];
+        const int slots = read_window(&s, b, is_signed, k0,
+                                      (int)(k - k0 < WINDOW ? k - k0 : WINDOW), 0, column, columns);
+        native_int8_sort_terms(&s, slots, eights);
+        for (int e = 0; e < slots / EIGHT; e++)
+            cost += costs[eights[e].list];
+        found += slots / EIGHT;
+    }
+    return cost <= found * (EACH + (in_place ? PACKED / panels : 0));
 }

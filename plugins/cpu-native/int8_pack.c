@@ -92,7 +92,7 @@ void native_int8_pack(const native_int8_product *p, const native_int8_matrix *b,
         const int columns = (int)int8_smaller(nr, p->shape.n - column);
         int8_t *panel = native_int8_panel(p, packed, i);
         if (p->way->lists)
-            native_int8_make_lists(b, p->shape.b_signed, p->shape.k, column, columns, NULL, NULL,
+            native_int8_make_lists(b, p->shape.b_signed, p->shape.k, column, columns,
                                    (native_int8_lists *)(void *)panel);
         else
             pack_groups(p, b, column, columns, panel);

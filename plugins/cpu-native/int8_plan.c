@@ -96,29 +96,14 @@ static void drop_window(native_int8_shape *s)
     s->window.rank = 0;
 }
 
-/*
- * Weights that need many corrections, as evenly distributed ones do, are faster with variable's
- * way: each half takes as long as a quarter of an octet does.
- */
-static void choose_lists(native_int8_product *p, const native_int8_cpu *cpu,
-                         const native_int8_matrix *b)
+/* Windows of lists have 16 terms, which are read even where a row has less. */
+static bool can_be_in_place(const native_int8_product *p)
 {
     const native_int8_shape *s = &p->shape;
-    const int64_t n_panels = int8_ceil_div(s->n, NATIVE_LIST_COLUMNS);
-    int64_t halves, others, all_halves = 0, all_others = 0, i;
+    const bool whole =
+        p->way->lists ? s->k >= NATIVE_LIST_WINDOW : s->k % native_int8_group(p->way) == 0;
 
-    p->most_halves = 0;
-    for (i = 0; i < n_panels; i++) {
-        const int64_t column = i * NATIVE_LIST_COLUMNS;
-        native_int8_make_lists(b, s->b_signed, s->k, column,
-                               (int)int8_smaller(NATIVE_LIST_COLUMNS, s->n - column), &halves,
-                               &others, NULL);
-        all_halves += halves;
-        all_others += others;
-        p->most_halves = halves > p->most_halves ? halves : p->most_halves;
-    }
-    if (all_halves * 2 > all_others)
-        p->way = cpu->variable;
+    return whole && !p->way->wide && s->window.rank == 0 && !s->a_signed;
 }
 
 /*
@@ -163,17 +148,17 @@ void native_int8_plan(native_int8_product *p, const native_int8_cpu *cpu,
     p->shape = *shape;
     drop_window(&p->shape);
     p->way = constant_b ? cpu->constant : cpu->variable;
-    if (p->way->lists)
-        choose_lists(p, cpu, constant_b);
+    if (p->way->lists && !native_int8_suits_lists(constant_b, shape->b_signed, shape->k, shape->n,
+                                                  can_be_in_place(p)))
+        p->way = cpu->variable;
     unit = native_int8_group(p->way);
     p->k_padded = int8_ceil_div(shape->k, unit) * unit;
     p->n_panels = int8_ceil_div(shape->n, p->way->nr);
     p->panel_bytes = int8_aligned(p->k_padded * p->way->nr);
     if (p->way->lists)
-        p->panel_bytes = int8_aligned((int64_t)native_int8_lists_bytes(shape->k, p->most_halves));
+        p->panel_bytes = int8_aligned((int64_t)native_int8_lists_bytes(shape->k));
     p->packed_bytes = (size_t)(int8_sums_bytes(p) + p->n_panels * p->panel_bytes);
-    p->in_place =
-        !p->way->wide && p->shape.window.rank == 0 && !shape->a_signed && shape->k % unit == 0;
+    p->in_place = can_be_in_place(p);
     split(p, cpu, threads);
     p->scratch_bytes = (size_t)native_int8_scratch_bytes(p);
 }

@@ -73,7 +73,6 @@ typedef struct native_int8_product {
     int64_t row_block, row_units, column_units, n_panels;
     int64_t k_padded;    /* terms of a row of A that is packed */
     int64_t panel_bytes; /* of B */
-    int64_t most_halves; /* int8_lists.c */
     bool in_place;       /* rows of A are read where they lie */
 } native_int8_product;
 

@@ -36,6 +36,8 @@ tfr_native_int8 = \
 	plugins/cpu-native/int8_plan.c \
 	plugins/cpu-native/int8_product.c \
 	plugins/cpu-native/int8_product.h \
+	plugins/cpu-native/int8_sort.c \
+	plugins/cpu-native/int8_sort.h \
 	plugins/cpu-native/int8_tile.h \
 	plugins/cpu-native/int8_turn.c \
 	plugins/cpu-native/int8_turn.h \
