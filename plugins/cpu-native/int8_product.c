@@ -14,22 +14,52 @@
 
 /* ---- columns ---- */
 
+/* Loops without questions: where K is small these numbers take as long as the products. */
+static inline __attribute__((always_inline)) void
+take_finish(const native_int8_finish *f, int64_t first, const int n, native_int8_columns *c)
+{
+    const size_t bytes = (size_t)n * sizeof(int32_t);
+    int j;
+
+    memset(c->term, 0, bytes);
+    memset(c->far_bias, 0, (size_t)n * sizeof *c->far_bias);
+    memset(c->addend, 0, bytes);
+    if (f->bias && !f->bias_is_far)
+        memcpy(c->term, f->bias + first, bytes);
+    for (j = 0; f->bias_is_far && f->bias && j < n; j++)
+        c->far_bias[j] = f->bias[first + j];
+    if (f->addend)
+        memcpy(c->addend, f->addend + first, bytes);
+    if (f->rescale && f->scale_each)
+        memcpy(c->rescale, f->rescale + first, (size_t)n * sizeof *c->rescale);
+    for (j = 0; f->rescale && !f->scale_each && j < n; j++)
+        c->rescale[j] = *f->rescale;
+    if (f->rescale)
+        for (j = 0; j < n; j++)
+            c->scale[j] = (float)c->rescale[j];
+    else if (f->scale && f->scale_each)
+        memcpy(c->scale, f->scale + first, bytes);
+    else
+        for (j = 0; j < n; j++)
+            c->scale[j] = f->scale ? *f->scale : 1.0f;
+}
+
 void native_int8_finish_columns(const native_int8_finish *f, int64_t first, int nr, int64_t n,
                                 native_int8_columns *c)
 {
+    const int some = (int)int8_smaller(nr, n - first);
     int j;
 
-    for (j = 0; j < nr; j++) {
-        const int64_t at = int8_smaller(first + j, n - 1), each = f->scale_each ? at : 0;
-        const int32_t bias = f->bias ? f->bias[at] : 0;
-        c->term[j] = f->bias_is_far ? 0 : bias;
-        c->far_bias[j] = f->bias_is_far ? bias : 0;
-        c->scale[j] = f->scale ? f->scale[each] : 1.0f;
-        c->addend[j] = f->addend ? f->addend[at] : 0.0f;
-        if (f->rescale) {
-            c->rescale[j] = f->rescale[each];
-            c->scale[j] = (float)f->rescale[each];
-        }
+    if (some == 16) /* a known number makes vectors of them */
+        take_finish(f, first, 16, c);
+    else
+        take_finish(f, first, some, c);
+    for (j = some; j < nr; j++) {
+        c->term[j] = c->term[some - 1];
+        c->far_bias[j] = c->far_bias[some - 1];
+        c->addend[j] = c->addend[some - 1];
+        c->scale[j] = c->scale[some - 1];
+        c->rescale[j] = c->rescale[some - 1];
     }
 }
 
@@ -44,15 +74,14 @@ static void take_columns(const native_int8_product *p, const native_int8_args *a
     int j;
 
     native_int8_finish_columns(&args->finish, first, nr, p->shape.n, c);
-    for (j = 0; j < nr; j++) {
-        const int64_t n = first + j < p->shape.n ? first + j : p->shape.n - 1;
-        const int32_t zero = (args->b_zeros ? args->b_zeros[n] : args->b_zero) - flip_b;
-        const uint32_t sum = (uint32_t)sums[j] - (uint32_t)p->shape.k * (uint32_t)zero;
-        c->zero[j] = zero;
-        c->sum[j] = (int32_t)sum;
-        if (!args->a_zeros)
-            c->term[j] = (int32_t)((uint32_t)c->term[j] - a_zero * sum);
-    }
+    for (j = 0; j < nr; j++)
+        c->zero[j] = args->b_zero - flip_b;
+    for (j = 0; j < nr && args->b_zeros; j++)
+        c->zero[j] = args->b_zeros[int8_smaller(first + j, p->shape.n - 1)] - flip_b;
+    for (j = 0; j < nr; j++)
+        c->sum[j] = (int32_t)((uint32_t)sums[j] - (uint32_t)p->shape.k * (uint32_t)c->zero[j]);
+    for (j = 0; j < nr && a_zero && !args->a_zeros; j++)
+        c->term[j] = (int32_t)((uint32_t)c->term[j] - a_zero * (uint32_t)c->sum[j]);
 }
 
 static bool has_b_zeros(const native_int8_product *p, const native_int8_args *args)
