@@ -218,29 +218,31 @@ static void finish(const native_int8_band *b)
         at += (length);                                                                            \
     }
 
-#ifdef HAS_WIDE
-static void take_wide(void *to, const uint8_t *from, int64_t n, bool is_signed, int32_t zero)
-{
-    int16_t *restrict y = to;
-    const int8_t *x = (const int8_t *)from;
-    const int16_t off = (int16_t)zero;
+/* What each row becomes: few terms each where an image has few channels. */
+#define TAKE_ROWS(type, r, ...)                                                                    \
+    for (int64_t row = 0; row < (r)->rows; row++) {                                                \
+        type *restrict y = (type *)(void *)((char *)(r)->to + row * (r)->to_step);                 \
+        const uint8_t *from = (r)->from + row * (r)->from_step;                                    \
+        TAKE((r)->n, __VA_ARGS__);                                                                 \
+    }
 
-    if (is_signed)
-        TAKE(n, y[j] = (int16_t)(x[j] - off));
+#ifdef HAS_WIDE
+static void take_wide(const native_int8_rows *r)
+{
+    const int16_t off = (int16_t)r->zero;
+
+    if (r->is_signed)
+        TAKE_ROWS(int16_t, r, y[j] = (int16_t)((int8_t)from[j] - off))
     else
-        TAKE(n, y[j] = (int16_t)(from[j] - off));
+        TAKE_ROWS(int16_t, r, y[j] = (int16_t)(from[j] - off))
 }
 #endif
 
 #ifdef HAS_BYTES
-static void take_bytes(void *to, const uint8_t *from, int64_t n, bool is_signed, int32_t zero)
+static void take_bytes(const native_int8_rows *r)
 {
-    uint8_t *restrict y = to;
+    const uint8_t flip = r->is_signed ? 0x80 : 0;
 
-    (void)zero;
-    if (is_signed)
-        TAKE(n, y[j] = from[j] ^ 0x80);
-    else
-        memcpy(to, from, (size_t)n);
+    TAKE_ROWS(uint8_t, r, y[j] = from[j] ^ flip)
 }
 #endif

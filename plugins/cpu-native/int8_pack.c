@@ -115,7 +115,14 @@ typedef struct taker {
 
 static void take(const taker *t, uint8_t **to, const uint8_t *from, int64_t n)
 {
-    t->p->way->take(*to, from, n, t->p->shape.a_signed, t->zero);
+    const native_int8_rows rows = {.to = *to,
+                                   .from = from,
+                                   .n = n,
+                                   .rows = 1,
+                                   .is_signed = t->p->shape.a_signed,
+                                   .zero = t->zero};
+
+    t->p->way->take(&rows);
     *to += n * t->size;
 }
 
@@ -188,6 +195,45 @@ static void take_window(const taker *t, uint8_t *to, const int64_t *at)
         }
 }
 
+/*
+ * How many output pixels from `at` on are beside each other and have none of their taps of the last
+ * axis in the padding, with taps that follow each other in memory; 0 = see take_window.
+ */
+static int64_t run_of(const native_int8_window *w, const int64_t *at, int64_t most)
+{
+    const int64_t x = at[2] * w->stride[1] - w->pad[1], last = w->in[1] - w->kernel[1];
+    int64_t n;
+
+    if (w->rank != 2 || w->dilation[1] != 1 || w->pixel_step != w->channels || x < 0 || x > last)
+        return 0;
+    n = int8_smaller((last - x) / w->stride[1] + 1, w->out[1] - at[2]);
+    return int8_smaller(n, most);
+}
+
+/* A line of taps of all n pixels, then the next one. */
+static void take_run(const taker *t, uint8_t *to, int64_t step, const int64_t *at, int64_t n)
+{
+    const native_int8_window *w = &t->p->shape.window;
+    const uint8_t *image = t->a + at[0] * w->image_step;
+    const int64_t x = at[2] * w->stride[1] - w->pad[1];
+    native_int8_rows rows = {.to_step = step, .rows = n, .zero = t->zero};
+    int64_t tap, i;
+
+    rows.from_step = w->stride[1] * w->pixel_step;
+    rows.n = w->kernel[1] * w->channels;
+    rows.is_signed = t->p->shape.a_signed;
+    for (tap = 0; tap < w->kernel[0]; tap++, to += rows.n * t->size) {
+        const int64_t line = at[1] * w->stride[0] - w->pad[0] + tap * w->dilation[0];
+        rows.to = to;
+        rows.from = image + (line * w->in[1] + x) * w->pixel_step;
+        if (is_inside(line, w->in[0]))
+            t->p->way->take(&rows);
+        else
+            for (i = 0; i < n; i++)
+                memset(to + i * step, t->padding, (size_t)(rows.n * t->size));
+    }
+}
+
 /* The next output pixel. */
 static void step(const native_int8_window *w, int64_t *at)
 {
@@ -212,29 +258,46 @@ static void begin_at(const native_int8_window *w, int64_t row, int64_t *at)
     at[0] = row;
 }
 
+static void pack_windows(taker *t, const native_int8_args *args, int64_t row, int64_t n,
+                         uint8_t *to)
+{
+    const native_int8_window *w = &t->p->shape.window;
+    const int64_t bytes = native_int8_row_bytes(t->p);
+    int64_t at[1 + NATIVE_INT8_AXES] = {0}, i, done;
+
+    begin_at(w, row, at);
+    for (i = 0; i < n; i += done) {
+        const int64_t run = args->a_zeros ? 0 : run_of(w, at, n - i);
+        if (args->a_zeros)
+            t->zero = args->a_zeros[row + i];
+        if (run > 0)
+            take_run(t, to + i * bytes, bytes, at, run);
+        else
+            take_window(t, to + i * bytes, at);
+        done = run > 0 ? run : 1;
+        at[w->rank] += done - 1;
+        step(w, at);
+    }
+}
+
 void native_int8_pack_rows(const native_int8_product *p, const native_int8_args *args, int64_t row,
                            int64_t n, uint8_t *to)
 {
-    const native_int8_window *w = &p->shape.window;
     const int size = p->way->wide ? 2 : 1;
     const int64_t bytes = native_int8_row_bytes(p), rest = (p->k_padded - p->shape.k) * size;
     taker t = {.p = p, .a = args->a, .zero = args->a_zero, .size = size};
-    int64_t at[1 + NATIVE_INT8_AXES] = {0}, i;
+    int64_t i;
 
     if (!p->way->wide)
         t.padding = args->a_zero + int8_flip_a(p);
-    if (w->rank > 0)
-        begin_at(w, row, at);
-    for (i = 0; i < n; i++, to += bytes) {
-        uint8_t *end = to;
+    if (p->shape.window.rank > 0)
+        pack_windows(&t, args, row, n, to);
+    for (i = 0; i < n && p->shape.window.rank == 0; i++) {
+        uint8_t *end = to + i * bytes;
         if (args->a_zeros)
             t.zero = args->a_zeros[row + i];
-        if (w->rank > 0) {
-            take_window(&t, to, at);
-            step(w, at);
-        } else {
-            take(&t, &end, t.a + (row + i) * p->shape.lda, p->shape.k);
-        }
-        memset(to + p->shape.k * size, 0, (size_t)rest);
+        take(&t, &end, t.a + (row + i) * p->shape.lda, p->shape.k);
     }
+    for (i = 0; i < n && rest > 0; i++)
+        memset(to + i * bytes + p->shape.k * size, 0, (size_t)rest);
 }

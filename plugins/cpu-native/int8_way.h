@@ -74,6 +74,16 @@ static inline int native_int8_place(int j)
     return (j & 3) | (j & 4) << 1 | (j & 8) >> 1;
 }
 
+/* n terms of each of some rows of A, which are packed. */
+typedef struct native_int8_rows {
+    void *to;
+    const uint8_t *from;
+    int64_t to_step, from_step; /* bytes from row to row */
+    int64_t n, rows;
+    bool is_signed;
+    int32_t zero; /* wide: the zero point */
+} native_int8_rows;
+
 struct native_int8_way {
     const char *name;
     int mr, nr;
@@ -81,8 +91,7 @@ struct native_int8_way {
     bool lists; /* panels are int8_lists.h's */
     void (*tile)(const native_int8_tile *tile);
     void (*finish)(const native_int8_band *band);
-    /* n terms of A, packed. zero: wide, the zero point. */
-    void (*take)(void *to, const uint8_t *from, int64_t n, bool is_signed, int32_t zero);
+    void (*take)(const native_int8_rows *rows);
     void (*depthwise)(const native_int8_strip *strip); /* nr is 16; NULL = there is none */
 };
 
