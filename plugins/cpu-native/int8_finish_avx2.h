@@ -43,15 +43,16 @@ static inline pair_f limit(pair_f x, __m256 low, __m256 high)
                     _mm256_min_ps(high, _mm256_max_ps(low, x.high))};
 }
 
-static inline pair_i nearest(pair_f x)
+static inline pair_f nearest(pair_f x)
 {
-    return (pair_i){_mm256_cvtps_epi32(x.low), _mm256_cvtps_epi32(x.high)};
+    enum { HOW = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC };
+
+    return (pair_f){_mm256_round_ps(x.low, HOW), _mm256_round_ps(x.high, HOW)};
 }
 
-/* Whether one is so near to a tie, or a NaN, that `whole` may be wrong. */
-static inline bool is_unsure(pair_f x, pair_i whole)
+/* Whether one is so near to a tie, or a NaN, that w may be wrong. */
+static inline bool is_unsure(pair_f x, pair_f w)
 {
-    const pair_f w = to_floats(whole);
     const __m256 size = _mm256_castsi256_ps(_mm256_set1_epi32(INT32_MAX));
     const __m256 low = _mm256_and_ps(_mm256_sub_ps(x.low, w.low), size);
     const __m256 high = _mm256_and_ps(_mm256_sub_ps(x.high, w.high), size);
@@ -120,9 +121,9 @@ static inline __m256 scaled_with(const addition *a, const uint8_t *bytes)
     return _mm256_mul_ps(_mm256_sub_ps(_mm256_cvtepi32_ps(whole), a->with_zero), a->with_scale);
 }
 
-static inline pair_f sum_with(const addition *a, const uint8_t *with, pair_i y)
+static inline pair_f sum_with(const addition *a, const uint8_t *with, pair_f y)
 {
-    const pair_f v = times(to_floats(y), a->scale, a->scale);
+    const pair_f v = times(y, a->scale, a->scale);
 
     return (pair_f){_mm256_add_ps(v.low, scaled_with(a, with)),
                     _mm256_add_ps(v.high, scaled_with(a, with + 8))};
@@ -136,11 +137,11 @@ static inline pair_f quotient(const addition *a, pair_f v)
 }
 
 /* y becomes what it is with the addition; false = something is no number. */
-static inline bool add_quantized(const addition *a, const uint8_t *with, pair_i *y)
+static inline bool add_quantized(const addition *a, const uint8_t *with, pair_f *y)
 {
     const pair_f sum = sum_with(a, with, *y);
     pair_f v = limit(times(sum, a->reciprocal, a->reciprocal), a->low, a->high);
-    const pair_i likely = nearest(v);
+    const pair_f likely = nearest(v);
 
     *y = likely;
     if (!is_unsure(v, likely))
@@ -160,12 +161,29 @@ static inline bool has_reciprocal(const native_int8_addition *t)
 /* ---- rows ---- */
 
 /* The low bytes of y + zero. */
-static inline __m128i to_bytes(pair_i y, __m256i zero)
+static inline __m128i to_bytes(pair_f y, __m256i zero)
 {
-    __m256i x = _mm256_add_epi16(_mm256_packs_epi32(y.low, y.high), zero);
+    __m256i x = _mm256_packs_epi32(_mm256_cvtps_epi32(y.low), _mm256_cvtps_epi32(y.high));
 
-    x = _mm256_permute4x64_epi64(_mm256_and_si256(x, _mm256_set1_epi16(0xff)), 0xd8);
+    x = _mm256_and_si256(_mm256_add_epi16(x, zero), _mm256_set1_epi16(0xff));
+    x = _mm256_permute4x64_epi64(x, 0xd8);
     return _mm_packus_epi16(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1));
+}
+
+/* Fewer than 16. */
+static inline const uint8_t *copy_some(uint8_t *to, const uint8_t *from, int n)
+{
+    int i = 0;
+
+    if (n & 8)
+        memcpy(to, from, i = 8);
+    if (n & 4) {
+        memcpy(to + i, from + i, 4);
+        i += 4;
+    }
+    for (; i < n; i++)
+        to[i] = from[i];
+    return to;
 }
 
 /*
@@ -193,10 +211,10 @@ finish_rows(const native_int8_band *b, const bool adds, const bool whole, const 
         const pair_i sums = sums_of_row(b, row, term);
         const pair_f products = to_floats(corrects ? corrected(b, row, sums) : sums);
         const pair_f v = limit(times(products, scale_low, scale_high), low, high);
-        pair_i y = nearest(v);
+        pair_f y = nearest(v);
         bool unsure = is_unsure(v, y);
         if (adds)
-            unsure |= !add_quantized(&a, whole ? with : memcpy(some, with, (size_t)b->cols), &y);
+            unsure |= !add_quantized(&a, whole ? with : copy_some(some, with, b->cols), &y);
         if (adds && unsure) {
             finish_row(b, row);
             continue;
@@ -206,7 +224,7 @@ finish_rows(const native_int8_band *b, const bool adds, const bool whole, const 
             _mm_storeu_si128((__m128i *)(void *)to, to_bytes(y, zero));
         } else {
             _mm_storeu_si128((__m128i *)(void *)some, to_bytes(y, zero));
-            memcpy(to, some, (size_t)b->cols);
+            copy_some(to, some, b->cols);
         }
     }
     return again;
