@@ -41,6 +41,22 @@ const char *cuda_pick_input(cuda_names names, const tfr_call *call, tfr_answer *
                                         : NULL;
 }
 
+bool cuda_same_types(const tfr_call *call, tfr_answer *answer)
+{
+    const tfr_operand *x = tfr_call_input(call, 0);
+    uint32_t i;
+
+    for (i = 1; i < call->n_inputs; i++) {
+        const tfr_operand *o = tfr_call_input(call, i);
+        if (o && o->dtype != x->dtype) {
+            tfr_decline(answer, TFR_REASON_DTYPE, "input %u has type %d, input 0 type %d", i,
+                        o->dtype, x->dtype);
+            return false;
+        }
+    }
+    return true;
+}
+
 int cuda_size_index(const tfr_operand *operand, tfr_answer *answer)
 {
     switch (tfr_dtype_bits(operand->dtype)) {

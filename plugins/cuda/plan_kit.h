@@ -26,6 +26,19 @@ const char *cuda_pick(cuda_names names, const tfr_operand *operand, uint32_t num
 /* The kernel for the type of input 0 of a call that fits, or NULL and a no. */
 const char *cuda_pick_input(cuda_names names, const tfr_call *call, tfr_answer *answer);
 
+/* Whether all inputs from 1 on have the type of input 0; else a no. */
+bool cuda_same_types(const tfr_call *call, tfr_answer *answer);
+
+/* The number of an operand that may be absent, as a step takes it. */
+static inline uint32_t cuda_input_or_none(const tfr_call *call, uint32_t i)
+{
+    return tfr_call_input(call, i) ? i : CUDA_NO_OPERAND;
+}
+static inline uint32_t cuda_output_or_none(const tfr_call *call, uint32_t i)
+{
+    return tfr_call_output(call, i) ? call->n_inputs + i : CUDA_NO_OPERAND;
+}
+
 /* The element's bytes as 0 to 3 for 1, 2, 4 and 8, or -1 and a no: packed types, strings. */
 int cuda_size_index(const tfr_operand *operand, tfr_answer *answer);
 

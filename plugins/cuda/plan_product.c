@@ -12,11 +12,6 @@ static void mark_relu(cuda_plan *plan, const cuda_step *step, size_t bytes, size
         plan->relu_at = step->n_bytes - (uint32_t)((bytes + 15) / 16 * 16) + (uint32_t)member;
 }
 
-static uint32_t input_or_none(const tfr_call *call, uint32_t i)
-{
-    return tfr_call_input(call, i) ? i : CUDA_NO_OPERAND;
-}
-
 /* Tiles of 64 x 64 where they keep the chip busy, else of 32 x 32. */
 static void plan_product(const cuda_chip *chip, const tfr_call *call, const tfr_product *p,
                          tfr_answer *answer, cuda_plan *plan)
@@ -37,7 +32,7 @@ static void plan_product(const cuda_chip *chip, const tfr_call *call, const tfr_
     cuda_step_operand(plan, step, 0);
     cuda_step_operand(plan, step, 1);
     /* with beta 0 an addend does not count, be it NaN */
-    cuda_step_operand(plan, step, p->beta != 0 ? input_or_none(call, 2) : CUDA_NO_OPERAND);
+    cuda_step_operand(plan, step, p->beta != 0 ? cuda_input_or_none(call, 2) : CUDA_NO_OPERAND);
     cuda_step_operand(plan, step, call->n_inputs);
     cuda_step_bytes(plan, step, p, sizeof *p);
     mark_relu(plan, step, sizeof *p, offsetof(tfr_product, relu));
@@ -272,7 +267,7 @@ static void describe_conv(const cuda_chip *chip, const tfr_call *call, const tfr
                                             : 1,
         .w = kind == CUDA_CONV_GRAD_FILTER ? y : 1,
         .y = is_forward ? y : 0,
-        .bias = is_forward ? (uint16_t)input_or_none(call, 2) : CUDA_NO_OPERAND,
+        .bias = is_forward ? (uint16_t)cuda_input_or_none(call, 2) : CUDA_NO_OPERAND,
         .addend = CUDA_NO_OPERAND,
     };
     put_dims(out->x_dims, c->batch, channels, v->x);
@@ -314,7 +309,7 @@ CUDA_FAMILY(cuda_conv)
         plan, kernel, tiles(c.filters, (int64_t)c.batch * c.y_plane.d) * (uint64_t)c.groups, 256);
     cuda_step_operand(plan, step, 0);
     cuda_step_operand(plan, step, 1);
-    cuda_step_operand(plan, step, input_or_none(call, 2));
+    cuda_step_operand(plan, step, cuda_input_or_none(call, 2));
     cuda_step_operand(plan, step, call->n_inputs);
     cuda_step_bytes(plan, step, &c, sizeof c);
     mark_relu(plan, step, sizeof c, offsetof(tfr_conv, relu));

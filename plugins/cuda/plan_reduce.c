@@ -154,33 +154,6 @@ CUDA_FAMILY(cuda_softmax)
     cuda_step_int(plan, step, call->name[0] == 'L');
 }
 
-/* Whether all inputs from 1 on have the type of input 0. */
-static bool same_types(const tfr_call *call, tfr_answer *answer)
-{
-    const tfr_operand *x = tfr_call_input(call, 0);
-    uint32_t i;
-
-    for (i = 1; i < call->n_inputs; i++) {
-        const tfr_operand *o = tfr_call_input(call, i);
-        if (o && o->dtype != x->dtype) {
-            tfr_decline(answer, TFR_REASON_DTYPE, "input %u has type %d, input 0 type %d", i,
-                        o->dtype, x->dtype);
-            return false;
-        }
-    }
-    return true;
-}
-
-static uint32_t input_or_none(const tfr_call *call, uint32_t i)
-{
-    return tfr_call_input(call, i) ? i : CUDA_NO_OPERAND;
-}
-
-static uint32_t output_or_none(const tfr_call *call, uint32_t i)
-{
-    return tfr_call_output(call, i) ? call->n_inputs + i : CUDA_NO_OPERAND;
-}
-
 CUDA_FAMILY(cuda_layer_norm)
 {
     static cuda_names names = {CUDA_FLOATS("layer_norm_")};
@@ -192,7 +165,7 @@ CUDA_FAMILY(cuda_layer_norm)
     cuda_step *step;
     uint32_t i;
 
-    if (!kernel || !same_types(call, answer))
+    if (!kernel || !cuda_same_types(call, answer))
         return;
     m.rows = (int32_t)tfr_operand_span(x, 0, axis);
     m.n = (int32_t)tfr_operand_span(x, axis, x->rank);
@@ -213,9 +186,9 @@ CUDA_FAMILY(cuda_layer_norm)
     step = m.rows ? cuda_plan_add(plan, kernel, cuda_blocks(chip, m.rows, 1), m.n > 128 ? 256 : 64)
                   : NULL;
     for (i = 0; i < 3; i++)
-        cuda_step_operand(plan, step, input_or_none(call, i));
+        cuda_step_operand(plan, step, cuda_input_or_none(call, i));
     for (i = 0; i < 3; i++)
-        cuda_step_operand(plan, step, output_or_none(call, i));
+        cuda_step_operand(plan, step, cuda_output_or_none(call, i));
     cuda_step_bytes(plan, step, &m, sizeof m);
 }
 
@@ -233,7 +206,7 @@ CUDA_FAMILY(cuda_layer_norm_grad)
     cuda_step *step;
     uint32_t i;
 
-    if (!kernel || !same_types(call, answer))
+    if (!kernel || !cuda_same_types(call, answer))
         return;
     m.rows = (int32_t)tfr_operand_span(x, 0, first);
     m.n = (int32_t)tfr_operand_span(x, first, x->rank);
@@ -284,7 +257,7 @@ CUDA_FAMILY(cuda_batch_norm)
     cuda_step *step;
     uint32_t i;
 
-    if (!kernel || !same_types(call, answer))
+    if (!kernel || !cuda_same_types(call, answer))
         return;
     if (tfr_call_int(call, "training_mode", 0)) {
         tfr_decline(answer, TFR_REASON_ATTRIBUTE, "training_mode 1");
@@ -310,7 +283,7 @@ CUDA_FAMILY(cuda_batch_norm_train)
     uint32_t i;
 
     (void)chip;
-    if (!kernel || !same_types(call, answer))
+    if (!kernel || !cuda_same_types(call, answer))
         return;
     if (m.rows == 0 || m.plane == 0) {
         tfr_decline(answer, TFR_REASON_SIZE_LIMIT, "statistics of 0 elements");
@@ -320,7 +293,7 @@ CUDA_FAMILY(cuda_batch_norm_train)
     for (i = 0; i < 5; i++)
         cuda_step_operand(plan, step, i);
     for (i = 0; i < (trains ? 5u : 3u); i++)
-        cuda_step_operand(plan, step, output_or_none(call, i));
+        cuda_step_operand(plan, step, cuda_output_or_none(call, i));
     cuda_step_bytes(plan, step, &m, sizeof m);
 }
 
@@ -360,9 +333,9 @@ CUDA_FAMILY(cuda_loss)
     step = n ? cuda_plan_add(plan, kernel, cuda_blocks(chip, n, 128), 128) : NULL;
     cuda_step_operand(plan, step, 0);
     cuda_step_operand(plan, step, 1);
-    cuda_step_operand(plan, step, input_or_none(call, 2));
+    cuda_step_operand(plan, step, cuda_input_or_none(call, 2));
     cuda_step_operand(plan, step, call->n_inputs);
-    cuda_step_operand(plan, step, output_or_none(call, 1));
+    cuda_step_operand(plan, step, cuda_output_or_none(call, 1));
     if (l.reduction)
         cuda_step_workspace(plan, step, 0);
     else
@@ -399,13 +372,13 @@ CUDA_FAMILY(cuda_loss_grad)
     if (l.reduction == 2) {
         step = cuda_plan_add(plan, weigh[tfr_call_input(call, 2)->dtype], 1, 256);
         cuda_step_operand(plan, step, 2);
-        cuda_step_operand(plan, step, input_or_none(call, 3));
+        cuda_step_operand(plan, step, cuda_input_or_none(call, 3));
         cuda_step_workspace(plan, step, 0);
         cuda_step_bytes(plan, step, &l, sizeof l);
     }
     step = cuda_plan_add(plan, kernel, cuda_blocks(chip, n, 256), 256);
     for (i = 0; i < 4; i++)
-        cuda_step_operand(plan, step, input_or_none(call, i));
+        cuda_step_operand(plan, step, cuda_input_or_none(call, i));
     cuda_step_workspace(plan, step, 0);
     cuda_step_operand(plan, step, call->n_inputs);
     cuda_step_bytes(plan, step, &l, sizeof l);
