@@ -98,6 +98,21 @@ typedef struct tfr_norm {
 } tfr_norm;
 
 /* Gather along an axis: y (o, j, i) = x (o, index[j], i). */
+/* Groups of n elements each, of `channels`; in `parts` of `part` elements, the last one shorter. */
+typedef struct tfr_groups {
+    int32_t groups, of_sample, channels, n;
+    int32_t parts, part;
+    float epsilon;
+    tfr_divisor plane;
+} tfr_groups;
+
+/* LRN of n elements: scale is alpha / size, before and after are channels of the window. */
+typedef struct tfr_lrn {
+    int32_t n, before, after;
+    float scale, beta, bias;
+    tfr_divisor plane, channels;
+} tfr_lrn;
+
 typedef struct tfr_gathering {
     int32_t outer, dim, n_index, inner;
     tfr_divisor inner_d, index_d;

@@ -9,6 +9,7 @@ tfr_cuda_families = \
 	plugins/cuda/plan_kit.h \
 	plugins/cuda/plan_last.c \
 	plugins/cuda/plan_move.c \
+	plugins/cuda/plan_norm.c \
 	plugins/cuda/plan_pool.c \
 	plugins/cuda/plan_product.c \
 	plugins/cuda/plan_random.c \
@@ -22,9 +23,11 @@ tfr_cuda_units = \
 	plugins/cuda/kernels/conv.cu \
 	plugins/cuda/kernels/fuse.cu \
 	plugins/cuda/kernels/gather.cu \
+	plugins/cuda/kernels/group_norm.cu \
 	plugins/cuda/kernels/layer_norm.cu \
 	plugins/cuda/kernels/loss.cu \
 	plugins/cuda/kernels/matmul.cu \
+	plugins/cuda/kernels/norm.cu \
 	plugins/cuda/kernels/pool.cu \
 	plugins/cuda/kernels/preview_training.cu \
 	plugins/cuda/kernels/random.cu \
