@@ -7,7 +7,8 @@
 /* Kernels of MaxPool and AveragePool, for plain images and for others. */
 static cuda_names pools[2][2] = {
     {{CUDA_FLOATS("average_pool_")}, {CUDA_FLOATS("average_pool_last_")}},
-    {{CUDA_FLOATS("max_pool_")}, {CUDA_FLOATS("max_pool_last_")}},
+    {{CUDA_FLOATS("max_pool_"), CUDA_BYTES("max_pool_")},
+     {CUDA_FLOATS("max_pool_last_"), CUDA_BYTES("max_pool_last_")}},
 };
 static cuda_names pool_grads[2][2] = {
     {{CUDA_FLOATS("average_pool_grad_")}, {CUDA_FLOATS("average_pool_grad_last_")}},
@@ -38,6 +39,31 @@ CUDA_FAMILY(cuda_pool)
         cuda_step_operand(plan, step,
                           tfr_call_output(call, 1) ? call->n_inputs + 1 : CUDA_NO_OPERAND);
     cuda_step_bytes(plan, step, &w, sizeof w);
+}
+
+static void plan_lp_pool(const cuda_chip *chip, const tfr_call *call, const char *kernel,
+                         tfr_window *w, cuda_plan *plan)
+{
+    const int64_t n = tfr_operand_elements(tfr_call_output(call, 0));
+    cuda_step *step;
+
+    w->power = (int32_t)tfr_call_int(call, "p", 2);
+    step = n ? cuda_plan_add(plan, kernel, cuda_blocks(chip, n, 256), 256) : NULL;
+    cuda_step_operand(plan, step, 0);
+    cuda_step_operand(plan, step, call->n_inputs);
+    cuda_step_bytes(plan, step, w, sizeof *w);
+}
+
+static cuda_names lp_pools = {CUDA_FLOATS("lp_pool_")};
+
+CUDA_FAMILY(cuda_lp_pool)
+{
+    const char *kernel = cuda_pick_input(lp_pools, call, answer);
+    tfr_window w;
+
+    if (kernel &&
+        cuda_fill_window(call, tfr_call_input(call, 0), tfr_call_output(call, 0), NULL, &w, answer))
+        plan_lp_pool(chip, call, kernel, &w, plan);
 }
 
 CUDA_FAMILY(cuda_pool_grad)
@@ -85,6 +111,8 @@ CUDA_FAMILY(cuda_global_pool)
     const int64_t strides[2][1][TFR_MAX_RANK] = {{{plane * channels, 1}}, {{channels}}};
     const int64_t plain[2][1][TFR_MAX_RANK] = {{{plane * channels, plane}}, {{1}}};
     const int64_t counts[2][2] = {{x->dims[0], channels}, {plane}};
+    const bool is_lp = strcmp(call->name, "GlobalLpPool") == 0;
+    const int64_t power = is_lp ? tfr_call_int(call, "p", 2) : 0;
     cuda_step *step;
     tfr_reducing r;
 
@@ -94,9 +122,21 @@ CUDA_FAMILY(cuda_global_pool)
         tfr_decline(answer, TFR_REASON_SIZE_LIMIT, "planes of 0 elements");
         return;
     }
+    if (is_lp && power != 1 && power != 2) {
+        tfr_window w = {.planes = (int32_t)planes,
+                        .x = {1, (int32_t)plane},
+                        .y = {1, 1},
+                        .kernel = {1, (int32_t)plane},
+                        .stride = {1, 1},
+                        .dilation = {1, 1}};
+        plan_lp_pool(chip, call, lp_pools[x->dtype], &w, plan);
+        return;
+    }
     cuda_walk(2, counts[0], 1, is_last ? strides[0] : plain[0], NULL, &r.kept, answer);
     cuda_walk(1, counts[1], 1, is_last ? strides[1] : plain[1], NULL, &r.reduced, answer);
-    r.op = strcmp(call->name, "GlobalMaxPool") == 0 ? TFR_FN_ReduceMax : TFR_FN_ReduceMean;
+    r.op = is_lp ? (power == 1 ? TFR_FN_ReduceL1 : TFR_FN_ReduceL2)
+           : strcmp(call->name, "GlobalMaxPool") == 0 ? TFR_FN_ReduceMax
+                                                      : TFR_FN_ReduceMean;
     r.scale = 1 / (float)plane;
     step = planes
                ? cuda_plan_add(plan, kernel, cuda_blocks(chip, planes, is_by_thread ? 256 : 1), 256)

@@ -55,6 +55,7 @@ typedef struct tfr_window {
     /* of kernels for channels last: how many there are, and which of x, y and indices lie so */
     int32_t channels;
     int32_t x_last, y_last, indices_last;
+    int32_t power; /* of LpPool */
 } tfr_window;
 
 /*
@@ -97,7 +98,6 @@ typedef struct tfr_norm {
     float epsilon, momentum;
 } tfr_norm;
 
-/* Gather along an axis: y (o, j, i) = x (o, index[j], i). */
 /* Groups of n elements each, of `channels`; in `parts` of `part` elements, the last one shorter. */
 typedef struct tfr_groups {
     int32_t groups, of_sample, channels, n;
@@ -113,6 +113,7 @@ typedef struct tfr_lrn {
     tfr_divisor plane, channels;
 } tfr_lrn;
 
+/* Gather along an axis: y (o, j, i) = x (o, index[j], i). */
 typedef struct tfr_gathering {
     int32_t outer, dim, n_index, inner;
     tfr_divisor inner_d, index_d;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pool.cu: MaxPool, AveragePool over one or two axes and their gradients; a thread for each element
- * that is written. The gradient of an element adds what the windows over it give, so that nothing
- * is added by two threads and the bits are the same in each run. NaN and empty windows as in
- * plugins/naive/pool.c.
+ * pool.cu: MaxPool, AveragePool, LpPool over one or two axes and gradients of the first two; a
+ * thread for each element that is written. The gradient of an element adds what the windows over it
+ * give, so that nothing is added by two threads and the bits are the same in each run. NaN and
+ * empty windows as in plugins/naive/pool.c.
  *
  * The kernels named last are for images of which some have the channels last: threads go along what
  * is written, so that they write, and mostly read, one behind the other. Bits are the same. They
@@ -78,6 +78,17 @@ struct either {
     }
 };
 
+/* What a window without taps has. */
+template <class T> struct lowest {
+    __device__ static T of()
+    {
+        if constexpr (sizeof(T) == 1)
+            return (T)-1 < (T)0 ? (T)-128 : (T)0;
+        else
+            return tfr_store<T>::of(-INFINITY);
+    }
+};
+
 template <class T, class order>
 __device__ inline void max(TFR_PTR(const T) x, TFR_PTR(T) y, TFR_PTR(int64_t) indices,
                            const tfr_window &w)
@@ -103,7 +114,7 @@ __device__ inline void max(TFR_PTR(const T) x, TFR_PTR(T) y, TFR_PTR(int64_t) in
                 }
             }
         }
-        y[i] = tfr_store<T>::of(best);
+        y[i] = at < 0 ? lowest<T>::of() : tfr_store<T>::of(best);
         if (indices)
             indices[order::of(w, p.plane, w.y, w.indices_last).at(p.row, p.across)] =
                 at >= 0 && w.columns ? column_major(w, at) : at;
@@ -142,6 +153,33 @@ __device__ inline void average(TFR_PTR(const T) x, TFR_PTR(T) y, const tfr_windo
             }
         }
         y[i] = tfr_store<T>::of(count > 0 ? sum / (float)count : 0.f);
+    }
+}
+
+template <class T>
+__device__ inline void lp(TFR_PTR(const T) x, TFR_PTR(T) y, const tfr_window &w)
+{
+    const int n = w.planes * w.y[0] * w.y[1];
+    for (int i = tfr_thread(); i < n; i += tfr_threads()) {
+        const place p = place_of(i, w.y);
+        const grid from = plain::of(w, p.plane, w.x, 0);
+        float sum = 0;
+        for (int r = 0; r < w.kernel[0]; r++) {
+            const int row = p.row * w.stride[0] + r * w.dilation[0] - w.pad[0];
+            if (row < 0 || row >= w.x[0])
+                continue;
+            TFR_NO_UNROLL
+            for (int c = 0; c < w.kernel[1]; c++) {
+                const int across = p.across * w.stride[1] + c * w.dilation[1] - w.pad[1];
+                if (across < 0 || across >= w.x[1])
+                    continue;
+                const float v = fabsf(tfr_load(x[from.at(row, across)]));
+                sum += w.power == 1 ? v : w.power == 2 ? v * v : powf(v, (float)w.power);
+            }
+        }
+        y[i] = tfr_store<T>::of(w.power == 1   ? sum
+                                : w.power == 2 ? sqrtf(sum)
+                                               : powf(sum, 1 / (float)w.power));
     }
 }
 
@@ -271,12 +309,14 @@ __device__ inline void average_grad(TFR_PTR(const T) dy, TFR_PTR(T) dx, const tf
 
 } // namespace pool
 
-#define POOL(name, T, order)                                                                       \
+#define MAX(name, T, order)                                                                        \
     TFR_GLOBAL(max_pool_##name, 256,                                                               \
                (TFR_PTR(const T) x, TFR_PTR(T) y, TFR_PTR(int64_t) indices, tfr_window w))         \
     {                                                                                              \
         pool::max<T, pool::order>(x, y, indices, w);                                               \
-    }                                                                                              \
+    }
+#define POOL(name, T, order)                                                                       \
+    MAX(name, T, order)                                                                            \
     TFR_GLOBAL(average_pool_##name, 256, (TFR_PTR(const T) x, TFR_PTR(T) y, tfr_window w))         \
     {                                                                                              \
         pool::average<T, pool::order>(x, y, w);                                                    \
@@ -292,6 +332,10 @@ __device__ inline void average_grad(TFR_PTR(const T) dy, TFR_PTR(T) dx, const tf
         pool::function<T>(dy, indices, dx, w);                                                     \
     }
 #define BOTH(type, T)                                                                              \
+    TFR_GLOBAL(lp_pool_##type, 256, (TFR_PTR(const T) x, TFR_PTR(T) y, tfr_window w))              \
+    {                                                                                              \
+        pool::lp<T>(x, y, w);                                                                      \
+    }                                                                                              \
     POOL(type, T, plain)                                                                           \
     POOL(last_##type, T, either)                                                                   \
     MAX_GRAD(type, T, max_grad)                                                                    \
@@ -300,6 +344,11 @@ __device__ inline void average_grad(TFR_PTR(const T) dy, TFR_PTR(T) dx, const tf
 BOTH(f32, float)
 BOTH(f16, tfr_f16)
 BOTH(bf16, tfr_bf16)
+MAX(u8, uint8_t, plain)
+MAX(i8, int8_t, plain)
+MAX(last_u8, uint8_t, either)
+MAX(last_i8, int8_t, either)
 #undef BOTH
 #undef MAX_GRAD
 #undef POOL
+#undef MAX
