@@ -78,6 +78,15 @@ tfr_lanes cuda_lanes(const tfr_operand *operand, int64_t axis);
 /* Output `output` may be given the memory of input `input`. */
 void cuda_may_share(tfr_answer *answer, int16_t input, int16_t output);
 
+/* The last bytes of the step, a struct of args.h, have this member, an int32 that makes the kernel
+ * end with Relu. */
+static inline void cuda_mark_relu(cuda_plan *plan, const cuda_step *step, size_t bytes,
+                                  size_t member)
+{
+    if (step)
+        plan->relu_at = step->n_bytes - (uint32_t)((bytes + 15) / 16 * 16) + (uint32_t)member;
+}
+
 /*
  * plan_last.c: the operands of images, inputs first, that may lie with the channels last in a plan
  * of our kernels; 0 = the op is for plain ones alone. *together: all of them or none.
@@ -95,9 +104,12 @@ static inline bool cuda_is_last(const cuda_plan *plan, uint32_t operand)
     return plan && plan->last >> operand & 1;
 }
 
-/* plan_product.c: a window over x; w is a filter, or NULL: kernel_shape says how large it is. */
+/* plan_conv.c: a window over x; w is a filter, or NULL: kernel_shape says how large it is. */
 bool cuda_fill_window(const tfr_call *call, const tfr_operand *x, const tfr_operand *y,
                       const tfr_operand *w, tfr_window *out, tfr_answer *answer);
+/* The convolution of x with w to y. */
+bool cuda_fill_conv(const tfr_call *call, const tfr_operand *x, const tfr_operand *w,
+                    const tfr_operand *y, tfr_conv *c, tfr_answer *answer);
 
 /* plan_elementwise.c: the step of fuse.cu that computes the call. False: it has none. */
 bool cuda_fused_step(const tfr_call *call, tfr_fused_step *out);

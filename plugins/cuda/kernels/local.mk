@@ -4,6 +4,7 @@
 # tests/cuda/cpu_kernels.so of it.
 tfr_cuda_families = \
 	plugins/cuda/families.def \
+	plugins/cuda/plan_conv.c \
 	plugins/cuda/plan_elementwise.c \
 	plugins/cuda/plan_kit.c \
 	plugins/cuda/plan_kit.h \

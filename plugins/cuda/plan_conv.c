@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan_conv.c: launches of conv.cu, and the windows of pool.cu, too. */
+#include "plan_kit.h"
+
+#include <stddef.h>
+#include <string.h>
+
+bool cuda_fill_window(const tfr_call *call, const tfr_operand *x, const tfr_operand *y,
+                      const tfr_operand *w, tfr_window *out, tfr_answer *answer)
+{
+    const int32_t axes = x->rank - 2;
+    uint64_t n;
+    const int64_t *kernel = cuda_ints(call, "kernel_shape", &n);
+    const int64_t *stride = cuda_ints(call, "strides", &n);
+    const int64_t *dilation = cuda_ints(call, "dilations", &n);
+    const int64_t *pads = cuda_ints(call, "pads", &n);
+    int32_t d;
+
+    memset(out, 0, sizeof *out);
+    if (axes < 1 || axes > 2) {
+        tfr_decline(answer, TFR_REASON_RANK, "%d spatial axes are not 1 or 2", axes);
+        return false;
+    }
+    for (d = 0; d < 2; d++)
+        out->x[d] = out->y[d] = out->kernel[d] = out->stride[d] = out->dilation[d] = 1;
+    for (d = 0; d < axes; d++) {
+        const int32_t to = 2 - axes + d;
+        const int64_t most = 1 << 15; /* their products fit 31 bits */
+        out->x[to] = (int32_t)x->dims[d + 2];
+        out->y[to] = (int32_t)y->dims[d + 2];
+        if (w ? w->dims[d + 2] > most : kernel[d] > most) {
+            tfr_decline(answer, TFR_REASON_SIZE_LIMIT, "a window of more than %lld",
+                        (long long)most);
+            return false;
+        }
+        if ((stride && stride[d] > most) || (dilation && dilation[d] > most) ||
+            (pads && (pads[d] > most || pads[axes + d] > most))) {
+            tfr_decline(answer, TFR_REASON_SIZE_LIMIT, "strides, dilations or pads over %lld",
+                        (long long)most);
+            return false;
+        }
+        out->kernel[to] = (int32_t)(w ? w->dims[d + 2] : kernel[d]);
+        out->stride[to] = stride ? (int32_t)stride[d] : 1;
+        out->dilation[to] = dilation ? (int32_t)dilation[d] : 1;
+        out->pad[to] = pads ? (int32_t)pads[d] : 0;
+        out->pad_end[to] = pads ? (int32_t)pads[axes + d] : 0;
+    }
+    out->planes = (int32_t)tfr_operand_span(x, 0, 2);
+    return true;
+}
+
+bool cuda_fill_conv(const tfr_call *call, const tfr_operand *x, const tfr_operand *w,
+                    const tfr_operand *y, tfr_conv *c, tfr_answer *answer)
+{
+    const int64_t group = tfr_call_int(call, "group", 1);
+    const tfr_window *v = &c->window;
+    int d;
+
+    memset(c, 0, sizeof *c);
+    if (!cuda_fill_window(call, x, y, w, &c->window, answer))
+        return false;
+    if (tfr_operand_elements(w) == 0 || v->x[0] == 0 || v->x[1] == 0) {
+        tfr_decline(answer, TFR_REASON_SIZE_LIMIT, "a convolution of 0 elements");
+        return false;
+    }
+    c->batch = (int32_t)x->dims[0];
+    c->groups = (int32_t)group;
+    c->channels = (int32_t)w->dims[1];
+    c->filters = (int32_t)(w->dims[0] / group);
+    c->splits = 1;
+    c->y_plane = cuda_divisor((int64_t)v->y[0] * v->y[1]);
+    c->y_row = cuda_divisor(v->y[1]);
+    c->x_plane = cuda_divisor((int64_t)v->x[0] * v->x[1]);
+    c->x_row = cuda_divisor(v->x[1]);
+    c->taps = cuda_divisor((int64_t)v->kernel[0] * v->kernel[1]);
+    c->kernel_row = cuda_divisor(v->kernel[1]);
+    for (d = 0; d < 2; d++)
+        c->stride[d] = cuda_divisor(v->stride[d]);
+    return true;
+}
+
+static void put_dims(int64_t out[4], int64_t a, int64_t b, const int32_t plane[2])
+{
+    out[0] = a;
+    out[1] = b;
+    out[2] = plane[0];
+    out[3] = plane[1];
+}
+
+/*
+ * The convolution as cuDNN takes it, from as many multiplications on as a product is cuBLASLt's:
+ * its first plan takes a third of a second, in which our kernels compute a thousand small ones. The
+ * operands are numbered for the forward one.
+ */
+static void describe_conv(const cuda_chip *chip, const tfr_call *call, const tfr_conv *c,
+                          cuda_conv_kind kind, tfr_answer *answer, cuda_plan *plan)
+{
+    const tfr_window *v = &c->window;
+    const int64_t channels = (int64_t)c->channels * c->groups;
+    const int64_t filters = (int64_t)c->filters * c->groups;
+    const double work = (double)c->batch * (double)filters * c->channels * c->taps.d * c->y_plane.d;
+    const bool is_forward = kind == CUDA_CONV_FORWARD;
+    const uint16_t y = (uint16_t)call->n_inputs;
+    cuda_convolution *out;
+
+    if (work == 0 || work < (double)chip->library_from)
+        return;
+    for (int d = 0; d < 2; d++)
+        if (v->pad[d] < 0 || v->pad_end[d] < 0)
+            return;
+    if (tfr_call_input(call, 0)->dtype == TFR_DTYPE_F32 && call->math_mode >= TFR_MATH_TF32)
+        answer->flags |= TFR_ANSWER_MATH_MODE;
+    if (!plan)
+        return;
+    out = &plan->convolution;
+    *out = (cuda_convolution){
+        .kind = kind,
+        .x = is_forward                     ? 0
+             : kind == CUDA_CONV_GRAD_INPUT ? y
+                                            : 1,
+        .w = kind == CUDA_CONV_GRAD_FILTER ? y : 1,
+        .y = is_forward ? y : 0,
+        .bias = is_forward ? (uint16_t)cuda_input_or_none(call, 2) : CUDA_NO_OPERAND,
+        .addend = CUDA_NO_OPERAND,
+    };
+    put_dims(out->x_dims, c->batch, channels, v->x);
+    put_dims(out->w_dims, filters, c->channels, v->kernel);
+    put_dims(out->y_dims, c->batch, filters, v->y);
+    for (int d = 0; d < 2; d++) {
+        out->stride[d] = v->stride[d];
+        out->dilation[d] = v->dilation[d];
+        out->pad[d] = v->pad[d];
+        out->pad_end[d] = v->pad_end[d];
+    }
+}
+
+static bool has_elements(const tfr_operand *dy, tfr_answer *answer)
+{
+    if (tfr_operand_elements(dy) == 0)
+        tfr_decline(answer, TFR_REASON_SIZE_LIMIT, "the gradient of 0 elements");
+    return tfr_operand_elements(dy) != 0;
+}
+
+static uint64_t tiles(int64_t M, int64_t N)
+{
+    return (uint64_t)((M + 63) / 64 * ((N + 63) / 64));
+}
+
+CUDA_FAMILY(cuda_conv)
+{
+    static cuda_names names = {CUDA_FLOATS("conv_")};
+    const tfr_operand *x = tfr_call_input(call, 0), *w = tfr_call_input(call, 1);
+    const char *kernel = cuda_pick_input(names, call, answer);
+    cuda_step *step;
+    tfr_conv c;
+
+    if (!kernel || !cuda_fill_conv(call, x, w, tfr_call_output(call, 0), &c, answer))
+        return;
+    if (tfr_operand_elements(tfr_call_output(call, 0)) == 0)
+        return;
+    step = cuda_plan_add(
+        plan, kernel, tiles(c.filters, (int64_t)c.batch * c.y_plane.d) * (uint64_t)c.groups, 256);
+    cuda_step_operand(plan, step, 0);
+    cuda_step_operand(plan, step, 1);
+    cuda_step_operand(plan, step, cuda_input_or_none(call, 2));
+    cuda_step_operand(plan, step, call->n_inputs);
+    cuda_step_bytes(plan, step, &c, sizeof c);
+    cuda_mark_relu(plan, step, sizeof c, offsetof(tfr_conv, relu));
+    describe_conv(chip, call, &c, CUDA_CONV_FORWARD, answer, plan);
+}
+
+CUDA_FAMILY(cuda_conv_grad_input)
+{
+    static cuda_names names = {CUDA_FLOATS("conv_grad_input_")};
+    const tfr_operand *dy = tfr_call_input(call, 0), *w = tfr_call_input(call, 1);
+    const char *kernel = cuda_pick_input(names, call, answer);
+    cuda_step *step;
+    tfr_conv c;
+
+    if (!kernel || !cuda_fill_conv(call, tfr_call_output(call, 0), w, dy, &c, answer) ||
+        !has_elements(dy, answer))
+        return;
+    step = cuda_plan_add(
+        plan, kernel, tiles(c.channels, (int64_t)c.batch * c.x_plane.d) * (uint64_t)c.groups, 256);
+    cuda_step_operand(plan, step, 0);
+    cuda_step_operand(plan, step, 1);
+    cuda_step_operand(plan, step, call->n_inputs);
+    cuda_step_bytes(plan, step, &c, sizeof c);
+    describe_conv(chip, call, &c, CUDA_CONV_GRAD_INPUT, answer, plan);
+}
+
+/* Adds slabs of n elements, one behind the other, in their order. */
+static void plan_add_slabs(const cuda_chip *chip, const tfr_call *call, int32_t slabs, int64_t n,
+                           tfr_answer *answer, cuda_plan *plan)
+{
+    const int64_t strides[2][1][TFR_MAX_RANK] = {{{1}}, {{n}}}, counts[2] = {n, slabs};
+    cuda_step *step;
+    tfr_reducing r;
+
+    cuda_walk(1, &counts[0], 1, strides[0], NULL, &r.kept, answer);
+    cuda_walk(1, &counts[1], 1, strides[1], NULL, &r.reduced, answer);
+    r.op = TFR_FN_ReduceSum;
+    r.scale = 1;
+    step = cuda_plan_add(plan, "reduce_thread_f32", cuda_blocks(chip, n, 256), 256);
+    cuda_step_workspace(plan, step, 0);
+    cuda_step_operand(plan, step, call->n_inputs);
+    cuda_step_bytes(plan, step, &r, sizeof r);
+}
+
+/* So many splits of the long sum that two blocks come to each multiprocessor. */
+CUDA_FAMILY(cuda_conv_grad_filter)
+{
+    static cuda_names names = {[TFR_DTYPE_F32] = "conv_grad_filter_f32"};
+    const tfr_operand *dy = tfr_call_input(call, 0), *x = tfr_call_input(call, 1);
+    const tfr_operand *dw = tfr_call_output(call, 0);
+    const char *kernel = cuda_pick_input(names, call, answer);
+    const int64_t n = tfr_operand_elements(dw);
+    uint64_t blocks, splits, most;
+    cuda_step *step;
+    tfr_conv c;
+
+    if (!kernel || !cuda_fill_conv(call, x, dw, dy, &c, answer) || !has_elements(dy, answer))
+        return;
+    blocks = tiles(c.filters, (int64_t)c.channels * c.taps.d) * (uint64_t)c.groups;
+    splits = ((uint64_t)chip->multiprocessors * 2 + blocks - 1) / blocks;
+    most = ((uint64_t)c.batch * c.y_plane.d + 255) / 256; /* each has 256 products at least */
+    splits = splits < most ? splits : most;
+    c.splits = splits > 32 ? 32 : splits ? (int32_t)splits : 1;
+    if (c.splits > 1)
+        answer->workspace_bytes = (uint64_t)c.splits * (uint64_t)n * sizeof(float);
+    step = cuda_plan_add(plan, kernel, blocks * (uint64_t)c.splits, 256);
+    cuda_step_operand(plan, step, 0);
+    cuda_step_operand(plan, step, 1);
+    if (c.splits > 1)
+        cuda_step_workspace(plan, step, 0);
+    else
+        cuda_step_operand(plan, step, call->n_inputs);
+    cuda_step_bytes(plan, step, &c, sizeof c);
+    if (c.splits > 1)
+        plan_add_slabs(chip, call, c.splits, n, answer, plan);
+    describe_conv(chip, call, &c, CUDA_CONV_GRAD_FILTER, answer, plan);
+}
