@@ -113,6 +113,18 @@ typedef struct tfr_lrn {
     tfr_divisor plane, channels;
 } tfr_lrn;
 
+/* How scales and zero points follow the elements of x. */
+enum { TFR_QUANTIZED_TENSOR, TFR_QUANTIZED_AXIS, TFR_QUANTIZED_BLOCKS };
+
+/* Quantizing n elements and back, whose axis is followed by `inner` others and cut into blocks. */
+typedef struct tfr_quantization {
+    int32_t n, mode, blocks;
+    int32_t scale_type, precision, y_type; /* tfr_dtype */
+    int32_t bytes;                         /* of an integer that is written */
+    float low, high;                       /* its bounds */
+    tfr_divisor inner, axis, block;
+} tfr_quantization;
+
 /* Gather along an axis: y (o, j, i) = x (o, index[j], i). */
 typedef struct tfr_gathering {
     int32_t outer, dim, n_index, inner;

@@ -14,6 +14,7 @@
 #include "norm.cu"
 #include "pool.cu"
 #include "preview_training.cu"
+#include "quantize.cu"
 #include "random.cu"
 #include "reduce.cu"
 #include "softmax.cu"

@@ -13,6 +13,7 @@ tfr_cuda_families = \
 	plugins/cuda/plan_norm.c \
 	plugins/cuda/plan_pool.c \
 	plugins/cuda/plan_product.c \
+	plugins/cuda/plan_quantize.c \
 	plugins/cuda/plan_random.c \
 	plugins/cuda/plan_reduce.c \
 	plugins/cuda/plan_solve.c \
@@ -31,6 +32,7 @@ tfr_cuda_units = \
 	plugins/cuda/kernels/norm.cu \
 	plugins/cuda/kernels/pool.cu \
 	plugins/cuda/kernels/preview_training.cu \
+	plugins/cuda/kernels/quantize.cu \
 	plugins/cuda/kernels/random.cu \
 	plugins/cuda/kernels/reduce.cu \
 	plugins/cuda/kernels/softmax.cu \
