@@ -104,6 +104,11 @@ static inline bool cuda_is_last(const cuda_plan *plan, uint32_t operand)
     return plan && plan->last >> operand & 1;
 }
 
+/* plan_product.c: a times b to the output of the call. A vector a is [1 K], a vector b [K 1]; what
+ * is in front are matrices, which broadcast. */
+bool cuda_fill_product(const tfr_call *call, const tfr_operand *a, const tfr_operand *b,
+                       tfr_product *p, tfr_answer *answer);
+
 /* plan_conv.c: a window over x; w is a filter, or NULL: kernel_shape says how large it is. */
 bool cuda_fill_window(const tfr_call *call, const tfr_operand *x, const tfr_operand *y,
                       const tfr_operand *w, tfr_window *out, tfr_answer *answer);

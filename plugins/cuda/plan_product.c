@@ -3,6 +3,7 @@
 #include "plan_kit.h"
 
 #include <stddef.h>
+#include <string.h>
 
 /* Tiles of 64 x 64 where they keep the chip busy, else of 32 x 32. */
 static void plan_product(const cuda_chip *chip, const tfr_call *call, const tfr_product *p,
@@ -80,36 +81,43 @@ static void describe_product(const cuda_chip *chip, const tfr_call *call, const 
     }
 }
 
-/* A vector a is [1 K], a vector b [K 1]; what is in front are matrices, which broadcast. */
-CUDA_FAMILY(cuda_matmul)
+bool cuda_fill_product(const tfr_call *call, const tfr_operand *a, const tfr_operand *b,
+                       tfr_product *p, tfr_answer *answer)
 {
-    const tfr_operand *a = tfr_call_input(call, 0), *b = tfr_call_input(call, 1);
     const tfr_operand *y = tfr_call_output(call, 0);
     const int32_t rank = y->rank - (a->rank > 1) - (b->rank > 1);
     const tfr_operand *both[2];
     int64_t strides[2][TFR_MAX_RANK];
-    tfr_product p = {.alpha = 1};
     int32_t k, d;
 
+    memset(p, 0, sizeof *p);
     both[0] = a;
     both[1] = b;
-    p.K = (int32_t)a->dims[a->rank - 1];
-    p.M = a->rank > 1 ? (int32_t)a->dims[a->rank - 2] : 1;
-    p.N = b->rank > 1 ? (int32_t)b->dims[b->rank - 1] : 1;
-    p.a_row = p.K;
-    p.a_column = 1;
-    p.b_row = p.N;
-    p.b_column = 1;
+    p->K = (int32_t)a->dims[a->rank - 1];
+    p->M = a->rank > 1 ? (int32_t)a->dims[a->rank - 2] : 1;
+    p->N = b->rank > 1 ? (int32_t)b->dims[b->rank - 1] : 1;
+    p->a_row = p->K;
+    p->a_column = 1;
+    p->b_row = p->N;
+    p->b_column = 1;
+    p->alpha = 1;
     for (k = 0; k < 2; k++) {
         tfr_operand outer = *both[k];
         outer.rank = outer.rank > 2 ? outer.rank - 2 : 0;
         cuda_broadcast(&outer, rank, strides[k]);
         for (d = 0; d < rank; d++)
-            strides[k][d] *= k == 0 ? (int64_t)p.M * p.K : (int64_t)p.K * p.N;
+            strides[k][d] *= k == 0 ? (int64_t)p->M * p->K : (int64_t)p->K * p->N;
     }
-    if (!cuda_call_fits(call, answer) ||
-        !cuda_walk(rank, y->dims, 2, (const int64_t(*)[TFR_MAX_RANK])strides, NULL, &p.batch,
-                   answer))
+    return cuda_call_fits(call, answer) &&
+           cuda_walk(rank, y->dims, 2, (const int64_t(*)[TFR_MAX_RANK])strides, NULL, &p->batch,
+                     answer);
+}
+
+CUDA_FAMILY(cuda_matmul)
+{
+    tfr_product p;
+
+    if (!cuda_fill_product(call, tfr_call_input(call, 0), tfr_call_input(call, 1), &p, answer))
         return;
     plan_product(chip, call, &p, answer, plan);
     describe_product(chip, call, &p, answer, plan);

@@ -81,6 +81,15 @@ typedef struct tfr_conv {
     tfr_divisor y_plane, y_row, x_plane, x_row, taps, kernel_row, filters_d, stride[2];
 } tfr_conv;
 
+/*
+ * A product of bytes: of A, B and y which are unsigned (a flip is 0x80 then, else 0), and the steps
+ * of zero points and scales along rows of A and columns of B: 0 = one for all.
+ */
+typedef struct tfr_integers {
+    int32_t a_flip, b_flip, y_signed;
+    int32_t a_zeros, b_zeros, a_scales, b_scales;
+} tfr_integers;
+
 /* What drawing kernels take: the call's seed, if it has one, and the distribution. */
 typedef struct tfr_draw {
     int32_t n;

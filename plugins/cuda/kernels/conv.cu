@@ -11,40 +11,11 @@
  *
  * Block number: tiles across, tiles down, group, split.
  */
-#include "index.h"
+#include "conv.h"
 #include "tile.h"
 
 namespace conv
 {
-
-/* What an element of a column has in common: the sample, and the place in its plane. */
-struct place {
-    int sample, row, across;
-};
-
-__device__ inline place place_of(int n, const tfr_divisor &plane, const tfr_divisor &row)
-{
-    place p;
-    p.sample = tfr_divide(n, plane);
-    n -= p.sample * (int)plane.d;
-    p.row = tfr_divide(n, row);
-    p.across = n - p.row * (int)row.d;
-    return p;
-}
-
-struct tap {
-    int channel, row, across;
-};
-
-__device__ inline tap tap_of(int k, const tfr_conv &c)
-{
-    tap t;
-    t.channel = tfr_divide(k, c.taps);
-    k -= t.channel * (int)c.taps.d;
-    t.row = tfr_divide(k, c.kernel_row);
-    t.across = k - t.row * (int)c.kernel_row.d;
-    return t;
-}
 
 /* The element of x under a tap of the window at a place of y, or 0 in the padding. */
 template <class T>

@@ -173,19 +173,34 @@ template <class T> __device__ inline bool tfr_is_negative(T x)
     return false;
 }
 
+/* sum + the products of the four signed bytes of a and b. */
+__device__ inline int tfr_dot4(int a, int b, int sum)
+{
+#ifdef __CUDACC__
+    return __dp4a(a, b, sum);
+#else
+    for (int k = 0; k < 32; k += 8)
+        sum += (int8_t)(a >> k) * (int8_t)(b >> k);
+    return sum;
+#endif
+}
+
 /* ---- 16 bytes at once ---- */
 
 struct alignas(16) tfr_f4 {
     float v[4];
 };
+struct alignas(16) tfr_i4 {
+    int32_t v[4];
+};
 
 /* Elements i to i + 3, where i is a multiple of 4 and p is aligned to 16 bytes. */
-template <class P> __device__ inline tfr_f4 tfr_get4(const P &p, int i)
+template <class V = tfr_f4, class P> __device__ inline V tfr_get4(const P &p, int i)
 {
 #ifdef __CUDACC__
-    return *reinterpret_cast<const tfr_f4 *>(&p[i]);
+    return *reinterpret_cast<const V *>(&p[i]);
 #else
-    tfr_f4 out;
+    V out;
     if (reinterpret_cast<uintptr_t>(&p[i]) % 16 != 0)
         tfr_cpu_fail(TFR_CPU_MISALIGNED, "16 bytes are read at element %d, unaligned", i);
     for (int k = 0; k < 4; k++)

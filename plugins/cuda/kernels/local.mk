@@ -6,6 +6,7 @@ tfr_cuda_families = \
 	plugins/cuda/families.def \
 	plugins/cuda/plan_conv.c \
 	plugins/cuda/plan_elementwise.c \
+	plugins/cuda/plan_integer.c \
 	plugins/cuda/plan_kit.c \
 	plugins/cuda/plan_kit.h \
 	plugins/cuda/plan_last.c \
@@ -23,12 +24,14 @@ tfr_cuda_units = \
 	plugins/cuda/kernels/binary.cu \
 	plugins/cuda/kernels/cast.cu \
 	plugins/cuda/kernels/conv.cu \
+	plugins/cuda/kernels/conv_integer.cu \
 	plugins/cuda/kernels/fuse.cu \
 	plugins/cuda/kernels/gather.cu \
 	plugins/cuda/kernels/group_norm.cu \
 	plugins/cuda/kernels/layer_norm.cu \
 	plugins/cuda/kernels/loss.cu \
 	plugins/cuda/kernels/matmul.cu \
+	plugins/cuda/kernels/matmul_integer.cu \
 	plugins/cuda/kernels/norm.cu \
 	plugins/cuda/kernels/pool.cu \
 	plugins/cuda/kernels/preview_training.cu \
@@ -45,6 +48,7 @@ tfr_cuda_headers = \
 	plugins/cuda/kernels/args.h \
 	plugins/cuda/kernels/binary.h \
 	plugins/cuda/kernels/block.h \
+	plugins/cuda/kernels/conv.h \
 	plugins/cuda/kernels/functions.h \
 	plugins/cuda/kernels/fused.h \
 	plugins/cuda/kernels/hw.h \
@@ -52,6 +56,7 @@ tfr_cuda_headers = \
 	plugins/cuda/kernels/philox.h \
 	plugins/cuda/kernels/tensors.h \
 	plugins/cuda/kernels/tile.h \
+	plugins/cuda/kernels/tile_integer.h \
 	plugins/cuda/kernels/unary.h \
 	$(NULL)
 tfr_cuda_kernels = \
