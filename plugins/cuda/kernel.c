@@ -188,8 +188,9 @@ static int32_t make(tfr_plugin_device *device, const tfr_call *call, const cuda_
         return status;
     status = cuda_engine_make(device, call, plan, &engine, err);
     if (status == TFR_OK)
-        status =
-            cuda_kernel_make(device, plan->steps, engine ? 0 : plan->n_steps, engine, out, err);
+        status = engine
+                     ? cuda_kernel_make(device, &plan->behind, plan->has_behind, engine, out, err)
+                     : cuda_kernel_make(device, plan->steps, plan->n_steps, NULL, out, err);
     if (status == TFR_OK) {
         (*out)->solution = plan->solution;
         correct_info(engine, info);

@@ -134,6 +134,9 @@ typedef struct cuda_plan {
     cuda_convolution convolution;
     cuda_solution solution;
     cuda_step steps[CUDA_PLAN_STEPS];
+    /* what is left to do where a library computes the call in place of the steps */
+    bool has_behind;
+    cuda_step behind;
 } cuda_plan;
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan_conv.c: launches of conv.cu, and the windows of pool.cu, too. */
+/* plan_conv.c: launches of conv.cu and conv_transpose.cu, and the windows of pool.cu, too. */
 #include "plan_kit.h"
 
 #include <stddef.h>
@@ -34,7 +34,8 @@ bool cuda_fill_window(const tfr_call *call, const tfr_operand *x, const tfr_oper
             return false;
         }
         if ((stride && stride[d] > most) || (dilation && dilation[d] > most) ||
-            (pads && (pads[d] > most || pads[axes + d] > most))) {
+            (pads && (pads[d] > most || pads[axes + d] > most || pads[d] < -most ||
+                      pads[axes + d] < -most))) {
             tfr_decline(answer, TFR_REASON_SIZE_LIMIT, "strides, dilations or pads over %lld",
                         (long long)most);
             return false;
@@ -239,4 +240,86 @@ CUDA_FAMILY(cuda_conv_grad_filter)
     if (c.splits > 1)
         plan_add_slabs(chip, call, c.splits, n, answer, plan);
     describe_conv(chip, call, &c, CUDA_CONV_GRAD_FILTER, answer, plan);
+}
+
+static bool fill_transposed(const tfr_conv *c, tfr_transposed *t)
+{
+    const tfr_window *v = &c->window;
+    int d;
+
+    memset(t, 0, sizeof *t);
+    t->conv = *c;
+    for (d = 0; d < 2; d++) {
+        if (v->stride[d] > 1 && v->dilation[d] > 1)
+            return false;
+        t->phase[d] = v->stride[d];
+        t->u[d] = (v->x[d] + v->stride[d] - 1) / v->stride[d];
+        t->step[d] = v->dilation[d];
+    }
+    t->conv.filters_d = cuda_divisor(c->filters);
+    t->u_plane = cuda_divisor((int64_t)t->u[0] * t->u[1]);
+    t->u_row = cuda_divisor(t->u[1]);
+    for (d = 0; d < 2; d++) /* by d whether there is one more */
+        t->taps_row[d] = cuda_divisor(v->kernel[1] / v->stride[1] + d);
+    return true;
+}
+
+/* The bias, behind a library that computes what is in front of it. */
+static void plan_bias_behind(const cuda_chip *chip, const tfr_call *call, cuda_plan *plan)
+{
+    static cuda_names names = {CUDA_FLOATS("conv_transpose_bias_")};
+    const tfr_operand *y = tfr_call_output(call, 0);
+    const tfr_divisor plane = cuda_divisor(tfr_operand_span(y, 2, y->rank));
+    const tfr_divisor channels = cuda_divisor(y->dims[1]);
+    const int64_t n = tfr_operand_elements(y);
+    cuda_step *step = cuda_plan_add(plan, names[y->dtype], cuda_blocks(chip, n, 256), 256);
+
+    cuda_step_operand(plan, step, 2);
+    cuda_step_operand(plan, step, call->n_inputs);
+    cuda_step_int(plan, step, (int32_t)n);
+    cuda_step_bytes(plan, step, &plane, sizeof plane);
+    cuda_step_bytes(plan, step, &channels, sizeof channels);
+    if (step) {
+        plan->behind = *step;
+        plan->has_behind = true;
+        plan->n_steps--;
+    }
+}
+
+/* The gradient of the input of a convolution of y to x. */
+CUDA_FAMILY(cuda_conv_transpose)
+{
+    static cuda_names names = {CUDA_FLOATS("conv_transpose_")};
+    static cuda_names dilated = {CUDA_FLOATS("conv_transpose_dilated_")};
+    const tfr_operand *x = tfr_call_input(call, 0), *w = tfr_call_input(call, 1);
+    const char *kernel = cuda_pick_input(names, call, answer);
+    tfr_transposed t;
+    uint64_t blocks;
+    bool has_phases;
+    cuda_step *step;
+    tfr_conv c;
+
+    if (!kernel || !cuda_fill_conv(call, tfr_call_output(call, 0), w, x, &c, answer))
+        return;
+    if (tfr_operand_elements(x) == 0) {
+        tfr_decline(answer, TFR_REASON_SIZE_LIMIT, "a convolution of 0 elements");
+        return;
+    }
+    has_phases = fill_transposed(&c, &t);
+    blocks = has_phases ? tiles(c.channels, (int64_t)c.batch * t.u_plane.d) *
+                              (uint64_t)(t.phase[0] * t.phase[1])
+                        : tiles(c.channels, (int64_t)c.batch * c.x_plane.d);
+    step = cuda_plan_add(plan, has_phases ? kernel : dilated[x->dtype], blocks * (uint64_t)c.groups,
+                         256);
+    cuda_step_operand(plan, step, 0);
+    cuda_step_operand(plan, step, 1);
+    cuda_step_operand(plan, step, cuda_input_or_none(call, 2));
+    cuda_step_operand(plan, step, call->n_inputs);
+    if (has_phases)
+        cuda_step_bytes(plan, step, &t, sizeof t);
+    else
+        cuda_step_bytes(plan, step, &c, sizeof c);
+    describe_conv(chip, call, &c, CUDA_CONV_GRAD_INPUT, answer, plan);
+    if (plan && plan->convolution.kind != CUDA_CONV_NONE && tfr_call_input(call, 2))
+        plan_bias_behind(chip, call, plan);
 }

@@ -82,6 +82,18 @@ typedef struct tfr_conv {
 } tfr_conv;
 
 /*
+ * A transposed convolution; x of its window is what is written. Of `stride` outputs in a row each
+ * meets other taps: a phase. There are phase[d] of them along an axis, and u[d] outputs, or one
+ * less, in each; taps of it are step[d] elements of the input apart. taps_row: of a phase that has
+ * one tap more than others along the last axis, or not, how many it has there.
+ */
+typedef struct tfr_transposed {
+    tfr_conv conv;
+    int32_t phase[2], u[2], step[2];
+    tfr_divisor u_plane, u_row, taps_row[2];
+} tfr_transposed;
+
+/*
  * A product of bytes: of A, B and y which are unsigned (a flip is 0x80 then, else 0), and the steps
  * of zero points and scales along rows of A and columns of B: 0 = one for all.
  */

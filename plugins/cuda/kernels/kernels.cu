@@ -6,6 +6,7 @@
 #include "cast.cu"
 #include "conv.cu"
 #include "conv_integer.cu"
+#include "conv_transpose.cu"
 #include "fuse.cu"
 #include "gather.cu"
 #include "group_norm.cu"

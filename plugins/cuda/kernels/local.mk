@@ -25,6 +25,7 @@ tfr_cuda_units = \
 	plugins/cuda/kernels/cast.cu \
 	plugins/cuda/kernels/conv.cu \
 	plugins/cuda/kernels/conv_integer.cu \
+	plugins/cuda/kernels/conv_transpose.cu \
 	plugins/cuda/kernels/fuse.cu \
 	plugins/cuda/kernels/gather.cu \
 	plugins/cuda/kernels/group_norm.cu \
