@@ -152,6 +152,45 @@ typedef struct tfr_gathering {
     tfr_divisor inner_d, index_d;
 } tfr_gathering;
 
+/* In the order of plan_resize.c. */
+enum { TFR_RESIZE_NEAREST, TFR_RESIZE_LINEAR, TFR_RESIZE_CUBIC };
+enum {
+    TFR_RESIZE_ROUND_PREFER_FLOOR,
+    TFR_RESIZE_ROUND_PREFER_CEIL,
+    TFR_RESIZE_FLOOR,
+    TFR_RESIZE_CEIL
+};
+enum {
+    TFR_RESIZE_HALF_PIXEL,
+    TFR_RESIZE_HALF_PIXEL_SYMMETRIC,
+    TFR_RESIZE_PYTORCH_HALF_PIXEL,
+    TFR_RESIZE_ALIGN_CORNERS,
+    TFR_RESIZE_ASYMMETRIC,
+    TFR_RESIZE_CROP
+};
+enum { TFR_RESIZE_AXES = 3, TFR_RESIZE_RANK = 2 * TFR_RESIZE_AXES + 1 };
+
+/* An axis that is resized from n to m; its entries in the tables of places and of weights. */
+typedef struct tfr_resize_axis {
+    double scale, begin, end; /* begin and end of the region of interest */
+    int32_t n, m;
+    int32_t start, taps; /* the first tap, 0 or less; 0 taps: elements are moved */
+    int32_t table, weights;
+    int32_t stride; /* in x */
+} tfr_resize_axis;
+
+/* y of n elements as a space of axes, each copied (which -1) or axis number `which`. */
+typedef struct tfr_resizing {
+    double cubic_a;
+    tfr_resize_axis axis[TFR_RESIZE_AXES];
+    int32_t n, n_axes, places;
+    int32_t mode, nearest, transform, antialias, exclude_outside;
+    float extrapolation;
+    int32_t rank;
+    int32_t strides[TFR_RESIZE_RANK], which[TFR_RESIZE_RANK];
+    tfr_divisor dims[TFR_RESIZE_RANK];
+} tfr_resizing;
+
 /* Cross entropy over x [outer, classes, inner]. */
 typedef struct tfr_loss {
     int32_t outer, classes, inner;

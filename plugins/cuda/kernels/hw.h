@@ -165,6 +165,16 @@ template <class T> __device__ inline T tfr_shuffle_xor(T v, unsigned bits)
 
 /* ---- numbers ---- */
 
+/* A product that is rounded, whatever is added to it. */
+__device__ inline double tfr_multiply(double a, double b)
+{
+#ifdef __CUDACC__
+    return __dmul_rn(a, b);
+#else
+    return a * b;
+#endif
+}
+
 /* x < 0, also for types that are never negative */
 template <class T> __device__ inline bool tfr_is_negative(T x)
 {

@@ -20,6 +20,7 @@
 #include "quantize.cu"
 #include "random.cu"
 #include "reduce.cu"
+#include "resize.cu"
 #include "softmax.cu"
 #include "solve.cu"
 #include "transpose.cu"

@@ -17,6 +17,7 @@ tfr_cuda_families = \
 	plugins/cuda/plan_quantize.c \
 	plugins/cuda/plan_random.c \
 	plugins/cuda/plan_reduce.c \
+	plugins/cuda/plan_resize.c \
 	plugins/cuda/plan_solve.c \
 	$(NULL)
 tfr_cuda_units = \
@@ -39,6 +40,7 @@ tfr_cuda_units = \
 	plugins/cuda/kernels/quantize.cu \
 	plugins/cuda/kernels/random.cu \
 	plugins/cuda/kernels/reduce.cu \
+	plugins/cuda/kernels/resize.cu \
 	plugins/cuda/kernels/softmax.cu \
 	plugins/cuda/kernels/solve.cu \
 	plugins/cuda/kernels/transpose.cu \
