@@ -191,6 +191,24 @@ typedef struct tfr_resizing {
     tfr_divisor dims[TFR_RESIZE_RANK];
 } tfr_resizing;
 
+/* Strides of an operand by batch, head and row, in elements. */
+typedef struct tfr_heads {
+    int32_t batch, head, row;
+} tfr_heads;
+
+/*
+ * Attention of TQ queries to T keys, `past` of them in past_key; `group` heads of queries share one
+ * of keys. mask: strides by batch, head and query. rows: queries of all heads, in parts of keys.
+ */
+typedef struct tfr_attention {
+    int32_t HQ, HK, group, TQ, T, past, has_past, S, SV;
+    tfr_heads of_q, of_k, of_v, of_y;
+    int32_t has_mask, mask_is_bool, mask_length, mask[3];
+    int32_t left, right, causal; /* windows; -1: none */
+    float scale, softcap;
+    int32_t rows, parts;
+} tfr_attention;
+
 /* Cross entropy over x [outer, classes, inner]. */
 typedef struct tfr_loss {
     int32_t outer, classes, inner;

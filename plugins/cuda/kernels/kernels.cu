@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kernels.cu: all kernels, as one unit: nvcc makes one fat binary of it, g++ the table of
  * cpu_table.h. */
+#include "attention.cu"
 #include "batch_norm.cu"
 #include "binary.cu"
 #include "cast.cu"

@@ -4,6 +4,7 @@
 # tests/cuda/cpu_kernels.so of it.
 tfr_cuda_families = \
 	plugins/cuda/families.def \
+	plugins/cuda/plan_attention.c \
 	plugins/cuda/plan_conv.c \
 	plugins/cuda/plan_elementwise.c \
 	plugins/cuda/plan_integer.c \
@@ -21,6 +22,7 @@ tfr_cuda_families = \
 	plugins/cuda/plan_solve.c \
 	$(NULL)
 tfr_cuda_units = \
+	plugins/cuda/kernels/attention.cu \
 	plugins/cuda/kernels/batch_norm.cu \
 	plugins/cuda/kernels/binary.cu \
 	plugins/cuda/kernels/cast.cu \
