@@ -75,6 +75,11 @@ int cuda_size_index(const tfr_operand *operand, tfr_answer *answer)
     }
 }
 
+int cuda_movable(const tfr_call *call, tfr_answer *answer)
+{
+    return cuda_call_fits(call, answer) ? cuda_size_index(tfr_call_input(call, 0), answer) : -1;
+}
+
 /* shift = bits of d - 1; multiplier = 2^32 (2^shift - d) / d + 1. Exact for x < 2^31. */
 void cuda_dims_to_strides(int32_t rank, const int64_t *dims, int64_t *strides)
 {

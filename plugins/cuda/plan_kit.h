@@ -41,6 +41,8 @@ static inline uint32_t cuda_output_or_none(const tfr_call *call, uint32_t i)
 
 /* The element's bytes as 0 to 3 for 1, 2, 4 and 8, or -1 and a no: packed types, strings. */
 int cuda_size_index(const tfr_operand *operand, tfr_answer *answer);
+/* That of input 0 of a call that fits, or -1 and a no. */
+int cuda_movable(const tfr_call *call, tfr_answer *answer);
 
 static inline tfr_divisor cuda_divisor(int64_t d)
 {

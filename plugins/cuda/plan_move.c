@@ -28,17 +28,11 @@ static void plan_copy(const cuda_chip *chip, int32_t rank, const int64_t *dims, 
     cuda_step_bytes(plan, step, &walk, sizeof walk);
 }
 
-/* The size of the elements if they can be moved, else -1 and a no. */
-static int movable(const tfr_call *call, tfr_answer *answer)
-{
-    return cuda_call_fits(call, answer) ? cuda_size_index(tfr_call_input(call, 0), answer) : -1;
-}
-
 /* Reshape, Flatten, Identity and others that keep the order of the elements. */
 CUDA_FAMILY(cuda_same)
 {
     const tfr_operand *y = tfr_call_output(call, 0);
-    const int size = movable(call, answer);
+    const int size = cuda_movable(call, answer);
     move m = {{{0}}, {0, 0}};
 
     if (size < 0)
@@ -52,7 +46,7 @@ CUDA_FAMILY(cuda_same)
 CUDA_FAMILY(cuda_expand)
 {
     const tfr_operand *y = tfr_call_output(call, 0);
-    const int size = movable(call, answer);
+    const int size = cuda_movable(call, answer);
     move m = {{{0}}, {0, 0}};
 
     if (size < 0)
@@ -60,6 +54,74 @@ CUDA_FAMILY(cuda_expand)
     cuda_broadcast(tfr_call_input(call, 0), y->rank, m.strides[0]);
     cuda_dims_to_strides(y->rank, y->dims, m.strides[1]);
     plan_copy(chip, y->rank, y->dims, &m, size, 0, call->n_inputs, answer, plan);
+}
+
+/* Each axis is one of the repeats and one of x behind it. */
+CUDA_FAMILY(cuda_tile)
+{
+    const tfr_operand *x = tfr_call_input(call, 0), *y = tfr_call_output(call, 0);
+    const int size = cuda_movable(call, answer);
+    int64_t dims[2 * TFR_MAX_RANK], strides[2 * TFR_MAX_RANK], from[TFR_MAX_RANK];
+    move m = {{{0}}, {0, 0}};
+    int32_t rank = 0, d;
+
+    if (size < 0 || tfr_operand_elements(y) == 0)
+        return;
+    cuda_dims_to_strides(x->rank, x->dims, from);
+    for (d = 0; d < x->rank; d++) {
+        if (y->dims[d] != x->dims[d]) {
+            dims[rank] = y->dims[d] / x->dims[d];
+            strides[rank++] = 0;
+        }
+        if (x->dims[d] != 1) {
+            dims[rank] = x->dims[d];
+            strides[rank++] = from[d];
+        }
+    }
+    if (rank > TFR_MAX_RANK) {
+        tfr_decline(answer, TFR_REASON_SIZE_LIMIT, "%d dims and repeats of them", rank);
+        return;
+    }
+    memcpy(m.strides[0], strides, (size_t)rank * sizeof strides[0]);
+    cuda_dims_to_strides(rank, dims, m.strides[1]);
+    plan_copy(chip, rank, dims, &m, size, 0, call->n_inputs, answer, plan);
+}
+
+/*
+ * DepthToSpace and SpaceToDepth: a copy over what channels and places are made of, in the order of
+ * the destination, so that it is written in rows.
+ */
+CUDA_FAMILY(cuda_depth)
+{
+    enum { N, C, H, I, W, J, PARTS };
+    static const int orders[3][PARTS] = {
+        {N, C, H, I, W, J}, {N, I, J, C, H, W}, {N, C, I, J, H, W}};
+    const bool to_space = strcmp(call->name, "DepthToSpace") == 0;
+    const bool is_crd = strcmp(tfr_call_string(call, "mode", "DCR"), "CRD") == 0;
+    const tfr_operand *x = tfr_call_input(call, 0), *y = tfr_call_output(call, 0);
+    const int64_t *deep = to_space ? x->dims : y->dims, b = tfr_call_int(call, "blocksize", 1);
+    const int64_t c = (to_space ? y->dims : x->dims)[1], h = deep[2], w = deep[3];
+    const int64_t sizes[PARTS] = {deep[0], c, h, b, w, b};
+    const int64_t in_wide[PARTS] = {c * h * b * w * b, h * b * w * b, b * w * b, w * b, b, 1};
+    const int64_t in_deep[PARTS] = {c * b * b * h * w,
+                                    is_crd ? b * b * h * w : h * w,
+                                    w,
+                                    is_crd ? b * h * w : b * c * h * w,
+                                    1,
+                                    is_crd ? h * w : c * h * w};
+    const int *order = orders[to_space ? 0 : is_crd ? 2 : 1];
+    const int size = cuda_movable(call, answer);
+    int64_t dims[PARTS];
+    move m = {{{0}}, {0, 0}};
+
+    if (size < 0)
+        return;
+    for (int k = 0; k < PARTS; k++) {
+        dims[k] = sizes[order[k]];
+        m.strides[to_space ? 1 : 0][k] = in_wide[order[k]];
+        m.strides[to_space ? 0 : 1][k] = in_deep[order[k]];
+    }
+    plan_copy(chip, PARTS, dims, &m, size, 0, call->n_inputs, answer, plan);
 }
 
 /* Whether perm swaps two neighbouring runs of axes behind `batch` others, in rows and columns. */
@@ -83,7 +145,7 @@ static bool swaps_two(const tfr_operand *x, const int64_t *perm, int64_t *batch,
 CUDA_FAMILY(cuda_transpose)
 {
     const tfr_operand *x = tfr_call_input(call, 0), *y = tfr_call_output(call, 0);
-    const int size = movable(call, answer);
+    const int size = cuda_movable(call, answer);
     int64_t strides[TFR_MAX_RANK], batch, rows, columns, down, across;
     uint64_t n;
     const int64_t *perm = cuda_ints(call, "perm", &n);
@@ -96,8 +158,8 @@ CUDA_FAMILY(cuda_transpose)
     if (perm && swaps_two(x, perm, &batch, &rows, &columns)) {
         down = (rows + 31) / 32;
         across = (columns + 31) / 32;
-        step = batch ? cuda_plan_add(plan, swaps[size], (uint64_t)(batch * down * across), 256)
-                     : NULL;
+        step =
+            batch ? cuda_plan_add(plan, swaps[size], (uint64_t)(batch * down * across), 256) : NULL;
         cuda_step_operand(plan, step, 0);
         cuda_step_operand(plan, step, call->n_inputs);
         cuda_step_int(plan, step, (int32_t)rows);
@@ -113,14 +175,16 @@ CUDA_FAMILY(cuda_transpose)
     plan_copy(chip, y->rank, y->dims, &m, size, 0, call->n_inputs, answer, plan);
 }
 
-/* Concat and Split: a copy for each part of the whole along axis. */
+/* Concat and Split: a copy for each part of the whole along axis; absent ones are left out. */
 static void plan_parts(const cuda_chip *chip, const tfr_call *call, bool joins, tfr_answer *answer,
                        cuda_plan *plan)
 {
     const tfr_operand *whole = joins ? tfr_call_output(call, 0) : tfr_call_input(call, 0);
     const int64_t axis = tfr_call_int(call, "axis", 0);
     const uint32_t n = joins ? call->n_inputs : call->n_outputs;
-    const int size = movable(call, answer), whole_side = joins ? 1 : 0;
+    uint64_t n_lengths;
+    const int64_t *lengths = cuda_ints(call, "split", &n_lengths); /* Split's */
+    const int size = cuda_movable(call, answer), whole_side = joins ? 1 : 0;
     move m = {{{0}}, {0, 0}};
     uint32_t i;
 
@@ -133,12 +197,13 @@ static void plan_parts(const cuda_chip *chip, const tfr_call *call, bool joins, 
     cuda_dims_to_strides(whole->rank, whole->dims, m.strides[whole_side]);
     for (i = 0; i < n; i++) {
         const tfr_operand *part = joins ? tfr_call_input(call, i) : tfr_call_output(call, i);
-        if (!part)
-            continue;
-        cuda_dims_to_strides(part->rank, part->dims, m.strides[1 - whole_side]);
-        plan_copy(chip, part->rank, part->dims, &m, size, joins ? i : 0,
-                  joins ? call->n_inputs : call->n_inputs + i, answer, plan);
-        m.offsets[whole_side] += part->dims[axis] * m.strides[whole_side][axis];
+        if (part) {
+            cuda_dims_to_strides(part->rank, part->dims, m.strides[1 - whole_side]);
+            plan_copy(chip, part->rank, part->dims, &m, size, joins ? i : 0,
+                      joins ? call->n_inputs : call->n_inputs + i, answer, plan);
+        }
+        m.offsets[whole_side] +=
+            (joins ? part->dims[axis] : lengths[i]) * m.strides[whole_side][axis];
     }
 }
 
@@ -147,23 +212,15 @@ CUDA_FAMILY(cuda_concat)
     plan_parts(chip, call, true, answer, plan);
 }
 
-/* Outputs that are not wanted are absent: their lengths come from the attribute. */
 CUDA_FAMILY(cuda_split)
 {
-    uint32_t i;
-
-    for (i = 0; i < call->n_outputs; i++)
-        if (!tfr_call_output(call, i)) {
-            tfr_decline(answer, TFR_REASON_SIZE_LIMIT, "output %u is absent", i);
-            return;
-        }
     plan_parts(chip, call, false, answer, plan);
 }
 
 CUDA_FAMILY(cuda_slice)
 {
     const tfr_operand *x = tfr_call_input(call, 0), *y = tfr_call_output(call, 0);
-    const int size = movable(call, answer);
+    const int size = cuda_movable(call, answer);
     int64_t strides[TFR_MAX_RANK];
     uint64_t n;
     const int64_t *starts = cuda_ints(call, "starts", &n), *steps = cuda_ints(call, "steps", &n);
@@ -190,7 +247,7 @@ CUDA_FAMILY(cuda_gather)
                                               {"gather_32_i32", "gather_32_i64"},
                                               {"gather_64_i32", "gather_64_i64"}};
     const tfr_operand *x = tfr_call_input(call, 0), *index = tfr_call_input(call, 1);
-    const int size = movable(call, answer);
+    const int size = cuda_movable(call, answer);
     const int32_t axis = (int32_t)tfr_call_int(call, "axis", 0);
     const int64_t n = tfr_operand_elements(tfr_call_output(call, 0));
     tfr_gathering g;

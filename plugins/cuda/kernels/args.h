@@ -208,6 +208,22 @@ typedef struct tfr_attention {
     float scale, softcap;
     int32_t rows, parts;
 } tfr_attention;
+/*
+ * Pad: along axis d of y, element j is element j - pad of the `kept` ones of x, which lie `stride`
+ * apart from offset on. What is outside is a constant in mode 0, else an element of x.
+ */
+enum { TFR_PAD_CONSTANT, TFR_PAD_EDGE, TFR_PAD_REFLECT, TFR_PAD_WRAP };
+typedef struct tfr_padding {
+    int32_t n, rank, mode, offset;
+    tfr_divisor dims[TFR_WALK_DIMS]; /* of y */
+    int32_t pad[TFR_WALK_DIMS], kept[TFR_WALK_DIMS], stride[TFR_WALK_DIMS];
+} tfr_padding;
+
+/* Trilu of n elements in matrices: what is left of column - row >= k, or of <= k. */
+typedef struct tfr_triangle {
+    int32_t n, upper, k;
+    tfr_divisor rows, columns;
+} tfr_triangle;
 
 /* Cross entropy over x [outer, classes, inner]. */
 typedef struct tfr_loss {

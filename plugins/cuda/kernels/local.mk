@@ -13,6 +13,7 @@ tfr_cuda_families = \
 	plugins/cuda/plan_last.c \
 	plugins/cuda/plan_move.c \
 	plugins/cuda/plan_norm.c \
+	plugins/cuda/plan_pad.c \
 	plugins/cuda/plan_pool.c \
 	plugins/cuda/plan_product.c \
 	plugins/cuda/plan_quantize.c \
@@ -37,6 +38,7 @@ tfr_cuda_units = \
 	plugins/cuda/kernels/matmul.cu \
 	plugins/cuda/kernels/matmul_integer.cu \
 	plugins/cuda/kernels/norm.cu \
+	plugins/cuda/kernels/pad.cu \
 	plugins/cuda/kernels/pool.cu \
 	plugins/cuda/kernels/preview_training.cu \
 	plugins/cuda/kernels/quantize.cu \
@@ -46,6 +48,7 @@ tfr_cuda_units = \
 	plugins/cuda/kernels/softmax.cu \
 	plugins/cuda/kernels/solve.cu \
 	plugins/cuda/kernels/transpose.cu \
+	plugins/cuda/kernels/trilu.cu \
 	plugins/cuda/kernels/unary.cu \
 	plugins/cuda/kernels/where.cu \
 	$(NULL)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * transpose.cu: all that only moves elements: Transpose, Concat, Split, Slice, Expand, Pad with a
- * constant, and plain copies. copy_N takes two walks over one index space, of the source and of the
- * destination; swap_N, for a batch of matrices [R, C] to [C, R], goes through tiles of shared
- * memory, so that both sides are read and written in rows. By size of an element.
+ * transpose.cu: all that only moves elements: Transpose, Concat, Split, Slice, Expand, Tile,
+ * DepthToSpace, SpaceToDepth, and plain copies. copy_N takes two walks over one index space, of the
+ * source and of the destination; swap_N, for a batch of matrices [R, C] to [C, R], goes through
+ * tiles of shared memory, so that both sides are read and written in rows. By size of an element.
  */
 #include "index.h"
 
