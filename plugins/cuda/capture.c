@@ -7,7 +7,7 @@
  * between graphs a GPU waits longer than between kernels of one. It is made when the same are asked
  * for again, since making it takes as long as some launches.
  */
-#include "host.h"
+#include "finding.h"
 
 #include <stdlib.h>
 
@@ -20,9 +20,10 @@ typedef struct chain {
 struct tfr_executable {
     tfr_cu_graph *graph;
     tfr_cu_graph_exec *exec;
-    uint64_t number; /* no other one of the process has it */
-    chain chain;     /* that begins with it */
-    chain asked;     /* without exec: what was asked for last */
+    cuda_recorded *recorded; /* what its kernels may find; NULL = nothing */
+    uint64_t number;         /* no other one of the process has it */
+    chain chain;             /* that begins with it */
+    chain asked;             /* without exec: what was asked for last */
 };
 
 static _Thread_local unsigned n_captures; /* of this thread, which ends what it begins */
@@ -115,19 +116,29 @@ static int32_t end_capture(tfr_plugin_device *device, tfr_queue *queue, tfr_cu_g
 static int32_t cuda_end(tfr_plugin_device *device, tfr_queue *queue, tfr_executable **out,
                         tfr_err *err)
 {
+    const bool has_notes = queue->recorded != NULL;
+    cuda_recorded *recorded = cuda_finding_recorded(queue, err);
     tfr_cu_graph *graph = NULL;
     bool is_taken = false;
     int32_t status = cuda_enter(device, err);
 
     n_captures -= queue->is_capturing;
     queue->is_capturing = false;
-    if (status != TFR_OK)
+    if (status != TFR_OK) {
+        cuda_recorded_drop(recorded);
         return status;
+    }
     status = end_capture(device, queue, &graph, err);
+    if (status == TFR_OK && has_notes && !recorded)
+        status = TFR_ENOMEM; /* as it has been told */
     if (status == TFR_OK && out) {
         status = make_executable(device, queue, graph, out, err);
         is_taken = status == TFR_OK;
     }
+    if (is_taken)
+        (*out)->recorded = recorded;
+    else
+        cuda_recorded_drop(recorded);
     if (graph && !is_taken && !device->is_dead)
         (void)cuda_driver.cuGraphDestroy(graph);
     cuda_leave(device);
@@ -143,6 +154,8 @@ static void cuda_executable_drop(tfr_plugin_device *device, tfr_executable *exec
         (void)cuda_driver.cuGraphDestroy(executable->graph);
         cuda_leave(device);
     }
+    if (executable)
+        cuda_recorded_drop(executable->recorded);
     free(executable);
 }
 
@@ -166,8 +179,11 @@ static int32_t cuda_replay(tfr_plugin_device *device, tfr_queue *queue, tfr_exec
 
     if (status != TFR_OK)
         return status;
-    if (!atomic_load(&queue->has_failed))
+    if (!atomic_load(&queue->has_failed)) {
         status = launch(device, queue, executable->exec, err);
+        if (status == TFR_OK)
+            status = cuda_finding_replayed(queue, executable->recorded, err);
+    }
     cuda_leave(device);
     return status;
 }
@@ -216,10 +232,19 @@ static bool is_of(const chain *c, const tfr_executable *second, uint32_t n)
 }
 
 /* What cannot be taken back is the queue's failure. */
+static void fail_behind(tfr_queue *queue, int32_t status, const tfr_err *why)
+{
+    cuda_failure failure;
+
+    if (status != TFR_OK) {
+        cuda_failure_keep(&failure, status, why, 0);
+        cuda_queue_fail(queue, &failure);
+    }
+}
+
 static int32_t launch_each(tfr_plugin_device *device, tfr_queue *queue, tfr_executable *first,
                            tfr_executable *second, uint32_t n, tfr_err *err)
 {
-    cuda_failure failure;
     tfr_err why = TFR_ERR_INIT;
     int32_t status = launch(device, queue, first->exec, err);
 
@@ -227,11 +252,19 @@ static int32_t launch_each(tfr_plugin_device *device, tfr_queue *queue, tfr_exec
         return status;
     for (uint32_t i = 1; i < n && status == TFR_OK; i++)
         status = launch(device, queue, i % 2 ? second->exec : first->exec, &why);
-    if (status != TFR_OK) {
-        cuda_failure_keep(&failure, status, &why, 0);
-        cuda_queue_fail(queue, &failure);
-    }
+    fail_behind(queue, status, &why);
     return TFR_OK;
+}
+
+/* The words of what is recorded keep the first mistake of all the launches. */
+static void note_findings(tfr_queue *queue, tfr_executable *first, tfr_executable *second)
+{
+    tfr_err why = TFR_ERR_INIT;
+    int32_t status = cuda_finding_replayed(queue, first->recorded, &why);
+
+    if (status == TFR_OK && second != first)
+        status = cuda_finding_replayed(queue, second->recorded, &why);
+    fail_behind(queue, status, &why);
 }
 
 static int32_t cuda_repeat(tfr_plugin_device *device, tfr_queue *queue, tfr_executable *first,
@@ -246,10 +279,13 @@ static int32_t cuda_repeat(tfr_plugin_device *device, tfr_queue *queue, tfr_exec
     first->asked = (chain){.other = second->number, .n = n};
     if (device->is_dead)
         status = cuda_tell_lost(device, err);
-    else if (!atomic_load(&queue->has_failed))
+    else if (!atomic_load(&queue->has_failed)) {
         status = first->chain.exec && is_of(&first->chain, second, n)
                      ? launch(device, queue, first->chain.exec, err)
                      : launch_each(device, queue, first, second, n, err);
+        if (status == TFR_OK)
+            note_findings(queue, first, second);
+    }
     cuda_leave(device);
     return status;
 }

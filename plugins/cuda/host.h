@@ -57,6 +57,7 @@ int32_t cuda_failure_tell(const cuda_failure *failure, tfr_err *err);
 
 typedef struct cuda_findings cuda_findings;
 typedef struct cuda_notes cuda_notes;
+typedef struct cuda_recorded cuda_recorded; /* notes of a graph */
 
 typedef struct cuda_facts {
     tfr_cu_device device;
@@ -226,6 +227,7 @@ struct tfr_queue {
     uint32_t n_since;        /* launches since the last signal */
     cuda_findings *findings; /* NULL before the first */
     uint64_t n_findings;
+    struct note *recorded; /* of the capture */
     /* devices whose fences it waits for; with the lock held */
     uint32_t n_peers;
     tfr_plugin_device *peers[CUDA_MAX_PEERS];

@@ -182,20 +182,27 @@ static int32_t make(tfr_plugin_device *device, const tfr_call *call, const cuda_
                     tfr_kernel **out, tfr_kernel_info *info, tfr_err *err)
 {
     cuda_engine *engine = NULL;
-    int32_t status = cuda_enter(device, err);
+    cuda_noted *noted = NULL;
+    int32_t status = cuda_noted_make(&plan->mistake, &noted, err);
 
-    if (status != TFR_OK)
+    if (status == TFR_OK)
+        status = cuda_enter(device, err);
+    if (status != TFR_OK) {
+        cuda_noted_drop(noted);
         return status;
+    }
     status = cuda_engine_make(device, call, plan, &engine, err);
     if (status == TFR_OK)
         status = engine
                      ? cuda_kernel_make(device, &plan->behind, plan->has_behind, engine, out, err)
                      : cuda_kernel_make(device, plan->steps, plan->n_steps, NULL, out, err);
     if (status == TFR_OK) {
-        (*out)->solution = plan->solution;
+        (*out)->noted = noted;
         correct_info(engine, info);
-    } else if (engine) {
-        engine->drop(device, engine);
+    } else {
+        cuda_noted_drop(noted);
+        if (engine)
+            engine->drop(device, engine);
     }
     cuda_leave(device);
     return status;
@@ -230,6 +237,8 @@ void cuda_kernel_drop(tfr_plugin_device *device, tfr_kernel *kernel)
 {
     if (kernel && kernel->engine)
         kernel->engine->drop(device, kernel->engine);
+    if (kernel)
+        cuda_noted_drop(kernel->noted);
     free(kernel);
 }
 

@@ -5,10 +5,11 @@
 #define CUDA_KERNEL_H
 
 #include "engine.h"
+#include "finding.h"
 
 struct tfr_kernel {
-    cuda_engine *engine;    /* runs first; without steps it computes all of it; or NULL */
-    cuda_solution solution; /* what it finds is read behind it, if that is set */
+    cuda_engine *engine; /* runs first; without steps it computes all of it; or NULL */
+    cuda_noted *noted;   /* what it may find wrong; or NULL */
     uint32_t n_steps;
     tfr_cu_function **functions; /* of each step, behind the steps; NULL: fill */
     cuda_step steps[];

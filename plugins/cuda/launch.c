@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static uint64_t address_of(const tfr_launch *launch, const cuda_param *param)
+static uint64_t address_of(const tfr_launch *launch, const note *found, const cuda_param *param)
 {
     const uint32_t i = param->number;
 
@@ -23,13 +23,16 @@ static uint64_t address_of(const tfr_launch *launch, const cuda_param *param)
         return (uint64_t)(uintptr_t)launch->random;
     case CUDA_PARAM_DIMS:
         return i < launch->n_args ? (uint64_t)(uintptr_t)launch->args[i].dims : 0;
+    case CUDA_PARAM_FOUND:
+        return found ? cuda_finding_word(found) : 0;
     default:
         return 0;
     }
 }
 
 static int32_t run_step(tfr_plugin_device *device, tfr_cu_stream *stream, const cuda_step *step,
-                        tfr_cu_function *function, const tfr_launch *launch, tfr_err *err)
+                        tfr_cu_function *function, const tfr_launch *launch, const note *found,
+                        tfr_err *err)
 {
     _Alignas(16) unsigned char own[CUDA_STEP_BYTES];
     const unsigned char *bytes = step->n_addresses ? own : step->bytes;
@@ -42,11 +45,11 @@ static int32_t run_step(tfr_plugin_device *device, tfr_cu_stream *stream, const 
         memcpy(own, step->bytes, step->n_bytes);
     for (uint32_t i = 0; i < step->n_addresses; i++) {
         const cuda_param operand = {CUDA_PARAM_OPERAND, step->addresses[i].operand};
-        const uint64_t address = address_of(launch, &operand);
+        const uint64_t address = address_of(launch, NULL, &operand);
         memcpy(own + step->addresses[i].byte, &address, sizeof address);
     }
     for (uint32_t i = 0; i < step->n_params; i++) {
-        addresses[i] = address_of(launch, &step->params[i]);
+        addresses[i] = address_of(launch, found, &step->params[i]);
         params[i] = step->params[i].kind == CUDA_PARAM_BYTES
                         ? (void *)(uintptr_t)(bytes + step->params[i].number)
                         : (void *)&addresses[i];
@@ -64,12 +67,12 @@ static int32_t run_step(tfr_plugin_device *device, tfr_cu_stream *stream, const 
 /* The engine or, with one, a step, which may be recorded. */
 static int32_t run_recorded(tfr_plugin_device *device, tfr_queue *queue, tfr_kernel *kernel,
                             const cuda_step *step, tfr_cu_function *function,
-                            const tfr_launch *launch, tfr_err *err)
+                            const tfr_launch *launch, const note *found, tfr_err *err)
 {
     tfr_profile_record what = {
         .size = sizeof what, .kind = TFR_PROFILE_KERNEL, .id = launch->id, .node = -1};
     tfr_cu_event *begin = launch->id ? cuda_span_begin(device, queue) : NULL;
-    int32_t status = step ? run_step(device, queue->stream, step, function, launch, err)
+    int32_t status = step ? run_step(device, queue->stream, step, function, launch, found, err)
                           : kernel->engine->launch(device, queue, kernel->engine, launch, err);
 
     if (!begin)
@@ -103,6 +106,28 @@ static bool goes_wrong(tfr_plugin_device *device, tfr_queue *queue, uint64_t id,
     return true;
 }
 
+/* The engine, then the steps. */
+static int32_t run(tfr_plugin_device *device, tfr_queue *queue, tfr_kernel *kernel,
+                   const tfr_launch *launch, tfr_err *err)
+{
+    note *found = NULL;
+    int32_t status =
+        kernel->noted ? cuda_finding_begin(queue, kernel->noted, launch, &found, err) : TFR_OK;
+
+    if (status != TFR_OK)
+        return status;
+    cuda_range_begin(kernel->engine                               ? kernel->engine->name
+                     : kernel->n_steps && kernel->steps[0].kernel ? kernel->steps[0].kernel
+                                                                  : "fill");
+    if (kernel->engine)
+        status = run_recorded(device, queue, kernel, NULL, NULL, launch, found, err);
+    for (uint32_t i = 0; i < kernel->n_steps && status == TFR_OK; i++)
+        status = run_recorded(device, queue, kernel, &kernel->steps[i], kernel->functions[i],
+                              launch, found, err);
+    cuda_range_end();
+    return found && status == TFR_OK ? cuda_finding_end(queue, found, launch, err) : status;
+}
+
 int32_t cuda_launch(tfr_plugin_device *device, tfr_queue *queue, tfr_kernel *kernel,
                     const tfr_launch *launch, tfr_err *err)
 {
@@ -111,17 +136,7 @@ int32_t cuda_launch(tfr_plugin_device *device, tfr_queue *queue, tfr_kernel *ker
     if (status != TFR_OK)
         return status;
     if (!atomic_load(&queue->has_failed) && !goes_wrong(device, queue, launch->id, err, &status)) {
-        cuda_range_begin(kernel->engine                               ? kernel->engine->name
-                         : kernel->n_steps && kernel->steps[0].kernel ? kernel->steps[0].kernel
-                                                                      : "fill");
-        if (kernel->engine)
-            status = run_recorded(device, queue, kernel, NULL, NULL, launch, err);
-        for (uint32_t i = 0; i < kernel->n_steps && status == TFR_OK; i++)
-            status = run_recorded(device, queue, kernel, &kernel->steps[i], kernel->functions[i],
-                                  launch, err);
-        cuda_range_end();
-        if (kernel->solution.is_set && status == TFR_OK)
-            status = cuda_finding_post(queue, &kernel->solution, launch, err);
+        status = run(device, queue, kernel, launch, err);
         queue->last_launch = launch->id;
         queue->n_since++;
     }

@@ -3,6 +3,7 @@
 #include "plan.h"
 
 #include <string.h>
+#include <tfrun/fail.h>
 
 int64_t cuda_walk_find(const tfr_walk *walk, int32_t operand, int64_t i)
 {
@@ -15,6 +16,32 @@ int64_t cuda_walk_find(const tfr_walk *walk, int32_t operand, int64_t i)
         i /= walk->dims[d].d;
     }
     return at;
+}
+
+static int32_t say_index(const cuda_mistake *m, int64_t word, tfr_err *err)
+{
+    const int64_t position = word >> 32, given = (int32_t)(word & UINT32_MAX);
+    const char *more = !m->is_wide          ? ""
+                       : given == INT32_MAX ? " or more"
+                       : given == INT32_MIN ? " or less"
+                                            : "";
+    const long long dim = (long long)m->dims[m->n_dims ? position % m->n_dims : 0];
+
+    if (m->kind == CUDA_MISTAKE_LENGTH)
+        return tfr_fail(err, TFR_EINVAL,
+                        "sequence length %lld%s of batch %lld is outside [0, %lld]",
+                        (long long)given, more, (long long)position, dim);
+    return tfr_fail(err, TFR_EINVAL, "%s index %lld%s at position %lld is outside [-%lld, %lld)",
+                    m->what, (long long)given, more, (long long)position, dim, dim);
+}
+
+int32_t cuda_mistake_say(const cuda_mistake *mistake, int64_t word, tfr_err *err)
+{
+    if (mistake->kind != CUDA_MISTAKE_SINGULAR)
+        return say_index(mistake, word, err);
+    return tfr_fail(err, TFR_EINVAL, "matrix %lld is singular: pivot %lld of %lld is 0",
+                    (long long)cuda_walk_find(&mistake->solving.batch, 0, word >> 32),
+                    (long long)(word & INT32_MAX) - 1, (long long)mistake->solving.n);
 }
 
 cuda_step *cuda_plan_add(cuda_plan *plan, const char *kernel, uint64_t blocks, uint32_t threads)
@@ -68,6 +95,11 @@ void cuda_step_workspace(cuda_plan *plan, cuda_step *step, uint32_t offset)
 void cuda_step_random(cuda_plan *plan, cuda_step *step)
 {
     add_param(plan, step, CUDA_PARAM_RANDOM, 0);
+}
+
+void cuda_step_found(cuda_plan *plan, cuda_step *step)
+{
+    add_param(plan, step, CUDA_PARAM_FOUND, 0);
 }
 
 void cuda_step_bytes(cuda_plan *plan, cuda_step *step, const void *value, uint32_t n)

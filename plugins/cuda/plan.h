@@ -36,6 +36,7 @@ typedef enum cuda_param_kind {
     CUDA_PARAM_WORKSPACE, /* workspace + number */
     CUDA_PARAM_RANDOM,    /* the address of a tfr_random_state */
     CUDA_PARAM_DIMS,      /* where the true dims of output number are to be written */
+    CUDA_PARAM_FOUND,     /* of the word that cuda_mistake tells of */
     CUDA_PARAM_BYTES      /* bytes[number] and what follows */
 } cuda_param_kind;
 
@@ -108,12 +109,8 @@ typedef struct cuda_convolution {
     bool is_aligned;                  /* addresses are multiples of 16 bytes */
 } cuda_convolution;
 
-/*
- * Equations A X = B. The steps leave what they found in the workspace, an int64: -1, or the number
- * of a matrix that is singular, times 2^32, and 1 + that of its pivot; that is an error which the
- * queue finds out (finding.c). If is_large, cuSOLVER may compute X in place of the steps, which are
- * there, too.
- */
+/* Equations A X = B. If is_large, cuSOLVER may compute X in place of the steps, which are there,
+ * too. */
 typedef struct cuda_solution {
     bool is_set, is_large;
     int32_t dtype;
@@ -122,6 +119,30 @@ typedef struct cuda_solution {
 
 /* Where both have it in the workspace, and `info` of each matrix, an int32. */
 enum { CUDA_SOLUTION_FOUND = 0, CUDA_SOLUTION_INFO = 256 };
+
+/*
+ * What a kernel may find wrong with its data: a word, which is -1 if all is well, and how it is
+ * said (finding.c). Of a singular matrix the steps leave in the workspace the number of the matrix,
+ * times 2^32, and 1 + that of its pivot. Of an index, and of a sequence's length, they write its
+ * position, times 2^32, and the 32 bits of the index, or of the nearest number that fits these.
+ */
+typedef enum cuda_mistake_kind {
+    CUDA_MISTAKE_NONE,
+    CUDA_MISTAKE_SINGULAR,
+    CUDA_MISTAKE_INDEX,
+    CUDA_MISTAKE_LENGTH
+} cuda_mistake_kind;
+typedef struct cuda_mistake {
+    cuda_mistake_kind kind;
+    tfr_solving solving; /* of SINGULAR */
+    const char *what;    /* has the index: "gather" */
+    bool is_wide;        /* indices are of 64 bits */
+    int32_t n_dims;      /* of one index; position i is in dims[i % n_dims] */
+    int64_t dims[TFR_WALK_DIMS];
+} cuda_mistake;
+
+/* TFR_EINVAL, with the words of the reference. */
+int32_t cuda_mistake_say(const cuda_mistake *mistake, int64_t word, tfr_err *err);
 
 typedef struct cuda_plan {
     /* given: bit k = operand k, inputs first, lies with the channels last (cuda_may_last) */
@@ -133,6 +154,7 @@ typedef struct cuda_plan {
     cuda_product product;
     cuda_convolution convolution;
     cuda_solution solution;
+    cuda_mistake mistake;
     cuda_step steps[CUDA_PLAN_STEPS];
     /* what is left to do where a library computes the call in place of the steps */
     bool has_behind;
@@ -167,6 +189,7 @@ cuda_step *cuda_plan_zero(cuda_plan *plan, uint64_t bytes);
 void cuda_step_operand(cuda_plan *plan, cuda_step *step, uint32_t operand);
 void cuda_step_workspace(cuda_plan *plan, cuda_step *step, uint32_t offset);
 void cuda_step_random(cuda_plan *plan, cuda_step *step);
+void cuda_step_found(cuda_plan *plan, cuda_step *step);
 void cuda_step_bytes(cuda_plan *plan, cuda_step *step, const void *value, uint32_t n);
 /* Of the struct that is given next: its 8 bytes from `byte` on are the operand's address. */
 void cuda_step_address(cuda_plan *plan, cuda_step *step, uint32_t byte, uint32_t operand);

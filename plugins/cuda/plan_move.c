@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan_move.c: launches of transpose.cu and gather.cu: what moves elements and computes nothing. */
+/* plan_move.c: launches of transpose.cu: what moves elements and computes nothing. */
 #include "plan_kit.h"
 
 #include <string.h>
@@ -238,34 +238,4 @@ CUDA_FAMILY(cuda_slice)
     }
     cuda_dims_to_strides(y->rank, y->dims, m.strides[1]);
     plan_copy(chip, y->rank, y->dims, &m, size, 0, call->n_inputs, answer, plan);
-}
-
-CUDA_FAMILY(cuda_gather)
-{
-    static const char *const kernels[4][2] = {{"gather_8_i32", "gather_8_i64"},
-                                              {"gather_16_i32", "gather_16_i64"},
-                                              {"gather_32_i32", "gather_32_i64"},
-                                              {"gather_64_i32", "gather_64_i64"}};
-    const tfr_operand *x = tfr_call_input(call, 0), *index = tfr_call_input(call, 1);
-    const int size = cuda_movable(call, answer);
-    const int32_t axis = (int32_t)tfr_call_int(call, "axis", 0);
-    const int64_t n = tfr_operand_elements(tfr_call_output(call, 0));
-    tfr_gathering g;
-    cuda_step *step;
-
-    if (size < 0)
-        return;
-    g = (tfr_gathering){.outer = (int32_t)tfr_operand_span(x, 0, axis),
-                        .dim = (int32_t)x->dims[axis],
-                        .n_index = (int32_t)tfr_operand_elements(index),
-                        .inner = (int32_t)tfr_operand_span(x, axis + 1, x->rank)};
-    g.inner_d = cuda_divisor(g.inner);
-    g.index_d = cuda_divisor(g.n_index);
-    step = n ? cuda_plan_add(plan, kernels[size][index->dtype == TFR_DTYPE_I64],
-                             cuda_blocks(chip, n, 256), 256)
-             : NULL;
-    cuda_step_operand(plan, step, 0);
-    cuda_step_operand(plan, step, 1);
-    cuda_step_operand(plan, step, call->n_inputs);
-    cuda_step_bytes(plan, step, &g, sizeof g);
 }

@@ -100,8 +100,10 @@ CUDA_FAMILY(cuda_solve)
         return;
     answer->flags &= ~(uint32_t)TFR_ANSWER_CAPTURABLE; /* what was found is told of each launch */
     plan_steps(chip, kernel, call, &s, answer, plan);
-    if (plan)
-        plan->solution = (cuda_solution){.is_set = true,
+    if (!plan)
+        return;
+    plan->mistake = (cuda_mistake){.kind = CUDA_MISTAKE_SINGULAR, .solving = s};
+    plan->solution = (cuda_solution){.is_set = true,
                                          .is_large = is_large(chip, &s),
                                          .dtype = tfr_call_input(call, 0)->dtype,
                                          .what = s};

@@ -104,7 +104,7 @@ static void cuda_queue_destroy(tfr_plugin_device *device, tfr_queue *queue)
         (void)cuda_driver.cuStreamDestroy_v2(queue->stream);
         cuda_leave(device);
     }
-    cuda_findings_drop(queue->findings);
+    cuda_findings_leave(queue->findings);
     pthread_mutex_destroy(&queue->lock);
     free(queue);
 }

@@ -102,7 +102,7 @@ static int32_t cudacpu_supports(tfr_plugin_device *device, const tfr_call *call,
     (void)err;
     if (tfr_call_unknown(call, TFR_CALL_DETERMINISTIC))
         return tfr_decline(answer, TFR_REASON_POLICY, "flags 0x%x are unknown", call->flags);
-    if (call->n_inputs + call->n_outputs > MAX_REGIONS - 2)
+    if (call->n_inputs + call->n_outputs > MAX_REGIONS - 3)
         return tfr_decline(answer, TFR_REASON_SIZE_LIMIT, "%u operands",
                            call->n_inputs + call->n_outputs);
     for (i = 0; i < call->n_inputs + call->n_outputs; i++) {
@@ -205,7 +205,8 @@ static uint64_t address_of(const regions *r, uint32_t number)
 static int32_t run_step(const tfr_kernel *kernel, const cuda_step *step, regions *r, tfr_err *err)
 {
     const tfr_cpu_kernel *k = tfr_cpu_kernels;
-    const uint32_t workspace = kernel->n_operands, random = kernel->n_operands + 1;
+    const uint32_t workspace = kernel->n_operands, random = kernel->n_operands + 1,
+                   found = kernel->n_operands + 2;
     uint64_t addresses[CUDA_STEP_PARAMS];
     void *args[CUDA_STEP_PARAMS];
     cuda_step own = *step;
@@ -226,6 +227,7 @@ static int32_t run_step(const tfr_kernel *kernel, const cuda_step *step, regions
         const cuda_param p = step->params[i];
         addresses[i] = p.kind == CUDA_PARAM_OPERAND  ? address_of(r, p.number)
                        : p.kind == CUDA_PARAM_RANDOM ? r->begin[random]
+                       : p.kind == CUDA_PARAM_FOUND  ? r->begin[found]
                                                      : r->begin[workspace] + p.number;
         args[i] = p.kind == CUDA_PARAM_BYTES ? (void *)(own.bytes + p.number) : &addresses[i];
     }
@@ -274,6 +276,7 @@ static int32_t cudacpu_launch(tfr_plugin_device *device, tfr_queue *queue, tfr_k
 {
     regions r = {.n = 0};
     unsigned char *own[MAX_REGIONS] = {NULL}; /* of operands in the other order */
+    int64_t found = -1;
     uint32_t i;
     int32_t status = TFR_OK;
 
@@ -290,8 +293,11 @@ static int32_t cudacpu_launch(tfr_plugin_device *device, tfr_queue *queue, tfr_k
     }
     add_region(&r, launch->workspace, kernel->workspace_bytes);
     add_region(&r, launch->random, sizeof(tfr_random_state));
+    add_region(&r, &found, sizeof found);
     if (!status)
         status = run_all(kernel, &r, err);
+    if (!status && found != -1)
+        status = cuda_mistake_say(&kernel->plan.mistake, found, err);
     for (i = 0; i < kernel->n_operands; i++) {
         if (own[i] && i >= kernel->n_inputs)
             swap(&kernel->images[i], own[i], launch->args[i].address, true);

@@ -18,6 +18,7 @@ unit_tests += \
 	tests/cuda/test_finding \
 	tests/cuda/test_held \
 	tests/cuda/test_host \
+	tests/cuda/test_index \
 	tests/cuda/test_last \
 	tests/cuda/test_profile \
 	tests/cuda/test_programs \
@@ -227,6 +228,13 @@ tests_cuda_test_held_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) \
 tests_cuda_test_held_LDADD = $(TFR_TEST_NN) -ldl
 tests_cuda_test_held_SOURCES = tests/cuda/training_kit.h tests/cuda/test_held.c
 tests_cuda_test_held_DEPENDENCIES = $(TFR_WITH_NN) tests/cuda/libcuda.so.1 \
+	$(tfr_cuda_training_test)
+
+tests_cuda_test_index_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) \
+	$(TFR_CUDA_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_cuda_test_index_LDADD = $(TFR_TEST_NN) -ldl -lm
+tests_cuda_test_index_SOURCES = tests/cuda/training_kit.h tests/cuda/test_index.c
+tests_cuda_test_index_DEPENDENCIES = $(TFR_WITH_NN) tests/cuda/libcuda.so.1 \
 	$(tfr_cuda_training_test)
 
 tests_cuda_test_profile_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) \

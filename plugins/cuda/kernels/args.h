@@ -208,6 +208,22 @@ typedef struct tfr_attention {
     float scale, softcap;
     int32_t rows, parts;
 } tfr_attention;
+/* GatherElements: element i of y is that of x at the walk's place, and index[i] * stride. */
+typedef struct tfr_picking {
+    int32_t dim, stride;
+    tfr_walk walk;
+} tfr_picking;
+
+/*
+ * Tuples of `depth` indices, which are numbers of rows of `inner` elements; GatherND: those of
+ * tuples * b to tuples * (b + 1) are of batch b, with rows of its own.
+ */
+typedef struct tfr_tuples {
+    int32_t n, depth, tuples, batch_rows; /* n: elements of all the tuples' rows */
+    tfr_divisor inner, tuples_d;
+    int32_t dims[TFR_WALK_DIMS];
+} tfr_tuples;
+
 /*
  * Pad: along axis d of y, element j is element j - pad of the `kept` ones of x, which lie `stride`
  * apart from offset on. What is outside is a constant in mode 0, else an element of x.

@@ -163,6 +163,21 @@ template <class T> __device__ inline T tfr_shuffle_xor(T v, unsigned bits)
     return __shfl_xor_sync(TFR_ALL_LANES, v, bits);
 }
 
+/* ---- atomics ---- */
+
+/* p[i] = min(p[i], v) */
+template <class P> __device__ inline void tfr_atomic_min(const P &p, int i, uint64_t v)
+{
+#ifdef __CUDACC__
+    atomicMin(reinterpret_cast<unsigned long long *>(&p[i]), (unsigned long long)v);
+#else
+    uint64_t *at = &p[i], old = __atomic_load_n(at, __ATOMIC_RELAXED);
+    while (v < old &&
+           !__atomic_compare_exchange_n(at, &old, v, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        ;
+#endif
+}
+
 /* ---- numbers ---- */
 
 /* A product that is rounded, whatever is added to it. */

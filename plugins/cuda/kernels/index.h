@@ -32,6 +32,24 @@ TFR_UNROLL
         at[k] += w.rank ? i * w.strides[k][0] : 0;
 }
 
+/* Tells the host of a number that must not be; of several, the one whose position is the first
+ * (cuda_mistake of plan.h). */
+__device__ inline void tfr_tell(TFR_PTR(uint64_t) found, int position, int64_t given)
+{
+    const int64_t some = given < INT32_MIN ? INT32_MIN : given > INT32_MAX ? INT32_MAX : given;
+    tfr_atomic_min(found, 0, (uint64_t)(uint32_t)position << 32 | (uint32_t)some);
+}
+
+/* An index of an axis, which counts from the end if it is negative; -1, and told, if outside. */
+__device__ inline int tfr_index(TFR_PTR(uint64_t) found, int position, int64_t given, int dim)
+{
+    const int64_t at = given < 0 ? given + dim : given;
+    if (at >= 0 && at < dim)
+        return (int)at;
+    tfr_tell(found, position, given);
+    return -1;
+}
+
 __device__ inline int tfr_thread(void)
 {
     return (int)(blockIdx.x * blockDim.x + threadIdx.x);

@@ -8,6 +8,7 @@ tfr_cuda_families = \
 	plugins/cuda/plan_conv.c \
 	plugins/cuda/plan_elementwise.c \
 	plugins/cuda/plan_integer.c \
+	plugins/cuda/plan_gather.c \
 	plugins/cuda/plan_kit.c \
 	plugins/cuda/plan_kit.h \
 	plugins/cuda/plan_last.c \
