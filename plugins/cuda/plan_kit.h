@@ -118,6 +118,9 @@ bool cuda_fill_window(const tfr_call *call, const tfr_operand *x, const tfr_oper
 bool cuda_fill_conv(const tfr_call *call, const tfr_operand *x, const tfr_operand *w,
                     const tfr_operand *y, tfr_conv *c, tfr_answer *answer);
 
+/* plan_move.c: input 0, of a type that is moved, to the output. */
+void cuda_copy_all(const cuda_chip *chip, const tfr_call *call, cuda_plan *plan);
+
 /* plan_elementwise.c: the step of fuse.cu that computes the call. False: it has none. */
 bool cuda_fused_step(const tfr_call *call, tfr_fused_step *out);
 

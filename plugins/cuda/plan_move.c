@@ -28,6 +28,24 @@ static void plan_copy(const cuda_chip *chip, int32_t rank, const int64_t *dims, 
     cuda_step_bytes(plan, step, &walk, sizeof walk);
 }
 
+void cuda_copy_all(const cuda_chip *chip, const tfr_call *call, cuda_plan *plan)
+{
+    const int32_t bits = tfr_dtype_bits(tfr_call_input(call, 0)->dtype);
+    const int64_t n = tfr_operand_elements(tfr_call_output(call, 0));
+    const tfr_walk walk = {.n = (int32_t)n};
+    cuda_step *step = n ? cuda_plan_add(plan,
+                                        copies[bits == 8    ? 0
+                                               : bits == 16 ? 1
+                                               : bits == 32 ? 2
+                                                            : 3],
+                                        cuda_blocks(chip, n, 1024), 256)
+                        : NULL;
+
+    cuda_step_operand(plan, step, 0);
+    cuda_step_operand(plan, step, call->n_inputs);
+    cuda_step_bytes(plan, step, &walk, sizeof walk);
+}
+
 /* Reshape, Flatten, Identity and others that keep the order of the elements. */
 CUDA_FAMILY(cuda_same)
 {

@@ -35,12 +35,31 @@ static const indexed ops[] = {
      {0, 0},
      {4, 3, 0, -4, -5, 1},
      {4, 3, 0, 4, -9, 1}},
+    {"ScatterElements",
+     "scatter index 5 at position 3 is outside [-5, 5)",
+     {2, COLUMNS},
+     {2, COLUMNS},
+     {0, 1, 2, 3, 4, -1, -2, -3},
+     {0, 1, 2, 5, 4, -6, -2, -3}},
+    {"ScatterND",
+     "scatter index -6 at position 2 is outside [-5, 5)",
+     {PICKED, 1},
+     {PICKED, COLUMNS},
+     {4, 0, 4},
+     {4, 0, -6}},
+    {"ReverseSequence",
+     "sequence length 6 of batch 2 is outside [0, 5]",
+     {COLUMNS, 0},
+     {0, 0},
+     {5, 0, 3, 1},
+     {5, 0, 6, -1}},
 };
 enum { N_OPS = sizeof ops / sizeof ops[0] };
 
 static tfr_tensor *index_of(const indexed *op, bool is_bad)
 {
-    return new_tensor(TFR_DTYPE_I64, 2, op->index_dims, is_bad ? op->bad : op->good);
+    return new_tensor(TFR_DTYPE_I64, op->index_dims[1] ? 2 : 1, op->index_dims,
+                      is_bad ? op->bad : op->good);
 }
 
 typedef struct bench {

@@ -225,6 +225,34 @@ typedef struct tfr_tuples {
 } tfr_tuples;
 
 /*
+ * Scatters: lanes of `rows` rows of `inner` elements, and of n updates of rows, each with a tuple
+ * of `depth` indices for its row. Operands of the walk over lanes: y, and the updates, whose
+ * indices begin at the same number. A block has rows_each of the rows and `columns` elements of
+ * each, a power of 2; a lane has `ranges` * `tiles` blocks.
+ */
+enum { TFR_SCATTER_NONE, TFR_SCATTER_ADD, TFR_SCATTER_MUL, TFR_SCATTER_MIN, TFR_SCATTER_MAX };
+typedef struct tfr_scattering {
+    int32_t op, is_wide; /* indices of 64 bits */
+    int32_t n, rows, inner, depth;
+    int32_t row_stride, update_stride, index_stride; /* from one to the next */
+    int32_t rows_each, ranges, columns, tiles;
+    int32_t dims[TFR_WALK_DIMS];
+    tfr_walk lanes;
+} tfr_scattering;
+
+/* OneHot: y [outer, depth, inner] of an index [outer, inner]. */
+typedef struct tfr_one_hot {
+    int32_t n;
+    tfr_divisor depth, inner;
+} tfr_one_hot;
+
+/* ReverseSequence: i / time_stride % times is the time of element i, and so for the sample. */
+typedef struct tfr_reversing {
+    int32_t n;
+    tfr_divisor time_stride, times, batch_stride, samples;
+} tfr_reversing;
+
+/*
  * Pad: along axis d of y, element j is element j - pad of the `kept` ones of x, which lie `stride`
  * apart from offset on. What is outside is a constant in mode 0, else an element of x.
  */

@@ -163,6 +163,28 @@ template <class T> __device__ inline T tfr_shuffle_xor(T v, unsigned bits)
     return __shfl_xor_sync(TFR_ALL_LANES, v, bits);
 }
 
+/* Bit l: what lane l of the warp says. */
+__device__ inline unsigned tfr_ballot(bool yes)
+{
+#ifdef __CUDACC__
+    return __ballot_sync(TFR_ALL_LANES, yes);
+#else
+    unsigned bits = yes ? 1u << threadIdx.x % 32 : 0;
+    for (unsigned by = 1; by < 32; by *= 2)
+        bits |= tfr_shuffle_xor(bits, by);
+    return bits;
+#endif
+}
+
+__device__ inline int tfr_count_bits(unsigned bits)
+{
+#ifdef __CUDACC__
+    return __popc(bits);
+#else
+    return __builtin_popcount(bits);
+#endif
+}
+
 /* ---- atomics ---- */
 
 /* p[i] = min(p[i], v) */
@@ -175,6 +197,16 @@ template <class P> __device__ inline void tfr_atomic_min(const P &p, int i, uint
     while (v < old &&
            !__atomic_compare_exchange_n(at, &old, v, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
         ;
+#endif
+}
+
+/* p[i] += v */
+template <class P> __device__ inline void tfr_atomic_add(const P &p, int i, unsigned v)
+{
+#ifdef __CUDACC__
+    atomicAdd(&p[i], v);
+#else
+    __atomic_fetch_add(&p[i], v, __ATOMIC_RELAXED);
 #endif
 }
 

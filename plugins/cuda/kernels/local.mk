@@ -21,6 +21,7 @@ tfr_cuda_families = \
 	plugins/cuda/plan_random.c \
 	plugins/cuda/plan_reduce.c \
 	plugins/cuda/plan_resize.c \
+	plugins/cuda/plan_scatter.c \
 	plugins/cuda/plan_solve.c \
 	$(NULL)
 tfr_cuda_units = \
@@ -39,6 +40,7 @@ tfr_cuda_units = \
 	plugins/cuda/kernels/matmul.cu \
 	plugins/cuda/kernels/matmul_integer.cu \
 	plugins/cuda/kernels/norm.cu \
+	plugins/cuda/kernels/one_hot.cu \
 	plugins/cuda/kernels/pad.cu \
 	plugins/cuda/kernels/pool.cu \
 	plugins/cuda/kernels/preview_training.cu \
@@ -46,6 +48,8 @@ tfr_cuda_units = \
 	plugins/cuda/kernels/random.cu \
 	plugins/cuda/kernels/reduce.cu \
 	plugins/cuda/kernels/resize.cu \
+	plugins/cuda/kernels/reverse_sequence.cu \
+	plugins/cuda/kernels/scatter.cu \
 	plugins/cuda/kernels/softmax.cu \
 	plugins/cuda/kernels/solve.cu \
 	plugins/cuda/kernels/transpose.cu \
