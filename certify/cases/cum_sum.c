@@ -17,5 +17,10 @@ const ops_case ops_cum_sum_cases[] = {
     {"CumSum/many lanes", .vars = "A=0..2 N=1..90", .attrs = "exclusive?:i=0|1 reverse?:i=0|1",
      .in = {{"f32|f64|i32|i64", "3,60,N", "-3..3", NULL, NULL}, {"i64", "", "A", NULL, NULL}},
      .tolerance = OPS_SUM},
+    /* Rows that several blocks add up. */
+    {"CumSum/long", .vars = "N=1|2 A=40|900|5000|9000 C=1|2",
+     .attrs = "exclusive?:i=0|1 reverse?:i=0|1",
+     .in = {{"f32|f64|i32", "N,A,C", NULL, NULL, NULL}, {"i64", "", "1", NULL, NULL}},
+     .tolerance = OPS_SUM},
     {0},
 };

@@ -84,12 +84,20 @@ CUDA_FAMILY(cuda_binary)
         plan_two(chip, call, kernel, &f, answer, plan);
 }
 
+/* IsInf's signs, as its function has them. */
+static int32_t which_infinite(const tfr_call *call)
+{
+    return (tfr_call_int(call, "detect_negative", 1) != 0) |
+           (tfr_call_int(call, "detect_positive", 1) != 0) << 1;
+}
+
 CUDA_FAMILY(cuda_compare)
 {
     static cuda_names names = {CUDA_FLOATS("compare_"), CUDA_BYTES("compare_"),
                                CUDA_WIDE("compare_"), [TFR_DTYPE_BOOL] = "compare_u8"};
     const char *kernel = cuda_pick_input(names, call, answer);
-    const tfr_function f = {find(comparisons, TFR_N_COMPARISONS, call->name), 0, 0, 0};
+    const tfr_function f = {find(comparisons, TFR_N_COMPARISONS, call->name), 0, 0,
+                            which_infinite(call)};
 
     if (kernel)
         plan_two(chip, call, kernel, &f, answer, plan);

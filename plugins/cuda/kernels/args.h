@@ -252,6 +252,20 @@ typedef struct tfr_reversing {
     tfr_divisor time_stride, times, batch_stride, samples;
 } tfr_reversing;
 
+/* CumSum and CumProd along lanes; a block has a chunk of one. */
+typedef struct tfr_cumulating {
+    int32_t lanes, n, exclusive, reverse;
+    int32_t chunk, chunks; /* elements; of a lane */
+    tfr_divisor inner;
+} tfr_cumulating;
+
+/* The k first of each row of n elements; sorted: k rounded up to a power of 2. */
+enum { TFR_TOP_K = 2048 };
+typedef struct tfr_top {
+    int32_t rows, n, k, sorted, largest;
+    tfr_divisor inner;
+} tfr_top;
+
 /*
  * Pad: along axis d of y, element j is element j - pad of the `kept` ones of x, which lie `stride`
  * apart from offset on. What is outside is a constant in mode 0, else an element of x.

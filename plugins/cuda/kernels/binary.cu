@@ -97,7 +97,7 @@ struct comparison {
     template <class T, class V>
     __device__ static T of(V a, V b, const tfr_function &f)
     {
-        return (T)compare(a, b, f.op);
+        return (T)compare(a, b, f);
     }
 };
 

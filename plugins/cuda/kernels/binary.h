@@ -60,9 +60,9 @@ __device__ inline double apply_long(double a, double b, const tfr_function &)
     return pow(a, b);
 }
 
-template <class V> __device__ inline bool compare(V a, V b, int op)
+template <class V> __device__ inline bool compare(V a, V b, const tfr_function &f)
 {
-    switch (op) {
+    switch (f.op) {
     case TFR_FN_Equal:
         return a == b;
     case TFR_FN_Greater:
@@ -73,6 +73,8 @@ template <class V> __device__ inline bool compare(V a, V b, int op)
         return a < b;
     case TFR_FN_IsNaN:
         return a != a;
+    case TFR_FN_IsInf:
+        return a == a && a - a != a - a && (f.mode >> (a > 0) & 1);
     default:
         return a <= b;
     }

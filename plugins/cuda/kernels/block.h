@@ -58,4 +58,28 @@ template <class fold, class T> __device__ inline T tfr_fold_block(T v)
     return v;
 }
 
+/* What the threads before this one make together; *all: what all do. Begins with a barrier, too. */
+template <class fold, class T> __device__ inline T tfr_scan_block(T v, T neutral, T *all)
+{
+    TFR_SHARED(T, of_warps, 32);
+    const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
+    T before = neutral, total = neutral;
+
+    for (int by = 1; by < 32; by *= 2) {
+        const T left = __shfl_sync(TFR_ALL_LANES, v, (lane - by) & 31);
+        v = lane >= by ? fold::of(left, v) : v;
+    }
+    __syncthreads();
+    if (lane == 31)
+        of_warps[warp] = v;
+    __syncthreads();
+    for (int w = 0; w < (int)blockDim.x / 32; w++) {
+        before = w == warp ? total : before;
+        total = fold::of(total, of_warps[w]);
+    }
+    *all = total;
+    v = __shfl_sync(TFR_ALL_LANES, v, (lane - 1) & 31);
+    return fold::of(before, lane > 0 ? v : neutral);
+}
+
 #endif

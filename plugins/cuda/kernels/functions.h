@@ -27,7 +27,8 @@
     X(GreaterOrEqual)                                                                              \
     X(Less)                                                                                        \
     X(LessOrEqual)                                                                                 \
-    X(IsNaN) /* of the first operand */
+    X(IsNaN) /* of the first operand, as the next */                                               \
+    X(IsInf) /* mode: bit 0 negative ones, bit 1 positive ones */
 
 /* Of unary.cu; a and b are the op's attributes in the order of plan_elementwise.c. */
 #define TFR_UNARY_LIST(X)                                                                          \

@@ -29,7 +29,7 @@ template <class T> __device__ inline T compute(const tfr_fused_step &s, T a, T b
     case TFR_FUSED_LONG_BINARY:
         return binary::apply_long(a, b, s.f);
     case TFR_FUSED_COMPARE:
-        return binary::compare(a, b, s.f.op);
+        return binary::compare(a, b, s.f);
     case TFR_FUSED_WHERE:
         return a != 0 ? b : c;
     case TFR_FUSED_CLIP:

@@ -201,7 +201,7 @@ template <class P> __device__ inline void tfr_atomic_min(const P &p, int i, uint
 }
 
 /* p[i] += v */
-template <class P> __device__ inline void tfr_atomic_add(const P &p, int i, unsigned v)
+__device__ inline void tfr_atomic_add(TFR_ALIAS(unsigned) p, int i, unsigned v)
 {
 #ifdef __CUDACC__
     atomicAdd(&p[i], v);

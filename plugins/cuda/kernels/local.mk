@@ -21,6 +21,7 @@ tfr_cuda_families = \
 	plugins/cuda/plan_random.c \
 	plugins/cuda/plan_reduce.c \
 	plugins/cuda/plan_resize.c \
+	plugins/cuda/plan_scan.c \
 	plugins/cuda/plan_scatter.c \
 	plugins/cuda/plan_solve.c \
 	$(NULL)
@@ -32,6 +33,8 @@ tfr_cuda_units = \
 	plugins/cuda/kernels/conv.cu \
 	plugins/cuda/kernels/conv_integer.cu \
 	plugins/cuda/kernels/conv_transpose.cu \
+	plugins/cuda/kernels/cum_sum.cu \
+	plugins/cuda/kernels/eye_like.cu \
 	plugins/cuda/kernels/fuse.cu \
 	plugins/cuda/kernels/gather.cu \
 	plugins/cuda/kernels/group_norm.cu \
@@ -46,12 +49,14 @@ tfr_cuda_units = \
 	plugins/cuda/kernels/preview_training.cu \
 	plugins/cuda/kernels/quantize.cu \
 	plugins/cuda/kernels/random.cu \
+	plugins/cuda/kernels/range.cu \
 	plugins/cuda/kernels/reduce.cu \
 	plugins/cuda/kernels/resize.cu \
 	plugins/cuda/kernels/reverse_sequence.cu \
 	plugins/cuda/kernels/scatter.cu \
 	plugins/cuda/kernels/softmax.cu \
 	plugins/cuda/kernels/solve.cu \
+	plugins/cuda/kernels/top_k.cu \
 	plugins/cuda/kernels/transpose.cu \
 	plugins/cuda/kernels/trilu.cu \
 	plugins/cuda/kernels/unary.cu \
