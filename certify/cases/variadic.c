@@ -19,5 +19,8 @@ const ops_case ops_variadic_cases[] = {
     VARIADIC("Mean", OPS_FLOATS, "niz", OPS_SUM),
     VARIADIC("Min", OPS_FLOATS "|" OPS_INTEGERS, "nizh", OPS_EXACT),
     VARIADIC("Sum", OPS_FLOATS, "niz", OPS_SUM),
+    {"Sum/many", .vars = "R=0..2 d=1..4",
+     .in = {{"f32|f64", "~d^R", NULL, NULL, NULL}, {"=0", "~d^R", NULL, NULL, "7|8|14|15"}},
+     .tolerance = OPS_SUM},
     {0},
 };

@@ -103,17 +103,18 @@ CUDA_FAMILY(cuda_compare)
         plan_two(chip, call, kernel, &f, answer, plan);
 }
 
-/* Max, Min, Sum of one or two; more are left to others. */
+/* Max, Min and Sum of two have the kernel of two. */
 CUDA_FAMILY(cuda_variadic)
 {
     static cuda_names names = {CUDA_FLOATS("binary_"), CUDA_BYTES("binary_"), CUDA_WIDE("binary_")};
     const char *name = strcmp(call->name, "Sum") == 0 ? "Add" : call->name;
     const tfr_function f = {find(arithmetic, TFR_N_ARITHMETIC, name), 0, 0, 0};
-    const char *kernel = cuda_pick_input(names, call, answer);
+    const char *kernel =
+        call->n_inputs == 2 && f.op >= 0 ? names[tfr_call_input(call, 0)->dtype] : NULL;
 
-    if (kernel && call->n_inputs != 2)
-        tfr_decline(answer, TFR_REASON_SIZE_LIMIT, "%u inputs are not 2", call->n_inputs);
-    else if (kernel)
+    if (!kernel)
+        cuda_variadic_many(chip, call, answer, plan);
+    else if (cuda_call_fits(call, answer))
         plan_two(chip, call, kernel, &f, answer, plan);
 }
 

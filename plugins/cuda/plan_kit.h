@@ -127,6 +127,9 @@ bool cuda_fused_step(const tfr_call *call, tfr_fused_step *out);
 #define CUDA_FAMILY(name)                                                                          \
     void name(const cuda_chip *chip, const tfr_call *call, tfr_answer *answer, cuda_plan *plan)
 
+/* plan_variadic.c: any number of operands, for plan_elementwise.c, which has the family. */
+CUDA_FAMILY(cuda_variadic_many);
+
 #define X(domain, op, since_version, dtypes, family) CUDA_FAMILY(family);
 #include "families.def"
 #undef X

@@ -35,4 +35,5 @@
 #include "transpose.cu"
 #include "trilu.cu"
 #include "unary.cu"
+#include "variadic.cu"
 #include "where.cu"

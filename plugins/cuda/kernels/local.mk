@@ -24,6 +24,7 @@ tfr_cuda_families = \
 	plugins/cuda/plan_scan.c \
 	plugins/cuda/plan_scatter.c \
 	plugins/cuda/plan_solve.c \
+	plugins/cuda/plan_variadic.c \
 	$(NULL)
 tfr_cuda_units = \
 	plugins/cuda/kernels/attention.cu \
@@ -60,6 +61,7 @@ tfr_cuda_units = \
 	plugins/cuda/kernels/transpose.cu \
 	plugins/cuda/kernels/trilu.cu \
 	plugins/cuda/kernels/unary.cu \
+	plugins/cuda/kernels/variadic.cu \
 	plugins/cuda/kernels/where.cu \
 	$(NULL)
 tfr_cuda_headers = \

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tensors.h: the tensors of an optimizer's launch, as preview_training.cu takes them by value. For
- * the host half the pointers are addresses, which are put there at each launch. Plain C there.
+ * tensors.h: the tensors of a launch that has many of them, as preview_training.cu and variadic.cu
+ * take them by value. For the host half the pointers are addresses, which are put there at each
+ * launch. Plain C there.
  */
 #ifndef TFR_CUDA_TENSORS_H
 #define TFR_CUDA_TENSORS_H
 
 #include <stdint.h>
+
+#include "args.h"
 
 #ifndef __cplusplus
 #define TFR_FIELD(T) uint64_t
@@ -29,5 +32,18 @@ typedef struct tfr_tensors {
     int32_t blocks[TFR_TENSORS]; /* the first one of each */
     int32_t count;
 } tfr_tensors;
+
+/*
+ * Sum, Mean, Max and Min of `count` operands, of any type, broadcast to n elements; rank 0: none
+ * is. The result is divided by `by`.
+ */
+enum { TFR_VARIADIC = 8, TFR_VARIADIC_DIMS = 8 };
+enum { TFR_VARIADIC_SUM, TFR_VARIADIC_MAX, TFR_VARIADIC_MIN };
+typedef struct tfr_variadic {
+    TFR_FIELD(const float) x[TFR_VARIADIC];
+    int32_t n, count, op, by, rank;
+    tfr_divisor dims[TFR_VARIADIC_DIMS];
+    int32_t strides[TFR_VARIADIC][TFR_VARIADIC_DIMS];
+} tfr_variadic;
 
 #endif
