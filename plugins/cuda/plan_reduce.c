@@ -18,6 +18,9 @@ static cuda_names by_block = {CUDA_FLOATS("reduce_"),
 static cuda_names by_thread = {CUDA_FLOATS("reduce_thread_"),
                                CUDA_WIDE("reduce_thread_"), [TFR_DTYPE_F64] = "reduce_thread_f64"};
 
+static cuda_names log_by_block = {CUDA_FLOATS("reduce_log_sum_exp_")};
+static cuda_names log_by_thread = {CUDA_FLOATS("reduce_log_sum_exp_thread_")};
+
 /* Strides of a plain operand, or with the channels last. */
 static void find_strides(const tfr_operand *x, bool is_last, int64_t *out)
 {
@@ -63,7 +66,10 @@ static void plan_reduction(const cuda_chip *chip, const tfr_call *call, uint32_t
     r.scale = 1 / (float)r.reduced.n;
     is_by_thread = r.reduced.n <= SHORT_SUM ||
                    (cuda_is_last(plan, 0) && cuda_sums_by_thread(chip, r.kept.n, r.reduced.n));
-    kernel = cuda_pick(is_by_thread ? by_thread : by_block, x, 0, answer);
+    if (op == TFR_FN_ReduceLogSumExp)
+        kernel = cuda_pick(is_by_thread ? log_by_thread : log_by_block, x, 0, answer);
+    else
+        kernel = cuda_pick(is_by_thread ? by_thread : by_block, x, 0, answer);
     if (!kernel || r.kept.n == 0)
         return;
     step = cuda_plan_add(plan, kernel, cuda_blocks(chip, r.kept.n, is_by_thread ? 256 : 1), 256);

@@ -84,7 +84,8 @@
     X(ReduceL1)                                                                                    \
     X(ReduceL2)                                                                                    \
     X(ReduceSumSquare)                                                                             \
-    X(ReduceLogSum)
+    X(ReduceLogSum)                                                                                \
+    X(ReduceLogSumExp)
 
 #define TFR_FUNCTION_ENUM(name) TFR_FN_##name,
 enum { TFR_ARITHMETIC_LIST(TFR_FUNCTION_ENUM) TFR_N_ARITHMETIC };

@@ -83,6 +83,34 @@ __device__ inline void by_thread(TFR_PTR(const T) x, TFR_PTR(T) y, const tfr_red
     }
 }
 
+/* log(sum(exp(x))) = m + log(sum(exp(x - m))) with the maximum m, which cannot overflow. */
+template <class T, bool thread>
+__device__ inline void log_sum_exp(TFR_PTR(const T) x, TFR_PTR(T) y, const tfr_reducing &r)
+{
+    const int begin = thread ? 0 : (int)threadIdx.x, step = thread ? 1 : (int)blockDim.x;
+    const int first = thread ? tfr_thread() : (int)blockIdx.x;
+TFR_NO_UNROLL
+    for (int o = first; o < r.kept.n; o += thread ? tfr_threads() : (int)gridDim.x) {
+        int base[1], at[1];
+        float m = -INFINITY, sum = 0;
+        tfr_walk_at<1>(r.kept, o, base);
+TFR_NO_UNROLL
+        for (int j = begin; j < r.reduced.n; j += step) {
+            tfr_walk_at<1>(r.reduced, j, at);
+            m = tfr_greatest::of(m, (float)tfr_load(x[base[0] + at[0]]));
+        }
+        m = thread ? m : tfr_fold_block<tfr_greatest>(m);
+TFR_NO_UNROLL
+        for (int j = begin; j < r.reduced.n && m - m == 0; j += step) {
+            tfr_walk_at<1>(r.reduced, j, at);
+            sum += expf((float)tfr_load(x[base[0] + at[0]]) - m);
+        }
+        sum = thread ? sum : tfr_fold_block<tfr_sum>(sum);
+        if (thread || threadIdx.x == 0)
+            y[o] = tfr_store<T>::of(m - m == 0 ? m + logf(sum) : m);
+    }
+}
+
 template <class T, class V, bool thread>
 __device__ inline void run(TFR_PTR(const T) x, TFR_PTR(T) y, const tfr_reducing &r)
 {
@@ -139,6 +167,17 @@ __device__ inline void arg(TFR_PTR(const T) x, TFR_PTR(int64_t) y, const tfr_lan
     {                                                                                              \
         reduce::run<T, V, true>(x, y, r);                                                          \
     }
+#define LOG_SUM_EXP(type, T)                                                                       \
+    TFR_GLOBAL(reduce_log_sum_exp_##type, 256,                                                     \
+               (TFR_PTR(const T) x, TFR_PTR(T) y, tfr_reducing r))                                 \
+    {                                                                                              \
+        reduce::log_sum_exp<T, false>(x, y, r);                                                    \
+    }                                                                                              \
+    TFR_GLOBAL(reduce_log_sum_exp_thread_##type, 256,                                              \
+               (TFR_PTR(const T) x, TFR_PTR(T) y, tfr_reducing r))                                 \
+    {                                                                                              \
+        reduce::log_sum_exp<T, true>(x, y, r);                                                     \
+    }
 #define ARG(type, T)                                                                               \
     TFR_GLOBAL(arg_##type, 256,                                                                    \
                (TFR_PTR(const T) x, TFR_PTR(int64_t) y, tfr_lanes l, int32_t least, int32_t last)) \
@@ -152,10 +191,14 @@ REDUCE(f16, tfr_f16, float)
 REDUCE(bf16, tfr_bf16, float)
 REDUCE(i32, int32_t, int64_t)
 REDUCE(i64, int64_t, int64_t)
+LOG_SUM_EXP(f32, float)
+LOG_SUM_EXP(f16, tfr_f16)
+LOG_SUM_EXP(bf16, tfr_bf16)
 ARG(f32, float)
 ARG(f16, tfr_f16)
 ARG(bf16, tfr_bf16)
 ARG(i32, int32_t)
 ARG(i64, int64_t)
 #undef REDUCE
+#undef LOG_SUM_EXP
 #undef ARG
