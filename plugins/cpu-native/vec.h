@@ -10,7 +10,8 @@
  *   V_MAX(x, y) V_MIN       a NaN in the second operand stays
  *   V_ABS(x) V_ROUND(x)     V_SIGN(x, y) is x with the sign of y
  *   V_LESS(x, y, a, b)      x < y ? a : b
- *   V_SCALE(x, n)           x 2^n for whole n
+ *   V_SCALE(x, n)           x 2^n for whole n; V_SCALE_NORMAL is cheaper, for n from -126 on,
+ *                           and may be infinite from 128 on
  *
  * and roots, sums and parts of vectors. So the same activation has the
  * same bits whatever it follows.
@@ -18,23 +19,38 @@
 #ifndef NATIVE_VEC_H
 #define NATIVE_VEC_H
 
-/* exp(x): x = n ln 2 + r, a polynomial for e^r that was fitted in relative error, 1 ulp. */
-static inline vec v_exp(vec x)
+/* exp(x) = p 2^n: x = n ln 2 + r, a polynomial p for e^r that was fitted in relative error, 1 ulp.
+ */
+static inline vec v_exp_parts(vec x, vec *n)
 {
-    vec n, r, p;
+    vec r, p;
 
-    x = V_MAX(V_ALL(-105.0f), V_MIN(V_ALL(89.0f), x));
-    n = V_ROUND(V_MUL(x, V_ALL(1.44269504f)));
-    r = V_FNMA(n, V_ALL(0.693145752f), x);
-    r = V_FNMA(n, V_ALL(1.42860677e-6f), r);
+    *n = V_ROUND(V_MUL(x, V_ALL(1.44269504f)));
+    r = V_FNMA(*n, V_ALL(0.693145752f), x);
+    r = V_FNMA(*n, V_ALL(1.42860677e-6f), r);
     p = V_FMA(r, V_ALL(1.0f / 5040.0f), V_ALL(1.0f / 720.0f));
     p = V_FMA(p, r, V_ALL(1.0f / 120.0f));
     p = V_FMA(p, r, V_ALL(1.0f / 24.0f));
     p = V_FMA(p, r, V_ALL(1.0f / 6.0f));
     p = V_FMA(p, r, V_ALL(0.5f));
     p = V_FMA(p, r, V_ALL(1.0f));
-    p = V_FMA(p, r, V_ALL(1.0f));
+    return V_FMA(p, r, V_ALL(1.0f));
+}
+
+static inline vec v_exp(vec x)
+{
+    vec n, p = v_exp_parts(V_MAX(V_ALL(-105.0f), V_MIN(V_ALL(89.0f), x)), &n);
     return V_SCALE(p, n);
+}
+
+/*
+ * The same where it is a normal number, for a third fewer instructions: the least of them below,
+ * and infinity from 88.376 on, which is 2^127.5.
+ */
+static inline vec v_exp_normal(vec x)
+{
+    vec n, p = v_exp_parts(V_MAX(V_ALL(-87.3365f), V_MIN(V_ALL(89.0f), x)), &n);
+    return V_SCALE_NORMAL(p, n);
 }
 
 /*
@@ -44,12 +60,13 @@ static inline vec v_exp(vec x)
 static inline vec v_exp_or_0(vec x)
 {
     const vec least = V_ALL(-87.3365f);
-    return V_LESS(x, least, V_ZERO(), v_exp(V_MAX(least, x)));
+    return V_LESS(x, least, V_ZERO(), v_exp_normal(x));
 }
 
+/* 0 where it would be no normal number. */
 static inline vec v_sigmoid(vec x)
 {
-    return V_DIV(V_ALL(1.0f), V_ADD(V_ALL(1.0f), v_exp(V_SUB(V_ZERO(), x))));
+    return V_DIV(V_ALL(1.0f), V_ADD(V_ALL(1.0f), v_exp_normal(V_SUB(V_ZERO(), x))));
 }
 
 /* Near 0 the odd series to x^13, which is within 1 ulp below 0.55; else by exp. */
@@ -63,7 +80,7 @@ static inline vec v_tanh(vec x)
     p = V_FMA(p, s, V_ALL(2.0f / 15.0f));
     p = V_FMA(p, s, V_ALL(-1.0f / 3.0f));
     p = V_FMA(V_MUL(p, s), x, x);
-    q = V_DIV(V_ALL(2.0f), V_ADD(V_ALL(1.0f), v_exp(V_ADD(a, a))));
+    q = V_DIV(V_ALL(2.0f), V_ADD(V_ALL(1.0f), v_exp_normal(V_ADD(a, a))));
     q = V_SIGN(V_SUB(V_ALL(1.0f), q), x);
     return V_LESS(a, V_ALL(0.55f), p, q);
 }
@@ -90,7 +107,7 @@ static inline vec v_erf(vec x)
     q = V_FMA(q, a, V_ALL(-0.10529445f));
     q = V_FMA(q, a, V_ALL(-0.63560927f));
     q = V_FMA(q, a, V_ALL(-1.1285552f));
-    q = V_SIGN(V_SUB(V_ALL(1.0f), v_exp(V_MUL(q, a))), x);
+    q = V_SIGN(V_SUB(V_ALL(1.0f), v_exp_normal(V_MUL(q, a))), x);
     return V_LESS(a, V_ALL(0.92f), p, q);
 }
 
@@ -120,7 +137,7 @@ static inline vec v_gelu(vec x)
     p = V_FMA(p, r, V_ALL(0.240226479f));
     p = V_FMA(p, r, V_ALL(0.693147203f));
     p = V_FMA(p, r, V_ALL(1.0f));
-    p = V_LESS(a, V_ALL(5.6f), V_SCALE(p, n), V_ZERO());
+    p = V_LESS(a, V_ALL(5.6f), V_SCALE_NORMAL(p, n), V_ZERO());
     return V_MUL(x, V_LESS(x, V_ZERO(), p, V_SUB(V_ALL(1.0f), p)));
 }
 

@@ -42,7 +42,7 @@ static inline __m256i some_mask(int64_t n)
     return _mm256_loadu_si256((const __m256i *)(const void *)(some_lanes + 8 - n));
 }
 
-/* 2^n for whole n in [-126, 127] */
+/* 2^n for whole n in [-126, 127], infinity for 128 */
 static inline vec power_of_2(__m256i n)
 {
     return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(n, _mm256_set1_epi32(127)), 23));
@@ -54,7 +54,8 @@ static inline vec v_scale(vec x, vec n)
     __m256i whole = _mm256_cvtps_epi32(n), half = _mm256_srai_epi32(whole, 1);
     return V_MUL(V_MUL(x, power_of_2(half)), power_of_2(_mm256_sub_epi32(whole, half)));
 }
-#define V_SCALE(x, n) v_scale(x, n)
+#define V_SCALE(x, n)        v_scale(x, n)
+#define V_SCALE_NORMAL(x, n) V_MUL(x, power_of_2(_mm256_cvtps_epi32(n)))
 
 static inline float v_sum(vec v)
 {

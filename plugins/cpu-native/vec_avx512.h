@@ -40,6 +40,7 @@ typedef __m512 vec;
                                                   0xca))
 /* x * 2^n for whole n */
 #define V_SCALE(x, n)         _mm512_scalef_ps(x, n)
+#define V_SCALE_NORMAL(x, n)  _mm512_scalef_ps(x, n)
 #define V_SUM(v)              _mm512_reduce_add_ps(v)
 #define V_GREATEST(v)         _mm512_reduce_max_ps(v)
 #define V_HAS_NAN(v)         (_mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q) != 0)
