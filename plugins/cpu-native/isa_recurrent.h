@@ -4,31 +4,54 @@
  *
  * The sums of all gates of one vector of hidden units are made together, for some rows of the batch
  * or, of one row, for some vectors, so that about 8 sums hide the latency of additions. Each is
- * added up from the first to the last element of h, whatever the rows beside it. The gates follow
- * while the sums are in the first cache.
+ * added up from the first to the last element of h, whatever the rows beside it. Where R is read
+ * for several groups of rows, it is in chunks of h that stay in the first cache, between which sums
+ * wait in memory, and the groups fetch the next chunk into the second one. The gates follow while
+ * the sums are in the first cache.
  */
 #include "recurrent.h"
 
 #define MOST_ROWS (LANES == 16 ? 6 : LANES == 8 ? 3 : 2)
-enum { MOST_SUMS = 24 }; /* vectors of a call */
+enum {
+    MOST_SUMS = 24,          /* vectors of a call */
+    MOST_TOGETHER = 24,      /* rows that go over a chunk of R */
+    CHUNK_BYTES = 16 * 1024, /* of R */
+    LINE = 64                /* bytes of a line of the cache */
+};
 
-static inline __attribute__((always_inline)) void gate_sums(const float *panel, int64_t k,
+/* One vector of hidden units, or some. */
+typedef struct gate_terms {
+    const float *panel;
+    int64_t k;             /* terms of h, from [0] of each row on */
+    int64_t step;          /* floats from the panel of one vector to that of the next */
+    bool more;             /* the sums go on from `to` */
+    const char *ahead;     /* bytes to fetch, */
+    const char *ahead_end; /* and their end */
+} gate_terms;
+
+static inline __attribute__((always_inline)) void gate_sums(const gate_terms *t,
                                                             const float *const *h, const int gates,
                                                             const int rows, const int blocks,
                                                             float *to)
 {
-    const int64_t step = k * gates * LANES;
+    const float *panel = t->panel;
+    const char *ahead = t->ahead;
     vec s[MOST_SUMS];
     int64_t j;
     int b, g, r;
 
-    UNROLL for (r = 0; r < gates * rows * blocks; r++) s[r] = V_ZERO();
-    for (j = 0; j < k; j++, panel += gates * LANES) {
+    UNROLL for (r = 0; r < gates * rows * blocks; r++) s[r] =
+        t->more ? V_LOAD(to + r * LANES) : V_ZERO();
+    for (j = 0; j < t->k; j++, panel += gates * LANES) {
+        if (blocks == 1 && ahead < t->ahead_end) {
+            __builtin_prefetch(ahead, 0, 2);
+            ahead += LINE;
+        }
         UNROLL for (b = 0; b < blocks; b++)
         {
             UNROLL for (g = 0; g < gates; g++)
             {
-                const vec w = V_LOAD(panel + b * step + g * LANES);
+                const vec w = V_LOAD(panel + b * t->step + g * LANES);
                 UNROLL for (r = 0; r < rows; r++) s[(b * rows + r) * gates + g] =
                     V_FMA(w, V_ALL(h[r][j]), s[(b * rows + r) * gates + g]);
             }
@@ -37,8 +60,60 @@ static inline __attribute__((always_inline)) void gate_sums(const float *panel, 
     UNROLL for (r = 0; r < gates * rows * blocks; r++) V_STORE(to + r * LANES, s[r]);
 }
 
+#if LANES == 8
+#define MOST_PAIRED 6
+/*
+ * Two gates of more rows than all four of them leave registers for: 16 rows are 6, 5 and 5 with 10
+ * to 12 sums, where 3 rows of four gates would leave groups of 2, whose 8 sums wait for each other.
+ */
+static inline __attribute__((always_inline)) void
+pair_sums(const gate_terms *t, const float *const *h, const int rows, float *to)
+{
+    const float *panel = t->panel;
+    const char *ahead = t->ahead;
+    vec s[MOST_PAIRED][2];
+    int64_t j;
+    int r;
+
+    UNROLL for (r = 0; r < rows; r++)
+    {
+        s[r][0] = t->more ? V_LOAD(to + r * 4 * LANES) : V_ZERO();
+        s[r][1] = t->more ? V_LOAD(to + r * 4 * LANES + LANES) : V_ZERO();
+    }
+    for (j = 0; j < t->k; j++, panel += 4 * LANES) {
+        const vec w0 = V_LOAD(panel), w1 = V_LOAD(panel + LANES);
+        if (ahead < t->ahead_end) {
+            __builtin_prefetch(ahead, 0, 2);
+            ahead += LINE;
+        }
+        UNROLL for (r = 0; r < rows; r++)
+        {
+            const vec x = V_ALL(h[r][j]);
+            s[r][0] = V_FMA(w0, x, s[r][0]);
+            s[r][1] = V_FMA(w1, x, s[r][1]);
+        }
+    }
+    UNROLL for (r = 0; r < rows; r++)
+    {
+        V_STORE(to + r * 4 * LANES, s[r][0]);
+        V_STORE(to + r * 4 * LANES + LANES, s[r][1]);
+    }
+}
+
+static __attribute__((noinline)) void sums_of_pairs(const gate_terms *t, const float *const *h,
+                                                    int rows, float *to)
+{
+    if (rows == 4)
+        pair_sums(t, h, 4, to);
+    else if (rows == 5)
+        pair_sums(t, h, 5, to);
+    else
+        pair_sums(t, h, 6, to);
+}
+#endif
+
 /* clang-format off */
-#define SUMS_OF(g, r, b) gate_sums(panel, k, h, g, r, b, to); break
+#define SUMS_OF(g, r, b) gate_sums(t, h, g, r, b, to); break
 #define SUMS_FOR(g, most)                                                                          \
     switch (rows) {                                                                                \
     case 1: if (blocks == most) { SUMS_OF(g, 1, most); } SUMS_OF(g, 1, 1);                         \
@@ -59,33 +134,53 @@ static inline __attribute__((always_inline)) void gate_sums(const float *panel, 
 #endif
 /* clang-format on */
 
+static int64_t most_rows(int gates)
+{
+#if LANES == 8
+    return gates == 4 ? MOST_PAIRED : MOST_ROWS;
+#else
+    (void)gates;
+    return MOST_ROWS;
+#endif
+}
+
 /* Vectors of hidden units that one row's sums are made for together. */
 static int most_blocks(int gates)
 {
     return gates > 2 ? 2 : 4;
 }
 
-static __attribute__((noinline)) void
-sums_of_1(const float *panel, int64_t k, const float *const *h, int rows, int blocks, float *to)
+static __attribute__((noinline)) void sums_of_1(const gate_terms *t, const float *const *h,
+                                                int rows, int blocks, float *to)
 {
     SUMS_FOR(1, 4)
 }
 
-static __attribute__((noinline)) void
-sums_of_2(const float *panel, int64_t k, const float *const *h, int rows, int blocks, float *to)
+static __attribute__((noinline)) void sums_of_2(const gate_terms *t, const float *const *h,
+                                                int rows, int blocks, float *to)
 {
     SUMS_FOR(2, 4)
 }
 
-static __attribute__((noinline)) void
-sums_of_3(const float *panel, int64_t k, const float *const *h, int rows, int blocks, float *to)
+static __attribute__((noinline)) void sums_of_3(const gate_terms *t, const float *const *h,
+                                                int rows, int blocks, float *to)
 {
     SUMS_FOR(3, 2)
 }
 
-static __attribute__((noinline)) void
-sums_of_4(const float *panel, int64_t k, const float *const *h, int rows, int blocks, float *to)
+static __attribute__((noinline)) void sums_of_4(const gate_terms *t, const float *const *h,
+                                                int rows, int blocks, float *to)
 {
+#if LANES == 8
+    if (rows > MOST_ROWS) {
+        gate_terms other = *t;
+        sums_of_pairs(t, h, rows, to);
+        other.panel += 2 * LANES;
+        other.ahead_end = other.ahead;
+        sums_of_pairs(&other, h, rows, to + 2 * LANES);
+        return;
+    }
+#endif
     SUMS_FOR(4, 2)
 }
 
@@ -123,6 +218,39 @@ static void rnn_gates(const native_recurrent_step *s, const native_recurrent_row
                       const float *sum)
 {
     V_STORE(row->to + unit, gate_act(s, 0, gate_sum(s, row, unit, sum, 0)));
+}
+
+/* Sigmoid and tanh, and nothing else: what of a step does not wait for the rest goes side by side.
+ */
+static bool is_usual_lstm(const native_recurrent_step *s)
+{
+    bool is = !s->has_clip && !s->input_forget && !s->peephole;
+    int i;
+
+    for (i = 0; i < 3; i++) {
+        const native_gate_act *f = &s->f[i];
+        is = is && f->act.kind == (i == 0 ? NATIVE_ACT_SIGMOID : NATIVE_ACT_TANH) &&
+             f->before == 1.0f && f->after == 1.0f;
+    }
+    return is;
+}
+
+/* Two loops, so that what a row waits for is computed beside other rows. */
+static void usual_lstm_gates(const native_recurrent_step *s, const native_recurrent_row *row,
+                             int64_t n, int64_t unit, float *sums)
+{
+    float *sum = sums;
+    int64_t r;
+
+    for (r = 0; r < n; r++, sum += 4 * LANES) {
+        const vec i = v_sigmoid(gate_sum(s, &row[r], unit, sum, 0));
+        const vec f = v_sigmoid(gate_sum(s, &row[r], unit, sum + 2 * LANES, 2));
+        const vec g = v_tanh(gate_sum(s, &row[r], unit, sum + 3 * LANES, 3));
+        V_STORE(row[r].c + unit, V_FMA(i, g, V_MUL(f, V_LOAD(row[r].c + unit))));
+        V_STORE(sum, gate_sum(s, &row[r], unit, sum + LANES, 1));
+    }
+    for (r = 0, sum = sums; r < n; r++, sum += 4 * LANES)
+        V_STORE(row[r].to + unit, V_MUL(v_sigmoid(V_LOAD(sum)), v_tanh(V_LOAD(row[r].c + unit))));
 }
 
 static void lstm_gates(const native_recurrent_step *s, const native_recurrent_row *row,
@@ -184,32 +312,70 @@ static void gru_last_gate(const native_recurrent_step *s, const native_recurrent
 
 /* ---- the step ---- */
 
+typedef void (*sums_fn)(const gate_terms *t, const float *const *h, int rows, int blocks,
+                        float *to);
+
+/* The sums of one vector of units for n rows, in groups of about the same size. */
+static void sums_of_rows(sums_fn sums_of, const native_recurrent_row *rows, int64_t n,
+                         const float *panel, int64_t terms, int gates, bool of_reset, float *sums)
+{
+    const int64_t chunk = CHUNK_BYTES / (int64_t)sizeof(float) / (gates * LANES);
+    const int64_t most = most_rows(gates), groups = (n + most - 1) / most;
+    const char *end = (const char *)(panel + terms * gates * LANES);
+    const float *h[MOST_TOGETHER];
+    int64_t k, g, i;
+
+    for (k = 0; k < terms; k += chunk) {
+        gate_terms t = {.panel = panel + k * gates * LANES, .more = k > 0};
+        t.k = terms - k < chunk ? terms - k : chunk;
+        t.ahead = (const char *)(t.panel + t.k * gates * LANES);
+        t.ahead_end = end - t.ahead < CHUNK_BYTES ? end : t.ahead + CHUNK_BYTES;
+        for (g = 0; g < groups; g++) {
+            const int64_t first = g * n / groups, some = (g + 1) * n / groups - first;
+            for (i = 0; i < some; i++)
+                h[i] = (of_reset ? rows[first + i].reset : rows[first + i].h) + k;
+            sums_of(&t, h, (int)some, 1, sums + first * gates * LANES);
+            t.ahead += t.k * LINE < t.ahead_end - t.ahead ? t.k * LINE : t.ahead_end - t.ahead;
+        }
+    }
+}
+
+static void gates_of_rows(const native_recurrent_step *s, const native_recurrent_row *row,
+                          int64_t n, int64_t unit, int n_gates, gates_fn gates, float *sums)
+{
+    int64_t i;
+
+    if (gates == NULL)
+        usual_lstm_gates(s, row, n, unit, sums);
+    for (i = 0; gates && i < n; i++)
+        gates(s, &row[i], unit, sums + i * n_gates * LANES);
+}
+
+/* gates NULL = usual_lstm_gates */
 static void recurrent_gates(const native_recurrent_step *s, const float *panels, int n_gates,
                             bool of_reset, gates_fn gates)
 {
-    static void (*const sums_of[])(const float *, int64_t, const float *const *, int, int,
-                                   float *) = {NULL, sums_of_1, sums_of_2, sums_of_3, sums_of_4};
-    const int64_t n_blocks = (s->hidden + LANES - 1) / LANES;
-    float sums[MOST_SUMS * LANES];
-    const float *h[MOST_ROWS];
-    int64_t at, block, i;
+    static const sums_fn sums_of[] = {NULL, sums_of_1, sums_of_2, sums_of_3, sums_of_4};
+    const int64_t n_blocks = (s->hidden + LANES - 1) / LANES, step = s->hidden * n_gates * LANES;
+    float sums[MOST_TOGETHER * 4 * LANES];
+    int64_t at, block = 0, i, n;
 
-    for (block = 0; block < n_blocks; block += i) {
-        const float *panel = panels + block * s->hidden * n_gates * LANES;
-        int blocks = 1, rows, r, b;
-        if (s->n_rows == 1 && n_blocks - block >= most_blocks(n_gates))
-            blocks = most_blocks(n_gates);
-        for (at = 0; at < s->n_rows; at += rows) {
-            rows = (int)(s->n_rows - at < MOST_ROWS ? s->n_rows - at : MOST_ROWS);
-            for (r = 0; r < rows; r++)
-                h[r] = of_reset ? s->rows[at + r].reset : s->rows[at + r].h;
-            sums_of[n_gates](panel, s->hidden, h, rows, blocks, sums);
-            for (b = 0; b < blocks; b++)
-                for (r = 0; r < rows; r++)
-                    gates(s, &s->rows[at + r], (block + b) * LANES,
-                          sums + (b * rows + r) * n_gates * LANES);
+    for (; s->n_rows == 1 && n_blocks - block >= most_blocks(n_gates);
+         block += most_blocks(n_gates)) {
+        const gate_terms t = {.panel = panels + block * step, .k = s->hidden, .step = step};
+        const float *h = of_reset ? s->rows->reset : s->rows->h;
+        sums_of[n_gates](&t, &h, 1, most_blocks(n_gates), sums);
+        for (i = 0; i < most_blocks(n_gates); i++)
+            gates_of_rows(s, s->rows, 1, (block + i) * LANES, n_gates, gates,
+                          sums + i * n_gates * LANES);
+    }
+    for (; block < n_blocks; block++) {
+        for (at = 0; at < s->n_rows; at += n) {
+            n = s->n_rows - at < MOST_TOGETHER ? s->n_rows - at : MOST_TOGETHER;
+            sums_of_rows(sums_of[n_gates], s->rows + at, n, panels + block * step, s->hidden,
+                         n_gates, of_reset, sums);
+            gates_of_rows(s, s->rows + at, n, block * LANES, n_gates, gates, sums);
         }
-        i = blocks;
     }
 }
 
@@ -222,7 +388,7 @@ static void recurrent_step(const native_recurrent_step *s)
         recurrent_gates(s, s->panels, 1, false, rnn_gates);
         break;
     case NATIVE_CELL_LSTM:
-        recurrent_gates(s, s->panels, 4, false, lstm_gates);
+        recurrent_gates(s, s->panels, 4, false, is_usual_lstm(s) ? NULL : lstm_gates);
         break;
     case NATIVE_CELL_GRU_LINEAR:
         recurrent_gates(s, s->panels, 3, false, gru_linear_gates);
