@@ -293,7 +293,7 @@ libtfrun_la_LIBADD = libtfrun-core.la
 # Its threads never end, so it is never unmapped. Its calls of its own functions stay inside,
 # whatever a plugin defines; code and constants share a segment, which saves two pages.
 libtfrun_la_LDFLAGS = $(AM_LDFLAGS) $(TFR_NO_UNDEFINED) $(TFR_GC_SECTIONS) -Wl,-z,nodelete \
-	-Wl,-Bsymbolic -Wl,-z,noseparate-code \
+	-Wl,-Bsymbolic -Wl,-z,noseparate-code $(TFR_SORT_SECTIONS) \
 	-version-info 0:0:0 \
 	-Wl,--version-script=$(top_srcdir)/core/libtfrun.map
 libtfrun_la_DEPENDENCIES = libtfrun-core.la core/libtfrun.map
