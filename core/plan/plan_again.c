@@ -176,7 +176,7 @@ tfr_status tfr__build_infer_again(tfr__build *b, const tfr__plan *like, bool *sa
     made *before = tfr__alloc(sizeof *before);
     tfr_status status = TFR_OK;
     if (!changed || !before)
-        status = tfr_fail(err, TFR_ENOMEM, "out of memory for the shapes of a plan");
+        status = tfr__plan_no_memory(err);
     else if (!b->is_again)
         status = tfr__twins_begin(b, err);
     b->is_again = !status;

@@ -180,7 +180,7 @@ tfr_status tfr__plan_bind(tfr__plan *p, tfr_err *err)
     p->bound = tfr__calloc((size_t)p->n_steps + 1, sizeof *p->bound);
     p->where = tfr__calloc((size_t)p->n_steps + 1, sizeof *p->where);
     if (!p->bound || !p->where)
-        return tfr_fail(err, TFR_ENOMEM, "out of memory for %u steps", p->n_steps);
+        return tfr__plan_no_memory(err);
     for (uint32_t i = 0; i < p->n_steps; i++) {
         tfr__step *step = &p->steps[i];
         tfr__bound *bound = &p->bound[i];

@@ -28,9 +28,7 @@
 tfr_status tfr__steps_reserve(void *array_pointer, uint32_t n, uint32_t *capacity, size_t size,
                               tfr_err *err)
 {
-    return tfr__reserve(array_pointer, n, capacity, size)
-               ? TFR_OK
-               : tfr_fail(err, TFR_ENOMEM, "out of memory for a plan of %u items", n);
+    return tfr__reserve(array_pointer, n, capacity, size) ? TFR_OK : tfr__plan_no_memory(err);
 }
 
 tfr_status tfr__steps_buffer(tfr__steps *s, tfr__buffer_kind kind, uint32_t memory, uint64_t bytes,

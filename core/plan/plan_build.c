@@ -85,7 +85,7 @@ tfr_status tfr__build_keep(tfr__build *b, tfr_tensor *tensor, tfr_err *err)
     tfr__plan *p = b->plan;
     tfr_tensor **more = tfr__grow(p->known, p->n_known, sizeof *more);
     if (!more)
-        return tfr_fail(err, TFR_ENOMEM, "out of memory for a plan's constants");
+        return tfr__plan_no_memory(err);
     p->known = more;
     p->known[p->n_known++] = tfr_tensor_retain(tensor);
     return TFR_OK;

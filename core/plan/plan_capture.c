@@ -65,8 +65,7 @@ tfr_status tfr__steps_hoist(tfr__steps *s, tfr_err *err)
     tfr__free(early);
     tfr__free(to);
     tfr__free(steps);
-    return any ? TFR_OK
-               : tfr_fail(err, TFR_ENOMEM, "out of memory for the order of %u steps", p->n_steps);
+    return any ? TFR_OK : tfr__plan_no_memory(err);
 }
 
 /* ---- what can be captured -------------------------------------------------------------------- */
@@ -185,8 +184,7 @@ static tfr_status capture_add(tfr__plan *p, uint32_t first, uint32_t end, tfr_er
             enough = enough && c->executables[k].addresses;
         }
     }
-    return enough ? TFR_OK
-                  : tfr_fail(err, TFR_ENOMEM, "out of memory for %u captures", p->n_captures + 1);
+    return enough ? TFR_OK : tfr__plan_no_memory(err);
 }
 
 tfr_status tfr__steps_capture(tfr__steps *s, tfr_err *err)

@@ -69,7 +69,7 @@ static tfr_status proposals_read(tfr__build *b, const tfr__view *w, tfr__backend
         } else if ((w->nodes[i].flags & TFR_NODE_MINE) && rows[i].text[0]) {
             state->alone = tfr__strdup(rows[i].text);
             if (!state->alone)
-                return tfr_fail(err, TFR_ENOMEM, "out of memory for a reason");
+                return tfr__plan_no_memory(err);
         }
     }
     return TFR_OK;
@@ -103,7 +103,7 @@ tfr_status tfr__group_propose(tfr__build *b, tfr__backend *backend, tfr_err *err
                 w.values[v].flags |= TFR_VALUE_OUTPUT;
         rows = tfr__calloc(w.pub.n_nodes, sizeof *rows);
         if (!rows)
-            status = tfr_fail(err, TFR_ENOMEM, "out of memory for a proposal");
+            status = tfr__plan_no_memory(err);
         for (uint32_t i = 0; rows && i < w.pub.n_nodes; i++) {
             rows[i].size = sizeof rows[i];
             rows[i].group = -1;
@@ -230,7 +230,7 @@ static tfr_status compile(tfr__build *b, const tfr__view *w, tfr__group *g, tfr_
     if (!outputs || !refs) {
         tfr__free(outputs);
         tfr__free(refs);
-        return tfr_fail(err, TFR_ENOMEM, "out of memory for %u outputs", w->pub.n_outputs);
+        return tfr__plan_no_memory(err);
     }
     for (uint32_t k = 0; k < w->pub.n_outputs; k++)
         outputs[k].size = sizeof outputs[k];
@@ -309,7 +309,7 @@ tfr_status tfr__group_compile(tfr__build *b, uint32_t group, tfr__views *seen, t
         g->args = tfr__calloc((size_t)g->n_inputs + g->n_outputs + 1, sizeof *g->args);
         g->in_place = tfr__calloc((size_t)g->n_inputs * g->n_outputs + 1, sizeof *g->in_place);
         if (!g->args || !g->in_place)
-            status = tfr_fail(err, TFR_ENOMEM, "out of memory for the arguments of a program");
+            status = tfr__plan_no_memory(err);
         for (uint32_t k = 0; g->args && k < g->n_inputs + g->n_outputs; k++)
             g->args[k] = w.value_of[w.args[k]];
         g->program.node = (int32_t)(b->first + g->first);

@@ -381,7 +381,7 @@ static tfr_status pricing_init(pricing *p, tfr_err *err)
     p->edges = tfr__calloc(count_terms(p->b), sizeof *p->edges);
     p->labels = tfr__calloc(2 * n + 1, sizeof *p->labels);
     if (!p->prices || !p->edges || !p->labels)
-        return tfr_fail(err, TFR_ENOMEM, "out of memory for the prices of %zu nodes", n);
+        return tfr__plan_no_memory(err);
     p->first = p->labels + n;
     p->l.prices = p->prices;
     p->l.edges = p->edges;

@@ -258,7 +258,7 @@ static tfr_status program_add(tfr__steps *s, tfr__group *g, tfr__step *step, tfr
     tfr__plan *p = s->p;
     tfr__program *more = tfr__grow(p->programs, p->n_programs, sizeof *more);
     if (!more)
-        return tfr_fail(err, TFR_ENOMEM, "out of memory for %u programs", p->n_programs + 1);
+        return tfr__plan_no_memory(err);
     p->programs = more;
     p->programs[p->n_programs] = g->program;
     step->program = (int32_t)p->n_programs++;
@@ -292,7 +292,7 @@ static tfr_status group_launch(tfr__steps *s, tfr__group *g, tfr_err *err)
     tfr__step *step;
     tfr_status status;
     if (!inputs)
-        return tfr_fail(err, TFR_ENOMEM, "out of memory for a program");
+        return tfr__plan_no_memory(err);
     s->placed = &s->p->placed[g->first];
     status = group_inputs(s, g, inputs, err);
     s->placed = NULL;
@@ -363,7 +363,7 @@ static tfr_status live_out_add(tfr__steps *s, tfr_value v, tfr_err *err)
     tfr__live_out *more = tfr__grow(p->live_outs, p->n_live_outs, sizeof *more);
     tfr_status status;
     if (!more)
-        return tfr_fail(err, TFR_ENOMEM, "out of memory for the results of a plan");
+        return tfr__plan_no_memory(err);
     p->live_outs = more;
     more += p->n_live_outs++;
     memset(more, 0, sizeof *more);
@@ -428,7 +428,7 @@ tfr_status tfr__build_steps(tfr__build *b, tfr_err *err)
     s.ordered = tfr__calloc((size_t)b->streams->n * b->streams->n + 1, sizeof *s.ordered);
     if (!s.where || !s.plain || !s.in_layout || !s.random || !s.dims || !s.n_syncs || !s.n_put ||
         !s.ordered)
-        status = tfr_fail(err, TFR_ENOMEM, "out of memory for a plan over %zu values", n_values);
+        status = tfr__plan_no_memory(err);
     if (!status) {
         memset(s.where, 0xff, n_where * sizeof *s.where); /* TFR__NO_BUFFER */
         memset(s.plain, 0xff, n_values * sizeof *s.plain);

@@ -42,7 +42,7 @@ static tfr_status add(tfr__steps *s, uint32_t variable, const tfr__home *home, t
 {
     tfr__plan_variable *more = tfr__grow(s->p->variables, s->p->n_variables, sizeof *more);
     if (!more)
-        return tfr_fail(err, TFR_ENOMEM, "out of memory for the variables of a plan");
+        return tfr__plan_no_memory(err);
     s->p->variables = more;
     more[s->p->n_variables] = (tfr__plan_variable){.variable = variable,
                                                    .now = TFR__NO_BUFFER,
@@ -125,7 +125,7 @@ tfr_status tfr__steps_homes(tfr__steps *s, tfr_err *err)
     tfr_status status = TFR_OK;
     s->variable = tfr__alloc(((size_t)n + 1) * sizeof *s->variable);
     if (!s->variable)
-        return tfr_fail(err, TFR_ENOMEM, "out of memory for %u variables", n);
+        return tfr__plan_no_memory(err);
     for (uint32_t i = 0; i < n; i++)
         s->variable[i] = UINT32_MAX;
     for (uint32_t i = 0; n && !status && i < b->end - b->first; i++)
