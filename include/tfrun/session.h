@@ -131,7 +131,8 @@ TFR_API TFR_MUST_CHECK tfr_status tfr_session_run_fetch(tfr_session *session,
  * variables tell how far it is, such as steps of a training that count their batches. Bits are
  * those of n calls of tfr_session_run_fetch. Where all that a run launches is one capture, a device
  * that can takes many of them at once, and the host waits for the last one. After an error some of
- * the runs may have been made; variables are as after a run that fails.
+ * the runs may have been made; variables are as after a run that fails. Errors and threads are
+ * those of tfr_session_run; n may be 0.
  */
 TFR_API TFR_MUST_CHECK tfr_status tfr_session_repeat(tfr_session *session,
                                                      tfr_tensor *const *inputs, uint32_t n_inputs,
