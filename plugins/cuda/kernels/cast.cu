@@ -72,26 +72,13 @@ __device__ inline void put(TFR_PTR(uint8_t) y, TFR_PTR(uint16_t) y16, TFR_PTR(ui
     }
 }
 
-__device__ inline float widest(float v)
-{
-    return v;
-}
-__device__ inline double widest(double v)
-{
-    return v;
-}
-template <class T> __device__ inline int64_t widest(T v)
-{
-    return v;
-}
-
 /* y four times, once for each size of an element. */
 template <class T>
 __device__ inline void run(TFR_PTR(const T) x, TFR_PTR(uint8_t) y, TFR_PTR(uint16_t) y16,
                            TFR_PTR(uint32_t) y32, TFR_PTR(int64_t) y64, int n, int dtype)
 {
     for (int i = tfr_thread(); i < n; i += tfr_threads())
-        put(y, y16, y32, y64, i, widest(tfr_load(x[i])), dtype);
+        put(y, y16, y32, y64, i, tfr_load_wide(x[i]), dtype);
 }
 
 } // namespace cast

@@ -137,6 +137,27 @@ __device__ inline float tfr_load(tfr_bf16 v)
 {
     return tfr_widen(v);
 }
+/* The same, with 64 bits for integers and truth values of any width. */
+template <class T> __device__ inline int64_t tfr_load_wide(T v)
+{
+    return v;
+}
+__device__ inline float tfr_load_wide(float v)
+{
+    return v;
+}
+__device__ inline double tfr_load_wide(double v)
+{
+    return v;
+}
+__device__ inline float tfr_load_wide(tfr_f16 v)
+{
+    return tfr_widen(v);
+}
+__device__ inline float tfr_load_wide(tfr_bf16 v)
+{
+    return tfr_widen(v);
+}
 template <class T> struct tfr_store {
     template <class V> __device__ static T of(V v)
     {

@@ -47,23 +47,10 @@ __device__ inline int64_t apply(int64_t a, int64_t b, int op)
     return (op == TFR_SCATTER_MIN) == (a < b) ? a : b;
 }
 
-__device__ inline float widest(float v)
-{
-    return v;
-}
-__device__ inline double widest(double v)
-{
-    return v;
-}
-template <class T> __device__ inline int64_t widest(T v)
-{
-    return v;
-}
-
 template <class T> struct reducing {
     __device__ static T of(T a, T b, int op)
     {
-        return tfr_store<T>::of(apply(widest(tfr_load(a)), widest(tfr_load(b)), op));
+        return tfr_store<T>::of(apply(tfr_load_wide(a), tfr_load_wide(b), op));
     }
 };
 

@@ -9,19 +9,6 @@
 namespace variadic
 {
 
-__device__ inline float widest(float v)
-{
-    return v;
-}
-__device__ inline double widest(double v)
-{
-    return v;
-}
-template <class T> __device__ inline int64_t widest(T v)
-{
-    return v;
-}
-
 template <class V> __device__ inline V fold(V a, V b, int op)
 {
     if (op == TFR_VARIADIC_MAX)
@@ -61,11 +48,11 @@ template <class T> __device__ inline void run(TFR_ALIAS(T) y, const tfr_variadic
 {
     for (int i = tfr_thread(); i < a.n; i += tfr_threads()) {
         TFR_ALIAS(const T) first = TFR_FIELD_AS(const T, a.x[0]);
-        auto v = widest(tfr_load(first[find(a, 0, i)]));
+        auto v = tfr_load_wide(first[find(a, 0, i)]);
 TFR_NO_UNROLL
         for (int k = 1; k < a.count; k++) {
             TFR_ALIAS(const T) x = TFR_FIELD_AS(const T, a.x[k]);
-            v = fold(v, widest(tfr_load(x[find(a, k, i)])), a.op);
+            v = fold(v, tfr_load_wide(x[find(a, k, i)]), a.op);
         }
         y[i] = tfr_store<T>::of(scaled(v, a.by));
     }
