@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cmd_explain.c: `tfrun explain`: plans a model and says where each node would run and why, and
- * what the plan costs. Nothing is computed but what shapes depend on.
+ * what the plan costs. The model runs only if it cannot be planned as a whole before.
  */
 #include <stdio.h>
+#include <stdlib.h>
+
+#include <tfrun/fail.h>
 
 #include "commands.h"
 #include "model.h"
@@ -70,12 +73,36 @@ static tfr_status show(const cli_args *args, const cli_model *model, const tfr_s
     return status;
 }
 
+/*
+ * Plans the model. What stands behind a value that decides shapes and that only a run tells, and
+ * the bodies of control flow, are planned by running it once.
+ */
+static tfr_status plan(const cli_model *model, tfr_session *session, tfr_err *err)
+{
+    const uint32_t n = tfr_graph_n_outputs(model->graph);
+    tfr_session_stats stats = {.size = sizeof stats};
+    tfr_tensor **outputs;
+    tfr_status status = tfr_session_prepare(session, model->inputs, model->n_inputs, err);
+    if (!status)
+        status = tfr_session_get_stats(session, &stats, err);
+    if (status || !stats.n_unplanned)
+        return status;
+    outputs = calloc((size_t)n + 1, sizeof *outputs);
+    if (!outputs)
+        return tfr_fail(err, TFR_ENOMEM, "no memory for the results");
+    status = tfr_session_run(session, model->inputs, model->n_inputs, outputs, n, err);
+    for (uint32_t i = 0; i < n; i++)
+        tfr_tensor_release(outputs[i]);
+    free(outputs);
+    return status;
+}
+
 static tfr_status explain(const cli_args *args, const cli_model *model, tfr_runtime *runtime,
                           tfr_err *err)
 {
     tfr_session_options options = TFR_SESSION_OPTIONS_INIT;
     tfr_session *session;
-    tfr_status status;
+    tfr_status status, shown = TFR_OK;
     options.device = args->device;
     options.passes = args->passes;
     options.math_mode = args->math_mode;
@@ -87,11 +114,11 @@ static tfr_status explain(const cli_args *args, const cli_model *model, tfr_runt
     status = tfr_session_create(runtime, model->graph, &options, &session, err);
     if (status)
         return status;
-    status = tfr_session_prepare(session, model->inputs, model->n_inputs, err);
-    if (!status)
-        status = show(args, model, session, err);
+    status = plan(model, session, err);
+    if (!status || tfr_session_n_placements(session)) /* a run that fails has planned some */
+        shown = show(args, model, session, status ? NULL : err);
     tfr_session_destroy(session);
-    return status;
+    return status ? status : shown;
 }
 
 static int explain_run(const cli_args *args)
@@ -124,6 +151,8 @@ const cli_command cli_explain = {
     .summary = "Say where each node of a model runs and why, and what the plan costs",
     .text = "Inputs that are not given are made up, as with run --random-inputs=0. The table\n"
             "has the nodes that passes left of the model; what each pass did stands below it.\n"
+            "A model with control flow, or with shapes that only a run tells, is run once and\n"
+            "has several plans; each node has the number of its own.\n"
             "A time is what was measured in earlier runs, or an estimate if it has a tilde.\n"
             "The arena is the memory for what nodes pass on; the lower bound is what lives at\n"
             "once at the worst step.",

@@ -27,6 +27,7 @@ typedef struct job {
     cli_profile_by by;
     bench_roofs roofs;
     cli_profile profile;
+    tfr_session_stats stats;
 } job;
 
 /* ---- the runs -------------------------------------------------------------------------------- */
@@ -80,14 +81,16 @@ static tfr_status run_times(job *j, int64_t n, tfr_err *err)
 
 static tfr_status measure(job *j, tfr_err *err)
 {
-    double plan_seconds;
+    double plan_seconds = 0;
     tfr_session_stats stats = {.size = sizeof stats};
     tfr_status status = tfr_session_prepare(j->session, j->model.inputs, j->model.n_inputs, err);
-    if (!status)
+    /* What follows a value that decides shapes, and bodies of control flow, the first run plans. */
+    for (int i = 0; !status && i <= WARM_UP_RUNS; i++) {
         status = tfr_session_get_stats(j->session, &stats, err);
-    plan_seconds = (double)stats.plan_ns * 1e-9;
-    if (!status)
-        status = run_times(j, WARM_UP_RUNS, err);
+        plan_seconds += (double)stats.plan_ns * 1e-9;
+        if (!status && i < WARM_UP_RUNS)
+            status = run_times(j, 1, err);
+    }
     bench_roofs_measure(count_threads(j->runtime), &j->roofs);
     if (!status)
         status = tfr_trace_start(j->session, CLI_TRACE_EVENTS, err);
@@ -98,6 +101,8 @@ static tfr_status measure(job *j, tfr_err *err)
     if (!status)
         status = cli_profile_make(j->session, j->by, &j->roofs, &j->profile, err);
     j->profile.plan_seconds += plan_seconds;
+    if (!status)
+        status = tfr_session_get_stats(j->session, &j->stats, err);
     return status;
 }
 
@@ -157,10 +162,13 @@ static void print_sums(const job *j)
     const cli_profile *p = &j->profile;
     const bench_roofs *r = &j->roofs;
     char total[32], mean[32], plan[32];
-    printf("\n%llu runs: %s, mean %s; planned once in %s\n", (unsigned long long)p->n_runs,
+    printf("\n%llu runs: %s, mean %s; planned once in %s", (unsigned long long)p->n_runs,
            cli_format_seconds(p->run_seconds, total, sizeof total),
            cli_format_seconds(p->run_seconds / (double)p->n_runs, mean, sizeof mean),
            cli_format_seconds(p->plan_seconds, plan, sizeof plan));
+    if (j->stats.n_plans > 1)
+        printf(", %llu plans", (unsigned long long)j->stats.n_plans);
+    printf("\n");
     print_part("outside of kernels", p->outside_seconds, p->run_seconds);
     if (p->wait_seconds > 0)
         print_part("waiting for queues", p->wait_seconds, p->run_seconds);
@@ -215,6 +223,7 @@ static tfr_status print_json(const job *j, tfr_err *err)
     cli_json_set(object, "model", cli_json_text(j->args->words[0]));
     cli_json_set(object, "by", cli_json_text(names[j->by - 1]));
     cli_json_set(object, "runs", cli_json_int(p->n_runs));
+    cli_json_set(object, "plans", cli_json_int(j->stats.n_plans));
     cli_json_set(object, "rows", rows_json(j));
     cli_json_set(seconds, "runs", cli_json_real(p->run_seconds));
     cli_json_set(seconds, "plan", cli_json_real(p->plan_seconds));
@@ -240,7 +249,7 @@ static tfr_status show(const job *j, tfr_err *err)
 static int profile_run(const cli_args *args)
 {
     tfr_err err = TFR_ERR_INIT;
-    job j = {.args = args};
+    job j = {.args = args, .stats = {.size = sizeof j.stats}};
     tfr_status status = prepare(&j, &err);
     if (!status)
         status = measure(&j, &err);

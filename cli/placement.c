@@ -37,9 +37,11 @@ static void add_time(cli_table *table, const tfr_placement *p)
         cli_table_add(table, "-");
 }
 
-static void add_row(cli_table *table, const tfr_placement *p, bool programs)
+static void add_row(cli_table *table, const tfr_placement *p, bool plans, bool programs)
 {
     char bytes[32];
+    if (plans)
+        cli_table_add(table, "%u", (unsigned)p->plan);
     cli_table_add(table, "%s", p->node);
     cli_table_add(table, "%s", p->op);
     cli_table_add(table, "%s", *p->device ? p->device : "-");
@@ -60,16 +62,23 @@ static void add_row(cli_table *table, const tfr_placement *p, bool programs)
 
 tfr_status cli_print_placements(const tfr_session *session, tfr_err *err)
 {
-    static const char *const titles[] = {"NODE", "OP",     "DEVICE", "BACKEND",
-                                         "TIME", "COPIES", "REASON"};
-    static const uint32_t flags[] = {CLI_WRAP, 0, 0, 0, CLI_RIGHT, CLI_RIGHT, CLI_WRAP};
-    static const char *const more_titles[] = {"NODE", "OP",     "DEVICE",  "BACKEND",
-                                              "TIME", "COPIES", "PROGRAM", "REASON"};
-    static const uint32_t more_flags[] = {CLI_WRAP,  0,         0,         0,
-                                          CLI_RIGHT, CLI_RIGHT, CLI_RIGHT, CLI_WRAP};
+    static const char *const all[] = {"PLAN", "NODE",   "OP",      "DEVICE", "BACKEND",
+                                      "TIME", "COPIES", "PROGRAM", "REASON"};
+    static const uint32_t all_flags[] = {CLI_RIGHT, CLI_WRAP,  0,         0,       0,
+                                         CLI_RIGHT, CLI_RIGHT, CLI_RIGHT, CLI_WRAP};
+    tfr_session_stats s = {.size = sizeof s};
     const bool programs = tfr_session_n_programs(session) > 0;
-    cli_table *table = programs ? cli_table_create(8, more_titles, more_flags)
-                                : cli_table_create(7, titles, flags);
+    const bool plans = !tfr_session_get_stats(session, &s, NULL) && s.n_used_plans > 1;
+    const char *titles[9];
+    uint32_t flags[9], n = 0;
+    cli_table *table;
+    for (uint32_t i = plans ? 0 : 1; i < 9; i++) {
+        if (i == 7 && !programs)
+            continue;
+        titles[n] = all[i];
+        flags[n++] = all_flags[i];
+    }
+    table = cli_table_create(n, titles, flags);
     for (uint32_t i = 0; i < tfr_session_n_placements(session); i++) {
         tfr_placement p = {.size = sizeof p};
         tfr_status status = tfr_session_placement(session, i, &p, err);
@@ -77,7 +86,7 @@ tfr_status cli_print_placements(const tfr_session *session, tfr_err *err)
             cli_table_destroy(table);
             return status;
         }
-        add_row(table, &p, programs);
+        add_row(table, &p, plans, programs);
     }
     return cli_table_print(table, err);
 }
@@ -174,6 +183,27 @@ static void print_captures(const tfr_session *session, const tfr_session_stats *
     }
 }
 
+/* Where one plan is not the whole model: each plan, and how many nodes are in none. */
+static void print_plans(const tfr_session *session, const tfr_session_stats *s)
+{
+    tfr_placement p = {.size = sizeof p}, first = p;
+    uint32_t n = 0;
+    if (s->n_used_plans > 1 || s->n_unplanned)
+        printf(
+            "plans            %u; nodes in none, as control flow and what works on sequences: %u\n",
+            (unsigned)s->n_used_plans, (unsigned)s->n_unplanned);
+    for (uint32_t i = 0; s->n_used_plans > 1 && !tfr_session_placement(session, i, &p, NULL); i++) {
+        tfr_placement next = {.size = sizeof next};
+        if (!n++)
+            first = p;
+        if (!tfr_session_placement(session, i + 1, &next, NULL) && next.plan == p.plan)
+            continue;
+        cli_line(stdout, "plan %-11u %u nodes of graph \"%s\" from \"%s\"", p.plan, n, p.graph,
+                 first.node);
+        n = 0;
+    }
+}
+
 tfr_status cli_print_stats(const tfr_session *session, tfr_err *err)
 {
     tfr_session_stats s = {.size = sizeof s};
@@ -181,6 +211,7 @@ tfr_status cli_print_stats(const tfr_session *session, tfr_err *err)
     tfr_status status = tfr_session_get_stats(session, &s, err);
     if (status)
         return status;
+    print_plans(session, &s);
     printf("steps            %u: %u launches, %u reorders, %u copies, %u waits\n",
            (unsigned)s.n_steps, (unsigned)s.n_launches, (unsigned)s.n_reorders,
            (unsigned)s.n_copies, (unsigned)s.n_waits);
@@ -239,6 +270,8 @@ json_t *cli_json_placements(const tfr_session *session)
         cli_json_set(row, "captured", json_boolean(p.captured));
         cli_json_set(row, "capture", cli_json_text(p.capture));
         cli_json_set(row, "math_mode", json_boolean(p.math_mode));
+        cli_json_set(row, "plan", json_integer(p.plan));
+        cli_json_set(row, "graph", cli_json_text(p.graph));
         cli_json_append(rows, row);
     }
     return rows;
@@ -309,6 +342,8 @@ json_t *cli_json_stats(const tfr_session *session)
     cli_json_set(object, "arena_bytes", cli_json_int(s.arena_bytes));
     cli_json_set(object, "arena_lower_bound", cli_json_int(s.arena_lower_bound));
     cli_json_set(object, "arena_ratio", cli_json_real(arena_ratio(&s)));
+    cli_json_set(object, "used_plans", cli_json_int(s.n_used_plans));
+    cli_json_set(object, "unplanned_nodes", cli_json_int(s.n_unplanned));
     cli_json_set(object, "plan_seconds", cli_json_real((double)s.plan_ns / 1e9));
     return object;
 }

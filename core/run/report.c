@@ -11,8 +11,8 @@ uint32_t tfr_session_n_placements(const tfr_session *session)
     return session->n_rows;
 }
 
-/* The plan of row i, which is there; or of program i. */
-static const tfr__plan *plan_of(const tfr_session *session, bool program, uint32_t i)
+/* The number of the plan of row i, which is there; or of program i. */
+static uint32_t plan_of(const tfr_session *session, bool program, uint32_t i)
 {
     uint32_t low = 0, high = session->n_used;
     while (high - low > 1) {
@@ -23,7 +23,7 @@ static const tfr__plan *plan_of(const tfr_session *session, bool program, uint32
         else
             high = middle;
     }
-    return session->used[low];
+    return low;
 }
 
 tfr_status tfr_session_placement(const tfr_session *session, uint32_t i, tfr_placement *out,
@@ -37,7 +37,9 @@ tfr_status tfr_session_placement(const tfr_session *session, uint32_t i, tfr_pla
     if (i >= session->n_rows)
         return tfr_fail(err, TFR_EINVAL, "there is no placement %u, the last run has %u", i,
                         tfr_session_n_placements(session));
-    p = plan_of(session, false, i);
+    row.plan = plan_of(session, false, i);
+    p = session->used[row.plan];
+    row.graph = p->graph->name;
     k = i - p->first_row;
     row.reason = p->placed[k].reason;
     row.node = p->graph->nodes[p->placed[k].node].name;
@@ -80,7 +82,7 @@ tfr_status tfr_session_program(const tfr_session *session, uint32_t i, tfr_progr
     if (i >= session->n_program_rows)
         return tfr_fail(err, TFR_EINVAL, "there is no program %u, the last run has %u", i,
                         session->n_program_rows);
-    p = plan_of(session, true, i);
+    p = session->used[plan_of(session, true, i)];
     program = &p->programs[i - p->first_program];
     row.n_nodes = program->n_nodes;
     row.backend = program->backend->name;
@@ -102,8 +104,12 @@ tfr_status tfr_session_get_stats(const tfr_session *session, tfr_session_stats *
     tfr_session_stats stats = {0};
     if (!out || out->size < sizeof out->size)
         return tfr_fail(err, TFR_EINVAL, "the stats have no size");
+    stats.n_used_plans = session->n_used;
+    stats.n_unplanned = session->graph->n_nodes;
     for (uint32_t i = 0; i < session->n_used; i++) {
         const tfr__plan *p = session->used[i];
+        if (p->graph == session->graph)
+            stats.n_unplanned -= p->end - p->first;
         stats.n_nodes += p->n_placed;
         stats.n_steps += p->n_steps;
         stats.n_launches += p->n_launches;

@@ -222,6 +222,8 @@ typedef struct tfr_placement {
     /* Why it is in none, or what ended the capture before its own; "" = nothing, or its backend
      * captures no launches. */
     const char *capture;
+    uint32_t plan; /* number of the plan that it is a part of, in the order of their first use */
+    const char *graph; /* the name of that plan's graph: the whole one, or the body of a node */
 } tfr_placement;
 
 TFR_API uint32_t tfr_session_n_placements(const tfr_session *session);
@@ -263,6 +265,12 @@ typedef struct tfr_session_stats {
     uint64_t n_plans_dropped; /* to give their memory to others, since the session began */
     uint32_t n_captures;      /* of the last run's plans: each is one launch of its queue, and */
     uint32_t n_captured;      /* stands for so many of n_launches together */
+    /*
+     * Of the last run, or of what was prepared: its plans, and nodes of the graph that are in none
+     * of them. These are control flow and what works on sequences, which the core does itself, and,
+     * before a run, what stands behind a value that decides shapes and that only a run tells.
+     */
+    uint32_t n_used_plans, n_unplanned;
 } tfr_session_stats;
 
 TFR_API TFR_MUST_CHECK tfr_status tfr_session_get_stats(const tfr_session *session,

@@ -57,6 +57,15 @@ else
     skip "there is no oneDNN backend"
 fi
 
+keep field 1 node NonZero n1 x i; nodes=$kept
+keep field 1 node Shape n2 i s; nodes=$nodes$kept
+keep field 1 node ConstantOfShape n3 s y; nodes=$nodes$kept
+keep field 11 value_info x 1 3; inputs=$kept
+keep field 12 value_info y 1 1 n; outputs=$kept
+model "$nodes" "$inputs" "$outputs" >sections.onnx
+exits 0 "a model of two plans is profiled" "$TFRUN" profile sections.onnx --runs 2
+has "and both are told" out '^2 runs: .*; planned once in .*, 2 plans$'
+
 exits 5 "a file that is no model is an error" "$TFRUN" profile t.json
 
 fakeacc=$TFR_BUILDDIR/tests/fakeacc/.libs/fakeacc.so

@@ -113,6 +113,21 @@ claim "placement, steps, copies and arena" diff "$TFR_SRCDIR/tests/cli/explain.e
 exits 0 "explain prints JSON" "$TFRUN" explain relu.onnx --json
 has "with its schema" out '"schema": "tfrun.explain/1"'
 has "and the arena's ratio" out '"arena_ratio": '
+keep field 1 node NonZero n1 x i; nodes=$kept
+keep field 1 node Shape n2 i s; nodes=$nodes$kept
+keep field 1 node ConstantOfShape n3 s y; nodes=$nodes$kept
+keep field 11 value_info x 1 3; inputs=$kept
+keep field 12 value_info y 1 1 n; outputs=$kept
+model "$nodes" "$inputs" "$outputs" >sections.onnx
+exits 0 "explain plans what stands behind a shape that only a run tells" \
+    "$TFRUN" explain sections.onnx -i x.npy
+has "with the number of each node's plan" out '^PLAN  NODE '
+has "in the first one" out '^ *0  n1  *NonZero '
+has "and in the next" out '^ *1  n3  *ConstantOfShape '
+has "which it tells" out '^plan 1  *[12] nodes of graph "g" from "n[23]"$'
+exits 0 "and in JSON" "$TFRUN" explain sections.onnx -i x.npy --json
+has "too" out '"plan": 1,'
+has "with their count" out '"used_plans": 2,'
 
 # A device that knows one op: the rest falls back, with copies.
 fakeacc=$TFR_BUILDDIR/tests/fakeacc/.libs/fakeacc.so
