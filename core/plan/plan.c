@@ -326,7 +326,7 @@ static bool live_in_fits(const tfr__live_in *want, const tfr_tensor *t)
 {
     return t && t->kind == TFR_KIND_TENSOR && t->dtype == want->dtype && t->plain == want->plain &&
            tfr__tensor_is_aligned(t) == want->aligned && tfr_shape_equal(&t->shape, &want->shape) &&
-           (t->plain ||
+           ((t->plain && !want->grows) ||
             memcmp(t->strides, want->strides, (size_t)t->shape.rank * sizeof *t->strides) == 0);
 }
 
@@ -351,6 +351,15 @@ bool tfr__plan_fits(const tfr__plan *p, tfr_tensor *const *values)
     for (uint32_t i = 0; i < p->n_live_ins; i++)
         if (!live_in_fits(&p->live_ins[i], values[p->live_ins[i].value]))
             return false;
+    for (uint32_t i = 0; i < p->n_live_outs; i++) {
+        const tfr__live_out *out = &p->live_outs[i];
+        tfr_tensor *t = out->grown
+                            ? tfr__plan_grow(p, values, p->buffers[out->buffer].value, &out->type)
+                            : NULL;
+        if (out->grown && !t)
+            return false;
+        tfr_tensor_release(t);
+    }
     for (uint32_t i = 0; i < p->n_shape_inputs; i++) {
         tfr_tensor *t = values[p->shape_inputs[i].value], *copy = NULL;
         bool same;

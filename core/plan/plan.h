@@ -42,6 +42,7 @@ typedef struct tfr__section {
     uint32_t first;      /* node */
     tfr__variables *variables; /* that live where they are used; NULL = none do */
     bool unsampled;            /* times of its nodes are not worth measuring */
+    const tfr_value *appends;  /* by value: the input that it may be appended to; NULL = none is */
 } tfr__section;
 
 /* What a section takes from the frame, as it must be for the plan to fit. */
@@ -49,6 +50,7 @@ typedef struct tfr__live_in {
     tfr_value value;
     int32_t dtype;
     bool plain, aligned;
+    bool grows; /* a live-out is appended to it: its strides count, and that there is room */
     tfr_shape shape;
     int64_t strides[TFR_MAX_RANK];
 } tfr__live_in;
@@ -75,7 +77,8 @@ typedef struct tfr__live_out {
     tfr_tensor *known; /* the value was known when planned */
     int64_t *dims;     /* dynamic output: where the kernel writes the true dims */
     tfr__type type;
-    bool copy; /* the buffer belongs to something else: copy out of it */
+    bool copy;  /* the buffer belongs to something else: copy out of it */
+    bool grown; /* it lies where the live-in of the buffer does, and behind that */
     /* Only the graph's caller reads it: the run may do without it (plan_fetch.c), and, if it does,
      * without these steps, which nothing else needs. */
     bool on_demand, skipped;
@@ -160,6 +163,13 @@ void tfr__plan_destroy(tfr__plan *plan);
 void tfr__plan_keep(tfr__plan *plan, tfr_tensor *tensor);
 /* values: as the section's. */
 bool tfr__plan_fits(const tfr__plan *plan, tfr_tensor *const *values);
+
+/* ---- plan_build.c ---------------------------------------------------------------------------- */
+
+/* What is in `old`, a live-in, and more, where that lies; NULL: there is no room, or one with
+ * another live-in in it. */
+tfr_tensor *tfr__plan_grow(const tfr__plan *plan, tfr_tensor *const *values, tfr_value old,
+                           const tfr__type *type);
 
 /* ---- plan_bound.c ---------------------------------------------------------------------------- */
 

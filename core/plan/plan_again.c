@@ -29,6 +29,15 @@ static bool is_open(const tfr__value *v)
     return false;
 }
 
+/* May something be appended to the value from outside? */
+static bool may_grow(const tfr__build *b, tfr_value v)
+{
+    for (uint32_t k = 0; b->section->appends && k < b->graph->n_values; k++)
+        if (b->section->appends[k] == v)
+            return true;
+    return false;
+}
+
 bool tfr__build_can_stay(const tfr__build *b)
 {
     const tfr__plan *p = b->plan;
@@ -36,7 +45,8 @@ bool tfr__build_can_stay(const tfr__build *b)
     if (b->section->variables && b->section->variables->n)
         return false;
     for (uint32_t i = 0; i < p->n_live_ins; i++) {
-        if (!p->live_ins[i].plain || !p->live_ins[i].aligned)
+        const tfr__live_in *in = &p->live_ins[i];
+        if (!(in->plain || may_grow(b, in->value)) || !in->aligned)
             return false;
         open = open || is_open(&b->graph->values[p->live_ins[i].value]);
     }
@@ -52,11 +62,16 @@ static bool take_live_ins(tfr__build *b, const tfr__plan *like, bool *changed)
         const tfr__live_in *was = &like->live_ins[i];
         const tfr_tensor *t = b->section->values[was->value];
         tfr__type *type = &b->types[was->value];
-        if (!t || t->kind != TFR_KIND_TENSOR || t->dtype != was->dtype || !t->plain ||
-            !tfr__tensor_is_aligned(t) || t->shape.rank != was->shape.rank)
+        if (!t || t->kind != TFR_KIND_TENSOR || t->dtype != was->dtype || t->plain != was->plain ||
+            !tfr__tensor_is_aligned(t) || t->shape.rank != was->shape.rank ||
+            ((!t->plain || was->grows) &&
+             memcmp(t->strides, was->strides, (size_t)was->shape.rank * sizeof *t->strides) != 0))
             return false;
-        if (tfr_shape_equal(&t->shape, &was->shape))
+        if (tfr_shape_equal(&t->shape, &was->shape)) {
+            if (was->grows) /* its program stays, and there may not be the room for it now */
+                return false;
             continue;
+        }
         memcpy(type->dims, t->shape.dims, sizeof type->dims);
         changed[was->value] = true;
     }

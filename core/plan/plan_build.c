@@ -90,3 +90,40 @@ tfr_status tfr__build_keep(tfr__build *b, tfr_tensor *tensor, tfr_err *err)
     p->known[p->n_known++] = tfr_tensor_retain(tensor);
     return TFR_OK;
 }
+
+tfr_tensor *tfr__plan_grow(const tfr__plan *p, tfr_tensor *const *values, tfr_value old,
+                           const tfr__type *type)
+{
+    tfr_tensor *grown = tfr__tensor_grow(values[old], type->rank, type->dims);
+    for (uint32_t i = 0; grown && i < p->n_live_ins; i++)
+        if (p->live_ins[i].value != old &&
+            tfr__tensors_share(grown, values[p->live_ins[i].value])) {
+            tfr_tensor_release(grown);
+            grown = NULL;
+        }
+    return grown;
+}
+
+tfr_value tfr__build_appends(const tfr__build *b, tfr_value v)
+{
+    const tfr_value old = b->section->appends ? b->section->appends[v] : TFR_VALUE_NONE;
+    const int64_t maker = tfr__build_maker(b, v);
+    const tfr_tensor *t = old == TFR_VALUE_NONE ? NULL : tfr__build_live_in(b, old);
+    tfr_tensor *grown;
+    bool reads = false;
+    if (!t || maker < 0 || b->nodes[maker].group < 0 || b->known[old] || b->dynamic[v] ||
+        t->kind != TFR_KIND_TENSOR || t->dtype != b->types[v].dtype || !tfr__tensor_is_aligned(t))
+        return TFR_VALUE_NONE;
+    for (uint32_t i = 0; i < b->end - b->first; i++) {
+        const tfr__node *node = tfr__build_node_at(b, i);
+        for (uint32_t k = 0; k < node->n_inputs; k++) {
+            reads = reads || (i == maker && node->inputs[k] == old);
+            if (node->inputs[k] == v && b->nodes[i].needed &&
+                b->nodes[i].group != b->nodes[maker].group)
+                return TFR_VALUE_NONE;
+        }
+    }
+    grown = reads ? tfr__plan_grow(b->plan, b->section->values, old, &b->types[v]) : NULL;
+    tfr_tensor_release(grown);
+    return grown ? old : TFR_VALUE_NONE;
+}

@@ -56,6 +56,7 @@ typedef struct tfr__group {
 /* A value in a layout of the backend that makes it. */
 typedef struct tfr__value_layout {
     uint64_t layout, bytes;
+    bool appends; /* its program writes it behind an input */
 } tfr__value_layout;
 
 /* Where a buffer of an arena lay in plans of other shapes, with room to grow. */
@@ -238,6 +239,8 @@ bool tfr__build_any_strided(const tfr__build *b, uint32_t i);
 const int64_t *tfr__build_strides(const tfr__build *b, const tfr__build_node *state, tfr_value v,
                                   uint32_t i);
 
+/* The live-in that v, which a program makes, may be written behind, or TFR_VALUE_NONE. */
+tfr_value tfr__build_appends(const tfr__build *b, tfr_value v);
 /* Keeps a tensor alive as long as the plan. */
 tfr_status tfr__build_keep(tfr__build *b, tfr_tensor *tensor, tfr_err *err);
 

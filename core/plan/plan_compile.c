@@ -147,9 +147,11 @@ static tfr_status answer_check(tfr__build *b, const tfr__view *w, tfr__group *g,
         tfr__value_layout *stored = &b->layouts[w->value_of[v]];
         const bool update = w->values[v].flags & TFR_VALUE_UPDATE;
         tfr_status status;
-        if (outputs[k].flags & TFR_OUTPUT_IN_PLACE && w->values[v].variable < 0)
+        stored->appends = outputs[k].flags & TFR_OUTPUT_APPENDS;
+        if ((outputs[k].flags & TFR_OUTPUT_IN_PLACE && w->values[v].variable < 0) ||
+            (stored->appends && !(w->values[v].flags & TFR_VALUE_APPEND)))
             return tfr_fail(err, TFR_EPLUGIN,
-                            "it writes output %u, which is no update of a variable, in place", k);
+                            "it writes output %u over or behind an input, which it may not", k);
         for (uint32_t i = 0; i < w->pub.n_inputs; i++)
             g->in_place[(size_t)k * w->pub.n_inputs + i] =
                 outputs[k].flags & TFR_OUTPUT_IN_PLACE && w->pub.inputs[i] == w->values[v].variable;
@@ -303,7 +305,8 @@ tfr_status tfr__group_compile(tfr__build *b, uint32_t group, tfr__views *seen, t
             w.nodes[i].flags = tfr__build_node_at(b, w.which[i])->op->kind == TFR__OP_KERNEL
                                    ? TFR_NODE_MINE
                                    : TFR_NODE_VIEW;
-        tfr__view_border(&w, b, g->backend);
+        tfr__view_border(&w, b, g->backend,
+                         b->streams->items[g->stream].memory == TFR__MEMORY_HOST);
         g->n_inputs = w.pub.n_inputs;
         g->n_outputs = w.pub.n_outputs;
         g->args = tfr__calloc((size_t)g->n_inputs + g->n_outputs + 1, sizeof *g->args);

@@ -71,6 +71,15 @@ static tfr_status leave_in(tfr__steps *s, uint32_t buffer, tfr_value v, tfr_err 
     return tfr__steps_becomes_tensor(s, buffer, leaves, err);
 }
 
+/* The buffer of what comes from outside, as it lies. */
+static tfr_status as_it_lies(tfr__steps *s, tfr_value v, uint32_t *out, tfr_err *err)
+{
+    uint32_t *at = tfr__steps_where(s, TFR__MEMORY_HOST, v);
+    tfr_status status = *at == TFR__NO_BUFFER ? tfr__steps_live_in(s, v, at, err) : TFR_OK;
+    *out = *at;
+    return status;
+}
+
 /* Buffers of the inputs where the kernel reads them, with copies and syncs before. */
 static tfr_status node_inputs(tfr__steps *s, const tfr__node *node, const tfr__build_node *state,
                               uint32_t *inputs, tfr_err *err)
@@ -86,11 +95,7 @@ static tfr_status node_inputs(tfr__steps *s, const tfr__node *node, const tfr__b
             continue;
         if (tfr__build_strides(s->b, state, v, i)) {
             /* The kernel took the strides as they are. */
-            inputs[i] = *tfr__steps_where(s, TFR__MEMORY_HOST, v);
-            if (inputs[i] == TFR__NO_BUFFER) {
-                status = tfr__steps_live_in(s, v, &inputs[i], err);
-                *tfr__steps_where(s, TFR__MEMORY_HOST, v) = inputs[i];
-            }
+            status = as_it_lies(s, v, &inputs[i], err);
         } else {
             status = tfr__steps_bring(s, v, m, &inputs[i], err);
         }
@@ -202,6 +207,15 @@ static tfr_status node_launch(tfr__steps *s, uint32_t n, tfr_err *err)
     return status;
 }
 
+/* Is an output of the program written behind the input? */
+static bool is_appended_to(const tfr__steps *s, const tfr__group *g, tfr_value input)
+{
+    for (uint32_t k = g->n_inputs; k < g->n_inputs + g->n_outputs; k++)
+        if (s->b->layouts[g->args[k]].appends && s->b->section->appends[g->args[k]] == input)
+            return true;
+    return false;
+}
+
 /* Buffers of what goes into a program: as its compiler was told that it lies. */
 static tfr_status group_inputs(tfr__steps *s, const tfr__group *g, uint32_t *inputs, tfr_err *err)
 {
@@ -215,6 +229,8 @@ static tfr_status group_inputs(tfr__steps *s, const tfr__group *g, uint32_t *inp
             inputs[i] = s->in_layout[v];
         else if (tfr__build_variable(b, v) >= 0 && tfr__steps_home(s, v)->layout)
             status = tfr__steps_state(s, v, &inputs[i], err);
+        else if (is_appended_to(s, g, v))
+            status = as_it_lies(s, v, &inputs[i], err);
         else
             status = tfr__steps_bring(s, v, memory, &inputs[i], err);
         if (!status && memory == TFR__MEMORY_HOST)
@@ -236,6 +252,8 @@ static tfr_status group_output(tfr__steps *s, const tfr__group *g, uint32_t k,
     if (s->b->updates[v])
         status = tfr__steps_update(s, v, inputs, g->n_inputs, g->in_place + (size_t)k * g->n_inputs,
                                    &buffer, err);
+    else if (s->b->layouts[v].appends)
+        status = as_it_lies(s, s->b->section->appends[v], &buffer, err);
     else if (s->b->layouts[v].layout)
         status =
             tfr__steps_buffer(s, TFR__BUFFER_ARENA, memory, s->b->layouts[v].bytes, &buffer, err);
@@ -381,6 +399,10 @@ static tfr_status live_out_add(tfr__steps *s, tfr_value v, tfr_err *err)
     if (!status)
         more->copy = p->buffers[more->buffer].kind != TFR__BUFFER_TENSOR ||
                      p->buffers[more->buffer].value != v;
+    if (!status && b->layouts[v].appends && p->buffers[more->buffer].kind == TFR__BUFFER_LIVE_IN) {
+        more->grown = true;
+        p->live_ins[b->live_in[p->buffers[more->buffer].value] - 1].grows = true;
+    }
     return status;
 }
 

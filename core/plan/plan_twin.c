@@ -148,6 +148,19 @@ void tfr__views_finish(tfr__views *seen)
         tfr__view_finish(&seen->items[i]);
 }
 
+/* Is v appended as value r of the view is, which its node makes? map: by value of the view. */
+static bool same_append(const tfr__view *w, const tfr__build *b, uint32_t r, tfr_value v,
+                        const tfr_value *map)
+{
+    const tfr_program_value *like = &w->values[r];
+    const tfr_value old = like->flags & TFR_VALUE_INPUT ? TFR_VALUE_NONE : tfr__build_appends(b, v);
+    if (!(like->flags & TFR_VALUE_APPEND) || like->flags & TFR_VALUE_INPUT)
+        return old == TFR_VALUE_NONE;
+    return old != TFR_VALUE_NONE && map[like->variable] == old &&
+           memcmp(like->strides, b->section->values[old]->strides,
+                  (size_t)like->operand->rank * sizeof *like->strides) == 0;
+}
+
 /* Is v to its group what value r of the view is to that? */
 static bool same_value(const tfr__view *w, const tfr__build *b, uint32_t r, tfr_value v)
 {
@@ -174,7 +187,7 @@ static bool same_operands(const tfr__view *w, tfr__build *b, uint32_t n, const t
         } else {
             map[r] = v;
             b->number[v] = r;
-            if (!same_value(w, b, (uint32_t)r, v))
+            if (!same_value(w, b, (uint32_t)r, v) || !same_append(w, b, (uint32_t)r, v, map))
                 return false;
         }
     }
@@ -221,6 +234,8 @@ static bool take_program(const tfr__view *w, tfr__build *b, uint32_t like, uint3
         equal = g->args && g->in_place;
         for (size_t k = 0; equal && k < n_args; k++)
             g->args[k] = map[w->args[k]];
+        for (size_t k = from->n_inputs; equal && k < n_args; k++)
+            b->layouts[g->args[k]].appends = b->layouts[from->args[k]].appends;
     }
     if (equal) {
         g->n_inputs = from->n_inputs;

@@ -156,7 +156,20 @@ static void mark_update(tfr__view *w, const tfr__build *b, uint32_t v)
         w->values[v].flags |= TFR_VALUE_UPDATE;
 }
 
-void tfr__view_border(tfr__view *w, const tfr__build *b, const tfr__backend *backend)
+/* Value v may be written behind the input that it has all of. */
+static void mark_append(tfr__view *w, const tfr__build *b, uint32_t v)
+{
+    const tfr_value old = tfr__build_appends(b, w->value_of[v]);
+    const int32_t n = old == TFR_VALUE_NONE ? -1 : w->number[old];
+    if (n < 0)
+        return;
+    w->values[v].variable = n;
+    w->values[v].flags |= TFR_VALUE_APPEND;
+    w->values[n].flags |= TFR_VALUE_APPEND;
+    w->values[v].strides = w->values[n].strides = b->section->values[old]->strides;
+}
+
+void tfr__view_border(tfr__view *w, const tfr__build *b, const tfr__backend *backend, bool on_host)
 {
     int32_t *args = w->args;
     for (uint32_t v = 0; v < w->pub.n_values; v++)
@@ -174,6 +187,8 @@ void tfr__view_border(tfr__view *w, const tfr__build *b, const tfr__backend *bac
             w->values[v].flags |= TFR_VALUE_ANY_LAYOUT;
         if (b->updates[value])
             mark_update(w, b, v);
+        else if (on_host)
+            mark_append(w, b, v);
         args[w->pub.n_outputs++] = (int32_t)v;
     }
 }

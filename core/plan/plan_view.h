@@ -39,7 +39,7 @@ void tfr__views_finish(tfr__views *seen);
  * program, and arguments of its own. */
 bool tfr__views_share(const tfr__views *seen, tfr__build *b, uint32_t group);
 
-/* The border of the group: what goes in and out. */
-void tfr__view_border(tfr__view *w, const tfr__build *b, const tfr__backend *backend);
+/* The border of the group: what goes in and out; on_host: in the host's memory. */
+void tfr__view_border(tfr__view *w, const tfr__build *b, const tfr__backend *backend, bool on_host);
 
 #endif

@@ -116,6 +116,10 @@ static tfr_status give_out(tfr__plan *p, const tfr__live_out *out, tfr__frame *f
     tfr_status status = TFR_OK;
     if (out->known) { /* the caller may write into what it gets */
         status = tfr_tensor_copy(out->known, &t, err);
+    } else if (out->grown) {
+        t = tfr__tensor_grow(frame->values[p->buffers[out->buffer].value], out->type.rank,
+                             out->type.dims);
+        status = t ? TFR_OK : tfr__plan_no_memory(err);
     } else if (out->copy || out->dims) {
         status = take_out(p, out, frame, &t, err);
     } else { /* the one that the buffer is for */

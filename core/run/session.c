@@ -140,6 +140,7 @@ void tfr__session_destroy(tfr_session *session)
     tfr__free(session->fetch_room);
     tfr__free(session->fetch_places);
     tfr__free(session->passes);
+    tfr__free(session->appends);
     if (!stuck) /* else its constants may be read */
         tfr_graph_release(session->graph);
     pthread_mutex_destroy(&session->lock);
@@ -282,6 +283,14 @@ static bool is_shared(const tfr_tensor *t)
     return atomic_load(&t->refs) > 2 || (t->base && atomic_load(&t->base->refs) > 1);
 }
 
+/* Is it the input that it may be appended to, with more behind it? That is the caller's own. */
+static bool is_appended(const tfr_session *session, tfr_value v, const tfr_tensor *t)
+{
+    const tfr_value old = session->appends ? session->appends[v] : TFR_VALUE_NONE;
+    return old != TFR_VALUE_NONE && t->kind == TFR_KIND_TENSOR && t->base &&
+           t->data == session->frame.values[old]->data;
+}
+
 /* What the caller gets is its own: never an input, a constant or a variable, and nothing twice. */
 static tfr_status own_outputs(const tfr_session *session, tfr_tensor **outputs, tfr_err *err)
 {
@@ -289,7 +298,7 @@ static tfr_status own_outputs(const tfr_session *session, tfr_tensor **outputs, 
     for (uint32_t i = 0; i < g->n_outputs; i++) {
         tfr_tensor *copy;
         tfr_status status;
-        if (!outputs[i] ||
+        if (!outputs[i] || is_appended(session, g->outputs[i], outputs[i]) ||
             (g->values[g->outputs[i]].role == TFR__ROLE_NODE && !is_shared(outputs[i])))
             continue;
         status = tfr_tensor_copy(outputs[i], &copy, err);
@@ -430,6 +439,39 @@ tfr_status tfr_session_prepare(tfr_session *session, tfr_tensor *const *inputs, 
     tfr_status status;
     pthread_mutex_lock(&session->lock);
     status = tfr__session_run(session, inputs, n_inputs, NULL, false, err);
+    pthread_mutex_unlock(&session->lock);
+    return status;
+}
+
+/* Each input has one output at most, and each output one input. */
+static tfr_status append(tfr_session *session, tfr_value output, tfr_value input, tfr_err *err)
+{
+    const uint32_t n = session->graph->n_values;
+    if (!session->appends) {
+        session->appends = tfr__alloc(n * sizeof *session->appends);
+        if (!session->appends)
+            return tfr_fail(err, TFR_ENOMEM, "out of memory for a session");
+        for (uint32_t v = 0; v < n; v++)
+            session->appends[v] = TFR_VALUE_NONE;
+    }
+    for (uint32_t v = 0; v < n; v++)
+        if (((tfr_value)v == output) != (session->appends[v] == input) &&
+            session->appends[v] != TFR_VALUE_NONE)
+            return tfr_fail(err, TFR_EINVAL, "\"%s\" or \"%s\" is appended already",
+                            session->graph->values[output].name,
+                            session->graph->values[input].name);
+    session->appends[output] = input;
+    return TFR_OK;
+}
+
+tfr_status tfr_session_append(tfr_session *session, uint32_t output, uint32_t input, tfr_err *err)
+{
+    const tfr_graph *g = session->graph;
+    tfr_status status;
+    if (output >= g->n_outputs || input >= g->n_inputs)
+        return tfr_fail(err, TFR_EINVAL, "there is no output %u, or no input %u", output, input);
+    pthread_mutex_lock(&session->lock);
+    status = append(session, g->outputs[output], g->inputs[input], err);
     pthread_mutex_unlock(&session->lock);
     return status;
 }

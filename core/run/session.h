@@ -35,6 +35,7 @@ struct tfr_session {
     bool plan_runs;                 /* none of those that the run has used may go */
     uint64_t n_finds;               /* of plans, so that the one not used for longest can be told */
     struct tfr__pass_row *passes;   /* one per pass, or NULL: none ran */
+    tfr_value *appends; /* by value: the input that tfr_session_append was told; NULL = none */
     atomic_bool is_traced;
     struct tfr__trace *trace; /* trace.c; stays when is_traced ends */
 };

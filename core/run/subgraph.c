@@ -286,6 +286,7 @@ static tfr_status make_plan(tfr_session *session, const tfr__frame *frame, uint3
                                   .first = first,
                                   .variables =
                                       subgraph == session->main ? &session->variables : NULL,
+                                  .appends = subgraph == session->main ? session->appends : NULL,
                                   .unsampled = subgraph->n_made >= SAMPLED_PLANS};
     tfr__plan *like = subgraph->plans[first];
     while (like && !like->build)

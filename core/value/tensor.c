@@ -343,6 +343,29 @@ tfr_status tfr_tensor_view(tfr_tensor *base, int64_t offset, const tfr_shape *sh
     return TFR_OK;
 }
 
+tfr_tensor *tfr__tensor_grow(const tfr_tensor *t, int32_t rank, const int64_t *dims)
+{
+    const int64_t bytes = tfr_dtype_bits(t->dtype) / 8;
+    int64_t step = 1;
+    int32_t n_grown = 0;
+    tfr_tensor *grown;
+    tfr_shape shape;
+    if (rank != t->shape.rank || rank < 1 || t->strides[rank - 1] != 1 || bytes < 1 || !t->data ||
+        !t->base || t->unaligned || t->dtype == TFR_DTYPE_STRING || tfr_tensor_is_read_only(t))
+        return NULL;
+    for (int32_t d = rank - 1; d >= 0; d--) {
+        if (t->strides[d] < step || dims[d] < t->shape.dims[d] ||
+            __builtin_mul_overflow(t->strides[d], dims[d], &step))
+            return NULL;
+        n_grown += dims[d] > t->shape.dims[d];
+    }
+    if (n_grown != 1 || tfr_shape_make(rank, dims, &shape, NULL) ||
+        tfr_tensor_view(t->base, ((char *)t->data - (char *)t->base->data) / bytes, &shape,
+                        t->strides, &grown, NULL))
+        return NULL;
+    return grown;
+}
+
 /* ---- life ------------------------------------------------------------------------------------ */
 
 tfr_tensor *tfr_tensor_retain(tfr_tensor *tensor)

@@ -63,6 +63,12 @@ static inline void tfr__tensor_protect(tfr_tensor *tensor)
 
 /* Do the ranges overlap in which their elements lie? */
 bool tfr__tensors_share(const tfr_tensor *a, const tfr_tensor *b);
+/*
+ * A tensor over the same memory, from the same element on and with the same strides, that is larger
+ * along one axis. NULL: there is no room for it, the elements of one index and the next would meet,
+ * nobody may write them, or there is no memory.
+ */
+tfr_tensor *tfr__tensor_grow(const tfr_tensor *tensor, int32_t rank, const int64_t *dims);
 /* The elements, aligned; of an unaligned tensor a copy that is made now. NULL = no memory for it.
  */
 void *tfr__tensor_data(const tfr_tensor *tensor);

@@ -138,6 +138,24 @@ TFR_API TFR_MUST_CHECK tfr_status tfr_session_repeat(tfr_session *session,
                                                      tfr_tensor *const *inputs, uint32_t n_inputs,
                                                      uint32_t n, tfr_err *err);
 
+/*
+ * Output `output` has what input `input` has, and then more along one axis, as the present keys of
+ * a decoder have the past ones. From now on, where the tensor of the input is a view
+ * (tfr_tensor_view) of one that has room behind it along that axis, a run may write what is new
+ * into that room, and give the output as another view of the same memory, so that the input is not
+ * copied: if tfr_tensor_data of both is the same it has done so. A cache for `most` rows is a
+ * tensor [heads, most, depth], its past the view [heads, rows, depth] with the strides of all.
+ *
+ * Elements of the input are never written, so after a run that fails they are what they were; the
+ * room is the session's during a run, and what it holds afterwards belongs to the output. Of two
+ * runs with the same past the second one writes over what the first one has appended. Where a
+ * backend does not know how, where the room is too small, or has another input in it, the run makes
+ * a new tensor as ever; bits are the same either way. Bindings do not append. TFR_EINVAL for no
+ * such output or input, or one that was told another; TFR_ENOMEM.
+ */
+TFR_API TFR_MUST_CHECK tfr_status tfr_session_append(tfr_session *session, uint32_t output,
+                                                     uint32_t input, tfr_err *err);
+
 /* Plans for these inputs without running; values are looked at only where shapes depend on them. */
 TFR_API TFR_MUST_CHECK tfr_status tfr_session_prepare(tfr_session *session,
                                                       tfr_tensor *const *inputs, uint32_t n_inputs,

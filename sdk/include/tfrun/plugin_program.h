@@ -60,7 +60,13 @@ enum {
      * state then lies in that from launch to launch, so the INPUT comes in it, too, whatever its
      * layout is here.
      */
-    TFR_VALUE_UPDATE = 1u << 3
+    TFR_VALUE_UPDATE = 1u << 3,
+    /*
+     * OUTPUT: has what the INPUT `variable` has, which the node that makes it reads, and then more
+     * along one axis; nobody outside of the group reads it in this plan. INPUT: that one. There is
+     * memory for the OUTPUT where the INPUT lies, at `strides`: see TFR_OUTPUT_APPENDS.
+     */
+    TFR_VALUE_APPEND = 1u << 4
 };
 
 typedef struct tfr_program_value {
@@ -72,9 +78,11 @@ typedef struct tfr_program_value {
     uint32_t n_readers;         /* nodes of this graph that read it, each counted once */
     /*
      * OUTPUT that is the new state of a variable whose old one is an INPUT: number of that, over
-     * which the program may write it (TFR_OUTPUT_IN_PLACE); else -1
+     * which the program may write it (TFR_OUTPUT_IN_PLACE); with TFR_VALUE_APPEND that of the
+     * INPUT; else -1
      */
     int32_t variable;
+    const int64_t *strides; /* with TFR_VALUE_APPEND: in elements, the last one is 1; else NULL */
 } tfr_program_value;
 
 enum {
@@ -153,7 +161,13 @@ enum {
      * of an output with a `variable`: launch may get one address for it and for that input, and
      * gets it if nobody else needs the old state any more.
      */
-    TFR_OUTPUT_IN_PLACE = 1u << 0
+    TFR_OUTPUT_IN_PLACE = 1u << 0,
+    /*
+     * of an output with TFR_VALUE_APPEND: launch gets one address for it and for its INPUT, and
+     * both lie there at `strides`. It writes what is new, and nothing of what the INPUT has.
+     * Without this answer both are plain, and not in one place.
+     */
+    TFR_OUTPUT_APPENDS = 1u << 1
 };
 
 /* How output i of a program is stored. */
