@@ -22,6 +22,7 @@ unit_tests = \
 	tests/test_accelerator_staging \
 	tests/test_accumulate \
 	tests/test_alloc \
+	tests/test_append \
 	tests/test_arena \
 	tests/test_autodiff \
 	tests/test_autodiff_control \
@@ -260,6 +261,10 @@ tests_test_accumulate_SOURCES = tests/session_kit.h tests/test_accumulate.c
 tests_test_alloc_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_alloc_LDADD = $(TFR_TEST_CORE)
 tests_test_alloc_SOURCES = tests/test_alloc.c
+
+tests_test_append_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
+tests_test_append_LDADD = $(TFR_TEST_CORE) -lm
+tests_test_append_SOURCES = tests/session_kit.h tests/test_append.c
 
 tests_test_arena_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_arena_LDADD = $(TFR_TEST_CORE)

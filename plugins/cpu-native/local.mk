@@ -155,6 +155,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/program.c \
 	plugins/cpu-native/program.h \
 	plugins/cpu-native/program_affine.c \
+	plugins/cpu-native/program_append.c \
 	plugins/cpu-native/program_arg.c \
 	plugins/cpu-native/program_attention.c \
 	plugins/cpu-native/program_attention_read.c \

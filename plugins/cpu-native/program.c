@@ -47,8 +47,7 @@ static void propose_node(const tfr_plugin_device *device, const tfr_program_grap
         leave(row, TFR_REASON_DYNAMIC_SHAPE, why);
     else if (!native_is_native(device, node->call))
         leave(row, TFR_REASON_NONE, "programs do not know this form of it");
-    else if (native_form_of(node->call) &&
-             native_form_of(node->call)->kind == NATIVE_ITEM_BLOCKS &&
+    else if (native_form_of(node->call) && native_form_of(node->call)->kind == NATIVE_ITEM_BLOCKS &&
              !native_feeds_products(graph, i))
         leave(row, TFR_REASON_NONE, "programs know it for weights of products alone");
 }
@@ -170,6 +169,7 @@ static int32_t compile_ir(native_ir *ir, const tfr_compile_options *options, tfr
     if (native_wants_stages(ir))
         native_fuse_rows(ir);
     native_fuse_strided(ir);
+    native_append(ir);
     native_fuse_pooled(ir);
     status = native_layout(ir, err);
     if (status != TFR_OK)
@@ -183,6 +183,11 @@ static int32_t compile_ir(native_ir *ir, const tfr_compile_options *options, tfr
     return status;
 }
 
+static tfr_program_output *output_at(tfr_program_output *outputs, uint32_t stride, uint32_t i)
+{
+    return (tfr_program_output *)(void *)((char *)outputs + (size_t)i * stride);
+}
+
 static int32_t compile(tfr_plugin_device *device, const tfr_program_graph *graph,
                        const tfr_compile_options *options, tfr_program **out,
                        tfr_program_output *outputs, uint32_t stride, tfr_program_info *info,
@@ -191,9 +196,8 @@ static int32_t compile(tfr_plugin_device *device, const tfr_program_graph *graph
     native_ir ir = {0};
     tfr_program *program;
     int32_t status;
+    uint32_t i;
 
-    (void)outputs;
-    (void)stride;
     if (graph->n_inputs + graph->n_outputs > NATIVE_PROGRAM_ARGS)
         return tfr_fail(err, TFR_EUNSUPPORTED, "a program of %u arguments, %d are done here",
                         graph->n_inputs + graph->n_outputs, NATIVE_PROGRAM_ARGS);
@@ -204,6 +208,10 @@ static int32_t compile(tfr_plugin_device *device, const tfr_program_graph *graph
     ir.device = device;
     ir.options = options;
     status = compile_ir(&ir, options, program, info, err);
+    for (i = 0; i < graph->n_outputs && status == TFR_OK; i++) {
+        if (ir.values[graph->outputs[i]].appended)
+            output_at(outputs, stride, i)->flags |= TFR_OUTPUT_APPENDS;
+    }
     native_ir_end(&ir);
     native_end_half_graph(&program->half);
     if (status != TFR_OK) {

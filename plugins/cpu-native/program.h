@@ -30,6 +30,7 @@
  *   program_affine.c  multiples and sums around an activation as a part of it
  *   program_attention.c the items of an attention become one, and its step
  *   program_attention_read.c the op Attention as such an item
+ *   program_append.c  new keys and values behind the past ones, where these lie
  *   program_columns.c Softmax along another axis than the last
  *   program_einsum.c  Einsum as moves and a product
  *   program_pad.c     Pad
@@ -68,6 +69,7 @@ typedef struct native_value {
     int root;              /* whose bytes it has: its own number, or that of what it is a view of */
     int arg;               /* argument of launch, or -1 */
     bool output;           /* that argument is an output */
+    bool appended;         /* written behind an input (TFR_OUTPUT_APPENDS) */
     bool batched;          /* dims[0] counts samples, one after the other in memory */
     bool reduced;          /* a sum over samples, or a view of one */
     bool blocked;          /* of 8 bits: the channels are last */
@@ -187,9 +189,9 @@ typedef struct native_item {
     const float *scale, *shift;
     native_binary_kind binary;
     /* PRODUCT */
-    bool transposed; /* weights are [N, K] */
+    bool transposed;           /* weights are [N, K] */
     const tfr_call *quantized; /* whose operands are the weights: see program_nbits.c; or NULL */
-    bool is_big;     /* by gemm.h: set when a plan is made */
+    bool is_big;               /* by gemm.h: set when a plan is made */
     float alpha;
     float beta;                 /* of input 2, which is absent where beta is 0 */
     float epsilon;              /* LAYER_NORM, MOMENTS; BATCH_NORM of a variance */
@@ -312,6 +314,10 @@ void native_fuse_attention(native_ir *ir);
  * past and new keys and values together. */
 bool native_attention_form(const tfr_call *call);
 void native_read_attention(native_ir *ir, int at, const tfr_program_node *node);
+
+/* ---- program_append.c ---- */
+
+void native_append(native_ir *ir);
 
 /* ---- program_pad.c ---- */
 
