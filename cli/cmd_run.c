@@ -8,6 +8,7 @@
 
 #include "commands.h"
 #include "guard.h"
+#include "loop_state.h"
 #include "model.h"
 #include "output_files.h"
 #include "placement.h"
@@ -24,11 +25,6 @@
 #define LEAST_COLD 1e-3
 #define LEAST_WARM 20e-6
 
-/* An output that is an input of the next run. */
-typedef struct loop_state {
-    uint32_t output, input;
-} loop_state;
-
 typedef struct job {
     const cli_args *args;
     tfr_runtime *runtime;
@@ -40,7 +36,7 @@ typedef struct job {
     uint32_t n_outputs;
     double *seconds; /* of each run */
     int64_t n_runs;
-    loop_state *loops;
+    cli_loop_state *loops;
     uint32_t n_loops;
 } job;
 
@@ -89,6 +85,23 @@ static void print_times(const job *j)
            cli_format_seconds(t.most, most, sizeof most));
 }
 
+static json_t *loops_json(const job *j)
+{
+    json_t *rows = json_array();
+    for (uint32_t i = 0; i < j->n_loops; i++) {
+        const cli_loop_state *loop = &j->loops[i];
+        json_t *row = json_object();
+        cli_json_set(row, "output",
+                     cli_json_text(tfr_graph_output_name(j->model.graph, loop->output)));
+        cli_json_set(row, "input",
+                     cli_json_text(cli_model_input_name(j->model.graph, loop->input)));
+        cli_json_set(row, "appended", json_integer(loop->n_appended));
+        cli_json_set(row, "copied_bytes", cli_json_int(loop->copied_bytes));
+        cli_json_append(rows, row);
+    }
+    return rows;
+}
+
 static tfr_status print_json(const job *j, tfr_err *err)
 {
     cli_times t = cli_times_of(j->seconds, (uint64_t)j->n_runs);
@@ -116,6 +129,8 @@ static tfr_status print_json(const job *j, tfr_err *err)
     cli_json_set(object, "model", cli_json_text(j->args->words[0]));
     cli_json_set(object, "outputs", rows);
     cli_json_set(object, "seconds", times);
+    if (j->n_loops)
+        cli_json_set(object, "loop_states", loops_json(j));
     cli_json_set(object, "nodes", cli_json_placements(j->session));
     cli_json_set(object, "stats", cli_json_stats(j->session));
     return cli_json_print(object, err);
@@ -153,7 +168,7 @@ static tfr_status find_loops(job *j, tfr_err *err)
     if (!j->loops)
         return tfr_fail(err, TFR_ENOMEM, "no memory for the results");
     for (; !status && j->n_loops < given->n; j->n_loops += !status) {
-        loop_state *loop = &j->loops[j->n_loops];
+        cli_loop_state *loop = &j->loops[j->n_loops];
         const char *word = given->items[j->n_loops], *name;
         if (!strchr(word, '='))
             return tfr_fail(err, TFR_EINVAL, "--loop-state %s: write OUTPUT=INPUT", word);
@@ -165,16 +180,24 @@ static tfr_status find_loops(job *j, tfr_err *err)
 }
 
 /* The next run reads what the last one has made. */
-static void pass_on(job *j)
+static tfr_status pass_on(job *j, tfr_err *err)
 {
-    for (uint32_t i = 0; i < j->n_loops; i++) {
-        tfr_tensor **input = &j->model.inputs[j->loops[i].input];
-        tfr_tensor *made = j->outputs[j->loops[i].output];
-        if (!made)
-            continue;
-        tfr_tensor_release(*input);
-        *input = tfr_tensor_retain(made);
+    tfr_status status = TFR_OK;
+    for (uint32_t i = 0; !status && i < j->n_loops; i++) {
+        cli_loop_state *loop = &j->loops[i];
+        if (j->outputs[loop->output])
+            status = cli_loop_state_pass(loop, j->outputs[loop->output],
+                                         &j->model.inputs[loop->input], err);
     }
+    return status;
+}
+
+/* Two outputs of one value, or two states of one input, are passed on as they are made. */
+static void allow_appending(job *j)
+{
+    for (uint32_t i = 0; i < j->n_loops; i++)
+        j->loops[i].plain =
+            tfr_session_append(j->session, j->loops[i].output, j->loops[i].input, NULL) != TFR_OK;
 }
 
 /* ---- the run --------------------------------------------------------------------------------- */
@@ -214,7 +237,10 @@ static tfr_status prepare(job *j, tfr_err *err)
         status = cli_labels_of_output(j->model.graph, i, &j->keys[i], err);
     if (status)
         return status;
-    return tfr_session_create(j->runtime, j->model.graph, &options, &j->session, err);
+    status = tfr_session_create(j->runtime, j->model.graph, &options, &j->session, err);
+    if (!status)
+        allow_appending(j);
+    return status;
 }
 
 static void release_outputs(job *j)
@@ -230,11 +256,15 @@ static tfr_status run_once(job *j, double *seconds, tfr_err *err)
     double began = cli_now();
     tfr_status status;
     cli_watch_limit(j->args, true);
-    pass_on(j);
+    status = pass_on(j, err);
     release_outputs(j);
-    status = tfr_session_run(j->session, j->model.inputs, j->model.n_inputs, j->outputs,
-                             j->n_outputs, err);
+    if (!status)
+        status = tfr_session_run(j->session, j->model.inputs, j->model.n_inputs, j->outputs,
+                                 j->n_outputs, err);
     *seconds = cli_now() - began;
+    for (uint32_t i = 0; !status && i < j->n_loops; i++)
+        j->loops[i].n_appended += cli_loop_state_appended(
+            &j->loops[i], j->outputs[j->loops[i].output], j->model.inputs[j->loops[i].input]);
     return status;
 }
 

@@ -42,7 +42,9 @@ tfrun_SOURCES = \
 	cli/interrupt.c \
 	cli/interrupt.h \
 	cli/json.c \
+	cli/loop_state.c \
 	cli/json.h \
+	cli/loop_state.h \
 	cli/made_up.c \
 	cli/made_up.h \
 	cli/main.c \

@@ -55,6 +55,32 @@ model_of Neg 3 >neg.onnx
 exits 0 "an output is an input of the next run" \
     "$TFRUN" run neg.onnx -i x.npy -o y=z.npy --runs 2 --loop-state y=x
 claim "so two runs that turn signs give what went in" cmp x.npy z.npy
+if [ -e "$TFR_BUILDDIR/.libs/tfrun-native.so" ]; then
+    mkdir native && cp "$TFR_BUILDDIR/.libs/tfrun-native.so" native
+    keep field 1 node Relu n1 x r; nodes=$kept
+    keep text 1 axis; attr=$kept
+    keep number 3 2; attr=$attr$kept
+    keep number 20 2; attr=$attr$kept
+    keep text 5 "$attr"; attr=$kept
+    keep node Concat n2 "past r" present
+    keep text 1 "$kept$attr"; nodes=$nodes$kept
+    keep field 11 value_info x 1 1 2 1 3; inputs=$kept
+    keep field 11 value_info past 1 1 2 n 3; inputs=$inputs$kept
+    keep field 12 value_info present 1 1 2 m 3; outputs=$kept
+    model "$nodes" "$inputs" "$outputs" >cache.onnx
+    exits 0 "what grows is passed on" "$TFRUN" run cache.onnx --random-inputs 1 --shape past=1,2,3,3 \
+        --runs 10 --loop-state present=past -o present=copied.npy --json
+    has "by a backend that copies it" out '"appended": 0,'
+    exits 0 "another backend writes behind it" env TFRUN_PLUGIN_PATH="$tmp/native:$tmp/plugins" \
+        "$TFRUN" run cache.onnx --random-inputs 1 --shape past=1,2,3,3 \
+        --runs 10 --loop-state present=past -o present=appended.npy --json
+    has "from the second run on" out '"appended": 9,'
+    # Of 4 rows, and of 8 when these were full; a row has 24 bytes.
+    has "copying it only for more room" out '"copied_bytes": 288'
+    claim "and makes the same" cmp copied.npy appended.npy
+else
+    skip "there is no native backend"
+fi
 exits 2 "--loop-state without --runs" "$TFRUN" run neg.onnx -i x.npy --loop-state y=x
 has "is pointed to it" err 'give --runs, too'
 exits 5 "an unknown input of --loop-state" \
