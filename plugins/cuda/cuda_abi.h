@@ -33,7 +33,6 @@ typedef struct tfr_cu_array tfr_cu_array;
 typedef struct tfr_cu_graph tfr_cu_graph;
 typedef struct tfr_cu_graph_node tfr_cu_graph_node;
 typedef struct tfr_cu_graph_exec tfr_cu_graph_exec;
-typedef void tfr_cu_host_fn(void *data); /* on a thread of the driver; calls nothing of it */
 
 /* ------------------------------------------------------------------------------------------
  * Results.
@@ -428,8 +427,6 @@ typedef tfr_cu_result tfr_cuStreamBeginCapture_v2_fn(tfr_cu_stream *stream, unsi
 typedef tfr_cu_result tfr_cuStreamEndCapture_fn(tfr_cu_stream *stream, tfr_cu_graph **graph);
 typedef tfr_cu_result tfr_cuStreamIsCapturing_fn(tfr_cu_stream *stream, unsigned *status);
 typedef tfr_cu_result tfr_cuThreadExchangeStreamCaptureMode_fn(unsigned *mode);
-typedef tfr_cu_result tfr_cuLaunchHostFunc_fn(tfr_cu_stream *stream, tfr_cu_host_fn *fn,
-                                              void *data);
 
 typedef tfr_cu_result tfr_cuEventCreate_fn(tfr_cu_event **event, unsigned flags);
 typedef tfr_cu_result tfr_cuEventDestroy_v2_fn(tfr_cu_event *event);

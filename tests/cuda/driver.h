@@ -135,7 +135,6 @@ typedef enum fake_op_kind {
     OP_COPY,
     OP_SET,
     OP_KERNEL,
-    OP_HOST,
     OP_RECORD,
     OP_WAIT,
     OP_ALLOC,
@@ -165,10 +164,6 @@ struct fake_op {
             size_t shared_bytes;
             unsigned char *bytes; /* the arguments, one after the other, each aligned to 16 */
         } kernel;
-        struct {
-            tfr_cu_host_fn *fn;
-            void *data;
-        } host;
         struct {
             tfr_cu_event *event;
             uint64_t ticket;
@@ -281,7 +276,6 @@ typedef struct fake_thread {
     tfr_cu_context *stack[16];
     unsigned depth;
     unsigned capture_mode;
-    bool in_host_fn;
     char note[160]; /* what END adds to the line of the log */
 } fake_thread;
 

@@ -198,8 +198,6 @@ tfr_cu_result fake_begin(int call, unsigned needs)
     pthread_mutex_lock(&fake.lock);
     fake.counts[call]++;
     fake_self.note[0] = '\0';
-    if (fake_self.in_host_fn)
-        return TFR_CU_NOT_PERMITTED;
     tfr_cu_context *ctx = fake_current();
     if ((needs & NEEDS_CONTEXT) && ctx && ctx->lost)
         return lost(call, ctx);

@@ -107,11 +107,6 @@ tfr_cu_result fake_run(tfr_cu_context *ctx, const fake_op *op)
         return run_kernel(ctx, op);
     case OP_GRAPH:
         return run_program(ctx, op->u.program);
-    case OP_HOST:
-        fake_self.in_host_fn = true;
-        op->u.host.fn(op->u.host.data);
-        fake_self.in_host_fn = false;
-        return TFR_CU_SUCCESS;
     default:
         return TFR_CU_SUCCESS;
     }

@@ -325,18 +325,6 @@ tfr_cu_result API(cuStreamGetCtx)(tfr_cu_stream *stream, tfr_cu_context **ctx)
     END(TFR_CU_SUCCESS);
 }
 
-tfr_cu_result API(cuLaunchHostFunc)(tfr_cu_stream *stream, tfr_cu_host_fn *fn, void *data)
-{
-    BEGIN(cuLaunchHostFunc, NEEDS_CONTEXT);
-    tfr_cu_stream *s = fake_stream(stream);
-    if (!s)
-        END(TFR_CU_INVALID_HANDLE);
-    if (!fn)
-        END(TFR_CU_INVALID_VALUE);
-    fake_note("stream %d", s->id);
-    END(fake_submit(s, &(fake_op){.kind = OP_HOST, .u.host = {fn, data}}));
-}
-
 /* ------------------------------------------------------------------------------------------
  * Events. One that was never recorded is complete.
  */

@@ -350,7 +350,7 @@ TEST(functions_have_the_vendors_types)
 #define X(name, required, since, who) n++;
 #include "driver.def"
 #undef X
-    CHECK_UINT(82, n);
+    CHECK_UINT(81, n);
     if (test_abi_functions_compared() == 0)
         SKIP("no cuda.h");
     CHECK_UINT(n, test_abi_functions_compared());

@@ -175,27 +175,6 @@ TEST(lazy_streams_run_what_somebody_waits_for)
     kit_end();
 }
 
-static atomic_int host_result;
-
-static void call_the_driver(void *data)
-{
-    size_t bytes;
-    (void)data;
-    atomic_store(&host_result, (int)cu.cuMemGetInfo_v2(&bytes, &bytes));
-}
-
-TEST(a_host_function_must_not_call_the_driver)
-{
-    kit_begin("");
-    tfr_cu_stream *stream = kit_stream();
-    atomic_store(&host_result, -1);
-    CHECK_INT(0, cu.cuLaunchHostFunc(stream, call_the_driver, NULL));
-    CHECK_INT(0, cu.cuStreamSynchronize(stream));
-    CHECK_INT(TFR_CU_NOT_PERMITTED, atomic_load(&host_result));
-    CHECK_INT(0, cu.cuStreamDestroy_v2(stream));
-    kit_end();
-}
-
 TEST(the_legacy_stream_waits_for_blocking_streams_alone)
 {
     kit_begin("lazy");
@@ -309,7 +288,6 @@ static const test_case cases[] = {
     CASE(a_wait_is_for_the_record_made_before_it),
     CASE(pageable_copies_are_over_when_they_return_and_pinned_ones_are_not),
     CASE(lazy_streams_run_what_somebody_waits_for),
-    CASE(a_host_function_must_not_call_the_driver),
     CASE(the_legacy_stream_waits_for_blocking_streams_alone),
     CASE(launches_that_cannot_be_are_refused),
     CASE(arguments_are_copied_at_the_launch),
