@@ -283,6 +283,40 @@ TEST(large_products_keep_what_is_fused_into_them)
           "out Tanh(Gemm{alpha=0.5;beta=0.25}(x,w,b))");
 }
 
+TEST(products_of_few_rows_keep_what_is_fused_into_them)
+{
+    check("in x ? 515; const w 515 1037; const b 1037; const v 1037 515;"
+          "h = Tanh(Gemm{alpha=0.5;beta=0.25}(x,w,b)); out Relu(Add(MatMul(h,v),x))");
+    check("in x ? 512; const w 1024 512; const b 1024; const v 512 1024;"
+          "out Clip(Gemm{transB=1;alpha=2}(Gemm{transB=1}(x,w,b),v),-1,2)");
+    check("in x ? 2 261; const w 261 1027; out Relu(MatMul(x,w))");
+}
+
+/* Whichever tiles compute it, for however many rows. */
+TEST(a_row_has_the_bits_that_it_has_alone)
+{
+    tfr_runtime *runtime = new_runtime();
+    tfr_graph *graph = graph_of_text("in x ? 515; const w 515 1037; const b 1037;"
+                                     "out Relu(Gemm{alpha=0.75}(x,w,b))");
+    tfr_session_options options = TFR_SESSION_OPTIONS_INIT;
+    tfr_session *session = NULL;
+    tfr_tensor *all = NULL;
+    options.device = "native:0";
+    if (tfr_session_create(runtime, graph, &options, &session, &err) == TFR_OK)
+        all = run(session, graph, 9);
+    for (int64_t rows = 1; all && rows < 9; rows++) {
+        tfr_tensor *some = run(session, graph, rows);
+        CHECK(memcmp(tfr_tensor_data(some), tfr_tensor_data(all), tfr_tensor_bytes(some)) == 0);
+        tfr_tensor_release(some);
+    }
+    tfr_session_destroy(session);
+    tfr_graph_release(graph);
+    tfr_runtime_release(runtime);
+    if (!all)
+        SKIP("there is no native backend");
+    tfr_tensor_release(all);
+}
+
 TEST(nothing_joins_something)
 {
     uint32_t n_launches;
@@ -812,6 +846,8 @@ static const test_case cases[] = {
     CASE(fast_convolutions_can_be_turned_off),
     CASE(products_take_their_activations),
     CASE(large_products_keep_what_is_fused_into_them),
+    CASE(products_of_few_rows_keep_what_is_fused_into_them),
+    CASE(a_row_has_the_bits_that_it_has_alone),
     CASE(nothing_joins_something),
     CASE(windows_of_nothing_but_padding_agree),
     CASE(an_addend_with_beta_0_does_not_count),

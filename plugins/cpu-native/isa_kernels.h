@@ -414,6 +414,8 @@ SIZES_3(TILE)
 SIZES_4(TILE)
 #endif
 
+#include "isa_few_rows.h"
+
 /* ---- windows ---- */
 
 /* Rows of the window that lie inside, [low, high) of the kernel. */
@@ -623,6 +625,8 @@ const native_isa ISA_TABLE = {
     .plain = {SIZES_1(ROW_PLAIN) SIZES_2(ROW_PLAIN) SIZES_3(ROW_PLAIN) SIZES_4(ROW_PLAIN)},
     .straight = {SIZES_1(ROW_STRAIGHT) SIZES_2(ROW_STRAIGHT) SIZES_3(ROW_STRAIGHT)
                      SIZES_4(ROW_STRAIGHT)},
+    .few_rows = {FEW_ROWS_SIZES(ROW_FEW_ROWS)},
+    .few_blocks = FEW_ROWS_BLOCKS,
     .outer = {SIZES_1(ROW_OUTER) SIZES_2(ROW_OUTER) SIZES_3(ROW_OUTER) SIZES_4(ROW_OUTER)},
     .outer_apart = {SIZES_1(ROW_OUTER_APART) SIZES_2(ROW_OUTER_APART) SIZES_3(ROW_OUTER_APART)
                         SIZES_4(ROW_OUTER_APART)},

@@ -114,6 +114,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/isa_cast.h \
 	plugins/cpu-native/isa_depthwise.h \
 	plugins/cpu-native/isa_elementwise.h \
+	plugins/cpu-native/isa_few_rows.h \
 	plugins/cpu-native/isa_fold.h \
 	plugins/cpu-native/isa_kernels.h \
 	plugins/cpu-native/isa_norm.h \
@@ -173,6 +174,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/program_dynamic.c \
 	plugins/cpu-native/program_einsum.c \
 	plugins/cpu-native/program_elementwise.c \
+	plugins/cpu-native/program_few_rows.c \
 	plugins/cpu-native/program_flat.c \
 	plugins/cpu-native/program_fold.c \
 	plugins/cpu-native/program_fold.h \

@@ -14,6 +14,7 @@
  *   program_conv_groups.c convolutions in groups
  *   program_tile_table.c which pixels tiles of convolutions have, and where these find their taps
  *   program_pack.c    packed constants of steps
+ *   program_few_rows.c products whose weights are most of what they read
  *   program_winograd.c, program_product.c
  *                     those of 3 x 3 convolutions with fewer products, and of large products
  *   program_nbits.c   products with weights of 4 and 8 bits
@@ -192,6 +193,7 @@ typedef struct native_item {
     bool transposed;           /* weights are [N, K] */
     const tfr_call *quantized; /* whose operands are the weights: see program_nbits.c; or NULL */
     bool is_big;               /* by gemm.h: set when a plan is made */
+    bool has_few_rows;         /* and by program_few_rows.c */
     float alpha;
     float beta;                 /* of input 2, which is absent where beta is 0 */
     float epsilon;              /* LAYER_NORM, MOMENTS; BATCH_NORM of a variance */
@@ -700,6 +702,9 @@ void native_align_known(native_planner *p);
 /* program_conv.c */
 void native_plan_conv(native_planner *p, const native_item *item);
 void native_plan_product(native_planner *p, const native_item *item);
+/* program_few_rows.c */
+bool native_has_few_rows(const native_planner *p, const native_item *item);
+void native_plan_few_rows(native_planner *p, const native_item *item);
 /* program_product.c */
 bool native_is_big_product(const native_planner *p, const native_item *item);
 void native_plan_big_product(native_planner *p, const native_item *item);

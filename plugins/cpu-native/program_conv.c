@@ -195,12 +195,8 @@ static void make_taps(native_planner *p, native_tiles *c, const native_item *ite
 
 /* ---- the two items ---- */
 
-static native_tiles *begin_tiles(native_planner *p, const native_item *item)
+void native_begin_tiles(native_planner *p, native_tiles *c, const native_item *item)
 {
-    native_tiles *c = native_keep(p, sizeof *c);
-
-    if (!c)
-        return NULL;
     c->isa = p->isa;
     c->source = native_ref_of(p, item->inputs[0]);
     c->to = native_ref_of(p, item->output);
@@ -208,7 +204,6 @@ static native_tiles *begin_tiles(native_planner *p, const native_item *item)
     c->residual = native_ref_of(p, item->residual);
     c->pooled = item->pooled;
     c->act = item->act;
-    return c;
 }
 
 /* Weights that are more than what is computed from and with them are better read by one thread. */
@@ -251,7 +246,7 @@ void native_plan_conv(native_planner *p, const native_item *item)
     const int64_t blocks = (outs + lanes - 1) / lanes, taps = item->kernel[0] * item->kernel[1];
     const int64_t out_pixels = y->dims[2] * y->dims[3], area = x->dims[2] * x->dims[3];
     int64_t pixels = out_pixels * (item->pooled ? 4 : 1);
-    native_tiles *c = begin_tiles(p, item);
+    native_tiles *c = native_keep(p, sizeof *c);
     const bool turned = item->kind == NATIVE_ITEM_CONV_GRAD_INPUT;
     native_packing pack = {.from = k->known,
                            .outs = outs,
@@ -262,6 +257,7 @@ void native_plan_conv(native_planner *p, const native_item *item)
 
     if (!c)
         return;
+    native_begin_tiles(p, c, item);
     c->plain = item->plain_source;
     c->straight = is_straight(item, x, y);
     c->samples = native_first_dim(p, y);
@@ -304,7 +300,7 @@ void native_plan_product(native_planner *p, const native_item *item)
     const int64_t lanes = p->isa->lanes, depth = x->dims[x->rank - 1];
     const int64_t outs = w->dims[item->transposed ? 0 : 1], blocks = (outs + lanes - 1) / lanes;
     const int64_t rows = native_count(p, x) / depth;
-    native_tiles *c = begin_tiles(p, item);
+    native_tiles *c = native_keep(p, sizeof *c);
     native_packing pack = {.from = w->known,
                            .outs = outs,
                            .ins = depth,
@@ -314,6 +310,7 @@ void native_plan_product(native_planner *p, const native_item *item)
 
     if (!c)
         return;
+    native_begin_tiles(p, c, item);
     c->plain = depth % lanes != 0;
     c->samples = 1;
     c->n_taps = c->plain ? (int)depth : 1;

@@ -209,7 +209,8 @@ static void fill_copy(float *to, const void *user)
 /* Whether the item takes its input from any address. */
 static bool takes_unaligned(const native_item *item, int input)
 {
-    return (item->kind == NATIVE_ITEM_PRODUCT && input == 1 && (item->is_big || item->quantized)) ||
+    return (item->kind == NATIVE_ITEM_PRODUCT && input == 1 &&
+            (item->is_big || item->has_few_rows || item->quantized)) ||
            (item->kind == NATIVE_ITEM_GATHER && input == 0);
 }
 

@@ -270,6 +270,8 @@ static void plan_product(native_planner *p, const native_item *item)
         native_plan_bf16_product(p, item);
     else if (item->is_big)
         native_plan_big_product(p, item);
+    else if (item->has_few_rows)
+        native_plan_few_rows(p, item);
     else if (item->kind == NATIVE_ITEM_PRODUCT)
         native_plan_product(p, item);
     else
@@ -424,8 +426,11 @@ int32_t native_make_plan(native_ir *ir, int64_t samples, int lanes, native_plan 
     p.refs = calloc((size_t)ir->n_values + 1, sizeof *p.refs);
     if (!p.refs)
         return tfr_fail(err, TFR_ENOMEM, "no memory for the values of a program");
-    for (i = 0; i < ir->n_items; i++)
-        ir->items[i].is_big = is_product(&ir->items[i]) && native_is_big_product(&p, &ir->items[i]);
+    for (i = 0; i < ir->n_items; i++) {
+        native_item *item = &ir->items[i];
+        item->is_big = is_product(item) && native_is_big_product(&p, item);
+        item->has_few_rows = is_product(item) && !item->is_big && native_has_few_rows(&p, item);
+    }
     native_align_known(&p);
     if (p.status == TFR_OK)
         plan_memory(&p);

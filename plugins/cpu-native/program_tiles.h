@@ -50,6 +50,8 @@ typedef struct native_packing {
     float *to;
 } native_packing;
 
+/* program_conv.c: what all tiles have of their item. */
+void native_begin_tiles(native_planner *p, native_tiles *c, const native_item *item);
 /* program_tile_table.c */
 /* Vectors in the largest group of channels. */
 int native_largest_group(const native_tiles *c);
