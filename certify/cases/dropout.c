@@ -11,5 +11,10 @@ const ops_case ops_dropout_cases[] = {
             {"f32", "", "0|0.5", NULL, NULL},
             {"bool", "", "1", NULL, NULL}},
      .outputs = "1|2", .tolerance = OPS_ROUND, .varies = true},
+    {"Dropout/training, large", .vars = "N=100..9000", .attrs = "seed:i=7",
+     .in = {{"f32|f16", "N", NULL, NULL, NULL},
+            {"f32", "", "0.1|0.5|1", NULL, NULL},
+            {"bool", "", "1", NULL, NULL}},
+     .outputs = "1|2", .tolerance = OPS_ROUND, .varies = true},
     {0},
 };

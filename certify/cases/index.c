@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ops that look for, pick and count elements: Compress, Unique, ReverseSequence, Trilu, EyeLike. */
+/* Ops that go by the places of elements: ReverseSequence, Trilu, EyeLike. */
 #include "case.h"
 
 const ops_case ops_index_cases[] = {
-    {"Compress", .vars = "R=1..4 d=1..5 A=0..R-1 B=0|1", .attrs = "axis:i=A-R*B",
-     .in = {{OPS_ANY, "d^R", NULL, NULL, NULL}, {"bool", "d[A]", NULL, NULL, NULL}}},
-    {"Compress/flat", .vars = "R=1..4 d=1..5 Q=0..d[0]",
-     .in = {{OPS_ANY, "d^R", NULL, NULL, NULL}, {"bool", "Q", NULL, NULL, NULL}}},
     {"EyeLike", .vars = "M=0..6 N=0..6 K=-3..3 T=" OPS_FLOATS "|i32|bool",
      .attrs = "dtype?:i=T k?:i=K", .in = {{OPS_FLOATS "|i32|bool", "M,N", NULL, NULL, NULL}}},
     {"ReverseSequence", .vars = "T=1..5 N=1..4 R=0..2 d=0..4 L=0|1",
@@ -19,11 +15,5 @@ const ops_case ops_index_cases[] = {
      .in = {{OPS_ANY, "d^R,M,N", NULL, "nizh", NULL}, {"i64", "", "K", NULL, "0|1"}}},
     {"Trilu/large", .vars = "M=90..120 N=90..120 K=-130..130", .attrs = "upper?:i=0|1",
      .in = {{OPS_FLOATS, "3,M,N"}, {"i64", "", "K", NULL, "0|1"}}},
-    {"Unique", .vars = "R=1..3 d=1..6 A=0..R-1", .attrs = "axis:i=A sorted?:i=0|1",
-     .in = {{OPS_FLOATS "|" OPS_INTEGERS "|bool|string", "d^R", "0|1|2", NULL, NULL}},
-     .outputs = "1|4"},
-    {"Unique/flat", .vars = "R=0..3 d=1..6", .attrs = "sorted?:i=0|1",
-     .in = {{OPS_FLOATS "|" OPS_INTEGERS "|bool|string", "d^R", "0|1|2", "nz", NULL}},
-     .outputs = "1|4"},
     {0},
 };

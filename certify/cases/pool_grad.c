@@ -11,7 +11,7 @@ const ops_case ops_pool_grad_cases[] = {
     {"AveragePoolGrad", .domain = "tfrun", .vars = VARS,
      .attrs = WINDOW " count_include_pad?:i=0|1",
      .in = {{OPS_FLOATS, "N,C,y^H", NULL, NULL, NULL}, {"i64", "H+2", "=N,C,x^H", NULL, NULL}},
-     .tolerance = OPS_SUM},
+     .tolerance = OPS_SUM, .bench = "N=8 H=2 C=64 k=3 e=1 s=2 p=1 q=1 x=56 y=28"},
     {"MaxPoolGrad", .domain = "tfrun",
      .vars = "k=1..3 s=1..3 A=3..7 B=3..7 y=floor(((i==0?A:B)-k)/s)+1",
      .attrs = "kernel_shape:is=k^2 strides:is=s^2",

@@ -16,6 +16,8 @@
 
 const ops_case ops_softmax_cases[] = {
     ALONG("Hardmax", OPS_EXACT),
+    {"Hardmax/no numbers", .vars = "R=1..3 d=1..20 a=perm(R)", .attrs = "axis:i=a",
+     .in = {{OPS_FLOATS, "d^R", "-inf|-inf|-1..1", "ni", NULL}}},
     ALONG("LogSoftmax", OPS_MATH),
     ALONG("Softmax", OPS_MATH),
     {0},

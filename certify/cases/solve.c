@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Inverse and Solve, of small numbers and a large one in each row and column: well-conditioned. The
- * large ones are P columns beside the diagonal, so that rows change places.
+ * Det; Inverse and Solve, of small numbers and a large one in each row and column:
+ * well-conditioned. The large ones are P columns beside the diagonal, so that rows change places.
  */
 #include "case.h"
 
@@ -9,6 +9,8 @@
 #define MATRICES(count) "=(i%N==(floor(i/N)+P)%N?3*N:(i*7+S)%5-2)^(" count "*N*N)"
 
 const ops_case ops_solve_cases[] = {
+    {"Det", .vars = "R=0..2 d=0..3 N=1..5", .in = {{OPS_FLOATS, "d^R,N,N", NULL, NULL, NULL}},
+     .tolerance = OPS_SUM},
     {"Inverse", "tfrun", "N=1..4 B=0..2 C=1..2 P=0..3 S=0..20",
      .in = {{OPS_FLOATS, "B,C,N,N", MATRICES("B*C")}}, .tolerance = OPS_SUM},
     {"Inverse/a matrix", "tfrun", "N=0..8 P=0..7 S=0..20",
