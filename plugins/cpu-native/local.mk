@@ -69,6 +69,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/attention_rotary.c \
 	plugins/cpu-native/attention_rotary.h \
 	plugins/cpu-native/bf16.h \
+	plugins/cpu-native/bilinear.h \
 	plugins/cpu-native/boxes.h \
 	plugins/cpu-native/cast.c \
 	plugins/cpu-native/cast.h \
@@ -76,6 +77,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/constants.h \
 	plugins/cpu-native/conv_integer.c \
 	plugins/cpu-native/cum_sum.c \
+	plugins/cpu-native/deform_conv.c \
 	plugins/cpu-native/depth_tile.c \
 	plugins/cpu-native/device.c \
 	plugins/cpu-native/device.h \
@@ -249,4 +251,5 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/trees.h \
 	plugins/cpu-native/gather_nd.c \
 	plugins/cpu-native/trees_flat.c \
+	plugins/cpu-native/window.h \
 	$(NULL)

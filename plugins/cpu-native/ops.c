@@ -26,6 +26,7 @@
 #include "solve.h"
 #include "svm.h"
 #include "tree_ensemble.h"
+#include "window.h"
 
 #define OP(name, version, family, types)                                                           \
     {                                                                                              \
@@ -120,6 +121,7 @@ const native_op native_op_rows[] = {
     OP("CumProd", 26, cum_sum, NUMBERS),
     OP("CumSum", 14, cum_sum, NUMBERS),
     OP("DFT", 20, dft, FLOATS),
+    OP("DeformConv", 22, deform_conv, BIT(F32)),
     OP("DepthToSpace", 28, move, PADDED),
     OP("DequantizeLinear", 28, quantize, BYTES | BIT(I32) | BIT(U4) | BIT(I4)),
     SOLVE("Det", 22, ""),
