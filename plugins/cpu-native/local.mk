@@ -66,6 +66,7 @@ tfrun_native_la_SOURCES = \
 	$(tfr_native_gemm) \
 	$(tfr_native_int8) \
 	$(tfr_native_nbits) \
+	plugins/cpu-native/col2im.c \
 	plugins/cpu-native/attention_rotary.c \
 	plugins/cpu-native/attention_rotary.h \
 	plugins/cpu-native/bf16.h \
@@ -87,6 +88,8 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/elementwise.h \
 	plugins/cpu-native/fold.h \
 	plugins/cpu-native/features.c \
+	plugins/cpu-native/pool_lp.c \
+	plugins/cpu-native/max_unpool.c \
 	plugins/cpu-native/ml_features.h \
 	plugins/cpu-native/gather_elements.c \
 	plugins/cpu-native/elements.h \

@@ -78,7 +78,10 @@ static inline int64_t native_window_taps(const native_window *w, int32_t d, int6
     void native_##name##_supports(const tfr_plugin_device *device, const tfr_call *call,           \
                                   tfr_answer *answer);                                             \
     void native_##name##_prepare(native_build *b, const tfr_call *call);
+NATIVE_WINDOW_OP(col2im)      /* col2im.c: Col2Im, AveragePoolGrad */
 NATIVE_WINDOW_OP(deform_conv) /* deform_conv.c */
+NATIVE_WINDOW_OP(pool_lp)     /* pool_lp.c */
+NATIVE_WINDOW_OP(max_unpool)  /* max_unpool.c */
 #undef NATIVE_WINDOW_OP
 
 #endif
