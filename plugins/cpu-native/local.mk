@@ -74,6 +74,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/boxes.h \
 	plugins/cpu-native/cast.c \
 	plugins/cpu-native/cast.h \
+	plugins/cpu-native/compress.c \
 	plugins/cpu-native/constants.c \
 	plugins/cpu-native/constants.h \
 	plugins/cpu-native/conv_integer.c \
@@ -93,6 +94,8 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/ml_features.h \
 	plugins/cpu-native/gather_elements.c \
 	plugins/cpu-native/elements.h \
+	plugins/cpu-native/select.h \
+	plugins/cpu-native/tensor_scatter.c \
 	plugins/cpu-native/transpose_expand.c \
 	plugins/cpu-native/gather.c \
 	plugins/cpu-native/gather.h \
@@ -254,5 +257,6 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/trees.h \
 	plugins/cpu-native/gather_nd.c \
 	plugins/cpu-native/trees_flat.c \
+	plugins/cpu-native/unique.c \
 	plugins/cpu-native/window.h \
 	$(NULL)

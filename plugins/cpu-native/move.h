@@ -32,5 +32,9 @@ void native_place_prepare(native_build *b, const tfr_call *call);
 void native_cum_sum_supports(const tfr_plugin_device *device, const tfr_call *call,
                              tfr_answer *answer);
 void native_cum_sum_prepare(native_build *b, const tfr_call *call);
+/* tensor_scatter.c */
+void native_tensor_scatter_supports(const tfr_plugin_device *device, const tfr_call *call,
+                                    tfr_answer *answer);
+void native_tensor_scatter_prepare(native_build *b, const tfr_call *call);
 
 #endif

@@ -23,6 +23,7 @@
 #include "recurrent.h"
 #include "resize.h"
 #include "roi_align.h"
+#include "select.h"
 #include "solve.h"
 #include "svm.h"
 #include "tree_ensemble.h"
@@ -112,6 +113,7 @@ const native_op native_op_rows[] = {
     ITEM("Celu", 28),
     WIDE("Clip", 13, NUMBERS),
     OP("Col2Im", 18, col2im, NUMBERS),
+    COUNTED("Compress", 28, compress, PADDED),
     ITEM("Concat", 13),
     OP("ConstantOfShape", 25, fill, BIT(I64)),
     ITEM("Conv", 22),
@@ -243,6 +245,7 @@ const native_op native_op_rows[] = {
     ITEM("Swish", 24),
     WIDE("Tan", 22, FLOATS),
     ITEM("Tanh", 13),
+    OP("TensorScatter", 24, tensor_scatter, MOVED),
     ITEM("ThresholdedRelu", 22),
     OP("Tile", 13, move, PADDED),
     WIDE("TopK", 24, NUMBERS),
@@ -251,6 +254,7 @@ const native_op native_op_rows[] = {
     ML("TreeEnsembleClassifier", 5, tree_ensemble, NUMBERS),
     ML("TreeEnsembleRegressor", 5, tree_ensemble, NUMBERS),
     OP("Trilu", 14, move_rows, PADDED),
+    COUNTED("Unique", 28, unique, COUNTABLE),
     OP("Where", 16, item, BIT(BOOL)),
     WIDE("Xor", 7, BIT(BOOL)),
 };
