@@ -89,6 +89,8 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/elementwise.h \
 	plugins/cpu-native/fold.h \
 	plugins/cpu-native/features.c \
+	plugins/cpu-native/norm_lanes.c \
+	plugins/cpu-native/norm_lanes.h \
 	plugins/cpu-native/pool_lp.c \
 	plugins/cpu-native/max_unpool.c \
 	plugins/cpu-native/ml_features.h \

@@ -18,6 +18,7 @@
 #include "move.h"
 #include "non_max_suppression.h"
 #include "non_zero.h"
+#include "norm_lanes.h"
 #include "program.h"
 #include "quantize.h"
 #include "recurrent.h"
@@ -149,6 +150,7 @@ const native_op native_op_rows[] = {
     ITEM("Gelu", 20),
     OP("Gemm", 13, matmul, BIT(F32) | HALVES),
     WIDE("GlobalAveragePool", 22, FLOATS),
+    OP("GlobalLpPool", 22, lanes, FLOATS),
     WIDE("GlobalMaxPool", 22, FLOATS),
     WIDE("Greater", 13, NUMBERS),
     WIDE("GreaterOrEqual", 16, NUMBERS),
@@ -156,6 +158,7 @@ const native_op native_op_rows[] = {
     ITEM("GroupNormalization", 21),
     ITEM("HardSigmoid", 22),
     ITEM("HardSwish", 22),
+    OP("Hardmax", 13, lanes, FLOATS),
     ITEM("InstanceNormalization", 22),
     SOLVE("Inverse", 1, "tfrun"),
     WIDE("IsInf", 20, BIT(F32) | BIT(F64)),
@@ -170,6 +173,7 @@ const native_op native_op_rows[] = {
     ML("LinearRegressor", 1, linear_model, NUMBERS),
     ITEM("Log", 13),
     ITEM("LogSoftmax", 13),
+    OP("LpNormalization", 22, lanes, FLOATS),
     OP("LpPool", 22, pool_lp, FLOATS),
     OP("MatMul", 13, matmul, BIT(F32) | HALVES),
     OP("MatMulInteger", 10, int8_matmul, BYTES),
