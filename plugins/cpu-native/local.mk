@@ -96,6 +96,8 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/ml_features.h \
 	plugins/cpu-native/gather_elements.c \
 	plugins/cpu-native/elements.h \
+	plugins/cpu-native/random.c \
+	plugins/cpu-native/random.h \
 	plugins/cpu-native/select.h \
 	plugins/cpu-native/tensor_scatter.c \
 	plugins/cpu-native/transpose_expand.c \

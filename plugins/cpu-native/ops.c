@@ -21,6 +21,7 @@
 #include "norm_lanes.h"
 #include "program.h"
 #include "quantize.h"
+#include "random.h"
 #include "recurrent.h"
 #include "resize.h"
 #include "roi_align.h"
@@ -132,6 +133,7 @@ const native_op native_op_rows[] = {
     OP("DequantizeLinear", 28, quantize, BYTES | BIT(I32) | BIT(U4) | BIT(I4)),
     SOLVE("Det", 22, ""),
     WIDE("Div", 14, NUMBERS),
+    OP("Dropout", 22, dropout, BIT(F32)),
     OP("DynamicQuantizeLinear", 11, dynamic_quantize, BIT(F32)),
     ITEM("Einsum", 28),
     ITEM("Elu", 22),
@@ -203,6 +205,8 @@ const native_op native_op_rows[] = {
     OP("QuantizeLinear", 28, quantize, BIT(F32)),
     ITEM("RMSNormalization", 23),
     OP("RNN", 22, recurrent, BIT(F32)),
+    OP("RandomNormalLike", 22, random, PADDED),
+    OP("RandomUniformLike", 22, random, PADDED),
     OP("Range", 27, place, NUMBERS),
     WIDE("Reciprocal", 13, FLOATS),
     WIDE("ReduceL1", 18, NUMBERS),
