@@ -5,12 +5,15 @@
  * Where a place lies does not depend on the channel: for a block of places the elements that it
  * takes and what they weigh are found once, in double as naive does, and then each channel is a sum
  * of so many products. Elements outside are left out, so that a place may have fewer than others.
- * Threads share the blocks.
+ * Threads share the blocks. Planes of float32 are interpolated by pairs of neighbours (bilinear.h)
+ * where the elements of each row are such, which they nearly always are.
  */
 #include "grid_sample.h"
 
 #include <math.h>
 #include <string.h>
+
+#include "bilinear.h"
 
 enum { BLOCK = 64 /* places */, MAX_TAPS = 64, MAX_AXES = 3 };
 
@@ -19,7 +22,7 @@ typedef enum padding { ZEROS, BORDER, REFLECTION } padding;
 typedef struct state {
     int32_t R, taps; /* axes, and elements along each: 1, 2 or 4 */
     padding padding;
-    bool align, wide, wide_grid;
+    bool align, wide, wide_grid, paired;
     int64_t N, C, dims[MAX_AXES], plane, places;
     int width; /* of an element, for nearest */
     const void *known[2];
@@ -86,6 +89,14 @@ static double keys(double v)
     return v < 2 ? ((a * v - 5 * a) * v + 8 * a) * v - 4 * a : 0;
 }
 
+/* Of what is within 2^52; any x86-64 has no instruction for it. */
+static double round_down(double v)
+{
+    const double whole = (double)(int64_t)v;
+
+    return whole - (whole > v);
+}
+
 static void find_axis(const state *s, double g, int64_t D, axis_taps *out)
 {
     const double low = s->align ? 0 : -0.5, high = (double)D - (s->align ? 1 : 0.5);
@@ -98,7 +109,7 @@ static void find_axis(const state *s, double g, int64_t D, axis_taps *out)
         p = nearbyint(p);
     if (p < low || p > high)
         p = pad(s, p, (double)D);
-    first = s->taps == 1 ? trunc(p) : floor(p) - (s->taps == 4);
+    first = s->taps == 1 ? trunc(p) : round_down(p) - (s->taps == 4);
     for (t = 0; t < s->taps; t++) {
         double i = first + t;
         out->weight[t] = s->taps == 1 ? 1 : s->taps == 2 ? 1 - fabs(p - i) : keys(p - i);
@@ -217,23 +228,73 @@ static void take(int width, const taps *t, const void *x, void *y, int n)
         take_pair(t, x, y, n);
 }
 
+/* ---- pairs of neighbours ---- */
+
+typedef struct pairs {
+    int32_t at[2 * BLOCK];
+    float weight[4 * BLOCK], y[BLOCK];
+} pairs;
+
+/* False: some elements are no neighbours. */
+static bool find_pairs(const work *w, int64_t first, int n, pairs *out)
+{
+    const state *s = w->s;
+    int i, a;
+
+    memset(out->at, 0, sizeof out->at);
+    memset(out->weight, 0, sizeof out->weight);
+    for (i = 0; i < n; i++) {
+        axis_taps rows, columns;
+        int64_t column;
+        double across[2];
+        find_axis(s, read_grid(w, (first + i) * 2 + 1), s->dims[0], &rows);
+        find_axis(s, read_grid(w, (first + i) * 2), s->dims[1], &columns);
+        if (!native_pair(columns.at, columns.weight, s->dims[1], &column, across))
+            return false;
+        for (a = 0; a < 2; a++) {
+            if (rows.at[a] < 0)
+                continue;
+            out->at[2 * i + a] = (int32_t)(rows.at[a] * s->dims[1] + column);
+            out->weight[4 * i + 2 * a] = (float)(rows.weight[a] * across[0]);
+            out->weight[4 * i + 2 * a + 1] = (float)(rows.weight[a] * across[1]);
+        }
+    }
+    return true;
+}
+
+/* False: some results are no numbers. */
+static bool sample_pairs(pairs *p, const char *x, char *y, int n)
+{
+    const native_places places = {p->at, p->weight};
+    const bool good = native_sample(&places, (const float *)(const void *)x, p->y, n);
+
+    memcpy(y, p->y, (size_t)n * sizeof *p->y);
+    return good;
+}
+
 static void run_blocks(void *user, int64_t begin, int64_t end)
 {
     const work *w = user;
     const state *s = w->s;
     const int32_t all = s->taps * s->taps * (s->R == 3 ? s->taps : 1);
+    pairs p;
     taps t;
 
     for (; begin < end; begin++) {
         const int64_t image = begin / w->blocks, first = begin % w->blocks * BLOCK;
         const int n = (int)(s->places - first < BLOCK ? s->places - first : BLOCK);
+        const bool paired = s->paired && find_pairs(w, image * s->places + first, n, &p);
+        bool found = false;
         int64_t c;
         int i;
-        for (i = 0; i < n; i++)
-            find_place(w, image * s->places + first + i, i, &t);
         for (c = 0; c < s->C; c++) {
             const char *x = w->x + (image * s->C + c) * s->plane * s->width;
             char *y = w->y + ((image * s->C + c) * s->places + first) * s->width;
+            if (paired && sample_pairs(&p, x, y, n))
+                continue;
+            for (i = 0; i < n && !found; i++)
+                find_place(w, image * s->places + first + i, i, &t);
+            found = true;
             if (s->taps == 1)
                 take(s->width, &t, x, y, n);
             else if (s->wide)
@@ -312,6 +373,7 @@ void native_grid_sample_prepare(native_build *b, const tfr_call *call)
     s->plane = 1;
     for (d = 0; d < s->R; d++)
         s->plane *= s->dims[d] = x->dims[d + 2];
+    s->paired = s->R == 2 && s->taps == 2 && !s->wide && s->dims[1] > 1;
     s->places = tfr_operand_elements(grid) / s->R / s->N;
     s->known[0] = x->data;
     s->known[1] = grid->data;
