@@ -10,6 +10,15 @@ TEST(nodes_of_constants_are_computed_beforehand)
     check("const w 3; out Add(w,w)", "fold", "");
 }
 
+/* Their results are small, or as large as the weights, and so is their work. */
+TEST(normalized_weights_of_any_size_are_computed_beforehand)
+{
+    check("in x 1 64 8 8; const w 1 64 576; const s 64; const b 64; const v 64; "
+          "n = BatchNormalization(w,s,b,s,Abs(v)); out Conv(x,Reshape(n,[64,64,3,3]))",
+          "fold", "Conv");
+    check("in x 4 512; const w 512 512; out MatMul(x,Div(w,ReduceL2(w,[0])))", "fold", "MatMul");
+}
+
 TEST(weights_in_blocks_stay_integers)
 {
     check("in x 2 4; const w 4 6; const s 2 6; q = QuantizeLinear{axis=0;block_size=2}(w,s);"
@@ -56,8 +65,11 @@ TEST(a_wrong_node_of_constants_is_told_by_the_run)
 }
 
 static const test_case cases[] = {
-    CASE(nodes_of_constants_are_computed_beforehand),   CASE(weights_in_blocks_stay_integers),
-    CASE(shapes_that_the_graph_declares_are_constants), CASE(what_a_run_decides_is_not_folded),
+    CASE(normalized_weights_of_any_size_are_computed_beforehand),
+    CASE(nodes_of_constants_are_computed_beforehand),
+    CASE(weights_in_blocks_stay_integers),
+    CASE(shapes_that_the_graph_declares_are_constants),
+    CASE(what_a_run_decides_is_not_folded),
     CASE(a_wrong_node_of_constants_is_told_by_the_run),
 };
 TEST_MAIN(cases)
