@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gather_elements.c: GatherElements, and ScatterElements without a reduction, of any type of whole
- * bytes. Elements whose indices meet differ in the coordinate along the axis alone, so threads
- * share out another dim, and the last of equal indices wins as in one loop. A line along the last
- * dim is a loop for each size of elements.
+ * gather_elements.c: GatherElements and ScatterElements of any type of whole bytes. Elements whose
+ * indices meet differ in the coordinate along the axis alone, so threads share out another dim, and
+ * the last of equal indices wins, or updates follow each other, as in one loop. A line along the
+ * last dim is a loop for each size of elements, or the reduction's.
  */
 #include "elements.h"
 
@@ -12,8 +12,12 @@
 #include <tfrun/fail.h>
 
 #include "gather.h"
+#include "scatter_fold.h"
 
-enum { PART = 8 * 1024 /* elements that a thread moves at once, at least */ };
+enum {
+    PART = 8 * 1024, /* elements that a thread moves at once, at least */
+    PLACES = 256     /* that are checked before their elements are reduced */
+};
 
 typedef struct elements {
     int rank, axis, split;         /* split: the dim that threads share out */
@@ -22,6 +26,7 @@ typedef struct elements {
     int64_t dim, n_data;           /* of the data: at the axis, elements */
     int width;                     /* bytes of an element */
     bool wide, scatters;
+    native_scatter_fold fold; /* of a scatter with a reduction */
     const void *known[3];
 } elements;
 
@@ -83,8 +88,47 @@ LINE(uint32_t)
 LINE(uint64_t)
 LINE(pair)
 
+/* Are the n > 0 indices from `at` on all the same: each as the one before it? */
+static bool same_indices(const elements *e, const void *indices, int64_t at, int64_t n)
+{
+    const size_t width = e->wide ? 8 : 4;
+    const char *first = (const char *)indices + (size_t)at * width;
+
+    return memcmp(first, first + width, (size_t)(n - 1) * width) == 0;
+}
+
+/*
+ * Graph networks expand the indices of nodes over their features: then a line has one index, and is
+ * added to another one.
+ */
+static bool fold_line(work *w, int64_t at, int64_t base, int64_t first, int64_t end)
+{
+    const elements *e = w->e;
+    const int64_t stride = e->strides[e->axis], step = e->axis == e->rank - 1 ? 0 : 1;
+    const bool one = step && same_indices(e, w->indices, at + first, end - first);
+    int64_t places[PLACES], n, i;
+
+    for (; first < end; first += n) {
+        n = one ? end - first : end - first < PLACES ? end - first : PLACES;
+        for (i = 0; i < (one ? 1 : n); i++) {
+            const int64_t given = index_at(e, w->indices, at + first + i);
+            const int64_t row = given < 0 ? given + e->dim : given;
+            if (row < 0 || row >= e->dim) {
+                note_bad(w, given, at + first + i);
+                return false;
+            }
+            places[i] = base + row * stride + (first + i) * step;
+        }
+        e->fold(w->to + (one ? places[0] * e->width : 0), w->from + (at + first) * e->width,
+                one ? NULL : places, n);
+    }
+    return true;
+}
+
 static bool run_line(work *w, int64_t at, int64_t base, int64_t first, int64_t end)
 {
+    if (w->e->fold)
+        return fold_line(w, at, base, first, end);
     switch (w->e->width) {
     case 1:
         return line_uint8_t(w, at, base, first, end);
@@ -172,10 +216,8 @@ void native_elements_supports(const tfr_plugin_device *device, const tfr_call *c
                     "only int32 and int64 indices of elements of whole bytes are done here");
         return;
     }
-    if (strcmp(tfr_call_string(call, "reduction", "none"), "none") != 0) {
-        tfr_decline(answer, TFR_REASON_ATTRIBUTE, "a reduction is left to naive");
+    if (!native_scatter_folds(call, answer))
         return;
-    }
     for (d = 0; d < x->rank; d++)
         if (d != axis && i->dims[d] > x->dims[d]) {
             tfr_decline(answer, TFR_REASON_LAYOUT,
@@ -196,6 +238,7 @@ void native_elements_prepare(native_build *b, const tfr_call *call)
     e->rank = x->rank;
     e->axis = native_gather_axis(call);
     e->scatters = call->n_inputs > 2;
+    e->fold = native_scatter_fold_of(call);
     e->dim = x->dims[e->axis];
     e->n_data = tfr_operand_elements(x);
     e->width = (int)(tfr_dtype_bits(x->dtype) / 8);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gather_nd.c: GatherND, and ScatterND without a reduction, of any type of whole bytes: tuples of
- * indices name blocks that are copied as bytes. Threads share out the tuples of GatherND; those of
+ * gather_nd.c: GatherND and ScatterND of any type of whole bytes: tuples of indices name blocks
+ * that are copied as bytes, or reduced. Threads share out the tuples of GatherND; those of
  * ScatterND may meet, and go one after the other.
  */
 #include "elements.h"
@@ -11,6 +11,7 @@
 #include <tfrun/fail.h>
 
 #include "gather.h"
+#include "scatter_fold.h"
 
 enum { PART_BYTES = 16 * 1024 /* that a thread copies at once, at least */ };
 
@@ -20,6 +21,8 @@ typedef struct tuples {
     int64_t n, of_batch;        /* tuples, and of them in a batch */
     size_t inner, bytes;        /* of a block and of the data */
     bool wide, scatters;
+    native_scatter_fold fold; /* of a scatter with a reduction */
+    int64_t block;            /* and elements of a block */
     const void *known[3];
 } tuples;
 
@@ -67,7 +70,10 @@ static void run_tuples(void *user, int64_t begin, int64_t end)
         const int64_t block = block_of(w, begin);
         if (block < 0)
             return;
-        if (w->t->scatters)
+        if (w->t->fold)
+            w->t->fold(w->to + (size_t)block * inner, w->from + (size_t)begin * inner, NULL,
+                       w->t->block);
+        else if (w->t->scatters)
             memcpy(w->to + (size_t)block * inner, w->from + (size_t)begin * inner, inner);
         else if (inner == 4) /* what detectors gather, scores by class and box */
             memcpy(w->to + (size_t)begin * 4, w->from + (size_t)block * 4, 4);
@@ -111,9 +117,7 @@ void native_tuples_supports(const tfr_plugin_device *device, const tfr_call *cal
     if (!native_gather_fits(call))
         tfr_decline(answer, TFR_REASON_DTYPE,
                     "only int32 and int64 indices of elements of whole bytes are done here");
-    else if (strcmp(tfr_call_string(call, "reduction", "none"), "none") != 0)
-        tfr_decline(answer, TFR_REASON_ATTRIBUTE, "a reduction is left to naive");
-    else if (!tfr_operand_elements(tfr_call_input(call, 1)))
+    else if (native_scatter_folds(call, answer) && !tfr_operand_elements(tfr_call_input(call, 1)))
         tfr_decline(answer, TFR_REASON_SIZE_LIMIT, "no indices are left to naive");
 }
 
@@ -128,6 +132,8 @@ void native_tuples_prepare(native_build *b, const tfr_call *call)
     if (!t)
         return;
     t->scatters = call->n_inputs > 2;
+    t->fold = native_scatter_fold_of(call);
+    t->block = tfr_operand_span(x, batch_dims + (int)indices->dims[indices->rank - 1], x->rank);
     t->depth = (int)indices->dims[indices->rank - 1];
     memcpy(t->dims, x->dims + batch_dims, (size_t)t->depth * sizeof *t->dims);
     t->n = tfr_operand_span(indices, 0, indices->rank - 1);

@@ -100,6 +100,8 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/random.h \
 	plugins/cpu-native/select.h \
 	plugins/cpu-native/tensor_scatter.c \
+	plugins/cpu-native/scatter_fold.c \
+	plugins/cpu-native/scatter_fold.h \
 	plugins/cpu-native/transpose_expand.c \
 	plugins/cpu-native/gather.c \
 	plugins/cpu-native/gather.h \
