@@ -117,6 +117,22 @@ TEST(convolutions_in_groups_run_alone)
         check(forms[i]);
 }
 
+TEST(convolutions_run_whose_outer_taps_lie_in_the_padding)
+{
+    static const char *const forms[] = {
+        "in x ? 16 7 6; const w 24 16 3 3; const b 24; "
+        "out Conv{dilations=9,9;pads=9,9,9,9}(x,w,b)",
+        "in x ? 16 7 6; const w 24 16 3 3; out Conv{dilations=7,2;pads=7,2,7,2}(x,w)",
+        "in x ? 16 7 6; const w 8 16 5 3; out Conv{dilations=4,6;pads=8,6,8,6}(x,w)",
+        "in x ? 3 7 6; const w 8 3 3 3; out Conv{dilations=8,8;pads=8,8,8,8}(x,w)",
+        "in x ? 16 9 9; const w 8 16 3 3; out Conv{dilations=9,9;pads=9,9,9,9;strides=2,2}(x,w)",
+    };
+    size_t i;
+
+    for (i = 0; i < sizeof forms / sizeof forms[0]; i++)
+        check(forms[i]);
+}
+
 TEST(rows_run_alone)
 {
     check("in x ? 7 65; out Softmax(x)");
@@ -139,6 +155,7 @@ static const test_case cases[] = {
     CASE(functions_of_two_elements_run_alone),
     CASE(windows_run_alone),
     CASE(convolutions_in_groups_run_alone),
+    CASE(convolutions_run_whose_outer_taps_lie_in_the_padding),
     CASE(rows_run_alone),
     CASE(an_activation_after_a_product_has_the_bits_that_it_has_alone),
 };

@@ -36,6 +36,12 @@ const ops_case ops_conv_cases[] = {
      .attrs = WINDOW " pads?:is=p^H,q^H",
      .in = {{"f32|bf16", "N,C*G,x^H", NULL, NULL, NULL}, WEIGHTS}, .tolerance = OPS_SUM,
      .bench = "C=8 M=8 G=16 k=3 e=1 s=1 p=1 q=1 x=28"},
+    /* Taps so far apart that some are in the padding for every output. */
+    {"Conv/far apart",
+     .vars = "H=2 N=1|2 C=1|3|16 M=1|8|19 G=1 k=2|3|5 e=2|4|9 s=1|2 p=0..(k-1)*e "
+             "q=(k-1)*e-p..(k-1)*e-p+2 x=4..9",
+     .attrs = WINDOW " pads:is=p^H,q^H",
+     .in = {{"f32|bf16", "N,C*G,x^H", NULL, NULL, NULL}, WEIGHTS}, .tolerance = OPS_SUM},
     {"Conv/empty batch", .vars = "H=1..3 C=1..3 M=1..3 k=1..3 x=3..5", .attrs = "",
      .in = {{OPS_FLOATS, "0,C,x^H", NULL, NULL, NULL}, {"=0", "M,C,k^H", NULL, NULL, NULL}},
      .tolerance = OPS_SUM},

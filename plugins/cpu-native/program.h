@@ -182,6 +182,8 @@ typedef struct native_item {
     /* CONV, DEPTHWISE, POOL */
     int64_t kernel[2], stride[2], dilation[2], pad[2]; /* padding at the beginning */
     int64_t groups;                                    /* CONV: 0 or 1 = none */
+    int64_t whole[2],
+        first[2]; /* CONV: kernel is of the weights' window, if not 0, from a tap on */
     bool average, count_padding;
     float count;
     bool plain_source; /* CONV: few channels, the source is plain and padded */
@@ -253,6 +255,11 @@ typedef struct native_form {
     const char *what; /* is done; NULL = everything of the types */
 } native_form;
 
+/*
+ * Of a Conv whose window has taps that no output reads an element by: kernel and pad without them,
+ * and the first tap that is left along each axis. False = each tap is read.
+ */
+bool native_trim_window(const tfr_call *call, int64_t *first, int64_t *kernel, int64_t *pad);
 /* The row of an op; NULL = items do not know it. */
 const native_form *native_form_of(const tfr_call *call);
 /* NULL = no item does the call. */

@@ -252,6 +252,9 @@ void native_plan_conv(native_planner *p, const native_item *item)
                            .outs = outs,
                            .ins = ins,
                            .taps = taps,
+                           .whole = {item->whole[0], item->whole[1]},
+                           .first = {item->first[0], item->first[1]},
+                           .kernel = {item->kernel[0], item->kernel[1]},
                            .transposed = turned,
                            .factor = 1.0f};
 

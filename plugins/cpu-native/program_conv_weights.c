@@ -39,6 +39,26 @@ static void turn_part(const native_packing *k, const float *from, int64_t part, 
     }
 }
 
+/* Of a window some taps. */
+static void fill_trimmed(const native_packing *k, int64_t first, int64_t outs, int64_t in,
+                         int64_t ins, int64_t part, int64_t width, float *to)
+{
+    const int64_t all = k->whole[0] * k->whole[1];
+    int64_t o, i, a, b;
+
+    for (o = 0; o < outs; o++) {
+        for (i = 0; i < ins; i++) {
+            const float *from = k->from + ((first + o) * k->ins + in + i) * all +
+                                k->first[0] * k->whole[1] + k->first[1];
+            for (a = 0; a < k->kernel[0]; a++) {
+                for (b = 0; b < k->kernel[1]; b++)
+                    to[((a * k->kernel[1] + b) * part + i) * width + o] =
+                        k->factor * from[a * k->whole[1] + b];
+            }
+        }
+    }
+}
+
 /* [tap][in % part][block][lane] of a group, for the inputs from in on. */
 static void fill_part(const native_packing *k, int64_t g, int64_t in, int64_t part, float *to)
 {
@@ -51,6 +71,10 @@ static void fill_part(const native_packing *k, int64_t g, int64_t in, int64_t pa
 
     if (k->tiles->groups) {
         native_fill_group(k, g, in, part, to);
+        return;
+    }
+    if (k->whole[0]) {
+        fill_trimmed(k, first, outs, in, ins, part, width, to);
         return;
     }
     if (k->transposed && k->taps > 1) {
@@ -207,11 +231,15 @@ void native_pack_weights(native_planner *p, native_tiles *c, native_packing *k, 
 {
     const uint64_t bytes = (uint64_t)(blocks * p->isa->lanes * c->terms) * sizeof(float);
     const int64_t part = c->plain ? 1 : p->isa->lanes;
+    /* each part of a window is less than 256 */
+    const int64_t window =
+        (((k->whole[0] * 256 + k->whole[1]) * 256 + k->first[0]) * 256 + k->first[1]) * 256 +
+        (k->whole[0] ? k->kernel[0] : 0);
     const native_constant_key key = {{k->from},
-                                     {1 + c->plain, k->outs, k->ins, k->taps, k->transposed,
-                                      float_bits(k->factor), c->first_block ? c->first_block[1] : 0,
-                                      c->n_groups, p->isa->lanes,
-                                      c->groups ? c->groups->groups : 1}};
+                                     {1 + c->plain + 4 * window, k->outs, k->ins, k->taps,
+                                      k->transposed, float_bits(k->factor),
+                                      c->first_block ? c->first_block[1] : 0, c->n_groups,
+                                      p->isa->lanes, c->groups ? c->groups->groups : 1}};
 
     k->tiles = c;
     k->host = p->ir->device->host;

@@ -59,9 +59,33 @@ static bool axis_form(const window_axis *w)
            (w->kernel == 1 || w->dilation <= w->size);
 }
 
+/*
+ * Leaves out the taps at both ends that are in the padding for every output, as those of far
+ * dilations over small images are. The answer is how many there are in front.
+ */
+static int64_t trim_axis(window_axis *w)
+{
+    const int64_t last = (w->out - 1) * w->stride - w->pad[0]; /* where the last window begins */
+    int64_t first = 0, end = w->kernel;
+
+    if (w->dilation < 1 || w->dilation > MAX_WINDOW || w->kernel > MAX_WINDOW)
+        return 0;
+    while (first < end - 1 && last + first * w->dilation < 0)
+        first++;
+    while (end > first + 1 && (end - 1) * w->dilation - w->pad[0] >= w->size)
+        end--;
+    if (first * w->dilation > w->pad[0])
+        return 0;
+    if (end - first < w->kernel)
+        w->pad[1] = 0; /* the outputs say how far windows go */
+    w->kernel = end - first;
+    w->pad[0] -= first * w->dilation;
+    return first;
+}
+
 /* *padded: elements of the source with what windows read around it. */
 static bool window_form(const tfr_call *call, const int64_t *kernel, const tfr_operand *x,
-                        const tfr_operand *y, double *padded)
+                        const tfr_operand *y, bool trims, double *padded)
 {
     const int64_t *strides = tfr_call_ints(call, "strides", 2);
     const int64_t *dilations = tfr_call_ints(call, "dilations", 2);
@@ -72,12 +96,14 @@ static bool window_form(const tfr_call *call, const int64_t *kernel, const tfr_o
         return false;
     *padded = (double)(x->dims[0] * x->dims[1]);
     for (i = 0; i < 2; i++) {
-        const window_axis w = {kernel[i],
-                               strides ? strides[i] : 1,
-                               dilations ? dilations[i] : 1,
-                               {pads ? pads[i] : 0, pads ? pads[2 + i] : 0},
-                               x->dims[2 + i],
-                               y->dims[2 + i]};
+        window_axis w = {kernel[i],
+                         strides ? strides[i] : 1,
+                         dilations ? dilations[i] : 1,
+                         {pads ? pads[i] : 0, pads ? pads[2 + i] : 0},
+                         x->dims[2 + i],
+                         y->dims[2 + i]};
+        if (trims)
+            (void)trim_axis(&w);
         if (!axis_form(&w))
             return false;
         *padded *= (double)(w.size + w.pad[0] + (w.kernel - 1) * w.dilation + w.stride);
@@ -136,6 +162,39 @@ static bool line_form(const tfr_call *call)
            line_windows(call, x, k, tfr_call_output(call, 0));
 }
 
+/* Of float32 without groups, with gaps: those without may go by Winograd's windows. */
+static bool trims(const tfr_call *call)
+{
+    const tfr_operand *k = tfr_call_input(call, 1);
+    const int64_t *dilations = tfr_call_ints(call, "dilations", 2);
+
+    return strcmp(call->name, "Conv") == 0 && call->math_mode == TFR_MATH_STRICT && dilations &&
+           dilations[0] > 1 && dilations[1] > 1 && tfr_call_int(call, "group", 1) == 1 &&
+           k->rank == 4 && k->dims[2] < 256 && k->dims[3] < 256;
+}
+
+bool native_trim_window(const tfr_call *call, int64_t *first, int64_t *kernel, int64_t *pad)
+{
+    const int64_t *strides = tfr_call_ints(call, "strides", 2);
+    const int64_t *dilations = tfr_call_ints(call, "dilations", 2);
+    bool any = false;
+    int i;
+
+    for (i = 0; i < 2 && trims(call); i++) {
+        window_axis w = {kernel[i],
+                         strides ? strides[i] : 1,
+                         dilations[i],
+                         {pad[i], 0},
+                         tfr_call_input(call, 0)->dims[2 + i],
+                         tfr_call_output(call, 0)->dims[2 + i]};
+        first[i] = trim_axis(&w);
+        any = any || w.kernel != kernel[i];
+        kernel[i] = w.kernel;
+        pad[i] = w.pad[0];
+    }
+    return any;
+}
+
 static bool conv_form(const tfr_call *call)
 {
     const tfr_operand *x = tfr_call_input(call, 0), *k = tfr_call_input(call, 1);
@@ -144,7 +203,7 @@ static bool conv_form(const tfr_call *call)
     if (x->rank == 3)
         return line_form(call);
     return x->rank == 4 && k->rank == 4 && fits(k) &&
-           window_form(call, k->dims + 2, x, tfr_call_output(call, 0), &padded) &&
+           window_form(call, k->dims + 2, x, tfr_call_output(call, 0), trims(call), &padded) &&
            padded < INT32_MAX / 2 && group_form(call);
 }
 
@@ -155,8 +214,8 @@ static bool conv_grad_form(const tfr_call *call, const tfr_operand *x, const tfr
     double padded;
 
     return is_float(x) && is_float(k) && is_float(y) && x->rank == 4 && k->rank == 4 && fits(k) &&
-           tfr_call_int(call, "group", 1) == 1 && window_form(call, k->dims + 2, x, y, &padded) &&
-           padded < INT32_MAX / 2;
+           tfr_call_int(call, "group", 1) == 1 &&
+           window_form(call, k->dims + 2, x, y, false, &padded) && padded < INT32_MAX / 2;
 }
 
 static bool conv_grad_input_form(const tfr_call *call)
@@ -187,7 +246,7 @@ static bool qlinear_conv_form(const tfr_call *call)
 
     return x->rank == 4 && w->rank == 4 && w->data && fits(w) && tfr_operand_elements(w) > 0 &&
            tfr_operand_elements(x) > 0 && tfr_operand_elements(y) > 0 && (!bias || bias->data) &&
-           window_form(call, w->dims + 2, x, y, &padded) &&
+           window_form(call, w->dims + 2, x, y, false, &padded) &&
            tfr_operand_elements(w) / w->dims[0] <=
                (group == 1 ? NATIVE_INTEGER_TERMS : NATIVE_INT8_MOST_TAPS) &&
            (group == 1 || (group == x->dims[1] && w->dims[0] == group && w->dims[1] == 1)) &&
@@ -209,7 +268,7 @@ static bool pool_form(const tfr_call *call)
     return is_float(tfr_call_input(call, 0)) && is_float(tfr_call_output(call, 0)) &&
            (!indices || tfr_call_int(call, "storage_order", 0) == 0) &&
            window_form(call, tfr_call_ints(call, "kernel_shape", 2), tfr_call_input(call, 0),
-                       tfr_call_output(call, 0), &padded) &&
+                       tfr_call_output(call, 0), false, &padded) &&
            !(strcmp(call->name, "AveragePool") == 0 && tfr_call_int(call, "ceil_mode", 0) &&
              tfr_call_int(call, "count_include_pad", 0));
 }

@@ -68,7 +68,8 @@ static const native_item *turned(const native_ir *ir, const int *makers, const n
 
 static bool is_kind(const native_item *item)
 {
-    return item->kind == NATIVE_ITEM_CONV || item->kind == NATIVE_ITEM_DEPTHWISE ||
+    return (item->kind == NATIVE_ITEM_CONV && !item->whole[0]) ||
+           item->kind == NATIVE_ITEM_DEPTHWISE ||
            (item->kind == NATIVE_ITEM_PRODUCT && item->alpha == 1.0f);
 }
 

@@ -236,6 +236,10 @@ static void read_conv(native_item *item, const tfr_call *call, uint32_t weights)
         item->kind = NATIVE_ITEM_DEPTHWISE;
         item->groups = 1;
     }
+    memcpy(item->whole, item->kernel, sizeof item->whole);
+    if (item->kind != NATIVE_ITEM_CONV ||
+        !native_trim_window(call, item->first, item->kernel, item->pad))
+        item->whole[0] = item->whole[1] = 0;
 }
 
 static void read_product(native_item *item, const tfr_call *call)

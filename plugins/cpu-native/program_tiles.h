@@ -45,6 +45,8 @@ typedef struct native_packing {
     const float *from;
     native_ref source, target;
     int64_t outs, ins, taps; /* from [outs, ins, taps], or [ins, outs, taps] if transposed */
+    /* if not 0: taps are those of kernel, from tap first on, of a window of whole */
+    int64_t whole[2], first[2], kernel[2];
     bool transposed;
     float factor;
     float *to;
