@@ -133,6 +133,47 @@ TEST(convolutions_run_whose_outer_taps_lie_in_the_padding)
         check(forms[i]);
 }
 
+/* 70 times [5,7,3]: a program takes up to 64. */
+TEST(parts_that_are_too_many_for_a_program_are_put_together)
+{
+    tfr_graph *graph = graph_of_text("in x 5 7 3; out Neg(x)");
+    const tfr_attr axis = TFR_SET_INT("axis", 2);
+    tfr_value parts[70], joined;
+    tfr_node_desc node = {.size = sizeof node,
+                          .n_inputs = 70,
+                          .n_outputs = 1,
+                          .n_attrs = 1,
+                          .op = "Concat",
+                          .inputs = parts,
+                          .attrs = &axis};
+    tfr_session_options options = TFR_SESSION_OPTIONS_INIT;
+    const tfr_shape shape = {3, {5, 7, 3}};
+    tfr_tensor *in = random_floats(&shape, 3, -1, 1), *out[2] = {NULL, NULL};
+    tfr_runtime *runtime = NULL;
+    tfr_session *session = NULL;
+    const float *one, *all;
+    for (int i = 0; i < 70; i++)
+        parts[i] = tfr_graph_output(graph, 0);
+    REQUIRE_OK(tfr_graph_add_node(graph, &node, &joined, &err), &err);
+    REQUIRE_OK(tfr_graph_add_output(graph, joined, NULL, &err), &err);
+    REQUIRE_OK(tfr_runtime_create(NULL, &runtime, &err), &err);
+    options.device = BACKEND;
+    options.fallback = TFR_FALLBACK_ERROR;
+    if (tfr_session_create(runtime, graph, &options, &session, &err) == TFR_OK) {
+        REQUIRE_OK(tfr_session_run(session, &in, 1, out, 2, &err), &err);
+        one = tfr_tensor_data(out[0]);
+        all = tfr_tensor_data(out[1]);
+        for (int k = 0; k < 35 * 70; k++)
+            CHECK(memcmp(all + k * 3, one + k / 70 * 3, 3 * sizeof *one) == 0);
+    }
+    tfr_tensor_release(in);
+    tfr_tensor_release(out[0]);
+    tfr_tensor_release(out[1]);
+    tfr_session_destroy(session);
+    tfr_graph_release(graph);
+    tfr_runtime_release(runtime);
+}
+
 TEST(rows_run_alone)
 {
     check("in x ? 7 65; out Softmax(x)");
@@ -156,6 +197,7 @@ static const test_case cases[] = {
     CASE(windows_run_alone),
     CASE(convolutions_in_groups_run_alone),
     CASE(convolutions_run_whose_outer_taps_lie_in_the_padding),
+    CASE(parts_that_are_too_many_for_a_program_are_put_together),
     CASE(rows_run_alone),
     CASE(an_activation_after_a_product_has_the_bits_that_it_has_alone),
 };

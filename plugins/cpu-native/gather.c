@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gather.c: Gather of any type of whole bytes, along any axis. The first index outside of
- * [-dim, dim) is the error.
+ * gather.c: Gather of any type of whole bytes, along any axis, and ArrayFeatureExtractor, which is
+ * Gather along the last one. The first index outside of [-dim, dim) is the error.
  */
 #include "gather.h"
 
@@ -21,7 +21,7 @@ bool native_gather_fits(const tfr_call *call)
 
 int native_gather_axis(const tfr_call *call)
 {
-    int64_t axis = tfr_call_int(call, "axis", 0);
+    const int64_t axis = tfr_call_int(call, "axis", call->name[0] == 'A' ? -1 : 0);
 
     return (int)(axis < 0 ? axis + tfr_call_input(call, 0)->rank : axis);
 }

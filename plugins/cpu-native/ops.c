@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "attention_rotary.h"
+#include "concat.h"
 #include "ml_features.h"
 #include "dft.h"
 #include "elements.h"
@@ -94,6 +95,7 @@ const native_op native_op_rows[] = {
     WIDE("And", 7, BIT(BOOL)),
     WIDE("ArgMax", 13, NUMBERS),
     WIDE("ArgMin", 13, NUMBERS),
+    ML("ArrayFeatureExtractor", 1, gather, NUMBERS),
     WIDE("Asin", 22, FLOATS),
     WIDE("Asinh", 22, FLOATS),
     WIDE("Atan", 22, FLOATS),
@@ -116,7 +118,7 @@ const native_op native_op_rows[] = {
     WIDE("Clip", 13, NUMBERS),
     OP("Col2Im", 18, col2im, NUMBERS),
     COUNTED("Compress", 28, compress, PADDED),
-    ITEM("Concat", 13),
+    OP("Concat", 13, concat, MOVED),
     OP("ConstantOfShape", 25, fill, BIT(I64)),
     ITEM("Conv", 22),
     OWN("ConvGradFilter", 1),
@@ -237,7 +239,7 @@ const native_op native_op_rows[] = {
     WIDE("Sign", 13, BIT(F32) | INTEGERS),
     ITEM("Sin", 22),
     WIDE("Sinh", 22, FLOATS),
-    ITEM("Slice", 13),
+    OP("Slice", 13, concat, MOVED),
     ITEM("Softmax", 13),
     OWN("SoftmaxCrossEntropyGrad", 1),
     ITEM("SoftmaxCrossEntropyLoss", 13),
@@ -245,7 +247,7 @@ const native_op native_op_rows[] = {
     ITEM("Softsign", 22),
     SOLVE("Solve", 1, "tfrun"),
     OP("SpaceToDepth", 28, move, PADDED),
-    ITEM("Split", 18),
+    OP("Split", 18, concat, MOVED),
     WIDE("Sqrt", 13, BIT(F32) | BIT(F64)),
     WIDE("Sub", 14, NUMBERS),
     WIDE("Sum", 13, BIT(F32) | BIT(F64)),
