@@ -45,6 +45,70 @@ def detector(name, size):
     return write
 
 
+def segmenter(name, size):
+    """Dilated convolutions over few pixels, and a resize to the picture."""
+    def write(to):
+        import torch
+        import torchvision
+
+        torch.manual_seed(SEED)
+        model = getattr(torchvision.models.segmentation, name)(weights=None, weights_backbone=None)
+        border = First.of(model, lambda m, x: m(x)["out"])
+        return export(border, (torch.rand(1, 3, size, size),), ["x"], to)
+    return write
+
+
+def transformers_vision(name, size=224, **options):
+    """The classifier `name` of transformers with its default sizes, but for options."""
+    def write(to):
+        import torch
+        import transformers
+
+        torch.manual_seed(SEED)
+        config = getattr(transformers, f"{name}Config")(**options)
+        model = getattr(transformers, f"{name}ForImageClassification")(config)
+        border = First.of(model, lambda m, x: m(pixel_values=x)[0])
+        return export(border, (torch.rand(1, 3, size, size),), ["x"], to)
+    return write
+
+
+def graph_attention(nodes, edges):
+    """Messages of edges are added to their nodes, which have no order."""
+    def write(to):
+        import torch
+        from torch import nn
+
+        torch.manual_seed(SEED)
+
+        class Layer(nn.Module):
+            def __init__(self, n):
+                super().__init__()
+                self.linear, self.score = nn.Linear(n, n), nn.Linear(2 * n, 1)
+
+            def forward(self, x, of, at):
+                h = self.linear(x)
+                pairs = torch.cat([h[of], h[at]], -1)
+                weight = nn.functional.leaky_relu(self.score(pairs), 0.2).exp()
+                total = torch.zeros(x.shape[0], 1).scatter_add(0, at[:, None], weight)
+                index = at[:, None].expand(-1, x.shape[1])
+                message = torch.zeros_like(h).scatter_add(0, index, h[of] * weight)
+                return nn.functional.elu(message / (total + 1e-6))
+
+        class Network(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layers = nn.ModuleList(Layer(64) for _ in range(3))
+
+            def forward(self, x, of, at):
+                for layer in self.layers:
+                    x = layer(x, of, at)
+                return x
+
+        args = torch.randn(nodes, 64), *(torch.randint(0, nodes, (edges,)) for _ in range(2))
+        return export(Network(), args, ["x", "of", "at"], to)
+    return write
+
+
 class First:
     """A module with tensors only at its border, whatever it returns."""
 
@@ -221,6 +285,11 @@ MODELS = {
     "maxvit_t": vision("maxvit_t", 1),
     "regnet_y_400mf": vision("regnet_y_400mf", 1),
     "vgg11": vision("vgg11", 1),
+    "deeplabv3_mobilenet": segmenter("deeplabv3_mobilenet_v3_large", 256),
+    "bit": transformers_vision("Bit", depths=[2, 2, 2, 2], hidden_sizes=[128, 256, 512, 1024]),
+    "levit": transformers_vision("Levit"), "pvt_v2": transformers_vision("PvtV2"),
+    "segformer": transformers_vision("Segformer"),
+    "graph_attention": graph_attention(1000, 5000),
     "fasterrcnn_mobilenet": detector("fasterrcnn_mobilenet_v3_large_320_fpn", 320),
     "ssdlite320": detector("ssdlite320_mobilenet_v3_large", 320),
     "bert": bert(1, 128), "bert_b8": bert(8, 128),
