@@ -103,6 +103,8 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/scatter_fold.c \
 	plugins/cpu-native/scatter_fold.h \
 	plugins/cpu-native/transpose_expand.c \
+	plugins/cpu-native/batch_norm.c \
+	plugins/cpu-native/batch_norm.h \
 	plugins/cpu-native/concat.c \
 	plugins/cpu-native/concat.h \
 	plugins/cpu-native/gather.c \

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "attention_rotary.h"
+#include "batch_norm.h"
 #include "concat.h"
 #include "ml_features.h"
 #include "dft.h"
@@ -106,7 +107,7 @@ const native_op native_op_rows[] = {
      false},
     OWN("BatchNormGrad", 1),
     OWN("BatchNormTrain", 1),
-    ITEM("BatchNormalization", 15),
+    OP("BatchNormalization", 15, batch_norm, BIT(F32) | HALVES),
     WIDE("BitwiseAnd", 18, BITS),
     WIDE("BitwiseNot", 18, BITS),
     WIDE("BitwiseOr", 18, BITS),
