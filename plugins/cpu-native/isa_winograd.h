@@ -11,7 +11,11 @@
 
 /* ---- straight tiles ---- */
 
-/* Numbers of neighbours lie at fixed distances, so that one pointer serves all. */
+/*
+ * Numbers of neighbours lie at fixed distances, so that one pointer serves all. What comes next is
+ * fetched, some planes ahead or, of few planes, the next tile's: if another thread has made it,
+ * each line takes a hundred cycles, and no processor foresees steps of a plane.
+ */
 #define STRAIGHT_TERM(B, P)                                                                        \
     {                                                                                              \
         vec x[B];                                                                                  \
@@ -24,18 +28,25 @@
         }                                                                                          \
     }
 
+#define AHEAD_PLANES 4
+#define NEXT_LINE    (64 / (int)sizeof(float) >= LANES ? 64 / (int)sizeof(float) / LANES : 1)
 #define STRAIGHT_TILE(B, P)                                                                        \
     static void straight_##B##_##P(const native_tile *a)                                           \
     {                                                                                              \
         const float *plane = a->source;                                                            \
         const char *ahead = a->ahead;                                                              \
         const int64_t step = a->weights_step;                                                      \
+        const int64_t next =                                                                       \
+            a->n_groups > 2 * AHEAD_PLANES ? AHEAD_PLANES * a->plane : (int64_t)P * LANES;         \
         TILE_BEGIN(B, P)                                                                           \
         (void)t;                                                                                   \
         for (g = 0; g < a->n_groups; g++, plane += a->plane) {                                     \
             for (c = 0; c < a->ahead_bytes; c += 64)                                               \
                 __builtin_prefetch(ahead + c, 0, 2);                                               \
             ahead += a->ahead_bytes;                                                               \
+            UNROLL for (int i = 0; i < P; i += NEXT_LINE)                                          \
+                __builtin_prefetch(plane + next + i * LANES, 0, 3);                                \
+            __builtin_prefetch(plane + next + P * LANES - 1, 0, 3);                                \
             _Pragma("GCC unroll 4") for (c = 0; c < LANES; c++) STRAIGHT_TERM(B, P)                \
         }                                                                                          \
         TILE_END(B, P)                                                                             \
