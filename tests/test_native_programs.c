@@ -206,6 +206,26 @@ TEST(depthwise_convolutions_stay_between_dense_ones)
           "b = Conv{group=32;pads=1,1,1,1;strides=2,2}(a,d); out Conv(b,v)");
 }
 
+/* Windows of all forms over images of one band and of several, and what stands around them. */
+TEST(a_convolution_in_front_of_a_depthwise_one_keeps_its_numbers)
+{
+    check("in x ? 16 130 112; const w 40 16 1 1; const b 40; const d 40 1 3 3; const e 40;"
+          "y = Clip(Conv(x,w,b),0,6); out Clip(Conv{group=40;pads=1,1,1,1}(y,d,e),0,6)");
+    check("in x ? 16 131 113; const w 40 16 1 1; const d 40 1 5 5; y = Relu(Conv(x,w));"
+          "out Conv{group=40;strides=2,2;pads=2,1,1,2}(y,d)");
+    check("in x ? 19 40 33; const w 21 19 1 1; const b 21; const d 21 1 3 7; y = Gelu(Conv(x,w,b));"
+          "out Gelu(Conv{group=21;strides=3,2;dilations=2,1}(y,d))");
+    check(
+        "in x ? 300 7 7; const w 24 300 1 1; const d 24 1 3 3; const e 24; y = Sigmoid(Conv(x,w));"
+        "out Add(Conv{group=24;pads=1,1,1,1}(y,d,e),Conv(x,w))");
+    check("in x ? 8 5 6; const w 8 8 1 1; const d 8 1 9 9; y = Relu(Conv(x,w));"
+          "out Add(Conv{group=8;pads=4,4,4,4}(y,d),x)");
+    check("in x ? 8 9 9; const w 16 8 1 1; const d 16 1 3 3; y = Relu(Conv(x,w));"
+          "out Add(Conv{group=16;pads=1,1,1,1}(y,d),y)");
+    check("in x ? 8 3 9; const w 16 8 1 1; const d 16 1 2 2; y = Relu(Conv(x,w));"
+          "out Conv{group=16;strides=2,2;pads=2,0,2,0;dilations=3,3}(y,d)");
+}
+
 TEST(pools_and_a_mean_end_in_a_product)
 {
     check("in x ? 16 13 13; const w 32 16 3 3; const g 32 10; const b 10;"
@@ -841,6 +861,7 @@ static const test_case cases[] = {
     CASE(a_sum_that_is_spread_over_a_residual_stays_apart),
     CASE(batch_normalization_is_folded),
     CASE(depthwise_convolutions_stay_between_dense_ones),
+    CASE(a_convolution_in_front_of_a_depthwise_one_keeps_its_numbers),
     CASE(pools_and_a_mean_end_in_a_product),
     CASE(a_flattened_picture_is_in_the_order_of_the_standard),
     CASE(fast_convolutions_can_be_turned_off),

@@ -132,6 +132,8 @@ TEST(windows_and_products_have_the_same_bits)
           "c = Clip(Conv{group=40;pads=1,1,1,1}(a,d,e),0,6);"
           "y = MaxPool{kernel_shape=3,3;strides=2,2;pads=1,1,1,1}(Conv(c,v));"
           "out Softmax{axis=-1}(Gemm(Flatten(GlobalAveragePool(y)),g,b))");
+    check("in x ? 16 57 40; const w 72 16 1 1; const d 72 1 3 3; const e 72; a = Relu(Conv(x,w));"
+          "out Relu(Conv{group=72;strides=2,2;pads=1,1,1,1}(a,d,e))");
     check("in x ? 1030; const w 1030 517; const b 517; const v 517 1024; const u 1024 64;"
           "out Gemm(Tanh(Gemm(Relu(Gemm(x,w,b)),v)),u)");
 }

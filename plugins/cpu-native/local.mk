@@ -197,6 +197,8 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/program_fold.c \
 	plugins/cpu-native/program_fold.h \
 	plugins/cpu-native/program_forms.c \
+	plugins/cpu-native/program_front.c \
+	plugins/cpu-native/program_front.h \
 	plugins/cpu-native/program_fuse.c \
 	plugins/cpu-native/program_gradient.c \
 	plugins/cpu-native/program_group_norm.c \

@@ -172,6 +172,8 @@ static int32_t compile_ir(native_ir *ir, const tfr_compile_options *options, tfr
     native_append(ir);
     native_fuse_pooled(ir);
     status = native_layout(ir, err);
+    if (status == TFR_OK)
+        status = native_fuse_fronts(ir, err);
     if (status != TFR_OK)
         return status;
     status = native_choose_plan(ir, options, &program->plan, &program->launch, program->unit_bytes,

@@ -7,6 +7,7 @@
  *   program_lift.c    windows over one axis become windows over two
  *   program_fuse.c    items take over activations, residual sums and pools that follow them
  *   program_layout.c  which values are blocked; items that reorder are put in between
+ *   program_front.c   convolutions of 1 x 1 as parts of depthwise ones
  *   program_plan.c    items become steps with addresses in an arena, for a number of samples
  *   program_kit.c     what the makers of steps ask of it
  *   program_conv.c, program_window.c, program_flat.c, program_move.c, program_rows.c
@@ -213,6 +214,7 @@ typedef struct native_item {
     int strided;                /* STRIDED, BATCHED_PRODUCT: that of input 0 in the IR, or -1 */
     bool masked;                /* gradients: 0 where what a Relu made is not above 0 */
     struct native_chain *chain; /* CHAIN, which the IR owns */
+    struct native_item *front;  /* DEPTHWISE: a CONV that makes what it reads; the IR's */
     native_quant quant;         /* QUANTIZE, DEQUANTIZE */
     int integer;                /* computed in integers: that of the IR, or -1 */
     bool by_samples;            /* for each sample without the others */
@@ -297,6 +299,8 @@ void native_lift(native_ir *ir);
 
 void native_fuse(native_ir *ir);
 int32_t native_layout(native_ir *ir, tfr_err *err);
+/* Once layouts are known. */
+int32_t native_fuse_fronts(native_ir *ir, tfr_err *err);
 /* Whether the item does for each sample the same without the others. */
 bool native_is_separable(const native_ir *ir, const native_item *item);
 

@@ -131,7 +131,7 @@ static int group_size(const native_isa *isa, int blocks, bool pooled)
     return blocks < most ? blocks : pooled ? 1 : most;
 }
 
-static void make_groups(native_planner *p, native_tiles *c, int blocks)
+void native_make_groups(native_planner *p, native_tiles *c, int blocks)
 {
     int size = group_size(p->isa, blocks, c->pooled), at = 0;
     int16_t *first = native_keep(p, ((size_t)blocks + 1) * sizeof *first);
@@ -153,7 +153,7 @@ static void make_groups(native_planner *p, native_tiles *c, int blocks)
  * read in half of the second: of 32 and 512 KiB, tiles of AVX2 that have both from the next cache
  * take a twentieth longer.
  */
-static void make_chunks(const native_planner *p, native_tiles *c, int64_t source_bytes)
+void native_make_chunks(const native_planner *p, native_tiles *c, int64_t source_bytes)
 {
     int64_t tap_bytes = (int64_t)native_largest_group(c) * p->isa->lanes * (int64_t)sizeof(float);
     int64_t bytes = c->plain ? tap_bytes : tap_bytes * c->n_taps * p->isa->lanes;
@@ -226,8 +226,8 @@ static int input_or_none(const native_item *item, int i)
     return i < item->n_inputs ? item->inputs[i] : -1;
 }
 
-/* Windows of one pixel, each of which is one of the output: no offsets to look up. */
-static bool is_straight(const native_item *item, const native_value *x, const native_value *y)
+/* No offsets to look up. */
+bool native_is_straight(const native_item *item, const native_value *x, const native_value *y)
 {
     bool is = item->kind == NATIVE_ITEM_CONV && !item->plain_source && !item->pooled;
     int i;
@@ -262,14 +262,14 @@ void native_plan_conv(native_planner *p, const native_item *item)
         return;
     native_begin_tiles(p, c, item);
     c->plain = item->plain_source;
-    c->straight = is_straight(item, x, y);
+    c->straight = native_is_straight(item, x, y);
     c->samples = native_first_dim(p, y);
     c->n_taps = (int)(c->plain ? ins * taps : taps);
     c->n_in = (int)(c->plain ? 1 : (ins + lanes - 1) / lanes);
     if (item->groups > 1)
         native_group_channels(p, c, item, (int)blocks);
     else
-        make_groups(p, c, (int)blocks);
+        native_make_groups(p, c, (int)blocks);
     c->terms = c->plain ? c->n_taps : c->n_in * lanes * taps;
     c->plane = area * lanes;
     c->source_sample = c->plain ? ins * area : (ins + lanes - 1) / lanes * c->plane;
@@ -278,7 +278,7 @@ void native_plan_conv(native_planner *p, const native_item *item)
     c->to_sample = blocks * c->to_block;
     if (!c->first_block || !native_make_tile_table(p, c, item))
         return;
-    make_chunks(p, c, x->dims[1] * area * (int64_t)sizeof(float) / c->n_tiles);
+    native_make_chunks(p, c, x->dims[1] * area * (int64_t)sizeof(float) / c->n_tiles);
     if (c->plain)
         make_taps(p, c, item, x);
     native_pack_weights(p, c, &pack, item->inputs[1], blocks);
@@ -323,12 +323,12 @@ void native_plan_product(native_planner *p, const native_item *item)
     c->to_pixel = outs;
     c->to_block = lanes;
     c->last_lanes = (uint32_t)(outs % lanes);
-    make_groups(p, c, (int)blocks);
+    native_make_groups(p, c, (int)blocks);
     if (c->first_block)
         native_make_tiles(p, c, rows);
     if (!c->first_pixel)
         return;
-    make_chunks(p, c, rows * depth * (int64_t)sizeof(float) / c->n_tiles);
+    native_make_chunks(p, c, rows * depth * (int64_t)sizeof(float) / c->n_tiles);
     native_make_rows(p, c, depth);
     if (c->plain)
         make_depth(p, c);

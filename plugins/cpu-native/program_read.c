@@ -627,8 +627,10 @@ void native_ir_end(native_ir *ir)
 {
     int i;
 
-    for (i = 0; i < ir->n_items; i++)
+    for (i = 0; i < ir->n_items; i++) {
         free(ir->items[i].chain);
+        free(ir->items[i].front);
+    }
     free(ir->values);
     free(ir->twins);
     free(ir->strided);

@@ -69,6 +69,13 @@ void native_pack_weights(native_planner *p, native_tiles *c, native_packing *k, 
 void native_pack_bias(native_planner *p, native_tiles *c, int value, float factor, int64_t n,
                       int64_t blocks);
 
+/* program_conv.c: windows of one pixel, each of which is one of the output. */
+bool native_is_straight(const native_item *item, const native_value *x, const native_value *y);
+/* Of so many vectors of outputs: n_groups and first_block. */
+void native_make_groups(native_planner *p, native_tiles *c, int blocks);
+/* How many terms a group takes at a time; source_bytes: that one tile reads. */
+void native_make_chunks(const native_planner *p, native_tiles *c, int64_t source_bytes);
+
 /* program_conv_groups.c: groups of blocks, n_in and groups; weights; and after the last chunk. */
 void native_group_channels(native_planner *p, native_tiles *c, const native_item *item, int blocks);
 void native_fill_group(const native_packing *k, int64_t group, int64_t in, int64_t part, float *to);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* program_window.c: depthwise convolutions, pools and means over blocked planes, row by row. */
-#include "program.h"
+#include "program_front.h"
 
 #include <string.h>
 
@@ -68,6 +68,56 @@ static void run_windows(const void *params, const native_bases *bases, int64_t b
             part.first += n;
             part.n -= n;
         }
+    }
+}
+
+/* A convolution in front of windows, and the bands that both are computed by. */
+typedef struct fronted {
+    const windows *windows;
+    const native_tiles *front;
+    native_bands bands;
+} fronted;
+
+/* Rows of a band, of one group of channels. */
+static void run_band(const fronted *f, const native_bases *bases, int64_t sample,
+                     const native_band *band, int group)
+{
+    const windows *w = f->windows;
+    const int64_t lanes = w->isa->lanes, line = w->out_width * lanes;
+    const int64_t pixels = band->rows * w->width, first = f->front->first_block[group];
+    const float *residual = w->has_residual ? native_at(bases, &w->residual) : NULL;
+    float *between = (float *)(void *)bases->scratch;
+    native_row row = w->form;
+    int64_t block, y;
+
+    native_run_front(f->front, bases, sample, group, band->first * w->width, pixels, between);
+    row.height = band->rows;
+    for (block = first; block < f->front->first_block[group + 1]; block++) {
+        const int64_t place = ((sample * w->blocks + block) * w->out_height + band->y) * line;
+        row.source = between + (block - first) * pixels * lanes;
+        row.weights = w->form.weights + block * w->taps * lanes;
+        row.bias = w->form.bias ? w->form.bias + block * lanes : NULL;
+        row.to = native_at(bases, &w->to) + place;
+        row.residual = residual ? residual + place : NULL;
+        for (y = band->y; y < band->end; y++) {
+            row.top = y * w->form.stride[0] - w->pad[0] - band->first;
+            w->row(&row);
+            row.to += line;
+            row.residual = residual ? row.residual + line : NULL;
+        }
+    }
+}
+
+/* Numbers count samples, in them bands, in them groups. */
+static void run_fronted(const void *params, const native_bases *bases, int64_t begin, int64_t end)
+{
+    const fronted *f = params;
+    const int64_t groups = f->front->n_groups;
+
+    for (; begin < end; begin++) {
+        const int64_t number = begin / groups;
+        const native_band band = native_band_at(&f->bands, number % f->bands.n);
+        run_band(f, bases, number / f->bands.n, &band, (int)(begin % groups));
     }
 }
 
@@ -189,18 +239,56 @@ static void set_weights(native_planner *p, windows *w, int value, int64_t taps)
     }
 }
 
+/* The step of windows with a convolution in front. */
+static void plan_fronted(native_planner *p, const windows *w, const native_item *front)
+{
+    const native_value *y = &p->ir->values[front->output];
+    const int64_t samples = native_first_dim(p, y), lanes = p->isa->lanes;
+    fronted *f = native_keep(p, sizeof *f);
+    native_tiles *c = f ? native_make_front(p, front) : NULL;
+    int64_t between;
+    double flops;
+
+    if (!c)
+        return;
+    between = native_largest_group(c) * lanes * w->width * (int64_t)sizeof(float);
+    flops = 2.0 * (double)(c->samples * w->height * w->width * y->dims[1]) * (double)c->terms;
+    f->windows = w;
+    f->front = c;
+    f->bands = (native_bands){.height = w->height,
+                              .out_height = w->out_height,
+                              .stride = w->form.stride[0],
+                              .pad = w->pad[0],
+                              .reach = (w->form.kernel[0] - 1) * w->form.dilation[0]};
+    native_make_bands(p, &f->bands, between + c->terms * w->width * (int64_t)sizeof(float),
+                      native_parts(p, samples * w->height * w->width), c->n_groups);
+    native_need_scratch(p, (uint64_t)(f->bands.most_rows * between));
+    native_add_run(p, run_fronted, f, samples * f->bands.n * c->n_groups, flops / 100.0)->flops =
+        flops;
+}
+
 void native_plan_depthwise(native_planner *p, const native_item *item)
 {
     const native_value *y = &p->ir->values[item->output];
-    windows *w = begin_windows(p, item);
+    windows *w;
 
+    if (item->front) {
+        native_item apart = *item;
+        apart.inputs[0] = item->front->output;
+        w = begin_windows(p, &apart);
+    } else {
+        w = begin_windows(p, item);
+    }
     if (!w)
         return;
     w->row = p->isa->depthwise_row;
     set_weights(p, w, item->inputs[1], w->taps);
     if (item->n_inputs > 2 && item->inputs[2] >= 0)
         set_weights(p, w, item->inputs[2], 0);
-    end_windows(p, w, y);
+    if (item->front)
+        plan_fronted(p, w, item->front);
+    else
+        end_windows(p, w, y);
 }
 
 void native_plan_pool(native_planner *p, const native_item *item)
