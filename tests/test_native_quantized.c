@@ -329,6 +329,13 @@ TEST(ops_of_integers_are_the_same_items)
           "r = QLinearConv{pads=1,1,1,1;strides=2,2}(q,.008,z,v,.004,Cast{to=3}(0),.05,y,"
           "Cast{to=6}(Mul(b,900))); out DequantizeLinear(r,.05,y)",
           .05f, 4);
+    check("in x ? 20 9 8; const w 24 20 3 3; const u 16 24 1 1; z = Cast{to=2}(128);"
+          "q = QuantizeLinear(x,.008,z); v = QuantizeLinear{output_dtype=3}(Sub(w,1),.004,-);"
+          "t = QuantizeLinear{output_dtype=3}(Sub(u,1),.004,-); y = Cast{to=3}(-7);"
+          "r = QLinearConv(q,.008,z,v,.004,Cast{to=3}(0),.05,y);"
+          "m = MaxPool{kernel_shape=3,3;strides=2,2;pads=1,1,1,1}(r);"
+          "p = QLinearConv(m,.05,y,t,.004,Cast{to=3}(0),.03,z); out DequantizeLinear(p,.03,z)",
+          .03f, 6);
     check("in x ? 5 16; const w 16 20; z = Cast{to=2}(128); y = Cast{to=2}(130);"
           "q = QuantizeLinear(x,.008,z); v = QuantizeLinear(Sub(w,1),.005,z);"
           "out DequantizeLinear(QLinearMatMul(q,.008,z,v,.005,z,.03,y),.03,y)",

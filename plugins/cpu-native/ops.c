@@ -185,7 +185,7 @@ const native_op native_op_rows[] = {
     {"MatMulNBits", 1, BIT(F32) | HALVES, native_item_supports, native_item_prepare,
      "com.microsoft", false},
     WIDE("Max", 13, NUMBERS),
-    ITEM("MaxPool", 22),
+    OP("MaxPool", 22, item, BIT(F32) | HALVES | BYTES),
     OWN("MaxPoolGrad", 1),
     OP("MaxUnpool", 22, max_unpool, FLOATS | HALVES),
     WIDE("Mean", 13, BIT(F32) | BIT(F64)),

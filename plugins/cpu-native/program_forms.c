@@ -260,13 +260,22 @@ static bool conv_grad_filter_form(const tfr_call *call)
                           tfr_call_input(call, 0));
 }
 
+/* Greatest bytes are found as they are, between ops of integers. */
+static bool pools_type(const tfr_call *call)
+{
+    const tfr_operand *x = tfr_call_input(call, 0), *indices = tfr_call_output(call, 1);
+
+    if (x->dtype == TFR_DTYPE_U8 || x->dtype == TFR_DTYPE_I8)
+        return !indices && call->name[0] == 'M' && tfr_operand_elements(x) > 0;
+    return is_float(x) && is_float(tfr_call_output(call, 0));
+}
+
 static bool pool_form(const tfr_call *call)
 {
     const tfr_operand *indices = tfr_call_output(call, 1);
     double padded;
 
-    return is_float(tfr_call_input(call, 0)) && is_float(tfr_call_output(call, 0)) &&
-           (!indices || tfr_call_int(call, "storage_order", 0) == 0) &&
+    return pools_type(call) && (!indices || tfr_call_int(call, "storage_order", 0) == 0) &&
            window_form(call, tfr_call_ints(call, "kernel_shape", 2), tfr_call_input(call, 0),
                        tfr_call_output(call, 0), false, &padded) &&
            !(strcmp(call->name, "AveragePool") == 0 && tfr_call_int(call, "ceil_mode", 0) &&
