@@ -268,6 +268,19 @@ TEST(pools_and_a_mean_are_those_of_float32)
           .02f, 9);
 }
 
+TEST(batch_norms_are_a_factor_and_a_term_for_each_channel)
+{
+    check(
+        "in x ? 20 6 5; const a 20; const b 20; const m 20; const s 20;" U8("q", "x", ".008", "128")
+            S8("y", "BatchNormalization(q,Sub(a,1),b,Sub(m,1),Add(s,.1))", ".03", "-20") "out y",
+        .03f, 5);
+    check(
+        "in x ? 37 6 5; const a 37; const b 37; const m 37; const s 37;" S8("q", "x", ".008", "-9")
+            U8("y", "Relu(BatchNormalization(q,Sub(a,1),b,Sub(m,1),Add(s,.1)))", ".02",
+               "3") "out y",
+        .02f, 5);
+}
+
 TEST(what_moves_elements_moves_dequantized_ones)
 {
     check("in x ? 16 6 5; const w 24 16 1 1; const v 8 16 1 1;" U8("q", "x", ".008", "128")
@@ -390,6 +403,7 @@ static const test_case cases[] = {
     CASE(residual_sums_join_their_convolution),
     CASE(products_of_dequantized_values_sum_integers),
     CASE(pools_and_a_mean_are_those_of_float32),
+    CASE(batch_norms_are_a_factor_and_a_term_for_each_channel),
     CASE(what_moves_elements_moves_dequantized_ones),
     CASE(parts_of_other_scales_are_put_together),
     CASE(constants_are_dequantized_once),

@@ -18,11 +18,25 @@ typedef struct native_quantized_span {
     int64_t n;
 } native_quantized_span;
 
+/*
+ * Bytes to bytes: the nearest integer to (x ^ flip) * factor + term, limited, plus zero. One factor
+ * and term for all, or one for each. low and high are less zero.
+ */
+typedef struct native_byte_scale {
+    const float *factor, *term;
+    bool each;
+    float low, high;
+    int32_t zero;
+    uint8_t flip;
+    int64_t n;
+} native_byte_scale;
+
 typedef struct native_int8_isa {
     const char *name;
     void (*quantize)(const native_quantized_span *span, const float *x, uint8_t *to);
     void (*dequantize_u8)(const native_quantized_span *span, const uint8_t *x, float *to);
     void (*dequantize_i8)(const native_quantized_span *span, const int8_t *x, float *to);
+    void (*scale_bytes)(const native_byte_scale *scale, const uint8_t *x, uint8_t *to);
     /* Of 0 and the elements that are numbers. */
     void (*range)(const float *x, int64_t n, float *low, float *high);
 } native_int8_isa;

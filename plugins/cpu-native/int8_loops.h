@@ -13,7 +13,7 @@
 #include "int8.h"
 #include "vec.h"
 
-enum { BLOCK = 64, BITS_OF_ROUNDER = 0x4b400000 };
+enum { BLOCK = 64, FEW = 16, BITS_OF_ROUNDER = 0x4b400000 };
 #define ROUNDER 0x1.8p23f
 
 #if defined(__clang__)
@@ -22,11 +22,11 @@ enum { BLOCK = 64, BITS_OF_ROUNDER = 0x4b400000 };
 #define EACH_ALONE _Pragma("GCC ivdep")
 #endif
 
-#define LOOP(count, ...)                                                                           \
+#define LOOP_OF(length, count, ...)                                                                \
     do {                                                                                           \
         int64_t block = 0, j;                                                                      \
-        for (; block + BLOCK <= (count); block += BLOCK) {                                         \
-            EACH_ALONE for (int k = 0; k < BLOCK; k++)                                             \
+        for (; block + (length) <= (count); block += (length)) {                                   \
+            EACH_ALONE for (int k = 0; k < (length); k++)                                          \
             {                                                                                      \
                 j = block + k;                                                                     \
                 __VA_ARGS__;                                                                       \
@@ -36,6 +36,7 @@ enum { BLOCK = 64, BITS_OF_ROUNDER = 0x4b400000 };
             __VA_ARGS__;                                                                           \
         }                                                                                          \
     } while (0)
+#define LOOP(count, ...) LOOP_OF(BLOCK, count, __VA_ARGS__)
 
 static inline uint8_t quantize_one(float x, float scale, float zero, float low, float high)
 {
@@ -76,6 +77,32 @@ static void quantize(const native_quantized_span *s, const float *x, uint8_t *to
 DEQUANTIZE(u8, uint8_t)
 DEQUANTIZE(i8, int8_t)
 
+static inline uint8_t scale_one(uint8_t x, float factor, float term, float low, float high)
+{
+    float v = (float)x * factor + term;
+    int32_t bits;
+
+    v = v < low ? low : v;
+    v = v > high ? high : v;
+    v += ROUNDER;
+    memcpy(&bits, &v, sizeof bits);
+    return (uint8_t)bits;
+}
+
+static void scale_bytes(const native_byte_scale *s, const uint8_t *x, uint8_t *to)
+{
+    const float *factors = s->factor, *terms = s->term;
+    const float factor = *factors, term = *terms, low = s->low, high = s->high;
+    const uint8_t flip = s->flip, zero = (uint8_t)s->zero;
+
+    if (s->each)
+        LOOP_OF(FEW, s->n,
+                to[j] = (uint8_t)(scale_one(x[j] ^ flip, factors[j], terms[j], low, high) + zero));
+    else
+        LOOP_OF(FEW, s->n,
+                to[j] = (uint8_t)(scale_one(x[j] ^ flip, factor, term, low, high) + zero));
+}
+
 /* A NaN is the first operand, which gives the second one. */
 static void range(const float *x, int64_t n, float *low, float *high)
 {
@@ -106,5 +133,6 @@ const native_int8_isa ISA_TABLE = {
     .quantize = quantize,
     .dequantize_u8 = dequantize_u8,
     .dequantize_i8 = dequantize_i8,
+    .scale_bytes = scale_bytes,
     .range = range,
 };

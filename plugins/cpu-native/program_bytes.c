@@ -155,6 +155,60 @@ static void find_function(native_ir *ir, const int *makers, int i)
     take(ir, item, q);
 }
 
+void native_byte_norm(const native_ir *ir, const native_item *item, const native_quant *x,
+                      const native_quant *y, int64_t c, double *factor, double *term)
+{
+    const float *mean = ir->values[item->inputs[1]].known;
+    const float *variance = ir->values[item->inputs[2]].known;
+    const float *scale = ir->values[item->inputs[3]].known;
+    const float *shift = ir->values[item->inputs[4]].known;
+    const double f = scale[c] / sqrt((double)variance[c] + (double)item->epsilon);
+    const double from = native_quant_scale(x, 0), to = native_quant_scale(y, 0);
+
+    *factor = f * from / to;
+    *term = (shift[c] - f * mean[c] - f * from * native_quant_zero(x, 0)) / to;
+}
+
+/* Whether all are numbers that leave float32 exact enough. */
+static bool has_factors(const native_ir *ir, const native_item *item, const native_quant *x,
+                        const native_quant *y)
+{
+    const double most = 1e6;
+    double factor, term;
+    int64_t c;
+    int k;
+
+    for (k = 1; k < 5; k++)
+        if (!ir->values[item->inputs[k]].known)
+            return false;
+    for (c = 0; c < ir->values[item->output].dims[1]; c++) {
+        native_byte_norm(ir, item, x, y, c, &factor, &term);
+        if (!(fabs(factor) < most && fabs(term) < most))
+            return false;
+    }
+    return true;
+}
+
+/* A batch norm whose numbers are known: a factor and a term for each channel. */
+static void find_norm(native_ir *ir, const int *makers, int i)
+{
+    native_item *item = &ir->items[i], *q = quantizer(ir, i);
+    const native_item *from = dequantizer(ir, makers, item->inputs[0]);
+    int at;
+
+    if (!q || !from || !item->of_variance || item->residual >= 0 || item->masked ||
+        !native_is_limit(&item->act) || ir->values[item->output].rank != 4 ||
+        !has_factors(ir, item, &from->quant, &q->quant))
+        return;
+    at = native_new_integer(ir, &from->quant, &from->quant);
+    if (at < 0)
+        return;
+    ir->integers[at].y = q->quant;
+    item->integer = at;
+    item->inputs[0] = from->inputs[0];
+    take(ir, item, q);
+}
+
 /* Of the item's operand `of` a number makes a number by itself. */
 static bool is_step(const native_ir *ir, const native_item *item, int of, native_byte_step *step)
 {
@@ -231,6 +285,8 @@ void native_find_bytes(native_ir *ir, const int *makers)
             continue;
         if (item->kind == NATIVE_ITEM_CONCAT)
             find_concat(ir, makers, i);
+        else if (item->kind == NATIVE_ITEM_BATCH_NORM)
+            find_norm(ir, makers, i);
         else if (moves(item))
             find_move(ir, makers, i);
         if (item->kind == NATIVE_ITEM_ACT || item->kind == NATIVE_ITEM_BINARY)

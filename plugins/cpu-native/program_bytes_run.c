@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* program_bytes_run.c: the steps of program_bytes.c's items. */
-#include "program_integer.h"
+#include "program_grid.h"
 
 #include <math.h>
 #include <string.h>
-
-#include "int8.h"
 
 enum { PART = 4096, BLOCK = 512 };
 
@@ -29,60 +27,6 @@ static void run_table(const void *params, const native_bases *bases, int64_t beg
         to[i] = t->made[from[i]];
 }
 
-/* A grid as spans want it. */
-typedef struct grid {
-    float scale, zero;
-    bool is_signed;
-} grid;
-
-static grid grid_of(const native_quant *q)
-{
-    return (grid){native_quant_scale(q, 0), (float)native_quant_zero(q, 0),
-                  q->dtype == TFR_DTYPE_I8};
-}
-
-static void dequantize(const native_int8_isa *isa, const grid *g, const uint8_t *from, float *to,
-                       int64_t n)
-{
-    const native_quantized_span span = {.scale = &g->scale, .zero = &g->zero, .n = n};
-
-    if (g->is_signed)
-        isa->dequantize_i8(&span, (const int8_t *)from, to);
-    else
-        isa->dequantize_u8(&span, from, to);
-}
-
-static void quantize(const native_int8_isa *isa, const grid *g, const float *from, uint8_t *to,
-                     int64_t n)
-{
-    const native_quantized_span span = {.scale = &g->scale,
-                                        .zero = &g->zero,
-                                        .low = g->is_signed ? INT8_MIN : 0,
-                                        .high = g->is_signed ? INT8_MAX : UINT8_MAX,
-                                        .n = n};
-
-    isa->quantize(&span, from, to);
-}
-
-const uint8_t *native_regrid(native_planner *p, const native_quant *from, const native_quant *to)
-{
-    const grid x = grid_of(from), y = grid_of(to);
-    uint8_t all[256], *made;
-    float numbers[256];
-    int i;
-
-    if (native_same_grid(from, to))
-        return NULL;
-    made = native_keep(p, sizeof all);
-    if (!made)
-        return NULL;
-    for (i = 0; i < 256; i++)
-        all[i] = (uint8_t)i;
-    dequantize(p->ir->device->int8, &x, all, numbers, 256);
-    quantize(p->ir->device->int8, &y, numbers, made, 256);
-    return made;
-}
-
 static void take_step(const native_isa *isa, const native_byte_step *step, float *numbers)
 {
     if (!step->is_act && step->second)
@@ -96,7 +40,7 @@ static void take_step(const native_isa *isa, const native_byte_step *step, float
 static void plan_table(native_planner *p, const native_item *item, const native_integer *in)
 {
     const native_int8_isa *isa = p->ir->device->int8;
-    const grid x = grid_of(&in->x), y = grid_of(&in->y);
+    const native_grid x = native_grid_of(&in->x), y = native_grid_of(&in->y);
     table *t = native_keep(p, sizeof *t);
     uint8_t all[256];
     float numbers[256];
@@ -106,10 +50,10 @@ static void plan_table(native_planner *p, const native_item *item, const native_
         return;
     for (i = 0; i < 256; i++)
         all[i] = (uint8_t)i;
-    dequantize(isa, &x, all, numbers, 256);
+    native_from_grid(isa, &x, all, numbers, 256);
     for (i = 0; i < in->n_steps; i++)
         take_step(p->isa, &in->steps[i], numbers);
-    quantize(isa, &y, numbers, t->made, 256);
+    native_to_grid(isa, &y, numbers, t->made, 256);
     t->from = native_ref_of(p, item->inputs[0]);
     t->to = native_ref_of(p, item->output);
     t->n = native_count(p, &p->ir->values[item->output]);
@@ -126,7 +70,7 @@ typedef struct pair {
     const native_isa *isa;
     const native_int8_isa *int8;
     native_ref in[2], to;
-    grid grids[2], made;
+    native_grid grids[2], made;
     native_binary_kind kind;
     native_act act;
     int64_t rows, length, repeats, parts;
@@ -137,12 +81,12 @@ static void run_some(const pair *f, const uint8_t *x, const uint8_t *y, uint8_t 
 {
     float a[BLOCK], b[BLOCK];
 
-    dequantize(f->int8, &f->grids[0], x, a, n);
-    dequantize(f->int8, &f->grids[1], y, b, f->number ? 1 : n);
+    native_from_grid(f->int8, &f->grids[0], x, a, n);
+    native_from_grid(f->int8, &f->grids[1], y, b, f->number ? 1 : n);
     f->isa->binary(f->kind, a, 1, b, !f->number, a, n);
     if (f->act.kind != NATIVE_ACT_NONE)
         f->isa->act(&f->act, a, a, n);
-    quantize(f->int8, &f->made, a, to, n);
+    native_to_grid(f->int8, &f->made, a, to, n);
 }
 
 /* Numbers count rows, in them parts. */
@@ -197,9 +141,9 @@ static void plan_pair(native_planner *p, const native_item *item, const native_i
     f->in[0] = native_ref_of(p, item->inputs[0]);
     f->in[1] = native_ref_of(p, item->inputs[1]);
     f->to = native_ref_of(p, item->output);
-    f->grids[0] = grid_of(&in->x);
-    f->grids[1] = grid_of(&in->w);
-    f->made = grid_of(&in->y);
+    f->grids[0] = native_grid_of(&in->x);
+    f->grids[1] = native_grid_of(&in->w);
+    f->made = native_grid_of(&in->y);
     set_rows(p, f, item);
     native_add_run(p, run_pair, f, f->rows * f->parts, (double)(f->rows * f->length) * 0.4);
 }
@@ -208,7 +152,7 @@ static void plan_pair(native_planner *p, const native_item *item, const native_i
 
 typedef struct planes {
     native_ref from, to;
-    grid grids[2];
+    native_grid grids[2];
     int64_t channels, in[2], out[2];
     int64_t kernel[2], stride[2], dilation[2], pad[2];
     bool is_signed, to_float;
@@ -241,7 +185,7 @@ static void sum_pixels(const planes *f, const uint8_t *from, int64_t pixels, int
     }
 }
 
-static uint8_t limited(const grid *g, double x)
+static uint8_t limited(const native_grid *g, double x)
 {
     const double low = g->is_signed ? INT8_MIN : 0, high = g->is_signed ? INT8_MAX : UINT8_MAX;
     const double v = rint((double)((float)x / g->scale)) + (double)g->zero;
@@ -367,10 +311,10 @@ static void plan_means(native_planner *p, const native_item *item, const native_
 
     if (!f)
         return;
-    f->grids[0] = grid_of(&in->x);
+    f->grids[0] = native_grid_of(&in->x);
     f->to_float = !in->y.scale;
     if (!f->to_float)
-        f->grids[1] = grid_of(&in->y);
+        f->grids[1] = native_grid_of(&in->y);
     native_add_run(p, run_means, f,
                    native_first_dim(p, x) * ((f->channels + CHANNELS - 1) / CHANNELS),
                    (double)native_count(p, x) * 0.1);
@@ -386,6 +330,8 @@ void native_plan_bytes(native_planner *p, const native_item *item)
         plan_means(p, item, in);
     else if (item->kind == NATIVE_ITEM_CONCAT)
         native_plan_concat(p, item);
+    else if (item->kind == NATIVE_ITEM_BATCH_NORM)
+        native_plan_byte_norm(p, item);
     else
         plan_pair(p, item, in);
 }

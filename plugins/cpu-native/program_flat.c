@@ -367,19 +367,18 @@ enum { CONCAT_PART = 32768 /* bytes of a number of work, about */ };
 typedef struct concat {
     int n;
     native_ref from[NATIVE_ITEM_INPUTS], to;
-    const uint8_t *tables[NATIVE_ITEM_INPUTS]; /* that bytes go through, or NULL */
-    int64_t inner[NATIVE_ITEM_INPUTS], all;    /* bytes of each outer index */
+    const native_int8_isa *isa;
+    const native_regrid *grids[NATIVE_ITEM_INPUTS]; /* that bytes change to, or NULL */
+    int64_t inner[NATIVE_ITEM_INPUTS], all;         /* bytes of each outer index */
     int64_t parts;
 } concat;
 
-static void put_bytes(const uint8_t *table, const char *from, char *to, int64_t n)
+static void put_bytes(const concat *c, int k, const char *from, char *to, int64_t n)
 {
-    int64_t i;
-
-    if (!table)
+    if (c->grids[k])
+        native_change_grid(c->isa, c->grids[k], (const uint8_t *)from, (uint8_t *)to, n);
+    else
         memcpy(to, from, (size_t)n);
-    for (i = 0; table && i < n; i++)
-        to[i] = (char)table[(uint8_t)from[i]];
 }
 
 /* Numbers count outer indices, in them parts of what each has. */
@@ -398,7 +397,7 @@ static void run_concat(const void *params, const native_bases *bases, int64_t be
             const int64_t low = first > at ? first - at : 0;
             const int64_t high = last - at < c->inner[k] ? last - at : c->inner[k];
             if (low < high)
-                put_bytes(c->tables[k],
+                put_bytes(c, k,
                           (const char *)native_at(bases, &c->from[k]) + outer * c->inner[k] + low,
                           to + outer * c->all + at + low, high - low);
         }
@@ -416,13 +415,14 @@ void native_plan_concat(native_planner *p, const native_item *item)
     if (!c)
         return;
     c->n = item->n_inputs;
+    c->isa = p->ir->device->int8;
     c->to = native_ref_of(p, item->output);
     for (k = 0; k < c->n; k++) {
         const native_value *x = &p->ir->values[item->inputs[k]];
         c->from[k] = native_ref_of(p, item->inputs[k]);
         if (item->integer >= 0)
-            c->tables[k] = native_regrid(p, &p->ir->integers[item->integer + k].x,
-                                         &p->ir->integers[item->integer + k].y);
+            c->grids[k] = native_new_regrid(p, &p->ir->integers[item->integer + k].x,
+                                            &p->ir->integers[item->integer + k].y);
         c->inner[k] = size;
         for (d = axis; d < last; d++)
             c->inner[k] *= d == 0 ? native_first_dim(p, x) : x->dims[d];

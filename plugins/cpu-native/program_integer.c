@@ -236,7 +236,7 @@ native_item *native_reader_of(const native_ir *ir, int from, int value)
     return NULL;
 }
 
-static bool is_limit(const native_act *act)
+bool native_is_limit(const native_act *act)
 {
     return act->kind == NATIVE_ACT_NONE || act->kind == NATIVE_ACT_CLIP;
 }
@@ -273,7 +273,7 @@ static bool take_quantize(native_ir *ir, int i)
     if (ir->integers[item->integer].y.scale)
         return true;
     if (!next || next->kind != NATIVE_ITEM_QUANTIZE || next->quant.n != 1 ||
-        !is_limit(&item->act) || item->residual >= 0 || !has_integer_bias(ir, item))
+        !native_is_limit(&item->act) || item->residual >= 0 || !has_integer_bias(ir, item))
         return false;
     ir->integers[item->integer].y = next->quant;
     item->output = next->output;
@@ -299,7 +299,7 @@ static bool take_addition(native_ir *ir, const int *makers, int i)
         return false;
     sum = native_reader_of(ir, (int)(from - ir->items), from->output);
     if (!sum || sum->kind != NATIVE_ITEM_BINARY || sum->binary != NATIVE_ADD ||
-        !is_limit(&sum->act))
+        !native_is_limit(&sum->act))
         return false;
     with = dequantizer(ir, makers, sum->inputs[sum->inputs[0] == from->output]);
     if (!with || with == from || with->quant.n != 1 || ir->values[with->inputs[0]].known ||
@@ -307,7 +307,7 @@ static bool take_addition(native_ir *ir, const int *makers, int i)
         !same_dims(&ir->values[with->inputs[0]], &ir->values[item->output]))
         return false;
     act = native_reader_of(ir, (int)(sum - ir->items), sum->output);
-    last = act && act->kind == NATIVE_ITEM_ACT && is_limit(&act->act) &&
+    last = act && act->kind == NATIVE_ITEM_ACT && native_is_limit(&act->act) &&
                    sum->act.kind == NATIVE_ACT_NONE
                ? native_reader_of(ir, (int)(act - ir->items), act->output)
                : act;

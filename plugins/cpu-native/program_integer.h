@@ -7,10 +7,12 @@
  *   program_dynamic.c      what is quantized by what it holds in a run
  *   program_bytes.c        what is done with values of 8 bits beside them
  *   program_bytes_run.c    the steps of that
+ *   program_bytes_scale.c  those that are a factor and a term
  */
 #ifndef NATIVE_PROGRAM_INTEGER_H
 #define NATIVE_PROGRAM_INTEGER_H
 
+#include "int8.h"
 #include "program_quantized.h"
 
 /*
@@ -50,6 +52,9 @@ void native_plan_integer(native_planner *p, const native_item *item);
 
 /* The only reader of a value, behind item `from`, or NULL. */
 native_item *native_reader_of(const native_ir *ir, int from, int value);
+/* NONE or CLIP; and the integers that it leaves of a type. */
+bool native_is_limit(const native_act *act);
+void native_set_limits(const native_quant *q, const native_act *act, int32_t *low, int32_t *high);
 /* The number of a new one, or -1 and ir->failed. */
 int native_new_integer(native_ir *ir, const native_quant *x, const native_quant *w);
 
@@ -64,8 +69,25 @@ void native_take_scales(native_ir *ir, const int *makers, int i);
 void native_find_bytes(native_ir *ir, const int *makers);
 void native_plan_bytes(native_planner *p, const native_item *item);
 bool native_same_grid(const native_quant *a, const native_quant *b);
-/* For each value of 8 bits that of the other grid; NULL = the same, or an error. */
-const uint8_t *native_regrid(native_planner *p, const native_quant *from, const native_quant *to);
+/* The value of another grid for each of 8 bits: a table, and whether a product gives the same. */
+typedef struct native_regrid {
+    native_byte_scale scale; /* without factor and term */
+    float factor, term;
+    bool is_scale;
+    uint8_t table[256];
+} native_regrid;
+/* NULL = the same grid, or an error. */
+const native_regrid *native_new_regrid(native_planner *p, const native_quant *from,
+                                       const native_quant *to);
+void native_change_grid(const native_int8_isa *isa, const native_regrid *grid, const uint8_t *from,
+                        uint8_t *to, int64_t n);
+/*
+ * What a batch norm with known numbers makes of a value of 8 bits in channel c, in units of y:
+ * it times factor, and term.
+ */
+void native_byte_norm(const native_ir *ir, const native_item *item, const native_quant *x,
+                      const native_quant *y, int64_t c, double *factor, double *term);
+void native_plan_byte_norm(native_planner *p, const native_item *item);
 /* A maximum over windows. */
 void native_plan_byte_pool(native_planner *p, const native_item *item);
 

@@ -106,7 +106,7 @@ static int32_t quantized(const native_quant *q, float x)
     return v <= low ? low : v >= high ? high : (int32_t)v;
 }
 
-static void set_limits(const native_quant *q, const native_act *act, int32_t *low, int32_t *high)
+void native_set_limits(const native_quant *q, const native_act *act, int32_t *low, int32_t *high)
 {
     const bool clips = act->kind == NATIVE_ACT_CLIP;
 
@@ -154,7 +154,7 @@ static void set_addition(integer *c, const native_integer *in)
     t->sum_scale = native_quant_scale(&in->sum, 0);
     t->with_zero = native_quant_zero(&in->with, 0);
     t->sum_zero = native_quant_zero(&in->sum, 0);
-    set_limits(&in->sum, &in->limits, &t->low, &t->high);
+    native_set_limits(&in->sum, &in->limits, &t->low, &t->high);
 }
 
 static void set_bytes(native_planner *p, integer *c, const native_item *item, int64_t n)
@@ -172,7 +172,7 @@ static void set_bytes(native_planner *p, integer *c, const native_item *item, in
     f->result = in->y.dtype == TFR_DTYPE_I8 ? NATIVE_INT8_TO_I8 : NATIVE_INT8_TO_U8;
     f->rescale = rescale;
     f->zero = native_quant_zero(&in->y, 0);
-    set_limits(&in->y, &item->act, &f->low, &f->high);
+    native_set_limits(&in->y, &item->act, &f->low, &f->high);
     if (in->with.scale)
         set_addition(c, in);
     if (item->n_inputs < 3 || item->inputs[2] < 0)
