@@ -230,6 +230,77 @@ finish_rows(const native_int8_band *b, const bool adds, const bool whole, const 
     return again;
 }
 
+/* ---- rows in pairs ---- */
+
+/*
+ * Whether products stay inside of int32, so that integers can be limited after they are rounded:
+ * in 16 bits, which takes less than in float32.
+ */
+static inline bool has_small_scales(const native_int8_columns *c)
+{
+    const __m256 size = _mm256_castsi256_ps(_mm256_set1_epi32(INT32_MAX));
+    const __m256 most = _mm256_set1_ps(0.99f);
+    const __m256 low = _mm256_and_ps(_mm256_loadu_ps(c->scale), size);
+    const __m256 high = _mm256_and_ps(_mm256_loadu_ps(c->scale + 8), size);
+
+    return _mm256_movemask_ps(_mm256_and_ps(_mm256_cmp_ps(low, most, _CMP_LT_OQ),
+                                            _mm256_cmp_ps(high, most, _CMP_LT_OQ))) == 0xff;
+}
+
+/* Of a row: 16 bits of columns 0-3, 8-11, 4-7, 12-15; far becomes the greatest distance of a
+ * product to its integer. */
+static inline __m256i nearest_of_row(const native_int8_band *b, int row, pair_i term, pair_f scale,
+                                     __m256 *far)
+{
+    const __m256 size = _mm256_castsi256_ps(_mm256_set1_epi32(INT32_MAX));
+    const pair_f v = times(to_floats(sums_of_row(b, row, term)), scale.low, scale.high);
+    const pair_i y = {_mm256_cvtps_epi32(v.low), _mm256_cvtps_epi32(v.high)};
+    const pair_f w = to_floats(y);
+
+    *far = _mm256_max_ps(*far, _mm256_and_ps(_mm256_sub_ps(v.low, w.low), size));
+    *far = _mm256_max_ps(*far, _mm256_and_ps(_mm256_sub_ps(v.high, w.high), size));
+    return _mm256_packs_epi32(y.low, y.high);
+}
+
+static inline __m256i limited_16(__m256i x, __m256i zero, __m256i low, __m256i high)
+{
+    x = _mm256_min_epi16(_mm256_max_epi16(_mm256_adds_epi16(x, zero), low), high);
+    return _mm256_and_si256(x, _mm256_set1_epi16(0xff));
+}
+
+/* All 16 columns, nothing added or corrected. Bits of the result are rows to do again. */
+static uint64_t finish_pairs(const native_int8_band *b)
+{
+    const native_int8_finish *f = b->finish;
+    const __m256i zero = _mm256_set1_epi16((int16_t)f->zero);
+    const __m256i low = _mm256_set1_epi16((int16_t)f->low);
+    const __m256i high = _mm256_set1_epi16((int16_t)f->high);
+    const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+    const pair_i term = load_pair(b->columns->term);
+    const pair_f scale = {_mm256_loadu_ps(b->columns->scale),
+                          _mm256_loadu_ps(b->columns->scale + 8)};
+    const int rows = b->rows;
+    uint8_t *to = b->c;
+    uint64_t again = 0;
+
+    for (int row = 0; row < rows; row += 2, to += 2 * b->ldc) {
+        const int other = row + 1 < rows ? 1 : 0;
+        __m256 far = _mm256_setzero_ps();
+        const __m256i x = nearest_of_row(b, row, term, scale, &far);
+        const __m256i y = nearest_of_row(b, row + other, term, scale, &far);
+        const __m256i bytes = _mm256_permutevar8x32_epi32(
+            _mm256_packus_epi16(limited_16(x, zero, low, high), limited_16(y, zero, low, high)),
+            order);
+        const __m256 sure = _mm256_set1_ps(SURE);
+        _mm_storeu_si128((__m128i *)(void *)to, _mm256_castsi256_si128(bytes));
+        _mm_storeu_si128((__m128i *)(void *)(to + other * b->ldc),
+                         _mm256_extracti128_si256(bytes, 1));
+        if (_mm256_movemask_ps(_mm256_cmp_ps(far, sure, _CMP_NLE_UQ)))
+            again |= (uint64_t)(1 + 2 * other) << row;
+    }
+    return again;
+}
+
 static uint64_t finish_most(const native_int8_band *b)
 {
     const bool whole = b->cols == NR;
@@ -238,6 +309,8 @@ static uint64_t finish_most(const native_int8_band *b)
         return b->with ? finish_rows(b, true, false, true) : finish_rows(b, false, false, true);
     if (b->with)
         return whole ? finish_rows(b, true, true, false) : finish_rows(b, true, false, false);
+    if (whole && has_small_scales(b->columns))
+        return finish_pairs(b);
     return whole ? finish_rows(b, false, true, false) : finish_rows(b, false, false, false);
 }
 

@@ -21,11 +21,11 @@ take_finish(const native_int8_finish *f, int64_t first, const int n, native_int8
     const size_t bytes = (size_t)n * sizeof(int32_t);
     int j;
 
-    memset(c->term, 0, bytes);
-    memset(c->far_bias, 0, (size_t)n * sizeof *c->far_bias);
-    memset(c->addend, 0, bytes);
     if (f->bias && !f->bias_is_far)
         memcpy(c->term, f->bias + first, bytes);
+    else
+        memset(c->term, 0, bytes);
+    memset(c->far_bias, 0, (size_t)n * sizeof *c->far_bias);
     for (j = 0; f->bias_is_far && f->bias && j < n; j++)
         c->far_bias[j] = f->bias[first + j];
     if (f->addend)
@@ -65,7 +65,7 @@ void native_int8_finish_columns(const native_int8_finish *f, int64_t first, int 
 
 /* What all rows have in common in a panel: made for each block of rows, which is little. */
 static void take_columns(const native_int8_product *p, const native_int8_args *args, int64_t panel,
-                         native_int8_columns *c)
+                         bool b_zeros, native_int8_columns *c)
 {
     const int nr = p->way->nr, flip_b = p->shape.b_signed ? 0 : 128;
     const int64_t first = panel * nr;
@@ -74,11 +74,13 @@ static void take_columns(const native_int8_product *p, const native_int8_args *a
     int j;
 
     native_int8_finish_columns(&args->finish, first, nr, p->shape.n, c);
-    for (j = 0; j < nr; j++)
+    for (j = 0; j < nr && b_zeros; j++) /* else nobody reads them */
         c->zero[j] = args->b_zero - flip_b;
     for (j = 0; j < nr && args->b_zeros; j++)
         c->zero[j] = args->b_zeros[int8_smaller(first + j, p->shape.n - 1)] - flip_b;
-    for (j = 0; j < nr; j++)
+    if (!b_zeros)
+        memcpy(c->sum, sums, (size_t)nr * sizeof *sums);
+    for (j = 0; j < nr && b_zeros; j++)
         c->sum[j] = (int32_t)((uint32_t)sums[j] - (uint32_t)p->shape.k * (uint32_t)c->zero[j]);
     for (j = 0; j < nr && a_zero && !args->a_zeros; j++)
         c->term[j] = (int32_t)((uint32_t)c->term[j] - a_zero * (uint32_t)c->sum[j]);
@@ -182,7 +184,7 @@ static void run_panel(const block *b, int64_t panel, native_int8_columns *column
     t.b = native_int8_panel(p, b->args->packed, panel);
     t.groups = int8_ceil_div(p->shape.k, native_int8_group(way));
     band.cols = (int)int8_smaller(way->nr, p->shape.n - column);
-    take_columns(p, b->args, panel, columns);
+    take_columns(p, b->args, panel, b->b_zeros, columns);
     for (i = 0; i < tiles; i++) {
         const int64_t begin = b->n * i / tiles, end = b->n * (i + 1) / tiles;
         t.a = b->rows->a + begin * t.a_step;
