@@ -262,6 +262,10 @@ TEST(pools_and_a_mean_are_those_of_float32)
               U8("z", "Conv(q,v)", ".05", "120")
                   U8("m", "MaxPool{kernel_shape=2,2;strides=2,2}(z)", ".05", "120") "out m",
           .05f, 8);
+    check("in x ? 37 11 10; const w 37 37 1 1;" U8("q", "x", ".008", "128") WEIGHTS("v", "w")
+              S8("z", "Conv(q,v)", ".05", "-10")
+                  S8("m", "MaxPool{kernel_shape=9,9;pads=4,4,4,4}(z)", ".05", "-10") "out m",
+          .05f, 8);
     check("in x ? 20 9 8; const w 24 20 3 3;" U8("q", "x", ".008", "128") WEIGHTS("v", "w")
               U8("z", "Conv(q,v)", ".05", "120")
                   U8("m", "GlobalAveragePool(z)", ".02", "120") "out m",

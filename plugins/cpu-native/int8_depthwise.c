@@ -99,14 +99,35 @@ static void find_taps(const strip *s, const int64_t *at, const uint8_t **to)
         *to = s->zeros;
 }
 
-/* The same taps as those of the pixel in front of it are in the padding. */
-static void step_taps(const strip *s, const uint8_t *const *from, const uint8_t **to)
+static bool has_padding(const strip *s, const uint8_t *const *taps)
+{
+    for (int64_t k = 0; k < s->shape->k; k++)
+        if (taps[k] == s->zeros)
+            return true;
+    return false;
+}
+
+/*
+ * The same taps as those of the pixel in front of it are in the padding. Where none is, which is
+ * nearly everywhere, nothing is asked.
+ */
+static void step_taps(const strip *s, bool padded, const uint8_t *const *from, const uint8_t **to)
 {
     const native_int8_window *w = &s->shape->window;
     const int64_t step = w->stride[w->rank - 1] * w->pixel_step;
+    const int taps = (int)s->shape->k;
 
-    for (int k = 0; k < 2 * s->pairs; k++)
-        to[k] = from[k] == s->zeros ? from[k] : from[k] + step;
+    if (padded)
+        for (int k = 0; k < taps; k++)
+            to[k] = from[k] == s->zeros ? from[k] : from[k] + step;
+    else if (taps == 9) /* of a known number the compiler makes vectors */
+        for (int k = 0; k < 9; k++)
+            to[k] = from[k] + step;
+    else
+        for (int k = 0; k < taps; k++)
+            to[k] = from[k] + step;
+    if (taps % 2)
+        to[taps] = s->zeros;
 }
 
 /* Whether no tap of the last axis is in the padding. */
@@ -123,6 +144,7 @@ static void find_strip(strip *s)
     const native_int8_window *w = &s->shape->window;
     int64_t at[1 + NATIVE_INT8_AXES] = {0}, row = s->first;
     bool follows = false; /* the pixel in front is beside it, and between edges, too */
+    bool padded = false;  /* it has taps in the padding of the other axes */
     int d, i;
 
     for (d = w->rank - 1; d >= 0; d--) {
@@ -133,10 +155,12 @@ static void find_strip(strip *s)
     for (i = 0; i < s->rows; i++) {
         const uint8_t **taps = s->taps + (int64_t)i * 2 * s->pairs;
         const bool between = is_between(w, at[w->rank]);
-        if (between && follows)
-            step_taps(s, taps - 2 * s->pairs, taps);
-        else
+        if (between && follows) {
+            step_taps(s, padded, taps - 2 * s->pairs, taps);
+        } else {
             find_taps(s, at, taps);
+            padded = has_padding(s, taps);
+        }
         for (d = w->rank - 1; d >= 0 && ++at[1 + d] == w->out[d]; d--)
             at[1 + d] = 0;
         at[0] += d < 0;

@@ -103,6 +103,39 @@ static void scale_bytes(const native_byte_scale *s, const uint8_t *x, uint8_t *t
                 to[j] = (uint8_t)(scale_one(x[j] ^ flip, factor, term, low, high) + zero));
 }
 
+/* The greatest stay in registers; the last block may begin among channels that are done. */
+static inline __attribute__((always_inline)) void
+maxima_of(const uint8_t *const *taps, int n_taps, int64_t c, const int n, uint8_t flip, uint8_t *to)
+{
+    uint8_t most[BLOCK];
+
+    EACH_ALONE for (int j = 0; j < n; j++) most[j] = taps[0][c + j] ^ flip;
+    for (int i = 1; i < n_taps; i++) {
+        const uint8_t *from = taps[i] + c;
+        EACH_ALONE for (int j = 0; j < n; j++)
+        {
+            const uint8_t x = from[j] ^ flip;
+            most[j] = most[j] > x ? most[j] : x;
+        }
+    }
+    EACH_ALONE for (int j = 0; j < n; j++) to[c + j] = most[j] ^ flip;
+}
+
+static void maxima(const uint8_t *const *taps, int n_taps, int64_t n, uint8_t flip, uint8_t *to)
+{
+    int64_t c = 0;
+
+    for (; c + BLOCK <= n; c += BLOCK)
+        maxima_of(taps, n_taps, c, BLOCK, flip, to);
+    for (; c + FEW <= n; c += FEW)
+        maxima_of(taps, n_taps, c, FEW, flip, to);
+    if (c < n && n >= FEW)
+        maxima_of(taps, n_taps, n - FEW, FEW, flip, to);
+    else
+        for (; c < n; c++)
+            maxima_of(taps, n_taps, c, 1, flip, to);
+}
+
 /* A NaN is the first operand, which gives the second one. */
 static void range(const float *x, int64_t n, float *low, float *high)
 {
@@ -134,5 +167,6 @@ const native_int8_isa ISA_TABLE = {
     .dequantize_u8 = dequantize_u8,
     .dequantize_i8 = dequantize_i8,
     .scale_bytes = scale_bytes,
+    .maxima = maxima,
     .range = range,
 };

@@ -151,6 +151,7 @@ static void plan_pair(native_planner *p, const native_item *item, const native_i
 /* ---- means and maxima of channels that are last ---- */
 
 typedef struct planes {
+    const native_int8_isa *isa;
     native_ref from, to;
     native_grid grids[2];
     int64_t channels, in[2], out[2];
@@ -158,7 +159,7 @@ typedef struct planes {
     bool is_signed, to_float;
 } planes;
 
-enum { CHANNELS = 256 /* whose sums are kept at a time */, VECTOR = 32, SMALL_VECTOR = 16 };
+enum { CHANNELS = 256 /* whose sums are kept at a time */, VECTOR = 32, MOST_TAPS = 64 };
 
 /* n of a constant in most calls, so that the compiler makes vectors. */
 static inline void add_bytes(int32_t *restrict sums, const uint8_t *restrict from, int64_t n,
@@ -218,37 +219,35 @@ static void run_means(const void *params, const native_bases *bases, int64_t beg
     }
 }
 
-static inline void raise_some(uint8_t *restrict to, const uint8_t *restrict from, int64_t n,
-                              uint8_t flip)
+/* The taps of pixel x that are inside, from line `top` of a sample on: some at a time. */
+static void pool_pixel(const planes *f, const uint8_t *from, int64_t top, int64_t x, uint8_t *to)
 {
-    int64_t c;
+    const uint8_t flip = f->is_signed ? 0x80 : 0, *taps[MOST_TAPS];
+    int64_t i, j;
+    int n = 0;
 
-    for (c = 0; c < n; c++) {
-        const uint8_t a = (uint8_t)(to[c] ^ flip), b = (uint8_t)(from[c] ^ flip);
-        to[c] = (uint8_t)((a > b ? a : b) ^ flip);
+    for (i = 0; i < f->kernel[0]; i++) {
+        const int64_t y = top + i * f->dilation[0];
+        for (j = 0; j < f->kernel[1] && y >= 0 && y < f->in[0]; j++) {
+            const int64_t at = x * f->stride[1] - f->pad[1] + j * f->dilation[1];
+            if (at < 0 || at >= f->in[1])
+                continue;
+            taps[n++] = from + (y * f->in[1] + at) * f->channels;
+            if (n < MOST_TAPS)
+                continue;
+            f->isa->maxima(taps, n, f->channels, flip, to);
+            taps[0] = to;
+            n = 1;
+        }
     }
-}
-
-/* The last vector may begin among those that are done: a maximum is the same once more. */
-static void raise_all(uint8_t *to, const uint8_t *from, int64_t n, uint8_t flip)
-{
-    int64_t c;
-
-    for (c = 0; c + VECTOR <= n; c += VECTOR)
-        raise_some(to + c, from + c, VECTOR, flip);
-    for (; c + SMALL_VECTOR <= n; c += SMALL_VECTOR)
-        raise_some(to + c, from + c, SMALL_VECTOR, flip);
-    if (c < n && n >= SMALL_VECTOR)
-        raise_some(to + n - SMALL_VECTOR, from + n - SMALL_VECTOR, SMALL_VECTOR, flip);
-    else
-        raise_some(to + c, from + c, n - c, flip);
+    if (n > 0)
+        f->isa->maxima(taps, n, f->channels, flip, to);
 }
 
 /* Numbers count samples, in them rows. */
 static void run_maxima(const void *params, const native_bases *bases, int64_t begin, int64_t end)
 {
     const planes *f = params;
-    const uint8_t flip = f->is_signed ? 0x80 : 0;
 
     for (; begin < end; begin++) {
         const int64_t sample = begin / f->out[0],
@@ -256,18 +255,9 @@ static void run_maxima(const void *params, const native_bases *bases, int64_t be
         const uint8_t *from = (const uint8_t *)native_at(bases, &f->from) +
                               sample * f->in[0] * f->in[1] * f->channels;
         uint8_t *to = (uint8_t *)native_at(bases, &f->to) + begin * f->out[1] * f->channels;
-        int64_t x, i, j;
-        for (x = 0; x < f->out[1]; x++, to += f->channels) {
-            memset(to, f->is_signed ? 0x80 : 0, (size_t)f->channels);
-            for (i = 0; i < f->kernel[0]; i++) {
-                const int64_t y = top + i * f->dilation[0];
-                for (j = 0; j < f->kernel[1] && y >= 0 && y < f->in[0]; j++) {
-                    const int64_t at = x * f->stride[1] - f->pad[1] + j * f->dilation[1];
-                    if (at >= 0 && at < f->in[1])
-                        raise_all(to, from + (y * f->in[1] + at) * f->channels, f->channels, flip);
-                }
-            }
-        }
+        int64_t x;
+        for (x = 0; x < f->out[1]; x++, to += f->channels)
+            pool_pixel(f, from, top, x, to);
     }
 }
 
@@ -279,6 +269,7 @@ static planes *begin_planes(native_planner *p, const native_item *item)
 
     if (!f)
         return NULL;
+    f->isa = p->ir->device->int8;
     f->from = native_ref_of(p, item->inputs[0]);
     f->to = native_ref_of(p, item->output);
     f->channels = x->dims[1];
