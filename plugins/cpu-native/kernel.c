@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "half_kernel.h"
 #include "profile.h"
 
 enum { ALIGNMENT = 64 };
@@ -71,7 +72,10 @@ int32_t native_supports(tfr_plugin_device *device, const tfr_call *call, tfr_ans
     if (!check_operands(op, call, &strided, answer))
         return TFR_OK;
     answer->verdict = TFR_VERDICT_YES;
-    op->supports(device, call, answer);
+    if (native_widens(op, call))
+        native_supports_half(device, op, call, answer);
+    else
+        op->supports(device, call, answer);
     if (answer->verdict == TFR_VERDICT_YES && strided >= 0) {
         tfr_decline(answer, TFR_REASON_LAYOUT, "%s %d is strided, and only plain ones are done",
                     strided < n_inputs ? "input" : "output",
@@ -128,7 +132,10 @@ int32_t native_prepare(tfr_plugin_device *device, const tfr_call *call,
     b.kernel = calloc(1, sizeof *b.kernel);
     if (!b.kernel)
         return tfr_fail(err, TFR_ENOMEM, "%s: no memory for its kernel", call->name);
-    op->prepare(&b, call);
+    if (native_widens(op, call))
+        native_prepare_half(&b, op, call);
+    else
+        op->prepare(&b, call);
     if (b.status == TFR_OK)
         *out = b.kernel;
     else

@@ -55,6 +55,7 @@ typedef struct native_op {
     void (*prepare)(native_build *b, const tfr_call *call);
     const char *domain;
     bool counted; /* its launches say how long the outputs are */
+    bool widens;  /* half_kernel.c makes its float32 of half */
 } native_op;
 
 extern const native_op native_op_rows[]; /* sorted by name */

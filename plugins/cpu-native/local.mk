@@ -114,6 +114,8 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/grid_sample.c \
 	plugins/cpu-native/grid_sample.h \
 	plugins/cpu-native/grid_sample_affine.c \
+	plugins/cpu-native/half_kernel.c \
+	plugins/cpu-native/half_kernel.h \
 	plugins/cpu-native/index_rows.c \
 	plugins/cpu-native/int8.c \
 	plugins/cpu-native/int8.h \

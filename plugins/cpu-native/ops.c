@@ -35,33 +35,41 @@
 
 #define OP(name, version, family, types)                                                           \
     {                                                                                              \
-        name, version, types, native_##family##_supports, native_##family##_prepare, "", false     \
+        name, version, types, native_##family##_supports, native_##family##_prepare, "", false,    \
+            false                                                                                  \
+    }
+/* Its float16 and bfloat16 are widened. */
+#define HALF(name, version, family, types)                                                         \
+    {                                                                                              \
+        name, version, (types) | HALVES, native_##family##_supports, native_##family##_prepare,    \
+            "", false, true                                                                        \
     }
 /* A launch says how long the output is. */
 #define COUNTED(name, version, family, types)                                                      \
     {                                                                                              \
-        name, version, types, native_##family##_supports, native_##family##_prepare, "", true      \
+        name, version, types, native_##family##_supports, native_##family##_prepare, "", true,     \
+            false                                                                                  \
     }
 /* What programs know, too: a program of one item. */
 #define ITEM(name, version) OP(name, version, item, BIT(F32) | HALVES)
 /* And of other types: program_fold.c, program_arg.c, isa_elementwise.h. */
 #define WIDE(name, version, types)                                                                 \
-    OP(name, version, item, (types) | ((types) & BIT(F32) ? HALVES : 0))
+    OP(name, version, item, (types) | ((types)&BIT(F32) ? HALVES : 0))
 #define OWN(name, version)                                                                         \
     {                                                                                              \
-        name, version, BIT(F32), native_item_supports, native_item_prepare, "tfrun", false         \
+        name, version, BIT(F32), native_item_supports, native_item_prepare, "tfrun", false, false  \
     }
 
 #define SOLVE(name, version, domain)                                                               \
     {                                                                                              \
-        name, version, FLOATS, native_solve_supports, native_solve_prepare, domain, false          \
+        name, version, FLOATS, native_solve_supports, native_solve_prepare, domain, false, false   \
     }
 
 /* Of domain ai.onnx.ml. */
 #define ML(name, version, family, types)                                                           \
     {                                                                                              \
         name, version, types, native_##family##_supports, native_##family##_prepare, "ai.onnx.ml", \
-            false                                                                                  \
+            false, false                                                                           \
     }
 
 /* Sets of types of operand 0. */
@@ -92,7 +100,7 @@ const native_op native_op_rows[] = {
     WIDE("Acos", 22, FLOATS),
     WIDE("Acosh", 22, FLOATS),
     WIDE("Add", 14, NUMBERS),
-    OP("AffineGrid", 20, affine_grid, FLOATS),
+    HALF("AffineGrid", 20, affine_grid, FLOATS),
     WIDE("And", 7, BIT(BOOL)),
     WIDE("ArgMax", 13, NUMBERS),
     WIDE("ArgMin", 13, NUMBERS),
@@ -104,7 +112,7 @@ const native_op native_op_rows[] = {
     ITEM("Attention", 25),
     ITEM("AveragePool", 22),
     {"AveragePoolGrad", 1, FLOATS, native_col2im_supports, native_col2im_prepare, "tfrun",
-     false},
+     false, false},
     OWN("BatchNormGrad", 1),
     OWN("BatchNormTrain", 1),
     OP("BatchNormalization", 15, batch_norm, BIT(F32) | HALVES),
@@ -128,13 +136,13 @@ const native_op native_op_rows[] = {
     ITEM("ConvTranspose", 22),
     ITEM("Cos", 22),
     WIDE("Cosh", 22, FLOATS),
-    OP("CumProd", 26, cum_sum, NUMBERS),
-    OP("CumSum", 14, cum_sum, NUMBERS),
-    OP("DFT", 20, dft, FLOATS),
+    HALF("CumProd", 26, cum_sum, NUMBERS),
+    HALF("CumSum", 14, cum_sum, NUMBERS),
+    HALF("DFT", 20, dft, FLOATS),
     OP("DeformConv", 22, deform_conv, BIT(F32)),
     OP("DepthToSpace", 28, move, PADDED),
     OP("DequantizeLinear", 28, quantize, BYTES | BIT(I32) | BIT(U4) | BIT(I4)),
-    SOLVE("Det", 22, ""),
+    HALF("Det", 22, solve, FLOATS),
     WIDE("Div", 14, NUMBERS),
     OP("Dropout", 22, dropout, BIT(F32)),
     OP("DynamicQuantizeLinear", 11, dynamic_quantize, BIT(F32)),
@@ -146,10 +154,10 @@ const native_op native_op_rows[] = {
     OP("Expand", 13, expand, MOVED),
     OP("EyeLike", 22, place, FLOATS | BIT(I32) | BIT(BOOL)),
     WIDE("Floor", 13, FLOATS),
-    OP("GRU", 22, recurrent, BIT(F32)),
+    HALF("GRU", 22, recurrent, BIT(F32)),
     OP("Gather", 13, gather, MOVED),
     {"GatherBlockQuantized", 1, BIT(U8) | BIT(U4) | BIT(I4), native_gather_quantized_supports,
-     native_gather_quantized_prepare, "com.microsoft", false},
+     native_gather_quantized_prepare, "com.microsoft", false, false},
     OP("GatherElements", 13, elements, MOVED),
     OP("GatherND", 13, tuples, MOVED),
     ITEM("Gelu", 20),
@@ -168,7 +176,7 @@ const native_op native_op_rows[] = {
     SOLVE("Inverse", 1, "tfrun"),
     WIDE("IsInf", 20, BIT(F32) | BIT(F64)),
     WIDE("IsNaN", 20, BIT(F32) | BIT(F64) | BIT(F16) | BIT(BF16)),
-    OP("LSTM", 22, recurrent, BIT(F32)),
+    HALF("LSTM", 22, recurrent, BIT(F32)),
     OWN("LayerNormGrad", 1),
     ITEM("LayerNormalization", 17),
     ITEM("LeakyRelu", 16),
@@ -183,7 +191,7 @@ const native_op native_op_rows[] = {
     OP("MatMul", 13, matmul, BIT(F32) | HALVES),
     OP("MatMulInteger", 10, int8_matmul, BYTES),
     {"MatMulNBits", 1, BIT(F32) | HALVES, native_item_supports, native_item_prepare,
-     "com.microsoft", false},
+     "com.microsoft", false, false},
     WIDE("Max", 13, NUMBERS),
     OP("MaxPool", 22, item, BIT(F32) | HALVES | BYTES),
     OWN("MaxPoolGrad", 1),
@@ -207,7 +215,7 @@ const native_op native_op_rows[] = {
     OP("QLinearMatMul", 21, int8_matmul, BYTES),
     OP("QuantizeLinear", 28, quantize, BIT(F32)),
     ITEM("RMSNormalization", 23),
-    OP("RNN", 22, recurrent, BIT(F32)),
+    HALF("RNN", 22, recurrent, BIT(F32)),
     OP("RandomNormalLike", 22, random, PADDED),
     OP("RandomUniformLike", 22, random, PADDED),
     OP("Range", 27, place, NUMBERS),
@@ -225,10 +233,10 @@ const native_op native_op_rows[] = {
     WIDE("Relu", 14, BIT(F32) | INTEGERS),
     OP("Resize", 19, resize, FLOATS | BIT(F16) | BIT(BF16) | BIT(U8) | BIT(I32)),
     OP("ReverseSequence", 28, move_rows, PADDED),
-    OP("RoiAlign", 22, roi_align, BIT(F32)),
-    OP("RotaryEmbedding", 23, rotary, BIT(F32)),
+    HALF("RoiAlign", 22, roi_align, BIT(F32)),
+    HALF("RotaryEmbedding", 23, rotary, BIT(F32)),
     WIDE("Round", 22, FLOATS),
-    OP("STFT", 17, dft, FLOATS),
+    HALF("STFT", 17, dft, FLOATS),
     ML("SVMClassifier", 1, svm, BIT(F32)),
     ML("SVMRegressor", 1, svm, BIT(F32)),
     ML("Scaler", 1, features, NUMBERS),

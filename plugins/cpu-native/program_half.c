@@ -97,8 +97,7 @@ static tfr_operand absent_or_widened(const tfr_operand *o, float *number)
     return wide;
 }
 
-/* Of larger constants the data are those of half still, which forms do not read. */
-static bool widen_call(const tfr_call *call, native_wide_call *wide)
+bool native_widen_call(const tfr_call *call, native_wide_call *wide)
 {
     uint32_t i;
 
@@ -123,7 +122,7 @@ const native_form *native_find_any_form(const tfr_call *call)
         return NULL; /* it rounds in half */
     if (!native_has_half(call) || keeps_half(call) || strcmp(call->domain, "tfrun") == 0)
         return native_find_form(call);
-    return widen_call(call, &wide) ? native_find_form(&wide.call) : NULL;
+    return native_widen_call(call, &wide) ? native_find_form(&wide.call) : NULL;
 }
 
 /* ---- the other group ---- */

@@ -26,6 +26,11 @@ typedef struct native_half {
 } native_half;
 
 bool native_has_half(const tfr_call *call);
+/*
+ * False: too many operands. Constants of one element are widened; of larger ones the data are
+ * those of half still.
+ */
+bool native_widen_call(const tfr_call *call, native_wide_call *wide);
 /* As native_find_form, of half, too. */
 const native_form *native_find_any_form(const tfr_call *call);
 /* Sets the graph that ir reads: the given one, if it has no half. half is zero before. */
