@@ -12,7 +12,7 @@ const ops_case ops_dft_cases[] = {
     {"DFT/one side", .vars = "N=1|2 T=2..40 V=0|1", .attrs = "inverse:i=V onesided:i=1",
      .in = {{"f32|f64", "N,T,V+1"}}, .tolerance = OPS_SUM},
     {"STFT", .vars = "N=1|2 T=8..20 F=4|5", .attrs = "onesided?:i=0|1",
-     .in = {{"f32|f64", "N,T,1", NULL, NULL, NULL},
+     .in = {{OPS_FLOATS, "N,T,1", NULL, NULL, NULL},
             {"i64", "", "2", NULL, NULL},
             {"=0", "F", NULL, NULL, NULL},
             {"i64", "", "F", NULL, NULL}},

@@ -6,6 +6,10 @@
 #define TYPES "f32|f64|i32|i64"
 
 const ops_case ops_features_cases[] = {
+    {"ArrayFeatureExtractor", ML, .vars = "N=1..9 F=1..9 M=1..9",
+     .in = {{TYPES, "N,F"}, {"i64", "M", "-F..F-1"}}},
+    {"ArrayFeatureExtractor/of one row", ML, .vars = "F=1..9 M=1..9",
+     .in = {{TYPES, "F"}, {"i64", "1,M", "0..F-1"}}},
     {"Normalizer", ML, .vars = "N=1..4 F=1..9", .attrs = "norm?:s=MAX|L1|L2",
      .in = {{TYPES, "N,F", NULL, "niz", NULL}}, .tolerance = OPS_ROUND},
     {"Normalizer/long rows", ML, .vars = "N=1..40 F=300..600", .attrs = "norm?:s=MAX|L1|L2",

@@ -8,7 +8,7 @@ const ops_case ops_roi_cases[] = {
     {"RoiAlign", .vars = "N=1..3 C=1..3 M=1..4",
      .attrs = "mode?:s=avg|max output_height:i=2 output_width:i=3 sampling_ratio?:i=2 "
               "coordinate_transformation_mode?:s=half_pixel|output_half_pixel",
-     .in = {{"f32|f64", "N,C,6,6", NULL, NULL, NULL},
+     .in = {{OPS_FLOATS, "N,C,6,6", NULL, NULL, NULL},
             {"=0", "M,4", "0..5", NULL, NULL},
             {"i64", "M", "0..N-1", NULL, NULL}},
      .tolerance = OPS_SUM},
