@@ -55,7 +55,7 @@ static tfr_status with_room(const tfr_tensor *made, int32_t axis, int64_t made_r
 bool cli_loop_state_appended(const cli_loop_state *loop, const tfr_tensor *made,
                              const tfr_tensor *input)
 {
-    return loop->room && tfr_tensor_data(made) == tfr_tensor_data(input);
+    return loop->room && made && tfr_tensor_data(made) == tfr_tensor_data(input);
 }
 
 tfr_status cli_loop_state_pass(cli_loop_state *loop, tfr_tensor *made, tfr_tensor **input,
