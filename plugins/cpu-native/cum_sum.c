@@ -4,14 +4,15 @@
  * lie beside each other run together, so that their additions do not wait for one another and
  * memory is read in order; threads share groups of such lanes.
  */
+#include "lanes.h"
 #include "move.h"
 
 #include <string.h>
 
-enum { GROUP = 64 /* lanes */, PART = 16 * 1024 /* elements of a thread, at least */ };
+enum { PART = 16 * 1024 /* elements of a thread, at least */ };
 
 typedef struct state {
-    int64_t outer, n, inner;
+    native_lanes lanes;
     int32_t dtype;
     bool product, exclusive, reverse;
     const void *known;
@@ -21,7 +22,6 @@ typedef struct work {
     const state *s;
     const void *from;
     void *to;
-    int64_t groups; /* of lanes for each outer index */
 } work;
 
 /*
@@ -43,13 +43,14 @@ typedef struct work {
                      int64_t lanes)                                                                \
     {                                                                                              \
         typedef wide_type wide;                                                                    \
-        const int64_t step = s->reverse ? -s->inner : s->inner;                                    \
-        wide sum[GROUP];                                                                           \
+        const native_lanes *l = &s->lanes;                                                         \
+        const int64_t step = s->reverse ? -l->inner : l->inner;                                    \
+        wide sum[NATIVE_LANE_GROUP];                                                               \
         int64_t i, j, k;                                                                           \
-        at += s->reverse ? (s->n - 1) * s->inner : 0;                                              \
+        at += s->reverse ? (l->n - 1) * l->inner : 0;                                              \
         for (i = 0; i < lanes; i++)                                                                \
             sum[i] = (start);                                                                      \
-        for (k = 0; k < s->n; k++, at += step) {                                                   \
+        for (k = 0; k < l->n; k++, at += step) {                                                   \
             const type *restrict x = from + at;                                                    \
             type *restrict y = to + at;                                                            \
             if (s->exclusive) {                                                                    \
@@ -80,9 +81,8 @@ static void run_groups(void *user, int64_t begin, int64_t end)
     const state *s = w->s;
 
     for (; begin < end; begin++) {
-        const int64_t first = begin % w->groups * GROUP;
-        const int64_t at = begin / w->groups * s->n * s->inner + first;
-        const int64_t lanes = s->inner - first < GROUP ? s->inner - first : GROUP;
+        int64_t at;
+        const int64_t lanes = native_lane_group(&s->lanes, begin, &at);
         if (s->dtype == TFR_DTYPE_F32)
             RUN(f32);
         else if (s->dtype == TFR_DTYPE_F64)
@@ -98,16 +98,12 @@ static int32_t run(const tfr_plugin_device *device, void *user, const tfr_launch
                    tfr_err *err)
 {
     const state *s = user;
-    work w = {.s = s, .groups = (s->inner + GROUP - 1) / GROUP};
-    const int64_t lanes = s->inner < GROUP ? s->inner : GROUP;
+    work w = {.s = s};
 
     (void)err;
     w.from = launch->args[0].address ? launch->args[0].address : s->known;
     w.to = launch->args[launch->n_args - 1].address;
-    if (s->outer * s->n * s->inner <= PART)
-        run_groups(&w, 0, s->outer * w.groups);
-    else
-        device->host->parallel_for(run_groups, &w, s->outer * w.groups, PART / (s->n * lanes) + 1);
+    native_lanes_run(device, &s->lanes, PART, run_groups, &w);
     return TFR_OK;
 }
 
@@ -130,14 +126,10 @@ void native_cum_sum_prepare(native_build *b, const tfr_call *call)
     const tfr_operand *x = tfr_call_input(call, 0);
     const int64_t axis = tfr_call_int(call, "axis", 0);
     state *s = native_set_function(b, run, NULL, sizeof *s, "cum_sum");
-    int d;
 
     if (!s)
         return;
-    s->outer = s->inner = 1;
-    s->n = x->dims[axis];
-    for (d = 0; d < x->rank; d++)
-        *(d < axis ? &s->outer : &s->inner) *= d == axis ? 1 : x->dims[d];
+    s->lanes = native_lanes_along(x, axis);
     s->dtype = x->dtype;
     s->product = strcmp(call->name, "CumProd") == 0;
     s->exclusive = tfr_call_int(call, "exclusive", 0) != 0;

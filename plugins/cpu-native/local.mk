@@ -79,6 +79,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/constants.h \
 	plugins/cpu-native/conv_integer.c \
 	plugins/cpu-native/cum_sum.c \
+	plugins/cpu-native/lanes.h \
 	plugins/cpu-native/deform_conv.c \
 	plugins/cpu-native/depth_tile.c \
 	plugins/cpu-native/device.c \

@@ -7,16 +7,19 @@
  */
 #include "norm_lanes.h"
 
+#include "lanes.h"
+
 #include <math.h>
 #include <string.h>
 
-enum { GROUP = 64 /* lanes */, PART = 8 * 1024 /* elements of a thread, at least */ };
+enum { PART = 8 * 1024 /* elements of a thread, at least */ };
 
 typedef enum lanes_kind { NORMALIZE, POOL, HARDMAX } lanes_kind;
 
 typedef struct state {
     lanes_kind kind;
-    int64_t outer, n, inner, p;
+    native_lanes lanes;
+    int64_t p;
     bool wide;
     const void *known;
 } state;
@@ -25,7 +28,6 @@ typedef struct work {
     const state *s;
     const void *from;
     void *to;
-    int64_t groups; /* of lanes for each outer index */
 } work;
 
 #define EIGHT(count, body)                                                                         \
@@ -128,26 +130,26 @@ static void scale_lanes_f64(const double *restrict x, double *restrict y, int64_
 static void normalize(const work *w, int64_t at, int64_t lanes)
 {
     const state *s = w->s;
-    double norms[GROUP];
+    double norms[NATIVE_LANE_GROUP];
     int64_t i;
 
-    if (s->inner == 1 && s->wide) {
+    if (s->lanes.inner == 1 && s->wide) {
         const double *x = (const double *)w->from + at;
-        scale_f64(x, (double *)w->to + at, s->n, norm_f64(x, s->n, s->p));
+        scale_f64(x, (double *)w->to + at, s->lanes.n, norm_f64(x, s->lanes.n, s->p));
         return;
     }
-    if (s->inner == 1) {
+    if (s->lanes.inner == 1) {
         const float *x = (const float *)w->from + at;
-        scale_f32(x, (float *)w->to + at, s->n, norm_f32(x, s->n, s->p));
+        scale_f32(x, (float *)w->to + at, s->lanes.n, norm_f32(x, s->lanes.n, s->p));
         return;
     }
     if (s->wide)
-        norms_f64((const double *)w->from + at, s->n, s->inner, lanes, s->p, norms);
+        norms_f64((const double *)w->from + at, s->lanes.n, s->lanes.inner, lanes, s->p, norms);
     else
-        norms_f32((const float *)w->from + at, s->n, s->inner, lanes, s->p, norms);
+        norms_f32((const float *)w->from + at, s->lanes.n, s->lanes.inner, lanes, s->p, norms);
     for (i = 0; i < lanes; i++)
         norms[i] = s->wide ? norms[i] == 0 ? INFINITY : norms[i] : norms[i] == 0 ? 0 : 1 / norms[i];
-    for (i = 0; i < s->n; i++, at += s->inner)
+    for (i = 0; i < s->lanes.n; i++, at += s->lanes.inner)
         if (s->wide)
             scale_lanes_f64((const double *)w->from + at, (double *)w->to + at, lanes, norms);
         else
@@ -217,12 +219,12 @@ static void normalize(const work *w, int64_t at, int64_t lanes)
     static void hardmax_##name(const state *s, const type *x, type *y, int64_t lanes)              \
     {                                                                                              \
         int64_t i;                                                                                 \
-        if (s->inner == 1)                                                                         \
-            memset(y, 0, (size_t)s->n * sizeof *y);                                                \
-        for (i = 0; i < s->n && s->inner > 1; i++)                                                 \
-            memset(y + i * s->inner, 0, (size_t)lanes * sizeof *y);                                \
+        if (s->lanes.inner == 1)                                                                   \
+            memset(y, 0, (size_t)s->lanes.n * sizeof *y);                                          \
+        for (i = 0; i < s->lanes.n && s->lanes.inner > 1; i++)                                     \
+            memset(y + i * s->lanes.inner, 0, (size_t)lanes * sizeof *y);                          \
         for (i = 0; i < lanes; i++)                                                                \
-            y[greatest_##name(x + i, s->n, s->inner) * s->inner + i] = 1;                          \
+            y[greatest_##name(x + i, s->lanes.n, s->lanes.inner) * s->lanes.inner + i] = 1;        \
     }
 GREATEST(f32, float, int32_t)
 GREATEST(f64, double, int64_t)
@@ -235,9 +237,8 @@ static void run_groups(void *user, int64_t begin, int64_t end)
     const state *s = w->s;
 
     for (; begin < end; begin++) {
-        const int64_t first = begin % w->groups * GROUP;
-        const int64_t at = begin / w->groups * s->n * s->inner + first;
-        const int64_t lanes = s->inner - first < GROUP ? s->inner - first : GROUP;
+        int64_t at;
+        const int64_t lanes = native_lane_group(&s->lanes, begin, &at);
         if (s->kind == NORMALIZE)
             normalize(w, at, lanes);
         else if (s->kind == HARDMAX && s->wide)
@@ -245,9 +246,10 @@ static void run_groups(void *user, int64_t begin, int64_t end)
         else if (s->kind == HARDMAX)
             hardmax_f32(s, (const float *)w->from + at, (float *)w->to + at, lanes);
         else if (s->wide)
-            ((double *)w->to)[begin] = norm_f64((const double *)w->from + at, s->n, s->p);
+            ((double *)w->to)[begin] = norm_f64((const double *)w->from + at, s->lanes.n, s->p);
         else
-            ((float *)w->to)[begin] = (float)norm_f32((const float *)w->from + at, s->n, s->p);
+            ((float *)w->to)[begin] =
+                (float)norm_f32((const float *)w->from + at, s->lanes.n, s->p);
     }
 }
 
@@ -255,16 +257,12 @@ static int32_t run(const tfr_plugin_device *device, void *user, const tfr_launch
                    tfr_err *err)
 {
     const state *s = user;
-    work w = {.s = s, .groups = (s->inner + GROUP - 1) / GROUP};
-    const int64_t lanes = s->inner < GROUP ? s->inner : GROUP;
+    work w = {.s = s};
 
     (void)err;
     w.from = launch->args[0].address ? launch->args[0].address : s->known;
     w.to = launch->args[launch->n_args - 1].address;
-    if (s->outer * s->n * s->inner <= PART)
-        run_groups(&w, 0, s->outer * w.groups);
-    else
-        device->host->parallel_for(run_groups, &w, s->outer * w.groups, PART / (s->n * lanes) + 1);
+    native_lanes_run(device, &s->lanes, PART, run_groups, &w);
     return TFR_OK;
 }
 
@@ -287,19 +285,17 @@ void native_lanes_prepare(native_build *b, const tfr_call *call)
     const tfr_operand *x = tfr_call_input(call, 0);
     const int64_t axis = tfr_call_int(call, "axis", x->rank - 1);
     state *s = native_set_function(b, run, NULL, sizeof *s, "lanes");
-    int d;
 
     if (!s)
         return;
     s->kind = strcmp(call->name, "Hardmax") == 0        ? HARDMAX
               : strcmp(call->name, "GlobalLpPool") == 0 ? POOL
                                                         : NORMALIZE;
-    s->outer = s->n = s->inner = 1;
-    for (d = 0; d < x->rank; d++)
-        if (s->kind == POOL)
-            *(d < 2 ? &s->outer : &s->n) *= x->dims[d];
-        else
-            *(d < axis ? &s->outer : d == axis ? &s->n : &s->inner) *= x->dims[d];
+    s->lanes = native_lanes_along(x, s->kind == POOL ? 2 : axis);
+    if (s->kind == POOL) { /* all spatial axes as one */
+        s->lanes.n *= s->lanes.inner;
+        s->lanes.inner = 1;
+    }
     s->p = tfr_call_int(call, "p", 2);
     s->wide = x->dtype == TFR_DTYPE_F64;
     s->known = x->data;
