@@ -100,6 +100,7 @@ unit_tests = \
 	tests/test_native_bf16 \
 	tests/test_native_encoder \
 	tests/test_native_pooled \
+	tests/test_native_convolutions \
 	tests/test_native_programs \
 	tests/test_native_quantized \
 	tests/test_native_solve \
@@ -582,7 +583,12 @@ tests_test_native_pooled_SOURCES = \
 
 tests_test_native_programs_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_native_programs_LDADD = $(TFR_TEST_CORE)
-tests_test_native_programs_SOURCES = tests/test_native_programs.c tests/graph_text.h tests/temp_path.h
+tests_test_native_programs_SOURCES = tests/test_native_programs.c tests/native_program_kit.h \
+	tests/graph_text.h tests/temp_path.h
+tests_test_native_convolutions_CPPFLAGS = $(tests_test_native_programs_CPPFLAGS)
+tests_test_native_convolutions_LDADD = $(tests_test_native_programs_LDADD)
+tests_test_native_convolutions_SOURCES = tests/test_native_convolutions.c \
+	tests/native_program_kit.h tests/graph_text.h
 
 tests_test_native_quantized_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_native_quantized_LDADD = $(TFR_TEST_CORE) -lm

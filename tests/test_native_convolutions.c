@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Convolutions, pools and what joins them in programs of the native backend; native_programs.sh. */
+#include "native_program_kit.h"
+
+TEST(a_convolution_of_few_channels_begins_a_chain)
+{
+    check("in x ? 3 19 17; const w 20 3 7 7; const b 20; const v 33 20 3 3;"
+          "y = Relu(Conv{pads=3,3,3,3;strides=2,2}(x,w,b)); out Relu(Conv{pads=1,1,1,1}(y,v))");
+    check("in x ? 1 28 28; const w 16 1 3 3; const b 16;"
+          "out MaxPool{kernel_shape=2,2;strides=2,2}(Relu(Conv(x,w,b)))");
+}
+
+TEST(square_kernels_keep_size_and_channels)
+{
+    check("in x ? 32 14 14; const w 32 32 3 3; const b 32; y = Relu(x);"
+          "out Conv{pads=1,1,1,1}(y,w,b)");
+    check("in x ? 48 7 9; const w 40 48 3 3; y = Relu(x); out Conv{pads=1,1,1,1}(y,w)");
+    check("in x ? 16 5 4; const w 64 16 3 3; y = Relu(x); out Relu(Conv(y,w))");
+    check("in x ? 64 28 27; const w 16 64 3 3; y = Relu(x); out Conv{pads=0,2,1,0}(y,w)");
+}
+
+TEST(strides_and_dilations_are_kept)
+{
+    check("in x ? 32 15 13; const w 48 32 3 3; y = Relu(x);"
+          "out Conv{pads=1,1,1,1;strides=2,2}(y,w)");
+    check("in x ? 32 15 13; const w 48 32 1 1; y = Relu(x); out Conv{strides=2,2}(y,w)");
+    check("in x ? 16 15 13; const w 16 16 3 3; y = Relu(x);"
+          "out Conv{pads=2,2,2,2;dilations=2,2}(y,w)");
+    check("in x ? 24 9 9; const w 16 24 5 3; y = Relu(x); out Conv{pads=2,1,2,1;strides=1,2}(y,w)");
+}
+
+/* Of whole vectors, of parts of them, and across their borders. */
+TEST(convolutions_in_groups_stay_in_the_program)
+{
+    check("in x ? 64 9 8; const w 64 8 3 3; const b 64; y = Relu(x);"
+          "z = Relu(Conv{group=8;pads=1,1,1,1}(y,w,b)); out Conv{group=8;strides=2,2}(z,w)");
+    check("in x ? 64 7 9; const w 64 4 3 3; const v 64 16 3 3; y = Relu(x);"
+          "z = HardSwish(Conv{group=16;pads=1,1,1,1}(y,w));"
+          "out Relu(Add(y,Conv{group=4;pads=1,1,1,1}(z,v)))");
+    check("in x ? 24 9 8; const w 36 12 3 3; const b 36; const v 6 12 1 1; y = Relu(x);"
+          "out Conv{group=3}(Sigmoid(Conv{group=2;dilations=2,2}(y,w,b)),v)");
+    check("in x ? 72 7 7; const w 72 24 3 3; const b 72; y = Relu(x);"
+          "out MaxPool{kernel_shape=2,2;strides=2,2}(Relu(Conv{group=3;pads=1,1,1,1}(y,w,b)))");
+    check("in x ? 10 9 8; const w 35 2 2 3; const b 35; y = Relu(x);"
+          "out ThresholdedRelu{alpha=0.5}(Conv{group=5}(y,w,b))");
+    check("in x ? 80 9 8; const w 160 40 3 3; y = Relu(x); out Conv{group=2;pads=0,1,2,1}(y,w)");
+    check("in x ? 6 21; const w 9 2 5; const b 9; y = Relu(x);"
+          "out Relu(Conv{group=3;pads=2,2}(y,w,b))");
+}
+
+/* Where groups share a vector, those beside infinities are what they are alone. */
+TEST(numbers_that_are_not_finite_stay_in_their_group)
+{
+    uint32_t n_launches;
+
+    compare("in x ? 4 9 8; const w 8 4 3 3; const b 8;"
+            "z = Concat{axis=1}(x,Div(x,Sub(x,x)));"
+            "out Slice(Relu(Conv{group=2;pads=1,1,1,1}(z,w,b)),[0],[4],[1])",
+            &n_launches);
+    compare("in x ? 12 9 8; const w 18 12 3 3; y = Relu(x); z = Concat{axis=1}(y,Div(x,Sub(x,x)));"
+            "r = Concat{axis=1}(x,Slice(x,[0],[6],[1]));"
+            "out Slice(Add(r,Conv{group=2;pads=1,1,1,1}(z,w)),[0],[9],[1])",
+            &n_launches);
+}
+
+TEST(a_residual_sum_joins_its_convolution)
+{
+    check("in x ? 32 10 10; const w 32 32 3 3; const b 32; const v 32 32 1 1; y = Relu(x);"
+          "z = Relu(Conv{pads=1,1,1,1}(y,w,b)); out Relu(Add(Conv(z,v),y))");
+    check("in x ? 24 8 8; const w 24 24 3 3; y = Relu(x);"
+          "out Add(y,Conv{pads=1,1,1,1}(y,w))");
+}
+
+TEST(a_sum_that_is_spread_over_a_residual_stays_apart)
+{
+    uint32_t n;
+    compare("in x ? 1 3 1; const w 1 1 3 3; out Add(x,Conv{pads=0,0,0,2}(x,w))", &n);
+    compare("in x ? 16 3 3; const w 16 16 3 3; out Add(Conv(x,w),x)", &n);
+    compare("in x ? 6; const a 1 8; const w 8 6; out Add(x,MatMul(a,w))", &n);
+}
+
+TEST(batch_normalization_is_folded)
+{
+    check("in x ? 16 9 9; const w 32 16 3 3; const s 32; const b 32; const m 32; const v 32;"
+          "out Relu(BatchNormalization(Conv{pads=1,1,1,1}(x,w),s,b,m,v))");
+}
+
+TEST(depthwise_convolutions_stay_between_dense_ones)
+{
+    check("in x ? 16 12 11; const w 40 16 1 1; const d 40 1 3 3; const e 40; const v 24 40 1 1;"
+          "a = Clip(Conv(x,w),0,6); b = Clip(Conv{group=40;pads=1,1,1,1}(a,d,e),0,6);"
+          "out Conv(b,v)");
+    check("in x ? 32 12 11; const d 32 1 3 3; const v 16 32 1 1; a = Relu(x);"
+          "b = Conv{group=32;pads=1,1,1,1;strides=2,2}(a,d); out Conv(b,v)");
+}
+
+/* Windows of all forms over images of one band and of several, and what stands around them. */
+TEST(a_convolution_in_front_of_a_depthwise_one_keeps_its_numbers)
+{
+    check("in x ? 16 130 112; const w 40 16 1 1; const b 40; const d 40 1 3 3; const e 40;"
+          "y = Clip(Conv(x,w,b),0,6); out Clip(Conv{group=40;pads=1,1,1,1}(y,d,e),0,6)");
+    check("in x ? 16 131 113; const w 40 16 1 1; const d 40 1 5 5; y = Relu(Conv(x,w));"
+          "out Conv{group=40;strides=2,2;pads=2,1,1,2}(y,d)");
+    check("in x ? 19 40 33; const w 21 19 1 1; const b 21; const d 21 1 3 7; y = Gelu(Conv(x,w,b));"
+          "out Gelu(Conv{group=21;strides=3,2;dilations=2,1}(y,d))");
+    check(
+        "in x ? 300 7 7; const w 24 300 1 1; const d 24 1 3 3; const e 24; y = Sigmoid(Conv(x,w));"
+        "out Add(Conv{group=24;pads=1,1,1,1}(y,d,e),Conv(x,w))");
+    check("in x ? 8 5 6; const w 8 8 1 1; const d 8 1 9 9; y = Relu(Conv(x,w));"
+          "out Add(Conv{group=8;pads=4,4,4,4}(y,d),x)");
+    check("in x ? 8 9 9; const w 16 8 1 1; const d 16 1 3 3; y = Relu(Conv(x,w));"
+          "out Add(Conv{group=16;pads=1,1,1,1}(y,d),y)");
+    check("in x ? 8 3 9; const w 16 8 1 1; const d 16 1 2 2; y = Relu(Conv(x,w));"
+          "out Conv{group=16;strides=2,2;pads=2,0,2,0;dilations=3,3}(y,d)");
+}
+
+TEST(pools_and_a_mean_end_in_a_product)
+{
+    check("in x ? 16 13 13; const w 32 16 3 3; const g 32 10; const b 10;"
+          "y = MaxPool{kernel_shape=3,3;strides=2,2;pads=1,1,1,1}(Relu(Conv(x,w)));"
+          "out Gemm(Flatten(GlobalAveragePool(y)),g,b)");
+    check("in x ? 16 12 12; const w 16 16 1 1; y = Relu(Conv(x,w));"
+          "out AveragePool{kernel_shape=2,2;strides=2,2}(y)");
+}
+
+TEST(a_flattened_picture_is_in_the_order_of_the_standard)
+{
+    check("in x ? 8 6 5; const w 20 8 3 3; const g 240 12; const b 12;"
+          "y = Relu(Conv(x,w)); out Relu(Gemm(Flatten(y),g,b))");
+}
+
+/* With native.winograd as given, NULL = not at all. NULL = there is no such backend. */
+static tfr_tensor *run_winograd(tfr_graph *graph, const char *value)
+{
+    const tfr_option option = {"native.winograd", value};
+    tfr_runtime_options options = TFR_RUNTIME_OPTIONS_INIT;
+    tfr_session_options how = TFR_SESSION_OPTIONS_INIT;
+    tfr_runtime *runtime = NULL;
+    tfr_session *session = NULL;
+    tfr_tensor *out = NULL;
+    options.options = &option;
+    options.n_options = value ? 1 : 0;
+    how.device = "native:0";
+    REQUIRE_OK(tfr_runtime_create(&options, &runtime, &err), &err);
+    if (tfr_session_create(runtime, graph, &how, &session, &err) == TFR_OK)
+        out = run(session, graph, 2);
+    tfr_session_destroy(session);
+    tfr_runtime_release(runtime);
+    return out;
+}
+
+TEST(fast_convolutions_can_be_turned_off)
+{
+    tfr_graph *graph = graph_of_text("in x ? 64 24 24; const w 64 64 3 3; y = Relu(x);"
+                                     "out Conv{pads=1,1,1,1}(y,w)");
+    tfr_tensor *fast = run_winograd(graph, NULL), *on = run_winograd(graph, "on");
+    tfr_tensor *off = run_winograd(graph, "off");
+    double apart;
+    tfr_graph_release(graph);
+    if (!fast || !on || !off)
+        SKIP("there is no native backend");
+    apart = difference(off, fast);
+    CHECK(memcmp(tfr_tensor_data(on), tfr_tensor_data(fast), tfr_tensor_bytes(on)) == 0);
+    CHECK(apart <= 1e-5);
+    if (apart == 0)
+        printf("  no fast convolutions on this processor\n");
+    tfr_tensor_release(fast);
+    tfr_tensor_release(on);
+    tfr_tensor_release(off);
+}
+
+TEST(convolutions_over_one_axis_stay_in_the_program)
+{
+    check("in x ? 20 50; const w 24 20 7; const b 24; const v 24 1 5; const u 6 24 1;"
+          "y = LeakyRelu{alpha=0.1}(Conv{pads=3,3;strides=2}(x,w,b));"
+          "z = Add(y,Relu(Conv{pads=4,4;dilations=2;group=24}(y,v))); out Conv(Mul(z,0.5),u)");
+    check("in x ? 3 40; const w 16 3 5; const s 16; const t 16; const m 16; const d 16;"
+          "const a 16 1; y = BatchNormalization(Conv(x,w),s,t,m,d);"
+          "out Softmax(Transpose{perm=0,2,1}(Tanh(Mul(y,a))))");
+}
+
+TEST(transposed_convolutions_stay_in_the_program)
+{
+    static const char *const ends[] = {
+        "const w 32 48 3 3; const b 48; out Relu(ConvTranspose{pads=1,1,1,1}(y,w,b))",
+        "const w 32 20 4 5; out ConvTranspose{pads=1,1,2,2;strides=2,3;output_padding=1,0}(y,w)",
+        "const w 32 20 3 2; out ConvTranspose{dilations=2,3;strides=1,2}(y,w)",
+        "z = Reshape(y,[0,32,-1]); const w 32 20 6; out ConvTranspose{pads=2,2;strides=3}(z,w)",
+        "z = Reshape(y,[0,32,-1]); const w 32 9 16; const b 9; const v 7 9 3;"
+        "out Conv(LeakyRelu{alpha=0.2}(ConvTranspose{pads=4,4;strides=8}(z,w,b)),v)"};
+    char text[1000];
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        snprintf(text, sizeof text, "in x ? 8 20 18; const k 32 8 3 3; y = Conv(x,k); %s", ends[i]);
+        check(text);
+    }
+}
+
+TEST(borders_of_every_mode_stay_in_the_program)
+{
+    static const char *const modes[] = {"constant", "edge", "reflect", "wrap"};
+    char text[600];
+    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
+        snprintf(text, sizeof text,
+                 "in x ? 6 7 5; y = Pad{mode=%s}(Relu(x),[0,2,0,3,0,1,0,4]);"
+                 "out Sigmoid(Pad{mode=%s}(y,[0,0,-1,5,0,0,2,-2]))",
+                 modes[i], modes[i]);
+        check(text);
+    }
+    check("in x ? 6 7; out Pad(Relu(x),[1,0,2,0,3,-1],2.5)");
+}
+
+/* As in DenseNet; 24 and 7 channels are no whole blocks. */
+
+static const test_case cases[] = {
+    CASE(a_convolution_of_few_channels_begins_a_chain),
+    CASE(square_kernels_keep_size_and_channels),
+    CASE(strides_and_dilations_are_kept),
+    CASE(convolutions_in_groups_stay_in_the_program),
+    CASE(numbers_that_are_not_finite_stay_in_their_group),
+    CASE(a_residual_sum_joins_its_convolution),
+    CASE(a_sum_that_is_spread_over_a_residual_stays_apart),
+    CASE(batch_normalization_is_folded),
+    CASE(depthwise_convolutions_stay_between_dense_ones),
+    CASE(a_convolution_in_front_of_a_depthwise_one_keeps_its_numbers),
+    CASE(pools_and_a_mean_end_in_a_product),
+    CASE(a_flattened_picture_is_in_the_order_of_the_standard),
+    CASE(fast_convolutions_can_be_turned_off),
+    CASE(convolutions_over_one_axis_stay_in_the_program),
+    CASE(transposed_convolutions_stay_in_the_program),
+    CASE(borders_of_every_mode_stay_in_the_program),
+};
+TEST_MAIN(cases)
