@@ -105,11 +105,16 @@ void bench_add_figure(bench_report *report, bench_row *row, const char *name, co
 /* Remembers why a peer is not there; row NULL = for the whole report. The same twice is once. */
 void bench_add_skip(bench_report *report, bench_row *row, const char *who, const char *why);
 
+/* Whether the user wants this peer (--peers). */
+bool bench_wants(const bench_options *options, const char *peer);
+
 /* Sorts values[0...n), n >= 1. */
 bench_spread bench_spread_of(double *values, uint64_t n);
 
-/* Call before a runtime is made: which cores this process has, see bench_all_cores. */
+/* Call before a runtime is made: which cores this process has, see bench_begin_peer. */
 void bench_remember_cores(void);
+/* The peer whose code this process runs, or NULL. A signal handler may ask. */
+const char *bench_peer_at_work(void);
 
 /* ---- the benchmarks -------------------------------------------------------------------------- */
 
@@ -144,9 +149,9 @@ TFR_MUST_CHECK tfr_status bench_child_peak(const bench_options *options, const c
                                            uint64_t *out, tfr_err *err);
 
 /* Runs argv, found on PATH, to its end, and gives all that it writes to standard output, a string
- * to free. One that takes longer is ended: TFR_ETIMEOUT. */
+ * to free, and the signal that ended it or 0. One that takes longer is ended: TFR_ETIMEOUT. */
 TFR_MUST_CHECK tfr_status bench_process_output(const char *const *argv, int seconds, char **out,
-                                               tfr_err *err);
+                                               int *signal, tfr_err *err);
 
 /* Draws rate against size of all rows as a plot with logarithmic axes (svg.c). */
 TFR_MUST_CHECK tfr_status bench_svg_write(const bench_report *report, const char *path,

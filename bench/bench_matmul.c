@@ -191,12 +191,15 @@ static tfr_status measure(const bench_options *options, int64_t n, bench_report 
         status = add_gpus(&contest, gpus, 4, &n_gpus, &d, err);
     }
     if (!status) {
-        bench_all_cores();
+        bench_begin_peer("onednn");
         bench_add_onednn(&contest, &d.product);
+        bench_begin_peer("openblas");
         bench_add_openblas(&contest, &d.product);
+        bench_begin_peer("onnxruntime");
         bench_add_ort_product(&contest, &d.product);
+        bench_begin_peer("numpy");
         bench_add_python(&contest, &d.product);
-        bench_our_cores();
+        bench_end_peer();
         for (uint32_t i = 0; i < contest.n; i++)
             contest.list[i].flops = 2.0 * (double)n * (double)n * (double)n;
         bench_add_fma_roof(&contest);

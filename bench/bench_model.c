@@ -183,10 +183,11 @@ tfr_status bench_model(const bench_options *options, const char *path, tfr_graph
         c->ours = true;
         c->elsewhere = !bench_on_host(options->runtime, options->device);
         ready_seconds = time_ready(options, path, &s);
-        bench_all_cores();
+        bench_begin_peer("onnxruntime");
         bench_add_ort_model(&contest, path, graph, inputs, n_inputs, s.outputs, s.n_outputs);
+        bench_begin_peer("openvino");
         bench_add_openvino_model(&contest, path, graph, inputs, n_inputs, s.outputs, s.n_outputs);
-        bench_our_cores();
+        bench_end_peer();
         for (uint32_t i = 0; i < contest.n; i++)
             contest.list[i].flops = flops;
         if (flops > 0)

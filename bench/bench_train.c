@@ -266,9 +266,9 @@ static tfr_status check(bench_contest *contest, tfr_err *err)
         first_steps f = {0};
         bench_contender *c = &contest->list[i];
         tfr_status bad;
-        bench_all_cores();
+        bench_begin_peer(c->who);
         bad = take_first_steps(c, &f, err);
-        bench_our_cores();
+        bench_end_peer();
         if (!bad)
             bad = judge(c, &f, &our, err);
         first_steps_finish(&f);
@@ -343,10 +343,11 @@ static tfr_status contend(bench_contest *contest, ours *o, const bench_training 
     contest->row = bench_add_row(contest->report, t->batch, "mnist-cnn, batch %u", t->batch);
     if ((status = add_ours(contest, o, err)))
         return status;
-    bench_all_cores();
+    bench_begin_peer("onednn");
     bench_add_onednn_training(contest, t);
+    bench_begin_peer("torch");
     bench_add_python_training(contest, t);
-    bench_our_cores();
+    bench_end_peer();
     if ((status = check(contest, err)))
         return status;
     for (uint32_t i = 0; i < contest->n; i++) {

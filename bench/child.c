@@ -152,7 +152,8 @@ static tfr_status read_more(bench_process *process, double end, char **text, siz
     return TFR_OK;
 }
 
-tfr_status bench_process_output(const char *const *argv, int seconds, char **out, tfr_err *err)
+tfr_status bench_process_output(const char *const *argv, int seconds, char **out, int *signal,
+                                tfr_err *err)
 {
     const char *none[] = {NULL};
     const double end = bench_now() + seconds;
@@ -168,6 +169,7 @@ tfr_status bench_process_output(const char *const *argv, int seconds, char **out
     if (status)
         kill(process.pid, SIGKILL);
     bench_process_finish(&process);
+    *signal = process.signal;
     if (status) {
         free(text);
         return status;
@@ -203,6 +205,7 @@ void bench_process_finish(bench_process *process)
         for (int i = 0; i < 2000; i++) {
             const struct timespec nap = {0, 1000000};
             if (waitpid(process->pid, &status, WNOHANG) == process->pid) {
+                process->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
                 process->pid = -1;
                 return;
             }

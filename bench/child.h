@@ -11,6 +11,7 @@
 typedef struct bench_process {
     pid_t pid;
     int to, from;
+    int signal; /* that ended it, where bench_process_finish has waited for it; else 0 */
 } bench_process;
 
 /* Starts argv[0], found on PATH, with more variables "NAME=VALUE" (NULL at the end) in front of the

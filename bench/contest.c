@@ -10,6 +10,7 @@
 
 #include <math.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,10 +65,19 @@ bench_contender *bench_contest_add(bench_contest *contest, const char *who)
     return c;
 }
 
+static void destroy(bench_contender *c)
+{
+    if (!c->destroy)
+        return;
+    if (!c->ours)
+        bench_begin_peer(c->who);
+    c->destroy(c->user);
+    bench_end_peer();
+}
+
 void bench_contest_remove(bench_contest *contest, uint32_t i)
 {
-    if (contest->list[i].destroy)
-        contest->list[i].destroy(contest->list[i].user);
+    destroy(&contest->list[i]);
     contest->n--;
     memmove(&contest->list[i], &contest->list[i + 1], (contest->n - i) * sizeof *contest->list);
 }
@@ -75,8 +85,7 @@ void bench_contest_remove(bench_contest *contest, uint32_t i)
 void bench_contest_finish(bench_contest *contest)
 {
     for (uint32_t i = 0; i < contest->n; i++)
-        if (contest->list[i].destroy)
-            contest->list[i].destroy(contest->list[i].user);
+        destroy(&contest->list[i]);
     contest->n = 0;
 }
 
@@ -109,23 +118,33 @@ void bench_fill_random(float *values, int64_t n, uint64_t seed)
 
 static cpu_set_t all_cores, our_cores;
 static bool know_cores, lent;
+static _Atomic(const char *) at_work;
 
 void bench_remember_cores(void)
 {
     know_cores = sched_getaffinity(0, sizeof all_cores, &all_cores) == 0;
 }
 
-void bench_all_cores(void)
+void bench_begin_peer(const char *who)
 {
+    atomic_store(&at_work, who);
+    if (lent)
+        return;
     lent = know_cores && sched_getaffinity(0, sizeof our_cores, &our_cores) == 0 &&
            sched_setaffinity(0, sizeof all_cores, &all_cores) == 0;
 }
 
-void bench_our_cores(void)
+void bench_end_peer(void)
 {
+    atomic_store(&at_work, NULL);
     if (lent)
         (void)sched_setaffinity(0, sizeof our_cores, &our_cores);
     lent = false;
+}
+
+const char *bench_peer_at_work(void)
+{
+    return atomic_load(&at_work);
 }
 
 /* ---- rounds ---------------------------------------------------------------------------------- */
@@ -142,7 +161,7 @@ static tfr_status burst(const bench_contender *c, uint64_t n, double *seconds, t
     tfr_status status;
     double began;
     if (!c->ours)
-        bench_all_cores();
+        bench_begin_peer(c->who);
     if (c->burst) {
         status = c->burst(c->user, n, seconds, err);
     } else {
@@ -153,7 +172,7 @@ static tfr_status burst(const bench_contender *c, uint64_t n, double *seconds, t
         *seconds = bench_now() - began;
     }
     if (!c->ours)
-        bench_our_cores();
+        bench_end_peer();
     return status;
 }
 

@@ -66,13 +66,11 @@ void bench_contest_finish(bench_contest *contest);
 /*
  * Gives this thread the cores back that the process began with: a pool of ours may have pinned it,
  * and threads that peers start would inherit that. bench_remember_cores comes first of all. A
- * contest does it at each turn of a peer. bench_our_cores undoes it.
+ * contest does it at each turn of a peer. From now to bench_end_peer a crash is told to be that of
+ * this peer, whose name is kept by its address.
  */
-void bench_all_cores(void);
-void bench_our_cores(void);
-
-/* Whether the user wants this peer (--peers). */
-bool bench_wants(const bench_options *options, const char *peer);
+void bench_begin_peer(const char *who);
+void bench_end_peer(void);
 
 /* Seconds of a clock that never jumps. */
 double bench_now(void);

@@ -15,14 +15,15 @@
 #include "table.h"
 
 #define MODEL_SECONDS 600 /* for a model and its peers, plans included */
-#define MOST_WORDS    64
+#define MOST_WORDS    128
+#define MOST_SETTINGS 16
 
 /* ---- the process of a model ------------------------------------------------------------------ */
 
 typedef struct child_words {
     const char *argv[MOST_WORDS];
     int n;
-    char self[4096], numbers[4][32];
+    char self[4096], numbers[4][32], settings[MOST_SETTINGS][160];
 } child_words;
 
 static void add_option(child_words *w, const char *option, const char *value)
@@ -34,7 +35,7 @@ static void add_option(child_words *w, const char *option, const char *value)
 }
 
 /* The options that say how to measure are the child's, too. */
-static void make_words(const cli_args *args, child_words *w)
+static void make_words(const cli_args *args, const char *peers, child_words *w)
 {
     const ssize_t length = readlink("/proc/self/exe", w->self, sizeof w->self - 1);
     w->self[length > 0 ? length : 0] = 0;
@@ -50,29 +51,40 @@ static void make_words(const cli_args *args, child_words *w)
     add_option(w, "--pairs", *w->numbers[0] ? w->numbers[0] : NULL);
     add_option(w, "--threads", *w->numbers[1] ? w->numbers[1] : NULL);
     add_option(w, "--timeout", *w->numbers[2] ? w->numbers[2] : NULL);
-    add_option(w, "--peers", args->peers);
+    add_option(w, "--peers", peers);
     add_option(w, "--device", args->device);
     add_option(w, "--backend", args->backend);
     add_option(w, "--math-mode", args->math_mode);
+    add_option(w, "--visible-devices", args->visible_devices);
     for (uint32_t i = 0; i < args->libraries.n; i++)
         add_option(w, "--library", args->libraries.items[i]);
     for (uint32_t i = 0; i < args->plugins.n; i++)
         add_option(w, "--plugin", args->plugins.items[i]);
-    w->argv[w->n++] = "model";
+    for (uint32_t i = 0; i < args->plugin_options.n && i < MOST_SETTINGS; i++) {
+        snprintf(w->settings[i], sizeof w->settings[i], "%s=%s", args->plugin_options.items[i].key,
+                 args->plugin_options.items[i].value);
+        add_option(w, "--plugin-option", w->settings[i]);
+    }
 }
 
-static json_t *bench_one(const child_words *words, const char *folder, tfr_err *err)
+/* The report of a process that measures a model beside these peers. NULL without one, with the
+ * signal of a crash or 0. */
+static json_t *bench_one(const cli_args *args, const char *peers, const char *folder, int *signal,
+                         tfr_err *err)
 {
-    const char *argv[MOST_WORDS + 2];
+    child_words words = {.n = 0};
     json_t *object = NULL;
     char *text;
-    memcpy(argv, words->argv, sizeof words->argv);
-    argv[words->n] = folder;
-    argv[words->n + 1] = NULL;
-    if (bench_process_output(argv, MODEL_SECONDS, &text, err))
+    *signal = 0;
+    make_words(args, peers, &words);
+    add_option(&words, "model", folder);
+    if (bench_process_output(words.argv, MODEL_SECONDS, &text, signal, err))
         return NULL;
     if (!(object = json_loads(text, 0, NULL)))
-        (void)tfr_fail(err, TFR_EIO, "its process ended without a report");
+        (void)tfr_fail(err, TFR_EIO,
+                       *signal ? "its process crashed (signal %d)"
+                               : "its process ended without a report",
+                       *signal);
     free(text);
     return object;
 }
@@ -98,9 +110,10 @@ static void take_text(char *to, size_t capacity, const json_t *object, const cha
     snprintf(to, capacity, "%s", text ? text : "");
 }
 
-static void take_sides(bench_report *report, bench_row *row, const json_t *sides)
+/* From the first one on. */
+static void take_sides(bench_report *report, bench_row *row, const json_t *sides, size_t first)
 {
-    for (size_t i = 0; i < json_array_size(sides); i++) {
+    for (size_t i = first; i < json_array_size(sides); i++) {
         const json_t *from = json_array_get(sides, i);
         bench_side *side = bench_add_side(report, row);
         if (!side)
@@ -140,10 +153,68 @@ static bench_row *take_report(bench_report *report, const char *name, const json
     }
     if (!(row = bench_add_row(report, 0, "%s", name)))
         return NULL;
-    take_sides(report, row, json_object_get(from, "sides"));
+    take_sides(report, row, json_object_get(from, "sides"), 0);
     take_skips(report, row, json_object_get(from, "skipped"));
     bench_add_figure(report, row, "plan_seconds", "plan", "s", number_of(figures, "plan_seconds"));
     bench_add_figure(report, row, "arena_bytes", "arena", "B", number_of(figures, "arena_bytes"));
+    return row;
+}
+
+/* ---- a model --------------------------------------------------------------------------------- */
+
+/* Adds what one process has measured to the row, if there is one already. */
+static void add_measured(bench_report *report, bench_row **row, const char *name,
+                         const json_t *object)
+{
+    const json_t *from = json_array_get(json_object_get(object, "rows"), 0);
+    if (from && *row) {
+        take_sides(report, *row, json_object_get(from, "sides"), 1);
+        take_skips(report, *row, json_object_get(from, "skipped"));
+    } else if (from) {
+        *row = take_report(report, name, object);
+    }
+}
+
+/*
+ * A crash of a peer takes the process of a model with it, our figures included. So where a process
+ * has crashed, each peer gets one of its own, beside which we are measured again.
+ */
+static bench_row *bench_apart(const cli_args *args, const char *name, const char *folder,
+                              bench_report *report)
+{
+    static const char *const peers[] = {"onnxruntime", "openvino"};
+    const bench_options options = {.peers = args->peers};
+    bench_row *row = NULL;
+    char why[2][80] = {"", ""};
+    tfr_err err = TFR_ERR_INIT;
+    for (int i = 0; i < 3; i++) { /* the third time without any */
+        json_t *object = NULL;
+        int how = 0;
+        if (i == 2 ? !row : bench_wants(&options, peers[i]))
+            object = bench_one(args, i < 2 ? peers[i] : "none", folder, &how, &err);
+        add_measured(report, &row, name, object);
+        if (i < 2 && how && !object)
+            snprintf(why[i], sizeof why[i], "crashed (signal %d, %s)", how, strsignal(how));
+        json_decref(object);
+    }
+    for (int i = 0; row && i < 2; i++)
+        if (*why[i])
+            bench_add_skip(report, row, peers[i], why[i]);
+    return row;
+}
+
+static bench_row *add_model(const cli_args *args, const char *name, const char *folder,
+                            bench_report *report)
+{
+    tfr_err err = TFR_ERR_INIT;
+    int how = 0;
+    json_t *object = bench_one(args, args->peers, folder, &how, &err);
+    bench_row *row = NULL;
+    if (object)
+        row = take_report(report, name, object);
+    else if (!how || !(row = bench_apart(args, name, folder, report)))
+        bench_add_skip(report, NULL, name, err.text);
+    json_decref(object);
     return row;
 }
 
@@ -201,7 +272,6 @@ static void tell(const bench_row *row, const char *name)
 
 tfr_status cli_bench_field(const cli_args *args, bench_report *report, tfr_err *err)
 {
-    child_words words = {.n = 0};
     cli_folders folders = {0};
     tfr_status status = cli_folders_find(&folders, args->words[1], err);
     if (!status && !folders.n)
@@ -209,20 +279,14 @@ tfr_status cli_bench_field(const cli_args *args, bench_report *report, tfr_err *
                           "%s holds no model.onnx, and no folder in it does; "
                           "bench/field/get_models.py DIR makes some",
                           args->words[1]);
-    make_words(args, &words);
     report->error_is = "largest difference between its outputs and ours";
     for (uint32_t i = 0; !status && i < folders.n; i++) {
         const char *name = strrchr(folders.items[i], '/');
-        tfr_err why = TFR_ERR_INIT;
-        json_t *object = bench_one(&words, folders.items[i], &why);
+        const bench_row *row;
         name = name ? name + 1 : folders.items[i];
-        if (object && !args->json && !args->csv)
-            tell(take_report(report, name, object), name);
-        else if (object)
-            (void)take_report(report, name, object);
-        else
-            bench_add_skip(report, NULL, name, why.text);
-        json_decref(object);
+        row = add_model(args, name, folders.items[i], report);
+        if (!args->json && !args->csv)
+            tell(row, name);
     }
     cli_folders_finish(&folders);
     add_mean(report, "onnxruntime", "onnxruntime");

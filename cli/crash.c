@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * crash.c: the note about a crash: which signal, and which plugin was doing what. Written by the
- * handler with write alone; then the signal does what it does without a handler, so that exit
- * status and core dump stay what they are.
+ * crash.c: the note about a crash: which signal, and which plugin was doing what, or which peer of
+ * tfrun bench it was. Written by the handler with write alone; then the signal does what it does
+ * without a handler, so that exit status and core dump stay what they are.
  */
 #include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <unistd.h>
 
+#include <bench/bench.h>
 #include <tfrun/onnx.h>
 #include <tfrun/slot.h>
 
@@ -70,6 +71,7 @@ static void tell(int number, const siginfo_t *info)
 {
     cli_note note = {0};
     tfr_slot_call call = TFR_SLOT_CALL_INIT;
+    const char *peer = bench_peer_at_work();
     uint32_t at = 0;
     if (tell_of_file(&note, number, info))
         return;
@@ -81,6 +83,12 @@ static void tell(int number, const siginfo_t *info)
         cli_note_add(&note, " in ");
         add_call(&note, &call);
         add_next_step(&note, &call);
+    } else if (peer) {
+        cli_note_add(&note, "tfrun: ");
+        cli_note_add(&note, peer);
+        cli_note_add(&note, ", which tfrun is measured beside, crashed with ");
+        add_cause(&note, number, info);
+        cli_note_add(&note, "; leave it out of --peers");
     } else if (tfr_slot_next(&at, &call)) {
         cli_note_add(&note, "tfrun: crashed with ");
         add_cause(&note, number, info);

@@ -93,6 +93,27 @@ exits 0 "field prints JSON" "$TFRUN" bench field field --pairs 1 --peers none --
 claim "it is valid" json out
 has "with the model" out '"case": "good"'
 has "and what was left out" out '"who": "bad"'
+segv=$TFR_BUILDDIR/tests/fake/ctor_segv.so
+if [ -z "$TFR_SANITIZE" ]; then
+    exits 0 "field measures without a peer that crashes" "$TFRUN" bench field field/good \
+        --pairs 1 --peers onnxruntime,openvino --library openvino="$segv" \
+        --library onnxruntime=no_such_library.so
+    has "gives our figures" out '^good  *[0-9.]* [mun]*s  *-  *-  *-  *-  *-  *[0-9.]* [mun]*s$'
+    has "names the one that crashed" out '^skipped: good: openvino: crashed (signal 11, Seg'
+    has "and says what became of the others" out \
+        '^skipped: .*onnxruntime: no_such_library.so: cannot'
+    got=0
+    "$TFRUN" bench model field/good --pairs 1 --peers openvino --library openvino="$segv" \
+        >out 2>err || got=$?
+    claim "model crashes with it" test "$got" = 139
+    has "and names it" err '^tfrun: openvino, .* crashed with SIGSEGV .*; leave it out of --peers$'
+else
+    skip "sanitizers tell of crashes in their own way"
+fi
+exits 0 "field gives options of plugins to its processes" "$TFRUN" bench field field/good \
+    --pairs 1 --peers none --plugin "$TFR_BUILDDIR/tests/fakeacc/.libs/fakeacc.so" \
+    --device NPU:0 --plugin-option fakeacc.lose_after=0
+has "which are those that they compute with" out '^skipped: good: fakeacc:0 is lost at '
 mkdir empty
 exits 5 "a folder without models is an error" "$TFRUN" bench field empty
 has "that says how to make some" err 'holds no model.onnx.*bench/field/get_models.py'
