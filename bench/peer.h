@@ -30,9 +30,9 @@ void bench_peer_skip(bench_contest *contest, const char *peer, const char *forma
     __attribute__((format(printf, 3, 4)));
 
 /*
- * Compares outputs of float32 of the contender that was added last with ours, and sets its error:
- * the largest difference, NaN differing from all but NaN. False after taking it out again, with a
- * skip, for a difference above a hundredth of the largest value.
+ * Compares outputs of floating-point types of the contender that was added last with ours, and sets
+ * its error: the largest difference, NaN differing from all but NaN. False after taking it out
+ * again, with a skip, for a difference above a hundredth of the largest value.
  */
 bool bench_peer_agrees(bench_contest *contest, const char *peer, tfr_tensor *const *ours,
                        uint32_t n, const void *const *theirs);

@@ -146,6 +146,8 @@ static int type_of(tfr_dtype dtype)
     switch (dtype) {
     case TFR_DTYPE_BOOL:
         return 1;
+    case TFR_DTYPE_BF16:
+        return 2;
     case TFR_DTYPE_F16:
         return 3;
     case TFR_DTYPE_F32:

@@ -30,6 +30,7 @@ unit_tests = \
 	tests/test_autodiff_layers \
 	tests/test_autodiff_math \
 	tests/test_autodiff_move \
+	tests/test_bench_peer \
 	tests/test_building \
 	tests/test_cache_file \
 	tests/test_checkpoint \
@@ -294,6 +295,11 @@ tests_test_autodiff_math_SOURCES = tests/gradient_kit.h tests/test_autodiff_math
 tests_test_autodiff_move_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_NN_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_autodiff_move_LDADD = $(TFR_TEST_NN)
 tests_test_autodiff_move_SOURCES = tests/gradient_kit.h tests/test_autodiff_move.c
+
+tests_test_bench_peer_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) -I$(top_srcdir) $(CUNIT_CFLAGS)
+tests_test_bench_peer_LDADD = $(TFR_TEST_CORE)
+tests_test_bench_peer_SOURCES = bench/bench.h bench/contest.c bench/contest.h bench/peer.c \
+	bench/peer.h bench/report.c tests/test_bench_peer.c
 
 tests_test_building_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_building_LDADD = $(TFR_TEST_CORE) -lpthread
