@@ -64,6 +64,7 @@ typedef enum native_binary_kind {
 
 enum { NATIVE_MAX_BLOCKS = 4, NATIVE_MAX_PIXELS = 14, NATIVE_MAX_LANES = 16 };
 enum { NATIVE_FEW_ROWS = 6, NATIVE_FEW_BLOCKS = 8 };
+enum { NATIVE_WEIGHTS_F32, NATIVE_WEIGHTS_F16, NATIVE_WEIGHTS_BF16, NATIVE_WEIGHT_TYPES };
 
 /*
  * One tile: `pixels` rows of a product times `blocks` vectors of its columns, for some of the
@@ -221,9 +222,9 @@ struct native_isa {
     native_tile_fn blocked[NATIVE_MAX_BLOCKS + 1][NATIVE_MAX_PIXELS + 1];
     native_tile_fn plain[NATIVE_MAX_BLOCKS + 1][NATIVE_MAX_PIXELS + 1];
     native_tile_fn straight[NATIVE_MAX_BLOCKS + 1][NATIVE_MAX_PIXELS + 1];
-    /* [rows][blocks], up to few_blocks of the rows: plain, one group, terms follow each other, and
-     * each block has its weights_step floats of weights, a vector for each term. */
-    native_tile_fn few_rows[NATIVE_FEW_ROWS + 1][NATIVE_FEW_BLOCKS + 1];
+    /* [type][rows][blocks], up to few_blocks of the rows: plain, one group, terms follow each
+     * other, and each block has its weights_step elements of weights, a vector for each term. */
+    native_tile_fn few_rows[NATIVE_WEIGHT_TYPES][NATIVE_FEW_ROWS + 1][NATIVE_FEW_BLOCKS + 1];
     int few_blocks[NATIVE_FEW_ROWS + 1];
     native_outer_fn outer[NATIVE_MAX_BLOCKS + 1][NATIVE_MAX_PIXELS + 1];
     native_outer_fn outer_apart[NATIVE_MAX_BLOCKS + 1][NATIVE_MAX_PIXELS + 1];

@@ -34,7 +34,7 @@ static bool is_allowed(const char *features, const char *name)
 native_level native_find_level(const char *features)
 {
     if (!is_allowed(features, "avx2") || !HAS(AVX2, "avx2") || !is_allowed(features, "fma") ||
-        !HAS(FMA, "fma"))
+        !HAS(FMA, "fma") || !HAS(F16C, "f16c")) /* which all have that have AVX2 */
         return NATIVE_LEVEL_PORTABLE;
     if (!is_allowed(features, "avx512f") || !HAS(AVX512F, "avx512f") ||
         !is_allowed(features, "avx512bw") || !HAS(AVX512BW, "avx512bw") ||

@@ -226,6 +226,7 @@ typedef struct native_item {
 typedef struct native_ir {
     const tfr_program_graph *graph;
     const int *origin;                  /* of each node: that of the group; NULL = itself */
+    const struct native_half *half;     /* what was widened; NULL = nothing */
     const tfr_compile_options *options; /* NULL in tests */
     tfr_plugin_device *device;
     native_value *values;

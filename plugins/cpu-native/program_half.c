@@ -241,7 +241,8 @@ static const float *wide_constant(maker *m, const tfr_operand *o, tfr_err *err)
         tfr_fail(err, TFR_ENOMEM, "no memory for %lld constants of half as float32", (long long)n);
         return NULL;
     }
-    to = native_constant_data(h->constants[h->n_constants++]);
+    to = native_constant_data(h->constants[h->n_constants]);
+    h->widened[h->n_constants++] = (native_widened){to, o->data, o->dtype};
     if (made) {
         widen(m->device->isa, o, to, n);
         m->bytes += (uint64_t)n * sizeof(float);
@@ -312,11 +313,12 @@ static bool has_memory(maker *m)
     h->operands = calloc(operands, sizeof *h->operands);
     h->edges = calloc(operands, sizeof *h->edges);
     h->constants = calloc(g->n_values, sizeof(void *));
+    h->widened = calloc(g->n_values, sizeof *h->widened);
     m->there = calloc(2 * (size_t)g->n_values, sizeof *m->there);
     m->next_operand = h->operands;
     m->next_edge = h->edges;
     return h->nodes && h->calls && h->origin && h->values && h->operands && h->edges &&
-           h->constants && m->there;
+           h->constants && h->widened && m->there;
 }
 
 static bool any_half(const tfr_program_graph *g)
@@ -370,7 +372,19 @@ int32_t native_widen_graph(tfr_plugin_device *device, const tfr_program_graph *g
     *constant_bytes += m.bytes;
     ir->graph = &half->graph;
     ir->origin = half->origin;
+    ir->half = half;
     return status;
+}
+
+const native_widened *native_find_widened(const native_ir *ir, const void *wide)
+{
+    int i;
+
+    for (i = 0; ir->half && wide && i < ir->half->n_constants; i++) {
+        if (ir->half->widened[i].wide == wide)
+            return &ir->half->widened[i];
+    }
+    return NULL;
 }
 
 void native_end_half_graph(native_half *half)
@@ -397,6 +411,8 @@ void native_drop_half(tfr_plugin_device *device, native_half *half)
     for (i = 0; i < half->n_constants; i++)
         native_leave_constant(device, half->constants[i]);
     free(half->constants);
+    free(half->widened);
+    half->widened = NULL;
     half->constants = NULL;
     half->n_constants = 0;
 }

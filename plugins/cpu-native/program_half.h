@@ -13,6 +13,13 @@ typedef struct native_wide_call {
     float numbers[NATIVE_ITEM_INPUTS];
 } native_wide_call;
 
+/* A constant that was widened. */
+typedef struct native_widened {
+    const float *wide;
+    const void *half;
+    int32_t dtype; /* of half */
+} native_widened;
+
 typedef struct native_half {
     tfr_program_graph graph; /* until native_end_half_graph, as all but the constants */
     tfr_program_node *nodes;
@@ -22,6 +29,7 @@ typedef struct native_half {
     tfr_operand *operands;
     int32_t *edges;
     struct native_constant **constants; /* widened: as long as the program */
+    native_widened *widened;            /* of each */
     int n_constants;
 } native_half;
 
@@ -38,6 +46,8 @@ int32_t native_widen_graph(tfr_plugin_device *device, const tfr_program_graph *g
                            native_half *half, native_ir *ir, uint64_t *constant_bytes,
                            tfr_err *err);
 void native_end_half_graph(native_half *half);
+/* What the numbers at wide were made from, or NULL where they were float32. */
+const native_widened *native_find_widened(const native_ir *ir, const void *wide);
 /* After the plan. */
 void native_drop_half(tfr_plugin_device *device, native_half *half);
 

@@ -5,7 +5,7 @@
  *
  *   vec                     LANES floats
  *   V_ZERO() V_ALL(x)       the same number in each
- *   V_LOAD(p) V_STORE(p, v) at any address
+ *   V_LOAD(p) V_STORE(p, v) at any address; V_LOAD_F16(p), V_LOAD_BF16(p) of such
  *   V_FMA(x, y, z)          x y + z; V_FNMA z - x y; V_ADD, V_SUB, V_MUL, V_DIV
  *   V_MAX(x, y) V_MIN       a NaN in the second operand stays
  *   V_ABS(x) V_ROUND(x)     V_SIGN(x, y) is x with the sign of y

@@ -1,23 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * vec_avx2.h: AVX2 with FMA: 16 registers of 8 lanes. vec.h says what these headers define. It
- * begins code for these instructions, which ends where the file that includes it has vec_end.h.
+ * vec_avx2.h: AVX2 with FMA and F16C: 16 registers of 8 lanes. vec.h says what these headers
+ * define. It begins code for these instructions, which ends where the file that includes it has
+ * vec_end.h.
  */
 #if defined(__clang__)
 #include <immintrin.h>
-#pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)
+#pragma clang attribute push(__attribute__((target("avx2,fma,f16c"))), apply_to = function)
 #else
-#pragma GCC target("avx2,fma")
+#pragma GCC target("avx2,fma,f16c")
 #include <immintrin.h>
 #endif
 
 #define LANES 8
 typedef __m256 vec;
 
-#define V_ZERO()        _mm256_setzero_ps()
-#define V_ALL(x)        _mm256_set1_ps(x)
-#define V_LOAD(p)       _mm256_loadu_ps(p)
-#define V_STORE(p, v)   _mm256_storeu_ps(p, v)
+#define V_ZERO()      _mm256_setzero_ps()
+#define V_ALL(x)      _mm256_set1_ps(x)
+#define V_LOAD(p)     _mm256_loadu_ps(p)
+#define V_STORE(p, v) _mm256_storeu_ps(p, v)
+/* of float16 and bfloat16 */
+#define V_LOAD_F16(p)   _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)(p)))
+#define V_LOAD_BF16(p)  v_load_bf16(p)
 #define V_FMA(x, y, z)  _mm256_fmadd_ps(x, y, z)
 #define V_FNMA(x, y, z) _mm256_fnmadd_ps(x, y, z)
 #define V_ADD(x, y)     _mm256_add_ps(x, y)
@@ -34,6 +38,12 @@ typedef __m256 vec;
 #define V_LESS(x, y, a, b) _mm256_blendv_ps(b, a, _mm256_cmp_ps(x, y, _CMP_LT_OQ))
 /* x with the sign of y */
 #define V_SIGN(x, y) _mm256_or_ps(_mm256_and_ps(_mm256_set1_ps(-0.0f), y), V_ABS(x))
+
+static inline vec v_load_bf16(const uint16_t *p)
+{
+    const __m128i bits = _mm_loadu_si128((const __m128i *)(const void *)p);
+    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(bits), 16));
+}
 
 static const int32_t some_lanes[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
 

@@ -15,10 +15,15 @@
 #define LANES 16
 typedef __m512 vec;
 
-#define V_ZERO()        _mm512_setzero_ps()
-#define V_ALL(x)        _mm512_set1_ps(x)
-#define V_LOAD(p)       _mm512_loadu_ps(p)
-#define V_STORE(p, v)   _mm512_storeu_ps(p, v)
+#define V_ZERO()      _mm512_setzero_ps()
+#define V_ALL(x)      _mm512_set1_ps(x)
+#define V_LOAD(p)     _mm512_loadu_ps(p)
+#define V_STORE(p, v) _mm512_storeu_ps(p, v)
+/* of float16 and bfloat16 */
+#define V_HALVES(p)   _mm256_loadu_si256((const __m256i *)(const void *)(p))
+#define V_LOAD_F16(p) _mm512_cvtph_ps(V_HALVES(p))
+#define V_LOAD_BF16(p)                                                                             \
+    _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(V_HALVES(p)), 16))
 #define V_FMA(x, y, z)  _mm512_fmadd_ps(x, y, z)
 #define V_FNMA(x, y, z) _mm512_fnmadd_ps(x, y, z)
 #define V_ADD(x, y)     _mm512_add_ps(x, y)
@@ -43,7 +48,7 @@ typedef __m512 vec;
 #define V_SCALE_NORMAL(x, n)  _mm512_scalef_ps(x, n)
 #define V_SUM(v)              _mm512_reduce_add_ps(v)
 #define V_GREATEST(v)         _mm512_reduce_max_ps(v)
-#define V_HAS_NAN(v)         (_mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q) != 0)
+#define V_HAS_NAN(v)          (_mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q) != 0)
 #define V_LOAD_SOME(p, n)     _mm512_maskz_loadu_ps((__mmask16)((1u << (n)) - 1), p)
 #define V_STORE_SOME(p, n, v) _mm512_mask_storeu_ps(p, (__mmask16)((1u << (n)) - 1), v)
 /* the first n lanes of v, and zeros or others */

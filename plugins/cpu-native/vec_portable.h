@@ -33,6 +33,27 @@ static inline vec v_select(vec_bits mask, vec yes, vec no)
     return (vec)(((vec_bits)yes & mask) | ((vec_bits)no & ~mask));
 }
 
+static inline vec_bits v_load_halves(const uint16_t *p)
+{
+    uint16_t q[LANES];
+    __builtin_memcpy(q, p, sizeof q);
+    return (vec_bits){q[0], q[1], q[2], q[3]};
+}
+
+/* The product moves the exponent, and makes normal numbers of subnormal ones. */
+static inline vec v_load_f16(const uint16_t *p)
+{
+    const vec_bits half = v_load_halves(p), magnitude = (half & 0x7fff) << 13;
+    const vec x =
+        v_select(magnitude >= 0x0f800000, (vec)(magnitude | 0x7f800000), (vec)magnitude * 0x1p112f);
+    return (vec)((vec_bits)x | (half & 0x8000) << 16);
+}
+
+static inline vec v_load_bf16(const uint16_t *p)
+{
+    return (vec)(v_load_halves(p) << 16);
+}
+
 static inline vec v_sign(vec x, vec y)
 {
     return (vec)(((vec_bits)x & 0x7fffffff) | ((vec_bits)y & (vec_bits)v_all(-0.0f)));
@@ -99,6 +120,8 @@ static inline vec v_some_or(vec v, int64_t n, float x)
 #define V_ALL(x)              v_all(x)
 #define V_LOAD(p)             v_load(p)
 #define V_STORE(p, v)         v_store(p, v)
+#define V_LOAD_F16(p)         v_load_f16(p)
+#define V_LOAD_BF16(p)        v_load_bf16(p)
 #define V_FMA(x, y, z)        ((x) * (y) + (z))
 #define V_FNMA(x, y, z)       ((z) - (x) * (y))
 #define V_ADD(x, y)           ((x) + (y))
