@@ -67,6 +67,7 @@ EXTRA_DIST += \
 	bench/compare_backends.py \
 	bench/dispatch_instructions.sh \
 	bench/encoder_peers.py \
+	bench/field/decoder_4bit.py \
 	bench/field/exports.py \
 	bench/field/get_models.py \
 	bench/field/get_onnx_tests.py \
