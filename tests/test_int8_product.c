@@ -65,6 +65,7 @@ static const native_int8_way emulated_vnni = {
     .tile = tile,
     .finish = finish,
     .take = take_bytes,
+    .sum = sum_bytes,
 };
 
 /* ---- processors ---- */

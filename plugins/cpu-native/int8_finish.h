@@ -2,7 +2,7 @@
 /*
  * int8_finish.h: what becomes of the sums of a tile, and the packing of rows of A, as plain loops
  * over NR columns that compilers make vectors of. Each way's file includes it once, with NR, and
- * with FINISH_AVX2 if it may use AVX2 and NR is 16.
+ * with SUM_AVX2 if it may use AVX2, and FINISH_AVX2 if NR is 16, too.
  *
  * A result of 8 bits is the nearest integer to a product of doubles. float32 finds the same one
  * except next to a tie: its product is wrong by at most three roundings, 3 * 2^-24 of at most 511,
@@ -238,7 +238,64 @@ static void take_wide(const native_int8_rows *r)
 }
 #endif
 
+/* ---- sums of rows ---- */
+
+#ifdef SUM_AVX2
+static inline int32_t sum_of_lanes(__m256i x)
+{
+    __m128i sum = _mm_add_epi32(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1));
+
+    sum = _mm_add_epi32(sum, _mm_unpackhi_epi64(sum, sum));
+    return _mm_cvtsi128_si32(_mm_add_epi32(sum, _mm_shuffle_epi32(sum, 1)));
+}
+
+static inline __m256i terms_at(const void *p)
+{
+    return _mm256_loadu_si256((const __m256i *)p);
+}
+#endif
+
+#ifdef HAS_WIDE
+static int32_t sum_wide(const uint8_t *row, int64_t k)
+{
+    const int16_t *a = (const int16_t *)(const void *)row;
+    int64_t i = 0;
+    uint32_t sum = 0;
+
+#ifdef SUM_AVX2
+    __m256i sums = _mm256_setzero_si256();
+    for (; i + 16 <= k; i += 16)
+        sums = _mm256_add_epi32(sums, _mm256_madd_epi16(terms_at(a + i), _mm256_set1_epi16(1)));
+    sum = (uint32_t)sum_of_lanes(sums);
+#endif
+    for (; i < k; i++)
+        sum += (uint32_t)a[i];
+    return (int32_t)sum;
+}
+#endif
+
 #ifdef HAS_BYTES
+static int32_t sum_bytes(const uint8_t *a, int64_t k)
+{
+    int64_t i = 0;
+    uint32_t sum = 0;
+
+#ifdef SUM_AVX2
+    const __m256i zeros = _mm256_setzero_si256();
+    __m256i sums = zeros;
+    for (; i + 32 <= k; i += 32)
+        sums = _mm256_add_epi32(sums, _mm256_sad_epu8(terms_at(a + i), zeros));
+    sum = (uint32_t)sum_of_lanes(sums);
+    for (; i + 8 <= k; i += 8)
+        sum += (uint32_t)_mm_cvtsi128_si32(
+            _mm_sad_epu8(_mm_loadl_epi64((const __m128i *)(const void *)(a + i)),
+                         _mm256_castsi256_si128(zeros)));
+#endif
+    for (; i < k; i++)
+        sum += a[i];
+    return (int32_t)sum;
+}
+
 static void take_bytes(const native_int8_rows *r)
 {
     const uint8_t flip = r->is_signed ? 0x80 : 0;

@@ -249,11 +249,14 @@ static inline bool has_small_scales(const native_int8_columns *c)
 
 /* Of a row: 16 bits of columns 0-3, 8-11, 4-7, 12-15; far becomes the greatest distance of a
  * product to its integer. */
-static inline __m256i nearest_of_row(const native_int8_band *b, int row, pair_i term, pair_f scale,
-                                     __m256 *far)
+static inline __attribute__((always_inline)) __m256i nearest_of_row(const native_int8_band *b,
+                                                                    int row, const bool corrects,
+                                                                    pair_i term, pair_f scale,
+                                                                    __m256 *far)
 {
     const __m256 size = _mm256_castsi256_ps(_mm256_set1_epi32(INT32_MAX));
-    const pair_f v = times(to_floats(sums_of_row(b, row, term)), scale.low, scale.high);
+    const pair_i s = sums_of_row(b, row, term);
+    const pair_f v = times(to_floats(corrects ? corrected(b, row, s) : s), scale.low, scale.high);
     const pair_i y = {_mm256_cvtps_epi32(v.low), _mm256_cvtps_epi32(v.high)};
     const pair_f w = to_floats(y);
 
@@ -268,8 +271,9 @@ static inline __m256i limited_16(__m256i x, __m256i zero, __m256i low, __m256i h
     return _mm256_and_si256(x, _mm256_set1_epi16(0xff));
 }
 
-/* All 16 columns, nothing added or corrected. Bits of the result are rows to do again. */
-static uint64_t finish_pairs(const native_int8_band *b)
+/* All 16 columns, nothing added. Bits of the result are rows to do again. */
+static inline __attribute__((always_inline)) uint64_t finish_pairs(const native_int8_band *b,
+                                                                   const bool corrects)
 {
     const native_int8_finish *f = b->finish;
     const __m256i zero = _mm256_set1_epi16((int16_t)f->zero);
@@ -286,8 +290,8 @@ static uint64_t finish_pairs(const native_int8_band *b)
     for (int row = 0; row < rows; row += 2, to += 2 * b->ldc) {
         const int other = row + 1 < rows ? 1 : 0;
         __m256 far = _mm256_setzero_ps();
-        const __m256i x = nearest_of_row(b, row, term, scale, &far);
-        const __m256i y = nearest_of_row(b, row + other, term, scale, &far);
+        const __m256i x = nearest_of_row(b, row, corrects, term, scale, &far);
+        const __m256i y = nearest_of_row(b, row + other, corrects, term, scale, &far);
         const __m256i bytes = _mm256_permutevar8x32_epi32(
             _mm256_packus_epi16(limited_16(x, zero, low, high), limited_16(y, zero, low, high)),
             order);
@@ -303,14 +307,16 @@ static uint64_t finish_pairs(const native_int8_band *b)
 
 static uint64_t finish_most(const native_int8_band *b)
 {
-    const bool whole = b->cols == NR;
+    const bool whole = b->cols == NR, corrects = b->row_sums || b->row_zeros;
 
-    if (b->row_sums || b->row_zeros)
-        return b->with ? finish_rows(b, true, false, true) : finish_rows(b, false, false, true);
+    if (b->with && corrects)
+        return whole ? finish_rows(b, true, true, true) : finish_rows(b, true, false, true);
     if (b->with)
         return whole ? finish_rows(b, true, true, false) : finish_rows(b, true, false, false);
     if (whole && has_small_scales(b->columns))
-        return finish_pairs(b);
+        return corrects ? finish_pairs(b, true) : finish_pairs(b, false);
+    if (corrects)
+        return whole ? finish_rows(b, false, true, true) : finish_rows(b, false, false, true);
     return whole ? finish_rows(b, false, true, false) : finish_rows(b, false, false, false);
 }
 

@@ -109,21 +109,6 @@ typedef struct ready_rows {
     bool has_sums;
 } ready_rows;
 
-static int32_t sum_of_row(const native_int8_product *p, const uint8_t *a)
-{
-    const int16_t *wide = (const int16_t *)(const void *)a;
-    uint32_t sum = 0;
-    int64_t k;
-
-    if (p->way->wide)
-        for (k = 0; k < p->shape.k; k++)
-            sum += (uint32_t)wide[k];
-    else
-        for (k = 0; k < p->shape.k; k++)
-            sum += a[k];
-    return (int32_t)sum;
-}
-
 static void take_rows(const native_int8_product *p, const native_int8_args *args, int64_t row,
                       int64_t n, uint8_t *memory, ready_rows *r)
 {
@@ -138,7 +123,7 @@ static void take_rows(const native_int8_product *p, const native_int8_args *args
         native_int8_pack_rows(p, args, row, n, memory);
     }
     for (i = 0; i < n && r->has_sums; i++)
-        r->sums[i] = sum_of_row(p, r->a + i * r->step);
+        r->sums[i] = p->way->sum(r->a + i * r->step, p->shape.k);
     for (i = 0; i < n && r->zeros; i++)
         r->zeros[i] = args->a_zeros[row + i] + int8_flip_a(p);
 }

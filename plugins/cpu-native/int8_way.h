@@ -92,6 +92,7 @@ struct native_int8_way {
     void (*tile)(const native_int8_tile *tile);
     void (*finish)(const native_int8_band *band);
     void (*take)(const native_int8_rows *rows);
+    int32_t (*sum)(const uint8_t *row, int64_t k);     /* of the terms of a packed row */
     void (*depthwise)(const native_int8_strip *strip); /* nr is 16; NULL = there is none */
 };
 

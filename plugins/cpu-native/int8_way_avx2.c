@@ -22,6 +22,7 @@
 #define NR 16
 #define HAS_WIDE
 #define HAS_BYTES
+#define SUM_AVX2
 #define FINISH_AVX2
 #include "int8_finish.h"
 
@@ -241,6 +242,7 @@ const native_int8_way native_int8_way_avx2 = {
     .tile = tile,
     .finish = finish,
     .take = take_wide,
+    .sum = sum_wide,
     .depthwise = depthwise,
 };
 
@@ -252,6 +254,7 @@ const native_int8_way native_int8_way_avx2_lists = {
     .tile = list_tile,
     .finish = finish,
     .take = take_bytes,
+    .sum = sum_bytes,
 };
 
 #include "vec_end.h"

@@ -20,6 +20,7 @@
 
 #define NR 32
 #define HAS_BYTES
+#define SUM_AVX2
 #include "int8_finish.h"
 
 typedef __m512i ivec;
@@ -51,6 +52,7 @@ const native_int8_way native_int8_way_avx512_vnni = {
     .tile = tile,
     .finish = finish,
     .take = take_bytes,
+    .sum = sum_bytes,
 };
 
 #include "vec_end.h"

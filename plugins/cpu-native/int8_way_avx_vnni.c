@@ -18,6 +18,7 @@
 
 #define NR 16
 #define HAS_BYTES
+#define SUM_AVX2
 #define FINISH_AVX2
 #include "int8_finish.h"
 
@@ -50,6 +51,7 @@ const native_int8_way native_int8_way_avx_vnni = {
     .tile = tile,
     .finish = finish,
     .take = take_bytes,
+    .sum = sum_bytes,
 };
 
 #include "vec_end.h"

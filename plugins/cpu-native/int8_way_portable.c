@@ -57,5 +57,6 @@ const native_int8_way native_int8_way_portable = {
     .tile = tile,
     .finish = finish,
     .take = take_wide,
+    .sum = sum_wide,
     .depthwise = depthwise,
 };
