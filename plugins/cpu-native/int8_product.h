@@ -57,6 +57,7 @@ typedef struct native_int8_way native_int8_way;
 typedef struct native_int8_cpu {
     const native_int8_way *constant, *variable; /* for B that is constant, and that is not */
     const native_int8_way *depthwise;
+    const native_int8_way *winograd; /* NULL = direct products are faster */
     int64_t l2_bytes;
 } native_int8_cpu;
 void native_int8_find_cpu(native_int8_cpu *cpu, const char *features);

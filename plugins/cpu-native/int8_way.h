@@ -84,6 +84,26 @@ typedef struct native_int8_rows {
     int32_t zero; /* wide: the zero point */
 } native_int8_rows;
 
+/* The 4 x 4 pixels of a tile of int8_winograd.c, transformed: [16], of all channels each. */
+typedef struct native_int8_patch {
+    const uint8_t *pixels[16];
+    int64_t channels; /* a multiple of 16 */
+    bool is_signed;
+    int32_t zero;
+    int16_t *to;
+    int64_t step; /* from one of the 16 to the next */
+} native_int8_patch;
+
+typedef struct native_int8_winograd_loops {
+    void (*transform)(const native_int8_patch *patch);
+    void (*tile)(const native_int8_tile *tile); /* of int16: b is [groups][16][2] */
+    /*
+     * Sums of n tiles: from is 16 times [n][16], `step` apart; upper and lower become
+     * [2 * n][16], a line of pixels each.
+     */
+    void (*sum)(const int32_t *from, int64_t step, int n, int32_t *upper, int32_t *lower);
+} native_int8_winograd_loops;
+
 struct native_int8_way {
     const char *name;
     int mr, nr;
@@ -94,6 +114,7 @@ struct native_int8_way {
     void (*take)(const native_int8_rows *rows);
     int32_t (*sum)(const uint8_t *row, int64_t k);     /* of the terms of a packed row */
     void (*depthwise)(const native_int8_strip *strip); /* nr is 16; NULL = there is none */
+    const native_int8_winograd_loops *winograd;        /* the same */
 };
 
 static inline int native_int8_group(const native_int8_way *way)

@@ -234,6 +234,106 @@ static void depthwise(const native_int8_strip *s)
         strip_of(s, false, s->pairs);
 }
 
+/* ---- Winograd ---- */
+
+#undef GROUP_BYTES
+#undef I_GROUP
+#define GROUP_BYTES 32
+#define I_GROUP(p)  _mm256_load_si256((const __m256i *)(const void *)(p))
+#define tile        tile_16
+#define tile_of     tile_16_of
+#include "int8_tile.h"
+#undef tile
+#undef tile_of
+
+/* Of one line or column of a tile. */
+static inline void transform_4(const __m256i *x, int step, __m256i *to, int to_step)
+{
+    to[0] = _mm256_sub_epi16(x[0], x[2 * step]);
+    to[to_step] = _mm256_add_epi16(x[step], x[2 * step]);
+    to[2 * to_step] = _mm256_sub_epi16(x[2 * step], x[step]);
+    to[3 * to_step] = _mm256_sub_epi16(x[step], x[3 * step]);
+}
+
+static inline __attribute__((always_inline)) void transform_of(const native_int8_patch *p,
+                                                               const bool is_signed)
+{
+    const __m256i zero = _mm256_set1_epi16((int16_t)(4 * p->zero));
+
+    for (int64_t c = 0; c < p->channels; c += 16) {
+        int16_t *to = p->to + c;
+        __m256i columns[16], all[16];
+        EVERY(int i = 0; i < 4; i++)
+        {
+            __m256i pixels[4];
+            EVERY(int j = 0; j < 4; j++)
+            {
+                pixels[j] = channels_at(p->pixels[4 * j + i] + c, is_signed);
+            }
+            transform_4(pixels, 1, columns + i, 4);
+        }
+        EVERY(int i = 0; i < 4; i++)
+        {
+            transform_4(columns + 4 * i, 1, all + 4 * i, 1);
+        }
+        all[5] = _mm256_sub_epi16(all[5], zero);
+        EVERY(int i = 0; i < 16; i++)
+        {
+            I_STORE(to + i * p->step, all[i]);
+        }
+    }
+}
+
+static void transform(const native_int8_patch *patch)
+{
+    if (patch->is_signed)
+        transform_of(patch, true);
+    else
+        transform_of(patch, false);
+}
+
+static inline __m256i sums_at(const int32_t *p)
+{
+    return _mm256_loadu_si256((const __m256i *)(const void *)p);
+}
+
+static inline __m256i first_sum(__m256i a, __m256i b, __m256i c)
+{
+    return _mm256_add_epi32(_mm256_add_epi32(a, b), c);
+}
+
+static inline __m256i second_sum(__m256i b, __m256i c, __m256i d)
+{
+    return _mm256_sub_epi32(_mm256_sub_epi32(b, c), d);
+}
+
+/* Two pixels of a line from the sums of its four columns. */
+static inline void put_pixels(const __m256i *x, int32_t *to)
+{
+    I_STORE(to, _mm256_srai_epi32(first_sum(x[0], x[1], x[2]), 2));
+    I_STORE(to + NR, _mm256_srai_epi32(second_sum(x[1], x[2], x[3]), 2));
+}
+
+static void sum_tiles(const int32_t *from, int64_t step, int n, int32_t *upper, int32_t *lower)
+{
+    for (int i = 0; i < 2 * n; i++) {
+        const int64_t at = i / 2 * (2 * NR) + i % 2 * 8;
+        const int32_t *p = from + i * 8;
+        __m256i above[4], below[4];
+        EVERY(int j = 0; j < 4; j++)
+        {
+            const __m256i a = sums_at(p + j * step), b = sums_at(p + (4 + j) * step);
+            const __m256i c = sums_at(p + (8 + j) * step), d = sums_at(p + (12 + j) * step);
+            above[j] = first_sum(a, b, c);
+            below[j] = second_sum(b, c, d);
+        }
+        put_pixels(above, upper + at);
+        put_pixels(below, lower + at);
+    }
+}
+
+static const native_int8_winograd_loops winograd = {transform, tile_16, sum_tiles};
+
 const native_int8_way native_int8_way_avx2 = {
     .name = "avx2",
     .mr = MR,
@@ -244,6 +344,7 @@ const native_int8_way native_int8_way_avx2 = {
     .take = take_wide,
     .sum = sum_wide,
     .depthwise = depthwise,
+    .winograd = &winograd,
 };
 
 const native_int8_way native_int8_way_avx2_lists = {

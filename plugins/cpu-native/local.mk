@@ -41,6 +41,8 @@ tfr_native_int8 = \
 	plugins/cpu-native/int8_tile.h \
 	plugins/cpu-native/int8_turn.c \
 	plugins/cpu-native/int8_turn.h \
+	plugins/cpu-native/int8_winograd.c \
+	plugins/cpu-native/int8_winograd.h \
 	plugins/cpu-native/int8_way.h \
 	plugins/cpu-native/int8_way_avx2.c \
 	plugins/cpu-native/int8_way_avx512_vnni.c \

@@ -6,10 +6,12 @@
 #include <string.h>
 
 #include "int8_product.h"
+#include "int8_winograd.h"
 
 typedef struct integer {
     const tfr_plugin_device *device;
     native_int8_product product;
+    native_int8_winograd winograd;
     native_int8_shape shape;
     native_int8_args args;
     native_int8_addition addition;
@@ -17,8 +19,9 @@ typedef struct integer {
     native_ref source, packed, to, with;
     native_ref scale, zero; /* of the source, where a run computes them */
     bool has_scale, has_zero, zero_signed;
-    bool has_with, depthwise, blocked; /* blocked: of float32, made in shared memory first */
-    int32_t w_zero;                    /* depthwise: of all, or of each channel */
+    bool has_with, depthwise, by_winograd;
+    bool blocked;   /* of float32, made in shared memory first */
+    int32_t w_zero; /* depthwise, by_winograd: of all, or of each channel */
     const int32_t *w_zeros;
     int64_t channels, blocks, pixels; /* blocked */
 } integer;
@@ -69,6 +72,8 @@ static void run_units(const void *params, const native_bases *bases, int64_t beg
     set_computed(c, bases, &args);
     if (c->depthwise)
         native_int8_depthwise_run(&c->device->int8_cpu, &c->shape, &args, begin, end);
+    else if (c->by_winograd)
+        native_int8_winograd_run(&c->winograd, &args, bases->scratch, begin, end);
     else
         native_int8_run(&c->product, &args, bases->scratch, begin, end);
 }
@@ -218,8 +223,13 @@ static void set_finish(native_planner *p, integer *c, const native_item *item, i
 static void pack_panels(void *user, int64_t begin, int64_t end)
 {
     const integer *c = user;
+    void *packed = (void *)(uintptr_t)c->packed.known;
 
-    native_int8_pack(&c->product, &c->weights, (void *)(uintptr_t)c->packed.known, begin, end);
+    if (c->by_winograd)
+        native_int8_winograd_pack(&c->winograd, &c->weights, c->w_zero, c->w_zeros, packed, begin,
+                                  end);
+    else
+        native_int8_pack(&c->product, &c->weights, packed, begin, end);
 }
 
 static void fill_weights(float *to, const void *user)
@@ -230,7 +240,8 @@ static void fill_weights(float *to, const void *user)
     if (c.depthwise)
         native_int8_depthwise_pack(&c.shape, &c.weights, c.w_zero, c.w_zeros, to);
     else
-        c.device->host->parallel_for(pack_panels, &c, c.product.n_panels, 1);
+        c.device->host->parallel_for(pack_panels, &c,
+                                     c.by_winograd ? c.winograd.n_panels : c.product.n_panels, 1);
 }
 
 static void pack(native_planner *p, integer *c, const native_item *item)
@@ -240,9 +251,11 @@ static void pack(native_planner *p, integer *c, const native_item *item)
     const native_int8_matrix *w = &c->weights;
     const native_constant_key key = {
         {w->at, in->w.zero, c->depthwise ? NULL : (const void *)g->way},
-        {-3 - c->depthwise, c->shape.n, c->shape.k, w->n_step, w->inner_step, w->outer_step,
-         c->shape.b_signed, c->shape.a_signed, g->panel_bytes}};
-    const uint64_t bytes = c->depthwise ? native_int8_depthwise_bytes(&c->shape) : g->packed_bytes;
+        {c->by_winograd ? -5 : -3 - c->depthwise, c->shape.n, c->shape.k, w->n_step, w->inner_step,
+         w->outer_step, c->shape.b_signed, c->shape.a_signed, g->panel_bytes}};
+    const uint64_t bytes = c->depthwise     ? native_int8_depthwise_bytes(&c->shape)
+                           : c->by_winograd ? c->winograd.packed_bytes
+                                            : g->packed_bytes;
 
     c->packed.known = (const char *)native_pack(p, &key, bytes, fill_weights, c);
 }
@@ -308,11 +321,31 @@ static void set_refs(native_planner *p, integer *c, const native_item *item)
                                    (uint64_t)c->shape.m * sizeof(float));
 }
 
+/* What it is computed with; how many units there are. */
+static int64_t choose_way(native_planner *p, integer *c, const native_item *item)
+{
+    const native_int8_cpu *cpu = &p->ir->device->int8_cpu;
+    const int threads = p->lanes > 1 ? p->ir->device->threads : 1;
+
+    if (c->depthwise)
+        return c->shape.m;
+    c->by_winograd =
+        item->n_inputs < 5 && native_int8_winograd_plan(&c->winograd, cpu, &c->shape, threads);
+    if (c->by_winograd) {
+        native_need_scratch(p, c->winograd.scratch_bytes);
+        return c->winograd.n_units;
+    }
+    native_int8_plan(&c->product, cpu, &c->shape, &c->weights, threads);
+    native_need_scratch(p, c->product.scratch_bytes);
+    return c->product.n_units;
+}
+
 void native_plan_integer(native_planner *p, const native_item *item)
 {
     const native_value *y = &p->ir->values[item->output];
     const tfr_plugin_device *device = p->ir->device;
     integer *c;
+    int64_t units;
     double flops;
 
     if (item->kind != NATIVE_ITEM_CONV && item->kind != NATIVE_ITEM_DEPTHWISE &&
@@ -329,11 +362,7 @@ void native_plan_integer(native_planner *p, const native_item *item)
     c->has_with = item->residual >= 0;
     c->with = native_ref_of(p, item->residual);
     set_shape(p, c, item);
-    if (!c->depthwise) {
-        native_int8_plan(&c->product, &device->int8_cpu, &c->shape, &c->weights,
-                         p->lanes > 1 ? device->threads : 1);
-        native_need_scratch(p, c->product.scratch_bytes);
-    }
+    units = choose_way(p, c, item);
     if (item->n_inputs > 4)
         set_refs(p, c, item);
     set_finish(p, c, item, c->shape.n);
@@ -343,8 +372,7 @@ void native_plan_integer(native_planner *p, const native_item *item)
     c->blocked = y->blocked && y->dtype == TFR_DTYPE_F32;
     if (c->blocked)
         native_need_shared(p, (uint64_t)(c->shape.m * c->shape.n) * sizeof(float));
-    native_add_run(p, run_units, c, c->depthwise ? c->shape.m : c->product.n_units, flops / 100.0)
-        ->flops = flops;
+    native_add_run(p, run_units, c, units, flops / 100.0)->flops = flops;
     if (!c->blocked)
         return;
     c->channels = c->shape.n;
