@@ -26,6 +26,16 @@
 #define FINISH_AVX2
 #include "int8_finish.h"
 
+/*
+ * s + x in the register of s. Compilers put such a sum into another one and move it back, which a
+ * loop of 24 multiplications and additions has no time for: it gets 6 instructions a cycle.
+ */
+static inline __m256i plus(__m256i s, __m256i x)
+{
+    __asm__("vpaddd %1, %0, %0" : "+x"(s) : "x"(x));
+    return s;
+}
+
 typedef __m256i ivec;
 #define MR             6
 #define NV             2
@@ -33,8 +43,8 @@ typedef __m256i ivec;
 #define I_ZERO()       _mm256_setzero_si256()
 #define I_STORE(p, v)  _mm256_storeu_si256((__m256i *)(void *)(p), v)
 #define I_GROUP(p)     _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(const void *)(p)))
-#define I_DOT(s, a, b) _mm256_add_epi32(s, _mm256_madd_epi16(a, b))
-#define I_KEEP(x)      __asm__("" : "+x"(x))
+#define I_DOT(s, a, b) plus(s, _mm256_madd_epi16(a, b))
+#define I_KEEP(x)      (void)0
 
 static inline __m256i all_of(const uint8_t *p)
 {
@@ -97,9 +107,8 @@ static inline __attribute__((always_inline)) void add_bytes(const int rows, cons
             const __m256i all = window_at(a + i * t->a_step);
             const __m256i x = _mm256_shuffle_epi8(all, first);
             const __m256i y = _mm256_shuffle_epi8(all, last);
-            s[i][0] = _mm256_add_epi32(s[i][0], dot(octets, x, b0, y, b1));
-            s[i][1] = _mm256_add_epi32(s[i][1], dot(octets, x, c0, y, c1));
-            __asm__("" : "+x"(s[i][0]), "+x"(s[i][1]));
+            s[i][0] = plus(s[i][0], dot(octets, x, b0, y, b1));
+            s[i][1] = plus(s[i][1], dot(octets, x, c0, y, c1));
         }
     }
 }
@@ -123,9 +132,8 @@ static inline __attribute__((always_inline)) void add_wides(const int rows, list
             EVERY(int i = 0; i < rows; i++)
             {
                 const __m256i x = _mm256_shuffle_epi8(window_at(a + i * t->a_step), places);
-                s[i][0] = _mm256_add_epi32(s[i][0], _mm256_madd_epi16(x, b0));
-                s[i][1] = _mm256_add_epi32(s[i][1], _mm256_madd_epi16(x, c0));
-                __asm__("" : "+x"(s[i][0]), "+x"(s[i][1]));
+                s[i][0] = plus(s[i][0], _mm256_madd_epi16(x, b0));
+                s[i][1] = plus(s[i][1], _mm256_madd_epi16(x, c0));
             }
         }
     }
