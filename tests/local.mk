@@ -102,6 +102,7 @@ unit_tests = \
 	tests/test_native_encoder \
 	tests/test_native_pooled \
 	tests/test_native_convolutions \
+	tests/test_native_attention \
 	tests/test_native_programs \
 	tests/test_native_quantized \
 	tests/test_native_solve \
@@ -591,6 +592,10 @@ tests_test_native_programs_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNI
 tests_test_native_programs_LDADD = $(TFR_TEST_CORE)
 tests_test_native_programs_SOURCES = tests/test_native_programs.c tests/native_program_kit.h \
 	tests/graph_text.h tests/temp_path.h
+tests_test_native_attention_CPPFLAGS = $(tests_test_native_programs_CPPFLAGS)
+tests_test_native_attention_LDADD = $(tests_test_native_programs_LDADD)
+tests_test_native_attention_SOURCES = tests/test_native_attention.c tests/native_program_kit.h \
+	tests/graph_text.h
 tests_test_native_convolutions_CPPFLAGS = $(tests_test_native_programs_CPPFLAGS)
 tests_test_native_convolutions_LDADD = $(tests_test_native_programs_LDADD)
 tests_test_native_convolutions_SOURCES = tests/test_native_convolutions.c \

@@ -114,4 +114,20 @@ static inline void check(const char *text)
     CHECK(n_launches <= 1);
 }
 
+/* How many steps the one program of a graph has. */
+static inline uint32_t kernels_of(const char *text)
+{
+    tfr_runtime *runtime = new_runtime();
+    tfr_graph *graph = graph_of_text(text);
+    tfr_session *session = new_session(runtime, graph, "native:0");
+    tfr_program_desc desc = {.size = sizeof desc};
+    tfr_tensor_release(run(session, graph, 1));
+    REQUIRE_INT(1, tfr_session_n_programs(session));
+    CHECK_OK(tfr_session_program(session, 0, &desc, &err), &err);
+    tfr_session_destroy(session);
+    tfr_graph_release(graph);
+    tfr_runtime_release(runtime);
+    return desc.n_kernels;
+}
+
 #endif

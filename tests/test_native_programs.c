@@ -410,22 +410,6 @@ TEST(activations_join_convolutions_and_products)
     }
 }
 
-/* How many steps the one program of a graph has. */
-static uint32_t kernels_of(const char *text)
-{
-    tfr_runtime *runtime = new_runtime();
-    tfr_graph *graph = graph_of_text(text);
-    tfr_session *session = new_session(runtime, graph, "native:0");
-    tfr_program_desc desc = {.size = sizeof desc};
-    tfr_tensor_release(run(session, graph, 1));
-    REQUIRE_INT(1, tfr_session_n_programs(session));
-    CHECK_OK(tfr_session_program(session, 0, &desc, &err), &err);
-    tfr_session_destroy(session);
-    tfr_graph_release(graph);
-    tfr_runtime_release(runtime);
-    return desc.n_kernels;
-}
-
 TEST(numbers_around_an_activation_become_a_part_of_it)
 {
     static const char *const acts[] = {

@@ -182,6 +182,8 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/program_append.c \
 	plugins/cpu-native/program_arg.c \
 	plugins/cpu-native/program_attention.c \
+	plugins/cpu-native/program_attention_find.c \
+	plugins/cpu-native/program_attention_lie.c \
 	plugins/cpu-native/program_attention_read.c \
 	plugins/cpu-native/program_bf16.c \
 	plugins/cpu-native/program_bf16.h \

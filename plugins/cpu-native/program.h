@@ -30,7 +30,9 @@
  *                     convolutions with a maximum after them, and their gradients
  *   program_chain.c   what goes over memory element by element, many functions at once
  *   program_affine.c  multiples and sums around an activation as a part of it
- *   program_attention.c the items of an attention become one, and its step
+ *   program_attention.c the step of an attention
+ *   program_attention_find.c the items of one become one
+ *   program_attention_lie.c where the heads of its operands lie
  *   program_attention_read.c the op Attention as such an item
  *   program_append.c  new keys and values behind the past ones, where these lie
  *   program_columns.c Softmax along another axis than the last
@@ -166,9 +168,11 @@ typedef struct native_heads {
     /* Keys that a row sees: its place among them is `first` for row 0, and `next` more for each
      * other row; it sees `left` before and `right` behind that, where they are not below 0. */
     int64_t first, next, left, right;
-    float softcap;  /* 0 = none */
-    bool bool_mask; /* the mask is of bool */
-    bool zero_rows; /* a row that sees no key is 0, not NaN */
+    float softcap;       /* 0 = none */
+    bool bool_mask;      /* the mask is of bool */
+    bool zero_rows;      /* a row that sees no key is 0, not NaN */
+    bool nan_rows;       /* and so is any whose softmax is NaN */
+    int64_t first_at[3]; /* of Q, K, V: where in their values they begin */
 } native_heads;
 
 typedef struct native_item {
@@ -321,13 +325,37 @@ bool native_is_linear(const native_ir *ir, const native_item *item, native_act *
 /* One after the other as one; false: there is none for both. */
 bool native_compose_acts(const native_act *first, const native_act *then, native_act *both);
 
-/* ---- program_attention.c, program_attention_read.c ---- */
+/* ---- program_attention_find.c, program_attention_read.c ---- */
 
 void native_fuse_attention(native_ir *ir);
 /* Of the op Attention: whether it is done, and item `at`, which becomes that and items that put
  * past and new keys and values together. */
 bool native_attention_form(const tfr_call *call);
 void native_read_attention(native_ir *ir, int at, const tfr_program_node *node);
+
+/* Heads that share keys, of one row each, become rows of one head. */
+void native_merge_rows(native_heads *h);
+
+/* ---- program_attention_lie.c ---- */
+
+typedef enum native_lie_want {
+    NATIVE_LIE_ROWS,
+    NATIVE_LIE_KEYS,
+    NATIVE_LIE_VALUES
+} native_lie_want;
+
+/* Where an operand of an attention lies: the steps of its four axes in a value, and what multiplies
+ * the numbers there. */
+typedef struct native_operand_lie {
+    int base;
+    int64_t offset, steps[4];
+    int64_t group; /* how many heads in turn are the same */
+    float scale;
+} native_operand_lie;
+
+/* As far back as it can be read in steps, through heads in groups where these may be. */
+void native_find_lie(const native_ir *ir, int value, native_lie_want want, bool groups,
+                     native_operand_lie *to);
 
 /* ---- program_append.c ---- */
 

@@ -1,284 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * program_attention.c: softmax(scale Q K' + mask) V as one item, with the transpositions that cut
- * heads out of rows and put them back. A thread takes some rows of a head at a time: their scores
- * never leave its cache. Scores are kept whole, not summed up as they come, for rows are short
- * where inference is on a CPU.
+ * program_attention.c: the step of softmax(scale Q K' + mask) V. A thread takes some rows of a head
+ * at a time: their scores never leave its cache. Scores are kept whole, not summed up as they come,
+ * for rows are short where inference is on a CPU.
  */
 #include "program.h"
 
 #include <string.h>
-
-/* ---- finding it ---- */
-
-typedef struct parts {
-    native_item *softmax, *scores, *product;
-    int mask; /* value, or -1 */
-    float scale;
-    int q, k, v; /* values */
-    int n_taken; /* other items that went */
-} parts;
-
-/* The item that makes a value of which nobody else knows; NULL = none, or it is of another kind. */
-static native_item *only_maker(const native_ir *ir, int value, native_item_kind kind)
-{
-    int i;
-
-    if (value < 0 || ir->values[value].readers != 1 || ir->values[value].output)
-        return NULL;
-    for (i = 0; i < ir->n_items; i++) {
-        if (ir->items[i].kind == kind && ir->items[i].output == value)
-            return &ir->items[i];
-    }
-    return NULL;
-}
-
-static native_item *only_reader(const native_ir *ir, int value, native_item_kind kind)
-{
-    int i;
-
-    if (ir->values[value].readers != 1 || ir->values[value].output)
-        return NULL;
-    for (i = 0; i < ir->n_items; i++) {
-        if (ir->items[i].kind == kind && ir->items[i].inputs[0] == value)
-            return &ir->items[i];
-    }
-    return NULL;
-}
-
-static bool is_number(const native_value *v)
-{
-    return v->known && v->dtype == TFR_DTYPE_F32 && native_elements(v) == 1;
-}
-
-/* Whether a mask may be added to scores: rows of all keys, the same ones for some dims or all. */
-static bool is_mask(const native_value *v, const native_value *scores)
-{
-    int i;
-
-    if (v->dtype != TFR_DTYPE_F32 || v->rank < 1 || v->rank > 4 ||
-        v->dims[v->rank - 1] != scores->dims[3])
-        return false;
-    for (i = 2; i <= v->rank; i++) {
-        if (v->dims[v->rank - i] != 1 && v->dims[v->rank - i] != scores->dims[4 - i])
-            return false;
-    }
-    return true;
-}
-
-/* From the softmax back: a mask, a scale, the product. */
-static bool find_scores(const native_ir *ir, parts *p, int value)
-{
-    native_item *item = only_maker(ir, value, NATIVE_ITEM_BINARY);
-    int k;
-
-    p->scores = only_maker(ir, value, NATIVE_ITEM_BATCHED_PRODUCT);
-    if (p->scores)
-        return ir->values[value].rank == 4;
-    if (!item)
-        return false;
-    p->n_taken++;
-    if (item->binary == NATIVE_MUL || item->binary == NATIVE_DIV) {
-        for (k = 0; k < (item->binary == NATIVE_MUL ? 2 : 1); k++) {
-            const native_value *other = &ir->values[item->inputs[1 - k]];
-            if (p->scale == 1.0f && is_number(other)) {
-                float x;
-                memcpy(&x, other->known, sizeof x); /* not aligned yet */
-                p->scale = item->binary == NATIVE_MUL ? x : 1.0f / x;
-                return find_scores(ir, p, item->inputs[k]);
-            }
-        }
-        return false;
-    }
-    for (k = 0; k < 2 && item->binary == NATIVE_ADD; k++) {
-        parts with = *p;
-        with.mask = item->inputs[1 - k];
-        if (p->mask < 0 && p->scale == 1.0f && ir->values[item->inputs[k]].rank == 4 &&
-            is_mask(&ir->values[with.mask], &ir->values[item->inputs[k]]) &&
-            find_scores(ir, &with, item->inputs[k])) {
-            *p = with;
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool has_perm(const native_item *item, int a, int b, int c, int d)
-{
-    return item->perm[0] == a && item->perm[1] == b && item->perm[2] == c && item->perm[3] == d;
-}
-
-/* Steps of [B, H, S, D]. */
-static void set_steps(int64_t *steps, int64_t heads, int64_t rows, int64_t depth)
-{
-    steps[2] = depth;
-    steps[1] = rows * depth;
-    steps[0] = heads * rows * depth;
-}
-
-/* Steps of the same out of [B, S, H, D]. */
-static void set_turned_steps(int64_t *steps, int64_t heads, int64_t rows, int64_t depth)
-{
-    steps[1] = depth;
-    steps[2] = heads * depth;
-    steps[0] = rows * heads * depth;
-}
-
-/* A transposition whose result nobody else reads goes; its source is read instead. */
-static int through(const native_ir *ir, parts *p, int value, int64_t *steps, int64_t heads,
-                   int64_t rows, int64_t depth)
-{
-    native_item *turn = only_maker(ir, value, NATIVE_ITEM_TRANSPOSE);
-
-    set_steps(steps, heads, rows, depth);
-    if (!turn || !has_perm(turn, 0, 2, 1, 3))
-        return value;
-    set_turned_steps(steps, heads, rows, depth);
-    turn->kind = NATIVE_ITEM_NONE;
-    p->n_taken++;
-    return turn->inputs[0];
-}
-
-/* K' is [B, H, D, S]. */
-static int keys(const native_ir *ir, parts *p, native_heads *h)
-{
-    int value = p->scores->inputs[1];
-    native_item *turn = only_maker(ir, value, NATIVE_ITEM_TRANSPOSE);
-
-    h->k_term = 1;
-    if (turn && has_perm(turn, 0, 2, 3, 1)) {
-        set_turned_steps(h->k, h->heads, h->keys, h->depth);
-    } else if (turn && has_perm(turn, 0, 1, 3, 2)) {
-        set_steps(h->k, h->heads, h->keys, h->depth);
-    } else {
-        set_steps(h->k, h->heads, h->keys, h->depth);
-        h->k[2] = 1;
-        h->k_term = h->keys;
-        return value;
-    }
-    turn->kind = NATIVE_ITEM_NONE;
-    p->n_taken++;
-    return turn->inputs[0];
-}
-
-static void set_mask_steps(int64_t *steps, const native_value *mask)
-{
-    int64_t step = mask->dims[mask->rank - 1];
-    int i;
-
-    for (i = 2; i <= mask->rank; i++) {
-        int64_t n = mask->dims[mask->rank - i];
-        steps[4 - i] = n > 1 ? step : 0;
-        step *= n;
-    }
-}
-
-static void join(native_ir *ir, parts *p)
-{
-    const native_value *q = &ir->values[p->scores->inputs[0]];
-    const native_value *v = &ir->values[p->product->inputs[1]];
-    native_item *item = p->product, *turn = only_reader(ir, item->output, NATIVE_ITEM_TRANSPOSE);
-    native_heads *h = &item->heads;
-
-    h->heads = q->dims[1];
-    h->group = 1;
-    h->left = h->right = -1;
-    h->rows = q->dims[2];
-    h->depth = q->dims[3];
-    h->keys = v->dims[2];
-    h->width = v->dims[3];
-    p->q = through(ir, p, p->scores->inputs[0], h->q, h->heads, h->rows, h->depth);
-    p->k = keys(ir, p, h);
-    p->v = through(ir, p, p->product->inputs[1], h->v, h->heads, h->keys, h->width);
-    set_steps(h->to, h->heads, h->rows, h->width);
-    if (turn && has_perm(turn, 0, 2, 1, 3)) {
-        set_turned_steps(h->to, h->heads, h->rows, h->width);
-        item->output = turn->output;
-        turn->kind = NATIVE_ITEM_NONE;
-        p->n_taken++;
-    }
-    if (p->mask >= 0)
-        set_mask_steps(h->mask, &ir->values[p->mask]);
-    item->kind = NATIVE_ITEM_ATTENTION;
-    item->alpha = p->scale;
-    item->n_inputs = 4;
-    item->inputs[0] = p->q;
-    item->inputs[1] = p->k;
-    item->inputs[2] = p->v;
-    item->inputs[3] = p->mask;
-    p->softmax->kind = p->scores->kind = NATIVE_ITEM_NONE;
-    ir->n_fused += 2 + p->n_taken;
-}
-
-/* Scales and masks between the scores and their softmax. */
-static void drop_between(native_ir *ir, const parts *p)
-{
-    int value = p->softmax->inputs[0];
-    native_item *item;
-
-    while ((item = only_maker(ir, value, NATIVE_ITEM_BINARY)) != NULL) {
-        int k = 0;
-        while (k < 1 && (item->inputs[k] == p->mask || is_number(&ir->values[item->inputs[k]])))
-            k++;
-        item->kind = NATIVE_ITEM_NONE;
-        value = item->inputs[k];
-    }
-}
-
-/* The op Attention of [B, H, S, D] that transpositions make, and one that turns the result. */
-static void turn_heads(native_ir *ir, native_item *item)
-{
-    native_heads *h = &item->heads;
-    const int64_t heads[] = {h->heads, h->heads / h->group, h->heads / h->group};
-    const int64_t rows[] = {h->rows, h->keys, h->keys}, depth[] = {h->depth, h->depth, h->width};
-    int64_t *steps[] = {h->q, h->k, h->v}, plain[3];
-    native_item *turn = only_reader(ir, item->output, NATIVE_ITEM_TRANSPOSE);
-    parts p = {.n_taken = 0};
-    int k;
-
-    if (h->next == 0)
-        return;
-    for (k = 0; k < 3; k++) {
-        set_steps(plain, heads[k], rows[k], depth[k]);
-        if (ir->values[item->inputs[k]].rank == 4 && memcmp(plain, steps[k], sizeof plain) == 0)
-            item->inputs[k] =
-                through(ir, &p, item->inputs[k], steps[k], heads[k], rows[k], depth[k]);
-    }
-    if (turn && has_perm(turn, 0, 2, 1, 3) && ir->values[item->output].rank == 4) {
-        set_turned_steps(h->to, h->heads, h->rows, h->width);
-        item->output = turn->output;
-        turn->kind = NATIVE_ITEM_NONE;
-        p.n_taken++;
-    }
-    ir->n_fused += p.n_taken;
-    if (p.n_taken)
-        native_count_readers(ir);
-}
-
-void native_fuse_attention(native_ir *ir)
-{
-    int i;
-
-    for (i = 0; i < ir->n_items; i++) {
-        if (ir->items[i].kind == NATIVE_ITEM_ATTENTION)
-            turn_heads(ir, &ir->items[i]);
-    }
-    for (i = 0; i < ir->n_items; i++) {
-        parts p = {.softmax = &ir->items[i], .mask = -1, .scale = 1.0f};
-        if (p.softmax->kind != NATIVE_ITEM_SOFTMAX)
-            continue;
-        p.product = only_reader(ir, p.softmax->output, NATIVE_ITEM_BATCHED_PRODUCT);
-        if (!p.product || ir->values[p.softmax->output].rank != 4 ||
-            native_elements(&ir->values[p.product->output]) == 0 ||
-            !find_scores(ir, &p, p.softmax->inputs[0]))
-            continue;
-        drop_between(ir, &p);
-        join(ir, &p);
-        native_count_readers(ir);
-    }
-}
-
-/* ---- running it ---- */
 
 enum { BLOCK_ROWS = 48, GROUP = NATIVE_MAX_BLOCKS };
 
@@ -422,6 +150,8 @@ static void weigh_row(const attention *a, const void *mask, int64_t row, float *
     }
     a->isa->softmax(scores + begin, scale, mask ? (const float *)mask + begin : NULL,
                     scores + begin, end - begin);
+    if (a->h.nan_rows && isnan(scores[begin])) /* the others are, too */
+        end = begin;
     memset(scores, 0, (size_t)begin * sizeof *scores);
     memset(scores + end, 0, (size_t)(pitch - end) * sizeof *scores);
 }
@@ -476,14 +206,16 @@ static void run_attention(const void *params, const native_bases *bases, int64_t
         const char *mask = NULL;
         if (packed != head / h->group) {
             const int64_t of = at / h->group;
-            pack_keys(a, native_at(bases, &a->k) + b * h->k[0] + of * h->k[1], keys);
-            pack_values(a, native_at(bases, &a->v) + b * h->v[0] + of * h->v[1], values);
+            pack_keys(a, native_at(bases, &a->k) + h->first_at[1] + b * h->k[0] + of * h->k[1],
+                      keys);
+            pack_values(a, native_at(bases, &a->v) + h->first_at[2] + b * h->v[0] + of * h->v[1],
+                        values);
             packed = head / h->group;
         }
         if (a->has_mask)
             mask = (const char *)native_at(bases, &a->mask) +
                    (b * h->mask[0] + at * h->mask[1]) * a->mask_bytes;
-        run_rows(a, native_at(bases, &a->q) + b * h->q[0] + at * h->q[1], mask,
+        run_rows(a, native_at(bases, &a->q) + h->first_at[0] + b * h->q[0] + at * h->q[1], mask,
                  native_at(bases, &a->to) + b * h->to[0] + at * h->to[1], keys, values, scores, row,
                  next - row);
     }

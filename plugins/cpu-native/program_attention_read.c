@@ -149,8 +149,7 @@ static void set_mask(native_heads *h, const native_value *mask)
     h->bool_mask = mask->dtype == TFR_DTYPE_BOOL;
 }
 
-/* Heads that share keys, of one row each, are rows of one head. */
-static void merge_rows(native_heads *h)
+void native_merge_rows(native_heads *h)
 {
     if (h->rows != 1 || h->group == 1 || h->mask[1] != 0)
         return;
@@ -204,6 +203,6 @@ void native_read_attention(native_ir *ir, int at, const tfr_program_node *node)
     if (item.inputs[MASK] >= 0)
         set_mask(h, &ir->values[item.inputs[MASK]]);
     item.n_inputs = MASK + 1;
-    merge_rows(h);
+    native_merge_rows(h);
     *native_new_item(ir, NATIVE_ITEM_ATTENTION) = item;
 }
