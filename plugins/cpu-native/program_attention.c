@@ -3,12 +3,16 @@
  * program_attention.c: the step of softmax(scale Q K' + mask) V. A thread takes some rows of a head
  * at a time: their scores never leave its cache. Scores are kept whole, not summed up as they come,
  * for rows are short where inference is on a CPU.
+ *
+ * Keys and values are packed once for all rows. A token that is decoded has one row for all of its
+ * past, and reads that once: K' is turned a part at a time, which stays in the nearest cache, and V
+ * is read where it lies.
  */
 #include "program.h"
 
 #include <string.h>
 
-enum { BLOCK_ROWS = 48, GROUP = NATIVE_MAX_BLOCKS };
+enum { BLOCK_ROWS = 48, FEW_ROWS = 8, FEW_TERMS = 128, GROUP = NATIVE_MAX_BLOCKS };
 
 typedef struct attention {
     const native_isa *isa;
@@ -17,10 +21,12 @@ typedef struct attention {
     bool has_mask;
     int64_t mask_bytes; /* of its elements */
     float scale;
-    int64_t blocks;           /* of rows of a head */
-    int64_t wide, group;      /* vectors of a row of scores; of one tile */
-    int32_t *q_rows, *p_rows; /* offsets of rows of Q and of scores */
-    int32_t *terms;           /* 0, 1, 2... */
+    int64_t blocks;                   /* of rows of a head */
+    int64_t wide, group;              /* vectors of a row of scores; of one tile */
+    bool few;                         /* rows: K and V are not packed as a whole */
+    int64_t key_floats, value_floats; /* of what is packed */
+    int32_t *q_rows, *p_rows;         /* offsets of rows of Q and of scores */
+    int32_t *terms;                   /* 0, 1, 2... */
 } attention;
 
 static int64_t smaller(int64_t a, int64_t b)
@@ -33,23 +39,30 @@ static int64_t vectors(const attention *a, int64_t n)
     return (n + a->isa->lanes - 1) / a->isa->lanes;
 }
 
-/* [group of vectors][term][vector][lane] of K', filled up with zeros. */
-static void pack_keys(const attention *a, const float *k, float *to)
+/* [term][vector][lane] of K' from key `at` on, filled up with zeros; the floats that this is. */
+static int64_t pack_part(const attention *a, const float *k, int64_t at, float *to)
 {
     const int64_t lanes = a->isa->lanes, depth = a->h.depth;
-    int64_t at, term;
+    const int64_t width = smaller(a->group, a->wide - at / lanes) * lanes;
+    const int64_t n = smaller(width, a->h.keys - at);
+    int64_t term;
 
-    for (at = 0; at < a->h.keys; at += a->group * lanes) {
-        const int64_t width = smaller(a->group, a->wide - at / lanes) * lanes;
-        const int64_t n = smaller(width, a->h.keys - at);
-        if (n < width)
-            memset(to, 0, (size_t)(depth * width) * sizeof *to);
-        if (a->h.k_term == 1)
-            a->isa->transpose(k + at * a->h.k[2], a->h.k[2], to, width, n, depth);
-        for (term = 0; term < depth && a->h.k_term != 1; term++)
-            memcpy(to + term * width, k + term * a->h.k_term + at, (size_t)n * sizeof *to);
-        to += depth * width;
-    }
+    if (n < width)
+        memset(to, 0, (size_t)(depth * width) * sizeof *to);
+    if (a->h.k_term == 1)
+        a->isa->transpose(k + at * a->h.k[2], a->h.k[2], to, width, n, depth);
+    for (term = 0; term < depth && a->h.k_term != 1; term++)
+        memcpy(to + term * width, k + term * a->h.k_term + at, (size_t)n * sizeof *to);
+    return depth * width;
+}
+
+/* All of it, each group of vectors behind the one before. */
+static void pack_keys(const attention *a, const float *k, float *to)
+{
+    int64_t at;
+
+    for (at = 0; at < a->h.keys; at += a->group * a->isa->lanes)
+        to += pack_part(a, k, at, to);
 }
 
 /* The same of V. */
@@ -70,6 +83,21 @@ static void pack_values(const attention *a, const float *v, float *to)
     }
 }
 
+/* n rows of a group of `blocks` vectors. */
+static void run_tiles(const attention *a, native_tile *tile, const float *from, int64_t from_row,
+                      float *to, int64_t n, int64_t blocks)
+{
+    const int64_t most = a->isa->max_pixels[blocks], tiles = (n + most - 1) / most;
+    int64_t i;
+
+    for (i = 0; i < tiles; i++) {
+        const int64_t row = i * n / tiles;
+        tile->source = from + row * from_row;
+        tile->to = to + row * tile->to_pixel;
+        a->isa->plain[blocks][(i + 1) * n / tiles - row](tile);
+    }
+}
+
 /* to[n rows, columns] = from[n rows, terms] x packed, whose vectors are `wide` a row and whose
  * terms are `all`. */
 static void multiply(const attention *a, native_tile *tile, const float *from, int64_t from_row,
@@ -77,23 +105,55 @@ static void multiply(const attention *a, native_tile *tile, const float *from, i
 {
     const int64_t lanes = a->isa->lanes, wide = vectors(a, columns);
     float *to = tile->to;
-    int64_t at, i;
+    int64_t at;
 
     tile->n_taps = (int)terms;
     tile->to_block = lanes;
     for (at = 0; at < wide; at += a->group) {
-        const int64_t blocks = smaller(a->group, wide - at), most = a->isa->max_pixels[blocks];
-        const int64_t tiles = (n + most - 1) / most;
+        const int64_t blocks = smaller(a->group, wide - at);
         tile->last_lanes = at + blocks == wide ? (uint32_t)(columns % lanes) : 0;
         tile->weights = packed;
         tile->weights_step = blocks * lanes;
-        for (i = 0; i < tiles; i++) {
-            const int64_t row = i * n / tiles;
-            tile->source = from + row * from_row;
-            tile->to = to + row * tile->to_pixel + at * lanes;
-            a->isa->plain[blocks][(i + 1) * n / tiles - row](tile);
-        }
+        run_tiles(a, tile, from, from_row, to + at * lanes, n, blocks);
         packed += all * blocks * lanes;
+    }
+}
+
+/* The same with few rows of Q, and K' as it lies: each part of it is turned and used at once. */
+static void score_few(const attention *a, native_tile *tile, const float *q, const float *k,
+                      float *part, int64_t n, int64_t seen)
+{
+    const int64_t step = a->group * a->isa->lanes;
+    float *to = tile->to;
+    int64_t at;
+
+    for (at = 0; at < seen; at += step) {
+        pack_part(a, k, at, part);
+        tile->to = to + at;
+        multiply(a, tile, q, a->h.q[2], part, n, a->h.depth, a->h.depth, smaller(step, seen - at));
+    }
+}
+
+/* And with few rows of weights: V is read where it lies, some terms at a time for all columns. */
+static void sum_few(const attention *a, native_tile *tile, const float *weights, int64_t pitch,
+                    const float *v, int64_t n, int64_t terms)
+{
+    const int64_t lanes = a->isa->lanes, wide = a->h.width / lanes;
+    float *to = tile->to;
+    int64_t term, at;
+
+    tile->to_block = lanes;
+    tile->last_lanes = 0;
+    tile->weights_step = a->h.v[2];
+    for (term = 0; term < terms; term += FEW_TERMS) {
+        tile->n_taps = (int)smaller(FEW_TERMS, terms - term);
+        tile->first = term == 0;
+        tile->last = term + FEW_TERMS >= terms;
+        for (at = 0; at < wide; at += a->group) {
+            tile->weights = v + term * a->h.v[2] + at * lanes;
+            run_tiles(a, tile, weights + term, pitch, to + at * lanes, n,
+                      smaller(a->group, wide - at));
+        }
     }
 }
 
@@ -156,9 +216,10 @@ static void weigh_row(const attention *a, const void *mask, int64_t row, float *
     memset(scores + end, 0, (size_t)(pitch - end) * sizeof *scores);
 }
 
-/* Rows [row, row + n) of a head whose K' and V are packed. */
+/* Rows [row, row + n) of a head whose K' and V are packed; of few rows they lie as they do. */
 static void run_rows(const attention *a, const float *q, const char *mask, float *to,
-                     const float *keys, const float *values, float *scores, int64_t row, int64_t n)
+                     const float *keys, const float *values, float *room, float *scores,
+                     int64_t row, int64_t n)
 {
     const int64_t pitch = a->wide * a->isa->lanes, part = a->group * a->isa->lanes;
     int64_t begin, end, seen;
@@ -177,7 +238,10 @@ static void run_rows(const attention *a, const float *q, const char *mask, float
     tile.offsets = a->q_rows;
     tile.to = scores;
     tile.to_pixel = pitch;
-    multiply(a, &tile, q + row * a->h.q[2], a->h.q[2], keys, n, a->h.depth, a->h.depth, seen);
+    if (a->few)
+        score_few(a, &tile, q, keys, room, n, seen);
+    else
+        multiply(a, &tile, q + row * a->h.q[2], a->h.q[2], keys, n, a->h.depth, a->h.depth, seen);
     for (i = 0; i < n; i++)
         weigh_row(a, mask ? mask + (row + i) * a->h.mask[2] * a->mask_bytes : NULL, row + i,
                   scores + i * pitch, scores + n * pitch);
@@ -185,7 +249,10 @@ static void run_rows(const attention *a, const float *q, const char *mask, float
     tile.offsets = a->p_rows;
     tile.to = to + row * a->h.to[2];
     tile.to_pixel = a->h.to[2];
-    multiply(a, &tile, scores, pitch, values, n, end, a->h.keys, a->h.width);
+    if (a->few)
+        sum_few(a, &tile, scores, pitch, values, n, end);
+    else
+        multiply(a, &tile, scores, pitch, values, n, end, a->h.keys, a->h.width);
 }
 
 /* Numbers count samples, in them heads, in them blocks of rows. */
@@ -193,10 +260,9 @@ static void run_attention(const void *params, const native_bases *bases, int64_t
 {
     const attention *a = params;
     const native_heads *h = &a->h;
-    const int64_t lanes = a->isa->lanes;
     float *keys = (float *)(void *)bases->scratch;
-    float *values = keys + h->depth * a->wide * lanes;
-    float *scores = values + h->keys * vectors(a, h->width) * lanes;
+    float *values = keys + a->key_floats;
+    float *scores = values + a->value_floats;
     int64_t i, packed = -1;
 
     for (i = begin; i < end; i++) {
@@ -204,20 +270,20 @@ static void run_attention(const void *params, const native_bases *bases, int64_t
         const int64_t row = i % a->blocks * h->rows / a->blocks;
         const int64_t next = (i % a->blocks + 1) * h->rows / a->blocks;
         const char *mask = NULL;
-        if (packed != head / h->group) {
-            const int64_t of = at / h->group;
-            pack_keys(a, native_at(bases, &a->k) + h->first_at[1] + b * h->k[0] + of * h->k[1],
-                      keys);
-            pack_values(a, native_at(bases, &a->v) + h->first_at[2] + b * h->v[0] + of * h->v[1],
-                        values);
+        const int64_t of = at / h->group;
+        const float *k = native_at(bases, &a->k) + h->first_at[1] + b * h->k[0] + of * h->k[1];
+        const float *v = native_at(bases, &a->v) + h->first_at[2] + b * h->v[0] + of * h->v[1];
+        if (!a->few && packed != head / h->group) {
+            pack_keys(a, k, keys);
+            pack_values(a, v, values);
             packed = head / h->group;
         }
         if (a->has_mask)
             mask = (const char *)native_at(bases, &a->mask) +
                    (b * h->mask[0] + at * h->mask[1]) * a->mask_bytes;
         run_rows(a, native_at(bases, &a->q) + h->first_at[0] + b * h->q[0] + at * h->q[1], mask,
-                 native_at(bases, &a->to) + b * h->to[0] + at * h->to[1], keys, values, scores, row,
-                 next - row);
+                 native_at(bases, &a->to) + b * h->to[0] + at * h->to[1], a->few ? k : keys,
+                 a->few ? v : values, keys, scores, row, next - row);
     }
 }
 
@@ -258,8 +324,10 @@ void native_plan_attention(native_planner *p, const native_item *item)
     a->q_rows = make_numbers(p, NATIVE_MAX_PIXELS, h->q[2]);
     a->p_rows = make_numbers(p, NATIVE_MAX_PIXELS, a->wide * lanes);
     a->terms = make_numbers(p, h->depth > h->keys ? h->depth : h->keys, 1);
-    floats = h->depth * a->wide * lanes + h->keys * vectors(a, h->width) * lanes +
-             (BLOCK_ROWS + 1) * a->wide * lanes; /* and a mask as numbers */
+    a->few = h->rows <= FEW_ROWS && h->width % lanes == 0;
+    a->key_floats = h->depth * (a->few ? a->group : a->wide) * lanes;
+    a->value_floats = a->few ? 0 : h->keys * vectors(a, h->width) * lanes;
+    floats = a->key_floats + a->value_floats + (BLOCK_ROWS + 1) * a->wide * lanes; /* and a mask */
     native_need_scratch(p, (uint64_t)floats * sizeof(float));
     n = native_count(p, &p->ir->values[item->output]) / (h->rows * h->width);
     flops = 2.0 * (double)(n * h->rows * h->keys) * (double)(h->depth + h->width);
