@@ -267,7 +267,7 @@ tests_test_alloc_SOURCES = tests/test_alloc.c
 
 tests_test_append_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_append_LDADD = $(TFR_TEST_CORE) -lm
-tests_test_append_SOURCES = tests/session_kit.h tests/test_append.c
+tests_test_append_SOURCES = tests/session_kit.h tests/graph_text.h tests/test_append.c
 
 tests_test_arena_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)
 tests_test_arena_LDADD = $(TFR_TEST_CORE)

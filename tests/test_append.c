@@ -5,9 +5,12 @@
  */
 #include <math.h>
 
+#include "graph_text.h"
 #include "session_kit.h"
 
 enum { HEADS = 3, DEPTH = 8, MOST = 40 };
+
+static int64_t batch = 1;
 
 typedef struct decoder {
     tfr_runtime *runtime;
@@ -81,6 +84,18 @@ static tfr_graph *by_attention(void)
     return g;
 }
 
+/* As torch.onnx writes it: heads of keys repeated, both sides scaled, the softmax guarded. */
+static tfr_graph *by_export(void)
+{
+    return graph_of_text("in q ? 3 1 8; in k ? 3 1 8; in v ? 3 1 8; in p ? 3 ? 8; in r ? 3 ? 8;"
+                         "c = Concat{axis=-2}(p,k); d = Concat{axis=-2}(r,v);"
+                         "e = Reshape(Expand(Unsqueeze(c,[2]),[1,3,2,1,8]),[0,6,-1,8]);"
+                         "f = Reshape(Expand(Unsqueeze(d,[2]),[1,3,2,1,8]),[0,6,-1,8]);"
+                         "t = Mul(Transpose{perm=0,1,3,2}(e),0.5);"
+                         "s = Softmax(MatMul(Mul(Concat{axis=1}(q,Neg(q)),0.5),t));"
+                         "out MatMul(Where(IsNaN(s),0.0,s),f); out c; out d");
+}
+
 /* Whether the native backend is there. */
 static bool is_native_there(void)
 {
@@ -118,7 +133,7 @@ static void stop(decoder *d)
 
 static tfr_tensor *rows(int64_t n, float seed)
 {
-    const int64_t dims[] = {1, HEADS, n, DEPTH};
+    const int64_t dims[] = {batch, HEADS, n, DEPTH};
     tfr_tensor *t = floats(4, dims, NULL);
     float *data = tfr_tensor_data(t);
     for (int64_t i = 0; i < tfr_tensor_elements(t); i++)
@@ -130,7 +145,7 @@ static tfr_tensor *rows(int64_t n, float seed)
 static tfr_tensor *roomy(int64_t n, float seed)
 {
     tfr_tensor *all = rows(MOST, seed), *view = NULL;
-    const tfr_shape shape = {4, {1, HEADS, n, DEPTH}};
+    const tfr_shape shape = {4, {batch, HEADS, n, DEPTH}};
     REQUIRE_OK(tfr_tensor_view(all, 0, &shape, tfr_tensor_strides(all), &view, &err), &err);
     tfr_tensor_release(all);
     return view;
@@ -209,6 +224,26 @@ TEST(so_are_those_of_the_op_attention)
     NEED_NATIVE();
     decode(by_attention, "native:0", 20, 12, &n);
     CHECK_INT(12, n);
+}
+
+TEST(so_are_those_of_heads_that_an_export_repeats)
+{
+    int n;
+    NEED_NATIVE();
+    decode(by_export, "native:0", 5, 6, &n);
+    CHECK_INT(6, n);
+}
+
+TEST(each_sample_of_a_batch_is_appended_to)
+{
+    int n;
+    NEED_NATIVE();
+    batch = 3;
+    decode(by_export, "native:0", 5, 6, &n);
+    CHECK_INT(6, n);
+    decode(by_attention, "native:0", 5, 6, &n);
+    CHECK_INT(6, n);
+    batch = 1;
 }
 
 TEST(one_row_is_enough_of_a_past)
@@ -320,6 +355,8 @@ TEST(an_output_has_one_input)
 static const test_case cases[] = {
     CASE(keys_and_values_of_concat_are_appended_with_the_same_bits),
     CASE(so_are_those_of_the_op_attention),
+    CASE(so_are_those_of_heads_that_an_export_repeats),
+    CASE(each_sample_of_a_batch_is_appended_to),
     CASE(one_row_is_enough_of_a_past),
     CASE(without_room_they_are_made_anew),
     CASE(the_reference_copies_and_makes_the_same),

@@ -26,7 +26,7 @@ static native_item *maker_of(const native_ir *ir, int value, int past)
     return maker;
 }
 
-/* The axis along which a value of [1, heads, rows, depth] or [1, rows, heads, depth] is longer than
+/* The axis along which a value of [B, heads, rows, depth] or [B, rows, heads, depth] is longer than
  * the past; -1: it is none of these. */
 static int axis_of(const native_value *now, const native_value *past)
 {
@@ -34,7 +34,7 @@ static int axis_of(const native_value *now, const native_value *past)
     int d;
 
     if (now->dtype != TFR_DTYPE_F32 || past->dtype != TFR_DTYPE_F32 || now->rank != 4 ||
-        past->rank != 4 || now->dims[0] != 1)
+        past->rank != 4)
         return -1;
     for (d = 0; d < 4; d++) {
         if (d != axis && now->dims[d] != past->dims[d])

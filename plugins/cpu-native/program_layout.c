@@ -353,6 +353,12 @@ static bool batched(const native_ir *ir, int value)
     return value >= 0 && ir->values[value].batched;
 }
 
+/* Samples with room behind each do not lie one after the other. */
+static bool has_room(const native_ir *ir, int value)
+{
+    return ir->values[value].appended && ir->values[value].dims[0] > 1;
+}
+
 /* Only the first operand goes by samples: the others may have as many rows by chance. */
 static bool first_alone(const native_ir *ir, const native_item *item)
 {
@@ -411,7 +417,7 @@ bool native_is_separable(const native_ir *ir, const native_item *item)
         return ok && y->rank > 2;
     case NATIVE_ITEM_ATTENTION:
         for (i = 0; i < 3; i++)
-            ok = ok && batched(ir, item->inputs[i]);
+            ok = ok && batched(ir, item->inputs[i]) && !has_room(ir, item->inputs[i]);
         return ok &&
                (item->inputs[3] < 0 || batched(ir, item->inputs[3]) == (item->heads.mask[0] != 0));
     case NATIVE_ITEM_TOP_K:
@@ -435,7 +441,7 @@ bool native_is_separable(const native_ir *ir, const native_item *item)
     case NATIVE_ITEM_PADDED:
         return ok && first_alone(ir, item) && !native_pads_samples(item);
     case NATIVE_ITEM_STRIDED:
-        return ok && y->dims[0] > 0 && moves_samples(ir, item);
+        return ok && y->dims[0] > 0 && !has_room(ir, item->output) && moves_samples(ir, item);
     case NATIVE_ITEM_SOFTMAX_GRAD:
         return ok && y->rank > 1 && batched(ir, item->inputs[0]) && batched(ir, item->inputs[1]);
     case NATIVE_ITEM_LAYER_NORM_GRAD:
