@@ -93,6 +93,26 @@ TEST(heads_that_are_a_part_of_one_product_are_read_there)
                 plain);
 }
 
+/* As torch's MultiheadAttention cuts them: by an index each, out of one product. */
+TEST(heads_that_are_indexed_are_read_there)
+{
+    static const char form[] =
+        "in x ? 40 64; const w 64 192; y = Reshape(MatMul(x,w),[0,40,3,4,16]);"
+        "z = Transpose{perm=2,0,3,1,4}(y); q = Squeeze(Gather(z,[0]),[0]);"
+        "k = Gather(z,Squeeze([1],[0])); v = Squeeze(Gather(z,[-1]),[0]); %s";
+    static const char *const ends[] = {
+        "s = Softmax(MatMul(Mul(q,0.01),Transpose{perm=0,1,3,2}(k)));"
+        "out Transpose{perm=0,2,1,3}(MatMul(s,v))",
+        "out Transpose{perm=0,2,1,3}(Attention{scale=0.01;is_causal=1}(q,k,v))"};
+    char text[2000];
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        snprintf(text, sizeof text, form, ends[i]);
+        check_steps(text, plain);
+    }
+    check("in x ? 5 6; a = Gather{axis=1}(Relu(x),[-2]); b = Gather{axis=2}(x,[3]);"
+          "out Add(Reshape(a,[0,6,1]),Reshape(Gather{axis=1}(b,Squeeze([0],[0])),[0,1,1]))");
+}
+
 TEST(heads_that_are_samples_are_one_step)
 {
     check("in x ? 40 16; const w 16 16; const m 40 40; q = MatMul(x,w);"
@@ -115,6 +135,7 @@ static const test_case cases[] = {
     CASE(heads_that_are_repeated_are_read_where_they_lie_once),
     CASE(keys_and_values_that_are_repeated_differently_stay_right),
     CASE(heads_that_are_a_part_of_one_product_are_read_there),
+    CASE(heads_that_are_indexed_are_read_there),
     CASE(heads_that_are_samples_are_one_step),
     CASE(operands_that_others_read_stay),
 };

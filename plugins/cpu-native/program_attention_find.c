@@ -326,49 +326,34 @@ static void drop_between(native_ir *ir, const parts *p)
     }
 }
 
-/* A transposition whose result nobody else reads goes; its source is read instead. */
-static int through(const native_ir *ir, parts *p, int value, int64_t *steps, int64_t heads,
-                   int64_t rows, int64_t depth)
-{
-    native_item *turn = only_maker(ir, value, NATIVE_ITEM_TRANSPOSE);
-
-    set_steps(steps, heads, rows, depth);
-    if (!turn || !has_perm(turn, 0, 2, 1, 3))
-        return value;
-    set_turned_steps(steps, heads, rows, depth);
-    turn->kind = NATIVE_ITEM_NONE;
-    p->n_taken++;
-    return turn->inputs[0];
-}
-
-/* The op Attention of [B, H, S, D] that transpositions make, and one that turns the result. */
+/* The op Attention of [B, H, S, D] that are made out of rows, and whose result goes back there. */
 static void turn_heads(native_ir *ir, native_item *item)
 {
     native_heads *h = &item->heads;
     const int64_t heads[] = {h->heads, h->heads / h->group, h->heads / h->group};
     const int64_t rows[] = {h->rows, h->keys, h->keys}, depth[] = {h->depth, h->depth, h->width};
+    const int from[] = {item->inputs[0], item->inputs[1], item->inputs[2]};
     int64_t *steps[] = {h->q, h->k, h->v}, plain[3];
-    native_item *turn = only_reader(ir, item->output, NATIVE_ITEM_TRANSPOSE);
-    parts p = {.n_taken = 0};
+    native_operand_lie at;
     int k;
 
     if (h->next == 0)
         return;
     for (k = 0; k < 3; k++) {
         set_steps(plain, heads[k], rows[k], depth[k]);
-        if (ir->values[item->inputs[k]].rank == 4 && memcmp(plain, steps[k], sizeof plain) == 0)
-            item->inputs[k] =
-                through(ir, &p, item->inputs[k], steps[k], heads[k], rows[k], depth[k]);
+        if (ir->values[from[k]].rank != 4 || memcmp(plain, steps[k], sizeof plain) != 0)
+            continue;
+        native_find_lie(ir, from[k], k == 2 ? NATIVE_LIE_VALUES : NATIVE_LIE_ROWS, false, &at);
+        memcpy(steps[k], at.steps, sizeof plain);
+        h->first_at[k] = at.offset;
+        item->inputs[k] = at.base;
+        item->alpha *= at.scale;
     }
-    if (turn && has_perm(turn, 0, 2, 1, 3) && ir->values[item->output].rank == 4) {
-        set_turned_steps(h->to, h->heads, h->rows, h->width);
-        item->output = turn->output;
-        turn->kind = NATIVE_ITEM_NONE;
-        p.n_taken++;
-    }
-    ir->n_fused += p.n_taken;
-    if (p.n_taken)
-        native_count_readers(ir);
+    if (ir->values[item->output].rank == 4)
+        turn_back(ir, item);
+    native_count_readers(ir);
+    for (k = 0; k < 3; k++)
+        drop_unread(ir, from[k]);
 }
 
 void native_fuse_attention(native_ir *ir)

@@ -341,6 +341,48 @@ static void read_split(native_ir *ir, int at, const tfr_program_node *node)
     }
 }
 
+/* One known index: that part of the data, with other dims, so that readers find it there. */
+static void read_index(native_ir *ir, int at)
+{
+    const native_item gather = ir->items[at];
+    const native_value *index = &ir->values[gather.inputs[1]];
+    const bool wide = index->dtype == TFR_DTYPE_I64;
+    native_value x = ir->values[gather.inputs[0]], part = x;
+    native_strided from, *s;
+    int64_t place = 0;
+    int32_t narrow = 0;
+    native_item *item;
+
+    if (x.known || x.dtype != TFR_DTYPE_F32 || x.rank > NATIVE_STRIDED_RANK ||
+        native_elements(&x) == 0 || !index->known || native_elements(index) != 1 ||
+        (!wide && index->dtype != TFR_DTYPE_I32))
+        return;
+    memcpy(wide ? (void *)&place : &narrow, index->known, wide ? sizeof place : sizeof narrow);
+    place += narrow;
+    place += place < 0 ? x.dims[gather.axis] : 0;
+    if (place < 0 || place >= x.dims[gather.axis])
+        return;
+    part.dims[gather.axis] = 1;
+    ir->items[at].kind = NATIVE_ITEM_STRIDED;
+    ir->items[at].n_inputs = 1;
+    ir->items[at].output = native_new_value(ir, &part);
+    ir->items[at].strided = native_new_strided(ir, 1);
+    item = native_new_item(ir, NATIVE_ITEM_VIEW);
+    if (ir->failed)
+        return;
+    s = &ir->strided[ir->items[at].strided];
+    native_lies_plain(&x, &from);
+    native_lies_plain(&part, s);
+    memcpy(s->to_steps, s->steps, sizeof s->steps);
+    memcpy(s->steps, from.steps, sizeof s->steps);
+    s->offset = place * from.steps[gather.axis];
+    item->node = gather.node;
+    item->call = gather.call;
+    item->inputs[0] = ir->items[at].output;
+    item->n_inputs = 1;
+    item->output = gather.output;
+}
+
 /* The gradient of X, and one more item for that of the scale. */
 static void read_layer_norm_grad(native_ir *ir, int at, int output)
 {
@@ -589,6 +631,8 @@ static int32_t read_node(native_ir *ir, int i, tfr_err *err)
         item->more[k] = (int)node->outputs[1 + k];
     if (form && form->kind == NATIVE_ITEM_STRIDED && call->n_outputs > 1 && !ir->failed)
         read_split(ir, ir->n_items - 1, node);
+    if (form && form->kind == NATIVE_ITEM_GATHER && !ir->failed)
+        read_index(ir, ir->n_items - 1);
     if (form && form->kind == NATIVE_ITEM_ATTENTION && !ir->failed)
         native_read_attention(ir, ir->n_items - 1, node);
     if (form && form->kind == NATIVE_ITEM_BATCHED_PRODUCT && !ir->failed)
