@@ -361,6 +361,13 @@ TEST(einsum_is_a_product_in_the_program)
     }
 }
 
+TEST(products_with_constants_of_more_axes_are_in_the_program)
+{
+    check("in x 3 20 64; const w 3 64 24; const v 3 24 7; out MatMul(Relu(MatMul(x,w)),v)");
+    check("in x 20 64; const w 4 16 24; y = Transpose{perm=1,0,2}(Reshape(x,[20,4,16]));"
+          "out Softmax(Add(MatMul(y,w),MatMul(Neg(y),Relu(w))))");
+}
+
 /* More rows than a block has, of which each sees a part of the keys. */
 TEST(the_op_attention_is_in_the_program_in_all_its_forms)
 {
@@ -594,6 +601,7 @@ static const test_case cases[] = {
     CASE(attention_reads_a_mask_of_each_sample),
     CASE(normalizations_and_joined_channels_stay_in_the_program),
     CASE(einsum_is_a_product_in_the_program),
+    CASE(products_with_constants_of_more_axes_are_in_the_program),
     CASE(the_op_attention_is_in_the_program_in_all_its_forms),
     CASE(heads_of_keys_that_are_a_part_of_a_product_are_the_right_ones),
     CASE(heads_of_one_row_share_keys_of_the_past),

@@ -19,6 +19,16 @@ TEST(normalized_weights_of_any_size_are_computed_beforehand)
     check("in x 4 512; const w 512 512; out MatMul(x,Div(w,ReduceL2(w,[0])))", "fold", "MatMul");
 }
 
+/* As positions relative to each other go through the weights of each layer. */
+TEST(products_of_constants_are_computed_beforehand_where_they_are_small)
+{
+    check("in x 8 256; const e 128 256; const s 256; const w 256 256;"
+          "out MatMul(x,Transpose{perm=1,0}(MatMul(LayerNormalization(e,s),Mul(w,0.001))))",
+          "fold", "MatMul");
+    check("in x 8 512; const v 512 512; const w 512 512; out MatMul(x,MatMul(v,Mul(w,0.001)))",
+          "fold", "MatMul MatMul");
+}
+
 TEST(weights_in_blocks_stay_integers)
 {
     check("in x 2 4; const w 4 6; const s 2 6; q = QuantizeLinear{axis=0;block_size=2}(w,s);"
@@ -67,6 +77,7 @@ TEST(a_wrong_node_of_constants_is_told_by_the_run)
 static const test_case cases[] = {
     CASE(normalized_weights_of_any_size_are_computed_beforehand),
     CASE(nodes_of_constants_are_computed_beforehand),
+    CASE(products_of_constants_are_computed_beforehand_where_they_are_small),
     CASE(weights_in_blocks_stay_integers),
     CASE(shapes_that_the_graph_declares_are_constants),
     CASE(what_a_run_decides_is_not_folded),

@@ -10,8 +10,8 @@
 #include "optimize/passes.h"
 
 #define MOST_BYTES (16 << 20) /* that a value may have, and that results may take beyond inputs */
-/* Steps of the reference, which is slow. The work of what is not cheap is taken as the product of
- * the bytes on both sides. */
+/* Steps of the reference, which is slow. The work of a product is that of its terms; of what
+ * else is not cheap it is taken as the product of the bytes on both sides. */
 #define MOST_WORK (16 << 20)
 
 /* A constant that some node reads: the memory is the constant's, only the shape is another. */
@@ -74,7 +74,7 @@ static bool stays(const tfr__rewrite *rw, const tfr__node *node, int32_t rank)
 static bool is_foldable(tfr__rewrite *rw, const tfr__node *node, const tfr__type *outputs,
                         tfr_tensor **inputs)
 {
-    int64_t in = 0, out = 0;
+    int64_t in = 0, out = 0, each;
     if ((node->op->traits & TFR__TRAIT_RANDOM) || !node->n_inputs)
         return false;
     if (stays(rw, node, outputs->rank))
@@ -97,9 +97,12 @@ static bool is_foldable(tfr__rewrite *rw, const tfr__node *node, const tfr__type
     }
     if (out > in && out - in > MOST_BYTES)
         return false;
+    each = in; /* steps for a byte of results */
+    if (tfr__rewrite_is(node, "MatMul"))
+        each = inputs[0]->shape.dims[inputs[0]->shape.rank - 1] / 4;
     return in <= 4 * MOST_BYTES &&
            ((node->op->traits & (TFR__TRAIT_ELEMENTWISE | TFR__TRAIT_CHEAP)) || in == 0 ||
-            (out <= MOST_WORK && out * in <= MOST_WORK));
+            (out <= MOST_WORK && out * each <= MOST_WORK));
 }
 
 static bool fold(tfr__rewrite *rw, uint32_t i, const tfr__attr_list *attrs, const tfr__type *types)

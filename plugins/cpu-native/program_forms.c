@@ -303,8 +303,8 @@ static bool matmul_form(const tfr_call *call)
 
     if (!fits(a) || !fits(b) || !fits(tfr_call_output(call, 0)) || a->rank < 2)
         return false;
-    if (b->data || b->rank == 2)
-        return b->rank == 2;
+    if (b->rank == 2)
+        return true;
     if (a->rank != b->rank || a->rank > NATIVE_STRIDED_RANK || tfr_operand_elements(a) == 0 ||
         tfr_operand_elements(b) == 0)
         return false;

@@ -259,7 +259,7 @@ static void read_product(native_item *item, const tfr_call *call)
         item->beta = tfr_call_float(call, "beta", 1.0f);
         if (item->beta == 0.0f && item->n_inputs > 2)
             item->inputs[2] = -1;
-    } else if (!b->data && b->rank > 2) {
+    } else if (b->rank > 2 && (!b->data || strcmp(call->name, "MatMul") == 0)) {
         item->kind = NATIVE_ITEM_BATCHED_PRODUCT;
     }
 }
