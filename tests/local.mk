@@ -106,6 +106,7 @@ unit_tests = \
 	tests/test_native_programs \
 	tests/test_native_quantized \
 	tests/test_native_solve \
+	tests/test_native_tokens \
 	tests/test_native_train \
 	tests/test_native_train_kernels \
 	tests/test_native_trees \
@@ -599,6 +600,11 @@ tests_test_native_attention_SOURCES = tests/test_native_attention.c tests/native
 tests_test_native_convolutions_CPPFLAGS = $(tests_test_native_programs_CPPFLAGS)
 tests_test_native_convolutions_LDADD = $(tests_test_native_programs_LDADD)
 tests_test_native_convolutions_SOURCES = tests/test_native_convolutions.c \
+	tests/native_program_kit.h tests/graph_text.h
+
+tests_test_native_tokens_CPPFLAGS = $(tests_test_native_programs_CPPFLAGS)
+tests_test_native_tokens_LDADD = $(tests_test_native_programs_LDADD)
+tests_test_native_tokens_SOURCES = tests/test_native_tokens.c \
 	tests/native_program_kit.h tests/graph_text.h
 
 tests_test_native_quantized_CPPFLAGS = $(AM_CPPFLAGS) $(TFR_TEST_INCLUDES) $(CUNIT_CFLAGS)

@@ -112,6 +112,8 @@ typedef struct native_row {
     const float *weights; /* depthwise: a vector for each tap */
     const float *bias;
     const float *residual; /* row, or NULL */
+    /* Of several blocks, with the channels last in what is read, written, or both. */
+    int64_t blocks, from_pixel, from_block, to_pixel, to_block;
     bool average, count_padding;
     float count; /* of a window with all its padding */
     native_act act;
@@ -241,6 +243,7 @@ struct native_isa {
     void (*norm_grad_sums)(const native_norm *norm, double *sums);
     void (*norm_grad_plane)(const native_norm *norm);
     void (*depthwise_row)(const native_row *row);
+    void (*depthwise_row_of_blocks)(const native_row *row);
     void (*pool_row)(const native_row *row);
     /* The mean over n vectors. */
     void (*mean)(const float *from, int64_t n, float *to);

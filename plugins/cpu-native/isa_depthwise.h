@@ -6,6 +6,11 @@
  * is in.
  */
 
+/* From pixel to pixel; constants where channels are blocked. */
+typedef struct steps {
+    int64_t from, to;
+} steps;
+
 /* A row and what ends each of its outputs: bounds, which are infinite where nothing is clipped. */
 typedef struct depthwise {
     native_row row;
@@ -13,16 +18,17 @@ typedef struct depthwise {
     int64_t y0, y1; /* rows of the window that are there */
 } depthwise;
 
-static inline void depthwise_end(const depthwise *d, vec v, int64_t x)
+static inline __attribute__((always_inline)) void depthwise_end(const depthwise *d, vec v,
+                                                                int64_t x, steps at)
 {
     if (d->row.residual)
-        v = V_ADD(v, V_LOAD(d->row.residual + x * LANES));
-    V_STORE(d->row.to + x * LANES, V_MIN(d->high, V_MAX(d->low, v)));
+        v = V_ADD(v, V_LOAD(d->row.residual + x * at.to));
+    V_STORE(d->row.to + x * at.to, V_MIN(d->high, V_MAX(d->low, v)));
 }
 
 /* One output near a border; dilation is a constant where it is 1, so that nothing is divided. */
-static inline __attribute__((always_inline)) void depthwise_edge(const depthwise *d, int64_t x,
-                                                                 int64_t taps, int64_t dilation)
+static inline __attribute__((always_inline)) void
+depthwise_edge(const depthwise *d, int64_t x, int64_t taps, int64_t dilation, steps of)
 {
     const native_row *r = &d->row;
     const int64_t left = r->left + x * r->stride[1];
@@ -30,20 +36,20 @@ static inline __attribute__((always_inline)) void depthwise_edge(const depthwise
     int64_t i, j;
 
     for (i = d->y0; i < d->y1; i++) {
-        const float *line = r->source + (r->top + i * r->dilation[0]) * r->width * LANES;
+        const float *line = r->source + (r->top + i * r->dilation[0]) * r->width * of.from;
         const float *w = r->weights + i * taps * LANES;
         for (j = 0; j < taps; j++) {
             const int64_t at = left + j * dilation;
             if (at >= 0 && at < r->width)
-                sum = V_FMA(V_LOAD(line + at * LANES), V_LOAD(w + j * LANES), sum);
+                sum = V_FMA(V_LOAD(line + at * of.from), V_LOAD(w + j * LANES), sum);
         }
     }
-    depthwise_end(d, sum, x);
+    depthwise_end(d, sum, x, of);
 }
 
 #define DEPTHWISE_TAP                                                                              \
     {                                                                                              \
-        const float *q = p + j * dilation * LANES;                                                 \
+        const float *q = p + j * dilation * of.from;                                               \
         const vec k = V_LOAD(w + j * LANES);                                                       \
         s0 = V_FMA(V_LOAD(q), k, s0);                                                              \
         s1 = n > 1 ? V_FMA(V_LOAD(q + step), k, s1) : s1;                                          \
@@ -57,17 +63,18 @@ static inline __attribute__((always_inline)) void depthwise_edge(const depthwise
  * n outputs, 1 to 6, whose windows are inside. Where the numbers are constants, loops unroll and
  * neighbours share what they load.
  */
-static inline __attribute__((always_inline)) void
-depthwise_few(const depthwise *d, int64_t x, int n, int64_t taps, int64_t stride, int64_t dilation)
+static inline __attribute__((always_inline)) void depthwise_few(const depthwise *d, int64_t x,
+                                                                int n, int64_t taps, int64_t stride,
+                                                                int64_t dilation, steps of)
 {
     const native_row *r = &d->row;
-    const int64_t step = stride * LANES;
+    const int64_t step = stride * of.from;
     vec s0 = d->bias, s1 = s0, s2 = s0, s3 = s0, s4 = s0, s5 = s0;
     int64_t i, j;
 
     for (i = d->y0; i < d->y1; i++) {
         const float *p =
-            r->source + ((r->top + i * r->dilation[0]) * r->width + r->left + x * stride) * LANES;
+            r->source + ((r->top + i * r->dilation[0]) * r->width + r->left + x * stride) * of.from;
         const float *w = r->weights + i * taps * LANES;
         if (__builtin_constant_p(taps)) {
             _Pragma("GCC unroll 8") for (j = 0; j < taps; j++) DEPTHWISE_TAP
@@ -76,17 +83,44 @@ depthwise_few(const depthwise *d, int64_t x, int n, int64_t taps, int64_t stride
                 DEPTHWISE_TAP
         }
     }
-    depthwise_end(d, s0, x);
+    depthwise_end(d, s0, x, of);
     if (n > 1)
-        depthwise_end(d, s1, x + 1);
+        depthwise_end(d, s1, x + 1, of);
     if (n > 2)
-        depthwise_end(d, s2, x + 2);
+        depthwise_end(d, s2, x + 2, of);
     if (n > 3)
-        depthwise_end(d, s3, x + 3);
+        depthwise_end(d, s3, x + 3, of);
     if (n > 4)
-        depthwise_end(d, s4, x + 4);
+        depthwise_end(d, s4, x + 4, of);
     if (n > 5)
-        depthwise_end(d, s5, x + 5);
+        depthwise_end(d, s5, x + 5, of);
+}
+
+/* As few as 5 and less, which there may be before last. */
+static inline __attribute__((always_inline)) void depthwise_rest(const depthwise *d, int64_t x,
+                                                                 int64_t n, int64_t taps,
+                                                                 int64_t stride, int64_t dilation,
+                                                                 steps of)
+{
+    switch (n) {
+    case 5:
+        depthwise_few(d, x, 5, taps, stride, dilation, of);
+        break;
+    case 4:
+        depthwise_few(d, x, 4, taps, stride, dilation, of);
+        break;
+    case 3:
+        depthwise_few(d, x, 3, taps, stride, dilation, of);
+        break;
+    case 2:
+        depthwise_few(d, x, 2, taps, stride, dilation, of);
+        break;
+    case 1:
+        depthwise_few(d, x, 1, taps, stride, dilation, of);
+        break;
+    default:
+        break;
+    }
 }
 
 /* All outputs; the windows of those in [first, last) are inside. */
@@ -94,55 +128,47 @@ static inline __attribute__((always_inline)) void depthwise_all(const depthwise 
                                                                 int64_t last, int64_t taps,
                                                                 int64_t stride, int64_t dilation)
 {
+    const steps of = {LANES, LANES};
     int64_t x;
 
     for (x = 0; x < first; x++)
-        depthwise_edge(d, x, taps, dilation);
+        depthwise_edge(d, x, taps, dilation, of);
     for (; x + 6 <= last; x += 6)
-        depthwise_few(d, x, 6, taps, stride, dilation);
-    switch (last - x) {
-    case 5:
-        depthwise_few(d, x, 5, taps, stride, dilation);
-        break;
-    case 4:
-        depthwise_few(d, x, 4, taps, stride, dilation);
-        break;
-    case 3:
-        depthwise_few(d, x, 3, taps, stride, dilation);
-        break;
-    case 2:
-        depthwise_few(d, x, 2, taps, stride, dilation);
-        break;
-    case 1:
-        depthwise_few(d, x, 1, taps, stride, dilation);
-        break;
-    default:
-        break;
-    }
+        depthwise_few(d, x, 6, taps, stride, dilation, of);
+    depthwise_rest(d, x, last - x, taps, stride, dilation, of);
     for (x = last; x < d->row.out_width; x++)
-        depthwise_edge(d, x, taps, dilation);
+        depthwise_edge(d, x, taps, dilation, of);
+}
+
+/* Where windows are inside: [first, last); and what is of the row. */
+static void depthwise_begin(depthwise *d, int64_t *first, int64_t *last)
+{
+    const native_row *r = &d->row;
+    const int64_t reach = (r->kernel[1] - 1) * r->dilation[1], stride = r->stride[1];
+    const bool clips = r->act.kind == NATIVE_ACT_CLIP;
+
+    d->bias = r->bias ? V_LOAD(r->bias) : V_ZERO();
+    d->low = V_ALL(clips ? r->act.a : -INFINITY);
+    d->high = V_ALL(clips ? r->act.b : INFINITY);
+    inside(r->top, r->height, r->kernel[0], r->dilation[0], &d->y0, &d->y1);
+    for (*first = 0; *first < r->out_width && r->left + *first * stride < 0;)
+        (*first)++;
+    /* the first x whose window leaves at the right */
+    *last = r->width - 1 - reach - r->left;
+    *last = *last < 0 ? 0 : (stride == 1 ? *last : *last / stride) + 1;
+    if (*last > r->out_width)
+        *last = r->out_width;
+    if (*last < *first)
+        *last = *first;
 }
 
 static void depthwise_row(const native_row *r)
 {
-    const int64_t reach = (r->kernel[1] - 1) * r->dilation[1], stride = r->stride[1];
-    const bool clips = r->act.kind == NATIVE_ACT_CLIP;
+    const int64_t stride = r->stride[1];
     depthwise d = {.row = *r};
     int64_t first, last;
 
-    d.bias = r->bias ? V_LOAD(r->bias) : V_ZERO();
-    d.low = V_ALL(clips ? r->act.a : -INFINITY);
-    d.high = V_ALL(clips ? r->act.b : INFINITY);
-    inside(r->top, r->height, r->kernel[0], r->dilation[0], &d.y0, &d.y1);
-    for (first = 0; first < r->out_width && r->left + first * stride < 0;)
-        first++;
-    /* the first x whose window leaves at the right */
-    last = r->width - 1 - reach - r->left;
-    last = last < 0 ? 0 : (stride == 1 ? last : last / stride) + 1;
-    if (last > r->out_width)
-        last = r->out_width;
-    if (last < first)
-        last = first;
+    depthwise_begin(&d, &first, &last);
     switch (r->dilation[1] == 1 && stride < 3 ? r->kernel[1] * 2 + stride : 0) {
     case 3 * 2 + 1:
         depthwise_all(&d, first, last, 3, 1, 1);
@@ -164,4 +190,75 @@ static void depthwise_row(const native_row *r)
     }
     if (r->act.kind > NATIVE_ACT_CLIP)
         act_loop(&r->act, r->to, r->to, r->out_width * LANES);
+}
+
+/* ---- channels last ---- */
+
+static inline __attribute__((always_inline)) void depthwise_of(const depthwise *d, int64_t x,
+                                                               int64_t n, bool inside, int64_t taps,
+                                                               int64_t stride, int64_t dilation)
+{
+    const steps of = {d->row.from_pixel, d->row.to_pixel};
+
+    if (!inside)
+        depthwise_edge(d, x, taps, dilation, of);
+    else if (n == 6)
+        depthwise_few(d, x, 6, taps, stride, dilation, of);
+    else
+        depthwise_rest(d, x, n, taps, stride, dilation, of);
+}
+
+/* Block after block of a few pixels, as they follow each other in memory. */
+static inline __attribute__((always_inline)) void depthwise_blocks(depthwise *d, int64_t x,
+                                                                   int64_t n, bool inside,
+                                                                   int64_t taps, int64_t stride,
+                                                                   int64_t dilation)
+{
+    const native_row row = d->row;
+    int64_t block;
+
+    for (block = 0; block < row.blocks; block++) {
+        d->bias = row.bias ? V_LOAD(row.bias + block * LANES) : V_ZERO();
+        depthwise_of(d, x, n, inside, taps, stride, dilation);
+        d->row.source += row.from_block;
+        d->row.weights += row.kernel[0] * row.kernel[1] * LANES;
+        d->row.to += row.to_block;
+        d->row.residual = row.residual ? d->row.residual + row.to_block : NULL;
+    }
+    d->row = row;
+}
+
+static void depthwise_act(const native_row *r)
+{
+    int64_t i;
+
+    if (r->to_block == LANES) {
+        for (i = 0; i < r->out_width; i++)
+            act_loop(&r->act, r->to + i * r->to_pixel, r->to + i * r->to_pixel, r->blocks * LANES);
+        return;
+    }
+    for (i = 0; i < r->blocks; i++)
+        act_loop(&r->act, r->to + i * r->to_block, r->to + i * r->to_block, r->out_width * LANES);
+}
+
+static void depthwise_row_of_blocks(const native_row *r)
+{
+    const bool usual = r->kernel[1] == 3 && r->stride[1] == 1 && r->dilation[1] == 1;
+    const bool wide = r->kernel[1] == 7 && r->stride[1] == 1 && r->dilation[1] == 1;
+    depthwise d = {.row = *r};
+    int64_t first, last, x, n;
+
+    depthwise_begin(&d, &first, &last);
+    for (x = 0; x < r->out_width; x += n) {
+        const bool inside = x >= first && x < last;
+        n = !inside ? 1 : last - x < 6 ? last - x : 6;
+        if (usual)
+            depthwise_blocks(&d, x, n, inside, 3, 1, 1);
+        else if (wide)
+            depthwise_blocks(&d, x, n, inside, 7, 1, 1);
+        else
+            depthwise_blocks(&d, x, n, inside, r->kernel[1], r->stride[1], r->dilation[1]);
+    }
+    if (r->act.kind > NATIVE_ACT_CLIP)
+        depthwise_act(r);
 }

@@ -642,6 +642,7 @@ const native_isa ISA_TABLE = {
     .norm_grad_sums = norm_grad_sums,
     .norm_grad_plane = norm_grad_plane,
     .depthwise_row = depthwise_row,
+    .depthwise_row_of_blocks = depthwise_row_of_blocks,
     .pool_row = pool_row,
     .mean = mean_of,
     .act = act_loop,

@@ -245,6 +245,7 @@ tfrun_native_la_SOURCES = \
 	plugins/cpu-native/program_tiles.h \
 	plugins/cpu-native/program_strided.c \
 	plugins/cpu-native/program_strided_run.c \
+	plugins/cpu-native/program_tokens.c \
 	plugins/cpu-native/program_top_k.c \
 	plugins/cpu-native/program_train.c \
 	plugins/cpu-native/program_window.c \

@@ -7,6 +7,7 @@
  *   program_lift.c    windows over one axis become windows over two
  *   program_fuse.c    items take over activations, residual sums and pools that follow them
  *   program_layout.c  which values are blocked; items that reorder are put in between
+ *   program_tokens.c  which images have the channels last, as transformers have them
  *   program_front.c   convolutions of 1 x 1 as parts of depthwise ones
  *   program_plan.c    items become steps with addresses in an arena, for a number of samples
  *   program_kit.c     what the makers of steps ask of it
@@ -78,6 +79,7 @@ typedef struct native_value {
     bool reduced;          /* a sum over samples, or a view of one */
     bool blocked;          /* of 8 bits: the channels are last */
     bool wants_last;       /* of 8 bits: who reads it wants them so */
+    bool last; /* a plain image of float32 with the channels last, see program_tokens.c */
     int readers;
 } native_value;
 
@@ -197,7 +199,7 @@ typedef struct native_item {
     const float *scale, *shift;
     native_binary_kind binary;
     /* PRODUCT */
-    bool transposed;           /* weights are [N, K] */
+    bool transposed;           /* weights are [N, K]; REORDER: the plain side has channels last */
     const tfr_call *quantized; /* whose operands are the weights: see program_nbits.c; or NULL */
     bool is_big;               /* by gemm.h: set when a plan is made */
     bool has_few_rows;         /* and by program_few_rows.c */
@@ -371,6 +373,27 @@ bool native_pads_samples(const native_item *item);
 /* Of Einsum: whether it is done, and item `at`, which becomes moves and a product. */
 bool native_einsum_form(const tfr_call *call);
 void native_read_einsum(native_ir *ir, int at);
+
+/* ---- program_tokens.c ---- */
+
+/* Up to so many channels a convolution reads the plain image itself. */
+enum { NATIVE_PLAIN_CHANNELS = 4 };
+
+/* Do the steps read the image pixel by pixel, each with all of its channels? */
+bool native_are_tokens(const native_value *image, const native_strided *s);
+/* Marks images that convolutions read or write with the channels last. */
+void native_find_last(native_ir *ir, const native_item *items, int n);
+
+/* What becomes of an item that turns an image into rows of channels or back. */
+typedef enum native_turn {
+    NATIVE_TURN_NONE,   /* it is another item, or turns what is plain */
+    NATIVE_TURN_VIEW,   /* the image has the channels last */
+    NATIVE_TURN_REORDER /* the image is blocked */
+} native_turn;
+
+/* later: the n items that follow. Inputs are laid out. */
+native_turn native_turn_of(const native_ir *ir, const native_item *item, const native_item *later,
+                           int n);
 
 /* ---- program_strided.c ---- */
 
@@ -778,6 +801,8 @@ void native_plan_act(native_planner *p, const native_item *item);
 void native_plan_binary(native_planner *p, const native_item *item);
 void native_plan_copy(native_planner *p, const native_item *item);
 void native_plan_reorder(native_planner *p, const native_item *item);
+/* program_tokens.c: from or to channels last */
+void native_plan_turn(native_planner *p, const native_item *item);
 void native_plan_pad(native_planner *p, const native_item *item);
 void native_plan_concat(native_planner *p, const native_item *item);
 /* program_move.c */

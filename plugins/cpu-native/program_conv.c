@@ -229,7 +229,7 @@ static int input_or_none(const native_item *item, int i)
 /* No offsets to look up. */
 bool native_is_straight(const native_item *item, const native_value *x, const native_value *y)
 {
-    bool is = item->kind == NATIVE_ITEM_CONV && !item->plain_source && !item->pooled;
+    bool is = item->kind == NATIVE_ITEM_CONV && !item->plain_source && !item->pooled && !x->last;
     int i;
 
     for (i = 0; i < 2; i++)
@@ -271,11 +271,11 @@ void native_plan_conv(native_planner *p, const native_item *item)
     else
         native_make_groups(p, c, (int)blocks);
     c->terms = c->plain ? c->n_taps : c->n_in * lanes * taps;
-    c->plane = area * lanes;
-    c->source_sample = c->plain ? ins * area : (ins + lanes - 1) / lanes * c->plane;
-    c->to_pixel = lanes;
-    c->to_block = out_pixels * lanes;
-    c->to_sample = blocks * c->to_block;
+    c->plane = x->last ? lanes : area * lanes;
+    c->source_sample = c->plain ? ins * area : (ins + lanes - 1) / lanes * lanes * area;
+    c->to_pixel = y->last ? outs : lanes;
+    c->to_block = y->last ? lanes : out_pixels * lanes;
+    c->to_sample = blocks * lanes * out_pixels;
     if (!c->first_block || !native_make_tile_table(p, c, item))
         return;
     native_make_chunks(p, c, x->dims[1] * area * (int64_t)sizeof(float) / c->n_tiles);

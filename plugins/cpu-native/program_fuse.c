@@ -105,17 +105,40 @@ static bool drops_nan(const native_act *act)
     return act->kind == NATIVE_ACT_THRESHOLD || act->kind == NATIVE_ACT_SHRINK;
 }
 
-static bool take_act(native_ir *ir, int i)
+static bool can_take_act(const native_item *item, const native_item *next)
 {
-    native_item *item = &ir->items[i], *next = follower(ir, i);
-
     if (!next || next->kind != NATIVE_ITEM_ACT || has_act(item) ||
         (item->groups > 1 && drops_nan(&next->act)))
         return false;
     if ((item->pooled || item->integer >= 0) && next->act.kind != NATIVE_ACT_CLIP)
         return false;
+    return true;
+}
+
+static bool take_act(native_ir *ir, int i)
+{
+    native_item *item = &ir->items[i], *next = follower(ir, i);
+
+    if (!can_take_act(item, next))
+        return false;
     item->act = next->act;
     take(ir, i, next);
+    return true;
+}
+
+/* Behind a view of an image as rows. */
+static bool take_act_of_view(native_ir *ir, int i)
+{
+    native_item *item = &ir->items[i], *view = follower(ir, i), *next;
+
+    if (!view || view->kind != NATIVE_ITEM_VIEW ||
+        (item->kind != NATIVE_ITEM_CONV && item->kind != NATIVE_ITEM_DEPTHWISE))
+        return false;
+    next = follower(ir, (int)(view - ir->items));
+    if (!can_take_act(item, next))
+        return false;
+    item->act = next->act;
+    take(ir, (int)(view - ir->items), next);
     return true;
 }
 
@@ -231,7 +254,7 @@ static bool take_more(native_ir *ir, int i, bool trains)
     if (sums(kind) &&
         (take_bias(ir, i) || take_act(ir, i) || take_pool(ir, i) || take_residual(ir, i)))
         return true;
-    return !trains && take_affine(ir, i);
+    return !trains && (take_affine(ir, i) || take_act_of_view(ir, i));
 }
 
 void native_fuse(native_ir *ir)

@@ -10,9 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Up to so many channels a convolution reads the plain image itself. */
-enum { PLAIN_CHANNELS = 4 };
-
 static int add_value(native_ir *ir, int like)
 {
     const native_value copy = ir->values[like];
@@ -107,8 +104,9 @@ static void lay_conv(native_ir *ir, native_item *item)
     int i;
 
     item->plain_source = item->kind == NATIVE_ITEM_CONV && item->integer < 0 && item->groups <= 1 &&
-                         x.dims[1] <= PLAIN_CHANNELS;
-    item->inputs[0] = as(ir, item->inputs[0], !item->plain_source);
+                         x.dims[1] <= NATIVE_PLAIN_CHANNELS;
+    if (!x.last)
+        item->inputs[0] = as(ir, item->inputs[0], !item->plain_source);
     for (i = 0; i < 2; i++) {
         int64_t out = y.dims[2 + i] * window_of(item, i);
         pads = pads || (out - 1) * item->stride[i] + (item->kernel[i] - 1) * item->dilation[i] >=
@@ -121,7 +119,7 @@ static void lay_conv(native_ir *ir, native_item *item)
     item->residual = as(ir, item->residual, true);
     if (ir->failed)
         return;
-    ir->values[item->output].blocked = true;
+    ir->values[item->output].blocked = !y.last;
     if (item->codes >= 0)
         ir->values[item->codes].blocked = true;
 }
@@ -267,10 +265,41 @@ static void lay_view(native_ir *ir, native_item *item)
         y->known = ir->values[root].known;
 }
 
-static void lay_item(native_ir *ir, const native_item *old)
+static void lay_plain(native_ir *ir, native_item *item)
+{
+    int i;
+
+    for (i = 0; i < item->n_inputs; i++)
+        item->inputs[i] = as(ir, item->inputs[i], false);
+    item->residual = as(ir, item->residual, false);
+}
+
+/* later: the n items that follow. */
+static void lay_move(native_ir *ir, native_item *item, const native_item *later, int n)
+{
+    const native_turn turn = native_turn_of(ir, item, later, n);
+
+    if (turn == NATIVE_TURN_NONE) {
+        lay_plain(ir, item);
+        return;
+    }
+    item->strided = -1;
+    if (turn == NATIVE_TURN_VIEW) {
+        item->kind = NATIVE_ITEM_VIEW;
+        lay_view(ir, item);
+        return;
+    }
+    item->kind = NATIVE_ITEM_REORDER;
+    item->transposed = true;
+    if (!ir->values[item->inputs[0]].blocked)
+        ir->values[item->output].blocked = true;
+    ir->n_reorders++;
+}
+
+/* later: the n items that follow. */
+static void lay_item(native_ir *ir, const native_item *old, const native_item *later, int n)
 {
     native_item item = *old;
-    int i;
 
     switch (item.kind) {
     case NATIVE_ITEM_NONE:
@@ -327,10 +356,12 @@ static void lay_item(native_ir *ir, const native_item *old)
     case NATIVE_ITEM_VIEW:
         lay_view(ir, &item);
         break;
+    case NATIVE_ITEM_TRANSPOSE:
+    case NATIVE_ITEM_STRIDED:
+        lay_move(ir, &item, later, n);
+        break;
     default:
-        for (i = 0; i < item.n_inputs; i++)
-            item.inputs[i] = as(ir, item.inputs[i], false);
-        item.residual = as(ir, item.residual, false);
+        lay_plain(ir, &item);
         break;
     }
     if (!ir->failed)
@@ -512,6 +543,8 @@ int32_t native_layout(native_ir *ir, tfr_err *err)
     native_item *old = ir->items;
     int n = ir->n_items, i;
 
+    native_count_readers(ir);
+    native_find_last(ir, old, n);
     ir->items = NULL;
     ir->n_items = ir->room_items = 0;
     ir->twins = malloc((size_t)(ir->n_values + 1) * sizeof *ir->twins);
@@ -520,7 +553,7 @@ int32_t native_layout(native_ir *ir, tfr_err *err)
         ir->twins[i] = -1;
     find_wishes(ir, old, n);
     for (i = 0; i < n && !ir->failed; i++)
-        lay_item(ir, &old[i]);
+        lay_item(ir, &old[i], &old[i + 1], n - i - 1);
     free(old);
     lay_outputs(ir);
     if (ir->failed)

@@ -312,7 +312,9 @@ static void plan_pool(native_planner *p, const native_item *item)
 
 static void plan_reorder(native_planner *p, const native_item *item)
 {
-    if (p->ir->values[item->output].dtype == TFR_DTYPE_F32)
+    if (item->transposed)
+        native_plan_turn(p, item);
+    else if (p->ir->values[item->output].dtype == TFR_DTYPE_F32)
         native_plan_reorder(p, item);
     else
         native_plan_reorder_bytes(p, item);

@@ -272,8 +272,9 @@ static void follow_move(pass *p, native_item *item)
         compose(&from->at, &p->ir->strided[item->strided], &to->at);
     if (from->base == item->inputs[0])
         return;
-    if (!is_plain(&from->at) || (native_keeps_samples(base, &to->at) &&
-                                 !(item->kind == NATIVE_ITEM_TRANSPOSE && item->perm[0] == 0)))
+    if (!is_plain(&from->at) || native_are_tokens(base, &to->at) ||
+        (native_keeps_samples(base, &to->at) &&
+         !(item->kind == NATIVE_ITEM_TRANSPOSE && item->perm[0] == 0)))
         read_origin(p, item, to);
 }
 

@@ -12,7 +12,7 @@
 #include <string.h>
 
 typedef struct geometry {
-    int64_t numbers[16];
+    int64_t numbers[17];
 } geometry;
 
 struct native_tile_table {
@@ -243,7 +243,10 @@ static int64_t find_offsets(finder *f, int32_t *at, int32_t *shift, int32_t *all
 static void make_offsets(native_planner *p, native_tiles *c, const native_item *item)
 {
     const native_value *x = &p->ir->values[item->inputs[0]], *y = &p->ir->values[item->output];
-    const int64_t step = c->plain ? 1 : p->isa->lanes, pooled = c->pooled ? 2 : 1;
+    const int64_t step = c->plain  ? 1
+                         : x->last ? x->dims[1]
+                                   : p->isa->lanes,
+                  pooled = c->pooled ? 2 : 1;
     finder f = {.c = c,
                 .item = item,
                 .height = y->dims[2] * pooled,
@@ -303,7 +306,8 @@ static geometry geometry_of(const native_planner *p, const native_tiles *c, cons
     geometry g = {{item->kind == NATIVE_ITEM_CONV_GRAD_INPUT, c->plain, c->pooled,
                    native_largest_group(c), item->kernel[0], item->kernel[1], item->stride[0],
                    item->stride[1], item->dilation[0], item->dilation[1], item->pad[0],
-                   item->pad[1], x->dims[2], x->dims[3], y->dims[2], y->dims[3]}};
+                   item->pad[1], x->dims[2], x->dims[3], y->dims[2], y->dims[3],
+                   x->last ? x->dims[1] : 0}};
 
     return g;
 }

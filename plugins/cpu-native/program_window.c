@@ -4,12 +4,15 @@
 
 #include <string.h>
 
-enum { MOST_CHANNELS = 6 /* for each pixel, where threads share the pixels */ };
+enum {
+    MOST_CHANNELS = 6, /* for each pixel, where threads share the pixels */
+    BLOCKS = 16        /* of channels that are last, of a number of work */
+};
 
 typedef struct windows {
     const native_isa *isa;
     native_ref source, residual, to;
-    bool has_residual;
+    bool has_residual, last; /* last: channels, of what is read or written */
     void (*row)(const native_row *row);
     int64_t height, width, out_height, out_width, blocks, taps, rows;
     int parts;
@@ -17,6 +20,20 @@ typedef struct windows {
     int64_t computed, computed_bias; /* where they are in what threads share, less 1; 0 = known */
     int64_t pad[2];
 } windows;
+
+/* Weights and bias from a block on. */
+static void set_constants(const windows *w, const native_bases *bases, int64_t block,
+                          native_row *row)
+{
+    row->weights = w->form.weights;
+    row->bias = w->form.bias;
+    if (w->computed > 0)
+        row->weights = (const float *)(const void *)(bases->shared + w->computed - 1);
+    if (w->computed_bias > 0)
+        row->bias = (const float *)(const void *)(bases->shared + w->computed_bias - 1);
+    row->weights = row->weights ? row->weights + block * w->taps * w->isa->lanes : NULL;
+    row->bias = row->bias ? row->bias + block * w->isa->lanes : NULL;
+}
 
 /* Rows [y, end) of one channel block of a sample. */
 static void run_rows(const windows *w, const native_bases *bases, int64_t plane, int64_t y,
@@ -30,12 +47,7 @@ static void run_rows(const windows *w, const native_bases *bases, int64_t plane,
     row.source = native_at(bases, &w->source) + plane * w->height * w->width * lanes;
     row.to = native_at(bases, &w->to) + place;
     row.residual = residual ? residual + place : NULL;
-    if (w->computed > 0)
-        row.weights = (const float *)(const void *)(bases->shared + w->computed - 1);
-    if (w->computed_bias > 0)
-        row.bias = (const float *)(const void *)(bases->shared + w->computed_bias - 1);
-    row.weights = row.weights ? row.weights + block * w->taps * lanes : NULL;
-    row.bias = row.bias ? row.bias + block * lanes : NULL;
+    set_constants(w, bases, block, &row);
     for (; y < end; y++) {
         row.top = y * w->form.stride[0] - w->pad[0];
         w->row(&row);
@@ -121,6 +133,33 @@ static void run_fronted(const void *params, const native_bases *bases, int64_t b
     }
 }
 
+/*
+ * With the channels last: numbers count samples, in them parts of the blocks of channels, in them
+ * rows.
+ */
+static void run_blocks(const void *params, const native_bases *bases, int64_t begin, int64_t end)
+{
+    const windows *w = params;
+    const int64_t groups = (w->blocks + BLOCKS - 1) / BLOCKS, lanes = w->isa->lanes;
+    native_row row = w->form;
+
+    for (; begin < end; begin++) {
+        const int64_t y = begin % w->out_height, part = begin / w->out_height;
+        const int64_t sample = part / groups, block = part % groups * BLOCKS;
+        const int64_t left = w->blocks - block, sample_block = sample * w->blocks * lanes;
+        const int64_t place = sample_block * w->out_height * w->out_width + block * row.to_block +
+                              y * w->out_width * row.to_pixel;
+        row.blocks = left < BLOCKS ? left : BLOCKS;
+        row.top = y * row.stride[0] - w->pad[0];
+        row.source = native_at(bases, &w->source) + sample_block * w->height * w->width +
+                     block * row.from_block;
+        row.to = native_at(bases, &w->to) + place;
+        row.residual = w->has_residual ? native_at(bases, &w->residual) + place : NULL;
+        set_constants(w, bases, block, &row);
+        w->isa->depthwise_row_of_blocks(&row);
+    }
+}
+
 static windows *begin_windows(native_planner *p, const native_item *item)
 {
     const native_value *x = &p->ir->values[item->inputs[0]], *y = &p->ir->values[item->output];
@@ -140,6 +179,11 @@ static windows *begin_windows(native_planner *p, const native_item *item)
     w->form.out_width = w->out_width = y->dims[3];
     w->blocks = (y->dims[1] + p->isa->lanes - 1) / p->isa->lanes;
     w->taps = item->kernel[0] * item->kernel[1];
+    w->last = x->last || y->last;
+    w->form.from_pixel = x->last ? x->dims[1] : p->isa->lanes;
+    w->form.from_block = p->isa->lanes * (x->last ? 1 : w->height * w->width);
+    w->form.to_pixel = y->last ? y->dims[1] : p->isa->lanes;
+    w->form.to_block = p->isa->lanes * (y->last ? 1 : w->out_height * w->out_width);
     w->form.left = -item->pad[1];
     for (i = 0; i < 2; i++) {
         w->pad[i] = item->pad[i];
@@ -160,6 +204,12 @@ static void end_windows(native_planner *p, windows *w, const native_value *y)
     const int64_t rows = samples * w->blocks * w->out_height;
     double work = (double)(rows * w->out_width * w->taps);
 
+    if (w->last) {
+        native_add_run(p, run_blocks, w,
+                       samples * ((w->blocks + BLOCKS - 1) / BLOCKS) * w->out_height,
+                       work / 2.0 + (double)(rows * w->out_width));
+        return;
+    }
     /* Convolutions around it have weights of all pairs of channels. */
     w->rows = samples * w->out_height;
     w->parts = y->dims[1] <= MOST_CHANNELS * pixels ? native_parts(p, samples * pixels) : 1;
