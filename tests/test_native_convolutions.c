@@ -209,7 +209,43 @@ TEST(borders_of_every_mode_stay_in_the_program)
     check("in x ? 6 7; out Pad(Relu(x),[1,0,2,0,3,-1],2.5)");
 }
 
-/* As in DenseNet; 24 and 7 channels are no whole blocks. */
+/* Also so many that windows have nothing of the image. */
+TEST(zeros_around_an_image_are_those_of_its_convolution)
+{
+    check("in x ? 3 11 10; const w 24 3 5 5; const b 24;"
+          "out Relu(Conv{strides=2,2}(Pad(x,[0,0,1,2,0,0,2,1]),w,b))");
+    check("in x ? 16 9 8; const w 16 1 3 3; y = Relu(x);"
+          "out Conv{group=16;strides=2,2;pads=1,0,0,1}(Pad(y,[0,0,0,1,0,0,2,1],0.0),w)");
+    check("in x ? 16 9 8; const w 24 16 3 3; const v 16 1 3 3; y = Pad(Relu(x),[0,0,5,4,0,0,6,5]);"
+          "out Concat{axis=1}(Conv{pads=1,1,1,1}(y,w),Conv{group=16;pads=1,1,1,1}(y,v))");
+    check("in x ? 64 9 8; const w 64 8 3 3; y = Relu(x);"
+          "out Conv{group=8}(Pad(y,[0,0,5,4,0,0,6,5]),w)");
+    check("in x ? 16 9 8; const w 24 16 2 2; y = Pad(Relu(x),[0,0,1,0,0,0,0,1]);"
+          "out Concat{axis=1}(Conv(y,w),MaxPool{kernel_shape=2,2}(y))");
+}
+
+TEST(borders_that_are_no_zeros_stay_around_an_image)
+{
+    check("in x ? 16 9 8; const w 24 16 3 3; y = Relu(x);"
+          "out Conv(Pad(y,[0,0,1,1,0,0,1,1],0.5),w)");
+    check("in x ? 16 9 8; const w 24 16 3 3; y = Relu(x);"
+          "out Conv(Pad{mode=reflect}(y,[0,0,1,1,0,0,1,1]),w)");
+    check("in x ? 16 9 8; const w 24 16 3 3; y = Relu(x);"
+          "out Conv(Pad(y,[0,0,1,-1,0,0,-1,1]),w)");
+}
+
+/* As where a residual has fewer channels; lanes of no channel hold a half behind Sigmoid. */
+TEST(channels_of_zeros_are_added_in_blocks)
+{
+    check("in x ? 24 9 8; const w 20 24 1 1; const v 29 20 1 1; y = Sigmoid(Conv(x,w));"
+          "out Relu(Add(Conv(y,v),Pad(y,[0,0,0,0,0,9,0,0])))");
+    check("in x ? 24 9 8; const w 16 24 1 1; const v 50 16 3 3; y = Relu(Conv(x,w));"
+          "out Relu(Add(Conv{pads=2,2,2,1}(y,v),Pad(y,[0,0,1,0,0,34,1,1],0.0)))");
+    check("in x ? 24 9 8; const w 20 24 1 1; const v 8 29 3 3; y = Sigmoid(Conv(x,w));"
+          "out Conv(Pad(y,[0,0,1,0,0,9,0,2]),v)");
+    check("in x ? 24 9 8; const w 20 24 1 1; y = Sigmoid(Conv(x,w));"
+          "out Sigmoid(Pad(y,[0,3,0,0,0,9,0,0]))");
+}
 
 static const test_case cases[] = {
     CASE(a_convolution_of_few_channels_begins_a_chain),
@@ -228,5 +264,8 @@ static const test_case cases[] = {
     CASE(convolutions_over_one_axis_stay_in_the_program),
     CASE(transposed_convolutions_stay_in_the_program),
     CASE(borders_of_every_mode_stay_in_the_program),
+    CASE(zeros_around_an_image_are_those_of_its_convolution),
+    CASE(borders_that_are_no_zeros_stay_around_an_image),
+    CASE(channels_of_zeros_are_added_in_blocks),
 };
 TEST_MAIN(cases)

@@ -368,6 +368,10 @@ void native_append(native_ir *ir);
 bool native_pad_form(const tfr_call *call);
 /* Whether it pads or crops the first axis. */
 bool native_pads_samples(const native_item *item);
+/* Zeros around the planes of float32 images and behind their channels, which blocks can have. */
+bool native_pads_images(const native_ir *ir, const native_item *item);
+/* The same around planes alone, so many before them: windows may have them as their own. */
+bool native_pads_planes(const native_ir *ir, const native_item *item, int64_t before[2]);
 /* ---- program_einsum.c ---- */
 
 /* Of Einsum: whether it is done, and item `at`, which becomes moves and a product. */

@@ -356,6 +356,12 @@ static void lay_item(native_ir *ir, const native_item *old, const native_item *l
     case NATIVE_ITEM_VIEW:
         lay_view(ir, &item);
         break;
+    case NATIVE_ITEM_PADDED:
+        if (ir->values[item.inputs[0]].blocked && native_pads_images(ir, &item))
+            ir->values[item.output].blocked = true;
+        else
+            lay_plain(ir, &item);
+        break;
     case NATIVE_ITEM_TRANSPOSE:
     case NATIVE_ITEM_STRIDED:
         lay_move(ir, &item, later, n);

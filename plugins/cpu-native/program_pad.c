@@ -55,6 +55,44 @@ bool native_pads_samples(const native_item *item)
     return pads[0] != 0 || pads[tfr_call_input(item->call, 0)->rank] != 0;
 }
 
+static bool is_zero(const native_ir *ir, int value)
+{
+    float number = 0.0f;
+
+    if (value < 0)
+        return true;
+    if (!ir->values[value].known || ir->values[value].dtype != TFR_DTYPE_F32)
+        return false;
+    memcpy(&number, ir->values[value].known, sizeof number);
+    return number == 0.0f;
+}
+
+bool native_pads_images(const native_ir *ir, const native_item *item)
+{
+    const native_value *x = &ir->values[item->inputs[0]];
+    const int64_t *pads;
+    int d;
+
+    if (item->kind != NATIVE_ITEM_PADDED || x->rank != 4 || x->dtype != TFR_DTYPE_F32 ||
+        tfr_call_string(item->call, "mode", "constant")[0] != 'c' || !is_zero(ir, item->inputs[1]))
+        return false;
+    pads = pads_of(item->call);
+    for (d = 1; d < 4; d++) {
+        if (pads[d] < 0 || pads[4 + d] < 0)
+            return false;
+    }
+    return pads[0] == 0 && pads[4] == 0 && pads[1] == 0;
+}
+
+bool native_pads_planes(const native_ir *ir, const native_item *item, int64_t before[2])
+{
+    if (!native_pads_images(ir, item) || pads_of(item->call)[5] != 0)
+        return false;
+    before[0] = pads_of(item->call)[2];
+    before[1] = pads_of(item->call)[3];
+    return true;
+}
+
 /* ---- the step ---- */
 
 /* The same number n times. */
@@ -172,6 +210,73 @@ static void find_piece(pad *s)
     }
 }
 
+/* ---- blocked ---- */
+
+typedef struct images {
+    native_ref from, to;
+    int64_t lanes, channels, height, width; /* of the data */
+    int64_t blocks, out_height, out_width, top, left;
+    bool cuts; /* the last block of the data has channels of zeros in the result */
+} images;
+
+static void pad_line(const images *s, const float *from, float *to, bool last)
+{
+    const size_t pixel = (size_t)s->lanes * sizeof *to;
+    const int64_t right = s->out_width - s->left - s->width, n = s->channels % s->lanes;
+    float *inner = to + s->left * s->lanes;
+    int64_t x;
+
+    memset(to, 0, (size_t)s->left * pixel);
+    memcpy(inner, from, (size_t)s->width * pixel);
+    for (x = 0; last && s->cuts && x < s->width; x++)
+        memset(inner + x * s->lanes + n, 0, (size_t)(s->lanes - n) * sizeof *to);
+    memset(inner + s->width * s->lanes, 0, (size_t)right * pixel);
+}
+
+/* Numbers count rows of all blocks of the result. */
+static void run_images(const void *params, const native_bases *bases, int64_t begin, int64_t end)
+{
+    const images *s = params;
+    const int64_t blocks = (s->channels + s->lanes - 1) / s->lanes, line = s->out_width * s->lanes;
+    const float *from = native_at(bases, &s->from);
+    float *to = native_at(bases, &s->to);
+
+    for (; begin < end; begin++) {
+        const int64_t y = begin % s->out_height - s->top, plane = begin / s->out_height;
+        const int64_t sample = plane / s->blocks, block = plane % s->blocks;
+        if (block >= blocks || y < 0 || y >= s->height)
+            memset(to + begin * line, 0, (size_t)line * sizeof *to);
+        else
+            pad_line(s, from + ((sample * blocks + block) * s->height + y) * s->width * s->lanes,
+                     to + begin * line, block == blocks - 1);
+    }
+}
+
+static void plan_images(native_planner *p, const native_item *item)
+{
+    const native_value *x = &p->ir->values[item->inputs[0]], *y = &p->ir->values[item->output];
+    const int64_t *pads = pads_of(item->call);
+    images *s = native_keep(p, sizeof *s);
+    int64_t rows;
+
+    if (!s)
+        return;
+    s->from = native_ref_of(p, item->inputs[0]);
+    s->to = native_ref_of(p, item->output);
+    s->lanes = p->isa->lanes;
+    s->channels = x->dims[1];
+    s->height = x->dims[2];
+    s->width = x->dims[3];
+    s->blocks = (y->dims[1] + s->lanes - 1) / s->lanes;
+    s->out_height = y->dims[2];
+    s->out_width = y->dims[3];
+    s->top = pads[2];
+    s->left = pads[3];
+    s->cuts = pads[5] > 0 && x->dims[1] % s->lanes != 0;
+    rows = native_first_dim(p, y) * s->blocks * s->out_height;
+    native_add_run(p, run_images, s, rows, (double)(rows * s->out_width * s->lanes) * 0.2);
+}
+
 void native_plan_padded(native_planner *p, const native_item *item)
 {
     const native_value *x = &p->ir->values[item->inputs[0]], *y = &p->ir->values[item->output];
@@ -180,6 +285,10 @@ void native_plan_padded(native_planner *p, const native_item *item)
     int64_t rows = 1, step;
     int d;
 
+    if (y->blocked) {
+        plan_images(p, item);
+        return;
+    }
     if (!s)
         return;
     s->from = native_ref_of(p, item->inputs[0]);
