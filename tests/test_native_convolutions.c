@@ -29,6 +29,50 @@ TEST(strides_and_dilations_are_kept)
     check("in x ? 24 9 9; const w 16 24 5 3; y = Relu(x); out Conv{pads=2,1,2,1;strides=1,2}(y,w)");
 }
 
+TEST(convolutions_over_three_axes_stay_in_the_program)
+{
+    check("in x ? 3 5 9 8; const w 20 3 3 5 3; const b 20; const v 33 20 3 3 3;"
+          "y = Relu(Conv{pads=1,2,1,1,2,1;strides=1,2,1}(x,w,b));"
+          "out Relu(Conv{pads=1,1,1,1,1,1}(y,v))");
+    check("in x ? 16 4 9 10; const w 45 16 1 3 3; const b 45; const v 16 45 3 1 1; y = Relu(x);"
+          "z = Relu(Conv{pads=0,1,1,0,1,1}(y,w,b)); out Relu(Add(y,Conv{pads=1,0,0,1,0,0}(z,v)))");
+    check("in x ? 24 6 12 13; const w 16 24 3 3 3; y = Relu(x);"
+          "out Conv{pads=1,1,1,1,1,1;strides=2,2,2}(y,w)");
+    check("in x ? 16 1 12 13; const w 24 16 3 3 3; y = Relu(x); out Conv{pads=1,1,1,1,1,1}(y,w)");
+    check("in x ? 16 7 12 13; const w 24 16 2 3 3; y = Relu(x);"
+          "out Conv{pads=1,0,2,0,1,1;dilations=3,1,1;strides=2,1,1}(y,w)");
+    check("in x ? 16 5 6 7; const w 32 16 1 1 1; y = Relu(x); out Conv{strides=2,2,2}(y,w)");
+    check("in x ? 16 5 6 7; const w 32 16 1 1 1; y = Relu(x); out Conv(y,w)");
+    check("in x ? 32 3 6 7; const w 32 8 3 3 3; const b 32; y = Relu(x);"
+          "out Relu(Conv{group=4;pads=1,1,1,1,1,1}(y,w,b))");
+}
+
+TEST(what_stands_around_convolutions_over_three_axes_stays_with_them)
+{
+    check("in x ? 16 4 6 7; const w 24 16 3 3 3; const s 24; const b 24; const m 24; const v 24;"
+          "const g 24 10;"
+          "y = Relu(BatchNormalization(Conv{pads=1,1,1,1,1,1}(x,w),s,b,m,v));"
+          "out Gemm(Flatten(GlobalAveragePool(y)),g)");
+    check("in x ? 16 4 6 7; const w 16 16 3 3 3; const c 16 1 1 1; const d 4 1 1; const e 6 7;"
+          "const f 4 6 7; y = Mul(Conv{pads=1,1,1,1,1,1}(x,w),c);"
+          "out Add(Mul(Add(Add(y,d),e),y),f)");
+}
+
+/* By Winograd's tiles, which reach over whole frames. */
+TEST(numbers_that_are_not_finite_reach_their_windows_over_three_axes_alone)
+{
+    uint32_t n_launches;
+
+    compare("in x ? 16 5 9 10; const w 16 16 3 3 3; const b 16;"
+            "z = Slice(x,[1],[2],[2]); r = Slice(x,[2],[5],[2]); f = Slice(x,[0],[1],[2]);"
+            "c = Concat{axis=2}(f,Div(z,Sub(z,z)),r);"
+            "out Slice(Relu(Conv{pads=0,1,1,0,1,1}(c,w,b)),[2],[3],[2])",
+            &n_launches);
+    compare("in x ? 20 5 9 10; const w 16 20 3 3 3; const b 16; z = Concat{axis=4}(x,Log(x));"
+            "out Slice(Relu(Conv{pads=1,1,1,1,1,1}(z,w,b)),[0],[9],[4])",
+            &n_launches);
+}
+
 /* Of whole vectors, of parts of them, and across their borders. */
 TEST(convolutions_in_groups_stay_in_the_program)
 {
@@ -251,6 +295,9 @@ static const test_case cases[] = {
     CASE(a_convolution_of_few_channels_begins_a_chain),
     CASE(square_kernels_keep_size_and_channels),
     CASE(strides_and_dilations_are_kept),
+    CASE(convolutions_over_three_axes_stay_in_the_program),
+    CASE(what_stands_around_convolutions_over_three_axes_stays_with_them),
+    CASE(numbers_that_are_not_finite_reach_their_windows_over_three_axes_alone),
     CASE(convolutions_in_groups_stay_in_the_program),
     CASE(numbers_that_are_not_finite_stay_in_their_group),
     CASE(a_residual_sum_joins_its_convolution),

@@ -36,6 +36,22 @@ const ops_case ops_conv_cases[] = {
      .attrs = WINDOW " pads?:is=p^H,q^H",
      .in = {{"f32|bf16", "N,C*G,x^H", NULL, NULL, NULL}, WEIGHTS}, .tolerance = OPS_SUM,
      .bench = "C=8 M=8 G=16 k=3 e=1 s=1 p=1 q=1 x=28"},
+    {"Conv/three axes",
+     .vars = "H=3 N=1|2 C=3|16|21 M=3|16|24 G=1|1|2 k=1|3 e=1|1|2 s=1|1|2 p=0|1 q=0|1 x=5..8",
+     .attrs = WINDOW " pads?:is=p^H,q^H",
+     .in = {{"f32|bf16", "N,C*G,x^H", NULL, NULL, NULL}, WEIGHTS}, .tolerance = OPS_SUM},
+    /* Windows over frames alone, over rows and columns alone, and with steps of their own. */
+    {"Conv/frames and planes",
+     .vars = "N=1|2 C=3|16|40 M=16|19 d=1|2|3 k=1|3 e=1|2 s=1|2 t=1|2 o=0|1 p=0|1 f=3..5 x=6..9",
+     .attrs = "dilations:is=e,1,1 strides:is=s,t,t pads:is=o,p,0,o,p,p",
+     .in = {{"f32", "N,C,f,x,9", NULL, NULL, NULL},
+            {"=0", "M,C,d,k,k", NULL, NULL, NULL},
+            {"=0", "M", NULL, NULL, "0|1"}},
+     .tolerance = OPS_SUM},
+    {"Conv/NaN and infinity, three axes", .vars = "N=1 C=2|16 M=16 d=1|3 x=3..7",
+     .attrs = "pads:is=d-1,1,1,0,1,1",
+     .in = {{"f32", "N,C,3,x^2", "0.5..3", "ni", NULL}, {"=0", "M,C,d,3,3", NULL, NULL, NULL}},
+     .tolerance = OPS_SUM},
     /* Taps so far apart that some are in the padding for every output. */
     {"Conv/far apart",
      .vars = "H=2 N=1|2 C=1|3|16 M=1|8|19 G=1 k=2|3|5 e=2|4|9 s=1|2 p=0..(k-1)*e "

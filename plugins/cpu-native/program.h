@@ -4,7 +4,7 @@
  *
  *   program_forms.c   which calls items do
  *   program_read.c    the group becomes a list of items over numbered values
- *   program_lift.c    windows over one axis become windows over two
+ *   program_lift.c    windows over one or three axes become windows over two
  *   program_fuse.c    items take over activations, residual sums and pools that follow them
  *   program_layout.c  which values are blocked; items that reorder are put in between
  *   program_tokens.c  which images have the channels last, as transformers have them
@@ -177,6 +177,16 @@ typedef struct native_heads {
     int64_t first_at[3]; /* of Q, K, V: where in their values they begin */
 } native_heads;
 
+/*
+ * Of a window over three axes the first one. Values are [N, C, frames * rows, columns], which is
+ * how [N, C, frames, rows, columns] lies in memory (program_lift.c).
+ */
+typedef struct native_depth {
+    int64_t kernel; /* 0 = windows have two axes */
+    int64_t stride, dilation, pad;
+    int64_t size, outs; /* frames of the source and of the result */
+} native_depth;
+
 typedef struct native_item {
     native_item_kind kind;
     int node; /* of the graph, or -1 */
@@ -188,6 +198,7 @@ typedef struct native_item {
     native_act act;
     /* CONV, DEPTHWISE, POOL */
     int64_t kernel[2], stride[2], dilation[2], pad[2]; /* padding at the beginning */
+    native_depth depth;                                /* CONV, PAD */
     int64_t groups;                                    /* CONV: 0 or 1 = none */
     int64_t whole[2],
         first[2]; /* CONV: kernel is of the weights' window, if not 0, from a tap on */
@@ -228,6 +239,18 @@ typedef struct native_item {
     int stage;                  /* of program_stages.c */
     const tfr_call *call;       /* of the node, if there is one */
 } native_item;
+
+/* Taps of its window. */
+static inline int64_t native_taps(const native_item *item)
+{
+    return (item->depth.kernel ? item->depth.kernel : 1) * item->kernel[0] * item->kernel[1];
+}
+
+/* Rows of a plane, or of a frame of several. */
+static inline int64_t native_frame_rows(int64_t rows, int64_t frames)
+{
+    return frames ? rows / frames : rows;
+}
 
 typedef struct native_ir {
     const tfr_program_graph *graph;

@@ -181,14 +181,18 @@ static void make_taps(native_planner *p, native_tiles *c, const native_item *ite
                       const native_value *x)
 {
     int32_t *to = native_keep(p, (size_t)c->n_taps * sizeof *to);
+    const native_depth *d = &item->depth;
+    const int64_t frame = d->kernel ? x->dims[2] / d->size * d->dilation : 0;
+    const int64_t down = native_taps(item) / item->kernel[1];
     int64_t channel, i, j;
 
     c->taps = to;
     for (channel = 0; to && channel < x->dims[1]; channel++) {
-        for (i = 0; i < item->kernel[0]; i++) {
+        for (i = 0; i < down; i++) {
+            const int64_t row = channel * x->dims[2] + i / item->kernel[0] * frame +
+                                i % item->kernel[0] * item->dilation[0];
             for (j = 0; j < item->kernel[1]; j++)
-                *to++ = (int32_t)((channel * x->dims[2] + i * item->dilation[0]) * x->dims[3] +
-                                  j * item->dilation[1]);
+                *to++ = (int32_t)(row * x->dims[3] + j * item->dilation[1]);
         }
     }
 }
@@ -229,7 +233,9 @@ static int input_or_none(const native_item *item, int i)
 /* No offsets to look up. */
 bool native_is_straight(const native_item *item, const native_value *x, const native_value *y)
 {
-    bool is = item->kind == NATIVE_ITEM_CONV && !item->plain_source && !item->pooled && !x->last;
+    const native_depth *d = &item->depth;
+    bool is = item->kind == NATIVE_ITEM_CONV && !item->plain_source && !item->pooled && !x->last &&
+              (!d->kernel || (d->kernel == 1 && d->stride == 1 && d->pad == 0));
     int i;
 
     for (i = 0; i < 2; i++)
@@ -243,7 +249,7 @@ void native_plan_conv(native_planner *p, const native_item *item)
     const native_value *x = &p->ir->values[item->inputs[0]], *y = &p->ir->values[item->output];
     const native_value *k = &p->ir->values[item->inputs[1]];
     const int64_t lanes = p->isa->lanes, ins = x->dims[1], outs = y->dims[1];
-    const int64_t blocks = (outs + lanes - 1) / lanes, taps = item->kernel[0] * item->kernel[1];
+    const int64_t blocks = (outs + lanes - 1) / lanes, taps = native_taps(item);
     const int64_t out_pixels = y->dims[2] * y->dims[3], area = x->dims[2] * x->dims[3];
     int64_t pixels = out_pixels * (item->pooled ? 4 : 1);
     native_tiles *c = native_keep(p, sizeof *c);

@@ -312,27 +312,28 @@ void native_plan_reorder(native_planner *p, const native_item *item)
 typedef struct pad {
     native_ref from, to;
     int64_t height, width, out_height, out_width, top, left;
+    int64_t frames, out_frames, front; /* of a plane: 1, 1, 0 without depth */
 } pad;
 
-/* Numbers count planes. */
+/* Numbers count planes, in them frames. */
 static void run_pad(const void *params, const native_bases *bases, int64_t begin, int64_t end)
 {
     const pad *r = params;
-    const float *from = native_at(bases, &r->from);
-    float *to = native_at(bases, &r->to);
     int64_t i, y;
 
     for (i = begin; i < end; i++) {
-        for (y = 0; y < r->out_height; y++) {
-            float *row = to + (i * r->out_height + y) * r->out_width;
+        const int64_t frame = i % r->out_frames - r->front;
+        const float *from = native_at(bases, &r->from) +
+                            (i / r->out_frames * r->frames + frame) * r->height * r->width;
+        float *row = native_at(bases, &r->to) + i * r->out_height * r->out_width;
+        for (y = 0; y < r->out_height; y++, row += r->out_width) {
             int64_t line = y - r->top;
-            if (line < 0 || line >= r->height) {
+            if (frame < 0 || frame >= r->frames || line < 0 || line >= r->height) {
                 memset(row, 0, (size_t)r->out_width * sizeof *row);
                 continue;
             }
             memset(row, 0, (size_t)r->left * sizeof *row);
-            memcpy(row + r->left, from + (i * r->height + line) * r->width,
-                   (size_t)r->width * sizeof *row);
+            memcpy(row + r->left, from + line * r->width, (size_t)r->width * sizeof *row);
             memset(row + r->left + r->width, 0,
                    (size_t)(r->out_width - r->left - r->width) * sizeof *row);
         }
@@ -342,19 +343,23 @@ static void run_pad(const void *params, const native_bases *bases, int64_t begin
 void native_plan_pad(native_planner *p, const native_item *item)
 {
     const native_value *x = &p->ir->values[item->inputs[0]], *y = &p->ir->values[item->output];
+    const native_depth *d = &item->depth;
     pad *r = native_keep(p, sizeof *r);
 
     if (!r)
         return;
     r->from = native_ref_of(p, item->inputs[0]);
     r->to = native_ref_of(p, item->output);
-    r->height = x->dims[2];
+    r->frames = d->kernel ? d->size : 1;
+    r->out_frames = d->kernel ? d->outs : 1;
+    r->front = d->pad;
+    r->height = x->dims[2] / r->frames;
     r->width = x->dims[3];
-    r->out_height = y->dims[2];
+    r->out_height = y->dims[2] / r->out_frames;
     r->out_width = y->dims[3];
     r->top = item->pad[0];
     r->left = item->pad[1];
-    native_add_run(p, run_pad, r, native_first_dim(p, x) * x->dims[1],
+    native_add_run(p, run_pad, r, native_first_dim(p, x) * x->dims[1] * r->out_frames,
                    (double)native_count(p, y) * 0.2);
 }
 

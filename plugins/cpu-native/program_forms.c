@@ -111,29 +111,34 @@ static bool window_form(const tfr_call *call, const int64_t *kernel, const tfr_o
     return true;
 }
 
-/* Windows of k over one spatial axis of x, one for each element of y. */
-static bool line_windows(const tfr_call *call, const tfr_operand *x, const tfr_operand *k,
-                         const tfr_operand *y)
+/* Windows of k over one or three spatial axes of x, one for each element of y. */
+static bool lifted_windows(const tfr_call *call, const tfr_operand *x, const tfr_operand *k,
+                           const tfr_operand *y)
 {
-    const int64_t *strides = tfr_call_ints(call, "strides", 1);
-    const int64_t *dilations = tfr_call_ints(call, "dilations", 1);
-    const int64_t *pads = tfr_call_ints(call, "pads", 2);
-    window_axis w;
+    const int n = k->rank - 2;
+    const int64_t *strides = tfr_call_ints(call, "strides", (uint64_t)n);
+    const int64_t *dilations = tfr_call_ints(call, "dilations", (uint64_t)n);
+    const int64_t *pads = tfr_call_ints(call, "pads", (uint64_t)(2 * n));
+    double padded;
+    int i;
 
-    if (k->rank != 3 || !x || x->rank != 3 || !y || y->rank != 3 || !fits(x) || !fits(k) ||
-        !fits(y) || tfr_operand_elements(x) == 0 || tfr_operand_elements(k) == 0 ||
+    if ((n != 1 && n != 3) || !x || x->rank != k->rank || !y || y->rank != k->rank || !fits(x) ||
+        !fits(k) || !fits(y) || tfr_operand_elements(x) == 0 || tfr_operand_elements(k) == 0 ||
         tfr_operand_elements(y) == 0)
         return false;
-    w = (window_axis){k->dims[2],
-                      strides ? strides[0] : 1,
-                      dilations ? dilations[0] : 1,
-                      {pads ? pads[0] : 0, pads ? pads[1] : 0},
-                      x->dims[2],
-                      y->dims[2]};
-    return axis_form(&w) &&
-           (double)(x->dims[0] * x->dims[1]) *
-                   (double)(w.size + w.pad[0] + (w.kernel - 1) * w.dilation + w.stride) <
-               INT32_MAX / 2;
+    padded = (double)(x->dims[0] * x->dims[1]);
+    for (i = 0; i < n; i++) {
+        const window_axis w = {k->dims[2 + i],
+                               strides ? strides[i] : 1,
+                               dilations ? dilations[i] : 1,
+                               {pads ? pads[i] : 0, pads ? pads[n + i] : 0},
+                               x->dims[2 + i],
+                               y->dims[2 + i]};
+        if (!axis_form(&w))
+            return false;
+        padded *= (double)(w.size + w.pad[0] + (w.kernel - 1) * w.dilation + w.stride);
+    }
+    return padded < INT32_MAX / 2;
 }
 
 /*
@@ -152,14 +157,15 @@ static bool group_form(const tfr_call *call)
            k->dims[0] % group == 0 && k->dims[1] > 1;
 }
 
-/* With known weights. */
-static bool line_form(const tfr_call *call)
+/* With known weights; depthwise ones go over one axis or two. */
+static bool lifted_form(const tfr_call *call)
 {
     const tfr_operand *x = tfr_call_input(call, 0), *k = tfr_call_input(call, 1);
     const tfr_operand *bias = tfr_call_input(call, 2);
 
     return k->data && (!bias || bias->data) && group_form(call) &&
-           line_windows(call, x, k, tfr_call_output(call, 0));
+           (x->rank == 3 || k->dims[1] > 1 || tfr_call_int(call, "group", 1) == 1) &&
+           lifted_windows(call, x, k, tfr_call_output(call, 0));
 }
 
 /* Of float32 without groups, with gaps: those without may go by Winograd's windows. */
@@ -200,9 +206,9 @@ static bool conv_form(const tfr_call *call)
     const tfr_operand *x = tfr_call_input(call, 0), *k = tfr_call_input(call, 1);
     double padded;
 
-    if (x->rank == 3)
-        return line_form(call);
-    return x->rank == 4 && k->rank == 4 && fits(k) &&
+    if (x->rank != 4)
+        return lifted_form(call);
+    return k->rank == 4 && fits(k) &&
            window_form(call, k->dims + 2, x, tfr_call_output(call, 0), trims(call), &padded) &&
            padded < INT32_MAX / 2 && group_form(call);
 }
@@ -233,7 +239,7 @@ static bool conv_transpose_form(const tfr_call *call)
     if (!all_float(call) || (bias && !bias->data))
         return false;
     if (x->rank == 3)
-        return k->data && tfr_call_int(call, "group", 1) == 1 && line_windows(call, y, k, x);
+        return k->data && tfr_call_int(call, "group", 1) == 1 && lifted_windows(call, y, k, x);
     return conv_grad_form(call, y, k, x);
 }
 
@@ -381,9 +387,11 @@ static bool any_form(const tfr_call *call)
     return true;
 }
 
-static bool rank_4_form(const tfr_call *call)
+static bool mean_form(const tfr_call *call)
 {
-    return tfr_call_input(call, 0)->rank == 4 && fits(tfr_call_input(call, 0));
+    const tfr_operand *x = tfr_call_input(call, 0);
+
+    return (x->rank == 4 || x->rank == 5) && fits(x);
 }
 
 static bool cast_form(const tfr_call *call)
@@ -534,8 +542,9 @@ static bool batch_norm_form(const tfr_call *call)
 
 static bool normalize_form(const tfr_call *call)
 {
-    return (norm_form(call, 3) || norm_form(call, 4)) && !tfr_call_int(call, "training_mode", 0) &&
-           !tfr_call_output(call, 1) && !tfr_call_output(call, 2);
+    return (norm_form(call, 3) || norm_form(call, 4) || norm_form(call, 5)) &&
+           !tfr_call_int(call, "training_mode", 0) && !tfr_call_output(call, 1) &&
+           !tfr_call_output(call, 2);
 }
 
 #define ONE_IS_WHOLE "inputs of which one has the dims of the output, up to 6, are done here"
@@ -552,7 +561,7 @@ static const native_form forms[] = {
     {"AveragePool", pool_form, NATIVE_ITEM_POOL, 0, WINDOWS},
     {"BatchNormGrad", batch_norm_form, NATIVE_ITEM_BATCH_NORM_GRAD, 0, PLANES},
     {"BatchNormalization", normalize_form, NATIVE_ITEM_BATCH_NORM, 1,
-     "one or two spatial axes of float32 without training_mode are done here"},
+     "one to three spatial axes of float32 without training_mode are done here"},
     {"BatchNormTrain", batch_norm_form, NATIVE_ITEM_BATCH_NORM, 0, PLANES},
     {"Cast", cast_form, NATIVE_ITEM_CAST, 0, NULL},
     {"CastLike", cast_form, NATIVE_ITEM_CAST, 0, NULL},
@@ -561,9 +570,8 @@ static const native_form forms[] = {
      "bounds that are known and numbers are done here"},
     {"Concat", any_form, NATIVE_ITEM_CONCAT, 0, "up to 64 inputs are done here"},
     {"Conv", conv_form, NATIVE_ITEM_CONV, 0,
-     "two spatial axes, or one with known weights, dense, depthwise or, with known weights, in "
-     "groups "
-     "of more than one input, are done here"},
+     "two spatial axes, or one or three with known weights, dense, depthwise over one or two or, "
+     "with known weights, in groups of more than one input, are done here"},
     {"ConvGradFilter", conv_grad_filter_form, NATIVE_ITEM_CONV_GRAD_FILTER, 0,
      "two spatial axes without groups are done here"},
     {"ConvGradInput", conv_grad_input_form, NATIVE_ITEM_CONV_GRAD_INPUT, 0,
@@ -585,8 +593,8 @@ static const native_form forms[] = {
     {"Gather", native_gather_fits, NATIVE_ITEM_GATHER, 0, NULL},
     {"Gelu", any_form, NATIVE_ITEM_ACT, NATIVE_ACT_GELU, NULL},
     {"Gemm", gemm_form, NATIVE_ITEM_PRODUCT, 0, NULL},
-    {"GlobalAveragePool", rank_4_form, NATIVE_ITEM_MEAN, 0,
-     "two spatial axes of less than 2^30 elements are done here"},
+    {"GlobalAveragePool", mean_form, NATIVE_ITEM_MEAN, 0,
+     "two or three spatial axes of less than 2^30 elements are done here"},
     {"Greater", compare_form, NATIVE_ITEM_COMPARE, 0, NULL},
     {"GroupNormalization", native_group_norm_form, NATIVE_ITEM_GROUP_NORM, 0,
      "groups that divide the channels are done here"},

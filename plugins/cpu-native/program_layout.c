@@ -69,23 +69,38 @@ static int64_t window_of(const native_item *conv, int axis)
     return conv->codes >= 0 ? conv->pool[axis] : conv->pooled ? 2 : 1;
 }
 
+/* Rows or columns of a plane, or of a frame. */
+static int64_t side_of(const native_value *v, int axis, int64_t frames)
+{
+    return axis == 0 ? native_frame_rows(v->dims[2], frames) : v->dims[3];
+}
+
+/* Frames that windows reach, or 0. */
+static int64_t frames_of(const native_depth *d)
+{
+    return d->kernel ? max64((d->outs - 1) * d->stride + (d->kernel - 1) * d->dilation + 1,
+                             d->size + d->pad)
+                     : 0;
+}
+
 /* The image with zeros around it, as far as windows reach. */
 static int padded(native_ir *ir, const native_item *conv)
 {
     const native_value *y = &ir->values[conv->output];
+    const int64_t frames = frames_of(&conv->depth);
     int64_t dims[2];
     native_item *item;
     int v, i;
 
     for (i = 0; i < 2; i++) {
-        int64_t out = y->dims[2 + i] * window_of(conv, i);
+        int64_t out = side_of(y, i, conv->depth.outs) * window_of(conv, i);
         dims[i] = max64((out - 1) * conv->stride[i] + (conv->kernel[i] - 1) * conv->dilation[i] + 1,
-                        ir->values[conv->inputs[0]].dims[2 + i] + conv->pad[i]);
+                        side_of(&ir->values[conv->inputs[0]], i, conv->depth.size) + conv->pad[i]);
     }
     v = add_value(ir, conv->inputs[0]);
     if (ir->failed)
         return 0;
-    ir->values[v].dims[2] = dims[0];
+    ir->values[v].dims[2] = dims[0] * (frames ? frames : 1);
     ir->values[v].dims[3] = dims[1];
     item = native_new_item(ir, NATIVE_ITEM_PAD);
     item->n_inputs = 1;
@@ -93,6 +108,8 @@ static int padded(native_ir *ir, const native_item *conv)
     item->output = v;
     item->pad[0] = conv->pad[0];
     item->pad[1] = conv->pad[1];
+    item->depth = conv->depth;
+    item->depth.outs = frames;
     return v;
 }
 
@@ -100,7 +117,8 @@ static void lay_conv(native_ir *ir, native_item *item)
 {
     /* copies: the values move when there are more */
     const native_value x = ir->values[item->inputs[0]], y = ir->values[item->output];
-    bool pads = item->pad[0] || item->pad[1];
+    bool pads = item->pad[0] || item->pad[1] || item->depth.pad ||
+                frames_of(&item->depth) > item->depth.size;
     int i;
 
     item->plain_source = item->kind == NATIVE_ITEM_CONV && item->integer < 0 && item->groups <= 1 &&
@@ -108,13 +126,14 @@ static void lay_conv(native_ir *ir, native_item *item)
     if (!x.last)
         item->inputs[0] = as(ir, item->inputs[0], !item->plain_source);
     for (i = 0; i < 2; i++) {
-        int64_t out = y.dims[2 + i] * window_of(item, i);
+        int64_t out = side_of(&y, i, item->depth.outs) * window_of(item, i);
         pads = pads || (out - 1) * item->stride[i] + (item->kernel[i] - 1) * item->dilation[i] >=
-                           x.dims[2 + i];
+                           side_of(&x, i, item->depth.size);
     }
     if (item->plain_source && pads) {
         item->inputs[0] = padded(ir, item);
-        item->pad[0] = item->pad[1] = 0;
+        item->depth.size = frames_of(&item->depth);
+        item->pad[0] = item->pad[1] = item->depth.pad = 0;
     }
     item->residual = as(ir, item->residual, true);
     if (ir->failed)

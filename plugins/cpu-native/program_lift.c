@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * program_lift.c: convolutions and normalizations of one spatial axis as those of two, the first of
- * one element: [N, C, L] is read as [N, C, 1, L], in the same memory. What goes element by element
- * behind them is lifted, too, so that values stay blocked from one to the next; views lead to what
- * has three dims, and go where nobody is left to read them.
+ * program_lift.c: convolutions, normalizations and means of one or three spatial axes as those of
+ * two, in the same memory: [N, C, L] is read as [N, C, 1, L], and [N, C, D, H, W] as [N, C, D H,
+ * W], whose windows know their depth. What goes element by element behind them is lifted, too, so
+ * that values stay blocked from one to the next; views lead to what has other dims, and go where
+ * nobody is left to read them.
  */
 #include "program.h"
 
@@ -17,21 +18,45 @@ typedef struct lift {
 
 static bool is_window(const native_ir *ir, const native_item *item)
 {
-    return (item->kind == NATIVE_ITEM_CONV || item->kind == NATIVE_ITEM_DEPTHWISE ||
-            item->kind == NATIVE_ITEM_CONV_GRAD_INPUT || item->kind == NATIVE_ITEM_BATCH_NORM) &&
-           ir->values[item->inputs[0]].rank == 3;
+    const int rank = item->n_inputs > 0 ? ir->values[item->inputs[0]].rank : 0;
+
+    switch (item->kind) {
+    case NATIVE_ITEM_CONV:
+    case NATIVE_ITEM_BATCH_NORM:
+        return rank == 3 || rank == 5;
+    case NATIVE_ITEM_DEPTHWISE:
+    case NATIVE_ITEM_CONV_GRAD_INPUT:
+        return rank == 3;
+    case NATIVE_ITEM_MEAN:
+        return rank == 5;
+    default:
+        return false;
+    }
 }
 
-/* A value of its own with a dim of 1 before the last one. */
-static int new_twin(lift *l, int value)
+/* Between three dims and four a dim of 1 before the last one; between five and four rows of all
+ * frames, which what spreads over five may have, too. */
+static void lift_dims(native_value *v, int rank)
+{
+    if (rank == 3) {
+        v->dims[v->rank] = v->dims[v->rank - 1];
+        v->dims[v->rank - 1] = 1;
+        v->rank++;
+    } else if (v->rank > 2) {
+        v->rank--;
+        v->dims[v->rank - 2] *= v->dims[v->rank - 1];
+        v->dims[v->rank - 1] = v->dims[v->rank];
+    }
+}
+
+/* A value of its own with four dims, in place of one for items of so many. */
+static int new_twin(lift *l, int value, int rank)
 {
     native_ir *ir = l->ir;
     native_value v = ir->values[value];
     int *more, twin;
 
-    v.dims[v.rank] = v.dims[v.rank - 1];
-    v.dims[v.rank - 1] = 1;
-    v.rank++;
+    lift_dims(&v, rank);
     twin = native_new_value(ir, &v);
     more = ir->failed ? NULL : realloc(l->twins, (size_t)ir->n_values * sizeof *more);
     if (!more) {
@@ -42,7 +67,8 @@ static int new_twin(lift *l, int value)
     ir->values[twin].known = v.known;
     ir->values[twin].unaligned = v.unaligned;
     l->twins[twin] = -1;
-    l->twins[value] = twin;
+    if (!v.known) /* constants may spread over values of three dims and of five */
+        l->twins[value] = twin;
     return twin;
 }
 
@@ -58,7 +84,7 @@ static void add_view(lift *l, const native_item *of, int from, int to)
 }
 
 /* What an item reads, lifted. */
-static int lifted(lift *l, const native_item *of, int value)
+static int lifted(lift *l, const native_item *of, int value, int rank)
 {
     int twin;
 
@@ -66,7 +92,7 @@ static int lifted(lift *l, const native_item *of, int value)
         return value;
     if (l->twins[value] >= 0)
         return l->twins[value];
-    twin = new_twin(l, value);
+    twin = new_twin(l, value, rank);
     if (!l->ir->failed && !l->ir->values[twin].known)
         add_view(l, of, value, twin);
     return twin;
@@ -77,11 +103,20 @@ static void add_lifted(lift *l, native_item *item)
 {
     const int output = item->output;
 
-    item->output = new_twin(l, output);
+    item->output = new_twin(l, output, l->ir->values[output].rank);
     if (l->ir->failed)
         return;
     *native_new_item(l->ir, item->kind) = *item;
     add_view(l, item, item->output, output);
+}
+
+/* Whether it still spreads over a value of five dims when frames and rows are one of four. */
+static bool spreads_lifted(const native_value *x, const native_value *y)
+{
+    const int64_t frames = x->rank > 2 ? x->dims[x->rank - 3] : 1;
+    const int64_t rows = x->rank > 1 ? x->dims[x->rank - 2] : 1;
+
+    return (frames == 1 && rows == 1) || (frames == y->dims[2] && rows == y->dims[3]);
 }
 
 /* Element by element, of what has been lifted, of numbers, and of constants that spread over it. */
@@ -91,13 +126,14 @@ static bool follows(const lift *l, const native_item *item)
     bool any = false;
     int i;
 
-    if ((item->kind != NATIVE_ITEM_ACT && item->kind != NATIVE_ITEM_BINARY) || y->rank != 3)
+    if ((item->kind != NATIVE_ITEM_ACT && item->kind != NATIVE_ITEM_BINARY) ||
+        (y->rank != 3 && y->rank != 5))
         return false;
     for (i = 0; i < item->n_inputs; i++) {
         const native_value *x = &l->ir->values[item->inputs[i]];
-        const bool has_twin = l->twins[item->inputs[i]] >= 0 && !x->known;
+        const bool has_twin = l->twins[item->inputs[i]] >= 0 && !x->known && x->rank == y->rank;
         any = any || has_twin;
-        if (!has_twin && !x->known)
+        if ((!has_twin && !x->known) || (y->rank == 5 && !spreads_lifted(x, y)))
             return false;
     }
     return any;
@@ -106,12 +142,13 @@ static bool follows(const lift *l, const native_item *item)
 static void lift_item(lift *l, const native_item *old)
 {
     native_item item = *old;
+    const int rank = item.output < 0 ? 0 : l->ir->values[item.output].rank;
     int i;
 
     if (is_window(l->ir, &item)) {
-        item.inputs[0] = lifted(l, old, item.inputs[0]);
-        if (item.kind != NATIVE_ITEM_BATCH_NORM)
-            item.inputs[1] = lifted(l, old, item.inputs[1]);
+        item.inputs[0] = lifted(l, old, item.inputs[0], rank);
+        if (item.kind != NATIVE_ITEM_BATCH_NORM && item.kind != NATIVE_ITEM_MEAN)
+            item.inputs[1] = lifted(l, old, item.inputs[1], rank);
         add_lifted(l, &item);
         return;
     }
@@ -121,7 +158,7 @@ static void lift_item(lift *l, const native_item *old)
     }
     for (i = 0; i < item.n_inputs; i++) {
         if (l->ir->values[item.inputs[i]].rank > 1)
-            item.inputs[i] = lifted(l, old, item.inputs[i]);
+            item.inputs[i] = lifted(l, old, item.inputs[i], rank);
     }
     add_lifted(l, &item);
 }

@@ -214,12 +214,36 @@ static void read_line(native_item *item, const tfr_call *call, int64_t kernel)
     item->count = (float)kernel;
 }
 
+/* A window over three axes is one over two, and its depth (program_lift.c). */
+static void read_cube(native_item *item, const tfr_call *call, const tfr_operand *k)
+{
+    const int64_t *strides = tfr_call_ints(call, "strides", 3);
+    const int64_t *dilations = tfr_call_ints(call, "dilations", 3);
+    const int64_t *pads = tfr_call_ints(call, "pads", 6);
+    int i;
+
+    for (i = 0; i < 2; i++) {
+        item->kernel[i] = k->dims[3 + i];
+        item->stride[i] = strides ? strides[1 + i] : 1;
+        item->dilation[i] = dilations ? dilations[1 + i] : 1;
+        item->pad[i] = pads ? pads[1 + i] : 0;
+    }
+    item->depth = (native_depth){.kernel = k->dims[2],
+                                 .stride = strides ? strides[0] : 1,
+                                 .dilation = dilations ? dilations[0] : 1,
+                                 .pad = pads ? pads[0] : 0,
+                                 .size = tfr_call_input(call, 0)->dims[2],
+                                 .outs = tfr_call_output(call, 0)->dims[2]};
+}
+
 static void read_windows(native_item *item, const tfr_call *call)
 {
     const tfr_operand *k = tfr_call_input(call, 1);
 
     if (k->rank == 3)
         read_line(item, call, k->dims[2]);
+    else if (k->rank == 5)
+        read_cube(item, call, k);
     else
         read_window(item, call, k->dims + 2);
 }

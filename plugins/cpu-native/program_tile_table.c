@@ -12,7 +12,7 @@
 #include <string.h>
 
 typedef struct geometry {
-    int64_t numbers[17];
+    int64_t numbers[23];
 } geometry;
 
 struct native_tile_table {
@@ -133,6 +133,28 @@ static int32_t *axis_table(const native_item *item, int axis, int64_t taps, int6
     return table;
 }
 
+/* The same of the rows of all frames, for windows over three axes: so many taps of both axes. */
+static int32_t *depth_table(const native_item *item, int64_t taps, int64_t places, int64_t size,
+                            int64_t step)
+{
+    const native_depth *d = &item->depth;
+    const int64_t rows = size / d->size, outs = places / d->outs;
+    int32_t *table = malloc((size_t)(taps * places + 1) * sizeof *table);
+    int64_t tap, i;
+
+    for (tap = 0; table && tap < taps; tap++) {
+        const int64_t deep = tap / item->kernel[0] * d->dilation - d->pad;
+        for (i = 0; i < places; i++) {
+            const int64_t frame = i / outs * d->stride + deep;
+            const int64_t row = axis_of(item, 0, i % outs, tap % item->kernel[0], rows);
+            table[tap * places + i] = frame < 0 || frame >= d->size || row < 0
+                                          ? -1
+                                          : (int32_t)((frame * rows + row) * step);
+        }
+    }
+    return table;
+}
+
 /* Taps that find nothing but padding are left out. */
 static void mark_padding(int32_t *offsets, int64_t n)
 {
@@ -149,6 +171,7 @@ typedef struct finder {
     const native_tiles *c;
     const native_item *item;
     int64_t height, width; /* of the outputs */
+    int64_t frame;         /* rows of one */
     int64_t taps, down, across;
     int32_t *rows, *columns;
     int64_t n; /* pixels of the tile */
@@ -185,7 +208,8 @@ static bool is_inside(const finder *f)
 {
     int64_t i;
 
-    if (f->item->kind == NATIVE_ITEM_CONV_GRAD_INPUT)
+    if (f->item->kind == NATIVE_ITEM_CONV_GRAD_INPUT ||
+        (!f->c->straight && f->row[0] / f->frame != f->row[f->n - 1] / f->frame))
         return false;
     for (i = 0; i < f->n; i++) {
         if (offset_of(f, i, 0, 0) < 0 || offset_of(f, i, f->down - 1, f->across - 1) < 0)
@@ -251,7 +275,7 @@ static void make_offsets(native_planner *p, native_tiles *c, const native_item *
                 .item = item,
                 .height = y->dims[2] * pooled,
                 .width = y->dims[3] * pooled,
-                .down = c->plain ? 1 : item->kernel[0],
+                .down = c->plain ? 1 : native_taps(item) / item->kernel[1],
                 .across = c->plain ? 1 : item->kernel[1]};
     const size_t n_shared = 2 * ((size_t)f.width + 1);
     int32_t *at = native_keep(p, (size_t)c->n_tiles * sizeof *at);
@@ -260,7 +284,10 @@ static void make_offsets(native_planner *p, native_tiles *c, const native_item *
 
     f.taps = f.down * f.across;
     f.fewest = f.height * f.width / pooled / pooled / c->n_tiles * pooled * pooled;
-    f.rows = axis_table(item, 0, f.down, f.height, x->dims[2], x->dims[3] * step);
+    f.frame = native_frame_rows(f.height, item->depth.outs);
+    f.rows = item->depth.kernel
+                 ? depth_table(item, f.down, f.height, x->dims[2], x->dims[3] * step)
+                 : axis_table(item, 0, f.down, f.height, x->dims[2], x->dims[3] * step);
     f.columns = axis_table(item, 1, f.across, f.width, x->dims[3], step);
     f.shared = malloc(n_shared * sizeof *f.shared);
     all = malloc((size_t)(f.height * f.width * f.taps) * sizeof *all);
@@ -303,10 +330,28 @@ void native_make_rows(native_planner *p, native_tiles *c, int64_t depth)
 static geometry geometry_of(const native_planner *p, const native_tiles *c, const native_item *item)
 {
     const native_value *x = &p->ir->values[item->inputs[0]], *y = &p->ir->values[item->output];
-    geometry g = {{item->kind == NATIVE_ITEM_CONV_GRAD_INPUT, c->plain, c->pooled,
-                   native_largest_group(c), item->kernel[0], item->kernel[1], item->stride[0],
-                   item->stride[1], item->dilation[0], item->dilation[1], item->pad[0],
-                   item->pad[1], x->dims[2], x->dims[3], y->dims[2], y->dims[3],
+    geometry g = {{item->kind == NATIVE_ITEM_CONV_GRAD_INPUT,
+                   c->plain,
+                   c->pooled,
+                   native_largest_group(c),
+                   item->kernel[0],
+                   item->kernel[1],
+                   item->stride[0],
+                   item->stride[1],
+                   item->dilation[0],
+                   item->dilation[1],
+                   item->pad[0],
+                   item->pad[1],
+                   x->dims[2],
+                   x->dims[3],
+                   y->dims[2],
+                   y->dims[3],
+                   item->depth.kernel,
+                   item->depth.stride,
+                   item->depth.dilation,
+                   item->depth.pad,
+                   item->depth.size,
+                   item->depth.outs,
                    x->last ? x->dims[1] : 0}};
 
     return g;

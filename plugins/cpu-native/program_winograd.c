@@ -26,23 +26,27 @@ enum {
     APART = 16                /* floats, so that places do not share the sets of a cache */
 };
 
-/* A tile's sample and its first output; where that of the first block goes, in vectors. */
+/* A tile's sample, its frame and its first output; where that of the first block goes, in vectors.
+ */
 typedef struct corner {
-    int64_t sample, y, x, to;
+    int64_t sample, frame, y, x, to;
 } corner;
 
 static void find_corners(const native_winograd_item *w, int64_t first, int64_t n, corner *corners)
 {
     const int64_t part = w->pooled ? 2 : 1, width = w->columns / part;
-    const int64_t area = w->rows / part * width, tiles = w->tiles_y * w->tiles_x;
+    const int64_t frame = w->rows / part * width, area = w->depth.outs * frame;
+    const int64_t in_frame = w->tiles_y * w->tiles_x, tiles = w->depth.outs * in_frame;
     int64_t sample = first / tiles, tile = first % tiles, i;
 
     for (i = 0; i < n; i++) {
         corner *c = &corners[i];
         c->sample = sample;
-        c->y = tile / w->tiles_x * w->form->out;
+        c->frame = tile / in_frame;
+        c->y = tile % in_frame / w->tiles_x * w->form->out;
         c->x = tile % w->tiles_x * w->form->out;
-        c->to = sample * w->out_blocks * area + c->y / part * width + c->x / part;
+        c->to =
+            sample * w->out_blocks * area + c->frame * frame + c->y / part * width + c->x / part;
         if (++tile == tiles) {
             tile = 0;
             sample++;
@@ -50,32 +54,63 @@ static void find_corners(const native_winograd_item *w, int64_t first, int64_t n
     }
 }
 
+/* The frame that a tap of the depth reads, or -1. */
+static int64_t frame_of(const native_winograd_item *w, const corner *c, int64_t tap)
+{
+    const int64_t at = c->frame * w->depth.stride - w->depth.pad + tap * w->depth.dilation;
+
+    return at >= 0 && at < w->depth.size ? at : -1;
+}
+
 /* ---- the three stages ---- */
 
-/* [place][block][tile][lane] */
+/* The blocks of terms that are not padding for all of the tiles. */
+static void find_terms(const native_winograd_item *w, const corner *corners, int64_t n,
+                       int64_t *first, int64_t *end)
+{
+    int64_t tap, i;
+
+    *first = w->depth.kernel;
+    *end = 0;
+    for (tap = 0; tap < w->depth.kernel; tap++) {
+        for (i = 0; i < n && frame_of(w, &corners[i], tap) < 0; i++)
+            continue;
+        if (i<n && * first> tap)
+            *first = tap;
+        if (i < n)
+            *end = tap + 1;
+    }
+    *end = (*end > *first ? *end : *first) * w->in_blocks;
+    *first *= w->in_blocks;
+}
+
+/* [place][block of terms][tile][lane] */
 static void transform_source(const native_winograd_item *w, const native_bases *bases,
                              const corner *corners, int64_t n, float *to)
 {
-    const int64_t lanes = w->isa->lanes, area = w->height * w->width * lanes;
+    const int64_t lanes = w->isa->lanes, frame = w->height * w->width * lanes;
+    const int64_t area = w->depth.size * frame;
     const float *source = native_at(bases, &w->source);
     const int64_t top = w->form->back ? 0 : w->pad[0], left = w->form->back ? 0 : w->pad[1];
-    int64_t i, block;
+    int64_t i, term, end;
 
-    for (block = 0; block < w->in_blocks; block++) {
+    for (find_terms(w, corners, n, &term, &end); term < end; term++) {
+        const int64_t block = term % w->in_blocks, tap = term / w->in_blocks;
         for (i = 0; i < n; i++) {
             const corner *c = &corners[i];
-            const native_plane plane = {source + (c->sample * w->in_blocks + block) * area,
-                                        w->height, w->width};
+            const int64_t at = frame_of(w, c, tap);
+            const native_plane plane = {source + (c->sample * w->in_blocks + block) * area +
+                                            (at < 0 ? 0 : at * frame),
+                                        at < 0 ? 0 : w->height, w->width};
             w->isa->winograd_source[w->form - native_winograd_forms](
-                &plane, c->y - top, c->x - left, to + (block * w->band + i) * lanes,
-                w->source_step);
+                &plane, c->y - top, c->x - left, to + (term * w->band + i) * lanes, w->source_step);
         }
     }
 }
 
 /* One group: [place][block][tile][lane] */
-static void multiply(const native_winograd_item *w, const native_bases *bases, int64_t g, int64_t n,
-                     const float *source, float *to)
+static void multiply(const native_winograd_item *w, const native_bases *bases, int64_t g,
+                     const corner *corners, int64_t n, const float *source, float *to)
 {
     const int64_t lanes = w->isa->lanes, left = w->out_blocks - g * WINOGRAD_GROUP;
     const int64_t blocks = left < WINOGRAD_GROUP ? left : WINOGRAD_GROUP,
@@ -84,11 +119,12 @@ static void multiply(const native_winograd_item *w, const native_bases *bases, i
     const float *weights =
         native_at(bases, &w->weights) + g * w->places * native_winograd_floats(w, WINOGRAD_GROUP);
     native_tile tile;
-    int64_t place, i;
+    int64_t place, first, end, i;
 
     memset(&tile, 0, sizeof tile);
+    find_terms(w, corners, n, &first, &end);
     tile.plane = w->band * lanes;
-    tile.n_groups = (int)w->in_blocks;
+    tile.n_groups = (int)(end - first);
     tile.n_taps = 1;
     tile.weights_step = blocks * lanes;
     tile.to_pixel = lanes;
@@ -97,16 +133,17 @@ static void multiply(const native_winograd_item *w, const native_bases *bases, i
     tile.scale = 1.0f;
     if (w->places * w->n_groups * floats * (int64_t)sizeof(float) > WINOGRAD_NEAR_BYTES)
         tile.ahead_bytes =
-            (int)((floats * (int64_t)sizeof(float) / (parts * w->in_blocks) + 63) / 64 * 64);
+            (int)((floats * (int64_t)sizeof(float) / (parts * w->term_blocks) + 63) / 64 * 64);
     for (place = 0; place < w->places; place++) {
         tile.weights = weights + place * floats;
         tile.ahead = (const char *)(tile.weights + floats);
+        tile.weights += first * lanes * tile.weights_step;
         for (i = 0; i < parts; i++) {
             int64_t begin = i * n / parts;
-            tile.source = source + place * w->source_step + begin * lanes;
+            tile.source = source + place * w->source_step + (first * w->band + begin) * lanes;
             tile.to = to + place * w->sums_step + begin * lanes;
             w->isa->straight[blocks][(i + 1) * n / parts - begin](&tile);
-            tile.ahead += tile.ahead_bytes * w->in_blocks;
+            tile.ahead += tile.ahead_bytes * (end - first);
         }
     }
 }
@@ -177,7 +214,7 @@ static native_winograd_end end_of(const native_winograd_item *w, const native_ba
 {
     const int64_t lanes = w->isa->lanes;
     const int64_t width = w->pooled ? w->columns / 2 : w->columns;
-    const int64_t at = c->to + block * width * (w->pooled ? w->rows / 2 : w->rows);
+    const int64_t at = c->to + block * w->depth.outs * width * (w->pooled ? w->rows / 2 : w->rows);
     native_winograd_end end;
 
     end.to = native_at(bases, &w->to) + at * lanes;
@@ -223,29 +260,33 @@ static void pack_taps(const native_winograd_item *w, const native_bases *bases, 
     int64_t in, tap, i, o;
 
     for (in = 0; in < w->in_blocks * lanes; in += lanes) {
-        for (tap = 0; tap < WINOGRAD_TAPS; tap++) {
+        for (tap = 0; tap < WINOGRAD_TAPS * w->depth.kernel; tap++) {
             for (i = in; i < in + lanes; i++) {
                 for (o = block * lanes; o < (block + 1) * lanes; o++)
-                    *to++ = i < w->ins && o < w->outs ? native_winograd_tap(w, taps, o, i, (int)tap)
-                                                      : 0.0f;
+                    *to++ =
+                        i < w->ins && o < w->outs ? native_winograd_tap(w, taps, o, i, tap) : 0.0f;
             }
         }
     }
 }
 
-/* Where outputs [y, y + rows) x [x, x + columns) find their taps; at most 4 of them. */
-static void find_taps(const native_winograd_item *w, int64_t y, int64_t x, int rows, int columns,
-                      int32_t *to)
+/* Where outputs of a tile from (y, x) on find their taps; at most 4 of them. */
+static void find_taps(const native_winograd_item *w, const corner *c, int64_t y, int64_t x,
+                      int rows, int columns, int32_t *to)
 {
-    int tap, i, n = rows * columns;
+    const int64_t taps = WINOGRAD_TAPS * w->depth.kernel;
+    int64_t tap;
+    int i, n = rows * columns;
 
-    for (tap = 0; tap < WINOGRAD_TAPS; tap++) {
+    for (tap = 0; tap < taps; tap++) {
+        const int64_t frame = frame_of(w, c, tap / WINOGRAD_TAPS), at = tap % WINOGRAD_TAPS;
         for (i = 0; i < n; i++) {
-            int64_t row = y + i / columns + tap / 3 - w->pad[0];
-            int64_t column = x + i % columns + tap % 3 - w->pad[1];
-            *to++ = row < 0 || column < 0 || row >= w->height || column >= w->width
-                        ? -1
-                        : (int32_t)((row * w->width + column) * w->isa->lanes);
+            int64_t row = c->y + y + i / columns + at / 3 - w->pad[0];
+            int64_t column = c->x + x + i % columns + at % 3 - w->pad[1];
+            *to++ =
+                frame < 0 || row < 0 || column < 0 || row >= w->height || column >= w->width
+                    ? -1
+                    : (int32_t)(((frame * w->height + row) * w->width + column) * w->isa->lanes);
         }
     }
 }
@@ -271,13 +312,14 @@ static void compute_window(const native_winograd_item *w, native_tile *tile,
     w->isa->pooled->pool_end(&window);
 }
 
+/* offsets: room for those of 4 outputs. */
 static void compute_plainly(const native_winograd_item *w, const native_bases *bases, int64_t block,
-                            const corner *c, const float *weights)
+                            const corner *c, const float *weights, int32_t *offsets)
 {
-    const int64_t lanes = w->isa->lanes, area = w->height * w->width * lanes;
+    const int64_t lanes = w->isa->lanes;
+    const int64_t area = w->depth.size * w->height * w->width * lanes;
     const native_winograd_end end = end_of(w, bases, block, c);
     const int part = w->pooled ? 2 : 1;
-    int32_t offsets[WINOGRAD_TAPS * MOST_OUT];
     native_tile tile;
     int i, j, columns;
 
@@ -286,7 +328,7 @@ static void compute_plainly(const native_winograd_item *w, const native_bases *b
     tile.offsets = offsets;
     tile.plane = area;
     tile.n_groups = (int)w->in_blocks;
-    tile.n_taps = WINOGRAD_TAPS;
+    tile.n_taps = (int)(WINOGRAD_TAPS * w->depth.kernel);
     tile.weights = weights;
     tile.weights_step = tile.to_pixel = lanes;
     tile.first = tile.last = true;
@@ -300,7 +342,7 @@ static void compute_plainly(const native_winograd_item *w, const native_bases *b
         for (j = 0; j + part <= end.columns; j += columns) {
             const int64_t at = i / part * end.row + j / part * lanes;
             columns = w->pooled ? 2 : end.columns - j < MOST_OUT ? end.columns - j : MOST_OUT;
-            find_taps(w, c->y + i, c->x + j, part, columns, offsets);
+            find_taps(w, c, i, j, part, columns, offsets);
             if (w->has_codes) {
                 compute_window(w, &tile, &end, at);
                 continue;
@@ -310,6 +352,12 @@ static void compute_plainly(const native_winograd_item *w, const native_bases *b
             w->isa->blocked[1][part * columns](&tile);
         }
     }
+}
+
+/* Of a block, as pack_taps leaves them. */
+static int64_t floats_of_taps(const native_winograd_item *w)
+{
+    return w->term_blocks * WINOGRAD_TAPS * w->isa->lanes * w->isa->lanes;
 }
 
 /* ---- running ---- */
@@ -324,7 +372,7 @@ static void run_group(const native_winograd_item *w, const native_bases *bases, 
 
     for (i = 0; keeps_zeros && i < n; i++)
         blank[i] = find_blank(w, bases, &corners[i]);
-    multiply(w, bases, g, n, source, sums);
+    multiply(w, bases, g, corners, n, source, sums);
     for (k = 0; k < WINOGRAD_GROUP && block + k < w->out_blocks; k++)
         bad[k] = transform_back(w, bases, block + k, corners, n, sums + k * w->band * w->isa->lanes,
                                 keeps_zeros ? blank : NULL);
@@ -333,7 +381,8 @@ static void run_group(const native_winograd_item *w, const native_bases *bases, 
             pack_taps(w, bases, block + k, sums);
         for (i = 0; i < n; i++) {
             if (bad[k] >> i & 1)
-                compute_plainly(w, bases, block + k, &corners[i], sums);
+                compute_plainly(w, bases, block + k, &corners[i], sums,
+                                (int32_t *)(void *)(sums + floats_of_taps(w)));
         }
     }
 }
@@ -375,7 +424,7 @@ static void make_bands(const native_planner *p, native_winograd_item *w)
 {
     const int64_t threads = p->ir->device->threads, lanes = w->isa->lanes;
     const int64_t unit = w->isa->max_pixels[WINOGRAD_GROUP];
-    int64_t most = BAND_BYTES / (w->places * w->in_blocks * lanes * (int64_t)sizeof(float));
+    int64_t most = BAND_BYTES / (w->places * w->term_blocks * lanes * (int64_t)sizeof(float));
     int64_t even;
 
     most = most < MOST_TILES ? most : MOST_TILES;
@@ -385,7 +434,7 @@ static void make_bands(const native_planner *p, native_winograd_item *w)
     if (w->all >= even * LEAST_TILES)
         w->n_bands = even;
     w->band = (w->all + w->n_bands - 1) / w->n_bands;
-    w->source_step = w->in_blocks * w->band * lanes + APART;
+    w->source_step = w->term_blocks * w->band * lanes + APART;
     w->sums_step = WINOGRAD_GROUP * w->band * lanes + APART;
 }
 
@@ -397,17 +446,21 @@ static void set_shape(const native_planner *p, native_winograd_item *w, const na
     w->ins = x->dims[1];
     w->outs = y->dims[1];
     w->in_blocks = (w->ins + lanes - 1) / lanes;
+    w->depth = item->depth;
+    if (!w->depth.kernel)
+        w->depth = (native_depth){1, 1, 1, 0, 1, 1};
+    w->term_blocks = w->depth.kernel * w->in_blocks;
     w->out_blocks = (w->outs + lanes - 1) / lanes;
     w->n_groups = (w->out_blocks + WINOGRAD_GROUP - 1) / WINOGRAD_GROUP;
-    w->height = x->dims[2];
+    w->height = x->dims[2] / w->depth.size;
     w->width = x->dims[3];
     w->pad[0] = w->turned ? 2 - item->pad[0] : item->pad[0];
     w->pad[1] = w->turned ? 2 - item->pad[1] : item->pad[1];
-    w->rows = y->dims[2] * part;
+    w->rows = y->dims[2] / w->depth.outs * part;
     w->columns = y->dims[3] * part;
     w->tiles_y = (w->rows + w->form->out - 1) / w->form->out;
     w->tiles_x = (w->columns + w->form->out - 1) / w->form->out;
-    w->all = native_first_dim(p, y) * w->tiles_y * w->tiles_x;
+    w->all = native_first_dim(p, y) * w->depth.outs * w->tiles_y * w->tiles_x;
 }
 
 void native_plan_winograd(native_planner *p, const native_item *item, int number)
@@ -437,11 +490,11 @@ void native_plan_winograd(native_planner *p, const native_item *item, int number
     make_bands(p, w);
     native_winograd_set_weights(p, w, item->inputs[1]);
     native_winograd_set_bias(p, w, bias);
-    again = w->in_blocks * WINOGRAD_TAPS * p->isa->lanes * p->isa->lanes;
+    again = floats_of_taps(w) + WINOGRAD_TAPS * w->depth.kernel * MOST_OUT;
     if (again < w->places * w->sums_step)
         again = w->places * w->sums_step;
     native_need_scratch(p, (uint64_t)(w->places * w->source_step + again) * sizeof(float));
-    flops = 2.0 * w->places * (double)w->all * (double)(w->ins * w->outs);
+    flops = 2.0 * w->places * (double)w->all * (double)(w->depth.kernel * w->ins * w->outs);
     run = native_add_run(p, run_winograd, w, w->n_bands * w->n_groups, flops / 80.0);
     run->flops = flops;
     run->name = "winograd conv";

@@ -41,8 +41,12 @@ typedef struct native_winograd_item {
     bool keeps_zeros; /* what is summed over blank pixels is exactly 0 */
     bool turned;      /* taps are those of a convolution whose gradient this is */
     int64_t ins, outs, in_blocks, out_blocks;
-    int64_t height, width, pad[2];
-    int64_t rows, columns; /* of outputs, before they are pooled */
+    /* Of windows over three axes; else 1 of 1 frame. A frame that a tap of the depth reads is a
+     * source of its own: terms are [depth.kernel][in_blocks][lane]. */
+    native_depth depth;
+    int64_t term_blocks;
+    int64_t height, width, pad[2]; /* of a frame */
+    int64_t rows, columns;         /* of outputs, before they are pooled */
     int places;
     int64_t tiles_y, tiles_x, all, band, n_bands;
     int64_t n_groups;
@@ -54,14 +58,15 @@ typedef struct native_winograd_item {
 /* Floats of the weights of so many blocks of output channels, at one place. */
 static inline int64_t native_winograd_floats(const native_winograd_item *w, int64_t blocks)
 {
-    return w->in_blocks * blocks * w->isa->lanes * w->isa->lanes;
+    return w->term_blocks * blocks * w->isa->lanes * w->isa->lanes;
 }
 
 /* program_winograd_form.c: taps along an axis that read a pixel, over all outputs. */
 int64_t native_winograd_count_taps(int64_t outputs, int64_t pixels, int64_t pad);
-/* program_winograd_weights.c: a weight as a convolution that is not a gradient would have it. */
+/* program_winograd_weights.c: a weight as a convolution that is not a gradient would have it; taps
+ * count those of all frames. */
 float native_winograd_tap(const native_winograd_item *w, const float *taps, int64_t out, int64_t in,
-                          int tap);
+                          int64_t tap);
 /* Sets the weights, and the bias, from a value: constants once, others by a step of each run. */
 void native_winograd_set_weights(native_planner *p, native_winograd_item *w, int value);
 void native_winograd_set_bias(native_planner *p, native_winograd_item *w, int value);

@@ -74,11 +74,13 @@ int64_t native_winograd_count_taps(int64_t outputs, int64_t pixels, int64_t pad)
 static double count_products(const native_planner *p, const native_item *item, int64_t rows,
                              int64_t columns)
 {
+    const native_depth *d = &item->depth;
     const native_value *x = &p->ir->values[item->inputs[0]];
     const bool turned = item->kind == NATIVE_ITEM_CONV_GRAD_INPUT;
 
     if (p->ir->values[item->inputs[1]].known)
-        return (double)(rows * columns * WINOGRAD_TAPS);
+        return (double)(rows * columns * WINOGRAD_TAPS) *
+               (double)(d->kernel ? d->kernel * d->outs : 1);
     return (double)native_winograd_count_taps(rows, x->dims[2],
                                               turned ? 2 - item->pad[0] : item->pad[0]) *
            (double)native_winograd_count_taps(columns, x->dims[3],
@@ -108,7 +110,9 @@ int native_winograd_form(const native_planner *p, const native_item *item)
     const double worth = 0.75;
     const native_value *x = &p->ir->values[item->inputs[0]], *y = &p->ir->values[item->output];
     const double ins = (double)x->dims[1], outs = (double)y->dims[1];
-    const int64_t part = side(item), rows = y->dims[2] * part, columns = y->dims[3] * part;
+    const int64_t part = side(item), frames = item->depth.kernel ? item->depth.outs : 1;
+    const int64_t rows = y->dims[2] / frames * part, columns = y->dims[3] * part;
+    const double deep = item->depth.kernel ? (double)item->depth.kernel : 1.0;
     double least = worth * count_products(p, item, rows, columns) * ins * outs;
     int best = -1, i;
 
@@ -125,11 +129,12 @@ int native_winograd_form(const native_planner *p, const native_item *item)
         return -1;
     for (i = 0; i < NATIVE_WINOGRAD_FORMS; i++) {
         const native_winograd_form_desc *f = &native_winograd_forms[i];
-        double tiles = (double)((rows + f->out - 1) / f->out * ((columns + f->out - 1) / f->out));
+        double tiles =
+            (double)(frames * ((rows + f->out - 1) / f->out) * ((columns + f->out - 1) / f->out));
         const int places = native_winograd_places(f);
         const double of_weight = stays_near(p, item, places) ? 0.0 : 43.0;
-        double cost = places * ins * outs * (tiles > of_weight ? tiles : of_weight) +
-                      tiles * (f->of_source * ins + f->of_result * outs);
+        double cost = places * deep * ins * outs * (tiles > of_weight ? tiles : of_weight) +
+                      tiles * (f->of_source * deep * ins + f->of_result * outs);
         if (fits(p, item, f) && cost <= least) {
             least = cost;
             best = i;

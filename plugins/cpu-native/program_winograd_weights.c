@@ -9,10 +9,10 @@
 
 /* A weight as a convolution that is not a gradient would have it. */
 float native_winograd_tap(const native_winograd_item *w, const float *taps, int64_t out, int64_t in,
-                          int tap)
+                          int64_t tap)
 {
     return w->turned ? taps[(in * w->outs + out) * WINOGRAD_TAPS + WINOGRAD_TAPS - 1 - tap]
-                     : taps[(out * w->ins + in) * WINOGRAD_TAPS + tap];
+                     : taps[(out * w->ins + in) * WINOGRAD_TAPS * w->depth.kernel + tap];
 }
 
 /* U = G g G', in double, rounded once. */
@@ -45,40 +45,43 @@ typedef struct filling {
     float *to;
 } filling;
 
-/* Numbers count the groups, in them the input channels and those that fill up. */
+/* Numbers count the groups, in them the taps of the depth, in them the input channels and those
+ * that fill up. */
 static void fill_parts(void *user, int64_t begin, int64_t end)
 {
     const filling *f = user;
     const native_winograd_item *w = f->winograd;
-    const int64_t lanes = w->isa->lanes, ins = w->in_blocks * lanes;
+    const int64_t lanes = w->isa->lanes, ins = w->in_blocks * lanes, terms = w->term_blocks * lanes;
     int64_t o;
     int tap;
 
     for (; begin < end; begin++) {
-        const int64_t block = begin / ins * WINOGRAD_GROUP, in = begin % ins;
+        const int64_t block = begin / terms * WINOGRAD_GROUP, term = begin % terms;
+        const int64_t in = term % ins, deep = term / ins * WINOGRAD_TAPS;
         int64_t blocks =
             w->out_blocks - block < WINOGRAD_GROUP ? w->out_blocks - block : WINOGRAD_GROUP;
         int64_t width = blocks * lanes;
         double g[WINOGRAD_TAPS][WINOGRAD_GROUP * NATIVE_MAX_LANES] = {{0}};
         for (o = 0; o < width && block * lanes + o < w->outs && in < w->ins; o++) {
             for (tap = 0; tap < WINOGRAD_TAPS; tap++)
-                g[tap][o] = native_winograd_tap(w, f->taps, block * lanes + o, in,
-                                                w->form->back ? WINOGRAD_TAPS - 1 - tap : tap);
+                g[tap][o] =
+                    native_winograd_tap(w, f->taps, block * lanes + o, in,
+                                        deep + (w->form->back ? WINOGRAD_TAPS - 1 - tap : tap));
         }
         transform_weights(w->form, (const double(*)[WINOGRAD_GROUP * NATIVE_MAX_LANES]) g, width,
-                          f->to + w->places * native_winograd_floats(w, block) + in * width,
+                          f->to + w->places * native_winograd_floats(w, block) + term * width,
                           native_winograd_floats(w, blocks));
     }
 }
 
-/* [group][place][in][block][lane] */
+/* [group][place][term][block][lane] */
 static void fill_weights(float *to, const void *user)
 {
     filling f = *(const filling *)user;
     const native_winograd_item *w = f.winograd;
 
     f.to = to;
-    f.host->parallel_for(fill_parts, &f, w->n_groups * w->in_blocks * w->isa->lanes, 0);
+    f.host->parallel_for(fill_parts, &f, w->n_groups * w->term_blocks * w->isa->lanes, 0);
 }
 
 static void fill_bias(float *to, const void *user)
@@ -150,7 +153,8 @@ void native_winograd_set_weights(native_planner *p, native_winograd_item *w, int
     const int64_t lanes = w->isa->lanes,
                   floats = w->places * native_winograd_floats(w, w->out_blocks);
     const float *known = p->ir->values[value].known;
-    const native_constant_key key = {{known}, {5, w->outs, w->ins, lanes, w->form->out, w->turned}};
+    const native_constant_key key = {
+        {known}, {5, w->outs, w->ins, lanes, w->form->out, w->turned, w->depth.kernel}};
     const filling f = {w, p->ir->device->host, known, NULL};
 
     w->taps = native_ref_of(p, value);
