@@ -2,8 +2,10 @@
 /*
  * gather_elements.c: GatherElements and ScatterElements of any type of whole bytes. Elements whose
  * indices meet differ in the coordinate along the axis alone, so threads share out another dim, and
- * the last of equal indices wins, or updates follow each other, as in one loop. A line along the
- * last dim is a loop for each size of elements, or the reduction's.
+ * the last of equal indices wins, or updates follow each other, as in one loop; a scatter along the
+ * only dim is one part. A line along the last dim is a loop for each size of elements, or the
+ * reduction's: parts of it are as long as the number of threads permits, for each part goes through
+ * all of the lines.
  */
 #include "elements.h"
 
@@ -171,6 +173,15 @@ static void run_part(void *user, int64_t begin, int64_t end)
     }
 }
 
+/* How much of the split dim a part has. */
+static int64_t part_of(const tfr_plugin_device *device, const elements *e, int64_t n)
+{
+    const int64_t all = e->dims[e->split], least = PART / (n / all) + 1;
+    const int64_t even = (all + device->threads - 1) / device->threads;
+
+    return e->split == e->rank - 1 && even > least ? even : least;
+}
+
 static int32_t run(const tfr_plugin_device *device, void *user, const tfr_launch *launch,
                    tfr_err *err)
 {
@@ -189,11 +200,10 @@ static int32_t run(const tfr_plugin_device *device, void *user, const tfr_launch
         memcpy(w.to, args[0], (size_t)e->n_data * (size_t)e->width);
     for (i = 0; i < e->rank; i++)
         n *= e->dims[i];
-    if (n <= PART && n)
+    if (n && (n <= PART || (e->scatters && e->split == e->axis)))
         run_part(&w, 0, e->dims[e->split]);
     else if (n)
-        device->host->parallel_for(run_part, &w, e->dims[e->split],
-                                   PART / (n / e->dims[e->split]) + 1);
+        device->host->parallel_for(run_part, &w, e->dims[e->split], part_of(device, e, n));
     if (!w.failed)
         return TFR_OK;
     return e->scatters ? tfr_fail(err, TFR_EINVAL,
@@ -247,8 +257,11 @@ void native_elements_prepare(native_build *b, const tfr_call *call)
         e->dims[d] = indices->dims[d];
         e->strides[d] = d == x->rank - 1 ? 1 : e->strides[d + 1] * x->dims[d + 1];
     }
+    /* Last dims of 1 would make each line one element. */
+    while (e->rank - 1 > e->axis && e->dims[e->rank - 1] == 1 && e->strides[e->rank - 2] == 1)
+        e->rank--;
     e->split = e->axis; /* of one dim: then it is one part */
-    for (d = x->rank - 1; d >= 0; d--)
+    for (d = e->rank - 1; d >= 0; d--)
         if (d != e->axis && (e->split == e->axis || e->dims[d] > 1))
             e->split = d;
     for (i = 0; i < call->n_inputs && i < 3; i++)

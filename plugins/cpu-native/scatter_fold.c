@@ -2,23 +2,36 @@
 /*
  * scatter_fold.c: the reductions of ScatterElements and ScatterND for 32 and 64 bits. An element
  * is rounded after each update, as plugins/naive/scatter.c has it; sums of integers wrap, and of
- * max and min NaN is the result if it is on either side.
+ * max and min NaN is the result if it is on either side. What lies side by side is taken AT_ONCE
+ * elements through arrays of known size, which compilers make vectors of.
  */
 #include "scatter_fold.h"
 
 #include <string.h>
 
+enum { AT_ONCE = 8 };
+
 #define FOLD(type, name, result)                                                                   \
     static void name##_##type(void *to, const void *from, const int64_t *places, int64_t n)        \
     {                                                                                              \
         const type *f = from;                                                                      \
-        type *t = to;                                                                              \
+        type *t = to, ours[AT_ONCE], theirs[AT_ONCE];                                              \
         int64_t i;                                                                                 \
+        int k;                                                                                     \
         for (i = 0; places && i < n; i++) {                                                        \
             const type a = t[places[i]], b = f[i];                                                 \
             t[places[i]] = (result);                                                               \
         }                                                                                          \
-        for (i = 0; !places && i < n; i++) {                                                       \
+        for (i = 0; !places && i + AT_ONCE <= n; i += AT_ONCE) {                                   \
+            memcpy(ours, t + i, sizeof ours);                                                      \
+            memcpy(theirs, f + i, sizeof theirs);                                                  \
+            for (k = 0; k < AT_ONCE; k++) {                                                        \
+                const type a = ours[k], b = theirs[k];                                             \
+                ours[k] = (result);                                                                \
+            }                                                                                      \
+            memcpy(t + i, ours, sizeof ours);                                                      \
+        }                                                                                          \
+        for (; !places && i < n; i++) {                                                            \
             const type a = t[i], b = f[i];                                                         \
             t[i] = (result);                                                                       \
         }                                                                                          \
