@@ -73,6 +73,15 @@ TEST(numbers_that_are_not_finite_reach_their_windows_over_three_axes_alone)
             &n_launches);
 }
 
+TEST(pixels_between_the_steps_of_a_convolution_of_one_are_left_out)
+{
+    check("in x ? 20 9 8; const w 90 20 1 1; const b 90; const v 90 20 3 3; y = Relu(x);"
+          "out Relu(Add(Conv{strides=2,2}(y,w,b),Conv{strides=2,2;pads=1,1,1,1}(y,v)))");
+    check(
+        "in x ? 16 9 8; const w 128 16 1 1; y = Relu(x); out Conv{strides=1,3}(y,w)");
+    check("in x ? 16 21; const w 128 16 1; y = Relu(x); out Conv{strides=2}(y,w)");
+}
+
 /* Of whole vectors, of parts of them, and across their borders. */
 TEST(convolutions_in_groups_stay_in_the_program)
 {
@@ -298,6 +307,7 @@ static const test_case cases[] = {
     CASE(convolutions_over_three_axes_stay_in_the_program),
     CASE(what_stands_around_convolutions_over_three_axes_stays_with_them),
     CASE(numbers_that_are_not_finite_reach_their_windows_over_three_axes_alone),
+    CASE(pixels_between_the_steps_of_a_convolution_of_one_are_left_out),
     CASE(convolutions_in_groups_stay_in_the_program),
     CASE(numbers_that_are_not_finite_stay_in_their_group),
     CASE(a_residual_sum_joins_its_convolution),

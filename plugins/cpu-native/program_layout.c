@@ -10,6 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* So many vectors of outputs are computed in one pass, or nearly, over what it reads. */
+enum { FEW_BLOCKS = 8 };
+
 static int add_value(native_ir *ir, int like)
 {
     const native_value copy = ir->values[like];
@@ -141,6 +144,41 @@ static void lay_conv(native_ir *ir, native_item *item)
     ir->values[item->output].blocked = !y.last;
     if (item->codes >= 0)
         ir->values[item->codes].blocked = true;
+}
+
+/*
+ * A convolution of 1 x 1 with steps reads the pixels between them into the caches, too, once for
+ * each group of its outputs: those that it needs are put together first, as means of one pixel, and
+ * it has no steps then.
+ */
+static void take_steps(native_ir *ir, native_item *conv)
+{
+    const native_value *y = &ir->values[conv->output];
+    const int64_t rows = y->dims[2], columns = y->dims[3];
+    native_item *item;
+    int v;
+
+    if (conv->kernel[0] * conv->kernel[1] != 1 || conv->stride[0] * conv->stride[1] == 1 ||
+        conv->pad[0] || conv->pad[1] || conv->depth.kernel || conv->groups > 1 || conv->pooled ||
+        conv->codes >= 0 || conv->integer >= 0 || conv->plain_source ||
+        ir->values[conv->inputs[0]].last || y->dims[1] < FEW_BLOCKS * ir->device->isa->lanes ||
+        !ir->values[conv->inputs[1]].known)
+        return;
+    v = add_value(ir, conv->inputs[0]);
+    if (ir->failed)
+        return;
+    ir->values[v].dims[2] = rows;
+    ir->values[v].dims[3] = columns;
+    item = native_new_item(ir, NATIVE_ITEM_POOL);
+    item->node = conv->node;
+    item->n_inputs = 1;
+    item->inputs[0] = conv->inputs[0];
+    item->output = v;
+    memcpy(item->stride, conv->stride, sizeof item->stride);
+    item->average = item->count_padding = true;
+    item->count = 1.0f;
+    conv->inputs[0] = v;
+    conv->stride[0] = conv->stride[1] = 1;
 }
 
 /* dY and X of a convolution, X as that reads it. */
@@ -326,6 +364,8 @@ static void lay_item(native_ir *ir, const native_item *old, const native_item *l
     case NATIVE_ITEM_CONV:
     case NATIVE_ITEM_DEPTHWISE:
         lay_conv(ir, &item);
+        if (item.kind == NATIVE_ITEM_CONV && !ir->failed)
+            take_steps(ir, &item);
         break;
     case NATIVE_ITEM_POOL:
         item.inputs[0] = as(ir, item.inputs[0], true);

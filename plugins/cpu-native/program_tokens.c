@@ -84,7 +84,8 @@ static bool is_window(const native_item *item, int kind, int64_t kernel)
 /* Forms of Winograd are of blocked channels. */
 static bool can_be_last(const native_item *item)
 {
-    if (item->integer >= 0 || item->groups > 1 || item->pooled || item->codes >= 0)
+    if (item->integer >= 0 || item->groups > 1 || item->pooled || item->codes >= 0 ||
+        item->depth.kernel)
         return false;
     return item->kind == NATIVE_ITEM_DEPTHWISE ||
            (item->kind == NATIVE_ITEM_CONV && !(is_window(item, NATIVE_ITEM_CONV, 3) &&
