@@ -180,7 +180,6 @@ libtfrun_core_la_SOURCES = \
 	core/plan/plan.c \
 	core/plan/plan.h \
 	core/plan/plan_again.c \
-	core/plan/plan_base.c \
 	core/plan/plan_bind.c \
 	core/plan/plan_blob.c \
 	core/plan/plan_buffers.c \

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <tfrun/fail.h>
 #ifdef __linux__
 #include <sys/mman.h>
 #endif
@@ -56,6 +57,11 @@ void *tfr__realloc(void *p, size_t bytes)
         return NULL;
     void *q = realloc(p, bytes ? bytes : 1);
     return p ? q : count_live(q);
+}
+
+tfr_status tfr__no_memory(tfr_err *err)
+{
+    return tfr_fail(err, TFR_ENOMEM, "out of memory: the process gets no more from the system");
 }
 
 void *tfr__grow(void *p, size_t n, size_t size)

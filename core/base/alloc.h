@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * alloc.h: the only way the core takes memory, so that tests can let the n-th request fail. NULL
- * means out of memory; callers turn it into TFR_ENOMEM. Every function is safe from any thread.
+ * means out of memory; callers turn it into TFR_ENOMEM, mostly by tfr__no_memory. Every function is
+ * safe from any thread.
  */
 #ifndef TFR_CORE_ALLOC_H
 #define TFR_CORE_ALLOC_H
@@ -9,6 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include <tfrun/status.h>
 
 #if defined(__SANITIZE_ADDRESS__)
 #define TFR__ASAN 1
@@ -29,6 +32,8 @@ void *tfr__realloc(void *p, size_t bytes);
 /* Room for one more than n items of a list that only grows: p, or, if n is 0 or a power of two, a
  * block twice as large. NULL = out of memory; p stays. */
 void *tfr__grow(void *p, size_t n, size_t size);
+/* TFR_ENOMEM, in one sentence for all that is small: what it was for tells nobody more. */
+tfr_status tfr__no_memory(tfr_err *err);
 /*
  * *array_pointer, an array of *capacity items, gets room for n at least, and twice of what it had;
  * new items are zeroed. False = out of memory, or n is over 2^30; all is as it was.

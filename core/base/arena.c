@@ -452,7 +452,7 @@ tfr_status tfr__arena_solve(tfr_arena_block *blocks, uint32_t n, uint64_t alignm
     a.order = tfr__calloc(capacity, sizeof *a.order);
     a.busy = tfr__calloc(capacity, sizeof *a.busy);
     if (!ranks || !a.items || !a.alive || !a.at_pairs || !a.best || !a.order || !a.busy)
-        status = tfr_fail(err, TFR_ENOMEM, "out of memory for planning %u buffers", n);
+        status = tfr__no_memory(err);
     else if (!alignment || alignment & (alignment - 1))
         status = tfr_fail(err, TFR_EINVAL, "an alignment of %llu is no power of two",
                           (unsigned long long)alignment);

@@ -8,7 +8,6 @@
 #include "base/arena.h"
 
 #include <stdbool.h>
-#include <tfrun/fail.h>
 
 #include "base/alloc.h"
 
@@ -128,7 +127,7 @@ tfr_status tfr__arena_stream(tfr__arena_item *items, uint32_t n, const uint32_t 
     s.spare = tfr__calloc(capacity, sizeof *s.spare);
     *size = 0;
     if (!piece_of || !s.pieces || !s.spare)
-        status = tfr_fail(err, TFR_ENOMEM, "out of memory for planning %u buffers", n);
+        status = tfr__no_memory(err);
     for (uint32_t i = 0; !status && i < n; i++) {
         for (; items[by_end[ended]].last < items[i].first; ended++)
             piece_free(&s, piece_of[by_end[ended]]);

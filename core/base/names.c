@@ -3,7 +3,6 @@
 #include "base/names.h"
 
 #include <string.h>
-#include <tfrun/fail.h>
 
 #include "base/alloc.h"
 #include "base/hash.h"
@@ -43,7 +42,7 @@ static tfr_status names_grow(tfr__names *names, tfr_err *err)
     if (!bigger.keys || !bigger.numbers) {
         tfr__free(bigger.keys);
         tfr__free(bigger.numbers);
-        return tfr_fail(err, TFR_ENOMEM, "out of memory for %u value names", names->n + 1);
+        return tfr__no_memory(err);
     }
     for (uint32_t i = 0; i < names->capacity; i++) {
         if (names->keys[i]) {

@@ -189,7 +189,7 @@ tfr_status tfr__comm_open(tfr__backend *backend, const tfr__comm_place *place, t
     tfr__comm *c = tfr__calloc(1, sizeof *c);
     tfr_status status;
     if (!c)
-        return tfr_fail(err, TFR_ENOMEM, "no memory for a communicator");
+        return tfr__no_memory(err);
     c->backend = backend;
     c->pairs = place->pairs;
     c->timeout_ns = place->timeout_ns;
@@ -247,7 +247,7 @@ tfr_status tfr__comms_open(tfr__backend *const *backends, uint32_t n, const tfr_
     tfr_status status = TFR_OK;
     uint32_t n_started = 0;
     if (!all)
-        return tfr_fail(err, TFR_ENOMEM, "no memory for %u communicators", n);
+        return tfr__no_memory(err);
     for (uint32_t i = 0; i < n; i++) {
         opener *o = &all[i];
         *o = (opener){.backend = backends[i], .place = *place, .err = TFR_ERR_INIT};

@@ -41,7 +41,7 @@ tfr_status tfr__pairs_create(const char *folder, tfr__pairs **out, tfr_err *err)
     pthread_condattr_t attr;
     if (!p || (folder && !(p->folder = tfr__strdup(folder)))) {
         tfr__free(p);
-        return tfr_fail(err, TFR_ENOMEM, "no memory for what ranks tell each other");
+        return tfr__no_memory(err);
     }
     pthread_mutex_init(&p->lock, NULL);
     pthread_condattr_init(&attr);

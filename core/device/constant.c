@@ -42,7 +42,7 @@ tfr_status tfr__constant_get(tfr__streams *streams, uint32_t memory, const tfr_t
         return TFR_OK;
     *out = c = tfr__calloc(1, sizeof *c);
     if (!c)
-        return tfr_fail(err, TFR_ENOMEM, "out of memory for constant \"%s\"", name);
+        return tfr__no_memory(err);
     c->refs = 1;
     status = tfr__stream_alloc(streams, memory, tensor->bytes, TFR_ALLOC_CONSTANTS, "constant",
                                name, &c->address, err);

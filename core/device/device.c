@@ -199,7 +199,7 @@ static tfr_status found_collect(const tfr__loader *loader, found **all, found **
         tfr__free(plugins);
         tfr__free(*all);
         tfr__free(*order);
-        return tfr_fail(err, TFR_ENOMEM, "no memory for %u devices", (unsigned)n);
+        return tfr__no_memory(err);
     }
     qsort(plugins, n_plugins, sizeof *plugins, plugin_order);
     for (i = 0, n = 0; i < n_plugins; i++)
@@ -320,7 +320,7 @@ static tfr_status backend_init(tfr__backend *backend, const found *f, uint32_t n
         tfr__free(backend->claim_versions);
         tfr__free(backend->claim_types);
         op_quarantined_free(backend->op_quarantined, backend->n_table);
-        return tfr_fail(err, TFR_ENOMEM, "no memory for backend %s", backend->name);
+        return tfr__no_memory(err);
     }
     backend->n_ops = tfr__claims_match(f->device, n_ops, backend->claims, backend->claim_versions,
                                        backend->claim_types);
@@ -382,7 +382,7 @@ static tfr_status device_init(tfr__device *device, found *first, uint32_t number
         n++;
     device->backends = tfr__calloc(n, sizeof *device->backends);
     if (!device->backends)
-        return tfr_fail(err, TFR_ENOMEM, "no memory for device %s", device->name);
+        return tfr__no_memory(err);
     for (f = first; f; f = f->same) {
         tfr_status status;
         for (d = 0, earlier = 0; &runtime->devices[d] != device; d++)
@@ -483,7 +483,7 @@ tfr_status tfr__devices_create(tfr_runtime *runtime, tfr_err *err)
     if (runtime->devices)
         status = devices_init(runtime, order, n_order, n_logical, err);
     else
-        status = tfr_fail(err, TFR_ENOMEM, "no memory for %u devices", (unsigned)n_order);
+        status = tfr__no_memory(err);
     tfr__free(all);
     tfr__free(order);
     if (!status)

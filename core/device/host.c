@@ -103,7 +103,7 @@ static int32_t arena_plan_strided(tfr_arena_block *blocks, uint32_t stride, uint
     const size_t known = stride < sizeof *own ? stride : sizeof *own;
     tfr_status status;
     if (!own)
-        return tfr_fail(err, TFR_ENOMEM, "out of memory for an arena of %u blocks", n);
+        return tfr__no_memory(err);
     for (uint32_t i = 0; i < n; i++)
         memcpy(&own[i], (char *)blocks + (size_t)i * stride, known);
     status = tfr__arena_solve(own, n, alignment, bytes, lower_bound, NULL, err);

@@ -441,9 +441,7 @@ tfr_status tfr__plugin_find_libs(tfr__plugin *plugin, tfr_err *err)
         tfr__region_free(&walk->region);
         tfr__free(walk);
     }
-    return no_memory ? tfr_fail(err, TFR_ENOMEM, "no memory to look for the libraries of %s",
-                                plugin->path)
-                     : TFR_OK;
+    return no_memory ? tfr__no_memory(err) : TFR_OK;
 }
 
 uint64_t tfr__libs_world(void)

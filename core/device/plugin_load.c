@@ -150,7 +150,7 @@ static tfr_status library_get(tfr__plugin *plugin, tfr_err *err)
             library = NULL;
         }
         if (!library && !status)
-            status = tfr_fail(err, TFR_ENOMEM, "no memory to load %s", plugin->path);
+            status = tfr__no_memory(err);
         if (!status)
             status = library_load(plugin, library, err);
         if (status && library) {
@@ -253,7 +253,7 @@ static tfr_status backend_open_device(tfr__backend *backend, uint32_t n_threads,
     tfr_plugin_device *device = NULL;
     tfr_status status;
     if (!options)
-        return tfr_fail(err, TFR_ENOMEM, "out of memory for the settings of %s", backend->name);
+        return tfr__no_memory(err);
     given.n_options = tfr__config_of(config, backend->plugin_name, options);
     snprintf(threads, sizeof threads, "%u", (unsigned)n_threads);
     if (n_threads && !tfr_open_option(&given, "threads"))

@@ -3,6 +3,7 @@
  * plugin_note.c: the facts of a plugin that are known without running it: kind of file, name, ABI,
  * processor features, sanitizer. Reads the file; maps nothing.
  */
+#include "base/alloc.h"
 #include "base/hash.h"
 #include "device/loader.h"
 
@@ -199,7 +200,7 @@ tfr_status tfr__plugin_read_facts(tfr__plugin *plugin, tfr_err *err)
     plugin->name = tfr__region_copy(&plugin->loader->region, plugin->note.name);
     if (!plugin->name) {
         plugin->name = "";
-        return tfr_fail(err, TFR_ENOMEM, "no memory for the name of plugin %s", plugin->path);
+        return tfr__no_memory(err);
     }
     plugin->priority =
         (int32_t)tfr__config_number(&plugin->loader->config, plugin->loader->runtime, plugin->name,

@@ -22,7 +22,7 @@ tfr_status tfr__ops_ask(const tfr_ops_facet *facet, tfr__region *region, tfr_op_
     *n = TFR__REPLY_MAX_OPS;
     *out = tfr__region_alloc(region, *n, sizeof **out);
     if (!*out)
-        return tfr_fail(err, TFR_ENOMEM, "no memory for the ops of a plugin");
+        return tfr__no_memory(err);
     for (uint32_t i = 0; i < *n; i++)
         (*out)[i].size = sizeof **out;
     status = facet->schemas(*out, sizeof **out, n, &own);
@@ -132,7 +132,7 @@ static tfr_status source_create(const tfr__plugin *plugin, source **out, tfr_err
     char *name = tfr__region_copy(&region, plugin->name);
     if (!s || !path || !name) {
         tfr__region_free(&region);
-        return tfr_fail(err, TFR_ENOMEM, "no memory for the ops of plugin %s", plugin->name);
+        return tfr__no_memory(err);
     }
     s->plugin = (tfr__plugin){
         .path = path, .name = name, .note = plugin->note, .file = plugin->file, .mode_told = true};
@@ -200,7 +200,7 @@ static tfr_status add_row(tfr__plugin *plugin, const tfr__reply_op *said, source
         if (!(texts[t] = tfr__region_copy(&(*s)->region, said->texts[t])))
             row = NULL;
     if (!row)
-        return tfr_fail(err, TFR_ENOMEM, "no memory for op %s", op.name);
+        return tfr__no_memory(err);
     *row = (tfr__op_foreign){.op = op_of(said, texts),
                              .functions = said->numbers.functions,
                              .plugin = (*s)->plugin.name,

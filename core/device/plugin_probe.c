@@ -199,7 +199,7 @@ static tfr_status probe_start(probe *p, tfr__plugin *plugin, const probe_limits 
         close(out[0]);
         p->pid = 0;
         if (error == ENOMEM)
-            return tfr_fail(err, TFR_ENOMEM, "no memory to start %s", probe_program());
+            return tfr__no_memory(err);
         tfr__plugin_set(plugin, TFR_PLUGIN_PROBE_EXIT,
                         "cannot be asked: %s does not start (%s); install tfrun-probe or set "
                         "TFRUN_PROBE",
@@ -380,7 +380,7 @@ static tfr_status probe_end(probe *p, uint64_t timeout_ns, tfr_err *err)
     if (p->phase == PROBE_WHOLE)
         status = probe_take(p, err);
     else if (p->phase == PROBE_NO_ROOM)
-        status = tfr_fail(err, TFR_ENOMEM, "no memory for the answer of plugin %s", plugin->name);
+        status = tfr__no_memory(err);
     else if (p->phase == PROBE_GARBAGE)
         tfr__plugin_set(plugin, TFR_PLUGIN_BAD_REPLY, "answered with %zu bytes that are no answer",
                         p->n);

@@ -70,7 +70,7 @@ static tfr_status scan_file(tfr__loader *loader, const char *path, bool asked_fo
         return TFR_OK;
     plugin = scan_add(loader, resolved ? resolved : path);
     if (!plugin)
-        return tfr_fail(err, TFR_ENOMEM, "no memory for the row of plugin %s", path);
+        return tfr__no_memory(err);
     if (plugin->state != TFR_PLUGIN_FOUND)
         return TFR_OK;
     plugin->asked_for = plugin->asked_for || asked_for;
@@ -107,7 +107,7 @@ static tfr_status scan_folder(tfr__loader *loader, const char *folder, bool quie
     int n = scandir(folder, &entries, scan_is_so, scan_order), i;
     if (n < 0) {
         if (errno == ENOMEM)
-            return tfr_fail(err, TFR_ENOMEM, "no memory to read folder %s", folder);
+            return tfr__no_memory(err);
         tfr__log(loader->runtime, quiet ? TFR_LOG_DEBUG : TFR_LOG_WARNING, "loader",
                  "plugin folder %s cannot be read: %s", folder, strerror(errno));
         return TFR_OK;

@@ -185,7 +185,7 @@ tfr_status tfr__loader_create(tfr_runtime *runtime, const tfr_runtime_options *o
     tfr__loader *loader = tfr__calloc(1, sizeof *loader);
     tfr_status status;
     if (!loader)
-        return tfr_fail(err, TFR_ENOMEM, "no memory for the loader");
+        return tfr__no_memory(err);
     loader->runtime = runtime;
     pthread_mutex_init(&loader->lock, NULL);
     status = loader_look(loader, options, err);
@@ -325,7 +325,7 @@ tfr_status tfr_runtime_create(const tfr_runtime_options *given, tfr_runtime **ou
         return tfr_fail(err, TFR_EINVAL, "there is no place for the runtime");
     runtime = tfr__calloc(1, sizeof *runtime);
     if (!runtime)
-        return tfr_fail(err, TFR_ENOMEM, "no memory for a runtime");
+        return tfr__no_memory(err);
     atomic_init(&runtime->refs, 1);
     runtime->log_level = options.log_level     ? options.log_level
                          : options.log_default ? options.log_default

@@ -178,7 +178,7 @@ static tfr_status stage(tfr__stream *e, bool to_device, tfr_arg place, char *hos
         return tfr__stream_enqueue(e, &in, err);
     }
     if (!tfr__reserve(&s->landings, s->n_landings + 1, &s->capacity, sizeof *s->landings))
-        return tfr_fail(err, TFR_ENOMEM, "out of memory for %u copies", s->n_landings + 1);
+        return tfr__no_memory(err);
     status = tfr__stream_enqueue(e, &out, err);
     if (!status)
         s->landings[s->n_landings++] = (landing){host, slice, bytes, 0};

@@ -136,7 +136,7 @@ tfr_status tfr__stream_get(tfr__streams *streams, tfr__device *device, tfr__back
     if (!streams->items)
         streams->items = tfr__calloc(count_backends(streams->runtime), sizeof stream);
     if (!streams->items)
-        return tfr_fail(err, TFR_ENOMEM, "out of memory for a queue of %s", backend->name);
+        return tfr__no_memory(err);
     stream.backend = backend;
     stream.device = device->name;
     stream.deadline = &streams->deadline;

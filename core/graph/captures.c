@@ -3,7 +3,6 @@
 #include "graph/captures.h"
 
 #include <string.h>
-#include <tfrun/fail.h>
 
 #include "base/alloc.h"
 
@@ -40,7 +39,7 @@ tfr_status tfr__captures_reserve(tfr__captures *captures, tfr_err *err)
         return TFR_OK;
     bigger.slots = tfr__calloc(bigger.capacity, sizeof *bigger.slots);
     if (!bigger.slots)
-        return tfr_fail(err, TFR_ENOMEM, "out of memory for %u captured values", captures->n + 1);
+        return tfr__no_memory(err);
     for (uint32_t i = 0; i < captures->capacity; i++)
         if (captures->slots[i].inner_1)
             *slot_of(&bigger, captures->slots[i].outer) = captures->slots[i];

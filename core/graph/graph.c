@@ -23,9 +23,7 @@ static tfr_status graph_reserve(void *array_pointer, uint32_t n, uint32_t *capac
 {
     if (n >= MAX_VALUES)
         return tfr_fail(err, TFR_ELIMIT, "a graph cannot hold more than %u items of a kind", n);
-    return tfr__reserve(array_pointer, n + 1, capacity, size)
-               ? TFR_OK
-               : tfr_fail(err, TFR_ENOMEM, "out of memory for %u graph items", n + 1);
+    return tfr__reserve(array_pointer, n + 1, capacity, size) ? TFR_OK : tfr__no_memory(err);
 }
 
 static tfr_status graph_check(const tfr_graph *graph, tfr_err *err)
@@ -82,7 +80,7 @@ static tfr_status graph_new(const char *name, tfr_graph *parent, tfr_graph **out
         graph->name = tfr__strdup(name ? name : "");
     if (!graph || !graph->name) {
         tfr__free(graph);
-        return tfr_fail(err, TFR_ENOMEM, "out of memory for a graph");
+        return tfr__no_memory(err);
     }
     atomic_init(&graph->refs, 1);
     atomic_init(&graph->frozen, false);
@@ -237,14 +235,14 @@ static tfr_status name_claim(tfr_graph *graph, const char *name, char **out, tfr
     tfr_status status;
     if (v < 0) {
         *out = tfr__strdup(name);
-        return *out ? TFR_OK : tfr_fail(err, TFR_ENOMEM, "out of memory for value \"%s\"", name);
+        return *out ? TFR_OK : tfr__no_memory(err);
     }
     if (!graph->values[v].made_up)
         return tfr_fail(err, TFR_EMODEL, "graph \"%s\" has two values of the name \"%s\"",
                         graph->name, name);
     other = name_make_up(graph);
     if (!other)
-        return tfr_fail(err, TFR_ENOMEM, "out of memory for value \"%s\"", name);
+        return tfr__no_memory(err);
     status = tfr__names_set(&graph->names, other, v, err);
     if (status) {
         tfr__free(other);
@@ -265,7 +263,7 @@ static tfr_status value_add(tfr_graph *graph, const char *name, tfr__role role, 
     if (!status && value.made_up) {
         value.name = name_make_up(graph);
         if (!value.name)
-            status = tfr_fail(err, TFR_ENOMEM, "out of memory for the name of a value");
+            status = tfr__no_memory(err);
     } else if (!status) {
         status = name_claim(graph, name, &value.name, err);
     }
@@ -471,7 +469,7 @@ tfr_status tfr_graph_add_output(tfr_graph *graph, tfr_value value, const char *n
     if (name) {
         own = tfr__strdup(name);
         if (!own)
-            return tfr_fail(err, TFR_ENOMEM, "out of memory for output \"%s\"", name);
+            return tfr__no_memory(err);
     }
     graph->output_names[graph->n_outputs] = own;
     graph->outputs[graph->n_outputs++] = value;
@@ -514,7 +512,7 @@ tfr_status tfr_graph_push_device(tfr_graph *graph, const char *device, tfr_err *
         return status;
     own = tfr__strdup(device ? device : "");
     if (!own)
-        return tfr_fail(err, TFR_ENOMEM, "out of memory for a device scope");
+        return tfr__no_memory(err);
     graph->scopes[graph->n_scopes++] = own;
     return TFR_OK;
 }
@@ -587,7 +585,7 @@ static tfr_status node_fill(tfr_graph *graph, const tfr_node_desc *desc, tfr__no
     node->captures = tfr__calloc((size_t)n_captures + 1, sizeof *node->captures);
     if (!node->name || (device && !node->device) || !node->inputs || !node->outputs ||
         !node->subgraphs || !node->captures)
-        return tfr_fail(err, TFR_ENOMEM, "out of memory for node \"%s\"", made_up);
+        return tfr__no_memory(err);
     for (uint32_t i = 0; i < desc->n_inputs; i++) {
         if (desc->inputs[i] != TFR_VALUE_NONE)
             status = value_check(graph, desc->inputs[i], node->name, err);

@@ -5,7 +5,6 @@
  * the graph that it was made of.
  */
 #include <string.h>
-#include <tfrun/fail.h>
 
 #include "base/alloc.h"
 #include "graph/graph.h"
@@ -62,7 +61,7 @@ tfr_status tfr__graph_copy(tfr_graph *graph, tfr_graph *parent, tfr_graph **out,
     tfr_value *block;
     tfr_status status = TFR_OK;
     if (!g)
-        return tfr_fail(err, TFR_ENOMEM, "out of memory for a copy of a graph");
+        return tfr__no_memory(err);
     for (uint32_t i = 0; i < graph->n_nodes; i++) {
         const tfr__node *node = &graph->nodes[i];
         n_operands += (size_t)node->n_inputs * 2 + node->n_outputs + node->n_captures;
@@ -119,5 +118,5 @@ tfr_status tfr__graph_copy(tfr_graph *graph, tfr_graph *parent, tfr_graph **out,
         return TFR_OK;
     }
     tfr_graph_release(g);
-    return tfr_fail(err, TFR_ENOMEM, "out of memory for a copy of graph \"%s\"", graph->name);
+    return tfr__no_memory(err);
 }

@@ -82,7 +82,7 @@ tfr_status tfr__node_infer(const tfr__node *node, tfr__symbols *symbols, tfr__in
     memset(out, 0, sizeof *out);
     out->inputs = tfr__calloc((size_t)node->n_inputs + node->n_outputs + 1, sizeof *out->inputs);
     if (!out->inputs)
-        return tfr_fail(err, TFR_ENOMEM, "out of memory for node \"%s\"", node->name);
+        return tfr__no_memory(err);
     out->outputs = out->inputs + node->n_inputs;
     infer.inputs = out->inputs;
     infer.outputs = out->outputs;
@@ -152,7 +152,7 @@ tfr_status tfr__scope_start(tfr__scope *scope, tfr_err *err)
     uint32_t n = scope->graph->n_values, capacity = scope->capacity;
     if (!tfr__reserve(&scope->types, n, &capacity, sizeof *scope->types) ||
         !tfr__reserve(&scope->elements, n, &scope->capacity, sizeof(tfr__elements *)))
-        return tfr_fail(err, TFR_ENOMEM, "out of memory for types of %u values", n);
+        return tfr__no_memory(err);
     return TFR_OK;
 }
 
@@ -300,8 +300,7 @@ tfr_status tfr__scope_infer(tfr_graph_types *types, tfr__scope *scope, tfr_err *
     for (; !status && scope->n_nodes < scope->graph->n_nodes; scope->n_nodes++)
         status = infer_node(types, scope, &scope->graph->nodes[scope->n_nodes], err);
     if (!status && types->symbols.n != types->symbols.n_items)
-        status = tfr_fail(err, TFR_ENOMEM, "out of memory for the types of graph \"%s\"",
-                          scope->graph->name);
+        status = tfr__no_memory(err);
     return status;
 }
 
@@ -313,7 +312,7 @@ tfr_status tfr_graph_types_create(tfr_graph *graph, tfr_graph_types **out, tfr_e
     if (!graph)
         return tfr_fail(err, TFR_EINVAL, "the graph is NULL");
     if (!types)
-        return tfr_fail(err, TFR_ENOMEM, "out of memory for the types of a graph");
+        return tfr__no_memory(err);
     types->graph = tfr_graph_retain(graph);
     types->top.graph = graph;
     types->lenient = true;
@@ -397,7 +396,6 @@ tfr_status tfr_graph_types_set(tfr_graph_types *types, tfr_value value, const tf
     for (int32_t i = 0; i < scope->types[value].rank; i++)
         scope->types[value].dims[i] = declared_dim(types, known.dims[i]);
     if (types->symbols.n != types->symbols.n_items)
-        status = tfr_fail(err, TFR_ENOMEM, "out of memory for the types of graph \"%s\"",
-                          scope->graph->name);
+        status = tfr__no_memory(err);
     return status;
 }

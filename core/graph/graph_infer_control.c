@@ -4,7 +4,6 @@
  * what one pass through the body leaves as it was; a second look proves it.
  */
 #include <string.h>
-#include <tfrun/fail.h>
 
 #include "base/alloc.h"
 #include "graph/graph_infer.h"
@@ -215,7 +214,7 @@ tfr_status tfr__control_infer(tfr_graph_types *types, tfr__scope *scope, const t
     l.n_inputs = l.body->graph->n_inputs;
     l.inputs = tfr__calloc((size_t)l.n_inputs * 2 + 1, sizeof *l.inputs);
     if (!l.inputs)
-        return tfr_fail(err, TFR_ENOMEM, "out of memory for node \"%s\"", node->name);
+        return tfr__no_memory(err);
     l.start = l.inputs + l.n_inputs;
     for (uint32_t i = 0; i < l.n_inputs; i++)
         l.inputs[i] = any;

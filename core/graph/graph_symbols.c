@@ -41,7 +41,7 @@ tfr_status tfr_graph_add_symbol(tfr_graph *graph, const char *name, int64_t *out
         own = more ? tfr__strdup(name) : NULL;
         if (!own || tfr__names_set(&whole->symbol_names, own, (int32_t)whole->n_symbols, NULL)) {
             tfr__free(own);
-            return tfr_fail(err, TFR_ENOMEM, "out of memory for symbol \"%s\"", name);
+            return tfr__no_memory(err);
         }
         number = (int32_t)whole->n_symbols;
         whole->symbols[whole->n_symbols++] = own;

@@ -72,5 +72,5 @@ tfr_status tfr_graph_types_work(const tfr_graph_types *types, const tfr_graph *g
     bool enough = operands && dims;
     tfr__free(operands);
     tfr__free(dims);
-    return enough ? TFR_OK : tfr_fail(err, TFR_ENOMEM, "out of memory for node \"%s\"", node->name);
+    return enough ? TFR_OK : tfr__no_memory(err);
 }

@@ -30,8 +30,7 @@ tfr_status tfr__call_init(tfr__call *call, const tfr__node *node, const tfr__att
     memset(call, 0, sizeof *call);
     call->operands = tfr__calloc((size_t)n + 1, sizeof *call->operands);
     if (!call->operands)
-        return tfr_fail(err, TFR_ENOMEM, "out of memory for the operands of node \"%s\"",
-                        node->name);
+        return tfr__no_memory(err);
     for (uint32_t i = 0; i < n; i++)
         call->operands[i].size = sizeof *call->operands;
     c->size = sizeof *c;
@@ -66,7 +65,7 @@ tfr_status tfr__call_set_unaligned(tfr__call *call, uint32_t i, const tfr_tensor
     if (!call->unaligned)
         call->unaligned = tfr__calloc(call->call.n_inputs, sizeof *call->unaligned);
     if (!call->unaligned)
-        return tfr_fail(err, TFR_ENOMEM, "out of memory for the inputs of %s", call->call.name);
+        return tfr__no_memory(err);
     call->unaligned[i] = t;
     call->operands[i].flags |= TFR_OPERAND_UNALIGNED;
     return TFR_OK;

@@ -56,7 +56,7 @@ static tfr_status launch_once(const tfr__kernel_env *env, const tfr__node *node,
     uint32_t stream;
     tfr_status status = tfr__stream_get(env->streams, choice->device, b, &stream, err);
     if (!args)
-        status = tfr_fail(err, TFR_ENOMEM, "out of memory for node \"%s\"", node->name);
+        status = tfr__no_memory(err);
     for (uint32_t k = 0; !status && k < launch.n_args; k++) {
         const tfr_tensor *t = k < node->n_inputs ? inputs[k] : results[k - node->n_inputs];
         args[k].address = t ? tfr__tensor_data(t) : NULL;
@@ -112,7 +112,7 @@ tfr_status tfr__eval(const tfr__kernel_env *env, const tfr__node *node, const tf
     in = tfr__calloc((size_t)node->n_inputs + 1, sizeof *in);
     status = tfr__call_init(&call, node, attrs, err);
     if (!in)
-        status = tfr_fail(err, TFR_ENOMEM, "out of memory for node \"%s\"", node->name);
+        status = tfr__no_memory(err);
     for (uint32_t k = 0; !status && k < node->n_inputs; k++) {
         if (!inputs[k])
             continue;
@@ -122,8 +122,7 @@ tfr_status tfr__eval(const tfr__kernel_env *env, const tfr__node *node, const tf
         memcpy(in[k].dims, inputs[k]->shape.dims, sizeof in[k].dims);
         tfr__operand_set(&call.operands[k], &in[k], NULL, tfr__tensor_data(inputs[k]));
         if (inputs[k]->bytes && !call.operands[k].data)
-            status =
-                tfr_fail(err, TFR_ENOMEM, "no memory for the inputs of node \"%s\"", node->name);
+            status = tfr__no_memory(err);
     }
     for (uint32_t k = 0; !status && k < node->n_outputs; k++)
         tfr__operand_set(&call.operands[node->n_inputs + k], &outputs[k], NULL, NULL);

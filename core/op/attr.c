@@ -77,7 +77,7 @@ no_memory:
     tfr__free(copy);
     item->pub.name = NULL;
     free_item(item);
-    return tfr_fail(err, TFR_ENOMEM, "no memory for attribute %s", name);
+    return tfr__no_memory(err);
 }
 
 /* A block with a copy of n elements; more than a byte, so that an empty list has an address. */

@@ -67,7 +67,7 @@ static tfr_status start(tfr__infer *in, foreign_call *c, tfr_err *err)
     c->dims = tfr__calloc(c->n, sizeof *c->dims);
     c->out = tfr__calloc(in->n_outputs, sizeof *c->out);
     if (!c->operands || !c->dims || !c->out)
-        return tfr_fail(err, TFR_ENOMEM, "out of memory for the operands of %s", in->op->name);
+        return tfr__no_memory(err);
     for (uint32_t i = 0; i < c->n; i++) {
         c->operands[i].size = sizeof *c->operands;
         c->operands[i].dims = c->dims[i];

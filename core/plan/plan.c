@@ -28,7 +28,7 @@ static tfr_status build_init(tfr__build *b, tfr_err *err)
     b->updates = tfr__calloc(n, sizeof *b->updates);
     if (!b->nodes || !b->types || !b->known || !b->dynamic || !b->wanted || !b->root || !b->uses ||
         !b->live_out || !b->live_in || !b->seen || !b->updates)
-        return tfr__plan_no_memory(err);
+        return tfr__no_memory(err);
     return TFR_OK;
 }
 
@@ -88,7 +88,7 @@ static tfr_status live_in_add(tfr__build *b, tfr_value v, const tfr_tensor *t, t
         return TFR_OK;
     more = tfr__grow(p->live_ins, p->n_live_ins, sizeof *more);
     if (!more)
-        return tfr__plan_no_memory(err);
+        return tfr__no_memory(err);
     p->live_ins = more;
     more += p->n_live_ins++;
     b->live_in[v] = p->n_live_ins;
@@ -124,7 +124,7 @@ static tfr_status plan_begin(tfr__build *b, const tfr__section *section, tfr_err
     b->section = section;
     b->plan = tfr__calloc(1, sizeof *b->plan);
     if (!b->plan)
-        return tfr__plan_no_memory(err);
+        return tfr__no_memory(err);
     *b->plan = (tfr__plan){.streams = b->streams, .graph = b->graph, .first = b->first};
     return TFR_OK;
 }
@@ -216,7 +216,7 @@ tfr_status tfr__plan_create(const tfr__plan_env *env, const tfr__section *sectio
     if (!*out) {
         b = tfr__calloc(1, sizeof *b);
         if (!b)
-            return tfr__plan_no_memory(err);
+            return tfr__no_memory(err);
         *b = (tfr__build){.env = env,
                           .streams = env->kernel.streams,
                           .graph = section->graph,

@@ -155,8 +155,6 @@ typedef struct tfr__plan {
  */
 tfr_status tfr__plan_create(const tfr__plan_env *env, const tfr__section *section, tfr__plan *like,
                             tfr__plan **out, tfr_err *err);
-/* TFR_ENOMEM, in one sentence for all that a plan is made of. */
-tfr_status tfr__plan_no_memory(tfr_err *err);
 /* While a queue is stuck, all that its work may use stays, for ever. */
 void tfr__plan_destroy(tfr__plan *plan);
 /* The plan retains a tensor, or NULL, too. */

@@ -11,7 +11,6 @@
  * dynamic shapes, a backend that has another wish.
  */
 #include <string.h>
-#include <tfrun/fail.h>
 
 #include "base/alloc.h"
 #include "plan/plan_build.h"
@@ -191,7 +190,7 @@ tfr_status tfr__build_infer_again(tfr__build *b, const tfr__plan *like, bool *sa
     made *before = tfr__alloc(sizeof *before);
     tfr_status status = TFR_OK;
     if (!changed || !before)
-        status = tfr__plan_no_memory(err);
+        status = tfr__no_memory(err);
     else if (!b->is_again)
         status = tfr__twins_begin(b, err);
     b->is_again = !status;

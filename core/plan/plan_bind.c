@@ -5,7 +5,6 @@
  * a patch.
  */
 #include <string.h>
-#include <tfrun/fail.h>
 
 #include "base/alloc.h"
 #include "base/arena.h"
@@ -69,7 +68,7 @@ static tfr_status find_lifetimes(tfr__steps *s, tfr_err *err)
     const uint32_t n = s->b->streams->n;
     uint32_t *next = tfr__calloc((size_t)(n + 1) * n + 1, sizeof *next);
     if (!next)
-        return tfr__plan_no_memory(err);
+        return tfr__no_memory(err);
     for (uint32_t k = 0; k < (n + 1) * n; k++)
         next[k] = p->n_steps ? p->n_steps - 1 : 0; /* a plan ends when all queues are idle */
     for (uint32_t i = p->n_steps; i-- > 0;) {
@@ -121,7 +120,7 @@ tfr_status tfr__arena_plan(tfr__buffer *buffers, uint32_t n, uint32_t memory, ui
     bool slack = false;
     *bytes = *lower_bound = 0;
     if (!blocks)
-        return tfr__plan_no_memory(err);
+        return tfr__no_memory(err);
     for (uint32_t i = 0; i < n; i++) {
         const tfr__buffer *b = &buffers[i];
         if (b->kind != TFR__BUFFER_ARENA || b->memory != memory)
@@ -139,7 +138,7 @@ tfr_status tfr__arena_plan(tfr__buffer *buffers, uint32_t n, uint32_t memory, ui
     if (!status && slack) {
         alive = tfr__calloc((size_t)n_steps + 1, sizeof *alive);
         if (!alive)
-            status = tfr__plan_no_memory(err);
+            status = tfr__no_memory(err);
         else
             *lower_bound = most_filled(buffers, blocks, n, alignment, alive, n_steps);
     }
@@ -248,7 +247,7 @@ static tfr_status find_rooms(tfr__steps *s, tfr__arena *arena, tfr_err *err)
     if (s->b->is_again) {
         bytes = tfr__alloc(((size_t)p->n_buffers + 1) * sizeof *bytes);
         if (!bytes)
-            return tfr__plan_no_memory(err);
+            return tfr__no_memory(err);
     }
     for (uint32_t i = 0; bytes && i < p->n_buffers; i++) {
         bytes[i] = p->buffers[i].bytes;
@@ -349,7 +348,7 @@ static tfr_status bind_dims(tfr__steps *s, tfr_err *err)
     tfr_status status = TFR_OK;
     p->dims = tfr__calloc((size_t)s->b->streams->n + 1, sizeof *p->dims);
     if (!p->dims)
-        return tfr__plan_no_memory(err);
+        return tfr__no_memory(err);
     for (uint32_t e = 0; !status && e < s->b->streams->n; e++)
         status = bind_dims_of(s, e, err);
     for (uint32_t o = 0; !status && o < p->n_live_outs; o++)
@@ -364,7 +363,7 @@ static tfr_status bind_args(tfr__steps *s, tfr_err *err)
     p->patches = tfr__calloc((size_t)s->n_args + 1, sizeof *p->patches);
     p->moving = tfr__calloc((size_t)p->n_buffers + 1, sizeof *p->moving);
     if (!p->patches || !p->moving)
-        return tfr__plan_no_memory(err);
+        return tfr__no_memory(err);
     for (uint32_t i = 0; i < p->n_steps; i++) {
         tfr__step *step = &p->steps[i];
         if (step->kind != TFR__STEP_LAUNCH)
@@ -393,7 +392,7 @@ tfr_status tfr__steps_bind(tfr__steps *s, tfr_err *err)
 {
     tfr_status status;
     s->p->arenas = tfr__calloc(s->n_memories, sizeof *s->p->arenas);
-    status = s->p->arenas ? find_lifetimes(s, err) : tfr__plan_no_memory(err);
+    status = s->p->arenas ? find_lifetimes(s, err) : tfr__no_memory(err);
     if (!status)
         status = make_arenas(s, err);
     if (!status)

@@ -180,7 +180,7 @@ tfr_status tfr__plan_bind(tfr__plan *p, tfr_err *err)
     p->bound = tfr__calloc((size_t)p->n_steps + 1, sizeof *p->bound);
     p->where = tfr__calloc((size_t)p->n_steps + 1, sizeof *p->where);
     if (!p->bound || !p->where)
-        return tfr__plan_no_memory(err);
+        return tfr__no_memory(err);
     for (uint32_t i = 0; i < p->n_steps; i++) {
         tfr__step *step = &p->steps[i];
         tfr__bound *bound = &p->bound[i];

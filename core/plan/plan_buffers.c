@@ -28,7 +28,7 @@
 tfr_status tfr__steps_reserve(void *array_pointer, uint32_t n, uint32_t *capacity, size_t size,
                               tfr_err *err)
 {
-    return tfr__reserve(array_pointer, n, capacity, size) ? TFR_OK : tfr__plan_no_memory(err);
+    return tfr__reserve(array_pointer, n, capacity, size) ? TFR_OK : tfr__no_memory(err);
 }
 
 tfr_status tfr__steps_buffer(tfr__steps *s, tfr__buffer_kind kind, uint32_t memory, uint64_t bytes,

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plan_build.c: what the passes that make a plan ask of a node (plan_build.h). */
 #include <string.h>
-#include <tfrun/fail.h>
 
 #include "base/alloc.h"
 #include "base/hash.h"
@@ -85,7 +84,7 @@ tfr_status tfr__build_keep(tfr__build *b, tfr_tensor *tensor, tfr_err *err)
     tfr__plan *p = b->plan;
     tfr_tensor **more = tfr__grow(p->known, p->n_known, sizeof *more);
     if (!more)
-        return tfr__plan_no_memory(err);
+        return tfr__no_memory(err);
     p->known = more;
     p->known[p->n_known++] = tfr_tensor_retain(tensor);
     return TFR_OK;

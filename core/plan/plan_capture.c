@@ -4,7 +4,6 @@
  * and, for each node, why it cannot or what ended the capture before it (capture.h).
  */
 #include <string.h>
-#include <tfrun/fail.h>
 
 #include "base/alloc.h"
 #include "plan/plan_steps.h"
@@ -65,7 +64,7 @@ tfr_status tfr__steps_hoist(tfr__steps *s, tfr_err *err)
     tfr__free(early);
     tfr__free(to);
     tfr__free(steps);
-    return any ? TFR_OK : tfr__plan_no_memory(err);
+    return any ? TFR_OK : tfr__no_memory(err);
 }
 
 /* ---- what can be captured -------------------------------------------------------------------- */
@@ -184,7 +183,7 @@ static tfr_status capture_add(tfr__plan *p, uint32_t first, uint32_t end, tfr_er
             enough = enough && c->executables[k].addresses;
         }
     }
-    return enough ? TFR_OK : tfr__plan_no_memory(err);
+    return enough ? TFR_OK : tfr__no_memory(err);
 }
 
 tfr_status tfr__steps_capture(tfr__steps *s, tfr_err *err)

@@ -69,7 +69,7 @@ static tfr_status proposals_read(tfr__build *b, const tfr__view *w, tfr__backend
         } else if ((w->nodes[i].flags & TFR_NODE_MINE) && rows[i].text[0]) {
             state->alone = tfr__strdup(rows[i].text);
             if (!state->alone)
-                return tfr__plan_no_memory(err);
+                return tfr__no_memory(err);
         }
     }
     return TFR_OK;
@@ -103,7 +103,7 @@ tfr_status tfr__group_propose(tfr__build *b, tfr__backend *backend, tfr_err *err
                 w.values[v].flags |= TFR_VALUE_OUTPUT;
         rows = tfr__calloc(w.pub.n_nodes, sizeof *rows);
         if (!rows)
-            status = tfr__plan_no_memory(err);
+            status = tfr__no_memory(err);
         for (uint32_t i = 0; rows && i < w.pub.n_nodes; i++) {
             rows[i].size = sizeof rows[i];
             rows[i].group = -1;
@@ -232,7 +232,7 @@ static tfr_status compile(tfr__build *b, const tfr__view *w, tfr__group *g, tfr_
     if (!outputs || !refs) {
         tfr__free(outputs);
         tfr__free(refs);
-        return tfr__plan_no_memory(err);
+        return tfr__no_memory(err);
     }
     for (uint32_t k = 0; k < w->pub.n_outputs; k++)
         outputs[k].size = sizeof outputs[k];
@@ -312,7 +312,7 @@ tfr_status tfr__group_compile(tfr__build *b, uint32_t group, tfr__views *seen, t
         g->args = tfr__calloc((size_t)g->n_inputs + g->n_outputs + 1, sizeof *g->args);
         g->in_place = tfr__calloc((size_t)g->n_inputs * g->n_outputs + 1, sizeof *g->in_place);
         if (!g->args || !g->in_place)
-            status = tfr__plan_no_memory(err);
+            status = tfr__no_memory(err);
         for (uint32_t k = 0; g->args && k < g->n_inputs + g->n_outputs; k++)
             g->args[k] = w.value_of[w.args[k]];
         g->program.node = (int32_t)(b->first + g->first);

@@ -23,7 +23,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <tfrun/fail.h>
 
 #include "base/alloc.h"
 #include "plan/mincut.h"
@@ -381,7 +380,7 @@ static tfr_status pricing_init(pricing *p, tfr_err *err)
     p->edges = tfr__calloc(count_terms(p->b), sizeof *p->edges);
     p->labels = tfr__calloc(2 * n + 1, sizeof *p->labels);
     if (!p->prices || !p->edges || !p->labels)
-        return tfr__plan_no_memory(err);
+        return tfr__no_memory(err);
     p->first = p->labels + n;
     p->l.prices = p->prices;
     p->l.edges = p->edges;

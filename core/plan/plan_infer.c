@@ -61,7 +61,7 @@ tfr_status tfr__infer_values(const tfr__node *node, tfr_tensor *const *inputs, t
                         .attrs = &attrs};
     tfr_status status = TFR_OK;
     if (!in || !out)
-        status = tfr_fail(err, TFR_ENOMEM, "out of memory for node \"%s\"", node->name);
+        status = tfr__no_memory(err);
     for (uint32_t k = 0; !status && k < node->n_inputs; k++)
         if (inputs[k])
             type_of(inputs[k], &in[k]);
@@ -326,7 +326,7 @@ static tfr_status infer_types(tfr__build *b, uint32_t i, bool *ends, tfr_err *er
     tfr_status status = TFR_OK;
     *ends = false;
     if (!in || !out)
-        status = tfr_fail(err, TFR_ENOMEM, "out of memory for node \"%s\"", node->name);
+        status = tfr__no_memory(err);
     for (uint32_t k = 0; !status && k < node->n_inputs; k++) {
         if (node->inputs[k] == TFR_VALUE_NONE)
             continue;

@@ -321,7 +321,7 @@ static tfr_status begin(tfr__build *b, tfr_err *err)
 {
     const uint32_t n = b->end - b->first;
     b->plan->placed = tfr__calloc((size_t)n + 1, sizeof *b->plan->placed);
-    return b->plan->placed ? TFR_OK : tfr__plan_no_memory(err);
+    return b->plan->placed ? TFR_OK : tfr__no_memory(err);
 }
 
 tfr_status tfr__build_place(tfr__build *b, tfr_err *err)

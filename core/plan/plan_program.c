@@ -124,7 +124,7 @@ static tfr_status group_add(tfr__build *b, uint32_t i, tfr_err *err)
 {
     tfr__group *more = tfr__grow(b->groups, b->n_groups, sizeof *more);
     if (!more)
-        return tfr__plan_no_memory(err);
+        return tfr__no_memory(err);
     b->groups = more;
     more += b->n_groups;
     memset(more, 0, sizeof *more);
@@ -186,7 +186,7 @@ static tfr_status groups_cut(walk *w, tfr_err *err)
     w->reads = tfr__calloc(n_inputs + 1, sizeof *w->reads);
     w->noted = tfr__calloc(n_nodes(b), sizeof *w->noted);
     if (!w->met || !w->first_read || !w->reads || !w->noted)
-        status = tfr__plan_no_memory(err);
+        status = tfr__no_memory(err);
     for (uint32_t i = 0; !status && i < n_nodes(b); i++)
         if (is_free(&b->nodes[i]))
             status = node_cut(w, i, err);
@@ -202,7 +202,7 @@ static tfr_status walk_init(walk *w, tfr_err *err)
     const size_t n = (size_t)n_nodes(w->b) + 1;
     w->stack = tfr__calloc(n, sizeof *w->stack);
     w->mark = tfr__calloc(n, sizeof *w->mark);
-    return w->stack && w->mark ? TFR_OK : tfr__plan_no_memory(err);
+    return w->stack && w->mark ? TFR_OK : tfr__no_memory(err);
 }
 
 static void walk_finish(walk *w)
@@ -335,7 +335,7 @@ static tfr_status groups_trim(tfr__build *b, tfr_err *err)
         return TFR_OK;
     inside = tfr__calloc(b->graph->n_values, sizeof *inside);
     if (!inside)
-        return tfr__plan_no_memory(err);
+        return tfr__no_memory(err);
     for (uint32_t g = 0; g < b->n_groups; g++)
         group_trim(b, g, inside);
     tfr__free(inside);
@@ -386,7 +386,7 @@ tfr_status tfr__build_programs(tfr__build *b, tfr_err *err)
     b->readers = tfr__calloc(n_values, sizeof *b->readers);
     b->number = tfr__alloc(n_values * sizeof *b->number);
     if (!b->order || !b->layouts || !b->readers || !b->number)
-        status = tfr__plan_no_memory(err);
+        status = tfr__no_memory(err);
     if (!status)
         status = walk_init(&w, err);
     if (!status)
@@ -424,7 +424,7 @@ static tfr_status propose_again(tfr__build *b, bool *same, tfr_err *err)
     claim *before = tfr__calloc((size_t)n_nodes(b) + 1, sizeof *before);
     tfr_status status;
     if (!before)
-        return tfr__plan_no_memory(err);
+        return tfr__no_memory(err);
     for (uint32_t i = 0; i < n_nodes(b); i++) {
         tfr__build_node *state = &b->nodes[i];
         before[i] = (claim){state->claim, state->label};
@@ -463,7 +463,7 @@ static tfr_status constants_follow(tfr__build *b, tfr_err *err)
 {
     uint8_t *seen = tfr__calloc((size_t)b->graph->n_values + 1, 1);
     if (!seen)
-        return tfr__plan_no_memory(err);
+        return tfr__no_memory(err);
     for (uint32_t i = 0; i < n_nodes(b); i++) {
         const tfr__node *node = tfr__build_node_at(b, i);
         bool constant = node->n_inputs && !(node->op->traits & TFR__TRAIT_RANDOM);

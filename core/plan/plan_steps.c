@@ -4,7 +4,6 @@
  * arguments, and what leaves the section.
  */
 #include <string.h>
-#include <tfrun/fail.h>
 
 #include "base/alloc.h"
 #include "plan/plan_steps.h"
@@ -147,7 +146,7 @@ static tfr_status node_output(tfr__steps *s, const tfr__node *node, const tfr__b
         bool *over = tfr__calloc((size_t)node->n_inputs + 1, sizeof *over);
         tfr_status status;
         if (!over)
-            return tfr_fail(err, TFR_ENOMEM, "out of memory for node \"%s\"", node->name);
+            return tfr__no_memory(err);
         for (uint32_t j = 0; j < answer->n_in_place; j++)
             if ((uint32_t)answer->in_place[j].output == k)
                 over[answer->in_place[j].input] = true;
@@ -171,7 +170,7 @@ static tfr_status node_launch(tfr__steps *s, uint32_t n, tfr_err *err)
     tfr__step *step;
     tfr_status status;
     if (!inputs)
-        return tfr_fail(err, TFR_ENOMEM, "out of memory for node \"%s\"", node->name);
+        return tfr__no_memory(err);
     s->placed = &s->p->placed[n];
     status = node_inputs(s, node, state, inputs, err);
     s->placed = NULL;
@@ -276,7 +275,7 @@ static tfr_status program_add(tfr__steps *s, tfr__group *g, tfr__step *step, tfr
     tfr__plan *p = s->p;
     tfr__program *more = tfr__grow(p->programs, p->n_programs, sizeof *more);
     if (!more)
-        return tfr__plan_no_memory(err);
+        return tfr__no_memory(err);
     p->programs = more;
     p->programs[p->n_programs] = g->program;
     step->program = (int32_t)p->n_programs++;
@@ -310,7 +309,7 @@ static tfr_status group_launch(tfr__steps *s, tfr__group *g, tfr_err *err)
     tfr__step *step;
     tfr_status status;
     if (!inputs)
-        return tfr__plan_no_memory(err);
+        return tfr__no_memory(err);
     s->placed = &s->p->placed[g->first];
     status = group_inputs(s, g, inputs, err);
     s->placed = NULL;
@@ -381,7 +380,7 @@ static tfr_status live_out_add(tfr__steps *s, tfr_value v, tfr_err *err)
     tfr__live_out *more = tfr__grow(p->live_outs, p->n_live_outs, sizeof *more);
     tfr_status status;
     if (!more)
-        return tfr__plan_no_memory(err);
+        return tfr__no_memory(err);
     p->live_outs = more;
     more += p->n_live_outs++;
     memset(more, 0, sizeof *more);
@@ -450,7 +449,7 @@ tfr_status tfr__build_steps(tfr__build *b, tfr_err *err)
     s.ordered = tfr__calloc((size_t)b->streams->n * b->streams->n + 1, sizeof *s.ordered);
     if (!s.where || !s.plain || !s.in_layout || !s.random || !s.dims || !s.n_syncs || !s.n_put ||
         !s.ordered)
-        status = tfr__plan_no_memory(err);
+        status = tfr__no_memory(err);
     if (!status) {
         memset(s.where, 0xff, n_where * sizeof *s.where); /* TFR__NO_BUFFER */
         memset(s.plain, 0xff, n_values * sizeof *s.plain);

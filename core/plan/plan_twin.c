@@ -6,7 +6,6 @@
  * its program.
  */
 #include <string.h>
-#include <tfrun/fail.h>
 
 #include "base/alloc.h"
 #include "plan/plan_view.h"
@@ -35,7 +34,7 @@ tfr_status tfr__twins_begin(tfr__build *b, tfr_err *err)
 {
     uint32_t *last = tfr__calloc((size_t)tfr__op_count() + 1, sizeof *last);
     if (!last)
-        return tfr__plan_no_memory(err);
+        return tfr__no_memory(err);
     for (uint32_t i = 0; i < b->end - b->first; i++) {
         uint32_t *at = &last[tfr__op_number(tfr__build_node_at(b, i)->op)];
         b->nodes[i].before = *at;

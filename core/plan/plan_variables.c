@@ -5,7 +5,6 @@
  * becomes the state of a variable (an input, the result of a loop, a state that a later section
  * must not see yet) leaves the section as a tensor, as outputs of the graph do.
  */
-#include <tfrun/fail.h>
 
 #include "base/alloc.h"
 #include "plan/plan_steps.h"
@@ -42,7 +41,7 @@ static tfr_status add(tfr__steps *s, uint32_t variable, const tfr__home *home, t
 {
     tfr__plan_variable *more = tfr__grow(s->p->variables, s->p->n_variables, sizeof *more);
     if (!more)
-        return tfr__plan_no_memory(err);
+        return tfr__no_memory(err);
     s->p->variables = more;
     more[s->p->n_variables] = (tfr__plan_variable){.variable = variable,
                                                    .now = TFR__NO_BUFFER,
@@ -125,7 +124,7 @@ tfr_status tfr__steps_homes(tfr__steps *s, tfr_err *err)
     tfr_status status = TFR_OK;
     s->variable = tfr__alloc(((size_t)n + 1) * sizeof *s->variable);
     if (!s->variable)
-        return tfr__plan_no_memory(err);
+        return tfr__no_memory(err);
     for (uint32_t i = 0; i < n; i++)
         s->variable[i] = UINT32_MAX;
     for (uint32_t i = 0; n && !status && i < b->end - b->first; i++)

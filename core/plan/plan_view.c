@@ -3,7 +3,6 @@
 #include "plan/plan_view.h"
 
 #include <string.h>
-#include <tfrun/fail.h>
 
 #include "base/alloc.h"
 
@@ -105,7 +104,7 @@ tfr_status tfr__view_init(tfr__view *w, tfr__build *b, int32_t group, const tfr_
     w->number = b->number;
     if (!w->which || !w->nodes || !w->calls || !w->operands || !w->values || !w->types ||
         !w->value_of || !w->args)
-        return tfr__plan_no_memory(err);
+        return tfr__no_memory(err);
     for (uint32_t i = 0; i < n; i++) {
         tfr_status status = tfr__build_call(b, w->which[i], true, &w->calls[i], err);
         if (status)

@@ -59,7 +59,7 @@ tfr_status tfr__variables_init(tfr__variables *vars, tfr__streams *streams, cons
     vars->number = tfr__alloc(n_values * sizeof *vars->number);
     vars->update_of = tfr__alloc(n_values * sizeof *vars->update_of);
     if (!vars->items || !vars->fresh || !vars->number || !vars->update_of)
-        return tfr_fail(err, TFR_ENOMEM, "out of memory for %u variables", graph->n_variables);
+        return tfr__no_memory(err);
     memset(vars->number, 0xff, n_values * sizeof *vars->number);
     memset(vars->update_of, 0xff, n_values * sizeof *vars->update_of);
     for (uint32_t i = 0; i < graph->n_variables; i++) {

@@ -167,7 +167,7 @@ static tfr_status binding_fill(tfr_binding *b, tfr_tensor *const *inputs, uint32
     b->copies = tfr__calloc((size_t)g->n_outputs + 1, sizeof *b->copies);
     b->fetched = tfr__calloc((size_t)g->n_values + g->n_outputs + 1, sizeof *b->fetched);
     if (!status && (!b->outputs || !b->copies || !b->fetched))
-        status = tfr_fail(err, TFR_ENOMEM, "out of memory for a binding");
+        status = tfr__no_memory(err);
     if (!status)
         status = binding_check(b, err);
     for (uint32_t i = 0; !status && i < g->n_outputs; i++) {
@@ -213,7 +213,7 @@ tfr_status tfr_binding_create(tfr_session *session, tfr_tensor *const *inputs, u
                         session->graph->n_outputs, n_outputs);
     b = tfr__calloc(1, sizeof *b);
     if (!b)
-        return tfr_fail(err, TFR_ENOMEM, "out of memory for a binding");
+        return tfr__no_memory(err);
     b->session = session;
     pthread_mutex_lock(&session->lock);
     status = tfr__session_begin(session, err);

@@ -131,7 +131,7 @@ static tfr_status collect(control *c, collected *list, tfr_tensor *taken)
         size_t more = list->capacity ? list->capacity * 2 : 16;
         tfr_tensor **p = tfr__realloc(list->values, more * sizeof *p);
         if (!p)
-            return tfr_fail(c->err, TFR_ENOMEM, "out of memory for %zu results of a loop", more);
+            return tfr__no_memory(c->err);
         list->values = p;
         list->capacity = more;
     }
@@ -193,7 +193,7 @@ static tfr_status run_if(control *c, uint32_t node)
         return control_fail(c, "its graph and the node have different numbers of outputs");
     results = tfr__calloc((size_t)c->node->n_outputs + 1, sizeof *results);
     if (!results)
-        return tfr_fail(c->err, TFR_ENOMEM, "out of memory for node \"%s\"", c->node->name);
+        return tfr__no_memory(c->err);
     status = pass(c, NULL, 0, results);
     memcpy(c->out, results, c->node->n_outputs * sizeof *results);
     tfr__free(results);
@@ -244,7 +244,7 @@ static tfr_status loop_start(control *c, loop *l, int64_t *trips, bool *go_on)
     l->results = tfr__calloc((size_t)c->body->graph->n_outputs + 1, sizeof *l->results);
     l->scanned = tfr__calloc((size_t)l->n_scanned + 1, sizeof *l->scanned);
     if (!l->state || !l->results || !l->scanned)
-        return tfr_fail(c->err, TFR_ENOMEM, "out of memory for node \"%s\"", c->node->name);
+        return tfr__no_memory(c->err);
     if (c->in[0]) {
         if (c->in[0]->dtype != TFR_DTYPE_I64 || c->in[0]->n_elements != 1)
             return control_fail(c, "the trip count must be one int64");
@@ -382,7 +382,7 @@ static tfr_status run_scan(control *c, uint32_t node)
     results = tfr__calloc((size_t)n_out + 1, sizeof *results);
     lists = tfr__calloc((size_t)n_out + 1, sizeof *lists);
     if (!state || !results || !lists)
-        status = tfr_fail(c->err, TFR_ENOMEM, "out of memory for node \"%s\"", c->node->name);
+        status = tfr__no_memory(c->err);
     if (!status)
         status = scan_length(c, n_state, (uint32_t)n_scan, &length);
     for (uint32_t i = 0; !status && i < n_state; i++)
@@ -442,7 +442,7 @@ static tfr_status run_sequence_map(control *c, uint32_t node)
     results = tfr__calloc((size_t)n_out + 1, sizeof *results);
     lists = tfr__calloc((size_t)n_out + 1, sizeof *lists);
     if (!inputs || !results || !lists)
-        status = tfr_fail(c->err, TFR_ENOMEM, "out of memory for node \"%s\"", c->node->name);
+        status = tfr__no_memory(c->err);
     for (size_t at = 0; !status && at < c->in[0]->n_values; at++)
         status = map_pass(c, at, inputs, results, lists);
     for (uint32_t i = 0; !status && i < n_out; i++) {

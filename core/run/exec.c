@@ -8,6 +8,7 @@
 #include <tfrun/fail.h>
 
 #include "run/exec.h"
+#include "base/alloc.h"
 #include "base/port/clock.h"
 #include "run/trace.h"
 
@@ -119,7 +120,7 @@ static tfr_status give_out(tfr__plan *p, const tfr__live_out *out, tfr__frame *f
     } else if (out->grown) {
         t = tfr__tensor_grow(frame->values[p->buffers[out->buffer].value], out->type.rank,
                              out->type.dims);
-        status = t ? TFR_OK : tfr__plan_no_memory(err);
+        status = t ? TFR_OK : tfr__no_memory(err);
     } else if (out->copy || out->dims) {
         status = take_out(p, out, frame, &t, err);
     } else { /* the one that the buffer is for */

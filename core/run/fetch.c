@@ -45,9 +45,7 @@ static tfr_status places_make(tfr_session *session, tfr_err *err)
         session->fetch_room = tfr__calloc((size_t)g->n_values + g->n_outputs + 1, sizeof(bool));
     if (!session->fetch_places)
         session->fetch_places = tfr__calloc((size_t)g->n_outputs + 1, sizeof(tfr_tensor *));
-    return session->fetch_room && session->fetch_places
-               ? TFR_OK
-               : tfr_fail(err, TFR_ENOMEM, "out of memory for %u outputs", g->n_outputs);
+    return session->fetch_room && session->fetch_places ? TFR_OK : tfr__no_memory(err);
 }
 
 /* Up to *n runs, and takes those that were made from it. */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* frame.c: the values of one run of a subgraph (plan.h). */
-#include <tfrun/fail.h>
 
 #include "base/alloc.h"
 #include "run/frame.h"
@@ -13,8 +12,7 @@ tfr_status tfr__frame_init(tfr__subgraph *subgraph, tfr__frame *frame, tfr_err *
     frame->values = tfr__calloc(n, sizeof *frame->values);
     frame->there = tfr__alloc(n * sizeof *frame->there);
     if (!frame->values || !frame->there)
-        return tfr_fail(err, TFR_ENOMEM, "out of memory for a run of graph \"%s\"",
-                        subgraph->graph->name);
+        return tfr__no_memory(err);
     return TFR_OK;
 }
 

@@ -75,7 +75,7 @@ static tfr_status entry_graph(const tfr_node_desc *given, uint32_t n_inputs, uin
     tfr_graph *graph = NULL;
     tfr_status status = tfr_graph_create(given->op, &graph, err);
     if (!values)
-        status = tfr_fail(err, TFR_ENOMEM, "out of memory for a call of %s", given->op);
+        status = tfr__no_memory(err);
     for (uint32_t i = 0; !status && i < n_inputs; i++) {
         char name[32];
         values[i] = TFR_VALUE_NONE;
@@ -114,7 +114,7 @@ static tfr_status entry_create(tfr_runtime *runtime, const tfr__op *op, const ch
         e->device = tfr__strdup(device);
     if (!e || (device && !e->device)) {
         entry_destroy(e);
-        return tfr_fail(err, TFR_ENOMEM, "out of memory for a call of %s", op->name);
+        return tfr__no_memory(err);
     }
     e->op = op;
     e->present = present;
@@ -162,7 +162,7 @@ static tfr_status entry_get(tfr_runtime *runtime, const tfr__op *op, const char 
     if (!cache) {
         cache = runtime->calls = tfr__calloc(1, sizeof *cache);
         if (!cache)
-            return tfr_fail(err, TFR_ENOMEM, "out of memory for a call of %s", op->name);
+            return tfr__no_memory(err);
         runtime->calls_destroy = call_cache_destroy;
     }
     for (*out = cache->first; *out; *out = (*out)->next)

@@ -107,7 +107,7 @@ static tfr_status sequence_insert(seq_call *c)
         return status;
     values = tfr__calloc(n + 1, sizeof *values);
     if (!values)
-        return tfr_fail(c->err, TFR_ENOMEM, "out of memory for a sequence of %zu values", n + 1);
+        return tfr__no_memory(c->err);
     for (size_t i = 0; i <= n; i++)
         values[i] = i == at ? c->in[1] : c->in[0]->values[used++];
     status = tfr_sequence_create(tfr_tensor_dtype(c->in[1]), values, n + 1, &c->out[0], c->err);
@@ -132,7 +132,7 @@ static tfr_status sequence_erase(seq_call *c)
         return status;
     values = tfr__calloc(n, sizeof *values);
     if (!values)
-        return tfr_fail(c->err, TFR_ENOMEM, "out of memory for a sequence of %zu values", n);
+        return tfr__no_memory(c->err);
     for (size_t i = 0; i < n; i++)
         if (i != at)
             values[used++] = c->in[0]->values[i];
@@ -170,7 +170,7 @@ static tfr_status split_sizes(seq_call *c, int64_t dim, int64_t **out, size_t *n
         *n = (size_t)split->n_elements;
         *out = tfr__calloc(*n + 1, sizeof **out);
         if (!*out)
-            return tfr_fail(c->err, TFR_ENOMEM, "out of memory for %zu parts", *n);
+            return tfr__no_memory(c->err);
         status = tfr_dtype_convert(TFR_DTYPE_I64, *out, (tfr_dtype)split->dtype, split->data,
                                    split->n_elements, c->err);
         for (size_t i = 0; !status && i < *n; i++) {
@@ -189,7 +189,7 @@ static tfr_status split_sizes(seq_call *c, int64_t dim, int64_t **out, size_t *n
     *n = (size_t)((dim + each - 1) / each);
     *out = tfr__calloc(*n + 1, sizeof **out);
     if (!*out)
-        return tfr_fail(c->err, TFR_ENOMEM, "out of memory for %zu parts", *n);
+        return tfr__no_memory(c->err);
     for (size_t i = 0; i < *n; i++)
         (*out)[i] = i + 1 < *n ? each : dim - each * (int64_t)(*n - 1);
     return TFR_OK;
@@ -234,7 +234,7 @@ static tfr_status split_to_sequence(seq_call *c)
     if (!status)
         parts = tfr__calloc(n + 1, sizeof *parts);
     if (!status && !parts)
-        status = tfr_fail(c->err, TFR_ENOMEM, "out of memory for %zu parts", n);
+        status = tfr__no_memory(c->err);
     for (; !status && made < n; made += !status) {
         status = split_part(c, axis, begin, sizes[made], keep, &parts[made]);
         begin += sizes[made];
@@ -344,7 +344,7 @@ tfr_status tfr__sequence_run(const tfr__node *node, tfr_tensor *const *inputs, t
     tfr_status status = TFR_OK;
     bool found = false;
     if (!plain)
-        return tfr_fail(err, TFR_ENOMEM, "out of memory for node \"%s\"", node->name);
+        return tfr__no_memory(err);
     if (!node->n_outputs || node->outputs[0] == TFR_VALUE_NONE)
         found = true; /* nobody wants the result */
     else

@@ -41,7 +41,7 @@ static tfr_status run_passes(tfr_session *session, uint32_t mask, tfr_err *err)
         return TFR_OK;
     session->passes = tfr__calloc(TFR__N_PASSES, sizeof *session->passes);
     if (!session->passes)
-        return tfr_fail(err, TFR_ENOMEM, "out of memory for the passes");
+        return tfr__no_memory(err);
     return tfr__passes_run(&session->plans.kernel, session->loose_shapes, mask, &session->graph,
                            session->passes, err);
 }
@@ -71,7 +71,7 @@ tfr_status tfr__session_create(tfr_runtime *runtime, tfr_graph *graph,
         return status;
     session = tfr__calloc(1, sizeof *session);
     if (!session)
-        return tfr_fail(err, TFR_ENOMEM, "out of memory for a session");
+        return tfr__no_memory(err);
     pthread_mutex_init(&session->lock, NULL);
     session->runtime = runtime;
     session->graph = tfr_graph_retain(graph);
@@ -450,7 +450,7 @@ static tfr_status append(tfr_session *session, tfr_value output, tfr_value input
     if (!session->appends) {
         session->appends = tfr__alloc(n * sizeof *session->appends);
         if (!session->appends)
-            return tfr_fail(err, TFR_ENOMEM, "out of memory for a session");
+            return tfr__no_memory(err);
         for (uint32_t v = 0; v < n; v++)
             session->appends[v] = TFR_VALUE_NONE;
     }

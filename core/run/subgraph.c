@@ -70,7 +70,7 @@ tfr_status tfr__subgraph_create(tfr_session *session, tfr_graph *graph, tfr__sub
     }
     if (!subgraph || !subgraph->last_use || !subgraph->pins || !subgraph->children ||
         !subgraph->plans)
-        status = tfr_fail(err, TFR_ENOMEM, "out of memory for graph \"%s\"", graph->name);
+        status = tfr__no_memory(err);
     if (!status) {
         find_last_uses(subgraph);
         status = find_pins(session, subgraph, err);
@@ -81,7 +81,7 @@ tfr_status tfr__subgraph_create(tfr_session *session, tfr_graph *graph, tfr__sub
             continue;
         subgraph->children[i] = tfr__calloc(node->n_subgraphs, sizeof *subgraph->children[i]);
         if (!subgraph->children[i])
-            status = tfr_fail(err, TFR_ENOMEM, "out of memory for subgraphs");
+            status = tfr__no_memory(err);
         for (uint32_t k = 0; !status && k < node->n_subgraphs; k++)
             status =
                 tfr__subgraph_create(session, node->subgraphs[k], &subgraph->children[i][k], err);
@@ -138,7 +138,7 @@ static tfr_status host_node_run(tfr_session *session, tfr__frame *frame, uint32_
     tfr_tensor **outputs = tfr__calloc((size_t)node->n_outputs + 1, sizeof *outputs);
     tfr_status status = TFR_OK;
     if (!inputs || !outputs)
-        status = tfr_fail(err, TFR_ENOMEM, "out of memory for node \"%s\"", node->name);
+        status = tfr__no_memory(err);
     for (uint32_t k = 0; !status && k < node->n_inputs; k++) {
         if (node->inputs[k] == TFR_VALUE_NONE)
             continue;
@@ -344,7 +344,7 @@ static tfr_status note_used(tfr_session *session, tfr__plan *plan, tfr_err *err)
         uint32_t more = session->used_capacity ? session->used_capacity * 2 : 4;
         tfr__plan **p = tfr__realloc(session->used, more * sizeof *p);
         if (!p)
-            return tfr_fail(err, TFR_ENOMEM, "out of memory for %u plans", more);
+            return tfr__no_memory(err);
         session->used = p;
         session->used_capacity = more;
     }

@@ -358,7 +358,7 @@ tfr_status tfr_trace_start(tfr_session *session, uint32_t max_events, tfr_err *e
     else if ((uint64_t)capacity * sizeof(slot) < SIZE_MAX - sizeof *t)
         t = tfr__calloc(1, sizeof *t + capacity * sizeof(slot));
     if (!status && !t)
-        status = tfr_fail(err, TFR_ENOMEM, "out of memory for a trace of %u events", capacity);
+        status = tfr__no_memory(err);
     if (!status) {
         tfr__trace_free(session);
         pthread_mutex_init(&t->lock, NULL);
