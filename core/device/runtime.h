@@ -39,22 +39,34 @@ typedef struct tfr__resting {
     uint64_t value;
 } tfr__resting;
 
-/* One plugin driving one device. Facets are copied and zero-filled to this core's size. */
+/* One plugin driving one device. Facets are copied and zero-filled to this core's size. What is
+ * asked for most comes first: what lies in the first 128 bytes takes less code. */
 typedef struct tfr__backend {
     tfr__plugin *plugin;
     const char *plugin_name;
-    char name[48]; /* "naive:0" */
-    int32_t priority;
-    bool priority_set;    /* by the configuration */
-    tfr_device_info info; /* as enumerated */
-    uint32_t n_table;     /* rows that the op table had: more may come, which it does not claim */
-    uint8_t *claims;      /* tfr__claim by op number; known before the plugin is loaded */
+    tfr_plugin_device *device; /* once it is open, as what is below "memory" */
+    uint32_t n_table; /* rows that the op table had: more may come, which it does not claim */
+    uint8_t *claims;  /* tfr__claim by op number; known before the plugin is loaded */
     int32_t *claim_versions;       /* since_version and digest of the claim, to be put into calls */
     tfr__claim_types *claim_types; /* by op number; 0 = not said */
     uint32_t n_ops;
-    /* Below: valid after tfr__backend_open only. */
+    int32_t priority;
+    bool priority_set; /* by the configuration */
+    /* valid after tfr__backend_open only */
     atomic_bool is_open;
-    tfr_plugin_device *device;
+    bool has_queue, has_program, has_layout, has_profile, has_native, has_comm, has_capture;
+    atomic_bool program_off; /* a program of it failed: its nodes are kernels from then on */
+    atomic_bool quarantined; /* failed after a yes or broke the contract: not asked again */
+    atomic_bool left;        /* work on it has not ended when its session did: it is not closed */
+    _Atomic(char *) failed;  /* how, or NULL: not known */
+    /* by op number: NULL, or how its kernel failed, which stays until the backend is gone */
+    _Atomic(char *) *op_quarantined;
+    pthread_mutex_t lock; /* serializes [device] calls */
+    char name[48];        /* "naive:0" */
+    /* with that role, or TFR_SPACE_HOST */
+    uint32_t transfer_space, pinned_space;
+    tfr_device_info info; /* as enumerated */
+    /* Below: valid after tfr__backend_open only. */
     tfr_memory_facet memory;
     tfr_kernel_facet kernel;
     tfr_queue_facet queue; /* all NULL: synchronous */
@@ -64,23 +76,13 @@ typedef struct tfr__backend {
     tfr_native_facet native;
     tfr_capture_facet capture;
     tfr_comm_facet comm;
-    bool has_queue, has_program, has_layout, has_profile, has_native, has_comm, has_capture;
-    atomic_bool program_off; /* a program of it failed: its nodes are kernels from then on */
-    const void *tracer;      /* the session that takes its records, or NULL; under lock */
-    tfr_space_info space;    /* space 0 */
-    /* with that role, or TFR_SPACE_HOST */
-    uint32_t transfer_space, pinned_space;
-    pthread_mutex_t lock; /* serializes [device] calls */
+    const void *tracer;   /* the session that takes its records, or NULL; under lock */
+    tfr_space_info space; /* space 0 */
     /* Queues that nobody uses now, under lock: stream_rest.c. */
     tfr__resting resting[TFR__MOST_RESTING];
     uint32_t n_resting;
     /* What plans have of constants in space 0, by tensor; under lock: constant.h. */
     struct tfr__constant *constants[TFR__CONSTANT_LISTS];
-    atomic_bool quarantined; /* failed after a yes or broke the contract: not asked again */
-    _Atomic(char *) failed;  /* how, or NULL: not known */
-    atomic_bool left;        /* work on it has not ended when its session did: it is not closed */
-    /* by op number: NULL, or how its kernel failed, which stays until the backend is gone */
-    _Atomic(char *) *op_quarantined;
 } tfr__backend;
 
 /* Of any op. */
@@ -93,13 +95,13 @@ static inline tfr__claim tfr__backend_claim(const tfr__backend *backend, uint32_
 typedef struct tfr__device {
     char name[24]; /* "CPU:0" */
     char type[16];
-    char description[160];
-    tfr_device_info info; /* what the backends know of it, put together */
-    bool is_visible;      /* while devices are made: the user named it */
-    bool is_host;         /* identity "host": its space 0 is ordinary memory */
-    uint32_t n_threads;
     tfr__backend *backends; /* by priority, highest first, then name */
     uint32_t n_backends;
+    uint32_t n_threads;
+    bool is_visible; /* while devices are made: the user named it */
+    bool is_host;    /* identity "host": its space 0 is ordinary memory */
+    char description[160];
+    tfr_device_info info; /* what the backends know of it, put together */
 } tfr__device;
 
 struct tfr_runtime {

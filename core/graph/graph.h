@@ -50,11 +50,11 @@ typedef struct tfr__node {
 struct tfr_graph {
     atomic_uint refs;
     atomic_bool frozen;
+    bool adopted; /* a child that a node has taken over */
     char *name;
     tfr_graph *parent;   /* borrowed: a parent owns its children */
     uint32_t number;     /* of a child, which no other child of the parent ever has */
     uint32_t n_children; /* that were made, also those that are gone */
-    bool adopted;        /* a child that a node has taken over */
     tfr__value *values;
     tfr__node *nodes;
     tfr_value *inputs, *outputs, *variables;

@@ -47,11 +47,11 @@ typedef struct tfr__type {
                       if it is not known */
     int32_t elem_kind; /* sequence, optional: what is inside, TENSOR or (optional) SEQUENCE */
     int32_t rank;      /* tensors: rank and dims, if shape_known */
-    int64_t dims[TFR_MAX_RANK];    /* symbolic: negative = a symbol */
-    bool shape_known;              /* outputs of sequence ops, symbolic: false, the run tells */
-    bool dynamic;                  /* output: dims are upper bounds, the run tells the true ones */
-    const void *data;              /* input: plain value in host memory, if already known */
+    bool shape_known;  /* outputs of sequence ops, symbolic: false, the run tells */
+    bool dynamic;      /* output: dims are upper bounds, the run tells the true ones */
+    const void *data;  /* input: plain value in host memory, if already known */
     const tfr__elements *elements; /* symbolic, input: what is known of its value, or NULL */
+    int64_t dims[TFR_MAX_RANK];    /* symbolic: negative = a symbol */
 } tfr__type;
 
 typedef struct tfr__infer {

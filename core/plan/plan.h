@@ -99,6 +99,7 @@ enum {
     TFR__WATCH_CAPTURES = 16 /* some steps may be replayed: capture.h */
 };
 
+/* What is asked for most comes first: what lies in the first 128 bytes takes less code. */
 typedef struct tfr__plan {
     struct tfr__plan *next; /* in the subgraph's list, most recently used first */
     tfr__streams *streams;
@@ -108,12 +109,14 @@ typedef struct tfr__plan {
     bool stale;             /* uses a kernel that was quarantined since: make a new one */
     bool again;             /* was made from what another was made from */
     bool used;              /* is in the session's list of those of the last run */
+    uint32_t n_live_ins, n_shape_inputs, n_live_outs, n_buffers, n_steps, n_patches, n_placed,
+        n_known, n_moving, n_programs, n_variables, n_dims;
+    tfr__buffer *buffers;
+    tfr__step *steps;
+    tfr__bound *bound; /* the same steps */
     tfr__live_in *live_ins;
     tfr__shape_input *shape_inputs;
     tfr__live_out *live_outs;
-    tfr__buffer *buffers;
-    tfr__step *steps;
-    tfr__bound *bound;   /* the same steps */
     tfr__where *where;   /* and what is said of them */
     uint64_t queues;     /* generation of the streams whose queues are in bound */
     uint64_t deadline;   /* of the run, by tfr__now_ns; 0 = none */
@@ -131,8 +134,6 @@ typedef struct tfr__plan {
     tfr_tensor **known; /* tensors that kernels may read until they are dropped */
     tfr__program *programs;
     struct tfr__build *build; /* what it was made from; NULL = it is gone, or another plan has it */
-    uint32_t n_live_ins, n_shape_inputs, n_live_outs, n_buffers, n_steps, n_patches, n_placed,
-        n_known, n_moving, n_programs, n_variables, n_dims;
     /* Arena per memory: [n_memories]. */
     struct tfr__arena *arenas;
     uint32_t n_arenas;

@@ -28,16 +28,16 @@ typedef struct tfr__build_node {
     /* Nodes before it, counted from 1, 0 = none: the last one that is called alike, and the one
      * whose outputs have its types, TFR__NO_TWIN = there is none (plan_twin.c). */
     uint32_t before, twin;
-    tfr__attr_list attrs; /* canonical */
-    tfr__work work;
     uint64_t consumed;   /* bit i: the kernel has input i in a form of its own */
     uint64_t plain;      /* bit i: input i must be made plain (inputs over 63 always are) */
     tfr__backend *first; /* choice, before prices */
     char *alone;         /* why it is in no program */
     uint64_t time_ns;
+    tfr__attr_list attrs; /* canonical */
+    tfr__choice choice;   /* kernels only */
+    tfr__work work;
     tfr__tuning_key key;    /* of its call, the backend aside */
     tfr__tuning_key priced; /* and with the chosen one, whose are */
-    tfr__choice choice;     /* kernels only */
 } tfr__build_node;
 
 /* Nodes that one backend wants to compile as a whole, and the program once it has. */
@@ -65,41 +65,37 @@ typedef struct tfr__room {
     uint32_t memory, first, last; /* memory UINT32_MAX: it is in none */
 } tfr__room;
 
+/* What is asked for most comes first: what lies in the first 128 bytes takes less code. */
 typedef struct tfr__build {
     const tfr__plan_env *env;
     const tfr__section *section; /* while a plan is made */
     bool stays; /* with its plan, so that one for other shapes can be made from it: plan_again.c */
-    bool is_again;       /* it has been a plan of other shapes before */
-    uint64_t decided_ns; /* a guess of what its nodes took when they were placed */
+    bool is_again; /* it has been a plan of other shapes before */
     tfr__streams *streams;
     const tfr_graph *graph;
     tfr__plan *plan;
     uint32_t first, end;
+    uint32_t n_node_states, n_groups, n_order, n_rooms, n_arenas, n_looks;
     tfr__build_node *nodes; /* by node - first */
-    uint32_t n_node_states;
-    tfr__type *types;   /* by value; kind ABSENT = not inferred (yet) */
-    tfr_tensor **known; /* by value: its value, plain, on the host */
-    bool *dynamic;      /* by value: shape known only after the launch */
-    bool *wanted;       /* by value: a node that is needed reads it */
-    tfr_value *root;    /* by value: the value whose bytes it has (views) */
+    tfr__type *types;       /* by value; kind ABSENT = not inferred (yet) */
+    tfr_tensor **known;     /* by value: its value, plain, on the host */
+    tfr__group *groups;
+    uint32_t *order;            /* needed nodes as they run; of each group there is one member */
+    tfr__value_layout *layouts; /* by value */
+    bool *dynamic;              /* by value: shape known only after the launch */
+    bool *wanted;               /* by value: a node that is needed reads it */
+    tfr_value *root;            /* by value: the value whose bytes it has (views) */
     uint32_t *uses; /* by root: reads still to come, of needed nodes and of the section's caller */
     tfr_value
         *live_out; /* by root: a value of the class that leaves the section, or TFR_VALUE_NONE */
     bool *updates; /* by value: the new state of a variable, written where that lives */
-    tfr__group *groups;
-    uint32_t n_groups;
-    uint32_t *order; /* needed nodes as they run; of each group there is one member */
-    uint32_t n_order;
-    tfr__value_layout *layouts; /* by value */
-    uint32_t *readers;          /* by value: needed nodes that read it, each counted once */
-    uint32_t *live_in;          /* by value: its number in the plan's live-ins plus one, 0 = none */
-    int32_t *number;  /* by value: -1, but while plan_compile.c numbers those of a group */
-    tfr__room *rooms; /* by buffer, as plans of other shapes had them last; or NULL */
-    uint32_t n_rooms;
-    tfr__arena *arenas; /* what these take, by memory */
-    uint32_t n_arenas;
-    uint32_t *seen; /* by value: the last look (tfr__build_look) that has met it */
-    uint32_t n_looks;
+    uint32_t *readers;   /* by value: needed nodes that read it, each counted once */
+    uint32_t *live_in;   /* by value: its number in the plan's live-ins plus one, 0 = none */
+    int32_t *number;     /* by value: -1, but while plan_compile.c numbers those of a group */
+    tfr__room *rooms;    /* by buffer, as plans of other shapes had them last; or NULL */
+    tfr__arena *arenas;  /* what these take, by memory */
+    uint64_t decided_ns; /* a guess of what its nodes took when they were placed */
+    uint32_t *seen;      /* by value: the last look (tfr__build_look) that has met it */
 } tfr__build;
 
 /* The value's tensor in the environment if it comes from outside the section, else NULL. */

@@ -13,15 +13,10 @@ struct tfr_session {
     tfr_graph *graph;
     const tfr_graph *source; /* whose constants it has */
     tfr__subgraph *main;
-    tfr__plan_env plans;
     int32_t fallback; /* tfr_fallback, never DEFAULT */
     bool log_placement, warned, loose_shapes, mode_warned;
     uint32_t max_plans;
-    pthread_mutex_t lock; /* one run at a time */
-    tfr__variables variables;
-    uint64_t timeout_ns;  /* that a run may take, 0 = any */
-    tfr__frame frame;     /* of the run that holds the lock; empty between runs */
-    tfr__streams streams; /* a binding without the lock uses its own */
+    uint64_t timeout_ns; /* that a run may take, 0 = any */
     /* What the run at hand gives out: by value, and behind that by output; NULL = all. fetch.c */
     const bool *fetch;
     bool *fetch_room;          /* what that points to when it is not NULL */
@@ -38,6 +33,11 @@ struct tfr_session {
     tfr_value *appends; /* by value: the input that tfr_session_append was told; NULL = none */
     atomic_bool is_traced;
     struct tfr__trace *trace; /* trace.c; stays when is_traced ends */
+    tfr__plan_env plans;
+    pthread_mutex_t lock; /* one run at a time */
+    tfr__variables variables;
+    tfr__frame frame;     /* of the run that holds the lock; empty between runs */
+    tfr__streams streams; /* a binding without the lock uses its own */
 };
 
 /* As tfr_session_create, but the runtime must outlive the session. */

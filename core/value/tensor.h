@@ -6,32 +6,33 @@
 #include <stdatomic.h>
 #include <tfrun/tensor.h>
 
+/* Dims and strides come last: what lies in the first 128 bytes takes less code. */
 struct tfr_tensor {
     atomic_uint refs;
     int32_t kind;  /* tfr_kind */
     int32_t dtype; /* tfr_dtype */
     bool plain;
-    tfr_shape shape;
-    int64_t strides[TFR_MAX_RANK];
+    bool unaligned; /* data may lie at any address: kernels and passes ask tfr__tensor_data */
+    /* Who keeps data alive: this tensor, another one (base), or the caller (release). */
+    bool owns;
+    atomic_bool seen; /* somebody outside may hold data */
+    /* Nobody may write the elements. */
+    atomic_bool read_only;
+    uint32_t depth; /* 0 = a tensor; else 1 + the greatest depth of the values */
     int64_t n_elements;
     size_t bytes; /* of the plain form */
     void *data;
-    bool unaligned;       /* data may lie at any address: kernels and passes ask tfr__tensor_data */
-    atomic_uintptr_t own; /* the aligned copy of unaligned data, once somebody has asked; or 0 */
-    atomic_bool seen;     /* somebody outside may hold data */
-    /* Nobody may write the elements. */
-    atomic_bool read_only;
-    void (*idle)(void *user, const void *at, size_t bytes); /* of release_user; or NULL */
-    /* Who keeps data alive: this tensor, another one (base), or the caller (release). */
-    bool owns;
-    void *apart; /* data if it is a block of its own, not the end of this one */
     tfr_tensor *base;
+    void *apart;          /* data if it is a block of its own, not the end of this one */
+    atomic_uintptr_t own; /* the aligned copy of unaligned data, once somebody has asked; or 0 */
     void (*release)(void *user);
     void *release_user;
+    void (*idle)(void *user, const void *at, size_t bytes); /* of release_user; or NULL */
     /* Sequences and optionals. */
     tfr_tensor **values;
     size_t n_values;
-    uint32_t depth; /* 0 = a tensor; else 1 + the greatest depth of the values */
+    tfr_shape shape;
+    int64_t strides[TFR_MAX_RANK];
 };
 
 /* Values inside values: more is TFR_ELIMIT, so that walking a value never runs out of stack. */
