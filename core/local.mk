@@ -180,6 +180,7 @@ libtfrun_core_la_SOURCES = \
 	core/plan/plan.c \
 	core/plan/plan.h \
 	core/plan/plan_again.c \
+	core/plan/plan_base.c \
 	core/plan/plan_bind.c \
 	core/plan/plan_blob.c \
 	core/plan/plan_buffers.c \
@@ -193,6 +194,7 @@ libtfrun_core_la_SOURCES = \
 	core/plan/plan_infer.c \
 	core/plan/plan_place.c \
 	core/plan/plan_program.c \
+	core/plan/plan_renew.c \
 	core/plan/plan_sample.c \
 	core/plan/plan_steps.c \
 	core/plan/plan_steps.h \

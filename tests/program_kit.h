@@ -56,7 +56,8 @@ typedef struct kit_value {
     uint64_t bytes, layout;
     int32_t arg; /* -1 = none */
     const void *data;
-    void *own; /* plain form, unless data */
+    void *own;  /* plain form, unless data */
+    void *copy; /* of data, which stay as they are until the program is dropped */
     uint64_t offset;
 } kit_value;
 
@@ -190,8 +191,12 @@ static void kit_drop(tfr_plugin_device *device, tfr_program *p)
         free(p->nodes[i].operands);
         free(p->nodes[i].args);
     }
-    for (uint32_t v = 0; p->values && v < p->n_values; v++)
+    for (uint32_t v = 0; p->values && v < p->n_values; v++) {
+        CHECK(!p->values[v].copy ||
+              memcmp(p->values[v].copy, p->values[v].data, (size_t)p->values[v].bytes) == 0);
+        free(p->values[v].copy);
         free(p->values[v].own);
+    }
     free(p->nodes);
     free(p->values);
     free(p);
@@ -287,6 +292,11 @@ static int32_t kit_compile(tfr_plugin_device *device, const tfr_program_graph *g
         p->values[v].arg = -1;
         p->values[v].data = value->operand->data;
         p->values[v].offset = offset;
+        if (value->operand->data) {
+            p->values[v].copy = malloc(p->values[v].bytes + 1);
+            REQUIRE(p->values[v].copy != NULL);
+            memcpy(p->values[v].copy, value->operand->data, (size_t)p->values[v].bytes);
+        }
         if (value->operand->data && tfr_operand_elements(value->operand) >= 4)
             kit.constant = value->operand->data;
         if (!value->operand->data && kit.workspace)

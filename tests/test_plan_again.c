@@ -218,6 +218,95 @@ TEST(each_failed_request_leaves_a_session_that_runs)
     tfr_runtime_release(runtime);
 }
 
+/* Expand is a kernel with a shape that follows from that of x; less than 4096 elements of it are
+ * known while a plan is made. */
+static const char *const expanded = "in x ? 4; const w 4 4; n = Shape(x);"
+                                    "out Transpose{perm=1,0}(MatMul(x,w)); out Expand(1.5,n)";
+
+TEST(kernels_and_constants_of_a_plan_that_is_renewed_are_new)
+{
+    tfr_runtime *runtime = new_runtime();
+    tfr_graph *graph = graph_of_text(expanded);
+    for (int64_t first = 500; first <= 5000; first += 4500) {
+        tfr_session *session = open(runtime, graph);
+        for (int64_t n = first; n < first + 12; n++) {
+            tfr_tensor *in[1];
+            make_inputs(graph, n, in);
+            check_run(runtime, session, graph, in);
+            release(in, 1);
+        }
+        CHECK(session->main->plans[0]->renewed);
+        tfr_session_destroy(session);
+    }
+    tfr_graph_release(graph);
+    tfr_runtime_release(runtime);
+}
+
+/* A dim of 1 is squeezed, one of 2 is not. */
+TEST(a_plan_that_is_renewed_may_give_another_rank)
+{
+    tfr_runtime *runtime = new_runtime();
+    tfr_graph *graph = graph_of_text("in x 3 ?; in y ? 2; out Squeeze(y); out Relu(x)");
+    tfr_session *session = open(runtime, graph);
+    for (int64_t n = 0; n < 14; n++) {
+        tfr_tensor *in[2] = {random_input(graph, 0, 40 + n, 7, -1, 1),
+                             random_input(graph, 1, n < 12 ? 1 : n - 10, 8, -1, 1)};
+        check_run(runtime, session, graph, in);
+        release(in, 2);
+    }
+    CHECK(session->main->plans[0]->renewed);
+    tfr_session_destroy(session);
+    tfr_graph_release(graph);
+    tfr_runtime_release(runtime);
+}
+
+TEST(a_size_beyond_the_room_of_a_plan_gets_a_plan_of_its_own)
+{
+    tfr_runtime *runtime = new_runtime();
+    tfr_graph *graph = graph_of_text(expanded);
+    tfr_session *session = open(runtime, graph);
+    const tfr__plan *plan = NULL;
+    for (int64_t n = 500; n < 700; n += n < 511 ? 1 : 90) {
+        tfr_tensor *in[1];
+        make_inputs(graph, n, in);
+        check_run(runtime, session, graph, in);
+        release(in, 1);
+        if (n == 511)
+            plan = session->main->plans[0];
+    }
+    CHECK(plan && plan->renewed && session->main->plans[0] != plan);
+    CHECK(session->main->plans[0]->again);
+    tfr_session_destroy(session);
+    tfr_graph_release(graph);
+    tfr_runtime_release(runtime);
+}
+
+TEST(each_failed_request_while_a_plan_is_renewed_leaves_a_session_that_runs)
+{
+    tfr_runtime *runtime = new_runtime();
+    tfr_graph *graph = graph_of_text(expanded);
+    tfr_session *session = open(runtime, graph);
+    uint32_t n_renewed = 0;
+    for (int64_t n = 5000; n < 5120; n++) {
+        tfr_tensor *in[1], *out[2] = {NULL, NULL};
+        tfr_status status;
+        make_inputs(graph, n, in);
+        tfr__alloc_fail_at(n < 5010 ? 0 : (uint64_t)(n - 5009));
+        status = tfr_session_run(session, in, 1, out, 2, &err);
+        tfr__alloc_fail_at(0);
+        CHECK(status == TFR_OK || status == TFR_ENOMEM);
+        if (!status)
+            release(out, 2);
+        n_renewed += session->main->plans[0]->renewed;
+        check_run(runtime, session, graph, in);
+        release(in, 1);
+    }
+    CHECK(n_renewed > 20);
+    tfr_session_destroy(session);
+    tfr_graph_release(graph);
+    tfr_runtime_release(runtime);
+}
+
 static const test_case cases[] = {
     CASE(a_cache_that_grows_is_planned_from_the_plan_before),
     CASE(values_that_follow_from_shapes_are_found_anew),
@@ -228,5 +317,9 @@ static const test_case cases[] = {
     CASE(a_shape_that_is_an_input_is_read_anew),
     CASE(shapes_that_do_not_fit_are_told_as_ever_and_harm_nothing),
     CASE(each_failed_request_leaves_a_session_that_runs),
+    CASE(kernels_and_constants_of_a_plan_that_is_renewed_are_new),
+    CASE(a_plan_that_is_renewed_may_give_another_rank),
+    CASE(a_size_beyond_the_room_of_a_plan_gets_a_plan_of_its_own),
+    CASE(each_failed_request_while_a_plan_is_renewed_leaves_a_session_that_runs),
 };
 TEST_MAIN(cases)

@@ -214,6 +214,89 @@ TEST(each_failed_request_leaves_a_session_that_runs)
     tfr_runtime_release(runtime);
 }
 
+/* Runs lengths from `first` on until plans are renewed; the last one's plan is renewed next. */
+static int64_t run_until_renewed(tfr_runtime *runtime, tfr_session *session, tfr_graph *graph,
+                                 int64_t first)
+{
+    int64_t length = first;
+    while (length == first || !session->main->plans[0]->renewed) {
+        REQUIRE(length < first + 20);
+        check_length(runtime, session, graph, length++);
+    }
+    return length;
+}
+
+TEST(a_cache_that_grows_ends_with_one_plan_that_is_renewed)
+{
+    tfr_runtime *runtime = layers_runtime(true);
+    tfr_graph *graph = make_layers();
+    tfr_session *session = new_session(runtime, graph, true);
+    int64_t length = run_until_renewed(runtime, session, graph, 100);
+    const tfr__plan *plan = session->main->plans[0];
+    const tfr__step *steps = plan->steps;
+    const void *arena = plan->arenas[0].address;
+    const uint32_t n_plans = session->main->n_plans, n_known = plan->n_known;
+    const int64_t n_live = kit.n_live;
+    for (int64_t end = length + 3; length < end; length++) {
+        const uint32_t compiles = kit.n_compiles;
+        check_length(runtime, session, graph, length);
+        CHECK(session->main->plans[0] == plan && plan->steps == steps);
+        CHECK(plan->arenas[0].address == arena);
+        CHECK_UINT(compiles + 1, kit.n_compiles);
+    }
+    CHECK_UINT(n_plans, session->main->n_plans);
+    CHECK_UINT(n_known, plan->n_known);
+    CHECK_INT(n_live, kit.n_live);
+    tfr_session_destroy(session);
+    CHECK_UINT(0, kit.n_live);
+    tfr_graph_release(graph);
+    tfr_runtime_release(runtime);
+}
+
+TEST(a_plan_that_was_renewed_stays_when_a_length_shrinks)
+{
+    tfr_runtime *runtime = layers_runtime(true);
+    tfr_graph *graph = make_layers();
+    tfr_session *session = new_session(runtime, graph, true);
+    const int64_t length = run_until_renewed(runtime, session, graph, 100);
+    const tfr__plan *plan = session->main->plans[0];
+    uint32_t compiles;
+    check_length(runtime, session, graph, 90);
+    CHECK(session->main->plans[0] != plan && session->main->plans[0]->again);
+    compiles = kit.n_compiles;
+    check_length(runtime, session, graph, length - 1);
+    CHECK(session->main->plans[0] == plan);
+    CHECK_UINT(compiles, kit.n_compiles);
+    check_length(runtime, session, graph, 91);
+    check_length(runtime, session, graph, length);
+    tfr_session_destroy(session);
+    CHECK_UINT(0, kit.n_live);
+    tfr_graph_release(graph);
+    tfr_runtime_release(runtime);
+}
+
+/* Packed constants are found by address: kit_drop looks at the bytes that a program was given. */
+TEST(what_programs_were_given_stays_until_they_are_dropped)
+{
+    tfr_runtime *runtime = layers_runtime(true);
+    tfr_graph *graph = graph_of_text("in x ? 1 1 4; out Add(x,Cast{to=1}(Shape(x)))");
+    tfr_session *session = new_session(runtime, graph, true);
+    const void *was = NULL;
+    for (int64_t n = 600; n < 612; n++) {
+        tfr_tensor *in = random_input(graph, 0, n, 7, -1, 1), *out;
+        REQUIRE_OK(tfr_session_run(session, &in, 1, &out, 1, &err), &err);
+        CHECK(kit.constant != NULL && kit.constant != was);
+        was = kit.constant;
+        tfr_tensor_release(in);
+        tfr_tensor_release(out);
+    }
+    CHECK(session->main->plans[0]->renewed);
+    tfr_session_destroy(session);
+    CHECK_UINT(0, kit.n_live);
+    tfr_graph_release(graph);
+    tfr_runtime_release(runtime);
+}
+
 static const test_case cases[] = {
     CASE(a_new_length_compiles_one_of_the_layers_and_proposes_nothing),
     CASE(a_new_length_infers_the_types_of_one_layer),
@@ -221,5 +304,8 @@ static const test_case cases[] = {
     CASE(a_compiler_may_say_no_to_other_sizes),
     CASE(memory_is_flat_over_100_lengths_and_a_new_one_takes_few_requests),
     CASE(each_failed_request_leaves_a_session_that_runs),
+    CASE(a_cache_that_grows_ends_with_one_plan_that_is_renewed),
+    CASE(a_plan_that_was_renewed_stays_when_a_length_shrinks),
+    CASE(what_programs_were_given_stays_until_they_are_dropped),
 };
 TEST_MAIN(cases)

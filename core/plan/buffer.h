@@ -17,9 +17,10 @@ typedef struct tfr__buffer {
     int32_t kind; /* tfr__buffer_kind */
     uint32_t memory;
     uint64_t bytes;
-    tfr_value value;    /* LIVE_IN: whose; TENSOR: the value that it becomes */
-    int32_t dtype;      /* TENSOR */
-    tfr_shape shape;    /* TENSOR */
+    tfr_value value; /* LIVE_IN: whose; TENSOR: the value that it becomes; else one that it holds,
+                      * or none */
+    int32_t dtype;   /* TENSOR */
+    tfr_shape shape; /* TENSOR */
     tfr_tensor *tensor; /* CONSTANT on the host; TENSOR: of this run, freed with the plan */
     struct tfr__constant *constant; /* CONSTANT of a device; elsewhere NULL */
     bool unwanted;                  /* TENSOR: this run does not make it */

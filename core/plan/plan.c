@@ -32,15 +32,6 @@ static tfr_status build_init(tfr__build *b, tfr_err *err)
     return TFR_OK;
 }
 
-static void kernel_drop(const tfr__streams *streams, tfr__backend *backend, tfr_kernel *kernel)
-{
-    if (tfr__stream_is_stuck(streams, backend))
-        return;
-    pthread_mutex_lock(&backend->lock);
-    TFR__SLOT(backend, "drop", NULL, NULL, backend->kernel.drop(backend->device, kernel));
-    pthread_mutex_unlock(&backend->lock);
-}
-
 void tfr__build_free(tfr__build *b)
 {
     if (!b)
@@ -50,7 +41,7 @@ void tfr__build_free(tfr__build *b)
         tfr__free(b->nodes[i].choice.text);
         tfr__free(b->nodes[i].alone);
         if (b->nodes[i].kernel) /* no step took it over */
-            kernel_drop(b->streams, b->nodes[i].choice.backend, b->nodes[i].kernel);
+            tfr__kernel_drop(b->streams, b->nodes[i].choice.backend, b->nodes[i].kernel);
     }
     for (uint32_t g = 0; g < b->n_groups; g++) {
         if (tfr__stream_is_stuck(b->streams, b->groups[g].backend))
@@ -148,21 +139,40 @@ static tfr_status build(tfr__build *b, const tfr__section *section, tfr_err *err
     return status ? status : tfr__build_steps(b, err);
 }
 
+/* An empty plan for a build that had another. */
+static tfr_status plan_follows(tfr__build *b, const tfr__section *section, tfr_err *err)
+{
+    tfr_status status = plan_begin(b, section, err);
+    memset(b->live_in, 0, b->graph->n_values * sizeof *b->live_in);
+    return status ? status : find_live_ins(b, err);
+}
+
 /* The build that `like` has left, for the section as it is now. */
-static tfr_status build_again(tfr__build *b, const tfr__section *section, const tfr__plan *like,
+static tfr_status build_again(tfr__build *b, const tfr__section *section, tfr__plan *like,
                               bool *same, tfr_err *err)
 {
-    const size_t n = b->graph->n_values;
-    tfr_status status = plan_begin(b, section, err);
-    memset(b->live_in, 0, n * sizeof *b->live_in);
-    memset(b->uses, 0, n * sizeof *b->uses);
+    const uint32_t n_known = like->n_known;
+    tfr_status status = TFR_OK;
+    b->section = section;
+    b->plan = like;
+    b->renews = tfr__plan_may_renew(like, b, section);
+    if (!b->renews)
+        status = plan_follows(b, section, err);
     if (!status)
         status = tfr__build_infer_again(b, like, same, err);
-    if (!status && *same)
-        status = find_live_ins(b, err);
+    if (b->plan == like && like->n_shape_inputs) /* these were like's to begin with */
+        *same = false;
     if (!status && *same)
         status = tfr__build_place_again(b, same, err);
-    return status || !*same ? status : tfr__build_steps(b, err);
+    if (status || !*same || (b->renews && tfr__plan_renew(b, n_known)))
+        return status;
+    if (b->plan == like) {
+        tfr__plan_retire(like, b);
+        status = plan_follows(b, section, err);
+    }
+    if (!status)
+        status = tfr__build_placed(b, err);
+    return status ? status : tfr__build_steps(b, err);
 }
 
 /* The plan goes to the caller, and the build with it if it stays. */
@@ -201,6 +211,10 @@ static tfr__plan *plan_again(const tfr__section *section, tfr__plan *like)
     if (!build_again(b, section, like, &same, &own) && same) {
         b->plan->again = true;
         return plan_take(b, false);
+    }
+    if (b->plan == like) {
+        tfr__plan_retire(like, b);
+        b->plan = NULL;
     }
     plan_give_up(b);
     return NULL;
@@ -247,30 +261,19 @@ static void plan_leave(tfr__plan *p)
     p->next = atomic_exchange(&left, p);
 }
 
-void tfr__plan_keep(tfr__plan *p, tfr_tensor *t)
-{
-    tfr_tensor **more = t ? tfr__grow(p->known, p->n_known, sizeof *more) : NULL;
-    if (more) {
-        p->known = more;
-        p->known[p->n_known++] = tfr_tensor_retain(t);
-    } else if (t) {
-        tfr_tensor_retain(t); /* for ever, then */
-    }
-}
-
 void tfr__plan_destroy(tfr__plan *p)
 {
     if (!p)
         return;
     tfr__captures_destroy(p);
-    if (!p->streams->n_stuck)
-        tfr__build_free(p->build);
     for (uint32_t i = 0; i < p->n_steps; i++)
         if (p->steps[i].kind == TFR__STEP_LAUNCH && p->steps[i].kernel)
-            kernel_drop(p->streams, p->steps[i].backend, p->steps[i].kernel);
+            tfr__kernel_drop(p->streams, p->steps[i].backend, p->steps[i].kernel);
     for (uint32_t i = 0; i < p->n_programs; i++)
         if (!tfr__stream_is_stuck(p->streams, p->programs[i].backend))
             tfr__program_drop(&p->programs[i]);
+    if (!p->streams->n_stuck) /* its values are read until then */
+        tfr__build_free(p->build);
     for (uint32_t i = 0; i < p->n_buffers; i++)
         if (p->buffers[i].constant)
             tfr__constant_release(p->streams, p->buffers[i].memory, p->buffers[i].constant);
@@ -326,8 +329,7 @@ static bool live_in_fits(const tfr__live_in *want, const tfr_tensor *t)
 {
     return t && t->kind == TFR_KIND_TENSOR && t->dtype == want->dtype && t->plain == want->plain &&
            tfr__tensor_is_aligned(t) == want->aligned && tfr_shape_equal(&t->shape, &want->shape) &&
-           ((t->plain && !want->grows) ||
-            memcmp(t->strides, want->strides, (size_t)t->shape.rank * sizeof *t->strides) == 0);
+           ((t->plain && !want->grows) || tfr__live_in_lies(want, t));
 }
 
 static bool same_strings(const tfr_tensor *a, const tfr_tensor *b)
@@ -351,15 +353,8 @@ bool tfr__plan_fits(const tfr__plan *p, tfr_tensor *const *values)
     for (uint32_t i = 0; i < p->n_live_ins; i++)
         if (!live_in_fits(&p->live_ins[i], values[p->live_ins[i].value]))
             return false;
-    for (uint32_t i = 0; i < p->n_live_outs; i++) {
-        const tfr__live_out *out = &p->live_outs[i];
-        tfr_tensor *t = out->grown
-                            ? tfr__plan_grow(p, values, p->buffers[out->buffer].value, &out->type)
-                            : NULL;
-        if (out->grown && !t)
-            return false;
-        tfr_tensor_release(t);
-    }
+    if (!tfr__plan_has_room(p, values, NULL))
+        return false;
     for (uint32_t i = 0; i < p->n_shape_inputs; i++) {
         tfr_tensor *t = values[p->shape_inputs[i].value], *copy = NULL;
         bool same;

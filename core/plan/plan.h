@@ -108,6 +108,7 @@ typedef struct tfr__plan {
     bool host;              /* one node that the core does itself; nothing below is set */
     bool stale;             /* uses a kernel that was quarantined since: make a new one */
     bool again;             /* was made from what another was made from */
+    bool renewed;           /* was that of other shapes; its build has the values that it reads */
     bool used;              /* is in the session's list of those of the last run */
     uint32_t n_live_ins, n_shape_inputs, n_live_outs, n_buffers, n_steps, n_patches, n_placed,
         n_known, n_moving, n_programs, n_variables, n_dims;
@@ -152,7 +153,7 @@ typedef struct tfr__plan {
 /*
  * Makes the plan of a section, which is none of those that the core does itself. like: one of the
  * same section for other shapes, or NULL. If it still has what it was made from, only what these
- * change is found anew: nodes stay where they are, in the same programs.
+ * change is found anew: nodes stay where they are, in the same programs. *out may be like itself.
  */
 tfr_status tfr__plan_create(const tfr__plan_env *env, const tfr__section *section, tfr__plan *like,
                             tfr__plan **out, tfr_err *err);
@@ -169,6 +170,10 @@ bool tfr__plan_fits(const tfr__plan *plan, tfr_tensor *const *values);
  * another live-in in it. */
 tfr_tensor *tfr__plan_grow(const tfr__plan *plan, tfr_tensor *const *values, tfr_value old,
                            const tfr__type *type);
+/* Is there room for all that the plan appends to live-ins? types: by value; NULL = as planned. */
+bool tfr__plan_has_room(const tfr__plan *plan, tfr_tensor *const *values, const tfr__type *types);
+/* Has the tensor, which is of the same rank, the same strides? */
+bool tfr__live_in_lies(const tfr__live_in *want, const tfr_tensor *t);
 
 /* ---- plan_bound.c ---------------------------------------------------------------------------- */
 

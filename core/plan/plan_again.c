@@ -63,8 +63,7 @@ static bool take_live_ins(tfr__build *b, const tfr__plan *like, bool *changed)
         tfr__type *type = &b->types[was->value];
         if (!t || t->kind != TFR_KIND_TENSOR || t->dtype != was->dtype || t->plain != was->plain ||
             !tfr__tensor_is_aligned(t) || t->shape.rank != was->shape.rank ||
-            ((!t->plain || was->grows) &&
-             memcmp(t->strides, was->strides, (size_t)was->shape.rank * sizeof *t->strides) != 0))
+            ((!t->plain || was->grows) && !tfr__live_in_lies(was, t)))
             return false;
         if (tfr_shape_equal(&t->shape, &was->shape)) {
             if (was->grows) /* its program stays, and there may not be the room for it now */
@@ -170,6 +169,8 @@ static tfr_status infer_again(tfr__build *b, uint32_t i, made *before, bool *cha
         const tfr_value v = node->outputs[k];
         if (v != TFR_VALUE_NONE && *holds)
             *holds = compare_output(b, v, before, k, &changed[v]);
+        if (b->renews) /* programs that are there yet were given it */
+            tfr__plan_keep(b->plan, before->known[k]);
         tfr_tensor_release(before->known[k]);
     }
     b->nodes[i].changed = true;

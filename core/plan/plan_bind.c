@@ -377,7 +377,8 @@ static tfr_status bind_args(tfr__steps *s, tfr_err *err)
             step->args[a].offset = p->buffers[buffer].behind;
             if (p->buffers[buffer].kind == TFR__BUFFER_LIVE_IN ||
                 p->buffers[buffer].kind == TFR__BUFFER_VARIABLE ||
-                p->buffers[buffer].kind == TFR__BUFFER_TENSOR)
+                p->buffers[buffer].kind == TFR__BUFFER_TENSOR ||
+                (s->b->is_again && tfr__build_may_change(s->b, &p->buffers[buffer])))
                 p->patches[p->n_patches++] = (tfr__patch){&step->args[a], buffer};
         }
         step->dst = TFR__NO_BUFFER;

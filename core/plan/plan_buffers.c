@@ -152,6 +152,7 @@ static tfr_status known_buffer(tfr__steps *s, tfr_value v, uint32_t memory, uint
     if (status)
         return status;
     buffer = &s->p->buffers[*out];
+    buffer->value = v;
     if (memory == TFR__MEMORY_HOST) {
         buffer->tensor = t;
         buffer->address = tfr__tensor_data(t);
@@ -159,7 +160,6 @@ static tfr_status known_buffer(tfr__steps *s, tfr_value v, uint32_t memory, uint
             return tfr_fail(err, TFR_ENOMEM, "no memory for %zu bytes of a constant", t->bytes);
         return tfr__build_keep(s->b, t, err);
     }
-    buffer->value = v;
     return tfr__constant_get(s->b->streams, memory, t, is_of_graph(s, v),
                              s->b->graph->values[v].name, &buffer->constant, err);
 }
@@ -303,6 +303,7 @@ tfr_status tfr__steps_result(tfr__steps *s, tfr_value v, uint32_t memory, uint32
         return status;
     if (leaves == TFR_VALUE_NONE)
         leaves = v;
+    s->p->buffers[*out].value = leaves;
     return tensor ? tfr__steps_becomes_tensor(s, *out, leaves, err) : TFR_OK;
 }
 

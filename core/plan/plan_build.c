@@ -103,6 +103,25 @@ tfr_tensor *tfr__plan_grow(const tfr__plan *p, tfr_tensor *const *values, tfr_va
     return grown;
 }
 
+bool tfr__live_in_lies(const tfr__live_in *want, const tfr_tensor *t)
+{
+    return memcmp(t->strides, want->strides, (size_t)t->shape.rank * sizeof *t->strides) == 0;
+}
+
+bool tfr__plan_has_room(const tfr__plan *p, tfr_tensor *const *values, const tfr__type *types)
+{
+    bool has_room = true;
+    for (uint32_t i = 0; has_room && i < p->n_live_outs; i++) {
+        const tfr__live_out *out = &p->live_outs[i];
+        tfr_tensor *t = out->grown ? tfr__plan_grow(p, values, p->buffers[out->buffer].value,
+                                                    types ? &types[out->value] : &out->type)
+                                   : NULL;
+        has_room = t || !out->grown;
+        tfr_tensor_release(t);
+    }
+    return has_room;
+}
+
 tfr_value tfr__build_appends(const tfr__build *b, tfr_value v)
 {
     const tfr_value old = b->section->appends ? b->section->appends[v] : TFR_VALUE_NONE;

@@ -71,6 +71,7 @@ typedef struct tfr__build {
     const tfr__section *section; /* while a plan is made */
     bool stays; /* with its plan, so that one for other shapes can be made from it: plan_again.c */
     bool is_again; /* it has been a plan of other shapes before */
+    bool renews;   /* the plan is the one before, if it can be: plan_renew.c */
     tfr__streams *streams;
     const tfr_graph *graph;
     tfr__plan *plan;
@@ -178,6 +179,10 @@ tfr_status tfr__build_place(tfr__build *b, tfr_err *err);
 /* The same for a build whose groups and choices stand, and some of whose nodes have changed; *same
  * = they can be kept. */
 tfr_status tfr__build_place_again(tfr__build *b, bool *same, tfr_err *err);
+tfr_status tfr__build_prepare(tfr__build *b, uint32_t i, tfr_err *err); /* the kernel of a node */
+void tfr__kernel_drop(const tfr__streams *streams, tfr__backend *backend, tfr_kernel *kernel);
+/* Ends both: prepares what is in no program, and says of all nodes where they are. */
+tfr_status tfr__build_placed(tfr__build *b, tfr_err *err);
 tfr_status tfr__build_steps(tfr__build *b, tfr_err *err);
 /* plan.c: all that it has, and itself. */
 void tfr__build_free(tfr__build *b);
@@ -186,6 +191,22 @@ bool tfr__build_can_stay(const tfr__build *b);
 /* What a section reads from outside of another shape than `like` had it: into the build, which
  * was like's, with all that follows for types and known values; *same = the rest of it holds. */
 tfr_status tfr__build_infer_again(tfr__build *b, const tfr__plan *like, bool *same, tfr_err *err);
+/*
+ * plan_renew.c: whether the plan may become that of the section. It lets go of what keeps it valid
+ * for its own shapes, unless it only gives its build away.
+ */
+bool tfr__plan_may_renew(tfr__plan *p, const tfr__build *b, const tfr__section *section);
+/* The plan of the build, whose shapes, values and programs are new, becomes theirs; false: it
+ * cannot, and is as it was. What it has known beyond n_known was known for the shapes before. */
+bool tfr__plan_renew(tfr__build *b, uint32_t n_known);
+/* It is none for any shapes, but what its programs were given stays until they are dropped. */
+void tfr__plan_retire(tfr__plan *p, const tfr__build *b);
+/* Is it a constant of other shapes that is another one for these? */
+static inline bool tfr__build_may_change(const tfr__build *b, const tfr__buffer *buffer)
+{
+    return buffer->kind == TFR__BUFFER_CONSTANT && buffer->value != TFR_VALUE_NONE &&
+           b->graph->values[buffer->value].role == TFR__ROLE_NODE;
+}
 /* plan_variables.c: which new states of variables the plan writes where these live. */
 void tfr__build_updates(tfr__build *b);
 /* plan_program.c: groups of nodes for programs, the programs, and the order of everything. */

@@ -99,16 +99,6 @@ static tfr_status info_take(tfr__build_node *state, const tfr_call *call,
     return TFR_OK;
 }
 
-static void kernel_drop(tfr__backend *backend, const tfr__node *node, tfr_kernel *kernel)
-{
-    if (!kernel)
-        return;
-    pthread_mutex_lock(&backend->lock);
-    TFR__SLOT(backend, "drop", node->name, node->op->name,
-              backend->kernel.drop(backend->device, kernel));
-    pthread_mutex_unlock(&backend->lock);
-}
-
 /* The kernel of the backend that was chosen; *again = it broke its word, so choose anew. */
 static tfr_status prepare_try(tfr__build *b, uint32_t i, bool *again, tfr_err *err)
 {
@@ -147,7 +137,8 @@ static tfr_status prepare_try(tfr__build *b, uint32_t i, bool *again, tfr_err *e
     tfr__call_finish(&call);
     if (!status && !atomic_load(&backend->quarantined))
         return TFR_OK;
-    kernel_drop(backend, node, state->kernel);
+    if (state->kernel)
+        tfr__kernel_drop(b->streams, backend, state->kernel);
     state->kernel = NULL;
     if (!status) { /* another session has lost the device meanwhile */
         *again = true;
@@ -165,7 +156,7 @@ static tfr_status prepare_try(tfr__build *b, uint32_t i, bool *again, tfr_err *e
                   : TFR_OK;
 }
 
-static tfr_status prepare(tfr__build *b, uint32_t i, tfr_err *err)
+tfr_status tfr__build_prepare(tfr__build *b, uint32_t i, tfr_err *err)
 {
     const tfr__backend *backend = b->nodes[i].choice.backend;
     uint32_t op = tfr__op_number(tfr__build_node_at(b, i)->op);
@@ -300,16 +291,23 @@ static bool is_launched(const tfr__build *b, uint32_t i)
     return b->nodes[i].needed && tfr__build_node_at(b, i)->op->kind == TFR__OP_KERNEL;
 }
 
-/* Prepares what is in no program, and says of all nodes where they are. */
-static tfr_status finish(tfr__build *b, tfr_err *err)
+tfr_status tfr__build_placed(tfr__build *b, tfr_err *err)
 {
     const uint32_t n = b->end - b->first;
     tfr_status status = TFR_OK;
-    for (uint32_t i = 0; !status && i < n; i++)
-        if (is_launched(b, i) && b->nodes[i].group < 0)
-            status = prepare(b, i, err);
+    b->plan->placed = tfr__calloc((size_t)n + 1, sizeof *b->plan->placed);
+    if (!b->plan->placed)
+        return tfr__no_memory(err);
+    for (uint32_t i = 0; !status && i < n; i++) {
+        if (!is_launched(b, i))
+            continue;
+        status = keep_inputs(b, tfr__build_node_at(b, i), err);
+        if (!status && b->nodes[i].group < 0 && !b->nodes[i].kernel)
+            status = tfr__build_prepare(b, i, err);
+    }
     if (status)
         return status;
+    memset(b->uses, 0, b->graph->n_values * sizeof *b->uses);
     find_roots(b);
     count_uses(b);
     for (uint32_t i = 0; i < n; i++)
@@ -317,26 +315,15 @@ static tfr_status finish(tfr__build *b, tfr_err *err)
     return TFR_OK;
 }
 
-static tfr_status begin(tfr__build *b, tfr_err *err)
-{
-    const uint32_t n = b->end - b->first;
-    b->plan->placed = tfr__calloc((size_t)n + 1, sizeof *b->plan->placed);
-    return b->plan->placed ? TFR_OK : tfr__no_memory(err);
-}
-
 tfr_status tfr__build_place(tfr__build *b, tfr_err *err)
 {
     uint32_t n = b->end - b->first;
-    tfr_status status = begin(b, err);
-    if (status)
-        return status;
+    tfr_status status = TFR_OK;
     find_needed(b);
     for (uint32_t i = 0; !status && i < n; i++) {
         if (!is_launched(b, i))
             continue;
-        status = keep_inputs(b, tfr__build_node_at(b, i), err);
-        if (!status)
-            status = choose(b, i, err);
+        status = choose(b, i, err);
         b->decided_ns += tfr__neutral_ns(&b->nodes[i].work);
     }
     tfr__build_updates(b);
@@ -344,7 +331,7 @@ tfr_status tfr__build_place(tfr__build *b, tfr_err *err)
         status = tfr__build_cheapest(b, err);
     if (!status)
         status = tfr__build_programs(b, err);
-    return status ? status : finish(b, err);
+    return status ? status : tfr__build_placed(b, err);
 }
 
 /* Asks anew about a node that changed: is it taken as it was? */
@@ -375,6 +362,13 @@ static tfr_status choose_again(tfr__build *b, uint32_t i, bool *same, tfr_err *e
     tfr__call_finish(&call);
     *same = !status && state->choice.answer.verdict == TFR_VERDICT_YES;
     return status;
+}
+
+/* Whether arguments that stand for what a kernel wanted are what it wants now. */
+static bool same_arguments(const tfr_answer *was, const tfr_answer *now)
+{
+    return was->host_inputs == now->host_inputs && was->host_outputs == now->host_outputs &&
+           !was->n_in_place && !now->n_in_place && !((was->flags ^ now->flags) & TFR_ANSWER_RANDOM);
 }
 
 /* May a program take the node in other sizes without a word of its backend, which has the program's
@@ -418,20 +412,28 @@ static bool is_quarantined(const tfr__build *b, uint32_t i)
 tfr_status tfr__build_place_again(tfr__build *b, bool *same, tfr_err *err)
 {
     uint64_t ns = 0;
-    tfr_status status = begin(b, err);
+    tfr_status status = TFR_OK;
     *same = true;
     for (uint32_t i = 0; !status && *same && i < b->end - b->first; i++) {
         if (!is_launched(b, i))
             continue;
-        status = keep_inputs(b, tfr__build_node_at(b, i), err);
         *same = !is_quarantined(b, i);
-        b->nodes[i].consumed = 0;
-        if (!status && *same && b->nodes[i].changed)
-            status = goes_along(b, i) ? work_again(b, i, err) : choose_again(b, i, same, err);
+        if (!*same || !b->nodes[i].changed)
+            ;
+        else if (goes_along(b, i)) {
+            status = work_again(b, i, err);
+        } else {
+            const tfr_answer was = b->nodes[i].choice.answer;
+            status = choose_again(b, i, same, err);
+            b->renews = b->renews && !b->nodes[i].consumed &&
+                        same_arguments(&was, &b->nodes[i].choice.answer);
+        }
+        if (b->renews)
+            b->plan->placed[i].work = b->nodes[i].work;
         ns += tfr__neutral_ns(&b->nodes[i].work);
     }
     *same = *same && ns / 2 <= b->decided_ns && b->decided_ns / 2 <= ns;
     if (!status && *same)
         status = tfr__build_programs_again(b, same, err);
-    return status || !*same ? status : finish(b, err);
+    return status;
 }

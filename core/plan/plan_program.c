@@ -526,6 +526,22 @@ static tfr_status cut_by_change(tfr__build *b, tfr_err *err)
     return status;
 }
 
+/* A plan that is renewed has the arguments of its launches already. */
+static tfr_status compile_again(tfr__build *b, uint32_t group, tfr__views *seen, tfr_err *err)
+{
+    tfr__group *g = &b->groups[group];
+    const uint32_t n_inputs = g->n_inputs, n_outputs = g->n_outputs;
+    tfr_value *args = g->args;
+    tfr_status status;
+    g->args = NULL;
+    status = tfr__group_compile(b, group, seen, err);
+    b->renews = b->renews && args && g->args && !g->backend->has_layout &&
+                g->n_inputs == n_inputs && g->n_outputs == n_outputs &&
+                memcmp(args, g->args, ((size_t)n_inputs + n_outputs) * sizeof *args) == 0;
+    tfr__free(args);
+    return status;
+}
+
 tfr_status tfr__build_programs_again(tfr__build *b, bool *same, tfr_err *err)
 {
     tfr__views seen = {.n = 0};
@@ -533,14 +549,16 @@ tfr_status tfr__build_programs_again(tfr__build *b, bool *same, tfr_err *err)
     memset(b->layouts, 0, b->graph->n_values * sizeof *b->layouts);
     if (!status && *same)
         status = constants_follow(b, err);
-    if (!status && *same && !mark_changed(b))
+    if (!status && *same && !mark_changed(b)) {
+        b->renews = false; /* its programs are others */
         status = cut_by_change(b, err);
+    }
     for (uint32_t at = 0; !status && *same && at < b->n_order; at++) {
         const int32_t number = b->nodes[b->order[at]].group;
         tfr__group *group = number < 0 ? NULL : &b->groups[number];
         if (!group || (group->program.program && !group->changed && !group->backend->has_layout))
             continue;
-        status = tfr__group_compile(b, (uint32_t)number, &seen, err);
+        status = compile_again(b, (uint32_t)number, &seen, err);
         *same = group->program.n_nodes > 0;
     }
     tfr__views_finish(&seen);

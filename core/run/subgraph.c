@@ -324,12 +324,19 @@ static tfr_status find_plan(tfr_session *session, tfr__frame *frame, uint32_t fi
     tfr__trace_add(session, TFR_TRACE_PLAN, traced, session->plans.kernel.run, subgraph->graph, -1);
     if (status)
         return status;
-    if (subgraph->n_plans >= session->max_plans)
-        forget_oldest(session, subgraph, first);
+    if ((*out)->used_at) { /* one that was here */
+        tfr__plan **at = &subgraph->plans[first];
+        while (*at != *out)
+            at = &(*at)->next;
+        *at = (*out)->next;
+    } else {
+        if (subgraph->n_plans >= session->max_plans)
+            forget_oldest(session, subgraph, first);
+        subgraph->n_plans++;
+    }
     (*out)->next = subgraph->plans[first];
     (*out)->used_at = ++session->n_finds;
     subgraph->plans[first] = *out;
-    subgraph->n_plans++;
     subgraph->n_made++;
     session->n_plans++;
     session->plan_ns += (*out)->plan_ns;
