@@ -190,6 +190,7 @@ libtfrun_core_la_SOURCES = \
 	core/plan/plan_compile.c \
 	core/plan/plan_cost.c \
 	core/plan/plan_cost.h \
+	core/plan/plan_course.c \
 	core/plan/plan_fetch.c \
 	core/plan/plan_infer.c \
 	core/plan/plan_place.c \

@@ -6,6 +6,7 @@
 #include <tfrun/compare.h>
 
 #include "base/alloc.h"
+#include "plan/plan_build.h"
 #include "run/session.h"
 
 #include "graph_text.h"
@@ -260,6 +261,26 @@ TEST(a_plan_that_is_renewed_may_give_another_rank)
     tfr_runtime_release(runtime);
 }
 
+/* Up to 608 rows both Relus have the same types, by chance; from there on the second has not. */
+TEST(types_that_are_equal_by_chance_are_not_taken_for_equal)
+{
+    tfr_runtime *runtime = new_runtime();
+    tfr_graph *graph = graph_of_text("in x ? 4; out Relu(x); "
+                                     "out Relu(Slice(x,[0],[608],[0]))");
+    tfr_session *session = open(runtime, graph);
+    for (int64_t n = 590; n < 615; n++) {
+        tfr_tensor *in[1];
+        make_inputs(graph, n, in);
+        check_run(runtime, session, graph, in);
+        release(in, 1);
+        if (n == 607)
+            CHECK(session->main->plans[0]->build->course != NULL);
+    }
+    tfr_session_destroy(session);
+    tfr_graph_release(graph);
+    tfr_runtime_release(runtime);
+}
+
 TEST(a_size_beyond_the_room_of_a_plan_gets_a_plan_of_its_own)
 {
     tfr_runtime *runtime = new_runtime();
@@ -319,6 +340,7 @@ static const test_case cases[] = {
     CASE(each_failed_request_leaves_a_session_that_runs),
     CASE(kernels_and_constants_of_a_plan_that_is_renewed_are_new),
     CASE(a_plan_that_is_renewed_may_give_another_rank),
+    CASE(types_that_are_equal_by_chance_are_not_taken_for_equal),
     CASE(a_size_beyond_the_room_of_a_plan_gets_a_plan_of_its_own),
     CASE(each_failed_request_while_a_plan_is_renewed_leaves_a_session_that_runs),
 };

@@ -275,6 +275,68 @@ TEST(a_plan_that_was_renewed_stays_when_a_length_shrinks)
     tfr_runtime_release(runtime);
 }
 
+/* Inputs whose caches have the lengths n, but the last one, which has m. */
+static void check_lengths(tfr_runtime *runtime, tfr_session *session, tfr_graph *graph, int64_t n,
+                          int64_t m)
+{
+    tfr_session *plain = new_session(runtime, graph, false);
+    tfr_tensor *in[N_INPUTS], *out[N_OUTPUTS], *want[N_OUTPUTS];
+    for (uint32_t i = 0; i < N_INPUTS; i++)
+        in[i] = random_input(graph, i, i == N_INPUTS - 1 ? m : n, 7 + i, -1, 1);
+    REQUIRE_OK(tfr_session_run(session, in, N_INPUTS, out, N_OUTPUTS, &err), &err);
+    REQUIRE_OK(tfr_session_run(plain, in, N_INPUTS, want, N_OUTPUTS, &err), &err);
+    for (uint32_t k = 0; k < N_OUTPUTS; k++)
+        CHECK(tfr_tensor_compare(out[k], want[k], 0, 0, NULL));
+    drop(out);
+    drop(want);
+    for (uint32_t i = 0; i < N_INPUTS; i++)
+        tfr_tensor_release(in[i]);
+    tfr_session_destroy(plain);
+}
+
+TEST(caches_that_were_of_one_length_may_part)
+{
+    tfr_runtime *runtime = layers_runtime(true);
+    tfr_graph *graph = make_layers();
+    tfr_session *session = new_session(runtime, graph, true);
+    const int64_t length = run_until_renewed(runtime, session, graph, 100);
+    CHECK(session->main->plans[0]->build->course != NULL);
+    for (int64_t n = length; n < length + 8; n++)
+        check_lengths(runtime, session, graph, n, n + (n > length + 3 ? n & 1 : 0));
+    check_lengths(runtime, session, graph, length + 8, length + 7); /* one stays as it was */
+    check_lengths(runtime, session, graph, length + 9, length + 9);
+    CHECK(session->main->plans[0]->again);
+    tfr_session_destroy(session);
+    CHECK_UINT(0, kit.n_live);
+    tfr_graph_release(graph);
+    tfr_runtime_release(runtime);
+}
+
+TEST(the_work_of_a_plan_that_was_renewed_is_told)
+{
+    tfr_runtime *runtime = layers_runtime(true);
+    tfr_graph *graph = make_layers();
+    tfr_session *session = new_session(runtime, graph, true), *fresh;
+    int64_t length = run_until_renewed(runtime, session, graph, 100);
+    const tfr__plan *plan, *want;
+    check_length(runtime, session, graph, ++length);
+    fresh = new_session(runtime, graph, true);
+    check_length(runtime, fresh, graph, length);
+    plan = session->main->plans[0];
+    want = fresh->main->plans[0];
+    CHECK(plan->renewed && plan->build->is_late);
+    tfr__build_count(plan->build);
+    REQUIRE(plan->n_placed == want->n_placed);
+    for (uint32_t i = 0; i < want->n_placed; i++) {
+        CHECK(plan->placed[i].work.flops == want->placed[i].work.flops);
+        CHECK(plan->placed[i].work.bytes == want->placed[i].work.bytes);
+    }
+    tfr_session_destroy(fresh);
+    tfr_session_destroy(session);
+    tfr_graph_release(graph);
+    tfr_runtime_release(runtime);
+}
+
 /* Packed constants are found by address: kit_drop looks at the bytes that a program was given. */
 TEST(what_programs_were_given_stays_until_they_are_dropped)
 {
@@ -306,6 +368,8 @@ static const test_case cases[] = {
     CASE(each_failed_request_leaves_a_session_that_runs),
     CASE(a_cache_that_grows_ends_with_one_plan_that_is_renewed),
     CASE(a_plan_that_was_renewed_stays_when_a_length_shrinks),
+    CASE(caches_that_were_of_one_length_may_part),
+    CASE(the_work_of_a_plan_that_was_renewed_is_told),
     CASE(what_programs_were_given_stays_until_they_are_dropped),
 };
 TEST_MAIN(cases)

@@ -259,6 +259,8 @@ static void device_finish(tfr__device *device)
     memset(device, 0, sizeof *device);
 }
 
+atomic_uint tfr__n_quarantines;
+
 void tfr__backend_quarantine(tfr__backend *backend, int32_t op, const char *text)
 {
     if (op == TFR__PROGRAMS) {
@@ -269,6 +271,7 @@ void tfr__backend_quarantine(tfr__backend *backend, int32_t op, const char *text
     } else if (backend->op_quarantined) {
         op_quarantine(&backend->op_quarantined[op], text);
     }
+    atomic_fetch_add(&tfr__n_quarantines, 1);
     if (backend->plugin) /* a backend that a test made by hand has none */
         tfr__plugin_set(backend->plugin, TFR_PLUGIN_QUARANTINED, "%s%s%s: %s", backend->name,
                         op == TFR__PROGRAMS ? ", programs"

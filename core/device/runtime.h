@@ -153,6 +153,7 @@ static inline void tfr__unlock_unless(tfr__backend *backend, bool is_any)
  * -1, or for programs. The plugin's row says so, with text as the reason. The log is the caller's.
  */
 #define TFR__PROGRAMS (-2)
+extern atomic_uint tfr__n_quarantines; /* in this process, so far */
 void tfr__backend_quarantine(tfr__backend *backend, int32_t op, const char *text);
 
 /* What a plugin says of a failure: its text may have no end, or no beginning. */

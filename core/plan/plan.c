@@ -60,6 +60,8 @@ void tfr__build_free(tfr__build *b)
     tfr__free(b->live_out);
     tfr__free(b->live_in);
     tfr__free(b->seen);
+    tfr__free(b->follows);
+    tfr__free(b->course);
     tfr__free(b->updates);
     tfr__free(b->groups);
     tfr__free(b->order);
@@ -152,20 +154,33 @@ static tfr_status build_again(tfr__build *b, const tfr__section *section, tfr__p
                               bool *same, tfr_err *err)
 {
     const uint32_t n_known = like->n_known;
+    bool by_course;
     tfr_status status = TFR_OK;
     b->section = section;
     b->plan = like;
     b->renews = tfr__plan_may_renew(like, b, section);
-    if (!b->renews)
-        status = plan_follows(b, section, err);
-    if (!status)
-        status = tfr__build_infer_again(b, like, same, err);
+    by_course = b->renews && tfr__course_fits(b);
+    if (by_course) {
+        status = tfr__course_take(b, same, err);
+    } else {
+        tfr__build_count(b);
+        if (!b->renews)
+            status = plan_follows(b, section, err);
+        if (!status)
+            status = tfr__build_infer_again(b, like, same, err);
+    }
     if (b->plan == like && like->n_shape_inputs) /* these were like's to begin with */
         *same = false;
-    if (!status && *same)
+    if (!status && *same && !by_course)
         status = tfr__build_place_again(b, same, err);
-    if (status || !*same || (b->renews && tfr__plan_renew(b, n_known)))
+    if (status || !*same)
         return status;
+    if (b->renews && tfr__plan_renew(b, n_known)) {
+        if (!by_course)
+            tfr__course_learn(b);
+        return TFR_OK;
+    }
+    tfr__build_count(b);
     if (b->plan == like) {
         tfr__plan_retire(like, b);
         status = plan_follows(b, section, err);

@@ -161,6 +161,8 @@ tfr_status tfr__plan_create(const tfr__plan_env *env, const tfr__section *sectio
 void tfr__plan_destroy(tfr__plan *plan);
 /* The plan retains a tensor, or NULL, too. */
 void tfr__plan_keep(tfr__plan *plan, tfr_tensor *tensor);
+/* How much there is to do, into the rows of its report, where they have not got it. */
+void tfr__plan_count(const tfr__plan *plan);
 /* values: as the section's. */
 bool tfr__plan_fits(const tfr__plan *plan, tfr_tensor *const *values);
 

@@ -52,11 +52,17 @@ bool tfr__build_can_stay(const tfr__build *b)
     return open;
 }
 
+static bool same_dims(const tfr__type *a, const tfr__type *b)
+{
+    return a->rank == b->rank && memcmp(a->dims, b->dims, (size_t)a->rank * sizeof *a->dims) == 0;
+}
+
 /* ---- what comes from outside ----------------------------------------------------------------- */
 
 /* Takes the new dims of what comes in; false: it differs by more. */
-static bool take_live_ins(tfr__build *b, const tfr__plan *like, bool *changed)
+static bool take_live_ins(tfr__build *b, const tfr__plan *like)
 {
+    tfr_value last = TFR_VALUE_NONE;
     for (uint32_t i = 0; i < like->n_live_ins; i++) {
         const tfr__live_in *was = &like->live_ins[i];
         const tfr_tensor *t = b->section->values[was->value];
@@ -71,13 +77,16 @@ static bool take_live_ins(tfr__build *b, const tfr__plan *like, bool *changed)
             continue;
         }
         memcpy(type->dims, t->shape.dims, sizeof type->dims);
-        changed[was->value] = true;
+        /* Caches are as long as the one before, or that will be found out. */
+        if (last == TFR_VALUE_NONE || !same_dims(type, &b->types[last]))
+            last = was->value;
+        b->follows[was->value] = last;
     }
     return true;
 }
 
 /* The values from outside that decide shapes. */
-static bool take_shape_inputs(tfr__build *b, const tfr__plan *like, bool *changed)
+static bool take_shape_inputs(tfr__build *b, const tfr__plan *like)
 {
     for (uint32_t i = 0; i < like->n_shape_inputs; i++) {
         const tfr_value v = like->shape_inputs[i].value;
@@ -95,7 +104,7 @@ static bool take_shape_inputs(tfr__build *b, const tfr__plan *like, bool *change
         tfr_tensor_release(before);
         if (!tfr__build_resolve(b, v))
             return false;
-        changed[v] = true;
+        b->follows[v] = v;
     }
     return true;
 }
@@ -110,11 +119,6 @@ typedef struct made {
     tfr_tensor *known[MOST_OUTPUTS];
     bool dynamic[MOST_OUTPUTS];
 } made;
-
-static bool same_dims(const tfr__type *a, const tfr__type *b)
-{
-    return a->rank == b->rank && memcmp(a->dims, b->dims, (size_t)a->rank * sizeof *a->dims) == 0;
-}
 
 /* Value v, which was as in `before`, place k: false = it is known now or not, unlike before. */
 static bool compare_output(tfr__build *b, tfr_value v, made *before, uint32_t k, bool *changed)
@@ -139,11 +143,43 @@ static bool compare_output(tfr__build *b, tfr_value v, made *before, uint32_t k,
     return true;
 }
 
-/* Node i, one of whose inputs has changed; *holds = what was found of others, too, can be kept. */
-static tfr_status infer_again(tfr__build *b, uint32_t i, made *before, bool *changed, bool *holds,
-                              tfr_err *err)
+/* The value, equal to which for all shapes output k of node i is if it has changed. */
+static tfr_value followed(const tfr__build *b, uint32_t i, uint32_t k)
+{
+    const tfr__build_node *state = &b->nodes[i];
+    if (state->is_copied && !state->by_chance)
+        return b->follows[tfr__build_node_at(b, state->twin - 1)->outputs[k]];
+    return tfr__build_node_at(b, i)->outputs[k];
+}
+
+/* What node i has made against what it had; false: what was found for others holds no more. */
+static bool compare(tfr__build *b, uint32_t i, made *before, bool anew)
 {
     const tfr__node *node = tfr__build_node_at(b, i);
+    for (uint32_t k = 0; k < node->n_outputs; k++) {
+        const tfr_value v = node->outputs[k];
+        bool changed;
+        if (v == TFR_VALUE_NONE)
+            continue;
+        if (!compare_output(b, v, before, k, &changed) ||
+            (anew && changed != (b->follows[v] != TFR_VALUE_NONE)))
+            return false;
+        if (anew)
+            continue;
+        b->follows[v] = changed ? followed(b, i, k) : TFR_VALUE_NONE;
+        if (changed && b->follows[v] == TFR_VALUE_NONE) { /* what it is copied from has not */
+            b->nodes[i].by_chance = true;
+            b->follows[v] = v;
+        }
+    }
+    return true;
+}
+
+tfr_status tfr__build_infer_changed(tfr__build *b, uint32_t i, bool anew, bool *holds, tfr_err *err)
+{
+    const tfr__node *node = tfr__build_node_at(b, i);
+    tfr__build_node *state = &b->nodes[i];
+    made before;
     bool ends = false;
     tfr_status status = TFR_OK;
     *holds = node->n_outputs <= MOST_OUTPUTS;
@@ -151,58 +187,63 @@ static tfr_status infer_again(tfr__build *b, uint32_t i, made *before, bool *cha
         return TFR_OK;
     for (uint32_t k = 0; k < node->n_outputs; k++) {
         const tfr_value v = node->outputs[k];
-        before->known[k] = NULL;
+        before.known[k] = NULL;
         if (v == TFR_VALUE_NONE)
             continue;
-        before->types[k] = b->types[v];
-        before->dynamic[k] = b->dynamic[v];
-        before->known[k] = b->known[v];
+        before.types[k] = b->types[v];
+        before.dynamic[k] = b->dynamic[v];
+        before.known[k] = b->known[v];
         b->known[v] = NULL;
     }
-    if (!tfr__twin_types(b, i, before->known)) {
-        tfr__attr_free(&b->nodes[i].attrs);
-        b->nodes[i].attrs = (tfr__attr_list){0};
+    if (anew || !tfr__twin_types(b, i, before.known)) {
+        tfr__attr_list attrs = state->attrs;
+        bool varied = state->varies;
+        state->attrs = (tfr__attr_list){0};
         status = tfr__build_infer_node(b, i, &ends, err);
+        state->varies = !tfr__attrs_same(&attrs, &state->attrs);
+        ends = ends || (anew && state->varies && !varied);
+        tfr__attr_free(&attrs);
     }
-    *holds = !status && !ends;
+    *holds = !status && !ends && compare(b, i, &before, anew);
     for (uint32_t k = 0; k < node->n_outputs; k++) {
-        const tfr_value v = node->outputs[k];
-        if (v != TFR_VALUE_NONE && *holds)
-            *holds = compare_output(b, v, before, k, &changed[v]);
         if (b->renews) /* programs that are there yet were given it */
-            tfr__plan_keep(b->plan, before->known[k]);
-        tfr_tensor_release(before->known[k]);
+            tfr__plan_keep(b->plan, before.known[k]);
+        tfr_tensor_release(before.known[k]);
     }
-    b->nodes[i].changed = true;
+    state->changed = true;
     return status;
 }
 
-static bool reads_changed(const tfr__node *node, const bool *changed)
+bool tfr__build_reads_changed(const tfr__build *b, uint32_t i)
 {
+    const tfr__node *node = tfr__build_node_at(b, i);
     for (uint32_t k = 0; k < node->n_inputs; k++)
-        if (node->inputs[k] != TFR_VALUE_NONE && changed[node->inputs[k]])
+        if (node->inputs[k] != TFR_VALUE_NONE && b->follows[node->inputs[k]] != TFR_VALUE_NONE)
             return true;
     return false;
 }
 
 tfr_status tfr__build_infer_again(tfr__build *b, const tfr__plan *like, bool *same, tfr_err *err)
 {
-    bool *changed = tfr__calloc((size_t)b->graph->n_values + 1, sizeof *changed);
-    made *before = tfr__alloc(sizeof *before);
+    const size_t n = (size_t)b->graph->n_values + 1;
     tfr_status status = TFR_OK;
-    if (!changed || !before)
+    if (!b->follows)
+        b->follows = tfr__alloc(n * sizeof *b->follows);
+    if (!b->follows)
         status = tfr__no_memory(err);
     else if (!b->is_again)
         status = tfr__twins_begin(b, err);
     b->is_again = !status;
-    if (!status)
-        *same = take_live_ins(b, like, changed) && take_shape_inputs(b, like, changed);
+    if (status)
+        return status;
+    memset(b->follows, 0xff, n * sizeof *b->follows); /* TFR_VALUE_NONE */
+    tfr__free(b->course);
+    b->course = NULL;
+    *same = take_live_ins(b, like) && take_shape_inputs(b, like);
     for (uint32_t i = 0; !status && *same && i < b->end - b->first; i++) {
         b->nodes[i].changed = false;
-        if (reads_changed(tfr__build_node_at(b, i), changed))
-            status = infer_again(b, i, before, changed, same, err);
+        if (tfr__build_reads_changed(b, i))
+            status = tfr__build_infer_changed(b, i, false, same, err);
     }
-    tfr__free(before);
-    tfr__free(changed);
     return status;
 }

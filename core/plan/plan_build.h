@@ -19,6 +19,8 @@ typedef struct tfr__build_node {
     bool needed;    /* makes a value that is wanted and not known */
     bool changed;   /* since the plan that this build is from: shapes, or what is known */
     bool is_copied; /* by the twin's, when types were inferred again */
+    bool by_chance; /* and other shapes may make those of the twin others */
+    bool varies;    /* its attributes are not those of the shapes before */
     bool measured;  /* time_ns; else it is an estimate */
     int32_t group;  /* its number in the build's groups, or -1 */
     int32_t label;
@@ -47,6 +49,7 @@ typedef struct tfr__group {
     uint32_t first, last; /* its members lie between, both included */
     bool changed;         /* they are nodes that other shapes change; else none of them is */
     uint32_t stream;
+    int32_t like;    /* the group whose program it has for all shapes, or -1 */
     tfr_value *args; /* inputs, then outputs, of launches */
     uint32_t n_inputs, n_outputs;
     bool *in_place;       /* [output][input]: the program may write the one over the other */
@@ -72,6 +75,8 @@ typedef struct tfr__build {
     bool stays; /* with its plan, so that one for other shapes can be made from it: plan_again.c */
     bool is_again; /* it has been a plan of other shapes before */
     bool renews;   /* the plan is the one before, if it can be: plan_renew.c */
+    bool chance;   /* equal types were seen that other shapes may make unequal */
+    bool is_late;  /* the work of its nodes is that of other shapes */
     tfr__streams *streams;
     const tfr_graph *graph;
     tfr__plan *plan;
@@ -90,13 +95,17 @@ typedef struct tfr__build {
     tfr_value
         *live_out; /* by root: a value of the class that leaves the section, or TFR_VALUE_NONE */
     bool *updates; /* by value: the new state of a variable, written where that lives */
-    uint32_t *readers;   /* by value: needed nodes that read it, each counted once */
-    uint32_t *live_in;   /* by value: its number in the plan's live-ins plus one, 0 = none */
-    int32_t *number;     /* by value: -1, but while plan_compile.c numbers those of a group */
-    tfr__room *rooms;    /* by buffer, as plans of other shapes had them last; or NULL */
-    tfr__arena *arenas;  /* what these take, by memory */
-    uint64_t decided_ns; /* a guess of what its nodes took when they were placed */
-    uint32_t *seen;      /* by value: the last look (tfr__build_look) that has met it */
+    uint32_t *readers;  /* by value: needed nodes that read it, each counted once */
+    uint32_t *live_in;  /* by value: its number in the plan's live-ins plus one, 0 = none */
+    int32_t *number;    /* by value: -1, but while plan_compile.c numbers those of a group */
+    tfr__room *rooms;   /* by buffer, as plans of other shapes had them last; or NULL */
+    tfr__arena *arenas; /* what these take, by memory */
+    /* By value: TFR_VALUE_NONE = as for the shapes before; else the one that it is equal to in
+     * type, for all shapes, or itself. */
+    tfr_value *follows;
+    uint64_t decided_ns;        /* a guess of what its nodes took when they were placed */
+    struct tfr__course *course; /* or NULL */
+    uint32_t *seen;             /* by value: the last look (tfr__build_look) that has met it */
 } tfr__build;
 
 /* The value's tensor in the environment if it comes from outside the section, else NULL. */
@@ -168,6 +177,7 @@ static inline bool tfr__build_remains(const tfr__build *b, tfr_value v)
     return b->updates[v] || tfr__build_leaves(b, v);
 }
 
+struct tfr__views;
 tfr_status tfr__build_infer(tfr__build *b, tfr_err *err);
 /* Node i, whose attributes are not there yet; *ends = the section ends before it. */
 tfr_status tfr__build_infer_node(tfr__build *b, uint32_t i, bool *ends, tfr_err *err);
@@ -191,6 +201,22 @@ bool tfr__build_can_stay(const tfr__build *b);
 /* What a section reads from outside of another shape than `like` had it: into the build, which
  * was like's, with all that follows for types and known values; *same = the rest of it holds. */
 tfr_status tfr__build_infer_again(tfr__build *b, const tfr__plan *like, bool *same, tfr_err *err);
+/* Node i alone, one of whose inputs has changed; anew: it has no twin. */
+tfr_status tfr__build_infer_changed(tfr__build *b, uint32_t i, bool anew, bool *holds,
+                                    tfr_err *err);
+/* Is one of them another one than for the shapes before? */
+bool tfr__build_reads_changed(const tfr__build *b, uint32_t i);
+/* May a program take the node in other sizes without a word of its backend, which has the program's
+ * compiler look at them? Or is it not launched at all? */
+bool tfr__build_goes_along(const tfr__build *b, uint32_t i);
+/* Asks anew about a node that has changed: *same = it is taken as it was. */
+tfr_status tfr__build_choose_again(tfr__build *b, uint32_t i, bool *same, tfr_err *err);
+/* How much there is to do in nodes that have changed, into the plan's rows, unless it is there. */
+void tfr__build_count(tfr__build *b);
+bool tfr__build_wants_to_be_asked(const tfr__build *b);
+/* A group that has a program once more; a plan that is renewed has the arguments already. */
+tfr_status tfr__group_compile_again(tfr__build *b, uint32_t group, struct tfr__views *seen,
+                                    tfr_err *err);
 /*
  * plan_renew.c: whether the plan may become that of the section. It lets go of what keeps it valid
  * for its own shapes, unless it only gives its build away.
@@ -201,6 +227,13 @@ bool tfr__plan_may_renew(tfr__plan *p, const tfr__build *b, const tfr__section *
 bool tfr__plan_renew(tfr__build *b, uint32_t n_known);
 /* It is none for any shapes, but what its programs were given stays until they are dropped. */
 void tfr__plan_retire(tfr__plan *p, const tfr__build *b);
+/* plan_course.c: what renewals have in common; NULL where they may differ. It is the build's. */
+typedef struct tfr__course tfr__course;
+void tfr__course_learn(tfr__build *b);
+/* Do the section's shapes differ from those of the plan as those did from the ones before? */
+bool tfr__course_fits(const tfr__build *b);
+/* Types, values and programs for them; *same = all went as it did before. */
+tfr_status tfr__course_take(tfr__build *b, bool *same, tfr_err *err);
 /* Is it a constant of other shapes that is another one for these? */
 static inline bool tfr__build_may_change(const tfr__build *b, const tfr__buffer *buffer)
 {
@@ -220,7 +253,6 @@ tfr_status tfr__group_propose(tfr__build *b, tfr__backend *backend, tfr_err *err
 void tfr__group_dissolve(tfr__build *b, uint32_t group, const char *why);
 /* Compiles, or dissolves the group: then its n_nodes is 0. seen: groups that were compiled before,
  * or NULL; one that is equal but for the values it is given gets the same program. */
-struct tfr__views;
 tfr_status tfr__group_compile(tfr__build *b, uint32_t group, struct tfr__views *seen, tfr_err *err);
 /* The program, or what is left of it, and its arguments. */
 void tfr__group_free(tfr__group *group);

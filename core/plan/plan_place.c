@@ -334,8 +334,7 @@ tfr_status tfr__build_place(tfr__build *b, tfr_err *err)
     return status ? status : tfr__build_placed(b, err);
 }
 
-/* Asks anew about a node that changed: is it taken as it was? */
-static tfr_status choose_again(tfr__build *b, uint32_t i, bool *same, tfr_err *err)
+static tfr_status ask_again(tfr__build *b, uint32_t i, bool *same, tfr_err *err)
 {
     tfr__build_node *state = &b->nodes[i];
     const tfr__choice before = state->choice;
@@ -371,12 +370,20 @@ static bool same_arguments(const tfr_answer *was, const tfr_answer *now)
            !was->n_in_place && !now->n_in_place && !((was->flags ^ now->flags) & TFR_ANSWER_RANDOM);
 }
 
-/* May a program take the node in other sizes without a word of its backend, which has the program's
- * compiler look at them? */
-static bool goes_along(const tfr__build *b, uint32_t i)
+tfr_status tfr__build_choose_again(tfr__build *b, uint32_t i, bool *same, tfr_err *err)
+{
+    const tfr_answer was = b->nodes[i].choice.answer;
+    tfr_status status = ask_again(b, i, same, err);
+    b->renews =
+        b->renews && !b->nodes[i].consumed && same_arguments(&was, &b->nodes[i].choice.answer);
+    return status;
+}
+
+bool tfr__build_goes_along(const tfr__build *b, uint32_t i)
 {
     const int32_t group = b->nodes[i].group;
-    return group >= 0 && b->groups[group].backend->program.flags & TFR_PROGRAM_ANY_DIMS;
+    return !is_launched(b, i) ||
+           (group >= 0 && b->groups[group].backend->program.flags & TFR_PROGRAM_ANY_DIMS);
 }
 
 /* Then only how much there is to do is found out. */
@@ -395,6 +402,23 @@ static tfr_status work_again(tfr__build *b, uint32_t i, tfr_err *err)
     state->work = tfr__cost(&call.call);
     tfr__call_finish(&call);
     return TFR_OK;
+}
+
+void tfr__build_count(tfr__build *b)
+{
+    for (uint32_t i = 0; b->is_late && i < b->end - b->first; i++) {
+        if (!b->nodes[i].changed || !is_launched(b, i))
+            continue;
+        if (!work_again(b, i, NULL))
+            b->plan->placed[i].work = b->nodes[i].work;
+    }
+    b->is_late = false;
+}
+
+void tfr__plan_count(const tfr__plan *p)
+{
+    if (p->build)
+        tfr__build_count(p->build);
 }
 
 static bool is_quarantined(const tfr__build *b, uint32_t i)
@@ -418,16 +442,9 @@ tfr_status tfr__build_place_again(tfr__build *b, bool *same, tfr_err *err)
         if (!is_launched(b, i))
             continue;
         *same = !is_quarantined(b, i);
-        if (!*same || !b->nodes[i].changed)
-            ;
-        else if (goes_along(b, i)) {
-            status = work_again(b, i, err);
-        } else {
-            const tfr_answer was = b->nodes[i].choice.answer;
-            status = choose_again(b, i, same, err);
-            b->renews = b->renews && !b->nodes[i].consumed &&
-                        same_arguments(&was, &b->nodes[i].choice.answer);
-        }
+        if (*same && b->nodes[i].changed)
+            status = tfr__build_goes_along(b, i) ? work_again(b, i, err)
+                                                 : tfr__build_choose_again(b, i, same, err);
         if (b->renews)
             b->plan->placed[i].work = b->nodes[i].work;
         ns += tfr__neutral_ns(&b->nodes[i].work);

@@ -441,7 +441,7 @@ static tfr_status propose_again(tfr__build *b, bool *same, tfr_err *err)
 }
 
 /* Whether a backend that compiles wants to be asked about other sizes. */
-static bool wants_to_be_asked(const tfr__build *b)
+bool tfr__build_wants_to_be_asked(const tfr__build *b)
 {
     const tfr_runtime *rt = b->streams->runtime;
     for (uint32_t d = 0; !b->env->no_programs && d < rt->n_devices; d++)
@@ -526,14 +526,14 @@ static tfr_status cut_by_change(tfr__build *b, tfr_err *err)
     return status;
 }
 
-/* A plan that is renewed has the arguments of its launches already. */
-static tfr_status compile_again(tfr__build *b, uint32_t group, tfr__views *seen, tfr_err *err)
+tfr_status tfr__group_compile_again(tfr__build *b, uint32_t group, tfr__views *seen, tfr_err *err)
 {
     tfr__group *g = &b->groups[group];
     const uint32_t n_inputs = g->n_inputs, n_outputs = g->n_outputs;
     tfr_value *args = g->args;
     tfr_status status;
     g->args = NULL;
+    g->like = -1;
     status = tfr__group_compile(b, group, seen, err);
     b->renews = b->renews && args && g->args && !g->backend->has_layout &&
                 g->n_inputs == n_inputs && g->n_outputs == n_outputs &&
@@ -545,7 +545,7 @@ static tfr_status compile_again(tfr__build *b, uint32_t group, tfr__views *seen,
 tfr_status tfr__build_programs_again(tfr__build *b, bool *same, tfr_err *err)
 {
     tfr__views seen = {.n = 0};
-    tfr_status status = wants_to_be_asked(b) ? propose_again(b, same, err) : TFR_OK;
+    tfr_status status = tfr__build_wants_to_be_asked(b) ? propose_again(b, same, err) : TFR_OK;
     memset(b->layouts, 0, b->graph->n_values * sizeof *b->layouts);
     if (!status && *same)
         status = constants_follow(b, err);
@@ -558,7 +558,7 @@ tfr_status tfr__build_programs_again(tfr__build *b, bool *same, tfr_err *err)
         tfr__group *group = number < 0 ? NULL : &b->groups[number];
         if (!group || (group->program.program && !group->changed && !group->backend->has_layout))
             continue;
-        status = compile_again(b, (uint32_t)number, &seen, err);
+        status = tfr__group_compile_again(b, (uint32_t)number, &seen, err);
         *same = group->program.n_nodes > 0;
     }
     tfr__views_finish(&seen);

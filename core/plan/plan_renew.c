@@ -53,7 +53,7 @@ static bool fits(const tfr__build *b, uint32_t i)
 {
     const tfr__buffer *buffer = &b->plan->buffers[i];
     const tfr_value v = buffer->value;
-    if (v == TFR_VALUE_NONE)
+    if (v == TFR_VALUE_NONE || b->follows[v] == TFR_VALUE_NONE)
         return true;
     if (tfr__build_may_change(b, buffer))
         return !b->known[v]->bytes || tfr__tensor_data(b->known[v]);
@@ -116,11 +116,13 @@ static void take_shapes(tfr__build *b)
     for (uint32_t i = 0; i < p->n_buffers; i++) {
         tfr__buffer *buffer = &p->buffers[i];
         const tfr__type *type;
+        if (buffer->value == TFR_VALUE_NONE || b->follows[buffer->value] == TFR_VALUE_NONE)
+            continue;
         if (tfr__build_may_change(b, buffer)) {
             buffer->tensor = b->known[buffer->value];
             buffer->address = tfr__tensor_data(buffer->tensor);
         }
-        if (buffer->value == TFR_VALUE_NONE || buffer->kind == TFR__BUFFER_CONSTANT)
+        if (buffer->kind == TFR__BUFFER_CONSTANT)
             continue;
         type = &b->types[buffer->value];
         buffer->bytes = (uint64_t)tfr__type_bytes(type);
@@ -133,6 +135,8 @@ static void take_shapes(tfr__build *b)
     }
     for (uint32_t i = 0; i < p->n_live_outs; i++) {
         tfr__live_out *out = &p->live_outs[i];
+        if (b->follows[out->value] == TFR_VALUE_NONE)
+            continue;
         out->type = b->types[out->value];
         tfr_tensor_release(out->known);
         out->known = tfr_tensor_retain(b->known[out->value]);

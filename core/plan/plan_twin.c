@@ -13,9 +13,10 @@
 /* How many nodes that are called alike are looked at, and how many bytes of their values. */
 enum { MOST_TRIES = 16, MOST_BYTES = 1 << 15 };
 
-static bool same_type(const tfr__build *b, tfr_value v, tfr_value w)
+static bool same_type(tfr__build *b, tfr_value v, tfr_value w)
 {
     const tfr__type *a = &b->types[v], *c = &b->types[w];
+    b->chance = b->chance || b->follows[v] != b->follows[w];
     return a->kind == TFR_KIND_TENSOR && c->kind == a->kind && a->dtype == c->dtype &&
            a->rank == c->rank && b->dynamic[v] == b->dynamic[w] &&
            memcmp(a->dims, c->dims, (size_t)a->rank * sizeof *a->dims) == 0;
@@ -108,13 +109,15 @@ bool tfr__twin_types(tfr__build *b, uint32_t i, tfr_tensor *const *known)
     tfr__build_node *state = &b->nodes[i];
     uint32_t at = state->twin ? state->twin : state->before;
     bool values = false, found = false;
-    state->is_copied = false;
-    for (uint32_t k = 0; k < node->n_outputs; k++)
+    state->is_copied = state->by_chance = false;
+    /* What Shape gives is in the type of its input. */
+    for (uint32_t k = 0; k < node->n_outputs && node->op->kind != TFR__OP_CONST; k++)
         values = values || (node->outputs[k] != TFR_VALUE_NONE && known[k]);
     if (node->op->traits & TFR__TRAIT_RANDOM || state->twin == TFR__NO_TWIN)
         return false;
     for (uint32_t n = state->twin ? 1 : MOST_TRIES; n && at && !found; n--) {
         const tfr__node *other = tfr__build_node_at(b, at - 1);
+        b->chance = false;
         found = (state->twin || is_called_alike(other, node)) &&
                 same_inputs(b, other, node, values) && copy_types(b, at - 1, i, known);
         if (found)
@@ -124,6 +127,7 @@ bool tfr__twin_types(tfr__build *b, uint32_t i, tfr_tensor *const *known)
     if (!state->twin)
         state->twin = TFR__NO_TWIN;
     state->is_copied = found;
+    state->by_chance = b->chance;
     return found;
 }
 
@@ -161,7 +165,7 @@ static bool same_append(const tfr__view *w, const tfr__build *b, uint32_t r, tfr
 }
 
 /* Is v to its group what value r of the view is to that? */
-static bool same_value(const tfr__view *w, const tfr__build *b, uint32_t r, tfr_value v)
+static bool same_value(const tfr__view *w, tfr__build *b, uint32_t r, tfr_value v)
 {
     const tfr_program_value *like = &w->values[r];
     const bool leaves = tfr__build_remains(b, v) || b->readers[v] != like->n_readers;
@@ -221,6 +225,7 @@ static bool take_program(const tfr__view *w, tfr__build *b, uint32_t like, uint3
     bool equal = map != NULL;
     for (uint32_t v = 0; map && v < w->pub.n_values; v++)
         map[v] = TFR_VALUE_NONE;
+    b->chance = false;
     equal = equal && from->backend == g->backend && !g->backend->has_layout &&
             is_equal(w, b, group, map);
     for (uint32_t v = 0; map && v < w->pub.n_values; v++)
@@ -240,6 +245,7 @@ static bool take_program(const tfr__view *w, tfr__build *b, uint32_t like, uint3
         g->n_inputs = from->n_inputs;
         g->n_outputs = from->n_outputs;
         g->stream = from->stream;
+        g->like = b->chance ? -1 : (int32_t)like;
         g->program.node = (int32_t)(b->first + g->first);
         g->program.backend = g->backend;
         g->program.info = from->program.info;

@@ -296,8 +296,10 @@ static int32_t walk_step(tfr_session *session, tfr__plan *p, uint32_t i, uint64_
     bool queued = b->queue && step->kind != TFR__STEP_SYNC && step->kind != TFR__STEP_ORDER;
     uint64_t began, ended;
     int32_t status;
-    if (s)
+    if (s) {
+        tfr__plan_count(p);
         describe(s, p, step);
+    }
     if (s && queued && (put = slot_new(t, TFR_TRACE_ENQUEUE, run))) {
         put->pub = s->pub;
         put->pub.kind = TFR_TRACE_ENQUEUE;

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * plan_course.c: one renewal of a plan does what the one before did. The nodes that have changed
+ * are the same, and so are those that have the types of others: where these are equal because what
+ * they are made from is, not by chance, they are equal for all shapes. So a plan that was renewed
+ * notes what there was to do: which nodes to infer, which values are copies, which groups to
+ * compile and which have their programs. The next renewal goes by that list, looks at nothing else,
+ * and compares nothing but what it infers: if other values change than did, the plan is given up.
+ */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "plan/plan_view.h"
+
+/* A node to infer, or the value that takes the type of another; a node to ask about; a group to
+ * compile, or one that takes the program of another. */
+typedef struct item {
+    int32_t what, from; /* from -1: infer it, compile it; less: of -2 - from also what is known */
+} item;
+
+struct tfr__course {
+    uint64_t most_bytes; /* of all that comes in: what runs where holds for a size like that */
+    uint32_t n_quarantines;
+    uint32_t n_values, n_asked, n_groups;
+    item items[]; /* those of values, then nodes, then those of groups */
+};
+
+static uint64_t live_bytes(const tfr__build *b)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < b->plan->n_live_ins; i++)
+        bytes += b->section->values[b->plan->live_ins[i].value]->bytes;
+    return bytes;
+}
+
+/* The items of node i, one of whose inputs has changed. */
+static void learn_node(tfr__build *b, uint32_t i)
+{
+    const tfr__build_node *state = &b->nodes[i];
+    const tfr__node *node = tfr__build_node_at(b, i);
+    const uint32_t twin = state->twin - 1;
+    tfr__course *c = b->course;
+    if (!state->is_copied || state->by_chance || b->nodes[twin].varies) {
+        c->items[c->n_values++] = (item){(int32_t)i, -1};
+        return;
+    }
+    for (uint32_t k = 0; k < node->n_outputs; k++) {
+        const tfr_value v = node->outputs[k], from = tfr__build_node_at(b, twin)->outputs[k];
+        if (v != TFR_VALUE_NONE && b->follows[v] != TFR_VALUE_NONE)
+            c->items[c->n_values++] =
+                (item){v, b->known[v] && b->known[v] == b->known[from] ? -2 - from : from};
+    }
+}
+
+void tfr__course_learn(tfr__build *b)
+{
+    const size_t n = (size_t)b->graph->n_values + 2 * (size_t)b->n_node_states + b->n_groups;
+    bool can = !tfr__build_wants_to_be_asked(b);
+    tfr__course *c;
+    item *at;
+    tfr__free(b->course);
+    b->course = c = tfr__calloc(1, sizeof *c + n * sizeof *c->items);
+    if (!c)
+        return;
+    c->n_quarantines = atomic_load(&tfr__n_quarantines);
+    c->most_bytes = live_bytes(b) + live_bytes(b) / 8;
+    for (uint32_t i = 0; i < b->end - b->first; i++)
+        if (tfr__build_reads_changed(b, i))
+            learn_node(b, i);
+    at = &c->items[c->n_values];
+    for (uint32_t i = 0; i < b->end - b->first; i++)
+        if (b->nodes[i].changed && !tfr__build_goes_along(b, i)) {
+            *at++ = (item){(int32_t)i, -1};
+            c->n_asked++;
+        }
+    for (uint32_t k = 0; can && k < b->n_order; k++) {
+        const int32_t group = b->nodes[b->order[k]].group;
+        if (group >= 0 && b->groups[group].changed) {
+            *at++ = (item){group, b->groups[group].like};
+            c->n_groups++;
+        }
+        can = group < 0 || !b->groups[group].backend->has_layout;
+    }
+    if (can)
+        return;
+    tfr__free(c);
+    b->course = NULL;
+}
+
+bool tfr__course_fits(const tfr__build *b)
+{
+    const tfr__plan *p = b->plan;
+    bool fits = b->course && b->course->n_quarantines == atomic_load(&tfr__n_quarantines) &&
+                live_bytes(b) <= b->course->most_bytes;
+    for (uint32_t i = 0; fits && i < p->n_live_ins; i++) {
+        const tfr__live_in *was = &p->live_ins[i];
+        const tfr_shape *shape = &b->section->values[was->value]->shape;
+        const tfr_value like = b->follows[was->value];
+        fits = like == TFR_VALUE_NONE
+                   ? tfr_shape_equal(shape, &was->shape)
+                   : !tfr_shape_equal(shape, &was->shape) &&
+                         tfr_shape_equal(shape, &b->section->values[like]->shape);
+    }
+    return fits;
+}
+
+static void copy_value(tfr__build *b, const item *at)
+{
+    const tfr_value v = at->what, from = at->from < 0 ? -2 - at->from : at->from;
+    b->types[v] = b->types[from];
+    tfr__plan_keep(b->plan, b->known[v]);
+    tfr_tensor_release(b->known[v]);
+    b->known[v] = at->from < 0 ? tfr_tensor_retain(b->known[from]) : NULL;
+}
+
+static tfr_status take_group(tfr__build *b, const item *at, bool *same, tfr_err *err)
+{
+    const tfr__group *like = at->from < 0 ? NULL : &b->groups[at->from];
+    tfr__group *g = &b->groups[at->what];
+    tfr__program *to = &g->program;
+    tfr_status status;
+    if (like) {
+        tfr__program_drop(to);
+        to->info = like->program.info;
+        to->program = like->program.program;
+        to->refs = like->program.refs;
+        ++*to->refs;
+        for (uint32_t k = g->n_inputs; k < g->n_inputs + g->n_outputs; k++)
+            b->layouts[g->args[k]].appends = b->layouts[like->args[k]].appends;
+        return TFR_OK;
+    }
+    status = tfr__group_compile_again(b, (uint32_t)at->what, NULL, err);
+    *same = to->program && b->renews;
+    return status;
+}
+
+tfr_status tfr__course_take(tfr__build *b, bool *same, tfr_err *err)
+{
+    const tfr__course *c = b->course;
+    const item *at = c->items;
+    tfr_status status = TFR_OK;
+    b->is_late = true;
+    for (uint32_t i = 0; i < b->plan->n_live_ins; i++) {
+        const tfr_value v = b->plan->live_ins[i].value;
+        memcpy(b->types[v].dims, b->section->values[v]->shape.dims, sizeof b->types[v].dims);
+    }
+    for (uint32_t n = c->n_values; !status && *same && n; n--, at++)
+        if (at->from == -1)
+            status = tfr__build_infer_changed(b, (uint32_t)at->what, true, same, err);
+        else
+            copy_value(b, at);
+    for (uint32_t n = c->n_asked; !status && *same && n; n--, at++)
+        status = tfr__build_choose_again(b, (uint32_t)at->what, same, err);
+    for (uint32_t n = c->n_groups; !status && *same && n; n--, at++)
+        status = take_group(b, at, same, err);
+    return status;
+}
