@@ -535,6 +535,25 @@ TEST(values_in_other_types_are_read)
     tfr__attr_free(&r.attrs);
 }
 
+TEST(a_node_that_is_inferred_again_still_refuses_dims_that_do_not_match_or_are_too_large)
+{
+    static const struct {
+        const char *inputs;
+        tfr_status status;
+    } cases[] = {{"f32[2,3] f32[3,4]", TFR_OK},
+                 {"f32[2,3] f32[2,4]", TFR_ESHAPE},
+                 {"f32[2147483648,1] f32[1,2147483648]", TFR_ELIMIT}};
+    static infer_run r;
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+        case_begin(&r, "MatMul", cases[k].inputs, "");
+        r.in.n_outputs = 1;
+        r.in.again = true;
+        r.outputs[0].kind = TFR_KIND_TENSOR;
+        CHECK_STATUS(cases[k].status, tfr__infer_node(&r.in, &r.err), &r.err);
+        tfr__attr_free(&r.attrs);
+    }
+}
+
 TEST(memory_that_runs_out_anywhere_is_an_error_and_leaks_nothing)
 {
     static const char *const nodes[][3] = {
@@ -600,6 +619,7 @@ static const test_case cases[] = {
     CASE(losses_and_optimizers_pair_their_operands),
     CASE(an_unknown_value_is_asked_for_and_the_same_list_goes_on),
     CASE(values_in_other_types_are_read),
+    CASE(a_node_that_is_inferred_again_still_refuses_dims_that_do_not_match_or_are_too_large),
     CASE(memory_that_runs_out_anywhere_is_an_error_and_leaks_nothing),
     CASE(tensor_sizes_count_packed_types),
 };

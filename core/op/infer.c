@@ -49,7 +49,8 @@ static bool is_fine(const tfr__infer *in, const tfr__formal *formal, const tfr__
 {
     return t->kind == TFR_KIND_TENSOR && t->shape_known && !tfr__is_symbolic(in) &&
            tfr__type_elements(t) >= 0 &&
-           tfr__op_admits(in->op, formal->type, formal->type_bytes, t->kind, t->dtype);
+           (in->again ||
+            tfr__op_admits(in->op, formal->type, formal->type_bytes, t->kind, t->dtype));
 }
 
 static tfr_status check_tensor(const tfr__infer *in, tfr_err *err, const char *name,
@@ -302,8 +303,10 @@ tfr_status tfr__infer_node(tfr__infer *in, tfr_err *err)
 {
     bindings bound;
     bound.n = 0;
-    TFR__TRY(check_inputs(in, &bound, err));
-    TFR__TRY(check_output_count(in, err));
+    if (!in->again) {
+        TFR__TRY(check_inputs(in, &bound, err));
+        TFR__TRY(check_output_count(in, err));
+    }
     TFR__TRY(tfr__infer_attrs(in, err));
     if (tfr__is_symbolic(in))
         return infer_symbolic(in, &bound, err);

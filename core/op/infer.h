@@ -75,6 +75,7 @@ typedef struct tfr__infer {
     const void *(*value)(struct tfr__infer *, uint32_t input);
     void *user;
     uint32_t pending;      /* with TFR__EPENDING: the input that was asked for */
+    bool again;            /* it was inferred before, of all but dims and values as it is now */
     tfr__symbols *symbols; /* NULL: everything is known */
 } tfr__infer;
 

@@ -322,7 +322,8 @@ static tfr_status infer_types(tfr__build *b, uint32_t i, bool *ends, tfr_err *er
                         .inputs = in,
                         .outputs = out,
                         .value = infer_value,
-                        .user = &ask};
+                        .user = &ask,
+                        .again = b->is_again};
     tfr_status status = TFR_OK;
     *ends = false;
     if (!in || !out)

@@ -51,7 +51,8 @@ static const naive_op *find_op(const tfr_call *call)
 
     for (t = 0; t < NAIVE_N_TABLES; t++)
         for (op = naive_tables[t]; op->name; op++)
-            if (strcmp(op->name, call->name) == 0 && strcmp(op->domain, call->domain) == 0)
+            if (op->name[0] == call->name[0] && strcmp(op->name, call->name) == 0 &&
+                strcmp(op->domain, call->domain) == 0)
                 return op;
     return NULL;
 }
