@@ -262,6 +262,14 @@ TEST(without_room_they_are_made_anew)
     CHECK_INT(2, n);
 }
 
+TEST(a_plan_that_is_renewed_appends_until_the_room_ends)
+{
+    int n;
+    NEED_NATIVE();
+    decode(by_concat, "native:0", MOST - 14, 20, &n);
+    CHECK_INT(14, n);
+}
+
 TEST(the_reference_copies_and_makes_the_same)
 {
     int n;
@@ -359,6 +367,7 @@ static const test_case cases[] = {
     CASE(each_sample_of_a_batch_is_appended_to),
     CASE(one_row_is_enough_of_a_past),
     CASE(without_room_they_are_made_anew),
+    CASE(a_plan_that_is_renewed_appends_until_the_room_ends),
     CASE(the_reference_copies_and_makes_the_same),
     CASE(the_past_is_not_written),
     CASE(a_run_that_fails_leaves_the_past_as_it_was),
